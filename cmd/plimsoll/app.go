@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit statuses, as listed in the help.
+const (
+	exitDone        = 0
+	exitFailure     = 1
+	exitUsage       = 2
+	exitCellsFailed = 3
+	exitNotHeld     = 4
+	exitCannot      = 5
+)
+
+// version is set by the linker.
+var version = "dev"
+
+// app is the outside world of the command, so that tests can replace it.
+type app struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	// stateDir holds the database and Plimsoll's own data folders.
+	stateDir string
+}
+
+// exitError is an error with an exit status of its own.
+type exitError struct {
+	status int
+	err    error
+}
+
+func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Unwrap() error { return e.err }
+
+// usageError marks err as the user's: exit status 2.
+func usageError(format string, args ...any) error {
+	return &exitError{exitUsage, fmt.Errorf(format, args...)}
+}
+
+// run executes one command line and returns the exit status.
+func (a *app) run(ctx context.Context, args []string) int {
+	root := a.rootCommand()
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitDone
+	}
+	fmt.Fprintf(a.stderr, "plimsoll: %v\n", err)
+	var ee *exitError
+	if errors.As(err, &ee) {
+		return ee.status
+	}
+	return exitFailure
+}
+
+func (a *app) rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "plimsoll",
+		Short:         "Measure, limit and provide container storage",
+		Version:       version,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.SetIn(a.stdin)
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	root.PersistentFlags().StringVar(&a.stateDir, "state", defaultStateDir(), "folder of the database and of Plimsoll's own data")
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError("%w", err) })
+	return root
+}
+
+// defaultStateDir is /var/lib/plimsoll for root and $XDG_STATE_HOME/plimsoll
+// for others.
+func defaultStateDir() string {
+	if os.Geteuid() == 0 {
+		return "/var/lib/plimsoll"
+	}
+	if d := os.Getenv("XDG_STATE_HOME"); d != "" {
+		return filepath.Join(d, "plimsoll")
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "plimsoll-state"
+	}
+	return filepath.Join(home, ".local", "state", "plimsoll")
+}

@@ -1,0 +1,219 @@
+// Package record holds what is kept of a run: the run itself, its trials, and
+// the doubts about them. It has no behaviour; trial makes records, store keeps
+// them, stats and report read them.
+package record
+
+import (
+	"encoding/json"
+	"time"
+
+	"plimsoll/internal/workload"
+)
+
+// A Run is one execution of a plan, perhaps interrupted and resumed.
+type Run struct {
+	// ID sorts by time: 20261121-153000-3f9a.
+	ID string `json:"id"`
+	// Plan is the plan's name, PlanText its YAML after flags were applied, so that a
+	// report can repeat it.
+	Plan     string `json:"plan"`
+	PlanText string `json:"plan_text"`
+	// Command repeats the run.
+	Command string `json:"command"`
+	// Version is plimsoll's.
+	Version string `json:"version"`
+	Seed    uint64 `json:"seed"`
+	// Blocks is how many were asked for.
+	Blocks int `json:"blocks"`
+	// Quick is set when too few blocks were asked for to prove anything.
+	Quick   bool      `json:"quick,omitempty"`
+	Started time.Time `json:"started"`
+	// Ended is zero while the run goes on or after it was killed.
+	Ended time.Time `json:"ended,omitzero"`
+	// Status is one of the constants below.
+	Status string `json:"status"`
+	// Machine is the fingerprint of the machine that ran plimsoll.
+	Machine Machine `json:"machine"`
+	// Ceiling is what the load generator reached on the null engine before the run.
+	Ceiling Ceiling `json:"ceiling"`
+	// IOEngine is the engine used by each block workload, by name, and why.
+	IOEngine map[string]EngineChoice `json:"io_engine,omitempty"`
+	// Baseline is the key of the cell that others of the same workload are
+	// compared with, by workload; Margin the zone of equivalence, such as 0.05.
+	Baseline map[string]string `json:"baseline,omitempty"`
+	Margin   float64           `json:"margin"`
+	// Skipped lists cells that could not be offered, with the reason.
+	Skipped []Skip `json:"skipped,omitempty"`
+	// Warnings are doubts about the run as a whole.
+	Warnings []Warning `json:"warnings,omitempty"`
+}
+
+// Statuses of runs and trials.
+const (
+	Running     = "running"
+	Done        = "done"
+	Failed      = "failed"
+	Interrupted = "interrupted"
+)
+
+// EngineChoice says which I/O engine a workload's cells use.
+type EngineChoice struct {
+	Engine string `json:"engine"`
+	// Why names what decided: "the strongest that works in all cells", or the cell and the
+	// reason that ruled a stronger one out.
+	Why string `json:"why"`
+}
+
+// A Skip is a cell that was not run.
+type Skip struct {
+	Cell   Cell   `json:"cell"`
+	Reason string `json:"reason"`
+}
+
+// Ceiling is the load generator's own limit.
+type Ceiling struct {
+	// IOPS is what one thread reached on the null engine; 0: not measured.
+	IOPS float64 `json:"iops"`
+	// CPUs is how many CPUs the machine has.
+	CPUs int `json:"cpus"`
+}
+
+// A Cell is one combination of a plan's matrix, by the plan's names.
+type Cell struct {
+	Workload string `json:"workload"`
+	Engine   string `json:"engine"`
+	Place    string `json:"place"`
+	Limits   string `json:"limits"`
+	Clients  int    `json:"clients"`
+	// Control marks the second copy of the baseline: the A/A control.
+	Control bool `json:"control,omitempty"`
+}
+
+// A Trial is one run of one cell.
+type Trial struct {
+	Run   string `json:"run"`
+	Cell  Cell   `json:"cell"`
+	Key   string `json:"key"`
+	Block int    `json:"block"`
+	// Order is the trial's position in the whole run, from 0.
+	Order   int       `json:"order"`
+	Started time.Time `json:"started"`
+	// Wall is how long the whole trial took; Overhead the part that was not
+	// measured window, ramp time or waiting for the workload's own layout.
+	Wall     time.Duration `json:"wall"`
+	Overhead time.Duration `json:"overhead"`
+	// SessionOpen is how long the container took to start, if this trial was the
+	// first in its session, else 0. It is part of Wall.
+	SessionOpen time.Duration `json:"session_open,omitempty"`
+	// Status is Done or Failed.
+	Status string `json:"status"`
+	// Error, Phase and Log tell what a failed trial died of; Progress how far it got.
+	Error    string `json:"error,omitempty"`
+	Phase    string `json:"phase,omitempty"`
+	Log      string `json:"log,omitempty"`
+	Progress string `json:"progress,omitempty"`
+	// Spec is the workload as it was run.
+	Spec workload.Spec `json:"spec"`
+	// Metric and Value are the figure by which the trial is compared; Value is
+	// the sum over clients.
+	Metric workload.Metric `json:"metric"`
+	Value  float64         `json:"value"`
+	// Results holds one entry a client.
+	Results []workload.Result `json:"results,omitempty"`
+	Truth   Truth             `json:"truth,omitzero"`
+	Where   Where             `json:"where,omitzero"`
+	// StartSkew is the time between the first and the last client's start.
+	StartSkew time.Duration `json:"start_skew,omitempty"`
+	Warnings  []Warning     `json:"warnings,omitempty"`
+}
+
+// Truth compares what the application saw with what happened below, in the
+// measured window. -1: unknown.
+type Truth struct {
+	AppRead       int64 `json:"app_read"`
+	AppWritten    int64 `json:"app_written"`
+	ProcRead      int64 `json:"proc_read"`
+	ProcWritten   int64 `json:"proc_written"`
+	CgroupRead    int64 `json:"cgroup_read"`
+	CgroupWritten int64 `json:"cgroup_written"`
+	// Device is the disk under the place ("vda"), empty where there is none
+	// (tmpfs) or it isn't known (network, another machine); then DeviceWhy says why.
+	Device        string        `json:"device,omitempty"`
+	DeviceWhy     string        `json:"device_why,omitempty"`
+	DeviceRead    int64         `json:"device_read"`
+	DeviceWritten int64         `json:"device_written"`
+	DeviceBusy    time.Duration `json:"device_busy"`
+}
+
+// Where is the fingerprint of a cell: what the data stood on.
+type Where struct {
+	FSType  string `json:"fs_type"`
+	Options string `json:"options"`
+	Source  string `json:"source"`
+	// Device holds the disk's properties; nil when there is none.
+	Device *Device `json:"device,omitempty"`
+	// Runtime, Daemon and Storage are the engine's words (engine.Info).
+	Runtime string `json:"runtime,omitempty"`
+	Daemon  string `json:"daemon,omitempty"`
+	Storage string `json:"storage,omitempty"`
+	Kernel  string `json:"kernel"`
+	// CgroupVersion is that of the io/blkio controller of the worker: 1, 2, 0 unknown.
+	CgroupVersion int    `json:"cgroup_version"`
+	Limits        string `json:"limits,omitempty"`
+}
+
+// A Device is a block device under a place.
+type Device struct {
+	Name  string `json:"name"`
+	Major uint32 `json:"major"`
+	Minor uint32 `json:"minor"`
+	Model string `json:"model,omitempty"`
+	// Size is in bytes.
+	Size       int64  `json:"size"`
+	Rotational bool   `json:"rotational"`
+	Scheduler  string `json:"scheduler"`
+	NrRequests int    `json:"nr_requests"`
+	// WriteCache is "write back" or "write through".
+	WriteCache string `json:"write_cache"`
+	LogicalBS  int    `json:"logical_bs"`
+	// Stack names the devices from the one under the file system to the bottom.
+	Stack []string `json:"stack,omitempty"`
+}
+
+// A Machine is the fingerprint of a host.
+type Machine struct {
+	Hostname string `json:"hostname"`
+	OS       string `json:"os"`
+	Kernel   string `json:"kernel"`
+	Arch     string `json:"arch"`
+	CPUModel string `json:"cpu_model"`
+	CPUs     int    `json:"cpus"`
+	// Memory is in bytes.
+	Memory int64 `json:"memory"`
+	// Virtual is the hypervisor, if one shows itself.
+	Virtual string `json:"virtual,omitempty"`
+	// Cgroup is "v1", "v2" or "hybrid".
+	Cgroup string `json:"cgroup"`
+	// Clock is the kernel's clock source.
+	Clock string `json:"clock"`
+}
+
+// A Warning is a doubt about a number, with its evidence. It is printed next to
+// the number.
+type Warning struct {
+	// Check names the check that raised it: "cache", "direct", "unwritten", ...
+	Check string `json:"check"`
+	// Severity is Note or Doubt: a Doubt means that the number does not show what
+	// it seems to.
+	Severity string `json:"severity"`
+	// Text is the verdict in a plain sentence, with its figures.
+	Text string `json:"text"`
+	// Evidence holds the figures for machines.
+	Evidence json.RawMessage `json:"evidence,omitempty"`
+}
+
+// Severities of a Warning.
+const (
+	Note  = "note"
+	Doubt = "doubt"
+)

@@ -1,0 +1,138 @@
+// Package wire is the language between plimsoll and the worker: JSON lines over
+// the worker's standard input and output.
+//
+// A worker runs as an agent, the first process of its container. It says hello,
+// then answers each run request in a fresh process of its own, so that one
+// trial leaves nothing to the next:
+//
+//	parent                       agent
+//	                      <----  {"hello": ...}
+//	{"run": {id, spec}}   ---->
+//	                      <----  {"ready": {id}}        files laid out, rings set up
+//	{"start": {id}}       ---->                         the barrier: all clients get it together
+//	                      <----  {"sample": ...}        one a second
+//	                      <----  {"result": ...}  or  {"error": ...}
+//	end of input          ---->                         the agent ends, the container with it
+//
+// The agent ends at the end of its input, so that nothing outlives a plimsoll that
+// was killed. One message is one line; a line is at most MaxLine bytes.
+package wire
+
+import (
+	"plimsoll/internal/workload"
+	"plimsoll/load"
+)
+
+// MaxLine is the longest line in bytes. A result with full histograms takes
+// about 100 KiB.
+const MaxLine = 16 << 20
+
+// Version is the version of the language. Both sides are built together and
+// embedded one in the other, so a difference is a bug or a stale container.
+const Version = 1
+
+// A Message is one line. Exactly one field is set.
+type Message struct {
+	// From the agent.
+	Hello  *Hello  `json:"hello,omitempty"`
+	Ready  *Ready  `json:"ready,omitempty"`
+	Sample *Sample `json:"sample,omitempty"`
+	Result *Result `json:"result,omitempty"`
+	Error  *Error  `json:"error,omitempty"`
+	// From the parent.
+	Run   *Run   `json:"run,omitempty"`
+	Start *Start `json:"start,omitempty"`
+	Stop  *Stop  `json:"stop,omitempty"`
+}
+
+// Hello is the agent's first line: who it is and what works where it runs.
+type Hello struct {
+	Version int `json:"version"`
+	// PID is the agent's process id in its own namespace.
+	PID int `json:"pid"`
+	// Probes says which I/O engines work in Dir, found by doing I/O.
+	Probes []load.Probe `json:"probes"`
+	// Dir is the folder that it works in, and Mount where that is mounted from.
+	Dir   string `json:"dir"`
+	Mount Mount  `json:"mount"`
+	// Arch and OS are Go's names; Kernel is uname's release.
+	Arch   string `json:"arch"`
+	OS     string `json:"os"`
+	Kernel string `json:"kernel"`
+	// Seccomp is the mode of /proc/self/status: 0 none, 2 filter.
+	Seccomp int `json:"seccomp"`
+	// CPUs is how many CPUs may be used at once.
+	CPUs int `json:"cpus"`
+}
+
+// Mount is the mount under the worker's folder, from its own mountinfo.
+type Mount struct {
+	// FSType is the file system: ext4, overlay, tmpfs, ...
+	FSType string `json:"fs_type"`
+	// Options are the mount's and the file system's own options, comma separated.
+	Options string `json:"options"`
+	// Source is the device or what stands for it; Major and Minor are st_dev's.
+	Source string `json:"source"`
+	Root   string `json:"root"`
+	Point  string `json:"point"`
+	Major  uint32 `json:"major"`
+	Minor  uint32 `json:"minor"`
+	// Upper is overlay's upperdir, a path of the host.
+	Upper string `json:"upper,omitempty"`
+}
+
+// Run asks for a trial.
+type Run struct {
+	ID   string        `json:"id"`
+	Spec workload.Spec `json:"spec"`
+}
+
+// Ready says that everything is prepared and the next Start begins the I/O.
+type Ready struct {
+	ID string `json:"id"`
+}
+
+// Start begins the I/O of a trial that is ready.
+type Start struct {
+	ID string `json:"id"`
+}
+
+// Stop ends a trial early; what was measured is in the result or lost, as the
+// trial's process can.
+type Stop struct {
+	ID string `json:"id"`
+}
+
+// Sample is progress, one a second while the trial runs.
+type Sample struct {
+	ID string `json:"id"`
+	load.Sample
+}
+
+// Result ends a trial that worked.
+type Result struct {
+	ID string `json:"id"`
+	workload.Result
+}
+
+// Phases of a trial, for Error.
+const (
+	PhasePrepare = "prepare"
+	PhaseRun     = "run"
+)
+
+// Error ends a trial that did not work, with how far it got.
+type Error struct {
+	ID string `json:"id"`
+	// Phase is where it happened: PhasePrepare or PhaseRun.
+	Phase string `json:"phase"`
+	// Text is the error; Errno its number where the kernel gave one.
+	Text  string `json:"text"`
+	Errno int    `json:"errno,omitempty"`
+	// Signal killed the trial's process, if any did.
+	Signal string `json:"signal,omitempty"`
+	// Log holds the last lines of the trial's standard error.
+	Log string `json:"log,omitempty"`
+	// Last is the last sample: how far it got.
+	Last *load.Sample `json:"last,omitempty"`
+}

@@ -1,0 +1,156 @@
+package workload
+
+import (
+	"time"
+
+	"plimsoll/load"
+)
+
+// A Result is what a worker measured of one workload in one trial. It holds
+// evidence only; what to make of it is for package check and package stats.
+type Result struct {
+	// IOEngine did the I/O: io_uring, linux-aio, psync, null, or "syscalls" for
+	// the named workloads.
+	IOEngine string `json:"io_engine"`
+	// Elapsed is the length of the measured window.
+	Elapsed time.Duration `json:"elapsed"`
+	// WallElapsed is the same window by the wall clock. The two differ when
+	// somebody set the clock or the machine slept.
+	WallElapsed time.Duration `json:"wall_elapsed"`
+	// Start is when the window began, by the worker's wall clock.
+	Start time.Time `json:"start"`
+	// Classes holds the operations, the first being the one that counts: read,
+	// write and sync of block jobs; append; commit, write and sync of wal; file, stat, read
+	// and write of tree.
+	Classes []load.Class `json:"classes"`
+	// Samples holds one entry a second.
+	Samples []load.Sample `json:"samples,omitempty"`
+	Usage   load.Usage    `json:"usage"`
+	// ProcRead and ProcWritten are what the kernel charged to the worker at the
+	// storage layer in the window (/proc/self/io read_bytes, write_bytes): 0 for reads
+	// that the page cache served. -1: unknown.
+	ProcRead    int64 `json:"proc_read"`
+	ProcWritten int64 `json:"proc_written"`
+	// Disks holds every block device that did anything in the window, from
+	// /proc/diskstats, whoever asked for it.
+	Disks []DiskDelta `json:"disks,omitempty"`
+	// Throttled is how long and how often the CPU controller stopped the worker's
+	// group in the window, where the worker can see it.
+	Throttled Throttled `json:"throttled,omitzero"`
+	// File is the state of the file of a block job.
+	File FileState `json:"file,omitzero"`
+	// Prepared is how long it took to lay out files before the window.
+	Prepared time.Duration `json:"prepared"`
+	// Host is how busy the machine was in the window, from /proc/stat and
+	// /proc/pressure.
+	Host HostDelta `json:"host,omitzero"`
+}
+
+// A DiskDelta is what one block device did in the measured window.
+type DiskDelta struct {
+	Major  uint32 `json:"major"`
+	Minor  uint32 `json:"minor"`
+	Name   string `json:"name"`
+	Reads  int64  `json:"reads"`
+	Writes int64  `json:"writes"`
+	// ReadBytes and WrittenBytes are sectors x 512.
+	ReadBytes    int64 `json:"read_bytes"`
+	WrittenBytes int64 `json:"written_bytes"`
+	// Busy is the time in which at least one request was in flight.
+	Busy time.Duration `json:"busy"`
+}
+
+// Throttled counts the stops of the CPU controller (cpu.stat).
+type Throttled struct {
+	Periods int64         `json:"periods"`
+	Time    time.Duration `json:"time"`
+}
+
+// HostDelta is the load of the machine in the window.
+type HostDelta struct {
+	// CPUBusy is the busy share of all CPUs, 0 to 1, the worker's own included.
+	CPUBusy float64 `json:"cpu_busy"`
+	// Steal is the share that the hypervisor took, 0 to 1.
+	Steal float64 `json:"steal"`
+	// IOSome is the share of time in which a task waited for I/O (PSI io some),
+	// 0 to 1, -1 where the kernel doesn't say.
+	IOSome float64 `json:"io_some"`
+	// DiskBusyBefore is the device I/O per second, by "major:minor", in the short
+	// while before the window, when the worker itself was idle.
+	DiskBusyBefore map[string]float64 `json:"disk_busy_before,omitempty"`
+}
+
+// FileState is what is known of the file under a block job.
+type FileState struct {
+	// Size is its length in bytes.
+	Size int64 `json:"size"`
+	// Extents, Unwritten, Shared and Delalloc count the extents in the job's region (FIEMAP).
+	// -1: the file system doesn't say.
+	Extents   int `json:"extents"`
+	Unwritten int `json:"unwritten"`
+	Shared    int `json:"shared"`
+	Delalloc  int `json:"delalloc"`
+	// DirectAsked is the job's wish; DirectOpen is whether open accepted it;
+	// DirectError is what was said otherwise.
+	DirectAsked bool   `json:"direct_asked"`
+	DirectOpen  bool   `json:"direct_open"`
+	DirectError string `json:"direct_error,omitempty"`
+	// DIOAlign is statx's stx_dio_offset_align: 0 means the file has no direct
+	// I/O, -1 that the kernel doesn't say.
+	DIOAlign int64 `json:"dio_align"`
+	// Resident is the share of the region in the page cache after the run, 0 to 1, -1: unknown.
+	Resident float64 `json:"resident"`
+	// FirstTouch is the write bandwidth of the layout in bytes per second, 0 when
+	// the file was there already.
+	FirstTouch float64 `json:"first_touch,omitempty"`
+}
+
+// Ops returns the number of operations of the class that counts: reads and
+// writes together for block jobs.
+func (r *Result) Ops() int64 {
+	ops, _ := r.counted()
+	return ops
+}
+
+// Bytes returns the bytes the application moved in the window: reads and
+// writes of every class.
+func (r *Result) Bytes() (read, written int64) {
+	for _, c := range r.Classes {
+		switch c.Name {
+		case "read":
+			read += c.Bytes
+		case "write", "append":
+			written += c.Bytes
+		}
+	}
+	return read, written
+}
+
+// Value returns the figure of metric m: a rate over the measured window. It is
+// 0 for an empty window.
+func (r *Result) Value(m Metric) float64 {
+	if r.Elapsed <= 0 {
+		return 0
+	}
+	ops, bytes := r.counted()
+	if m.Unit == "B/s" {
+		return float64(bytes) / r.Elapsed.Seconds()
+	}
+	return float64(ops) / r.Elapsed.Seconds()
+}
+
+// counted sums what the metric counts: the reads and writes of a block job, or
+// the first class of a named workload.
+func (r *Result) counted() (ops, bytes int64) {
+	for i, c := range r.Classes {
+		if i > 0 && (r.Classes[0].Name != "read" && r.Classes[0].Name != "write") {
+			break
+		}
+		if c.Name == "sync" {
+			continue
+		}
+		ops += c.Ops
+		bytes += c.Bytes
+	}
+	return ops, bytes
+}

@@ -1,0 +1,73 @@
+// Package workload says what I/O a trial does and does it: block jobs, which it
+// hands to package load, and the named workloads append, wal and tree.
+//
+// A Spec is made by a plan, travels to the worker as JSON, and is run there by
+// Prepare and Run. The same bytes run in every place, so that a difference between two
+// cells is a difference between the places.
+package workload
+
+import (
+	"time"
+
+	"plimsoll/load"
+)
+
+// A Kind names a family of workloads.
+type Kind string
+
+// The kinds. Block is any job in fio's vocabulary.
+const (
+	// Block is a job of package load.
+	Block Kind = "block"
+	// Append opens a file, appends a line, and closes it, Count times (E2).
+	Append Kind = "append"
+	// WAL writes BS bytes at the end of a log and calls fdatasync, as a database
+	// or etcd commits, for Runtime.
+	WAL Kind = "wal"
+	// Tree is a synthetic site build (E1): Count source files are listed,
+	// stat'ed and read, and an output is written for each.
+	Tree Kind = "tree"
+)
+
+// A Spec is one workload of a plan.
+type Spec struct {
+	// Name is the plan's name for it.
+	Name string `json:"name"`
+	Kind Kind   `json:"kind"`
+	// Job is the block job; used by Block only. Its Filename is set by the worker.
+	Job load.Job `json:"job,omitzero"`
+	// Count is the number of operations of append (default 10,000) and of source
+	// files of tree (default 360: a tenth of E1's site).
+	Count int `json:"count,omitempty"`
+	// BS is the size of one record in bytes: append (default 64), wal (default
+	// 2,300: etcd's, as in its published fio job) and the mean source file of tree (default 16 KiB).
+	BS int64 `json:"bs,omitempty"`
+	// Runtime bounds wal (default 1 s) and, if set, append and tree, which then
+	// repeat until it is over.
+	Runtime time.Duration `json:"runtime,omitempty"`
+}
+
+// A Metric is the one figure by which trials of a workload are compared.
+type Metric struct {
+	// Name is what it is called in tables: "IOPS", "bandwidth", "commits", ...
+	Name string `json:"name"`
+	// Unit is "1/s" or "B/s". Higher is better for all of them.
+	Unit string `json:"unit"`
+}
+
+// Metric returns the figure by which trials of s are compared: bandwidth for
+// block jobs with blocks of 64 KiB and more, operations per second otherwise.
+func (s Spec) Metric() Metric {
+	switch s.Kind {
+	case Append:
+		return Metric{"appends", "1/s"}
+	case WAL:
+		return Metric{"commits", "1/s"}
+	case Tree:
+		return Metric{"files", "1/s"}
+	}
+	if s.Job.BS >= 64<<10 {
+		return Metric{"bandwidth", "B/s"}
+	}
+	return Metric{"IOPS", "1/s"}
+}
