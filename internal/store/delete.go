@@ -4,10 +4,12 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Delete removes runs with their trials, all or none, and gives their space back to
-// the file system. The error is a *RefError for an unknown run and wraps ErrAlive for one
+// Delete removes runs with their trials and gives their space back to the file
+// system. It removes all or none, unless the disk is full. The error is a *RefError for an unknown run and wraps ErrAlive for one
 // that is being measured.
 func (s *Store) Delete(ids ...string) error {
 	for _, id := range ids {
@@ -32,6 +34,9 @@ func (s *Store) Delete(ids ...string) error {
 		}
 		return nil
 	})
+	if code(err)&0xff == sqlite3.SQLITE_FULL {
+		err = s.deletePieces(ids)
+	}
 	if err != nil {
 		return s.explain("remove runs from", err)
 	}
@@ -41,28 +46,83 @@ func (s *Store) Delete(ids ...string) error {
 	return nil
 }
 
-// shrink cuts free pages off the file. Unlike VACUUM it needs no second copy of
-// the database, and so works on a disk that is full.
-func (s *Store) shrink() error {
-	c, err := s.db.Conn(context.Background())
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	// Each step of this statement frees a page, so it is run to its end.
-	for _, q := range []string{"PRAGMA incremental_vacuum", "PRAGMA wal_checkpoint(TRUNCATE)"} {
-		rows, err := c.QueryContext(context.Background(), q)
-		if err != nil {
+// pieceTrials is how many trials deletePieces removes at once. They change some ten
+// pages.
+const pieceTrials = 4
+
+// deletePieces removes runs on a full disk, where the log of one big removal has no
+// room: a few trials at a time, each time making room for the next.
+func (s *Store) deletePieces(ids []string) error {
+	for _, id := range ids {
+		for left := int64(1); left > 0; {
+			err := s.transact(func(tx *sql.Tx) error {
+				r, err := tx.Exec("DELETE FROM trials WHERE rowid IN (SELECT rowid FROM trials WHERE run = ? ORDER BY rowid DESC LIMIT ?)", id, pieceTrials)
+				if err != nil {
+					return err
+				}
+				left, err = r.RowsAffected()
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			if err := s.drain("PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+				return err
+			}
+		}
+		if err := s.transact(func(tx *sql.Tx) error {
+			_, err := tx.Exec("DELETE FROM runs WHERE id = ?", id)
 			return err
-		}
-		for rows.Next() {
-		}
-		if err := rows.Close(); err != nil {
-			return err
-		}
-		if err := rows.Err(); err != nil {
+		}); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// shrink cuts free pages off the file. Unlike VACUUM it needs no second copy of
+// the database. Where the disk has no room even for a short log the pages stay,
+// and later trials use them.
+func (s *Store) shrink() error {
+	// 2,048 pages are 8 MiB: other writers get their turn in between.
+	for _, pages := range []int{2048, 16} {
+		err := s.shrinkBy(pages)
+		if code(err)&0xff != sqlite3.SQLITE_FULL {
+			return err
+		}
+	}
+	return nil
+}
+
+// shrinkBy cuts off that many pages at a time until none is free.
+func (s *Store) shrinkBy(pages int) error {
+	for before := -1; ; {
+		var free int
+		if err := s.db.QueryRow("PRAGMA freelist_count").Scan(&free); err != nil {
+			return err
+		}
+		// Its count stands still if others fill pages as fast as they are freed.
+		if free == 0 || free == before {
+			return s.drain("PRAGMA wal_checkpoint(TRUNCATE)")
+		}
+		before = free
+		if err := s.drain(fmt.Sprintf("PRAGMA incremental_vacuum(%d)", pages)); err != nil {
+			return err
+		}
+		if err := s.drain("PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+			return err
+		}
+	}
+}
+
+// drain runs a statement that does its work while its rows are read.
+func (s *Store) drain(query string) error {
+	rows, err := s.db.QueryContext(context.Background(), query)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+	}
+	return rows.Err()
 }

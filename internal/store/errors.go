@@ -69,7 +69,7 @@ func (s *Store) explain(verb string, err error) error {
 	fix := ""
 	switch c := code(err); c & 0xff {
 	case sqlite3.SQLITE_FULL:
-		fix = "; there is no space left: free some (plimsoll results rm), or name another state folder with --state"
+		fix = "; there is no space left: free some (plimsoll results rm needs a few hundred KB to make more), or name another state folder with --state"
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
 		fix = "; the folder must exist and be writable: name another state folder with --state"
 	case sqlite3.SQLITE_NOTADB:

@@ -26,7 +26,7 @@ func (s *Store) lockPath(id string) string {
 }
 
 // Own marks run id as being measured by this process, until release is called
-// or the process dies in any way. The error wraps ErrAlive if the run has an
+// or the process dies in any way; Close alone doesn't end it. The error wraps ErrAlive if the run has an
 // owner.
 func (s *Store) Own(id string) (release func() error, err error) {
 	if !runID.MatchString(id) {
@@ -39,7 +39,11 @@ func (s *Store) Own(id string) (release func() error, err error) {
 	for range ownTries {
 		f, err := lockFile(path)
 		if err == nil {
-			return func() error { return unlock(f) }, nil
+			s.owned.Store(f, nil)
+			return func() error {
+				s.owned.Delete(f)
+				return unlock(f)
+			}, nil
 		}
 		if !errors.Is(err, errLocked) {
 			return nil, fmt.Errorf("lock run %s: %w", id, err)

@@ -90,6 +90,13 @@ func (s *Store) prepare(migrations []string) error {
 	if err != nil {
 		return err
 	}
+	if have == 0 {
+		// Lets Delete give space back piecemeal. It must come before anything is
+		// written, and writes to the header each time, so a new database it is.
+		if _, err := c.ExecContext(ctx, "PRAGMA auto_vacuum = INCREMENTAL"); err != nil {
+			return err
+		}
+	}
 	if err := walMode(ctx, c); err != nil {
 		return err
 	}
@@ -132,17 +139,12 @@ type querier interface {
 // programs' databases and versions above known.
 func (s *Store) version(ctx context.Context, q querier, known int) (int, error) {
 	var version, app, tables int
-	for _, r := range []struct {
-		query string
-		to    *int
-	}{
-		{"PRAGMA user_version", &version},
-		{"PRAGMA application_id", &app},
-		{"SELECT count(*) FROM sqlite_schema", &tables},
-	} {
-		if err := q.QueryRowContext(ctx, r.query).Scan(r.to); err != nil {
-			return 0, err
-		}
+	// One statement, so that all three are of one moment.
+	err := q.QueryRowContext(ctx, `SELECT (SELECT user_version FROM pragma_user_version),
+		(SELECT application_id FROM pragma_application_id), (SELECT count(*) FROM sqlite_schema)`).
+		Scan(&version, &app, &tables)
+	if err != nil {
+		return 0, err
 	}
 	switch {
 	case tables > 0 && app != applicationID:

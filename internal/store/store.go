@@ -50,6 +50,10 @@ type Store struct {
 	// write lets this process's writers queue here, where waiting is a wake-up
 	// and not SQLite's sleep and retry.
 	write sync.Mutex
+
+	// owned keeps the locks of Own from the garbage collector, which would close
+	// them, when a caller drops its release function.
+	owned sync.Map // of *os.File
 }
 
 // Open opens the database at path and brings its schema up to date. It makes
@@ -105,14 +109,15 @@ func dsn(path string) string {
 		p = "/" + p // a drive letter: file:///C:/...
 	}
 	q := url.Values{
-		// Before anything is written: lets Delete give space back piecemeal.
-		"_auto_vacuum":  {"INCREMENTAL"},
 		"_busy_timeout": {fmt.Sprint(busyTimeout.Milliseconds())},
 		"_foreign_keys": {"on"},
 		"_synchronous":  {"NORMAL"},
 		// A transaction that reads first and then writes can't wait for another
 		// writer; one that is a writer from its start can.
 		"_txlock": {"immediate"},
+		// Pages of 4 KiB, 1,000 by default. A short log leaves little to be written
+		// back while a trial measures, and a full disk has less of it to merge.
+		"_pragma": {"wal_autocheckpoint(128)"},
 		// Hardening against damaged and foreign files.
 		"_defensive": {"true"},
 		"_error_rc":  {"true"},

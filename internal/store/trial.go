@@ -62,8 +62,18 @@ func checkTrial(t record.Trial) error {
 	return finite(name(t), t)
 }
 
-// transact runs f in a transaction that is a writer from its start.
+// transact runs f in a transaction that is a writer from its start. When the
+// disk is full it merges the write-ahead log, which may take more space than what is
+// in it, and tries once more.
 func (s *Store) transact(f func(*sql.Tx) error) error {
+	err := s.try(f)
+	if code(err)&0xff == sqlite3.SQLITE_FULL && s.drain("PRAGMA wal_checkpoint(TRUNCATE)") == nil {
+		err = s.try(f)
+	}
+	return err
+}
+
+func (s *Store) try(f func(*sql.Tx) error) error {
 	tx, err := s.db.BeginTx(context.Background(), nil)
 	if err != nil {
 		return err

@@ -1,0 +1,141 @@
+package store
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/record"
+)
+
+// tmpfs mounts a small file system of its own for the test.
+func tmpfs(t *testing.T, options string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := unix.Mount("plimsoll-test", dir, "tmpfs", 0, options); err != nil {
+		if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) {
+			t.Skip("missing capability: mount (run as root)")
+		}
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(dir, 0); err != nil {
+			t.Error(err)
+			unix.Unmount(dir, unix.MNT_DETACH)
+		}
+	})
+	return dir
+}
+
+// TestFullDisk fills the disk with trials: the error says so, all trials before
+// it are kept, and space that is freed is used.
+func TestFullDisk(t *testing.T) {
+	dir := tmpfs(t, "size=6m")
+	path := filepath.Join(dir, "plimsoll.db")
+	ballast := filepath.Join(dir, "ballast")
+	must(t, os.WriteFile(ballast, make([]byte, 256<<10), 0o600))
+	s, err := Open(path)
+	must(t, err)
+	defer func() { s.Close() }()
+	must(t, s.PutRun(sampleRun("old")))
+	must(t, s.PutRun(sampleRun("r")))
+	put := func(run string, from, to int) (int, error) {
+		for i := from; i < to; i++ {
+			if err := s.PutTrial(sampleTrial(run, i, 1)); err != nil {
+				return i, err
+			}
+		}
+		return to, nil
+	}
+	if n, err := put("old", 0, 400); err != nil {
+		t.Fatalf("after %d trials: %v", n, err)
+	}
+	n, err := put("r", 0, 100_000)
+	if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "no space left") || !strings.Contains(err.Error(), "plimsoll results rm") {
+		t.Fatalf("PutTrial on a full disk = %v, want no space left, the path and what to do", err)
+	}
+	if n == 0 {
+		t.Fatal("no trial fitted")
+	}
+	check := func(want int) {
+		t.Helper()
+		got, err := s.Trials("r", TrialsOptions{Histograms: true})
+		if err != nil || len(got) != want {
+			t.Errorf("%d trials are there, want %d: %v", len(got), want, err)
+		}
+	}
+	check(n)
+	// What is there can be read by another process, and after a restart.
+	must(t, s.Close())
+	s, err = Open(path)
+	must(t, err)
+	check(n)
+	// With a little room, too little for a log of the whole removal, a run can go.
+	must(t, os.Remove(ballast))
+	if err := s.Delete("old"); err != nil {
+		t.Fatalf("Delete on a full disk = %v", err)
+	}
+	if _, err := put("r", n, n+20); err != nil {
+		t.Fatalf("PutTrial after room was made = %v", err)
+	}
+	check(n + 20)
+}
+
+// TestFullDiskAtOpen has no room for a database at all.
+func TestFullDiskAtOpen(t *testing.T) {
+	dir := tmpfs(t, "size=32k")
+	must(t, fillUp(filepath.Join(dir, "ballast")))
+	path := filepath.Join(dir, "plimsoll.db")
+	s, err := Open(path)
+	if err == nil {
+		s.Close()
+		t.Fatal("Open on a full disk succeeded")
+	}
+	if !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "full") && !strings.Contains(err.Error(), "no space") {
+		t.Errorf("Open on a full disk = %v", err)
+	}
+}
+
+// fillUp writes until there is no space left.
+func fillUp(path string) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for {
+		if _, err := f.Write(make([]byte, 1024)); errors.Is(err, unix.ENOSPC) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+}
+
+func TestReadOnly(t *testing.T) {
+	dir := tmpfs(t, "size=4m")
+	path := filepath.Join(dir, "old", "plimsoll.db")
+	s, err := Open(path)
+	must(t, err)
+	r := sampleRun("r")
+	r.Status = record.Done
+	must(t, s.PutRun(r))
+	must(t, s.PutTrial(sampleTrial("r", 0, 1)))
+	must(t, s.Close())
+	must(t, unix.Mount("", dir, "", unix.MS_REMOUNT|unix.MS_RDONLY, ""))
+	for _, path := range []string{path, filepath.Join(dir, "old", "new.db"), filepath.Join(dir, "new", "plimsoll.db")} {
+		s, err := Open(path)
+		if err == nil {
+			s.Close()
+			t.Errorf("Open(%s) on a read-only disk succeeded", path)
+			continue
+		}
+		if !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "name another state folder with --state") {
+			t.Errorf("Open(%s) on a read-only disk = %v, want the path and what to do", path, err)
+		}
+	}
+}
