@@ -102,8 +102,8 @@ type ring struct {
 	bs              uint32
 	slots           []slot
 	out             []completion
-	ts unix.Timespec
-	arg getEventsArg
+	ts              unix.Timespec
+	arg             getEventsArg
 }
 
 // newRing sets up the strongest ring that the kernel offers, with the file and
