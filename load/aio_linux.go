@@ -56,6 +56,7 @@ type aio struct {
 	ptrs   []*iocb
 	events []ioEvent
 	out    []completion
+	ts     unix.Timespec
 }
 
 func newAIO(f *target, slots []slot, j Job) (*aio, error) {
@@ -155,14 +156,14 @@ func (a *aio) reap() {
 
 // wait takes completions from the kernel, at least want unless the time is over.
 func (a *aio) wait(want int, timeout time.Duration) error {
-	var ts unix.Timespec
 	p := unsafe.Pointer(nil)
 	if timeout >= 0 {
-		ts = unix.NsecToTimespec(int64(timeout))
-		p = unsafe.Pointer(&ts)
+		// It is kept in a, which doesn't move, unlike a stack.
+		a.ts = unix.NsecToTimespec(int64(timeout))
+		p = unsafe.Pointer(&a.ts)
 	}
 	for {
-		n, _, errno := syscall.RawSyscall6(unix.SYS_IO_GETEVENTS, a.ctx, uintptr(want), uintptr(len(a.events)), uintptr(unsafe.Pointer(&a.events[0])), uintptr(p), 0)
+		n, errno := a.getEvents(want, p)
 		if errno == unix.EINTR {
 			continue
 		}
@@ -174,6 +175,15 @@ func (a *aio) wait(want int, timeout time.Duration) error {
 		}
 		return nil
 	}
+}
+
+// getEvents is a function of its own for its prologue, where Go's scheduler can
+// stop the thread: the signal with which it asks for that ends the raw system call.
+//
+//go:noinline
+func (a *aio) getEvents(want int, timeout unsafe.Pointer) (uintptr, syscall.Errno) {
+	n, _, errno := syscall.RawSyscall6(unix.SYS_IO_GETEVENTS, a.ctx, uintptr(want), uintptr(len(a.events)), uintptr(unsafe.Pointer(&a.events[0])), uintptr(timeout), 0)
+	return n, errno
 }
 
 func (a *aio) add(e *ioEvent) {

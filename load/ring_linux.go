@@ -263,7 +263,10 @@ func (r *ring) pop() []completion {
 }
 
 // enter submits and waits. It is a raw system call for the reason given at
-// target.transfer.
+// target.transfer. It must not be inlined: its prologue is where Go's scheduler can
+// stop the thread, after its signal ended the wait.
+//
+//go:noinline
 func (r *ring) enter(submit uint32, want int, timeout time.Duration) syscall.Errno {
 	flags := r.enterFlags | enterGetEvents
 	if timeout == forever || want == 0 {

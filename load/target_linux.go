@@ -19,6 +19,8 @@ type target struct {
 	// dioAlign is the alignment that direct I/O needs in the file, 0 or -1 if
 	// that isn't known.
 	dioAlign int64
+	// raw system calls are used; see transfer.
+	raw bool
 }
 
 // openTarget opens the job's file. It never makes one.
@@ -40,7 +42,7 @@ func openTarget(j Job) (*target, error) {
 	if err != nil {
 		return nil, openError(j, err)
 	}
-	t := &target{path: j.Filename, fd: fd, dioAlign: -1}
+	t := &target{path: j.Filename, fd: fd, dioAlign: -1, raw: !j.Direct}
 	if t.size, err = fileSize(fd); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", j.Filename, err), t.close())
 	}
@@ -83,15 +85,22 @@ func fileSize(fd int) (int64, error) {
 	return 0, errors.New("neither a regular file nor a block device")
 }
 
-// transfer tries what is left of the slot's I/O. It uses raw system calls: Go's
-// scheduler need not know, since each thread has a processor of its own (raiseProcs), and
-// telling it costs some 80 ns, a tenth of a read from the page cache.
+// transfer tries what is left of the slot's I/O. Buffered I/O uses raw system
+// calls: Go's scheduler need not know, since each thread has a processor of its own (raiseProcs),
+// and telling it costs some 80 ns, a tenth of a read from the page cache. Direct I/O takes a
+// device's time, in which the scheduler may want to stop the world.
 func (t *target) transfer(s *slot, bs int64) int32 {
 	call := uintptr(unix.SYS_PREAD64)
 	if s.op == opWrite {
 		call = unix.SYS_PWRITE64
 	}
-	n, _, errno := syscall.RawSyscall6(call, uintptr(t.fd), s.buf+uintptr(s.done), uintptr(bs-s.done), uintptr(s.off+s.done), 0, 0)
+	fd, buf, n, off := uintptr(t.fd), s.buf+uintptr(s.done), uintptr(bs-s.done), uintptr(s.off+s.done)
+	var errno syscall.Errno
+	if t.raw {
+		n, _, errno = syscall.RawSyscall6(call, fd, buf, n, off, 0, 0)
+	} else {
+		n, _, errno = syscall.Syscall6(call, fd, buf, n, off, 0, 0)
+	}
 	if errno != 0 {
 		return -int32(errno)
 	}
