@@ -139,7 +139,9 @@ func (a *aio) submit(batch []uint32) error {
 	return nil
 }
 
-// reap takes completions out of the mapped ring.
+// reap takes completions out of the mapped ring. For nosplit see clock.now.
+//
+//go:nosplit
 func (a *aio) reap() {
 	if a.ring == nil {
 		return
@@ -186,6 +188,7 @@ func (a *aio) getEvents(want int, timeout unsafe.Pointer) (uintptr, syscall.Errn
 	return n, errno
 }
 
+//go:nosplit
 func (a *aio) add(e *ioEvent) {
 	a.out = append(a.out, completion{uint32(e.data), int32(e.res)})
 }

@@ -249,7 +249,9 @@ func (r *ring) push(s uint32) {
 	}
 }
 
-// pop takes everything off the completion queue.
+// pop takes everything off the completion queue. For nosplit see clock.now.
+//
+//go:nosplit
 func (r *ring) pop() []completion {
 	out := r.out[:0]
 	head := *r.cqHead
