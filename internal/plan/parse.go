@@ -24,14 +24,37 @@ func ParseWith(filename string, data []byte, o Options) (*Plan, error) {
 	p := decodeTree(f, root, nil)
 	quick := root
 	if q := child(root, "quick"); q != nil {
-		if quick = mergeQuick(f, root, q); len(f.list) == 0 {
-			decodeTree(f, quick, nil)
+		sound := len(f.list) == 0
+		if quick = mergeQuick(f, root, q); sound && len(f.list) == 0 {
+			checkQuick(f, quick, q)
 		}
 	}
 	if err := f.err(); err != nil {
 		return nil, err
 	}
 	return o.apply(f, p, root, quick)
+}
+
+// checkQuick decodes a tree with the quick section q merged. Faults outside of q
+// are told as what they are: those of quick runs.
+func checkQuick(f *faults, quick, q *yaml.Node) {
+	own := &faults{file: f.file}
+	decodeTree(own, quick, nil)
+	inside := map[[2]int]bool{}
+	var visit func(*yaml.Node)
+	visit = func(n *yaml.Node) {
+		inside[[2]int{n.Line, n.Column}] = true
+		for _, c := range n.Content {
+			visit(c)
+		}
+	}
+	visit(q)
+	for _, e := range own.list {
+		if !inside[[2]int{e.Line, e.Column}] {
+			e.Message += " (with --quick)"
+		}
+		f.add(*e)
+	}
 }
 
 // decodeTree decodes a tree; faults go to f.
