@@ -20,6 +20,8 @@ type paired struct {
 	// is missing, so that blocks line up across the family.
 	resid []float64
 	mean  float64
+	// centre is the estimate that is reported.
+	centre float64
 	// spread is the standard deviation of logs, at least leastSpread.
 	spread float64
 	// reason says why there is nothing to compare; zero tells a cell that moved
@@ -49,6 +51,7 @@ func pair(m Matrix, pr Pair) paired {
 		}
 	}
 	p.mean, p.spread = moments(p.logs)
+	p.centre = centre(p.logs)
 	for b := range p.blocks {
 		if usable(cell[b]) && usable(base[b]) {
 			p.resid[b] = math.Log(cell[b]) - math.Log(base[b]) - p.mean

@@ -15,6 +15,8 @@ type world struct {
 	scale func(r *rand.Rand, workload, k int) float64
 	// outlier hits one block.
 	outlier bool
+	// stalls says that noise is stallNoise, whose median is not its mean.
+	stalls bool
 }
 
 func normalNoise(r *rand.Rand, scale float64) float64 { return scale * r.NormFloat64() }
@@ -69,16 +71,16 @@ var worlds = []world{
 	{name: "lognormal", noise: normalNoise, scale: even},
 	{name: "normal 15 %", noise: linearNoise, scale: func(*rand.Rand, int, int) float64 { return .15 }},
 	{name: "t3", noise: t3Noise, scale: even},
-	{name: "stalls", noise: stallNoise, scale: even},
+	{name: "stalls", noise: stallNoise, scale: even, stalls: true},
 	{name: "memory and disk", noise: normalNoise, scale: mixed},
 	{name: "memory and disk, t3", noise: t3Noise, scale: mixed},
-	{name: "memory and disk, stalls", noise: stallNoise, scale: mixed},
+	{name: "memory and disk, stalls", noise: stallNoise, scale: mixed, stalls: true},
 	{name: "graded", noise: normalNoise, scale: graded},
 	{name: "graded, t3", noise: t3Noise, scale: graded},
-	{name: "graded, stalls", noise: stallNoise, scale: graded},
+	{name: "graded, stalls", noise: stallNoise, scale: graded, stalls: true},
 	{name: "one noisy cell", noise: normalNoise, scale: lone},
 	{name: "noisy baseline", noise: normalNoise, scale: noisyBase},
-	{name: "noisy baseline, stalls", noise: stallNoise, scale: noisyBase},
+	{name: "noisy baseline, stalls", noise: stallNoise, scale: noisyBase, stalls: true},
 	{name: "outlier block", noise: normalNoise, scale: even, outlier: true},
 	{name: "memory and disk, outlier block", noise: normalNoise, scale: mixed, outlier: true},
 }
@@ -89,9 +91,7 @@ type family struct{ workloads, cells int }
 var families = []family{{1, 1}, {1, 10}, {8, 10}}
 
 // draw makes one report.
-func (w world) draw(r *rand.Rand, f family, blocks int) (Matrix, []Pair) {
-	var m Matrix
-	var pairs []Pair
+func (w world) draw(r *rand.Rand, f family, blocks int) (m Matrix, pairs []Pair, truth []float64) {
 	drift := make([]float64, blocks)
 	for b := range drift {
 		drift[b] = 0.1*float64(b) + 0.05*r.NormFloat64()
@@ -99,8 +99,12 @@ func (w world) draw(r *rand.Rand, f family, blocks int) (Matrix, []Pair) {
 	bad := r.IntN(blocks)
 	for wl := range f.workloads {
 		base := len(m.Values)
+		var s0 float64
 		for k := range f.cells + 1 {
 			s := w.scale(r, wl, k)
+			if k == 0 {
+				s0 = s
+			}
 			row := make([]float64, blocks)
 			for b := range row {
 				x := drift[b] + w.noise(r, s)
@@ -113,10 +117,35 @@ func (w world) draw(r *rand.Rand, f family, blocks int) (Matrix, []Pair) {
 			m.Cells = append(m.Cells, "")
 			if k > 0 {
 				pairs = append(pairs, Pair{Cell: base + k, Baseline: base})
+				var centre float64
+				if w.stalls {
+					centre = stallCentre(s, s0)
+				}
+				truth = append(truth, centre)
 			}
 		}
 	}
 	// linearNoise has a mean that differs from 0 but is the same for all cells of
 	// a scale; it is used with one scale only.
-	return m, pairs
+	return m, pairs, truth
+}
+
+// stallCentre is the true centre of the log ratio of two cells with stallNoise: the
+// median of the average of two, each a difference of exponentials. The sum of two
+// has P(sum > x) = exp(-x/a) (ax + a^2 + 2a^2b/(a+b)) / (a+b)^2 for x > 0.
+func stallCentre(s, s0 float64) float64 {
+	if s > s0 {
+		return -stallCentre(s0, s)
+	}
+	a, b := s0, s
+	lo, hi := 0.0, 10*a
+	for range 60 {
+		x := (lo + hi) / 2
+		if math.Exp(-x/a)*(a*x+a*a+2*a*a*b/(a+b))/(a+b)/(a+b) > 0.5 {
+			lo = x
+		} else {
+			hi = x
+		}
+	}
+	return s - s0 + lo/2
 }
