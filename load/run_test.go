@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -246,6 +247,9 @@ func TestMissingFileAndSmallRegion(t *testing.T) {
 	}
 	if _, err := Prepare(Job{RW: Read, Filename: t.TempDir()}); err == nil || !strings.Contains(err.Error(), "regular file") {
 		t.Errorf("folder: %v", err)
+	}
+	if _, err := Prepare(Job{RW: Read, Filename: os.DevNull}); err == nil {
+		t.Error("the null device was accepted")
 	}
 	path := written(t, 8192)
 	if _, err := Prepare(Job{RW: Write, Filename: path, Offset: 8000}); err == nil || !strings.Contains(err.Error(), "less than one block") {
