@@ -159,11 +159,20 @@ func sleep(d time.Duration) {
 
 // newAsync returns the engine called name for one thread, nil for psync.
 func newAsync(name string, f *target, slots []slot, b *buffers, j Job) (asyncEngine, error) {
+	// A nil *ring in an interface would not be nil.
 	switch name {
 	case IOUring:
-		return newRing(f, slots, b, j)
+		if r, err := newRing(f, slots, b, j); err != nil {
+			return nil, err
+		} else {
+			return r, nil
+		}
 	case LinuxAIO:
-		return newAIO(f, slots, j)
+		if a, err := newAIO(f, slots, j); err != nil {
+			return nil, err
+		} else {
+			return a, nil
+		}
 	}
 	return nil, nil
 }
