@@ -22,15 +22,15 @@ const (
 // iocb is the little-endian layout, which all of Go's Linux ports but s390x,
 // ppc64 and mips have; newAIO refuses those.
 type iocb struct {
-	data         uint64
-	key, rwFlags uint32
-	opcode       uint16
-	reqprio      int16
-	fd           uint32
-	buf, nbytes  uint64
-	offset       int64
-	_            uint64
-	flags, resfd uint32
+	data        uint64
+	_           [2]uint32 // aio_key, aio_rw_flags
+	opcode      uint16
+	_           int16 // aio_reqprio
+	fd          uint32
+	buf, nbytes uint64
+	offset      int64
+	_           uint64
+	_           [2]uint32 // aio_flags, aio_resfd
 }
 
 type ioEvent struct {

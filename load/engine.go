@@ -21,7 +21,6 @@ type slot struct {
 	off   int64 // where in the file
 	start int64 // when the thread took it up, on the run's clock
 	due   int64 // when it should have been, in an open loop
-	seq   int64 // how many this thread had started before
 	buf   uintptr
 	done  int64 // bytes transferred by earlier tries
 	seg   uint32

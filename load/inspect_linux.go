@@ -10,7 +10,6 @@ import (
 )
 
 func inspectPath(path string, off, size int64) (FileInfo, error) {
-	// Without O_NONBLOCK a named pipe would hang.
 	f, err := openTarget(Job{RW: Read, Filename: path})
 	if err != nil {
 		return FileInfo{}, err

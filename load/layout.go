@@ -14,8 +14,6 @@ type LayoutOptions struct {
 	Reuse bool
 	// Seed makes the data repeatable. 0: a fixed seed.
 	Seed uint64
-	// KeepCached leaves the file in the page cache.
-	KeepCached bool
 }
 
 // A LayoutResult says what Layout did.

@@ -51,7 +51,7 @@ func layout(ctx context.Context, path string, size int64, opt LayoutOptions) (re
 	res.Elapsed = time.Since(start)
 	res.Rate = float64(size) / res.Elapsed.Seconds()
 	res.Direct = w.direct
-	return res, w.verify(opt, &res)
+	return res, w.verify(&res)
 }
 
 func ignoreMissing(err error) error {
@@ -80,7 +80,7 @@ func claim(path string, size int64, opt LayoutOptions, res *LayoutResult) (bool,
 		}
 		return false, os.Remove(path)
 	}
-	if st.Size() == size && reusable(path, size, opt, res) {
+	if st.Size() == size && reusable(path, size, res) {
 		res.Reused = true
 		return true, nil
 	}
@@ -89,14 +89,14 @@ func claim(path string, size int64, opt LayoutOptions, res *LayoutResult) (bool,
 
 // reusable reports whether the file is written throughout, and drops it from the
 // page cache if so.
-func reusable(path string, size int64, opt LayoutOptions, res *LayoutResult) bool {
+func reusable(path string, size int64, res *LayoutResult) bool {
 	fd, err := openRetry(path, unix.O_RDWR|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return false
 	}
 	defer unix.Close(fd)
 	w := &writer{path: path, fd: fd, size: size}
-	return w.verify(opt, res) == nil
+	return w.verify(res) == nil
 }
 
 // open makes the file, for direct I/O if the file system takes it, and reserves its
@@ -217,16 +217,14 @@ func (w *writer) buffered() bool {
 }
 
 // verify drops the file from the page cache and looks for anything in it that isn't written.
-func (w *writer) verify(opt LayoutOptions, res *LayoutResult) error {
+func (w *writer) verify(res *LayoutResult) error {
 	t := &target{path: w.path, fd: w.fd, size: w.size}
-	if !opt.KeepCached {
-		// Dirty pages would stay: reused files may have some.
-		if err := t.sync(true); err != nil {
-			return w.failed("fdatasync", err)
-		}
-		// An advice; what came of it is in Info.Resident.
-		_ = unix.Fadvise(w.fd, 0, 0, unix.FADV_DONTNEED)
+	// Dirty pages would stay in the cache: reused files may have some.
+	if err := t.sync(true); err != nil {
+		return w.failed("fdatasync", err)
 	}
+	// An advice; what came of it is in Info.Resident.
+	_ = unix.Fadvise(w.fd, 0, 0, unix.FADV_DONTNEED)
 	var err error
 	if res.Info, err = t.inspect(0, w.size, true); err != nil {
 		return fmt.Errorf("%s: %w", w.path, err)

@@ -237,3 +237,42 @@ func TestInspectResident(t *testing.T) {
 		t.Errorf("missing file: %v", err)
 	}
 }
+
+// TestContainerLayer runs on an overlay, as a container's own layer is one.
+func TestContainerLayer(t *testing.T) {
+	base := t.TempDir()
+	dir := func(name string) string {
+		d := filepath.Join(base, name)
+		if err := os.Mkdir(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	merged := dir("merged")
+	opts := "lowerdir=" + dir("lower") + ",upperdir=" + dir("upper") + ",workdir=" + dir("work")
+	if err := unix.Mount("plimsoll-test", merged, "overlay", 0, opts); err != nil {
+		t.Skipf("needs CAP_SYS_ADMIN to mount an overlay: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(merged, unix.MNT_DETACH); err != nil {
+			t.Errorf("unmount: %v", err)
+		}
+	})
+	path := filepath.Join(merged, "f")
+	res, err := Layout(context.Background(), path, 1<<20, LayoutOptions{})
+	if err != nil || res.Info.HoleBytes != 0 {
+		t.Fatalf("Layout = %+v, %v", res, err)
+	}
+	for _, p := range ProbeEngines(merged) {
+		if !p.OK {
+			t.Errorf("probe = %+v", p)
+			continue
+		}
+		if p.Engine == Null {
+			continue
+		}
+		if r := start(t, Job{RW: RandRW, IODepth: 4, Filename: path, Direct: res.Direct, IOEngine: p.Engine}); r.Ops() != 256 {
+			t.Errorf("%s: %d I/Os, want 256", p.Engine, r.Ops())
+		}
+	}
+}

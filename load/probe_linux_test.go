@@ -1,10 +1,13 @@
 package load
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
@@ -14,17 +17,109 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestMain serves as the child of TestProbeNamesSeccomp.
+// TestMain serves as the child of tests that restrict their whole process.
 func TestMain(m *testing.M) {
-	if dir := os.Getenv("LOAD_TEST_SECCOMP"); dir != "" {
-		if err := forbidRings(); err != nil {
-			os.Stderr.WriteString(err.Error())
-			os.Exit(3)
-		}
-		json.NewEncoder(os.Stdout).Encode(ProbeEngines(dir))
-		os.Exit(0)
+	var serve func(dir string) (any, error)
+	switch os.Getenv("LOAD_TEST_CHILD") {
+	case "":
+		os.Exit(m.Run())
+	case "seccomp":
+		serve = probeWithoutRings
+	case "memlock":
+		serve = readWithoutMemlock
 	}
-	os.Exit(m.Run())
+	out, err := serve(os.Getenv("LOAD_TEST_DIR"))
+	if err != nil {
+		os.Stderr.WriteString(err.Error())
+		os.Exit(3)
+	}
+	json.NewEncoder(os.Stdout).Encode(out)
+	os.Exit(0)
+}
+
+// restricted runs the child called name and decodes its answer. The test is skipped
+// if the restriction can't be had.
+func restricted(t *testing.T, name string, answer any) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "LOAD_TEST_CHILD="+name, "LOAD_TEST_DIR="+t.TempDir())
+	out, err := cmd.Output()
+	if err != nil {
+		var e *exec.ExitError
+		if errors.As(err, &e) && e.ExitCode() == 3 {
+			t.Skipf("needs %s: %s", name, e.Stderr)
+		}
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(out, answer); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A refusal is what a process without io_uring sees.
+type refusal struct {
+	Probes []Probe
+	// Prepare is the error for a job that insists on io_uring, Chosen the engine of
+	// one that doesn't.
+	Prepare string
+	Chosen  string
+}
+
+func probeWithoutRings(dir string) (any, error) {
+	path := filepath.Join(dir, "f")
+	if _, err := Layout(context.Background(), path, 1<<20, LayoutOptions{}); err != nil {
+		return nil, err
+	}
+	if err := forbidRings(); err != nil {
+		return nil, err
+	}
+	a := refusal{Probes: ProbeEngines(dir)}
+	_, err := Prepare(Job{RW: Read, NumJobs: 2, Filename: path, IOEngine: IOUring})
+	var e *EngineError
+	if errors.As(err, &e) {
+		a.Prepare = err.Error()
+	}
+	r, err := Prepare(Job{RW: Read, Filename: path})
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	a.Chosen = r.Job().IOEngine
+	return a, nil
+}
+
+// readWithoutMemlock reads with io_uring as an unprivileged process does that may lock
+// little memory.
+func readWithoutMemlock(dir string) (any, error) {
+	path := filepath.Join(dir, "f")
+	if _, err := Layout(context.Background(), path, 1<<20, LayoutOptions{}); err != nil {
+		return nil, err
+	}
+	// 64 KiB, an old default, is enough for the rings.
+	if err := unix.Setrlimit(unix.RLIMIT_MEMLOCK, &unix.Rlimit{Cur: 64 << 10, Max: 64 << 10}); err != nil {
+		return nil, err
+	}
+	// Without CAP_IPC_LOCK, that is without any capability, in every thread.
+	hdr := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	if _, _, errno := syscall.AllThreadsSyscall(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&hdr)), uintptr(unsafe.Pointer(&data[0])), 0); errno != 0 {
+		return nil, fmt.Errorf("capset in all threads: %w", errno)
+	}
+	r, err := Prepare(Job{RW: RandRead, BS: 16384, IODepth: 8, Filename: path, IOEngine: IOUring})
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return r.Start(context.Background(), nil)
+}
+
+func TestRingWithoutMemlock(t *testing.T) {
+	needEngine(t, IOUring)
+	var res Result
+	restricted(t, "memlock", &res)
+	if res.Ops() != 64 || len(res.Notes) != 1 || !strings.Contains(res.Notes[0], "RLIMIT_MEMLOCK is 65536 bytes") {
+		t.Errorf("%d I/Os, notes %q; want 64 and one about memlock", res.Ops(), res.Notes)
+	}
 }
 
 // forbidRings installs a seccomp filter that answers io_uring_setup with EPERM, as
@@ -48,21 +143,12 @@ func forbidRings() error {
 }
 
 func TestProbeNamesSeccomp(t *testing.T) {
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "LOAD_TEST_SECCOMP="+t.TempDir())
-	out, err := cmd.Output()
-	if err != nil {
-		var e *exec.ExitError
-		if errors.As(err, &e) && e.ExitCode() == 3 {
-			t.Skipf("needs seccomp filters: %s", e.Stderr)
-		}
-		t.Fatal(err)
+	var got refusal
+	restricted(t, "seccomp", &got)
+	if !strings.Contains(got.Prepare, "I/O engine io_uring: a seccomp filter forbids") || got.Chosen != PSync {
+		t.Errorf("Prepare = %q, and %q was chosen instead, want psync for buffered I/O", got.Prepare, got.Chosen)
 	}
-	var probes []Probe
-	if err := json.Unmarshal(out, &probes); err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range probes {
+	for _, p := range got.Probes {
 		if p.Engine == IOUring {
 			if p.OK || !strings.Contains(p.Reason, "seccomp filter forbids io_uring_setup (Seccomp: 2") {
 				t.Errorf("io_uring under the filter: %+v", p)

@@ -193,6 +193,14 @@ func (r *ring) register(b *buffers) {
 	}
 }
 
+// note says what could not be had.
+func (r *ring) note() string {
+	if r.readOp == opcodeRead {
+		return "io_uring works without registered buffers, which makes it slower: RLIMIT_MEMLOCK is " + memlock()
+	}
+	return ""
+}
+
 func (r *ring) registerCall(op uintptr, arg unsafe.Pointer, n uintptr) bool {
 	got, _, errno := syscall.RawSyscall6(sysRingRegister, uintptr(r.fd), op, uintptr(arg), n, 0, 0)
 	return errno == 0 && (op != registerRingFDs || got == n)

@@ -98,8 +98,15 @@ func (r *Run) Start(ctx context.Context, onSample func(Sample)) (*Result, error)
 	}
 	r.used = true
 	res := &Result{Engine: r.engine, Clock: r.clk.source(), Notes: r.notes}
-	done := r.release()
-	w := &watch{run: r, res: res, onSample: onSample, done: done}
+	w := &watch{run: r, res: res, onSample: onSample}
+	if r.job.RampTime == 0 {
+		// Nothing moves yet: this is the exact beginning.
+		if r.OnWindow != nil {
+			r.OnWindow(true)
+		}
+		w.usage = processUsage()
+	}
+	w.done = r.release()
 	w.ramp(ctx)
 	w.window(ctx)
 	r.sum(res)
@@ -109,10 +116,6 @@ func (r *Run) Start(ctx context.Context, onSample func(Sample)) (*Result, error)
 
 // release opens the gate; the channel is closed when all threads are done.
 func (r *Run) release() <-chan struct{} {
-	if r.job.RampTime == 0 && r.OnWindow != nil {
-		// Nothing moves yet: this is the exact beginning.
-		r.OnWindow(true)
-	}
 	r.start = r.clk.now()
 	r.begin = r.start + int64(r.job.RampTime)
 	r.end.Store(math.MaxInt64)

@@ -25,6 +25,13 @@ type target struct {
 
 // openTarget opens the job's file. It never makes one.
 func openTarget(j Job) (*target, error) {
+	// Opening a named pipe would wait for its other end. O_NONBLOCK would avoid
+	// that, but makes io_uring answer EAGAIN where it should wait for the disk.
+	if st, err := os.Stat(j.Filename); err != nil {
+		return nil, err
+	} else if m := st.Mode(); !m.IsRegular() && m.Type() != os.ModeDevice {
+		return nil, fmt.Errorf("%s: neither a regular file nor a block device", j.Filename)
+	}
 	flags := unix.O_RDONLY
 	if j.writes() {
 		flags = unix.O_RDWR
@@ -70,19 +77,16 @@ func openError(j Job, err error) error {
 	return &os.PathError{Op: "open", Path: j.Filename, Err: err}
 }
 
-// fileSize returns the length of a regular file or block device.
+// fileSize returns the length of a regular file or a block device.
 func fileSize(fd int) (int64, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
 		return 0, err
 	}
-	switch st.Mode & unix.S_IFMT {
-	case unix.S_IFREG:
-		return st.Size, nil
-	case unix.S_IFBLK:
+	if st.Mode&unix.S_IFMT == unix.S_IFBLK {
 		return unix.Seek(fd, 0, unix.SEEK_END)
 	}
-	return 0, errors.New("neither a regular file nor a block device")
+	return st.Size, nil
 }
 
 // transfer tries what is left of the slot's I/O. Buffered I/O uses raw system
@@ -155,11 +159,20 @@ func sleep(d time.Duration) {
 
 // newAsync returns the engine called name for one thread, nil for psync.
 func newAsync(name string, f *target, slots []slot, b *buffers, j Job) (asyncEngine, error) {
+	// A nil *ring in an interface would not be nil.
 	switch name {
 	case IOUring:
-		return newRing(f, slots, b, j)
+		if r, err := newRing(f, slots, b, j); err != nil {
+			return nil, err
+		} else {
+			return r, nil
+		}
 	case LinuxAIO:
-		return newAIO(f, slots, j)
+		if a, err := newAIO(f, slots, j); err != nil {
+			return nil, err
+		} else {
+			return a, nil
+		}
 	}
 	return nil, nil
 }

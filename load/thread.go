@@ -56,6 +56,9 @@ func (r *Run) setUp() error {
 			err = e
 		}
 	}
+	if n, ok := r.threads[0].async.(interface{ note() string }); ok && err == nil && n.note() != "" {
+		r.notes = append(r.notes, n.note())
+	}
 	return err
 }
 

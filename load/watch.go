@@ -29,8 +29,8 @@ func (w *watch) ramp(ctx context.Context) {
 		if r.OnWindow != nil {
 			r.OnWindow(true)
 		}
+		w.usage = processUsage()
 	}
-	w.usage = processUsage()
 	// The threads counted from r.begin on; this is a little later, or earlier if
 	// the ramp was broken off.
 	ago := time.Duration(r.clk.now() - r.begin)
@@ -72,7 +72,11 @@ func (w *watch) window(ctx context.Context) {
 		if !w.until(ctx, at) {
 			break
 		}
-		w.sample(r.clk.now(), r.progress())
+		now := r.clk.now()
+		if r.timed && now >= end {
+			break // this goroutine was late; the rest is the last sample
+		}
+		w.sample(now, r.progress())
 	}
 	if r.timed {
 		w.edge(r.end.Load())
@@ -87,11 +91,11 @@ func (w *watch) edge(end int64) {
 	}
 	w.ended = true
 	r := w.run
+	now := processUsage()
 	if r.OnWindow != nil {
 		r.OnWindow(false)
 	}
 	end = min(end, r.clk.now())
-	now := processUsage()
 	w.res.Usage = Usage{User: now.User - w.usage.User, System: now.System - w.usage.System, MaxRSS: now.MaxRSS}
 	late := time.Duration(r.clk.now() - end)
 	w.res.WallElapsed = time.Now().Round(0).Sub(w.wall) - late

@@ -67,7 +67,7 @@ func bench(ctx context.Context, o options, stdout, stderr io.Writer) error {
 			return fmt.Errorf("%s: %w", null.name, err)
 		}
 	}
-	return print(stdout, cs, null, o)
+	return table(stdout, cs, null, o)
 }
 
 // cache reads the file into the page cache.
@@ -106,7 +106,8 @@ func (c *contest) measure(ctx context.Context, fio string, oursFirst bool) error
 	return second()
 }
 
-func print(stdout io.Writer, cs []*contest, null *contest, o options) error {
+// table prints the medians and ratios of all rounds.
+func table(stdout io.Writer, cs []*contest, null *contest, o options) error {
 	fmt.Fprintf(stdout, "4 KiB random reads of %d MiB in the page cache, one thread, %d rounds of %v:\n\n", o.size>>20, o.rounds, o.runtime)
 	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "figure\tplimsoll\tfio\tratio [min..max]\ttarget\t")
