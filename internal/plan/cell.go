@@ -91,6 +91,9 @@ func (p *Plan) keeps(c record.Cell) bool {
 // baseline too. It is false if the matrix has no such cell, as when the baseline was
 // excluded for that workload.
 func (p *Plan) BaselineFor(c record.Cell) (record.Cell, bool) {
+	if _, ok := p.Workload(c.Workload); !ok {
+		return record.Cell{}, false
+	}
 	return p.baselineIn(p.cellsOf(c.Workload))
 }
 

@@ -253,6 +253,10 @@ func checkMatrix(d *decoder, p *Plan) {
 		d.fail("", "the matrix has more than %d cells: make it smaller", maxCells)
 		return
 	}
+	if n := p.patterns(); n*p.product() > maxMatching {
+		d.fail("", "include and exclude name %d things, too many for a matrix of this size: use patterns like rand*", n)
+		return
+	}
 	found, any := false, false
 	for _, w := range p.Workloads {
 		cells := p.cellsOf(w.Name)
@@ -265,6 +269,19 @@ func checkMatrix(d *decoder, p *Plan) {
 	case !found:
 		d.fail("baseline", "no cell of the matrix is the baseline: %s has no %s, or include and exclude take it out", p.Baseline.Engine, p.Baseline.Place)
 	}
+}
+
+// maxMatching bounds the work of include and exclude: things that they name x
+// cells.
+const maxMatching = 2_000_000
+
+// patterns counts what include and exclude name.
+func (p *Plan) patterns() int {
+	n := 0
+	for _, m := range append(slices.Clip(p.Include), p.Exclude...) {
+		n += 1 + len(m.Workload) + len(m.Engine) + len(m.Place) + len(m.Limits) + len(m.Clients)
+	}
+	return n
 }
 
 // whyEmpty says what took all cells out.

@@ -51,15 +51,24 @@ func (e Errors) Error() string {
 // Unwrap returns the faults.
 func (e Errors) Unwrap() []error { return e }
 
+// maxKept bounds how many faults are kept for sorting.
+const maxKept = 1000
+
 // faults collects Errors; adding the same twice keeps one.
 type faults struct {
 	file string
 	list []*Error
 	seen map[Error]bool
+	// dropped counts those behind maxKept.
+	dropped int
 }
 
 func (f *faults) add(e Error) {
 	if f.seen[e] {
+		return
+	}
+	if len(f.list) == maxKept {
+		f.dropped++
 		return
 	}
 	if f.seen == nil {
@@ -80,7 +89,7 @@ func (f *faults) err() error {
 	var out Errors
 	for i, e := range f.list {
 		if i == maxErrors {
-			out = append(out, &Error{File: f.file, Message: fmt.Sprintf("and %d more faults", len(f.list)-i)})
+			out = append(out, &Error{File: f.file, Message: fmt.Sprintf("and %d more faults", len(f.list)-i+f.dropped)})
 			break
 		}
 		out = append(out, e)

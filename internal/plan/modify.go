@@ -64,9 +64,10 @@ func (o Options) apply(f *faults, p *Plan, root, quick *yaml.Node) (*Plan, error
 	if o.Only != "" {
 		if err := p.Only(o.Only); err != nil {
 			f.add(Error{Flag: "--only " + o.Only, Message: err.Error()})
+			return nil, f.err()
 		}
 	}
-	return p, f.err()
+	return p, nil
 }
 
 // blame names the flags in faults that sit in the file: the file was sound

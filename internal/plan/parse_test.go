@@ -154,15 +154,15 @@ func bomb() string {
 	return b.String()
 }
 
-// huge is a plan with 2,000 workloads and 2,000 places.
+// huge is a plan with 600 workloads and 600 places.
 func huge() string {
 	var b strings.Builder
 	b.WriteString("name: t\nengines: [oci]\nworkloads:\n")
-	for i := range 2000 {
+	for i := range 600 {
 		fmt.Fprintf(&b, "  w%d: {kind: append, count: %d}\n", i, i+1)
 	}
 	b.WriteString("places:\n")
-	for i := range 2000 {
+	for i := range 600 {
 		fmt.Fprintf(&b, "  p%d: {kind: bind, path: /%d}\n", i, i)
 	}
 	return b.String()

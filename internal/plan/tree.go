@@ -19,7 +19,7 @@ const MaxSize = 1 << 20
 // Bounds of a document after its aliases were replaced by what they stand for:
 // "billion laughs" ends at the first of them.
 const (
-	maxNodes = 50_000
+	maxNodes = 20_000
 	maxDepth = 32
 )
 
@@ -118,8 +118,12 @@ func (e *expander) expand(n *yaml.Node, depth int) *yaml.Node {
 // the mapping's own.
 func (e *expander) mapping(n, out *yaml.Node, depth int) {
 	var merges []*yaml.Node
+	first := map[string]*yaml.Node{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k := e.expand(n.Content[i], depth+1)
+		if e.left < 0 {
+			return
+		}
 		if k.Kind != yaml.ScalarNode {
 			e.fail(k, "a key is plain text, not %s", describe(k))
 			continue
@@ -129,10 +133,11 @@ func (e *expander) mapping(n, out *yaml.Node, depth int) {
 			merges = append(merges, v)
 			continue
 		}
-		if old := keyNode(out, k.Value); old != nil {
+		if old := first[k.Value]; old != nil {
 			e.fail(k, "%s is given twice: first at line %d", short(k.Value), old.Line)
 			continue
 		}
+		first[k.Value] = k
 		out.Content = append(out.Content, k, v)
 	}
 	for _, m := range merges {
