@@ -29,6 +29,8 @@ type TrialsOptions struct {
 // trials. If some can't be read it returns the others, and an error that joins a
 // *DamageError for each. An unknown run has none.
 //
+// The trials of one cell share what their Spec and Where point to; don't change it.
+//
 // Ten thousand trials with histograms are several hundred MB in memory; use
 // EachTrial where one at a time will do.
 func (s *Store) Trials(run string, opt TrialsOptions) ([]record.Trial, error) {

@@ -26,11 +26,9 @@ func (s *Store) PutTrial(t record.Trial) error {
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", name(t), err)
 	}
-	var histograms []byte
-	if lats != nil {
-		if histograms, err = encodeBlob(lats); err != nil {
-			return fmt.Errorf("encode the histograms of %s: %w", name(t), err)
-		}
+	histograms, err := lats.encode()
+	if err != nil {
+		return fmt.Errorf("encode the histograms of %s: %w", name(t), err)
 	}
 	s.write.Lock()
 	defer s.write.Unlock()
