@@ -20,11 +20,15 @@ import (
 // independent data of this size would show (the shrinkage of Schafer and Strimmer,
 // https://doi.org/10.2202/1544-6115.1175). It vanishes with more blocks.
 func pointwiseAlpha(ps []paired, confidence float64, resamples int, rng *rand.Rand) float64 {
+	return pointwiseAlphaCap(ps, confidence, resamples, rng, 1)
+}
+
+func pointwiseAlphaCap(ps []paired, confidence float64, resamples int, rng *rand.Rand, limit float64) float64 {
 	if len(ps) <= 1 {
 		return 1 - confidence
 	}
 	unit := unitRows(ps)
-	keep := math.Sqrt(signal(ps))
+	keep := math.Sqrt(min(limit, signal(ps)))
 	rest := math.Sqrt(1 - keep*keep)
 	pairs, blocks := len(ps), len(unit)
 	z := make([]float64, pairs)

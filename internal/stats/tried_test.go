@@ -139,6 +139,17 @@ func trigamma(x float64) float64 {
 	return r + 1/x + f/2 + f/x*(1.0/6-f*(1.0/30-f/42))
 }
 
+func between(share, limit float64) func(ps []paired, r *rand.Rand) ([]float64, []float64) {
+	return func(ps []paired, r *rand.Rand) ([]float64, []float64) {
+		a := math.Pow(sidak(len(ps)), 1-share) * math.Pow(pointwiseAlphaCap(ps, 0.95, triedResamples, r, limit), share)
+		half := make([]float64, len(ps))
+		for i, b := range beliefsTuned(ps, 1, 2) {
+			half[i] = b.halfWidth(ps[i].n(), a)
+		}
+		return means(ps), half
+	}
+}
+
 func mixture(strangers float64, rounds int, boot bool) func(ps []paired, r *rand.Rand) ([]float64, []float64) {
 	return func(ps []paired, r *rand.Rand) ([]float64, []float64) {
 		a := sidak(len(ps))
@@ -199,6 +210,9 @@ var methods = []method{
 	{"HL 1/2", viaHL(mixture(1, 2, true)), true},
 	{"HL 1/5", viaHL(mixture(1, 5, true)), true},
 	{"HL 1/2 Sidak", viaHL(mixture(1, 2, false)), true},
+	{"xHL 1/2 half", viaHL(between(.5, 1)), true},
+	{"xHL 1/2 cap .8", viaHL(between(1, .8)), true},
+	{"xHL 1/2 cap .5", viaHL(between(1, .5)), true},
 	{"HL Student, Sidak", viaHL(student), true},
 }
 
