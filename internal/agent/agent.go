@@ -101,8 +101,8 @@ type TrialError struct {
 	Signal string
 	// Log holds the last lines of standard error.
 	Log string
-	// Last is the last sample before the end.
-	Last *load.Sample
+	// Done is how far it got; nil if it did not say.
+	Done *load.Sample
 
 	err error
 }
@@ -187,5 +187,5 @@ func (a *Agent) abandon(id string, cause error) error {
 
 // failed turns the worker's words into an error.
 func failed(e *wire.Error) error {
-	return &TrialError{Phase: e.Phase, Text: e.Text, Signal: e.Signal, Log: e.Log, Last: e.Last}
+	return &TrialError{Phase: e.Phase, Text: e.Text, Signal: e.Signal, Log: e.Log, Done: e.Done}
 }

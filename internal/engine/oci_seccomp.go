@@ -9,10 +9,10 @@ import (
 	"github.com/opencontainers/runtime-spec/specs-go"
 )
 
-// A dockerSeccomp is a profile in Docker's format: the OCI one, with conditions on
+// A seccompProfile is a profile in Docker's format: the OCI one, with conditions on
 // capabilities and architectures that are resolved before use
 // (https://docs.docker.com/engine/security/seccomp/).
-type dockerSeccomp struct {
+type seccompProfile struct {
 	DefaultAction   specs.LinuxSeccompAction `json:"defaultAction"`
 	DefaultErrnoRet *uint                    `json:"defaultErrnoRet"`
 	Architectures   []specs.Arch             `json:"architectures"`
@@ -43,7 +43,7 @@ func readSeccomp(path, goarch string, caps []string) (*specs.LinuxSeccomp, error
 	if err != nil {
 		return nil, fmt.Errorf("read the seccomp profile: %w", err)
 	}
-	var d dockerSeccomp
+	var d seccompProfile
 	if err := json.Unmarshal(b, &d); err != nil {
 		return nil, fmt.Errorf("seccomp profile %s: %w", path, err)
 	}

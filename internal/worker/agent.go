@@ -141,10 +141,15 @@ func (t *trialProcess) forward(stdout io.Reader, log *tail.Buffer, out *wire.Wri
 		case m.Ready != nil:
 			end.Phase = wire.PhaseRun
 		case m.Sample != nil:
-			end.Last = &m.Sample.Sample
+			if end.Done == nil {
+				end.Done = &load.Sample{}
+			}
+			end.Done.At = m.Sample.At
+			end.Done.Ops += m.Sample.Ops
+			end.Done.Bytes += m.Sample.Bytes
 		case m.Error != nil:
 			// The trial doesn't know its own standard error.
-			m.Error.Log, m.Error.Last = log.String(), end.Last
+			m.Error.Log = log.String()
 			out.Send(m)
 			told = true
 			continue

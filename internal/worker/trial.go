@@ -52,6 +52,10 @@ func Trial(ctx context.Context, dir string, in io.Reader, out io.Writer) error {
 // describe puts an error on the wire.
 func describe(id, phase string, err error) *wire.Error {
 	e := &wire.Error{ID: id, Phase: phase, Text: err.Error()}
+	var partial *workload.PartialError
+	if errors.As(err, &partial) {
+		e.Done = &partial.Done
+	}
 	var errno syscall.Errno
 	if errors.As(err, &errno) {
 		e.Errno = int(errno)

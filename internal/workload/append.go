@@ -32,7 +32,7 @@ func (a *appendRun) Run(ctx context.Context, onSample func(load.Sample)) (*Resul
 	at := m.start
 	for i := 0; a.more(i, at.Sub(m.start)); i++ {
 		if err := appendOnce(a.path, line); err != nil {
-			return nil, fmt.Errorf("append %d of %d: %w", i+1, a.spec.Count, err)
+			return nil, m.partial(fmt.Errorf("append %d: %w", i+1, err))
 		}
 		now := time.Now()
 		c.Lat.Record(int64(now.Sub(at)))

@@ -61,7 +61,7 @@ func (b *blockRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result
 	}
 	l, err := b.run.Start(ctx, onSample)
 	if err != nil {
-		return nil, err
+		return nil, partial(l, err)
 	}
 	r.IOEngine = l.Engine
 	r.Start, r.Elapsed, r.WallElapsed = l.Start, l.Elapsed, l.WallElapsed
@@ -71,6 +71,21 @@ func (b *blockRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result
 		r.File = b.fileState()
 	}
 	return r, nil
+}
+
+// partial adds to an error how far the job got, if it began.
+func partial(l *load.Result, err error) error {
+	if l == nil {
+		return err
+	}
+	done := load.Sample{At: l.Elapsed}
+	for _, c := range l.Classes {
+		done.Bytes += c.Bytes
+		if c.Name != "sync" {
+			done.Ops += c.Ops
+		}
+	}
+	return &PartialError{done, err}
 }
 
 // fileState looks at the file after the run.

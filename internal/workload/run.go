@@ -109,6 +109,19 @@ func (s Spec) Validate() error {
 	return nil
 }
 
+// A PartialError is a workload that broke off, with how far it got.
+type PartialError struct {
+	// Done holds the time, operations and bytes of the measured window so far.
+	Done load.Sample
+	Err  error
+}
+
+// Error implements error.
+func (e *PartialError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *PartialError) Unwrap() error { return e.Err }
+
 // A meter counts the operations of a named workload and takes its samples. It
 // belongs to one goroutine.
 type meter struct {
@@ -148,6 +161,11 @@ func (m *meter) sample(now time.Time) {
 	if m.onSample != nil {
 		m.onSample(s)
 	}
+}
+
+// partial adds to an error how far the workload got.
+func (m *meter) partial(err error) error {
+	return &PartialError{load.Sample{At: time.Since(m.start), Ops: m.ops, Bytes: m.bytes}, err}
 }
 
 // finish closes the window and returns the result with the classes given.

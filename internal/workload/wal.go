@@ -41,11 +41,11 @@ func (w *walRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result, 
 	begin := m.start
 	for w.more(commit.Ops, begin.Sub(m.start)) {
 		if _, err := w.f.Write(w.record); err != nil {
-			return nil, fmt.Errorf("commit %d: %w", commit.Ops+1, err)
+			return nil, m.partial(fmt.Errorf("commit %d: %w", commit.Ops+1, err))
 		}
 		written := time.Now()
 		if err := datasync(w.f); err != nil {
-			return nil, fmt.Errorf("commit %d: fdatasync: %w", commit.Ops+1, err)
+			return nil, m.partial(fmt.Errorf("commit %d: fdatasync: %w", commit.Ops+1, err))
 		}
 		end := time.Now()
 		write.Lat.Record(int64(written.Sub(begin)))
