@@ -250,6 +250,9 @@ func TestNeighbour(t *testing.T) {
 	host := func(set func(*workload.HostDelta)) func(*record.Trial) {
 		return func(t *record.Trial) { set(&t.Results[0].Host) }
 	}
+	written := func(n int64) func(*record.Trial) {
+		return func(t *record.Trial) { t.Results[0].Disks[0].WrittenBytes = n; retruth(t) }
+	}
 	testRows(t, []row{
 		// A fifth of all is a quarter of the 80 MiB asked; the slack comes on top.
 		// 1.25 x 20 MiB: the slack is granted on the foreign bytes, not on the total.
