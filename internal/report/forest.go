@@ -12,6 +12,13 @@ const (
 	forestEdge   = 10
 )
 
+// Ratios beyond these are drawn as an arrow at the edge: one place in memory, six
+// times as fast, must not press all others together.
+const (
+	forestLeast = 0.25
+	forestMost  = 2.0
+)
+
 // forestScale is the common scale of a workload's ratios. Factors are as far apart as
 // they are wide, hence a log scale; it always shows the zone of equivalence.
 func forestScale(w *Workload, margin float64) scale {
@@ -21,11 +28,12 @@ func forestScale(w *Workload, margin float64) scale {
 			continue
 		}
 		for _, v := range []Num{c.Compared.Ratio, c.Compared.Low, c.Compared.High} {
-			if v.Known() && v > 1e-6 {
+			if v.Known() {
 				s.low, s.high = min(s.low, float64(v)*0.97), max(s.high, float64(v)*1.03)
 			}
 		}
 	}
+	s.low, s.high = max(s.low, min(forestLeast, 1-2*margin)), min(s.high, max(forestMost, 1+2*margin))
 	return s
 }
 
@@ -33,7 +41,7 @@ func forestScale(w *Workload, margin float64) scale {
 func forest(c *Cell, s scale, margin float64) template.HTML {
 	title := c.Label + ": " + c.Verdict
 	if x := c.Compared; x != nil {
-		title += fmt.Sprintf("; ratio %s, 95 %% interval %s to %s", ratioText(x.Ratio), ratioText(x.Low), ratioText(x.High))
+		title += fmt.Sprintf("; ratio %s, 95 %% interval %s to %s", ratioText(x.Ratio), known(x.Low, ratioText), known(x.High, ratioText))
 	}
 	p := newSVG(forestWidth, forestHeight, title)
 	mid := float64(forestHeight) / 2
@@ -43,16 +51,35 @@ func forest(c *Cell, s scale, margin float64) template.HTML {
 	case c.Kind == Base:
 		p.dot("k-baseline", s.at(1), mid, 4)
 	case c.Compared != nil && c.Compared.Ratio.Known():
-		class := "k-" + string(c.Kind)
-		if c.Compared.Low.Known() && c.Compared.High.Known() {
-			low, high := s.at(float64(c.Compared.Low)), s.at(float64(c.Compared.High))
-			p.line("ci "+class, low, mid, high, mid)
-			p.line("ci "+class, low, mid-4, low, mid+4)
-			p.line("ci "+class, high, mid-4, high, mid+4)
-		}
-		p.dot(class, s.at(float64(c.Compared.Ratio)), mid, 4)
+		p.interval("k-"+string(c.Kind), c.Compared, s, mid)
 	}
 	return p.end()
+}
+
+// interval draws a ratio with its interval, or an arrow if the ratio is off the scale.
+func (p *svg) interval(class string, x *Compared, s scale, y float64) {
+	ratio := float64(x.Ratio)
+	if x.Low.Known() && x.High.Known() {
+		low, high := s.at(float64(x.Low)), s.at(float64(x.High))
+		p.line("ci "+class, low, y, high, y)
+		if high-low > 12 {
+			p.line("ci "+class, low, y-4, low, y+4)
+			p.line("ci "+class, high, y-4, high, y+4)
+		}
+	}
+	switch {
+	case ratio > s.high:
+		p.arrow(class, forestWidth-2, y, -8)
+	case ratio < s.low:
+		p.arrow(class, 2, y, 8)
+	default:
+		p.dot(class, s.at(ratio), y, 3.6)
+	}
+}
+
+// arrow draws a head whose tip is at x.
+func (p *svg) arrow(class string, x, y, back float64) {
+	fmt.Fprintf(p, `<path class="arrow %s" d="M%s %sl%s -5v10z"/>`, class, coord(x), coord(y), coord(back))
 }
 
 // forestAxis draws the column's head: factors at round places.
