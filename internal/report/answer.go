@@ -150,7 +150,6 @@ func doubtText(n, of int) string {
 // verdicts words the comparisons by kind.
 func (a *Answer) verdicts(r *Report, by map[Kind][]Ratio, compared int) []string {
 	var parts []string
-	of := fmt.Sprintf("%d of %s", compared, count(len(a.Ratios), "workload"))
 	if n := len(by[Equivalent]); n == compared && n > 0 && !by[Equivalent][0].Tentative {
 		return append(parts, fmt.Sprintf("costs nothing: equivalent within %.3g %% at %s", 100*r.Run.Margin, all(n, len(a.Ratios))))
 	}
@@ -170,8 +169,8 @@ func (a *Answer) verdicts(r *Report, by map[Kind][]Ratio, compared int) []string
 	if s := by[Inconclusive]; len(s) > 0 {
 		parts = append(parts, "inconclusive at "+names(s))
 	}
-	if compared > 0 && compared < len(a.Ratios) && len(parts) > 0 && len(by[Base]) == 0 {
-		parts[len(parts)-1] += " (" + of + " measured)"
+	if n := len(by[Missing]); n > 0 && len(parts) > 0 {
+		parts = append(parts, "not measured at "+names(by[Missing]))
 	}
 	return parts
 }

@@ -33,10 +33,17 @@ func (g *gathered) workload(name string) Workload {
 	w.Footnotes = notes.footnotes(w.Cells)
 	for _, s := range g.run.Skipped {
 		if s.Cell.Workload == name {
-			w.Skipped = append(w.Skipped, Skip{label(s.Cell), s.Reason})
+			w.Skipped = append(w.Skipped, Skip{label(s.Cell), s.Reason, !g.hasPlace(s.Cell)})
 		}
 	}
 	return w
+}
+
+// hasPlace reports whether the place of c has a trial in any workload.
+func (g *gathered) hasPlace(c record.Cell) bool {
+	return slices.ContainsFunc(g.trials, func(t *record.Trial) bool {
+		return t.Cell.Engine == c.Engine && placeLabel(t.Cell) == placeLabel(c)
+	})
 }
 
 // cellOf sums up one cell, without comparison and warnings.

@@ -228,6 +228,10 @@ func (c *Cell) short() string {
 	if s != c.Verdict {
 		s = "too noisy to say"
 	}
+	s = strings.Replace(s, ": about ", ", ~", 1)
+	if c.FailedN > 0 && c.N > 0 {
+		s = strings.Replace(s, fmt.Sprintf("%d of %d trials FAILED", c.FailedN, c.FailedN+c.N), fmt.Sprintf("%d/%d FAILED", c.FailedN, c.FailedN+c.N), 1)
+	}
 	if i := strings.Index(s, " ("); i > 0 && c.Compared != nil && c.Compared.Tentative {
 		if j := strings.Index(s[i:], ")"); j > 0 {
 			s = s[:i] + s[i+j+1:]

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,11 +21,11 @@ var patterns = map[string]string{
 func describe(s workload.Spec) string {
 	switch s.Kind {
 	case workload.Append:
-		return fmt.Sprintf("open, append %s, close: %d times", bytesText(s.BS), s.Count)
+		return fmt.Sprintf("open, append %s, close: %s times", bytesText(s.BS), commas(strconv.Itoa(s.Count)))
 	case workload.WAL:
 		return fmt.Sprintf("append %s and fdatasync, as a database commits, for %s", bytesText(s.BS), s.Runtime)
 	case workload.Tree:
-		return fmt.Sprintf("list, stat and read %d files of %s on average, write an output for each", s.Count, bytesText(s.BS))
+		return fmt.Sprintf("list, stat and read %s files of %s on average, write an output for each", commas(strconv.Itoa(s.Count)), bytesText(s.BS))
 	case workload.Block, "":
 		return describeJob(s.Job)
 	}
@@ -82,5 +83,5 @@ func bytesText(n int64) string {
 	if i == 0 && n > 1<<20 {
 		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
 	}
-	return fmt.Sprintf("%d %s", v, units[i])
+	return fmt.Sprintf("%s %s", commas(strconv.FormatInt(v, 10)), units[i])
 }

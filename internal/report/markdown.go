@@ -68,7 +68,7 @@ func mdOverview(p *printer, r *Report) {
 	}
 	var rows [][]string
 	for _, a := range r.Answers {
-		row := []string{strings.TrimSpace(a.Engine + " " + a.Place), known(a.Overall, ratioText)}
+		row := []string{strings.TrimSpace(a.Engine + " " + a.Place), known(a.Overall, shortRatio)}
 		for _, x := range a.Ratios {
 			row = append(row, strings.TrimSpace(x.short()))
 		}
@@ -117,7 +117,13 @@ func mdAsides(p *printer, w *Workload) {
 			items = append(items, "⚠ "+md(c.Label+" "+f.text()))
 		}
 	}
+	if thin := w.thin(); thin != "" {
+		items = append(items, md(thin))
+	}
 	for _, s := range skipsByReason(w.Skipped) {
+		if s.Everywhere {
+			continue
+		}
 		items = append(items, md("skipped "+s.Label+": "+s.Reason))
 	}
 	if len(items) > 0 {

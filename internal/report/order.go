@@ -70,7 +70,7 @@ func placeLabel(c record.Cell) string {
 func label(c record.Cell) string {
 	s := c.Engine + " " + placeLabel(c)
 	if c.Control {
-		s += " (A/A control)"
+		s += " (A/A)"
 	}
 	return s
 }

@@ -147,5 +147,5 @@ func line(x, y []float64) (slope, stderr float64) {
 // rateText prints a rate with a scaled count: "5.12 M I/Os per second".
 func rateText(v float64, what string) string {
 	scaled, prefix := siPrefix(v)
-	return strings.TrimSpace(fmt.Sprintf("%s %s%s per second", digits(v/scaled, 3), prefix, what))
+	return strings.TrimSpace(fmt.Sprintf("%s %s per second", digits(v/scaled, 3), strings.TrimSpace(prefix+" "+what)))
 }

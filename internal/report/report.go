@@ -178,6 +178,9 @@ type Noise struct {
 type Skip struct {
 	Label  string `json:"label"`
 	Reason string `json:"reason"`
+	// Everywhere is set when the place was skipped in all workloads, so that
+	// the answers say it already.
+	Everywhere bool `json:"everywhere,omitempty"`
 }
 
 // A Footnote is a warning with the cells that it touches.

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// A column of a text table. Columns with a higher drop value go first when the
-// table is too wide; 0 stays.
+// A column of a text table. Columns with a lower drop value are given room first;
+// those with 0 always have it.
 type column struct {
 	head  string
 	left  bool
@@ -25,24 +25,32 @@ func (c *column) width() int {
 	return w
 }
 
-// fit drops columns until the table is at most width wide, and empty ones anyway.
+// fit keeps the columns that must stay and, in the order of their drop values,
+// those of the others that still find room. Empty ones go anyway.
 func fit(columns []column, width int) []column {
 	columns = slices.DeleteFunc(columns, func(c column) bool {
 		return !slices.ContainsFunc(c.cells, func(s string) bool { return s != "" })
 	})
-	for {
-		total, worst := 0, -1
-		for i := range columns {
-			total += columns[i].width() + 2
-			if d := columns[i].drop; d > 0 && (worst < 0 || d > columns[worst].drop) {
-				worst = i
-			}
-		}
-		if total-2 <= width || worst < 0 {
-			return columns
-		}
-		columns = slices.Delete(columns, worst, worst+1)
+	order := make([]int, len(columns))
+	for i := range order {
+		order[i] = i
 	}
+	slices.SortStableFunc(order, func(a, b int) int { return columns[a].drop - columns[b].drop })
+	used := 0
+	keep := make([]bool, len(columns))
+	for _, i := range order {
+		if w := columns[i].width() + 2; columns[i].drop == 0 || used+w-2 <= width {
+			used += w
+			keep[i] = true
+		}
+	}
+	var out []column
+	for i := range columns {
+		if keep[i] {
+			out = append(out, columns[i])
+		}
+	}
+	return out
 }
 
 // lines lays the table out: a head line, and a line a row.

@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"io"
+	"math"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -64,15 +66,20 @@ func (t Text) Render(w io.Writer, s Set) error {
 
 func (p *textPage) head() {
 	run := p.r.Run
-	when := ""
-	if !run.Started.IsZero() {
-		when = ", " + run.Started.Format("2 Jan 2006 15:04")
-		if run.Ended.After(run.Started) {
-			when += ", took " + run.Ended.Sub(run.Started).Round(time.Second).String()
-		}
-	}
-	p.f("%s%s\n", p.paint(bold, "plan "+oneLine(run.Plan)), p.paint(dim, "  run "+oneLine(run.ID)+when))
+	p.f("%s%s\n", p.paint(bold, "plan "+oneLine(run.Plan)), p.paint(dim, "  run "+oneLine(run.ID)+whenText(run)))
 	p.f("%s\n\n", p.paint(dim, wrap(oneLine(machineText(run.Machine)), p.width, 0)))
+}
+
+// whenText says when a run was and how long it took, to follow its name.
+func whenText(run record.Run) string {
+	if run.Started.IsZero() {
+		return ""
+	}
+	when := ", " + run.Started.Format("2 Jan 2006 15:04")
+	if run.Ended.After(run.Started) {
+		when += ", took " + run.Ended.Sub(run.Started).Round(time.Second).String()
+	}
+	return when
 }
 
 // machineText is the fingerprint of a machine in a line.
@@ -117,6 +124,10 @@ func (p *textPage) answers() {
 	for _, a := range p.r.Answers {
 		if a.Engine != engine {
 			engine = a.Engine
+			if a.Place == "" {
+				p.f("  %s  %s\n", p.paint(bold, oneLine(engine)), wrap(oneLine(a.Text), p.width, utf8.RuneCountInString(oneLine(engine))+4))
+				continue
+			}
 			p.f("  %s\n", p.paint(bold, oneLine(engine)))
 		}
 		name := "    " + oneLine(a.Place)
@@ -170,7 +181,34 @@ func (p *textPage) workload(w *Workload) {
 			p.f("   %s\n", line)
 		}
 	}
+	if thin := w.thin(); thin != "" {
+		p.f("   %s\n", p.paint(dim, wrap(thin, p.width, 3)))
+	}
 	p.asides(w)
+}
+
+// thin says which percentiles have too few operations behind them.
+func (w *Workload) thin() string {
+	var cells []string
+	least, most := uint64(math.MaxUint64), uint64(0)
+	for i := range w.Cells {
+		if l := w.Cells[i].of(w.Class); l != nil && !l.P999.Known() {
+			least, most = min(least, l.Ops), max(most, l.Ops)
+			cells = append(cells, oneLine(w.Cells[i].Label))
+		}
+	}
+	if len(cells) == 0 {
+		return ""
+	}
+	where := strings.Join(cells, ", ")
+	if len(cells) > 3 {
+		where = count(len(cells), "cell")
+	}
+	only := commas(strconv.FormatUint(least, 10))
+	if most > least {
+		only += " to " + commas(strconv.FormatUint(most, 10))
+	}
+	return fmt.Sprintf("p99.9 takes 10,000 I/Os and p99 1,000: n/a at %s (only %s I/Os)", where, only)
 }
 
 // asides prints what belongs to the numbers of a table: footnotes, failures,
@@ -198,6 +236,9 @@ func (p *textPage) asides(w *Workload) {
 		}
 	}
 	for _, s := range skipsByReason(w.Skipped) {
+		if s.Everywhere {
+			continue
+		}
 		p.f("   %s\n", p.paint(dim, wrap(oneLine("skipped "+s.Label+": "+s.Reason), p.width, 3)))
 	}
 }
@@ -223,7 +264,7 @@ func skipsByReason(all []Skip) []Skip {
 next:
 	for _, s := range all {
 		for i := range out {
-			if out[i].Reason == s.Reason {
+			if out[i].Reason == s.Reason && out[i].Everywhere == s.Everywhere {
 				out[i].Label += ", " + s.Label
 				continue next
 			}

@@ -13,8 +13,8 @@ func (w *Workload) columns() []column {
 	var (
 		place    = column{head: "where", left: true}
 		value    = column{head: w.valueHead(u)}
-		spread   = column{head: w.spreadHead(), drop: 5}
-		n        = column{head: "n", drop: 6}
+		spread   = column{head: w.spreadHead(), drop: 6}
+		n        = column{head: "n", drop: 5}
 		ratio    = column{head: "ratio"}
 		ratioCI  = column{head: "95 % interval", drop: 1}
 		verdict  = column{head: "verdict", left: true}
@@ -48,9 +48,9 @@ func (w *Workload) columns() []column {
 		put(&spread, u.format(c.Low)+" - "+u.format(c.High))
 		put(&cpu, known(c.CPUPerOp, durationText))
 		put(&disk, c.Disk.String())
-		put(&p50, l.tailText(l.p50()))
-		put(&p99, l.tailText(l.p99()))
-		put(&p999, l.tailText(l.p999()))
+		put(&p50, known(l.p50(), durationText))
+		put(&p99, known(l.p99(), durationText))
+		put(&p999, known(l.p999(), durationText))
 		if c.Compared == nil {
 			put(&ratio, "")
 			put(&ratioCI, "")
@@ -163,7 +163,7 @@ func (p *textPage) overview() {
 	all := column{head: "overall"}
 	for _, a := range p.r.Answers {
 		where.cells = append(where.cells, cut(oneLine(strings.TrimSpace(a.Engine+" "+a.Place)), 40))
-		all.cells = append(all.cells, known(a.Overall, ratioText))
+		all.cells = append(all.cells, known(a.Overall, shortRatio))
 	}
 	all.style = func(int) style { return bold }
 	group, wide := []column{where, all}, where.width()+2+all.width()
@@ -217,5 +217,5 @@ func (x Ratio) short() string {
 	if x.Doubt {
 		mark += "!"
 	}
-	return fmt.Sprintf("%s %-2s", ratioText(x.Ratio), mark)
+	return fmt.Sprintf("%s %-2s", shortRatio(x.Ratio), mark)
 }

@@ -24,10 +24,10 @@ func (u unit) format(n Num) string {
 // rateUnit finds the unit for the values of a metric by the greatest of them. Bytes are
 // binary, as in the plan's sizes.
 func rateUnit(m workload.Metric, cells []Cell) unit {
-	most := 0.0
+	most, least := 0.0, math.Inf(1)
 	for _, c := range cells {
-		if c.Median.Known() {
-			most = max(most, float64(c.Median))
+		if v := float64(c.Median); c.Median.Known() && v > 0 {
+			most, least = max(most, v), min(least, v)
 		}
 	}
 	if m.Unit == "B/s" {
@@ -39,7 +39,9 @@ func rateUnit(m workload.Metric, cells []Cell) unit {
 		}
 		return unit{1, "B/s"}
 	}
-	div, prefix := siPrefix(most / 10)
+	// Thousands only where the least figure still has two digits then: 890 next to 12,000
+	// reads better than 0.89 next to 12.
+	div, prefix := siPrefix(min(least, most) / 10)
 	if prefix == "" {
 		return unit{1, "/s"}
 	}
@@ -96,7 +98,7 @@ func digits(v float64, n int) string {
 
 func commas(s string) string {
 	sign := ""
-	if s[0] == '-' {
+	if s != "" && s[0] == '-' {
 		sign, s = "-", s[1:]
 	}
 	for i := len(s) - 3; i > 0; i -= 3 {
@@ -105,21 +107,25 @@ func commas(s string) string {
 	return sign + s
 }
 
-// ratioText prints a ratio: 0.973, 1.02, 12.3.
+// ratioText prints a ratio: 0.0123, 0.973, 1.021, 2.34, 12.3.
 func ratioText(n Num) string {
 	if !n.Known() {
 		return "?"
 	}
-	switch v := float64(n); {
-	case v >= 100:
-		return digits(v, 3)
-	case v >= 10:
-		return fmt.Sprintf("%.1f", v)
-	case v < 0.01:
-		return digits(v, 2)
-	default:
+	v := float64(n)
+	if v >= 0.1 && v < 2 {
+		return fmt.Sprintf("%.3f", v)
+	}
+	return digits(v, 3)
+}
+
+// shortRatio is ratioText for overviews: 0.97, 12.
+func shortRatio(n Num) string {
+	v := float64(n)
+	if n.Known() && v >= 0.1 && v < 10 {
 		return fmt.Sprintf("%.2f", v)
 	}
+	return ratioText(n)
 }
 
 // tailText prints a percentile, or why there is none.

@@ -69,13 +69,13 @@ func (n *notebook) footnotes(cells []Cell) []Footnote {
 		if e.severity == record.Doubt {
 			f.Mark = "!" + f.Mark
 		}
-		var where []string
+		var where []cellTrials
 		for _, m := range e.marks {
 			c := &cells[m.row]
 			c.Marks = append(c.Marks, i+1)
 			// A doubt about one trial of six doesn't spoil a median; half of them do.
 			c.Doubt = c.Doubt || e.severity == record.Doubt && 2*m.trials >= m.of
-			where = append(where, c.Label+" ("+inTrials(m.trials, m.of)+")")
+			where = append(where, cellTrials{c.Label, inTrials(m.trials, m.of)})
 		}
 		f.Where = whereText(e.marks, where, len(cells))
 		out = append(out, f)
@@ -83,11 +83,15 @@ func (n *notebook) footnotes(cells []Cell) []Footnote {
 	return out
 }
 
-// maxWhere is how many cells a footnote names before it only counts them.
+// maxWhere is how many cells a sentence names before it only counts them.
 const maxWhere = 8
 
-// whereText lists the cells of a footnote, or says "in all cells" where that is so.
-func whereText(marks []cellMark, where []string, cells int) string {
+// cellTrials is a cell with a warning, and in how many of its trials.
+type cellTrials struct{ label, trials string }
+
+// whereText lists the cells of a footnote, those with equally many trials
+// together, or says "in all cells" where that is so.
+func whereText(marks []cellMark, where []cellTrials, cells int) string {
 	trials, of := 0, 0
 	for _, m := range marks {
 		trials, of = trials+m.trials, of+m.of
@@ -95,10 +99,25 @@ func whereText(marks []cellMark, where []string, cells int) string {
 	if cells > 1 && len(marks) == cells {
 		return fmt.Sprintf("in all %d cells, %s", cells, inTrials(trials, of))
 	}
+	more := ""
 	if len(where) > maxWhere {
-		return strings.Join(where[:maxWhere], "; ") + fmt.Sprintf("; and %d more cells", len(where)-maxWhere)
+		more = fmt.Sprintf("; and %d more cells", len(where)-maxWhere)
+		where = where[:maxWhere]
 	}
-	return strings.Join(where, "; ")
+	slices.SortStableFunc(where, func(a, b cellTrials) int { return cmp.Compare(a.trials, b.trials) })
+	var b strings.Builder
+	for i, w := range where {
+		b.WriteString(w.label)
+		if last := i == len(where)-1; !last && where[i+1].trials == w.trials {
+			b.WriteString(", ")
+		} else {
+			b.WriteString(" (" + w.trials + ")")
+			if !last {
+				b.WriteString("; ")
+			}
+		}
+	}
+	return b.String() + more
 }
 
 func inTrials(n, of int) string {
