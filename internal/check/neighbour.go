@@ -1,7 +1,6 @@
 package check
 
 import (
-	"fmt"
 	"time"
 
 	"plimsoll/internal/record"
@@ -13,11 +12,6 @@ const (
 	// log, a time stamp.
 	foreignShare = 0.2
 	foreignFloor = 1 << 20
-	// busyBefore and busyBeforeShare: I/Os per second on the device just before the
-	// window, absolutely and against the trial's own. The look is short, so that a
-	// single journal commit makes tens per second.
-	busyBefore      = 200.0
-	busyBeforeShare = 0.1
 	// stolen is the share of CPU time that a hypervisor may take: as much as the
 	// margin that figures are compared with. stolenFloor is three ticks of 10 ms, in which
 	// the kernel counts.
@@ -35,9 +29,6 @@ const (
 // checkNeighbour is check 10: was the trial alone on the device and the machine?
 func checkNeighbour(v *view) []record.Warning {
 	out := v.foreignBytes()
-	if len(out) == 0 {
-		out = v.deviceBusyBefore()
-	}
 	out = append(out, v.steal()...)
 	out = append(out, v.otherCPU()...)
 	return append(out, v.otherWaits()...)
@@ -76,21 +67,6 @@ func (v *view) excess(f flow) float64 {
 		own = max(own, f.app)
 	}
 	return max(0, f.device-own)
-}
-
-// deviceBusyBefore tells of I/O on the device while the worker was idle.
-func (v *view) deviceBusyBefore() []record.Warning {
-	d := v.t.Where.Device
-	if d == nil || v.elapsed <= 0 {
-		return nil
-	}
-	before := v.host().DiskBusyBefore[fmt.Sprintf("%d:%d", d.Major, d.Minor)]
-	own := float64(v.ops()) / v.elapsed.Seconds()
-	if !(before > busyBefore) || before <= busyBeforeShare*own {
-		return nil
-	}
-	return warning(Neighbour, record.Doubt, map[string]any{"before": before, "own": own},
-		"%s did %.0f I/Os per second before the window, when the worker was idle (its own: %.0f/s): something else was using the device.", d.Name, before, own)
 }
 
 // machineCPUs is how many CPUs the machine has, 0 if not known.

@@ -250,12 +250,6 @@ func TestNeighbour(t *testing.T) {
 	host := func(set func(*workload.HostDelta)) func(*record.Trial) {
 		return func(t *record.Trial) { set(&t.Results[0].Host) }
 	}
-	before := func(rate float64, ops int64) func(*record.Trial) {
-		return func(t *record.Trial) {
-			t.Results[0].Host.DiskBusyBefore = map[string]float64{"254:0": rate, "8:0": 1e6}
-			t.Results[0].Classes[0].Ops = ops
-		}
-	}
 	written := func(n int64) func(*record.Trial) {
 		return func(t *record.Trial) { t.Results[0].Disks[0].WrittenBytes = n; retruth(t) }
 	}
@@ -266,9 +260,6 @@ func TestNeighbour(t *testing.T) {
 		{"others write", written(21*mib + 5*inFlightSlack/4), "neighbour/doubt", "were not this worker's"},
 		{"a journal's worth", func(t *record.Trial) { reads(t, mib, mib, mib); written(foreignFloor + inFlightSlack)(t) }, "", ""},
 		{"wal's own journal", func(t *record.Trial) { named(t, workload.WAL, 10*mib, 80*mib) }, "amplification/note", ""},
-		{"busy before, at the limit", before(200, 1000), "", ""},
-		{"busy before", before(201, 1000), "neighbour/doubt", "did 201 I/Os per second before"},
-		{"busy before, but less than a tenth", before(201, 1005), "", ""},
 		{"steal at the limit", host(func(h *workload.HostDelta) { h.Steal = 0.05 }), "", ""},
 		{"steal", host(func(h *workload.HostDelta) { h.Steal = 0.051 }), "neighbour/doubt", "5 %"},
 		{"steal of a tick in a short window", func(t *record.Trial) {

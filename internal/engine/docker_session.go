@@ -1,0 +1,219 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	cerrdefs "github.com/containerd/errdefs"
+	"github.com/moby/moby/api/pkg/stdcopy"
+	"github.com/moby/moby/client"
+)
+
+// A dockerSession is an agent in a container of a daemon.
+type dockerSession struct {
+	e   *docker
+	api *client.Client
+	// name is the session's ID; id is the container's, empty before it is made.
+	name, id string
+	// volume and folder are what else was made, or empty.
+	volume, folder string
+	// memory is the limit in bytes, for State's words.
+	memory int64
+	info   Info
+	log    dockerTail
+
+	watch *dockerWatch
+	// stop ends the events.
+	stop context.CancelFunc
+
+	conn   client.HijackedResponse
+	stdout *io.PipeReader
+	// streamed is closed when nothing more comes from the container.
+	streamed chan struct{}
+
+	closed    atomic.Bool
+	closeOnce sync.Once
+	closeErr  error
+}
+
+var _ Session = (*dockerSession)(nil)
+
+// stream begins to take the container's two streams apart.
+func (s *dockerSession) stream(conn client.HijackedResponse) {
+	r, w := io.Pipe()
+	s.conn, s.stdout, s.streamed = conn, r, make(chan struct{})
+	go func() {
+		_, err := stdcopy.StdCopy(w, &s.log, conn.Reader)
+		// The end of the connection is the end of the agent's output, however it
+		// came; State tells them apart.
+		if err != nil && !s.closed.Load() {
+			s.log.add("connection to the container: " + err.Error())
+		}
+		w.Close()
+		close(s.streamed)
+	}()
+}
+
+// Stdin implements Session.
+func (s *dockerSession) Stdin() io.WriteCloser { return (*dockerStdin)(s) }
+
+// Stdout implements Session.
+func (s *dockerSession) Stdout() io.Reader { return s.stdout }
+
+// Info implements Session.
+func (s *dockerSession) Info() Info { return s.info }
+
+// Log implements Session.
+func (s *dockerSession) Log() string { return s.log.String() }
+
+// A dockerStdin is the writing half of the connection.
+type dockerStdin dockerSession
+
+// Write implements io.Writer.
+func (s *dockerStdin) Write(p []byte) (int, error) { return s.conn.Conn.Write(p) }
+
+// Close implements io.Closer: the agent reads the end of its input.
+func (s *dockerStdin) Close() error {
+	if _, ok := s.conn.Conn.(client.CloseWriter); !ok {
+		// Such a connection (TLS of old daemons) can't end one way only.
+		return s.conn.Conn.Close()
+	}
+	return s.conn.CloseWrite()
+}
+
+// dockerGrace is how long an agent may take to end by itself once its input has
+// ended. Its data is thrown away, so there is nothing to wait for but order.
+const dockerGrace = 2 * time.Second
+
+// Close implements Session.
+func (s *dockerSession) Close(ctx context.Context) error {
+	s.closeOnce.Do(func() { s.closeErr = s.close(ctx) })
+	return s.closeErr
+}
+
+func (s *dockerSession) close(ctx context.Context) error {
+	s.closed.Store(true)
+	grace := dockerGrace
+	if ctx.Err() != nil {
+		grace = 0
+	}
+	// What was made is removed although the run is cancelled.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dockerCloseTimeout)
+	defer cancel()
+	if s.conn.Conn != nil {
+		s.Stdin().Close()
+		timer := time.NewTimer(grace)
+		select {
+		case <-s.streamed:
+		case <-timer.C:
+		}
+		timer.Stop()
+		s.conn.Close()
+		s.stdout.Close()
+	}
+	var errs []error
+	if s.id != "" {
+		errs = append(errs, s.e.removeContainer(ctx, s.api, s.id, s.watch))
+	}
+	if s.stop != nil {
+		s.stop()
+		// The response's body is read by a goroutine that ends with stop.
+		select {
+		case <-s.watch.lost:
+		case <-ctx.Done():
+		}
+	}
+	if s.volume != "" {
+		_, err := s.api.VolumeRemove(ctx, s.volume, client.VolumeRemoveOptions{Force: true})
+		if err != nil && !cerrdefs.IsNotFound(err) {
+			errs = append(errs, fmt.Errorf("remove volume %s: %w", s.volume, dockerErr(err)))
+		}
+	}
+	if s.folder != "" {
+		errs = append(errs, s.e.dropFolder(s.name, s.folder))
+	}
+	s.e.leave(s.name)
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("close session %s (what is left goes with the next sweep): %w", s.name, err)
+	}
+	return nil
+}
+
+// removeContainer removes a container and its nameless volumes, and returns when
+// it is gone. watch, if not nil, tells when.
+func (e *docker) removeContainer(ctx context.Context, api *client.Client, id string, watch *dockerWatch) error {
+	_, err := api.ContainerRemove(ctx, id, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
+	if err == nil || cerrdefs.IsNotFound(err) {
+		return nil
+	}
+	if !cerrdefs.IsConflict(err) {
+		return fmt.Errorf("remove container %.12s: %w", id, dockerErr(err))
+	}
+	// It is removing itself already.
+	var removed chan struct{}
+	if watch != nil {
+		removed = watch.removed
+	}
+	for {
+		select {
+		case <-removed:
+			removed = nil
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return fmt.Errorf("remove container %.12s: %w (%v)", id, ctx.Err(), err)
+		}
+		if _, ierr := api.ContainerInspect(ctx, id, client.ContainerInspectOptions{}); cerrdefs.IsNotFound(ierr) {
+			return nil
+		}
+	}
+}
+
+// dockerErr says first that the daemon is gone, if that is why a request failed.
+func dockerErr(err error) error {
+	if client.IsErrConnectionFailed(err) {
+		return fmt.Errorf("daemon gone: %w", err)
+	}
+	return err
+}
+
+// dockerShort is an error's first line.
+func dockerShort(err error) string {
+	s, _, _ := strings.Cut(err.Error(), "\n")
+	return s
+}
+
+// dockerLogSize is how much of standard error is kept, in bytes.
+const dockerLogSize = 8 << 10
+
+// A dockerTail keeps the last dockerLogSize bytes written to it.
+type dockerTail struct {
+	mu  sync.Mutex
+	buf []byte
+}
+
+// Write implements io.Writer; it never fails.
+func (t *dockerTail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.buf = append(t.buf, p...)
+	if over := len(t.buf) - dockerLogSize; over > 0 {
+		t.buf = append(t.buf[:0], t.buf[over:]...)
+	}
+	return len(p), nil
+}
+
+// add appends a line of the engine's own.
+func (t *dockerTail) add(line string) { t.Write([]byte(line + "\n")) }
+
+// String returns what is kept.
+func (t *dockerTail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.TrimRight(string(t.buf), "\n")
+}
