@@ -81,7 +81,7 @@ func (s *dockerStdin) Write(p []byte) (int, error) { return s.conn.Conn.Write(p)
 // Close implements io.Closer: the agent reads the end of its input.
 func (s *dockerStdin) Close() error {
 	if _, ok := s.conn.Conn.(client.CloseWriter); !ok {
-		// Such a connection (TLS of old daemons) can't end one way only.
+		// Some pipes of Windows can't end one way only.
 		return s.conn.Conn.Close()
 	}
 	return s.conn.CloseWrite()
