@@ -55,8 +55,9 @@ func (s *dockerSession) stream(conn client.HijackedResponse) {
 		if err != nil && !s.closed.Load() {
 			s.log.add("connection to the container: " + err.Error())
 		}
-		w.Close()
+		// In this order: who has read the end of Stdout may ask State at once.
 		close(s.streamed)
+		w.Close()
 	}()
 }
 
