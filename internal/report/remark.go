@@ -1,0 +1,151 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/record"
+)
+
+// remarks says what has to be known about the run as a whole, doubts first.
+func remarks(r *Report, g *gathered) []Remark {
+	var out []Remark
+	add := func(severity, format string, args ...any) {
+		out = append(out, Remark{severity, fmt.Sprintf(format, args...)})
+	}
+	if r.Run.Quick {
+		add(record.Doubt, "a quick run of %s proves nothing: it shows orders of magnitude; run without --quick for verdicts", count(r.Run.Blocks, "block"))
+	}
+	if text := unfinished(r, g); text != "" {
+		add(record.Doubt, "%s", text)
+	}
+	if n, of := failedCells(r); n > 0 {
+		add(record.Doubt, "%d of %s had failed trials: see the workloads below", n, count(of, "cell"))
+	}
+	for _, w := range r.Run.Warnings {
+		add(w.Severity, "%s", w.Text)
+	}
+	if text := drift(g); text != "" && !slices.ContainsFunc(r.Run.Warnings, func(w record.Warning) bool { return w.Check == "drift" }) {
+		add(record.Note, "%s", text)
+	}
+	if c := r.Run.Ceiling; c.IOPS > 0 {
+		add(record.Note, "the load generator's own ceiling is %s a thread on a null target (%s)", rateText(c.IOPS, "I/Os"), count(c.CPUs, "CPU"))
+	} else {
+		add(record.Note, "the load generator's own ceiling was not measured")
+	}
+	add(record.Note, "%s of %s, each block in a fresh random order, seed %d", count(len(g.trials), "trial"), blocksText(r, g), r.Run.Seed)
+	slices.SortStableFunc(out, func(a, b Remark) int { return severityOrder(a.Severity) - severityOrder(b.Severity) })
+	return out
+}
+
+func blocksText(r *Report, g *gathered) string {
+	if n := len(g.blocks); n != r.Run.Blocks {
+		return fmt.Sprintf("%d blocks (%d were asked for)", n, r.Run.Blocks)
+	}
+	return count(r.Run.Blocks, "block")
+}
+
+// unfinished says how much of a run that didn't come to its end was measured.
+func unfinished(r *Report, g *gathered) string {
+	if r.Run.Status == record.Done {
+		return ""
+	}
+	whole := 0
+	for _, b := range g.blocks {
+		whole += bit(g.complete(b))
+	}
+	how := map[string]string{
+		record.Interrupted: "the run was interrupted",
+		record.Running:     "the run is not over, or was killed",
+		record.Failed:      "the run failed",
+	}[r.Run.Status]
+	if how == "" {
+		how = "the run's status is " + r.Run.Status
+	}
+	return fmt.Sprintf("%s: measured were %s, %d of %d blocks completely; plimsoll run --resume measures the rest",
+		how, count(len(g.trials), "trial"), whole, r.Run.Blocks)
+}
+
+func failedCells(r *Report) (failed, all int) {
+	for _, w := range r.Workloads {
+		for _, c := range w.Cells {
+			all++
+			if c.FailedN > 0 {
+				failed++
+			}
+		}
+	}
+	return failed, all
+}
+
+// drift fits a line through all trials' values, each relative to its cell's
+// median, over their order in the run, and says what came of it.
+func drift(g *gathered) string {
+	var x, y []float64
+	last := 1.0
+	for _, t := range g.trials {
+		last = max(last, float64(t.Order))
+	}
+	for _, cells := range g.cells {
+		for _, c := range cells {
+			var values []float64
+			for _, t := range c.trials {
+				if measured(t) && t.Value > 0 {
+					values = append(values, t.Value)
+				}
+			}
+			mid, _, _, _ := interval(values)
+			if len(values) < 3 {
+				continue
+			}
+			for _, t := range c.trials {
+				if measured(t) && t.Value > 0 {
+					x = append(x, float64(t.Order)/last)
+					y = append(y, math.Log(t.Value/float64(mid)))
+				}
+			}
+		}
+	}
+	slope, err := line(x, y)
+	if math.IsNaN(slope) || math.IsNaN(err) {
+		return ""
+	}
+	pct := func(v float64) float64 { return 100 * (math.Exp(v) - 1) }
+	low, high := pct(slope-2*err), pct(slope+2*err)
+	interval := fmt.Sprintf("95 %% interval %+.1f %% to %+.1f %%", low, high)
+	if low <= 0 && high >= 0 {
+		return fmt.Sprintf("no drift seen from the first trial to the last (%s)", interval)
+	}
+	return fmt.Sprintf("drift: from the first trial to the last the values changed by %+.1f %% (%s); the random order keeps that out of the ratios, it only widens them", pct(slope), interval)
+}
+
+// line returns the slope of the least-squares line through the points, and its
+// standard error; NaN for fewer than 12 points.
+func line(x, y []float64) (slope, stderr float64) {
+	n := float64(len(x))
+	if n < 12 {
+		return math.NaN(), math.NaN()
+	}
+	var mx, my float64
+	for i := range x {
+		mx, my = mx+x[i]/n, my+y[i]/n
+	}
+	var sxx, sxy, syy float64
+	for i := range x {
+		dx, dy := x[i]-mx, y[i]-my
+		sxx, sxy, syy = sxx+dx*dx, sxy+dx*dy, syy+dy*dy
+	}
+	if sxx == 0 {
+		return math.NaN(), math.NaN()
+	}
+	slope = sxy / sxx
+	return slope, math.Sqrt(max(0, syy-slope*sxy) / (n - 2) / sxx)
+}
+
+// rateText prints a rate with a scaled count: "5.12 M I/Os per second".
+func rateText(v float64, what string) string {
+	scaled, prefix := siPrefix(v)
+	return strings.TrimSpace(fmt.Sprintf("%s %s per second", digits(v/scaled, 3), strings.TrimSpace(prefix+" "+what)))
+}

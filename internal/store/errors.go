@@ -1,0 +1,91 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// ErrAlive says that a run is being measured by a living process.
+var ErrAlive = errors.New("the run is being measured")
+
+// ErrDone says that a trial is done already; what was measured is never
+// overwritten by another measurement.
+var ErrDone = errors.New("the trial is done already")
+
+// A RefError says that a reference names no run, or several.
+type RefError struct {
+	// Ref is what was asked for.
+	Ref string
+	// Candidates are the runs that it may mean, newest first, 8 at most: those
+	// that match if several do, else the newest.
+	Candidates []string
+	// Matches is how many runs match.
+	Matches int
+}
+
+// Error implements error.
+func (e *RefError) Error() string {
+	list := strings.Join(e.Candidates, ", ")
+	switch {
+	case e.Matches > len(e.Candidates):
+		return fmt.Sprintf("run %q is ambiguous: %d runs match, such as %s", e.Ref, e.Matches, list)
+	case e.Matches > 0:
+		return fmt.Sprintf("run %q is ambiguous: %s", e.Ref, list)
+	case len(e.Candidates) == 0:
+		return fmt.Sprintf("run %q is not known: no run is recorded", e.Ref)
+	}
+	return fmt.Sprintf("run %q is not known; the newest are %s (see: plimsoll results ls)", e.Ref, list)
+}
+
+// A DamageError says that one record can't be read. Others still can.
+type DamageError struct {
+	Run string
+	// Key, Block and Attempt name the trial; Key is empty for the run's own record.
+	Key            string
+	Block, Attempt int
+	Err            error
+}
+
+// Error implements error.
+func (e *DamageError) Error() string {
+	if e.Key == "" {
+		return fmt.Sprintf("the record of run %s is damaged: %v", e.Run, e.Err)
+	}
+	return fmt.Sprintf("the record of run %s, trial %s, block %d, attempt %d is damaged: %v", e.Run, e.Key, e.Block, e.Attempt, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *DamageError) Unwrap() error { return e.Err }
+
+// explain adds the path and what would help to an error of SQLite.
+func (s *Store) explain(verb string, err error) error {
+	var newer *NewerError
+	if errors.As(err, &newer) {
+		return err
+	}
+	fix := ""
+	switch c := code(err); c & 0xff {
+	case sqlite3.SQLITE_FULL:
+		fix = "; there is no space left: free some (plimsoll results rm), or name another state folder with --state"
+	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
+		fix = "; the folder must exist and be writable: name another state folder with --state"
+	case sqlite3.SQLITE_NOTADB:
+		fix = "; it is not a database: move it away, or name another state folder with --state"
+	case sqlite3.SQLITE_CORRUPT:
+		fix = "; it is damaged: save what can be read (plimsoll results export), then move it away with its -wal and -shm files"
+	case sqlite3.SQLITE_BUSY:
+		fix = fmt.Sprintf("; another process kept it locked for %v", busyTimeout)
+	case sqlite3.SQLITE_IOERR:
+		fix = "; the disk refused (or is full)"
+	}
+	return fmt.Errorf("%s the database %s: %w%s", verb, s.path, err, fix)
+}
+
+// isDamage reports whether err is about one damaged record.
+func isDamage(err error) bool {
+	var d *DamageError
+	return errors.As(err, &d)
+}

@@ -1,0 +1,119 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// errLocked is what tryLock says of a file that another one has locked.
+var errLocked = errors.New("locked")
+
+// ownTries and ownPause bound how long Own waits for an Alive of another process,
+// which holds the lock for a moment, to go away.
+const (
+	ownTries = 20
+	ownPause = 10 * time.Millisecond
+)
+
+// lockPath is the file whose lock means that run id is being measured.
+func (s *Store) lockPath(id string) string {
+	return filepath.Join(filepath.Dir(s.path), "runs", id+".lock")
+}
+
+// Own marks run id as being measured by this process, until release is called
+// or the process dies in any way. The error wraps ErrAlive if the run has an
+// owner.
+func (s *Store) Own(id string) (release func() error, err error) {
+	if !runID.MatchString(id) {
+		return nil, s.unknown(id)
+	}
+	path := s.lockPath(id)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("make the folder of the locks: %w; name another state folder with --state", err)
+	}
+	for range ownTries {
+		f, err := lockFile(path)
+		if err == nil {
+			return func() error { return unlock(f) }, nil
+		}
+		if !errors.Is(err, errLocked) {
+			return nil, fmt.Errorf("lock run %s: %w", id, err)
+		}
+		time.Sleep(ownPause)
+	}
+	return nil, fmt.Errorf("run %s: %w by process %s", id, ErrAlive, ownerOf(path))
+}
+
+// lockFile locks path and writes this process's id into it, for humans.
+func lockFile(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := tryLock(f, true); err != nil {
+		f.Close()
+		return nil, err
+	}
+	// Its last owner may have removed the file between our open and our lock;
+	// then the lock is one on nothing.
+	ours, err1 := f.Stat()
+	there, err2 := os.Stat(path)
+	if err1 != nil || err2 != nil || !os.SameFile(ours, there) {
+		f.Close()
+		return nil, errLocked
+	}
+	// What the file says is for messages only: that it can't be said (a full
+	// disk) is no reason not to own the run.
+	if f.Truncate(0) == nil {
+		fmt.Fprintf(f, "%d\n", os.Getpid())
+	}
+	return f, nil
+}
+
+// unlock removes the file before it lets go of the lock, so that nobody else's
+// is removed.
+func unlock(f *os.File) error {
+	err := removeLocked(f.Name())
+	return errors.Join(err, f.Close())
+}
+
+func ownerOf(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return "unknown"
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, 32))
+	if text := strings.TrimSpace(string(b)); err == nil && text != "" {
+		return text
+	}
+	return "unknown"
+}
+
+// Alive reports whether a living process owns run id, this one included.
+func (s *Store) Alive(id string) (bool, error) {
+	if !runID.MatchString(id) {
+		return false, s.unknown(id)
+	}
+	f, err := os.Open(s.lockPath(id))
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("see whether run %s is being measured: %w", id, err)
+	}
+	defer f.Close()
+	err = tryLock(f, false)
+	if errors.Is(err, errLocked) {
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("see whether run %s is being measured: %w", id, err)
+	}
+	return false, nil
+}

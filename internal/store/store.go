@@ -1,0 +1,150 @@
+// Package store keeps records: runs and their trials, with every sample and
+// every histogram, in one SQLite database in the state directory.
+//
+// A row holds twice what a trial was. The columns hold the few scalars that are
+// asked for (which cell, which block, done or failed, the figure); the blobs
+// hold the whole record.Trial, its histograms apart from the rest, because most
+// readers want ten thousand trials and none of their histograms. Nothing is
+// computed here, and nothing is rounded.
+//
+// What survives: a trial whose PutTrial returned nil is there after kill -9 of
+// this process at any later instruction, because SQLite's write-ahead log is in
+// the kernel's hands by then. After a power cut the last few trials may be
+// missing, but the database is whole: syncing the disk after every trial
+// (synchronous FULL) would make the tool write to the disk that it measures.
+//
+// Several processes may use one database at once. Writers take turns and wait
+// for each other up to busyTimeout. Which process measures a run is told by a
+// lock on a file beside the database (Own, Alive), which ends with its process
+// however that dies; the status in the record can't tell, since a killed
+// process leaves it at "running".
+//
+// Put methods take no context on purpose: what was measured is to be kept also
+// when the run was just cancelled.
+package store
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver "sqlite", in pure Go
+)
+
+// busyTimeout is how long a writer waits for another process. One write takes
+// under a millisecond; giving back the space of a big run takes seconds.
+const busyTimeout = 30 * time.Second
+
+// A Store is an open database. Its methods may be called from several
+// goroutines at once.
+type Store struct {
+	path string
+	db   *sql.DB
+	// write lets this process's writers queue here, where waiting is a wake-up
+	// and not SQLite's sleep and retry.
+	write sync.Mutex
+}
+
+// Open opens the database at path and brings its schema up to date. It makes
+// the database, and its folders with mode 0700, when they are missing. The error
+// names the path and what would help; it is a *NewerError for a database of a
+// later plimsoll.
+func Open(path string) (*Store, error) {
+	return open(path, migrations)
+}
+
+func open(path string, migrations []string) (*Store, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("find the database %s: %w", path, err)
+	}
+	if err := os.MkdirAll(filepath.Dir(abs), 0o700); err != nil {
+		return nil, fmt.Errorf("make the folder of the database: %w; name another state folder with --state", err)
+	}
+	if err := checkHeader(abs); err != nil {
+		return nil, err
+	}
+	db, err := sql.Open("sqlite", dsn(abs))
+	if err != nil {
+		return nil, fmt.Errorf("open the database %s: %w", abs, err)
+	}
+	// One writer and a few readers; idle connections are kept, as opening one
+	// runs all the pragmas again.
+	db.SetMaxOpenConns(4)
+	db.SetMaxIdleConns(4)
+	s := &Store{path: abs, db: db}
+	if err := s.prepare(migrations); err != nil {
+		db.Close()
+		return nil, s.explain("open", err)
+	}
+	return s, nil
+}
+
+// Path returns the absolute path of the database.
+func (s *Store) Path() string { return s.path }
+
+// Close closes the database. Iterators must have ended.
+func (s *Store) Close() error {
+	if err := s.db.Close(); err != nil {
+		return s.explain("close", err)
+	}
+	return nil
+}
+
+// dsn spells path as a URI, so that every character is allowed in it.
+func dsn(path string) string {
+	p := filepath.ToSlash(path)
+	if !strings.HasPrefix(p, "/") {
+		p = "/" + p // a drive letter: file:///C:/...
+	}
+	q := url.Values{
+		// Before anything is written: lets Delete give space back piecemeal.
+		"_auto_vacuum":  {"INCREMENTAL"},
+		"_busy_timeout": {fmt.Sprint(busyTimeout.Milliseconds())},
+		"_foreign_keys": {"on"},
+		"_synchronous":  {"NORMAL"},
+		// A transaction that reads first and then writes can't wait for another
+		// writer; one that is a writer from its start can.
+		"_txlock": {"immediate"},
+		// Hardening against damaged and foreign files.
+		"_defensive": {"true"},
+		"_error_rc":  {"true"},
+	}
+	return (&url.URL{Scheme: "file", Path: p, RawQuery: q.Encode()}).String()
+}
+
+// sqliteMagic begins every SQLite database (https://sqlite.org/fileformat2.html).
+const sqliteMagic = "SQLite format 3\x00"
+
+// checkHeader refuses what is plainly no database, before SQLite gets a chance
+// to write beside it. A missing or empty file is fine.
+func checkHeader(path string) error {
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("open the database: %w", err)
+	}
+	defer f.Close()
+	if fi, err := f.Stat(); err == nil && !fi.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a regular file and so not a database of plimsoll; name another state folder with --state", path)
+	}
+	head := make([]byte, len(sqliteMagic))
+	switch n, err := io.ReadFull(f, head); {
+	case err == io.EOF:
+		return nil
+	case err != nil && err != io.ErrUnexpectedEOF:
+		return fmt.Errorf("read the database: %w", err)
+	case string(head[:n]) != sqliteMagic:
+		return fmt.Errorf("%s is not a database; move it away, or name another state folder with --state", path)
+	}
+	return nil
+}
