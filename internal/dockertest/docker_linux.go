@@ -110,6 +110,7 @@ func (d *Daemon) stop(t testing.TB) {
 		t.Errorf("stop the daemon: %v", err)
 	}
 	removeCgroups(d.CgroupParent)
+	removeCgroups(d.shared)
 	if err := os.RemoveAll(d.Dir); err != nil {
 		t.Errorf("stop the daemon: %v", err)
 	}

@@ -27,6 +27,8 @@ type Daemon struct {
 	// CgroupParent is the cgroup above those of its containers, unique to it;
 	// empty for Podman.
 	CgroupParent string
+	// shared is a cgroup that all of its kind use, made by this one.
+	shared string
 
 	main, containerd *program
 	restart          func() (*program, error)

@@ -8,6 +8,9 @@ import (
 	"testing"
 )
 
+// podmanCgroup is above the cgroups of all of Podman's containers.
+const podmanCgroup = "/libpod_parent"
+
 func startPodman(t testing.TB, opt PodmanOptions) *Daemon {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -22,6 +25,9 @@ func startPodman(t testing.TB, opt PodmanOptions) *Daemon {
 		t.Skip("needs runc: apt-get install runc")
 	}
 	d := &Daemon{Dir: tempDir(t)}
+	if len(cgroups(podmanCgroup)) == 0 {
+		d.shared = podmanCgroup
+	}
 	t.Cleanup(func() { d.stop(t) })
 	socket := filepath.Join(d.Dir, "podman.sock")
 	d.Host = "unix://" + socket
