@@ -104,7 +104,7 @@ func (s *dockerSession) close(ctx context.Context) error {
 		grace = 0
 	}
 	// What was made is removed although the run is cancelled.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dockerCloseTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.e.closeTimeout)
 	defer cancel()
 	if s.conn.Conn != nil {
 		s.Stdin().Close()
