@@ -48,7 +48,7 @@ func (g *gathered) compare(r *Report, opt Options) {
 		}
 	}
 	for i, x := range stats.Compare(m, pairs, stats.Options{
-		Confidence: opt.Confidence, Margin: r.Run.Margin, Resamples: opt.Resamples, Seed: r.Run.Seed,
+		Confidence: confidence, Margin: r.Run.Margin, Resamples: opt.Resamples, Seed: r.Run.Seed,
 	}) {
 		to[i](x)
 	}

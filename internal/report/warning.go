@@ -39,6 +39,7 @@ func (n *notebook) add(row int, trials []*record.Trial) {
 }
 
 func (n *notebook) entry(w record.Warning) *entry {
+	w.Severity = severity(w.Severity)
 	masked := mask(w.Text)
 	for _, e := range n.entries {
 		if e.check == w.Check && e.severity == w.Severity && e.masked == masked {
@@ -125,6 +126,14 @@ func inTrials(n, of int) string {
 		return fmt.Sprintf("in all %d trials", n)
 	}
 	return fmt.Sprintf("in %d of %s", n, count(of, "trial"))
+}
+
+// severity takes what is no Doubt for a Note.
+func severity(s string) string {
+	if s == record.Doubt {
+		return s
+	}
+	return record.Note
 }
 
 func severityOrder(s string) int {
