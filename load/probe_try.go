@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"time"
 )
 
@@ -45,6 +46,10 @@ func reason(err error) string {
 
 // tryEngine writes a block with the engine and reads it back.
 func tryEngine(name, path string, direct bool) error {
+	// A ring with IORING_SETUP_SINGLE_ISSUER belongs to the thread that first
+	// used it; from another one io_uring_enter answers EEXIST.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	j := Job{RW: RW, BS: scratchSize, IODepth: 1, NumJobs: 1, Filename: path, Direct: direct, IOEngine: name}
 	f, err := openTarget(j)
 	if err != nil {

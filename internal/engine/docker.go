@@ -42,6 +42,9 @@ type docker struct {
 	// ulimits are set once the daemon showed that it needs them.
 	ulimits []*units.Ulimit
 
+	// closeTimeout bounds Close against a daemon that hangs.
+	closeTimeout time.Duration
+
 	// imageMu keeps several Opens from importing the same image.
 	imageMu sync.Mutex
 }
@@ -54,7 +57,7 @@ var _ Engine = (*docker)(nil)
 func NewDocker(opt DockerOptions) Engine {
 	var b [8]byte
 	rand.Read(b[:])
-	return &docker{opt: opt, owner: dockerSelf(), nonce: hex.EncodeToString(b[:]), open: map[string]bool{}}
+	return &docker{opt: opt, owner: dockerSelf(), nonce: hex.EncodeToString(b[:]), open: map[string]bool{}, closeTimeout: dockerCloseTimeout}
 }
 
 // Name implements Engine.

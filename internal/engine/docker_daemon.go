@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	cerrdefs "github.com/containerd/errdefs"
 	"github.com/moby/moby/api/types/system"
 	"github.com/moby/moby/client"
 )
@@ -83,19 +84,25 @@ func dockerAsk(ctx context.Context, api *client.Client) (*dockerDaemon, error) {
 	return d, nil
 }
 
-// dockerPingFailed says why a daemon did not answer.
+// dockerPingFailed says why a daemon did not answer. apiVersion is what it speaks, if
+// it said so.
 func dockerPingFailed(host, apiVersion string, err error) *dockerMissing {
-	m := &dockerMissing{err: err}
-	socket, isUnix := strings.CutPrefix(host, "unix://")
 	// The client hides the reason of a failed connection, so look at the socket.
 	cause := err
-	if isUnix && client.IsErrConnectionFailed(err) {
+	if socket, ok := strings.CutPrefix(host, "unix://"); ok && client.IsErrConnectionFailed(err) {
 		if c, derr := net.DialTimeout("unix", socket, dockerPingTimeout); derr == nil {
 			c.Close()
 		} else {
 			cause = derr
 		}
 	}
+	return dockerWhy(host, apiVersion, err, cause)
+}
+
+// dockerWhy puts a failed ping in words, and what would mend it.
+func dockerWhy(host, apiVersion string, err, cause error) *dockerMissing {
+	m := &dockerMissing{err: err}
+	socket := strings.TrimPrefix(host, "unix://")
 	var ne net.Error
 	switch {
 	case errors.Is(cause, fs.ErrNotExist):
@@ -110,8 +117,8 @@ func dockerPingFailed(host, apiVersion string, err error) *dockerMissing {
 	case errors.Is(cause, context.DeadlineExceeded), errors.As(cause, &ne) && ne.Timeout():
 		m.Missing = "the daemon at " + host + " does not answer in time"
 		m.Fix = "look at its log, journalctl -u docker, and restart it"
-	case apiVersion != "":
-		m.Missing = "the daemon at " + host + " is too old: " + err.Error()
+	case apiVersion != "" && cerrdefs.IsInvalidArgument(err):
+		m.Missing = "the daemon at " + host + " speaks API " + apiVersion + ", and plimsoll needs " + client.MinAPIVersion
 		m.Fix = "upgrade it to Docker 19.03 or later"
 	default:
 		m.Missing = "the daemon at " + host + " can't be used: " + err.Error()

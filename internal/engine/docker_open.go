@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	cerrdefs "github.com/containerd/errdefs"
 	"github.com/docker/go-units"
@@ -64,7 +65,9 @@ func (s *dockerSession) open(ctx context.Context, d *dockerDaemon, spec Spec) er
 	}
 	if spec.Place.Kind == place.Volume && d.name == "podman" {
 		// Podman drops the options of a volume that is made with the container.
-		v, err := s.api.VolumeCreate(ctx, client.VolumeCreateOptions{Name: dockerName(spec.ID), Driver: dockerVolumeDriver(spec.Place), DriverOpts: spec.Place.DriverOpts, Labels: s.e.labels(spec.ID)})
+		cctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dockerCreateTimeout)
+		defer cancel()
+		v, err := s.api.VolumeCreate(cctx, client.VolumeCreateOptions{Name: dockerName(spec.ID), Driver: dockerVolumeDriver(spec.Place), DriverOpts: spec.Place.DriverOpts, Labels: s.e.labels(spec.ID)})
 		if err != nil {
 			return fmt.Errorf("make volume %s: %w", dockerName(spec.ID), dockerErr(err))
 		}
@@ -147,7 +150,10 @@ func (s *dockerSession) drop(ctx context.Context) error {
 // create makes the container. An image that was removed meanwhile is made again, and a
 // dead session's container of the same name makes room, once each.
 func (s *dockerSession) create(ctx context.Context, d *dockerDaemon, spec Spec, img *dockerImage, ulimits []*units.Ulimit) error {
-	var err error
+	err := ctx.Err()
+	if err != nil {
+		return err
+	}
 	for range 3 {
 		var res client.ContainerCreateResult
 		if res, err = s.tryCreate(ctx, d, spec, img, ulimits); err == nil {
@@ -155,7 +161,7 @@ func (s *dockerSession) create(ctx context.Context, d *dockerDaemon, spec Spec, 
 			for _, w := range res.Warnings {
 				s.log.add("daemon: " + w)
 			}
-			return nil
+			return ctx.Err()
 		}
 		var u *Unsupported
 		switch {
@@ -186,8 +192,16 @@ func (s *dockerSession) tryCreate(ctx context.Context, d *dockerDaemon, spec Spe
 	if m := dockerMount(spec, s.e, img.data, s.folder, s.volume); m != nil {
 		host.Mounts = append(host.Mounts, *m)
 	}
-	return s.api.ContainerCreate(ctx, client.ContainerCreateOptions{Config: cfg, HostConfig: host, Name: dockerName(spec.ID)})
+	// A daemon makes a container to the end although its client has hung up, and
+	// only its answer tells which: so it is heard out, and a cancelled Open
+	// fails after it.
+	cctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dockerCreateTimeout)
+	defer cancel()
+	return s.api.ContainerCreate(cctx, client.ContainerCreateOptions{Config: cfg, HostConfig: host, Name: dockerName(spec.ID)})
 }
+
+// dockerCreateTimeout is longer than a daemon in good health ever takes to make a container.
+const dockerCreateTimeout = 30 * time.Second
 
 // createErr tells a folder that the daemon does not see from other errors: the
 // daemon's files may be other than ours although its socket is here.

@@ -55,8 +55,9 @@ func (s *dockerSession) stream(conn client.HijackedResponse) {
 		if err != nil && !s.closed.Load() {
 			s.log.add("connection to the container: " + err.Error())
 		}
-		w.Close()
+		// In this order: who has read the end of Stdout may ask State at once.
 		close(s.streamed)
+		w.Close()
 	}()
 }
 
@@ -81,7 +82,7 @@ func (s *dockerStdin) Write(p []byte) (int, error) { return s.conn.Conn.Write(p)
 // Close implements io.Closer: the agent reads the end of its input.
 func (s *dockerStdin) Close() error {
 	if _, ok := s.conn.Conn.(client.CloseWriter); !ok {
-		// Such a connection (TLS of old daemons) can't end one way only.
+		// Some pipes of Windows can't end one way only.
 		return s.conn.Conn.Close()
 	}
 	return s.conn.CloseWrite()
@@ -104,7 +105,7 @@ func (s *dockerSession) close(ctx context.Context) error {
 		grace = 0
 	}
 	// What was made is removed although the run is cancelled.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dockerCloseTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.e.closeTimeout)
 	defer cancel()
 	if s.conn.Conn != nil {
 		s.Stdin().Close()

@@ -84,10 +84,12 @@ func (e *docker) dockerConfig(spec Spec, d *dockerDaemon, img *dockerImage, ulim
 		// Standard input closes with the first connection: that ends the agent
 		// when plimsoll is gone.
 		OpenStdin: true, StdinOnce: true,
-		// A user's image may name another user, folder or health check.
+		// A user's image may name another user and folder.
 		User: "0:0", WorkingDir: "/",
-		Healthcheck: &container.HealthConfig{Test: []string{"NONE"}},
-		Labels:      e.labels(spec.ID),
+		Labels: e.labels(spec.ID),
+	}
+	if spec.Image != "" {
+		cfg.Healthcheck = &container.HealthConfig{Test: []string{"NONE"}}
 	}
 	host := &container.HostConfig{
 		AutoRemove:  true,

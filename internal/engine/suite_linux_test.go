@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"testing"
 
+	"plimsoll/internal/dockertest"
 	"plimsoll/internal/engine"
 	"plimsoll/internal/engine/enginetest"
 	"plimsoll/internal/place"
@@ -41,4 +42,27 @@ func TestOCISuite(t *testing.T) {
 		Places: []place.Kind{place.Layer, place.Bind, place.Tmpfs},
 		Memory: true,
 	}.Run(t)
+}
+
+// dockerSuite runs the suite over a daemon of the test's own.
+func dockerSuite(t *testing.T, d *dockertest.Daemon) {
+	source := workertest.Source(t)
+	state := t.TempDir()
+	enginetest.Suite{
+		New: func(t *testing.T) engine.Engine {
+			return engine.NewDocker(engine.DockerOptions{Host: d.Host, StateDir: state, Worker: source})
+		},
+		Places: []place.Kind{place.Layer, place.Bind, place.Volume, place.Tmpfs},
+		Memory: true,
+	}.Run(t)
+}
+
+func TestDockerSuite(t *testing.T) {
+	needRoot(t)
+	dockerSuite(t, dockertest.Start(t))
+}
+
+func TestPodmanSuite(t *testing.T) {
+	needRoot(t)
+	dockerSuite(t, dockertest.Podman(t, dockertest.PodmanOptions{}))
 }

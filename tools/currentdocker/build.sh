@@ -38,9 +38,19 @@ rm -f "$cache/stamp"
 new=$(mktemp -d "$cache/new.XXXXXX")
 trap 'rm -rf "$new"' EXIT
 
+# The programs tell these versions to their clients; without them dockerd calls
+# itself "library-import".
+version() { go list -mod=readonly -m -f '{{.Version}}' "$1"; }
+docker=$(version github.com/moby/moby/v2)
+containerd=$(version github.com/containerd/containerd/v2)
+runc=$(version github.com/opencontainers/runc)
+versions="-X github.com/moby/moby/v2/dockerversion.Version=${docker#v}"
+versions+=" -X github.com/containerd/containerd/v2/version.Version=$containerd"
+versions+=" -X main.version=${runc#v}"
+
 build() { # NAME CGO TAGS PACKAGE
 	echo "build.sh: $1" >&2
-	CGO_ENABLED=$2 go build -mod=readonly -trimpath -tags "$3" -o "$new/$1" "$4"
+	CGO_ENABLED=$2 go build -mod=readonly -trimpath -tags "$3" -ldflags "$versions" -o "$new/$1" "$4"
 	mv "$new/$1" "$cache/$1"
 }
 
