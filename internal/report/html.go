@@ -72,8 +72,7 @@ func (HTML) Render(w io.Writer, s Set) error {
 		"known": func(n Num) string { return known(n, shortRatio) },
 		"class": func(k Kind) string { return strings.ReplaceAll(string(k), " ", "-") },
 		"clean": clean, "one": oneLine,
-		"fail":  Failure.text,
-		"short": Ratio.short,
+		"fail": Failure.text,
 	}).Parse(pageText)
 	if err != nil {
 		return err

@@ -25,7 +25,7 @@ func remarks(r *Report, g *gathered) []Remark {
 		add(record.Doubt, "%d of %s had failed trials: see the workloads below", n, count(of, "cell"))
 	}
 	for _, w := range r.Run.Warnings {
-		add(severity(w.Severity), "%s", w.Text)
+		add(severity(w.Severity), "%s", strings.TrimSuffix(w.Text, "."))
 	}
 	if text := drift(r); text != "" && !slices.ContainsFunc(r.Run.Warnings, func(w record.Warning) bool { return w.Check == "drift" }) {
 		add(record.Note, "%s", text)

@@ -66,7 +66,8 @@ func (n *notebook) footnotes(cells []Cell) []Footnote {
 	})
 	var out []Footnote
 	for i, e := range n.entries {
-		f := Footnote{Mark: fmt.Sprint(i + 1), Check: e.check, Severity: e.severity, Text: e.text}
+		// What follows the text, the cells, is a part of the sentence.
+		f := Footnote{Mark: fmt.Sprint(i + 1), Check: e.check, Severity: e.severity, Text: strings.TrimSuffix(e.text, ".")}
 		if e.severity == record.Doubt {
 			f.Mark = "!" + f.Mark
 		}
