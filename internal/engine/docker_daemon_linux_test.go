@@ -366,7 +366,10 @@ func testDockerIsolation(t *testing.T, l *dockerLab) {
 }
 
 func testDockerEndOfInput(t *testing.T, l *dockerLab) {
-	s := l.open(t, l.engine(nil), dockerLayer())
+	id := dockerTestID()
+	spec := dockerLayer()
+	spec.ID = id
+	s := l.open(t, l.engine(nil), spec)
 	if got := s.State(t.Context()); got != "running" {
 		t.Errorf("State() = %q, want running", got)
 	}
@@ -378,16 +381,7 @@ func testDockerEndOfInput(t *testing.T, l *dockerLab) {
 		t.Errorf("State() = %q, want exit status 0", got)
 	}
 	// It removes itself: nothing here waits for Close.
-	for _, c := range []string{s.Info().Container} {
-		for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-			if _, err := l.api.ContainerInspect(t.Context(), c, client.ContainerInspectOptions{}); err != nil {
-				break
-			}
-			if time.Now().After(deadline) {
-				t.Fatal("the container is still there")
-			}
-		}
-	}
+	l.wantNothing(t, id)
 }
 
 func testDockerExit(t *testing.T, l *dockerLab) {
@@ -398,7 +392,7 @@ func testDockerExit(t *testing.T, l *dockerLab) {
 	if got := s.last(t, "exit 3"); got != "exit status 3" {
 		t.Errorf("State() = %q, want exit status 3", got)
 	}
-	if log := s.Log(); len(log) > dockerLogSize || !strings.HasSuffix(log, "last words") {
+	if log := s.Log(); len(log) > logSize || !strings.HasSuffix(log, "last words") {
 		t.Errorf("Log() has %d bytes and ends with %q", len(log), log[max(0, len(log)-20):])
 	}
 }

@@ -56,7 +56,7 @@ func deadLabels(t *testing.T, id string) map[string]string {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	process := dockerProcess(cmd.Process.Pid)
+	process := dockerProcess(ownerOf(cmd.Process.Pid))
 	cmd.Process.Kill()
 	cmd.Wait()
 	return map[string]string{dockerLabelSession: id, dockerLabelOwner: process, dockerLabelHost: dockerHostID(), dockerLabelEngine: "x"}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/docker/go-units"
@@ -19,31 +18,6 @@ func dockerKernel() string {
 		return ""
 	}
 	return unix.ByteSliceToString(u.Release[:])
-}
-
-// dockerProcess names process pid: boot id, pid and start time, the 22nd field of
-// proc(5)'s stat. Empty start: there is no such process.
-func dockerProcess(pid int) string {
-	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	start := ""
-	if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil {
-		// The second field is a name in parentheses that may hold anything.
-		s := string(b)
-		if f := strings.Fields(s[strings.LastIndexByte(s, ')')+1:]); len(f) > 19 {
-			start = f[19]
-		}
-	}
-	return fmt.Sprintf("%s/%d/%s", strings.TrimSpace(string(boot)), pid, start)
-}
-
-// dockerProcessLives reports whether the process that dockerProcess named still runs.
-func dockerProcessLives(process string) bool {
-	f := strings.Split(process, "/")
-	if len(f) != 3 {
-		return true
-	}
-	pid, err := strconv.Atoi(f[1])
-	return err != nil || pid <= 0 || dockerProcess(pid) == process
 }
 
 // dockerPID returns pid if that process is seen from here and belongs to the

@@ -13,6 +13,7 @@ import (
 	"github.com/moby/moby/client"
 
 	"plimsoll/internal/place"
+	"plimsoll/internal/tail"
 )
 
 // Open implements Engine.
@@ -37,7 +38,7 @@ func (e *docker) openSession(ctx context.Context, spec Spec) (*dockerSession, er
 	if err := e.enter(spec.ID); err != nil {
 		return nil, fmt.Errorf("engine docker: %w", err)
 	}
-	s := &dockerSession{e: e, api: api, name: spec.ID, memory: spec.Limits.Memory}
+	s := &dockerSession{e: e, api: api, name: spec.ID, memory: spec.Limits.Memory, log: tail.Buffer{Max: logSize}}
 	if err := s.open(ctx, d, spec); err != nil {
 		// A cancelled Open removes what it made, too.
 		if cerr := s.Close(ctx); cerr != nil {
@@ -159,7 +160,7 @@ func (s *dockerSession) create(ctx context.Context, d *dockerDaemon, spec Spec, 
 		if res, err = s.tryCreate(ctx, d, spec, img, ulimits); err == nil {
 			s.id = res.ID
 			for _, w := range res.Warnings {
-				s.log.add("daemon: " + w)
+				fmt.Fprintf(&s.log, "daemon: %s\n", w)
 			}
 			return ctx.Err()
 		}
@@ -275,6 +276,12 @@ func (s *dockerSession) describe(ctx context.Context, d *dockerDaemon, spec Spec
 	c := in.Container
 	if c.HostConfig != nil {
 		s.info.Runtime = d.runtime(c.HostConfig.Runtime)
+	}
+	for _, m := range c.Mounts {
+		// A nameless volume goes away with the container, but a little later.
+		if spec.Place.Kind == place.Volume && m.Destination == img.data {
+			s.volume = m.Name
+		}
 	}
 	if !d.local {
 		return

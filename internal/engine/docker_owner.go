@@ -3,7 +3,9 @@ package engine
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"os"
+	"strconv"
 	"strings"
 )
 
@@ -33,7 +35,20 @@ type dockerOwner struct {
 
 // dockerSelf is this process.
 func dockerSelf() dockerOwner {
-	return dockerOwner{process: dockerProcess(os.Getpid()), host: dockerHostID()}
+	return dockerOwner{process: dockerProcess(Self()), host: dockerHostID()}
+}
+
+// dockerProcess writes an owner as a label.
+func dockerProcess(o Owner) string { return fmt.Sprintf("%s/%d/%s", o.Boot, o.PID, o.Start) }
+
+// dockerProcessLives reports whether the process of such a label still runs, or may.
+func dockerProcessLives(label string) bool {
+	f := strings.Split(label, "/")
+	if len(f) != 3 {
+		return true
+	}
+	pid, err := strconv.Atoi(f[1])
+	return err != nil || Owner{PID: pid, Boot: f[0], Start: f[2]}.Alive()
 }
 
 // dead reports whether the owner of what carries labels is known to be gone. In

@@ -13,6 +13,8 @@ import (
 	cerrdefs "github.com/containerd/errdefs"
 	"github.com/moby/moby/api/pkg/stdcopy"
 	"github.com/moby/moby/client"
+
+	"plimsoll/internal/tail"
 )
 
 // A dockerSession is an agent in a container of a daemon.
@@ -26,7 +28,7 @@ type dockerSession struct {
 	// memory is the limit in bytes, for State's words.
 	memory int64
 	info   Info
-	log    dockerTail
+	log    tail.Buffer
 
 	watch *dockerWatch
 	// stop ends the events.
@@ -53,7 +55,7 @@ func (s *dockerSession) stream(conn client.HijackedResponse) {
 		// The end of the connection is the end of the agent's output, however it
 		// came; State tells them apart.
 		if err != nil && !s.closed.Load() {
-			s.log.add("connection to the container: " + err.Error())
+			fmt.Fprintf(&s.log, "connection to the container: %v\n", err)
 		}
 		// In this order: who has read the end of Stdout may ask State at once.
 		close(s.streamed)
@@ -131,10 +133,7 @@ func (s *dockerSession) close(ctx context.Context) error {
 		}
 	}
 	if s.volume != "" {
-		_, err := s.api.VolumeRemove(ctx, s.volume, client.VolumeRemoveOptions{Force: true})
-		if err != nil && !cerrdefs.IsNotFound(err) {
-			errs = append(errs, fmt.Errorf("remove volume %s: %w", s.volume, dockerErr(err)))
-		}
+		errs = append(errs, s.e.removeVolume(ctx, s.api, s.volume))
 	}
 	if s.folder != "" {
 		errs = append(errs, s.e.dropFolder(s.name, s.folder))
@@ -146,22 +145,31 @@ func (s *dockerSession) close(ctx context.Context) error {
 	return nil
 }
 
+// dockerTries is how often a removal that the daemon refused is tried again, 20 ms and
+// more apart.
+const dockerTries = 20
+
 // removeContainer removes a container and its nameless volumes, and returns when
 // it is gone. watch, if not nil, tells when.
 func (e *docker) removeContainer(ctx context.Context, api *client.Client, id string, watch *dockerWatch) error {
-	_, err := api.ContainerRemove(ctx, id, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
-	if err == nil || cerrdefs.IsNotFound(err) {
-		return nil
-	}
-	if !cerrdefs.IsConflict(err) {
-		return fmt.Errorf("remove container %.12s: %w", id, dockerErr(err))
-	}
-	// It is removing itself already.
 	var removed chan struct{}
 	if watch != nil {
 		removed = watch.removed
 	}
-	for {
+	for tries := 0; ; {
+		_, err := api.ContainerRemove(ctx, id, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
+		switch {
+		case err == nil || cerrdefs.IsNotFound(err):
+			return nil
+		case cerrdefs.IsConflict(err):
+			// It is removing itself already.
+		case ctx.Err() != nil || client.IsErrConnectionFailed(err) || tries >= dockerTries:
+			return fmt.Errorf("remove container %.12s: %w", id, dockerErr(err))
+		default:
+			// Podman can't kill a container that is just ending ("container state
+			// improper: stopped").
+			tries++
+		}
 		select {
 		case <-removed:
 			removed = nil
@@ -169,9 +177,21 @@ func (e *docker) removeContainer(ctx context.Context, api *client.Client, id str
 		case <-ctx.Done():
 			return fmt.Errorf("remove container %.12s: %w (%v)", id, ctx.Err(), err)
 		}
-		if _, ierr := api.ContainerInspect(ctx, id, client.ContainerInspectOptions{}); cerrdefs.IsNotFound(ierr) {
+	}
+}
+
+// removeVolume removes a volume, and returns when it is gone: a container's
+// end may still be on its way to it.
+func (e *docker) removeVolume(ctx context.Context, api *client.Client, name string) error {
+	for tries := 0; ; tries++ {
+		_, err := api.VolumeRemove(ctx, name, client.VolumeRemoveOptions{Force: true})
+		if err == nil || cerrdefs.IsNotFound(err) {
 			return nil
 		}
+		if ctx.Err() != nil || client.IsErrConnectionFailed(err) || tries >= dockerTries {
+			return fmt.Errorf("remove volume %s: %w", name, dockerErr(err))
+		}
+		time.Sleep(20 * time.Millisecond)
 	}
 }
 
@@ -187,34 +207,4 @@ func dockerErr(err error) error {
 func dockerShort(err error) string {
 	s, _, _ := strings.Cut(err.Error(), "\n")
 	return s
-}
-
-// dockerLogSize is how much of standard error is kept, in bytes.
-const dockerLogSize = 8 << 10
-
-// A dockerTail keeps the last dockerLogSize bytes written to it.
-type dockerTail struct {
-	mu  sync.Mutex
-	buf []byte
-}
-
-// Write implements io.Writer; it never fails.
-func (t *dockerTail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.buf = append(t.buf, p...)
-	if over := len(t.buf) - dockerLogSize; over > 0 {
-		t.buf = append(t.buf[:0], t.buf[over:]...)
-	}
-	return len(p), nil
-}
-
-// add appends a line of the engine's own.
-func (t *dockerTail) add(line string) { t.Write([]byte(line + "\n")) }
-
-// String returns what is kept.
-func (t *dockerTail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return strings.TrimRight(string(t.buf), "\n")
 }

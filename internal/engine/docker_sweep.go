@@ -74,13 +74,11 @@ func (e *docker) sweepVolumes(ctx context.Context, api *client.Client) (did []st
 		if !e.abandoned(v.Labels) {
 			continue
 		}
-		_, err := api.VolumeRemove(ctx, v.Name, client.VolumeRemoveOptions{Force: true})
-		switch {
-		case err == nil:
-			did = append(did, "volume "+v.Name)
-		case !cerrdefs.IsNotFound(err):
-			errs = append(errs, fmt.Errorf("remove volume %s: %w", v.Name, err))
+		if err := e.removeVolume(ctx, api, v.Name); err != nil {
+			errs = append(errs, err)
+			continue
 		}
+		did = append(did, "volume "+v.Name)
 	}
 	return did, errs
 }
