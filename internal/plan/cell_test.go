@@ -115,10 +115,10 @@ func TestEstimate(t *testing.T) {
 		name, yaml string
 		low, high  time.Duration
 	}{
-		// A cell and its control, two blocks, 1.5 s each; 1 s of layout.
-		{"by time", strings.Replace(job, "%s", "", 1), 7 * time.Second, 7500 * time.Millisecond},
-		{"the count comes first", strings.Replace(job, "%s", ", number_ios: 1", 1), 3 * time.Second, 3500 * time.Millisecond},
-		{"by count", strings.Replace(job, "runtime: 1s, ramp_time: 500ms%s", "bs: 1MiB, number_ios: 4", 1), time.Second, 2 * time.Second},
+		// A cell and its control, two blocks, 1.5 s each and 1 s of layout.
+		{"by time", strings.Replace(job, "%s", "", 1), 10 * time.Second, 10500 * time.Millisecond},
+		{"the count comes first", strings.Replace(job, "%s", ", number_ios: 1", 1), 6 * time.Second, 6500 * time.Millisecond},
+		{"by count", strings.Replace(job, "runtime: 1s, ramp_time: 500ms%s", "bs: 1MiB, number_ios: 4", 1), 4 * time.Second, 4500 * time.Millisecond},
 		{"huge", head + "blocks: 1000\ntimeout: 24h\nclients: 256\nworkloads: {a: {rw: read, size: 1024TiB, bs: 1}}\n", 1 << 62, 1<<63 - 1},
 	} {
 		if got := parse(t, tt.yaml).Estimate(); got < tt.low || got > tt.high {
