@@ -102,7 +102,7 @@ func outward(lo, hi float64, decimals int) (string, string) {
 func percents(lo, hi float64) string {
 	lo, hi = 100*lo, 100*hi
 	decimals := 0
-	if lo < 1 || hi < 10 {
+	if lo < 1 || hi*(1+slack) < 10 {
 		decimals = 1
 	}
 	if lo < 0.1 {
