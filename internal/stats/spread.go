@@ -203,17 +203,30 @@ func (b belief) halfWidth(n int, alpha float64) float64 {
 		}
 		return p
 	}
+	// The root of log(miss/alpha), by false position with Illinois's damping: about 7
+	// evaluations where bisection takes 14.
+	f := func(h float64) float64 { return math.Log(max(miss(h), 1e-300) / alpha) }
 	lo, hi := 0.0, b.sigma[len(b.sigma)-1]/root
-	for miss(hi) > alpha {
-		lo, hi = hi, 2*hi
+	flo, fhi := -math.Log(alpha), f(hi)
+	for fhi > 0 {
+		lo, flo, hi = hi, fhi, 2*hi
+		fhi = f(hi)
 	}
-	// The tail is smooth and convex; bisection to 1e-4 takes about 14 steps.
-	for hi-lo > 1e-4*hi {
-		mid := (lo + hi) / 2
-		if miss(mid) > alpha {
-			lo = mid
-		} else {
-			hi = mid
+	for range 60 {
+		if hi-lo <= 1e-4*hi {
+			break
+		}
+		mid := (lo*fhi - hi*flo) / (fhi - flo)
+		fmid := f(mid)
+		switch {
+		case math.Abs(fmid) < 1e-4:
+			return mid
+		case fmid > 0:
+			lo, flo = mid, fmid
+			fhi /= 2
+		default:
+			hi, fhi = mid, fmid
+			flo /= 2
 		}
 	}
 	return hi
