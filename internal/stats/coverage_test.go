@@ -7,8 +7,8 @@ import (
 )
 
 // shortReports is the number of simulated reports a world. The standard error of a
-// coverage of 0.95 is then 1.5 %.
-const shortReports = 200
+// coverage of 0.95 is then 2 %.
+const shortReports = 120
 
 // TestCoverage simulates reports in which every cell is equal and asks Compare itself: all
 // intervals of a report must hold together in 95 % of reports, and a report
