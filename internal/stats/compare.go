@@ -178,7 +178,7 @@ func intervals(ps []paired, opt Options) []span {
 	rng := rand.New(rand.NewPCG(opt.Seed, 0x706c696d736f6c6c))
 	alpha := pointwiseAlpha(ps, opt.Confidence, opt.Resamples, rng)
 	out := make([]span, len(ps))
-	for i, b := range beliefs(ps) {
+	for i, b := range beliefs(ps, strangers, sharpenings) {
 		n := ps[i].n()
 		cost := widen(n)
 		out[i] = span{

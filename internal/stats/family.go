@@ -7,28 +7,34 @@ import (
 )
 
 // pointwiseAlpha returns the level at which each comparison must be stated alone so
-// that all hold together at the given confidence.
-//
-// It is the bootstrap over blocks of the largest standardised deviation in
-// the family: each resample gives every block one weight, the same for all pairs, so that
-// what pairs share (a baseline, a drift) stays shared. The weights are normal
-// (a multiplier bootstrap), because the 462 multinomial resamples of six blocks are too
-// coarse for a tail of one in a thousand; for one pair the result is exactly
-// 1-confidence. Six blocks also can't show how little eighty pairs have in
-// common: in their five dimensions everything looks related. So a part of each
-// deviation is drawn independently, as large as the correlation that
-// independent data of this size would show (the shrinkage of Schafer and Strimmer,
-// https://doi.org/10.2202/1544-6115.1175). It vanishes with more blocks.
+// that all hold together at the given confidence. It lies halfway, on a log scale,
+// between Sidak's level, which grants nothing for what comparisons have in common and
+// holds whatever that is, and the level of the block bootstrap, which grants
+// all. The bootstrap alone is a third narrower where all cells share a noisy
+// baseline, but then misses in 9 of 100 reports if that noise is one-sided.
 func pointwiseAlpha(ps []paired, confidence float64, resamples int, rng *rand.Rand) float64 {
-	return pointwiseAlphaCap(ps, confidence, resamples, rng, 1)
-}
-
-func pointwiseAlphaCap(ps []paired, confidence float64, resamples int, rng *rand.Rand, limit float64) float64 {
 	if len(ps) <= 1 {
 		return 1 - confidence
 	}
+	// Sidak: 1 - confidence^(1/n), written so that it survives large n.
+	sidak := -math.Expm1(math.Log(confidence) / float64(len(ps)))
+	return math.Sqrt(sidak * max(sidak, blockAlpha(ps, confidence, resamples, rng)))
+}
+
+// blockAlpha is the level by a bootstrap over blocks of the largest standardised
+// deviation in the family: each resample gives every block one weight, the same for all
+// pairs, so that what pairs share (a baseline, a drift) stays shared. The
+// weights are normal (a multiplier bootstrap), because the 462 multinomial resamples of
+// six blocks are too coarse for a tail of one in a thousand.
+//
+// Six blocks can't show how little eighty pairs have in common: in their five
+// dimensions everything looks related. So a part of each deviation is drawn
+// independently, as large as the correlation that independent data of this size would
+// show (the shrinkage of Schafer and Strimmer,
+// https://doi.org/10.2202/1544-6115.1175). It vanishes with more blocks.
+func blockAlpha(ps []paired, confidence float64, resamples int, rng *rand.Rand) float64 {
 	unit := unitRows(ps)
-	keep := math.Sqrt(min(limit, signal(ps)))
+	keep := math.Sqrt(signal(ps))
 	rest := math.Sqrt(1 - keep*keep)
 	pairs, blocks := len(ps), len(unit)
 	z := make([]float64, pairs)

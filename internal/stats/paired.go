@@ -98,7 +98,7 @@ func unusable(cell, base []float64) (reason string, zero bool) {
 		case k.zero > 0:
 			return fmt.Sprintf("the %srate was zero in %d of %d trials", side.name, k.zero, n), false
 		case k.bad > 0:
-			return fmt.Sprintf("%d of %d %strials have no valid rate", k.bad, n, side.name), false
+			return fmt.Sprintf("%d of %d %strials %s no valid rate", k.bad, n, side.name, map[bool]string{true: "has", false: "have"}[k.bad == 1]), false
 		}
 	}
 	both := 0

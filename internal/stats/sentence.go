@@ -102,7 +102,7 @@ func outward(lo, hi float64, decimals int) (string, string) {
 func percents(lo, hi float64) string {
 	lo, hi = 100*lo, 100*hi
 	decimals := 0
-	if lo < 1 || hi < 10 {
+	if lo < 1 || hi*(1+slack) < 10 {
 		decimals = 1
 	}
 	if lo < 0.1 {
@@ -167,4 +167,17 @@ func plural(n int, noun string) string {
 		return "1 " + noun
 	}
 	return number(n) + " " + noun + "s"
+}
+
+// Evidence says in how many blocks the cell won, with the paired test: "ahead in 5 of 6
+// blocks, p = 0.062". It is empty without data.
+func (c Comparison) Evidence() string {
+	if c.Blocks == 0 {
+		return ""
+	}
+	p := "p = " + strconv.FormatFloat(c.P, 'f', 3, 64)
+	if c.P < 0.001 {
+		p = "p < 0.001"
+	}
+	return fmt.Sprintf("ahead in %d of %s, %s", c.Wins, plural(c.Blocks, "block"), p)
 }

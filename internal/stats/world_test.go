@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 )
 
-// A world makes matrices in which every true ratio is 1.
+// A world makes matrices in which every cell has the same true mean log rate.
 type world struct {
 	name string
 	// noise draws one deviation of the log rate of mean 0 and standard deviation 1
@@ -90,8 +90,8 @@ type family struct{ workloads, cells int }
 
 var families = []family{{1, 1}, {1, 10}, {8, 10}}
 
-// draw makes one report.
-func (w world) draw(r *rand.Rand, f family, blocks int) (m Matrix, pairs []Pair, truth []float64) {
+// draw makes one report; truth holds the true log ratio of each pair, by aim.
+func (w world) draw(r *rand.Rand, f family, blocks int) (m Matrix, pairs []Pair, truth [3][]float64) {
 	drift := make([]float64, blocks)
 	for b := range drift {
 		drift[b] = 0.1*float64(b) + 0.05*r.NormFloat64()
@@ -117,11 +117,13 @@ func (w world) draw(r *rand.Rand, f family, blocks int) (m Matrix, pairs []Pair,
 			m.Cells = append(m.Cells, "")
 			if k > 0 {
 				pairs = append(pairs, Pair{Cell: base + k, Baseline: base})
-				var centre float64
+				var centre, mid float64
 				if w.stalls {
-					centre = stallCentre(s, s0)
+					centre, mid = stallCentre(s, s0), stallMedian(s, s0)
 				}
-				truth = append(truth, centre)
+				truth[theMean] = append(truth[theMean], 0)
+				truth[theCentre] = append(truth[theCentre], centre)
+				truth[theMedian] = append(truth[theMedian], mid)
 			}
 		}
 	}
@@ -148,4 +150,12 @@ func stallCentre(s, s0 float64) float64 {
 		}
 	}
 	return s - s0 + lo/2
+}
+
+// stallMedian is the median log ratio: that of an asymmetric Laplace variable.
+func stallMedian(s, s0 float64) float64 {
+	if s > s0 {
+		return -stallMedian(s0, s)
+	}
+	return s - s0 - s0*math.Log((s0+s)/(2*s0))
 }
