@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -24,7 +27,8 @@ func (a *app) doctorCommand() *cobra.Command {
 		Short: "Say what this machine can measure, limit and provide",
 		Long: `Doctor says what this machine can measure, limit and provide, and what would
 enable the rest. It only looks: it loads no module, starts no daemon and changes
-no setting. I/O engines are tried on a scratch file, which is removed.
+no setting. Engines and I/O engines are found out by trying them, in a scratch
+folder or container which is removed.
 
 Each line begins with ok, partly or no. A line marked "fix:" holds a command or
 an advice; nothing of it is done for you.
@@ -32,10 +36,15 @@ an advice; nothing of it is done for you.
 Exit status: 0, or 5 if not even the host engine can measure here.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			fs := device.Host()
+			host := device.Host()
+			probed, remove, err := a.forProbes()
+			if err != nil {
+				return err
+			}
+			defer remove()
 			report := doctor.Look(cmd.Context(), doctor.Options{
-				FS: fs, StateDir: a.stateDir, Engines: a.engines(), LookPath: exec.LookPath,
-				ProbeIO: load.ProbeEngines, Dev: "/dev", Modules: doctor.ModulesOf(fs),
+				FS: host, StateDir: a.stateDir, Engines: probed.engines(), LookPath: exec.LookPath,
+				ProbeIO: load.ProbeEngines, Dev: "/dev", Modules: doctor.ModulesOf(host),
 			})
 			if err := a.printDoctor(report, asJSON); err != nil {
 				return err
@@ -48,6 +57,26 @@ Exit status: 0, or 5 if not even the host engine can measure here.`,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the report as JSON")
 	return cmd
+}
+
+// forProbes returns an app whose engines may be probed without leaving anything:
+// engines keep the worker's program in the state folder, and where there is none yet, a
+// scratch folder beside it stands in. remove has to be called at the end.
+func (a *app) forProbes() (probed *app, remove func(), err error) {
+	nearest := doctor.Existing(a.stateDir)
+	if nearest == a.stateDir {
+		return a, func() {}, nil
+	}
+	dir, err := os.MkdirTemp(nearest, ".plimsoll-doctor-")
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		dir, err = os.MkdirTemp("", "plimsoll-doctor-")
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("scratch folder for probes: %w", err)
+	}
+	scratch := *a
+	scratch.stateDir = dir
+	return &scratch, func() { _ = os.RemoveAll(dir) }, nil
 }
 
 // printDoctor prints a report, for machines or by groups.

@@ -64,7 +64,7 @@ func TestPlanRefuses(t *testing.T) {
 
 func TestPlanLs(t *testing.T) {
 	status, stdout, stderr := runPlan("", "ls")
-	if status != 0 || stderr != "" || !strings.HasPrefix(stdout, "NAME    CELLS  DESCRIPTION\nplaces  90     Where may I put") {
+	if status != 0 || stderr != "" || !strings.HasPrefix(stdout, "NAME    CELLS  DESCRIPTION\nplaces  99     Where may I put") {
 		t.Errorf("plan ls: %d, %q, %q", status, stdout, stderr)
 	}
 	var rows []struct {
@@ -101,7 +101,7 @@ func TestPlanShow(t *testing.T) {
 
 func TestPlanCheck(t *testing.T) {
 	status, stdout, stderr := runPlan("", "check", "places")
-	if want := "ok: 9 workloads x 3 engines x 5 places, 81 cells and 9 controls, 6 blocks, about "; status != 0 || stderr != "" || !strings.HasPrefix(stdout, want) {
+	if want := "ok: 9 workloads x 3 engines x 5 places, 90 cells and 9 controls, 6 blocks, about "; status != 0 || stderr != "" || !strings.HasPrefix(stdout, want) {
 		t.Errorf("plan check: %d, %q, %q, want %q", status, stdout, stderr, want)
 	}
 	_, stdout, _ = runPlan("", "check", "places", "--set", "clients=[1, 2]", "--set", "limits={none: {}, slow: {write_bps: 10MiB}}")
@@ -119,7 +119,7 @@ func TestPlanCheck(t *testing.T) {
 		}
 	}
 	_, stdout, _ = runPlan("", "check", "places", "--json")
-	if err := json.Unmarshal([]byte(stdout), &report); err != nil || !report.OK || report.Cells != 90 || report.Trials != 540 || report.Keys[0] != "randread-deep/host/dir" {
+	if err := json.Unmarshal([]byte(stdout), &report); err != nil || !report.OK || report.Cells != 99 || report.Trials != 594 || report.Keys[0] != "randread-deep/host/dir" {
 		t.Errorf("plan check --json: %v, %s", err, stdout)
 	}
 	_, stdout, _ = runPlan("name: t\n blok: 1\n", "check", "-", "--json")

@@ -332,7 +332,7 @@ func first(args []string, otherwise string) string {
 
 // renderReport prints reports in a format.
 func (a *app) renderReport(w io.Writer, format string, set report.Set) error {
-	r, err := report.New(format, report.Terminal{})
+	r, err := report.New(format, terminal(w))
 	if err != nil {
 		return usageError("%w", err)
 	}

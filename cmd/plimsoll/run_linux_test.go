@@ -211,7 +211,7 @@ func TestRunTimeout(t *testing.T) {
 	dir := t.TempDir()
 	const plan = `
 name: slow
-workloads: {wal: {kind: wal, runtime: 10m}}
+workloads: {append: {kind: append, count: 10000000}}
 engines: [host]
 places: {dir: {}}
 blocks: 1

@@ -29,8 +29,12 @@ func checkAmplification(v *view) []record.Warning {
 		}
 		e := v.evidence(f)
 		e["factor"] = f.device / f.app
-		out = append(out, warning(Amplification, record.Note, e, "The device moved %.1f bytes for each byte %s (%s for %s): metadata, journal and readahead, and whatever else used %s.",
-			f.device/f.app, f.name, bytes(f.device), bytes(f.app), v.t.Truth.Device)...)
+		why := "metadata and journal"
+		if f.name == "read" {
+			why = "readahead and larger blocks"
+		}
+		out = append(out, warning(Amplification, record.Note, e, "The device moved %.1f bytes for each byte %s (%s for %s): %s, and whatever else used %s.",
+			f.device/f.app, f.name, bytes(f.device), bytes(f.app), why, v.t.Truth.Device)...)
 	}
 	return out
 }

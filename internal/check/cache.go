@@ -22,11 +22,15 @@ const (
 // checkCache is check 1: did the bytes reach the device?
 func checkCache(v *view) []record.Warning {
 	tr := v.t.Truth
-	if v.memory {
+	switch {
+	case v.memory && v.block && v.t.Spec.Job.Direct:
+		return warning(Cache, record.Note, nil, "%s is memory: nothing reaches a device, with O_DIRECT or without.", v.t.Where.FSType)
+	case v.memory:
 		return warning(Cache, record.Note, nil, "%s is memory: nothing reaches a device.", v.t.Where.FSType)
-	}
-	if !v.onDisk() {
+	case !v.onDisk():
 		return deviceUnknown(v)
+	case !v.block && !v.synced:
+		return v.byDesign()
 	}
 	var out []record.Warning
 	for _, f := range []flow{v.read, v.written} {
@@ -53,6 +57,18 @@ func deviceUnknown(v *view) []record.Warning {
 	return warning(DeviceUnknown, record.Note, nil, "It can't be told how many of the bytes reached a device: %s.", strings.TrimSuffix(why, "."))
 }
 
+// byDesign tells of append and tree, which are meant to be buffered, how much
+// of what they did went to the device. Reads and writes are one sentence: in memory there
+// is no difference.
+func (v *view) byDesign() []record.Warning {
+	f := flow{"both", v.read.app + v.written.app, v.read.device + v.written.device, -1, -1}
+	if f.app < baseSlack || f.share(v.slack) >= mostReached {
+		return nil
+	}
+	return warning(Cache, record.Note, v.evidence(f), "Memory, by design: %s of the bytes read and written reached the device (%s): %s asked, %s there. The figure is that of the page cache and the file system's code.",
+		percent(f.device/f.app), v.t.Truth.Device, bytes(f.app), bytes(f.device))
+}
+
 // reached judges one direction by how it was asked for.
 func (v *view) reached(f flow) []record.Warning {
 	share, floor := f.share(v.slack), allReached
@@ -64,12 +80,6 @@ func (v *view) reached(f flow) []record.Warning {
 		}
 	case write && v.synced:
 		floor = mostReached
-	case !v.block:
-		// append and tree are meant to be buffered.
-		if share >= mostReached {
-			return nil
-		}
-		return warning(Cache, record.Note, v.evidence(f), "Memory, by design: %s. The figure is that of the page cache and the file system's code.", v.sentence(f))
 	}
 	if share >= floor {
 		return nil
@@ -141,10 +151,6 @@ func (v *view) othersReads() []record.Warning {
 	if f.group > f.proc {
 		return nil // its group did read; the process's own count is not the whole
 	}
-	severity, text := record.Doubt, "this is the speed of memory"
-	if !v.block {
-		severity, text = record.Note, "memory, by design"
-	}
-	return warning(Cache, severity, v.evidence(f), "%s of the bytes read were charged to the worker at the storage layer (%s asked), while the device read %s for others: %s.",
-		percent(f.proc/f.app), bytes(f.app), bytes(f.device), text)
+	return warning(Cache, record.Doubt, v.evidence(f), "%s of the bytes read were charged to the worker at the storage layer (%s asked), while the device read %s for others: this is the speed of memory.",
+		percent(f.proc/f.app), bytes(f.app), bytes(f.device))
 }

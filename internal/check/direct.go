@@ -11,9 +11,10 @@ import (
 const residentLeft = 0.05
 
 // checkDirect is check 2: was O_DIRECT refused, or accepted and without effect?
-// That the device's bytes are missing is for checkCache.
+// That the device's bytes are missing is for checkCache, which also says of tmpfs
+// that O_DIRECT means nothing there.
 func checkDirect(v *view) []record.Warning {
-	if !v.block || !v.t.Spec.Job.Direct {
+	if !v.block || v.memory || !v.t.Spec.Job.Direct {
 		return nil
 	}
 	for i := range v.t.Results {
@@ -22,10 +23,6 @@ func checkDirect(v *view) []record.Warning {
 		switch {
 		case !f.DirectAsked:
 			continue // an engine without a file
-		case v.memory && f.DirectOpen:
-			return warning(Direct, record.Note, e, "%s accepts O_DIRECT and ignores it: it is memory either way.", v.t.Where.FSType)
-		case v.memory:
-			return warning(Direct, record.Note, e, "%s refused O_DIRECT (%s): it is memory either way.", v.t.Where.FSType, orUnknown(f.DirectError))
 		case !f.DirectOpen:
 			return warning(Direct, record.Doubt, e, "O_DIRECT was refused (%s): the figure is that of buffered I/O.", orUnknown(f.DirectError))
 		case f.DIOAlign == 0:

@@ -22,7 +22,7 @@ const (
 	othersCPU = 0.25
 	allBusy   = 0.95
 	// othersWait is the share of time in which tasks waited for I/O while the
-	// trial itself did none.
+	// trial itself, a named workload, did none.
 	othersWait = 0.2
 )
 
@@ -104,6 +104,10 @@ func (v *view) otherCPU() []record.Warning {
 
 // otherWaits tells of tasks that waited for I/O while the trial did none itself.
 func (v *view) otherWaits() []record.Warning {
+	if v.block {
+		// A thread that waits for its ring counts as waiting for I/O, on tmpfs too.
+		return nil
+	}
 	quiet := v.memory || v.onDisk() && v.read.device+v.written.device <= foreignFloor && v.read.app+v.written.app > 0 && v.mostly().share(0) < noneReached
 	waits := v.host().IOSome
 	if !quiet || !(waits > othersWait) {

@@ -41,6 +41,11 @@ func TestCache(t *testing.T) {
 		{"wal, none", func(t *record.Trial) { named(t, workload.WAL, 40*mib, 0) }, "cache/doubt", "the syncs did not reach"},
 		{"wal, all", func(t *record.Trial) { named(t, workload.WAL, 40*mib, 41*mib) }, "", ""},
 		{"append, none", func(t *record.Trial) { named(t, workload.Append, 640*kib, 0) }, "cache/note", "Memory, by design"},
+		{"tree, reads and writes are one note", func(t *record.Trial) {
+			named(t, workload.Tree, 640*kib, 0)
+			t.Results[0].Classes = append(t.Results[0].Classes, load.Class{Name: "read", Bytes: 640 * kib})
+			retruth(t)
+		}, "cache/note", "0 % of the bytes read and written reached the device (vda): 1.2 MiB asked, 0 B there"},
 		{"append, half", func(t *record.Trial) { named(t, workload.Append, 640*kib, 320*kib) }, "", ""},
 		{"tiny", func(t *record.Trial) { reads(t, baseSlack-1, 0, 0) }, "", ""},
 		{"tmpfs", func(t *record.Trial) {
@@ -113,8 +118,8 @@ func TestDirect(t *testing.T) {
 			t.Where.FSType = "fuse.sshfs"
 			t.Truth = Truth(t.Results, nil, "x", -1, -1)
 		}, "device-unknown/note direct/note", ""},
-		{"tmpfs accepts", onTmpfs(func(*workload.FileState) {}), "cache/note direct/note", ""},
-		{"tmpfs refuses", onTmpfs(func(f *workload.FileState) { f.DirectOpen = false }), "cache/note direct/note", ""},
+		{"tmpfs accepts", onTmpfs(func(*workload.FileState) {}), "cache/note", "with O_DIRECT or without"},
+		{"tmpfs refuses", onTmpfs(func(f *workload.FileState) { f.DirectOpen = false }), "cache/note", "with O_DIRECT or without"},
 	})
 }
 
@@ -275,6 +280,11 @@ func TestNeighbour(t *testing.T) {
 			named(t, workload.Append, 640*kib, 0)
 			t.Results[0].Host.IOSome = 0.21
 		}, "cache/note neighbour/note", ""},
+		{"a ring's own waits on tmpfs", func(t *record.Trial) {
+			t.Where.FSType, t.Where.Device = "tmpfs", nil
+			t.Results[0].ProcRead, t.Results[0].Host.IOSome = 0, 1
+			retruth(t)
+		}, "cache/note", ""},
 		{"hardly waits of others", func(t *record.Trial) {
 			named(t, workload.Append, 640*kib, 0)
 			t.Results[0].Host.IOSome = 0.2
@@ -324,8 +334,8 @@ func TestTrialFirstTouch(t *testing.T) {
 		}
 	}
 	testRows(t, []row{
-		{"slow", first(80*mib - 1), "first-touch/note", "new blocks cost extra"},
-		{"not slow", first(80 * mib), "", ""},
+		{"slow", first(32*mib - 1), "first-touch/note", "new blocks cost extra"},
+		{"not slow", first(32 * mib), "", ""},
 		{"not said", first(0), "", ""},
 		{"small blocks", func(t *record.Trial) { first(mib)(t); t.Spec.Job.BS = 4096 }, "", ""},
 	})

@@ -144,7 +144,7 @@ func (e *examination) ioEngines() {
 // stateDir says where Plimsoll's own data goes.
 func (e *examination) stateDir() {
 	i := Item{ID: "state-dir", Group: Measure, Status: OK, What: "state folder " + e.o.StateDir}
-	nearest := existing(e.o.StateDir)
+	nearest := Existing(e.o.StateDir)
 	switch {
 	case !writable(nearest):
 		i.Status, i.Why, i.Fix = No, nearest+" is not writable", "run as root, or name another folder with --state"
@@ -166,8 +166,8 @@ func (e *examination) stateDir() {
 	e.add(i)
 }
 
-// existing returns the nearest existing folder of path.
-func existing(path string) string {
+// Existing returns path if it exists, or else its nearest parent that does.
+func Existing(path string) string {
 	for p := path; ; p = filepath.Dir(p) {
 		if _, err := os.Stat(p); err == nil || p == filepath.Dir(p) {
 			return p

@@ -123,15 +123,15 @@ func (a *Answer) finish(r *Report) {
 	}
 	parts = append(parts, a.verdicts(r, by, compared)...)
 	if n := len(by[Failed]); n > 0 {
-		parts = append(parts, "FAILED at "+names(by[Failed]))
+		parts = append(parts, "FAILED at "+names(by[Failed], len(a.Ratios)))
 	}
 	if n := len(by[Skipped]); n > 0 {
-		parts = append(parts, "skipped at "+names(by[Skipped]))
+		parts = append(parts, "skipped at "+names(by[Skipped], len(a.Ratios)))
 	}
 	if compared == 0 && len(by[Missing]) == len(a.Ratios) {
 		parts = append(parts, "measured, but there is no baseline to compare with")
 	}
-	if doubts > 0 {
+	if doubts > 0 && !a.Baseline {
 		parts = append(parts, doubtText(doubts, compared))
 	}
 	a.Text = strings.Join(parts, "; ")
@@ -164,13 +164,13 @@ func (a *Answer) verdicts(r *Report, by map[Kind][]Ratio, compared int) []string
 		if s[0].Tentative {
 			looks = "looks "
 		}
-		parts = append(parts, fmt.Sprintf("%sequivalent within %.3g %% at %s", looks, 100*r.Run.Margin, names(s)))
+		parts = append(parts, fmt.Sprintf("%sequivalent within %.3g %% at %s", looks, 100*r.Run.Margin, names(s, len(a.Ratios))))
 	}
 	if s := by[Inconclusive]; len(s) > 0 {
-		parts = append(parts, "inconclusive at "+names(s))
+		parts = append(parts, "inconclusive at "+names(s, len(a.Ratios)))
 	}
 	if n := len(by[Missing]); n > 0 && len(parts) > 0 {
-		parts = append(parts, "not measured at "+names(by[Missing]))
+		parts = append(parts, "not measured at "+names(by[Missing], len(a.Ratios)))
 	}
 	return parts
 }
@@ -220,10 +220,10 @@ func all(n, of int) string {
 	return fmt.Sprintf("%d of %s", n, count(of, "workload"))
 }
 
-// names lists workloads, four at most by name.
-func names(s []Ratio) string {
-	if len(s) > 4 {
-		return count(len(s), "workload")
+// names lists workloads out of so many, four at most by name.
+func names(s []Ratio, of int) string {
+	if len(s) > 4 || len(s) == of && of > 1 {
+		return all(len(s), of)
 	}
 	out := make([]string, len(s))
 	for i, x := range s {

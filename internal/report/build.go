@@ -8,16 +8,9 @@ import (
 	"plimsoll/internal/record"
 )
 
-// minBlocks is the least number of blocks at which a distribution-free 95 %
-// interval of a median exists (2 x 0.5^6 = 3.1 %).
-const minBlocks = 6
-
 // Build makes the model of a run from its records. Trials may come in any order,
 // of any block, failed or not; trials of another run are ignored.
 func Build(run record.Run, trials []record.Trial, opt Options) *Report {
-	if opt.Confidence <= 0 || opt.Confidence >= 1 {
-		opt.Confidence = 0.95
-	}
 	if opt.TrialHistograms == 0 {
 		opt.TrialHistograms = 20_000
 	}
@@ -53,8 +46,6 @@ type group struct {
 	cell   record.Cell
 	key    string
 	trials []*record.Trial
-	// index is the cell's number in the report.
-	index int
 }
 
 func gather(run record.Run, trials []record.Trial) *gathered {

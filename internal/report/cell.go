@@ -1,11 +1,11 @@
 package report
 
 import (
-	"math"
 	"slices"
 	"time"
 
 	"plimsoll/internal/record"
+	"plimsoll/internal/stats"
 	"plimsoll/internal/workload"
 )
 
@@ -157,38 +157,20 @@ func seriesOf(t *record.Trial) series {
 	return s
 }
 
-// interval returns the median of values with the narrowest pair of order
-// statistics that covers the population's median in at least 95 % of cases;
-// for fewer than 6 values there is none, and it returns the range.
-func interval(values []float64) (mid, low, high Num, kind string) {
-	n := len(values)
-	if n == 0 {
-		return Unknown, Unknown, Unknown, ""
-	}
-	v := slices.Clone(values)
-	slices.Sort(v)
-	mid = Num((v[(n-1)/2] + v[n/2]) / 2)
-	if n < minBlocks {
-		return mid, Num(v[0]), Num(v[n-1]), "range"
-	}
-	k := orderStatistic(n)
-	return mid, Num(v[k]), Num(v[n-1-k]), "95 % interval"
-}
+// confidence is that of all intervals in a report.
+const confidence = 0.95
 
-// orderStatistic returns the greatest k for which the k-th smallest and k-th
-// largest (from 0) of n values hold the median with a probability of 95 %: the
-// binomial tail up to k is at most 2.5 %.
-func orderStatistic(n int) int {
-	log2n := -float64(n) * math.Ln2
-	tail := 0.0
-	for k := 0; k < n/2; k++ {
-		lgN, _ := math.Lgamma(float64(n + 1))
-		lgK, _ := math.Lgamma(float64(k + 1))
-		lgR, _ := math.Lgamma(float64(n - k + 1))
-		tail += math.Exp(lgN - lgK - lgR + log2n)
-		if tail > 0.025 {
-			return max(k-1, 0)
-		}
+// interval returns the median of values with its distribution-free interval; for
+// fewer than 6 values there is none, and it returns the range.
+func interval(values []float64) (mid, low, high Num, kind string) {
+	s := stats.Summarize(values, confidence)
+	switch {
+	case s.N == 0:
+		return Unknown, Unknown, Unknown, ""
+	case s.Range:
+		kind = "range"
+	default:
+		kind = "95 % interval"
 	}
-	return max(n/2-1, 0)
+	return Num(s.Median), Num(s.Low), Num(s.High), kind
 }

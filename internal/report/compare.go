@@ -48,7 +48,7 @@ func (g *gathered) compare(r *Report, opt Options) {
 		}
 	}
 	for i, x := range stats.Compare(m, pairs, stats.Options{
-		Confidence: opt.Confidence, Margin: r.Run.Margin, Resamples: opt.Resamples, Seed: r.Run.Seed,
+		Confidence: confidence, Margin: r.Run.Margin, Resamples: opt.Resamples, Seed: r.Run.Seed,
 	}) {
 		to[i](x)
 	}
@@ -228,7 +228,7 @@ func (c *Cell) short() string {
 	if s != c.Verdict {
 		s = "too noisy to say"
 	}
-	s = strings.Replace(s, ": about ", ", ~", 1)
+	s = strings.NewReplacer(": about ", ", ~", ": 1,000 more blocks or more", ", 1,000+ more blocks").Replace(s)
 	if c.FailedN > 0 && c.N > 0 {
 		s = strings.Replace(s, fmt.Sprintf("%d of %d trials FAILED", c.FailedN, c.FailedN+c.N), fmt.Sprintf("%d/%d FAILED", c.FailedN, c.FailedN+c.N), 1)
 	}

@@ -62,8 +62,11 @@ func (p *svg) interval(class string, x *Compared, s scale, y float64) {
 	if x.Low.Known() && x.High.Known() {
 		low, high := s.at(float64(x.Low)), s.at(float64(x.High))
 		p.line("ci "+class, low, y, high, y)
-		if high-low > 12 {
+		// An end beyond the scale has no cap: the bar runs into the edge.
+		if high-low > 12 && float64(x.Low) >= s.low {
 			p.line("ci "+class, low, y-4, low, y+4)
+		}
+		if high-low > 12 && float64(x.High) <= s.high {
 			p.line("ci "+class, high, y-4, high, y+4)
 		}
 	}

@@ -48,7 +48,9 @@ type (
 		ForestAxis, HistAxis template.HTML
 		Rows                 []rowView
 		Courses              bool
-		SkippedHere          []Skip
+		// First is set for the one whose pictures are shown unasked.
+		First       bool
+		SkippedHere []Skip
 	}
 	rowView struct {
 		*Cell
@@ -70,8 +72,7 @@ func (HTML) Render(w io.Writer, s Set) error {
 		"known": func(n Num) string { return known(n, shortRatio) },
 		"class": func(k Kind) string { return strings.ReplaceAll(string(k), " ", "-") },
 		"clean": clean, "one": oneLine,
-		"fail":  Failure.text,
-		"short": Ratio.short,
+		"fail": Failure.text,
 	}).Parse(pageText)
 	if err != nil {
 		return err
@@ -110,6 +111,7 @@ func viewOf(r *Report, id string) reportView {
 	seen := map[string]bool{}
 	for i := range r.Workloads {
 		v.Workloads = append(v.Workloads, workloadViewOf(r, &r.Workloads[i], fmt.Sprintf("%sw%d", id, i)))
+		v.Workloads[i].First = i == 0
 		for _, c := range r.Workloads[i].Cells {
 			p := placeView{Label: c.Label, Facts: factsOf(c.Where)}
 			if key := fmt.Sprint(p); !c.Control && len(p.Facts) > 0 && !seen[key] {

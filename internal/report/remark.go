@@ -2,18 +2,18 @@ package report
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"plimsoll/internal/record"
+	"plimsoll/internal/stats"
 )
 
 // remarks says what has to be known about the run as a whole, doubts first.
 func remarks(r *Report, g *gathered) []Remark {
 	var out []Remark
-	add := func(severity, format string, args ...any) {
-		out = append(out, Remark{severity, fmt.Sprintf(format, args...)})
+	add := func(grade, format string, args ...any) {
+		out = append(out, Remark{grade, fmt.Sprintf(format, args...)})
 	}
 	if r.Run.Quick {
 		add(record.Doubt, "a quick run of %s proves nothing: it shows orders of magnitude; run without --quick for verdicts", count(r.Run.Blocks, "block"))
@@ -25,9 +25,9 @@ func remarks(r *Report, g *gathered) []Remark {
 		add(record.Doubt, "%d of %s had failed trials: see the workloads below", n, count(of, "cell"))
 	}
 	for _, w := range r.Run.Warnings {
-		add(w.Severity, "%s", w.Text)
+		add(severity(w.Severity), "%s", strings.TrimSuffix(w.Text, "."))
 	}
-	if text := drift(g); text != "" && !slices.ContainsFunc(r.Run.Warnings, func(w record.Warning) bool { return w.Check == "drift" }) {
+	if text := drift(r); text != "" && !slices.ContainsFunc(r.Run.Warnings, func(w record.Warning) bool { return w.Check == "drift" }) {
 		add(record.Note, "%s", text)
 	}
 	if c := r.Run.Ceiling; c.IOPS > 0 {
@@ -80,68 +80,24 @@ func failedCells(r *Report) (failed, all int) {
 	return failed, all
 }
 
-// drift fits a line through all trials' values, each relative to its cell's
-// median, over their order in the run, and says what came of it.
-func drift(g *gathered) string {
-	var x, y []float64
-	last := 1.0
-	for _, t := range g.trials {
-		last = max(last, float64(t.Order))
-	}
-	for _, cells := range g.cells {
-		for _, c := range cells {
-			var values []float64
-			for _, t := range c.trials {
-				if measured(t) && t.Value > 0 {
-					values = append(values, t.Value)
-				}
-			}
-			mid, _, _, _ := interval(values)
-			if len(values) < 3 {
-				continue
-			}
-			for _, t := range c.trials {
-				if measured(t) && t.Value > 0 {
-					x = append(x, float64(t.Order)/last)
-					y = append(y, math.Log(t.Value/float64(mid)))
-				}
-			}
+// drift says whether the values rose or fell from the first trial to the last.
+func drift(r *Report) string {
+	var order, cell []int
+	var value []float64
+	for _, t := range r.Trials {
+		if t.Value.Known() {
+			order, cell, value = append(order, t.Order), append(cell, t.Cell), append(value, float64(t.Value))
 		}
 	}
-	slope, err := line(x, y)
-	if math.IsNaN(slope) || math.IsNaN(err) {
+	d := stats.Drift(order, cell, value)
+	interval := fmt.Sprintf("95 %% interval %+.1f %% to %+.1f %%", 100*d.Low, 100*d.High)
+	switch {
+	case d.Low == 0 && d.High == 0:
 		return ""
-	}
-	pct := func(v float64) float64 { return 100 * (math.Exp(v) - 1) }
-	low, high := pct(slope-2*err), pct(slope+2*err)
-	interval := fmt.Sprintf("95 %% interval %+.1f %% to %+.1f %%", low, high)
-	if low <= 0 && high >= 0 {
+	case !d.Drifting:
 		return fmt.Sprintf("no drift seen from the first trial to the last (%s)", interval)
 	}
-	return fmt.Sprintf("drift: from the first trial to the last the values changed by %+.1f %% (%s); the random order keeps that out of the ratios, it only widens them", pct(slope), interval)
-}
-
-// line returns the slope of the least-squares line through the points, and its
-// standard error; NaN for fewer than 12 points.
-func line(x, y []float64) (slope, stderr float64) {
-	n := float64(len(x))
-	if n < 12 {
-		return math.NaN(), math.NaN()
-	}
-	var mx, my float64
-	for i := range x {
-		mx, my = mx+x[i]/n, my+y[i]/n
-	}
-	var sxx, sxy, syy float64
-	for i := range x {
-		dx, dy := x[i]-mx, y[i]-my
-		sxx, sxy, syy = sxx+dx*dx, sxy+dx*dy, syy+dy*dy
-	}
-	if sxx == 0 {
-		return math.NaN(), math.NaN()
-	}
-	slope = sxy / sxx
-	return slope, math.Sqrt(max(0, syy-slope*sxy) / (n - 2) / sxx)
+	return fmt.Sprintf("drift: from the first trial to the last the values changed by %+.1f %% (%s); the random order keeps that out of the ratios, it only widens them", 100*d.Change, interval)
 }
 
 // rateText prints a rate with a scaled count: "5.12 M I/Os per second".

@@ -30,8 +30,6 @@ const Question = "Where may I put my container's data on this machine, and what 
 
 // Options bound the work of Build. Zero values mean the defaults.
 type Options struct {
-	// Confidence of all intervals. Default 0.95.
-	Confidence float64
 	// Resamples of the bootstrap. Default: what package stats takes.
 	Resamples int
 	// TrialHistograms is how many non-empty histogram buckets of single trials

@@ -94,7 +94,7 @@ func lines(columns []column, paint painter) []string {
 func wrap(text string, width, indent int) string {
 	var b strings.Builder
 	at := indent
-	for i, word := range strings.Fields(text) {
+	for i, word := range words(text) {
 		n := utf8.RuneCountInString(word)
 		switch {
 		case i == 0:
@@ -109,6 +109,19 @@ func wrap(text string, width, indent int) string {
 		at += n
 	}
 	return b.String()
+}
+
+// words splits text at spaces, but not before a percent sign.
+func words(text string) []string {
+	var out []string
+	for _, w := range strings.Fields(text) {
+		if n := len(out); n > 0 && strings.HasPrefix(w, "%") {
+			out[n-1] += " " + w
+			continue
+		}
+		out = append(out, w)
+	}
+	return out
 }
 
 // style is the meaning of a piece of text, painted where the writer is a terminal.

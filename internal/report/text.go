@@ -282,7 +282,7 @@ func (p *textPage) foot() {
 		}
 	}
 	if doubts > 0 {
-		p.f("%s\n", p.paint(unsure, fmt.Sprintf("! %s in doubt: the number doesn't show what it seems to, see the marks above", count(doubts, "number"))))
+		p.f("%s\n", p.paint(unsure, "! "+wrap(count(doubts, "number")+" in doubt: the number doesn't show what it seems to, see the marks above", p.width, 2)))
 	}
 	if p.r.Run.Command != "" {
 		p.f("%s %s\n", p.paint(dim, "Repeat:"), oneLine(p.r.Run.Command))

@@ -39,6 +39,7 @@ func (n *notebook) add(row int, trials []*record.Trial) {
 }
 
 func (n *notebook) entry(w record.Warning) *entry {
+	w.Severity = severity(w.Severity)
 	masked := mask(w.Text)
 	for _, e := range n.entries {
 		if e.check == w.Check && e.severity == w.Severity && e.masked == masked {
@@ -65,7 +66,8 @@ func (n *notebook) footnotes(cells []Cell) []Footnote {
 	})
 	var out []Footnote
 	for i, e := range n.entries {
-		f := Footnote{Mark: fmt.Sprint(i + 1), Check: e.check, Severity: e.severity, Text: e.text}
+		// What follows the text, the cells, is a part of the sentence.
+		f := Footnote{Mark: fmt.Sprint(i + 1), Check: e.check, Severity: e.severity, Text: strings.TrimSuffix(e.text, ".")}
 		if e.severity == record.Doubt {
 			f.Mark = "!" + f.Mark
 		}
@@ -125,6 +127,14 @@ func inTrials(n, of int) string {
 		return fmt.Sprintf("in all %d trials", n)
 	}
 	return fmt.Sprintf("in %d of %s", n, count(of, "trial"))
+}
+
+// severity takes what is no Doubt for a Note.
+func severity(s string) string {
+	if s == record.Doubt {
+		return s
+	}
+	return record.Note
 }
 
 func severityOrder(s string) int {

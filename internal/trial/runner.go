@@ -228,6 +228,8 @@ func (r *Runner) choose(found map[string][]probed) {
 		r.run.IOEngine = map[string]record.EngineChoice{}
 	}
 	for _, spec := range r.Plan.Workloads {
+		// The record shows what was run, not what the plan left out.
+		spec = spec.WithDefaults()
 		if spec.Kind == workload.Block || spec.Kind == "" {
 			want := spec.Job.IOEngine
 			if want == "" {

@@ -21,7 +21,7 @@ type Runner interface {
 
 // Prepare lays out what spec needs in dir.
 func Prepare(ctx context.Context, spec Spec, dir string) (Runner, error) {
-	spec = spec.withDefaults()
+	spec = spec.WithDefaults()
 	if err := spec.Validate(); err != nil {
 		return nil, err
 	}
@@ -50,8 +50,8 @@ const (
 	defaultRuntime = time.Second
 )
 
-// withDefaults fills in what spec leaves to the workload.
-func (s Spec) withDefaults() Spec {
+// WithDefaults fills in what spec leaves to the workload.
+func (s Spec) WithDefaults() Spec {
 	set := func(count int, bs int64) {
 		if s.Count == 0 {
 			s.Count = count
