@@ -39,7 +39,8 @@ func TestNothingIsLeft(t *testing.T) {
 			if pids := append(pidsBelow(d.Dir), pidsIn(d.CgroupParent)...); len(pids) > 0 {
 				t.Errorf("processes %v are left", pids)
 			}
-			if gs := append(cgroups(d.CgroupParent), cgroups(d.shared)...); len(gs) > 0 {
+			// Podman's shared cgroup may be in use by another package's tests.
+			if gs := cgroups(d.CgroupParent); len(gs) > 0 {
 				t.Errorf("cgroups %v are left", gs)
 			}
 		})
