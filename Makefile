@@ -63,7 +63,7 @@ campaign: build ## The long forms of the slow tests.
 CURRENT_DOCKER ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/plimsoll/current-docker
 test-current-docker: setup-test build
 	tools/currentdocker/build.sh $(CURRENT_DOCKER)
-	PLIMSOLL_DOCKERD=$(CURRENT_DOCKER) go test -count=1 -timeout 20m ./internal/engine/... ./internal/trial/... ./cmd/plimsoll/...
+	PLIMSOLL_DOCKERD=$(CURRENT_DOCKER) go test -count=1 -timeout 20m ./internal/engine/... ./internal/dockertest/... ./internal/trial/... ./cmd/plimsoll/...
 
 clean:
 	rm -rf bin out internal/workerbin/bin/worker-*
