@@ -167,12 +167,34 @@ func (a *Answer) verdicts(r *Report, by map[Kind][]Ratio, compared int) []string
 		parts = append(parts, fmt.Sprintf("%sequivalent within %.3g %% at %s", looks, 100*r.Run.Margin, names(s, len(a.Ratios))))
 	}
 	if s := by[Inconclusive]; len(s) > 0 {
-		parts = append(parts, "inconclusive at "+names(s, len(a.Ratios)))
+		parts = append(parts, fmt.Sprintf("no difference proven at %s (seen: %s)", names(s, len(a.Ratios)), spanOf(s)))
 	}
 	if n := len(by[Missing]); n > 0 && len(parts) > 0 {
 		parts = append(parts, "not measured at "+names(by[Missing], len(a.Ratios)))
 	}
 	return parts
+}
+
+// spanOf says what was seen where nothing was proven: the ratios themselves, so that a
+// reader knows whether a factor of 5 or a difference of 5 % is open.
+func spanOf(s []Ratio) string {
+	low, high := s[0].Ratio, s[0].Ratio
+	for _, x := range s {
+		low, high = min(low, x.Ratio), max(high, x.Ratio)
+	}
+	a, b := factor(float64(low)), factor(float64(high))
+	if a == b {
+		return a + " x"
+	}
+	return a + " to " + b + " x"
+}
+
+// factor prints a ratio with two digits after the point below 10.
+func factor(x float64) string {
+	if x < 10 {
+		return fmt.Sprintf("%.2f", x)
+	}
+	return fmt.Sprintf("%.0f", x)
 }
 
 // extreme names the workloads of one kind, the one that differs most with its
@@ -197,7 +219,7 @@ func (a *Answer) extreme(r *Report, k Kind, s []Ratio, least bool) string {
 		at = "all " + count(len(s), "workload")
 	}
 	by := strings.Replace(strings.TrimPrefix(verdict, "looks "), string(k), "", 1)
-	return fmt.Sprintf("%s%s at %s, most at %s (%s)", looks, k, at, most.Workload, strings.TrimSpace(by))
+	return fmt.Sprintf("%s%s at %s, most at %s (%s)", looks, k, at, most.Workload, strings.Replace(strings.TrimSpace(by), " ; ", "; ", 1))
 }
 
 // verdictOf finds the short verdict of a's cell of one workload.
