@@ -192,3 +192,18 @@ func (h *Histogram) Equal(o *Histogram) bool {
 }
 
 func (h *Histogram) empty() bool { return h == nil || h.count == 0 }
+
+// RecordN adds n latencies of ns nanoseconds each.
+func (h *Histogram) RecordN(ns int64, n uint64) {
+	if n == 0 {
+		return
+	}
+	v := uint64(max(ns, 0))
+	if h.count == 0 || v < h.min {
+		h.min = v
+	}
+	h.max = max(h.max, v)
+	h.count += n
+	h.sum = addSat(h.sum, mulSat(v, n))
+	h.bins[Index(v)] += n
+}

@@ -1,4 +1,24 @@
 // Package load generates block I/O on a file and measures each I/O.
+//
+// A Job says what is to be done, in fio's words. Layout writes its file, Prepare
+// opens it and sets up threads, rings and buffers, and Run.Start does the I/O:
+//
+//	run, err := load.Prepare(job)
+//	...
+//	defer run.Close()
+//	res, err := run.Start(ctx, nil)
+//
+// Each of the job's threads is an operating system's thread of its own with its own
+// ring and buffers outside of Go's heap. Its loop allocates nothing, uses
+// no channel, and counts every I/O in a histogram. All threads decide by the clock, not by a
+// signal, whether an I/O completed inside the measured window, so that the edges cost nothing.
+//
+// The thing easily got wrong: a run without a rate is a closed loop, whose
+// latency is "at that depth". A stall of the generator or the disk is then seen by as many I/Os as
+// were in flight, not by all that would have come. An open loop (RateIOPS) records the
+// response time from the schedule beside it.
+//
+// Linux has all engines; other systems have psync and null, without direct I/O.
 package load
 
 import (
@@ -14,8 +34,13 @@ type Class struct {
 	// Ops and Bytes were completed inside the measured window.
 	Ops   int64 `json:"ops"`
 	Bytes int64 `json:"bytes"`
-	// Lat holds the latency of every one of the Ops, in nanoseconds.
+	// Lat holds the latency of every one of the Ops, in nanoseconds: the service
+	// time, from when the thread took the I/O up to when it saw its completion.
+	// In a closed loop that is the latency at the job's depth.
 	Lat *hist.Histogram `json:"lat,omitempty"`
+	// Response holds the response times of an open loop (rate_iops), from when each
+	// I/O should have started by the schedule. nil in a closed loop.
+	Response *hist.Histogram `json:"response,omitempty"`
 }
 
 // A Sample is what happened in one interval of the measured window.
@@ -33,6 +58,7 @@ type Usage struct {
 	// User and System are CPU time of the whole process.
 	User   time.Duration `json:"user"`
 	System time.Duration `json:"system"`
-	// MaxRSS is the peak resident memory of the process in bytes.
+	// MaxRSS is the peak resident memory of the process in bytes: VmHWM on
+	// Linux, because getrusage's figure is inherited from the parent at exec.
 	MaxRSS int64 `json:"max_rss"`
 }

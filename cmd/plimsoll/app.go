@@ -30,6 +30,17 @@ type app struct {
 	stdout, stderr io.Writer
 	// stateDir holds the database and Plimsoll's own data folders.
 	stateDir string
+	// hard is cancelled by a second interrupt: what is left to clean up must then be
+	// quick. nil: never.
+	hard context.Context
+}
+
+// hardContext is hard, or one that never ends.
+func (a *app) hardContext() context.Context {
+	if a.hard == nil {
+		return context.Background()
+	}
+	return a.hard
 }
 
 // exitError is an error with an exit status of its own.
@@ -75,6 +86,7 @@ func (a *app) rootCommand() *cobra.Command {
 	root.SetErr(a.stderr)
 	root.PersistentFlags().StringVar(&a.stateDir, "state", defaultStateDir(), "folder of the database and of Plimsoll's own data")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError("%w", err) })
+	root.AddCommand(a.runCommand(), a.planCommand(), a.reportCommand(), a.doctorCommand())
 	return root
 }
 

@@ -10,10 +10,35 @@ import (
 )
 
 func main() {
-	// A first signal cancels the context: what runs is stopped, cleaned up and
-	// kept. run's own handler turns a second one into an immediate end.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
-	os.Exit(a.run(ctx, os.Args[1:]))
+	ctx, stop := a.interrupts(context.Background())
+	status := a.run(ctx, os.Args[1:])
+	stop()
+	os.Exit(status)
+}
+
+// interrupts returns a context that the first interrupt ends: what runs is
+// stopped, cleaned up and kept. A second one ends a.hard: cleaning up must be quick. A
+// third kills plimsoll the usual way; the next start removes what it left.
+func (a *app) interrupts(ctx context.Context) (context.Context, func()) {
+	ctx, soft := context.WithCancel(ctx)
+	var hard context.CancelFunc
+	a.hard, hard = context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 3)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		for _, cancel := range []func(){soft, hard} {
+			if _, ok := <-signals; !ok {
+				return
+			}
+			cancel()
+		}
+		signal.Reset(os.Interrupt, syscall.SIGTERM)
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		close(signals)
+		soft()
+		hard()
+	}
 }

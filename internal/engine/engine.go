@@ -66,6 +66,9 @@ type Spec struct {
 	// Image, if set, names an image of the engine's own in which the worker is
 	// mounted; nothing is pulled. Empty: an image made of the worker alone.
 	Image string
+	// Runtime, if set, names the OCI runtime ("crun", "runc", or one that the
+	// daemon knows). Empty: the first that works, or the daemon's default.
+	Runtime string
 	// Seccomp, if set, is the path of a seccomp profile (Docker's JSON format), or
 	// "unconfined". Empty: the engine's default.
 	Seccomp string

@@ -275,7 +275,7 @@ func FuzzParseDuration(f *testing.F) {
 // FuzzPrint checks that no figure panics or prints an exponent or a sign of
 // nothing.
 func FuzzPrint(f *testing.F) {
-	for _, v := range []float64{0, -0.0, 1, 999.95, 1023.99, 1e300, math.Inf(1), math.NaN()} {
+	for _, v := range []float64{0, math.Copysign(0, -1), 1, 999.95, 1023.99, 1e300, math.Inf(1), math.NaN()} {
 		f.Add(v, int64(v))
 	}
 	f.Fuzz(func(t *testing.T, v float64, n int64) {

@@ -104,7 +104,7 @@ func sampleResult(rnd *rand.Rand) workload.Result {
 		Disks:    []workload.DiskDelta{{Major: 254, Name: "vda", Reads: 200000 + rnd.Int64N(1000), ReadBytes: 1<<30 + rnd.Int64N(1<<20), Busy: 4900 * time.Millisecond}},
 		File:     workload.FileState{Size: 256 << 20, Extents: 3, DirectAsked: true, DirectOpen: true, DIOAlign: 512, Resident: 0.01},
 		Prepared: 700 * time.Millisecond,
-		Host:     workload.HostDelta{CPUBusy: rnd.Float64(), Steal: 0, IOSome: rnd.Float64(), DiskBusyBefore: map[string]float64{"254:0": 3.2}},
+		Host:     workload.HostDelta{CPUBusy: rnd.Float64(), Steal: 0, IOSome: rnd.Float64()},
 	}
 	for i := range 5 {
 		r.Samples = append(r.Samples, load.Sample{At: time.Duration(i+1) * time.Second, Ops: 80000 + rnd.Int64N(999), Bytes: 80000 << 12})

@@ -133,6 +133,6 @@ type Error struct {
 	Signal string `json:"signal,omitempty"`
 	// Log holds the last lines of the trial's standard error.
 	Log string `json:"log,omitempty"`
-	// Last is the last sample: how far it got.
-	Last *load.Sample `json:"last,omitempty"`
+	// Done is how far it got: the operations and bytes of the whole window so far.
+	Done *load.Sample `json:"done,omitempty"`
 }

@@ -34,6 +34,10 @@ type Result struct {
 	// Disks holds every block device that did anything in the window, from
 	// /proc/diskstats, whoever asked for it.
 	Disks []DiskDelta `json:"disks,omitempty"`
+	// Cgroup holds what the kernel charged to the worker's group in the window, by
+	// device, where the container shows its own group; nil where it does not. On the host it is the root's, and
+	// means nothing.
+	Cgroup []CgroupDelta `json:"cgroup"`
 	// Throttled is how long and how often the CPU controller stopped the worker's
 	// group in the window, where the worker can see it.
 	Throttled Throttled `json:"throttled,omitzero"`
@@ -60,6 +64,14 @@ type DiskDelta struct {
 	Busy time.Duration `json:"busy"`
 }
 
+// A CgroupDelta is what one group did on one block device in the measured window.
+type CgroupDelta struct {
+	Major        uint32 `json:"major"`
+	Minor        uint32 `json:"minor"`
+	ReadBytes    int64  `json:"read_bytes"`
+	WrittenBytes int64  `json:"written_bytes"`
+}
+
 // Throttled counts the stops of the CPU controller (cpu.stat).
 type Throttled struct {
 	Periods int64         `json:"periods"`
@@ -75,9 +87,6 @@ type HostDelta struct {
 	// IOSome is the share of time in which a task waited for I/O (PSI io some),
 	// 0 to 1, -1 where the kernel doesn't say.
 	IOSome float64 `json:"io_some"`
-	// DiskBusyBefore is the device I/O per second, by "major:minor", in the short
-	// while before the window, when the worker itself was idle.
-	DiskBusyBefore map[string]float64 `json:"disk_busy_before,omitempty"`
 }
 
 // FileState is what is known of the file under a block job.

@@ -1,0 +1,69 @@
+# The two commands of the README are `make run` and `make test`.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+# The worker runs in containers of any of these.
+WORKERS := linux-amd64 linux-arm64
+# Programs that only checks use live in a module of their own, so that they are
+# no dependencies of Plimsoll.
+TOOL := go tool -modfile=$(CURDIR)/tools/go.mod
+
+.PHONY: run test build check lint cross bench campaign clean setup-run setup-test test-current-docker
+
+run: setup-run build ## Measure this machine with the default plan.
+	bin/plimsoll run --out .
+
+build: bin/plimsoll ## Make bin/plimsoll.
+
+bin/plimsoll: FORCE workers
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o $@ ./cmd/plimsoll
+
+.PHONY: FORCE workers
+FORCE:
+workers: $(WORKERS:%=internal/workerbin/bin/worker-%)
+
+# Static and stripped: it has to run in an empty container, and travels inside plimsoll.
+internal/workerbin/bin/worker-%: FORCE
+	@CGO_ENABLED=0 GOOS=$(word 1,$(subst -, ,$*)) GOARCH=$(word 2,$(subst -, ,$*)) \
+	  go build -trimpath -ldflags '-s -w' -o $@.new ./cmd/worker
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+setup-run:
+	scripts/setup run
+setup-test:
+	scripts/setup test
+
+test: setup-test build check ## Everything that CI runs.
+	mkdir -p out
+	$(TOOL) gotestsum --format pkgname --hide-summary=output --jsonfile out/test.json -- -timeout 20m ./...
+
+check: lint cross
+
+lint: ## vet, staticcheck, and three linters that find real faults.
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "gofmt would change:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
+	go vet ./...
+	$(TOOL) staticcheck ./...
+	$(TOOL) ineffassign ./...
+	$(TOOL) go-errorlint -errorf -asserts=false -comparison=false ./...
+	$(TOOL) misspell -error $$(git ls-files '*.go' '*.md' '*.yaml')
+
+cross: workers ## Everything but the Linux-only files builds for the others.
+	GOOS=windows go vet ./...
+	GOOS=darwin GOARCH=arm64 go vet ./...
+
+bench: build ## Figures side by side with fio, in one run.
+	scripts/setup test
+	go run ./cmd/loadbench
+
+campaign: build ## The long forms of the slow tests.
+	PLIMSOLL_CAMPAIGN=1 go test -timeout 2h -count=1 ./...
+
+# The second round: the current Docker Engine, built once from its modules.
+CURRENT_DOCKER ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/plimsoll/current-docker
+test-current-docker: setup-test build
+	tools/currentdocker/build.sh $(CURRENT_DOCKER)
+	PLIMSOLL_DOCKERD=$(CURRENT_DOCKER) go test -count=1 -timeout 20m ./internal/engine/... ./internal/dockertest/... ./internal/trial/... ./cmd/plimsoll/...
+
+clean:
+	rm -rf bin out internal/workerbin/bin/worker-*

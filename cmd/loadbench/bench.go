@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"plimsoll/load"
+)
+
+// A contest is one job that both programs do.
+type contest struct {
+	name  string
+	job   load.Job
+	extra []string // options that only fio needs
+	// iops is the ratio to fio that is aimed at, cpu that of the CPU time per
+	// I/O. 0: none.
+	iops, cpu    float64
+	ours, theirs []reading
+}
+
+func contests(file string, o options) []*contest {
+	job := func(engine string, depth int) load.Job {
+		return load.Job{RW: load.RandRead, BS: 4096, IODepth: depth, Filename: file, Size: o.size, Runtime: o.runtime, IOEngine: engine}
+	}
+	return []*contest{
+		{name: "io_uring depth 32", job: job(load.IOUring, 32), extra: []string{"--norandommap"}, iops: 1.3, cpu: 0.75},
+		{name: "io_uring depth 32, fio's default map", job: job(load.IOUring, 32), iops: 1.3, cpu: 0.75},
+		{name: "psync depth 1", job: job(load.PSync, 1), extra: []string{"--norandommap"}, iops: 1},
+		{name: "psync depth 1, fio's default map", job: job(load.PSync, 1), iops: 1},
+	}
+}
+
+func bench(ctx context.Context, o options, stdout, stderr io.Writer) error {
+	dir, err := os.MkdirTemp(o.dir, "loadbench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, "file")
+	if _, err := load.Layout(ctx, file, o.size, load.LayoutOptions{}); err != nil {
+		return err
+	}
+	if err := cache(file); err != nil {
+		return err
+	}
+	if _, err := exec.LookPath(o.fio); err != nil {
+		fmt.Fprintf(stderr, "loadbench: no fio to compare with (%v); install fio\n", err)
+		o.fio = ""
+	}
+	cs := contests(file, o)
+	null := &contest{name: "null", job: load.Job{RW: load.RandRead, BS: 4096, IODepth: 1, Size: o.size, Runtime: o.runtime, IOEngine: load.Null}}
+	for round := range o.rounds {
+		fmt.Fprintf(stderr, "round %d of %d\n", round+1, o.rounds)
+		for _, c := range cs {
+			if err := c.measure(ctx, o.fio, round%2 == 0); err != nil {
+				return fmt.Errorf("%s: %w", c.name, err)
+			}
+		}
+		if err := null.measure(ctx, "", true); err != nil {
+			return fmt.Errorf("%s: %w", null.name, err)
+		}
+	}
+	return table(stdout, cs, null, o)
+}
+
+// cache reads the file into the page cache.
+func cache(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = io.Copy(io.Discard, f)
+	return err
+}
+
+// measure does one round of c: both programs, ours first or last.
+func (c *contest) measure(ctx context.Context, fio string, oursFirst bool) error {
+	ours := func() error {
+		r, err := measureOurs(ctx, c.job)
+		c.ours = append(c.ours, r)
+		return err
+	}
+	theirs := func() error {
+		if fio == "" {
+			return nil
+		}
+		r, err := measureFio(ctx, fio, c.job, c.extra...)
+		c.theirs = append(c.theirs, r)
+		return err
+	}
+	first, second := ours, theirs
+	if !oursFirst {
+		first, second = theirs, ours
+	}
+	if err := first(); err != nil {
+		return err
+	}
+	return second()
+}
+
+// table prints the medians and ratios of all rounds.
+func table(stdout io.Writer, cs []*contest, null *contest, o options) error {
+	fmt.Fprintf(stdout, "4 KiB random reads of %d MiB in the page cache, one thread, %d rounds of %v:\n\n", o.size>>20, o.rounds, o.runtime)
+	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "figure\tplimsoll\tfio\tratio [min..max]\ttarget\t")
+	for _, c := range cs {
+		row(w, c.name+", IOPS", c, func(r reading) float64 { return r.iops }, "%.0f", ">=", c.iops)
+		row(w, c.name+", CPU ns per I/O", c, func(r reading) float64 { return r.cpu }, "%.0f", "<=", c.cpu)
+	}
+	rss := median(each(cs[0].ours, func(r reading) float64 { return r.rss / (1 << 20) }))
+	fmt.Fprintf(w, "peak RSS at depth 32, MiB\t%.1f\t\t\t<= 32\t%s\n", rss, verdict(rss <= 32))
+	top := median(each(null.ours, func(r reading) float64 { return r.iops }))
+	fmt.Fprintf(w, "null engine depth 1, IOPS per core\t%.0f\t\t\t>= 5000000\t%s\n", top, verdict(top >= 5e6))
+	return w.Flush()
+}
+
+// row prints one figure with the ratio of each round.
+func row(w io.Writer, name string, c *contest, get func(reading) float64, format, cmp string, target float64) {
+	ours, theirs := each(c.ours, get), each(c.theirs, get)
+	cells := []string{name, fmt.Sprintf(format, median(ours)), "", "", "", ""}
+	if target != 0 {
+		cells[4] = fmt.Sprintf("%s %.2f", cmp, target)
+	}
+	if len(theirs) == len(ours) {
+		ratios := make([]float64, len(ours))
+		for i := range ours {
+			ratios[i] = ours[i] / theirs[i]
+		}
+		m := median(ratios)
+		cells[2] = fmt.Sprintf(format, median(theirs))
+		cells[3] = fmt.Sprintf("%.2f [%.2f..%.2f]", m, slices.Min(ratios), slices.Max(ratios))
+		if target != 0 {
+			cells[5] = verdict((cmp == ">=" && m >= target) || (cmp == "<=" && m <= target))
+		}
+	}
+	fmt.Fprintln(w, strings.Join(cells, "\t"))
+}
+
+func verdict(ok bool) string {
+	if ok {
+		return "met"
+	}
+	return "MISSED"
+}
+
+func each(rs []reading, get func(reading) float64) []float64 {
+	out := make([]float64, len(rs))
+	for i, r := range rs {
+		out[i] = get(r)
+	}
+	return out
+}
+
+// median of a non-empty list.
+func median(v []float64) float64 {
+	s := slices.Sorted(slices.Values(v))
+	n := len(s)
+	return (s[(n-1)/2] + s[n/2]) / 2
+}

@@ -1,0 +1,90 @@
+// Command loadbench compares package load with fio, side by side in one run.
+//
+//	loadbench [-rounds N] [-runtime D] [-dir DIR] [-size N] [-fio PATH]
+//
+// In every round each figure is measured with both programs, one right after the
+// other, in an order that changes from round to round; the ratio of the two is
+// taken within the round. The table shows medians and the range of the ratios. The file
+// is in the page cache and both keep a full histogram of latencies. Times of a
+// shared machine mean little, ratios within a round more.
+//
+// Without fio the figures of load alone are printed. The exit status is 1 on
+// errors, never because a target was missed: that is for a reader to judge.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"time"
+
+	"plimsoll/load"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Stdin, os.Stdout, os.Stderr, os.Args[1:]); err != nil {
+		stop()
+		fmt.Fprintln(os.Stderr, "loadbench:", err)
+		os.Exit(1)
+	}
+}
+
+// options are the flags.
+type options struct {
+	rounds  int
+	runtime time.Duration
+	dir     string
+	size    int64
+	fio     string
+	child   bool
+}
+
+func run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, args []string) error {
+	var o options
+	fs := flag.NewFlagSet("loadbench", flag.ContinueOnError)
+	fs.SetOutput(stderr)
+	fs.IntVar(&o.rounds, "rounds", 5, "how often each figure is measured")
+	fs.DurationVar(&o.runtime, "runtime", 2*time.Second, "how long each measurement takes; fio takes whole seconds")
+	fs.StringVar(&o.dir, "dir", os.TempDir(), "the folder for the file")
+	fs.Int64Var(&o.size, "size", 256<<20, "the size of the file in bytes")
+	fs.StringVar(&o.fio, "fio", "fio", "the fio to compare with")
+	fs.BoolVar(&o.child, "child", false, "run the job on standard input and print its result (used by loadbench itself)")
+	if err := fs.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return nil
+		}
+		return err
+	}
+	if o.child {
+		return child(ctx, stdin, stdout)
+	}
+	if o.rounds < 1 || o.runtime < time.Second || o.runtime%time.Second != 0 {
+		return errors.New("-rounds has to be 1 or more and -runtime whole seconds, 1s or more")
+	}
+	return bench(ctx, o, stdout, stderr)
+}
+
+// child runs one job in a process of its own, as a worker does.
+func child(ctx context.Context, stdin io.Reader, stdout io.Writer) error {
+	var job load.Job
+	if err := json.NewDecoder(stdin).Decode(&job); err != nil {
+		return fmt.Errorf("job: %w", err)
+	}
+	r, err := load.Prepare(job)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	res, err := r.Start(ctx, nil)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(stdout).Encode(res)
+}

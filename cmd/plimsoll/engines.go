@@ -1,0 +1,52 @@
+package main
+
+import (
+	"fmt"
+	"os/exec"
+
+	"plimsoll/internal/engine"
+	"plimsoll/internal/plan"
+	"plimsoll/internal/workerbin"
+)
+
+// newEngine makes an engine of a kind.
+func (a *app) newEngine(kind string) (engine.Engine, error) {
+	switch kind {
+	case plan.Host:
+		return engine.NewHost(a.stateDir, workerbin.Bytes), nil
+	case plan.OCI:
+		return engine.NewOCI(a.stateDir, workerbin.Bytes, exec.LookPath), nil
+	case plan.Docker:
+		return engine.NewDocker(engine.DockerOptions{StateDir: a.stateDir, Worker: workerbin.Bytes}), nil
+	}
+	return nil, usageError("there is no engine %q", kind)
+}
+
+// planEngines makes the engines of a plan, by the plan's names. Names of the same
+// kind share one.
+func (a *app) planEngines(p *plan.Plan) (map[string]engine.Engine, error) {
+	kinds := map[string]engine.Engine{}
+	engines := map[string]engine.Engine{}
+	for _, e := range p.Engines {
+		if kinds[e.Engine] == nil {
+			made, err := a.newEngine(e.Engine)
+			if err != nil {
+				return nil, fmt.Errorf("engine %s: %w", e.Name, err)
+			}
+			kinds[e.Engine] = made
+		}
+		engines[e.Name] = kinds[e.Engine]
+	}
+	return engines, nil
+}
+
+// engines makes one engine of each kind, for doctor.
+func (a *app) engines() []engine.Engine {
+	var es []engine.Engine
+	for _, k := range []string{plan.Host, plan.OCI, plan.Docker} {
+		if e, err := a.newEngine(k); err == nil {
+			es = append(es, e)
+		}
+	}
+	return es
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/internal/plan"
+	"plimsoll/internal/size"
+)
+
+func (a *app) planCheckCommand() *cobra.Command {
+	var asJSON bool
+	var o plan.Options
+	cmd := &cobra.Command{
+		Use:   "check NAME|FILE|-",
+		Short: "Check a plan, and say how large it is",
+		Long: `Check a plan without running it. A sound plan gets one line with its size and
+about how long it would run on an ordinary SSD. Every fault of another is printed
+as file:line:column: message, and the exit status is 2.`,
+		Example: `  plimsoll plan check mine.yaml
+  plimsoll plan check places --blocks 10 --only engine=host|oci
+  generate-plan | plimsoll plan check -`,
+		Args: exactly(1, "the name of a built-in plan, a file, or - for standard input"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			file, text, err := a.readPlan(args[0])
+			if err != nil {
+				return err
+			}
+			p, err := plan.ParseWith(file, text, o)
+			if asJSON {
+				return errors.Join(a.printJSON(checkReport(p, err)), a.planCount(file, err))
+			}
+			if err != nil {
+				return a.planFaults(file, err)
+			}
+			_, err = fmt.Fprintln(a.stdout, "ok: "+planSize(p))
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, faults included")
+	addPlanFlags(cmd, &o)
+	return cmd
+}
+
+// planFaults prints the faults of a plan, one a line, so that editors can jump to
+// them, and returns how many there are.
+func (a *app) planFaults(file string, err error) error {
+	var faults plan.Errors
+	if !errors.As(err, &faults) {
+		return usageError("%w", err)
+	}
+	if len(faults) == 1 {
+		return usageError("%w", faults[0])
+	}
+	for _, f := range faults {
+		fmt.Fprintln(a.stderr, f)
+	}
+	return a.planCount(file, err)
+}
+
+// planCount says how many faults a plan has; nil for none.
+func (a *app) planCount(file string, err error) error {
+	var faults plan.Errors
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &faults) && len(faults) == 1:
+		return usageError("%s has a fault", file)
+	}
+	return usageError("%s has %d faults", file, len(faults))
+}
+
+// planSize says what a plan spans.
+func planSize(p *plan.Plan) string {
+	cells, controls := len(p.Cells()), 0
+	for _, c := range p.Cells() {
+		if c.Control {
+			controls++
+		}
+	}
+	s := fmt.Sprintf("%s x %s x %s", plural(len(p.Workloads), "workload"), plural(len(p.Engines), "engine"), plural(len(p.Places), "place"))
+	if n := len(p.Limits); n > 1 {
+		s += fmt.Sprintf(" x %d sets of limits", n)
+	}
+	if n := len(p.Clients); n > 1 {
+		s += fmt.Sprintf(" x %d numbers of clients", n)
+	}
+	return fmt.Sprintf("%s, %s and %s, %s, about %s", s, plural(cells-controls, "cell"), plural(controls, "control"), plural(p.Blocks, "block"), size.Duration(p.Estimate()))
+}
+
+// checkReport is what check prints as JSON.
+func checkReport(p *plan.Plan, err error) any {
+	type fault struct {
+		File    string `json:"file,omitempty"`
+		Line    int    `json:"line,omitempty"`
+		Column  int    `json:"column,omitempty"`
+		Flag    string `json:"flag,omitempty"`
+		Message string `json:"message"`
+	}
+	report := struct {
+		OK bool `json:"ok"`
+		// Cells counts controls too; Seconds is the estimate.
+		Cells   int      `json:"cells"`
+		Trials  int      `json:"trials"`
+		Seconds float64  `json:"estimate_seconds"`
+		Keys    []string `json:"keys"`
+		Faults  []fault  `json:"faults"`
+	}{OK: err == nil, Keys: []string{}, Faults: []fault{}}
+	var faults plan.Errors
+	errors.As(err, &faults)
+	for _, f := range faults {
+		var e *plan.Error
+		if errors.As(f, &e) {
+			report.Faults = append(report.Faults, fault(*e))
+		}
+	}
+	if p == nil {
+		return report
+	}
+	for _, c := range p.Cells() {
+		report.Keys = append(report.Keys, p.Key(c))
+	}
+	report.Cells, report.Trials, report.Seconds = len(report.Keys), p.Trials(), p.Estimate().Seconds()
+	return report
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"plimsoll/internal/record"
+)
+
+// progress tells on standard error how a run goes: one line that is rewritten on a
+// terminal, one line a block elsewhere.
+type progress struct {
+	w        io.Writer
+	terminal bool
+	trials   int
+	blocks   int
+	block    int
+	failed   int
+	// begin and first are when and after how many trials this process started,
+	// for the time left: a resumed run has done some already.
+	begin time.Time
+	first int
+}
+
+func newProgress(w io.Writer) *progress {
+	f, ok := w.(*os.File)
+	terminal := false
+	if ok {
+		if st, err := f.Stat(); err == nil {
+			terminal = st.Mode()&os.ModeCharDevice != 0
+		}
+	}
+	return &progress{w: w, terminal: terminal, block: -1}
+}
+
+// Note implements trial.Observer.
+func (p *progress) Note(text string) { fmt.Fprintf(p.w, "%s%s\n", p.clear(), text) }
+
+// Plan implements trial.Observer.
+func (p *progress) Plan(trials, blocks int) {
+	p.trials, p.blocks, p.begin = trials, blocks, time.Now()
+	fmt.Fprintf(p.w, "%s%d trials in %d blocks\n", p.clear(), trials, blocks)
+}
+
+// Trial implements trial.Observer.
+func (p *progress) Trial(n int, t *record.Trial) {
+	if p.first == 0 {
+		p.first = n
+	}
+	if t.Status == record.Failed {
+		p.failed++
+		fmt.Fprintf(p.w, "%sfailed: %s, block %d: %s\n", p.clear(), t.Key, t.Block+1, t.Error)
+	}
+	if p.terminal {
+		fmt.Fprintf(p.w, "%strial %d of %d, block %d of %d%s", p.clear(), n, p.trials, t.Block+1, p.blocks, p.left(n))
+		if n == p.trials {
+			fmt.Fprint(p.w, p.clear())
+		}
+		return
+	}
+	if t.Block != p.block {
+		p.block = t.Block
+		fmt.Fprintf(p.w, "block %d of %d%s\n", t.Block+1, p.blocks, p.left(n))
+	}
+}
+
+// left estimates the time left from the trials so far.
+func (p *progress) left(n int) string {
+	done := n - p.first
+	if done < 5 {
+		return ""
+	}
+	per := time.Since(p.begin) / time.Duration(done+1)
+	return fmt.Sprintf(", about %v left", (per * time.Duration(p.trials-n)).Round(time.Second))
+}
+
+// clear goes back to the beginning of a terminal's line and empties it.
+func (p *progress) clear() string {
+	if p.terminal {
+		return "\r\x1b[K"
+	}
+	return ""
+}

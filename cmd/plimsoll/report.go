@@ -1,0 +1,132 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/internal/record"
+	"plimsoll/internal/report"
+	"plimsoll/internal/store"
+)
+
+func (a *app) reportCommand() *cobra.Command {
+	var file, format string
+	c := &cobra.Command{
+		Use:   "report RUN...",
+		Short: "Print what recorded runs found, as text, HTML, markdown, JSON or CSV",
+		Long: `Prints the report of one or more recorded runs. A run is named by its id, the
+beginning of its id, "last", or "last~N" for the Nth before it.
+
+The format is that of --format, else that of the ending of the file given with
+-o (.html, .md, .json, .csv, .txt), else text. An HTML report is one file that
+needs no network. Several runs are reported one after another; they are never
+compared with each other, and the report says in what their machines differ.`,
+		Example: `  plimsoll report last
+  plimsoll report last -o report.html
+  plimsoll report 20261121 --format json`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usageError("report needs a run, such as last: see 'plimsoll results ls'")
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.report(args, file, format)
+		},
+	}
+	c.Flags().StringVarP(&file, "output", "o", "", "file to write, whole or not at all; - is standard output")
+	c.Flags().StringVar(&format, "format", "", strings.Join(report.Formats, ", ")+" (default: by the file's ending, else text)")
+	return c
+}
+
+// report prints the runs that refs name.
+func (a *app) report(refs []string, file, format string) error {
+	if file == "-" {
+		file = ""
+	}
+	format, err := reportFormat(file, format)
+	if err != nil {
+		return err
+	}
+	db, err := store.Open(filepath.Join(a.stateDir, "plimsoll.db"))
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	var reports []*report.Report
+	for _, ref := range refs {
+		r, err := a.loadReport(db, ref)
+		if err != nil {
+			return err
+		}
+		reports = append(reports, r)
+	}
+	set := report.NewSet(reports...)
+	if file == "" {
+		return a.renderReport(a.stdout, format, set)
+	}
+	if err := writeFileAtomic(file, func(w io.Writer) error { return a.renderReport(w, format, set) }); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.stderr, "wrote %s\n", file)
+	return nil
+}
+
+// reportFormat decides on the format, before anything is read.
+func reportFormat(file, format string) (string, error) {
+	if format == "" && file != "" {
+		if format = report.FormatOf(file); format == "" {
+			return "", usageError("the ending of %s names no format: use .html, .md, .json, .csv or .txt, or give --format", file)
+		}
+	}
+	if format == "" {
+		format = "text"
+	}
+	if _, err := report.New(format, report.Terminal{}); err != nil {
+		return "", usageError("%w", err)
+	}
+	return format, nil
+}
+
+// loadReport reads one run. Records that can't be read are left out, and the
+// report says so.
+func (a *app) loadReport(db *store.Store, ref string) (*report.Report, error) {
+	id, err := db.Resolve(ref)
+	if err != nil {
+		var bad *store.RefError
+		if errors.As(err, &bad) {
+			return nil, usageError("%w", err)
+		}
+		return nil, err
+	}
+	run, err := db.Run(id)
+	if err != nil {
+		return nil, err
+	}
+	var trials []record.Trial
+	damaged := 0
+	for t, err := range db.EachTrial(id, store.TrialsOptions{Histograms: true}) {
+		var bad *store.DamageError
+		switch {
+		case errors.As(err, &bad):
+			damaged++
+			fmt.Fprintf(a.stderr, "plimsoll: %v\n", err)
+		case err != nil:
+			return nil, err
+		default:
+			trials = append(trials, t)
+		}
+	}
+	if damaged > 0 {
+		run.Warnings = append(run.Warnings, record.Warning{
+			Check: "records", Severity: record.Doubt,
+			Text: fmt.Sprintf("%d recorded trials can't be read and are left out", damaged),
+		})
+	}
+	return report.Build(run, trials, report.Options{}), nil
+}

@@ -1,0 +1,340 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	mathrand "math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/internal/device"
+	"plimsoll/internal/fingerprint"
+	"plimsoll/internal/plan"
+	"plimsoll/internal/record"
+	"plimsoll/internal/report"
+	"plimsoll/internal/store"
+	"plimsoll/internal/trial"
+	"plimsoll/internal/witness"
+)
+
+// defaultPlan is what plimsoll run runs without a plan.
+const defaultPlan = "places"
+
+// runFlags are the flags of plimsoll run.
+type runFlags struct {
+	plan        plan.Options
+	out         string
+	resume      bool
+	json        bool
+	destructive string
+}
+
+func (a *app) runCommand() *cobra.Command {
+	var f runFlags
+	c := &cobra.Command{
+		Use:   "run [PLAN|-]",
+		Short: "Measure this machine's container storage and say what was found",
+		Long: `Runs a plan: a built-in one by its name, a file, or - for standard input. Without
+a plan it runs "places", which answers: where may I put my container's data on
+this machine, and what does each place cost?
+
+Every cell of the plan is run once a block, in a fresh random order. What can't
+be offered here is skipped with the reason; a cell that fails is kept with its
+last words. Each trial is recorded as it ends: a run that was broken off goes on
+with --resume. The table goes to standard output, everything else to standard error.
+
+Exit status: 0 done; 1 error; 2 bad plan or flags; 3 done, but some cells
+failed; 5 nothing of the plan can be done here.`,
+		Example: `  plimsoll run                                 the default plan, about five minutes
+  plimsoll run --quick                         the same in about a minute; proves nothing
+  plimsoll run --only engine=oci --out .       only these cells; writes ./report.html
+  plimsoll run my-plan.yaml --blocks 12 --json
+  plimsoll run --resume                        go on with the last run that was broken off`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usageError("%s takes one plan, not %d: see '%s --help'", cmd.CommandPath(), len(args), cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.runPlan(cmd.Context(), f, args)
+		},
+	}
+	fl := c.Flags()
+	addPlanFlags(c, &f.plan)
+	fl.StringVar(&f.out, "out", "", "folder to write report.html and report.json to")
+	fl.BoolVar(&f.resume, "resume", false, "go on with the last run that was broken off, or the one named in place of PLAN")
+	fl.BoolVar(&f.json, "json", false, "print the report as JSON")
+	fl.StringVar(&f.destructive, "destructive", "", "allow a place to be this block device or file, whose data is then lost")
+	return c
+}
+
+// runPlan prepares a run, does it, and reports.
+func (a *app) runPlan(ctx context.Context, f runFlags, args []string) error {
+	db, err := store.Open(filepath.Join(a.stateDir, "plimsoll.db"))
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	job, err := a.prepare(db, f, args)
+	if err != nil {
+		return err
+	}
+	if err := checkTargets(job.plan, f.destructive); err != nil {
+		return err
+	}
+	release, err := db.Own(job.run.ID)
+	if err != nil {
+		return err
+	}
+	defer release()
+	fmt.Fprintf(a.stderr, "run %s: plan %s, seed %d, about %v\n", job.run.ID, job.run.Plan, job.run.Seed, job.plan.Estimate().Round(time.Second))
+	runErr := a.measure(ctx, db, job)
+	if runErr != nil && !errors.Is(runErr, trial.ErrInterrupted) {
+		return runErr
+	}
+	failed, err := a.present(db, job.run.ID, f)
+	if err != nil {
+		return err
+	}
+	if runErr != nil {
+		return fmt.Errorf("%w: plimsoll run --resume goes on", runErr)
+	}
+	if failed > 0 {
+		return &exitError{exitCellsFailed, fmt.Errorf("%d trials failed; the report says why", failed)}
+	}
+	return nil
+}
+
+// A runJob is a run that is about to start or to go on.
+type runJob struct {
+	run     *record.Run
+	plan    *plan.Plan
+	done    map[trial.Key]bool
+	earlier []record.Trial
+}
+
+// prepare makes a new run, or finds the one to resume.
+func (a *app) prepare(db *store.Store, f runFlags, args []string) (*runJob, error) {
+	if f.resume {
+		return a.prepareResume(db, f, args)
+	}
+	file, text, err := a.readPlan(first(args, defaultPlan))
+	if err != nil {
+		return nil, err
+	}
+	p, err := plan.ParseWith(file, text, f.plan)
+	if err != nil {
+		return nil, usageError("%w", err)
+	}
+	seed := p.Seed
+	if seed == 0 {
+		seed = 1 + mathrand.Uint64N(1<<32) // Short enough to type.
+	}
+	now := time.Now()
+	id, err := store.NewRunID(now, rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	run := &record.Run{
+		ID: id, Plan: p.Name, PlanText: string(p.Marshal()), Version: version,
+		Seed: seed, Blocks: p.Blocks, Quick: p.Blocks < plan.DefaultBlocks, Started: now,
+		Machine: fingerprint.Machine(device.Host()), Margin: p.Margin,
+		Command: repeatCommand(f, args, seed), Baseline: map[string]string{},
+	}
+	for _, c := range p.Cells() {
+		if b, ok := p.BaselineFor(c); ok {
+			run.Baseline[c.Workload] = p.Key(b)
+		}
+	}
+	return &runJob{run: run, plan: p}, nil
+}
+
+// prepareResume finds the run to go on with. The plan is the one that was
+// stored: flags that would change it are refused.
+func (a *app) prepareResume(db *store.Store, f runFlags, args []string) (*runJob, error) {
+	if f.plan.Quick || f.plan.Blocks != "" || f.plan.Only != "" || len(f.plan.Set) > 0 || f.plan.Seed != "" {
+		return nil, usageError("--resume goes on with a run as it was begun: leave out --quick, --blocks, --only, --set and --seed")
+	}
+	run, err := findBroken(db, first(args, ""))
+	if err != nil {
+		return nil, err
+	}
+	p, err := plan.Parse("the plan of run "+run.ID, []byte(run.PlanText))
+	if err != nil {
+		return nil, err
+	}
+	if diff := fingerprint.Same(run.Machine, fingerprint.Machine(device.Host())); len(diff) > 0 {
+		return nil, usageError("run %s was begun on another machine (%s): begin a new one", run.ID, strings.Join(diff, "; "))
+	}
+	trials, err := db.Trials(run.ID, store.TrialsOptions{Histograms: true})
+	if err != nil {
+		return nil, err
+	}
+	job := &runJob{run: &run, plan: p, done: map[trial.Key]bool{}, earlier: trials}
+	for _, t := range trials {
+		// A failed trial is a result too; it isn't tried again.
+		job.done[trial.Key{Cell: t.Key, Block: t.Block}] = true
+	}
+	run.Warnings = nil // They are raised anew over all trials.
+	return job, nil
+}
+
+// findBroken returns the run that ref names, or the last one that was broken off.
+func findBroken(db *store.Store, ref string) (record.Run, error) {
+	if ref != "" {
+		id, err := db.Resolve(ref)
+		if err != nil {
+			return record.Run{}, usageError("%w", err)
+		}
+		run, err := db.Run(id)
+		if err == nil && run.Status == record.Done {
+			return run, usageError("run %s is complete: there is nothing to resume", id)
+		}
+		return run, err
+	}
+	runs, err := db.Runs(store.Filter{})
+	if err != nil {
+		return record.Run{}, err
+	}
+	for _, run := range runs { // Newest first.
+		if run.Status != record.Done && !run.Alive {
+			return db.Run(run.ID)
+		}
+	}
+	return record.Run{}, usageError("no run was broken off: there is nothing to resume")
+}
+
+// measure runs the plan of job.
+func (a *app) measure(ctx context.Context, db *store.Store, job *runJob) error {
+	engines, err := a.planEngines(job.plan)
+	if err != nil {
+		return err
+	}
+	r := &trial.Runner{
+		Plan: job.plan, Engines: engines, Recorder: db, Observer: newProgress(a.stderr),
+		Judge: judge{}, Witness: witness.New(device.Host()), Hard: a.hardContext(), Done: job.done, Earlier: job.earlier,
+	}
+	return r.Run(ctx, job.run)
+}
+
+// present prints the report of a run and writes its files. It returns how many
+// trials failed.
+func (a *app) present(db *store.Store, id string, f runFlags) (failed int, err error) {
+	run, err := db.Run(id)
+	if err != nil {
+		return 0, err
+	}
+	trials, err := db.Trials(id, store.TrialsOptions{Histograms: true})
+	if err != nil {
+		return 0, err
+	}
+	for _, t := range trials {
+		if t.Status == record.Failed {
+			failed++
+		}
+	}
+	if len(trials) == 0 {
+		a.explainNothing(run)
+		return 0, &exitError{exitCannot, errors.New("nothing of the plan could be measured here")}
+	}
+	set := report.NewSet(report.Build(run, trials, report.Options{}))
+	format := "text"
+	if f.json {
+		format = "json"
+	}
+	if err := a.renderReport(a.stdout, format, set); err != nil {
+		return failed, err
+	}
+	if f.out == "" {
+		return failed, nil
+	}
+	return failed, a.writeReportFiles(set, f.out)
+}
+
+// writeReportFiles writes report.html and report.json into a folder.
+func (a *app) writeReportFiles(set report.Set, dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("make the report's folder: %w", err)
+	}
+	for _, format := range []string{"html", "json"} {
+		path := filepath.Join(dir, "report."+format)
+		if err := writeFileAtomic(path, func(w io.Writer) error { return a.renderReport(w, format, set) }); err != nil {
+			return err
+		}
+		fmt.Fprintf(a.stderr, "wrote %s\n", path)
+	}
+	return nil
+}
+
+// explainNothing lists why every cell was skipped.
+func (a *app) explainNothing(run record.Run) {
+	seen := map[string]bool{}
+	for _, s := range run.Skipped {
+		if !seen[s.Reason] {
+			seen[s.Reason] = true
+			fmt.Fprintf(a.stderr, "skipped %s/%s: %s\n", s.Cell.Engine, s.Cell.Place, s.Reason)
+		}
+	}
+}
+
+// repeatCommand is the command line that repeats a run, its seed included.
+func repeatCommand(f runFlags, args []string, seed uint64) string {
+	words := []string{"plimsoll", "run"}
+	words = append(words, args...)
+	if f.plan.Quick {
+		words = append(words, "--quick")
+	}
+	if f.plan.Blocks != "" {
+		words = append(words, "--blocks", f.plan.Blocks)
+	}
+	if f.plan.Only != "" {
+		words = append(words, "--only", f.plan.Only)
+	}
+	for _, s := range f.plan.Set {
+		words = append(words, "--set", s)
+	}
+	words = append(words, "--seed", fmt.Sprint(seed))
+	if f.destructive != "" {
+		words = append(words, "--destructive", f.destructive)
+	}
+	for i, w := range words {
+		words[i] = shellQuote(w)
+	}
+	return strings.Join(words, " ")
+}
+
+// shellQuote quotes a word for a POSIX shell where it needs it.
+func shellQuote(w string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./=,:@%+", r)
+	}
+	if w != "" && strings.IndexFunc(w, func(r rune) bool { return !plain(r) }) < 0 {
+		return w
+	}
+	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+}
+
+// first returns the first of args, or what stands in for it.
+func first(args []string, otherwise string) string {
+	if len(args) > 0 {
+		return args[0]
+	}
+	return otherwise
+}
+
+// renderReport prints reports in a format.
+func (a *app) renderReport(w io.Writer, format string, set report.Set) error {
+	r, err := report.New(format, terminal(w))
+	if err != nil {
+		return usageError("%w", err)
+	}
+	return r.Render(w, set)
+}

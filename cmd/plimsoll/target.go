@@ -1,0 +1,74 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+
+	"plimsoll/internal/place"
+	"plimsoll/internal/plan"
+)
+
+// checkTargets looks at the host paths of a plan before anything is written: a
+// folder has to be there, and a block device or a file with data in it is
+// refused unless allowed is its very path.
+func checkTargets(p *plan.Plan, allowed string) error {
+	used := false
+	for _, s := range p.Places {
+		if s.Path == "" || s.Kind != place.Dir && s.Kind != place.Bind {
+			continue
+		}
+		st, err := os.Stat(s.Path)
+		switch {
+		case errors.Is(err, os.ErrNotExist):
+			return usageError("place %s: %s does not exist: make the folder first", s.Name, s.Path)
+		case err != nil:
+			return usageError("place %s: %w", s.Name, err)
+		case st.IsDir():
+			continue
+		}
+		if s.Kind == place.Bind {
+			return usageError("place %s: %s is not a folder, and only a folder can be mounted into a container", s.Name, s.Path)
+		}
+		what := ""
+		switch {
+		case st.Mode()&os.ModeDevice != 0 && st.Mode()&os.ModeCharDevice == 0:
+			what = "a block device"
+		case st.Mode().IsRegular() && st.Size() > 0:
+			what = "a file with data in it"
+		case st.Mode().IsRegular():
+			return usageError("place %s: %s is an empty file: name the folder to work in", s.Name, s.Path)
+		default:
+			return usageError("place %s: %s is neither a folder, a file nor a block device", s.Name, s.Path)
+		}
+		if allowed == "" || filepath.Clean(allowed) != filepath.Clean(s.Path) {
+			return usageError("place %s: %s is %s, and its data would be lost: repeat its path with --destructive %s to allow that", s.Name, s.Path, what, s.Path)
+		}
+		used = true
+	}
+	if allowed != "" && !used {
+		return usageError("--destructive %s: no place of the plan is that block device or file", allowed)
+	}
+	return nil
+}
+
+// writeFileAtomic writes a file whole or not at all.
+func writeFileAtomic(path string, write func(io.Writer) error) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name())
+	err = write(tmp)
+	if err == nil {
+		err = tmp.Chmod(0o644)
+	}
+	if cerr := tmp.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	return err
+}

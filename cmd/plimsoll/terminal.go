@@ -1,0 +1,29 @@
+package main
+
+import (
+	"io"
+	"os"
+	"strconv"
+
+	"plimsoll/internal/report"
+)
+
+// terminal says what w can show: colours only on a terminal whose user didn't
+// set NO_COLOR, and the width of the terminal or of COLUMNS.
+func terminal(w io.Writer) report.Terminal {
+	var t report.Terminal
+	f, ok := w.(*os.File)
+	if !ok {
+		return t
+	}
+	st, err := f.Stat()
+	if err != nil || st.Mode()&os.ModeCharDevice == 0 {
+		return t
+	}
+	t.Width = terminalWidth(f)
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); t.Width == 0 && err == nil && n > 0 {
+		t.Width = n
+	}
+	t.Colour = t.Width > 0 && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	return t
+}

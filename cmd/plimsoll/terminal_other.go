@@ -1,0 +1,8 @@
+//go:build !linux
+
+package main
+
+import "os"
+
+// terminalWidth is unknown here: COLUMNS decides, and colours stay off without it.
+func terminalWidth(*os.File) int { return 0 }

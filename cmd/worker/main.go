@@ -1,0 +1,62 @@
+// Command worker does Plimsoll's I/O inside a container. It is embedded in
+// plimsoll and started by it; nobody needs to run it by hand.
+//
+//	worker agent --dir DIR          serve plimsoll on standard input and output
+//	worker trial --dir DIR          one trial, started by the agent
+//	worker nsexec ... -- COMMAND    make mounts in a mount namespace of its own, then run COMMAND
+//	worker version                  say which wire version it speaks
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"runtime/debug"
+
+	"plimsoll/internal/wire"
+	"plimsoll/internal/worker"
+)
+
+func main() {
+	// The worker's own memory is measured too (32 MiB at most): collect early.
+	debug.SetGCPercent(50)
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintf(os.Stderr, "worker: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	if len(args) == 0 {
+		return errors.New("this program is started by plimsoll; see plimsoll --help")
+	}
+	ctx := context.Background()
+	switch args[0] {
+	case "version":
+		fmt.Println(wire.Version)
+		return nil
+	case "nsexec":
+		return nsexec(args[1:])
+	case "agent", "trial":
+	default:
+		return fmt.Errorf("unknown command %q", args[0])
+	}
+	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
+	dir := flags.String("dir", "", "folder to work in")
+	if err := flags.Parse(args[1:]); err != nil {
+		return err
+	}
+	if *dir == "" {
+		return errors.New("--dir is missing")
+	}
+	if args[0] == "trial" {
+		return worker.Trial(ctx, *dir, os.Stdin, os.Stdout)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find the worker's own program: %w", err)
+	}
+	return worker.Agent(ctx, exe, *dir, os.Stdin, os.Stdout)
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os/exec"
+	"runtime"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"os"
+)
+
+// nsexec makes mounts that only this process and its children see, and becomes
+// COMMAND. When the last of them ends the kernel removes the mounts: nothing is
+// left behind, whatever was killed.
+//
+//	--overlay LOWER:UPPER:WORK:MERGED    mount an overlay on MERGED
+//	--tmpfs SIZE:TARGET                  mount a tmpfs of SIZE bytes on TARGET
+func nsexec(args []string) error {
+	flags := flag.NewFlagSet("nsexec", flag.ContinueOnError)
+	overlay := flags.String("overlay", "", "LOWER:UPPER:WORK:MERGED")
+	tmpfs := flags.String("tmpfs", "", "SIZE:TARGET")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() == 0 {
+		return errors.New("no command")
+	}
+	// A namespace belongs to a thread; exec takes the calling thread's.
+	runtime.LockOSThread()
+	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
+		return fmt.Errorf("make a mount namespace: %w", err)
+	}
+	// Private, so that no mount made here reaches the host.
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("make mounts private: %w", err)
+	}
+	if *overlay != "" {
+		if err := mountOverlay(*overlay); err != nil {
+			return err
+		}
+	}
+	if *tmpfs != "" {
+		size, target, ok := strings.Cut(*tmpfs, ":")
+		if !ok {
+			return fmt.Errorf("--tmpfs %q is not SIZE:TARGET", *tmpfs)
+		}
+		if err := unix.Mount("tmpfs", target, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "size="+size+",mode=0755"); err != nil {
+			return fmt.Errorf("mount tmpfs on %s: %w", target, err)
+		}
+	}
+	path, err := exec.LookPath(flags.Arg(0))
+	if err != nil {
+		return err
+	}
+	if err := unix.Exec(path, flags.Args(), os.Environ()); err != nil {
+		return fmt.Errorf("run %s: %w", path, err)
+	}
+	return nil
+}
+
+// mountOverlay mounts LOWER:UPPER:WORK:MERGED.
+func mountOverlay(arg string) error {
+	p := strings.Split(arg, ":")
+	if len(p) != 4 {
+		return fmt.Errorf("--overlay %q is not LOWER:UPPER:WORK:MERGED", arg)
+	}
+	options := fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s", p[0], p[1], p[2])
+	if err := unix.Mount("overlay", p[3], "overlay", 0, options); err != nil {
+		return fmt.Errorf("mount overlay on %s: %w", p[3], err)
+	}
+	return nil
+}

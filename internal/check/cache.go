@@ -1,0 +1,156 @@
+package check
+
+import (
+	"strings"
+
+	"plimsoll/internal/record"
+)
+
+const (
+	// noneReached: below this share of the application's bytes the device had
+	// nothing to do with the figure. Not 0, because a journal commit or somebody's log
+	// may fall into any window.
+	noneReached = 0.05
+	// allReached is the share that direct or synced I/O must reach. Not 1:
+	// counters are read a moment before and after the window.
+	allReached = 0.9
+	// mostReached is the share that buffered writes with a sync must reach: pages
+	// written twice between two syncs go down once.
+	mostReached = 0.5
+)
+
+// checkCache is check 1: did the bytes reach the device?
+func checkCache(v *view) []record.Warning {
+	tr := v.t.Truth
+	switch {
+	case v.memory && v.block && v.t.Spec.Job.Direct:
+		return warning(Cache, record.Note, nil, "%s is memory: nothing reaches a device, with O_DIRECT or without.", v.t.Where.FSType)
+	case v.memory:
+		return warning(Cache, record.Note, nil, "%s is memory: nothing reaches a device.", v.t.Where.FSType)
+	case !v.onDisk():
+		return deviceUnknown(v)
+	case !v.block && !v.synced:
+		return v.byDesign()
+	}
+	var out []record.Warning
+	for _, f := range []flow{v.read, v.written} {
+		if f.app < baseSlack || f.share(v.slack) >= 1 {
+			continue
+		}
+		out = append(out, v.reached(f)...)
+	}
+	if len(out) == 0 {
+		out = v.beneath()
+	}
+	if len(out) == 0 && tr.AppRead >= baseSlack {
+		out = v.othersReads()
+	}
+	return out
+}
+
+// deviceUnknown says once that there is no verdict.
+func deviceUnknown(v *view) []record.Warning {
+	why := v.t.Truth.DeviceWhy
+	if why == "" {
+		why = "no device is known under the place"
+	}
+	return warning(DeviceUnknown, record.Note, nil, "It can't be told how many of the bytes reached a device: %s.", strings.TrimSuffix(why, "."))
+}
+
+// byDesign tells of append and tree, which are meant to be buffered, how much
+// of what they did went to the device. Reads and writes are one sentence: in memory there
+// is no difference.
+func (v *view) byDesign() []record.Warning {
+	f := flow{"both", v.read.app + v.written.app, v.read.device + v.written.device, -1, -1}
+	if f.app < baseSlack || f.share(v.slack) >= mostReached {
+		return nil
+	}
+	return warning(Cache, record.Note, v.evidence(f), "Memory, by design: %s of the bytes read and written reached the device (%s): %s asked, %s there. The figure is that of the page cache and the file system's code.",
+		percent(f.device/f.app), v.t.Truth.Device, bytes(f.app), bytes(f.device))
+}
+
+// reached judges one direction by how it was asked for.
+func (v *view) reached(f flow) []record.Warning {
+	share, floor := f.share(v.slack), allReached
+	write := f.name == "written"
+	switch {
+	case v.block && v.direct:
+		if write && share >= noneReached {
+			return nil // what shrinks on the way is for checkCompressible
+		}
+	case write && v.synced:
+		floor = mostReached
+	}
+	if share >= floor {
+		return nil
+	}
+	switch {
+	case v.block && v.direct:
+		return warning(Cache, record.Doubt, v.evidence(f), "%s, although O_DIRECT was accepted: something above the device answered.", capital(v.sentence(f)))
+	case write && v.synced:
+		return warning(Cache, record.Doubt, v.evidence(f), "%s, although the job syncs its writes: the syncs did not reach the device.", capital(v.sentence(f)))
+	}
+	return warning(Cache, record.Doubt, v.evidence(f), "%s: this is the speed of memory. direct: true measures the device.", capital(v.sentence(f)))
+}
+
+// sentence is the verdict: "0 % of the bytes read reached the device (vda): 100 MiB asked, 0 B there".
+func (v *view) sentence(f flow) string {
+	verb := "reached"
+	if f.name == "read" {
+		verb = "came from"
+	}
+	return percent(min(1, f.device/f.app)) + " of the bytes " + f.name + " " + verb + " the device (" + v.t.Truth.Device + "): " +
+		bytes(f.app) + " asked, " + bytes(f.device) + " there"
+}
+
+func (v *view) evidence(f flow) map[string]any {
+	return map[string]any{"direction": f.name, "app": f.app, "device": f.device, "process": f.proc, "cgroup": f.group, "slack": v.slack}
+}
+
+// beneath looks under a loop device: bytes may reach it and end in the host's page cache,
+// where its file lives.
+func (v *view) beneath() []record.Warning {
+	d := v.t.Where.Device
+	if d == nil || len(d.Stack) < 2 || !strings.HasPrefix(d.Stack[0], "loop") || !v.block {
+		return nil
+	}
+	if !v.direct && !v.synced {
+		return nil
+	}
+	bottom := d.Stack[len(d.Stack)-1]
+	// Not listed: it did nothing. That the loop itself is listed shows that the
+	// worker sees the counters.
+	r := longest(v.t.Results)
+	if _, ok := disk(r, d.Name); !ok {
+		return nil
+	}
+	b, _ := disk(r, bottom)
+	f := v.mostly()
+	f.device = float64(b.ReadBytes)
+	if f.name == "written" {
+		f.device = float64(b.WrittenBytes)
+	}
+	if f.app < baseSlack || f.share(v.slack) >= mostReached {
+		return nil
+	}
+	return warning(Cache, record.Doubt, v.evidence(f), "The bytes %s went through %s, but only %s of them through %s beneath it: the page cache behind the loop device did the rest.",
+		f.name, d.Name, percent(f.device/f.app), bottom)
+}
+
+// charges are the file systems on which the kernel is known to charge reads to
+// the process that asks (submit_bio in its context).
+var charges = []string{"ext4", "xfs", "ext3", "ext2", "f2fs", "overlay"}
+
+// othersReads catches a cached read while a neighbour keeps the device busy: the
+// device moved enough, but not for this process.
+func (v *view) othersReads() []record.Warning {
+	f := v.read
+	if !contains(charges, v.t.Where.FSType) || f.proc < 0 || (f.proc+v.slack)/f.app >= noneReached {
+		return nil
+	}
+	if f.group > f.proc {
+		return nil // its group did read; the process's own count is not the whole
+	}
+	return warning(Cache, record.Doubt, v.evidence(f), "%s of the bytes read were charged to the worker at the storage layer (%s asked), while the device read %s for others: this is the speed of memory.",
+		percent(f.proc/f.app), bytes(f.app), bytes(f.device))
+}

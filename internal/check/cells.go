@@ -1,0 +1,189 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/fingerprint"
+	"plimsoll/internal/record"
+)
+
+// A cell is a cell's finished trials in the order in which they ran.
+type cell struct {
+	cell   record.Cell
+	key    string
+	trials []*record.Trial
+}
+
+func (c *cell) unit() string { return c.trials[0].Metric.Unit }
+
+// name is the cell in words: "randread on oci/layer, capped, 2 clients".
+func (c *cell) name() string { return c.cell.Workload + " on " + c.where() }
+
+// where is the cell's name without its workload.
+func (c *cell) where() string {
+	s := c.cell.Engine + "/" + c.cell.Place
+	if c.cell.Limits != "" && c.cell.Limits != "none" {
+		s += ", " + c.cell.Limits
+	}
+	if c.cell.Clients > 1 {
+		s += fmt.Sprintf(", %d clients", c.cell.Clients)
+	}
+	if c.cell.Control {
+		s += " (control)"
+	}
+	return s
+}
+
+// byCell groups trials, each group in the order of running, the groups in
+// that of their first trials.
+func byCell(trials []*record.Trial) []cell {
+	sorted := slices.Clone(trials)
+	slices.SortStableFunc(sorted, func(a, b *record.Trial) int { return a.Order - b.Order })
+	index := make(map[record.Cell]int)
+	var cells []cell
+	for _, t := range sorted {
+		i, ok := index[t.Cell]
+		if !ok {
+			i = len(cells)
+			index[t.Cell] = i
+			cells = append(cells, cell{cell: t.Cell, key: t.Key})
+		}
+		cells[i].trials = append(cells[i].trials, t)
+	}
+	return cells
+}
+
+// byWorkload groups cells, in order of appearance.
+func byWorkload(cells []cell) [][]cell {
+	index := make(map[string]int)
+	var out [][]cell
+	for _, c := range cells {
+		i, ok := index[c.cell.Workload]
+		if !ok {
+			i = len(out)
+			index[c.cell.Workload] = i
+			out = append(out, nil)
+		}
+		out[i] = append(out[i], c)
+	}
+	return out
+}
+
+// runIOEngines is check 13: were cells that are compared done by the same I/O engine,
+// and by the one that was chosen?
+func runIOEngines(run *record.Run, cells []cell) []record.Warning {
+	var out []record.Warning
+	for _, group := range byWorkload(cells) {
+		var engines []string
+		users := make(map[string][]string)
+		for _, c := range group {
+			for _, t := range c.trials {
+				for i := range t.Results {
+					e := t.Results[i].IOEngine
+					if !slices.Contains(engines, e) {
+						engines = append(engines, e)
+					}
+					if !slices.Contains(users[e], c.where()) {
+						users[e] = append(users[e], c.where())
+					}
+				}
+			}
+		}
+		name := group[0].cell.Workload
+		if len(engines) > 1 {
+			var parts []string
+			for _, e := range engines {
+				parts = append(parts, e+" ("+strings.Join(users[e], "; ")+")")
+			}
+			out = append(out, warning(IOEngine, record.Doubt, map[string]any{"workload": name, "engines": engines},
+				"%s: the cells were done by different I/O engines, %s: a difference between them may be the engines'.", name, strings.Join(parts, ", "))...)
+			continue
+		}
+		if chosen := run.IOEngine[name].Engine; chosen != "" && chosen != engines[0] {
+			out = append(out, warning(IOEngine, record.Doubt, map[string]any{"workload": name, "chosen": chosen, "used": engines[0]},
+				"%s: the I/O engine %s was chosen and %s was used.", name, chosen, engines[0])...)
+		}
+	}
+	return out
+}
+
+// runUnlike is check 14: did the cells stand on the same ground? One warning tells of
+// all cells that differ from their baseline in the same way.
+func runUnlike(run *record.Run, cells []cell) []record.Warning {
+	var order []string
+	differ := make(map[string][]string)
+	for _, group := range byWorkload(cells) {
+		base := baseline(run, group)
+		for i := range group {
+			c := &group[i]
+			if c == base {
+				continue
+			}
+			diffs := ground(fingerprint.SameWhere(base.trials[0].Where, c.trials[0].Where))
+			if len(diffs) == 0 {
+				continue
+			}
+			text := strings.Join(diffs, "; ")
+			if !slices.Contains(order, text) {
+				order = append(order, text)
+			}
+			if pair := base.where() + " and " + c.where(); !slices.Contains(differ[text], pair) {
+				differ[text] = append(differ[text], pair)
+			}
+		}
+	}
+	var out []record.Warning
+	for _, text := range order {
+		out = append(out, warning(Unlike, record.Note, map[string]any{"cells": differ[text], "differences": text},
+			"Cells that are compared stand on different ground, %s: %s.", strings.Join(differ[text], ", "), text)...)
+	}
+	return append(out, runMoved(cells)...)
+}
+
+// baseline returns the cell of group that others are compared with, the first if none
+// is named.
+func baseline(run *record.Run, group []cell) *cell {
+	for i := range group {
+		if group[i].key != "" && group[i].key == run.Baseline[group[i].cell.Workload] && !group[i].cell.Control {
+			return &group[i]
+		}
+	}
+	return &group[0]
+}
+
+// matrix are the differences that the plan asked for: they are what is compared.
+var matrix = []string{"file system: ", "runtime: ", "daemon: ", "storage driver: ", "limits: ", "source: "}
+
+// ground leaves the differences that the plan did not ask for. A cell without a device
+// (tmpfs) is of another kind altogether, and its trials say so.
+func ground(diffs []string) []string {
+	var out []string
+	for _, d := range diffs {
+		asked := slices.ContainsFunc(matrix, func(m string) bool { return strings.HasPrefix(d, m) })
+		memory := strings.HasPrefix(d, "device: ") && (strings.HasSuffix(d, "/ none") || strings.HasPrefix(d, "device: none /"))
+		if !asked && !memory {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// runMoved finds cells whose own trials stood on different ground: a run that was
+// resumed after a change.
+func runMoved(cells []cell) []record.Warning {
+	var out []record.Warning
+	for _, c := range cells {
+		for _, t := range c.trials[1:] {
+			diffs := fingerprint.SameWhere(c.trials[0].Where, t.Where)
+			if len(diffs) == 0 {
+				continue
+			}
+			out = append(out, warning(Unlike, record.Doubt, map[string]any{"cell": c.name(), "block": t.Block, "differences": diffs},
+				"%s: its trials stand on different ground since block %d: %s.", c.name(), t.Block, strings.Join(diffs, "; "))...)
+			break
+		}
+	}
+	return out
+}

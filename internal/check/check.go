@@ -1,0 +1,160 @@
+// Package check turns the records of a run into doubts about its numbers.
+//
+// A number of a storage benchmark is often right and yet not what it seems: the
+// page cache answered, the generator was too slow, a neighbour wrote. Every check
+// here looks at what the records hold and, where it finds something, says so in a
+// sentence with figures. Checks are pure: the same records give the same warnings.
+//
+// A warning costs trust when it is wrong, so each threshold leaves room for what
+// is normal: measured windows of 150 to 500 ms, I/Os in flight at their ends, merged
+// writes, readahead, journals, and device counters that count everybody. Where the kernel
+// does not say, there is no verdict, and that is said once.
+//
+// docs/checks.md has a section for each check; a test holds it to that.
+package check
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"time"
+
+	"plimsoll/internal/record"
+	"plimsoll/internal/workload"
+)
+
+// Names of the checks, as in Warning.Check and in docs/checks.md.
+const (
+	Cache         = "cache"
+	Direct        = "direct"
+	Unwritten     = "unwritten"
+	Compressible  = "compressible"
+	Generator     = "generator"
+	Throttled     = "throttled"
+	Burst         = "burst"
+	Cap           = "cap"
+	Neighbour     = "neighbour"
+	Drift         = "drift"
+	IOEngine      = "io-engine"
+	Unlike        = "unlike"
+	Amplification = "amplification"
+	Clock         = "clock"
+	Unsteady      = "unsteady"
+	Window        = "window"
+	FirstTouch    = "first-touch"
+	Overhead      = "overhead"
+	Skew          = "skew"
+	DeviceUnknown = "device-unknown"
+)
+
+// IDs lists them all.
+var IDs = []string{
+	Cache, Direct, Unwritten, Compressible, Generator, Throttled, Burst, Cap, Neighbour, Drift, IOEngine, Unlike,
+	Amplification, Clock, Unsteady, Window, FirstTouch, Overhead, Skew, DeviceUnknown,
+}
+
+// Trial returns the doubts about one trial. run is the run it belongs to, for the
+// generator's ceiling and the machine; nil leaves out what needs it. A trial that
+// failed gives none: its error is its result.
+func Trial(t *record.Trial, run *record.Run) []record.Warning {
+	if t == nil || t.Status != record.Done || len(t.Results) == 0 {
+		return nil
+	}
+	if run == nil {
+		run = &record.Run{}
+	}
+	v := look(t, run)
+	var out []record.Warning
+	for _, check := range []func(*view) []record.Warning{
+		checkWindow, checkClock, checkSkew, // whether there was a measurement at all
+		checkCache, checkDirect, checkUnwritten, checkCompressible, checkAmplification, // whether the storage did it
+		checkIOEngine, checkGenerator, checkThrottled, // whether the generator could
+		checkNeighbour, checkSteady, checkFirstTouch, // whether it was alone and steady
+	} {
+		out = append(out, check(v)...)
+	}
+	return out
+}
+
+// Run returns the doubts about a run as a whole: what only shows when its trials are
+// looked at together.
+func Run(run *record.Run, trials []record.Trial) []record.Warning {
+	done := make([]*record.Trial, 0, len(trials))
+	for i := range trials {
+		if trials[i].Status == record.Done && len(trials[i].Results) > 0 {
+			done = append(done, &trials[i])
+		}
+	}
+	if run == nil {
+		run = &record.Run{}
+	}
+	c := byCell(done)
+	var out []record.Warning
+	out = append(out, runIOEngines(run, c)...)
+	out = append(out, runUnlike(run, c)...)
+	out = append(out, runCaps(c)...)
+	out = append(out, runFirstTouch(c)...)
+	out = append(out, runDrift(c)...)
+	return append(out, runOverhead(done)...)
+}
+
+// A view is a trial with what several checks want to know of it.
+type view struct {
+	t   *record.Trial
+	run *record.Run
+	// elapsed is the longest client's window.
+	elapsed time.Duration
+	// block is set for jobs of package load that do I/O.
+	block bool
+	// direct is set when every client's file was opened with O_DIRECT.
+	direct bool
+	// synced is set when writes are made durable as part of the job.
+	synced bool
+	// memory is set when the place is memory by design.
+	memory bool
+	// slack is what may be in flight or in the making at the ends of the window:
+	// bytes that one side counts and the other doesn't.
+	slack float64
+	// threads is how many threads of all clients do I/O.
+	threads int
+	// read and written are what went through to storage, per application byte.
+	read, written flow
+}
+
+// A flow compares what the application moved with what the device did, in one direction.
+type flow struct {
+	name        string
+	app         float64
+	device      float64 // -1: unknown
+	proc, group float64 // -1: unknown
+}
+
+// known reports whether the device's bytes are known.
+func (f flow) known() bool { return f.device >= 0 }
+
+// share is the share of the application's bytes that the device did, slack
+// granted; more than 1 when the device did more.
+func (f flow) share(slack float64) float64 {
+	if f.app <= 0 {
+		return 1
+	}
+	return (f.device + slack) / f.app
+}
+
+// warning makes one. Figures that JSON can't hold are left out of the evidence.
+func warning(check, severity string, evidence map[string]any, format string, args ...any) []record.Warning {
+	for k, e := range evidence {
+		if f, ok := e.(float64); ok && (math.IsNaN(f) || math.IsInf(f, 0)) {
+			delete(evidence, k)
+		}
+	}
+	w := record.Warning{Check: check, Severity: severity, Text: fmt.Sprintf(format, args...)}
+	// The values are numbers, strings and lists of them: there is nothing to fail.
+	w.Evidence, _ = json.Marshal(evidence)
+	return []record.Warning{w}
+}
+
+// isBlock reports whether a trial is a block job with real I/O.
+func isBlock(t *record.Trial) bool {
+	return (t.Spec.Kind == workload.Block || t.Spec.Kind == "") && t.Results[0].IOEngine != "null"
+}

@@ -1,0 +1,56 @@
+package check
+
+import (
+	"strings"
+
+	"plimsoll/internal/record"
+)
+
+// residentLeft is the share of the file that may be in the page cache after direct
+// I/O: the edges of a layout that the kernel did not let go of yet.
+const residentLeft = 0.05
+
+// checkDirect is check 2: was O_DIRECT refused, or accepted and without effect?
+// That the device's bytes are missing is for checkCache, which also says of tmpfs
+// that O_DIRECT means nothing there.
+func checkDirect(v *view) []record.Warning {
+	if !v.block || v.memory || !v.t.Spec.Job.Direct {
+		return nil
+	}
+	for i := range v.t.Results {
+		f := v.t.Results[i].File
+		e := map[string]any{"open": f.DirectOpen, "error": f.DirectError, "dio_align": f.DIOAlign, "resident": f.Resident, "fs": v.t.Where.FSType}
+		switch {
+		case !f.DirectAsked:
+			continue // an engine without a file
+		case !f.DirectOpen:
+			return warning(Direct, record.Doubt, e, "O_DIRECT was refused (%s): the figure is that of buffered I/O.", orUnknown(f.DirectError))
+		case f.DIOAlign == 0:
+			return warning(Direct, record.Doubt, e, "O_DIRECT was accepted, but the file system says that this file has no direct I/O (statx dio_offset_align 0): the I/O was buffered.")
+		case passesOn(v.t.Where.FSType):
+			return warning(Direct, record.Note, e, "O_DIRECT was accepted by %s, which passes requests on: whether what is behind it reads and writes directly can't be seen from here.", v.t.Where.FSType)
+		case f.Resident > residentLeft && !v.arrived():
+			return warning(Direct, record.Doubt, e, "O_DIRECT was accepted, but %s of the file was in the page cache afterwards: the I/O went through it.", percent(f.Resident))
+		}
+	}
+	return nil
+}
+
+// arrived reports whether the device is known to have done all of the I/O.
+// Pages that lie in the cache then are leftovers and served nobody.
+func (v *view) arrived() bool {
+	return v.onDisk() && (v.read.app == 0 || v.read.share(v.slack) >= allReached) &&
+		(v.written.app == 0 || v.written.share(v.slack) >= allReached)
+}
+
+// passesOn reports whether a file system hands its requests to a program or a host.
+func passesOn(fs string) bool {
+	return fs == "virtiofs" || fs == "9p" || fs == "fuse" || strings.HasPrefix(fs, "fuse.")
+}
+
+func orUnknown(s string) string {
+	if s == "" {
+		return "no reason given"
+	}
+	return s
+}

@@ -1,0 +1,60 @@
+package check
+
+import (
+	"plimsoll/internal/record"
+)
+
+const (
+	// firstSlow is the share of the later bandwidth below which a first write was
+	// slow: thin volumes and snapshots allocate or copy, which makes it ten times
+	// slower and more. Half or a third is normal, since the layout is buffered, makes its data
+	// as it goes and ends with a sync.
+	firstSlow = 0.2
+	// firstTouchBS is the block size from which a trial's bandwidth may be
+	// compared with that of the layout, which writes large blocks.
+	firstTouchBS = 64 << 10
+	// firstTrial is the share of the slowest later trial below which a cell's
+	// first trial was slow, and firstTrials how many later ones there must be.
+	firstTrial  = 0.7
+	firstTrials = 3
+)
+
+// checkFirstTouch compares the layout's bandwidth with that of overwriting.
+func checkFirstTouch(v *view) []record.Warning {
+	if !v.block || v.memory || v.t.Metric.Unit != "B/s" || v.t.Spec.Job.BS < firstTouchBS || v.written.app <= 0 || v.read.app > 0 {
+		return nil
+	}
+	first := 0.0
+	for i := range v.t.Results {
+		touch := v.t.Results[i].File.FirstTouch
+		if touch <= 0 {
+			return nil // laid out by an earlier trial
+		}
+		first += touch
+	}
+	if !(first < firstSlow*v.t.Value) {
+		return nil
+	}
+	return warning(FirstTouch, record.Note, map[string]any{"first": first, "later": v.t.Value},
+		"The first write of the file went at %s, the overwrite that was measured at %s: new blocks cost extra here.", rate(first, "B/s"), rate(v.t.Value, "B/s"))
+}
+
+// runFirstTouch finds cells whose first trial was slower than all later ones.
+func runFirstTouch(cells []cell) []record.Warning {
+	var out []record.Warning
+	for _, c := range cells {
+		if len(c.trials) < 1+firstTrials {
+			continue
+		}
+		first, least := c.trials[0].Value, c.trials[1].Value
+		for _, t := range c.trials[1:] {
+			least = min(least, t.Value)
+		}
+		if !(first < firstTrial*least) {
+			continue
+		}
+		out = append(out, warning(FirstTouch, record.Note, map[string]any{"cell": c.name(), "first": first, "least_later": least},
+			"%s: the first trial (%s) was slower than every later one (%s and more): the first touch costs extra there.", c.name(), rate(first, c.unit()), rate(least, c.unit()))...)
+	}
+	return out
+}

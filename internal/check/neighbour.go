@@ -1,0 +1,117 @@
+package check
+
+import (
+	"time"
+
+	"plimsoll/internal/record"
+)
+
+const (
+	// foreignShare and foreignFloor: the device's bytes that aren't the worker's
+	// count as a neighbour's above a fifth of all and 1 MiB. Less is a journal, a
+	// log, a time stamp.
+	foreignShare = 0.2
+	foreignFloor = 1 << 20
+	// stolen is the share of CPU time that a hypervisor may take: as much as the
+	// margin that figures are compared with. stolenFloor is three ticks of 10 ms, in which
+	// the kernel counts.
+	stolen      = 0.05
+	stolenFloor = 30 * time.Millisecond
+	// othersCPU is the share of all CPUs that others may use; allBusy is when the
+	// machine has nothing left.
+	othersCPU = 0.25
+	allBusy   = 0.95
+	// othersWait is the share of time in which tasks waited for I/O while the
+	// trial itself, a named workload, did none.
+	othersWait = 0.2
+)
+
+// checkNeighbour is check 10: was the trial alone on the device and the machine?
+func checkNeighbour(v *view) []record.Warning {
+	out := v.foreignBytes()
+	out = append(out, v.steal()...)
+	out = append(out, v.otherCPU()...)
+	return append(out, v.otherWaits()...)
+}
+
+// foreignBytes tells of I/O on the device that was not the worker's. Only where what the
+// worker causes is known: for reads what it was charged with, for writes a direct
+// job that overwrites, since journals and writeback are charged to nobody in
+// particular.
+func (v *view) foreignBytes() []record.Warning {
+	if !v.onDisk() {
+		return nil
+	}
+	total := v.read.device + v.written.device
+	foreign := 0.0
+	if v.read.proc >= 0 || v.direct {
+		foreign += v.excess(v.read)
+	}
+	if v.direct && !v.synced {
+		foreign += v.excess(v.written)
+	}
+	foreign -= v.slack
+	if foreign <= foreignShare*total || foreign <= foreignFloor {
+		return nil
+	}
+	return warning(Neighbour, record.Doubt, map[string]any{"foreign": foreign, "device": total, "app": v.read.app + v.written.app},
+		"%s of the %s that %s moved in the window were not this worker's: something else was using the device.",
+		bytes(foreign), bytes(total), v.t.Truth.Device)
+}
+
+// excess is what the device did beyond what was the worker's: what the kernel
+// charged to it where that is exact, or else at most what it asked for.
+func (v *view) excess(f flow) float64 {
+	own := max(f.proc, f.group)
+	if f.name == "written" || f.proc < 0 || !contains(charges, v.t.Where.FSType) {
+		own = max(own, f.app)
+	}
+	return max(0, f.device-own)
+}
+
+// machineCPUs is how many CPUs the machine has, 0 if not known.
+func (v *view) machineCPUs() int {
+	return max(v.run.Machine.CPUs, v.run.Ceiling.CPUs)
+}
+
+// steal tells of CPU time that the hypervisor gave to others.
+func (v *view) steal() []record.Warning {
+	share := v.host().Steal
+	taken := time.Duration(share * float64(v.elapsed) * float64(max(1, v.machineCPUs())))
+	if !(share > stolen) || taken < stolenFloor {
+		return nil
+	}
+	return warning(Neighbour, record.Doubt, map[string]any{"steal": share}, "The hypervisor took %s of the CPU time (steal) for other machines.", percent(share))
+}
+
+// otherCPU tells of CPU time that was not the worker's.
+func (v *view) otherCPU() []record.Warning {
+	n := v.machineCPUs()
+	if n == 0 || v.elapsed <= 0 {
+		return nil
+	}
+	h := v.host()
+	others := h.CPUBusy - v.cpu().Seconds()/(v.elapsed.Seconds()*float64(n))
+	if !(others > othersCPU) || time.Duration(others*float64(v.elapsed)*float64(n)) < stolenFloor {
+		return nil
+	}
+	e := map[string]any{"cpu_busy": h.CPUBusy, "others": others}
+	if h.CPUBusy >= allBusy {
+		return warning(Neighbour, record.Doubt, e, "All CPUs were busy, %s of them with other work than the worker's.", percent(others))
+	}
+	return warning(Neighbour, record.Note, e, "Other work than the worker's used %s of the CPUs (the kernel's work for the worker's I/O included).", percent(others))
+}
+
+// otherWaits tells of tasks that waited for I/O while the trial did none itself.
+func (v *view) otherWaits() []record.Warning {
+	if v.block {
+		// A thread that waits for its ring counts as waiting for I/O, on tmpfs too.
+		return nil
+	}
+	quiet := v.memory || v.onDisk() && v.read.device+v.written.device <= foreignFloor && v.read.app+v.written.app > 0 && v.mostly().share(0) < noneReached
+	waits := v.host().IOSome
+	if !quiet || !(waits > othersWait) {
+		return nil
+	}
+	return warning(Neighbour, record.Note, map[string]any{"io_some": waits}, "Tasks waited for I/O %s of the time, while this trial did none: others were using the disks.", percent(waits))
+}

@@ -1,0 +1,155 @@
+package check
+
+import (
+	"math"
+	"strings"
+	"time"
+
+	"plimsoll/internal/record"
+)
+
+const (
+	// capNear is how close to a round cap the median lies and capCV how little the trials
+	// vary when it is the cap that holds them: real disks vary by more than 1 %.
+	capNear   = 0.01
+	capCV     = 0.005
+	capTrials = 3
+
+	// drifted is the change over a run that is worth telling; driftT the t value
+	// that it needs, about one false alarm in 10,000 runs; driftTrials the least number.
+	drifted     = 0.1
+	driftT      = 4.0
+	driftTrials = 12
+	// driftClip bounds the factor by which one trial counts as off its cell's
+	// median, so that one stall makes no trend.
+	driftClip = 2.0
+
+	// overheadShare is the share of a run that may pass outside measured windows
+	// and layout before it is worth telling, and overheadFloor the least time.
+	overheadShare = 0.5
+	overheadFloor = 10 * time.Second
+)
+
+// A provisioned is a rate at which a provider caps volumes.
+type provisioned struct {
+	value      float64
+	unit, what string
+}
+
+// caps are round figures of large providers: AWS EBS (gp2 bursts to 3,000 IOPS and
+// ends at 16,000 and 250 MiB/s; gp3 has 3,000 IOPS and 125 MiB/s at least, 1,000
+// MiB/s at most: docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html) and Azure
+// premium disks P10 to P50
+// (learn.microsoft.com/azure/virtual-machines/disks-types).
+var caps = []provisioned{
+	{3000, "1/s", "3,000 IOPS"},
+	{16000, "1/s", "16,000 IOPS"},
+	{500, "1/s", "500 IOPS"},
+	{1100, "1/s", "1,100 IOPS"},
+	{2300, "1/s", "2,300 IOPS"},
+	{5000, "1/s", "5,000 IOPS"},
+	{7500, "1/s", "7,500 IOPS"},
+	{125 << 20, "B/s", "125 MiB/s"},
+	{250 << 20, "B/s", "250 MiB/s"},
+	{1000 << 20, "B/s", "1,000 MiB/s"},
+	{100e6, "B/s", "100 MB/s"},
+	{125e6, "B/s", "125 MB/s"},
+	{150e6, "B/s", "150 MB/s"},
+	{200e6, "B/s", "200 MB/s"},
+	{250e6, "B/s", "250 MB/s"},
+}
+
+// runCaps is the other half of check 9: rates that sit flat on a round figure.
+// Cells with limits or a rate of their own are flat because it was asked for.
+func runCaps(cells []cell) []record.Warning {
+	var out []record.Warning
+	for _, c := range cells {
+		t := c.trials[0]
+		if len(c.trials) < capTrials || t.Where.Device == nil || t.Spec.Job.RateIOPS > 0 || limited(t) || !isBlock(t) {
+			continue
+		}
+		values := make([]float64, len(c.trials))
+		for i, t := range c.trials {
+			values[i] = t.Value
+		}
+		mean, sd := meanSD(values)
+		m := median(values)
+		if mean <= 0 || sd/mean > capCV {
+			continue
+		}
+		for _, p := range caps {
+			if p.unit == t.Metric.Unit && math.Abs(m-p.value) <= capNear*p.value {
+				out = append(out, warning(Cap, record.Note, map[string]any{"cell": c.name(), "median": m, "cv": sd / mean, "cap": p.value},
+					"%s: %d trials at %s, all within %s: that is the cap of a provisioned volume (%s), not what the storage could do.",
+					c.name(), len(values), rate(m, p.unit), percent(max(capCV, sd/mean)), p.what)...)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// limited reports whether a cell was run under I/O limits.
+func limited(t *record.Trial) bool {
+	return strings.Contains(t.Where.Limits, "bps") || strings.Contains(t.Where.Limits, "iops")
+}
+
+// runDrift regresses every trial's figure, relative to its cell's median, on the time at
+// which it ran.
+func runDrift(cells []cell) []record.Warning {
+	var xs, ys []float64
+	var from time.Time
+	for _, c := range cells {
+		if from.IsZero() || c.trials[0].Started.Before(from) {
+			from = c.trials[0].Started
+		}
+	}
+	for _, c := range cells {
+		values := make([]float64, len(c.trials))
+		for i, t := range c.trials {
+			values[i] = t.Value
+		}
+		m := median(values)
+		if len(values) < 2 || !(m > 0) {
+			continue // its own median says nothing of it
+		}
+		for i, t := range c.trials {
+			off := math.Log(max(1/driftClip, min(driftClip, values[i]/m)))
+			xs, ys = append(xs, t.Started.Sub(from).Seconds()), append(ys, off)
+		}
+	}
+	if len(xs) < driftTrials {
+		return nil
+	}
+	first, last := xs[0], xs[0]
+	for _, x := range xs {
+		first, last = min(first, x), max(last, x)
+	}
+	slope, t := line(xs, ys)
+	change := math.Exp(slope*(last-first)) - 1
+	if !(math.Abs(change) >= drifted && math.Abs(t) >= driftT) {
+		return nil
+	}
+	verb := "rose"
+	if change < 0 {
+		verb = "fell"
+	}
+	return warning(Drift, record.Note, map[string]any{"change": change, "t": t, "trials": len(xs)},
+		"All figures %s together by %s over the run of %s: the machine changed. The order was random, so comparisons are wider for it, not wrong.",
+		verb, percent(math.Abs(change)), short(time.Duration((last-first)*float64(time.Second))))
+}
+
+// runOverhead tells when most of the run was not spent measuring.
+func runOverhead(trials []*record.Trial) []record.Warning {
+	var wall, overhead, open time.Duration
+	for _, t := range trials {
+		wall += t.Wall
+		overhead += t.Overhead
+		open += t.SessionOpen
+	}
+	if overhead < overheadFloor || float64(overhead) <= overheadShare*float64(wall) {
+		return nil
+	}
+	return warning(Overhead, record.Note, map[string]any{"wall_ns": int64(wall), "overhead_ns": int64(overhead), "session_open_ns": int64(open)},
+		"%s of %s in trials was neither measuring nor layout (starting containers: %s): longer windows would use the time better.", short(overhead), short(wall), short(open))
+}

@@ -1,0 +1,204 @@
+package check
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/internal/record"
+	"plimsoll/internal/workload"
+	"plimsoll/load"
+)
+
+// series makes trials of one cell, a minute apart, with these values.
+func series(values ...float64) []record.Trial {
+	var out []record.Trial
+	for i, v := range values {
+		t := clean()
+		t.Order, t.Block, t.Value = i, i, v
+		t.Started = time.Date(2026, 1, 1, 0, i, 0, 0, time.UTC)
+		out = append(out, *t)
+	}
+	return out
+}
+
+// each applies set to every trial.
+func each(trials []record.Trial, set func(*record.Trial)) []record.Trial {
+	for i := range trials {
+		set(&trials[i])
+	}
+	return trials
+}
+
+func place(name string) func(*record.Trial) {
+	return func(t *record.Trial) { t.Cell.Place, t.Key = name, name }
+}
+
+func TestRun(t *testing.T) {
+	steady := []float64{3000, 3001, 3002}
+	rising := func(change float64) []record.Trial {
+		var out []record.Trial
+		for _, cell := range []string{"a", "b"} {
+			// Ten values from 1 to 1+change on a line, with a scatter of 1 %.
+			for i := range 10 {
+				tr := series(2000 * (1 + change*float64(i)/9) * (1 + 0.01*float64(i%2)))[0]
+				tr.Order = len(out)
+				tr.Started = time.Date(2026, 1, 1, 0, i, 0, 0, time.UTC)
+				place(cell)(&tr)
+				out = append(out, tr)
+			}
+		}
+		return out
+	}
+	engineB := func(e string) func(*record.Trial) {
+		return func(t *record.Trial) { place("b")(t); t.Results[0].IOEngine = e }
+	}
+	otherDisk := func(t *record.Trial) {
+		place("b")(t)
+		d := *t.Where.Device
+		d.Scheduler = "bfq"
+		t.Where.Device = &d
+	}
+	overhead := func(part time.Duration) []record.Trial {
+		return each(series(1000), func(t *record.Trial) { t.Wall, t.Overhead = 20*time.Second, part })
+	}
+	for _, tt := range []struct {
+		name   string
+		trials []record.Trial
+		want   string
+		text   string
+	}{
+		{"nothing", nil, "", ""},
+		{"only failures", each(series(1, 2), func(t *record.Trial) { t.Status = record.Failed }), "", ""},
+
+		{"flat on a cap", series(steady...), "cap/note", "3,000 IOPS"},
+		{"flat beside a cap", series(3031, 3031, 3031), "", ""},
+		{"on a cap, but not flat", series(2970, 3000, 3030), "", ""},
+		{"two trials", series(3000, 3000), "", ""},
+		{"flat on a limit", each(series(steady...), func(t *record.Trial) { t.Where.Limits = "read_iops=3000" }), "", ""},
+		{"flat on a rate", each(series(steady...), func(t *record.Trial) { t.Spec.Job.RateIOPS = 3000 }), "", ""},
+		{"flat in memory", each(series(steady...), func(t *record.Trial) { t.Where.Device = nil }), "", ""},
+		{"bandwidth", each(series(125<<20, 125<<20, 125<<20), func(t *record.Trial) { t.Metric.Unit = "B/s" }), "cap/note", "125 MiB/s"},
+
+		{"first trial slow", series(69, 100, 110, 120), "first-touch/note", "slower than every later one"},
+		{"first trial hardly slow", series(70, 100, 110, 120), "", ""},
+		{"too few later ones", series(10, 100, 110), "", ""},
+
+		{"drift", rising(0.15), "drift/note", "rose together by"},
+		{"less drift", rising(0.08), "", ""},
+		{"drift, few trials", rising(0.15)[:10], "", ""},
+
+		{"one engine", append(series(1), each(series(2), engineB(load.IOUring))...), "", ""},
+		{"two engines", append(series(1), each(series(2), engineB(load.PSync))...), "io-engine/doubt", "io_uring (host/dir), psync (host/b)"},
+		{"two engines, other workloads", append(series(1), each(series(2), func(t *record.Trial) {
+			engineB(load.PSync)(t)
+			t.Cell.Workload = "other"
+		})...), "", ""},
+
+		{"another scheduler", append(series(1), each(series(2), otherDisk)...), "unlike/note", "host/dir and host/b: scheduler: none / bfq"},
+		{"another file system, as asked", append(series(1), each(series(2), func(t *record.Trial) { place("b")(t); t.Where.FSType = "overlay" })...), "", ""},
+		{"tmpfs, as asked", append(series(1), each(series(2), func(t *record.Trial) { place("b")(t); t.Where.Device = nil })...), "", ""},
+		{"kernel changed in between", append(series(1), func() record.Trial {
+			tr := series(1, 2)[1]
+			tr.Where.Kernel = "6.8"
+			return tr
+		}()), "unlike/doubt", "since block 1: kernel: 6.1 / 6.8"},
+
+		{"overhead at the limit", overhead(10 * time.Second), "", ""},
+		{"overhead", overhead(10*time.Second + 1), "overhead/note", "10s of 20s"},
+	} {
+		ws := Run(testRun(), tt.trials)
+		if got := summary(ws); got != tt.want {
+			t.Errorf("%s: %q, want %q (%q)", tt.name, got, tt.want, texts(ws))
+			continue
+		}
+		if tt.text != "" && !strings.Contains(ws[0].Text, tt.text) {
+			t.Errorf("%s: text %q, want %q in it", tt.name, ws[0].Text, tt.text)
+		}
+		checkForm(t, tt.name, ws)
+	}
+}
+
+func TestRunNamesTheChosenEngine(t *testing.T) {
+	run := testRun()
+	run.IOEngine = map[string]record.EngineChoice{"randread": {Engine: load.PSync}}
+	if got := summary(Run(run, series(1))); got != "io-engine/doubt" {
+		t.Errorf("another engine than was chosen: %q", got)
+	}
+	run.IOEngine["randread"] = record.EngineChoice{Engine: load.IOUring}
+	if got := summary(Run(run, series(1))); got != "" {
+		t.Errorf("the engine that was chosen: %q", got)
+	}
+}
+
+func TestRunUnlikeComparesWithTheBaseline(t *testing.T) {
+	run := testRun()
+	run.Baseline = map[string]string{"randread": "b"}
+	trials := append(series(1), each(series(2), func(t *record.Trial) { place("b")(t); t.Where.Kernel = "6.8" })...)
+	trials = append(trials, each(series(3), func(t *record.Trial) { place("c")(t); t.Where.Kernel = "6.8" })...)
+	ws := Run(run, trials)
+	if len(ws) != 1 || !strings.Contains(ws[0].Text, "host/b and host/dir: kernel: 6.8 / 6.1") {
+		t.Errorf("warnings = %q, want one of the cell that differs from the baseline", texts(ws))
+	}
+}
+
+func TestRunIsFastEnoughForManyTrials(t *testing.T) {
+	// No timing is asserted: at a quadratic cost this test would not end.
+	trials := make([]record.Trial, 200_000)
+	one := *clean()
+	for i := range trials {
+		trials[i] = one
+		trials[i].Order = i
+	}
+	if ws := Run(testRun(), trials); len(ws) != 0 {
+		t.Errorf("equal trials: %q", texts(ws))
+	}
+}
+
+func TestTruth(t *testing.T) {
+	dev := &record.Device{Name: "sda", Major: 8, Minor: 0}
+	long := workload.Result{
+		Elapsed: 2, ProcRead: 10, ProcWritten: 20,
+		Classes: []load.Class{{Name: "read", Bytes: 100}, {Name: "write", Bytes: 5}, {Name: "sync"}},
+		Disks:   []workload.DiskDelta{{Major: 8, Minor: 1, ReadBytes: 7}, {Major: 8, ReadBytes: 300, WrittenBytes: 4, Busy: 9}},
+	}
+	brief := workload.Result{Elapsed: 1, ProcRead: 1, ProcWritten: -1, Classes: []load.Class{{Name: "append", Bytes: 50}}, Disks: []workload.DiskDelta{{Major: 8, ReadBytes: 290}}}
+	got := Truth([]workload.Result{brief, long}, dev, "", 3, -1)
+	want := record.Truth{
+		AppRead: 100, AppWritten: 55, ProcRead: 11, ProcWritten: -1, CgroupRead: 3, CgroupWritten: -1,
+		Device: "sda", DeviceRead: 300, DeviceWritten: 4, DeviceBusy: 9,
+	}
+	if got != want {
+		t.Errorf("Truth = %+v, want %+v", got, want)
+	}
+	for _, tt := range []struct {
+		name    string
+		results []workload.Result
+		dev     *record.Device
+		read    int64
+		why     string
+	}{
+		{"no device", []workload.Result{long}, nil, -1, "tmpfs is memory"},
+		{"no results", nil, dev, -1, "tmpfs is memory"},
+		{"nothing counted", []workload.Result{{ProcRead: -1, ProcWritten: -1}}, dev, -1, "the worker could not read"},
+		{"an idle disk", []workload.Result{{ProcRead: 0, ProcWritten: 0}}, dev, 0, "tmpfs is memory"},
+	} {
+		got := Truth(tt.results, tt.dev, "tmpfs is memory", -1, -1)
+		if got.DeviceRead != tt.read || got.DeviceWritten != tt.read || !strings.HasPrefix(got.DeviceWhy, tt.why) {
+			t.Errorf("%s: %+v, want device bytes %d because %q", tt.name, got, tt.read, tt.why)
+		}
+	}
+}
+
+func TestWords(t *testing.T) {
+	for in, want := range map[float64]string{0: "0 B", 1023: "1023 B", 1536: "1.5 KiB", 1010 << 10: "1010 KiB", 125 << 20: "125 MiB", 3 << 40: "3.0 TiB", 5000 << 40: "5000 TiB"} {
+		if got := bytes(in); got != want {
+			t.Errorf("bytes(%v) = %q, want %q", in, got, want)
+		}
+	}
+	for in, want := range map[float64]string{0: "0 %", 0.004: "0.4 %", 0.5: "50 %", 1: "100 %"} {
+		if got := percent(in); got != want {
+			t.Errorf("percent(%v) = %q, want %q", in, got, want)
+		}
+	}
+}

@@ -1,0 +1,342 @@
+package check
+
+import (
+	"testing"
+	"time"
+
+	"plimsoll/internal/record"
+	"plimsoll/internal/workload"
+	"plimsoll/load"
+)
+
+// inFlightSlack is the slack of the clean trial: base and two rounds of 32
+// blocks of 4 KiB.
+const inFlightSlack = baseSlack + 2*32*4096
+
+func TestCache(t *testing.T) {
+	// For 80 MiB the limit of "all" is 72 MiB less the slack.
+	all := int64(72*mib - inFlightSlack)
+	testRows(t, []row{
+		{"direct, none", func(t *record.Trial) { reads(t, 80*mib, 0, 0) }, "cache/doubt", "0 % of the bytes read came from the device (vda): 80.0 MiB asked, 0 B there, although O_DIRECT"},
+		{"direct, just too few", func(t *record.Trial) { reads(t, 80*mib, all, all-1) }, "cache/doubt", ""},
+		{"direct, just enough", func(t *record.Trial) { reads(t, 80*mib, all, all) }, "", ""},
+		{"direct writes, none", func(t *record.Trial) { writes(t, 80*mib, 0) }, "cache/doubt", "0 % of the bytes written reached the device"},
+		{"buffered reads, none", func(t *record.Trial) { buffered(t); reads(t, 80*mib, 0, 0) }, "cache/doubt", "this is the speed of memory"},
+		{"buffered writes, none", func(t *record.Trial) { buffered(t); writes(t, 80*mib, mib) }, "cache/doubt", "1 % of the bytes written"},
+		{"buffered writes with fsync, just too few", func(t *record.Trial) {
+			buffered(t)
+			t.Spec.Job.EndFsync = true
+			writes(t, 80*mib, 40*mib-inFlightSlack-1)
+		}, "cache/doubt", "although the job syncs its writes"},
+		{"buffered writes with fsync, just enough", func(t *record.Trial) {
+			buffered(t)
+			t.Spec.Job.EndFsync = true
+			writes(t, 80*mib, 40*mib-inFlightSlack)
+		}, "", ""},
+		{"unsynced tail of a job that syncs every 4096", func(t *record.Trial) {
+			buffered(t)
+			t.Spec.Job.Fsync = 4096
+			writes(t, 40*mib, 10*mib)
+		}, "", ""},
+		{"wal, none", func(t *record.Trial) { named(t, workload.WAL, 40*mib, 0) }, "cache/doubt", "the syncs did not reach"},
+		{"wal, all", func(t *record.Trial) { named(t, workload.WAL, 40*mib, 41*mib) }, "", ""},
+		{"append, none", func(t *record.Trial) { named(t, workload.Append, 640*kib, 0) }, "cache/note", "Memory, by design"},
+		{"tree, reads and writes are one note", func(t *record.Trial) {
+			named(t, workload.Tree, 640*kib, 0)
+			t.Results[0].Classes = append(t.Results[0].Classes, load.Class{Name: "read", Bytes: 640 * kib})
+			retruth(t)
+		}, "cache/note", "0 % of the bytes read and written reached the device (vda): 1.2 MiB asked, 0 B there"},
+		{"append, half", func(t *record.Trial) { named(t, workload.Append, 640*kib, 320*kib) }, "", ""},
+		{"tiny", func(t *record.Trial) { reads(t, baseSlack-1, 0, 0) }, "", ""},
+		{"tmpfs", func(t *record.Trial) {
+			named(t, workload.Tree, 80*mib, 0)
+			t.Where.FSType, t.Where.Device = "tmpfs", nil
+			retruth(t)
+		}, "cache/note", "tmpfs is memory: nothing reaches a device"},
+		{"cached, the neighbour reads", func(t *record.Trial) { buffered(t); reads(t, 80*mib, 0, 90*mib) }, "cache/doubt neighbour/doubt", "charged to the worker"},
+		{"cached, the neighbour reads, a file system that charges nobody", func(t *record.Trial) {
+			buffered(t)
+			reads(t, 80*mib, 0, 90*mib)
+			t.Where.FSType = "ntfs3"
+		}, "", ""},
+		{"clients that started apart", func(t *record.Trial) {
+			t.Results = append(t.Results, t.Results[0])
+			t.StartSkew = 40 * ms
+			retruth(t)
+			t.Truth.DeviceRead = 134 * mib // 160 asked; 144 less the skew's 8 % and the slack is 130.6
+		}, "", ""},
+		{"unknown", func(t *record.Trial) {
+			t.Truth = Truth(t.Results, nil, "nfs: data goes over the network to a:/b", -1, -1)
+		}, "device-unknown/note", "nfs: data goes over"},
+	})
+}
+
+func TestCacheBeneathLoop(t *testing.T) {
+	loop := func(bottom int64) func(*record.Trial) {
+		return func(t *record.Trial) {
+			t.Where.Device = &record.Device{Name: "loop0", Major: 7, Stack: []string{"loop0", "vda"}}
+			t.Results[0].Disks = []workload.DiskDelta{
+				{Major: 7, Name: "loop0", ReadBytes: 80 * mib, Busy: 490 * ms},
+				{Major: 254, Name: "vda", ReadBytes: bottom},
+			}
+			retruth(t)
+		}
+	}
+	testRows(t, []row{
+		{"nothing beneath", loop(0), "cache/doubt", "only 0 % of them through vda beneath it"},
+		{"just too few", loop(40*mib - inFlightSlack - 1), "cache/doubt", ""},
+		{"just enough", loop(40*mib - inFlightSlack), "", ""},
+	})
+}
+
+func TestDirect(t *testing.T) {
+	file := func(set func(*workload.FileState)) func(*record.Trial) {
+		return func(t *record.Trial) { set(&t.Results[0].File) }
+	}
+	onTmpfs := func(set func(*workload.FileState)) func(*record.Trial) {
+		return func(t *record.Trial) {
+			t.Where.FSType, t.Where.Device = "tmpfs", nil
+			t.Results[0].ProcRead, t.Results[0].Host.IOSome = 0, 0
+			retruth(t)
+			set(&t.Results[0].File)
+		}
+	}
+	testRows(t, []row{
+		{"refused", file(func(f *workload.FileState) { f.DirectOpen, f.DirectError = false, "invalid argument" }), "direct/doubt", "refused (invalid argument)"},
+		{"no alignment", file(func(f *workload.FileState) { f.DIOAlign = 0 }), "direct/doubt", "dio_offset_align 0"},
+		{"alignment not said", file(func(f *workload.FileState) { f.DIOAlign = -1 }), "", ""},
+		{"resident, but the device did it all", file(func(f *workload.FileState) { f.Resident = 1 }), "", ""},
+		{"resident", func(t *record.Trial) {
+			t.Results[0].File.Resident = 0.06
+			t.Truth = Truth(t.Results, nil, "x", -1, -1)
+		}, "device-unknown/note direct/doubt", ""},
+		{"hardly resident", func(t *record.Trial) {
+			t.Results[0].File.Resident = 0.05
+			t.Truth = Truth(t.Results, nil, "x", -1, -1)
+		}, "device-unknown/note", ""},
+		{"fuse", func(t *record.Trial) {
+			t.Where.FSType = "fuse.sshfs"
+			t.Truth = Truth(t.Results, nil, "x", -1, -1)
+		}, "device-unknown/note direct/note", ""},
+		{"tmpfs accepts", onTmpfs(func(*workload.FileState) {}), "cache/note", "with O_DIRECT or without"},
+		{"tmpfs refuses", onTmpfs(func(f *workload.FileState) { f.DirectOpen = false }), "cache/note", "with O_DIRECT or without"},
+	})
+}
+
+func TestUnwrittenAndCompressible(t *testing.T) {
+	file := func(set func(*workload.FileState)) func(*record.Trial) {
+		return func(t *record.Trial) { set(&t.Results[0].File) }
+	}
+	written := func(set func(*workload.FileState)) func(*record.Trial) {
+		return func(t *record.Trial) { writes(t, 80*mib, 80*mib); set(&t.Results[0].File) }
+	}
+	testRows(t, []row{
+		{"unwritten, read", file(func(f *workload.FileState) { f.Unwritten = 1 }), "unwritten/doubt", "1 of the file's 2 extents"},
+		{"unwritten, written", written(func(f *workload.FileState) { f.Unwritten = 1 }), "unwritten/note", ""},
+		{"not said", file(func(f *workload.FileState) { f.Extents, f.Unwritten, f.Shared, f.Delalloc = -1, -1, -1, -1 }), "", ""},
+		{"hole", file(func(f *workload.FileState) { f.Extents = 0; f.Size = inlineSize + 1 }), "unwritten/doubt", "no extents"},
+		{"inline", file(func(f *workload.FileState) { f.Extents = 0; f.Size = inlineSize }), "", ""},
+		{"delayed", file(func(f *workload.FileState) { f.Delalloc = 2 }), "unwritten/doubt", "delayed allocation"},
+		{"shared, read", file(func(f *workload.FileState) { f.Shared = 2 }), "", ""},
+		{"shared, written", written(func(f *workload.FileState) { f.Shared = 2 }), "unwritten/doubt", "shared with another"},
+		{"delayed, buffered writes", func(t *record.Trial) {
+			buffered(t)
+			writes(t, 80*mib, 80*mib)
+			t.Results[0].File.Delalloc = 3
+		}, "", ""},
+
+		{"direct writes, shrunk", func(t *record.Trial) { writes(t, 80*mib, 72*mib-inFlightSlack-1) }, "compressible/doubt", "something between"},
+		{"direct writes, not shrunk", func(t *record.Trial) { writes(t, 80*mib, 72*mib-inFlightSlack) }, "", ""},
+		{"btrfs that compresses, shrunk", func(t *record.Trial) {
+			writes(t, 80*mib, 20*mib)
+			t.Where.FSType, t.Where.Options = "btrfs", "rw,compress-force=zstd:3"
+		}, "compressible/doubt", "compress-force=zstd:3"},
+		{"btrfs that compresses", func(t *record.Trial) { t.Where.FSType, t.Where.Options = "btrfs", "rw,compress=lzo" }, "compressible/note", "compress=lzo"},
+		{"btrfs that doesn't", func(t *record.Trial) { t.Where.FSType, t.Where.Options = "btrfs", "rw,compress=no" }, "", ""},
+		{"ext4 with a word like it", func(t *record.Trial) { t.Where.Options = "rw,compress=x" }, "", ""},
+	})
+}
+
+func TestAmplification(t *testing.T) {
+	testRows(t, []row{
+		{"writes, at the limit", func(t *record.Trial) { named(t, workload.WAL, 40*mib, 60*mib) }, "", ""},
+		{"writes, above", func(t *record.Trial) { named(t, workload.WAL, 40*mib, 60*mib+1) }, "amplification/note", "1.5 bytes for each byte written"},
+		{"writes, small excess", func(t *record.Trial) { named(t, workload.WAL, 100*kib, 300*kib) }, "", ""},
+		{"reads charged to it", func(t *record.Trial) { buffered(t); reads(t, 20*mib, 80*mib, 80*mib) }, "amplification/note", "4.0 bytes for each byte read"},
+		{"reads of others", func(t *record.Trial) { reads(t, 20*mib, 20*mib, 80*mib) }, "neighbour/doubt", ""},
+	})
+}
+
+func TestWindowClockSkew(t *testing.T) {
+	ops := func(n int64) func(*record.Trial) {
+		return func(t *record.Trial) { t.Results[0].Classes[0].Ops = n }
+	}
+	window := func(d time.Duration, limits string) func(*record.Trial) {
+		return func(t *record.Trial) {
+			t.Results[0].Elapsed, t.Results[0].WallElapsed, t.Where.Limits = d, d, limits
+			t.Results[0].Disks[0].Busy = d
+			retruth(t)
+		}
+	}
+	wall := func(d time.Duration) func(*record.Trial) {
+		return func(t *record.Trial) { t.Results[0].WallElapsed = d }
+	}
+	skew := func(d time.Duration) func(*record.Trial) {
+		return func(t *record.Trial) {
+			t.Results = append(t.Results, t.Results[0])
+			t.Results[0].Disks[0].ReadBytes *= 2
+			retruth(t)
+			t.StartSkew = d
+		}
+	}
+	testRows(t, []row{
+		{"nothing", ops(0), "window/doubt", "Nothing was completed"},
+		{"29", ops(29), "window/doubt", "rests on 29 operations"},
+		{"30", ops(30), "window/note", "slowest 1 of 30"},
+		{"999", ops(999), "window/note", "slowest 9 of 999"},
+		{"1000", ops(1000), "", ""},
+		{"short", window(100*ms-1, ""), "window/note", ""},
+		{"not short", window(250*ms, ""), "", ""},
+		{"limited, short", window(time.Second-1, "write_bps=1"), "window/note", "slices of 100 ms"},
+		{"limited, long", window(time.Second, "write_bps=1"), "", ""},
+		{"clock, 10 ms", wall(510 * ms), "", ""},
+		{"clock, more", wall(510*ms + 1), "clock/doubt", "the clock was set"},
+		{"clock, back", wall(489 * ms), "clock/doubt", ""},
+		{"clock not said", wall(0), "", ""},
+		{"skew at the limit", skew(50 * ms), "", ""},
+		{"skew above", skew(51 * ms), "skew/doubt", "The last of 2 clients"},
+	})
+}
+
+func TestGenerator(t *testing.T) {
+	at := func(iops int64) func(*record.Trial) {
+		return func(t *record.Trial) { t.Results[0].Classes[0].Ops = iops / 2 }
+	}
+	cpu := func(used, busy time.Duration) func(*record.Trial) {
+		return func(t *record.Trial) {
+			t.Results[0].Usage = load.Usage{User: used}
+			t.Results[0].Disks[0].Busy = busy
+			retruth(t)
+		}
+	}
+	throttled := func(limits string) func(*record.Trial) {
+		return func(t *record.Trial) {
+			t.Where.Limits = limits
+			t.Results[0].Throttled = workload.Throttled{Periods: 1, Time: 7 * ms}
+		}
+	}
+	testRows(t, []row{
+		{"80 % of the ceiling", at(4e6), "", ""},
+		{"more", at(4e6 + 2), "generator/doubt", "of what the load generator can do"},
+		{"psync reaches its depth by threads", func(t *record.Trial) {
+			at(4e6 + 2)(t)
+			t.Results[0].IOEngine, t.Spec.Job.IOEngine = load.PSync, ""
+		}, "", ""},
+		{"null", func(t *record.Trial) { at(9e6)(t); t.Results[0].IOEngine = load.Null }, "", ""},
+		{"CPU full, device idle", cpu(450*ms, 250*ms-1), "generator/doubt", "the CPU is the limit"},
+		{"CPU full, device busy", cpu(450*ms, 250*ms), "", ""},
+		{"CPU not full", cpu(450*ms-1, 0), "", ""},
+		{"stopped", throttled(""), "throttled/doubt", "stopped the worker 1 times, for 7ms"},
+		{"stopped, as asked", throttled("cpus=0.5"), "throttled/note", ""},
+		{"fallback", func(t *record.Trial) { t.Results[0].IOEngine = load.LinuxAIO }, "io-engine/doubt", "asked for the I/O engine io_uring and was done by linux-aio"},
+		{"linux-aio, buffered", func(t *record.Trial) {
+			buffered(t)
+			t.Spec.Job.IOEngine, t.Results[0].IOEngine = load.LinuxAIO, load.LinuxAIO
+		}, "io-engine/doubt", "depth of 1, not 32"},
+		{"linux-aio, buffered, depth 1", func(t *record.Trial) {
+			buffered(t)
+			t.Spec.Job.IODepth = 1
+			t.Spec.Job.IOEngine, t.Results[0].IOEngine = load.LinuxAIO, load.LinuxAIO
+		}, "", ""},
+	})
+}
+
+func TestNeighbour(t *testing.T) {
+	host := func(set func(*workload.HostDelta)) func(*record.Trial) {
+		return func(t *record.Trial) { set(&t.Results[0].Host) }
+	}
+	written := func(n int64) func(*record.Trial) {
+		return func(t *record.Trial) { t.Results[0].Disks[0].WrittenBytes = n; retruth(t) }
+	}
+	testRows(t, []row{
+		// A fifth of all is a quarter of the 80 MiB asked; the slack comes on top.
+		// 1.25 x 20 MiB: the slack is granted on the foreign bytes, not on the total.
+		{"others write, at the limit", written(20*mib + inFlightSlack), "", ""},
+		{"others write", written(21*mib + 5*inFlightSlack/4), "neighbour/doubt", "were not this worker's"},
+		{"a journal's worth", func(t *record.Trial) { reads(t, mib, mib, mib); written(foreignFloor + inFlightSlack)(t) }, "", ""},
+		{"wal's own journal", func(t *record.Trial) { named(t, workload.WAL, 10*mib, 80*mib) }, "amplification/note", ""},
+		{"steal at the limit", host(func(h *workload.HostDelta) { h.Steal = 0.05 }), "", ""},
+		{"steal", host(func(h *workload.HostDelta) { h.Steal = 0.051 }), "neighbour/doubt", "5 %"},
+		{"steal of a tick in a short window", func(t *record.Trial) {
+			t.Results[0].Elapsed, t.Results[0].WallElapsed = 101*ms, 101*ms
+			t.Results[0].Host.Steal = 0.07
+		}, "", ""},
+		// The worker's own CPU is 150 of 4 x 500 ms: 0.075.
+		{"others' CPU at the limit", host(func(h *workload.HostDelta) { h.CPUBusy = 0.325 }), "", ""},
+		{"others' CPU", host(func(h *workload.HostDelta) { h.CPUBusy = 0.33 }), "neighbour/note", ""},
+		{"no CPU left", host(func(h *workload.HostDelta) { h.CPUBusy = 0.95 }), "neighbour/doubt", "All CPUs were busy"},
+		{"waits, its own", host(func(h *workload.HostDelta) { h.IOSome = 1 }), "", ""},
+		{"waits of others", func(t *record.Trial) {
+			named(t, workload.Append, 640*kib, 0)
+			t.Results[0].Host.IOSome = 0.21
+		}, "cache/note neighbour/note", ""},
+		{"a ring's own waits on tmpfs", func(t *record.Trial) {
+			t.Where.FSType, t.Where.Device = "tmpfs", nil
+			t.Results[0].ProcRead, t.Results[0].Host.IOSome = 0, 1
+			retruth(t)
+		}, "cache/note", ""},
+		{"hardly waits of others", func(t *record.Trial) {
+			named(t, workload.Append, 640*kib, 0)
+			t.Results[0].Host.IOSome = 0.2
+		}, "cache/note", ""},
+	})
+}
+
+// samples gives the trial one sample a second.
+func samples(ops ...int64) func(*record.Trial) {
+	return func(t *record.Trial) {
+		t.Results[0].Samples = nil
+		for i, n := range ops {
+			t.Results[0].Samples = append(t.Results[0].Samples, load.Sample{At: time.Duration(i+1) * time.Second, Ops: n})
+		}
+	}
+}
+
+func TestSteady(t *testing.T) {
+	testRows(t, []row{
+		{"step of 30 %", samples(1000, 1010, 990, 700, 690, 710), "burst/doubt", "After 3 of 6 seconds the rate fell from 1000/s to 700/s"},
+		{"step of less", samples(1000, 1000, 1000, 701, 701, 701), "unsteady/doubt", ""},
+		{"step late", samples(1000, 1010, 990, 1000, 1005, 995, 100, 110, 90), "burst/doubt", ""},
+		{"step too late to tell", samples(1000, 1010, 990, 1000, 1005, 995, 1000, 1000, 990, 1001, 300, 300), "unsteady/note", ""},
+		{"step up", samples(100, 100, 101, 1000, 1000, 1001), "unsteady/doubt", "rose"},
+		{"steady", samples(1000, 1010, 990, 1000, 1005, 995, 1000), "", ""},
+		{"trend of 20 %", samples(900, 950, 1000, 1050, 1100), "", ""},
+		{"trend of more", samples(899, 950, 1000, 1050, 1101), "unsteady/doubt", "rose by 20 %"},
+		{"four samples", samples(100, 200, 300, 400), "", ""},
+		{"scatter", samples(1000, 400, 1000, 400, 1000, 400, 1000), "unsteady/note", ""},
+		{"scatter of less", samples(1000, 700, 1000, 700, 1000, 700, 1000), "", ""},
+		{"a short last interval", func(t *record.Trial) {
+			samples(1000, 1010, 990, 1000, 1005, 995)(t)
+			r := &t.Results[0]
+			r.Samples = append(r.Samples, load.Sample{At: 6*time.Second + 100*ms, Ops: 1})
+		}, "", ""},
+		{"no I/O at all", samples(0, 0, 0, 0, 0, 0, 0), "", ""},
+	})
+}
+
+func TestTrialFirstTouch(t *testing.T) {
+	first := func(bps float64) func(*record.Trial) {
+		return func(t *record.Trial) {
+			writes(t, 80*mib, 80*mib)
+			t.Spec.Job.BS = 64 * kib
+			t.Metric, t.Value = workload.Metric{Name: "bandwidth", Unit: "B/s"}, 160*mib
+			t.Results[0].File.FirstTouch = bps
+		}
+	}
+	testRows(t, []row{
+		{"slow", first(32*mib - 1), "first-touch/note", "new blocks cost extra"},
+		{"not slow", first(32 * mib), "", ""},
+		{"not said", first(0), "", ""},
+		{"small blocks", func(t *record.Trial) { first(mib)(t); t.Spec.Job.BS = 4096 }, "", ""},
+	})
+}

@@ -1,0 +1,79 @@
+package check
+
+import (
+	"strings"
+	"time"
+
+	"plimsoll/internal/record"
+)
+
+const (
+	// clockShare and clockFloor bound by how much the wall clock and the monotonic
+	// clock may disagree: NTP slews by at most 0.05 %, so 1 % is a jump; 10 ms is
+	// what a busy machine may put between reading the one and the other.
+	clockShare = 0.01
+	clockFloor = 10 * time.Millisecond
+
+	// shortWindow is the period of the CPU controller: what a shorter window
+	// shows depends on where in the period it fell.
+	shortWindow = 100 * time.Millisecond
+	// limitedWindow is ten slices of the block throttle (HZ/10 each): the first
+	// slice lets a burst through, which is 10 % of ten.
+	limitedWindow = time.Second
+
+	// tailOps is the least number of I/Os for a p99: ten in the tail.
+	tailOps = 1000
+	// fewOps is the least number for a rate: the error of a count of 30 is
+	// about 1/sqrt(30), 18 %.
+	fewOps = 30
+
+	// skewShare is how much of the window may pass between the first client's
+	// start and the last one's.
+	skewShare = 0.1
+)
+
+// checkWindow tells whether enough was measured.
+func checkWindow(v *view) []record.Warning {
+	ops := v.ops()
+	e := map[string]any{"ops": ops, "elapsed_ns": int64(v.elapsed)}
+	limits := v.t.Where.Limits
+	switch {
+	case v.elapsed <= 0 || ops == 0:
+		return warning(Window, record.Doubt, e, "Nothing was completed in the measured window (%s).", short(v.elapsed))
+	case ops < fewOps:
+		return warning(Window, record.Doubt, e, "The figure rests on %d operations: chance alone moves it by more than 18 %%.", ops)
+	case v.elapsed < limitedWindow && (strings.Contains(limits, "bps") || strings.Contains(limits, "iops")):
+		return warning(Window, record.Note, e, "The window of %s is short for a limited cell: the kernel throttles in slices of 100 ms and lets a burst through first.", short(v.elapsed))
+	case v.elapsed < shortWindow:
+		return warning(Window, record.Note, e, "The window was only %s long.", short(v.elapsed))
+	case ops < tailOps:
+		return warning(Window, record.Note, e, "The p99 rests on the slowest %d of %d operations.", max(1, ops/100), ops)
+	}
+	return nil
+}
+
+// checkClock tells whether the clock was set or the machine slept.
+func checkClock(v *view) []record.Warning {
+	for i := range v.t.Results {
+		r := &v.t.Results[i]
+		if r.WallElapsed == 0 {
+			continue // not said
+		}
+		diff := (r.WallElapsed - r.Elapsed).Abs()
+		if diff > clockFloor && float64(diff) > clockShare*float64(r.Elapsed) {
+			return warning(Clock, record.Doubt, map[string]any{"elapsed_ns": int64(r.Elapsed), "wall_ns": int64(r.WallElapsed)},
+				"The window took %s by the monotonic clock and %s by the wall clock: the clock was set, or the machine slept.", short(r.Elapsed), short(r.WallElapsed))
+		}
+	}
+	return nil
+}
+
+// checkSkew tells whether the clients ran at the same time.
+func checkSkew(v *view) []record.Warning {
+	skew := v.t.StartSkew
+	if len(v.t.Results) < 2 || v.elapsed <= 0 || float64(skew) <= skewShare*float64(v.elapsed) {
+		return nil
+	}
+	return warning(Skew, record.Doubt, map[string]any{"skew_ns": int64(skew), "elapsed_ns": int64(v.elapsed)},
+		"The last of %d clients started %s after the first, in a window of %s: they did not all run against each other.", len(v.t.Results), short(skew), short(v.elapsed))
+}

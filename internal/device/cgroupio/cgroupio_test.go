@@ -1,0 +1,148 @@
+package cgroupio
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"plimsoll/internal/device"
+	"plimsoll/internal/record"
+	"plimsoll/internal/workload"
+)
+
+// host makes a procfs and cgroup folders in a temporary one. ROOT in the content
+// of a file stands for it.
+func host(t *testing.T, files map[string]string) device.FS {
+	t.Helper()
+	root := t.TempDir()
+	for name, content := range files {
+		full := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(full, []byte(strings.ReplaceAll(content, "ROOT", root)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return device.FS{Proc: filepath.Join(root, "proc")}
+}
+
+// hybrid has blkio and cpu in version 1 and a version 2 hierarchy without them.
+func hybrid() map[string]string {
+	return map[string]string{
+		"proc/self/mountinfo": `1 0 8:1 / / rw - ext4 /dev/a rw
+2 1 0:30 / ROOT/cg/cpu rw - cgroup cgroup rw,cpu,cpuacct
+3 1 0:31 / ROOT/cg/blkio rw - cgroup cgroup rw,blkio
+4 1 0:32 / ROOT/cg/unified rw - cgroup2 cgroup2 rw
+`,
+		"proc/self/cgroup": "3:blkio:/me\n2:cpu,cpuacct:/me\n0::/\n",
+		"proc/10/cgroup":   "3:blkio:/box/c1\n2:cpu,cpuacct:/box/c1\n0::/box/c1\n",
+		"proc/11/cgroup":   "3:blkio:/\n2:cpu,cpuacct:/\n0::/\n",
+		"proc/12/cgroup":   "3:blkio:/me\n2:cpu,cpuacct:/me\n0::/\n",
+		"proc/13/cgroup":   "3:blkio:/idle\n0::/idle\n",
+		"proc/14/cgroup":   "3:blkio:/../other\n",
+		"proc/15/cgroup":   "3:blkio:/bad\n2:cpu,cpuacct:/bad\n",
+		"proc/16/cgroup":   "5:pids:/x\n",
+
+		"cg/unified/cgroup.controllers": "hugetlb\n",
+		"cg/blkio/" + serviceBytes:      "254:0 Read 900\n254:0 Write 900\nTotal 1800\n",
+		"cg/blkio/box/c1/" + serviceBytes: "7:0 Read 1\n7:0 Write 2\n254:0 Read 100\n254:0 Write 200\n254:0 Sync 300\n" +
+			"254:0 Async 0\n254:0 Discard 7\n254:0 Total 300\nTotal 303\n",
+		"cg/blkio/idle/" + serviceBytes: "Total 0\n",
+		"cg/blkio/bad/" + serviceBytes:  "254:0 Read lots\n",
+		"cg/cpu/box/c1/cpu.stat":        "nr_periods 10\nnr_throttled 4\nthrottled_time 2500000\n",
+		"cg/cpu/bad/cpu.stat":           "nr_throttled many\n",
+		"cg/cpu/me/cpu.stat":            "nr_periods 0\n",
+	}
+}
+
+func TestReadCgroupIOHybrid(t *testing.T) {
+	fs := host(t, hybrid())
+	vda, sdz := &record.Device{Major: 254}, &record.Device{Major: 65}
+	for _, tt := range []struct {
+		name          string
+		pid           int
+		dev           *record.Device
+		read, written int64
+		version       int
+		err           error
+	}{
+		{"root group", 11, vda, -1, -1, 1, ErrShared},
+		{"our own group", 12, vda, -1, -1, 1, ErrShared},
+		{"disk that is not counted", 10, sdz, -1, -1, 1, ErrNotCounted},
+		{"no device", 10, nil, -1, -1, 1, ErrNotCounted},
+		{"no controller", 16, vda, -1, -1, 0, ErrNotCounted},
+		{"no process", 99, vda, -1, -1, 0, os.ErrNotExist},
+		{"its own group", 10, vda, 100, 200, 1, nil},
+		{"counted, nothing done", 13, vda, 0, 0, 1, nil},
+	} {
+		read, written, version, err := ReadCgroupIO(fs, tt.pid, tt.dev)
+		if read != tt.read || written != tt.written || version != tt.version || !errors.Is(err, tt.err) {
+			t.Errorf("%s: %d, %d, v%d, %v, want %d, %d, v%d, %v", tt.name, read, written, version, err, tt.read, tt.written, tt.version, tt.err)
+		}
+	}
+	for _, pid := range []int{14, 15} {
+		if _, _, _, err := ReadCgroupIO(fs, pid, vda); err == nil {
+			t.Errorf("process %d: no error", pid)
+		}
+	}
+}
+
+func TestReadCgroupIOUnified(t *testing.T) {
+	fs := host(t, map[string]string{
+		// A container without a cgroup namespace: the mount shows /box of the tree.
+		"proc/self/mountinfo": `1 0 8:1 / / rw - ext4 /dev/a rw
+4 1 0:32 /box ROOT/cg rw - cgroup2 cgroup2 rw
+`,
+		"proc/self/cgroup":      "0::/box/me\n",
+		"proc/10/cgroup":        "0::/box/c1\n",
+		"proc/11/cgroup":        "0::/box/c2\n",
+		"proc/12/cgroup":        "0::/boxer\n",
+		"cg/cgroup.controllers": "cpu io memory\n",
+		"cg/c1/io.stat":         "7:0 rbytes=5 wbytes=6\n254:0 rbytes=100 wbytes=200 rios=1 wios=2 dbytes=0 dios=0 cost.usage=9\n",
+		"cg/c1/cpu.stat":        "usage_usec 5\nnr_periods 3\nnr_throttled 2\nthrottled_usec 1500\n",
+		"cg/c2/cpu.stat":        "usage_usec 5\n",
+	})
+	for _, tt := range []struct {
+		pid           int
+		major         uint32
+		read, written int64
+		version       int
+		err           error
+		throttled     workload.Throttled
+		throttleErr   bool
+	}{
+		{pid: 10, major: 254, read: 100, written: 200, version: 2, throttled: workload.Throttled{Periods: 2, Time: 1500 * time.Microsecond}},
+		{pid: 10, major: 8, read: 0, written: 0, version: 2, throttled: workload.Throttled{Periods: 2, Time: 1500 * time.Microsecond}},
+		{pid: 11, major: 254, read: -1, written: -1, version: 2, err: ErrNotCounted, throttleErr: true},
+		{pid: 12, major: 254, read: -1, written: -1, version: 0, err: ErrNotCounted, throttleErr: true},
+	} {
+		read, written, version, err := ReadCgroupIO(fs, tt.pid, &record.Device{Major: tt.major})
+		if read != tt.read || written != tt.written || version != tt.version || !errors.Is(err, tt.err) {
+			t.Errorf("process %d: %d, %d, v%d, %v, want %d, %d, v%d, %v", tt.pid, read, written, version, err, tt.read, tt.written, tt.version, tt.err)
+		}
+		throttled, err := ReadThrottle(fs, tt.pid)
+		if diff := cmp.Diff(tt.throttled, throttled); diff != "" || (err != nil) != tt.throttleErr {
+			t.Errorf("ReadThrottle(%d) = %v, %v", tt.pid, throttled, err)
+		}
+	}
+}
+
+func TestReadThrottleHybrid(t *testing.T) {
+	fs := host(t, hybrid())
+	for _, bad := range []int{11, 12, 13, 15, 99} {
+		if got, err := ReadThrottle(fs, bad); err == nil {
+			t.Errorf("ReadThrottle(%d) = %v, want an error", bad, got)
+		}
+	}
+	got, err := ReadThrottle(fs, 10)
+	want := workload.Throttled{Periods: 4, Time: 2500 * time.Microsecond}
+	if err != nil || got != want {
+		t.Errorf("ReadThrottle(10) = %v, %v, want %v", got, err, want)
+	}
+}

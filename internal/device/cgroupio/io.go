@@ -1,0 +1,123 @@
+package cgroupio
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/device"
+	"plimsoll/internal/record"
+)
+
+// ReadCgroupIO returns the bytes that pid's group has read from and written to
+// dev since it was made, and the version of its io or blkio controller (0: none
+// was found). Take the difference of two calls.
+//
+// Only dev is counted: the sum over all devices counts a byte once for each device of a
+// stack. Where the bytes can't be told they are -1 and the error says why:
+// ErrShared when the group is the root or Plimsoll's own, ErrNotCounted when the
+// kernel keeps no count; the version is good even then. A nil dev is ErrNotCounted.
+func ReadCgroupIO(f device.FS, pid int, dev *record.Device) (read, written int64, version int, err error) {
+	g, err := ownGroup(f, pid, "blkio", "io")
+	if g != nil {
+		version = g.version
+	}
+	if err != nil {
+		return -1, -1, version, err
+	}
+	if dev == nil {
+		return -1, -1, version, fmt.Errorf("group %s: no device to count on: %w", g.path, ErrNotCounted)
+	}
+	key := fmt.Sprintf("%d:%d", dev.Major, dev.Minor)
+	if version == 2 {
+		read, written, err = readV2(g, key)
+	} else {
+		read, written, err = readV1(g, key)
+	}
+	if err != nil {
+		return -1, -1, version, fmt.Errorf("group %s: %w", g.path, err)
+	}
+	return read, written, version, nil
+}
+
+// readV2 reads io.stat: "254:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=0 dios=0".
+// A device that the group never used has no line.
+func readV2(g *group, key string) (read, written int64, err error) {
+	b, err := os.ReadFile(filepath.Join(g.dir, "io.stat"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, 0, fmt.Errorf("the parent doesn't give it the io controller: %w", ErrNotCounted)
+	}
+	if err != nil {
+		return 0, 0, err
+	}
+	for line := range strings.Lines(string(b)) {
+		fields := strings.Fields(line)
+		if len(fields) == 0 || fields[0] != key {
+			continue
+		}
+		for _, f := range fields[1:] {
+			k, v, _ := strings.Cut(f, "=")
+			switch k {
+			case "rbytes":
+				read, err = strconv.ParseInt(v, 10, 64)
+			case "wbytes":
+				written, err = strconv.ParseInt(v, 10, 64)
+			}
+			if err != nil {
+				return 0, 0, fmt.Errorf("io.stat: %w", err)
+			}
+		}
+		return read, written, nil
+	}
+	return 0, 0, nil
+}
+
+// serviceBytes is version 1's counter. Groups below pid's own (a container that
+// makes its own groups) count too, so the recursive one is read.
+const serviceBytes = "blkio.throttle.io_service_bytes_recursive"
+
+// readV1 reads the throttling policy's counters, which are all that version 1
+// has: "254:0 Read 4096".
+//
+// Since kernel 6.10 that policy is activated on a disk by the first limit that anybody
+// sets on it; before that nothing is counted and a missing line means nothing. The
+// root group shows a line for the disk once it is active.
+func readV1(g *group, key string) (read, written int64, err error) {
+	read, written, found, err := parseService(filepath.Join(g.dir, serviceBytes), key)
+	if err != nil || found {
+		return read, written, err
+	}
+	_, _, active, err := parseService(filepath.Join(g.root, serviceBytes), key)
+	if err == nil && !active {
+		err = fmt.Errorf("the kernel counts on %s only after a first limit was set on it: %w", key, ErrNotCounted)
+	}
+	return 0, 0, err
+}
+
+func parseService(name, key string) (read, written int64, found bool, err error) {
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return 0, 0, false, err
+	}
+	for line := range strings.Lines(string(b)) {
+		fields := strings.Fields(line)
+		if len(fields) != 3 || fields[0] != key {
+			continue
+		}
+		n, err := strconv.ParseInt(fields[2], 10, 64)
+		if err != nil {
+			return 0, 0, false, fmt.Errorf("%s: %w", serviceBytes, err)
+		}
+		switch fields[1] {
+		case "Read":
+			read, found = n, true
+		case "Write":
+			written, found = n, true
+		}
+	}
+	return read, written, found, nil
+}

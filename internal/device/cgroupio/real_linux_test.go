@@ -1,0 +1,77 @@
+package cgroupio
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/device"
+)
+
+// ownGroups puts a sleeping process in a new group of every hierarchy that has
+// one of the controllers, and removes all of it at the end.
+func ownGroups(t *testing.T, controllers ...string) int {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: makes control groups")
+	}
+	sleeper := exec.Command("sleep", "600")
+	if err := sleeper.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var made []string
+	t.Cleanup(func() {
+		_ = sleeper.Process.Kill()
+		_ = sleeper.Wait()
+		for _, dir := range made {
+			if err := os.Remove(dir); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	for _, c := range controllers {
+		g, err := groupOf(device.Host(), "self", c, strings.TrimPrefix(c, "blk"))
+		if err != nil {
+			t.Skipf("needs the %s controller: %v", c, err)
+		}
+		dir := filepath.Join(g.root, "plimsoll-test-"+strconv.Itoa(os.Getpid()))
+		if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
+			t.Skipf("needs a writable %s hierarchy: %v", c, err)
+		} else if err == nil {
+			made = append(made, dir)
+		}
+		pid := strconv.Itoa(sleeper.Process.Pid)
+		if err := os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(pid), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return sleeper.Process.Pid
+}
+
+func TestRealGroups(t *testing.T) {
+	pid := ownGroups(t, "blkio", "cpu")
+	throttled, err := ReadThrottle(device.Host(), pid)
+	if err != nil || throttled.Periods != 0 {
+		t.Errorf("ReadThrottle = %v, %v, want no stops of a new group", throttled, err)
+	}
+	s, err := device.Host().Of(os.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, written, version, err := ReadCgroupIO(device.Host(), pid, s.Device)
+	switch {
+	case version == 0:
+		t.Errorf("no version of the io controller: %v", err)
+	case errors.Is(err, ErrNotCounted):
+		// A kernel since 6.10 on which nobody set a limit; saying so is the promise.
+	case err != nil || read != 0 || written != 0:
+		t.Errorf("ReadCgroupIO = %d, %d, v%d, %v, want zeros of a new group", read, written, version, err)
+	}
+	if _, _, _, err := ReadCgroupIO(device.Host(), os.Getpid(), s.Device); !errors.Is(err, ErrShared) {
+		t.Errorf("ReadCgroupIO of the test's own process: %v, want ErrShared", err)
+	}
+}

@@ -1,0 +1,111 @@
+package dockertest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/moby/sys/mountinfo"
+	"golang.org/x/sys/unix"
+)
+
+// killBelow kills what outlived its daemon: the shims and monitors whose command line names
+// dir, and the processes in the cgroup.
+func killBelow(dir, cgroup string) {
+	for range 50 {
+		pids := append(pidsBelow(dir), pidsIn(cgroup)...)
+		if len(pids) == 0 {
+			return
+		}
+		for _, pid := range pids {
+			unix.Kill(pid, unix.SIGKILL)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+func pidsBelow(dir string) []int {
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	var pids []int
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil || !bytes.Contains(b, []byte(dir+"/")) {
+			continue
+		}
+		// An editor or a shell may name dir, too.
+		comm, _ := os.ReadFile(filepath.Join(filepath.Dir(f), "comm"))
+		if !isMonitor(string(comm)) {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(f))); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+func isMonitor(comm string) bool {
+	return slices.ContainsFunc([]string{"containerd-shim", "conmon", "runc", "crun", "podman"}, func(s string) bool {
+		return strings.HasPrefix(comm, s)
+	})
+}
+
+// pidsIn returns the processes in a cgroup and those below, of every hierarchy.
+func pidsIn(cgroup string) (pids []int) {
+	for _, g := range cgroups(cgroup) {
+		b, _ := os.ReadFile(filepath.Join(g, "cgroup.procs"))
+		for _, f := range strings.Fields(string(b)) {
+			if pid, err := strconv.Atoi(f); err == nil && pid > 1 {
+				pids = append(pids, pid)
+			}
+		}
+	}
+	return pids
+}
+
+// unmountBelow unmounts everything below dir, the last mount first.
+func unmountBelow(dir string) error {
+	ms, err := mountinfo.GetMounts(mountinfo.PrefixFilter(dir))
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, m := range slices.Backward(ms) {
+		if err := unix.Unmount(m.Mountpoint, unix.MNT_DETACH); err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOENT) {
+			errs = append(errs, fmt.Errorf("unmount %s: %w", m.Mountpoint, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// removeCgroups removes the cgroup name and those below in each hierarchy. A group
+// with a process in it stays.
+func removeCgroups(name string) {
+	for _, g := range slices.Backward(cgroups(name)) {
+		os.Remove(g)
+	}
+}
+
+// cgroups lists the folders of a cgroup and those below, parents first, in every
+// hierarchy.
+func cgroups(name string) (groups []string) {
+	if strings.Trim(name, "/") == "" {
+		return nil
+	}
+	hierarchies, _ := filepath.Glob("/sys/fs/cgroup/*")
+	for _, h := range append(hierarchies, "/sys/fs/cgroup") {
+		filepath.WalkDir(filepath.Join(h, name), func(path string, e os.DirEntry, err error) error {
+			if err == nil && e.IsDir() {
+				groups = append(groups, path)
+			}
+			return nil
+		})
+	}
+	return groups
+}

@@ -1,0 +1,153 @@
+package dockertest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// How long a daemon may take. It is ready in 3 seconds on an idle machine of two cores.
+const (
+	startLimit = 90 * time.Second
+	stopLimit  = 30 * time.Second
+)
+
+func startDocker(t testing.TB) *Daemon {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root, to start a Docker daemon")
+	}
+	env := programsFirst(os.Environ())
+	dockerd := find(t, "dockerd")
+	containerd := find(t, "containerd")
+	d := &Daemon{Dir: tempDir(t)}
+	t.Cleanup(func() { d.stop(t) })
+	d.Host = "unix://" + filepath.Join(d.Dir, "docker.sock")
+	d.CgroupParent = "/" + filepath.Base(d.Dir)
+
+	var err error
+	if d.containerd, err = startContainerd(d.Dir, env, containerd); err != nil {
+		t.Fatal(err)
+	}
+	d.restart = func() (*program, error) { return startDockerd(d, env, dockerd) }
+	if d.main, err = d.restart(); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// startContainerd starts a containerd for one dockerd. Left alone, dockerd would use the
+// machine's, if there is one.
+func startContainerd(dir string, env []string, path string) (*program, error) {
+	config := filepath.Join(dir, "containerd.toml")
+	text := fmt.Sprintf("version = 2\ndisabled_plugins = [\"io.containerd.grpc.v1.cri\"]\n"+
+		"[plugins.\"io.containerd.internal.v1.opt\"]\n  path = %q\n", filepath.Join(dir, "opt"))
+	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
+		return nil, err
+	}
+	socket := filepath.Join(dir, "containerd.sock")
+	p, err := startProgram(filepath.Join(dir, "containerd.log"), env, path,
+		"--config", config, "--root", filepath.Join(dir, "containerd"), "--state", filepath.Join(dir, "containerd-state"), "--address", socket)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.waitSocket(socket, startLimit); err != nil {
+		p.kill()
+		return nil, err
+	}
+	return p, nil
+}
+
+func startDockerd(d *Daemon, env []string, path string) (*program, error) {
+	// The machine's own configuration must not take part.
+	config := filepath.Join(d.Dir, "daemon.json")
+	if err := os.WriteFile(config, []byte("{}"), 0o644); err != nil {
+		return nil, err
+	}
+	socket := filepath.Join(d.Dir, "docker.sock")
+	for _, f := range []string{"pid", "docker.sock"} {
+		// Left by a daemon that was killed; its number may be another process's by now.
+		os.Remove(filepath.Join(d.Dir, f))
+	}
+	argv := []string{path, "--config-file", config,
+		"--data-root", filepath.Join(d.Dir, "root"), "--exec-root", filepath.Join(d.Dir, "exec"),
+		"--pidfile", filepath.Join(d.Dir, "pid"), "--containerd", filepath.Join(d.Dir, "containerd.sock"),
+		"-H", d.Host, "--cgroup-parent", d.CgroupParent,
+		"--bridge=none", "--iptables=false", "--ip6tables=false"}
+	if os.Getenv(EnvPrograms) == "" {
+		// The current engine keeps images in containerd's store if left alone.
+		argv = append(argv, "--storage-driver=overlay2")
+	}
+	p, err := startProgram(filepath.Join(d.Dir, "dockerd.log"), env, argv...)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.waitSocket(socket, startLimit); err != nil {
+		p.kill()
+		return nil, err
+	}
+	return p, nil
+}
+
+// stop ends the daemon and removes what it left.
+func (d *Daemon) stop(t testing.TB) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.main != nil {
+		d.main.stop(stopLimit)
+	}
+	if d.containerd != nil {
+		d.containerd.stop(stopLimit)
+	}
+	if t.Failed() && d.main != nil {
+		t.Logf("the daemon's last lines:\n%s", lastLines(d.main.log(), 30))
+	}
+	killBelow(d.Dir, d.CgroupParent)
+	if err := unmountBelow(d.Dir); err != nil {
+		t.Errorf("stop the daemon: %v", err)
+	}
+	removeCgroups(d.CgroupParent)
+	removeCgroups(d.shared)
+	if err := os.RemoveAll(d.Dir); err != nil {
+		t.Errorf("stop the daemon: %v", err)
+	}
+}
+
+// find returns the path of a program in PLIMSOLL_DOCKERD, or else of the installed one.
+func find(t testing.TB, name string) string {
+	t.Helper()
+	if dir := os.Getenv(EnvPrograms); dir != "" {
+		path := filepath.Join(dir, name)
+		if _, err := os.Stat(path); err != nil {
+			t.Fatalf("%s: %v; build it with tools/currentdocker/build.sh", EnvPrograms, err)
+		}
+		return path
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Skipf("needs %s: apt-get install docker.io", name)
+	}
+	return path
+}
+
+// programsFirst puts the folder of PLIMSOLL_DOCKERD first on PATH, where dockerd and
+// containerd look for the shim and the runtime.
+func programsFirst(env []string) []string {
+	if dir := os.Getenv(EnvPrograms); dir != "" {
+		env = append(env, "PATH="+dir+":"+os.Getenv("PATH"))
+	}
+	return env
+}
+
+// tempDir makes a folder with a short path: a socket's is at most 107 bytes.
+func tempDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "plimsoll-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}

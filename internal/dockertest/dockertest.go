@@ -1,0 +1,92 @@
+// Package dockertest starts container daemons for tests: each with its own data root,
+// exec root, pid file and socket in a temporary folder, without a bridge and without
+// firewall rules. It never touches a daemon that it did not start.
+//
+// A daemon takes a few seconds to start, so a package's tests share one: a
+// single test function calls Start and runs the others as subtests.
+//
+// PLIMSOLL_DOCKERD names a folder with other programs than the installed ones:
+// dockerd, containerd, containerd-shim-runc-v2 and runc, as
+// tools/currentdocker builds them.
+package dockertest
+
+import (
+	"sync"
+	"testing"
+)
+
+// EnvPrograms names the folder of the programs to use.
+const EnvPrograms = "PLIMSOLL_DOCKERD"
+
+// A Daemon is a running daemon of a test's own.
+type Daemon struct {
+	// Host is its address, as in DOCKER_HOST.
+	Host string
+	// Dir is its temporary folder: everything that it keeps is below.
+	Dir string
+	// CgroupParent is the cgroup above those of its containers, unique to it;
+	// empty for Podman.
+	CgroupParent string
+	// shared is a cgroup that all of its kind use, made by this one.
+	shared string
+
+	main, containerd *program
+	restart          func() (*program, error)
+	// mu guards main.
+	mu sync.Mutex
+}
+
+// Start starts a Docker daemon and stops it when the test ends. The test is
+// skipped, with the missing capability named, where none can be started.
+func Start(t testing.TB) *Daemon {
+	t.Helper()
+	return startDocker(t)
+}
+
+// PodmanOptions say how Podman's service is started.
+type PodmanOptions struct {
+	// NoUlimits leaves Podman's own resource limits in place, which a service without
+	// CAP_SYS_RESOURCE can't give to containers.
+	NoUlimits bool
+}
+
+// Podman starts Podman's service with Docker's API and stops it when the test ends. The
+// test is skipped where that can't be.
+func Podman(t testing.TB, opt PodmanOptions) *Daemon {
+	t.Helper()
+	return startPodman(t, opt)
+}
+
+// Kill kills the daemon at once, as a crash does. Its containers' shims stay.
+func (d *Daemon) Kill() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.main.kill()
+}
+
+// Restart starts a daemon again that was killed, on the same data.
+func (d *Daemon) Restart(t testing.TB) {
+	t.Helper()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.main.kill()
+	p, err := d.restart()
+	if err != nil {
+		t.Fatalf("restart the daemon: %v", err)
+	}
+	d.main = p
+}
+
+// PID is the daemon's process id.
+func (d *Daemon) PID() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.main.pid()
+}
+
+// Log is what the daemon wrote.
+func (d *Daemon) Log() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.main.log()
+}

@@ -1,0 +1,24 @@
+//go:build !linux
+
+package dockertest
+
+import "testing"
+
+// A program can't be started here.
+type program struct{}
+
+func (*program) pid() int    { return 0 }
+func (*program) kill()       {}
+func (*program) log() string { return "" }
+
+func startDocker(t testing.TB) *Daemon {
+	t.Helper()
+	t.Skip("needs Linux, to start a Docker daemon")
+	return nil
+}
+
+func startPodman(t testing.TB, _ PodmanOptions) *Daemon {
+	t.Helper()
+	t.Skip("needs Linux, to start Podman's service")
+	return nil
+}

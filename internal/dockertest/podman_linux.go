@@ -1,0 +1,74 @@
+package dockertest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// podmanCgroup is above the cgroups of all of Podman's containers.
+const podmanCgroup = "/libpod_parent"
+
+func startPodman(t testing.TB, opt PodmanOptions) *Daemon {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root, to start Podman's service")
+	}
+	podman, err := exec.LookPath("podman")
+	if err != nil {
+		t.Skip("needs podman: apt-get install podman")
+	}
+	runc, err := exec.LookPath("runc")
+	if err != nil {
+		t.Skip("needs runc: apt-get install runc")
+	}
+	d := &Daemon{Dir: tempDir(t)}
+	if len(cgroups(podmanCgroup)) == 0 {
+		d.shared = podmanCgroup
+	}
+	t.Cleanup(func() { d.stop(t) })
+	socket := filepath.Join(d.Dir, "podman.sock")
+	d.Host = "unix://" + socket
+	config := filepath.Join(d.Dir, "containers.conf")
+	if err := os.WriteFile(config, []byte(podmanConfig(d.Dir, runc, opt)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	// Its own storage.conf, too: the machine's may name another driver.
+	storage := filepath.Join(d.Dir, "storage.conf")
+	if err := os.WriteFile(storage, fmt.Appendf(nil, "[storage]\ndriver=\"overlay\"\ngraphroot=%q\nrunroot=%q\n", filepath.Join(d.Dir, "root"), filepath.Join(d.Dir, "run")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	env := append(os.Environ(), "CONTAINERS_CONF="+config, "CONTAINERS_STORAGE_CONF="+storage)
+	d.restart = func() (*program, error) {
+		os.Remove(socket)
+		p, err := startProgram(filepath.Join(d.Dir, "podman.log"), env, podman,
+			"--root", filepath.Join(d.Dir, "root"), "--runroot", filepath.Join(d.Dir, "run"), "--tmpdir", filepath.Join(d.Dir, "tmp"),
+			"--cgroup-manager", "cgroupfs", "--runtime", runc, "--events-backend", "file",
+			"system", "service", "--time=0", d.Host)
+		if err != nil {
+			return nil, err
+		}
+		if err := p.waitSocket(socket, startLimit); err != nil {
+			p.kill()
+			return nil, err
+		}
+		return p, nil
+	}
+	if d.main, err = d.restart(); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// podmanConfig keeps all that Podman writes below dir.
+func podmanConfig(dir, runc string, opt PodmanOptions) string {
+	s := "[containers]\n"
+	if !opt.NoUlimits {
+		s += "default_ulimits = [\"nofile=1024:1024\", \"nproc=1024:1024\"]\n"
+	}
+	return s + fmt.Sprintf("[engine]\ncgroup_manager = \"cgroupfs\"\nevents_logger = \"file\"\nruntime = %q\n"+
+		"static_dir = %q\ntmp_dir = %q\nvolume_path = %q\n[network]\nnetwork_config_dir = %q\n",
+		runc, filepath.Join(dir, "root", "libpod"), filepath.Join(dir, "tmp"), filepath.Join(dir, "root", "volumes"), filepath.Join(dir, "net"))
+}

@@ -1,0 +1,184 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/device"
+	"plimsoll/internal/engine"
+	"plimsoll/load"
+)
+
+// fakeEngine answers Probe only.
+type fakeEngine struct {
+	engine.Engine
+	name  string
+	probe engine.Probe
+}
+
+func (f fakeEngine) Name() string                       { return f.name }
+func (f fakeEngine) Probe(context.Context) engine.Probe { return f.probe }
+
+// machine is a procfs, sysfs, dev and modules in a temporary folder; ROOT in a file's
+// content stands for that.
+func machine(t *testing.T, files map[string]string) Options {
+	t.Helper()
+	root := t.TempDir()
+	for name, content := range files {
+		full := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(full, []byte(strings.ReplaceAll(content, "ROOT", root)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return Options{
+		FS:       device.FS{Proc: filepath.Join(root, "proc"), Sys: filepath.Join(root, "sys")},
+		StateDir: filepath.Join(root, "state"),
+		LookPath: func(string) (string, error) { return "", errors.New("not found") },
+		ProbeIO: func(string) []load.Probe {
+			return []load.Probe{{Engine: load.IOUring, Reason: "forbidden by seccomp"}, {Engine: load.PSync, OK: true}, {Engine: load.Null, OK: true}}
+		},
+		Dev: filepath.Join(root, "dev"), Modules: filepath.Join(root, "modules"),
+	}
+}
+
+// v1 and v2 are machines with one cgroup version each.
+func v1() map[string]string {
+	return map[string]string{
+		"proc/self/mountinfo": `1 0 8:1 / / rw - ext4 /dev/a rw
+2 1 0:30 / ROOT/cg/blkio rw - cgroup cgroup rw,blkio
+3 1 0:31 / ROOT/cg/unified rw - cgroup2 cgroup2 rw
+`,
+		"cg/blkio/blkio.throttle.write_bps_device": "",
+		"cg/unified/cgroup.controllers":            "hugetlb\n",
+		"proc/filesystems":                         "nodev\ttmpfs\n\text4\nnodev\toverlay\n",
+		"proc/diskstats":                           "8 0 sda 1\n",
+		"proc/self/io":                             "read_bytes: 0\n",
+		"proc/loadavg":                             "3.00 1.00 1.00 1/2 3\n",
+		"proc/pressure/io":                         "some avg10=6.10 avg60=0 avg300=0 total=1\n",
+		"proc/meminfo":                             "MemTotal: 2097152 kB\nMemAvailable: 524288 kB\n",
+		"sys/devices/system/clocksource/clocksource0/current_clocksource":   "hpet\n",
+		"sys/devices/system/clocksource/clocksource0/available_clocksource": "tsc hpet\n",
+		"sys/devices/system/cpu/cpu0/cpufreq/scaling_governor":              "powersave\n",
+		"sys/block/sda/queue/scheduler":                                     "[none] mq-deadline\n",
+		"modules/modules.dep":                                               "kernel/fs/xfs/xfs.ko.xz: kernel/lib/x.ko\nkernel/drivers/md/dm-mod.ko:\n",
+		"dev/loop-control":                                                  "",
+		"dev/kvm":                                                           "",
+	}
+}
+
+func v2() map[string]string {
+	return map[string]string{
+		"proc/self/mountinfo":              "1 0 8:1 / / rw - ext4 /dev/a rw\n2 1 0:30 / ROOT/cg rw - cgroup2 cgroup2 rw\n",
+		"cg/cgroup.controllers":            "cpu io memory\n",
+		"cg/system.slice/x.service/io.max": "",
+		"cg/system.slice/io.bfq.weight":    "",
+		"cg/io.cost.qos":                   "",
+		"sys/block/sda/queue/scheduler":    "none [bfq]\n",
+		"sys/block/loop0/queue/scheduler":  "[bfq]\n",
+		"proc/filesystems":                 "\text4\n",
+		"proc/loadavg":                     "0.10 0.1 0.1 1/2 3\n",
+		"proc/meminfo":                     "MemAvailable: 8388608 kB\n",
+	}
+}
+
+func items(r Report) map[string]Item {
+	m := make(map[string]Item)
+	for _, i := range r.Items {
+		m[i.ID] = i
+	}
+	return m
+}
+
+func TestLook(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		files map[string]string
+		// want maps an id to its status and a part of its why or fix.
+		want map[string]string
+	}{
+		{"version 1", v1(), map[string]string{
+			"io-engine/io_uring": "no forbidden by seccomp", "io-engine/psync": "ok ",
+			"clock": "partly echo tsc", "governor": "partly performance", "memory": "partly less than 1 GiB", "quiet": "partly tasks waited for I/O 6 %",
+			"counters": "ok ", "pressure": "ok ", "limit/io": "ok ", "limit/buffered": "partly version 1", "limit/weight": "no modprobe bfq",
+			"limit/latency": "no version 2", "limit/cpu": "no no cpu controller",
+			"fs/ext4": "partly apt-get install e2fsprogs", "fs/overlay": "ok ", "fs/xfs": "partly modprobe xfs", "fs/btrfs": "no neither",
+			"device/loop": "ok ", "device/dm": "partly modprobe dm_mod", "device/nbd": "no nbd", "device/kvm": "partly not tried", "tool/fio": "no apt-get install fio",
+		}},
+		{"version 2", v2(), map[string]string{
+			"limit/io": "ok ", "limit/buffered": "ok xfs", "limit/weight": "ok ", "limit/latency": "no CONFIG_BLK_CGROUP_IOLATENCY", "limit/cpu": "ok ", "limit/memory": "ok ",
+			"clock": "partly doesn't name", "memory": "ok ", "quiet": "ok ", "counters": "partly diskstats", "pressure": "no psi=1",
+			"device/kvm": "no many times slower",
+		}},
+	} {
+		got := items(Look(t.Context(), machine(t, tt.files)))
+		for id, want := range tt.want {
+			status, text, _ := strings.Cut(want, " ")
+			i, ok := got[id]
+			if !ok || i.Status != status || !strings.Contains(i.Why+" "+i.Fix, text) {
+				t.Errorf("%s: %s = %+v, want %s with %q", tt.name, id, i, status, text)
+			}
+		}
+	}
+}
+
+func TestWeights(t *testing.T) {
+	for _, tt := range []struct {
+		name, file, content, status, text string
+	}{
+		{"iocost", "cg/io.cost.qos", "8:0 enable=1 ctrl=auto\n", OK, ""},
+		{"iocost off", "cg/io.cost.qos", "8:0 enable=0\n", Partly, "enable=1"},
+		{"bfq could", "sys/block/sda/queue/scheduler", "[none] bfq\n", Partly, "echo bfq > /sys/block/sda"},
+	} {
+		files := v2()
+		files["sys/block/sda/queue/scheduler"] = "[none]\n"
+		files[tt.file] = tt.content
+		i := items(Look(t.Context(), machine(t, files)))["limit/weight"]
+		if i.Status != tt.status || !strings.Contains(i.Fix, tt.text) {
+			t.Errorf("%s: %+v, want %s with %q", tt.name, i, tt.status, tt.text)
+		}
+	}
+	files := v2()
+	delete(files, "cg/system.slice/io.bfq.weight")
+	if i := items(Look(t.Context(), machine(t, files)))["limit/weight"]; i.Status != No {
+		t.Errorf("bfq without a weight file: %+v, want no", i)
+	}
+}
+
+func TestLookEngines(t *testing.T) {
+	o := machine(t, v1())
+	o.Engines = []engine.Engine{
+		fakeEngine{name: "host", probe: engine.Probe{Missing: "no folder", Fix: "make one"}},
+		fakeEngine{name: "oci", probe: engine.Probe{OK: true, Version: "runc 1.1.5", Notes: []string{"crun refuses"}}},
+	}
+	r := Look(t.Context(), o)
+	got := items(r)
+	if i := got["engine/host"]; i.Status != No || i.Why != "no folder" || i.Fix != "make one" || !r.HostImpossible {
+		t.Errorf("host = %+v, impossible %v", i, r.HostImpossible)
+	}
+	if i := got["engine/oci"]; i.Status != OK || i.What != "engine oci (runc 1.1.5)" || i.Why != "crun refuses" {
+		t.Errorf("oci = %+v", i)
+	}
+	o.Engines = nil
+	if r := Look(t.Context(), o); r.HostImpossible {
+		t.Error("psync works, yet measuring is called impossible")
+	}
+	o.ProbeIO = func(string) []load.Probe { return []load.Probe{{Engine: load.PSync}, {Engine: load.Null, OK: true}} }
+	if r := Look(t.Context(), o); !r.HostImpossible {
+		t.Error("nothing but null works, yet measuring is called possible")
+	}
+}
+
+func TestLookElsewhere(t *testing.T) {
+	o := machine(t, nil)
+	r := Look(t.Context(), o)
+	if got := items(r); got["linux"].Status != No || len(r.Items) != 4 {
+		t.Errorf("items without procfs = %+v, want the I/O engines, the state folder and that it isn't Linux", r.Items)
+	}
+}

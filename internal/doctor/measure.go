@@ -1,0 +1,162 @@
+package doctor
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+const (
+	// lowMemory is what default workloads and their page cache need.
+	lowMemory = 1 << 30
+	// quietLoad is the share of the CPUs that others may keep busy, quietIO the
+	// percentage of time in which tasks wait for I/O.
+	quietLoad = 0.25
+	quietIO   = 5.0
+)
+
+// measure looks at what makes figures good or bad.
+func (e *examination) measure() {
+	e.counters()
+	e.clock()
+	e.power()
+	e.memory()
+	e.quiet()
+}
+
+// counters says whether bytes can be followed to the device.
+func (e *examination) counters() {
+	proc := e.o.FS.Proc
+	i := Item{ID: "counters", Group: Measure, Status: OK, What: "counters of bytes on devices and of processes"}
+	switch {
+	case !has(proc, "diskstats"):
+		i.Status, i.Why = Partly, "no /proc/diskstats: it can't be told whether bytes reach a device"
+	case read(proc, "self", "io") == "":
+		i.Status, i.Why = Partly, "no /proc/self/io: cached reads are harder to tell"
+	}
+	e.add(i)
+	p := Item{ID: "pressure", Group: Measure, Status: OK, What: "pressure of I/O (PSI)"}
+	if read(proc, "pressure", "io") == "" {
+		p.Status, p.Why, p.Fix = No, "the kernel doesn't count it", "boot with psi=1"
+	}
+	e.add(p)
+}
+
+// clock says how good the clock source is: each latency costs two looks at it.
+func (e *examination) clock() {
+	name := e.report.Machine.Clock
+	i := Item{ID: "clock", Group: Measure, Status: OK, What: "clock source " + name}
+	switch name {
+	case "tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter", "pvclock":
+	case "":
+		i.Status, i.What, i.Why = Partly, "clock source", "the kernel doesn't name it"
+	default:
+		i.Status, i.Why = Partly, "reading it takes a system call or more: latencies of a few microseconds are too high"
+		if strings.Contains(read(e.o.FS.Sys, "devices/system/clocksource/clocksource0/available_clocksource"), "tsc") {
+			i.Fix = "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource"
+		}
+	}
+	e.add(i)
+}
+
+// power looks at the governor and at the mains.
+func (e *examination) power() {
+	i := Item{ID: "governor", Group: Measure, Status: OK}
+	governors := map[string]int{}
+	names, _ := filepath.Glob(filepath.Join(e.o.FS.Sys, "devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor"))
+	for _, n := range names {
+		governors[read(n)]++
+	}
+	switch {
+	case len(names) == 0:
+		i.What, i.Why = "CPU frequency", "not in this kernel's hands"
+	case governors["performance"] == len(names):
+		i.What = "CPU governor performance"
+	default:
+		var list []string
+		for g := range governors {
+			list = append(list, g)
+		}
+		i.Status, i.What = Partly, "CPU governor "+strings.Join(sorted(list), ", ")
+		i.Why, i.Fix = "short I/O may find the CPU slow", "cpupower frequency-set -g performance"
+	}
+	e.add(i)
+	supplies, _ := filepath.Glob(filepath.Join(e.o.FS.Sys, "class/power_supply/*"))
+	for _, s := range supplies {
+		if read(s, "type") == "Mains" && read(s, "online") == "0" {
+			e.add(Item{"mains", Measure, Partly, "power", "the machine runs on its battery and may save power", "plug it in"})
+		}
+	}
+}
+
+// memory says whether there is room for the workloads.
+func (e *examination) memory() {
+	free := int64(0)
+	for line := range strings.Lines(read(e.o.FS.Proc, "meminfo")) {
+		if v, ok := strings.CutPrefix(line, "MemAvailable:"); ok {
+			n, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(v), " kB"), 10, 64)
+			free = n * 1024
+		}
+	}
+	i := Item{ID: "memory", Group: Measure, Status: OK, What: fmt.Sprintf("memory: %d of %d MiB available", free>>20, e.report.Machine.Memory>>20)}
+	if free < lowMemory {
+		i.Status, i.Why = Partly, "less than 1 GiB: tmpfs cells and cached ones may not fit"
+	}
+	e.add(i)
+}
+
+// quiet looks at what else the machine does now.
+func (e *examination) quiet() {
+	loads := strings.Fields(read(e.o.FS.Proc, "loadavg"))
+	if len(loads) < 2 {
+		return
+	}
+	load, _ := strconv.ParseFloat(loads[0], 64)
+	i := Item{ID: "quiet", Group: Measure, Status: OK, What: fmt.Sprintf("other load now: %.2f on %d CPUs", load, e.report.Machine.CPUs)}
+	var why []string
+	if load > quietLoad*float64(e.report.Machine.CPUs) {
+		why = append(why, "other work is running")
+	}
+	if io := pressure(read(e.o.FS.Proc, "pressure", "io")); io > quietIO {
+		why = append(why, fmt.Sprintf("tasks waited for I/O %.0f %% of the last 10 s", io))
+	}
+	if len(why) > 0 {
+		i.Status, i.Why, i.Fix = Partly, strings.Join(why, "; ")+": intervals will be wide", "stop what else is running, or use more blocks"
+	}
+	e.add(i)
+}
+
+// pressure reads "some avg10=0.48 ..." in percent, 0 where it isn't said.
+func pressure(text string) float64 {
+	for _, f := range strings.Fields(text) {
+		if v, ok := strings.CutPrefix(f, "avg10="); ok {
+			p, _ := strconv.ParseFloat(v, 64)
+			return p
+		}
+	}
+	return 0
+}
+
+// program finds one of several programs.
+func (e *examination) program(names ...string) string {
+	for _, n := range names {
+		if p, err := e.o.LookPath(n); err == nil {
+			return p
+		}
+	}
+	return ""
+}
+
+// children lists the folders in dir.
+func children(dir string) []string {
+	entries, _ := os.ReadDir(dir)
+	var out []string
+	for _, en := range entries {
+		if en.IsDir() {
+			out = append(out, filepath.Join(dir, en.Name()))
+		}
+	}
+	return out
+}

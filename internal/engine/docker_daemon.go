@@ -1,0 +1,217 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/url"
+	"os"
+	"runtime"
+	"strings"
+	"syscall"
+
+	cerrdefs "github.com/containerd/errdefs"
+	"github.com/moby/moby/api/types/system"
+	"github.com/moby/moby/client"
+)
+
+// A dockerMissing is why a daemon can't be used, and what would mend it.
+type dockerMissing struct {
+	Missing, Fix string
+	err          error
+}
+
+func (m *dockerMissing) Error() string { return m.Missing + "; " + m.Fix }
+func (m *dockerMissing) Unwrap() error { return m.err }
+
+// A dockerDaemon is what a daemon says about itself.
+type dockerDaemon struct {
+	// name is docker or podman.
+	name                string
+	version, apiVersion string
+	os, arch            string
+	// local is whether the daemon runs on this machine's kernel, so that its
+	// paths and process ids can be looked at.
+	local bool
+	// elsewhere says why it is not local.
+	elsewhere  string
+	info       system.Info
+	components []system.ComponentVersion
+}
+
+// dockerAsk asks a daemon about itself. The error is a *dockerMissing unless ctx
+// is over.
+func dockerAsk(ctx context.Context, api *client.Client) (*dockerDaemon, error) {
+	host := api.DaemonHost()
+	pctx, cancel := context.WithTimeout(ctx, dockerPingTimeout)
+	defer cancel()
+	ping, err := api.Ping(pctx, client.PingOptions{NegotiateAPIVersion: true})
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return nil, dockerPingFailed(host, ping.APIVersion, err)
+	}
+	if ping.OSType == "windows" {
+		return nil, &dockerMissing{
+			Missing: "the daemon at " + host + " runs Windows containers, and there is no worker for windows yet",
+			Fix:     "switch the daemon to Linux containers",
+		}
+	}
+	// A hung daemon may still answer pings: these two need its locks.
+	ictx, cancel := context.WithTimeout(ctx, 5*dockerPingTimeout)
+	defer cancel()
+	v, err := api.ServerVersion(ictx, client.ServerVersionOptions{})
+	if err != nil {
+		return nil, dockerPingFailed(host, "", err)
+	}
+	info, err := api.Info(ictx, client.InfoOptions{})
+	if err != nil {
+		return nil, dockerPingFailed(host, "", err)
+	}
+	d := &dockerDaemon{
+		name: "docker", version: v.Version, apiVersion: api.ClientVersion(),
+		os: v.Os, arch: dockerGoArch(info.Info.Architecture, v.Arch),
+		info: info.Info, components: v.Components,
+	}
+	if p, ok := dockerComponent(v.Components, "Podman Engine"); ok {
+		d.name, d.version = "podman", p
+	}
+	d.elsewhere = dockerElsewhere(host, info.Info)
+	d.local = d.elsewhere == ""
+	return d, nil
+}
+
+// dockerPingFailed says why a daemon did not answer. apiVersion is what it speaks, if
+// it said so.
+func dockerPingFailed(host, apiVersion string, err error) *dockerMissing {
+	// The client hides the reason of a failed connection, so look at the socket.
+	cause := err
+	if socket, ok := strings.CutPrefix(host, "unix://"); ok && client.IsErrConnectionFailed(err) {
+		if c, derr := net.DialTimeout("unix", socket, dockerPingTimeout); derr == nil {
+			c.Close()
+		} else {
+			cause = derr
+		}
+	}
+	return dockerWhy(host, apiVersion, err, cause)
+}
+
+// dockerWhy puts a failed ping in words, and what would mend it.
+func dockerWhy(host, apiVersion string, err, cause error) *dockerMissing {
+	m := &dockerMissing{err: err}
+	socket := strings.TrimPrefix(host, "unix://")
+	var ne net.Error
+	switch {
+	case errors.Is(cause, fs.ErrNotExist):
+		m.Missing = "no daemon's socket at " + socket
+		m.Fix = "install Docker or Podman and start it (apt-get install docker.io; systemctl start docker), or set DOCKER_HOST"
+	case errors.Is(cause, fs.ErrPermission):
+		m.Missing = "this user may not use the socket " + socket
+		m.Fix = "run as root, or join the socket's group: sudo usermod -aG docker $USER, then log in again"
+	case errors.Is(cause, syscall.ECONNREFUSED):
+		m.Missing = "the socket at " + host + " is there but no daemon listens on it"
+		m.Fix = "start the daemon: systemctl start docker"
+	case errors.Is(cause, context.DeadlineExceeded), errors.As(cause, &ne) && ne.Timeout():
+		m.Missing = "the daemon at " + host + " does not answer in time"
+		m.Fix = "look at its log, journalctl -u docker, and restart it"
+	case apiVersion != "" && cerrdefs.IsInvalidArgument(err):
+		m.Missing = "the daemon at " + host + " speaks API " + apiVersion + ", and plimsoll needs " + client.MinAPIVersion
+		m.Fix = "upgrade it to Docker 19.03 or later"
+	default:
+		m.Missing = "the daemon at " + host + " can't be used: " + err.Error()
+		m.Fix = "check that it runs, and DOCKER_HOST"
+	}
+	return m
+}
+
+// dockerElsewhere says why a daemon does not run on this machine's kernel; empty if
+// it does. A socket proves nothing: it may lead into a virtual machine or through ssh.
+func dockerElsewhere(host string, info system.Info) string {
+	if u, err := url.Parse(host); err == nil && u.Scheme != "unix" && u.Scheme != "npipe" {
+		return "the daemon is reached over the network (" + host + ")"
+	}
+	if strings.Contains(info.OperatingSystem, "Docker Desktop") {
+		return "Docker Desktop runs containers in a virtual machine"
+	}
+	if info.OSType != "" && info.OSType != runtime.GOOS {
+		return "the daemon runs containers of " + info.OSType + ", in a virtual machine"
+	}
+	if k := dockerKernel(); k != "" && info.KernelVersion != "" && info.KernelVersion != k {
+		return "the daemon runs on another kernel (" + info.KernelVersion + ")"
+	}
+	return ""
+}
+
+// title names the daemon: "docker 20.10.24 (API 1.41)".
+func (d *dockerDaemon) title() string {
+	return fmt.Sprintf("%s %s (API %s)", d.name, d.version, d.apiVersion)
+}
+
+// storage names what keeps images and layers: "overlay2", or "overlayfs
+// (containerd snapshotter)" where images live in containerd's store.
+func (d *dockerDaemon) storage() string {
+	for _, kv := range d.info.DriverStatus {
+		if kv[0] == "driver-type" && strings.Contains(kv[1], "snapshotter") {
+			return d.info.Driver + " (containerd snapshotter)"
+		}
+	}
+	return d.info.Driver
+}
+
+// runtime names a runtime of the daemon with its version, as far as it tells.
+func (d *dockerDaemon) runtime(name string) string {
+	if name == "" || name == "oci" {
+		name = d.info.DefaultRuntime
+	}
+	v, ok := dockerComponent(d.components, name)
+	if !ok {
+		// Podman's spelling, with a version of several lines.
+		if v, ok = dockerComponent(d.components, "OCI Runtime ("+name+")"); ok {
+			v, _, _ = strings.Cut(v, "\n")
+			v = strings.TrimPrefix(v, name+" version ")
+		}
+	}
+	if v == "" {
+		return name
+	}
+	return name + " " + v
+}
+
+func dockerComponent(cs []system.ComponentVersion, name string) (version string, ok bool) {
+	for _, c := range cs {
+		if c.Name == name {
+			return c.Version, true
+		}
+	}
+	return "", false
+}
+
+// dockerGoArch turns uname's name of an architecture into Go's. What isn't in the
+// table is Go's already, or else fallback is.
+func dockerGoArch(machine, fallback string) string {
+	switch machine {
+	case "x86_64", "amd64":
+		return "amd64"
+	case "aarch64", "arm64":
+		return "arm64"
+	case "armv7l", "armv6l", "armhf":
+		return "arm"
+	case "i386", "i686":
+		return "386"
+	case "":
+		return fallback
+	}
+	if fallback != "" {
+		return fallback
+	}
+	return machine
+}
+
+// dockerFileExists reports whether path is there for this process.
+func dockerFileExists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

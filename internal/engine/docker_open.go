@@ -1,0 +1,319 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	cerrdefs "github.com/containerd/errdefs"
+	"github.com/docker/go-units"
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/client"
+
+	"plimsoll/internal/place"
+	"plimsoll/internal/tail"
+)
+
+// Open implements Engine.
+func (e *docker) Open(ctx context.Context, spec Spec) (Session, error) {
+	s, err := e.openSession(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (e *docker) openSession(ctx context.Context, spec Spec) (*dockerSession, error) {
+	ctx, cancel := context.WithTimeout(ctx, dockerOpenTimeout)
+	defer cancel()
+	api, d, err := e.connect(ctx, false)
+	if err != nil {
+		return nil, fmt.Errorf("engine docker: %w", err)
+	}
+	if err := dockerCheck(spec, d); err != nil {
+		return nil, err
+	}
+	if err := e.enter(spec.ID); err != nil {
+		return nil, fmt.Errorf("engine docker: %w", err)
+	}
+	s := &dockerSession{e: e, api: api, name: spec.ID, memory: spec.Limits.Memory, log: tail.Buffer{Max: logSize}}
+	if err := s.open(ctx, d, spec); err != nil {
+		// A cancelled Open removes what it made, too.
+		if cerr := s.Close(ctx); cerr != nil {
+			err = errors.Join(err, cerr)
+		}
+		var u *Unsupported
+		if errors.As(err, &u) {
+			return nil, u
+		}
+		return nil, fmt.Errorf("engine docker: %w", err)
+	}
+	return s, nil
+}
+
+// open makes everything of a session; Close removes as much of it as was made.
+func (s *dockerSession) open(ctx context.Context, d *dockerDaemon, spec Spec) error {
+	img, err := s.e.image(ctx, s.api, d, spec.Image)
+	if err != nil {
+		return err
+	}
+	if spec.Place.Kind == place.Bind {
+		if s.folder, err = s.e.makeFolder(spec); err != nil {
+			return err
+		}
+	}
+	if spec.Place.Kind == place.Volume && d.name == "podman" {
+		// Podman drops the options of a volume that is made with the container.
+		cctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dockerCreateTimeout)
+		defer cancel()
+		v, err := s.api.VolumeCreate(cctx, client.VolumeCreateOptions{Name: dockerName(spec.ID), Driver: dockerVolumeDriver(spec.Place), DriverOpts: spec.Place.DriverOpts, Labels: s.e.labels(spec.ID)})
+		if err != nil {
+			return fmt.Errorf("make volume %s: %w", dockerName(spec.ID), dockerErr(err))
+		}
+		s.volume = v.Volume.Name
+	}
+	for {
+		ulimits := s.e.limitsNeeded()
+		err := s.launch(ctx, d, spec, img, ulimits)
+		if err == nil || !s.e.tryLimits(err, ulimits) {
+			if err == nil {
+				s.describe(ctx, d, spec, img)
+			}
+			return err
+		}
+		if err := s.drop(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// launch makes the container, connects to it and starts it.
+func (s *dockerSession) launch(ctx context.Context, d *dockerDaemon, spec Spec, img *dockerImage, ulimits []*units.Ulimit) error {
+	if err := s.create(ctx, d, spec, img, ulimits); err != nil {
+		return err
+	}
+	if img.copy != nil {
+		files, err := dockerTar(img.copy, img.worker, img.data)
+		if err != nil {
+			return err
+		}
+		if _, err := s.api.CopyToContainer(ctx, s.id, client.CopyToContainerOptions{DestinationPath: "/", Content: files}); err != nil {
+			return fmt.Errorf("put the worker into the container: %w", dockerErr(err))
+		}
+	}
+	// The events outlive Open's context.
+	wctx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s.stop = stop
+	s.watch = dockerListen(wctx, s.api, s.id)
+	at, err := s.api.ContainerAttach(ctx, s.id, client.ContainerAttachOptions{Stream: true, Stdin: true, Stdout: true, Stderr: true})
+	if err != nil {
+		// Podman prepares the container here, and its client sees no more than the
+		// status 409; starting it tells why.
+		if _, serr := s.api.ContainerStart(ctx, s.id, client.ContainerStartOptions{}); serr != nil {
+			err = serr
+		}
+		return fmt.Errorf("connect to the container: %w", dockerErr(err))
+	}
+	s.stream(at.HijackedResponse)
+	if _, err := s.api.ContainerStart(ctx, s.id, client.ContainerStartOptions{}); err != nil {
+		return fmt.Errorf("start the container: %w", s.startErr(err, spec))
+	}
+	return nil
+}
+
+// startErr makes a failed start clearer where the reason is known.
+func (s *dockerSession) startErr(err error, spec Spec) error {
+	if strings.Contains(err.Error(), "no space left on device") {
+		return fmt.Errorf("no space left where the daemon keeps containers: %w", err)
+	}
+	return dockerErr(err)
+}
+
+// drop removes a container that did not start, for another try.
+func (s *dockerSession) drop(ctx context.Context) error {
+	if s.conn.Conn != nil {
+		s.conn.Close()
+		s.stdout.Close()
+		<-s.streamed
+		s.conn = client.HijackedResponse{}
+	}
+	err := s.e.removeContainer(ctx, s.api, s.id, s.watch)
+	s.id = ""
+	if s.stop != nil {
+		s.stop()
+		s.stop = nil
+	}
+	return err
+}
+
+// create makes the container. An image that was removed meanwhile is made again, and a
+// dead session's container of the same name makes room, once each.
+func (s *dockerSession) create(ctx context.Context, d *dockerDaemon, spec Spec, img *dockerImage, ulimits []*units.Ulimit) error {
+	err := ctx.Err()
+	if err != nil {
+		return err
+	}
+	for range 3 {
+		var res client.ContainerCreateResult
+		if res, err = s.tryCreate(ctx, d, spec, img, ulimits); err == nil {
+			s.id = res.ID
+			for _, w := range res.Warnings {
+				fmt.Fprintf(&s.log, "daemon: %s\n", w)
+			}
+			return ctx.Err()
+		}
+		var u *Unsupported
+		switch {
+		case errors.As(err, &u):
+			return err
+		case cerrdefs.IsNotFound(err) && spec.Image == "" && strings.Contains(strings.ToLower(err.Error()), "image"):
+			fresh, ierr := s.e.image(ctx, s.api, d, "")
+			if ierr != nil {
+				return ierr
+			}
+			*img = *fresh
+		case cerrdefs.IsConflict(err) || strings.Contains(err.Error(), "already in use"):
+			if cerr := s.makeRoom(ctx, d); cerr != nil {
+				return cerr
+			}
+		default:
+			return fmt.Errorf("make the container: %w", s.createErr(err, d, spec))
+		}
+	}
+	return fmt.Errorf("make the container: %w", dockerErr(err))
+}
+
+func (s *dockerSession) tryCreate(ctx context.Context, d *dockerDaemon, spec Spec, img *dockerImage, ulimits []*units.Ulimit) (client.ContainerCreateResult, error) {
+	cfg, host, err := s.e.dockerConfig(spec, d, img, ulimits)
+	if err != nil {
+		return client.ContainerCreateResult{}, err
+	}
+	if m := dockerMount(spec, s.e, img.data, s.folder, s.volume); m != nil {
+		host.Mounts = append(host.Mounts, *m)
+	}
+	// A daemon makes a container to the end although its client has hung up, and
+	// only its answer tells which: so it is heard out, and a cancelled Open
+	// fails after it.
+	cctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dockerCreateTimeout)
+	defer cancel()
+	return s.api.ContainerCreate(cctx, client.ContainerCreateOptions{Config: cfg, HostConfig: host, Name: dockerName(spec.ID)})
+}
+
+// dockerCreateTimeout is longer than a daemon in good health ever takes to make a container.
+const dockerCreateTimeout = 30 * time.Second
+
+// createErr tells a folder that the daemon does not see from other errors: the
+// daemon's files may be other than ours although its socket is here.
+func (s *dockerSession) createErr(err error, d *dockerDaemon, spec Spec) error {
+	if s.folder != "" && strings.Contains(err.Error(), s.folder) && (strings.Contains(err.Error(), "does not exist") || strings.Contains(err.Error(), "no such file")) {
+		return &Unsupported{Engine: "docker", What: "place bind", Reason: "the daemon does not see the folder " + s.folder + ": it has other files than this machine"}
+	}
+	return dockerErr(err)
+}
+
+// makeRoom removes the container that has this session's name, if its owner is gone.
+func (s *dockerSession) makeRoom(ctx context.Context, d *dockerDaemon) error {
+	name := dockerName(s.name)
+	in, err := s.api.ContainerInspect(ctx, name, client.ContainerInspectOptions{})
+	if cerrdefs.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("container %s: %w", name, dockerErr(err))
+	}
+	var labels map[string]string
+	if in.Container.Config != nil {
+		labels = in.Container.Config.Labels
+	}
+	if !s.e.owner.dead(labels) {
+		return fmt.Errorf("a container named %s is there already; if it is not in use: %s rm -f %s", name, d.name, name)
+	}
+	return s.e.removeContainer(ctx, s.api, in.Container.ID, nil)
+}
+
+// limitsNeeded are the resource limits that containers of this daemon need; nil as
+// long as none are known.
+func (e *docker) limitsNeeded() []*units.Ulimit {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.ulimits
+}
+
+// tryLimits reports whether a start that failed with err shall be tried again with
+// other resource limits than used. Podman asks for 1048576 files and processes,
+// and a daemon without CAP_SYS_RESOURCE and with lower limits can't give them
+// ("setting rlimit type 7").
+func (e *docker) tryLimits(err error, used []*units.Ulimit) bool {
+	if !strings.Contains(err.Error(), "rlimit") {
+		return false
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case used == nil:
+		e.ulimits = dockerOwnUlimits(1 << 20)
+	case used[0].Hard > dockerLeastUlimit:
+		e.ulimits = dockerOwnUlimits(dockerLeastUlimit)
+	default:
+		return false
+	}
+	return true
+}
+
+// dockerLeastUlimit is enough open files and processes for a worker.
+const dockerLeastUlimit = 1024
+
+// describe finds out what was started. What can't be found out stays empty.
+func (s *dockerSession) describe(ctx context.Context, d *dockerDaemon, spec Spec, img *dockerImage) {
+	s.info = Info{Daemon: d.title(), Storage: d.storage(), Container: s.id, Runtime: d.runtime("")}
+	in, err := s.api.ContainerInspect(ctx, s.id, client.ContainerInspectOptions{})
+	if err != nil {
+		// It ended already; State will tell.
+		return
+	}
+	c := in.Container
+	if c.HostConfig != nil {
+		s.info.Runtime = d.runtime(c.HostConfig.Runtime)
+	}
+	for _, m := range c.Mounts {
+		// A nameless volume goes away with the container, but a little later.
+		if spec.Place.Kind == place.Volume && m.Destination == img.data {
+			s.volume = m.Name
+		}
+	}
+	if !d.local {
+		return
+	}
+	if c.State != nil {
+		s.info.PID = dockerPID(c.State.Pid, s.id)
+	}
+	s.info.HostPath = s.hostPath(c, spec, img)
+}
+
+// hostPath is where the data is on the host, empty for memory and where unknown.
+func (s *dockerSession) hostPath(c container.InspectResponse, spec Spec, img *dockerImage) string {
+	switch spec.Place.Kind {
+	case place.Bind:
+		return s.folder
+	case place.Volume:
+		for _, m := range c.Mounts {
+			if m.Destination == img.data {
+				return m.Source
+			}
+		}
+	case place.Layer:
+		upper := ""
+		if c.GraphDriver != nil {
+			upper = c.GraphDriver.Data["UpperDir"]
+		}
+		if upper == "" {
+			upper = dockerUpper(s.info.PID)
+		}
+		if upper != "" {
+			return upper + img.data
+		}
+	}
+	return ""
+}

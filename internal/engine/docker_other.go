@@ -1,0 +1,17 @@
+//go:build !linux
+
+package engine
+
+import "github.com/docker/go-units"
+
+// dockerKernel is unknown: containers of Linux run on another kernel than this one.
+func dockerKernel() string { return "" }
+
+// dockerPID is 0: the container's processes are of another system.
+func dockerPID(int, string) int { return 0 }
+
+func dockerUpper(int) string { return "" }
+
+func dockerOwnUlimits(fallback int64) []*units.Ulimit {
+	return []*units.Ulimit{{Name: "nofile", Soft: fallback, Hard: fallback}, {Name: "nproc", Soft: fallback, Hard: fallback}}
+}

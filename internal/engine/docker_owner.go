@@ -1,0 +1,78 @@
+package engine
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// Labels on what the docker engine makes. Sweep goes by them.
+const (
+	// dockerLabelWorker is on images: the SHA-256 of the worker in them.
+	dockerLabelWorker = "plimsoll.worker"
+	// dockerLabelSession is on containers and volumes: the session's ID.
+	dockerLabelSession = "plimsoll.session"
+	// dockerLabelOwner is the process that made it: boot id/process id/start time.
+	dockerLabelOwner = "plimsoll.owner"
+	// dockerLabelHost tells on whose machine, and among whose process ids, the owner
+	// is to be looked for.
+	dockerLabelHost = "plimsoll.host"
+	// dockerLabelEngine tells the engines of one process apart.
+	dockerLabelEngine = "plimsoll.engine"
+)
+
+// A dockerOwner is a plimsoll process, in words that no later process matches.
+type dockerOwner struct {
+	// process is "boot id/process id/start time in clock ticks".
+	process string
+	// host is a hash of the machine's id and of the process-id namespace: an owner
+	// of another host can't be judged from here.
+	host string
+}
+
+// dockerSelf is this process.
+func dockerSelf() dockerOwner {
+	return dockerOwner{process: dockerProcess(Self()), host: dockerHostID()}
+}
+
+// dockerProcess writes an owner as a label.
+func dockerProcess(o Owner) string { return fmt.Sprintf("%s/%d/%s", o.Boot, o.PID, o.Start) }
+
+// dockerProcessLives reports whether the process of such a label still runs, or may.
+func dockerProcessLives(label string) bool {
+	f := strings.Split(label, "/")
+	if len(f) != 3 {
+		return true
+	}
+	pid, err := strconv.Atoi(f[1])
+	return err != nil || Owner{PID: pid, Boot: f[0], Start: f[2]}.Alive()
+}
+
+// dead reports whether the owner of what carries labels is known to be gone. In
+// doubt it lives.
+func (o dockerOwner) dead(labels map[string]string) bool {
+	process, host := labels[dockerLabelOwner], labels[dockerLabelHost]
+	if process == "" || host == "" || host != o.host {
+		return false
+	}
+	return !dockerProcessLives(process)
+}
+
+// mine reports whether this very process made what carries labels.
+func (o dockerOwner) mine(labels map[string]string) bool {
+	return labels[dockerLabelOwner] == o.process && labels[dockerLabelHost] == o.host
+}
+
+func dockerHostID() string {
+	id, err := os.ReadFile("/etc/machine-id")
+	if err != nil || len(id) == 0 {
+		name, _ := os.Hostname()
+		id = []byte(name)
+	}
+	pids, _ := os.Readlink("/proc/self/ns/pid")
+	sum := sha256.Sum256([]byte(strings.TrimSpace(string(id)) + "/" + pids))
+	return hex.EncodeToString(sum[:8])
+}

@@ -1,0 +1,176 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+
+	"github.com/docker/go-units"
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/mount"
+
+	"plimsoll/internal/place"
+)
+
+// dockerPlaces are the kinds of places that a daemon offers.
+var dockerPlaces = []place.Kind{place.Layer, place.Bind, place.Volume, place.Tmpfs}
+
+// dockerTmpfsSize is a tmpfs's size in bytes if the place names none. Docker's own
+// default is half of the machine's memory, which a runaway job would take.
+const dockerTmpfsSize = 512 << 20
+
+// dockerID is what a session's ID may be: it becomes part of names of containers
+// and folders.
+var dockerID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,99}$`)
+
+// dockerCheck refuses what no daemon can do or what makes no sense, before
+// anything is made.
+func dockerCheck(spec Spec, d *dockerDaemon) error {
+	if !dockerID.MatchString(spec.ID) {
+		return fmt.Errorf("session id %q: use letters, digits and dashes", spec.ID)
+	}
+	no := func(what, reason, fix string) error {
+		return &Unsupported{Engine: "docker", What: what, Reason: reason, Fix: fix}
+	}
+	switch spec.Place.Kind {
+	case place.Layer, place.Volume, place.Tmpfs:
+	case place.Bind:
+		if !d.local {
+			return no("place bind", d.elsewhere+", so the folder can't be checked or cleaned up", "use a volume")
+		}
+	case place.Dir:
+		return no("place dir", "a container doesn't see folders of the host", "use bind, or the engine host")
+	case place.Share:
+		return no("place share", "shares are not provided to containers of a daemon yet", "")
+	default:
+		return no(fmt.Sprintf("place %q", spec.Place.Kind), "it knows layer, bind, volume and tmpfs", "")
+	}
+	if spec.Place.Size < 0 {
+		return fmt.Errorf("place %s: size %d is negative", spec.Place.Name, spec.Place.Size)
+	}
+	return dockerCheckLimits(spec.Limits)
+}
+
+// dockerCheckLimits refuses limits that are no numbers, or on devices.
+func dockerCheckLimits(l Limits) error {
+	for _, x := range []struct {
+		name string
+		v    int64
+	}{{"read_bps", l.ReadBPS}, {"write_bps", l.WriteBPS}, {"read_iops", l.ReadIOPS}, {"write_iops", l.WriteIOPS}} {
+		if x.v != 0 {
+			return &Unsupported{Engine: "docker", What: "limit " + x.name, Reason: "limits on devices come with `plimsoll limit`"}
+		}
+	}
+	switch {
+	case l.Memory < 0:
+		return fmt.Errorf("limits %s: memory %d is negative", l.Name, l.Memory)
+	case l.CPUShares < 0:
+		return fmt.Errorf("limits %s: cpu_shares %d is negative", l.Name, l.CPUShares)
+	case math.IsNaN(l.CPUs), l.CPUs < 0, l.CPUs > 1e6:
+		return fmt.Errorf("limits %s: cpus %v is not a number of CPUs", l.Name, l.CPUs)
+	}
+	return nil
+}
+
+// dockerConfig describes the container of a session.
+func (e *docker) dockerConfig(spec Spec, d *dockerDaemon, img *dockerImage, ulimits []*units.Ulimit) (*container.Config, *container.HostConfig, error) {
+	cfg := &container.Config{
+		Image:       img.id,
+		Entrypoint:  []string{img.worker, "agent", "--dir", img.data},
+		AttachStdin: true, AttachStdout: true, AttachStderr: true,
+		// Standard input closes with the first connection: that ends the agent
+		// when plimsoll is gone.
+		OpenStdin: true, StdinOnce: true,
+		// A user's image may name another user and folder.
+		User: "0:0", WorkingDir: "/",
+		Labels: e.labels(spec.ID),
+	}
+	if spec.Image != "" {
+		cfg.Healthcheck = &container.HealthConfig{Test: []string{"NONE"}}
+	}
+	host := &container.HostConfig{
+		AutoRemove:  true,
+		NetworkMode: "none",
+		// The daemon's log would be written to the disk that is measured.
+		LogConfig: container.LogConfig{Type: "none"},
+		Resources: container.Resources{
+			Memory: spec.Limits.Memory, MemorySwap: spec.Limits.Memory,
+			NanoCPUs:  int64(math.Round(spec.Limits.CPUs * 1e9)),
+			CPUShares: spec.Limits.CPUShares,
+			Ulimits:   ulimits,
+		},
+	}
+	if spec.Seccomp != "" {
+		s, err := dockerSeccomp(spec.Seccomp, d)
+		if err != nil {
+			return nil, nil, err
+		}
+		host.SecurityOpt = []string{"seccomp=" + s}
+	}
+	return cfg, host, nil
+}
+
+// labels mark what belongs to a session.
+func (e *docker) labels(id string) map[string]string {
+	return map[string]string{
+		dockerLabelSession: id,
+		dockerLabelOwner:   e.owner.process,
+		dockerLabelHost:    e.owner.host,
+		dockerLabelEngine:  e.nonce,
+	}
+}
+
+// dockerSeccomp turns a profile's path into what the API wants: its text for Docker, a
+// path for Podman.
+func dockerSeccomp(profile string, d *dockerDaemon) (string, error) {
+	if profile == "unconfined" {
+		return profile, nil
+	}
+	b, err := os.ReadFile(profile)
+	if err != nil {
+		return "", fmt.Errorf("seccomp profile: %w", err)
+	}
+	var any map[string]json.RawMessage
+	if err := json.Unmarshal(b, &any); err != nil {
+		return "", fmt.Errorf("seccomp profile %s: %w", profile, err)
+	}
+	if d.name != "podman" {
+		return string(b), nil
+	}
+	if !d.local {
+		return "", &Unsupported{Engine: "docker", What: "seccomp profile", Reason: "Podman reads profiles from its own machine; " + d.elsewhere}
+	}
+	return filepath.Abs(profile)
+}
+
+// dockerMount describes what is mounted at the data path, or nil for the layer.
+func dockerMount(spec Spec, e *docker, target, folder, volume string) *mount.Mount {
+	switch spec.Place.Kind {
+	case place.Bind:
+		return &mount.Mount{Type: mount.TypeBind, Source: folder, Target: target}
+	case place.Volume:
+		m := &mount.Mount{Type: mount.TypeVolume, Source: volume, Target: target}
+		if volume == "" {
+			// Without a name it goes away with the container, also when plimsoll is killed.
+			m.VolumeOptions = &mount.VolumeOptions{NoCopy: true, Labels: e.labels(spec.ID), DriverConfig: &mount.Driver{Name: dockerVolumeDriver(spec.Place), Options: spec.Place.DriverOpts}}
+		}
+		return m
+	case place.Tmpfs:
+		n := spec.Place.Size
+		if n == 0 {
+			n = dockerTmpfsSize
+		}
+		return &mount.Mount{Type: mount.TypeTmpfs, Target: target, TmpfsOptions: &mount.TmpfsOptions{SizeBytes: n, Mode: 0o755}}
+	}
+	return nil
+}
+
+func dockerVolumeDriver(p place.Spec) string {
+	if p.Driver == "" {
+		return "local"
+	}
+	return p.Driver
+}

@@ -1,0 +1,390 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/moby/moby/api/types/events"
+	"github.com/moby/moby/api/types/system"
+
+	"plimsoll/internal/place"
+)
+
+func TestDockerHost(t *testing.T) {
+	config := t.TempDir()
+	write := func(path, text string) {
+		t.Helper()
+		path = filepath.Join(config, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	meta := func(name, text string) {
+		sum := sha256.Sum256([]byte(name))
+		write("contexts/meta/"+hex.EncodeToString(sum[:])+"/meta.json", text)
+	}
+	write("config.json", `{"currentContext": "rootless"}`)
+	meta("rootless", `{"Name": "rootless", "Endpoints": {"docker": {"Host": "unix:///run/user/1000/docker.sock"}}}`)
+	meta("broken", `{`)
+	meta("far", `{"Endpoints": {"docker": {"Host": "ssh://me@far"}}}`)
+	for _, x := range []struct {
+		name, asked, env, context, config string
+		want, err                         string
+	}{
+		{name: "no scheme", asked: "localhost:2375", err: "no scheme"},
+		{name: "unknown scheme", asked: "gopher://x", err: "gopher"},
+		{name: "ssh", env: "ssh://me@far", err: "ssh -L"},
+		{name: "ssh context", context: "far", config: config, err: "ssh -L"},
+		{name: "no such context", context: "nosuch", config: config, err: `"nosuch"`},
+		{name: "broken context", context: "broken", config: config, err: `"broken"`},
+		{name: "asked", asked: "unix:///a", env: "unix:///b", config: config, want: "unix:///a"},
+		{name: "environment", env: "tcp://b:2376", config: config, want: "tcp://b:2376"},
+		{name: "current context", config: config, want: "unix:///run/user/1000/docker.sock"},
+		{name: "default context", context: "default", config: config, want: ""},
+		{name: "nothing", config: filepath.Join(config, "none"), want: ""},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			t.Setenv("DOCKER_HOST", x.env)
+			t.Setenv("DOCKER_CONTEXT", x.context)
+			t.Setenv("DOCKER_CONFIG", x.config)
+			got, err := dockerHost(x.asked)
+			if x.err != "" {
+				if err == nil || !strings.Contains(err.Error(), x.err) {
+					t.Errorf("dockerHost(%q) = %q, %v, want an error with %q", x.asked, got, err, x.err)
+				}
+				return
+			}
+			if want := x.want; err != nil || want != "" && got != want || want == "" && !strings.Contains(got, "docker") {
+				t.Errorf("dockerHost(%q) = %q, %v, want %q", x.asked, got, err, want)
+			}
+		})
+	}
+}
+
+func TestDockerWhy(t *testing.T) {
+	wrap := func(err error) error { return fmt.Errorf("dial: %w", err) }
+	for _, x := range []struct {
+		cause        error
+		missing, fix string
+	}{
+		{wrap(fs.ErrNotExist), "no daemon's socket at /s", "DOCKER_HOST"},
+		{wrap(syscall.EACCES), "may not use the socket /s", "usermod -aG docker"},
+		{wrap(syscall.ECONNREFUSED), "no daemon listens", "systemctl start docker"},
+		{wrap(context.DeadlineExceeded), "does not answer in time", "restart"},
+		{errors.New("teapot"), "teapot", "DOCKER_HOST"},
+	} {
+		got := dockerWhy("unix:///s", "", x.cause, x.cause)
+		if !strings.Contains(got.Missing, x.missing) || !strings.Contains(got.Fix, x.fix) {
+			t.Errorf("dockerWhy(%v) = %q, %q; want %q, %q", x.cause, got.Missing, got.Fix, x.missing, x.fix)
+		}
+	}
+}
+
+// fakeDaemon answers with fixed bodies by path, whatever the API's version.
+func fakeDaemon(t *testing.T, apiVersion, osType string, bodies map[string]string) string {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Api-Version", apiVersion)
+		w.Header().Set("Ostype", osType)
+		for path, body := range bodies {
+			if strings.HasSuffix(r.URL.Path, path) {
+				fmt.Fprint(w, body)
+				return
+			}
+		}
+		if r.URL.Path != "/_ping" {
+			http.Error(w, `{"message": "what?"}`, http.StatusInternalServerError)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return "tcp://" + strings.TrimPrefix(s.URL, "http://")
+}
+
+// TestDockerProbeMissing: each way in which a daemon can't be used has its words and its fix.
+func TestDockerProbeMissing(t *testing.T) {
+	missing := "unix://" + filepath.Join(t.TempDir(), "no.sock")
+	worker := func(goos, goarch string) ([]byte, error) {
+		return nil, fmt.Errorf("no worker for %s/%s in this plimsoll", goos, goarch)
+	}
+	good := map[string]string{"/version": `{"Version": "1", "Os": "linux", "Arch": "riscv64"}`, "/info": `{"OSType": "linux", "Architecture": "riscv64"}`}
+	for name, x := range map[string]struct{ host, missing string }{
+		"no socket":   {missing, "no daemon's socket"},
+		"bad host":    {"nonsense", "no scheme"},
+		"too old":     {fakeDaemon(t, "1.39", "linux", nil), "speaks API 1.39"},
+		"windows":     {fakeDaemon(t, "1.45", "windows", nil), "no worker for windows yet"},
+		"errors":      {fakeDaemon(t, "1.45", "linux", nil), "what?"},
+		"nonsense":    {fakeDaemon(t, "1.45", "linux", map[string]string{"/version": "<html>", "/info": "<html>"}), "can't be used"},
+		"null answer": {fakeDaemon(t, "1.45", "linux", map[string]string{"/version": "null", "/info": "null"}), "no worker for linux/"},
+		"arch":        {fakeDaemon(t, "1.45", "linux", good), "no worker for linux/riscv64"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := NewDocker(DockerOptions{Host: x.host, Worker: worker})
+			p := e.Probe(t.Context())
+			if p.Engine != "docker" || p.OK || !strings.Contains(p.Missing, x.missing) || p.Fix == "" {
+				t.Errorf("Probe() = %+v, want %q missing, and a fix", p, x.missing)
+			}
+			if s, err := e.Open(t.Context(), Spec{ID: "a", Place: place.Spec{Kind: place.Layer}}); err == nil {
+				s.Close(t.Context())
+				t.Error("Open worked")
+			}
+		})
+	}
+	if did, err := NewDocker(DockerOptions{Host: missing}).Sweep(t.Context()); err != nil || len(did) > 0 {
+		t.Errorf("Sweep() without a daemon = %v, %v", did, err)
+	}
+}
+
+func TestDockerCheck(t *testing.T) {
+	here, there := &dockerDaemon{local: true}, &dockerDaemon{elsewhere: "it is far away"}
+	ok := func(k place.Kind) Spec { return Spec{ID: "a-1", Place: place.Spec{Kind: k}} }
+	with := func(l Limits) Spec { s := ok(place.Layer); s.Limits = l; return s }
+	for _, x := range []struct {
+		spec  Spec
+		d     *dockerDaemon
+		what  string // of an Unsupported
+		error string
+	}{
+		{Spec{}, here, "", "session id"},
+		{Spec{ID: "../a"}, here, "", "session id"},
+		{Spec{ID: strings.Repeat("a", 200)}, here, "", "session id"},
+		{ok(place.Dir), here, "place dir", "bind"},
+		{ok(place.Share), here, "place share", ""},
+		{ok("moon"), here, `place "moon"`, "layer, bind"},
+		{ok(""), here, `place ""`, ""},
+		{ok(place.Bind), there, "place bind", "it is far away"},
+		{Spec{ID: "a", Place: place.Spec{Kind: place.Tmpfs, Size: -1}}, here, "", "negative"},
+		{with(Limits{ReadBPS: 1}), here, "limit read_bps", "plimsoll limit"},
+		{with(Limits{WriteBPS: 1}), here, "limit write_bps", "plimsoll limit"},
+		{with(Limits{ReadIOPS: 1}), here, "limit read_iops", "plimsoll limit"},
+		{with(Limits{WriteIOPS: 1}), here, "limit write_iops", "plimsoll limit"},
+		{with(Limits{Memory: -1}), here, "", "negative"},
+		{with(Limits{CPUShares: -1}), here, "", "negative"},
+		{with(Limits{CPUs: math.NaN()}), here, "", "CPUs"},
+		{with(Limits{CPUs: math.Inf(1)}), here, "", "CPUs"},
+		{with(Limits{CPUs: -1}), here, "", "CPUs"},
+		{with(Limits{CPUs: 1.5, Memory: 1 << 30}), here, "", ""},
+		{ok(place.Layer), there, "", ""},
+		{ok(place.Volume), there, "", ""},
+		{ok(place.Tmpfs), there, "", ""},
+		{ok(place.Bind), here, "", ""},
+	} {
+		err := dockerCheck(x.spec, x.d)
+		var u *Unsupported
+		errors.As(err, &u)
+		switch {
+		case x.what == "" && x.error == "":
+			if err != nil {
+				t.Errorf("dockerCheck(%+v) = %v", x.spec, err)
+			}
+		case err == nil || !strings.Contains(err.Error(), x.error):
+			t.Errorf("dockerCheck(%+v) = %v, want %q", x.spec, err, x.error)
+		case (x.what != "") != (u != nil) || u != nil && u.What != x.what:
+			t.Errorf("dockerCheck(%+v) = %#v, want Unsupported %q", x.spec, err, x.what)
+		}
+	}
+}
+
+func TestDockerEndWords(t *testing.T) {
+	test := func(e dockerEnd, memory int64, want string) {
+		t.Helper()
+		if got := dockerEndWords(e, memory); got != want {
+			t.Errorf("dockerEndWords(%+v, %d) = %q, want %q", e, memory, got, want)
+		}
+	}
+	test(dockerEnd{exit: -1}, 0, "ended, with an unknown status")
+	test(dockerEnd{exit: 137, oom: true}, 64<<20, "killed: out of memory (memory limit 64 MiB)")
+	test(dockerEnd{exit: 137, oom: true}, 0, "killed: out of memory")
+	test(dockerEnd{exit: 137, killed: "9"}, 1<<30, "killed: through the daemon, with signal 9")
+	test(dockerEnd{exit: 137}, 1536<<20, "killed: signal 9; perhaps out of memory (memory limit 1.5 GiB), but the daemon told of no such event")
+	test(dockerEnd{exit: 137}, 0, "killed: signal 9")
+	test(dockerEnd{exit: 139}, 0, "killed: signal 11")
+	test(dockerEnd{exit: 1, oom: true}, 64<<20, "exit status 1, after one of its processes was killed: out of memory (memory limit 64 MiB)")
+	test(dockerEnd{exit: 3}, 64<<20, "exit status 3")
+	test(dockerEnd{exit: 255}, 0, "exit status 255")
+	test(dockerEnd{}, 0, "exit status 0")
+}
+
+func TestDockerWatchNote(t *testing.T) {
+	w := &dockerWatch{died: make(chan struct{}), removed: make(chan struct{}), lost: make(chan struct{})}
+	event := func(a events.Action, kv ...string) {
+		m := events.Message{Action: a, Actor: events.Actor{Attributes: map[string]string{}}}
+		for i := 0; i+1 < len(kv); i += 2 {
+			m.Actor.Attributes[kv[i]] = kv[i+1]
+		}
+		w.note(m)
+	}
+	if got := w.end(); got != (dockerEnd{}) {
+		t.Errorf("before any event: %+v", got)
+	}
+	event(events.ActionOOM)
+	event(events.ActionKill, "signal", "9")
+	event(events.ActionDie)
+	event(events.ActionDie, "containerExitCode", "3")
+	event(events.ActionDie, "exitCode", "137")
+	event(events.ActionDestroy)
+	event(events.ActionRemove)
+	event("something new")
+	if got, want := w.end(), (dockerEnd{died: true, exit: 137, oom: true, killed: "9"}); got != want {
+		t.Errorf("after the events: %+v, want %+v", got, want)
+	}
+	select {
+	case <-w.removed:
+	default:
+		t.Error("the container does not count as removed")
+	}
+}
+
+func TestDockerOwner(t *testing.T) {
+	self := dockerSelf()
+	labels := func(process, host string) map[string]string {
+		return map[string]string{dockerLabelOwner: process, dockerLabelHost: host}
+	}
+	for _, l := range []map[string]string{nil, labels("", ""), labels(self.process, self.host), labels("x/1/1", "another"), labels("nonsense", self.host), labels("a/b/c", self.host)} {
+		if self.dead(l) {
+			t.Errorf("dead(%v) = true", l)
+		}
+	}
+	if !self.mine(labels(self.process, self.host)) || self.mine(labels(self.process, "another")) || self.mine(nil) {
+		t.Error("mine doesn't know its own")
+	}
+}
+
+func TestDockerDaemonWords(t *testing.T) {
+	d := &dockerDaemon{name: "docker", version: "20.10.24", apiVersion: "1.41", info: system.Info{Driver: "overlay2", DefaultRuntime: "runc"},
+		components: []system.ComponentVersion{{Name: "runc", Version: "1.1.5"}}}
+	p := &dockerDaemon{info: system.Info{Driver: "overlayfs", DefaultRuntime: "runc", DriverStatus: [][2]string{{"driver-type", "io.containerd.snapshotter.v1"}}},
+		components: []system.ComponentVersion{{Name: "OCI Runtime (runc)", Version: "runc version 1.1.5+ds1\ncommit: x"}}}
+	for _, x := range []struct{ got, want string }{
+		{d.title(), "docker 20.10.24 (API 1.41)"},
+		{d.storage(), "overlay2"},
+		{d.runtime("runc"), "runc 1.1.5"},
+		{d.runtime(""), "runc 1.1.5"},
+		{d.runtime("kata"), "kata"},
+		{p.storage(), "overlayfs (containerd snapshotter)"},
+		{p.runtime("oci"), "runc 1.1.5+ds1"},
+		{dockerGoArch("x86_64", ""), "amd64"},
+		{dockerGoArch("aarch64", ""), "arm64"},
+		{dockerGoArch("", "s390x"), "s390x"},
+		{dockerGoArch("riscv64", ""), "riscv64"},
+	} {
+		if x.got != x.want {
+			t.Errorf("got %q, want %q", x.got, x.want)
+		}
+	}
+}
+
+func TestDockerElsewhere(t *testing.T) {
+	for _, x := range []struct {
+		host string
+		info system.Info
+		want string
+	}{
+		{"tcp://10.0.0.1:2376", system.Info{}, "over the network"},
+		{"unix:///s", system.Info{OperatingSystem: "Docker Desktop"}, "Docker Desktop"},
+		{"unix:///s", system.Info{OSType: "plan9"}, "plan9"},
+	} {
+		if got := dockerElsewhere(x.host, x.info); !strings.Contains(got, x.want) {
+			t.Errorf("dockerElsewhere(%s, %+v) = %q, want %q", x.host, x.info, got, x.want)
+		}
+	}
+}
+
+func TestDockerProgress(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"status":"ok"}` + "\n" + `{"errorDetail":{"message":"no space left on device"},"error":"no space"}`: "no space left on device",
+		`{"error":"old"}`:              "old",
+		`{"status":`:                   "unexpected EOF",
+		`<html>`:                       "invalid character",
+		"":                             "",
+		`{"status":"a"}{"status":"b"}`: "",
+	} {
+		err := dockerProgress(strings.NewReader(text))
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("dockerProgress(%q) = %v, want %q", text, err, want)
+		}
+	}
+}
+
+// TestDockerTar: the same worker is the same layer.
+func TestDockerTar(t *testing.T) {
+	a, err := dockerTar([]byte("abc"), dockerWorkerPath, dockerDataPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := dockerTar([]byte("abc"), dockerWorkerPath, dockerDataPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(a.Bytes(), b.Bytes()) {
+		t.Error("two archives of the same worker differ")
+	}
+}
+
+func TestDockerOwnImage(t *testing.T) {
+	for _, tags := range [][]string{nil, {"plimsoll-worker:1"}, {"localhost/plimsoll-worker:1"}, {"docker.io/library/plimsoll-worker:1"}, {"<none>:<none>"}} {
+		if !dockerOwnImage(tags) {
+			t.Errorf("dockerOwnImage(%q) = false", tags)
+		}
+	}
+	for _, tags := range [][]string{{"mine:1"}, {"plimsoll-worker:1", "mine:1"}, {"plimsoll-worker-of-mine:1"}, {"example.com/plimsoll-worker:1"}} {
+		if dockerOwnImage(tags) {
+			t.Errorf("dockerOwnImage(%q) = true", tags)
+		}
+	}
+}
+
+// TestDockerNotes: Sweep removes what a note names only if that can be a session's folder.
+func TestDockerNotes(t *testing.T) {
+	state, data := t.TempDir(), t.TempDir()
+	e := NewDocker(DockerOptions{Host: "unix://" + filepath.Join(state, "no.sock"), StateDir: state}).(*docker)
+	closed := e.labels("x")
+	for _, n := range []dockerNote{
+		{ID: "root", Labels: closed, Folder: "/"},
+		{ID: "user", Labels: closed, Folder: data},
+		{ID: "other", Labels: closed, Folder: filepath.Join(data, "plimsoll-x")},
+		{ID: "relative", Labels: closed, Folder: "plimsoll-relative"},
+		{ID: "stranger", Labels: map[string]string{dockerLabelSession: "stranger"}, Folder: filepath.Join(data, "plimsoll-stranger")},
+		{ID: "mine", Labels: closed, Folder: filepath.Join(data, "plimsoll-mine")},
+	} {
+		if err := e.note(n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(e.notes(), "junk.json"), []byte("{"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range []string{"plimsoll-x", "plimsoll-stranger", "plimsoll-mine/deep"} {
+		if err := os.MkdirAll(filepath.Join(data, d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	did, err := e.Sweep(t.Context())
+	if err == nil {
+		t.Error("Sweep says nothing of the notes that can't be")
+	}
+	if diff := cmp.Diff([]string{"folder " + filepath.Join(data, "plimsoll-mine")}, did); diff != "" {
+		t.Errorf("Sweep did (-want +got):\n%s", diff)
+	}
+	for _, d := range []string{"plimsoll-x", "plimsoll-stranger"} {
+		if !dockerFileExists(filepath.Join(data, d)) {
+			t.Errorf("%s is gone", d)
+		}
+	}
+}

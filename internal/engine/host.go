@@ -1,0 +1,172 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"time"
+
+	"plimsoll/internal/place"
+)
+
+// defaultTmpfs bounds a tmpfs whose plan gives no size, in bytes.
+const defaultTmpfs = 512 << 20
+
+// hostGrace is how long a worker on the host may take to end.
+const hostGrace = 2 * time.Second
+
+// A host runs the worker as a plain child of plimsoll: no isolation.
+type host struct {
+	state   string
+	worker  WorkerSource
+	journal journal
+}
+
+var _ Engine = (*host)(nil)
+
+// NewHost returns the engine host. state is Plimsoll's state directory.
+func NewHost(state string, worker WorkerSource) Engine {
+	return &host{state, worker, journal{filepath.Join(state, "sessions")}}
+}
+
+// Name implements Engine.
+func (h *host) Name() string { return "host" }
+
+// Probe implements Engine.
+func (h *host) Probe(context.Context) Probe {
+	p := Probe{Engine: h.Name(), Places: []place.Kind{place.Dir}}
+	if _, err := h.install(); err != nil {
+		p.Missing, p.Fix = "the worker can't be installed: "+err.Error(), "give a writable --state folder and a plimsoll made with 'make build'"
+		return p
+	}
+	p.OK, p.Version = true, runtime.GOOS+"/"+runtime.GOARCH
+	if canUnshare() {
+		p.Places = append(p.Places, place.Tmpfs)
+	} else {
+		p.Notes = append(p.Notes, "no tmpfs: a mount namespace needs root on Linux")
+	}
+	return p
+}
+
+func (h *host) install() (string, error) {
+	return installWorker(filepath.Join(h.state, "cache"), h.worker, runtime.GOOS, runtime.GOARCH)
+}
+
+// Open implements Engine.
+func (h *host) Open(ctx context.Context, spec Spec) (Session, error) {
+	if err := h.supports(spec); err != nil {
+		return nil, err
+	}
+	exe, err := h.install()
+	if err != nil {
+		return nil, err
+	}
+	parent := spec.Place.Path
+	if parent == "" {
+		parent = filepath.Join(h.state, "data")
+		if err := os.MkdirAll(parent, 0o700); err != nil {
+			return nil, fmt.Errorf("make the data folder: %w", err)
+		}
+	}
+	dir := ownFolder(parent, spec.ID)
+	s := &hostSession{dir: dir, journal: h.journal, id: spec.ID}
+	if err := h.journal.note(leftover{ID: spec.ID, Engine: h.Name(), Owner: Self(), Paths: []string{dir}}); err != nil {
+		return nil, err
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, errors.Join(fmt.Errorf("make the trial's folder: %w", err), h.journal.forget(spec.ID))
+	}
+	argv := []string{exe, "agent", "--dir", dir}
+	if spec.Place.Kind == place.Tmpfs {
+		size := spec.Place.Size
+		if size == 0 {
+			size = defaultTmpfs
+		}
+		argv = append([]string{exe, "nsexec", "--tmpfs", strconv.FormatInt(size, 10) + ":" + dir, "--"}, argv...)
+	}
+	s.process, err = startProcess(argv)
+	if err != nil {
+		return nil, errors.Join(err, s.remove())
+	}
+	s.info = Info{PID: s.cmd.Process.Pid}
+	if spec.Place.Kind == place.Dir {
+		s.info.HostPath = dir
+	}
+	return s, nil
+}
+
+// supports says what the host can't do of spec.
+func (h *host) supports(spec Spec) error {
+	no := func(what, reason, fix string) error { return &Unsupported{h.Name(), what, reason, fix} }
+	switch spec.Place.Kind {
+	case place.Dir:
+	case place.Tmpfs:
+		if !canUnshare() {
+			return no("place tmpfs", "mounting one needs root on Linux", "run as root")
+		}
+	default:
+		return no("place "+string(spec.Place.Kind), "only containers have one", "use dir or tmpfs")
+	}
+	if !spec.Limits.IsZero() {
+		return no("limits", "the worker runs outside any container", "use the oci or docker engine")
+	}
+	if spec.Image != "" {
+		return no("image", "nothing runs from an image on the host", "")
+	}
+	if spec.Runtime != "" {
+		return no("runtime", "nothing runs in a container on the host", "use the oci or docker engine")
+	}
+	if spec.Seccomp != "" {
+		return no("seccomp profile", "it is for containers", "use the oci or docker engine")
+	}
+	return nil
+}
+
+// Sweep implements Engine.
+func (h *host) Sweep(context.Context) ([]string, error) {
+	stale, err := h.journal.stale(h.Name())
+	if err != nil {
+		return nil, err
+	}
+	var done []string
+	var errs []error
+	for _, l := range stale {
+		for _, p := range l.Paths {
+			if err := removeOwn(p); err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			done = append(done, "folder "+p)
+		}
+		errs = append(errs, h.journal.forget(l.ID))
+	}
+	return done, errors.Join(errs...)
+}
+
+// hostSession is an agent on the host.
+type hostSession struct {
+	*process
+	id, dir string
+	journal journal
+}
+
+// Close implements Session.
+func (s *hostSession) Close(ctx context.Context) error {
+	s.closeOnce.Do(func() {
+		s.end(ctx, hostGrace)
+		s.closeErr = s.remove()
+	})
+	return s.closeErr
+}
+
+// remove removes the session's folder and its journal entry, in this order.
+func (s *hostSession) remove() error {
+	if err := removeOwn(s.dir); err != nil {
+		return fmt.Errorf("remove the trial's folder: %w", err)
+	}
+	return s.journal.forget(s.id)
+}

@@ -1,0 +1,213 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"github.com/opencontainers/runtime-spec/specs-go"
+
+	"plimsoll/internal/place"
+)
+
+// Paths inside a container.
+const (
+	containerData = "/data"
+	// containerWorker is hidden among an image's own files.
+	containerWorker = "/.plimsoll-worker"
+)
+
+// A bundle is what an OCI runtime needs to run one container: config.json and a
+// root file system, which is an overlay. Layout below dir:
+//
+//	config.json  pid
+//	lower/       empty folders, or the user's image instead
+//	upper/ work/ the container's own layer
+//	root/        where the overlay is mounted, in the runtime's mount namespace only
+type bundle struct {
+	dir    string
+	worker string
+	spec   Spec
+	// data is the host folder of a bind place.
+	data string
+}
+
+func newBundle(dir, worker string, spec Spec) *bundle {
+	return &bundle{dir: dir, worker: worker, spec: spec}
+}
+
+func (b *bundle) pidFile() string { return filepath.Join(b.dir, "pid") }
+
+// lower is the overlay's lower folder: the user's image, or one that holds the worker alone.
+func (b *bundle) lower() string {
+	if b.spec.Image != "" {
+		return b.spec.Image
+	}
+	return filepath.Join(b.dir, "lower")
+}
+
+// overlay is nsexec's argument.
+func (b *bundle) overlay() string {
+	return strings.Join([]string{b.lower(), filepath.Join(b.dir, "upper"), filepath.Join(b.dir, "work"), filepath.Join(b.dir, "root")}, ":")
+}
+
+// hostPath is where the host sees the data; empty for memory.
+func (b *bundle) hostPath() string {
+	switch b.spec.Place.Kind {
+	case place.Layer:
+		return filepath.Join(b.dir, "upper", containerData)
+	case place.Bind:
+		return b.data
+	}
+	return ""
+}
+
+// write makes the folders and config.json. args are the worker's.
+func (b *bundle) write(args []string) error {
+	if st, err := os.Stat(b.lower()); b.spec.Image != "" && (err != nil || !st.IsDir()) {
+		return &Unsupported{"oci", "image " + b.spec.Image, "it is not a folder with a root file system", "unpack the image and name the folder"}
+	}
+	for _, d := range []string{"upper", "work", "root"} {
+		if err := os.MkdirAll(filepath.Join(b.dir, d), 0o755); err != nil {
+			return fmt.Errorf("make the bundle: %w", err)
+		}
+	}
+	if err := b.populate(); err != nil {
+		return fmt.Errorf("make the bundle: %w", err)
+	}
+	if b.data != "" {
+		if err := os.Mkdir(b.data, 0o700); err != nil {
+			return fmt.Errorf("make the trial's folder: %w", err)
+		}
+	}
+	config, err := b.config(args)
+	if err != nil {
+		return err
+	}
+	j, err := json.Marshal(config)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(b.dir, "config.json"), j, 0o600); err != nil {
+		return fmt.Errorf("write the bundle's config.json: %w", err)
+	}
+	return nil
+}
+
+// populate fills the lower folder, unless an image stands in for it: the worker, by a hard link
+// where the file systems agree, and the mount points.
+func (b *bundle) populate() error {
+	if b.spec.Image != "" {
+		return nil
+	}
+	lower := b.lower()
+	for _, d := range []string{containerData, "/proc", "/sys", "/dev", "/tmp"} {
+		if err := os.MkdirAll(filepath.Join(lower, d), 0o755); err != nil {
+			return err
+		}
+	}
+	to := filepath.Join(lower, containerWorker)
+	if os.Link(b.worker, to) == nil {
+		return nil
+	}
+	data, err := os.ReadFile(b.worker)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, data, 0o755)
+}
+
+// config is the container: Docker's default capabilities and mounts, no network.
+func (b *bundle) config(args []string) (*specs.Spec, error) {
+	caps := defaultCapabilities
+	c := &specs.Spec{
+		Version: "1.0.2", // Old enough for every runtime in use, new enough for all that is asked here.
+		Process: &specs.Process{
+			Args:            append([]string{containerWorker}, args...),
+			Env:             []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
+			Cwd:             "/",
+			NoNewPrivileges: true,
+			Capabilities:    &specs.LinuxCapabilities{Bounding: caps, Effective: caps, Permitted: caps},
+		},
+		Root:     &specs.Root{Path: filepath.Join(b.dir, "root")},
+		Hostname: "plimsoll",
+		Mounts:   b.mounts(),
+		Linux: &specs.Linux{
+			CgroupsPath: "/" + folderPrefix + b.spec.ID,
+			Namespaces: []specs.LinuxNamespace{
+				{Type: specs.PIDNamespace}, {Type: specs.MountNamespace}, {Type: specs.IPCNamespace},
+				{Type: specs.UTSNamespace}, {Type: specs.NetworkNamespace},
+			},
+			Resources: b.resources(),
+		},
+	}
+	if b.spec.Seccomp != "" && b.spec.Seccomp != "unconfined" {
+		s, err := readSeccomp(b.spec.Seccomp, runtime.GOARCH, caps)
+		if err != nil {
+			return nil, err
+		}
+		c.Linux.Seccomp = s
+	}
+	return c, nil
+}
+
+// defaultCapabilities are Docker's (moby, daemon/pkg/oci/caps/defaults.go).
+var defaultCapabilities = []string{
+	"CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FSETID", "CAP_FOWNER", "CAP_MKNOD", "CAP_NET_RAW", "CAP_SETGID", "CAP_SETUID",
+	"CAP_SETFCAP", "CAP_SETPCAP", "CAP_NET_BIND_SERVICE", "CAP_SYS_CHROOT", "CAP_KILL", "CAP_AUDIT_WRITE",
+}
+
+// mounts are the container's mounts, the place's last.
+func (b *bundle) mounts() []specs.Mount {
+	ms := []specs.Mount{
+		{Destination: "/proc", Type: "proc", Source: "proc"},
+		{Destination: "/dev", Type: "tmpfs", Source: "tmpfs", Options: []string{"nosuid", "strictatime", "mode=755", "size=65536k"}},
+		{Destination: "/sys", Type: "sysfs", Source: "sysfs", Options: []string{"nosuid", "noexec", "nodev", "ro"}},
+		{Destination: "/sys/fs/cgroup", Type: "cgroup", Source: "cgroup", Options: []string{"nosuid", "noexec", "nodev", "relatime", "ro"}},
+	}
+	if b.spec.Image != "" {
+		ms = append(ms, specs.Mount{Destination: containerWorker, Type: "bind", Source: b.worker, Options: []string{"bind", "ro"}})
+	}
+	switch b.spec.Place.Kind {
+	case place.Bind:
+		ms = append(ms, specs.Mount{Destination: containerData, Type: "bind", Source: b.data, Options: []string{"rbind", "rw"}})
+	case place.Tmpfs:
+		size := b.spec.Place.Size
+		if size == 0 {
+			size = defaultTmpfs
+		}
+		ms = append(ms, specs.Mount{Destination: containerData, Type: "tmpfs", Source: "tmpfs",
+			Options: []string{"nosuid", "nodev", "mode=755", "size=" + strconv.FormatInt(size, 10)}})
+	}
+	return ms
+}
+
+// cpuPeriod is the scheduler's usual period in microseconds.
+const cpuPeriod = 100_000
+
+// resources turns limits into the runtime's words. The devices rule is the
+// usual one: nothing but the pseudo devices.
+func (b *bundle) resources() *specs.LinuxResources {
+	l := b.spec.Limits
+	r := &specs.LinuxResources{Devices: []specs.LinuxDeviceCgroup{{Allow: false, Access: "rwm"}}}
+	if l.Memory > 0 {
+		r.Memory = &specs.LinuxMemory{Limit: &l.Memory}
+	}
+	if l.CPUs > 0 || l.CPUShares > 0 {
+		r.CPU = &specs.LinuxCPU{}
+	}
+	if l.CPUs > 0 {
+		period := uint64(cpuPeriod)
+		quota := int64(l.CPUs * cpuPeriod)
+		r.CPU.Period, r.CPU.Quota = &period, &quota
+	}
+	if l.CPUShares > 0 {
+		shares := uint64(l.CPUShares)
+		r.CPU.Shares = &shares
+	}
+	return r
+}

@@ -1,0 +1,68 @@
+package engine_test
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+
+	"plimsoll/internal/dockertest"
+	"plimsoll/internal/engine"
+	"plimsoll/internal/engine/enginetest"
+	"plimsoll/internal/place"
+	"plimsoll/internal/workertest"
+)
+
+// needRoot skips a test that needs root.
+func needRoot(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("root is needed")
+	}
+}
+
+func TestHostSuite(t *testing.T) {
+	needRoot(t)
+	enginetest.Suite{
+		New: func(t *testing.T) engine.Engine {
+			return engine.NewHost(t.TempDir(), workertest.Source(t))
+		},
+		Places: []place.Kind{place.Dir, place.Tmpfs},
+	}.Run(t)
+}
+
+func TestOCISuite(t *testing.T) {
+	needRoot(t)
+	if _, err := exec.LookPath("runc"); err != nil {
+		t.Skip("runc is needed")
+	}
+	enginetest.Suite{
+		New: func(t *testing.T) engine.Engine {
+			return engine.NewOCI(t.TempDir(), workertest.Source(t), exec.LookPath)
+		},
+		Places: []place.Kind{place.Layer, place.Bind, place.Tmpfs},
+		Memory: true,
+	}.Run(t)
+}
+
+// dockerSuite runs the suite over a daemon of the test's own.
+func dockerSuite(t *testing.T, d *dockertest.Daemon) {
+	source := workertest.Source(t)
+	state := t.TempDir()
+	enginetest.Suite{
+		New: func(t *testing.T) engine.Engine {
+			return engine.NewDocker(engine.DockerOptions{Host: d.Host, StateDir: state, Worker: source})
+		},
+		Places: []place.Kind{place.Layer, place.Bind, place.Volume, place.Tmpfs},
+		Memory: true,
+	}.Run(t)
+}
+
+func TestDockerSuite(t *testing.T) {
+	needRoot(t)
+	dockerSuite(t, dockertest.Start(t))
+}
+
+func TestPodmanSuite(t *testing.T) {
+	needRoot(t)
+	dockerSuite(t, dockertest.Podman(t, dockertest.PodmanOptions{}))
+}

@@ -1,0 +1,56 @@
+package engine
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// A WorkerSource returns the worker's program for an operating system and an
+// architecture, by Go's names (workerbin.Bytes).
+type WorkerSource func(goos, goarch string) ([]byte, error)
+
+// installWorker puts the worker's program into its own folder under dir, unless it is there, and
+// returns its path. The folder's name carries the program's hash, so that two
+// versions of plimsoll don't disturb each other; the file is complete or absent.
+func installWorker(dir string, source WorkerSource, goos, goarch string) (string, error) {
+	b, err := source(goos, goarch)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(b)
+	folder := filepath.Join(dir, "worker-"+hex.EncodeToString(sum[:8]))
+	path := filepath.Join(folder, "worker")
+	if goos == "windows" {
+		path += ".exe"
+	}
+	// A worker of the same name but another size was torn by a full disk or
+	// tampered with; the size is a cheap look, the hash is the name.
+	if st, err := os.Stat(path); err == nil && st.Size() == int64(len(b)) && st.Mode().Perm()&0o111 != 0 {
+		return path, nil
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return "", fmt.Errorf("install the worker: %w", err)
+	}
+	tmp, err := os.CreateTemp(folder, ".worker-*")
+	if err != nil {
+		return "", fmt.Errorf("install the worker: %w", err)
+	}
+	defer os.Remove(tmp.Name())
+	_, err = tmp.Write(b)
+	if err == nil {
+		err = tmp.Chmod(0o755)
+	}
+	if cerr := tmp.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		return "", fmt.Errorf("install the worker in %s: %w", folder, err)
+	}
+	return path, nil
+}

@@ -1,0 +1,128 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"plimsoll/internal/place"
+	"plimsoll/internal/record"
+)
+
+func parse(t *testing.T, text string) *Plan {
+	t.Helper()
+	p, err := Parse("f", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// cellKeys lists the keys of the cells of p.
+func cellKeys(p *Plan) string {
+	var keys []string
+	for _, c := range p.Cells() {
+		keys = append(keys, p.Key(c))
+	}
+	return strings.Join(keys, " ")
+}
+
+func TestCells(t *testing.T) {
+	const two = head + "workloads: {b: {kind: append}, a: {kind: wal}}\n"
+	for _, tt := range []struct{ name, yaml, want string }{
+		{"by nature, baseline by order", sound, "a/host/dir a/host/dir#control a/oci/layer a/oci/bind"},
+		{"order of the file", two, "b/host/dir b/host/dir#control b/oci/layer b/oci/bind a/host/dir a/host/dir#control a/oci/layer a/oci/bind"},
+		{"baseline", sound + "baseline: {engine: oci, place: layer}\n", "a/host/dir a/oci/layer a/oci/layer#control a/oci/bind"},
+		{"exclude", two + "exclude: [{workload: b, engine: host}, {place: bind}]\n", "b/oci/layer b/oci/layer#control a/host/dir a/host/dir#control a/oci/layer"},
+		{"include, then exclude", two + "include: [{workload: b}, {place: 'l*'}]\nexclude: [{place: [dir, bind]}]\n", "b/oci/layer b/oci/layer#control a/oci/layer a/oci/layer#control"},
+		{
+			"limits and clients", sound + "limits: {x2: {}, y: {cpus: 1}}\nclients: [1, 2]\nexclude: [{engine: host, clients: 2}, {place: bind}]\nbaseline: {engine: oci, place: layer, limits: y, clients: 2}\n",
+			"a/host/dir/x2 a/host/dir/y a/oci/layer/x2 a/oci/layer/x2/x2 a/oci/layer/y a/oci/layer/y/x2 a/oci/layer/y/x2#control",
+		},
+		{"baseline not for all", two + "exclude: [{workload: b, engine: host}]\nbaseline: {engine: host, place: dir}\n", "b/oci/layer b/oci/bind a/host/dir a/host/dir#control a/oci/layer a/oci/bind"},
+	} {
+		if diff := cmp.Diff(tt.want, cellKeys(parse(t, tt.yaml))); diff != "" {
+			t.Errorf("%s: %s", tt.name, diff)
+		}
+	}
+}
+
+// TestKeysDiffer checks that no two cells share a key, whatever their names.
+func TestKeysDiffer(t *testing.T) {
+	p := parse(t, strings.Replace(sound, "a: {", "x2: {", 1)+"limits: {x2: {}, none: {cpus: 1}, x3: {cpus: 2}}\nclients: [1, 2, 3]\n")
+	seen := map[string]bool{}
+	for _, c := range p.Cells() {
+		if k := p.Key(c); seen[k] {
+			t.Errorf("two cells are called %s", k)
+		} else {
+			seen[k] = true
+		}
+	}
+	if len(seen) != 3*9+1 {
+		t.Errorf("got %d cells, want 28", len(seen))
+	}
+}
+
+func TestBaselineFor(t *testing.T) {
+	p := parse(t, head+"workloads: {b: {kind: append}, a: {kind: wal}}\nexclude: [{workload: b, engine: host}]\nbaseline: {engine: host, place: dir}\n")
+	base := record.Cell{Workload: "a", Engine: "host", Place: "dir", Limits: "none", Clients: 1}
+	control := base
+	control.Control = true
+	for _, c := range []record.Cell{{Workload: "a", Engine: "oci", Place: "layer", Limits: "none", Clients: 1}, base, control} {
+		if got, ok := p.BaselineFor(c); !ok || got != base {
+			t.Errorf("BaselineFor(%v) = %v, %v, want %v", c, got, ok, base)
+		}
+	}
+	for _, w := range []string{"b", "unknown"} {
+		if got, ok := p.BaselineFor(record.Cell{Workload: w, Engine: "oci", Place: "layer"}); ok {
+			t.Errorf("BaselineFor(%s) = %v, want none", w, got)
+		}
+	}
+}
+
+func TestFits(t *testing.T) {
+	for _, k := range place.Kinds {
+		host := k == place.Dir || k == place.Tmpfs
+		if fits(Host, k) != host || fits(OCI, k) != (k != place.Dir) || fits(Docker, k) != (k != place.Dir) {
+			t.Errorf("place %s: host %v, oci %v, docker %v", k, fits(Host, k), fits(OCI, k), fits(Docker, k))
+		}
+	}
+}
+
+func TestByName(t *testing.T) {
+	p := parse(t, sound)
+	w, ok1 := p.Workload("a")
+	e, ok2 := p.Engine("oci")
+	s, ok3 := p.Place("bind")
+	l, ok4 := p.Limit("none")
+	if !ok1 || !ok2 || !ok3 || !ok4 || w.Name != "a" || e.Name != "oci" || s.Name != "bind" || l.Name != "none" {
+		t.Errorf("got %v %v %v %v", w, e, s, l)
+	}
+	_, ok1 = p.Workload("x")
+	_, ok2 = p.Engine("x")
+	_, ok3 = p.Place("x")
+	_, ok4 = p.Limit("x")
+	if ok1 || ok2 || ok3 || ok4 {
+		t.Error("a name that isn't there was found")
+	}
+}
+
+func TestEstimate(t *testing.T) {
+	const job = head + "blocks: 2\ninclude: [{engine: host}]\nworkloads: {a: {rw: read, size: 500MB, runtime: 1s, ramp_time: 500ms%s}}\n"
+	for _, tt := range []struct {
+		name, yaml string
+		low, high  time.Duration
+	}{
+		// A cell and its control, two blocks, 1.5 s each and 1 s of layout.
+		{"by time", strings.Replace(job, "%s", "", 1), 10 * time.Second, 10500 * time.Millisecond},
+		{"the count comes first", strings.Replace(job, "%s", ", number_ios: 1", 1), 6 * time.Second, 6500 * time.Millisecond},
+		{"by count", strings.Replace(job, "runtime: 1s, ramp_time: 500ms%s", "bs: 1MiB, number_ios: 4", 1), 4 * time.Second, 4500 * time.Millisecond},
+		{"huge", head + "blocks: 1000\ntimeout: 24h\nclients: 256\nworkloads: {a: {rw: read, size: 1024TiB, bs: 1}}\n", 1 << 62, 1<<63 - 1},
+	} {
+		if got := parse(t, tt.yaml).Estimate(); got < tt.low || got > tt.high {
+			t.Errorf("%s: Estimate = %v, want %v to %v", tt.name, got, tt.low, tt.high)
+		}
+	}
+}

@@ -1,0 +1,186 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/internal/engine"
+	"plimsoll/internal/workload"
+)
+
+// checkPlan fills in the plan's defaults and looks at the plan as a whole.
+func checkPlan(d *decoder, _ string, p *Plan) {
+	p.fillDefaults()
+	checkSame(d, p)
+	for i, m := range p.Include {
+		checkMatch(d, p, join("include", strconv.Itoa(i)), m)
+	}
+	for i, m := range p.Exclude {
+		checkMatch(d, p, join("exclude", strconv.Itoa(i)), m)
+	}
+	if p.Baseline != nil {
+		checkBaseline(d, p)
+	}
+	for _, w := range p.Workloads {
+		if t := measured(w); t >= p.Timeout {
+			d.fail("workloads."+w.Name, "runs for %s, but a trial is ended after %s: raise timeout", t, p.Timeout)
+		}
+	}
+	if len(d.list) == 0 {
+		checkMatrix(d, p)
+	}
+}
+
+func (p *Plan) fillDefaults() {
+	if len(p.Limits) == 0 {
+		p.Limits = []engine.Limits{{Name: DefaultLimits}}
+	}
+	if len(p.Clients) == 0 {
+		p.Clients = []int{1}
+	}
+	if p.Blocks == 0 {
+		p.Blocks = DefaultBlocks
+	}
+	if p.Timeout == 0 {
+		p.Timeout = DefaultTimeout
+	}
+	if p.IOEngine == "" {
+		p.IOEngine = Common
+	}
+	if p.Margin == 0 {
+		p.Margin = DefaultMargin
+	}
+}
+
+// measured is the time that a trial of w takes by its own settings, 0 if it
+// ends by a count.
+func measured(w workload.Spec) time.Duration {
+	w = canonical(w)
+	if w.Kind == workload.Block {
+		return w.Job.RampTime + w.Job.Runtime
+	}
+	return w.Runtime
+}
+
+// names lists the names of a coordinate of the matrix.
+func (p *Plan) names(coordinate string) []string {
+	var out []string
+	switch coordinate {
+	case "workload":
+		for _, w := range p.Workloads {
+			out = append(out, w.Name)
+		}
+	case "engine":
+		for _, e := range p.Engines {
+			out = append(out, e.Name)
+		}
+	case "place":
+		for _, s := range p.Places {
+			out = append(out, s.Name)
+		}
+	case "limits":
+		for _, l := range p.Limits {
+			out = append(out, l.Name)
+		}
+	case "clients":
+		for _, n := range p.Clients {
+			out = append(out, strconv.Itoa(n))
+		}
+	}
+	return out
+}
+
+// unknown says that a name or pattern of a coordinate fits nothing, or "".
+func (p *Plan) unknown(coordinate, pattern string) string {
+	names := p.names(coordinate)
+	if anyGlob([]string{pattern}, "") || slices.ContainsFunc(names, func(n string) bool { return glob(pattern, n) }) {
+		return ""
+	}
+	return fmt.Sprintf("no %s of the plan is called %s%s (there are %s)", coordinate, short(pattern), nearest(pattern, names), strings.Join(names, ", "))
+}
+
+func checkMatch(d *decoder, p *Plan, at string, m Match) {
+	if m.isZero() {
+		d.fail(at, "names nothing, so it would match every cell: give it workload, engine, place, limits or clients")
+	}
+	for coordinate, list := range map[string][]string{"workload": m.Workload, "engine": m.Engine, "place": m.Place, "limits": m.Limits} {
+		for _, name := range list {
+			if text := p.unknown(coordinate, name); text != "" {
+				d.fail(join(at, coordinate), "%s", text)
+			}
+		}
+	}
+	for _, n := range m.Clients {
+		if !slices.Contains(p.Clients, n) {
+			d.fail(join(at, "clients"), "%s", p.unknown("clients", strconv.Itoa(n)))
+		}
+	}
+}
+
+func checkBaseline(d *decoder, p *Plan) {
+	b := p.Baseline
+	for coordinate, name := range map[string]string{"engine": b.Engine, "place": b.Place, "limits": b.Limits} {
+		if name == "" {
+			continue
+		}
+		if text := p.unknown(coordinate, name); text != "" {
+			d.fail(join("baseline", coordinate), "%s", text)
+		}
+	}
+	if b.Clients != 0 && !slices.Contains(p.Clients, b.Clients) {
+		d.fail("baseline.clients", "%s", p.unknown("clients", strconv.Itoa(b.Clients)))
+	}
+}
+
+// checkMatrix looks at the cells: there has to be one, not too many, and the baseline
+// among them.
+func checkMatrix(d *decoder, p *Plan) {
+	if p.product() > maxCells {
+		d.fail("", "the matrix has more than %d cells: make it smaller", maxCells)
+		return
+	}
+	if n := p.patterns(); n*p.product() > maxMatching {
+		d.fail("", "include and exclude name %d things, too many for a matrix of this size: use patterns like rand*", n)
+		return
+	}
+	found, any := false, false
+	for _, w := range p.Workloads {
+		cells := p.cellsOf(w.Name)
+		_, ok := p.baselineIn(cells)
+		found, any = found || ok, any || len(cells) > 0
+	}
+	switch {
+	case !any:
+		d.fail("", "the matrix is empty: %s", whyEmpty(p))
+	case !found:
+		d.fail("baseline", "no cell of the matrix is the baseline: %s has no %s, or include and exclude take it out", p.Baseline.Engine, p.Baseline.Place)
+	}
+}
+
+// maxMatching bounds the work of include and exclude: things that they name x
+// cells.
+const maxMatching = 2_000_000
+
+// patterns counts what include and exclude name.
+func (p *Plan) patterns() int {
+	n := 0
+	for _, m := range append(slices.Clip(p.Include), p.Exclude...) {
+		n += 1 + len(m.Workload) + len(m.Engine) + len(m.Place) + len(m.Limits) + len(m.Clients)
+	}
+	return n
+}
+
+// whyEmpty says what took all cells out.
+func whyEmpty(p *Plan) string {
+	for _, e := range p.Engines {
+		for _, s := range p.Places {
+			if fits(e.Engine, s.Kind) {
+				return "include and exclude take out every cell"
+			}
+		}
+	}
+	return "none of its engines can have any of its places (host has dir and tmpfs, the others all but dir)"
+}

@@ -1,0 +1,113 @@
+package plan
+
+import (
+	"time"
+
+	"plimsoll/internal/workload"
+	"plimsoll/load"
+)
+
+// Bounds of block jobs.
+const (
+	maxDepth64 = 4096
+	maxJobs    = 256
+	maxBlock   = 1 << 30
+	maxFile    = int64(1) << 50
+	maxCount   = 100_000_000
+)
+
+func workloadsOf(p *Plan) *[]workload.Spec { return &p.Workloads }
+
+// workloads is the table of the keys of workloads.
+func workloads() named[workload.Spec] {
+	type W = workload.Spec
+	count := func(doc string) field[W] {
+		return key("count", doc, integer(1, maxCount), func(w *W) *int { return &w.Count })
+	}
+	record := func(doc string) field[W] {
+		return key("bs", doc, amount(1, maxBlock), func(w *W) *int64 { return &w.BS })
+	}
+	runtime := func(doc string) field[W] {
+		return key("runtime", doc, duration(time.Millisecond, maxTime), func(w *W) *time.Duration { return &w.Runtime })
+	}
+	return named[W]{
+		name: func(w *W) *string { return &w.Name },
+		entry: variants[W]{
+			what: "workload",
+			kind: func(w *W) *string { return (*string)(&w.Kind) },
+			kinds: []variant[W]{
+				{string(workload.Block), section[W]{what: "a block job", check: checkJob, fields: jobFields()}},
+				{string(workload.Append), section[W]{what: "an append workload", fields: []field[W]{
+					count("How often the file is opened, appended to and closed. Default: 10000."),
+					record("Bytes of one line. Default: 64."),
+					runtime("Repeats until this time is over. Default: once."),
+				}}},
+				{string(workload.WAL), section[W]{what: "a wal workload", fields: []field[W]{
+					record("Bytes of one commit. Default: 2300, as etcd's."),
+					runtime("How long it commits. Default: 1s."),
+				}}},
+				{string(workload.Tree), section[W]{what: "a tree workload", fields: []field[W]{
+					count("Source files. Default: 360."),
+					record("Mean size of a source file. Default: 16KiB."),
+					runtime("Repeats until this time is over. Default: once."),
+				}}},
+			},
+			implied: func(string) string { return string(workload.Block) },
+		},
+	}
+}
+
+// jobFields is the table of the keys of block jobs, in fio's words.
+func jobFields() []field[workload.Spec] {
+	type W = workload.Spec
+	return []field[W]{
+		must(key("rw", "The pattern.", choice(load.Read, load.Write, load.RandRead, load.RandWrite, load.RW, load.RandRW), func(w *W) *string { return &w.Job.RW })),
+		key("bs", "Bytes of one I/O. Default: 4KiB.", amount(1, maxBlock), func(w *W) *int64 { return &w.Job.BS }),
+		key("iodepth", "I/Os in flight for each of numjobs threads. Default: 1.", integer(1, maxDepth64), func(w *W) *int { return &w.Job.IODepth }),
+		key("numjobs", "Threads that do the job. Default: 1.", integer(1, maxJobs), func(w *W) *int { return &w.Job.NumJobs }),
+		must(key("size", "Bytes of the file that are used; it is laid out first.", amount(1, maxFile), func(w *W) *int64 { return &w.Job.Size })),
+		key("offset", "Where in the file the job begins. Default: 0.", amount(0, maxFile), func(w *W) *int64 { return &w.Job.Offset }),
+		key("runtime", "The measured time. Default: until every block was touched once.", duration(time.Millisecond, maxTime), func(w *W) *time.Duration { return &w.Job.Runtime }),
+		key("ramp_time", "Unmeasured time before it. Default: 0.", duration(0, maxTime), func(w *W) *time.Duration { return &w.Job.RampTime }),
+		key("number_ios", "Ends the job after that many measured I/Os. Default: no such end.", integer[int64](1, 1<<53), func(w *W) *int64 { return &w.Job.NumberIOs }),
+		key("direct", "Asks for O_DIRECT. Default: false, which measures the page cache.", boolean(), func(w *W) *bool { return &w.Job.Direct }),
+		key("sync", "Opens the file with O_SYNC or O_DSYNC. Default: neither.", choice("sync", "dsync"), func(w *W) *string { return &w.Job.Sync }),
+		key("fsync", "Syncs the file after every that many writes. Default: never.", integer(1, maxCount), func(w *W) *int { return &w.Job.Fsync }),
+		key("fdatasync", "Like fsync, with fdatasync.", integer(1, maxCount), func(w *W) *int { return &w.Job.FDataSync }),
+		key("end_fsync", "Syncs the file once at the end, inside the measured time. Default: false.", boolean(), func(w *W) *bool { return &w.Job.EndFsync }),
+		key("rwmixread", "Percentage of reads of rw and randrw. Default: 50.", percent(), func(w *W) **int { return &w.Job.RWMixRead }),
+		key("rate_iops", "I/Os per second of each thread, on a fixed schedule. Default: as fast as iodepth allows.", integer[int64](1, 1<<32), func(w *W) *int64 { return &w.Job.RateIOPS }),
+		key("randseed", "Makes offsets and data repeatable. Default: a fixed seed.", seed(), func(w *W) *uint64 { return &w.Job.RandSeed }),
+	}
+}
+
+// checkJob refuses block jobs whose settings contradict each other.
+func checkJob(d *decoder, path string, w *workload.Spec) {
+	j := w.Job
+	bs := j.BS
+	if bs == 0 {
+		bs = defaultBS
+	}
+	fail := func(key, format string, args ...any) { d.fail(join(path, key), format, args...) }
+	if j.Size < bs {
+		fail("size", "is smaller than one I/O (bs is %d bytes): make it %d or more", bs, bs)
+	}
+	// Direct I/O works on whole logical blocks, which are 512 bytes at least.
+	if j.Direct && bs%512 != 0 {
+		fail("bs", "direct I/O needs a multiple of 512 bytes: change bs, or set direct to false")
+	}
+	if j.Direct && j.Offset%512 != 0 {
+		fail("offset", "direct I/O needs a multiple of 512 bytes: change offset, or set direct to false")
+	}
+	if mixed := j.RW == load.RW || j.RW == load.RandRW; !mixed && j.RWMixRead != nil {
+		fail("rwmixread", "has no effect on %s: leave it out, or set rw to rw or randrw", j.RW)
+	}
+	if j.RW != load.Read && j.RW != load.RandRead {
+		return
+	}
+	for _, key := range []string{"sync", "fsync", "fdatasync", "end_fsync"} {
+		if d.has(join(path, key)) && !(key == "end_fsync" && !j.EndFsync) {
+			fail(key, "has no effect on %s: leave it out", j.RW)
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package plan
+
+import (
+	"bytes"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Parse reads a plan; filename is for messages only. The error is of type
+// Errors and holds every fault that was found. The quick section is checked as
+// well, though it is not applied.
+func Parse(filename string, data []byte) (*Plan, error) {
+	return ParseWith(filename, data, Options{})
+}
+
+// ParseWith reads a plan and applies what flags ask for. The file has to be
+// sound before they are applied.
+func ParseWith(filename string, data []byte, o Options) (*Plan, error) {
+	f := &faults{file: filename}
+	root := parseTree(f, data)
+	if root == nil {
+		return nil, f.err()
+	}
+	p := decodeTree(f, root, nil)
+	quick := root
+	if q := child(root, "quick"); q != nil {
+		sound := len(f.list) == 0
+		if quick = mergeQuick(f, root, q); sound && len(f.list) == 0 {
+			checkQuick(f, quick, q)
+		}
+	}
+	if err := f.err(); err != nil {
+		return nil, err
+	}
+	return o.apply(f, p, root, quick)
+}
+
+// checkQuick decodes a tree with the quick section q merged. Faults outside of q
+// are told as what they are: those of quick runs.
+func checkQuick(f *faults, quick, q *yaml.Node) {
+	own := &faults{file: f.file}
+	decodeTree(own, quick, nil)
+	inside := map[[2]int]bool{}
+	var visit func(*yaml.Node)
+	visit = func(n *yaml.Node) {
+		inside[[2]int{n.Line, n.Column}] = true
+		for _, c := range n.Content {
+			visit(c)
+		}
+	}
+	visit(q)
+	for _, e := range own.list {
+		if !inside[[2]int{e.Line, e.Column}] {
+			e.Message += " (with --quick)"
+		}
+		f.add(*e)
+	}
+}
+
+// decodeTree decodes a tree; faults go to f.
+func decodeTree(f *faults, root *yaml.Node, flags map[*yaml.Node]string) *Plan {
+	d := newDecoder(f, flags)
+	d.nodes[""] = root
+	var p Plan
+	if root.Kind != yaml.MappingNode {
+		d.failAt(root, "", "a plan is a map of keys and values, this is %s", describe(root))
+		return &p
+	}
+	planSection().decode(d, root, "", &p)
+	return &p
+}
+
+// Marshal writes the plan as YAML, all defaults of its own keys spelled out.
+// Parse reads the same plan from it. Comments and the quick section of the file
+// that it came from are not in it.
+func (p *Plan) Marshal() []byte {
+	root := planSection().encode(p)
+	root.Style = 0
+	for i := 1; i < len(root.Content); i += 2 {
+		// Lists of matches are easier to read one a line.
+		if k := root.Content[i-1].Value; k == "include" || k == "exclude" {
+			root.Content[i].Style = 0
+		}
+	}
+	var buf bytes.Buffer
+	enc := yaml.NewEncoder(&buf)
+	enc.SetIndent(2)
+	if err := enc.Encode(root); err != nil {
+		panic("plan: its own tree can't be written: " + err.Error())
+	}
+	if err := enc.Close(); err != nil {
+		panic("plan: its own tree can't be written: " + err.Error())
+	}
+	return buf.Bytes()
+}

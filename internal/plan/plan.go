@@ -1,0 +1,149 @@
+// Package plan reads plans: YAML files that span a matrix of workloads,
+// engines, places, limits and numbers of clients, and say which of its cells
+// are run, how often, and what they are compared with.
+//
+// Reading is strict, because a plan that is misread still yields numbers: an
+// unknown key, a value without a unit, a key given twice, two names for the
+// same cell or a matrix without cells are errors with file, line and column,
+// and all of them are told at once.
+//
+// There is one table of keys (keys.go). The decoder, the encoder (Marshal), the
+// JSON schema (Schema) and the hints for misspelled keys are made from it.
+//
+// docs/plan.md describes every key.
+package plan
+
+import (
+	"time"
+
+	"plimsoll/internal/engine"
+	"plimsoll/internal/place"
+	"plimsoll/internal/workload"
+)
+
+// Defaults of keys that a plan may leave out.
+const (
+	// DefaultBlocks is the least at which a distribution-free 95 % interval of a median exists.
+	DefaultBlocks = 6
+	// QuickBlocks is what --quick runs when the plan's quick section has no
+	// blocks of its own. It proves nothing, and reports say so.
+	QuickBlocks = 3
+	// DefaultTimeout bounds one trial.
+	DefaultTimeout = time.Minute
+	// DefaultMargin is the zone of equivalence around a ratio of 1.
+	DefaultMargin = 0.05
+	// DefaultLimits is the name of the set of limits that bounds nothing.
+	DefaultLimits = "none"
+)
+
+// Choices of the I/O engine, beside the engines' own names (load.IOUring ...).
+const (
+	// Common is the strongest I/O engine that works in all cells of a workload.
+	Common = "common"
+	// Best is the strongest that works in each cell; then cells differ by more
+	// than their place.
+	Best = "best"
+)
+
+// Kinds of engines that a plan may name.
+const (
+	Host   = "host"
+	OCI    = "oci"
+	Docker = "docker"
+)
+
+// A Plan is a checked plan. Parse fills in the defaults of the plan's own keys; the
+// defaults of a workload's keys are left to the worker, as zero.
+type Plan struct {
+	// Name names the plan in tables; letters, digits, - and _.
+	Name string
+	// Description is what the plan answers, for people.
+	Description string
+	// Workloads, Engines, Places and Limits span the matrix, in the order of the
+	// file. Their names are unique, and no two of a list are the same thing.
+	Workloads []workload.Spec
+	Engines   []EngineSpec
+	Places    []place.Spec
+	Limits    []engine.Limits
+	// Clients lists how many workers run at once.
+	Clients []int
+	// Include, unless empty, keeps only the cells that one of its entries
+	// matches. Exclude then takes out those that one of its own matches.
+	Include, Exclude []Match
+	// Baseline is what cells are compared with. nil: the first cell of each
+	// workload.
+	Baseline *Baseline
+	// Blocks is how often every cell is run.
+	Blocks int
+	// Seed makes the order of trials repeatable. 0: one is drawn for each run.
+	Seed uint64
+	// Timeout bounds one trial, layout included.
+	Timeout time.Duration
+	// IOEngine is Common, Best, or the name of an I/O engine.
+	IOEngine string
+	// Margin is the zone of equivalence, as a share: 0.05 is +-5 %.
+	Margin float64
+}
+
+// An EngineSpec is one engine of a plan: a kind of engine and its options.
+type EngineSpec struct {
+	// Name is the plan's name for it.
+	Name string
+	// Engine is its kind: Host, OCI or Docker.
+	Engine string
+	// Image and Seccomp are as in engine.Spec.
+	Image   string
+	Seccomp string
+	// Runtime names the OCI runtime ("crun", "runc", or one that the daemon
+	// knows). Empty: the first that works, or the daemon's default.
+	Runtime string
+}
+
+// A Baseline names the cell of each workload that its others are compared with.
+type Baseline struct {
+	Engine string
+	Place  string
+	// Limits and Clients are the plan's first if they are empty or 0.
+	Limits  string
+	Clients int
+}
+
+// Workload returns the workload of that name, false if there is none.
+func (p *Plan) Workload(name string) (workload.Spec, bool) {
+	for _, w := range p.Workloads {
+		if w.Name == name {
+			return w, true
+		}
+	}
+	return workload.Spec{}, false
+}
+
+// Engine returns the engine of that name, false if there is none.
+func (p *Plan) Engine(name string) (EngineSpec, bool) {
+	for _, e := range p.Engines {
+		if e.Name == name {
+			return e, true
+		}
+	}
+	return EngineSpec{}, false
+}
+
+// Place returns the place of that name, false if there is none.
+func (p *Plan) Place(name string) (place.Spec, bool) {
+	for _, s := range p.Places {
+		if s.Name == name {
+			return s, true
+		}
+	}
+	return place.Spec{}, false
+}
+
+// Limit returns the set of limits of that name, false if there is none.
+func (p *Plan) Limit(name string) (engine.Limits, bool) {
+	for _, l := range p.Limits {
+		if l.Name == name {
+			return l, true
+		}
+	}
+	return engine.Limits{}, false
+}

@@ -1,0 +1,123 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/internal/engine"
+	"plimsoll/internal/place"
+	"plimsoll/internal/workload"
+	"plimsoll/load"
+)
+
+// Defaults of the worker, which count when two workloads are compared and when
+// the time of a run is estimated. See workload.Spec and load.Job.
+const (
+	defaultBS      = 4096
+	defaultAppends = 10_000
+	defaultLine    = 64
+	defaultCommit  = 2300
+	defaultWAL     = time.Second
+	defaultFiles   = 360
+	defaultSource  = 16 << 10
+)
+
+// checkSame refuses two names for the same cell. Twins would be told apart in the
+// report by their noise.
+func checkSame(d *decoder, p *Plan) {
+	same(d, "workloads", p.Workloads, func(w workload.Spec) (string, string) { return w.Name, settings(canonical(w)) })
+	same(d, "places", p.Places, func(s place.Spec) (string, string) {
+		name := s.Name
+		s.Name = ""
+		if s.Kind == place.Volume && s.Driver == "" {
+			s.Driver = "local"
+		}
+		opts := slices.Sorted(maps.Keys(s.DriverOpts))
+		for i, k := range opts {
+			opts[i] = strconv.Quote(k) + strconv.Quote(s.DriverOpts[k])
+		}
+		s.DriverOpts = nil
+		return name, settings(s) + strings.Join(opts, ",")
+	})
+	same(d, "limits", p.Limits, func(l engine.Limits) (string, string) { name := l.Name; l.Name = ""; return name, settings(l) })
+	names, specs := map[string]bool{}, map[EngineSpec]string{}
+	for i, e := range p.Engines {
+		at, bare := join("engines", strconv.Itoa(i)), e
+		bare.Name = ""
+		switch other, twin := specs[bare]; {
+		case names[e.Name]:
+			d.fail(at, "the engine %s is given twice", e.Name)
+		case twin:
+			d.fail(at, "%s and %s are two names for the same engine: their cells would be the same", other, e.Name)
+		}
+		names[e.Name], specs[bare] = true, e.Name
+	}
+	clients := map[int]bool{}
+	for i, n := range p.Clients {
+		if clients[n] {
+			d.fail(join("clients", strconv.Itoa(i)), "%d is given twice", n)
+		}
+		clients[n] = true
+	}
+}
+
+// same adds a fault for each entry with the settings of an earlier one.
+func same[T any](d *decoder, path string, list []T, split func(T) (name, settings string)) {
+	first := map[string]string{}
+	for _, v := range list {
+		name, settings := split(v)
+		if other, twin := first[settings]; twin {
+			d.fail(join(path, name), "%s and %s are two names for the same thing: their cells would be the same", other, name)
+			continue
+		}
+		first[settings] = name
+	}
+}
+
+// settings prints all fields of v, for comparing.
+func settings[T any](v T) string { return fmt.Sprintf("%#v", v) }
+
+// canonical fills in the defaults of a workload, without its name.
+func canonical(w workload.Spec) workload.Spec {
+	w.Name = ""
+	set := func(v *int64, def int64) {
+		if *v == 0 {
+			*v = def
+		}
+	}
+	count := func(v *int, def int) {
+		if *v == 0 {
+			*v = def
+		}
+	}
+	switch w.Kind {
+	case workload.Block:
+		set(&w.Job.BS, defaultBS)
+		count(&w.Job.IODepth, 1)
+		count(&w.Job.NumJobs, 1)
+		if w.Job.RW == load.RW || w.Job.RW == load.RandRW {
+			mix := 50
+			if w.Job.RWMixRead != nil {
+				mix = *w.Job.RWMixRead
+			}
+			// The pointer would differ; Count is free in a block job.
+			w.Job.RWMixRead, w.Count = nil, mix
+		}
+	case workload.Append:
+		count(&w.Count, defaultAppends)
+		set(&w.BS, defaultLine)
+	case workload.WAL:
+		set(&w.BS, defaultCommit)
+		if w.Runtime == 0 {
+			w.Runtime = defaultWAL
+		}
+	case workload.Tree:
+		count(&w.Count, defaultFiles)
+		set(&w.BS, defaultSource)
+	}
+	return w
+}

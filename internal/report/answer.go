@@ -1,0 +1,308 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/record"
+)
+
+// answer sums up what every place of every engine costs over all workloads.
+func (r *Report) answer() {
+	r.Against = r.against()
+	type id struct{ engine, place string }
+	at := map[id]int{}
+	for i, w := range r.Workloads {
+		for j := range w.Cells {
+			c := &w.Cells[j]
+			if c.Control {
+				continue
+			}
+			key := id{c.Engine, placeLabel(c.Cell)}
+			n, ok := at[key]
+			if !ok {
+				n = len(r.Answers)
+				at[key] = n
+				r.Answers = append(r.Answers, Answer{Engine: key.engine, Place: key.place, Ratios: r.blank(c.Cell)})
+			}
+			a := &r.Answers[n]
+			a.Memory = a.Memory || c.Disk.Memory
+			a.Ratios[i] = ratioOf(&w, c)
+		}
+	}
+	for i := range r.Answers {
+		r.Answers[i].finish(r)
+	}
+	r.absent()
+	slices.SortStableFunc(r.Answers, func(a, b Answer) int {
+		return cmp.Or(
+			cmp.Compare(engineOrder(a.Engine), engineOrder(b.Engine)),
+			cmp.Compare(a.Engine, b.Engine),
+			cmp.Compare(bit(!a.Baseline), bit(!b.Baseline)),
+			cmp.Compare(bit(a.Memory), bit(b.Memory)),
+			cmp.Compare(bit(!a.Overall.Known()), bit(!b.Overall.Known())),
+			-cmp.Compare(float64(a.Overall), float64(b.Overall)),
+		)
+	})
+}
+
+func bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// against names the baseline, if there is one for all.
+func (r *Report) against() string {
+	name := ""
+	for _, w := range r.Workloads {
+		switch {
+		case w.Baseline == "":
+		case name == "":
+			name = w.Baseline
+		case name != w.Baseline:
+			return "the workload's baseline"
+		}
+	}
+	return name
+}
+
+// blank makes the row of a place for which nothing is known yet but what was
+// skipped.
+func (r *Report) blank(c record.Cell) []Ratio {
+	out := make([]Ratio, len(r.Workloads))
+	for i, w := range r.Workloads {
+		out[i] = Ratio{Workload: w.Name, Ratio: Unknown, Kind: Missing}
+		c.Workload = w.Name
+		if slices.ContainsFunc(r.Run.Skipped, func(s record.Skip) bool { return s.Cell == c }) {
+			out[i].Kind = Skipped
+		}
+	}
+	return out
+}
+
+func ratioOf(w *Workload, c *Cell) Ratio {
+	out := Ratio{Workload: w.Name, Ratio: Unknown, Kind: c.Kind, Doubt: c.Doubt}
+	for i := range w.Cells {
+		if b := &w.Cells[i]; b.Kind == Base {
+			out.Doubt = out.Doubt || b.Doubt
+		}
+	}
+	switch {
+	case c.Kind == Base:
+		out.Ratio = 1
+	case c.Compared != nil:
+		out.Ratio, out.Tentative = c.Compared.Ratio, c.Compared.Tentative
+	}
+	return out
+}
+
+// finish computes the overall cost and writes the sentence.
+func (a *Answer) finish(r *Report) {
+	by := map[Kind][]Ratio{}
+	doubts, compared := 0, 0
+	for _, x := range a.Ratios {
+		by[x.Kind] = append(by[x.Kind], x)
+		if x.Ratio.Known() {
+			compared++
+			doubts += bit(x.Doubt)
+		}
+	}
+	a.Baseline = len(by[Base]) > 0
+	a.Overall = overall(a.Ratios, doubts == compared)
+	var parts []string
+	if a.Memory {
+		parts = append(parts, "memory, not storage: its data is gone with the container")
+	}
+	if a.Baseline {
+		parts = append(parts, "what the others are compared with")
+	}
+	parts = append(parts, a.verdicts(r, by, compared)...)
+	if n := len(by[Failed]); n > 0 {
+		parts = append(parts, "FAILED at "+names(by[Failed], len(a.Ratios)))
+	}
+	if n := len(by[Skipped]); n > 0 {
+		parts = append(parts, "skipped at "+names(by[Skipped], len(a.Ratios)))
+	}
+	if compared == 0 && len(by[Missing]) == len(a.Ratios) {
+		parts = append(parts, "measured, but there is no baseline to compare with")
+	}
+	if doubts > 0 && !a.Baseline {
+		parts = append(parts, doubtText(doubts, compared))
+	}
+	a.Text = strings.Join(parts, "; ")
+}
+
+func doubtText(n, of int) string {
+	if n == of {
+		return "every number of it is in doubt (see the marks)"
+	}
+	if n == 1 {
+		return "1 number is in doubt (see the marks) and left out of the ranking"
+	}
+	return fmt.Sprintf("%d numbers are in doubt (see the marks) and left out of the ranking", n)
+}
+
+// verdicts words the comparisons by kind.
+func (a *Answer) verdicts(r *Report, by map[Kind][]Ratio, compared int) []string {
+	var parts []string
+	if n := len(by[Equivalent]); n == compared && n > 0 && !by[Equivalent][0].Tentative {
+		return append(parts, fmt.Sprintf("costs nothing: equivalent within %.3g %% at %s", 100*r.Run.Margin, all(n, len(a.Ratios))))
+	}
+	if s := by[Slower]; len(s) > 0 {
+		parts = append(parts, a.extreme(r, Slower, s, true))
+	}
+	if s := by[Faster]; len(s) > 0 {
+		parts = append(parts, a.extreme(r, Faster, s, false))
+	}
+	if s := by[Equivalent]; len(s) > 0 {
+		looks := ""
+		if s[0].Tentative {
+			looks = "looks "
+		}
+		parts = append(parts, fmt.Sprintf("%sequivalent within %.3g %% at %s", looks, 100*r.Run.Margin, names(s, len(a.Ratios))))
+	}
+	if s := by[Inconclusive]; len(s) > 0 {
+		parts = append(parts, fmt.Sprintf("no difference proven at %s (seen: %s)", names(s, len(a.Ratios)), spanOf(s)))
+	}
+	if n := len(by[Missing]); n > 0 && len(parts) > 0 {
+		parts = append(parts, "not measured at "+names(by[Missing], len(a.Ratios)))
+	}
+	return parts
+}
+
+// spanOf says what was seen where nothing was proven: the ratios themselves, so that a
+// reader knows whether a factor of 5 or a difference of 5 % is open.
+func spanOf(s []Ratio) string {
+	low, high := s[0].Ratio, s[0].Ratio
+	for _, x := range s {
+		low, high = min(low, x.Ratio), max(high, x.Ratio)
+	}
+	a, b := factor(float64(low)), factor(float64(high))
+	if a == b {
+		return a + " x"
+	}
+	return a + " to " + b + " x"
+}
+
+// factor prints a ratio with two digits after the point below 10.
+func factor(x float64) string {
+	if x < 10 {
+		return fmt.Sprintf("%.2f", x)
+	}
+	return fmt.Sprintf("%.0f", x)
+}
+
+// extreme names the workloads of one kind, the one that differs most with its
+// verdict: "slower at 3 of 7 workloads, most at append (slower by 41-48 %)".
+func (a *Answer) extreme(r *Report, k Kind, s []Ratio, least bool) string {
+	most := s[0]
+	for _, x := range s {
+		if (x.Ratio < most.Ratio) == least {
+			most = x
+		}
+	}
+	verdict := r.verdictOf(a, most.Workload)
+	looks := ""
+	if most.Tentative {
+		looks = "looks "
+	}
+	if len(s) == 1 {
+		return verdict + " at " + most.Workload
+	}
+	at := fmt.Sprintf("%d of %s", len(s), count(len(a.Ratios), "workload"))
+	if len(s) == len(a.Ratios) {
+		at = "all " + count(len(s), "workload")
+	}
+	by := strings.Replace(strings.TrimPrefix(verdict, "looks "), string(k), "", 1)
+	return fmt.Sprintf("%s%s at %s, most at %s (%s)", looks, k, at, most.Workload, strings.Replace(strings.TrimSpace(by), " ; ", "; ", 1))
+}
+
+// verdictOf finds the short verdict of a's cell of one workload.
+func (r *Report) verdictOf(a *Answer, name string) string {
+	for _, w := range r.Workloads {
+		for i := range w.Cells {
+			c := &w.Cells[i]
+			if w.Name == name && c.Engine == a.Engine && placeLabel(c.Cell) == a.Place && !c.Control {
+				return c.short()
+			}
+		}
+	}
+	return ""
+}
+
+func all(n, of int) string {
+	if n == of && n > 1 {
+		return fmt.Sprintf("all %d workloads", n)
+	}
+	return fmt.Sprintf("%d of %s", n, count(of, "workload"))
+}
+
+// names lists workloads out of so many, four at most by name.
+func names(s []Ratio, of int) string {
+	if len(s) > 4 || len(s) == of && of > 1 {
+		return all(len(s), of)
+	}
+	out := make([]string, len(s))
+	for i, x := range s {
+		out[i] = x.Workload
+	}
+	return strings.Join(out, ", ")
+}
+
+// overall is the geometric mean of the ratios, of those in doubt only if all are.
+func overall(ratios []Ratio, doubtful bool) Num {
+	sum, n := 0.0, 0
+	for _, x := range ratios {
+		if x.Ratio.Known() && x.Ratio > 0 && (doubtful || !x.Doubt) {
+			sum += math.Log(float64(x.Ratio))
+			n++
+		}
+	}
+	if n == 0 {
+		return Unknown
+	}
+	return Num(math.Exp(sum / float64(n)))
+}
+
+// absent adds a sentence for each engine, or place of an engine, that has no
+// measured cell at all.
+func (r *Report) absent() {
+	type id struct{ engine, place string }
+	measured := map[id]bool{}
+	for _, a := range r.Answers {
+		measured[id{a.Engine, ""}] = true
+		measured[id{a.Engine, a.Place}] = true
+	}
+	reasons := map[id][]string{}
+	var order []id
+	for _, s := range r.Run.Skipped {
+		key := id{s.Cell.Engine, placeLabel(s.Cell)}
+		if !measured[id{s.Cell.Engine, ""}] {
+			key.place = ""
+		}
+		if measured[key] {
+			continue
+		}
+		if reasons[key] == nil {
+			order = append(order, key)
+		}
+		if !slices.Contains(reasons[key], s.Reason) {
+			reasons[key] = append(reasons[key], s.Reason)
+		}
+	}
+	for _, key := range order {
+		a := Answer{Engine: key.engine, Place: key.place, Overall: Unknown, Text: "not measured: " + reasons[key][0]}
+		if n := len(reasons[key]) - 1; n > 0 {
+			a.Text += fmt.Sprintf(" (and %s)", count(n, "other reason"))
+		}
+		for _, w := range r.Workloads {
+			a.Ratios = append(a.Ratios, Ratio{Workload: w.Name, Ratio: Unknown, Kind: Skipped})
+		}
+		r.Answers = append(r.Answers, a)
+	}
+}

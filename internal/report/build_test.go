@@ -1,0 +1,267 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/hist"
+	"plimsoll/internal/record"
+	"plimsoll/internal/workload"
+	"plimsoll/load"
+)
+
+// find returns the cell of a workload by its label.
+func find(t *testing.T, r *Report, workload, label string) *Cell {
+	t.Helper()
+	for i := range r.Workloads {
+		for j := range r.Workloads[i].Cells {
+			if c := &r.Workloads[i].Cells[j]; r.Workloads[i].Name == workload && c.Label == label {
+				return c
+			}
+		}
+	}
+	t.Fatalf("no cell %q in %q", label, workload)
+	return nil
+}
+
+func answerOf(t *testing.T, r *Report, engine, place string) Answer {
+	t.Helper()
+	i := slices.IndexFunc(r.Answers, func(a Answer) bool { return a.Engine == engine && a.Place == place })
+	if i < 0 {
+		t.Fatalf("no answer for %s %s in %v", engine, place, r.Answers)
+	}
+	return r.Answers[i]
+}
+
+func remarkWith(r *Report, part string) *Remark {
+	for i := range r.Remarks {
+		if strings.Contains(r.Remarks[i].Text, part) {
+			return &r.Remarks[i]
+		}
+	}
+	return nil
+}
+
+func TestVerdictsOfEveryday(t *testing.T) {
+	r := built(everyday())
+	for _, want := range []struct {
+		workload, label string
+		kind            Kind
+	}{
+		{"randread-deep", "host dir", Base},
+		{"randread-deep", "host dir (A/A)", Control},
+		{"randread-deep", "oci bind", Equivalent},
+		{"randread-deep", "oci layer", Slower},
+		{"randread-deep", "oci tmpfs", Faster},
+		{"randread-deep", "docker bind", Inconclusive},
+		{"seqwrite", "docker layer", Failed},
+	} {
+		if c := find(t, r, want.workload, want.label); c.Kind != want.kind {
+			t.Errorf("%s, %s is %q (%s), want %q", want.workload, want.label, c.Kind, c.Verdict, want.kind)
+		}
+	}
+	for _, want := range []struct{ engine, place, text string }{
+		{"oci", "bind", "costs nothing: equivalent within 5 % at all 4 workloads"},
+		{"oci", "layer", "slower at all 4 workloads, most at "},
+		{"oci", "tmpfs", "memory, not storage"},
+		{"oci", "volume", "not measured: engine oci has no place volume"},
+		{"docker", "layer", "FAILED at seqwrite"},
+		{"docker", "volume", "1 number is in doubt"},
+		{"vm", "", "not measured: no /dev/kvm"},
+	} {
+		if a := answerOf(t, r, want.engine, want.place); !strings.Contains(a.Text, want.text) {
+			t.Errorf("answer for %s %s = %q, want it to say %q", want.engine, want.place, a.Text, want.text)
+		}
+	}
+}
+
+// built builds the report of what a fixture returns, with default options.
+func built(run record.Run, trials []record.Trial) *Report { return Build(run, trials, Options{}) }
+
+func TestWarningsBecomeFootnotes(t *testing.T) {
+	r := built(everyday())
+	w := r.Workloads[slices.IndexFunc(r.Workloads, func(w Workload) bool { return w.Name == "append" })]
+	// The cache warning has another figure in every block, and is one footnote nonetheless.
+	if len(w.Footnotes) != 2 {
+		t.Fatalf("append has %d footnotes, want 2: %v", len(w.Footnotes), w.Footnotes)
+	}
+	if c := find(t, r, "randread-deep", "docker volume"); !c.Doubt || len(c.Marks) != 1 {
+		t.Errorf("docker volume: doubt %v, marks %v, want a doubt with one mark", c.Doubt, c.Marks)
+	}
+	rr := r.Workloads[slices.IndexFunc(r.Workloads, func(w Workload) bool { return w.Name == "randread-deep" })]
+	if f := rr.Footnotes[0]; f.Mark != "!1" || f.Severity != record.Doubt {
+		t.Errorf("the first footnote is %+v, want the doubt as !1", f)
+	}
+	wal := r.Workloads[slices.IndexFunc(r.Workloads, func(w Workload) bool { return w.Name == "wal" })]
+	if f := wal.Footnotes[0]; f.Where != "oci layer (in 5 of 6 trials)" {
+		t.Errorf("Where = %q, want the count of trials", f.Where)
+	}
+}
+
+func TestPercentilesNeedSamples(t *testing.T) {
+	for _, test := range []struct {
+		n              int
+		p50, p99, p999 bool
+	}{{0, false, false, false}, {19, false, false, false}, {20, true, false, false}, {999, true, false, false}, {1000, true, true, false}, {9999, true, true, false}, {10000, true, true, true}} {
+		h := &hist.Histogram{}
+		for i := range test.n {
+			h.Record(int64(1000 + i))
+		}
+		l := Latency{hist: h}
+		l.finish()
+		if l.P50.Known() != test.p50 || l.P99.Known() != test.p99 || l.P999.Known() != test.p999 {
+			t.Errorf("%d samples: p50 %v, p99 %v, p99.9 %v, want known %v, %v, %v", test.n, l.P50, l.P99, l.P999, test.p50, test.p99, test.p999)
+		}
+	}
+	l := Latency{Ops: 2400, P999: Unknown}
+	if got, want := l.tailText(l.P999), "n/a (only 2,400 I/Os)"; got != want {
+		t.Errorf("tailText = %q, want %q", got, want)
+	}
+}
+
+// Merging, not averaging: half of the trials at 1 ms and half at 9 ms have a p99 of 9 ms.
+func TestPercentilesAreOfMergedHistograms(t *testing.T) {
+	f := newFixture()
+	f.run.Blocks = 2
+	f.fill(thePlaces[:1], 1)
+	for i := range f.trials {
+		h := &hist.Histogram{}
+		for range 2000 {
+			h.Record([]int64{1e6, 9e6}[i%2])
+		}
+		f.trials[i].Results[0].Classes[0].Lat = h
+	}
+	c := built(f.run, f.trials).Workloads[0].Cells[0]
+	if p99 := float64(c.Latency[0].P99); math.Abs(p99/9e6-1) > 0.01 {
+		t.Errorf("p99 = %v ns, want 9e6", p99)
+	}
+	if c.Latency[0].Ops != 4000 {
+		t.Errorf("Ops = %d, want those of both trials, 4000", c.Latency[0].Ops)
+	}
+}
+
+func TestRunsThatProveLittle(t *testing.T) {
+	f := newFixture()
+	f.run.Blocks, f.run.Quick = 3, true
+	f.fill(thePlaces, 2)
+	r := built(f.run, f.trials)
+	if m := remarkWith(r, "proves nothing"); m == nil || m.Severity != record.Doubt {
+		t.Errorf("a quick run doesn't say that it proves nothing: %v", r.Remarks)
+	}
+	if a := answerOf(t, r, "oci", "layer"); !strings.Contains(a.Text, "looks slower") {
+		t.Errorf("the answer of a quick run is %q, want it to say looks", a.Text)
+	}
+
+	f = newFixture()
+	f.fill(thePlaces, 2)
+	f.run.Status, f.run.Ended = record.Interrupted, time.Time{}
+	cut := len(f.trials) - 5
+	r = built(f.run, f.trials[:cut])
+	if m := remarkWith(r, "5 of 6 blocks completely"); m == nil {
+		t.Errorf("an interrupted run doesn't say how much was measured: %v", r.Remarks)
+	}
+	if c := find(t, r, "randread-deep", "oci layer"); c.Kind == Missing {
+		t.Errorf("trials that were never run count as failed: %s", c.Verdict)
+	}
+}
+
+func TestNoBaseline(t *testing.T) {
+	f := newFixture()
+	f.fill(thePlaces, 1)
+	for i := range f.trials {
+		if tr := &f.trials[i]; tr.Cell.Engine == "host" && !tr.Cell.Control {
+			tr.Status, tr.Error, tr.Results = record.Failed, "boom", nil
+		}
+	}
+	r := built(f.run, f.trials)
+	if w := r.Workloads[0]; !strings.Contains(w.BaselineWhy, "failed") {
+		t.Errorf("BaselineWhy = %q, want it to say that the baseline failed", w.BaselineWhy)
+	}
+	f.run.Baseline = nil
+	if w := built(f.run, f.trials).Workloads[0]; !strings.Contains(w.BaselineWhy, "names no baseline") {
+		t.Errorf("BaselineWhy = %q, want it to say that there is none", w.BaselineWhy)
+	}
+}
+
+func TestClientsAreScaledAgainstOne(t *testing.T) {
+	f := newFixture()
+	f.fill(thePlaces[:1], 1)
+	var two []record.Trial
+	for _, tr := range f.trials {
+		tr.Cell.Clients = 2
+		tr.Key = key(tr.Cell)
+		tr.Value *= 1.54
+		tr.Results = append(slices.Clone(tr.Results), tr.Results[0])
+		tr.Order += 100
+		two = append(two, tr)
+	}
+	c := find(t, built(f.run, append(f.trials, two...)), "randread-deep", "host dir, 2 clients")
+	if !strings.Contains(c.Scaling, "2 clients together reach 1.54 x one client") {
+		t.Errorf("Scaling = %q, want 1.54 x", c.Scaling)
+	}
+	if len(c.PerClient) != 2 {
+		t.Errorf("PerClient = %v, want one figure a client", c.PerClient)
+	}
+}
+
+// Records may hold anything: no panic, and all renderers end well.
+func TestHostileRecords(t *testing.T) {
+	nan := math.NaN()
+	bad := record.Trial{Status: record.Done, Value: nan, Block: -7, Order: -1, Spec: workload.Spec{Kind: "odd"}}
+	odd := record.Trial{Status: record.Done, Value: math.Inf(1), Results: []workload.Result{{Classes: []load.Class{{Name: "read", Ops: -5}}, Samples: []load.Sample{{At: -1}, {At: -1}}}}}
+	empty := record.Trial{Status: record.Done, Results: []workload.Result{{Classes: []load.Class{{Name: "read", Ops: 1, Lat: &hist.Histogram{}}}}}}
+	for name, trials := range map[string][]record.Trial{
+		"nothing": nil, "NaN": {bad}, "infinite": {odd}, "empty": {empty}, "all": {bad, odd, empty, {}},
+		"zero": {{Cell: record.Cell{Engine: "a"}, Key: "k", Status: record.Done}, {Cell: record.Cell{Engine: "b"}, Key: "l", Status: record.Done}},
+	} {
+		run := record.Run{Margin: nan, Blocks: -3, Baseline: map[string]string{"": "k"}, Skipped: []record.Skip{{}, {}}, Warnings: []record.Warning{{}}}
+		s := NewSet(built(run, trials))
+		for _, format := range Formats {
+			re, err := New(format, Terminal{Width: -4, Colour: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var b strings.Builder
+			if err := re.Render(&b, s); err != nil {
+				t.Errorf("%s, %s: %v", name, format, err)
+			}
+			if format == "json" && !json.Valid([]byte(b.String())) {
+				t.Errorf("%s: the JSON is none", name)
+			}
+		}
+	}
+}
+
+// Ten thousand trials in at most 2 s: 90 cells in 111 blocks.
+func BenchmarkReport10k(b *testing.B) {
+	f := newFixture()
+	f.run.Blocks, f.histogram = 111, 1000
+	var places []fixturePlace
+	for i := range 9 {
+		p := thePlaces[i%len(thePlaces)]
+		p.place += map[bool]string{true: "-2"}[i >= len(thePlaces)]
+		places = append(places, p)
+	}
+	places[8].engine = "oci"
+	f.fill(places, 10)
+	for i := range f.trials {
+		if i%7 == 0 {
+			f.trials[i].Warnings = []record.Warning{{Check: "busy", Severity: record.Note, Text: fmt.Sprintf("another process used the disk: %d I/Os", i)}}
+		}
+	}
+	b.ResetTimer()
+	var page strings.Builder
+	for b.Loop() {
+		page.Reset()
+		if err := (HTML{}).Render(&page, NewSet(Build(f.run, f.trials, Options{}))); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(len(f.trials)), "trials")
+	b.ReportMetric(float64(page.Len())/(1<<20), "MiB/page")
+}

@@ -1,0 +1,176 @@
+package report
+
+import (
+	"slices"
+	"time"
+
+	"plimsoll/internal/record"
+	"plimsoll/internal/stats"
+	"plimsoll/internal/workload"
+)
+
+// workload makes the table of one workload, without the comparisons.
+func (g *gathered) workload(name string) Workload {
+	w := Workload{Name: name}
+	var notes notebook
+	for row, c := range g.cells[name] {
+		w.Cells = append(w.Cells, c.cellOf())
+		notes.add(row, c.trials)
+		if w.What == "" {
+			w.What = describe(c.trials[0].Spec)
+			w.Metric = c.trials[0].Metric
+		}
+	}
+	if w.Metric.Unit == "" {
+		for _, c := range g.cells[name] {
+			w.Metric = c.trials[0].Spec.Metric()
+		}
+	}
+	if choice, ok := g.run.IOEngine[name]; ok {
+		w.IOEngine, w.Why = choice.Engine, choice.Why
+	}
+	w.Class = mainClass(w.Cells)
+	w.Footnotes = notes.footnotes(w.Cells)
+	for _, s := range g.run.Skipped {
+		if s.Cell.Workload == name {
+			w.Skipped = append(w.Skipped, Skip{label(s.Cell), s.Reason, !g.hasPlace(s.Cell)})
+		}
+	}
+	return w
+}
+
+// hasPlace reports whether the place of c has a trial in any workload.
+func (g *gathered) hasPlace(c record.Cell) bool {
+	return slices.ContainsFunc(g.trials, func(t *record.Trial) bool {
+		return t.Cell.Engine == c.Engine && placeLabel(t.Cell) == placeLabel(c)
+	})
+}
+
+// cellOf sums up one cell, without comparison and warnings.
+func (c *group) cellOf() Cell {
+	out := Cell{
+		Cell: c.cell, Key: c.key, Label: label(c.cell),
+		Median: Unknown, Low: Unknown, High: Unknown, CPUPerOp: Unknown,
+		Where: c.trials[0].Where,
+	}
+	var values []float64
+	var cpu time.Duration
+	var ops int64
+	for _, t := range c.trials {
+		if t.Status == record.Failed {
+			out.FailedN++
+			out.addFailure(t)
+			continue
+		}
+		if measured(t) {
+			values = append(values, t.Value)
+			out.N++
+		}
+		for i := range t.Results {
+			cpu += t.Results[i].Usage.User + t.Results[i].Usage.System
+			ops += t.Results[i].Ops()
+		}
+		out.series = append(out.series, seriesOf(t))
+	}
+	out.Median, out.Low, out.High, out.Interval = interval(values)
+	if ops > 0 && cpu > 0 {
+		out.CPUPerOp = Num(float64(cpu) / float64(ops))
+	}
+	out.Latency = latencies(c.trials)
+	out.Disk = diskOf(c.trials)
+	out.PerClient = perClient(c.trials)
+	return out
+}
+
+// addFailure keeps what t died of, together with others that died of the same.
+func (c *Cell) addFailure(t *record.Trial) {
+	for i := range c.Failures {
+		if f := &c.Failures[i]; mask(f.Error) == mask(t.Error) && f.Phase == t.Phase {
+			f.Trials++
+			return
+		}
+	}
+	c.Failures = append(c.Failures, Failure{Trials: 1, Error: t.Error, Phase: t.Phase, Progress: t.Progress, Log: t.Log})
+}
+
+// perClient returns the median of every client's own value, or nil for cells of
+// one client.
+func perClient(trials []*record.Trial) []Num {
+	var by [][]float64
+	for _, t := range trials {
+		for i := range t.Results {
+			if v := t.Results[i].Value(metricOf(t)); measured(t) && v > 0 {
+				for len(by) <= i {
+					by = append(by, nil)
+				}
+				by[i] = append(by[i], v)
+			}
+		}
+	}
+	if len(by) < 2 {
+		return nil
+	}
+	out := make([]Num, len(by))
+	for i := range by {
+		out[i], _, _, _ = interval(by[i])
+	}
+	return out
+}
+
+func metricOf(t *record.Trial) workload.Metric {
+	if t.Metric.Unit != "" {
+		return t.Metric
+	}
+	return t.Spec.Metric()
+}
+
+// seriesOf sums the samples of t's clients, interval by interval. The clients
+// start together, so their intervals do too.
+func seriesOf(t *record.Trial) series {
+	s := series{block: t.Block, value: t.Value}
+	bytes := metricOf(t).Unit == "B/s"
+	for i := range t.Results {
+		last := time.Duration(0)
+		for j, p := range t.Results[i].Samples {
+			d := p.At - last
+			last = p.At
+			if d <= 0 {
+				continue
+			}
+			// A last interval much shorter than the others shows noise, not speed.
+			if s.step > 0 && d < s.step/2 {
+				continue
+			}
+			if s.step == 0 {
+				s.step = d
+			}
+			for len(s.rates) <= j {
+				s.rates = append(s.rates, 0)
+			}
+			n := p.Ops
+			if bytes {
+				n = p.Bytes
+			}
+			s.rates[j] += float64(n) / d.Seconds()
+		}
+	}
+	return s
+}
+
+// confidence is that of all intervals in a report.
+const confidence = 0.95
+
+// interval returns the median of values with its distribution-free interval; for
+// fewer than 6 values there is none, and it returns the range.
+func interval(values []float64) (mid, low, high Num, kind string) {
+	s := stats.Summarize(values, confidence)
+	switch {
+	case s.N == 0:
+		return Unknown, Unknown, Unknown, ""
+	case s.Range:
+		kind = "range"
+	default:
+		kind = "95 % interval"
+	}
+	return Num(s.Median), Num(s.Low), Num(s.High), kind
+}

@@ -1,0 +1,26 @@
+package report
+
+import (
+	"encoding/json"
+	"io"
+)
+
+// JSON prints the whole model with stable names: see the comments of the
+// model's types and docs/report.md. One object, whatever the number of runs.
+type JSON struct{}
+
+// document is the outermost object of the JSON form.
+type document struct {
+	// SchemaVersion is that of this package's constant.
+	SchemaVersion int       `json:"schema_version"`
+	Question      string    `json:"question"`
+	Note          string    `json:"note,omitempty"`
+	Reports       []*Report `json:"reports"`
+}
+
+// Render implements Renderer.
+func (JSON) Render(w io.Writer, s Set) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", " ")
+	return e.Encode(document{SchemaVersion, Question, s.Note, s.Reports})
+}

@@ -1,0 +1,107 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/record"
+	"plimsoll/internal/stats"
+)
+
+// remarks says what has to be known about the run as a whole, doubts first.
+func remarks(r *Report, g *gathered) []Remark {
+	var out []Remark
+	add := func(grade, format string, args ...any) {
+		out = append(out, Remark{grade, fmt.Sprintf(format, args...)})
+	}
+	if r.Run.Quick {
+		add(record.Doubt, "a quick run of %s proves nothing: it shows orders of magnitude; run without --quick for verdicts", count(r.Run.Blocks, "block"))
+	}
+	if text := unfinished(r, g); text != "" {
+		add(record.Doubt, "%s", text)
+	}
+	if n, of := failedCells(r); n > 0 {
+		add(record.Doubt, "%d of %s had failed trials: see the workloads below", n, count(of, "cell"))
+	}
+	for _, w := range r.Run.Warnings {
+		add(severity(w.Severity), "%s", strings.TrimSuffix(w.Text, "."))
+	}
+	if text := drift(r); text != "" && !slices.ContainsFunc(r.Run.Warnings, func(w record.Warning) bool { return w.Check == "drift" }) {
+		add(record.Note, "%s", text)
+	}
+	if c := r.Run.Ceiling; c.IOPS > 0 {
+		add(record.Note, "the load generator's own ceiling is %s a thread on a null target (%s)", rateText(c.IOPS, "I/Os"), count(c.CPUs, "CPU"))
+	} else {
+		add(record.Note, "the load generator's own ceiling was not measured")
+	}
+	add(record.Note, "%s of %s, each block in a fresh random order, seed %d", count(len(g.trials), "trial"), blocksText(r, g), r.Run.Seed)
+	slices.SortStableFunc(out, func(a, b Remark) int { return severityOrder(a.Severity) - severityOrder(b.Severity) })
+	return out
+}
+
+func blocksText(r *Report, g *gathered) string {
+	if n := len(g.blocks); n != r.Run.Blocks {
+		return fmt.Sprintf("%d blocks (%d were asked for)", n, r.Run.Blocks)
+	}
+	return count(r.Run.Blocks, "block")
+}
+
+// unfinished says how much of a run that didn't come to its end was measured.
+func unfinished(r *Report, g *gathered) string {
+	if r.Run.Status == record.Done {
+		return ""
+	}
+	whole := 0
+	for _, b := range g.blocks {
+		whole += bit(g.complete(b))
+	}
+	how := map[string]string{
+		record.Interrupted: "the run was interrupted",
+		record.Running:     "the run is not over, or was killed",
+		record.Failed:      "the run failed",
+	}[r.Run.Status]
+	if how == "" {
+		how = "the run's status is " + r.Run.Status
+	}
+	return fmt.Sprintf("%s: measured were %s, %d of %d blocks completely; plimsoll run --resume measures the rest",
+		how, count(len(g.trials), "trial"), whole, r.Run.Blocks)
+}
+
+func failedCells(r *Report) (failed, all int) {
+	for _, w := range r.Workloads {
+		for _, c := range w.Cells {
+			all++
+			if c.FailedN > 0 {
+				failed++
+			}
+		}
+	}
+	return failed, all
+}
+
+// drift says whether the values rose or fell from the first trial to the last.
+func drift(r *Report) string {
+	var order, cell []int
+	var value []float64
+	for _, t := range r.Trials {
+		if t.Value.Known() {
+			order, cell, value = append(order, t.Order), append(cell, t.Cell), append(value, float64(t.Value))
+		}
+	}
+	d := stats.Drift(order, cell, value)
+	interval := fmt.Sprintf("95 %% interval %+.1f %% to %+.1f %%", 100*d.Low, 100*d.High)
+	switch {
+	case d.Low == 0 && d.High == 0:
+		return ""
+	case !d.Drifting:
+		return fmt.Sprintf("no drift seen from the first trial to the last (%s)", interval)
+	}
+	return fmt.Sprintf("drift: from the first trial to the last the values changed by %+.1f %% (%s); the random order keeps that out of the ratios, it only widens them", 100*d.Change, interval)
+}
+
+// rateText prints a rate with a scaled count: "5.12 M I/Os per second".
+func rateText(v float64, what string) string {
+	scaled, prefix := siPrefix(v)
+	return strings.TrimSpace(fmt.Sprintf("%s %s per second", digits(v/scaled, 3), strings.TrimSpace(prefix+" "+what)))
+}

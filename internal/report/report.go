@@ -1,0 +1,320 @@
+// Package report turns the records of a run into an answer: where may a
+// container's data live on this machine, and what does each place cost?
+//
+// It reads records only. Build makes the model, which holds every figure, every
+// sentence and every doubt; the renderers (text, HTML, markdown, JSON, CSV) print
+// it and decide nothing. So all of them say the same.
+//
+// Three things are easily got wrong here. Percentiles are taken from merged
+// histograms and are never averaged. A percentile with too few I/Os behind it isn't
+// printed. And a warning stands next to its number, never in an appendix.
+package report
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+	"time"
+
+	"plimsoll/hist"
+	"plimsoll/internal/record"
+	"plimsoll/internal/workload"
+)
+
+// SchemaVersion is the version of the JSON form. It grows when a field changes
+// its meaning or goes away; new fields leave it as it is.
+const SchemaVersion = 1
+
+// Question is what a report answers.
+const Question = "Where may I put my container's data on this machine, and what does each place cost?"
+
+// Options bound the work of Build. Zero values mean the defaults.
+type Options struct {
+	// Resamples of the bootstrap. Default: what package stats takes.
+	Resamples int
+	// TrialHistograms is how many non-empty histogram buckets of single trials
+	// are kept at most in the model (the merged ones of cells always are). Default 20,000; above
+	// it they are left out and LeftOut says so. Negative: none.
+	TrialHistograms int
+}
+
+// A Num is a figure that may be unknown. Unknown is NaN in Go and null in JSON.
+type Num float64
+
+// Unknown is the Num of a figure that isn't known.
+var Unknown = Num(math.NaN())
+
+// Known reports whether n is a finite number.
+func (n Num) Known() bool { return !math.IsNaN(float64(n)) && !math.IsInf(float64(n), 0) }
+
+// MarshalJSON writes seven significant digits at most, and null for an unknown figure.
+func (n Num) MarshalJSON() ([]byte, error) {
+	if !n.Known() {
+		return []byte("null"), nil
+	}
+	return strconv.AppendFloat(nil, float64(n), 'g', 7, 64), nil
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (n *Num) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" {
+		*n = Unknown
+		return nil
+	}
+	return json.Unmarshal(b, (*float64)(n))
+}
+
+// A Report is the model of one run.
+type Report struct {
+	// Run is the record of the run: plan, command, seed, machine, skipped cells.
+	Run record.Run `json:"run"`
+	// Against names the baseline in the answers: "host dir", or "the workload's
+	// baseline" where workloads have different ones.
+	Against string `json:"against"`
+	// Answers holds a sentence per engine and place, the cheapest first within
+	// an engine; engines are in the plan's order.
+	Answers []Answer `json:"answers"`
+	// Remarks are sentences about the run as a whole, the gravest first.
+	Remarks []Remark `json:"remarks"`
+	// Workloads are in the order in which they were first run.
+	Workloads []Workload `json:"workloads"`
+	// Trials holds the raw figures, in the order in which they were run.
+	Trials []Trial `json:"trials"`
+	// LeftOut says what was left out for size; empty: nothing.
+	LeftOut string `json:"left_out,omitempty"`
+}
+
+// An Answer says what one place of one engine costs over all workloads.
+type Answer struct {
+	Engine string `json:"engine"`
+	// Place includes limits and clients where they are not the plain ones:
+	// "layer, capped, 2 clients".
+	Place string `json:"place"`
+	// Text is the rest of the sentence.
+	Text string `json:"text"`
+	// Overall is the geometric mean of the ratios to the baseline over the
+	// workloads whose numbers are not in doubt: a point estimate, for ranking only.
+	Overall Num `json:"overall"`
+	// Memory is set for tmpfs: fast, and gone with the container.
+	Memory bool `json:"memory,omitempty"`
+	// Baseline is set for the place that the others are compared with.
+	Baseline bool `json:"baseline,omitempty"`
+	// Ratios holds an entry per workload, in the report's order.
+	Ratios []Ratio `json:"ratios"`
+}
+
+// A Ratio is one field of the overview.
+type Ratio struct {
+	Workload string `json:"workload"`
+	Ratio    Num    `json:"ratio"`
+	// Kind is the kind of the verdict, or Failed, Skipped or Missing.
+	Kind Kind `json:"kind"`
+	// Tentative is set when there were too few blocks to prove the verdict.
+	Tentative bool `json:"tentative,omitempty"`
+	// Doubt is set when the number, or the baseline's, has a Doubt in at least
+	// half of its trials.
+	Doubt bool `json:"doubt,omitempty"`
+}
+
+// A Kind is the sort of a verdict.
+type Kind string
+
+// Kinds of verdicts, and of the absence of one.
+const (
+	Slower       Kind = "slower"
+	Faster       Kind = "faster"
+	Equivalent   Kind = "equivalent"
+	Inconclusive Kind = "inconclusive"
+	Control      Kind = "control"
+	Base         Kind = "baseline"
+	Failed       Kind = "failed"
+	Skipped      Kind = "skipped"
+	Missing      Kind = "not measured"
+)
+
+// A Remark is a sentence about the run.
+type Remark struct {
+	// Severity is record.Note or record.Doubt.
+	Severity string `json:"severity"`
+	Text     string `json:"text"`
+}
+
+// A Workload is the comparison of all cells of one workload.
+type Workload struct {
+	Name string `json:"name"`
+	// What describes the I/O in words: "random read of 4 KiB, depth 32, direct".
+	What   string          `json:"what"`
+	Metric workload.Metric `json:"metric"`
+	// IOEngine did the I/O, Why says why this one.
+	IOEngine string `json:"io_engine,omitempty"`
+	Why      string `json:"io_engine_why,omitempty"`
+	// Baseline is the label of the baseline, BaselineWhy why there is none.
+	Baseline    string `json:"baseline,omitempty"`
+	BaselineWhy string `json:"baseline_why,omitempty"`
+	// Noise is the result of the A/A control; nil if there was none.
+	Noise *Noise `json:"noise,omitempty"`
+	// Class is the operation whose latency the tables show: "read", "commit".
+	Class string `json:"class,omitempty"`
+	Cells []Cell `json:"cells"`
+	// Skipped lists the cells of this workload that were not run.
+	Skipped []Skip `json:"skipped,omitempty"`
+	// Footnotes are the warnings of all cells; a cell's Marks are indices + 1.
+	Footnotes []Footnote `json:"footnotes,omitempty"`
+}
+
+// Noise is the noise floor: how much two copies of the same cell differ.
+type Noise struct {
+	// Floor is how far they may be apart: 0.03 is 3 %.
+	Floor Num    `json:"floor"`
+	Text  string `json:"text"`
+	// Loud is set when the floor is above the margin, so that nothing can be
+	// called equivalent.
+	Loud bool `json:"loud,omitempty"`
+}
+
+// A Skip is a cell that was not run.
+type Skip struct {
+	Label  string `json:"label"`
+	Reason string `json:"reason"`
+	// Everywhere is set when the place was skipped in all workloads, so that
+	// the answers say it already.
+	Everywhere bool `json:"everywhere,omitempty"`
+}
+
+// A Footnote is a warning with the cells that it touches.
+type Footnote struct {
+	// Mark is "1" for a note and "!1" for a doubt.
+	Mark     string `json:"mark"`
+	Check    string `json:"check"`
+	Severity string `json:"severity"`
+	// Text is the warning of the first trial that has it; the same warning with
+	// other figures counts as the same.
+	Text string `json:"text"`
+	// Where says in which cells and trials: "host dir (5 of 6 trials)".
+	Where string `json:"where"`
+}
+
+// A Cell is what is known of one cell over all blocks.
+type Cell struct {
+	record.Cell
+	// Index numbers the cells of a report from 0; Trial.Cell refers to it.
+	Index int    `json:"index"`
+	Key   string `json:"key"`
+	// Label is the engine, place and whatever is not plain: "oci layer, capped".
+	Label string `json:"label"`
+	// N trials were measured, FailedN failed.
+	N       int `json:"n"`
+	FailedN int `json:"failed"`
+	// Median is over the trials, in the unit of the workload's metric.
+	Median Num `json:"median"`
+	// Low and High are a distribution-free interval of the median, or with
+	// less than 6 trials the range; Interval says which: "95 % interval", "range".
+	Low      Num    `json:"low"`
+	High     Num    `json:"high"`
+	Interval string `json:"interval"`
+	// Compared is the comparison with the baseline; nil for the baseline itself.
+	Compared *Compared `json:"compared,omitempty"`
+	// Kind and Verdict are the answer for the cell.
+	Kind    Kind   `json:"kind"`
+	Verdict string `json:"verdict"`
+	// Latency holds an entry per class of operation, from merged histograms.
+	Latency []Latency `json:"latency,omitempty"`
+	// CPUPerOp is the CPU time of one counted operation in ns, the generator's included.
+	CPUPerOp Num `json:"cpu_per_op_ns"`
+	// Disk is the share of the bytes that reached the device.
+	Disk Disk `json:"disk"`
+	// PerClient holds the median of each client's value, for cells with several.
+	PerClient []Num `json:"per_client,omitempty"`
+	// Scaling compares with the same cell at one client, in words.
+	Scaling string `json:"scaling,omitempty"`
+	// Marks number the footnotes of the workload.
+	Marks []int `json:"marks,omitempty"`
+	// Doubt is set when a Doubt stands in at least half of the trials.
+	Doubt bool `json:"doubt,omitempty"`
+	// Failures are what the failed trials died of, the same ones together.
+	Failures []Failure `json:"failures,omitempty"`
+	// Where is the fingerprint of what the data stood on, of the first trial.
+	Where record.Where `json:"where"`
+	// series holds the trials' figures for drawing.
+	series []series
+}
+
+// Compared is a comparison with the baseline.
+type Compared struct {
+	Ratio Num `json:"ratio"`
+	// Low and High are the simultaneous interval of the ratio.
+	Low  Num `json:"low"`
+	High Num `json:"high"`
+	// P is of the paired signed-rank test, shown beside and not used.
+	P Num `json:"p"`
+	// Wins of N blocks in which this cell was the faster one.
+	Wins int `json:"wins"`
+	N    int `json:"n"`
+	// Tentative: too few blocks to prove the verdict.
+	Tentative bool `json:"tentative,omitempty"`
+}
+
+// Latency is the merged histogram of one class of operations of one cell.
+type Latency struct {
+	Class string `json:"class"`
+	Ops   uint64 `json:"ops"`
+	// P50, P99 and P999 are nanoseconds; unknown with fewer than 10/(1-p)
+	// operations behind them.
+	P50  Num `json:"p50_ns"`
+	P99  Num `json:"p99_ns"`
+	P999 Num `json:"p999_ns"`
+	Max  Num `json:"max_ns"`
+	// Buckets are pairs of a bucket's value in ns and its count.
+	Buckets [][2]uint64 `json:"buckets,omitempty"`
+	hist    *hist.Histogram
+}
+
+// Disk compares application and device bytes over all trials of a cell.
+type Disk struct {
+	// Read and Write are device bytes over application bytes; unknown where
+	// the application moved none or the device isn't known.
+	Read  Num `json:"read"`
+	Write Num `json:"write"`
+	// Device names the disk, Why says why there is none.
+	Device string `json:"device,omitempty"`
+	Why    string `json:"why,omitempty"`
+	// Memory is set for tmpfs.
+	Memory bool `json:"memory,omitempty"`
+}
+
+// A Failure is what some trials of a cell died of.
+type Failure struct {
+	Trials   int    `json:"trials"`
+	Error    string `json:"error"`
+	Phase    string `json:"phase,omitempty"`
+	Progress string `json:"progress,omitempty"`
+	Log      string `json:"log,omitempty"`
+}
+
+// A Trial is one row of the raw figures.
+type Trial struct {
+	// Cell is Cell.Index.
+	Cell   int    `json:"cell"`
+	Block  int    `json:"block"`
+	Order  int    `json:"order"`
+	Status string `json:"status"`
+	Value  Num    `json:"value"`
+	// Started is when, in milliseconds since the run's start.
+	Started int64 `json:"started_ms"`
+	// Overhead is the part of the trial that was not measured, in milliseconds.
+	Overhead int64 `json:"overhead_ms"`
+	// Rates is the metric interval by interval, Second the interval's length in seconds.
+	Rates  []Num   `json:"rates,omitempty"`
+	Second float64 `json:"interval_s,omitempty"`
+	// Buckets is the histogram of the first class: see Latency.Buckets.
+	Buckets [][2]uint64 `json:"buckets,omitempty"`
+}
+
+// series is what one trial did, for the pictures.
+type series struct {
+	block int
+	value float64
+	rates []float64
+	// step is the length of an interval.
+	step time.Duration
+}

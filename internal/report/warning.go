@@ -1,0 +1,173 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/record"
+)
+
+// notebook gathers the warnings of one workload. The same check with the same
+// words is one footnote, however often it was raised and with whatever figures.
+type notebook struct {
+	entries []*entry
+}
+
+// entry is a footnote in the making.
+type entry struct {
+	check, severity, masked, text string
+	marks                         []cellMark
+}
+
+// cellMark says that a warning stands in some of the trials of a cell, which
+// is numbered by its row in the workload's table.
+type cellMark struct{ row, trials, of int }
+
+// add notes the warnings of the trials of the cell in one row.
+func (n *notebook) add(row int, trials []*record.Trial) {
+	for _, t := range trials {
+		seen := map[*entry]bool{}
+		for _, w := range t.Warnings {
+			if e := n.entry(w); !seen[e] {
+				seen[e] = true
+				e.count(row, len(trials))
+			}
+		}
+	}
+}
+
+func (n *notebook) entry(w record.Warning) *entry {
+	w.Severity = severity(w.Severity)
+	masked := mask(w.Text)
+	for _, e := range n.entries {
+		if e.check == w.Check && e.severity == w.Severity && e.masked == masked {
+			return e
+		}
+	}
+	e := &entry{check: w.Check, severity: w.Severity, masked: masked, text: w.Text}
+	n.entries = append(n.entries, e)
+	return e
+}
+
+func (e *entry) count(row, of int) {
+	if k := len(e.marks); k > 0 && e.marks[k-1].row == row {
+		e.marks[k-1].trials++
+		return
+	}
+	e.marks = append(e.marks, cellMark{row, 1, of})
+}
+
+// footnotes numbers the warnings, doubts first, and marks the cells with them.
+func (n *notebook) footnotes(cells []Cell) []Footnote {
+	slices.SortStableFunc(n.entries, func(a, b *entry) int {
+		return cmp.Compare(severityOrder(a.severity), severityOrder(b.severity))
+	})
+	var out []Footnote
+	for i, e := range n.entries {
+		// What follows the text, the cells, is a part of the sentence.
+		f := Footnote{Mark: fmt.Sprint(i + 1), Check: e.check, Severity: e.severity, Text: strings.TrimSuffix(e.text, ".")}
+		if e.severity == record.Doubt {
+			f.Mark = "!" + f.Mark
+		}
+		var where []cellTrials
+		for _, m := range e.marks {
+			c := &cells[m.row]
+			c.Marks = append(c.Marks, i+1)
+			// A doubt about one trial of six doesn't spoil a median; half of them do.
+			c.Doubt = c.Doubt || e.severity == record.Doubt && 2*m.trials >= m.of
+			where = append(where, cellTrials{c.Label, inTrials(m.trials, m.of)})
+		}
+		f.Where = whereText(e.marks, where, len(cells))
+		out = append(out, f)
+	}
+	return out
+}
+
+// maxWhere is how many cells a sentence names before it only counts them.
+const maxWhere = 8
+
+// cellTrials is a cell with a warning, and in how many of its trials.
+type cellTrials struct{ label, trials string }
+
+// whereText lists the cells of a footnote, those with equally many trials
+// together, or says "in all cells" where that is so.
+func whereText(marks []cellMark, where []cellTrials, cells int) string {
+	trials, of := 0, 0
+	for _, m := range marks {
+		trials, of = trials+m.trials, of+m.of
+	}
+	if cells > 1 && len(marks) == cells {
+		return fmt.Sprintf("in all %d cells, %s", cells, inTrials(trials, of))
+	}
+	more := ""
+	if len(where) > maxWhere {
+		more = fmt.Sprintf("; and %d more cells", len(where)-maxWhere)
+		where = where[:maxWhere]
+	}
+	slices.SortStableFunc(where, func(a, b cellTrials) int { return cmp.Compare(a.trials, b.trials) })
+	var b strings.Builder
+	for i, w := range where {
+		b.WriteString(w.label)
+		if last := i == len(where)-1; !last && where[i+1].trials == w.trials {
+			b.WriteString(", ")
+		} else {
+			b.WriteString(" (" + w.trials + ")")
+			if !last {
+				b.WriteString("; ")
+			}
+		}
+	}
+	return b.String() + more
+}
+
+func inTrials(n, of int) string {
+	if n == of && n > 1 {
+		return fmt.Sprintf("in all %d trials", n)
+	}
+	return fmt.Sprintf("in %d of %s", n, count(of, "trial"))
+}
+
+// severity takes what is no Doubt for a Note.
+func severity(s string) string {
+	if s == record.Doubt {
+		return s
+	}
+	return record.Note
+}
+
+func severityOrder(s string) int {
+	if s == record.Doubt {
+		return 0
+	}
+	return 1
+}
+
+// mask replaces the figures of a text, so that the same sentence with other
+// figures is known to be the same.
+func mask(s string) string {
+	var b strings.Builder
+	figure := false
+	for _, r := range s {
+		digit := r >= '0' && r <= '9'
+		switch {
+		case digit && !figure:
+			figure = true
+			b.WriteByte('#')
+		case digit, figure && (r == '.' || r == ','):
+		default:
+			figure = false
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// count is "1 trial", "2 trials".
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,55 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"time"
+
+	"plimsoll/internal/agent"
+	"plimsoll/internal/record"
+	"plimsoll/internal/workload"
+	"plimsoll/load"
+)
+
+// ceilingTime is how long the null engine runs before a run: long enough for
+// some hundred thousand operations.
+const ceilingTime = 100 * time.Millisecond
+
+// ceiling measures what one thread of the generator can do with no I/O at all,
+// in any container that runs: it is the same program everywhere.
+func (r *Runner) ceiling(ctx context.Context) {
+	if r.run.Ceiling.IOPS > 0 {
+		return
+	}
+	r.run.Ceiling.CPUs = runtime.NumCPU()
+	for _, a := range r.pool.agents {
+		v, err := nullRate(ctx, a)
+		if err != nil {
+			r.warn(record.Note, "ceiling", fmt.Sprintf("the generator's own ceiling could not be measured: %v", err))
+			return
+		}
+		r.run.Ceiling.IOPS = v
+		return
+	}
+}
+
+// nullRate runs the null engine once in an agent.
+func nullRate(ctx context.Context, a *agent.Agent) (float64, error) {
+	spec := workload.Spec{Name: "null", Kind: workload.Block, Job: load.Job{
+		RW: load.RandRead, BS: 4096, IODepth: 32, Size: 1 << 30, Runtime: ceilingTime, IOEngine: load.Null,
+	}}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	if err := a.Prepare(ctx, "null", spec); err != nil {
+		return 0, err
+	}
+	if err := a.Start("null"); err != nil {
+		return 0, err
+	}
+	res, err := a.Wait(ctx, "null", nil)
+	if err != nil {
+		return 0, err
+	}
+	return res.Value(spec.Metric()), nil
+}

@@ -1,0 +1,56 @@
+package trial
+
+import (
+	"fmt"
+	"slices"
+
+	"plimsoll/internal/plan"
+	"plimsoll/internal/record"
+	"plimsoll/internal/workload"
+	"plimsoll/load"
+)
+
+// strongest lists the I/O engines from the strongest to the weakest.
+var strongest = []string{load.IOUring, load.LinuxAIO, load.PSync}
+
+// probed is what one cell's worker found out about the I/O engines.
+type probed struct {
+	cell   string
+	probes []load.Probe
+}
+
+// works reports whether engine works for this cell, and why not.
+func (p probed) works(engine string) (bool, string) {
+	for _, pr := range p.probes {
+		if pr.Engine == engine {
+			return pr.OK, pr.Reason
+		}
+	}
+	return false, "not tried there"
+}
+
+// chooseEngine decides which I/O engine the cells of a block workload use.
+// want is the plan's io_engine, or the job's own.
+func chooseEngine(spec workload.Spec, want string, cells []probed) record.EngineChoice {
+	switch want {
+	case plan.Best:
+		return record.EngineChoice{Engine: "", Why: "the strongest in each cell, as the plan asks: cells may differ"}
+	case "", plan.Common:
+	default:
+		return record.EngineChoice{Engine: want, Why: "the plan asks for it"}
+	}
+	why := "the strongest there is"
+	for _, e := range strongest {
+		if e == load.LinuxAIO && !spec.Job.Direct {
+			// io_submit waits for buffered I/O (fio's HOWTO, iodepth).
+			continue
+		}
+		bad := slices.IndexFunc(cells, func(p probed) bool { ok, _ := p.works(e); return !ok })
+		if bad < 0 {
+			return record.EngineChoice{Engine: e, Why: why}
+		}
+		_, reason := cells[bad].works(e)
+		why = fmt.Sprintf("the strongest that works in all cells; %s does not in %s: %s", e, cells[bad].cell, reason)
+	}
+	return record.EngineChoice{Engine: load.PSync, Why: why}
+}

@@ -1,0 +1,258 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"plimsoll/internal/agent"
+	"plimsoll/internal/engine"
+	"plimsoll/internal/record"
+	"plimsoll/internal/size"
+	"plimsoll/internal/workload"
+	"plimsoll/load"
+)
+
+// trial runs one cell once. It always returns a record.
+func (r *Runner) trial(ctx context.Context, cell record.Cell, block, order int) *record.Trial {
+	spec := r.spec(cell)
+	t := &record.Trial{
+		Run: r.run.ID, Cell: cell, Key: r.Plan.Key(cell), Block: block, Order: order,
+		Started: time.Now(), Status: record.Done, Spec: spec, Metric: spec.Metric(),
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, r.Plan.Timeout, timeoutError{r.Plan.Timeout})
+	defer cancel()
+	if err := r.attempt(ctx, t, spec); err != nil {
+		r.fail(t, err)
+	}
+	t.Wall = time.Since(t.Started)
+	t.Overhead = overhead(t)
+	return t
+}
+
+// overhead is the part of a trial that is not the measured window, the job's
+// own ramp time, or the layout of its files.
+func overhead(t *record.Trial) time.Duration {
+	var window, prepared time.Duration
+	for _, res := range t.Results {
+		window = max(window, res.Elapsed)
+		prepared = max(prepared, res.Prepared)
+	}
+	return t.Wall - window - prepared - t.Spec.Job.RampTime
+}
+
+// spec is the workload of a cell with its I/O engine, and with its file if the
+// place is one.
+func (r *Runner) spec(cell record.Cell) workload.Spec {
+	s := r.engine[cell.Workload]
+	if t := r.target(cell); t != "" {
+		s.Job.Filename = t
+	}
+	return s
+}
+
+// seats lists the containers of a cell, one a client.
+func (r *Runner) seats(cell record.Cell) []seat {
+	// The names come from the plan itself.
+	e, _ := r.Plan.Engine(cell.Engine)
+	p, _ := r.Plan.Place(cell.Place)
+	l, _ := r.Plan.Limit(cell.Limits)
+	s := seat{engine: cell.Engine, control: cell.Control, spec: engine.Spec{
+		Place: p, Limits: l, Image: e.Image, Runtime: e.Runtime, Seccomp: e.Seccomp,
+	}}
+	if r.target(cell) != "" {
+		s.spec.Place.Path = "" // The worker's own folder can't be in a file.
+	}
+	seats := make([]seat, cell.Clients)
+	for i := range seats {
+		seats[i] = s
+		seats[i].client = i
+	}
+	return seats
+}
+
+// agents returns the running agents of a cell, starting what doesn't run.
+func (r *Runner) agents(ctx context.Context, cell record.Cell) ([]*agent.Agent, time.Duration, error) {
+	var agents []*agent.Agent
+	var opening time.Duration
+	for _, s := range r.seats(cell) {
+		a, d, err := r.pool.get(ctx, s)
+		if err != nil {
+			return nil, opening, err
+		}
+		agents = append(agents, a)
+		opening += d
+	}
+	return agents, opening, nil
+}
+
+// attempt does the trial: prepare all clients, start them together, wait for all.
+func (r *Runner) attempt(ctx context.Context, t *record.Trial, spec workload.Spec) error {
+	agents, opening, err := r.agents(ctx, t.Cell)
+	t.SessionOpen = opening
+	if err != nil {
+		return err
+	}
+	kills := oomKills(agents)
+	id := fmt.Sprintf("%d", t.Order)
+	err = each(agents, func(a *agent.Agent) error { return a.Prepare(ctx, id, spec) })
+	if err == nil {
+		after := func(*record.Trial) {}
+		if r.Witness != nil {
+			after = r.Witness.Before(agents, spec.Job.Filename)
+		}
+		t.StartSkew, err = start(agents, id)
+		if err == nil {
+			t.Results, err = r.wait(ctx, agents, id)
+		}
+		after(t)
+	}
+	if err != nil {
+		err = explainKill(err, agents, kills, r.seats(t.Cell)[0].spec.Limits)
+		return errors.Join(err, r.dropLost(t.Cell, err))
+	}
+	for i := range t.Results {
+		t.Value += t.Results[i].Value(t.Metric)
+	}
+	return nil
+}
+
+// start is the barrier: everything is prepared, so that one short line to each
+// client begins its I/O. It returns the time between the first and the last.
+func start(agents []*agent.Agent, id string) (time.Duration, error) {
+	begin := time.Now()
+	for _, a := range agents {
+		if err := a.Start(id); err != nil {
+			return 0, err
+		}
+	}
+	if len(agents) == 1 {
+		return 0, nil
+	}
+	return time.Since(begin), nil
+}
+
+// wait collects the results of all clients. The first error stops the others.
+func (r *Runner) wait(ctx context.Context, agents []*agent.Agent, id string) ([]workload.Result, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	results := make([]workload.Result, len(agents))
+	index := map[*agent.Agent]int{}
+	for i, a := range agents {
+		index[a] = i
+	}
+	err := each(agents, func(a *agent.Agent) error {
+		res, err := a.Wait(ctx, id, func(load.Sample) {})
+		if err != nil {
+			cancel()
+			return err
+		}
+		results[index[a]] = *res
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return results, nil
+}
+
+// each calls f for all agents side by side and returns the first error that
+// is not just the echo of another's.
+func each(agents []*agent.Agent, f func(*agent.Agent) error) error {
+	errs := make([]error, len(agents))
+	var wg sync.WaitGroup
+	for i, a := range agents {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			errs[i] = f(a)
+		}()
+	}
+	wg.Wait()
+	var echo error
+	for i, err := range errs {
+		if err == nil {
+			continue
+		}
+		if len(agents) > 1 {
+			err = fmt.Errorf("client %d: %w", i+1, err)
+		}
+		if !errors.Is(err, context.Canceled) {
+			return err
+		}
+		echo = err
+	}
+	return echo
+}
+
+// oomKills reads how often the kernel has killed in each agent's group.
+func oomKills(agents []*agent.Agent) []int64 {
+	kills := make([]int64, len(agents))
+	for i, a := range agents {
+		kills[i], _ = engine.OOMKills(a.Session.Info().PID)
+	}
+	return kills
+}
+
+// explainKill says so when a kill was the kernel's, for want of memory.
+func explainKill(err error, agents []*agent.Agent, before []int64, l engine.Limits) error {
+	var te *agent.TrialError
+	if !errors.As(err, &te) || te.Signal == "" {
+		return err
+	}
+	for i, a := range agents {
+		if n, ok := engine.OOMKills(a.Session.Info().PID); ok && n > before[i] {
+			te.Text += fmt.Sprintf(": out of memory (memory limit %d bytes)", l.Memory)
+			return err
+		}
+	}
+	return err
+}
+
+// dropLost closes the seats of a cell whose agents are gone or can't be trusted
+// after err; the next trial opens new ones.
+func (r *Runner) dropLost(cell record.Cell, err error) error {
+	if !errors.Is(err, agent.ErrLost) && !errors.Is(err, context.DeadlineExceeded) {
+		var te *agent.TrialError
+		if errors.As(err, &te) && te.Phase != "worker" {
+			return nil
+		}
+	}
+	var errs []error
+	for _, s := range r.seats(cell) {
+		errs = append(errs, r.pool.drop(s))
+	}
+	return errors.Join(errs...)
+}
+
+// fail turns an error into a record of a failed trial.
+func (r *Runner) fail(t *record.Trial, err error) {
+	t.Status, t.Error = record.Failed, err.Error()
+	t.Value, t.Results = 0, nil
+	t.Phase = "open"
+	if errors.Is(err, context.DeadlineExceeded) {
+		t.Phase = "timeout"
+	}
+	var te *agent.TrialError
+	if errors.As(err, &te) {
+		t.Phase, t.Log = te.Phase, te.Log
+		if te.Done != nil {
+			t.Progress = fmt.Sprintf("%d operations and %s in %s", te.Done.Ops, size.Bytes(te.Done.Bytes), size.Duration(te.Done.At))
+		}
+	}
+}
+
+// A timeoutError is the cause of a trial's context after its cell's timeout.
+type timeoutError struct {
+	after time.Duration
+}
+
+// Error implements error.
+func (e timeoutError) Error() string {
+	return fmt.Sprintf("the cell did not end within its timeout of %v", e.after)
+}
+
+// Is makes it a deadline for errors.Is.
+func (e timeoutError) Is(target error) bool { return target == context.DeadlineExceeded }

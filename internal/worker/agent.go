@@ -1,0 +1,180 @@
+// Package worker is the program inside the container: an agent that says what
+// works there and runs each trial in a fresh process of its own.
+//
+// It reads package wire's messages on standard input and answers on standard
+// output; standard error is for last words. The agent ends at the end of its
+// input, so that a container never outlives the plimsoll that started it.
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"syscall"
+
+	"plimsoll/internal/tail"
+	"plimsoll/internal/wire"
+	"plimsoll/load"
+)
+
+// Agent serves requests until in ends. exe is the worker's own program, which it
+// runs again for each trial; dir is the folder that trials work in.
+func Agent(ctx context.Context, exe, dir string, in io.Reader, out io.Writer) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("make the data folder: %w", err)
+	}
+	w := wire.NewWriter(out)
+	if err := w.Send(wire.Message{Hello: hello(dir)}); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var current *trialProcess
+	defer func() {
+		if current != nil {
+			current.kill()
+		}
+	}()
+	r := wire.NewReader(in)
+	for {
+		m, line, err := r.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		switch {
+		case m.Run != nil:
+			if current != nil {
+				current.kill()
+			}
+			current, err = startTrial(ctx, exe, dir, m.Run.ID, line, w)
+			if err != nil {
+				w.Send(wire.Message{Error: &wire.Error{ID: m.Run.ID, Phase: wire.PhasePrepare, Text: err.Error()}})
+				current = nil
+			}
+		case m.Start != nil && current != nil && current.id == m.Start.ID:
+			current.send(line)
+		case m.Stop != nil && current != nil && current.id == m.Stop.ID:
+			current.kill()
+			current = nil
+		}
+	}
+}
+
+// hello describes this place.
+func hello(dir string) *wire.Hello {
+	h := &wire.Hello{
+		Version: wire.Version,
+		PID:     os.Getpid(),
+		Probes:  load.ProbeEngines(dir),
+		Dir:     dir,
+		OS:      runtime.GOOS,
+		Arch:    runtime.GOARCH,
+		CPUs:    runtime.GOMAXPROCS(0),
+	}
+	describePlace(h)
+	return h
+}
+
+// A trialProcess is one trial in its own process.
+type trialProcess struct {
+	id    string
+	cmd   *exec.Cmd
+	stdin io.WriteCloser
+	done  chan struct{}
+	once  sync.Once
+}
+
+// startTrial runs the worker again for one trial and forwards what it says.
+func startTrial(ctx context.Context, exe, dir, id string, request []byte, out *wire.Writer) (*trialProcess, error) {
+	cmd := exec.CommandContext(ctx, exe, "trial", "--dir", dir)
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	log := &tail.Buffer{Max: 8 << 10}
+	cmd.Stderr = log
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start the trial's process: %w", err)
+	}
+	preferAsVictim(cmd.Process.Pid)
+	t := &trialProcess{id: id, cmd: cmd, stdin: stdin, done: make(chan struct{})}
+	go t.forward(stdout, log, out)
+	t.send(request)
+	return t, nil
+}
+
+// send passes a line on. A write error is not reported here: the process is
+// gone then, and forward tells.
+func (t *trialProcess) send(line []byte) { wire.NewWriter(t.stdin).SendLine(line) }
+
+// kill ends the process and waits until its end was reported.
+func (t *trialProcess) kill() {
+	t.once.Do(func() { t.cmd.Process.Kill() })
+	<-t.done
+}
+
+// forward passes the trial's messages to the parent, and reports its end when it
+// gave neither a result nor an error itself.
+func (t *trialProcess) forward(stdout io.Reader, log *tail.Buffer, out *wire.Writer) {
+	defer close(t.done)
+	r := wire.NewReader(stdout)
+	end := wire.Error{ID: t.id, Phase: wire.PhasePrepare}
+	told := false
+	for {
+		m, line, err := r.Next()
+		if err != nil {
+			break
+		}
+		switch {
+		case m.Ready != nil:
+			end.Phase = wire.PhaseRun
+		case m.Sample != nil:
+			if end.Done == nil {
+				end.Done = &load.Sample{}
+			}
+			end.Done.At = m.Sample.At
+			end.Done.Ops += m.Sample.Ops
+			end.Done.Bytes += m.Sample.Bytes
+		case m.Error != nil:
+			// The trial doesn't know its own standard error.
+			m.Error.Log = log.String()
+			out.Send(m)
+			told = true
+			continue
+		case m.Result != nil:
+			told = true
+		}
+		out.SendLine(line)
+	}
+	err := t.cmd.Wait()
+	if told {
+		return
+	}
+	end.Text, end.Signal = ending(err)
+	end.Log = log.String()
+	out.Send(wire.Message{Error: &end})
+}
+
+// ending puts the end of a process in words.
+func ending(err error) (text, signal string) {
+	var ee *exec.ExitError
+	if !errors.As(err, &ee) {
+		return fmt.Sprintf("the trial's process ended without a result: %v", err), ""
+	}
+	if ws, ok := ee.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		return fmt.Sprintf("the trial's process was killed (%s)", ws.Signal()), ws.Signal().String()
+	}
+	return fmt.Sprintf("the trial's process ended without a result: %v", ee), ""
+}

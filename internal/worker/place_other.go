@@ -1,0 +1,11 @@
+//go:build !linux
+
+package worker
+
+import "plimsoll/internal/wire"
+
+// describePlace knows nothing more on this system.
+func describePlace(*wire.Hello) {}
+
+// preferAsVictim has no meaning on this system.
+func preferAsVictim(int) {}

@@ -1,0 +1,104 @@
+package workload
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"plimsoll/load"
+)
+
+// defaultFile is the size of a block job's file where the plan gives none.
+const defaultFile = 256 << 20
+
+// blockRun hands a job to package load.
+type blockRun struct {
+	run      *load.Run
+	job      load.Job
+	prepared time.Duration
+	touch    float64
+}
+
+// prepareBlock lays the job's file out, unless a trial before did, and opens it.
+// Jobs with files of the same size share one.
+func prepareBlock(ctx context.Context, spec Spec, dir string) (*blockRun, error) {
+	b := &blockRun{job: spec.Job}
+	if b.job.IOEngine != load.Null && b.job.Filename == "" {
+		size := b.job.Offset + b.job.Size
+		if b.job.Size == 0 {
+			size = b.job.Offset + defaultFile
+		}
+		b.job.Filename = filepath.Join(dir, fmt.Sprintf("block-%d.dat", size))
+		start := time.Now()
+		l, err := load.Layout(ctx, b.job.Filename, size, load.LayoutOptions{Reuse: true})
+		if err != nil {
+			return nil, err
+		}
+		b.prepared = time.Since(start)
+		if !l.Reused && l.Elapsed > 0 {
+			b.touch = float64(size) / l.Elapsed.Seconds()
+		}
+	}
+	run, err := load.Prepare(b.job)
+	if err != nil {
+		return nil, err
+	}
+	b.run = run
+	return b, nil
+}
+
+// Run implements Runner.
+func (b *blockRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result, error) {
+	var win *window
+	r := &Result{}
+	b.run.OnWindow = func(begin bool) {
+		if begin {
+			win = openWindow()
+		} else if win != nil {
+			win.close(r)
+		}
+	}
+	l, err := b.run.Start(ctx, onSample)
+	if err != nil {
+		return nil, partial(l, err)
+	}
+	r.IOEngine = l.Engine
+	r.Start, r.Elapsed, r.WallElapsed = l.Start, l.Elapsed, l.WallElapsed
+	r.Classes, r.Samples, r.Usage = l.Classes, l.Samples, l.Usage
+	r.Prepared = b.prepared
+	if b.job.Filename != "" {
+		r.File = b.fileState()
+	}
+	return r, nil
+}
+
+// partial adds to an error how far the job got, if it began.
+func partial(l *load.Result, err error) error {
+	if l == nil {
+		return err
+	}
+	done := load.Sample{At: l.Elapsed}
+	for _, c := range l.Classes {
+		done.Bytes += c.Bytes
+		if c.Name != "sync" {
+			done.Ops += c.Ops
+		}
+	}
+	return &PartialError{done, err}
+}
+
+// fileState looks at the file after the run.
+func (b *blockRun) fileState() FileState {
+	s := FileState{DirectAsked: b.job.Direct, DirectOpen: b.job.Direct, FirstTouch: b.touch, Extents: -1, Unwritten: -1, Shared: -1, Delalloc: -1, DIOAlign: -1, Resident: -1}
+	i, err := load.Inspect(b.job.Filename, b.job.Offset, b.job.Size)
+	if err != nil {
+		return s
+	}
+	s.Size, s.Extents, s.Unwritten, s.Shared, s.Delalloc = i.Size, i.Extents, i.Unwritten, i.Shared, i.Delalloc
+	s.DIOAlign, s.Resident = i.DIOAlign, i.Resident
+	return s
+}
+
+// Close implements Runner. The file stays for the next trial.
+func (b *blockRun) Close() error { return b.run.Close() }

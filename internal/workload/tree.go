@@ -1,0 +1,205 @@
+package workload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"time"
+
+	"plimsoll/hist"
+	"plimsoll/load"
+)
+
+// perFolder is how many source files share a folder, as posts of a site do.
+const perFolder = 40
+
+// treeRun is a synthetic site build: list the source, then stat and read each
+// file, and write an output for it.
+type treeRun struct {
+	spec Spec
+	src  string
+	out  string
+	buf  []byte
+	// prepared is how long the sources took, laid whether they were laid at all.
+	prepared time.Duration
+}
+
+func prepareTree(ctx context.Context, spec Spec, dir string) (*treeRun, error) {
+	t := &treeRun{spec: spec, src: filepath.Join(dir, fmt.Sprintf("src-%d-%d", spec.Count, spec.BS)), out: filepath.Join(dir, "out"), buf: make([]byte, 256<<10)}
+	start := time.Now()
+	// A finished source tree carries a mark, written last, so that one that was
+	// broken off is made again.
+	mark := t.src + ".done"
+	if _, err := os.Stat(mark); err == nil {
+		return t, nil
+	}
+	if err := t.layout(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("lay out %d source files: %w", spec.Count, err), os.RemoveAll(t.src))
+	}
+	if err := os.WriteFile(mark, nil, 0o644); err != nil {
+		return nil, err
+	}
+	t.prepared = time.Since(start)
+	return t, nil
+}
+
+// layout writes the source files: sizes between a quarter and 1.75 times the mean,
+// the same in every place, of data that can't be compressed.
+func (t *treeRun) layout(ctx context.Context) error {
+	if err := os.RemoveAll(t.src); err != nil {
+		return err
+	}
+	rng := rand.New(rand.NewPCG(1, uint64(t.spec.Count)))
+	data := make([]byte, 2*t.spec.BS)
+	noise := rand.NewChaCha8([32]byte{'t', 'r', 'e', 'e'})
+	for i := range t.spec.Count {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		dir := filepath.Join(t.src, fmt.Sprintf("d%03d", i/perFolder))
+		if i%perFolder == 0 {
+			if err := os.MkdirAll(dir, 0o755); err != nil {
+				return err
+			}
+		}
+		size := t.spec.BS/4 + rng.Int64N(t.spec.BS*3/2+1)
+		noise.Read(data[:size])
+		if err := writeSynced(filepath.Join(dir, fmt.Sprintf("f%05d", i)), data[:size]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeSynced writes a file and waits for it to be stored, so that no write of
+// the layout falls into a measured window.
+func writeSynced(path string, data []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err != nil {
+		return err
+	}
+	if _, err := f.Write(data); err != nil {
+		f.Close()
+		return err
+	}
+	if err := datasync(f); err != nil {
+		f.Close()
+		return err
+	}
+	return f.Close()
+}
+
+// A treeMeter holds the classes of a build.
+type treeMeter struct {
+	*meter
+	file, stat, read, write load.Class
+}
+
+// Run implements Runner.
+func (t *treeRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result, error) {
+	if err := os.RemoveAll(t.out); err != nil {
+		return nil, err
+	}
+	c := func(name string) load.Class { return load.Class{Name: name, Lat: &hist.Histogram{}} }
+	win := openWindow()
+	m := &treeMeter{newMeter(onSample), c("file"), c("stat"), c("read"), c("write")}
+	for build := 0; build == 0 || time.Since(m.start) < t.spec.Runtime; build++ {
+		if err := t.build(ctx, m, filepath.Join(t.out, fmt.Sprint(build))); err != nil {
+			return nil, m.partial(fmt.Errorf("file %d of build %d: %w", m.file.Ops+1, build+1, err))
+		}
+	}
+	r := m.finish(m.file, m.stat, m.read, m.write)
+	win.close(r)
+	r.Prepared = t.prepared
+	return r, nil
+}
+
+// build does one pass over the sources.
+func (t *treeRun) build(ctx context.Context, m *treeMeter, out string) error {
+	dirs, err := os.ReadDir(t.src)
+	if err != nil {
+		return err
+	}
+	for _, d := range dirs {
+		from, to := filepath.Join(t.src, d.Name()), filepath.Join(out, d.Name())
+		if err := os.MkdirAll(to, 0o755); err != nil {
+			return err
+		}
+		files, err := os.ReadDir(from)
+		if err != nil {
+			return err
+		}
+		for _, f := range files {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if err := t.page(m, filepath.Join(from, f.Name()), filepath.Join(to, f.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// page turns one source file into one output file.
+func (t *treeRun) page(m *treeMeter, from, to string) error {
+	t0 := time.Now()
+	if _, err := os.Stat(from); err != nil {
+		return err
+	}
+	t1 := time.Now()
+	data, err := t.readAll(from)
+	if err != nil {
+		return err
+	}
+	t2 := time.Now()
+	if err := os.WriteFile(to, data, 0o644); err != nil {
+		return err
+	}
+	t3 := time.Now()
+	n := int64(len(data))
+	count(&m.stat, t1.Sub(t0), 0)
+	count(&m.read, t2.Sub(t1), n)
+	count(&m.write, t3.Sub(t2), n)
+	count(&m.file, t3.Sub(t0), 0)
+	m.done(t3, 2*n)
+	return nil
+}
+
+// readAll reads a file into the run's own buffer, which grows as needed.
+func (t *treeRun) readAll(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	n := 0
+	for {
+		if n == len(t.buf) {
+			t.buf = append(t.buf, make([]byte, len(t.buf))...)
+		}
+		k, err := f.Read(t.buf[n:])
+		n += k
+		if err == io.EOF {
+			return t.buf[:n], nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// count adds one operation to a class.
+func count(c *load.Class, d time.Duration, bytes int64) {
+	c.Lat.Record(int64(d))
+	c.Ops++
+	c.Bytes += bytes
+}
+
+// Close implements Runner. The sources stay for the next trial in this place;
+// the outputs go, with their dirty pages.
+func (t *treeRun) Close() error { return os.RemoveAll(t.out) }

@@ -1,0 +1,216 @@
+package workload
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/load"
+)
+
+// A window compares the machine's counters at both ends of the measured time.
+type window struct {
+	before snapshot
+}
+
+// A snapshot holds counters at one moment. Fields that could not be read are
+// zero and their "have" is false.
+type snapshot struct {
+	at       time.Time
+	proc     map[string]int64 // /proc/self/io
+	disks    map[string]DiskDelta
+	cgroup   map[[2]uint32]CgroupDelta
+	cpu      cpuTimes
+	pressure time.Duration // PSI io some, total
+	havePSI  bool
+	usage    load.Usage
+	throttle Throttled
+}
+
+// cpuTimes are the first line of /proc/stat, in ticks.
+type cpuTimes struct {
+	total, idle, steal int64
+}
+
+// openWindow takes the counters at the beginning.
+func openWindow() *window { return &window{takeSnapshot()} }
+
+// close takes them at the end and puts the differences into r.
+func (w *window) close(r *Result) {
+	a, b := w.before, takeSnapshot()
+	r.ProcRead, r.ProcWritten = -1, -1
+	if a.proc != nil && b.proc != nil {
+		r.ProcRead = b.proc["read_bytes"] - a.proc["read_bytes"]
+		r.ProcWritten = b.proc["write_bytes"] - a.proc["write_bytes"]
+	}
+	r.Disks = diskDeltas(a.disks, b.disks)
+	r.Cgroup = cgroupDeltas(a.cgroup, b.cgroup)
+	r.Host = hostDelta(a, b)
+	r.Usage = load.Usage{User: b.usage.User - a.usage.User, System: b.usage.System - a.usage.System, MaxRSS: b.usage.MaxRSS}
+	r.Throttled = Throttled{b.throttle.Periods - a.throttle.Periods, b.throttle.Time - a.throttle.Time}
+}
+
+// hostDelta is the machine's load between two snapshots.
+func hostDelta(a, b snapshot) HostDelta {
+	h := HostDelta{IOSome: -1}
+	if total := b.cpu.total - a.cpu.total; total > 0 {
+		h.CPUBusy = 1 - float64(b.cpu.idle-a.cpu.idle)/float64(total)
+		h.Steal = float64(b.cpu.steal-a.cpu.steal) / float64(total)
+	}
+	if d := b.at.Sub(a.at); a.havePSI && b.havePSI && d > 0 {
+		h.IOSome = float64(b.pressure-a.pressure) / float64(d)
+	}
+	return h
+}
+
+// diskDeltas subtracts, keeping the disks that did anything.
+func diskDeltas(a, b map[string]DiskDelta) []DiskDelta {
+	var ds []DiskDelta
+	for name, d := range b {
+		p := a[name]
+		d.Reads -= p.Reads
+		d.Writes -= p.Writes
+		d.ReadBytes -= p.ReadBytes
+		d.WrittenBytes -= p.WrittenBytes
+		d.Busy -= p.Busy
+		if d.Reads > 0 || d.Writes > 0 || d.Busy > 0 {
+			ds = append(ds, d)
+		}
+	}
+	return ds
+}
+
+// cgroupDeltas subtracts, keeping every device that the group ever used.
+func cgroupDeltas(a, b map[[2]uint32]CgroupDelta) []CgroupDelta {
+	if b == nil {
+		return nil
+	}
+	ds := make([]CgroupDelta, 0, len(b))
+	for key, d := range b {
+		d.ReadBytes -= a[key].ReadBytes
+		d.WrittenBytes -= a[key].WrittenBytes
+		ds = append(ds, d)
+	}
+	return ds
+}
+
+// parseCgroupIO reads cgroup v1's blkio.throttle.io_service_bytes, lines of
+// "254:0 Read 4096", or v2's io.stat, lines of "254:0 rbytes=4096 wbytes=0 ..."
+// (Documentation/admin-guide/cgroup-v1/blkio-controller.rst, cgroup-v2.rst).
+func parseCgroupIO(r io.Reader) map[[2]uint32]CgroupDelta {
+	m := map[[2]uint32]CgroupDelta{}
+	for s := bufio.NewScanner(r); s.Scan(); {
+		f := strings.Fields(s.Text())
+		if len(f) < 2 {
+			continue
+		}
+		major, minor, ok := strings.Cut(f[0], ":")
+		ma, err1 := strconv.ParseUint(major, 10, 32)
+		mi, err2 := strconv.ParseUint(minor, 10, 32)
+		if !ok || err1 != nil || err2 != nil {
+			continue
+		}
+		key := [2]uint32{uint32(ma), uint32(mi)}
+		d := m[key]
+		d.Major, d.Minor = key[0], key[1]
+		if len(f) == 3 {
+			f = []string{"", f[1] + "=" + f[2]}
+		}
+		for _, kv := range f[1:] {
+			k, v, _ := strings.Cut(kv, "=")
+			n, _ := strconv.ParseInt(v, 10, 64)
+			switch k {
+			case "rbytes", "Read":
+				d.ReadBytes = n
+			case "wbytes", "Write":
+				d.WrittenBytes = n
+			}
+		}
+		m[key] = d
+	}
+	return m
+}
+
+// sectorSize is the unit of /proc/diskstats, whatever the disk's own
+// (Documentation/admin-guide/iostats.rst).
+const sectorSize = 512
+
+// parseDiskstats reads /proc/diskstats: major, minor, name, then reads
+// completed, merged, sectors, ms; writes the same; in flight, ms busy, ...
+// (Documentation/admin-guide/iostats.rst). Short lines are passed over.
+func parseDiskstats(r io.Reader) map[string]DiskDelta {
+	disks := map[string]DiskDelta{}
+	for s := bufio.NewScanner(r); s.Scan(); {
+		f := strings.Fields(s.Text())
+		if len(f) < 14 {
+			continue
+		}
+		n := make([]int64, 14)
+		for i := range n {
+			if i != 2 {
+				n[i], _ = strconv.ParseInt(f[i], 10, 64)
+			}
+		}
+		disks[f[2]] = DiskDelta{
+			Major: uint32(n[0]), Minor: uint32(n[1]), Name: f[2],
+			Reads: n[3], ReadBytes: n[5] * sectorSize,
+			Writes: n[7], WrittenBytes: n[9] * sectorSize,
+			Busy: time.Duration(n[12]) * time.Millisecond,
+		}
+	}
+	return disks
+}
+
+// parseKeys reads lines of "key: number" or "key number".
+func parseKeys(b []byte) map[string]int64 {
+	keys := map[string]int64{}
+	for line := range bytes.Lines(b) {
+		f := strings.Fields(strings.Replace(string(line), ":", " ", 1))
+		if len(f) != 2 {
+			continue
+		}
+		if n, err := strconv.ParseInt(f[1], 10, 64); err == nil {
+			keys[f[0]] = n
+		}
+	}
+	return keys
+}
+
+// parseCPU reads the first line of /proc/stat: cpu user nice system idle iowait
+// irq softirq steal ... (proc(5)). iowait counts as idle.
+func parseCPU(b []byte) cpuTimes {
+	line, _, _ := strings.Cut(string(b), "\n")
+	f := strings.Fields(line)
+	var t cpuTimes
+	if len(f) < 9 || f[0] != "cpu" {
+		return t
+	}
+	for i, v := range f[1:9] {
+		n, _ := strconv.ParseInt(v, 10, 64)
+		t.total += n
+		switch i {
+		case 3, 4:
+			t.idle += n
+		case 7:
+			t.steal = n
+		}
+	}
+	return t
+}
+
+// parsePressure reads the total of the some line of a pressure file, in
+// microseconds (Documentation/accounting/psi.rst).
+func parsePressure(b []byte) (time.Duration, bool) {
+	for line := range strings.Lines(string(b)) {
+		if !strings.HasPrefix(line, "some ") {
+			continue
+		}
+		_, v, ok := strings.Cut(strings.TrimSpace(line), "total=")
+		n, err := strconv.ParseInt(v, 10, 64)
+		return time.Duration(n) * time.Microsecond, ok && err == nil
+	}
+	return 0, false
+}

@@ -1,0 +1,75 @@
+package workload
+
+import (
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/load"
+)
+
+// takeSnapshot reads the counters that this process may see.
+func takeSnapshot() snapshot {
+	s := snapshot{at: time.Now()}
+	if b, err := os.ReadFile("/proc/self/io"); err == nil {
+		s.proc = parseKeys(b)
+	}
+	if f, err := os.Open("/proc/diskstats"); err == nil {
+		s.disks = parseDiskstats(f)
+		f.Close()
+	}
+	if b, err := os.ReadFile("/proc/stat"); err == nil {
+		s.cpu = parseCPU(b)
+	}
+	if b, err := os.ReadFile("/proc/pressure/io"); err == nil {
+		s.pressure, s.havePSI = parsePressure(b)
+	}
+	for _, path := range []string{"/sys/fs/cgroup/blkio/blkio.throttle.io_service_bytes", "/sys/fs/cgroup/io.stat"} {
+		if f, err := os.Open(path); err == nil {
+			s.cgroup = parseCgroupIO(f)
+			f.Close()
+			break
+		}
+	}
+	s.usage = usage()
+	s.throttle = throttled()
+	return s
+}
+
+// throttled reads cpu.stat of the worker's own group, where the container shows
+// it: at the root of its cgroup namespace. v2 counts usec, v1 nanoseconds.
+func throttled() Throttled {
+	if b, err := os.ReadFile("/sys/fs/cgroup/cpu.stat"); err == nil {
+		k := parseKeys(b)
+		return Throttled{k["nr_throttled"], time.Duration(k["throttled_usec"]) * time.Microsecond}
+	}
+	if b, err := os.ReadFile("/sys/fs/cgroup/cpu/cpu.stat"); err == nil {
+		k := parseKeys(b)
+		return Throttled{k["nr_throttled"], time.Duration(k["throttled_time"])}
+	}
+	return Throttled{}
+}
+
+// usage is what this process has used so far.
+func usage() load.Usage {
+	var ru unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &ru) != nil {
+		return load.Usage{}
+	}
+	return load.Usage{
+		User:   time.Duration(ru.Utime.Nano()),
+		System: time.Duration(ru.Stime.Nano()),
+		MaxRSS: ru.Maxrss * 1024, // Linux counts KiB (getrusage(2)).
+	}
+}
+
+// datasync is fdatasync(2), again after a signal.
+func datasync(f *os.File) error {
+	for {
+		err := unix.Fdatasync(int(f.Fd()))
+		if err != unix.EINTR {
+			return err
+		}
+	}
+}

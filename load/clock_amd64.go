@@ -1,0 +1,4 @@
+package load
+
+// readTSC returns the CPU's time stamp counter.
+func readTSC() uint64

@@ -1,0 +1,112 @@
+package load
+
+import (
+	"math/bits"
+	"sync/atomic"
+)
+
+// A generator says what I/O comes next. It is used by one thread, but threads of
+// one psync job share a cursor, so that together they walk the file once.
+//
+// Random offsets are uniform over the blocks of the region, with replacement: a block
+// may come twice before another comes once. fio's default instead keeps a map of
+// the blocks and visits each once a pass (norandommap is what is done here). A job without runtime does a pass, and so visits each
+// block exactly once, in an order that is a permutation computed without a map.
+type generator struct {
+	rng    uint64
+	base   int64  // offset of the region's first block
+	bs     int64  //
+	blocks uint64 // in the region
+	// readShare is the probability of a read, times 2^32.
+	readShare uint64
+	random    bool
+	pass      permutation // of the blocks, if bits != 0
+	cursor    *[2]cursor  // of reads and writes
+	shared    bool        // cursor belongs to several threads
+}
+
+// A cursor counts: in own if it belongs to one thread, because an atomic
+// addition costs 20 cycles, else in n. Each has a cache line of its own.
+type cursor struct {
+	n   atomic.Uint64
+	own uint64
+	_   [48]byte
+}
+
+func (c *cursor) next(shared bool) uint64 {
+	if shared {
+		return c.n.Add(1) - 1
+	}
+	c.own++
+	return c.own - 1
+}
+
+// wyrand, by Wang Yi: one multiplication a number, and it passes BigCrush.
+// https://github.com/wangyi-fudan/wyhash
+func (g *generator) rand() uint64 {
+	g.rng += 0xa0761d6478bd642f
+	hi, lo := bits.Mul64(g.rng, g.rng^0xe7037ed1a0b428db)
+	return hi ^ lo
+}
+
+// next returns the operation and its offset.
+func (g *generator) next() (op uint8, off int64) {
+	r := uint64(0)
+	if g.readShare-1 < 1<<32-1 { // neither 0 nor 1
+		r = g.rand() >> 32
+	}
+	if r >= g.readShare {
+		op = opWrite
+	}
+	var n uint64
+	switch {
+	case g.random && g.pass.bits == 0:
+		n, _ = bits.Mul64(g.rand(), g.blocks)
+	case g.random:
+		n = g.pass.at(g.cursor[0].next(g.shared) % g.blocks)
+	default:
+		// Reads and writes of rw=rw walk the file independently, as in fio.
+		n = g.cursor[op].next(g.shared)
+		if n >= g.blocks {
+			n %= g.blocks
+		}
+	}
+	return op, g.base + int64(n)*g.bs
+}
+
+// A permutation maps 0..n-1 onto itself in an irregular order, without memory: a
+// mixing function that is one-to-one on the next power of two is applied until the
+// result is in range (cycle walking; Black and Rogaway, CT-RSA 2002).
+type permutation struct {
+	n    uint64
+	bits uint // of the power of two; 0: no permutation
+	key  uint64
+}
+
+func newPermutation(n, key uint64) permutation {
+	return permutation{n: n, bits: uint(max(bits.Len64(n-1), 1)), key: key}
+}
+
+func (p *permutation) at(i uint64) uint64 {
+	for {
+		i = p.mix(i)
+		if i < p.n {
+			return i
+		}
+	}
+}
+
+// mix is one-to-one on the numbers of p.bits bits: additions, multiplications by
+// odd numbers and xors with shifted copies all are.
+func (p *permutation) mix(i uint64) uint64 {
+	mask := uint64(1)<<p.bits - 1
+	half := p.bits/2 + 1
+	for r := range uint(3) {
+		i = (i + p.key>>(8*r)) & mask
+		i = i * 0x9e3779b97f4a7c15 & mask
+		i ^= i >> half
+		i = i * 0xd6e8feb86659fd93 & mask
+		i ^= i >> half
+	}
+	return i
+}

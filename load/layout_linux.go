@@ -1,0 +1,236 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// layoutChunk is the size of one write, layoutDepth how many are in flight. Larger and
+// more gained nothing on a virtio disk; one at a time lost a third.
+const (
+	layoutChunk = 1 << 20
+	layoutDepth = 4
+)
+
+// A writer lays out one file.
+type writer struct {
+	path   string
+	fd     int
+	size   int64
+	seed   uint64
+	direct bool
+	next   atomic.Int64 // offset of the next chunk
+}
+
+func layout(ctx context.Context, path string, size int64, opt LayoutOptions) (res LayoutResult, err error) {
+	reused, err := claim(path, size, opt, &res)
+	if err != nil || reused {
+		return res, err
+	}
+	w := &writer{path: path, size: size, seed: opt.Seed}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, ignoreMissing(os.Remove(path)))
+		}
+	}()
+	start := time.Now()
+	if err := w.open(); err != nil {
+		return res, err
+	}
+	defer unix.Close(w.fd)
+	if err := w.write(ctx); err != nil {
+		return res, err
+	}
+	res.Elapsed = time.Since(start)
+	res.Rate = float64(size) / res.Elapsed.Seconds()
+	res.Direct = w.direct
+	return res, w.verify(&res)
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// claim makes sure that path may be written: nothing is there, or an empty file,
+// or, with Reuse, the caller's own. It reports whether that is complete already.
+func claim(path string, size int64, opt LayoutOptions, res *LayoutResult) (bool, error) {
+	st, err := os.Lstat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if !st.Mode().IsRegular() {
+		return false, &ExistsError{path, "no regular file"}
+	}
+	if !opt.Reuse {
+		if st.Size() > 0 {
+			return false, &ExistsError{path, fmt.Sprintf("a file of %d bytes", st.Size())}
+		}
+		return false, os.Remove(path)
+	}
+	if st.Size() == size && reusable(path, size, res) {
+		res.Reused = true
+		return true, nil
+	}
+	return false, os.Remove(path)
+}
+
+// reusable reports whether the file is written throughout, and drops it from the
+// page cache if so.
+func reusable(path string, size int64, res *LayoutResult) bool {
+	fd, err := openRetry(path, unix.O_RDWR|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(fd)
+	w := &writer{path: path, fd: fd, size: size}
+	return w.verify(res) == nil
+}
+
+// open makes the file, for direct I/O if the file system takes it, and reserves its
+// space, so that a lack of it shows before anything is written.
+func (w *writer) open() error {
+	const flags = unix.O_RDWR | unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW | unix.O_CLOEXEC
+	var err error
+	w.direct = true
+	if w.fd, err = openRetry(w.path, flags|unix.O_DIRECT, 0o600); err != nil && errors.Is(err, unix.EINVAL) {
+		// Some file systems make the file and then refuse the flag.
+		os.Remove(w.path)
+		w.direct = false
+		w.fd, err = openRetry(w.path, flags, 0o600)
+	}
+	if err != nil {
+		return &os.PathError{Op: "create", Path: w.path, Err: err}
+	}
+	err = unix.Fallocate(w.fd, 0, 0, w.size)
+	for errors.Is(err, unix.EINTR) {
+		err = unix.Fallocate(w.fd, 0, 0, w.size)
+	}
+	if err != nil && !errors.Is(err, unix.EOPNOTSUPP) && !errors.Is(err, unix.ENOSYS) && !errors.Is(err, unix.EINVAL) {
+		return errors.Join(w.failed("reserve", err), unix.Close(w.fd))
+	}
+	return nil
+}
+
+// failed describes err, with the free space if that is what is missing.
+func (w *writer) failed(op string, err error) error {
+	if !errors.Is(err, unix.ENOSPC) && !errors.Is(err, unix.EDQUOT) && !errors.Is(err, unix.EFBIG) {
+		return &os.PathError{Op: op, Path: w.path, Err: err}
+	}
+	e := &SpaceError{Path: w.path, Needed: w.size, Available: -1, Err: err}
+	var fs unix.Statfs_t
+	var st unix.Stat_t
+	if errors.Is(err, unix.ENOSPC) && unix.Fstatfs(w.fd, &fs) == nil && unix.Fstat(w.fd, &st) == nil {
+		// What the partial file holds will be free again.
+		e.Available = int64(fs.Bavail)*fs.Frsize + st.Blocks*512
+	}
+	return e
+}
+
+// write fills the file with several writes in flight and syncs it.
+func (w *writer) write(ctx context.Context) error {
+	var wg sync.WaitGroup
+	errs := make([]error, layoutDepth)
+	for i := range errs {
+		wg.Go(func() {
+			if errs[i] = w.writeChunks(ctx); errs[i] != nil {
+				w.next.Store(w.size)
+			}
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	if err := unix.Fsync(w.fd); err != nil {
+		return w.failed("fsync", err)
+	}
+	return nil
+}
+
+func (w *writer) writeChunks(ctx context.Context) error {
+	p, err := mapMemory(layoutChunk)
+	if err != nil {
+		return err
+	}
+	defer unmapMemory(p)
+	for {
+		off := w.next.Add(layoutChunk) - layoutChunk
+		if off >= w.size {
+			return nil
+		}
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("%s: broken off: %w", w.path, context.Cause(ctx))
+		}
+		n := min(layoutChunk, w.size-off)
+		fillRandom(p[:n], w.seed+uint64(off))
+		stamp(p[:n], off, w.seed)
+		if err := w.writeAt(p[:n], off); err != nil {
+			return err
+		}
+	}
+}
+
+// writeAt writes p, buffered where direct I/O can't: the unaligned rest of a file, or
+// a file system that took the flag but doesn't mean it.
+func (w *writer) writeAt(p []byte, off int64) error {
+	for len(p) > 0 {
+		n, err := unix.Pwrite(w.fd, p, off)
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err == unix.EINVAL && w.buffered():
+			continue
+		case err != nil:
+			return w.failed("write", err)
+		case n == 0:
+			return w.failed("write", unix.EIO)
+		}
+		p, off = p[n:], off+int64(n)
+	}
+	return nil
+}
+
+// buffered turns direct I/O off and reports whether it was on. Other threads'
+// writes may be either then; both are right.
+func (w *writer) buffered() bool {
+	flags, err := unix.FcntlInt(uintptr(w.fd), unix.F_GETFL, 0)
+	if err != nil || flags&unix.O_DIRECT == 0 {
+		return false
+	}
+	_, err = unix.FcntlInt(uintptr(w.fd), unix.F_SETFL, flags&^unix.O_DIRECT)
+	return err == nil
+}
+
+// verify drops the file from the page cache and looks for anything in it that isn't written.
+func (w *writer) verify(res *LayoutResult) error {
+	t := &target{path: w.path, fd: w.fd, size: w.size}
+	// Dirty pages would stay in the cache: reused files may have some.
+	if err := t.sync(true); err != nil {
+		return w.failed("fdatasync", err)
+	}
+	// An advice; what came of it is in Info.Resident.
+	_ = unix.Fadvise(w.fd, 0, 0, unix.FADV_DONTNEED)
+	var err error
+	if res.Info, err = t.inspect(0, w.size, true); err != nil {
+		return fmt.Errorf("%s: %w", w.path, err)
+	}
+	if i := res.Info; i.HoleBytes > 0 || i.UnwrittenBytes > 0 {
+		return &UnwrittenError{Path: w.path, Size: w.size, FileSize: w.size, Holes: i.HoleBytes, Unwritten: i.UnwrittenBytes}
+	}
+	return nil
+}

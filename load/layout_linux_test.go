@@ -1,0 +1,278 @@
+package load
+
+import (
+	"bytes"
+	"compress/flate"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestLayoutWritesIncompressibleUniqueData(t *testing.T) {
+	for _, size := range []int64{1, 4096, 1<<20 + 777, 5 << 20} {
+		path := filepath.Join(t.TempDir(), "f")
+		res, err := Layout(context.Background(), path, size, LayoutOptions{})
+		if err != nil {
+			t.Fatalf("Layout(%d): %v", size, err)
+		}
+		data, err := os.ReadFile(path)
+		if err != nil || int64(len(data)) != size {
+			t.Fatalf("Layout(%d) made %d bytes, %v", size, len(data), err)
+		}
+		if size < 4096 {
+			continue
+		}
+		if res.Reused || res.Rate <= 0 || res.Info.Unwritten > 0 || res.Info.HoleBytes > 0 {
+			t.Errorf("Layout(%d) = %+v", size, res)
+		}
+		var out bytes.Buffer
+		w, _ := flate.NewWriter(&out, flate.BestCompression)
+		w.Write(data)
+		w.Close()
+		if int64(out.Len()) < size*99/100 {
+			t.Errorf("%d bytes compress to %d", size, out.Len())
+		}
+		seen := map[string]bool{}
+		for at := 0; at+4096 <= len(data); at += 4096 {
+			if got := binary.LittleEndian.Uint64(data[at:]); got != uint64(at) {
+				t.Errorf("unit at %d is stamped %d", at, got)
+			}
+			if s := string(data[at+16 : at+4096]); seen[s] {
+				t.Errorf("unit at %d is a copy of another", at)
+			} else {
+				seen[s] = true
+			}
+		}
+	}
+}
+
+func TestLayoutReuse(t *testing.T) {
+	path := written(t, 1<<20)
+	stat := func() uint64 {
+		var st unix.Stat_t
+		if err := unix.Stat(path, &st); err != nil {
+			t.Fatal(err)
+		}
+		return st.Ino
+	}
+	first := stat()
+	res, err := Layout(context.Background(), path, 1<<20, LayoutOptions{Reuse: true})
+	if err != nil || !res.Reused || res.Rate != 0 || stat() != first {
+		t.Errorf("complete file: %+v, %v", res, err)
+	}
+	// Another size, or a hole, means a new file.
+	for _, spoil := range []func() error{
+		func() error { return os.Truncate(path, 1<<19) },
+		func() error { return errors.Join(os.Truncate(path, 1<<19), os.Truncate(path, 1<<20)) },
+	} {
+		if err := spoil(); err != nil {
+			t.Fatal(err)
+		}
+		res, err = Layout(context.Background(), path, 1<<20, LayoutOptions{Reuse: true})
+		if err != nil || res.Reused || res.Rate <= 0 {
+			t.Errorf("incomplete file: %+v, %v", res, err)
+		}
+	}
+}
+
+func TestLayoutRefusesOthersFiles(t *testing.T) {
+	dir := t.TempDir()
+	file, link, pipe := filepath.Join(dir, "file"), filepath.Join(dir, "link"), filepath.Join(dir, "pipe")
+	if err := errors.Join(os.WriteFile(file, []byte("mine"), 0o600), os.Symlink(file, link), unix.Mkfifo(pipe, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for path, reuse := range map[string][]bool{file: {false}, link: {false, true}, pipe: {false, true}, dir: {false, true}} {
+		for _, r := range reuse {
+			var e *ExistsError
+			if _, err := Layout(context.Background(), path, 4096, LayoutOptions{Reuse: r}); !errors.As(err, &e) || e.Path != path {
+				t.Errorf("Layout(%s, reuse %v) = %v, want an *ExistsError", path, r, err)
+			}
+		}
+	}
+	if data, err := os.ReadFile(file); string(data) != "mine" {
+		t.Errorf("the file holds %q, %v", data, err)
+	}
+	for _, size := range []int64{0, -1} {
+		if _, err := Layout(context.Background(), filepath.Join(dir, "new"), size, LayoutOptions{}); err == nil {
+			t.Errorf("Layout of %d bytes was accepted", size)
+		}
+	}
+}
+
+func TestLayoutWithoutSpace(t *testing.T) {
+	dir := tmpfs(t, "size=8m")
+	path := filepath.Join(dir, "big")
+	_, err := Layout(context.Background(), path, 64<<20, LayoutOptions{})
+	var e *SpaceError
+	if !errors.As(err, &e) || e.Path != path || e.Needed != 64<<20 || e.Available <= 0 || e.Available > 8<<20 || !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("Layout = %#v, want a *SpaceError with 8 MiB available", err)
+	}
+	if err != nil && !strings.Contains(err.Error(), "67108864 bytes are needed but") {
+		t.Errorf("error text: %v", err)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the partial file is still there: %v", err)
+	}
+}
+
+func TestLayoutCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	path := filepath.Join(t.TempDir(), "f")
+	if _, err := Layout(ctx, path, 64<<20, LayoutOptions{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("Layout = %v, want context.Canceled", err)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the partial file is still there: %v", err)
+	}
+}
+
+func TestLayoutInMissingAndReadOnlyFolder(t *testing.T) {
+	if _, err := Layout(context.Background(), filepath.Join(t.TempDir(), "no", "f"), 4096, LayoutOptions{}); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("missing folder: %v", err)
+	}
+	dir := tmpfs(t, "size=8m")
+	if err := unix.Mount("", dir, "", unix.MS_REMOUNT|unix.MS_RDONLY, "size=8m"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Layout(context.Background(), filepath.Join(dir, "f"), 4096, LayoutOptions{}); !errors.Is(err, unix.EROFS) {
+		t.Errorf("read-only file system: %v", err)
+	}
+	for _, p := range ProbeEngines(dir) {
+		if p.OK != (p.Engine == Null) || (!p.OK && !strings.Contains(p.Reason, "read-only")) {
+			t.Errorf("probe of a read-only file system = %+v", p)
+		}
+	}
+}
+
+func TestInspectAndRefusalOfUnwritten(t *testing.T) {
+	for name, dir := range map[string]string{"disk": t.TempDir(), "tmpfs": tmpfs(t, "size=8m")} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(dir, "f")
+			if _, err := Layout(context.Background(), path, 1<<20, LayoutOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			info, err := Inspect(path, 0, 0)
+			if err != nil || info.Size != 1<<20 || info.HoleBytes != 0 || info.Unwritten > 0 {
+				t.Errorf("laid out: %+v, %v", info, err)
+			}
+			if err := os.Truncate(path, 2<<20); err != nil {
+				t.Fatal(err)
+			}
+			info, err = Inspect(path, 512<<10, 1<<20)
+			if err != nil || info.HoleBytes != 512<<10 {
+				t.Errorf("half a hole: %+v, %v", info, err)
+			}
+			for _, rw := range []string{Read, RandRead, RW, RandRW} {
+				var u *UnwrittenError
+				if _, err := Prepare(Job{RW: rw, Filename: path, IOEngine: PSync}); !errors.As(err, &u) || u.Holes != 1<<20 {
+					t.Errorf("rw=%s over a hole: %v", rw, err)
+				}
+			}
+			for _, j := range []Job{{RW: Write}, {RW: Read, Size: 1 << 20}} {
+				j.Filename, j.IOEngine = path, PSync
+				start(t, j)
+			}
+		})
+	}
+}
+
+func TestPreallocatedIsUnwritten(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := unix.Fallocate(int(f.Fd()), 0, 0, 1<<20); err != nil {
+		t.Skipf("needs a file system with fallocate: %v", err)
+	}
+	info, err := Inspect(path, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Extents < 0 {
+		t.Skip("needs a file system with FIEMAP")
+	}
+	if info.Unwritten < 1 || info.UnwrittenBytes != 1<<20 {
+		t.Errorf("preallocated: %+v", info)
+	}
+	var u *UnwrittenError
+	if _, err := Prepare(Job{RW: Read, Filename: path, IOEngine: PSync}); !errors.As(err, &u) || u.Unwritten != 1<<20 {
+		t.Errorf("read of preallocated: %v", err)
+	}
+	// Written but dirty counts as written: Prepare settles it.
+	if _, err := io.CopyN(f, bytes.NewReader(make([]byte, 1<<20)), 1<<20); err != nil {
+		t.Fatal(err)
+	}
+	start(t, Job{RW: Read, Filename: path, IOEngine: PSync})
+}
+
+func TestInspectResident(t *testing.T) {
+	path := written(t, 1<<20)
+	if _, err := os.ReadFile(path); err != nil {
+		t.Fatal(err)
+	}
+	info, err := Inspect(path, 4096+1, 100000)
+	if err != nil || info.Resident != 1 {
+		t.Errorf("after a read: %+v, %v", info, err)
+	}
+	for _, bad := range [][2]int64{{-1, 0}, {0, -1}} {
+		if _, err := Inspect(path, bad[0], bad[1]); err == nil {
+			t.Errorf("Inspect(%v) was accepted", bad)
+		}
+	}
+	if info, err := Inspect(path, 1<<30, 0); err != nil || info.Extents > 0 {
+		t.Errorf("beyond the end: %+v, %v", info, err)
+	}
+	if _, err := Inspect(path+"x", 0, 0); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("missing file: %v", err)
+	}
+}
+
+// TestContainerLayer runs on an overlay, as a container's own layer is one.
+func TestContainerLayer(t *testing.T) {
+	base := t.TempDir()
+	dir := func(name string) string {
+		d := filepath.Join(base, name)
+		if err := os.Mkdir(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	merged := dir("merged")
+	opts := "lowerdir=" + dir("lower") + ",upperdir=" + dir("upper") + ",workdir=" + dir("work")
+	if err := unix.Mount("plimsoll-test", merged, "overlay", 0, opts); err != nil {
+		t.Skipf("needs CAP_SYS_ADMIN to mount an overlay: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(merged, unix.MNT_DETACH); err != nil {
+			t.Errorf("unmount: %v", err)
+		}
+	})
+	path := filepath.Join(merged, "f")
+	res, err := Layout(context.Background(), path, 1<<20, LayoutOptions{})
+	if err != nil || res.Info.HoleBytes != 0 {
+		t.Fatalf("Layout = %+v, %v", res, err)
+	}
+	for _, p := range ProbeEngines(merged) {
+		if !p.OK {
+			t.Errorf("probe = %+v", p)
+			continue
+		}
+		if p.Engine == Null {
+			continue
+		}
+		if r := start(t, Job{RW: RandRW, IODepth: 4, Filename: path, Direct: res.Direct, IOEngine: p.Engine}); r.Ops() != 256 {
+			t.Errorf("%s: %d I/Os, want 256", p.Engine, r.Ops())
+		}
+	}
+}

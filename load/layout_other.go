@@ -1,0 +1,58 @@
+//go:build !linux
+
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+)
+
+// layout writes the file buffered and syncs it.
+func layout(ctx context.Context, path string, size int64, opt LayoutOptions) (res LayoutResult, err error) {
+	if st, err := os.Lstat(path); err == nil {
+		switch {
+		case !st.Mode().IsRegular():
+			return res, &ExistsError{path, "no regular file"}
+		case opt.Reuse && st.Size() == size:
+			res.Reused, res.Info = true, unknownInfo(size)
+			return res, nil
+		case !opt.Reuse && st.Size() > 0:
+			return res, &ExistsError{path, fmt.Sprintf("a file of %d bytes", st.Size())}
+		}
+		if err := os.Remove(path); err != nil {
+			return res, err
+		}
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return res, err
+	}
+	start := time.Now()
+	err = writeAll(ctx, f, size, opt.Seed)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return res, errors.Join(err, os.Remove(path))
+	}
+	res.Elapsed = time.Since(start)
+	res.Rate = float64(size) / res.Elapsed.Seconds()
+	res.Info = unknownInfo(size)
+	return res, nil
+}
+
+func writeAll(ctx context.Context, f *os.File, size int64, seed uint64) error {
+	p := make([]byte, 1<<20)
+	for off := int64(0); off < size; off += int64(len(p)) {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("%s: broken off: %w", f.Name(), context.Cause(ctx))
+		}
+		n := min(int64(len(p)), size-off)
+		fillRandom(p[:n], seed+uint64(off))
+		stamp(p[:n], off, seed)
+		if _, err := f.WriteAt(p[:n], off); err != nil {
+			return err
+		}
+	}
+	return f.Sync()
+}

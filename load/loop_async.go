@@ -1,0 +1,189 @@
+package load
+
+import (
+	"io"
+	"syscall"
+	"time"
+)
+
+// asyncLoop keeps the depth filled and counts what completes, until the end. The
+// clock is read twice a batch: before its I/Os are made and after the kernel
+// answered. All I/Os of a batch start with the first reading and end with the
+// second, so their latency includes what the generator takes for the batch (some
+// 10 ns an I/O), never less than the truth.
+func (t *thread) asyncLoop() error {
+	r := t.run
+	clk := &r.clk
+	var failed error
+	for {
+		now := clk.now()
+		wait := forever
+		if failed == nil && now < r.end.Load() {
+			wait = t.fill(now)
+		}
+		if len(t.batch) == 0 && len(t.free) == len(t.slots) {
+			switch {
+			case failed != nil || t.out || now >= r.end.Load():
+				return failed
+			case t.syncDue():
+				if failed = t.sync(); failed != nil {
+					return failed
+				}
+			case wait >= 0:
+				t.idle(now, wait)
+			}
+			continue
+		}
+		want := 1
+		if wait >= 0 {
+			if wait -= spinFor; wait <= 0 {
+				wait, want = 0, 0
+			}
+		}
+		out, err := t.async.run(t.batch, want, wait)
+		t.batch = t.batch[:0]
+		if err != nil {
+			// The ring itself is broken. The kernel may still write to the buffers,
+			// so they must not be given back.
+			t.bufs = nil
+			return &IOError{Path: r.job.Filename, Op: r.engine, Err: err}
+		}
+		if err := t.reap(out, clk.now()); err != nil && failed == nil {
+			failed = err
+			r.stop()
+		}
+	}
+}
+
+// fill makes I/Os for the free slots. It returns how long it takes until the next I/O
+// of an open loop is due, forever if there is none to wait for.
+func (t *thread) fill(now int64) time.Duration {
+	r := t.run
+	rate := r.job.RateIOPS
+	for len(t.free) > 0 {
+		if t.syncDue() || t.out {
+			return forever
+		}
+		due := int64(0)
+		if rate > 0 {
+			if due = t.nextDue(rate); due > now {
+				return time.Duration(due - now)
+			}
+		}
+		if now >= r.begin && !t.budget() {
+			return forever
+		}
+		t.holding = false
+		s := t.free[len(t.free)-1]
+		t.free = t.free[:len(t.free)-1]
+		t.arm(s, now, due)
+		t.batch = append(t.batch, s)
+	}
+	return forever
+}
+
+// arm turns the free slot s into the next I/O.
+func (t *thread) arm(s uint32, now, due int64) {
+	sl := &t.slots[s]
+	sl.op, sl.off = t.gen.next()
+	sl.start, sl.due, sl.done = now, due, 0
+	if sl.op == opRead {
+		sl.seg = s
+	} else {
+		sl.seg = t.bufs.takeSegment()
+		t.seq++
+		t.sinceSync++
+		t.bufs.stamp(sl.seg, t.run.job.BS, sl.off, t.seq)
+	}
+	sl.buf = t.bufs.addr(sl.seg)
+	t.acct.started++
+	if due != 0 {
+		t.lateness(now - due)
+	}
+}
+
+// reap counts the completions that were seen at now.
+func (t *thread) reap(out []completion, now int64) error {
+	a := &t.acct
+	r := t.run
+	inWindow := now >= r.begin && (!r.timed || now <= r.end.Load())
+	var err error
+	// Completions of one batch mostly have the same latency: record them at once.
+	var n [2]uint64
+	var last [2]int64
+	for _, c := range out {
+		sl := &t.slots[c.slot]
+		if int64(c.res) != r.job.BS {
+			if again, e := t.uneven(sl, c.res); again {
+				t.batch = append(t.batch, c.slot)
+				continue
+			} else if e != nil {
+				err = e
+				t.release(c.slot)
+				continue
+			}
+		}
+		op := sl.op & 1
+		switch {
+		case inWindow:
+			lat := now - sl.start
+			if lat != last[op] {
+				a.lat[op].RecordN(last[op], n[op])
+				last[op], n[op] = lat, 0
+			}
+			n[op]++
+			if sl.due != 0 {
+				a.response[op].Record(now - sl.due)
+			}
+		case now > r.begin:
+			a.unfinish++
+		}
+		t.release(c.slot)
+	}
+	for op := range n {
+		a.lat[op].RecordN(last[op], n[op])
+	}
+	t.publish()
+	return err
+}
+
+// release makes the slot free again.
+func (t *thread) release(s uint32) {
+	if sl := &t.slots[s]; sl.op == opWrite {
+		t.bufs.giveSegment(sl.seg)
+	}
+	t.free = append(t.free, s)
+}
+
+// uneven deals with a try that did not move the whole block: again is whether
+// it has to go on, which happens after signals and short transfers.
+func (t *thread) uneven(sl *slot, res int32) (again bool, err error) {
+	bs := t.run.job.BS
+	if res < 0 {
+		errno := syscall.Errno(-res)
+		if errno == syscall.EINTR || errno == syscall.EAGAIN {
+			return true, nil
+		}
+		return false, t.failure(sl, errno)
+	}
+	if res == 0 {
+		return false, t.failure(sl, io.ErrUnexpectedEOF)
+	}
+	sl.done += int64(res)
+	if sl.done >= bs {
+		return false, nil
+	}
+	if t.run.job.Direct {
+		// A direct transfer has to go on at an aligned place.
+		sl.done &^= 511
+	}
+	return true, nil
+}
+
+// failure describes the I/O of a slot that failed.
+func (t *thread) failure(sl *slot, err error) error {
+	return &IOError{
+		Path: t.run.job.Filename, Op: opNames[sl.op],
+		Offset: sl.off + sl.done, Size: t.run.job.BS - sl.done, Err: err,
+	}
+}

@@ -1,0 +1,68 @@
+package load
+
+import "time"
+
+// syncLoop does one I/O after the other with pread and pwrite.
+func (t *thread) syncLoop() error {
+	r := t.run
+	clk := &r.clk
+	rate := r.job.RateIOPS
+	for {
+		now := clk.now()
+		if t.syncDue() {
+			if err := t.sync(); err != nil {
+				return err
+			}
+			continue
+		}
+		if now >= r.end.Load() {
+			return nil
+		}
+		due := int64(0)
+		if rate > 0 {
+			if due = t.nextDue(rate); due > now {
+				t.idle(now, time.Duration(due-now))
+				continue
+			}
+		}
+		if now >= r.begin && !t.budget() {
+			return nil
+		}
+		t.holding = false
+		t.arm(0, now, due)
+		sl := &t.slots[0]
+		res := r.file.transfer(sl, r.job.BS)
+		for int64(res) != r.job.BS {
+			again, err := t.uneven(sl, res)
+			if err != nil {
+				return err
+			}
+			if !again {
+				break
+			}
+			res = r.file.transfer(sl, r.job.BS)
+		}
+		t.count(sl, clk.now())
+	}
+}
+
+// count counts the I/O of psync's only slot, complete at now.
+func (t *thread) count(sl *slot, now int64) {
+	r := t.run
+	if sl.op == opWrite {
+		t.bufs.giveSegment(sl.seg)
+	}
+	switch {
+	case now < r.begin:
+		return
+	case r.timed && now > r.end.Load():
+		t.acct.unfinish++
+		return
+	}
+	op := sl.op & 1
+	t.acct.lat[op].Record(now - sl.start)
+	if sl.due != 0 {
+		t.acct.response[op].Record(now - sl.due)
+	}
+	t.publish()
+}

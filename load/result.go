@@ -1,0 +1,72 @@
+package load
+
+import "time"
+
+// A Result is what a run measured. It holds only what was completed inside the
+// measured window.
+type Result struct {
+	// Engine did the I/O, and Clock timed it: "tsc" or "monotonic".
+	Engine string `json:"engine"`
+	Clock  string `json:"clock"`
+	// Start is the beginning of the window by the wall clock.
+	Start time.Time `json:"start"`
+	// Elapsed is the length of the window. WallElapsed is the same by the wall
+	// clock, which somebody may have set.
+	Elapsed     time.Duration `json:"elapsed"`
+	WallElapsed time.Duration `json:"wall_elapsed"`
+	// FirstDone and LastDone are when the first and the last thread had done its
+	// part, from the beginning of the window.
+	FirstDone time.Duration `json:"first_done"`
+	LastDone  time.Duration `json:"last_done"`
+	// Classes holds read, write and sync, those that the job has, in that order.
+	Classes []Class `json:"classes"`
+	// Samples holds one entry a second and one for the rest. Their sums are those
+	// of reads and writes in Classes.
+	Samples []Sample `json:"samples,omitempty"`
+	Usage   Usage    `json:"usage"`
+	// Unfinished counts the I/Os that were in flight at the end of a timed
+	// window. They are in no class.
+	Unfinished int64 `json:"unfinished,omitempty"`
+	// Late counts the I/Os of an open loop that were started more than LateAfter
+	// after their time, and MaxLate is the worst case. Missed counts those whose
+	// time came but which were never started.
+	Late    int64         `json:"late,omitempty"`
+	MaxLate time.Duration `json:"max_late,omitempty"`
+	Missed  int64         `json:"missed,omitempty"`
+	// Notes are doubts about the engine: that linux-aio is not asynchronous with
+	// buffered I/O, that buffers could not be registered.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// LateAfter is how long after its time an I/O of an open loop may be started
+// without counting as late.
+const LateAfter = time.Millisecond
+
+// Class returns the class called name, or nil.
+func (r *Result) Class(name string) *Class {
+	for i := range r.Classes {
+		if r.Classes[i].Name == name {
+			return &r.Classes[i]
+		}
+	}
+	return nil
+}
+
+// Ops returns the number of reads and writes.
+func (r *Result) Ops() int64 {
+	var n int64
+	for _, c := range r.Classes {
+		if c.Name != opNames[opSync] {
+			n += c.Ops
+		}
+	}
+	return n
+}
+
+// IOPS returns the reads and writes per second, 0 for an empty window.
+func (r *Result) IOPS() float64 {
+	if r.Elapsed <= 0 {
+		return 0
+	}
+	return float64(r.Ops()) / r.Elapsed.Seconds()
+}

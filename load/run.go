@@ -1,0 +1,174 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// A Run is a job that is ready to start: its file is open, its threads wait. Its
+// methods are for one goroutine.
+type Run struct {
+	// OnWindow, if set before Start, is called by Start's goroutine at the beginning (true)
+	// and at the end (false) of the measured window, so that counters can be read at
+	// its edges. Without a ramp nothing runs yet at the beginning; with one the threads go on.
+	// At the end of a timed window they drain.
+	OnWindow func(begin bool)
+
+	job     Job
+	engine  string
+	notes   []string
+	file    *target
+	clk     clock
+	threads []*thread
+	lanes   []*lane
+
+	gate    chan struct{} // closed when the threads may go
+	abort   bool          // set before gate is closed: don't run
+	running sync.WaitGroup
+	errs    []error // one a thread
+	procs   int     // GOMAXPROCS before; 0: not changed
+	used    bool
+
+	// The window on the run's clock. begin and open are set before the gate opens.
+	start int64 // when the threads go
+	begin int64 // when counting begins: start plus ramp
+	// end is when threads stop taking up I/O. It is lowered to stop early.
+	end atomic.Int64
+	// timed: what completes after end isn't counted. Else the window lasts until the last
+	// completion.
+	timed bool
+	// unlimited: nothing but the time ends the job.
+	unlimited bool
+	// syncEvery is after how many writes of a thread to sync; 0: never.
+	syncEvery int
+	left      atomic.Int64 // threads that are not done yet
+}
+
+// Prepare validates job, opens its file and sets up everything that Start needs.
+// The file must exist. It is an *UnwrittenError if a job that reads would meet parts
+// that were never written, a *DirectError if direct I/O is refused, an
+// *EngineError if the engine doesn't work here.
+//
+// Each thread of the job takes one of Go's processors for as long as it runs, so Prepare
+// raises runtime.GOMAXPROCS by their number; Close sets it back.
+func Prepare(job Job) (*Run, error) {
+	if err := job.Validate(); err != nil {
+		return nil, fmt.Errorf("job: %w", err)
+	}
+	job.setDefaults()
+	if job.RandSeed == 0 {
+		job.RandSeed = defaultSeed
+	}
+	r := &Run{job: job, gate: make(chan struct{})}
+	r.timed = job.Runtime > 0 && !job.EndFsync
+	r.unlimited = job.Runtime > 0 && job.NumberIOs == 0
+	r.syncEvery = max(job.Fsync, job.FDataSync)
+	if err := r.open(); err != nil {
+		return nil, err
+	}
+	r.clk = newClock()
+	if err := r.setUp(); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, nil
+}
+
+// defaultSeed makes runs repeatable that don't ask for a seed. Its value means nothing.
+const defaultSeed = 0x706c696d736f6c6c
+
+// Job returns the job with its defaults filled in, and the engine that was chosen.
+func (r *Run) Job() Job {
+	j := r.job
+	j.IOEngine = r.engine
+	return j
+}
+
+// Start does the job: the ramp, then the measured window. It calls onSample, if not nil,
+// once a second. When ctx is done it ends early and returns what was measured together with
+// ctx's error; so it does when an I/O fails, with an *IOError. It returns
+// when no I/O is in flight any more. A Run can be started once.
+func (r *Run) Start(ctx context.Context, onSample func(Sample)) (*Result, error) {
+	if r.used {
+		return nil, errors.New("a run can be started only once; prepare another")
+	}
+	r.used = true
+	res := &Result{Engine: r.engine, Clock: r.clk.source(), Notes: r.notes}
+	w := &watch{run: r, res: res, onSample: onSample}
+	if r.job.RampTime == 0 {
+		// Nothing moves yet: this is the exact beginning.
+		if r.OnWindow != nil {
+			r.OnWindow(true)
+		}
+		w.usage = processUsage()
+	}
+	w.done = r.release()
+	w.ramp(ctx)
+	w.window(ctx)
+	r.sum(res)
+	w.finish()
+	return res, w.err(ctx)
+}
+
+// release opens the gate; the channel is closed when all threads are done.
+func (r *Run) release() <-chan struct{} {
+	r.start = r.clk.now()
+	r.begin = r.start + int64(r.job.RampTime)
+	r.end.Store(math.MaxInt64)
+	if r.job.Runtime > 0 {
+		r.end.Store(r.begin + int64(r.job.Runtime))
+	}
+	close(r.gate)
+	done := make(chan struct{})
+	go func() {
+		r.running.Wait()
+		close(done)
+	}()
+	return done
+}
+
+// stop makes the threads end now, if they would not have ended before.
+func (r *Run) stop() {
+	now := r.clk.now()
+	for {
+		old := r.end.Load()
+		if old <= now || r.end.CompareAndSwap(old, now) {
+			return
+		}
+	}
+}
+
+// missed is how many I/Os of an open loop the schedule asked for until the end
+// but no thread took up.
+func (r *Run) missed(started int64) int64 {
+	if r.job.RateIOPS == 0 || r.job.Runtime == 0 || r.job.NumberIOs > 0 {
+		return 0
+	}
+	secs := float64(r.end.Load()-r.start) / 1e9
+	asked := int64(secs*float64(r.job.RateIOPS)) * int64(r.job.NumJobs)
+	return max(asked-started, 0)
+}
+
+// Close ends the threads and gives everything back. A Run that was never started
+// needs it too.
+func (r *Run) Close() error {
+	if !r.used {
+		r.used, r.abort = true, true
+		close(r.gate)
+	}
+	r.running.Wait()
+	if r.procs != 0 {
+		runtime.GOMAXPROCS(r.procs)
+		r.procs = 0
+	}
+	f := r.file
+	r.file = nil
+	if f == nil {
+		return nil
+	}
+	return f.close()
+}

@@ -1,0 +1,42 @@
+package load
+
+// syncDue reports whether enough was written for a sync. The writes in flight
+// are awaited first, so that the sync covers them.
+func (t *thread) syncDue() bool {
+	return t.run.syncEvery > 0 && t.sinceSync >= t.run.syncEvery
+}
+
+// sync syncs the file and counts that. Nothing of this thread is in flight.
+func (t *thread) sync() error {
+	r := t.run
+	t.sinceSync = 0
+	return t.doSync(r.job.FDataSync > 0)
+}
+
+func (t *thread) doSync(dataOnly bool) error {
+	r := t.run
+	if r.file == nil {
+		return nil
+	}
+	t0 := r.clk.now()
+	if err := r.file.sync(dataOnly); err != nil {
+		name := "fsync"
+		if dataOnly {
+			name = "fdatasync"
+		}
+		return &IOError{Path: r.job.Filename, Op: name, Err: err}
+	}
+	if now := r.clk.now(); now >= r.begin && (!r.timed || now <= r.end.Load()) {
+		t.acct.lat[opSync].Record(now - t0)
+	}
+	return nil
+}
+
+// lastSync is end_fsync: the last thread of the job to come here does it, so that
+// it covers everybody's writes.
+func (t *thread) lastSync() error {
+	if !t.run.job.EndFsync || t.run.left.Add(-1) > 0 {
+		return nil
+	}
+	return t.doSync(false)
+}

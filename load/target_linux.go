@@ -1,0 +1,178 @@
+package load
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// A target is the open file of a run.
+type target struct {
+	path string
+	fd   int
+	size int64
+	// dioAlign is the alignment that direct I/O needs in the file, 0 or -1 if
+	// that isn't known.
+	dioAlign int64
+	// raw system calls are used; see transfer.
+	raw bool
+}
+
+// openTarget opens the job's file. It never makes one.
+func openTarget(j Job) (*target, error) {
+	// Opening a named pipe would wait for its other end. O_NONBLOCK would avoid
+	// that, but makes io_uring answer EAGAIN where it should wait for the disk.
+	if st, err := os.Stat(j.Filename); err != nil {
+		return nil, err
+	} else if m := st.Mode(); !m.IsRegular() && m.Type() != os.ModeDevice {
+		return nil, fmt.Errorf("%s: neither a regular file nor a block device", j.Filename)
+	}
+	flags := unix.O_RDONLY
+	if j.writes() {
+		flags = unix.O_RDWR
+	}
+	switch j.Sync {
+	case "dsync":
+		flags |= unix.O_DSYNC
+	case "sync":
+		flags |= unix.O_SYNC
+	}
+	if j.Direct {
+		flags |= unix.O_DIRECT
+	}
+	fd, err := openRetry(j.Filename, flags|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, openError(j, err)
+	}
+	t := &target{path: j.Filename, fd: fd, dioAlign: -1, raw: !j.Direct}
+	if t.size, err = fileSize(fd); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", j.Filename, err), t.close())
+	}
+	if j.Direct {
+		_, t.dioAlign = dioAlignment(fd)
+	}
+	return t, nil
+}
+
+func openRetry(path string, flags int, mode uint32) (int, error) {
+	for {
+		fd, err := unix.Open(path, flags, mode)
+		if err != unix.EINTR {
+			return fd, err
+		}
+	}
+}
+
+// openError tells a file system without direct I/O from other reasons: EINVAL for
+// O_DIRECT, on a file that opens without it.
+func openError(j Job, err error) error {
+	if j.Direct && errors.Is(err, unix.EINVAL) {
+		return &DirectError{Path: j.Filename, Err: err}
+	}
+	return &os.PathError{Op: "open", Path: j.Filename, Err: err}
+}
+
+// fileSize returns the length of a regular file or a block device.
+func fileSize(fd int) (int64, error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return 0, err
+	}
+	if st.Mode&unix.S_IFMT == unix.S_IFBLK {
+		return unix.Seek(fd, 0, unix.SEEK_END)
+	}
+	return st.Size, nil
+}
+
+// transfer tries what is left of the slot's I/O. Buffered I/O uses raw system
+// calls: Go's scheduler need not know, since each thread has a processor of its own (raiseProcs),
+// and telling it costs some 80 ns, a tenth of a read from the page cache. Direct I/O takes a
+// device's time, in which the scheduler may want to stop the world.
+func (t *target) transfer(s *slot, bs int64) int32 {
+	call := uintptr(unix.SYS_PREAD64)
+	if s.op == opWrite {
+		call = unix.SYS_PWRITE64
+	}
+	fd, buf, n, off := uintptr(t.fd), s.buf+uintptr(s.done), uintptr(bs-s.done), uintptr(s.off+s.done)
+	var errno syscall.Errno
+	if t.raw {
+		n, _, errno = syscall.RawSyscall6(call, fd, buf, n, off, 0, 0)
+	} else {
+		n, _, errno = syscall.Syscall6(call, fd, buf, n, off, 0, 0)
+	}
+	if errno != 0 {
+		return -int32(errno)
+	}
+	return int32(n)
+}
+
+func (t *target) sync(dataOnly bool) error {
+	for {
+		var err error
+		if dataOnly {
+			err = unix.Fdatasync(t.fd)
+		} else {
+			err = unix.Fsync(t.fd)
+		}
+		if err != unix.EINTR {
+			return err
+		}
+	}
+}
+
+func (t *target) close() error { return unix.Close(t.fd) }
+
+// mapMemory returns n bytes of zeros outside of Go's heap, page aligned and
+// present, so that no page fault is measured.
+func mapMemory(n int64) ([]byte, error) {
+	if n == 0 {
+		return nil, nil
+	}
+	return unix.Mmap(-1, 0, int(n), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_POPULATE)
+}
+
+func unmapMemory(p []byte) error {
+	if p == nil {
+		return nil
+	}
+	return unix.Munmap(p)
+}
+
+// tightenTimers sets the thread's timer slack from 50 us to the least.
+func tightenTimers() {
+	// Only precision is lost if it fails.
+	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
+}
+
+// sleep sleeps in the kernel, without Go's scheduler, whose wake-up would take a
+// second thread.
+func sleep(d time.Duration) {
+	ts := unix.NsecToTimespec(int64(d))
+	// A signal may end it early; every caller looks at the clock again.
+	syscall.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&ts)), 0, 0)
+}
+
+// newAsync returns the engine called name for one thread, nil for psync.
+func newAsync(name string, f *target, slots []slot, b *buffers, j Job) (asyncEngine, error) {
+	// A nil *ring in an interface would not be nil.
+	switch name {
+	case IOUring:
+		if r, err := newRing(f, slots, b, j); err != nil {
+			return nil, err
+		} else {
+			return r, nil
+		}
+	case LinuxAIO:
+		if a, err := newAIO(f, slots, j); err != nil {
+			return nil, err
+		} else {
+			return a, nil
+		}
+	}
+	return nil, nil
+}

@@ -1,0 +1,114 @@
+//go:build !linux
+
+package load
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+	"time"
+	"unsafe"
+)
+
+// A target is the open file of a run.
+type target struct {
+	path     string
+	f        *os.File
+	size     int64
+	dioAlign int64
+}
+
+func openTarget(j Job) (*target, error) {
+	if j.Direct {
+		return nil, &DirectError{Path: j.Filename, Err: fmt.Errorf("direct I/O on this system: %w", ErrNotSupported)}
+	}
+	if j.IOEngine == IOUring || j.IOEngine == LinuxAIO {
+		return nil, &EngineError{j.IOEngine, "only Linux has it; use psync", ErrNotSupported}
+	}
+	flags := os.O_RDONLY
+	if j.writes() {
+		flags = os.O_RDWR
+	}
+	if j.Sync != "" {
+		flags |= os.O_SYNC
+	}
+	f, err := os.OpenFile(j.Filename, flags, 0)
+	if err != nil {
+		return nil, err
+	}
+	st, err := f.Stat()
+	if err == nil && !st.Mode().IsRegular() {
+		err = fmt.Errorf("%s: not a regular file", j.Filename)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &target{path: j.Filename, f: f, size: st.Size(), dioAlign: -1}, nil
+}
+
+// transfer tries what is left of the slot's I/O.
+func (t *target) transfer(s *slot, bs int64) int32 {
+	p := unsafe.Slice((*byte)(s.ptr()), bs)[s.done:]
+	var n int
+	var err error
+	if s.op == opWrite {
+		n, err = t.f.WriteAt(p, s.off+s.done)
+	} else {
+		n, err = t.f.ReadAt(p, s.off+s.done)
+	}
+	var errno syscall.Errno
+	switch {
+	case n > 0 || err == nil || errors.Is(err, io.EOF):
+		return int32(n)
+	case errors.As(err, &errno) && errno > 0 && errno < 1<<30:
+		return -int32(errno)
+	}
+	return -int32(syscall.EIO)
+}
+
+// ptr returns the buffer. The detour over the field's address is for vet; the memory
+// is held by the thread's buffers.
+func (s *slot) ptr() unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&s.buf)) }
+
+// sync syncs the file. Others than Linux have no fdatasync in Go.
+func (t *target) sync(bool) error { return t.f.Sync() }
+
+func (t *target) close() error { return t.f.Close() }
+
+// mapMemory returns n bytes. Go's collector doesn't move them.
+func mapMemory(n int64) ([]byte, error) { return make([]byte, n), nil }
+
+func unmapMemory([]byte) error { return nil }
+
+func tightenTimers() {}
+
+func sleep(d time.Duration) { time.Sleep(d) }
+
+func newAsync(name string, _ *target, _ []slot, _ *buffers, _ Job) (asyncEngine, error) {
+	if name == PSync {
+		return nil, nil
+	}
+	return nil, &EngineError{name, "only Linux has it; use psync", ErrNotSupported}
+}
+
+func resultError(res int32) error {
+	if res < 0 {
+		return syscall.Errno(-res)
+	}
+	return io.ErrShortWrite
+}
+
+// processUsage is not known here.
+func processUsage() Usage { return Usage{} }
+
+func inspectPath(path string, _, _ int64) (FileInfo, error) {
+	st, err := os.Stat(path)
+	if err != nil {
+		return FileInfo{}, err
+	}
+	return unknownInfo(st.Size()), nil
+}
+
+func (t *target) inspect(_, _ int64, _ bool) (FileInfo, error) { return unknownInfo(t.size), nil }

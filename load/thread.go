@@ -1,0 +1,138 @@
+package load
+
+import (
+	"fmt"
+	"runtime"
+)
+
+// A thread is one of the job's operating system threads: it prepares itself,
+// waits at the gate, and loops. The fields are its own, but for acct.progress.
+type thread struct {
+	run   *Run
+	lane  *lane
+	gen   generator
+	bufs  *buffers
+	async asyncEngine // nil: psync
+	slots []slot
+	free  []uint32 // slots that carry no I/O; a stack
+	batch []uint32
+	seq   uint64 // writes so far, with the thread's number above
+	// sinceSync counts writes since the last sync.
+	sinceSync int
+	// hold is an I/O of an open loop whose time has not come; holding says that
+	// there is one.
+	hold    int64
+	holding bool
+	out     bool // the budget is used up
+	acct    account
+}
+
+// setUp makes lanes and threads and waits until all of them stand at the gate.
+func (r *Run) setUp() error {
+	size, err := r.region()
+	if err != nil {
+		return err
+	}
+	perLane, depth := 1, r.job.IODepth
+	if r.engine == PSync {
+		perLane, depth = depth, 1
+	}
+	r.raiseProcs(perLane * r.job.NumJobs)
+	r.lanes = newLanes(r.job, size, perLane > 1)
+	ready := make(chan error)
+	r.errs = make([]error, perLane*r.job.NumJobs)
+	for i, l := range r.lanes {
+		for k := range perLane {
+			n := i*perLane + k
+			t := &thread{run: r, lane: l, gen: l.generator(r.job, n), seq: uint64(n) << 40}
+			r.threads = append(r.threads, t)
+			r.running.Add(1)
+			go t.main(depth, perLane, ready, &r.errs[n])
+		}
+	}
+	r.left.Store(int64(len(r.threads)))
+	for range r.threads {
+		if e := <-ready; e != nil && err == nil {
+			err = e
+		}
+	}
+	if n, ok := r.threads[0].async.(interface{ note() string }); ok && err == nil && n.note() != "" {
+		r.notes = append(r.notes, n.note())
+	}
+	return err
+}
+
+// raiseProcs lets Go run n threads beside all others. A thread in a system call
+// would else hold a processor that another needs, until Go's monitor takes
+// it away after 20 us or more, which would cost depth.
+func (r *Run) raiseProcs(n int) {
+	r.procs = runtime.GOMAXPROCS(0)
+	runtime.GOMAXPROCS(r.procs + n)
+}
+
+// main is the thread's life. It is never unlocked, so that the operating system's
+// thread, with the timer slack that it was given, ends with it.
+func (t *thread) main(depth, share int, ready chan<- error, fail *error) {
+	defer t.run.running.Done()
+	runtime.LockOSThread()
+	err := t.prepare(depth, share)
+	ready <- err
+	defer t.tearDown()
+	<-t.run.gate
+	if t.run.abort || err != nil {
+		return
+	}
+	if t.async == nil {
+		err = t.syncLoop()
+	} else {
+		err = t.asyncLoop()
+	}
+	if err == nil {
+		err = t.lastSync()
+	}
+	if err != nil {
+		t.run.stop()
+		*fail = err
+	}
+	t.acct.doneAt = t.doneAt()
+}
+
+// prepare makes the thread's buffers and ring.
+func (t *thread) prepare(depth, share int) error {
+	r := t.run
+	tightenTimers()
+	var err error
+	if t.bufs, err = newBuffers(r.job, depth, share, t.gen.rand()); err != nil {
+		return fmt.Errorf("buffers for iodepth=%d and bs=%d: %w", depth, r.job.BS, err)
+	}
+	t.slots = make([]slot, depth)
+	t.free = make([]uint32, depth)
+	t.batch = make([]uint32, 0, depth)
+	for i := range t.free {
+		t.free[i] = uint32(depth - 1 - i)
+	}
+	if r.engine == Null {
+		t.async = &nullEngine{bs: int32(r.job.BS), out: make([]completion, 0, depth)}
+		return nil
+	}
+	t.async, err = newAsync(r.engine, r.file, t.slots, t.bufs, r.job)
+	return err
+}
+
+func (t *thread) tearDown() {
+	if t.async != nil {
+		t.async.close()
+	}
+	if t.bufs != nil {
+		t.bufs.close()
+	}
+}
+
+// doneAt is when the thread was done with what counts.
+func (t *thread) doneAt() int64 {
+	now := t.run.clk.now()
+	if t.run.timed {
+		return min(now, t.run.end.Load())
+	}
+	return now
+}

@@ -1,0 +1,42 @@
+package load
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// processUsage returns what the process cost so far.
+func processUsage() Usage {
+	var ru unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &ru); err != nil {
+		return Usage{}
+	}
+	return Usage{
+		User:   time.Duration(ru.Utime.Nano()),
+		System: time.Duration(ru.Stime.Nano()),
+		MaxRSS: peakRSS(ru.Maxrss << 10),
+	}
+}
+
+// peakRSS reads VmHWM. ru_maxrss, the fallback, is carried over exec from the
+// parent's memory, so a small worker would show the size of who started it.
+func peakRSS(fallback int64) int64 {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return fallback
+	}
+	_, rest, ok := bytes.Cut(status, []byte("VmHWM:"))
+	if !ok {
+		return fallback
+	}
+	line, _, _ := bytes.Cut(rest, []byte(" kB"))
+	kb, err := strconv.ParseInt(string(bytes.TrimSpace(line)), 10, 64)
+	if err != nil {
+		return fallback
+	}
+	return kb << 10
+}

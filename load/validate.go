@@ -1,0 +1,198 @@
+package load
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Bounds of a job. They keep a typing error from taking the machine's memory;
+// nothing below needs them.
+const (
+	maxBS      = 1 << 30
+	maxDepth   = 4096
+	maxThreads = 1024
+	maxBuffers = 8 << 30
+)
+
+// An OptionError says what is wrong with one option of a job.
+type OptionError struct {
+	// Option is fio's word for it, Value what it was set to.
+	Option string
+	Value  string
+	// Text says what is wrong and what to do about it.
+	Text string
+}
+
+// Error implements error.
+func (e *OptionError) Error() string { return e.Option + "=" + e.Value + ": " + e.Text }
+
+// Validate returns every contradiction in j as *OptionErrors joined into one
+// error, or nil. It doesn't look at the file; Prepare does.
+func (j Job) Validate() error {
+	var v validator
+	j.setDefaults()
+	v.pattern(j)
+	v.sizes(j)
+	v.threads(j)
+	v.ends(j)
+	v.syncs(j)
+	v.engine(j)
+	return errors.Join(v.errs...)
+}
+
+// setDefaults replaces zero values by what they mean.
+func (j *Job) setDefaults() {
+	if j.BS == 0 {
+		j.BS = 4096
+	}
+	if j.IODepth == 0 {
+		j.IODepth = 1
+	}
+	if j.NumJobs == 0 {
+		j.NumJobs = 1
+	}
+}
+
+// random, reads and writes say what the pattern does.
+func (j Job) random() bool { return j.RW == RandRead || j.RW == RandWrite || j.RW == RandRW }
+func (j Job) mixed() bool  { return j.RW == RW || j.RW == RandRW }
+func (j Job) reads() bool  { return j.RW == Read || j.RW == RandRead || j.mixed() }
+func (j Job) writes() bool { return j.RW == Write || j.RW == RandWrite || j.mixed() }
+
+// osThreads is how many threads the engine needs for j.
+func (j Job) osThreads(engine string) int {
+	if engine == PSync {
+		return j.NumJobs * j.IODepth
+	}
+	return j.NumJobs
+}
+
+type validator struct{ errs []error }
+
+func (v *validator) add(option string, value any, format string, args ...any) {
+	v.errs = append(v.errs, &OptionError{option, fmt.Sprint(value), fmt.Sprintf(format, args...)})
+}
+
+func (v *validator) pattern(j Job) {
+	all := []string{Read, Write, RandRead, RandWrite, RW, RandRW}
+	if !slices.Contains(all, j.RW) {
+		hint := ""
+		if j.RW == "readwrite" {
+			hint = "; fio's readwrite is called rw here"
+		}
+		v.add("rw", quote(j.RW), "not a pattern; use one of %s%s", strings.Join(all, ", "), hint)
+		return
+	}
+	if p := j.RWMixRead; p != nil {
+		if *p < 0 || *p > 100 {
+			v.add("rwmixread", *p, "has to be a percentage from 0 to 100")
+		}
+		if !j.mixed() {
+			v.add("rwmixread", *p, "has no meaning with rw=%s; leave it out or use rw=rw or rw=randrw", j.RW)
+		}
+	}
+}
+
+func (v *validator) sizes(j Job) {
+	switch {
+	case j.BS < 1 || j.BS > maxBS:
+		v.add("bs", j.BS, "has to be from 1 byte to 1 GiB")
+		return
+	case j.Direct && j.BS%512 != 0:
+		v.add("bs", j.BS, "direct I/O needs a multiple of 512; use bs=%d or direct=0", (j.BS/512+1)*512)
+	}
+	switch {
+	case j.Offset < 0:
+		v.add("offset", j.Offset, "must not be negative")
+	case j.Direct && j.Offset%512 != 0:
+		v.add("offset", j.Offset, "direct I/O needs a multiple of 512; use direct=0 or another offset")
+	}
+	switch {
+	case j.Size < 0:
+		v.add("size", j.Size, "must not be negative; 0 means to the end of the file")
+	case j.Size > math.MaxInt64-max(j.Offset, 0):
+		v.add("size", j.Size, "with offset=%d it ends beyond any file", j.Offset)
+	case j.Size != 0 && j.Size/j.BS < int64(max(j.NumJobs, 1)):
+		v.add("size", j.Size, "less than one block of bs=%d for each of numjobs=%d; make size larger or bs smaller", j.BS, j.NumJobs)
+	case j.Size == 0 && j.IOEngine == Null:
+		v.add("size", j.Size, "the null engine has no file whose end could bound the job; set size")
+	}
+}
+
+func (v *validator) threads(j Job) {
+	if j.IODepth < 1 || j.IODepth > maxDepth {
+		v.add("iodepth", j.IODepth, "has to be from 1 to %d", maxDepth)
+		return
+	}
+	if j.NumJobs < 1 || j.NumJobs > maxThreads {
+		v.add("numjobs", j.NumJobs, "has to be from 1 to %d", maxThreads)
+		return
+	}
+	if n := j.osThreads(j.IOEngine); n > maxThreads {
+		v.add("iodepth", j.IODepth, "with numjobs=%d psync would need %d threads; %d are allowed, or use io_uring", j.NumJobs, n, maxThreads)
+	}
+	if j.BS > 0 && j.BS <= maxBS && j.BS*int64(j.IODepth)*int64(j.NumJobs) > maxBuffers {
+		v.add("iodepth", j.IODepth, "with bs=%d and numjobs=%d the buffers would take more than 8 GiB; lower one of the three", j.BS, j.NumJobs)
+	}
+}
+
+func (v *validator) ends(j Job) {
+	const year = 365 * 24 * time.Hour
+	if j.Runtime < 0 || j.Runtime > year {
+		v.add("runtime", j.Runtime, "has to be from 0 (one pass) to a year")
+	}
+	if j.RampTime < 0 || j.RampTime > year {
+		v.add("ramp_time", j.RampTime, "has to be from 0 to a year")
+	}
+	if j.NumberIOs < 0 {
+		v.add("number_ios", j.NumberIOs, "must not be negative; 0 means no such end")
+	}
+	if j.RateIOPS < 0 || j.RateIOPS > 1e9 {
+		v.add("rate_iops", j.RateIOPS, "has to be from 0 (as fast as the depth allows) to 1000000000")
+	}
+}
+
+func (v *validator) syncs(j Job) {
+	if j.Sync != "" && j.Sync != "dsync" && j.Sync != "sync" {
+		v.add("sync", quote(j.Sync), `use "dsync" for O_DSYNC, "sync" for O_SYNC, or leave it out`)
+	}
+	for _, o := range []struct {
+		name string
+		n    int
+	}{{"fsync", j.Fsync}, {"fdatasync", j.FDataSync}} {
+		switch {
+		case o.n < 0:
+			v.add(o.name, o.n, "must not be negative; 0 means never")
+		case o.n > 0 && !j.writes():
+			v.add(o.name, o.n, "rw=%s writes nothing that could be synced; leave it out", j.RW)
+		}
+	}
+	if j.Fsync > 0 && j.FDataSync > 0 {
+		v.add("fdatasync", j.FDataSync, "contradicts fsync=%d; use one of the two", j.Fsync)
+	}
+	if j.EndFsync && !j.writes() {
+		v.add("end_fsync", 1, "rw=%s writes nothing that could be synced; leave it out", j.RW)
+	}
+}
+
+func (v *validator) engine(j Job) {
+	if j.IOEngine != "" && !slices.Contains(engineNames, j.IOEngine) {
+		hint := ""
+		if j.IOEngine == "libaio" {
+			hint = "; fio's libaio is called linux-aio here"
+		}
+		v.add("ioengine", quote(j.IOEngine), "use one of %s, or leave it out for the strongest that works%s", strings.Join(engineNames, ", "), hint)
+	}
+	switch {
+	case strings.ContainsRune(j.Filename, 0):
+		v.add("filename", quote(j.Filename), "holds a NUL byte")
+	case j.Filename == "" && j.IOEngine != Null:
+		v.add("filename", `""`, "a job needs a file, unless ioengine=null")
+	}
+}
+
+func quote(s string) string { return fmt.Sprintf("%q", s) }

@@ -1,0 +1,149 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// A watch follows a run from Start's goroutine: the edges of the window and the
+// samples.
+type watch struct {
+	run      *Run
+	res      *Result
+	onSample func(Sample)
+	done     <-chan struct{}
+
+	wall      time.Time // at the beginning, without its monotonic reading
+	usage     Usage     // at the beginning, then of the window
+	ended     bool      // the end edge was seen
+	seen      int64     // reads and writes in the samples so far
+	cancelled bool
+}
+
+// ramp waits for the beginning of the window.
+func (w *watch) ramp(ctx context.Context) {
+	r := w.run
+	if r.job.RampTime > 0 {
+		w.until(ctx, r.begin)
+		if r.OnWindow != nil {
+			r.OnWindow(true)
+		}
+		w.usage = processUsage()
+	}
+	// The threads counted from r.begin on; this is a little later, or earlier if
+	// the ramp was broken off.
+	ago := time.Duration(r.clk.now() - r.begin)
+	w.wall = time.Now().Round(0).Add(-ago)
+	w.res.Start = w.wall
+}
+
+// until waits until the run's clock shows at, the threads are done, or ctx is
+// done, which stops the threads. It reports whether the time came.
+func (w *watch) until(ctx context.Context, at int64) bool {
+	cancelled := ctx.Done()
+	if w.cancelled {
+		cancelled = nil
+	}
+	t := time.NewTimer(time.Duration(at - w.run.clk.now()))
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-w.done:
+	case <-cancelled:
+		w.cancelled = true
+		w.run.stop()
+	}
+	return false
+}
+
+// window follows the measured window: a sample a second, then its end.
+func (w *watch) window(ctx context.Context) {
+	r := w.run
+	at := r.begin
+	for {
+		at += int64(time.Second)
+		end := r.end.Load()
+		if r.timed && at+int64(10*time.Millisecond) > end {
+			w.until(ctx, end)
+			break
+		}
+		if !w.until(ctx, at) {
+			break
+		}
+		now := r.clk.now()
+		if r.timed && now >= end {
+			break // this goroutine was late; the rest is the last sample
+		}
+		w.sample(now, r.progress())
+	}
+	if r.timed {
+		w.edge(r.end.Load())
+	}
+	<-w.done
+}
+
+// edge notes what holds at the end of the window.
+func (w *watch) edge(end int64) {
+	if w.ended {
+		return
+	}
+	w.ended = true
+	r := w.run
+	now := processUsage()
+	if r.OnWindow != nil {
+		r.OnWindow(false)
+	}
+	end = min(end, r.clk.now())
+	w.res.Usage = Usage{User: now.User - w.usage.User, System: now.System - w.usage.System, MaxRSS: now.MaxRSS}
+	late := time.Duration(r.clk.now() - end)
+	w.res.WallElapsed = time.Now().Round(0).Sub(w.wall) - late
+	w.res.Elapsed = time.Duration(max(end-r.begin, 0))
+}
+
+// finish completes the result after the threads are done and summed up.
+func (w *watch) finish() {
+	r := w.run
+	last := r.begin + int64(w.res.LastDone)
+	if !w.ended {
+		w.edge(last)
+	}
+	// Threads that ran out of work before the end of a timed window (number_ios)
+	// ended it.
+	if r.timed && last < r.begin+int64(w.res.Elapsed) {
+		w.res.Elapsed = w.res.LastDone
+	}
+	if ops := w.res.Ops(); ops > w.seen || len(w.res.Samples) == 0 {
+		w.sample(r.begin+int64(w.res.Elapsed), ops)
+	}
+}
+
+// sample adds the interval that ends at now, by which total reads and writes were
+// counted.
+func (w *watch) sample(now, total int64) {
+	s := Sample{At: time.Duration(now - w.run.begin), Ops: total - w.seen, Bytes: (total - w.seen) * w.run.job.BS}
+	w.seen = total
+	w.res.Samples = append(w.res.Samples, s)
+	if w.onSample != nil {
+		w.onSample(s)
+	}
+}
+
+// err is what Start returns beside the result.
+func (w *watch) err(ctx context.Context) error {
+	errs := w.run.errs
+	if w.cancelled {
+		errs = append(errs, context.Cause(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// progress is the number of reads and writes counted so far.
+func (r *Run) progress() int64 {
+	var n int64
+	for _, t := range r.threads {
+		n += t.acct.progress.Load()
+	}
+	return n
+}

@@ -1,0 +1,128 @@
+// Command skips prints which tests a `go test -json` log skipped and why, and
+// fails when one of them is not on the list of those that may.
+//
+//	go run ./scripts/skips -allow .ci/may-skip out/test.json
+//
+// The list holds one regular expression a line, matched against
+// "package.TestName" from the beginning to the end; # begins a comment.
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+)
+
+func main() {
+	allow := flag.String("allow", "", "file that lists the tests that may skip")
+	flag.Parse()
+	if err := run(*allow, flag.Args(), os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "skips:", err)
+		os.Exit(1)
+	}
+}
+
+func run(allow string, logs []string, out io.Writer) error {
+	if len(logs) != 1 {
+		return errors.New("one log is needed")
+	}
+	may, err := readAllowed(allow)
+	if err != nil {
+		return err
+	}
+	f, err := os.Open(logs[0])
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	skips, err := readSkips(f)
+	if err != nil {
+		return err
+	}
+	if len(skips) == 0 {
+		fmt.Fprintln(out, "none")
+	}
+	bad := 0
+	for _, s := range skips {
+		verdict := "may skip"
+		if !may.allows(s.name) {
+			verdict = "MAY NOT SKIP HERE"
+			bad++
+		}
+		fmt.Fprintf(out, "%s: %s: %s\n", s.name, verdict, s.reason)
+	}
+	if bad > 0 {
+		return fmt.Errorf("%d tests skipped that may not", bad)
+	}
+	return nil
+}
+
+// A skip is a test that did not run.
+type skip struct {
+	name, reason string
+}
+
+// readSkips reads the log of go test -json (go doc test2json).
+func readSkips(r io.Reader) ([]skip, error) {
+	var skips []skip
+	said := map[string]string{}
+	s := bufio.NewScanner(r)
+	s.Buffer(nil, 16<<20)
+	for s.Scan() {
+		var e struct{ Action, Package, Test, Output string }
+		if err := json.Unmarshal(s.Bytes(), &e); err != nil {
+			return nil, fmt.Errorf("not a line of go test -json: %.60q", s.Text())
+		}
+		if e.Test == "" {
+			continue
+		}
+		name := e.Package + "." + e.Test
+		switch e.Action {
+		case "output":
+			if line := strings.TrimSpace(e.Output); !strings.HasPrefix(line, "===") && !strings.HasPrefix(line, "---") {
+				said[name] = line
+			}
+		case "skip":
+			skips = append(skips, skip{name, said[name]})
+		}
+	}
+	return skips, s.Err()
+}
+
+// allowed is the list of tests that may skip.
+type allowed []*regexp.Regexp
+
+func (a allowed) allows(name string) bool {
+	for _, re := range a {
+		if re.MatchString(name) {
+			return true
+		}
+	}
+	return false
+}
+
+func readAllowed(path string) (allowed, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var a allowed
+	for n, line := range strings.Split(string(b), "\n") {
+		line, _, _ = strings.Cut(line, "#")
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		re, err := regexp.Compile("^(?:" + line + ")$")
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", path, n+1, err)
+		}
+		a = append(a, re)
+	}
+	return a, nil
+}
