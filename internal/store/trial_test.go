@@ -29,8 +29,8 @@ func TestPutTrialRefuses(t *testing.T) {
 		{"unknown status", func(t *record.Trial) { t.Status = "fine" }, `status "fine"`},
 		{"unknown run", func(t *record.Trial) { t.Run = "other" }, "run other, trial randread/host/dir/none/1, block 0: its run is not in the database"},
 		{"NaN", func(t *record.Trial) { t.Value = math.NaN() }, "value is NaN"},
-		{"infinity deep down", func(t *record.Trial) { t.Results[0].Host.DiskBusyBefore["8:0"] = math.Inf(1) },
-			"results[0].host.disk_busy_before[8:0] is +Inf"},
+		{"infinity deep down", func(t *record.Trial) { t.Results[0].Host.Steal = math.Inf(1) },
+			"results[0].host.steal is +Inf"},
 		{"evidence that is no JSON", func(t *record.Trial) { t.Warnings[0].Evidence = json.RawMessage("{") }, "encode run r"},
 	} {
 		tr := sampleTrial("r", 0, 12)
