@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
@@ -29,8 +30,8 @@ func TestPutTrialRefuses(t *testing.T) {
 		{"unknown status", func(t *record.Trial) { t.Status = "fine" }, `status "fine"`},
 		{"unknown run", func(t *record.Trial) { t.Run = "other" }, "run other, trial randread/host/dir/none/1, block 0: its run is not in the database"},
 		{"NaN", func(t *record.Trial) { t.Value = math.NaN() }, "value is NaN"},
-		{"infinity deep down", func(t *record.Trial) { t.Results[0].Host.DiskBusyBefore["8:0"] = math.Inf(1) },
-			"results[0].host.disk_busy_before[8:0] is +Inf"},
+		{"infinity deep down", func(t *record.Trial) { t.Results[0].Host.Steal = math.Inf(1) },
+			"results[0].host.steal is +Inf"},
 		{"evidence that is no JSON", func(t *record.Trial) { t.Warnings[0].Evidence = json.RawMessage("{") }, "encode run r"},
 	} {
 		tr := sampleTrial("r", 0, 12)
@@ -57,6 +58,11 @@ func TestTrialRoundTrip(t *testing.T) {
 			tr.Results[0].Classes[1].Lat = nil
 		case 9:
 			tr.Results[0].Classes = nil
+		case 10: // An open loop.
+			tr.Results[0].Classes[0].Response = sampleHist(rand.New(rand.NewPCG(7, 7)), 1e6)
+		case 11:
+			tr.Results[0].Classes[0].Lat, tr.Results[0].Classes[1].Lat = nil, nil
+			tr.Results[0].Classes[1].Response = sampleHist(rand.New(rand.NewPCG(8, 8)), 1e6)
 		}
 		want = append(want, tr)
 	}
@@ -252,6 +258,12 @@ func FuzzDecodeTrial(f *testing.F) {
 	must(f, err)
 	f.Add(rec, histograms, false)
 	f.Add(rec, []byte(nil), false)
+	open := sampleTrial("r", 0, 12)
+	open.Results[0].Classes[0].Response = sampleHist(rand.New(rand.NewPCG(7, 7)), 1e6)
+	_, lats = split(open)
+	histograms, err = lats.encode()
+	must(f, err)
+	f.Add(rec, histograms, false)
 	f.Add([]byte(`{"results":[{"classes":[{},{}]}],"spec":{},"where":null}`), histograms, true)
 	f.Add([]byte(`{"results":[null],"spec":5}`), []byte("h"), true)
 	var d decoder
