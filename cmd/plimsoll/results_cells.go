@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -17,7 +19,7 @@ import (
 
 // An overview is what "results show" says of a run's trials.
 type overview struct {
-	keys     []string // in the order of their first trial
+	keys     []string
 	cells    map[string]*cellView
 	failed   []record.Trial
 	warnings []warningView
@@ -32,7 +34,8 @@ type cellView struct {
 	lat            hist.Histogram
 }
 
-// A warningView is a warning that some trials have in the same words.
+// A warningView is a warning that some trials have in the same words, but for
+// the figures; they are those of the first.
 type warningView struct {
 	record.Warning
 	trials int
@@ -55,7 +58,7 @@ func overlook(db *store.Store, id string) (*overview, error) {
 		}
 		o.cell(&t)
 		for _, w := range t.Warnings {
-			at := w.Severity + "\x00" + w.Check + "\x00" + w.Text
+			at := w.Severity + "\x00" + w.Check + "\x00" + figures.ReplaceAllString(w.Text, "#")
 			i, ok := seen[at]
 			if !ok {
 				i = len(o.warnings)
@@ -65,8 +68,14 @@ func overlook(db *store.Store, id string) (*overview, error) {
 			o.warnings[i].trials++
 		}
 	}
+	slices.Sort(o.keys)
+	// "doubt" comes before "note".
+	slices.SortStableFunc(o.warnings, func(a, b warningView) int { return strings.Compare(a.Severity, b.Severity) })
 	return o, nil
 }
+
+// figures matches what differs in the same warning of two trials.
+var figures = regexp.MustCompile(`[0-9][0-9.,]*( ?(B|[KMGT]iB|ns|µs|ms|s)\b)?`)
 
 // cell adds a trial to its cell.
 func (o *overview) cell(t *record.Trial) {

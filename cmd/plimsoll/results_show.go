@@ -138,7 +138,7 @@ func printWarnings(w io.Writer, title string, all []warningView) {
 		case x.trials == 1:
 			fmt.Fprintf(w, "    in %s\n", printable(x.where))
 		case x.trials > 1:
-			fmt.Fprintf(w, "    in %d trials, the first being %s\n", x.trials, printable(x.where))
+			fmt.Fprintf(w, "    in %d trials; the figures are those of %s\n", x.trials, printable(x.where))
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/csv"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -96,7 +97,8 @@ func mixedTrial(i int) record.Trial {
 		Truth: record.Truth{AppRead: 4 << 20, AppWritten: 2 << 20, ProcRead: 4 << 20, ProcWritten: 2 << 20, CgroupRead: -1, CgroupWritten: -1, Device: "vda", DeviceRead: 4 << 20, DeviceWritten: 3 << 20, DeviceBusy: time.Second},
 		Where: record.Where{FSType: "ext4", Source: "/dev/vda1", Options: "rw", Kernel: "6.1.0", Runtime: "runc 1.1.5",
 			Device: &record.Device{Name: "vda", Size: 64 << 30, Scheduler: "none", WriteCache: "write back"}},
-		Warnings: []record.Warning{{Check: "steady", Severity: record.Doubt, Text: "The rate fell."}, {Check: "clock", Severity: record.Note, Text: "The clock was set."}},
+		Warnings: []record.Warning{{Check: "clock", Severity: record.Note, Text: "The clock was set."},
+			{Check: "steady", Severity: record.Doubt, Text: fmt.Sprintf("The rate fell by %d %% to 1.%d KiB.", 10+i, 5-i)}},
 	}
 	for c := range 2 {
 		tr.Results = append(tr.Results, workload.Result{
@@ -218,7 +220,7 @@ func TestResultsShow(t *testing.T) {
 		"doubt (quick): Three blocks prove nothing.",
 		"mixed/host/dir 2 0 2 1.5 k/s 1.5 k/s 1.5 k/s 100 µs ", "mixed/host/volume 1 1 2 ",
 		"Failed\n mixed/host/volume, block 1\n in measure: =killed again\n it got as far as: 3 of 5 s\n | first?[31m line\n | second line\n",
-		"doubt (steady): The rate fell.\n in 4 trials, the first being mixed/host/dir, block 0\n",
+		"Warnings of trials\n doubt (steady): The rate fell by 10 % to 1.5 KiB.\n in 4 trials; the figures are those of mixed/host/dir, block 0\n note (clock)",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("show lacks %q", want)
@@ -235,7 +237,7 @@ func TestResultsShowTrial(t *testing.T) {
 	got := regexp.MustCompile(` +`).ReplaceAllString(out, " ")
 	for _, want := range []string{
 		"Trial mixed/host/dir, block 1, the 3rd of run " + badRun + ", done", "Value 1.5 k/s (IOPS)", "Client 2 6 s with psync",
-		"read: 1000 operations, 3.91 MiB; latency p50 100 µs", "unknown by its cgroup", "ext4 on /dev/vda1", "doubt (steady): The rate fell.",
+		"read: 1000 operations, 3.91 MiB; latency p50 100 µs", "unknown by its cgroup", "ext4 on /dev/vda1", "doubt (steady): The rate fell by 12 % to 1.3 KiB.",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("show --trial lacks %q:\n%s", want, out)
@@ -355,7 +357,7 @@ func TestResultsExportCSV(t *testing.T) {
 		"mean_ns": "366666.7", "syncs": "20", "sync_p50_ns": "8000000", "sync_p99_ns": "8000000", "user_ns": "2000000000", "system_ns": "4000000000", "throttled_ns": "0",
 		"app_read_bytes": "4194304", "app_written_bytes": "2097152", "proc_read_bytes": "4194304", "proc_written_bytes": "2097152",
 		"device": "vda", "device_read_bytes": "4194304", "device_written_bytes": "3145728", "device_busy_ns": "1000000000", "fs_type": "ext4", "runtime": "runc 1.1.5", "kernel": "6.1.0",
-		"doubts": "1", "notes": "1", "warnings": "doubt (steady): The rate fell.; note (clock): The clock was set.",
+		"doubts": "1", "notes": "1", "warnings": "note (clock): The clock was set.; doubt (steady): The rate fell by 10 % to 1.5 KiB.",
 	}
 	got := row(1)
 	for _, name := range []string{"p50_ns", "p90_ns", "p99_ns", "p999_ns"} { // Within the width of a bucket.
