@@ -52,9 +52,10 @@ cross: workers ## Everything but the Linux-only files builds for the others.
 	GOOS=windows go vet ./...
 	GOOS=darwin GOARCH=arm64 go vet ./...
 
-bench: build ## Figures side by side with fio, in one run.
-	scripts/setup test
+bench: setup-test build ## Figures side by side with fio, in one run.
 	go run ./cmd/loadbench
+	scripts/with-dockerd go run ./cmd/trialbench
+	go test -run '^$$' -bench Report10k -benchtime 3x ./internal/report
 
 campaign: build ## The long forms of the slow tests.
 	PLIMSOLL_CAMPAIGN=1 go test -timeout 2h -count=1 ./...

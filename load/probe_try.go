@@ -67,7 +67,9 @@ func tryEngine(name, path string, direct bool) error {
 		return err
 	}
 	if e != nil {
-		defer e.close()
+		// io_destroy waits for the kernel's grace period, 30 ms and more; nothing
+		// here has to wait with it.
+		defer func() { go e.close() }()
 	}
 	seg := b.takeSegment()
 	for _, op := range []uint8{opWrite, opRead} {

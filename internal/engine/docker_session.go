@@ -175,7 +175,7 @@ func (e *docker) removeContainer(ctx context.Context, api *client.Client, id str
 			removed = nil
 		case <-time.After(20 * time.Millisecond):
 		case <-ctx.Done():
-			return fmt.Errorf("remove container %.12s: %w (%v)", id, ctx.Err(), err)
+			return fmt.Errorf("remove container %.12s: %w (%w)", id, ctx.Err(), err)
 		}
 	}
 }

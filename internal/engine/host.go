@@ -22,7 +22,7 @@ const hostGrace = 2 * time.Second
 // A host runs the worker as a plain child of plimsoll: no isolation.
 type host struct {
 	state   string
-	worker  WorkerSource
+	worker  *installer
 	journal journal
 }
 
@@ -30,7 +30,7 @@ var _ Engine = (*host)(nil)
 
 // NewHost returns the engine host. state is Plimsoll's state directory.
 func NewHost(state string, worker WorkerSource) Engine {
-	return &host{state, worker, journal{filepath.Join(state, "sessions")}}
+	return &host{state, &installer{dir: filepath.Join(state, "cache"), source: worker}, journal{filepath.Join(state, "sessions")}}
 }
 
 // Name implements Engine.
@@ -53,7 +53,7 @@ func (h *host) Probe(context.Context) Probe {
 }
 
 func (h *host) install() (string, error) {
-	return installWorker(filepath.Join(h.state, "cache"), h.worker, runtime.GOOS, runtime.GOARCH)
+	return h.worker.install(runtime.GOOS, runtime.GOARCH)
 }
 
 // Open implements Engine.

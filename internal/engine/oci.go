@@ -22,7 +22,7 @@ const ociGrace = 5 * time.Second
 // isolation, with an overlay of its own as the container's layer.
 type oci struct {
 	state    string
-	worker   WorkerSource
+	worker   *installer
 	journal  journal
 	lookPath func(string) (string, error)
 
@@ -38,7 +38,7 @@ var _ Engine = (*oci)(nil)
 // NewOCI returns the engine oci. state is Plimsoll's state directory; lookPath
 // finds a runtime by name (exec.LookPath).
 func NewOCI(state string, worker WorkerSource, lookPath func(string) (string, error)) Engine {
-	return &oci{state: state, worker: worker, journal: journal{filepath.Join(state, "sessions")}, lookPath: lookPath}
+	return &oci{state: state, worker: &installer{dir: filepath.Join(state, "cache"), source: worker}, journal: journal{filepath.Join(state, "sessions")}, lookPath: lookPath}
 }
 
 // Name implements Engine.
@@ -160,7 +160,7 @@ func (o *oci) supports(spec Spec) error {
 
 // open makes the bundle of one container and runs args of the worker in it.
 func (o *oci) open(_ context.Context, rt *ociRuntime, spec Spec, args []string) (*ociSession, error) {
-	exe, err := installWorker(filepath.Join(o.state, "cache"), o.worker, runtime.GOOS, runtime.GOARCH)
+	exe, err := o.worker.install(runtime.GOOS, runtime.GOARCH)
 	if err != nil {
 		return nil, err
 	}

@@ -6,11 +6,43 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 )
 
 // A WorkerSource returns the worker's program for an operating system and an
 // architecture, by Go's names (workerbin.Bytes).
 type WorkerSource func(goos, goarch string) ([]byte, error)
+
+// An installer installs workers, and remembers which: the hash of a program takes
+// longer than all else that opens a session on the host.
+type installer struct {
+	dir    string
+	source WorkerSource
+
+	mu    sync.Mutex
+	paths map[string]string
+}
+
+// install returns the path of the worker for a system, installing it unless it is there.
+func (i *installer) install(goos, goarch string) (string, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	key := goos + "/" + goarch
+	if path := i.paths[key]; path != "" {
+		if _, err := os.Stat(path); err == nil {
+			return path, nil
+		}
+	}
+	path, err := installWorker(i.dir, i.source, goos, goarch)
+	if err != nil {
+		return "", err
+	}
+	if i.paths == nil {
+		i.paths = map[string]string{}
+	}
+	i.paths[key] = path
+	return path, nil
+}
 
 // installWorker puts the worker's program into its own folder under dir, unless it is there, and
 // returns its path. The folder's name carries the program's hash, so that two

@@ -9,7 +9,7 @@
 // one report of twenty, not four in each.
 //
 // The thing easily got wrong is the interval of six blocks. A percentile bootstrap
-// covers the truth of all of eighty comparisons in 6 % of reports instead
+// covers the truth of all of eighty comparisons in 9 % of reports instead
 // of 95 %; Student's t does better but is so wide that it says nothing. This package learns
 // how noisy a cell may be from all cells of the report (beliefs), and how much
 // the comparisons have in common from a bootstrap over blocks (pointwiseAlpha).

@@ -21,7 +21,7 @@ const (
 	strangers = 1.0
 	// sharpenings is how often the others' beliefs replace their likelihoods in the
 	// prior. A likelihood from six blocks is smeared by a factor of two; two rounds
-	// undo most of that. More rounds win little and begin to under-cover.
+	// undo most of that. More rounds win little and begin to cost coverage.
 	sharpenings = 2
 )
 
