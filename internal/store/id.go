@@ -100,3 +100,7 @@ func (s *Store) ids(where string, args ...any) ([]string, error) {
 	}
 	return ids, nil
 }
+
+// IDs returns the ids of all runs, the one started last first. Unlike Runs it
+// reads no record.
+func (s *Store) IDs() ([]string, error) { return s.ids("") }

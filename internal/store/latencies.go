@@ -12,17 +12,24 @@ import (
 	"plimsoll/load"
 )
 
-// formatLatencies is the first byte of a blob of histograms. A CRC-32C of the
-// rest follows in four bytes, little-endian; then, as varints, the number of
-// results, and for each of them the number of classes, and for each of these the length of
-// its histogram and the histogram in its binary form (length 0: none).
+// formatLatencies and formatResponses are the first bytes of a blob of
+// histograms. A CRC-32C of the rest follows in four bytes, little-endian; then, as varints, the
+// number of results, and for each of them the number of classes, and for each of
+// these the length of its histogram and the histogram in its binary form (length
+// 0: none). With formatResponses a class has two histograms, that of an open loop's response
+// times being the second.
 //
 // It is not JSON, as the rest is: ten thousand trials have millions of buckets,
 // and reading them as JSON took seven seconds.
-const formatLatencies = 'h'
+const (
+	formatLatencies = 'h'
+	formatResponses = 'r'
+)
 
 // latencies are the histograms of a trial, by result and class.
-type latencies [][]*hist.Histogram
+type latencies [][]classLatencies
+
+type classLatencies struct{ lat, response *hist.Histogram }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
@@ -33,10 +40,12 @@ func split(t record.Trial) (record.Trial, latencies) {
 	found := false
 	for i := range results {
 		classes := append([]load.Class(nil), results[i].Classes...)
-		all[i] = make([]*hist.Histogram, len(classes))
+		all[i] = make([]classLatencies, len(classes))
 		for j := range classes {
-			all[i][j], classes[j].Lat = classes[j].Lat, nil
-			found = found || all[i][j] != nil
+			c := &classes[j]
+			all[i][j] = classLatencies{c.Lat, c.Response}
+			found = found || c.Lat != nil || c.Response != nil
+			c.Lat, c.Response = nil, nil
 		}
 		results[i].Classes = classes
 	}
@@ -47,6 +56,18 @@ func split(t record.Trial) (record.Trial, latencies) {
 	return t, all
 }
 
+// responses reports whether l has any.
+func (l latencies) responses() bool {
+	for _, classes := range l {
+		for _, c := range classes {
+			if c.response != nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // encode packs l; nil stays nil.
 func (l latencies) encode() ([]byte, error) {
 	if l == nil {
@@ -55,24 +76,39 @@ func (l latencies) encode() ([]byte, error) {
 	const head = 5
 	b := make([]byte, head, 2048)
 	b[0] = formatLatencies
+	both := l.responses()
+	if both {
+		b[0] = formatResponses
+	}
 	b = binary.AppendUvarint(b, uint64(len(l)))
-	var one []byte
 	for _, classes := range l {
 		b = binary.AppendUvarint(b, uint64(len(classes)))
-		for _, h := range classes {
-			one = one[:0]
-			if h != nil {
-				var err error
-				if one, err = h.AppendBinary(one); err != nil {
-					return nil, err
-				}
+		for _, c := range classes {
+			var err error
+			if b, err = appendHistogram(b, c.lat); err != nil {
+				return nil, err
 			}
-			b = binary.AppendUvarint(b, uint64(len(one)))
-			b = append(b, one...)
+			if !both {
+				continue
+			}
+			if b, err = appendHistogram(b, c.response); err != nil {
+				return nil, err
+			}
 		}
 	}
 	binary.LittleEndian.PutUint32(b[1:], crc32.Checksum(b[head:], castagnoli))
 	return b, nil
+}
+
+func appendHistogram(b []byte, h *hist.Histogram) ([]byte, error) {
+	if h == nil {
+		return binary.AppendUvarint(b, 0), nil
+	}
+	one, err := h.MarshalBinary()
+	if err != nil {
+		return nil, err
+	}
+	return append(binary.AppendUvarint(b, uint64(len(one))), one...), nil
 }
 
 // decodeLatencies puts the histograms of a blob into the classes of t.
@@ -90,7 +126,10 @@ func decodeLatencies(blob []byte, t *record.Trial) error {
 			return fmt.Errorf("result %d: %w", i, err)
 		}
 		for j := range classes {
-			if classes[j].Lat, err = r.histogram(); err != nil {
+			if classes[j].Lat, err = r.histogram(); err == nil && blob[0] == formatResponses {
+				classes[j].Response, err = r.histogram()
+			}
+			if err != nil {
 				return fmt.Errorf("result %d, class %d: %w", i, j, err)
 			}
 		}
@@ -108,7 +147,7 @@ func openLatencies(blob []byte) (*latencyReader, error) {
 	switch {
 	case len(blob) < 5:
 		return nil, errShort
-	case blob[0] != formatLatencies:
+	case blob[0] != formatLatencies && blob[0] != formatResponses:
 		return nil, fmt.Errorf("their format %#x is not known", blob[0])
 	case crc32.Checksum(blob[5:], castagnoli) != binary.LittleEndian.Uint32(blob[1:]):
 		return nil, errors.New("their checksum is wrong")

@@ -14,8 +14,8 @@ import (
 
 // TrialsOptions chooses trials and how much of each is read.
 type TrialsOptions struct {
-	// Histograms asks for the latencies. Without it every Class.Lat is nil, and
-	// reading is several times as fast.
+	// Histograms asks for the latencies. Without it Lat and Response of every class are nil, and
+	// reading takes a tenth of the memory and two thirds of the time.
 	Histograms bool
 	// Key, if set, is the only cell; Block, if not nil, the only block.
 	Key   string

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
@@ -57,6 +58,11 @@ func TestTrialRoundTrip(t *testing.T) {
 			tr.Results[0].Classes[1].Lat = nil
 		case 9:
 			tr.Results[0].Classes = nil
+		case 10: // An open loop.
+			tr.Results[0].Classes[0].Response = sampleHist(rand.New(rand.NewPCG(7, 7)), 1e6)
+		case 11:
+			tr.Results[0].Classes[0].Lat, tr.Results[0].Classes[1].Lat = nil, nil
+			tr.Results[0].Classes[1].Response = sampleHist(rand.New(rand.NewPCG(8, 8)), 1e6)
 		}
 		want = append(want, tr)
 	}
@@ -252,6 +258,12 @@ func FuzzDecodeTrial(f *testing.F) {
 	must(f, err)
 	f.Add(rec, histograms, false)
 	f.Add(rec, []byte(nil), false)
+	open := sampleTrial("r", 0, 12)
+	open.Results[0].Classes[0].Response = sampleHist(rand.New(rand.NewPCG(7, 7)), 1e6)
+	_, lats = split(open)
+	histograms, err = lats.encode()
+	must(f, err)
+	f.Add(rec, histograms, false)
 	f.Add([]byte(`{"results":[{"classes":[{},{}]}],"spec":{},"where":null}`), histograms, true)
 	f.Add([]byte(`{"results":[null],"spec":5}`), []byte("h"), true)
 	var d decoder

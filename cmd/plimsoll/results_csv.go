@@ -1,0 +1,229 @@
+package main
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/hist"
+	"plimsoll/internal/record"
+)
+
+// A csvColumn is a column of exported trials. Names never change; columns are
+// added at the end. docs/results.md explains them, and a test holds it to that.
+type csvColumn struct {
+	name  string
+	value func(t *csvTrial) string
+}
+
+// A csvTrial is a trial with its clients added up.
+type csvTrial struct {
+	*record.Trial
+	ops, syncs             int64
+	elapsed                time.Duration // of the client that took longest
+	user, system           time.Duration
+	throttled              time.Duration
+	lat, response, syncLat hist.Histogram
+	ioEngine, class        string
+	doubts, notes          int
+}
+
+var csvColumns = []csvColumn{
+	{"run", func(t *csvTrial) string { return cell(t.Run) }},
+	{"block", func(t *csvTrial) string { return strconv.Itoa(t.Block) }},
+	{"order", func(t *csvTrial) string { return strconv.Itoa(t.Order) }},
+	{"key", func(t *csvTrial) string { return cell(t.Key) }},
+	{"workload", func(t *csvTrial) string { return cell(t.Cell.Workload) }},
+	{"engine", func(t *csvTrial) string { return cell(t.Cell.Engine) }},
+	{"place", func(t *csvTrial) string { return cell(t.Cell.Place) }},
+	{"limits", func(t *csvTrial) string { return cell(t.Cell.Limits) }},
+	{"clients", func(t *csvTrial) string { return strconv.Itoa(t.Cell.Clients) }},
+	{"control", func(t *csvTrial) string { return strconv.FormatBool(t.Cell.Control) }},
+	{"started", func(t *csvTrial) string { return csvTime(t.Started) }},
+	{"status", func(t *csvTrial) string { return cell(t.Status) }},
+	{"metric", func(t *csvTrial) string { return cell(t.Metric.Name) }},
+	{"unit", func(t *csvTrial) string { return cell(t.Metric.Unit) }},
+	{"value", func(t *csvTrial) string {
+		if t.Status != record.Done {
+			return ""
+		}
+		return strconv.FormatFloat(t.Value, 'g', -1, 64)
+	}},
+	{"wall_ns", func(t *csvTrial) string { return csvInt(int64(t.Wall)) }},
+	{"overhead_ns", func(t *csvTrial) string { return csvInt(int64(t.Overhead)) }},
+	{"session_open_ns", func(t *csvTrial) string { return csvInt(int64(t.SessionOpen)) }},
+	{"start_skew_ns", func(t *csvTrial) string { return csvInt(int64(t.StartSkew)) }},
+	{"io_engine", func(t *csvTrial) string { return cell(t.ioEngine) }},
+	{"elapsed_ns", func(t *csvTrial) string { return t.measured(int64(t.elapsed)) }},
+	{"class", func(t *csvTrial) string { return cell(t.class) }},
+	{"ops", func(t *csvTrial) string { return t.measured(t.ops) }},
+	{"p50_ns", percentile(50)},
+	{"p90_ns", percentile(90)},
+	{"p99_ns", percentile(99)},
+	{"p999_ns", percentile(99.9)},
+	{"min_ns", percentile(0)},
+	{"max_ns", percentile(100)},
+	{"mean_ns", func(t *csvTrial) string {
+		if t.lat.Count() == 0 {
+			return ""
+		}
+		return strconv.FormatFloat(t.lat.Mean(), 'f', 1, 64)
+	}},
+	{"response_p50_ns", func(t *csvTrial) string { return csvPercentile(&t.response, 50) }},
+	{"response_p99_ns", func(t *csvTrial) string { return csvPercentile(&t.response, 99) }},
+	{"response_max_ns", func(t *csvTrial) string { return csvPercentile(&t.response, 100) }},
+	{"syncs", func(t *csvTrial) string { return t.measured(t.syncs) }},
+	{"sync_p50_ns", func(t *csvTrial) string { return csvPercentile(&t.syncLat, 50) }},
+	{"sync_p99_ns", func(t *csvTrial) string { return csvPercentile(&t.syncLat, 99) }},
+	{"user_ns", func(t *csvTrial) string { return t.measured(int64(t.user)) }},
+	{"system_ns", func(t *csvTrial) string { return t.measured(int64(t.system)) }},
+	{"throttled_ns", func(t *csvTrial) string { return t.measured(int64(t.throttled)) }},
+	{"app_read_bytes", func(t *csvTrial) string { return t.measured(t.Truth.AppRead) }},
+	{"app_written_bytes", func(t *csvTrial) string { return t.measured(t.Truth.AppWritten) }},
+	{"proc_read_bytes", func(t *csvTrial) string { return t.measured(t.Truth.ProcRead) }},
+	{"proc_written_bytes", func(t *csvTrial) string { return t.measured(t.Truth.ProcWritten) }},
+	{"cgroup_read_bytes", func(t *csvTrial) string { return t.measured(t.Truth.CgroupRead) }},
+	{"cgroup_written_bytes", func(t *csvTrial) string { return t.measured(t.Truth.CgroupWritten) }},
+	{"device", func(t *csvTrial) string { return cell(t.Truth.Device) }},
+	{"device_read_bytes", func(t *csvTrial) string { return t.measured(t.Truth.DeviceRead) }},
+	{"device_written_bytes", func(t *csvTrial) string { return t.measured(t.Truth.DeviceWritten) }},
+	{"device_busy_ns", func(t *csvTrial) string { return t.measured(int64(t.Truth.DeviceBusy)) }},
+	{"fs_type", func(t *csvTrial) string { return cell(t.Where.FSType) }},
+	{"runtime", func(t *csvTrial) string { return cell(t.Where.Runtime) }},
+	{"daemon", func(t *csvTrial) string { return cell(t.Where.Daemon) }},
+	{"storage", func(t *csvTrial) string { return cell(t.Where.Storage) }},
+	{"kernel", func(t *csvTrial) string { return cell(t.Where.Kernel) }},
+	{"doubts", func(t *csvTrial) string { return strconv.Itoa(t.doubts) }},
+	{"notes", func(t *csvTrial) string { return strconv.Itoa(t.notes) }},
+	{"warnings", func(t *csvTrial) string { return cell(warningTexts(t.Warnings)) }},
+	{"phase", func(t *csvTrial) string { return cell(t.Phase) }},
+	{"error", func(t *csvTrial) string { return cell(t.Error) }},
+}
+
+// measured prints a figure of the measured window: nothing if there was none, or
+// if it is -1, unknown.
+func (t *csvTrial) measured(n int64) string {
+	if len(t.Results) == 0 || n < 0 {
+		return ""
+	}
+	return csvInt(n)
+}
+
+func csvInt(n int64) string { return strconv.FormatInt(n, 10) }
+
+func csvTime(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339Nano)
+}
+
+func percentile(p float64) func(*csvTrial) string {
+	return func(t *csvTrial) string { return csvPercentile(&t.lat, p) }
+}
+
+func csvPercentile(h *hist.Histogram, p float64) string {
+	if h.Count() == 0 {
+		return ""
+	}
+	return csvInt(h.Percentile(p))
+}
+
+func warningTexts(all []record.Warning) string {
+	var texts []string
+	for _, w := range all {
+		texts = append(texts, fmt.Sprintf("%s (%s): %s", w.Severity, w.Check, w.Text))
+	}
+	return strings.Join(texts, "; ")
+}
+
+// cell keeps a spreadsheet from taking foreign text for a formula
+// (https://owasp.org/www-community/attacks/CSV_Injection), and control
+// characters out.
+func cell(s string) string {
+	s = strings.Join(strings.Fields(printable(s)), " ")
+	if s != "" && strings.ContainsRune("=+-@", rune(s[0])) {
+		return "'" + s
+	}
+	return s
+}
+
+// newCSVTrial adds up the clients. The first class is the one that counts;
+// reads and writes of a block job are taken together.
+func newCSVTrial(t *record.Trial) *csvTrial {
+	c := &csvTrial{Trial: t}
+	for i := range t.Results {
+		r := &t.Results[i]
+		c.ioEngine = r.IOEngine
+		c.elapsed = max(c.elapsed, r.Elapsed)
+		c.user += r.Usage.User
+		c.system += r.Usage.System
+		c.throttled += r.Throttled.Time
+		c.ops += r.Ops()
+		for j, cl := range r.Classes {
+			switch {
+			case cl.Name == "sync":
+				c.syncs += cl.Ops
+				c.syncLat.Merge(cl.Lat)
+			case j == 0 || isIO(cl.Name) && isIO(r.Classes[0].Name):
+				c.lat.Merge(cl.Lat)
+				c.response.Merge(cl.Response)
+				if i == 0 && c.class != "" {
+					c.class += "+"
+				}
+				if i == 0 {
+					c.class += cl.Name
+				}
+			}
+		}
+	}
+	for _, w := range t.Warnings {
+		if w.Severity == record.Doubt {
+			c.doubts++
+		} else {
+			c.notes++
+		}
+	}
+	return c
+}
+
+// isIO reports whether a class is of a block job.
+func isIO(name string) bool { return name == "read" || name == "write" }
+
+// A csvExporter writes one row a trial, after a row with the names of the columns.
+type csvExporter struct {
+	out    *csv.Writer
+	headed bool
+	row    []string
+}
+
+func newCSVExporter(w io.Writer) *csvExporter {
+	return &csvExporter{out: csv.NewWriter(w), row: make([]string, len(csvColumns))}
+}
+
+func (e *csvExporter) run(*record.Run) error {
+	if e.headed {
+		return nil
+	}
+	e.headed = true
+	for i, c := range csvColumns {
+		e.row[i] = c.name
+	}
+	return e.out.Write(e.row)
+}
+
+func (e *csvExporter) trial(t *record.Trial) error {
+	c := newCSVTrial(t)
+	for i, col := range csvColumns {
+		e.row[i] = col.value(c)
+	}
+	return e.out.Write(e.row)
+}
+
+func (e *csvExporter) end() error {
+	e.out.Flush()
+	return e.out.Error()
+}

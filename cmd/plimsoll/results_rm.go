@@ -1,0 +1,127 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/mattn/go-isatty"
+	"github.com/spf13/cobra"
+
+	"plimsoll/internal/store"
+)
+
+func (a *app) resultsRmCommand() *cobra.Command {
+	var all, yes bool
+	cmd := &cobra.Command{
+		Use:   "rm RUN...",
+		Short: "Remove recorded runs with all of their trials",
+		Long: `Remove recorded runs with all of their trials, and give their space back. What is
+removed can't be had back: plimsoll results export saves it first.
+
+It asks before it removes anything. Where standard input is no terminal, so that
+it can't ask, it refuses without --yes. A run that is being measured is not removed,
+and neither are the others that were named with it.`,
+		Example: `  plimsoll results rm 20261121-153000-3f9a
+  plimsoll results rm last last~1 --yes
+  plimsoll results rm --all`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case all && len(args) > 0:
+				return usageError("%s takes runs or --all, not both", cmd.CommandPath())
+			case !all && len(args) == 0:
+				return usageError("%s needs a run, or --all: see 'plimsoll results ls'", cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			if all {
+				return a.removeAll(yes)
+			}
+			return a.withRuns(args, func(db *store.Store, ids []string) error { return a.remove(db, ids, yes) })
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "remove every run")
+	cmd.Flags().BoolVar(&yes, "yes", false, "don't ask")
+	return cmd
+}
+
+// removeAll removes every run, those included whose record can't be read.
+func (a *app) removeAll(yes bool) error {
+	db, err := a.openResults()
+	if err != nil {
+		return err
+	}
+	if db != nil {
+		defer db.Close()
+		ids, err := db.IDs()
+		if err != nil {
+			return err
+		}
+		if len(ids) > 0 {
+			return a.remove(db, ids, yes)
+		}
+	}
+	fmt.Fprintf(a.stderr, "No run is recorded in %s.\n", a.stateDir)
+	return nil
+}
+
+// remove removes runs after it asked.
+func (a *app) remove(db *store.Store, ids []string, yes bool) error {
+	trials := 0
+	for _, id := range ids {
+		alive, err := db.Alive(id)
+		if err != nil {
+			return err
+		}
+		if alive {
+			return fmt.Errorf("run %s is being measured: stop it first; nothing was removed", id)
+		}
+		slots, err := db.Slots(id)
+		if err != nil {
+			return err
+		}
+		trials += len(slots)
+	}
+	what := fmt.Sprintf("%s (%s) with %s", plural(len(ids), "run"), listed(ids), plural(trials, "trial"))
+	if !yes {
+		ok, err := a.confirm("Remove " + what + "?")
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return errors.New("nothing was removed")
+		}
+	}
+	if err := db.Delete(ids...); err != nil {
+		return refError(err)
+	}
+	fmt.Fprintf(a.stderr, "removed %s\n", what)
+	return nil
+}
+
+// listed names some runs.
+func listed(ids []string) string {
+	const most = 5
+	if len(ids) <= most {
+		return strings.Join(ids, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(ids[:most], ", "), len(ids)-most)
+}
+
+// confirm asks on the terminal. No answer is no.
+func (a *app) confirm(question string) (bool, error) {
+	f, ok := a.stdin.(*os.File)
+	if !ok || !isatty.IsTerminal(f.Fd()) && !isatty.IsCygwinTerminal(f.Fd()) {
+		return false, usageError("there is no terminal to ask on: say --yes to remove")
+	}
+	fmt.Fprintf(a.stderr, "%s [y/N] ", question)
+	line, _ := bufio.NewReader(f).ReadString('\n') // At the end of input the answer is what there is.
+	switch strings.ToLower(strings.TrimSpace(line)) {
+	case "y", "yes":
+		return true, nil
+	}
+	return false, nil
+}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/internal/record"
+	"plimsoll/internal/size"
+	"plimsoll/internal/store"
+)
+
+func (a *app) resultsShowCommand() *cobra.Command {
+	var asJSON bool
+	var key string
+	var block int
+	cmd := &cobra.Command{
+		Use:   "show RUN",
+		Short: "Show what was recorded of a run, or of one of its trials",
+		Long: `Show what was recorded of a run: the machine, what was chosen and skipped, a
+line for each cell, the trials that failed with their last words, and the
+warnings. Nothing is compared here: that is what plimsoll report does.
+
+With --trial and --block it shows one trial, every attempt at it if it was tried
+again. KEY is a cell's key as the list of cells has it; blocks count from 0.
+
+--json prints the whole record, samples and histograms included.`,
+		Example: `  plimsoll results show last
+  plimsoll results show last --trial wal/host/dir/none/1 --block 0
+  plimsoll results show last~1 --json`,
+		Args: exactly(1, "one run"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("trial") != cmd.Flags().Changed("block") {
+				return usageError("--trial and --block go together: they name one trial")
+			}
+			if key == "" && cmd.Flags().Changed("trial") {
+				return usageError("--trial needs the key of a cell")
+			}
+			return a.withRuns(args, func(db *store.Store, ids []string) error {
+				if key != "" {
+					return a.showTrial(db, ids[0], key, block, asJSON)
+				}
+				return a.showRun(db, ids[0], asJSON)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the whole record as JSON")
+	cmd.Flags().StringVar(&key, "trial", "", "show only the trial of the cell with this `KEY`")
+	cmd.Flags().IntVar(&block, "block", 0, "the block of the trial, from 0")
+	return cmd
+}
+
+func (a *app) showRun(db *store.Store, id string, asJSON bool) error {
+	if asJSON {
+		return a.export(db, []string{id}, exportOptions{format: "json", attempts: true}, a.stdout)
+	}
+	run, err := db.Run(id)
+	if err != nil {
+		return err
+	}
+	o, err := overlook(db, id)
+	if err != nil {
+		return err
+	}
+	if alive, err := db.Alive(id); err == nil && !alive && run.Status == record.Running {
+		run.Status = broken
+	}
+	printRun(a.stdout, &run)
+	printCells(a.stdout, o)
+	printFailures(a.stdout, o.failed)
+	printWarnings(a.stdout, "Warnings of trials", o.warnings)
+	for _, err := range o.damaged {
+		fmt.Fprintf(a.stderr, "plimsoll: %v\n", err)
+	}
+	if len(o.damaged) > 0 {
+		return fmt.Errorf("%d records of run %s can't be read and are left out", len(o.damaged), id)
+	}
+	return nil
+}
+
+func trialName(t *record.Trial) string { return fmt.Sprintf("%s, block %d", t.Key, t.Block) }
+
+func printRun(w io.Writer, r *record.Run) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(t, "%s\t%s\n", name, printable(fmt.Sprintf(format, args...)))
+	}
+	line("Run", "%s, %s", r.ID, statusWords(r.Status))
+	line("Plan", "%s, %s, seed %d, margin %g", r.Plan, plural(r.Blocks, "block"), r.Seed, r.Margin)
+	if r.Quick {
+		line("", "quick: too few blocks to prove anything")
+	}
+	line("Started", "%s, ended %s (UTC), by plimsoll %s", timeWord(r.Started), timeWord(r.Ended), r.Version)
+	line("Command", "%s", r.Command)
+	m := r.Machine
+	line("Machine", "%s: %s, %s, %s, %s (%s), %s of memory, cgroup %s, clock %s", m.Hostname, m.OS, m.Kernel, m.Arch,
+		plural(m.CPUs, "CPU"), m.CPUModel, size.Bytes(m.Memory), m.Cgroup, m.Clock)
+	if m.Virtual != "" {
+		line("", "a virtual machine (%s)", m.Virtual)
+	}
+	if r.Ceiling.IOPS > 0 {
+		line("Ceiling", "%s I/Os per second without a device, in one thread", size.Count(r.Ceiling.IOPS))
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.IOEngine)) {
+		line("I/O engine", "%s: %s, %s", name, r.IOEngine[name].Engine, r.IOEngine[name].Why)
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Baseline)) {
+		line("Baseline", "%s: %s", name, r.Baseline[name])
+	}
+	t.Flush() // Errors of standard output show at the next write to it.
+	if len(r.Skipped) > 0 {
+		fmt.Fprintf(w, "\nSkipped\n")
+	}
+	for _, s := range r.Skipped {
+		c := s.Cell
+		fmt.Fprintf(w, "  %s, %s %s, limits %s, %s: %s\n", printable(c.Workload), printable(c.Engine), printable(c.Place),
+			printable(c.Limits), plural(c.Clients, "client"), printable(s.Reason))
+	}
+	var warnings []warningView
+	for _, x := range r.Warnings {
+		warnings = append(warnings, warningView{Warning: x})
+	}
+	printWarnings(w, "Warnings of the run", warnings)
+}
+
+func printWarnings(w io.Writer, title string, all []warningView) {
+	if len(all) > 0 {
+		fmt.Fprintf(w, "\n%s\n", title)
+	}
+	for _, x := range all {
+		fmt.Fprintf(w, "  %s (%s): %s\n", printable(x.Severity), printable(x.Check), printable(x.Text))
+		switch {
+		case x.trials == 1:
+			fmt.Fprintf(w, "    in %s\n", printable(x.where))
+		case x.trials > 1:
+			fmt.Fprintf(w, "    in %d trials; the figures are those of %s\n", x.trials, printable(x.where))
+		}
+	}
+}
+
+func printFailures(w io.Writer, failed []record.Trial) {
+	if len(failed) > 0 {
+		fmt.Fprintf(w, "\nFailed\n")
+	}
+	for i := range failed {
+		fmt.Fprintf(w, "  %s\n", printable(trialName(&failed[i])))
+		printFailure(w, &failed[i])
+	}
+}
+
+func printFailure(w io.Writer, t *record.Trial) {
+	phase := ""
+	if t.Phase != "" {
+		phase = "in " + t.Phase + ": "
+	}
+	fmt.Fprintf(w, "    %s%s\n", printable(phase), printable(t.Error))
+	if t.Progress != "" {
+		fmt.Fprintf(w, "    it got as far as: %s\n", printable(t.Progress))
+	}
+	for line := range strings.Lines(t.Log) {
+		fmt.Fprintf(w, "    | %s\n", printable(strings.TrimRight(line, "\r\n")))
+	}
+}

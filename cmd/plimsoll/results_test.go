@@ -1,0 +1,471 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"plimsoll/hist"
+	"plimsoll/internal/record"
+	"plimsoll/internal/store"
+	"plimsoll/internal/workload"
+	"plimsoll/load"
+)
+
+// plimsollResults runs "plimsoll results" in process, with no terminal.
+func plimsollResults(state string, args ...string) (status int, stdout, stderr string) {
+	var out, talk bytes.Buffer
+	a := &app{stdin: strings.NewReader("y\n"), stdout: &out, stderr: &talk}
+	status = a.run(context.Background(), append([]string{"results", "--state", state}, args...))
+	return status, out.String(), talk.String()
+}
+
+const (
+	oldRun = "20261121-153000-3f9a" // done, 12 trials, see recorded
+	newRun = "20261122-090000-aaaa" // the same a day later
+	badRun = "20261123-090000-bbbb" // killed, with a failed trial
+)
+
+// results is recorded with a third run that has something of everything.
+func results(t *testing.T) (state string, trials []record.Trial) {
+	t.Helper()
+	state = recorded(t)
+	db := openState(t, state)
+	run := record.Run{
+		ID: badRun, Plan: "mixed", Seed: 7, Blocks: 3, Quick: true, Status: record.Running, Margin: 0.05, Version: "1.2.3", Command: "plimsoll run mixed.yaml --seed 7",
+		Started:  time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC),
+		Machine:  record.Machine{Hostname: "quay", OS: "Debian 12", Kernel: "6.1.0", Arch: "amd64", CPUModel: "Some CPU", CPUs: 2, Memory: 8 << 30, Virtual: "kvm", Cgroup: "v2", Clock: "tsc"},
+		Ceiling:  record.Ceiling{IOPS: 5.1e6, CPUs: 2},
+		IOEngine: map[string]record.EngineChoice{"mixed": {Engine: "psync", Why: "docker volume forbids io_uring (seccomp)"}},
+		Baseline: map[string]string{"mixed": "mixed/host/dir"},
+		Skipped:  []record.Skip{{Cell: record.Cell{Workload: "mixed", Engine: "docker", Place: "volume", Limits: "none", Clients: 2}, Reason: "no daemon answers"}},
+		Warnings: []record.Warning{{Check: "quick", Severity: record.Doubt, Text: "Three blocks prove nothing."}},
+	}
+	mustDo(t, db.PutRun(run))
+	for i := range 4 {
+		tr := mixedTrial(i)
+		if i == 3 { // Fails, and fails again with other words.
+			tr.Status, tr.Value, tr.Results, tr.Truth = record.Failed, 0, nil, record.Truth{}
+			tr.Phase, tr.Error, tr.Log, tr.Progress = "measure", "killed: out of memory", "first\x1b[31m line\nsecond line\n", "3 of 5 s"
+			mustDo(t, db.PutTrial(tr))
+			tr.Started = tr.Started.Add(time.Hour)
+			tr.Error = "=killed again"
+			trials = append(trials, tr)
+		} else {
+			trials = append(trials, tr)
+		}
+		mustDo(t, db.PutTrial(tr))
+	}
+	return state, trials
+}
+
+func openState(t *testing.T, state string) *store.Store {
+	t.Helper()
+	db, err := store.Open(filepath.Join(state, "plimsoll.db"))
+	mustDo(t, err)
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+func mustDo(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// mixedTrial has two clients that read, write and sync.
+func mixedTrial(i int) record.Trial {
+	place := []string{"dir", "volume"}[i%2]
+	tr := record.Trial{
+		Run: badRun, Key: "mixed/host/" + place, Cell: record.Cell{Workload: "mixed", Engine: "host", Place: place, Limits: "none", Clients: 2},
+		Block: i / 2, Order: i, Started: time.Date(2026, 11, 23, 9, i, 0, 0, time.UTC), Wall: 6 * time.Second, Overhead: 80 * time.Millisecond,
+		Status: record.Done, Value: 1500.5 + float64(i), Metric: workload.Metric{Name: "IOPS", Unit: "1/s"},
+		Spec:  workload.Spec{Name: "mixed", Kind: workload.Block, Job: load.Job{RW: load.RandRW, BS: 4096}},
+		Truth: record.Truth{AppRead: 4 << 20, AppWritten: 2 << 20, ProcRead: 4 << 20, ProcWritten: 2 << 20, CgroupRead: -1, CgroupWritten: -1, Device: "vda", DeviceRead: 4 << 20, DeviceWritten: 3 << 20, DeviceBusy: time.Second},
+		Where: record.Where{FSType: "ext4", Source: "/dev/vda1", Options: "rw", Kernel: "6.1.0", Runtime: "runc 1.1.5",
+			Device: &record.Device{Name: "vda", Size: 64 << 30, Scheduler: "none", WriteCache: "write back"}},
+		Warnings: []record.Warning{{Check: "clock", Severity: record.Note, Text: "The clock was set."},
+			{Check: "steady", Severity: record.Doubt, Text: fmt.Sprintf("The rate fell by %d %% to 1.%d KiB.", 10+i, 5-i)}},
+	}
+	for c := range 2 {
+		tr.Results = append(tr.Results, workload.Result{
+			IOEngine: "psync", Elapsed: time.Duration(5+c) * time.Second, Usage: load.Usage{User: time.Second, System: 2 * time.Second, MaxRSS: 9 << 20},
+			Samples: []load.Sample{{At: time.Second, Ops: 300, Bytes: 300 << 12}},
+			Classes: []load.Class{
+				{Name: "read", Ops: 1000, Bytes: 1000 << 12, Lat: latency(100*time.Microsecond, 1000)},
+				{Name: "write", Ops: 500, Bytes: 500 << 12, Lat: latency(900*time.Microsecond, 500)},
+				{Name: "sync", Ops: 10, Lat: latency(8*time.Millisecond, 10)},
+			},
+		})
+	}
+	return tr
+}
+
+func latency(d time.Duration, n int) *hist.Histogram {
+	h := new(hist.Histogram)
+	for range n {
+		h.Record(int64(d))
+	}
+	return h
+}
+
+func TestResultsRefuses(t *testing.T) {
+	state, _ := results(t)
+	empty := filepath.Join(t.TempDir(), "none")
+	for _, tt := range []struct {
+		state string
+		args  []string
+		want  string
+	}{
+		{state, []string{"frobnicate"}, `no command "frobnicate"`},
+		{state, []string{"ls", "x"}, "takes no argument"},
+		{state, []string{"ls", "--colour"}, "unknown flag"},
+		{state, []string{"show"}, "takes one run"},
+		{state, []string{"show", "nonesuch"}, "not known"},
+		{state, []string{"show", "2026112"}, "ambiguous: " + badRun},
+		{state, []string{"show", "last", "--trial", "mixed/host/dir"}, "go together"},
+		{state, []string{"show", "last", "--block", "0"}, "go together"},
+		{state, []string{"show", "last", "--block", "0", "--trial", ""}, "needs the key"},
+		{state, []string{"show", "last", "--block", "9", "--trial", "mixed/host/dir"}, "has no trial mixed/host/dir in block 9"},
+		{state, []string{"export"}, "needs a run"},
+		{state, []string{"export", "last", "--format", "xml"}, `unknown format "xml"`},
+		{state, []string{"export", "last", "-o", filepath.Join(state, "x.pdf")}, `unknown format "pdf"`},
+		{state, []string{"export", "last~3"}, "not known"},
+		{state, []string{"rm"}, "needs a run"},
+		{state, []string{"rm", "--all", "last"}, "not both"},
+		{state, []string{"rm", "last"}, "say --yes"},
+		{state, []string{"rm", "--all"}, "say --yes"},
+		{state, []string{"rm", "last", "nonesuch", "--yes"}, "not known"},
+		{empty, []string{"show", "last"}, "no run is recorded in " + empty},
+		{empty, []string{"export", "last"}, "no run is recorded"},
+		{empty, []string{"rm", "last", "--yes"}, "no run is recorded"},
+	} {
+		status, out, talk := plimsollResults(tt.state, tt.args...)
+		if status != exitUsage || out != "" || !strings.Contains(talk, tt.want) {
+			t.Errorf("results %v: status %d, stdout %q, stderr %q, want status 2 and %q", tt.args, status, out, talk, tt.want)
+		}
+	}
+	if ids, err := openState(t, state).IDs(); err != nil || len(ids) != 3 {
+		t.Errorf("a refused command removed something: %v, %v", ids, err)
+	}
+	if _, err := os.Stat(empty); err == nil {
+		t.Error("looking at results made a state folder")
+	}
+}
+
+func TestResultsOfNothing(t *testing.T) {
+	empty := filepath.Join(t.TempDir(), "none")
+	if status, out, talk := plimsollResults(empty, "ls"); status != exitDone || out != "" || !strings.Contains(talk, "No run is recorded") {
+		t.Errorf("ls: status %d, stdout %q, stderr %q", status, out, talk)
+	}
+	if status, out, _ := plimsollResults(empty, "ls", "--json"); status != exitDone || out != "[]\n" {
+		t.Errorf("ls --json: status %d, stdout %q", status, out)
+	}
+	if status, _, talk := plimsollResults(empty, "rm", "--all", "--yes"); status != exitDone || !strings.Contains(talk, "No run is recorded") {
+		t.Errorf("rm --all: status %d, stderr %q", status, talk)
+	}
+	if status, _, talk := plimsollResults(t.TempDir()+"/\x00", "ls"); status != exitFailure {
+		t.Errorf("ls of a folder that can't be: status %d, %q", status, talk)
+	}
+}
+
+func TestResultsLs(t *testing.T) {
+	state, _ := results(t)
+	want := `RUN                   PLAN    STARTED              BLOCKS  TRIALS  FAILED  STATUS
+20261123-090000-bbbb  mixed   2026-11-23 09:00:00  2/3     4       1       broken (resume with plimsoll run --resume)
+20261122-090000-aaaa  places  2026-11-22 09:00:00  6/6     12      0       done
+20261121-153000-3f9a  places  2026-11-21 09:00:00  6/6     12      0       done
+`
+	if status, out, talk := plimsollResults(state, "ls"); status != exitDone || talk != "" || out != want {
+		t.Errorf("ls: status %d, stderr %q (-want +got):\n%s", status, talk, cmp.Diff(want, out))
+	}
+	release, err := openState(t, state).Own(badRun)
+	mustDo(t, err)
+	defer release()
+	_, out, _ := plimsollResults(state, "ls", "--json", "--plan", "mixed")
+	var rows []resultRow
+	mustDo(t, json.Unmarshal([]byte(out), &rows))
+	wantRows := []resultRow{{ID: badRun, Plan: "mixed", Started: time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC), Status: record.Running, Quick: true, Seed: 7,
+		Blocks: 3, BlocksDone: 2, Trials: 4, Failed: 1, Command: "plimsoll run mixed.yaml --seed 7"}}
+	if d := cmp.Diff(wantRows, rows); d != "" {
+		t.Errorf("ls --json of a run that is alive (-want +got):\n%s", d)
+	}
+}
+
+func TestResultsShow(t *testing.T) {
+	state, _ := results(t)
+	status, out, talk := plimsollResults(state, "show", "last")
+	if status != exitDone || talk != "" {
+		t.Fatalf("status %d, stderr %q", status, talk)
+	}
+	// Spaces are the table's business.
+	got := regexp.MustCompile(` +`).ReplaceAllString(out, " ")
+	for _, want := range []string{
+		"Run 20261123-090000-bbbb, broken (resume with plimsoll run --resume)\n", "Plan mixed, 3 blocks, seed 7, margin 0.05", "too few blocks to prove anything", "Command plimsoll run mixed.yaml --seed 7",
+		"quay: Debian 12, 6.1.0, amd64, 2 CPUs (Some CPU), 8 GiB of memory, cgroup v2, clock tsc", "a virtual machine (kvm)", "5.1 M I/Os",
+		"mixed: psync, docker volume forbids", "mixed, docker volume, limits none, 2 clients: no daemon answers",
+		"doubt (quick): Three blocks prove nothing.",
+		"mixed/host/dir 2 0 2 1.5 k/s 1.5 k/s 1.5 k/s 100 µs ", "mixed/host/volume 1 1 2 ",
+		"Failed\n mixed/host/volume, block 1\n in measure: =killed again\n it got as far as: 3 of 5 s\n | first?[31m line\n | second line\n",
+		"Warnings of trials\n doubt (steady): The rate fell by 10 % to 1.5 KiB.\n in 4 trials; the figures are those of mixed/host/dir, block 0\n note (clock)",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("show lacks %q", want)
+		}
+	}
+	if t.Failed() {
+		t.Log(out)
+	}
+}
+
+func TestResultsShowTrial(t *testing.T) {
+	state, trials := results(t)
+	_, out, _ := plimsollResults(state, "show", badRun, "--trial", "mixed/host/dir", "--block", "1")
+	got := regexp.MustCompile(` +`).ReplaceAllString(out, " ")
+	for _, want := range []string{
+		"Trial mixed/host/dir, block 1, the 3rd of run " + badRun + ", done", "Value 1.5 k/s (IOPS)", "Client 2 6 s with psync",
+		"read: 1000 operations, 3.91 MiB; latency p50 100 µs", "unknown by its cgroup", "ext4 on /dev/vda1", "doubt (steady): The rate fell by 12 % to 1.3 KiB.",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("show --trial lacks %q:\n%s", want, out)
+		}
+	}
+	_, out, _ = plimsollResults(state, "show", badRun, "--trial", "mixed/host/volume", "--block", "1")
+	for _, want := range []string{"Attempt 1 of 2\n", "killed: out of memory", "Attempt 2 of 2\n", "=killed again"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("show --trial of one that was tried again lacks %q:\n%s", want, out)
+		}
+	}
+	_, out, _ = plimsollResults(state, "show", badRun, "--trial", "mixed/host/dir", "--block", "0", "--json")
+	var all []record.Trial
+	mustDo(t, json.Unmarshal([]byte(out), &all))
+	if d := cmp.Diff(trials[:1], all); d != "" {
+		t.Errorf("show --trial --json (-want +got):\n%s", d)
+	}
+}
+
+// exported is the JSON form, as a reader would declare it.
+type exported struct {
+	SchemaVersion int `json:"schema_version"`
+	Runs          []struct {
+		Run    record.Run     `json:"run"`
+		Trials []record.Trial `json:"trials"`
+	} `json:"runs"`
+}
+
+func TestResultsExportJSON(t *testing.T) {
+	state, trials := results(t)
+	status, out, talk := plimsollResults(state, "export", badRun, oldRun, "last", "--format", "json")
+	if status != exitDone || talk != "" {
+		t.Fatalf("status %d, stderr %q", status, talk)
+	}
+	var got exported
+	d := json.NewDecoder(strings.NewReader(out))
+	d.DisallowUnknownFields()
+	mustDo(t, d.Decode(&got))
+	if got.SchemaVersion != 1 || len(got.Runs) != 2 || got.Runs[1].Run.ID != oldRun || len(got.Runs[1].Trials) != 12 {
+		t.Errorf("version %d, %d runs", got.SchemaVersion, len(got.Runs))
+	}
+	run, err := openState(t, state).Run(badRun)
+	mustDo(t, err)
+	if d := cmp.Diff(run, got.Runs[0].Run); d != "" {
+		t.Errorf("run (-want +got):\n%s", d)
+	}
+	if d := cmp.Diff(trials, got.Runs[0].Trials); d != "" {
+		t.Errorf("trials (-want +got):\n%s", d)
+	}
+	_, out, _ = plimsollResults(state, "show", badRun, "--json")
+	got = exported{}
+	mustDo(t, json.Unmarshal([]byte(out), &got))
+	if len(got.Runs) != 1 || len(got.Runs[0].Trials) != 5 {
+		t.Errorf("show --json lacks an attempt:\n%s", out)
+	}
+}
+
+func TestResultsExportLines(t *testing.T) {
+	state, trials := results(t)
+	file := filepath.Join(t.TempDir(), "x.jsonl")
+	if status, out, talk := plimsollResults(state, "export", "last", oldRun, "-o", file, "--attempts"); status != exitDone || out != "" || talk != "wrote "+file+"\n" {
+		t.Fatalf("status %d, stdout %q, stderr %q", status, out, talk)
+	}
+	b, err := os.ReadFile(file)
+	mustDo(t, err)
+	var runs []string
+	var got []record.Trial
+	for line := range strings.Lines(string(b)) {
+		var l exportLine
+		mustDo(t, json.Unmarshal([]byte(line), &l))
+		switch {
+		case l.Run != nil && l.SchemaVersion == 1:
+			runs = append(runs, l.Run.ID)
+		case l.Trial != nil && l.Trial.Run == badRun:
+			got = append(got, *l.Trial)
+		}
+	}
+	if d := cmp.Diff([]string{badRun, oldRun}, runs); d != "" {
+		t.Errorf("runs (-want +got):\n%s", d)
+	}
+	if len(got) != 5 || got[3].Error != "killed: out of memory" {
+		t.Fatalf("%d trials, want 5 with the attempts", len(got))
+	}
+	if d := cmp.Diff(trials, slices.Delete(got, 3, 4)); d != "" {
+		t.Errorf("trials (-want +got):\n%s", d)
+	}
+}
+
+func TestResultsExportCSV(t *testing.T) {
+	state, _ := results(t)
+	file := filepath.Join(t.TempDir(), "x.CSV")
+	if status, _, talk := plimsollResults(state, "export", badRun, newRun, "-o", file); status != exitDone {
+		t.Fatalf("status %d, stderr %q", status, talk)
+	}
+	f, err := os.Open(file)
+	mustDo(t, err)
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	mustDo(t, err)
+	if len(rows) != 1+4+12 {
+		t.Fatalf("%d rows", len(rows))
+	}
+	row := func(i int) map[string]string {
+		m := make(map[string]string)
+		for j, name := range rows[0] {
+			if rows[i][j] != "" {
+				m[name] = rows[i][j]
+			}
+		}
+		return m
+	}
+	want := map[string]string{
+		"run": badRun, "block": "0", "order": "0", "key": "mixed/host/dir", "workload": "mixed", "engine": "host", "place": "dir", "limits": "none",
+		"clients": "2", "control": "false", "started": "2026-11-23T09:00:00Z", "status": "done", "metric": "IOPS", "unit": "1/s", "value": "1500.5",
+		"wall_ns": "6000000000", "overhead_ns": "80000000", "session_open_ns": "0", "start_skew_ns": "0", "io_engine": "psync", "elapsed_ns": "6000000000",
+		"class": "read+write", "ops": "3000", "p50_ns": "100000", "p90_ns": "900000", "p99_ns": "900000", "p999_ns": "900000", "min_ns": "100000", "max_ns": "900000",
+		"mean_ns": "366666.7", "syncs": "20", "sync_p50_ns": "8000000", "sync_p99_ns": "8000000", "user_ns": "2000000000", "system_ns": "4000000000", "throttled_ns": "0",
+		"app_read_bytes": "4194304", "app_written_bytes": "2097152", "proc_read_bytes": "4194304", "proc_written_bytes": "2097152",
+		"device": "vda", "device_read_bytes": "4194304", "device_written_bytes": "3145728", "device_busy_ns": "1000000000", "fs_type": "ext4", "runtime": "runc 1.1.5", "kernel": "6.1.0",
+		"doubts": "1", "notes": "1", "warnings": "note (clock): The clock was set.; doubt (steady): The rate fell by 10 % to 1.5 KiB.",
+	}
+	got := row(1)
+	for _, name := range []string{"p50_ns", "p90_ns", "p99_ns", "p999_ns"} { // Within the width of a bucket.
+		if len(got[name]) == len(want[name]) {
+			got[name] = want[name]
+		}
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("row of a trial (-want +got):\n%s", d)
+	}
+	failed := row(4)
+	if failed["status"] != "failed" || failed["value"] != "" || failed["ops"] != "" || failed["app_read_bytes"] != "" || failed["error"] != "'=killed again" || failed["phase"] != "measure" {
+		t.Errorf("row of a failed trial: %v", failed)
+	}
+}
+
+// TestResultsDocumented holds docs/results.md to the columns that there are.
+func TestResultsDocumented(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "results.md"))
+	mustDo(t, err)
+	_, table, _ := strings.Cut(string(b), "| column | unit | holds |")
+	var names, documented []string
+	for _, c := range csvColumns {
+		names = append(names, c.name)
+	}
+	cellNames := regexp.MustCompile("`([a-z0-9_]+)`")
+	for line := range strings.Lines(table) {
+		first, _, ok := strings.Cut(strings.TrimPrefix(line, "|"), "|")
+		if !ok && len(documented) > 0 {
+			break
+		}
+		for _, m := range cellNames.FindAllStringSubmatch(first, -1) {
+			documented = append(documented, m[1])
+		}
+	}
+	if d := cmp.Diff(names, documented); d != "" {
+		t.Errorf("columns (-code +docs/results.md):\n%s", d)
+	}
+}
+
+// TestResultsDamaged shows and exports what is left.
+func TestResultsDamaged(t *testing.T) {
+	state, _ := results(t)
+	raw, err := sql.Open("sqlite", filepath.Join(state, "plimsoll.db"))
+	mustDo(t, err)
+	defer raw.Close()
+	_, err = raw.Exec("UPDATE trials SET record = x'00' WHERE run = ? AND block = 0 AND ord = 1", badRun)
+	mustDo(t, err)
+	_, err = raw.Exec("UPDATE runs SET record = '{' WHERE id = ?", oldRun)
+	mustDo(t, err)
+	status, out, talk := plimsollResults(state, "ls")
+	if status != exitFailure || !strings.Contains(out, badRun) || strings.Contains(out, oldRun) || !strings.Contains(talk, "the record of run "+oldRun+" is damaged") {
+		t.Errorf("ls: status %d, stdout %q, stderr %q", status, out, talk)
+	}
+	status, out, talk = plimsollResults(state, "show", badRun)
+	if status != exitFailure || !strings.Contains(out, "mixed/host/dir") || !strings.Contains(talk, "trial mixed/host/volume, block 0, attempt 1 is damaged") {
+		t.Errorf("show: status %d, stdout %q, stderr %q", status, out, talk)
+	}
+	file := filepath.Join(state, "x.json")
+	status, _, talk = plimsollResults(state, "export", badRun, oldRun, "-o", file)
+	if status != exitFailure || !strings.Contains(talk, "2 records can't be read") {
+		t.Errorf("export: status %d, stderr %q", status, talk)
+	}
+	var got exported
+	b, err := os.ReadFile(file)
+	mustDo(t, err)
+	mustDo(t, json.Unmarshal(b, &got))
+	if len(got.Runs) != 2 || len(got.Runs[0].Trials) != 3 || len(got.Runs[1].Trials) != 12 {
+		t.Errorf("the export lacks what can be read")
+	}
+	if status, _, talk := plimsollResults(state, "rm", "--all", "--yes"); status != exitDone {
+		t.Errorf("rm --all: status %d, stderr %q", status, talk)
+	}
+	if ids, err := openState(t, state).IDs(); err != nil || len(ids) != 0 {
+		t.Errorf("rm --all left %v, %v", ids, err)
+	}
+}
+
+func TestResultsRm(t *testing.T) {
+	state, _ := results(t)
+	db := openState(t, state)
+	release, err := db.Own(badRun)
+	mustDo(t, err)
+	for _, args := range [][]string{{"rm", oldRun, "last", "--yes"}, {"rm", "--all", "--yes"}} {
+		if status, _, talk := plimsollResults(state, args...); status != exitFailure || !strings.Contains(talk, "run "+badRun+" is being measured") {
+			t.Errorf("results %v of a run that is alive: status %d, stderr %q", args, status, talk)
+		}
+	}
+	if ids, _ := db.IDs(); len(ids) != 3 {
+		t.Errorf("a refused rm left %v", ids)
+	}
+	mustDo(t, release())
+	status, out, talk := plimsollResults(state, "rm", "last", oldRun, badRun, "--yes")
+	if want := "removed 2 runs (" + badRun + ", " + oldRun + ") with 16 trials\n"; status != exitDone || out != "" || talk != want {
+		t.Errorf("rm: status %d, stdout %q, stderr %q, want %q", status, out, talk, want)
+	}
+	if ids, _ := db.IDs(); len(ids) != 1 || ids[0] != newRun {
+		t.Errorf("rm left %v", ids)
+	}
+}
+
+func TestMedian(t *testing.T) {
+	for _, tt := range []struct {
+		in   []float64
+		want float64
+	}{{[]float64{3}, 3}, {[]float64{1, 2}, 1.5}, {[]float64{1, 2, 9}, 2}, {[]float64{1.7e308, 1.7e308}, 1.7e308}} {
+		if got := median(tt.in); got != tt.want {
+			t.Errorf("median(%v) = %v, want %v", tt.in, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"plimsoll/internal/record"
+	"plimsoll/internal/size"
+	"plimsoll/internal/store"
+	"plimsoll/internal/workload"
+)
+
+// showTrial shows all attempts at one cell in one block.
+func (a *app) showTrial(db *store.Store, id, key string, block int, asJSON bool) error {
+	trials, err := db.Trials(id, store.TrialsOptions{Histograms: true, Key: key, Block: &block, Attempts: true})
+	if err != nil {
+		return err
+	}
+	if len(trials) == 0 {
+		return usageError("run %s has no trial %s in block %d: 'plimsoll results show %s' lists the keys", id, key, block, id)
+	}
+	if asJSON {
+		return a.printJSON(trials)
+	}
+	for i := range trials {
+		if i > 0 {
+			fmt.Fprintln(a.stdout)
+		}
+		if len(trials) > 1 {
+			fmt.Fprintf(a.stdout, "Attempt %d of %d\n", i+1, len(trials))
+		}
+		printTrial(a.stdout, &trials[i])
+	}
+	return nil
+}
+
+func printTrial(w io.Writer, t *record.Trial) {
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(out, "%s\t%s\n", name, printable(fmt.Sprintf(format, args...)))
+	}
+	c := t.Cell
+	line("Trial", "%s, the %s of run %s, %s", trialName(t), ordinal(t.Order+1), t.Run, t.Status)
+	line("Cell", "workload %s, engine %s, place %s, limits %s, %s", c.Workload, c.Engine, c.Place, c.Limits, plural(c.Clients, "client"))
+	line("Started", "%s (UTC); took %s, %s of it overhead", timeWord(t.Started), size.Duration(t.Wall), size.Duration(t.Overhead))
+	if t.Status == record.Done {
+		line("Value", "%s (%s)", figure(t.Value, t.Metric), t.Metric.Name)
+	}
+	wh := t.Where
+	line("On", "%s on %s (%s), kernel %s", wh.FSType, wh.Source, wh.Options, wh.Kernel)
+	if d := wh.Device; d != nil {
+		line("Device", "%s, %s, scheduler %s, %s", d.Name, size.Bytes(d.Size), d.Scheduler, d.WriteCache)
+	}
+	for _, s := range []string{wh.Runtime, wh.Daemon, wh.Storage} {
+		if s != "" {
+			line("", "%s", s)
+		}
+	}
+	tr := t.Truth
+	line("Bytes read", "%s by the application, %s by its process, %s by its cgroup, %s from the device", known(tr.AppRead), known(tr.ProcRead), known(tr.CgroupRead), known(tr.DeviceRead))
+	line("Bytes written", "%s by the application, %s by its process, %s by its cgroup, %s to the device", known(tr.AppWritten), known(tr.ProcWritten), known(tr.CgroupWritten), known(tr.DeviceWritten))
+	if tr.DeviceWhy != "" {
+		line("", "%s", tr.DeviceWhy)
+	}
+	for i := range t.Results {
+		printResult(line, i, &t.Results[i])
+	}
+	out.Flush()
+	if t.Status == record.Failed {
+		fmt.Fprintln(w, "Failed")
+		printFailure(w, t)
+	}
+	var warnings []warningView
+	for _, x := range t.Warnings {
+		warnings = append(warnings, warningView{Warning: x})
+	}
+	printWarnings(w, "Warnings", warnings)
+}
+
+// printResult prints what one client measured.
+func printResult(line func(name, format string, args ...any), i int, r *workload.Result) {
+	line(fmt.Sprintf("Client %d", i+1), "%s with %s; CPU time %s user, %s system; %s of memory", size.Duration(r.Elapsed), r.IOEngine,
+		size.Duration(r.Usage.User), size.Duration(r.Usage.System), size.Bytes(r.Usage.MaxRSS))
+	for _, c := range r.Classes {
+		text := fmt.Sprintf("%s: %d operations, %s", c.Name, c.Ops, size.Bytes(c.Bytes))
+		if c.Lat != nil && c.Lat.Count() > 0 {
+			text += "; latency"
+			for _, p := range []float64{50, 99, 99.9} {
+				text += fmt.Sprintf(" p%g %s,", p, size.Duration(time.Duration(c.Lat.Percentile(p))))
+			}
+			text += " most " + size.Duration(time.Duration(c.Lat.Max()))
+		}
+		line("", "%s", text)
+	}
+}
+
+// known prints bytes of which -1 means unknown.
+func known(n int64) string {
+	if n < 0 {
+		return "unknown"
+	}
+	return size.Bytes(n)
+}
+
+// ordinal is 1st, 2nd, 3rd, 4th, 11th, ...
+func ordinal(n int) string {
+	end := "th"
+	if n/10%10 != 1 {
+		switch n % 10 {
+		case 1:
+			end = "st"
+		case 2:
+			end = "nd"
+		case 3:
+			end = "rd"
+		}
+	}
+	return fmt.Sprint(n, end)
+}
