@@ -94,5 +94,9 @@ func removeOwn(path string) error {
 	if !strings.HasPrefix(filepath.Base(path), folderPrefix) {
 		return fmt.Errorf("%s is not a folder of Plimsoll's", path)
 	}
+	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
+		// On a read-only file system, removing what isn't there is an error.
+		return nil
+	}
 	return os.RemoveAll(path)
 }

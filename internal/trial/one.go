@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -199,13 +200,23 @@ func oomKills(agents []*agent.Agent) []int64 {
 // explainKill says so when a kill was the kernel's, for want of memory.
 func explainKill(err error, agents []*agent.Agent, before []int64, l engine.Limits) error {
 	var te *agent.TrialError
-	if !errors.As(err, &te) || te.Signal == "" {
+	if !errors.As(err, &te) || strings.Contains(te.Text, "out of memory") {
+		return err
+	}
+	limit := ""
+	if l.Memory > 0 {
+		limit = " (memory limit " + size.Bytes(l.Memory) + ")"
+	}
+	if te.Signal == "" {
+		// The group of an agent that was killed itself went with it.
+		if errors.Is(err, agent.ErrLost) && l.Memory > 0 && strings.Contains(te.Text, "killed") {
+			return fmt.Errorf("%w; perhaps out of memory%s", err, limit)
+		}
 		return err
 	}
 	for i, a := range agents {
 		if n, ok := engine.OOMKills(a.Session.Info().PID); ok && n > before[i] {
-			te.Text += fmt.Sprintf(": out of memory (memory limit %d bytes)", l.Memory)
-			return err
+			return fmt.Errorf("%w: out of memory%s", err, limit)
 		}
 	}
 	return err

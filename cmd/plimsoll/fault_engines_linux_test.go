@@ -1,0 +1,294 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/moby/moby/client"
+
+	"plimsoll/internal/dockertest"
+	"plimsoll/internal/leaktest"
+	"plimsoll/internal/record"
+	"plimsoll/load"
+)
+
+// TestRunEngines runs whole plans with the engines host, oci and docker; the tests
+// share one daemon.
+func TestRunEngines(t *testing.T) {
+	needRun(t)
+	d := dockertest.Start(t)
+	t.Setenv("DOCKER_HOST", d.Host)
+	api, err := client.New(client.WithHost(d.Host))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer api.Close()
+	t.Run("Seccomp", testSeccomp)
+	t.Run("Image", func(t *testing.T) { testImage(t, api) })
+	t.Run("NothingIsLeft", func(t *testing.T) { testNothingIsLeft(t, api, d) })
+	t.Run("DaemonGone", func(t *testing.T) { testDaemonGone(t, api, d) }) // The last: it kills the daemon.
+}
+
+// ioEngines lists what did the I/O of done trials, by the plan's name of the cell's engine.
+func ioEngines(trials []record.Trial) map[string][]string {
+	m := map[string][]string{}
+	for _, tr := range trials {
+		for _, r := range tr.Results {
+			if !slices.Contains(m[tr.Cell.Engine], r.IOEngine) {
+				m[tr.Cell.Engine] = append(m[tr.Cell.Engine], r.IOEngine)
+			}
+		}
+	}
+	return m
+}
+
+// testSeccomp: one container whose profile forbids io_uring makes all cells fall back,
+// and the run and its report say which and why.
+func testSeccomp(t *testing.T) {
+	profile, err := filepath.Abs("../../internal/engine/testdata/no-io-uring.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []string{"oci", "docker"} {
+		t.Run(kind, func(t *testing.T) {
+			dir := t.TempDir()
+			plan := `
+name: seccomp
+workloads: {w: {rw: randread, bs: 4KiB, iodepth: 4, direct: true, size: 1MiB, runtime: 20ms}}
+engines: [host, {name: strict, kind: ` + kind + `, seccomp: ` + profile + `}]
+places: {dir: {}, bind: {}}
+blocks: 1
+`
+			r := plimsoll(t, t.Context(), dir, plan, "run", "-")
+			if r.status != exitDone {
+				t.Fatalf("status %d, stderr:\n%s", r.status, r.stderr)
+			}
+			run, trials := records(t, dir)
+			wantDone(t, trials, 3)
+			for engine, used := range ioEngines(trials) {
+				if !slices.Equal(used, []string{load.LinuxAIO}) {
+					t.Errorf("%s used %v, want linux-aio", engine, used)
+				}
+			}
+			c := run.IOEngine["w"]
+			if c.Engine != load.LinuxAIO || !strings.Contains(c.Why, "w/strict/bind") || !strings.Contains(c.Why, "seccomp") {
+				t.Errorf("choice = %+v, want linux-aio because of seccomp in w/strict/bind", c)
+			}
+			if out := unwrap(r.stdout); !strings.Contains(out, "I/O engine linux-aio: ") || !strings.Contains(out, "w/strict/bind") || !strings.Contains(out, "seccomp") {
+				t.Errorf("the report doesn't say why:\n%s", r.stdout)
+			}
+
+			r = plimsoll(t, t.Context(), dir, plan+"io_engine: best\n", "run", "-")
+			if r.status != exitDone {
+				t.Fatalf("best: status %d, stderr:\n%s", r.status, r.stderr)
+			}
+			run, trials = records(t, dir)
+			used := ioEngines(trials)
+			if !slices.Equal(used["host"], []string{load.IOUring}) || !slices.Equal(used["strict"], []string{load.LinuxAIO}) {
+				t.Errorf("best used %v, want io_uring on the host and linux-aio in the container", used)
+			}
+			if !slices.ContainsFunc(run.Warnings, func(w record.Warning) bool { return w.Check == "io-engine" && w.Severity == record.Doubt }) {
+				t.Errorf("no warning says that the cells differ: %v", run.Warnings)
+			}
+
+			r = plimsoll(t, t.Context(), dir, plan+"io_engine: io_uring\n", "run", "-")
+			if r.status != exitCellsFailed {
+				t.Fatalf("io_uring: status %d, stderr:\n%s", r.status, r.stderr)
+			}
+			_, trials = records(t, dir)
+			places := byPlace(trials)
+			wantDone(t, places["dir"], 2)
+			wantFailed(t, places["bind"], 1, "io_uring", "seccomp")
+			checkClean(t, dir)
+		})
+	}
+}
+
+// testImage: the worker is measured in a root file system of the user's own.
+func testImage(t *testing.T, api *client.Client) {
+	root := t.TempDir()
+	for _, d := range []string{"etc", "proc", "sys", "dev"} {
+		if err := os.Mkdir(filepath.Join(root, d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(root, "etc", "motd"), []byte("mine"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	const name = "plimsoll-test-run:1"
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	if err := w.AddFS(os.DirFS(root)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	res, err := api.ImageImport(t.Context(), client.ImageImportSource{Source: &b, SourceName: "-"}, name, client.ImageImportOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, res); err != nil {
+		t.Fatal(err)
+	}
+	res.Close()
+	defer api.ImageRemove(context.Background(), name, client.ImageRemoveOptions{Force: true})
+	dir := t.TempDir()
+	plan := `
+name: image
+workloads: {w: {rw: randread, bs: 4KiB, direct: true, size: 1MiB, runtime: 20ms}, append: {kind: append, count: 5}}
+engines: [{name: folder, kind: oci, image: ` + root + `}, {name: imported, kind: docker, image: "` + name + `"}]
+places: {layer: {}, bind: {}, tmpfs: {}}
+blocks: 1
+`
+	r := plimsoll(t, t.Context(), dir, plan, "run", "-")
+	if r.status != exitDone {
+		t.Fatalf("status %d, stderr:\n%s", r.status, r.stderr)
+	}
+	run, trials := records(t, dir)
+	wantDone(t, trials, 2*(2*3+1))
+	if len(run.Skipped) > 0 {
+		t.Errorf("skipped: %v", run.Skipped)
+	}
+	checkClean(t, dir)
+	var names []string
+	filepath.WalkDir(root, func(path string, _ os.DirEntry, _ error) error {
+		names = append(names, strings.TrimPrefix(path, root))
+		return nil
+	})
+	if want := []string{"", "/dev", "/etc", "/etc/motd", "/proc", "/sys"}; !slices.Equal(names, want) {
+		t.Errorf("the image's folder holds %q afterwards, want %q", names, want)
+	}
+
+	for image, want := range map[string]string{root + "/none": "not a folder", "none:1": "none:1"} {
+		kind := "oci"
+		if image == "none:1" {
+			kind = "docker"
+		}
+		plan := "name: none\nworkloads: {a: {kind: append, count: 5}}\nengines: [host, {name: c, kind: " + kind + ", image: \"" + image + "\"}]\nplaces: {dir: {}, layer: {}}\nblocks: 1\n"
+		if r := plimsoll(t, t.Context(), dir, plan, "run", "-"); r.status != exitDone || !strings.Contains(unwrap(r.stdout), want) {
+			t.Errorf("image %s: status %d, want it skipped with %q:\n%s\n%s", image, r.status, want, r.stdout, r.stderr)
+		}
+		checkClean(t, dir)
+	}
+}
+
+// objects counts what a daemon holds.
+func objects(t *testing.T, api *client.Client) (n struct{ containers, volumes int }) {
+	t.Helper()
+	cs, err := api.ContainerList(t.Context(), client.ContainerListOptions{All: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	vs, err := api.VolumeList(t.Context(), client.VolumeListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.containers, n.volumes = len(cs.Items), len(vs.Items)
+	return n
+}
+
+// testNothingIsLeft: after a run over all engines there are as many containers,
+// volumes, mounts, loop devices, cgroups and temporary files as before.
+func testNothingIsLeft(t *testing.T, api *client.Client, d *dockertest.Daemon) {
+	dir, tmp := t.TempDir(), t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	group := strings.Trim(d.CgroupParent, "/")
+	before, marked := objects(t, api), leaktest.Find(d.Dir, group)
+	plan := strings.Replace(small, "[host, oci]", "[host, oci, docker]", 1)
+	plan = strings.Replace(plan, "layer: {},", "layer: {}, bind: {}, volume: {},", 1)
+	r := plimsoll(t, t.Context(), dir, plan, "run", "-")
+	if r.status != exitDone {
+		t.Fatalf("status %d, stderr:\n%s", r.status, r.stderr)
+	}
+	run, trials := records(t, dir)
+	wantDone(t, trials, 2*2*9)
+	if after := objects(t, api); after != before {
+		t.Errorf("the daemon holds %+v, before %+v", after, before)
+	}
+	if after := leaktest.Find(d.Dir, group); len(after) > len(marked) {
+		t.Errorf("the daemon's mounts and cgroups are\n%s\nbefore\n%s", strings.Join(after, "\n"), strings.Join(marked, "\n"))
+	}
+	if left := leaktest.Find(run.ID, tmp); len(left) > 0 {
+		t.Errorf("left behind:\n%s", strings.Join(left, "\n"))
+	}
+	if left, _ := os.ReadDir(tmp); len(left) > 0 {
+		t.Errorf("temporary files left behind: %v", left)
+	}
+	// What stays on purpose is the database and the worker.
+	if err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+		if err == nil && !e.IsDir() && filepath.Dir(path) != dir && filepath.Base(filepath.Dir(path)) != "cache" {
+			t.Errorf("left behind: %s", path)
+		}
+		return err
+	}); err != nil {
+		t.Error(err)
+	}
+	checkClean(t, dir)
+}
+
+// testDaemonGone: the daemon dies in the middle. Its cells fail, those of the host go on,
+// and a sweep through the daemon's next life removes what was left.
+func testDaemonGone(t *testing.T, api *client.Client, d *dockertest.Daemon) {
+	dir := t.TempDir()
+	before := objects(t, api)
+	const plan = `
+name: gone
+workloads: {w: {rw: randread, bs: 4KiB, size: 1MiB, runtime: 50ms}, append: {kind: append, count: 50}}
+engines: [host, docker]
+places: {dir: {}, volume: {}, bind: {}}
+blocks: 8
+`
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	killed := make(chan struct{})
+	go func() {
+		defer close(killed)
+		for ctx.Err() == nil && countTrials(dir) < 18 {
+			time.Sleep(5 * time.Millisecond)
+		}
+		d.Kill()
+	}()
+	start := time.Now()
+	r := plimsoll(t, ctx, dir, plan, "run", "-")
+	<-killed
+	t.Logf("the run took %v", time.Since(start))
+	if r.status != exitCellsFailed {
+		t.Fatalf("status %d, want %d; stderr:\n%s", r.status, exitCellsFailed, r.stderr)
+	}
+	run, trials := records(t, dir)
+	if run.Status != record.Done {
+		t.Errorf("the run is %s", run.Status)
+	}
+	var host, done, failed []record.Trial
+	for _, tr := range trials {
+		switch {
+		case tr.Cell.Engine == "host":
+			host = append(host, tr)
+		case tr.Status == record.Done:
+			done = append(done, tr)
+		default:
+			failed = append(failed, tr)
+		}
+	}
+	wantDone(t, host, 8*4)
+	wantDone(t, done, 1)
+	wantFailed(t, failed, 8, "daemon")
+	d.Restart(t)
+	r = plimsoll(t, t.Context(), dir, small, "run", "-", "--blocks", "1", "--set", "engines=[host, docker]")
+	if r.status != exitDone {
+		t.Errorf("the next run: status %d, stderr:\n%s", r.status, r.stderr)
+	}
+	if after := objects(t, api); after != before {
+		t.Errorf("after a sweep the daemon holds %+v, before %+v; stderr:\n%s", after, before, r.stderr)
+	}
+	checkClean(t, dir)
+}
