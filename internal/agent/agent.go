@@ -30,27 +30,52 @@ type Agent struct {
 	msgs chan wire.Message
 	// readErr is why msgs was closed; it is written before the close.
 	readErr error
+	// quit is closed when nobody wants messages any more.
+	quit chan struct{}
+	// open is the trial that was asked for and has not ended, if any.
+	open string
+	// unfit is set when no further trial may run.
+	unfit bool
 }
 
 // Open waits for the agent's hello. It does not close the session on failure.
 func Open(ctx context.Context, s engine.Session) (*Agent, error) {
-	a := &Agent{Session: s, out: wire.NewWriter(s.Stdin()), msgs: make(chan wire.Message, 16)}
+	a := &Agent{Session: s, out: wire.NewWriter(s.Stdin()), msgs: make(chan wire.Message, 16), quit: make(chan struct{})}
 	go a.read()
-	m, err := a.next(ctx)
+	err := a.greet(ctx)
 	if err != nil {
+		close(a.quit)
 		return nil, err
 	}
-	if m.Hello == nil {
-		return nil, fmt.Errorf("the worker's first message is not hello: %w", ErrLost)
-	}
-	if m.Hello.Version != wire.Version {
-		return nil, fmt.Errorf("the worker speaks version %d, plimsoll %d: %w", m.Hello.Version, wire.Version, ErrLost)
-	}
-	a.Hello = *m.Hello
 	return a, nil
 }
 
-// read forwards messages until the agent's output ends.
+// greet reads and checks the hello.
+func (a *Agent) greet(ctx context.Context) error {
+	m, err := a.next(ctx)
+	if err != nil {
+		return err
+	}
+	if m.Hello == nil {
+		return fmt.Errorf("the worker's first message is not hello: %w", ErrLost)
+	}
+	if m.Hello.Version != wire.Version {
+		return fmt.Errorf("the worker speaks version %d, plimsoll %d: %w", m.Hello.Version, wire.Version, ErrLost)
+	}
+	a.Hello = *m.Hello
+	return nil
+}
+
+// Close closes the session, whatever the agent is doing. It must be called once.
+func (a *Agent) Close(ctx context.Context) error {
+	close(a.quit)
+	return a.Session.Close(ctx)
+}
+
+// Fit reports whether the session can run another trial.
+func (a *Agent) Fit() bool { return !a.unfit }
+
+// read forwards messages until the agent's output ends or nobody wants them.
 func (a *Agent) read() {
 	r := wire.NewReader(a.Session.Stdout())
 	for {
@@ -58,12 +83,17 @@ func (a *Agent) read() {
 		if err != nil {
 			a.readErr = err
 			close(a.msgs)
-			// Nobody reads on; the agent must not block on a full pipe.
-			io.Copy(io.Discard, a.Session.Stdout())
-			return
+			break
 		}
-		a.msgs <- m
+		select {
+		case a.msgs <- m:
+			continue
+		case <-a.quit:
+		}
+		break
 	}
+	// Nobody reads on; the agent must not block on a full pipe.
+	io.Copy(io.Discard, a.Session.Stdout())
 }
 
 // next returns the next message, or why there is none.
@@ -71,6 +101,7 @@ func (a *Agent) next(ctx context.Context) (wire.Message, error) {
 	select {
 	case m, ok := <-a.msgs:
 		if ok {
+			a.note(m)
 			return m, nil
 		}
 		return wire.Message{}, a.lost()
@@ -79,16 +110,44 @@ func (a *Agent) next(ctx context.Context) (wire.Message, error) {
 	}
 }
 
-// lost describes the end of the agent.
-func (a *Agent) lost() error {
-	// The run's context may be over; what happened is still worth asking for.
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	state := a.Session.State(ctx)
-	if a.readErr != nil && a.readErr != io.EOF {
-		return &TrialError{Phase: "worker", Text: fmt.Sprintf("%v (%s)", a.readErr, state), Log: a.Session.Log(), err: ErrLost}
+// note sees that the open trial has ended.
+func (a *Agent) note(m wire.Message) {
+	if m.Error != nil && m.Error.ID == a.open || m.Result != nil && m.Result.ID == a.open {
+		a.open = ""
 	}
-	return &TrialError{Phase: "worker", Text: "the worker ended: " + state, Log: a.Session.Log(), err: ErrLost}
+}
+
+// lost describes the end of the agent, for which it waits a little.
+func (a *Agent) lost() error {
+	a.unfit = true
+	// The run's context may be over; what happened is still worth asking for.
+	ctx, cancel := context.WithTimeout(context.Background(), lostGrace)
+	defer cancel()
+	readErr := a.drain(ctx)
+	state := a.Session.State(ctx)
+	text := "the worker ended: " + state
+	if readErr != nil && readErr != io.EOF {
+		text = fmt.Sprintf("%v (%s)", readErr, state)
+	}
+	return &TrialError{Phase: "worker", Text: text, Log: a.Session.Log(), err: ErrLost}
+}
+
+// lostGrace bounds how long the end of a lost agent is looked into.
+const lostGrace = 5 * time.Second
+
+// drain reads to the end of the agent's output and returns what ended it, or nil
+// when ctx is over before.
+func (a *Agent) drain(ctx context.Context) error {
+	for {
+		select {
+		case _, ok := <-a.msgs:
+			if !ok {
+				return a.readErr
+			}
+		case <-ctx.Done():
+			return nil
+		}
+	}
 }
 
 // A TrialError is a trial that failed: what the worker said, and how far it got.
@@ -110,11 +169,14 @@ type TrialError struct {
 // Error implements error.
 func (e *TrialError) Error() string { return e.Text }
 
-// Unwrap returns ErrLost when the agent is gone.
+// Unwrap returns what it was stopped for, if it was, and ErrLost when the agent is
+// gone.
 func (e *TrialError) Unwrap() error { return e.err }
 
-// Prepare asks for a trial and waits until its files are laid out.
+// Prepare asks for a trial and waits until its files are laid out. When ctx ends
+// first the trial is stopped, as Wait does.
 func (a *Agent) Prepare(ctx context.Context, id string, spec workload.Spec) error {
+	a.open = id
 	if err := a.out.Send(wire.Message{Run: &wire.Run{ID: id, Spec: spec}}); err != nil {
 		return a.lost()
 	}
@@ -141,8 +203,8 @@ func (a *Agent) Start(id string) error {
 }
 
 // Wait returns the result of a started trial. When ctx ends first the trial is
-// stopped, and Wait returns the context's cause after the worker has answered or
-// a grace of two seconds.
+// stopped, and Wait returns a TrialError that wraps the context's cause, after
+// the worker has answered or a grace of two seconds.
 func (a *Agent) Wait(ctx context.Context, id string, onSample func(load.Sample)) (*workload.Result, error) {
 	for {
 		m, err := a.next(ctx)
@@ -162,24 +224,42 @@ func (a *Agent) Wait(ctx context.Context, id string, onSample func(load.Sample))
 	}
 }
 
+// Stop ends the trial that was prepared or started and has not ended, if there
+// is one: the partner of a client that failed. It returns when it is gone; Fit
+// tells if it would not go.
+func (a *Agent) Stop() {
+	if a.open != "" && !a.unfit {
+		a.abandon(a.open, context.Canceled)
+	}
+}
+
+// stopGrace is how long a trial may take to be gone. A kill is quick, but for a
+// process that waits for a disk.
+const stopGrace = 2 * time.Second
+
 // abandon stops trial id after cause, and waits a little for the worker to have
-// stopped, so that the session may be used again.
+// stopped, so that the session may be used again. The error it returns wraps
+// cause and holds how far the trial got.
 func (a *Agent) abandon(id string, cause error) error {
 	if errors.Is(cause, ErrLost) {
 		return cause
 	}
 	if err := a.out.Send(wire.Message{Stop: &wire.Stop{ID: id}}); err != nil {
-		return cause
+		return errors.Join(cause, a.lost())
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), stopGrace)
 	defer cancel()
 	for {
 		m, err := a.next(ctx)
-		if err != nil {
+		switch {
+		case err != nil:
 			// It did not stop: the session is not fit for another trial.
+			a.unfit = true
 			return &TrialError{Phase: wire.PhaseRun, Text: cause.Error(), Log: a.Session.Log(), err: errors.Join(cause, ErrLost)}
-		}
-		if m.Error != nil && m.Error.ID == id || m.Result != nil && m.Result.ID == id {
+		case m.Error != nil && m.Error.ID == id:
+			// Its signal was our own, and says nothing.
+			return &TrialError{Phase: m.Error.Phase, Text: cause.Error(), Log: m.Error.Log, Done: m.Error.Done, err: cause}
+		case m.Result != nil && m.Result.ID == id:
 			return cause
 		}
 	}

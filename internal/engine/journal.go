@@ -38,7 +38,8 @@ func (j journal) note(l leftover) error {
 		return err
 	}
 	if err := os.WriteFile(j.path(l.ID), b, 0o600); err != nil {
-		return fmt.Errorf("note session %s: %w", l.ID, err)
+		// A torn entry would never be swept.
+		return fmt.Errorf("note session %s: %w", l.ID, errors.Join(err, j.forget(l.ID)))
 	}
 	return nil
 }

@@ -85,8 +85,8 @@ func (p *process) State(ctx context.Context) string {
 	}
 }
 
-// end closes the agent's input, waits for it to end, and kills it when it
-// doesn't within grace or before ctx is over.
+// end closes the agent's input, waits for it to end, and kills it with its
+// trial when it doesn't within grace or before ctx is over.
 func (p *process) end(ctx context.Context, grace time.Duration) {
 	p.stdin.Close()
 	timer := time.NewTimer(grace)
@@ -94,10 +94,10 @@ func (p *process) end(ctx context.Context, grace time.Duration) {
 	select {
 	case <-p.waited:
 	case <-timer.C:
-		p.cmd.Process.Kill()
+		killGroup(p.cmd.Process)
 		<-p.waited
 	case <-ctx.Done():
-		p.cmd.Process.Kill()
+		killGroup(p.cmd.Process)
 		<-p.waited
 	}
 	p.stdout.Close()
@@ -105,7 +105,7 @@ func (p *process) end(ctx context.Context, grace time.Duration) {
 
 // exitWords puts a child's end in words.
 func exitWords(err error) string {
-	if err == nil {
+	if err == nil || errors.Is(err, exec.ErrWaitDelay) {
 		return "exit status 0"
 	}
 	var ee *exec.ExitError

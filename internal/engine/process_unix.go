@@ -2,8 +2,18 @@
 
 package engine
 
-import "syscall"
+import (
+	"os"
+	"syscall"
+)
 
 // ownGroup puts a child into a process group of its own, so that the terminal's
 // Ctrl-C reaches plimsoll alone.
 func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+// killGroup kills a child and what it has started. The group's number is not
+// another's as long as the child has not been waited for, or anything it started lives.
+func killGroup(p *os.Process) {
+	syscall.Kill(-p.Pid, syscall.SIGKILL)
+	p.Kill()
+}

@@ -14,7 +14,7 @@ type Buffer struct {
 
 	mu  sync.Mutex
 	buf []byte
-	// torn is set once something was dropped.
+	// torn is set while buf begins in the middle of a line.
 	torn bool
 }
 
@@ -22,12 +22,19 @@ type Buffer struct {
 func (t *Buffer) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.buf = append(t.buf, p...)
-	if over := len(t.buf) - t.Max; over > 0 {
-		t.buf = append(t.buf[:0], t.buf[over:]...)
-		t.torn = true
+	n := len(p)
+	if over := len(p) - t.Max; over > 0 {
+		// Nothing of what was kept stays, and a huge p needs no copy of its own.
+		t.torn = p[over-1] != '\n'
+		t.buf = append(t.buf[:0], p[over:]...)
+		return n, nil
 	}
-	return len(p), nil
+	if over := len(t.buf) + len(p) - t.Max; over > 0 {
+		t.torn = t.buf[over-1] != '\n'
+		t.buf = append(t.buf[:0], t.buf[over:]...)
+	}
+	t.buf = append(t.buf, p...)
+	return n, nil
 }
 
 // String returns what is kept, without a first line that was torn.

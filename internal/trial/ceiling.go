@@ -16,22 +16,45 @@ import (
 // some hundred thousand operations.
 const ceilingTime = 100 * time.Millisecond
 
-// ceiling measures what one thread of the generator can do with no I/O at all,
-// in any container that runs: it is the same program everywhere.
+// ceiling measures what one thread of the generator can do with no I/O at all. It
+// is the same program in every container, so one does, but not one whose CPUs
+// are limited if there is another.
 func (r *Runner) ceiling(ctx context.Context) {
 	if r.run.Ceiling.IOPS > 0 {
 		return
 	}
 	r.run.Ceiling.CPUs = runtime.NumCPU()
-	for _, a := range r.pool.agents {
-		v, err := nullRate(ctx, a)
-		if err != nil {
-			r.warn(record.Note, "ceiling", fmt.Sprintf("the generator's own ceiling could not be measured: %v", err))
-			return
-		}
-		r.run.Ceiling.IOPS = v
+	s, ok := r.freeSeat()
+	if !ok {
 		return
 	}
+	a := r.pool.agents[s.key()]
+	v, err := nullRate(ctx, a)
+	if err != nil {
+		r.warn(record.Note, "ceiling", fmt.Sprintf("the generator's own ceiling could not be measured: %v", err))
+		if !a.Fit() {
+			r.pool.drop(s)
+		}
+		return
+	}
+	r.run.Ceiling.IOPS = v
+}
+
+// freeSeat finds a running agent, of a cell without limits if there is one.
+func (r *Runner) freeSeat() (found seat, ok bool) {
+	for _, c := range r.cells {
+		s := r.seats(c)[0]
+		if r.pool.agents[s.key()] == nil {
+			continue
+		}
+		if s.spec.Limits.IsZero() {
+			return s, true
+		}
+		if !ok {
+			found, ok = s, true
+		}
+	}
+	return found, ok
 }
 
 // nullRate runs the null engine once in an agent.

@@ -13,7 +13,6 @@ import (
 	"plimsoll/internal/record"
 	"plimsoll/internal/size"
 	"plimsoll/internal/workload"
-	"plimsoll/load"
 )
 
 // trial runs one cell once. It always returns a record.
@@ -29,7 +28,9 @@ func (r *Runner) trial(ctx context.Context, cell record.Cell, block, order int) 
 		r.fail(t, err)
 	}
 	t.Wall = time.Since(t.Started)
-	t.Overhead = overhead(t)
+	if t.Status == record.Done {
+		t.Overhead = overhead(t)
+	}
 	return t
 }
 
@@ -98,7 +99,7 @@ func (r *Runner) attempt(ctx context.Context, t *record.Trial, spec workload.Spe
 	}
 	kills := oomKills(agents)
 	id := fmt.Sprintf("%d", t.Order)
-	err = each(agents, func(a *agent.Agent) error { return a.Prepare(ctx, id, spec) })
+	err = each(ctx, agents, func(ctx context.Context, _ int, a *agent.Agent) error { return a.Prepare(ctx, id, spec) })
 	if err == nil {
 		after := func(*record.Trial) {}
 		if r.Witness != nil {
@@ -106,11 +107,15 @@ func (r *Runner) attempt(ctx context.Context, t *record.Trial, spec workload.Spe
 		}
 		t.StartSkew, err = start(agents, id)
 		if err == nil {
-			t.Results, err = r.wait(ctx, agents, id)
+			t.Results, err = wait(ctx, agents, id)
 		}
 		after(t)
 	}
 	if err != nil {
+		// Clients that were ready or had started when another failed.
+		for _, a := range agents {
+			a.Stop()
+		}
 		err = explainKill(err, agents, kills, r.seats(t.Cell)[0].spec.Limits)
 		return errors.Join(err, r.dropLost(t.Cell, err))
 	}
@@ -136,21 +141,14 @@ func start(agents []*agent.Agent, id string) (time.Duration, error) {
 }
 
 // wait collects the results of all clients. The first error stops the others.
-func (r *Runner) wait(ctx context.Context, agents []*agent.Agent, id string) ([]workload.Result, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+func wait(ctx context.Context, agents []*agent.Agent, id string) ([]workload.Result, error) {
 	results := make([]workload.Result, len(agents))
-	index := map[*agent.Agent]int{}
-	for i, a := range agents {
-		index[a] = i
-	}
-	err := each(agents, func(a *agent.Agent) error {
-		res, err := a.Wait(ctx, id, func(load.Sample) {})
+	err := each(ctx, agents, func(ctx context.Context, i int, a *agent.Agent) error {
+		res, err := a.Wait(ctx, id, nil)
 		if err != nil {
-			cancel()
 			return err
 		}
-		results[index[a]] = *res
+		results[i] = *res
 		return nil
 	})
 	if err != nil {
@@ -160,30 +158,42 @@ func (r *Runner) wait(ctx context.Context, agents []*agent.Agent, id string) ([]
 }
 
 // each calls f for all agents side by side and returns the first error that
-// is not just the echo of another's.
-func each(agents []*agent.Agent, f func(*agent.Agent) error) error {
+// is not just the echo of another's: an error ends the context of the others.
+func each(ctx context.Context, agents []*agent.Agent, f func(context.Context, int, *agent.Agent) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	errs := make([]error, len(agents))
 	var wg sync.WaitGroup
 	for i, a := range agents {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			errs[i] = f(a)
+			if errs[i] = f(ctx, i, a); errs[i] != nil {
+				cancel()
+			}
 		}()
 	}
 	wg.Wait()
+	return firstError(errs)
+}
+
+// firstError picks the error to tell from those of all clients: the first that
+// is no echo, and says which client's it is if there are several.
+func firstError(errs []error) error {
 	var echo error
 	for i, err := range errs {
 		if err == nil {
 			continue
 		}
-		if len(agents) > 1 {
+		if len(errs) > 1 {
 			err = fmt.Errorf("client %d: %w", i+1, err)
 		}
 		if !errors.Is(err, context.Canceled) {
 			return err
 		}
-		echo = err
+		if echo == nil {
+			echo = err
+		}
 	}
 	return echo
 }
@@ -222,18 +232,16 @@ func explainKill(err error, agents []*agent.Agent, before []int64, l engine.Limi
 	return err
 }
 
-// dropLost closes the seats of a cell whose agents are gone or can't be trusted
-// after err; the next trial opens new ones.
+// dropLost closes the agents of a cell that are gone or did not stop, and all of
+// them after a timeout: what kept the cell from ending may keep the next. The
+// next trial opens new ones.
 func (r *Runner) dropLost(cell record.Cell, err error) error {
-	if !errors.Is(err, agent.ErrLost) && !errors.Is(err, context.DeadlineExceeded) {
-		var te *agent.TrialError
-		if errors.As(err, &te) && te.Phase != "worker" {
-			return nil
-		}
-	}
+	timedOut := errors.Is(err, context.DeadlineExceeded)
 	var errs []error
 	for _, s := range r.seats(cell) {
-		errs = append(errs, r.pool.drop(s))
+		if a := r.pool.agents[s.key()]; a != nil && (timedOut || !a.Fit()) {
+			errs = append(errs, r.pool.drop(s))
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -243,15 +251,15 @@ func (r *Runner) fail(t *record.Trial, err error) {
 	t.Status, t.Error = record.Failed, err.Error()
 	t.Value, t.Results = 0, nil
 	t.Phase = "open"
-	if errors.Is(err, context.DeadlineExceeded) {
-		t.Phase = "timeout"
-	}
 	var te *agent.TrialError
 	if errors.As(err, &te) {
 		t.Phase, t.Log = te.Phase, te.Log
 		if te.Done != nil {
 			t.Progress = fmt.Sprintf("%d operations and %s in %s", te.Done.Ops, size.Bytes(te.Done.Bytes), size.Duration(te.Done.At))
 		}
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		t.Phase = "timeout"
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"plimsoll/internal/agent"
@@ -97,13 +98,23 @@ func (r *Runner) Run(ctx context.Context, run *record.Run) error {
 		return err
 	}
 	err := r.measure(ctx)
+	r.run.Status = record.Done
+	if err != nil {
+		r.run.Status = record.Interrupted // It can be resumed.
+	}
 	err = errors.Join(err, r.pool.closeAll())
-	return errors.Join(err, r.finish(ctx))
+	return errors.Join(err, r.finish())
 }
 
 // measure probes and then runs the blocks.
 func (r *Runner) measure(ctx context.Context) error {
+	skipped := r.run.Skipped
 	r.probe(ctx)
+	if ctx.Err() != nil {
+		// An engine that was asked in vain is not missing.
+		r.run.Skipped = skipped
+		return ErrInterrupted
+	}
 	if err := r.preflight(ctx); err != nil {
 		return err
 	}
@@ -268,14 +279,10 @@ func (r *Runner) warn(severity, check, text string) {
 }
 
 // finish records how the run ended.
-func (r *Runner) finish(ctx context.Context) error {
-	r.run.Status = record.Done
-	if ctx.Err() != nil {
-		r.run.Status = record.Interrupted
-	}
+func (r *Runner) finish() error {
 	r.run.Ended = time.Now()
 	if r.Judge != nil {
-		r.run.Warnings = append(r.run.Warnings, r.Judge.Run(r.run, append(r.Earlier, r.trials...))...)
+		r.run.Warnings = append(r.run.Warnings, r.Judge.Run(r.run, slices.Concat(r.Earlier, r.trials))...)
 	}
 	return r.Recorder.PutRun(*r.run)
 }

@@ -76,7 +76,7 @@ func (p *pool) drop(s seat) error {
 		return nil
 	}
 	delete(p.agents, s.key())
-	return p.close(a.Session)
+	return p.close(a)
 }
 
 // closeAll closes every agent, side by side: each may have to wait for a daemon.
@@ -89,7 +89,7 @@ func (p *pool) closeAll() error {
 		wg.Add(1)
 		go func(i int) {
 			defer wg.Done()
-			errs[i] = p.close(a.Session)
+			errs[i] = p.close(a)
 		}(i)
 		i++
 	}
@@ -100,8 +100,13 @@ func (p *pool) closeAll() error {
 // closeTimeout bounds the end of one container.
 const closeTimeout = 30 * time.Second
 
+// A closer is a session, or the agent in it.
+type closer interface {
+	Close(context.Context) error
+}
+
 // close ends a session even when the run's own context is over.
-func (p *pool) close(s engine.Session) error {
+func (p *pool) close(s closer) error {
 	ctx, cancel := context.WithTimeout(p.hard, closeTimeout)
 	defer cancel()
 	if err := s.Close(ctx); err != nil {

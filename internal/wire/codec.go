@@ -27,8 +27,12 @@ func (w *Writer) Send(m Message) error {
 	return w.SendLine(b)
 }
 
-// SendLine writes a message that is encoded already, without its newline.
+// SendLine writes a message that is encoded already, without its newline. One that
+// is too long for a Reader is an error, and nothing of it is written.
 func (w *Writer) SendLine(line []byte) error {
+	if len(line) >= MaxLine {
+		return fmt.Errorf("a message of %d bytes is longer than %d", len(line), MaxLine)
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	buf := make([]byte, 0, len(line)+1)
@@ -52,9 +56,9 @@ func NewReader(r io.Reader) *Reader {
 }
 
 // Next returns the next message and the line it came in, which is valid until
-// the next call. It returns io.EOF at the end. A line that is no message is an
-// error that quotes its beginning: a worker whose container prints something
-// else is not to be believed.
+// the next call. It returns io.EOF at the end. A line that is no message, or more
+// than one, is an error that quotes its beginning: a worker whose container
+// prints something else is not to be believed. Empty lines are passed over.
 func (r *Reader) Next() (Message, []byte, error) {
 	for r.s.Scan() {
 		line := r.s.Bytes()
@@ -63,7 +67,10 @@ func (r *Reader) Next() (Message, []byte, error) {
 		}
 		var m Message
 		if err := json.Unmarshal(line, &m); err != nil {
-			return m, line, fmt.Errorf("not a message: %.80q: %w", line, err)
+			return Message{}, line, fmt.Errorf("not a message: %.80q: %w", line, err)
+		}
+		if n := m.fields(); n != 1 {
+			return Message{}, line, fmt.Errorf("not a message: %.80q: it says %d things at once", line, n)
 		}
 		return m, line, nil
 	}

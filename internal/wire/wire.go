@@ -15,7 +15,8 @@
 //	end of input          ---->                         the agent ends, the container with it
 //
 // The agent ends at the end of its input, so that nothing outlives a plimsoll that
-// was killed. One message is one line; a line is at most MaxLine bytes.
+// was killed. So does a trial's process at the end of the agent. One message is
+// one line; a line is at most MaxLine bytes.
 package wire
 
 import (
@@ -23,7 +24,7 @@ import (
 	"plimsoll/load"
 )
 
-// MaxLine is the longest line in bytes. A result with full histograms takes
+// MaxLine is the longest line in bytes, its newline included. A result with full histograms takes
 // about 100 KiB.
 const MaxLine = 16 << 20
 
@@ -43,6 +44,20 @@ type Message struct {
 	Run   *Run   `json:"run,omitempty"`
 	Start *Start `json:"start,omitempty"`
 	Stop  *Stop  `json:"stop,omitempty"`
+}
+
+// fields counts the fields that are set.
+func (m Message) fields() int {
+	n := 0
+	for _, set := range []bool{
+		m.Hello != nil, m.Ready != nil, m.Sample != nil, m.Result != nil, m.Error != nil,
+		m.Run != nil, m.Start != nil, m.Stop != nil,
+	} {
+		if set {
+			n++
+		}
+	}
+	return n
 }
 
 // Hello is the agent's first line: who it is and what works where it runs.
@@ -92,13 +107,13 @@ type Ready struct {
 	ID string `json:"id"`
 }
 
-// Start begins the I/O of a trial that is ready.
+// Start begins the I/O of a trial that is ready. One of a trial that the agent
+// doesn't have is answered with an error.
 type Start struct {
 	ID string `json:"id"`
 }
 
-// Stop ends a trial early; what was measured is in the result or lost, as the
-// trial's process can.
+// Stop kills a trial. Its error, or the result if that came first, is the answer.
 type Stop struct {
 	ID string `json:"id"`
 }

@@ -8,7 +8,6 @@ package witness
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"plimsoll/internal/agent"
@@ -45,7 +44,7 @@ func (w *Witness) Before(agents []*agent.Agent, target string) func(*record.Tria
 		s = w.look(a, target)
 		// Agents come and go with the blocks; a handful is kept.
 		if len(w.known) > 256 {
-			maps.DeleteFunc(w.known, func(*agent.Agent, seen) bool { return true })
+			clear(w.known)
 		}
 		w.known[a] = s
 	}

@@ -16,6 +16,7 @@ import (
 	"runtime"
 	"sync"
 	"syscall"
+	"time"
 
 	"plimsoll/internal/tail"
 	"plimsoll/internal/wire"
@@ -61,6 +62,9 @@ func Agent(ctx context.Context, exe, dir string, in io.Reader, out io.Writer) er
 			}
 		case m.Start != nil && current != nil && current.id == m.Start.ID:
 			current.send(line)
+		case m.Start != nil:
+			// Silence would make the parent wait for the trial's end until its timeout.
+			w.Send(wire.Message{Error: &wire.Error{ID: m.Start.ID, Phase: wire.PhaseRun, Text: "there is no such trial to start"}})
 		case m.Stop != nil && current != nil && current.id == m.Stop.ID:
 			current.kill()
 			current = nil
@@ -105,6 +109,8 @@ func startTrial(ctx context.Context, exe, dir, id string, request []byte, out *w
 	}
 	log := &tail.Buffer{Max: 8 << 10}
 	cmd.Stderr = log
+	// Whatever holds the trial's standard error open must not hold up its end.
+	cmd.WaitDelay = time.Second
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start the trial's process: %w", err)
 	}
@@ -125,46 +131,61 @@ func (t *trialProcess) kill() {
 	<-t.done
 }
 
-// forward passes the trial's messages to the parent, and reports its end when it
-// gave neither a result nor an error itself.
+// forward passes the trial's messages to the parent. It holds its last word, the
+// result or the error, back until the process is gone, so that nothing of one
+// trial runs in the next; where there is none it reports the process's end.
 func (t *trialProcess) forward(stdout io.Reader, log *tail.Buffer, out *wire.Writer) {
 	defer close(t.done)
-	r := wire.NewReader(stdout)
-	end := wire.Error{ID: t.id, Phase: wire.PhasePrepare}
-	told := false
+	end := wire.Message{Error: &wire.Error{ID: t.id, Phase: wire.PhasePrepare}}
+	told, err := t.relay(wire.NewReader(stdout), end.Error, out)
+	if err != nil {
+		// It can't be followed any more: a process that goes on would be waited for in vain.
+		t.cmd.Process.Kill()
+	}
+	waitErr := t.cmd.Wait()
+	switch {
+	case told.Result != nil || told.Error != nil:
+		end = told
+	case err != nil:
+		end.Error.Text = fmt.Sprintf("the trial's process said something strange: %v", err)
+	default:
+		end.Error.Text, end.Error.Signal = ending(waitErr)
+	}
+	if end.Error != nil {
+		// The trial doesn't know its own standard error.
+		end.Error.Log = log.String()
+	}
+	out.Send(end)
+}
+
+// relay passes messages on until the trial's output ends, and returns its last
+// word. It keeps in progress how far the trial got. The error is nil at the end of the output.
+func (t *trialProcess) relay(r *wire.Reader, progress *wire.Error, out *wire.Writer) (wire.Message, error) {
+	var last wire.Message
 	for {
 		m, line, err := r.Next()
-		if err != nil {
-			break
-		}
 		switch {
-		case m.Ready != nil:
-			end.Phase = wire.PhaseRun
-		case m.Sample != nil:
-			if end.Done == nil {
-				end.Done = &load.Sample{}
-			}
-			end.Done.At = m.Sample.At
-			end.Done.Ops += m.Sample.Ops
-			end.Done.Bytes += m.Sample.Bytes
-		case m.Error != nil:
-			// The trial doesn't know its own standard error.
-			m.Error.Log = log.String()
-			out.Send(m)
-			told = true
+		case err == io.EOF:
+			return last, nil
+		case err != nil:
+			return last, err
+		case m.Error != nil || m.Result != nil:
+			last = m
 			continue
-		case m.Result != nil:
-			told = true
+		case m.Ready != nil:
+			progress.Phase = wire.PhaseRun
+		case m.Sample != nil:
+			if progress.Done == nil {
+				progress.Done = &load.Sample{}
+			}
+			progress.Done.At = m.Sample.At
+			progress.Done.Ops += m.Sample.Ops
+			progress.Done.Bytes += m.Sample.Bytes
+		default:
+			return last, fmt.Errorf("not for the parent: %.80q", line)
 		}
 		out.SendLine(line)
 	}
-	err := t.cmd.Wait()
-	if told {
-		return
-	}
-	end.Text, end.Signal = ending(err)
-	end.Log = log.String()
-	out.Send(wire.Message{Error: &end})
 }
 
 // ending puts the end of a process in words.

@@ -13,8 +13,8 @@ import (
 )
 
 // Trial does one trial: it reads a run request, prepares it, says ready, waits for
-// the start, and writes samples and the result. It returns an error only when
-// it could not speak with its parent.
+// the start, and writes samples and the result. It breaks off when in ends. It
+// returns an error only when it could not speak with its parent.
 func Trial(ctx context.Context, dir string, in io.Reader, out io.Writer) error {
 	r, w := wire.NewReader(in), wire.NewWriter(out)
 	m, _, err := r.Next()
@@ -25,6 +25,10 @@ func Trial(ctx context.Context, dir string, in io.Reader, out io.Writer) error {
 		return errors.New("the first message of a trial is not a run request")
 	}
 	id := m.Run.ID
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	start := make(chan wire.Message, 1)
+	go listen(r, start, cancel)
 	run, err := workload.Prepare(ctx, m.Run.Spec, dir)
 	if err != nil {
 		return w.Send(wire.Message{Error: describe(id, wire.PhasePrepare, err)})
@@ -33,20 +37,46 @@ func Trial(ctx context.Context, dir string, in io.Reader, out io.Writer) error {
 	if err := w.Send(wire.Message{Ready: &wire.Ready{ID: id}}); err != nil {
 		return err
 	}
-	m, _, err = r.Next()
-	if err != nil {
-		return err
+	select {
+	case m = <-start:
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 	if m.Start == nil || m.Start.ID != id {
 		return fmt.Errorf("the second message of trial %s is not its start", id)
 	}
-	res, err := run.Run(ctx, func(s load.Sample) {
+	return w.Send(measure(ctx, run, id, func(s load.Sample) {
 		w.Send(wire.Message{Sample: &wire.Sample{ID: id, Sample: s}})
-	})
-	if err != nil {
-		return w.Send(wire.Message{Error: describe(id, wire.PhaseRun, err)})
+	}))
+}
+
+// listen passes on the first message of r, and cancels the trial when r ends:
+// the agent is gone then, and nobody would stop the trial. It goes on until r ends.
+func listen(r *wire.Reader, first chan<- wire.Message, cancel context.CancelCauseFunc) {
+	for n := 0; ; n++ {
+		m, _, err := r.Next()
+		if err != nil {
+			cancel(fmt.Errorf("the trial's input ended: %w", err))
+			return
+		}
+		if n == 0 {
+			first <- m
+		}
 	}
-	return w.Send(wire.Message{Result: &wire.Result{ID: id, Result: *res}})
+}
+
+// measure runs a prepared workload and cleans up after it, before anybody is
+// told its end: what is removed later would fall into the next trial.
+func measure(ctx context.Context, run workload.Runner, id string, onSample func(load.Sample)) wire.Message {
+	res, err := run.Run(ctx, onSample)
+	closeErr := run.Close()
+	if err != nil {
+		return wire.Message{Error: describe(id, wire.PhaseRun, err)}
+	}
+	if closeErr != nil {
+		res.Notes = append(res.Notes, fmt.Sprintf("the trial's files could not be removed: %v", closeErr))
+	}
+	return wire.Message{Result: &wire.Result{ID: id, Result: *res}}
 }
 
 // describe puts an error on the wire.

@@ -41,7 +41,7 @@ func (a *appendRun) Run(ctx context.Context, onSample func(load.Sample)) (*Resul
 		at = now
 		m.done(now, a.spec.BS)
 		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+			return nil, m.partial(context.Cause(ctx))
 		}
 	}
 	r := m.finish(c)

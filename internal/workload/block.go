@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"plimsoll/load"
@@ -66,6 +67,7 @@ func (b *blockRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result
 	r.IOEngine = l.Engine
 	r.Start, r.Elapsed, r.WallElapsed = l.Start, l.Elapsed, l.WallElapsed
 	r.Classes, r.Samples, r.Usage = l.Classes, l.Samples, l.Usage
+	r.Notes = slices.Clone(l.Notes)
 	r.Prepared = b.prepared
 	if b.job.Filename != "" {
 		r.File = b.fileState()

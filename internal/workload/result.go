@@ -45,6 +45,9 @@ type Result struct {
 	File FileState `json:"file,omitzero"`
 	// Prepared is how long it took to lay out files before the window.
 	Prepared time.Duration `json:"prepared"`
+	// Notes are doubts that the load generator or the workload itself has: that linux-aio
+	// is not asynchronous with buffered I/O, that files could not be removed.
+	Notes []string `json:"notes,omitempty"`
 	// Host is how busy the machine was in the window, from /proc/stat and
 	// /proc/pressure.
 	Host HostDelta `json:"host,omitzero"`

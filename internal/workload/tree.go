@@ -24,7 +24,7 @@ type treeRun struct {
 	src  string
 	out  string
 	buf  []byte
-	// prepared is how long the sources took, laid whether they were laid at all.
+	// prepared is how long the sources took to write, 0 when they were there.
 	prepared time.Duration
 }
 
@@ -109,7 +109,7 @@ func (t *treeRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result,
 	m := &treeMeter{newMeter(onSample), c("file"), c("stat"), c("read"), c("write")}
 	for build := 0; build == 0 || time.Since(m.start) < t.spec.Runtime; build++ {
 		if err := t.build(ctx, m, filepath.Join(t.out, fmt.Sprint(build))); err != nil {
-			return nil, m.partial(fmt.Errorf("file %d of build %d: %w", m.file.Ops+1, build+1, err))
+			return nil, m.partial(fmt.Errorf("build %d, after %d files in all: %w", build+1, m.file.Ops, err))
 		}
 	}
 	r := m.finish(m.file, m.stat, m.read, m.write)

@@ -70,7 +70,7 @@ func (w *walRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result, 
 		m.done(end, w.spec.BS)
 		begin = end
 		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+			return nil, m.partial(context.Cause(ctx))
 		}
 	}
 	r := m.finish(commit, write, sync)

@@ -3,7 +3,9 @@ package workload
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -57,30 +59,44 @@ func (w *window) close(r *Result) {
 func hostDelta(a, b snapshot) HostDelta {
 	h := HostDelta{IOSome: -1}
 	if total := b.cpu.total - a.cpu.total; total > 0 {
-		h.CPUBusy = 1 - float64(b.cpu.idle-a.cpu.idle)/float64(total)
-		h.Steal = float64(b.cpu.steal-a.cpu.steal) / float64(total)
+		h.CPUBusy = share(1 - float64(b.cpu.idle-a.cpu.idle)/float64(total))
+		h.Steal = share(float64(b.cpu.steal-a.cpu.steal) / float64(total))
 	}
 	if d := b.at.Sub(a.at); a.havePSI && b.havePSI && d > 0 {
-		h.IOSome = float64(b.pressure-a.pressure) / float64(d)
+		h.IOSome = share(float64(b.pressure-a.pressure) / float64(d))
 	}
 	return h
 }
+
+// share keeps a share between 0 and 1: the counters are not read at one instant,
+// and the kernel lets iowait go back (proc(5)).
+func share(f float64) float64 { return min(max(f, 0), 1) }
 
 // diskDeltas subtracts, keeping the disks that did anything.
 func diskDeltas(a, b map[string]DiskDelta) []DiskDelta {
 	var ds []DiskDelta
 	for name, d := range b {
 		p := a[name]
-		d.Reads -= p.Reads
-		d.Writes -= p.Writes
-		d.ReadBytes -= p.ReadBytes
-		d.WrittenBytes -= p.WrittenBytes
-		d.Busy -= p.Busy
+		d.Reads = grown(p.Reads, d.Reads)
+		d.Writes = grown(p.Writes, d.Writes)
+		d.ReadBytes = grown(p.ReadBytes, d.ReadBytes)
+		d.WrittenBytes = grown(p.WrittenBytes, d.WrittenBytes)
+		d.Busy = grown(p.Busy, d.Busy)
 		if d.Reads > 0 || d.Writes > 0 || d.Busy > 0 {
 			ds = append(ds, d)
 		}
 	}
+	slices.SortFunc(ds, func(a, b DiskDelta) int { return cmp.Compare(a.Name, b.Name) })
 	return ds
+}
+
+// grown is how much a counter grew. One that went back began anew: its device
+// was made again, or its 32 bits were full.
+func grown[N int64 | time.Duration](before, after N) N {
+	if after < before {
+		return after
+	}
+	return after - before
 }
 
 // cgroupDeltas subtracts, keeping every device that the group ever used.
@@ -90,43 +106,54 @@ func cgroupDeltas(a, b map[[2]uint32]CgroupDelta) []CgroupDelta {
 	}
 	ds := make([]CgroupDelta, 0, len(b))
 	for key, d := range b {
-		d.ReadBytes -= a[key].ReadBytes
-		d.WrittenBytes -= a[key].WrittenBytes
+		d.ReadBytes = grown(a[key].ReadBytes, d.ReadBytes)
+		d.WrittenBytes = grown(a[key].WrittenBytes, d.WrittenBytes)
 		ds = append(ds, d)
 	}
+	slices.SortFunc(ds, func(a, b CgroupDelta) int {
+		return cmp.Or(cmp.Compare(a.Major, b.Major), cmp.Compare(a.Minor, b.Minor))
+	})
 	return ds
 }
 
 // parseCgroupIO reads cgroup v1's blkio.throttle.io_service_bytes, lines of
 // "254:0 Read 4096", or v2's io.stat, lines of "254:0 rbytes=4096 wbytes=0 ..."
 // (Documentation/admin-guide/cgroup-v1/blkio-controller.rst, cgroup-v2.rst).
+// Some kernels print v2 devices that have no figures without a newline, so that
+// a line begins with several: the figures belong to the last. What is no line of
+// either is passed over.
 func parseCgroupIO(r io.Reader) map[[2]uint32]CgroupDelta {
 	m := map[[2]uint32]CgroupDelta{}
 	for s := bufio.NewScanner(r); s.Scan(); {
 		f := strings.Fields(s.Text())
-		if len(f) < 2 {
+		var key [2]uint32
+		known := false
+		for len(f) > 0 {
+			k, ok := parseDevice(f[0])
+			if !ok {
+				break
+			}
+			key, known, f = k, true, f[1:]
+		}
+		if !known || len(f) == 0 {
 			continue
 		}
-		major, minor, ok := strings.Cut(f[0], ":")
-		ma, err1 := strconv.ParseUint(major, 10, 32)
-		mi, err2 := strconv.ParseUint(minor, 10, 32)
-		if !ok || err1 != nil || err2 != nil {
-			continue
-		}
-		key := [2]uint32{uint32(ma), uint32(mi)}
 		d := m[key]
 		d.Major, d.Minor = key[0], key[1]
-		if len(f) == 3 {
-			f = []string{"", f[1] + "=" + f[2]}
+		if len(f) == 2 && !strings.Contains(f[0], "=") {
+			f = []string{f[0] + "=" + f[1]}
 		}
-		for _, kv := range f[1:] {
+		for _, kv := range f {
 			k, v, _ := strings.Cut(kv, "=")
-			n, _ := strconv.ParseInt(v, 10, 64)
+			n, err := strconv.ParseUint(v, 10, 63)
+			if err != nil {
+				continue
+			}
 			switch k {
 			case "rbytes", "Read":
-				d.ReadBytes = n
+				d.ReadBytes = int64(n)
 			case "wbytes", "Write":
-				d.WrittenBytes = n
+				d.WrittenBytes = int64(n)
 			}
 		}
 		m[key] = d
@@ -134,13 +161,29 @@ func parseCgroupIO(r io.Reader) map[[2]uint32]CgroupDelta {
 	return m
 }
 
+// parseDevice reads "254:0".
+func parseDevice(s string) (key [2]uint32, ok bool) {
+	major, minor, ok := strings.Cut(s, ":")
+	ma, err1 := strconv.ParseUint(major, 10, 32)
+	mi, err2 := strconv.ParseUint(minor, 10, 32)
+	return [2]uint32{uint32(ma), uint32(mi)}, ok && err1 == nil && err2 == nil
+}
+
 // sectorSize is the unit of /proc/diskstats, whatever the disk's own
 // (Documentation/admin-guide/iostats.rst).
 const sectorSize = 512
 
+// counterBits bounds a counter of /proc/diskstats, and busyBits its milliseconds,
+// so that they still fit as bytes and nanoseconds.
+const (
+	counterBits = 53
+	busyBits    = 42
+)
+
 // parseDiskstats reads /proc/diskstats: major, minor, name, then reads
 // completed, merged, sectors, ms; writes the same; in flight, ms busy, ...
-// (Documentation/admin-guide/iostats.rst). Short lines are passed over.
+// (Documentation/admin-guide/iostats.rst). Lines that are short or hold anything
+// but numbers are passed over.
 func parseDiskstats(r io.Reader) map[string]DiskDelta {
 	disks := map[string]DiskDelta{}
 	for s := bufio.NewScanner(r); s.Scan(); {
@@ -149,10 +192,23 @@ func parseDiskstats(r io.Reader) map[string]DiskDelta {
 			continue
 		}
 		n := make([]int64, 14)
+		var err error
 		for i := range n {
-			if i != 2 {
-				n[i], _ = strconv.ParseInt(f[i], 10, 64)
+			if i == 2 || i == 11 { // In flight is negative on some kernels, and not used.
+				continue
 			}
+			bits := counterBits
+			if i == 12 {
+				bits = busyBits
+			}
+			v, e := strconv.ParseUint(f[i], 10, bits)
+			if e != nil {
+				err = e
+			}
+			n[i] = int64(v)
+		}
+		if err != nil {
+			continue
 		}
 		disks[f[2]] = DiskDelta{
 			Major: uint32(n[0]), Minor: uint32(n[1]), Name: f[2],

@@ -32,6 +32,9 @@ func run(allow string, logs []string, out io.Writer) error {
 	if len(logs) != 1 {
 		return errors.New("one log is needed")
 	}
+	if allow == "" {
+		return errors.New("-allow is needed: the file that lists the tests that may skip")
+	}
 	may, err := readAllowed(allow)
 	if err != nil {
 		return err
