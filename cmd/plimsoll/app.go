@@ -75,11 +75,30 @@ func (a *app) run(ctx context.Context, args []string) int {
 
 func (a *app) rootCommand() *cobra.Command {
 	root := &cobra.Command{
-		Use:           "plimsoll",
-		Short:         "Measure, limit and provide container storage",
-		Version:       version,
-		SilenceUsage:  true,
-		SilenceErrors: true,
+		Use:   "plimsoll",
+		Short: "Measure, limit and provide container storage",
+		Long: `Plimsoll measures what every place can carry in which a container may keep its
+data: its own layer, a bind mount, a volume, memory, or a plain folder of the
+host, and says in words what each costs and how sure that is.
+
+Begin with "plimsoll doctor", which says what can be measured here, or with
+"plimsoll run --quick", which does it in about a minute. "plimsoll run" takes about
+five minutes and can prove something.
+
+Data goes to standard output, talk to standard error; --json gives data to
+programs. Exit status: 0 done; 1 error; 2 wrong usage or bad input; 3 done, but
+some cells failed; 4 a check or limit did not hold; 5 can't be done here.`,
+		Example: `  plimsoll doctor
+  plimsoll run --quick --out .
+  plimsoll run my-plan.yaml
+  plimsoll results ls
+  plimsoll report last -o report.html`,
+		Version:           version,
+		Args:              needsSubcommand,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
