@@ -1,0 +1,104 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/internal/plan"
+)
+
+// manual lists the README and the pages of docs/.
+func manual(t *testing.T) []string {
+	t.Helper()
+	pages, err := filepath.Glob("../../docs/*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatalf("no pages: %v", err)
+	}
+	return append(pages, "../../README.md")
+}
+
+// TestManualPlans parses every whole plan of the manual.
+func TestManualPlans(t *testing.T) {
+	block := regexp.MustCompile("(?s)```yaml\n(.*?)```")
+	n := 0
+	for _, page := range manual(t) {
+		b, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range block.FindAllStringSubmatch(string(b), -1) {
+			if !strings.Contains(m[1], "workloads:") || !strings.Contains(m[1], "engines:") {
+				continue // A part of a plan; docs/plan.md's own test reads those.
+			}
+			n++
+			if _, err := plan.Parse(page, []byte(m[1])); err != nil {
+				t.Errorf("%v\n%s", err, m[1])
+			}
+		}
+	}
+	if n == 0 {
+		t.Error("the manual shows no plan")
+	}
+}
+
+// TestManualCommands holds every command line of the manual, and every example
+// of the help, to commands and flags that there are.
+func TestManualCommands(t *testing.T) {
+	line := regexp.MustCompile(`(?m)^\s*(?:\$ |bin/)?plimsoll ([a-z].*)$`)
+	check := func(where, text string) int {
+		n := 0
+		for _, m := range line.FindAllStringSubmatch(text, -1) {
+			// What follows two spaces explains; what is in brackets or bars is a form, not an example.
+			command, _, _ := strings.Cut(m[1], "  ")
+			command, _, _ = strings.Cut(command, " > ")
+			command, _, _ = strings.Cut(command, " #")
+			if strings.ContainsAny(command, "[]|…") || strings.Contains(command, "...") {
+				continue
+			}
+			n++
+			if err := parses(strings.Fields(strings.ReplaceAll(command, "'", ""))); err != nil {
+				t.Errorf("%s: plimsoll %s: %v", where, command, err)
+			}
+		}
+		return n
+	}
+	n := 0
+	for _, page := range manual(t) {
+		b, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n += check(page, string(b))
+	}
+	var walk func(*cobra.Command)
+	walk = func(c *cobra.Command) {
+		n += check(c.CommandPath(), c.Example)
+		for _, sub := range c.Commands() {
+			walk(sub)
+		}
+	}
+	walk((&app{}).rootCommand())
+	if n < 20 {
+		t.Errorf("only %d command lines were found", n)
+	}
+}
+
+// parses reports whether a command line names a command and only flags that it has.
+func parses(args []string) error {
+	c, rest, err := (&app{}).rootCommand().Find(args)
+	if err != nil {
+		return err
+	}
+	if err := c.ParseFlags(rest); err != nil {
+		return err
+	}
+	if c.HasSubCommands() {
+		return needsSubcommand(c, c.Flags().Args())
+	}
+	return nil
+}
