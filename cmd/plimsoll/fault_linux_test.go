@@ -23,7 +23,12 @@ func mount(t *testing.T, source, fstype string, flags uintptr, data string) stri
 		t.Fatalf("mount %s: %v", fstype, err)
 	}
 	t.Cleanup(func() {
-		if err := unix.Unmount(dir, 0); err != nil {
+		err := unix.Unmount(dir, 0)
+		// What a killed process held open goes a moment after it.
+		for end := time.Now().Add(5 * time.Second); err == unix.EBUSY && time.Now().Before(end); err = unix.Unmount(dir, 0) {
+			time.Sleep(20 * time.Millisecond)
+		}
+		if err != nil {
 			t.Errorf("unmount %s: %v", dir, err)
 			unix.Unmount(dir, unix.MNT_DETACH)
 		}
