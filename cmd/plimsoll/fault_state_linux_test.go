@@ -21,7 +21,7 @@ import (
 // runs on.
 func TestRunStateFull(t *testing.T) {
 	needRun(t)
-	dir := mount(t, "tmpfs", "tmpfs", 0, "size=64m")
+	dir := filepath.Join(mount(t, "tmpfs", "tmpfs", 0, "size=64m"), "state")
 	cmd := startPlimsoll(t, dir, "run", "-", "--blocks", "1000")
 	log := cmd.Stderr.(*bytes.Buffer)
 	filler, err := os.Create(filepath.Join(dir, "filler"))

@@ -301,13 +301,19 @@ func countTrials(dir string) int {
 	return len(trials)
 }
 
-// start runs this test binary as plimsoll, and waits until it has measured
-// something.
+// startPlimsoll runs this test binary as plimsoll with the small plan, and waits until
+// it has measured something.
 func startPlimsoll(t *testing.T, dir string, args ...string) *exec.Cmd {
+	t.Helper()
+	return startPlan(t, dir, small, args...)
+}
+
+// startPlan is startPlimsoll with another plan. The command's Stderr is a *bytes.Buffer.
+func startPlan(t *testing.T, dir, plan string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], append(args, "--state", dir)...)
 	cmd.Env = append(os.Environ(), asPlimsoll+"=1")
-	cmd.Stdin = strings.NewReader(small)
+	cmd.Stdin = strings.NewReader(plan)
 	var log bytes.Buffer
 	cmd.Stderr = &log
 	if err := cmd.Start(); err != nil {

@@ -135,7 +135,7 @@ func dockerProgress(r io.Reader) error {
 func (e *docker) userImage(ctx context.Context, api *client.Client, d *dockerDaemon, name string) (*dockerImage, error) {
 	in, err := api.ImageInspect(ctx, name)
 	if cerrdefs.IsNotFound(err) {
-		return nil, fmt.Errorf("image %s is not in the daemon, and plimsoll pulls none: %s pull %s", name, d.name, name)
+		return nil, &Unsupported{Engine: e.Name(), What: "image " + name, Reason: "it is not in the daemon, and plimsoll pulls none", Fix: d.name + " pull " + name}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("image %s: %w", name, err)

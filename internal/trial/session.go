@@ -27,7 +27,14 @@ type pool struct {
 	hard context.Context
 
 	agents map[string]*agent.Agent
+	// grace is how long an engine may overrun the context it was given; 0: hangGrace.
+	grace time.Duration
 }
+
+// hangGrace is for an engine that cleans up after its context: a runtime's delete
+// takes 10 seconds at most, an agent's end 5. After it the engine is taken to
+// hang, as system calls on a dead disk do.
+const hangGrace = 20 * time.Second
 
 // A seat is what makes two trials share a container: everything but the workload.
 type seat struct {
@@ -57,7 +64,7 @@ func (p *pool) get(ctx context.Context, s seat) (*agent.Agent, time.Duration, er
 	s.spec.ID = sessionID(p.run)
 	ctx, cancel := context.WithTimeoutCause(ctx, openTimeout, fmt.Errorf("no worker answered within %v", openTimeout))
 	defer cancel()
-	session, err := e.Open(ctx, s.spec)
+	session, err := p.open(ctx, e, s.spec)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -67,6 +74,49 @@ func (p *pool) get(ctx context.Context, s seat) (*agent.Agent, time.Duration, er
 	}
 	p.agents[s.key()] = a
 	return a, time.Since(start), nil
+}
+
+// open opens a session. An engine that hangs in a system call is left to itself, and a
+// session that it opens after all is closed.
+func (p *pool) open(ctx context.Context, e engine.Engine, spec engine.Spec) (engine.Session, error) {
+	var session engine.Session
+	returned, err := p.bounded(ctx, func() (err error) {
+		session, err = e.Open(ctx, spec)
+		return err
+	}, func(err error) {
+		if err == nil {
+			p.close(session)
+		}
+	})
+	if !returned {
+		return nil, fmt.Errorf("open: the engine hangs on place %s: %w", spec.Place.Name, context.Cause(ctx))
+	}
+	return session, err
+}
+
+// bounded calls f and returns what it did, unless it has not returned when ctx is over
+// and a grace has passed; late is then called once it has.
+func (p *pool) bounded(ctx context.Context, f func() error, late func(error)) (returned bool, err error) {
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	select {
+	case err := <-done:
+		return true, err
+	case <-ctx.Done():
+	}
+	grace := p.grace
+	if grace == 0 {
+		grace = hangGrace
+	}
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case err := <-done:
+		return true, err
+	case <-timer.C:
+		go func() { late(<-done) }()
+		return false, nil
+	}
 }
 
 // drop closes a seat's agent, which is not fit for another trial.
@@ -109,7 +159,13 @@ type closer interface {
 func (p *pool) close(s closer) error {
 	ctx, cancel := context.WithTimeout(p.hard, closeTimeout)
 	defer cancel()
-	if err := s.Close(ctx); err != nil {
+	// What is known of it has to be asked before: Close may never return.
+	where := s.Info().HostPath
+	returned, err := p.bounded(ctx, func() error { return s.Close(ctx) }, func(error) {})
+	if !returned {
+		return fmt.Errorf("clean up: removing the data in %q hangs; the next run tries again", where)
+	}
+	if err != nil {
 		return fmt.Errorf("clean up: %w", err)
 	}
 	return nil
