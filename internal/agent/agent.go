@@ -66,6 +66,9 @@ func (a *Agent) greet(ctx context.Context) error {
 	return nil
 }
 
+// Info says what was started.
+func (a *Agent) Info() engine.Info { return a.Session.Info() }
+
 // Close closes the session, whatever the agent is doing. It must be called once.
 func (a *Agent) Close(ctx context.Context) error {
 	close(a.quit)

@@ -75,11 +75,21 @@ func dockerCheckLimits(l Limits) error {
 	return nil
 }
 
+// dockerWorkDir is the folder that the agent works in. In a volume it is one of its
+// own, which the agent makes and removes: the volume may be an export of
+// somebody's server, with other files in it, and two sessions may share it.
+func dockerWorkDir(spec Spec, img *dockerImage) string {
+	if spec.Place.Kind == place.Volume {
+		return img.data + "/" + folderPrefix + spec.ID
+	}
+	return img.data
+}
+
 // dockerConfig describes the container of a session.
 func (e *docker) dockerConfig(spec Spec, d *dockerDaemon, img *dockerImage, ulimits []*units.Ulimit) (*container.Config, *container.HostConfig, error) {
 	cfg := &container.Config{
 		Image:       img.id,
-		Entrypoint:  []string{img.worker, "agent", "--dir", img.data},
+		Entrypoint:  []string{img.worker, "agent", "--dir", dockerWorkDir(spec, img)},
 		AttachStdin: true, AttachStdout: true, AttachStderr: true,
 		// Standard input closes with the first connection: that ends the agent
 		// when plimsoll is gone.

@@ -217,7 +217,7 @@ func (o *oci) Sweep(ctx context.Context) ([]string, error) {
 		if rt.knows(s.id) {
 			done = append(done, "container "+s.id)
 		}
-		if err := rt.remove(ctx, s.id); err != nil {
+		if err := errors.Join(rt.remove(ctx, s.id), removeCgroups(s.id)); err != nil {
 			errs = append(errs, err)
 			continue
 		}
@@ -259,9 +259,20 @@ func (s *ociSession) Close(ctx context.Context) error {
 		case <-time.After(ociGrace):
 		case <-ctx.Done():
 		}
+		// The runtime may be about to make the container when it is killed: what it
+		// made is looked for before its end and after.
 		err := s.rt.remove(context.WithoutCancel(ctx), s.id)
 		s.end(ctx, ociGrace)
-		s.closeErr = errors.Join(err, s.remove())
+		if err == nil {
+			err = s.rt.remove(context.WithoutCancel(ctx), s.id)
+		}
+		if err == nil {
+			err = removeCgroups(s.id)
+		}
+		if err == nil {
+			err = s.remove()
+		}
+		s.closeErr = err
 	})
 	return s.closeErr
 }

@@ -141,6 +141,9 @@ func (b *bundle) config(args []string) (*specs.Spec, error) {
 			Namespaces: []specs.LinuxNamespace{
 				{Type: specs.PIDNamespace}, {Type: specs.MountNamespace}, {Type: specs.IPCNamespace},
 				{Type: specs.UTSNamespace}, {Type: specs.NetworkNamespace},
+				// So that /sys/fs/cgroup in the container begins at its own group, and
+				// the worker reads its own counters, not the machine's.
+				{Type: specs.CgroupNamespace},
 			},
 			Resources: b.resources(),
 		},
@@ -186,6 +189,17 @@ func (b *bundle) mounts() []specs.Mount {
 	return ms
 }
 
+// swapCounted reports whether the kernel counts swap by group: always with
+// cgroup v2, with v1 where memory.memsw is there.
+func swapCounted() bool {
+	for _, path := range []string{"/sys/fs/cgroup/cgroup.controllers", "/sys/fs/cgroup/memory/memory.memsw.limit_in_bytes"} {
+		if _, err := os.Stat(path); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
 // cpuPeriod is the scheduler's usual period in microseconds.
 const cpuPeriod = 100_000
 
@@ -196,6 +210,10 @@ func (b *bundle) resources() *specs.LinuxResources {
 	r := &specs.LinuxResources{Devices: []specs.LinuxDeviceCgroup{{Allow: false, Access: "rwm"}}}
 	if l.Memory > 0 {
 		r.Memory = &specs.LinuxMemory{Limit: &l.Memory}
+		if swapCounted() {
+			// As docker does: otherwise the same limit kills there and swaps here.
+			r.Memory.Swap = &l.Memory
+		}
 	}
 	if l.CPUs > 0 || l.CPUShares > 0 {
 		r.CPU = &specs.LinuxCPU{}

@@ -100,6 +100,8 @@ func (p *process) end(ctx context.Context, grace time.Duration) {
 		killGroup(p.cmd.Process)
 		<-p.waited
 	}
+	// An agent that was killed leaves its trial, which would go on writing.
+	killGroup(p.cmd.Process)
 	p.stdout.Close()
 }
 

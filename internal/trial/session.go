@@ -153,6 +153,7 @@ const closeTimeout = 30 * time.Second
 // A closer is a session, or the agent in it.
 type closer interface {
 	Close(context.Context) error
+	Info() engine.Info
 }
 
 // close ends a session even when the run's own context is over.

@@ -62,7 +62,8 @@ func (w *Witness) look(a *agent.Agent, target string) seen {
 	case info.PID == 0:
 		// The worker's device numbers mean nothing here.
 		s.stack = &device.Stack{Mount: mountOf(a), Why: "the worker does not run on this machine"}
-	case info.HostPath != "":
+	case info.HostPath != "" && a.Hello.Mount.FSType == "overlay":
+		// The upper folder may be named in a way that only the runtime understands.
 		s.stack, err = w.fs.Of(info.HostPath)
 	default:
 		s.stack, err = w.fs.OfMount(a.Hello.Mount)
@@ -89,14 +90,9 @@ func (w *Witness) fill(t *record.Trial, a *agent.Agent, s seen) {
 	}
 	t.Truth = check.Truth(t.Results, s.stack.Device, s.stack.Why, read, written)
 	t.Where = s.stack.Where()
-	if m := a.Hello.Mount; m.FSType != "" && info.HostPath != "" && m.FSType != t.Where.FSType {
-		// The container's view names the place (overlay); the host's, what it is on.
-		t.Where.FSType = m.FSType + " on " + t.Where.FSType
-	}
 	t.Where.Runtime, t.Where.Daemon, t.Where.Storage = info.Runtime, info.Daemon, info.Storage
 	t.Where.Kernel = a.Hello.Kernel
 	t.Where.CgroupVersion = s.version
-	t.Where.Limits = t.Cell.Limits
 }
 
 // contained reports whether the worker has a control group of its own.

@@ -26,9 +26,11 @@ import (
 // Agent serves requests until in ends. exe is the worker's own program, which it
 // runs again for each trial; dir is the folder that trials work in.
 func Agent(ctx context.Context, exe, dir string, in io.Reader, out io.Writer) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("make the data folder: %w", err)
+	remove, err := ownFolder(dir)
+	if err != nil {
+		return err
 	}
+	defer remove()
 	w := wire.NewWriter(out)
 	if err := w.Send(wire.Message{Hello: hello(dir)}); err != nil {
 		return err
@@ -70,6 +72,19 @@ func Agent(ctx context.Context, exe, dir string, in io.Reader, out io.Writer) er
 			current = nil
 		}
 	}
+}
+
+// ownFolder makes dir unless it is there. A folder that it made is removed by the
+// function that it returns: a volume may be somebody's, on another machine, and
+// outlive the container.
+func ownFolder(dir string) (remove func(), err error) {
+	if _, err := os.Stat(dir); err == nil {
+		return func() {}, nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("make the data folder: %w", err)
+	}
+	return func() { os.RemoveAll(dir) }, nil
 }
 
 // hello describes this place.

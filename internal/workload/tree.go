@@ -107,7 +107,14 @@ func (t *treeRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result,
 	c := func(name string) load.Class { return load.Class{Name: name, Lat: &hist.Histogram{}} }
 	win := openWindow()
 	m := &treeMeter{newMeter(onSample), c("file"), c("stat"), c("read"), c("write")}
+	// The builds before the last two are removed, so that a long run doesn't fill the
+	// place; a site's generator replaces its output too.
 	for build := 0; build == 0 || time.Since(m.start) < t.spec.Runtime; build++ {
+		if build >= 2 {
+			if err := os.RemoveAll(filepath.Join(t.out, fmt.Sprint(build-2))); err != nil {
+				return nil, m.partial(err)
+			}
+		}
 		if err := t.build(ctx, m, filepath.Join(t.out, fmt.Sprint(build))); err != nil {
 			return nil, m.partial(fmt.Errorf("build %d, after %d files in all: %w", build+1, m.file.Ops, err))
 		}

@@ -1,0 +1,45 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// removeCgroups removes the groups of a container that its runtime did not get
+// to removing. name is the container's own, so that nobody else's can be meant. A
+// group that still has processes stays, and is an error.
+func removeCgroups(name string) error {
+	if !strings.HasPrefix(name, folderPrefix) {
+		return fmt.Errorf("%s is not a group of Plimsoll's", name)
+	}
+	var left []string
+	// v1 has a hierarchy for each controller, v2 one at the root or in unified.
+	for _, pattern := range []string{"/sys/fs/cgroup/" + name, "/sys/fs/cgroup/*/" + name} {
+		found, _ := filepath.Glob(pattern)
+		left = append(left, found...)
+	}
+	var errs []error
+	for _, dir := range left {
+		errs = append(errs, removeGroup(dir))
+	}
+	return errors.Join(errs...)
+}
+
+// removeGroup removes one group, for which a process that was just killed may
+// have to be gone first.
+func removeGroup(dir string) error {
+	var err error
+	for range 40 {
+		err = syscall.Rmdir(dir)
+		if err == nil || errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		time.Sleep(25 * time.Millisecond)
+	}
+	return fmt.Errorf("remove group %s: %w", dir, err)
+}
