@@ -71,6 +71,9 @@ func (b *bundle) write(args []string) error {
 	if st, err := os.Stat(b.lower()); b.spec.Image != "" && (err != nil || !st.IsDir()) {
 		return &Unsupported{"oci", "image " + b.spec.Image, "it is not a folder with a root file system", "unpack the image and name the folder"}
 	}
+	if strings.ContainsAny(b.dir+b.lower(), `:,\`) {
+		return fmt.Errorf("overlay's options can't carry the colon, comma or backslash of %s: use another --state folder or image folder", b.dir+" or "+b.lower())
+	}
 	for _, d := range []string{"upper", "work", "root"} {
 		if err := os.MkdirAll(filepath.Join(b.dir, d), 0o755); err != nil {
 			return fmt.Errorf("make the bundle: %w", err)

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"plimsoll/internal/place"
+	"plimsoll/internal/plan"
+	"plimsoll/internal/record"
+)
+
+// TestShellQuote: a real shell reads back what was quoted.
+func TestShellQuote(t *testing.T) {
+	words := []string{"", " ", "'", "''", `\`, "$HOME", "`id`", "a b", "*", "~", "!", "#", "a\nb", "é", "engine=oci", "--set", "a'b\"c", "-", "&&", "\t"}
+	var line []string
+	for _, w := range words {
+		line = append(line, shellQuote(w))
+	}
+	out, err := exec.Command("sh", "-c", `for w in `+strings.Join(line, " ")+`; do printf '%s\0' "$w"; done`).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := strings.Join(words, "\x00") + "\x00"; string(out) != want {
+		t.Errorf("the shell read %q, want %q", out, want)
+	}
+	for _, w := range []string{"plan.yaml", "a.b=c/d", "--blocks"} {
+		if got := shellQuote(w); got != w {
+			t.Errorf("shellQuote(%q) = %q, want it plain", w, got)
+		}
+	}
+}
+
+func TestRepeatCommand(t *testing.T) {
+	for _, row := range []struct {
+		flags runFlags
+		args  []string
+		want  string
+	}{
+		{runFlags{}, nil, "plimsoll run --seed 7"},
+		{runFlags{plan: plan.Options{Quick: true}}, []string{"my plan.yaml"}, "plimsoll run 'my plan.yaml' --quick --seed 7"},
+		{runFlags{plan: plan.Options{Blocks: "3", Only: "engine=oci,place=layer", Set: []string{"a=1", "b=x y"}, Seed: "9"}, destructive: "/dev/vdb"}, []string{"places"},
+			"plimsoll run places --blocks 3 --only engine=oci,place=layer --set a=1 --set 'b=x y' --seed 7 --destructive /dev/vdb"},
+	} {
+		if got := repeatCommand(row.flags, row.args, 7); got != row.want {
+			t.Errorf("repeatCommand = %s, want %s", got, row.want)
+		}
+	}
+}
+
+func TestCheckTargets(t *testing.T) {
+	dir := t.TempDir()
+	full, empty, pipe := filepath.Join(dir, "full"), filepath.Join(dir, "empty"), filepath.Join(dir, "pipe")
+	for path, text := range map[string]string{full: "data", empty: ""} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct {
+		name          string
+		kind          place.Kind
+		path, allowed string
+		want          string
+	}{
+		{"missing", place.Dir, dir + "/none", "", "does not exist"},
+		{"below a file", place.Dir, full + "/x", "", "not a directory"},
+		{"data", place.Dir, full, "", "its data would be lost"},
+		{"other allowed", place.Dir, full, empty, "its data would be lost"},
+		{"empty file", place.Dir, empty, empty, "an empty file"},
+		{"pipe", place.Dir, pipe, pipe, "neither"},
+		{"character device", place.Dir, "/dev/null", "/dev/null", "neither"},
+		{"bind of a file", place.Bind, full, full, "only a folder can be mounted"},
+		{"allowed is not used", place.Dir, dir, full, "no place of the plan"},
+		{"allowed", place.Dir, full, dir + "/./full", ""},
+		{"folder", place.Bind, dir, "", ""},
+		{"own folder", place.Dir, "", "", ""},
+		{"not a path of the host", place.Volume, dir + "/none", "", ""},
+	} {
+		p := &plan.Plan{Places: []place.Spec{{Name: "p", Kind: row.kind, Path: row.path}}}
+		err := checkTargets(p, row.allowed)
+		if (err == nil) != (row.want == "") || err != nil && !strings.Contains(err.Error(), row.want) {
+			t.Errorf("%s: checkTargets = %v, want %q", row.name, err, row.want)
+		}
+	}
+}
+
+func TestWriteFileAtomic(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "f")
+	broken := errors.New("broken")
+	put := func(s string, err error) error {
+		return writeFileAtomic(path, func(w io.Writer) error { io.WriteString(w, s); return err })
+	}
+	if err := put("one", nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := put("two", broken); !errors.Is(err, broken) {
+		t.Errorf("writeFileAtomic = %v, want %v", err, broken)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil || string(b) != "one" {
+		t.Errorf("the file holds %q, %v, want the old text", b, err)
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 1 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+func TestProgress(t *testing.T) {
+	trial := func(block int, status string) *record.Trial {
+		return &record.Trial{Key: "k", Block: block, Status: status, Error: "why"}
+	}
+	for _, row := range []struct {
+		name     string
+		terminal bool
+		want     []string
+	}{
+		{"file", false, []string{"4 trials in 2 blocks\n", "block 1 of 2\n", "hello\n", "failed: k, block 1: why\n", "block 2 of 2\n"}},
+		{"terminal", true, []string{"4 trials in 2 blocks\n", "\r\x1b[Ktrial 1 of 4, block 1 of 2", "\r\x1b[Khello\n", "\r\x1b[Kfailed: k, block 1: why\n", "trial 4 of 4, block 2 of 2\r\x1b[K"}},
+	} {
+		var b bytes.Buffer
+		p := newProgress(&b)
+		p.terminal = row.terminal
+		p.Plan(4, 2)
+		p.Trial(1, trial(0, record.Done))
+		p.Note("hello")
+		p.Trial(2, trial(0, record.Failed))
+		p.Trial(3, trial(1, record.Done))
+		p.Trial(4, trial(1, record.Done))
+		rest := b.String()
+		for _, w := range row.want {
+			var ok bool
+			if _, rest, ok = strings.Cut(rest, w); !ok {
+				t.Errorf("%s: %q is not in its place in %q", row.name, w, b.String())
+			}
+		}
+	}
+}
+
+// TestProgressLeft: the time left counts what this process did, not an earlier one.
+func TestProgressLeft(t *testing.T) {
+	p := newProgress(io.Discard)
+	p.Plan(100, 1)
+	p.first = 50
+	if got := p.left(54); got != "" {
+		t.Errorf("left after 5 trials = %q, want none yet", got)
+	}
+	p.begin = p.begin.Add(-10 * 1e9)
+	if got := p.left(59); got != ", about 41s left" {
+		t.Errorf("left = %q, want 41 trials of a second", got)
+	}
+}

@@ -1,0 +1,46 @@
+package witness
+
+import (
+	"testing"
+
+	"plimsoll/internal/engine"
+	"plimsoll/internal/record"
+	"plimsoll/internal/workload"
+)
+
+func TestGroupBytes(t *testing.T) {
+	dev := &record.Device{Major: 254, Minor: 16}
+	group := func(ds ...workload.CgroupDelta) workload.Result {
+		return workload.Result{Cgroup: append([]workload.CgroupDelta{}, ds...)}
+	}
+	on := workload.CgroupDelta{Major: 254, Minor: 16, ReadBytes: 5, WrittenBytes: 7}
+	other := workload.CgroupDelta{Major: 254, Minor: 0, ReadBytes: 100, WrittenBytes: 100}
+	for _, row := range []struct {
+		name          string
+		results       []workload.Result
+		dev           *record.Device
+		read, written int64
+	}{
+		{"no device", []workload.Result{group(on)}, nil, -1, -1},
+		{"no result", nil, dev, -1, -1},
+		{"one can't see", []workload.Result{group(on), {}}, dev, -1, -1},
+		{"nothing done", []workload.Result{group()}, dev, 0, 0},
+		{"another device", []workload.Result{group(other)}, dev, 0, 0},
+		{"two clients", []workload.Result{group(other, on), group(on)}, dev, 10, 14},
+	} {
+		if r, w := groupBytes(row.results, row.dev); r != row.read || w != row.written {
+			t.Errorf("%s: groupBytes = %d, %d, want %d, %d", row.name, r, w, row.read, row.written)
+		}
+	}
+}
+
+func TestContained(t *testing.T) {
+	for _, row := range []struct {
+		info engine.Info
+		want bool
+	}{{engine.Info{PID: 1}, false}, {engine.Info{Runtime: "runc 1.1.5"}, true}, {engine.Info{Container: "3f9a"}, true}} {
+		if got := contained(row.info); got != row.want {
+			t.Errorf("contained(%+v) = %v, want %v", row.info, got, row.want)
+		}
+	}
+}
