@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+
+	"plimsoll/internal/clean"
 )
 
 // Exit statuses, as listed in the help.
@@ -65,7 +67,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	if err == nil {
 		return exitDone
 	}
-	fmt.Fprintf(a.stderr, "plimsoll: %v\n", err)
+	fmt.Fprintf(a.stderr, "plimsoll: %s\n", clean.Text(err.Error()))
 	var ee *exitError
 	if errors.As(err, &ee) {
 		return ee.status

@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"plimsoll/internal/clean"
 	"plimsoll/internal/record"
 )
 
@@ -36,7 +37,7 @@ func newProgress(w io.Writer) *progress {
 }
 
 // Note implements trial.Observer.
-func (p *progress) Note(text string) { fmt.Fprintf(p.w, "%s%s\n", p.clear(), text) }
+func (p *progress) Note(text string) { fmt.Fprintf(p.w, "%s%s\n", p.clear(), clean.Short(text)) }
 
 // Plan implements trial.Observer.
 func (p *progress) Plan(trials, blocks int) {
@@ -51,7 +52,7 @@ func (p *progress) Trial(n int, t *record.Trial) {
 	}
 	if t.Status == record.Failed {
 		p.failed++
-		fmt.Fprintf(p.w, "%sfailed: %s, block %d: %s\n", p.clear(), t.Key, t.Block+1, t.Error)
+		fmt.Fprintf(p.w, "%sfailed: %s, block %d: %s\n", p.clear(), clean.Short(t.Key), t.Block+1, clean.Short(t.Error))
 	}
 	if p.terminal {
 		fmt.Fprintf(p.w, "%strial %d of %d, block %d of %d%s", p.clear(), n, p.trials, t.Block+1, p.blocks, p.left(n))

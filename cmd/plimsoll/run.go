@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plimsoll/internal/clean"
 	"plimsoll/internal/device"
 	"plimsoll/internal/fingerprint"
 	"plimsoll/internal/plan"
@@ -174,7 +175,7 @@ func (a *app) prepareResume(db *store.Store, f runFlags, args []string) (*runJob
 	if diff := fingerprint.Same(run.Machine, fingerprint.Machine(device.Host())); len(diff) > 0 {
 		return nil, usageError("run %s was begun on another machine (%s): begin a new one", run.ID, strings.Join(diff, "; "))
 	}
-	trials, err := db.Trials(run.ID, store.TrialsOptions{Histograms: true})
+	trials, err := db.Trials(run.ID, store.TrialsOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +184,8 @@ func (a *app) prepareResume(db *store.Store, f runFlags, args []string) (*runJob
 		// A failed trial is a result too; it isn't tried again.
 		job.done[trial.Key{Cell: t.Key, Block: t.Block}] = true
 	}
-	run.Warnings = nil // They are raised anew over all trials.
+	// Both are found anew: over all trials, and by what works today.
+	run.Warnings, run.Skipped = nil, nil
 	return job, nil
 }
 
@@ -280,7 +282,7 @@ func (a *app) explainNothing(run record.Run) {
 	for _, s := range run.Skipped {
 		if !seen[s.Reason] {
 			seen[s.Reason] = true
-			fmt.Fprintf(a.stderr, "skipped %s/%s: %s\n", s.Cell.Engine, s.Cell.Place, s.Reason)
+			fmt.Fprintf(a.stderr, "skipped %s/%s: %s\n", s.Cell.Engine, s.Cell.Place, clean.Short(s.Reason))
 		}
 	}
 }

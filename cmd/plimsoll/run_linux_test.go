@@ -109,7 +109,11 @@ func checkClean(t *testing.T, dir string) {
 			t.Errorf("left behind: %s/%s", sub, l.Name())
 		}
 	}
-	if left := leaktest.Find(dir); len(left) > 0 {
+	marks := []string{dir}
+	if run, _ := records(t, dir); run.ID != "" {
+		marks = append(marks, "plimsoll-"+run.ID) // Its cgroups.
+	}
+	if left := leaktest.Find(marks...); len(left) > 0 {
 		t.Errorf("left behind:\n%s", strings.Join(left, "\n"))
 	}
 }

@@ -45,6 +45,9 @@ func checkTargets(p *plan.Plan, allowed string) error {
 		if allowed == "" || filepath.Clean(allowed) != filepath.Clean(s.Path) {
 			return usageError("place %s: %s is %s, and its data would be lost: repeat its path with --destructive %s to allow that", s.Name, s.Path, what, s.Path)
 		}
+		if err := notInUse(s.Path); err != nil {
+			return usageError("place %s: %w", s.Name, err)
+		}
 		used = true
 	}
 	if allowed != "" && !used {

@@ -75,7 +75,7 @@ func (e *docker) image(ctx context.Context, api *client.Client, d *dockerDaemon,
 func dockerFindImage(ctx context.Context, api *client.Client, hash string) (string, error) {
 	list, err := api.ImageList(ctx, client.ImageListOptions{Filters: make(client.Filters).Add("label", dockerLabelWorker+"="+hash)})
 	if err != nil {
-		return "", fmt.Errorf("look for the worker's image: %w", err)
+		return "", fmt.Errorf("look for the worker's image: %w", dockerErr(err))
 	}
 	for _, i := range list.Items {
 		// Two plimsolls may have imported it at once; the last one has the name.

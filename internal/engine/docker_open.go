@@ -300,7 +300,7 @@ func (s *dockerSession) hostPath(c container.InspectResponse, spec Spec, img *do
 	case place.Volume:
 		for _, m := range c.Mounts {
 			if m.Destination == img.data {
-				return m.Source
+				return m.Source + "/" + folderPrefix + spec.ID
 			}
 		}
 	case place.Layer:

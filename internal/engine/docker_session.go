@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -197,7 +198,9 @@ func (e *docker) removeVolume(ctx context.Context, api *client.Client, name stri
 
 // dockerErr says first that the daemon is gone, if that is why a request failed.
 func dockerErr(err error) error {
-	if client.IsErrConnectionFailed(err) {
+	// A daemon that dies in the middle of an answer is told by the connection alone.
+	var op *net.OpError
+	if client.IsErrConnectionFailed(err) || errors.As(err, &op) || err != nil && strings.Contains(err.Error(), "error during connect") {
 		return fmt.Errorf("daemon gone: %w", err)
 	}
 	return err

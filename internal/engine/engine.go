@@ -13,8 +13,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 
 	"plimsoll/internal/place"
+	"plimsoll/internal/size"
 )
 
 // An Engine is one way to run a worker. Its methods may be called from several
@@ -89,6 +91,24 @@ type Limits struct {
 	CPUs float64 `json:"cpus,omitempty"`
 	// CPUShares is the relative weight (1024 is normal).
 	CPUShares int64 `json:"cpu_shares,omitempty"`
+}
+
+// String lists the bounds with their values, by the plan's keys; "" for none.
+func (l Limits) String() string {
+	var parts []string
+	add := func(key string, set bool, value any) {
+		if set {
+			parts = append(parts, fmt.Sprintf("%s=%v", key, value))
+		}
+	}
+	add("read_bps", l.ReadBPS != 0, size.Format(l.ReadBPS))
+	add("write_bps", l.WriteBPS != 0, size.Format(l.WriteBPS))
+	add("read_iops", l.ReadIOPS != 0, l.ReadIOPS)
+	add("write_iops", l.WriteIOPS != 0, l.WriteIOPS)
+	add("memory", l.Memory != 0, size.Format(l.Memory))
+	add("cpus", l.CPUs != 0, l.CPUs)
+	add("cpu_shares", l.CPUShares != 0, l.CPUShares)
+	return strings.Join(parts, " ")
 }
 
 // IsZero reports whether l bounds nothing.

@@ -5,6 +5,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"plimsoll/internal/clean"
 )
 
 // CSV prints one row a cell, with a head line; figures are in base units (per
@@ -94,7 +96,7 @@ func plainNum(n Num) string {
 // safe keeps a spreadsheet from taking foreign text for a formula
 // (https://owasp.org/www-community/attacks/CSV_Injection), and control characters out.
 func safe(s string) string {
-	s = oneLine(s)
+	s = clean.Line(s)
 	if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
 		return "'" + s
 	}

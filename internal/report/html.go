@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 
+	"plimsoll/internal/clean"
 	"plimsoll/internal/record"
 )
 
@@ -71,7 +72,7 @@ func (HTML) Render(w io.Writer, s Set) error {
 	page, err := template.New("page").Funcs(template.FuncMap{
 		"known": func(n Num) string { return known(n, shortRatio) },
 		"class": func(k Kind) string { return strings.ReplaceAll(string(k), " ", "-") },
-		"clean": clean, "one": oneLine,
+		"clean": clean.Text, "one": clean.Line,
 		"fail": Failure.text,
 	}).Parse(pageText)
 	if err != nil {
@@ -82,7 +83,7 @@ func (HTML) Render(w io.Writer, s Set) error {
 		v.Reports = append(v.Reports, viewOf(r, fmt.Sprintf("r%d", i)))
 	}
 	if len(s.Reports) == 1 {
-		v.Title = "Plimsoll: " + oneLine(s.Reports[0].Run.Plan) + ", " + oneLine(s.Reports[0].Run.ID)
+		v.Title = "Plimsoll: " + clean.Line(s.Reports[0].Run.Plan) + ", " + clean.Line(s.Reports[0].Run.ID)
 	}
 	// Encoder escapes <, > and & in strings, so that no text can end the script element.
 	data, err := json.Marshal(document{SchemaVersion, Question, s.Note, s.Reports})

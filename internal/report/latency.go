@@ -24,8 +24,14 @@ func latencies(trials []*record.Trial) []Latency {
 				if c.Lat == nil || c.Ops == 0 {
 					continue
 				}
-				l := class(&out, c.Name)
-				l.hist.Merge(c.Lat)
+				if c.Response != nil {
+					// An open loop: what a user waits for counts from when the I/O was
+					// due. The service time stands beside it under its own name.
+					class(&out, c.Name).hist.Merge(c.Response)
+					class(&out, c.Name+" (service)").hist.Merge(c.Lat)
+					continue
+				}
+				class(&out, c.Name).hist.Merge(c.Lat)
 			}
 		}
 	}

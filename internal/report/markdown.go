@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"plimsoll/internal/clean"
 	"plimsoll/internal/record"
 )
 
@@ -154,11 +155,11 @@ var mdSpecial = strings.NewReplacer(
 )
 
 // md makes text safe inside a line or a table of markdown.
-func md(s string) string { return mdSpecial.Replace(oneLine(s)) }
+func md(s string) string { return mdSpecial.Replace(clean.Line(s)) }
 
 // mdCode prints text in a fence that it can't close.
 func mdCode(s string) string {
-	s = clean(s)
+	s = clean.Text(s)
 	fence := "```"
 	for strings.Contains(s, fence) {
 		fence += "`"

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plimsoll/internal/clean"
 	"plimsoll/internal/record"
 )
 
@@ -269,8 +270,8 @@ func TestClean(t *testing.T) {
 		"\x1b[31mred\x1b[0m": "red", "\x1b]0;title\x07x": "x", "\x1b]8;;http://x\x1b\\y": "y",
 		"\x1bcreset": "reset", "\x9b31mx": "\ufffd31mx", "\u009b31mx": " 31mx", "a\x00b\rc": "a b c", "bad\xff": "bad\ufffd", "l\u202er": "l r", "end\x1b": "end ",
 	} {
-		if got := clean(in); got != want && !(in == "\u009b31mx" && got == "x") {
-			t.Errorf("clean(%q) = %q, want %q", in, got, want)
+		if got := clean.Text(in); got != want && !(in == "\u009b31mx" && got == "x") {
+			t.Errorf("clean.Text(%q) = %q, want %q", in, got, want)
 		}
 	}
 }

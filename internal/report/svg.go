@@ -7,6 +7,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"plimsoll/internal/clean"
 )
 
 // The pictures are small and stand in table rows, so that a picture and its
@@ -21,7 +23,7 @@ type svg struct {
 // newSVG begins a picture of w x h units with a title for those who can't see it.
 func newSVG(w, h int, title string) *svg {
 	s := &svg{}
-	fmt.Fprintf(s, `<svg viewBox="0 0 %d %d" width="%d" height="%d" role="img"><title>%s</title>`, w, h, w, h, html.EscapeString(oneLine(title)))
+	fmt.Fprintf(s, `<svg viewBox="0 0 %d %d" width="%d" height="%d" role="img"><title>%s</title>`, w, h, w, h, html.EscapeString(clean.Line(title)))
 	return s
 }
 
@@ -38,7 +40,7 @@ func (s *svg) dot(class string, x, y, r float64) {
 }
 
 func (s *svg) text(class, anchor string, x, y float64, text string) {
-	fmt.Fprintf(s, `<text class="%s" text-anchor="%s" x="%s" y="%s">%s</text>`, class, anchor, coord(x), coord(y), html.EscapeString(oneLine(text)))
+	fmt.Fprintf(s, `<text class="%s" text-anchor="%s" x="%s" y="%s">%s</text>`, class, anchor, coord(x), coord(y), html.EscapeString(clean.Line(text)))
 }
 
 // end returns the picture as markup: everything foreign in it is escaped above.

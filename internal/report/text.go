@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"plimsoll/internal/clean"
 	"plimsoll/internal/record"
 )
 
@@ -66,8 +67,8 @@ func (t Text) Render(w io.Writer, s Set) error {
 
 func (p *textPage) head() {
 	run := p.r.Run
-	p.f("%s%s\n", p.paint(bold, "plan "+oneLine(run.Plan)), p.paint(dim, "  run "+oneLine(run.ID)+whenText(run)))
-	p.f("%s\n\n", p.paint(dim, wrap(oneLine(machineText(run.Machine)), p.width, 0)))
+	p.f("%s%s\n", p.paint(bold, "plan "+clean.Line(run.Plan)), p.paint(dim, "  run "+clean.Line(run.ID)+whenText(run)))
+	p.f("%s\n\n", p.paint(dim, wrap(clean.Line(machineText(run.Machine)), p.width, 0)))
 }
 
 // whenText says when a run was and how long it took, to follow its name.
@@ -112,12 +113,12 @@ func machineText(m record.Machine) string {
 func (p *textPage) answers() {
 	p.f("%s\n", p.paint(bold, wrap(Question, p.width, 0)))
 	if p.r.Against != "" {
-		p.f("%s\n", p.paint(dim, wrap("Compared with "+oneLine(p.r.Against)+" over "+count(len(p.r.Workloads), "workload")+", the cheapest place first.", p.width, 0)))
+		p.f("%s\n", p.paint(dim, wrap("Compared with "+clean.Line(p.r.Against)+" over "+count(len(p.r.Workloads), "workload")+", the cheapest place first.", p.width, 0)))
 	}
 	p.f("\n")
 	left := 0
 	for _, a := range p.r.Answers {
-		left = max(left, utf8.RuneCountInString(oneLine(a.Place)))
+		left = max(left, utf8.RuneCountInString(clean.Line(a.Place)))
 	}
 	left = min(left, 30) + 4
 	engine := ""
@@ -125,14 +126,14 @@ func (p *textPage) answers() {
 		if a.Engine != engine {
 			engine = a.Engine
 			if a.Place == "" {
-				p.f("  %s  %s\n", p.paint(bold, oneLine(engine)), wrap(oneLine(a.Text), p.width, utf8.RuneCountInString(oneLine(engine))+4))
+				p.f("  %s  %s\n", p.paint(bold, clean.Line(engine)), wrap(clean.Line(a.Text), p.width, utf8.RuneCountInString(clean.Line(engine))+4))
 				continue
 			}
-			p.f("  %s\n", p.paint(bold, oneLine(engine)))
+			p.f("  %s\n", p.paint(bold, clean.Line(engine)))
 		}
-		name := "    " + oneLine(a.Place)
+		name := "    " + clean.Line(a.Place)
 		pad := max(left-utf8.RuneCountInString(name), 0)
-		text := wrap(oneLine(a.Text), p.width, left+2)
+		text := wrap(clean.Line(a.Text), p.width, left+2)
 		if a.Baseline {
 			text = p.paint(dim, text)
 		}
@@ -147,7 +148,7 @@ func (p *textPage) remarks() {
 		if m.Severity == record.Doubt {
 			mark, st = "!", alarm
 		}
-		p.f("%s %s\n", p.paint(st, mark), p.paint(quieter(st), wrap(oneLine(m.Text), p.width, 2)))
+		p.f("%s %s\n", p.paint(st, mark), p.paint(quieter(st), wrap(clean.Line(m.Text), p.width, 2)))
 	}
 }
 
@@ -160,13 +161,13 @@ func quieter(st style) style {
 }
 
 func (p *textPage) workload(w *Workload) {
-	name := oneLine(w.Name)
-	p.f("\n%s %s\n", p.paint(bold, "━━ "+name), p.paint(dim, wrap(oneLine(w.What), p.width, utf8.RuneCountInString(name)+4)))
+	name := clean.Line(w.Name)
+	p.f("\n%s %s\n", p.paint(bold, "━━ "+name), p.paint(dim, wrap(clean.Line(w.What), p.width, utf8.RuneCountInString(name)+4)))
 	if w.IOEngine != "" {
-		p.f("%s\n", p.paint(dim, "   "+wrap(oneLine("I/O engine "+w.IOEngine+": "+w.Why), p.width, 3)))
+		p.f("%s\n", p.paint(dim, "   "+wrap(clean.Line("I/O engine "+w.IOEngine+": "+w.Why), p.width, 3)))
 	}
 	if w.BaselineWhy != "" {
-		p.f("   %s\n", p.paint(alarm, wrap(oneLine(w.BaselineWhy), p.width, 3)))
+		p.f("   %s\n", p.paint(alarm, wrap(clean.Line(w.BaselineWhy), p.width, 3)))
 	}
 	if w.Noise != nil {
 		st := dim
@@ -194,7 +195,7 @@ func (w *Workload) thin() string {
 	for i := range w.Cells {
 		if l := w.Cells[i].of(w.Class); l != nil && !l.P999.Known() {
 			least, most = min(least, l.Ops), max(most, l.Ops)
-			cells = append(cells, oneLine(w.Cells[i].Label))
+			cells = append(cells, clean.Line(w.Cells[i].Label))
 		}
 	}
 	if len(cells) == 0 {
@@ -219,18 +220,18 @@ func (p *textPage) asides(w *Workload) {
 		if f.Severity == record.Doubt {
 			st = unsure
 		}
-		p.f("   %s\n", p.paint(st, wrap(oneLine(fmt.Sprintf("%s  %s: %s", f.Mark, f.Text, f.Where)), p.width, 3+len(f.Mark)+2)))
+		p.f("   %s\n", p.paint(st, wrap(clean.Line(fmt.Sprintf("%s  %s: %s", f.Mark, f.Text, f.Where)), p.width, 3+len(f.Mark)+2)))
 	}
 	for i := range w.Cells {
 		c := &w.Cells[i]
 		if c.Scaling != "" {
-			p.f("   %s\n", wrap(oneLine(c.Label+": "+c.Scaling), p.width, 3))
+			p.f("   %s\n", wrap(clean.Line(c.Label+": "+c.Scaling), p.width, 3))
 		}
 		for _, f := range c.Failures {
-			p.f("   %s\n", p.paint(bad, wrap(oneLine(c.Label+" "+f.text()), p.width, 3)))
+			p.f("   %s\n", p.paint(bad, wrap(clean.Line(c.Label+" "+f.text()), p.width, 3)))
 			if f.Log != "" {
-				for _, line := range lastLines(clean(f.Log), 5) {
-					p.f("   %s\n", p.paint(dim, "  | "+oneLine(line)))
+				for _, line := range lastLines(clean.Text(f.Log), 5) {
+					p.f("   %s\n", p.paint(dim, "  | "+clean.Line(line)))
 				}
 			}
 		}
@@ -239,7 +240,7 @@ func (p *textPage) asides(w *Workload) {
 		if s.Everywhere {
 			continue
 		}
-		p.f("   %s\n", p.paint(dim, wrap(oneLine("skipped "+s.Label+": "+s.Reason), p.width, 3)))
+		p.f("   %s\n", p.paint(dim, wrap(clean.Line("skipped "+s.Label+": "+s.Reason), p.width, 3)))
 	}
 }
 
@@ -285,6 +286,15 @@ func (p *textPage) foot() {
 		p.f("%s\n", p.paint(unsure, "! "+wrap(count(doubts, "number")+" in doubt: the number doesn't show what it seems to, see the marks above", p.width, 2)))
 	}
 	if p.r.Run.Command != "" {
-		p.f("%s %s\n", p.paint(dim, "Repeat:"), oneLine(p.r.Run.Command))
+		p.f("%s %s\n", p.paint(dim, "Repeat:"), clean.Line(p.r.Run.Command))
 	}
+}
+
+// lastLines keeps the end of a log.
+func lastLines(s string, n int) []string {
+	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
+	if len(lines) > n {
+		lines = lines[len(lines)-n:]
+	}
+	return lines
 }

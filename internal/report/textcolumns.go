@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"plimsoll/internal/clean"
 )
 
 // columns lays out a workload's table. The drop values say what goes first on a
@@ -34,9 +36,9 @@ func (w *Workload) columns() []column {
 		kinds = append(kinds, styleOf(c.Kind))
 		doubtful = append(doubtful, c.Doubt)
 		put := func(col *column, s string) { col.cells = append(col.cells, s) }
-		put(&place, cut(oneLine(c.Label), 40))
+		put(&place, cut(clean.Line(c.Label), 40))
 		put(&marks, w.markText(c))
-		put(&verdict, oneLine(c.short()))
+		put(&verdict, clean.Line(c.short()))
 		put(&n, fmt.Sprint(c.N))
 		if c.N == 0 {
 			for _, col := range []*column{&value, &spread, &ratio, &ratioCI, &p, &p50, &p99, &p999, &cpu, &disk} {
@@ -158,11 +160,11 @@ func (p *textPage) overview() {
 		return
 	}
 	p.f("\n%s %s\n\n", p.paint(bold, "━━ at a glance"),
-		p.paint(dim, wrap("ratio to "+oneLine(p.r.Against)+"; = equivalent, - slower, + faster, ? not proven, ! in doubt", p.width, 15)))
+		p.paint(dim, wrap("ratio to "+clean.Line(p.r.Against)+"; = equivalent, - slower, + faster, ? not proven, ! in doubt", p.width, 15)))
 	where := column{left: true}
 	all := column{head: "overall"}
 	for _, a := range p.r.Answers {
-		where.cells = append(where.cells, cut(oneLine(strings.TrimSpace(a.Engine+" "+a.Place)), 40))
+		where.cells = append(where.cells, cut(clean.Line(strings.TrimSpace(a.Engine+" "+a.Place)), 40))
 		all.cells = append(all.cells, known(a.Overall, shortRatio))
 	}
 	all.style = func(int) style { return bold }
@@ -175,7 +177,7 @@ func (p *textPage) overview() {
 		group, wide = []column{where}, where.width()
 	}
 	for i, w := range p.r.Workloads {
-		c := column{head: cut(oneLine(w.Name), 16), style: func(row int) style { return p.r.Answers[row].Ratios[i].style() }}
+		c := column{head: cut(clean.Line(w.Name), 16), style: func(row int) style { return p.r.Answers[row].Ratios[i].style() }}
 		for _, a := range p.r.Answers {
 			c.cells = append(c.cells, a.Ratios[i].short())
 		}

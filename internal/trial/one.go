@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"strings"
 	"sync"
 	"time"
 
 	"plimsoll/internal/agent"
 	"plimsoll/internal/engine"
+	"plimsoll/internal/place"
 	"plimsoll/internal/record"
 	"plimsoll/internal/size"
 	"plimsoll/internal/workload"
@@ -64,6 +66,9 @@ func (r *Runner) seats(cell record.Cell) []seat {
 	s := seat{engine: cell.Engine, control: cell.Control, spec: engine.Spec{
 		Place: p, Limits: l, Image: e.Image, Runtime: e.Runtime, Seccomp: e.Seccomp,
 	}}
+	if p.Kind == place.Tmpfs && p.Size == 0 {
+		s.spec.Place.Size = r.tmpfsSize()
+	}
 	if r.target(cell) != "" {
 		s.spec.Place.Path = "" // The worker's own folder can't be in a file.
 	}
@@ -73,6 +78,20 @@ func (r *Runner) seats(cell record.Cell) []seat {
 		seats[i].client = i
 	}
 	return seats
+}
+
+// tmpfsSize is what the plan's workloads need of a tmpfs: the files of the block jobs,
+// which stay for the next trial, and room for logs and trees.
+func (r *Runner) tmpfsSize() int64 {
+	const room = 256 << 20
+	total, seen := int64(room), map[int64]bool{}
+	for _, w := range r.Plan.Workloads {
+		if file := w.Job.Offset + w.Job.Size; w.Kind == workload.Block && !seen[file] {
+			seen[file] = true
+			total += file
+		}
+	}
+	return total
 }
 
 // agents returns the running agents of a cell, starting what doesn't run.
@@ -90,6 +109,18 @@ func (r *Runner) agents(ctx context.Context, cell record.Cell) ([]*agent.Agent, 
 	return agents, opening, nil
 }
 
+// seeded gives a client's block job a seed of its own, unless the plan sets one: with
+// the same seed two clients of one disk would ask for the same blocks at the same
+// moment, and all files would hold the same data, which some storage keeps once.
+func (r *Runner) seeded(spec workload.Spec, t *record.Trial, client int) workload.Spec {
+	if spec.Job.RandSeed == 0 && spec.Kind == workload.Block {
+		h := fnv.New64a()
+		fmt.Fprint(h, r.run.Seed, " ", t.Block, " ", t.Key, " ", client)
+		spec.Job.RandSeed = h.Sum64() | 1 // 0 would mean the fixed seed.
+	}
+	return spec
+}
+
 // attempt does the trial: prepare all clients, start them together, wait for all.
 func (r *Runner) attempt(ctx context.Context, t *record.Trial, spec workload.Spec) error {
 	agents, opening, err := r.agents(ctx, t.Cell)
@@ -99,7 +130,9 @@ func (r *Runner) attempt(ctx context.Context, t *record.Trial, spec workload.Spe
 	}
 	kills := oomKills(agents)
 	id := fmt.Sprintf("%d", t.Order)
-	err = each(ctx, agents, func(ctx context.Context, _ int, a *agent.Agent) error { return a.Prepare(ctx, id, spec) })
+	err = each(ctx, agents, func(ctx context.Context, i int, a *agent.Agent) error {
+		return a.Prepare(ctx, id, r.seeded(spec, t, i))
+	})
 	if err == nil {
 		after := func(*record.Trial) {}
 		if r.Witness != nil {
@@ -110,6 +143,7 @@ func (r *Runner) attempt(ctx context.Context, t *record.Trial, spec workload.Spe
 			t.Results, err = wait(ctx, agents, id)
 		}
 		after(t)
+		t.Where.Limits = r.seats(t.Cell)[0].spec.Limits.String()
 	}
 	if err != nil {
 		// Clients that were ready or had started when another failed.

@@ -122,11 +122,17 @@ func (r *Runner) measure(ctx context.Context) error {
 		return err
 	}
 	r.Observer.Plan(len(r.cells)*r.Plan.Blocks, r.Plan.Blocks)
+	// The order is over all cells of the plan, so that it is the same when a run is
+	// resumed while another set of engines works.
+	all := r.Plan.Cells()
 	n := 0
 	for b := range r.Plan.Blocks {
-		for _, i := range order(r.run.Seed, b, len(r.cells)) {
+		for k, i := range order(r.run.Seed, b, len(all)) {
+			cell := all[i]
+			if !slices.Contains(r.cells, cell) {
+				continue
+			}
 			n++
-			cell := r.cells[i]
 			key := r.Plan.Key(cell)
 			if ctx.Err() != nil {
 				return ErrInterrupted
@@ -134,7 +140,7 @@ func (r *Runner) measure(ctx context.Context) error {
 			if r.Done[Key{key, b}] {
 				continue
 			}
-			t := r.trial(ctx, cell, b, n-1)
+			t := r.trial(ctx, cell, b, b*len(all)+k)
 			if ctx.Err() != nil {
 				return ErrInterrupted // It was cut short: it shows nothing.
 			}
@@ -261,11 +267,26 @@ func (r *Runner) keep(t *record.Trial) error {
 	if r.Judge != nil {
 		t.Warnings = append(t.Warnings, r.Judge.Trial(t, r.run)...)
 	}
-	r.trials = append(r.trials, *t)
+	r.trials = append(r.trials, withoutHistograms(*t))
 	if err := r.Recorder.PutTrial(*t); err != nil {
 		return fmt.Errorf("keep the record of %s, block %d: %w", t.Key, t.Block, err)
 	}
 	return nil
+}
+
+// withoutHistograms is a trial for the checks of the whole run, which look at no
+// latencies: thousands of trials with them would fill the memory of the machine
+// that is being measured.
+func withoutHistograms(t record.Trial) record.Trial {
+	t.Results = slices.Clone(t.Results)
+	for i := range t.Results {
+		classes := slices.Clone(t.Results[i].Classes)
+		for j := range classes {
+			classes[j].Lat, classes[j].Response = nil, nil
+		}
+		t.Results[i].Classes = classes
+	}
+	return t
 }
 
 // warn attaches a doubt to the run.

@@ -32,7 +32,7 @@ func prepareBlock(ctx context.Context, spec Spec, dir string) (*blockRun, error)
 		}
 		b.job.Filename = filepath.Join(dir, fmt.Sprintf("block-%d.dat", size))
 		start := time.Now()
-		l, err := load.Layout(ctx, b.job.Filename, size, load.LayoutOptions{Reuse: true})
+		l, err := load.Layout(ctx, b.job.Filename, size, load.LayoutOptions{Reuse: true, Seed: b.job.RandSeed})
 		if err != nil {
 			return nil, err
 		}
@@ -68,6 +68,7 @@ func (b *blockRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result
 	r.Start, r.Elapsed, r.WallElapsed = l.Start, l.Elapsed, l.WallElapsed
 	r.Classes, r.Samples, r.Usage = l.Classes, l.Samples, l.Usage
 	r.Notes = slices.Clone(l.Notes)
+	r.Late, r.MaxLate, r.Missed = l.Late, l.MaxLate, l.Missed
 	r.Prepared = b.prepared
 	if b.job.Filename != "" {
 		r.File = b.fileState()

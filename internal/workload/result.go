@@ -41,6 +41,11 @@ type Result struct {
 	// Throttled is how long and how often the CPU controller stopped the worker's
 	// group in the window, where the worker can see it.
 	Throttled Throttled `json:"throttled,omitzero"`
+	// Late, MaxLate and Missed are of a job with a rate: I/Os that were started after
+	// their time, the worst of them, and those whose time came but that were never started.
+	Late    int64         `json:"late,omitempty"`
+	MaxLate time.Duration `json:"max_late,omitempty"`
+	Missed  int64         `json:"missed,omitempty"`
 	// File is the state of the file of a block job.
 	File FileState `json:"file,omitzero"`
 	// Prepared is how long it took to lay out files before the window.

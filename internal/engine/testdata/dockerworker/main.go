@@ -20,6 +20,10 @@ func main() {
 		os.Exit(2)
 	}
 	dir := os.Args[3]
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	fmt.Printf("{\"hello\":{\"version\":1,\"pid\":%d,\"dir\":%q}}\n", os.Getpid(), dir)
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
 		word, rest, _ := strings.Cut(in.Text(), " ")
@@ -90,7 +94,7 @@ func fsType(dir string) string {
 	best, at := "", ""
 	for line := range strings.Lines(string(b)) {
 		f := strings.Fields(line)
-		if (f[4] == "/" || f[4] == dir) && len(f[4]) > len(at) {
+		if (f[4] == "/" || f[4] == dir || strings.HasPrefix(dir, f[4]+"/")) && len(f[4]) > len(at) {
 			_, after, _ := strings.Cut(line, " - ")
 			at, best = f[4], strings.Fields(after)[0]
 		}

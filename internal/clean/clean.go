@@ -1,4 +1,6 @@
-package report
+// Package clean makes foreign text safe for a terminal: what a daemon, a container or a
+// plan says may hold escape sequences and be of any length.
+package clean
 
 import (
 	"regexp"
@@ -10,10 +12,10 @@ import (
 // the two-character ones (ECMA-48).
 var escapes = regexp.MustCompile(`\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[PX^_][^\x1b]*(\x1b\\)?|[ -/]*[0-~])|\x9b[0-?]*[ -/]*[@-~]`)
 
-// clean makes foreign text safe for a terminal: logs and names may hold anything. Escape
+// Text makes foreign text safe for a terminal: logs and names may hold anything. Escape
 // sequences go, other control characters and text-direction overrides become a
 // space, line breaks stay.
-func clean(s string) string {
+func Text(s string) string {
 	if plain(s) {
 		return s
 	}
@@ -30,9 +32,9 @@ func clean(s string) string {
 	}, s)
 }
 
-// oneLine is clean without line breaks.
-func oneLine(s string) string {
-	s = clean(s)
+// Line is Text without line breaks.
+func Line(s string) string {
+	s = Text(s)
 	if !strings.Contains(s, "\n") {
 		return s
 	}
@@ -48,11 +50,14 @@ func plain(s string) bool {
 	return true
 }
 
-// lastLines keeps the end of a log.
-func lastLines(s string, n int) []string {
-	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
-	if len(lines) > n {
-		lines = lines[len(lines)-n:]
+// MaxLine is how much of a foreign message is shown on a line, in bytes.
+const MaxLine = 1000
+
+// Short is Line, cut after MaxLine bytes.
+func Short(s string) string {
+	s = Line(s)
+	if len(s) <= MaxLine {
+		return s
 	}
-	return lines
+	return strings.ToValidUTF8(s[:MaxLine], "") + " ..."
 }
