@@ -43,7 +43,7 @@ type Class struct {
 	Response *hist.Histogram `json:"response,omitempty"`
 }
 
-// A Sample is what happened in one interval of the measured window.
+// A Sample is what happened in one interval of the measured window (SampleEvery).
 type Sample struct {
 	// At is the end of the interval, from the start of the window.
 	At time.Duration `json:"at"`

@@ -20,7 +20,7 @@ type Result struct {
 	LastDone  time.Duration `json:"last_done"`
 	// Classes holds read, write and sync, those that the job has, in that order.
 	Classes []Class `json:"classes"`
-	// Samples holds one entry a second and one for the rest. Their sums are those
+	// Samples holds one entry each SampleEvery and one for the rest. Their sums are those
 	// of reads and writes in Classes.
 	Samples []Sample `json:"samples,omitempty"`
 	Usage   Usage    `json:"usage"`

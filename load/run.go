@@ -89,7 +89,7 @@ func (r *Run) Job() Job {
 }
 
 // Start does the job: the ramp, then the measured window. It calls onSample, if not nil,
-// once a second. When ctx is done it ends early and returns what was measured together with
+// once each SampleEvery. When ctx is done it ends early and returns what was measured together with
 // ctx's error; so it does when an I/O fails, with an *IOError. It returns
 // when no I/O is in flight any more. A Run can be started once.
 func (r *Run) Start(ctx context.Context, onSample func(Sample)) (*Result, error) {

@@ -58,12 +58,28 @@ func (w *watch) until(ctx context.Context, at int64) bool {
 	return false
 }
 
-// window follows the measured window: a sample a second, then its end.
+// Bounds of SampleEvery.
+const (
+	leastSample = 10 * time.Millisecond
+	samples     = 20
+)
+
+// SampleEvery is the interval of the samples of a window that takes runtime: a
+// second, or a twentieth of a window of under twenty seconds, so that a short one
+// has a course too. 0 stands for a window that ends by itself.
+func SampleEvery(runtime time.Duration) time.Duration {
+	if runtime == 0 {
+		return time.Second
+	}
+	return min(max(runtime/samples, leastSample), time.Second)
+}
+
+// window follows the measured window: a sample each interval, then its end.
 func (w *watch) window(ctx context.Context) {
 	r := w.run
 	at := r.begin
 	for {
-		at += int64(time.Second)
+		at += int64(SampleEvery(r.job.Runtime))
 		end := r.end.Load()
 		if r.timed && at+int64(10*time.Millisecond) > end {
 			w.until(ctx, end)

@@ -34,7 +34,9 @@ Each line begins with ok, partly or no. A line marked "fix:" holds a command or
 an advice; nothing of it is done for you.
 
 Exit status: 0, or 5 if not even the host engine can measure here.`,
-		Args: cobra.NoArgs,
+		Example: `  plimsoll doctor
+  plimsoll doctor --json`,
+		Args: exactly(0, "no argument"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			host := device.Host()
 			probed, remove, err := a.forProbes()

@@ -48,7 +48,7 @@ func TestRepeatCommand(t *testing.T) {
 		{runFlags{plan: plan.Options{Blocks: "3", Only: "engine=oci,place=layer", Set: []string{"a=1", "b=x y"}, Seed: "9"}, destructive: "/dev/vdb"}, []string{"places"},
 			"plimsoll run places --blocks 3 --only engine=oci,place=layer --set a=1 --set 'b=x y' --seed 7 --destructive /dev/vdb"},
 	} {
-		if got := repeatCommand(row.flags, row.args, 7); got != row.want {
+		if got := repeatCommand(row.flags, row.args, 7, defaultStateDir()); got != row.want {
 			t.Errorf("repeatCommand = %s, want %s", got, row.want)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 func (a *app) reportCommand() *cobra.Command {
 	var file, format string
+	var asJSON bool
 	c := &cobra.Command{
 		Use:   "report RUN...",
 		Short: "Print what recorded runs found, as text, HTML, markdown, JSON or CSV",
@@ -36,10 +37,17 @@ compared with each other, and the report says in what their machines differ.`,
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
+			if asJSON {
+				if format != "" && format != "json" {
+					return usageError("--json and --format %s contradict each other", format)
+				}
+				format = "json"
+			}
 			return a.report(args, file, format)
 		},
 	}
 	c.Flags().StringVarP(&file, "output", "o", "", "file to write, whole or not at all; - is standard output")
+	c.Flags().BoolVar(&asJSON, "json", false, "the same as --format json")
 	c.Flags().StringVar(&format, "format", "", strings.Join(report.Formats, ", ")+" (default: by the file's ending, else text)")
 	return c
 }

@@ -31,7 +31,7 @@ again. KEY is a cell's key as the list of cells has it; blocks count from 0.
 
 --json prints the whole record, samples and histograms included.`,
 		Example: `  plimsoll results show last
-  plimsoll results show last --trial wal/host/dir/none/1 --block 0
+  plimsoll results show last --trial wal/host/dir --block 0
   plimsoll results show last~1 --json`,
 		Args: exactly(1, "one run"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -91,6 +91,9 @@ func (a *app) runPlan(ctx context.Context, f runFlags, args []string) error {
 	if err := checkTargets(job.plan, f.destructive); err != nil {
 		return err
 	}
+	if err := checkOut(f.out); err != nil {
+		return err
+	}
 	release, err := db.Own(job.run.ID)
 	if err != nil {
 		return err
@@ -106,7 +109,7 @@ func (a *app) runPlan(ctx context.Context, f runFlags, args []string) error {
 		return err
 	}
 	if runErr != nil {
-		return fmt.Errorf("%w: plimsoll run --resume goes on", runErr)
+		return fmt.Errorf("%w: 'plimsoll run --resume%s' goes on", runErr, a.stateFlag())
 	}
 	if failed > 0 {
 		return &exitError{exitCellsFailed, fmt.Errorf("%d trials failed; the report says why", failed)}
@@ -148,7 +151,7 @@ func (a *app) prepare(db *store.Store, f runFlags, args []string) (*runJob, erro
 		ID: id, Plan: p.Name, PlanText: string(p.Marshal()), Version: version,
 		Seed: seed, Blocks: p.Blocks, Quick: p.Blocks < plan.DefaultBlocks, Started: now,
 		Machine: fingerprint.Machine(device.Host()), Margin: p.Margin,
-		Command: repeatCommand(f, args, seed), Baseline: map[string]string{},
+		Command: repeatCommand(f, args, seed, a.stateDir), Baseline: map[string]string{},
 	}
 	for _, c := range p.Cells() {
 		if b, ok := p.BaselineFor(c); ok {
@@ -261,6 +264,23 @@ func (a *app) present(db *store.Store, id string, f runFlags) (failed int, err e
 	return failed, a.writeReportFiles(set, f.out)
 }
 
+// checkOut makes the report's folder and tries to write there, before minutes are
+// spent on measuring.
+func checkOut(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return usageError("--out: make the report's folder: %w", err)
+	}
+	f, err := os.CreateTemp(dir, ".plimsoll-*")
+	if err != nil {
+		return usageError("--out: the folder %s can't be written: %w", dir, err)
+	}
+	f.Close()
+	return os.Remove(f.Name())
+}
+
 // writeReportFiles writes report.html and report.json into a folder.
 func (a *app) writeReportFiles(set report.Set, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -288,7 +308,7 @@ func (a *app) explainNothing(run record.Run) {
 }
 
 // repeatCommand is the command line that repeats a run, its seed included.
-func repeatCommand(f runFlags, args []string, seed uint64) string {
+func repeatCommand(f runFlags, args []string, seed uint64, state string) string {
 	words := []string{"plimsoll", "run"}
 	words = append(words, args...)
 	if f.plan.Quick {
@@ -306,6 +326,9 @@ func repeatCommand(f runFlags, args []string, seed uint64) string {
 	words = append(words, "--seed", fmt.Sprint(seed))
 	if f.destructive != "" {
 		words = append(words, "--destructive", f.destructive)
+	}
+	if state != defaultStateDir() {
+		words = append(words, "--state", state)
 	}
 	for i, w := range words {
 		words[i] = shellQuote(w)
@@ -339,4 +362,12 @@ func (a *app) renderReport(w io.Writer, format string, set report.Set) error {
 		return usageError("%w", err)
 	}
 	return r.Render(w, set)
+}
+
+// stateFlag is the flag that a command to be copied needs, if any.
+func (a *app) stateFlag() string {
+	if a.stateDir == defaultStateDir() {
+		return ""
+	}
+	return " --state " + shellQuote(a.stateDir)
 }

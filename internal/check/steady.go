@@ -57,6 +57,10 @@ func sampleRates(results []workload.Result) []float64 {
 	return sums
 }
 
+// leastInterval is the shortest sample that is judged. Windows of under ten seconds
+// are sampled finer for the picture; there a journal's flush looks like a step.
+const leastInterval = 500 * time.Millisecond
+
 func clientRates(r *workload.Result) []float64 {
 	var lengths []time.Duration
 	last := time.Duration(0)
@@ -69,6 +73,9 @@ func clientRates(r *workload.Result) []float64 {
 	}
 	sorted := slices.Sorted(slices.Values(lengths))
 	usual := sorted[len(sorted)/2]
+	if usual < leastInterval {
+		return nil
+	}
 	var rates []float64
 	for i, s := range r.Samples {
 		if lengths[i] <= 0 || lengths[i] < usual/2 {

@@ -147,7 +147,9 @@ type Truth struct {
 
 // Where is the fingerprint of a cell: what the data stood on.
 type Where struct {
-	FSType  string `json:"fs_type"`
+	FSType string `json:"fs_type"`
+	// Path is the host's folder, or device, under the place; empty where it isn't known.
+	Path    string `json:"path,omitempty"`
 	Options string `json:"options"`
 	Source  string `json:"source"`
 	// Device holds the disk's properties; nil when there is none.

@@ -30,6 +30,9 @@ func (r *Report) answer() {
 			}
 			a := &r.Answers[n]
 			a.Memory = a.Memory || c.Disk.Memory
+			if a.On == "" {
+				a.On = standsOn(c.Where)
+			}
 			a.Ratios[i] = ratioOf(&w, c)
 		}
 	}
@@ -134,6 +137,12 @@ func (a *Answer) finish(r *Report) {
 	if doubts > 0 && !a.Baseline {
 		parts = append(parts, doubtText(doubts, compared))
 	}
+	if a.Memory {
+		a.On = ""
+	}
+	if a.On != "" {
+		parts = append(parts, a.On)
+	}
 	a.Text = strings.Join(parts, "; ")
 }
 
@@ -173,6 +182,21 @@ func (a *Answer) verdicts(r *Report, by map[Kind][]Ratio, compared int) []string
 		parts = append(parts, "not measured at "+names(by[Missing], len(a.Ratios)))
 	}
 	return parts
+}
+
+// standsOn names the file system, the disk and the folder under a place.
+func standsOn(w record.Where) string {
+	if w.FSType == "" {
+		return ""
+	}
+	s := "data on " + w.FSType
+	if w.Device != nil {
+		s += " (" + w.Device.Name + ")"
+	}
+	if w.Path != "" {
+		s += " in " + w.Path
+	}
+	return s
 }
 
 // spanOf says what was seen where nothing was proven: the ratios themselves, so that a

@@ -150,7 +150,7 @@ func TestRunsThatProveLittle(t *testing.T) {
 	f.run.Blocks, f.run.Quick = 3, true
 	f.fill(thePlaces, 2)
 	r := built(f.run, f.trials)
-	if m := remarkWith(r, "proves nothing"); m == nil || m.Severity != record.Doubt {
+	if m := remarkWith(r, "prove nothing"); m == nil || m.Severity != record.Doubt {
 		t.Errorf("a quick run doesn't say that it proves nothing: %v", r.Remarks)
 	}
 	if a := answerOf(t, r, "oci", "layer"); !strings.Contains(a.Text, "looks slower") {

@@ -16,7 +16,7 @@ func remarks(r *Report, g *gathered) []Remark {
 		out = append(out, Remark{grade, fmt.Sprintf(format, args...)})
 	}
 	if r.Run.Quick {
-		add(record.Doubt, "a quick run of %s proves nothing: it shows orders of magnitude; run without --quick for verdicts", count(r.Run.Blocks, "block"))
+		add(record.Doubt, "%s %s nothing: they show orders of magnitude; take 6 or more for verdicts (the plan's own number, or --blocks)", count(r.Run.Blocks, "block"), plural(r.Run.Blocks, "proves", "prove"))
 	}
 	if text := unfinished(r, g); text != "" {
 		add(record.Doubt, "%s", text)
@@ -104,4 +104,12 @@ func drift(r *Report) string {
 func rateText(v float64, what string) string {
 	scaled, prefix := siPrefix(v)
 	return strings.TrimSpace(fmt.Sprintf("%s %s per second", digits(v/scaled, 3), strings.TrimSpace(prefix+" "+what)))
+}
+
+// plural chooses a verb's form.
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
 }

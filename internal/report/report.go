@@ -92,6 +92,8 @@ type Answer struct {
 	Place string `json:"place"`
 	// Text is the rest of the sentence.
 	Text string `json:"text"`
+	// On says what the data stood on: "data on ext4 (vda) in /srv". Empty for memory.
+	On string `json:"on,omitempty"`
 	// Overall is the geometric mean of the ratios to the baseline over the
 	// workloads whose numbers are not in doubt: a point estimate, for ranking only.
 	Overall Num `json:"overall"`

@@ -10,7 +10,7 @@
 //	{"run": {id, spec}}   ---->
 //	                      <----  {"ready": {id}}        files laid out, rings set up
 //	{"start": {id}}       ---->                         the barrier: all clients get it together
-//	                      <----  {"sample": ...}        one a second
+//	                      <----  {"sample": ...}        one a second, more in a short window
 //	                      <----  {"result": ...}  or  {"error": ...}
 //	end of input          ---->                         the agent ends, the container with it
 //
@@ -118,7 +118,7 @@ type Stop struct {
 	ID string `json:"id"`
 }
 
-// Sample is progress, one a second while the trial runs.
+// Sample is progress while the trial runs (load.SampleEvery).
 type Sample struct {
 	ID string `json:"id"`
 	load.Sample

@@ -8,7 +8,9 @@ package witness
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"plimsoll/internal/agent"
 	"plimsoll/internal/check"
@@ -90,9 +92,22 @@ func (w *Witness) fill(t *record.Trial, a *agent.Agent, s seen) {
 	}
 	t.Truth = check.Truth(t.Results, s.stack.Device, s.stack.Why, read, written)
 	t.Where = s.stack.Where()
+	t.Where.Path = folder(info.HostPath, t.Spec.Job.Filename)
 	t.Where.Runtime, t.Where.Daemon, t.Where.Storage = info.Runtime, info.Daemon, info.Storage
 	t.Where.Kernel = a.Hello.Kernel
 	t.Where.CgroupVersion = s.version
+}
+
+// folder is the user's folder under a place: the session's own folder in it comes
+// and goes. target is the file or device under test, if there is one.
+func folder(hostPath, target string) string {
+	if target != "" {
+		return target
+	}
+	if hostPath == "" || !strings.HasPrefix(filepath.Base(hostPath), "plimsoll-") {
+		return "" // A container's layer: nobody's folder.
+	}
+	return filepath.Dir(hostPath)
 }
 
 // contained reports whether the worker has a control group of its own.

@@ -28,7 +28,7 @@ func (a *appendRun) Run(ctx context.Context, onSample func(load.Sample)) (*Resul
 	}
 	c := load.Class{Name: "append", Lat: &hist.Histogram{}}
 	w := openWindow()
-	m := newMeter(onSample)
+	m := newMeter(a.spec.Runtime, onSample)
 	at := m.start
 	for i := 0; a.more(i, at.Sub(m.start)); i++ {
 		if err := appendOnce(a.path, line); err != nil {

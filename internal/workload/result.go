@@ -23,7 +23,7 @@ type Result struct {
 	// write and sync of block jobs; append; commit, write and sync of wal; file, stat, read
 	// and write of tree.
 	Classes []load.Class `json:"classes"`
-	// Samples holds one entry a second.
+	// Samples holds one entry a second, or more in a short window (load.SampleEvery).
 	Samples []load.Sample `json:"samples,omitempty"`
 	Usage   load.Usage    `json:"usage"`
 	// ProcRead and ProcWritten are what the kernel charged to the worker at the

@@ -127,6 +127,7 @@ func (e *PartialError) Unwrap() error { return e.Err }
 type meter struct {
 	start    time.Time
 	onSample func(load.Sample)
+	every    time.Duration // between samples
 	next     time.Time
 	last     load.Sample
 	samples  []load.Sample
@@ -135,9 +136,10 @@ type meter struct {
 }
 
 // newMeter starts the measured window.
-func newMeter(onSample func(load.Sample)) *meter {
+func newMeter(runtime time.Duration, onSample func(load.Sample)) *meter {
 	now := time.Now()
-	return &meter{start: now, next: now.Add(time.Second), onSample: onSample}
+	every := load.SampleEvery(runtime)
+	return &meter{start: now, every: every, next: now.Add(every), onSample: onSample}
 }
 
 // done counts one operation that ended at now.
@@ -149,7 +151,7 @@ func (m *meter) done(now time.Time, bytes int64) {
 	}
 	m.sample(now)
 	for !m.next.After(now) {
-		m.next = m.next.Add(time.Second)
+		m.next = m.next.Add(m.every)
 	}
 }
 

@@ -106,7 +106,7 @@ func (t *treeRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result,
 	}
 	c := func(name string) load.Class { return load.Class{Name: name, Lat: &hist.Histogram{}} }
 	win := openWindow()
-	m := &treeMeter{newMeter(onSample), c("file"), c("stat"), c("read"), c("write")}
+	m := &treeMeter{newMeter(t.spec.Runtime, onSample), c("file"), c("stat"), c("read"), c("write")}
 	// The builds before the last two are removed, so that a long run doesn't fill the
 	// place; a site's generator replaces its output too.
 	for build := 0; build == 0 || time.Since(m.start) < t.spec.Runtime; build++ {

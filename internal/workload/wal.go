@@ -44,7 +44,7 @@ func (w *walRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result, 
 	write := load.Class{Name: "write", Lat: &hist.Histogram{}}
 	sync := load.Class{Name: "sync", Lat: &hist.Histogram{}}
 	win := openWindow()
-	m := newMeter(onSample)
+	m := newMeter(w.spec.Runtime, onSample)
 	begin := m.start
 	for w.more(commit.Ops, begin.Sub(m.start)) {
 		if w.at+w.spec.BS > segment {
