@@ -51,6 +51,9 @@ lint: ## vet, staticcheck, and three linters that find real faults.
 cross: workers ## Everything but the Linux-only files builds for the others.
 	GOOS=windows go vet ./...
 	GOOS=darwin GOARCH=arm64 go vet ./...
+	GOOS=windows go build -o /dev/null ./cmd/plimsoll
+	GOOS=darwin GOARCH=arm64 go build -o /dev/null ./cmd/plimsoll
+	GOARCH=arm64 go build -o /dev/null ./cmd/plimsoll
 
 bench: setup-test build ## Figures side by side with fio, in one run.
 	go run ./cmd/loadbench
@@ -63,6 +66,7 @@ campaign: build ## The long forms of the slow tests.
 # The second round: the current Docker Engine, built once from its modules.
 CURRENT_DOCKER ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/plimsoll/current-docker
 test-current-docker: setup-test build
+	scripts/setup current
 	tools/currentdocker/build.sh $(CURRENT_DOCKER)
 	PLIMSOLL_DOCKERD=$(CURRENT_DOCKER) go test -count=1 -timeout 20m ./internal/engine/... ./internal/dockertest/... ./internal/trial/... ./cmd/plimsoll/...
 

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/plan"
+	"plimsoll/internal/report"
 )
 
 // manual lists the README and the pages of docs/.
@@ -101,4 +102,23 @@ func parses(args []string) error {
 		return needsSubcommand(c, c.Flags().Args())
 	}
 	return nil
+}
+
+// TestReadmeExample: the README shows what a run prints, in the words that it has
+// today.
+func TestReadmeExample(t *testing.T) {
+	b, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(b), "<!-- example: begin -->")
+	example, _, ok := strings.Cut(rest, "<!-- example: end -->")
+	if !ok {
+		t.Fatal("the README has no example")
+	}
+	for _, word := range []string{report.Question, "Compared with host dir over", "no difference proven at", "A/A control", "95 % interval", "━━ at a glance", "Repeat: plimsoll run --seed"} {
+		if !strings.Contains(example, word) {
+			t.Errorf("the example lacks %q, which reports have", word)
+		}
+	}
 }

@@ -141,6 +141,21 @@ func TestRun(t *testing.T) {
 			t.Errorf("%s: no device: %s", tr.Key, tr.Truth.DeviceWhy)
 		}
 	}
+	// The doubts are raised, kept with the record, and printed.
+	for _, tr := range trials {
+		if tr.Cell.Workload != "randread" {
+			continue
+		}
+		switch {
+		case tr.Cell.Place == "tmpfs" && len(tr.Warnings) == 0:
+			t.Errorf("%s: memory, and no warning says so", tr.Key)
+		case tr.Cell.Place != "tmpfs" && (tr.Truth.ProcRead <= 0 || tr.Truth.DeviceRead <= 0):
+			t.Errorf("%s: a direct read that nothing below saw: %+v", tr.Key, tr.Truth)
+		}
+	}
+	if !strings.Contains(r.stdout, "tmpfs is memory") {
+		t.Errorf("the table lacks the doubt about tmpfs:\n%s", r.stdout)
+	}
 	if run.Status != record.Done || run.Ceiling.IOPS <= 0 || run.Seed != 7 {
 		t.Errorf("run = %+v", run)
 	}
