@@ -16,6 +16,7 @@ import (
 
 	"plimsoll/internal/clean"
 	"plimsoll/internal/device"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/fingerprint"
 	"plimsoll/internal/plan"
 	"plimsoll/internal/record"
@@ -223,11 +224,34 @@ func (a *app) measure(ctx context.Context, db *store.Store, job *runJob) error {
 	if err != nil {
 		return err
 	}
+	a.sweepOthers(ctx, engines)
 	r := &trial.Runner{
 		Plan: job.plan, Engines: engines, Recorder: db, Observer: newProgress(a.stderr),
 		Judge: judge{}, Witness: witness.New(device.Host()), Hard: a.hardContext(), Done: job.done, Earlier: job.earlier,
 	}
 	return r.Run(ctx, job.run)
+}
+
+// sweepOthers removes what an earlier run left with engines that this plan does
+// not use; the runner sweeps those that it does.
+func (a *app) sweepOthers(ctx context.Context, used map[string]engine.Engine) {
+	names := map[string]bool{}
+	for _, e := range used {
+		names[e.Name()] = true
+	}
+	for _, e := range a.engines() {
+		if names[e.Name()] {
+			continue
+		}
+		// A daemon that isn't there has nothing of ours that could be asked for.
+		left, err := e.Sweep(ctx)
+		if err != nil && e.Name() != plan.Docker {
+			fmt.Fprintf(a.stderr, "leftovers of an earlier run with engine %s could not be removed: %s\n", e.Name(), clean.Short(err.Error()))
+		}
+		for _, l := range left {
+			fmt.Fprintf(a.stderr, "removed what an earlier run left behind: %s\n", clean.Short(l))
+		}
+	}
 }
 
 // present prints the report of a run and writes its files. It returns how many

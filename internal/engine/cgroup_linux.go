@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -12,9 +14,9 @@ import (
 
 // removeCgroups removes the groups of a container that its runtime did not get
 // to removing. name is the container's own, so that nobody else's can be meant. A
-// group that still has processes stays, and is an error.
+// processes that are still in them are killed: the group is the container's.
 func removeCgroups(name string) error {
-	if !strings.HasPrefix(name, folderPrefix) {
+	if !strings.HasPrefix(name, folderPrefix) || strings.ContainsAny(name, "/*?[") {
 		return fmt.Errorf("%s is not a group of Plimsoll's", name)
 	}
 	var left []string
@@ -35,6 +37,14 @@ func removeCgroups(name string) error {
 func removeGroup(dir string) error {
 	var err error
 	for range 40 {
+		// A container that hung while it started is known to nobody but its group.
+		if b, rerr := os.ReadFile(filepath.Join(dir, "cgroup.procs")); rerr == nil {
+			for pid := range strings.FieldsSeq(string(b)) {
+				if n, aerr := strconv.Atoi(pid); aerr == nil && n > 1 {
+					syscall.Kill(n, syscall.SIGKILL)
+				}
+			}
+		}
 		err = syscall.Rmdir(dir)
 		if err == nil || errors.Is(err, fs.ErrNotExist) {
 			return nil

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"regexp"
 
@@ -139,7 +138,7 @@ func dockerSeccomp(profile string, d *dockerDaemon) (string, error) {
 	if profile == "unconfined" {
 		return profile, nil
 	}
-	b, err := os.ReadFile(profile)
+	b, err := readProfile(profile)
 	if err != nil {
 		return "", fmt.Errorf("seccomp profile: %w", err)
 	}

@@ -152,6 +152,9 @@ func (o *oci) supports(spec Spec) error {
 	if spec.Limits.IO() {
 		return no("limit on I/O", "limits on devices come with 'plimsoll limit'", "limit memory, cpus or cpu_shares")
 	}
+	if strings.ContainsAny(spec.Image, ":,\\") {
+		return no("image "+spec.Image, "the path has a colon, comma or backslash, which an overlay can't take", "name it by another path")
+	}
 	if strings.ContainsAny(o.state, ":,\\") {
 		return no("overlay", "the state folder "+o.state+" has a colon, comma or backslash in its path", "choose another with --state")
 	}
@@ -172,6 +175,9 @@ func (o *oci) open(_ context.Context, rt *ociRuntime, spec Spec, args []string) 
 			return nil, err
 		}
 		b.data = ownFolder(parent, spec.ID)
+		if _, err := os.Lstat(b.data); err == nil {
+			return nil, fmt.Errorf("make the trial's folder: %s is there already", b.data)
+		}
 		own = append(own, b.data)
 	}
 	s := &ociSession{engine: o, rt: rt, id: folderPrefix + spec.ID, entry: spec.ID, own: own, bundle: b}

@@ -28,6 +28,24 @@ type seccompProfile struct {
 	} `json:"syscalls"`
 }
 
+// maxProfile bounds a seccomp profile; Docker's own has 14 KB.
+const maxProfile = 1 << 20
+
+// readProfile reads a seccomp profile: a regular file of a sane size, since a
+// pipe would be waited for and a device read without end.
+func readProfile(path string) ([]byte, error) {
+	st, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !st.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	case st.Size() > maxProfile:
+		return nil, fmt.Errorf("%s has %d bytes, a profile has %d at most", path, st.Size(), maxProfile)
+	}
+	return os.ReadFile(path)
+}
+
 // A seccompCondition holds when the container has one of Caps or runs on one of Arches.
 type seccompCondition struct {
 	Caps   []string `json:"caps"`
@@ -39,7 +57,7 @@ var seccompArch = map[string]specs.Arch{"amd64": specs.ArchX86_64, "arm64": spec
 
 // readSeccomp reads a profile for a container with caps on goarch.
 func readSeccomp(path, goarch string, caps []string) (*specs.LinuxSeccomp, error) {
-	b, err := os.ReadFile(path)
+	b, err := readProfile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read the seccomp profile: %w", err)
 	}

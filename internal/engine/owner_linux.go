@@ -25,3 +25,9 @@ func ownerOf(pid int) Owner {
 	}
 	return o
 }
+
+// pidNamespace names this process's PID namespace: "pid:[4026531836]".
+func pidNamespace() string {
+	ns, _ := os.Readlink("/proc/self/ns/pid")
+	return ns
+}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -58,10 +59,11 @@ func installWorker(dir string, source WorkerSource, goos, goarch string) (string
 	if goos == "windows" {
 		path += ".exe"
 	}
-	// A worker of the same name but another size was torn by a full disk or
-	// tampered with; the size is a cheap look, the hash is the name.
-	if st, err := os.Stat(path); err == nil && st.Size() == int64(len(b)) && st.Mode().Perm()&0o111 != 0 {
-		return path, nil
+	// One that was torn by a full disk or changed is replaced.
+	if have, err := os.ReadFile(path); err == nil && bytes.Equal(have, b) {
+		if st, err := os.Stat(path); err == nil && st.Mode().Perm()&0o111 != 0 {
+			return path, nil
+		}
 	}
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return "", fmt.Errorf("install the worker: %w", err)
