@@ -12,4 +12,6 @@
 //	plan -> trial -> store -> stats -> report
 //	          |
 //	        engine -> agent -> (worker: workload -> load) on a place
+//
+// CONTRIBUTING.md says what each package holds.
 package plimsoll

@@ -3,6 +3,8 @@
 // it, and warm, in one that runs. make bench calls it.
 //
 //	trialbench [-rounds N] [-docker HOST]
+//
+// An engine that does not work here is skipped with the reason.
 package main
 
 import (

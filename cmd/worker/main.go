@@ -5,6 +5,8 @@
 //	worker trial --dir DIR          one trial, started by the agent
 //	worker nsexec ... -- COMMAND    make mounts in a mount namespace of its own, then run COMMAND
 //	worker version                  say which wire version it speaks
+//
+// It never touches anything outside the folder that --dir names.
 package main
 
 import (
