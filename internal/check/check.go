@@ -45,12 +45,14 @@ const (
 	Overhead      = "overhead"
 	Skew          = "skew"
 	DeviceUnknown = "device-unknown"
+	Rate          = "rate"
+	EngineNote    = "engine-note"
 )
 
 // IDs lists them all.
 var IDs = []string{
 	Cache, Direct, Unwritten, Compressible, Generator, Throttled, Burst, Cap, Neighbour, Drift, IOEngine, Unlike,
-	Amplification, Clock, Unsteady, Window, FirstTouch, Overhead, Skew, DeviceUnknown,
+	Amplification, Clock, Unsteady, Window, FirstTouch, Overhead, Skew, DeviceUnknown, Rate, EngineNote,
 }
 
 // Trial returns the doubts about one trial. run is the run it belongs to, for the
@@ -68,7 +70,7 @@ func Trial(t *record.Trial, run *record.Run) []record.Warning {
 	for _, check := range []func(*view) []record.Warning{
 		checkWindow, checkClock, checkSkew, // whether there was a measurement at all
 		checkCache, checkDirect, checkUnwritten, checkCompressible, checkAmplification, // whether the storage did it
-		checkIOEngine, checkGenerator, checkThrottled, // whether the generator could
+		checkIOEngine, checkGenerator, checkThrottled, checkRate, checkEngineNotes, // whether the generator could
 		checkNeighbour, checkSteady, checkFirstTouch, // whether it was alone and steady
 	} {
 		out = append(out, check(v)...)
