@@ -1,0 +1,54 @@
+package engine_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/engine"
+	"plimsoll/internal/workertest"
+)
+
+// TestOCIRuntimeChoice: a runtime is chosen because it ran a container, not because
+// it is installed.
+func TestOCIRuntimeChoice(t *testing.T) {
+	needRoot(t)
+	runc, err := exec.LookPath("runc")
+	if err != nil {
+		t.Skip("runc is needed")
+	}
+	broken := filepath.Join(t.TempDir(), "crun")
+	script := "#!/bin/sh\ncase $1 in --version) echo crun version 1.8.1;; *) echo cgroups in hybrid mode not supported >&2; exit 1;; esac\n"
+	if err := os.WriteFile(broken, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	look := func(paths map[string]string) func(string) (string, error) {
+		return func(name string) (string, error) {
+			if p := paths[name]; p != "" {
+				return p, nil
+			}
+			return "", errors.New("not found")
+		}
+	}
+
+	p := engine.NewOCI(t.TempDir(), workertest.Source(t), look(map[string]string{"crun": broken, "runc": runc})).Probe(t.Context())
+	if !p.OK || !strings.HasPrefix(p.Version, "runc ") {
+		t.Errorf("with a broken crun: %+v, want runc", p)
+	}
+	if len(p.Notes) != 1 || !strings.Contains(p.Notes[0], "crun 1.8.1") || !strings.Contains(p.Notes[0], "hybrid") {
+		t.Errorf("notes = %q, want crun's refusal", p.Notes)
+	}
+
+	p = engine.NewOCI(t.TempDir(), workertest.Source(t), look(map[string]string{"crun": broken})).Probe(t.Context())
+	if p.OK || !strings.Contains(p.Missing, "hybrid") || !strings.Contains(p.Fix, "runc") {
+		t.Errorf("with a broken crun only: %+v", p)
+	}
+
+	p = engine.NewOCI(t.TempDir(), workertest.Source(t), look(nil)).Probe(t.Context())
+	if p.OK || !strings.Contains(p.Missing, "runc is not installed") {
+		t.Errorf("with none: %+v", p)
+	}
+}
