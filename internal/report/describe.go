@@ -21,11 +21,19 @@ var patterns = map[string]string{
 func describe(s workload.Spec) string {
 	switch s.Kind {
 	case workload.Append:
-		return fmt.Sprintf("open, append %s, close: %s times", bytesText(s.BS), commas(strconv.Itoa(s.Count)))
+		often := commas(strconv.Itoa(s.Count)) + " times"
+		if s.Runtime > 0 {
+			often = "for " + s.Runtime.String()
+		}
+		return fmt.Sprintf("open, append %s, close: %s", bytesText(s.BS), often)
 	case workload.WAL:
 		return fmt.Sprintf("append %s and fdatasync, as a database commits, for %s", bytesText(s.BS), s.Runtime)
 	case workload.Tree:
-		return fmt.Sprintf("list, stat and read %s files of %s on average, write an output for each", commas(strconv.Itoa(s.Count)), bytesText(s.BS))
+		again := ""
+		if s.Runtime > 0 {
+			again = ", again and again for " + s.Runtime.String()
+		}
+		return fmt.Sprintf("list, stat and read %s files of %s on average, write an output for each%s", commas(strconv.Itoa(s.Count)), bytesText(s.BS), again)
 	case workload.Block, "":
 		return describeJob(s.Job)
 	}
@@ -44,7 +52,10 @@ func describeJob(j load.Job) string {
 		}
 	}
 	add(j.RWMixRead != nil, "%d %% reads", deref(j.RWMixRead))
-	add(true, "depth %d", max(j.IODepth, 1))
+	// At a depth the next I/O waits for one before: a slow place is asked less, and its
+	// latencies are not those of users who don't wait.
+	add(j.RateIOPS == 0, "closed loop at depth %d", max(j.IODepth, 1))
+	add(j.RateIOPS > 0, "depth up to %d", max(j.IODepth, 1))
 	add(j.NumJobs > 1, "%d jobs", j.NumJobs)
 	add(j.Direct, "direct")
 	add(!j.Direct, "buffered")

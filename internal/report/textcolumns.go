@@ -160,7 +160,7 @@ func (p *textPage) overview() {
 		return
 	}
 	p.f("\n%s %s\n\n", p.paint(bold, "━━ at a glance"),
-		p.paint(dim, wrap("ratio to "+clean.Line(p.r.Against)+"; = equivalent, - slower, + faster, ? not proven, ! in doubt", p.width, 15)))
+		p.paint(dim, wrap("ratio to "+clean.Line(p.r.Against)+", the middle of those within each block; = equivalent, - slower, + faster, ? not proven, ! in doubt", p.width, 15)))
 	where := column{left: true}
 	all := column{head: "overall"}
 	for _, a := range p.r.Answers {
