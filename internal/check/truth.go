@@ -8,7 +8,7 @@ import (
 // Truth puts the bytes of one trial side by side: the application's and the
 // process's, summed over clients; the device's, of the client with the longest
 // window, since the device's counters already hold what all clients did; and the control
-// groups', which the caller summed over clients from package cgroupio (-1: unknown).
+// groups', which the caller summed over clients from what the workers read of them (-1: unknown).
 //
 // dev is the disk under the place; nil where there is none or it isn't known, and
 // why then says so. Clients in different places need a Truth each.

@@ -17,10 +17,6 @@ import (
 // dockerPlaces are the kinds of places that a daemon offers.
 var dockerPlaces = []place.Kind{place.Layer, place.Bind, place.Volume, place.Tmpfs}
 
-// dockerTmpfsSize is a tmpfs's size in bytes if the place names none. Docker's own
-// default is half of the machine's memory, which a runaway job would take.
-const dockerTmpfsSize = 512 << 20
-
 // dockerID is what a session's ID may be: it becomes part of names of containers
 // and folders.
 var dockerID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,99}$`)
@@ -170,7 +166,7 @@ func dockerMount(spec Spec, e *docker, target, folder, volume string) *mount.Mou
 	case place.Tmpfs:
 		n := spec.Place.Size
 		if n == 0 {
-			n = dockerTmpfsSize
+			n = defaultTmpfs
 		}
 		return &mount.Mount{Type: mount.TypeTmpfs, Target: target, TmpfsOptions: &mount.TmpfsOptions{SizeBytes: n, Mode: 0o755}}
 	}

@@ -13,7 +13,9 @@ import (
 	"plimsoll/internal/place"
 )
 
-// defaultTmpfs bounds a tmpfs whose plan gives no size, in bytes.
+// defaultTmpfs bounds a tmpfs whose Spec gives no size, in bytes; a run gives one
+// that its workloads fit in. The kernel's own default is half of the machine's
+// memory, which a runaway job would take.
 const defaultTmpfs = 512 << 20
 
 // hostGrace is how long a worker on the host may take to end.

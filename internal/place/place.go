@@ -39,6 +39,7 @@ type Spec struct {
 	// Driver and DriverOpts make a volume. Default: the local driver.
 	Driver     string            `json:"driver,omitempty"`
 	DriverOpts map[string]string `json:"driver_opts,omitempty"`
-	// Size bounds a tmpfs in bytes. 0: what the workloads need.
+	// Size bounds a tmpfs in bytes. 0: in a plan, what the
+	// workloads need; to an engine, 512 MiB.
 	Size int64 `json:"size,omitempty"`
 }
