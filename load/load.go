@@ -47,9 +47,15 @@ type Class struct {
 type Sample struct {
 	// At is the end of the interval, from the start of the window.
 	At time.Duration `json:"at"`
-	// Ops and Bytes were completed in the interval.
+	// Ops and Bytes were completed in the interval: reads and writes.
 	Ops   int64 `json:"ops"`
 	Bytes int64 `json:"bytes"`
+	// Lat is the sum of their latencies.
+	Lat time.Duration `json:"lat,omitempty"`
+	// WriteOps, WriteBytes and WriteLat are the writes' part of them.
+	WriteOps   int64         `json:"write_ops,omitempty"`
+	WriteBytes int64         `json:"write_bytes,omitempty"`
+	WriteLat   time.Duration `json:"write_lat,omitempty"`
 }
 
 // Usage is what the job cost in its measured window. Unlike the per-class

@@ -23,7 +23,9 @@ type Result struct {
 	// Samples holds one entry each SampleEvery and one for the rest. Their sums are those
 	// of reads and writes in Classes.
 	Samples []Sample `json:"samples,omitempty"`
-	Usage   Usage    `json:"usage"`
+	// Jobs holds what each of the NumJobs measured, if the job asked for it (PerJob).
+	Jobs  []JobResult `json:"jobs,omitempty"`
+	Usage Usage       `json:"usage"`
 	// Unfinished counts the I/Os that were in flight at the end of a timed
 	// window. They are in no class.
 	Unfinished int64 `json:"unfinished,omitempty"`
@@ -69,4 +71,12 @@ func (r *Result) IOPS() float64 {
 		return 0
 	}
 	return float64(r.Ops()) / r.Elapsed.Seconds()
+}
+
+// A JobResult is what one of a job's NumJobs measured.
+type JobResult struct {
+	// Classes are as in Result.
+	Classes []Class `json:"classes"`
+	// Done is when it had done its part, from the beginning of the window.
+	Done time.Duration `json:"done"`
 }
