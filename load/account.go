@@ -20,6 +20,7 @@ type account struct {
 	maxLate  int64
 	unfinish int64
 	doneAt   int64
+	usage    ThreadUsage
 	_        [64]byte
 }
 
@@ -70,7 +71,7 @@ func (r *Run) sum(res *Result) {
 	res.FirstDone = time.Duration(max(first-r.begin, 0))
 	res.LastDone = time.Duration(max(last-r.begin, 0))
 	res.Missed = r.missed(all.started)
-	res.Classes = r.classes(&all)
+	res.Classes, res.Threads = r.classes(&all), all.usage
 	if !r.job.PerJob {
 		return
 	}
@@ -82,7 +83,7 @@ func (r *Run) sum(res *Result) {
 			one.merge(&t.acct)
 			j.Done = max(j.Done, time.Duration(t.acct.doneAt-r.begin))
 		}
-		j.Classes = r.classes(&one)
+		j.Classes, j.Threads = r.classes(&one), one.usage
 		res.Jobs = append(res.Jobs, j)
 	}
 }
@@ -95,6 +96,7 @@ func (a *account) merge(b *account) {
 		a.bytes[op] += b.bytes[op]
 	}
 	a.started += b.started
+	a.usage = a.usage.plus(b.usage, 1)
 }
 
 // classes are the job's kinds of operation with what a holds of them.

@@ -58,6 +58,26 @@ type Sample struct {
 	WriteLat   time.Duration `json:"write_lat,omitempty"`
 }
 
+// ThreadUsage is what some threads cost (getrusage, RUSAGE_THREAD). All are 0 where the
+// system doesn't say.
+type ThreadUsage struct {
+	User   time.Duration `json:"user"`
+	System time.Duration `json:"system"`
+	// Switches counts voluntary and involuntary context switches, MajorFaults and MinorFaults
+	// page faults with and without I/O.
+	Switches    int64 `json:"switches"`
+	MajorFaults int64 `json:"major_faults"`
+	MinorFaults int64 `json:"minor_faults"`
+}
+
+// plus is u and f times o.
+func (u ThreadUsage) plus(o ThreadUsage, f int64) ThreadUsage {
+	return ThreadUsage{
+		User: u.User + time.Duration(f)*o.User, System: u.System + time.Duration(f)*o.System,
+		Switches: u.Switches + f*o.Switches, MajorFaults: u.MajorFaults + f*o.MajorFaults, MinorFaults: u.MinorFaults + f*o.MinorFaults,
+	}
+}
+
 // Usage is what the job cost in its measured window. Unlike the per-class
 // figures it includes the generator's own work.
 type Usage struct {

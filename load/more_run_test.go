@@ -39,6 +39,9 @@ func TestSeveralSizesAreCountedAsTheyWere(t *testing.T) {
 				ops, bytes = ops+c.Ops, bytes+c.Bytes
 			}
 		}
+		if u := res.Threads; runtime.GOOS == "linux" && (u.User+u.System <= 0 || u != res.Jobs[0].Threads.plus(res.Jobs[1].Threads, 1)) {
+			t.Errorf("%s: the threads cost %+v, the jobs' %+v and %+v", engine, u, res.Jobs[0].Threads, res.Jobs[1].Threads)
+		}
 		if len(res.Jobs) != 2 || ops != 800 || bytes != r.Bytes+w.Bytes {
 			t.Errorf("%s: the jobs' sums are %d I/Os and %d bytes", engine, ops, bytes)
 		}

@@ -103,6 +103,8 @@ func resultError(res int32) error {
 // processUsage is not known here.
 func processUsage() Usage { return Usage{} }
 
+func threadUsage() ThreadUsage { return ThreadUsage{} }
+
 func inspectPath(path string, _, _ int64) (FileInfo, error) {
 	st, err := os.Stat(path)
 	if err != nil {

@@ -94,6 +94,7 @@ func (t *thread) main(depth, share int, ready chan<- error, fail *error) {
 	if t.run.abort || err != nil {
 		return
 	}
+	before := threadUsage()
 	t.awaitStart()
 	if t.async == nil {
 		err = t.syncLoop()
@@ -107,6 +108,7 @@ func (t *thread) main(depth, share int, ready chan<- error, fail *error) {
 		t.run.stop()
 		*fail = err
 	}
+	t.acct.usage = threadUsage().plus(before, -1)
 	t.acct.doneAt = t.doneAt()
 }
 

@@ -72,6 +72,10 @@ func (j Job) mixed() bool  { return j.RW == RW || j.RW == RandRW }
 func (j Job) reads() bool  { return j.RW == Read || j.RW == RandRead || j.mixed() }
 func (j Job) writes() bool { return j.RW == Write || j.RW == RandWrite || j.mixed() }
 
+// Reads and Writes report whether the job reads, and whether it writes.
+func (j Job) Reads() bool  { return j.reads() }
+func (j Job) Writes() bool { return j.writes() }
+
 // osThreads is how many threads the engine needs for j.
 func (j Job) osThreads(engine string) int {
 	if engine == PSync {
