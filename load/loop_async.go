@@ -169,6 +169,7 @@ func (t *thread) uneven(sl *slot, res int32) (again bool, err error) {
 	if res == 0 {
 		return false, t.failure(sl, io.ErrUnexpectedEOF)
 	}
+	before := sl.done
 	sl.done += int64(res)
 	if sl.done >= bs {
 		return false, nil
@@ -176,6 +177,11 @@ func (t *thread) uneven(sl *slot, res int32) (again bool, err error) {
 	if t.run.job.Direct {
 		// A direct transfer has to go on at an aligned place.
 		sl.done &^= 511
+	}
+	if sl.done <= before {
+		// Less than a sector: the file ends in the middle of one. The next try
+		// would get the same bytes, for ever.
+		return false, t.failure(sl, io.ErrUnexpectedEOF)
 	}
 	return true, nil
 }
