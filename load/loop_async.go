@@ -97,7 +97,7 @@ func (t *thread) arm(s uint32, now, due int64) {
 	}
 	sl.buf = t.bufs.addr(sl.seg)
 	t.acct.started++
-	if due != 0 {
+	if due != 0 && now >= t.run.begin {
 		t.lateness(now - due)
 	}
 }
@@ -125,6 +125,7 @@ func (t *thread) reap(out []completion, now int64) error {
 		}
 		op := sl.op & 1
 		switch {
+		case inWindow && !t.paid(sl):
 		case inWindow:
 			lat := now - sl.start
 			if lat != last[op] {

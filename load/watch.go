@@ -127,8 +127,10 @@ func (w *watch) finish() {
 	}
 	// Threads that ran out of work before the end of a timed window (number_ios)
 	// ended it.
-	if r.timed && last < r.begin+int64(w.res.Elapsed) {
-		w.res.Elapsed = w.res.LastDone
+	if early := r.begin + int64(w.res.Elapsed) - last; r.timed && early > 0 {
+		// Both clocks, or it would seem that somebody had set one of them.
+		w.res.Elapsed -= time.Duration(early)
+		w.res.WallElapsed -= time.Duration(early)
 	}
 	if ops := w.res.Ops(); ops > w.seen || len(w.res.Samples) == 0 {
 		w.sample(r.begin+int64(w.res.Elapsed), ops)
