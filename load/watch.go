@@ -34,7 +34,7 @@ func (w *watch) ramp(ctx context.Context) {
 	// The threads counted from r.begin on; this is a little later, or earlier if
 	// the ramp was broken off.
 	ago := time.Duration(r.clk.now() - r.begin)
-	w.wall = time.Now().Round(0).Add(-ago)
+	w.wall = r.wall().Round(0).Add(-ago)
 	w.res.Start = w.wall
 }
 
@@ -114,7 +114,7 @@ func (w *watch) edge(end int64) {
 	end = min(end, r.clk.now())
 	w.res.Usage = Usage{User: now.User - w.usage.User, System: now.System - w.usage.System, MaxRSS: now.MaxRSS}
 	late := time.Duration(r.clk.now() - end)
-	w.res.WallElapsed = time.Now().Round(0).Sub(w.wall) - late
+	w.res.WallElapsed = r.wall().Round(0).Sub(w.wall) - late
 	w.res.Elapsed = time.Duration(max(end-r.begin, 0))
 }
 
