@@ -26,8 +26,8 @@ var ends = []end{
 	{"runtime at a rate", func(j *Job) { j.Runtime, j.RateIOPS = 40*time.Millisecond, 2000 }, func(Job, int64) int64 { return -1 }},
 	{"number_ios at a rate", func(j *Job) { j.NumberIOs, j.RateIOPS = 77, 20000 }, func(j Job, _ int64) int64 { return 77 * int64(j.NumJobs) }},
 	{"end_fsync", func(j *Job) { j.NumberIOs, j.EndFsync = 77, j.writes() }, func(j Job, _ int64) int64 { return 77 * int64(j.NumJobs) }},
-	{"fsync", func(j *Job) { j.NumberIOs = 77; j.Fsync = every(*j, 10) }, func(j Job, _ int64) int64 { return 77 * int64(j.NumJobs) }},
-	{"fdatasync", func(j *Job) { j.NumberIOs = 77; j.FDataSync = every(*j, 10) }, func(j Job, _ int64) int64 { return 77 * int64(j.NumJobs) }},
+	{"fsync", func(j *Job) { j.NumberIOs = 77; j.Fsync = every(*j, 8) }, func(j Job, _ int64) int64 { return 77 * int64(j.NumJobs) }},
+	{"fdatasync", func(j *Job) { j.NumberIOs = 77; j.FDataSync = every(*j, 8) }, func(j Job, _ int64) int64 { return 77 * int64(j.NumJobs) }},
 }
 
 // every is n for jobs that write.
