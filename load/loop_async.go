@@ -99,10 +99,10 @@ func (t *thread) arm(s uint32, now, due int64) {
 	t.lastSize = sl.size
 	t.acct.started++
 	t.sinceThink++
-	if t.run.split {
+	if t.run.split && now >= t.run.begin {
 		t.lane.bytes.Add(-int64(sl.size))
 	}
-	if due != 0 {
+	if due != 0 && now >= t.run.begin {
 		t.lateness(now - due)
 	}
 }
@@ -135,6 +135,7 @@ func (t *thread) reap(out []completion, now int64) error {
 			}
 		}
 		switch {
+		case inWindow && !t.paid(sl):
 		case inWindow:
 			lat := now - sl.start
 			if lat != last[op] {
@@ -179,6 +180,7 @@ func (t *thread) uneven(sl *slot, res int32) (again bool, err error) {
 	if res == 0 {
 		return false, t.failure(sl, io.ErrUnexpectedEOF)
 	}
+	before := sl.done
 	sl.done += int64(res)
 	if sl.done >= int64(sl.size) {
 		return false, nil
@@ -186,6 +188,11 @@ func (t *thread) uneven(sl *slot, res int32) (again bool, err error) {
 	if t.run.job.Direct {
 		// A direct transfer has to go on at an aligned place.
 		sl.done &^= 511
+	}
+	if sl.done <= before {
+		// Less than a sector: the file ends in the middle of one. The next try
+		// would get the same bytes, for ever.
+		return false, t.failure(sl, io.ErrUnexpectedEOF)
 	}
 	return true, nil
 }

@@ -153,3 +153,15 @@ func (t *thread) budget() bool {
 	}
 	return true
 }
+
+// paid reports whether an I/O that completes in the window may be counted. One that was taken
+// up in the ramp is not yet paid for out of the budget, and would make a job of 100 I/Os do 101.
+func (t *thread) paid(s *slot) bool {
+	if t.run.unlimited || s.start >= t.run.begin {
+		return true
+	}
+	if t.run.split {
+		t.lane.bytes.Add(-int64(s.size))
+	}
+	return t.lane.take()
+}

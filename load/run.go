@@ -7,6 +7,7 @@ import (
 	"math"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // A Run is a job that is ready to start: its file is open, its threads wait. Its
@@ -23,6 +24,7 @@ type Run struct {
 	notes   []string
 	files   []*target
 	clk     clock
+	wall    func() time.Time // the wall clock, which somebody may set
 	threads []*thread
 	lanes   []*lane
 
@@ -68,7 +70,7 @@ func Prepare(job Job) (*Run, error) {
 	if job.RandSeed == 0 {
 		job.RandSeed = defaultSeed
 	}
-	r := &Run{job: job, gate: make(chan struct{})}
+	r := &Run{job: job, wall: time.Now, gate: make(chan struct{})}
 	r.timed = job.Runtime > 0 && !job.EndFsync
 	r.unlimited = job.Runtime > 0 && job.NumberIOs == 0 && job.IOSize == 0
 	r.syncEvery = max(job.Fsync, job.FDataSync)
