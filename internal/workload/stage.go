@@ -24,6 +24,9 @@ type StageJob struct {
 	// Size is the length in bytes that each of its files gets if it doesn't exist, by
 	// writing data. 0: the files have to exist.
 	Size int64 `json:"size,omitempty"`
+	// Truncate makes each of its files, or empties it, instead of laying it out: writes then
+	// extend it, as dd's do.
+	Truncate bool `json:"truncate,omitempty"`
 	// Destructive allows writes to a file that holds data Plimsoll did not write, and to a
 	// block device.
 	Destructive bool `json:"destructive,omitempty"`
@@ -128,7 +131,7 @@ func (s *stageRun) files(ctx context.Context, j *StageJob, dir string, made map[
 func stageFile(ctx context.Context, j *StageJob, path string) (bool, error) {
 	st, err := os.Stat(path)
 	switch {
-	case errors.Is(err, os.ErrNotExist) && j.Size == 0:
+	case errors.Is(err, os.ErrNotExist) && j.Size == 0 && !j.Truncate:
 		return false, fmt.Errorf("job %s: %s does not exist; give a size, and it is made", j.Name, path)
 	case errors.Is(err, os.ErrNotExist):
 	case err != nil:
@@ -141,8 +144,17 @@ func stageFile(ctx context.Context, j *StageJob, path string) (bool, error) {
 	case !st.Mode().IsRegular():
 		return false, fmt.Errorf("job %s: %s is neither a regular file nor a block device", j.Name, path)
 	case st.Size() == 0 && j.Size > 0:
+	case st.Size() == 0 && j.Truncate:
 	default:
-		return false, existing(j, path, st.Size())
+		if err := existing(j, path, st.Size()); err != nil || !j.Truncate {
+			return false, err
+		}
+	}
+	if j.Truncate {
+		if err := truncate(path); err != nil {
+			return false, fmt.Errorf("job %s: %w", j.Name, err)
+		}
+		return true, nil
 	}
 	_, err = load.Layout(ctx, path, j.Size, load.LayoutOptions{Seed: j.Job.RandSeed})
 	if err != nil {
@@ -151,12 +163,21 @@ func stageFile(ctx context.Context, j *StageJob, path string) (bool, error) {
 	return true, nil
 }
 
+// truncate makes an empty file.
+func truncate(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o644)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
 // existing judges a file that holds something already.
 func existing(j *StageJob, path string, size int64) error {
 	if j.Job.Writes() && !j.Destructive && !ours(path, size) {
 		return &OverwriteError{j.Name, path, fmt.Sprintf("a file of %d bytes", size)}
 	}
-	if size < j.Size {
+	if size < j.Size && !j.Truncate {
 		return fmt.Errorf("job %s: %s has %d bytes, but the job needs %d; remove it or give another filename", j.Name, path, size, j.Size)
 	}
 	return nil

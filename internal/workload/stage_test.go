@@ -123,3 +123,29 @@ func TestStageEndsWithItsFirstError(t *testing.T) {
 		t.Errorf("the other job went on for %v", d)
 	}
 }
+
+func TestStageExtendsWhatItTruncates(t *testing.T) {
+	dir := t.TempDir()
+	j := StageJob{Name: "dd", Truncate: true, Job: load.Job{RW: load.Write, BS: 1 << 16, Size: 1 << 20, Filename: "out"}}
+	for range 2 {
+		res, err := stage(t, dir, j)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if st, err := os.Stat(filepath.Join(dir, "out")); err != nil || st.Size() != 1<<20 || res.Classes[0].Bytes != 1<<20 {
+			t.Errorf("the file is %+v after %d bytes, %v", st, res.Classes[0].Bytes, err)
+		}
+	}
+	theirs := filepath.Join(dir, "theirs")
+	if err := os.WriteFile(theirs, []byte("somebody's"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	j.Job.Filename = "theirs"
+	var over *OverwriteError
+	if _, err := stage(t, dir, j); !errors.As(err, &over) {
+		t.Errorf("err = %v, want an OverwriteError", err)
+	}
+	if p, _ := os.ReadFile(theirs); string(p) != "somebody's" {
+		t.Errorf("the file now holds %q", p)
+	}
+}
