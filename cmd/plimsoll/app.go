@@ -108,6 +108,7 @@ some cells failed; 4 a check or limit did not hold; 5 can't be done here.`,
 	root.PersistentFlags().StringVar(&a.stateDir, "state", defaultStateDir(), "folder of the database and of Plimsoll's own data")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError("%w", err) })
 	root.AddCommand(a.runCommand(), a.planCommand(), a.resultsCommand(), a.reportCommand(), a.doctorCommand())
+	root.AddCommand(a.dialectCommands()...)
 	return root
 }
 

@@ -65,22 +65,26 @@ func Nearest(word string, all []string) string {
 	return best
 }
 
-// distance is Levenshtein's.
+// distance is how many letters differ, are missing, are too many, or are swapped with
+// their neighbour (optimal string alignment).
 func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for i := range row {
-		row[i] = i
+	older, old, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for i := range old {
+		old[i] = i
 	}
 	for i := range len(a) {
-		before := row[0]
 		row[0] = i + 1
 		for j := range len(b) {
-			d := before
+			d := old[j]
 			if a[i] != b[j] {
-				d = min(before, row[j], row[j+1]) + 1
+				d = min(d, old[j+1], row[j]) + 1
 			}
-			before, row[j+1] = row[j+1], d
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				d = min(d, older[j-1]+1)
+			}
+			row[j+1] = d
 		}
+		older, old, row = old, row, older
 	}
-	return row[len(b)]
+	return old[len(b)]
 }

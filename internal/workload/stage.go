@@ -58,6 +58,7 @@ type stageRun struct {
 	jobs     []StageJob
 	runs     []*load.Run
 	remove   []string
+	written  []string // files that are ours, to be marked
 	prepared time.Duration
 }
 
@@ -120,6 +121,9 @@ func (s *stageRun) files(ctx context.Context, j *StageJob, dir string, made map[
 			return err
 		}
 		made[p] = laidOut
+		if j.Job.Writes() || laidOut {
+			s.written = append(s.written, p)
+		}
 		if j.Remove && laidOut {
 			s.remove = append(s.remove, p)
 		}
@@ -183,9 +187,13 @@ func existing(j *StageJob, path string, size int64) error {
 	return nil
 }
 
-// ours reports whether a file of size bytes holds what Layout or a job wrote: blocks that begin with
-// their own offset. Sixteen of them, spread over the file, are no coincidence.
+// ours reports whether a file of size bytes holds what Layout or a job wrote: it is marked and was
+// not changed since, or its blocks begin with their own offset. Sixteen of them, spread over the
+// file, are no coincidence.
 func ours(path string, size int64) bool {
+	if marked(path) {
+		return true
+	}
 	const unit, probes = 4096, 16
 	f, err := os.Open(path)
 	if err != nil || size < unit {
@@ -281,6 +289,9 @@ func (s *stageRun) Close() error {
 	var errs []error
 	for _, r := range s.runs {
 		errs = append(errs, r.Close())
+	}
+	for _, p := range s.written {
+		mark(p)
 	}
 	for _, p := range s.remove {
 		if err := os.Remove(p); err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -147,5 +148,32 @@ func TestStageExtendsWhatItTruncates(t *testing.T) {
 	}
 	if p, _ := os.ReadFile(theirs); string(p) != "somebody's" {
 		t.Errorf("the file now holds %q", p)
+	}
+}
+
+func TestStageKnowsItsFilesByTheirMark(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("needs extended attributes")
+	}
+	dir := t.TempDir()
+	zeros := StageJob{Name: "z", Truncate: true, Job: load.Job{RW: load.Write, Size: 1 << 16, Filename: "z", Data: load.DataZero}}
+	for range 2 {
+		if _, err := stage(t, dir, zeros); err != nil {
+			t.Fatalf("a file of its own: %v", err)
+		}
+	}
+	f, err := os.OpenFile(filepath.Join(dir, "z"), os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt([]byte("somebody's"), 100); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var over *OverwriteError
+	if _, err := stage(t, dir, zeros); !errors.As(err, &over) {
+		t.Errorf("after somebody wrote to it: %v, want an OverwriteError", err)
 	}
 }
