@@ -106,7 +106,7 @@ func (r *Run) Start(ctx context.Context, onSample func(Sample)) (*Result, error)
 		if r.OnWindow != nil {
 			r.OnWindow(true)
 		}
-		w.usage = processUsage()
+		w.usage = ProcessUsage()
 	}
 	w.done = r.release()
 	w.ramp(ctx)
