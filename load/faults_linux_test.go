@@ -213,3 +213,22 @@ func TestStallShowsInResponseTimes(t *testing.T) {
 		})
 	}
 }
+
+// TestLatenessIsOfTheWindow: what was late in the ramp is no figure of the window.
+func TestLatenessIsOfTheWindow(t *testing.T) {
+	needEngine(t, IOUring)
+	path := written(t, 1<<20)
+	r := prepare(t, Job{RW: RandRead, IODepth: 8, RateIOPS: 1000, Filename: path, RampTime: 500 * time.Millisecond, Runtime: 50 * time.Millisecond, IOEngine: IOUring})
+	spoil(r, func(n int, _ *slot, _ *completion) {
+		if n == 1 {
+			time.Sleep(300 * time.Millisecond)
+		}
+	})
+	res, err := r.Start(context.Background(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := res.Ops() + res.Unfinished; res.Late > n {
+		t.Errorf("%d I/Os were late of the %d that the window had: those of the ramp must not count", res.Late, n)
+	}
+}

@@ -97,7 +97,7 @@ func (t *thread) arm(s uint32, now, due int64) {
 	}
 	sl.buf = t.bufs.addr(sl.seg)
 	t.acct.started++
-	if due != 0 {
+	if due != 0 && now >= t.run.begin {
 		t.lateness(now - due)
 	}
 }
@@ -125,6 +125,7 @@ func (t *thread) reap(out []completion, now int64) error {
 		}
 		op := sl.op & 1
 		switch {
+		case inWindow && !t.paid(sl):
 		case inWindow:
 			lat := now - sl.start
 			if lat != last[op] {
@@ -169,6 +170,7 @@ func (t *thread) uneven(sl *slot, res int32) (again bool, err error) {
 	if res == 0 {
 		return false, t.failure(sl, io.ErrUnexpectedEOF)
 	}
+	before := sl.done
 	sl.done += int64(res)
 	if sl.done >= bs {
 		return false, nil
@@ -176,6 +178,11 @@ func (t *thread) uneven(sl *slot, res int32) (again bool, err error) {
 	if t.run.job.Direct {
 		// A direct transfer has to go on at an aligned place.
 		sl.done &^= 511
+	}
+	if sl.done <= before {
+		// Less than a sector: the file ends in the middle of one. The next try
+		// would get the same bytes, for ever.
+		return false, t.failure(sl, io.ErrUnexpectedEOF)
 	}
 	return true, nil
 }

@@ -58,6 +58,8 @@ func (t *thread) count(sl *slot, now int64) {
 	case r.timed && now > r.end.Load():
 		t.acct.unfinish++
 		return
+	case !t.paid(sl):
+		return
 	}
 	op := sl.op & 1
 	t.acct.lat[op].Record(now - sl.start)

@@ -51,6 +51,12 @@ func (t *thread) budget() bool {
 	return true
 }
 
+// paid reports whether an I/O that completes in the window may be counted. One that was taken
+// up in the ramp is not yet paid for out of the budget, and would make a job of 100 I/Os do 101.
+func (t *thread) paid(s *slot) bool {
+	return t.run.unlimited || s.start >= t.run.begin || t.lane.take()
+}
+
 // publish shows others how far the thread is.
 func (t *thread) publish() {
 	a := &t.acct

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // A Run is a job that is ready to start: its file is open, its threads wait. Its
@@ -24,6 +25,7 @@ type Run struct {
 	notes   []string
 	file    *target
 	clk     clock
+	wall    func() time.Time // the wall clock, which somebody may set
 	threads []*thread
 	lanes   []*lane
 
@@ -64,7 +66,7 @@ func Prepare(job Job) (*Run, error) {
 	if job.RandSeed == 0 {
 		job.RandSeed = defaultSeed
 	}
-	r := &Run{job: job, gate: make(chan struct{})}
+	r := &Run{job: job, wall: time.Now, gate: make(chan struct{})}
 	r.timed = job.Runtime > 0 && !job.EndFsync
 	r.unlimited = job.Runtime > 0 && job.NumberIOs == 0
 	r.syncEvery = max(job.Fsync, job.FDataSync)
@@ -104,7 +106,7 @@ func (r *Run) Start(ctx context.Context, onSample func(Sample)) (*Result, error)
 		if r.OnWindow != nil {
 			r.OnWindow(true)
 		}
-		w.usage = processUsage()
+		w.usage = ProcessUsage()
 	}
 	w.done = r.release()
 	w.ramp(ctx)

@@ -29,12 +29,12 @@ func (w *watch) ramp(ctx context.Context) {
 		if r.OnWindow != nil {
 			r.OnWindow(true)
 		}
-		w.usage = processUsage()
+		w.usage = ProcessUsage()
 	}
 	// The threads counted from r.begin on; this is a little later, or earlier if
 	// the ramp was broken off.
 	ago := time.Duration(r.clk.now() - r.begin)
-	w.wall = time.Now().Round(0).Add(-ago)
+	w.wall = r.wall().Round(0).Add(-ago)
 	w.res.Start = w.wall
 }
 
@@ -107,14 +107,14 @@ func (w *watch) edge(end int64) {
 	}
 	w.ended = true
 	r := w.run
-	now := processUsage()
+	now := ProcessUsage()
 	if r.OnWindow != nil {
 		r.OnWindow(false)
 	}
 	end = min(end, r.clk.now())
 	w.res.Usage = Usage{User: now.User - w.usage.User, System: now.System - w.usage.System, MaxRSS: now.MaxRSS}
 	late := time.Duration(r.clk.now() - end)
-	w.res.WallElapsed = time.Now().Round(0).Sub(w.wall) - late
+	w.res.WallElapsed = r.wall().Round(0).Sub(w.wall) - late
 	w.res.Elapsed = time.Duration(max(end-r.begin, 0))
 }
 
@@ -127,8 +127,10 @@ func (w *watch) finish() {
 	}
 	// Threads that ran out of work before the end of a timed window (number_ios)
 	// ended it.
-	if r.timed && last < r.begin+int64(w.res.Elapsed) {
-		w.res.Elapsed = w.res.LastDone
+	if early := r.begin + int64(w.res.Elapsed) - last; r.timed && early > 0 {
+		// Both clocks, or it would seem that somebody had set one of them.
+		w.res.Elapsed -= time.Duration(early)
+		w.res.WallElapsed -= time.Duration(early)
 	}
 	if ops := w.res.Ops(); ops > w.seen || len(w.res.Samples) == 0 {
 		w.sample(r.begin+int64(w.res.Elapsed), ops)

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"context"
 	"testing"
 	"time"
 )
@@ -16,6 +17,56 @@ func TestSampleEvery(t *testing.T) {
 	} {
 		if got := SampleEvery(row.runtime); got != row.want {
 			t.Errorf("SampleEvery(%v) = %v, want %v", row.runtime, got, row.want)
+		}
+	}
+}
+
+// TestEarlyEndOnBothClocks: a job that is done before its runtime has a window that ends there
+// by both clocks, however long it takes to read the counters at its end.
+func TestEarlyEndOnBothClocks(t *testing.T) {
+	const slow = 300 * time.Millisecond
+	r := prepare(t, Job{RW: RandRead, Size: 1 << 20, NumberIOs: 1000, Runtime: time.Hour, IOEngine: Null})
+	r.OnWindow = func(begin bool) {
+		if !begin {
+			time.Sleep(slow)
+		}
+	}
+	res, err := r.Start(context.Background(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Ops() != 1000 || res.Elapsed != res.LastDone {
+		t.Errorf("%d I/Os in %v, done after %v", res.Ops(), res.Elapsed, res.LastDone)
+	}
+	if d := res.WallElapsed - res.Elapsed; d > slow/2 || d < -slow/2 {
+		t.Errorf("the window took %v by the monotonic clock and %v by the wall clock", res.Elapsed, res.WallElapsed)
+	}
+}
+
+// TestClockJump: somebody sets the wall clock in the middle. The window, its samples and its
+// latencies are those of the monotonic clock, and the jump is in the result for the check.
+func TestClockJump(t *testing.T) {
+	for _, jump := range []time.Duration{time.Hour, -time.Hour} {
+		r := prepare(t, Job{RW: RandRead, Size: 1 << 20, Runtime: 100 * time.Millisecond, RateIOPS: 1000, IOEngine: Null})
+		begin, set := time.Now(), time.Duration(0)
+		r.wall = func() time.Time { return time.Now().Add(set) }
+		r.OnWindow = func(begin bool) {
+			if !begin {
+				set = jump
+			}
+		}
+		res, err := r.Start(context.Background(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := (res.WallElapsed - res.Elapsed - jump).Abs(); d > time.Minute || res.Elapsed != 100*time.Millisecond {
+			t.Errorf("the window took %v and by the wall clock %v, which jumped by %v", res.Elapsed, res.WallElapsed, jump)
+		}
+		if d := res.Start.Sub(begin).Abs(); d > time.Minute {
+			t.Errorf("the window began %v after the test", d)
+		}
+		if c := res.Class("read"); c.Ops == 0 || c.Lat.Max() > int64(time.Minute) || c.Response.Max() > int64(time.Minute) || res.MaxLate > time.Minute {
+			t.Errorf("%d I/Os, the slowest %v", c.Ops, time.Duration(c.Lat.Max()))
 		}
 	}
 }

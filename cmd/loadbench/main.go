@@ -6,7 +6,8 @@
 // other, in an order that changes from round to round; the ratio of the two is
 // taken within the round. The table shows medians and the range of the ratios. The file
 // is in the page cache and both keep a full histogram of latencies. Times of a
-// shared machine mean little, ratios within a round more.
+// shared machine mean little, ratios within a round more. The memory is that of the worker
+// which plimsoll carries, its agent included.
 //
 // Without fio the figures of load alone are printed. The exit status is 1 on
 // errors, never because a target was missed: that is for a reader to judge.

@@ -7,9 +7,12 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"plimsoll/internal/workertest"
 	"plimsoll/load"
 )
 
@@ -61,7 +64,7 @@ func TestOneRound(t *testing.T) {
 	if err := run(context.Background(), nil, &out, &talk, args); err != nil {
 		t.Fatalf("%v\n%s", err, talk.String())
 	}
-	for _, want := range []string{"io_uring depth 32, IOPS", "psync depth 1, CPU ns per I/O", "peak RSS at depth 32", "null engine", ">= 1.30"} {
+	for _, want := range []string{"io_uring depth 32, IOPS", "psync depth 1, CPU ns per I/O", "worker's peak RSS at depth 32, MiB", "null engine", ">= 1.30"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}
@@ -73,5 +76,68 @@ func TestMedian(t *testing.T) {
 		if got := median(in); got != want {
 			t.Errorf("median(%v) = %v, want %v", in, got, want)
 		}
+	}
+}
+
+// TestWorkerMemory: the program that plimsoll carries stays below its limit, at the
+// depth that the limit is for and on every engine.
+func TestWorkerMemory(t *testing.T) {
+	o := options{runtime: time.Second}
+	for _, p := range load.ProbeEngines(t.TempDir()) {
+		if !p.OK {
+			t.Logf("without %s: %s", p.Engine, p.Reason)
+			continue
+		}
+		dir, job := t.TempDir(), workerJob(o)
+		job.IOEngine = p.Engine
+		peak, err := workerMemory(t.Context(), dir, workertest.Source(t), job)
+		if err != nil {
+			t.Fatalf("%s: %v", p.Engine, err)
+		}
+		// Two Go programs take some MiB.
+		if peak > maxRSS || peak < 2<<20 {
+			t.Errorf("%s: the worker took %d bytes, want %d at most", p.Engine, peak, maxRSS)
+		}
+		t.Logf("%s: %.1f MiB", p.Engine, float64(peak)/(1<<20))
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+			t.Errorf("left behind: %v, %v", left, err)
+		}
+	}
+}
+
+// TestTable: medians of the figures, and of the ratios within each round.
+func TestTable(t *testing.T) {
+	// A slow round slows both programs. The median of the ratios 2, 4 and 1 is 2; the ratio of the
+	// medians would be 1.
+	c := &contest{name: "c", iops: 1.3, cpu: 0.75,
+		ours:   []reading{{200, 70}, {40, 80}, {100, 90}},
+		theirs: []reading{{100, 100}, {10, 100}, {100, 100}}}
+	null := &contest{ours: []reading{{iops: 4e6}, {iops: 6e6}}}
+	var out bytes.Buffer
+	if err := table(&out, []*contest{c}, null, 33<<20, options{rounds: 3, runtime: time.Second, size: 1 << 20}); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for line := range strings.Lines(out.String()) {
+		got = append(got, strings.Join(strings.Fields(line), " "))
+	}
+	for _, want := range []string{
+		"c, IOPS 100 100 2.00 [1.00..4.00] >= 1.30 met",
+		"c, CPU ns per I/O 80 100 0.80 [0.70..0.90] <= 0.75 MISSED",
+		"worker's peak RSS at depth 32, MiB 33.0 <= 32 MISSED",
+		"null engine depth 1, IOPS per core 5000000 >= 5000000 met",
+	} {
+		if !slices.Contains(got, want) {
+			t.Errorf("no row %q in\n%s", want, out.String())
+		}
+	}
+	// Without fio there are no ratios and no verdicts on them.
+	c.theirs = nil
+	out.Reset()
+	if err := table(&out, []*contest{c}, null, 1<<20, options{}); err != nil {
+		t.Fatal(err)
+	}
+	if line, _, _ := strings.Cut(out.String()[strings.Index(out.String(), "c, IOPS"):], "\n"); strings.Contains(line, "met") || strings.Contains(line, "..") || !strings.Contains(line, "100") {
+		t.Errorf("without fio: %q", line)
 	}
 }

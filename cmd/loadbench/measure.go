@@ -19,8 +19,6 @@ type reading struct {
 	iops float64
 	// cpu is CPU time per I/O in nanoseconds.
 	cpu float64
-	// rss is the peak resident memory in bytes.
-	rss float64
 }
 
 // measureOurs runs the job in a fresh process of this program.
@@ -48,7 +46,7 @@ func measureOurs(ctx context.Context, job load.Job) (reading, error) {
 		return reading{}, fmt.Errorf("load did no I/O with %s", job.IOEngine)
 	}
 	cpu := float64(res.Usage.User+res.Usage.System) / float64(res.Ops())
-	return reading{iops: res.IOPS(), cpu: cpu, rss: float64(res.Usage.MaxRSS)}, nil
+	return reading{iops: res.IOPS(), cpu: cpu}, nil
 }
 
 // fioOutput is the part of fio's JSON that is used.

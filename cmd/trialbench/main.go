@@ -12,6 +12,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -42,33 +43,43 @@ func main() {
 	rounds := flag.Int("rounds", 15, "trials of each kind")
 	docker := flag.String("docker", "", "address of the Docker daemon (default: DOCKER_HOST or the system's)")
 	flag.Parse()
-	if err := run(context.Background(), *rounds, *docker); err != nil {
+	if err := run(context.Background(), os.Stdout, options{rounds: *rounds, docker: *docker, worker: workerbin.Bytes}); err != nil {
 		fmt.Fprintln(os.Stderr, "trialbench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, rounds int, host string) error {
+// options are the flags, and what a test replaces.
+type options struct {
+	rounds int
+	docker string // the daemon's address
+	worker engine.WorkerSource
+}
+
+func run(ctx context.Context, stdout io.Writer, o options) error {
+	if o.rounds < 1 {
+		return fmt.Errorf("-rounds %d: there has to be 1 at least", o.rounds)
+	}
 	state, err := os.MkdirTemp("", "plimsoll-trialbench-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(state)
-	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	out := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(out, "overhead of a trial\tmedian\tmin - max\ttarget\tresult")
 	for _, e := range []struct {
 		engine.Engine
 		place place.Kind
 	}{
-		{engine.NewHost(state, workerbin.Bytes), place.Dir},
-		{engine.NewOCI(state, workerbin.Bytes, exec.LookPath), place.Layer},
-		{engine.NewDocker(engine.DockerOptions{Host: host, StateDir: state, Worker: workerbin.Bytes}), place.Layer},
+		{engine.NewHost(state, o.worker), place.Dir},
+		{engine.NewOCI(state, o.worker, exec.LookPath), place.Layer},
+		{engine.NewDocker(engine.DockerOptions{Host: o.docker, StateDir: state, Worker: o.worker}), place.Layer},
 	} {
 		if p := e.Probe(ctx); !p.OK {
 			fmt.Fprintf(out, "%s\tskipped: %s\n", e.Name(), p.Missing)
 			continue
 		}
-		cold, warm, err := measure(ctx, e, e.place, rounds)
+		cold, warm, err := measure(ctx, e, e.place, o.rounds)
 		if err != nil {
 			return fmt.Errorf("engine %s: %w", e.Name(), err)
 		}
@@ -81,13 +92,19 @@ func run(ctx context.Context, rounds int, host string) error {
 // row prints the median and range of times beside a target.
 func row(out *tabwriter.Writer, what string, times []time.Duration, target time.Duration) {
 	slices.Sort(times)
-	median := times[len(times)/2]
+	mid := median(times)
 	result := "met"
-	if median > target {
+	if mid > target {
 		result = "MISSED"
 	}
 	ms := func(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d)/1e6) }
-	fmt.Fprintf(out, "%s\t%s\t%s - %s\t<= %s\t%s\n", what, ms(median), ms(times[0]), ms(times[len(times)-1]), ms(target), result)
+	fmt.Fprintf(out, "%s\t%s\t%s - %s\t<= %s\t%s\n", what, ms(mid), ms(times[0]), ms(times[len(times)-1]), ms(target), result)
+}
+
+// median of times that are sorted and not empty.
+func median(sorted []time.Duration) time.Duration {
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
 // measure does rounds trials with a container each, and as many in one.

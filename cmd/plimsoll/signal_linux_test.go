@@ -1,0 +1,211 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/check"
+	"plimsoll/internal/record"
+)
+
+// children lists the child processes of pid.
+func children(pid int) []int {
+	var pids []int
+	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			continue
+		}
+		for _, w := range strings.Fields(string(b)) {
+			if n, err := strconv.Atoi(w); err == nil {
+				pids = append(pids, n)
+			}
+		}
+	}
+	return pids
+}
+
+// readsOf is how many reads a process has asked the kernel for; -1 if it is gone.
+func readsOf(pid int) int {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
+	if err != nil {
+		return -1
+	}
+	_, rest, _ := strings.Cut(string(b), "syscr: ")
+	line, _, _ := strings.Cut(rest, "\n")
+	n, err := strconv.Atoi(line)
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+// measuring waits for a trial's own process, below one of the state folder's agents, that
+// has read so often that it must be in the middle of its work. It returns 0 if none comes.
+func measuring(dir string, reads int) int {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+		for _, agent := range agents(dir) {
+			for _, pid := range children(agent) {
+				if readsOf(pid) >= reads {
+					return pid
+				}
+			}
+		}
+	}
+	return 0
+}
+
+// measuringFor waits until a trial's own process has lived for a while, a minute at most.
+func measuringFor(dir string) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		for _, agent := range agents(dir) {
+			if pids := children(agent); len(pids) > 0 {
+				time.Sleep(2 * time.Second) // Its samples come every 1.
+				if len(children(agent)) > 0 && children(agent)[0] == pids[0] {
+					return
+				}
+			}
+		}
+	}
+}
+
+// TestRunStoppedGenerator: the generator itself is stopped in the middle of an open loop. The
+// response times show it, the service times don't, and a check says that the rate was
+// not held.
+func TestRunStoppedGenerator(t *testing.T) {
+	needRun(t)
+	dir := t.TempDir()
+	const rate, stop = 500, 600 * time.Millisecond
+	plan := `
+name: stopped
+workloads: {open: {rw: randread, bs: 4KiB, iodepth: 4, size: 1MiB, runtime: 3s, rate_iops: ` + strconv.Itoa(rate) + `}}
+engines: [host]
+places: {dir: {}}
+io_engine: psync
+blocks: 1
+`
+	stopped := make(chan time.Duration, 1)
+	go func() {
+		pid := measuring(dir, 200)
+		if pid == 0 || unix.Kill(pid, unix.SIGSTOP) != nil {
+			stopped <- 0
+			return
+		}
+		begin := time.Now()
+		time.Sleep(stop)
+		d := time.Since(begin)
+		if unix.Kill(pid, unix.SIGCONT) != nil {
+			d = 0
+		}
+		stopped <- d
+	}()
+	r := plimsoll(t, t.Context(), dir, plan, "run", "-")
+	length := <-stopped
+	if r.status != exitDone || length == 0 {
+		t.Fatalf("status %d, stopped for %v; stderr:\n%s", r.status, length, r.stderr)
+	}
+	_, trials := records(t, dir)
+	wantDone(t, trials, 2) // The baseline and its control, of which the first was stopped.
+	tr := trials[0]
+	res := tr.Results[0]
+	c := res.Classes[0]
+	response, service := time.Duration(c.Response.Percentile(99)), time.Duration(c.Lat.Percentile(99))
+	// A fifth of the arrivals fell into the stop, and waited for its rest.
+	if response < length/2 || response > 2*length+res.Elapsed/4 {
+		t.Errorf("p99 of the response time is %v after a stop of %v", response, length)
+	}
+	if service > response/2 {
+		t.Errorf("p99 of the service time is %v, of the response time %v: four of %d I/Os were in flight", service, response, c.Ops)
+	}
+	due := int64(length.Seconds() * rate)
+	if res.Late+res.Missed < due/2 || res.MaxLate < length/2 {
+		t.Errorf("%d late by %v at most, %d missed, want about %d of them late by up to %v", res.Late, res.MaxLate, res.Missed, due, length)
+	}
+	found := false
+	for _, w := range tr.Warnings {
+		if w.Check != check.Rate {
+			continue
+		}
+		found = true
+		var e struct{ Arrivals, Late, Missed int64 }
+		if err := json.Unmarshal(w.Evidence, &e); err != nil || e.Late != res.Late || e.Missed != res.Missed || e.Arrivals != c.Ops+res.Missed || w.Severity != record.Doubt {
+			t.Errorf("warning %+v with evidence %s, want a doubt with %d late and %d missed", w, w.Evidence, res.Late, res.Missed)
+		}
+	}
+	if !found || !strings.Contains(unwrap(r.stdout), "The rate was not held") {
+		t.Errorf("no warning says that the rate was not held: %+v\n%s", tr.Warnings, r.stdout)
+	}
+	checkClean(t, dir)
+}
+
+// TestRunLastWords: a trial that dies with words on its standard error keeps them, its
+// error and how far it got; results show prints all three, and the other trials are done.
+func TestRunLastWords(t *testing.T) {
+	needRun(t)
+	for engine, place := range map[string]string{"host": "dir", "oci": "layer"} {
+		t.Run(engine, func(t *testing.T) {
+			dir := t.TempDir()
+			plan := `
+name: words
+workloads: {w: {rw: randread, bs: 4KiB, size: 1MiB, runtime: 1s}}
+engines: [` + engine + `]
+places: {` + place + `: {}}
+io_engine: psync
+blocks: 2
+`
+			hit := make(chan int, 1)
+			go func() {
+				pid := measuring(dir, 5000)
+				time.Sleep(200 * time.Millisecond) // For a sample or two.
+				// Go's runtime ends a process so, with a picture of its threads.
+				if pid != 0 && unix.Kill(pid, unix.SIGQUIT) != nil {
+					pid = 0
+				}
+				hit <- pid
+			}()
+			r := plimsoll(t, t.Context(), dir, plan, "run", "-")
+			if pid := <-hit; r.status != exitCellsFailed || pid == 0 {
+				t.Fatalf("status %d, process %d; stderr:\n%s", r.status, pid, r.stderr)
+			}
+			run, trials := records(t, dir)
+			var failed, done []record.Trial
+			for _, tr := range trials {
+				if tr.Status == record.Failed {
+					failed = append(failed, tr)
+				} else {
+					done = append(done, tr)
+				}
+			}
+			wantDone(t, done, 3)
+			if len(failed) != 1 {
+				t.Fatalf("%d trials failed, want 1", len(failed))
+			}
+			f := failed[0]
+			if f.Phase != "run" || !strings.Contains(f.Error, "exit status 2") || !strings.Contains(f.Log, "goroutine ") || !strings.Contains(f.Progress, "operations and") {
+				t.Errorf("failed in %q with %q, got as far as %q, log:\n%s", f.Phase, f.Error, f.Progress, f.Log)
+			}
+			lines := strings.Split(strings.TrimRight(f.Log, "\n"), "\n")
+			show := plimsoll(t, t.Context(), dir, "", "results", "show", run.ID)
+			for _, want := range append([]string{f.Error, f.Progress}, lines...) {
+				// Tabs are shown as spaces; what counts are the words.
+				if !strings.Contains(unwrap(show.stdout), unwrap(want)) {
+					t.Errorf("results show lacks %q:\n%s", want, show.stdout)
+					break
+				}
+			}
+			if !strings.Contains(unwrap(r.stdout), "exit status 2") {
+				t.Errorf("the report doesn't say why:\n%s", r.stdout)
+			}
+			checkClean(t, dir)
+		})
+	}
+}

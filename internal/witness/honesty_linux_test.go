@@ -1,0 +1,235 @@
+package witness
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/agent"
+	"plimsoll/internal/check"
+	"plimsoll/internal/engine"
+	"plimsoll/internal/place"
+	"plimsoll/internal/record"
+	"plimsoll/internal/workertest"
+	"plimsoll/internal/workload"
+	"plimsoll/load"
+)
+
+// The tests of this file bring about what the honesty checks are for, and measure it
+// with a real worker: the numbers are those of research's table of pitfalls.
+
+// TestPageCacheAnswers is pitfall 1.
+func TestPageCacheAnswers(t *testing.T) {
+	_, dir := disk(t, "")
+	b := newBench(t, dir)
+	spec := job(load.RandRead, 10*512) // Ten times the file.
+	spec.Job.Direct = false
+	tr := b.run(t, spec)
+	wantWarning(t, tr, check.Cache, record.Doubt, "came from the device", "the speed of memory")
+
+	spec = job(load.RandWrite, 10*512)
+	spec.Job.Direct = false
+	wantWarning(t, b.run(t, spec), check.Cache, record.Doubt, "reached the device", "the speed of memory")
+
+	spec.Job.EndFsync = true
+	spec.Job.NumberIOs = 512 // Each block once, and all of them synced.
+	wantNone(t, b.run(t, spec), check.Cache)
+}
+
+// TestDirectWithoutEffect is pitfall 2: an ext4 that journals its data takes O_DIRECT and
+// does buffered I/O.
+func TestDirectWithoutEffect(t *testing.T) {
+	_, dir := disk(t, "data=journal")
+	b := newBench(t, dir)
+	tr := b.run(t, job(load.RandRead, 10*512))
+	f := tr.Results[0].File
+	if !f.DirectAsked || !f.DirectOpen {
+		t.Fatalf("O_DIRECT was refused: %+v", f)
+	}
+	wantWarning(t, tr, check.Direct, record.Doubt, "O_DIRECT was accepted")
+	wantWarning(t, tr, check.Cache, record.Doubt, "although O_DIRECT was accepted")
+}
+
+// TestUnwrittenExtents is pitfall 3: blocks that were reserved and never written.
+func TestUnwrittenExtents(t *testing.T) {
+	_, dir := disk(t, "")
+	b := newBench(t, dir)
+	b.target = filepath.Join(dir, "reserved")
+	f, err := os.Create(b.target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := unix.Fallocate(int(f.Fd()), 0, 0, 4<<20); err != nil {
+		t.Fatal(err)
+	}
+	spec := job(load.RandRead, 100)
+	spec.Job.Filename = b.target
+	if err := b.agent.Prepare(t.Context(), "1", spec); err == nil || !strings.Contains(err.Error(), "allocated but never written") {
+		t.Errorf("a read of reserved blocks: %v, want it refused", err)
+	}
+	wantWarning(t, b.run(t, job(load.RandWrite, 100)), check.Unwritten, record.Note, "are unwritten")
+
+	// Somebody spoils the file while it is measured.
+	b.target = ""
+	spec = job(load.RandRead, 0)
+	spec.Job.Runtime = 300 * time.Millisecond
+	b.during = func() {
+		files, _ := filepath.Glob(filepath.Join(dir, "plimsoll-*", "block-*.dat"))
+		if len(files) != 1 {
+			t.Fatalf("the worker's files are %v", files)
+		}
+		g, err := os.OpenFile(files[0], os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer g.Close()
+		if err := unix.Fallocate(int(g.Fd()), unix.FALLOC_FL_ZERO_RANGE, 1<<20, 1<<20); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantWarning(t, b.run(t, spec), check.Unwritten, record.Doubt, "return zeros without I/O")
+	b.during = nil
+	wantNone(t, b.run(t, spec), check.Unwritten) // The next layout has seen it, and begun anew.
+}
+
+// TestCompressingFileSystem is pitfall 6: it is said, and the worker's data isn't
+// compressed, although the file system tries.
+func TestCompressingFileSystem(t *testing.T) {
+	loop := loopDevice(t, 256<<20, "on")
+	command(t, "mkfs.btrfs", "-q", loop)
+	b := newBench(t, mount(t, loop, "btrfs", "compress-force=zstd"))
+	spec := job(load.Write, 512)
+	spec.Job.Direct, spec.Job.EndFsync, spec.Job.BS = false, true, 128<<10
+	spec.Job.Size, spec.Job.NumberIOs = 16<<20, 128
+	tr := b.run(t, spec)
+	wantWarning(t, tr, check.Compressible, record.Note, "compress-force=zstd")
+	if tt := tr.Truth; tt.AppWritten != 16<<20 || tt.DeviceWritten < tt.AppWritten {
+		t.Errorf("%d bytes were written and %d reached the device: they could be compressed", tt.AppWritten, tt.DeviceWritten)
+	}
+}
+
+// TestThrottledGenerator is pitfall 7: the CPU controller stops the worker.
+func TestThrottledGenerator(t *testing.T) {
+	_, dir := disk(t, "")
+	e := engine.NewOCI(t.TempDir(), workertest.Source(t), exec.LookPath)
+	if p := e.Probe(t.Context()); !p.OK {
+		t.Skipf("needs an OCI runtime: %s", p.Missing)
+	}
+	limits := engine.Limits{Name: "slow", CPUs: 0.1}
+	b := openBench(t, e, engine.Spec{Place: place.Spec{Name: "b", Kind: place.Bind, Path: dir}, Limits: limits})
+	spec := job(load.RandRead, 0)
+	spec.Job.Direct, spec.Job.Runtime = false, 500*time.Millisecond
+	tr := b.run(t, spec)
+	// The check isn't told of the limit here; in a cell that has one it is a note.
+	wantWarning(t, tr, check.Throttled, record.Doubt, "The CPU controller stopped the worker")
+}
+
+// TestNeighbours is pitfall 10: others use the device, or the CPUs.
+func TestNeighbours(t *testing.T) {
+	_, dir := disk(t, "")
+	b := newBench(t, dir)
+	spec := job(load.RandRead, 0)
+	spec.Job.Runtime, spec.Job.RateIOPS = 600*time.Millisecond, 200
+	b.run(t, spec) // The layout.
+	b.during = func() {
+		command(t, "dd", "if=/dev/zero", "of="+dir+"/other", "bs=1M", "count=24", "oflag=direct", "status=none")
+		command(t, "dd", "if="+dir+"/other", "of=/dev/null", "bs=1M", "iflag=direct", "status=none")
+	}
+	wantWarning(t, b.run(t, spec), check.Neighbour, record.Doubt, "something else was using the device")
+
+	b.machine.Machine.CPUs = runtime.NumCPU()
+	var stop atomic.Bool
+	b.during = func() {
+		for range 2 * runtime.NumCPU() {
+			go func() {
+				for !stop.Load() {
+				}
+			}()
+		}
+	}
+	tr := b.run(t, spec)
+	stop.Store(true)
+	busy := slices.IndexFunc(tr.Warnings, func(w record.Warning) bool {
+		return w.Check == check.Neighbour && strings.Contains(strings.ToLower(w.Text), "other work than the worker's")
+	})
+	if busy < 0 {
+		t.Errorf("%d spinning threads, and no warning: %+v, host %+v", 2*runtime.NumCPU(), tr.Warnings, tr.Results[0].Host)
+	}
+}
+
+// TestHiddenWrites is pitfall 21: a small commit costs the device a block and a journal.
+func TestHiddenWrites(t *testing.T) {
+	_, dir := disk(t, "")
+	b := newBench(t, dir)
+	tr := b.run(t, workload.Spec{Kind: workload.WAL, Runtime: time.Second})
+	tt := tr.Truth
+	if n := tr.Results[0].Classes[0].Ops; tt.AppWritten != n*2300 || tt.DeviceWritten < n*4096 {
+		t.Errorf("%d commits: %d bytes written, %d by the device", n, tt.AppWritten, tt.DeviceWritten)
+	}
+	wantWarning(t, tr, check.Amplification, record.Note, "bytes for each byte written", "metadata and journal")
+}
+
+// TestCreditsUsedUp is pitfall 9: a device that is fast at first and slow after.
+func TestCreditsUsedUp(t *testing.T) {
+	const blkio = "/sys/fs/cgroup/blkio"
+	if _, err := os.Stat(blkio + "/blkio.throttle.read_iops_device"); err != nil {
+		t.Skip("needs the blkio controller of cgroup v1")
+	}
+	loop, dir := disk(t, "")
+	b := newBench(t, dir)
+	group := filepath.Join(blkio, fmt.Sprintf("plimsoll-test-%d", os.Getpid()))
+	if err := os.Mkdir(group, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		err := os.Remove(group)
+		for end := time.Now().Add(5 * time.Second); err != nil && time.Now().Before(end); err = os.Remove(group) {
+			time.Sleep(20 * time.Millisecond)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	put := func(file, text string) {
+		if err := os.WriteFile(filepath.Join(group, file), []byte(text), 0); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+	spec := job(load.RandRead, 0)
+	spec.Job.Runtime = 10 * time.Second // A window of samples that are long enough to judge.
+	dev := strings.TrimSpace(command(t, "cat", "/sys/block/"+filepath.Base(loop)+"/dev"))
+	b.during = func() {
+		for _, pid := range trialOf(b.agent) {
+			put("cgroup.procs", strconv.Itoa(pid))
+		}
+		time.AfterFunc(5*time.Second, func() { put("blkio.throttle.read_iops_device", dev+" 50") })
+	}
+	tr := b.run(t, spec)
+	wantWarning(t, tr, check.Burst, record.Doubt, "the rate fell from", "stayed there")
+}
+
+// trialOf lists the processes that an agent has started for its trial.
+func trialOf(a *agent.Agent) []int {
+	var pids []int
+	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", a.Session.Info().PID))
+	for _, f := range files {
+		b, _ := os.ReadFile(f)
+		for _, w := range strings.Fields(string(b)) {
+			if n, err := strconv.Atoi(w); err == nil {
+				pids = append(pids, n)
+			}
+		}
+	}
+	return pids
+}
