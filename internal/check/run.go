@@ -65,7 +65,7 @@ func runCaps(cells []cell) []record.Warning {
 	var out []record.Warning
 	for _, c := range cells {
 		t := c.trials[0]
-		if len(c.trials) < capTrials || t.Where.Device == nil || t.Spec.Job.RateIOPS > 0 || limited(t) || !isBlock(t) {
+		if len(c.trials) < capTrials || t.FirstWhere().Device == nil || t.Spec.Job.RateIOPS > 0 || limited(t) || !isBlock(t) {
 			continue
 		}
 		values := make([]float64, len(c.trials))
@@ -91,7 +91,8 @@ func runCaps(cells []cell) []record.Warning {
 
 // limited reports whether a cell was run under I/O limits.
 func limited(t *record.Trial) bool {
-	return strings.Contains(t.Where.Limits, "bps") || strings.Contains(t.Where.Limits, "iops")
+	limits := t.FirstWhere().Limits
+	return strings.Contains(limits, "bps") || strings.Contains(limits, "iops")
 }
 
 // runDrift regresses every trial's figure, relative to its cell's median, on the time at

@@ -267,12 +267,15 @@ func TestDockerOwner(t *testing.T) {
 }
 
 func TestDockerDaemonWords(t *testing.T) {
-	d := &dockerDaemon{name: "docker", version: "20.10.24", apiVersion: "1.41", info: system.Info{Driver: "overlay2", DefaultRuntime: "runc"},
+	d := &dockerDaemon{name: "docker", version: "20.10.24", apiVersion: "1.41", info: system.Info{Name: "node2", Driver: "overlay2", DefaultRuntime: "runc"},
 		components: []system.ComponentVersion{{Name: "runc", Version: "1.1.5"}}}
 	p := &dockerDaemon{info: system.Info{Driver: "overlayfs", DefaultRuntime: "runc", DriverStatus: [][2]string{{"driver-type", "io.containerd.snapshotter.v1"}}},
 		components: []system.ComponentVersion{{Name: "OCI Runtime (runc)", Version: "runc version 1.1.5+ds1\ncommit: x"}}}
+	here := &dockerDaemon{local: true, info: system.Info{Name: "node1"}}
 	for _, x := range []struct{ got, want string }{
 		{d.title(), "docker 20.10.24 (API 1.41)"},
+		{d.host(), "node2"},
+		{here.host(), ""},
 		{d.storage(), "overlay2"},
 		{d.runtime("runc"), "runc 1.1.5"},
 		{d.runtime(""), "runc 1.1.5"},

@@ -1,5 +1,5 @@
 // Package record holds what is kept of a run: the run itself, its trials, and
-// the doubts about them. It has no behaviour; trial makes records, store keeps
+// the doubts about them. It judges nothing; trial makes records, store keeps
 // them, stats and report read them.
 package record
 
@@ -118,17 +118,21 @@ type Trial struct {
 	// the sum over clients.
 	Metric workload.Metric `json:"metric"`
 	Value  float64         `json:"value"`
-	// Results holds one entry a client.
+	// Results, Truth and Where hold one entry a client each, in the same order; a trial that
+	// failed may have Where alone. A record that was kept before schema 2 of the store
+	// has one Truth, summed, and one Where for all clients. Grounds puts the clients
+	// together that share a disk.
 	Results []workload.Result `json:"results,omitempty"`
-	Truth   Truth             `json:"truth,omitzero"`
-	Where   Where             `json:"where,omitzero"`
+	Truth   []Truth           `json:"truth,omitempty"`
+	Where   []Where           `json:"where,omitempty"`
 	// StartSkew is the time between the first and the last client's start.
 	StartSkew time.Duration `json:"start_skew,omitempty"`
 	Warnings  []Warning     `json:"warnings,omitempty"`
 }
 
-// Truth compares what the application saw with what happened below, in the
-// measured window. -1: unknown.
+// Truth compares what one client's application saw with what happened below, in its
+// measured window. -1: unknown. The device's figures hold what everybody did,
+// the other clients of the trial too.
 type Truth struct {
 	AppRead       int64 `json:"app_read"`
 	AppWritten    int64 `json:"app_written"`
@@ -145,8 +149,11 @@ type Truth struct {
 	DeviceBusy    time.Duration `json:"device_busy"`
 }
 
-// Where is the fingerprint of a cell: what the data stood on.
+// Where is the fingerprint of a client's ground: what its data stood on.
 type Where struct {
+	// Host names the machine on which the worker ran, if that isn't plimsoll's own. Devices of
+	// the same name on two hosts are two devices.
+	Host   string `json:"host,omitempty"`
 	FSType string `json:"fs_type"`
 	// Path is the host's folder, or device, under the place; empty where it isn't known.
 	Path    string `json:"path,omitempty"`

@@ -40,17 +40,24 @@ func New(fs device.FS) *Witness {
 
 // Before implements trial.Witness.
 func (w *Witness) Before(agents []*agent.Agent, target string) func(*record.Trial) {
-	a := agents[0]
-	s, ok := w.known[a]
-	if !ok {
-		s = w.look(a, target)
-		// Agents come and go with the blocks; a handful is kept.
-		if len(w.known) > 256 {
-			clear(w.known)
-		}
-		w.known[a] = s
+	// Agents come and go with the blocks; a handful is kept.
+	if len(w.known) > 256 {
+		clear(w.known)
 	}
-	return func(t *record.Trial) { w.fill(t, a, s) }
+	grounds := make([]seen, len(agents))
+	for i, a := range agents {
+		s, ok := w.known[a]
+		if !ok {
+			s = w.look(a, target)
+			w.known[a] = s
+		}
+		grounds[i] = s
+	}
+	return func(t *record.Trial) {
+		for i, a := range agents {
+			fill(t, i, a, grounds[i])
+		}
+	}
 }
 
 // look finds the disk under an agent's place.
@@ -83,19 +90,25 @@ func mountOf(a *agent.Agent) device.Mount {
 	return device.Mount{FSType: m.FSType, Options: m.Options, Source: m.Source, Point: m.Point}
 }
 
-// fill puts the evidence into a trial.
-func (w *Witness) fill(t *record.Trial, a *agent.Agent, s seen) {
+// fill puts the evidence of one client into a trial. A trial that failed has no
+// results, and so no bytes to compare.
+func fill(t *record.Trial, client int, a *agent.Agent, s seen) {
 	info := a.Session.Info()
+	where := s.stack.Where()
+	where.Host = info.Host
+	where.Path = folder(info.HostPath, t.Spec.Job.Filename)
+	where.Runtime, where.Daemon, where.Storage = info.Runtime, info.Daemon, info.Storage
+	where.Kernel = a.Hello.Kernel
+	where.CgroupVersion = s.version
+	t.Where = append(t.Where, where)
+	if client >= len(t.Results) {
+		return
+	}
 	read, written := int64(-1), int64(-1)
 	if contained(info) {
-		read, written = groupBytes(t.Results, s.stack.Device)
+		read, written = groupBytes(&t.Results[client], s.stack.Device)
 	}
-	t.Truth = check.Truth(t.Results, s.stack.Device, s.stack.Why, read, written)
-	t.Where = s.stack.Where()
-	t.Where.Path = folder(info.HostPath, t.Spec.Job.Filename)
-	t.Where.Runtime, t.Where.Daemon, t.Where.Storage = info.Runtime, info.Daemon, info.Storage
-	t.Where.Kernel = a.Hello.Kernel
-	t.Where.CgroupVersion = s.version
+	t.Truth = append(t.Truth, check.Truth(&t.Results[client], s.stack.Device, s.stack.Why, read, written))
 }
 
 // folder is the user's folder under a place: the session's own folder in it comes
@@ -113,21 +126,15 @@ func folder(hostPath, target string) string {
 // contained reports whether the worker has a control group of its own.
 func contained(i engine.Info) bool { return i.Runtime != "" || i.Container != "" }
 
-// groupBytes sums what the clients' groups moved on dev; -1 where a worker
-// could not see its group.
-func groupBytes(results []workload.Result, dev *record.Device) (read, written int64) {
-	if dev == nil || len(results) == 0 {
+// groupBytes is what a client's group moved on dev; -1 where the worker could not
+// see its group.
+func groupBytes(r *workload.Result, dev *record.Device) (read, written int64) {
+	if dev == nil || r.Cgroup == nil {
 		return -1, -1
 	}
-	for _, r := range results {
-		if r.Cgroup == nil {
-			return -1, -1
-		}
-		i := slices.IndexFunc(r.Cgroup, func(c workload.CgroupDelta) bool { return c.Major == dev.Major && c.Minor == dev.Minor })
-		if i >= 0 {
-			read += r.Cgroup[i].ReadBytes
-			written += r.Cgroup[i].WrittenBytes
-		}
+	i := slices.IndexFunc(r.Cgroup, func(c workload.CgroupDelta) bool { return c.Major == dev.Major && c.Minor == dev.Minor })
+	if i < 0 {
+		return 0, 0
 	}
-	return read, written
+	return r.Cgroup[i].ReadBytes, r.Cgroup[i].WrittenBytes
 }
