@@ -38,11 +38,11 @@ func TestRun(t *testing.T) {
 	steady := []float64{3000, 3001, 3002}
 	rising := func(change float64) []record.Trial {
 		var out []record.Trial
-		for _, cell := range []string{"a", "b"} {
+		for c, cell := range []string{"a", "b"} {
 			// Ten values from 1 to 1+change on a line, with a scatter of 1 %.
 			for i := range 10 {
 				tr := series(2000 * (1 + change*float64(i)/9) * (1 + 0.01*float64(i%2)))[0]
-				tr.Order = len(out)
+				tr.Order = 2*i + c
 				tr.Started = time.Date(2026, 1, 1, 0, i, 0, 0, time.UTC)
 				place(cell)(&tr)
 				out = append(out, tr)
@@ -86,7 +86,8 @@ func TestRun(t *testing.T) {
 
 		{"drift", rising(0.15), "drift/note", "rose together by"},
 		{"less drift", rising(0.08), "", ""},
-		{"drift, few trials", rising(0.15)[:10], "", ""},
+		{"drift, few trials", rising(0.15)[:6], "", ""},
+		{"drift of 11 %, of which 2 % are certain", series(2000, 2120, 2010, 2150, 2200, 2080, 2300, 2150, 2280, 2210), "", ""},
 
 		{"one engine", append(series(1), each(series(2), engineB(load.IOUring))...), "", ""},
 		{"two engines", append(series(1), each(series(2), engineB(load.PSync))...), "io-engine/doubt", "io_uring (host/dir), psync (host/b)"},
