@@ -245,13 +245,28 @@ type ociSession struct {
 	own []string
 }
 
-// Info implements Session. The runtime writes the pid once the container runs.
+// pidWait is how long Info waits for the runtime's pid file. runc writes it after it has
+// started the worker, whose hello may come first; it takes milliseconds.
+const pidWait = time.Second
+
+// Info implements Session. The runtime writes the pid once the container runs; without
+// it the worker would seem to run on another machine.
 func (s *ociSession) Info() Info {
 	info := s.info
-	if b, err := os.ReadFile(s.bundle.pidFile()); err == nil {
-		info.PID, _ = strconv.Atoi(strings.TrimSpace(string(b)))
+	for end := time.Now().Add(pidWait); ; time.Sleep(time.Millisecond) {
+		if b, err := os.ReadFile(s.bundle.pidFile()); err == nil {
+			info.PID, _ = strconv.Atoi(strings.TrimSpace(string(b)))
+			return info
+		}
+		select {
+		case <-s.waited:
+			return info
+		default:
+		}
+		if time.Now().After(end) {
+			return info
+		}
 	}
-	return info
 }
 
 // Close implements Session.
