@@ -53,9 +53,40 @@ func (w *Witness) Before(agents []*agent.Agent, target string) func(*record.Tria
 		}
 		grounds[i] = s
 	}
+	before := w.throttles(agents)
 	return func(t *record.Trial) {
 		for i, a := range agents {
 			fill(t, i, a, grounds[i])
+		}
+		addThrottles(t.Results, before, w.throttles(agents))
+	}
+}
+
+// throttles reads how often the CPU controller has stopped each agent's group; an
+// entry is zero where that can't be told.
+//
+// A worker reads it itself, but sees no more than the root of its own view of the
+// groups. On the host, or in a container that shows none, that isn't its group, and a
+// quota that somebody set for Plimsoll's own unit or pod would stay unseen.
+func (w *Witness) throttles(agents []*agent.Agent) []workload.Throttled {
+	all := make([]workload.Throttled, len(agents))
+	for i, a := range agents {
+		if pid := a.Session.Info().PID; pid > 0 {
+			// No controller, or the root group: nothing stops it.
+			all[i], _ = cgroupio.ReadThrottle(w.fs, pid)
+		}
+	}
+	return all
+}
+
+// addThrottles gives results what happened to their groups between two readings, where the
+// worker itself saw nothing. The readings are a little further apart than the ends of the window, and a
+// ramp lies between them too.
+func addThrottles(results []workload.Result, before, after []workload.Throttled) {
+	for i := range results {
+		d := workload.Throttled{Periods: after[i].Periods - before[i].Periods, Time: after[i].Time - before[i].Time}
+		if results[i].Throttled.Periods == 0 && d.Periods > 0 && d.Time > 0 {
+			results[i].Throttled = d
 		}
 	}
 }
