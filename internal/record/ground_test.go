@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plimsoll/internal/device"
 	"plimsoll/internal/record"
 	"plimsoll/internal/workload"
 )
@@ -14,7 +15,7 @@ func window(d time.Duration) workload.Result { return workload.Result{Elapsed: d
 
 // on is what a client stands on: a disk of a machine.
 func on(host, disk string, minor uint32) record.Where {
-	return record.Where{Host: host, FSType: "ext4", Device: &record.Device{Name: disk, Major: 8, Minor: minor}}
+	return record.Where{Host: host, FSType: "ext4", Device: &device.Device{Name: disk, Major: 8, Minor: minor}}
 }
 
 func TestGrounds(t *testing.T) {

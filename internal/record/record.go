@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"plimsoll/internal/device"
 	"plimsoll/internal/workload"
 )
 
@@ -171,23 +172,8 @@ type Where struct {
 	Limits        string `json:"limits,omitempty"`
 }
 
-// A Device is a block device under a place.
-type Device struct {
-	Name  string `json:"name"`
-	Major uint32 `json:"major"`
-	Minor uint32 `json:"minor"`
-	Model string `json:"model,omitempty"`
-	// Size is in bytes.
-	Size       int64  `json:"size"`
-	Rotational bool   `json:"rotational"`
-	Scheduler  string `json:"scheduler"`
-	NrRequests int    `json:"nr_requests"`
-	// WriteCache is "write back" or "write through".
-	WriteCache string `json:"write_cache"`
-	LogicalBS  int    `json:"logical_bs"`
-	// Stack names the devices from the one under the file system to the bottom.
-	Stack []string `json:"stack,omitempty"`
-}
+// A Device is a block device under a place, as package device finds it.
+type Device = device.Device
 
 // A Machine is the fingerprint of a host.
 type Machine struct {

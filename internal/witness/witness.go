@@ -68,8 +68,8 @@ func (w *Witness) Before(agents []*agent.Agent, target string) func(*record.Tria
 // A worker reads it itself, but sees no more than the root of its own view of the
 // groups. On the host, or in a container that shows none, that isn't its group, and a
 // quota that somebody set for Plimsoll's own unit or pod would stay unseen.
-func (w *Witness) throttles(agents []*agent.Agent) []workload.Throttled {
-	all := make([]workload.Throttled, len(agents))
+func (w *Witness) throttles(agents []*agent.Agent) []cgroupio.Throttled {
+	all := make([]cgroupio.Throttled, len(agents))
 	for i, a := range agents {
 		if pid := a.Session.Info().PID; pid > 0 {
 			// No controller, or the root group: nothing stops it.
@@ -82,7 +82,7 @@ func (w *Witness) throttles(agents []*agent.Agent) []workload.Throttled {
 // addThrottles gives results what happened to their groups between two readings, where the
 // worker itself saw nothing. The readings are a little further apart than the ends of the window, and a
 // ramp lies between them too.
-func addThrottles(results []workload.Result, before, after []workload.Throttled) {
+func addThrottles(results []workload.Result, before, after []cgroupio.Throttled) {
 	for i := range results {
 		d := workload.Throttled{Periods: after[i].Periods - before[i].Periods, Time: after[i].Time - before[i].Time}
 		if results[i].Throttled.Periods == 0 && d.Periods > 0 && d.Time > 0 {
@@ -106,7 +106,7 @@ func (w *Witness) look(a *agent.Agent, target string) seen {
 		// The upper folder may be named in a way that only the runtime understands.
 		s.stack, err = w.fs.Of(info.HostPath)
 	default:
-		s.stack, err = w.fs.OfMount(a.Hello.Mount)
+		s.stack, err = w.fs.OfMount(mountOf(a))
 	}
 	if err != nil {
 		s.stack = &device.Stack{Mount: mountOf(a), Why: fmt.Sprintf("the device could not be found: %v", err)}
@@ -118,14 +118,17 @@ func (w *Witness) look(a *agent.Agent, target string) seen {
 // mountOf is the mount as the worker sees it.
 func mountOf(a *agent.Agent) device.Mount {
 	m := a.Hello.Mount
-	return device.Mount{FSType: m.FSType, Options: m.Options, Source: m.Source, Point: m.Point}
+	return device.Mount{
+		Major: m.Major, Minor: m.Minor, Root: m.Root, Point: m.Point,
+		FSType: m.FSType, Source: m.Source, Options: m.Options, Upper: m.Upper,
+	}
 }
 
 // fill puts the evidence of one client into a trial. A trial that failed has no
 // results, and so no bytes to compare.
 func fill(t *record.Trial, client int, a *agent.Agent, s seen) {
 	info := a.Session.Info()
-	where := s.stack.Where()
+	where := whereOf(s.stack)
 	where.Host = info.Host
 	where.Path = folder(info.HostPath, t.Spec.Job.Filename)
 	where.Runtime, where.Daemon, where.Storage = info.Runtime, info.Daemon, info.Storage
@@ -140,6 +143,11 @@ func fill(t *record.Trial, client int, a *agent.Agent, s seen) {
 		read, written = groupBytes(&t.Results[client], s.stack.Device)
 	}
 	t.Truth = append(t.Truth, check.Truth(&t.Results[client], s.stack.Device, s.stack.Why, read, written))
+}
+
+// whereOf is the part of the fingerprint that a stack knows.
+func whereOf(s *device.Stack) record.Where {
+	return record.Where{FSType: s.Mount.FSType, Options: s.Mount.Options, Source: s.Mount.Source, Device: s.Device}
 }
 
 // folder is the user's folder under a place: the session's own folder in it comes
@@ -159,7 +167,7 @@ func contained(i engine.Info) bool { return i.Runtime != "" || i.Container != ""
 
 // groupBytes is what a client's group moved on dev; -1 where the worker could not
 // see its group.
-func groupBytes(r *workload.Result, dev *record.Device) (read, written int64) {
+func groupBytes(r *workload.Result, dev *device.Device) (read, written int64) {
 	if dev == nil || r.Cgroup == nil {
 		return -1, -1
 	}

@@ -3,13 +3,13 @@ package witness
 import (
 	"testing"
 
+	"plimsoll/internal/device"
 	"plimsoll/internal/engine"
-	"plimsoll/internal/record"
 	"plimsoll/internal/workload"
 )
 
 func TestGroupBytes(t *testing.T) {
-	dev := &record.Device{Major: 254, Minor: 16}
+	dev := &device.Device{Major: 254, Minor: 16}
 	group := func(ds ...workload.CgroupDelta) workload.Result {
 		return workload.Result{Cgroup: append([]workload.CgroupDelta{}, ds...)}
 	}
@@ -18,7 +18,7 @@ func TestGroupBytes(t *testing.T) {
 	for _, row := range []struct {
 		name          string
 		result        workload.Result
-		dev           *record.Device
+		dev           *device.Device
 		read, written int64
 	}{
 		{"no device", group(on), nil, -1, -1},
