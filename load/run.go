@@ -62,7 +62,7 @@ func Prepare(job Job) (*Run, error) {
 	if err := job.Validate(); err != nil {
 		return nil, fmt.Errorf("job: %w", err)
 	}
-	job.setDefaults()
+	job = job.WithDefaults()
 	if job.RandSeed == 0 {
 		job.RandSeed = defaultSeed
 	}

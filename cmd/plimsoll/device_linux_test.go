@@ -63,10 +63,10 @@ func TestRunBlockDevice(t *testing.T) {
 	_, trials := records(t, dir)
 	wantDone(t, trials, 4)
 	for _, tr := range trials {
-		if tr.Where.Path != loop || tr.Truth.Device != filepath.Base(loop) || tr.Status != record.Done {
-			t.Errorf("%s: on %q, device %q", tr.Key, tr.Where.Path, tr.Truth.Device)
+		if tr.FirstWhere().Path != loop || tr.Total().Device != filepath.Base(loop) || tr.Status != record.Done {
+			t.Errorf("%s: on %q, device %q", tr.Key, tr.FirstWhere().Path, tr.Total().Device)
 		}
-		if tr.Truth.DeviceRead+tr.Truth.DeviceWritten <= 0 {
+		if tr.Total().DeviceRead+tr.Total().DeviceWritten <= 0 {
 			t.Errorf("%s: nothing reached the device: %+v", tr.Key, tr.Truth)
 		}
 	}

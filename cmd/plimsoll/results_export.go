@@ -17,7 +17,7 @@ import (
 
 // exportVersion is the version of the exported forms: it changes when a field
 // changes its meaning or goes, not when one is added.
-const exportVersion = 1
+const exportVersion = 2
 
 // exportFormats are the values of --format.
 var exportFormats = []string{"json", "jsonl", "csv"}

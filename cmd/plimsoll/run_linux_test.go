@@ -134,11 +134,11 @@ func TestRun(t *testing.T) {
 		if tr.Status != record.Done || tr.Value <= 0 || len(tr.Results) != 1 {
 			t.Errorf("%s, block %d: %s %v %s", tr.Key, tr.Block, tr.Status, tr.Value, tr.Error)
 		}
-		if tr.Where.FSType == "" || tr.Where.Kernel == "" {
+		if tr.FirstWhere().FSType == "" || tr.FirstWhere().Kernel == "" {
 			t.Errorf("%s: no fingerprint: %+v", tr.Key, tr.Where)
 		}
-		if strings.Contains(tr.Key, "dir") && tr.Truth.Device == "" {
-			t.Errorf("%s: no device: %s", tr.Key, tr.Truth.DeviceWhy)
+		if strings.Contains(tr.Key, "dir") && tr.Total().Device == "" {
+			t.Errorf("%s: no device: %s", tr.Key, tr.Total().DeviceWhy)
 		}
 	}
 	// The doubts are raised, kept with the record, and printed.
@@ -149,7 +149,7 @@ func TestRun(t *testing.T) {
 		switch {
 		case tr.Cell.Place == "tmpfs" && len(tr.Warnings) == 0:
 			t.Errorf("%s: memory, and no warning says so", tr.Key)
-		case tr.Cell.Place != "tmpfs" && (tr.Truth.ProcRead <= 0 || tr.Truth.DeviceRead <= 0):
+		case tr.Cell.Place != "tmpfs" && (tr.Total().ProcRead <= 0 || tr.Total().DeviceRead <= 0):
 			t.Errorf("%s: a direct read that nothing below saw: %+v", tr.Key, tr.Truth)
 		}
 	}

@@ -34,9 +34,9 @@ const (
 
 // checkWindow tells whether enough was measured.
 func checkWindow(v *view) []record.Warning {
-	ops := v.ops()
+	ops := ops(v.t.Results)
 	e := map[string]any{"ops": ops, "elapsed_ns": int64(v.elapsed)}
-	limits := v.t.Where.Limits
+	limits := v.where.Limits
 	switch {
 	case v.elapsed <= 0 || ops == 0:
 		return warning(Window, record.Doubt, e, "Nothing was completed in the measured window (%s).", short(v.elapsed))

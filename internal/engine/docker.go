@@ -29,8 +29,9 @@ type DockerOptions struct {
 
 // docker is the Engine for any daemon that speaks the Docker Engine API 1.40 or later.
 type docker struct {
-	opt   DockerOptions
-	owner dockerOwner
+	opt     DockerOptions
+	owner   dockerOwner
+	journal journal
 	// nonce tells this engine's things from those of another one in this process.
 	nonce string
 
@@ -57,7 +58,7 @@ var _ Engine = (*docker)(nil)
 func NewDocker(opt DockerOptions) Engine {
 	var b [8]byte
 	rand.Read(b[:])
-	return &docker{opt: opt, owner: dockerSelf(), nonce: hex.EncodeToString(b[:]), open: map[string]bool{}, closeTimeout: dockerCloseTimeout}
+	return &docker{opt: opt, owner: dockerSelf(), journal: journalIn(opt.StateDir), nonce: hex.EncodeToString(b[:]), open: map[string]bool{}, closeTimeout: dockerCloseTimeout}
 }
 
 // Name implements Engine.

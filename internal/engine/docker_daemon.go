@@ -145,6 +145,14 @@ func dockerElsewhere(host string, info system.Info) string {
 	return ""
 }
 
+// host names the machine that the containers run on; empty if it is this one.
+func (d *dockerDaemon) host() string {
+	if d.local {
+		return ""
+	}
+	return d.info.Name
+}
+
 // title names the daemon: "docker 20.10.24 (API 1.41)".
 func (d *dockerDaemon) title() string {
 	return fmt.Sprintf("%s %s (API %s)", d.name, d.version, d.apiVersion)

@@ -327,7 +327,7 @@ func testDockerPlaces(t *testing.T, l *dockerLab) {
 			}
 		})
 	}
-	if notes, _ := os.ReadDir(e.notes()); len(notes) > 0 {
+	if notes, _ := os.ReadDir(e.journal.dir); len(notes) > 0 {
 		t.Errorf("notes are left: %v", notes)
 	}
 }
@@ -494,7 +494,7 @@ func testDockerBadSpecs(t *testing.T, l *dockerLab) {
 			l.wantNothing(t, x.spec.ID)
 		})
 	}
-	if notes, _ := os.ReadDir(e.notes()); len(notes) > 0 {
+	if notes, _ := os.ReadDir(e.journal.dir); len(notes) > 0 {
 		t.Errorf("notes are left: %v", notes)
 	}
 }

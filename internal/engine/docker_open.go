@@ -267,7 +267,7 @@ const dockerLeastUlimit = 1024
 
 // describe finds out what was started. What can't be found out stays empty.
 func (s *dockerSession) describe(ctx context.Context, d *dockerDaemon, spec Spec, img *dockerImage) {
-	s.info = Info{Daemon: d.title(), Storage: d.storage(), Container: s.id, Runtime: d.runtime("")}
+	s.info = Info{Host: d.host(), Daemon: d.title(), Storage: d.storage(), Container: s.id, Runtime: d.runtime("")}
 	in, err := s.api.ContainerInspect(ctx, s.id, client.ContainerInspectOptions{})
 	if err != nil {
 		// It ended already; State will tell.

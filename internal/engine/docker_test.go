@@ -267,12 +267,15 @@ func TestDockerOwner(t *testing.T) {
 }
 
 func TestDockerDaemonWords(t *testing.T) {
-	d := &dockerDaemon{name: "docker", version: "20.10.24", apiVersion: "1.41", info: system.Info{Driver: "overlay2", DefaultRuntime: "runc"},
+	d := &dockerDaemon{name: "docker", version: "20.10.24", apiVersion: "1.41", info: system.Info{Name: "node2", Driver: "overlay2", DefaultRuntime: "runc"},
 		components: []system.ComponentVersion{{Name: "runc", Version: "1.1.5"}}}
 	p := &dockerDaemon{info: system.Info{Driver: "overlayfs", DefaultRuntime: "runc", DriverStatus: [][2]string{{"driver-type", "io.containerd.snapshotter.v1"}}},
 		components: []system.ComponentVersion{{Name: "OCI Runtime (runc)", Version: "runc version 1.1.5+ds1\ncommit: x"}}}
+	here := &dockerDaemon{local: true, info: system.Info{Name: "node1"}}
 	for _, x := range []struct{ got, want string }{
 		{d.title(), "docker 20.10.24 (API 1.41)"},
+		{d.host(), "node2"},
+		{here.host(), ""},
 		{d.storage(), "overlay2"},
 		{d.runtime("runc"), "runc 1.1.5"},
 		{d.runtime(""), "runc 1.1.5"},
@@ -350,39 +353,31 @@ func TestDockerOwnImage(t *testing.T) {
 	}
 }
 
-// TestDockerNotes: Sweep removes what a note names only if that can be a session's folder.
-func TestDockerNotes(t *testing.T) {
+// TestDockerSweepsFolders: without a daemon Sweep still removes the folders of dead
+// owners, and of the docker engine only.
+func TestDockerSweepsFolders(t *testing.T) {
 	state, data := t.TempDir(), t.TempDir()
 	e := NewDocker(DockerOptions{Host: "unix://" + filepath.Join(state, "no.sock"), StateDir: state}).(*docker)
-	closed := e.labels("x")
-	for _, n := range []dockerNote{
-		{ID: "root", Labels: closed, Folder: "/"},
-		{ID: "user", Labels: closed, Folder: data},
-		{ID: "other", Labels: closed, Folder: filepath.Join(data, "plimsoll-x")},
-		{ID: "relative", Labels: closed, Folder: "plimsoll-relative"},
-		{ID: "stranger", Labels: map[string]string{dockerLabelSession: "stranger"}, Folder: filepath.Join(data, "plimsoll-stranger")},
-		{ID: "mine", Labels: closed, Folder: filepath.Join(data, "plimsoll-mine")},
+	dead := Owner{PID: os.Getpid(), Start: "1", Boot: "x"}
+	for _, l := range []leftover{
+		{ID: "mine", Engine: "docker", Owner: dead, Paths: []string{filepath.Join(data, "plimsoll-mine")}},
+		{ID: "living", Engine: "docker", Owner: Self(), Paths: []string{filepath.Join(data, "plimsoll-living")}},
+		{ID: "host", Engine: "host", Owner: dead, Paths: []string{filepath.Join(data, "plimsoll-host")}},
 	} {
-		if err := e.note(n); err != nil {
+		if err := e.journal.note(l); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(e.notes(), "junk.json"), []byte("{"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	for _, d := range []string{"plimsoll-x", "plimsoll-stranger", "plimsoll-mine/deep"} {
+	for _, d := range []string{"plimsoll-living", "plimsoll-host", "plimsoll-mine/deep"} {
 		if err := os.MkdirAll(filepath.Join(data, d), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
 	did, err := e.Sweep(t.Context())
-	if err == nil {
-		t.Error("Sweep says nothing of the notes that can't be")
+	if diff := cmp.Diff([]string{"folder " + filepath.Join(data, "plimsoll-mine")}, did); diff != "" || err != nil {
+		t.Errorf("Sweep did (-want +got):\n%s%v", diff, err)
 	}
-	if diff := cmp.Diff([]string{"folder " + filepath.Join(data, "plimsoll-mine")}, did); diff != "" {
-		t.Errorf("Sweep did (-want +got):\n%s", diff)
-	}
-	for _, d := range []string{"plimsoll-x", "plimsoll-stranger"} {
+	for _, d := range []string{"plimsoll-living", "plimsoll-host"} {
 		if !dockerFileExists(filepath.Join(data, d)) {
 			t.Errorf("%s is gone", d)
 		}

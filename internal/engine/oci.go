@@ -38,7 +38,7 @@ var _ Engine = (*oci)(nil)
 // NewOCI returns the engine oci. state is Plimsoll's state directory; lookPath
 // finds a runtime by name (exec.LookPath).
 func NewOCI(state string, worker WorkerSource, lookPath func(string) (string, error)) Engine {
-	return &oci{state: state, worker: &installer{dir: filepath.Join(state, "cache"), source: worker}, journal: journal{filepath.Join(state, "sessions")}, lookPath: lookPath}
+	return &oci{state: state, worker: &installer{dir: filepath.Join(state, "cache"), source: worker}, journal: journalIn(state), lookPath: lookPath}
 }
 
 // Name implements Engine.
@@ -167,7 +167,7 @@ func (o *oci) open(_ context.Context, rt *ociRuntime, spec Spec, args []string) 
 	if err != nil {
 		return nil, err
 	}
-	b := newBundle(filepath.Join(o.state, "oci", folderPrefix+spec.ID), exe, spec)
+	b := newBundle(ownFolder(filepath.Join(o.state, "oci"), spec.ID), exe, spec)
 	own := []string{b.dir}
 	if spec.Place.Kind == place.Bind {
 		parent, err := o.bindParent(spec.Place.Path)
@@ -227,10 +227,8 @@ func (o *oci) Sweep(ctx context.Context) ([]string, error) {
 			errs = append(errs, err)
 			continue
 		}
-		for _, p := range l.Paths {
-			done = append(done, "folder "+p)
-		}
-		errs = append(errs, s.remove())
+		removed, err := o.journal.clear(l)
+		done, errs = append(done, removed...), append(errs, err)
 	}
 	return done, errors.Join(errs...)
 }
@@ -247,13 +245,28 @@ type ociSession struct {
 	own []string
 }
 
-// Info implements Session. The runtime writes the pid once the container runs.
+// pidWait is how long Info waits for the runtime's pid file. runc writes it after it has
+// started the worker, whose hello may come first; it takes milliseconds.
+const pidWait = time.Second
+
+// Info implements Session. The runtime writes the pid once the container runs; without
+// it the worker would seem to run on another machine.
 func (s *ociSession) Info() Info {
 	info := s.info
-	if b, err := os.ReadFile(s.bundle.pidFile()); err == nil {
-		info.PID, _ = strconv.Atoi(strings.TrimSpace(string(b)))
+	for end := time.Now().Add(pidWait); ; time.Sleep(time.Millisecond) {
+		if b, err := os.ReadFile(s.bundle.pidFile()); err == nil {
+			info.PID, _ = strconv.Atoi(strings.TrimSpace(string(b)))
+			return info
+		}
+		select {
+		case <-s.waited:
+			return info
+		default:
+		}
+		if time.Now().After(end) {
+			return info
+		}
 	}
-	return info
 }
 
 // Close implements Session.
@@ -285,12 +298,8 @@ func (s *ociSession) Close(ctx context.Context) error {
 
 // remove removes the session's folders and then its journal entry.
 func (s *ociSession) remove() error {
-	for _, p := range s.own {
-		if err := removeOwn(p); err != nil {
-			return fmt.Errorf("remove what session %s made: %w", s.entry, err)
-		}
-	}
-	return s.engine.journal.forget(s.entry)
+	_, err := s.engine.journal.clear(leftover{ID: s.entry, Paths: s.own})
+	return err
 }
 
 // firstLine cuts a runtime's message to what a table has room for.

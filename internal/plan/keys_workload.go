@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"time"
 
 	"plimsoll/internal/workload"
@@ -22,10 +23,10 @@ func workloadsOf(p *Plan) *[]workload.Spec { return &p.Workloads }
 func workloads() named[workload.Spec] {
 	type W = workload.Spec
 	count := func(doc string) field[W] {
-		return key("count", doc, integer(1, maxCount), func(w *W) *int { return &w.Count })
+		return key("count", doc, integer(1, workload.MaxCount), func(w *W) *int { return &w.Count })
 	}
 	record := func(doc string) field[W] {
-		return key("bs", doc, amount(1, maxBlock), func(w *W) *int64 { return &w.BS })
+		return key("bs", doc, amount(1, workload.MaxBS), func(w *W) *int64 { return &w.BS })
 	}
 	runtime := func(doc string) field[W] {
 		return key("runtime", doc, duration(time.Millisecond, maxTime), func(w *W) *time.Duration { return &w.Runtime })
@@ -83,11 +84,9 @@ func jobFields() []field[workload.Spec] {
 
 // checkJob refuses block jobs whose settings contradict each other.
 func checkJob(d *decoder, path string, w *workload.Spec) {
-	j := w.Job
+	before := len(d.list)
+	j := w.Job.WithDefaults()
 	bs := j.BS
-	if bs == 0 {
-		bs = defaultBS
-	}
 	fail := func(key, format string, args ...any) { d.fail(join(path, key), format, args...) }
 	if j.Size < bs {
 		fail("size", "is smaller than one I/O (bs is %d bytes): make it %d or more", bs, bs)
@@ -99,15 +98,38 @@ func checkJob(d *decoder, path string, w *workload.Spec) {
 	if j.Direct && j.Offset%512 != 0 {
 		fail("offset", "direct I/O needs a multiple of 512 bytes: change offset, or set direct to false")
 	}
-	if mixed := j.RW == load.RW || j.RW == load.RandRW; !mixed && j.RWMixRead != nil {
+	if mixed := j.RW == load.RW || j.RW == load.RandRW; !mixed && w.Job.RWMixRead != nil {
 		fail("rwmixread", "has no effect on %s: leave it out, or set rw to rw or randrw", j.RW)
 	}
-	if j.RW != load.Read && j.RW != load.RandRead {
-		return
-	}
-	for _, key := range []string{"sync", "fsync", "fdatasync", "end_fsync"} {
-		if d.has(join(path, key)) && !(key == "end_fsync" && !j.EndFsync) {
-			fail(key, "has no effect on %s: leave it out", j.RW)
+	if j.RW == load.Read || j.RW == load.RandRead {
+		for _, key := range []string{"sync", "fsync", "fdatasync", "end_fsync"} {
+			if d.has(join(path, key)) && !(key == "end_fsync" && !j.EndFsync) {
+				fail(key, "has no effect on %s: leave it out", j.RW)
+			}
 		}
 	}
+	if len(d.list) > before {
+		return
+	}
+	// What the worker would refuse in each trial is refused here, with its own words.
+	j.Filename = "block.dat" // The worker names it.
+	for _, o := range optionErrors(j.Validate()) {
+		fail(o.Option, "%s", o.Text)
+	}
+}
+
+// optionErrors takes apart what load.Job.Validate returns.
+func optionErrors(err error) []*load.OptionError {
+	var joined interface{ Unwrap() []error }
+	if !errors.As(err, &joined) {
+		return nil
+	}
+	var out []*load.OptionError
+	for _, e := range joined.Unwrap() {
+		var o *load.OptionError
+		if errors.As(e, &o) {
+			out = append(out, o)
+		}
+	}
+	return out
 }

@@ -1,5 +1,5 @@
 // Package record holds what is kept of a run: the run itself, its trials, and
-// the doubts about them. It has no behaviour; trial makes records, store keeps
+// the doubts about them. It judges nothing; trial makes records, store keeps
 // them, stats and report read them.
 package record
 
@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"plimsoll/internal/device"
 	"plimsoll/internal/workload"
 )
 
@@ -118,17 +119,21 @@ type Trial struct {
 	// the sum over clients.
 	Metric workload.Metric `json:"metric"`
 	Value  float64         `json:"value"`
-	// Results holds one entry a client.
+	// Results, Truth and Where hold one entry a client each, in the same order; a trial that
+	// failed may have Where alone. A record that was kept before schema 2 of the store
+	// has one Truth, summed, and one Where for all clients. Grounds puts the clients
+	// together that share a disk.
 	Results []workload.Result `json:"results,omitempty"`
-	Truth   Truth             `json:"truth,omitzero"`
-	Where   Where             `json:"where,omitzero"`
+	Truth   []Truth           `json:"truth,omitempty"`
+	Where   []Where           `json:"where,omitempty"`
 	// StartSkew is the time between the first and the last client's start.
 	StartSkew time.Duration `json:"start_skew,omitempty"`
 	Warnings  []Warning     `json:"warnings,omitempty"`
 }
 
-// Truth compares what the application saw with what happened below, in the
-// measured window. -1: unknown.
+// Truth compares what one client's application saw with what happened below, in its
+// measured window. -1: unknown. The device's figures hold what everybody did,
+// the other clients of the trial too.
 type Truth struct {
 	AppRead       int64 `json:"app_read"`
 	AppWritten    int64 `json:"app_written"`
@@ -145,8 +150,11 @@ type Truth struct {
 	DeviceBusy    time.Duration `json:"device_busy"`
 }
 
-// Where is the fingerprint of a cell: what the data stood on.
+// Where is the fingerprint of a client's ground: what its data stood on.
 type Where struct {
+	// Host names the machine on which the worker ran, if that isn't plimsoll's own. Devices of
+	// the same name on two hosts are two devices.
+	Host   string `json:"host,omitempty"`
 	FSType string `json:"fs_type"`
 	// Path is the host's folder, or device, under the place; empty where it isn't known.
 	Path    string `json:"path,omitempty"`
@@ -164,23 +172,8 @@ type Where struct {
 	Limits        string `json:"limits,omitempty"`
 }
 
-// A Device is a block device under a place.
-type Device struct {
-	Name  string `json:"name"`
-	Major uint32 `json:"major"`
-	Minor uint32 `json:"minor"`
-	Model string `json:"model,omitempty"`
-	// Size is in bytes.
-	Size       int64  `json:"size"`
-	Rotational bool   `json:"rotational"`
-	Scheduler  string `json:"scheduler"`
-	NrRequests int    `json:"nr_requests"`
-	// WriteCache is "write back" or "write through".
-	WriteCache string `json:"write_cache"`
-	LogicalBS  int    `json:"logical_bs"`
-	// Stack names the devices from the one under the file system to the bottom.
-	Stack []string `json:"stack,omitempty"`
-}
+// A Device is a block device under a place, as package device finds it.
+type Device = device.Device
 
 // A Machine is the fingerprint of a host.
 type Machine struct {

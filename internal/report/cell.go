@@ -51,7 +51,7 @@ func (c *group) cellOf() Cell {
 	out := Cell{
 		Cell: c.cell, Key: c.key, Label: label(c.cell),
 		Median: Unknown, Low: Unknown, High: Unknown, CPUPerOp: Unknown,
-		Where: c.trials[0].Where,
+		Where: c.trials[0].FirstWhere(),
 	}
 	var values []float64
 	var cpu time.Duration

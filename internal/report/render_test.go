@@ -108,7 +108,7 @@ func poison() (record.Run, []record.Trial) {
 	run.Skipped = append(run.Skipped, record.Skip{Cell: record.Cell{Workload: "=1+1" + evil, Engine: evil, Place: evil}, Reason: evil})
 	for i := range trials {
 		t := &trials[i]
-		t.Where.Options, t.Where.Source = evil, evil
+		t.Where[0].Options, t.Where[0].Source = evil, evil
 		t.Warnings = append(t.Warnings, record.Warning{Check: evil, Severity: evil, Text: evil})
 		if t.Status == record.Failed {
 			t.Error, t.Log, t.Phase, t.Progress = evil, evil, evil, evil

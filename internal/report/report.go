@@ -235,7 +235,7 @@ type Cell struct {
 	Doubt bool `json:"doubt,omitempty"`
 	// Failures are what the failed trials died of, the same ones together.
 	Failures []Failure `json:"failures,omitempty"`
-	// Where is the fingerprint of what the data stood on, of the first trial.
+	// Where is the fingerprint of what the data stood on, of the first trial's first client.
 	Where record.Where `json:"where"`
 	// series holds the trials' figures for drawing.
 	series []series

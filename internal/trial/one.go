@@ -134,7 +134,7 @@ func (r *Runner) attempt(ctx context.Context, t *record.Trial, spec workload.Spe
 		return a.Prepare(ctx, id, r.seeded(spec, t, i))
 	})
 	if err == nil {
-		after := func(*record.Trial) {}
+		after := func(t *record.Trial) { t.Where = make([]record.Where, len(agents)) }
 		if r.Witness != nil {
 			after = r.Witness.Before(agents, spec.Job.Filename)
 		}
@@ -143,7 +143,9 @@ func (r *Runner) attempt(ctx context.Context, t *record.Trial, spec workload.Spe
 			t.Results, err = wait(ctx, agents, id)
 		}
 		after(t)
-		t.Where.Limits = r.seats(t.Cell)[0].spec.Limits.String()
+		for i := range t.Where {
+			t.Where[i].Limits = r.seats(t.Cell)[i].spec.Limits.String()
+		}
 	}
 	if err != nil {
 		// Clients that were ready or had started when another failed.

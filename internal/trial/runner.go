@@ -50,8 +50,9 @@ type Judge interface {
 // A Witness tells what happened below the application.
 type Witness interface {
 	// Before is called when the agents are ready, and the function that it
-	// returns after they have ended; that fills in t.Truth and t.Where. target is
-	// the file or device under test, if the plan names one itself.
+	// returns after they have ended; that fills in t.Where, and t.Truth if there are
+	// results, with one entry an agent. target is the file or device under test, if the
+	// plan names one itself.
 	Before(agents []*agent.Agent, target string) func(t *record.Trial)
 }
 

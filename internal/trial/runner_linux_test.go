@@ -10,9 +10,11 @@ import (
 	"testing"
 
 	"plimsoll/internal/agent"
+	"plimsoll/internal/device"
 	"plimsoll/internal/engine"
 	"plimsoll/internal/plan"
 	"plimsoll/internal/record"
+	"plimsoll/internal/witness"
 	"plimsoll/internal/workertest"
 	"plimsoll/internal/workload"
 )
@@ -97,6 +99,7 @@ io_engine: psync
 
 func TestRunner(t *testing.T) {
 	r, n, c := newRunner(t, twoClients)
+	r.Witness = witness.New(device.Host())
 	run := &record.Run{ID: "r1", Seed: 3}
 	if err := r.Run(t.Context(), run); err != nil {
 		t.Fatal(err)
@@ -120,6 +123,19 @@ func TestRunner(t *testing.T) {
 			if c := res.Classes[0]; c.Lat == nil || int64(c.Lat.Count()) != c.Ops || c.Ops == 0 {
 				t.Errorf("%s: a client's histogram doesn't hold its %d operations", tr.Key, c.Ops)
 			}
+		}
+		if len(tr.Where) != tr.Cell.Clients || len(tr.Truth) != tr.Cell.Clients {
+			t.Errorf("%s: %d places and %d truths of %d clients", tr.Key, len(tr.Where), len(tr.Truth), tr.Cell.Clients)
+			continue
+		}
+		for i, truth := range tr.Truth {
+			read, written := tr.Results[i].Bytes()
+			if truth.AppRead != read || truth.AppWritten != written || read+written <= 0 || tr.Where[i].FSType == "" {
+				t.Errorf("%s: client %d: %+v on %+v, want its own bytes, %d and %d", tr.Key, i+1, truth, tr.Where[i], read, written)
+			}
+		}
+		if len(tr.Grounds()) != 1 {
+			t.Errorf("%s: clients in one folder stand on %+v", tr.Key, tr.Grounds())
 		}
 		if tr.Value != sum || sum <= 0 {
 			t.Errorf("%s: value %v, want the sum over clients %v", tr.Key, tr.Value, sum)
