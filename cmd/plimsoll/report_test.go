@@ -90,6 +90,12 @@ func TestReportPrintsARun(t *testing.T) {
 			t.Errorf("the text lacks %q:\n%s", want, out)
 		}
 	}
+	if !strings.HasSuffix(out, "plimsoll report 20261121-153000-3f9a -o report.html --state "+state+"\n") {
+		t.Errorf("the text doesn't end with where the page is:\n%s", out)
+	}
+	if _, out, _ := plimsollReport(state, "last", "--full"); strings.Contains(out, "The page:") || !strings.Contains(out, "━━ wal") {
+		t.Errorf("--full:\n%s", out)
+	}
 	if _, out, _ := plimsollReport(state, "last~1", "last"); !strings.Contains(out, "number of CPUs") {
 		t.Error("a report of two runs doesn't say what their machines differ in")
 	}
