@@ -120,11 +120,11 @@ func wrap(text string, width, indent int) string {
 	return b.String()
 }
 
-// words splits text at spaces, but not before a percent sign.
+// words splits text at spaces, but not before a percent sign or a factor's x.
 func words(text string) []string {
 	var out []string
 	for _, w := range strings.Fields(text) {
-		if n := len(out); n > 0 && strings.HasPrefix(w, "%") {
+		if n := len(out); n > 0 && (strings.HasPrefix(w, "%") || w == "x" || w == "x)" || w == "x);") {
 			out[n-1] += " " + w
 			continue
 		}
