@@ -64,6 +64,9 @@ func (a *app) report(refs []string, file, format string, full bool) error {
 	if err != nil {
 		return err
 	}
+	if full && format != "text" {
+		return usageError("--full is for text: %s has everything anyway", format)
+	}
 	db, err := store.Open(filepath.Join(a.stateDir, "plimsoll.db"))
 	if err != nil {
 		return err

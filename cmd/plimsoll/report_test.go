@@ -68,6 +68,7 @@ func TestReportRefusesWhatItCantDo(t *testing.T) {
 		{[]string{"2026112"}, "ambiguous"},
 		{[]string{"last", "--format", "pdf"}, "unknown format"},
 		{[]string{"last", "-o", "x.pdf"}, "names no format"},
+		{[]string{"last", "--full", "--format", "json"}, "--full is for text"},
 	} {
 		status, out, talk := plimsollReport(state, test.args...)
 		if status != exitUsage || out != "" || !strings.Contains(talk, test.want) {
