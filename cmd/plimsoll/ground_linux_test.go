@@ -36,7 +36,7 @@ blocks: 2
 		}
 		run, trials := records(t, dir)
 		places := byPlace(trials)
-		if a, b := places["a"][0].Truth.Device, places["b"][0].Truth.Device; a == "" || b == "" || a == b {
+		if a, b := places["a"][0].Truth[0].Device, places["b"][0].Truth[0].Device; a == "" || b == "" || a == b {
 			t.Fatalf("the places are on %q and %q", a, b)
 		}
 		i := slices.IndexFunc(run.Warnings, func(w record.Warning) bool { return w.Check == check.Unlike })

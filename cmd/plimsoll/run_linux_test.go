@@ -162,10 +162,19 @@ func TestRun(t *testing.T) {
 	if c := run.IOEngine["randread"]; c.Engine == "" || c.Why == "" {
 		t.Errorf("I/O engine = %+v", c)
 	}
-	for _, word := range []string{"host dir", "oci layer", "A/A control"} {
+	for _, word := range []string{"host dir", "oci layer"} {
 		if !strings.Contains(r.stdout, word) {
-			t.Errorf("the table lacks %q:\n%s", word, r.stdout)
+			t.Errorf("the overview lacks %q:\n%s", word, r.stdout)
 		}
+	}
+	if strings.Contains(r.stdout, "A/A control") {
+		t.Errorf("two blocks prove nothing, and their tables are printed:\n%s", r.stdout)
+	}
+	if full := plimsoll(t, t.Context(), dir, "", "report", "last", "--full"); !strings.Contains(full.stdout, "A/A control") {
+		t.Errorf("--full lacks the tables:\n%s", full.stdout)
+	}
+	if last := lastLine(r.stdout); !strings.HasSuffix(last, filepath.Join(out, "report.html")) {
+		t.Errorf("the last line is %q, want where the page is", last)
 	}
 	html, err := os.ReadFile(filepath.Join(out, "report.html"))
 	if err != nil || !bytes.Contains(html, []byte("randread")) {
@@ -272,6 +281,12 @@ func TestRunInterrupted(t *testing.T) {
 	if run.Status != record.Interrupted || len(before) < 3 {
 		t.Fatalf("run %s with %d trials", run.Status, len(before))
 	}
+	if last := lastLine(r.stderr); !strings.Contains(last, "plimsoll run --resume") {
+		t.Errorf("the last line is %q, want how to go on", last)
+	}
+	if n := strings.Count(r.stdout, "\n"); n > 25 || !strings.Contains(r.stdout, "measured, ") {
+		t.Errorf("%d lines after an interrupt, want few, with what was measured:\n%s", n, r.stdout)
+	}
 	checkClean(t, dir)
 
 	if r := plimsoll(t, t.Context(), dir, "", "run", "--resume", "--blocks", "3"); r.status != exitUsage {
@@ -280,6 +295,9 @@ func TestRunInterrupted(t *testing.T) {
 	r = plimsoll(t, t.Context(), dir, "", "run", "--resume")
 	if r.status != exitDone {
 		t.Fatalf("resume: status %d, stderr:\n%s", r.status, r.stderr)
+	}
+	if want := fmt.Sprintf("%d of 200 trials left", 200-len(before)); !strings.Contains(r.stderr, want) || !strings.Contains(firstLine(r.stderr), " left") {
+		t.Errorf("the resumed run announces more than is left, want %q:\n%s", want, r.stderr)
 	}
 	run, after := records(t, dir)
 	if want := 20 * 10; run.Status != record.Done || len(after) != want {
@@ -299,6 +317,64 @@ func TestRunInterrupted(t *testing.T) {
 	if r := plimsoll(t, t.Context(), dir, "", "run", "--resume"); r.status != exitUsage {
 		t.Errorf("a second resume: status %d, want %d", r.status, exitUsage)
 	}
+}
+
+func lastLine(s string) string {
+	lines := strings.Split(strings.TrimSpace(s), "\n")
+	return lines[len(lines)-1]
+}
+
+// TestRunInterruptedAtOnce: a run that was broken off before its first trial can be gone on with.
+func TestRunInterruptedAtOnce(t *testing.T) {
+	needRun(t)
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r := plimsoll(t, ctx, dir, small, "run", "-")
+	if last := lastLine(r.stderr); r.status != exitFailure || !strings.Contains(last, "plimsoll run --resume") {
+		t.Errorf("status %d, last line %q, want how to go on", r.status, last)
+	}
+	if r := plimsoll(t, t.Context(), dir, "", "run", "--resume"); r.status != exitDone {
+		t.Errorf("resume: status %d:\n%s", r.status, r.stderr)
+	}
+	checkClean(t, dir)
+}
+
+// TestRepeatStandardInput: the command that repeats a run whose plan came from standard input
+// works, word by word, in a shell.
+func TestRepeatStandardInput(t *testing.T) {
+	needRun(t)
+	dir, bin := t.TempDir(), t.TempDir()
+	r := plimsoll(t, t.Context(), dir, small, "run", "-", "--only", "engine=host", "--blocks", "1")
+	if r.status != exitDone {
+		t.Fatalf("status %d:\n%s", r.status, r.stderr)
+	}
+	first, before := records(t, dir)
+	if !strings.Contains(r.stdout, "Repeat: "+first.Command) {
+		t.Errorf("the report lacks %q:\n%s", first.Command, r.stdout)
+	}
+	self, err := filepath.Abs(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(self, filepath.Join(bin, "plimsoll")); err != nil {
+		t.Fatal(err)
+	}
+	sh := exec.Command("sh", "-c", first.Command)
+	sh.Env = append(os.Environ(), asPlimsoll+"=1", "PATH="+bin+":"+os.Getenv("PATH"))
+	if out, err := sh.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", first.Command, err, out)
+	}
+	again, after := records(t, dir)
+	if again.ID == first.ID || again.PlanText != first.PlanText || again.Seed != first.Seed || len(after) != len(before) {
+		t.Errorf("%s ran plan\n%s\nwith seed %d and %d trials, want\n%s\n%d and %d", first.Command, again.PlanText, again.Seed, len(after), first.PlanText, first.Seed, len(before))
+	}
+	for i := range min(len(after), len(before)) {
+		if after[i].Key != before[i].Key {
+			t.Errorf("trial %d is of %s, want %s", i, after[i].Key, before[i].Key)
+		}
+	}
+	checkClean(t, dir)
 }
 
 // countTrials counts the trials of a state folder's newest run, 0 in doubt.

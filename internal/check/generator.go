@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"plimsoll/internal/record"
+	"plimsoll/internal/size"
 	"plimsoll/load"
 )
 
@@ -90,5 +91,5 @@ func checkThrottled(v *view) []record.Warning {
 		severity = record.Note
 	}
 	return warning(Throttled, severity, map[string]any{"periods": periods, "time_ns": int64(stopped), "elapsed_ns": int64(v.elapsed)},
-		"The CPU controller stopped the worker %d times, for %s in all of a window of %s.", periods, short(stopped), short(v.elapsed))
+		"The CPU controller stopped the worker %s, for %s in all of a window of %s.", times(periods), size.Duration(stopped), size.Duration(v.elapsed))
 }

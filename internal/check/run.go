@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"plimsoll/internal/record"
+	"plimsoll/internal/size"
 	"plimsoll/internal/stats"
 )
 
@@ -119,7 +120,7 @@ func runDrift(cells []cell) []record.Warning {
 	}
 	return warning(Drift, record.Note, map[string]any{"change": d.Change, "low": d.Low, "high": d.High, "trials": d.Trials},
 		"All figures %s together by %s over the run of %s: the machine changed. The order was random, so comparisons are wider for it, not wrong.",
-		verb, percent(math.Abs(d.Change)), short(last.Sub(first)))
+		verb, percent(math.Abs(d.Change)), size.Duration(last.Sub(first)))
 }
 
 // runOverhead tells when most of the run was not spent measuring.
@@ -134,5 +135,5 @@ func runOverhead(trials []*record.Trial) []record.Warning {
 		return nil
 	}
 	return warning(Overhead, record.Note, map[string]any{"wall_ns": int64(wall), "overhead_ns": int64(overhead), "session_open_ns": int64(open)},
-		"%s of %s in trials was neither measuring nor layout (starting containers: %s): longer windows would use the time better.", short(overhead), short(wall), short(open))
+		"%s of %s in trials was neither measuring nor layout (starting containers: %s): longer windows would use the time better.", size.Duration(overhead), size.Duration(wall), size.Duration(open))
 }

@@ -106,7 +106,7 @@ func TestRun(t *testing.T) {
 		}()), "unlike/doubt", "since block 1: kernel: 6.1 / 6.8"},
 
 		{"overhead at the limit", overhead(10 * time.Second), "", ""},
-		{"overhead", overhead(10*time.Second + 1), "overhead/note", "10s of 20s"},
+		{"overhead", overhead(10*time.Second + 1), "overhead/note", "10 s of 20 s"},
 	} {
 		ws := Run(testRun(), tt.trials)
 		if got := summary(ws); got != tt.want {

@@ -236,7 +236,7 @@ func TestGenerator(t *testing.T) {
 		{"CPU full, device idle", cpu(450*ms, 250*ms-1), "generator/doubt", "the CPU is the limit"},
 		{"CPU full, device busy", cpu(450*ms, 250*ms), "", ""},
 		{"CPU not full", cpu(450*ms-1, 0), "", ""},
-		{"stopped", throttled(""), "throttled/doubt", "stopped the worker 1 times, for 7ms"},
+		{"stopped", throttled(""), "throttled/doubt", "stopped the worker once, for 7 ms"},
 		{"stopped, as asked", throttled("cpus=0.5"), "throttled/note", ""},
 		{"fallback", func(t *record.Trial) { t.Results[0].IOEngine = load.LinuxAIO }, "io-engine/doubt", "asked for the I/O engine io_uring and was done by linux-aio"},
 		{"linux-aio, buffered", func(t *record.Trial) {
@@ -304,7 +304,7 @@ func samples(ops ...int64) func(*record.Trial) {
 
 func TestSteady(t *testing.T) {
 	testRows(t, []row{
-		{"step of 30 %", samples(1000, 1010, 990, 700, 690, 710), "burst/doubt", "After 3 of 6 seconds the rate fell from 1000/s to 700/s"},
+		{"step of 30 %", samples(1000, 1010, 990, 700, 690, 710), "burst/doubt", "After 3 of 6 seconds the rate fell from 1 k/s to 700/s"},
 		{"step of less", samples(1000, 1000, 1000, 701, 701, 701), "unsteady/doubt", ""},
 		{"step late", samples(1000, 1010, 990, 1000, 1005, 995, 100, 110, 90), "burst/doubt", ""},
 		{"step too late to tell", samples(1000, 1010, 990, 1000, 1005, 995, 1000, 1000, 990, 1001, 300, 300), "unsteady/note", ""},

@@ -31,6 +31,9 @@ type Run struct {
 	Started time.Time `json:"started"`
 	// Ended is zero while the run goes on or after it was killed.
 	Ended time.Time `json:"ended,omitzero"`
+	// Sessions are the stretches in which the run was measured: one, and one more for
+	// each time that it was resumed. Records of older versions have none.
+	Sessions []Session `json:"sessions,omitempty"`
 	// Status is one of the constants below.
 	Status string `json:"status"`
 	// Machine is the fingerprint of the machine that ran plimsoll.
@@ -56,6 +59,32 @@ const (
 	Failed      = "failed"
 	Interrupted = "interrupted"
 )
+
+// A Session is a stretch of time in which one process measured a run.
+type Session struct {
+	Started time.Time `json:"started"`
+	// Ended is zero while it goes on. Of one that was killed it is the end of its
+	// last trial, filled in when the run is resumed.
+	Ended time.Time `json:"ended,omitzero"`
+}
+
+// Took is how long the run was measured, without the pauses before it was resumed; 0 if
+// that isn't known.
+func (r *Run) Took() time.Duration {
+	if len(r.Sessions) == 0 {
+		if r.Started.IsZero() || r.Ended.IsZero() {
+			return 0
+		}
+		return max(0, r.Ended.Sub(r.Started))
+	}
+	var took time.Duration
+	for _, s := range r.Sessions {
+		if !s.Ended.IsZero() {
+			took += max(0, s.Ended.Sub(s.Started))
+		}
+	}
+	return took
+}
 
 // EngineChoice says which I/O engine a workload's cells use.
 type EngineChoice struct {

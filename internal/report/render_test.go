@@ -282,7 +282,7 @@ func TestUnits(t *testing.T) {
 			t.Errorf("digits(%v) = %q, want %q", in, got, want)
 		}
 	}
-	for in, want := range map[Num]string{Unknown: "n/a", 0: "0 ns", 999: "999 ns", 1500: "1.50 us", 2.5e9: "2.50 s"} {
+	for in, want := range map[Num]string{Unknown: "n/a", 0: "0 s", 999: "999 ns", 1500: "1.5 µs", 2.5e9: "2.5 s"} {
 		if got := durationText(in); got != want {
 			t.Errorf("durationText(%v) = %q, want %q", float64(in), got, want)
 		}

@@ -35,8 +35,9 @@ type Recorder interface {
 type Observer interface {
 	// Note is a sentence about the run as a whole.
 	Note(text string)
-	// Plan says how many trials are to come.
-	Plan(trials, blocks int)
+	// Plan says how many trials the run has in how many blocks, and how many of them an
+	// earlier part of it has measured.
+	Plan(trials, blocks, done int)
 	// Trial says that one has ended, the n-th of all.
 	Trial(n int, t *record.Trial)
 }
@@ -94,6 +95,8 @@ var ErrInterrupted = errors.New("interrupted; what was measured is kept")
 func (r *Runner) Run(ctx context.Context, run *record.Run) error {
 	r.run = run
 	run.Status = record.Running
+	run.Ended = time.Time{}
+	r.beginSession(time.Now())
 	r.pool = &pool{engines: r.Engines, run: run.ID, hard: r.Hard, agents: map[string]*agent.Agent{}}
 	if err := r.Recorder.PutRun(*run); err != nil {
 		return err
@@ -105,6 +108,21 @@ func (r *Runner) Run(ctx context.Context, run *record.Run) error {
 	}
 	err = errors.Join(err, r.pool.closeAll())
 	return errors.Join(err, r.finish())
+}
+
+// beginSession notes when this process began to measure. A session before it that
+// has no end was killed: it ends with its last trial.
+func (r *Runner) beginSession(now time.Time) {
+	if n := len(r.run.Sessions); n > 0 && r.run.Sessions[n-1].Ended.IsZero() {
+		killed := &r.run.Sessions[n-1]
+		killed.Ended = killed.Started
+		for _, t := range r.Earlier {
+			if end := t.Started.Add(t.Wall); end.After(killed.Ended) {
+				killed.Ended = end
+			}
+		}
+	}
+	r.run.Sessions = append(r.run.Sessions, record.Session{Started: now})
 }
 
 // measure probes and then runs the blocks.
@@ -122,7 +140,7 @@ func (r *Runner) measure(ctx context.Context) error {
 	if err := r.Recorder.PutRun(*r.run); err != nil {
 		return err
 	}
-	r.Observer.Plan(len(r.cells)*r.Plan.Blocks, r.Plan.Blocks)
+	r.Observer.Plan(len(r.cells)*r.Plan.Blocks, r.Plan.Blocks, r.measured())
 	// The order is over all cells of the plan, so that it is the same when a run is
 	// resumed while another set of engines works.
 	all := r.Plan.Cells()
@@ -239,6 +257,19 @@ func (r *Runner) preflight(ctx context.Context) error {
 	return nil
 }
 
+// measured counts the trials that are to be run and have been already.
+func (r *Runner) measured() int {
+	n := 0
+	for _, c := range r.cells {
+		for b := range r.Plan.Blocks {
+			if r.Done[Key{r.Plan.Key(c), b}] {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // choose settles the I/O engine of each block workload.
 func (r *Runner) choose(found map[string][]probed) {
 	r.engine = map[string]workload.Spec{}
@@ -303,6 +334,7 @@ func (r *Runner) warn(severity, check, text string) {
 // finish records how the run ended.
 func (r *Runner) finish() error {
 	r.run.Ended = time.Now()
+	r.run.Sessions[len(r.run.Sessions)-1].Ended = r.run.Ended
 	if r.Judge != nil {
 		r.run.Warnings = append(r.run.Warnings, r.Judge.Run(r.run, slices.Concat(r.Earlier, r.trials))...)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"plimsoll/internal/agent"
 	"plimsoll/internal/device"
@@ -25,6 +26,7 @@ type notebook struct {
 	trials []record.Trial
 	full   bool // no more trials can be kept
 	told   int
+	done   int    // how many trials an earlier part had measured
 	stop   func() // called after each trial, if set
 }
 
@@ -36,8 +38,8 @@ func (n *notebook) PutTrial(t record.Trial) error {
 	n.trials = append(n.trials, t)
 	return nil
 }
-func (n *notebook) Note(string)   {}
-func (n *notebook) Plan(_, _ int) {}
+func (n *notebook) Note(string)         {}
+func (n *notebook) Plan(_, _, done int) { n.done = done }
 func (n *notebook) Trial(int, *record.Trial) {
 	n.told++
 	if n.stop != nil {
@@ -206,6 +208,12 @@ func TestResume(t *testing.T) {
 	if err := r2.Run(t.Context(), run); err != nil {
 		t.Fatal(err)
 	}
+	if n2.done != 5 {
+		t.Errorf("told of %d trials that were measured before, want 5", n2.done)
+	}
+	if s := n2.run.Sessions; len(s) != 2 || s[0].Ended.IsZero() || s[1].Started.Before(s[0].Ended) || n2.run.Took() > s[1].Ended.Sub(s[0].Started) {
+		t.Errorf("sessions %+v, want one for each time that it was measured", s)
+	}
 	r3, n3, _ := newRunner(t, twoClients)
 	if err := r3.Run(t.Context(), &record.Run{ID: "r3", Seed: 3}); err != nil {
 		t.Fatal(err)
@@ -221,6 +229,21 @@ func TestResume(t *testing.T) {
 	}
 	if n2.run.Status != record.Done {
 		t.Errorf("status %s", n2.run.Status)
+	}
+}
+
+// TestKilledSession: a session that was killed ends with its last trial, so that the
+// pause before a run is resumed is no part of what it took.
+func TestKilledSession(t *testing.T) {
+	begin := time.Date(2026, 11, 21, 15, 30, 0, 0, time.UTC)
+	run := &record.Run{Sessions: []record.Session{{Started: begin}}}
+	r := &Runner{run: run, Earlier: []record.Trial{
+		{Started: begin.Add(time.Second), Wall: 2 * time.Second}, {Started: begin, Wall: time.Second},
+	}}
+	r.beginSession(begin.Add(time.Hour))
+	run.Sessions[1].Ended = begin.Add(time.Hour + 4*time.Second)
+	if got := run.Took(); got != 7*time.Second {
+		t.Errorf("Took = %v, want the 3 s before it was killed and the 4 s after", got)
 	}
 }
 
