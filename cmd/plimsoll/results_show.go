@@ -33,7 +33,8 @@ again. KEY is a cell's key as the list of cells has it; blocks count from 0.
 		Example: `  plimsoll results show last
   plimsoll results show last --trial wal/host/dir --block 0
   plimsoll results show last~1 --json`,
-		Args: exactly(1, "one run"),
+		ValidArgsFunction: a.completeRuns,
+		Args:              exactly(1, "one run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("trial") != cmd.Flags().Changed("block") {
 				return usageError("--trial and --block go together: they name one trial")

@@ -59,6 +59,12 @@ failed; 5 nothing of the plan can be done here.`,
   plimsoll run --only engine=oci --out .       only these cells; writes ./report.html
   plimsoll run my-plan.yaml --blocks 12 --json
   plimsoll run --resume                        go on with the last run that was broken off`,
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			if f.resume {
+				return a.completeRuns(cmd, args, word)
+			}
+			return completePlan(cmd, args, word)
+		},
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usageError("%s takes one plan, not %d: see '%s --help'", cmd.CommandPath(), len(args), cmd.CommandPath())
@@ -299,7 +305,7 @@ func checkOut(dir string) error {
 	}
 	f, err := os.CreateTemp(dir, ".plimsoll-*")
 	if err != nil {
-		return usageError("--out: the folder %s can't be written: %w", dir, err)
+		return usageError("--out: the folder %s can't be written: %w", dir, reason(err))
 	}
 	f.Close()
 	return os.Remove(f.Name())

@@ -99,7 +99,7 @@ func (p *Plan) unknown(coordinate, pattern string) string {
 	if anyGlob([]string{pattern}, "") || slices.ContainsFunc(names, func(n string) bool { return glob(pattern, n) }) {
 		return ""
 	}
-	return fmt.Sprintf("no %s of the plan is called %s%s (there are %s)", coordinate, short(pattern), nearest(pattern, names), strings.Join(names, ", "))
+	return fmt.Sprintf("no %s of the plan is called %s%s (there are %s)", coordinate, short(pattern), didYouMean(pattern, names), strings.Join(names, ", "))
 }
 
 func checkMatch(d *decoder, p *Plan, at string, m Match) {
