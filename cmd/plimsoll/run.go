@@ -108,6 +108,13 @@ func (a *app) runPlan(ctx context.Context, f runFlags, args []string) error {
 	defer release()
 	fmt.Fprintf(a.stderr, "run %s: plan %s, seed %d, about %v\n", job.run.ID, job.run.Plan, job.run.Seed, job.plan.Estimate().Round(time.Second))
 	runErr := a.measure(ctx, db, job)
+	switch {
+	case errors.Is(runErr, trial.ErrNothing):
+		a.explainNothing(*job.run)
+		return &exitError{exitCannot, runErr}
+	case errors.Is(runErr, trial.ErrNothingYet):
+		return errors.New("interrupted before anything was measured: nothing is recorded")
+	}
 	if runErr != nil && !errors.Is(runErr, trial.ErrInterrupted) {
 		return runErr
 	}
@@ -275,10 +282,6 @@ func (a *app) present(db *store.Store, id string, f runFlags) (failed int, err e
 		if t.Status == record.Failed {
 			failed++
 		}
-	}
-	if len(trials) == 0 {
-		a.explainNothing(run)
-		return 0, &exitError{exitCannot, errors.New("nothing of the plan could be measured here")}
 	}
 	set := report.NewSet(report.Build(run, trials, report.Options{}))
 	format := "text"

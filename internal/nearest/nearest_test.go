@@ -8,15 +8,15 @@ import (
 func TestWord(t *testing.T) {
 	words := []string{"blocks", "quick", "seed", "set", "only"}
 	for word, want := range map[string]string{
-		"":       "",
-		"nosuch": "",
-		"x":      "",
-		"blok":   "blocks",
-		"BLOCK":  "blocks",
-		"quik":   "quick",
-		"sed":    "seed", // As near as set, and first.
-		"se":     "set",
-		"onyl":   "only",
+		"":                           "",
+		"nosuch":                     "",
+		"x":                          "",
+		"blok":                       "blocks",
+		"BLOCK":                      "blocks",
+		"quik":                       "quick",
+		"sed":                        "seed", // As near as set, and first.
+		"se":                         "set",
+		"onyl":                       "only",
 		strings.Repeat("quick", 100): "",
 	} {
 		if got := Word(word, words); got != want {

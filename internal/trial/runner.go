@@ -71,7 +71,9 @@ type Runner struct {
 	// Earlier holds the trials of that part, for the checks of the whole run.
 	Earlier []record.Trial
 
-	run    *record.Run
+	run *record.Run
+	// begun is set when the run is recorded: with its first trial, or by the part before.
+	begun  bool
 	cells  []record.Cell
 	pool   *pool
 	trials []record.Trial
@@ -87,15 +89,28 @@ type Key struct {
 // ErrInterrupted is returned when the context ended before the run did.
 var ErrInterrupted = errors.New("interrupted; what was measured is kept")
 
+// ErrNothing is returned when not one cell of the plan can be offered here;
+// the run's Skipped has the reasons. ErrNothingYet is returned with ErrInterrupted when the
+// context ended before the first trial did.
+var (
+	ErrNothing    = errors.New("nothing of the plan can be measured here")
+	ErrNothingYet = errors.New("nothing was measured yet")
+)
+
 // Run runs the plan and fills in run, which the caller has begun (ID, seed,
-// plan text, machine). It returns ErrInterrupted when ctx ended, and an error
-// of its own only when records can't be kept or cleaning up failed.
+// plan text, machine). It returns ErrInterrupted when ctx ended, ErrNothing, and
+// an error of its own only when records can't be kept or cleaning up failed.
+//
+// A run is recorded with its first trial: one without any would be "the last run",
+// with nothing to report and nothing to go on with.
 func (r *Runner) Run(ctx context.Context, run *record.Run) error {
 	r.run = run
 	run.Status = record.Running
 	r.pool = &pool{engines: r.Engines, run: run.ID, hard: r.Hard, agents: map[string]*agent.Agent{}}
-	if err := r.Recorder.PutRun(*run); err != nil {
-		return err
+	if len(r.Earlier) > 0 {
+		if err := r.begin(); err != nil {
+			return err
+		}
 	}
 	err := r.measure(ctx)
 	r.run.Status = record.Done
@@ -103,7 +118,25 @@ func (r *Runner) Run(ctx context.Context, run *record.Run) error {
 		r.run.Status = record.Interrupted // It can be resumed.
 	}
 	err = errors.Join(err, r.pool.closeAll())
+	if !r.begun {
+		if errors.Is(err, ErrInterrupted) {
+			err = errors.Join(err, ErrNothingYet)
+		}
+		return err
+	}
 	return errors.Join(err, r.finish())
+}
+
+// begin records the run, once.
+func (r *Runner) begin() error {
+	if r.begun {
+		return nil
+	}
+	if err := r.Recorder.PutRun(*r.run); err != nil {
+		return err
+	}
+	r.begun = true
+	return nil
 }
 
 // measure probes and then runs the blocks.
@@ -118,8 +151,14 @@ func (r *Runner) measure(ctx context.Context) error {
 	if err := r.preflight(ctx); err != nil {
 		return err
 	}
-	if err := r.Recorder.PutRun(*r.run); err != nil {
-		return err
+	if len(r.cells) == 0 && len(r.Earlier) == 0 {
+		return ErrNothing
+	}
+	if r.begun {
+		// With what was found out about this part of the run.
+		if err := r.Recorder.PutRun(*r.run); err != nil {
+			return err
+		}
 	}
 	r.Observer.Plan(len(r.cells)*r.Plan.Blocks, r.Plan.Blocks)
 	// The order is over all cells of the plan, so that it is the same when a run is
@@ -268,6 +307,9 @@ func (r *Runner) keep(t *record.Trial) error {
 		t.Warnings = append(t.Warnings, r.Judge.Trial(t, r.run)...)
 	}
 	r.trials = append(r.trials, withoutHistograms(*t))
+	if err := r.begin(); err != nil {
+		return err
+	}
 	if err := r.Recorder.PutTrial(*t); err != nil {
 		return fmt.Errorf("keep the record of %s, block %d: %w", t.Key, t.Block, err)
 	}
