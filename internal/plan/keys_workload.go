@@ -80,34 +80,3 @@ func jobFields() []field[workload.Spec] {
 		key("randseed", "Makes offsets and data repeatable. Default: a fixed seed.", seed(), func(w *W) *uint64 { return &w.Job.RandSeed }),
 	}
 }
-
-// checkJob refuses block jobs whose settings contradict each other.
-func checkJob(d *decoder, path string, w *workload.Spec) {
-	j := w.Job
-	bs := j.BS
-	if bs == 0 {
-		bs = defaultBS
-	}
-	fail := func(key, format string, args ...any) { d.fail(join(path, key), format, args...) }
-	if j.Size < bs {
-		fail("size", "is smaller than one I/O (bs is %d bytes): make it %d or more", bs, bs)
-	}
-	// Direct I/O works on whole logical blocks, which are 512 bytes at least.
-	if j.Direct && bs%512 != 0 {
-		fail("bs", "direct I/O needs a multiple of 512 bytes: change bs, or set direct to false")
-	}
-	if j.Direct && j.Offset%512 != 0 {
-		fail("offset", "direct I/O needs a multiple of 512 bytes: change offset, or set direct to false")
-	}
-	if mixed := j.RW == load.RW || j.RW == load.RandRW; !mixed && j.RWMixRead != nil {
-		fail("rwmixread", "has no effect on %s: leave it out, or set rw to rw or randrw", j.RW)
-	}
-	if j.RW != load.Read && j.RW != load.RandRead {
-		return
-	}
-	for _, key := range []string{"sync", "fsync", "fdatasync", "end_fsync"} {
-		if d.has(join(path, key)) && !(key == "end_fsync" && !j.EndFsync) {
-			fail(key, "has no effect on %s: leave it out", j.RW)
-		}
-	}
-}
