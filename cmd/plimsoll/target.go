@@ -13,8 +13,14 @@ import (
 // folder has to be there, and a block device or a file with data in it is
 // refused unless allowed is its very path.
 func checkTargets(p *plan.Plan, allowed string) error {
-	used := false
+	used, measured := false, map[string]bool{}
+	for _, c := range p.Cells() {
+		measured[c.Place] = true
+	}
 	for _, s := range p.Places {
+		if !measured[s.Name] {
+			continue // Excluded, or no engine of the plan has it.
+		}
 		if s.Path == "" || s.Kind != place.Dir && s.Kind != place.Bind {
 			continue
 		}

@@ -249,10 +249,11 @@ func (r *Runner) skip(c record.Cell, reason string) {
 }
 
 // preflight opens the first block's containers, drops the cells that their
-// engine can't offer, and chooses the I/O engines.
+// engine can't offer and those whose files don't fit, and chooses the I/O engines.
 func (r *Runner) preflight(ctx context.Context) error {
 	var offered []record.Cell
 	found := map[string][]probed{}
+	room := newLedger()
 	for _, c := range r.cells {
 		agents, _, err := r.agents(ctx, c)
 		if ctx.Err() != nil {
@@ -262,6 +263,12 @@ func (r *Runner) preflight(ctx context.Context) error {
 		if errors.As(err, &u) {
 			r.skip(c, u.Error())
 			continue
+		}
+		if err == nil {
+			if why := room.take(r, c, agents); why != "" {
+				r.skip(c, why)
+				continue
+			}
 		}
 		offered = append(offered, c)
 		if err != nil {
