@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -97,20 +95,4 @@ programs.
 	root.AddCommand(a.runCommand(), a.planCommand(), a.resultsCommand(), a.reportCommand(), a.doctorCommand(), a.versionCommand(), exitTopic())
 	completeWith(root)
 	return root
-}
-
-// defaultStateDir is /var/lib/plimsoll for root and $XDG_STATE_HOME/plimsoll
-// for others.
-func defaultStateDir() string {
-	if os.Geteuid() == 0 {
-		return "/var/lib/plimsoll"
-	}
-	if d := os.Getenv("XDG_STATE_HOME"); d != "" {
-		return filepath.Join(d, "plimsoll")
-	}
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return "plimsoll-state"
-	}
-	return filepath.Join(home, ".local", "state", "plimsoll")
 }

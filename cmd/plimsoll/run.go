@@ -107,6 +107,7 @@ func (a *app) runPlan(ctx context.Context, f runFlags, args []string) error {
 	}
 	defer release()
 	fmt.Fprintf(a.stderr, "run %s: plan %s, seed %d, about %v\n", job.run.ID, job.run.Plan, job.run.Seed, job.plan.Estimate().Round(time.Second))
+	a.aboutUser(job.plan)
 	runErr := a.measure(ctx, db, job)
 	switch {
 	case errors.Is(runErr, trial.ErrNothing):
