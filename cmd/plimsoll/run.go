@@ -119,6 +119,10 @@ func (a *app) runPlan(ctx context.Context, f runFlags, args []string) error {
 	if runErr != nil && !errors.Is(runErr, trial.ErrInterrupted) {
 		return runErr
 	}
+	if runErr != nil && a.hardContext().Err() != nil {
+		// Who interrupts twice doesn't wait for a report.
+		return fmt.Errorf("%w: 'plimsoll report %s%s' shows it, 'plimsoll run --resume%s' goes on", runErr, job.run.ID, a.stateFlag(), a.stateFlag())
+	}
 	failed, err := a.present(db, job.run.ID, f)
 	if err != nil {
 		return err
