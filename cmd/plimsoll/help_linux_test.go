@@ -84,7 +84,7 @@ func TestExitTable(t *testing.T) {
 	}
 }
 
-// TestEveryCommandHasJSON holds the README to its word.
+// TestEveryCommandHasJSON holds the README to its word: --json and examples everywhere.
 func TestEveryCommandHasJSON(t *testing.T) {
 	root := (&app{}).rootCommand()
 	var walk func(*cobra.Command)
@@ -98,6 +98,9 @@ func TestEveryCommandHasJSON(t *testing.T) {
 		}
 		if c.Flags().Lookup("json") == nil {
 			t.Errorf("%s has no --json", c.CommandPath())
+		}
+		if c.Example == "" {
+			t.Errorf("%s has no example", c.CommandPath())
 		}
 	}
 	walk(root)

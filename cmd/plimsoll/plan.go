@@ -89,7 +89,9 @@ func (a *app) planLsCommand() *cobra.Command {
 		Use:   "ls",
 		Short: "List the built-in plans",
 		Long:  "List the built-in plans with the number of their cells, controls included.",
-		Args:  exactly(0, "no argument"),
+		Example: `  plimsoll plan ls
+  plimsoll plan ls --json`,
+		Args: exactly(0, "no argument"),
 		RunE: func(*cobra.Command, []string) error {
 			type row struct {
 				Name        string `json:"name"`

@@ -67,6 +67,8 @@ func (a *app) versionCommand() *cobra.Command {
 		Short: "Say what this program is made of",
 		Long: `Say what this program is made of: its version, the Go compiler, the system that it
 was built for, and the SHA-256 of the workers in it, which do the I/O.`,
+		Example: `  plimsoll version
+  plimsoll version --json`,
 		Args: exactly(0, "no argument"),
 		RunE: func(*cobra.Command, []string) error {
 			b := newBuildInfo()

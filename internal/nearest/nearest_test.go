@@ -16,7 +16,7 @@ func TestWord(t *testing.T) {
 		"quik":                       "quick",
 		"sed":                        "seed", // As near as set, and first.
 		"se":                         "set",
-		"onyl":                       "only",
+		"onlyx":                      "only",
 		strings.Repeat("quick", 100): "",
 	} {
 		if got := Word(word, words); got != want {
