@@ -193,7 +193,7 @@ func TestRunFailedCell(t *testing.T) {
 	const plan = `
 name: full
 workloads:
-  big: {rw: randread, bs: 4KiB, size: 8MiB, runtime: 20ms}
+  big: {kind: tree, count: 400}
 engines: [host, oci]
 places: {dir: {}, tmpfs: {size: 4MiB}}
 blocks: 2

@@ -61,10 +61,10 @@ func (l *ledger) space(kind place.Kind, a *agent.Agent) *space {
 }
 
 // take reserves the room for a cell's files, or says why there is too little: then nothing
-// is reserved.
+// is reserved. A nil ledger has room for all.
 func (l *ledger) take(r *Runner, c record.Cell, agents []*agent.Agent) (why string) {
 	file, bytes := r.roomOf(c)
-	if file == "" {
+	if l == nil || file == "" {
 		return ""
 	}
 	p, _ := r.Plan.Place(c.Place)
@@ -73,7 +73,10 @@ func (l *ledger) take(r *Runner, c record.Cell, agents []*agent.Agent) (why stri
 	var keys []string
 	for i, a := range agents {
 		key := seats[i].key() + "\x00" + file
-		if s := l.space(p.Kind, a); s != nil && !l.files[key] {
+		if l.files[key] {
+			continue // Also in the blocks to come, without another look.
+		}
+		if s := l.space(p.Kind, a); s != nil {
 			need[s] += bytes
 			keys = append(keys, key)
 		}

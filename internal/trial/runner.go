@@ -77,6 +77,8 @@ type Runner struct {
 	cells  []record.Cell
 	pool   *pool
 	trials []record.Trial
+	// room is what the files of all cells need.
+	room   *ledger
 	engine map[string]workload.Spec // by workload, with the I/O engine chosen
 }
 
@@ -253,7 +255,7 @@ func (r *Runner) skip(c record.Cell, reason string) {
 func (r *Runner) preflight(ctx context.Context) error {
 	var offered []record.Cell
 	found := map[string][]probed{}
-	room := newLedger()
+	r.room = newLedger()
 	for _, c := range r.cells {
 		agents, _, err := r.agents(ctx, c)
 		if ctx.Err() != nil {
@@ -265,7 +267,7 @@ func (r *Runner) preflight(ctx context.Context) error {
 			continue
 		}
 		if err == nil {
-			if why := room.take(r, c, agents); why != "" {
+			if why := r.room.take(r, c, agents); why != "" {
 				r.skip(c, why)
 				continue
 			}
