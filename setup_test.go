@@ -37,6 +37,10 @@ func newMachine(t *testing.T, uid string, have ...string) *machine {
 	if runtime.GOOS != "linux" {
 		t.Skip("a Linux is needed")
 	}
+	// Read here, so that go test runs again when the script has changed.
+	if _, err := os.ReadFile("scripts/setup"); err != nil {
+		t.Fatal(err)
+	}
 	dir := t.TempDir()
 	m := &machine{t: t, bin: filepath.Join(dir, "bin"), log: filepath.Join(dir, "log"), policy: filepath.Join(dir, "policy-rc.d")}
 	if err := os.Mkdir(m.bin, 0o755); err != nil {
