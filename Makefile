@@ -29,8 +29,9 @@ internal/workerbin/bin/worker-%: FORCE
 	  go build -trimpath -ldflags '-s -w' -o $@.new ./cmd/worker
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
+# What is missing then, plimsoll names itself, and measures the rest.
 setup-run:
-	scripts/setup run
+	@scripts/setup run || echo "going on without it" >&2
 setup-test:
 	scripts/setup test
 

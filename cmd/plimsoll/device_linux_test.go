@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -81,5 +82,30 @@ func TestRunNothing(t *testing.T) {
 	r := plimsoll(t, t.Context(), t.TempDir(), small, "run", "-", "--set", "engines=[docker]", "--set", "baseline={engine: docker, place: layer}")
 	if r.status != exitCannot || !strings.Contains(r.stderr, "docker") {
 		t.Errorf("status %d, want %d; stderr:\n%s", r.status, exitCannot, r.stderr)
+	}
+}
+
+// TestRunNothingIsNotLast: a run that measured nothing is not recorded, so that "last"
+// stays the last run that has something to report.
+func TestRunNothingIsNotLast(t *testing.T) {
+	needRun(t)
+	t.Setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
+	state := recorded(t)
+	r := plimsoll(t, t.Context(), state, "", "run", "--only", "engine=docker")
+	if r.status != exitCannot || !strings.Contains(r.stderr, "skipped docker/") || !strings.Contains(r.stderr, "nothing of the plan can be measured here") {
+		t.Errorf("status %d, want %d; stderr:\n%s", r.status, exitCannot, r.stderr)
+	}
+	if r.stdout != "" {
+		t.Errorf("it reported:\n%s", r.stdout)
+	}
+	// Nor is one that was interrupted before its first trial.
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r = plimsoll(t, ctx, state, small, "run", "-")
+	if r.status != exitFailure || !strings.Contains(r.stderr, "interrupted before anything was measured: nothing is recorded") {
+		t.Errorf("status %d, want %d; stderr:\n%s", r.status, exitFailure, r.stderr)
+	}
+	if last, _ := records(t, state); last.ID != newRun {
+		t.Errorf("the last run is %s, want %s", last.ID, newRun)
 	}
 }

@@ -11,9 +11,11 @@ import (
 	"syscall"
 	"testing"
 
+	"plimsoll/internal/engine"
 	"plimsoll/internal/place"
 	"plimsoll/internal/plan"
 	"plimsoll/internal/record"
+	"plimsoll/internal/workload"
 )
 
 // TestShellQuote: a real shell reads back what was quoted.
@@ -86,7 +88,11 @@ func TestCheckTargets(t *testing.T) {
 		{"own folder", place.Dir, "", "", ""},
 		{"not a path of the host", place.Volume, dir + "/none", "", ""},
 	} {
-		p := &plan.Plan{Places: []place.Spec{{Name: "p", Kind: row.kind, Path: row.path}}}
+		// One of the engines has the place.
+		p := &plan.Plan{
+			Workloads: []workload.Spec{{Name: "w"}}, Engines: []plan.EngineSpec{{Name: "h", Engine: plan.Host}, {Name: "o", Engine: plan.OCI}},
+			Places: []place.Spec{{Name: "p", Kind: row.kind, Path: row.path}}, Limits: []engine.Limits{{}}, Clients: []int{1},
+		}
 		err := checkTargets(p, row.allowed)
 		if (err == nil) != (row.want == "") || err != nil && !strings.Contains(err.Error(), row.want) {
 			t.Errorf("%s: checkTargets = %v, want %q", row.name, err, row.want)

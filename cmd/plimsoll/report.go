@@ -32,6 +32,7 @@ compared with each other, and the report says in what their machines differ.`,
   plimsoll report last --full
   plimsoll report last -o report.html
   plimsoll report 20261121 --format json`,
+		ValidArgsFunction: a.completeRuns,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usageError("report needs a run, such as last: see 'plimsoll results ls'")

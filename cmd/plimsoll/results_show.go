@@ -37,7 +37,8 @@ reads it, so that a plan that came from standard input can be run again.
   plimsoll results show last --trial wal/host/dir --block 0
   plimsoll results show last --plan > again.yaml
   plimsoll results show last~1 --json`,
-		Args: exactly(1, "one run"),
+		ValidArgsFunction: a.completeRuns,
+		Args:              exactly(1, "one run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("trial") != cmd.Flags().Changed("block") {
 				return usageError("--trial and --block go together: they name one trial")

@@ -60,6 +60,12 @@ failed; 5 nothing of the plan can be done here.`,
   plimsoll run --only engine=oci --out .       only these cells; writes ./report.html
   plimsoll run my-plan.yaml --blocks 12 --json
   plimsoll run --resume                        go on with the last run that was broken off`,
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			if f.resume {
+				return a.completeRuns(cmd, args, word)
+			}
+			return completePlan(cmd, args, word)
+		},
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usageError("%s takes one plan, not %d: see '%s --help'", cmd.CommandPath(), len(args), cmd.CommandPath())
@@ -103,9 +109,21 @@ func (a *app) runPlan(ctx context.Context, f runFlags, args []string) error {
 	defer release()
 	fmt.Fprintf(a.stderr, "run %s: plan %s, seed %d, about %s%s\n", job.run.ID, job.run.Plan, job.run.Seed, size.Duration(job.left().Round(time.Second)),
 		map[bool]string{true: " left"}[len(job.done) > 0])
+	a.aboutUser(job.plan)
 	runErr := a.measure(ctx, db, job)
+	switch {
+	case errors.Is(runErr, trial.ErrNothing):
+		a.explainNothing(*job.run)
+		return &exitError{exitCannot, runErr}
+	case errors.Is(runErr, trial.ErrNothingYet):
+		return errors.New("interrupted before anything was measured: nothing is recorded")
+	}
 	if runErr != nil && !errors.Is(runErr, trial.ErrInterrupted) {
 		return runErr
+	}
+	if runErr != nil && a.hardContext().Err() != nil {
+		// Who interrupts twice doesn't wait for a report.
+		return fmt.Errorf("%w: 'plimsoll report %s%s' shows it, 'plimsoll run --resume%s' goes on", runErr, job.run.ID, a.stateFlag(), a.stateFlag())
 	}
 	failed, err := a.present(db, job.run.ID, f, runErr != nil)
 	if runErr != nil {
@@ -286,10 +304,6 @@ func (a *app) present(db *store.Store, id string, f runFlags, interrupted bool) 
 	if len(trials) == 0 && interrupted {
 		return 0, nil // There is nothing to tell yet.
 	}
-	if len(trials) == 0 {
-		a.explainNothing(run)
-		return 0, &exitError{exitCannot, errors.New("nothing of the plan could be measured here")}
-	}
 	set := report.NewSet(report.Build(run, trials, report.Options{}))
 	format := "text"
 	if f.json {
@@ -326,7 +340,7 @@ func checkOut(dir string) error {
 	}
 	f, err := os.CreateTemp(dir, ".plimsoll-*")
 	if err != nil {
-		return usageError("--out: the folder %s can't be written: %w", dir, err)
+		return usageError("--out: the folder %s can't be written: %w", dir, reason(err))
 	}
 	f.Close()
 	return os.Remove(f.Name())

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -202,7 +202,7 @@ func TestRunFailedCell(t *testing.T) {
 	const plan = `
 name: full
 workloads:
-  big: {rw: randread, bs: 4KiB, size: 8MiB, runtime: 20ms}
+  big: {kind: tree, count: 400}
 engines: [host, oci]
 places: {dir: {}, tmpfs: {size: 4MiB}}
 blocks: 2
@@ -468,23 +468,77 @@ func TestRunKilled(t *testing.T) {
 	checkClean(t, dir)
 }
 
-// TestRunTwoInterrupts: the second interrupt makes cleaning up quick, not partial.
+// TestRunTwoInterrupts: the second interrupt makes cleaning up quick, not partial, and
+// what was recorded stays.
 func TestRunTwoInterrupts(t *testing.T) {
 	needRun(t)
 	dir := t.TempDir()
-	cmd := startPlimsoll(t, dir, "run", "-", "--blocks", "50")
+	interruptTwice(t, dir, small, 3)
+	checkClean(t, dir)
+}
+
+// interruptTwice starts a plan, interrupts it twice in the middle of a trial when so many are
+// recorded, and looks at what it kept and said.
+func interruptTwice(t *testing.T, dir, plan string, after int) {
+	t.Helper()
+	cmd := startPlan(t, dir, plan, "run", "-", "--blocks", "50")
+	for end := time.Now().Add(time.Minute); countTrials(dir) < after && time.Now().Before(end); {
+		time.Sleep(5 * time.Millisecond)
+	}
+	before := countTrials(dir)
 	for range 2 {
 		if err := cmd.Process.Signal(os.Interrupt); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(20 * time.Millisecond)
+		// Two that come before it took the first are one to the kernel.
+		for pending(t, cmd.Process.Pid) {
+			time.Sleep(time.Millisecond)
+		}
 	}
-	err := cmd.Wait()
-	var ee *exec.ExitError
-	if !errors.As(err, &ee) || ee.Sys().(syscall.WaitStatus).Signaled() {
-		t.Errorf("plimsoll ended with %v, want an exit status", err)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		cmd.Wait()
+	}()
+	select {
+	case <-ended:
+	case <-time.After(time.Minute):
+		t.Fatal("the run hangs after two interrupts")
 	}
-	checkClean(t, dir)
+	state := cmd.ProcessState
+	if state.Sys().(syscall.WaitStatus).Signaled() || state.ExitCode() != exitFailure {
+		t.Errorf("plimsoll ended with %v, want exit status %d", state, exitFailure)
+	}
+	run, trials := records(t, dir)
+	if run.Status != record.Interrupted || len(trials) < before {
+		t.Errorf("the run is %s with %d trials, want it interrupted with %d at least", run.Status, len(trials), before)
+	}
+	said := cmd.Stderr.(*bytes.Buffer).String()
+	for _, want := range []string{"interrupted; what was measured is kept", "'plimsoll report " + run.ID + " --state " + dir + "' shows it", "plimsoll run --resume"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("no %q in\n%s", want, said)
+		}
+	}
+}
+
+// pending reports whether an interrupt waits to be taken by a process (ShdPnd in
+// proc_pid_status(5), a mask in hexadecimal whose lowest bit is signal 1).
+func pending(t *testing.T, pid int) bool {
+	t.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(b)) {
+		if mask, ok := strings.CutPrefix(line, "ShdPnd:"); ok {
+			n, err := strconv.ParseUint(strings.TrimSpace(mask), 16, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n&(1<<(uint(syscall.SIGINT)-1)) != 0
+		}
+	}
+	return false
 }
 
 // processesWith lists the processes whose command line holds part.

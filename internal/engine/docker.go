@@ -82,8 +82,9 @@ func (e *docker) connect(ctx context.Context, fresh bool) (*client.Client, *dock
 	if d != nil && !fresh {
 		return api, d, nil
 	}
+	// Asked for again, since a client that is there doesn't say it.
+	host, source, err := dockerHost(e.opt.Host)
 	if api == nil {
-		host, err := dockerHost(e.opt.Host)
 		if err != nil {
 			return nil, nil, &dockerMissing{Missing: err.Error(), Fix: "set DOCKER_HOST to the address of a socket, such as unix:///run/docker.sock"}
 		}
@@ -92,7 +93,7 @@ func (e *docker) connect(ctx context.Context, fresh bool) (*client.Client, *dock
 			return nil, nil, &dockerMissing{Missing: err.Error(), Fix: "check DOCKER_HOST, DOCKER_CERT_PATH and DOCKER_API_VERSION"}
 		}
 	}
-	d, err := dockerAsk(ctx, api)
+	d, err = dockerAsk(ctx, api, source)
 	if err != nil {
 		api.Close()
 		return nil, nil, err

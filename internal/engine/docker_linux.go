@@ -3,7 +3,9 @@ package engine
 import (
 	"fmt"
 	"os"
+	"os/user"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/docker/go-units"
@@ -18,6 +20,19 @@ func dockerKernel() string {
 		return ""
 	}
 	return unix.ByteSliceToString(u.Release[:])
+}
+
+// dockerGroup returns the name of the group that owns a socket, or "".
+func dockerGroup(socket string) string {
+	var st unix.Stat_t
+	if socket == "" || unix.Stat(socket, &st) != nil {
+		return ""
+	}
+	g, err := user.LookupGroupId(strconv.FormatUint(uint64(st.Gid), 10))
+	if err != nil {
+		return ""
+	}
+	return g.Name
 }
 
 // dockerPID returns pid if that process is seen from here and belongs to the

@@ -9,10 +9,12 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -64,7 +66,7 @@ func TestDockerHost(t *testing.T) {
 			t.Setenv("DOCKER_HOST", x.env)
 			t.Setenv("DOCKER_CONTEXT", x.context)
 			t.Setenv("DOCKER_CONFIG", x.config)
-			got, err := dockerHost(x.asked)
+			got, _, err := dockerHost(x.asked)
 			if x.err != "" {
 				if err == nil || !strings.Contains(err.Error(), x.err) {
 					t.Errorf("dockerHost(%q) = %q, %v, want an error with %q", x.asked, got, err, x.err)
@@ -78,21 +80,60 @@ func TestDockerHost(t *testing.T) {
 	}
 }
 
+// TestDockerWhy: each way in which a daemon does not answer has a fix of its own.
 func TestDockerWhy(t *testing.T) {
 	wrap := func(err error) error { return fmt.Errorf("dial: %w", err) }
+	with := func(programs ...string) dockerMachine {
+		return dockerMachine{installed: func(p string) bool { return slices.Contains(programs, p) }, systemd: true, group: "docker"}
+	}
+	root := with("dockerd")
+	root.root, root.systemd = true, false
+	rootsOnly := with("dockerd")
+	rootsOnly.group = "root"
 	for _, x := range []struct {
+		host, source string
 		cause        error
+		here         dockerMachine
 		missing, fix string
 	}{
-		{wrap(fs.ErrNotExist), "no daemon's socket at /s", "DOCKER_HOST"},
-		{wrap(syscall.EACCES), "may not use the socket /s", "usermod -aG docker"},
-		{wrap(syscall.ECONNREFUSED), "no daemon listens", "systemctl start docker"},
-		{wrap(context.DeadlineExceeded), "does not answer in time", "restart"},
-		{errors.New("teapot"), "teapot", "DOCKER_HOST"},
+		{"unix:///s", "", wrap(fs.ErrNotExist), with(), "no daemon's socket at /s", "install Docker or Podman and start it (sudo apt-get install docker.io; sudo systemctl start docker)"},
+		{"unix:///s", "", wrap(fs.ErrNotExist), with("dockerd"), "Docker is installed, but its daemon isn't running", "start it: sudo systemctl start docker"},
+		{"unix:///s", "", wrap(fs.ErrNotExist), root, "its daemon isn't running", "start it: service docker start, or run dockerd"},
+		{"unix:///s", "", wrap(fs.ErrNotExist), with("podman"), "Podman is installed", "sudo systemctl start podman.socket, and DOCKER_HOST=unix:///run/podman"},
+		{"unix:///s", "DOCKER_HOST", wrap(fs.ErrNotExist), with("dockerd"), "no daemon's socket at /s, which DOCKER_HOST names", "unset DOCKER_HOST"},
+		{"unix:///s", "the docker context far", wrap(fs.ErrNotExist), with("dockerd"), "which the docker context far names", "docker context use default"},
+		{"unix:///s", "", wrap(syscall.EACCES), with("dockerd"), "may not use the socket /s", "usermod -aG docker $USER"},
+		{"unix:///s", "", wrap(syscall.EACCES), rootsOnly, "may not use the socket /s", "run as root: the socket /s is root's alone"},
+		{"unix:///s", "", wrap(syscall.ECONNREFUSED), with("dockerd"), "no daemon listens on it", "start the daemon: sudo systemctl start docker"},
+		{"tcp://h:1", "DOCKER_HOST", wrap(syscall.ECONNREFUSED), with("dockerd"), "no daemon listens at tcp://h:1, which DOCKER_HOST names", "unset DOCKER_HOST"},
+		{"tcp://h:1", "DOCKER_HOST", wrap(&net.DNSError{Err: "no such host"}), with(), "is not known: no such host", "unset DOCKER_HOST"},
+		{"unix:///s", "", wrap(context.DeadlineExceeded), with(), "does not answer in time", "restart"},
+		{"tcp://h:1", "DOCKER_HOST", wrap(context.DeadlineExceeded), with(), "does not answer in time", "can be reached"},
+		{"unix:///s", "", errors.New("teapot"), with(), "teapot", "DOCKER_HOST"},
 	} {
-		got := dockerWhy("unix:///s", "", x.cause, x.cause)
+		got := dockerWhy(x.host, x.source, "", x.cause, x.cause, x.here)
 		if !strings.Contains(got.Missing, x.missing) || !strings.Contains(got.Fix, x.fix) {
-			t.Errorf("dockerWhy(%v) = %q, %q; want %q, %q", x.cause, got.Missing, got.Fix, x.missing, x.fix)
+			t.Errorf("dockerWhy(%s, %q, %v) = %q, %q; want %q, %q", x.host, x.source, x.cause, got.Missing, got.Fix, x.missing, x.fix)
+		}
+	}
+}
+
+// TestDockerUnreachable asks real addresses at which no daemon is.
+func TestDockerUnreachable(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := l.Addr().String()
+	l.Close()
+	for host, want := range map[string]string{
+		"tcp://" + refused: "no daemon listens at tcp://" + refused + ", which DOCKER_HOST names",
+		"unix://" + filepath.Join(t.TempDir(), "none.sock"): "none.sock, which DOCKER_HOST names",
+	} {
+		t.Setenv("DOCKER_HOST", host)
+		p := NewDocker(DockerOptions{}).Probe(t.Context())
+		if p.OK || !strings.Contains(p.Missing, want) || !strings.Contains(p.Fix, "unset DOCKER_HOST") {
+			t.Errorf("%s: %q, %q; want %q and to unset DOCKER_HOST", host, p.Missing, p.Fix, want)
 		}
 	}
 }

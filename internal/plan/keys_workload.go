@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"errors"
 	"time"
 
 	"plimsoll/internal/workload"
@@ -80,56 +79,4 @@ func jobFields() []field[workload.Spec] {
 		key("rate_iops", "I/Os per second of each thread, on a fixed schedule. Default: as fast as iodepth allows.", integer[int64](1, 1<<32), func(w *W) *int64 { return &w.Job.RateIOPS }),
 		key("randseed", "Makes offsets and data repeatable. Default: a fixed seed.", seed(), func(w *W) *uint64 { return &w.Job.RandSeed }),
 	}
-}
-
-// checkJob refuses block jobs whose settings contradict each other.
-func checkJob(d *decoder, path string, w *workload.Spec) {
-	before := len(d.list)
-	j := w.Job.WithDefaults()
-	bs := j.BS
-	fail := func(key, format string, args ...any) { d.fail(join(path, key), format, args...) }
-	if j.Size < bs {
-		fail("size", "is smaller than one I/O (bs is %d bytes): make it %d or more", bs, bs)
-	}
-	// Direct I/O works on whole logical blocks, which are 512 bytes at least.
-	if j.Direct && bs%512 != 0 {
-		fail("bs", "direct I/O needs a multiple of 512 bytes: change bs, or set direct to false")
-	}
-	if j.Direct && j.Offset%512 != 0 {
-		fail("offset", "direct I/O needs a multiple of 512 bytes: change offset, or set direct to false")
-	}
-	if mixed := j.RW == load.RW || j.RW == load.RandRW; !mixed && w.Job.RWMixRead != nil {
-		fail("rwmixread", "has no effect on %s: leave it out, or set rw to rw or randrw", j.RW)
-	}
-	if j.RW == load.Read || j.RW == load.RandRead {
-		for _, key := range []string{"sync", "fsync", "fdatasync", "end_fsync"} {
-			if d.has(join(path, key)) && !(key == "end_fsync" && !j.EndFsync) {
-				fail(key, "has no effect on %s: leave it out", j.RW)
-			}
-		}
-	}
-	if len(d.list) > before {
-		return
-	}
-	// What the worker would refuse in each trial is refused here, with its own words.
-	j.Filename = "block.dat" // The worker names it.
-	for _, o := range optionErrors(j.Validate()) {
-		fail(o.Option, "%s", o.Text)
-	}
-}
-
-// optionErrors takes apart what load.Job.Validate returns.
-func optionErrors(err error) []*load.OptionError {
-	var joined interface{ Unwrap() []error }
-	if !errors.As(err, &joined) {
-		return nil
-	}
-	var out []*load.OptionError
-	for _, e := range joined.Unwrap() {
-		var o *load.OptionError
-		if errors.As(e, &o) {
-			out = append(out, o)
-		}
-	}
-	return out
 }

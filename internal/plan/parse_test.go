@@ -243,7 +243,7 @@ description: |
   no less.
 workloads:
   zz: &z {rw: randrw, bs: 8KiB, iodepth: 4, numjobs: 2, size: 1.5MiB, offset: 4096, runtime: 1s, ramp_time: 0,
-          number_ios: 10, direct: false, sync: dsync, fdatasync: 2, end_fsync: true, rwmixread: 0, rate_iops: 100, randseed: 7}
+          number_ios: 10, direct: false, sync: dsync, fsync: 1, end_fsync: true, rwmixread: 0, rate_iops: 100, randseed: 7}
   merged: {<<: *z, bs: 4KiB}
   append: {kind: append, count: 5, bs: 10, runtime: 2s}
   wal: {kind: wal}
@@ -276,7 +276,7 @@ margin: 0.1
 	zero := 0
 	job := load.Job{
 		RW: "randrw", BS: 8192, IODepth: 4, NumJobs: 2, Size: 1572864, Offset: 4096, Runtime: time.Second, NumberIOs: 10,
-		Sync: "dsync", FDataSync: 2, EndFsync: true, RWMixRead: &zero, RateIOPS: 100, RandSeed: 7,
+		Sync: "dsync", Fsync: 1, EndFsync: true, RWMixRead: &zero, RateIOPS: 100, RandSeed: 7,
 	}
 	merged := job
 	merged.BS = 4096

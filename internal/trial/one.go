@@ -128,6 +128,10 @@ func (r *Runner) attempt(ctx context.Context, t *record.Trial, spec workload.Spe
 	if err != nil {
 		return err
 	}
+	// A cell that could not be opened before the first block may have no room now.
+	if why := r.room.take(r, t.Cell, agents); why != "" {
+		return errors.New(why)
+	}
 	kills := oomKills(agents)
 	id := fmt.Sprintf("%d", t.Order)
 	err = each(ctx, agents, func(ctx context.Context, i int, a *agent.Agent) error {

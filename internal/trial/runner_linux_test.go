@@ -259,16 +259,21 @@ func TestNotKept(t *testing.T) {
 	}
 }
 
-// TestInterruptedProbe: engines that were asked in vain are not missing.
+// TestInterruptedProbe: engines that were asked in vain are not missing, and a run
+// without a trial is not recorded.
 func TestInterruptedProbe(t *testing.T) {
 	r, n, _ := newRunner(t, twoClients)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := r.Run(ctx, &record.Run{ID: "r1"}); !errors.Is(err, ErrInterrupted) {
-		t.Errorf("Run = %v, want ErrInterrupted", err)
+	run := &record.Run{ID: "r1"}
+	if err := r.Run(ctx, run); !errors.Is(err, ErrInterrupted) || !errors.Is(err, ErrNothingYet) {
+		t.Errorf("Run = %v, want ErrInterrupted and ErrNothingYet", err)
 	}
-	if n.run.Status != record.Interrupted || len(n.run.Skipped) > 0 {
-		t.Errorf("run %+v", n.run)
+	if run.Status != record.Interrupted || len(run.Skipped) > 0 {
+		t.Errorf("run %+v", run)
+	}
+	if n.run.ID != "" {
+		t.Errorf("recorded %+v, want nothing", n.run)
 	}
 }
 
