@@ -33,7 +33,7 @@ func TestExitCodes(t *testing.T) {
 	}{
 		{"done", plan("host", "dir: {}"), []string{"--blocks", "1"}, 0, exitDone, ""},
 		{"some cells skipped", plan("host, docker", "dir: {}, layer: {}"), []string{"--blocks", "1"}, 0, exitDone, ""},
-		{"some cells failed", failing, []string{"--blocks", "1"}, 0, exitCellsFailed, "1 trials failed"},
+		{"some cells failed", failing, []string{"--blocks", "1"}, 0, exitCellsFailed, "1 trial failed"},
 		{"interrupted", plan("host", "dir: {}"), nil, 2, exitFailure, "--resume"},
 		{"interrupted after a cell failed", failing, nil, 6, exitFailure, "--resume"},
 		{"all cells skipped", plan("docker", "layer: {}"), nil, 0, exitCannot, "nothing of the plan can be measured here"},

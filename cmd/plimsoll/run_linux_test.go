@@ -324,20 +324,20 @@ func lastLine(s string) string {
 	return lines[len(lines)-1]
 }
 
-// TestRunInterruptedAtOnce: a run that was broken off before its first trial can be gone on with.
+// TestRunInterruptedAtOnce: a run that was broken off before its first trial is no run.
 func TestRunInterruptedAtOnce(t *testing.T) {
 	needRun(t)
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	r := plimsoll(t, ctx, dir, small, "run", "-")
-	if last := lastLine(r.stderr); r.status != exitFailure || !strings.Contains(last, "plimsoll run --resume") {
-		t.Errorf("status %d, last line %q, want how to go on", r.status, last)
+	if last := lastLine(r.stderr); r.status != exitFailure || !strings.Contains(last, "nothing is recorded") {
+		t.Errorf("status %d, last line %q, want that nothing is recorded", r.status, last)
 	}
-	if r := plimsoll(t, t.Context(), dir, "", "run", "--resume"); r.status != exitDone {
+	if r := plimsoll(t, t.Context(), dir, "", "run", "--resume"); r.status != exitUsage || !strings.Contains(r.stderr, "nothing to resume") {
 		t.Errorf("resume: status %d:\n%s", r.status, r.stderr)
 	}
-	checkClean(t, dir)
+	leaktest.Check(t, dir)
 }
 
 // TestRepeatStandardInput: the command that repeats a run whose plan came from standard input
