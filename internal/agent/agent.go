@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"plimsoll/internal/engine"
+	"plimsoll/internal/tail"
 	"plimsoll/internal/wire"
 	"plimsoll/internal/workload"
 	"plimsoll/load"
@@ -131,6 +132,13 @@ func (a *Agent) lost() error {
 	readErr := a.drain(ctx)
 	state := a.Session.State(ctx)
 	text := "the worker ended: " + state
+	if a.Hello.Version == 0 {
+		// What kept it from starting is known to the runtime alone.
+		text = "the worker did not start: " + state
+		if words := tail.LastWords(a.Session.Log()); words != "" {
+			text = "the worker did not start: " + words + " (" + state + ")"
+		}
+	}
 	if readErr != nil && readErr != io.EOF {
 		text = fmt.Sprintf("%v (%s)", readErr, state)
 	}

@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -13,6 +15,8 @@ import (
 	"time"
 
 	"plimsoll/internal/place"
+	"plimsoll/internal/tail"
+	"plimsoll/internal/wire"
 )
 
 // ociGrace is how long a container may take to end by itself.
@@ -84,7 +88,13 @@ func (o *oci) runtime(ctx context.Context, want string) (*ociRuntime, []string, 
 			tried = append(tried, name+" is not installed")
 			continue
 		}
-		rt := &ociRuntime{path: path, root: filepath.Join(o.state, "oci", "state"), version: ociVersion(ctx, path)}
+		real, err := trustedProgram(path)
+		if err != nil {
+			why := fmt.Sprintf("the runtime %s is not run: %v", name, err)
+			notes, tried = append(notes, why), append(tried, why)
+			continue
+		}
+		rt := &ociRuntime{path: real, root: filepath.Join(o.state, "oci", "state"), version: ociVersion(ctx, real, filepath.Base(name))}
 		if err := o.try(ctx, rt); err != nil {
 			why := fmt.Sprintf("%s is installed but can't run a container here: %s", rt.version, firstLine(err.Error()))
 			notes, tried = append(notes, why), append(tried, why)
@@ -102,7 +112,8 @@ func (o *oci) runtime(ctx context.Context, want string) (*ociRuntime, []string, 
 	return nil, notes, errors.New(strings.Join(tried, "; "))
 }
 
-// try runs the smallest container: the worker says its version and ends.
+// try runs the smallest container: the worker says which program it is and ends. A
+// program that ends well and is no runtime says something else.
 func (o *oci) try(ctx context.Context, rt *ociRuntime) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -111,6 +122,7 @@ func (o *oci) try(ctx context.Context, rt *ociRuntime) error {
 	if err != nil {
 		return err
 	}
+	said := firstWords(ctx, s.Stdout())
 	state := s.State(ctx)
 	log := s.Log()
 	// The context may be over because the runtime hangs.
@@ -120,9 +132,33 @@ func (o *oci) try(ctx context.Context, rt *ociRuntime) error {
 		return err
 	}
 	if state != "exit status 0" {
-		return errors.New(strings.TrimSpace(log + " (" + state + ")"))
+		return errors.New(strings.TrimSpace(tail.LastWords(log) + " (" + state + ")"))
+	}
+	program, err := o.worker.source(runtime.GOOS, runtime.GOARCH)
+	if err != nil {
+		return err
+	}
+	if want := wire.Identity(program); said != want {
+		return fmt.Errorf("it ran something else than Plimsoll's worker, which said %.80q, not %q", said, want)
 	}
 	return nil
+}
+
+// firstWords reads the first line of r, or as much of it as matters, and lets the rest
+// pass by. It gives up when ctx is over.
+func firstWords(ctx context.Context, r io.Reader) string {
+	said := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReaderSize(r, 256).ReadSlice('\n')
+		said <- strings.TrimSpace(string(line))
+		io.Copy(io.Discard, r)
+	}()
+	select {
+	case s := <-said:
+		return s
+	case <-ctx.Done():
+		return ""
+	}
 }
 
 // Open implements Engine.
@@ -132,9 +168,12 @@ func (o *oci) Open(ctx context.Context, spec Spec) (Session, error) {
 	}
 	rt, _, err := o.runtime(ctx, spec.Runtime)
 	if err != nil {
+		if spec.Runtime != "" {
+			return nil, &Unsupported{o.Name(), "runtime " + spec.Runtime, err.Error(), "leave out runtime for the first that works"}
+		}
 		return nil, &Unsupported{o.Name(), "runtime", err.Error(), "install runc or crun ('apt-get install runc')"}
 	}
-	return o.open(ctx, rt, spec, []string{"agent", "--dir", containerData})
+	return o.open(ctx, rt, spec, []string{"agent", "--dir", containerDir(spec)})
 }
 
 // supports says what this engine can't do of spec.
@@ -155,10 +194,27 @@ func (o *oci) supports(spec Spec) error {
 	if strings.ContainsAny(spec.Image, ":,\\") {
 		return no("image "+spec.Image, "the path has a colon, comma or backslash, which an overlay can't take", "name it by another path")
 	}
+	if spec.Image != "" && within(o.state, spec.Image) {
+		return no("image "+spec.Image, "Plimsoll's own state folder "+o.state+" is in it, and an overlay can't be mounted into what lies under it", "choose another with --state")
+	}
 	if strings.ContainsAny(o.state, ":,\\") {
 		return no("overlay", "the state folder "+o.state+" has a colon, comma or backslash in its path", "choose another with --state")
 	}
 	return nil
+}
+
+// within reports whether path lies in folder, links followed.
+func within(path, folder string) bool {
+	for _, p := range []*string{&path, &folder} {
+		if abs, err := filepath.Abs(*p); err == nil {
+			*p = abs
+		}
+		if real, err := filepath.EvalSymlinks(*p); err == nil {
+			*p = real
+		}
+	}
+	rel, err := filepath.Rel(folder, path)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // open makes the bundle of one container and runs args of the worker in it.
@@ -223,7 +279,7 @@ func (o *oci) Sweep(ctx context.Context) ([]string, error) {
 		if rt.knows(s.id) {
 			done = append(done, "container "+s.id)
 		}
-		if err := errors.Join(rt.remove(ctx, s.id), removeCgroups(s.id)); err != nil {
+		if err := errors.Join(rt.bury(ctx, s.id), removeCgroups(s.id)); err != nil {
 			errs = append(errs, err)
 			continue
 		}

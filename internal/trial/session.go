@@ -70,6 +70,9 @@ func (p *pool) get(ctx context.Context, s seat) (*agent.Agent, time.Duration, er
 	}
 	a, err := agent.Open(ctx, session)
 	if err != nil {
+		if s.spec.Image != "" {
+			err = fmt.Errorf("%w; see whether it starts without the image %s", err, s.spec.Image)
+		}
 		return nil, 0, errors.Join(err, p.close(session))
 	}
 	p.agents[s.key()] = a
