@@ -112,34 +112,43 @@ func (o *oci) runtime(ctx context.Context, want string) (*ociRuntime, []string, 
 	return nil, notes, errors.New(strings.Join(tried, "; "))
 }
 
+// tryTimeout is how long the smallest container may take to run; an idle machine needs a
+// tenth of a second.
+const tryTimeout = 10 * time.Second
+
 // try runs the smallest container: the worker says which program it is and ends. A
 // program that ends well and is no runtime says something else.
 func (o *oci) try(ctx context.Context, rt *ociRuntime) error {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	program, err := o.worker.source(runtime.GOOS, runtime.GOARCH)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
 	id := "probe-" + strconv.Itoa(os.Getpid()) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
 	s, err := o.open(ctx, rt, Spec{ID: id, Place: place.Spec{Name: "layer", Kind: place.Layer}}, []string{"version"})
 	if err != nil {
 		return err
 	}
-	said := firstWords(ctx, s.Stdout())
-	state := s.State(ctx)
-	log := s.Log()
-	// The context may be over because the runtime hangs.
-	closing, done := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-	defer done()
-	if err := s.Close(closing); err != nil {
+	said, state := firstWords(ctx, s.Stdout()), ""
+	if said == "" || said == wire.Identity(program) {
+		state = s.State(ctx)
+	}
+	hung := ctx.Err() != nil
+	// There is no data to wait for: what has not ended by now is killed.
+	cancel()
+	if err := s.Close(ctx); err != nil {
 		return err
 	}
-	if state != "exit status 0" {
-		return errors.New(strings.TrimSpace(tail.LastWords(log) + " (" + state + ")"))
-	}
-	program, err := o.worker.source(runtime.GOOS, runtime.GOARCH)
-	if err != nil {
-		return err
-	}
-	if want := wire.Identity(program); said != want {
-		return fmt.Errorf("it ran something else than Plimsoll's worker, which said %.80q, not %q", said, want)
+	switch {
+	case said != "" && said != wire.Identity(program):
+		return fmt.Errorf("it ran something else than Plimsoll's worker, which said %.80q", said)
+	case hung:
+		return fmt.Errorf("it did not end within %v", tryTimeout)
+	case state != "exit status 0":
+		return errors.New(strings.TrimSpace(tail.LastWords(s.Log()) + " (" + state + ")"))
+	case said == "":
+		return errors.New("it ran no worker of Plimsoll's: nothing was said")
 	}
 	return nil
 }
@@ -303,13 +312,33 @@ type ociSession struct {
 	own []string
 }
 
-// Info implements Session. The runtime writes the pid once the container runs.
+// pidWait is how long Info waits for the runtime to write the container's process id, which
+// it does just after the worker has begun to speak.
+const pidWait = 250 * time.Millisecond
+
+// Info implements Session.
 func (s *ociSession) Info() Info {
 	info := s.info
-	if b, err := os.ReadFile(s.bundle.pidFile()); err == nil {
-		info.PID, _ = strconv.Atoi(strings.TrimSpace(string(b)))
-	}
+	info.PID = s.pid()
 	return info
+}
+
+// pid is the id of the container's first process, 0 as long as there is none.
+func (s *ociSession) pid() int {
+	for deadline := time.Now().Add(pidWait); ; {
+		b, err := os.ReadFile(s.bundle.pidFile())
+		if pid, perr := strconv.Atoi(strings.TrimSpace(string(b))); err == nil && perr == nil {
+			return pid
+		}
+		if time.Now().After(deadline) {
+			return 0
+		}
+		select {
+		case <-s.waited:
+			return 0
+		case <-time.After(time.Millisecond):
+		}
+	}
 }
 
 // Close implements Session.

@@ -13,8 +13,9 @@ const maxWords = 300
 // where standard error is no terminal (https://github.com/sirupsen/logrus, TextFormatter).
 var message = regexp.MustCompile(`^time="[^"]*" level=\w+ msg=("(?:[^"\\]|\\.)*"|\S+)`)
 
-// LastWords is the last line of a log that says anything, cut to what a headline has
-// room for, and without a logger's time and level; empty for an empty log.
+// LastWords is the last line of a log that says anything, without a logger's time and
+// level; empty for an empty log. One that is too long for a headline loses its middle: what
+// was done stands first, and why it could not be done last.
 func LastWords(log string) string {
 	log = strings.TrimSpace(log)
 	line := strings.TrimSpace(log[strings.LastIndexByte(log, '\n')+1:])
@@ -25,7 +26,7 @@ func LastWords(log string) string {
 		}
 	}
 	if len(line) > maxWords {
-		line = strings.ToValidUTF8(line[:maxWords], "") + " ..."
+		line = strings.ToValidUTF8(line[:maxWords/3], "") + " ... " + strings.ToValidUTF8(line[len(line)-2*maxWords/3:], "")
 	}
 	return line
 }
