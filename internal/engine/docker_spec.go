@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -131,16 +130,12 @@ func (e *docker) labels(id string) map[string]string {
 // dockerSeccomp turns a profile's path into what the API wants: its text for Docker, a
 // path for Podman.
 func dockerSeccomp(profile string, d *dockerDaemon) (string, error) {
-	if profile == "unconfined" {
+	if profile == Unconfined {
 		return profile, nil
 	}
-	b, err := readProfile(profile)
+	_, b, err := loadProfile(profile)
 	if err != nil {
-		return "", fmt.Errorf("seccomp profile: %w", err)
-	}
-	var any map[string]json.RawMessage
-	if err := json.Unmarshal(b, &any); err != nil {
-		return "", fmt.Errorf("seccomp profile %s: %w", profile, err)
+		return "", err
 	}
 	if d.name != "podman" {
 		return string(b), nil

@@ -170,7 +170,7 @@ func (b *bundle) config(args []string) (*specs.Spec, error) {
 			Resources: b.resources(),
 		},
 	}
-	if b.spec.Seccomp != "" && b.spec.Seccomp != "unconfined" {
+	if b.spec.Seccomp != "" && b.spec.Seccomp != Unconfined {
 		s, err := readSeccomp(b.spec.Seccomp, runtime.GOARCH, caps)
 		if err != nil {
 			return nil, err
