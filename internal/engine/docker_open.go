@@ -48,10 +48,23 @@ func (e *docker) openSession(ctx context.Context, spec Spec) (*dockerSession, er
 		if errors.As(err, &u) {
 			return nil, u
 		}
-		return nil, fmt.Errorf("engine docker: %w", err)
+		return nil, fmt.Errorf("engine docker: %w", headline{err})
 	}
 	return s, nil
 }
+
+// A headline is an error with the words cut to a length that can be read: Podman quotes
+// mount options of kilobytes.
+type headline struct{ error }
+
+// maxHeadline is in bytes.
+const maxHeadline = 600
+
+// Error implements error.
+func (h headline) Error() string { return tail.Cut(h.error.Error(), maxHeadline) }
+
+// Unwrap returns the error with all its words.
+func (h headline) Unwrap() error { return h.error }
 
 // open makes everything of a session; Close removes as much of it as was made.
 func (s *dockerSession) open(ctx context.Context, d *dockerDaemon, spec Spec) error {

@@ -14,8 +14,7 @@ const maxWords = 300
 var message = regexp.MustCompile(`^time="[^"]*" level=\w+ msg=("(?:[^"\\]|\\.)*"|\S+)`)
 
 // LastWords is the last line of a log that says anything, without a logger's time and
-// level; empty for an empty log. One that is too long for a headline loses its middle: what
-// was done stands first, and why it could not be done last.
+// level; empty for an empty log. One that is too long for a headline loses its middle.
 func LastWords(log string) string {
 	log = strings.TrimSpace(log)
 	line := strings.TrimSpace(log[strings.LastIndexByte(log, '\n')+1:])
@@ -25,8 +24,14 @@ func LastWords(log string) string {
 			line = text
 		}
 	}
-	if len(line) > maxWords {
-		line = strings.ToValidUTF8(line[:maxWords/3], "") + " ... " + strings.ToValidUTF8(line[len(line)-2*maxWords/3:], "")
+	return Cut(line, maxWords)
+}
+
+// Cut takes the middle out of a text of more than n bytes: what was done stands first, and why it
+// could not be done last.
+func Cut(s string, n int) string {
+	if len(s) <= n {
+		return s
 	}
-	return line
+	return strings.ToValidUTF8(s[:n/3], "") + " ... " + strings.ToValidUTF8(s[len(s)-2*n/3:], "")
 }
