@@ -198,6 +198,9 @@ func (a *Agent) Prepare(ctx context.Context, id string, spec workload.Spec) erro
 		if err != nil {
 			return a.abandon(id, err)
 		}
+		if what := a.misplaced(m, id, false); what != "" {
+			return a.distrust(what)
+		}
 		switch {
 		case m.Ready != nil && m.Ready.ID == id:
 			return nil
@@ -223,6 +226,9 @@ func (a *Agent) Wait(ctx context.Context, id string, onSample func(load.Sample))
 		m, err := a.next(ctx)
 		if err != nil {
 			return nil, a.abandon(id, err)
+		}
+		if what := a.misplaced(m, id, true); what != "" {
+			return nil, a.distrust(what)
 		}
 		switch {
 		case m.Sample != nil && m.Sample.ID == id:
