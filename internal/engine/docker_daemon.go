@@ -15,6 +15,9 @@ import (
 	cerrdefs "github.com/containerd/errdefs"
 	"github.com/moby/moby/api/types/system"
 	"github.com/moby/moby/client"
+
+	"plimsoll/internal/clean"
+	"plimsoll/internal/tail"
 )
 
 // A dockerMissing is why a daemon can't be used, and what would mend it.
@@ -53,6 +56,9 @@ func dockerAsk(ctx context.Context, api *client.Client) (*dockerDaemon, error) {
 	}
 	if err != nil {
 		return nil, dockerPingFailed(host, ping.APIVersion, err)
+	}
+	if ping.APIVersion == "" {
+		return nil, dockerStranger(host, "it answers a ping without the API's version")
 	}
 	if ping.OSType == "windows" {
 		return nil, &dockerMissing{
@@ -120,11 +126,20 @@ func dockerWhy(host, apiVersion string, err, cause error) *dockerMissing {
 	case apiVersion != "" && cerrdefs.IsInvalidArgument(err):
 		m.Missing = "the daemon at " + host + " speaks API " + apiVersion + ", and plimsoll needs " + client.MinAPIVersion
 		m.Fix = "upgrade it to Docker 19.03 or later"
+	case strings.Contains(err.Error(), "malformed HTTP"):
+		return dockerStranger(host, "it does not speak HTTP")
+	case cerrdefs.IsNotFound(err):
+		return dockerStranger(host, "it knows no ping")
 	default:
-		m.Missing = "the daemon at " + host + " can't be used: " + err.Error()
+		m.Missing = "the daemon at " + host + " can't be used: " + clean.Line(tail.Cut(err.Error(), maxHeadline))
 		m.Fix = "check that it runs, and DOCKER_HOST"
 	}
 	return m
+}
+
+// dockerStranger says that something else than a daemon listens.
+func dockerStranger(host, why string) *dockerMissing {
+	return &dockerMissing{Missing: "what listens at " + host + " is no Docker daemon: " + why, Fix: "set DOCKER_HOST to the address of one"}
 }
 
 // dockerElsewhere says why a daemon does not run on this machine's kernel; empty if
