@@ -166,6 +166,7 @@ func (a *app) prepare(db *store.Store, f runFlags, args []string) (*runJob, erro
 	if err != nil {
 		return nil, err
 	}
+	f.plan.Seccomp = engine.CheckSeccomp
 	p, err := plan.ParseWith(file, text, f.plan)
 	if err != nil {
 		return nil, usageError("%w", err)
@@ -203,7 +204,7 @@ func (a *app) prepareResume(db *store.Store, f runFlags, args []string) (*runJob
 	if err != nil {
 		return nil, err
 	}
-	p, err := plan.Parse("the plan of run "+run.ID, []byte(run.PlanText))
+	p, err := plan.ParseWith("the plan of run "+run.ID, []byte(run.PlanText), plan.Options{Seccomp: engine.CheckSeccomp})
 	if err != nil {
 		return nil, err
 	}

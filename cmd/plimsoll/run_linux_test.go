@@ -564,6 +564,9 @@ func TestRunRefuses(t *testing.T) {
 	plan := func(place string) string {
 		return "name: p\nworkloads: {w: {rw: randwrite, bs: 4KiB, size: 1MiB, runtime: 10ms}}\nengines: [host, oci]\nplaces: {" + place + "}\nblocks: 1\n"
 	}
+	profile := func(path string) string {
+		return "name: p\nworkloads: {a: {kind: append}}\nengines: [host, {name: c, kind: oci, seccomp: " + path + "}]\nplaces: {layer: {}, dir: {}}\n"
+	}
 	for _, c := range []struct {
 		name, stdin string
 		args        []string
@@ -578,6 +581,9 @@ func TestRunRefuses(t *testing.T) {
 		{"a file with data", plan("dir: {path: " + file + "}"), []string{"run", "-"}, "--destructive " + file},
 		{"another path repeated", plan("dir: {path: " + file + "}"), []string{"run", "-", "--destructive", "/dev/null"}, "--destructive " + file},
 		{"a file as a bind", plan("bind: {path: " + file + "}"), []string{"run", "-"}, "not a folder"},
+		{"a missing profile", profile("/nowhere/at/all"), []string{"run", "-"}, "standard input:3:38: engines.1.seccomp: seccomp profile: stat /nowhere/at/all: no such file"},
+		{"a profile of another kind", profile(file), []string{"run", "-"}, "standard input:3:38: engines.1.seccomp: seccomp profile " + file + ": invalid character"},
+		{"a profile that is a folder", profile("/etc"), []string{"run", "-"}, "/etc is not a regular file"},
 		{"destructive for nothing", plan("dir: {}"), []string{"run", "-", "--destructive", file}, "no place"},
 		{"nothing to resume", "", []string{"run", "--resume"}, "nothing to resume"},
 		{"an unknown run", "", []string{"run", "--resume", "2020"}, "2020"},

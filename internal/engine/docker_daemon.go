@@ -42,6 +42,9 @@ func dockerAsk(ctx context.Context, api *client.Client, source string) (*dockerD
 	if err != nil {
 		return nil, dockerPingFailed(host, source, ping.APIVersion, err)
 	}
+	if ping.APIVersion == "" {
+		return nil, dockerStranger(host, "it answers a ping without the API's version")
+	}
 	if ping.OSType == "windows" {
 		return nil, &dockerMissing{
 			Missing: "the daemon at " + host + " runs Windows containers, and there is no worker for windows yet",
@@ -70,6 +73,11 @@ func dockerAsk(ctx context.Context, api *client.Client, source string) (*dockerD
 	d.elsewhere = dockerElsewhere(host, info.Info)
 	d.local = d.elsewhere == ""
 	return d, nil
+}
+
+// dockerStranger says that something else than a daemon listens.
+func dockerStranger(host, why string) *dockerMissing {
+	return &dockerMissing{Missing: "what listens at " + host + " is no Docker daemon: " + why, Fix: "set DOCKER_HOST to the address of one"}
 }
 
 // dockerElsewhere says why a daemon does not run on this machine's kernel; empty if

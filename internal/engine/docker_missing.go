@@ -13,6 +13,9 @@ import (
 
 	cerrdefs "github.com/containerd/errdefs"
 	"github.com/moby/moby/client"
+
+	"plimsoll/internal/clean"
+	"plimsoll/internal/tail"
 )
 
 // A dockerMissing is why a daemon can't be used, and what would mend it.
@@ -141,8 +144,12 @@ func dockerWhy(host, source, apiVersion string, err, cause error, here dockerMac
 	case apiVersion != "" && cerrdefs.IsInvalidArgument(err):
 		m.Missing = "the daemon at " + host + " speaks API " + apiVersion + ", and plimsoll needs " + client.MinAPIVersion
 		m.Fix = "upgrade it to Docker 19.03 or later"
+	case strings.Contains(err.Error(), "malformed HTTP"):
+		return dockerStranger(host, "it does not speak HTTP")
+	case cerrdefs.IsNotFound(err):
+		return dockerStranger(host, "it knows no ping")
 	default:
-		m.Missing = "the daemon at " + host + named + " can't be used: " + err.Error()
+		m.Missing = "the daemon at " + host + named + " can't be used: " + clean.Line(tail.Cut(err.Error(), maxHeadline))
 		m.Fix = "check that it runs, and DOCKER_HOST"
 	}
 	return m

@@ -1,12 +1,14 @@
 package engine
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"net"
@@ -18,6 +20,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/moby/moby/api/types/events"
@@ -189,6 +192,92 @@ func TestDockerProbeMissing(t *testing.T) {
 	}
 	if did, err := NewDocker(DockerOptions{Host: missing}).Sweep(t.Context()); err != nil || len(did) > 0 {
 		t.Errorf("Sweep() without a daemon = %v, %v", did, err)
+	}
+}
+
+// strangeSocket listens on a socket, and gives each connection to f.
+func strangeSocket(t *testing.T, f func(net.Conn)) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "s.sock")
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() { defer c.Close(); f(c) }()
+		}
+	}()
+	return "unix://" + path
+}
+
+// TestDockerStranger: what listens on the socket and is no Docker daemon, or a sick one, is told
+// in a line and in time, and is not asked for a container.
+func TestDockerStranger(t *testing.T) {
+	request := func(c net.Conn) *http.Request {
+		r, _ := http.ReadRequest(bufio.NewReader(c))
+		return r
+	}
+	always := func(answer string) func(net.Conn) {
+		return func(c net.Conn) {
+			if request(c) != nil {
+				io.WriteString(c, answer)
+			}
+		}
+	}
+	html := "HTTP/1.1 %s\r\nContent-Type: text/html\r\nContent-Length: 26\r\nConnection: close\r\n\r\n<html>\x1b[31mhi\n\nyou</html>\n"
+	pinged := func(then func(net.Conn)) func(net.Conn) {
+		return func(c net.Conn) {
+			r := request(c)
+			if r == nil {
+				return
+			}
+			if strings.HasSuffix(r.URL.Path, "/_ping") {
+				io.WriteString(c, "HTTP/1.1 200 OK\r\nApi-Version: 1.45\r\nOstype: linux\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+				return
+			}
+			then(c)
+		}
+	}
+	silent := func(c net.Conn) { io.Copy(io.Discard, c) }
+	for name, x := range map[string]struct {
+		serve   func(net.Conn)
+		missing string
+	}{
+		"hangs up":       {func(net.Conn) {}, "can't be used"},
+		"says nothing":   {silent, "does not answer in time"},
+		"ssh":            {func(c net.Conn) { io.WriteString(c, "SSH-2.0-OpenSSH_9\r\n"); silent(c) }, "is no Docker daemon"},
+		"noise":          {func(c net.Conn) { io.WriteString(c, strings.Repeat("\x00\xff\x1b[31m\n", 100)); silent(c) }, "is no Docker daemon"},
+		"web server":     {always(fmt.Sprintf(html, "200 OK")), "is no Docker daemon"},
+		"not found":      {always(fmt.Sprintf(html, "404 Not Found")), "is no Docker daemon"},
+		"broken":         {always(fmt.Sprintf(html, "500 Internal Server Error")), "can't be used"},
+		"redirects":      {always("HTTP/1.1 302 Found\r\nLocation: http://localhost/\r\nContent-Length: 0\r\n\r\n"), "is no Docker daemon"},
+		"hangs later":    {pinged(silent), "does not answer in time"},
+		"fails later":    {pinged(func(c net.Conn) { fmt.Fprintf(c, html, "503 Service Unavailable") }), "can't be used"},
+		"nonsense later": {pinged(func(c net.Conn) { fmt.Fprintf(c, html, "200 OK") }), "can't be used"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := NewDocker(DockerOptions{Host: strangeSocket(t, x.serve), Worker: func(string, string) ([]byte, error) { return []byte("w"), nil }})
+			start := time.Now()
+			p := e.Probe(t.Context())
+			if p.OK || !strings.Contains(p.Missing, x.missing) || p.Fix == "" || strings.ContainsAny(p.Missing, "\n\x1b") || len(p.Missing) > 500 {
+				t.Errorf("Probe() = %q, fix %q, want %q missing, and a fix", p.Missing, p.Fix, x.missing)
+			}
+			if d := time.Since(start); d > 30*time.Second {
+				t.Errorf("Probe took %v", d)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			if _, err := e.Open(ctx, Spec{ID: "a", Place: place.Spec{Kind: place.Layer}}); err == nil {
+				t.Error("Open worked")
+			}
+		})
 	}
 }
 
