@@ -32,7 +32,7 @@ func loopDevice(t *testing.T) string {
 func TestRunBlockDevice(t *testing.T) {
 	needRun(t)
 	loop := loopDevice(t)
-	plan := "name: p\nworkloads: {w: {rw: randwrite, bs: 4KiB, direct: true, size: 8MiB, runtime: 20ms}, r: {rw: randread, bs: 4KiB, direct: true, size: 8MiB, runtime: 20ms}}\nengines: [host]\nplaces: {dir: {path: " + loop + "}}\nblocks: 1\n"
+	plan := "name: p\nworkloads: {w: {rw: randwrite, bs: 4KiB, direct: true, size: 8MiB, number_ios: 200}, r: {rw: randread, bs: 4KiB, direct: true, size: 8MiB, number_ios: 200}}\nengines: [host]\nplaces: {dir: {path: " + loop + "}}\nblocks: 1\n"
 
 	r := plimsoll(t, t.Context(), t.TempDir(), plan, "run", "-")
 	if r.status != exitUsage || !strings.Contains(r.stderr, "a block device") || !strings.Contains(r.stderr, "--destructive "+loop) {

@@ -63,7 +63,7 @@ func testSeccomp(t *testing.T) {
 			dir := t.TempDir()
 			plan := `
 name: seccomp
-workloads: {w: {rw: randread, bs: 4KiB, iodepth: 4, direct: true, size: 1MiB, runtime: 20ms}}
+workloads: {w: {rw: randread, bs: 4KiB, iodepth: 4, direct: true, size: 1MiB, number_ios: 200}}
 engines: [host, {name: strict, kind: ` + kind + `, seccomp: ` + profile + `}]
 places: {dir: {}, bind: {}}
 blocks: 1
@@ -145,7 +145,7 @@ func testImage(t *testing.T, api *client.Client) {
 	dir := t.TempDir()
 	plan := `
 name: image
-workloads: {w: {rw: randread, bs: 4KiB, direct: true, size: 1MiB, runtime: 20ms}, append: {kind: append, count: 5}}
+workloads: {w: {rw: randread, bs: 4KiB, direct: true, size: 1MiB, number_ios: 200}, append: {kind: append, count: 5}}
 engines: [{name: folder, kind: oci, image: ` + root + `}, {name: imported, kind: docker, image: "` + name + `"}]
 places: {layer: {}, bind: {}, tmpfs: {}}
 blocks: 1

@@ -18,7 +18,7 @@ func TestRunUnlike(t *testing.T) {
 	first, second := loopExt4(t, 64<<20), loopExt4(t, 64<<20)
 	plan := `
 name: unlike
-workloads: {w: {rw: randread, bs: 4KiB, size: 1MiB, direct: true, runtime: 20ms}}
+workloads: {w: {rw: randread, bs: 4KiB, size: 1MiB, direct: true, number_ios: 200}}
 engines: [host]
 places: {a: {kind: dir, path: ` + first + `}, b: {kind: dir, path: ` + second + `}}
 blocks: 2
