@@ -17,8 +17,8 @@ const binaryVersion = 1
 // fifty times as fast. The error is always nil.
 func (h *Histogram) AppendBinary(b []byte) ([]byte, error) {
 	b = append(b, binaryVersion)
-	b = binary.AppendUvarint(b, h.count)
-	if h.count == 0 {
+	b = binary.AppendUvarint(b, h.Count())
+	if h.empty() {
 		return b, nil
 	}
 	for _, v := range []uint64{h.min, h.max, h.sum} {

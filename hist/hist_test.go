@@ -177,6 +177,33 @@ func TestRecordDoesNotAllocate(t *testing.T) {
 	}
 }
 
+// TestNilIsEmpty: a field that is left out where there is nothing to tell can be asked.
+func TestNilIsEmpty(t *testing.T) {
+	var h *Histogram
+	if h.Count() != 0 || h.Sum() != 0 || h.Min() != 0 || h.Max() != 0 || h.Mean() != 0 || h.StdDev() != 0 || h.Percentile(50) != 0 {
+		t.Error("a nil histogram holds something")
+	}
+	for i, n := range h.All() {
+		t.Errorf("a nil histogram has %d values in bucket %d", n, i)
+	}
+	text, err := h.MarshalJSON()
+	if err != nil || string(text) != `{"n":0}` {
+		t.Errorf("MarshalJSON of nil = %s, %v", text, err)
+	}
+	var all Histogram
+	all.Merge(h)
+	if !all.Equal(h) {
+		t.Error("merging nil adds something")
+	}
+	b, err := h.MarshalBinary()
+	if err := all.UnmarshalBinary(b); err != nil || all.Count() != 0 {
+		t.Errorf("the binary form of nil reads as %d values, %v", all.Count(), err)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 func BenchmarkRecord(b *testing.B) {
 	var h Histogram
 	v := uint64(1)

@@ -66,7 +66,7 @@ func Prepare(job Job) (*Run, error) {
 	if err := job.Validate(); err != nil {
 		return nil, fmt.Errorf("job: %w", err)
 	}
-	job.setDefaults()
+	job = job.WithDefaults()
 	if job.RandSeed == 0 {
 		job.RandSeed = defaultSeed
 	}
@@ -114,7 +114,7 @@ func (r *Run) Start(ctx context.Context, onSample func(Sample)) (*Result, error)
 		if r.OnWindow != nil {
 			r.OnWindow(true)
 		}
-		w.usage = processUsage()
+		w.usage = ProcessUsage()
 	}
 	w.done = r.release()
 	w.ramp(ctx)

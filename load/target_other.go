@@ -100,8 +100,8 @@ func resultError(res int32) error {
 	return io.ErrShortWrite
 }
 
-// processUsage is not known here.
-func processUsage() Usage { return Usage{} }
+// ProcessUsage returns nothing: what the process cost is not known here.
+func ProcessUsage() Usage { return Usage{} }
 
 func threadUsage() ThreadUsage { return ThreadUsage{} }
 

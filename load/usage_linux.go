@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// processUsage returns what the process cost so far.
-func processUsage() Usage {
+// ProcessUsage returns what the process cost since it began; nothing where that isn't known.
+func ProcessUsage() Usage {
 	var ru unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &ru); err != nil {
 		return Usage{}

@@ -36,7 +36,7 @@ func (e *OptionError) Error() string { return e.Option + "=" + e.Value + ": " + 
 // error, or nil. It doesn't look at the file; Prepare does.
 func (j Job) Validate() error {
 	var v validator
-	j.setDefaults()
+	j = j.WithDefaults()
 	v.pattern(j)
 	v.sizes(j)
 	v.splits(j)
@@ -50,8 +50,10 @@ func (j Job) Validate() error {
 	return errors.Join(v.errs...)
 }
 
-// setDefaults replaces zero values by what they mean.
-func (j *Job) setDefaults() {
+// WithDefaults returns j with zero values replaced by what they mean, as far as that
+// doesn't depend on the file or the system: BS, IODepth, NumJobs and, for rw and randrw,
+// RWMixRead.
+func (j Job) WithDefaults() Job {
 	if j.BS == 0 {
 		j.BS = 4096
 	}
@@ -64,6 +66,11 @@ func (j *Job) setDefaults() {
 	if j.Distribution == Random {
 		j.Distribution = ""
 	}
+	if j.RWMixRead == nil && j.mixed() {
+		half := 50
+		j.RWMixRead = &half
+	}
+	return j
 }
 
 // random, reads and writes say what the pattern does.

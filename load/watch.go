@@ -29,7 +29,7 @@ func (w *watch) ramp(ctx context.Context) {
 		if r.OnWindow != nil {
 			r.OnWindow(true)
 		}
-		w.usage = processUsage()
+		w.usage = ProcessUsage()
 	}
 	// The threads counted from r.begin on; this is a little later, or earlier if
 	// the ramp was broken off.
@@ -107,7 +107,7 @@ func (w *watch) edge(end int64) {
 	}
 	w.ended = true
 	r := w.run
-	now := processUsage()
+	now := ProcessUsage()
 	if r.OnWindow != nil {
 		r.OnWindow(false)
 	}

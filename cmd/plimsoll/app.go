@@ -5,26 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/clean"
 )
-
-// Exit statuses, as listed in the help.
-const (
-	exitDone        = 0
-	exitFailure     = 1
-	exitUsage       = 2
-	exitCellsFailed = 3
-	exitNotHeld     = 4
-	exitCannot      = 5
-)
-
-// version is set by the linker.
-var version = "dev"
 
 // app is the outside world of the command, so that tests can replace it.
 type app struct {
@@ -88,42 +73,27 @@ Begin with "plimsoll doctor", which says what can be measured here, or with
 five minutes and can prove something.
 
 Data goes to standard output, talk to standard error; --json gives data to
-programs. Exit status: 0 done; 1 error; 2 wrong usage or bad input; 3 done, but
-some cells failed; 4 a check or limit did not hold; 5 can't be done here.`,
+programs.
+` + wrap("Exit status: "+shortExits()+".", 80),
 		Example: `  plimsoll doctor
   plimsoll run --quick --out .
   plimsoll run my-plan.yaml
   plimsoll results ls
   plimsoll report last -o report.html`,
-		Version:           version,
-		Args:              needsSubcommand,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		SilenceUsage:      true,
-		SilenceErrors:     true,
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+		Version:       version,
+		Args:          needsSubcommand,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		SilenceUsage:  true,
+		SilenceErrors: true,
 	}
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.PersistentFlags().StringVar(&a.stateDir, "state", defaultStateDir(), "folder of the database and of Plimsoll's own data")
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError("%w", err) })
-	root.AddCommand(a.runCommand(), a.planCommand(), a.resultsCommand(), a.reportCommand(), a.doctorCommand())
+	root.SetFlagErrorFunc(flagError)
+	root.SetHelpCommand(helpCommand())
+	root.AddCommand(a.runCommand(), a.planCommand(), a.resultsCommand(), a.reportCommand(), a.doctorCommand(), a.versionCommand(), exitTopic())
 	root.AddCommand(a.dialectCommands()...)
+	completeWith(root)
 	return root
-}
-
-// defaultStateDir is /var/lib/plimsoll for root and $XDG_STATE_HOME/plimsoll
-// for others.
-func defaultStateDir() string {
-	if os.Geteuid() == 0 {
-		return "/var/lib/plimsoll"
-	}
-	if d := os.Getenv("XDG_STATE_HOME"); d != "" {
-		return filepath.Join(d, "plimsoll")
-	}
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return "plimsoll-state"
-	}
-	return filepath.Join(home, ".local", "state", "plimsoll")
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -31,7 +32,7 @@ func loopDevice(t *testing.T) string {
 func TestRunBlockDevice(t *testing.T) {
 	needRun(t)
 	loop := loopDevice(t)
-	plan := "name: p\nworkloads: {w: {rw: randwrite, bs: 4KiB, direct: true, size: 8MiB, runtime: 20ms}, r: {rw: randread, bs: 4KiB, direct: true, size: 8MiB, runtime: 20ms}}\nengines: [host]\nplaces: {dir: {path: " + loop + "}}\nblocks: 1\n"
+	plan := "name: p\nworkloads: {w: {rw: randwrite, bs: 4KiB, direct: true, size: 8MiB, number_ios: 200}, r: {rw: randread, bs: 4KiB, direct: true, size: 8MiB, number_ios: 200}}\nengines: [host]\nplaces: {dir: {path: " + loop + "}}\nblocks: 1\n"
 
 	r := plimsoll(t, t.Context(), t.TempDir(), plan, "run", "-")
 	if r.status != exitUsage || !strings.Contains(r.stderr, "a block device") || !strings.Contains(r.stderr, "--destructive "+loop) {
@@ -63,10 +64,10 @@ func TestRunBlockDevice(t *testing.T) {
 	_, trials := records(t, dir)
 	wantDone(t, trials, 4)
 	for _, tr := range trials {
-		if tr.Where.Path != loop || tr.Truth.Device != filepath.Base(loop) || tr.Status != record.Done {
-			t.Errorf("%s: on %q, device %q", tr.Key, tr.Where.Path, tr.Truth.Device)
+		if tr.FirstWhere().Path != loop || tr.Total().Device != filepath.Base(loop) || tr.Status != record.Done {
+			t.Errorf("%s: on %q, device %q", tr.Key, tr.FirstWhere().Path, tr.Total().Device)
 		}
-		if tr.Truth.DeviceRead+tr.Truth.DeviceWritten <= 0 {
+		if tr.Total().DeviceRead+tr.Total().DeviceWritten <= 0 {
 			t.Errorf("%s: nothing reached the device: %+v", tr.Key, tr.Truth)
 		}
 	}
@@ -81,5 +82,30 @@ func TestRunNothing(t *testing.T) {
 	r := plimsoll(t, t.Context(), t.TempDir(), small, "run", "-", "--set", "engines=[docker]", "--set", "baseline={engine: docker, place: layer}")
 	if r.status != exitCannot || !strings.Contains(r.stderr, "docker") {
 		t.Errorf("status %d, want %d; stderr:\n%s", r.status, exitCannot, r.stderr)
+	}
+}
+
+// TestRunNothingIsNotLast: a run that measured nothing is not recorded, so that "last"
+// stays the last run that has something to report.
+func TestRunNothingIsNotLast(t *testing.T) {
+	needRun(t)
+	t.Setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
+	state := recorded(t)
+	r := plimsoll(t, t.Context(), state, "", "run", "--only", "engine=docker")
+	if r.status != exitCannot || !strings.Contains(r.stderr, "skipped docker/") || !strings.Contains(r.stderr, "nothing of the plan can be measured here") {
+		t.Errorf("status %d, want %d; stderr:\n%s", r.status, exitCannot, r.stderr)
+	}
+	if r.stdout != "" {
+		t.Errorf("it reported:\n%s", r.stdout)
+	}
+	// Nor is one that was interrupted before its first trial.
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r = plimsoll(t, ctx, state, small, "run", "-")
+	if r.status != exitFailure || !strings.Contains(r.stderr, "interrupted before anything was measured: nothing is recorded") {
+		t.Errorf("status %d, want %d; stderr:\n%s", r.status, exitFailure, r.stderr)
+	}
+	if last, _ := records(t, state); last.ID != newRun {
+		t.Errorf("the last run is %s, want %s", last.ID, newRun)
 	}
 }

@@ -34,6 +34,7 @@ func TestRunEngines(t *testing.T) {
 	t.Run("Seccomp", testSeccomp)
 	t.Run("Image", func(t *testing.T) { testImage(t, api) })
 	t.Run("NothingIsLeft", func(t *testing.T) { testNothingIsLeft(t, api, d) })
+	t.Run("TwoInterrupts", func(t *testing.T) { testTwoInterrupts(t, api) })
 	t.Run("DaemonGone", func(t *testing.T) { testDaemonGone(t, api, d) }) // The last: it kills the daemon.
 }
 
@@ -62,7 +63,7 @@ func testSeccomp(t *testing.T) {
 			dir := t.TempDir()
 			plan := `
 name: seccomp
-workloads: {w: {rw: randread, bs: 4KiB, iodepth: 4, direct: true, size: 1MiB, runtime: 20ms}}
+workloads: {w: {rw: randread, bs: 4KiB, iodepth: 4, direct: true, size: 1MiB, number_ios: 200}}
 engines: [host, {name: strict, kind: ` + kind + `, seccomp: ` + profile + `}]
 places: {dir: {}, bind: {}}
 blocks: 1
@@ -144,7 +145,7 @@ func testImage(t *testing.T, api *client.Client) {
 	dir := t.TempDir()
 	plan := `
 name: image
-workloads: {w: {rw: randread, bs: 4KiB, direct: true, size: 1MiB, runtime: 20ms}, append: {kind: append, count: 5}}
+workloads: {w: {rw: randread, bs: 4KiB, direct: true, size: 1MiB, number_ios: 200}, append: {kind: append, count: 5}}
 engines: [{name: folder, kind: oci, image: ` + root + `}, {name: imported, kind: docker, image: "` + name + `"}]
 places: {layer: {}, bind: {}, tmpfs: {}}
 blocks: 1
@@ -231,6 +232,27 @@ func testNothingIsLeft(t *testing.T, api *client.Client, d *dockertest.Daemon) {
 		return err
 	}); err != nil {
 		t.Error(err)
+	}
+	checkClean(t, dir)
+}
+
+// testTwoInterrupts: what the quick end leaves in a daemon, the next start removes.
+func testTwoInterrupts(t *testing.T, api *client.Client) {
+	dir := t.TempDir()
+	before := objects(t, api)
+	const plan = `
+name: twice
+workloads: {w: {rw: randread, bs: 4KiB, size: 1MiB, runtime: 200ms}}
+engines: [host, oci, docker]
+places: {dir: {}, layer: {}, volume: {}, bind: {}, tmpfs: {}}
+`
+	interruptTwice(t, dir, plan, 12) // The second block: all containers run.
+	r := plimsoll(t, t.Context(), dir, small, "run", "-", "--blocks", "1", "--set", "engines=[host, docker]")
+	if r.status != exitDone {
+		t.Errorf("the next run: status %d, stderr:\n%s", r.status, r.stderr)
+	}
+	if after := objects(t, api); after != before {
+		t.Errorf("after a sweep the daemon holds %+v, before %+v; stderr:\n%s", after, before, r.stderr)
 	}
 	checkClean(t, dir)
 }

@@ -151,7 +151,7 @@ func TestRunVanished(t *testing.T) {
 	plan := `
 name: vanished
 workloads:
-  randwrite: {rw: randwrite, bs: 4KiB, iodepth: 4, direct: true, size: 1MiB, runtime: 20ms}
+  randwrite: {rw: randwrite, bs: 4KiB, iodepth: 4, direct: true, size: 1MiB, number_ios: 200}
   append: {kind: append, count: 50}
 engines: [host, oci]
 places: {dir: {}, disk: {kind: dir, path: ` + disk + `}, bound: {kind: bind, path: ` + disk + `}}
@@ -220,7 +220,7 @@ func TestRunOutOfMemory(t *testing.T) {
 	const plan = `
 name: oom
 workloads:
-  big: {rw: randread, bs: 4KiB, size: 200MiB, runtime: 20ms}
+  big: {rw: randread, bs: 4KiB, size: 200MiB, number_ios: 200}
 engines: [oci]
 places: {layer: {}, tmpfs: {size: 256MiB}}
 limits: {small: {memory: 32MiB}}

@@ -71,8 +71,15 @@ func TestRunStateFull(t *testing.T) {
 	checkClean(t, dir)
 }
 
-// asNobody runs plimsoll as a user without any rights.
+// asNobody runs plimsoll as a user without any rights, who is at home in dir.
 func asNobody(t *testing.T, dir, stdin string, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	return asNobodyIn(t, dir, dir, []string{"HOME=" + dir, "DOCKER_HOST=unix://" + dir + "/none.sock"}, stdin, args...)
+}
+
+// asNobodyIn is asNobody in another current folder, and with another environment. The program
+// is put into dir.
+func asNobodyIn(t *testing.T, dir, current string, env []string, stdin string, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	const nobody = 65534
 	// The test's own program lies where only its owner may look.
@@ -93,8 +100,8 @@ func asNobody(t *testing.T, dir, stdin string, args ...string) (status int, stdo
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), exe, args...)
-	cmd.Dir = dir
-	cmd.Env = []string{asPlimsoll + "=1", "PATH=" + os.Getenv("PATH"), "HOME=" + dir, "DOCKER_HOST=unix://" + dir + "/none.sock"}
+	cmd.Dir = current
+	cmd.Env = append([]string{asPlimsoll + "=1", "PATH=" + os.Getenv("PATH")}, env...)
 	cmd.Stdin = strings.NewReader(stdin)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	var out, errs bytes.Buffer

@@ -18,7 +18,7 @@ func TestRunUnlike(t *testing.T) {
 	first, second := loopExt4(t, 64<<20), loopExt4(t, 64<<20)
 	plan := `
 name: unlike
-workloads: {w: {rw: randread, bs: 4KiB, size: 1MiB, direct: true, runtime: 20ms}}
+workloads: {w: {rw: randread, bs: 4KiB, size: 1MiB, direct: true, number_ios: 200}}
 engines: [host]
 places: {a: {kind: dir, path: ` + first + `}, b: {kind: dir, path: ` + second + `}}
 blocks: 2
@@ -36,7 +36,7 @@ blocks: 2
 		}
 		run, trials := records(t, dir)
 		places := byPlace(trials)
-		if a, b := places["a"][0].Truth.Device, places["b"][0].Truth.Device; a == "" || b == "" || a == b {
+		if a, b := places["a"][0].Truth[0].Device, places["b"][0].Truth[0].Device; a == "" || b == "" || a == b {
 			t.Fatalf("the places are on %q and %q", a, b)
 		}
 		i := slices.IndexFunc(run.Warnings, func(w record.Warning) bool { return w.Check == check.Unlike })

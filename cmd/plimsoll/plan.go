@@ -34,14 +34,6 @@ many clients at once. Plimsoll has built-in plans; you can write your own.`,
 	return cmd
 }
 
-// needsSubcommand refuses words that are no subcommand.
-func needsSubcommand(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usageError("%s has no command %q: see '%s --help'", cmd.CommandPath(), args[0], cmd.CommandPath())
-	}
-	return nil
-}
-
 // exactly makes wrong numbers of arguments wrong usage.
 func exactly(n int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
@@ -97,7 +89,9 @@ func (a *app) planLsCommand() *cobra.Command {
 		Use:   "ls",
 		Short: "List the built-in plans",
 		Long:  "List the built-in plans with the number of their cells, controls included.",
-		Args:  exactly(0, "no argument"),
+		Example: `  plimsoll plan ls
+  plimsoll plan ls --json`,
+		Args: exactly(0, "no argument"),
 		RunE: func(*cobra.Command, []string) error {
 			type row struct {
 				Name        string `json:"name"`
@@ -141,7 +135,8 @@ func (a *app) planShowCommand() *cobra.Command {
 change it, as it would be run, with all defaults spelled out.`,
 		Example: `  plimsoll plan show places
   plimsoll plan show places --quick --only engine=oci`,
-		Args: exactly(1, "the name of a built-in plan, a file, or - for standard input"),
+		ValidArgsFunction: completePlan,
+		Args:              exactly(1, "the name of a built-in plan, a file, or - for standard input"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file, text, err := a.readPlan(args[0])
 			if err != nil {
@@ -170,7 +165,7 @@ change it, as it would be run, with all defaults spelled out.`,
 }
 
 func (a *app) planSchemaCommand() *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON schema of plans",
 		Long: `Print the JSON schema (draft 2020-12) of plans. Editors with a YAML language
@@ -183,6 +178,8 @@ server complete and check keys with it, if the plan begins with the line
 			return err
 		},
 	}
+	cmd.Flags().Bool("json", true, "print JSON, which is the only form that a schema has")
+	return cmd
 }
 
 // printJSON prints v for machines.

@@ -22,7 +22,8 @@ as file:line:column: message, and the exit status is 2.`,
 		Example: `  plimsoll plan check mine.yaml
   plimsoll plan check places --blocks 10 --only engine=host|oci
   generate-plan | plimsoll plan check -`,
-		Args: exactly(1, "the name of a built-in plan, a file, or - for standard input"),
+		ValidArgsFunction: completePlan,
+		Args:              exactly(1, "the name of a built-in plan, a file, or - for standard input"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file, text, err := a.readPlan(args[0])
 			if err != nil {

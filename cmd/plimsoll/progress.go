@@ -8,6 +8,7 @@ import (
 
 	"plimsoll/internal/clean"
 	"plimsoll/internal/record"
+	"plimsoll/internal/size"
 )
 
 // progress tells on standard error how a run goes: one line that is rewritten on a
@@ -40,9 +41,13 @@ func newProgress(w io.Writer) *progress {
 func (p *progress) Note(text string) { fmt.Fprintf(p.w, "%s%s\n", p.clear(), clean.Short(text)) }
 
 // Plan implements trial.Observer.
-func (p *progress) Plan(trials, blocks int) {
+func (p *progress) Plan(trials, blocks, done int) {
 	p.trials, p.blocks, p.begin = trials, blocks, time.Now()
-	fmt.Fprintf(p.w, "%s%d trials in %d blocks\n", p.clear(), trials, blocks)
+	if done > 0 {
+		fmt.Fprintf(p.w, "%s%d of %s left, in %s\n", p.clear(), trials-done, plural(trials, "trial"), plural(blocks, "block"))
+		return
+	}
+	fmt.Fprintf(p.w, "%s%s in %s\n", p.clear(), plural(trials, "trial"), plural(blocks, "block"))
 }
 
 // Trial implements trial.Observer.
@@ -74,7 +79,7 @@ func (p *progress) left(n int) string {
 		return ""
 	}
 	per := time.Since(p.begin) / time.Duration(done+1)
-	return fmt.Sprintf(", about %v left", (per * time.Duration(p.trials-n)).Round(time.Second))
+	return fmt.Sprintf(", about %s left", size.Duration((per * time.Duration(p.trials-n)).Round(time.Second)))
 }
 
 // clear goes back to the beginning of a terminal's line and empties it.

@@ -11,9 +11,11 @@ import (
 	"syscall"
 	"testing"
 
+	"plimsoll/internal/engine"
 	"plimsoll/internal/place"
 	"plimsoll/internal/plan"
 	"plimsoll/internal/record"
+	"plimsoll/internal/workload"
 )
 
 // TestShellQuote: a real shell reads back what was quoted.
@@ -47,8 +49,9 @@ func TestRepeatCommand(t *testing.T) {
 		{runFlags{plan: plan.Options{Quick: true}}, []string{"my plan.yaml"}, "plimsoll run 'my plan.yaml' --quick --seed 7"},
 		{runFlags{plan: plan.Options{Blocks: "3", Only: "engine=oci,place=layer", Set: []string{"a=1", "b=x y"}, Seed: "9"}, destructive: "/dev/vdb"}, []string{"places"},
 			"plimsoll run places --blocks 3 --only engine=oci,place=layer --set a=1 --set 'b=x y' --seed 7 --destructive /dev/vdb"},
+		{runFlags{plan: plan.Options{Quick: true, Set: []string{"a=1"}}}, []string{"-"}, "plimsoll results show R --plan | plimsoll run - --seed 7"},
 	} {
-		if got := repeatCommand(row.flags, row.args, 7, defaultStateDir()); got != row.want {
+		if got := repeatCommand(row.flags, row.args, 7, defaultStateDir(), "R"); got != row.want {
 			t.Errorf("repeatCommand = %s, want %s", got, row.want)
 		}
 	}
@@ -85,7 +88,11 @@ func TestCheckTargets(t *testing.T) {
 		{"own folder", place.Dir, "", "", ""},
 		{"not a path of the host", place.Volume, dir + "/none", "", ""},
 	} {
-		p := &plan.Plan{Places: []place.Spec{{Name: "p", Kind: row.kind, Path: row.path}}}
+		// One of the engines has the place.
+		p := &plan.Plan{
+			Workloads: []workload.Spec{{Name: "w"}}, Engines: []plan.EngineSpec{{Name: "h", Engine: plan.Host}, {Name: "o", Engine: plan.OCI}},
+			Places: []place.Spec{{Name: "p", Kind: row.kind, Path: row.path}}, Limits: []engine.Limits{{}}, Clients: []int{1},
+		}
 		err := checkTargets(p, row.allowed)
 		if (err == nil) != (row.want == "") || err != nil && !strings.Contains(err.Error(), row.want) {
 			t.Errorf("%s: checkTargets = %v, want %q", row.name, err, row.want)
@@ -130,7 +137,7 @@ func TestProgress(t *testing.T) {
 		var b bytes.Buffer
 		p := newProgress(&b)
 		p.terminal = row.terminal
-		p.Plan(4, 2)
+		p.Plan(4, 2, 0)
 		p.Trial(1, trial(0, record.Done))
 		p.Note("hello")
 		p.Trial(2, trial(0, record.Failed))
@@ -149,13 +156,13 @@ func TestProgress(t *testing.T) {
 // TestProgressLeft: the time left counts what this process did, not an earlier one.
 func TestProgressLeft(t *testing.T) {
 	p := newProgress(io.Discard)
-	p.Plan(100, 1)
+	p.Plan(100, 1, 50)
 	p.first = 50
 	if got := p.left(54); got != "" {
 		t.Errorf("left after 5 trials = %q, want none yet", got)
 	}
 	p.begin = p.begin.Add(-10 * 1e9)
-	if got := p.left(59); got != ", about 41s left" {
+	if got := p.left(59); got != ", about 41 s left" {
 		t.Errorf("left = %q, want 41 trials of a second", got)
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 func (a *app) reportCommand() *cobra.Command {
 	var file, format string
-	var asJSON bool
+	var asJSON, full bool
 	c := &cobra.Command{
 		Use:   "report RUN...",
 		Short: "Print what recorded runs found, as text, HTML, markdown, JSON or CSV",
@@ -25,11 +25,14 @@ beginning of its id, "last", or "last~N" for the Nth before it.
 
 The format is that of --format, else that of the ending of the file given with
 -o (.html, .md, .json, .csv, .txt), else text. An HTML report is one file that
-needs no network. Several runs are reported one after another; they are never
+needs no network. Text is what 'plimsoll run' prints at its end; --full has all that
+the page has, but for the pictures. Several runs are reported one after another; they are never
 compared with each other, and the report says in what their machines differ.`,
 		Example: `  plimsoll report last
+  plimsoll report last --full
   plimsoll report last -o report.html
   plimsoll report 20261121 --format json`,
+		ValidArgsFunction: a.completeRuns,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usageError("report needs a run, such as last: see 'plimsoll results ls'")
@@ -43,23 +46,27 @@ compared with each other, and the report says in what their machines differ.`,
 				}
 				format = "json"
 			}
-			return a.report(args, file, format)
+			return a.report(args, file, format, full)
 		},
 	}
 	c.Flags().StringVarP(&file, "output", "o", "", "file to write, whole or not at all; - is standard output")
 	c.Flags().BoolVar(&asJSON, "json", false, "the same as --format json")
+	c.Flags().BoolVar(&full, "full", false, "text: the tables of all workloads, with every warning and the last words of what failed")
 	c.Flags().StringVar(&format, "format", "", strings.Join(report.Formats, ", ")+" (default: by the file's ending, else text)")
 	return c
 }
 
 // report prints the runs that refs name.
-func (a *app) report(refs []string, file, format string) error {
+func (a *app) report(refs []string, file, format string, full bool) error {
 	if file == "-" {
 		file = ""
 	}
 	format, err := reportFormat(file, format)
 	if err != nil {
 		return err
+	}
+	if full && format != "text" {
+		return usageError("--full is for text: %s has everything anyway", format)
 	}
 	db, err := store.Open(filepath.Join(a.stateDir, "plimsoll.db"))
 	if err != nil {
@@ -75,10 +82,16 @@ func (a *app) report(refs []string, file, format string) error {
 		reports = append(reports, r)
 	}
 	set := report.NewSet(reports...)
-	if file == "" {
-		return a.renderReport(a.stdout, format, set)
+	term := terminal(a.stdout)
+	term.Full = full
+	if !full && len(reports) == 1 {
+		term.More = a.whereMore(reports[0].Run.ID, "")
 	}
-	if err := writeFileAtomic(file, func(w io.Writer) error { return a.renderReport(w, format, set) }); err != nil {
+	if file == "" {
+		return a.renderReport(a.stdout, format, set, term)
+	}
+	// A text file has the default width and no colours.
+	if err := writeFileAtomic(file, func(w io.Writer) error { return a.renderReport(w, format, set, report.Terminal{Full: full}) }); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.stderr, "wrote %s\n", file)
@@ -133,7 +146,7 @@ func (a *app) loadReport(db *store.Store, ref string) (*report.Report, error) {
 	if damaged > 0 {
 		run.Warnings = append(run.Warnings, record.Warning{
 			Check: "records", Severity: record.Doubt,
-			Text: fmt.Sprintf("%d recorded trials can't be read and are left out", damaged),
+			Text: plural(damaged, "recorded trial") + " left out: what was recorded can't be read",
 		})
 	}
 	return report.Build(run, trials, report.Options{}), nil

@@ -68,6 +68,7 @@ func TestReportRefusesWhatItCantDo(t *testing.T) {
 		{[]string{"2026112"}, "ambiguous"},
 		{[]string{"last", "--format", "pdf"}, "unknown format"},
 		{[]string{"last", "-o", "x.pdf"}, "names no format"},
+		{[]string{"last", "--full", "--format", "json"}, "--full is for text"},
 	} {
 		status, out, talk := plimsollReport(state, test.args...)
 		if status != exitUsage || out != "" || !strings.Contains(talk, test.want) {
@@ -89,6 +90,12 @@ func TestReportPrintsARun(t *testing.T) {
 		if !strings.Contains(out, want) {
 			t.Errorf("the text lacks %q:\n%s", want, out)
 		}
+	}
+	if !strings.HasSuffix(out, "plimsoll report 20261121-153000-3f9a -o report.html --state "+state+"\n") {
+		t.Errorf("the text doesn't end with where the page is:\n%s", out)
+	}
+	if _, out, _ := plimsollReport(state, "last", "--full"); strings.Contains(out, "The page:") || !strings.Contains(out, "━━ wal") {
+		t.Errorf("--full:\n%s", out)
 	}
 	if _, out, _ := plimsollReport(state, "last~1", "last"); !strings.Contains(out, "number of CPUs") {
 		t.Error("a report of two runs doesn't say what their machines differ in")

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plimsoll/internal/nearest"
 	"plimsoll/internal/record"
 	"plimsoll/internal/store"
 )
@@ -164,6 +166,9 @@ func (a *app) resultsLs(filter store.Filter, asJSON bool) error {
 		return damaged
 	}
 	if len(rows) == 0 && damaged == nil {
+		if filter.Plan != "" && db != nil {
+			return a.noRunOf(db, filter.Plan)
+		}
 		fmt.Fprintf(a.stderr, "No run is recorded in %s; plimsoll run makes one.\n", a.stateDir)
 		return nil
 	}
@@ -177,6 +182,33 @@ func (a *app) resultsLs(filter store.Filter, asJSON bool) error {
 		return err
 	}
 	return damaged
+}
+
+// noRunOf says that no run of a plan is recorded, and of which there are some.
+func (a *app) noRunOf(db *store.Store, name string) error {
+	runs, err := db.Runs(store.Filter{})
+	var bad *store.DamageError
+	if err != nil && !errors.As(err, &bad) {
+		return err
+	}
+	var names []string
+	for _, r := range runs {
+		if !slices.Contains(names, r.Plan) {
+			names = append(names, r.Plan)
+		}
+	}
+	if len(names) == 0 {
+		fmt.Fprintf(a.stderr, "No run is recorded in %s; plimsoll run makes one.\n", a.stateDir)
+		return nil
+	}
+	slices.Sort(names)
+	hint := ""
+	if near := nearest.Word(name, names); near != "" {
+		hint = ", did you mean " + near + "?"
+	}
+	fmt.Fprintf(a.stderr, "No run of a plan called %s is recorded in %s%s (there are runs of %s)\n",
+		printable(name), a.stateDir, hint, printable(strings.Join(names, ", ")))
+	return nil
 }
 
 // statusWords says what can be done about a status.

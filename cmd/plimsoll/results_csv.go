@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -28,6 +29,7 @@ type csvTrial struct {
 	throttled              time.Duration
 	lat, response, syncLat hist.Histogram
 	ioEngine, class        string
+	truth                  record.Truth // of all grounds
 	doubts, notes          int
 }
 
@@ -81,21 +83,21 @@ var csvColumns = []csvColumn{
 	{"user_ns", func(t *csvTrial) string { return t.measured(int64(t.user)) }},
 	{"system_ns", func(t *csvTrial) string { return t.measured(int64(t.system)) }},
 	{"throttled_ns", func(t *csvTrial) string { return t.measured(int64(t.throttled)) }},
-	{"app_read_bytes", func(t *csvTrial) string { return t.measured(t.Truth.AppRead) }},
-	{"app_written_bytes", func(t *csvTrial) string { return t.measured(t.Truth.AppWritten) }},
-	{"proc_read_bytes", func(t *csvTrial) string { return t.measured(t.Truth.ProcRead) }},
-	{"proc_written_bytes", func(t *csvTrial) string { return t.measured(t.Truth.ProcWritten) }},
-	{"cgroup_read_bytes", func(t *csvTrial) string { return t.measured(t.Truth.CgroupRead) }},
-	{"cgroup_written_bytes", func(t *csvTrial) string { return t.measured(t.Truth.CgroupWritten) }},
-	{"device", func(t *csvTrial) string { return cell(t.Truth.Device) }},
-	{"device_read_bytes", func(t *csvTrial) string { return t.measured(t.Truth.DeviceRead) }},
-	{"device_written_bytes", func(t *csvTrial) string { return t.measured(t.Truth.DeviceWritten) }},
-	{"device_busy_ns", func(t *csvTrial) string { return t.measured(int64(t.Truth.DeviceBusy)) }},
-	{"fs_type", func(t *csvTrial) string { return cell(t.Where.FSType) }},
-	{"runtime", func(t *csvTrial) string { return cell(t.Where.Runtime) }},
-	{"daemon", func(t *csvTrial) string { return cell(t.Where.Daemon) }},
-	{"storage", func(t *csvTrial) string { return cell(t.Where.Storage) }},
-	{"kernel", func(t *csvTrial) string { return cell(t.Where.Kernel) }},
+	{"app_read_bytes", func(t *csvTrial) string { return t.measured(t.truth.AppRead) }},
+	{"app_written_bytes", func(t *csvTrial) string { return t.measured(t.truth.AppWritten) }},
+	{"proc_read_bytes", func(t *csvTrial) string { return t.measured(t.truth.ProcRead) }},
+	{"proc_written_bytes", func(t *csvTrial) string { return t.measured(t.truth.ProcWritten) }},
+	{"cgroup_read_bytes", func(t *csvTrial) string { return t.measured(t.truth.CgroupRead) }},
+	{"cgroup_written_bytes", func(t *csvTrial) string { return t.measured(t.truth.CgroupWritten) }},
+	{"device", func(t *csvTrial) string { return cell(t.truth.Device) }},
+	{"device_read_bytes", func(t *csvTrial) string { return t.measured(t.truth.DeviceRead) }},
+	{"device_written_bytes", func(t *csvTrial) string { return t.measured(t.truth.DeviceWritten) }},
+	{"device_busy_ns", func(t *csvTrial) string { return t.measured(int64(t.truth.DeviceBusy)) }},
+	{"fs_type", func(t *csvTrial) string { return t.ground(func(w record.Where) string { return w.FSType }) }},
+	{"runtime", func(t *csvTrial) string { return t.ground(func(w record.Where) string { return w.Runtime }) }},
+	{"daemon", func(t *csvTrial) string { return t.ground(func(w record.Where) string { return w.Daemon }) }},
+	{"storage", func(t *csvTrial) string { return t.ground(func(w record.Where) string { return w.Storage }) }},
+	{"kernel", func(t *csvTrial) string { return t.ground(func(w record.Where) string { return w.Kernel }) }},
 	{"doubts", func(t *csvTrial) string { return strconv.Itoa(t.doubts) }},
 	{"notes", func(t *csvTrial) string { return strconv.Itoa(t.notes) }},
 	{"warnings", func(t *csvTrial) string { return cell(warningTexts(t.Warnings)) }},
@@ -110,6 +112,17 @@ func (t *csvTrial) measured(n int64) string {
 		return ""
 	}
 	return csvInt(n)
+}
+
+// ground is a word about what the clients stood on; where they differ, each once.
+func (t *csvTrial) ground(word func(record.Where) string) string {
+	var words []string
+	for _, w := range t.Where {
+		if s := word(w); !slices.Contains(words, s) {
+			words = append(words, s)
+		}
+	}
+	return cell(strings.Join(words, " + "))
 }
 
 func csvInt(n int64) string { return strconv.FormatInt(n, 10) }
@@ -154,7 +167,7 @@ func cell(s string) string {
 // newCSVTrial adds up the clients. The first class is the one that counts;
 // reads and writes of a block job are taken together.
 func newCSVTrial(t *record.Trial) *csvTrial {
-	c := &csvTrial{Trial: t}
+	c := &csvTrial{Trial: t, truth: t.Total()}
 	for i := range t.Results {
 		r := &t.Results[i]
 		c.ioEngine = r.IOEngine

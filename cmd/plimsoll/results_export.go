@@ -17,7 +17,7 @@ import (
 
 // exportVersion is the version of the exported forms: it changes when a field
 // changes its meaning or goes, not when one is added.
-const exportVersion = 1
+const exportVersion = 2
 
 // exportFormats are the values of --format.
 var exportFormats = []string{"json", "jsonl", "csv"}
@@ -30,6 +30,7 @@ type exportOptions struct {
 
 func (a *app) resultsExportCommand() *cobra.Command {
 	var file string
+	var asJSON bool
 	var opt exportOptions
 	cmd := &cobra.Command{
 		Use:   "export RUN...",
@@ -46,6 +47,7 @@ Trials that failed are exported too. A trial that was tried again is exported
 as its last attempt; --attempts adds the earlier ones.`,
 		Example: `  plimsoll results export last -o trials.csv
   plimsoll results export last~1 last --format jsonl | gzip > runs.jsonl.gz`,
+		ValidArgsFunction: a.completeRuns,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usageError("%s needs a run, such as last: see 'plimsoll results ls'", cmd.CommandPath())
@@ -54,6 +56,12 @@ as its last attempt; --attempts adds the earlier ones.`,
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			var err error
+			if asJSON {
+				if opt.format != "" && opt.format != "json" {
+					return usageError("--json and --format %s contradict each other", opt.format)
+				}
+				opt.format = "json"
+			}
 			if opt.format, err = exportFormat(file, opt.format); err != nil {
 				return err
 			}
@@ -61,6 +69,7 @@ as its last attempt; --attempts adds the earlier ones.`,
 		},
 	}
 	cmd.Flags().StringVarP(&file, "output", "o", "-", "`FILE` to write, - is standard output")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "the same as --format json")
 	cmd.Flags().StringVar(&opt.format, "format", "", "json, jsonl or csv (default: by the file's ending, else json)")
 	cmd.Flags().BoolVar(&opt.attempts, "attempts", false, "add the failed attempts that were tried again")
 	return cmd

@@ -14,7 +14,7 @@ import (
 )
 
 func (a *app) resultsRmCommand() *cobra.Command {
-	var all, yes bool
+	var all, yes, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "rm RUN...",
 		Short: "Remove recorded runs with all of their trials",
@@ -27,6 +27,7 @@ and neither are the others that were named with it.`,
 		Example: `  plimsoll results rm 20261121-153000-3f9a
   plimsoll results rm last last~1 --yes
   plimsoll results rm --all`,
+		ValidArgsFunction: a.completeRuns,
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case all && len(args) > 0:
@@ -38,18 +39,19 @@ and neither are the others that were named with it.`,
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			if all {
-				return a.removeAll(yes)
+				return a.removeAll(yes, asJSON)
 			}
-			return a.withRuns(args, func(db *store.Store, ids []string) error { return a.remove(db, ids, yes) })
+			return a.withRuns(args, func(db *store.Store, ids []string) error { return a.remove(db, ids, yes, asJSON) })
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "remove every run")
 	cmd.Flags().BoolVar(&yes, "yes", false, "don't ask")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print what was removed as JSON")
 	return cmd
 }
 
 // removeAll removes every run, those included whose record can't be read.
-func (a *app) removeAll(yes bool) error {
+func (a *app) removeAll(yes, asJSON bool) error {
 	db, err := a.openResults()
 	if err != nil {
 		return err
@@ -61,15 +63,25 @@ func (a *app) removeAll(yes bool) error {
 			return err
 		}
 		if len(ids) > 0 {
-			return a.remove(db, ids, yes)
+			return a.remove(db, ids, yes, asJSON)
 		}
 	}
 	fmt.Fprintf(a.stderr, "No run is recorded in %s.\n", a.stateDir)
+	if asJSON {
+		return a.printJSON(removed{Removed: []string{}})
+	}
 	return nil
 }
 
+// removed is what "results rm --json" prints.
+type removed struct {
+	// Removed are the ids of the runs, Trials is how many trials they had.
+	Removed []string `json:"removed"`
+	Trials  int      `json:"trials"`
+}
+
 // remove removes runs after it asked.
-func (a *app) remove(db *store.Store, ids []string, yes bool) error {
+func (a *app) remove(db *store.Store, ids []string, yes, asJSON bool) error {
 	trials := 0
 	for _, id := range ids {
 		alive, err := db.Alive(id)
@@ -99,6 +111,9 @@ func (a *app) remove(db *store.Store, ids []string, yes bool) error {
 		return refError(err)
 	}
 	fmt.Fprintf(a.stderr, "removed %s\n", what)
+	if asJSON {
+		return a.printJSON(removed{ids, trials})
+	}
 	return nil
 }
 

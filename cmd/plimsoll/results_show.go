@@ -16,7 +16,7 @@ import (
 )
 
 func (a *app) resultsShowCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, planOnly bool
 	var key string
 	var block int
 	cmd := &cobra.Command{
@@ -29,11 +29,16 @@ warnings. Nothing is compared here: that is what plimsoll report does.
 With --trial and --block it shows one trial, every attempt at it if it was tried
 again. KEY is a cell's key as the list of cells has it; blocks count from 0.
 
+--plan prints the plan as it was run, after the flags that changed it: 'plimsoll run -'
+reads it, so that a plan that came from standard input can be run again.
+
 --json prints the whole record, samples and histograms included.`,
 		Example: `  plimsoll results show last
   plimsoll results show last --trial wal/host/dir --block 0
+  plimsoll results show last --plan > again.yaml
   plimsoll results show last~1 --json`,
-		Args: exactly(1, "one run"),
+		ValidArgsFunction: a.completeRuns,
+		Args:              exactly(1, "one run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("trial") != cmd.Flags().Changed("block") {
 				return usageError("--trial and --block go together: they name one trial")
@@ -41,7 +46,13 @@ again. KEY is a cell's key as the list of cells has it; blocks count from 0.
 			if key == "" && cmd.Flags().Changed("trial") {
 				return usageError("--trial needs the key of a cell")
 			}
+			if planOnly && (asJSON || key != "") {
+				return usageError("--plan prints a plan and nothing else: leave out --json and --trial")
+			}
 			return a.withRuns(args, func(db *store.Store, ids []string) error {
+				if planOnly {
+					return a.showPlan(db, ids[0])
+				}
 				if key != "" {
 					return a.showTrial(db, ids[0], key, block, asJSON)
 				}
@@ -50,6 +61,7 @@ again. KEY is a cell's key as the list of cells has it; blocks count from 0.
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the whole record as JSON")
+	cmd.Flags().BoolVar(&planOnly, "plan", false, "print the plan as it was run, and nothing else")
 	cmd.Flags().StringVar(&key, "trial", "", "show only the trial of the cell with this `KEY`")
 	cmd.Flags().IntVar(&block, "block", 0, "the block of the trial, from 0")
 	return cmd
@@ -81,6 +93,16 @@ func (a *app) showRun(db *store.Store, id string, asJSON bool) error {
 		return fmt.Errorf("%d records of run %s can't be read and are left out", len(o.damaged), id)
 	}
 	return nil
+}
+
+// showPlan prints the plan of a run for plimsoll run to read.
+func (a *app) showPlan(db *store.Store, id string) error {
+	run, err := db.Run(id)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(a.stdout, run.PlanText)
+	return err
 }
 
 func trialName(t *record.Trial) string { return fmt.Sprintf("%s, block %d", t.Key, t.Block) }

@@ -57,7 +57,7 @@ func results(t *testing.T) (state string, trials []record.Trial) {
 	for i := range 4 {
 		tr := mixedTrial(i)
 		if i == 3 { // Fails, and fails again with other words.
-			tr.Status, tr.Value, tr.Results, tr.Truth = record.Failed, 0, nil, record.Truth{}
+			tr.Status, tr.Value, tr.Results, tr.Truth = record.Failed, 0, nil, nil
 			tr.Phase, tr.Error, tr.Log, tr.Progress = "measure", "killed: out of memory", "first\x1b[31m line\nsecond line\n", "3 of 5 s"
 			mustDo(t, db.PutTrial(tr))
 			tr.Started = tr.Started.Add(time.Hour)
@@ -94,9 +94,9 @@ func mixedTrial(i int) record.Trial {
 		Block: i / 2, Order: i, Started: time.Date(2026, 11, 23, 9, i, 0, 0, time.UTC), Wall: 6 * time.Second, Overhead: 80 * time.Millisecond,
 		Status: record.Done, Value: 1500.5 + float64(i), Metric: workload.Metric{Name: "IOPS", Unit: "1/s"},
 		Spec:  workload.Spec{Name: "mixed", Kind: workload.Block, Job: load.Job{RW: load.RandRW, BS: 4096}},
-		Truth: record.Truth{AppRead: 4 << 20, AppWritten: 2 << 20, ProcRead: 4 << 20, ProcWritten: 2 << 20, CgroupRead: -1, CgroupWritten: -1, Device: "vda", DeviceRead: 4 << 20, DeviceWritten: 3 << 20, DeviceBusy: time.Second},
-		Where: record.Where{FSType: "ext4", Source: "/dev/vda1", Options: "rw", Kernel: "6.1.0", Runtime: "runc 1.1.5",
-			Device: &record.Device{Name: "vda", Size: 64 << 30, Scheduler: "none", WriteCache: "write back"}},
+		Truth: []record.Truth{{AppRead: 4 << 20, AppWritten: 2 << 20, ProcRead: 4 << 20, ProcWritten: 2 << 20, CgroupRead: -1, CgroupWritten: -1, Device: "vda", DeviceRead: 4 << 20, DeviceWritten: 3 << 20, DeviceBusy: time.Second}},
+		Where: []record.Where{{FSType: "ext4", Source: "/dev/vda1", Options: "rw", Kernel: "6.1.0", Runtime: "runc 1.1.5",
+			Device: &record.Device{Name: "vda", Size: 64 << 30, Scheduler: "none", WriteCache: "write back"}}},
 		Warnings: []record.Warning{{Check: "clock", Severity: record.Note, Text: "The clock was set."},
 			{Check: "steady", Severity: record.Doubt, Text: fmt.Sprintf("The rate fell by %d %% to 1.%d KiB.", 10+i, 5-i)}},
 	}
@@ -276,7 +276,7 @@ func TestResultsExportJSON(t *testing.T) {
 	d := json.NewDecoder(strings.NewReader(out))
 	d.DisallowUnknownFields()
 	mustDo(t, d.Decode(&got))
-	if got.SchemaVersion != 1 || len(got.Runs) != 2 || got.Runs[1].Run.ID != oldRun || len(got.Runs[1].Trials) != 12 {
+	if got.SchemaVersion != exportVersion || len(got.Runs) != 2 || got.Runs[1].Run.ID != oldRun || len(got.Runs[1].Trials) != 12 {
 		t.Errorf("version %d, %d runs", got.SchemaVersion, len(got.Runs))
 	}
 	run, err := openState(t, state).Run(badRun)
@@ -309,7 +309,7 @@ func TestResultsExportLines(t *testing.T) {
 		var l exportLine
 		mustDo(t, json.Unmarshal([]byte(line), &l))
 		switch {
-		case l.Run != nil && l.SchemaVersion == 1:
+		case l.Run != nil && l.SchemaVersion == exportVersion:
 			runs = append(runs, l.Run.ID)
 		case l.Trial != nil && l.Trial.Run == badRun:
 			got = append(got, *l.Trial)
@@ -466,6 +466,35 @@ func TestMedian(t *testing.T) {
 	}{{[]float64{3}, 3}, {[]float64{1, 2}, 1.5}, {[]float64{1, 2, 9}, 2}, {[]float64{1.7e308, 1.7e308}, 1.7e308}} {
 		if got := median(tt.in); got != tt.want {
 			t.Errorf("median(%v) = %v, want %v", tt.in, got, tt.want)
+		}
+	}
+}
+
+// TestTrialOnTwoGrounds shows and exports a trial whose clients stand on two disks.
+func TestTrialOnTwoGrounds(t *testing.T) {
+	tr := record.Trial{
+		Results: []workload.Result{{}, {}},
+		Where: []record.Where{
+			{FSType: "ext4", Source: "/dev/vda1", Device: &record.Device{Name: "vda", Major: 254}},
+			{FSType: "xfs", Source: "/dev/vdb", Host: "node2", Device: &record.Device{Name: "vdb", Major: 254, Minor: 16}},
+		},
+		Truth: []record.Truth{{AppRead: 1 << 20, Device: "vda", DeviceRead: 1 << 20}, {AppRead: 2 << 20, Device: "vdb", DeviceRead: 3 << 20}},
+	}
+	var out strings.Builder
+	printTrial(&out, &tr)
+	for _, want := range []string{"Clients 1:", "ext4 on /dev/vda1", "Clients 2:", "xfs on /dev/vdb", "on machine node2", "2 MiB by the application", "3 MiB from the device"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("printTrial lacks %q:\n%s", want, out.String())
+		}
+	}
+	row := map[string]string{}
+	c := newCSVTrial(&tr)
+	for _, col := range csvColumns {
+		row[col.name] = col.value(c)
+	}
+	for name, want := range map[string]string{"app_read_bytes": "3145728", "device": "vda + vdb", "device_read_bytes": "4194304", "fs_type": "ext4 + xfs"} {
+		if row[name] != want {
+			t.Errorf("column %s = %q, want %q", name, row[name], want)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -48,21 +49,12 @@ func printTrial(w io.Writer, t *record.Trial) {
 	if t.Status == record.Done {
 		line("Value", "%s (%s)", figure(t.Value, t.Metric), t.Metric.Name)
 	}
-	wh := t.Where
-	line("On", "%s on %s (%s), kernel %s", wh.FSType, wh.Source, wh.Options, wh.Kernel)
-	if d := wh.Device; d != nil {
-		line("Device", "%s, %s, scheduler %s, %s", d.Name, size.Bytes(d.Size), d.Scheduler, d.WriteCache)
-	}
-	for _, s := range []string{wh.Runtime, wh.Daemon, wh.Storage} {
-		if s != "" {
-			line("", "%s", s)
+	grounds := t.Grounds()
+	for _, g := range grounds {
+		if len(grounds) > 1 {
+			line("", "%s:", clientList(g.Clients))
 		}
-	}
-	tr := t.Truth
-	line("Bytes read", "%s by the application, %s by its process, %s by its cgroup, %s from the device", known(tr.AppRead), known(tr.ProcRead), known(tr.CgroupRead), known(tr.DeviceRead))
-	line("Bytes written", "%s by the application, %s by its process, %s by its cgroup, %s to the device", known(tr.AppWritten), known(tr.ProcWritten), known(tr.CgroupWritten), known(tr.DeviceWritten))
-	if tr.DeviceWhy != "" {
-		line("", "%s", tr.DeviceWhy)
+		printGround(line, g)
 	}
 	for i := range t.Results {
 		printResult(line, i, &t.Results[i])
@@ -77,6 +69,37 @@ func printTrial(w io.Writer, t *record.Trial) {
 		warnings = append(warnings, warningView{Warning: x})
 	}
 	printWarnings(w, "Warnings", warnings)
+}
+
+// printGround prints what clients stood on, and what happened there.
+func printGround(line func(name, format string, args ...any), g record.Ground) {
+	wh, tr := g.Where, g.Truth
+	line("On", "%s on %s (%s), kernel %s", wh.FSType, wh.Source, wh.Options, wh.Kernel)
+	if wh.Host != "" {
+		line("", "on machine %s", wh.Host)
+	}
+	if d := wh.Device; d != nil {
+		line("Device", "%s, %s, scheduler %s, %s", d.Name, size.Bytes(d.Size), d.Scheduler, d.WriteCache)
+	}
+	for _, s := range []string{wh.Runtime, wh.Daemon, wh.Storage} {
+		if s != "" {
+			line("", "%s", s)
+		}
+	}
+	line("Bytes read", "%s by the application, %s by its process, %s by its cgroup, %s from the device", known(tr.AppRead), known(tr.ProcRead), known(tr.CgroupRead), known(tr.DeviceRead))
+	line("Bytes written", "%s by the application, %s by its process, %s by its cgroup, %s to the device", known(tr.AppWritten), known(tr.ProcWritten), known(tr.CgroupWritten), known(tr.DeviceWritten))
+	if tr.DeviceWhy != "" {
+		line("", "%s", tr.DeviceWhy)
+	}
+}
+
+// clientList names clients, which people count from 1: "Clients 1, 3".
+func clientList(clients []int) string {
+	words := make([]string, len(clients))
+	for i, c := range clients {
+		words[i] = fmt.Sprint(c + 1)
+	}
+	return "Clients " + strings.Join(words, ", ")
 }
 
 // printResult prints what one client measured.

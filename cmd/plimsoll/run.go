@@ -21,6 +21,7 @@ import (
 	"plimsoll/internal/plan"
 	"plimsoll/internal/record"
 	"plimsoll/internal/report"
+	"plimsoll/internal/size"
 	"plimsoll/internal/store"
 	"plimsoll/internal/trial"
 	"plimsoll/internal/witness"
@@ -59,6 +60,12 @@ failed; 5 nothing of the plan can be done here.`,
   plimsoll run --only engine=oci --out .       only these cells; writes ./report.html
   plimsoll run my-plan.yaml --blocks 12 --json
   plimsoll run --resume                        go on with the last run that was broken off`,
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			if f.resume {
+				return a.completeRuns(cmd, args, word)
+			}
+			return completePlan(cmd, args, word)
+		},
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usageError("%s takes one plan, not %d: see '%s --help'", cmd.CommandPath(), len(args), cmd.CommandPath())
@@ -100,20 +107,34 @@ func (a *app) runPlan(ctx context.Context, f runFlags, args []string) error {
 		return err
 	}
 	defer release()
-	fmt.Fprintf(a.stderr, "run %s: plan %s, seed %d, about %v\n", job.run.ID, job.run.Plan, job.run.Seed, job.plan.Estimate().Round(time.Second))
+	fmt.Fprintf(a.stderr, "run %s: plan %s, seed %d, about %s%s\n", job.run.ID, job.run.Plan, job.run.Seed, size.Duration(job.left().Round(time.Second)),
+		map[bool]string{true: " left"}[len(job.done) > 0])
+	a.aboutUser(job.plan)
 	runErr := a.measure(ctx, db, job)
+	switch {
+	case errors.Is(runErr, trial.ErrNothing):
+		a.explainNothing(*job.run)
+		return &exitError{exitCannot, runErr}
+	case errors.Is(runErr, trial.ErrNothingYet):
+		return errors.New("interrupted before anything was measured: nothing is recorded")
+	}
 	if runErr != nil && !errors.Is(runErr, trial.ErrInterrupted) {
 		return runErr
 	}
-	failed, err := a.present(db, job.run.ID, f)
+	if runErr != nil && a.hardContext().Err() != nil {
+		// Who interrupts twice doesn't wait for a report.
+		return fmt.Errorf("%w: 'plimsoll report %s%s' shows it, 'plimsoll run --resume%s' goes on", runErr, job.run.ID, a.stateFlag(), a.stateFlag())
+	}
+	failed, err := a.present(db, job.run.ID, f, runErr != nil)
+	if runErr != nil {
+		// The last line says how to go on, whatever else went wrong.
+		return errors.Join(err, fmt.Errorf("%w: 'plimsoll run --resume%s' goes on", runErr, a.stateFlag()))
+	}
 	if err != nil {
 		return err
 	}
-	if runErr != nil {
-		return fmt.Errorf("%w: 'plimsoll run --resume%s' goes on", runErr, a.stateFlag())
-	}
 	if failed > 0 {
-		return &exitError{exitCellsFailed, fmt.Errorf("%d trials failed; the report says why", failed)}
+		return &exitError{exitCellsFailed, fmt.Errorf("%s failed; the report says why", plural(failed, "trial"))}
 	}
 	return nil
 }
@@ -126,6 +147,16 @@ type runJob struct {
 	earlier []record.Trial
 }
 
+// left is about how long the trials take that are still to be measured.
+func (j *runJob) left() time.Duration {
+	all := len(j.plan.Cells()) * j.plan.Blocks
+	if all == 0 {
+		return 0
+	}
+	share := float64(max(0, all-len(j.done))) / float64(all)
+	return time.Duration(share * float64(j.plan.Estimate()))
+}
+
 // prepare makes a new run, or finds the one to resume.
 func (a *app) prepare(db *store.Store, f runFlags, args []string) (*runJob, error) {
 	if f.resume {
@@ -135,6 +166,7 @@ func (a *app) prepare(db *store.Store, f runFlags, args []string) (*runJob, erro
 	if err != nil {
 		return nil, err
 	}
+	f.plan.Seccomp = engine.CheckSeccomp
 	p, err := plan.ParseWith(file, text, f.plan)
 	if err != nil {
 		return nil, usageError("%w", err)
@@ -152,7 +184,7 @@ func (a *app) prepare(db *store.Store, f runFlags, args []string) (*runJob, erro
 		ID: id, Plan: p.Name, PlanText: string(p.Marshal()), Version: version,
 		Seed: seed, Blocks: p.Blocks, Quick: p.Blocks < plan.DefaultBlocks, Started: now,
 		Machine: fingerprint.Machine(device.Host()), Margin: p.Margin,
-		Command: repeatCommand(f, args, seed, a.stateDir), Baseline: map[string]string{},
+		Command: repeatCommand(f, args, seed, a.stateDir, id), Baseline: map[string]string{},
 	}
 	for _, c := range p.Cells() {
 		if b, ok := p.BaselineFor(c); ok {
@@ -172,7 +204,7 @@ func (a *app) prepareResume(db *store.Store, f runFlags, args []string) (*runJob
 	if err != nil {
 		return nil, err
 	}
-	p, err := plan.Parse("the plan of run "+run.ID, []byte(run.PlanText))
+	p, err := plan.ParseWith("the plan of run "+run.ID, []byte(run.PlanText), plan.Options{Seccomp: engine.CheckSeccomp})
 	if err != nil {
 		return nil, err
 	}
@@ -254,9 +286,9 @@ func (a *app) sweepOthers(ctx context.Context, used map[string]engine.Engine) {
 	}
 }
 
-// present prints the report of a run and writes its files. It returns how many
-// trials failed.
-func (a *app) present(db *store.Store, id string, f runFlags) (failed int, err error) {
+// present writes the files of a run's report and prints it, shortly if the run was
+// interrupted. It returns how many trials failed.
+func (a *app) present(db *store.Store, id string, f runFlags, interrupted bool) (failed int, err error) {
 	run, err := db.Run(id)
 	if err != nil {
 		return 0, err
@@ -270,22 +302,32 @@ func (a *app) present(db *store.Store, id string, f runFlags) (failed int, err e
 			failed++
 		}
 	}
-	if len(trials) == 0 {
-		a.explainNothing(run)
-		return 0, &exitError{exitCannot, errors.New("nothing of the plan could be measured here")}
+	if len(trials) == 0 && interrupted {
+		return 0, nil // There is nothing to tell yet.
 	}
 	set := report.NewSet(report.Build(run, trials, report.Options{}))
 	format := "text"
 	if f.json {
 		format = "json"
 	}
-	if err := a.renderReport(a.stdout, format, set); err != nil {
-		return failed, err
+	// The files come first: the answer is to be what the screen ends with.
+	if f.out != "" {
+		err = a.writeReportFiles(set, f.out)
 	}
-	if f.out == "" {
-		return failed, nil
+	term := terminal(a.stdout)
+	term.Interrupted = interrupted
+	term.More = a.whereMore(id, f.out)
+	return failed, errors.Join(err, a.renderReport(a.stdout, format, set, term))
+}
+
+// whereMore says where all of a run's report is, to follow its short form. out is the
+// folder that the page was written to, if it was.
+func (a *app) whereMore(id, out string) [][2]string {
+	more := [][2]string{{"All tables:", "plimsoll report " + id + " --full" + a.stateFlag()}}
+	if out == "" {
+		return append(more, [2]string{"The page:", "plimsoll report " + id + " -o report.html" + a.stateFlag()})
 	}
-	return failed, a.writeReportFiles(set, f.out)
+	return append(more, [2]string{"The page:", filepath.Join(out, "report.html")})
 }
 
 // checkOut makes the report's folder and tries to write there, before minutes are
@@ -299,7 +341,7 @@ func checkOut(dir string) error {
 	}
 	f, err := os.CreateTemp(dir, ".plimsoll-*")
 	if err != nil {
-		return usageError("--out: the folder %s can't be written: %w", dir, err)
+		return usageError("--out: the folder %s can't be written: %w", dir, reason(err))
 	}
 	f.Close()
 	return os.Remove(f.Name())
@@ -312,7 +354,7 @@ func (a *app) writeReportFiles(set report.Set, dir string) error {
 	}
 	for _, format := range []string{"html", "json"} {
 		path := filepath.Join(dir, "report."+format)
-		if err := writeFileAtomic(path, func(w io.Writer) error { return a.renderReport(w, format, set) }); err != nil {
+		if err := writeFileAtomic(path, func(w io.Writer) error { return a.renderReport(w, format, set, report.Terminal{}) }); err != nil {
 			return err
 		}
 		fmt.Fprintf(a.stderr, "wrote %s\n", path)
@@ -331,10 +373,20 @@ func (a *app) explainNothing(run record.Run) {
 	}
 }
 
-// repeatCommand is the command line that repeats a run, its seed included.
-func repeatCommand(f runFlags, args []string, seed uint64, state string) string {
+// repeatCommand is the command line that repeats run id, its seed included. A plan that came
+// from standard input is taken from the run's record, as the flags had changed it.
+func repeatCommand(f runFlags, args []string, seed uint64, state, id string) string {
 	words := []string{"plimsoll", "run"}
 	words = append(words, args...)
+	from := ""
+	if first(args, "") == "-" {
+		from = "plimsoll results show " + shellQuote(id) + " --plan"
+		if state != defaultStateDir() {
+			from += " --state " + shellQuote(state)
+		}
+		from += " | "
+		f.plan = plan.Options{}
+	}
 	if f.plan.Quick {
 		words = append(words, "--quick")
 	}
@@ -357,7 +409,7 @@ func repeatCommand(f runFlags, args []string, seed uint64, state string) string 
 	for i, w := range words {
 		words[i] = shellQuote(w)
 	}
-	return strings.Join(words, " ")
+	return from + strings.Join(words, " ")
 }
 
 // shellQuote quotes a word for a POSIX shell where it needs it.
@@ -379,9 +431,9 @@ func first(args []string, otherwise string) string {
 	return otherwise
 }
 
-// renderReport prints reports in a format.
-func (a *app) renderReport(w io.Writer, format string, set report.Set) error {
-	r, err := report.New(format, terminal(w))
+// renderReport prints reports in a format; term is for text.
+func (a *app) renderReport(w io.Writer, format string, set report.Set, term report.Terminal) error {
+	r, err := report.New(format, term)
 	if err != nil {
 		return usageError("%w", err)
 	}

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -46,7 +46,7 @@ func needRun(t *testing.T) {
 const small = `
 name: small
 workloads:
-  randread: {rw: randread, bs: 4KiB, iodepth: 4, direct: true, size: 1MiB, runtime: 20ms}
+  randread: {rw: randread, bs: 4KiB, iodepth: 4, direct: true, size: 1MiB, number_ios: 200}
   append: {kind: append, count: 100}
 engines: [host, oci]
 places: {dir: {}, layer: {}, tmpfs: {}}
@@ -134,11 +134,11 @@ func TestRun(t *testing.T) {
 		if tr.Status != record.Done || tr.Value <= 0 || len(tr.Results) != 1 {
 			t.Errorf("%s, block %d: %s %v %s", tr.Key, tr.Block, tr.Status, tr.Value, tr.Error)
 		}
-		if tr.Where.FSType == "" || tr.Where.Kernel == "" {
+		if tr.FirstWhere().FSType == "" || tr.FirstWhere().Kernel == "" {
 			t.Errorf("%s: no fingerprint: %+v", tr.Key, tr.Where)
 		}
-		if strings.Contains(tr.Key, "dir") && tr.Truth.Device == "" {
-			t.Errorf("%s: no device: %s", tr.Key, tr.Truth.DeviceWhy)
+		if strings.Contains(tr.Key, "dir") && tr.Total().Device == "" {
+			t.Errorf("%s: no device: %s", tr.Key, tr.Total().DeviceWhy)
 		}
 	}
 	// The doubts are raised, kept with the record, and printed.
@@ -149,7 +149,7 @@ func TestRun(t *testing.T) {
 		switch {
 		case tr.Cell.Place == "tmpfs" && len(tr.Warnings) == 0:
 			t.Errorf("%s: memory, and no warning says so", tr.Key)
-		case tr.Cell.Place != "tmpfs" && (tr.Truth.ProcRead <= 0 || tr.Truth.DeviceRead <= 0):
+		case tr.Cell.Place != "tmpfs" && (tr.Total().ProcRead <= 0 || tr.Total().DeviceRead <= 0):
 			t.Errorf("%s: a direct read that nothing below saw: %+v", tr.Key, tr.Truth)
 		}
 	}
@@ -162,10 +162,19 @@ func TestRun(t *testing.T) {
 	if c := run.IOEngine["randread"]; c.Engine == "" || c.Why == "" {
 		t.Errorf("I/O engine = %+v", c)
 	}
-	for _, word := range []string{"host dir", "oci layer", "A/A control"} {
+	for _, word := range []string{"host dir", "oci layer"} {
 		if !strings.Contains(r.stdout, word) {
-			t.Errorf("the table lacks %q:\n%s", word, r.stdout)
+			t.Errorf("the overview lacks %q:\n%s", word, r.stdout)
 		}
+	}
+	if strings.Contains(r.stdout, "A/A control") {
+		t.Errorf("two blocks prove nothing, and their tables are printed:\n%s", r.stdout)
+	}
+	if full := plimsoll(t, t.Context(), dir, "", "report", "last", "--full"); !strings.Contains(full.stdout, "A/A control") {
+		t.Errorf("--full lacks the tables:\n%s", full.stdout)
+	}
+	if last := lastLine(r.stdout); !strings.HasSuffix(last, filepath.Join(out, "report.html")) {
+		t.Errorf("the last line is %q, want where the page is", last)
 	}
 	html, err := os.ReadFile(filepath.Join(out, "report.html"))
 	if err != nil || !bytes.Contains(html, []byte("randread")) {
@@ -193,7 +202,7 @@ func TestRunFailedCell(t *testing.T) {
 	const plan = `
 name: full
 workloads:
-  big: {rw: randread, bs: 4KiB, size: 8MiB, runtime: 20ms}
+  big: {kind: tree, count: 400}
 engines: [host, oci]
 places: {dir: {}, tmpfs: {size: 4MiB}}
 blocks: 2
@@ -272,6 +281,12 @@ func TestRunInterrupted(t *testing.T) {
 	if run.Status != record.Interrupted || len(before) < 3 {
 		t.Fatalf("run %s with %d trials", run.Status, len(before))
 	}
+	if last := lastLine(r.stderr); !strings.Contains(last, "plimsoll run --resume") {
+		t.Errorf("the last line is %q, want how to go on", last)
+	}
+	if n := strings.Count(r.stdout, "\n"); n > 25 || !strings.Contains(r.stdout, "measured, ") {
+		t.Errorf("%d lines after an interrupt, want few, with what was measured:\n%s", n, r.stdout)
+	}
 	checkClean(t, dir)
 
 	if r := plimsoll(t, t.Context(), dir, "", "run", "--resume", "--blocks", "3"); r.status != exitUsage {
@@ -280,6 +295,9 @@ func TestRunInterrupted(t *testing.T) {
 	r = plimsoll(t, t.Context(), dir, "", "run", "--resume")
 	if r.status != exitDone {
 		t.Fatalf("resume: status %d, stderr:\n%s", r.status, r.stderr)
+	}
+	if want := fmt.Sprintf("%d of 200 trials left", 200-len(before)); !strings.Contains(r.stderr, want) || !strings.Contains(firstLine(r.stderr), " left") {
+		t.Errorf("the resumed run announces more than is left, want %q:\n%s", want, r.stderr)
 	}
 	run, after := records(t, dir)
 	if want := 20 * 10; run.Status != record.Done || len(after) != want {
@@ -299,6 +317,64 @@ func TestRunInterrupted(t *testing.T) {
 	if r := plimsoll(t, t.Context(), dir, "", "run", "--resume"); r.status != exitUsage {
 		t.Errorf("a second resume: status %d, want %d", r.status, exitUsage)
 	}
+}
+
+func lastLine(s string) string {
+	lines := strings.Split(strings.TrimSpace(s), "\n")
+	return lines[len(lines)-1]
+}
+
+// TestRunInterruptedAtOnce: a run that was broken off before its first trial is no run.
+func TestRunInterruptedAtOnce(t *testing.T) {
+	needRun(t)
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r := plimsoll(t, ctx, dir, small, "run", "-")
+	if last := lastLine(r.stderr); r.status != exitFailure || !strings.Contains(last, "nothing is recorded") {
+		t.Errorf("status %d, last line %q, want that nothing is recorded", r.status, last)
+	}
+	if r := plimsoll(t, t.Context(), dir, "", "run", "--resume"); r.status != exitUsage || !strings.Contains(r.stderr, "nothing to resume") {
+		t.Errorf("resume: status %d:\n%s", r.status, r.stderr)
+	}
+	leaktest.Check(t, dir)
+}
+
+// TestRepeatStandardInput: the command that repeats a run whose plan came from standard input
+// works, word by word, in a shell.
+func TestRepeatStandardInput(t *testing.T) {
+	needRun(t)
+	dir, bin := t.TempDir(), t.TempDir()
+	r := plimsoll(t, t.Context(), dir, small, "run", "-", "--only", "engine=host", "--blocks", "1")
+	if r.status != exitDone {
+		t.Fatalf("status %d:\n%s", r.status, r.stderr)
+	}
+	first, before := records(t, dir)
+	if !strings.Contains(r.stdout, "Repeat: "+first.Command) {
+		t.Errorf("the report lacks %q:\n%s", first.Command, r.stdout)
+	}
+	self, err := filepath.Abs(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(self, filepath.Join(bin, "plimsoll")); err != nil {
+		t.Fatal(err)
+	}
+	sh := exec.Command("sh", "-c", first.Command)
+	sh.Env = append(os.Environ(), asPlimsoll+"=1", "PATH="+bin+":"+os.Getenv("PATH"))
+	if out, err := sh.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", first.Command, err, out)
+	}
+	again, after := records(t, dir)
+	if again.ID == first.ID || again.PlanText != first.PlanText || again.Seed != first.Seed || len(after) != len(before) {
+		t.Errorf("%s ran plan\n%s\nwith seed %d and %d trials, want\n%s\n%d and %d", first.Command, again.PlanText, again.Seed, len(after), first.PlanText, first.Seed, len(before))
+	}
+	for i := range min(len(after), len(before)) {
+		if after[i].Key != before[i].Key {
+			t.Errorf("trial %d is of %s, want %s", i, after[i].Key, before[i].Key)
+		}
+	}
+	checkClean(t, dir)
 }
 
 // countTrials counts the trials of a state folder's newest run, 0 in doubt.
@@ -392,23 +468,77 @@ func TestRunKilled(t *testing.T) {
 	checkClean(t, dir)
 }
 
-// TestRunTwoInterrupts: the second interrupt makes cleaning up quick, not partial.
+// TestRunTwoInterrupts: the second interrupt makes cleaning up quick, not partial, and
+// what was recorded stays.
 func TestRunTwoInterrupts(t *testing.T) {
 	needRun(t)
 	dir := t.TempDir()
-	cmd := startPlimsoll(t, dir, "run", "-", "--blocks", "50")
+	interruptTwice(t, dir, small, 3)
+	checkClean(t, dir)
+}
+
+// interruptTwice starts a plan, interrupts it twice in the middle of a trial when so many are
+// recorded, and looks at what it kept and said.
+func interruptTwice(t *testing.T, dir, plan string, after int) {
+	t.Helper()
+	cmd := startPlan(t, dir, plan, "run", "-", "--blocks", "50")
+	for end := time.Now().Add(time.Minute); countTrials(dir) < after && time.Now().Before(end); {
+		time.Sleep(5 * time.Millisecond)
+	}
+	before := countTrials(dir)
 	for range 2 {
 		if err := cmd.Process.Signal(os.Interrupt); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(20 * time.Millisecond)
+		// Two that come before it took the first are one to the kernel.
+		for pending(t, cmd.Process.Pid) {
+			time.Sleep(time.Millisecond)
+		}
 	}
-	err := cmd.Wait()
-	var ee *exec.ExitError
-	if !errors.As(err, &ee) || ee.Sys().(syscall.WaitStatus).Signaled() {
-		t.Errorf("plimsoll ended with %v, want an exit status", err)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		cmd.Wait()
+	}()
+	select {
+	case <-ended:
+	case <-time.After(time.Minute):
+		t.Fatal("the run hangs after two interrupts")
 	}
-	checkClean(t, dir)
+	state := cmd.ProcessState
+	if state.Sys().(syscall.WaitStatus).Signaled() || state.ExitCode() != exitFailure {
+		t.Errorf("plimsoll ended with %v, want exit status %d", state, exitFailure)
+	}
+	run, trials := records(t, dir)
+	if run.Status != record.Interrupted || len(trials) < before {
+		t.Errorf("the run is %s with %d trials, want it interrupted with %d at least", run.Status, len(trials), before)
+	}
+	said := cmd.Stderr.(*bytes.Buffer).String()
+	for _, want := range []string{"interrupted; what was measured is kept", "'plimsoll report " + run.ID + " --state " + dir + "' shows it", "plimsoll run --resume"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("no %q in\n%s", want, said)
+		}
+	}
+}
+
+// pending reports whether an interrupt waits to be taken by a process (ShdPnd in
+// proc_pid_status(5), a mask in hexadecimal whose lowest bit is signal 1).
+func pending(t *testing.T, pid int) bool {
+	t.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(b)) {
+		if mask, ok := strings.CutPrefix(line, "ShdPnd:"); ok {
+			n, err := strconv.ParseUint(strings.TrimSpace(mask), 16, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n&(1<<(uint(syscall.SIGINT)-1)) != 0
+		}
+	}
+	return false
 }
 
 // processesWith lists the processes whose command line holds part.
@@ -434,6 +564,9 @@ func TestRunRefuses(t *testing.T) {
 	plan := func(place string) string {
 		return "name: p\nworkloads: {w: {rw: randwrite, bs: 4KiB, size: 1MiB, runtime: 10ms}}\nengines: [host, oci]\nplaces: {" + place + "}\nblocks: 1\n"
 	}
+	profile := func(path string) string {
+		return "name: p\nworkloads: {a: {kind: append}}\nengines: [host, {name: c, kind: oci, seccomp: " + path + "}]\nplaces: {layer: {}, dir: {}}\n"
+	}
 	for _, c := range []struct {
 		name, stdin string
 		args        []string
@@ -448,6 +581,9 @@ func TestRunRefuses(t *testing.T) {
 		{"a file with data", plan("dir: {path: " + file + "}"), []string{"run", "-"}, "--destructive " + file},
 		{"another path repeated", plan("dir: {path: " + file + "}"), []string{"run", "-", "--destructive", "/dev/null"}, "--destructive " + file},
 		{"a file as a bind", plan("bind: {path: " + file + "}"), []string{"run", "-"}, "not a folder"},
+		{"a missing profile", profile("/nowhere/at/all"), []string{"run", "-"}, "standard input:3:38: engines.1.seccomp: seccomp profile: stat /nowhere/at/all: no such file"},
+		{"a profile of another kind", profile(file), []string{"run", "-"}, "standard input:3:38: engines.1.seccomp: seccomp profile " + file + ": invalid character"},
+		{"a profile that is a folder", profile("/etc"), []string{"run", "-"}, "/etc is not a regular file"},
 		{"destructive for nothing", plan("dir: {}"), []string{"run", "-", "--destructive", file}, "no place"},
 		{"nothing to resume", "", []string{"run", "--resume"}, "nothing to resume"},
 		{"an unknown run", "", []string{"run", "--resume", "2020"}, "2020"},

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 
@@ -14,8 +13,14 @@ import (
 // folder has to be there, and a block device or a file with data in it is
 // refused unless allowed is its very path.
 func checkTargets(p *plan.Plan, allowed string) error {
-	used := false
+	used, measured := false, map[string]bool{}
+	for _, c := range p.Cells() {
+		measured[c.Place] = true
+	}
 	for _, s := range p.Places {
+		if !measured[s.Name] {
+			continue // Excluded, or no engine of the plan has it.
+		}
 		if s.Path == "" || s.Kind != place.Dir && s.Kind != place.Bind {
 			continue
 		}
@@ -54,24 +59,4 @@ func checkTargets(p *plan.Plan, allowed string) error {
 		return usageError("--destructive %s: no place of the plan is that block device or file", allowed)
 	}
 	return nil
-}
-
-// writeFileAtomic writes a file whole or not at all.
-func writeFileAtomic(path string, write func(io.Writer) error) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name())
-	err = write(tmp)
-	if err == nil {
-		err = tmp.Chmod(0o644)
-	}
-	if cerr := tmp.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	return err
 }

@@ -18,7 +18,7 @@ import (
 // it decides.
 func TestRow(t *testing.T) {
 	const ms = time.Millisecond
-	for _, row := range []struct {
+	for _, tt := range []struct {
 		times  []time.Duration
 		target time.Duration
 		want   string
@@ -29,10 +29,10 @@ func TestRow(t *testing.T) {
 	} {
 		var b bytes.Buffer
 		w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-		row(w, "x", row.times, row.target)
+		row(w, "x", tt.times, tt.target)
 		w.Flush()
-		if got := strings.Join(strings.Fields(b.String()), " "); got != row.want {
-			t.Errorf("row(%v) = %q, want %q", row.times, got, row.want)
+		if got := strings.Join(strings.Fields(b.String()), " "); got != tt.want {
+			t.Errorf("row(%v) = %q, want %q", tt.times, got, tt.want)
 		}
 	}
 }

@@ -4,7 +4,7 @@
 //	worker agent --dir DIR          serve plimsoll on standard input and output
 //	worker trial --dir DIR          one trial, started by the agent
 //	worker nsexec ... -- COMMAND    make mounts in a mount namespace of its own, then run COMMAND
-//	worker version                  say which wire version it speaks
+//	worker version                  say which program it is, and the version of its language
 //
 // It never touches anything outside the folder that --dir names.
 package main
@@ -37,8 +37,7 @@ func run(args []string) error {
 	ctx := context.Background()
 	switch args[0] {
 	case "version":
-		fmt.Println(wire.Version)
-		return nil
+		return printIdentity()
 	case "nsexec":
 		return nsexec(args[1:])
 	case "agent", "trial":
@@ -61,4 +60,18 @@ func run(args []string) error {
 		return fmt.Errorf("find the worker's own program: %w", err)
 	}
 	return worker.Agent(ctx, exe, *dir, os.Stdin, os.Stdout)
+}
+
+// printIdentity tells a parent that it is this worker which speaks.
+func printIdentity() error {
+	exe, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find the worker's own program: %w", err)
+	}
+	program, err := os.ReadFile(exe)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Println(wire.Identity(program))
+	return err
 }

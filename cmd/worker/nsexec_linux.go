@@ -17,7 +17,8 @@ import (
 // COMMAND. When the last of them ends the kernel removes the mounts: nothing is
 // left behind, whatever was killed.
 //
-//	--overlay LOWER:UPPER:WORK:MERGED    mount an overlay on MERGED
+//	--overlay LOWER:UPPER:WORK:MERGED    mount an overlay on MERGED; more LOWERs may follow
+//	                                     the first, each under the one before it
 //	--tmpfs SIZE:TARGET                  mount a tmpfs of SIZE bytes on TARGET
 func nsexec(args []string) error {
 	flags := flag.NewFlagSet("nsexec", flag.ContinueOnError)
@@ -62,15 +63,16 @@ func nsexec(args []string) error {
 	return nil
 }
 
-// mountOverlay mounts LOWER:UPPER:WORK:MERGED.
+// mountOverlay mounts LOWER:UPPER:WORK:MERGED, where LOWER may be several.
 func mountOverlay(arg string) error {
 	p := strings.Split(arg, ":")
-	if len(p) != 4 {
+	n := len(p) - 3
+	if n < 1 {
 		return fmt.Errorf("--overlay %q is not LOWER:UPPER:WORK:MERGED", arg)
 	}
-	options := fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s", p[0], p[1], p[2])
-	if err := unix.Mount("overlay", p[3], "overlay", 0, options); err != nil {
-		return fmt.Errorf("mount overlay on %s: %w", p[3], err)
+	options := fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s", strings.Join(p[:n], ":"), p[n], p[n+1])
+	if err := unix.Mount("overlay", p[n+2], "overlay", 0, options); err != nil {
+		return fmt.Errorf("mount overlay of %s on %s: %w", strings.Join(p[:n], " over "), p[n+2], err)
 	}
 	return nil
 }

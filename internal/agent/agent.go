@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"plimsoll/internal/engine"
+	"plimsoll/internal/tail"
 	"plimsoll/internal/wire"
 	"plimsoll/internal/workload"
 	"plimsoll/load"
@@ -131,6 +132,13 @@ func (a *Agent) lost() error {
 	readErr := a.drain(ctx)
 	state := a.Session.State(ctx)
 	text := "the worker ended: " + state
+	if a.Hello.Version == 0 {
+		// What kept it from starting is known to the runtime alone.
+		text = "the worker did not start: " + state
+		if words := tail.LastWords(a.Session.Log()); words != "" {
+			text = "the worker did not start: " + words + " (" + state + ")"
+		}
+	}
 	if readErr != nil && readErr != io.EOF {
 		text = fmt.Sprintf("%v (%s)", readErr, state)
 	}
@@ -190,6 +198,9 @@ func (a *Agent) Prepare(ctx context.Context, id string, spec workload.Spec) erro
 		if err != nil {
 			return a.abandon(id, err)
 		}
+		if what := a.misplaced(m, id, false); what != "" {
+			return a.distrust(what)
+		}
 		switch {
 		case m.Ready != nil && m.Ready.ID == id:
 			return nil
@@ -215,6 +226,9 @@ func (a *Agent) Wait(ctx context.Context, id string, onSample func(load.Sample))
 		m, err := a.next(ctx)
 		if err != nil {
 			return nil, a.abandon(id, err)
+		}
+		if what := a.misplaced(m, id, true); what != "" {
+			return nil, a.distrust(what)
 		}
 		switch {
 		case m.Sample != nil && m.Sample.ID == id:

@@ -45,7 +45,8 @@ var (
 
 func TestOpenBad(t *testing.T) {
 	for _, row := range []struct{ name, script, want string }{
-		{"ends", "exit 3", "exit status 3"},
+		{"ends", "exit 3", "did not start: exit status 3"},
+		{"last words", "echo first >&2; echo no such folder >&2; exit 3", "did not start: no such folder (exit status 3)"},
 		{"garbage", "echo exec format error", "not a message"},
 		{"not hello", `echo '{"ready":{"id":"1"}}'; cat >/dev/null`, "not hello"},
 		{"other version", `echo '{"hello":{"version":99}}'; cat >/dev/null`, "version 99"},

@@ -34,7 +34,7 @@ func checkAmplification(v *view) []record.Warning {
 			why = "readahead and larger blocks"
 		}
 		out = append(out, warning(Amplification, record.Note, e, "The device moved %.1f bytes for each byte %s (%s for %s): %s, and whatever else used %s.",
-			f.device/f.app, f.name, bytes(f.device), bytes(f.app), why, v.t.Truth.Device)...)
+			f.device/f.app, f.name, bytes(f.device), bytes(f.app), why, v.truth.Device)...)
 	}
 	return out
 }

@@ -21,12 +21,12 @@ const (
 
 // checkCache is check 1: did the bytes reach the device?
 func checkCache(v *view) []record.Warning {
-	tr := v.t.Truth
+	tr := v.truth
 	switch {
 	case v.memory && v.block && v.t.Spec.Job.Direct:
-		return warning(Cache, record.Note, nil, "%s is memory: nothing reaches a device, with O_DIRECT or without.", v.t.Where.FSType)
+		return warning(Cache, record.Note, nil, "%s is memory: nothing reaches a device, with O_DIRECT or without.", v.where.FSType)
 	case v.memory:
-		return warning(Cache, record.Note, nil, "%s is memory: nothing reaches a device.", v.t.Where.FSType)
+		return warning(Cache, record.Note, nil, "%s is memory: nothing reaches a device.", v.where.FSType)
 	case !v.onDisk():
 		return deviceUnknown(v)
 	case !v.block && !v.synced:
@@ -50,7 +50,7 @@ func checkCache(v *view) []record.Warning {
 
 // deviceUnknown says once that there is no verdict.
 func deviceUnknown(v *view) []record.Warning {
-	why := v.t.Truth.DeviceWhy
+	why := v.truth.DeviceWhy
 	if why == "" {
 		why = "no device is known under the place"
 	}
@@ -66,7 +66,7 @@ func (v *view) byDesign() []record.Warning {
 		return nil
 	}
 	return warning(Cache, record.Note, v.evidence(f), "Memory, by design: %s of the bytes read and written reached the device (%s): %s asked, %s there. The figure is that of the page cache and the file system's code.",
-		percent(f.device/f.app), v.t.Truth.Device, bytes(f.app), bytes(f.device))
+		percent(f.device/f.app), v.truth.Device, bytes(f.app), bytes(f.device))
 }
 
 // reached judges one direction by how it was asked for.
@@ -99,7 +99,7 @@ func (v *view) sentence(f flow) string {
 	if f.name == "read" {
 		verb = "came from"
 	}
-	return percent(min(1, f.device/f.app)) + " of the bytes " + f.name + " " + verb + " the device (" + v.t.Truth.Device + "): " +
+	return percent(min(1, f.device/f.app)) + " of the bytes " + f.name + " " + verb + " the device (" + v.truth.Device + "): " +
 		bytes(f.app) + " asked, " + bytes(f.device) + " there"
 }
 
@@ -110,7 +110,7 @@ func (v *view) evidence(f flow) map[string]any {
 // beneath looks under a loop device: bytes may reach it and end in the host's page cache,
 // where its file lives.
 func (v *view) beneath() []record.Warning {
-	d := v.t.Where.Device
+	d := v.where.Device
 	if d == nil || len(d.Stack) < 2 || !strings.HasPrefix(d.Stack[0], "loop") || !v.block {
 		return nil
 	}
@@ -120,7 +120,7 @@ func (v *view) beneath() []record.Warning {
 	bottom := d.Stack[len(d.Stack)-1]
 	// Not listed: it did nothing. That the loop itself is listed shows that the
 	// worker sees the counters.
-	r := longest(v.t.Results)
+	r := longest(v.results)
 	if _, ok := disk(r, d.Name); !ok {
 		return nil
 	}
@@ -145,7 +145,7 @@ var charges = []string{"ext4", "xfs", "ext3", "ext2", "f2fs", "overlay"}
 // device moved enough, but not for this process.
 func (v *view) othersReads() []record.Warning {
 	f := v.read
-	if !contains(charges, v.t.Where.FSType) || f.proc < 0 || (f.proc+v.slack)/f.app >= noneReached {
+	if !contains(charges, v.where.FSType) || f.proc < 0 || (f.proc+v.slack)/f.app >= noneReached {
 		return nil
 	}
 	if f.group > f.proc {

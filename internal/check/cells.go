@@ -121,7 +121,7 @@ func runUnlike(run *record.Run, cells []cell) []record.Warning {
 			if c == base {
 				continue
 			}
-			diffs := ground(fingerprint.SameWhere(base.trials[0].Where, c.trials[0].Where))
+			diffs := ground(fingerprint.SameWhere(base.trials[0].FirstWhere(), c.trials[0].FirstWhere()))
 			if len(diffs) == 0 {
 				continue
 			}
@@ -170,13 +170,26 @@ func ground(diffs []string) []string {
 	return out
 }
 
+// moved returns what differs between what each client stood on in a and in b.
+func moved(a, b *record.Trial) []string {
+	var diffs []string
+	for i := range min(len(a.Where), len(b.Where)) {
+		for _, d := range fingerprint.SameWhere(a.Where[i], b.Where[i]) {
+			if !slices.Contains(diffs, d) {
+				diffs = append(diffs, d)
+			}
+		}
+	}
+	return diffs
+}
+
 // runMoved finds cells whose own trials stood on different ground: a run that was
 // resumed after a change.
 func runMoved(cells []cell) []record.Warning {
 	var out []record.Warning
 	for _, c := range cells {
 		for _, t := range c.trials[1:] {
-			diffs := fingerprint.SameWhere(c.trials[0].Where, t.Where)
+			diffs := moved(c.trials[0], t)
 			if len(diffs) == 0 {
 				continue
 			}

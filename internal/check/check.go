@@ -65,15 +65,30 @@ func Trial(t *record.Trial, run *record.Run) []record.Warning {
 	if run == nil {
 		run = &record.Run{}
 	}
-	v := look(t, run)
+	views := look(t, run)
 	var out []record.Warning
-	for _, check := range []func(*view) []record.Warning{
-		checkWindow, checkClock, checkSkew, // whether there was a measurement at all
-		checkCache, checkDirect, checkUnwritten, checkCompressible, checkAmplification, // whether the storage did it
-		checkIOEngine, checkGenerator, checkThrottled, checkRate, checkEngineNotes, // whether the generator could
-		checkNeighbour, checkSteady, checkFirstTouch, // whether it was alone and steady
+	for _, c := range []struct {
+		// each: the check is about what the clients stand on, and judges each ground
+		// by itself; else it is about the trial.
+		each  bool
+		check func(*view) []record.Warning
+	}{
+		// Whether there was a measurement at all.
+		{false, checkWindow}, {false, checkClock}, {false, checkSkew},
+		// Whether the storage did it.
+		{true, checkCache}, {true, checkDirect}, {true, checkUnwritten}, {true, checkCompressible}, {true, checkAmplification},
+		// Whether the generator could.
+		{false, checkIOEngine}, {true, checkGenerator}, {false, checkThrottled}, {false, checkRate}, {false, checkEngineNotes},
+		// Whether it was alone, steady, and everywhere on the same ground.
+		{true, checkNeighbour}, {false, checkSteady}, {false, checkFirstTouch}, {false, checkGrounds},
 	} {
-		out = append(out, check(v)...)
+		if !c.each {
+			out = append(out, c.check(views[0])...)
+			continue
+		}
+		for _, v := range views {
+			out = append(out, v.named(c.check(v))...)
+		}
 	}
 	return out
 }
@@ -100,15 +115,24 @@ func Run(run *record.Run, trials []record.Trial) []record.Warning {
 	return append(out, runOverhead(done)...)
 }
 
-// A view is a trial with what several checks want to know of it.
+// A view is a trial, seen from one of the grounds that its clients stand on, with what
+// several checks want to know of it. Almost every trial has one ground.
 type view struct {
 	t   *record.Trial
 	run *record.Run
+	// where and truth are those of the ground, results those of its clients.
+	where   record.Where
+	truth   record.Truth
+	results []workload.Result
+	// clients says which they are, if not all: "Client 2", "Clients 1 and 3".
+	clients string
+	// machine holds the results of all clients on the ground's machine, which share its CPUs.
+	machine []workload.Result
 	// elapsed is the longest client's window.
 	elapsed time.Duration
 	// block is set for jobs of package load that do I/O.
 	block bool
-	// direct is set when every client's file was opened with O_DIRECT.
+	// direct is set when the file of every client on the ground was opened with O_DIRECT.
 	direct bool
 	// synced is set when writes are made durable as part of the job.
 	synced bool
@@ -117,7 +141,7 @@ type view struct {
 	// slack is what may be in flight or in the making at the ends of the window:
 	// bytes that one side counts and the other doesn't.
 	slack float64
-	// threads is how many threads of all clients do I/O.
+	// threads is how many threads of all clients on the machine do I/O.
 	threads int
 	// read and written are what went through to storage, per application byte.
 	read, written flow

@@ -37,15 +37,18 @@ func clean() *record.Trial {
 		Cell: record.Cell{Workload: "randread", Engine: "host", Place: "dir", Limits: "none", Clients: 1}, Key: "k", Status: record.Done,
 		Spec:   workload.Spec{Name: "randread", Kind: workload.Block, Job: load.Job{RW: load.RandRead, BS: 4096, IODepth: 32, Direct: true, IOEngine: load.IOUring}},
 		Metric: workload.Metric{Name: "IOPS", Unit: "1/s"}, Value: n * 2, Results: []workload.Result{r},
-		Where: record.Where{FSType: "ext4", Options: "rw,relatime", Source: "/dev/vda", Kernel: "6.1", Device: disk},
+		Where: []record.Where{{FSType: "ext4", Options: "rw,relatime", Source: "/dev/vda", Kernel: "6.1", Device: disk}},
 	}
 	retruth(t)
 	return t
 }
 
-// retruth fills the truth from the results.
+// retruth fills the truth of every client from its result.
 func retruth(t *record.Trial) {
-	t.Truth = Truth(t.Results, t.Where.Device, "", -1, -1)
+	t.Truth = nil
+	for i := range t.Results {
+		t.Truth = append(t.Truth, Truth(&t.Results[i], t.Where[min(i, len(t.Where)-1)].Device, "", -1, -1))
+	}
 }
 
 // writes turns a trial into one of writes: app bytes by the application, device
@@ -162,8 +165,8 @@ func TestHostileRecordsDoNotPanic(t *testing.T) {
 	for _, set := range []func(*record.Trial){
 		func(t *record.Trial) {
 			t.Results = []workload.Result{{}}
-			t.Where = record.Where{}
-			t.Truth = record.Truth{}
+			t.Where = []record.Where{{}}
+			t.Truth = []record.Truth{{}}
 		},
 		func(t *record.Trial) { t.Results[0].Classes = nil; t.Results[0].Elapsed = -1 },
 		func(t *record.Trial) {
@@ -179,12 +182,17 @@ func TestHostileRecordsDoNotPanic(t *testing.T) {
 			t.Spec.Job.NumJobs = math.MaxInt
 			t.Spec.Job.BS = math.MaxInt64
 		},
-		func(t *record.Trial) { t.Truth.DeviceRead = math.MaxInt64; t.Truth.AppRead = math.MinInt64 },
+		func(t *record.Trial) { t.Truth[0].DeviceRead = math.MaxInt64; t.Truth[0].AppRead = math.MinInt64 },
 		func(t *record.Trial) { t.Results[0].Samples = make([]load.Sample, 20) },
-		func(t *record.Trial) { t.Where.Device = &record.Device{}; t.Results[0].WallElapsed = math.MinInt64 },
+		func(t *record.Trial) { t.Where[0].Device = &record.Device{}; t.Results[0].WallElapsed = math.MinInt64 },
 		func(t *record.Trial) {
 			t.Results = append(t.Results, workload.Result{}, workload.Result{IOEngine: "x"})
 		},
+		func(t *record.Trial) {
+			// More places than clients; no places at all.
+			t.Where = append(t.Where, record.Where{Host: "x", Device: &record.Device{Stack: []string{"loop0", "y"}}})
+		},
+		func(t *record.Trial) { t.Where, t.Truth = nil, nil },
 	} {
 		tr := clean()
 		set(tr)

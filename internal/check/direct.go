@@ -17,9 +17,9 @@ func checkDirect(v *view) []record.Warning {
 	if !v.block || v.memory || !v.t.Spec.Job.Direct {
 		return nil
 	}
-	for i := range v.t.Results {
-		f := v.t.Results[i].File
-		e := map[string]any{"open": f.DirectOpen, "error": f.DirectError, "dio_align": f.DIOAlign, "resident": f.Resident, "fs": v.t.Where.FSType}
+	for i := range v.results {
+		f := v.results[i].File
+		e := map[string]any{"open": f.DirectOpen, "error": f.DirectError, "dio_align": f.DIOAlign, "resident": f.Resident, "fs": v.where.FSType}
 		switch {
 		case !f.DirectAsked:
 			continue // an engine without a file
@@ -27,8 +27,8 @@ func checkDirect(v *view) []record.Warning {
 			return warning(Direct, record.Doubt, e, "O_DIRECT was refused (%s): the figure is that of buffered I/O.", orUnknown(f.DirectError))
 		case f.DIOAlign == 0:
 			return warning(Direct, record.Doubt, e, "O_DIRECT was accepted, but the file system says that this file has no direct I/O (statx dio_offset_align 0): the I/O was buffered.")
-		case passesOn(v.t.Where.FSType):
-			return warning(Direct, record.Note, e, "O_DIRECT was accepted by %s, which passes requests on: whether what is behind it reads and writes directly can't be seen from here.", v.t.Where.FSType)
+		case passesOn(v.where.FSType):
+			return warning(Direct, record.Note, e, "O_DIRECT was accepted by %s, which passes requests on: whether what is behind it reads and writes directly can't be seen from here.", v.where.FSType)
 		case f.Resident > residentLeft && !v.arrived():
 			return warning(Direct, record.Doubt, e, "O_DIRECT was accepted, but %s of the file was in the page cache afterwards: the I/O went through it.", percent(f.Resident))
 		}

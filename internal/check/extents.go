@@ -18,8 +18,8 @@ func checkUnwritten(v *view) []record.Warning {
 		return nil
 	}
 	reads, writes := v.read.app > 0, v.written.app > 0
-	for i := range v.t.Results {
-		f := v.t.Results[i].File
+	for i := range v.results {
+		f := v.results[i].File
 		e := map[string]any{"extents": f.Extents, "unwritten": f.Unwritten, "shared": f.Shared, "delalloc": f.Delalloc, "size": f.Size}
 		switch {
 		case f.Extents == 0 && f.Size > inlineSize && reads:
@@ -41,7 +41,7 @@ func checkUnwritten(v *view) []record.Warning {
 // whether the file system tries to, and whether less reached the device than was
 // written all the same.
 func checkCompressible(v *view) []record.Warning {
-	option := compression(v.t.Where.FSType, v.t.Where.Options)
+	option := compression(v.where.FSType, v.where.Options)
 	f := v.written
 	if v.block && v.direct && v.onDisk() && f.app >= baseSlack {
 		if share := f.share(v.slack); share >= noneReached && share < allReached {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"plimsoll/internal/record"
+	"plimsoll/internal/size"
 	"plimsoll/load"
 )
 
@@ -47,7 +48,7 @@ func checkGenerator(v *view) []record.Warning {
 		cpus = min(cpus, n)
 	}
 	if ceiling := v.run.Ceiling.IOPS * float64(cpus); ceiling > 0 {
-		iops := float64(v.ops()) / v.elapsed.Seconds()
+		iops := float64(ops(v.machine)) / v.elapsed.Seconds()
 		if iops > ceilingShare*ceiling {
 			return warning(Generator, record.Doubt, map[string]any{"iops": iops, "ceiling": ceiling},
 				"%s is %s of what the load generator can do at all here (%s on the null engine): it measures the generator.",
@@ -60,17 +61,17 @@ func checkGenerator(v *view) []record.Warning {
 // cpuBound tells whether the generator used all of its CPUs while the device
 // waited. Cached I/O is CPU time by nature, and checkCache has said so.
 func (v *view) cpuBound(cpus int) []record.Warning {
-	if !v.onDisk() || !v.arrived() || v.t.Truth.DeviceBusy < 0 {
+	if !v.onDisk() || !v.arrived() || v.truth.DeviceBusy < 0 {
 		return nil
 	}
 	used := v.cpu().Seconds() / v.elapsed.Seconds()
-	busy := v.t.Truth.DeviceBusy.Seconds() / v.elapsed.Seconds()
+	busy := v.truth.DeviceBusy.Seconds() / v.elapsed.Seconds()
 	if used < cpuShare*float64(cpus) || busy >= busyShare {
 		return nil
 	}
 	return warning(Generator, record.Doubt, map[string]any{"cpus_used": used, "cpus": cpus, "device_busy": busy},
 		"The worker used %.2f of the %d CPUs that it can use, while %s was busy %s of the time: the CPU is the limit, not the storage.",
-		used, cpus, v.t.Truth.Device, percent(busy))
+		used, cpus, v.truth.Device, percent(busy))
 }
 
 // checkThrottled tells whether the CPU controller stopped a worker. Where the cell
@@ -86,9 +87,9 @@ func checkThrottled(v *view) []record.Warning {
 		return nil
 	}
 	severity := record.Doubt
-	if strings.Contains(strings.ToLower(v.t.Where.Limits), "cpu") {
+	if strings.Contains(strings.ToLower(v.where.Limits), "cpu") {
 		severity = record.Note
 	}
 	return warning(Throttled, severity, map[string]any{"periods": periods, "time_ns": int64(stopped), "elapsed_ns": int64(v.elapsed)},
-		"The CPU controller stopped the worker %d times, for %s in all of a window of %s.", periods, short(stopped), short(v.elapsed))
+		"The CPU controller stopped the worker %s, for %s in all of a window of %s.", times(periods), size.Duration(stopped), size.Duration(v.elapsed))
 }

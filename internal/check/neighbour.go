@@ -56,14 +56,14 @@ func (v *view) foreignBytes() []record.Warning {
 	}
 	return warning(Neighbour, record.Doubt, map[string]any{"foreign": foreign, "device": total, "app": v.read.app + v.written.app},
 		"%s of the %s that %s moved in the window were not this worker's: something else was using the device.",
-		bytes(foreign), bytes(total), v.t.Truth.Device)
+		bytes(foreign), bytes(total), v.truth.Device)
 }
 
 // excess is what the device did beyond what was the worker's: what the kernel
 // charged to it where that is exact, or else at most what it asked for.
 func (v *view) excess(f flow) float64 {
 	own := max(f.proc, f.group)
-	if f.name == "written" || f.proc < 0 || !contains(charges, v.t.Where.FSType) {
+	if f.name == "written" || f.proc < 0 || !contains(charges, v.where.FSType) {
 		own = max(own, f.app)
 	}
 	return max(0, f.device-own)

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"plimsoll/internal/record"
+	"plimsoll/internal/size"
+	"plimsoll/internal/stats"
 )
 
 const (
@@ -15,14 +17,11 @@ const (
 	capCV     = 0.005
 	capTrials = 3
 
-	// drifted is the change over a run that is worth telling; driftT the t value
-	// that it needs, about one false alarm in 10,000 runs; driftTrials the least number.
-	drifted     = 0.1
-	driftT      = 4.0
-	driftTrials = 12
-	// driftClip bounds the factor by which one trial counts as off its cell's
-	// median, so that one stall makes no trend.
-	driftClip = 2.0
+	// drifted is the change over a run that is worth telling, and driftSure how much of
+	// it must be certain: the nearer end of its 95 % interval. An interval that only
+	// excludes 0 does so by chance in one run of twenty.
+	drifted   = 0.1
+	driftSure = 0.05
 
 	// overheadShare is the share of a run that may pass outside measured windows
 	// and layout before it is worth telling, and overheadFloor the least time.
@@ -65,7 +64,7 @@ func runCaps(cells []cell) []record.Warning {
 	var out []record.Warning
 	for _, c := range cells {
 		t := c.trials[0]
-		if len(c.trials) < capTrials || t.Where.Device == nil || t.Spec.Job.RateIOPS > 0 || limited(t) || !isBlock(t) {
+		if len(c.trials) < capTrials || t.FirstWhere().Device == nil || t.Spec.Job.RateIOPS > 0 || limited(t) || !isBlock(t) {
 			continue
 		}
 		values := make([]float64, len(c.trials))
@@ -91,52 +90,37 @@ func runCaps(cells []cell) []record.Warning {
 
 // limited reports whether a cell was run under I/O limits.
 func limited(t *record.Trial) bool {
-	return strings.Contains(t.Where.Limits, "bps") || strings.Contains(t.Where.Limits, "iops")
+	limits := t.FirstWhere().Limits
+	return strings.Contains(limits, "bps") || strings.Contains(limits, "iops")
 }
 
-// runDrift regresses every trial's figure, relative to its cell's median, on the time at
-// which it ran.
+// runDrift tells when the figures of all cells changed together in the course of the run.
 func runDrift(cells []cell) []record.Warning {
-	var xs, ys []float64
-	var from time.Time
-	for _, c := range cells {
-		if from.IsZero() || c.trials[0].Started.Before(from) {
-			from = c.trials[0].Started
+	var order, row []int
+	var value []float64
+	var first, last time.Time
+	for i, c := range cells {
+		for _, t := range c.trials {
+			order, row, value = append(order, t.Order), append(row, i), append(value, t.Value)
+			if first.IsZero() || t.Started.Before(first) {
+				first = t.Started
+			}
+			if t.Started.After(last) {
+				last = t.Started
+			}
 		}
 	}
-	for _, c := range cells {
-		values := make([]float64, len(c.trials))
-		for i, t := range c.trials {
-			values[i] = t.Value
-		}
-		m := median(values)
-		if len(values) < 2 || !(m > 0) {
-			continue // its own median says nothing of it
-		}
-		for i, t := range c.trials {
-			off := math.Log(max(1/driftClip, min(driftClip, values[i]/m)))
-			xs, ys = append(xs, t.Started.Sub(from).Seconds()), append(ys, off)
-		}
-	}
-	if len(xs) < driftTrials {
-		return nil
-	}
-	first, last := xs[0], xs[0]
-	for _, x := range xs {
-		first, last = min(first, x), max(last, x)
-	}
-	slope, t := line(xs, ys)
-	change := math.Exp(slope*(last-first)) - 1
-	if !(math.Abs(change) >= drifted && math.Abs(t) >= driftT) {
+	d := stats.Drift(order, row, value)
+	if !d.Drifting || math.Abs(d.Change) < drifted || min(math.Abs(d.Low), math.Abs(d.High)) < driftSure {
 		return nil
 	}
 	verb := "rose"
-	if change < 0 {
+	if d.Change < 0 {
 		verb = "fell"
 	}
-	return warning(Drift, record.Note, map[string]any{"change": change, "t": t, "trials": len(xs)},
+	return warning(Drift, record.Note, map[string]any{"change": d.Change, "low": d.Low, "high": d.High, "trials": d.Trials},
 		"All figures %s together by %s over the run of %s: the machine changed. The order was random, so comparisons are wider for it, not wrong.",
-		verb, percent(math.Abs(change)), short(time.Duration((last-first)*float64(time.Second))))
+		verb, percent(math.Abs(d.Change)), size.Duration(last.Sub(first)))
 }
 
 // runOverhead tells when most of the run was not spent measuring.
@@ -151,5 +135,5 @@ func runOverhead(trials []*record.Trial) []record.Warning {
 		return nil
 	}
 	return warning(Overhead, record.Note, map[string]any{"wall_ns": int64(wall), "overhead_ns": int64(overhead), "session_open_ns": int64(open)},
-		"%s of %s in trials was neither measuring nor layout (starting containers: %s): longer windows would use the time better.", short(overhead), short(wall), short(open))
+		"%s of %s in trials was neither measuring nor layout (starting containers: %s): longer windows would use the time better.", size.Duration(overhead), size.Duration(wall), size.Duration(open))
 }

@@ -50,23 +50,23 @@ func TestCache(t *testing.T) {
 		{"tiny", func(t *record.Trial) { reads(t, baseSlack-1, 0, 0) }, "", ""},
 		{"tmpfs", func(t *record.Trial) {
 			named(t, workload.Tree, 80*mib, 0)
-			t.Where.FSType, t.Where.Device = "tmpfs", nil
+			t.Where[0].FSType, t.Where[0].Device = "tmpfs", nil
 			retruth(t)
 		}, "cache/note", "tmpfs is memory: nothing reaches a device"},
 		{"cached, the neighbour reads", func(t *record.Trial) { buffered(t); reads(t, 80*mib, 0, 90*mib) }, "cache/doubt neighbour/doubt", "charged to the worker"},
 		{"cached, the neighbour reads, a file system that charges nobody", func(t *record.Trial) {
 			buffered(t)
 			reads(t, 80*mib, 0, 90*mib)
-			t.Where.FSType = "ntfs3"
+			t.Where[0].FSType = "ntfs3"
 		}, "", ""},
 		{"clients that started apart", func(t *record.Trial) {
 			t.Results = append(t.Results, t.Results[0])
 			t.StartSkew = 40 * ms
 			retruth(t)
-			t.Truth.DeviceRead = 134 * mib // 160 asked; 144 less the skew's 8 % and the slack is 130.6
+			t.Truth[0].DeviceRead = 134 * mib // 160 asked; 144 less the skew's 8 % and the slack is 130.6
 		}, "", ""},
 		{"unknown", func(t *record.Trial) {
-			t.Truth = Truth(t.Results, nil, "nfs: data goes over the network to a:/b", -1, -1)
+			t.Truth[0] = Truth(&t.Results[0], nil, "nfs: data goes over the network to a:/b", -1, -1)
 		}, "device-unknown/note", "nfs: data goes over"},
 	})
 }
@@ -74,7 +74,7 @@ func TestCache(t *testing.T) {
 func TestCacheBeneathLoop(t *testing.T) {
 	loop := func(bottom int64) func(*record.Trial) {
 		return func(t *record.Trial) {
-			t.Where.Device = &record.Device{Name: "loop0", Major: 7, Stack: []string{"loop0", "vda"}}
+			t.Where[0].Device = &record.Device{Name: "loop0", Major: 7, Stack: []string{"loop0", "vda"}}
 			t.Results[0].Disks = []workload.DiskDelta{
 				{Major: 7, Name: "loop0", ReadBytes: 80 * mib, Busy: 490 * ms},
 				{Major: 254, Name: "vda", ReadBytes: bottom},
@@ -95,7 +95,7 @@ func TestDirect(t *testing.T) {
 	}
 	onTmpfs := func(set func(*workload.FileState)) func(*record.Trial) {
 		return func(t *record.Trial) {
-			t.Where.FSType, t.Where.Device = "tmpfs", nil
+			t.Where[0].FSType, t.Where[0].Device = "tmpfs", nil
 			t.Results[0].ProcRead, t.Results[0].Host.IOSome = 0, 0
 			retruth(t)
 			set(&t.Results[0].File)
@@ -108,15 +108,15 @@ func TestDirect(t *testing.T) {
 		{"resident, but the device did it all", file(func(f *workload.FileState) { f.Resident = 1 }), "", ""},
 		{"resident", func(t *record.Trial) {
 			t.Results[0].File.Resident = 0.06
-			t.Truth = Truth(t.Results, nil, "x", -1, -1)
+			t.Truth[0] = Truth(&t.Results[0], nil, "x", -1, -1)
 		}, "device-unknown/note direct/doubt", ""},
 		{"hardly resident", func(t *record.Trial) {
 			t.Results[0].File.Resident = 0.05
-			t.Truth = Truth(t.Results, nil, "x", -1, -1)
+			t.Truth[0] = Truth(&t.Results[0], nil, "x", -1, -1)
 		}, "device-unknown/note", ""},
 		{"fuse", func(t *record.Trial) {
-			t.Where.FSType = "fuse.sshfs"
-			t.Truth = Truth(t.Results, nil, "x", -1, -1)
+			t.Where[0].FSType = "fuse.sshfs"
+			t.Truth[0] = Truth(&t.Results[0], nil, "x", -1, -1)
 		}, "device-unknown/note direct/note", ""},
 		{"tmpfs accepts", onTmpfs(func(*workload.FileState) {}), "cache/note", "with O_DIRECT or without"},
 		{"tmpfs refuses", onTmpfs(func(f *workload.FileState) { f.DirectOpen = false }), "cache/note", "with O_DIRECT or without"},
@@ -149,11 +149,11 @@ func TestUnwrittenAndCompressible(t *testing.T) {
 		{"direct writes, not shrunk", func(t *record.Trial) { writes(t, 80*mib, 72*mib-inFlightSlack) }, "", ""},
 		{"btrfs that compresses, shrunk", func(t *record.Trial) {
 			writes(t, 80*mib, 20*mib)
-			t.Where.FSType, t.Where.Options = "btrfs", "rw,compress-force=zstd:3"
+			t.Where[0].FSType, t.Where[0].Options = "btrfs", "rw,compress-force=zstd:3"
 		}, "compressible/doubt", "compress-force=zstd:3"},
-		{"btrfs that compresses", func(t *record.Trial) { t.Where.FSType, t.Where.Options = "btrfs", "rw,compress=lzo" }, "compressible/note", "compress=lzo"},
-		{"btrfs that doesn't", func(t *record.Trial) { t.Where.FSType, t.Where.Options = "btrfs", "rw,compress=no" }, "", ""},
-		{"ext4 with a word like it", func(t *record.Trial) { t.Where.Options = "rw,compress=x" }, "", ""},
+		{"btrfs that compresses", func(t *record.Trial) { t.Where[0].FSType, t.Where[0].Options = "btrfs", "rw,compress=lzo" }, "compressible/note", "compress=lzo"},
+		{"btrfs that doesn't", func(t *record.Trial) { t.Where[0].FSType, t.Where[0].Options = "btrfs", "rw,compress=no" }, "", ""},
+		{"ext4 with a word like it", func(t *record.Trial) { t.Where[0].Options = "rw,compress=x" }, "", ""},
 	})
 }
 
@@ -173,7 +173,7 @@ func TestWindowClockSkew(t *testing.T) {
 	}
 	window := func(d time.Duration, limits string) func(*record.Trial) {
 		return func(t *record.Trial) {
-			t.Results[0].Elapsed, t.Results[0].WallElapsed, t.Where.Limits = d, d, limits
+			t.Results[0].Elapsed, t.Results[0].WallElapsed, t.Where[0].Limits = d, d, limits
 			t.Results[0].Disks[0].Busy = d
 			retruth(t)
 		}
@@ -221,7 +221,7 @@ func TestGenerator(t *testing.T) {
 	}
 	throttled := func(limits string) func(*record.Trial) {
 		return func(t *record.Trial) {
-			t.Where.Limits = limits
+			t.Where[0].Limits = limits
 			t.Results[0].Throttled = workload.Throttled{Periods: 1, Time: 7 * ms}
 		}
 	}
@@ -236,7 +236,7 @@ func TestGenerator(t *testing.T) {
 		{"CPU full, device idle", cpu(450*ms, 250*ms-1), "generator/doubt", "the CPU is the limit"},
 		{"CPU full, device busy", cpu(450*ms, 250*ms), "", ""},
 		{"CPU not full", cpu(450*ms-1, 0), "", ""},
-		{"stopped", throttled(""), "throttled/doubt", "stopped the worker 1 times, for 7ms"},
+		{"stopped", throttled(""), "throttled/doubt", "stopped the worker once, for 7 ms"},
 		{"stopped, as asked", throttled("cpus=0.5"), "throttled/note", ""},
 		{"fallback", func(t *record.Trial) { t.Results[0].IOEngine = load.LinuxAIO }, "io-engine/doubt", "asked for the I/O engine io_uring and was done by linux-aio"},
 		{"linux-aio, buffered", func(t *record.Trial) {
@@ -281,7 +281,7 @@ func TestNeighbour(t *testing.T) {
 			t.Results[0].Host.IOSome = 0.21
 		}, "cache/note neighbour/note", ""},
 		{"a ring's own waits on tmpfs", func(t *record.Trial) {
-			t.Where.FSType, t.Where.Device = "tmpfs", nil
+			t.Where[0].FSType, t.Where[0].Device = "tmpfs", nil
 			t.Results[0].ProcRead, t.Results[0].Host.IOSome = 0, 1
 			retruth(t)
 		}, "cache/note", ""},
@@ -304,7 +304,7 @@ func samples(ops ...int64) func(*record.Trial) {
 
 func TestSteady(t *testing.T) {
 	testRows(t, []row{
-		{"step of 30 %", samples(1000, 1010, 990, 700, 690, 710), "burst/doubt", "After 3 of 6 seconds the rate fell from 1000/s to 700/s"},
+		{"step of 30 %", samples(1000, 1010, 990, 700, 690, 710), "burst/doubt", "After 3 of 6 seconds the rate fell from 1 k/s to 700/s"},
 		{"step of less", samples(1000, 1000, 1000, 701, 701, 701), "unsteady/doubt", ""},
 		{"step late", samples(1000, 1010, 990, 1000, 1005, 995, 100, 110, 90), "burst/doubt", ""},
 		{"step too late to tell", samples(1000, 1010, 990, 1000, 1005, 995, 1000, 1000, 990, 1001, 300, 300), "unsteady/note", ""},

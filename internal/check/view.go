@@ -1,8 +1,12 @@
 package check
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
+	"plimsoll/internal/fingerprint"
 	"plimsoll/internal/record"
 	"plimsoll/internal/workload"
 	"plimsoll/load"
@@ -12,31 +16,113 @@ import (
 // the I/Os of a start that no counter is exact about.
 const baseSlack = 64 << 10
 
-// look gathers the facts of t.
-func look(t *record.Trial, run *record.Run) *view {
-	v := &view{t: t, run: run, block: isBlock(t), direct: true}
+// look gathers the facts of t, for each of its grounds.
+func look(t *record.Trial, run *record.Run) []*view {
+	grounds := t.Grounds()
+	var views []*view
+	for _, g := range grounds {
+		v := &view{t: t, run: run, where: g.Where, truth: g.Truth, results: resultsOf(t, g)}
+		if len(v.results) == 0 {
+			continue // A damaged record; the first ground has the first client's.
+		}
+		for _, other := range grounds {
+			if other.Where.Host == g.Where.Host {
+				v.machine = append(v.machine, resultsOf(t, other)...)
+			}
+		}
+		if len(grounds) > 1 {
+			v.clients = clientWords(g.Clients)
+		}
+		v.fill()
+		views = append(views, v)
+	}
+	return views
+}
+
+// resultsOf are the results of the clients on g.
+func resultsOf(t *record.Trial, g record.Ground) []workload.Result {
+	var out []workload.Result
+	for _, c := range g.Clients {
+		if c < len(t.Results) {
+			out = append(out, t.Results[c])
+		}
+	}
+	return out
+}
+
+// maxNamed is how many clients a sentence names before it only counts them.
+const maxNamed = 8
+
+// clientWords names clients, which people count from 1.
+func clientWords(clients []int) string {
+	switch {
+	case len(clients) == 1:
+		return fmt.Sprintf("Client %d", clients[0]+1)
+	case len(clients) > maxNamed:
+		return fmt.Sprintf("%d clients from client %d on", len(clients), clients[0]+1)
+	}
+	words := make([]string, len(clients))
+	for i, c := range clients {
+		words[i] = fmt.Sprint(c + 1)
+	}
+	last := len(words) - 1
+	return "Clients " + strings.Join(words[:last], ", ") + " and " + words[last]
+}
+
+// named says in warnings of which clients they are, if not of all.
+func (v *view) named(ws []record.Warning) []record.Warning {
+	if v.clients != "" {
+		for i := range ws {
+			ws[i].Text = v.clients + ": " + ws[i].Text
+		}
+	}
+	return ws
+}
+
+// checkGrounds tells that a trial's clients did not all stand on the same: their
+// figures are summed.
+func checkGrounds(v *view) []record.Warning {
+	var differ []string
+	for i := 1; i < len(v.t.Where); i++ {
+		for _, d := range fingerprint.SameWhere(v.t.Where[0], v.t.Where[i]) {
+			if !slices.Contains(differ, d) {
+				differ = append(differ, d)
+			}
+		}
+	}
+	if len(differ) == 0 {
+		return nil
+	}
+	return warning(Unlike, record.Note, map[string]any{"differences": differ},
+		"The clients of this trial stand on different ground, and the figure is their sum: %s.", strings.Join(differ, "; "))
+}
+
+// fill derives the rest from the ground's results.
+func (v *view) fill() {
+	t := v.t
+	v.block = isBlock(t)
+	v.direct = v.block
+	for i := range v.results {
+		v.direct = v.direct && v.results[i].File.DirectOpen
+	}
 	for i := range t.Results {
-		r := &t.Results[i]
-		v.elapsed = max(v.elapsed, r.Elapsed)
-		v.direct = v.direct && r.File.DirectOpen
+		v.elapsed = max(v.elapsed, t.Results[i].Elapsed)
 	}
 	j := t.Spec.Job
-	v.direct = v.direct && v.block
 	v.synced = t.Spec.Kind == workload.WAL || v.block && (j.Sync != "" || j.Fsync > 0 || j.FDataSync > 0 || j.EndFsync)
-	switch t.Where.FSType {
+	switch v.where.FSType {
 	case "tmpfs", "ramfs":
 		v.memory = true
 	}
 	depth, jobs := max(j.IODepth, 1), max(j.NumJobs, 1)
-	v.threads = jobs * len(t.Results)
+	v.threads = jobs * len(v.machine)
 	if t.Results[0].IOEngine == load.PSync {
 		v.threads *= depth // psync reaches a depth by threads
 	}
-	tr := t.Truth
+	tr := v.truth
 	v.read = flow{"read", float64(tr.AppRead), float64(tr.DeviceRead), float64(tr.ProcRead), float64(tr.CgroupRead)}
 	v.written = flow{"written", float64(tr.AppWritten), float64(tr.DeviceWritten), float64(tr.ProcWritten), float64(tr.CgroupWritten)}
 	v.slack = v.inFlight(depth, jobs)
-	return v
 }
 
 // inFlight is the slack of v: everything in flight at both ends of every
@@ -46,7 +132,7 @@ func (v *view) inFlight(depth, jobs int) float64 {
 	j := v.t.Spec.Job
 	bs := float64(max(j.BS, 4096))
 	batch := float64(max(depth, j.Fsync, j.FDataSync))
-	slack := baseSlack + 2*batch*float64(jobs)*bs*float64(len(v.t.Results))
+	slack := baseSlack + 2*batch*float64(jobs)*bs*float64(len(v.results))
 	if v.elapsed > 0 {
 		skew := min(1, float64(v.t.StartSkew)/float64(v.elapsed))
 		slack += skew * (v.read.app + v.written.app)
@@ -56,7 +142,7 @@ func (v *view) inFlight(depth, jobs int) float64 {
 
 // onDisk reports whether the place stands on a disk whose counters are known.
 func (v *view) onDisk() bool {
-	return !v.memory && v.t.Truth.Device != "" && v.read.known() && v.written.known()
+	return !v.memory && v.truth.Device != "" && v.read.known() && v.written.known()
 }
 
 // mostly returns the direction in which the application moved more.
@@ -67,26 +153,31 @@ func (v *view) mostly() flow {
 	return v.written
 }
 
-// ops is the number of counted operations of all clients.
-func (v *view) ops() int64 {
+// ops is the number of counted operations of results.
+func ops(results []workload.Result) int64 {
 	var n int64
-	for i := range v.t.Results {
-		n += v.t.Results[i].Ops()
+	for i := range results {
+		n += results[i].Ops()
 	}
 	return n
 }
 
-// cpu is the CPU time of all clients in the window.
+// cpu is the CPU time of all clients on the machine in the window.
 func (v *view) cpu() time.Duration {
 	var d time.Duration
-	for i := range v.t.Results {
-		d += v.t.Results[i].Usage.User + v.t.Results[i].Usage.System
+	for i := range v.machine {
+		d += v.machine[i].Usage.User + v.machine[i].Usage.System
 	}
 	return d
 }
 
-// host is what the client with the longest window saw of the machine.
-func (v *view) host() workload.HostDelta { return longest(v.t.Results).Host }
+// host is what the client with the longest window on the ground saw of the machine.
+func (v *view) host() workload.HostDelta {
+	if r := longest(v.results); r != nil {
+		return r.Host
+	}
+	return workload.HostDelta{}
+}
 
 // longest returns the result with the longest window, nil if there is none.
 func longest(results []workload.Result) *workload.Result {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"plimsoll/internal/record"
+	"plimsoll/internal/size"
 )
 
 const (
@@ -34,18 +35,18 @@ const (
 
 // checkWindow tells whether enough was measured.
 func checkWindow(v *view) []record.Warning {
-	ops := v.ops()
+	ops := ops(v.t.Results)
 	e := map[string]any{"ops": ops, "elapsed_ns": int64(v.elapsed)}
-	limits := v.t.Where.Limits
+	limits := v.where.Limits
 	switch {
 	case v.elapsed <= 0 || ops == 0:
-		return warning(Window, record.Doubt, e, "Nothing was completed in the measured window (%s).", short(v.elapsed))
+		return warning(Window, record.Doubt, e, "Nothing was completed in the measured window (%s).", size.Duration(v.elapsed))
 	case ops < fewOps:
 		return warning(Window, record.Doubt, e, "The figure rests on %d operations: chance alone moves it by more than 18 %%.", ops)
 	case v.elapsed < limitedWindow && (strings.Contains(limits, "bps") || strings.Contains(limits, "iops")):
-		return warning(Window, record.Note, e, "The window of %s is short for a limited cell: the kernel throttles in slices of 100 ms and lets a burst through first.", short(v.elapsed))
+		return warning(Window, record.Note, e, "The window of %s is short for a limited cell: the kernel throttles in slices of 100 ms and lets a burst through first.", size.Duration(v.elapsed))
 	case v.elapsed < shortWindow:
-		return warning(Window, record.Note, e, "The window was only %s long.", short(v.elapsed))
+		return warning(Window, record.Note, e, "The window was only %s long.", size.Duration(v.elapsed))
 	case ops < tailOps:
 		return warning(Window, record.Note, e, "The p99 rests on the slowest %d of %d operations.", max(1, ops/100), ops)
 	}
@@ -62,7 +63,7 @@ func checkClock(v *view) []record.Warning {
 		diff := (r.WallElapsed - r.Elapsed).Abs()
 		if diff > clockFloor && float64(diff) > clockShare*float64(r.Elapsed) {
 			return warning(Clock, record.Doubt, map[string]any{"elapsed_ns": int64(r.Elapsed), "wall_ns": int64(r.WallElapsed)},
-				"The window took %s by the monotonic clock and %s by the wall clock: the clock was set, or the machine slept.", short(r.Elapsed), short(r.WallElapsed))
+				"The window took %s by the monotonic clock and %s by the wall clock: the clock was set, or the machine slept.", size.Duration(r.Elapsed), size.Duration(r.WallElapsed))
 		}
 	}
 	return nil
@@ -75,5 +76,5 @@ func checkSkew(v *view) []record.Warning {
 		return nil
 	}
 	return warning(Skew, record.Doubt, map[string]any{"skew_ns": int64(skew), "elapsed_ns": int64(v.elapsed)},
-		"The last of %d clients started %s after the first, in a window of %s: they did not all run against each other.", len(v.t.Results), short(skew), short(v.elapsed))
+		"The last of %d clients started %s after the first, in a window of %s: they did not all run against each other.", len(v.t.Results), size.Duration(skew), size.Duration(v.elapsed))
 }

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
+
+	"plimsoll/internal/size"
 )
 
 // bytes prints a quantity of bytes: "12.5 MiB".
@@ -32,25 +33,20 @@ func percent(share float64) string {
 	}
 }
 
-// rate prints a figure of a metric: "3000/s", "125 MiB/s".
+// rate prints a figure of a metric: "3 k/s", "125 MiB/s".
 func rate(v float64, unit string) string {
 	if unit == "B/s" {
 		return bytes(v) + "/s"
 	}
-	return fmt.Sprintf("%.4g/s", v)
+	return size.Count(v) + "/s"
 }
 
-// short prints a time with few digits.
-func short(d time.Duration) string {
-	switch {
-	case d >= 10*time.Second:
-		return d.Round(time.Second).String()
-	case d >= time.Second:
-		return d.Round(10 * time.Millisecond).String()
-	case d >= time.Millisecond:
-		return d.Round(100 * time.Microsecond).String()
+// times is "once" or "3 times".
+func times[N int | int64 | uint64](n N) string {
+	if n == 1 {
+		return "once"
 	}
-	return d.String()
+	return fmt.Sprintf("%d times", n)
 }
 
 // capital makes a sentence of s.

@@ -22,8 +22,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-
-	"plimsoll/internal/record"
 )
 
 // An FS says where the kernel's file systems are mounted, so that a test can
@@ -36,29 +34,36 @@ type FS struct {
 // Host is where a Linux host has them.
 func Host() FS { return FS{Proc: "/proc", Sys: "/sys"} }
 
+// A Device is a block device under a place.
+type Device struct {
+	Name  string `json:"name"`
+	Major uint32 `json:"major"`
+	Minor uint32 `json:"minor"`
+	Model string `json:"model,omitempty"`
+	// Size is in bytes.
+	Size       int64  `json:"size"`
+	Rotational bool   `json:"rotational"`
+	Scheduler  string `json:"scheduler"`
+	NrRequests int    `json:"nr_requests"`
+	// WriteCache is "write back" or "write through".
+	WriteCache string `json:"write_cache"`
+	LogicalBS  int    `json:"logical_bs"`
+	// Stack names the devices from the one under the file system to the bottom.
+	Stack []string `json:"stack,omitempty"`
+}
+
 // A Stack is what a path stands on.
 type Stack struct {
 	// Mount is the mount that the path is in.
 	Mount Mount
 	// Device is the block device under the file system: the whole disk, where
 	// that is a partition. nil: there is none, or more than one; Why then says why.
-	Device *record.Device
+	Device *Device
 	// Devices holds every block device that the file system spreads its data
 	// over. It has more than one for btrfs on several disks.
-	Devices []record.Device
+	Devices []Device
 	// Why says in words why Device is nil.
 	Why string
-}
-
-// Where returns the part of a cell's fingerprint that the stack knows: file
-// system, options, source and device.
-func (s *Stack) Where() record.Where {
-	return record.Where{
-		FSType:  s.Mount.FSType,
-		Options: s.Mount.Options,
-		Source:  s.Mount.Source,
-		Device:  s.Device,
-	}
 }
 
 // maxDepth bounds overlays on loops on overlays. The kernel stacks two overlays
@@ -146,7 +151,7 @@ func (f FS) setDevice(s *Stack, major, minor uint32, mounts []Mount, depth int) 
 	if err != nil {
 		return err
 	}
-	s.Device, s.Devices = d, []record.Device{*d}
+	s.Device, s.Devices = d, []Device{*d}
 	return nil
 }
 

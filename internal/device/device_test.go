@@ -7,9 +7,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"plimsoll/internal/record"
-	"plimsoll/internal/wire"
 )
 
 func TestOfFixture(t *testing.T) {
@@ -75,16 +72,16 @@ func TestDeviceProperties(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := record.Where{
-		FSType: "ext4", Options: "rw,relatime,rw,errors=remount-ro", Source: "/dev/nvme0n1p1",
-		Device: &record.Device{
-			Name: "nvme0n1", Major: 259, Minor: 0, Model: "SAMSUNG MZVLB512HBJQ-000L7", Size: 1000215216 * 512,
-			Scheduler: "none", NrRequests: 1023, WriteCache: "write back", LogicalBS: 512,
-			Stack: []string{"nvme0n1p1", "nvme0n1"},
-		},
+	want := &Device{
+		Name: "nvme0n1", Major: 259, Minor: 0, Model: "SAMSUNG MZVLB512HBJQ-000L7", Size: 1000215216 * 512,
+		Scheduler: "none", NrRequests: 1023, WriteCache: "write back", LogicalBS: 512,
+		Stack: []string{"nvme0n1p1", "nvme0n1"},
 	}
-	if diff := cmp.Diff(want, s.Where()); diff != "" {
-		t.Errorf("Where (-want +got):\n%s", diff)
+	if diff := cmp.Diff(want, s.Device); diff != "" {
+		t.Errorf("Device (-want +got):\n%s", diff)
+	}
+	if m := s.Mount; m.FSType != "ext4" || m.Options != "rw,relatime,rw,errors=remount-ro" || m.Source != "/dev/nvme0n1p1" {
+		t.Errorf("Mount = %+v", m)
 	}
 	for path, model := range map[string]string{
 		"/fixture/crypt":       "device mapper CRYPT",
@@ -101,17 +98,17 @@ func TestOfMount(t *testing.T) {
 	f := fixture(t, fixtureMounts, blockFiles())
 	for _, tt := range []struct {
 		name  string
-		mount wire.Mount
+		mount Mount
 		want  string
 		why   string
 	}{
-		{"container's layer", wire.Mount{FSType: "overlay", Minor: 77, Point: "/", Upper: "/fixture/crypt/inner/up"}, "loop3", ""},
-		{"no upper folder", wire.Mount{FSType: "overlay"}, "", "read-only"},
-		{"relative upper folder", wire.Mount{FSType: "overlay", Upper: "x/diff"}, "", "relative"},
-		{"bind", wire.Mount{FSType: "xfs", Major: 253, Point: "/data"}, "dm-0", ""},
-		{"tmpfs", wire.Mount{FSType: "tmpfs", Minor: 9}, "", "tmpfs is memory"},
-		{"btrfs", wire.Mount{FSType: "btrfs", Source: "/dev/nvme0n1p1"}, "nvme0n1", ""},
-		{"nothing said", wire.Mount{}, "", "no block device"},
+		{"container's layer", Mount{FSType: "overlay", Minor: 77, Point: "/", Upper: "/fixture/crypt/inner/up"}, "loop3", ""},
+		{"no upper folder", Mount{FSType: "overlay"}, "", "read-only"},
+		{"relative upper folder", Mount{FSType: "overlay", Upper: "x/diff"}, "", "relative"},
+		{"bind", Mount{FSType: "xfs", Major: 253, Point: "/data"}, "dm-0", ""},
+		{"tmpfs", Mount{FSType: "tmpfs", Minor: 9}, "", "tmpfs is memory"},
+		{"btrfs", Mount{FSType: "btrfs", Source: "/dev/nvme0n1p1"}, "nvme0n1", ""},
+		{"nothing said", Mount{}, "", "no block device"},
 	} {
 		s, err := f.OfMount(tt.mount)
 		if err != nil {

@@ -7,13 +7,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"plimsoll/internal/record"
 )
 
 // disk returns the whole disk of major:minor with its properties and the stack
 // under it.
-func (f FS) disk(major, minor uint32, mounts []Mount, depth int) (*record.Device, error) {
+func (f FS) disk(major, minor uint32, mounts []Mount, depth int) (*Device, error) {
 	top, err := f.block(major, minor)
 	if err != nil {
 		return nil, err
@@ -22,7 +20,7 @@ func (f FS) disk(major, minor uint32, mounts []Mount, depth int) (*record.Device
 	if exists(filepath.Join(top, "partition")) {
 		whole = filepath.Dir(top)
 	}
-	d := &record.Device{Name: filepath.Base(whole)}
+	d := &Device{Name: filepath.Base(whole)}
 	if d.Major, d.Minor, err = parseDev(text(whole, "dev")); err != nil {
 		return nil, fmt.Errorf("disk %s: %w", d.Name, err)
 	}
@@ -45,7 +43,7 @@ func (f FS) block(major, minor uint32) (string, error) {
 
 // properties fills d from the folder of a whole disk. What a kernel doesn't show
 // stays zero.
-func properties(d *record.Device, dir string) {
+func properties(d *Device, dir string) {
 	queue := filepath.Join(dir, "queue")
 	// size is in units of 512 bytes whatever the block size.
 	d.Size = number(dir, "size") * 512

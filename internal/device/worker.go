@@ -1,22 +1,15 @@
 package device
 
-import (
-	"plimsoll/internal/wire"
-)
-
 // OfMount finds what a worker's folder stands on from what the worker said of
 // its own mount. The worker may be in a container; its overlay's upper folder is
 // a path of the host nevertheless, as the kernel remembers it. It must run under the kernel
 // that f shows: a worker in a virtual machine talks of other devices with the same numbers.
-func (f FS) OfMount(m wire.Mount) (*Stack, error) {
+func (f FS) OfMount(m Mount) (*Stack, error) {
 	mounts, err := f.mounts()
 	if err != nil {
 		return nil, err
 	}
-	s := &Stack{Mount: Mount{
-		Major: m.Major, Minor: m.Minor, Root: m.Root, Point: m.Point,
-		FSType: m.FSType, Source: m.Source, Options: m.Options, Upper: m.Upper,
-	}}
+	s := &Stack{Mount: m}
 	if m.FSType == "overlay" && m.Upper != "" {
 		// The upper folder exists on the host, where it may be behind a link.
 		if real, err := resolve(m.Upper); err == nil && m.Upper[0] == '/' {

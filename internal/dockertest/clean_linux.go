@@ -30,6 +30,21 @@ func killBelow(dir, cgroup string) {
 	}
 }
 
+// killPause kills the process whose id Podman wrote to a file of the test's own.
+func killPause(path string) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil || pid <= 1 {
+		return
+	}
+	if comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)); err == nil && isMonitor(string(comm)) {
+		unix.Kill(pid, unix.SIGKILL)
+	}
+}
+
 func pidsBelow(dir string) []int {
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	var pids []int
@@ -51,7 +66,7 @@ func pidsBelow(dir string) []int {
 }
 
 func isMonitor(comm string) bool {
-	return slices.ContainsFunc([]string{"containerd-shim", "conmon", "runc", "crun", "podman"}, func(s string) bool {
+	return slices.ContainsFunc([]string{"containerd-shim", "conmon", "runc", "crun", "podman", "catatonit"}, func(s string) bool {
 		return strings.HasPrefix(comm, s)
 	})
 }

@@ -105,6 +105,7 @@ func (d *Daemon) stop(t testing.TB) {
 	if t.Failed() && d.main != nil {
 		t.Logf("the daemon's last lines:\n%s", lastLines(d.main.log(), 30))
 	}
+	killPause(d.pause)
 	killBelow(d.Dir, d.CgroupParent)
 	if err := unmountBelow(d.Dir); err != nil {
 		t.Errorf("stop the daemon: %v", err)

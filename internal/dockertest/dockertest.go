@@ -29,6 +29,9 @@ type Daemon struct {
 	CgroupParent string
 	// shared is a cgroup that all of its kind use, made by this one.
 	shared string
+	// pause names the file with the id of the process that keeps a rootless Podman's
+	// namespaces; empty if there is none.
+	pause string
 
 	main, containerd *program
 	restart          func() (*program, error)
@@ -48,6 +51,9 @@ type PodmanOptions struct {
 	// NoUlimits leaves Podman's own resource limits in place, which a service without
 	// CAP_SYS_RESOURCE can't give to containers.
 	NoUlimits bool
+	// User, if not 0, runs the service as that user and group: rootless. The user needs no
+	// entry in /etc/subuid, as containers then have one user, their root.
+	User int
 }
 
 // Podman starts Podman's service with Docker's API and stops it when the test ends. The

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"testing"
 )
 
@@ -41,12 +42,16 @@ func startPodman(t testing.TB, opt PodmanOptions) *Daemon {
 		t.Fatal(err)
 	}
 	env := append(os.Environ(), "CONTAINERS_CONF="+config, "CONTAINERS_STORAGE_CONF="+storage)
+	as, env, err := d.become(opt.User, env)
+	if err != nil {
+		t.Fatal(err)
+	}
 	d.restart = func() (*program, error) {
 		os.Remove(socket)
-		p, err := startProgram(filepath.Join(d.Dir, "podman.log"), env, podman,
+		p, err := startProgram(filepath.Join(d.Dir, "podman.log"), env, append(as, podman,
 			"--root", filepath.Join(d.Dir, "root"), "--runroot", filepath.Join(d.Dir, "run"), "--tmpdir", filepath.Join(d.Dir, "tmp"),
 			"--cgroup-manager", "cgroupfs", "--runtime", runc, "--events-backend", "file",
-			"system", "service", "--time=0", d.Host)
+			"system", "service", "--time=0", d.Host)...)
 		if err != nil {
 			return nil, err
 		}
@@ -60,6 +65,28 @@ func startPodman(t testing.TB, opt PodmanOptions) *Daemon {
 		t.Fatal(err)
 	}
 	return d
+}
+
+// become returns the words that begin the command line of a service of user's, and its
+// environment, and gives it the daemon's folder.
+func (d *Daemon) become(user int, env []string) (as, with []string, err error) {
+	if user == 0 {
+		return nil, env, nil
+	}
+	home, run := filepath.Join(d.Dir, "home"), filepath.Join(d.Dir, "xdg")
+	for _, dir := range []string{home, run} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, path := range []string{d.Dir, home, run} {
+		if err := os.Chown(path, user, user); err != nil {
+			return nil, nil, err
+		}
+	}
+	d.pause = filepath.Join(d.Dir, "tmp", "pause.pid")
+	id := strconv.Itoa(user)
+	return []string{"setpriv", "--reuid=" + id, "--regid=" + id, "--clear-groups"}, append(env, "HOME="+home, "XDG_RUNTIME_DIR="+run), nil
 }
 
 // podmanConfig keeps all that Podman writes below dir.

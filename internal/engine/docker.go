@@ -29,8 +29,9 @@ type DockerOptions struct {
 
 // docker is the Engine for any daemon that speaks the Docker Engine API 1.40 or later.
 type docker struct {
-	opt   DockerOptions
-	owner dockerOwner
+	opt     DockerOptions
+	owner   dockerOwner
+	journal journal
 	// nonce tells this engine's things from those of another one in this process.
 	nonce string
 
@@ -57,7 +58,7 @@ var _ Engine = (*docker)(nil)
 func NewDocker(opt DockerOptions) Engine {
 	var b [8]byte
 	rand.Read(b[:])
-	return &docker{opt: opt, owner: dockerSelf(), nonce: hex.EncodeToString(b[:]), open: map[string]bool{}, closeTimeout: dockerCloseTimeout}
+	return &docker{opt: opt, owner: dockerSelf(), journal: journalIn(opt.StateDir), nonce: hex.EncodeToString(b[:]), open: map[string]bool{}, closeTimeout: dockerCloseTimeout}
 }
 
 // Name implements Engine.
@@ -81,8 +82,9 @@ func (e *docker) connect(ctx context.Context, fresh bool) (*client.Client, *dock
 	if d != nil && !fresh {
 		return api, d, nil
 	}
+	// Asked for again, since a client that is there doesn't say it.
+	host, source, err := dockerHost(e.opt.Host)
 	if api == nil {
-		host, err := dockerHost(e.opt.Host)
 		if err != nil {
 			return nil, nil, &dockerMissing{Missing: err.Error(), Fix: "set DOCKER_HOST to the address of a socket, such as unix:///run/docker.sock"}
 		}
@@ -91,7 +93,7 @@ func (e *docker) connect(ctx context.Context, fresh bool) (*client.Client, *dock
 			return nil, nil, &dockerMissing{Missing: err.Error(), Fix: "check DOCKER_HOST, DOCKER_CERT_PATH and DOCKER_API_VERSION"}
 		}
 	}
-	d, err := dockerAsk(ctx, api)
+	d, err = dockerAsk(ctx, api, source)
 	if err != nil {
 		api.Close()
 		return nil, nil, err

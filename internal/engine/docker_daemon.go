@@ -2,29 +2,15 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"net"
 	"net/url"
 	"os"
 	"runtime"
 	"strings"
-	"syscall"
 
-	cerrdefs "github.com/containerd/errdefs"
 	"github.com/moby/moby/api/types/system"
 	"github.com/moby/moby/client"
 )
-
-// A dockerMissing is why a daemon can't be used, and what would mend it.
-type dockerMissing struct {
-	Missing, Fix string
-	err          error
-}
-
-func (m *dockerMissing) Error() string { return m.Missing + "; " + m.Fix }
-func (m *dockerMissing) Unwrap() error { return m.err }
 
 // A dockerDaemon is what a daemon says about itself.
 type dockerDaemon struct {
@@ -43,7 +29,9 @@ type dockerDaemon struct {
 
 // dockerAsk asks a daemon about itself. The error is a *dockerMissing unless ctx
 // is over.
-func dockerAsk(ctx context.Context, api *client.Client) (*dockerDaemon, error) {
+//
+// source says what named the daemon's address, "" for the default.
+func dockerAsk(ctx context.Context, api *client.Client, source string) (*dockerDaemon, error) {
 	host := api.DaemonHost()
 	pctx, cancel := context.WithTimeout(ctx, dockerPingTimeout)
 	defer cancel()
@@ -52,7 +40,10 @@ func dockerAsk(ctx context.Context, api *client.Client) (*dockerDaemon, error) {
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		return nil, dockerPingFailed(host, ping.APIVersion, err)
+		return nil, dockerPingFailed(host, source, ping.APIVersion, err)
+	}
+	if ping.APIVersion == "" {
+		return nil, dockerStranger(host, "it answers a ping without the API's version")
 	}
 	if ping.OSType == "windows" {
 		return nil, &dockerMissing{
@@ -65,11 +56,11 @@ func dockerAsk(ctx context.Context, api *client.Client) (*dockerDaemon, error) {
 	defer cancel()
 	v, err := api.ServerVersion(ictx, client.ServerVersionOptions{})
 	if err != nil {
-		return nil, dockerPingFailed(host, "", err)
+		return nil, dockerPingFailed(host, source, "", err)
 	}
 	info, err := api.Info(ictx, client.InfoOptions{})
 	if err != nil {
-		return nil, dockerPingFailed(host, "", err)
+		return nil, dockerPingFailed(host, source, "", err)
 	}
 	d := &dockerDaemon{
 		name: "docker", version: v.Version, apiVersion: api.ClientVersion(),
@@ -84,47 +75,9 @@ func dockerAsk(ctx context.Context, api *client.Client) (*dockerDaemon, error) {
 	return d, nil
 }
 
-// dockerPingFailed says why a daemon did not answer. apiVersion is what it speaks, if
-// it said so.
-func dockerPingFailed(host, apiVersion string, err error) *dockerMissing {
-	// The client hides the reason of a failed connection, so look at the socket.
-	cause := err
-	if socket, ok := strings.CutPrefix(host, "unix://"); ok && client.IsErrConnectionFailed(err) {
-		if c, derr := net.DialTimeout("unix", socket, dockerPingTimeout); derr == nil {
-			c.Close()
-		} else {
-			cause = derr
-		}
-	}
-	return dockerWhy(host, apiVersion, err, cause)
-}
-
-// dockerWhy puts a failed ping in words, and what would mend it.
-func dockerWhy(host, apiVersion string, err, cause error) *dockerMissing {
-	m := &dockerMissing{err: err}
-	socket := strings.TrimPrefix(host, "unix://")
-	var ne net.Error
-	switch {
-	case errors.Is(cause, fs.ErrNotExist):
-		m.Missing = "no daemon's socket at " + socket
-		m.Fix = "install Docker or Podman and start it (apt-get install docker.io; systemctl start docker), or set DOCKER_HOST"
-	case errors.Is(cause, fs.ErrPermission):
-		m.Missing = "this user may not use the socket " + socket
-		m.Fix = "run as root, or join the socket's group: sudo usermod -aG docker $USER, then log in again"
-	case errors.Is(cause, syscall.ECONNREFUSED):
-		m.Missing = "the socket at " + host + " is there but no daemon listens on it"
-		m.Fix = "start the daemon: systemctl start docker"
-	case errors.Is(cause, context.DeadlineExceeded), errors.As(cause, &ne) && ne.Timeout():
-		m.Missing = "the daemon at " + host + " does not answer in time"
-		m.Fix = "look at its log, journalctl -u docker, and restart it"
-	case apiVersion != "" && cerrdefs.IsInvalidArgument(err):
-		m.Missing = "the daemon at " + host + " speaks API " + apiVersion + ", and plimsoll needs " + client.MinAPIVersion
-		m.Fix = "upgrade it to Docker 19.03 or later"
-	default:
-		m.Missing = "the daemon at " + host + " can't be used: " + err.Error()
-		m.Fix = "check that it runs, and DOCKER_HOST"
-	}
-	return m
+// dockerStranger says that something else than a daemon listens.
+func dockerStranger(host, why string) *dockerMissing {
+	return &dockerMissing{Missing: "what listens at " + host + " is no Docker daemon: " + why, Fix: "set DOCKER_HOST to the address of one"}
 }
 
 // dockerElsewhere says why a daemon does not run on this machine's kernel; empty if
@@ -143,6 +96,14 @@ func dockerElsewhere(host string, info system.Info) string {
 		return "the daemon runs on another kernel (" + info.KernelVersion + ")"
 	}
 	return ""
+}
+
+// host names the machine that the containers run on; empty if it is this one.
+func (d *dockerDaemon) host() string {
+	if d.local {
+		return ""
+	}
+	return d.info.Name
 }
 
 // title names the daemon: "docker 20.10.24 (API 1.41)".

@@ -51,6 +51,9 @@ var dockerLabTests = []struct {
 	{"Limits", testDockerLimits},
 	{"Seccomp", testDockerSeccomp},
 	{"UserImage", testDockerUserImage},
+	{"OddImages", testDockerOddImages},
+	{"HostileImage", testDockerHostileImage},
+	{"ManyLayers", testDockerManyLayers},
 	{"ImageReuse", testDockerImageReuse},
 	{"Together", testDockerTogether},
 	{"Remote", testDockerRemote},
@@ -327,7 +330,7 @@ func testDockerPlaces(t *testing.T, l *dockerLab) {
 			}
 		})
 	}
-	if notes, _ := os.ReadDir(e.notes()); len(notes) > 0 {
+	if notes, _ := os.ReadDir(e.journal.dir); len(notes) > 0 {
 		t.Errorf("notes are left: %v", notes)
 	}
 }
@@ -494,7 +497,7 @@ func testDockerBadSpecs(t *testing.T, l *dockerLab) {
 			l.wantNothing(t, x.spec.ID)
 		})
 	}
-	if notes, _ := os.ReadDir(e.notes()); len(notes) > 0 {
+	if notes, _ := os.ReadDir(e.journal.dir); len(notes) > 0 {
 		t.Errorf("notes are left: %v", notes)
 	}
 }

@@ -18,15 +18,18 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// Where things are in a container. In Plimsoll's own image the names are short; in
-// a user's image they are names that the image surely hasn't, since an image may
-// declare /data a volume.
+// Where things are in a container of Plimsoll's own image. In a user's image they have
+// names that nobody can guess (userPaths): an image may hold a link at any other
+// path, or declare it a volume.
 const (
-	dockerWorkerPath     = "/worker"
-	dockerDataPath       = "/data"
-	dockerUserWorkerPath = "/plimsoll-worker"
-	dockerUserDataPath   = "/plimsoll-data"
+	dockerWorkerPath = "/worker"
+	dockerDataPath   = "/data"
 )
+
+// userPaths are where the worker and the place are in a user's image.
+func (e *docker) userPaths() (worker, data string) {
+	return "/plimsoll-worker-" + e.nonce, "/plimsoll-data-" + e.nonce
+}
 
 // dockerRepository names Plimsoll's own images in the daemon.
 const dockerRepository = "plimsoll-worker"
@@ -91,7 +94,7 @@ func dockerFindImage(ctx context.Context, api *client.Client, hash string) (stri
 
 // dockerImport makes an image of the worker alone.
 func dockerImport(ctx context.Context, api *client.Client, worker []byte, hash, arch string) error {
-	layer, err := dockerTar(worker, dockerWorkerPath, dockerDataPath)
+	layer, err := dockerTar(worker, dockerWorkerPath, dockerDataPath, "/tmp")
 	if err != nil {
 		return err
 	}
@@ -151,21 +154,24 @@ func (e *docker) userImage(ctx context.Context, api *client.Client, d *dockerDae
 	if err != nil {
 		return nil, fmt.Errorf("image %s: %w", name, err)
 	}
-	return &dockerImage{id: in.ID, worker: dockerUserWorkerPath, data: dockerUserDataPath, copy: worker}, nil
+	img := &dockerImage{id: in.ID, copy: worker}
+	img.worker, img.data = e.userPaths()
+	return img, nil
 }
 
-// dockerTar is an archive with the worker, an empty folder for data, and /tmp. Its
-// times are fixed so that the same worker is the same layer.
-func dockerTar(worker []byte, workerPath, dataPath string) (*bytes.Buffer, error) {
+// dockerTar is an archive with the worker, an empty folder for data, and others that everybody
+// may write to. Its times are fixed so that the same worker is the same layer.
+func dockerTar(worker []byte, workerPath, dataPath string, open ...string) (*bytes.Buffer, error) {
 	var b bytes.Buffer
 	b.Grow(len(worker) + 8<<10)
 	w := tar.NewWriter(&b)
 	epoch := time.Unix(0, 0)
-	for _, h := range []*tar.Header{
-		{Name: path.Base(dataPath) + "/", Typeflag: tar.TypeDir, Mode: 0o755, ModTime: epoch},
-		{Name: "tmp/", Typeflag: tar.TypeDir, Mode: 0o1777, ModTime: epoch},
-		{Name: path.Base(workerPath), Typeflag: tar.TypeReg, Mode: 0o755, Size: int64(len(worker)), ModTime: epoch},
-	} {
+	headers := []*tar.Header{{Name: path.Base(dataPath) + "/", Typeflag: tar.TypeDir, Mode: 0o755, ModTime: epoch}}
+	for _, dir := range open {
+		headers = append(headers, &tar.Header{Name: path.Base(dir) + "/", Typeflag: tar.TypeDir, Mode: 0o1777, ModTime: epoch})
+	}
+	headers = append(headers, &tar.Header{Name: path.Base(workerPath), Typeflag: tar.TypeReg, Mode: 0o755, Size: int64(len(worker)), ModTime: epoch})
+	for _, h := range headers {
 		if err := w.WriteHeader(h); err != nil {
 			return nil, err
 		}

@@ -2,8 +2,11 @@ package engine
 
 import (
 	"fmt"
+	"net"
 	"os"
+	"os/user"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/docker/go-units"
@@ -18,6 +21,19 @@ func dockerKernel() string {
 		return ""
 	}
 	return unix.ByteSliceToString(u.Release[:])
+}
+
+// dockerGroup returns the name of the group that owns a socket, or "".
+func dockerGroup(socket string) string {
+	var st unix.Stat_t
+	if socket == "" || unix.Stat(socket, &st) != nil {
+		return ""
+	}
+	g, err := user.LookupGroupId(strconv.FormatUint(uint64(st.Gid), 10))
+	if err != nil {
+		return ""
+	}
+	return g.Name
 }
 
 // dockerPID returns pid if that process is seen from here and belongs to the
@@ -65,4 +81,27 @@ func dockerOwnUlimits(fallback int64) []*units.Ulimit {
 		return &units.Ulimit{Name: name, Soft: n, Hard: n}
 	}
 	return []*units.Ulimit{limit("nofile", unix.RLIMIT_NOFILE), limit("nproc", unix.RLIMIT_NPROC)}
+}
+
+// dockerPeer returns who listens on a socket of this machine: user and group.
+func dockerPeer(host string) (uid, gid int, ok bool) {
+	path, ok := strings.CutPrefix(host, "unix://")
+	if !ok {
+		return 0, 0, false
+	}
+	c, err := net.DialTimeout("unix", path, dockerPingTimeout)
+	if err != nil {
+		return 0, 0, false
+	}
+	defer c.Close()
+	raw, err := c.(*net.UnixConn).SyscallConn()
+	if err != nil {
+		return 0, 0, false
+	}
+	var cred *unix.Ucred
+	cerr := raw.Control(func(fd uintptr) { cred, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
+	if cerr != nil || err != nil {
+		return 0, 0, false
+	}
+	return int(cred.Uid), int(cred.Gid), true
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -48,10 +50,23 @@ func (e *docker) openSession(ctx context.Context, spec Spec) (*dockerSession, er
 		if errors.As(err, &u) {
 			return nil, u
 		}
-		return nil, fmt.Errorf("engine docker: %w", err)
+		return nil, fmt.Errorf("engine docker: %w", headline{err})
 	}
 	return s, nil
 }
+
+// A headline is an error with the words cut to a length that can be read: Podman quotes
+// mount options of kilobytes.
+type headline struct{ error }
+
+// maxHeadline is in bytes.
+const maxHeadline = 600
+
+// Error implements error.
+func (h headline) Error() string { return tail.Cut(h.error.Error(), maxHeadline) }
+
+// Unwrap returns the error with all its words.
+func (h headline) Unwrap() error { return h.error }
 
 // open makes everything of a session; Close removes as much of it as was made.
 func (s *dockerSession) open(ctx context.Context, d *dockerDaemon, spec Spec) error {
@@ -62,6 +77,11 @@ func (s *dockerSession) open(ctx context.Context, d *dockerDaemon, spec Spec) er
 	if spec.Place.Kind == place.Bind {
 		if s.folder, err = s.e.makeFolder(spec); err != nil {
 			return err
+		}
+		if uid, gid := dockerRoot(s.api.DaemonHost(), d); uid != 0 && os.Geteuid() == 0 {
+			if err := os.Chown(s.folder, uid, gid); err != nil {
+				return fmt.Errorf("give the folder of place %s to the containers' root: %w", spec.Place.Name, err)
+			}
 		}
 	}
 	if spec.Place.Kind == place.Volume && d.name == "podman" {
@@ -210,6 +230,9 @@ func (s *dockerSession) createErr(err error, d *dockerDaemon, spec Spec) error {
 	if s.folder != "" && strings.Contains(err.Error(), s.folder) && (strings.Contains(err.Error(), "does not exist") || strings.Contains(err.Error(), "no such file")) {
 		return &Unsupported{Engine: "docker", What: "place bind", Reason: "the daemon does not see the folder " + s.folder + ": it has other files than this machine"}
 	}
+	if s.folder != "" && strings.Contains(err.Error(), "permission denied") && strings.Contains(err.Error(), filepath.Dir(s.folder)) {
+		return &Unsupported{Engine: "docker", What: "place bind", Reason: "the daemon is another user's, who may not reach the folder " + s.folder, Fix: "give the place a path that this user can reach"}
+	}
 	return dockerErr(err)
 }
 
@@ -267,7 +290,7 @@ const dockerLeastUlimit = 1024
 
 // describe finds out what was started. What can't be found out stays empty.
 func (s *dockerSession) describe(ctx context.Context, d *dockerDaemon, spec Spec, img *dockerImage) {
-	s.info = Info{Daemon: d.title(), Storage: d.storage(), Container: s.id, Runtime: d.runtime("")}
+	s.info = Info{Host: d.host(), Daemon: d.title(), Storage: d.storage(), Container: s.id, Runtime: d.runtime("")}
 	in, err := s.api.ContainerInspect(ctx, s.id, client.ContainerInspectOptions{})
 	if err != nil {
 		// It ended already; State will tell.

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 )
@@ -64,6 +65,23 @@ func (o dockerOwner) dead(labels map[string]string) bool {
 // mine reports whether this very process made what carries labels.
 func (o dockerOwner) mine(labels map[string]string) bool {
 	return labels[dockerLabelOwner] == o.process && labels[dockerLabelHost] == o.host
+}
+
+// dockerRoot returns which user and group of this machine the root of a daemon's containers
+// is: root, unless the daemon is another user's (rootless) or gives containers users
+// of their own (userns-remap, whose folder is named UID.GID).
+func dockerRoot(host string, d *dockerDaemon) (uid, gid int) {
+	if uid, gid, ok := dockerPeer(host); ok && uid != 0 {
+		return uid, gid
+	}
+	for _, option := range d.info.SecurityOptions {
+		if option == "name=userns" {
+			if n, err := fmt.Sscanf(filepath.Base(d.info.DockerRootDir), "%d.%d", &uid, &gid); err == nil && n == 2 {
+				return uid, gid
+			}
+		}
+	}
+	return 0, 0
 }
 
 func dockerHostID() string {

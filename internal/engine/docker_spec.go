@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -94,6 +93,7 @@ func (e *docker) dockerConfig(spec Spec, d *dockerDaemon, img *dockerImage, ulim
 		Labels: e.labels(spec.ID),
 	}
 	if spec.Image != "" {
+		cfg.Env = goVariables
 		cfg.Healthcheck = &container.HealthConfig{Test: []string{"NONE"}}
 	}
 	host := &container.HostConfig{
@@ -118,6 +118,11 @@ func (e *docker) dockerConfig(spec Spec, d *dockerDaemon, img *dockerImage, ulim
 	return cfg, host, nil
 }
 
+// goVariables empty what an image may set of the Go runtime's own environment: with
+// GOMAXPROCS=1 the worker would measure itself (https://pkg.go.dev/runtime, "Environment
+// Variables").
+var goVariables = []string{"GOMAXPROCS=", "GOGC=", "GOMEMLIMIT=", "GODEBUG=", "GOTRACEBACK=", "GOCOVERDIR="}
+
 // labels mark what belongs to a session.
 func (e *docker) labels(id string) map[string]string {
 	return map[string]string{
@@ -131,16 +136,12 @@ func (e *docker) labels(id string) map[string]string {
 // dockerSeccomp turns a profile's path into what the API wants: its text for Docker, a
 // path for Podman.
 func dockerSeccomp(profile string, d *dockerDaemon) (string, error) {
-	if profile == "unconfined" {
+	if profile == Unconfined {
 		return profile, nil
 	}
-	b, err := readProfile(profile)
+	_, b, err := loadProfile(profile)
 	if err != nil {
-		return "", fmt.Errorf("seccomp profile: %w", err)
-	}
-	var any map[string]json.RawMessage
-	if err := json.Unmarshal(b, &any); err != nil {
-		return "", fmt.Errorf("seccomp profile %s: %w", profile, err)
+		return "", err
 	}
 	if d.name != "podman" {
 		return string(b), nil

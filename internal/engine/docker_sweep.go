@@ -28,7 +28,8 @@ func (e *docker) Sweep(ctx context.Context) ([]string, error) {
 	case !errors.As(err, &missing):
 		errs = append(errs, err)
 	}
-	add(e.sweepFolders())
+	folders, err := e.journal.sweep(e.Name())
+	did, errs = append(did, folders...), append(errs, err)
 	if err := errors.Join(errs...); err != nil {
 		return did, fmt.Errorf("engine docker: sweep: %w", err)
 	}

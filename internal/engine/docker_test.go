@@ -1,21 +1,26 @@
 package engine
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/moby/moby/api/types/events"
@@ -64,7 +69,7 @@ func TestDockerHost(t *testing.T) {
 			t.Setenv("DOCKER_HOST", x.env)
 			t.Setenv("DOCKER_CONTEXT", x.context)
 			t.Setenv("DOCKER_CONFIG", x.config)
-			got, err := dockerHost(x.asked)
+			got, _, err := dockerHost(x.asked)
 			if x.err != "" {
 				if err == nil || !strings.Contains(err.Error(), x.err) {
 					t.Errorf("dockerHost(%q) = %q, %v, want an error with %q", x.asked, got, err, x.err)
@@ -78,21 +83,60 @@ func TestDockerHost(t *testing.T) {
 	}
 }
 
+// TestDockerWhy: each way in which a daemon does not answer has a fix of its own.
 func TestDockerWhy(t *testing.T) {
 	wrap := func(err error) error { return fmt.Errorf("dial: %w", err) }
+	with := func(programs ...string) dockerMachine {
+		return dockerMachine{installed: func(p string) bool { return slices.Contains(programs, p) }, systemd: true, group: "docker"}
+	}
+	root := with("dockerd")
+	root.root, root.systemd = true, false
+	rootsOnly := with("dockerd")
+	rootsOnly.group = "root"
 	for _, x := range []struct {
+		host, source string
 		cause        error
+		here         dockerMachine
 		missing, fix string
 	}{
-		{wrap(fs.ErrNotExist), "no daemon's socket at /s", "DOCKER_HOST"},
-		{wrap(syscall.EACCES), "may not use the socket /s", "usermod -aG docker"},
-		{wrap(syscall.ECONNREFUSED), "no daemon listens", "systemctl start docker"},
-		{wrap(context.DeadlineExceeded), "does not answer in time", "restart"},
-		{errors.New("teapot"), "teapot", "DOCKER_HOST"},
+		{"unix:///s", "", wrap(fs.ErrNotExist), with(), "no daemon's socket at /s", "install Docker or Podman and start it (sudo apt-get install docker.io; sudo systemctl start docker)"},
+		{"unix:///s", "", wrap(fs.ErrNotExist), with("dockerd"), "Docker is installed, but its daemon isn't running", "start it: sudo systemctl start docker"},
+		{"unix:///s", "", wrap(fs.ErrNotExist), root, "its daemon isn't running", "start it: service docker start, or run dockerd"},
+		{"unix:///s", "", wrap(fs.ErrNotExist), with("podman"), "Podman is installed", "sudo systemctl start podman.socket, and DOCKER_HOST=unix:///run/podman"},
+		{"unix:///s", "DOCKER_HOST", wrap(fs.ErrNotExist), with("dockerd"), "no daemon's socket at /s, which DOCKER_HOST names", "unset DOCKER_HOST"},
+		{"unix:///s", "the docker context far", wrap(fs.ErrNotExist), with("dockerd"), "which the docker context far names", "docker context use default"},
+		{"unix:///s", "", wrap(syscall.EACCES), with("dockerd"), "may not use the socket /s", "usermod -aG docker $USER"},
+		{"unix:///s", "", wrap(syscall.EACCES), rootsOnly, "may not use the socket /s", "run as root: the socket /s is root's alone"},
+		{"unix:///s", "", wrap(syscall.ECONNREFUSED), with("dockerd"), "no daemon listens on it", "start the daemon: sudo systemctl start docker"},
+		{"tcp://h:1", "DOCKER_HOST", wrap(syscall.ECONNREFUSED), with("dockerd"), "no daemon listens at tcp://h:1, which DOCKER_HOST names", "unset DOCKER_HOST"},
+		{"tcp://h:1", "DOCKER_HOST", wrap(&net.DNSError{Err: "no such host"}), with(), "is not known: no such host", "unset DOCKER_HOST"},
+		{"unix:///s", "", wrap(context.DeadlineExceeded), with(), "does not answer in time", "restart"},
+		{"tcp://h:1", "DOCKER_HOST", wrap(context.DeadlineExceeded), with(), "does not answer in time", "can be reached"},
+		{"unix:///s", "", errors.New("teapot"), with(), "teapot", "DOCKER_HOST"},
 	} {
-		got := dockerWhy("unix:///s", "", x.cause, x.cause)
+		got := dockerWhy(x.host, x.source, "", x.cause, x.cause, x.here)
 		if !strings.Contains(got.Missing, x.missing) || !strings.Contains(got.Fix, x.fix) {
-			t.Errorf("dockerWhy(%v) = %q, %q; want %q, %q", x.cause, got.Missing, got.Fix, x.missing, x.fix)
+			t.Errorf("dockerWhy(%s, %q, %v) = %q, %q; want %q, %q", x.host, x.source, x.cause, got.Missing, got.Fix, x.missing, x.fix)
+		}
+	}
+}
+
+// TestDockerUnreachable asks real addresses at which no daemon is.
+func TestDockerUnreachable(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := l.Addr().String()
+	l.Close()
+	for host, want := range map[string]string{
+		"tcp://" + refused: "no daemon listens at tcp://" + refused + ", which DOCKER_HOST names",
+		"unix://" + filepath.Join(t.TempDir(), "none.sock"): "none.sock, which DOCKER_HOST names",
+	} {
+		t.Setenv("DOCKER_HOST", host)
+		p := NewDocker(DockerOptions{}).Probe(t.Context())
+		if p.OK || !strings.Contains(p.Missing, want) || !strings.Contains(p.Fix, "unset DOCKER_HOST") {
+			t.Errorf("%s: %q, %q; want %q and to unset DOCKER_HOST", host, p.Missing, p.Fix, want)
 		}
 	}
 }
@@ -148,6 +192,92 @@ func TestDockerProbeMissing(t *testing.T) {
 	}
 	if did, err := NewDocker(DockerOptions{Host: missing}).Sweep(t.Context()); err != nil || len(did) > 0 {
 		t.Errorf("Sweep() without a daemon = %v, %v", did, err)
+	}
+}
+
+// strangeSocket listens on a socket, and gives each connection to f.
+func strangeSocket(t *testing.T, f func(net.Conn)) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "s.sock")
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() { defer c.Close(); f(c) }()
+		}
+	}()
+	return "unix://" + path
+}
+
+// TestDockerStranger: what listens on the socket and is no Docker daemon, or a sick one, is told
+// in a line and in time, and is not asked for a container.
+func TestDockerStranger(t *testing.T) {
+	request := func(c net.Conn) *http.Request {
+		r, _ := http.ReadRequest(bufio.NewReader(c))
+		return r
+	}
+	always := func(answer string) func(net.Conn) {
+		return func(c net.Conn) {
+			if request(c) != nil {
+				io.WriteString(c, answer)
+			}
+		}
+	}
+	html := "HTTP/1.1 %s\r\nContent-Type: text/html\r\nContent-Length: 26\r\nConnection: close\r\n\r\n<html>\x1b[31mhi\n\nyou</html>\n"
+	pinged := func(then func(net.Conn)) func(net.Conn) {
+		return func(c net.Conn) {
+			r := request(c)
+			if r == nil {
+				return
+			}
+			if strings.HasSuffix(r.URL.Path, "/_ping") {
+				io.WriteString(c, "HTTP/1.1 200 OK\r\nApi-Version: 1.45\r\nOstype: linux\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+				return
+			}
+			then(c)
+		}
+	}
+	silent := func(c net.Conn) { io.Copy(io.Discard, c) }
+	for name, x := range map[string]struct {
+		serve   func(net.Conn)
+		missing string
+	}{
+		"hangs up":       {func(net.Conn) {}, "can't be used"},
+		"says nothing":   {silent, "does not answer in time"},
+		"ssh":            {func(c net.Conn) { io.WriteString(c, "SSH-2.0-OpenSSH_9\r\n"); silent(c) }, "is no Docker daemon"},
+		"noise":          {func(c net.Conn) { io.WriteString(c, strings.Repeat("\x00\xff\x1b[31m\n", 100)); silent(c) }, "is no Docker daemon"},
+		"web server":     {always(fmt.Sprintf(html, "200 OK")), "is no Docker daemon"},
+		"not found":      {always(fmt.Sprintf(html, "404 Not Found")), "is no Docker daemon"},
+		"broken":         {always(fmt.Sprintf(html, "500 Internal Server Error")), "can't be used"},
+		"redirects":      {always("HTTP/1.1 302 Found\r\nLocation: http://localhost/\r\nContent-Length: 0\r\n\r\n"), "is no Docker daemon"},
+		"hangs later":    {pinged(silent), "does not answer in time"},
+		"fails later":    {pinged(func(c net.Conn) { fmt.Fprintf(c, html, "503 Service Unavailable") }), "can't be used"},
+		"nonsense later": {pinged(func(c net.Conn) { fmt.Fprintf(c, html, "200 OK") }), "can't be used"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := NewDocker(DockerOptions{Host: strangeSocket(t, x.serve), Worker: func(string, string) ([]byte, error) { return []byte("w"), nil }})
+			start := time.Now()
+			p := e.Probe(t.Context())
+			if p.OK || !strings.Contains(p.Missing, x.missing) || p.Fix == "" || strings.ContainsAny(p.Missing, "\n\x1b") || len(p.Missing) > 500 {
+				t.Errorf("Probe() = %q, fix %q, want %q missing, and a fix", p.Missing, p.Fix, x.missing)
+			}
+			if d := time.Since(start); d > 30*time.Second {
+				t.Errorf("Probe took %v", d)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			if _, err := e.Open(ctx, Spec{ID: "a", Place: place.Spec{Kind: place.Layer}}); err == nil {
+				t.Error("Open worked")
+			}
+		})
 	}
 }
 
@@ -267,12 +397,15 @@ func TestDockerOwner(t *testing.T) {
 }
 
 func TestDockerDaemonWords(t *testing.T) {
-	d := &dockerDaemon{name: "docker", version: "20.10.24", apiVersion: "1.41", info: system.Info{Driver: "overlay2", DefaultRuntime: "runc"},
+	d := &dockerDaemon{name: "docker", version: "20.10.24", apiVersion: "1.41", info: system.Info{Name: "node2", Driver: "overlay2", DefaultRuntime: "runc"},
 		components: []system.ComponentVersion{{Name: "runc", Version: "1.1.5"}}}
 	p := &dockerDaemon{info: system.Info{Driver: "overlayfs", DefaultRuntime: "runc", DriverStatus: [][2]string{{"driver-type", "io.containerd.snapshotter.v1"}}},
 		components: []system.ComponentVersion{{Name: "OCI Runtime (runc)", Version: "runc version 1.1.5+ds1\ncommit: x"}}}
+	here := &dockerDaemon{local: true, info: system.Info{Name: "node1"}}
 	for _, x := range []struct{ got, want string }{
 		{d.title(), "docker 20.10.24 (API 1.41)"},
+		{d.host(), "node2"},
+		{here.host(), ""},
 		{d.storage(), "overlay2"},
 		{d.runtime("runc"), "runc 1.1.5"},
 		{d.runtime(""), "runc 1.1.5"},
@@ -350,39 +483,31 @@ func TestDockerOwnImage(t *testing.T) {
 	}
 }
 
-// TestDockerNotes: Sweep removes what a note names only if that can be a session's folder.
-func TestDockerNotes(t *testing.T) {
+// TestDockerSweepsFolders: without a daemon Sweep still removes the folders of dead
+// owners, and of the docker engine only.
+func TestDockerSweepsFolders(t *testing.T) {
 	state, data := t.TempDir(), t.TempDir()
 	e := NewDocker(DockerOptions{Host: "unix://" + filepath.Join(state, "no.sock"), StateDir: state}).(*docker)
-	closed := e.labels("x")
-	for _, n := range []dockerNote{
-		{ID: "root", Labels: closed, Folder: "/"},
-		{ID: "user", Labels: closed, Folder: data},
-		{ID: "other", Labels: closed, Folder: filepath.Join(data, "plimsoll-x")},
-		{ID: "relative", Labels: closed, Folder: "plimsoll-relative"},
-		{ID: "stranger", Labels: map[string]string{dockerLabelSession: "stranger"}, Folder: filepath.Join(data, "plimsoll-stranger")},
-		{ID: "mine", Labels: closed, Folder: filepath.Join(data, "plimsoll-mine")},
+	dead := Owner{PID: os.Getpid(), Start: "1", Boot: "x"}
+	for _, l := range []leftover{
+		{ID: "mine", Engine: "docker", Owner: dead, Paths: []string{filepath.Join(data, "plimsoll-mine")}},
+		{ID: "living", Engine: "docker", Owner: Self(), Paths: []string{filepath.Join(data, "plimsoll-living")}},
+		{ID: "host", Engine: "host", Owner: dead, Paths: []string{filepath.Join(data, "plimsoll-host")}},
 	} {
-		if err := e.note(n); err != nil {
+		if err := e.journal.note(l); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(e.notes(), "junk.json"), []byte("{"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	for _, d := range []string{"plimsoll-x", "plimsoll-stranger", "plimsoll-mine/deep"} {
+	for _, d := range []string{"plimsoll-living", "plimsoll-host", "plimsoll-mine/deep"} {
 		if err := os.MkdirAll(filepath.Join(data, d), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
 	did, err := e.Sweep(t.Context())
-	if err == nil {
-		t.Error("Sweep says nothing of the notes that can't be")
+	if diff := cmp.Diff([]string{"folder " + filepath.Join(data, "plimsoll-mine")}, did); diff != "" || err != nil {
+		t.Errorf("Sweep did (-want +got):\n%s%v", diff, err)
 	}
-	if diff := cmp.Diff([]string{"folder " + filepath.Join(data, "plimsoll-mine")}, did); diff != "" {
-		t.Errorf("Sweep did (-want +got):\n%s", diff)
-	}
-	for _, d := range []string{"plimsoll-x", "plimsoll-stranger"} {
+	for _, d := range []string{"plimsoll-living", "plimsoll-host"} {
 		if !dockerFileExists(filepath.Join(data, d)) {
 			t.Errorf("%s is gone", d)
 		}

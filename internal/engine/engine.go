@@ -121,6 +121,8 @@ func (l Limits) IO() bool {
 
 // Info describes a session.
 type Info struct {
+	// Host names the machine that the container runs on, where that is not this one.
+	Host string `json:"host,omitempty"`
 	// Runtime is what ran the container, with its version: "runc 1.1.5".
 	Runtime string `json:"runtime,omitempty"`
 	// Daemon is the engine's daemon with its version: "docker 20.10.24".

@@ -32,7 +32,7 @@ var _ Engine = (*host)(nil)
 
 // NewHost returns the engine host. state is Plimsoll's state directory.
 func NewHost(state string, worker WorkerSource) Engine {
-	return &host{state, &installer{dir: filepath.Join(state, "cache"), source: worker}, journal{filepath.Join(state, "sessions")}}
+	return &host{state, &installer{dir: filepath.Join(state, "cache"), source: worker}, journalIn(state)}
 }
 
 // Name implements Engine.
@@ -130,23 +130,7 @@ func (h *host) supports(spec Spec) error {
 
 // Sweep implements Engine.
 func (h *host) Sweep(context.Context) ([]string, error) {
-	stale, err := h.journal.stale(h.Name())
-	if err != nil {
-		return nil, err
-	}
-	var done []string
-	var errs []error
-	for _, l := range stale {
-		for _, p := range l.Paths {
-			if err := removeOwn(p); err != nil {
-				errs = append(errs, err)
-				continue
-			}
-			done = append(done, "folder "+p)
-		}
-		errs = append(errs, h.journal.forget(l.ID))
-	}
-	return done, errors.Join(errs...)
+	return h.journal.sweep(h.Name())
 }
 
 // hostSession is an agent on the host.
@@ -167,8 +151,6 @@ func (s *hostSession) Close(ctx context.Context) error {
 
 // remove removes the session's folder and its journal entry, in this order.
 func (s *hostSession) remove() error {
-	if err := removeOwn(s.dir); err != nil {
-		return fmt.Errorf("remove the trial's folder: %w", err)
-	}
-	return s.journal.forget(s.id)
+	_, err := s.journal.clear(leftover{ID: s.id, Paths: []string{s.dir}})
+	return err
 }

@@ -11,9 +11,18 @@ import (
 
 // A journal notes what a session is about to make on the host, before it makes
 // it, so that Sweep finds the leftovers of a plimsoll that was killed. There
-// is one file a session, in a folder of the state directory.
+// is one file a session, in a folder of the state directory that all engines share. The
+// zero journal, of an engine without a state directory, notes nothing.
 type journal struct {
 	dir string
+}
+
+// journalIn is the journal of a state directory, which may be empty: none.
+func journalIn(state string) journal {
+	if state == "" {
+		return journal{}
+	}
+	return journal{filepath.Join(state, "sessions")}
 }
 
 // A leftover is one journal entry.
@@ -21,7 +30,8 @@ type leftover struct {
 	ID     string `json:"id"`
 	Engine string `json:"engine"`
 	Owner  Owner  `json:"owner"`
-	// Paths are the folders that the session made.
+	// Paths are the folders that the session made, absolute: the sweep may run in
+	// another folder.
 	Paths []string `json:"paths"`
 	// Runtime and RuntimeRoot name the OCI runtime that knows the container ID.
 	Runtime     string `json:"runtime,omitempty"`
@@ -30,6 +40,9 @@ type leftover struct {
 
 // note writes an entry. It must succeed before anything of it is made.
 func (j journal) note(l leftover) error {
+	if j.dir == "" {
+		return nil
+	}
 	if err := os.MkdirAll(j.dir, 0o700); err != nil {
 		return fmt.Errorf("note session %s: %w", l.ID, err)
 	}
@@ -46,6 +59,9 @@ func (j journal) note(l leftover) error {
 
 // forget removes an entry whose leftovers are gone.
 func (j journal) forget(id string) error {
+	if j.dir == "" {
+		return nil
+	}
 	err := os.Remove(j.path(id))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -58,6 +74,9 @@ func (j journal) path(id string) string { return filepath.Join(j.dir, id+".json"
 // stale returns the entries of engine whose owner is dead. A file that is no
 // entry is left alone.
 func (j journal) stale(engine string) ([]leftover, error) {
+	if j.dir == "" {
+		return nil, nil
+	}
 	files, err := os.ReadDir(j.dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
@@ -83,21 +102,56 @@ func (j journal) stale(engine string) ([]leftover, error) {
 	return ls, nil
 }
 
-// ownFolder makes the folder of session id in path: the only one of the user's
+// clear removes the folders of l and then its entry; removed lists those that were
+// there. What can't be removed stays noted, for the next sweep.
+func (j journal) clear(l leftover) (removed []string, err error) {
+	for _, p := range l.Paths {
+		there, err := removeOwn(p, l.ID)
+		if err != nil {
+			return removed, fmt.Errorf("remove what session %s made: %w", l.ID, err)
+		}
+		if there {
+			removed = append(removed, "folder "+p)
+		}
+	}
+	return removed, j.forget(l.ID)
+}
+
+// sweep clears what dead owners' sessions of engine left behind.
+func (j journal) sweep(engine string) (removed []string, err error) {
+	stale, err := j.stale(engine)
+	if err != nil {
+		return nil, err
+	}
+	var errs []error
+	for _, l := range stale {
+		did, err := j.clear(l)
+		removed, errs = append(removed, did...), append(errs, err)
+	}
+	return removed, errors.Join(errs...)
+}
+
+// ownFolder is the folder of session id in path, made absolute: the only one of the user's
 // folder that is ever written to or removed.
-func ownFolder(path, id string) string { return filepath.Join(path, folderPrefix+id) }
+func ownFolder(path, id string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs // Else there is no working folder, and path alone leads nowhere either.
+	}
+	return filepath.Join(path, folderPrefix+id)
+}
 
 // folderPrefix begins the name of every folder that a session makes.
 const folderPrefix = "plimsoll-"
 
-// removeOwn removes a folder made by a session. It refuses any other.
-func removeOwn(path string) error {
-	if !strings.HasPrefix(filepath.Base(path), folderPrefix) {
-		return fmt.Errorf("%s is not a folder of Plimsoll's", path)
+// removeOwn removes a folder made by session id, and says whether it was there. It
+// refuses any other: a journal is a file, and files get damaged.
+func removeOwn(path, id string) (there bool, err error) {
+	if !filepath.IsAbs(path) || id == "" || filepath.Base(path) != folderPrefix+id || filepath.Clean(path) != path {
+		return false, fmt.Errorf("%s is not the folder of session %s", path, id)
 	}
 	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
 		// On a read-only file system, removing what isn't there is an error.
-		return nil
+		return false, nil
 	}
-	return os.RemoveAll(path)
+	return true, os.RemoveAll(path)
 }

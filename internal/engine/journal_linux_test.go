@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -53,7 +54,7 @@ func TestOwner(t *testing.T) {
 }
 
 func TestJournal(t *testing.T) {
-	j := journal{filepath.Join(t.TempDir(), "sessions")}
+	j := journalIn(t.TempDir())
 	if ls, err := j.stale("host"); err != nil || ls != nil {
 		t.Errorf("stale() of no folder = %v, %v", ls, err)
 	}
@@ -91,23 +92,70 @@ func TestJournal(t *testing.T) {
 
 func TestRemoveOwn(t *testing.T) {
 	dir := t.TempDir()
-	for _, name := range []string{"", "data", "plimsoll", "plimsoll-1/.."} {
-		path := dir + "/" + name
-		if err := removeOwn(path); err == nil {
-			t.Errorf("removeOwn(%q) = nil, want a refusal", path)
+	for _, path := range []string{
+		"", "/", dir, dir + "/data", dir + "/plimsoll", dir + "/plimsoll-", dir + "/plimsoll-2", dir + "/plimsoll-1/..", dir + "/x/../plimsoll-1", "plimsoll-1",
+	} {
+		if there, err := removeOwn(path, "1"); err == nil || there {
+			t.Errorf("removeOwn(%q) = %v, nil, want a refusal", path, there)
 		}
+	}
+	if _, err := removeOwn(dir+"/plimsoll-", ""); err == nil {
+		t.Error("removeOwn of a session without a name is not refused")
 	}
 	own := ownFolder(dir, "1")
 	if err := os.MkdirAll(filepath.Join(own, "in"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 {
-		if err := removeOwn(own); err != nil {
-			t.Errorf("removeOwn(%s) = %v", own, err)
+	for _, want := range []bool{true, false} {
+		if there, err := removeOwn(own, "1"); err != nil || there != want {
+			t.Errorf("removeOwn(%s) = %v, %v, want %v", own, there, err, want)
 		}
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
+// TestSweepKeepsWhatItCouldNotRemove: an entry goes only with all of its folders.
+func TestSweepKeepsWhatItCouldNotRemove(t *testing.T) {
+	state := t.TempDir()
+	j := journalIn(state)
+	dead := Owner{PID: os.Getpid(), Start: "1", Boot: "x"}
+	gone, there := ownFolder(state, "a"), ownFolder(state, "b")
+	for _, l := range []leftover{
+		{ID: "a", Engine: "host", Owner: dead, Paths: []string{gone}},
+		{ID: "b", Engine: "host", Owner: dead, Paths: []string{there}},
+		{ID: "c", Engine: "host", Owner: dead, Paths: []string{"/", ownFolder(state, "b")}},
+		{ID: "d", Engine: "host", Owner: Self(), Paths: []string{ownFolder(state, "d")}},
+	} {
+		if err := j.note(l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, dir := range []string{there, ownFolder(state, "d")} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	did, err := j.sweep("host")
+	if diff := cmp.Diff([]string{"folder " + there}, did); diff != "" || err == nil || !strings.Contains(err.Error(), "session c") {
+		t.Errorf("sweep = %v, %v, want that c is refused (-want +got):\n%s", did, err, diff)
+	}
+	var left []string
+	files, _ := os.ReadDir(j.dir)
+	for _, f := range files {
+		left = append(left, f.Name())
+	}
+	if diff := cmp.Diff([]string{"c.json", "d.json"}, left); diff != "" {
+		t.Errorf("entries (-want +got):\n%s", diff)
+	}
+}
+
+func TestJournalOfNoState(t *testing.T) {
+	j := journalIn("")
+	did, err := j.sweep("docker")
+	if err := errors.Join(err, j.note(leftover{ID: "x"}), j.forget("x")); err != nil || did != nil {
+		t.Errorf("a journal without a state directory: %v, %v", did, err)
 	}
 }
 

@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -13,6 +15,8 @@ import (
 	"time"
 
 	"plimsoll/internal/place"
+	"plimsoll/internal/tail"
+	"plimsoll/internal/wire"
 )
 
 // ociGrace is how long a container may take to end by itself.
@@ -38,7 +42,7 @@ var _ Engine = (*oci)(nil)
 // NewOCI returns the engine oci. state is Plimsoll's state directory; lookPath
 // finds a runtime by name (exec.LookPath).
 func NewOCI(state string, worker WorkerSource, lookPath func(string) (string, error)) Engine {
-	return &oci{state: state, worker: &installer{dir: filepath.Join(state, "cache"), source: worker}, journal: journal{filepath.Join(state, "sessions")}, lookPath: lookPath}
+	return &oci{state: state, worker: &installer{dir: filepath.Join(state, "cache"), source: worker}, journal: journalIn(state), lookPath: lookPath}
 }
 
 // Name implements Engine.
@@ -84,7 +88,13 @@ func (o *oci) runtime(ctx context.Context, want string) (*ociRuntime, []string, 
 			tried = append(tried, name+" is not installed")
 			continue
 		}
-		rt := &ociRuntime{path: path, root: filepath.Join(o.state, "oci", "state"), version: ociVersion(ctx, path)}
+		real, err := trustedProgram(path)
+		if err != nil {
+			why := fmt.Sprintf("the runtime %s is not run: %v", name, err)
+			notes, tried = append(notes, why), append(tried, why)
+			continue
+		}
+		rt := &ociRuntime{path: real, root: filepath.Join(o.state, "oci", "state"), version: ociVersion(ctx, real, filepath.Base(name))}
 		if err := o.try(ctx, rt); err != nil {
 			why := fmt.Sprintf("%s is installed but can't run a container here: %s", rt.version, firstLine(err.Error()))
 			notes, tried = append(notes, why), append(tried, why)
@@ -102,27 +112,62 @@ func (o *oci) runtime(ctx context.Context, want string) (*ociRuntime, []string, 
 	return nil, notes, errors.New(strings.Join(tried, "; "))
 }
 
-// try runs the smallest container: the worker says its version and ends.
+// tryTimeout is how long the smallest container may take to run; an idle machine needs a
+// tenth of a second.
+const tryTimeout = 10 * time.Second
+
+// try runs the smallest container: the worker says which program it is and ends. A
+// program that ends well and is no runtime says something else.
 func (o *oci) try(ctx context.Context, rt *ociRuntime) error {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	program, err := o.worker.source(runtime.GOOS, runtime.GOARCH)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
 	id := "probe-" + strconv.Itoa(os.Getpid()) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
 	s, err := o.open(ctx, rt, Spec{ID: id, Place: place.Spec{Name: "layer", Kind: place.Layer}}, []string{"version"})
 	if err != nil {
 		return err
 	}
-	state := s.State(ctx)
-	log := s.Log()
-	// The context may be over because the runtime hangs.
-	closing, done := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-	defer done()
-	if err := s.Close(closing); err != nil {
+	said, state := firstWords(ctx, s.Stdout()), ""
+	if said == "" || said == wire.Identity(program) {
+		state = s.State(ctx)
+	}
+	hung := ctx.Err() != nil
+	// There is no data to wait for: what has not ended by now is killed.
+	cancel()
+	if err := s.Close(ctx); err != nil {
 		return err
 	}
-	if state != "exit status 0" {
-		return errors.New(strings.TrimSpace(log + " (" + state + ")"))
+	switch {
+	case said != "" && said != wire.Identity(program):
+		return fmt.Errorf("it ran something else than Plimsoll's worker, which said %.80q", said)
+	case hung:
+		return fmt.Errorf("it did not end within %v", tryTimeout)
+	case state != "exit status 0":
+		return errors.New(strings.TrimSpace(tail.LastWords(s.Log()) + " (" + state + ")"))
+	case said == "":
+		return errors.New("it ran no worker of Plimsoll's: nothing was said")
 	}
 	return nil
+}
+
+// firstWords reads the first line of r, or as much of it as matters, and lets the rest
+// pass by. It gives up when ctx is over.
+func firstWords(ctx context.Context, r io.Reader) string {
+	said := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReaderSize(r, 256).ReadSlice('\n')
+		said <- strings.TrimSpace(string(line))
+		io.Copy(io.Discard, r)
+	}()
+	select {
+	case s := <-said:
+		return s
+	case <-ctx.Done():
+		return ""
+	}
 }
 
 // Open implements Engine.
@@ -132,9 +177,12 @@ func (o *oci) Open(ctx context.Context, spec Spec) (Session, error) {
 	}
 	rt, _, err := o.runtime(ctx, spec.Runtime)
 	if err != nil {
+		if spec.Runtime != "" {
+			return nil, &Unsupported{o.Name(), "runtime " + spec.Runtime, err.Error(), "leave out runtime for the first that works"}
+		}
 		return nil, &Unsupported{o.Name(), "runtime", err.Error(), "install runc or crun ('apt-get install runc')"}
 	}
-	return o.open(ctx, rt, spec, []string{"agent", "--dir", containerData})
+	return o.open(ctx, rt, spec, []string{"agent", "--dir", containerDir(spec)})
 }
 
 // supports says what this engine can't do of spec.
@@ -155,10 +203,27 @@ func (o *oci) supports(spec Spec) error {
 	if strings.ContainsAny(spec.Image, ":,\\") {
 		return no("image "+spec.Image, "the path has a colon, comma or backslash, which an overlay can't take", "name it by another path")
 	}
+	if spec.Image != "" && within(o.state, spec.Image) {
+		return no("image "+spec.Image, "Plimsoll's own state folder "+o.state+" is in it, and an overlay can't be mounted into what lies under it", "choose another with --state")
+	}
 	if strings.ContainsAny(o.state, ":,\\") {
 		return no("overlay", "the state folder "+o.state+" has a colon, comma or backslash in its path", "choose another with --state")
 	}
 	return nil
+}
+
+// within reports whether path lies in folder, links followed.
+func within(path, folder string) bool {
+	for _, p := range []*string{&path, &folder} {
+		if abs, err := filepath.Abs(*p); err == nil {
+			*p = abs
+		}
+		if real, err := filepath.EvalSymlinks(*p); err == nil {
+			*p = real
+		}
+	}
+	rel, err := filepath.Rel(folder, path)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // open makes the bundle of one container and runs args of the worker in it.
@@ -167,7 +232,7 @@ func (o *oci) open(_ context.Context, rt *ociRuntime, spec Spec, args []string) 
 	if err != nil {
 		return nil, err
 	}
-	b := newBundle(filepath.Join(o.state, "oci", folderPrefix+spec.ID), exe, spec)
+	b := newBundle(ownFolder(filepath.Join(o.state, "oci"), spec.ID), exe, spec)
 	own := []string{b.dir}
 	if spec.Place.Kind == place.Bind {
 		parent, err := o.bindParent(spec.Place.Path)
@@ -223,14 +288,12 @@ func (o *oci) Sweep(ctx context.Context) ([]string, error) {
 		if rt.knows(s.id) {
 			done = append(done, "container "+s.id)
 		}
-		if err := errors.Join(rt.remove(ctx, s.id), removeCgroups(s.id)); err != nil {
+		if err := errors.Join(rt.bury(ctx, s.id), removeCgroups(s.id)); err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		for _, p := range l.Paths {
-			done = append(done, "folder "+p)
-		}
-		errs = append(errs, s.remove())
+		removed, err := o.journal.clear(l)
+		done, errs = append(done, removed...), append(errs, err)
 	}
 	return done, errors.Join(errs...)
 }
@@ -247,13 +310,33 @@ type ociSession struct {
 	own []string
 }
 
-// Info implements Session. The runtime writes the pid once the container runs.
+// pidWait is how long Info waits for the runtime to write the container's process id, which
+// it does just after the worker has begun to speak.
+const pidWait = time.Second
+
+// Info implements Session.
 func (s *ociSession) Info() Info {
 	info := s.info
-	if b, err := os.ReadFile(s.bundle.pidFile()); err == nil {
-		info.PID, _ = strconv.Atoi(strings.TrimSpace(string(b)))
-	}
+	info.PID = s.pid()
 	return info
+}
+
+// pid is the id of the container's first process, 0 as long as there is none.
+func (s *ociSession) pid() int {
+	for deadline := time.Now().Add(pidWait); ; {
+		b, err := os.ReadFile(s.bundle.pidFile())
+		if pid, perr := strconv.Atoi(strings.TrimSpace(string(b))); err == nil && perr == nil {
+			return pid
+		}
+		if time.Now().After(deadline) {
+			return 0
+		}
+		select {
+		case <-s.waited:
+			return 0
+		case <-time.After(time.Millisecond):
+		}
+	}
 }
 
 // Close implements Session.
@@ -285,12 +368,8 @@ func (s *ociSession) Close(ctx context.Context) error {
 
 // remove removes the session's folders and then its journal entry.
 func (s *ociSession) remove() error {
-	for _, p := range s.own {
-		if err := removeOwn(p); err != nil {
-			return fmt.Errorf("remove what session %s made: %w", s.entry, err)
-		}
-	}
-	return s.engine.journal.forget(s.entry)
+	_, err := s.engine.journal.clear(leftover{ID: s.entry, Paths: s.own})
+	return err
 }
 
 // firstLine cuts a runtime's message to what a table has room for.

@@ -17,15 +17,16 @@ import (
 // Paths inside a container.
 const (
 	containerData = "/data"
-	// containerWorker is hidden among an image's own files.
-	containerWorker = "/.plimsoll-worker"
+	// containerWorker and containerUserData are hidden among an image's own files.
+	containerWorker   = "/.plimsoll-worker"
+	containerUserData = "/plimsoll-data"
 )
 
 // A bundle is what an OCI runtime needs to run one container: config.json and a
 // root file system, which is an overlay. Layout below dir:
 //
 //	config.json  pid
-//	lower/       empty folders, or the user's image instead
+//	lower/       the worker and the mount points; the user's image, if any, lies under it
 //	upper/ work/ the container's own layer
 //	root/        where the overlay is mounted, in the runtime's mount namespace only
 type bundle struct {
@@ -42,24 +43,36 @@ func newBundle(dir, worker string, spec Spec) *bundle {
 
 func (b *bundle) pidFile() string { return filepath.Join(b.dir, "pid") }
 
-// lower is the overlay's lower folder: the user's image, or one that holds the worker alone.
-func (b *bundle) lower() string {
-	if b.spec.Image != "" {
-		return b.spec.Image
+// lower is the overlay's own lower folder, with the worker and the mount points.
+func (b *bundle) lower() string { return filepath.Join(b.dir, "lower") }
+
+// workDir is the container's path of the place.
+func (b *bundle) workDir() string { return containerDir(b.spec) }
+
+// containerDir is the path of the place in a container that spec describes.
+func containerDir(spec Spec) string {
+	if spec.Image != "" {
+		return containerUserData
 	}
-	return filepath.Join(b.dir, "lower")
+	return containerData
 }
 
-// overlay is nsexec's argument.
+// overlay is nsexec's argument. The bundle's own folder lies over the image, so that what is
+// mounted, run and written to is Plimsoll's whatever the image has there: a link,
+// a file or nothing.
 func (b *bundle) overlay() string {
-	return strings.Join([]string{b.lower(), filepath.Join(b.dir, "upper"), filepath.Join(b.dir, "work"), filepath.Join(b.dir, "root")}, ":")
+	folders := []string{b.lower()}
+	if b.spec.Image != "" {
+		folders = append(folders, b.spec.Image)
+	}
+	return strings.Join(append(folders, filepath.Join(b.dir, "upper"), filepath.Join(b.dir, "work"), filepath.Join(b.dir, "root")), ":")
 }
 
 // hostPath is where the host sees the data; empty for memory.
 func (b *bundle) hostPath() string {
 	switch b.spec.Place.Kind {
 	case place.Layer:
-		return filepath.Join(b.dir, "upper", containerData)
+		return filepath.Join(b.dir, "upper", b.workDir())
 	case place.Bind:
 		return b.data
 	}
@@ -68,11 +81,11 @@ func (b *bundle) hostPath() string {
 
 // write makes the folders and config.json. args are the worker's.
 func (b *bundle) write(args []string) error {
-	if st, err := os.Stat(b.lower()); b.spec.Image != "" && (err != nil || !st.IsDir()) {
+	if st, err := os.Stat(b.spec.Image); b.spec.Image != "" && (err != nil || !st.IsDir()) {
 		return &Unsupported{"oci", "image " + b.spec.Image, "it is not a folder with a root file system", "unpack the image and name the folder"}
 	}
-	if strings.ContainsAny(b.dir+b.lower(), `:,\`) {
-		return fmt.Errorf("overlay's options can't carry the colon, comma or backslash of %s: use another --state folder or image folder", b.dir+" or "+b.lower())
+	if strings.ContainsAny(b.dir+b.spec.Image, `:,\`) {
+		return fmt.Errorf("overlay's options can't carry the colon, comma or backslash of %s %s: use another --state folder or image folder", b.dir, b.spec.Image)
 	}
 	for _, d := range []string{"upper", "work", "root"} {
 		if err := os.MkdirAll(filepath.Join(b.dir, d), 0o755); err != nil {
@@ -101,15 +114,21 @@ func (b *bundle) write(args []string) error {
 	return nil
 }
 
-// populate fills the lower folder, unless an image stands in for it: the worker, by a hard link
-// where the file systems agree, and the mount points.
+// populate fills the lower folder: the worker, by a hard link where the file systems
+// agree, and the mount points.
 func (b *bundle) populate() error {
-	if b.spec.Image != "" {
-		return nil
-	}
 	lower := b.lower()
-	for _, d := range []string{containerData, "/proc", "/sys", "/dev", "/tmp"} {
+	for _, d := range []string{b.workDir(), "/proc", "/sys", "/dev", "/tmp"} {
 		if err := os.MkdirAll(filepath.Join(lower, d), 0o755); err != nil {
+			return err
+		}
+	}
+	// Merged with an image's folder it is this one's mode that counts.
+	if err := os.Chmod(filepath.Join(lower, "/tmp"), 0o777|os.ModeSticky); err != nil {
+		return err
+	}
+	if b.spec.Image != "" {
+		if err := hideBelow(filepath.Join(lower, b.workDir())); err != nil {
 			return err
 		}
 	}
@@ -151,7 +170,7 @@ func (b *bundle) config(args []string) (*specs.Spec, error) {
 			Resources: b.resources(),
 		},
 	}
-	if b.spec.Seccomp != "" && b.spec.Seccomp != "unconfined" {
+	if b.spec.Seccomp != "" && b.spec.Seccomp != Unconfined {
 		s, err := readSeccomp(b.spec.Seccomp, runtime.GOARCH, caps)
 		if err != nil {
 			return nil, err
@@ -175,18 +194,15 @@ func (b *bundle) mounts() []specs.Mount {
 		{Destination: "/sys", Type: "sysfs", Source: "sysfs", Options: []string{"nosuid", "noexec", "nodev", "ro"}},
 		{Destination: "/sys/fs/cgroup", Type: "cgroup", Source: "cgroup", Options: []string{"nosuid", "noexec", "nodev", "relatime", "ro"}},
 	}
-	if b.spec.Image != "" {
-		ms = append(ms, specs.Mount{Destination: containerWorker, Type: "bind", Source: b.worker, Options: []string{"bind", "ro"}})
-	}
 	switch b.spec.Place.Kind {
 	case place.Bind:
-		ms = append(ms, specs.Mount{Destination: containerData, Type: "bind", Source: b.data, Options: []string{"rbind", "rw"}})
+		ms = append(ms, specs.Mount{Destination: b.workDir(), Type: "bind", Source: b.data, Options: []string{"rbind", "rw"}})
 	case place.Tmpfs:
 		size := b.spec.Place.Size
 		if size == 0 {
 			size = defaultTmpfs
 		}
-		ms = append(ms, specs.Mount{Destination: containerData, Type: "tmpfs", Source: "tmpfs",
+		ms = append(ms, specs.Mount{Destination: b.workDir(), Type: "tmpfs", Source: "tmpfs",
 			Options: []string{"nosuid", "nodev", "mode=755", "size=" + strconv.FormatInt(size, 10)}})
 	}
 	return ms

@@ -43,20 +43,44 @@ func (r *ociRuntime) remove(ctx context.Context, id string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, r.path, "--root", r.root, "delete", "--force", id).CombinedOutput()
+	out, err := command(ctx, r.path, "--root", r.root, "delete", "--force", id).CombinedOutput()
 	if err != nil && r.knows(id) {
 		return fmt.Errorf("remove container %s: %w: %s", id, err, firstLine(string(out)))
 	}
 	return nil
 }
 
-// ociVersion asks a runtime for its name and version: the first line of --version is
+// bury removes a container of a plimsoll that was killed. Its runtime may be gone by now, or
+// be somebody else's; then the container is killed through its cgroup alone, which the
+// caller does, and what the runtime noted is removed.
+func (r *ociRuntime) bury(ctx context.Context, id string) error {
+	if !r.knows(id) {
+		return nil
+	}
+	path, err := trustedProgram(r.path)
+	if err != nil {
+		return os.RemoveAll(filepath.Join(r.root, id))
+	}
+	r.path = path
+	return r.remove(ctx, id)
+}
+
+// command is a runtime's command that is killed with all that it started when ctx is over:
+// a script's child would hold its output open for ever.
+func command(ctx context.Context, argv ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.SysProcAttr = ownGroup()
+	cmd.Cancel = func() error { killGroup(cmd.Process); return nil }
+	cmd.WaitDelay = time.Second
+	return cmd
+}
+
+// ociVersion asks a runtime, called name, for its version: the first line of --version is
 // "runc version 1.1.5+ds1" or "crun version 1.8.1".
-func ociVersion(ctx context.Context, path string) string {
+func ociVersion(ctx context.Context, path, name string) string {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	name := filepath.Base(path)
-	out, err := exec.CommandContext(ctx, path, "--version").Output()
+	out, err := command(ctx, path, "--version").Output()
 	var ee *exec.ExitError
 	if err != nil && !errors.As(err, &ee) {
 		return name

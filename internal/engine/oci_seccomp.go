@@ -2,9 +2,11 @@ package engine
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/opencontainers/runtime-spec/specs-go"
 )
@@ -55,18 +57,99 @@ type seccompCondition struct {
 // seccompArch maps Go's architectures to seccomp's.
 var seccompArch = map[string]specs.Arch{"amd64": specs.ArchX86_64, "arm64": specs.ArchAARCH64}
 
-// readSeccomp reads a profile for a container with caps on goarch.
-func readSeccomp(path, goarch string, caps []string) (*specs.LinuxSeccomp, error) {
+// Unconfined, in the place of a seccomp profile's path, asks for no profile.
+const Unconfined = "unconfined"
+
+// seccompActions are those that a profile may ask for. SCMP_ACT_NOTIFY is not among them: it
+// needs a program that listens (runtime-spec, config-linux.md, "Seccomp").
+var seccompActions = []specs.LinuxSeccompAction{
+	specs.ActKill, specs.ActKillProcess, specs.ActKillThread, specs.ActTrap, specs.ActErrno, specs.ActTrace, specs.ActAllow, specs.ActLog,
+}
+
+var seccompOperators = []specs.LinuxSeccompOperator{
+	specs.OpNotEqual, specs.OpLessThan, specs.OpLessEqual, specs.OpEqualTo, specs.OpGreaterEqual, specs.OpGreaterThan, specs.OpMaskedEqual,
+}
+
+// CheckSeccomp says what is wrong with a session's seccomp profile: a path, Unconfined, or
+// empty. What it finds would fail in every container.
+func CheckSeccomp(profile string) error {
+	if profile == "" || profile == Unconfined {
+		return nil
+	}
+	_, _, err := loadProfile(profile)
+	return err
+}
+
+// loadProfile reads and checks a profile, and returns its text, too.
+func loadProfile(path string) (*seccompProfile, []byte, error) {
 	b, err := readProfile(path)
 	if err != nil {
-		return nil, fmt.Errorf("read the seccomp profile: %w", err)
+		return nil, nil, fmt.Errorf("seccomp profile: %w", err)
 	}
-	var d seccompProfile
-	if err := json.Unmarshal(b, &d); err != nil {
-		return nil, fmt.Errorf("seccomp profile %s: %w", path, err)
+	p := new(seccompProfile)
+	err = json.Unmarshal(b, p)
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &wrong) && wrong.Field != "":
+		err = fmt.Errorf("its %s can't be %s", wrong.Field, article(wrong.Value))
+	case errors.As(err, &wrong):
+		err = fmt.Errorf("it is %s, a profile is an object", article(wrong.Value))
+	case err == nil:
+		err = p.check()
 	}
-	if d.DefaultAction == "" {
-		return nil, fmt.Errorf("seccomp profile %s: it has no defaultAction", path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("seccomp profile %s: %w", path, err)
+	}
+	return p, b, nil
+}
+
+// article puts JSON's name of a kind of value in words.
+func article(kind string) string {
+	if strings.HasPrefix(kind, "array") || strings.HasPrefix(kind, "object") {
+		return "an " + kind
+	}
+	return "a " + kind
+}
+
+// check looks for what a runtime or a daemon would refuse.
+func (p *seccompProfile) check() error {
+	if p.DefaultAction == "" {
+		return errors.New("it has no defaultAction")
+	}
+	if err := checkAction(p.DefaultAction); err != nil {
+		return fmt.Errorf("defaultAction: %w", err)
+	}
+	for i, c := range p.Syscalls {
+		if len(c.Names) == 0 && c.Name == "" {
+			return fmt.Errorf("syscalls[%d] has no names", i)
+		}
+		if err := checkAction(c.Action); err != nil {
+			return fmt.Errorf("syscalls[%d].action: %w", i, err)
+		}
+		for j, a := range c.Args {
+			if !slices.Contains(seccompOperators, a.Op) {
+				return fmt.Errorf("syscalls[%d].args[%d].op: there is no operator %.40q", i, j, a.Op)
+			}
+		}
+	}
+	return nil
+}
+
+func checkAction(a specs.LinuxSeccompAction) error {
+	if a == specs.ActNotify {
+		return fmt.Errorf("%s needs a program that listens, and there is none", a)
+	}
+	if !slices.Contains(seccompActions, a) {
+		return fmt.Errorf("there is no action %.40q", a)
+	}
+	return nil
+}
+
+// readSeccomp reads a profile for a container with caps on goarch.
+func readSeccomp(path, goarch string, caps []string) (*specs.LinuxSeccomp, error) {
+	d, _, err := loadProfile(path)
+	if err != nil {
+		return nil, err
 	}
 	s := &specs.LinuxSeccomp{DefaultAction: d.DefaultAction, DefaultErrnoRet: d.DefaultErrnoRet, Architectures: d.Architectures}
 	for _, m := range d.ArchMap {

@@ -1,6 +1,7 @@
 package fingerprint
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -53,6 +54,9 @@ func Same(a, b record.Machine) []string {
 // difference.
 func SameWhere(a, b record.Where) []string {
 	var d diffs
+	if a.Host != b.Host {
+		d.text("machine", cmp.Or(a.Host, "this one"), cmp.Or(b.Host, "this one"))
+	}
 	d.text("kernel", a.Kernel, b.Kernel)
 	d.text("file system", a.FSType, b.FSType)
 	if a.FSType == b.FSType {

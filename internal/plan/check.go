@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -8,7 +9,11 @@ import (
 	"time"
 
 	"plimsoll/internal/engine"
+	"plimsoll/internal/place"
+	"plimsoll/internal/record"
+	"plimsoll/internal/size"
 	"plimsoll/internal/workload"
+	"plimsoll/load"
 )
 
 // checkPlan fills in the plan's defaults and looks at the plan as a whole.
@@ -24,6 +29,8 @@ func checkPlan(d *decoder, _ string, p *Plan) {
 	if p.Baseline != nil {
 		checkBaseline(d, p)
 	}
+	checkThreads(d, p)
+	checkTmpfs(d, p)
 	for _, w := range p.Workloads {
 		if t := measured(w); t >= p.Timeout {
 			d.fail("workloads."+w.Name, "runs for %s, but a trial is ended after %s: raise timeout", t, p.Timeout)
@@ -55,12 +62,56 @@ func (p *Plan) fillDefaults() {
 	}
 }
 
+// checkThreads refuses depths that psync, which takes a thread for each I/O in flight,
+// can't have.
+func checkThreads(d *decoder, p *Plan) {
+	if p.IOEngine != load.PSync {
+		return
+	}
+	for _, w := range p.Workloads {
+		j := w.Job
+		j.IOEngine, j.Filename = p.IOEngine, "file"
+		var fault *load.OptionError
+		if w.Kind == workload.Block && errors.As(j.Validate(), &fault) && fault.Option == "iodepth" {
+			d.fail("workloads."+w.Name, "iodepth %d: %s", j.IODepth, fault.Text)
+		}
+	}
+}
+
+// checkTmpfs refuses a tmpfs that can't hold the files of its cells. Jobs with files
+// of the same size share one, and files stay for the next trial.
+func checkTmpfs(d *decoder, p *Plan) {
+	for _, s := range p.Places {
+		if s.Kind != place.Tmpfs || s.Size == 0 {
+			continue
+		}
+		var files []int64
+		total := int64(0)
+		for _, w := range p.Workloads {
+			file := w.Job.Offset + w.Job.Size
+			used := slices.ContainsFunc(p.cellsOf(w.Name), func(c record.Cell) bool { return c.Place == s.Name })
+			if w.Kind != workload.Block || !used || slices.Contains(files, file) {
+				continue
+			}
+			files = append(files, file)
+			total += file
+		}
+		if total > s.Size {
+			d.fail("places."+s.Name+".size", "holds %s, but the files of its workloads take %s: make it larger, or leave it out", size.Format(s.Size), size.Format(total))
+		}
+	}
+}
+
 // measured is the time that a trial of w takes by its own settings, 0 if it
 // ends by a count.
 func measured(w workload.Spec) time.Duration {
 	w = canonical(w)
 	if w.Kind == workload.Block {
-		return w.Job.RampTime + w.Job.Runtime
+		window := w.Job.Runtime
+		if window == 0 {
+			window = scheduled(w.Job)
+		}
+		return w.Job.RampTime + window
 	}
 	return w.Runtime
 }
@@ -99,7 +150,7 @@ func (p *Plan) unknown(coordinate, pattern string) string {
 	if anyGlob([]string{pattern}, "") || slices.ContainsFunc(names, func(n string) bool { return glob(pattern, n) }) {
 		return ""
 	}
-	return fmt.Sprintf("no %s of the plan is called %s%s (there are %s)", coordinate, short(pattern), nearest(pattern, names), strings.Join(names, ", "))
+	return fmt.Sprintf("no %s of the plan is called %s%s (there are %s)", coordinate, short(pattern), didYouMean(pattern, names), strings.Join(names, ", "))
 }
 
 func checkMatch(d *decoder, p *Plan, at string, m Match) {

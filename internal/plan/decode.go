@@ -75,7 +75,7 @@ func (s section[T]) decode(d *decoder, n *yaml.Node, path string, dst *T) {
 		d.nodes[at] = k
 		j := slices.IndexFunc(s.fields, func(f field[T]) bool { return f.name == k.Value })
 		if j < 0 {
-			d.failAt(k, path, "%s has no key %s%s (its keys: %s)", s.what, short(k.Value), nearest(k.Value, s.names()), strings.Join(s.names(), ", "))
+			d.failAt(k, path, "%s has no key %s%s (its keys: %s)", s.what, short(k.Value), didYouMean(k.Value, s.names()), strings.Join(s.names(), ", "))
 			continue
 		}
 		if v.Tag == "!!null" {

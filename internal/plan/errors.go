@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"plimsoll/internal/nearest"
 )
 
 // An Error is one fault of a plan.
@@ -97,42 +99,12 @@ func (f *faults) err() error {
 	return out
 }
 
-// nearest returns ", did you mean X?" for the candidate most like word, or ""
+// didYouMean returns ", did you mean X?" for the candidate most like word, or ""
 // if none is near.
-func nearest(word string, candidates []string) string {
-	best, least := "", max(1, min(3, len(word)/2))
-	for _, c := range candidates {
-		if d := distance(strings.ToLower(word), strings.ToLower(c)); d <= least && (best == "" || d < least) {
-			best, least = c, d
-		}
-	}
+func didYouMean(word string, candidates []string) string {
+	best := nearest.Word(word, candidates)
 	if best == "" {
 		return ""
 	}
 	return fmt.Sprintf(", did you mean %s?", best)
-}
-
-// distance is the number of letters to insert, delete or change to make a of
-// b (Levenshtein). Words far longer than any key are not looked at.
-func distance(a, b string) int {
-	if len(a) > maxName || len(b) > maxName {
-		return maxName
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

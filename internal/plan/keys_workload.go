@@ -22,10 +22,10 @@ func workloadsOf(p *Plan) *[]workload.Spec { return &p.Workloads }
 func workloads() named[workload.Spec] {
 	type W = workload.Spec
 	count := func(doc string) field[W] {
-		return key("count", doc, integer(1, maxCount), func(w *W) *int { return &w.Count })
+		return key("count", doc, integer(1, workload.MaxCount), func(w *W) *int { return &w.Count })
 	}
 	record := func(doc string) field[W] {
-		return key("bs", doc, amount(1, maxBlock), func(w *W) *int64 { return &w.BS })
+		return key("bs", doc, amount(1, workload.MaxBS), func(w *W) *int64 { return &w.BS })
 	}
 	runtime := func(doc string) field[W] {
 		return key("runtime", doc, duration(time.Millisecond, maxTime), func(w *W) *time.Duration { return &w.Runtime })
@@ -78,36 +78,5 @@ func jobFields() []field[workload.Spec] {
 		key("rwmixread", "Percentage of reads of rw and randrw. Default: 50.", percent(), func(w *W) **int { return &w.Job.RWMixRead }),
 		key("rate_iops", "I/Os per second of each thread, on a fixed schedule. Default: as fast as iodepth allows.", integer[int64](1, 1<<32), func(w *W) *int64 { return &w.Job.RateIOPS }),
 		key("randseed", "Makes offsets and data repeatable. Default: a fixed seed.", seed(), func(w *W) *uint64 { return &w.Job.RandSeed }),
-	}
-}
-
-// checkJob refuses block jobs whose settings contradict each other.
-func checkJob(d *decoder, path string, w *workload.Spec) {
-	j := w.Job
-	bs := j.BS
-	if bs == 0 {
-		bs = defaultBS
-	}
-	fail := func(key, format string, args ...any) { d.fail(join(path, key), format, args...) }
-	if j.Size < bs {
-		fail("size", "is smaller than one I/O (bs is %d bytes): make it %d or more", bs, bs)
-	}
-	// Direct I/O works on whole logical blocks, which are 512 bytes at least.
-	if j.Direct && bs%512 != 0 {
-		fail("bs", "direct I/O needs a multiple of 512 bytes: change bs, or set direct to false")
-	}
-	if j.Direct && j.Offset%512 != 0 {
-		fail("offset", "direct I/O needs a multiple of 512 bytes: change offset, or set direct to false")
-	}
-	if mixed := j.RW == load.RW || j.RW == load.RandRW; !mixed && j.RWMixRead != nil {
-		fail("rwmixread", "has no effect on %s: leave it out, or set rw to rw or randrw", j.RW)
-	}
-	if j.RW != load.Read && j.RW != load.RandRead {
-		return
-	}
-	for _, key := range []string{"sync", "fsync", "fdatasync", "end_fsync"} {
-		if d.has(join(path, key)) && !(key == "end_fsync" && !j.EndFsync) {
-			fail(key, "has no effect on %s: leave it out", j.RW)
-		}
 	}
 }

@@ -29,6 +29,9 @@ type Options struct {
 	// Only, unless empty, keeps the cells that an expression names; see
 	// Plan.Only.
 	Only string
+	// Seccomp, unless nil, says what is wrong with an engine's seccomp profile on this
+	// machine. Only the profiles of engines that have cells are looked at.
+	Seccomp func(profile string) error
 }
 
 // apply makes the plan that o asks for. p was decoded from root, quick is root
@@ -56,7 +59,7 @@ func (o Options) apply(f *faults, p *Plan, root, quick *yaml.Node) (*Plan, error
 	if err := f.err(); err != nil {
 		return nil, err
 	}
-	p = decodeTree(f, tree, a.flags)
+	p, d := decodeWith(f, tree, a.flags)
 	o.blame(f)
 	if err := f.err(); err != nil {
 		return nil, err
@@ -67,7 +70,29 @@ func (o Options) apply(f *faults, p *Plan, root, quick *yaml.Node) (*Plan, error
 			return nil, f.err()
 		}
 	}
+	if o.Seccomp != nil {
+		p.checkProfiles(d, o.Seccomp)
+	}
+	if err := f.err(); err != nil {
+		return nil, err
+	}
 	return p, nil
+}
+
+// checkProfiles looks at the seccomp profiles of the engines that have cells.
+func (p *Plan) checkProfiles(d *decoder, check func(string) error) {
+	used := map[string]bool{}
+	for _, c := range p.Cells() {
+		used[c.Engine] = true
+	}
+	for i, e := range p.Engines {
+		if e.Seccomp == "" || !used[e.Name] {
+			continue
+		}
+		if err := check(e.Seccomp); err != nil {
+			d.fail(join(join("engines", strconv.Itoa(i)), "seccomp"), "%v", err)
+		}
+	}
 }
 
 // blame names the flags in faults that sit in the file: the file was sound

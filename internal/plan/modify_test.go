@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -161,5 +163,35 @@ func TestOnlyLeavesPlanOnError(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, p); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestProfiles: the seccomp profiles of engines that have cells are looked at once, and
+// what is wrong is told with its place.
+func TestProfiles(t *testing.T) {
+	text := "name: t\nworkloads: {a: {kind: append}}\nengines:\n  - host\n" +
+		"  - {name: one, kind: oci, seccomp: /bad}\n  - {name: two, kind: docker, seccomp: /bad}\n  - {name: good, kind: docker, seccomp: unconfined}\n" +
+		"places: {dir: {}, layer: {}}\n"
+	check := func(profile string) error {
+		if strings.HasPrefix(profile, "/bad") {
+			return errors.New("it is bad")
+		}
+		return nil
+	}
+	for _, tt := range []struct {
+		o    Options
+		want string
+	}{
+		{Options{}, "plan.yaml:5:28: engines.1.seccomp: it is bad\nplan.yaml:6:31: engines.2.seccomp: it is bad"},
+		{Options{Only: "engine=host|two"}, "plan.yaml:6:31: engines.2.seccomp: it is bad"},
+		{Options{Only: "engine=host|good"}, ""},
+		{Options{Set: []string{"engines.one.seccomp=unconfined", "engines.two.seccomp=/good"}}, ""},
+		{Options{Set: []string{"engines.good.seccomp=/bad/2"}, Only: "engine=good"}, "--set engines.good.seccomp=/bad/2: engines.3.seccomp: it is bad"},
+	} {
+		tt.o.Seccomp = check
+		_, err := ParseWith("plan.yaml", []byte(text), tt.o)
+		if got := fmt.Sprint(err); got != tt.want && (err != nil || tt.want != "") {
+			t.Errorf("%+v:\n%s\nwant\n%s", tt.o, got, tt.want)
+		}
 	}
 }

@@ -39,7 +39,7 @@ func overlay(d *decoder, base, q *yaml.Node, path string) {
 		case v.Tag == "!!null":
 			d.failAt(k, join("quick", at), "has no value: give it one, or leave the key out")
 		case old == nil && (path == "workloads" || path == "places" || path == "limits"):
-			d.failAt(k, "quick", "the plan's %s have no %s%s", path, short(k.Value), nearest(k.Value, keys(base)))
+			d.failAt(k, "quick", "the plan's %s have no %s%s", path, short(k.Value), didYouMean(k.Value, keys(base)))
 		case old != nil && old.Kind == yaml.MappingNode && v.Kind == yaml.MappingNode:
 			overlay(d, old, v, at)
 		default:
@@ -78,7 +78,7 @@ func (a assigner) assign(root *yaml.Node, assignment, flag string) {
 	for i, part := range parts[:len(parts)-1] {
 		next := step(at, part)
 		if next == nil {
-			fail("there is no %s in the plan%s (%s has %s)", strings.Join(parts[:i+1], "."), nearest(part, keys(at)), cmp.Or(strings.Join(parts[:i], "."), "it"), cmp.Or(strings.Join(keys(at), ", "), "no keys"))
+			fail("there is no %s in the plan%s (%s has %s)", strings.Join(parts[:i+1], "."), didYouMean(part, keys(at)), cmp.Or(strings.Join(parts[:i], "."), "it"), cmp.Or(strings.Join(keys(at), ", "), "no keys"))
 			return
 		}
 		at = next

@@ -59,15 +59,21 @@ func checkQuick(f *faults, quick, q *yaml.Node) {
 
 // decodeTree decodes a tree; faults go to f.
 func decodeTree(f *faults, root *yaml.Node, flags map[*yaml.Node]string) *Plan {
+	p, _ := decodeWith(f, root, flags)
+	return p
+}
+
+// decodeWith is decodeTree; it returns the decoder, too, for more checks of the plan.
+func decodeWith(f *faults, root *yaml.Node, flags map[*yaml.Node]string) (*Plan, *decoder) {
 	d := newDecoder(f, flags)
 	d.nodes[""] = root
 	var p Plan
 	if root.Kind != yaml.MappingNode {
 		d.failAt(root, "", "a plan is a map of keys and values, this is %s", describe(root))
-		return &p
+		return &p, d
 	}
 	planSection().decode(d, root, "", &p)
-	return &p
+	return &p, d
 }
 
 // Marshal writes the plan as YAML, all defaults of its own keys spelled out.

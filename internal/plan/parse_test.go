@@ -122,6 +122,12 @@ var badForParser = []struct{ name, yaml, want string }{
 	{"direct and odd", head + "workloads:\n  a: {rw: read, size: 4MiB, bs: 1000, direct: true}\n", "direct I/O needs a multiple of 512"},
 	{"direct and odd offset", head + "workloads:\n  a: {rw: read, size: 4MiB, offset: 100, direct: true}\n", "workloads.a.offset: direct I/O needs"},
 	{"mix of one", head + "workloads:\n  a: {rw: read, size: 4MiB, rwmixread: 70}\n", "has no effect on read"},
+	// What the worker would refuse in every trial.
+	{"two syncs", head + "workloads:\n  a: {rw: write, size: 4MiB, fsync: 1, fdatasync: 2}\n", "f:5:40: workloads.a.fdatasync: contradicts fsync=1"},
+	{"buffers", head + "workloads:\n  a: {rw: read, size: 1TiB, bs: 64MiB, iodepth: 4096}\n", "f:5:40: workloads.a.iodepth: with bs=67108864 and numjobs=1 the buffers would take more than 8 GiB"},
+	{"less than a block a job", head + "workloads:\n  a: {rw: read, size: 4KiB, numjobs: 2}\n", "workloads.a.size: less than one block of bs=4096 for each of numjobs=2"},
+	{"more appends than one trial takes", head + "workloads:\n  a: {kind: append, count: 20000000}\n", "from 1 to 10000000"},
+	{"a commit that is too large", head + "workloads:\n  a: {kind: wal, bs: 65MiB}\n", "out of range"},
 	{"sync of reads", head + "workloads:\n  a: {rw: randread, size: 4MiB, fsync: 1}\n", "fsync: has no effect on randread"},
 	{"runs into the timeout", head + "workloads:\n  a: {rw: read, size: 4MiB, runtime: 50s, ramp_time: 10s}\n", "runs for 1m0s, but a trial is ended after 1m0s"},
 	{"unknown name in a match", sound + "exclude: [{engine: hots}]\n", `f:5:12: exclude.0.engine: no engine of the plan is called "hots", did you mean host? (there are host, oci)`},
@@ -237,7 +243,7 @@ description: |
   no less.
 workloads:
   zz: &z {rw: randrw, bs: 8KiB, iodepth: 4, numjobs: 2, size: 1.5MiB, offset: 4096, runtime: 1s, ramp_time: 0,
-          number_ios: 10, direct: false, sync: dsync, fsync: 1, fdatasync: 2, end_fsync: true, rwmixread: 0, rate_iops: 100, randseed: 7}
+          number_ios: 10, direct: false, sync: dsync, fsync: 1, end_fsync: true, rwmixread: 0, rate_iops: 100, randseed: 7}
   merged: {<<: *z, bs: 4KiB}
   append: {kind: append, count: 5, bs: 10, runtime: 2s}
   wal: {kind: wal}
@@ -270,7 +276,7 @@ margin: 0.1
 	zero := 0
 	job := load.Job{
 		RW: "randrw", BS: 8192, IODepth: 4, NumJobs: 2, Size: 1572864, Offset: 4096, Runtime: time.Second, NumberIOs: 10,
-		Sync: "dsync", Fsync: 1, FDataSync: 2, EndFsync: true, RWMixRead: &zero, RateIOPS: 100, RandSeed: 7,
+		Sync: "dsync", Fsync: 1, EndFsync: true, RWMixRead: &zero, RateIOPS: 100, RandSeed: 7,
 	}
 	merged := job
 	merged.BS = 4096

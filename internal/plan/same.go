@@ -6,24 +6,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"plimsoll/internal/engine"
 	"plimsoll/internal/place"
 	"plimsoll/internal/workload"
-	"plimsoll/load"
-)
-
-// Defaults of the worker, which count when two workloads are compared and when
-// the time of a run is estimated. See workload.Spec and load.Job.
-const (
-	defaultBS      = 4096
-	defaultAppends = 10_000
-	defaultLine    = 64
-	defaultCommit  = 2300
-	defaultWAL     = time.Second
-	defaultFiles   = 360
-	defaultSource  = 16 << 10
 )
 
 // checkSame refuses two names for the same cell. Twins would be told apart in the
@@ -81,43 +67,14 @@ func same[T any](d *decoder, path string, list []T, split func(T) (name, setting
 // settings prints all fields of v, for comparing.
 func settings[T any](v T) string { return fmt.Sprintf("%#v", v) }
 
-// canonical fills in the defaults of a workload, without its name.
+// canonical is a workload as the worker will run it, without its name and in a form
+// that can be compared.
 func canonical(w workload.Spec) workload.Spec {
 	w.Name = ""
-	set := func(v *int64, def int64) {
-		if *v == 0 {
-			*v = def
-		}
-	}
-	count := func(v *int, def int) {
-		if *v == 0 {
-			*v = def
-		}
-	}
-	switch w.Kind {
-	case workload.Block:
-		set(&w.Job.BS, defaultBS)
-		count(&w.Job.IODepth, 1)
-		count(&w.Job.NumJobs, 1)
-		if w.Job.RW == load.RW || w.Job.RW == load.RandRW {
-			mix := 50
-			if w.Job.RWMixRead != nil {
-				mix = *w.Job.RWMixRead
-			}
-			// The pointer would differ; Count is free in a block job.
-			w.Job.RWMixRead, w.Count = nil, mix
-		}
-	case workload.Append:
-		count(&w.Count, defaultAppends)
-		set(&w.BS, defaultLine)
-	case workload.WAL:
-		set(&w.BS, defaultCommit)
-		if w.Runtime == 0 {
-			w.Runtime = defaultWAL
-		}
-	case workload.Tree:
-		count(&w.Count, defaultFiles)
-		set(&w.BS, defaultSource)
+	w = w.WithDefaults()
+	if mix := w.Job.RWMixRead; mix != nil {
+		// Pointers would differ; Count is free in a block job.
+		w.Job.RWMixRead, w.Count = nil, *mix
 	}
 	return w
 }

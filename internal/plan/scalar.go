@@ -249,7 +249,7 @@ func choice[V ~string](words ...V) scalar[V] {
 					return w, nil
 				}
 			}
-			return "", fmt.Errorf("wants %s, got %s%s", want, describe(n), nearest(n.Value, names))
+			return "", fmt.Errorf("wants %s, got %s%s", want, describe(n), didYouMean(n.Value, names))
 		},
 		format: func(v V) *yaml.Node {
 			if v == "" {

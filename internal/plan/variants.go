@@ -54,7 +54,7 @@ func (v variants[T]) pick(d *decoder, n *yaml.Node, path, name string, dst *T) (
 	case at == n:
 		d.fail(path, "this %s needs a kind, since %s is not the name of one: %s", v.what, short(name), strings.Join(v.kindNames(), ", "))
 	default:
-		d.failAt(at, path, "%s is no kind of %s%s (there are %s)", short(kind), v.what, nearest(kind, v.kindNames()), strings.Join(v.kindNames(), ", "))
+		d.failAt(at, path, "%s is no kind of %s%s (there are %s)", short(kind), v.what, didYouMean(kind, v.kindNames()), strings.Join(v.kindNames(), ", "))
 	}
 	return section[T]{}, false
 }

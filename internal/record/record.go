@@ -1,5 +1,5 @@
 // Package record holds what is kept of a run: the run itself, its trials, and
-// the doubts about them. It has no behaviour; trial makes records, store keeps
+// the doubts about them. It judges nothing; trial makes records, store keeps
 // them, stats and report read them.
 package record
 
@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"plimsoll/internal/device"
 	"plimsoll/internal/workload"
 )
 
@@ -30,6 +31,9 @@ type Run struct {
 	Started time.Time `json:"started"`
 	// Ended is zero while the run goes on or after it was killed.
 	Ended time.Time `json:"ended,omitzero"`
+	// Sessions are the stretches in which the run was measured: one, and one more for
+	// each time that it was resumed. Records of older versions have none.
+	Sessions []Session `json:"sessions,omitempty"`
 	// Status is one of the constants below.
 	Status string `json:"status"`
 	// Machine is the fingerprint of the machine that ran plimsoll.
@@ -55,6 +59,32 @@ const (
 	Failed      = "failed"
 	Interrupted = "interrupted"
 )
+
+// A Session is a stretch of time in which one process measured a run.
+type Session struct {
+	Started time.Time `json:"started"`
+	// Ended is zero while it goes on. Of one that was killed it is the end of its
+	// last trial, filled in when the run is resumed.
+	Ended time.Time `json:"ended,omitzero"`
+}
+
+// Took is how long the run was measured, without the pauses before it was resumed; 0 if
+// that isn't known.
+func (r *Run) Took() time.Duration {
+	if len(r.Sessions) == 0 {
+		if r.Started.IsZero() || r.Ended.IsZero() {
+			return 0
+		}
+		return max(0, r.Ended.Sub(r.Started))
+	}
+	var took time.Duration
+	for _, s := range r.Sessions {
+		if !s.Ended.IsZero() {
+			took += max(0, s.Ended.Sub(s.Started))
+		}
+	}
+	return took
+}
 
 // EngineChoice says which I/O engine a workload's cells use.
 type EngineChoice struct {
@@ -118,17 +148,21 @@ type Trial struct {
 	// the sum over clients.
 	Metric workload.Metric `json:"metric"`
 	Value  float64         `json:"value"`
-	// Results holds one entry a client.
+	// Results, Truth and Where hold one entry a client each, in the same order; a trial that
+	// failed may have Where alone. A record that was kept before schema 2 of the store
+	// has one Truth, summed, and one Where for all clients. Grounds puts the clients
+	// together that share a disk.
 	Results []workload.Result `json:"results,omitempty"`
-	Truth   Truth             `json:"truth,omitzero"`
-	Where   Where             `json:"where,omitzero"`
+	Truth   []Truth           `json:"truth,omitempty"`
+	Where   []Where           `json:"where,omitempty"`
 	// StartSkew is the time between the first and the last client's start.
 	StartSkew time.Duration `json:"start_skew,omitempty"`
 	Warnings  []Warning     `json:"warnings,omitempty"`
 }
 
-// Truth compares what the application saw with what happened below, in the
-// measured window. -1: unknown.
+// Truth compares what one client's application saw with what happened below, in its
+// measured window. -1: unknown. The device's figures hold what everybody did,
+// the other clients of the trial too.
 type Truth struct {
 	AppRead       int64 `json:"app_read"`
 	AppWritten    int64 `json:"app_written"`
@@ -145,8 +179,11 @@ type Truth struct {
 	DeviceBusy    time.Duration `json:"device_busy"`
 }
 
-// Where is the fingerprint of a cell: what the data stood on.
+// Where is the fingerprint of a client's ground: what its data stood on.
 type Where struct {
+	// Host names the machine on which the worker ran, if that isn't plimsoll's own. Devices of
+	// the same name on two hosts are two devices.
+	Host   string `json:"host,omitempty"`
 	FSType string `json:"fs_type"`
 	// Path is the host's folder, or device, under the place; empty where it isn't known.
 	Path    string `json:"path,omitempty"`
@@ -164,23 +201,8 @@ type Where struct {
 	Limits        string `json:"limits,omitempty"`
 }
 
-// A Device is a block device under a place.
-type Device struct {
-	Name  string `json:"name"`
-	Major uint32 `json:"major"`
-	Minor uint32 `json:"minor"`
-	Model string `json:"model,omitempty"`
-	// Size is in bytes.
-	Size       int64  `json:"size"`
-	Rotational bool   `json:"rotational"`
-	Scheduler  string `json:"scheduler"`
-	NrRequests int    `json:"nr_requests"`
-	// WriteCache is "write back" or "write through".
-	WriteCache string `json:"write_cache"`
-	LogicalBS  int    `json:"logical_bs"`
-	// Stack names the devices from the one under the file system to the bottom.
-	Stack []string `json:"stack,omitempty"`
-}
+// A Device is a block device under a place, as package device finds it.
+type Device = device.Device
 
 // A Machine is the fingerprint of a host.
 type Machine struct {

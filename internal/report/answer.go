@@ -13,6 +13,9 @@ import (
 // answer sums up what every place of every engine costs over all workloads.
 func (r *Report) answer() {
 	r.Against = r.against()
+	if r.Against == "" {
+		r.AgainstWhy = r.againstWhy()
+	}
 	type id struct{ engine, place string }
 	at := map[id]int{}
 	for i, w := range r.Workloads {
@@ -36,8 +39,10 @@ func (r *Report) answer() {
 			a.Ratios[i] = ratioOf(&w, c)
 		}
 	}
+	// Where all figures are in doubt it is said once, not in each sentence.
+	n, of := r.inDoubt()
 	for i := range r.Answers {
-		r.Answers[i].finish(r)
+		r.Answers[i].finish(r, n < of)
 	}
 	r.absent()
 	slices.SortStableFunc(r.Answers, func(a, b Answer) int {
@@ -74,6 +79,17 @@ func (r *Report) against() string {
 	return name
 }
 
+// againstWhy says why nothing is compared: the reason of the first workload, since they
+// have the same one as a rule.
+func (r *Report) againstWhy() string {
+	for _, w := range r.Workloads {
+		if w.BaselineWhy != "" {
+			return w.BaselineWhy
+		}
+	}
+	return "nothing was measured"
+}
+
 // blank makes the row of a place for which nothing is known yet but what was
 // skipped.
 func (r *Report) blank(c record.Cell) []Ratio {
@@ -89,23 +105,28 @@ func (r *Report) blank(c record.Cell) []Ratio {
 }
 
 func ratioOf(w *Workload, c *Cell) Ratio {
-	out := Ratio{Workload: w.Name, Ratio: Unknown, Kind: c.Kind, Doubt: c.Doubt}
-	for i := range w.Cells {
-		if b := &w.Cells[i]; b.Kind == Base {
-			out.Doubt = out.Doubt || b.Doubt
-		}
-	}
+	out := Ratio{Workload: w.Name, Ratio: Unknown, Kind: c.Kind}
 	switch {
 	case c.Kind == Base:
 		out.Ratio = 1
 	case c.Compared != nil:
 		out.Ratio, out.Tentative = c.Compared.Ratio, c.Compared.Tentative
 	}
+	if !out.Ratio.Known() {
+		return out
+	}
+	out.Doubt = c.Doubt
+	for i := range w.Cells {
+		if b := &w.Cells[i]; b.Kind == Base {
+			out.Doubt = out.Doubt || b.Doubt
+		}
+	}
 	return out
 }
 
 // finish computes the overall cost and writes the sentence.
-func (a *Answer) finish(r *Report) {
+// Its doubts are named if some figures of the report have none.
+func (a *Answer) finish(r *Report, tellDoubts bool) {
 	by := map[Kind][]Ratio{}
 	doubts, compared := 0, 0
 	for _, x := range a.Ratios {
@@ -134,7 +155,7 @@ func (a *Answer) finish(r *Report) {
 	if compared == 0 && len(by[Missing]) == len(a.Ratios) {
 		parts = append(parts, "measured, but there is no baseline to compare with")
 	}
-	if doubts > 0 && !a.Baseline {
+	if doubts > 0 && !a.Baseline && tellDoubts {
 		parts = append(parts, doubtText(doubts, compared))
 	}
 	if a.Memory {
@@ -148,12 +169,12 @@ func (a *Answer) finish(r *Report) {
 
 func doubtText(n, of int) string {
 	if n == of {
-		return "every number of it is in doubt (see the marks)"
+		return "every figure of it is in doubt (!)"
 	}
 	if n == 1 {
-		return "1 number is in doubt (see the marks) and left out of the ranking"
+		return "1 figure is in doubt (!) and left out of the ranking"
 	}
-	return fmt.Sprintf("%d numbers are in doubt (see the marks) and left out of the ranking", n)
+	return fmt.Sprintf("%d figures are in doubt (!) and left out of the ranking", n)
 }
 
 // verdicts words the comparisons by kind.
@@ -184,7 +205,8 @@ func (a *Answer) verdicts(r *Report, by map[Kind][]Ratio, compared int) []string
 	return parts
 }
 
-// standsOn names the file system, the disk and the folder under a place.
+// standsOn names the file system, the disk and the folder under a place. The folder of a
+// daemon's volume is the daemon's own affair: people know it as a volume.
 func standsOn(w record.Where) string {
 	if w.FSType == "" {
 		return ""
@@ -193,7 +215,10 @@ func standsOn(w record.Where) string {
 	if w.Device != nil {
 		s += " (" + w.Device.Name + ")"
 	}
-	if w.Path != "" {
+	switch {
+	case w.Daemon != "" && strings.Contains(w.Path, "/volumes/") && strings.HasSuffix(w.Path, "/_data"):
+		s += " in a volume of the daemon"
+	case w.Path != "":
 		s += " in " + w.Path
 	}
 	return s
@@ -238,10 +263,7 @@ func (a *Answer) extreme(r *Report, k Kind, s []Ratio, least bool) string {
 	if len(s) == 1 {
 		return verdict + " at " + most.Workload
 	}
-	at := fmt.Sprintf("%d of %s", len(s), count(len(a.Ratios), "workload"))
-	if len(s) == len(a.Ratios) {
-		at = "all " + count(len(s), "workload")
-	}
+	at := all(len(s), len(a.Ratios))
 	by := strings.Replace(strings.TrimPrefix(verdict, "looks "), string(k), "", 1)
 	return fmt.Sprintf("%s%s at %s, most at %s (%s)", looks, k, at, most.Workload, strings.Replace(strings.TrimSpace(by), " ; ", "; ", 1))
 }
@@ -260,7 +282,10 @@ func (r *Report) verdictOf(a *Answer, name string) string {
 }
 
 func all(n, of int) string {
-	if n == of && n > 1 {
+	switch {
+	case n == of && n == 2:
+		return "both workloads"
+	case n == of && n > 2:
 		return fmt.Sprintf("all %d workloads", n)
 	}
 	return fmt.Sprintf("%d of %s", n, count(of, "workload"))

@@ -18,15 +18,18 @@ func Build(run record.Run, trials []record.Trial, opt Options) *Report {
 		run.Margin = 0.05
 	}
 	g := gather(run, trials)
-	r := &Report{Run: run}
-	for _, w := range g.workloads {
-		r.Workloads = append(r.Workloads, g.workload(w))
+	r := &Report{Run: run, Question: questionOf(run)}
+	notes := make([]notebook, len(g.workloads))
+	for i, w := range g.workloads {
+		r.Workloads = append(r.Workloads, g.workload(w, &notes[i]))
 	}
+	r.addConcerns(notes)
 	g.compare(r, opt)
 	number(r)
 	r.addTrials(g, opt)
 	r.Remarks = remarks(r, g)
 	r.answer()
+	r.InDoubt, _ = r.inDoubt()
 	return r
 }
 

@@ -71,7 +71,7 @@ func TestVerdictsOfEveryday(t *testing.T) {
 		{"oci", "tmpfs", "memory, not storage"},
 		{"oci", "volume", "not measured: engine oci has no place volume"},
 		{"docker", "layer", "FAILED at seqwrite"},
-		{"docker", "volume", "1 number is in doubt"},
+		{"docker", "volume", "1 figure is in doubt"},
 		{"vm", "", "not measured: no /dev/kvm"},
 	} {
 		if a := answerOf(t, r, want.engine, want.place); !strings.Contains(a.Text, want.text) {
@@ -162,7 +162,7 @@ func TestRunsThatProveLittle(t *testing.T) {
 	f.run.Status, f.run.Ended = record.Interrupted, time.Time{}
 	cut := len(f.trials) - 5
 	r = built(f.run, f.trials[:cut])
-	if m := remarkWith(r, "5 of 6 blocks completely"); m == nil {
+	if m := remarkWith(r, "5 of 6 blocks complete"); m == nil {
 		t.Errorf("an interrupted run doesn't say how much was measured: %v", r.Remarks)
 	}
 	if c := find(t, r, "randread-deep", "oci layer"); c.Kind == Missing {

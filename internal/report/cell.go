@@ -10,9 +10,9 @@ import (
 )
 
 // workload makes the table of one workload, without the comparisons.
-func (g *gathered) workload(name string) Workload {
+// It notes the warnings in notes.
+func (g *gathered) workload(name string, notes *notebook) Workload {
 	w := Workload{Name: name}
-	var notes notebook
 	for row, c := range g.cells[name] {
 		w.Cells = append(w.Cells, c.cellOf())
 		notes.add(row, c.trials)
@@ -30,6 +30,11 @@ func (g *gathered) workload(name string) Workload {
 		w.IOEngine, w.Why = choice.Engine, choice.Why
 	}
 	w.Class = mainClass(w.Cells)
+	for row, c := range g.cells[name] {
+		if l := w.Cells[row].of(w.Class); l != nil {
+			l.addTail(c.trials, g.run.Seed)
+		}
+	}
 	w.Footnotes = notes.footnotes(w.Cells)
 	for _, s := range g.run.Skipped {
 		if s.Cell.Workload == name {
@@ -51,8 +56,9 @@ func (c *group) cellOf() Cell {
 	out := Cell{
 		Cell: c.cell, Key: c.key, Label: label(c.cell),
 		Median: Unknown, Low: Unknown, High: Unknown, CPUPerOp: Unknown,
-		Where: c.trials[0].Where,
+		Where: c.trials[0].FirstWhere(),
 	}
+	out.Outliers = outliers(c.trials)
 	var values []float64
 	var cpu time.Duration
 	var ops int64
@@ -70,7 +76,9 @@ func (c *group) cellOf() Cell {
 			cpu += t.Results[i].Usage.User + t.Results[i].Usage.System
 			ops += t.Results[i].Ops()
 		}
-		out.series = append(out.series, seriesOf(t))
+		s := seriesOf(t)
+		s.outlier = slices.Contains(out.Outliers, t.Block)
+		out.series = append(out.series, s)
 	}
 	out.Median, out.Low, out.High, out.Interval = interval(values)
 	if ops > 0 && cpu > 0 {

@@ -137,11 +137,11 @@ func (g *gathered) complete(b int) bool {
 func (w *Workload) noBaseline(base int, key string) {
 	switch {
 	case base >= 0:
-		w.BaselineWhy = fmt.Sprintf("the baseline, %s, failed, so nothing can be compared with it", w.Cells[base].Label)
+		w.BaselineWhy = fmt.Sprintf("no ratios: the baseline, %s, failed, so nothing can be compared with it", w.Cells[base].Label)
 	case key == "":
-		w.BaselineWhy = "the plan names no baseline"
+		w.BaselineWhy = "no ratios: the plan names no baseline"
 	default:
-		w.BaselineWhy = fmt.Sprintf("the baseline (%s) was not measured", key)
+		w.BaselineWhy = fmt.Sprintf("no ratios: the baseline (%s) was not measured", key)
 	}
 	for j := range w.Cells {
 		c := &w.Cells[j]
@@ -169,6 +169,9 @@ func (c *Cell) compared(x stats.Comparison) {
 		c.Compared = &Compared{
 			Ratio: Num(x.Ratio), Low: Num(x.Low), High: Num(x.High), P: Num(x.P),
 			Wins: x.Wins, N: x.Blocks, Tentative: x.Tentative,
+		}
+		if c.Kind == Control {
+			c.Compared.Low, c.Compared.High = Num(x.PointLow), Num(x.PointHigh)
 		}
 		if x.High == 0 {
 			// A single block has no interval and no test.

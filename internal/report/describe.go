@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
+	"plimsoll/internal/size"
 	"plimsoll/internal/workload"
 	"plimsoll/load"
 )
@@ -23,15 +23,15 @@ func describe(s workload.Spec) string {
 	case workload.Append:
 		often := commas(strconv.Itoa(s.Count)) + " times"
 		if s.Runtime > 0 {
-			often = "for " + s.Runtime.String()
+			often = "for " + size.Duration(s.Runtime)
 		}
 		return fmt.Sprintf("open, append %s, close: %s", bytesText(s.BS), often)
 	case workload.WAL:
-		return fmt.Sprintf("append %s and fdatasync, as a database commits, for %s", bytesText(s.BS), s.Runtime)
+		return fmt.Sprintf("append %s and fdatasync, as a database commits, for %s", bytesText(s.BS), size.Duration(s.Runtime))
 	case workload.Tree:
 		again := ""
 		if s.Runtime > 0 {
-			again = ", again and again for " + s.Runtime.String()
+			again = ", again and again for " + size.Duration(s.Runtime)
 		}
 		return fmt.Sprintf("list, stat and read %s files of %s on average, write an output for each%s", commas(strconv.Itoa(s.Count)), bytesText(s.BS), again)
 	case workload.Block, "":
@@ -65,7 +65,7 @@ func describeJob(j load.Job) string {
 	add(j.EndFsync, "fsync at the end")
 	add(j.RateIOPS > 0, "open loop at %d/s", j.RateIOPS)
 	add(j.Size > 0, "in %s", bytesText(j.Size))
-	add(j.Runtime > 0, "for %s", j.Runtime.Round(time.Millisecond))
+	add(j.Runtime > 0, "for %s", size.Duration(j.Runtime))
 	return strings.Join(parts, ", ")
 }
 

@@ -14,21 +14,24 @@ func diskOf(trials []*record.Trial) Disk {
 		if t.Status != record.Done {
 			continue
 		}
-		d.Memory = d.Memory || t.Where.FSType == "tmpfs"
-		if t.Truth.DeviceWhy != "" {
-			d.Why = t.Truth.DeviceWhy
-		}
-		if t.Truth.Device == "" {
-			continue
-		}
-		d.Device = t.Truth.Device
-		if t.Truth.AppRead > 0 && t.Truth.DeviceRead >= 0 {
-			appRead += t.Truth.AppRead
-			devRead += t.Truth.DeviceRead
-		}
-		if t.Truth.AppWritten > 0 && t.Truth.DeviceWritten >= 0 {
-			appWritten += t.Truth.AppWritten
-			devWritten += t.Truth.DeviceWritten
+		for _, g := range t.Grounds() {
+			d.Memory = d.Memory || g.Where.FSType == "tmpfs"
+			truth := g.Truth
+			if truth.DeviceWhy != "" {
+				d.Why = truth.DeviceWhy
+			}
+			if truth.Device == "" {
+				continue
+			}
+			d.Device = truth.Device
+			if truth.AppRead > 0 && truth.DeviceRead >= 0 {
+				appRead += truth.AppRead
+				devRead += truth.DeviceRead
+			}
+			if truth.AppWritten > 0 && truth.DeviceWritten >= 0 {
+				appWritten += truth.AppWritten
+				devWritten += truth.DeviceWritten
+			}
 		}
 	}
 	if appRead > 0 {

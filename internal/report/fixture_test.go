@@ -111,16 +111,16 @@ func (f *fixture) trial(w, copyOf int, p fixturePlace, block int) record.Trial {
 	t := record.Trial{
 		Run: f.run.ID, Cell: c, Key: key(c), Block: block, Wall: 5200 * time.Millisecond, Overhead: 120 * time.Millisecond,
 		Status: record.Done, Spec: spec, Metric: m, Value: value, Results: []workload.Result{r},
-		Truth: record.Truth{AppRead: bytes, AppWritten: 0, Device: "vda", DeviceRead: bytes, DeviceWritten: 4096},
-		Where: record.Where{FSType: "ext4", Options: "rw,relatime", Source: "/dev/vda1", Kernel: "6.1.0-30-amd64", CgroupVersion: 2,
-			Device: &record.Device{Name: "vda", Major: 254, Size: 64 << 30, Scheduler: "none", NrRequests: 256, WriteCache: "write back", LogicalBS: 512, Stack: []string{"vda1", "vda"}}},
+		Truth: []record.Truth{{AppRead: bytes, AppWritten: 0, Device: "vda", DeviceRead: bytes, DeviceWritten: 4096}},
+		Where: []record.Where{{FSType: "ext4", Options: "rw,relatime", Source: "/dev/vda1", Kernel: "6.1.0-30-amd64", CgroupVersion: 2,
+			Device: &record.Device{Name: "vda", Major: 254, Size: 64 << 30, Scheduler: "none", NrRequests: 256, WriteCache: "write back", LogicalBS: 512, Stack: []string{"vda1", "vda"}}}},
 	}
 	if class.Name != "read" {
-		t.Truth = record.Truth{AppWritten: bytes, Device: "vda", DeviceWritten: bytes + bytes/50}
+		t.Truth = []record.Truth{{AppWritten: bytes, Device: "vda", DeviceWritten: bytes + bytes/50}}
 	}
 	if p.place == "tmpfs" {
-		t.Where = record.Where{FSType: "tmpfs", Options: "rw,size=512m", Source: "tmpfs", Kernel: t.Where.Kernel, CgroupVersion: 2}
-		t.Truth.Device, t.Truth.DeviceWhy = "", "tmpfs is memory"
+		t.Where = []record.Where{{FSType: "tmpfs", Options: "rw,size=512m", Source: "tmpfs", Kernel: t.Where[0].Kernel, CgroupVersion: 2}}
+		t.Truth[0].Device, t.Truth[0].DeviceWhy = "", "tmpfs is memory"
 	}
 	return t
 }
@@ -188,10 +188,10 @@ func (f *fixture) spoil(t *record.Trial) {
 	case c.Place == "tmpfs":
 		warn(record.Note, "direct", "O_DIRECT is accepted on tmpfs and has no effect: the data is in memory")
 	case c.Workload == "append":
-		t.Truth.DeviceWritten = t.Truth.AppWritten / 300
+		t.Truth[0].DeviceWritten = t.Truth[0].AppWritten / 300
 		warn(record.Note, "cache", "%.1f %% of the bytes reached the device in the window: the rest is in the page cache", 0.3+0.1*float64(t.Block))
 	case c.Workload == "randread-deep" && c.Engine == "docker" && c.Place == "volume":
-		t.Truth.DeviceRead = 0
+		t.Truth[0].DeviceRead = 0
 		warn(record.Doubt, "cache", "0 %% of the bytes that were read came from the device: this is the speed of the page cache")
 	case c.Workload == "wal" && c.Engine == "oci" && c.Place == "layer" && t.Block < 5:
 		warn(record.Note, "busy", "another process used the disk: %d I/Os per second before the window", 40+t.Block)

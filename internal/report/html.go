@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 	"strings"
 
 	"plimsoll/internal/clean"
@@ -23,16 +24,18 @@ type HTML struct{}
 // The views hold what the template shows: the model with its pictures.
 type (
 	pageView struct {
-		Title, Note, Question string
-		Reports               []reportView
-		Data                  template.JS
+		Title, Note string
+		Reports     []reportView
+		Data        template.JS
 	}
 	reportView struct {
 		*Report
 		// ID begins the ids of the report's parts.
-		ID        string
-		Machine   string
-		When      string
+		ID      string
+		Machine string
+		When    string
+		// Doubts says how many figures are in doubt.
+		Doubts    string
 		Engines   []engineView
 		Overview  []Answer
 		Workloads []workloadView
@@ -57,7 +60,8 @@ type (
 		*Cell
 		Value, Range, CPU, DiskText, P, Short string
 		Ratio, RatioRange                     string
-		P50, P99, P999                        string
+		P50, P99, P999, P99Range              string
+		Odd                                   string
 		Notes                                 []Footnote
 		Forest, Hist, Course, Blocks          template.HTML
 	}
@@ -78,7 +82,7 @@ func (HTML) Render(w io.Writer, s Set) error {
 	if err != nil {
 		return err
 	}
-	v := pageView{Title: "Plimsoll report", Note: s.Note, Question: Question}
+	v := pageView{Title: "Plimsoll report", Note: s.Note}
 	for i, r := range s.Reports {
 		v.Reports = append(v.Reports, viewOf(r, fmt.Sprintf("r%d", i)))
 	}
@@ -86,7 +90,7 @@ func (HTML) Render(w io.Writer, s Set) error {
 		v.Title = "Plimsoll: " + clean.Line(s.Reports[0].Run.Plan) + ", " + clean.Line(s.Reports[0].Run.ID)
 	}
 	// Encoder escapes <, > and & in strings, so that no text can end the script element.
-	data, err := json.Marshal(document{SchemaVersion, Question, s.Note, s.Reports})
+	data, err := json.Marshal(document{SchemaVersion, questionOfAll(s.Reports), s.Note, s.Reports})
 	if err != nil {
 		return err
 	}
@@ -101,7 +105,7 @@ func (HTML) Render(w io.Writer, s Set) error {
 }
 
 func viewOf(r *Report, id string) reportView {
-	v := reportView{Report: r, ID: id, Machine: machineText(r.Run.Machine), When: whenText(r.Run)}
+	v := reportView{Report: r, ID: id, Machine: machineText(r.Run.Machine), When: whenText(r.Run), Doubts: r.doubtText()}
 	for _, a := range r.Answers {
 		if n := len(v.Engines); n == 0 || v.Engines[n-1].Name != a.Engine {
 			v.Engines = append(v.Engines, engineView{Name: a.Engine})
@@ -109,6 +113,7 @@ func viewOf(r *Report, id string) reportView {
 		e := &v.Engines[len(v.Engines)-1]
 		e.Answers = append(e.Answers, a)
 	}
+	v.Overview = slices.DeleteFunc(slices.Clone(r.Answers), Answer.skipped)
 	seen := map[string]bool{}
 	for i := range r.Workloads {
 		v.Workloads = append(v.Workloads, workloadViewOf(r, &r.Workloads[i], fmt.Sprintf("%sw%d", id, i)))
@@ -132,7 +137,7 @@ func workloadViewOf(r *Report, w *Workload, id string) workloadView {
 	base := ""
 	for i := range w.Cells {
 		c := &w.Cells[i]
-		row := rowView{Cell: c, Short: c.short(), Forest: forest(c, ratios, r.Run.Margin)}
+		row := rowView{Cell: c, Odd: c.outlierText(), Short: c.short(), Forest: forest(c, ratios, r.Run.Margin)}
 		for _, m := range c.Marks {
 			row.Notes = append(row.Notes, w.Footnotes[m-1])
 		}
@@ -143,11 +148,12 @@ func workloadViewOf(r *Report, w *Workload, id string) workloadView {
 			v.Courses = v.Courses || row.Course != "" || row.Blocks != ""
 		}
 		if x := c.Compared; x != nil {
-			row.Ratio, row.RatioRange = ratioText(x.Ratio), known(x.Low, ratioText)+" – "+known(x.High, ratioText)
+			row.Ratio, row.RatioRange = ratioText(x.Ratio), c.intervalText(" – ")
 			row.P = known(x.P, pText)
 		}
 		if l := c.of(w.Class); l != nil {
 			row.P50, row.P99, row.P999 = l.tailText(l.P50), l.tailText(l.P99), l.tailText(l.P999)
+			row.P99Range = l.p99Text()
 			if c.Kind == Base {
 				base = id + "b"
 			}
@@ -173,6 +179,7 @@ func factsOf(w record.Where) [][2]string {
 		}
 	}
 	add("file system", strings.TrimSpace(w.FSType+" "+w.Options))
+	add("folder", w.Path)
 	add("source", w.Source)
 	if d := w.Device; d != nil {
 		kind := "solid state or virtual"

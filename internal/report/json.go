@@ -12,15 +12,16 @@ type JSON struct{}
 // document is the outermost object of the JSON form.
 type document struct {
 	// SchemaVersion is that of this package's constant.
-	SchemaVersion int       `json:"schema_version"`
-	Question      string    `json:"question"`
-	Note          string    `json:"note,omitempty"`
-	Reports       []*Report `json:"reports"`
+	SchemaVersion int `json:"schema_version"`
+	// Question is empty where the reports have different ones: each has its own.
+	Question string    `json:"question"`
+	Note     string    `json:"note,omitempty"`
+	Reports  []*Report `json:"reports"`
 }
 
 // Render implements Renderer.
 func (JSON) Render(w io.Writer, s Set) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", " ")
-	return e.Encode(document{SchemaVersion, Question, s.Note, s.Reports})
+	return e.Encode(document{SchemaVersion, questionOfAll(s.Reports), s.Note, s.Reports})
 }

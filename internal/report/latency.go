@@ -12,8 +12,17 @@ import (
 const tailSamples = 10
 
 // latencies merges the histograms of all trials and clients, class by class, in
-// the order of the worker's classes.
+// the order of the worker's classes, and takes the figures from them.
 func latencies(trials []*record.Trial) []Latency {
+	out := histograms(trials)
+	for i := range out {
+		out[i].finish()
+	}
+	return out
+}
+
+// histograms is latencies without the figures.
+func histograms(trials []*record.Trial) []Latency {
 	var out []Latency
 	for _, t := range trials {
 		if t.Status != record.Done {
@@ -35,9 +44,6 @@ func latencies(trials []*record.Trial) []Latency {
 			}
 		}
 	}
-	for i := range out {
-		out[i].finish()
-	}
 	return out
 }
 
@@ -55,7 +61,7 @@ func class(all *[]Latency, name string) *Latency {
 func (l *Latency) finish() {
 	l.Ops = l.hist.Count()
 	l.P50, l.P99, l.P999 = l.percentile(50), l.percentile(99), l.percentile(99.9)
-	l.Max = Unknown
+	l.Max, l.P99Low, l.P99High = Unknown, Unknown, Unknown
 	if l.Ops > 0 {
 		l.Max = Num(l.hist.Max())
 	}

@@ -29,9 +29,11 @@ func (Markdown) Render(w io.Writer, s Set) error {
 
 func mdReport(p *printer, r *Report) {
 	p.f("# %s: %s\n\n", md(r.Run.Plan), md(r.Run.ID))
-	p.f("**%s**\n\n", md(Question))
+	p.f("**%s**\n\n", md(r.Question))
 	if r.Against != "" {
 		p.f("Compared with %s over %s, the cheapest place first.\n\n", md(r.Against), count(len(r.Workloads), "workload"))
+	} else {
+		p.f("⚠ There are %s.\n\n", md(r.AgainstWhy))
 	}
 	for _, a := range r.Answers {
 		p.f("- **%s**: %s\n", md(strings.TrimSpace(a.Engine+" "+a.Place)), md(a.Text))
@@ -41,6 +43,9 @@ func mdReport(p *printer, r *Report) {
 	}
 	for _, m := range r.Remarks {
 		p.f("- %s%s\n", mdAlarm(m.Severity), md(m.Text))
+	}
+	if text := r.doubtText(); text != "" {
+		p.f("- %s%s\n", mdAlarm(record.Doubt), md(text))
 	}
 	mdOverview(p, r)
 	for i := range r.Workloads {
@@ -69,13 +74,20 @@ func mdOverview(p *printer, r *Report) {
 	}
 	var rows [][]string
 	for _, a := range r.Answers {
+		if a.skipped() {
+			continue
+		}
 		row := []string{strings.TrimSpace(a.Engine + " " + a.Place), known(a.Overall, shortRatio)}
 		for _, x := range a.Ratios {
 			row = append(row, strings.TrimSpace(x.short()))
 		}
 		rows = append(rows, row)
 	}
-	p.f("\n## At a glance\n\nRatio to %s; `=` equivalent, `-` slower, `+` faster, `?` not proven, `!` in doubt.\n\n", md(r.Against))
+	legend := "Ratio to " + md(r.Against) + "; `=` equivalent, `-` slower, `+` faster, `?` not proven, `!` in doubt"
+	if r.Against == "" {
+		legend = "There are " + md(r.AgainstWhy)
+	}
+	p.f("\n## At a glance\n\n%s.\n\n", legend)
 	mdTable(p, head, rows)
 }
 
@@ -90,7 +102,7 @@ func mdWorkload(p *printer, w *Workload) {
 	if w.Noise != nil {
 		p.f("%s.\n", md(w.Noise.Text))
 	}
-	if columns := fit(w.columns(), 1<<30); len(w.Cells) > 0 {
+	if columns := fit(w.columns(tableStyle{}), 1<<30); len(w.Cells) > 0 {
 		var head []string
 		rows := make([][]string, len(w.Cells))
 		for _, c := range columns {
@@ -109,6 +121,11 @@ func mdAsides(p *printer, w *Workload) {
 	var items []string
 	for _, f := range w.Footnotes {
 		items = append(items, fmt.Sprintf("%s**%s** %s: %s", mdAlarm(f.Severity), md(f.Mark), md(f.Text), md(f.Where)))
+	}
+	for i := range w.Cells {
+		if text := w.Cells[i].outlierText(); text != "" {
+			items = append(items, md(text))
+		}
 	}
 	for _, c := range w.Cells {
 		if c.Scaling != "" {

@@ -22,11 +22,9 @@ func remarks(r *Report, g *gathered) []Remark {
 		add(record.Doubt, "%s", text)
 	}
 	if n, of := failedCells(r); n > 0 {
-		add(record.Doubt, "%d of %s had failed trials: see the workloads below", n, count(of, "cell"))
+		add(record.Doubt, "%d of %s had failed trials", n, count(of, "cell"))
 	}
-	for _, w := range r.Run.Warnings {
-		add(severity(w.Severity), "%s", strings.TrimSuffix(w.Text, "."))
-	}
+	out = append(out, runWarnings(r.Run.Warnings)...)
 	if text := drift(r); text != "" && !slices.ContainsFunc(r.Run.Warnings, func(w record.Warning) bool { return w.Check == "drift" }) {
 		add(record.Note, "%s", text)
 	}
@@ -40,9 +38,35 @@ func remarks(r *Report, g *gathered) []Remark {
 	return out
 }
 
+// runWarnings are the doubts about the whole run. What was found of several cells in the same
+// words, behind their names and a colon, is told of the first, with how many others there are.
+func runWarnings(all []record.Warning) []Remark {
+	var out []Remark
+	var more []int
+	at := map[string]int{}
+	for _, w := range all {
+		text := strings.TrimSuffix(w.Text, ".")
+		_, rest, ok := strings.Cut(text, ": ")
+		key := w.Check + "\x00" + w.Severity + "\x00" + mask(rest)
+		if i, seen := at[key]; seen && ok {
+			more[i]++
+			continue
+		}
+		at[key] = len(out)
+		out = append(out, Remark{severity(w.Severity), text})
+		more = append(more, 0)
+	}
+	for i, n := range more {
+		if n > 0 {
+			out[i].Text += fmt.Sprintf(" (and so %s)", count(n, "other cell"))
+		}
+	}
+	return out
+}
+
 func blocksText(r *Report, g *gathered) string {
 	if n := len(g.blocks); n != r.Run.Blocks {
-		return fmt.Sprintf("%d blocks (%d were asked for)", n, r.Run.Blocks)
+		return fmt.Sprintf("%s (%d were asked for)", count(n, "block"), r.Run.Blocks)
 	}
 	return count(r.Run.Blocks, "block")
 }
@@ -64,8 +88,8 @@ func unfinished(r *Report, g *gathered) string {
 	if how == "" {
 		how = "the run's status is " + r.Run.Status
 	}
-	return fmt.Sprintf("%s: measured were %s, %d of %d blocks completely; plimsoll run --resume measures the rest",
-		how, count(len(g.trials), "trial"), whole, r.Run.Blocks)
+	return fmt.Sprintf("%s: %s measured, %d of %s complete; plimsoll run --resume measures the rest",
+		how, count(len(g.trials), "trial"), whole, count(r.Run.Blocks, "block"))
 }
 
 func failedCells(r *Report) (failed, all int) {

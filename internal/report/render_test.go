@@ -108,7 +108,7 @@ func poison() (record.Run, []record.Trial) {
 	run.Skipped = append(run.Skipped, record.Skip{Cell: record.Cell{Workload: "=1+1" + evil, Engine: evil, Place: evil}, Reason: evil})
 	for i := range trials {
 		t := &trials[i]
-		t.Where.Options, t.Where.Source = evil, evil
+		t.Where[0].Options, t.Where[0].Source = evil, evil
 		t.Warnings = append(t.Warnings, record.Warning{Check: evil, Severity: evil, Text: evil})
 		if t.Status == record.Failed {
 			t.Error, t.Log, t.Phase, t.Progress = evil, evil, evil, evil
@@ -282,7 +282,7 @@ func TestUnits(t *testing.T) {
 			t.Errorf("digits(%v) = %q, want %q", in, got, want)
 		}
 	}
-	for in, want := range map[Num]string{Unknown: "n/a", 0: "0 ns", 999: "999 ns", 1500: "1.50 us", 2.5e9: "2.50 s"} {
+	for in, want := range map[Num]string{Unknown: "n/a", 0: "0 s", 999: "999 ns", 1500: "1.5 µs", 2.5e9: "2.5 s"} {
 		if got := durationText(in); got != want {
 			t.Errorf("durationText(%v) = %q, want %q", float64(in), got, want)
 		}

@@ -25,9 +25,6 @@ import (
 // its meaning or goes away; new fields leave it as it is.
 const SchemaVersion = 1
 
-// Question is what a report answers.
-const Question = "Where may I put my container's data on this machine, and what does each place cost?"
-
 // Options bound the work of Build. Zero values mean the defaults.
 type Options struct {
 	// Resamples of the bootstrap. Default: what package stats takes.
@@ -68,14 +65,22 @@ func (n *Num) UnmarshalJSON(b []byte) error {
 type Report struct {
 	// Run is the record of the run: plan, command, seed, machine, skipped cells.
 	Run record.Run `json:"run"`
+	// Question is what the plan asks, in its own words.
+	Question string `json:"question"`
 	// Against names the baseline in the answers: "host dir", or "the workload's
 	// baseline" where workloads have different ones.
 	Against string `json:"against"`
+	// AgainstWhy says why there is no ratio at all; empty where there are some.
+	AgainstWhy string `json:"against_why,omitempty"`
 	// Answers holds a sentence per engine and place, the cheapest first within
 	// an engine; engines are in the plan's order.
 	Answers []Answer `json:"answers"`
 	// Remarks are sentences about the run as a whole, the gravest first.
 	Remarks []Remark `json:"remarks"`
+	// Concerns are the warnings of all trials, each kind once: the doubts first.
+	Concerns []Concern `json:"concerns,omitempty"`
+	// InDoubt is how many figures of the Answers are in doubt (Ratio.Doubt).
+	InDoubt int `json:"in_doubt"`
 	// Workloads are in the order in which they were first run.
 	Workloads []Workload `json:"workloads"`
 	// Trials holds the raw figures, in the order in which they were run.
@@ -114,7 +119,7 @@ type Ratio struct {
 	// Tentative is set when there were too few blocks to prove the verdict.
 	Tentative bool `json:"tentative,omitempty"`
 	// Doubt is set when the number, or the baseline's, has a Doubt in at least
-	// half of its trials.
+	// half of its trials. Where there is no ratio there is none.
 	Doubt bool `json:"doubt,omitempty"`
 }
 
@@ -189,9 +194,11 @@ type Footnote struct {
 	Mark     string `json:"mark"`
 	Check    string `json:"check"`
 	Severity string `json:"severity"`
-	// Text is the warning of the first trial that has it; the same warning with
+	// Text is the warning of the trial in which it is gravest; the same warning with
 	// other figures counts as the same.
 	Text string `json:"text"`
+	// Concern is the mark of the report's Concern that it is one of.
+	Concern string `json:"concern"`
 	// Where says in which cells and trials: "host dir (5 of 6 trials)".
 	Where string `json:"where"`
 }
@@ -233,9 +240,12 @@ type Cell struct {
 	Marks []int `json:"marks,omitempty"`
 	// Doubt is set when a Doubt stands in at least half of the trials.
 	Doubt bool `json:"doubt,omitempty"`
+	// Outliers are the blocks of trials that lie far from the cell's others. They are in
+	// all figures.
+	Outliers []int `json:"outliers,omitempty"`
 	// Failures are what the failed trials died of, the same ones together.
 	Failures []Failure `json:"failures,omitempty"`
-	// Where is the fingerprint of what the data stood on, of the first trial.
+	// Where is the fingerprint of what the data stood on, of the first trial's first client.
 	Where record.Where `json:"where"`
 	// series holds the trials' figures for drawing.
 	series []series
@@ -244,7 +254,8 @@ type Cell struct {
 // Compared is a comparison with the baseline.
 type Compared struct {
 	Ratio Num `json:"ratio"`
-	// Low and High are the simultaneous interval of the ratio.
+	// Low and High are the simultaneous interval of the ratio. The A/A control's is
+	// the narrower one of this comparison alone, which the noise floor is made of.
 	Low  Num `json:"low"`
 	High Num `json:"high"`
 	// P is of the paired signed-rank test, shown beside and not used.
@@ -266,6 +277,11 @@ type Latency struct {
 	P99  Num `json:"p99_ns"`
 	P999 Num `json:"p999_ns"`
 	Max  Num `json:"max_ns"`
+	// P99Low and P99High are an interval of P99 over the trials, of the workload's Class only; with
+	// fewer than 6 trials the smallest and the largest p99 of one trial, and P99Range is set.
+	P99Low   Num  `json:"p99_low_ns"`
+	P99High  Num  `json:"p99_high_ns"`
+	P99Range bool `json:"p99_range,omitempty"`
 	// Buckets are pairs of a bucket's value in ns and its count.
 	Buckets [][2]uint64 `json:"buckets,omitempty"`
 	hist    *hist.Histogram
@@ -301,6 +317,8 @@ type Trial struct {
 	Order  int    `json:"order"`
 	Status string `json:"status"`
 	Value  Num    `json:"value"`
+	// Outlier: far from the cell's other trials (see Cell.Outliers).
+	Outlier bool `json:"outlier,omitempty"`
 	// Started is when, in milliseconds since the run's start.
 	Started int64 `json:"started_ms"`
 	// Overhead is the part of the trial that was not measured, in milliseconds.
@@ -317,6 +335,8 @@ type series struct {
 	block int
 	value float64
 	rates []float64
+	// outlier: see Cell.Outliers.
+	outlier bool
 	// step is the length of an interval.
 	step time.Duration
 }

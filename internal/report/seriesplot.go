@@ -94,10 +94,17 @@ func blocksOf(c *Cell, blocks int) template.HTML {
 		p.line("med", 0, m, seriesWidth, m)
 	}
 	// One path of strokes of no length with round ends: dots, at a third of the markup.
-	var d strings.Builder
+	var d, odd strings.Builder
 	for _, s := range c.series {
-		fmt.Fprintf(&d, "M%s %sh0", coord(x.at(float64(s.block))), coord(y.at(s.value)))
+		to := &d
+		if s.outlier {
+			to = &odd
+		}
+		fmt.Fprintf(to, "M%s %sh0", coord(x.at(float64(s.block))), coord(y.at(s.value)))
 	}
 	fmt.Fprintf(p, `<path class="dots" d="%s"/>`, d.String())
+	if odd.Len() > 0 {
+		fmt.Fprintf(p, `<path class="dots odd" d="%s"/>`, odd.String())
+	}
 	return p.end()
 }

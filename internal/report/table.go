@@ -26,10 +26,10 @@ func (c *column) width() int {
 }
 
 // fit keeps the columns that must stay and, in the order of their drop values,
-// those of the others that still find room. Empty ones go anyway.
+// those of the others that still find room. Those without any figure go anyway.
 func fit(columns []column, width int) []column {
 	columns = slices.DeleteFunc(columns, func(c column) bool {
-		return !slices.ContainsFunc(c.cells, func(s string) bool { return s != "" })
+		return !slices.ContainsFunc(c.cells, func(s string) bool { return s != "" && s != notKnown })
 	})
 	order := make([]int, len(columns))
 	for i := range order {
@@ -51,6 +51,15 @@ func fit(columns []column, width int) []column {
 		}
 	}
 	return out
+}
+
+// tableWidth is how wide a table of these columns is.
+func tableWidth(columns []column) int {
+	wide := -2
+	for i := range columns {
+		wide += columns[i].width() + 2
+	}
+	return wide
 }
 
 // lines lays the table out: a head line, and a line a row.
@@ -111,11 +120,11 @@ func wrap(text string, width, indent int) string {
 	return b.String()
 }
 
-// words splits text at spaces, but not before a percent sign.
+// words splits text at spaces, but not before a percent sign or a factor's x.
 func words(text string) []string {
 	var out []string
 	for _, w := range strings.Fields(text) {
-		if n := len(out); n > 0 && strings.HasPrefix(w, "%") {
+		if n := len(out); n > 0 && (strings.HasPrefix(w, "%") || w == "x" || w == "x)" || w == "x);") {
 			out[n-1] += " " + w
 			continue
 		}

@@ -4,27 +4,37 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"plimsoll/internal/clean"
 	"plimsoll/internal/record"
+	"plimsoll/internal/size"
 )
 
-// Terminal is what a text report has to know of its writer.
+// Terminal is what a text report has to know of its reader.
 type Terminal struct {
 	// Width in columns; 0 means 100. It is taken as 80 at least and 160 at most.
 	Width int
 	// Colour turns colours on: set it only if the writer is a terminal and
 	// NO_COLOR is unset (https://no-color.org).
 	Colour bool
+	// Full prints the tables of all workloads, each with all warnings about it. Without it the
+	// warnings stand once for the whole run, and the tables are left out where too few
+	// blocks were run for their intervals to mean anything.
+	Full bool
+	// Interrupted says that the reader has just broken the run off: what was measured
+	// so far is told shortly.
+	Interrupted bool
+	// More says where the rest is, as pairs of a word and a path or command; it is printed last.
+	More [][2]string
 }
 
-// Text prints reports for a terminal. What decides is at the top and at the
-// bottom: the sentences first, then the tables, and the overview last, where the screen
-// stands when the program ends.
+// Text prints reports for a terminal. The screen stands at the end when the program ends, so
+// what decides is there: the answer in words, the overview, and each kind of doubt
+// once. The tables of the workloads come before it.
 type Text struct{ Terminal Terminal }
 
 // textPage is one report being printed.
@@ -33,11 +43,14 @@ type textPage struct {
 	r     *Report
 	width int
 	paint painter
+	full  bool
+	// tables is set when those of the workloads are printed.
+	tables bool
 }
 
 // Render implements Renderer.
 func (t Text) Render(w io.Writer, s Set) error {
-	p := textPage{printer: printer{w: w}, width: t.Terminal.Width, paint: noPaint}
+	p := textPage{printer: printer{w: w}, width: t.Terminal.Width, paint: noPaint, full: t.Terminal.Full}
 	if p.width == 0 {
 		p.width = 100
 	}
@@ -54,21 +67,55 @@ func (t Text) Render(w io.Writer, s Set) error {
 		}
 		p.r = r
 		p.head()
-		p.answers()
-		p.remarks()
-		for j := range r.Workloads {
-			p.workload(&r.Workloads[j])
+		if t.Terminal.Interrupted {
+			p.soFar()
+			continue
 		}
+		p.tables = p.full || !r.Run.Quick && r.Run.Status == record.Done
+		if p.tables {
+			for j := range r.Workloads {
+				p.workload(&r.Workloads[j])
+			}
+		}
+		p.answers()
 		p.overview()
+		p.concerns()
+		if !p.tables {
+			p.engines()
+		}
+		p.remarks(record.Note)
 		p.foot()
 	}
+	p.more(t.Terminal.More)
 	return p.err
+}
+
+// soFar tells what an interrupted run measured.
+func (p *textPage) soFar() {
+	p.f("\n")
+	p.remarks(record.Doubt)
+	p.f("\n")
+	p.overview()
+	for _, g := range p.r.failures() {
+		p.f("%s %s\n", p.paint(alarm, "!"), p.paint(bad, wrap(clean.Line(g.text()), p.width, 2)))
+	}
+}
+
+// more says where the rest is.
+func (p *textPage) more(where [][2]string) {
+	wide := 0
+	for _, m := range where {
+		wide = max(wide, utf8.RuneCountInString(m[0]))
+	}
+	for _, m := range where {
+		p.f("%s %s\n", p.paint(dim, m[0]+strings.Repeat(" ", wide-utf8.RuneCountInString(m[0]))), clean.Line(m[1]))
+	}
 }
 
 func (p *textPage) head() {
 	run := p.r.Run
 	p.f("%s%s\n", p.paint(bold, "plan "+clean.Line(run.Plan)), p.paint(dim, "  run "+clean.Line(run.ID)+whenText(run)))
-	p.f("%s\n\n", p.paint(dim, wrap(clean.Line(machineText(run.Machine)), p.width, 0)))
+	p.f("%s\n", p.paint(dim, wrap(clean.Line(machineText(run.Machine)), p.width, 0)))
 }
 
 // whenText says when a run was and how long it took, to follow its name.
@@ -77,8 +124,8 @@ func whenText(run record.Run) string {
 		return ""
 	}
 	when := ", " + run.Started.Format("2 Jan 2006 15:04")
-	if run.Ended.After(run.Started) {
-		when += ", took " + run.Ended.Sub(run.Started).Round(time.Second).String()
+	if took := run.Took(); took > 0 {
+		when += ", took " + size.Duration(took)
 	}
 	return when
 }
@@ -111,9 +158,11 @@ func machineText(m record.Machine) string {
 }
 
 func (p *textPage) answers() {
-	p.f("%s\n", p.paint(bold, wrap(Question, p.width, 0)))
+	p.f("\n%s\n", p.paint(bold, wrap(clean.Line(p.r.Question), p.width, 0)))
 	if p.r.Against != "" {
 		p.f("%s\n", p.paint(dim, wrap("Compared with "+clean.Line(p.r.Against)+" over "+count(len(p.r.Workloads), "workload")+", the cheapest place first.", p.width, 0)))
+	} else {
+		p.f("%s\n", p.paint(alarm, wrap("There are "+clean.Line(p.r.AgainstWhy)+".", p.width, 0)))
 	}
 	p.f("\n")
 	left := 0
@@ -142,13 +191,55 @@ func (p *textPage) answers() {
 	p.f("\n")
 }
 
-func (p *textPage) remarks() {
+// remarks prints those of one severity.
+func (p *textPage) remarks(severity string) {
 	for _, m := range p.r.Remarks {
+		if m.Severity != severity {
+			continue
+		}
 		mark, st := "-", dim
 		if m.Severity == record.Doubt {
 			mark, st = "!", alarm
 		}
 		p.f("%s %s\n", p.paint(st, mark), p.paint(quieter(st), wrap(clean.Line(m.Text), p.width, 2)))
+	}
+}
+
+// engines says which I/O engine was used and why, once for the workloads that have it in
+// common. The tables say it for each workload.
+func (p *textPage) engines() {
+	var said []string
+	for _, w := range p.r.Workloads {
+		text := "I/O engine " + w.IOEngine + ": " + w.Why
+		if w.IOEngine != "" && !slices.Contains(said, text) {
+			said = append(said, text)
+			p.f("%s %s\n", p.paint(dim, "-"), p.paint(dim, wrap(clean.Line(text), p.width, 2)))
+		}
+	}
+}
+
+// concerns prints every doubt once: those about the run, those about figures, and what failed.
+// The notes come after them. A full report has the last three with the tables.
+func (p *textPage) concerns() {
+	p.remarks(record.Doubt)
+	if text := p.r.doubtText(); text != "" {
+		p.f("%s %s\n", p.paint(alarm, "!"), p.paint(unsure, wrap(text, p.width, 2)))
+	}
+	if p.full {
+		return
+	}
+	for _, g := range p.r.failures() {
+		p.f("%s %s\n", p.paint(alarm, "!"), p.paint(bad, wrap(clean.Line(g.text()), p.width, 2)))
+	}
+	for _, c := range p.r.Concerns {
+		mark, st := "-", dim
+		if c.Severity == record.Doubt {
+			mark, st = "!", unsure
+			if p.tables {
+				mark = c.Mark // The tables refer to it.
+			}
+		}
+		p.f("%s %s\n", p.paint(st, mark), p.paint(st, wrap(clean.Line(c.text()), p.width, utf8.RuneCountInString(mark)+1)))
 	}
 }
 
@@ -178,11 +269,11 @@ func (p *textPage) workload(w *Workload) {
 	}
 	if len(w.Cells) > 0 {
 		p.f("\n")
-		for _, line := range lines(fit(w.columns(), p.width-3), p.paint) {
+		for _, line := range lines(w.fitted(p.width-3, !p.full), p.paint) {
 			p.f("   %s\n", line)
 		}
 	}
-	if thin := w.thin(); thin != "" {
+	if thin := w.thin(); thin != "" && p.full {
 		p.f("   %s\n", p.paint(dim, wrap(thin, p.width, 3)))
 	}
 	p.asides(w)
@@ -216,6 +307,9 @@ func (w *Workload) thin() string {
 // scaling and skipped cells.
 func (p *textPage) asides(w *Workload) {
 	for _, f := range w.Footnotes {
+		if !p.full {
+			break // They stand once for all workloads, in concerns.
+		}
 		st := dim
 		if f.Severity == record.Doubt {
 			st = unsure
@@ -224,10 +318,16 @@ func (p *textPage) asides(w *Workload) {
 	}
 	for i := range w.Cells {
 		c := &w.Cells[i]
+		if text := c.outlierText(); text != "" && p.full {
+			p.f("   %s\n", p.paint(dim, wrap(clean.Line(text), p.width, 3)))
+		}
 		if c.Scaling != "" {
 			p.f("   %s\n", wrap(clean.Line(c.Label+": "+c.Scaling), p.width, 3))
 		}
 		for _, f := range c.Failures {
+			if !p.full {
+				break
+			}
 			p.f("   %s\n", p.paint(bad, wrap(clean.Line(c.Label+" "+f.text()), p.width, 3)))
 			if f.Log != "" {
 				for _, line := range lastLines(clean.Text(f.Log), 5) {
@@ -276,17 +376,8 @@ next:
 }
 
 func (p *textPage) foot() {
-	doubts := 0
-	for _, w := range p.r.Workloads {
-		for _, c := range w.Cells {
-			doubts += bit(c.Doubt)
-		}
-	}
-	if doubts > 0 {
-		p.f("%s\n", p.paint(unsure, "! "+wrap(count(doubts, "number")+" in doubt: the number doesn't show what it seems to, see the marks above", p.width, 2)))
-	}
 	if p.r.Run.Command != "" {
-		p.f("%s %s\n", p.paint(dim, "Repeat:"), clean.Line(p.r.Run.Command))
+		p.f("\n%s %s\n", p.paint(dim, "Repeat:"), clean.Line(p.r.Run.Command))
 	}
 }
 

@@ -2,44 +2,95 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"plimsoll/internal/clean"
 )
 
+// Heads of the columns that a verdict is held against.
+const (
+	headInterval = "95 % interval"
+	headP        = "p"
+	headDisk     = "to disk"
+)
+
+// A tableStyle says how a workload's table is worded.
+type tableStyle struct {
+	// narrow takes the shortest words for everything, to make room for columns.
+	narrow bool
+	// merged marks cells with the doubts of the whole run and not with the footnotes of the
+	// workload.
+	merged bool
+}
+
+// fitted lays a workload's table out for a width. What a verdict rests on, the ratio with
+// its interval and p, is worth shorter words.
+func (w *Workload) fitted(width int, merged bool) []column {
+	wide := fit(w.columns(tableStyle{merged: merged}), width)
+	// That so many bytes never reached the device has to stand beside the number too.
+	missing := slices.ContainsFunc(w.columns(tableStyle{merged: merged}), func(c column) bool {
+		wanted := c.head == headP || c.head == headInterval || c.head == headDisk
+		return wanted && len(fit([]column{c}, width)) > 0 && !slices.ContainsFunc(wide, func(o column) bool { return o.head == c.head })
+	})
+	if !missing && tableWidth(wide) <= width {
+		return wide
+	}
+	return fit(w.columns(tableStyle{narrow: true, merged: merged}), width)
+}
+
 // columns lays out a workload's table. The drop values say what goes first on a
-// narrow terminal: never the value, the ratio and the verdict.
-func (w *Workload) columns() []column {
+// narrow terminal: never the value, the ratio and the verdict, and p and the interval last.
+func (w *Workload) columns(how tableStyle) []column {
 	u := rateUnit(w.Metric, w.Cells)
 	var (
 		place    = column{head: "where", left: true}
 		value    = column{head: w.valueHead(u)}
-		spread   = column{head: w.spreadHead(), drop: 6}
-		n        = column{head: "n", drop: 5}
+		spread   = column{head: w.spreadHead(), drop: 8}
+		n        = column{head: "n", drop: 7}
 		ratio    = column{head: "ratio"}
-		ratioCI  = column{head: "95 % interval", drop: 1}
+		ratioCI  = column{head: headInterval, drop: 1}
 		verdict  = column{head: "verdict", left: true}
 		marks    = column{head: "", left: true}
-		p        = column{head: "p", drop: 9}
-		p50      = column{head: "p50", drop: 4}
-		p99      = column{head: "p99", drop: 3}
-		p999     = column{head: "p99.9", drop: 7}
-		cpu      = column{head: "CPU/op", drop: 8}
-		disk     = column{head: "to disk", drop: 2}
+		p        = column{head: headP, drop: 2}
+		p50      = column{head: "p50", drop: 5}
+		p99      = column{head: "p99", drop: 4}
+		p999     = column{head: "p99.9", drop: 6}
+		cpu      = column{head: "CPU/op", drop: 9}
+		disk     = column{head: headDisk, drop: 3}
 		kinds    []style
 		doubtful []bool
 	)
+	uneven := slices.ContainsFunc(w.Cells, func(c Cell) bool { return c.N != w.Cells[0].N })
+	between := " - "
+	if how.narrow {
+		between = "-"
+		if w.Metric.Unit != "B/s" && w.Metric.Name != "IOPS" {
+			value.head = u.name // The heading above the table says what is counted.
+		}
+	}
 	for i := range w.Cells {
 		c := &w.Cells[i]
 		l := c.of(w.Class)
 		kinds = append(kinds, styleOf(c.Kind))
 		doubtful = append(doubtful, c.Doubt)
 		put := func(col *column, s string) { col.cells = append(col.cells, s) }
-		put(&place, cut(clean.Line(c.Label), 40))
-		put(&marks, w.markText(c))
-		put(&verdict, clean.Line(c.short()))
-		put(&n, fmt.Sprint(c.N))
+		label, says, mark := c.Label, c.short(), w.markText(c)
+		if how.narrow {
+			label, says = strings.Replace(label, " (A/A)", " A/A", 1), c.shorter()
+		}
+		if how.merged {
+			mark = w.marksOf(c)
+		}
+		put(&place, cut(clean.Line(label), 40))
+		put(&marks, mark)
+		put(&verdict, clean.Line(says))
+		if uneven || !how.merged {
+			put(&n, fmt.Sprint(c.N))
+		} else {
+			put(&n, "") // The report says how many blocks there were.
+		}
 		if c.N == 0 {
 			for _, col := range []*column{&value, &spread, &ratio, &ratioCI, &p, &p50, &p99, &p999, &cpu, &disk} {
 				put(col, "")
@@ -60,7 +111,7 @@ func (w *Workload) columns() []column {
 			continue
 		}
 		put(&ratio, ratioText(c.Compared.Ratio))
-		put(&ratioCI, known(c.Compared.Low, ratioText)+" - "+known(c.Compared.High, ratioText))
+		put(&ratioCI, c.intervalText(between))
 		put(&p, known(c.Compared.P, pText))
 	}
 	byKind := func(row int) style { return kinds[row] }
@@ -79,7 +130,34 @@ func (w *Workload) columns() []column {
 	}
 	quiet := func(int) style { return dim }
 	spread.style, ratioCI.style, n.style, p.style = quiet, quiet, quiet, quiet
-	return []column{place, value, marks, spread, n, ratio, ratioCI, verdict, p, p50, p99, p999, cpu, disk}
+	return []column{place, value, marks, spread, n, ratio, ratioCI, p, verdict, p50, p99, p999, cpu, disk}
+}
+
+// tooWide is the factor between the ends of an interval from which its figures say nothing.
+const tooWide = 10
+
+// intervalText prints the interval of a ratio; one that spans more than an order of magnitude
+// and proves nothing is said to do so, since its ends would look like findings.
+func (c *Cell) intervalText(between string) string {
+	x := c.Compared
+	if x.Low.Known() && x.High.Known() && x.High > tooWide*x.Low && (c.Kind == Inconclusive || c.Kind == Control) {
+		return "too wide to say"
+	}
+	return known(x.Low, ratioText) + between + known(x.High, ratioText)
+}
+
+// shorter is short in fewer words, for narrow tables: "inconclusive, ~6" is about 6 more blocks,
+// and how far equivalence reaches is the same for all cells.
+func (c *Cell) shorter() string {
+	s := strings.NewReplacer(" more blocks", "", " more block", "", " times faster", "x faster", " times slower", "x slower").Replace(c.short())
+	if i := strings.Index(s, " within "); i > 0 {
+		rest := ""
+		if j := strings.Index(s, ";"); j > i {
+			rest = s[j:]
+		}
+		s = s[:i] + rest
+	}
+	return s
 }
 
 // The percentiles of a class that a cell may not have.
@@ -119,6 +197,9 @@ func (w *Workload) spreadHead() string {
 			return "interval or range"
 		}
 	}
+	if head == headInterval {
+		return "median's interval" // The ratio has one too.
+	}
 	return head
 }
 
@@ -131,9 +212,12 @@ func (w *Workload) markText(c *Cell) string {
 	return strings.Join(out, " ")
 }
 
+// notKnown stands for a figure that there is none of.
+const notKnown = "n/a"
+
 func known(n Num, format func(Num) string) string {
 	if !n.Known() {
-		return "n/a"
+		return notKnown
 	}
 	return format(n)
 }
@@ -159,11 +243,11 @@ func (p *textPage) overview() {
 	if len(p.r.Answers) == 0 || len(p.r.Workloads) == 0 {
 		return
 	}
-	p.f("\n%s %s\n\n", p.paint(bold, "━━ at a glance"),
-		p.paint(dim, wrap("ratio to "+clean.Line(p.r.Against)+", the middle of those within each block; = equivalent, - slower, + faster, ? not proven, ! in doubt", p.width, 15)))
+	p.f("%s %s\n\n", p.paint(bold, "━━ at a glance"), p.paint(dim, wrap(p.r.legend(), p.width, 15)))
 	where := column{left: true}
 	all := column{head: "overall"}
-	for _, a := range p.r.Answers {
+	rows := slices.DeleteFunc(slices.Clone(p.r.Answers), Answer.skipped)
+	for _, a := range rows {
 		where.cells = append(where.cells, cut(clean.Line(strings.TrimSpace(a.Engine+" "+a.Place)), 40))
 		all.cells = append(all.cells, known(a.Overall, shortRatio))
 	}
@@ -177,8 +261,8 @@ func (p *textPage) overview() {
 		group, wide = []column{where}, where.width()
 	}
 	for i, w := range p.r.Workloads {
-		c := column{head: cut(clean.Line(w.Name), 16), style: func(row int) style { return p.r.Answers[row].Ratios[i].style() }}
-		for _, a := range p.r.Answers {
+		c := column{head: cut(clean.Line(w.Name), 16), style: func(row int) style { return rows[row].Ratios[i].style() }}
+		for _, a := range rows {
 			c.cells = append(c.cells, a.Ratios[i].short())
 		}
 		if wide+2+c.width() > p.width-3 && len(group) > 1 {
@@ -187,6 +271,20 @@ func (p *textPage) overview() {
 		group, wide = append(group, c), wide+2+c.width()
 	}
 	flush()
+}
+
+// skipped reports whether nothing of a place was run: its answer says why, and a row of
+// nothing else would only repeat it.
+func (a Answer) skipped() bool {
+	return !slices.ContainsFunc(a.Ratios, func(x Ratio) bool { return x.Kind != Skipped })
+}
+
+// legend explains the overview, or says why it has no ratios.
+func (r *Report) legend() string {
+	if r.Against == "" {
+		return clean.Line(r.AgainstWhy)
+	}
+	return "ratio to " + clean.Line(r.Against) + ", the middle of those within each block; = equivalent, - slower, + faster, ? not proven, ! in doubt"
 }
 
 func (x Ratio) style() style {
@@ -206,8 +304,8 @@ func (x Ratio) short() string {
 		return "FAILED"
 	case Skipped:
 		return "skipped"
-	case Base:
-		return "1.00   "
+	case Missing:
+		return "no ratio"
 	}
 	if !x.Ratio.Known() {
 		return ""

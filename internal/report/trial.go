@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"slices"
 
 	"plimsoll/internal/record"
 )
@@ -9,9 +10,11 @@ import (
 // addTrials copies the raw figures.
 func (r *Report) addTrials(g *gathered, opt Options) {
 	index := map[record.Cell]int{}
+	odd := map[record.Cell][]int{}
 	for _, w := range r.Workloads {
 		for _, c := range w.Cells {
 			index[c.Cell] = c.Index
+			odd[c.Cell] = c.Outliers
 		}
 	}
 	points := 0
@@ -26,6 +29,7 @@ func (r *Report) addTrials(g *gathered, opt Options) {
 		if t.Status != record.Done {
 			row.Value = Unknown
 		}
+		row.Outlier = row.Value.Known() && slices.Contains(odd[t.Cell], t.Block)
 		s := seriesOf(t)
 		row.Second = s.step.Seconds()
 		for _, v := range s.rates {

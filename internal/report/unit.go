@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"time"
 
+	"plimsoll/internal/size"
 	"plimsoll/internal/workload"
 )
 
@@ -48,25 +50,12 @@ func rateUnit(m workload.Metric, cells []Cell) unit {
 	return unit{div, prefix + "/s"}
 }
 
-// timeUnits are those of latencies, in ns.
-var timeUnits = []unit{{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {1, "ns"}}
-
-// durationText prints a latency in the unit that fits it.
+// durationText prints a latency of so many ns in the unit that fits it: "134 µs".
 func durationText(n Num) string {
 	if !n.Known() {
 		return "n/a"
 	}
-	u := timeUnit(float64(n))
-	return digits(float64(n)/u.div, 3) + " " + u.name
-}
-
-func timeUnit(ns float64) unit {
-	for _, u := range timeUnits {
-		if ns >= u.div {
-			return u
-		}
-	}
-	return timeUnits[len(timeUnits)-1]
+	return size.Duration(time.Duration(n))
 }
 
 // siPrefix returns the decimal scale of v: 1e6 and "M".

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"plimsoll/internal/record"
 )
@@ -19,6 +21,9 @@ type notebook struct {
 type entry struct {
 	check, severity, masked, text string
 	marks                         []cellMark
+	// grave is the gravity of text, worst the row of the cell that it is of.
+	grave float64
+	worst int
 }
 
 // cellMark says that a warning stands in some of the trials of a cell, which
@@ -30,7 +35,7 @@ func (n *notebook) add(row int, trials []*record.Trial) {
 	for _, t := range trials {
 		seen := map[*entry]bool{}
 		for _, w := range t.Warnings {
-			if e := n.entry(w); !seen[e] {
+			if e := n.entry(w, row); !seen[e] {
 				seen[e] = true
 				e.count(row, len(trials))
 			}
@@ -38,15 +43,19 @@ func (n *notebook) add(row int, trials []*record.Trial) {
 	}
 }
 
-func (n *notebook) entry(w record.Warning) *entry {
+// entry finds the entry of w, a warning of the cell in row, or makes it.
+func (n *notebook) entry(w record.Warning, row int) *entry {
 	w.Severity = severity(w.Severity)
 	masked := mask(w.Text)
 	for _, e := range n.entries {
 		if e.check == w.Check && e.severity == w.Severity && e.masked == masked {
+			if x := gravity(w); x > e.grave {
+				e.text, e.grave, e.worst = w.Text, x, row
+			}
 			return e
 		}
 	}
-	e := &entry{check: w.Check, severity: w.Severity, masked: masked, text: w.Text}
+	e := &entry{check: w.Check, severity: w.Severity, masked: masked, text: w.Text, grave: gravity(w), worst: row}
 	n.entries = append(n.entries, e)
 	return e
 }
@@ -67,10 +76,7 @@ func (n *notebook) footnotes(cells []Cell) []Footnote {
 	var out []Footnote
 	for i, e := range n.entries {
 		// What follows the text, the cells, is a part of the sentence.
-		f := Footnote{Mark: fmt.Sprint(i + 1), Check: e.check, Severity: e.severity, Text: strings.TrimSuffix(e.text, ".")}
-		if e.severity == record.Doubt {
-			f.Mark = "!" + f.Mark
-		}
+		f := Footnote{Mark: markOf(i+1, e.severity), Check: e.check, Severity: e.severity, Text: strings.TrimSuffix(e.text, ".")}
 		var where []cellTrials
 		for _, m := range e.marks {
 			c := &cells[m.row]
@@ -123,7 +129,10 @@ func whereText(marks []cellMark, where []cellTrials, cells int) string {
 }
 
 func inTrials(n, of int) string {
-	if n == of && n > 1 {
+	switch {
+	case n == of && n == 2:
+		return "in both trials"
+	case n == of && n > 2:
 		return fmt.Sprintf("in all %d trials", n)
 	}
 	return fmt.Sprintf("in %d of %s", n, count(of, "trial"))
@@ -144,12 +153,31 @@ func severityOrder(s string) int {
 	return 1
 }
 
-// mask replaces the figures of a text, so that the same sentence with other
+// units are those behind figures.
+var units = []string{"bytes", "KiB", "MiB", "GiB", "TiB", "B", "ns", "µs", "ms", "min", "s", "k", "M", "G"}
+
+// mask replaces the figures of a text with their units, so that the same sentence with other
 // figures is known to be the same.
 func mask(s string) string {
 	var b strings.Builder
 	figure := false
-	for _, r := range s {
+	skip := 0
+	for i, r := range s {
+		if i < skip {
+			continue
+		}
+		if r == ' ' && figure {
+			for _, u := range units {
+				if rest, ok := strings.CutPrefix(s[i+1:], u); ok && !startsWithLetter(rest) {
+					skip = i + 1 + len(u)
+					break
+				}
+			}
+			if i < skip {
+				figure = false
+				continue
+			}
+		}
 		digit := r >= '0' && r <= '9'
 		switch {
 		case digit && !figure:
@@ -162,6 +190,11 @@ func mask(s string) string {
 		}
 	}
 	return b.String()
+}
+
+func startsWithLetter(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	return unicode.IsLetter(r)
 }
 
 // count is "1 trial", "2 trials".

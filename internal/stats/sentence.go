@@ -47,7 +47,7 @@ func (c Comparison) looks() string {
 
 // controlSentence states the noise floor, and whether the control itself failed.
 func (c Comparison) controlSentence() string {
-	s := "noise floor: two identical cells differ by up to " + percentUp(c.Floor) + " %"
+	s := "noise floor: two identical cells differ by " + upTo(c.Floor)
 	if c.Verdict == Faster || c.Verdict == Slower {
 		s += "; they should not differ, but this one " + map[bool]string{true: "looks ", false: "is "}[c.Tentative] + c.size()
 	}
@@ -57,7 +57,7 @@ func (c Comparison) controlSentence() string {
 // openSentence explains what is missing for a verdict.
 func (c Comparison) openSentence() string {
 	if c.TooNoisy {
-		return "too noisy to say: two identical cells differ by up to " + percentUp(c.Floor) + " %"
+		return "too noisy to say: two identical cells differ by " + upTo(c.Floor)
 	}
 	switch {
 	case c.More >= maxMore:
@@ -132,6 +132,22 @@ func factors(lo, hi float64) string {
 // percent writes a fraction that was asked for: 0.05 is "5", 0.025 is "2.5".
 func percent(f float64) string {
 	return strconv.FormatFloat(math.Round(f*1e8)/1e6, 'f', -1, 64)
+}
+
+// mostFloor is the factor from which a noise floor is no longer given: an interval of a few
+// blocks that reaches so far shows that nothing is known, and not how far apart they are.
+const mostFloor = 10
+
+// upTo words a noise floor: "up to 3.8 %", from 100 % on "a factor of up to 2.8".
+func upTo(floor float64) string {
+	switch {
+	case floor+1 > mostFloor:
+		return "more than a factor of " + number(mostFloor)
+	case floor >= 1:
+		_, s := outward(0, floor+1, 1)
+		return "a factor of up to " + s
+	}
+	return "up to " + percentUp(floor) + " %"
 }
 
 // percentUp writes a fraction rounded up: whole percents from 10 on, else tenths.

@@ -71,3 +71,22 @@ func TestEvidence(t *testing.T) {
 		}
 	}
 }
+
+// TestFloorInWords: from 100 % on a floor is a factor, and beyond ten no figure.
+func TestFloorInWords(t *testing.T) {
+	for _, row := range []struct {
+		floor float64
+		want  string
+	}{
+		{0.0372, "up to 3.8 %"}, {0.28, "up to 28 %"}, {0.99, "up to 99 %"}, {1, "a factor of up to 2.0"},
+		{1.72, "a factor of up to 2.8"}, {9, "a factor of up to 10.0"}, {59, "more than a factor of 10"},
+	} {
+		if got := upTo(row.floor); got != row.want {
+			t.Errorf("upTo(%v) = %q, want %q", row.floor, got, row.want)
+		}
+	}
+	c := Comparison{Pair: Pair{Control: true}, Verdict: Inconclusive, Low: 0.4, High: 2.5, Floor: 1.72}
+	if got, want := c.Sentence(), "noise floor: two identical cells differ by a factor of up to 2.8"; got != want {
+		t.Errorf("Sentence = %q, want %q", got, want)
+	}
+}

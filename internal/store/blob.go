@@ -71,7 +71,7 @@ type decoder struct {
 	// Every trial of a cell has the same spec, and almost always the same
 	// fingerprint; as they are half of the text, they are decoded once.
 	specs  cache[workload.Spec]
-	wheres cache[record.Where]
+	wheres cache[perClient[record.Where]]
 }
 
 // A cache holds values by their JSON text.
@@ -100,8 +100,26 @@ func (c *cache[T]) get(text []byte) (T, error) {
 // fields hide the inner ones of the same name.
 type trialText struct {
 	record.Trial
-	Spec  json.RawMessage `json:"spec"`
-	Where json.RawMessage `json:"where"`
+	Spec  json.RawMessage         `json:"spec"`
+	Where json.RawMessage         `json:"where"`
+	Truth perClient[record.Truth] `json:"truth"`
+}
+
+// perClient is a list with one entry a client. In schema 1 it was the one entry
+// itself, for all clients; that gives a list of one.
+type perClient[T any] []T
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (l *perClient[T]) UnmarshalJSON(text []byte) error {
+	if !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
+		return json.Unmarshal(text, (*[]T)(l))
+	}
+	var one T
+	if err := json.Unmarshal(text, &one); err != nil {
+		return err
+	}
+	*l = []T{one}
+	return nil
 }
 
 // decode unpacks blob into v. The zlib checksum guards what is decoded.
@@ -145,12 +163,15 @@ func (d *decoder) decodeTrial(rec, histograms []byte) (record.Trial, error) {
 		return record.Trial{}, err
 	}
 	t := text.Trial
+	t.Truth = text.Truth
 	if t.Spec, err = d.specs.get(text.Spec); err != nil {
 		return record.Trial{}, fmt.Errorf("spec: %w", err)
 	}
-	if t.Where, err = d.wheres.get(text.Where); err != nil {
+	where, err := d.wheres.get(text.Where)
+	if err != nil {
 		return record.Trial{}, fmt.Errorf("where: %w", err)
 	}
+	t.Where = where
 	if histograms != nil {
 		if err := decodeLatencies(histograms, &t); err != nil {
 			return record.Trial{}, fmt.Errorf("histograms: %w", err)

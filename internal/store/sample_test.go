@@ -81,11 +81,11 @@ func sampleTrial(run string, i, cells int) record.Trial {
 		Spec: workload.Spec{Name: "randread", Kind: workload.Block, Job: load.Job{RW: load.RandRW, BS: 4096, IODepth: 32,
 			NumJobs: 1, Size: 256 << 20, Runtime: 5 * time.Second, RampTime: time.Second, Direct: true}},
 		Metric: workload.Metric{Name: "IOPS", Unit: "1/s"}, Value: 80000 + 1000*rnd.NormFloat64(),
-		Truth: record.Truth{AppRead: 1<<30 + rnd.Int64N(1<<20), ProcRead: 1<<30 + rnd.Int64N(1<<20), CgroupRead: -1, CgroupWritten: -1,
-			Device: "vda", DeviceRead: 1<<30 + rnd.Int64N(1<<20), DeviceBusy: 4900 * time.Millisecond},
-		Where: record.Where{FSType: "ext4", Options: "rw,relatime,errors=remount-ro", Source: "/dev/vda1", Kernel: "6.1.0-18-amd64",
+		Truth: []record.Truth{{AppRead: 1<<30 + rnd.Int64N(1<<20), ProcRead: 1<<30 + rnd.Int64N(1<<20), CgroupRead: -1, CgroupWritten: -1,
+			Device: "vda", DeviceRead: 1<<30 + rnd.Int64N(1<<20), DeviceBusy: 4900 * time.Millisecond}},
+		Where: []record.Where{{FSType: "ext4", Options: "rw,relatime,errors=remount-ro", Source: "/dev/vda1", Kernel: "6.1.0-18-amd64",
 			Device:  &record.Device{Name: "vda", Major: 254, Size: 256 << 30, Scheduler: "none", NrRequests: 256, WriteCache: "write back", LogicalBS: 512, Stack: []string{"vda1", "vda"}},
-			Runtime: "runc 1.1.5", Storage: "overlay", CgroupVersion: 1},
+			Runtime: "runc 1.1.5", Storage: "overlay", CgroupVersion: 1}},
 		Warnings: []record.Warning{{Check: "steady", Severity: record.Doubt, Text: "The rate fell by 12 % over the window.", Evidence: json.RawMessage(`{"slope":-0.12}`)}},
 	}
 	for range cell.Clients {

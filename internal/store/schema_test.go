@@ -63,6 +63,39 @@ func TestFixture(t *testing.T) {
 	checkFixture(t, openAt(t, copyFixture(t)))
 }
 
+// TestClientsKeepTheirOwn puts a trial of two clients on two disks; schema 1 had room for
+// one truth and one where.
+func TestClientsKeepTheirOwn(t *testing.T) {
+	s := openAt(t, copyFixture(t))
+	if v := userVersion(t, s); v != 2 {
+		t.Errorf("schema version %d after opening a database of version 1, want 2", v)
+	}
+	run, _ := fixtureRun()
+	tr := sampleTrial(run.ID, 7, 2)
+	other := *tr.Where[0].Device
+	other.Name, other.Minor = "vdb", 16
+	tr.Where = append(tr.Where, record.Where{Host: "node2", FSType: "xfs", Device: &other})
+	tr.Truth = append(tr.Truth, record.Truth{AppRead: 5, Device: "vdb", DeviceRead: -1})
+	must(t, s.PutTrial(tr))
+	all, err := s.Trials(run.ID, TrialsOptions{Histograms: true, Key: tr.Key, Block: &tr.Block})
+	must(t, err)
+	if d := cmp.Diff([]record.Trial{tr}, all); d != "" {
+		t.Errorf("trials (-want +got):\n%s", d)
+	}
+	// What an older plimsoll left is read beside it.
+	fixed, err := s.Trials(run.ID, TrialsOptions{Block: new(int)})
+	must(t, err)
+	if len(fixed) == 0 || len(fixed[0].Where) != 1 || fixed[0].Where[0].FSType != "ext4" || len(fixed[0].Truth) != 1 {
+		t.Errorf("a trial of schema 1 has %+v", fixed)
+	}
+}
+
+func userVersion(t *testing.T, s *Store) (version int) {
+	t.Helper()
+	must(t, s.db.QueryRow("PRAGMA user_version").Scan(&version))
+	return version
+}
+
 // TestMigrate takes the fixture through a migration that doesn't exist yet.
 func TestMigrate(t *testing.T) {
 	path := copyFixture(t)

@@ -39,7 +39,7 @@ func TestOpenRefuses(t *testing.T) {
 			_, err = s.db.Exec("PRAGMA user_version = 99")
 			must(t, err)
 			must(t, s.Close())
-		}, "schema version 99, and this plimsoll knows versions up to 1: update plimsoll"},
+		}, "schema version 99, and this plimsoll knows versions up to 2: update plimsoll"},
 		{"a damaged database", func(t *testing.T, path string) {
 			sqliteFile(t, path, "CREATE TABLE a (b)")
 			b, err := os.ReadFile(path)

@@ -128,13 +128,17 @@ func (r *Runner) attempt(ctx context.Context, t *record.Trial, spec workload.Spe
 	if err != nil {
 		return err
 	}
+	// A cell that could not be opened before the first block may have no room now.
+	if why := r.room.take(r, t.Cell, agents); why != "" {
+		return errors.New(why)
+	}
 	kills := oomKills(agents)
 	id := fmt.Sprintf("%d", t.Order)
 	err = each(ctx, agents, func(ctx context.Context, i int, a *agent.Agent) error {
 		return a.Prepare(ctx, id, r.seeded(spec, t, i))
 	})
 	if err == nil {
-		after := func(*record.Trial) {}
+		after := func(t *record.Trial) { t.Where = make([]record.Where, len(agents)) }
 		if r.Witness != nil {
 			after = r.Witness.Before(agents, spec.Job.Filename)
 		}
@@ -143,7 +147,9 @@ func (r *Runner) attempt(ctx context.Context, t *record.Trial, spec workload.Spe
 			t.Results, err = wait(ctx, agents, id)
 		}
 		after(t)
-		t.Where.Limits = r.seats(t.Cell)[0].spec.Limits.String()
+		for i := range t.Where {
+			t.Where[i].Limits = r.seats(t.Cell)[i].spec.Limits.String()
+		}
 	}
 	if err != nil {
 		// Clients that were ready or had started when another failed.

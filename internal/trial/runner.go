@@ -35,8 +35,9 @@ type Recorder interface {
 type Observer interface {
 	// Note is a sentence about the run as a whole.
 	Note(text string)
-	// Plan says how many trials are to come.
-	Plan(trials, blocks int)
+	// Plan says how many trials the run has in how many blocks, and how many of them an
+	// earlier part of it has measured.
+	Plan(trials, blocks, done int)
 	// Trial says that one has ended, the n-th of all.
 	Trial(n int, t *record.Trial)
 }
@@ -50,8 +51,9 @@ type Judge interface {
 // A Witness tells what happened below the application.
 type Witness interface {
 	// Before is called when the agents are ready, and the function that it
-	// returns after they have ended; that fills in t.Truth and t.Where. target is
-	// the file or device under test, if the plan names one itself.
+	// returns after they have ended; that fills in t.Where, and t.Truth if there are
+	// results, with one entry an agent. target is the file or device under test, if the
+	// plan names one itself.
 	Before(agents []*agent.Agent, target string) func(t *record.Trial)
 }
 
@@ -71,10 +73,14 @@ type Runner struct {
 	// Earlier holds the trials of that part, for the checks of the whole run.
 	Earlier []record.Trial
 
-	run    *record.Run
+	run *record.Run
+	// begun is set when the run is recorded: with its first trial, or by the part before.
+	begun  bool
 	cells  []record.Cell
 	pool   *pool
 	trials []record.Trial
+	// room is what the files of all cells need.
+	room   *ledger
 	engine map[string]workload.Spec // by workload, with the I/O engine chosen
 }
 
@@ -87,15 +93,30 @@ type Key struct {
 // ErrInterrupted is returned when the context ended before the run did.
 var ErrInterrupted = errors.New("interrupted; what was measured is kept")
 
+// ErrNothing is returned when not one cell of the plan can be offered here;
+// the run's Skipped has the reasons. ErrNothingYet is returned with ErrInterrupted when the
+// context ended before the first trial did.
+var (
+	ErrNothing    = errors.New("nothing of the plan can be measured here")
+	ErrNothingYet = errors.New("nothing was measured yet")
+)
+
 // Run runs the plan and fills in run, which the caller has begun (ID, seed,
-// plan text, machine). It returns ErrInterrupted when ctx ended, and an error
-// of its own only when records can't be kept or cleaning up failed.
+// plan text, machine). It returns ErrInterrupted when ctx ended, ErrNothing, and
+// an error of its own only when records can't be kept or cleaning up failed.
+//
+// A run is recorded with its first trial: one without any would be "the last run",
+// with nothing to report and nothing to go on with.
 func (r *Runner) Run(ctx context.Context, run *record.Run) error {
 	r.run = run
 	run.Status = record.Running
+	run.Ended = time.Time{}
+	r.beginSession(time.Now())
 	r.pool = &pool{engines: r.Engines, run: run.ID, hard: r.Hard, agents: map[string]*agent.Agent{}}
-	if err := r.Recorder.PutRun(*run); err != nil {
-		return err
+	if len(r.Earlier) > 0 {
+		if err := r.begin(); err != nil {
+			return err
+		}
 	}
 	err := r.measure(ctx)
 	r.run.Status = record.Done
@@ -103,7 +124,40 @@ func (r *Runner) Run(ctx context.Context, run *record.Run) error {
 		r.run.Status = record.Interrupted // It can be resumed.
 	}
 	err = errors.Join(err, r.pool.closeAll())
+	if !r.begun {
+		if errors.Is(err, ErrInterrupted) {
+			err = errors.Join(err, ErrNothingYet)
+		}
+		return err
+	}
 	return errors.Join(err, r.finish())
+}
+
+// beginSession notes when this process began to measure. A session before it that
+// has no end was killed: it ends with its last trial.
+func (r *Runner) beginSession(now time.Time) {
+	if n := len(r.run.Sessions); n > 0 && r.run.Sessions[n-1].Ended.IsZero() {
+		killed := &r.run.Sessions[n-1]
+		killed.Ended = killed.Started
+		for _, t := range r.Earlier {
+			if end := t.Started.Add(t.Wall); end.After(killed.Ended) {
+				killed.Ended = end
+			}
+		}
+	}
+	r.run.Sessions = append(r.run.Sessions, record.Session{Started: now})
+}
+
+// begin records the run, once.
+func (r *Runner) begin() error {
+	if r.begun {
+		return nil
+	}
+	if err := r.Recorder.PutRun(*r.run); err != nil {
+		return err
+	}
+	r.begun = true
+	return nil
 }
 
 // measure probes and then runs the blocks.
@@ -118,10 +172,16 @@ func (r *Runner) measure(ctx context.Context) error {
 	if err := r.preflight(ctx); err != nil {
 		return err
 	}
-	if err := r.Recorder.PutRun(*r.run); err != nil {
-		return err
+	if len(r.cells) == 0 && len(r.Earlier) == 0 {
+		return ErrNothing
 	}
-	r.Observer.Plan(len(r.cells)*r.Plan.Blocks, r.Plan.Blocks)
+	if r.begun {
+		// With what was found out about this part of the run.
+		if err := r.Recorder.PutRun(*r.run); err != nil {
+			return err
+		}
+	}
+	r.Observer.Plan(len(r.cells)*r.Plan.Blocks, r.Plan.Blocks, r.measured())
 	// The order is over all cells of the plan, so that it is the same when a run is
 	// resumed while another set of engines works.
 	all := r.Plan.Cells()
@@ -210,10 +270,11 @@ func (r *Runner) skip(c record.Cell, reason string) {
 }
 
 // preflight opens the first block's containers, drops the cells that their
-// engine can't offer, and chooses the I/O engines.
+// engine can't offer and those whose files don't fit, and chooses the I/O engines.
 func (r *Runner) preflight(ctx context.Context) error {
 	var offered []record.Cell
 	found := map[string][]probed{}
+	r.room = newLedger()
 	for _, c := range r.cells {
 		agents, _, err := r.agents(ctx, c)
 		if ctx.Err() != nil {
@@ -223,6 +284,12 @@ func (r *Runner) preflight(ctx context.Context) error {
 		if errors.As(err, &u) {
 			r.skip(c, u.Error())
 			continue
+		}
+		if err == nil {
+			if why := r.room.take(r, c, agents); why != "" {
+				r.skip(c, why)
+				continue
+			}
 		}
 		offered = append(offered, c)
 		if err != nil {
@@ -236,6 +303,19 @@ func (r *Runner) preflight(ctx context.Context) error {
 	r.choose(found)
 	r.ceiling(ctx)
 	return nil
+}
+
+// measured counts the trials that are to be run and have been already.
+func (r *Runner) measured() int {
+	n := 0
+	for _, c := range r.cells {
+		for b := range r.Plan.Blocks {
+			if r.Done[Key{r.Plan.Key(c), b}] {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // choose settles the I/O engine of each block workload.
@@ -268,6 +348,9 @@ func (r *Runner) keep(t *record.Trial) error {
 		t.Warnings = append(t.Warnings, r.Judge.Trial(t, r.run)...)
 	}
 	r.trials = append(r.trials, withoutHistograms(*t))
+	if err := r.begin(); err != nil {
+		return err
+	}
 	if err := r.Recorder.PutTrial(*t); err != nil {
 		return fmt.Errorf("keep the record of %s, block %d: %w", t.Key, t.Block, err)
 	}
@@ -302,6 +385,7 @@ func (r *Runner) warn(severity, check, text string) {
 // finish records how the run ended.
 func (r *Runner) finish() error {
 	r.run.Ended = time.Now()
+	r.run.Sessions[len(r.run.Sessions)-1].Ended = r.run.Ended
 	if r.Judge != nil {
 		r.run.Warnings = append(r.run.Warnings, r.Judge.Run(r.run, slices.Concat(r.Earlier, r.trials))...)
 	}

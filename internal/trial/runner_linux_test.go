@@ -8,11 +8,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"plimsoll/internal/agent"
+	"plimsoll/internal/device"
 	"plimsoll/internal/engine"
 	"plimsoll/internal/plan"
 	"plimsoll/internal/record"
+	"plimsoll/internal/witness"
 	"plimsoll/internal/workertest"
 	"plimsoll/internal/workload"
 )
@@ -23,6 +26,7 @@ type notebook struct {
 	trials []record.Trial
 	full   bool // no more trials can be kept
 	told   int
+	done   int    // how many trials an earlier part had measured
 	stop   func() // called after each trial, if set
 }
 
@@ -34,8 +38,8 @@ func (n *notebook) PutTrial(t record.Trial) error {
 	n.trials = append(n.trials, t)
 	return nil
 }
-func (n *notebook) Note(string)   {}
-func (n *notebook) Plan(_, _ int) {}
+func (n *notebook) Note(string)         {}
+func (n *notebook) Plan(_, _, done int) { n.done = done }
 func (n *notebook) Trial(int, *record.Trial) {
 	n.told++
 	if n.stop != nil {
@@ -87,7 +91,7 @@ const twoClients = `
 name: two
 workloads:
   append: {kind: append, count: 200}
-  randread: {rw: randread, bs: 4KiB, size: 1MiB, runtime: 20ms}
+  randread: {rw: randread, bs: 4KiB, size: 1MiB, number_ios: 200}
 engines: [host]
 places: {dir: {}}
 clients: [1, 2]
@@ -97,6 +101,7 @@ io_engine: psync
 
 func TestRunner(t *testing.T) {
 	r, n, c := newRunner(t, twoClients)
+	r.Witness = witness.New(device.Host())
 	run := &record.Run{ID: "r1", Seed: 3}
 	if err := r.Run(t.Context(), run); err != nil {
 		t.Fatal(err)
@@ -120,6 +125,19 @@ func TestRunner(t *testing.T) {
 			if c := res.Classes[0]; c.Lat == nil || int64(c.Lat.Count()) != c.Ops || c.Ops == 0 {
 				t.Errorf("%s: a client's histogram doesn't hold its %d operations", tr.Key, c.Ops)
 			}
+		}
+		if len(tr.Where) != tr.Cell.Clients || len(tr.Truth) != tr.Cell.Clients {
+			t.Errorf("%s: %d places and %d truths of %d clients", tr.Key, len(tr.Where), len(tr.Truth), tr.Cell.Clients)
+			continue
+		}
+		for i, truth := range tr.Truth {
+			read, written := tr.Results[i].Bytes()
+			if truth.AppRead != read || truth.AppWritten != written || read+written <= 0 || tr.Where[i].FSType == "" {
+				t.Errorf("%s: client %d: %+v on %+v, want its own bytes, %d and %d", tr.Key, i+1, truth, tr.Where[i], read, written)
+			}
+		}
+		if len(tr.Grounds()) != 1 {
+			t.Errorf("%s: clients in one folder stand on %+v", tr.Key, tr.Grounds())
 		}
 		if tr.Value != sum || sum <= 0 {
 			t.Errorf("%s: value %v, want the sum over clients %v", tr.Key, tr.Value, sum)
@@ -190,6 +208,12 @@ func TestResume(t *testing.T) {
 	if err := r2.Run(t.Context(), run); err != nil {
 		t.Fatal(err)
 	}
+	if n2.done != 5 {
+		t.Errorf("told of %d trials that were measured before, want 5", n2.done)
+	}
+	if s := n2.run.Sessions; len(s) != 2 || s[0].Ended.IsZero() || s[1].Started.Before(s[0].Ended) || n2.run.Took() > s[1].Ended.Sub(s[0].Started) {
+		t.Errorf("sessions %+v, want one for each time that it was measured", s)
+	}
 	r3, n3, _ := newRunner(t, twoClients)
 	if err := r3.Run(t.Context(), &record.Run{ID: "r3", Seed: 3}); err != nil {
 		t.Fatal(err)
@@ -208,6 +232,21 @@ func TestResume(t *testing.T) {
 	}
 }
 
+// TestKilledSession: a session that was killed ends with its last trial, so that the
+// pause before a run is resumed is no part of what it took.
+func TestKilledSession(t *testing.T) {
+	begin := time.Date(2026, 11, 21, 15, 30, 0, 0, time.UTC)
+	run := &record.Run{Sessions: []record.Session{{Started: begin}}}
+	r := &Runner{run: run, Earlier: []record.Trial{
+		{Started: begin.Add(time.Second), Wall: 2 * time.Second}, {Started: begin, Wall: time.Second},
+	}}
+	r.beginSession(begin.Add(time.Hour))
+	run.Sessions[1].Ended = begin.Add(time.Hour + 4*time.Second)
+	if got := run.Took(); got != 7*time.Second {
+		t.Errorf("Took = %v, want the 3 s before it was killed and the 4 s after", got)
+	}
+}
+
 // TestNotKept: a run whose records can't be kept is not done.
 func TestNotKept(t *testing.T) {
 	r, n, _ := newRunner(t, twoClients)
@@ -220,16 +259,21 @@ func TestNotKept(t *testing.T) {
 	}
 }
 
-// TestInterruptedProbe: engines that were asked in vain are not missing.
+// TestInterruptedProbe: engines that were asked in vain are not missing, and a run
+// without a trial is not recorded.
 func TestInterruptedProbe(t *testing.T) {
 	r, n, _ := newRunner(t, twoClients)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := r.Run(ctx, &record.Run{ID: "r1"}); !errors.Is(err, ErrInterrupted) {
-		t.Errorf("Run = %v, want ErrInterrupted", err)
+	run := &record.Run{ID: "r1"}
+	if err := r.Run(ctx, run); !errors.Is(err, ErrInterrupted) || !errors.Is(err, ErrNothingYet) {
+		t.Errorf("Run = %v, want ErrInterrupted and ErrNothingYet", err)
 	}
-	if n.run.Status != record.Interrupted || len(n.run.Skipped) > 0 {
-		t.Errorf("run %+v", n.run)
+	if run.Status != record.Interrupted || len(run.Skipped) > 0 {
+		t.Errorf("run %+v", run)
+	}
+	if n.run.ID != "" {
+		t.Errorf("recorded %+v, want nothing", n.run)
 	}
 }
 

@@ -66,14 +66,23 @@ func (p *pool) get(ctx context.Context, s seat) (*agent.Agent, time.Duration, er
 	defer cancel()
 	session, err := p.open(ctx, e, s.spec)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, blameImage(err, s.spec.Image)
 	}
 	a, err := agent.Open(ctx, session)
 	if err != nil {
-		return nil, 0, errors.Join(err, p.close(session))
+		return nil, 0, errors.Join(blameImage(err, s.spec.Image), p.close(session))
 	}
 	p.agents[s.key()] = a
 	return a, time.Since(start), nil
+}
+
+// blameImage says what to try when a container of a user's image does not start.
+func blameImage(err error, image string) error {
+	var u *engine.Unsupported
+	if image == "" || errors.As(err, &u) {
+		return err
+	}
+	return fmt.Errorf("%w; see whether it starts without the image %s", err, image)
 }
 
 // open opens a session. An engine that hangs in a system call is left to itself, and a

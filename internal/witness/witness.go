@@ -40,17 +40,55 @@ func New(fs device.FS) *Witness {
 
 // Before implements trial.Witness.
 func (w *Witness) Before(agents []*agent.Agent, target string) func(*record.Trial) {
-	a := agents[0]
-	s, ok := w.known[a]
-	if !ok {
-		s = w.look(a, target)
-		// Agents come and go with the blocks; a handful is kept.
-		if len(w.known) > 256 {
-			clear(w.known)
-		}
-		w.known[a] = s
+	// Agents come and go with the blocks; a handful is kept.
+	if len(w.known) > 256 {
+		clear(w.known)
 	}
-	return func(t *record.Trial) { w.fill(t, a, s) }
+	grounds := make([]seen, len(agents))
+	for i, a := range agents {
+		s, ok := w.known[a]
+		if !ok {
+			s = w.look(a, target)
+			w.known[a] = s
+		}
+		grounds[i] = s
+	}
+	before := w.throttles(agents)
+	return func(t *record.Trial) {
+		for i, a := range agents {
+			fill(t, i, a, grounds[i])
+		}
+		addThrottles(t.Results, before, w.throttles(agents))
+	}
+}
+
+// throttles reads how often the CPU controller has stopped each agent's group; an
+// entry is zero where that can't be told.
+//
+// A worker reads it itself, but sees no more than the root of its own view of the
+// groups. On the host, or in a container that shows none, that isn't its group, and a
+// quota that somebody set for Plimsoll's own unit or pod would stay unseen.
+func (w *Witness) throttles(agents []*agent.Agent) []cgroupio.Throttled {
+	all := make([]cgroupio.Throttled, len(agents))
+	for i, a := range agents {
+		if pid := a.Session.Info().PID; pid > 0 {
+			// No controller, or the root group: nothing stops it.
+			all[i], _ = cgroupio.ReadThrottle(w.fs, pid)
+		}
+	}
+	return all
+}
+
+// addThrottles gives results what happened to their groups between two readings, where the
+// worker itself saw nothing. The readings are a little further apart than the ends of the window, and a
+// ramp lies between them too.
+func addThrottles(results []workload.Result, before, after []cgroupio.Throttled) {
+	for i := range results {
+		d := workload.Throttled{Periods: after[i].Periods - before[i].Periods, Time: after[i].Time - before[i].Time}
+		if results[i].Throttled.Periods == 0 && d.Periods > 0 && d.Time > 0 {
+			results[i].Throttled = d
+		}
+	}
 }
 
 // look finds the disk under an agent's place.
@@ -68,7 +106,7 @@ func (w *Witness) look(a *agent.Agent, target string) seen {
 		// The upper folder may be named in a way that only the runtime understands.
 		s.stack, err = w.fs.Of(info.HostPath)
 	default:
-		s.stack, err = w.fs.OfMount(a.Hello.Mount)
+		s.stack, err = w.fs.OfMount(mountOf(a))
 	}
 	if err != nil {
 		s.stack = &device.Stack{Mount: mountOf(a), Why: fmt.Sprintf("the device could not be found: %v", err)}
@@ -80,22 +118,36 @@ func (w *Witness) look(a *agent.Agent, target string) seen {
 // mountOf is the mount as the worker sees it.
 func mountOf(a *agent.Agent) device.Mount {
 	m := a.Hello.Mount
-	return device.Mount{FSType: m.FSType, Options: m.Options, Source: m.Source, Point: m.Point}
+	return device.Mount{
+		Major: m.Major, Minor: m.Minor, Root: m.Root, Point: m.Point,
+		FSType: m.FSType, Source: m.Source, Options: m.Options, Upper: m.Upper,
+	}
 }
 
-// fill puts the evidence into a trial.
-func (w *Witness) fill(t *record.Trial, a *agent.Agent, s seen) {
+// fill puts the evidence of one client into a trial. A trial that failed has no
+// results, and so no bytes to compare.
+func fill(t *record.Trial, client int, a *agent.Agent, s seen) {
 	info := a.Session.Info()
+	where := whereOf(s.stack)
+	where.Host = info.Host
+	where.Path = folder(info.HostPath, t.Spec.Job.Filename)
+	where.Runtime, where.Daemon, where.Storage = info.Runtime, info.Daemon, info.Storage
+	where.Kernel = a.Hello.Kernel
+	where.CgroupVersion = s.version
+	t.Where = append(t.Where, where)
+	if client >= len(t.Results) {
+		return
+	}
 	read, written := int64(-1), int64(-1)
 	if contained(info) {
-		read, written = groupBytes(t.Results, s.stack.Device)
+		read, written = groupBytes(&t.Results[client], s.stack.Device)
 	}
-	t.Truth = check.Truth(t.Results, s.stack.Device, s.stack.Why, read, written)
-	t.Where = s.stack.Where()
-	t.Where.Path = folder(info.HostPath, t.Spec.Job.Filename)
-	t.Where.Runtime, t.Where.Daemon, t.Where.Storage = info.Runtime, info.Daemon, info.Storage
-	t.Where.Kernel = a.Hello.Kernel
-	t.Where.CgroupVersion = s.version
+	t.Truth = append(t.Truth, check.Truth(&t.Results[client], s.stack.Device, s.stack.Why, read, written))
+}
+
+// whereOf is the part of the fingerprint that a stack knows.
+func whereOf(s *device.Stack) record.Where {
+	return record.Where{FSType: s.Mount.FSType, Options: s.Mount.Options, Source: s.Mount.Source, Device: s.Device}
 }
 
 // folder is the user's folder under a place: the session's own folder in it comes
@@ -113,21 +165,15 @@ func folder(hostPath, target string) string {
 // contained reports whether the worker has a control group of its own.
 func contained(i engine.Info) bool { return i.Runtime != "" || i.Container != "" }
 
-// groupBytes sums what the clients' groups moved on dev; -1 where a worker
-// could not see its group.
-func groupBytes(results []workload.Result, dev *record.Device) (read, written int64) {
-	if dev == nil || len(results) == 0 {
+// groupBytes is what a client's group moved on dev; -1 where the worker could not
+// see its group.
+func groupBytes(r *workload.Result, dev *device.Device) (read, written int64) {
+	if dev == nil || r.Cgroup == nil {
 		return -1, -1
 	}
-	for _, r := range results {
-		if r.Cgroup == nil {
-			return -1, -1
-		}
-		i := slices.IndexFunc(r.Cgroup, func(c workload.CgroupDelta) bool { return c.Major == dev.Major && c.Minor == dev.Minor })
-		if i >= 0 {
-			read += r.Cgroup[i].ReadBytes
-			written += r.Cgroup[i].WrittenBytes
-		}
+	i := slices.IndexFunc(r.Cgroup, func(c workload.CgroupDelta) bool { return c.Major == dev.Major && c.Minor == dev.Minor })
+	if i < 0 {
+		return 0, 0
 	}
-	return read, written
+	return r.Cgroup[i].ReadBytes, r.Cgroup[i].WrittenBytes
 }

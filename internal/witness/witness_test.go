@@ -3,13 +3,13 @@ package witness
 import (
 	"testing"
 
+	"plimsoll/internal/device"
 	"plimsoll/internal/engine"
-	"plimsoll/internal/record"
 	"plimsoll/internal/workload"
 )
 
 func TestGroupBytes(t *testing.T) {
-	dev := &record.Device{Major: 254, Minor: 16}
+	dev := &device.Device{Major: 254, Minor: 16}
 	group := func(ds ...workload.CgroupDelta) workload.Result {
 		return workload.Result{Cgroup: append([]workload.CgroupDelta{}, ds...)}
 	}
@@ -17,18 +17,17 @@ func TestGroupBytes(t *testing.T) {
 	other := workload.CgroupDelta{Major: 254, Minor: 0, ReadBytes: 100, WrittenBytes: 100}
 	for _, row := range []struct {
 		name          string
-		results       []workload.Result
-		dev           *record.Device
+		result        workload.Result
+		dev           *device.Device
 		read, written int64
 	}{
-		{"no device", []workload.Result{group(on)}, nil, -1, -1},
-		{"no result", nil, dev, -1, -1},
-		{"one can't see", []workload.Result{group(on), {}}, dev, -1, -1},
-		{"nothing done", []workload.Result{group()}, dev, 0, 0},
-		{"another device", []workload.Result{group(other)}, dev, 0, 0},
-		{"two clients", []workload.Result{group(other, on), group(on)}, dev, 10, 14},
+		{"no device", group(on), nil, -1, -1},
+		{"can't see its group", workload.Result{}, dev, -1, -1},
+		{"nothing done", group(), dev, 0, 0},
+		{"another device", group(other), dev, 0, 0},
+		{"its own", group(other, on), dev, 5, 7},
 	} {
-		if r, w := groupBytes(row.results, row.dev); r != row.read || w != row.written {
+		if r, w := groupBytes(&row.result, row.dev); r != row.read || w != row.written {
 			t.Errorf("%s: groupBytes = %d, %d, want %d, %d", row.name, r, w, row.read, row.written)
 		}
 	}

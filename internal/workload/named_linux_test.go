@@ -143,11 +143,11 @@ func TestWALWrap(t *testing.T) {
 		bs, at, size, next int64
 		count              int
 	}{
-		{maxBS, 0, segment, segment, 2},                // A record that fills the segment.
+		{MaxBS, 0, segment, segment, 2},                // A record that fills the segment.
 		{1000, segment - 1500, segment - 500, 1000, 2}, // The second doesn't fit.
 		{1000, segment - 2000, segment, segment, 2},    // Both fit exactly.
 		{1000, segment - 2000, segment, 1000, 3},       // The third begins anew.
-		{maxBS - 1, 0, maxBS - 1, maxBS - 1, 2},        // Nearly a segment each.
+		{MaxBS - 1, 0, MaxBS - 1, MaxBS - 1, 2},        // Nearly a segment each.
 		{100, segment - 100, segment, segment, 1},      // The last that fits.
 		{100, segment - 99, 100, 100, 1},               // The first that doesn't.
 	} {

@@ -41,7 +41,8 @@ type Result struct {
 	// means nothing.
 	Cgroup []CgroupDelta `json:"cgroup"`
 	// Throttled is how long and how often the CPU controller stopped the worker's
-	// group in the window, where the worker can see it.
+	// group in the window. Where the worker can't see its group, plimsoll reads it from
+	// outside, with the ramp included.
 	Throttled Throttled `json:"throttled,omitzero"`
 	// Late, MaxLate and Missed are of a job with a rate: I/Os that were started after
 	// their time, the worst of them, and those whose time came but that were never started.

@@ -65,8 +65,9 @@ func (s Spec) WithDefaults() Spec {
 		}
 	}
 	switch s.Kind {
-	case "":
+	case Block, "":
 		s.Kind = Block
+		s.Job = s.Job.WithDefaults()
 	case Append:
 		set(defaultAppends, defaultLine)
 	case Tree:
@@ -83,8 +84,8 @@ func (s Spec) WithDefaults() Spec {
 // Bounds of the named workloads: what one trial may sensibly do, and what keeps
 // a mistyped plan from filling a disk.
 const (
-	maxCount = 10_000_000
-	maxBS    = 64 << 20
+	MaxCount = 10_000_000
+	MaxBS    = 64 << 20
 )
 
 // Validate says what is wrong with s, in the plan's words. Block jobs are
@@ -111,11 +112,11 @@ func (s Spec) Validate() error {
 	default:
 		return fmt.Errorf("kind: %q is none of block, append, wal, tree", s.Kind)
 	}
-	if s.Count < 0 || s.Count > maxCount {
-		return fmt.Errorf("count: %d is not between 1 and %d", s.Count, maxCount)
+	if s.Count < 0 || s.Count > MaxCount {
+		return fmt.Errorf("count: %d is not between 1 and %d", s.Count, MaxCount)
 	}
-	if s.BS < 0 || s.BS > maxBS {
-		return fmt.Errorf("bs: %d is not between 1 and %d bytes", s.BS, maxBS)
+	if s.BS < 0 || s.BS > MaxBS {
+		return fmt.Errorf("bs: %d is not between 1 and %d bytes", s.BS, MaxBS)
 	}
 	if s.Runtime < 0 {
 		return fmt.Errorf("runtime: %v is negative", s.Runtime)

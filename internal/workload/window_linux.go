@@ -38,7 +38,7 @@ func takeSnapshot() snapshot {
 			break
 		}
 	}
-	s.usage = usage()
+	s.usage = load.ProcessUsage()
 	s.throttle = throttled()
 	return s
 }
@@ -55,19 +55,6 @@ func throttled() Throttled {
 		return Throttled{k["nr_throttled"], time.Duration(k["throttled_time"])}
 	}
 	return Throttled{}
-}
-
-// usage is what this process has used so far.
-func usage() load.Usage {
-	var ru unix.Rusage
-	if unix.Getrusage(unix.RUSAGE_SELF, &ru) != nil {
-		return load.Usage{}
-	}
-	return load.Usage{
-		User:   time.Duration(ru.Utime.Nano()),
-		System: time.Duration(ru.Stime.Nano()),
-		MaxRSS: ru.Maxrss * 1024, // Linux counts KiB (getrusage(2)).
-	}
 }
 
 // datasync is fdatasync(2), again after a signal.

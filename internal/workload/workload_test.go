@@ -19,15 +19,15 @@ func TestValidate(t *testing.T) {
 	}{
 		{"unknown kind", Spec{Kind: "swim"}, "none of"},
 		{"count below", Spec{Kind: Append, Count: -1}, "count"},
-		{"count above", Spec{Kind: Tree, Count: maxCount + 1}, "count"},
+		{"count above", Spec{Kind: Tree, Count: MaxCount + 1}, "count"},
 		{"bs below", Spec{Kind: WAL, BS: -1}, "bs"},
-		{"bs above", Spec{Kind: WAL, BS: maxBS + 1}, "bs"},
+		{"bs above", Spec{Kind: WAL, BS: MaxBS + 1}, "bs"},
 		{"runtime below", Spec{Kind: WAL, Runtime: -1}, "runtime"},
 		{"block without pattern", Spec{Kind: Block}, "rw"},
 		{"no kind is block", Spec{Job: load.Job{RW: "sideways"}}, "rw"},
 		{"block", Spec{Kind: Block, Job: job}, ""},
 		{"append", Spec{Kind: Append}, ""},
-		{"bounds", Spec{Kind: Tree, Count: maxCount, BS: maxBS}, ""},
+		{"bounds", Spec{Kind: Tree, Count: MaxCount, BS: MaxBS}, ""},
 	} {
 		err := row.spec.Validate()
 		if (err == nil) != (row.want == "") || err != nil && !strings.Contains(err.Error(), row.want) {
@@ -38,7 +38,8 @@ func TestValidate(t *testing.T) {
 
 func TestWithDefaults(t *testing.T) {
 	for _, row := range []struct{ in, want Spec }{
-		{Spec{}, Spec{Kind: Block}},
+		{Spec{}, Spec{Kind: Block, Job: load.Job{BS: 4096, IODepth: 1, NumJobs: 1}}},
+		{Spec{Kind: Block, Job: load.Job{BS: 512, IODepth: 2, NumJobs: 3}}, Spec{Kind: Block, Job: load.Job{BS: 512, IODepth: 2, NumJobs: 3}}},
 		{Spec{Kind: Append}, Spec{Kind: Append, Count: 10_000, BS: 64}},
 		{Spec{Kind: Append, Count: 1, BS: 2}, Spec{Kind: Append, Count: 1, BS: 2}},
 		{Spec{Kind: WAL}, Spec{Kind: WAL, BS: 2300, Runtime: time.Second}},

@@ -11,8 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"plimsoll/internal/device"
-	"plimsoll/internal/record"
-	"plimsoll/internal/workload"
 )
 
 // host makes a procfs and cgroup folders in a temporary one. ROOT in the content
@@ -63,11 +61,11 @@ func hybrid() map[string]string {
 
 func TestReadCgroupIOHybrid(t *testing.T) {
 	fs := host(t, hybrid())
-	vda, sdz := &record.Device{Major: 254}, &record.Device{Major: 65}
+	vda, sdz := &device.Device{Major: 254}, &device.Device{Major: 65}
 	for _, tt := range []struct {
 		name          string
 		pid           int
-		dev           *record.Device
+		dev           *device.Device
 		read, written int64
 		version       int
 		err           error
@@ -114,15 +112,15 @@ func TestReadCgroupIOUnified(t *testing.T) {
 		read, written int64
 		version       int
 		err           error
-		throttled     workload.Throttled
+		throttled     Throttled
 		throttleErr   bool
 	}{
-		{pid: 10, major: 254, read: 100, written: 200, version: 2, throttled: workload.Throttled{Periods: 2, Time: 1500 * time.Microsecond}},
-		{pid: 10, major: 8, read: 0, written: 0, version: 2, throttled: workload.Throttled{Periods: 2, Time: 1500 * time.Microsecond}},
+		{pid: 10, major: 254, read: 100, written: 200, version: 2, throttled: Throttled{Periods: 2, Time: 1500 * time.Microsecond}},
+		{pid: 10, major: 8, read: 0, written: 0, version: 2, throttled: Throttled{Periods: 2, Time: 1500 * time.Microsecond}},
 		{pid: 11, major: 254, read: -1, written: -1, version: 2, err: ErrNotCounted, throttleErr: true},
 		{pid: 12, major: 254, read: -1, written: -1, version: 0, err: ErrNotCounted, throttleErr: true},
 	} {
-		read, written, version, err := ReadCgroupIO(fs, tt.pid, &record.Device{Major: tt.major})
+		read, written, version, err := ReadCgroupIO(fs, tt.pid, &device.Device{Major: tt.major})
 		if read != tt.read || written != tt.written || version != tt.version || !errors.Is(err, tt.err) {
 			t.Errorf("process %d: %d, %d, v%d, %v, want %d, %d, v%d, %v", tt.pid, read, written, version, err, tt.read, tt.written, tt.version, tt.err)
 		}
@@ -141,7 +139,7 @@ func TestReadThrottleHybrid(t *testing.T) {
 		}
 	}
 	got, err := ReadThrottle(fs, 10)
-	want := workload.Throttled{Periods: 4, Time: 2500 * time.Microsecond}
+	want := Throttled{Periods: 4, Time: 2500 * time.Microsecond}
 	if err != nil || got != want {
 		t.Errorf("ReadThrottle(10) = %v, %v, want %v", got, err, want)
 	}

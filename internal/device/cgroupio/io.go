@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"plimsoll/internal/device"
-	"plimsoll/internal/record"
 )
 
 // ReadCgroupIO returns the bytes that pid's group has read from and written to
@@ -21,7 +20,7 @@ import (
 // stack. Where the bytes can't be told they are -1 and the error says why:
 // ErrShared when the group is the root or Plimsoll's own, ErrNotCounted when the
 // kernel keeps no count; the version is good even then. A nil dev is ErrNotCounted.
-func ReadCgroupIO(f device.FS, pid int, dev *record.Device) (read, written int64, version int, err error) {
+func ReadCgroupIO(f device.FS, pid int, dev *device.Device) (read, written int64, version int, err error) {
 	g, err := ownGroup(f, pid, "blkio", "io")
 	if g != nil {
 		version = g.version

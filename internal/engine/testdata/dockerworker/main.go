@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -61,6 +62,13 @@ func answer(dir, word, rest string) string {
 	case "links":
 		ds, err := os.ReadDir("/sys/class/net")
 		return fmt.Sprint(len(ds), err)
+	case "getenv":
+		return os.Getenv(rest) + "."
+	case "cpus":
+		return strconv.Itoa(runtime.GOMAXPROCS(0))
+	case "worker":
+		exe, err := os.Executable()
+		return exe + " " + text(err)
 	case "user":
 		wd, _ := os.Getwd()
 		return fmt.Sprintf("%d %s", os.Getuid(), wd)

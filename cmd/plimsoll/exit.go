@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit statuses. exits says what they mean.
+const (
+	exitDone        = 0
+	exitFailure     = 1
+	exitUsage       = 2
+	exitCellsFailed = 3
+	exitNotHeld     = 4
+	exitCannot      = 5
+)
+
+// exits is the one table of the exit statuses: the help and docs/exit-codes.md show
+// it.
+var exits = []struct {
+	status int
+	// short is for the help of the whole, long for the topic.
+	short, long string
+}{
+	{exitDone, "done", "Done. A run whose cells were skipped in part is done too: the report has the reasons."},
+	{exitFailure, "error", "An error: the message says which. Also a run that was interrupted; what it measured is kept, and 'plimsoll run --resume' goes on."},
+	{exitUsage, "wrong usage or bad input", "Wrong usage or bad input: a flag, a plan, a run that is not known, a path that does not exist. Nothing was begun."},
+	{exitCellsFailed, "done, but some cells failed", "The run is done, but some of its trials failed. The report has the errors, and the figures of all others."},
+	{exitNotHeld, "a check or limit did not hold", "A check or a limit did not hold."},
+	{exitCannot, "can't be done here", "It can't be done here: a run of which nothing could be measured on this machine, with what is missing; doctor, if not even the host engine can measure."},
+}
+
+// shortExits lists the statuses in a sentence.
+func shortExits() string {
+	words := make([]string, len(exits))
+	for i, e := range exits {
+		words[i] = fmt.Sprintf("%d %s", e.status, e.short)
+	}
+	return strings.Join(words, "; ")
+}
+
+// exitTopic is "plimsoll help exit-codes". It does nothing, so cobra lists it as a
+// topic of the help.
+func exitTopic() *cobra.Command {
+	var b strings.Builder
+	b.WriteString("Exit status of every command:\n")
+	for _, e := range exits {
+		fmt.Fprintf(&b, "\n%3d  %s", e.status, strings.ReplaceAll(wrap(e.long, 74), "\n", "\n     "))
+	}
+	return &cobra.Command{Use: "exit-codes", Short: "What the exit statuses mean", Long: b.String()}
+}
+
+// wrap breaks text into lines of at most width letters.
+func wrap(text string, width int) string {
+	var b strings.Builder
+	n := 0
+	for i, w := range strings.Fields(text) {
+		switch {
+		case i == 0:
+		case n+1+len(w) > width:
+			b.WriteByte('\n')
+			n = 0
+		default:
+			b.WriteByte(' ')
+			n++
+		}
+		b.WriteString(w)
+		n += len(w)
+	}
+	return b.String()
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"plimsoll/internal/nearest"
+)
+
+// suggestWithin is how many letters may differ for a command to be suggested:
+// cobra's own default, which SuggestionsFor doesn't apply.
+const suggestWithin = 2
+
+// helpCommand is cobra's, but for an unknown topic, which is wrong usage.
+func helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND|TOPIC]",
+		Short: "Help about any command",
+		Long:  "Help about any command, such as \"plimsoll help run\", or topic, such as \"plimsoll help exit-codes\".",
+		ValidArgsFunction: func(c *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			about, _, err := c.Root().Find(args)
+			if err != nil {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			var names []cobra.Completion
+			for _, sub := range about.Commands() {
+				if sub.IsAvailableCommand() || sub.IsAdditionalHelpTopicCommand() {
+					names = append(names, cobra.CompletionWithDesc(sub.Name(), sub.Short))
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			about, rest, err := c.Root().Find(args)
+			if err != nil {
+				return usageError("%w", err)
+			}
+			if len(rest) > 0 {
+				return unknownCommand(about, rest[0])
+			}
+			// As cobra's own does, so that --help and --version are listed.
+			about.InitDefaultHelpFlag()
+			about.InitDefaultVersionFlag()
+			return about.Help()
+		},
+	}
+}
+
+// needsSubcommand refuses words that are no subcommand.
+func needsSubcommand(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return unknownCommand(cmd, args[0])
+	}
+	return nil
+}
+
+// unknownCommand says that cmd has no such command, and which may have been meant.
+func unknownCommand(cmd *cobra.Command, word string) error {
+	hint := ""
+	cmd.SuggestionsMinimumDistance = suggestWithin
+	if near := cmd.SuggestionsFor(word); len(near) > 0 {
+		hint = ", did you mean " + strings.Join(near, " or ") + "?"
+	}
+	if !cmd.HasAvailableSubCommands() {
+		return usageError("%s has no commands, so %q is none%s: see '%s --help'", cmd.CommandPath(), word, hint, cmd.CommandPath())
+	}
+	return usageError("%s has no command %q%s: see '%s --help'", cmd.CommandPath(), word, hint, cmd.CommandPath())
+}
+
+// flagError makes a fault of a flag wrong usage, and says which flag may have been
+// meant.
+func flagError(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return usageError("%w: see '%s --help'", err, cmd.CommandPath())
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	hint := ""
+	if near := nearest.Word(unknown.GetSpecifiedName(), names); near != "" {
+		hint = fmt.Sprintf(", did you mean --%s?", near)
+	}
+	return usageError("%w%s: see '%s --help'", err, hint, cmd.CommandPath())
+}

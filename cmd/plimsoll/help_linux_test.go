@@ -1,0 +1,233 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/internal/workerbin"
+)
+
+// say runs a command line in process.
+func say(t *testing.T, args ...string) result {
+	t.Helper()
+	return plimsoll(t, t.Context(), filepath.Join(t.TempDir(), "state"), "", args...)
+}
+
+func TestWrongWords(t *testing.T) {
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"help", "foo"}, `plimsoll has no command "foo": see 'plimsoll --help'`},
+		{[]string{"help", "dcotor"}, `plimsoll has no command "dcotor", did you mean doctor?`},
+		{[]string{"help", "plan", "chekc"}, `plimsoll plan has no command "chekc", did you mean check?`},
+		{[]string{"help", "run", "foo"}, `plimsoll run has no commands, so "foo" is none`},
+		{[]string{"rnu"}, `plimsoll has no command "rnu", did you mean run?`},
+		{[]string{"results", "lss"}, `plimsoll results has no command "lss", did you mean ls?`},
+		{[]string{"completion", "bsh"}, `plimsoll completion has no command "bsh", did you mean bash or`},
+		{[]string{"run", "--quik"}, "unknown flag: --quik, did you mean --quick?: see 'plimsoll run --help'"},
+		{[]string{"run", "--stat=x"}, "unknown flag: --stat, did you mean --state?"},
+		{[]string{"run", "--entirely-other"}, "unknown flag: --entirely-other: see"},
+		{[]string{"run", "-x"}, "unknown shorthand flag: 'x' in -x: see"},
+		{[]string{"version", "x"}, "takes no argument"},
+		{[]string{"results", "export", "last", "--json", "--format", "csv"}, "--json and --format csv contradict each other"},
+	} {
+		r := say(t, tt.args...)
+		if r.status != exitUsage || r.stdout != "" || !strings.Contains(r.stderr, tt.want) {
+			t.Errorf("plimsoll %q: status %d, printed %q, said %q; want %d and %q", tt.args, r.status, r.stdout, r.stderr, exitUsage, tt.want)
+		}
+	}
+}
+
+func TestHelpTopics(t *testing.T) {
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"help"}, "exit-codes"},
+		{[]string{"help", "run"}, "--quick"},
+		{[]string{"help", "plan", "check"}, "plimsoll plan check NAME|FILE|-"},
+		{[]string{"help", "exit-codes"}, "  5  It can't be done here"},
+	} {
+		if r := say(t, tt.args...); r.status != exitDone || r.stderr != "" || !strings.Contains(r.stdout, tt.want) {
+			t.Errorf("plimsoll %q: status %d, %q, %q; want %q", tt.args, r.status, r.stdout, r.stderr, tt.want)
+		}
+	}
+}
+
+// TestExitTable holds the manual to the table that the help prints.
+func TestExitTable(t *testing.T) {
+	b, err := os.ReadFile("../../docs/exit-codes.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, e := range exits {
+		if e.status != i {
+			t.Errorf("the table's row %d is of status %d", i, e.status)
+		}
+		row := fmt.Sprintf("| %d | %s |\n", e.status, strings.ReplaceAll(e.long, "'plimsoll run --resume'", "`plimsoll run --resume`"))
+		if !strings.Contains(string(b), row) {
+			t.Errorf("docs/exit-codes.md lacks the row %s", row)
+		}
+	}
+	if n := strings.Count(string(b), "\n| "); n != len(exits)+1 {
+		t.Errorf("docs/exit-codes.md has %d rows, want %d below the heading", n, len(exits))
+	}
+}
+
+// TestEveryCommandHasJSON holds the README to its word: --json and examples everywhere.
+func TestEveryCommandHasJSON(t *testing.T) {
+	root := (&app{}).rootCommand()
+	var walk func(*cobra.Command)
+	walk = func(c *cobra.Command) {
+		for _, sub := range c.Commands() {
+			walk(sub)
+		}
+		// What only prints help, and the scripts for shells, is no data.
+		if c.HasSubCommands() || !c.Runnable() || c.Name() == "help" || c.Parent().Name() == "completion" {
+			return
+		}
+		if c.Flags().Lookup("json") == nil {
+			t.Errorf("%s has no --json", c.CommandPath())
+		}
+		if c.Example == "" {
+			t.Errorf("%s has no example", c.CommandPath())
+		}
+	}
+	walk(root)
+}
+
+func TestVersion(t *testing.T) {
+	r := say(t, "version")
+	hash, err := workerbin.Hash("linux", "amd64")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"plimsoll  " + version, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, "linux/amd64 sha256:" + hash, "linux/arm64 sha256:"} {
+		if r.status != exitDone || !strings.Contains(r.stdout, want) {
+			t.Errorf("version: status %d, %q, want %q", r.status, r.stdout, want)
+		}
+	}
+	r = say(t, "version", "--json")
+	var b buildInfo
+	if err := json.Unmarshal([]byte(r.stdout), &b); err != nil || b.Version != version || b.Workers["linux/amd64"] != hash || b.Go != runtime.Version() {
+		t.Errorf("version --json = %+v, %v", b, err)
+	}
+}
+
+// TestCompletion lets each shell that is here read its script, and asks what bash
+// would ask.
+func TestCompletion(t *testing.T) {
+	for _, shell := range []string{"bash", "zsh", "fish"} {
+		r := say(t, "completion", shell)
+		if r.status != exitDone || !strings.Contains(r.stdout, "plimsoll") {
+			t.Errorf("completion %s: status %d, %d bytes, %q", shell, r.status, len(r.stdout), r.stderr)
+		}
+		path, err := exec.LookPath(shell)
+		if err != nil {
+			continue
+		}
+		check := exec.Command(path, "-n")
+		check.Stdin = strings.NewReader(r.stdout)
+		if out, err := check.CombinedOutput(); err != nil {
+			t.Errorf("%s -n: %v\n%s", shell, err, out)
+		}
+	}
+	state := recorded(t)
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"ru"}, "run\t"},
+		{[]string{"help", "exit"}, "exit-codes\t"},
+		{[]string{"run", ""}, "places\n"},
+		{[]string{"plan", "show", ""}, "places\n"},
+		{[]string{"run", "--qu"}, "--quick\t"},
+		{[]string{"results", "show", "--state", state, ""}, oldRun + "\t"},
+		{[]string{"run", "--resume", "--state", state, ""}, oldRun + "\t"},
+		{[]string{"report", "--state", state, "la"}, "last\t"},
+	} {
+		var out, errs bytes.Buffer
+		a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errs}
+		status := a.run(t.Context(), append([]string{"__complete"}, tt.args...))
+		if status != exitDone || !strings.Contains(out.String(), tt.want) {
+			t.Errorf("completing %q: status %d, %q, %q; want %q", tt.args, status, out.String(), errs.String(), tt.want)
+		}
+	}
+	// Looking for runs makes no database.
+	empty := filepath.Join(t.TempDir(), "none")
+	a := &app{stdout: new(bytes.Buffer), stderr: new(bytes.Buffer)}
+	a.run(t.Context(), []string{"__complete", "results", "show", "--state", empty, ""})
+	if _, err := os.Stat(empty); !os.IsNotExist(err) {
+		t.Errorf("completing made %s: %v", empty, err)
+	}
+}
+
+// TestWriteErrorsNameTheFile: the user knows the file that he named, not the
+// temporary one beside it.
+func TestWriteErrorsNameTheFile(t *testing.T) {
+	state := recorded(t)
+	for _, tt := range []struct{ file, want string }{
+		{filepath.Join(t.TempDir(), "none", "r.json"), "no such file or directory"},
+		{"/proc/r.json", "/proc/r.json: "},
+		{filepath.Join(makeDir(t, "r.json")), "it is a folder"},
+	} {
+		for _, args := range [][]string{{"report", "last"}, {"results", "export", "last"}} {
+			args = append(args, "-o", tt.file)
+			r := plimsoll(t, t.Context(), state, "", args...)
+			if r.status != exitFailure || !strings.Contains(r.stderr, "write "+tt.file+": ") || !strings.Contains(r.stderr, tt.want) || strings.Contains(r.stderr, ".r.json-") {
+				t.Errorf("%q: status %d, %q, want %q", args, r.status, r.stderr, tt.want)
+			}
+		}
+	}
+}
+
+// makeDir makes a folder of that name.
+func makeDir(t *testing.T, name string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), name)
+	mustDo(t, os.Mkdir(dir, 0o755))
+	return dir
+}
+
+// TestResultsLsOtherPlan: that a plan has no runs is not that there are none.
+func TestResultsLsOtherPlan(t *testing.T) {
+	state, _ := results(t)
+	for name, want := range map[string]string{
+		"nosuch": "No run of a plan called nosuch is recorded in " + state + " (there are runs of ",
+		"mixd":   "did you mean mixed?",
+	} {
+		status, stdout, stderr := plimsollResults(state, "ls", "--plan", name)
+		if status != exitDone || stdout != "" || !strings.Contains(stderr, want) {
+			t.Errorf("ls --plan %s: status %d, %q, %q, want %q", name, status, stdout, stderr, want)
+		}
+	}
+}
+
+// TestResultsRmJSON says what went, to programs.
+func TestResultsRmJSON(t *testing.T) {
+	state, trials := results(t)
+	for _, tt := range []struct {
+		args []string
+		want removed
+	}{
+		{[]string{badRun}, removed{[]string{badRun}, len(trials)}},
+		{[]string{"--all"}, removed{[]string{newRun, oldRun}, 24}},
+		{[]string{"--all"}, removed{[]string{}, 0}},
+	} {
+		status, stdout, stderr := plimsollResults(state, append([]string{"rm", "--yes", "--json"}, tt.args...)...)
+		var got removed
+		if err := json.Unmarshal([]byte(stdout), &got); err != nil || status != exitDone || fmt.Sprint(got) != fmt.Sprint(tt.want) || got.Removed == nil {
+			t.Errorf("rm --json %q: status %d, %q, %q, %v; want %v", tt.args, status, stdout, stderr, err, tt.want)
+		}
+	}
+}

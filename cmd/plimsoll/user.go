@@ -1,0 +1,79 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/place"
+	"plimsoll/internal/plan"
+)
+
+// homelessState is the state folder of a user who has no home: a folder of the
+// current one, which he sees.
+const homelessState = "plimsoll-state"
+
+// defaultStateDir is /var/lib/plimsoll for root, $XDG_STATE_HOME/plimsoll or
+// ~/.local/state/plimsoll for others, and homelessState without a home.
+func defaultStateDir() string {
+	if os.Geteuid() == 0 {
+		return "/var/lib/plimsoll"
+	}
+	if d := os.Getenv("XDG_STATE_HOME"); d != "" {
+		return filepath.Join(d, "plimsoll")
+	}
+	if home := homeDir(); home != "" {
+		return filepath.Join(home, ".local", "state", "plimsoll")
+	}
+	return homelessState
+}
+
+// homeDir is the user's home if there is one: services and users like nobody have a
+// name for it at most.
+func homeDir() string {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		u, err := user.Current() // HOME is not set, as under cron; /etc/passwd may know.
+		if err != nil {
+			return ""
+		}
+		home = u.HomeDir
+	}
+	if st, err := os.Stat(home); err != nil || !st.IsDir() {
+		return ""
+	}
+	return home
+}
+
+// aboutUser prints what a user who isn't root has to know before a run: where his
+// records go, if that is no usual folder, and what root would add.
+func (a *app) aboutUser(p *plan.Plan) {
+	if a.stateDir == homelessState {
+		fmt.Fprintf(a.stderr, "there is no home folder, so records go to %s in the current folder; --state names another\n", homelessState)
+	}
+	if runtime.GOOS != "linux" || os.Geteuid() == 0 {
+		return
+	}
+	var lost []string
+	for _, c := range p.Cells() {
+		e, _ := p.Engine(c.Engine)
+		s, _ := p.Place(c.Place)
+		what := ""
+		switch {
+		case e.Engine == plan.OCI:
+			what = "engine oci"
+		case e.Engine == plan.Host && s.Kind == place.Tmpfs:
+			what = "tmpfs on the host"
+		}
+		if what != "" && !slices.Contains(lost, what) {
+			lost = append(lost, what)
+		}
+	}
+	if len(lost) > 0 {
+		fmt.Fprintf(a.stderr, "this user is not root: %s will be skipped; as root (sudo plimsoll run ...) the run has them too\n", strings.Join(lost, " and "))
+	}
+}

@@ -1,0 +1,93 @@
+package agent
+
+import (
+	"fmt"
+	"time"
+
+	"plimsoll/internal/wire"
+	"plimsoll/internal/workload"
+	"plimsoll/load"
+)
+
+// What a worker says is measured by nobody else, so that a result which can't be is refused
+// rather than reported: a container's program may have been exchanged, or be wrong.
+
+// misplaced says what is wrong with a message that comes while a trial is prepared
+// (running false) or runs; empty if it may come. Late words about an earlier trial may.
+func (a *Agent) misplaced(m wire.Message, id string, running bool) string {
+	switch {
+	case m.Hello != nil:
+		return "it said hello again"
+	case m.Run != nil, m.Start != nil, m.Stop != nil:
+		return "it said what only plimsoll says"
+	case m.Ready != nil && m.Ready.ID == id && running:
+		return "it was ready a second time"
+	case m.Result != nil && m.Result.ID == id && !running:
+		return "it sent a result before the start"
+	case m.Sample != nil && m.Sample.ID == id && !running:
+		return "it sent a sample before the start"
+	case m.Sample != nil && m.Sample.ID == id:
+		return badSample(m.Sample.Sample)
+	case m.Result != nil && m.Result.ID == id:
+		return badResult(&m.Result.Result)
+	}
+	return ""
+}
+
+// distrust ends the session's use.
+func (a *Agent) distrust(what string) error {
+	a.unfit = true
+	return &TrialError{Phase: "worker", Text: "the worker can't be believed: " + what, Log: a.Session.Log(), err: ErrLost}
+}
+
+// badSample says what can't be in a sample.
+func badSample(s load.Sample) string {
+	if s.At < 0 || s.Ops < 0 || s.Bytes < 0 {
+		return fmt.Sprintf("a sample of %d operations and %d bytes at %v", s.Ops, s.Bytes, s.At)
+	}
+	return ""
+}
+
+// badResult says what can't be in a result.
+func badResult(r *workload.Result) string {
+	if r.Elapsed <= 0 {
+		return fmt.Sprintf("a result that took %v", r.Elapsed)
+	}
+	if len(r.Classes) == 0 {
+		return "a result without operations"
+	}
+	for _, d := range []time.Duration{r.Prepared, r.MaxLate} {
+		if d < 0 {
+			return fmt.Sprintf("a time of %v", d)
+		}
+	}
+	for _, n := range []int64{r.Late, r.Missed} {
+		if n < 0 {
+			return fmt.Sprintf("%d late I/Os", n)
+		}
+	}
+	for _, c := range r.Classes {
+		if what := badClass(c); what != "" {
+			return what
+		}
+	}
+	for _, s := range r.Samples {
+		if what := badSample(s); what != "" {
+			return what
+		}
+	}
+	return ""
+}
+
+// badClass says what can't be in a class of operations.
+func badClass(c load.Class) string {
+	switch {
+	case c.Ops < 0 || c.Bytes < 0:
+		return fmt.Sprintf("%d operations of %d bytes", c.Ops, c.Bytes)
+	case c.Lat == nil && c.Ops > 0:
+		return fmt.Sprintf("%d operations without their latencies", c.Ops)
+	case c.Lat != nil && c.Lat.Count() != uint64(c.Ops):
+		return fmt.Sprintf("%d operations with the latencies of %d", c.Ops, c.Lat.Count())
+	}
+	return ""
+}

@@ -1,0 +1,27 @@
+package engine
+
+import (
+	"os"
+	"testing"
+	"time"
+)
+
+// TestInfoWaitsForThePID: the runtime may write the pid after the worker's hello.
+func TestInfoWaitsForThePID(t *testing.T) {
+	b := newBundle(t.TempDir(), "worker", Spec{ID: "x"})
+	s := &ociSession{process: &process{waited: make(chan struct{})}, bundle: b}
+	go func() {
+		time.Sleep(20 * time.Millisecond)
+		_ = os.WriteFile(b.pidFile()+".new", []byte("4711\n"), 0o600)
+		_ = os.Rename(b.pidFile()+".new", b.pidFile())
+	}()
+	if got := s.Info().PID; got != 4711 {
+		t.Errorf("Info().PID = %d, want the one that comes a moment later", got)
+	}
+	// A container that has ended will have none.
+	ended := &ociSession{process: &process{waited: make(chan struct{})}, bundle: newBundle(t.TempDir(), "worker", Spec{ID: "y"})}
+	close(ended.waited)
+	if got := ended.Info().PID; got != 0 {
+		t.Errorf("Info().PID = %d of a container that ended before it had one", got)
+	}
+}

@@ -1,0 +1,46 @@
+// Package nearest finds the word that was meant when a mistyped one was given:
+// keys and names of plans, flags of the command line.
+package nearest
+
+import "strings"
+
+// maxWord bounds the words that are looked at, in bytes: none of Plimsoll's own is
+// as long, and the work grows with the square.
+const maxWord = 63
+
+// Word returns the candidate most like word, or "" if none is near: at most
+// three letters, and at most half of the word, may differ. The first of equals wins.
+func Word(word string, candidates []string) string {
+	best, least := "", max(1, min(3, len(word)/2))
+	for _, c := range candidates {
+		if d := distance(strings.ToLower(word), strings.ToLower(c)); d <= least && (best == "" || d < least) {
+			best, least = c, d
+		}
+	}
+	return best
+}
+
+// distance is the number of letters to insert, delete or change to make a of
+// b (Levenshtein).
+func distance(a, b string) int {
+	if len(a) > maxWord || len(b) > maxWord {
+		return maxWord
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

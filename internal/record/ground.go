@@ -1,0 +1,148 @@
+package record
+
+import (
+	"cmp"
+	"time"
+)
+
+// A Ground is what some of a trial's clients stood on together. A disk's counters hold
+// what all of them did, so only their bytes taken together can be compared with
+// the disk's.
+type Ground struct {
+	// Clients are the places of its clients in the trial's Results, from 0.
+	Clients []int
+	// Where is that of the first of them.
+	Where Where
+	// Truth sums the bytes of its clients, their processes and their control groups;
+	// what the device did is taken from the client with the longest window.
+	Truth Truth
+}
+
+// A groundKey tells grounds apart: by machine and disk, or, where no disk is known, by
+// what kind of thing is there instead.
+type groundKey struct {
+	host         string
+	known        bool
+	major, minor uint32
+	fs, source   string
+}
+
+func (w *Where) ground() groundKey {
+	if d := w.Device; d != nil {
+		return groundKey{host: w.Host, known: true, major: d.Major, minor: d.Minor}
+	}
+	return groundKey{host: w.Host, fs: w.FSType, source: w.Source}
+}
+
+// Grounds sorts the clients of t by what they stood on, in the order of their
+// first clients. A trial that got nowhere has none.
+func (t *Trial) Grounds() []Ground {
+	n := max(len(t.Results), len(t.Where), len(t.Truth))
+	var grounds []Ground
+	var longest []time.Duration // the window of the client that Truth's device is of
+	index := map[groundKey]int{}
+	for i := range n {
+		where, truth := entry(t.Where, i), entry(t.Truth, i)
+		k := (&Where{}).ground()
+		if where != nil {
+			k = where.ground()
+		}
+		at, ok := index[k]
+		if !ok {
+			at = len(grounds)
+			index[k] = at
+			g := Ground{}
+			if where != nil {
+				g.Where = *where
+			}
+			grounds, longest = append(grounds, g), append(longest, 0)
+		}
+		var window time.Duration
+		if i < len(t.Results) {
+			window = t.Results[i].Elapsed
+		}
+		g := &grounds[at]
+		g.Clients = append(g.Clients, i)
+		switch {
+		case truth == nil || i > 0 && len(t.Truth) == 1:
+			// One entry for all clients: it is a sum already.
+		case len(g.Clients) == 1:
+			g.Truth, longest[at] = *truth, window
+		default:
+			g.Truth.add(truth, window > longest[at])
+			longest[at] = max(longest[at], window)
+		}
+	}
+	return grounds
+}
+
+// FirstWhere is what the first client stood on; the zero value where that isn't known.
+func (t *Trial) FirstWhere() Where {
+	if len(t.Where) == 0 {
+		return Where{}
+	}
+	return t.Where[0]
+}
+
+// entry is a client's own, or the only one there is; nil where there is none.
+func entry[T any](list []T, client int) *T {
+	switch {
+	case client < len(list):
+		return &list[client]
+	case len(list) == 1:
+		return &list[0]
+	}
+	return nil
+}
+
+// add adds another client of the same ground; longer says that its window is the
+// longest so far, so that the device's figures are to be its.
+func (t *Truth) add(other *Truth, longer bool) {
+	t.addBytes(other)
+	known := other.DeviceRead >= 0 && other.DeviceWritten >= 0
+	if unknown := t.DeviceRead < 0 || t.DeviceWritten < 0; known && (longer || unknown) {
+		t.Device, t.DeviceWhy = other.Device, other.DeviceWhy
+		t.DeviceRead, t.DeviceWritten, t.DeviceBusy = other.DeviceRead, other.DeviceWritten, other.DeviceBusy
+	}
+}
+
+// addBytes sums what is counted for each client apart.
+func (t *Truth) addBytes(other *Truth) {
+	plus(&t.AppRead, other.AppRead)
+	plus(&t.AppWritten, other.AppWritten)
+	plus(&t.ProcRead, other.ProcRead)
+	plus(&t.ProcWritten, other.ProcWritten)
+	plus(&t.CgroupRead, other.CgroupRead)
+	plus(&t.CgroupWritten, other.CgroupWritten)
+}
+
+// plus adds two counts of which -1 is unknown.
+func plus(sum *int64, n int64) {
+	if *sum < 0 || n < 0 {
+		*sum = -1
+		return
+	}
+	*sum += n
+}
+
+// Total adds up the grounds of t, for a table with one row a trial. Several devices are
+// joined ("vda + vdb") and their bytes summed; the busy time is that of the busiest.
+func (t *Trial) Total() Truth {
+	var total Truth
+	for i, g := range t.Grounds() {
+		if i == 0 {
+			total = g.Truth
+			continue
+		}
+		total.addBytes(&g.Truth)
+		plus(&total.DeviceRead, g.Truth.DeviceRead)
+		plus(&total.DeviceWritten, g.Truth.DeviceWritten)
+		total.DeviceBusy = max(total.DeviceBusy, g.Truth.DeviceBusy)
+		if total.Device != "" && g.Truth.Device != "" {
+			total.Device += " + "
+		}
+		total.Device += g.Truth.Device
+		total.DeviceWhy = cmp.Or(total.DeviceWhy, g.Truth.DeviceWhy)
+	}
+	return total
+}

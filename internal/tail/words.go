@@ -1,0 +1,37 @@
+package tail
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// maxWords is what a headline has room for, in bytes.
+const maxWords = 300
+
+// message is the text of a log line in logrus's form, which runc and podman write
+// where standard error is no terminal (https://github.com/sirupsen/logrus, TextFormatter).
+var message = regexp.MustCompile(`^time="[^"]*" level=\w+ msg=("(?:[^"\\]|\\.)*"|\S+)`)
+
+// LastWords is the last line of a log that says anything, without a logger's time and
+// level; empty for an empty log. One that is too long for a headline loses its middle.
+func LastWords(log string) string {
+	log = strings.TrimSpace(log)
+	line := strings.TrimSpace(log[strings.LastIndexByte(log, '\n')+1:])
+	if m := message.FindStringSubmatch(line); m != nil {
+		line = m[1]
+		if text, err := strconv.Unquote(line); err == nil {
+			line = text
+		}
+	}
+	return Cut(line, maxWords)
+}
+
+// Cut takes the middle out of a text of more than n bytes: what was done stands first, and why it
+// could not be done last.
+func Cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n/3], "") + " ... " + strings.ToValidUTF8(s[len(s)-2*n/3:], "")
+}

@@ -1,0 +1,33 @@
+package workload
+
+import "strconv"
+
+// blockSize is what the smallest file takes on the usual file systems.
+const blockSize = 4 << 10
+
+// Room returns how many bytes the files of s take at least, and a name for them: they stay
+// for the next trial in the same container, and workloads that share them name them alike.
+// Both are zero for a log whose length depends on the disk's speed (wal), and where the file is
+// there already.
+func (s Spec) Room() (file string, bytes int64) {
+	s = s.WithDefaults()
+	switch s.Kind {
+	case Append:
+		return "append", roundUp(int64(s.Count) * s.BS)
+	case Tree:
+		// Each source has an output of about its size.
+		return "tree " + strconv.Itoa(s.Count) + " " + strconv.FormatInt(s.BS, 10), 2 * int64(s.Count) * roundUp(s.BS)
+	case Block:
+		if s.Job.Filename != "" {
+			return "", 0 // A file or device that is there.
+		}
+		bytes = s.Job.Offset + s.Job.Size
+		if s.Job.Size == 0 {
+			bytes = s.Job.Offset + defaultFile
+		}
+		return "block " + strconv.FormatInt(bytes, 10), bytes
+	}
+	return "", 0
+}
+
+func roundUp(n int64) int64 { return (n + blockSize - 1) / blockSize * blockSize }

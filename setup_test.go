@@ -1,0 +1,200 @@
+package plimsoll_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A machine is a PATH of its own for scripts/setup, with an apt-get that notes its calls and
+// "installs" the commands of packages.
+type machine struct {
+	t *testing.T
+	// bin is the whole PATH, log what apt-get was called with, policy the file that
+	// keeps services from being started.
+	bin, log, policy string
+}
+
+// commands are the commands that packages bring.
+var commands = map[string]string{
+	"docker.io": "dockerd", "podman": "podman", "crun": "crun", "runc": "runc", "fio": "fio",
+	"e2fsprogs": "mkfs.ext4", "xfsprogs": "mkfs.xfs", "btrfs-progs": "mkfs.btrfs", "iptables": "iptables",
+}
+
+// allPackages are those of setup test, in its order.
+const allPackages = "docker.io podman crun runc fio e2fsprogs xfsprogs btrfs-progs iptables"
+
+// newMachine makes a machine of a user with that id, which has these commands besides
+// what every machine has.
+func newMachine(t *testing.T, uid string, have ...string) *machine {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("a Linux is needed")
+	}
+	// Read here, so that go test runs again when the script has changed.
+	if _, err := os.ReadFile("scripts/setup"); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	m := &machine{t: t, bin: filepath.Join(dir, "bin"), log: filepath.Join(dir, "log"), policy: filepath.Join(dir, "policy-rc.d")}
+	if err := os.Mkdir(m.bin, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range []string{"bash", "sh", "chmod", "rm", "touch"} {
+		real, err := exec.LookPath(tool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(real, filepath.Join(m.bin, tool)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.add("id", "echo "+uid)
+	for _, c := range have {
+		m.add(c, "echo started $0 >>"+m.log) // Nothing that is there may be started.
+	}
+	return m
+}
+
+// add makes a command.
+func (m *machine) add(name, script string) {
+	m.t.Helper()
+	if err := os.WriteFile(filepath.Join(m.bin, name), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// addApt makes apt-get.
+func (m *machine) addApt() {
+	m.t.Helper()
+	var install strings.Builder
+	for p, c := range commands {
+		install.WriteString("    " + p + ") touch " + m.bin + "/" + c + "; chmod 755 " + m.bin + "/" + c + ";;\n")
+	}
+	m.add("apt-get", `echo "apt-get $*" >>`+m.log+`
+if [ "$1" = install ]; then
+  `+m.policy+` # It has to be there, and to forbid.
+  [ $? = 101 ] || echo "services may start" >>`+m.log+`
+  for p; do case $p in
+`+install.String()+`  esac; done
+fi`)
+}
+
+// setup runs the script. calls are the lines of the log since the last time.
+func (m *machine) setup(target string) (status int, calls []string, said string) {
+	m.t.Helper()
+	cmd := exec.Command(filepath.Join(m.bin, "bash"), "scripts/setup", target)
+	cmd.Env = []string{"PATH=" + m.bin, "SETUP_SBIN=" + m.bin, "SETUP_POLICY=" + m.policy}
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	var ee *exec.ExitError
+	if err := cmd.Run(); err != nil && !errors.As(err, &ee) {
+		m.t.Fatal(err)
+	}
+	if out.Len() > 0 {
+		m.t.Errorf("setup %s printed %q: talk goes to standard error", target, out.String())
+	}
+	b, err := os.ReadFile(m.log)
+	if err != nil && !os.IsNotExist(err) {
+		m.t.Fatal(err)
+	}
+	if err := os.WriteFile(m.log, nil, 0o644); err != nil {
+		m.t.Fatal(err)
+	}
+	if s := strings.TrimSpace(string(b)); s != "" {
+		calls = strings.Split(s, "\n")
+	}
+	return cmd.ProcessState.ExitCode(), calls, errs.String()
+}
+
+// TestSetupRoot: root gets what is missing and nothing else, by one call, without a
+// service that starts; the second time there is nothing to do.
+func TestSetupRoot(t *testing.T) {
+	for _, tt := range []struct {
+		target string
+		have   []string
+		want   string // packages
+	}{
+		{"test", []string{"go"}, allPackages},
+		{"test", []string{"go", "dockerd", "runc", "mkfs.ext4"}, "podman crun fio xfsprogs btrfs-progs iptables"},
+		// make run installs no Docker and no other daemon.
+		{"run", []string{"go"}, "runc"},
+	} {
+		m := newMachine(t, "0", tt.have...)
+		m.addApt()
+		status, calls, said := m.setup(tt.target)
+		want := []string{"apt-get update -qq", "apt-get install -y -qq --no-install-recommends " + tt.want}
+		if status != 0 || !slices.Equal(calls, want) || !strings.Contains(said, "setup: installing "+tt.want+"\n") {
+			t.Errorf("setup %s with %v: status %d, calls %q, want %q; said %q", tt.target, tt.have, status, calls, want, said)
+		}
+		if told := strings.Contains(said, "systemctl disable docker"); told != strings.Contains(tt.want, "docker.io") {
+			t.Errorf("setup %s with %v says of Docker's service: %q", tt.target, tt.have, said)
+		}
+		if _, err := os.Stat(m.policy); !os.IsNotExist(err) {
+			t.Errorf("setup %s left the policy behind: %v", tt.target, err)
+		}
+		if status, calls, said := m.setup(tt.target); status != 0 || len(calls) > 0 || said != "" {
+			t.Errorf("setup %s again: status %d, calls %q, said %q; want nothing to do", tt.target, status, calls, said)
+		}
+	}
+}
+
+// TestSetupKeepsPolicy: a policy of the machine's own stays.
+func TestSetupKeepsPolicy(t *testing.T) {
+	m := newMachine(t, "0", "go")
+	m.addApt()
+	const own = "#!/bin/sh\nexit 101 # the administrator's\n"
+	if err := os.WriteFile(m.policy, []byte(own), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	m.setup("run")
+	if b, err := os.ReadFile(m.policy); err != nil || string(b) != own {
+		t.Errorf("the policy is now %q, %v", b, err)
+	}
+}
+
+// TestSetupFails: an apt-get that fails is no success, and leaves no policy behind.
+func TestSetupFails(t *testing.T) {
+	m := newMachine(t, "0", "go")
+	m.add("apt-get", "exit 100")
+	if status, _, _ := m.setup("run"); status != 100 {
+		t.Errorf("status %d, want apt-get's 100", status)
+	}
+	if _, err := os.Stat(m.policy); !os.IsNotExist(err) {
+		t.Errorf("the policy was left behind: %v", err)
+	}
+}
+
+// TestSetupOthers: who can't install is told what to, in words that can be copied.
+func TestSetupOthers(t *testing.T) {
+	for _, tt := range []struct {
+		name, uid, target string
+		have              []string
+		apt               bool
+		status            int
+		want              string
+	}{
+		{"no root", "1000", "test", []string{"go", "fio"}, true, 1,
+			"setup: missing: docker.io podman crun runc e2fsprogs xfsprogs btrfs-progs iptables. Install them with:\n  sudo apt-get install --no-install-recommends docker.io podman crun runc e2fsprogs xfsprogs btrfs-progs iptables\n"},
+		{"no root, for a run", "1000", "run", []string{"go"}, true, 1, "  sudo apt-get install --no-install-recommends runc\n"},
+		{"no root, nothing missing", "1000", "run", []string{"go", "runc"}, true, 0, ""},
+		{"no apt-get", "0", "test", []string{"go"}, false, 1, "there is no apt-get here. Please install what these packages of Debian hold: " + allPackages},
+		{"no Go", "0", "run", nil, true, 1, "Go 1.26 is needed: https://go.dev/dl"},
+		{"a wrong word", "0", "walk", []string{"go"}, true, 2, "unknown target walk: it is run, test or current"},
+	} {
+		m := newMachine(t, tt.uid, tt.have...)
+		if tt.apt {
+			m.addApt()
+		}
+		status, calls, said := m.setup(tt.target)
+		if status != tt.status || len(calls) > 0 || !strings.Contains(said, tt.want) || tt.want == "" && said != "" {
+			t.Errorf("%s: status %d, calls %q, said %q; want %d and %q", tt.name, status, calls, said, tt.status, tt.want)
+		}
+	}
+}
