@@ -53,7 +53,7 @@ func (r *ociRuntime) remove(ctx context.Context, id string) error {
 // ociVersion asks a runtime for its name and version: the first line of --version is
 // "runc version 1.1.5+ds1" or "crun version 1.8.1".
 func ociVersion(ctx context.Context, path string) string {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	name := filepath.Base(path)
 	out, err := exec.CommandContext(ctx, path, "--version").Output()
