@@ -58,11 +58,21 @@ func (o *oci) Probe(ctx context.Context) Probe {
 	rt, notes, err := o.runtime(ctx, "")
 	p.Notes = notes
 	if err != nil {
-		p.Missing, p.Fix = err.Error(), "install runc or crun ('apt-get install runc')"
+		p.Missing, p.Fix = err.Error(), o.runtimeFix()
 		return p
 	}
 	p.OK, p.Version = true, rt.version
 	return p
+}
+
+// runtimeFix says what to do where no runtime works.
+func (o *oci) runtimeFix() string {
+	for _, name := range ociRuntimes {
+		if _, err := o.lookPath(name); err != nil {
+			return "install runc or crun ('apt-get install runc')"
+		}
+	}
+	return "mend what they say; in a container it takes control groups that can be written, and the right to make mounts"
 }
 
 // runtime returns the runtime to use: the one asked for, or the first that ran a
@@ -120,7 +130,7 @@ func (o *oci) try(ctx context.Context, rt *ociRuntime) error {
 		return err
 	}
 	if state != "exit status 0" {
-		return errors.New(strings.TrimSpace(log + " (" + state + ")"))
+		return errors.New(strings.TrimSpace(runtimeWords(log) + " (" + state + ")"))
 	}
 	return nil
 }
@@ -132,7 +142,7 @@ func (o *oci) Open(ctx context.Context, spec Spec) (Session, error) {
 	}
 	rt, _, err := o.runtime(ctx, spec.Runtime)
 	if err != nil {
-		return nil, &Unsupported{o.Name(), "runtime", err.Error(), "install runc or crun ('apt-get install runc')"}
+		return nil, &Unsupported{o.Name(), "runtime", err.Error(), o.runtimeFix()}
 	}
 	return o.open(ctx, rt, spec, []string{"agent", "--dir", containerData})
 }

@@ -51,4 +51,21 @@ func TestOCIRuntimeChoice(t *testing.T) {
 	if p.OK || !strings.Contains(p.Missing, "runc is not installed") {
 		t.Errorf("with none: %+v", p)
 	}
+
+	// What runc says when /sys/fs/cgroup is read-only: the fault comes last.
+	silent := filepath.Join(t.TempDir(), "runc")
+	script = `#!/bin/sh
+case $1 in --version) echo runc version 1.1.5; exit;; esac
+echo 'time="2026-11-21T07:03:43Z" level=warning msg="unable to get oom kill count" error="no such file"' >&2
+echo 'time="2026-11-21T07:03:43Z" level=error msg="runc run failed: mkdir \"/sys/fs/cgroup/x\": read-only file system"' >&2
+exit 1
+`
+	if err := os.WriteFile(silent, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p = engine.NewOCI(t.TempDir(), workertest.Source(t), look(map[string]string{"crun": broken, "runc": silent})).Probe(t.Context())
+	if p.OK || !strings.Contains(p.Missing, `runc run failed: mkdir "/sys/fs/cgroup/x": read-only file system (exit status 1)`) ||
+		strings.Contains(p.Missing, "oom kill") || strings.Contains(p.Fix, "install") {
+		t.Errorf("with two broken ones: %+v, want runc's fault, and nothing to install", p)
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -66,4 +67,23 @@ func ociVersion(ctx context.Context, path string) string {
 		return name + " " + f[2]
 	}
 	return name
+}
+
+// runtimeWords finds in a runtime's output why it gave up. runc warns of what
+// follows from the fault before it names it, in logrus's text format:
+//
+//	time="..." level=error msg="runc run failed: ..."
+func runtimeWords(log string) string {
+	words := firstLine(log)
+	for line := range strings.Lines(log) {
+		_, msg, ok := strings.Cut(line, "level=error msg=")
+		if !ok {
+			continue
+		}
+		if q, err := strconv.QuotedPrefix(msg); err == nil {
+			msg, _ = strconv.Unquote(q)
+		}
+		words = firstLine(msg)
+	}
+	return words
 }
