@@ -121,7 +121,7 @@ func (o *oci) try(ctx context.Context, rt *ociRuntime) error {
 	if err != nil {
 		return err
 	}
-	state := s.State(ctx)
+	state := s.process.State(ctx)
 	log := s.Log()
 	// The context may be over because the runtime hangs.
 	closing, done := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
@@ -264,6 +264,16 @@ func (s *ociSession) Info() Info {
 		info.PID, _ = strconv.Atoi(strings.TrimSpace(string(b)))
 	}
 	return info
+}
+
+// State implements Session. A runtime that gave up before the container ran says
+// why: a limit that the control groups can't have, for example.
+func (s *ociSession) State(ctx context.Context) string {
+	state, log := s.process.State(ctx), s.Log()
+	if _, err := os.Stat(s.bundle.pidFile()); err != nil && log != "" {
+		state += ": " + runtimeWords(log)
+	}
+	return state
 }
 
 // Close implements Session.
