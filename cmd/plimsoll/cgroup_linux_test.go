@@ -8,7 +8,7 @@ import (
 )
 
 // direct writes straight to the disk, in a container of its own, as fast as it can
-// with a tenth of a CPU.
+// with a third of a CPU.
 const direct = `
 name: direct
 workloads:
@@ -16,7 +16,7 @@ workloads:
   busy: {rw: randread, bs: 4KiB, size: 1MiB, runtime: 500ms}
 engines: [oci]
 places: {bind: {}}
-limits: {tenth: {cpus: 0.1, memory: 128MiB}}
+limits: {third: {cpus: 0.3, memory: 128MiB}}
 baseline: {engine: oci, place: bind}
 blocks: 1
 `
@@ -44,7 +44,7 @@ func TestRunCgroup(t *testing.T) {
 		switch got := tr.Truth.CgroupWritten; {
 		case tr.Cell.Workload == "busy":
 			if th := tr.Results[0].Throttled; th.Periods == 0 {
-				t.Errorf("%s: a tenth of a CPU, and it was never stopped: %+v", tr.Key, th)
+				t.Errorf("%s: a third of a CPU, and it was never stopped: %+v", tr.Key, th)
 			}
 		case version == 1 && got == -1:
 			// Version 1 counts only on disks that ever had a limit, since Linux 6.10.
