@@ -46,7 +46,7 @@ func needRun(t *testing.T) {
 const small = `
 name: small
 workloads:
-  randread: {rw: randread, bs: 4KiB, iodepth: 4, direct: true, size: 1MiB, runtime: 20ms}
+  randread: {rw: randread, bs: 4KiB, iodepth: 4, direct: true, size: 1MiB, number_ios: 100}
   append: {kind: append, count: 100}
 engines: [host, oci]
 places: {dir: {}, layer: {}, tmpfs: {}}

@@ -87,7 +87,7 @@ const twoClients = `
 name: two
 workloads:
   append: {kind: append, count: 200}
-  randread: {rw: randread, bs: 4KiB, size: 1MiB, runtime: 20ms}
+  randread: {rw: randread, bs: 4KiB, size: 1MiB, number_ios: 100}
 engines: [host]
 places: {dir: {}}
 clients: [1, 2]
