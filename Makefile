@@ -9,7 +9,7 @@ WORKERS := linux-amd64 linux-arm64
 # no dependencies of Plimsoll.
 TOOL := go tool -modfile=$(CURDIR)/tools/go.mod
 
-.PHONY: run test build check lint cross bench campaign clean setup-run setup-test test-current-docker
+.PHONY: run test build check lint cross bench campaign clean setup-run setup-test test-current-docker test-guest test-clean
 
 run: setup-run build ## Measure this machine with the default plan.
 	bin/plimsoll run --out .
@@ -70,6 +70,14 @@ test-current-docker: setup-test build
 	scripts/setup current
 	tools/currentdocker/build.sh $(CURRENT_DOCKER)
 	PLIMSOLL_DOCKERD=$(CURRENT_DOCKER) go test -count=1 -timeout 20m ./internal/engine/... ./internal/dockertest/... ./internal/trial/... ./cmd/plimsoll/...
+
+# A second kernel: Linux 6.1 with cgroup version 2 alone, in an emulated machine.
+test-guest: workers ## The tests that depend on control groups, in a guest with version 2.
+	scripts/setup guest
+	scripts/test-guest
+
+test-clean: ## The README's two commands in a bare Debian root.
+	scripts/clean-machine
 
 clean:
 	rm -rf bin out internal/workerbin/bin/worker-*

@@ -180,13 +180,14 @@ func TestSetupOthers(t *testing.T) {
 		status            int
 		want              string
 	}{
-		{"no root", "1000", "test", []string{"go", "fio"}, true, 1,
-			"setup: missing: docker.io podman crun runc e2fsprogs xfsprogs btrfs-progs iptables. Install them with:\n  sudo apt-get install --no-install-recommends docker.io podman crun runc e2fsprogs xfsprogs btrfs-progs iptables\n"},
-		{"no root, for a run", "1000", "run", []string{"go"}, true, 1, "  sudo apt-get install --no-install-recommends runc\n"},
+		{"no root", "1000", "test", []string{"go", "fio", "sudo"}, true, 1,
+			"setup: missing: docker.io podman crun runc e2fsprogs xfsprogs btrfs-progs iptables. Install them with:\n  sudo apt-get update && sudo apt-get install --no-install-recommends docker.io podman crun runc e2fsprogs xfsprogs btrfs-progs iptables\n"},
+		{"no root, for a run", "1000", "run", []string{"go", "sudo"}, true, 1, "  sudo apt-get update && sudo apt-get install --no-install-recommends runc\n"},
+		{"no root, no sudo", "1000", "run", []string{"go"}, true, 1, "Install them as root with:\n  apt-get update && apt-get install --no-install-recommends runc\n"},
 		{"no root, nothing missing", "1000", "run", []string{"go", "runc"}, true, 0, ""},
 		{"no apt-get", "0", "test", []string{"go"}, false, 1, "there is no apt-get here. Please install what these packages of Debian hold: " + allPackages},
 		{"no Go", "0", "run", nil, true, 1, "Go 1.26 is needed: https://go.dev/dl"},
-		{"a wrong word", "0", "walk", []string{"go"}, true, 2, "unknown target walk: it is run, test or current"},
+		{"a wrong word", "0", "walk", []string{"go"}, true, 2, "unknown target walk: it is run, test, current or guest"},
 	} {
 		m := newMachine(t, tt.uid, tt.have...)
 		if tt.apt {

@@ -41,7 +41,12 @@ func startPodman(t testing.TB, opt PodmanOptions) *Daemon {
 	if err := os.WriteFile(storage, fmt.Appendf(nil, "[storage]\ndriver=\"overlay\"\ngraphroot=%q\nrunroot=%q\n", filepath.Join(d.Dir, "root"), filepath.Join(d.Dir, "run")), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	env := append(os.Environ(), "CONTAINERS_CONF="+config, "CONTAINERS_STORAGE_CONF="+storage)
+	// Podman 4.3 leaves a copy of every image that is loaded, in /var/tmp unless told.
+	files := filepath.Join(d.Dir, "files")
+	if err := os.Mkdir(files, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	env := append(os.Environ(), "CONTAINERS_CONF="+config, "CONTAINERS_STORAGE_CONF="+storage, "TMPDIR="+files)
 	as, env, err := d.become(opt.User, env)
 	if err != nil {
 		t.Fatal(err)

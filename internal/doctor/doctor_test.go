@@ -88,6 +88,13 @@ func v2() map[string]string {
 	}
 }
 
+// nested is a container on a machine with version 2, which sees its own group as the root.
+func nested() map[string]string {
+	m := v2()
+	m["cg/cgroup.type"], m["cg/cgroup.procs"], m["cg/cgroup.subtree_control"] = "domain\n", "1\n", "memory\n"
+	return m
+}
+
 func items(r Report) map[string]Item {
 	m := make(map[string]Item)
 	for _, i := range r.Items {
@@ -116,6 +123,7 @@ func TestLook(t *testing.T) {
 			"clock": "partly doesn't name", "memory": "ok ", "quiet": "ok ", "counters": "partly diskstats", "pressure": "no psi=1",
 			"device/kvm": "no many times slower",
 		}},
+		{"in a container", nested(), map[string]string{"limit/cpu": "no processes of its own", "limit/memory": "ok "}},
 	} {
 		got := items(Look(t.Context(), machine(t, tt.files)))
 		for id, want := range tt.want {

@@ -40,6 +40,14 @@ func (h hierarchy) words() string {
 	return "not there"
 }
 
+// occupied reports whether version 2's rule of no internal processes forbids to give
+// the controller to groups below. It is so in a container that sees its own group as
+// the root; the true root is exempt, and has no cgroup.type.
+func (h hierarchy) occupied(c string) bool {
+	return h.version == 2 && has(h.dir, "cgroup.type") && read(h.dir, "cgroup.procs") != "" &&
+		!slices.Contains(strings.Fields(read(h.dir, "cgroup.subtree_control")), c)
+}
+
 // limit looks at what holds containers to their limits.
 func (e *examination) limit(mounts []device.Mount) {
 	io := controller(mounts, "blkio", "io")
@@ -53,6 +61,11 @@ func (e *examination) limit(mounts []device.Mount) {
 		i := Item{ID: "limit/" + c, Group: Limit, Status: OK, What: c + " limits by " + h.words()}
 		if h.version == 0 {
 			i.Status, i.What, i.Why = No, c+" limits", "no "+c+" controller is mounted"
+		}
+		if h.occupied(c) {
+			i.Status = No
+			i.Why = h.dir + " is no true root and has processes of its own: no group below it can have the controller"
+			i.Fix = "mkdir " + h.dir + "/init && xargs -n1 <" + h.dir + "/cgroup.procs >" + h.dir + "/init/cgroup.procs"
 		}
 		e.add(i)
 	}

@@ -62,11 +62,21 @@ func (o *oci) Probe(ctx context.Context) Probe {
 	rt, notes, err := o.runtime(ctx, "")
 	p.Notes = notes
 	if err != nil {
-		p.Missing, p.Fix = err.Error(), "install runc or crun ('apt-get install runc')"
+		p.Missing, p.Fix = err.Error(), o.runtimeFix()
 		return p
 	}
 	p.OK, p.Version = true, rt.version
 	return p
+}
+
+// runtimeFix says what to do where no runtime works.
+func (o *oci) runtimeFix() string {
+	for _, name := range ociRuntimes {
+		if _, err := o.lookPath(name); err != nil {
+			return "install runc or crun ('apt-get install runc')"
+		}
+	}
+	return "mend what they say; in a container it takes control groups that can be written, and the right to make mounts"
 }
 
 // runtime returns the runtime to use: the one asked for, or the first that ran a
@@ -132,7 +142,7 @@ func (o *oci) try(ctx context.Context, rt *ociRuntime) error {
 	}
 	said, state := firstWords(ctx, s.Stdout()), ""
 	if said == "" || said == wire.Identity(program) {
-		state = s.State(ctx)
+		state = s.process.State(ctx)
 	}
 	hung := ctx.Err() != nil
 	// There is no data to wait for: what has not ended by now is killed.
@@ -180,7 +190,7 @@ func (o *oci) Open(ctx context.Context, spec Spec) (Session, error) {
 		if spec.Runtime != "" {
 			return nil, &Unsupported{o.Name(), "runtime " + spec.Runtime, err.Error(), "leave out runtime for the first that works"}
 		}
-		return nil, &Unsupported{o.Name(), "runtime", err.Error(), "install runc or crun ('apt-get install runc')"}
+		return nil, &Unsupported{o.Name(), "runtime", err.Error(), o.runtimeFix()}
 	}
 	return o.open(ctx, rt, spec, []string{"agent", "--dir", containerDir(spec)})
 }
@@ -337,6 +347,19 @@ func (s *ociSession) pid() int {
 		case <-time.After(time.Millisecond):
 		}
 	}
+}
+
+// State implements Session. A runtime that gave up before the container ran says
+// why: a limit that the control groups can't have, for example.
+func (s *ociSession) State(ctx context.Context) string {
+	state := s.process.State(ctx)
+	if _, err := os.Stat(s.bundle.pidFile()); err == nil {
+		return state
+	}
+	if words := tail.LastWords(s.Log()); words != "" && !strings.Contains(state, words) {
+		state += ": " + words
+	}
+	return state
 }
 
 // Close implements Session.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/engine"
+	"plimsoll/internal/place"
 	"plimsoll/internal/workertest"
 )
 
@@ -50,5 +51,66 @@ func TestOCIRuntimeChoice(t *testing.T) {
 	p = engine.NewOCI(t.TempDir(), workertest.Source(t), look(nil)).Probe(t.Context())
 	if p.OK || !strings.Contains(p.Missing, "runc is not installed") {
 		t.Errorf("with none: %+v", p)
+	}
+
+	// What runc says when /sys/fs/cgroup is read-only: the fault comes last.
+	silent := filepath.Join(t.TempDir(), "runc")
+	script = `#!/bin/sh
+case $1 in --version) echo runc version 1.1.5; exit;; esac
+echo 'time="2026-11-21T07:03:43Z" level=warning msg="unable to get oom kill count" error="no such file"' >&2
+echo 'time="2026-11-21T07:03:43Z" level=error msg="runc run failed: mkdir \"/sys/fs/cgroup/x\": read-only file system"' >&2
+exit 1
+`
+	if err := os.WriteFile(silent, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p = engine.NewOCI(t.TempDir(), workertest.Source(t), look(map[string]string{"crun": broken, "runc": silent})).Probe(t.Context())
+	if p.OK || !strings.Contains(p.Missing, `runc run failed: mkdir "/sys/fs/cgroup/x": read-only file system (exit status 1)`) ||
+		strings.Contains(p.Missing, "oom kill") || strings.Contains(p.Fix, "install") {
+		t.Errorf("with two broken ones: %+v, want runc's fault, and nothing to install", p)
+	}
+}
+
+// TestOCIRuntimeGivesUp: what the runtime said is in the error of a container that
+// never ran. This is what runc says where a group with processes of its own can't
+// give its controllers on (cgroup v2 in a cgroup namespace).
+func TestOCIRuntimeGivesUp(t *testing.T) {
+	needRoot(t)
+	runc, err := exec.LookPath("runc")
+	if err != nil {
+		t.Skip("runc is needed")
+	}
+	fussy := filepath.Join(t.TempDir(), "runc")
+	script := `#!/bin/sh
+bundle=
+for a; do [ "$last" = --bundle ] && bundle=$a; last=$a; done
+if [ -n "$bundle" ] && grep -q '"memory":' "$bundle/config.json"; then
+  echo 'time="x" level=warning msg="something else"' >&2
+  echo 'time="x" level=error msg="runc run failed: write \"/sys/fs/cgroup/cgroup.subtree_control\": device or resource busy"' >&2
+  exit 1
+fi
+exec ` + runc + ` "$@"
+`
+	if err := os.WriteFile(fussy, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	look := func(name string) (string, error) {
+		if name == "runc" {
+			return fussy, nil
+		}
+		return "", errors.New("not found")
+	}
+	e := engine.NewOCI(t.TempDir(), workertest.Source(t), look)
+	s, err := e.Open(t.Context(), engine.Spec{ID: "fussy", Place: place.Spec{Name: "layer", Kind: place.Layer}, Limits: engine.Limits{Memory: 64 << 20}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}()
+	if got, want := s.State(t.Context()), `exit status 1: runc run failed: write "/sys/fs/cgroup/cgroup.subtree_control": device or resource busy`; got != want {
+		t.Errorf("State() = %q, want %q", got, want)
 	}
 }

@@ -78,7 +78,7 @@ func command(ctx context.Context, argv ...string) *exec.Cmd {
 // ociVersion asks a runtime, called name, for its version: the first line of --version is
 // "runc version 1.1.5+ds1" or "crun version 1.8.1".
 func ociVersion(ctx context.Context, path, name string) string {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	out, err := command(ctx, path, "--version").Output()
 	var ee *exec.ExitError

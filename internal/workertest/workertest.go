@@ -16,8 +16,12 @@ var (
 	built = map[string][]byte{}
 )
 
+// EnvDir names a folder of built workers, GOOS-GOARCH each, for a machine that
+// has no go command.
+const EnvDir = "PLIMSOLL_TEST_WORKERS"
+
 // Source returns the worker for a system, as workerbin.Bytes does. The first
-// call for a system builds it with the go command.
+// call for a system builds it with the go command, unless EnvDir has it.
 func Source(t testing.TB) func(goos, goarch string) ([]byte, error) {
 	t.Helper()
 	return func(goos, goarch string) ([]byte, error) {
@@ -26,6 +30,9 @@ func Source(t testing.TB) func(goos, goarch string) ([]byte, error) {
 		key := goos + "/" + goarch
 		if b := built[key]; b != nil {
 			return b, nil
+		}
+		if dir := os.Getenv(EnvDir); dir != "" {
+			return os.ReadFile(filepath.Join(dir, goos+"-"+goarch))
 		}
 		dir, err := os.MkdirTemp("", "plimsoll-worker-")
 		if err != nil {
