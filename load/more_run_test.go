@@ -39,7 +39,7 @@ func TestSeveralSizesAreCountedAsTheyWere(t *testing.T) {
 				ops, bytes = ops+c.Ops, bytes+c.Bytes
 			}
 		}
-		if u := res.Threads; runtime.GOOS == "linux" && (u.User+u.System <= 0 || u != res.Jobs[0].Threads.plus(res.Jobs[1].Threads, 1)) {
+		if u := res.Threads; runtime.GOOS == "linux" && (u != res.Jobs[0].Threads.plus(res.Jobs[1].Threads, 1)) {
 			t.Errorf("%s: the threads cost %+v, the jobs' %+v and %+v", engine, u, res.Jobs[0].Threads, res.Jobs[1].Threads)
 		}
 		if len(res.Jobs) != 2 || ops != 800 || bytes != r.Bytes+w.Bytes {
@@ -54,6 +54,17 @@ func TestSeveralSizesAreCountedAsTheyWere(t *testing.T) {
 			uint64(s.WriteLat) != w.Lat.Sum() || uint64(s.Lat) != r.Lat.Sum()+w.Lat.Sum() {
 			t.Errorf("%s: the samples' sums are %+v", engine, s)
 		}
+	}
+}
+
+func TestThreadsCostTime(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("needs getrusage of a thread")
+	}
+	res := start(t, Job{RW: RandRead, Size: 1 << 20, IOEngine: Null, NumJobs: 2, Runtime: 300 * time.Millisecond})
+	// Two threads that never wait; the machine may give them less than its CPUs.
+	if u := res.Threads; u.User+u.System < 30*time.Millisecond || u.User+u.System > time.Second {
+		t.Errorf("two busy threads of 300 ms cost %+v", u)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 // drawMany returns n I/Os of the first thread of j over size bytes.
 func drawMany(t testing.TB, j Job, size int64, n int) []slot {
 	t.Helper()
-	j.setDefaults()
+	j = j.WithDefaults()
 	j.Filename, j.Size = "f", size
 	if len(j.Files) > 0 {
 		j.Filename = ""

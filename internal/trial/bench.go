@@ -89,7 +89,7 @@ func (b *Bench) attempt(ctx context.Context, t *record.Trial, onSample func(load
 	id := strconv.Itoa(t.Order)
 	err := b.agent.Prepare(ctx, id, t.Spec)
 	if err == nil {
-		after := func(*record.Trial) {}
+		after := func(t *record.Trial) { t.Where = make([]record.Where, 1) }
 		if b.Witness != nil {
 			after = b.Witness.Before(agents, target(t.Spec))
 		}
@@ -101,7 +101,9 @@ func (b *Bench) attempt(ctx context.Context, t *record.Trial, onSample func(load
 			}
 		}
 		after(t)
-		t.Where.Limits = b.Spec.Limits.String()
+		for i := range t.Where {
+			t.Where[i].Limits = b.Spec.Limits.String()
+		}
 	}
 	if err == nil {
 		return nil
