@@ -10,8 +10,9 @@ import (
 // An account is what one thread measured. Only progress is read by others
 // while the thread runs.
 type account struct {
-	progress atomic.Int64 // reads and writes counted so far
-	total    int64        // the thread's own copy of progress
+	progress [2]progress // of reads and writes
+	shown    int64       // when progress was last brought up to date
+	bytes    [opCount]int64
 	lat      [opCount]hist.Histogram
 	response [opCount]hist.Histogram
 	started  int64 // reads and writes taken up, ramp included
@@ -19,7 +20,37 @@ type account struct {
 	maxLate  int64
 	unfinish int64
 	doneAt   int64
+	usage    ThreadUsage
 	_        [64]byte
+}
+
+// progress is how far a thread is with one kind of operation.
+type progress struct{ ops, bytes, lat atomic.Int64 }
+
+// A count is a reading of progress, or a sum of several.
+type count struct{ ops, bytes, lat int64 }
+
+func (c count) minus(o count) count {
+	return count{c.ops - o.ops, c.bytes - o.bytes, c.lat - o.lat}
+}
+
+// showEvery is how long what a thread counted may stay unseen by others, in nanoseconds. It
+// saves an atomic store per I/O; what a sample misses is in the next one.
+const showEvery = 100_000
+
+// publish shows others how far the thread is at now.
+func (t *thread) publish(now int64) {
+	a := &t.acct
+	if now-a.shown < showEvery {
+		return
+	}
+	a.shown = now
+	for op := range a.progress {
+		p := &a.progress[op]
+		p.ops.Store(int64(a.lat[op].Count()))
+		p.bytes.Store(a.bytes[op])
+		p.lat.Store(int64(a.lat[op].Sum()))
+	}
 }
 
 // sum adds up what the threads measured.
@@ -28,11 +59,7 @@ func (r *Run) sum(res *Result) {
 	first, last := int64(-1), int64(0)
 	for _, t := range r.threads {
 		a := &t.acct
-		for op := range opCount {
-			all.lat[op].Merge(&a.lat[op])
-			all.response[op].Merge(&a.response[op])
-		}
-		all.started += a.started
+		all.merge(a)
 		res.Late += a.late
 		res.Unfinished += a.unfinish
 		res.MaxLate = max(res.MaxLate, time.Duration(a.maxLate))
@@ -44,19 +71,48 @@ func (r *Run) sum(res *Result) {
 	res.FirstDone = time.Duration(max(first-r.begin, 0))
 	res.LastDone = time.Duration(max(last-r.begin, 0))
 	res.Missed = r.missed(all.started)
+	res.Classes, res.Threads = r.classes(&all), all.usage
+	if !r.job.PerJob {
+		return
+	}
+	per := len(r.threads) / len(r.lanes)
+	for i := range r.lanes {
+		var one account
+		j := JobResult{}
+		for _, t := range r.threads[i*per : (i+1)*per] {
+			one.merge(&t.acct)
+			j.Done = max(j.Done, time.Duration(t.acct.doneAt-r.begin))
+		}
+		j.Classes, j.Threads = r.classes(&one), one.usage
+		res.Jobs = append(res.Jobs, j)
+	}
+}
+
+// merge adds what b measured to a.
+func (a *account) merge(b *account) {
+	for op := range opCount {
+		a.lat[op].Merge(&b.lat[op])
+		a.response[op].Merge(&b.response[op])
+		a.bytes[op] += b.bytes[op]
+	}
+	a.started += b.started
+	a.usage = a.usage.plus(b.usage, 1)
+}
+
+// classes are the job's kinds of operation with what a holds of them.
+func (r *Run) classes(a *account) []Class {
+	var all []Class
 	for op, name := range opNames {
 		if !r.has(op) {
 			continue
 		}
-		c := Class{Name: name, Ops: int64(all.lat[op].Count()), Lat: &all.lat[op]}
-		if op != opSync {
-			c.Bytes = c.Ops * r.job.BS
-			if r.job.RateIOPS > 0 {
-				c.Response = &all.response[op]
-			}
+		c := Class{Name: name, Ops: int64(a.lat[op].Count()), Bytes: a.bytes[op], Lat: &a.lat[op]}
+		if op != opSync && r.pace.rate > 0 {
+			c.Response = &a.response[op]
 		}
-		res.Classes = append(res.Classes, c)
+		all = append(all, c)
 	}
+	return all
 }
 
 // has reports whether the job has operations of the kind.

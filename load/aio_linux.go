@@ -49,8 +49,7 @@ type aio struct {
 	ctx    uintptr
 	ring   *aioRing // nil: not readable from here
 	ringEv []ioEvent
-	fd     uint32
-	bs     uint64
+	fds    []uint32 // of the targets
 	slots  []slot
 	cbs    []iocb
 	ptrs   []*iocb
@@ -59,19 +58,22 @@ type aio struct {
 	ts     unix.Timespec
 }
 
-func newAIO(f *target, slots []slot, j Job) (*aio, error) {
+func newAIO(f []*target, slots []slot) (*aio, error) {
 	if one := uint16(1); *(*byte)(unsafe.Pointer(&one)) != 1 {
 		return nil, &EngineError{LinuxAIO, "not supported on big-endian machines", ErrNotSupported}
 	}
 	n := len(slots)
-	a := &aio{fd: uint32(f.fd), bs: uint64(j.BS), slots: slots}
+	a := &aio{slots: slots}
+	for _, t := range f {
+		a.fds = append(a.fds, uint32(t.fd))
+	}
 	if _, _, errno := syscall.RawSyscall(unix.SYS_IO_SETUP, uintptr(n), uintptr(unsafe.Pointer(&a.ctx)), 0); errno != 0 {
 		return nil, aioError("io_setup", errno)
 	}
 	a.cbs, a.ptrs = make([]iocb, n), make([]*iocb, n)
 	a.events, a.out = make([]ioEvent, n), make([]completion, 0, n)
 	for i := range a.cbs {
-		a.cbs[i] = iocb{data: uint64(i), fd: a.fd}
+		a.cbs[i] = iocb{data: uint64(i)}
 	}
 	a.mapRing()
 	return a, nil
@@ -97,7 +99,8 @@ func (a *aio) run(batch []uint32, want int, timeout time.Duration) ([]completion
 		if sl.op == opWrite {
 			cb.opcode = iocbPwrite
 		}
-		cb.buf, cb.nbytes, cb.offset = uint64(sl.buf)+uint64(sl.done), a.bs-uint64(sl.done), sl.off+sl.done
+		cb.fd = a.fds[sl.file]
+		cb.buf, cb.nbytes, cb.offset = uint64(sl.buf)+uint64(sl.done), uint64(sl.size)-uint64(sl.done), sl.off+sl.done
 		a.ptrs[i] = cb
 	}
 	if err := a.submit(batch); err != nil {

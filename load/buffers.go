@@ -28,12 +28,23 @@ type buffers struct {
 	// ring holds the free segments, oldest at head.
 	ring       []uint32
 	head, tail uint32
+	// plain: what is written is the same everywhere, so that nothing is stamped.
+	plain bool
+	// dedupe is the percentage of writes that are segment dup, which is never stamped.
+	dedupe uint64
+	dup    uint32
+	// unit is what Verify stamps; 0: it doesn't. run is its stamp of the run.
+	unit int64
+	run  uint64
 }
 
 // newBuffers makes the memory for depth I/Os of job j. share is how many threads
 // share a lane's pool.
 func newBuffers(j Job, depth, share int, seed uint64) (*buffers, error) {
-	b := &buffers{stride: (j.BS + pageSize - 1) &^ (pageSize - 1)}
+	b := &buffers{
+		stride: (j.maxBlock() + pageSize - 1) &^ (pageSize - 1), plain: j.Data == DataZero || j.Data == DataPattern,
+		dedupe: uint64(j.Dedupe), unit: j.verifyUnit(), run: j.RandSeed,
+	}
 	if j.reads() {
 		b.reads = depth
 	}
@@ -41,7 +52,11 @@ func newBuffers(j Job, depth, share int, seed uint64) (*buffers, error) {
 	if j.writes() {
 		segs = max(depth+1, int(poolSize/int64(share)/b.stride))
 	}
-	mem, err := mapMemory(int64(b.reads+segs) * b.stride)
+	extra := 0
+	if b.dedupe > 0 && segs > 0 {
+		extra = 1
+	}
+	mem, err := mapMemory(int64(b.reads+segs+extra) * b.stride)
 	if err != nil {
 		return nil, err
 	}
@@ -51,10 +66,54 @@ func newBuffers(j Job, depth, share int, seed uint64) (*buffers, error) {
 	for i := range segs {
 		b.ring[i] = uint32(b.reads + i)
 	}
-	b.tail = uint32(segs)
-	fillRandom(mem[int64(b.reads)*b.stride:], seed)
+	b.tail, b.dup = uint32(segs), uint32(b.reads+segs)
+	b.content(j, mem[int64(b.reads)*b.stride:], seed)
 	return b, nil
 }
+
+// content fills the segments with what is written.
+func (b *buffers) content(j Job, p []byte, seed uint64) {
+	switch j.Data {
+	case DataZero:
+		clear(p)
+		return
+	case DataPattern:
+		for ; len(p) > 0; p = p[min(b.stride, int64(len(p))):] {
+			for s := p[:b.stride]; len(s) > 0; {
+				s = s[copy(s, j.Pattern):]
+			}
+		}
+		return
+	}
+	fillRandom(p, seed)
+	if b.dedupe > 0 && len(p) > 0 {
+		// The same for all threads and runs of a seed.
+		fillRandom(p[int64(len(p))-b.stride:], j.RandSeed)
+	}
+	for n := stampEvery * j.Compress / 100; n > 0 && len(p) > 0; p = p[min(stampEvery, len(p)):] {
+		s := p[:min(stampEvery, len(p))]
+		clear(s[max(len(s)-n, 0):])
+	}
+}
+
+// fill takes a segment and makes it what write number seq of size bytes at off writes.
+func (b *buffers) fill(g *generator, size, off int64, seq uint64) uint32 {
+	if b.dedupe > 0 && g.below(100) < b.dedupe {
+		return b.dup
+	}
+	s := b.takeSegment()
+	switch {
+	case b.plain:
+	case b.unit > 0:
+		b.seal(b.data(s, size), off, seq)
+	default:
+		stamp(b.data(s, size), off, seq)
+	}
+	return s
+}
+
+// data is the first size bytes of buffer i.
+func (b *buffers) data(i uint32, size int64) []byte { return b.mem[int64(i)*b.stride:][:size] }
 
 func (b *buffers) addr(i uint32) uintptr {
 	return uintptr(unsafe.Pointer(unsafe.SliceData(b.mem))) + uintptr(int64(i)*b.stride)
@@ -71,6 +130,9 @@ func (b *buffers) takeSegment() uint32 {
 }
 
 func (b *buffers) giveSegment(s uint32) {
+	if s == b.dup && b.dedupe > 0 {
+		return
+	}
 	b.ring[b.tail] = s
 	b.tail++
 	if int(b.tail) == len(b.ring) {
@@ -78,12 +140,8 @@ func (b *buffers) giveSegment(s uint32) {
 	}
 }
 
-// stamp makes the bs bytes of segment s unique: each unit begins with its
-// offset in the file and the number of the write.
-func (b *buffers) stamp(s uint32, bs, off int64, seq uint64) {
-	stamp(b.mem[int64(s)*b.stride:][:bs], off, seq)
-}
-
+// stamp makes p unique: each unit begins with its offset in the file and the number
+// of the write.
 func stamp(p []byte, off int64, seq uint64) {
 	for at := 0; at+16 <= len(p); at += stampEvery {
 		binary.LittleEndian.PutUint64(p[at:], uint64(off)+uint64(at))

@@ -24,6 +24,8 @@ type slot struct {
 	buf   uintptr
 	done  int64 // bytes transferred by earlier tries
 	seg   uint32
+	size  int32  // of the whole I/O, in bytes
+	file  uint16 // index of the target
 	op    uint8
 }
 
@@ -48,14 +50,14 @@ type asyncEngine interface {
 
 // nullEngine completes each I/O at once: what is left is the generator itself.
 type nullEngine struct {
-	bs  int32
-	out []completion
+	slots []slot
+	out   []completion
 }
 
 func (e *nullEngine) run(batch []uint32, _ int, _ time.Duration) ([]completion, error) {
 	out := e.out[:0]
 	for _, s := range batch {
-		out = append(out, completion{s, e.bs})
+		out = append(out, completion{s, e.slots[s].size})
 	}
 	e.out = out
 	return out, nil

@@ -10,8 +10,9 @@ import (
 //
 // Random offsets are uniform over the blocks of the region, with replacement: a block
 // may come twice before another comes once. fio's default instead keeps a map of
-// the blocks and visits each once a pass (norandommap is what is done here). A job without runtime does a pass, and so visits each
-// block exactly once, in an order that is a permutation computed without a map.
+// the blocks and visits each once a pass (norandommap is what is done here). With
+// RandomMap, or without runtime, each block is visited exactly
+// once a pass, in an order that is a permutation computed without a map.
 type generator struct {
 	rng    uint64
 	base   int64  // offset of the region's first block
@@ -23,6 +24,8 @@ type generator struct {
 	pass      permutation // of the blocks, if bits != 0
 	cursor    *[2]cursor  // of reads and writes
 	shared    bool        // cursor belongs to several threads
+	// vary is what the job asks for beyond blocks of one size in one file; nil: nothing.
+	vary *variety
 }
 
 // A cursor counts: in own if it belongs to one thread, because an atomic
@@ -33,12 +36,15 @@ type cursor struct {
 	_   [48]byte
 }
 
-func (c *cursor) next(shared bool) uint64 {
+func (c *cursor) next(shared bool) uint64 { return c.add(1, shared) }
+
+// add returns the count before d was added.
+func (c *cursor) add(d uint64, shared bool) uint64 {
 	if shared {
-		return c.n.Add(1) - 1
+		return c.n.Add(d) - d
 	}
-	c.own++
-	return c.own - 1
+	c.own += d
+	return c.own - d
 }
 
 // wyrand, by Wang Yi: one multiplication a number, and it passes BigCrush.
@@ -49,29 +55,48 @@ func (g *generator) rand() uint64 {
 	return hi ^ lo
 }
 
-// next returns the operation and its offset.
-func (g *generator) next() (op uint8, off int64) {
+// below returns a number from 0 to n-1.
+func (g *generator) below(n uint64) uint64 {
+	hi, _ := bits.Mul64(g.rand(), n)
+	return hi
+}
+
+// float returns a number from 0 up to 1, never 1.
+func (g *generator) float() float64 { return float64(g.rand()>>11) * 0x1p-53 }
+
+// op draws the operation.
+func (g *generator) op() uint8 {
 	r := uint64(0)
 	if g.readShare-1 < 1<<32-1 { // neither 0 nor 1
 		r = g.rand() >> 32
 	}
 	if r >= g.readShare {
-		op = opWrite
+		return opWrite
+	}
+	return opRead
+}
+
+// next fills in what I/O comes next: operation, file, offset and size.
+func (g *generator) next(sl *slot) {
+	sl.op = g.op()
+	if g.vary != nil {
+		g.varied(sl)
+		return
 	}
 	var n uint64
 	switch {
 	case g.random && g.pass.bits == 0:
-		n, _ = bits.Mul64(g.rand(), g.blocks)
+		n = g.below(g.blocks)
 	case g.random:
-		n = g.pass.at(g.cursor[0].next(g.shared) % g.blocks)
+		n = g.pass.turn(g.cursor[0].next(g.shared), g.blocks)
 	default:
 		// Reads and writes of rw=rw walk the file independently, as in fio.
-		n = g.cursor[op].next(g.shared)
+		n = g.cursor[sl.op].next(g.shared)
 		if n >= g.blocks {
 			n %= g.blocks
 		}
 	}
-	return op, g.base + int64(n)*g.bs
+	sl.off, sl.size = g.base+int64(n)*g.bs, int32(g.bs)
 }
 
 // A permutation maps 0..n-1 onto itself in an irregular order, without memory: a
@@ -85,6 +110,17 @@ type permutation struct {
 
 func newPermutation(n, key uint64) permutation {
 	return permutation{n: n, bits: uint(max(bits.Len64(n-1), 1)), key: key}
+}
+
+// turn returns visit number i of passes over n blocks: each pass has an order of
+// its own.
+func (p *permutation) turn(i, n uint64) uint64 {
+	if i < n {
+		return p.at(i)
+	}
+	q := *p
+	q.key += i / n * 0x9e3779b97f4a7c15
+	return q.at(i % n)
 }
 
 func (p *permutation) at(i uint64) uint64 {

@@ -27,6 +27,13 @@ func TestPermutationVisitsEachOnce(t *testing.T) {
 	}
 }
 
+// draw returns the operation and the offset of g's next I/O.
+func draw(g *generator) (op uint8, off int64) {
+	var sl slot
+	g.next(&sl)
+	return sl.op, sl.off
+}
+
 func TestRandomOffsetsAreUniform(t *testing.T) {
 	j := Job{RW: RandRead, BS: 4096, NumJobs: 1, Runtime: time.Second, Offset: 8192, RandSeed: 7}
 	l := newLanes(j, 100*4096, false)[0]
@@ -34,7 +41,7 @@ func TestRandomOffsetsAreUniform(t *testing.T) {
 	var seen [100]int
 	const n = 100000
 	for range n {
-		op, off := g.next()
+		op, off := draw(&g)
 		if op != opRead || off < 8192 || (off-8192)%4096 != 0 || off >= 8192+100*4096 {
 			t.Fatalf("next = %d, %d", op, off)
 		}
@@ -57,7 +64,7 @@ func TestMixedShare(t *testing.T) {
 		reads := 0
 		const n = 100000
 		for range n {
-			if op, _ := g.next(); op == opRead {
+			if op, _ := draw(&g); op == opRead {
 				reads++
 			}
 		}
@@ -74,7 +81,7 @@ func TestLanesCutTheRegion(t *testing.T) {
 		for i, l := range newLanes(j, 10*1000+999, false) {
 			g := l.generator(j, i)
 			for l.take() {
-				_, off := g.next()
+				_, off := draw(&g)
 				seen[off]++
 			}
 		}
@@ -118,16 +125,18 @@ func TestClockFollowsMonotonicTime(t *testing.T) {
 func BenchmarkGeneratorRandom(b *testing.B) {
 	j := Job{RW: RandRead, BS: 4096, NumJobs: 1, Runtime: time.Second}
 	g := newLanes(j, 1<<30, false)[0].generator(j, 0)
+	var sl slot
 	for b.Loop() {
-		g.next()
+		g.next(&sl)
 	}
 }
 
 func BenchmarkGeneratorPass(b *testing.B) {
 	j := Job{RW: RandRead, BS: 4096, NumJobs: 1}
 	g := newLanes(j, 1<<30, false)[0].generator(j, 0)
+	var sl slot
 	for b.Loop() {
-		g.next()
+		g.next(&sl)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 func inspectPath(path string, off, size int64) (FileInfo, error) {
-	f, err := openTarget(Job{RW: Read, Filename: path})
+	f, err := openTarget(Job{RW: Read}, path)
 	if err != nil {
 		return FileInfo{}, err
 	}

@@ -21,6 +21,19 @@ const (
 	Null     = "null"
 )
 
+// Processes by which the I/Os of an open loop arrive (RateProcess), in fio's words.
+const (
+	Linear  = "linear"
+	Poisson = "poisson"
+)
+
+// Orders in which a job goes through its files (FileService), in fio's words.
+const (
+	RoundRobin = "roundrobin"
+	Sequential = "sequential"
+	Random     = "random"
+)
+
 // A Job says what I/O is to be done, in fio's vocabulary. The zero value of a
 // field means fio's default unless its comment says otherwise. Times are
 // nanoseconds in JSON; sizes are bytes.
@@ -29,27 +42,64 @@ type Job struct {
 	// overwrite what is in the file. Random offsets are uniform, with replacement (fio's
 	// norandommap), unless the job makes one pass; reads and writes of rw walk the file independently.
 	RW string `json:"rw"`
+	// RWNumber is the number behind fio's rw, as in rw=read:4k. A sequential pattern leaves
+	// that many bytes out after each I/O (less than nothing: it goes back); a random
+	// one does that many I/Os in sequence before each new random offset.
+	RWNumber int64 `json:"rw_number,omitempty"`
 	// BS is the size of one I/O in bytes. Default 4096.
 	BS int64 `json:"bs,omitempty"`
+	// ReadSplit and WriteSplit give the reads and the writes sizes of their own
+	// (fio's bssplit, bsrange and the second value of bs). Empty: all are BS.
+	ReadSplit  []SizeShare `json:"read_split,omitempty"`
+	WriteSplit []SizeShare `json:"write_split,omitempty"`
+	// BlockAlign is what random offsets are multiples of, from Offset. 0: the smallest I/O.
+	BlockAlign int64 `json:"blockalign,omitempty"`
 	// IODepth is how many I/Os each of NumJobs threads keeps in flight. Default 1.
 	// The psync engine reaches a depth by running that many threads.
 	IODepth int `json:"iodepth,omitempty"`
 	// NumJobs is how many independent threads do the job. Default 1. Sequential
-	// jobs and single passes give each a slice of the region.
+	// jobs and single passes give each a slice of the region, unless WholeRegion.
 	NumJobs int `json:"numjobs,omitempty"`
+	// WholeRegion lets each of the NumJobs do the whole region, as fio does; OffsetIncrement
+	// moves the region of each by that many bytes from the one before it.
+	WholeRegion     bool  `json:"whole_region,omitempty"`
+	OffsetIncrement int64 `json:"offset_increment,omitempty"`
+	// SharedCursor makes the threads of a sequential job share one position, so that
+	// together they walk the region once.
+	SharedCursor bool `json:"shared_cursor,omitempty"`
 	// Filename is the file. It has to exist and be fully written (see Layout),
-	// unless the engine is null.
-	Filename string `json:"filename,omitempty"`
+	// unless the engine is null. Files are several instead, of which each has
+	// the region; FileService is how the job goes through them: roundrobin (the default),
+	// sequential or random.
+	Filename    string   `json:"filename,omitempty"`
+	Files       []string `json:"files,omitempty"`
+	FileService string   `json:"file_service_type,omitempty"`
 	// Offset and Size bound the region of the file in bytes. Size 0 means to
 	// the end of the file.
 	Offset int64 `json:"offset,omitempty"`
 	Size   int64 `json:"size,omitempty"`
-	// Runtime is the measured time, RampTime the unmeasured time before it.
-	// Runtime 0 means: until every block was touched once, or NumberIOs were done.
-	Runtime  time.Duration `json:"runtime,omitempty"`
-	RampTime time.Duration `json:"ramp_time,omitempty"`
+	// Runtime is the measured time, RampTime the unmeasured time before it, StartDelay
+	// the time before that in which nothing is done.
+	// Runtime 0 means: until every block was touched once, or as IOSize, NumberIOs or Loops say.
+	Runtime    time.Duration `json:"runtime,omitempty"`
+	RampTime   time.Duration `json:"ramp_time,omitempty"`
+	StartDelay time.Duration `json:"startdelay,omitempty"`
 	// NumberIOs ends each of the NumJobs after that many measured I/Os (0: no such end).
 	NumberIOs int64 `json:"number_ios,omitempty"`
+	// IOSize ends each of the NumJobs after that many measured bytes (0: no such end).
+	IOSize int64 `json:"io_size,omitempty"`
+	// Loops repeats a job without Runtime that often. 0 is 1.
+	Loops int64 `json:"loops,omitempty"`
+	// RandomMap visits each block once before any comes twice, as fio does
+	// without norandommap. A job of one pass always does.
+	RandomMap bool `json:"random_map,omitempty"`
+	// Distribution is how often the blocks of a random pattern are visited, in the words of fio's
+	// random_distribution: random (the default), zipf:THETA, pareto:H,
+	// normal:DEVIATION or zoned:ACCESS/SIZE:... . See ParseDistribution.
+	Distribution string `json:"random_distribution,omitempty"`
+	// PercentageRandom is which share of a random pattern's I/Os go to a random
+	// offset; the others follow the I/O before them. nil: 100.
+	PercentageRandom *int `json:"percentage_random,omitempty"`
 	// Direct asks for O_DIRECT. Default buffered, as in fio.
 	Direct bool `json:"direct,omitempty"`
 	// Sync opens the file with O_DSYNC ("dsync") or O_SYNC ("sync").
@@ -62,12 +112,50 @@ type Job struct {
 	EndFsync bool `json:"end_fsync,omitempty"`
 	// RWMixRead is the percentage of reads of rw and randrw. nil: 50.
 	RWMixRead *int `json:"rwmixread,omitempty"`
-	// RateIOPS is the rate of each of the NumJobs: an open loop with a linear schedule.
-	// 0: as fast as the depth allows (closed loop).
-	RateIOPS int64 `json:"rate_iops,omitempty"`
+	// RateIOPS and Rate are the rate of each of the NumJobs in I/Os and in bytes a second: an open
+	// loop. 0: as fast as the depth allows (closed loop). RateProcess is how
+	// they arrive: linear (the default), evenly; poisson, at random times.
+	RateIOPS    int64  `json:"rate_iops,omitempty"`
+	Rate        int64  `json:"rate,omitempty"`
+	RateProcess string `json:"rate_process,omitempty"`
+	// ThinkTime is how long a thread pauses after every ThinkTimeBlocks (default 1) of its I/Os,
+	// when those in flight are complete, and ThinkTimeSpin how much of that it computes.
+	ThinkTime       time.Duration `json:"thinktime,omitempty"`
+	ThinkTimeSpin   time.Duration `json:"thinktime_spin,omitempty"`
+	ThinkTimeBlocks int64         `json:"thinktime_blocks,omitempty"`
+	// Data is what is written: DataRandom (the default), which can't be compressed and in which
+	// no two blocks are equal, DataZero, or DataPattern, which repeats Pattern.
+	Data    string `json:"data,omitempty"`
+	Pattern []byte `json:"pattern,omitempty"`
+	// Compress is how many percent of each written 4 KiB are zeros, and Dedupe how many percent of
+	// the writes repeat one block; both with DataRandom only.
+	Compress int `json:"buffer_compress_percentage,omitempty"`
+	Dedupe   int `json:"dedupe_percentage,omitempty"`
+	// Verify stamps what is written with offset, sequence and checksum, and checks the stamp of
+	// what is read; a block that isn't what it should be is a *VerifyError, which ends the run.
+	Verify bool `json:"verify,omitempty"`
 	// RandSeed makes the offsets and the data repeatable. 0: a fixed seed.
 	RandSeed uint64 `json:"randseed,omitempty"`
 	// IOEngine is io_uring, linux-aio, psync or null. Empty: the strongest that
 	// works here (Probe).
 	IOEngine string `json:"ioengine,omitempty"`
+	// CPUs are the processors that the threads may run on (fio's cpus_allowed); with SplitCPUs
+	// each thread gets one of them, in turn. Empty: all.
+	CPUs      []int `json:"cpus_allowed,omitempty"`
+	SplitCPUs bool  `json:"split_cpus,omitempty"`
+	// PerJob asks for what each of the NumJobs measured (Result.Jobs) beside the sums.
+	PerJob bool `json:"per_job,omitempty"`
+}
+
+// Kinds of written data (Job.Data).
+const (
+	DataRandom  = "random"
+	DataZero    = "zero"
+	DataPattern = "pattern"
+)
+
+// A SizeShare says that Percent of a job's I/Os have Size bytes.
+type SizeShare struct {
+	Size    int64   `json:"size"`
+	Percent float64 `json:"percent"`
 }

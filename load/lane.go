@@ -7,74 +7,130 @@ import (
 )
 
 // A lane is one of the job's NumJobs. Its threads (one, or as many as its depth
-// with psync) share its cursor, its budget and its schedule.
+// with psync) share its cursors, its budget and its schedule.
 type lane struct {
 	base   int64
+	size   int64 // of the region, in bytes
 	blocks uint64
-	cursor [2]cursor
+	// cursors are those of each file; those of the first lane with SharedCursor.
+	cursors [][2]cursor
+	turns   *cursor
 	// budget is how many measured I/Os are left to take up; unlimited if it
-	// started at MaxInt64.
-	budget atomic.Int64
-	// ticket numbers the I/Os of an open loop.
+	// started at MaxInt64. bytes is the same in bytes.
+	budget, bytes atomic.Int64
+	// ticket is how far the schedule of an open loop is; see pace.
 	ticket atomic.Int64
 	shared bool
 }
 
 // newLanes cuts the job's region of size bytes into lanes. Random jobs with a runtime
-// all use the whole region; others have a slice each, so that no block is done twice.
+// all use the whole region; others have a slice each, so that no block is done twice, unless
+// the job says otherwise.
 func newLanes(j Job, size int64, shared bool) []*lane {
-	blocks := uint64(size / j.BS)
 	n := uint64(j.NumJobs)
+	blocks := j.blocks(size)
 	lanes := make([]*lane, n)
-	for i := range uint64(len(lanes)) {
-		l := &lane{base: j.Offset, blocks: blocks, shared: shared}
-		if !j.random() || j.Runtime == 0 {
-			first := i * blocks / n
-			l.base += int64(first) * j.BS
-			l.blocks = (i+1)*blocks/n - first
+	for i := range n {
+		l := &lane{base: j.Offset + int64(i)*j.OffsetIncrement, size: size, blocks: blocks, shared: shared || j.SharedCursor}
+		if j.sliced() {
+			unit := j.BS + j.sequentialGap()
+			first, end := i*blocks/n, (i+1)*blocks/n
+			l.base += int64(first) * unit
+			l.blocks = end - first
+			l.size = int64(l.blocks-1)*unit + j.BS
+		}
+		l.cursors, l.turns = make([][2]cursor, j.fileCount()), new(cursor)
+		if j.SharedCursor && i > 0 {
+			l.cursors, l.turns = lanes[0].cursors, lanes[0].turns
 		}
 		l.budget.Store(l.limit(j))
+		l.bytes.Store(l.limitBytes(j))
 		lanes[i] = l
 	}
 	return lanes
 }
 
+// sliced reports whether each lane has a part of the region to itself.
+func (j Job) sliced() bool {
+	return !j.WholeRegion && j.OffsetIncrement == 0 && !j.SharedCursor && j.NumJobs > 1 && (!j.random() || j.Runtime == 0)
+}
+
+// sequentialGap is what a sequential pattern leaves out after each I/O.
+func (j Job) sequentialGap() int64 {
+	if j.random() {
+		return 0
+	}
+	return max(j.RWNumber, 0)
+}
+
+// blocks is how many I/Os of one size a pass over size bytes has.
+func (j Job) blocks(size int64) uint64 {
+	if gap := j.sequentialGap(); gap > 0 {
+		return uint64(max((size-j.BS)/(j.BS+gap)+1, 0))
+	}
+	return uint64(size / j.BS)
+}
+
+// split reports whether I/Os have several sizes.
+func (j Job) split() bool { return len(j.ReadSplit) > 0 || len(j.WriteSplit) > 0 }
+
+// fileCount is the number of the job's files.
+func (j Job) fileCount() int { return max(len(j.Files), 1) }
+
 // limit is how many measured I/Os the lane does at most.
 func (l *lane) limit(j Job) int64 {
-	switch {
-	case j.NumberIOs > 0:
-		return j.NumberIOs
-	case j.Runtime > 0:
-		return math.MaxInt64
+	n := int64(math.MaxInt64)
+	if j.NumberIOs > 0 {
+		n = j.NumberIOs
 	}
-	return int64(l.blocks)
+	if j.split() {
+		return n
+	}
+	loops := max(j.Loops, 1)
+	switch {
+	case j.IOSize > 0:
+		n = min(n, times(max(j.IOSize/j.BS, 1), loops))
+	case j.NumberIOs == 0 && j.Runtime == 0:
+		n = times(int64(l.blocks), times(loops, int64(j.fileCount())))
+	}
+	return n
+}
+
+// limitBytes is how many measured bytes a lane does at most whose I/Os have several
+// sizes.
+func (l *lane) limitBytes(j Job) int64 {
+	loops := max(j.Loops, 1)
+	switch {
+	case !j.split():
+	case j.IOSize > 0:
+		return times(j.IOSize, loops)
+	case j.NumberIOs == 0 && j.Runtime == 0:
+		return times(l.size, times(loops, int64(j.fileCount())))
+	}
+	return math.MaxInt64
+}
+
+// times is a*b, or the greatest number.
+func times(a, b int64) int64 {
+	if hi, lo := bits.Mul64(uint64(a), uint64(b)); hi == 0 && lo < math.MaxInt64 {
+		return int64(lo)
+	}
+	return math.MaxInt64
 }
 
 // take takes one I/O off the budget and reports whether there was one.
 func (l *lane) take() bool {
-	if l.budget.Load() <= 0 {
+	if l.budget.Load() <= 0 || l.bytes.Load() <= 0 {
 		return false
 	}
 	return l.budget.Add(-1) >= 0
-}
-
-// due is when I/O number k of an open loop should start, from the start of the
-// run, in nanoseconds. The schedule is linear and has no rounding that adds up:
-// fio's counts in whole microseconds.
-func due(k, rate int64) int64 {
-	hi, lo := bits.Mul64(uint64(k), 1e9)
-	if hi >= uint64(rate) {
-		return math.MaxInt64
-	}
-	q, _ := bits.Div64(hi, lo, uint64(rate))
-	return int64(min(q, math.MaxInt64))
 }
 
 // generator returns the generator of thread number n of the job.
 func (l *lane) generator(j Job, n int) generator {
 	g := generator{
 		base: l.base, bs: j.BS, blocks: l.blocks,
-		random: j.random(), cursor: &l.cursor, shared: l.shared,
+		random: j.random(), cursor: &l.cursors[0], shared: l.shared,
 		rng: j.RandSeed + uint64(n)*0x9e3779b97f4a7c15,
 	}
 	switch {
@@ -87,10 +143,65 @@ func (l *lane) generator(j Job, n int) generator {
 	case j.reads():
 		g.readShare = 1 << 32
 	}
-	if g.random && j.Runtime == 0 {
+	if g.random && (j.RandomMap || j.Runtime == 0) && !j.split() && j.Distribution == "" {
 		g.pass = newPermutation(l.blocks, j.RandSeed)
 	}
+	g.vary = l.variety(j)
 	// Neighbouring seeds give neighbouring first numbers.
 	g.rand()
 	return g
+}
+
+// variety returns what j asks for beyond the usual, nil if nothing.
+func (l *lane) variety(j Job) *variety {
+	if j.RWNumber == 0 && !j.split() && j.BlockAlign == 0 && !j.SharedCursor && j.fileCount() == 1 &&
+		j.Distribution == "" && j.PercentageRandom == nil {
+		return nil
+	}
+	v := &variety{
+		sizes: [2]sizes{newSizes(j.BS, j.ReadSplit), newSizes(j.BS, j.WriteSplit)},
+		size:  l.size, align: j.align(), random: 1 << 32,
+		files: uint64(j.fileCount()), service: j.FileService,
+		turns: l.turns, perFile: max(l.blocks, 1), cursors: l.cursors,
+	}
+	if j.random() {
+		v.run = j.RWNumber
+	} else {
+		v.step = j.RWNumber
+	}
+	if p := j.PercentageRandom; p != nil {
+		v.random = uint64(*p) << 32 / 100
+	}
+	if d, err := ParseDistribution(j.Distribution); err == nil {
+		n := uint64(max((l.size-min(v.sizes[0].max, v.sizes[1].max))/v.align+1, 1))
+		v.dist = newDistribution(d, n, v.align, j.RandSeed)
+	}
+	return v
+}
+
+// align is what random offsets are multiples of.
+func (j Job) align() int64 {
+	if j.BlockAlign > 0 {
+		return j.BlockAlign
+	}
+	least := int64(math.MaxInt64)
+	if j.reads() {
+		least = min(least, newSizes(j.BS, j.ReadSplit).min())
+	}
+	if j.writes() {
+		least = min(least, newSizes(j.BS, j.WriteSplit).min())
+	}
+	return least
+}
+
+// maxBlock is the size of the greatest I/O.
+func (j Job) maxBlock() int64 {
+	most := int64(0)
+	if j.reads() {
+		most = newSizes(j.BS, j.ReadSplit).max
+	}
+	if j.writes() {
+		most = max(most, newSizes(j.BS, j.WriteSplit).max)
+	}
+	return most
 }

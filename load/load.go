@@ -47,9 +47,35 @@ type Class struct {
 type Sample struct {
 	// At is the end of the interval, from the start of the window.
 	At time.Duration `json:"at"`
-	// Ops and Bytes were completed in the interval.
+	// Ops and Bytes were completed in the interval: reads and writes.
 	Ops   int64 `json:"ops"`
 	Bytes int64 `json:"bytes"`
+	// Lat is the sum of their latencies.
+	Lat time.Duration `json:"lat,omitempty"`
+	// WriteOps, WriteBytes and WriteLat are the writes' part of them.
+	WriteOps   int64         `json:"write_ops,omitempty"`
+	WriteBytes int64         `json:"write_bytes,omitempty"`
+	WriteLat   time.Duration `json:"write_lat,omitempty"`
+}
+
+// ThreadUsage is what some threads cost (getrusage, RUSAGE_THREAD). All are 0 where the
+// system doesn't say.
+type ThreadUsage struct {
+	User   time.Duration `json:"user"`
+	System time.Duration `json:"system"`
+	// Switches counts voluntary and involuntary context switches, MajorFaults and MinorFaults
+	// page faults with and without I/O.
+	Switches    int64 `json:"switches"`
+	MajorFaults int64 `json:"major_faults"`
+	MinorFaults int64 `json:"minor_faults"`
+}
+
+// plus is u and f times o.
+func (u ThreadUsage) plus(o ThreadUsage, f int64) ThreadUsage {
+	return ThreadUsage{
+		User: u.User + time.Duration(f)*o.User, System: u.System + time.Duration(f)*o.System,
+		Switches: u.Switches + f*o.Switches, MajorFaults: u.MajorFaults + f*o.MajorFaults, MinorFaults: u.MinorFaults + f*o.MinorFaults,
+	}
 }
 
 // Usage is what the job cost in its measured window. Unlike the per-class

@@ -25,6 +25,8 @@ func (t *thread) asyncLoop() error {
 			switch {
 			case failed != nil || t.out || now >= r.end.Load():
 				return failed
+			case t.thinkDue():
+				t.think()
 			case t.syncDue():
 				if failed = t.sync(); failed != nil {
 					return failed
@@ -59,14 +61,13 @@ func (t *thread) asyncLoop() error {
 // of an open loop is due, forever if there is none to wait for.
 func (t *thread) fill(now int64) time.Duration {
 	r := t.run
-	rate := r.job.RateIOPS
 	for len(t.free) > 0 {
-		if t.syncDue() || t.out {
+		if t.syncDue() || t.thinkDue() || t.out {
 			return forever
 		}
 		due := int64(0)
-		if rate > 0 {
-			if due = t.nextDue(rate); due > now {
+		if r.pace.rate > 0 {
+			if due = t.nextDue(); due > now {
 				return time.Duration(due - now)
 			}
 		}
@@ -85,18 +86,22 @@ func (t *thread) fill(now int64) time.Duration {
 // arm turns the free slot s into the next I/O.
 func (t *thread) arm(s uint32, now, due int64) {
 	sl := &t.slots[s]
-	sl.op, sl.off = t.gen.next()
+	t.gen.next(sl)
 	sl.start, sl.due, sl.done = now, due, 0
 	if sl.op == opRead {
 		sl.seg = s
 	} else {
-		sl.seg = t.bufs.takeSegment()
 		t.seq++
 		t.sinceSync++
-		t.bufs.stamp(sl.seg, t.run.job.BS, sl.off, t.seq)
+		sl.seg = t.bufs.fill(&t.gen, int64(sl.size), sl.off, t.seq)
 	}
 	sl.buf = t.bufs.addr(sl.seg)
+	t.lastSize = sl.size
 	t.acct.started++
+	t.sinceThink++
+	if t.run.split && now >= t.run.begin {
+		t.lane.bytes.Add(-int64(sl.size))
+	}
 	if due != 0 && now >= t.run.begin {
 		t.lateness(now - due)
 	}
@@ -113,7 +118,7 @@ func (t *thread) reap(out []completion, now int64) error {
 	var last [2]int64
 	for _, c := range out {
 		sl := &t.slots[c.slot]
-		if int64(c.res) != r.job.BS {
+		if c.res != sl.size {
 			if again, e := t.uneven(sl, c.res); again {
 				t.batch = append(t.batch, c.slot)
 				continue
@@ -124,6 +129,11 @@ func (t *thread) reap(out []completion, now int64) error {
 			}
 		}
 		op := sl.op & 1
+		if op == opRead && t.bufs.unit > 0 {
+			if e := t.verify(sl); e != nil {
+				err = e
+			}
+		}
 		switch {
 		case inWindow && !t.paid(sl):
 		case inWindow:
@@ -133,6 +143,7 @@ func (t *thread) reap(out []completion, now int64) error {
 				last[op], n[op] = lat, 0
 			}
 			n[op]++
+			a.bytes[op] += int64(sl.size)
 			if sl.due != 0 {
 				a.response[op].Record(now - sl.due)
 			}
@@ -144,7 +155,7 @@ func (t *thread) reap(out []completion, now int64) error {
 	for op := range n {
 		a.lat[op].RecordN(last[op], n[op])
 	}
-	t.publish()
+	t.publish(now)
 	return err
 }
 
@@ -159,7 +170,6 @@ func (t *thread) release(s uint32) {
 // uneven deals with a try that did not move the whole block: again is whether
 // it has to go on, which happens after signals and short transfers.
 func (t *thread) uneven(sl *slot, res int32) (again bool, err error) {
-	bs := t.run.job.BS
 	if res < 0 {
 		errno := syscall.Errno(-res)
 		if errno == syscall.EINTR || errno == syscall.EAGAIN {
@@ -172,7 +182,7 @@ func (t *thread) uneven(sl *slot, res int32) (again bool, err error) {
 	}
 	before := sl.done
 	sl.done += int64(res)
-	if sl.done >= bs {
+	if sl.done >= int64(sl.size) {
 		return false, nil
 	}
 	if t.run.job.Direct {
@@ -190,7 +200,7 @@ func (t *thread) uneven(sl *slot, res int32) (again bool, err error) {
 // failure describes the I/O of a slot that failed.
 func (t *thread) failure(sl *slot, err error) error {
 	return &IOError{
-		Path: t.run.job.Filename, Op: opNames[sl.op],
-		Offset: sl.off + sl.done, Size: t.run.job.BS - sl.done, Err: err,
+		Path: t.run.job.path(int(sl.file)), Op: opNames[sl.op],
+		Offset: sl.off + sl.done, Size: int64(sl.size) - sl.done, Err: err,
 	}
 }

@@ -6,7 +6,6 @@ import "time"
 func (t *thread) syncLoop() error {
 	r := t.run
 	clk := &r.clk
-	rate := r.job.RateIOPS
 	for {
 		now := clk.now()
 		if t.syncDue() {
@@ -15,12 +14,16 @@ func (t *thread) syncLoop() error {
 			}
 			continue
 		}
+		if t.thinkDue() {
+			t.think()
+			continue
+		}
 		if now >= r.end.Load() {
 			return nil
 		}
 		due := int64(0)
-		if rate > 0 {
-			if due = t.nextDue(rate); due > now {
+		if r.pace.rate > 0 {
+			if due = t.nextDue(); due > now {
 				t.idle(now, time.Duration(due-now))
 				continue
 			}
@@ -31,8 +34,9 @@ func (t *thread) syncLoop() error {
 		t.holding = false
 		t.arm(0, now, due)
 		sl := &t.slots[0]
-		res := r.file.transfer(sl, r.job.BS)
-		for int64(res) != r.job.BS {
+		f := r.files[sl.file]
+		res := f.transfer(sl)
+		for res != sl.size {
 			again, err := t.uneven(sl, res)
 			if err != nil {
 				return err
@@ -40,9 +44,14 @@ func (t *thread) syncLoop() error {
 			if !again {
 				break
 			}
-			res = r.file.transfer(sl, r.job.BS)
+			res = f.transfer(sl)
 		}
 		t.count(sl, clk.now())
+		if sl.op == opRead && t.bufs.unit > 0 {
+			if err := t.verify(sl); err != nil {
+				return err
+			}
+		}
 	}
 }
 
@@ -63,8 +72,9 @@ func (t *thread) count(sl *slot, now int64) {
 	}
 	op := sl.op & 1
 	t.acct.lat[op].Record(now - sl.start)
+	t.acct.bytes[op] += int64(sl.size)
 	if sl.due != 0 {
 		t.acct.response[op].Record(now - sl.due)
 	}
-	t.publish()
+	t.publish(now)
 }

@@ -5,24 +5,35 @@ import (
 	"path/filepath"
 )
 
-// open chooses the engine, opens the file and looks whether it fits the job.
+// paths are the job's files.
+func (j Job) paths() []string {
+	if len(j.Files) > 0 {
+		return j.Files
+	}
+	return []string{j.Filename}
+}
+
+func (j Job) path(i int) string { return j.paths()[i] }
+
+// open chooses the engine, opens the files and looks whether they fit the job.
 func (r *Run) open() error {
 	j := &r.job
 	r.engine = j.IOEngine
 	if r.engine == Null {
 		return nil
 	}
-	f, err := openTarget(*j)
-	if err != nil {
-		return err
+	for _, path := range j.paths() {
+		f, err := openTarget(*j, path)
+		if err != nil {
+			return err
+		}
+		r.files = append(r.files, f)
 	}
-	r.file = f
 	if err := r.fits(); err != nil {
-		f.close()
 		return err
 	}
 	if r.engine == "" {
-		r.engine = strongest(filepath.Dir(j.Filename), j.Direct)
+		r.engine = strongest(filepath.Dir(j.path(0)), j.Direct)
 	}
 	if r.engine == LinuxAIO && !j.Direct && j.IODepth > 1 {
 		r.notes = append(r.notes, "linux-aio is asynchronous only with direct=1: buffered, each I/O is complete before the next is submitted")
@@ -41,39 +52,59 @@ func strongest(dir string, direct bool) string {
 	return PSync
 }
 
-// region returns the size of the job's region in bytes.
+// region returns the size of the job's region in bytes: that of each of the jobs, with
+// offset_increment.
 func (r *Run) region() (int64, error) {
 	j := r.job
 	size := j.Size
-	if size == 0 && r.file != nil {
-		size = r.file.size - j.Offset
+	if size == 0 && len(r.files) > 0 {
+		size = r.files[0].size
+		for _, f := range r.files {
+			size = min(size, f.size)
+		}
+		size -= j.Offset + int64(j.NumJobs-1)*j.OffsetIncrement
 	}
-	if size/j.BS < int64(j.NumJobs) {
-		return 0, fmt.Errorf("%s: the region of %d bytes at offset %d holds less than one block of bs=%d for each of numjobs=%d", j.Filename, max(size, 0), j.Offset, j.BS, j.NumJobs)
+	need := int64(1)
+	if j.sliced() {
+		need = int64(j.NumJobs)
+	}
+	if size < j.maxBlock() || int64(j.blocks(size)) < need {
+		return 0, fmt.Errorf("%s: the region of %d bytes at offset %d holds less than one block of bs=%d for each of numjobs=%d", j.path(0), max(size, 0), j.Offset, j.maxBlock(), j.NumJobs)
 	}
 	return size, nil
 }
 
-// fits compares the job with the file: its end, its holes, its alignment.
+// fits compares the job with the files: their end, holes and alignment.
 func (r *Run) fits() error {
-	j, f := r.job, r.file
+	j := r.job
 	size, err := r.region()
 	if err != nil {
 		return err
 	}
-	if a := f.dioAlign; j.Direct && a > 0 && (j.BS%a != 0 || j.Offset%a != 0) {
-		return &OptionError{"bs", fmt.Sprint(j.BS), fmt.Sprintf("direct I/O on %s needs bs and offset to be multiples of %d", j.Filename, a)}
+	size += int64(j.NumJobs-1) * j.OffsetIncrement
+	for _, f := range r.files {
+		if err := f.fits(j, size); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fits compares size bytes of the file at the job's offset with the job.
+func (f *target) fits(j Job, size int64) error {
+	if a := f.dioAlign; j.Direct && a > 0 && (j.BS%a != 0 || j.Offset%a != 0 || j.align()%a != 0) {
+		return &OptionError{"bs", fmt.Sprint(j.BS), fmt.Sprintf("direct I/O on %s needs bs and offset to be multiples of %d", f.path, a)}
 	}
 	if !j.reads() {
 		return nil
 	}
-	bad := &UnwrittenError{Path: j.Filename, Offset: j.Offset, Size: size, FileSize: f.size}
+	bad := &UnwrittenError{Path: f.path, Offset: j.Offset, Size: size, FileSize: f.size}
 	if f.size < j.Offset+size {
 		return bad
 	}
 	info, err := f.inspect(j.Offset, size, true)
 	if err != nil {
-		return fmt.Errorf("%s: %w", j.Filename, err)
+		return fmt.Errorf("%s: %w", f.path, err)
 	}
 	bad.Holes, bad.Unwritten = max(info.HoleBytes, 0), max(info.UnwrittenBytes, 0)
 	if bad.Holes > 0 || bad.Unwritten > 0 {

@@ -51,7 +51,7 @@ func tryEngine(name, path string, direct bool) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	j := Job{RW: RW, BS: scratchSize, IODepth: 1, NumJobs: 1, Filename: path, Direct: direct, IOEngine: name}
-	f, err := openTarget(j)
+	f, err := openTarget(j, path)
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func tryEngine(name, path string, direct bool) error {
 	}
 	defer b.close()
 	slots := make([]slot, 1)
-	e, err := newAsync(name, f, slots, b, j)
+	e, err := newAsync(name, []*target{f}, slots, b)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func tryEngine(name, path string, direct bool) error {
 	}
 	seg := b.takeSegment()
 	for _, op := range []uint8{opWrite, opRead} {
-		slots[0] = slot{op: op, buf: b.addr(0)}
+		slots[0] = slot{op: op, buf: b.addr(0), size: scratchSize}
 		if op == opWrite {
 			slots[0].buf = b.addr(seg)
 		}
@@ -91,7 +91,7 @@ func tryEngine(name, path string, direct bool) error {
 func tryOne(e asyncEngine, f *target, s *slot) error {
 	var res int32
 	if e == nil {
-		res = f.transfer(s, scratchSize)
+		res = f.transfer(s)
 	} else {
 		out, err := e.run([]uint32{0}, 1, scratchWait)
 		if err != nil {

@@ -1,6 +1,10 @@
 package load
 
-import "time"
+import (
+	"time"
+
+	"plimsoll/hist"
+)
 
 // A Result is what a run measured. It holds only what was completed inside the
 // measured window.
@@ -23,7 +27,11 @@ type Result struct {
 	// Samples holds one entry each SampleEvery and one for the rest. Their sums are those
 	// of reads and writes in Classes.
 	Samples []Sample `json:"samples,omitempty"`
-	Usage   Usage    `json:"usage"`
+	// Jobs holds what each of the NumJobs measured, if the job asked for it (PerJob).
+	Jobs  []JobResult `json:"jobs,omitempty"`
+	Usage Usage       `json:"usage"`
+	// Threads is what the job's own threads cost, from their start (the ramp included) to their end.
+	Threads ThreadUsage `json:"threads"`
 	// Unfinished counts the I/Os that were in flight at the end of a timed
 	// window. They are in no class.
 	Unfinished int64 `json:"unfinished,omitempty"`
@@ -69,4 +77,33 @@ func (r *Result) IOPS() float64 {
 		return 0
 	}
 	return float64(r.Ops()) / r.Elapsed.Seconds()
+}
+
+// A JobResult is what one of a job's NumJobs measured.
+type JobResult struct {
+	// Classes are as in Result.
+	Classes []Class `json:"classes"`
+	// Done is when it had done its part, from the beginning of the window.
+	Done time.Duration `json:"done"`
+	// Threads is what its threads cost from their start to their end.
+	Threads ThreadUsage `json:"threads"`
+}
+
+// Merge adds what o counted to c.
+func (c *Class) Merge(o Class) {
+	c.Ops += o.Ops
+	c.Bytes += o.Bytes
+	c.Lat = merged(c.Lat, o.Lat)
+	c.Response = merged(c.Response, o.Response)
+}
+
+// merged is the sum of two histograms, of which either may be nil. It changes neither.
+func merged(a, b *hist.Histogram) *hist.Histogram {
+	if b == nil {
+		return a
+	}
+	sum := new(hist.Histogram)
+	sum.Merge(a)
+	sum.Merge(b)
+	return sum
 }

@@ -95,11 +95,10 @@ type ring struct {
 	sqes            []sqe
 	cqes            []cqe
 	enterFlags      uintptr
-	tail            uint32 // ours; published before entering
-	file            int32
+	tail            uint32  // ours; published before entering
+	files           []int32 // of the targets: descriptors, or indices of registered files
 	fileFlags       uint8
 	readOp, writeOp uint8
-	bs              uint32
 	slots           []slot
 	out             []completion
 	ts              unix.Timespec
@@ -108,8 +107,11 @@ type ring struct {
 
 // newRing sets up the strongest ring that the kernel offers, with the file and
 // the buffers registered where it allows that.
-func newRing(f *target, slots []slot, b *buffers, j Job) (*ring, error) {
-	r := &ring{file: int32(f.fd), readOp: opcodeRead, writeOp: opcodeWrite, bs: uint32(j.BS), slots: slots}
+func newRing(f []*target, slots []slot, b *buffers) (*ring, error) {
+	r := &ring{readOp: opcodeRead, writeOp: opcodeWrite, slots: slots}
+	for _, t := range f {
+		r.files = append(r.files, int32(t.fd))
+	}
 	r.out = make([]completion, 0, len(slots))
 	p, err := r.setup(uint32(len(slots)))
 	if err != nil {
@@ -175,9 +177,11 @@ func (r *ring) mapRings(p *ringParams) error {
 // register saves the kernel from looking up the file, the buffers and the ring at
 // each use. All of it may be refused (memlock limit, old kernel) at the cost of speed only.
 func (r *ring) register(b *buffers) {
-	fd := r.file
-	if r.registerCall(registerFiles, unsafe.Pointer(&fd), 1) {
-		r.file, r.fileFlags = 0, sqeFixedFile
+	if r.registerCall(registerFiles, unsafe.Pointer(&r.files[0]), uintptr(len(r.files))) {
+		r.fileFlags = sqeFixedFile
+		for i := range r.files {
+			r.files[i] = int32(i)
+		}
 	}
 	iov := unix.Iovec{Base: unsafe.SliceData(b.mem)}
 	iov.SetLen(len(b.mem))
@@ -251,8 +255,8 @@ func (r *ring) push(s uint32) {
 		op = r.writeOp
 	}
 	*e = sqe{
-		opcode: op, flags: r.fileFlags, fd: r.file,
-		off: uint64(sl.off + sl.done), addr: uint64(sl.buf) + uint64(sl.done), len: r.bs - uint32(sl.done),
+		opcode: op, flags: r.fileFlags, fd: r.files[sl.file],
+		off: uint64(sl.off + sl.done), addr: uint64(sl.buf) + uint64(sl.done), len: uint32(sl.size) - uint32(sl.done),
 		userData: uint64(s),
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,7 +22,7 @@ type Run struct {
 	job     Job
 	engine  string
 	notes   []string
-	file    *target
+	files   []*target
 	clk     clock
 	wall    func() time.Time // the wall clock, which somebody may set
 	threads []*thread
@@ -33,22 +32,27 @@ type Run struct {
 	abort   bool          // set before gate is closed: don't run
 	running sync.WaitGroup
 	errs    []error // one a thread
-	procs   int     // GOMAXPROCS before; 0: not changed
+	procs   int     // by how much GOMAXPROCS was raised for it
 	used    bool
 
 	// The window on the run's clock. begin and open are set before the gate opens.
-	start int64 // when the threads go
+	start int64 // when the threads go, after startdelay
 	begin int64 // when counting begins: start plus ramp
 	// end is when threads stop taking up I/O. It is lowered to stop early.
 	end atomic.Int64
 	// timed: what completes after end isn't counted. Else the window lasts until the last
 	// completion.
 	timed bool
+	// split: I/Os have several sizes.
+	split bool
 	// unlimited: nothing but the time ends the job.
 	unlimited bool
-	// syncEvery is after how many writes of a thread to sync; 0: never.
-	syncEvery int
-	left      atomic.Int64 // threads that are not done yet
+	// syncEvery is after how many writes of a thread to sync, thinkEvery after how many I/Os
+	// to pause; 0: never.
+	syncEvery  int
+	thinkEvery int64
+	pace       pace
+	left       atomic.Int64 // threads that are not done yet
 }
 
 // Prepare validates job, opens its file and sets up everything that Start needs.
@@ -68,10 +72,14 @@ func Prepare(job Job) (*Run, error) {
 	}
 	r := &Run{job: job, wall: time.Now, gate: make(chan struct{})}
 	r.timed = job.Runtime > 0 && !job.EndFsync
-	r.unlimited = job.Runtime > 0 && job.NumberIOs == 0
+	r.unlimited = job.Runtime > 0 && job.NumberIOs == 0 && job.IOSize == 0
 	r.syncEvery = max(job.Fsync, job.FDataSync)
+	if job.ThinkTime > 0 {
+		r.thinkEvery = max(job.ThinkTimeBlocks, 1)
+	}
+	r.pace, r.split = newPace(job), job.split()
 	if err := r.open(); err != nil {
-		return nil, err
+		return nil, errors.Join(err, r.Close())
 	}
 	r.clk = newClock()
 	if err := r.setUp(); err != nil {
@@ -101,7 +109,7 @@ func (r *Run) Start(ctx context.Context, onSample func(Sample)) (*Result, error)
 	r.used = true
 	res := &Result{Engine: r.engine, Clock: r.clk.source(), Notes: r.notes}
 	w := &watch{run: r, res: res, onSample: onSample}
-	if r.job.RampTime == 0 {
+	if r.job.StartDelay+r.job.RampTime == 0 {
 		// Nothing moves yet: this is the exact beginning.
 		if r.OnWindow != nil {
 			r.OnWindow(true)
@@ -118,7 +126,7 @@ func (r *Run) Start(ctx context.Context, onSample func(Sample)) (*Result, error)
 
 // release opens the gate; the channel is closed when all threads are done.
 func (r *Run) release() <-chan struct{} {
-	r.start = r.clk.now()
+	r.start = r.clk.now() + int64(r.job.StartDelay)
 	r.begin = r.start + int64(r.job.RampTime)
 	r.end.Store(math.MaxInt64)
 	if r.job.Runtime > 0 {
@@ -144,17 +152,6 @@ func (r *Run) stop() {
 	}
 }
 
-// missed is how many I/Os of an open loop the schedule asked for until the end
-// but no thread took up.
-func (r *Run) missed(started int64) int64 {
-	if r.job.RateIOPS == 0 || r.job.Runtime == 0 || r.job.NumberIOs > 0 {
-		return 0
-	}
-	secs := float64(r.end.Load()-r.start) / 1e9
-	asked := int64(secs*float64(r.job.RateIOPS)) * int64(r.job.NumJobs)
-	return max(asked-started, 0)
-}
-
 // Close ends the threads and gives everything back. A Run that was never started
 // needs it too.
 func (r *Run) Close() error {
@@ -163,14 +160,13 @@ func (r *Run) Close() error {
 		close(r.gate)
 	}
 	r.running.Wait()
-	if r.procs != 0 {
-		runtime.GOMAXPROCS(r.procs)
-		r.procs = 0
+	raiseProcs(-r.procs)
+	r.procs = 0
+	files := r.files
+	r.files = nil
+	var errs []error
+	for _, f := range files {
+		errs = append(errs, f.close())
 	}
-	f := r.file
-	r.file = nil
-	if f == nil {
-		return nil
-	}
-	return f.close()
+	return errors.Join(errs...)
 }

@@ -15,16 +15,20 @@ func (t *thread) sync() error {
 
 func (t *thread) doSync(dataOnly bool) error {
 	r := t.run
-	if r.file == nil {
+	if len(r.files) == 0 {
 		return nil
 	}
 	t0 := r.clk.now()
-	if err := r.file.sync(dataOnly); err != nil {
+	for i, f := range r.files {
+		err := f.sync(dataOnly)
+		if err == nil {
+			continue
+		}
 		name := "fsync"
 		if dataOnly {
 			name = "fdatasync"
 		}
-		return &IOError{Path: r.job.Filename, Op: name, Err: err}
+		return &IOError{Path: r.job.path(i), Op: name, Err: err}
 	}
 	if now := r.clk.now(); now >= r.begin && (!r.timed || now <= r.end.Load()) {
 		t.acct.lat[opSync].Record(now - t0)

@@ -24,13 +24,13 @@ type target struct {
 }
 
 // openTarget opens the job's file. It never makes one.
-func openTarget(j Job) (*target, error) {
+func openTarget(j Job, path string) (*target, error) {
 	// Opening a named pipe would wait for its other end. O_NONBLOCK would avoid
 	// that, but makes io_uring answer EAGAIN where it should wait for the disk.
-	if st, err := os.Stat(j.Filename); err != nil {
+	if st, err := os.Stat(path); err != nil {
 		return nil, err
 	} else if m := st.Mode(); !m.IsRegular() && m.Type() != os.ModeDevice {
-		return nil, fmt.Errorf("%s: neither a regular file nor a block device", j.Filename)
+		return nil, fmt.Errorf("%s: neither a regular file nor a block device", path)
 	}
 	flags := unix.O_RDONLY
 	if j.writes() {
@@ -45,13 +45,13 @@ func openTarget(j Job) (*target, error) {
 	if j.Direct {
 		flags |= unix.O_DIRECT
 	}
-	fd, err := openRetry(j.Filename, flags|unix.O_CLOEXEC, 0)
+	fd, err := openRetry(path, flags|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, openError(j, err)
+		return nil, openError(j, path, err)
 	}
-	t := &target{path: j.Filename, fd: fd, dioAlign: -1, raw: !j.Direct}
+	t := &target{path: path, fd: fd, dioAlign: -1, raw: !j.Direct}
 	if t.size, err = fileSize(fd); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", j.Filename, err), t.close())
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), t.close())
 	}
 	if j.Direct {
 		_, t.dioAlign = dioAlignment(fd)
@@ -70,11 +70,11 @@ func openRetry(path string, flags int, mode uint32) (int, error) {
 
 // openError tells a file system without direct I/O from other reasons: EINVAL for
 // O_DIRECT, on a file that opens without it.
-func openError(j Job, err error) error {
+func openError(j Job, path string, err error) error {
 	if j.Direct && errors.Is(err, unix.EINVAL) {
-		return &DirectError{Path: j.Filename, Err: err}
+		return &DirectError{Path: path, Err: err}
 	}
-	return &os.PathError{Op: "open", Path: j.Filename, Err: err}
+	return &os.PathError{Op: "open", Path: path, Err: err}
 }
 
 // fileSize returns the length of a regular file or a block device.
@@ -93,12 +93,12 @@ func fileSize(fd int) (int64, error) {
 // calls: Go's scheduler need not know, since each thread has a processor of its own (raiseProcs),
 // and telling it costs some 80 ns, a tenth of a read from the page cache. Direct I/O takes a
 // device's time, in which the scheduler may want to stop the world.
-func (t *target) transfer(s *slot, bs int64) int32 {
+func (t *target) transfer(s *slot) int32 {
 	call := uintptr(unix.SYS_PREAD64)
 	if s.op == opWrite {
 		call = unix.SYS_PWRITE64
 	}
-	fd, buf, n, off := uintptr(t.fd), s.buf+uintptr(s.done), uintptr(bs-s.done), uintptr(s.off+s.done)
+	fd, buf, n, off := uintptr(t.fd), s.buf+uintptr(s.done), uintptr(int64(s.size)-s.done), uintptr(s.off+s.done)
 	var errno syscall.Errno
 	if t.raw {
 		n, _, errno = syscall.RawSyscall6(call, fd, buf, n, off, 0, 0)
@@ -158,17 +158,17 @@ func sleep(d time.Duration) {
 }
 
 // newAsync returns the engine called name for one thread, nil for psync.
-func newAsync(name string, f *target, slots []slot, b *buffers, j Job) (asyncEngine, error) {
+func newAsync(name string, f []*target, slots []slot, b *buffers) (asyncEngine, error) {
 	// A nil *ring in an interface would not be nil.
 	switch name {
 	case IOUring:
-		if r, err := newRing(f, slots, b, j); err != nil {
+		if r, err := newRing(f, slots, b); err != nil {
 			return nil, err
 		} else {
 			return r, nil
 		}
 	case LinuxAIO:
-		if a, err := newAIO(f, slots, j); err != nil {
+		if a, err := newAIO(f, slots); err != nil {
 			return nil, err
 		} else {
 			return a, nil

@@ -20,9 +20,9 @@ type target struct {
 	dioAlign int64
 }
 
-func openTarget(j Job) (*target, error) {
+func openTarget(j Job, path string) (*target, error) {
 	if j.Direct {
-		return nil, &DirectError{Path: j.Filename, Err: fmt.Errorf("direct I/O on this system: %w", ErrNotSupported)}
+		return nil, &DirectError{Path: path, Err: fmt.Errorf("direct I/O on this system: %w", ErrNotSupported)}
 	}
 	if j.IOEngine == IOUring || j.IOEngine == LinuxAIO {
 		return nil, &EngineError{j.IOEngine, "only Linux has it; use psync", ErrNotSupported}
@@ -34,23 +34,23 @@ func openTarget(j Job) (*target, error) {
 	if j.Sync != "" {
 		flags |= os.O_SYNC
 	}
-	f, err := os.OpenFile(j.Filename, flags, 0)
+	f, err := os.OpenFile(path, flags, 0)
 	if err != nil {
 		return nil, err
 	}
 	st, err := f.Stat()
 	if err == nil && !st.Mode().IsRegular() {
-		err = fmt.Errorf("%s: not a regular file", j.Filename)
+		err = fmt.Errorf("%s: not a regular file", path)
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return &target{path: j.Filename, f: f, size: st.Size(), dioAlign: -1}, nil
+	return &target{path: path, f: f, size: st.Size(), dioAlign: -1}, nil
 }
 
 // transfer tries what is left of the slot's I/O.
-func (t *target) transfer(s *slot, bs int64) int32 {
-	p := unsafe.Slice((*byte)(s.ptr()), bs)[s.done:]
+func (t *target) transfer(s *slot) int32 {
+	p := unsafe.Slice((*byte)(s.ptr()), s.size)[s.done:]
 	var n int
 	var err error
 	if s.op == opWrite {
@@ -86,7 +86,7 @@ func tightenTimers() {}
 
 func sleep(d time.Duration) { time.Sleep(d) }
 
-func newAsync(name string, _ *target, _ []slot, _ *buffers, _ Job) (asyncEngine, error) {
+func newAsync(name string, _ []*target, _ []slot, _ *buffers) (asyncEngine, error) {
 	if name == PSync {
 		return nil, nil
 	}
@@ -102,6 +102,8 @@ func resultError(res int32) error {
 
 // ProcessUsage returns nothing: what the process cost is not known here.
 func ProcessUsage() Usage { return Usage{} }
+
+func threadUsage() ThreadUsage { return ThreadUsage{} }
 
 func inspectPath(path string, _, _ int64) (FileInfo, error) {
 	st, err := os.Stat(path)

@@ -3,22 +3,26 @@ package load
 import (
 	"fmt"
 	"runtime"
+	"sync"
 )
 
 // A thread is one of the job's operating system threads: it prepares itself,
 // waits at the gate, and loops. The fields are its own, but for acct.progress.
 type thread struct {
-	run   *Run
-	lane  *lane
-	gen   generator
-	bufs  *buffers
-	async asyncEngine // nil: psync
-	slots []slot
-	free  []uint32 // slots that carry no I/O; a stack
-	batch []uint32
-	seq   uint64 // writes so far, with the thread's number above
-	// sinceSync counts writes since the last sync.
-	sinceSync int
+	run    *Run
+	lane   *lane
+	gen    generator
+	bufs   *buffers
+	async  asyncEngine // nil: psync
+	slots  []slot
+	free   []uint32 // slots that carry no I/O; a stack
+	batch  []uint32
+	seq    uint64 // writes so far, with the thread's number above
+	number int    // of the thread in the job
+	// sinceSync counts writes since the last sync, sinceThink I/Os since the last pause.
+	sinceSync  int
+	sinceThink int64
+	lastSize   int32 // of the I/O before
 	// hold is an I/O of an open loop whose time has not come; holding says that
 	// there is one.
 	hold    int64
@@ -37,14 +41,15 @@ func (r *Run) setUp() error {
 	if r.engine == PSync {
 		perLane, depth = depth, 1
 	}
-	r.raiseProcs(perLane * r.job.NumJobs)
+	r.procs = perLane * r.job.NumJobs
+	raiseProcs(r.procs)
 	r.lanes = newLanes(r.job, size, perLane > 1)
 	ready := make(chan error)
 	r.errs = make([]error, perLane*r.job.NumJobs)
 	for i, l := range r.lanes {
 		for k := range perLane {
 			n := i*perLane + k
-			t := &thread{run: r, lane: l, gen: l.generator(r.job, n), seq: uint64(n) << 40}
+			t := &thread{run: r, lane: l, gen: l.generator(r.job, n), seq: uint64(n) << 40, number: n}
 			r.threads = append(r.threads, t)
 			r.running.Add(1)
 			go t.main(depth, perLane, ready, &r.errs[n])
@@ -62,12 +67,19 @@ func (r *Run) setUp() error {
 	return err
 }
 
-// raiseProcs lets Go run n threads beside all others. A thread in a system call
+// procs guards GOMAXPROCS, which several runs raise.
+var procs sync.Mutex
+
+// raiseProcs lets Go run n threads more beside all others, or fewer. A thread in a system call
 // would else hold a processor that another needs, until Go's monitor takes
 // it away after 20 us or more, which would cost depth.
-func (r *Run) raiseProcs(n int) {
-	r.procs = runtime.GOMAXPROCS(0)
-	runtime.GOMAXPROCS(r.procs + n)
+func raiseProcs(n int) {
+	if n == 0 {
+		return
+	}
+	procs.Lock()
+	defer procs.Unlock()
+	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0)+n, 1))
 }
 
 // main is the thread's life. It is never unlocked, so that the operating system's
@@ -82,6 +94,8 @@ func (t *thread) main(depth, share int, ready chan<- error, fail *error) {
 	if t.run.abort || err != nil {
 		return
 	}
+	before := threadUsage()
+	t.awaitStart()
 	if t.async == nil {
 		err = t.syncLoop()
 	} else {
@@ -94,6 +108,7 @@ func (t *thread) main(depth, share int, ready chan<- error, fail *error) {
 		t.run.stop()
 		*fail = err
 	}
+	t.acct.usage = threadUsage().plus(before, -1)
 	t.acct.doneAt = t.doneAt()
 }
 
@@ -101,9 +116,12 @@ func (t *thread) main(depth, share int, ready chan<- error, fail *error) {
 func (t *thread) prepare(depth, share int) error {
 	r := t.run
 	tightenTimers()
+	if err := bindThread(r.job, t.number); err != nil {
+		return err
+	}
 	var err error
 	if t.bufs, err = newBuffers(r.job, depth, share, t.gen.rand()); err != nil {
-		return fmt.Errorf("buffers for iodepth=%d and bs=%d: %w", depth, r.job.BS, err)
+		return fmt.Errorf("buffers for iodepth=%d and bs=%d: %w", depth, r.job.maxBlock(), err)
 	}
 	t.slots = make([]slot, depth)
 	t.free = make([]uint32, depth)
@@ -112,10 +130,10 @@ func (t *thread) prepare(depth, share int) error {
 		t.free[i] = uint32(depth - 1 - i)
 	}
 	if r.engine == Null {
-		t.async = &nullEngine{bs: int32(r.job.BS), out: make([]completion, 0, depth)}
+		t.async = &nullEngine{slots: t.slots, out: make([]completion, 0, depth)}
 		return nil
 	}
-	t.async, err = newAsync(r.engine, r.file, t.slots, t.bufs, r.job)
+	t.async, err = newAsync(r.engine, r.files, t.slots, t.bufs)
 	return err
 }
 

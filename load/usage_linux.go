@@ -40,3 +40,15 @@ func peakRSS(fallback int64) int64 {
 	}
 	return kb << 10
 }
+
+// threadUsage returns what the calling thread cost so far.
+func threadUsage() ThreadUsage {
+	var ru unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_THREAD, &ru); err != nil {
+		return ThreadUsage{}
+	}
+	return ThreadUsage{
+		User: time.Duration(ru.Utime.Nano()), System: time.Duration(ru.Stime.Nano()),
+		Switches: ru.Nvcsw + ru.Nivcsw, MajorFaults: ru.Majflt, MinorFaults: ru.Minflt,
+	}
+}

@@ -16,6 +16,8 @@ const (
 	maxDepth   = 4096
 	maxThreads = 1024
 	maxBuffers = 8 << 30
+	maxFiles   = 4096
+	maxSplits  = 64
 )
 
 // An OptionError says what is wrong with one option of a job.
@@ -37,9 +39,13 @@ func (j Job) Validate() error {
 	j = j.WithDefaults()
 	v.pattern(j)
 	v.sizes(j)
+	v.splits(j)
+	v.randomness(j)
 	v.threads(j)
 	v.ends(j)
+	v.pace(j)
 	v.syncs(j)
+	v.data(j)
 	v.engine(j)
 	return errors.Join(v.errs...)
 }
@@ -57,6 +63,9 @@ func (j Job) WithDefaults() Job {
 	if j.NumJobs == 0 {
 		j.NumJobs = 1
 	}
+	if j.Distribution == Random {
+		j.Distribution = ""
+	}
 	if j.RWMixRead == nil && j.mixed() {
 		half := 50
 		j.RWMixRead = &half
@@ -69,6 +78,10 @@ func (j Job) random() bool { return j.RW == RandRead || j.RW == RandWrite || j.R
 func (j Job) mixed() bool  { return j.RW == RW || j.RW == RandRW }
 func (j Job) reads() bool  { return j.RW == Read || j.RW == RandRead || j.mixed() }
 func (j Job) writes() bool { return j.RW == Write || j.RW == RandWrite || j.mixed() }
+
+// Reads and Writes report whether the job reads, and whether it writes.
+func (j Job) Reads() bool  { return j.reads() }
+func (j Job) Writes() bool { return j.writes() }
 
 // osThreads is how many threads the engine needs for j.
 func (j Job) osThreads(engine string) int {
@@ -123,7 +136,7 @@ func (v *validator) sizes(j Job) {
 		v.add("size", j.Size, "must not be negative; 0 means to the end of the file")
 	case j.Size > math.MaxInt64-max(j.Offset, 0):
 		v.add("size", j.Size, "with offset=%d it ends beyond any file", j.Offset)
-	case j.Size != 0 && j.Size/j.BS < int64(max(j.NumJobs, 1)):
+	case j.Size != 0 && j.Size < j.BS || j.Size != 0 && j.sliced() && j.Size/j.BS < int64(max(j.NumJobs, 1)):
 		v.add("size", j.Size, "less than one block of bs=%d for each of numjobs=%d; make size larger or bs smaller", j.BS, j.NumJobs)
 	case j.Size == 0 && j.IOEngine == Null:
 		v.add("size", j.Size, "the null engine has no file whose end could bound the job; set size")
@@ -142,7 +155,7 @@ func (v *validator) threads(j Job) {
 	if n := j.osThreads(j.IOEngine); n > maxThreads {
 		v.add("iodepth", j.IODepth, "with numjobs=%d psync would need %d threads; %d are allowed, or use io_uring", j.NumJobs, n, maxThreads)
 	}
-	if j.BS > 0 && j.BS <= maxBS && j.BS*int64(j.IODepth)*int64(j.NumJobs) > maxBuffers {
+	if j.BS > 0 && j.BS <= maxBS && j.maxBlock() <= maxBS && j.maxBlock()*int64(j.IODepth)*int64(j.NumJobs) > maxBuffers {
 		v.add("iodepth", j.IODepth, "with bs=%d and numjobs=%d the buffers would take more than 8 GiB; lower one of the three", j.BS, j.NumJobs)
 	}
 }
@@ -158,8 +171,17 @@ func (v *validator) ends(j Job) {
 	if j.NumberIOs < 0 {
 		v.add("number_ios", j.NumberIOs, "must not be negative; 0 means no such end")
 	}
-	if j.RateIOPS < 0 || j.RateIOPS > 1e9 {
-		v.add("rate_iops", j.RateIOPS, "has to be from 0 (as fast as the depth allows) to 1000000000")
+	if j.StartDelay < 0 || j.StartDelay > year {
+		v.add("startdelay", j.StartDelay, "has to be from 0 to a year")
+	}
+	if j.IOSize < 0 {
+		v.add("io_size", j.IOSize, "must not be negative; 0 means no such end")
+	}
+	switch {
+	case j.Loops < 0:
+		v.add("loops", j.Loops, "must not be negative; 0 and 1 mean once")
+	case j.Loops > 1 && j.Runtime > 0 && j.IOSize == 0:
+		v.add("loops", j.Loops, "has no meaning with runtime, which repeats the region until the time is over")
 	}
 }
 
@@ -195,9 +217,13 @@ func (v *validator) engine(j Job) {
 		v.add("ioengine", quote(j.IOEngine), "use one of %s, or leave it out for the strongest that works%s", strings.Join(engineNames, ", "), hint)
 	}
 	switch {
-	case strings.ContainsRune(j.Filename, 0):
+	case j.Filename != "" && len(j.Files) > 0:
+		v.add("filename", quote(j.Filename), "contradicts files; use one of the two")
+	case len(j.Files) > maxFiles:
+		v.add("nrfiles", len(j.Files), "at most %d files", maxFiles)
+	case slices.ContainsFunc(j.paths(), func(p string) bool { return strings.ContainsRune(p, 0) }):
 		v.add("filename", quote(j.Filename), "holds a NUL byte")
-	case j.Filename == "" && j.IOEngine != Null:
+	case slices.Contains(j.paths(), "") && j.IOEngine != Null:
 		v.add("filename", `""`, "a job needs a file, unless ioengine=null")
 	}
 }

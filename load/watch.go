@@ -17,14 +17,14 @@ type watch struct {
 	wall      time.Time // at the beginning, without its monotonic reading
 	usage     Usage     // at the beginning, then of the window
 	ended     bool      // the end edge was seen
-	seen      int64     // reads and writes in the samples so far
+	seen      [2]count  // reads and writes in the samples so far
 	cancelled bool
 }
 
 // ramp waits for the beginning of the window.
 func (w *watch) ramp(ctx context.Context) {
 	r := w.run
-	if r.job.RampTime > 0 {
+	if r.job.StartDelay+r.job.RampTime > 0 {
 		w.until(ctx, r.begin)
 		if r.OnWindow != nil {
 			r.OnWindow(true)
@@ -132,16 +132,30 @@ func (w *watch) finish() {
 		w.res.Elapsed -= time.Duration(early)
 		w.res.WallElapsed -= time.Duration(early)
 	}
-	if ops := w.res.Ops(); ops > w.seen || len(w.res.Samples) == 0 {
-		w.sample(r.begin+int64(w.res.Elapsed), ops)
+	if all := w.counted(); all != w.seen || len(w.res.Samples) == 0 {
+		w.sample(r.begin+int64(w.res.Elapsed), all)
 	}
 }
 
-// sample adds the interval that ends at now, by which total reads and writes were
+// counted is what the finished threads counted.
+func (w *watch) counted() (all [2]count) {
+	for op := range all {
+		if c := w.res.Class(opNames[op]); c != nil {
+			all[op] = count{c.Ops, c.Bytes, int64(c.Lat.Sum())}
+		}
+	}
+	return all
+}
+
+// sample adds the interval that ends at now, by which all reads and writes were
 // counted.
-func (w *watch) sample(now, total int64) {
-	s := Sample{At: time.Duration(now - w.run.begin), Ops: total - w.seen, Bytes: (total - w.seen) * w.run.job.BS}
-	w.seen = total
+func (w *watch) sample(now int64, all [2]count) {
+	r, wr := all[opRead].minus(w.seen[opRead]), all[opWrite].minus(w.seen[opWrite])
+	s := Sample{
+		At: time.Duration(now - w.run.begin), Ops: r.ops + wr.ops, Bytes: r.bytes + wr.bytes, Lat: time.Duration(r.lat + wr.lat),
+		WriteOps: wr.ops, WriteBytes: wr.bytes, WriteLat: time.Duration(wr.lat),
+	}
+	w.seen = all
 	w.res.Samples = append(w.res.Samples, s)
 	if w.onSample != nil {
 		w.onSample(s)
@@ -157,11 +171,15 @@ func (w *watch) err(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// progress is the number of reads and writes counted so far.
-func (r *Run) progress() int64 {
-	var n int64
+// progress is the reads and writes counted so far.
+func (r *Run) progress() (all [2]count) {
 	for _, t := range r.threads {
-		n += t.acct.progress.Load()
+		for op := range all {
+			p := &t.acct.progress[op]
+			all[op].ops += p.ops.Load()
+			all[op].bytes += p.bytes.Load()
+			all[op].lat += p.lat.Load()
+		}
 	}
-	return n
+	return all
 }

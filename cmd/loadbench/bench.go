@@ -14,27 +14,57 @@ import (
 	"plimsoll/load"
 )
 
-// A contest is one job that both programs do.
+// A contest is one job that package load and a rival do.
 type contest struct {
-	name  string
-	job   load.Job
-	extra []string // options that only fio needs
-	// iops is the ratio to fio that is aimed at, cpu that of the CPU time per
+	name string
+	job  load.Job
+	// rival is what it is compared with: fio, with extra options; a bare ring; or
+	// package load itself with another job.
+	rival rival
+	extra []string
+	other load.Job
+	// iops is the ratio to the rival that is aimed at, cpu that of the CPU time per
 	// I/O. 0: none.
 	iops, cpu    float64
 	ours, theirs []reading
 }
 
+// A rival is what does the same job.
+type rival string
+
+const (
+	fioRival rival = "fio"
+	bareRing rival = "bare ring"
+	itself   rival = "itself"
+)
+
+// contests are those on the file in the page cache and on the null engine.
 func contests(file string, o options) []*contest {
 	job := func(engine string, depth int) load.Job {
 		return load.Job{RW: load.RandRead, BS: 4096, IODepth: depth, Filename: file, Size: o.size, Runtime: o.runtime, IOEngine: engine}
 	}
+	one := job(load.Null, 1)
+	one.Filename = ""
+	two := one
+	two.NumJobs = 2
 	return []*contest{
-		{name: "io_uring depth 32", job: job(load.IOUring, 32), extra: []string{"--norandommap"}, iops: 1.3, cpu: 0.75},
-		{name: "io_uring depth 32, fio's default map", job: job(load.IOUring, 32), iops: 1.3, cpu: 0.75},
-		{name: "psync depth 1", job: job(load.PSync, 1), extra: []string{"--norandommap"}, iops: 1},
-		{name: "psync depth 1, fio's default map", job: job(load.PSync, 1), iops: 1},
+		{name: "io_uring depth 32", job: job(load.IOUring, 32), rival: fioRival, extra: []string{"--norandommap"}, iops: 1.3, cpu: 0.75},
+		{name: "io_uring depth 32, fio's default map", job: job(load.IOUring, 32), rival: fioRival, iops: 1.3, cpu: 0.75},
+		{name: "io_uring depth 32, a bare ring", job: job(load.IOUring, 32), rival: bareRing, iops: 0.97},
+		{name: "psync depth 1", job: job(load.PSync, 1), rival: fioRival, extra: []string{"--norandommap"}, iops: 1},
+		{name: "psync depth 1, fio's default map", job: job(load.PSync, 1), rival: fioRival, iops: 1},
+		{name: "null engine, 2 threads to 1", job: two, rival: itself, other: one, iops: 1.9},
 	}
+}
+
+// directContests are those on a block device with direct I/O.
+func directContests(device string, o options) []*contest {
+	var all []*contest
+	for _, depth := range []int{1, 32, 128} {
+		job := load.Job{RW: load.RandRead, BS: 4096, IODepth: depth, Filename: device, Size: o.size, Runtime: o.runtime, IOEngine: load.IOUring, Direct: true}
+		all = append(all, &contest{name: fmt.Sprintf("direct on a loop device, depth %d", depth), job: job, rival: fioRival, extra: []string{"--norandommap"}, iops: 1, cpu: 0.6})
+	}
+	return all
 }
 
 func bench(ctx context.Context, o options, stdout, stderr io.Writer) error {
@@ -55,6 +85,13 @@ func bench(ctx context.Context, o options, stdout, stderr io.Writer) error {
 		o.fio = ""
 	}
 	cs := contests(file, o)
+	if device, detach, err := loop(ctx, file); err != nil {
+		fmt.Fprintf(stderr, "loadbench: no direct I/O on a loop device: %v\n", err)
+	} else {
+		defer detach()
+		cs = append(cs, directContests(device, o)...)
+	}
+	poisson := &contest{name: "poisson", rival: fioRival, job: load.Job{RW: load.RandRead, BS: 4096, IODepth: 32, Size: o.size, Runtime: o.runtime, IOEngine: load.Null, RateIOPS: 600_000, RateProcess: load.Poisson}}
 	null := &contest{name: "null", job: load.Job{RW: load.RandRead, BS: 4096, IODepth: 1, Size: o.size, Runtime: o.runtime, IOEngine: load.Null}}
 	for round := range o.rounds {
 		fmt.Fprintf(stderr, "round %d of %d\n", round+1, o.rounds)
@@ -66,12 +103,25 @@ func bench(ctx context.Context, o options, stdout, stderr io.Writer) error {
 		if err := null.measure(ctx, "", true); err != nil {
 			return fmt.Errorf("%s: %w", null.name, err)
 		}
+		if err := poisson.measure(ctx, o.fio, true); err != nil {
+			return fmt.Errorf("%s: %w", poisson.name, err)
+		}
 	}
 	rss, err := measureWorker(ctx, dir, o)
 	if err != nil {
 		return fmt.Errorf("the worker's memory: %w", err)
 	}
-	return table(stdout, cs, null, rss, o)
+	return table(stdout, cs, null, poisson, rss, o)
+}
+
+// loop makes a loop device over the file, whose own I/O is direct too.
+func loop(ctx context.Context, file string) (device string, detach func(), err error) {
+	out, err := exec.CommandContext(ctx, "losetup", "--direct-io=on", "--find", "--show", file).Output()
+	if err != nil {
+		return "", nil, fmt.Errorf("losetup: %w (it needs root)", err)
+	}
+	device = strings.TrimSpace(string(out))
+	return device, func() { exec.Command("losetup", "--detach", device).Run() }, nil
 }
 
 // cache reads the file into the page cache.
@@ -92,11 +142,18 @@ func (c *contest) measure(ctx context.Context, fio string, oursFirst bool) error
 		c.ours = append(c.ours, r)
 		return err
 	}
-	theirs := func() error {
-		if fio == "" {
+	theirs := func() (err error) {
+		var r reading
+		switch {
+		case c.rival == itself:
+			r, err = measureOurs(ctx, c.other)
+		case c.rival == bareRing:
+			r, err = measureBare(ctx, c.job)
+		case fio != "":
+			r, err = measureFio(ctx, fio, c.job, c.extra...)
+		default:
 			return nil
 		}
-		r, err := measureFio(ctx, fio, c.job, c.extra...)
 		c.theirs = append(c.theirs, r)
 		return err
 	}
@@ -111,17 +168,27 @@ func (c *contest) measure(ctx context.Context, fio string, oursFirst bool) error
 }
 
 // table prints the medians and ratios of all rounds, and the worker's memory in bytes.
-func table(stdout io.Writer, cs []*contest, null *contest, rss float64, o options) error {
-	fmt.Fprintf(stdout, "4 KiB random reads of %d MiB in the page cache, one thread, %d rounds of %v:\n\n", o.size>>20, o.rounds, o.runtime)
+func table(stdout io.Writer, cs []*contest, null, poisson *contest, rss float64, o options) error {
+	fmt.Fprintf(stdout, "4 KiB random reads of %d MiB, in the page cache but where direct, one thread, %d rounds of %v:\n\n", o.size>>20, o.rounds, o.runtime)
 	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "figure\tplimsoll\tfio\tratio [min..max]\ttarget\t")
+	fmt.Fprintln(w, "figure\tplimsoll\tfio or other\tratio [min..max]\ttarget\t")
 	for _, c := range cs {
 		row(w, c.name+", IOPS", c, func(r reading) float64 { return r.iops }, "%.0f", ">=", c.iops)
-		row(w, c.name+", CPU ns per I/O", c, func(r reading) float64 { return r.cpu }, "%.0f", "<=", c.cpu)
+		if c.rival == fioRival {
+			row(w, c.name+", CPU ns per I/O", c, func(r reading) float64 { return r.cpu }, "%.0f", "<=", c.cpu)
+		}
 	}
 	fmt.Fprintf(w, "worker's peak RSS at depth 32, MiB\t%.1f\t\t\t<= %d\t%s\n", rss/(1<<20), maxRSS>>20, verdict(rss <= maxRSS))
 	top := median(each(null.ours, func(r reading) float64 { return r.iops }))
 	fmt.Fprintf(w, "null engine depth 1, IOPS per core\t%.0f\t\t\t>= 5000000\t%s\n", top, verdict(top >= 5e6))
+	// Here the schedule is the other: 600,000 a second were asked for.
+	iops := func(r reading) float64 { return r.iops }
+	asked := float64(poisson.job.RateIOPS)
+	ours, theirs := median(each(poisson.ours, iops))/asked, ""
+	if len(poisson.theirs) > 0 {
+		theirs = fmt.Sprintf("%.3f", median(each(poisson.theirs, iops))/asked)
+	}
+	fmt.Fprintf(w, "null engine, Poisson arrivals, share of the 600,000/s asked for\t%.3f\t%s\t\t1 +- 0.01\t%s\n", ours, theirs, verdict(ours > 0.99 && ours < 1.01))
 	return w.Flush()
 }
 

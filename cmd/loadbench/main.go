@@ -5,7 +5,8 @@
 // In every round each figure is measured with both programs, one right after the
 // other, in an order that changes from round to round; the ratio of the two is
 // taken within the round. The table shows medians and the range of the ratios. The file
-// is in the page cache and both keep a full histogram of latencies. Times of a
+// is in the page cache, or under a loop device with direct I/O, and both keep a full histogram of
+// latencies. A ring without any accounting shows the limit. Times of a
 // shared machine mean little, ratios within a round more. The memory is that of the worker
 // which plimsoll carries, its agent included.
 //
@@ -45,6 +46,7 @@ type options struct {
 	size    int64
 	fio     string
 	child   bool
+	bare    bool
 }
 
 func run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, args []string) error {
@@ -57,14 +59,15 @@ func run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, args []
 	fs.Int64Var(&o.size, "size", 256<<20, "the size of the file in bytes")
 	fs.StringVar(&o.fio, "fio", "fio", "the fio to compare with")
 	fs.BoolVar(&o.child, "child", false, "run the job on standard input and print its result (used by loadbench itself)")
+	fs.BoolVar(&o.bare, "bare", false, "run the job on standard input on a ring without accounting (used by loadbench itself)")
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return nil
 		}
 		return err
 	}
-	if o.child {
-		return child(ctx, stdin, stdout)
+	if o.child || o.bare {
+		return child(ctx, stdin, stdout, o.bare)
 	}
 	if o.rounds < 1 || o.runtime < time.Second || o.runtime%time.Second != 0 {
 		return errors.New("-rounds has to be 1 or more and -runtime whole seconds, 1s or more")
@@ -73,10 +76,17 @@ func run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, args []
 }
 
 // child runs one job in a process of its own, as a worker does.
-func child(ctx context.Context, stdin io.Reader, stdout io.Writer) error {
+func child(ctx context.Context, stdin io.Reader, stdout io.Writer, without bool) error {
 	var job load.Job
 	if err := json.NewDecoder(stdin).Decode(&job); err != nil {
 		return fmt.Errorf("job: %w", err)
+	}
+	if without {
+		r, err := bare(job)
+		if err != nil {
+			return fmt.Errorf("bare ring: %w", err)
+		}
+		return json.NewEncoder(stdout).Encode(r)
 	}
 	r, err := load.Prepare(job)
 	if err != nil {

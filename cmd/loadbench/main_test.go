@@ -64,7 +64,7 @@ func TestOneRound(t *testing.T) {
 	if err := run(context.Background(), nil, &out, &talk, args); err != nil {
 		t.Fatalf("%v\n%s", err, talk.String())
 	}
-	for _, want := range []string{"io_uring depth 32, IOPS", "psync depth 1, CPU ns per I/O", "worker's peak RSS at depth 32, MiB", "null engine", ">= 1.30"} {
+	for _, want := range []string{"io_uring depth 32, IOPS", "psync depth 1, CPU ns per I/O", "worker's peak RSS at depth 32, MiB", "null engine", ">= 1.30", "a bare ring, IOPS", "2 threads to 1", "Poisson"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}
@@ -109,12 +109,13 @@ func TestWorkerMemory(t *testing.T) {
 func TestTable(t *testing.T) {
 	// A slow round slows both programs. The median of the ratios 2, 4 and 1 is 2; the ratio of the
 	// medians would be 1.
-	c := &contest{name: "c", iops: 1.3, cpu: 0.75,
+	c := &contest{name: "c", rival: fioRival, iops: 1.3, cpu: 0.75,
 		ours:   []reading{{200, 70}, {40, 80}, {100, 90}},
 		theirs: []reading{{100, 100}, {10, 100}, {100, 100}}}
 	null := &contest{ours: []reading{{iops: 4e6}, {iops: 6e6}}}
+	poisson := &contest{job: load.Job{RateIOPS: 600_000}, ours: []reading{{iops: 594_600}}, theirs: []reading{{iops: 1_200_000}}}
 	var out bytes.Buffer
-	if err := table(&out, []*contest{c}, null, 33<<20, options{rounds: 3, runtime: time.Second, size: 1 << 20}); err != nil {
+	if err := table(&out, []*contest{c}, null, poisson, 33<<20, options{rounds: 3, runtime: time.Second, size: 1 << 20}); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
@@ -126,6 +127,7 @@ func TestTable(t *testing.T) {
 		"c, CPU ns per I/O 80 100 0.80 [0.70..0.90] <= 0.75 MISSED",
 		"worker's peak RSS at depth 32, MiB 33.0 <= 32 MISSED",
 		"null engine depth 1, IOPS per core 5000000 >= 5000000 met",
+		"null engine, Poisson arrivals, share of the 600,000/s asked for 0.991 2.000 1 +- 0.01 met",
 	} {
 		if !slices.Contains(got, want) {
 			t.Errorf("no row %q in\n%s", want, out.String())
@@ -134,7 +136,7 @@ func TestTable(t *testing.T) {
 	// Without fio there are no ratios and no verdicts on them.
 	c.theirs = nil
 	out.Reset()
-	if err := table(&out, []*contest{c}, null, 1<<20, options{}); err != nil {
+	if err := table(&out, []*contest{c}, null, poisson, 1<<20, options{}); err != nil {
 		t.Fatal(err)
 	}
 	if line, _, _ := strings.Cut(out.String()[strings.Index(out.String(), "c, IOPS"):], "\n"); strings.Contains(line, "met") || strings.Contains(line, "..") || !strings.Contains(line, "100") {

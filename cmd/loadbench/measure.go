@@ -21,20 +21,45 @@ type reading struct {
 	cpu float64
 }
 
-// measureOurs runs the job in a fresh process of this program.
-func measureOurs(ctx context.Context, job load.Job) (reading, error) {
+// MarshalJSON and UnmarshalJSON carry a reading from a child.
+func (r reading) MarshalJSON() ([]byte, error) { return json.Marshal([2]float64{r.iops, r.cpu}) }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (r *reading) UnmarshalJSON(p []byte) error {
+	var v [2]float64
+	err := json.Unmarshal(p, &v)
+	r.iops, r.cpu = v[0], v[1]
+	return err
+}
+
+// inChild runs the job in a fresh process of this program and returns what that printed.
+func inChild(ctx context.Context, mode string, job load.Job) ([]byte, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return reading{}, err
+		return nil, err
 	}
 	in, err := json.Marshal(job)
 	if err != nil {
-		return reading{}, err
+		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, self, "-child")
+	cmd := exec.CommandContext(ctx, self, mode)
 	cmd.Stdin = bytes.NewReader(in)
 	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
+	return cmd.Output()
+}
+
+// measureBare runs the job on a ring without accounting.
+func measureBare(ctx context.Context, job load.Job) (r reading, err error) {
+	out, err := inChild(ctx, "-bare", job)
+	if err != nil {
+		return r, fmt.Errorf("bare ring: %w", err)
+	}
+	return r, json.Unmarshal(out, &r)
+}
+
+// measureOurs runs the job with package load.
+func measureOurs(ctx context.Context, job load.Job) (reading, error) {
+	out, err := inChild(ctx, "-child", job)
 	if err != nil {
 		return reading{}, fmt.Errorf("load: %w", err)
 	}
@@ -63,6 +88,14 @@ type fioOutput struct {
 	} `json:"jobs"`
 }
 
+// fioFile is the job's file, or any name for an engine that has none.
+func fioFile(job load.Job) string {
+	if job.Filename == "" {
+		return "none"
+	}
+	return job.Filename
+}
+
 // measureFio runs the same job with fio. The cache is not invalidated, or the
 // file would not be in it.
 func measureFio(ctx context.Context, fio string, job load.Job, extra ...string) (reading, error) {
@@ -71,10 +104,16 @@ func measureFio(ctx context.Context, fio string, job load.Job, extra ...string) 
 		engine = "libaio"
 	}
 	args := []string{
-		"--name=x", "--filename=" + job.Filename, "--rw=" + job.RW, "--bs=" + strconv.FormatInt(job.BS, 10),
-		"--iodepth=" + strconv.Itoa(job.IODepth), "--ioengine=" + engine, "--direct=0", "--invalidate=0",
+		"--name=x", "--filename=" + fioFile(job), "--rw=" + job.RW, "--bs=" + strconv.FormatInt(job.BS, 10),
+		"--iodepth=" + strconv.Itoa(job.IODepth), "--ioengine=" + engine, "--invalidate=0",
 		"--size=" + strconv.FormatInt(job.Size, 10), "--time_based", "--output-format=json",
 		"--runtime=" + strconv.Itoa(int(job.Runtime/time.Second)),
+	}
+	if job.Direct {
+		args = append(args, "--direct=1")
+	}
+	if job.RateIOPS > 0 {
+		args = append(args, "--rate_iops="+strconv.FormatInt(job.RateIOPS, 10), "--rate_process="+job.RateProcess)
 	}
 	var stderr strings.Builder
 	cmd := exec.CommandContext(ctx, fio, append(args, extra...)...)

@@ -27,7 +27,7 @@ func (r *Runner) trial(ctx context.Context, cell record.Cell, block, order int) 
 	ctx, cancel := context.WithTimeoutCause(ctx, r.Plan.Timeout, timeoutError{r.Plan.Timeout})
 	defer cancel()
 	if err := r.attempt(ctx, t, spec); err != nil {
-		r.fail(t, err)
+		fail(t, err)
 	}
 	t.Wall = time.Since(t.Started)
 	if t.Status == record.Done {
@@ -287,7 +287,7 @@ func (r *Runner) dropLost(cell record.Cell, err error) error {
 }
 
 // fail turns an error into a record of a failed trial.
-func (r *Runner) fail(t *record.Trial, err error) {
+func fail(t *record.Trial, err error) {
 	t.Status, t.Error = record.Failed, err.Error()
 	t.Value, t.Results = 0, nil
 	t.Phase = "open"

@@ -135,7 +135,6 @@ func TestEach(t *testing.T) {
 }
 
 func TestFail(t *testing.T) {
-	r := &Runner{}
 	for _, row := range []struct {
 		err             error
 		phase, progress string
@@ -146,7 +145,7 @@ func TestFail(t *testing.T) {
 		{timeoutError{time.Second}, "timeout", ""},
 	} {
 		tr := record.Trial{Status: record.Done, Value: 7, Results: make([]workload.Result, 1)}
-		r.fail(&tr, row.err)
+		fail(&tr, row.err)
 		if tr.Status != record.Failed || tr.Error != row.err.Error() || tr.Phase != row.phase || !strings.HasPrefix(tr.Progress, row.progress) || tr.Value != 0 || tr.Results != nil {
 			t.Errorf("fail(%v) = %+v", row.err, tr)
 		}

@@ -26,6 +26,8 @@ type Result struct {
 	// Samples holds one entry a second, or more in a short window (load.SampleEvery).
 	Samples []load.Sample `json:"samples,omitempty"`
 	Usage   load.Usage    `json:"usage"`
+	// Stage holds what each job of a stage measured, in the order of the spec; Classes are their sums.
+	Stage []StageResult `json:"stage,omitempty"`
 	// ProcRead and ProcWritten are what the kernel charged to the worker at the
 	// storage layer in the window (/proc/self/io read_bytes, write_bytes): 0 for reads
 	// that the page cache served. -1: unknown.

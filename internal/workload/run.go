@@ -2,6 +2,7 @@ package workload
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -32,6 +33,9 @@ func Prepare(ctx context.Context, spec Spec, dir string) (Runner, error) {
 		return prepareWAL(spec, filepath.Join(dir, "wal.log"))
 	case Tree:
 		return prepareTree(ctx, spec, filepath.Join(dir, "tree"))
+	}
+	if spec.Kind == Stage {
+		return prepareStage(ctx, spec, dir)
 	}
 	return prepareBlock(ctx, spec, dir)
 }
@@ -95,6 +99,16 @@ func (s Spec) Validate() error {
 		}
 		return j.Validate()
 	case Append, WAL, Tree:
+	case Stage:
+		if len(s.Jobs) == 0 {
+			return errors.New("jobs: a stage needs at least one")
+		}
+		for _, j := range s.Jobs {
+			if err := j.Job.Validate(); err != nil {
+				return fmt.Errorf("job %s: %w", j.Name, err)
+			}
+		}
+		return nil
 	default:
 		return fmt.Errorf("kind: %q is none of block, append, wal, tree", s.Kind)
 	}

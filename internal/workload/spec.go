@@ -7,6 +7,7 @@
 package workload
 
 import (
+	"slices"
 	"time"
 
 	"plimsoll/load"
@@ -27,6 +28,9 @@ const (
 	// Tree is a synthetic site build (E1): Count source files are listed,
 	// stat'ed and read, and an output is written for each.
 	Tree Kind = "tree"
+	// Stage is several block jobs that start together, on files that they name: what the dialects
+	// of other tools ask for. A plan has no word for it.
+	Stage Kind = "stage"
 )
 
 // A Spec is one workload of a plan.
@@ -36,6 +40,8 @@ type Spec struct {
 	Kind Kind   `json:"kind"`
 	// Job is the block job; used by Block only. Its Filename is set by the worker.
 	Job load.Job `json:"job,omitzero"`
+	// Jobs are the jobs of a stage.
+	Jobs []StageJob `json:"jobs,omitempty"`
 	// Count is the number of operations of append (default 10,000) and of source
 	// files of tree (default 360: a tenth of E1's site).
 	Count int `json:"count,omitempty"`
@@ -65,6 +71,12 @@ func (s Spec) Metric() Metric {
 		return Metric{"commits", "1/s"}
 	case Tree:
 		return Metric{"files", "1/s"}
+	}
+	if s.Kind == Stage {
+		if len(s.Jobs) > 0 && !slices.ContainsFunc(s.Jobs, func(j StageJob) bool { return j.Job.BS < 64<<10 }) {
+			return Metric{"bandwidth", "B/s"}
+		}
+		return Metric{"IOPS", "1/s"}
 	}
 	if s.Job.BS >= 64<<10 {
 		return Metric{"bandwidth", "B/s"}

@@ -1,0 +1,272 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/internal/clean"
+	"plimsoll/internal/device"
+	"plimsoll/internal/dialect"
+	"plimsoll/internal/engine"
+	"plimsoll/internal/fingerprint"
+	"plimsoll/internal/place"
+	"plimsoll/internal/plan"
+	"plimsoll/internal/record"
+	"plimsoll/internal/store"
+	"plimsoll/internal/trial"
+	"plimsoll/internal/witness"
+	"plimsoll/internal/workload"
+	"plimsoll/load"
+)
+
+// A dialectTest is a line of another tool, parsed.
+type dialectTest interface {
+	// Run does it in a session and prints what the tool would.
+	Run(ctx context.Context, s dialect.Session, stdout, stderr io.Writer) error
+}
+
+// A dialectTool is another tool whose lines Plimsoll takes.
+type dialectTool struct {
+	name, use, short, long, example string
+	// parse turns the tool's own arguments into a test. destructive are the paths that may be written over.
+	parse func(args []string, destructive []string) (dialectTest, error)
+}
+
+// dialectFlags are Plimsoll's own flags beside the tool's.
+type dialectFlags struct {
+	engine, place, image string
+	record, help         bool
+	destructive          []string
+}
+
+// dialectCommand makes the command of a tool. The tool's own arguments aren't flags of ours.
+func (a *app) dialectCommand(tool dialectTool) *cobra.Command {
+	return &cobra.Command{
+		Use:   tool.use,
+		Short: tool.short,
+		Long: tool.long + `
+
+Plimsoll's own flags may stand anywhere between the tool's:
+  --engine host|oci|docker   where the load runs (default host)
+  --place KIND[:PATH]        what it runs on: dir, layer, bind, volume, tmpfs; its files are then
+                             made there and removed. Without it the paths are those of this machine
+  --image NAME               an image of the engine to run in, instead of an empty one
+  --record                   keep it as a run: 'plimsoll report last' shows it with its doubts
+  --destructive PATH         allow writing over this file or device, whose data is then lost`,
+		Example:            tool.example,
+		DisableFlagParsing: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f, rest, err := a.splitDialect(args)
+			if err != nil {
+				return err
+			}
+			if f.help || len(args) == 0 {
+				return cmd.Help()
+			}
+			return a.runDialect(cmd.Context(), tool, f, rest, args)
+		},
+	}
+}
+
+// splitDialect takes Plimsoll's own flags out of a tool's arguments.
+func (a *app) splitDialect(args []string) (f dialectFlags, rest []string, err error) {
+	values := map[string]func(string){
+		"--engine": func(v string) { f.engine = v }, "--place": func(v string) { f.place = v }, "--image": func(v string) { f.image = v },
+		"--state":       func(v string) { a.stateDir = v },
+		"--destructive": func(v string) { f.destructive = append(f.destructive, v) },
+	}
+	for i := 0; i < len(args); i++ {
+		name, value, glued := strings.Cut(args[i], "=")
+		set := values[name]
+		switch {
+		case args[i] == "--record":
+			f.record = true
+		case args[i] == "--help":
+			f.help = true
+		case set == nil:
+			rest = append(rest, args[i])
+		case glued:
+			set(value)
+		case i+1 == len(args):
+			return f, nil, usageError("%s needs a value", name)
+		default:
+			i++
+			set(args[i])
+		}
+	}
+	return f, rest, nil
+}
+
+// runDialect runs a tool's line.
+func (a *app) runDialect(ctx context.Context, tool dialectTool, f dialectFlags, rest, args []string) error {
+	test, err := tool.parse(rest, f.destructive)
+	if err != nil {
+		return usageError("%s: %w", tool.name, err)
+	}
+	s, err := a.openDialect(ctx, tool, f, args)
+	if err != nil {
+		return err
+	}
+	err = test.Run(ctx, s, a.stdout, a.stderr)
+	if cerr := s.close(err, ctx.Err() != nil); cerr != nil {
+		err = errors.Join(err, cerr)
+	}
+	var usage *dialect.UsageError
+	if errors.As(err, &usage) {
+		return usageError("%s: %w", tool.name, err)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", tool.name, err)
+	}
+	return nil
+}
+
+// A dialectSession is a dialect.Session on a bench.
+type dialectSession struct {
+	app     *app
+	bench   *trial.Bench
+	inPlace bool
+	db      *store.Store // nil: nothing is recorded
+	release func() error
+	doubts  []record.Warning
+}
+
+// openDialect opens the container that a tool's line runs in.
+func (a *app) openDialect(ctx context.Context, tool dialectTool, f dialectFlags, args []string) (*dialectSession, error) {
+	kind := f.engine
+	if kind == "" {
+		kind = plan.Host
+	}
+	e, err := a.newEngine(kind)
+	if err != nil {
+		return nil, err
+	}
+	where, err := dialectPlace(f, kind)
+	if err != nil {
+		return nil, err
+	}
+	if p := e.Probe(ctx); !p.OK {
+		return nil, &exitError{exitCannot, fmt.Errorf("engine %s: %s; to mend it: %s", kind, p.Missing, p.Fix)}
+	}
+	now := time.Now()
+	id, err := store.NewRunID(now, rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	words := []string{"plimsoll", tool.name}
+	for _, w := range args {
+		words = append(words, shellQuote(w))
+	}
+	s := &dialectSession{app: a, inPlace: f.place != "" || kind != plan.Host, release: func() error { return nil }}
+	s.bench = &trial.Bench{
+		Engine: e, Spec: engine.Spec{Place: where, Image: f.image}, Cell: record.Cell{Engine: kind, Place: where.Name, Limits: "none"},
+		Run: &record.Run{
+			ID: id, Plan: tool.name, Command: strings.Join(words, " "), Version: version, Blocks: 1, Quick: true, Started: now,
+			Status: record.Running, Machine: fingerprint.Machine(device.Host()), Baseline: map[string]string{},
+		},
+		Witness: witness.New(device.Host()), Judge: judge{}, Hard: a.hardContext(),
+	}
+	if f.record {
+		if s.db, err = store.Open(filepath.Join(a.stateDir, "plimsoll.db")); err != nil {
+			return nil, err
+		}
+		if s.release, err = s.db.Own(id); err != nil {
+			return nil, errors.Join(err, s.db.Close())
+		}
+		if err := s.db.PutRun(*s.bench.Run); err != nil {
+			return nil, errors.Join(err, s.close(err, false))
+		}
+	}
+	if err := s.bench.Open(ctx); err != nil {
+		var u *engine.Unsupported
+		if errors.As(err, &u) {
+			err = &exitError{exitCannot, err}
+		}
+		return nil, errors.Join(err, s.close(err, false))
+	}
+	return s, nil
+}
+
+// dialectPlace reads --place.
+func dialectPlace(f dialectFlags, kind string) (place.Spec, error) {
+	if f.place == "" {
+		if kind == plan.Host {
+			return place.Spec{Name: string(place.Dir), Kind: place.Dir}, nil
+		}
+		if kind == plan.OCI {
+			return place.Spec{Name: string(place.Bind), Kind: place.Bind}, nil // It has no volumes.
+		}
+		return place.Spec{Name: string(place.Volume), Kind: place.Volume}, nil
+	}
+	name, path, _ := strings.Cut(f.place, ":")
+	if !slices.Contains(place.Kinds, place.Kind(name)) {
+		return place.Spec{}, usageError("--place %s: use one of %v, with a folder as in bind:/srv/data", f.place, place.Kinds)
+	}
+	if path != "" && name != string(place.Dir) && name != string(place.Bind) {
+		return place.Spec{}, usageError("--place %s: only dir and bind take a folder", f.place)
+	}
+	return place.Spec{Name: name, Kind: place.Kind(name), Path: path}, nil
+}
+
+// Path implements dialect.Session.
+func (s *dialectSession) Path(name string) string {
+	if s.inPlace {
+		return dialect.InPlace(name)
+	}
+	if len(name) > 2 && name[1] == ':' && name[2] == '\\' && filepath.Separator == '/' {
+		name = dialect.InPlace(name) // A path of Windows: a file of that name in the current folder.
+	}
+	if abs, err := filepath.Abs(name); err == nil {
+		return abs
+	}
+	return name
+}
+
+// Stage implements dialect.Session.
+func (s *dialectSession) Stage(ctx context.Context, name string, jobs []workload.StageJob, onSample func(load.Sample)) (*workload.Result, error) {
+	t, err := s.bench.Trial(ctx, workload.Spec{Name: name, Kind: workload.Stage, Jobs: jobs}, onSample)
+	if t != nil && s.db != nil && ctx.Err() == nil {
+		if perr := s.db.PutTrial(*t); perr != nil {
+			return nil, errors.Join(err, fmt.Errorf("keep the record of %s: %w", name, perr))
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.doubts = append(s.doubts, t.Warnings...)
+	return &t.Results[0], nil
+}
+
+// close ends the session and the run's record, and says what is doubtful about the figures.
+func (s *dialectSession) close(failed error, interrupted bool) error {
+	err := s.bench.Close()
+	told := map[string]bool{}
+	for _, w := range s.doubts {
+		if w.Severity == record.Doubt && !told[w.Text] {
+			told[w.Text] = true
+			fmt.Fprintf(s.app.stderr, "plimsoll: doubt (%s): %s\n", w.Check, clean.Text(w.Text))
+		}
+	}
+	if s.db == nil {
+		return err
+	}
+	run := s.bench.Run
+	run.Ended, run.Status = time.Now(), record.Done
+	if interrupted {
+		run.Status = record.Interrupted
+	}
+	err = errors.Join(err, s.db.PutRun(*run), s.release(), s.db.Close())
+	if err == nil && failed == nil {
+		fmt.Fprintf(s.app.stderr, "plimsoll: recorded as run %s: 'plimsoll report %s%s' shows it\n", run.ID, run.ID, s.app.stateFlag())
+	}
+	return err
+}

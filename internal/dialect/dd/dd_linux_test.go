@@ -1,0 +1,146 @@
+package dd
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/internal/dialect/dialecttest"
+)
+
+// TestLastLineIsCoreutils compares the sizes with those that the real dd prints.
+func TestLastLineIsCoreutils(t *testing.T) {
+	for _, n := range []int64{1, 2, 511, 999, 1000, 1023, 1024, 1025, 9949, 9950, 9951, 10000, 10239, 10240, 99999, 999499, 999500, 999999, 1000000, 1 << 20, 1048575,
+		10<<20 - 1, 10 << 20, 105 << 20, 1023 << 20, 1<<30 - 1, 1 << 30, 3 << 29} {
+		cmd := exec.Command("dd", "if=/dev/zero", "of=/dev/null", fmt.Sprintf("bs=%d", min(n, 1<<20)), fmt.Sprintf("count=%dB", n))
+		cmd.Env = append(os.Environ(), "LC_ALL=C")
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("dd: %v: %s", err, out)
+		}
+		lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+		want, _, _ := strings.Cut(lines[len(lines)-1], " copied,")
+		if got, _, _ := strings.Cut(summary(n, time.Second, false), " copied,"); got != want {
+			t.Errorf("%d bytes: %q, dd prints %q", n, got, want)
+		}
+	}
+}
+
+func TestSummary(t *testing.T) {
+	for _, c := range []struct {
+		bytes int64
+		d     time.Duration
+		prog  bool
+		want  string
+	}{
+		{104857600, 51234 * time.Microsecond, false, "104857600 bytes (105 MB, 100 MiB) copied, 0.051234 s, 2.0 GB/s"},
+		{512, 100 * time.Microsecond, false, "512 bytes copied, 0.0001 s, 5.1 MB/s"},
+		{1 << 30, 12345678901, false, "1073741824 bytes (1.1 GB, 1.0 GiB) copied, 12.3457 s, 87.0 MB/s"},
+		{1 << 30, 3 * time.Second, true, "1073741824 bytes (1.1 GB, 1.0 GiB) copied, 3 s, 358 MB/s"},
+	} {
+		c.want = strings.Replace(c.want, "87.0 MB/s", "87 MB/s", 1)
+		if got := summary(c.bytes, c.d, c.prog); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
+// run parses and runs a line in dir and returns what it printed.
+func run(t *testing.T, dir string, args ...string) (string, *dialecttest.Local, error) {
+	t.Helper()
+	test, err := Parse(args, nil)
+	if err != nil {
+		return "", nil, err
+	}
+	s := &dialecttest.Local{Dir: dir}
+	var out, errs bytes.Buffer
+	err = test.Run(context.Background(), s, &out, &errs)
+	if out.Len() > 0 {
+		t.Errorf("standard output has %q", out.String())
+	}
+	return errs.String(), s, err
+}
+
+var lastLines = regexp.MustCompile(`^16\+0 records in\n16\+0 records out\n1048576 bytes \(1\.0 MB, 1\.0 MiB\) copied, [0-9.e-]+ s, [0-9.]+ [kMG]B/s\n$`)
+
+func TestRunWritesAndReads(t *testing.T) {
+	dir := t.TempDir()
+	for _, args := range [][]string{
+		{"if=/dev/zero", "of=f", "bs=64K", "count=16"},
+		{"if=/dev/zero", "of=f", "bs=64k", "count=16", "oflag=direct", "conv=fsync"},
+		{"if=/dev/urandom", "of=f", "bs=65536", "count=1048576", "iflag=count_bytes", "oflag=dsync"},
+		{"if=f", "of=/dev/null", "bs=64K"},
+		{"if=f", "of=/dev/null", "bs=64K", "count=1M", "iflag=count_bytes,direct"},
+	} {
+		got, _, err := run(t, dir, args...)
+		if err != nil {
+			t.Fatalf("%v: %v", args, err)
+		}
+		if !lastLines.MatchString(got) {
+			t.Errorf("%v prints %q", args, got)
+		}
+		if st, err := os.Stat(filepath.Join(dir, "f")); err != nil || st.Size() != 1<<20 {
+			t.Errorf("%v: %v, %v", args, st, err)
+		}
+	}
+	got, _, err := run(t, dir, "if=f", "of=/dev/null", "bs=64K", "count=3", "skip=13", "status=noxfer")
+	if err != nil || got != "3+0 records in\n3+0 records out\n" {
+		t.Errorf("the end of the file: %q, %v", got, err)
+	}
+}
+
+func TestProgress(t *testing.T) {
+	got, _, err := run(t, t.TempDir(), "if=/dev/zero", "of=f", "bs=4K", "count=256", "status=progress", "oflag=dsync")
+	if err != nil || !strings.Contains(got, "\r1048576 bytes (1.0 MB, 1.0 MiB) copied, ") || !strings.Contains(got, "\n256+0 records in\n") {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	for line, want := range map[string]string{
+		"if=/dev/zero of=f bs=4Q count=1":         `bs=4Q: "4Q" is no number`,
+		"if=/dev/zero of=f bs=1M":                 "without count=",
+		"if=a of=b bs=1M":                         "measure the reading with of=/dev/null",
+		"if=/dev/zero of=f cuont=1":               "did you mean count?",
+		"if=/dev/zero of=f count=1 oflag=dircet":  "did you mean direct?",
+		"if=/dev/zero of=f count=1 conv=ucase":    "converts text",
+		"if=/dev/zero of=f count=1 conv=sync":     "use oflag=sync",
+		"if=/dev/zero of=f count=1 if=x":          "was given before",
+		"if=/dev/zero of=/dev/null count=1":       "neither side",
+		"of=f count=1":                            "give both",
+		"if=/dev/zero of=f count=1 seek=4":        "conv=notrunc",
+		"if=/dev/zero of=f count=99999999999999G": "too large",
+		"if=/dev/zero of=f bs=2G count=1":         "1 GiB",
+		"if=/dev/zero of=f bs=4K count=5000B":     "no whole number of blocks",
+		"if=/dev/zero of=f ibs=4K obs=8K count=1": "differs from ibs",
+		"count": "name=value",
+		"if=/dev/zero of=f count=1 status=verbose": "none, noxfer or progress",
+	} {
+		_, err := Parse(strings.Fields(line), nil)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", line, err, want)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("if=/dev/zero of=f bs=1M count=10 oflag=direct conv=fsync,notrunc seek=2")
+	f.Add("if=f of=/dev/null bs=2x512 count=4kB iflag=count_bytes status=none")
+	f.Fuzz(func(t *testing.T, line string) {
+		test, err := Parse(strings.Fields(line), nil)
+		if err != nil {
+			return
+		}
+		j := test.job(&dialecttest.Local{Dir: "/d"})
+		if err := j.Job.Validate(); err != nil && !strings.Contains(err.Error(), "direct I/O") && !strings.Contains(err.Error(), "beyond any file") {
+			t.Errorf("%q makes a job that is refused: %v", line, err)
+		}
+	})
+}

@@ -1,0 +1,263 @@
+// Package dd is dd's vocabulary: a line such as
+//
+//	dd if=/dev/zero of=/data/test bs=1M count=100 oflag=direct conv=fsync
+//
+// does what dd does, one block after the other, and ends with dd's last lines to the letter.
+// The words are those of GNU coreutils 9.1 (dd(1)); operands that make no I/O to
+// measure, such as conversions of text, are refused.
+package dd
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/dialect"
+)
+
+// A Test is a parsed line.
+type Test struct {
+	// In and Out are if= and of=. One of them is a device that makes or takes data without I/O.
+	In, Out string
+	// BS is the block in bytes, Count how many of them (-1: all), Skip and Seek where to begin in the
+	// input and the output, in blocks.
+	BS, Count, Skip, Seek int64
+	// InFlags, OutFlags and Conv are the lists of iflag=, oflag= and conv=.
+	InFlags, OutFlags, Conv []string
+	// Status is none, noxfer, progress, or "" for the usual lines.
+	Status string
+	// Destructive lists paths that may be written over.
+	Destructive []string
+}
+
+// Sources and sinks that are no I/O.
+const (
+	zero    = "/dev/zero"
+	random  = "/dev/urandom"
+	random2 = "/dev/random"
+	null    = "/dev/null"
+)
+
+// defaultBS is dd's.
+const defaultBS = 512
+
+// words are dd's operands and what each of their lists may hold here.
+var (
+	operands = []string{"if", "of", "bs", "ibs", "obs", "cbs", "count", "skip", "iseek", "seek", "oseek", "iflag", "oflag", "conv", "status"}
+	flags    = []string{"direct", "dsync", "sync", "count_bytes", "skip_bytes", "seek_bytes", "fullblock", "nocache", "noatime", "nonblock"}
+	convs    = []string{"fsync", "fdatasync", "notrunc", "nocreat", "excl"}
+)
+
+// refused says why an operand or a word of a list is refused that dd knows.
+var refused = map[string]string{
+	"cbs": "converts text, which is no I/O", "ascii": "converts text", "ebcdic": "converts text", "ibm": "converts text",
+	"block": "converts text", "unblock": "converts text", "lcase": "converts text", "ucase": "converts text",
+	"swab": "converts data", "sparse": "leaves blocks out", "noerror": "goes on after errors, whose figures show nothing",
+	"append": "has no offset of its own; use seek=", "directory": "opens folders", "nolinks": "isn't supported", "nofollow": "isn't supported", "noctty": "isn't supported", "binary": "isn't supported", "text": "isn't supported",
+}
+
+// Parse reads dd's operands.
+func Parse(args []string, destructive []string) (*Test, error) {
+	t := &Test{BS: defaultBS, Count: -1, Destructive: destructive}
+	var ibs, obs, count, skip, seek string
+	seen := map[string]bool{}
+	for _, a := range args {
+		name, value, ok := strings.Cut(a, "=")
+		if !ok {
+			return nil, dialect.Usagef(a, "dd's operands have the form name=value, as in if=/dev/zero")
+		}
+		if !slices.Contains(operands, name) {
+			return nil, unknown(a, name, operands)
+		}
+		if why := refused[name]; why != "" {
+			return nil, dialect.Usagef(a, "%s= %s", name, why)
+		}
+		if seen[name] && name != "conv" && name != "iflag" && name != "oflag" {
+			return nil, dialect.Usagef(a, "%s= was given before", name)
+		}
+		seen[name] = true
+		var err error
+		switch name {
+		case "if":
+			t.In = value
+		case "of":
+			t.Out = value
+		case "bs":
+			t.BS, err = size(a, value)
+		case "ibs":
+			ibs = value
+		case "obs":
+			obs = value
+		case "count":
+			count = value
+		case "skip", "iseek":
+			skip = value
+		case "seek", "oseek":
+			seek = value
+		case "iflag":
+			t.InFlags, err = list(a, t.InFlags, value, flags)
+		case "oflag":
+			t.OutFlags, err = list(a, t.OutFlags, value, flags)
+		case "conv":
+			t.Conv, err = list(a, t.Conv, value, convs)
+		case "status":
+			if !slices.Contains([]string{"none", "noxfer", "progress"}, value) {
+				err = dialect.Usagef(a, "use none, noxfer or progress")
+			}
+			t.Status = value
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if err := t.blocks(seen["bs"], ibs, obs); err != nil {
+		return nil, err
+	}
+	for _, n := range []struct {
+		name, text string
+		flags      []string
+		to         *int64
+	}{{"count", count, t.InFlags, &t.Count}, {"skip", skip, t.InFlags, &t.Skip}, {"seek", seek, t.OutFlags, &t.Seek}} {
+		if n.text == "" {
+			continue
+		}
+		if err := t.number(n.name, n.text, n.flags, n.to); err != nil {
+			return nil, err
+		}
+	}
+	return t, t.check()
+}
+
+// blocks settles the block's size where ibs or obs are given.
+func (t *Test) blocks(bs bool, ibs, obs string) error {
+	for _, o := range []struct{ name, text string }{{"ibs", ibs}, {"obs", obs}} {
+		if o.text == "" || bs {
+			continue // bs= overrides both, as in dd.
+		}
+		n, err := size(o.name+"="+o.text, o.text)
+		if err != nil {
+			return err
+		}
+		if ibs != "" && obs != "" && ibs != obs {
+			return dialect.Usagef("obs="+obs, "differs from ibs=%s; one block size is measured: use bs=", ibs)
+		}
+		t.BS = n
+	}
+	return nil
+}
+
+// number reads a count of blocks, or of bytes where a flag or a trailing B says so.
+func (t *Test) number(name, text string, flags []string, to *int64) error {
+	arg := name + "=" + text
+	// From coreutils 9.1 on a number that ends in B counts bytes.
+	inBytes := slices.Contains(flags, name+"_bytes") || strings.HasSuffix(text, "B") && !strings.HasSuffix(text, "iB")
+	n, err := quantity(arg, text)
+	if err != nil {
+		return err
+	}
+	if inBytes {
+		if n%t.BS != 0 {
+			return dialect.Usagef(arg, "%d bytes are no whole number of blocks of %d; I/Os of several sizes are not measured", n, t.BS)
+		}
+		n /= t.BS
+	}
+	*to = n
+	return nil
+}
+
+func list(arg string, have []string, value string, all []string) ([]string, error) {
+	for w := range strings.SplitSeq(value, ",") {
+		if slices.Contains(all, w) {
+			have = append(have, w)
+			continue
+		}
+		if why := refused[w]; why != "" {
+			return nil, dialect.Usagef(arg, "%s %s", w, why)
+		}
+		if w == "sync" && slices.Equal(all, convs) {
+			return nil, dialect.Usagef(arg, "conv=sync pads short blocks; for synchronous I/O use oflag=sync")
+		}
+		return nil, unknown(arg, w, all)
+	}
+	return have, nil
+}
+
+func unknown(arg, word string, all []string) error {
+	if n := dialect.Nearest(word, all); n != "" {
+		return dialect.Usagef(arg, "%q is unknown; did you mean %s?", word, n)
+	}
+	return dialect.Usagef(arg, "%q is none of %s", word, strings.Join(all, ", "))
+}
+
+// size reads a block size: from 1 byte to 1 GiB.
+func size(arg, text string) (int64, error) {
+	n, err := quantity(arg, text)
+	if err == nil && (n < 1 || n > 1<<30) {
+		err = dialect.Usagef(arg, "a block has from 1 byte to 1 GiB")
+	}
+	return n, err
+}
+
+// suffixes are dd's multipliers.
+var suffixes = map[string]int64{"": 1, "c": 1, "w": 2, "b": 512, "B": 1}
+
+func init() {
+	power := []int64{1, 1, 1, 1, 1}
+	decimal := []int64{1, 1, 1, 1, 1}
+	for i := 1; i < len(power); i++ {
+		power[i], decimal[i] = power[i-1]<<10, decimal[i-1]*1000
+		for _, c := range []string{"", "K", "M", "G", "T"}[i : i+1] {
+			suffixes[c], suffixes[c+"iB"], suffixes[c+"B"] = power[i], power[i], decimal[i]
+		}
+	}
+	suffixes["k"], suffixes["kB"] = 1<<10, 1000
+}
+
+// quantity reads a number with a multiplier, or a product such as 2x512.
+func quantity(arg, text string) (int64, error) {
+	total := int64(1)
+	for part := range strings.SplitSeq(text, "x") {
+		i := 0
+		for i < len(part) && part[i] >= '0' && part[i] <= '9' {
+			i++
+		}
+		m, ok := suffixes[part[i:]]
+		n, err := strconv.ParseInt(part[:i], 10, 64)
+		if err != nil || !ok {
+			return 0, dialect.Usagef(arg, "%q is no number with one of dd's multipliers, as in 512, 4K or 1M", part)
+		}
+		if n != 0 && (m > math.MaxInt64/n || total > math.MaxInt64/(n*m)) {
+			return 0, dialect.Usagef(arg, "%q is too large", text)
+		}
+		total *= n * m
+	}
+	return total, nil
+}
+
+// check looks at the line as a whole.
+func (t *Test) check() error {
+	source := t.In == zero || t.In == random || t.In == random2
+	switch {
+	case t.In == "" || t.Out == "":
+		return &dialect.UsageError{Where: "dd", Text: "give both if= and of=: what comes from a pipe or goes to one is no storage"}
+	case source && t.Out == null:
+		return dialect.Usagef("of="+t.Out, "neither side is storage")
+	case !source && t.Out != null:
+		return dialect.Usagef("of="+t.Out, "a copy from one file to another would measure both at once; measure the reading with of=%s, or the writing with if=%s", null, zero)
+	case source && t.Count < 0:
+		return dialect.Usagef("if="+t.In, "without count= it would write until the disk is full")
+	case t.Count == 0:
+		return dialect.Usagef("count=0", "there is nothing to do")
+	case t.Count > 0 && t.Count > math.MaxInt64/2/t.BS-t.Seek-t.Skip:
+		return dialect.Usagef(fmt.Sprintf("count=%d", t.Count), "too large for any file")
+	case source && t.Seek > 0 && !slices.Contains(t.Conv, "notrunc"):
+		return dialect.Usagef(fmt.Sprintf("seek=%d", t.Seek), "needs conv=notrunc here, which keeps the rest of the file")
+	case source && (t.Skip > 0 || len(t.InFlags) > 0 && slices.Contains(t.InFlags, "direct")):
+		return dialect.Usagef("if="+t.In, "skip= and iflag=direct have no meaning for it")
+	case t.Out == null && (t.Seek > 0 || len(t.Conv) > 0 || slices.Contains(t.OutFlags, "direct")):
+		return dialect.Usagef("of="+t.Out, "seek=, conv= and oflag=direct have no meaning for it")
+	}
+	return nil
+}

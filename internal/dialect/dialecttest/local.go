@@ -1,0 +1,43 @@
+// Package dialecttest runs a dialect's stages in the test's own process.
+package dialecttest
+
+import (
+	"context"
+	"path/filepath"
+
+	"plimsoll/internal/workload"
+	"plimsoll/load"
+)
+
+// Local is a dialect.Session that runs stages here, on real files in Dir.
+type Local struct {
+	Dir string
+	// Stages keeps what was run.
+	Stages [][]workload.StageJob
+	// Results keeps what came of it.
+	Results []*workload.Result
+}
+
+// Path implements dialect.Session.
+func (l *Local) Path(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(l.Dir, name)
+}
+
+// Stage implements dialect.Session.
+func (l *Local) Stage(ctx context.Context, name string, jobs []workload.StageJob, onSample func(load.Sample)) (*workload.Result, error) {
+	l.Stages = append(l.Stages, jobs)
+	r, err := workload.Prepare(ctx, workload.Spec{Name: name, Kind: workload.Stage, Jobs: jobs}, l.Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	if onSample == nil {
+		onSample = func(load.Sample) {}
+	}
+	res, err := r.Run(ctx, onSample)
+	l.Results = append(l.Results, res)
+	return res, err
+}

@@ -1,0 +1,143 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"plimsoll/internal/agent"
+	"plimsoll/internal/engine"
+	"plimsoll/internal/record"
+	"plimsoll/internal/workload"
+	"plimsoll/load"
+)
+
+// A Bench runs workloads that come from no plan, one after the other in one container:
+// what the dialects of other tools need. Its methods belong to one goroutine.
+type Bench struct {
+	Engine engine.Engine
+	// Spec is the container; its ID is set by Open.
+	Spec engine.Spec
+	// Run is what the trials belong to, Cell the names that they get.
+	Run  *record.Run
+	Cell record.Cell
+	// Witness and Judge may be nil.
+	Witness Witness
+	Judge   Judge
+	// Hard is cancelled when cleaning up must be quick.
+	Hard context.Context
+
+	pool   *pool
+	seat   seat
+	agent  *agent.Agent
+	opened time.Duration
+	trials int
+}
+
+// Open starts the container. The error is an *engine.Unsupported when the engine can't
+// offer the place.
+func (b *Bench) Open(ctx context.Context) error {
+	b.pool = &pool{engines: map[string]engine.Engine{"": b.Engine}, run: b.Run.ID, hard: b.Hard, agents: map[string]*agent.Agent{}}
+	b.seat = seat{spec: b.Spec}
+	var err error
+	b.agent, b.opened, err = b.pool.get(ctx, b.seat)
+	return err
+}
+
+// Probes says which I/O engines work in the container.
+func (b *Bench) Probes() []load.Probe { return b.agent.Hello.Probes }
+
+// Trial does one workload and returns its record, and the error of one that failed. When ctx ends first
+// the trial is stopped. The record is nil only if the container could not be opened again
+// after the trial before this one broke it.
+func (b *Bench) Trial(ctx context.Context, spec workload.Spec, onSample func(load.Sample)) (*record.Trial, error) {
+	if b.agent == nil || !b.agent.Fit() {
+		var err error
+		if b.agent, b.opened, err = b.pool.get(ctx, b.seat); err != nil {
+			return nil, err
+		}
+	}
+	cell := b.Cell
+	cell.Workload, cell.Clients = spec.Name, 1
+	t := &record.Trial{
+		Run: b.Run.ID, Cell: cell, Key: fmt.Sprintf("%s/%s/%s", cell.Engine, cell.Place, cell.Workload), Order: b.trials,
+		Started: time.Now(), Status: record.Done, Spec: spec, Metric: spec.Metric(), SessionOpen: b.opened,
+	}
+	b.trials++
+	b.opened = 0
+	err := b.attempt(ctx, t, onSample)
+	if err != nil {
+		fail(t, err)
+	}
+	t.Wall = time.Since(t.Started)
+	if err == nil {
+		t.Overhead = overhead(t)
+		if b.Judge != nil {
+			t.Warnings = b.Judge.Trial(t, b.Run)
+		}
+	}
+	return t, err
+}
+
+// attempt does the trial.
+func (b *Bench) attempt(ctx context.Context, t *record.Trial, onSample func(load.Sample)) error {
+	agents := []*agent.Agent{b.agent}
+	kills := oomKills(agents)
+	id := strconv.Itoa(t.Order)
+	err := b.agent.Prepare(ctx, id, t.Spec)
+	if err == nil {
+		after := func(t *record.Trial) { t.Where = make([]record.Where, 1) }
+		if b.Witness != nil {
+			after = b.Witness.Before(agents, target(t.Spec))
+		}
+		if err = b.agent.Start(id); err == nil {
+			var res *workload.Result
+			if res, err = b.agent.Wait(ctx, id, onSample); err == nil {
+				t.Results = []workload.Result{*res}
+				t.Value = res.Value(t.Metric)
+			}
+		}
+		after(t)
+		for i := range t.Where {
+			t.Where[i].Limits = b.Spec.Limits.String()
+		}
+	}
+	if err == nil {
+		return nil
+	}
+	b.agent.Stop()
+	err = explainKill(err, agents, kills, b.Spec.Limits)
+	if !b.agent.Fit() {
+		err = errors.Join(err, b.pool.drop(b.seat))
+		b.agent = nil
+	}
+	return err
+}
+
+// target is the file or device that the first job of a stage names by its whole path; "" for
+// one in the place's folder.
+func target(s workload.Spec) string {
+	path := s.Job.Filename
+	if s.Kind == workload.Stage && len(s.Jobs) > 0 {
+		path = s.Jobs[0].Job.Filename
+		if f := s.Jobs[0].Job.Files; len(f) > 0 {
+			path = f[0]
+		}
+	}
+	if !filepath.IsAbs(path) {
+		return ""
+	}
+	return path
+}
+
+// Close ends the container and removes what was made for it.
+func (b *Bench) Close() error {
+	if b.pool == nil {
+		return nil
+	}
+	b.agent = nil
+	return b.pool.closeAll()
+}

@@ -1,0 +1,179 @@
+package workload
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/load"
+)
+
+// stage prepares and runs a stage in dir.
+func stage(t *testing.T, dir string, jobs ...StageJob) (*Result, error) {
+	t.Helper()
+	r, err := Prepare(context.Background(), Spec{Name: "s", Kind: Stage, Jobs: jobs}, dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err := r.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	}()
+	return r.Run(context.Background(), nil)
+}
+
+func TestStageRunsItsJobsTogether(t *testing.T) {
+	dir := t.TempDir()
+	res, err := stage(t, dir,
+		StageJob{Name: "small", Size: 1 << 20, Job: load.Job{RW: load.RandRead, Filename: "a", Runtime: 200 * time.Millisecond}},
+		StageJob{Name: "large", Size: 4 << 20, Remove: true, Job: load.Job{RW: load.RandWrite, BS: 1 << 20, Files: []string{"b", "c"}, Runtime: 200 * time.Millisecond}},
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(res.Stage) != 2 || res.Stage[0].Name != "small" || res.Stage[1].Job.BS != 1<<20 {
+		t.Fatalf("stage = %+v", res.Stage)
+	}
+	small, large := res.Stage[0], res.Stage[1]
+	// Side by side, not one after the other.
+	if d := large.Start.Sub(small.Start); d > 150*time.Millisecond || d < -150*time.Millisecond {
+		t.Errorf("the jobs started %v apart", d)
+	}
+	if len(res.Classes) != 2 || res.Classes[0].Ops != small.Ops() || res.Classes[1].Bytes != large.Classes[0].Bytes || res.Classes[1].Lat.Count() != uint64(large.Ops()) {
+		t.Errorf("sums %+v of %+v", res.Classes, res.Stage)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "a")); err != nil {
+		t.Error(err)
+	}
+	for _, f := range []string{"b", "c"} {
+		if _, err := os.Stat(filepath.Join(dir, f)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is left: %v", f, err)
+		}
+	}
+}
+
+func TestStageSpareWhatIsNotOurs(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "theirs")
+	text := strings.Repeat("somebody's data\n", 8192)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w := StageJob{Name: "w", Size: 64 << 10, Job: load.Job{RW: load.Write, Filename: "theirs"}}
+	_, err := stage(t, dir, w)
+	var over *OverwriteError
+	if !errors.As(err, &over) || over.Path != path || !strings.Contains(err.Error(), "--destructive "+path) {
+		t.Fatalf("err = %v, want an OverwriteError", err)
+	}
+	if p, _ := os.ReadFile(path); string(p) != text {
+		t.Fatal("the file was changed")
+	}
+	r := w
+	r.Job.RW = load.Read
+	if _, err := stage(t, dir, r); err != nil {
+		t.Errorf("reading somebody's file: %v", err)
+	}
+	w.Destructive = true
+	if _, err := stage(t, dir, w); err != nil {
+		t.Errorf("with leave: %v", err)
+	}
+	// What an earlier stage made may be written again, also where a job wrote to it.
+	own := StageJob{Name: "own", Size: 64 << 10, Job: load.Job{RW: load.RandWrite, Filename: "own"}}
+	for range 3 {
+		if _, err := stage(t, dir, own); err != nil {
+			t.Fatal(err)
+		}
+	}
+	own.Size = 1 << 20
+	if _, err := stage(t, dir, own); err == nil || !strings.Contains(err.Error(), "has 65536 bytes, but the job needs 1048576") {
+		t.Errorf("a file that is too short: %v", err)
+	}
+	if _, err := stage(t, dir, StageJob{Name: "no", Job: load.Job{RW: load.Read, Filename: "missing"}}); err == nil || !strings.Contains(err.Error(), "does not exist") {
+		t.Errorf("a missing file: %v", err)
+	}
+}
+
+func TestStageEndsWithItsFirstError(t *testing.T) {
+	dir := t.TempDir()
+	// Its end is cut off after the start, so that reads meet the end of the file.
+	jobs := []StageJob{
+		{Name: "long", Size: 1 << 20, Job: load.Job{RW: load.RandRead, Filename: "a", Runtime: time.Minute}},
+		{Name: "short", Size: 1 << 20, Job: load.Job{RW: load.RandRead, Filename: "b", Runtime: time.Minute}},
+	}
+	r, err := Prepare(context.Background(), Spec{Kind: Stage, Jobs: jobs}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if err := os.Truncate(filepath.Join(dir, "b"), 4096); err != nil {
+		t.Fatal(err)
+	}
+	begin := time.Now()
+	_, err = r.Run(context.Background(), nil)
+	var p *PartialError
+	if err == nil || !strings.Contains(err.Error(), "job short") || !errors.As(err, &p) {
+		t.Errorf("err = %v, want that of job short", err)
+	}
+	if d := time.Since(begin); d > 30*time.Second {
+		t.Errorf("the other job went on for %v", d)
+	}
+}
+
+func TestStageExtendsWhatItTruncates(t *testing.T) {
+	dir := t.TempDir()
+	j := StageJob{Name: "dd", Truncate: true, Job: load.Job{RW: load.Write, BS: 1 << 16, Size: 1 << 20, Filename: "out"}}
+	for range 2 {
+		res, err := stage(t, dir, j)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if st, err := os.Stat(filepath.Join(dir, "out")); err != nil || st.Size() != 1<<20 || res.Classes[0].Bytes != 1<<20 {
+			t.Errorf("the file is %+v after %d bytes, %v", st, res.Classes[0].Bytes, err)
+		}
+	}
+	theirs := filepath.Join(dir, "theirs")
+	if err := os.WriteFile(theirs, []byte("somebody's"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	j.Job.Filename = "theirs"
+	var over *OverwriteError
+	if _, err := stage(t, dir, j); !errors.As(err, &over) {
+		t.Errorf("err = %v, want an OverwriteError", err)
+	}
+	if p, _ := os.ReadFile(theirs); string(p) != "somebody's" {
+		t.Errorf("the file now holds %q", p)
+	}
+}
+
+func TestStageKnowsItsFilesByTheirMark(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("needs extended attributes")
+	}
+	dir := t.TempDir()
+	zeros := StageJob{Name: "z", Truncate: true, Job: load.Job{RW: load.Write, Size: 1 << 16, Filename: "z", Data: load.DataZero}}
+	for range 2 {
+		if _, err := stage(t, dir, zeros); err != nil {
+			t.Fatalf("a file of its own: %v", err)
+		}
+	}
+	f, err := os.OpenFile(filepath.Join(dir, "z"), os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt([]byte("somebody's"), 100); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var over *OverwriteError
+	if _, err := stage(t, dir, zeros); !errors.As(err, &over) {
+		t.Errorf("after somebody wrote to it: %v, want an OverwriteError", err)
+	}
+}

@@ -1,0 +1,63 @@
+package load
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// boundTasks counts the process's threads that may run on processor c only.
+func boundTasks(t *testing.T, c int) (n int) {
+	t.Helper()
+	files, err := filepath.Glob("/proc/self/task/*/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		p, _ := os.ReadFile(f) // a thread may be gone
+		if strings.Contains(string(p), fmt.Sprintf("Cpus_allowed_list:\t%d\n", c)) {
+			n++
+		}
+	}
+	return n
+}
+
+func TestThreadsRunWhereTheyMay(t *testing.T) {
+	var may unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &may); err != nil {
+		t.Fatal(err)
+	}
+	last := 0
+	for c := range 1024 {
+		if may.IsSet(c) {
+			last = c
+		}
+	}
+	j := Job{RW: RandRead, Size: 1 << 20, IOEngine: Null, NumJobs: 2, CPUs: []int{last}, SplitCPUs: true, Runtime: 1}
+	r, err := Prepare(j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := boundTasks(t, last); n != 2 && may.Count() > 1 {
+		t.Errorf("%d threads may run on processor %d only, want 2", n, last)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Prepare(Job{RW: RandRead, Size: 1 << 20, IOEngine: Null, CPUs: []int{1023}}); err == nil || !strings.Contains(err.Error(), "cpus_allowed") {
+		t.Errorf("a processor that isn't there: %v", err)
+	}
+	// A thread ends a little after its last word.
+	for range 100 {
+		if boundTasks(t, last) == 0 || may.Count() == 1 {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Error("bound threads are left after the run")
+}

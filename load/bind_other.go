@@ -1,0 +1,13 @@
+//go:build !linux
+
+package load
+
+import "fmt"
+
+// bindThread binds the calling thread to the job's processors.
+func bindThread(j Job, _ int) error {
+	if len(j.CPUs) == 0 {
+		return nil
+	}
+	return &OptionError{"cpus_allowed", fmt.Sprint(j.CPUs), "only Linux binds threads to processors here; leave it out"}
+}

@@ -1,0 +1,281 @@
+package load
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// A Distribution says how often the blocks of a random pattern are visited: fio's
+// random_distribution.
+type Distribution struct {
+	// Kind is random, zipf, pareto, normal, zoned or zoned_abs.
+	Kind string
+	// Param is the theta of zipf (over 0), the h of pareto (0 to 1: with 0.2, 80 % of
+	// the I/Os go to 20 % of the blocks), or the standard deviation of normal in percent of the region.
+	Param float64
+	// Zones are those of zoned and zoned_abs, from the start of the region on.
+	Zones []Zone
+}
+
+// A Zone is a part of the region that takes Access percent of the I/Os.
+type Zone struct {
+	Access float64
+	// Size is percent of the region (zoned) or bytes (zoned_abs). 0 is the rest.
+	Size float64
+}
+
+// Kinds of Distribution.
+const (
+	Zipf     = "zipf"
+	Pareto   = "pareto"
+	Normal   = "normal"
+	Zoned    = "zoned"
+	ZonedAbs = "zoned_abs"
+)
+
+// defaults are fio's for a kind without a parameter (HOWTO, random_distribution).
+var distributionDefault = map[string]float64{Zipf: 1.1, Pareto: 0.2, Normal: 0}
+
+// ParseDistribution reads fio's random_distribution: "random", "zipf:1.2", "pareto:0.2",
+// "normal:10", "zoned:60/10:30/20:10/70" (percent of the I/Os / percent of the region), or "zoned_abs:60/10g:40/90g" (percent
+// of the I/Os / bytes). Empty is random.
+func ParseDistribution(s string) (Distribution, error) {
+	kind, rest, has := strings.Cut(s, ":")
+	d := Distribution{Kind: kind}
+	switch kind {
+	case "", Random:
+		if has {
+			return d, fmt.Errorf("random takes no parameter, not %q", rest)
+		}
+		return Distribution{Kind: Random}, nil
+	case Zipf, Pareto, Normal:
+		d.Param = distributionDefault[kind]
+		if has {
+			p, err := strconv.ParseFloat(rest, 64)
+			if err != nil {
+				return d, fmt.Errorf("%s:%s: the parameter has to be one number, as in %s:%v", kind, rest, kind, distributionDefault[kind])
+			}
+			d.Param = p
+		}
+		return d, d.check()
+	case Zoned, ZonedAbs:
+		var err error
+		d.Zones, err = parseZones(rest, kind == ZonedAbs)
+		return d, err
+	}
+	return d, fmt.Errorf("%q is none of random, zipf:THETA, pareto:H, normal:DEVIATION, zoned:ACCESS/SIZE:..., zoned_abs:ACCESS/BYTES:...", s)
+}
+
+func (d Distribution) check() error {
+	bad := math.IsNaN(d.Param)
+	switch d.Kind {
+	case Zipf:
+		if bad || d.Param <= 0 || d.Param > 100 {
+			return fmt.Errorf("zipf:%v: theta has to be over 0 and at most 100", d.Param)
+		}
+	case Pareto:
+		if bad || d.Param <= 0 || d.Param >= 1 {
+			return fmt.Errorf("pareto:%v: h has to be between 0 and 1", d.Param)
+		}
+	case Normal:
+		if bad || d.Param < 0 || d.Param > 100 {
+			return fmt.Errorf("normal:%v: the deviation has to be from 0 to 100 percent of the region", d.Param)
+		}
+	}
+	return nil
+}
+
+func parseZones(s string, absolute bool) ([]Zone, error) {
+	var zones []Zone
+	access, size := 0.0, 0.0
+	for part := range strings.SplitSeq(s, ":") {
+		a, b, _ := strings.Cut(part, "/")
+		z := Zone{}
+		var err error
+		if z.Access, err = strconv.ParseFloat(a, 64); err != nil || !(z.Access >= 0 && z.Access <= 100) {
+			return nil, fmt.Errorf("zone %q: the share of the I/Os has to be a percentage, as in 60/10", part)
+		}
+		if b != "" {
+			if z.Size, err = zoneSize(b, absolute); err != nil {
+				return nil, fmt.Errorf("zone %q: %w", part, err)
+			}
+		}
+		access += z.Access
+		size += z.Size
+		zones = append(zones, z)
+	}
+	for _, z := range zones[:len(zones)-1] {
+		if z.Size == 0 {
+			return nil, errors.New("only the last zone may leave out its size")
+		}
+	}
+	switch {
+	case len(zones) > 256:
+		return nil, errors.New("more than 256 zones")
+	case math.Abs(access-100) > 0.01:
+		return nil, fmt.Errorf("the shares of the I/Os add up to %v %%, not to 100", access)
+	case !absolute && size > 100.01:
+		return nil, fmt.Errorf("the sizes add up to %v %%, more than 100", size)
+	}
+	return zones, nil
+}
+
+func zoneSize(s string, absolute bool) (float64, error) {
+	if !absolute {
+		p, err := strconv.ParseFloat(s, 64)
+		if err != nil || !(p > 0 && p <= 100) {
+			return 0, errors.New("the size has to be a percentage over 0")
+		}
+		return p, nil
+	}
+	num, unit := s, 1.0
+	if i := strings.IndexAny(s, "kKmMgGtT"); i == len(s)-1 && i > 0 {
+		num = s[:i]
+		unit = float64(int64(1) << (10 * (1 + strings.IndexByte("kmgt", s[i]|0x20))))
+	}
+	p, err := strconv.ParseFloat(num, 64)
+	if err != nil || !(p > 0 && p*unit < 1<<62) {
+		return 0, errors.New("the size has to be bytes over 0, as in 10g")
+	}
+	return p * unit, nil
+}
+
+// A distribution draws one of n blocks. It belongs to one thread.
+type distribution interface {
+	next(g *generator) uint64
+}
+
+// newDistribution returns d over n blocks of align bytes; nil for a uniform one.
+func newDistribution(d Distribution, n uint64, align int64, seed uint64) distribution {
+	scatter := newPermutation(n, seed)
+	switch d.Kind {
+	case Zipf:
+		return newZipf(d.Param, n, scatter)
+	case Pareto:
+		return &pareto{n: float64(n), power: math.Log(d.Param) / math.Log(1-d.Param), scatter: scatter}
+	case Normal:
+		if d.Param > 0 {
+			return &normal{n: float64(n), dev: max(float64(n)*d.Param/100, 1)}
+		}
+	case Zoned, ZonedAbs:
+		return newZones(d, n, align)
+	}
+	return nil
+}
+
+// zipf draws rank k with a probability proportional to 1/k^theta, exactly, by rejection-inversion
+// (Hörmann and Derflinger, "Rejection-inversion to generate variates from monotone discrete distributions", 1996).
+// fio's way (Gray et al. 1994) is an approximation for theta under 1. The
+// ranks are scattered over the region, as fio does.
+type zipf struct {
+	theta, n         float64
+	hx1, hn, squeeze float64
+	scatter          permutation
+}
+
+func newZipf(theta float64, n uint64, scatter permutation) *zipf {
+	z := &zipf{theta: theta, n: float64(n), scatter: scatter}
+	z.hx1 = z.integral(1.5) - 1
+	z.hn = z.integral(z.n + 0.5)
+	z.squeeze = 2 - z.inverse(z.integral(2.5)-math.Pow(2, -theta))
+	return z
+}
+
+// integral is that of x^-theta, from 1.
+func (z *zipf) integral(x float64) float64 {
+	l := math.Log(x)
+	if e := (1 - z.theta) * l; math.Abs(e) > 1e-8 {
+		return math.Expm1(e) / (1 - z.theta)
+	}
+	return l
+}
+
+func (z *zipf) inverse(y float64) float64 {
+	e := y * (1 - z.theta)
+	if math.Abs(e) > 1e-8 {
+		return math.Exp(math.Log1p(max(e, -1)) / (1 - z.theta))
+	}
+	return math.Exp(y)
+}
+
+func (z *zipf) next(g *generator) uint64 {
+	for {
+		u := z.hn + g.float()*(z.hx1-z.hn)
+		x := z.inverse(u)
+		k := min(max(math.Floor(x+0.5), 1), z.n)
+		if k-x <= z.squeeze || u >= z.integral(k+0.5)-math.Pow(k, -z.theta) {
+			return z.scatter.at(uint64(k) - 1)
+		}
+	}
+}
+
+// pareto is self-similar: a share of 1-h of the I/Os goes to a share h of the blocks, and so
+// again within those (Gray et al., "Quickly generating billion-record synthetic databases", 1994).
+type pareto struct {
+	n, power float64
+	scatter  permutation
+}
+
+func (p *pareto) next(g *generator) uint64 {
+	return p.scatter.at(uint64(min(p.n*math.Pow(g.float(), p.power), p.n-1)))
+}
+
+// normal is bell-shaped around the middle of the region, cut off at its ends.
+type normal struct{ n, dev float64 }
+
+func (d *normal) next(g *generator) uint64 {
+	for {
+		// The polar method of Marsaglia and Bray.
+		x, y := 2*g.float()-1, 2*g.float()-1
+		s := x*x + y*y
+		if s >= 1 || s == 0 {
+			continue
+		}
+		v := d.n/2 + d.dev*x*math.Sqrt(-2*math.Log(s)/s)
+		if v >= 0 && v < d.n {
+			return uint64(v)
+		}
+	}
+}
+
+// zones are uniform within each zone.
+type zones struct {
+	upTo        []uint64 // probability of the zone or an earlier one, times 2^32
+	first, size []uint64 // in blocks
+}
+
+func newZones(d Distribution, n uint64, align int64) *zones {
+	z := &zones{}
+	sum, at := 0.0, uint64(0)
+	for _, e := range d.Zones {
+		blocks := n - at
+		if e.Size > 0 {
+			want := e.Size / 100 * float64(n)
+			if d.Kind == ZonedAbs {
+				want = e.Size / float64(align)
+			}
+			blocks = min(uint64(math.Round(want)), n-at)
+		}
+		sum += e.Access
+		if blocks == 0 {
+			continue
+		}
+		z.upTo = append(z.upTo, uint64(min(sum/100, 1)*(1<<32)))
+		z.first, z.size = append(z.first, at), append(z.size, blocks)
+		at += blocks
+	}
+	return z
+}
+
+func (z *zones) next(g *generator) uint64 {
+	r := g.rand() >> 32
+	for i, p := range z.upTo {
+		if r < p || i == len(z.upTo)-1 {
+			return z.first[i] + g.below(z.size[i])
+		}
+	}
+	return 0
+}

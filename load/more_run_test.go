@@ -1,0 +1,323 @@
+package load
+
+import (
+	"bytes"
+	"compress/flate"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+func TestSeveralSizesAreCountedAsTheyWere(t *testing.T) {
+	path := written(t, 1<<20)
+	for _, engine := range realEngines() {
+		needEngine(t, engine)
+		j := Job{
+			RW: RandRW, IODepth: 4, NumJobs: 2, Filename: path, IOEngine: engine, NumberIOs: 400, PerJob: true,
+			ReadSplit: []SizeShare{{4096, 50}, {16384, 50}}, WriteSplit: []SizeShare{{512, 100}},
+		}
+		res := start(t, j)
+		r, w := res.Class("read"), res.Class("write")
+		if r.Ops+w.Ops != 800 || w.Bytes != 512*w.Ops {
+			t.Errorf("%s: %d reads and %d writes of %d bytes", engine, r.Ops, w.Ops, w.Bytes)
+		}
+		if big := (r.Bytes - 4096*r.Ops) / 12288; r.Bytes != big*16384+(r.Ops-big)*4096 || big < r.Ops/3 || big > 2*r.Ops/3 {
+			t.Errorf("%s: %d reads of %d bytes", engine, r.Ops, r.Bytes)
+		}
+		var ops, bytes int64
+		for _, one := range res.Jobs {
+			if n := one.Classes[0].Ops + one.Classes[1].Ops; n != 400 {
+				t.Errorf("%s: one of the jobs did %d I/Os, want 400", engine, n)
+			}
+			for _, c := range one.Classes {
+				ops, bytes = ops+c.Ops, bytes+c.Bytes
+			}
+		}
+		if u := res.Threads; runtime.GOOS == "linux" && (u != res.Jobs[0].Threads.plus(res.Jobs[1].Threads, 1)) {
+			t.Errorf("%s: the threads cost %+v, the jobs' %+v and %+v", engine, u, res.Jobs[0].Threads, res.Jobs[1].Threads)
+		}
+		if len(res.Jobs) != 2 || ops != 800 || bytes != r.Bytes+w.Bytes {
+			t.Errorf("%s: the jobs' sums are %d I/Os and %d bytes", engine, ops, bytes)
+		}
+		var s Sample
+		for _, e := range res.Samples {
+			s.Ops, s.Bytes, s.Lat = s.Ops+e.Ops, s.Bytes+e.Bytes, s.Lat+e.Lat
+			s.WriteOps, s.WriteBytes, s.WriteLat = s.WriteOps+e.WriteOps, s.WriteBytes+e.WriteBytes, s.WriteLat+e.WriteLat
+		}
+		if s.Ops != 800 || s.Bytes != bytes || s.WriteOps != w.Ops || s.WriteBytes != w.Bytes ||
+			uint64(s.WriteLat) != w.Lat.Sum() || uint64(s.Lat) != r.Lat.Sum()+w.Lat.Sum() {
+			t.Errorf("%s: the samples' sums are %+v", engine, s)
+		}
+	}
+}
+
+func TestThreadsCostTime(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("needs getrusage of a thread")
+	}
+	res := start(t, Job{RW: RandRead, Size: 1 << 20, IOEngine: Null, NumJobs: 2, Runtime: 300 * time.Millisecond})
+	// Two threads that never wait; the machine may give them less than its CPUs.
+	if u := res.Threads; u.User+u.System < 30*time.Millisecond || u.User+u.System > time.Second {
+		t.Errorf("two busy threads of 300 ms cost %+v", u)
+	}
+}
+
+func TestIOSizeAndLoopsEndAJob(t *testing.T) {
+	path := written(t, 64<<10)
+	for _, c := range []struct {
+		job  Job
+		want int64
+	}{
+		{Job{RW: Read, IOSize: 20480}, 20480},
+		{Job{RW: Read, IOSize: 200 << 10, Runtime: time.Minute}, 200 << 10},
+		{Job{RW: RandRead, Loops: 3}, 3 * 64 << 10},
+		{Job{RW: Read, NumJobs: 2, WholeRegion: true}, 2 * 64 << 10},
+		{Job{RW: Read, BS: 4096, RWNumber: 4096}, 32 << 10},
+		{Job{RW: Read, ReadSplit: []SizeShare{{4096, 100}}, IOSize: 40960}, 40960},
+	} {
+		c.job.Filename = path
+		if got := start(t, c.job).Class("read").Bytes; got != c.want {
+			t.Errorf("%+v read %d bytes, want %d", c.job, got, c.want)
+		}
+	}
+}
+
+func TestFilesEachGetTheirRegion(t *testing.T) {
+	for _, engine := range realEngines() {
+		needEngine(t, engine)
+		dir := t.TempDir()
+		var files []string
+		for _, n := range []string{"a", "b", "c"} {
+			p := zeros(t, dir, 64<<10)
+			files = append(files, filepath.Join(dir, n))
+			if err := os.Rename(p, files[len(files)-1]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		res := start(t, Job{RW: RandWrite, Files: files, IODepth: 3, IOEngine: engine, EndFsync: true})
+		if c := res.Class("write"); c.Bytes != 3*64<<10 {
+			t.Errorf("%s: wrote %d bytes", engine, c.Bytes)
+		}
+		for _, f := range files {
+			for i, off := range stamps(t, f, 4096) {
+				if off != int64(i)*4096 {
+					t.Fatalf("%s: %s: block %d is stamped %d", engine, f, i, off)
+				}
+			}
+		}
+	}
+	_, err := Prepare(Job{RW: Read, Files: []string{written(t, 4096), "/nonexistent/x"}})
+	if !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "/nonexistent/x") {
+		t.Errorf("a missing second file: %v", err)
+	}
+}
+
+func TestVerifyFindsWhatIsWrong(t *testing.T) {
+	for _, engine := range realEngines() {
+		needEngine(t, engine)
+		path := zeros(t, t.TempDir(), 1<<20)
+		j := Job{RW: RandWrite, BS: 16384, IODepth: 4, Filename: path, IOEngine: engine, Verify: true}
+		start(t, j)
+		j.RW = Read
+		if c := start(t, j).Class("read"); c.Bytes != 1<<20 {
+			t.Fatalf("%s: verified %d bytes", engine, c.Bytes)
+		}
+		good, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			name   string
+			damage func(p []byte)
+			want   string
+		}{
+			{"one bit", func(p []byte) { p[5*4096+100] ^= 1 }, "damaged"},
+			{"lost", func(p []byte) { clear(p[5*4096:][:4096]) }, "only zeros"},
+			{"misplaced", func(p []byte) { copy(p[5*4096:], p[9*4096:][:4096]) }, "the block of offset 36864"},
+			{"torn", func(p []byte) { copy(p[5*4096+512:], p[9*4096+512:][:512]) }, "damaged"},
+			{"other data", func(p []byte) { copy(p[5*4096:], bytes.Repeat([]byte("plim"), 1024)) }, "no stamp"},
+		} {
+			p := bytes.Clone(good)
+			c.damage(p)
+			if err := os.WriteFile(path, p, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, err := prepare(t, j).Start(context.Background(), nil)
+			var bad *VerifyError
+			if !errors.As(err, &bad) || bad.Offset != 5*4096 || bad.Path != path || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s, %s: %v, want %q at %d", engine, c.name, err, c.want, 5*4096)
+			}
+		}
+		if err := os.WriteFile(path, good, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		j.RandSeed = 77
+		if _, err := prepare(t, j).Start(context.Background(), nil); err == nil || !strings.Contains(err.Error(), "another run") {
+			t.Errorf("%s: another run's blocks: %v", engine, err)
+		}
+	}
+}
+
+// deflated is the share of its size that data has after compression.
+func deflated(t *testing.T, p []byte) float64 {
+	t.Helper()
+	var out bytes.Buffer
+	w, _ := flate.NewWriter(&out, flate.DefaultCompression)
+	if _, err := w.Write(p); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return float64(out.Len()) / float64(len(p))
+}
+
+func TestDataIsWhatWasAskedFor(t *testing.T) {
+	write := func(j Job) []byte {
+		t.Helper()
+		j.RW, j.BS, j.Filename = Write, 16384, zeros(t, t.TempDir(), 1<<20)
+		start(t, j)
+		p, err := os.ReadFile(j.Filename)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	if c := deflated(t, write(Job{})); c < 0.99 {
+		t.Errorf("the usual data shrinks to %v", c)
+	}
+	if c := deflated(t, write(Job{Compress: 70})); c < 0.27 || c > 0.35 {
+		t.Errorf("buffer_compress_percentage=70 shrinks to %v", c)
+	}
+	if p := write(Job{Data: DataPattern, Pattern: []byte("abc")}); !bytes.HasPrefix(p[16384:], []byte("abcabcab")) || p[16383] != "abc"[16383%3] {
+		t.Errorf("pattern: %q", p[:10])
+	}
+	if err := os.WriteFile(filepath.Join(t.TempDir(), "x"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	blocks := map[string]int{}
+	for p := write(Job{Dedupe: 50}); len(p) > 0; p = p[16384:] {
+		blocks[string(p[:16384])]++
+	}
+	if n := 64 - len(blocks); n < 16 || n > 48 {
+		t.Errorf("dedupe_percentage=50: %d of 64 blocks repeat", n)
+	}
+	path := filepath.Join(t.TempDir(), "ones")
+	if err := os.WriteFile(path, bytes.Repeat([]byte{1}, 65536), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	start(t, Job{RW: Write, Filename: path, Data: DataZero})
+	if p, _ := os.ReadFile(path); !bytes.Equal(p, make([]byte, 65536)) {
+		t.Error("data=zero wrote something else")
+	}
+}
+
+func TestPoissonRate(t *testing.T) {
+	for _, c := range []struct {
+		engine string
+		depth  int
+		jobs   int
+	}{{Null, 32, 1}, {Null, 1, 2}} {
+		res := start(t, Job{RW: RandRead, IODepth: c.depth, NumJobs: c.jobs, Size: 1 << 20, IOEngine: c.engine, Runtime: 500 * time.Millisecond, RateIOPS: 20000, RateProcess: Poisson})
+		// The count of a Poisson process has the variance of its mean: 100 I/Os here.
+		want := float64(10000 * c.jobs)
+		got := float64(res.Ops() + res.Missed + res.Unfinished)
+		if got < want-600*float64(c.jobs) || got > want+600*float64(c.jobs) {
+			t.Errorf("%+v: %v arrivals, want about %v", c, got, want)
+		}
+	}
+	// The gaps are exponential: their deviation is their mean.
+	j := Job{RW: RandRead, Size: 1 << 20, IOEngine: Null, NumJobs: 1, RateIOPS: 1e6, RateProcess: Poisson, Runtime: time.Second}
+	r := prepare(t, j)
+	th := r.threads[0]
+	var sum, square float64
+	last := int64(0)
+	const n = 100000
+	for range n {
+		at := th.arrival()
+		d := float64(at - last)
+		last = at
+		sum += d
+		square += d * d
+	}
+	mean := sum / n
+	if dev := square/n - mean*mean; mean < 985 || mean > 1015 || dev < 0.95e6 || dev > 1.05e6 {
+		t.Errorf("gaps have mean %v ns and variance %v, want 1000 and 1e6", mean, dev)
+	}
+}
+
+func TestRateInBytes(t *testing.T) {
+	path := written(t, 1<<20)
+	for _, split := range [][]SizeShare{nil, {{4096, 50}, {8192, 50}}} {
+		res := start(t, Job{RW: Read, Filename: path, Rate: 4 << 20, ReadSplit: split, Runtime: 500 * time.Millisecond})
+		if got := float64(res.Class("read").Bytes) / (2 << 20); got > 1.02 || res.Late == 0 && got < 0.95 {
+			t.Errorf("split %v: %v of the bytes asked for", split, got)
+		}
+	}
+}
+
+func TestThinkTimePausesAThread(t *testing.T) {
+	for _, engine := range realEngines() {
+		needEngine(t, engine)
+		j := Job{RW: Read, Filename: written(t, 64<<10), IODepth: 2, IOEngine: engine, ThinkTime: 20 * time.Millisecond, ThinkTimeBlocks: 4, NumberIOs: 16}
+		res := start(t, j)
+		pauses := 3 // after 4, 8 and 12
+		if engine == PSync {
+			pauses = 1 // two threads that do about 8 each
+		}
+		if res.Elapsed < time.Duration(pauses)*20*time.Millisecond {
+			t.Errorf("%s: took %v with %d pauses of 20 ms", engine, res.Elapsed, pauses)
+		}
+	}
+}
+
+func TestStartDelayIsNotMeasured(t *testing.T) {
+	r := prepare(t, Job{RW: Read, Filename: written(t, 1<<20), StartDelay: 60 * time.Millisecond, RateIOPS: 1000, Runtime: 50 * time.Millisecond})
+	t0 := time.Now()
+	res, err := r.Start(context.Background(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := time.Since(t0); d < 110*time.Millisecond || res.Elapsed > 55*time.Millisecond || res.Start.Sub(t0) < 59*time.Millisecond {
+		t.Errorf("took %v, of which %v were measured, from %v on", d, res.Elapsed, res.Start.Sub(t0))
+	}
+	if n := res.Ops() + res.Missed + res.Unfinished; n < 45 || n > 51 {
+		t.Errorf("%d I/Os of 50", n)
+	}
+}
+
+func TestRunsSideBySide(t *testing.T) {
+	before := runtime.GOMAXPROCS(0)
+	path := written(t, 1<<20)
+	var runs []*Run
+	for range 3 {
+		r, err := Prepare(Job{RW: RandRead, Filename: path, Runtime: 50 * time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs = append(runs, r)
+	}
+	var all sync.WaitGroup
+	for _, r := range runs {
+		all.Go(func() {
+			if res, err := r.Start(context.Background(), nil); err != nil || res.Ops() == 0 {
+				t.Errorf("result %+v, %v", res, err)
+			}
+		})
+	}
+	all.Wait()
+	for _, r := range runs {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if after := runtime.GOMAXPROCS(0); after != before {
+		t.Errorf("GOMAXPROCS is %d after the runs and was %d", after, before)
+	}
+}

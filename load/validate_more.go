@@ -1,0 +1,174 @@
+package load
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// splits looks at the sizes of I/Os that have several.
+func (v *validator) splits(j Job) {
+	for _, o := range []struct {
+		name string
+		all  []SizeShare
+		used bool
+	}{{"read_split", j.ReadSplit, j.reads()}, {"write_split", j.WriteSplit, j.writes()}} {
+		if len(o.all) == 0 {
+			continue
+		}
+		total := 0.0
+		for _, s := range o.all {
+			total += s.Percent
+			switch {
+			case s.Size < 1 || s.Size > maxBS:
+				v.add(o.name, s.Size, "each size has to be from 1 byte to 1 GiB")
+				return
+			case j.Direct && s.Size%512 != 0:
+				v.add(o.name, s.Size, "direct I/O needs sizes that are multiples of 512")
+			case !(s.Percent > 0 && s.Percent <= 100):
+				v.add(o.name, s.Percent, "each size needs a share over 0 and up to 100 percent")
+			case j.Size > 0 && s.Size > j.Size:
+				v.add(o.name, s.Size, "an I/O would be larger than the region, size=%d", j.Size)
+			}
+		}
+		switch {
+		case !o.used:
+			v.add(o.name, len(o.all), "has no meaning with rw=%s", j.RW)
+		case len(o.all) > maxSplits:
+			v.add(o.name, len(o.all), "at most %d sizes", maxSplits)
+		case math.Abs(total-100) > 1:
+			v.add(o.name, total, "the shares have to add up to 100 percent")
+		}
+	}
+}
+
+// randomness looks at what random offsets are drawn from, and at the way of a sequential job.
+func (v *validator) randomness(j Job) {
+	switch {
+	case j.BlockAlign < 0 || j.BlockAlign > maxBS:
+		v.add("blockalign", j.BlockAlign, "has to be from 0 (that of the smallest I/O) to 1 GiB")
+	case j.BlockAlign > 0 && !j.random():
+		v.add("blockalign", j.BlockAlign, "has no meaning with rw=%s, whose offsets follow one another", j.RW)
+	case j.Direct && j.BlockAlign%512 != 0:
+		v.add("blockalign", j.BlockAlign, "direct I/O needs a multiple of 512")
+	}
+	if d, err := ParseDistribution(j.Distribution); err != nil {
+		v.add("random_distribution", quote(j.Distribution), "%v", err)
+	} else if d.Kind != Random {
+		switch {
+		case !j.random():
+			v.add("random_distribution", quote(j.Distribution), "has no meaning with rw=%s; use a random pattern", j.RW)
+		case j.RandomMap:
+			v.add("random_distribution", quote(j.Distribution), "contradicts random_map, which visits each block once a pass")
+		}
+	}
+	if p := j.PercentageRandom; p != nil {
+		switch {
+		case *p < 0 || *p > 100:
+			v.add("percentage_random", *p, "has to be a percentage from 0 to 100")
+		case !j.random():
+			v.add("percentage_random", *p, "has no meaning with rw=%s; use a random pattern", j.RW)
+		}
+	}
+	switch {
+	case j.random() && (j.RWNumber < 0 || j.RWNumber > 1<<30):
+		v.add("rw", j.RWNumber, "the number behind a random pattern is how many I/Os follow one another, from 1 on")
+	case !j.random() && j.RWNumber < 0 && -j.RWNumber > j.maxBlock()*1024:
+		v.add("rw", j.RWNumber, "the number behind a sequential pattern goes back too far")
+	case j.Direct && !j.random() && j.RWNumber%512 != 0:
+		v.add("rw", j.RWNumber, "direct I/O needs a multiple of 512 behind the pattern")
+	}
+	if j.RandomMap && !j.random() {
+		v.add("random_map", true, "has no meaning with rw=%s", j.RW)
+	}
+	if j.RandomMap && j.split() {
+		v.add("random_map", true, "can't be kept with I/Os of several sizes; leave one of the two out")
+	}
+	if j.SharedCursor && j.random() {
+		v.add("shared_cursor", true, "has no meaning with rw=%s, whose threads draw their offsets", j.RW)
+	}
+	switch {
+	case j.OffsetIncrement < 0:
+		v.add("offset_increment", j.OffsetIncrement, "must not be negative")
+	case j.Direct && j.OffsetIncrement%512 != 0:
+		v.add("offset_increment", j.OffsetIncrement, "direct I/O needs a multiple of 512")
+	case j.SharedCursor && j.OffsetIncrement > 0:
+		v.add("offset_increment", j.OffsetIncrement, "contradicts shared_cursor: one position has one region")
+	case j.OffsetIncrement > 0 && j.OffsetIncrement > math.MaxInt64/int64(maxThreads)/2:
+		v.add("offset_increment", j.OffsetIncrement, "ends beyond any file")
+	}
+	if s := j.FileService; s != "" && !slices.Contains([]string{RoundRobin, Sequential, Random}, s) {
+		v.add("file_service_type", quote(s), "use roundrobin, sequential or random")
+	}
+}
+
+// pace looks at the rate and the pauses.
+func (v *validator) pace(j Job) {
+	switch {
+	case j.RateIOPS < 0 || j.RateIOPS > 1e9:
+		v.add("rate_iops", j.RateIOPS, "has to be from 0 (as fast as the depth allows) to 1000000000")
+	case j.Rate < 0 || j.Rate > 1<<50:
+		v.add("rate", j.Rate, "has to be from 0 (as fast as the depth allows) to 2^50 bytes a second")
+	case j.Rate > 0 && j.RateIOPS > 0:
+		v.add("rate", j.Rate, "contradicts rate_iops=%d; use one of the two", j.RateIOPS)
+	}
+	switch j.RateProcess {
+	case "", Linear:
+	case Poisson:
+		if j.RateIOPS == 0 && j.Rate == 0 {
+			v.add("rate_process", j.RateProcess, "needs rate_iops or rate")
+		}
+	default:
+		v.add("rate_process", quote(j.RateProcess), "use linear or poisson")
+	}
+	const day = 24 * time.Hour
+	switch {
+	case j.ThinkTime < 0 || j.ThinkTime > day:
+		v.add("thinktime", j.ThinkTime, "has to be from 0 to a day")
+	case j.ThinkTimeSpin < 0 || j.ThinkTimeSpin > j.ThinkTime:
+		v.add("thinktime_spin", j.ThinkTimeSpin, "has to be from 0 to thinktime=%v", j.ThinkTime)
+	case j.ThinkTimeBlocks < 0 || j.ThinkTimeBlocks > 0 && j.ThinkTime == 0:
+		v.add("thinktime_blocks", j.ThinkTimeBlocks, "has to be over 0 and needs thinktime")
+	}
+}
+
+// data looks at what is written.
+func (v *validator) data(j Job) {
+	switch j.Data {
+	case "", DataRandom, DataZero, DataPattern:
+	default:
+		v.add("data", quote(j.Data), "use random, zero or pattern")
+	}
+	random := j.Data == "" || j.Data == DataRandom
+	switch {
+	case j.Data == DataPattern && len(j.Pattern) == 0:
+		v.add("pattern", `""`, "data=pattern needs one")
+	case j.Data != DataPattern && len(j.Pattern) > 0:
+		v.add("pattern", len(j.Pattern), "needs data=pattern")
+	case len(j.Pattern) > 1<<20:
+		v.add("pattern", len(j.Pattern), "at most 1 MiB")
+	}
+	for _, o := range []struct {
+		name string
+		n    int
+	}{{"buffer_compress_percentage", j.Compress}, {"dedupe_percentage", j.Dedupe}} {
+		switch {
+		case o.n < 0 || o.n > 100:
+			v.add(o.name, o.n, "has to be a percentage from 0 to 100")
+		case o.n > 0 && (!random || !j.writes()):
+			v.add(o.name, o.n, "needs writes of random data")
+		}
+	}
+	switch {
+	case !j.Verify:
+	case !random || j.Dedupe > 0:
+		v.add("verify", true, "every block has to be its own: leave out the data options")
+	case j.verifyUnit() < leastUnit:
+		v.add("verify", true, "all sizes and offsets have to be multiples of %d", leastUnit)
+	}
+	for _, c := range j.CPUs {
+		if c < 0 || c > 1023 {
+			v.add("cpus_allowed", c, "a processor's number is from 0 to 1023")
+		}
+	}
+}

@@ -1,0 +1,175 @@
+package load
+
+import (
+	"math"
+	"slices"
+	"testing"
+	"time"
+)
+
+// drawMany returns n I/Os of the first thread of j over size bytes.
+func drawMany(t testing.TB, j Job, size int64, n int) []slot {
+	t.Helper()
+	j = j.WithDefaults()
+	j.Filename, j.Size = "f", size
+	if len(j.Files) > 0 {
+		j.Filename = ""
+	}
+	if err := j.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	g := newLanes(j, size, false)[0].generator(j, 0)
+	all := make([]slot, n)
+	for i := range all {
+		g.next(&all[i])
+	}
+	return all
+}
+
+func offsets(all []slot) []int64 {
+	var o []int64
+	for _, s := range all {
+		o = append(o, s.off)
+	}
+	return o
+}
+
+func TestSequentialWays(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		job  Job
+		size int64
+		want []int64
+	}{
+		{"plain", Job{RW: Read, BS: 1024, Runtime: 1}, 4096, []int64{0, 1024, 2048, 3072, 0, 1024}},
+		{"gap", Job{RW: Read, BS: 1024, RWNumber: 1024, Runtime: 1}, 5120, []int64{0, 2048, 4096, 0, 2048, 4096}},
+		{"overlap", Job{RW: Write, BS: 1024, RWNumber: -512, Runtime: 1}, 2048, []int64{0, 512, 1024, 0, 512, 1024}},
+		{"backwards", Job{RW: Read, BS: 1024, RWNumber: -2048, Runtime: 1}, 4096, []int64{3072, 2048, 1024, 0, 3072, 2048}},
+		{"shared gap", Job{RW: Read, BS: 1024, RWNumber: 1024, SharedCursor: true, Runtime: 1}, 5120, []int64{0, 2048, 4096, 0, 2048, 4096}},
+		{"same place", Job{RW: Write, BS: 1024, RWNumber: -1024, Runtime: 1}, 4096, []int64{0, 0, 0, 0, 0, 0}},
+	} {
+		if got := offsets(drawMany(t, c.job, c.size, len(c.want))); !slices.Equal(got, c.want) {
+			t.Errorf("%s: offsets %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+func TestSplitSharesAndAlignment(t *testing.T) {
+	j := Job{RW: RandRead, Runtime: 1, ReadSplit: []SizeShare{{4096, 10}, {8192, 60}, {65536, 30}}}
+	const n, size = 100000, 1<<20 + 4096
+	seen := map[int32]int{}
+	for _, s := range drawMany(t, j, size, n) {
+		seen[s.size]++
+		if s.off%4096 != 0 || s.off < 0 || s.off+int64(s.size) > size {
+			t.Fatalf("I/O of %d at %d", s.size, s.off)
+		}
+	}
+	for _, e := range j.ReadSplit {
+		if got := 100 * float64(seen[int32(e.Size)]) / n; math.Abs(got-e.Percent) > 1 {
+			t.Errorf("%d bytes: %v %%, want %v", e.Size, got, e.Percent)
+		}
+	}
+	// A sequential job of several sizes goes on where the I/O before it ended.
+	j.RW = Read
+	at := int64(0)
+	for _, s := range drawMany(t, j, size, 1000) {
+		if s.off != at && s.off != 0 {
+			t.Fatalf("I/O at %d, want %d", s.off, at)
+		}
+		if at = s.off + int64(s.size); at > size {
+			t.Fatalf("I/O ends at %d, beyond the region", at)
+		}
+	}
+}
+
+func TestRandomMapVisitsEachBlockOncePerPass(t *testing.T) {
+	const blocks = 37
+	all := offsets(drawMany(t, Job{RW: RandRead, BS: 512, RandomMap: true, Runtime: time.Second}, blocks*512, 3*blocks))
+	var passes [][]int64
+	for p := range slices.Chunk(all, blocks) {
+		passes = append(passes, slices.Clone(p))
+		slices.Sort(p)
+		for i, off := range p {
+			if off != int64(i)*512 {
+				t.Fatalf("pass %d: block %d is at %d", len(passes), i, off)
+			}
+		}
+	}
+	if slices.Equal(passes[0], passes[1]) || slices.Equal(passes[1], passes[2]) {
+		t.Error("two passes have the same order")
+	}
+}
+
+func TestPercentageRandomAndRuns(t *testing.T) {
+	follow := func(j Job) float64 {
+		all, n := drawMany(t, j, 1<<30, 20000), 0
+		for i := 1; i < len(all); i++ {
+			if all[i].off == all[i-1].off+int64(all[i-1].size) {
+				n++
+			}
+		}
+		return 100 * float64(n) / float64(len(all)-1)
+	}
+	for _, share := range []int{0, 30, 100} {
+		got := follow(Job{RW: RandRead, BS: 4096, PercentageRandom: &share, Runtime: time.Second})
+		if math.Abs(got-float64(100-share)) > 2 {
+			t.Errorf("percentage_random=%d: %v %% follow the I/O before them", share, got)
+		}
+	}
+	if got := follow(Job{RW: RandRead, BS: 4096, RWNumber: 8, Runtime: time.Second}); math.Abs(got-87.5) > 0.5 {
+		t.Errorf("randread:8: %v %% follow the I/O before them, want 87.5", got)
+	}
+}
+
+func TestFileService(t *testing.T) {
+	files := []string{"a", "b", "c"}
+	pick := func(service string, n int) (got []uint16, offs []int64) {
+		for _, s := range drawMany(t, Job{RW: Read, BS: 512, Files: files, FileService: service, Runtime: time.Second}, 1024, n) {
+			got, offs = append(got, s.file), append(offs, s.off)
+		}
+		return got, offs
+	}
+	if got, offs := pick("", 6); !slices.Equal(got, []uint16{0, 1, 2, 0, 1, 2}) || !slices.Equal(offs, []int64{0, 0, 0, 512, 512, 512}) {
+		t.Errorf("round robin: files %v at %v", got, offs)
+	}
+	if got, offs := pick(Sequential, 6); !slices.Equal(got, []uint16{0, 0, 1, 1, 2, 2}) || !slices.Equal(offs, []int64{0, 512, 0, 512, 0, 512}) {
+		t.Errorf("sequential: files %v at %v", got, offs)
+	}
+	var seen [3]int
+	got, _ := pick(Random, 3000)
+	for _, f := range got {
+		seen[f]++
+	}
+	if slices.Min(seen[:]) < 850 {
+		t.Errorf("random: files were chosen %v times", seen)
+	}
+}
+
+func TestLanesOfTheWholeRegion(t *testing.T) {
+	j := Job{RW: Read, BS: 1024, NumJobs: 2, WholeRegion: true}
+	lanes := newLanes(j, 8192, false)
+	for i, l := range lanes {
+		g := l.generator(j, i)
+		if _, off := draw(&g); off != 0 || l.blocks != 8 || l.budget.Load() != 8 {
+			t.Errorf("lane %d starts at %d and does %d of %d blocks", i, off, l.budget.Load(), l.blocks)
+		}
+	}
+	j = Job{RW: Read, BS: 1024, NumJobs: 2, OffsetIncrement: 4096, IOSize: 2048, Loops: 3}
+	for i, l := range newLanes(j, 8192, false) {
+		g := l.generator(j, i)
+		if _, off := draw(&g); off != int64(i)*4096 || l.budget.Load() != 6 {
+			t.Errorf("lane %d starts at %d and does %d blocks", i, off, l.budget.Load())
+		}
+	}
+	// One position for all threads: together they walk the region once a pass.
+	j = Job{RW: Read, BS: 1024, NumJobs: 2, SharedCursor: true, Runtime: time.Second}
+	lanes = newLanes(j, 8192, false)
+	g0, g1 := lanes[0].generator(j, 0), lanes[1].generator(j, 1)
+	for i := range 4 {
+		_, a := draw(&g0)
+		_, b := draw(&g1)
+		if a != int64(2*i)*1024 || b != int64(2*i+1)*1024 {
+			t.Fatalf("shared position: %d and %d in turn %d", a, b, i)
+		}
+	}
+}
