@@ -18,7 +18,7 @@ import (
 
 // TestMain makes the test binary serve as loadbench's child process.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && os.Args[1] == "-child" {
+	if len(os.Args) == 2 && (os.Args[1] == "-child" || os.Args[1] == "-bare") {
 		if err := run(context.Background(), os.Stdin, os.Stdout, os.Stderr, os.Args[1:]); err != nil {
 			os.Stderr.WriteString(err.Error())
 			os.Exit(1)
