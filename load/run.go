@@ -18,6 +18,10 @@ type Run struct {
 	// its edges. Without a ramp nothing runs yet at the beginning; with one the threads go on.
 	// At the end of a timed window they drain.
 	OnWindow func(begin bool)
+	// OnSync, if set before Start, is called by a thread of the job after each of its syncs (Fsync,
+	// FDataSync), with how many writes it has done: they are all on stable storage. The
+	// thread waits for it.
+	OnSync func(thread int, writes int64)
 
 	job     Job
 	engine  string

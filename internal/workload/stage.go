@@ -131,6 +131,20 @@ func (s *stageRun) files(ctx context.Context, j *StageJob, dir string, made map[
 	return nil
 }
 
+// MakeFile makes sure that there is a file of size bytes at path that may be written over: one is laid out if
+// there is none. Over data that Plimsoll did not write it needs leave: else it is an *OverwriteError.
+func MakeFile(ctx context.Context, path string, size int64, destructive bool) error {
+	j := StageJob{Name: "verify", Size: size, Destructive: destructive, Job: load.Job{RW: load.Write}}
+	made, err := stageFile(ctx, &j, path)
+	if made && err == nil {
+		mark(path)
+	}
+	return err
+}
+
+// MarkFile notes that what the file holds is Plimsoll's, so that it may be written again.
+func MarkFile(path string) { mark(path) }
+
 // stageFile makes one file ready and reports whether it had to lay it out.
 func stageFile(ctx context.Context, j *StageJob, path string) (bool, error) {
 	st, err := os.Stat(path)
