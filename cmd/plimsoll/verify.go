@@ -73,11 +73,11 @@ another disk or machine: "-" is standard output.`,
 
 // verifyWrite writes the file, and reads it back unless the journal goes to standard output.
 func (a *app) verifyWrite(ctx context.Context, f verifyFlags, path string) (err error) {
-	length, err := size.ParseBytes(f.size)
+	length, err := size.Parse(f.size)
 	if err != nil {
 		return usageError("--size: %w", err)
 	}
-	bs, err := size.ParseBytes(f.bs)
+	bs, err := size.Parse(f.bs)
 	if err != nil {
 		return usageError("--bs: %w", err)
 	}

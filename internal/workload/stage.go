@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"plimsoll/internal/device"
 	"plimsoll/load"
 )
 
@@ -158,13 +159,16 @@ func stageFile(ctx context.Context, j *StageJob, path string) (bool, error) {
 		if j.Job.Writes() && !j.Destructive {
 			return false, &OverwriteError{j.Name, path, "a block device"}
 		}
-		return false, nil
+		return false, j.notInUse(path)
 	case !st.Mode().IsRegular():
 		return false, fmt.Errorf("job %s: %s is neither a regular file nor a block device", j.Name, path)
 	case st.Size() == 0 && j.Size > 0:
 	case st.Size() == 0 && j.Truncate:
 	default:
-		if err := existing(j, path, st.Size()); err != nil || !j.Truncate {
+		if err := existing(j, path, st.Size()); err != nil {
+			return false, err
+		}
+		if err := j.notInUse(path); err != nil || !j.Truncate {
 			return false, err
 		}
 	}
@@ -179,6 +183,18 @@ func stageFile(ctx context.Context, j *StageJob, path string) (bool, error) {
 		return false, fmt.Errorf("job %s: %w", j.Name, err)
 	}
 	return true, nil
+}
+
+// notInUse refuses to write to what is mounted, swapped to, or under another device, whatever leave
+// was given.
+func (j *StageJob) notInUse(path string) error {
+	if !j.Job.Writes() {
+		return nil
+	}
+	if err := device.NotInUse(path); err != nil {
+		return fmt.Errorf("job %s: %w", j.Name, err)
+	}
+	return nil
 }
 
 // truncate makes an empty file.
@@ -205,8 +221,8 @@ func existing(j *StageJob, path string, size int64) error {
 // not changed since, or its blocks begin with their own offset. Sixteen of them, spread over the
 // file, are no coincidence.
 func ours(path string, size int64) bool {
-	if marked(path) {
-		return true
+	if has, same := marked(path); has {
+		return same
 	}
 	const unit, probes = 4096, 16
 	f, err := os.Open(path)
