@@ -198,7 +198,8 @@ func (j *jobReport) addResult(r load.Result, ms int64) {
 		dir.runtime = max(dir.runtime, ms)
 		dir.lat.Merge(c.Lat)
 	}
-	if c := r.Class("sync"); c != nil {
+	// As in fio, end_fsync is in no figure of its own.
+	if c := r.Class("sync"); c != nil && j.job.fsync+j.job.fdatasync > 0 {
 		j.syncs += c.Ops
 		j.sync.Merge(c.Lat)
 	}
