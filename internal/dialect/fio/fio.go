@@ -109,6 +109,10 @@ func (j *job) checkVerify(bad func(string, ...any) error) error {
 		return nil
 	case j.rw != load.Write && j.rw != load.RandWrite:
 		return bad("verify reads back all that a job of writes wrote; rw=%s writes only part of its region. Use write, randwrite or do_verify=0", j.rw)
+	case j.unlink:
+		return bad("unlink would remove the files before they are read back; remove them yourself")
+	case j.blockalign.hasRead || j.blockalign.hasWrite:
+		return bad("verify with blockalign is not supported")
 	case j.rw == load.RandWrite && !j.mapped():
 		return bad("verify reads back the whole region, but without a random map (norandommap, random_distribution, several sizes) some of it is never written. Use do_verify=0")
 	case j.hasRWNumber && j.rwNumber != 0:

@@ -188,9 +188,6 @@ func (c *clone) region(t *Test, bad func(string, ...any) error) error {
 		return bad("size=%d is less than one block of bs=%d for each of %d files", j.size.n, l.BS, n)
 	}
 	switch {
-	case j.offset.percent && region > 0:
-		// As fio does for a file that is not there yet: of the region.
-		spec.OffsetPercent = int(j.offset.n)
 	case j.offset.percent:
 		spec.OffsetPercent = int(j.offset.n)
 	default:
@@ -225,6 +222,9 @@ func (c *clone) ends(region, n int64) {
 		return
 	}
 	l.Loops = j.loops
+	if l.NumberIOs > 0 {
+		l.NumberIOs = min(l.NumberIOs, math.MaxInt64/j.loops) * j.loops
+	}
 	switch {
 	case j.ioSize.percent:
 		c.spec.IOPercent = int(j.ioSize.n)
@@ -234,14 +234,12 @@ func (c *clone) ends(region, n int64) {
 		}
 	case j.ioSize.n > 0:
 		l.IOSize = j.ioSize.n
-	case region > 0 && region <= math.MaxInt64/n:
+	case region > 0 && region <= math.MaxInt64/n && c.spec.OffsetPercent == 0:
 		l.IOSize = region * n
-		// A pass of blocks, which a region may not consist of.
-		if r, w := j.splits(); len(r)+len(w) == 0 && l.RWNumber == 0 {
+		// A pass of blocks, which a region may not consist of. One with gaps goes on until it has
+		// as many bytes, as in fio.
+		if r, w := j.splits(); len(r)+len(w) == 0 {
 			l.IOSize = region / l.BS * l.BS * n
-		}
-		if !j.random() && l.RWNumber > 0 {
-			l.IOSize = passes(region, l.BS, l.RWNumber) * l.BS * n
 		}
 	default:
 		c.spec.IOPercent = 100
@@ -250,11 +248,6 @@ func (c *clone) ends(region, n int64) {
 		// load's own single pass would keep a map.
 		l.Runtime = unlimited
 	}
-}
-
-// passes is how many I/Os a sequential pass with gaps has.
-func passes(region, bs, gap int64) int64 {
-	return max((region-bs)/(bs+gap)+1, 1)
 }
 
 // stageJob completes what the stage has to do, and has load check it.
@@ -276,15 +269,13 @@ func (c *clone) stageJob(bad func(string, ...any) error) error {
 	if j.verify && j.writes() && j.doVerify && !j.verifyOnly {
 		v := load.Job{
 			RW: load.Read, BS: c.load.BS, IODepth: c.load.IODepth, NumJobs: 1, Direct: c.load.Direct, IOEngine: c.load.IOEngine,
-			Offset: c.load.Offset, Size: c.load.Size, BlockAlign: 0, Verify: true, RandSeed: c.load.RandSeed, CPUs: c.load.CPUs,
+			Offset: c.load.Offset, Size: c.load.Size, Verify: true, RandSeed: c.load.RandSeed, CPUs: c.load.CPUs,
 			Filename: c.load.Filename, Files: c.load.Files, SampleEvery: sampleEvery,
 		}
 		if err := v.Validate(); err != nil {
 			return c.refuse(err)
 		}
-		c.verify = &workload.StageJob{Name: j.name, Job: v, Remove: j.unlink, Invalidate: j.invalidate && !j.direct}
-		// The files are needed once more.
-		spec.Remove = false
+		c.verify = &workload.StageJob{Name: j.name, Job: v, Invalidate: j.invalidate && !j.direct}
 	}
 	if spec.SizePercent == 0 && c.load.Size == 0 && c.spec.IOPercent > 0 && c.load.IOEngine == load.Null {
 		return bad("the null engine has no file; give a size")

@@ -334,7 +334,11 @@ func (f *fileParser) line(line, where string) error {
 		return err
 	}
 	if opt.Name == "name" {
-		return dialect.Usagef(where, "a job's name is that of its section")
+		// As in fio, it takes the place of the section's.
+		if f.at == nil || value == "" {
+			return dialect.Usagef(where, "name belongs to a job, and needs a value")
+		}
+		f.at.name = value
 	}
 	if p.count++; p.count > maxOptions {
 		return dialect.Usagef(where, "more than %d options", maxOptions)

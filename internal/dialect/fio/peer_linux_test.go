@@ -157,7 +157,7 @@ func shape(text string) []string {
 			l = aSize.ReplaceAllString(l, "S")
 			l = aNumber.ReplaceAllString(l, "N")
 			l = aTime.ReplaceAllString(l, "(T)")
-			l = strings.NewReplacer("MiB/s)", "B/s)", "KiB/s)", "B/s)", "=-", "=").Replace(l)
+			l = strings.NewReplacer("MiB/s)", "B/s)", "KiB/s)", "B/s)", "=-", "=", "attained=yes", "attained=no").Replace(l)
 			l = strings.ReplaceAll(strings.TrimRight(blanks.ReplaceAllString(l, " "), " "), "= ", "=")
 		}
 		if len(out) == 0 || out[len(out)-1] != l {
