@@ -40,6 +40,8 @@ type Test struct {
 	stages   [][]*clone
 	// need is the length that each file must have.
 	need map[string]int64
+	// paths is the bytes of all paths, and files their number, clone by clone.
+	paths, files int
 	// notes are what the user should know, one a line.
 	notes []string
 }
@@ -226,17 +228,21 @@ func (c *clone) paths() []string {
 		dir = dirs[c.number%len(dirs)]
 	}
 	var out []string
+	seen := map[string]bool{}
 	add := func(name string) {
 		if dir != "" && !path.IsAbs(name) {
 			name = path.Join(dir, name)
 		}
-		if !slices.Contains(out, name) {
+		if !seen[name] {
+			seen[name] = true
 			out = append(out, name)
 		}
 	}
 	if j.filename != "" {
 		for _, f := range splitColons(j.filename) {
-			add(f)
+			if add(f); len(out) > maxNrFiles {
+				break
+			}
 		}
 		return out
 	}
@@ -248,6 +254,9 @@ func (c *clone) paths() []string {
 	for i := range j.nrfiles {
 		add(strings.NewReplacer("$jobname", name, "$jobnum", strconv.Itoa(c.number),
 			"$filenum", strconv.Itoa(i), "$clientuid", "").Replace(format))
+		if len(out[len(out)-1]) > maxPath {
+			break
+		}
 	}
 	return out
 }

@@ -75,6 +75,17 @@ func (c *clone) lower(t *Test) error {
 		c.files = nil
 		l.FileService = ""
 	}
+	if t.files += len(c.files); t.files > maxFiles || len(c.files) > maxNrFiles {
+		return bad("more than %d files of a clone, or %d in all", maxNrFiles, maxFiles)
+	}
+	for _, f := range c.files {
+		if t.paths += len(f); len(f) > maxPath || t.paths > maxPaths {
+			return bad("the name of a file has more than %d bytes, or those of all have more than %d", maxPath, maxPaths)
+		}
+	}
+	if len(c.files) == 0 && l.IOEngine != load.Null {
+		return bad("filename=%q names no file", j.filename)
+	}
 	c.load = l
 	if err := c.region(t, bad); err != nil {
 		return err

@@ -17,7 +17,12 @@ const (
 	maxOptions  = 20000
 	maxClones   = 1024
 	maxFiles    = 16384
-	maxExpanded = 64 << 10
+	maxValue    = 64 << 10
+	maxName     = 255     // NAME_MAX: a job's name is part of its files'
+	maxPath     = 4095    // PATH_MAX without its NUL
+	maxPaths    = 8 << 20 // bytes of all paths
+	// maxWork bounds the letters of global options, each as often as there are jobs that read it.
+	maxWork = 16 << 20
 )
 
 // A Source is where Parse gets what isn't in its arguments.
@@ -45,6 +50,8 @@ type parser struct {
 	sections []*section
 	only     []string // --section
 	count    int
+	work     int
+	text     int // bytes of all files
 	includes int
 }
 
@@ -131,8 +138,8 @@ func (p *parser) line(args []string) (files []string, err error) {
 				return nil, err
 			}
 		}
-		if p.count++; p.count > maxOptions {
-			return nil, dialect.Usagef(where, "more than %d options", maxOptions)
+		if p.count++; p.count > maxOptions || len(value) > maxValue {
+			return nil, dialect.Usagef("fio", "more than %d options, or a value of more than %d bytes", maxOptions, maxValue)
 		}
 		a := assignment{opt, key, value, has, where}
 		if at == nil {
@@ -149,7 +156,16 @@ func (p *parser) section(name, where string, globals []assignment) (*section, er
 	if len(p.sections) >= maxSections {
 		return nil, dialect.Usagef(where, "more than %d jobs", maxSections)
 	}
+	if len(name) > maxName {
+		return nil, dialect.Usagef("fio", "the name of a job has more than %d bytes", maxName)
+	}
 	s := &section{name: name, where: where, globals: slices.Clip(globals)}
+	for _, g := range globals {
+		p.work += len(g.key) + len(g.value)
+	}
+	if p.work > maxWork {
+		return nil, dialect.Usagef(where, "too many jobs for that many global options")
+	}
 	p.sections = append(p.sections, s)
 	return s, nil
 }
@@ -335,8 +351,8 @@ func (f *fileParser) line(line, where string) error {
 	}
 	if opt.Name == "name" {
 		// As in fio, it takes the place of the section's.
-		if f.at == nil || value == "" {
-			return dialect.Usagef(where, "name belongs to a job, and needs a value")
+		if f.at == nil || value == "" || len(value) > maxName {
+			return dialect.Usagef(where, "name belongs to a job, and needs a value of up to %d bytes", maxName)
 		}
 		f.at.name = value
 	}
@@ -345,10 +361,7 @@ func (f *fileParser) line(line, where string) error {
 	}
 	a := assignment{opt, key, value, has, where}
 	if f.at == nil {
-		if len(p.globals)*len(p.sections) > 1<<20 {
-			return dialect.Usagef(where, "too many options and sections")
-		}
-		p.globals = append(slices.Clip(p.globals), a)
+		p.globals = append(p.globals, a)
 	} else {
 		f.at.own = append(f.at.own, a)
 	}
@@ -368,8 +381,8 @@ func (p *parser) include(f *fileParser) error {
 	if err != nil {
 		return dialect.Usagef(f.name, "%v", err)
 	}
-	if len(text) > maxFile {
-		return dialect.Usagef(f.name, "a job file of more than %d bytes", maxFile)
+	if p.text += len(text); p.text > maxFile {
+		return dialect.Usagef(f.name, "job files of more than %d bytes", maxFile)
 	}
 	for i, line := range strings.Split(string(text), "\n") {
 		if err := f.line(strings.TrimSuffix(line, "\r"), fmt.Sprintf("%s:%d", f.name, i+1)); err != nil {
@@ -383,6 +396,9 @@ func (p *parser) include(f *fileParser) error {
 func (p *parser) expand(s string) (string, error) {
 	var out strings.Builder
 	for {
+		if out.Len()+len(s) > maxValue {
+			return "", fmt.Errorf("a value of more than %d bytes", maxValue)
+		}
 		before, rest, ok := strings.Cut(s, "${")
 		out.WriteString(before)
 		if !ok {
@@ -398,9 +414,6 @@ func (p *parser) expand(s string) (string, error) {
 		}
 		if value == "" {
 			return "", fmt.Errorf("${%s} is not set", name)
-		}
-		if out.Len()+len(value) > maxExpanded {
-			return "", fmt.Errorf("too long with its variables")
 		}
 		out.WriteString(value)
 		s = after

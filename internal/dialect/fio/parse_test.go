@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -233,6 +234,42 @@ func fileSourceFor(dir string) Source {
 		ReadFile: func(name string, _ int64) ([]byte, error) { return os.ReadFile(filepath.Join(dir, name)) },
 		Env:      func(string) string { return "64m" },
 	}
+}
+
+// Hostile files are read or refused in no time and little memory.
+func TestParseIsBounded(t *testing.T) {
+	globals := "[global]\n" + strings.Repeat("percentile_list="+strings.Repeat("50:", 15)+"50\n", 10000)
+	for name, file := range map[string]string{
+		"globals and jobs": globals + strings.Repeat("[a]\n", 1024),
+		"globals":          globals,
+		"a long value":     "[a]\nbssplit=" + strings.Repeat("4k/1:", 200000),
+		"long names":       "[" + strings.Repeat("a", 1000000) + "]\nsize=1m\nnumjobs=1024\nnrfiles=16\n",
+		"variables":        "[a]\nfilename=" + strings.Repeat("${A}", 10000),
+		"clones":           strings.Repeat("[a]\nnumjobs=1024\nsize=1m\nnrfiles=16\ncpus_allowed=0-1023\n", 1),
+		"includes":         strings.Repeat("include x.fio\n", 10000),
+		"format":           "[" + strings.Repeat("a", 255) + "]\nsize=1g\nnrfiles=4096\nfilename_format=" + strings.Repeat("$jobname", 8000),
+		"many filenames":   "[a]\nsize=1g\nnumjobs=1024\nfilename=" + manyNames(),
+		"filenames":        "[a]\nsize=1g\nfilename=" + strings.Repeat("a:b:", 16000),
+	} {
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		begin := time.Now()
+		_, err := Parse([]string{"x.fio"}, memory(map[string]string{"x.fio": file}, map[string]string{"A": strings.Repeat("b", 60000)}))
+		runtime.ReadMemStats(&after)
+		t.Logf("%s: %v, %d KiB, %.80v", name, time.Since(begin), (after.TotalAlloc-before.TotalAlloc)>>10, err)
+		if n := after.TotalAlloc - before.TotalAlloc; n > 64<<20 {
+			t.Errorf("%s: %d MiB were allocated", name, n>>20)
+		}
+	}
+}
+
+func manyNames() string {
+	var s []string
+	for i := range 10000 {
+		s = append(s, fmt.Sprint(i))
+	}
+	return strings.Join(s, ":")
 }
 
 func FuzzParse(f *testing.F) {
