@@ -21,7 +21,10 @@ func (j *StageJob) resolve() error {
 		}
 		least = min(least, n)
 	}
-	unit := max(j.Job.BS, 1)
+	unit := j.Job.BS
+	if unit < 1 {
+		unit = 4096 // load's default
+	}
 	if j.OffsetPercent > 0 {
 		j.Job.Offset = percent(least, j.OffsetPercent) / unit * unit
 	}
