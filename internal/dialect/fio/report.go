@@ -14,6 +14,8 @@ import (
 type report struct {
 	now     time.Time
 	elapsed time.Duration
+	// pid is Plimsoll's: clones are no processes of their own.
+	pid int
 	// ran is how long the stages took, for the share of time in which disks were busy.
 	ran       time.Duration
 	globals   []keyValue

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -61,7 +62,8 @@ func (t *Test) Run(ctx context.Context, session dialect.Session, stdout, stderr 
 		ran += elapsed
 	}
 	r := t.report(all, disks, ran)
-	r.now, r.elapsed = o.Now(), o.Now().Sub(begin)
+	r.now, r.pid = o.Now(), os.Getpid()
+	r.elapsed = r.now.Sub(begin)
 	if err := t.writeLogs(all, o.Create); err != nil {
 		return err
 	}

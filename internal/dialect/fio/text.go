@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"math"
-	"os"
 	"strings"
 	"time"
 
@@ -42,17 +41,9 @@ var (
 
 func count(n float64) string { return number(n, 1000, figures, plainSuffixes) }
 
-// binary and metric print bytes. fio starts at KiB and kB for rates and sums.
-func binary(n int64) string {
-	return number(float64(n)/1024, 1024, figures, binarySuffixes[1:])
-}
-
-func metric(n int64) string {
-	return number(float64(n)/1000, 1000, figures, metricSuffixes[1:])
-}
-
-// blockName is a size as the header shows it.
-func blockName(n int64) string { return number(float64(n), 1024, figures, binarySuffixes) }
+// binary and metric print bytes: 9999B, 64.0KiB, 4096KiB.
+func binary(n int64) string { return number(float64(n), 1024, figures, binarySuffixes) }
+func metric(n int64) string { return number(float64(n), 1000, figures, metricSuffixes) }
 
 // text is fio's normal output.
 func (r *report) text() []byte {
@@ -114,7 +105,7 @@ func head(w *bytes.Buffer, c *clone) {
 			}
 			lo, hi = min(lo, s.Size), max(hi, s.Size)
 		}
-		return blockName(lo) + "-" + blockName(hi)
+		return binary(lo) + "-" + binary(hi)
 	}
 	wr := span(j.writeSplit, j.bs.write)
 	fmt.Fprintf(w, "%s: (g=%d): rw=%s, bs=(R) %s, (W) %s, (T) %s, ioengine=%s, iodepth=%d\n",
@@ -125,7 +116,7 @@ func head(w *bytes.Buffer, c *clone) {
 }
 
 func (j *jobReport) text(w *bytes.Buffer, r *report) {
-	fmt.Fprintf(w, "%s: (groupid=%d, jobs=%d): err= 0: pid=%d: %s\n", j.job.name, j.group, j.members, os.Getpid(), r.now.Format(time.ANSIC))
+	fmt.Fprintf(w, "%s: (groupid=%d, jobs=%d): err= 0: pid=%d: %s\n", j.job.name, j.group, j.members, r.pid, r.now.Format(time.ANSIC))
 	if j.job.description != "" {
 		fmt.Fprintf(w, "  Description  : [%s]\n", j.job.description)
 	}
