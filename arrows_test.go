@@ -10,16 +10,18 @@ import (
 // package must not know, directly or through another.
 func TestArrows(t *testing.T) {
 	for pkg, never := range map[string][]string{
-		"plimsoll/hist":              {"plimsoll/"},
-		"plimsoll/load":              {"plimsoll/internal"},
-		"plimsoll/internal/stats":    {"plimsoll/internal", "database/sql", "os/exec", "net"},
-		"plimsoll/internal/report":   {"plimsoll/internal/engine", "plimsoll/internal/trial", "plimsoll/internal/store", "plimsoll/internal/plan", "os/exec"},
-		"plimsoll/internal/check":    {"plimsoll/internal/engine", "plimsoll/internal/trial", "plimsoll/internal/store", "os/exec"},
-		"plimsoll/internal/store":    {"plimsoll/internal/engine", "plimsoll/internal/trial", "plimsoll/internal/report"},
-		"plimsoll/internal/engine":   {"plimsoll/internal/trial", "plimsoll/internal/plan", "plimsoll/internal/report"},
-		"plimsoll/internal/device":   {"plimsoll/internal/engine", "plimsoll/internal/trial"},
-		"plimsoll/internal/workload": {"plimsoll/internal/engine", "plimsoll/internal/wire"},
-		"plimsoll/cmd/worker":        {"plimsoll/internal/engine", "plimsoll/internal/plan", "plimsoll/internal/store", "net/http"},
+		"plimsoll/hist":                 {"plimsoll/"},
+		"plimsoll/load":                 {"plimsoll/internal"},
+		"plimsoll/internal/steady":      {"plimsoll/"},
+		"plimsoll/internal/dialect/fio": {"plimsoll/internal/engine", "plimsoll/internal/trial", "plimsoll/internal/store", "os/exec"},
+		"plimsoll/internal/stats":       {"plimsoll/internal", "database/sql", "os/exec", "net"},
+		"plimsoll/internal/report":      {"plimsoll/internal/engine", "plimsoll/internal/trial", "plimsoll/internal/store", "plimsoll/internal/plan", "os/exec"},
+		"plimsoll/internal/check":       {"plimsoll/internal/engine", "plimsoll/internal/trial", "plimsoll/internal/store", "os/exec"},
+		"plimsoll/internal/store":       {"plimsoll/internal/engine", "plimsoll/internal/trial", "plimsoll/internal/report"},
+		"plimsoll/internal/engine":      {"plimsoll/internal/trial", "plimsoll/internal/plan", "plimsoll/internal/report"},
+		"plimsoll/internal/device":      {"plimsoll/internal/engine", "plimsoll/internal/trial"},
+		"plimsoll/internal/workload":    {"plimsoll/internal/engine", "plimsoll/internal/wire"},
+		"plimsoll/cmd/worker":           {"plimsoll/internal/engine", "plimsoll/internal/plan", "plimsoll/internal/store", "net/http"},
 	} {
 		out, err := exec.Command("go", "list", "-deps", pkg).Output()
 		if err != nil {

@@ -93,12 +93,16 @@ func (c *clone) lower(t *Test) error {
 	return c.stageJob(bad)
 }
 
-// seed is the same in each run with randrepeat, and another in each clone. Without, Run draws it.
+// seed is the same in each run with randrepeat, and another in each clone. Without, Run draws it. Jobs that verify have
+// their clone's, so that a job can read what another wrote.
 func (c *clone) seed() uint64 {
 	j := c.job
 	base := uint64(0x66696f)
 	if j.randseed != 0 {
 		base = j.randseed
+	}
+	if j.verify {
+		return base*0x9e3779b97f4a7c15 + uint64(c.number+1)
 	}
 	return base*0x9e3779b97f4a7c15 + uint64(c.thread)
 }

@@ -73,6 +73,8 @@ func TestParseRefuses(t *testing.T) {
 		{[]string{"--name=a", "--rw=randrw", "--size=1m", "--verify=crc32c"}, "writes only part"},
 		{[]string{"--name=a", "--rw=randwrite", "--size=1m", "--verify=crc32c", "--norandommap"}, "never written"},
 		{append(ok, "--verify_only"), "verify_only needs verify"},
+		{[]string{"--name=a", "--rw=write", "--size=1m", "--verify=crc32c", "--filename=f", "--numjobs=2"}, "write the same part of f"},
+		{append(ok, "--verify=crc32c", "--randrepeat=0"), "needs its seed"},
 		{append(ok, "--percentile_list=1:101"), "up to 100"},
 		{append(ok, "--numjobs=0"), "from 1 to"},
 		{append(ok, "--numjobs=1k", "--name=b", "--numjobs=1k", "--size=1m"), "more than 1024 clones"},

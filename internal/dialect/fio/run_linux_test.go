@@ -152,6 +152,11 @@ func TestVerifyFindsWhatWasChanged(t *testing.T) {
 	if got := issued(out); len(got) != 1 || got[0] != "16,0,0" {
 		t.Errorf("verify_only did %v", got)
 	}
+	// A later job of the same line may read what an earlier one wrote.
+	out = run(t, dir, append(append([]string{}, args...), "--name=r", "--stonewall", "--rw=read", "--size=64k", "--verify=crc32c", "--filename=f")...)
+	if got := issued(out); len(got) != 2 || got[1] != "16,0,0" {
+		t.Errorf("a job that reads what another wrote did %v", got)
+	}
 	f, err := os.OpenFile(filepath.Join(dir, "f"), os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
