@@ -135,3 +135,23 @@ func BenchmarkJSONPlus(b *testing.B) {
 		}
 	}
 }
+
+// A rate whose I/Os came late is said so, with the latency that its users would have seen.
+func TestLateRateIsSaid(t *testing.T) {
+	_, all := made(t, "--name=r", "--rw=read", "--size=1m", "--rate_iops=1000")
+	m := all[0]
+	m.result.Classes[0].Response = new(hist.Histogram)
+	m.result.Classes[0].Response.RecordN(950_000_000, 100)
+	if got := m.late(); got != "" {
+		t.Errorf("nothing was late, but: %s", got)
+	}
+	m.result.Late, m.result.MaxLate = 900, time.Second
+	if got, want := m.late(), "900 of 7355 I/Os were started more than 1ms after their time, the worst by 1s, and 0 never; from the schedule p99 is 950ms, not 8.585ms"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	_, all = made(t, "--name=r", "--rw=read", "--size=1m")
+	all[0].result.Late = 900
+	if got := all[0].late(); got != "" {
+		t.Errorf("a closed loop has no schedule, but: %s", got)
+	}
+}

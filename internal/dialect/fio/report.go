@@ -229,7 +229,7 @@ func milliseconds(d time.Duration) int64 {
 func (j *jobReport) addDepth(m measured) {
 	ops, lat := int64(0), 0.0
 	for _, n := range className {
-		if c := m.result.Class(n); c != nil {
+		if c := m.result.Class(n); c != nil && c.Lat != nil {
 			ops += c.Ops
 			lat += float64(c.Lat.Sum())
 		}

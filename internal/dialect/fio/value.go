@@ -196,6 +196,9 @@ func parseSplit(s string, kbBase int64) ([]load.SizeShare, error) {
 		if err != nil {
 			return nil, err
 		}
+		if n < 1 || n > 1<<30 {
+			return nil, fmt.Errorf("%q: a block has from 1 byte to 1 GiB", e)
+		}
 		sh := load.SizeShare{Size: n, Percent: -1}
 		if share != "" {
 			p, err := strconv.Atoi(share)
@@ -244,7 +247,7 @@ func parseRange(s string, kbBase int64) ([]load.SizeShare, error) {
 	if a > b {
 		a, b = b, a
 	}
-	if a < 1 || b/a > 64 {
+	if a < 1 || b > 1<<30 || b/a > 64 {
 		return nil, fmt.Errorf("%q: the larger may be up to 64 times the smaller; use bssplit instead", s)
 	}
 	var out []load.SizeShare
