@@ -183,6 +183,22 @@ func TestRandomMapIsFios(t *testing.T) {
 		if got := test.stages[0][0].spec.Job.RandomMap; got != want {
 			t.Errorf("%s: RandomMap = %v, want %v", arg, got, want)
 		}
+		// A job without a runtime is one pass of load's, which always has a map.
+		if j := test.stages[0][0].spec.Job; !want && j.RW != load.Read && (j.Runtime == 0 || j.IOSize != 1<<20) {
+			t.Errorf("%s: runtime %v, io_size %d: it would be a pass with a map", arg, j.Runtime, j.IOSize)
+		}
+	}
+}
+
+func TestBufferedJobsStartWithoutTheirCache(t *testing.T) {
+	for arg, want := range map[string]bool{"--direct=0": true, "--direct=1": false, "--buffered=1": true, "--invalidate=0": false} {
+		test, err := Parse([]string{"--name=a", "--size=1m", "--rw=read", arg}, Source{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := test.stages[0][0].spec.Invalidate; got != want {
+			t.Errorf("%s: Invalidate = %v, want %v", arg, got, want)
+		}
 	}
 }
 
