@@ -111,9 +111,6 @@ func (c *clone) seed() uint64 {
 func (c *clone) samples() time.Duration {
 	j := c.job
 	every := sampleEvery
-	if j.runtime > 0 {
-		every = min(every, max(j.runtime/20, 10*time.Millisecond))
-	}
 	if j.hasDataLogs() {
 		every = j.logAvg
 	}

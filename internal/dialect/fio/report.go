@@ -246,10 +246,14 @@ func (j *jobReport) addDepth(m measured) {
 		j.levels[level(d)] += float64(ops)
 		return
 	}
-	for i := range min(d-1, ops) {
+	filling := min(d-1, ops)
+	if l.RampTime > 0 {
+		filling = 0 // That was in the ramp.
+	}
+	for i := range filling {
 		j.levels[level(i+1)]++
 	}
-	j.levels[level(d)] += float64(max(ops-d+1, 0))
+	j.levels[level(d)] += float64(ops-filling)
 }
 
 // level is fio's: 1, 2-3, 4-7, 8-15, 16-31, 32-63, 64 and more.
