@@ -253,7 +253,7 @@ func (j *jobReport) addDepth(m measured) {
 	for i := range filling {
 		j.levels[level(i+1)]++
 	}
-	j.levels[level(d)] += float64(ops-filling)
+	j.levels[level(d)] += float64(ops - filling)
 }
 
 // level is fio's: 1, 2-3, 4-7, 8-15, 16-31, 32-63, 64 and more.
