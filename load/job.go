@@ -143,6 +143,8 @@ type Job struct {
 	// each thread gets one of them, in turn. Empty: all.
 	CPUs      []int `json:"cpus_allowed,omitempty"`
 	SplitCPUs bool  `json:"split_cpus,omitempty"`
+	// SampleEvery is the interval of Result.Samples, at least 10 ms. 0: that of the function of that name.
+	SampleEvery time.Duration `json:"sample_every,omitempty"`
 	// PerJob asks for what each of the NumJobs measured (Result.Jobs) beside the sums.
 	PerJob bool `json:"per_job,omitempty"`
 }

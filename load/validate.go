@@ -168,6 +168,9 @@ func (v *validator) ends(j Job) {
 	if j.RampTime < 0 || j.RampTime > year {
 		v.add("ramp_time", j.RampTime, "has to be from 0 to a year")
 	}
+	if j.SampleEvery != 0 && (j.SampleEvery < leastSample || j.SampleEvery > year) {
+		v.add("sample_every", j.SampleEvery, "has to be from 10ms to a year, or 0")
+	}
 	if j.NumberIOs < 0 {
 		v.add("number_ios", j.NumberIOs, "must not be negative; 0 means no such end")
 	}

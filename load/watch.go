@@ -78,8 +78,12 @@ func SampleEvery(runtime time.Duration) time.Duration {
 func (w *watch) window(ctx context.Context) {
 	r := w.run
 	at := r.begin
+	every := r.job.SampleEvery
+	if every == 0 {
+		every = SampleEvery(r.job.Runtime)
+	}
 	for {
-		at += int64(SampleEvery(r.job.Runtime))
+		at += int64(every)
 		end := r.end.Load()
 		if r.timed && at+int64(10*time.Millisecond) > end {
 			w.until(ctx, end)

@@ -33,6 +33,17 @@ type StageJob struct {
 	Destructive bool `json:"destructive,omitempty"`
 	// Remove removes its files at the end.
 	Remove bool `json:"remove,omitempty"`
+	// OffsetPercent and SizePercent give the region in percent of its shortest file, instead of
+	// Job.Offset and Job.Size. IOPercent is Job.IOSize in percent of the region over all files. 0: none of it.
+	OffsetPercent int `json:"offset_percent,omitempty"`
+	SizePercent   int `json:"size_percent,omitempty"`
+	IOPercent     int `json:"io_percent,omitempty"`
+	// Invalidate drops its files from the page cache before the start, as far as the kernel does that.
+	Invalidate bool `json:"invalidate,omitempty"`
+	// EndAll ends the other jobs of the stage when this one ends.
+	EndAll bool `json:"end_all,omitempty"`
+	// Steady, if not nil, ends the job when its samples are steady.
+	Steady *SteadyEnd `json:"steady,omitempty"`
 }
 
 // A StageResult is what one job of a stage measured.
@@ -41,6 +52,8 @@ type StageResult struct {
 	// Job is what was done, with its defaults and the engine that was chosen.
 	Job load.Job `json:"job"`
 	load.Result
+	// Steady is what became of StageJob.Steady.
+	Steady *SteadyResult `json:"steady,omitempty"`
 }
 
 // An OverwriteError is the refusal to write over data that Plimsoll did not write.
@@ -80,7 +93,14 @@ func prepareStage(ctx context.Context, spec Spec, dir string) (_ *stageRun, err 
 		}
 	}
 	s.prepared = time.Since(begin)
-	for _, j := range s.jobs {
+	for i := range s.jobs {
+		j := &s.jobs[i]
+		if err := j.resolve(); err != nil {
+			return nil, err
+		}
+		if err := j.invalidate(); err != nil {
+			return nil, err
+		}
 		r, err := load.Prepare(j.Job)
 		if err != nil {
 			return nil, fmt.Errorf("job %s: %w", j.Name, err)
@@ -248,6 +268,7 @@ func (s *stageRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result
 	errs := make([]error, len(s.runs))
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	ends := newEnds(ctx, s.jobs)
 	win := openWindow()
 	begin := time.Now()
 	var all sync.WaitGroup
@@ -257,9 +278,10 @@ func (s *stageRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result
 			report = nil
 		}
 		all.Go(func() {
-			res, err := run.Start(ctx, report)
+			res, err := run.Start(ends.ctx[i], ends.watch(i, report))
+			err = ends.done(i, err)
 			if res != nil {
-				r.Stage[i] = StageResult{Name: s.jobs[i].Name, Job: run.Job(), Result: *res}
+				r.Stage[i] = StageResult{Name: s.jobs[i].Name, Job: run.Job(), Result: *res, Steady: ends.result(i)}
 			}
 			if err != nil {
 				errs[i] = partial(res, fmt.Errorf("job %s: %w", s.jobs[i].Name, err))

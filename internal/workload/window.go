@@ -81,6 +81,10 @@ func diskDeltas(a, b map[string]DiskDelta) []DiskDelta {
 		d.Writes = grown(p.Writes, d.Writes)
 		d.ReadBytes = grown(p.ReadBytes, d.ReadBytes)
 		d.WrittenBytes = grown(p.WrittenBytes, d.WrittenBytes)
+		d.ReadMerges = grown(p.ReadMerges, d.ReadMerges)
+		d.WriteMerges = grown(p.WriteMerges, d.WriteMerges)
+		d.ReadTime = grown(p.ReadTime, d.ReadTime)
+		d.WriteTime = grown(p.WriteTime, d.WriteTime)
 		d.Busy = grown(p.Busy, d.Busy)
 		if d.Reads > 0 || d.Writes > 0 || d.Busy > 0 {
 			ds = append(ds, d)
@@ -198,7 +202,7 @@ func parseDiskstats(r io.Reader) map[string]DiskDelta {
 				continue
 			}
 			bits := counterBits
-			if i == 12 {
+			if i == 6 || i == 10 || i == 12 {
 				bits = busyBits
 			}
 			v, e := strconv.ParseUint(f[i], 10, bits)
@@ -214,6 +218,8 @@ func parseDiskstats(r io.Reader) map[string]DiskDelta {
 			Major: uint32(n[0]), Minor: uint32(n[1]), Name: f[2],
 			Reads: n[3], ReadBytes: n[5] * sectorSize,
 			Writes: n[7], WrittenBytes: n[9] * sectorSize,
+			ReadMerges: n[4], ReadTime: time.Duration(n[6]) * time.Millisecond,
+			WriteMerges: n[8], WriteTime: time.Duration(n[10]) * time.Millisecond,
 			Busy: time.Duration(n[12]) * time.Millisecond,
 		}
 	}
