@@ -43,9 +43,15 @@ func (t *Test) contents(all []measured, sizes []int64) map[string]string {
 // grid is a table with a row for each large load and a column for each small one. What was not measured
 // is left out at the end of a row, and blank before that.
 func grid(all []measured, small, large []int, cell func(measured) (string, bool)) string {
-	at := map[Load]measured{}
+	// Cells by row: a matrix of millions may have a few thousand measured points.
+	rows := map[int]map[int]string{}
 	for _, m := range all {
-		at[m.Load] = m
+		if text, ok := cell(m); ok {
+			if rows[m.Large] == nil {
+				rows[m.Large] = map[int]string{}
+			}
+			rows[m.Large][m.Small] = text
+		}
 	}
 	var b strings.Builder
 	b.WriteString("Large/Small")
@@ -54,22 +60,16 @@ func grid(all []measured, small, large []int, cell func(measured) (string, bool)
 	}
 	b.WriteByte('\n')
 	for _, l := range large {
-		line := fmt.Sprintf("%11d", l)
-		end := len(line)
-		for _, s := range small {
-			text, ok := "", false
-			if m, have := at[Load{s, l}]; have {
-				text, ok = cell(m)
-			}
-			if !ok {
-				text = fmt.Sprintf("%7s", "")
-			}
-			line += "," + text
+		fmt.Fprintf(&b, "%11d", l)
+		left := len(rows[l])
+		for i := 0; i < len(small) && left > 0; i++ {
+			text, ok := rows[l][small[i]]
 			if ok {
-				end = len(line)
+				left--
 			}
+			fmt.Fprintf(&b, ",%7s", text)
 		}
-		b.WriteString(line[:end] + "\n")
+		b.WriteByte('\n')
 	}
 	return b.String()
 }
