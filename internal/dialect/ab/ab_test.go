@@ -131,6 +131,18 @@ Percentage of the requests served within a certain time (ms)
 	}
 }
 
+func TestPercentages(t *testing.T) {
+	var all []timing
+	for i := range 200 {
+		all = append(all, timing{total: int64(200-i) * 1000})
+	}
+	got := (&Test{}).times(all)
+	want := "  50%    101\n  66%    133\n  75%    151\n  80%    161\n  90%    181\n  95%    191\n  98%    197\n  99%    199\n 100%    200 (longest request)\n"
+	if !strings.HasSuffix(got, want) {
+		t.Error(got)
+	}
+}
+
 func TestDoubts(t *testing.T) {
 	for _, c := range []struct {
 		s    spread

@@ -3,6 +3,7 @@ package ab
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -239,6 +240,44 @@ func TestIdleConnectionsMayClose(t *testing.T) {
 	}
 }
 
+// TestDeadConnectionIsReplaced: a kept connection on which nothing can be sent costs no request.
+func TestDeadConnectionIsReplaced(t *testing.T) {
+	s := serve(t, plain)
+	conn, err := net.Dial("tcp", s.listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn.Close()
+	test, err := Parse([]string{s.url("/")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &client{test: test, request: test.request(nil), stop: func() {}}
+	if left, again := c.ask(context.Background(), conn, make([]byte, 512)); left != nil || !again || c.fatal != nil || c.t.failed() != 0 {
+		t.Errorf("%v, %v, %v", left, again, c.fatal)
+	}
+}
+
+// TestConnectIncludesTLS: the server takes 50 ms for the handshake, which are no part of the waiting.
+func TestConnectIncludesTLS(t *testing.T) {
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	s.TLS = &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		time.Sleep(50 * time.Millisecond)
+		return nil, nil
+	}}
+	s.StartTLS()
+	defer s.Close()
+	r, err := measured(t, "-n", "2", s.URL+"/")
+	if err != nil || len(r.timings) != 2 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	for _, x := range r.timings {
+		if x.connect < 50_000 || x.connect+x.wait > x.total+2 {
+			t.Errorf("%+v", x)
+		}
+	}
+}
+
 func TestFailures(t *testing.T) {
 	dead, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -309,7 +348,7 @@ func TestInterruptReports(t *testing.T) {
 		}
 		return plain(w, request, n)
 	})
-	out, _, err := run(t, ctx, "-n", "100", s.url("/"))
+	out, _, err := run(t, ctx, "-n", "100", "-s", "600", s.url("/"))
 	if !errors.Is(err, context.Canceled) || !strings.Contains(out, "\nComplete requests:      3\nFailed requests:        0\n") {
 		t.Errorf("%s, %v", out, err)
 	}

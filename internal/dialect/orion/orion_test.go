@@ -30,8 +30,6 @@ func luns(n int) func(string) ([]byte, error) {
 	}
 }
 
-func none(string) ([]byte, error) { return nil, fs.ErrNotExist }
-
 func parse(t *testing.T, files int, line string) *Test {
 	t.Helper()
 	test, err := Parse(strings.Fields(line), nil, luns(files))

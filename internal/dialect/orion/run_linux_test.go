@@ -107,6 +107,18 @@ func TestRunWrites(t *testing.T) {
 	}
 }
 
+// TestRunFillsEmptyFiles: an empty file is like one that doesn't exist, and its size is that which it gets.
+func TestRunFillsEmptyFiles(t *testing.T) {
+	empty := filepath.Join(t.TempDir(), "empty")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, files, _, err := run(t, context.Background(), empty+"\n", nil, "-run advanced -matrix point -num_small 1 -num_large 0 -duration 1 --lun-size 8MiB")
+	if err != nil || !strings.Contains(files[summaryFile], "Name: "+empty+"\tSize: 8388608\n") {
+		t.Errorf("%s, %v", files[summaryFile], err)
+	}
+}
+
 func TestRunSparesData(t *testing.T) {
 	dir := t.TempDir()
 	data := filepath.Join(dir, "data")
