@@ -116,7 +116,7 @@ func (c *client) ask(ctx context.Context, conn net.Conn, buf []byte) (_ net.Conn
 	if !reused {
 		var err error
 		if conn, err = c.connect(ctx); err != nil {
-			c.lost(ctx, &c.t.connect, timing{start: start.UnixMicro()}, answer{}, fmt.Errorf("connect: %w", err))
+			c.lost(ctx, &c.t.connect, timing{start: start.UnixMicro()}, answer{}, err)
 			return nil, false
 		}
 		connected = time.Now()

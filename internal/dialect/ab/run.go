@@ -64,7 +64,7 @@ func (t *Test) measure(ctx context.Context, body []byte, stdout, stderr io.Write
 		// ab doesn't check who answers, nor is it needed to measure.
 		c.config = &tls.Config{ServerName: t.Host, InsecureSkipVerify: true, CurvePreferences: curves}
 	}
-	fmt.Fprintf(stderr, "plimsoll: closed loop: each of %d connections asks again when it has its answer, so that a stall of the server is in at most as many of the times\n", t.Concurrency)
+	fmt.Fprintf(stderr, "plimsoll: closed loop: a connection asks again when it has its answer; a stall of the server is in at most %d of the times (-c)\n", t.Concurrency)
 	err = c.run(ctx)
 	if err != nil {
 		fmt.Fprintln(stdout)

@@ -19,13 +19,12 @@ import (
 // Run measures the matrix in a session, prints Orion's lines on stdout and leaves its files, beside NAME.lun.
 // When the run ends early the files hold what was measured up to there.
 func (t *Test) Run(ctx context.Context, s dialect.Session, stdout, stderr io.Writer) error {
-	stamp := time.Now().Format("20060102_1504")
 	sizes, err := t.sizes(s)
 	if err != nil {
 		return err
 	}
 	t.warn(stderr, sizes)
-	files, err := t.create(stamp)
+	stamp, files, err := t.create(time.Now())
 	if err != nil {
 		return err
 	}
@@ -137,11 +136,24 @@ func (t *Test) warn(stderr io.Writer, sizes []int64) {
 	}
 }
 
-// create makes the files of the run, so that it doesn't fail at its end.
-func (t *Test) create(stamp string) (map[string]*os.File, error) {
+// create makes the files of the run, so that it doesn't fail at its end, and returns the time in their
+// names: to the minute, as Orion has it, and to the second if there are files of that minute, of a run that was short.
+func (t *Test) create(now time.Time) (stamp string, files map[string]*os.File, err error) {
+	for _, layout := range []string{"20060102_1504", "20060102_150405"} {
+		stamp = now.Format(layout)
+		if files, err = t.createAt(stamp); !errors.Is(err, os.ErrExist) {
+			break
+		}
+	}
+	return stamp, files, err
+}
+
+// createAt makes the files for one time. It overwrites none.
+func (t *Test) createAt(stamp string) (map[string]*os.File, error) {
 	files := map[string]*os.File{}
 	for _, kind := range fileKinds {
-		f, err := os.Create(fmt.Sprintf("%s_%s_%s", t.Name, stamp, kind))
+		name := fmt.Sprintf("%s_%s_%s", t.Name, stamp, kind)
+		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 		if err != nil {
 			return nil, errors.Join(err, discard(files))
 		}

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"plimsoll/internal/dialect/dialecttest"
 	"plimsoll/internal/workload"
@@ -171,6 +172,36 @@ func TestRunKeepsWhatWasMeasured(t *testing.T) {
 	}
 	if strings.Contains(out.String(), "Large MBPS") || !strings.Contains(out.String(), "Maximum Small IOPS") {
 		t.Error(out.String())
+	}
+}
+
+// TestRunsOfOneMinuteKeepTheirFiles: names have the minute only, but no run overwrites another's results.
+func TestRunsOfOneMinuteKeepTheirFiles(t *testing.T) {
+	t.Chdir(t.TempDir())
+	test := parse(t, 1, "-run simple")
+	now := time.Date(2026, 11, 21, 7, 50, 9, 0, time.UTC)
+	for i, want := range []string{"20261121_0750", "20261121_075009", ""} {
+		stamp, files, err := test.create(now)
+		if want == "" {
+			if !errors.Is(err, os.ErrExist) {
+				t.Errorf("a third run: %v", err)
+			}
+			continue
+		}
+		if err != nil || stamp != want {
+			t.Fatalf("run %d: %s, %v", i, stamp, err)
+		}
+		if err := fill(files, map[string]string{summaryFile: want}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, stamp := range []string{"20261121_0750", "20261121_075009"} {
+		if text, err := os.ReadFile("orion_" + stamp + "_summary.txt"); err != nil || string(text) != stamp {
+			t.Errorf("%s: %q, %v", stamp, text, err)
+		}
+	}
+	if all, _ := filepath.Glob("*"); len(all) != 2*len(fileKinds) {
+		t.Error(all)
 	}
 }
 
