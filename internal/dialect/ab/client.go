@@ -202,7 +202,7 @@ func (c *client) done(ctx context.Context, start, connected, written time.Time, 
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if ctx.Err() != nil || c.fatal != nil {
-		return // The report may be under way.
+		return // It came after the end.
 	}
 	c.good++
 	c.t.read, c.t.body, c.t.sent = c.t.read+a.read, c.t.body+a.body, c.t.sent+sent

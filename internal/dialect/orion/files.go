@@ -102,7 +102,7 @@ func (t *Test) summary(all []measured, sizes []int64) string {
 	} else {
 		p("Cache Size: %d MB", t.CacheMB)
 	}
-	p("Duration for each Data Point: %d seconds", t.Seconds)
+	p("Duration for each data point: %d seconds", t.Seconds)
 	p("Small Columns:%s", columns(t.matrix.small))
 	p("Large Columns:%s", columns(t.matrix.large))
 	p("Total Data Points: %d\n", t.matrix.total)
@@ -113,7 +113,7 @@ func (t *Test) summary(all []measured, sizes []int64) string {
 		}
 		p("Name: %s\tSize: %d", l, sizes[i])
 	}
-	p("%d FILEs found.\n", len(t.LUNs))
+	p("%d files found.\n", len(t.LUNs))
 	b.WriteString(maxima(all))
 	return b.String()
 }

@@ -69,7 +69,7 @@ func TestRunMeasuresBothClassesAtOnce(t *testing.T) {
 	if len(files) != len(fileKinds) {
 		t.Errorf("files: %v", files)
 	}
-	if !strings.Contains(files[summaryFile], "Name: a\tSize: 16777216\nName: b\tSize: 16777216\n2 FILEs found.\n") {
+	if !strings.Contains(files[summaryFile], "Name: a\tSize: 16777216\nName: b\tSize: 16777216\n2 files found.\n") {
 		t.Errorf("summary:\n%s", files[summaryFile])
 	}
 	// 3 points; before the two with streams the cache is filled.
