@@ -147,6 +147,19 @@ func TestRunNeedsTheFiles(t *testing.T) {
 	}
 }
 
+// TestRunMakesNoDevices: a misspelt device must not become a file in memory.
+func TestRunMakesNoDevices(t *testing.T) {
+	const name = "/dev/plimsoll-no-such-device"
+	_, _, s, err := run(t, context.Background(), name+"\n", nil, "-run simple --lun-size 1MiB")
+	if err == nil || !strings.Contains(err.Error(), "there is no device "+name) || len(s.Stages) != 0 {
+		t.Error(err)
+	}
+	if _, err := os.Stat(name); err == nil {
+		t.Error("it was made")
+		os.Remove(name)
+	}
+}
+
 // TestRunKeepsWhatWasMeasured stops a run after its first points.
 func TestRunKeepsWhatWasMeasured(t *testing.T) {
 	dir := t.TempDir()
