@@ -6,14 +6,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bindThread binds the calling thread, number n of the job, to the job's processors.
+// bindThread binds the calling thread, one of those of number n of the job's NumJobs, to the
+// job's processors.
 func bindThread(j Job, n int) error {
-	if len(j.CPUs) == 0 {
+	cpus := j.CPUs
+	if len(cpus) == 0 {
 		return nil
 	}
-	cpus := j.CPUs
 	if j.SplitCPUs {
-		cpus = cpus[n%len(cpus):][:1]
+		cpus = cpus[(n+j.SplitFrom)%len(cpus):][:1]
 	}
 	var set unix.CPUSet
 	for _, c := range cpus {
@@ -23,4 +24,20 @@ func bindThread(j Job, n int) error {
 		return &OptionError{"cpus_allowed", fmt.Sprint(j.CPUs), "the kernel refuses them: " + err.Error() + "; /proc/self/status names those that may be used (Cpus_allowed_list)"}
 	}
 	return nil
+}
+
+// allowedCPUs are the processors that the calling thread may use. It must not be called by one of a
+// job's threads, which are bound already.
+func allowedCPUs() ([]int, error) {
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &set); err != nil {
+		return nil, fmt.Errorf("the processors that may be used: %w", err)
+	}
+	var cpus []int
+	for c := range maxCPUs {
+		if set.IsSet(c) {
+			cpus = append(cpus, c)
+		}
+	}
+	return cpus, nil
 }

@@ -116,7 +116,7 @@ func (t *thread) main(depth, share int, ready chan<- error, fail *error) {
 func (t *thread) prepare(depth, share int) error {
 	r := t.run
 	tightenTimers()
-	if err := bindThread(r.job, t.number); err != nil {
+	if err := bindThread(r.job, t.number/share); err != nil {
 		return err
 	}
 	var err error

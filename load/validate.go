@@ -18,6 +18,14 @@ const (
 	maxBuffers = 8 << 30
 	maxFiles   = 4096
 	maxSplits  = 64
+	maxCPUs    = 1024
+)
+
+// Bounds of the samples of a job: the least interval that Go's timers keep, and how many there may be
+// in all, so that they stay a few MB.
+const (
+	leastInterval = time.Millisecond
+	maxSamples    = 1 << 20
 )
 
 // An OptionError says what is wrong with one option of a job.
@@ -43,6 +51,7 @@ func (j Job) Validate() error {
 	v.randomness(j)
 	v.threads(j)
 	v.ends(j)
+	v.samples(j)
 	v.pace(j)
 	v.syncs(j)
 	v.data(j)
@@ -160,6 +169,12 @@ func (v *validator) ends(j Job) {
 	}
 	if j.RampTime < 0 || j.RampTime > year {
 		v.add("ramp_time", j.RampTime, "has to be from 0 to a year")
+	}
+	switch {
+	case j.CoolDown < 0 || j.CoolDown > year:
+		v.add("cooldown", j.CoolDown, "has to be from 0 to a year")
+	case j.CoolDown > 0 && (j.Runtime == 0 || j.EndFsync || j.NumberIOs > 0 || j.IOSize > 0):
+		v.add("cooldown", j.CoolDown, "needs a runtime, and nothing else that ends the job")
 	}
 	if j.NumberIOs < 0 {
 		v.add("number_ios", j.NumberIOs, "must not be negative; 0 means no such end")
