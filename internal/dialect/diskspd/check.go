@@ -157,6 +157,9 @@ func (c *checker) pattern(s *Span, t *Target) error {
 	if t.Max > 0 && t.Max <= t.Base {
 		return c.bad("f", "the range ends at %d, before it begins at %d (-B)", t.Max, t.Base)
 	}
+	if end := t.end(); end > 0 && end < t.Base+uint64(t.Block) {
+		return c.bad("B", "between %d and the end of the range at %d is less than a block of %d", t.Base, end, t.Block)
+	}
 	return nil
 }
 
@@ -232,6 +235,8 @@ func (c *checker) supportedTarget(t *Target) error {
 	switch {
 	case t.Path == "":
 		return usage(c.place("path"), "the path is empty")
+	case strings.ContainsRune(t.Path, 0):
+		return usage(c.place("path"), "the path %q holds a NUL byte", t.Path)
 	case t.template() > 0 || strings.HasPrefix(t.Path, "*"):
 		return usage(c.place("X"), "the template target %s was not replaced: give its path on the command line", t.Path)
 	case strings.HasPrefix(t.Path, "#"):

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Bounds of a line. DiskSpd has none; these are the load generator's, and keep a slip from
@@ -100,7 +101,7 @@ func isOption(a string) bool {
 		return strings.Count(a, "/") == 1
 	}
 	// A scratch parser: does it read as an option?
-	q := &parser{span: newSpan(), target: newTarget(""), where: map[string]string{}, values: map[string]string{}}
+	q := &parser{opt: ParseOptions{Now: time.Now}, span: newSpan(), target: newTarget(""), where: map[string]string{}, values: map[string]string{}}
 	q.arg = a[1:]
 	return q.option(a[1:]) == nil
 }

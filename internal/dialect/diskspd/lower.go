@@ -83,12 +83,17 @@ func (s *Span) job(t *Target) load.Job {
 
 func secondsOf(n uint32) time.Duration { return time.Duration(n) * time.Second }
 
+// end is where the range ends, 0 if only the file knows.
+func (t *Target) end() uint64 {
+	if t.Create && (t.Max == 0 || t.Max > t.FileSize) {
+		return t.FileSize
+	}
+	return t.Max
+}
+
 // length is the size of the range in bytes, 0 up to the end.
 func (t *Target) length() int64 {
-	end := t.Max
-	if t.Create && (end == 0 || end > t.FileSize) {
-		end = t.FileSize
-	}
+	end := t.end()
 	if end == 0 {
 		return 0
 	}
