@@ -19,6 +19,8 @@ const (
 	LinuxAIO = "linux-aio"
 	PSync    = "psync"
 	Null     = "null"
+	// WindowsIOCP is overlapped I/O with a completion port, which only Windows has.
+	WindowsIOCP = "windows-iocp"
 )
 
 // Processes by which the I/Os of an open loop arrive (RateProcess), in fio's words.
@@ -146,7 +148,7 @@ type Job struct {
 	Verify bool `json:"verify,omitempty"`
 	// RandSeed makes the offsets and the data repeatable. 0: a fixed seed.
 	RandSeed uint64 `json:"randseed,omitempty"`
-	// IOEngine is io_uring, linux-aio, psync or null. Empty: the strongest that
+	// IOEngine is io_uring, linux-aio, psync, null, or windows-iocp on Windows. Empty: the strongest that
 	// works here (Probe).
 	IOEngine string `json:"ioengine,omitempty"`
 	// CPUs are the processors that the threads may run on (fio's cpus_allowed); with SplitCPUs

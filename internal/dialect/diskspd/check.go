@@ -2,19 +2,16 @@ package diskspd
 
 import (
 	"fmt"
-	"runtime"
 	"strings"
 )
 
 // A checker looks for contradictions and for what isn't supported.
 type checker struct {
-	where       map[string]string // places of the line's options; none of an XML profile's
-	xml         string            // the profile's name
-	windows     bool
-	onlyProfile bool
-	warnings    []string
-	span        int
-	target      int
+	where    map[string]string // places of the line's options; none of an XML profile's
+	xml      string            // the profile's name
+	warnings []string
+	span     int
+	target   int
 }
 
 // bad is an error about an option of the target or span at work.
@@ -263,14 +260,9 @@ func (c *checker) supportedTarget(t *Target) error {
 		return c.bad("rs", "isn't supported with an alignment (%d) other than the block (%d): what follows in sequence would leave gaps", t.align(), t.Block)
 	case t.Absolute && len(t.Ranges) > 0 && !t.Create && t.Max == 0:
 		return c.bad("rd", "-rdabs needs to know the target's size: give -c<size> or -f<size>")
-	case t.Cache == NoOSCache && c.windows && runtime.GOOS == "windows" && !directOnWindows:
-		return c.bad("S", "direct I/O isn't supported on Windows; use -Sb or -Sw")
 	}
 	return nil
 }
-
-// directOnWindows is whether the load generator has direct I/O on Windows.
-const directOnWindows = false
 
 // sameSize refuses files that have several sizes in one profile: a file that is there isn't made anew.
 func (c *checker) sameSize(p *Profile, t *Target) error {

@@ -37,8 +37,6 @@ type ParseOptions struct {
 	ReadFile func(name string) ([]byte, error)
 	// Now gives the seed of a bare -z. nil: time.Now.
 	Now func() time.Time
-	// Windows says that paths are those of Windows, where #0 and C: are disks.
-	Windows bool
 }
 
 // A Test is a line that was understood and holds no contradiction.
@@ -63,7 +61,7 @@ func Parse(args []string, opt ParseOptions) (*Test, error) {
 	}
 	t := &Test{Profile: p.profile}
 	t.Profile.CommandLine = strings.Join(append([]string{opt.Command}, args...), " ")
-	c := checker{where: p.where, xml: p.xmlPath, windows: opt.Windows, onlyProfile: t.Profile.Only}
+	c := checker{where: p.where, xml: p.xmlPath}
 	if err := c.profile(&t.Profile); err != nil {
 		return nil, err
 	}

@@ -31,9 +31,8 @@ func runLine(t *testing.T, dir string, line ...string) (stdout, stderr string, s
 
 // TestE4 runs the line of a known comparison of container runtimes, shorter and smaller.
 func TestE4(t *testing.T) {
-	dir := t.TempDir()
+	dir := tempDir(t)
 	out, _, s := runLine(t, dir, "-b8K", "-d1", "-W0", "-o4", "-t8", "-h", "-r", "-w25", "-L", "-Z1M", "-c5M", `C:\iotest.dat`)
-	t.Log(out)
 	for _, want := range []string{
 		"Command Line: diskspd -b8K", "\tpath: 'C:\\iotest.dat'\n", "software cache disabled", "hardware write cache disabled, writethrough on",
 		"performing mix test (read/write ratio: 75/25)", "using random I/O (alignment: 8KiB)", "thread count:\t\t8\n",
@@ -45,6 +44,7 @@ func TestE4(t *testing.T) {
 		}
 	}
 	res := s.Results[0].Stage[0]
+	t.Logf("(%s)\n%s", res.Engine, out)
 	if !res.Job.Direct || res.Job.Sync != "dsync" || len(res.Jobs) != 8 || res.Job.IODepth != 4 {
 		t.Errorf("the job was %+v", res.Job)
 	}
@@ -117,7 +117,7 @@ type fleetXML struct {
 }
 
 func TestXMLIsWhatProgramsRead(t *testing.T) {
-	dir := t.TempDir()
+	dir := tempDir(t)
 	a, b := filepath.Join(dir, "a & b.dat"), filepath.Join(dir, "c.dat")
 	out, _, s := runLine(t, dir, "-b4K", "-d1", "-W0", "-t2", "-r", "-w50", "-L", "-D100", "-Rxml", "-c2M", a, b)
 	if !strings.HasPrefix(out, "<Results>\n  <System>\n") {
