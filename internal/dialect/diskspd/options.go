@@ -3,6 +3,7 @@ package diskspd
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Support says how far an option is supported.
@@ -103,15 +104,14 @@ func find(arg string) (*Option, string) {
 
 // unknown is the error about an option that there isn't.
 func unknown(where, arg string) error {
-	for i, r := range arg {
+	if r, size := utf8.DecodeRuneInString(arg); size > 0 {
 		other := unicode.ToUpper(r)
 		if other == r {
 			other = unicode.ToLower(r)
 		}
-		if o, _ := find(string(other)); o != nil && i == 0 && other != r {
+		if o, _ := find(string(other)); o != nil && other != r {
 			return usage(where, "there is no option -%c; the nearest is -%c, written %s", r, other, o.Form)
 		}
-		break
 	}
 	return usage(where, "no option of DiskSpd; they are one letter with its value glued to it, as in -b4K")
 }
