@@ -1,4 +1,4 @@
-//go:build !linux
+//go:build !linux && !windows
 
 package load
 
@@ -12,5 +12,5 @@ func bindThread(j Job, _ int) error {
 	if len(j.CPUs) == 0 {
 		return nil
 	}
-	return &OptionError{"cpus_allowed", fmt.Sprint(j.CPUs), "only Linux binds threads to processors here; leave it out"}
+	return &OptionError{"cpus_allowed", fmt.Sprint(j.CPUs), "only Linux and Windows bind threads to processors here; leave it out"}
 }

@@ -14,7 +14,7 @@ import (
 var systemEngines = []string{WindowsIOCP, IOUring, LinuxAIO, PSync, Null}
 
 // x/sys has GetQueuedCompletionStatus only, which takes one completion a call.
-var getCompletions = windows.NewLazySystemDLL("kernel32.dll").NewProc("GetQueuedCompletionStatusEx")
+var getCompletions = kernel32.NewProc("GetQueuedCompletionStatusEx")
 
 // completionEntry is OVERLAPPED_ENTRY (minwinbase.h).
 type completionEntry struct {

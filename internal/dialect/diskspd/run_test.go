@@ -101,9 +101,10 @@ type fleetXML struct {
 		Iops struct {
 			ReadIopsStdDev, WriteIopsStdDev, IopsStdDev float64
 			Bucket                                      []struct {
-				SampleMillisecond int     `xml:",attr"`
-				Read              float64 `xml:",attr"`
-				Total             float64 `xml:",attr"`
+				SampleMillisecond int        `xml:",attr"`
+				Read              float64    `xml:",attr"`
+				Total             float64    `xml:",attr"`
+				All               []xml.Attr `xml:",any,attr"`
 			}
 		}
 		Thread []struct {
@@ -155,6 +156,9 @@ func TestXMLIsWhatProgramsRead(t *testing.T) {
 	}
 	if len(ts.Iops.Bucket) != 10 || ts.Iops.Bucket[9].SampleMillisecond != 1000 || ts.Iops.IopsStdDev <= 0 {
 		t.Errorf("series: %+v", ts.Iops)
+	}
+	if n := len(ts.Iops.Bucket[0].All); n != 12-3 {
+		t.Errorf("an interval has %d attributes, want 12", n+3)
 	}
 	sum := 0.0
 	for _, e := range ts.Iops.Bucket {

@@ -3,6 +3,7 @@ package diskspd
 import (
 	"encoding/xml"
 	"fmt"
+	"math"
 	"math/big"
 	"strconv"
 	"strings"
@@ -427,8 +428,20 @@ func (w *printer) partsXML(parts []part) {
 	}
 }
 
-// iopsXML is the series of the intervals. Their least and greatest latency and its deviation are left
-// out: the load generator does not keep them for each interval.
+// attributes are the latencies of an interval. Least, greatest and deviation are not kept for each one:
+// they are NaN, because there are programs that want all twelve attributes. An interval without I/Os
+// has zeros, as DiskSpd's.
+func (b bucket) attributes(kind string) string {
+	unknown, mean := math.NaN(), 0.0
+	if b.ops == 0 {
+		unknown = 0
+	} else {
+		mean = b.lat / b.ops / 1e6
+	}
+	return fmt.Sprintf("%[1]sMinLatencyMilliseconds=\"%.3[2]f\" %[1]sMaxLatencyMilliseconds=\"%.3[2]f\" %[1]sAvgLatencyMilliseconds=\"%.3[3]f\" %[1]sLatencyStdDev=\"%.3[2]f\"", kind, unknown, mean)
+}
+
+// iopsXML is the series of the intervals.
 func (w *printer) iopsXML(read, write Kind, interval time.Duration) {
 	w.block("Iops", func() {
 		for _, k := range []struct {
@@ -439,12 +452,7 @@ func (w *printer) iopsXML(read, write Kind, interval time.Duration) {
 				w.ms(k.name, k.k.iopsDeviation(interval))
 			}
 		}
-		mean := func(b bucket) float64 {
-			if b.ops == 0 {
-				return 0
-			}
-			return b.lat / b.ops / 1e6
-		}
+		sec := interval.Seconds()
 		for i := range max(len(read.Buckets), len(write.Buckets)) {
 			var r, wr bucket
 			if i < len(read.Buckets) {
@@ -453,9 +461,8 @@ func (w *printer) iopsXML(read, write Kind, interval time.Duration) {
 			if i < len(write.Buckets) {
 				wr = write.Buckets[i]
 			}
-			sec := interval.Seconds()
-			w.line("<Bucket SampleMillisecond=\"%d\" Read=\"%.0f\" Write=\"%.0f\" Total=\"%.0f\" ReadAvgLatencyMilliseconds=\"%.3f\" WriteAvgLatencyMilliseconds=\"%.3f\"/>",
-				interval.Milliseconds()*int64(i+1), r.ops/sec, wr.ops/sec, (r.ops+wr.ops)/sec, mean(r), mean(wr))
+			w.line("<Bucket SampleMillisecond=\"%d\" Read=\"%.0f\" Write=\"%.0f\" Total=\"%.0f\" %s %s/>",
+				interval.Milliseconds()*int64(i+1), r.ops/sec, wr.ops/sec, (r.ops+wr.ops)/sec, r.attributes("Read"), wr.attributes("Write"))
 		}
 	})
 }
