@@ -7,23 +7,28 @@ import (
 )
 
 // bindThread binds the calling thread, one of those of number n of the job's NumJobs, to the
-// job's processors.
-func bindThread(j Job, n int) error {
+// job's processors. undo is nil if nothing was bound. A thread that ends needs no undo, but the
+// process' first one, which may run a job too, never ends.
+func bindThread(j Job, n int) (undo func(), err error) {
 	cpus := j.CPUs
 	if len(cpus) == 0 {
-		return nil
+		return nil, nil
 	}
 	if j.SplitCPUs {
 		cpus = cpus[(n+j.SplitFrom)%len(cpus):][:1]
 	}
-	var set unix.CPUSet
+	var before, set unix.CPUSet
 	for _, c := range cpus {
 		set.Set(c)
 	}
-	if err := unix.SchedSetaffinity(0, &set); err != nil {
-		return &OptionError{"cpus_allowed", fmt.Sprint(j.CPUs), "the kernel refuses them: " + err.Error() + "; /proc/self/status names those that may be used (Cpus_allowed_list)"}
+	err = unix.SchedGetaffinity(0, &before)
+	if err == nil {
+		err = unix.SchedSetaffinity(0, &set)
 	}
-	return nil
+	if err != nil {
+		return nil, &OptionError{"cpus_allowed", fmt.Sprint(j.CPUs), "the kernel refuses them: " + err.Error() + "; /proc/self/status names those that may be used (Cpus_allowed_list)"}
+	}
+	return func() { _ = unix.SchedSetaffinity(0, &before) }, nil // it was allowed before
 }
 
 // allowedCPUs are the processors that the calling thread may use. It must not be called by one of a

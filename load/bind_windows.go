@@ -30,11 +30,11 @@ func allowedCPUs() ([]int, error) {
 }
 
 // bindThread binds the calling thread, one of those of number n of the job's NumJobs, to the
-// job's processors.
-func bindThread(j Job, n int) error {
+// job's processors. undo is nil if nothing was bound.
+func bindThread(j Job, n int) (undo func(), err error) {
 	cpus := j.CPUs
 	if len(cpus) == 0 {
-		return nil
+		return nil, nil
 	}
 	if j.SplitCPUs {
 		cpus = cpus[(n+j.SplitFrom)%len(cpus):][:1]
@@ -42,12 +42,14 @@ func bindThread(j Job, n int) error {
 	mask := uintptr(0)
 	for _, c := range cpus {
 		if c >= bits.UintSize {
-			return &OptionError{"cpus_allowed", fmt.Sprint(j.CPUs), "Windows has 64 processors in a group, and only the first group is used here"}
+			return nil, &OptionError{"cpus_allowed", fmt.Sprint(j.CPUs), "Windows has 64 processors in a group, and only the first group is used here"}
 		}
 		mask |= 1 << c
 	}
-	if ok, _, err := setThreadAffinityMask.Call(uintptr(windows.CurrentThread()), mask); ok == 0 {
-		return &OptionError{"cpus_allowed", fmt.Sprint(j.CPUs), "Windows refuses them: " + err.Error()}
+	before, _, err := setThreadAffinityMask.Call(uintptr(windows.CurrentThread()), mask)
+	if before == 0 {
+		return nil, &OptionError{"cpus_allowed", fmt.Sprint(j.CPUs), "Windows refuses them: " + err.Error()}
 	}
-	return nil
+	// It was allowed before.
+	return func() { _, _, _ = setThreadAffinityMask.Call(uintptr(windows.CurrentThread()), before) }, nil
 }

@@ -19,7 +19,7 @@ func TestWindowsBindsThreads(t *testing.T) {
 	for n := range 2 {
 		go func() {
 			runtime.LockOSThread() // and the thread ends with the function
-			err := bindThread(Job{CPUs: cpus, SplitCPUs: true, SplitFrom: len(cpus) - 1 - n}, n)
+			_, err := bindThread(Job{CPUs: cpus, SplitCPUs: true, SplitFrom: len(cpus) - 1 - n}, n)
 			// The mask before is what a second call answers.
 			before, _, _ := setThreadAffinityMask.Call(uintptr(windows.CurrentThread()), 1<<last)
 			if before != 1<<last {
@@ -32,7 +32,7 @@ func TestWindowsBindsThreads(t *testing.T) {
 		}
 	}
 	var opt *OptionError
-	if err := bindThread(Job{CPUs: []int{100}}, 0); !errors.As(err, &opt) {
+	if _, err := bindThread(Job{CPUs: []int{100}}, 0); !errors.As(err, &opt) {
 		t.Errorf("processor 100: %v", err)
 	}
 }
