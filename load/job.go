@@ -159,9 +159,9 @@ type Job struct {
 	SplitFrom int   `json:"split_from,omitempty"`
 	// PerJob asks for what each of the NumJobs measured (Result.Jobs) beside the sums.
 	PerJob bool `json:"per_job,omitempty"`
-	// SampleInterval is the interval of Result.Samples. 0: SampleEvery(Runtime). With PerJob each
+	// SampleEvery is the interval of Result.Samples, at least 10 ms. 0: that of the function of that name. With PerJob each
 	// JobResult has samples too.
-	SampleInterval time.Duration `json:"sample_interval,omitempty"`
+	SampleEvery time.Duration `json:"sample_every,omitempty"`
 }
 
 // Kinds of written data (Job.Data).

@@ -83,7 +83,7 @@ func (r *Result) IOPS() float64 {
 type JobResult struct {
 	// Classes are as in Result.
 	Classes []Class `json:"classes"`
-	// Samples are as in Result, if the job has a SampleInterval.
+	// Samples are as in Result, if the job has a SampleEvery.
 	Samples []Sample `json:"samples,omitempty"`
 	// Done is when it had done its part, from the beginning of the window.
 	Done time.Duration `json:"done"`

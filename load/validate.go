@@ -21,12 +21,8 @@ const (
 	maxCPUs    = 1024
 )
 
-// Bounds of the samples of a job: the least interval that Go's timers keep, and how many there may be
-// in all, so that they stay a few MB.
-const (
-	leastInterval = time.Millisecond
-	maxSamples    = 1 << 20
-)
+// maxSamples bounds the samples of a job in all, so that they stay some MB.
+const maxSamples = 1 << 20
 
 // An OptionError says what is wrong with one option of a job.
 type OptionError struct {
@@ -169,6 +165,9 @@ func (v *validator) ends(j Job) {
 	}
 	if j.RampTime < 0 || j.RampTime > year {
 		v.add("ramp_time", j.RampTime, "has to be from 0 to a year")
+	}
+	if j.SampleEvery != 0 && (j.SampleEvery < leastSample || j.SampleEvery > year) {
+		v.add("sample_every", j.SampleEvery, "has to be from 10ms to a year, or 0")
 	}
 	switch {
 	case j.CoolDown < 0 || j.CoolDown > year:

@@ -189,17 +189,13 @@ func (v *validator) data(j Job) {
 	}
 }
 
-// samples looks at the interval of the samples.
+// samples looks at how many samples there would be.
 func (v *validator) samples(j Job) {
 	rows := int64(1)
 	if j.PerJob {
 		rows += int64(j.NumJobs)
 	}
-	switch i := j.SampleInterval; {
-	case i == 0:
-	case i < leastInterval:
-		v.add("sample_interval", i, "has to be at least %v", leastInterval)
-	case j.Runtime > 0 && int64(j.Runtime/i)*rows > maxSamples:
-		v.add("sample_interval", i, "would take more than %d samples; make it longer", maxSamples)
+	if j.SampleEvery > 0 && int64(j.Runtime/j.SampleEvery)*rows > maxSamples {
+		v.add("sample_every", j.SampleEvery, "would take more than %d samples; make it longer", maxSamples)
 	}
 }

@@ -80,7 +80,7 @@ func (w *watch) window(ctx context.Context) {
 	r := w.run
 	at := r.begin
 	every, slack := int64(SampleEvery(r.job.Runtime)), int64(10*time.Millisecond)
-	if i := int64(r.job.SampleInterval); i > 0 {
+	if i := int64(r.job.SampleEvery); i > 0 {
 		every, slack = i, i/2
 		if r.job.PerJob {
 			w.lanes = make([]laneSamples, len(r.lanes))

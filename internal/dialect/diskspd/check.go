@@ -208,6 +208,8 @@ func (c *checker) supported(p *Profile, s *Span) error {
 		return c.bad("d", "a test of 0 seconds would measure nothing")
 	case s.pooled() && len(s.Targets) > 1:
 		return c.bad("O", "isn't supported with several targets: their results would not be kept apart; leave -O out, and -o says how many I/Os are in flight on each")
+	case s.IOPS && s.Bucket < 10:
+		return c.bad("D", "intervals of less than 10 ms aren't kept")
 	case s.IOPS && uint64(s.Duration)*1000/uint64(s.Bucket)*uint64(s.threadCount()+1) > 1<<20:
 		return c.bad("D", "intervals of %d ms for %d s and %d threads are too many to keep", s.Bucket, s.Duration, s.threadCount())
 	}

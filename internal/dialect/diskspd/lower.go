@@ -70,7 +70,7 @@ func (s *Span) job(t *Target) load.Job {
 		j.Sync = "dsync"
 	}
 	if s.IOPS {
-		j.SampleInterval = time.Duration(s.Bucket) * time.Millisecond
+		j.SampleEvery = time.Duration(s.Bucket) * time.Millisecond
 	}
 	if t.Burst > 0 {
 		j.ThinkTimeBlocks, j.ThinkTime = int64(t.Burst), time.Duration(t.Think)*time.Millisecond

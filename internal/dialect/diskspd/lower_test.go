@@ -39,13 +39,13 @@ func TestStage(t *testing.T) {
 			usual(func(j *workload.StageJob) {
 				j.Job.RW, j.Job.Data, j.Job.Pattern = load.Write, load.DataPattern, bytePattern
 				j.Job.StartIncrement, j.Job.NumJobs, j.Job.RWNumber, j.Job.Offset, j.Job.Size = 1<<20, 2, 64<<10, 1<<20, 64<<20
-				j.Job.CoolDown, j.Job.RampTime, j.Job.SampleInterval, j.Job.RandSeed = 2*time.Second, 0, 50*time.Millisecond, 3<<20|1
+				j.Job.CoolDown, j.Job.RampTime, j.Job.SampleEvery, j.Job.RandSeed = 2*time.Second, 0, 50*time.Millisecond, 3<<20|1
 			}),
 			usual(func(j *workload.StageJob) {
 				j.Name, j.Job.Filename, j.Destructive = "target 2", "g", true
 				j.Job.RW, j.Job.Data, j.Job.Pattern = load.Write, load.DataPattern, bytePattern
 				j.Job.StartIncrement, j.Job.NumJobs, j.Job.RWNumber, j.Job.Offset, j.Job.Size = 1<<20, 2, 64<<10, 1<<20, 64<<20
-				j.Job.CoolDown, j.Job.RampTime, j.Job.SampleInterval, j.Job.RandSeed = 2*time.Second, 0, 50*time.Millisecond, 3<<20|2
+				j.Job.CoolDown, j.Job.RampTime, j.Job.SampleEvery, j.Job.RandSeed = 2*time.Second, 0, 50*time.Millisecond, 3<<20|2
 				j.Job.SplitFrom = 2
 			}),
 		}},

@@ -44,7 +44,7 @@ func init() {
 		{"-c<size>", Yes, "makes the files by writing all of them, if they aren't there. A file that is there has to be at least that long, and its first `<size>` bytes are used", "c", (*parser).create},
 		{"-C<seconds>", Yes, "time that goes on after the measured one [0]", "C", seconds(func(s *Span) *uint32 { return &s.Cooldown }, "C")},
 		{"-d<seconds>", Yes, "measured time [10]. 0 is refused: it would measure nothing", "d", seconds(func(s *Span) *uint32 { return &s.Duration }, "d")},
-		{"-D[<milliseconds>]", Partly, "IOPS in intervals [1000] and their standard deviation. In the XML's intervals only the mean latency is known; its least, greatest and deviation are NaN", "D", (*parser).buckets},
+		{"-D[<milliseconds>]", Partly, "IOPS in intervals [1000], of at least 10 ms, and their standard deviation. In the XML's intervals only the mean latency is known; its least, greatest and deviation are NaN", "D", (*parser).buckets},
 		{"-e...", Refused, "events of Windows (ETW)", "e", (*parser).etw},
 		{"-f<size>", Yes, "the end of the range", "f", (*parser).maxOffset},
 		{"-f<rst>", Refused, "hints to Windows' cache manager", "f", (*parser).maxOffset},
