@@ -2,7 +2,6 @@ package diskspd
 
 import (
 	"errors"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -92,9 +91,10 @@ func TestParseRefuses(t *testing.T) {
 		{"#0", "#0", "/dev/sdb"},
 		{"C:", "C:", "/dev/sdb1"},
 		{"-Xnone.xml", "argument 1, -Xnone.xml", "no such file"},
+		{"-X/dev/zero", "/dev/zero", "are no profile"},
 		{"-Xa.xml -o4", "argument 2, -o4", "beside -X"},
 	} {
-		_, err := Parse(strings.Fields(c.line), ParseOptions{ReadFile: os.ReadFile})
+		_, err := Parse(strings.Fields(c.line), ParseOptions{ReadFile: ReadFile})
 		var u *dialect.UsageError
 		if !errors.As(err, &u) {
 			t.Errorf("%q: %v", c.line, err)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/xml"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -17,7 +16,7 @@ import (
 // runLine runs a line in dir and returns what it printed and the session.
 func runLine(t *testing.T, dir string, line ...string) (stdout, stderr string, s *dialecttest.Local) {
 	t.Helper()
-	test, err := Parse(line, ParseOptions{ReadFile: os.ReadFile})
+	test, err := Parse(line, ParseOptions{ReadFile: ReadFile})
 	if err != nil {
 		t.Fatal(err)
 	}
