@@ -59,6 +59,8 @@ type Result struct {
 	// Host is how busy the machine was in the window, from /proc/stat and
 	// /proc/pressure.
 	Host HostDelta `json:"host,omitzero"`
+	// CPUs holds what each of the machine's processors did in the window of a stage; nil where the system doesn't say.
+	CPUs []CPUDelta `json:"cpus,omitempty"`
 }
 
 // A DiskDelta is what one block device did in the measured window.

@@ -51,6 +51,8 @@ type StageResult struct {
 	Name string `json:"name"`
 	// Job is what was done, with its defaults and the engine that was chosen.
 	Job load.Job `json:"job"`
+	// FileSizes are the lengths in bytes of its files, in the job's order.
+	FileSizes []int64 `json:"file_sizes,omitempty"`
 	load.Result
 	// Steady is what became of StageJob.Steady.
 	Steady *SteadyResult `json:"steady,omitempty"`
@@ -237,9 +239,12 @@ func existing(j *StageJob, path string, size int64) error {
 	return nil
 }
 
+// diskspdPattern is how the blocks begin that diskspd writes by default: the bytes 0, 1, 2 and so on.
+const diskspdPattern = 0x0706050403020100
+
 // ours reports whether a file of size bytes holds what Layout or a job wrote: it is marked and was
-// not changed since, or its blocks begin with their own offset. Sixteen of them, spread over the
-// file, are no coincidence.
+// not changed since, or its blocks begin with their own offset, or with diskspd's pattern. Sixteen of
+// them, spread over the file, are no coincidence.
 func ours(path string, size int64) bool {
 	if has, same := marked(path); has {
 		return same
@@ -254,7 +259,10 @@ func ours(path string, size int64) bool {
 	for i := range int64(probes) {
 		off := units * i / probes * unit
 		var p [8]byte
-		if _, err := f.ReadAt(p[:], off); err != nil || int64(binary.LittleEndian.Uint64(p[:])) != off {
+		if _, err := f.ReadAt(p[:], off); err != nil {
+			return false
+		}
+		if n := int64(binary.LittleEndian.Uint64(p[:])); n != off && n != diskspdPattern {
 			return false
 		}
 	}
@@ -270,6 +278,16 @@ func (s *stageRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result
 	defer cancel()
 	ends := newEnds(ctx, s.jobs)
 	win := openWindow()
+	if len(s.runs) > 0 && s.aligned() {
+		// All have the same measured window: the counters are of that, without ramp and cool-down.
+		s.runs[0].OnWindow = func(begin bool) {
+			if begin {
+				win = openWindow()
+			} else {
+				win.close(r)
+			}
+		}
+	}
 	begin := time.Now()
 	var all sync.WaitGroup
 	for i, run := range s.runs {
@@ -277,11 +295,12 @@ func (s *stageRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result
 		if i > 0 {
 			report = nil
 		}
+		sizes := run.FileSizes()
 		all.Go(func() {
 			res, err := run.Start(ends.ctx[i], ends.watch(i, report))
 			err = ends.done(i, err)
 			if res != nil {
-				r.Stage[i] = StageResult{Name: s.jobs[i].Name, Job: run.Job(), Result: *res, Steady: ends.result(i)}
+				r.Stage[i] = StageResult{Name: s.jobs[i].Name, Job: run.Job(), FileSizes: sizes, Result: *res, Steady: ends.result(i)}
 			}
 			if err != nil {
 				errs[i] = partial(res, fmt.Errorf("job %s: %w", s.jobs[i].Name, err))
@@ -292,7 +311,10 @@ func (s *stageRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result
 	all.Wait()
 	r.Elapsed, r.Start = time.Since(begin), begin
 	r.WallElapsed = time.Now().Round(0).Sub(begin.Round(0))
-	win.close(r)
+	if !win.closed {
+		win.close(r)
+	}
+	r.CPUs = win.cpus
 	for _, err := range errs {
 		if err != nil && !errors.Is(err, context.Canceled) {
 			return nil, err
@@ -303,6 +325,19 @@ func (s *stageRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result
 	}
 	r.gather()
 	return r, nil
+}
+
+// aligned reports whether all jobs are measured in the same window, by the clock.
+func (s *stageRun) aligned() bool {
+	first := s.runs[0].Job()
+	for _, r := range s.runs {
+		j := r.Job()
+		if j.Runtime == 0 || j.Runtime != first.Runtime || j.StartDelay+j.RampTime != first.StartDelay+first.RampTime ||
+			j.NumberIOs > 0 || j.IOSize > 0 || j.EndFsync {
+			return false
+		}
+	}
+	return true
 }
 
 // gather adds the jobs up.

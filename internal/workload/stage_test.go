@@ -212,3 +212,44 @@ func TestStageSparesWhatIsInUse(t *testing.T) {
 		}
 	}
 }
+
+// TestStageWindowIsTheMeasuredOne: the counters of the machine are of the window, without the ramp.
+func TestStageWindowIsTheMeasuredOne(t *testing.T) {
+	res, err := stage(t, t.TempDir(), StageJob{Name: "a", Size: 1 << 20, Job: load.Job{
+		RW: load.RandWrite, Filename: "a", BS: 4096, Data: load.DataPattern, Pattern: []byte{0, 1, 2, 3, 4, 5, 6, 7},
+		RampTime: 600 * time.Millisecond, Runtime: 200 * time.Millisecond, CoolDown: 100 * time.Millisecond,
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := res.Stage[0].FileSizes; len(s) != 1 || s[0] != 1<<20 {
+		t.Errorf("file sizes %v", s)
+	}
+	if runtime.GOOS != "linux" {
+		return
+	}
+	if len(res.CPUs) == 0 {
+		t.Fatal("nothing is known of the processors")
+	}
+	for _, c := range res.CPUs {
+		// The ramp alone would be 600 ms; a stolen or late tick is less.
+		if all := c.User + c.System + c.Idle; all > 500*time.Millisecond {
+			t.Errorf("processor %d was seen for %v in a window of 200 ms", c.CPU, all)
+		}
+	}
+}
+
+// TestStageKnowsDiskspdsPattern: what diskspd's default writes left behind may be written over.
+func TestStageKnowsDiskspdsPattern(t *testing.T) {
+	dir := t.TempDir()
+	pattern := make([]byte, 256)
+	for i := range pattern {
+		pattern[i] = byte(i)
+	}
+	j := StageJob{Name: "a", Size: 1 << 20, Job: load.Job{RW: load.Write, Filename: "a", BS: 4096, NumberIOs: 100, Data: load.DataPattern, Pattern: pattern}}
+	for range 2 {
+		if _, err := stage(t, dir, j); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

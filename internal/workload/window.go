@@ -16,6 +16,8 @@ import (
 // A window compares the machine's counters at both ends of the measured time.
 type window struct {
 	before snapshot
+	closed bool
+	cpus   []CPUDelta // once it is closed
 }
 
 // A snapshot holds counters at one moment. Fields that could not be read are
@@ -26,6 +28,7 @@ type snapshot struct {
 	disks    map[string]DiskDelta
 	cgroup   map[[2]uint32]CgroupDelta
 	cpu      cpuTimes
+	cpus     []CPUDelta    // times since the start of the machine
 	pressure time.Duration // PSI io some, total
 	havePSI  bool
 	usage    load.Usage
@@ -38,11 +41,12 @@ type cpuTimes struct {
 }
 
 // openWindow takes the counters at the beginning.
-func openWindow() *window { return &window{takeSnapshot()} }
+func openWindow() *window { return &window{before: takeSnapshot()} }
 
 // close takes them at the end and puts the differences into r.
 func (w *window) close(r *Result) {
 	a, b := w.before, takeSnapshot()
+	w.closed = true
 	r.ProcRead, r.ProcWritten = -1, -1
 	if a.proc != nil && b.proc != nil {
 		r.ProcRead = b.proc["read_bytes"] - a.proc["read_bytes"]
@@ -52,6 +56,7 @@ func (w *window) close(r *Result) {
 	r.Cgroup = cgroupDeltas(a.cgroup, b.cgroup)
 	r.Host = hostDelta(a, b)
 	r.Usage = load.Usage{User: b.usage.User - a.usage.User, System: b.usage.System - a.usage.System, MaxRSS: b.usage.MaxRSS}
+	w.cpus = cpuDeltas(a.cpus, b.cpus)
 	r.Throttled = Throttled{b.throttle.Periods - a.throttle.Periods, b.throttle.Time - a.throttle.Time}
 }
 
