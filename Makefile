@@ -34,6 +34,7 @@ setup-run:
 	@scripts/setup run || echo "going on without it" >&2
 setup-test:
 	scripts/setup test
+	scripts/setup-fio-plot
 
 test: setup-test build check ## Everything that CI runs.
 	mkdir -p out

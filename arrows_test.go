@@ -23,6 +23,8 @@ func TestArrows(t *testing.T) {
 		"plimsoll/internal/device/cgroupio": {"plimsoll/internal/record", "plimsoll/internal/workload", "plimsoll/internal/wire", "plimsoll/load"},
 		"plimsoll/internal/workload":        {"plimsoll/internal/engine", "plimsoll/internal/wire"},
 		"plimsoll/cmd/worker":               {"plimsoll/internal/engine", "plimsoll/internal/plan", "plimsoll/internal/store", "net/http"},
+		"plimsoll/internal/steady":          {"plimsoll/"},
+		"plimsoll/internal/dialect/fio":     {"plimsoll/internal/engine", "plimsoll/internal/trial", "plimsoll/internal/store", "os/exec"},
 	} {
 		out, err := exec.Command("go", "list", "-deps", pkg).Output()
 		if err != nil {

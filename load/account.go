@@ -75,11 +75,10 @@ func (r *Run) sum(res *Result) {
 	if !r.job.PerJob {
 		return
 	}
-	per := len(r.threads) / len(r.lanes)
 	for i := range r.lanes {
 		var one account
 		j := JobResult{}
-		for _, t := range r.threads[i*per : (i+1)*per] {
+		for _, t := range r.laneThreads(i) {
 			one.merge(&t.acct)
 			j.Done = max(j.Done, time.Duration(t.acct.doneAt-r.begin))
 		}

@@ -6,21 +6,43 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bindThread binds the calling thread, number n of the job, to the job's processors.
-func bindThread(j Job, n int) error {
-	if len(j.CPUs) == 0 {
-		return nil
-	}
+// bindThread binds the calling thread, one of those of number n of the job's NumJobs, to the
+// job's processors. undo is nil if nothing was bound. A thread that ends needs no undo, but the
+// process' first one, which may run a job too, never ends.
+func bindThread(j Job, n int) (undo func(), err error) {
 	cpus := j.CPUs
-	if j.SplitCPUs {
-		cpus = cpus[n%len(cpus):][:1]
+	if len(cpus) == 0 {
+		return nil, nil
 	}
-	var set unix.CPUSet
+	if j.SplitCPUs {
+		cpus = cpus[(n+j.SplitFrom)%len(cpus):][:1]
+	}
+	var before, set unix.CPUSet
 	for _, c := range cpus {
 		set.Set(c)
 	}
-	if err := unix.SchedSetaffinity(0, &set); err != nil {
-		return &OptionError{"cpus_allowed", fmt.Sprint(j.CPUs), "the kernel refuses them: " + err.Error() + "; /proc/self/status names those that may be used (Cpus_allowed_list)"}
+	err = unix.SchedGetaffinity(0, &before)
+	if err == nil {
+		err = unix.SchedSetaffinity(0, &set)
 	}
-	return nil
+	if err != nil {
+		return nil, &OptionError{"cpus_allowed", fmt.Sprint(j.CPUs), "the kernel refuses them: " + err.Error() + "; /proc/self/status names those that may be used (Cpus_allowed_list)"}
+	}
+	return func() { _ = unix.SchedSetaffinity(0, &before) }, nil // it was allowed before
+}
+
+// allowedCPUs are the processors that the calling thread may use. It must not be called by one of a
+// job's threads, which are bound already.
+func allowedCPUs() ([]int, error) {
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &set); err != nil {
+		return nil, fmt.Errorf("the processors that may be used: %w", err)
+	}
+	var cpus []int
+	for c := range maxCPUs {
+		if set.IsSet(c) {
+			cpus = append(cpus, c)
+		}
+	}
+	return cpus, nil
 }

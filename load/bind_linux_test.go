@@ -61,3 +61,21 @@ func TestThreadsRunWhereTheyMay(t *testing.T) {
 	}
 	t.Error("bound threads are left after the run")
 }
+
+// TestSplitWithoutAList: the jobs are spread over what the process may use, and the threads of one job
+// stay together.
+func TestSplitWithoutAList(t *testing.T) {
+	cpus, err := allowedCPUs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(cpus) < 2 {
+		t.Skip("needs two processors")
+	}
+	j := Job{RW: RandRead, BS: 4096, Filename: written(t, 1<<20), IOEngine: PSync, IODepth: 3, NumJobs: 2, SplitCPUs: true, SplitFrom: len(cpus) - 1, Runtime: 1}
+	before := [2]int{boundTasks(t, cpus[len(cpus)-1]), boundTasks(t, cpus[0])}
+	prepare(t, j)
+	if a, b := boundTasks(t, cpus[len(cpus)-1])-before[0], boundTasks(t, cpus[0])-before[1]; a != 3 || b != 3 {
+		t.Errorf("%d and %d threads are bound to the last and the first processor, want 3 and 3", a, b)
+	}
+}

@@ -3,7 +3,7 @@ package load
 import "time"
 
 // engineNames lists the engines from the strongest to the weakest.
-var engineNames = []string{IOUring, LinuxAIO, PSync, Null}
+var engineNames = systemEngines
 
 // Operations of a job, as indices of its classes.
 const (

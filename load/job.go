@@ -19,6 +19,8 @@ const (
 	LinuxAIO = "linux-aio"
 	PSync    = "psync"
 	Null     = "null"
+	// WindowsIOCP is overlapped I/O with a completion port, which only Windows has.
+	WindowsIOCP = "windows-iocp"
 )
 
 // Processes by which the I/Os of an open loop arrive (RateProcess), in fio's words.
@@ -67,6 +69,14 @@ type Job struct {
 	// SharedCursor makes the threads of a sequential job share one position, so that
 	// together they walk the region once.
 	SharedCursor bool `json:"shared_cursor,omitempty"`
+	// StartIncrement moves the first offset of each of the NumJobs of a sequential job by that many
+	// bytes from the one before it, in one and the same region: at its end all go on at its beginning. It
+	// needs WholeRegion.
+	StartIncrement int64 `json:"start_increment,omitempty"`
+	// OneSequence lets reads and writes of a mixed job follow one another through the region, as
+	// diskspd does; else they walk it independently, as fio's do. With PercentageRandom the
+	// I/Os that follow one at a random offset are also of its kind.
+	OneSequence bool `json:"one_sequence,omitempty"`
 	// Filename is the file. It has to exist and be fully written (see Layout),
 	// unless the engine is null. Files are several instead, of which each has
 	// the region; FileService is how the job goes through them: roundrobin (the default),
@@ -84,6 +94,8 @@ type Job struct {
 	Runtime    time.Duration `json:"runtime,omitempty"`
 	RampTime   time.Duration `json:"ramp_time,omitempty"`
 	StartDelay time.Duration `json:"startdelay,omitempty"`
+	// CoolDown is the unmeasured time after Runtime in which the threads go on.
+	CoolDown time.Duration `json:"cooldown,omitempty"`
 	// NumberIOs ends each of the NumJobs after that many measured I/Os (0: no such end).
 	NumberIOs int64 `json:"number_ios,omitempty"`
 	// IOSize ends each of the NumJobs after that many measured bytes (0: no such end).
@@ -136,15 +148,20 @@ type Job struct {
 	Verify bool `json:"verify,omitempty"`
 	// RandSeed makes the offsets and the data repeatable. 0: a fixed seed.
 	RandSeed uint64 `json:"randseed,omitempty"`
-	// IOEngine is io_uring, linux-aio, psync or null. Empty: the strongest that
+	// IOEngine is io_uring, linux-aio, psync, null, or windows-iocp on Windows. Empty: the strongest that
 	// works here (Probe).
 	IOEngine string `json:"ioengine,omitempty"`
 	// CPUs are the processors that the threads may run on (fio's cpus_allowed); with SplitCPUs
-	// each thread gets one of them, in turn. Empty: all.
+	// each of the NumJobs gets one of them, in turn, the first number SplitFrom. Empty: all that the
+	// process may use.
 	CPUs      []int `json:"cpus_allowed,omitempty"`
 	SplitCPUs bool  `json:"split_cpus,omitempty"`
+	SplitFrom int   `json:"split_from,omitempty"`
 	// PerJob asks for what each of the NumJobs measured (Result.Jobs) beside the sums.
 	PerJob bool `json:"per_job,omitempty"`
+	// SampleEvery is the interval of Result.Samples, at least 10 ms. 0: that of the function of that name. With PerJob each
+	// JobResult has samples too.
+	SampleEvery time.Duration `json:"sample_every,omitempty"`
 }
 
 // Kinds of written data (Job.Data).

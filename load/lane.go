@@ -43,11 +43,25 @@ func newLanes(j Job, size int64, shared bool) []*lane {
 		if j.SharedCursor && i > 0 {
 			l.cursors, l.turns = lanes[0].cursors, lanes[0].turns
 		}
+		l.startAt(uint64(i) * uint64(j.StartIncrement))
 		l.budget.Store(l.limit(j))
 		l.bytes.Store(l.limitBytes(j))
 		lanes[i] = l
 	}
 	return lanes
+}
+
+// startAt sets the place of the lane's first I/Os, in bytes from its base.
+func (l *lane) startAt(at uint64) {
+	if at == 0 {
+		return
+	}
+	for i := range l.cursors {
+		for op := range l.cursors[i] {
+			l.cursors[i][op].own = at
+			l.cursors[i][op].n.Store(at)
+		}
+	}
 }
 
 // sliced reports whether each lane has a part of the region to itself.
@@ -155,6 +169,7 @@ func (l *lane) generator(j Job, n int) generator {
 // variety returns what j asks for beyond the usual, nil if nothing.
 func (l *lane) variety(j Job) *variety {
 	if j.RWNumber == 0 && !j.split() && j.BlockAlign == 0 && !j.SharedCursor && j.fileCount() == 1 &&
+		!j.OneSequence && j.StartIncrement == 0 &&
 		j.Distribution == "" && j.PercentageRandom == nil {
 		return nil
 	}
@@ -162,6 +177,7 @@ func (l *lane) variety(j Job) *variety {
 		sizes: [2]sizes{newSizes(j.BS, j.ReadSplit), newSizes(j.BS, j.WriteSplit)},
 		size:  l.size, align: j.align(), random: 1 << 32,
 		files: uint64(j.fileCount()), service: j.FileService,
+		one:   j.OneSequence,
 		turns: l.turns, perFile: max(l.blocks, 1), cursors: l.cursors,
 	}
 	if j.random() {

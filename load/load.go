@@ -18,7 +18,8 @@
 // were in flight, not by all that would have come. An open loop (RateIOPS) records the
 // response time from the schedule beside it.
 //
-// Linux has all engines; other systems have psync and null, without direct I/O.
+// Linux has all engines but one; Windows has that, overlapped I/O with completion ports; other systems
+// have psync and null, without direct I/O.
 package load
 
 import (

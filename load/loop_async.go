@@ -18,12 +18,12 @@ func (t *thread) asyncLoop() error {
 	for {
 		now := clk.now()
 		wait := forever
-		if failed == nil && now < r.end.Load() {
+		if failed == nil && now < r.last.Load() {
 			wait = t.fill(now)
 		}
 		if len(t.batch) == 0 && len(t.free) == len(t.slots) {
 			switch {
-			case failed != nil || t.out || now >= r.end.Load():
+			case failed != nil || t.out || now >= r.last.Load():
 				return failed
 			case t.thinkDue():
 				t.think()
@@ -147,7 +147,7 @@ func (t *thread) reap(out []completion, now int64) error {
 			if sl.due != 0 {
 				a.response[op].Record(now - sl.due)
 			}
-		case now > r.begin:
+		case now > r.begin && sl.start <= r.end.Load():
 			a.unfinish++
 		}
 		t.release(c.slot)

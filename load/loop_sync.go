@@ -18,7 +18,7 @@ func (t *thread) syncLoop() error {
 			t.think()
 			continue
 		}
-		if now >= r.end.Load() {
+		if now >= r.last.Load() {
 			return nil
 		}
 		due := int64(0)
@@ -65,7 +65,9 @@ func (t *thread) count(sl *slot, now int64) {
 	case now < r.begin:
 		return
 	case r.timed && now > r.end.Load():
-		t.acct.unfinish++
+		if sl.start <= r.end.Load() {
+			t.acct.unfinish++
+		}
 		return
 	case !t.paid(sl):
 		return

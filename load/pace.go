@@ -85,7 +85,7 @@ func (r *Run) missed(started int64) int64 {
 	if p.rate == 0 || r.job.Runtime == 0 || !r.unlimited || p.weight == 0 {
 		return 0
 	}
-	end := r.end.Load() - r.start
+	end := r.last.Load() - r.start
 	if !p.poisson {
 		asked := int64(float64(end)/1e9*float64(p.rate)/float64(p.weight)) * int64(r.job.NumJobs)
 		return max(asked-started, 0)
@@ -101,7 +101,7 @@ func (r *Run) missed(started int64) int64 {
 // idle waits at most d, with no I/O in flight. It returns early to let the thread
 // look at the end of the run.
 func (t *thread) idle(now int64, d time.Duration) {
-	d = min(d, time.Duration(t.run.end.Load()-now), nap)
+	d = min(d, time.Duration(t.run.last.Load()-now), nap)
 	if d > spinFor {
 		sleep(d - spinFor)
 		return
@@ -127,7 +127,7 @@ func (t *thread) think() {
 	r := t.run
 	now := r.clk.now()
 	spin, until := now+int64(r.job.ThinkTimeSpin), now+int64(r.job.ThinkTime)
-	for ; now < until && now < r.end.Load(); now = r.clk.now() {
+	for ; now < until && now < r.last.Load(); now = r.clk.now() {
 		if now >= spin {
 			t.idle(now, time.Duration(until-now))
 		}
@@ -137,7 +137,7 @@ func (t *thread) think() {
 // awaitStart waits for the job's start, which startdelay puts off.
 func (t *thread) awaitStart() {
 	r := t.run
-	for now := r.clk.now(); now < r.start && now < r.end.Load(); now = r.clk.now() {
+	for now := r.clk.now(); now < r.start && now < r.last.Load(); now = r.clk.now() {
 		t.idle(now, time.Duration(r.start-now))
 	}
 }

@@ -83,6 +83,8 @@ func (r *Result) IOPS() float64 {
 type JobResult struct {
 	// Classes are as in Result.
 	Classes []Class `json:"classes"`
+	// Samples are as in Result, if the job has a SampleEvery.
+	Samples []Sample `json:"samples,omitempty"`
 	// Done is when it had done its part, from the beginning of the window.
 	Done time.Duration `json:"done"`
 	// Threads is what its threads cost from their start to their end.

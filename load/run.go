@@ -18,6 +18,10 @@ type Run struct {
 	// its edges. Without a ramp nothing runs yet at the beginning; with one the threads go on.
 	// At the end of a timed window they drain.
 	OnWindow func(begin bool)
+	// OnSync, if set before Start, is called by a thread of the job after each of its syncs (Fsync,
+	// FDataSync), with how many writes it has done: they are all on stable storage. The
+	// thread waits for it.
+	OnSync func(thread int, writes int64)
 
 	job     Job
 	engine  string
@@ -38,8 +42,9 @@ type Run struct {
 	// The window on the run's clock. begin and open are set before the gate opens.
 	start int64 // when the threads go, after startdelay
 	begin int64 // when counting begins: start plus ramp
-	// end is when threads stop taking up I/O. It is lowered to stop early.
-	end atomic.Int64
+	// end is the end of the window, last when threads stop taking up I/O: the same without cooldown.
+	// Both are lowered to stop early.
+	end, last atomic.Int64
 	// timed: what completes after end isn't counted. Else the window lasts until the last
 	// completion.
 	timed bool
@@ -78,6 +83,12 @@ func Prepare(job Job) (*Run, error) {
 		r.thinkEvery = max(job.ThinkTimeBlocks, 1)
 	}
 	r.pace, r.split = newPace(job), job.split()
+	if job.SplitCPUs && len(job.CPUs) == 0 {
+		var err error
+		if r.job.CPUs, err = allowedCPUs(); err != nil {
+			return nil, err
+		}
+	}
 	if err := r.open(); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
@@ -96,6 +107,16 @@ func (r *Run) Job() Job {
 	j := r.job
 	j.IOEngine = r.engine
 	return j
+}
+
+// FileSizes are the sizes in bytes of the job's files when they were opened, in their
+// order; nil with the null engine.
+func (r *Run) FileSizes() []int64 {
+	var all []int64
+	for _, f := range r.files {
+		all = append(all, f.size)
+	}
+	return all
 }
 
 // Start does the job: the ramp, then the measured window. It calls onSample, if not nil,
@@ -132,6 +153,10 @@ func (r *Run) release() <-chan struct{} {
 	if r.job.Runtime > 0 {
 		r.end.Store(r.begin + int64(r.job.Runtime))
 	}
+	r.last.Store(r.end.Load())
+	if r.job.CoolDown > 0 {
+		r.last.Store(r.end.Load() + int64(r.job.CoolDown))
+	}
 	close(r.gate)
 	done := make(chan struct{})
 	go func() {
@@ -144,9 +169,15 @@ func (r *Run) release() <-chan struct{} {
 // stop makes the threads end now, if they would not have ended before.
 func (r *Run) stop() {
 	now := r.clk.now()
+	lower(&r.end, now)
+	lower(&r.last, now)
+}
+
+// lower sets a to at if it is higher.
+func lower(a *atomic.Int64, at int64) {
 	for {
-		old := r.end.Load()
-		if old <= now || r.end.CompareAndSwap(old, now) {
+		old := a.Load()
+		if old <= at || a.CompareAndSwap(old, at) {
 			return
 		}
 	}

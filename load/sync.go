@@ -10,7 +10,11 @@ func (t *thread) syncDue() bool {
 func (t *thread) sync() error {
 	r := t.run
 	t.sinceSync = 0
-	return t.doSync(r.job.FDataSync > 0)
+	err := t.doSync(r.job.FDataSync > 0)
+	if err == nil && r.OnSync != nil {
+		r.OnSync(t.number, int64(t.seq&(1<<40-1)))
+	}
+	return err
 }
 
 func (t *thread) doSync(dataOnly bool) error {

@@ -158,6 +158,9 @@ func sleep(d time.Duration) {
 }
 
 // newAsync returns the engine called name for one thread, nil for psync.
+// systemEngines are those that this system knows, from the strongest to the weakest.
+var systemEngines = []string{IOUring, LinuxAIO, PSync, Null}
+
 func newAsync(name string, f []*target, slots []slot, b *buffers) (asyncEngine, error) {
 	// A nil *ring in an interface would not be nil.
 	switch name {

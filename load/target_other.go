@@ -18,23 +18,11 @@ type target struct {
 	f        *os.File
 	size     int64
 	dioAlign int64
+	how
 }
 
 func openTarget(j Job, path string) (*target, error) {
-	if j.Direct {
-		return nil, &DirectError{Path: path, Err: fmt.Errorf("direct I/O on this system: %w", ErrNotSupported)}
-	}
-	if j.IOEngine == IOUring || j.IOEngine == LinuxAIO {
-		return nil, &EngineError{j.IOEngine, "only Linux has it; use psync", ErrNotSupported}
-	}
-	flags := os.O_RDONLY
-	if j.writes() {
-		flags = os.O_RDWR
-	}
-	if j.Sync != "" {
-		flags |= os.O_SYNC
-	}
-	f, err := os.OpenFile(path, flags, 0)
+	f, h, err := openFile(j, path)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +33,7 @@ func openTarget(j Job, path string) (*target, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return &target{path: path, f: f, size: st.Size(), dioAlign: -1}, nil
+	return &target{path: path, f: f, size: st.Size(), dioAlign: -1, how: h}, nil
 }
 
 // transfer tries what is left of the slot's I/O.
@@ -77,21 +65,9 @@ func (t *target) sync(bool) error { return t.f.Sync() }
 
 func (t *target) close() error { return t.f.Close() }
 
-// mapMemory returns n bytes. Go's collector doesn't move them.
-func mapMemory(n int64) ([]byte, error) { return make([]byte, n), nil }
-
-func unmapMemory([]byte) error { return nil }
-
 func tightenTimers() {}
 
 func sleep(d time.Duration) { time.Sleep(d) }
-
-func newAsync(name string, _ []*target, _ []slot, _ *buffers) (asyncEngine, error) {
-	if name == PSync {
-		return nil, nil
-	}
-	return nil, &EngineError{name, "only Linux has it; use psync", ErrNotSupported}
-}
 
 func resultError(res int32) error {
 	if res < 0 {

@@ -28,6 +28,7 @@ type thread struct {
 	hold    int64
 	holding bool
 	out     bool // the budget is used up
+	unbind  func()
 	acct    account
 }
 
@@ -116,10 +117,10 @@ func (t *thread) main(depth, share int, ready chan<- error, fail *error) {
 func (t *thread) prepare(depth, share int) error {
 	r := t.run
 	tightenTimers()
-	if err := bindThread(r.job, t.number); err != nil {
+	var err error
+	if t.unbind, err = bindThread(r.job, t.number/share); err != nil {
 		return err
 	}
-	var err error
 	if t.bufs, err = newBuffers(r.job, depth, share, t.gen.rand()); err != nil {
 		return fmt.Errorf("buffers for iodepth=%d and bs=%d: %w", depth, r.job.maxBlock(), err)
 	}
@@ -138,6 +139,9 @@ func (t *thread) prepare(depth, share int) error {
 }
 
 func (t *thread) tearDown() {
+	if t.unbind != nil {
+		t.unbind()
+	}
 	if t.async != nil {
 		t.async.close()
 	}

@@ -18,7 +18,11 @@ const (
 	maxBuffers = 8 << 30
 	maxFiles   = 4096
 	maxSplits  = 64
+	maxCPUs    = 1024
 )
+
+// maxSamples bounds the samples of a job in all, so that they stay some MB.
+const maxSamples = 1 << 20
 
 // An OptionError says what is wrong with one option of a job.
 type OptionError struct {
@@ -43,6 +47,7 @@ func (j Job) Validate() error {
 	v.randomness(j)
 	v.threads(j)
 	v.ends(j)
+	v.samples(j)
 	v.pace(j)
 	v.syncs(j)
 	v.data(j)
@@ -167,6 +172,15 @@ func (v *validator) ends(j Job) {
 	}
 	if j.RampTime < 0 || j.RampTime > year {
 		v.add("ramp_time", j.RampTime, "has to be from 0 to a year")
+	}
+	if j.SampleEvery != 0 && (j.SampleEvery < leastSample || j.SampleEvery > year) {
+		v.add("sample_every", j.SampleEvery, "has to be from 10ms to a year, or 0")
+	}
+	switch {
+	case j.CoolDown < 0 || j.CoolDown > year:
+		v.add("cooldown", j.CoolDown, "has to be from 0 to a year")
+	case j.CoolDown > 0 && (j.Runtime == 0 || j.EndFsync || j.NumberIOs > 0 || j.IOSize > 0):
+		v.add("cooldown", j.CoolDown, "needs a runtime, and nothing else that ends the job")
 	}
 	if j.NumberIOs < 0 {
 		v.add("number_ios", j.NumberIOs, "must not be negative; 0 means no such end")

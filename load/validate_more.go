@@ -88,6 +88,19 @@ func (v *validator) randomness(j Job) {
 		v.add("shared_cursor", true, "has no meaning with rw=%s, whose threads draw their offsets", j.RW)
 	}
 	switch {
+	case j.StartIncrement < 0 || j.StartIncrement > math.MaxInt64/maxThreads/2:
+		v.add("start_increment", j.StartIncrement, "has to be from 0 to the region's size by numjobs")
+	case j.StartIncrement > 0 && (j.random() || !j.WholeRegion || j.SharedCursor):
+		v.add("start_increment", j.StartIncrement, "needs a sequential pattern in the whole region, where each job has a position of its own")
+	case j.StartIncrement > 0 && j.RWNumber < 0 && -j.RWNumber >= j.BS:
+		v.add("start_increment", j.StartIncrement, "has no meaning for a pattern that goes back")
+	case j.Direct && j.StartIncrement%512 != 0:
+		v.add("start_increment", j.StartIncrement, "direct I/O needs a multiple of 512")
+	}
+	if j.OneSequence && j.RWNumber < 0 && -j.RWNumber >= j.BS {
+		v.add("one_sequence", true, "has no meaning for a pattern that goes back")
+	}
+	switch {
 	case j.OffsetIncrement < 0:
 		v.add("offset_increment", j.OffsetIncrement, "must not be negative")
 	case j.Direct && j.OffsetIncrement%512 != 0:
@@ -167,8 +180,23 @@ func (v *validator) data(j Job) {
 		v.add("verify", true, "all sizes and offsets have to be multiples of %d", leastUnit)
 	}
 	for _, c := range j.CPUs {
-		if c < 0 || c > 1023 {
-			v.add("cpus_allowed", c, "a processor's number is from 0 to 1023")
+		if c < 0 || c >= maxCPUs {
+			v.add("cpus_allowed", c, "a processor's number is from 0 to %d", maxCPUs-1)
 		}
+	}
+	if j.SplitFrom < 0 || j.SplitFrom > 0 && !j.SplitCPUs {
+		v.add("split_from", j.SplitFrom, "has to be 0 or more and needs split_cpus")
+	}
+}
+
+// samples looks at how many samples there would be.
+func (v *validator) samples(j Job) {
+	rows := int64(1)
+	if j.PerJob {
+		rows += int64(j.NumJobs)
+	}
+	// A job with another end may have a runtime only as the latest one.
+	if j.SampleEvery > 0 && j.IOSize == 0 && j.NumberIOs == 0 && int64(j.Runtime/j.SampleEvery)*rows > maxSamples {
+		v.add("sample_every", j.SampleEvery, "would take more than %d samples; make it longer", maxSamples)
 	}
 }

@@ -12,6 +12,9 @@ type variety struct {
 	run     int64  // I/Os in sequence after each random offset, with the one there; 0: 1
 	inRun   int64  // how many of them are done
 	random  uint64 // probability of a random offset, times 2^32
+	one     bool   // reads and writes are one sequence
+	begun   bool   // there was an I/O before,
+	last    uint8  // which was this operation
 	dist    distribution
 	files   uint64
 	service string
@@ -75,11 +78,22 @@ func (s *sizes) draw(g *generator) int64 {
 // varied fills in what I/O comes next; the operation is there already.
 func (g *generator) varied(sl *slot) {
 	v := g.vary
+	jump := v.isRandom(g)
+	if v.one {
+		jump = jump || g.random && !v.begun
+		if g.random && !jump {
+			sl.op = v.last
+		}
+		v.last, v.begun = sl.op, true
+	}
 	size := v.sizes[sl.op&1].draw(g)
 	sl.size = int32(size)
 	sl.file = uint16(v.file(g))
 	cur := &v.cursors[sl.file][sl.op&1]
-	if !v.isRandom(g) {
+	if v.one {
+		cur = &v.cursors[sl.file][0]
+	}
+	if !jump {
 		sl.off = g.base + v.sequential(cur, size, g.shared)
 		return
 	}
@@ -93,9 +107,14 @@ func (g *generator) varied(sl *slot) {
 		at = int64(g.below(n)) * v.align
 	}
 	sl.off = g.base + at
-	if g.pass.bits == 0 && !g.shared {
+	switch {
+	case g.pass.bits != 0:
+	case !g.shared:
 		// What comes in sequence goes on from here.
 		cur.own = uint64(at + size)
+	case v.one:
+		// So does what the other threads of the lane do next.
+		cur.n.Store(uint64(at + size))
 	}
 }
 

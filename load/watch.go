@@ -18,6 +18,7 @@ type watch struct {
 	usage     Usage     // at the beginning, then of the window
 	ended     bool      // the end edge was seen
 	seen      [2]count  // reads and writes in the samples so far
+	lanes     []laneSamples
 	cancelled bool
 }
 
@@ -78,10 +79,17 @@ func SampleEvery(runtime time.Duration) time.Duration {
 func (w *watch) window(ctx context.Context) {
 	r := w.run
 	at := r.begin
+	every, slack := int64(SampleEvery(r.job.Runtime)), int64(10*time.Millisecond)
+	if i := int64(r.job.SampleEvery); i > 0 {
+		every, slack = i, i/2
+		if r.job.PerJob {
+			w.lanes = make([]laneSamples, len(r.lanes))
+		}
+	}
 	for {
-		at += int64(SampleEvery(r.job.Runtime))
+		at += every
 		end := r.end.Load()
-		if r.timed && at+int64(10*time.Millisecond) > end {
+		if r.timed && at+slack > end {
 			w.until(ctx, end)
 			break
 		}
@@ -92,7 +100,8 @@ func (w *watch) window(ctx context.Context) {
 		if r.timed && now >= end {
 			break // this goroutine was late; the rest is the last sample
 		}
-		w.sample(now, r.progress())
+		w.sample(now, progressOf(r.threads))
+		w.sampleLanes(now)
 	}
 	if r.timed {
 		w.edge(r.end.Load())
@@ -135,13 +144,44 @@ func (w *watch) finish() {
 	if all := w.counted(); all != w.seen || len(w.res.Samples) == 0 {
 		w.sample(r.begin+int64(w.res.Elapsed), all)
 	}
+	for i := range w.lanes {
+		l := &w.lanes[i]
+		if all := countedIn(w.res.Jobs[i].Classes); all != l.seen {
+			l.add(r, r.begin+int64(w.res.Elapsed), all)
+		}
+		w.res.Jobs[i].Samples = l.all
+	}
+}
+
+// laneSamples are those of one of the job's NumJobs.
+type laneSamples struct {
+	seen [2]count
+	all  []Sample
+}
+
+// add adds the interval that ends at now, by which all reads and writes were counted.
+func (l *laneSamples) add(r *Run, now int64, all [2]count) {
+	l.all = append(l.all, newSample(r, now, l.seen, all))
+	l.seen = all
+}
+
+// sampleLanes adds an interval to each of the NumJobs.
+func (w *watch) sampleLanes(now int64) {
+	for i := range w.lanes {
+		w.lanes[i].add(w.run, now, progressOf(w.run.laneThreads(i)))
+	}
 }
 
 // counted is what the finished threads counted.
-func (w *watch) counted() (all [2]count) {
-	for op := range all {
-		if c := w.res.Class(opNames[op]); c != nil {
-			all[op] = count{c.Ops, c.Bytes, int64(c.Lat.Sum())}
+func (w *watch) counted() [2]count { return countedIn(w.res.Classes) }
+
+// countedIn is what the classes hold of reads and writes.
+func countedIn(classes []Class) (all [2]count) {
+	for _, c := range classes {
+		for op := range all {
+			if c.Name == opNames[op] {
+				all[op] = count{c.Ops, c.Bytes, int64(c.Lat.Sum())}
+			}
 		}
 	}
 	return all
@@ -150,15 +190,21 @@ func (w *watch) counted() (all [2]count) {
 // sample adds the interval that ends at now, by which all reads and writes were
 // counted.
 func (w *watch) sample(now int64, all [2]count) {
-	r, wr := all[opRead].minus(w.seen[opRead]), all[opWrite].minus(w.seen[opWrite])
-	s := Sample{
-		At: time.Duration(now - w.run.begin), Ops: r.ops + wr.ops, Bytes: r.bytes + wr.bytes, Lat: time.Duration(r.lat + wr.lat),
-		WriteOps: wr.ops, WriteBytes: wr.bytes, WriteLat: time.Duration(wr.lat),
-	}
+	s := newSample(w.run, now, w.seen, all)
 	w.seen = all
 	w.res.Samples = append(w.res.Samples, s)
 	if w.onSample != nil {
 		w.onSample(s)
+	}
+}
+
+// newSample is the interval that ends at now, at whose beginning seen and at whose end all
+// was counted.
+func newSample(run *Run, now int64, seen, all [2]count) Sample {
+	r, wr := all[opRead].minus(seen[opRead]), all[opWrite].minus(seen[opWrite])
+	return Sample{
+		At: time.Duration(now - run.begin), Ops: r.ops + wr.ops, Bytes: r.bytes + wr.bytes, Lat: time.Duration(r.lat + wr.lat),
+		WriteOps: wr.ops, WriteBytes: wr.bytes, WriteLat: time.Duration(wr.lat),
 	}
 }
 
@@ -171,9 +217,15 @@ func (w *watch) err(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// progress is the reads and writes counted so far.
-func (r *Run) progress() (all [2]count) {
-	for _, t := range r.threads {
+// laneThreads are the threads of one of the job's NumJobs.
+func (r *Run) laneThreads(i int) []*thread {
+	per := len(r.threads) / len(r.lanes)
+	return r.threads[i*per : (i+1)*per]
+}
+
+// progressOf is the reads and writes that the threads counted so far.
+func progressOf(threads []*thread) (all [2]count) {
+	for _, t := range threads {
 		for op := range all {
 			p := &t.acct.progress[op]
 			all[op].ops += p.ops.Load()

@@ -93,6 +93,7 @@ programs.
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(a.runCommand(), a.planCommand(), a.resultsCommand(), a.reportCommand(), a.doctorCommand(), a.versionCommand(), exitTopic())
+	root.AddCommand(a.selfcheckCommand(), a.verifyCommand())
 	root.AddCommand(a.dialectCommands()...)
 	completeWith(root)
 	return root

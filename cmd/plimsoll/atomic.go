@@ -9,29 +9,71 @@ import (
 	"path/filepath"
 )
 
-// writeFileAtomic writes a file whole or not at all. Errors name path, not the
-// temporary file beside it.
+// writeFileAtomic writes a regular file whole or not at all, and keeps the mode of one that is
+// there. What else the path leads to, such as a device or a pipe, is written to, never
+// replaced. Errors name path, not the temporary file beside it.
 func writeFileAtomic(path string, write func(io.Writer) error) error {
-	if st, err := os.Stat(path); err == nil && st.IsDir() {
+	fail := func(err error) error { return fmt.Errorf("write %s: %w", path, reason(err)) }
+	mode := fs.FileMode(0o644)
+	target := path
+	switch st, err := os.Stat(path); {
+	case err == nil && st.IsDir():
 		return fmt.Errorf("write %s: it is a folder: name a file in it", path)
+	case err == nil && !st.Mode().IsRegular():
+		return writeInto(path, write)
+	case err == nil:
+		mode = st.Mode().Perm()
+		// A link stays, and what it leads to is replaced.
+		if target, err = filepath.EvalSymlinks(path); err != nil {
+			return fail(err)
+		}
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	tmp, err := os.CreateTemp(filepath.Dir(target), "."+filepath.Base(target)+"-*")
 	if err != nil {
-		return fmt.Errorf("write %s: %w", path, reason(err))
+		return fail(err)
 	}
 	defer os.Remove(tmp.Name())
 	err = write(tmp)
 	if err == nil {
-		err = tmp.Chmod(0o644)
+		err = tmp.Chmod(mode)
 	}
 	if cerr := tmp.Close(); err == nil {
 		err = cerr
 	}
 	if err == nil {
-		err = os.Rename(tmp.Name(), path)
+		err = os.Rename(tmp.Name(), target)
+	}
+	if err != nil {
+		return fail(err)
+	}
+	return nil
+}
+
+// writeInto writes to what is no regular file.
+func writeInto(path string, write func(io.Writer) error) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err == nil {
+		err = write(f)
+		if cerr := f.Close(); err == nil {
+			err = cerr
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, reason(err))
+	}
+	return nil
+}
+
+// spareDatabase refuses an output file that is the database itself, or one of its companions.
+func (a *app) spareDatabase(path string) error {
+	out, err := os.Stat(path)
+	if err != nil {
+		return nil // There is nothing to spare.
+	}
+	for _, name := range []string{"plimsoll.db", "plimsoll.db-wal", "plimsoll.db-shm"} {
+		if st, err := os.Stat(filepath.Join(a.stateDir, name)); err == nil && os.SameFile(st, out) {
+			return usageError("%s is Plimsoll's own database: name another file", path)
+		}
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/device"
 	"plimsoll/internal/record"
 )
 
@@ -107,5 +108,28 @@ func TestRunNothingIsNotLast(t *testing.T) {
 	}
 	if last, _ := records(t, state); last.ID != newRun {
 		t.Errorf("the last run is %s, want %s", last.ID, newRun)
+	}
+}
+
+// TestFilesInUse: a file that a loop device is made of is never written over, leave or not.
+func TestFilesInUse(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("root is needed")
+	}
+	image := filepath.Join(t.TempDir(), "image")
+	if err := os.WriteFile(image, make([]byte, 1<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := device.NotInUse(image); err != nil {
+		t.Errorf("a file that nobody uses: %v", err)
+	}
+	out, err := exec.Command("losetup", "--find", "--show", image).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	loop := strings.TrimSpace(string(out))
+	defer exec.Command("losetup", "--detach", loop).Run()
+	if err := device.NotInUse(image); err == nil || !strings.Contains(err.Error(), loop) {
+		t.Errorf("the file of %s: %v", loop, err)
 	}
 }

@@ -96,7 +96,7 @@ func (a *app) splitDialect(args []string) (f dialectFlags, rest []string, err er
 			rest = append(rest, args[i])
 		case glued:
 			set(value)
-		case i+1 == len(args):
+		case i+1 == len(args) || strings.HasPrefix(args[i+1], "--"):
 			return f, nil, usageError("%s needs a value", name)
 		default:
 			i++
@@ -111,6 +111,15 @@ func (a *app) runDialect(ctx context.Context, tool dialectTool, f dialectFlags, 
 	test, err := tool.parse(rest, f.destructive)
 	if err != nil {
 		return usageError("%s: %w", tool.name, err)
+	}
+	if n, ok := test.(interface{ NeedsSession() bool }); ok && !n.NeedsSession() {
+		if f.engine != "" || f.place != "" || f.image != "" || f.record || len(f.destructive) > 0 {
+			return usageError("%s makes its requests from this machine and uses no storage: leave out --engine, --place, --image, --record and --destructive", tool.name)
+		}
+		if err := test.Run(ctx, nil, a.stdout, a.stderr); err != nil {
+			return fmt.Errorf("%s: %w", tool.name, err)
+		}
+		return nil
 	}
 	s, err := a.openDialect(ctx, tool, f, args)
 	if err != nil {

@@ -1,25 +1,121 @@
 package main
 
 import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
 	"github.com/spf13/cobra"
 
+	"plimsoll/internal/dialect"
+	"plimsoll/internal/dialect/ab"
 	"plimsoll/internal/dialect/dd"
+	"plimsoll/internal/dialect/diskspd"
+	"plimsoll/internal/dialect/fio"
+	"plimsoll/internal/dialect/orion"
 )
 
-// dialectCommands are the tools whose lines Plimsoll takes.
-func (a *app) dialectCommands() []*cobra.Command {
-	var all []*cobra.Command
-	for _, t := range []dialectTool{
+// dialectRun is a test as a function.
+type dialectRun func(ctx context.Context, s dialect.Session, stdout, stderr io.Writer) error
+
+// Run implements dialectTest.
+func (r dialectRun) Run(ctx context.Context, s dialect.Session, stdout, stderr io.Writer) error {
+	return r(ctx, s, stdout, stderr)
+}
+
+// readAtMost reads a file, no more than limit bytes and one.
+func readAtMost(name string, limit int64) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, limit+1))
+}
+
+// lunLimit is more than a list of LUNs has, in bytes.
+const lunLimit = 1 << 20
+
+// dialectTools are the tools whose lines Plimsoll takes.
+func dialectTools() []dialectTool {
+	return []dialectTool{
+		{
+			name: "fio", use: "fio JOBFILE... | --name=NAME [--OPTION[=VALUE]]...", short: "Run fio's job files and lines, anywhere",
+			long: `Fio runs a job file or a line of fio unchanged and prints fio's output: normal text,
+--output-format=json or json+. docs/fio.md lists the options and what becomes of each; one
+that can't be kept is an error, never ignored.`,
+			example: `  plimsoll fio job.fio
+  plimsoll fio --name=a --rw=randread --bs=4k --iodepth=32 --direct=1 --size=1g --runtime=10 --time_based
+  plimsoll fio job.fio --output-format=json+ --engine docker --place volume`,
+			parse: func(args, destructive []string) (dialectTest, error) {
+				t, err := fio.Parse(args, fio.Source{ReadFile: readAtMost, Env: os.Getenv})
+				if err != nil {
+					return nil, err
+				}
+				return dialectRun(func(ctx context.Context, s dialect.Session, stdout, stderr io.Writer) error {
+					return t.Run(ctx, s, stdout, stderr, fio.RunOptions{Destructive: destructive, Create: func(name string) (io.WriteCloser, error) { return os.Create(name) }})
+				}), nil
+			},
+		},
+		{
+			name: "diskspd", use: "diskspd [OPTION]... TARGET...", short: "Run a line of diskspd, anywhere",
+			long: `Diskspd runs a line or an XML profile of Microsoft's diskspd unchanged and prints its report as
+text or XML. A path of Windows is a file of that name in the current folder, or in the
+place. docs/diskspd.md lists the options.`,
+			example: `  plimsoll diskspd -b8K -d30 -o4 -t8 -h -r -w25 -L -Z1G -c5G C:\iotest.dat
+  plimsoll diskspd -b4K -d10 -o32 -t1 -r -Sh -L -Rxml -c1G test.dat --engine oci --place bind`,
+			parse: func(args, destructive []string) (dialectTest, error) {
+				t, err := diskspd.Parse(args, diskspd.ParseOptions{ReadFile: diskspd.ReadFile})
+				if err != nil {
+					return nil, err
+				}
+				return dialectRun(func(ctx context.Context, s dialect.Session, stdout, stderr io.Writer) error {
+					return t.Run(ctx, s, diskspd.RunOptions{Destructive: destructive}, stdout, stderr)
+				}), nil
+			},
+		},
+		{
+			name: "orion", use: "orion -run simple|normal|advanced|oltp|dss [OPTION]...", short: "Run Oracle Orion's calibration, anywhere",
+			long: `Orion measures the matrix of small and large I/Os that Oracle's Orion does, prints its lines and
+writes its files. The files to measure are listed in NAME.lun; --lun-size SIZE makes
+those that aren't there. docs/orion.md lists the options.`,
+			example: `  plimsoll orion -run simple -testname mytest -duration 10
+  plimsoll orion -run oltp --lun-size 1GiB --engine docker --place volume`,
+			parse: func(args, destructive []string) (dialectTest, error) {
+				return orion.Parse(args, destructive, func(name string) ([]byte, error) {
+					p, err := readAtMost(name, lunLimit)
+					if err == nil && len(p) > lunLimit {
+						err = fmt.Errorf("%s: more than %d bytes are no list of files", name, lunLimit)
+					}
+					return p, err
+				})
+			},
+		},
 		{
 			name: "dd", use: "dd if=FILE of=FILE [OPERAND]...", short: "Run a line of dd, anywhere",
 			long: `Dd runs a line of dd unchanged and ends with dd's last lines. One side is storage: the other
 is /dev/zero, /dev/urandom or /dev/null.`,
 			example: `  plimsoll dd if=/dev/zero of=test.img bs=1M count=256 oflag=direct
-  plimsoll dd if=/dev/zero of=test.img bs=64K count=1000 oflag=dsync --engine oci --place volume
+  plimsoll dd if=/dev/zero of=test.img bs=64K count=1000 oflag=dsync --engine docker --place volume
   plimsoll dd if=test.img of=/dev/null bs=1M iflag=direct`,
 			parse: func(args, destructive []string) (dialectTest, error) { return dd.Parse(args, destructive) },
 		},
-	} {
+		{
+			name: "ab", use: "ab [OPTION]... http[s]://HOST[:PORT]/PATH", short: "Run a line of ab, a closed loop of requests",
+			long: `Ab runs a line of ApacheBench unchanged and prints its report. It is a closed loop: a server that
+stalls is asked less, so its stalls are seen by few requests. docs/ab.md lists the options.`,
+			example: `  plimsoll ab -n 1000 -c 10 http://localhost:8080/
+  plimsoll ab -t 10 -c 50 -k http://localhost:8080/index.html`,
+			parse: func(args, _ []string) (dialectTest, error) { return ab.Parse(args) },
+		},
+	}
+}
+
+// dialectCommands are the commands of the tools.
+func (a *app) dialectCommands() []*cobra.Command {
+	var all []*cobra.Command
+	for _, t := range dialectTools() {
 		all = append(all, a.dialectCommand(t))
 	}
 	return all

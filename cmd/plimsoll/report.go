@@ -90,6 +90,9 @@ func (a *app) report(refs []string, file, format string, full bool) error {
 	if file == "" {
 		return a.renderReport(a.stdout, format, set, term)
 	}
+	if err := a.spareDatabase(file); err != nil {
+		return err
+	}
 	// A text file has the default width and no colours.
 	if err := writeFileAtomic(file, func(w io.Writer) error { return a.renderReport(w, format, set, report.Terminal{Full: full}) }); err != nil {
 		return err

@@ -97,6 +97,9 @@ func (a *app) exportTo(db *store.Store, ids []string, opt exportOptions, file st
 	if file == "-" || file == "" {
 		return a.export(db, ids, opt, a.stdout)
 	}
+	if err := a.spareDatabase(file); err != nil {
+		return err
+	}
 	var missing *missingError
 	err := writeFileAtomic(file, func(w io.Writer) error {
 		err := a.export(db, ids, opt, w)

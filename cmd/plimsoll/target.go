@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"plimsoll/internal/device"
 	"plimsoll/internal/place"
 	"plimsoll/internal/plan"
 )
@@ -50,7 +51,7 @@ func checkTargets(p *plan.Plan, allowed string) error {
 		if allowed == "" || filepath.Clean(allowed) != filepath.Clean(s.Path) {
 			return usageError("place %s: %s is %s, and its data would be lost: repeat its path with --destructive %s to allow that", s.Name, s.Path, what, s.Path)
 		}
-		if err := notInUse(s.Path); err != nil {
+		if err := device.NotInUse(s.Path); err != nil {
 			return usageError("place %s: %w", s.Name, err)
 		}
 		used = true

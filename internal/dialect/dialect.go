@@ -13,6 +13,7 @@ import (
 	"path"
 	"strings"
 
+	"plimsoll/internal/nearest"
 	"plimsoll/internal/workload"
 	"plimsoll/load"
 )
@@ -53,38 +54,5 @@ func InPlace(name string) string {
 	return strings.ReplaceAll(name, "/", "_")
 }
 
-// Nearest returns the word of all that is nearest to a mistyped one, "" if none is near:
-// at most a third of its letters are other, missing or too many.
-func Nearest(word string, all []string) string {
-	best, least := "", len(word)/3+1
-	for _, w := range all {
-		if d := distance(word, w); d < least || d == least && best == "" && d <= len(word)/3 {
-			best, least = w, d
-		}
-	}
-	return best
-}
-
-// distance is how many letters differ, are missing, are too many, or are swapped with
-// their neighbour (optimal string alignment).
-func distance(a, b string) int {
-	older, old, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for i := range old {
-		old[i] = i
-	}
-	for i := range len(a) {
-		row[0] = i + 1
-		for j := range len(b) {
-			d := old[j]
-			if a[i] != b[j] {
-				d = min(d, old[j+1], row[j]) + 1
-			}
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				d = min(d, older[j-1]+1)
-			}
-			row[j+1] = d
-		}
-		older, old, row = old, row, older
-	}
-	return old[len(b)]
-}
+// Nearest returns the word of all that is nearest to a mistyped one, "" if none is near.
+func Nearest(word string, all []string) string { return nearest.Word(word, all) }

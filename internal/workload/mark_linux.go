@@ -29,13 +29,13 @@ func mark(path string) {
 	}
 }
 
-// marked reports whether a file holds what it held when it was marked.
-func marked(path string) bool {
+// marked reports whether a file has a mark, and whether it holds what it held then.
+func marked(path string) (has, same bool) {
 	var p [64]byte
 	n, err := unix.Getxattr(path, markName, p[:])
 	if err != nil {
-		return false
+		return false, false
 	}
 	s, err := stateOf(path)
-	return err == nil && s == string(p[:n])
+	return true, err == nil && s == string(p[:n])
 }

@@ -59,6 +59,8 @@ type Result struct {
 	// Host is how busy the machine was in the window, from /proc/stat and
 	// /proc/pressure.
 	Host HostDelta `json:"host,omitzero"`
+	// CPUs holds what each of the machine's processors did in the window of a stage; nil where the system doesn't say.
+	CPUs []CPUDelta `json:"cpus,omitempty"`
 }
 
 // A DiskDelta is what one block device did in the measured window.
@@ -71,6 +73,12 @@ type DiskDelta struct {
 	// ReadBytes and WrittenBytes are sectors x 512.
 	ReadBytes    int64 `json:"read_bytes"`
 	WrittenBytes int64 `json:"written_bytes"`
+	// ReadMerges and WriteMerges are requests that were merged into others; ReadTime and WriteTime
+	// are the requests' times, summed up.
+	ReadMerges  int64         `json:"read_merges,omitempty"`
+	WriteMerges int64         `json:"write_merges,omitempty"`
+	ReadTime    time.Duration `json:"read_time,omitempty"`
+	WriteTime   time.Duration `json:"write_time,omitempty"`
 	// Busy is the time in which at least one request was in flight.
 	Busy time.Duration `json:"busy"`
 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"plimsoll/internal/device"
 	"plimsoll/load"
 )
 
@@ -32,6 +33,17 @@ type StageJob struct {
 	Destructive bool `json:"destructive,omitempty"`
 	// Remove removes its files at the end.
 	Remove bool `json:"remove,omitempty"`
+	// OffsetPercent and SizePercent give the region in percent of its shortest file, instead of
+	// Job.Offset and Job.Size. IOPercent is Job.IOSize in percent of the region over all files. 0: none of it.
+	OffsetPercent int `json:"offset_percent,omitempty"`
+	SizePercent   int `json:"size_percent,omitempty"`
+	IOPercent     int `json:"io_percent,omitempty"`
+	// Invalidate drops its files from the page cache before the start, as far as the kernel does that.
+	Invalidate bool `json:"invalidate,omitempty"`
+	// EndAll ends the other jobs of the stage when this one ends.
+	EndAll bool `json:"end_all,omitempty"`
+	// Steady, if not nil, ends the job when its samples are steady.
+	Steady *SteadyEnd `json:"steady,omitempty"`
 }
 
 // A StageResult is what one job of a stage measured.
@@ -39,7 +51,11 @@ type StageResult struct {
 	Name string `json:"name"`
 	// Job is what was done, with its defaults and the engine that was chosen.
 	Job load.Job `json:"job"`
+	// FileSizes are the lengths in bytes of its files, in the job's order.
+	FileSizes []int64 `json:"file_sizes,omitempty"`
 	load.Result
+	// Steady is what became of StageJob.Steady.
+	Steady *SteadyResult `json:"steady,omitempty"`
 }
 
 // An OverwriteError is the refusal to write over data that Plimsoll did not write.
@@ -79,7 +95,14 @@ func prepareStage(ctx context.Context, spec Spec, dir string) (_ *stageRun, err 
 		}
 	}
 	s.prepared = time.Since(begin)
-	for _, j := range s.jobs {
+	for i := range s.jobs {
+		j := &s.jobs[i]
+		if err := j.resolve(); err != nil {
+			return nil, err
+		}
+		if err := j.invalidate(); err != nil {
+			return nil, err
+		}
 		r, err := load.Prepare(j.Job)
 		if err != nil {
 			return nil, fmt.Errorf("job %s: %w", j.Name, err)
@@ -131,6 +154,20 @@ func (s *stageRun) files(ctx context.Context, j *StageJob, dir string, made map[
 	return nil
 }
 
+// MakeFile makes sure that there is a file of size bytes at path that may be written over: one is laid out if
+// there is none. Over data that Plimsoll did not write it needs leave: else it is an *OverwriteError.
+func MakeFile(ctx context.Context, path string, size int64, destructive bool) error {
+	j := StageJob{Name: "verify", Size: size, Destructive: destructive, Job: load.Job{RW: load.Write}}
+	made, err := stageFile(ctx, &j, path)
+	if made && err == nil {
+		mark(path)
+	}
+	return err
+}
+
+// MarkFile notes that what the file holds is Plimsoll's, so that it may be written again.
+func MarkFile(path string) { mark(path) }
+
 // stageFile makes one file ready and reports whether it had to lay it out.
 func stageFile(ctx context.Context, j *StageJob, path string) (bool, error) {
 	st, err := os.Stat(path)
@@ -144,13 +181,16 @@ func stageFile(ctx context.Context, j *StageJob, path string) (bool, error) {
 		if j.Job.Writes() && !j.Destructive {
 			return false, &OverwriteError{j.Name, path, "a block device"}
 		}
-		return false, nil
+		return false, j.notInUse(path)
 	case !st.Mode().IsRegular():
 		return false, fmt.Errorf("job %s: %s is neither a regular file nor a block device", j.Name, path)
 	case st.Size() == 0 && j.Size > 0:
 	case st.Size() == 0 && j.Truncate:
 	default:
-		if err := existing(j, path, st.Size()); err != nil || !j.Truncate {
+		if err := existing(j, path, st.Size()); err != nil {
+			return false, err
+		}
+		if err := j.notInUse(path); err != nil || !j.Truncate {
 			return false, err
 		}
 	}
@@ -165,6 +205,18 @@ func stageFile(ctx context.Context, j *StageJob, path string) (bool, error) {
 		return false, fmt.Errorf("job %s: %w", j.Name, err)
 	}
 	return true, nil
+}
+
+// notInUse refuses to write to what is mounted, swapped to, or under another device, whatever leave
+// was given.
+func (j *StageJob) notInUse(path string) error {
+	if !j.Job.Writes() {
+		return nil
+	}
+	if err := device.NotInUse(path); err != nil {
+		return fmt.Errorf("job %s: %w", j.Name, err)
+	}
+	return nil
 }
 
 // truncate makes an empty file.
@@ -187,12 +239,15 @@ func existing(j *StageJob, path string, size int64) error {
 	return nil
 }
 
+// diskspdPattern is how the blocks begin that diskspd writes by default: the bytes 0, 1, 2 and so on.
+const diskspdPattern = 0x0706050403020100
+
 // ours reports whether a file of size bytes holds what Layout or a job wrote: it is marked and was
-// not changed since, or its blocks begin with their own offset. Sixteen of them, spread over the
-// file, are no coincidence.
+// not changed since, or its blocks begin with their own offset, or with diskspd's pattern. Sixteen of
+// them, spread over the file, are no coincidence.
 func ours(path string, size int64) bool {
-	if marked(path) {
-		return true
+	if has, same := marked(path); has {
+		return same
 	}
 	const unit, probes = 4096, 16
 	f, err := os.Open(path)
@@ -204,7 +259,10 @@ func ours(path string, size int64) bool {
 	for i := range int64(probes) {
 		off := units * i / probes * unit
 		var p [8]byte
-		if _, err := f.ReadAt(p[:], off); err != nil || int64(binary.LittleEndian.Uint64(p[:])) != off {
+		if _, err := f.ReadAt(p[:], off); err != nil {
+			return false
+		}
+		if n := int64(binary.LittleEndian.Uint64(p[:])); n != off && n != diskspdPattern {
 			return false
 		}
 	}
@@ -218,7 +276,18 @@ func (s *stageRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result
 	errs := make([]error, len(s.runs))
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	ends := newEnds(ctx, s.jobs)
 	win := openWindow()
+	if len(s.runs) > 0 && s.aligned() {
+		// All have the same measured window: the counters are of that, without ramp and cool-down.
+		s.runs[0].OnWindow = func(begin bool) {
+			if begin {
+				win = openWindow()
+			} else {
+				win.close(r)
+			}
+		}
+	}
 	begin := time.Now()
 	var all sync.WaitGroup
 	for i, run := range s.runs {
@@ -226,10 +295,12 @@ func (s *stageRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result
 		if i > 0 {
 			report = nil
 		}
+		sizes := run.FileSizes()
 		all.Go(func() {
-			res, err := run.Start(ctx, report)
+			res, err := run.Start(ends.ctx[i], ends.watch(i, report))
+			err = ends.done(i, err)
 			if res != nil {
-				r.Stage[i] = StageResult{Name: s.jobs[i].Name, Job: run.Job(), Result: *res}
+				r.Stage[i] = StageResult{Name: s.jobs[i].Name, Job: run.Job(), FileSizes: sizes, Result: *res, Steady: ends.result(i)}
 			}
 			if err != nil {
 				errs[i] = partial(res, fmt.Errorf("job %s: %w", s.jobs[i].Name, err))
@@ -240,7 +311,10 @@ func (s *stageRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result
 	all.Wait()
 	r.Elapsed, r.Start = time.Since(begin), begin
 	r.WallElapsed = time.Now().Round(0).Sub(begin.Round(0))
-	win.close(r)
+	if !win.closed {
+		win.close(r)
+	}
+	r.CPUs = win.cpus
 	for _, err := range errs {
 		if err != nil && !errors.Is(err, context.Canceled) {
 			return nil, err
@@ -251,6 +325,19 @@ func (s *stageRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result
 	}
 	r.gather()
 	return r, nil
+}
+
+// aligned reports whether all jobs are measured in the same window, by the clock.
+func (s *stageRun) aligned() bool {
+	first := s.runs[0].Job()
+	for _, r := range s.runs {
+		j := r.Job()
+		if j.Runtime == 0 || j.Runtime != first.Runtime || j.StartDelay+j.RampTime != first.StartDelay+first.RampTime ||
+			j.NumberIOs > 0 || j.IOSize > 0 || j.EndFsync {
+			return false
+		}
+	}
+	return true
 }
 
 // gather adds the jobs up.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -175,5 +176,80 @@ func TestStageKnowsItsFilesByTheirMark(t *testing.T) {
 	var over *OverwriteError
 	if _, err := stage(t, dir, zeros); !errors.As(err, &over) {
 		t.Errorf("after somebody wrote to it: %v, want an OverwriteError", err)
+	}
+}
+
+// TestStageSparesWhatIsInUse: leave to destroy is no leave to write under a file system.
+func TestStageSparesWhatIsInUse(t *testing.T) {
+	if runtime.GOOS != "linux" || os.Geteuid() != 0 {
+		t.Skip("needs root: makes a loop device")
+	}
+	dir := t.TempDir()
+	image, point := filepath.Join(dir, "image"), filepath.Join(dir, "fs")
+	if err := os.WriteFile(image, make([]byte, 16<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(point, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	command := func(name string, args ...string) string {
+		t.Helper()
+		out, err := exec.Command(name, args...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s %v: %v: %s", name, args, err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	command("mkfs.ext4", "-q", image)
+	loop := command("losetup", "--find", "--show", image)
+	defer command("losetup", "--detach", loop)
+	command("mount", loop, point)
+	defer command("umount", point)
+	for _, path := range []string{loop, image} {
+		_, err := stage(t, dir, StageJob{Name: "w", Destructive: true, Job: load.Job{RW: load.Write, Filename: path, NumberIOs: 1}})
+		if err == nil || !strings.Contains(err.Error(), "never written over") {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+// TestStageWindowIsTheMeasuredOne: the counters of the machine are of the window, without the ramp.
+func TestStageWindowIsTheMeasuredOne(t *testing.T) {
+	res, err := stage(t, t.TempDir(), StageJob{Name: "a", Size: 1 << 20, Job: load.Job{
+		RW: load.RandWrite, Filename: "a", BS: 4096, Data: load.DataPattern, Pattern: []byte{0, 1, 2, 3, 4, 5, 6, 7},
+		RampTime: 600 * time.Millisecond, Runtime: 200 * time.Millisecond, CoolDown: 100 * time.Millisecond,
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := res.Stage[0].FileSizes; len(s) != 1 || s[0] != 1<<20 {
+		t.Errorf("file sizes %v", s)
+	}
+	if runtime.GOOS != "linux" {
+		return
+	}
+	if len(res.CPUs) == 0 {
+		t.Fatal("nothing is known of the processors")
+	}
+	for _, c := range res.CPUs {
+		// The ramp alone would be 600 ms; a stolen or late tick is less.
+		if all := c.User + c.System + c.Idle; all > 500*time.Millisecond {
+			t.Errorf("processor %d was seen for %v in a window of 200 ms", c.CPU, all)
+		}
+	}
+}
+
+// TestStageKnowsDiskspdsPattern: what diskspd's default writes left behind may be written over.
+func TestStageKnowsDiskspdsPattern(t *testing.T) {
+	dir := t.TempDir()
+	pattern := make([]byte, 256)
+	for i := range pattern {
+		pattern[i] = byte(i)
+	}
+	j := StageJob{Name: "a", Size: 1 << 20, Job: load.Job{RW: load.Write, Filename: "a", BS: 4096, NumberIOs: 100, Data: load.DataPattern, Pattern: pattern}}
+	for range 2 {
+		if _, err := stage(t, dir, j); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

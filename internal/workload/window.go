@@ -16,6 +16,8 @@ import (
 // A window compares the machine's counters at both ends of the measured time.
 type window struct {
 	before snapshot
+	closed bool
+	cpus   []CPUDelta // once it is closed
 }
 
 // A snapshot holds counters at one moment. Fields that could not be read are
@@ -26,6 +28,7 @@ type snapshot struct {
 	disks    map[string]DiskDelta
 	cgroup   map[[2]uint32]CgroupDelta
 	cpu      cpuTimes
+	cpus     []CPUDelta    // times since the start of the machine
 	pressure time.Duration // PSI io some, total
 	havePSI  bool
 	usage    load.Usage
@@ -38,11 +41,12 @@ type cpuTimes struct {
 }
 
 // openWindow takes the counters at the beginning.
-func openWindow() *window { return &window{takeSnapshot()} }
+func openWindow() *window { return &window{before: takeSnapshot()} }
 
 // close takes them at the end and puts the differences into r.
 func (w *window) close(r *Result) {
 	a, b := w.before, takeSnapshot()
+	w.closed = true
 	r.ProcRead, r.ProcWritten = -1, -1
 	if a.proc != nil && b.proc != nil {
 		r.ProcRead = b.proc["read_bytes"] - a.proc["read_bytes"]
@@ -52,6 +56,7 @@ func (w *window) close(r *Result) {
 	r.Cgroup = cgroupDeltas(a.cgroup, b.cgroup)
 	r.Host = hostDelta(a, b)
 	r.Usage = load.Usage{User: b.usage.User - a.usage.User, System: b.usage.System - a.usage.System, MaxRSS: b.usage.MaxRSS}
+	w.cpus = cpuDeltas(a.cpus, b.cpus)
 	r.Throttled = Throttled{b.throttle.Periods - a.throttle.Periods, b.throttle.Time - a.throttle.Time}
 }
 
@@ -81,6 +86,10 @@ func diskDeltas(a, b map[string]DiskDelta) []DiskDelta {
 		d.Writes = grown(p.Writes, d.Writes)
 		d.ReadBytes = grown(p.ReadBytes, d.ReadBytes)
 		d.WrittenBytes = grown(p.WrittenBytes, d.WrittenBytes)
+		d.ReadMerges = grown(p.ReadMerges, d.ReadMerges)
+		d.WriteMerges = grown(p.WriteMerges, d.WriteMerges)
+		d.ReadTime = grown(p.ReadTime, d.ReadTime)
+		d.WriteTime = grown(p.WriteTime, d.WriteTime)
 		d.Busy = grown(p.Busy, d.Busy)
 		if d.Reads > 0 || d.Writes > 0 || d.Busy > 0 {
 			ds = append(ds, d)
@@ -198,7 +207,7 @@ func parseDiskstats(r io.Reader) map[string]DiskDelta {
 				continue
 			}
 			bits := counterBits
-			if i == 12 {
+			if i == 6 || i == 10 || i == 12 {
 				bits = busyBits
 			}
 			v, e := strconv.ParseUint(f[i], 10, bits)
@@ -214,6 +223,8 @@ func parseDiskstats(r io.Reader) map[string]DiskDelta {
 			Major: uint32(n[0]), Minor: uint32(n[1]), Name: f[2],
 			Reads: n[3], ReadBytes: n[5] * sectorSize,
 			Writes: n[7], WrittenBytes: n[9] * sectorSize,
+			ReadMerges: n[4], ReadTime: time.Duration(n[6]) * time.Millisecond,
+			WriteMerges: n[8], WriteTime: time.Duration(n[10]) * time.Millisecond,
 			Busy: time.Duration(n[12]) * time.Millisecond,
 		}
 	}

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"bytes"
 	"os"
 	"strings"
 	"time"
@@ -22,6 +23,7 @@ func takeSnapshot() snapshot {
 	}
 	if b, err := os.ReadFile("/proc/stat"); err == nil {
 		s.cpu = parseCPU(b)
+		s.cpus = parseCPUs(bytes.NewReader(b))
 	}
 	if b, err := os.ReadFile("/proc/pressure/io"); err == nil {
 		s.pressure, s.havePSI = parsePressure(b)

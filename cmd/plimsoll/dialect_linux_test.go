@@ -1,0 +1,176 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/leaktest"
+	"plimsoll/internal/record"
+)
+
+// inFolder makes dir the current folder until the end of the test.
+func inFolder(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	t.Chdir(dir)
+	return dir
+}
+
+// TestDialectsRunAnywhere: a line of each tool runs on the host and in a container, and prints what
+// the tool does.
+func TestDialectsRunAnywhere(t *testing.T) {
+	needRun(t)
+	for _, tool := range []struct {
+		name  string
+		args  []string
+		shape string
+		left  string // what the line leaves in the current folder
+	}{
+		{"fio", strings.Fields("--name=a --rw=randread --bs=4k --size=1m --ioengine=psync --io_size=1m"), `read: IOPS=[0-9.k]+, BW=.*\(1024KiB/`, "a.0.0"},
+		{"diskspd", strings.Fields(`-b4K -d1 -W0 -c1M -L C:\io.dat`), `Total latency distribution:`, "io.dat"},
+		{"dd", strings.Fields("if=/dev/zero of=out bs=4K count=256"), `256\+0 records out\n1048576 bytes \(1\.0 MB, 1\.0 MiB\) copied`, "out"},
+		{"orion", strings.Fields("-run advanced -matrix point -num_small 1 -num_large 0 -duration 1 -testname t --lun-size 16MiB"), `Maximum Small IOPS=\d+ @ Small=1 and Large=0`, "t.dat"},
+	} {
+		for _, where := range [][]string{nil, {"--engine", "oci", "--place", "layer"}} {
+			t.Run(tool.name+strings.Join(where, ""), func(t *testing.T) {
+				dir, state := inFolder(t), t.TempDir()
+				r := plimsoll(t, t.Context(), state, "", slices.Concat([]string{tool.name}, tool.args, where, []string{"--record"})...)
+				if r.status != exitDone || !regexp.MustCompile(tool.shape).MatchString(r.stdout+r.stderr) {
+					t.Fatalf("status %d\n%s%s", r.status, r.stdout, r.stderr)
+				}
+				_, err := os.Stat(filepath.Join(dir, tool.left))
+				if (err == nil) != (where == nil) {
+					t.Errorf("%s in the current folder: %v", tool.left, err)
+				}
+				run, trials := records(t, state)
+				if run.Plan != tool.name || run.Status != record.Done || len(trials) == 0 || trials[0].Results[0].Ops() == 0 {
+					t.Errorf("recorded %+v and %d trials", run, len(trials))
+				}
+				if rep := plimsoll(t, t.Context(), state, "", "report", "last"); rep.status != exitDone {
+					t.Errorf("report: status %d\n%s", rep.status, rep.stderr)
+				}
+				checkClean(t, state)
+			})
+		}
+	}
+}
+
+func TestFioInPlaceAsJSON(t *testing.T) {
+	needRun(t)
+	inFolder(t)
+	state := t.TempDir()
+	leaktest.Check(t, state)
+	job := filepath.Join(t.TempDir(), "job.fio")
+	text := "[global]\nsize=1m\nbs=4k\nioengine=psync\n[one]\nrw=write\n[two]\nstonewall\nrw=randread\n"
+	if err := os.WriteFile(job, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := plimsoll(t, t.Context(), state, "", "fio", job, "--output-format=json", "--engine", "oci", "--place", "tmpfs")
+	var out struct {
+		Jobs []struct {
+			Name string `json:"jobname"`
+			Read struct {
+				Total int64 `json:"total_ios"`
+			} `json:"read"`
+			Write struct {
+				Total int64 `json:"total_ios"`
+			} `json:"write"`
+		} `json:"jobs"`
+	}
+	if err := json.Unmarshal([]byte(r.stdout), &out); err != nil || r.status != exitDone {
+		t.Fatalf("status %d, %v\n%s%s", r.status, err, r.stdout, r.stderr)
+	}
+	if len(out.Jobs) != 2 || out.Jobs[0].Write.Total != 256 || out.Jobs[1].Read.Total != 256 || out.Jobs[1].Name != "two" {
+		t.Errorf("%+v", out)
+	}
+}
+
+// TestDialectsSpareData: no line of another tool writes over what Plimsoll did not make, without leave.
+func TestDialectsSpareData(t *testing.T) {
+	needRun(t)
+	for name, args := range map[string][]string{
+		"fio":     strings.Fields("--name=a --filename=theirs --rw=write --size=4k"),
+		"diskspd": strings.Fields("-b4K -d1 -W0 -w100 theirs"),
+		"dd":      strings.Fields("if=/dev/zero of=theirs bs=4K count=1"),
+		"orion":   strings.Fields("-run advanced -matrix point -num_small 1 -num_large 0 -duration 1 -write 100 -testname theirs"),
+	} {
+		dir, state := inFolder(t), t.TempDir()
+		file := filepath.Join(dir, "theirs")
+		data := strings.Repeat("somebody's data\n", 1<<17)
+		if err := os.WriteFile(file, []byte(data), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "theirs.lun"), []byte(file+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r := plimsoll(t, t.Context(), state, "", append([]string{name}, args...)...)
+		if r.status == exitDone || !strings.Contains(r.stderr, "--destructive") {
+			t.Errorf("%s: status %d, %q", name, r.status, r.stderr)
+		}
+		if p, _ := os.ReadFile(file); string(p) != data {
+			t.Errorf("%s wrote over the file", name)
+		}
+		leave := "theirs"
+		if name == "orion" {
+			leave = file // As its list has it.
+		}
+		r = plimsoll(t, t.Context(), state, "", slices.Concat([]string{name}, args, []string{"--destructive", leave})...)
+		if p, _ := os.ReadFile(file); r.status != exitDone || string(p) == data {
+			t.Errorf("%s with leave: status %d, %s", name, r.status, r.stderr)
+		}
+	}
+}
+
+func TestDialectsRefuse(t *testing.T) {
+	for _, row := range []struct {
+		args   []string
+		status int
+		want   string
+	}{
+		{[]string{"fio", "--name=a", "--iodpeth=3"}, exitUsage, "iodepth"},
+		{[]string{"fio", "/nonexistent/job.fio"}, exitUsage, "/nonexistent/job.fio"},
+		{[]string{"diskspd", "-b4Q", "x"}, exitUsage, "-b4Q"},
+		{[]string{"orion", "-run", "simpel"}, exitUsage, "simple"},
+		{[]string{"dd", "if=/dev/zero"}, exitUsage, "of="},
+		{[]string{"ab", "-n", "x", "http://127.0.0.1/"}, exitUsage, "-n"},
+		{[]string{"ab", "-n", "1", "http://127.0.0.1/", "--place", "tmpfs"}, exitUsage, "leave out --engine"},
+		{[]string{"dd", "if=/dev/zero", "of=x", "count=1", "--place", "cellar"}, exitUsage, "--place cellar"},
+		{[]string{"dd", "if=/dev/zero", "of=x", "count=1", "--engine"}, exitUsage, "--engine needs a value"},
+		{[]string{"dd", "if=/dev/zero", "of=x", "count=1", "--engine", "lxc"}, exitUsage, "lxc"},
+		{[]string{"dd", "if=/dev/zero", "of=x", "count=1", "--engine", "host", "--place", "volume"}, exitCannot, "volume"},
+	} {
+		inFolder(t)
+		r := plimsoll(t, t.Context(), t.TempDir(), "", row.args...)
+		if r.status != row.status || !strings.Contains(r.stderr, row.want) {
+			t.Errorf("%v: status %d, %q; want %d and %q", row.args, r.status, r.stderr, row.status, row.want)
+		}
+		if left, _ := os.ReadDir("."); len(left) > 0 {
+			t.Errorf("%v left %v", row.args, left)
+		}
+	}
+}
+
+func TestABCommand(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("hello")) }))
+	defer server.Close()
+	r := plimsoll(t, t.Context(), t.TempDir(), "", "ab", "-n", "20", "-c", "2", server.URL+"/")
+	if r.status != exitDone || !strings.Contains(r.stdout, "Complete requests:      20\n") || !strings.Contains(r.stderr, "closed loop") {
+		t.Errorf("status %d\n%s%s", r.status, r.stdout, r.stderr)
+	}
+}
+
+func TestDialectHelp(t *testing.T) {
+	for _, tool := range dialectTools() {
+		r := plimsoll(t, t.Context(), t.TempDir(), "", tool.name, "--help")
+		if r.status != exitDone || !strings.Contains(r.stdout, "--engine host|oci|docker") || !strings.Contains(r.stdout, tool.example) {
+			t.Errorf("%s: status %d\n%s", tool.name, r.status, r.stdout)
+		}
+	}
+}

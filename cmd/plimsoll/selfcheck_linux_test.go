@@ -1,0 +1,63 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/leaktest"
+	"plimsoll/internal/selfcheck"
+)
+
+func TestSelfcheck(t *testing.T) {
+	if _, err := exec.LookPath("fio"); err != nil {
+		t.Skip("needs fio")
+	}
+	needRun(t)
+	dir := t.TempDir()
+	leaktest.Check(t, dir)
+	t.Setenv(asPlimsoll, "1") // for the child
+	r := plimsoll(t, t.Context(), dir, "", "selfcheck", "--dir", dir, "--rounds", "1", "--runtime", "100ms", "--json")
+	if r.status != exitDone {
+		t.Fatalf("status %d, stderr:\n%s", r.status, r.stderr)
+	}
+	var out struct{ Figures []selfcheck.Figure }
+	if err := json.Unmarshal([]byte(r.stdout), &out); err != nil {
+		t.Fatal(err)
+	}
+	limited := 0
+	for _, f := range out.Figures {
+		if f.Ours <= 0 || f.Fio <= 0 && f.Name != "CPU" {
+			t.Errorf("%+v", f)
+		}
+		if strings.HasPrefix(f.Case, "limited") {
+			limited++
+		}
+	}
+	if want := 4; limited != want || len(out.Figures) != 6*want {
+		t.Errorf("%d figures, %d of them limited", len(out.Figures), limited)
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, "plimsoll-selfcheck-*")); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+func TestSelfcheckRefuses(t *testing.T) {
+	for _, row := range []struct {
+		args   []string
+		status int
+		want   string
+	}{
+		{[]string{"--fio", "/nonexistent/fio"}, exitCannot, "apt-get install fio"},
+		{[]string{"--rounds", "0"}, exitUsage, "--rounds"},
+		{[]string{"--dir", "/nonexistent/dir", "--fio", os.Args[0]}, exitUsage, "/nonexistent/dir"},
+	} {
+		r := plimsoll(t, t.Context(), t.TempDir(), "", append([]string{"selfcheck"}, row.args...)...)
+		if r.status != row.status || !strings.Contains(r.stderr, row.want) {
+			t.Errorf("%v: status %d, %q", row.args, r.status, r.stderr)
+		}
+	}
+}

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/internal/clean"
+	"plimsoll/internal/size"
+	"plimsoll/internal/verify"
+	"plimsoll/internal/workload"
+)
+
+// verifyFlags are the flags of plimsoll verify.
+type verifyFlags struct {
+	size, bs    string
+	depth       int
+	every       int
+	direct      bool
+	rate        int64
+	journal     string
+	check       bool
+	json        bool
+	destructive string
+}
+
+func (a *app) verifyCommand() *cobra.Command {
+	var f verifyFlags
+	c := &cobra.Command{
+		Use:   "verify FILE | --check --journal JOURNAL [FILE]",
+		Short: "Find out whether storage keeps what it was given",
+		Long: `Verify writes a file of stamped blocks, each once and in a random order, syncs it every few
+writes, and reads it back. A block that is lost, damaged, torn or in the wrong
+place is told with its offset and with what is there instead; the exit status is then 4.
+
+With --journal it notes elsewhere how many writes each sync covered. When the writer, the
+container, the machine or the power went in the middle, --check compares the file with the
+journal: every block that was acknowledged and synced has to be there. Keep the journal on
+another disk or machine: "-" is standard output.`,
+		Example: `  plimsoll verify /mnt/data/test --size 1GiB
+  plimsoll verify /mnt/data/test --size 1GiB --journal - | ssh other 'cat > journal'
+  plimsoll verify --check --journal journal /mnt/data/test`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.check {
+				return a.verifyCheck(cmd.Context(), f, first(args, ""))
+			}
+			if len(args) == 0 {
+				return usageError("name the file to write, or --check a journal")
+			}
+			return a.verifyWrite(cmd.Context(), f, args[0])
+		},
+	}
+	fl := c.Flags()
+	fl.StringVar(&f.size, "size", "256MiB", "length of the file")
+	fl.StringVar(&f.bs, "bs", "4KiB", "length of a block")
+	fl.IntVar(&f.depth, "iodepth", 1, "writes in flight")
+	fl.IntVar(&f.every, "fdatasync", 32, "sync after every that many writes")
+	fl.BoolVar(&f.direct, "direct", false, "write with direct I/O")
+	fl.Int64Var(&f.rate, "rate", 0, "writes a second at most (0: no bound)")
+	fl.StringVar(&f.journal, "journal", "", "file that notes what was synced, - for standard output; with --check the one to compare with, - for standard input")
+	fl.BoolVar(&f.check, "check", false, "write nothing: compare the file with the journal")
+	fl.BoolVar(&f.json, "json", false, "print what was found as JSON")
+	fl.StringVar(&f.destructive, "destructive", "", "allow writing over this file or device, whose data is then lost")
+	return c
+}
+
+// verifyWrite writes the file, and reads it back unless the journal goes to standard output.
+func (a *app) verifyWrite(ctx context.Context, f verifyFlags, path string) (err error) {
+	length, err := size.Parse(f.size)
+	if err != nil {
+		return usageError("--size: %w", err)
+	}
+	bs, err := size.Parse(f.bs)
+	if err != nil {
+		return usageError("--bs: %w", err)
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return err
+	}
+	destructive := ""
+	if f.destructive != "" {
+		if destructive, err = filepath.Abs(f.destructive); err != nil {
+			return err
+		}
+	}
+	if err := workload.MakeFile(ctx, path, length, destructive == path); err != nil {
+		var over *workload.OverwriteError
+		if errors.As(err, &over) {
+			return usageError("%w", err)
+		}
+		return err
+	}
+	var buffer journalBuffer
+	o := verify.Options{Path: path, Size: length, BS: bs, Depth: f.depth, Every: f.every, Direct: f.direct, Rate: f.rate, Journal: &buffer}
+	switch f.journal {
+	case "":
+	case "-":
+		o.Journal = io.MultiWriter(&buffer, a.stdout)
+	default:
+		j, err := os.OpenFile(f.journal, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+		if err != nil {
+			return usageError("--journal: %w", err)
+		}
+		defer func() { err = errors.Join(err, j.Close()) }()
+		o.Journal = io.MultiWriter(&buffer, syncedFile{j})
+	}
+	if n, err := verify.Write(ctx, o); err != nil {
+		return fmt.Errorf("%w; %d blocks were written and synced before", err, n)
+	}
+	workload.MarkFile(path)
+	if f.journal == "-" {
+		return nil // Standard output is the journal's.
+	}
+	r, err := verify.Check(ctx, buffer.reader(), path)
+	if err != nil {
+		return err
+	}
+	return a.verifyTell(r, f.json)
+}
+
+// verifyCheck compares a file with a journal.
+func (a *app) verifyCheck(ctx context.Context, f verifyFlags, path string) error {
+	if f.journal == "" {
+		return usageError("--check needs --journal")
+	}
+	in := a.stdin
+	if f.journal != "-" {
+		j, err := os.Open(f.journal)
+		if err != nil {
+			return usageError("--journal: %w", err)
+		}
+		defer j.Close()
+		in = j
+	}
+	r, err := verify.Check(ctx, in, path)
+	if err != nil {
+		return err
+	}
+	return a.verifyTell(r, f.json)
+}
+
+// verifyTell prints a report and returns the error of one that isn't good.
+func (a *app) verifyTell(r *verify.Report, asJSON bool) error {
+	if asJSON {
+		e := json.NewEncoder(a.stdout)
+		e.SetIndent("", "  ")
+		if err := e.Encode(r); err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprintf(a.stdout, "%s: %d of %d blocks of %s were acknowledged and synced\n", clean.Line(r.Path), r.Flushed, r.Blocks, size.Format(r.BS))
+		fmt.Fprintf(a.stdout, "  %d of them are there and whole, %d are not\n", r.Flushed-r.Bad, r.Bad)
+		if r.Flushed < r.Blocks {
+			fmt.Fprintf(a.stdout, "  %d later ones are there too\n", r.Later)
+		}
+		for _, x := range r.Faults {
+			fmt.Fprintf(a.stdout, "  ! write %d, %d bytes at offset %d: %s\n", x.Write, x.Size, x.Offset, x.Found)
+		}
+		if n := r.Bad - int64(len(r.Faults)); n > 0 {
+			fmt.Fprintf(a.stdout, "  ! and %d more\n", n)
+		}
+	}
+	if r.Bad > 0 {
+		return &exitError{exitNotHeld, fmt.Errorf("%d blocks that were acknowledged and synced are not what was written", r.Bad)}
+	}
+	return nil
+}
+
+// syncedFile is a file whose writes are on stable storage when they return: the journal must
+// not be ahead of the data, but it may not be lost with it either.
+type syncedFile struct{ f *os.File }
+
+func (s syncedFile) Write(p []byte) (int, error) {
+	n, err := s.f.Write(p)
+	return n, errors.Join(err, s.f.Sync())
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/verify"
+)
+
+func TestVerify(t *testing.T) {
+	dir := t.TempDir()
+	file, journal := filepath.Join(dir, "file"), filepath.Join(dir, "journal")
+	say := func(want int, args ...string) result {
+		t.Helper()
+		r := plimsoll(t, t.Context(), dir, "", append([]string{"verify"}, args...)...)
+		if r.status != want {
+			t.Fatalf("%v: status %d, want %d\n%s%s", args, r.status, want, r.stdout, r.stderr)
+		}
+		return r
+	}
+	r := say(exitDone, file, "--size", "1MiB", "--journal", journal)
+	if !strings.Contains(r.stdout, "256 of 256 blocks of 4KiB were acknowledged and synced\n  256 of them are there and whole, 0 are not\n") {
+		t.Errorf("printed %q", r.stdout)
+	}
+	// Its own file may be written again, a journal that is there not.
+	say(exitDone, file, "--size", "1MiB", "--iodepth", "8", "--direct", "--bs", "8KiB")
+	say(exitUsage, file, "--size", "1MiB", "--journal", journal)
+	if err := os.Remove(journal); err != nil {
+		t.Fatal(err)
+	}
+	r = say(exitDone, file, "--size", "1MiB", "--journal", "-")
+	f, err := os.OpenFile(file, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt(make([]byte, 4096), 40960); err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	if err := os.WriteFile(journal, []byte(r.stdout), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r = say(exitNotHeld, "--check", "--journal", journal, "--json")
+	var rep verify.Report
+	if err := json.Unmarshal([]byte(r.stdout), &rep); err != nil || rep.Bad != 1 || rep.Faults[0].Offset != 40960 {
+		t.Errorf("%+v, %v", rep, err)
+	}
+	// Somebody wrote to it: it is no longer Plimsoll's.
+	if r := say(exitUsage, file, "--size", "1MiB"); !strings.Contains(r.stderr, "--destructive "+file) {
+		t.Errorf("said %q", r.stderr)
+	}
+	say(exitDone, file, "--size", "1MiB", "--destructive", file)
+	for want, args := range map[string][]string{
+		"name the file":    {},
+		"needs --journal":  {"--check"},
+		"--size":           {file, "--size", "many"},
+		"no multiple":      {filepath.Join(dir, "g"), "--size", "5000"},
+		"--journal: open ": {"--check", "--journal", "/nonexistent/j"},
+	} {
+		r := plimsoll(t, t.Context(), dir, "", append([]string{"verify"}, args...)...)
+		if r.status == exitDone || !strings.Contains(r.stderr, want) {
+			t.Errorf("%v: status %d, %q, want %q", args, r.status, r.stderr, want)
+		}
+	}
+}

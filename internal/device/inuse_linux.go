@@ -1,0 +1,54 @@
+package device
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// NotInUse refuses a block device that is mounted, in use as swap, or part of
+// another device: opening it with O_EXCL fails then (open(2)). O_EXCL means nothing for
+// files: those are looked up among the files of loop devices and the swap areas.
+func NotInUse(path string) error {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_EXCL|unix.O_CLOEXEC, 0)
+	if errors.Is(err, unix.EBUSY) {
+		return fmt.Errorf("%s is mounted or used by another device: it is never written over", path)
+	}
+	if err != nil {
+		return fmt.Errorf("open %s: %w", path, err)
+	}
+	if err := unix.Close(fd); err != nil {
+		return err
+	}
+	st, err := os.Stat(path)
+	if err != nil || !st.Mode().IsRegular() {
+		return err
+	}
+	same := func(other string) bool {
+		o, err := os.Stat(other)
+		return err == nil && os.SameFile(st, o)
+	}
+	files, err := filepath.Glob("/sys/block/loop*/loop/backing_file")
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		if b, err := os.ReadFile(f); err == nil && same(strings.TrimSpace(string(b))) {
+			return fmt.Errorf("%s is the file of /dev/%s: it is never written over", path, filepath.Base(filepath.Dir(filepath.Dir(f))))
+		}
+	}
+	swaps, err := os.ReadFile("/proc/swaps")
+	if err != nil {
+		return nil // There are none.
+	}
+	for line := range strings.Lines(string(swaps)) {
+		if f := strings.Fields(line); len(f) > 0 && same(f[0]) {
+			return fmt.Errorf("%s is in use as swap: it is never written over", path)
+		}
+	}
+	return nil
+}

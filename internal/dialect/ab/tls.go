@@ -1,0 +1,64 @@
+package ab
+
+import (
+	"crypto/ecdsa"
+	"crypto/rsa"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"strings"
+)
+
+// A tlsInfo is what the report says of TLS, in OpenSSL's words.
+type tlsInfo struct{ protocol, key, name string }
+
+// newTLSInfo describes a connection.
+func newTLSInfo(s tls.ConnectionState, name string) tlsInfo {
+	version := strings.ReplaceAll(tls.VersionName(s.Version), "TLS ", "TLSv")
+	bits := 128
+	cipher := tls.CipherSuiteName(s.CipherSuite)
+	if strings.Contains(cipher, "256_GCM") || strings.Contains(cipher, "CHACHA20") || strings.Contains(cipher, "AES_256") {
+		bits = 256
+	}
+	key := 0
+	if len(s.PeerCertificates) > 0 {
+		switch k := s.PeerCertificates[0].PublicKey.(type) {
+		case *rsa.PublicKey:
+			key = k.N.BitLen()
+		case *ecdsa.PublicKey:
+			key = k.Curve.Params().BitSize
+		default:
+			key = 256 // Ed25519 is the only other.
+		}
+	}
+	if net.ParseIP(name) != nil {
+		name = "" // SNI has no addresses.
+	}
+	return tlsInfo{fmt.Sprintf("%s,%s,%d,%d", version, openSSLName(s.Version, cipher), key, bits), exchange(s.CurveID), name}
+}
+
+// openSSLName is OpenSSL's name of a cipher suite. Those of TLS 1.3 are the standard's; older ones leave words
+// out: TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 is ECDHE-RSA-AES128-GCM-SHA256.
+func openSSLName(version uint16, name string) string {
+	if version >= tls.VersionTLS13 {
+		return name
+	}
+	name = strings.TrimPrefix(name, "TLS_")
+	name = strings.NewReplacer("_WITH_", "-", "AES_128", "AES128", "AES_256", "AES256", "CHACHA20_POLY1305_SHA256", "CHACHA20-POLY1305").Replace(name)
+	return strings.ReplaceAll(name, "_", "-")
+}
+
+// exchange is OpenSSL's name of the key that was agreed on.
+func exchange(id tls.CurveID) string {
+	switch id {
+	case tls.X25519:
+		return "X25519 253 bits"
+	case tls.CurveP256:
+		return "ECDH prime256v1 256 bits"
+	case tls.CurveP384:
+		return "ECDH secp384r1 384 bits"
+	case tls.CurveP521:
+		return "ECDH secp521r1 521 bits"
+	}
+	return ""
+}

@@ -1,0 +1,117 @@
+package diskspd
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Support says how far an option is supported.
+type Support string
+
+// Degrees of support. Refused options are errors that say why.
+const (
+	Yes     Support = "yes"
+	Partly  Support = "partly"
+	Refused Support = "refused"
+)
+
+// An Option is one of DiskSpd's, for the documentation and for the parser: there is no
+// other list of them.
+type Option struct {
+	// Form is how it is written, as in "-b<size>".
+	Form    string
+	Support Support
+	// Text says what it does here, or why it is refused.
+	Text string
+	// prefix is what the argument begins with, after the dash.
+	prefix string
+	set    func(p *parser, value string) error
+}
+
+// Options lists the options in the order of the documentation.
+func Options() []Option { return options }
+
+var options []Option
+
+// The options refer to the parser, which looks them up: filling them in here breaks the circle.
+func init() {
+	options = []Option{
+		{"-?", Refused, "prints nothing here: see this page", "?", refuse("the options are listed in docs/diskspd.md")},
+		{"-a[g#,]#[,#,...], -ag", Partly, "threads get these processors in turn. Processor groups are Windows' own: only group 0 is taken", "a", (*parser).affinity},
+		{"-b<size>", Yes, "size of an I/O and of the unit `b` [64K]", "b", (*parser).block},
+		{"-B<base>[:<length>]", Yes, "range of the target that is used", "B", (*parser).bounds},
+		{"-c<size>", Yes, "makes the files by writing all of them, if they aren't there. A file that is there has to be at least that long, and its first `<size>` bytes are used", "c", (*parser).create},
+		{"-C<seconds>", Yes, "time that goes on after the measured one [0]", "C", seconds(func(s *Span) *uint32 { return &s.Cooldown }, "C")},
+		{"-d<seconds>", Yes, "measured time [10]. 0 is refused: it would measure nothing", "d", seconds(func(s *Span) *uint32 { return &s.Duration }, "d")},
+		{"-D[<milliseconds>]", Partly, "IOPS in intervals [1000], of at least 10 ms, and their standard deviation. In the XML's intervals only the mean latency is known; its least, greatest and deviation are NaN", "D", (*parser).buckets},
+		{"-e...", Refused, "events of Windows (ETW)", "e", (*parser).etw},
+		{"-f<size>", Yes, "the end of the range", "f", (*parser).maxOffset},
+		{"-f<rst>", Refused, "hints to Windows' cache manager", "f", (*parser).maxOffset},
+		{"-F<count>", Partly, "threads that all targets share. Here each of them is one thread a target on the same processor, which does the same I/Os; with `-O` only one target is taken", "F", (*parser).totalThreads},
+		{"-g<bytes per ms>, -g<count>i", Yes, "limits each thread on each target to a rate, without DiskSpd's whole milliseconds", "g", (*parser).throttle},
+		{"-h", Yes, "the old word for `-Sh`", "h", (*parser).noCache},
+		{"-i<count>", Yes, "I/Os of a burst. The pause after them begins when they are complete; DiskSpd's when they are started", "i", (*parser).burst},
+		{"-I<1..3>", Partly, "only 3, normal: the load generator sets no priority", "I", (*parser).priority},
+		{"-j<milliseconds>", Yes, "the pause after each burst", "j", (*parser).think},
+		{"-l", Refused, "large pages for the buffers", "l", flagOf(func(t *Target) *bool { return &t.LargePages })},
+		{"-L", Yes, "latencies. They are counted in a histogram whose buckets are within 0.78 % of every value in them; least, greatest and mean are exact", "L", spanFlag(func(s *Span) *bool { return &s.Latency })},
+		{"-n", Yes, "threads are not bound to processors. Without it each is bound to one of those that the worker may use, in turn", "n", spanFlag(func(s *Span) *bool { return &s.NoAffinity })},
+		{"-N<vni>", Refused, "flushing of memory-mapped files", "N", (*parser).flush},
+		{"-o<count>", Yes, "I/Os that each thread keeps in flight on each target [2]", "o", count(func(t *Target) *uint32 { return &t.Outstanding })},
+		{"-O<count>", Partly, "I/Os that each of the shared threads (`-F`) keeps in flight: with one target only, because the results of each target would not be kept apart", "O", (*parser).threadRequests},
+		{"-p", Refused, "all I/Os of a thread start at one offset", "p", flagOf(func(t *Target) *bool { return &t.Parallel })},
+		{"-P<count>", Yes, "a dot after each that many I/Os [65536], of all threads together and on stderr, so that the report stays as it is", "P", (*parser).progress},
+		{"-r[<align>]", Yes, "random offsets, multiples of `<align>` [the block]", "r", (*parser).random},
+		{"-rd<pct|abs>...", Partly, "parts of the target with a share of the I/Os each. `abs` needs `-c`, `-f` or `-B` with a length, by which parts beyond the end are cut off", "rd", (*parser).distribution},
+		{"-rs<percent>", Partly, "percentage of I/Os at random offsets. `-r` with an alignment other than the block is refused with it", "rs", (*parser).randomShare},
+		{"-R[p]<text|xml>", Yes, "format of the report; with `p` the profile is checked and printed only", "R", (*parser).format},
+		{"-s[i][<align>]", Yes, "stride of sequential I/O [the block]; `i`: the threads share one position", "s", (*parser).sequential},
+		{"-S[bhuw]", Yes, "caching: `u` direct I/O, `w` each write is on the medium (O_DSYNC), `h` both, `b` the cache of the system, which is the default", "S", (*parser).caching},
+		{"-Sm, -Sr", Refused, "memory-mapped I/O; caching on the server only", "S", (*parser).caching},
+		{"-t<count>", Yes, "threads of each target [1]", "t", count(func(t *Target) *uint32 { return &t.Threads })},
+		{"-T<size>", Yes, "how far apart the threads start", "T", (*parser).stride},
+		{"-v", Yes, "says so in the report", "v", (*parser).verbose},
+		{"-vs", Refused, "statistics of waiting: DiskSpd's own loop", "v", (*parser).verbose},
+		{"-w<percent>", Yes, "percentage of writes [0]", "w", (*parser).writeRatio},
+		{"-W<seconds>", Yes, "time before the measured one [5]", "W", seconds(func(s *Span) *uint32 { return &s.Warmup }, "W")},
+		{"-x", Yes, "how completions are awaited: that is the engine's matter here, and makes no difference", "x", spanFlag(func(s *Span) *bool { return &s.CompletionRoutines })},
+		{"-X<file>", Yes, "an XML profile. Beside it only `-C -d -R -v -W -z` and the targets for its templates `*1`, `*2`, ...", "X", (*parser).xml},
+		{"-y...", Refused, "events of Windows that start and stop several programs together", "y", refuse("named events are Windows' own; plimsoll starts the clients of a plan together by itself")},
+		{"-z[<seed>]", Yes, "seed of all that is random [0]; without a number: the time", "z", (*parser).seed},
+		{"-Z", Yes, "writes zeros", "Z", (*parser).content},
+		{"-Zr", Yes, "writes random data, each block another", "Z", (*parser).content},
+		{"-Z<size>", Yes, "writes random data; here no block comes twice, whatever the size", "Z", (*parser).content},
+		{"-Z<size>,<file>", Refused, "writes a file's content", "Z", (*parser).content},
+		{"-:<flags>", Refused, "DiskSpd's experiments", ":", (*parser).experiment},
+	}
+}
+
+// find returns the option that begins an argument without its dash, and the value behind it.
+func find(arg string) (*Option, string) {
+	var best *Option
+	for i := range options {
+		o := &options[i]
+		if strings.HasPrefix(arg, o.prefix) && (best == nil || len(o.prefix) > len(best.prefix)) {
+			best = o
+		}
+	}
+	if best == nil {
+		return nil, ""
+	}
+	return best, arg[len(best.prefix):]
+}
+
+// unknown is the error about an option that there isn't.
+func unknown(where, arg string) error {
+	if r, size := utf8.DecodeRuneInString(arg); size > 0 {
+		other := unicode.ToUpper(r)
+		if other == r {
+			other = unicode.ToLower(r)
+		}
+		if o, _ := find(string(other)); o != nil && other != r {
+			return usage(where, "there is no option -%c; the nearest is -%c, written %s", r, other, o.Form)
+		}
+	}
+	return usage(where, "no option of DiskSpd; they are one letter with its value glued to it, as in -b4K")
+}

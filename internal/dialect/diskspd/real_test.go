@@ -1,0 +1,111 @@
+package diskspd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/internal/dialect/dialecttest"
+	"plimsoll/internal/workload"
+)
+
+// TestSharedThreads: with -F each thread has a row for each target.
+func TestSharedThreads(t *testing.T) {
+	out, _, s := runLine(t, tempDir(t), "-F3", "-r", "-b4K", "-d1", "-W0", "-o1", "-c1M", "a", "b")
+	total, _, _ := strings.Cut(out[strings.Index(out, "Total IO"):], "Read IO")
+	at := 0
+	for _, row := range []string{"     0 | ", "     0 | ", "     1 | ", "     1 | ", "     2 | ", "     2 | ", "total:   "} {
+		i := strings.Index(total[at:], "\n"+row)
+		if i < 0 {
+			t.Fatalf("no row %q behind the others in\n%s", row, total)
+		}
+		at += i + 1
+	}
+	for _, want := range []string{"thread pool with 3 threads\n", "thread count:\t\t3\n", " | a (1MiB)\n", " | b (1MiB)\n"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is missing", want)
+		}
+	}
+	for _, st := range s.Results[0].Stage {
+		if len(st.Jobs) != 3 || st.Ops() == 0 {
+			t.Errorf("%s: %d threads, %d I/Os", st.Name, len(st.Jobs), st.Ops())
+		}
+	}
+}
+
+// TestWritesAreDiskspds: what is written by default is 0, 1, 2, ..., with -Z zeros, and with -Zr nothing
+// that repeats; and the threads of -T share the range.
+func TestWritesAreDiskspds(t *testing.T) {
+	for option, check := range map[string]func(p []byte) bool{
+		"-Rtext": func(p []byte) bool { return bytes.Equal(p, bytes.Repeat(bytePattern, len(p)/256)) },
+		"-Z":     func(p []byte) bool { return bytes.Count(p, []byte{0}) == len(p) },
+		"-Zr":    func(p []byte) bool { return bytes.Count(p, []byte{0}) < len(p)/100 },
+	} {
+		dir := tempDir(t)
+		runLine(t, dir, option, "-w100", "-t2", "-T128K", "-b4K", "-d1", "-W0", "-c256K", "f")
+		p, err := os.ReadFile(filepath.Join(dir, "f"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(p) != 256<<10 || !check(p) {
+			t.Errorf("%s: %d bytes that begin with %x", option, len(p), p[:32])
+		}
+	}
+}
+
+// TestSpans: several time spans of a profile run one after the other, and are added up.
+func TestSpans(t *testing.T) {
+	dir := tempDir(t)
+	span := "<TimeSpan><Duration>1</Duration><Warmup>0</Warmup><Targets><Target><Path>*1</Path><BlockSize>4096</BlockSize><FileSize>1048576</FileSize></Target></Targets></TimeSpan>"
+	profile := filepath.Join(dir, "p.xml")
+	if err := os.WriteFile(profile, []byte("<Profile><TimeSpans>"+span+span+"</TimeSpans></Profile>"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, _, s := runLine(t, dir, "-X"+profile, "f")
+	if len(s.Results) != 2 || !strings.Contains(out, "Results for timespan 2:") || !strings.Contains(out, "\ntotal test time:\t2.00s\n") {
+		t.Errorf("%d stages:\n%s", len(s.Results), out)
+	}
+}
+
+// TestBandwidthOfALimit: a limit of bytes per millisecond is one of each thread.
+func TestBandwidthOfALimit(t *testing.T) {
+	_, _, s := runLine(t, tempDir(t), "-g400", "-t2", "-r", "-b4K", "-d1", "-W0", "-c1M", "f")
+	for i, j := range s.Results[0].Stage[0].Jobs {
+		// 400 bytes a millisecond are 97.7 blocks a second.
+		if n := j.Classes[0].Ops; n < 60 || n > 99 {
+			t.Errorf("thread %d did %d I/Os, want about 97", i, n)
+		}
+	}
+}
+
+// TestForeignFilesAreSpared: a test that writes refuses a file that isn't Plimsoll's.
+func TestForeignFilesAreSpared(t *testing.T) {
+	dir := tempDir(t)
+	if err := os.WriteFile(filepath.Join(dir, "f"), bytes.Repeat([]byte("precious "), 1<<17), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	test, err := Parse(strings.Fields("-w50 -b4K -d1 -W0 f"), ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(opt RunOptions) (string, error) {
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		var out, errs bytes.Buffer
+		err := test.Run(ctx, &dialecttest.Local{Dir: dir}, opt, &out, &errs)
+		return out.String(), err
+	}
+	out, err := run(RunOptions{})
+	var over *workload.OverwriteError
+	if !errors.As(err, &over) || out != "" {
+		t.Errorf("%v, and %q is printed", err, out)
+	}
+	if _, err := run(RunOptions{Destructive: []string{"f"}}); err != nil {
+		t.Error(err)
+	}
+}

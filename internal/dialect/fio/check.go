@@ -1,0 +1,106 @@
+package fio
+
+import (
+	"time"
+
+	"plimsoll/internal/dialect"
+	"plimsoll/load"
+)
+
+// check refuses what contradicts itself. What an option says of the other direction, or of
+// random offsets in a sequential job, has no effect, as in fio.
+func (j *job) check() error {
+	bad := func(format string, args ...any) error { return dialect.Usagef(j.where, format, args...) }
+	writes, reads := j.writes(), j.reads()
+	switch {
+	case j.timeBased && j.runtime == 0:
+		return bad("time_based needs a runtime")
+	case writes && j.fsync > 0 && j.fdatasync > 0:
+		return bad("fsync=%d contradicts fdatasync=%d", j.fsync, j.fdatasync)
+	case reads && j.rate.read > 0 && j.iops.read > 0, writes && j.rate.write > 0 && j.iops.write > 0:
+		return bad("rate contradicts rate_iops; use one of the two")
+	case reads && writes && ((j.rate.read > 0) != (j.rate.write > 0) || (j.iops.read > 0) != (j.iops.write > 0)):
+		return bad("a rate of reads without one of writes in %s is not supported; give both, or use two jobs", j.rw)
+	case j.thinkSpin > j.think:
+		return bad("thinktime_spin=%v is more than thinktime=%v", j.thinkSpin, j.think)
+	case j.zero && len(j.pattern) > 0:
+		return bad("zero_buffers contradicts buffer_pattern")
+	case (j.zero || len(j.pattern) > 0) && (j.compress > 0 || j.dedupe > 0):
+		return bad("buffer_compress_percentage and dedupe_percentage need random data, not zero_buffers or buffer_pattern")
+	case j.filename != "" && j.nrfiles > 1:
+		return bad("filename names the files, so nrfiles=%d has no meaning; leave it out", j.nrfiles)
+	case j.offsetInc.percent:
+		return bad("offset_increment in percent is not supported; give bytes")
+	case j.hasDataLogs() && j.logAvg == 0:
+		return bad("logs hold averages here: give log_avg_msec, as in log_avg_msec=1000")
+	case j.steady.Metric != "" && j.ssDur < time.Second:
+		return bad("steadystate needs a steadystate_duration of at least a second")
+	case j.steady.Metric == "" && j.ssDur > 0:
+		return bad("steadystate_duration needs steadystate, as in steadystate=iops_slope:0.3%%")
+	case j.blockalign.hasRead && j.blockalign.hasWrite && j.blockalign.read != j.blockalign.write && reads && writes:
+		return bad("one blockalign for reads and another for writes is not supported")
+	}
+	return j.checkVerify(bad)
+}
+
+func (j *job) checkVerify(bad func(string, ...any) error) error {
+	switch {
+	case !j.verify && j.verifyOnly:
+		return bad("verify_only needs verify=crc32c")
+	case !j.verify:
+		return nil
+	case j.ioengine == "null":
+		return bad("the null engine keeps nothing that could be verified")
+	case (j.verifyOnly || !j.writes()) && !j.randrepeat && j.randseed == 0:
+		return bad("verifying what another job wrote needs its seed: randrepeat=1 or randseed")
+	case j.zero || len(j.pattern) > 0 || j.dedupe > 0:
+		return bad("verify needs blocks that are each their own: leave zero_buffers, buffer_pattern and dedupe_percentage out")
+	case !j.writes() || j.verifyOnly || !j.doVerify:
+		return nil
+	case j.rw != load.Write && j.rw != load.RandWrite:
+		return bad("verify reads back all that a job of writes wrote; rw=%s writes only part of its region. Use write, randwrite or do_verify=0", j.rw)
+	case j.unlink:
+		return bad("unlink would remove the files before they are read back; remove them yourself")
+	case j.blockalign.hasRead || j.blockalign.hasWrite:
+		return bad("verify with blockalign is not supported")
+	case j.rw == load.RandWrite && !j.mapped():
+		return bad("verify reads back the whole region, but without a random map (norandommap, random_distribution, several sizes) some of it is never written. Use do_verify=0")
+	case j.hasRWNumber && j.rwNumber != 0:
+		return bad("verify reads back the whole region, but rw=%s:%d leaves some of it out. Use do_verify=0", j.rw, j.rwNumber)
+	case j.size.n == 0 && j.filesize == 0:
+		return bad("verify needs a size")
+	}
+	return nil
+}
+
+// apart refuses verified clones of a stage that write over each other.
+func apart(stage []*clone) error {
+	type part struct{ from, to int64 }
+	verified := map[string]bool{}
+	for _, c := range stage {
+		if c.load.Verify && c.load.Writes() {
+			for _, f := range c.files {
+				verified[f] = true
+			}
+		}
+	}
+	written := map[string][]part{}
+	for _, c := range stage {
+		if !c.load.Writes() {
+			continue
+		}
+		for _, f := range c.files {
+			if !verified[f] {
+				continue
+			}
+			p := part{c.load.Offset, c.load.Offset + c.load.Size}
+			for _, o := range written[f] {
+				if p.from < o.to && o.from < p.to || c.load.Size == 0 {
+					return dialect.Usagef(c.job.where, "verify: two jobs or clones write the same part of %s at once; give each a file or an offset_increment", f)
+				}
+			}
+			written[f] = append(written[f], p)
+		}
+	}
+	return nil
+}

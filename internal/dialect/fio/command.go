@@ -1,0 +1,108 @@
+package fio
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// command is an option of the program, not of a job.
+type command struct {
+	value bool
+	text  string
+	do    func(p *parser, value string) error
+}
+
+func refusedCommand(value bool, why string) command {
+	return command{value, "refused: " + why, func(*parser, string) error { return fmt.Errorf("not supported: %s", why) }}
+}
+
+func ignoredCommand(value bool, why string) command {
+	return command{value, "accepted: " + why, func(*parser, string) error { return nil }}
+}
+
+// commands are the options of fio that belong to no job. docs/fio.md is checked against it.
+var commands = map[string]command{
+	"section": {true, "only that job of the files; may be repeated", func(p *parser, v string) error {
+		p.only = append(p.only, v)
+		return nil
+	}},
+	"output": {true, "the file that the output goes to", func(p *parser, v string) error {
+		if v == "" || strings.ContainsRune(v, 0) {
+			return fmt.Errorf("no name of a file")
+		}
+		p.test.Output = v
+		return nil
+	}},
+	"output-format": {true, "normal, json, json+, or several with commas", setFormat},
+	"readonly": {false, "refuses jobs that write", func(p *parser, _ string) error {
+		p.test.readonly = true
+		return nil
+	}},
+	"parse-only": {false, "reads the jobs and says what is wrong, and runs nothing", func(p *parser, _ string) error {
+		p.test.ParseOnly = true
+		return nil
+	}},
+	"eta":             ignoredCommand(true, "there is no line of progress in the output"),
+	"eta-newline":     ignoredCommand(true, "there is no line of progress in the output"),
+	"eta-interval":    ignoredCommand(true, "there is no line of progress in the output"),
+	"max-jobs":        ignoredCommand(true, "there may be 1024 clones in any case"),
+	"alloc-size":      ignoredCommand(true, "memory is taken as it is needed"),
+	"warnings-fatal":  ignoredCommand(false, "what is wrong is always an error"),
+	"minimal":         refusedCommand(false, "use --output-format=json"),
+	"append-terse":    refusedCommand(false, "use --output-format=normal,json"),
+	"terse-version":   refusedCommand(true, "use --output-format=json"),
+	"status-interval": refusedCommand(true, "there is one output, at the end"),
+	"bandwidth-log":   refusedCommand(false, "use write_bw_log"),
+	"latency-log":     refusedCommand(false, "use write_lat_log"),
+	"idle-prof":       refusedCommand(true, "the record of a trial has how busy the machine was"),
+	"showcmd":         refusedCommand(true, "write the command yourself"),
+	"client":          refusedCommand(true, "use Plimsoll's engines and places"),
+	"server":          refusedCommand(false, "use Plimsoll's engines and places"),
+	"remote-config":   refusedCommand(true, "use Plimsoll's engines and places"),
+	"daemonize":       refusedCommand(true, "use Plimsoll's engines and places"),
+	"trigger":         refusedCommand(true, "commands are not run"),
+	"trigger-file":    refusedCommand(true, "commands are not run"),
+	"trigger-timeout": refusedCommand(true, "commands are not run"),
+	"trigger-remote":  refusedCommand(true, "commands are not run"),
+	"aux-path":        refusedCommand(true, "name the file with --output"),
+	"debug":           refusedCommand(true, "there are no such messages"),
+	"inflate-log":     refusedCommand(true, "logs are not compressed"),
+	"cpuclock-test":   refusedCommand(false, "plimsoll doctor looks at the clock"),
+	"crctest":         refusedCommand(false, "only crc32c is used"),
+	"cmdhelp":         refusedCommand(true, "docs/fio.md has the options"),
+	"enghelp":         refusedCommand(true, "docs/fio.md has the engines"),
+}
+
+var commandNames = func() []string {
+	var all []string
+	for n, c := range commands {
+		if !strings.HasPrefix(c.text, "refused") {
+			all = append(all, n)
+		}
+	}
+	slices.Sort(all)
+	return all
+}()
+
+func setFormat(p *parser, v string) error {
+	p.test.Formats = nil
+	for _, f := range strings.Split(v, ",") {
+		if f == "terse" || f == "minimal" {
+			return fmt.Errorf("terse is not supported; use json")
+		}
+		w, err := oneOf(f, "normal", "json", "json+")
+		if err != nil {
+			return err
+		}
+		// json+ has all that json has.
+		i := slices.IndexFunc(p.test.Formats, func(f string) bool { return f[0] == w[0] })
+		switch {
+		case i < 0:
+			p.test.Formats = append(p.test.Formats, w)
+		case w == "json+":
+			p.test.Formats[i] = w
+		}
+	}
+	return nil
+}

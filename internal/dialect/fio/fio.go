@@ -1,0 +1,222 @@
+// Package fio runs the command lines and job files of fio, and prints what fio would.
+//
+// Options is the table of all options of fio 3.33: each is supported, accepted since there is
+// nothing to do, or refused with its reason. Parse turns arguments and files into a Test, which makes
+// stages of jobs for package workload: jobs without stonewall run together, a stonewall begins
+// the next stage. Every clone (numjobs) becomes a job of its own, as fio forks one for each.
+//
+// fio's meaning is kept where load's own differs: each clone does the whole region; without
+// time_based, runtime is only a limit; random jobs visit each block once a pass; rates hold for
+// reads and writes each. What is not kept is in docs/fio.md: files are always written in full first, latency
+// is never thrown away, submission is not timed apart.
+package fio
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/dialect"
+	"plimsoll/internal/workload"
+	"plimsoll/load"
+)
+
+// A Test is a parsed command line.
+type Test struct {
+	// Formats are the outputs in their order: normal, json or json+.
+	Formats []string
+	// Output is the file that the output goes to, "" for standard output.
+	Output string
+	// ParseOnly says that nothing is to be run.
+	ParseOnly bool
+
+	readonly bool
+	jobs     []*job
+	globals  []keyValue
+	stages   [][]*clone
+	// need is the length that each file must have.
+	need map[string]int64
+	// paths is the bytes of all paths, and files their number, clone by clone.
+	paths, files int
+	// notes are what the user should know, one a line.
+	notes []string
+}
+
+// A clone is one of the numjobs of a job.
+type clone struct {
+	job    *job
+	thread int // from 1 on, over the whole test
+	number int // within its job, from 0 on
+	group  int
+	files  []string
+	load   load.Job
+	spec   workload.StageJob
+	// verify is what reads back, nil if nothing does.
+	verify *workload.StageJob
+}
+
+func (j *job) writes() bool      { return load.Job{RW: j.rw}.Writes() }
+func (j *job) reads() bool       { return load.Job{RW: j.rw}.Reads() }
+func (j *job) random() bool      { return strings.HasPrefix(j.rw, "rand") }
+func (j *job) hasDataLogs() bool { return j.bwLog != nil || j.iopsLog != nil || j.latLog != nil }
+
+// mapped reports whether a random job visits each block once a pass.
+func (j *job) mapped() bool {
+	r, w := j.splits()
+	return j.random() && !j.norandommap && (j.distribution == "" || j.distribution == load.Random) && len(r)+len(w) == 0 && j.percRandom == nil
+}
+
+// splits are the sizes of reads and writes, where they are not all of one size.
+func (j *job) splits() (r, w []load.SizeShare) {
+	r, w = j.readSplit, j.writeSplit
+	if j.reads() && j.writes() && len(r) == 0 && len(w) == 0 && j.bs.read == j.bs.write {
+		return nil, nil
+	}
+	if len(r) == 0 {
+		r = []load.SizeShare{{Size: j.bs.read, Percent: 100}}
+	}
+	if len(w) == 0 {
+		w = []load.SizeShare{{Size: j.bs.write, Percent: 100}}
+	}
+	if !j.reads() {
+		r = nil
+	}
+	if !j.writes() {
+		w = nil
+	}
+	// One size is no split.
+	if !j.reads() && len(w) == 1 || !j.writes() && len(r) == 1 {
+		return nil, nil
+	}
+	return r, w
+}
+
+// blockSize is the size of a job that has one.
+func (j *job) blockSize() int64 {
+	all, bs := j.readSplit, j.bs.read
+	if !j.reads() {
+		all, bs = j.writeSplit, j.bs.write
+	}
+	if len(all) > 0 {
+		bs = all[0].Size
+		for _, s := range all {
+			bs = min(bs, s.Size)
+		}
+	}
+	return bs
+}
+
+// plan makes stages of the jobs.
+func (t *Test) plan() error {
+	t.need = map[string]int64{}
+	group, thread := 0, 0
+	for i, j := range t.jobs {
+		if i > 0 && (j.stonewall || j.newGroup) {
+			group++
+		}
+		if i == 0 || j.stonewall {
+			t.stages = append(t.stages, nil)
+		}
+		if t.readonly && j.writes() && !j.verifyOnly {
+			return dialect.Usagef(j.where, "rw=%s writes, but --readonly was given", j.rw)
+		}
+		if synchronous[j.ioengine] && j.iodepth > 1 {
+			j.iodepth = 1
+			t.note("%s: iodepth is 1 with the synchronous engine %s, as in fio; use libaio or io_uring", j.name, j.ioengine)
+		}
+		for n := range j.numjobs {
+			thread++
+			c := &clone{job: j, thread: thread, number: n, group: group}
+			if err := c.lower(t); err != nil {
+				return err
+			}
+			last := len(t.stages) - 1
+			t.stages[last] = append(t.stages[last], c)
+		}
+	}
+	for _, s := range t.stages {
+		if err := apart(s); err != nil {
+			return err
+		}
+		for _, c := range s {
+			for _, f := range c.files {
+				c.spec.Size = max(c.spec.Size, t.need[f])
+			}
+		}
+	}
+	return nil
+}
+
+func (t *Test) note(format string, args ...any) {
+	if n := fmt.Sprintf(format, args...); !slices.Contains(t.notes, n) {
+		t.notes = append(t.notes, n)
+	}
+}
+
+// paths are the names of the clone's files.
+func (c *clone) paths() []string {
+	j := c.job
+	dir := ""
+	if dirs := splitColons(j.directory); len(dirs) > 0 {
+		dir = dirs[c.number%len(dirs)]
+	}
+	var out []string
+	seen := map[string]bool{}
+	add := func(name string) {
+		if dir != "" && !path.IsAbs(name) {
+			name = path.Join(dir, name)
+		}
+		if !seen[name] {
+			seen[name] = true
+			out = append(out, name)
+		}
+	}
+	if j.filename != "" {
+		for _, f := range splitColons(j.filename) {
+			if add(f); len(out) > maxNrFiles {
+				break
+			}
+		}
+		return out
+	}
+	format := j.format
+	if format == "" {
+		format = "$jobname.$jobnum.$filenum"
+	}
+	name := strings.ReplaceAll(j.name, "/", "_")
+	for i := range j.nrfiles {
+		add(strings.NewReplacer("$jobname", name, "$jobnum", strconv.Itoa(c.number),
+			"$filenum", strconv.Itoa(i), "$clientuid", "").Replace(format))
+		if len(out[len(out)-1]) > maxPath {
+			break
+		}
+	}
+	return out
+}
+
+// splitColons splits a list at its colons; \: is one that belongs to a name.
+func splitColons(s string) []string {
+	if s == "" {
+		return nil
+	}
+	const hidden = "\x00"
+	var out []string
+	for _, p := range strings.Split(strings.ReplaceAll(s, `\:`, hidden), ":") {
+		if p != "" {
+			out = append(out, strings.ReplaceAll(p, hidden, ":"))
+		}
+	}
+	return out
+}
+
+// refuse turns what load says of a job into an error of the user's.
+func (c *clone) refuse(err error) error {
+	var opt *load.OptionError
+	if errors.As(err, &opt) {
+		return dialect.Usagef(c.job.where, "%v", opt)
+	}
+	return dialect.Usagef(c.job.where, "%v", err)
+}

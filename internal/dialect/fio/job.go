@@ -1,0 +1,102 @@
+package fio
+
+import (
+	"time"
+
+	"plimsoll/internal/steady"
+	"plimsoll/load"
+)
+
+// job is the settings of one section, as they were given.
+type job struct {
+	name        string
+	where       string
+	own         []keyValue // with their values, as fio's JSON shows them
+	description string
+
+	rw            string
+	rwNumber      int64
+	hasRWNumber   bool
+	bs            pair
+	blockalign    pair
+	readSplit     []load.SizeShare
+	writeSplit    []load.SizeShare
+	ioengine      string
+	iodepth       int
+	numjobs       int
+	thread        bool
+	direct        bool
+	sync          string
+	size, ioSize  amount
+	filesize      int64
+	offset        amount
+	offsetInc     amount
+	filename      string
+	directory     string
+	nrfiles       int
+	format        string
+	service       string
+	unlink        bool
+	invalidate    bool
+	mixRead       int
+	hasMix        bool
+	distribution  string
+	percRandom    *int
+	norandommap   bool
+	randrepeat    bool
+	randseed      uint64
+	rate, iops    pair
+	rateProcess   string
+	think         time.Duration
+	thinkSpin     time.Duration
+	thinkBlocks   int64
+	fsync         int
+	fdatasync     int
+	endFsync      bool
+	runtime       time.Duration
+	ramp          time.Duration
+	delay         time.Duration
+	timeBased     bool
+	loops         int64
+	numberIOs     int64
+	verify        bool
+	doVerify      bool
+	verifyOnly    bool
+	stonewall     bool
+	newGroup      bool
+	group         bool
+	exitall       bool
+	cpus          []int
+	splitCPUs     bool
+	zero          bool
+	pattern       []byte
+	compress      int
+	dedupe        int
+	percentiles   []float64
+	clatPct       bool
+	latPct        bool
+	steady        steady.Criterion
+	ssDur, ssRamp time.Duration
+	bwLog         *string
+	iopsLog       *string
+	latLog        *string
+	logAvg        time.Duration
+	perJobLogs    bool
+	unixEpoch     bool
+	kbBase        int64
+}
+
+// A keyValue is an option as it was given.
+type keyValue struct{ Key, Value string }
+
+// newJob has fio's defaults.
+func newJob() *job {
+	return &job{
+		rw: load.Read, bs: pair{4096, 4096, false, false}, ioengine: "psync", iodepth: 1, numjobs: 1,
+		nrfiles: 1, service: load.RoundRobin, invalidate: true, mixRead: 50, randrepeat: true,
+		rateProcess: load.Linear, thinkBlocks: 1, loops: 1, doVerify: true, clatPct: true,
+		percentiles: defaultPercentiles, perJobLogs: true, kbBase: 1024,
+	}
+}
+
+var defaultPercentiles = []float64{1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99, 99.5, 99.9, 99.95, 99.99}

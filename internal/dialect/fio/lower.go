@@ -1,0 +1,309 @@
+package fio
+
+import (
+	"math"
+	"time"
+
+	"plimsoll/internal/dialect"
+	"plimsoll/internal/workload"
+	"plimsoll/load"
+)
+
+// unlimited is the runtime of a job that ends by itself, but must not be one pass of load.
+const unlimited = 300 * 24 * time.Hour
+
+// sampleEvery is the interval of fio's samples of bandwidth and IOPS (bwavgtime).
+const sampleEvery = 500 * time.Millisecond
+
+// lower makes a job of package load of the clone.
+func (c *clone) lower(t *Test) error {
+	j := c.job
+	bad := func(format string, args ...any) error { return dialect.Usagef(j.where, format, args...) }
+	l := load.Job{
+		RW: j.rw, RWNumber: j.rwNumber, BS: j.blockSize(), IODepth: j.iodepth, NumJobs: 1,
+		Runtime: j.runtime, RampTime: j.ramp, StartDelay: j.delay, NumberIOs: j.numberIOs,
+		Direct: j.direct, Sync: j.sync, IOEngine: engines[j.ioengine],
+		RateProcess: j.rateProcess, ThinkTime: j.think, ThinkTimeSpin: j.thinkSpin,
+		Compress: 0, Verify: j.verify, RandSeed: c.seed(), CPUs: j.cpus,
+		FileService: j.service,
+	}
+	if j.verifyOnly {
+		l.RW = map[string]string{load.Write: load.Read, load.RandWrite: load.RandRead}[j.rw]
+		if !j.writes() {
+			l.RW = j.rw
+		}
+		if l.RW == "" {
+			return bad("verify_only can't tell what rw=%s wrote; use write or randwrite", j.rw)
+		}
+	}
+	l.ReadSplit, l.WriteSplit = j.splits()
+	if l.RW != j.rw {
+		l.ReadSplit, l.WriteSplit = l.WriteSplit, nil
+	}
+	if j.splitCPUs && len(j.cpus) > 0 {
+		l.CPUs = []int{j.cpus[c.number%len(j.cpus)]}
+	}
+	if l.Writes() {
+		l.Fsync, l.FDataSync, l.EndFsync = j.fsync, j.fdatasync, j.endFsync
+		l.Compress, l.Dedupe = j.compress, j.dedupe
+		switch {
+		case j.zero:
+			l.Data = load.DataZero
+		case len(j.pattern) > 0:
+			l.Data, l.Pattern = load.DataPattern, j.pattern
+		}
+	}
+	if j.think > 0 {
+		l.ThinkTimeBlocks = j.thinkBlocks
+	}
+	if l.Reads() && l.Writes() {
+		mix := j.mixRead
+		l.RWMixRead = &mix
+	}
+	if j.random() {
+		l.RandomMap = j.mapped()
+		l.Distribution, l.PercentageRandom = j.distribution, j.percRandom
+		l.BlockAlign = j.blockalign.read
+		if !j.blockalign.hasRead {
+			l.BlockAlign = j.blockalign.write
+		}
+	}
+	c.rate(t, &l)
+	l.SampleEvery = c.samples()
+	c.files = c.paths()
+	if l.IOEngine == load.Null {
+		c.files = nil
+		l.FileService = ""
+	}
+	if t.files += len(c.files); t.files > maxFiles || len(c.files) > maxNrFiles {
+		return bad("more than %d files of a clone, or %d in all", maxNrFiles, maxFiles)
+	}
+	for _, f := range c.files {
+		if t.paths += len(f); len(f) > maxPath || t.paths > maxPaths {
+			return bad("the name of a file has more than %d bytes, or those of all have more than %d", maxPath, maxPaths)
+		}
+	}
+	if len(c.files) == 0 && l.IOEngine != load.Null {
+		return bad("filename=%q names no file", j.filename)
+	}
+	c.load = l
+	if err := c.region(t, bad); err != nil {
+		return err
+	}
+	return c.stageJob(bad)
+}
+
+// seed is the same in each run with randrepeat, and another in each clone. Without, Run draws it. Jobs that verify have
+// their clone's, so that a job can read what another wrote.
+func (c *clone) seed() uint64 {
+	j := c.job
+	base := uint64(0x66696f)
+	if j.randseed != 0 {
+		base = j.randseed
+	}
+	if j.verify {
+		return base*0x9e3779b97f4a7c15 + uint64(c.number+1)
+	}
+	return base*0x9e3779b97f4a7c15 + uint64(c.thread)
+}
+
+// samples is the interval of the samples: steadystate judges seconds, logs have their own.
+func (c *clone) samples() time.Duration {
+	j := c.job
+	every := sampleEvery
+	if j.hasDataLogs() {
+		every = j.logAvg
+	}
+	if j.steady.Metric != "" {
+		every = time.Second
+	}
+	return every
+}
+
+// rate gives a job of both directions one rate and the mix that makes it that of each.
+func (c *clone) rate(t *Test, l *load.Job) {
+	j := c.job
+	r, w := j.iops.read, j.iops.write
+	bytes := r == 0 && w == 0
+	if bytes {
+		r, w = j.rate.read, j.rate.write
+	}
+	if !l.Reads() {
+		r = 0
+	}
+	if !l.Writes() {
+		w = 0
+	}
+	if l.RW != j.rw { // verify_only: the rate of writes is none of the reads
+		r, w = 0, 0
+	}
+	if r+w == 0 {
+		l.RateProcess = ""
+		return
+	}
+	if bytes {
+		l.Rate = r + w
+	} else {
+		l.RateIOPS = r + w
+	}
+	if r == 0 || w == 0 {
+		return
+	}
+	fr, fw := float64(r), float64(w)
+	if bytes {
+		fr, fw = fr/meanSize(l.ReadSplit, l.BS), fw/meanSize(l.WriteSplit, l.BS)
+	}
+	exact := 100 * fr / (fr + fw)
+	mix := int(math.Round(exact))
+	if math.Abs(exact-float64(mix)) > 1e-9 {
+		t.note("%s: reads are %d %% of the I/Os, the whole percentage nearest to the rates' %.2f %%", j.name, mix, exact)
+	}
+	if j.hasMix && j.mixRead != mix {
+		t.note("%s: the rates of reads and writes make rwmixread %d, not %d, as in fio", j.name, mix, j.mixRead)
+	}
+	l.RWMixRead = &mix
+}
+
+func meanSize(split []load.SizeShare, bs int64) float64 {
+	if len(split) == 0 {
+		return float64(bs)
+	}
+	sum, share := 0.0, 0.0
+	for _, s := range split {
+		sum += float64(s.Size) * s.Percent
+		share += s.Percent
+	}
+	return sum / share
+}
+
+// region sets offset, size and what ends the clone.
+func (c *clone) region(t *Test, bad func(string, ...any) error) error {
+	j, l, spec := c.job, &c.load, &c.spec
+	n := int64(max(len(c.files), 1))
+	region := j.size.n / n
+	if j.size.percent {
+		region = 0
+		spec.SizePercent = int(j.size.n)
+	}
+	if j.filesize > 0 && (region == 0 || region > j.filesize) && !j.size.percent {
+		region = j.filesize
+	}
+	null := l.IOEngine == load.Null
+	switch {
+	case null && (j.size.percent || j.offset.percent):
+		return bad("the null engine has no file that anything could be a percentage of; give bytes")
+	case null && region == 0:
+		return bad("the null engine has no file; give a size")
+	case region == 0 && j.filename == "":
+		return bad("give a size, or a filename that exists")
+	case region > 0 && region < l.BS:
+		return bad("size=%d is less than one block of bs=%d for each of %d files", j.size.n, l.BS, n)
+	}
+	switch {
+	case j.offset.percent:
+		spec.OffsetPercent = int(j.offset.n)
+	default:
+		l.Offset = j.offset.n
+	}
+	if spec.OffsetPercent > 0 && j.offsetInc.n > 0 {
+		return bad("offset in percent with offset_increment is not supported; give bytes")
+	}
+	inc := j.offsetInc.n
+	if inc > 0 && (inc > math.MaxInt64/maxClones/2 || l.Offset > math.MaxInt64/2) {
+		return bad("offset_increment=%d ends beyond any file", inc)
+	}
+	l.Offset += inc * int64(c.number)
+	if region > math.MaxInt64-l.Offset {
+		return bad("size=%d from offset %d on ends beyond any file", region, l.Offset)
+	}
+	l.Size = region
+	c.ends(region, n)
+	if region > 0 && !null {
+		end := max(l.Offset+region, j.filesize)
+		for _, f := range c.files {
+			t.need[f] = max(t.need[f], end)
+		}
+	}
+	return nil
+}
+
+// ends sets what ends a clone whose region has that many bytes in each of n files; 0: it is not known yet.
+func (c *clone) ends(region, n int64) {
+	j, l := c.job, &c.load
+	if j.timeBased {
+		return
+	}
+	l.Loops = j.loops
+	if l.NumberIOs > 0 {
+		l.NumberIOs = min(l.NumberIOs, math.MaxInt64/j.loops) * j.loops
+	}
+	switch {
+	case j.ioSize.percent:
+		c.spec.IOPercent = int(j.ioSize.n)
+		if region > 0 {
+			c.spec.IOPercent = 0
+			l.IOSize = max(int64(float64(region)*float64(n)*float64(j.ioSize.n)/100), l.BS)
+		}
+	case j.ioSize.n > 0:
+		l.IOSize = j.ioSize.n
+	case region > 0 && region <= math.MaxInt64/n && c.spec.OffsetPercent == 0:
+		l.IOSize = region * n
+		// A pass of blocks, which a region may not consist of. One with gaps goes on until it has
+		// as many bytes, as in fio.
+		if r, w := j.splits(); len(r)+len(w) == 0 {
+			l.IOSize = region / l.BS * l.BS * n
+		}
+	default:
+		c.spec.IOPercent = 100
+	}
+	if l.Runtime == 0 && j.random() && !l.RandomMap {
+		// load's own single pass would keep a map.
+		l.Runtime = unlimited
+	}
+}
+
+// stageJob completes what the stage has to do, and has load check it.
+func (c *clone) stageJob(bad func(string, ...any) error) error {
+	j, spec := c.job, &c.spec
+	spec.Name = j.name
+	spec.Remove, spec.EndAll = j.unlink, j.exitall
+	spec.Invalidate = j.invalidate && !j.direct
+	if j.steady.Metric != "" {
+		spec.Steady = &workload.SteadyEnd{Criterion: j.steady, Window: int(j.ssDur / time.Second), Ramp: int(j.ssRamp / time.Second)}
+		if j.group {
+			spec.Steady.Group = c.group + 1
+		}
+	}
+	c.setFiles(c.files)
+	if err := c.load.Validate(); err != nil {
+		return c.refuse(err)
+	}
+	if j.verify && j.writes() && j.doVerify && !j.verifyOnly {
+		v := load.Job{
+			RW: load.Read, BS: c.load.BS, IODepth: c.load.IODepth, NumJobs: 1, Direct: c.load.Direct, IOEngine: c.load.IOEngine,
+			Offset: c.load.Offset, Size: c.load.Size, Verify: true, RandSeed: c.load.RandSeed, CPUs: c.load.CPUs,
+			Filename: c.load.Filename, Files: c.load.Files, SampleEvery: sampleEvery,
+		}
+		if err := v.Validate(); err != nil {
+			return c.refuse(err)
+		}
+		c.verify = &workload.StageJob{Name: j.name, Job: v, Invalidate: j.invalidate && !j.direct}
+	}
+	if spec.SizePercent == 0 && c.load.Size == 0 && c.spec.IOPercent > 0 && c.load.IOEngine == load.Null {
+		return bad("the null engine has no file; give a size")
+	}
+	spec.Job = c.load
+	return nil
+}
+
+// setFiles names the files in the job.
+func (c *clone) setFiles(files []string) {
+	l := &c.load
+	l.Filename, l.Files = "", nil
+	switch {
+	case len(files) == 1:
+		l.Filename, l.FileService = files[0], ""
+	case len(files) > 1:
+		l.Files = files
+	}
+}

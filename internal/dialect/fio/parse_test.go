@@ -1,0 +1,321 @@
+package fio
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/internal/dialect"
+	"plimsoll/load"
+)
+
+// memory is a Source of files in memory.
+func memory(files map[string]string, env map[string]string) Source {
+	return Source{
+		ReadFile: func(name string, limit int64) ([]byte, error) {
+			text, ok := files[name]
+			if !ok {
+				return nil, os.ErrNotExist
+			}
+			return []byte(text[:min(int64(len(text)), limit+1)]), nil
+		},
+		Env: func(name string) string { return env[name] },
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	ok := []string{"--name=a", "--rw=read", "--size=1m"}
+	for _, v := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "no job"},
+		{[]string{"--rw=read", "--size=1m"}, "no job"},
+		{[]string{"--name=global", "--rw=read"}, "no job"},
+		{[]string{"nothere.fio"}, "nothere.fio: file does not exist"},
+		{append(ok, "--sise=3"), "--sise=3: there is no option sise; did you mean size?"},
+		{append(ok, "--frobnicate=3"), "there is no option frobnicate; docs/fio.md"},
+		{append(ok, "--output-fromat=json"), "did you mean output-format?"},
+		{append(ok, "--bs=4q"), `--bs=4q: bs: "4q" is no size`},
+		{append(ok, "--bs"), "--bs: needs a value"},
+		{append(ok, "--bs="), "bs needs a value"},
+		{append(ok, "--rw=trim"), "trims are not supported"},
+		{append(ok, "--rw=reads"), "did you mean read?"},
+		{append(ok, "--rw=randread:0"), "from 1 on"},
+		{append(ok, "--ioengine=mmap"), "mmap is not supported"},
+		{append(ok, "--ioengine=libaoi"), "did you mean libaio?"},
+		{append(ok, "--ioengine=rbd"), "is none of"},
+		{append(ok, "--latency_target=1ms"), "latency_target is not supported: a search"},
+		{append(ok, "--cgroup=x"), "use Plimsoll's limits"},
+		{append(ok, "--output-format=terse"), "use json"},
+		{append(ok, "--output-format=jsn"), "did you mean json?"},
+		{append(ok, "--minimal"), "not supported: use --output-format=json"},
+		{append(ok, "--time_based"), "time_based needs a runtime"},
+		{append(ok, "--runtime=5q"), "is no time"},
+		{append(ok, "--thinktime=1", "--thinktime_spin=2"), "more than thinktime"},
+		{append(ok, "--rate=1m", "--rate_iops=5"), "rate contradicts rate_iops"},
+		{[]string{"--name=a", "--rw=rw", "--size=1m", "--rate_iops=5,"}, "reads without one of writes"},
+		{[]string{"--name=a", "--rw=write", "--size=1m", "--fsync=1", "--fdatasync=1"}, "contradicts"},
+		{append(ok, "--zero_buffers", "--buffer_pattern=0xff"), "contradicts"},
+		{append(ok, "--filename=x", "--nrfiles=2"), "nrfiles=2 has no meaning"},
+		{append(ok, "--write_bw_log=x"), "give log_avg_msec"},
+		{append(ok, "--steadystate=iops:1%"), "needs a steadystate_duration"},
+		{append(ok, "--ss_dur=5"), "needs steadystate"},
+		{append(ok, "--steadystate=iop:1%"), "did you mean iops?"},
+		{append(ok, "--steadystate=iops"), "needs a limit"},
+		{append(ok, "--verify=md5"), "use verify=crc32c"},
+		{[]string{"--name=a", "--rw=randrw", "--size=1m", "--verify=crc32c"}, "writes only part"},
+		{[]string{"--name=a", "--rw=randwrite", "--size=1m", "--verify=crc32c", "--norandommap"}, "never written"},
+		{append(ok, "--verify_only"), "verify_only needs verify"},
+		{[]string{"--name=a", "--rw=write", "--size=1m", "--verify=crc32c", "--filename=f", "--numjobs=2"}, "write the same part of f"},
+		{append(ok, "--verify=crc32c", "--randrepeat=0"), "needs its seed"},
+		{append(ok, "--percentile_list=1:101"), "up to 100"},
+		{append(ok, "--numjobs=0"), "from 1 to"},
+		{append(ok, "--numjobs=1k", "--name=b", "--numjobs=1k", "--size=1m"), "more than 1024 clones"},
+		{append(ok, "--nrfiles=4k", "--numjobs=100"), "more than 16384 files"},
+		{append(ok, "--direct=2"), "0 or 1"},
+		{append(ok, "--size=150%"), "from 0% to 100%"},
+		{append(ok, "--size=1k"), "less than one block"},
+		{append(ok, "--bssplit=4k/60:8k/60"), "add up to"},
+		{append(ok, "--bsrange=4k"), "two sizes"},
+		{append(ok, "--direct=1", "--bs=1000"), "multiple of 512"},
+		{append(ok, "--cpus_allowed=3-1"), "no list of processors"},
+		{append(ok, "--section=b"), "there is no such job"},
+		{append(ok, "--readonly", "--rw=write"), "--readonly was given"},
+		{[]string{"--name=a", "--rw=read"}, "give a size"},
+		{[]string{"--name=a", "--ioengine=null"}, "give a size"},
+		{[]string{"--name="}, "needs a name"},
+		{[]string{"a.fio"}, "a.fio:2: there is no option blok_size; did you mean blocksize?"},
+		{[]string{"b.fio"}, "b.fio:1: an option before the first section"},
+		{[]string{"c.fio"}, "c.fio:2: ${NOT} is not set"},
+		{[]string{"d.fio"}, "includes itself"},
+		{[]string{"e.fio"}, "e.fio:1: a section is written [name]"},
+		{[]string{"f.fio"}, "f.fio:3: bs: \"x\" is no size"},
+		{[]string{"g.fio"}, "g.fio:1: time_based needs a runtime"},
+		{[]string{"h.fio"}, "more than"},
+	} {
+		_, err := Parse(v.args, memory(map[string]string{
+			"a.fio": "[a]\nblok_size=4k\n", "b.fio": "bs=4k\n", "c.fio": "[a]\nbs=${NOT}\n", "d.fio": "include d.fio\n",
+			"e.fio": "[a\n", "f.fio": "[global]\nrw=read\nbs=x\n[a]\nsize=1m\n", "g.fio": "[a]\nsize=1m\ntime_based\n",
+			"h.fio": strings.Repeat("[a]\nsize=1m\n", 2000),
+		}, nil))
+		var usage *dialect.UsageError
+		if err == nil || !strings.Contains(err.Error(), v.want) || !errors.As(err, &usage) {
+			t.Errorf("Parse(%q) = %v, want a UsageError with %q", v.args, err, v.want)
+		}
+	}
+}
+
+func TestParseJobFile(t *testing.T) {
+	test, err := Parse([]string{"--output-format=normal,json+", "x.fio"}, memory(map[string]string{
+		"x.fio": `; a comment
+# and another
+[global]
+ioengine = libaio
+bs=8k,16k   ; reads, writes
+size=${SIZE}
+group_reporting
+include common.inc
+
+[first job]
+rw=randrw:4
+rate_iops=300,100
+numjobs=2
+offset_increment=1m
+[second]
+stonewall
+ioengine=psync
+iodepth=16
+rw=write
+thinktime=5
+runtime=90
+startdelay=1500ms
+`,
+		"common.inc": "direct=1\niodepth=32\n",
+	}, map[string]string{"SIZE": "64m"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(test.stages) != 2 || len(test.stages[0]) != 2 || len(test.stages[1]) != 1 || strings.Join(test.Formats, " ") != "normal json+" {
+		t.Fatalf("stages %v, formats %v", test.stages, test.Formats)
+	}
+	a, b := test.stages[0][1], test.stages[1][0]
+	j := a.spec.Job
+	if j.RW != load.RandRW || j.RWNumber != 4 || j.RateIOPS != 400 || *j.RWMixRead != 75 || j.Offset != 1<<20 || !j.Direct || j.IODepth != 32 ||
+		j.IOEngine != load.LinuxAIO || j.Filename != "first job.1.0" || a.spec.Size != 65<<20 || len(j.ReadSplit) != 1 || j.WriteSplit[0].Size != 16<<10 {
+		t.Errorf("first = %+v, %+v", a.spec, j)
+	}
+	j = b.spec.Job
+	if b.group != 1 || j.IOEngine != load.PSync || j.IODepth != 1 || j.BS != 16<<10 || j.ThinkTime != 5*time.Microsecond || j.Runtime != 90*time.Second ||
+		j.StartDelay != 1500*time.Millisecond || j.IOSize != 64<<20 {
+		t.Errorf("second = %+v, %+v", b.spec, j)
+	}
+	if len(test.notes) != 1 || !strings.Contains(test.notes[0], "iodepth is 1") {
+		t.Errorf("notes = %q", test.notes)
+	}
+	if got := fmt.Sprint(test.globals); got != "[{ioengine libaio} {bs 8k,16k} {size 64m} {direct 1} {iodepth 32}]" {
+		t.Errorf("globals = %s", got)
+	}
+}
+
+func TestParseLineAsGetoptDoes(t *testing.T) {
+	test, err := Parse([]string{"--bs", "8k", "-rw=randread", "--name", "a", "--size", "1m", "--time_based", "--runtime", "1:30", "--name=b", "--size=2m", "--section=b", "--eta=never"}, Source{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(test.jobs) != 1 || test.jobs[0].name != "b" || test.jobs[0].bs.read != 8192 || test.jobs[0].rw != load.RandRead {
+		t.Errorf("%+v", test.jobs[0])
+	}
+}
+
+func TestRandomMapIsFios(t *testing.T) {
+	for arg, want := range map[string]bool{"--rw=randread": true, "--norandommap": false, "--random_distribution=zipf:1.1": false, "--bssplit=4k/50:8k/50": false, "--percentage_random=50": false, "--rw=read": false} {
+		test, err := Parse([]string{"--name=a", "--size=1m", "--rw=randread", arg}, Source{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := test.stages[0][0].spec.Job.RandomMap; got != want {
+			t.Errorf("%s: RandomMap = %v, want %v", arg, got, want)
+		}
+		// A job without a runtime is one pass of load's, which always has a map.
+		if j := test.stages[0][0].spec.Job; !want && j.RW != load.Read && (j.Runtime == 0 || j.IOSize != 1<<20) {
+			t.Errorf("%s: runtime %v, io_size %d: it would be a pass with a map", arg, j.Runtime, j.IOSize)
+		}
+	}
+}
+
+func TestBufferedJobsStartWithoutTheirCache(t *testing.T) {
+	for arg, want := range map[string]bool{"--direct=0": true, "--direct=1": false, "--buffered=1": true, "--invalidate=0": false} {
+		test, err := Parse([]string{"--name=a", "--size=1m", "--rw=read", arg}, Source{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := test.stages[0][0].spec.Invalidate; got != want {
+			t.Errorf("%s: Invalidate = %v, want %v", arg, got, want)
+		}
+	}
+}
+
+func TestSizesAndTimesAreFios(t *testing.T) {
+	for in, want := range map[string]int64{"4k": 4096, "4K": 4096, "4kb": 4096, "4ki": 4096, "4kib": 4000, "1m": 1 << 20, "1.5g": 3 << 29, "0x200": 512, "7": 7, "2T": 2 << 40} {
+		if got, err := parseSize(in, 1024); err != nil || got != want {
+			t.Errorf("parseSize(%q) = %d, %v, want %d", in, got, err, want)
+		}
+	}
+	if got, err := parseSize("4kib", 1000); err != nil || got != 4096 {
+		t.Errorf("parseSize(4kib) with kb_base=1000 = %d, %v", got, err)
+	}
+	for in, want := range map[string]time.Duration{"5": 5 * time.Second, "5us": 5 * time.Microsecond, "2m": 2 * time.Minute, "1:02:03": 3723 * time.Second, "1d": 24 * time.Hour, "1500ms": 1500 * time.Millisecond} {
+		if got, err := parseTime(in, time.Second); err != nil || got != want {
+			t.Errorf("parseTime(%q) = %v, %v, want %v", in, got, err, want)
+		}
+	}
+	if got, err := parseTime("5", time.Microsecond); err != nil || got != 5*time.Microsecond {
+		t.Errorf("parseTime(5) of thinktime = %v, %v", got, err)
+	}
+	if got, err := parsePattern(`"ab"-12-0xdeadface`); err != nil || string(got) != "ab\x0c\xde\xad\xfa\xce" {
+		t.Errorf("parsePattern = % x, %v", got, err)
+	}
+}
+
+// kubestr's default job (the shape of it) is what Go tools around fio run.
+func TestParseWhatToolsRun(t *testing.T) {
+	dir := filepath.Join("testdata", "jobs")
+	all, err := os.ReadDir(dir)
+	if err != nil || len(all) < 3 {
+		t.Fatalf("%d jobs, %v", len(all), err)
+	}
+	for _, f := range all {
+		test, err := Parse([]string{f.Name()}, fileSourceFor(dir))
+		if err != nil {
+			t.Errorf("%s: %v", f.Name(), err)
+			continue
+		}
+		for _, s := range test.stages {
+			for _, c := range s {
+				if _, err := json.Marshal(c.spec); err != nil {
+					t.Errorf("%s: %v", f.Name(), err)
+				}
+			}
+		}
+	}
+}
+
+func fileSourceFor(dir string) Source {
+	return Source{
+		ReadFile: func(name string, _ int64) ([]byte, error) { return os.ReadFile(filepath.Join(dir, name)) },
+		Env:      func(string) string { return "64m" },
+	}
+}
+
+// Hostile files are read or refused in no time and little memory.
+func TestParseIsBounded(t *testing.T) {
+	globals := "[global]\n" + strings.Repeat("percentile_list="+strings.Repeat("50:", 15)+"50\n", 10000)
+	for name, file := range map[string]string{
+		"globals and jobs": globals + strings.Repeat("[a]\n", 1024),
+		"globals":          globals,
+		"a long value":     "[a]\nbssplit=" + strings.Repeat("4k/1:", 200000),
+		"long names":       "[" + strings.Repeat("a", 1000000) + "]\nsize=1m\nnumjobs=1024\nnrfiles=16\n",
+		"variables":        "[a]\nfilename=" + strings.Repeat("${A}", 10000),
+		"clones":           strings.Repeat("[a]\nnumjobs=1024\nsize=1m\nnrfiles=16\ncpus_allowed=0-1023\n", 1),
+		"includes":         strings.Repeat("include x.fio\n", 10000),
+		"format":           "[" + strings.Repeat("a", 255) + "]\nsize=1g\nnrfiles=4096\nfilename_format=" + strings.Repeat("$jobname", 8000),
+		"many filenames":   "[a]\nsize=1g\nnumjobs=1024\nfilename=" + manyNames(),
+		"filenames":        "[a]\nsize=1g\nfilename=" + strings.Repeat("a:b:", 16000),
+	} {
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		begin := time.Now()
+		_, err := Parse([]string{"x.fio"}, memory(map[string]string{"x.fio": file}, map[string]string{"A": strings.Repeat("b", 60000)}))
+		runtime.ReadMemStats(&after)
+		t.Logf("%s: %v, %d KiB, %.80v", name, time.Since(begin), (after.TotalAlloc-before.TotalAlloc)>>10, err)
+		if n := after.TotalAlloc - before.TotalAlloc; n > 64<<20 {
+			t.Errorf("%s: %d MiB were allocated", name, n>>20)
+		}
+	}
+}
+
+func manyNames() string {
+	var s []string
+	for i := range 10000 {
+		s = append(s, fmt.Sprint(i))
+	}
+	return strings.Join(s, ":")
+}
+
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{
+		"--name=a --rw=randrw --bssplit=4k/10:8k/90,16k --size=1g --rate_iops=5,6",
+		"x.fio\n[global]\nbs=4k\n[a]\nrw=read:8k\nsize=10%\nfilename=a:b\\:c\ninclude x.fio",
+		"x.fio\n[a]\nsize=${A}\nsteadystate=bw_slope:1%\nss_dur=5\nbuffer_pattern=\"a\"-0xff-3",
+		"--name=a --size=9223372036854775807 --offset_increment=9223372036854775807 --numjobs=1024 --nrfiles=16",
+		"--name=a --filesize=1p --nrfiles=4096 --io_size=99% --loops=2147483647 --number_ios=9223372036854775",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, in string) {
+		line, file, _ := strings.Cut(in, "\n")
+		test, err := Parse(strings.Fields(line), memory(map[string]string{"x.fio": file}, map[string]string{"A": "1m"}))
+		if err != nil {
+			var usage *dialect.UsageError
+			if !errors.As(err, &usage) || usage.Where == "" {
+				t.Errorf("%v (%T) does not say where", err, err)
+			}
+			return
+		}
+		for _, s := range test.stages {
+			for _, c := range s {
+				if err := c.spec.Job.Validate(); err != nil {
+					t.Errorf("Parse let through what load refuses: %v", err)
+				}
+			}
+		}
+	})
+}

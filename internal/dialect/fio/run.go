@@ -1,0 +1,229 @@
+package fio
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"plimsoll/hist"
+	"plimsoll/internal/dialect"
+	"plimsoll/internal/workload"
+	"plimsoll/load"
+)
+
+// RunOptions is what a run needs beyond its session.
+type RunOptions struct {
+	// Destructive are the paths, as the user wrote them, that may be written over.
+	Destructive []string
+	// Create makes a file of the user's: --output and the logs. nil: they are refused.
+	Create func(name string) (io.WriteCloser, error)
+	// Now is the wall clock; nil is time.Now.
+	Now func() time.Time
+}
+
+// measured is what one clone came to.
+type measured struct {
+	clone  *clone
+	result workload.StageResult
+	// verify is what reading back came to, nil if nothing was.
+	verify *workload.StageResult
+}
+
+// Run runs the stages and prints the output to stdout, or to the file of --output. Notes go to stderr.
+func (t *Test) Run(ctx context.Context, session dialect.Session, stdout, stderr io.Writer, o RunOptions) error {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	for _, n := range t.notes {
+		fmt.Fprintln(stderr, "note: "+n)
+	}
+	if t.ParseOnly {
+		return nil
+	}
+	if (t.Output != "" || t.hasLogs()) && o.Create == nil {
+		return dialect.Usagef("--output", "files can't be written here")
+	}
+	begin := o.Now()
+	var all []measured
+	var disks []workload.DiskDelta
+	var ran time.Duration
+	for i, clones := range t.stages {
+		m, used, elapsed, err := t.stage(ctx, session, i, clones, stderr, o)
+		if err != nil {
+			return err
+		}
+		all = append(all, m...)
+		disks = addDisks(disks, used)
+		ran += elapsed
+	}
+	r := t.report(all, disks, ran)
+	r.now, r.pid = o.Now(), os.Getpid()
+	r.elapsed = r.now.Sub(begin)
+	if err := t.writeLogs(all, o.Create); err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	for _, f := range t.Formats {
+		switch f {
+		case "normal":
+			out.Write(r.text())
+		default:
+			out.Write(r.json(f == "json+"))
+		}
+	}
+	if t.Output == "" {
+		_, err := stdout.Write(out.Bytes())
+		return err
+	}
+	return writeFile(o.Create, t.Output, out.Bytes())
+}
+
+func writeFile(create func(string) (io.WriteCloser, error), name string, data []byte) error {
+	f, err := create(name)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	return err
+}
+
+// stage runs stage number i, and reads back what asks for it.
+func (t *Test) stage(ctx context.Context, session dialect.Session, i int, clones []*clone, stderr io.Writer, o RunOptions) ([]measured, []workload.DiskDelta, time.Duration, error) {
+	var jobs []workload.StageJob
+	var verify []workload.StageJob
+	var verified []int
+	for k, c := range clones {
+		jobs = append(jobs, c.in(session, c.spec, o.Destructive))
+		if !c.job.randrepeat && c.job.randseed == 0 {
+			jobs[k].Job.RandSeed = max(rand.Uint64(), 1)
+		}
+		if c.verify != nil {
+			v := c.in(session, *c.verify, nil)
+			v.Job.RandSeed = jobs[k].Job.RandSeed
+			verify, verified = append(verify, v), append(verified, k)
+		}
+	}
+	res, err := session.Stage(ctx, fmt.Sprintf("fio-%d", i), jobs, nil)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	if len(res.Stage) != len(clones) {
+		return nil, nil, 0, fmt.Errorf("stage %d: %d results of %d jobs", i, len(res.Stage), len(clones))
+	}
+	out := make([]measured, len(clones))
+	for k, c := range clones {
+		out[k] = measured{clone: c, result: res.Stage[k]}
+		for _, n := range res.Stage[k].Notes {
+			fmt.Fprintf(stderr, "note: %s: %s\n", c.job.name, n)
+		}
+		if n := out[k].late(); n != "" {
+			fmt.Fprintf(stderr, "note: %s: %s\n", c.job.name, n)
+		}
+	}
+	disks, elapsed := res.Disks, res.Elapsed
+	if len(verify) == 0 {
+		return out, disks, elapsed, nil
+	}
+	for _, k := range verified {
+		if err := out[k].covered(); err != nil {
+			return nil, nil, 0, err
+		}
+	}
+	back, err := session.Stage(ctx, fmt.Sprintf("fio-%d-verify", i), verify, nil)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	if len(back.Stage) != len(verify) {
+		return nil, nil, 0, fmt.Errorf("stage %d: %d results of %d jobs that verify", i, len(back.Stage), len(verify))
+	}
+	for n, k := range verified {
+		out[k].verify = &back.Stage[n]
+	}
+	return out, addDisks(disks, back.Disks), elapsed + back.Elapsed, nil
+}
+
+// tooLate is the share of I/Os of a rate that may be late before that is said.
+const tooLate = 0.001
+
+// late says that a rate wasn't kept as its schedule has it, "" if it was. fio's output has no place for
+// that: its latencies begin when an I/O is started, however late.
+func (m measured) late() string {
+	ops := m.result.Ops()
+	if m.clone.load.Rate+m.clone.load.RateIOPS == 0 || float64(m.result.Late+m.result.Missed) <= tooLate*float64(ops+m.result.Missed) {
+		return ""
+	}
+	service, response := new(hist.Histogram), new(hist.Histogram)
+	for _, c := range m.result.Classes {
+		if c.Name != "sync" {
+			service.Merge(c.Lat)
+			response.Merge(c.Response)
+		}
+	}
+	return fmt.Sprintf("%d of %d I/Os were started more than %v after their time, the worst by %v, and %d never; from the schedule p99 is %v, not %v",
+		m.result.Late, ops, load.LateAfter, m.result.MaxLate.Round(time.Microsecond), m.result.Missed, time.Duration(response.Percentile(99)).Round(time.Microsecond), time.Duration(service.Percentile(99)).Round(time.Microsecond))
+}
+
+// covered reports whether the clone wrote all that is to be read back.
+func (m measured) covered() error {
+	l := m.clone.load
+	want := l.Size / l.BS * int64(max(len(m.clone.files), 1))
+	if w := m.result.Class("write"); w != nil && w.Ops >= want {
+		return nil
+	}
+	return fmt.Errorf("job %s: it ended before it had written all of its region, so that nothing can be verified; give it more runtime, or do_verify=0", m.clone.job.name)
+}
+
+// in is a job with its paths in the session.
+func (c *clone) in(session dialect.Session, j workload.StageJob, destructive []string) workload.StageJob {
+	j.Destructive = slices.ContainsFunc(c.files, func(f string) bool { return slices.Contains(destructive, f) })
+	if j.Job.Filename != "" {
+		j.Job.Filename = session.Path(j.Job.Filename)
+	}
+	files := slices.Clone(j.Job.Files)
+	for i, f := range files {
+		files[i] = session.Path(f)
+	}
+	j.Job.Files = files
+	return j
+}
+
+// addDisks sums the disks of two stages up.
+func addDisks(a, b []workload.DiskDelta) []workload.DiskDelta {
+	out := slices.Clone(a)
+	for _, d := range b {
+		i := slices.IndexFunc(out, func(o workload.DiskDelta) bool { return o.Name == d.Name })
+		if i < 0 {
+			out = append(out, d)
+			continue
+		}
+		o := &out[i]
+		o.Reads, o.Writes = o.Reads+d.Reads, o.Writes+d.Writes
+		o.ReadBytes, o.WrittenBytes = o.ReadBytes+d.ReadBytes, o.WrittenBytes+d.WrittenBytes
+		o.ReadMerges, o.WriteMerges = o.ReadMerges+d.ReadMerges, o.WriteMerges+d.WriteMerges
+		o.ReadTime, o.WriteTime, o.Busy = o.ReadTime+d.ReadTime, o.WriteTime+d.WriteTime, o.Busy+d.Busy
+	}
+	slices.SortFunc(out, func(a, b workload.DiskDelta) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// sampled are the intervals of a clone's samples, without a last one that is too short to say anything.
+func (m measured) sampled() (out []load.Sample, lengths []time.Duration) {
+	usual := m.clone.load.SampleEvery
+	last := time.Duration(0)
+	for _, s := range m.result.Samples {
+		if d := s.At - last; d >= usual/2 {
+			out, lengths = append(out, s), append(lengths, d)
+		}
+		last = s.At
+	}
+	return out, lengths
+}

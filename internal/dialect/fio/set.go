@@ -1,0 +1,385 @@
+package fio
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"plimsoll/load"
+)
+
+// Setters of the common kinds.
+type setter = func(*job, string) error
+
+func boolTo(f func(*job) *bool) setter {
+	return func(j *job, v string) error {
+		b, err := parseBool(v)
+		if err == nil {
+			*f(j) = b
+		}
+		return err
+	}
+}
+
+func notBool(f func(*job) *bool) setter {
+	return func(j *job, v string) error {
+		b, err := parseBool(v)
+		if err == nil {
+			*f(j) = !b
+		}
+		return err
+	}
+}
+
+func intTo(f func(*job) *int, least, most int64) setter {
+	return func(j *job, v string) error {
+		n, err := parseInt(v, least, most)
+		if err == nil {
+			*f(j) = int(n)
+		}
+		return err
+	}
+}
+
+func longTo(f func(*job) *int64, least, most int64) setter {
+	return func(j *job, v string) error {
+		n, err := parseInt(v, least, most)
+		if err == nil {
+			*f(j) = n
+		}
+		return err
+	}
+}
+
+func timeTo(f func(*job) *time.Duration, bare time.Duration) setter {
+	return func(j *job, v string) error {
+		d, err := parseTime(v, bare)
+		if err == nil {
+			*f(j) = d
+		}
+		return err
+	}
+}
+
+func amountTo(f func(*job) *amount) setter {
+	return func(j *job, v string) error {
+		a, err := parseAmount(v, j.kbBase)
+		if err == nil {
+			*f(j) = a
+		}
+		return err
+	}
+}
+
+func wordTo(f func(*job) *string, words ...string) setter {
+	return func(j *job, v string) error {
+		w, err := oneOf(v, words...)
+		if err == nil {
+			*f(j) = w
+		}
+		return err
+	}
+}
+
+func textTo(f func(*job) *string) setter {
+	return func(j *job, v string) error {
+		if strings.ContainsRune(v, 0) {
+			return fmt.Errorf("holds a NUL byte")
+		}
+		*f(j) = v
+		return nil
+	}
+}
+
+func pairTo(f func(*job) *pair, least, most int64) setter {
+	return func(j *job, v string) error {
+		p, err := parsePair(v, func(s string) (int64, error) {
+			n, err := parseSize(s, j.kbBase)
+			if err == nil && (n < least || n > most) {
+				err = fmt.Errorf("%q has to be from %d to %d", s, least, most)
+			}
+			return n, err
+		})
+		if err == nil {
+			*f(j) = p
+		}
+		return err
+	}
+}
+
+// splitTo reads both directions of bssplit or bsrange.
+func splitTo(one func(string, int64) ([]load.SizeShare, error)) setter {
+	return func(j *job, v string) error {
+		parts := strings.Split(v, ",")
+		if len(parts) > 3 {
+			return fmt.Errorf("%q has more than three parts: reads, writes, trims", v)
+		}
+		for i, p := range parts {
+			if p == "" {
+				continue
+			}
+			s, err := one(p, j.kbBase)
+			if err != nil {
+				return err
+			}
+			switch i {
+			case 0:
+				j.readSplit = s
+				if len(parts) == 1 {
+					j.writeSplit = s
+				}
+			case 1:
+				j.writeSplit = s
+			}
+		}
+		return nil
+	}
+}
+
+func setRW(j *job, v string) error {
+	word, number, has := strings.Cut(v, ":")
+	switch word {
+	case "trim", "randtrim", "trimwrite", "randtrimwrite":
+		return fmt.Errorf("trims are not supported; use read, write, randread, randwrite, rw or randrw")
+	case "readwrite":
+		word = load.RW
+	}
+	w, err := oneOf(word, load.Read, load.Write, load.RandRead, load.RandWrite, load.RW, load.RandRW)
+	if err != nil {
+		return err
+	}
+	j.rw, j.rwNumber, j.hasRWNumber = w, 0, has
+	if !has {
+		return nil
+	}
+	sign := int64(1)
+	if strings.HasPrefix(number, "-") {
+		sign, number = -1, number[1:]
+	}
+	n, err := parseSize(number, j.kbBase)
+	if err != nil {
+		return err
+	}
+	if strings.HasPrefix(w, "rand") && (n < 1 || sign < 0) {
+		return fmt.Errorf("%q: behind a random pattern stands how many I/Os follow one another, from 1 on", v)
+	}
+	j.rwNumber = sign * n
+	return nil
+}
+
+func setMix(write bool) setter {
+	return func(j *job, v string) error {
+		n, err := parseInt(v, 0, 100)
+		if err != nil {
+			return err
+		}
+		if write {
+			n = 100 - n
+		}
+		j.mixRead, j.hasMix = int(n), true
+		return nil
+	}
+}
+
+// engines are fio's names of I/O engines and what does their work here.
+var engines = map[string]string{
+	"io_uring": load.IOUring, "libaio": load.LinuxAIO, "posixaio": load.PSync, "null": load.Null,
+	"psync": load.PSync, "sync": load.PSync, "vsync": load.PSync, "pvsync": load.PSync, "pvsync2": load.PSync,
+}
+
+// synchronous engines do one I/O at a time whatever iodepth says.
+var synchronous = map[string]bool{"psync": true, "sync": true, "vsync": true, "pvsync": true, "pvsync2": true}
+
+func setEngine(j *job, v string) error {
+	switch v {
+	case "mmap":
+		return fmt.Errorf("mmap is not supported: a page fault has no error and no latency of its own; use psync with direct=0")
+	case "windowsaio", "solarisaio":
+		return fmt.Errorf("%s is not supported; use io_uring, libaio or psync", v)
+	}
+	w, err := oneOf(v, "io_uring", "libaio", "psync", "sync", "pvsync", "pvsync2", "vsync", "posixaio", "null")
+	if err == nil {
+		j.ioengine = w
+	}
+	return err
+}
+
+func setSync(j *job, v string) error {
+	words := map[string]string{"0": "", "none": "", "1": "sync", "sync": "sync", "dsync": "dsync"}
+	w, ok := words[v]
+	if !ok {
+		return fmt.Errorf("%q is none of none, sync, dsync, 0, 1", v)
+	}
+	j.sync = w
+	return nil
+}
+
+func setDistribution(j *job, v string) error {
+	if strings.ContainsRune(v, ',') {
+		return fmt.Errorf("one distribution for reads and another for writes is not supported; use two jobs")
+	}
+	if _, err := load.ParseDistribution(v); err != nil {
+		return err
+	}
+	j.distribution = v
+	return nil
+}
+
+func setPercentageRandom(j *job, v string) error {
+	p, err := parsePair(v, func(s string) (int64, error) { return parseInt(s, 0, 100) })
+	if err != nil {
+		return err
+	}
+	if p.hasRead && p.hasWrite && p.read != p.write {
+		return fmt.Errorf("%q: one share for reads and another for writes is not supported; use two jobs", v)
+	}
+	n := int(p.read)
+	if !p.hasRead {
+		n = int(p.write)
+	}
+	j.percRandom = &n
+	return nil
+}
+
+func setService(j *job, v string) error {
+	word, n, has := strings.Cut(v, ":")
+	switch word {
+	case "zipf", "pareto", "normal", "gauss":
+		return fmt.Errorf("%s is not supported for files; use roundrobin, sequential or random", word)
+	}
+	if has && n != "1" {
+		return fmt.Errorf("%q: a file is left after each I/O (roundrobin, random) or when it is done (sequential); leave :%s out", v, n)
+	}
+	w, err := oneOf(word, load.RoundRobin, load.Sequential, load.Random)
+	if err == nil {
+		j.service = w
+	}
+	return err
+}
+
+func setVerify(j *job, v string) error {
+	switch v {
+	case "crc32c", "crc32c-intel", "1":
+		j.verify = true
+		return nil
+	case "0":
+		j.verify = false
+		return nil
+	}
+	return fmt.Errorf("verify=%s is not supported; use verify=crc32c", v)
+}
+
+func setCPUMask(j *job, v string) error {
+	n, err := parseInt(v, 1, math.MaxInt64)
+	if err != nil {
+		return err
+	}
+	j.cpus = nil
+	for i := range 63 {
+		if n>>i&1 == 1 {
+			j.cpus = append(j.cpus, i)
+		}
+	}
+	return nil
+}
+
+func setRate(f func(*job) *pair, most int64) setter {
+	set := pairTo(f, 0, most)
+	return func(j *job, v string) error {
+		if strings.HasSuffix(v, "%") {
+			return fmt.Errorf("%q: a rate is bytes or I/Os a second", v)
+		}
+		return set(j, v)
+	}
+}
+
+func logTo(f func(*job) **string) setter {
+	return func(j *job, v string) error {
+		if strings.ContainsRune(v, 0) {
+			return fmt.Errorf("holds a NUL byte")
+		}
+		*f(j) = &v
+		return nil
+	}
+}
+
+func setPercentileList(j *job, v string) error {
+	p, err := parsePercentiles(v)
+	if err == nil {
+		j.percentiles = p
+	}
+	return err
+}
+
+func longSize(f func(*job) *int64) setter {
+	return func(j *job, v string) error {
+		n, err := parseSize(v, j.kbBase)
+		if err == nil {
+			*f(j) = n
+		}
+		return err
+	}
+}
+
+func wordService() setter { return setService }
+
+func setSeed(j *job, v string) error {
+	n, err := parseInt(v, 0, math.MaxInt64)
+	if err == nil {
+		j.randseed = uint64(n)
+	}
+	return err
+}
+
+func setCPUs(j *job, v string) error {
+	cpus, err := parseCPUs(v)
+	if err == nil {
+		j.cpus = cpus
+	}
+	return err
+}
+
+func setPolicy(j *job, v string) error {
+	w, err := oneOf(v, "shared", "split")
+	if err == nil {
+		j.splitCPUs = w == "split"
+	}
+	return err
+}
+
+func setPattern(j *job, v string) error {
+	p, err := parsePattern(v)
+	if err == nil {
+		j.pattern = p
+	}
+	return err
+}
+
+func setLogAvg(j *job, v string) error {
+	n, err := parseInt(v, 0, math.MaxInt32)
+	switch {
+	case err != nil:
+	case n != 0 && n < 10:
+		err = fmt.Errorf("%q: 10 ms is the least interval", v)
+	default:
+		j.logAvg = time.Duration(n) * time.Millisecond
+	}
+	return err
+}
+
+func setKBBase(j *job, v string) error {
+	w, err := oneOf(v, "1024", "1000")
+	if err == nil {
+		j.kbBase = map[string]int64{"1024": 1024, "1000": 1000}[w]
+	}
+	return err
+}
+
+func setSteady(j *job, v string) error {
+	c, err := parseCriterion(v)
+	if err == nil {
+		j.steady = c
+	}
+	return err
+}

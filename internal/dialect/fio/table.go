@@ -1,0 +1,307 @@
+package fio
+
+import (
+	"math"
+	"time"
+
+	"plimsoll/load"
+)
+
+// Bounds that keep a typing error from taking the machine.
+const (
+	maxIODepth = 4096
+	maxNumJobs = 1024
+	maxNrFiles = 4096
+	maxRate    = 1 << 50
+	maxIOPS    = 1e9
+)
+
+const (
+	sec  = time.Second
+	usec = time.Microsecond
+)
+
+func yes(name, text string, set setter, aliases ...string) Option {
+	return Option{Name: name, Aliases: aliases, Support: Yes, Text: text, set: set}
+}
+
+// bare is a Yes option that may stand alone.
+func bare(name, text string, set setter, aliases ...string) Option {
+	return Option{Name: name, Aliases: aliases, Bare: true, Support: Yes, Text: text, set: set}
+}
+
+func accepted(name, text string, aliases ...string) Option {
+	return Option{Name: name, Aliases: aliases, Support: Accepted, Text: text, set: func(*job, string) error { return nil }}
+}
+
+func refused(name, text string, off ...string) Option {
+	return Option{Name: name, Support: Refused, Text: text, Off: off}
+}
+
+// Texts that several options share.
+const (
+	alwaysWritten = "files are always written in full before the test, so that no read or overwrite meets unwritten extents"
+	keptAnyway    = "costs nothing here: the data is measured and printed all the same"
+	noTrim        = "trims are not supported"
+	noZone        = "zoned devices are not supported"
+	noReplay      = "recorded I/O is not supported"
+	limitsNotHere = "use Plimsoll's limits of the place instead"
+	slopeText     = "only one of the six criteria of iops, bw and lat, each also with _slope"
+)
+
+// Options is the table of all options of fio 3.33 and what becomes of them.
+// docs/fio.md is checked against it.
+var Options = []Option{
+	// What and where.
+	yes("name", "on a line it begins a job; `global` is no job but sets what follows", textTo(func(j *job) *string { return &j.name })),
+	yes("description", "printed with the job", textTo(func(j *job) *string { return &j.description })),
+	yes("filename", "one or several files, separated by colons (`\\:` is a colon); all clones of a job share them", textTo(func(j *job) *string { return &j.filename })),
+	yes("directory", "the folder of the files; with several, separated by colons, clones take turns", textTo(func(j *job) *string { return &j.directory })),
+	yes("filename_format", "with $jobname, $jobnum, $filenum and $clientuid (empty)", textTo(func(j *job) *string { return &j.format })),
+	yes("nrfiles", "files of each clone, among which its size is divided", intTo(func(j *job) *int { return &j.nrfiles }, 1, maxNrFiles), "nr_files"),
+	yes("filesize", "bytes of each file; one size, not a range", longSize(func(j *job) *int64 { return &j.filesize })),
+	yes("size", "bytes of the region over all files of a clone, or percent of the file that is there", amountTo(func(j *job) *amount { return &j.size })),
+	yes("io_size", "bytes after which each clone ends, or percent of size", amountTo(func(j *job) *amount { return &j.ioSize }), "io_limit"),
+	yes("offset", "where the region begins, in bytes or percent of the file", amountTo(func(j *job) *amount { return &j.offset }), "fileoffset"),
+	yes("offset_increment", "moves the region of each clone on from that of the one before, in bytes", amountTo(func(j *job) *amount { return &j.offsetInc })),
+	yes("file_service_type", "roundrobin, sequential or random, without a number behind it", wordService()),
+	yes("unlink", "removes the files that this test made", boolTo(func(j *job) *bool { return &j.unlink })),
+	yes("invalidate", "drops the files from the page cache before the job, as far as the kernel lets go (default 1)", boolTo(func(j *job) *bool { return &j.invalidate })),
+
+	// The pattern.
+	yes("rw", "read, write, randread, randwrite, rw (readwrite), randrw, with fio's number behind a colon", setRW, "readwrite"),
+	yes("bs", "one size, or one for reads and one for writes", pairTo(func(j *job) *pair { return &j.bs }, 1, 1<<30), "blocksize"),
+	yes("ba", "alignment of random offsets; one for reads and writes", pairTo(func(j *job) *pair { return &j.blockalign }, 1, 1<<30), "blockalign"),
+	yes("bsrange", "the multiples of the smaller size, equally often; up to 64 of them. No random map is kept with several sizes", splitTo(parseRange), "blocksize_range"),
+	yes("bssplit", "sizes and shares in percent, up to 64; for reads and writes separately after a comma. No random map is kept with several sizes", splitTo(parseSplit)),
+	yes("rwmixread", "percentage of reads of rw and randrw", setMix(false)),
+	yes("rwmixwrite", "percentage of writes of rw and randrw", setMix(true)),
+	yes("random_distribution", "random, zipf, pareto, normal, zoned, zoned_abs; the same for reads and writes", setDistribution),
+	yes("percentage_random", "share of random offsets in a random pattern; the same for reads and writes", setPercentageRandom),
+	bare("norandommap", "offsets with replacement; without it each block comes once a pass, as in fio", boolTo(func(j *job) *bool { return &j.norandommap })),
+	yes("randrepeat", "1: the same offsets in each run (default)", boolTo(func(j *job) *bool { return &j.randrepeat })),
+	yes("allrandrepeat", "as randrepeat: offsets and data come from one seed here", boolTo(func(j *job) *bool { return &j.randrepeat })),
+	yes("randseed", "the seed of offsets and data; each clone draws its own from it", setSeed),
+	accepted("random_generator", "which generator draws the numbers makes no difference to what is measured"),
+	accepted("softrandommap", "the map takes no memory here, so it never fails to be allocated"),
+	{Name: "rw_sequencer", Support: Refused, Text: "only sequential, the default", Off: []string{"sequential"}},
+
+	// How.
+	yes("ioengine", "io_uring, libaio, null; psync, sync, pvsync, pvsync2, vsync are all pread and pwrite; posixaio is threads, as in libc", setEngine),
+	yes("iodepth", "I/Os in flight of each clone; 1 with the synchronous engines, as in fio", intTo(func(j *job) *int { return &j.iodepth }, 1, maxIODepth)),
+	accepted("iodepth_batch", "I/Os are submitted as soon as there is room, as many as there are", "iodepth_batch_submit"),
+	accepted("iodepth_batch_complete_min", "completions are taken as they come, as with 1", "iodepth_batch_complete"),
+	accepted("iodepth_batch_complete_max", "completions are taken as they come, all that are there"),
+	{Name: "iodepth_low", Support: Refused, Text: "the depth is filled up again after each completion; leave it out"},
+	yes("direct", "O_DIRECT", boolTo(func(j *job) *bool { return &j.direct })),
+	yes("buffered", "the opposite of direct", notBool(func(j *job) *bool { return &j.direct })),
+	yes("sync", "O_SYNC (sync, 1), O_DSYNC (dsync) or neither (none, 0)", setSync),
+	yes("fsync", "fsync after that many writes", intTo(func(j *job) *int { return &j.fsync }, 0, math.MaxInt32)),
+	yes("fdatasync", "fdatasync after that many writes", intTo(func(j *job) *int { return &j.fdatasync }, 0, math.MaxInt32)),
+	yes("end_fsync", "fsync at the end of the job, inside its time", boolTo(func(j *job) *bool { return &j.endFsync })),
+	yes("fsync_on_close", "as end_fsync: files are closed once, at the end", boolTo(func(j *job) *bool { return &j.endFsync })),
+	yes("numjobs", "clones of the job; each does the whole region", intTo(func(j *job) *int { return &j.numjobs }, 1, maxNumJobs)),
+	bare("thread", "clones are threads in any case; this is only how they are called", boolTo(func(j *job) *bool { return &j.thread })),
+	yes("cpus_allowed", "processors the job may run on", setCPUs),
+	yes("cpumask", "the same as a mask of bits", setCPUMask),
+	yes("cpus_allowed_policy", "shared, or split: each clone has one of them", setPolicy),
+
+	// Rate and pauses.
+	yes("rate", "bytes a second of each clone, for reads and writes each, whatever rwmixread says", setRate(func(j *job) *pair { return &j.rate }, maxRate)),
+	yes("rate_iops", "I/Os a second of each clone, for reads and writes each", setRate(func(j *job) *pair { return &j.iops }, maxIOPS)),
+	yes("rate_process", "linear or poisson; poisson keeps the rate here", wordTo(func(j *job) *string { return &j.rateProcess }, load.Linear, load.Poisson)),
+	accepted("rate_cycle", "there are no cycles: the schedule is exact for each I/O", "ratecycle"),
+	refused("rate_min", "a job is not ended for being slow; compare the rate in the output", "0"),
+	refused("rate_iops_min", "a job is not ended for being slow; compare the rate in the output", "0"),
+	refused("rate_ignore_thinktime", "with a rate, thinktime delays the I/Os after it", "0"),
+	yes("thinktime", "pause after each I/O; microseconds if it has no unit", timeTo(func(j *job) *time.Duration { return &j.think }, usec)),
+	yes("thinktime_spin", "the first part of that pause, spent computing", timeTo(func(j *job) *time.Duration { return &j.thinkSpin }, usec)),
+	yes("thinktime_blocks", "I/Os between pauses", longTo(func(j *job) *int64 { return &j.thinkBlocks }, 1, math.MaxInt32)),
+	refused("thinktime_blocks_type", "pauses are counted by completed I/Os", "complete"),
+	refused("thinktime_iotime", "use thinktime_blocks", "0"),
+
+	// Time and stages.
+	yes("runtime", "seconds if it has no unit; without time_based only a limit", timeTo(func(j *job) *time.Duration { return &j.runtime }, sec), "timeout"),
+	bare("time_based", "goes on over the region until runtime is over", boolTo(func(j *job) *bool { return &j.timeBased })),
+	yes("ramp_time", "time before measuring; seconds if it has no unit", timeTo(func(j *job) *time.Duration { return &j.ramp }, sec)),
+	yes("startdelay", "time before the start; seconds if it has no unit, no range", timeTo(func(j *job) *time.Duration { return &j.delay }, sec)),
+	yes("loops", "passes over the region; without effect in time_based, as in fio", longTo(func(j *job) *int64 { return &j.loops }, 1, math.MaxInt32)),
+	yes("number_ios", "I/Os after which each clone ends", longTo(func(j *job) *int64 { return &j.numberIOs }, 0, math.MaxInt64/2)),
+	bare("stonewall", "begins a new stage: waits for all jobs before it", boolTo(func(j *job) *bool { return &j.stonewall }), "wait_for_previous"),
+	bare("new_group", "begins a new group in the output", boolTo(func(j *job) *bool { return &j.newGroup })),
+	bare("group_reporting", "sums the jobs of a group up", boolTo(func(j *job) *bool { return &j.group })),
+	bare("exitall", "the end of this job ends the others of its stage", boolTo(func(j *job) *bool { return &j.exitall })),
+	refused("exit_what", "only group, which here is the stage", "group"),
+	accepted("exitall_on_error", "an error always ends the whole test"),
+	refused("wait_for", "use stonewall"),
+
+	// Data.
+	bare("zero_buffers", "writes zeros", boolTo(func(j *job) *bool { return &j.zero })),
+	accepted("refill_buffers", "every block that is written is new in any case"),
+	accepted("scramble_buffers", "every block that is written is new in any case"),
+	yes("buffer_pattern", "0x... , decimal numbers or \"text\", joined by minus signs; no file", setPattern),
+	yes("buffer_compress_percentage", "percent of each written 4 KiB that are zeros", intTo(func(j *job) *int { return &j.compress }, 0, 100)),
+	accepted("buffer_compress_chunk", "the unit is 4 KiB"),
+	yes("dedupe_percentage", "percent of writes that repeat one block", intTo(func(j *job) *int { return &j.dedupe }, 0, 100)),
+	refused("dedupe_mode", "only repeat", "repeat"),
+	refused("dedupe_working_set_percentage", "dedupe_mode is always repeat"),
+	refused("dedupe_global", "dedupe_mode is always repeat", "0"),
+
+	// Verification.
+	yes("verify", "crc32c: stamps each block with offset, number and checksum, and reads all back after the stage", setVerify),
+	yes("do_verify", "0: writes stamped blocks without reading them back", boolTo(func(j *job) *bool { return &j.doVerify })),
+	bare("verify_only", "reads back what an earlier run of the same job wrote", boolTo(func(j *job) *bool { return &j.verifyOnly })),
+	accepted("verify_fatal", "the first bad block always ends the test"),
+	refused("verify_interval", "each I/O is stamped in units of up to 4 KiB"),
+	refused("verify_offset", "the stamp is at the start of a block", "0"),
+	refused("verify_pattern", "use verify=crc32c"),
+	refused("verify_dump", "the error names offset and contents of the bad block", "0"),
+	refused("verify_async", "each reading thread verifies", "0"),
+	refused("verify_async_cpus", "each reading thread verifies"),
+	refused("verify_backlog", "blocks are read back after the stage", "0"),
+	refused("verify_backlog_batch", "blocks are read back after the stage", "0"),
+	refused("verify_state_load", "state is in the stamps; use verify_only", "0"),
+	refused("verify_state_save", "state is in the stamps; use verify_only", "0"),
+	refused("experimental_verify", "use verify=crc32c", "0"),
+
+	// Steady state.
+	yes("steadystate", slopeText+", as fio judges them: the job ends when its limit is kept", setSteady, "ss"),
+	yes("steadystate_duration", "the window that is judged; seconds if it has no unit", timeTo(func(j *job) *time.Duration { return &j.ssDur }, sec), "ss_dur"),
+	yes("steadystate_ramp_time", "time before the first sample is judged; seconds if it has no unit", timeTo(func(j *job) *time.Duration { return &j.ssRamp }, sec), "ss_ramp"),
+	refused("ss_interval", "the interval is one second", "1", "1s"),
+
+	// Output.
+	yes("percentile_list", "up to 20", setPercentileList),
+	yes("clat_percentiles", "percentiles of the completion latency (default 1)", boolTo(func(j *job) *bool { return &j.clatPct })),
+	yes("lat_percentiles", "percentiles of the total latency, which here is the same", boolTo(func(j *job) *bool { return &j.latPct })),
+	refused("slat_percentiles", "submission is not timed apart; slat has no samples", "0"),
+	yes("write_bw_log", "the file of bandwidths, of averages over log_avg_msec, which it needs", logTo(func(j *job) **string { return &j.bwLog })),
+	yes("write_iops_log", "the file of I/Os a second, of averages over log_avg_msec, which it needs", logTo(func(j *job) **string { return &j.iopsLog })),
+	yes("write_lat_log", "the files of latencies (clat and lat are the same, slat is empty), of averages over log_avg_msec, which it needs", logTo(func(j *job) **string { return &j.latLog })),
+	yes("log_avg_msec", "interval of the logs in milliseconds", setLogAvg),
+	yes("per_job_logs", "a log file for each clone (default 1)", boolTo(func(j *job) *bool { return &j.perJobLogs })),
+	refused("write_hist_log", "use json+, whose bins are the whole histogram"),
+	refused("log_hist_msec", "use json+, whose bins are the whole histogram", "0"),
+	refused("log_hist_coarseness", "use json+, whose bins are the whole histogram", "0"),
+	refused("log_max_value", "logs hold averages", "0"),
+	refused("log_offset", "logs hold averages over many offsets", "0"),
+	refused("log_prio", "logs hold averages", "0"),
+	refused("log_compression", "logs are small", "0"),
+	refused("log_compression_cpus", "logs are small"),
+	refused("log_store_compressed", "logs are small", "0"),
+	yes("log_unix_epoch", "times of the logs are those of the wall clock, in milliseconds", boolTo(func(j *job) *bool { return &j.unixEpoch })),
+	refused("log_alternate_epoch", "use log_unix_epoch", "0"),
+	refused("log_alternate_epoch_clock_id", "use log_unix_epoch", "0"),
+	accepted("log_entries", "logs grow as they have to"),
+	accepted("bwavgtime", "the interval of the bandwidth samples is half a second, as fio's default"),
+	accepted("iopsavgtime", "the interval of the IOPS samples is half a second, as fio's default"),
+	accepted("gtod_reduce", keptAnyway),
+	accepted("disable_lat", keptAnyway),
+	accepted("disable_clat", keptAnyway),
+	accepted("disable_slat", "submission is not timed apart"),
+	accepted("disable_bw_measurement", keptAnyway, "disable_bw"),
+	refused("gtod_cpu", "reading the clock costs nothing here", "0"),
+	accepted("clocksource", "the fastest clock that is exact is used"),
+	refused("unified_rw_reporting", "reads and writes are reported apart", "none", "0"),
+	refused("significant_figures", "numbers have four significant figures", "4"),
+	refused("stats", "there is nothing but what was measured", "1"),
+	refused("disk_util", "the disks are always shown", "1"),
+	refused("block_error_percentiles", noTrim, "0"),
+	yes("kb_base", "1024 (k is 1024, kib is 1000) or 1000 (the other way round)", setKBBase),
+	refused("unit_base", "rates are in bytes", "0", "8"),
+
+	// Layout.
+	accepted("fallocate", alwaysWritten),
+	accepted("overwrite", alwaysWritten),
+	accepted("create_on_open", alwaysWritten),
+	accepted("create_serialize", alwaysWritten),
+	accepted("create_fsync", alwaysWritten+", and synced"),
+	accepted("fadvise_hint", "the kernel is given no hints"),
+	accepted("openfiles", "all files stay open"),
+	accepted("lockmem", "memory of the buffers is not swapped in a test"),
+	accepted("mem", "buffers are anonymous memory, aligned for direct I/O", "iomem"),
+	accepted("mem_align", "buffers are aligned to pages", "iomem_align"),
+	accepted("hugepage-size", "buffers are anonymous memory"),
+	refused("allow_file_create", "name a file that exists instead", "1"),
+	refused("allow_mounted_write", "a block device is written only with --destructive", "0"),
+	refused("create_only", "files are made by the first test that needs them", "0"),
+	refused("fill_device", "give a size", "0"),
+	refused("file_append", "give an offset", "0"),
+	refused("pre_read", "use a first job that reads, with stonewall behind it", "0"),
+	refused("unlink_each_loop", "use unlink", "0"),
+	refused("offset_align", "give an offset that is aligned", "0"),
+	refused("bs_unaligned", "sizes in a range are multiples of the smallest", "0"),
+	refused("lockfile", "files are not locked", "none"),
+	refused("opendir", "name the files with filename"),
+	refused("unique_filename", "there are no clients", "1"),
+	refused("sync_file_range", "use fdatasync"),
+	refused("write_barrier", "use fsync", "0"),
+	refused("atomic", "use direct=1", "0"),
+	refused("write_hint", "the kernel is given no hints", "none"),
+	refused("io_submit_mode", "only inline; a rate has response times from its schedule in any case", "inline"),
+	refused("serialize_overlap", "writes in flight may overlap", "0"),
+
+	// Options of engines.
+	accepted("fixedbufs", "buffers are registered with io_uring where the kernel allows it"),
+	accepted("registerfiles", "files are registered with io_uring where the kernel allows it"),
+	accepted("nonvectored", "I/Os of io_uring have one buffer"),
+	refused("hipri", "polled completion is not supported", "0"),
+	refused("sqthread_poll", "polled submission is not supported", "0"),
+	refused("sqthread_poll_cpu", "polled submission is not supported"),
+	refused("force_async", "the kernel decides", "0"),
+	refused("uncached", "use direct=1", "0"),
+	refused("nowait", "an I/O that has to wait is measured", "0"),
+	refused("cmdprio_percentage", "priorities of I/Os are not supported", "0"),
+	refused("userspace_reap", "completions are read from the kernel's ring in any case", "0"),
+
+	// What a job is allowed; other work.
+	refused("max_latency", "an I/O is not cut off; look at the maximum", "0"),
+	refused("latency_target", "a search for the depth is not supported; run one job a depth", "0"),
+	refused("latency_window", "latency_target is not supported", "0"),
+	refused("latency_percentile", "latency_target is not supported", "100", "100.0"),
+	refused("latency_run", "latency_target is not supported", "0"),
+	refused("ignore_error", "the first error ends the test"),
+	refused("error_dump", "the error is printed", "0"),
+	refused("continue_on_error", "the first error ends the test", "none"),
+	refused("cgroup", limitsNotHere), refused("cgroup_weight", limitsNotHere), refused("cgroup_nodelete", limitsNotHere, "0"),
+	refused("nice", limitsNotHere, "0"), refused("prio", limitsNotHere), refused("prioclass", limitsNotHere),
+	refused("ioscheduler", "set it in /sys/block"),
+	refused("numa_cpu_nodes", "use cpus_allowed"), refused("numa_mem_policy", "use cpus_allowed"),
+	refused("uid", "run Plimsoll as that user"), refused("gid", "run Plimsoll as that group"),
+	refused("exec_prerun", "commands are not run"), refused("exec_postrun", "commands are not run"),
+	refused("profile", "there are no profiles; write the job out"),
+	refused("flow", "use rate_iops"), refused("flow_id", "use rate_iops"), refused("flow_sleep", "use rate_iops"),
+	refused("write_iolog", noReplay), refused("read_iolog", noReplay), refused("read_iolog_chunked", noReplay),
+	refused("replay_no_stall", noReplay, "0"), refused("replay_redirect", noReplay), refused("replay_scale", noReplay),
+	refused("replay_align", noReplay), refused("replay_time_scale", noReplay), refused("replay_skip", noReplay),
+	refused("merge_blktrace_file", noReplay), refused("merge_blktrace_scalars", noReplay), refused("merge_blktrace_iters", noReplay),
+	refused("trim_percentage", noTrim, "0"), refused("trim_verify_zero", noTrim, "0"),
+	refused("trim_backlog", noTrim, "0"), refused("trim_backlog_batch", noTrim, "0"),
+	refused("zonemode", noZone, "none"), refused("zonesize", noZone, "0"), refused("zonecapacity", noZone, "0"),
+	refused("zonerange", noZone, "0"), refused("zoneskip", noZone, "0"), refused("read_beyond_wp", noZone, "0"),
+	refused("max_open_zones", noZone, "0"), refused("job_max_open_zones", noZone, "0"), refused("ignore_zone_limits", noZone, "0"),
+	refused("zone_reset_threshold", noZone, "0"), refused("zone_reset_frequency", noZone, "0"),
+}
+
+// byName finds options by all of their names.
+var byName = func() map[string]*Option {
+	m := map[string]*Option{}
+	for i := range Options {
+		o := &Options[i]
+		for _, n := range append([]string{o.Name}, o.Aliases...) {
+			m[n] = o
+		}
+	}
+	return m
+}()
+
+// supportedNames are the names that a mistyped or refused one may be near to.
+var supportedNames = func() []string {
+	var all []string
+	for i := range Options {
+		if o := &Options[i]; o.Support != Refused {
+			all = append(append(all, o.Name), o.Aliases...)
+		}
+	}
+	return all
+}()

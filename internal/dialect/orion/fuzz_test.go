@@ -1,0 +1,35 @@
+package orion
+
+import (
+	"strings"
+	"testing"
+
+	"plimsoll/internal/dialect/dialecttest"
+)
+
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{
+		"-run simple -testname mytest -hugenotneeded", "-run advanced -testname mytest -num_disks 40 -simulate raid0 -write 0 -type seq -matrix basic -cache_size 67108864 -verbose",
+		"-run advanced -matrix point -num_small 3 -num_large 4 -duration 10 --lun-size=1GiB", "-run oltp -write 20", "-run dss -num_disks 100",
+	} {
+		f.Add(s, "/data/a\n/data/b\n")
+	}
+	f.Fuzz(func(t *testing.T, line, list string) {
+		test, err := Parse(strings.Fields(line), nil, func(string) ([]byte, error) { return []byte(list), nil })
+		if err != nil {
+			return
+		}
+		s := &dialecttest.Local{Dir: "/d"}
+		p := test.matrix.points
+		for _, p := range []Load{p[0], p[len(p)-1]} {
+			for _, j := range append(test.jobs(s, p), test.cache(s, p)...) {
+				if err := j.Job.Validate(); err != nil && !strings.Contains(err.Error(), "buffers would take") {
+					t.Errorf("%q makes a job that is refused: %v", line, err)
+				}
+			}
+		}
+		if p := test.contents(nil, make([]int64, len(test.LUNs))); len(p) != len(fileKinds) {
+			t.Errorf("%q: %d files", line, len(p))
+		}
+	})
+}

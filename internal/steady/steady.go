@@ -1,0 +1,136 @@
+// Package steady judges series of samples: from when on they are steady, and where they step from
+// one level to another.
+//
+// Steady is what SNIA's Solid State Storage Performance Test Specification calls so: over five rounds
+// one after the other, the range of the values is at most 20 % of their mean, and the best straight line
+// through them rises or falls by at most 10 % of it. Here that has to hold for the throughput
+// and for the mean latency at once. A round is whatever the caller samples; the specification
+// has a minute.
+//
+// What is easily got wrong: five rounds of one second can be steady by accident, in a run that has
+// not begun to drift. A long run deserves long rounds (Rounds).
+//
+// The package does no I/O and knows nothing of jobs.
+package steady
+
+import (
+	"math"
+	"time"
+)
+
+// The criteria of SNIA's specification (SSS PTS 2.0.1, 2.1.24).
+const (
+	// WindowRounds is how many rounds are judged together.
+	WindowRounds = 5
+	// MaxRange is the greatest range of the values, and MaxSlope the greatest rise or fall of
+	// the line through them from the first round to the last, both as a share of their mean.
+	MaxRange = 0.20
+	MaxSlope = 0.10
+)
+
+// A Judgement is what was found of one window of one series.
+type Judgement struct {
+	Mean float64 `json:"mean"`
+	// Range is largest minus least, and Slope how much the best straight line rises (or falls, under 0)
+	// from the first value to the last, as shares of the mean.
+	Range float64 `json:"range"`
+	Slope float64 `json:"slope"`
+}
+
+// Steady reports whether both criteria hold.
+func (j Judgement) Steady() bool {
+	return j.Mean > 0 && j.Range <= MaxRange && math.Abs(j.Slope) <= MaxSlope
+}
+
+// Judge looks at one window. A window whose mean isn't over 0, or that holds anything but finite
+// numbers, is never steady.
+func Judge(xs []float64) Judgement {
+	mean, slope := Line(xs)
+	if len(xs) == 0 || !(mean > 0) || math.IsInf(mean, 0) {
+		return Judgement{}
+	}
+	lo, hi := xs[0], xs[0]
+	for _, x := range xs {
+		lo, hi = min(lo, x), max(hi, x)
+	}
+	return Judgement{Mean: mean, Range: (hi - lo) / mean, Slope: slope * float64(len(xs)-1) / mean}
+}
+
+// Line returns the mean of xs and the slope of the least-squares line through them, per sample.
+func Line(xs []float64) (mean, slope float64) {
+	n := float64(len(xs))
+	if n == 0 {
+		return 0, 0
+	}
+	for _, x := range xs {
+		mean += x / n
+	}
+	var num, den float64
+	for i, x := range xs {
+		d := float64(i) - (n-1)/2
+		num += d * (x - mean)
+		den += d * d
+	}
+	if den == 0 {
+		return mean, 0
+	}
+	return mean, num / den
+}
+
+// A Series is what was sampled in rounds of the same length.
+type Series struct {
+	Round time.Duration
+	// Throughput is in any unit. Latency, the mean of each round, may be missing.
+	Throughput []float64
+	Latency    []float64
+}
+
+// A Finding says whether and when a series got steady.
+type Finding struct {
+	// Steady is whether any window was, and From and To are the rounds of the first one: [From, To).
+	// Otherwise they are those of the last window there was.
+	Steady bool `json:"steady"`
+	From   int  `json:"from"`
+	To     int  `json:"to"`
+	// After is the time to steady: from the start of the series to the start of the window.
+	After time.Duration `json:"after"`
+	// Throughput and Latency are the judgements of that window.
+	Throughput Judgement `json:"throughput"`
+	Latency    Judgement `json:"latency"`
+}
+
+// Find looks for the first steady window of WindowRounds rounds.
+func Find(s Series) Finding {
+	n := len(s.Throughput)
+	if s.Latency != nil {
+		n = min(n, len(s.Latency))
+	}
+	var f Finding
+	for from := 0; from+WindowRounds <= n; from++ {
+		to := from + WindowRounds
+		f = Finding{From: from, To: to, After: time.Duration(from) * s.Round, Throughput: Judge(s.Throughput[from:to])}
+		f.Steady = f.Throughput.Steady()
+		if s.Latency != nil {
+			f.Latency = Judge(s.Latency[from:to])
+			f.Steady = f.Steady && f.Latency.Steady()
+		}
+		if f.Steady {
+			return f
+		}
+	}
+	return f
+}
+
+// Rounds averages every k samples into a round; what is left over at the end is dropped. A k under 2
+// changes nothing.
+func Rounds(xs []float64, k int) []float64 {
+	if k < 2 {
+		return xs
+	}
+	var out []float64
+	for ; len(xs) >= k; xs = xs[k:] {
+		mean, _ := Line(xs[:k])
+		out = append(out, mean)
+	}
+	return out
+}

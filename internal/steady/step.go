@@ -1,0 +1,175 @@
+package steady
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+)
+
+const (
+	// LeastStep is the least change between two levels that counts, as a share of the level before.
+	LeastStep = 0.3
+	// leastSide is the least number of samples on each side of a step.
+	leastSide = 5
+	// clear is how many times the scatter within the levels the change has to be.
+	clear = 3
+)
+
+// A Step is where a series goes from one level to another.
+type Step struct {
+	// At is the first sample of the new level.
+	At int `json:"at"`
+	// Before and After are the medians of the samples since the step before and until the step after.
+	Before float64 `json:"before"`
+	After  float64 `json:"after"`
+}
+
+// Change is how much the level rose, or fell (under 0), as a share of the level before.
+func (s Step) Change() float64 { return s.After/s.Before - 1 }
+
+// Steps returns the steps of at least LeastStep of a series, in its order. One high or low sample, or a
+// few, are no step. Nothing is found in less than ten samples.
+func Steps(xs []float64) []Step {
+	for _, x := range xs {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return nil
+		}
+	}
+	sum, sq := make([]float64, len(xs)+1), make([]float64, len(xs)+1)
+	for i, x := range xs {
+		sum[i+1], sq[i+1] = sum[i]+x, sq[i]+x*x
+	}
+	var cuts []int
+	segment(sum, sq, 0, len(xs), 6*variance(xs)*math.Log(float64(len(xs)+1)), &cuts)
+	slices.Sort(cuts)
+	cuts = prune(xs, cuts)
+	var out []Step
+	for i, at := range cuts {
+		from, to := bounds(cuts, i, len(xs))
+		s, _ := step(xs, from, at, to)
+		out = append(out, s)
+	}
+	return out
+}
+
+// bounds are the ends of the levels on both sides of cut i.
+func bounds(cuts []int, i, n int) (from, to int) {
+	to = n
+	if i > 0 {
+		from = cuts[i-1]
+	}
+	if i+1 < len(cuts) {
+		to = cuts[i+1]
+	}
+	return from, to
+}
+
+// prune takes away the cuts that are no steps between their neighbours, the least first.
+func prune(xs []float64, cuts []int) []int {
+	size := make([]float64, len(cuts)) // of each cut that is no step; Inf for a step
+	judge := func(i int) {
+		if i < 0 || i >= len(cuts) {
+			return
+		}
+		from, to := bounds(cuts, i, len(xs))
+		s, ok := step(xs, from, cuts[i], to)
+		size[i] = math.Abs(s.After - s.Before)
+		if ok {
+			size[i] = math.Inf(1)
+		}
+	}
+	for i := range cuts {
+		judge(i)
+	}
+	for len(cuts) > 0 {
+		worst := 0
+		for i := range size {
+			if size[i] < size[worst] {
+				worst = i
+			}
+		}
+		if math.IsInf(size[worst], 1) {
+			break
+		}
+		cuts, size = slices.Delete(cuts, worst, worst+1), slices.Delete(size, worst, worst+1)
+		judge(worst - 1)
+		judge(worst)
+	}
+	return cuts
+}
+
+// variance is that of the noise: from the median distance between neighbours, which steps don't change.
+// In normal noise that distance is 0.6745 * sqrt(2) standard deviations, 1/1.05.
+func variance(xs []float64) float64 {
+	if len(xs) < 2 {
+		return 0
+	}
+	d := make([]float64, len(xs)-1)
+	for i := range d {
+		d[i] = math.Abs(xs[i+1] - xs[i])
+	}
+	sd := 1.05 * median(d)
+	return sd * sd
+}
+
+// segment cuts [from, to) at the point that leaves the least squares around the two means, if that takes
+// away more than least, and goes on in both parts (binary segmentation). A short burst in a long
+// series takes little away at first; so least is little more than what the best of many cuts takes of mere noise.
+func segment(sum, sq []float64, from, to int, least float64, cuts *[]int) {
+	if to-from < 2*leastSide {
+		return
+	}
+	best, at := math.Inf(1), 0
+	for cut := from + leastSide; cut <= to-leastSide; cut++ {
+		if e := squares(sum, sq, from, cut) + squares(sum, sq, cut, to); e < best {
+			best, at = e, cut
+		}
+	}
+	// Rounding leaves something of a constant, too.
+	if whole := squares(sum, sq, from, to); at == 0 || whole-best <= max(least, 1e-9*sq[to]) {
+		return
+	}
+	*cuts = append(*cuts, at)
+	segment(sum, sq, from, at, least, cuts)
+	segment(sum, sq, at, to, least, cuts)
+}
+
+// squares is the sum of squared distances from the mean of [from, to).
+func squares(sum, sq []float64, from, to int) float64 {
+	s := sum[to] - sum[from]
+	return sq[to] - sq[from] - s*s/float64(to-from)
+}
+
+// step judges the cut at between from and to.
+func step(xs []float64, from, at, to int) (Step, bool) {
+	a, b := xs[from:at], xs[at:to]
+	s := Step{At: at, Before: median(a), After: median(b)}
+	spread := (scatter(a, s.Before) + scatter(b, s.After)) / float64(to-from)
+	d := math.Abs(s.After - s.Before)
+	return s, s.Before > 0 && d >= LeastStep*s.Before && d >= clear*spread
+}
+
+func median(xs []float64) float64 {
+	s := slices.Sorted(slices.Values(xs))
+	n := len(s)
+	return (s[(n-1)/2] + s[n/2]) / 2
+}
+
+// scatter is the sum of the distances from m.
+func scatter(xs []float64, m float64) float64 {
+	t := 0.0
+	for _, x := range xs {
+		t += math.Abs(x - m)
+	}
+	return t
+}
+
+// Sentence says a step in words, for samples of the length every.
+func (s Step) Sentence(every time.Duration) string {
+	verb := "rose"
+	if s.After < s.Before {
+		verb = "fell"
+	}
+	return fmt.Sprintf("after %v it %s by %.0f %%, from %.4g to %.4g", time.Duration(s.At)*every, verb, 100*math.Abs(s.Change()), s.Before, s.After)
+}

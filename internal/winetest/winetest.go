@@ -1,0 +1,103 @@
+// Package winetest runs programs for Windows in tests, under Wine.
+//
+// Wine before 9 lacks bcryptprimitives.dll, without which no Go program starts (Go 1.24 takes its
+// random seed from there). Shim makes one, so that Debian's Wine 8 will do.
+package winetest
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// A Wine is a private Windows.
+type Wine struct {
+	// Prefix is its folder.
+	Prefix string
+	env    []string
+}
+
+// Find skips the test without Wine, and makes a prefix of the test's own otherwise. At the end of
+// the test all of its processes are ended.
+func Find(t testing.TB) *Wine {
+	t.Helper()
+	for _, name := range []string{"wine", "wineserver"} {
+		if _, err := find(name); err != nil {
+			t.Skipf("needs Wine (Debian: wine64): %v", err)
+		}
+	}
+	w := &Wine{Prefix: filepath.Join(t.TempDir(), "wine")}
+	w.env = append(os.Environ(), "WINEPREFIX="+w.Prefix, "WINEDEBUG=-all", "DISPLAY=", "WINEDLLOVERRIDES=mscoree,mshtml=")
+	t.Cleanup(func() {
+		// Only the servers of this prefix: -k ends, -w waits.
+		for _, flag := range []string{"-k", "-w"} {
+			server, _ := find("wineserver")
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			c := exec.CommandContext(ctx, server, flag)
+			c.Env = w.env
+			_ = c.Run() // it is an error that none runs
+			cancel()
+		}
+	})
+	if out, err := w.Run(t, "wineboot", "-i"); err != nil {
+		t.Fatalf("wineboot: %v\n%s", err, out)
+	}
+	dll := filepath.Join(w.Prefix, "drive_c", "windows", "system32", "bcryptprimitives.dll")
+	if _, err := os.Stat(dll); errors.Is(err, os.ErrNotExist) {
+		if err := os.WriteFile(dll, Shim(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return w
+}
+
+// find looks for one of Wine's programs, some of which Debian keeps out of the path.
+func find(name string) (string, error) {
+	if path, err := exec.LookPath(name); err == nil {
+		return path, nil
+	}
+	for _, path := range []string{"/usr/lib/wine/" + name, "/usr/lib/wine/" + name + "64"} {
+		if _, err := os.Stat(path); err == nil {
+			return path, nil
+		}
+	}
+	return "", &exec.Error{Name: name, Err: exec.ErrNotFound}
+}
+
+// Run runs a program of Windows and returns what it printed. It is killed after three minutes.
+func (w *Wine) Run(t testing.TB, exe string, args ...string) (string, error) {
+	t.Helper()
+	wine, err := find("wine")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Not a pipe: Wine's services inherit it, and stay for some seconds.
+	out, err := os.CreateTemp(t.TempDir(), "out")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	defer cancel()
+	c := exec.CommandContext(ctx, wine, append([]string{exe}, args...)...)
+	c.Env, c.Stdout, c.Stderr = w.env, out, out
+	runErr := c.Run()
+	text, err := os.ReadFile(out.Name())
+	return string(text), errors.Join(runErr, err)
+}
+
+// BuildTests builds the tests of a package for Windows and returns the program.
+func BuildTests(t testing.TB, pkg string) string {
+	t.Helper()
+	exe := filepath.Join(t.TempDir(), "tests.exe")
+	c := exec.Command("go", "test", "-c", "-o", exe, pkg)
+	c.Env = append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0")
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("build the tests of %s for Windows: %v\n%s", pkg, err, out)
+	}
+	return exe
+}

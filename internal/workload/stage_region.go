@@ -1,0 +1,64 @@
+package workload
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+
+	"plimsoll/load"
+)
+
+// resolve turns the percentages of a job into bytes, now that its files are there.
+func (j *StageJob) resolve() error {
+	if j.OffsetPercent == 0 && j.SizePercent == 0 && j.IOPercent == 0 || j.Job.IOEngine == load.Null {
+		return nil
+	}
+	least := int64(math.MaxInt64)
+	for _, p := range j.paths() {
+		n, err := fileSize(p)
+		if err != nil {
+			return fmt.Errorf("job %s: %w", j.Name, err)
+		}
+		least = min(least, n)
+	}
+	unit := j.Job.BS
+	if unit < 1 {
+		unit = 4096 // load's default
+	}
+	if j.OffsetPercent > 0 {
+		j.Job.Offset = percent(least, j.OffsetPercent) / unit * unit
+	}
+	if j.SizePercent > 0 {
+		j.Job.Size = percent(least, j.SizePercent)
+	}
+	left := least - j.Job.Offset
+	if j.Job.Size > left {
+		j.Job.Size = left
+	}
+	region := j.Job.Size
+	if region == 0 {
+		region = left
+	}
+	if region < unit {
+		return fmt.Errorf("job %s: %d bytes from offset %d on are less than one block of %d", j.Name, region, j.Job.Offset, unit)
+	}
+	if j.IOPercent > 0 {
+		j.Job.IOSize = max(percent(region, j.IOPercent)*int64(len(j.paths())), unit)
+	}
+	return nil
+}
+
+// paths are the job's files.
+func (j *StageJob) paths() []string {
+	if len(j.Job.Files) > 0 {
+		return j.Job.Files
+	}
+	return []string{j.Job.Filename}
+}
+
+// percent is p percent of n, which is not negative.
+func percent(n int64, p int) int64 {
+	hi, lo := bits.Mul64(uint64(n), uint64(p))
+	q, _ := bits.Div64(hi, lo, 100)
+	return int64(q)
+}

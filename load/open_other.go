@@ -1,0 +1,42 @@
+//go:build !linux && !windows
+
+package load
+
+import (
+	"fmt"
+	"os"
+)
+
+var systemEngines = []string{IOUring, LinuxAIO, PSync, Null}
+
+type how struct{}
+
+func openFile(j Job, path string) (*os.File, how, error) {
+	if j.Direct {
+		return nil, how{}, &DirectError{Path: path, Err: fmt.Errorf("direct I/O on this system: %w", ErrNotSupported)}
+	}
+	if j.IOEngine == IOUring || j.IOEngine == LinuxAIO {
+		return nil, how{}, &EngineError{j.IOEngine, "only Linux has it; use psync", ErrNotSupported}
+	}
+	flags := os.O_RDONLY
+	if j.writes() {
+		flags = os.O_RDWR
+	}
+	if j.Sync != "" {
+		flags |= os.O_SYNC
+	}
+	f, err := os.OpenFile(path, flags, 0)
+	return f, how{}, err
+}
+
+// mapMemory returns n bytes. Go's collector doesn't move them.
+func mapMemory(n int64) ([]byte, error) { return make([]byte, n), nil }
+
+func unmapMemory([]byte) error { return nil }
+
+func newAsync(name string, _ []*target, _ []slot, _ *buffers) (asyncEngine, error) {
+	if name == PSync {
+		return nil, nil
+	}
+	return nil, &EngineError{name, "only Linux has it; use psync", ErrNotSupported}
+}
