@@ -265,3 +265,35 @@ func BenchmarkReport10k(b *testing.B) {
 	b.ReportMetric(float64(len(f.trials)), "trials")
 	b.ReportMetric(float64(page.Len())/(1<<20), "MiB/page")
 }
+
+// TestNext: what is open has a way forward, one that is worth its time.
+func TestNext(t *testing.T) {
+	f := newFixture()
+	f.run.Blocks = 3
+	f.fill(thePlaces[:4], 1)
+	few := built(f.run, f.trials).Next
+	if few == nil || few.Blocks < leastBlocks || few.Blocks > mostNext || few.Settles == 0 || few.Busy {
+		t.Fatalf("after 3 blocks Next = %+v, want 6 to 20 blocks", few)
+	}
+	if want := fmt.Sprintf("plimsoll run --resume %s --blocks %d", f.run.ID, few.Blocks); few.Command != want {
+		t.Errorf("Command = %q, want %q", few.Command, want)
+	}
+	f.trials[0].Warnings = []record.Warning{{Check: "neighbour", Severity: record.Doubt, Text: "All CPUs were busy"}}
+	r := Build(f.run, f.trials, Options{Flags: " --state /srv/p"})
+	if !r.Next.Busy || !strings.HasSuffix(r.Next.Command, " --state /srv/p") {
+		t.Errorf("with a neighbour and a state folder Next = %+v", r.Next)
+	}
+	if text := render(t, "text", Terminal{}, NewSet(r)); !strings.Contains(text, "Next:   "+r.Next.Command) || !strings.Contains(text, "quieter") {
+		t.Errorf("the text lacks the command %q", r.Next.Command)
+	}
+	f.run.Status = record.Interrupted
+	r = Build(f.run, f.trials, Options{Flags: " --state /srv/p"})
+	if want := "plimsoll run --resume " + f.run.ID + " --state /srv/p measures the rest"; r.Next != nil || !strings.Contains(r.Remarks[1].Text, want) {
+		t.Errorf("a run that was broken off has Next = %+v and the remark %q, want none and %q", r.Next, r.Remarks[1].Text, want)
+	}
+	loud := newFixture()
+	loud.fill([]fixturePlace{thePlaces[0], {engine: "oci", place: "bind", speed: 1, noise: 0.6}}, 1)
+	if n := built(loud.run, loud.trials).Next; n == nil || n.Command != "" || n.Open != 1 || !strings.Contains(n.why(), "longer trials") {
+		t.Errorf("where noise is far above the difference Next = %+v, want no command", n)
+	}
+}

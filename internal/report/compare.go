@@ -168,7 +168,7 @@ func (c *Cell) compared(x stats.Comparison) {
 	if x.Verdict != stats.NoData {
 		c.Compared = &Compared{
 			Ratio: Num(x.Ratio), Low: Num(x.Low), High: Num(x.High), P: Num(x.P),
-			Wins: x.Wins, N: x.Blocks, Tentative: x.Tentative,
+			Wins: x.Wins, N: x.Blocks, Tentative: x.Tentative, More: x.More,
 		}
 		if c.Kind == Control {
 			c.Compared.Low, c.Compared.High = Num(x.PointLow), Num(x.PointHigh)

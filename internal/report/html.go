@@ -35,7 +35,9 @@ type (
 		Machine string
 		When    string
 		// Doubts says how many figures are in doubt.
-		Doubts    string
+		Doubts string
+		// Ahead explains the report's Next.
+		Ahead     string
 		Engines   []engineView
 		Overview  []Answer
 		Workloads []workloadView
@@ -106,6 +108,9 @@ func (HTML) Render(w io.Writer, s Set) error {
 
 func viewOf(r *Report, id string) reportView {
 	v := reportView{Report: r, ID: id, Machine: machineText(r.Run.Machine), When: whenText(r.Run), Doubts: r.doubtText()}
+	if r.Next != nil {
+		v.Ahead = r.Next.why()
+	}
 	for _, a := range r.Answers {
 		if n := len(v.Engines); n == 0 || v.Engines[n-1].Name != a.Engine {
 			v.Engines = append(v.Engines, engineView{Name: a.Engine})

@@ -55,6 +55,13 @@ func mdReport(p *printer, r *Report) {
 	if r.Run.Command != "" {
 		p.f("\nRepeat with:\n\n%s\n", mdCode(r.Run.Command))
 	}
+	switch n := r.Next; {
+	case n == nil:
+	case n.Command == "":
+		p.f("\nNext: %s.\n", md(n.why()))
+	default:
+		p.f("\nNext (%s):\n\n%s\n", md(n.why()), mdCode(n.Command))
+	}
 }
 
 func mdAlarm(severity string) string {

@@ -379,6 +379,21 @@ func (p *textPage) foot() {
 	if p.r.Run.Command != "" {
 		p.f("\n%s %s\n", p.paint(dim, "Repeat:"), clean.Line(p.r.Run.Command))
 	}
+	p.next()
+}
+
+// next says what would settle what is open.
+func (p *textPage) next() {
+	n := p.r.Next
+	if n == nil {
+		return
+	}
+	head := p.paint(dim, "Next:  ")
+	if n.Command == "" {
+		p.f("%s %s\n", head, wrap(n.why(), p.width, 8))
+		return
+	}
+	p.f("%s %s\n        %s\n", head, clean.Line(n.Command), p.paint(dim, wrap(n.why(), p.width, 8)))
 }
 
 // lastLines keeps the end of a log.
