@@ -36,6 +36,10 @@ type (
 		When    string
 		// Doubts says how many figures are in doubt.
 		Doubts string
+		// Compared and OverallText say how places were compared and put in order.
+		Compared, OverallText string
+		// Absolute are the baseline's own figures.
+		Absolute []absoluteRow
 		// Ahead explains the report's Next.
 		Ahead     string
 		Engines   []engineView
@@ -107,7 +111,10 @@ func (HTML) Render(w io.Writer, s Set) error {
 }
 
 func viewOf(r *Report, id string) reportView {
-	v := reportView{Report: r, ID: id, Machine: machineText(r.Run.Machine), When: whenText(r.Run), Doubts: r.doubtText()}
+	v := reportView{Report: r, ID: id, Machine: machineText(r.Run.Machine), When: whenText(r.Run), Doubts: r.doubtText(), Compared: r.comparedText(), Absolute: r.absolute()}
+	if text := r.overallText(); text != "" {
+		v.OverallText = strings.ToUpper(text[:1]) + text[1:]
+	}
 	if r.Next != nil {
 		v.Ahead = r.Next.why()
 	}
@@ -139,7 +146,7 @@ func workloadViewOf(r *Report, w *Workload, id string) workloadView {
 	v := workloadView{Workload: w, ID: id, ValueHead: w.valueHead(u), Spread: w.spreadHead()}
 	ratios, lat := forestScale(w, r.Run.Margin), histScale(w)
 	v.ForestAxis = forestAxis(ratios, r.Run.Margin)
-	base := ""
+	base := map[int]string{} // By number of clients.
 	for i := range w.Cells {
 		c := &w.Cells[i]
 		row := rowView{Cell: c, Odd: c.outlierText(), Short: c.short(), Forest: forest(c, ratios, r.Run.Margin)}
@@ -160,9 +167,9 @@ func workloadViewOf(r *Report, w *Workload, id string) workloadView {
 			row.P50, row.P99, row.P999 = l.tailText(l.P50), l.tailText(l.P99), l.tailText(l.P999)
 			row.P99Range = l.p99Text()
 			if c.Kind == Base {
-				base = id + "b"
+				base[c.Clients] = fmt.Sprintf("%sb%d", id, c.Clients)
 			}
-			row.Hist = histogram(c, l, lat, base, c.Kind == Base)
+			row.Hist = histogram(c, l, lat, base[c.Clients], c.Kind == Base)
 			v.HistAxis = histAxis(lat)
 		}
 		v.Rows = append(v.Rows, row)

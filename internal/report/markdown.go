@@ -31,7 +31,7 @@ func mdReport(p *printer, r *Report) {
 	p.f("# %s: %s\n\n", md(r.Run.Plan), md(r.Run.ID))
 	p.f("**%s**\n\n", md(r.Question))
 	if r.Against != "" {
-		p.f("Compared with %s over %s, the cheapest place first.\n\n", md(r.Against), count(len(r.Workloads), "workload"))
+		p.f("%s\n\n", md(r.comparedText()))
 	} else {
 		p.f("⚠ There are %s.\n\n", md(r.AgainstWhy))
 	}
@@ -76,21 +76,38 @@ func mdOverview(p *printer, r *Report) {
 		return
 	}
 	head := []string{"where", "overall"}
+	ranked := len(r.Ranked) > 0
+	if !ranked {
+		head = head[:1]
+	}
 	for _, w := range r.Workloads {
 		head = append(head, w.Name)
 	}
 	var rows [][]string
+	for _, a := range r.absolute() {
+		row := []string{a.Label, ""}
+		if !ranked {
+			row = row[:1]
+		}
+		rows = append(rows, append(row, a.Values...))
+	}
 	for _, a := range r.Answers {
 		if a.skipped() {
 			continue
 		}
 		row := []string{strings.TrimSpace(a.Engine + " " + a.Place), known(a.Overall, shortRatio)}
+		if !ranked {
+			row = row[:1]
+		}
 		for _, x := range a.Ratios {
 			row = append(row, strings.TrimSpace(x.short()))
 		}
 		rows = append(rows, row)
 	}
 	legend := "Ratio to " + md(r.Against) + "; `=` equivalent, `-` slower, `+` faster, `?` not proven, `!` in doubt"
+	if text := r.overallText(); text != "" {
+		legend += "; " + md(text)
+	}
 	if r.Against == "" {
 		legend = "There are " + md(r.AgainstWhy)
 	}

@@ -21,7 +21,7 @@ type Next struct {
 	// where more blocks would settle nothing.
 	Command string `json:"command,omitempty"`
 	Blocks  int    `json:"blocks,omitempty"`
-	// Open cells are not settled; Settles of them are likely to be settled by then, if their
+	// Open cells are not settled; Settles of them may be settled by then, if their
 	// ratios stay where they are.
 	Open    int `json:"open"`
 	Settles int `json:"settles"`
@@ -45,8 +45,12 @@ func (r *Report) next(opt Options) *Next {
 				continue
 			}
 			n.Open++
-			// Fewer than the default prove nothing, whatever they look like.
-			if total := max(r.Run.Blocks+x.More, leastBlocks); total > r.Run.Blocks && total <= most && x.More > 0 {
+			total := r.Run.Blocks + x.More
+			if x.Tentative && (c.Kind != Inconclusive || total > most) {
+				// What so few blocks look like, and what they expect, is to be shown by six.
+				total = leastBlocks
+			}
+			if total = max(total, leastBlocks); total > r.Run.Blocks && total <= most {
 				wanted = append(wanted, total)
 			}
 		}
@@ -72,9 +76,9 @@ func (n *Next) why() string {
 		if n.Busy {
 			busy = " on a quieter machine, or"
 		}
-		return open + ", and some more blocks alone would not settle " + plural(n.Open, "it", "them") + ": measure" + busy + " with longer trials"
+		return open + ", and a few more blocks would not settle " + plural(n.Open, "it", "them") + ": measure" + busy + " with longer trials"
 	}
-	text := fmt.Sprintf("%s; that would settle about %d", open, n.Settles)
+	text := fmt.Sprintf("%s; that may settle %d", open, n.Settles)
 	if n.Busy {
 		text += ". Other work on the machine was in the way: wait until it is quieter"
 	}

@@ -75,6 +75,9 @@ type Report struct {
 	Against string `json:"against"`
 	// AgainstWhy says why there is no ratio at all; empty where there are some.
 	AgainstWhy string `json:"against_why,omitempty"`
+	// Ranked are the workloads that the order of places rests on: those in which every place
+	// has a ratio that is not in doubt. Empty: there is no order.
+	Ranked []string `json:"ranked"`
 	// Answers holds a sentence per engine and place, the cheapest first within
 	// an engine; engines are in the plan's order.
 	Answers []Answer `json:"answers"`
@@ -104,8 +107,8 @@ type Answer struct {
 	Text string `json:"text"`
 	// On says what the data stood on: "data on ext4 (vda) in /srv". Empty for memory.
 	On string `json:"on,omitempty"`
-	// Overall is the geometric mean of the ratios to the baseline over the
-	// workloads whose numbers are not in doubt: a point estimate, for ranking only.
+	// Overall is the geometric mean of the ratios to the baseline over the report's
+	// Ranked workloads: a point estimate, for ranking only.
 	Overall Num `json:"overall"`
 	// Memory is set for tmpfs: fast, and gone with the container.
 	Memory bool `json:"memory,omitempty"`

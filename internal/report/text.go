@@ -160,7 +160,7 @@ func machineText(m record.Machine) string {
 func (p *textPage) answers() {
 	p.f("\n%s\n", p.paint(bold, wrap(clean.Line(p.r.Question), p.width, 0)))
 	if p.r.Against != "" {
-		p.f("%s\n", p.paint(dim, wrap("Compared with "+clean.Line(p.r.Against)+" over "+count(len(p.r.Workloads), "workload")+", the cheapest place first.", p.width, 0)))
+		p.f("%s\n", p.paint(dim, wrap(clean.Line(p.r.comparedText()), p.width, 0)))
 	} else {
 		p.f("%s\n", p.paint(alarm, wrap("There are "+clean.Line(p.r.AgainstWhy)+".", p.width, 0)))
 	}

@@ -246,13 +246,27 @@ func (p *textPage) overview() {
 	p.f("%s %s\n\n", p.paint(bold, "━━ at a glance"), p.paint(dim, wrap(p.r.legend(), p.width, 15)))
 	where := column{left: true}
 	all := column{head: "overall"}
+	absolute := p.r.absolute()
+	for _, a := range absolute {
+		where.cells = append(where.cells, cut(clean.Line(a.Label), 40))
+		all.cells = append(all.cells, "")
+	}
 	rows := slices.DeleteFunc(slices.Clone(p.r.Answers), Answer.skipped)
 	for _, a := range rows {
 		where.cells = append(where.cells, cut(clean.Line(strings.TrimSpace(a.Engine+" "+a.Place)), 40))
 		all.cells = append(all.cells, known(a.Overall, shortRatio))
 	}
 	all.style = func(int) style { return bold }
+	where.style = func(row int) style {
+		if row < len(absolute) {
+			return dim
+		}
+		return none
+	}
 	group, wide := []column{where, all}, where.width()+2+all.width()
+	if len(p.r.Ranked) == 0 {
+		group, wide = []column{where}, where.width()
+	}
 	flush := func() {
 		for _, line := range lines(group, p.paint) {
 			p.f("   %s\n", line)
@@ -261,7 +275,15 @@ func (p *textPage) overview() {
 		group, wide = []column{where}, where.width()
 	}
 	for i, w := range p.r.Workloads {
-		c := column{head: cut(clean.Line(w.Name), 16), style: func(row int) style { return rows[row].Ratios[i].style() }}
+		c := column{head: cut(clean.Line(w.Name), 16), style: func(row int) style {
+			if row < len(absolute) {
+				return dim
+			}
+			return rows[row-len(absolute)].Ratios[i].style()
+		}}
+		for _, a := range absolute {
+			c.cells = append(c.cells, a.Values[i])
+		}
 		for _, a := range rows {
 			c.cells = append(c.cells, a.Ratios[i].short())
 		}
@@ -284,7 +306,11 @@ func (r *Report) legend() string {
 	if r.Against == "" {
 		return clean.Line(r.AgainstWhy)
 	}
-	return "ratio to " + clean.Line(r.Against) + ", the middle of those within each block; = equivalent, - slower, + faster, ? not proven, ! in doubt"
+	overall := ""
+	if text := r.overallText(); text != "" {
+		overall = "; " + text
+	}
+	return "ratio to " + clean.Line(r.Against) + ", the middle of those within each block; = equivalent, - slower, + faster, ? not proven, ! in doubt" + overall
 }
 
 func (x Ratio) style() style {
