@@ -103,7 +103,7 @@ func (a *app) runPlan(ctx context.Context, f runFlags, args []string) error {
 	if err := checkOut(f.out); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stderr, "run %s: plan %s, seed %d, about %s%s\n", job.run.ID, job.run.Plan, job.run.Seed, size.Duration(job.left().Round(time.Second)),
+	fmt.Fprintf(a.stderr, "run %s: plan %s, seed %d, about %s%s if every cell can be measured\n", job.run.ID, job.run.Plan, job.run.Seed, size.Duration(job.left().Round(time.Second)),
 		map[bool]string{true: " left"}[len(job.done) > 0])
 	a.aboutUser(job.plan)
 	runErr := a.measure(ctx, db, job)
