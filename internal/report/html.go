@@ -53,8 +53,10 @@ type (
 	}
 	workloadView struct {
 		*Workload
-		ID                   string
-		ValueHead, Spread    string
+		ID                string
+		ValueHead, Spread string
+		// RatioSpread is the head of the ratios' intervals, empty if there is none.
+		RatioSpread          string
 		ForestAxis, HistAxis template.HTML
 		Rows                 []rowView
 		Courses              bool
@@ -83,7 +85,7 @@ func (HTML) Render(w io.Writer, s Set) error {
 		"known": func(n Num) string { return known(n, shortRatio) },
 		"class": func(k Kind) string { return strings.ReplaceAll(string(k), " ", "-") },
 		"clean": clean.Text, "one": clean.Line,
-		"fail": Failure.text,
+		"fail": Failure.text, "sign": func(x Ratio) string { return x.sign() },
 	}).Parse(pageText)
 	if err != nil {
 		return err
@@ -161,7 +163,9 @@ func workloadViewOf(r *Report, w *Workload, id string) workloadView {
 		}
 		if x := c.Compared; x != nil {
 			row.Ratio, row.RatioRange = ratioText(x.Ratio), c.intervalText(" – ")
-			row.P = known(x.P, pText)
+			if x.P.Known() {
+				row.P = pText(x.P)
+			}
 		}
 		if l := c.of(w.Class); l != nil {
 			row.P50, row.P99, row.P999 = l.tailText(l.P50), l.tailText(l.P99), l.tailText(l.P999)
@@ -173,6 +177,9 @@ func workloadViewOf(r *Report, w *Workload, id string) workloadView {
 			v.HistAxis = histAxis(lat)
 		}
 		v.Rows = append(v.Rows, row)
+	}
+	if w.hasIntervals() {
+		v.RatioSpread = headInterval
 	}
 	for _, s := range skipsByReason(w.Skipped) {
 		if !s.Everywhere {

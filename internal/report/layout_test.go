@@ -201,7 +201,7 @@ func TestTooWideToSay(t *testing.T) {
 		want      string
 	}{
 		{Inconclusive, 0.0235, 60.8, "too wide to say"}, {Control, 0.1, 1.2, "too wide to say"},
-		{Inconclusive, 0.5, 4.9, "0.500 - 4.90"}, {Faster, 1.3, 14, "1.300 - 14.0"}, {Inconclusive, Unknown, Unknown, "n/a - n/a"},
+		{Inconclusive, 0.5, 4.9, "0.500 - 4.90"}, {Faster, 1.3, 14, "1.300 - 14.0"}, {Inconclusive, Unknown, Unknown, "n/a"},
 	} {
 		c := Cell{Kind: row.kind, Compared: &Compared{Ratio: 1, Low: row.low, High: row.high}}
 		if got := c.intervalText(" - "); got != row.want {

@@ -41,11 +41,15 @@ func mdReport(p *printer, r *Report) {
 	if len(r.Remarks) > 0 {
 		p.f("\n")
 	}
-	for _, m := range r.Remarks {
-		p.f("- %s%s\n", mdAlarm(m.Severity), md(m.Text))
-	}
-	if text := r.doubtText(); text != "" {
-		p.f("- %s%s\n", mdAlarm(record.Doubt), md(text))
+	for _, severity := range []string{record.Doubt, record.Note} {
+		for _, m := range r.Remarks {
+			if (m.Severity == record.Doubt) == (severity == record.Doubt) {
+				p.f("- %s%s\n", mdAlarm(m.Severity), md(m.Text))
+			}
+		}
+		if text := r.doubtText(); text != "" && severity == record.Doubt {
+			p.f("- %s%s\n", mdAlarm(severity), md(text))
+		}
 	}
 	mdOverview(p, r)
 	for i := range r.Workloads {
@@ -126,7 +130,7 @@ func mdWorkload(p *printer, w *Workload) {
 	if w.Noise != nil {
 		p.f("%s.\n", md(w.Noise.Text))
 	}
-	if columns := fit(w.columns(tableStyle{}), 1<<30); len(w.Cells) > 0 {
+	if columns := fit(w.columns(tableStyle{all: true}), 1<<30); len(w.Cells) > 0 {
 		var head []string
 		rows := make([][]string, len(w.Cells))
 		for _, c := range columns {

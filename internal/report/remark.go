@@ -16,7 +16,7 @@ func remarks(r *Report, g *gathered, opt Options) []Remark {
 		out = append(out, Remark{grade, fmt.Sprintf(format, args...)})
 	}
 	if r.Run.Quick {
-		add(record.Doubt, "%s %s nothing: they show orders of magnitude; take 6 or more for verdicts (the plan's own number, or --blocks)", count(r.Run.Blocks, "block"), plural(r.Run.Blocks, "proves", "prove"))
+		add(record.Doubt, "%s %s nothing: %s orders of magnitude; take 6 or more for verdicts (the plan's own number, or --blocks)", count(r.Run.Blocks, "block"), plural(r.Run.Blocks, "proves", "prove"), plural(r.Run.Blocks, "it shows", "they show"))
 	}
 	if text := unfinished(r, g, opt); text != "" {
 		add(record.Doubt, "%s", text)

@@ -23,6 +23,8 @@ type tableStyle struct {
 	// merged marks cells with the doubts of the whole run and not with the footnotes of the
 	// workload.
 	merged bool
+	// all shows how many trials there were even where all cells have as many.
+	all bool
 }
 
 // fitted lays a workload's table out for a width. What a verdict rests on, the ratio with
@@ -86,7 +88,7 @@ func (w *Workload) columns(how tableStyle) []column {
 		put(&place, cut(clean.Line(label), 40))
 		put(&marks, mark)
 		put(&verdict, clean.Line(says))
-		if uneven || !how.merged {
+		if uneven || how.all {
 			put(&n, fmt.Sprint(c.N))
 		} else {
 			put(&n, "") // The report says how many blocks there were.
@@ -140,7 +142,10 @@ const tooWide = 10
 // and proves nothing is said to do so, since its ends would look like findings.
 func (c *Cell) intervalText(between string) string {
 	x := c.Compared
-	if x.Low.Known() && x.High.Known() && x.High > tooWide*x.Low && (c.Kind == Inconclusive || c.Kind == Control) {
+	if !x.Low.Known() || !x.High.Known() {
+		return notKnown // One block has none; a column without any is left out.
+	}
+	if x.High > tooWide*x.Low && (c.Kind == Inconclusive || c.Kind == Control) {
 		return "too wide to say"
 	}
 	return known(x.Low, ratioText) + between + known(x.High, ratioText)
@@ -336,12 +341,22 @@ func (x Ratio) short() string {
 	if !x.Ratio.Known() {
 		return ""
 	}
-	mark := signs[x.Kind]
-	if x.Tentative && x.Kind != Inconclusive {
-		mark += "?"
-	}
+	mark := x.sign()
 	if x.Doubt {
 		mark += "!"
 	}
 	return fmt.Sprintf("%s %-2s", shortRatio(x.Ratio), mark)
+}
+
+// sign is the verdict on a ratio as a sign; a question mark behind it: too few blocks to prove it.
+func (x Ratio) sign() string {
+	if x.Tentative && x.Kind != Inconclusive {
+		return signs[x.Kind] + "?"
+	}
+	return signs[x.Kind]
+}
+
+// hasIntervals reports whether any ratio of the workload has an interval. A single block gives none.
+func (w *Workload) hasIntervals() bool {
+	return slices.ContainsFunc(w.Cells, func(c Cell) bool { return c.Compared != nil && c.Compared.Low.Known() && c.Compared.High.Known() })
 }
