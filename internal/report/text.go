@@ -73,8 +73,9 @@ func (t Text) Render(w io.Writer, s Set) error {
 		}
 		p.tables = p.full || !r.Run.Quick && r.Run.Status == record.Done
 		if p.tables {
+			tables := r.fitted(p.width-3, !p.full)
 			for j := range r.Workloads {
-				p.workload(&r.Workloads[j])
+				p.workload(&r.Workloads[j], tables[j])
 			}
 		}
 		p.answers()
@@ -251,7 +252,7 @@ func quieter(st style) style {
 	return st
 }
 
-func (p *textPage) workload(w *Workload) {
+func (p *textPage) workload(w *Workload, table []column) {
 	name := clean.Line(w.Name)
 	p.f("\n%s %s\n", p.paint(bold, "━━ "+name), p.paint(dim, wrap(clean.Line(w.What), p.width, utf8.RuneCountInString(name)+4)))
 	if w.IOEngine != "" {
@@ -269,7 +270,7 @@ func (p *textPage) workload(w *Workload) {
 	}
 	if len(w.Cells) > 0 {
 		p.f("\n")
-		for _, line := range lines(w.fitted(p.width-3, !p.full), p.paint) {
+		for _, line := range lines(table, p.paint) {
 			p.f("   %s\n", line)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"plimsoll/internal/clean"
+	"plimsoll/internal/stats"
 )
 
 // Heads of the columns that a verdict is held against.
@@ -14,6 +15,7 @@ const (
 	headInterval = "95 % interval"
 	headP        = "p"
 	headDisk     = "to disk"
+	headP99      = "p99"
 )
 
 // A tableStyle says how a workload's table is worded.
@@ -27,23 +29,68 @@ type tableStyle struct {
 	all bool
 }
 
-// fitted lays a workload's table out for a width. What a verdict rests on, the ratio with
-// its interval and p, is worth shorter words.
-func (w *Workload) fitted(width int, merged bool) []column {
-	wide := fit(w.columns(tableStyle{merged: merged}), width)
-	// That so many bytes never reached the device has to stand beside the number too.
-	missing := slices.ContainsFunc(w.columns(tableStyle{merged: merged}), func(c column) bool {
-		wanted := c.head == headP || c.head == headInterval || c.head == headDisk
-		return wanted && len(fit([]column{c}, width)) > 0 && !slices.ContainsFunc(wide, func(o column) bool { return o.head == c.head })
-	})
-	if !missing && tableWidth(wide) <= width {
+// fitted lays the tables of all workloads out for a width, with the same columns in all of them:
+// a column that comes and goes from table to table is looked for in vain. What a verdict rests on, the
+// ratio with its interval, the bytes that reached the device, and the p99 are worth shorter words.
+func (r *Report) fitted(width int, merged bool) [][]column {
+	wide, all := r.fit(width, tableStyle{merged: merged})
+	if all {
 		return wide
 	}
-	return fit(w.columns(tableStyle{narrow: true, merged: merged}), width)
+	narrow, _ := r.fit(width, tableStyle{narrow: true, merged: merged})
+	return narrow
+}
+
+// fit is fitted in one style; ok reports whether all that a reader must not miss found room.
+func (r *Report) fit(width int, how tableStyle) (out [][]column, ok bool) {
+	var tables [][]column
+	for i := range r.Workloads {
+		tables = append(tables, r.Workloads[i].columns(how))
+	}
+	if len(tables) == 0 {
+		return nil, true
+	}
+	// The columns of all tables are the same ones in the same order, but for their words: each
+	// is kept if it finds room in every table.
+	first := tables[0]
+	order := make([]int, len(first))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return first[a].drop - first[b].drop })
+	used, keep := make([]int, len(tables)), make([]bool, len(first))
+	for t := range used {
+		used[t] = -2
+	}
+	ok = true
+	for _, i := range order {
+		room := true
+		for t := range tables {
+			room = room && used[t]+tables[t][i].room() <= width
+		}
+		if keep[i] = room || first[i].drop == 0; !keep[i] {
+			ok = ok && first[i].head != headInterval && first[i].head != headDisk && first[i].head != headP99
+			continue
+		}
+		for t := range tables {
+			used[t] += tables[t][i].room()
+			ok = ok && used[t] <= width
+		}
+	}
+	for _, table := range tables {
+		var kept []column
+		for i, c := range table {
+			if keep[i] && c.room() > 0 {
+				kept = append(kept, c)
+			}
+		}
+		out = append(out, kept)
+	}
+	return out, ok
 }
 
 // columns lays out a workload's table. The drop values say what goes first on a
-// narrow terminal: never the value, the ratio and the verdict, and p and the interval last.
+// narrow terminal: never the value, the ratio and the verdict, and the p99 and the interval last.
 func (w *Workload) columns(how tableStyle) []column {
 	u := rateUnit(w.Metric, w.Cells)
 	var (
@@ -55,9 +102,9 @@ func (w *Workload) columns(how tableStyle) []column {
 		ratioCI  = column{head: headInterval, drop: 1}
 		verdict  = column{head: "verdict", left: true}
 		marks    = column{head: "", left: true}
-		p        = column{head: headP, drop: 2}
+		p        = column{head: headP, drop: 4}
 		p50      = column{head: "p50", drop: 5}
-		p99      = column{head: "p99", drop: 4}
+		p99      = column{head: headP99, drop: 2}
 		p999     = column{head: "p99.9", drop: 6}
 		cpu      = column{head: "CPU/op", drop: 9}
 		disk     = column{head: headDisk, drop: 3}
@@ -148,17 +195,35 @@ func (c *Cell) intervalText(between string) string {
 	if x.High > tooWide*x.Low && (c.Kind == Inconclusive || c.Kind == Control) {
 		return "too wide to say"
 	}
-	return known(x.Low, ratioText) + between + known(x.High, ratioText)
+	if c.Kind == Faster && x.High >= 2 {
+		// The verdict is in factors too: one row must not have two versions of them.
+		low, high := stats.Factors(float64(x.Low), float64(x.High))
+		return low + between + high
+	}
+	return ratioText(x.Low) + between + ratioText(x.High)
 }
 
 // shorter is short in fewer words, for narrow tables: "inconclusive, ~6" is about 6 more blocks,
 // and how far equivalence reaches is the same for all cells.
 func (c *Cell) shorter() string {
-	s := strings.NewReplacer(" more blocks", "", " more block", "", " times faster", "x faster", " times slower", "x slower").Replace(c.short())
+	s := strings.NewReplacer(" more blocks", "", " more block", "", " times faster", "x faster", " times slower", "x slower", "FAILED", "FAIL").Replace(c.short())
+	if c.Kind == Failed {
+		s = c.short() // There is nothing else in the row.
+	}
+	if rest, ok := strings.CutPrefix(s, "looks "); ok {
+		verdict, failed, _ := strings.Cut(rest, ";")
+		if failed != "" {
+			failed = ";" + failed
+		}
+		s = verdict + "?" + failed // As in the overview.
+	}
 	if i := strings.Index(s, " within "); i > 0 {
 		rest := ""
 		if j := strings.Index(s, ";"); j > i {
 			rest = s[j:]
+		}
+		if strings.HasSuffix(s, "?") || strings.Contains(s, "?;") {
+			rest = "?" + rest
 		}
 		s = s[:i] + rest
 	}
