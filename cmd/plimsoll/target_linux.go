@@ -7,6 +7,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// writable refuses a folder in which this user can make no file, before every cell of it fails
+// in every block.
+func writable(path string) error {
+	if err := unix.Access(path, unix.W_OK|unix.X_OK); err != nil {
+		return fmt.Errorf("%s can't be written: %w", path, err)
+	}
+	return nil
+}
+
 // notInUse refuses a block device that is mounted, in use as swap, or part of
 // another device: opening it with O_EXCL fails then (open(2)). O_EXCL means nothing for files.
 func notInUse(path string) error {

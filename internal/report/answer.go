@@ -218,9 +218,22 @@ func standsOn(w record.Where) string {
 	case w.Daemon != "" && strings.Contains(w.Path, "/volumes/") && strings.HasSuffix(w.Path, "/_data"):
 		s += " in a volume of the daemon"
 	case w.Path != "":
-		s += " in " + w.Path
+		s += " in " + lasting(w.Path)
 	}
 	return s
+}
+
+// lasting is the part of a path that is there after the run: above the folders that are made for
+// one container, be they Plimsoll's own or a daemon's, which have an id of 64 digits or a number.
+func lasting(path string) string {
+	parts := strings.Split(path, "/")
+	for i, p := range parts {
+		hex := strings.Trim(p, "0123456789abcdef") == ""
+		if i > 1 && (strings.HasPrefix(p, "plimsoll-") || len(p) == 64 && hex || parts[i-1] == "snapshots" && hex) {
+			return strings.Join(parts[:i], "/")
+		}
+	}
+	return path
 }
 
 // spanOf says what was seen where nothing was proven: the ratios themselves, so that a

@@ -251,6 +251,24 @@ func TestTookLeavesOutPauses(t *testing.T) {
 	}
 }
 
+// TestLastingFolder: a container's own folder is gone when somebody reads of it.
+func TestLastingFolder(t *testing.T) {
+	id := strings.Repeat("0a", 32)
+	for path, want := range map[string]string{
+		"/var/lib/docker/overlay2/" + id + "/diff":                       "/var/lib/docker/overlay2",
+		"/var/lib/plimsoll/oci/plimsoll-4f06-1/upper":                    "/var/lib/plimsoll/oci",
+		"/var/lib/containerd/x.overlayfs/snapshots/123/fs/plimsoll-data": "/var/lib/containerd/x.overlayfs/snapshots",
+		"/srv/data": "/srv/data", "/srv/2026/abc": "/srv/2026/abc", "/plimsoll-x": "/plimsoll-x", "": "",
+	} {
+		if got := lasting(path); got != want {
+			t.Errorf("lasting(%q) = %q, want %q", path, got, want)
+		}
+	}
+	if got, want := standsOn(record.Where{FSType: "ext4", Path: "/var/lib/docker/overlay2/" + id + "/diff"}), "data on ext4 in /var/lib/docker/overlay2"; got != want {
+		t.Errorf("standsOn = %q, want %q", got, want)
+	}
+}
+
 // TestVolumeIsNamedAsOne: the folder of a daemon's volume is not for people.
 func TestVolumeIsNamedAsOne(t *testing.T) {
 	w := record.Where{FSType: "ext4", Path: "/var/lib/docker/volumes/plimsoll-x/_data", Daemon: "Docker 20.10"}
