@@ -61,15 +61,6 @@ func fit(columns []column, width int) []column {
 	return out
 }
 
-// tableWidth is how wide a table of these columns is.
-func tableWidth(columns []column) int {
-	wide := -2
-	for i := range columns {
-		wide += columns[i].width() + 2
-	}
-	return wide
-}
-
 // lines lays the table out: a head line, and a line a row.
 func lines(columns []column, paint painter) []string {
 	rows := 0
