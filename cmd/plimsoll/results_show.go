@@ -138,16 +138,39 @@ func printRun(w io.Writer, r *record.Run) {
 	if len(r.Skipped) > 0 {
 		fmt.Fprintf(w, "\nSkipped\n")
 	}
-	for _, s := range r.Skipped {
-		c := s.Cell
-		fmt.Fprintf(w, "  %s, %s %s, limits %s, %s: %s\n", printable(c.Workload), printable(c.Engine), printable(c.Place),
-			printable(c.Limits), plural(c.Clients, "client"), printable(s.Reason))
-	}
+	printSkipped(w, r.Skipped)
 	var warnings []warningView
 	for _, x := range r.Warnings {
 		warnings = append(warnings, warningView{Warning: x})
 	}
 	printWarnings(w, "Warnings of the run", warnings)
+}
+
+// printSkipped tells each reason once, with the cells that it keeps from being measured by
+// engine and place: a daemon that isn't there takes a third of a plan's cells out.
+func printSkipped(w io.Writer, all []record.Skip) {
+	var reasons []string
+	cells, spots, workloads := map[string]int{}, map[string][]string{}, map[string][]string{}
+	for _, s := range all {
+		if !slices.Contains(workloads[s.Reason], s.Cell.Workload) {
+			workloads[s.Reason] = append(workloads[s.Reason], s.Cell.Workload)
+		}
+		if cells[s.Reason] == 0 {
+			reasons = append(reasons, s.Reason)
+		}
+		cells[s.Reason]++
+		spot := s.Cell.Engine + " " + s.Cell.Place
+		if !slices.Contains(spots[s.Reason], spot) {
+			spots[s.Reason] = append(spots[s.Reason], spot)
+		}
+	}
+	for _, reason := range reasons {
+		at := plural(len(workloads[reason]), "workload")
+		if len(workloads[reason]) == 1 {
+			at = workloads[reason][0]
+		}
+		fmt.Fprintf(w, "  %s of %s at %s: %s\n", plural(cells[reason], "cell"), printable(strings.Join(spots[reason], ", ")), printable(at), printable(reason))
+	}
 }
 
 func printWarnings(w io.Writer, title string, all []warningView) {

@@ -216,7 +216,7 @@ func TestResultsShow(t *testing.T) {
 	for _, want := range []string{
 		"Run 20261123-090000-bbbb, broken (resume with plimsoll run --resume)\n", "Plan mixed, 3 blocks, seed 7, margin 0.05", "too few blocks to prove anything", "Command plimsoll run mixed.yaml --seed 7",
 		"quay: Debian 12, 6.1.0, amd64, 2 CPUs (Some CPU), 8 GiB of memory, cgroup v2, clock tsc", "a virtual machine (kvm)", "5.1 M I/Os",
-		"mixed: psync, docker volume forbids", "mixed, docker volume, limits none, 2 clients: no daemon answers",
+		"mixed: psync, docker volume forbids", "1 cell of docker volume at mixed: no daemon answers",
 		"doubt (quick): Three blocks prove nothing.",
 		"mixed/host/dir 2 0 2 1.5 k/s 1.5 k/s 1.5 k/s 100 µs ", "mixed/host/volume 1 1 2 ",
 		"Failed\n mixed/host/volume, block 1\n in measure: =killed again\n it got as far as: 3 of 5 s\n | first?[31m line\n | second line\n",
@@ -496,5 +496,22 @@ func TestTrialOnTwoGrounds(t *testing.T) {
 		if row[name] != want {
 			t.Errorf("column %s = %q, want %q", name, row[name], want)
 		}
+	}
+}
+
+// TestSkippedOnce: one missing daemon is told once, and not for each of its cells.
+func TestSkippedOnce(t *testing.T) {
+	var all []record.Skip
+	for _, w := range []string{"a", "b", "c"} {
+		for _, p := range []string{"bind", "layer"} {
+			all = append(all, record.Skip{Cell: record.Cell{Workload: w, Engine: "docker", Place: p, Clients: 1}, Reason: "no daemon answers"})
+		}
+	}
+	all = append(all, record.Skip{Cell: record.Cell{Workload: "a", Engine: "oci", Place: "volume", Clients: 1}, Reason: "it has none"})
+	var b bytes.Buffer
+	printSkipped(&b, all)
+	want := "  6 cells of docker bind, docker layer at 3 workloads: no daemon answers\n  1 cell of oci volume at a: it has none\n"
+	if b.String() != want {
+		t.Errorf("printSkipped = \n%swant\n%s", b.String(), want)
 	}
 }

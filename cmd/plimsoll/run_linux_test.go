@@ -281,7 +281,7 @@ func TestRunInterrupted(t *testing.T) {
 	if run.Status != record.Interrupted || len(before) < 3 {
 		t.Fatalf("run %s with %d trials", run.Status, len(before))
 	}
-	if last := lastLine(r.stderr); !strings.Contains(last, "plimsoll run --resume") {
+	if last := lastLine(r.stderr); !strings.Contains(last, "plimsoll run --resume "+run.ID+" --state "+dir) {
 		t.Errorf("the last line is %q, want how to go on", last)
 	}
 	if n := strings.Count(r.stdout, "\n"); n > 25 || !strings.Contains(r.stdout, "measured, ") {
@@ -289,8 +289,10 @@ func TestRunInterrupted(t *testing.T) {
 	}
 	checkClean(t, dir)
 
-	if r := plimsoll(t, t.Context(), dir, "", "run", "--resume", "--blocks", "3"); r.status != exitUsage {
-		t.Errorf("--resume with --blocks: status %d, want %d", r.status, exitUsage)
+	for _, flags := range [][]string{{"--blocks", "3"}, {"--quick"}, {"--only", "engine=host"}} {
+		if r := plimsoll(t, t.Context(), dir, "", append([]string{"run", "--resume"}, flags...)...); r.status != exitUsage {
+			t.Errorf("--resume with %v: status %d, want %d", flags, r.status, exitUsage)
+		}
 	}
 	r = plimsoll(t, t.Context(), dir, "", "run", "--resume")
 	if r.status != exitDone {

@@ -233,7 +233,7 @@ func (r *Runner) probe(ctx context.Context) {
 		if p := probes[c.Engine]; !p.OK {
 			reason := p.Missing
 			if p.Fix != "" {
-				reason += "; to mend it: " + p.Fix
+				reason += "; " + p.Fix
 			}
 			r.skip(c, reason)
 			continue
