@@ -333,6 +333,9 @@ func (r *Runner) choose(found map[string][]probed) {
 				want = r.Plan.IOEngine
 			}
 			choice := chooseEngine(spec, want, found[spec.Name])
+			if before, ok := r.run.IOEngine[spec.Name]; ok && len(r.Earlier) > 0 {
+				choice = before // A resumed run's blocks are compared with those before.
+			}
 			spec.Job.IOEngine = choice.Engine
 			if len(found[spec.Name]) > 0 {
 				r.run.IOEngine[spec.Name] = choice
