@@ -218,6 +218,7 @@ func (r *ring) run(batch []uint32, want int, timeout time.Duration) ([]completio
 	if len(batch) > 0 {
 		atomic.StoreUint32(r.sqTail, r.tail)
 	}
+	limit := newDeadline(timeout)
 	for {
 		todo := r.tail - atomic.LoadUint32(r.sqHead)
 		if todo == 0 && want > 0 && r.ready() >= uint32(want) {
@@ -225,9 +226,16 @@ func (r *ring) run(batch []uint32, want int, timeout time.Duration) ([]completio
 		}
 		errno := r.enter(todo, want, timeout)
 		if errno == unix.EINTR {
-			continue // what was submitted is gone from the queue
+			// What was submitted is gone from the queue.
+			if timeout = limit.left(); timeout == 0 && want > 0 {
+				break
+			}
+			continue
 		}
 		if (errno == unix.EAGAIN || errno == unix.EBUSY) && r.ready() == 0 {
+			if timeout = limit.left(); timeout == 0 && want > 0 {
+				break // What is still in the queue goes with the next call.
+			}
 			// No memory for requests at the moment. Nothing of ours may be in flight
 			// that could be awaited, so give others a chance.
 			sleep(spinFor)
