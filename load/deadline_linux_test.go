@@ -87,9 +87,14 @@ type holding struct {
 	until       time.Time
 	// during counts the I/Os that were begun while it was held.
 	during int
+	// quiet ends the signals that the thread gets.
+	quiet func()
 }
 
 func (h *holding) run(batch []uint32, want int, timeout time.Duration) ([]completion, error) {
+	if h.quiet == nil {
+		h.quiet = pester()
+	}
 	if h.held != nil {
 		h.during += len(batch)
 	}
@@ -125,6 +130,7 @@ func TestScheduleGoesOnWhileOneHangs(t *testing.T) {
 			}()
 			select {
 			case err := <-done:
+				h.quiet()
 				// One each 50 ms is 20; a busy machine starts some of them at once.
 				if err != nil || h.during < 5 {
 					t.Errorf("%d I/Os were begun while one hung for a second, %v; want 20 or so", h.during, err)
