@@ -212,13 +212,23 @@ func ours(path string, size int64) bool {
 }
 
 // Run implements Runner: all jobs start together, and the window of the whole is that
-// from their start to the end of the last.
+// from their start to the end of the last, ramps included; that of a single job is its own.
 func (s *stageRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result, error) {
 	r := &Result{Prepared: s.prepared, Stage: make([]StageResult, len(s.runs))}
 	errs := make([]error, len(s.runs))
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	win := openWindow()
+	if len(s.runs) == 1 {
+		// One job's window is the whole's: its ramp must not be in the counters.
+		s.runs[0].OnWindow = func(begins bool) {
+			if begins {
+				win = openWindow()
+			} else {
+				win.close(r)
+			}
+		}
+	}
 	begin := time.Now()
 	var all sync.WaitGroup
 	for i, run := range s.runs {
@@ -240,7 +250,9 @@ func (s *stageRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result
 	all.Wait()
 	r.Elapsed, r.Start = time.Since(begin), begin
 	r.WallElapsed = time.Now().Round(0).Sub(begin.Round(0))
-	win.close(r)
+	if len(s.runs) > 1 {
+		win.close(r)
+	}
 	for _, err := range errs {
 		if err != nil && !errors.Is(err, context.Canceled) {
 			return nil, err
