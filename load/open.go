@@ -106,6 +106,7 @@ func (f *target) fits(j Job, size int64) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.path, err)
 	}
+	f.expect(j, info.Resident)
 	bad.Holes, bad.Unwritten = max(info.HoleBytes, 0), max(info.UnwrittenBytes, 0)
 	if bad.Holes > 0 || bad.Unwritten > 0 {
 		return bad
