@@ -87,6 +87,7 @@ func seconds(w workload.Spec) float64 {
 // blockSeconds is about how long the measured window of a block job is.
 func blockSeconds(w workload.Spec) float64 {
 	j := w.Job
+	j.NumberIOs = endsAfter(j)
 	byCount := float64(j.Size/max(j.BS, 1)) / assumedOps
 	if j.NumberIOs > 0 {
 		byCount = float64(j.NumberIOs) / assumedOps / float64(j.IODepth)
