@@ -88,6 +88,7 @@ func seconds(w workload.Spec) float64 {
 // blockSeconds is about how long the measured window of a block job is.
 func blockSeconds(w workload.Spec) float64 {
 	j := w.Job
+	j.NumberIOs = endsAfter(j)
 	ios, bytes := float64(j.Size/max(j.BS, 1)), float64(j.Size) // A pass over the file.
 	if j.NumberIOs > 0 {
 		ios, bytes = float64(j.NumberIOs), float64(j.NumberIOs)*float64(j.BS)

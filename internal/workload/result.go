@@ -23,7 +23,7 @@ type Result struct {
 	// write and sync of block jobs; append; commit, write and sync of wal; file, stat, read
 	// and write of tree.
 	Classes []load.Class `json:"classes"`
-	// Samples holds one entry a second, or more in a short window (load.SampleEvery).
+	// Samples holds one entry each load.SampleEvery: a second, less in a short window.
 	Samples []load.Sample `json:"samples,omitempty"`
 	Usage   load.Usage    `json:"usage"`
 	// Stage holds what each job of a stage measured, in the order of the spec; Classes are their sums.
