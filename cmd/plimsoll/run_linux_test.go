@@ -8,8 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -396,6 +396,34 @@ func countTrials(dir string) int {
 	return len(trials)
 }
 
+// An output takes what a process says, and may be looked at meanwhile.
+type output struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.String()
+}
+
+// waitFor waits until words were said.
+func (o *output) waitFor(t *testing.T, words string) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !strings.Contains(o.String(), words); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%q was not said:\n%s", words, o)
+		}
+	}
+}
+
 // startPlimsoll runs this test binary as plimsoll with the small plan, and waits until
 // it has measured something.
 func startPlimsoll(t *testing.T, dir string, args ...string) *exec.Cmd {
@@ -403,14 +431,14 @@ func startPlimsoll(t *testing.T, dir string, args ...string) *exec.Cmd {
 	return startPlan(t, dir, small, args...)
 }
 
-// startPlan is startPlimsoll with another plan. The command's Stderr is a *bytes.Buffer.
+// startPlan is startPlimsoll with another plan. The command's Stderr is an *output.
 func startPlan(t *testing.T, dir, plan string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], append(args, "--state", dir)...)
 	cmd.Env = append(os.Environ(), asPlimsoll+"=1")
 	cmd.Stdin = strings.NewReader(plan)
-	var log bytes.Buffer
-	cmd.Stderr = &log
+	log := &output{}
+	cmd.Stderr = log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -486,14 +514,13 @@ func interruptTwice(t *testing.T, dir, plan string, after int) {
 		time.Sleep(5 * time.Millisecond)
 	}
 	before := countTrials(dir)
-	for range 2 {
+	said := cmd.Stderr.(*output)
+	for _, answer := range []string{onceInterrupted, twiceInterrupted} {
 		if err := cmd.Process.Signal(os.Interrupt); err != nil {
 			t.Fatal(err)
 		}
 		// Two that come before it took the first are one to the kernel.
-		for pending(t, cmd.Process.Pid) {
-			time.Sleep(time.Millisecond)
-		}
+		said.waitFor(t, answer)
 	}
 	ended := make(chan struct{})
 	go func() {
@@ -513,32 +540,11 @@ func interruptTwice(t *testing.T, dir, plan string, after int) {
 	if run.Status != record.Interrupted || len(trials) < before {
 		t.Errorf("the run is %s with %d trials, want it interrupted with %d at least", run.Status, len(trials), before)
 	}
-	said := cmd.Stderr.(*bytes.Buffer).String()
 	for _, want := range []string{"interrupted; what was measured is kept", "'plimsoll report " + run.ID + " --state " + dir + "' shows it", "plimsoll run --resume"} {
-		if !strings.Contains(said, want) {
+		if !strings.Contains(said.String(), want) {
 			t.Errorf("no %q in\n%s", want, said)
 		}
 	}
-}
-
-// pending reports whether an interrupt waits to be taken by a process (ShdPnd in
-// proc_pid_status(5), a mask in hexadecimal whose lowest bit is signal 1).
-func pending(t *testing.T, pid int) bool {
-	t.Helper()
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(b)) {
-		if mask, ok := strings.CutPrefix(line, "ShdPnd:"); ok {
-			n, err := strconv.ParseUint(strings.TrimSpace(mask), 16, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return n&(1<<(uint(syscall.SIGINT)-1)) != 0
-		}
-	}
-	return false
 }
 
 // processesWith lists the processes whose command line holds part.
