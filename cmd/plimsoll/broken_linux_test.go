@@ -28,14 +28,14 @@ blocks: 1
 				measuringFor(dir)
 				gone <- shutdown(disk)
 			}()
-			r := plimsoll(t, t.Context(), dir, plan, "run", "-")
+			r := apart(t, t.Context(), dir, plan, "run", "-")
 			if err := <-gone; err != nil {
 				t.Fatalf("the device did not go away: %v", err)
 			}
 			if r.status != exitCellsFailed {
 				t.Fatalf("status %d, stderr:\n%s", r.status, r.stderr)
 			}
-			_, trials := records(t, dir)
+			run, trials := records(t, dir)
 			wantFailed(t, trials, 1, "input/output error", disk)
 			first := trials[0]
 			if first.Phase != "run" || !strings.Contains(first.Progress, "operations and") || strings.HasPrefix(first.Progress, "0 ") {
@@ -47,6 +47,7 @@ blocks: 1
 			if !strings.Contains(unwrap(r.stdout), "input/output error") || !strings.Contains(r.stderr, "disk") {
 				t.Errorf("not told; stdout:\n%s\nstderr:\n%s", r.stdout, r.stderr)
 			}
+			sweepVanished(t, dir, disk, run.ID)
 		})
 	}
 }
