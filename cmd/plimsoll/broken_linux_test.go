@@ -13,6 +13,7 @@ func TestRunVanishedInTrial(t *testing.T) {
 	needRun(t)
 	for _, engine := range []string{"io_uring", "linux-aio", "psync"} {
 		t.Run(engine, func(t *testing.T) {
+			t.Parallel() // Most of the time goes by waiting for samples.
 			dir := t.TempDir()
 			disk := loopExt4(t, 64<<20)
 			plan := `

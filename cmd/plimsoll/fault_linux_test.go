@@ -312,7 +312,7 @@ name: killed
 workloads: {w: {rw: randread, bs: 4KiB, size: 1MiB, runtime: 200ms}}
 engines: [` + engine + `]
 places: {` + places + `}
-blocks: 10
+blocks: 5
 `
 	killed := make(chan int, 1)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -350,6 +350,6 @@ blocks: 10
 		t.Errorf("%d trials failed, want the one: %v", len(failed), failed)
 	}
 	wantFailed(t, failed, 1, "the worker ended: killed by signal killed")
-	wantDone(t, done, 29)
+	wantDone(t, done, 14)
 	checkClean(t, dir)
 }
