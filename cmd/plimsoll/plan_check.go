@@ -22,7 +22,7 @@ func (a *app) planCheckCommand() *cobra.Command {
 about how long it would run on an ordinary SSD. Every fault of another is printed
 as file:line:column: message, and the exit status is 2.`,
 		Example: `  plimsoll plan check mine.yaml
-  plimsoll plan check places --blocks 10 --only engine=host|oci
+  plimsoll plan check places --blocks 10 --only 'engine=host|oci'
   generate-plan | plimsoll plan check -`,
 		ValidArgsFunction: completePlan,
 		Args:              exactly(1, "the name of a built-in plan, a file, or - for standard input"),
