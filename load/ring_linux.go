@@ -197,6 +197,9 @@ func (r *ring) register(b *buffers) {
 	}
 }
 
+// registered reports whether the kernel took the buffers.
+func (r *ring) registered() bool { return r.readOp == opcodeReadFixed }
+
 // note says what could not be had.
 func (r *ring) note() string {
 	if r.readOp == opcodeRead {

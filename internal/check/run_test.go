@@ -53,6 +53,9 @@ func TestRun(t *testing.T) {
 	engineB := func(e string) func(*record.Trial) {
 		return func(t *record.Trial) { place("b")(t); t.Results[0].IOEngine = e }
 	}
+	buffers := func(to string, b string) func(*record.Trial) {
+		return func(t *record.Trial) { place(to)(t); t.Results[0].Buffers = b }
+	}
 	otherDisk := func(t *record.Trial) {
 		place("b")(t)
 		d := *t.Where[0].Device
@@ -95,6 +98,11 @@ func TestRun(t *testing.T) {
 			engineB(load.PSync)(t)
 			t.Cell.Workload = "other"
 		})...), "", ""},
+
+		{"buffers registered in one cell", append(each(series(1), buffers("a", load.BuffersRegistered)), each(series(2), buffers("b", load.BuffersPlain))...),
+			"io-engine/doubt", "registered in host/a and not in host/b"},
+		{"buffers registered nowhere", append(each(series(1), buffers("a", load.BuffersPlain)), each(series(2), buffers("b", load.BuffersPlain))...), "", ""},
+		{"buffers of an older version", append(each(series(1), buffers("a", load.BuffersRegistered)), each(series(2), buffers("b", ""))...), "", ""},
 
 		{"another scheduler", append(series(1), each(series(2), otherDisk)...), "unlike/note", "host/dir and host/b: scheduler: none / bfq"},
 		{"another file system, as asked", append(series(1), each(series(2), func(t *record.Trial) { place("b")(t); t.Where[0].FSType = "overlay" })...), "", ""},

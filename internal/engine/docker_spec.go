@@ -108,6 +108,10 @@ func (e *docker) dockerConfig(spec Spec, d *dockerDaemon, img *dockerImage, ulim
 			Ulimits:   ulimits,
 		},
 	}
+	if ownMemlock().capable {
+		// In the machine's own user namespace it lifts the limit where the daemon may not.
+		host.CapAdd = []string{lockCapability}
+	}
 	if spec.Seccomp != "" {
 		s, err := dockerSeccomp(spec.Seccomp, d)
 		if err != nil {
