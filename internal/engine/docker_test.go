@@ -513,3 +513,9 @@ func TestDockerSweepsFolders(t *testing.T) {
 		}
 	}
 }
+
+// dockerFileExists reports whether path is there for this process.
+func dockerFileExists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
