@@ -189,6 +189,14 @@ func TestWindowClockSkew(t *testing.T) {
 			t.StartSkew = d
 		}
 	}
+	ends := func(second time.Duration) func(*record.Trial) {
+		return func(t *record.Trial) {
+			skew(0)(t)
+			t.Results[0].Start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+			t.Results[1].Start = t.Results[0].Start
+			t.Results[1].Elapsed, t.Results[1].WallElapsed = second, second
+		}
+	}
 	testRows(t, []row{
 		{"nothing", ops(0), "window/doubt", "Nothing was completed"},
 		{"29", ops(29), "window/doubt", "rests on 29 operations"},
@@ -205,6 +213,8 @@ func TestWindowClockSkew(t *testing.T) {
 		{"clock not said", wall(0), "", ""},
 		{"skew at the limit", skew(50 * ms), "", ""},
 		{"skew above", skew(51 * ms), "skew/doubt", "The last of 2 clients"},
+		{"ends at the limit", ends(450 * ms), "", ""},
+		{"ends apart", ends(449 * ms), "skew/doubt", "done 51 ms before the last, in a window of 500 ms"},
 	})
 }
 

@@ -145,7 +145,8 @@ type Trial struct {
 	// Spec is the workload as it was run.
 	Spec workload.Spec `json:"spec"`
 	// Metric and Value are the figure by which the trial is compared; Value is
-	// the sum over clients.
+	// all clients' work over the time from the first one's start to the last one's end
+	// (workload.Together). In records of older versions it is the sum of the clients' own values.
 	Metric workload.Metric `json:"metric"`
 	Value  float64         `json:"value"`
 	// Results, Truth and Where hold one entry a client each, in the same order; a trial that
