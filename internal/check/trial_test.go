@@ -53,7 +53,7 @@ func TestCache(t *testing.T) {
 			t.Where[0].FSType, t.Where[0].Device = "tmpfs", nil
 			retruth(t)
 		}, "cache/note", "tmpfs is memory: nothing reaches a device"},
-		{"cached, the neighbour reads", func(t *record.Trial) { buffered(t); reads(t, 80*mib, 0, 90*mib) }, "cache/doubt neighbour/doubt", "charged to the worker"},
+		{"cached, the neighbour reads", func(t *record.Trial) { buffered(t); reads(t, 80*mib, 0, 90*mib) }, "cache/doubt neighbour/note", "charged to the worker"},
 		{"cached, the neighbour reads, a file system that charges nobody", func(t *record.Trial) {
 			buffered(t)
 			reads(t, 80*mib, 0, 90*mib)
@@ -296,6 +296,16 @@ func TestNeighbour(t *testing.T) {
 		{"others' CPU", host(func(h *workload.HostDelta) { h.CPUBusy = 0.33 }), "neighbour/note", ""},
 		{"no CPU left", host(func(h *workload.HostDelta) { h.CPUBusy = 0.95 }), "neighbour/doubt", "All CPUs were busy"},
 		{"waits, its own", host(func(h *workload.HostDelta) { h.IOSome = 1 }), "", ""},
+		{"others read beside append", func(t *record.Trial) {
+			named(t, workload.Append, 640*kib, 0)
+			t.Results[0].Disks[0].ReadBytes = 200 * mib
+			retruth(t)
+		}, "neighbour/note", "waited for no disk"},
+		{"others read beside wal", func(t *record.Trial) {
+			named(t, workload.WAL, 10*mib, 10*mib)
+			t.Results[0].Disks[0].ReadBytes = 200 * mib
+			retruth(t)
+		}, "neighbour/doubt", ""},
 		{"waits of others", func(t *record.Trial) {
 			named(t, workload.Append, 640*kib, 0)
 			t.Results[0].Host.IOSome = 0.21
