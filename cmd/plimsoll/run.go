@@ -93,6 +93,9 @@ func (a *app) runPlan(ctx context.Context, f runFlags, args []string) error {
 	}
 	defer db.Close()
 	job, err := a.prepare(db, f, args)
+	if job != nil && job.release != nil {
+		defer job.release()
+	}
 	if err != nil {
 		return err
 	}
@@ -102,11 +105,13 @@ func (a *app) runPlan(ctx context.Context, f runFlags, args []string) error {
 	if err := checkOut(f.out); err != nil {
 		return err
 	}
-	release, err := db.Own(job.run.ID)
-	if err != nil {
-		return err
+	if job.release == nil {
+		release, err := db.Own(job.run.ID)
+		if err != nil {
+			return err
+		}
+		defer release()
 	}
-	defer release()
 	fmt.Fprintf(a.stderr, "run %s: plan %s, seed %d, about %s%s\n", job.run.ID, job.run.Plan, job.run.Seed, size.Duration(job.left().Round(time.Second)),
 		map[bool]string{true: " left"}[len(job.done) > 0])
 	a.aboutUser(job.plan)
@@ -145,6 +150,9 @@ type runJob struct {
 	plan    *plan.Plan
 	done    map[trial.Key]bool
 	earlier []record.Trial
+	// release ends this process's ownership of a run that goes on; nil for a new one, which
+	// nobody else knows.
+	release func() error
 }
 
 // left is about how long the trials take that are still to be measured.
@@ -200,54 +208,68 @@ func (a *app) prepareResume(db *store.Store, f runFlags, args []string) (*runJob
 	if f.plan.Quick || f.plan.Blocks != "" || f.plan.Only != "" || len(f.plan.Set) > 0 || f.plan.Seed != "" {
 		return nil, usageError("--resume goes on with a run as it was begun: leave out --quick, --blocks, --only, --set and --seed")
 	}
-	run, err := findBroken(db, first(args, ""))
+	id, err := findBroken(db, first(args, ""))
 	if err != nil {
 		return nil, err
+	}
+	// It is owned before it is read: what another process adds to it meanwhile would be measured
+	// twice, and its record written over.
+	job := &runJob{done: map[trial.Key]bool{}}
+	if job.release, err = db.Own(id); err != nil {
+		return nil, err
+	}
+	return job, a.loadBroken(db, id, job)
+}
+
+// loadBroken reads the run that job goes on with.
+func (a *app) loadBroken(db *store.Store, id string, job *runJob) error {
+	run, err := db.Run(id)
+	if err != nil {
+		return err
+	}
+	if run.Status == record.Done {
+		return usageError("run %s is complete: there is nothing to resume", id)
 	}
 	p, err := plan.ParseWith("the plan of run "+run.ID, []byte(run.PlanText), plan.Options{Seccomp: engine.CheckSeccomp})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if diff := fingerprint.Same(run.Machine, fingerprint.Machine(device.Host())); len(diff) > 0 {
-		return nil, usageError("run %s was begun on another machine (%s): begin a new one", run.ID, strings.Join(diff, "; "))
+		return usageError("run %s was begun on another machine (%s): begin a new one", run.ID, strings.Join(diff, "; "))
 	}
 	trials, err := db.Trials(run.ID, store.TrialsOptions{})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	job := &runJob{run: &run, plan: p, done: map[trial.Key]bool{}, earlier: trials}
+	job.run, job.plan, job.earlier = &run, p, trials
 	for _, t := range trials {
 		// A failed trial is a result too; it isn't tried again.
 		job.done[trial.Key{Cell: t.Key, Block: t.Block}] = true
 	}
 	// Both are found anew: over all trials, and by what works today.
 	run.Warnings, run.Skipped = nil, nil
-	return job, nil
+	return nil
 }
 
-// findBroken returns the run that ref names, or the last one that was broken off.
-func findBroken(db *store.Store, ref string) (record.Run, error) {
+// findBroken returns the ID of the run that ref names, or of the last one that was broken off.
+func findBroken(db *store.Store, ref string) (string, error) {
 	if ref != "" {
 		id, err := db.Resolve(ref)
 		if err != nil {
-			return record.Run{}, usageError("%w", err)
+			return "", usageError("%w", err)
 		}
-		run, err := db.Run(id)
-		if err == nil && run.Status == record.Done {
-			return run, usageError("run %s is complete: there is nothing to resume", id)
-		}
-		return run, err
+		return id, nil
 	}
 	runs, err := db.Runs(store.Filter{})
 	if err != nil {
-		return record.Run{}, err
+		return "", err
 	}
 	for _, run := range runs { // Newest first.
 		if run.Status != record.Done && !run.Alive {
-			return db.Run(run.ID)
+			return run.ID, nil
 		}
 	}
-	return record.Run{}, usageError("no run was broken off: there is nothing to resume")
+	return "", usageError("no run was broken off: there is nothing to resume")
 }
 
 // measure runs the plan of job.
