@@ -104,7 +104,10 @@ func TestPlanCheck(t *testing.T) {
 	if want := "ok: 9 workloads x 3 engines x 5 places, 90 cells and 9 controls, 6 blocks, about "; status != 0 || stderr != "" || !strings.HasPrefix(stdout, want) {
 		t.Errorf("plan check: %d, %q, %q, want %q", status, stdout, stderr, want)
 	}
-	_, stdout, _ = runPlan("", "check", "places", "--set", "clients=[1, 2]", "--set", "limits={none: {}, slow: {write_bps: 10MiB}}")
+	_, stdout, stderr = runPlan("", "check", "places", "--set", "clients=[1, 2]", "--set", "limits={none: {}, slow: {write_bps: 10MiB}}")
+	if !strings.Contains(stderr, "skips the cells under limits slow\n") {
+		t.Errorf("plan check of limits that no engine offers: %q", stderr)
+	}
 	if !strings.Contains(stdout, " x 2 sets of limits x 2 numbers of clients, ") {
 		t.Errorf("plan check: %q", stdout)
 	}

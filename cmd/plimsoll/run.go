@@ -105,6 +105,13 @@ func (a *app) runPlan(ctx context.Context, f runFlags, args []string) error {
 	if err := checkOut(f.out); err != nil {
 		return err
 	}
+	engines, err := a.planEngines(job.plan)
+	if err != nil {
+		return err
+	}
+	if err := checkImages(ctx, job.plan, engines); err != nil {
+		return err
+	}
 	if job.release == nil {
 		release, err := db.Own(job.run.ID)
 		if err != nil {
@@ -115,7 +122,7 @@ func (a *app) runPlan(ctx context.Context, f runFlags, args []string) error {
 	fmt.Fprintf(a.stderr, "run %s: plan %s, seed %d, about %s%s\n", job.run.ID, job.run.Plan, job.run.Seed, size.Duration(job.left().Round(time.Second)),
 		map[bool]string{true: " left"}[len(job.done) > 0])
 	a.aboutUser(job.plan)
-	runErr := a.measure(ctx, db, job)
+	runErr := a.measure(ctx, db, job, engines)
 	switch {
 	case errors.Is(runErr, trial.ErrNothing):
 		a.explainNothing(*job.run)
@@ -273,11 +280,7 @@ func findBroken(db *store.Store, ref string) (string, error) {
 }
 
 // measure runs the plan of job.
-func (a *app) measure(ctx context.Context, db *store.Store, job *runJob) error {
-	engines, err := a.planEngines(job.plan)
-	if err != nil {
-		return err
-	}
+func (a *app) measure(ctx context.Context, db *store.Store, job *runJob, engines map[string]engine.Engine) error {
 	a.sweepOthers(ctx, engines)
 	r := &trial.Runner{
 		Plan: job.plan, Engines: engines, Recorder: db, Observer: newProgress(a.stderr),

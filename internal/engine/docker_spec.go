@@ -55,7 +55,7 @@ func dockerCheckLimits(l Limits) error {
 		v    int64
 	}{{"read_bps", l.ReadBPS}, {"write_bps", l.WriteBPS}, {"read_iops", l.ReadIOPS}, {"write_iops", l.WriteIOPS}} {
 		if x.v != 0 {
-			return &Unsupported{Engine: "docker", What: "limit " + x.name, Reason: "limits on devices come with `plimsoll limit`"}
+			return &Unsupported{Engine: "docker", What: "limit " + x.name, Reason: noIOLimits, Fix: ioLimitsFix}
 		}
 	}
 	switch {

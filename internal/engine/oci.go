@@ -209,7 +209,7 @@ func (o *oci) supports(spec Spec) error {
 		return no("place "+string(spec.Place.Kind), "it is not offered yet", "use bind")
 	}
 	if spec.Limits.IO() {
-		return no("limit on I/O", "limits on devices come with 'plimsoll limit'", "limit memory, cpus or cpu_shares")
+		return no("limit on I/O", noIOLimits, ioLimitsFix)
 	}
 	if strings.ContainsAny(spec.Image, ":,\\") {
 		return no("image "+spec.Image, "the path has a colon, comma or backslash, which an overlay can't take", "name it by another path")

@@ -83,7 +83,7 @@ func (b *bundle) hostPath() string {
 // write makes the folders and config.json. args are the worker's.
 func (b *bundle) write(args []string) error {
 	if st, err := os.Stat(b.spec.Image); b.spec.Image != "" && (err != nil || !st.IsDir()) {
-		return &Unsupported{"oci", "image " + b.spec.Image, "it is not a folder with a root file system", "unpack the image and name the folder"}
+		return noImageFolder(b.spec.Image)
 	}
 	if strings.ContainsAny(b.dir+b.spec.Image, `:,\`) {
 		return fmt.Errorf("overlay's options can't carry the colon, comma or backslash of %s %s: use another --state folder or image folder", b.dir, b.spec.Image)

@@ -2,8 +2,11 @@ package engine
 
 import (
 	"os"
+	"strings"
 	"testing"
 	"time"
+
+	"plimsoll/internal/place"
 )
 
 // TestInfoWaitsForThePID: the runtime may write the pid after the worker's hello.
@@ -27,5 +30,24 @@ func TestInfoWaitsForThePID(t *testing.T) {
 	close(ended.waited)
 	if got := ended.Info().PID; got != 0 {
 		t.Errorf("Info().PID = %d of a container that ended before it had one", got)
+	}
+}
+
+// TestNoLimitsOnIO: what no engine offers isn't said to be another's, nor a command's that isn't there.
+func TestNoLimitsOnIO(t *testing.T) {
+	l := Limits{Name: "slow", ReadBPS: 1}
+	errs := map[string]error{
+		"host":   (&host{}).supports(Spec{Place: place.Spec{Kind: place.Dir}, Limits: l}),
+		"oci":    (&oci{}).supports(Spec{Place: place.Spec{Kind: place.Bind}, Limits: l}),
+		"docker": dockerCheckLimits(l),
+	}
+	for name, err := range errs {
+		if err == nil || !strings.Contains(err.Error(), "no engine of this version limits I/O") || strings.Contains(err.Error(), "plimsoll limit") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	err := (&host{}).supports(Spec{Place: place.Spec{Kind: place.Dir}, Limits: Limits{CPUs: 1}})
+	if err == nil || !strings.Contains(err.Error(), "oci and docker engines limit memory, cpus and cpu_shares") {
+		t.Errorf("host: %v", err)
 	}
 }
