@@ -223,7 +223,7 @@ func runMoved(cells []cell) []record.Warning {
 				continue
 			}
 			out = append(out, warning(Unlike, record.Doubt, map[string]any{"cell": c.name(), "block": t.Block, "differences": diffs},
-				"%s: its trials stand on different ground since block %d: %s.", c.name(), t.Block, strings.Join(diffs, "; "))...)
+				"%s: its trials stand on different ground since %s: %s.", c.name(), record.BlockName(t.Block), strings.Join(diffs, "; "))...)
 			break
 		}
 	}

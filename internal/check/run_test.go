@@ -111,7 +111,7 @@ func TestRun(t *testing.T) {
 			tr := series(1, 2)[1]
 			tr.Where[0].Kernel = "6.8"
 			return tr
-		}()), "unlike/doubt", "since block 1: kernel: 6.1 / 6.8"},
+		}()), "unlike/doubt", "since block 2: kernel: 6.1 / 6.8"},
 
 		{"overhead at the limit", overhead(10 * time.Second), "", ""},
 		{"overhead", overhead(10*time.Second + 1), "overhead/note", "10 s of 20 s"},

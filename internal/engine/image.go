@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strings"
 
 	cerrdefs "github.com/containerd/errdefs"
 )
@@ -46,8 +47,8 @@ func (e *docker) CheckImage(ctx context.Context, image string) error {
 	switch {
 	case errors.As(err, &u):
 		return u
-	case cerrdefs.IsInvalidArgument(err):
-		return err // It is no name of an image.
+	case err != nil && (cerrdefs.IsInvalidArgument(err) || strings.Contains(err.Error(), "invalid reference format")):
+		return err // It is no name of an image; Podman says so with the status 500.
 	}
 	return nil
 }

@@ -352,7 +352,7 @@ func (r *Runner) keep(t *record.Trial) error {
 		return err
 	}
 	if err := r.Recorder.PutTrial(*t); err != nil {
-		return fmt.Errorf("keep the record of %s, block %d: %w", t.Key, t.Block, err)
+		return fmt.Errorf("keep the record of %s, %s: %w", t.Key, record.BlockName(t.Block), err)
 	}
 	return nil
 }
