@@ -324,3 +324,12 @@ func TestPartner(t *testing.T) {
 		})
 	}
 }
+
+// TestRunnerAlone: a run needs nobody who watches, judges or hurries it.
+func TestRunnerAlone(t *testing.T) {
+	r, n, _ := newRunner(t, twoClients)
+	r.Observer, r.Hard = nil, nil
+	if err := r.Run(t.Context(), &record.Run{ID: "r1"}); err != nil || len(n.trials) != 12 {
+		t.Errorf("Run() = %v, %d trials", err, len(n.trials))
+	}
+}
