@@ -33,6 +33,7 @@ func TestRunEngines(t *testing.T) {
 	defer api.Close()
 	t.Run("Seccomp", testSeccomp)
 	t.Run("Image", func(t *testing.T) { testImage(t, api) })
+	t.Run("OutOfMemory", func(t *testing.T) { testOutOfMemory(t, "docker") })
 	t.Run("NothingIsLeft", func(t *testing.T) { testNothingIsLeft(t, api, d) })
 	t.Run("TwoInterrupts", func(t *testing.T) { testTwoInterrupts(t, api) })
 	t.Run("DaemonGone", func(t *testing.T) { testDaemonGone(t, api, d) }) // The last: it kills the daemon.
