@@ -105,6 +105,12 @@ func TestRun(t *testing.T) {
 		{"buffers of an older version", append(each(series(1), buffers("a", load.BuffersRegistered)), each(series(2), buffers("b", ""))...), "", ""},
 
 		{"another scheduler", append(series(1), each(series(2), otherDisk)...), "unlike/note", "host/dir and host/b: scheduler: none / bfq"},
+		{"a memory limit from outside", append(series(1), each(series(2), func(t *record.Trial) { place("b")(t); t.Where[0].Memory = 64 << 20 })...),
+			"unlike/note", "memory limit in effect: none / 64 MiB"},
+		{"a memory limit, as asked", append(series(1), each(series(2), func(t *record.Trial) {
+			place("b")(t)
+			t.Where[0].Memory, t.Where[0].Limits = 64<<20, "memory=64MiB"
+		})...), "", ""},
 		{"another file system, as asked", append(series(1), each(series(2), func(t *record.Trial) { place("b")(t); t.Where[0].FSType = "overlay" })...), "", ""},
 		{"tmpfs, as asked", append(series(1), each(series(2), func(t *record.Trial) { place("b")(t); t.Where[0].Device = nil })...), "", ""},
 		{"kernel changed in between", append(series(1), func() record.Trial {

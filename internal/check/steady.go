@@ -29,10 +29,10 @@ const (
 )
 
 // leastInterval is the shortest interval that is judged. Windows of under twenty seconds are
-// sampled finer for the picture (load.SampleEvery), at 500 ms in one of ten; there a
-// journal's flush looks like a step. It lies clear of what common windows have, so that a
-// jitter of the clock decides nothing: windows of 15 s and more are judged.
-const leastInterval = 700 * time.Millisecond
+// sampled finer for the picture (load.SampleEvery); in one of a few seconds a journal's flush looks
+// like a step. It lies clear of the 500 ms of a ten-second window, so that the clock's
+// jitter decides nothing there.
+const leastInterval = 400 * time.Millisecond
 
 // checkSteady looks at the course of the trial: a step down (check 9), or
 // figures that drift or scatter.

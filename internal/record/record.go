@@ -200,6 +200,9 @@ type Where struct {
 	// CgroupVersion is that of the io/blkio controller of the worker: 1, 2, 0 unknown.
 	CgroupVersion int    `json:"cgroup_version"`
 	Limits        string `json:"limits,omitempty"`
+	// Memory is the limit in effect on the worker's group, in bytes, whoever set it: the plan, or
+	// somebody around plimsoll. 0: none, or not known.
+	Memory int64 `json:"memory,omitempty"`
 }
 
 // A Device is a block device under a place, as package device finds it.
