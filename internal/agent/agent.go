@@ -72,7 +72,9 @@ func (a *Agent) Info() engine.Info { return a.Session.Info() }
 
 // Close closes the session, whatever the agent is doing. It must be called once.
 func (a *Agent) Close(ctx context.Context) error {
-	close(a.quit)
+	if a.quit != nil { // nil: Open did not make it, and nothing is read.
+		close(a.quit)
+	}
 	return a.Session.Close(ctx)
 }
 
