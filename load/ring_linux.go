@@ -222,6 +222,9 @@ func (b *buffers) pieces(most int64) []unix.Iovec {
 	return all
 }
 
+// registered reports whether the kernel took the buffers.
+func (r *ring) registered() bool { return r.readOp == opcodeReadFixed }
+
 // note says what could not be had.
 func (r *ring) note() string {
 	if r.readOp != opcodeRead {

@@ -27,6 +27,7 @@ type Run struct {
 	job     Job
 	engine  string
 	notes   []string
+	buffers string // as in Result
 	files   []*target
 	clk     clock
 	wall    func() time.Time // the wall clock, which somebody may set
@@ -133,7 +134,7 @@ func (r *Run) Start(ctx context.Context, onSample func(Sample)) (*Result, error)
 		return nil, errors.New("a run can be started only once; prepare another")
 	}
 	r.used = true
-	res := &Result{Engine: r.engine, Clock: r.clk.source(), Notes: r.notes}
+	res := &Result{Engine: r.engine, Clock: r.clk.source(), Buffers: r.buffers, Notes: r.notes}
 	w := &watch{run: r, res: res, onSample: onSample}
 	if r.job.RampTime == 0 {
 		// Nothing moves yet: this is the exact beginning, if startdelay is awaited before.

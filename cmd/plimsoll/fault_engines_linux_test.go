@@ -33,6 +33,7 @@ func TestRunEngines(t *testing.T) {
 	defer api.Close()
 	t.Run("Seccomp", testSeccomp)
 	t.Run("Image", func(t *testing.T) { testImage(t, api) })
+	t.Run("OutOfMemory", func(t *testing.T) { testOutOfMemory(t, "docker") })
 	t.Run("NothingIsLeft", func(t *testing.T) { testNothingIsLeft(t, api, d) })
 	t.Run("Import", func(t *testing.T) { testImport(t, api, d) })
 	t.Run("TwoInterrupts", func(t *testing.T) { testTwoInterrupts(t, api) })
@@ -176,8 +177,8 @@ blocks: 1
 			kind = "docker"
 		}
 		plan := "name: none\nworkloads: {a: {kind: append, count: 5}}\nengines: [host, {name: c, kind: " + kind + ", image: \"" + image + "\"}]\nplaces: {dir: {}, layer: {}}\nblocks: 1\n"
-		if r := plimsoll(t, t.Context(), dir, plan, "run", "-"); r.status != exitDone || !strings.Contains(unwrap(r.stdout), want) {
-			t.Errorf("image %s: status %d, want it skipped with %q:\n%s\n%s", image, r.status, want, r.stdout, r.stderr)
+		if r := plimsoll(t, t.Context(), dir, plan, "run", "-"); r.status != exitUsage || !strings.Contains(r.stderr, want) {
+			t.Errorf("image %s: status %d, want %d and %q before the run:\n%s\n%s", image, r.status, exitUsage, want, r.stdout, r.stderr)
 		}
 		checkClean(t, dir)
 	}

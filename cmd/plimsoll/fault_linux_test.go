@@ -239,12 +239,17 @@ func sweepVanished(t *testing.T, dir, disk, id string) {
 // with its limit, and costs its own trials only.
 func TestRunOutOfMemory(t *testing.T) {
 	needRun(t)
+	testOutOfMemory(t, "oci")
+}
+
+// testOutOfMemory does so with one engine; TestRunEngines has the other.
+func testOutOfMemory(t *testing.T, kind string) {
 	dir := t.TempDir()
-	const plan = `
+	plan := `
 name: oom
 workloads:
   big: {rw: randread, bs: 4KiB, size: 200MiB, number_ios: 200}
-engines: [oci]
+engines: [` + kind + `]
 places: {layer: {}, tmpfs: {size: 256MiB}}
 limits: {small: {memory: 32MiB}}
 clients: [1, 2]

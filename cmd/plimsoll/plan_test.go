@@ -104,7 +104,10 @@ func TestPlanCheck(t *testing.T) {
 	if want := "ok: 9 workloads in 10 places (2 on host, 4 on oci, 4 on docker): 90 cells and 9 A/A controls, 6 blocks, 594 trials; about "; status != 0 || stderr != "" || !strings.HasPrefix(stdout, want) {
 		t.Errorf("plan check: %d, %q, %q, want %q", status, stdout, stderr, want)
 	}
-	_, stdout, _ = runPlan("", "check", "places", "--set", "clients=[1, 2]", "--set", "limits={none: {}, slow: {write_bps: 10MiB}}")
+	_, stdout, stderr = runPlan("", "check", "places", "--set", "clients=[1, 2]", "--set", "limits={none: {}, slow: {write_bps: 10MiB}}")
+	if !strings.Contains(stderr, "skips the cells under limits slow\n") {
+		t.Errorf("plan check of limits that no engine offers: %q", stderr)
+	}
 	if !strings.Contains(stdout, ", 2 sets of limits, 2 numbers of clients: 360 cells and 9 A/A controls") {
 		t.Errorf("plan check: %q", stdout)
 	}

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -135,8 +136,9 @@ func TestResultsRefuses(t *testing.T) {
 		{state, []string{"show", "nonesuch"}, "not known"},
 		{state, []string{"show", "2026112"}, "ambiguous: " + badRun},
 		{state, []string{"show", "last", "--trial", "mixed/host/dir"}, "go together"},
-		{state, []string{"show", "last", "--block", "0"}, "go together"},
-		{state, []string{"show", "last", "--block", "0", "--trial", ""}, "needs the key"},
+		{state, []string{"show", "last", "--block", "1"}, "go together"},
+		{state, []string{"show", "last", "--block", "1", "--trial", ""}, "needs the key"},
+		{state, []string{"show", "last", "--block", "0", "--trial", "mixed/host/dir"}, "blocks count from 1"},
 		{state, []string{"show", "last", "--block", "9", "--trial", "mixed/host/dir"}, "has no trial mixed/host/dir in block 9"},
 		{state, []string{"export"}, "needs a run"},
 		{state, []string{"export", "last", "--format", "xml"}, `unknown format "xml"`},
@@ -217,8 +219,8 @@ func TestResultsShow(t *testing.T) {
 		"mixed: psync, docker volume forbids", "1 cell of docker volume at mixed: no daemon answers",
 		"doubt (quick): Three blocks prove nothing.",
 		"mixed/host/dir 2 0 2 1.5 k/s 1.5 k/s 1.5 k/s 100 µs ", "mixed/host/volume 1 1 2 ",
-		"Failed\n mixed/host/volume, block 1\n in measure: =killed again\n it got as far as: 3 of 5 s\n | first?[31m line\n | second line\n",
-		"Warnings of trials\n doubt (steady): The rate fell by 10 % to 1.5 KiB.\n in 4 trials; the figures are those of mixed/host/dir, block 0\n note (clock)",
+		"Failed\n mixed/host/volume, block 2\n in measure: =killed again\n it got as far as: 3 of 5 s\n | first?[31m line\n | second line\n",
+		"Warnings of trials\n doubt (steady): The rate fell by 10 % to 1.5 KiB.\n in 4 trials; the figures are those of mixed/host/dir, block 1\n note (clock)",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("show lacks %q", want)
@@ -231,23 +233,23 @@ func TestResultsShow(t *testing.T) {
 
 func TestResultsShowTrial(t *testing.T) {
 	state, trials := results(t)
-	_, out, _ := plimsollResults(state, "show", badRun, "--trial", "mixed/host/dir", "--block", "1")
+	_, out, _ := plimsollResults(state, "show", badRun, "--trial", "mixed/host/dir", "--block", "2")
 	got := regexp.MustCompile(` +`).ReplaceAllString(out, " ")
 	for _, want := range []string{
-		"Trial mixed/host/dir, block 1, the 3rd of run " + badRun + ", done", "Value 1.5 k/s (IOPS)", "Client 2 6 s with psync",
+		"Trial mixed/host/dir, block 2, the 3rd of run " + badRun + ", done", "Value 1.5 k/s (IOPS)", "Client 2 6 s with psync",
 		"read: 1000 operations, 3.91 MiB; latency p50 100 µs", "unknown by its cgroup", "ext4 on /dev/vda1", "doubt (steady): The rate fell by 12 % to 1.3 KiB.",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("show --trial lacks %q:\n%s", want, out)
 		}
 	}
-	_, out, _ = plimsollResults(state, "show", badRun, "--trial", "mixed/host/volume", "--block", "1")
+	_, out, _ = plimsollResults(state, "show", badRun, "--trial", "mixed/host/volume", "--block", "2")
 	for _, want := range []string{"Attempt 1 of 2\n", "killed: out of memory", "Attempt 2 of 2\n", "=killed again"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("show --trial of one that was tried again lacks %q:\n%s", want, out)
 		}
 	}
-	_, out, _ = plimsollResults(state, "show", badRun, "--trial", "mixed/host/dir", "--block", "0", "--json")
+	_, out, _ = plimsollResults(state, "show", badRun, "--trial", "mixed/host/dir", "--block", "1", "--json")
 	var all []record.Trial
 	mustDo(t, json.Unmarshal([]byte(out), &all))
 	if d := cmp.Diff(trials[:1], all); d != "" {
@@ -294,7 +296,7 @@ func TestResultsDamaged(t *testing.T) {
 		t.Errorf("ls: status %d, stdout %q, stderr %q", status, out, talk)
 	}
 	status, out, talk = plimsollResults(state, "show", badRun)
-	if status != exitFailure || !strings.Contains(out, "mixed/host/dir") || !strings.Contains(talk, "trial mixed/host/volume, block 0, attempt 1 is damaged") {
+	if status != exitFailure || !strings.Contains(out, "mixed/host/dir") || !strings.Contains(talk, "trial mixed/host/volume, block 1, attempt 1 is damaged") {
 		t.Errorf("show: status %d, stdout %q, stderr %q", status, out, talk)
 	}
 	file := filepath.Join(state, "x.json")
@@ -394,5 +396,28 @@ func TestSkippedOnce(t *testing.T) {
 	want := "  6 cells of docker bind, docker layer at 3 workloads: no daemon answers\n  1 cell of oci volume at a: it has none\n"
 	if b.String() != want {
 		t.Errorf("printSkipped = \n%swant\n%s", b.String(), want)
+	}
+}
+
+// TestResumeOwnsBeforeItReads: a run that another process measures isn't looked at, since what is
+// read of it is old a moment later.
+func TestResumeOwnsBeforeItReads(t *testing.T) {
+	state, _ := results(t)
+	resume := func() (int, string) {
+		var talk bytes.Buffer
+		a := &app{stdin: strings.NewReader(""), stdout: io.Discard, stderr: &talk}
+		status := a.run(context.Background(), []string{"run", "--resume", "--state", state, badRun})
+		return status, talk.String()
+	}
+	release, err := openState(t, state).Own(badRun)
+	mustDo(t, err)
+	if status, talk := resume(); status != exitFailure || !strings.Contains(talk, store.ErrAlive.Error()) {
+		t.Errorf("status %d, want that the run has an owner:\n%s", status, talk)
+	}
+	mustDo(t, release())
+	for range 2 { // Whoever is refused gives the run up again.
+		if status, talk := resume(); status == exitDone || strings.Contains(talk, store.ErrAlive.Error()) {
+			t.Errorf("status %d:\n%s", status, talk)
+		}
 	}
 }

@@ -103,10 +103,17 @@ func (a *app) runPlan(ctx context.Context, f runFlags, args []string) error {
 	if err := checkOut(f.out); err != nil {
 		return err
 	}
+	engines, err := a.planEngines(job.plan)
+	if err != nil {
+		return err
+	}
+	if err := checkImages(ctx, job.plan, engines); err != nil {
+		return err
+	}
 	fmt.Fprintf(a.stderr, "run %s: plan %s, seed %d, about %s%s if every cell can be measured\n", job.run.ID, job.run.Plan, job.run.Seed, size.Duration(job.left().Round(time.Second)),
 		map[bool]string{true: " left"}[len(job.done) > 0])
 	a.aboutUser(job.plan)
-	runErr := a.measure(ctx, db, job)
+	runErr := a.measure(ctx, db, job, engines)
 	switch {
 	case errors.Is(runErr, trial.ErrNothing):
 		a.explainNothing(*job.run)
@@ -203,11 +210,7 @@ func (a *app) prepareNew(f runFlags, args []string) (*runJob, error) {
 }
 
 // measure runs the plan of job.
-func (a *app) measure(ctx context.Context, db *store.Store, job *runJob) error {
-	engines, err := a.planEngines(job.plan)
-	if err != nil {
-		return err
-	}
+func (a *app) measure(ctx context.Context, db *store.Store, job *runJob, engines map[string]engine.Engine) error {
 	a.sweepOthers(ctx, engines)
 	r := &trial.Runner{
 		Plan: job.plan, Engines: engines, Recorder: db, Observer: newProgress(a.stderr),

@@ -304,6 +304,11 @@ func testDockerBadSpecs(t *testing.T, l *dockerLab) {
 		"little memory": {Spec{Place: place.Spec{Kind: place.Layer}, Limits: Limits{Memory: 1000}}, "memory"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if img := x.spec.Image; img != "" {
+				if err := e.CheckImage(t.Context(), img); err == nil || !strings.Contains(err.Error(), x.want) {
+					t.Errorf("CheckImage(%q) = %v, want %q in it", img, err, x.want)
+				}
+			}
 			x.spec.ID = dockerTestID()
 			s, err := e.Open(t.Context(), x.spec)
 			if err == nil {

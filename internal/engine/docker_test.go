@@ -91,10 +91,10 @@ func TestDockerCheck(t *testing.T) {
 		{ok(""), here, `place ""`, ""},
 		{ok(place.Bind), there, "place bind", "it is far away"},
 		{Spec{ID: "a", Place: place.Spec{Kind: place.Tmpfs, Size: -1}}, here, "", "negative"},
-		{with(Limits{ReadBPS: 1}), here, "limit read_bps", "plimsoll limit"},
-		{with(Limits{WriteBPS: 1}), here, "limit write_bps", "plimsoll limit"},
-		{with(Limits{ReadIOPS: 1}), here, "limit read_iops", "plimsoll limit"},
-		{with(Limits{WriteIOPS: 1}), here, "limit write_iops", "plimsoll limit"},
+		{with(Limits{ReadBPS: 1}), here, "limit read_bps", "no engine of this version"},
+		{with(Limits{WriteBPS: 1}), here, "limit write_bps", "no engine of this version"},
+		{with(Limits{ReadIOPS: 1}), here, "limit read_iops", "no engine of this version"},
+		{with(Limits{WriteIOPS: 1}), here, "limit write_iops", "no engine of this version"},
 		{with(Limits{Memory: -1}), here, "", "negative"},
 		{with(Limits{CPUShares: -1}), here, "", "negative"},
 		{with(Limits{CPUs: math.NaN()}), here, "", "CPUs"},
@@ -303,4 +303,10 @@ func TestDockerSweepsFolders(t *testing.T) {
 			t.Errorf("%s is gone", d)
 		}
 	}
+}
+
+// dockerFileExists reports whether path is there for this process.
+func dockerFileExists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }

@@ -42,6 +42,13 @@ type Observer interface {
 	Trial(n int, t *record.Trial)
 }
 
+// nobody is the Observer of a run that nobody watches.
+type nobody struct{}
+
+func (nobody) Note(string)              {}
+func (nobody) Plan(int, int, int)       {}
+func (nobody) Trial(int, *record.Trial) {}
+
 // A Judge raises doubts about records.
 type Judge interface {
 	Trial(t *record.Trial, run *record.Run) []record.Warning
@@ -63,10 +70,12 @@ type Runner struct {
 	// Engines are the plan's, by the plan's names.
 	Engines  map[string]engine.Engine
 	Recorder Recorder
+	// Observer may be nil: nobody is told. Without a Judge there are no doubts, without a
+	// Witness nothing is known of what happened below.
 	Observer Observer
 	Judge    Judge
 	Witness  Witness
-	// Hard is cancelled when cleaning up must be quick.
+	// Hard is cancelled when cleaning up must be quick; nil: it never must.
 	Hard context.Context
 	// Done holds the keys and blocks that an earlier part of the run measured.
 	Done map[Key]bool
@@ -109,6 +118,12 @@ var (
 // with nothing to report and nothing to go on with.
 func (r *Runner) Run(ctx context.Context, run *record.Run) error {
 	r.run = run
+	if r.Observer == nil {
+		r.Observer = nobody{}
+	}
+	if r.Hard == nil {
+		r.Hard = context.Background()
+	}
 	run.Status = record.Running
 	run.Ended = time.Time{}
 	r.beginSession(time.Now())
@@ -355,7 +370,7 @@ func (r *Runner) keep(t *record.Trial) error {
 		return err
 	}
 	if err := r.Recorder.PutTrial(*t); err != nil {
-		return fmt.Errorf("keep the record of %s, block %d: %w", t.Key, t.Block, err)
+		return fmt.Errorf("keep the record of %s, %s: %w", t.Key, record.BlockName(t.Block), err)
 	}
 	return nil
 }

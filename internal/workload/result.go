@@ -12,6 +12,9 @@ type Result struct {
 	// IOEngine did the I/O: io_uring, linux-aio, psync, null, or "syscalls" for
 	// the named workloads.
 	IOEngine string `json:"io_engine"`
+	// Buffers is load.Result's: whether io_uring worked with registered buffers. Empty for other
+	// engines, and in records of older versions.
+	Buffers string `json:"buffers,omitempty"`
 	// Elapsed is the length of the measured window.
 	Elapsed time.Duration `json:"elapsed"`
 	// WallElapsed is the same window by the wall clock. The two differ when

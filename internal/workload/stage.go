@@ -344,6 +344,9 @@ func (s *stageRun) aligned() bool {
 func (r *Result) gather() {
 	for _, s := range r.Stage {
 		r.IOEngine = s.Engine
+		if r.Buffers != load.BuffersPlain && s.Buffers != "" {
+			r.Buffers = s.Buffers
+		}
 		r.Late, r.Missed, r.MaxLate = r.Late+s.Late, r.Missed+s.Missed, max(r.MaxLate, s.MaxLate)
 		for _, n := range s.Notes {
 			r.Notes = append(r.Notes, s.Name+": "+n)
