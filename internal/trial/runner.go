@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"plimsoll/internal/agent"
@@ -130,7 +131,10 @@ func (r *Runner) Run(ctx context.Context, run *record.Run) error {
 		}
 		return err
 	}
-	return errors.Join(err, r.finish())
+	if last := r.finish(); last != nil && (err == nil || !strings.Contains(err.Error(), last.Error())) {
+		err = errors.Join(err, last) // Else it is what stopped the run, once more.
+	}
+	return err
 }
 
 // beginSession notes when this process began to measure. A session before it that
