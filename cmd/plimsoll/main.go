@@ -6,10 +6,10 @@ import (
 	"context"
 	"os"
 	"os/signal"
-	"syscall"
 )
 
 func main() {
+	ignoreClosedPipes()
 	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
 	ctx, stop := a.interrupts(context.Background())
 	status := a.run(ctx, os.Args[1:])
@@ -25,7 +25,7 @@ func (a *app) interrupts(ctx context.Context) (context.Context, func()) {
 	var hard context.CancelFunc
 	a.hard, hard = context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 3)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(signals, stopSignals()...)
 	go func() {
 		for _, cancel := range []func(){soft, hard} {
 			if _, ok := <-signals; !ok {
@@ -33,7 +33,7 @@ func (a *app) interrupts(ctx context.Context) (context.Context, func()) {
 			}
 			cancel()
 		}
-		signal.Reset(os.Interrupt, syscall.SIGTERM)
+		signal.Reset(stopSignals()...)
 	}()
 	return ctx, func() {
 		signal.Stop(signals)

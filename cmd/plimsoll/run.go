@@ -92,7 +92,7 @@ func (a *app) runPlan(ctx context.Context, f runFlags, args []string) error {
 		return err
 	}
 	defer db.Close()
-	job, err := a.prepare(db, f, args)
+	job, err := a.prepare(ctx, db, f, args)
 	if err != nil {
 		return err
 	}
@@ -158,11 +158,11 @@ func (j *runJob) left() time.Duration {
 }
 
 // prepare makes a new run, or finds the one to resume.
-func (a *app) prepare(db *store.Store, f runFlags, args []string) (*runJob, error) {
+func (a *app) prepare(ctx context.Context, db *store.Store, f runFlags, args []string) (*runJob, error) {
 	if f.resume {
 		return a.prepareResume(db, f, args)
 	}
-	file, text, err := a.readPlan(first(args, defaultPlan))
+	file, text, err := a.readPlan(ctx, first(args, defaultPlan))
 	if err != nil {
 		return nil, err
 	}
