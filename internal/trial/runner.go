@@ -204,9 +204,15 @@ func (r *Runner) measure(ctx context.Context) error {
 			if r.Done[Key{key, b}] {
 				continue
 			}
-			t := r.trial(ctx, cell, b, b*len(all)+k)
+			t, err := r.try(ctx, cell, b, b*len(all)+k)
 			if ctx.Err() != nil {
 				return ErrInterrupted // It was cut short: it shows nothing.
+			}
+			if why := r.notTheCells(ctx, cell, err); why != nil {
+				if !r.begun {
+					r.Observer.Note(why.Error()) // There is no run that could be said to be broken off.
+				}
+				return fmt.Errorf("%w; %w", ErrInterrupted, why)
 			}
 			if err := r.keep(t); err != nil {
 				return err
