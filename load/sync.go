@@ -1,5 +1,10 @@
 package load
 
+import (
+	"errors"
+	"syscall"
+)
+
 // syncDue reports whether enough was written for a sync. The writes in flight
 // are awaited first, so that the sync covers them.
 func (t *thread) syncDue() bool {
@@ -47,4 +52,16 @@ func (t *thread) lastSync() error {
 		return nil
 	}
 	return t.doSync(false)
+}
+
+// Sync waits until all that was written is on the storage. It is for after Start, and
+// is not measured. The error is an *IOError: one that the kernel met when it wrote back what was
+// buffered comes up here and nowhere else. What has nothing to sync, as a character device, is no error.
+func (r *Run) Sync() error {
+	for i, f := range r.files {
+		if err := f.sync(false); err != nil && !errors.Is(err, syscall.EINVAL) {
+			return &IOError{Path: r.job.path(i), Op: "fsync", Err: err}
+		}
+	}
+	return nil
 }

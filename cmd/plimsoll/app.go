@@ -52,6 +52,9 @@ func (a *app) run(ctx context.Context, args []string) int {
 	if err == nil {
 		return exitDone
 	}
+	if nobodyReads(err) {
+		return exitFailure // Whoever closed it has seen enough.
+	}
 	fmt.Fprintf(a.stderr, "plimsoll: %s\n", clean.Text(err.Error()))
 	var ee *exitError
 	if errors.As(err, &ee) {

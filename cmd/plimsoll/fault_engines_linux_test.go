@@ -299,8 +299,8 @@ places: {dir: {}, layer: {}, volume: {}, bind: {}, tmpfs: {}}
 	checkClean(t, dir)
 }
 
-// testDaemonGone: the daemon dies in the middle. Its cells fail, those of the host go on,
-// and a sweep through the daemon's next life removes what was left.
+// testDaemonGone: the daemon dies in the middle. That is no result of a cell: the run stops, says why, and
+// goes on with all that it lacks in the daemon's next life, which removes what was left.
 func testDaemonGone(t *testing.T, api *client.Client, d *dockertest.Daemon) {
 	dir := t.TempDir()
 	before := objects(t, api)
@@ -327,32 +327,22 @@ blocks: 8
 	case <-time.After(2 * time.Minute):
 		t.Fatal("the run hangs without its daemon")
 	}
-	if status := cmd.ProcessState.ExitCode(); status != exitCellsFailed {
-		t.Fatalf("status %d, want %d; stderr:\n%s", status, exitCellsFailed, cmd.Stderr)
+	said := cmd.Stderr.(*bytes.Buffer).String()
+	if status := cmd.ProcessState.ExitCode(); status != exitFailure || !strings.Contains(said, "engine docker is gone") || !strings.Contains(lastLine(said), "--resume") {
+		t.Fatalf("status %d, want %d, that docker is gone and how to go on; stderr:\n%s", status, exitFailure, said)
 	}
 	run, trials := records(t, dir)
-	if run.Status != record.Done {
+	if run.Status != record.Interrupted {
 		t.Errorf("the run is %s", run.Status)
 	}
-	var host, done, failed []record.Trial
-	for _, tr := range trials {
-		switch {
-		case tr.Cell.Engine == "host":
-			host = append(host, tr)
-		case tr.Status == record.Done:
-			done = append(done, tr)
-		default:
-			failed = append(failed, tr)
-		}
-	}
-	wantDone(t, host, 8*4)
-	wantDone(t, done, 1)
-	wantFailed(t, failed, 8, "daemon")
+	wantDone(t, trials, 18)
 	d.Restart(t)
-	r := plimsoll(t, t.Context(), dir, small, "run", "-", "--blocks", "1", "--set", "engines=[host, docker]")
+	r := plimsoll(t, t.Context(), dir, "", "run", "--resume")
 	if r.status != exitDone {
-		t.Errorf("the next run: status %d, stderr:\n%s", r.status, r.stderr)
+		t.Errorf("the resumed run: status %d, stderr:\n%s", r.status, r.stderr)
 	}
+	_, trials = records(t, dir)
+	wantDone(t, trials, 8*8)
 	if after := objects(t, api); after != before {
 		t.Errorf("after a sweep the daemon holds %+v, before %+v; stderr:\n%s", after, before, r.stderr)
 	}

@@ -6,10 +6,10 @@ import (
 	"context"
 	"os"
 	"os/signal"
-	"syscall"
 )
 
 func main() {
+	ignoreClosedPipes()
 	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
 	ctx, stop := a.interrupts(context.Background())
 	status := a.run(ctx, os.Args[1:])
@@ -27,7 +27,7 @@ func (a *app) interrupts(ctx context.Context) (context.Context, func()) {
 	var hard context.CancelFunc
 	a.hard, hard = context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 3)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(signals, stopSignals()...)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -42,7 +42,7 @@ func (a *app) interrupts(ctx context.Context) (context.Context, func()) {
 			step.cancel()
 			newProgress(a.stderr).Note(step.words)
 		}
-		signal.Reset(os.Interrupt, syscall.SIGTERM)
+		signal.Reset(stopSignals()...)
 	}()
 	return ctx, func() {
 		signal.Stop(signals)

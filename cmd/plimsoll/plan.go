@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -47,30 +48,55 @@ func exactly(n int, what string) cobra.PositionalArgs {
 // readPlan returns the text of the plan that arg names, and the name of its
 // file for messages: a built-in plan, "-" for standard input, or a file.
 // A file that is called like a built-in plan is reached with ./ before it.
-func (a *app) readPlan(arg string) (file string, text []byte, err error) {
+func (a *app) readPlan(ctx context.Context, arg string) (file string, text []byte, err error) {
 	if slices.Contains(plans.Names(), arg) {
 		text, err = plans.Get(arg)
 		return plans.File(arg), text, err
 	}
-	in := a.stdin
 	file = "standard input"
+	open := func() (io.ReadCloser, error) { return io.NopCloser(a.stdin), nil }
 	if arg != "-" {
-		f, err := os.Open(arg)
-		if errors.Is(err, os.ErrNotExist) && !strings.ContainsAny(arg, `/\.`) {
-			return "", nil, usageError("there is no file and no built-in plan %q; built in: %s", arg, strings.Join(plans.Names(), ", "))
-		}
-		if err != nil {
-			return "", nil, usageError("read the plan: %w", err)
-		}
-		defer f.Close()
-		in, file = f, arg
+		file = arg
+		open = func() (io.ReadCloser, error) { return os.Open(arg) }
 	}
-	// One byte more than is allowed, so that Parse sees that it is too much.
-	text, err = io.ReadAll(io.LimitReader(in, plan.MaxSize+1))
-	if err != nil {
+	text, err = readUntil(ctx, open)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return "", nil, fmt.Errorf("interrupted while the plan %s was read: nothing is recorded", file)
+	case errors.Is(err, os.ErrNotExist) && !strings.ContainsAny(arg, `/\.`):
+		return "", nil, usageError("there is no file and no built-in plan %q; built in: %s", arg, strings.Join(plans.Names(), ", "))
+	case err != nil:
 		return "", nil, usageError("read the plan %s: %w", file, err)
 	}
 	return file, text, nil
+}
+
+// readUntil reads all that open opens, or gives up when ctx ends: a terminal or a pipe may say
+// nothing for ever, and so may the opening of a named pipe. What it reads then is not read by
+// anybody else, as plimsoll ends.
+func readUntil(ctx context.Context, open func() (io.ReadCloser, error)) ([]byte, error) {
+	type answer struct {
+		text []byte
+		err  error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		in, err := open()
+		if err != nil {
+			done <- answer{nil, err}
+			return
+		}
+		defer in.Close()
+		// One byte more than is allowed, so that Parse sees that it is too much.
+		text, err := io.ReadAll(io.LimitReader(in, plan.MaxSize+1))
+		done <- answer{text, err}
+	}()
+	select {
+	case d := <-done:
+		return d.text, d.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }
 
 // addPlanFlags adds the flags that change a plan.
@@ -92,7 +118,7 @@ func (a *app) planLsCommand() *cobra.Command {
 		Example: `  plimsoll plan ls
   plimsoll plan ls --json`,
 		Args: exactly(0, "no argument"),
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			type row struct {
 				Name        string `json:"name"`
 				Description string `json:"description"`
@@ -100,7 +126,7 @@ func (a *app) planLsCommand() *cobra.Command {
 			}
 			var rows []row
 			for _, name := range plans.Names() {
-				file, text, err := a.readPlan(name)
+				file, text, err := a.readPlan(cmd.Context(), name)
 				if err != nil {
 					return err
 				}
@@ -138,7 +164,7 @@ change it, as it would be run, with all defaults spelled out.`,
 		ValidArgsFunction: completePlan,
 		Args:              exactly(1, "the name of a built-in plan, a file, or - for standard input"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			file, text, err := a.readPlan(args[0])
+			file, text, err := a.readPlan(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}

@@ -27,7 +27,7 @@ as file:line:column: message, and the exit status is 2.`,
 		ValidArgsFunction: completePlan,
 		Args:              exactly(1, "the name of a built-in plan, a file, or - for standard input"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			file, text, err := a.readPlan(args[0])
+			file, text, err := a.readPlan(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}

@@ -92,7 +92,7 @@ func (a *app) runPlan(ctx context.Context, f runFlags, args []string) error {
 		return err
 	}
 	defer db.Close()
-	job, release, err := a.prepare(db, f, args)
+	job, release, err := a.prepare(ctx, db, f, args)
 	if err != nil {
 		return err
 	}
@@ -162,11 +162,11 @@ func (j *runJob) left() time.Duration {
 
 // prepare makes a new run, or finds the one to resume. The run is this process's until release
 // is called.
-func (a *app) prepare(db *store.Store, f runFlags, args []string) (job *runJob, release func() error, err error) {
+func (a *app) prepare(ctx context.Context, db *store.Store, f runFlags, args []string) (job *runJob, release func() error, err error) {
 	if f.resume {
 		return a.prepareResume(db, f, args)
 	}
-	if job, err = a.prepareNew(f, args); err != nil {
+	if job, err = a.prepareNew(ctx, f, args); err != nil {
 		return nil, nil, err
 	}
 	if release, err = db.Own(job.run.ID); err != nil {
@@ -176,8 +176,8 @@ func (a *app) prepare(db *store.Store, f runFlags, args []string) (job *runJob, 
 }
 
 // prepareNew begins a new run.
-func (a *app) prepareNew(f runFlags, args []string) (*runJob, error) {
-	file, text, err := a.readPlan(first(args, defaultPlan))
+func (a *app) prepareNew(ctx context.Context, f runFlags, args []string) (*runJob, error) {
+	file, text, err := a.readPlan(ctx, first(args, defaultPlan))
 	if err != nil {
 		return nil, err
 	}

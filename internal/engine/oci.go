@@ -36,6 +36,8 @@ type oci struct {
 	// the first that works.
 	chosen map[string]*ociRuntime
 	notes  []string
+	// hung holds the paths of those that gave no answer in time.
+	hung map[string]bool
 }
 
 var _ Engine = (*oci)(nil)
@@ -105,8 +107,8 @@ func (o *oci) runtime(ctx context.Context, want string) (*ociRuntime, []string, 
 			notes, tried = append(notes, why), append(tried, why)
 			continue
 		}
-		rt := &ociRuntime{path: real, root: filepath.Join(o.state, "oci", "state"), version: ociVersion(ctx, real, filepath.Base(name))}
-		if err := o.try(ctx, rt); err != nil {
+		rt := &ociRuntime{path: real, root: filepath.Join(o.state, "oci", "state")}
+		if err := o.tryOnce(ctx, rt, filepath.Base(name)); err != nil {
 			why := fmt.Sprintf("%s is installed but can't run a container here: %s", rt.version, firstLine(err.Error()))
 			notes, tried = append(notes, why), append(tried, why)
 			continue
@@ -127,14 +129,40 @@ func (o *oci) runtime(ctx context.Context, want string) (*ociRuntime, []string, 
 // tenth of a second.
 const tryTimeout = 10 * time.Second
 
-// try runs the smallest container: the worker says which program it is and ends. A
-// program that ends well and is no runtime says something else.
+// errHung says that a runtime gave no answer in time.
+var errHung = fmt.Errorf("it did not end within %v", tryTimeout)
+
+// tryOnce finds out the version of rt, which is called name, and whether it runs a container. One that hung is
+// not tried again: each cell of a plan would wait for it anew.
+func (o *oci) tryOnce(ctx context.Context, rt *ociRuntime, name string) error {
+	if o.hung[rt.path] {
+		rt.version = name
+		return errHung
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, tryTimeout, errHung)
+	defer cancel()
+	var err error
+	if rt.version, err = ociVersion(ctx, rt.path, name); err == nil {
+		err = o.try(ctx, rt)
+	}
+	if err != nil && context.Cause(ctx) == errHung {
+		if o.hung == nil {
+			o.hung = map[string]bool{}
+		}
+		o.hung[rt.path] = true
+		return errHung
+	}
+	return err
+}
+
+// try runs the smallest container: the worker says which program it is and ends, before ctx
+// does. A program that ends well and is no runtime says something else.
 func (o *oci) try(ctx context.Context, rt *ociRuntime) error {
 	program, err := o.worker.source(runtime.GOOS, runtime.GOARCH)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	id := "probe-" + strconv.Itoa(os.Getpid()) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
 	s, err := o.open(ctx, rt, Spec{ID: id, Place: place.Spec{Name: "layer", Kind: place.Layer}}, []string{"version"})
@@ -155,7 +183,7 @@ func (o *oci) try(ctx context.Context, rt *ociRuntime) error {
 	case said != "" && said != wire.Identity(program):
 		return fmt.Errorf("it ran something else than Plimsoll's worker, which said %.80q", said)
 	case hung:
-		return fmt.Errorf("it did not end within %v", tryTimeout)
+		return errHung
 	case state != "exit status 0":
 		return errors.New(strings.TrimSpace(tail.LastWords(s.Log()) + " (" + state + ")"))
 	case said == "":
@@ -241,7 +269,7 @@ func within(path, folder string) bool {
 func (o *oci) open(_ context.Context, rt *ociRuntime, spec Spec, args []string) (*ociSession, error) {
 	exe, err := o.worker.install(runtime.GOOS, runtime.GOARCH)
 	if err != nil {
-		return nil, err
+		return nil, ownRoom(o.state, err)
 	}
 	b := newBundle(ownFolder(filepath.Join(o.state, "oci"), spec.ID), exe, spec)
 	own := []string{b.dir}
@@ -259,10 +287,10 @@ func (o *oci) open(_ context.Context, rt *ociRuntime, spec Spec, args []string) 
 	s := &ociSession{engine: o, rt: rt, id: folderPrefix + spec.ID, entry: spec.ID, own: own, bundle: b}
 	note := leftover{ID: spec.ID, Engine: o.Name(), Owner: Self(), Paths: own, Runtime: rt.path, RuntimeRoot: rt.root}
 	if err := o.journal.note(note); err != nil {
-		return nil, err
+		return nil, ownRoom(o.state, err)
 	}
 	if err := b.write(args); err != nil {
-		return nil, errors.Join(err, s.remove())
+		return nil, ownRoom(o.state, errors.Join(err, s.remove()))
 	}
 	argv := append([]string{exe, "nsexec", "--overlay", b.overlay(), "--"}, rt.run(b, s.id)...)
 	s.process, err = startProcess(argv)

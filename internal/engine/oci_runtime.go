@@ -2,8 +2,8 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -43,9 +43,11 @@ func (r *ociRuntime) remove(ctx context.Context, id string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	out, err := command(ctx, r.path, "--root", r.root, "delete", "--force", id).CombinedOutput()
-	if err != nil && r.knows(id) {
-		return fmt.Errorf("remove container %s: %w: %s", id, err, firstLine(string(out)))
+	var out firstBytes
+	cmd := command(ctx, r.path, "--root", r.root, "delete", "--force", id)
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Run(); err != nil && r.knows(id) {
+		return fmt.Errorf("remove container %s: %w: %s", id, err, firstLine(string(out.kept)))
 	}
 	return nil
 }
@@ -75,19 +77,40 @@ func command(ctx context.Context, argv ...string) *exec.Cmd {
 	return cmd
 }
 
+// mostWords is how much of what a runtime says is kept, in bytes: a program that isn't one
+// may talk without an end.
+const mostWords = 64 << 10
+
+// firstBytes is a writer that keeps the first mostWords bytes.
+type firstBytes struct {
+	kept []byte
+	// enough makes Write fail when no more is kept: the program's pipe is closed then.
+	enough bool
+}
+
+// Write implements io.Writer.
+func (f *firstBytes) Write(p []byte) (int, error) {
+	n := min(len(p), mostWords-len(f.kept))
+	f.kept = append(f.kept, p[:n]...)
+	if n < len(p) && f.enough {
+		return n, io.ErrShortWrite
+	}
+	return len(p), nil
+}
+
 // ociVersion asks a runtime, called name, for its version: the first line of --version is
-// "runc version 1.1.5+ds1" or "crun version 1.8.1".
-func ociVersion(ctx context.Context, path, name string) string {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	out, err := command(ctx, path, "--version").Output()
-	var ee *exec.ExitError
-	if err != nil && !errors.As(err, &ee) {
-		return name
+// "runc version 1.1.5+ds1" or "crun version 1.8.1". The error is that of ctx when it is over before the
+// runtime says anything.
+func ociVersion(ctx context.Context, path, name string) (string, error) {
+	cmd := command(ctx, path, "--version")
+	out := firstBytes{enough: true}
+	cmd.Stdout = &out
+	if cmd.Run() != nil && ctx.Err() != nil {
+		return name, ctx.Err()
 	}
-	f := strings.Fields(firstLine(string(out)))
+	f := strings.Fields(firstLine(string(out.kept)))
 	if len(f) >= 3 && f[1] == "version" {
-		return name + " " + f[2]
+		return name + " " + f[2], nil
 	}
-	return name
+	return name, nil
 }

@@ -253,3 +253,23 @@ exec runc "$1" "$2" run --bundle "$5" --pid-file "$5/late" "$id"`)
 		t.Error("the process id is not known")
 	}
 }
+
+// TestOCIHangingVersion: a runtime that answers nothing costs the time that the message
+// says, once, however many containers are asked for.
+func TestOCIHangingVersion(t *testing.T) {
+	needRoot(t)
+	asked := filepath.Join(t.TempDir(), "asked")
+	path := script(t, "echo x >>"+asked+"; sleep 1000")
+	e := engine.NewOCI(t.TempDir(), workertest.Source(t), exec.LookPath)
+	for range 3 {
+		err := measureOCI(t, e, engine.Spec{Runtime: path, Place: place.Spec{Name: "layer", Kind: place.Layer}})
+		var u *engine.Unsupported
+		if !errors.As(err, &u) || !strings.Contains(u.Reason, "did not end within 10s") {
+			t.Errorf("Open() = %v, want that it did not end", err)
+		}
+	}
+	// Each question may take all of the time.
+	if b, err := os.ReadFile(asked); err != nil || string(b) != "x\n" {
+		t.Errorf("the runtime was asked %d times (%v), want once", len(b)/2, err)
+	}
+}

@@ -37,7 +37,7 @@ func (s *Store) PutRun(run record.Run) error {
 	if err != nil {
 		return s.explain("write run "+run.ID+" to", err)
 	}
-	return nil
+	return s.gone(run.ID)
 }
 
 // micros is t in the columns: microseconds since 1970, 0 for the zero time.

@@ -47,6 +47,8 @@ const busyTimeout = 30 * time.Second
 type Store struct {
 	path string
 	db   *sql.DB
+	// file is what path was when it was opened: see gone.
+	file os.FileInfo
 	// write lets this process's writers queue here, where waiting is a wake-up
 	// and not SQLite's sleep and retry.
 	write sync.Mutex
@@ -87,6 +89,10 @@ func open(path string, migrations []string) (*Store, error) {
 	if err := s.prepare(migrations); err != nil {
 		db.Close()
 		return nil, s.explain("open", err)
+	}
+	if s.file, err = os.Stat(abs); err != nil {
+		db.Close()
+		return nil, fmt.Errorf("open the database: %w", err)
 	}
 	return s, nil
 }

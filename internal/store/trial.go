@@ -41,7 +41,7 @@ func (s *Store) PutTrial(t record.Trial) error {
 	case err != nil:
 		return s.explain("write "+name(t)+" to", err)
 	}
-	return nil
+	return s.gone(t.Run)
 }
 
 // name is how errors call a trial.

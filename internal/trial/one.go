@@ -19,6 +19,12 @@ import (
 
 // trial runs one cell once. It always returns a record.
 func (r *Runner) trial(ctx context.Context, cell record.Cell, block, order int) *record.Trial {
+	t, _ := r.try(ctx, cell, block, order)
+	return t
+}
+
+// try is trial with the error that made it fail.
+func (r *Runner) try(ctx context.Context, cell record.Cell, block, order int) (*record.Trial, error) {
 	spec := r.spec(cell)
 	t := &record.Trial{
 		Run: r.run.ID, Cell: cell, Key: r.Plan.Key(cell), Block: block, Order: order,
@@ -26,14 +32,15 @@ func (r *Runner) trial(ctx context.Context, cell record.Cell, block, order int) 
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, r.Plan.Timeout, timeoutError{r.Plan.Timeout})
 	defer cancel()
-	if err := r.attempt(ctx, t, spec); err != nil {
+	err := r.attempt(ctx, t, spec)
+	if err != nil {
 		fail(t, err)
 	}
 	t.Wall = time.Since(t.Started)
 	if t.Status == record.Done {
 		t.Overhead = overhead(t)
 	}
-	return t
+	return t, err
 }
 
 // overhead is the part of a trial that is not the measured window, the job's

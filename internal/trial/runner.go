@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"plimsoll/internal/agent"
@@ -145,7 +146,10 @@ func (r *Runner) Run(ctx context.Context, run *record.Run) error {
 		}
 		return err
 	}
-	return errors.Join(err, r.finish())
+	if last := r.finish(); last != nil && (err == nil || !strings.Contains(err.Error(), last.Error())) {
+		err = errors.Join(err, last) // Else it is what stopped the run, once more.
+	}
+	return err
 }
 
 // beginSession notes when this process began to measure. A session before it that
@@ -215,9 +219,15 @@ func (r *Runner) measure(ctx context.Context) error {
 			if r.Done[Key{key, b}] {
 				continue
 			}
-			t := r.trial(ctx, cell, b, b*len(all)+k)
+			t, err := r.try(ctx, cell, b, b*len(all)+k)
 			if ctx.Err() != nil {
 				return ErrInterrupted // It was cut short: it shows nothing.
+			}
+			if why := r.notTheCells(ctx, cell, err); why != nil {
+				if !r.begun {
+					r.Observer.Note(why.Error()) // There is no run that could be said to be broken off.
+				}
+				return fmt.Errorf("%w; %w", ErrInterrupted, why)
 			}
 			if err := r.keep(t); err != nil {
 				return err

@@ -1,0 +1,80 @@
+package engine_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/engine"
+	"plimsoll/internal/place"
+	"plimsoll/internal/workertest"
+)
+
+// fullMount mounts a tmpfs of so many KiB that fill then fills up.
+func fullMount(t *testing.T, size string) (dir string, fill func()) {
+	t.Helper()
+	dir = t.TempDir()
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(dir, 0); err != nil {
+			t.Errorf("unmount %s: %v", dir, err)
+		}
+	})
+	return dir, func() {
+		f, err := os.Create(filepath.Join(dir, "filler"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		for err == nil {
+			_, err = f.Write(make([]byte, 4096))
+		}
+	}
+}
+
+// TestStateFull: a full state folder is told from a full place: the one is Plimsoll's own
+// affair, the other the cell's.
+func TestStateFull(t *testing.T) {
+	needRoot(t)
+	state, fill := fullMount(t, "64m")
+	engines := map[place.Kind]engine.Engine{
+		place.Dir:  engine.NewHost(state, workertest.Source(t)),
+		place.Bind: engine.NewOCI(state, workertest.Source(t), exec.LookPath),
+	}
+	open := func(kind place.Kind, path string) error {
+		s, err := engines[kind].Open(t.Context(), engine.Spec{ID: ociID(), Place: place.Spec{Name: "p", Kind: kind, Path: path}})
+		if err == nil {
+			err = s.Close(t.Context())
+		}
+		return err
+	}
+	for kind := range engines {
+		if err := open(kind, t.TempDir()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fill()
+	for kind := range engines {
+		var full *engine.StateFullError
+		if err := open(kind, t.TempDir()); !errors.As(err, &full) || full.State != state || !errors.Is(err, unix.ENOSPC) {
+			t.Errorf("%s: Open() = %v, want that %s is full", kind, err, state)
+		}
+	}
+	// A place without an inode left.
+	small, _ := fullMount(t, "64k,nr_inodes=1")
+	fine := t.TempDir()
+	engines[place.Dir] = engine.NewHost(fine, workertest.Source(t))
+	engines[place.Bind] = engine.NewOCI(fine, workertest.Source(t), exec.LookPath)
+	for kind := range engines {
+		var full *engine.StateFullError
+		if err := open(kind, small); err == nil || errors.As(err, &full) || !errors.Is(err, unix.ENOSPC) {
+			t.Errorf("%s: Open() in a full place = %v, want no space left, and not of the state folder", kind, err)
+		}
+	}
+}
