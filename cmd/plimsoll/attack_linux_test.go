@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -252,6 +253,72 @@ func TestResultsReadOnly(t *testing.T) {
 			}
 			if r := plimsoll(t, t.Context(), state, "", "results", "rm", "last", "--yes"); r.status != exitFailure || !strings.Contains(r.stderr, "read-only") {
 				t.Errorf("results rm: status %d\n%s", r.status, r.stderr)
+			}
+		})
+	}
+}
+
+// TestDaemonStrangers: what listens at DOCKER_HOST and is no daemon is told from one that is not
+// there, in plain words, and nothing that it says comes through.
+func TestDaemonStrangers(t *testing.T) {
+	const bytes = "\xff\xfe\033[31mhello\r\n"
+	for _, tt := range []struct {
+		name string
+		talk func(c net.Conn)
+		want string
+	}{
+		{"drips", func(c net.Conn) {
+			for _, err := c.Write([]byte("H")); err == nil; _, err = c.Write([]byte("x")) {
+				time.Sleep(50 * time.Millisecond)
+			}
+		}, "does not answer in time"},
+		{"drips a header", func(c net.Conn) {
+			for _, err := c.Write([]byte("HTTP/1.1 200 OK\r\n")); err == nil; _, err = c.Write([]byte("A: b\r\n")) {
+				time.Sleep(50 * time.Millisecond)
+			}
+		}, "does not answer in time"},
+		{"says more than it is asked", func(c net.Conn) {
+			c.Write([]byte("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"))
+			time.Sleep(50 * time.Millisecond)
+			c.Write([]byte(strings.Repeat(bytes, 100)))
+			time.Sleep(100 * time.Millisecond)
+		}, "is no Docker daemon"},
+		{"greets", func(c net.Conn) { c.Write([]byte(strings.Repeat(bytes, 1000))) }, "is no Docker daemon"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			l, err := net.Listen("unix", filepath.Join(dir, "s"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			go func() {
+				for {
+					c, err := l.Accept()
+					if err != nil {
+						return
+					}
+					go func() {
+						defer c.Close()
+						c.Read(make([]byte, 4096))
+						tt.talk(c)
+					}()
+				}
+			}()
+			cmd := exec.Command(os.Args[0], "doctor", "--state", filepath.Join(dir, "state"))
+			cmd.Env = append(os.Environ(), asPlimsoll+"=1", "DOCKER_HOST=unix://"+filepath.Join(dir, "s"))
+			var out, errs strings.Builder
+			cmd.Stdout, cmd.Stderr = &out, &errs
+			cmd.Run()
+			said := ""
+			for line := range strings.Lines(out.String()) {
+				if strings.Contains(line, "unix://") {
+					said = line
+				}
+			}
+			if !strings.Contains(said, tt.want) || len(said) > 500 || errs.String() != "" || strings.ContainsAny(out.String(), "\033\xff") {
+				t.Errorf("said %q, and %q on stderr; want %q", said, errs.String(), tt.want)
 			}
 		})
 	}
