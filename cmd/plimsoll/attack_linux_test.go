@@ -278,11 +278,9 @@ func TestDaemonStrangers(t *testing.T) {
 			}
 		}, "does not answer in time"},
 		{"says more than it is asked", func(c net.Conn) {
-			c.Write([]byte("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"))
-			time.Sleep(50 * time.Millisecond)
-			c.Write([]byte(strings.Repeat(bytes, 100)))
-			time.Sleep(100 * time.Millisecond)
-		}, "is no Docker daemon"},
+			c.Write([]byte("HTTP/1.1 200 OK\r\nApi-Version: 1.47\r\nContent-Length: 0\r\n\r\n" + strings.Repeat(bytes, 100)))
+			time.Sleep(500 * time.Millisecond)
+		}, "unix://"},
 		{"greets", func(c net.Conn) { c.Write([]byte(strings.Repeat(bytes, 1000))) }, "is no Docker daemon"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
