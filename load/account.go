@@ -68,8 +68,8 @@ func (r *Run) sum(res *Result) {
 		}
 		last = max(last, a.doneAt)
 	}
-	res.FirstDone = time.Duration(max(first-r.begin, 0))
-	res.LastDone = time.Duration(max(last-r.begin, 0))
+	res.FirstDone = time.Duration(max(first-r.begin.Load(), 0))
+	res.LastDone = time.Duration(max(last-r.begin.Load(), 0))
 	res.Missed = r.missed(all.started)
 	res.Classes, res.Threads = r.classes(&all), all.usage
 	if !r.job.PerJob {
@@ -80,7 +80,7 @@ func (r *Run) sum(res *Result) {
 		j := JobResult{}
 		for _, t := range r.laneThreads(i) {
 			one.merge(&t.acct)
-			j.Done = max(j.Done, time.Duration(t.acct.doneAt-r.begin))
+			j.Done = max(j.Done, time.Duration(t.acct.doneAt-r.begin.Load()))
 		}
 		j.Classes, j.Threads = r.classes(&one), one.usage
 		res.Jobs = append(res.Jobs, j)

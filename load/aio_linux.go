@@ -107,8 +107,9 @@ func (a *aio) run(batch []uint32, want int, timeout time.Duration) ([]completion
 		return nil, err
 	}
 	a.reap()
-	if len(a.out) < want {
-		if err := a.wait(want-len(a.out), timeout); err != nil {
+	// Where the ring can't be read, the kernel has to be asked also if nothing is awaited.
+	if a.ring == nil || len(a.out) < want {
+		if err := a.wait(max(want-len(a.out), 0), timeout); err != nil {
 			return nil, err
 		}
 	}
@@ -161,15 +162,20 @@ func (a *aio) reap() {
 
 // wait takes completions from the kernel, at least want unless the time is over.
 func (a *aio) wait(want int, timeout time.Duration) error {
-	p := unsafe.Pointer(nil)
-	if timeout >= 0 {
-		// It is kept in a, which doesn't move, unlike a stack.
-		a.ts = unix.NsecToTimespec(int64(timeout))
-		p = unsafe.Pointer(&a.ts)
-	}
+	limit := newDeadline(timeout)
 	for {
+		p := unsafe.Pointer(nil)
+		if timeout >= 0 {
+			// It is kept in a, which doesn't move, unlike a stack.
+			a.ts = unix.NsecToTimespec(int64(timeout))
+			p = unsafe.Pointer(&a.ts)
+		}
 		n, errno := a.getEvents(want, p)
 		if errno == unix.EINTR {
+			if timeout = limit.left(); timeout == 0 {
+				// What completed just now is not to be left behind.
+				want = 0
+			}
 			continue
 		}
 		if errno != 0 {

@@ -27,6 +27,8 @@ type slot struct {
 	size  int32  // of the whole I/O, in bytes
 	file  uint16 // index of the target
 	op    uint8
+	// counted: it was taken up in the measured window, out of the budget.
+	counted bool
 }
 
 // A completion is the end of one try: res is the number of bytes or -errno.

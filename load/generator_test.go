@@ -154,3 +154,25 @@ func BenchmarkFillRandom1MiB(b *testing.B) {
 		fillRandom(p, 1)
 	}
 }
+
+// TestOnePassOfMixedSequential: without an end of its own rw does as many I/Os as there are blocks; reads and
+// writes both walk from the start, so that what lies behind is touched by neither.
+func TestOnePassOfMixedSequential(t *testing.T) {
+	const blocks = 1000
+	j := Job{RW: RW, BS: 1000, NumJobs: 1}.WithDefaults()
+	l := newLanes(j, blocks*1000, false)[0]
+	g := l.generator(j, 0)
+	var next [2]int64
+	n := 0
+	for l.take() {
+		op, off := draw(&g)
+		if off != next[op]*1000 {
+			t.Fatalf("I/O %d is at %d, want %d", n, off, next[op]*1000)
+		}
+		next[op]++
+		n++
+	}
+	if n != blocks || next[opRead] > blocks*6/10 || next[opWrite] > blocks*6/10 {
+		t.Errorf("%d I/Os, %d reads and %d writes; want %d, half each", n, next[opRead], next[opWrite], blocks)
+	}
+}

@@ -90,7 +90,8 @@ type Job struct {
 	Size   int64 `json:"size,omitempty"`
 	// Runtime is the measured time, RampTime the unmeasured time before it, StartDelay
 	// the time before that in which nothing is done.
-	// Runtime 0 means: until every block was touched once, or as IOSize, NumberIOs or Loops say.
+	// Runtime 0 means one pass, or as IOSize, NumberIOs or Loops say: as many I/Os as the region has blocks. They touch
+	// each block once, but for rw, whose reads and writes walk apart: each does its share from the region's start.
 	Runtime    time.Duration `json:"runtime,omitempty"`
 	RampTime   time.Duration `json:"ramp_time,omitempty"`
 	StartDelay time.Duration `json:"startdelay,omitempty"`

@@ -35,16 +35,20 @@ func layout(ctx context.Context, path string, size int64, opt LayoutOptions) (re
 		return res, err
 	}
 	w := &writer{path: path, size: size, seed: opt.Seed}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, ignoreMissing(os.Remove(path)))
-		}
-	}()
 	start := time.Now()
 	if err := w.open(); err != nil {
 		return res, err
 	}
-	defer unix.Close(w.fd)
+	// From here on the file is this layout's own.
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, ignoreMissing(os.Remove(path)))
+		}
+		unix.Close(w.fd)
+	}()
+	if err := w.reserve(); err != nil {
+		return res, err
+	}
 	if err := w.write(ctx); err != nil {
 		return res, err
 	}
@@ -78,29 +82,44 @@ func claim(path string, size int64, opt LayoutOptions, res *LayoutResult) (bool,
 		if st.Size() > 0 {
 			return false, &ExistsError{path, fmt.Sprintf("a file of %d bytes", st.Size())}
 		}
-		return false, os.Remove(path)
 	}
-	if st.Size() == size && reusable(path, size, res) {
-		res.Reused = true
-		return true, nil
+	fd, err := openRetry(path, unix.O_RDWR|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
 	}
-	return false, os.Remove(path)
+	if err == nil {
+		defer unix.Close(fd)
+		if err := lock(fd, path); err != nil {
+			return false, err
+		}
+		if opt.Reuse && st.Size() == size && reusable(fd, path, size, res) {
+			res.Reused = true
+			return true, nil
+		}
+	}
+	return false, ignoreMissing(os.Remove(path))
 }
 
-// reusable reports whether the file is written throughout, and drops it from the
-// page cache if so.
-func reusable(path string, size int64, res *LayoutResult) bool {
-	fd, err := openRetry(path, unix.O_RDWR|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
-	if err != nil {
-		return false
+// lock makes sure that no other layout is at work on the open file, or has it replaced. File systems
+// without locks give no such protection.
+func lock(fd int, path string) error {
+	err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB)
+	var st unix.Stat_t
+	if errors.Is(err, unix.EWOULDBLOCK) || unix.Fstat(fd, &st) == nil && st.Nlink == 0 {
+		return &ExistsError{path, "a file that another layout makes"}
 	}
-	defer unix.Close(fd)
+	return nil
+}
+
+// reusable reports whether the open file is written throughout, and drops it from the
+// page cache if so.
+func reusable(fd int, path string, size int64, res *LayoutResult) bool {
 	w := &writer{path: path, fd: fd, size: size}
 	return w.verify(res) == nil
 }
 
-// open makes the file, for direct I/O if the file system takes it, and reserves its
-// space, so that a lack of it shows before anything is written.
+// open makes the file, for direct I/O if the file system takes it. A file that was made by
+// somebody else since claim looked is an *ExistsError, and stays.
 func (w *writer) open() error {
 	const flags = unix.O_RDWR | unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW | unix.O_CLOEXEC
 	var err error
@@ -111,15 +130,26 @@ func (w *writer) open() error {
 		w.direct = false
 		w.fd, err = openRetry(w.path, flags, 0o600)
 	}
+	if errors.Is(err, unix.EEXIST) {
+		return &ExistsError{w.path, "a file that another program has just made"}
+	}
 	if err != nil {
 		return &os.PathError{Op: "create", Path: w.path, Err: err}
 	}
-	err = unix.Fallocate(w.fd, 0, 0, w.size)
+	if err := lock(w.fd, w.path); err != nil {
+		return errors.Join(err, unix.Close(w.fd))
+	}
+	return nil
+}
+
+// reserve takes the file's space, so that a lack of it shows before anything is written.
+func (w *writer) reserve() error {
+	err := unix.Fallocate(w.fd, 0, 0, w.size)
 	for errors.Is(err, unix.EINTR) {
 		err = unix.Fallocate(w.fd, 0, 0, w.size)
 	}
 	if err != nil && !errors.Is(err, unix.EOPNOTSUPP) && !errors.Is(err, unix.ENOSYS) && !errors.Is(err, unix.EINVAL) {
-		return errors.Join(w.failed("reserve", err), unix.Close(w.fd))
+		return w.failed("reserve", err)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -273,6 +274,50 @@ func TestContainerLayer(t *testing.T) {
 		}
 		if r := start(t, Job{RW: RandRW, IODepth: 4, Filename: path, Direct: res.Direct, IOEngine: p.Engine}); r.Ops() != 256 {
 			t.Errorf("%s: %d I/Os, want 256", p.Engine, r.Ops())
+		}
+	}
+}
+
+// TestLayoutsAtOnce: of several layouts of one path at most one makes the file, and the others leave it
+// alone: they neither remove it nor replace it while it is written.
+func TestLayoutsAtOnce(t *testing.T) {
+	for _, reuse := range []bool{false, true} {
+		for round := range 60 {
+			path := filepath.Join(t.TempDir(), "f")
+			const size, tries = 1 << 20, 4
+			errs := make([]error, tries)
+			start := make(chan struct{})
+			var all sync.WaitGroup
+			for i := range tries {
+				all.Go(func() {
+					<-start
+					_, errs[i] = Layout(context.Background(), path, size, LayoutOptions{Reuse: reuse, Seed: uint64(i + 1)})
+				})
+			}
+			close(start)
+			all.Wait()
+			made := 0
+			for _, err := range errs {
+				var e *ExistsError
+				if err == nil {
+					made++
+				} else if !errors.As(err, &e) {
+					t.Fatalf("reuse %v, round %d: %v, want an *ExistsError", reuse, round, err)
+				}
+			}
+			// One after the other each may find the file complete and take it.
+			if made > 1 && !reuse {
+				t.Fatalf("round %d: %d layouts made the file", round, made)
+			}
+			if made == 0 {
+				continue // Each was in another's way; whoever asks again gets it.
+			}
+			if st, err := os.Stat(path); err != nil || st.Size() != size {
+				t.Fatalf("reuse %v, round %d: of %d layouts that made it the file is gone: %v", reuse, round, made, err)
+			}
+			if got := stamps(t, path, 4096); len(got) != size/4096 || got[255] != 255*4096 {
+				t.Fatalf("reuse %v, round %d: the file holds something else", reuse, round)
+			}
 		}
 	}
 }

@@ -71,23 +71,25 @@ func (t *thread) fill(now int64) time.Duration {
 				return time.Duration(due - now)
 			}
 		}
-		if now >= r.begin && !t.budget() {
+		counted := now >= r.begin.Load()
+		if counted && !t.budget() {
 			return forever
 		}
 		t.holding = false
 		s := t.free[len(t.free)-1]
 		t.free = t.free[:len(t.free)-1]
-		t.arm(s, now, due)
+		t.arm(s, now, due, counted)
 		t.batch = append(t.batch, s)
 	}
 	return forever
 }
 
-// arm turns the free slot s into the next I/O.
-func (t *thread) arm(s uint32, now, due int64) {
+// arm turns the free slot s into the next I/O. counted: it is one of the window's, and
+// taken off the budget.
+func (t *thread) arm(s uint32, now, due int64, counted bool) {
 	sl := &t.slots[s]
 	t.gen.next(sl)
-	sl.start, sl.due, sl.done = now, due, 0
+	sl.start, sl.due, sl.done, sl.counted = now, due, 0, counted
 	if sl.op == opRead {
 		sl.seg = s
 	} else {
@@ -99,10 +101,10 @@ func (t *thread) arm(s uint32, now, due int64) {
 	t.lastSize = sl.size
 	t.acct.started++
 	t.sinceThink++
-	if t.run.split && now >= t.run.begin {
+	if t.run.split && counted {
 		t.lane.bytes.Add(-int64(sl.size))
 	}
-	if due != 0 && now >= t.run.begin {
+	if due != 0 && counted {
 		t.lateness(now - due)
 	}
 }
@@ -111,7 +113,7 @@ func (t *thread) arm(s uint32, now, due int64) {
 func (t *thread) reap(out []completion, now int64) error {
 	a := &t.acct
 	r := t.run
-	inWindow := now >= r.begin && (!r.timed || now <= r.end.Load())
+	inWindow := now >= r.begin.Load() && (!r.timed || now <= r.end.Load())
 	var err error
 	// Completions of one batch mostly have the same latency: record them at once.
 	var n [2]uint64
@@ -147,7 +149,7 @@ func (t *thread) reap(out []completion, now int64) error {
 			if sl.due != 0 {
 				a.response[op].Record(now - sl.due)
 			}
-		case now > r.begin && sl.start <= r.end.Load():
+		case now > r.begin.Load() && sl.start <= r.end.Load():
 			a.unfinish++
 		}
 		t.release(c.slot)

@@ -28,11 +28,12 @@ func (t *thread) syncLoop() error {
 				continue
 			}
 		}
-		if now >= r.begin && !t.budget() {
+		counted := now >= r.begin.Load()
+		if counted && !t.budget() {
 			return nil
 		}
 		t.holding = false
-		t.arm(0, now, due)
+		t.arm(0, now, due, counted)
 		sl := &t.slots[0]
 		f := r.files[sl.file]
 		res := f.transfer(sl)
@@ -62,7 +63,7 @@ func (t *thread) count(sl *slot, now int64) {
 		t.bufs.giveSegment(sl.seg)
 	}
 	switch {
-	case now < r.begin:
+	case now < r.begin.Load():
 		return
 	case r.timed && now > r.end.Load():
 		if sl.start <= r.end.Load() {

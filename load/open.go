@@ -2,6 +2,7 @@ package load
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 )
 
@@ -33,7 +34,7 @@ func (r *Run) open() error {
 		return err
 	}
 	if r.engine == "" {
-		r.engine = strongest(filepath.Dir(j.path(0)), j.Direct)
+		r.engine = r.strongest()
 	}
 	if r.engine == LinuxAIO && !j.Direct && j.IODepth > 1 {
 		r.notes = append(r.notes, "linux-aio is asynchronous only with direct=1: buffered, each I/O is complete before the next is submitted")
@@ -41,14 +42,29 @@ func (r *Run) open() error {
 	return nil
 }
 
-// strongest returns the strongest engine that works in dir. Buffered linux-aio is
-// no better than one thread of psync, so it isn't chosen for that.
-func strongest(dir string, direct bool) string {
-	for _, p := range ProbeEngines(dir) {
-		if p.OK && p.Engine != Null && (p.Engine != LinuxAIO || direct) {
-			return p.Engine
+// strongest returns the strongest engine that works on the job's first file. It is tried on a scratch
+// file beside that; a device has no folder for one, and some folders can't be written: there the file
+// itself is read. Buffered linux-aio is no better than one thread of psync, so it isn't chosen for that.
+func (r *Run) strongest() string {
+	path, direct := r.job.path(0), r.job.Direct
+	usable := func(name string) bool { return name != Null && (name != LinuxAIO || direct) }
+	if st, err := os.Stat(path); err == nil && st.Mode().IsRegular() {
+		for _, p := range ProbeEngines(filepath.Dir(path)) {
+			if p.OK && usable(p.Engine) {
+				return p.Engine
+			}
 		}
 	}
+	var last error
+	for _, name := range engineNames {
+		if !usable(name) {
+			continue
+		}
+		if last = tryReading(name, path, direct); last == nil {
+			return name
+		}
+	}
+	r.notes = append(r.notes, fmt.Sprintf("no I/O engine could be tried beforehand, so psync is used: %s", reason(last)))
 	return PSync
 }
 
@@ -109,6 +125,7 @@ func (f *target) fits(j Job, size int64) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.path, err)
 	}
+	f.expect(j, info.Resident)
 	bad.Holes, bad.Unwritten = max(info.HoleBytes, 0), max(info.UnwrittenBytes, 0)
 	if bad.Holes > 0 || bad.Unwritten > 0 {
 		return bad

@@ -122,6 +122,9 @@ func TestRingWithoutMemlock(t *testing.T) {
 	if res.Ops() != 64 || len(res.Notes) != 1 || !strings.Contains(res.Notes[0], "RLIMIT_MEMLOCK is 65536 bytes") {
 		t.Errorf("%d I/Os, notes %q; want 64 and one about memlock", res.Ops(), res.Notes)
 	}
+	if res.Buffers != BuffersPlain {
+		t.Errorf("Buffers = %q, want %q", res.Buffers, BuffersPlain)
+	}
 }
 
 // forbidRings installs a seccomp filter that answers io_uring_setup with EPERM, as

@@ -41,10 +41,20 @@ type Result struct {
 	Late    int64         `json:"late,omitempty"`
 	MaxLate time.Duration `json:"max_late,omitempty"`
 	Missed  int64         `json:"missed,omitempty"`
+	// Buffers says of io_uring whether the kernel took all threads' buffers in advance:
+	// BuffersRegistered or BuffersPlain; empty for other engines. Plain ones cost a look-up and a pin
+	// each I/O, so that figures of the two kinds are not alike.
+	Buffers string `json:"buffers,omitempty"`
 	// Notes are doubts about the engine: that linux-aio is not asynchronous with
 	// buffered I/O, that buffers could not be registered.
 	Notes []string `json:"notes,omitempty"`
 }
+
+// Values of Result.Buffers.
+const (
+	BuffersRegistered = "registered"
+	BuffersPlain      = "plain"
+)
 
 // LateAfter is how long after its time an I/O of an open loop may be started
 // without counting as late.

@@ -99,10 +99,14 @@ type ring struct {
 	files           []int32 // of the targets: descriptors, or indices of registered files
 	fileFlags       uint8
 	readOp, writeOp uint8
-	slots           []slot
-	out             []completion
-	ts              unix.Timespec
-	arg             getEventsArg
+	// perPiece is how many segments a registered buffer has, 0 if all are in one.
+	perPiece uint32
+	// refused is what was said to the registration of buffers.
+	refused syscall.Errno
+	slots   []slot
+	out     []completion
+	ts      unix.Timespec
+	arg     getEventsArg
 }
 
 // newRing sets up the strongest ring that the kernel offers, with the file and
@@ -183,10 +187,14 @@ func (r *ring) register(b *buffers) {
 			r.files[i] = int32(i)
 		}
 	}
-	iov := unix.Iovec{Base: unsafe.SliceData(b.mem)}
-	iov.SetLen(len(b.mem))
-	if r.registerCall(registerBuffers, unsafe.Pointer(&iov), 1) {
-		r.readOp, r.writeOp = opcodeReadFixed, opcodeWriteFixed
+	if iovs := b.pieces(registerMost); len(iovs) > 0 {
+		r.refused = r.registerErrno(registerBuffers, unsafe.Pointer(&iovs[0]), uintptr(len(iovs)))
+		if r.refused == 0 {
+			r.readOp, r.writeOp = opcodeReadFixed, opcodeWriteFixed
+		}
+		if len(iovs) > 1 {
+			r.perPiece = uint32(registerMost / b.stride)
+		}
 	}
 	up := struct {
 		offset, _ uint32
@@ -197,17 +205,46 @@ func (r *ring) register(b *buffers) {
 	}
 }
 
+// registerMost is the most bytes that the kernel registers as one buffer (SZ_1G in
+// io_uring/rsrc.c). It is a variable for tests.
+var registerMost = int64(1) << 30
+
+// pieces cuts the memory at multiples of the stride into pieces of at most so many bytes.
+func (b *buffers) pieces(most int64) []unix.Iovec {
+	var all []unix.Iovec
+	step := most / b.stride * b.stride
+	for mem := b.mem; len(mem) > 0 && step > 0; {
+		p := mem[:min(step, int64(len(mem)))]
+		iov := unix.Iovec{Base: unsafe.SliceData(p)}
+		iov.SetLen(len(p))
+		all, mem = append(all, iov), mem[len(p):]
+	}
+	return all
+}
+
+// registered reports whether the kernel took the buffers.
+func (r *ring) registered() bool { return r.readOp == opcodeReadFixed }
+
 // note says what could not be had.
 func (r *ring) note() string {
-	if r.readOp == opcodeRead {
-		return "io_uring works without registered buffers, which makes it slower: RLIMIT_MEMLOCK is " + memlock()
+	if r.readOp != opcodeRead {
+		return ""
 	}
-	return ""
+	const what = "io_uring works without registered buffers, which makes it slower: "
+	if r.refused == unix.ENOMEM {
+		return what + "RLIMIT_MEMLOCK is " + memlock()
+	}
+	return what + "the kernel says: " + r.refused.Error()
 }
 
 func (r *ring) registerCall(op uintptr, arg unsafe.Pointer, n uintptr) bool {
 	got, _, errno := syscall.RawSyscall6(sysRingRegister, uintptr(r.fd), op, uintptr(arg), n, 0, 0)
 	return errno == 0 && (op != registerRingFDs || got == n)
+}
+
+func (r *ring) registerErrno(op uintptr, arg unsafe.Pointer, n uintptr) syscall.Errno {
+	_, _, errno := syscall.RawSyscall6(sysRingRegister, uintptr(r.fd), op, uintptr(arg), n, 0, 0)
+	return errno
 }
 
 // run implements asyncEngine.
@@ -218,6 +255,7 @@ func (r *ring) run(batch []uint32, want int, timeout time.Duration) ([]completio
 	if len(batch) > 0 {
 		atomic.StoreUint32(r.sqTail, r.tail)
 	}
+	limit := newDeadline(timeout)
 	for {
 		todo := r.tail - atomic.LoadUint32(r.sqHead)
 		if todo == 0 && want > 0 && r.ready() >= uint32(want) {
@@ -225,9 +263,16 @@ func (r *ring) run(batch []uint32, want int, timeout time.Duration) ([]completio
 		}
 		errno := r.enter(todo, want, timeout)
 		if errno == unix.EINTR {
-			continue // what was submitted is gone from the queue
+			// What was submitted is gone from the queue.
+			if timeout = limit.left(); timeout == 0 && want > 0 {
+				break
+			}
+			continue
 		}
 		if (errno == unix.EAGAIN || errno == unix.EBUSY) && r.ready() == 0 {
+			if timeout = limit.left(); timeout == 0 && want > 0 {
+				break // What is still in the queue goes with the next call.
+			}
 			// No memory for requests at the moment. Nothing of ours may be in flight
 			// that could be awaited, so give others a chance.
 			sleep(spinFor)
@@ -258,6 +303,9 @@ func (r *ring) push(s uint32) {
 		opcode: op, flags: r.fileFlags, fd: r.files[sl.file],
 		off: uint64(sl.off + sl.done), addr: uint64(sl.buf) + uint64(sl.done), len: uint32(sl.size) - uint32(sl.done),
 		userData: uint64(s),
+	}
+	if r.perPiece > 0 {
+		e.bufIndex = uint16(sl.seg / r.perPiece)
 	}
 }
 

@@ -15,8 +15,9 @@ import (
 type Run struct {
 	// OnWindow, if set before Start, is called by Start's goroutine at the beginning (true)
 	// and at the end (false) of the measured window, so that counters can be read at
-	// its edges. Without a ramp nothing runs yet at the beginning; with one the threads go on.
-	// At the end of a timed window they drain.
+	// its edges. Without a ramp nothing runs yet at the beginning. With one the threads go on, and the
+	// window begins when OnWindow returns: however late it was called, nothing is counted before. Where it
+	// took long it is called once more, and the last call counts. At the end of a timed window the threads drain.
 	OnWindow func(begin bool)
 	// OnSync, if set before Start, is called by a thread of the job after each of its syncs (Fsync,
 	// FDataSync), with how many writes it has done: they are all on stable storage. The
@@ -26,6 +27,7 @@ type Run struct {
 	job     Job
 	engine  string
 	notes   []string
+	buffers string // as in Result
 	files   []*target
 	clk     clock
 	wall    func() time.Time // the wall clock, which somebody may set
@@ -39,11 +41,12 @@ type Run struct {
 	procs   int     // by how much GOMAXPROCS was raised for it
 	used    bool
 
-	// The window on the run's clock. begin and open are set before the gate opens.
-	start int64 // when the threads go, after startdelay
-	begin int64 // when counting begins: start plus ramp
-	// end is the end of the window, last when threads stop taking up I/O: the same without cooldown.
-	// Both are lowered to stop early.
+	// The window on the run's clock. start is when the threads go; it is set before the gate opens.
+	start int64
+	// begin is when counting begins. In a ramp it is not known yet, and unset.
+	begin atomic.Int64
+	// end is the end of the window, last when threads stop taking up I/O: the same without cooldown. Both
+	// are unset while they aren't known, and lowered to stop early.
 	end, last atomic.Int64
 	// timed: what completes after end isn't counted. Else the window lasts until the last
 	// completion.
@@ -76,6 +79,9 @@ func Prepare(job Job) (*Run, error) {
 		job.RandSeed = defaultSeed
 	}
 	r := &Run{job: job, wall: time.Now, gate: make(chan struct{})}
+	r.begin.Store(unset)
+	r.end.Store(unset)
+	r.last.Store(unset)
 	r.timed = job.Runtime > 0 && !job.EndFsync
 	r.unlimited = job.Runtime > 0 && job.NumberIOs == 0 && job.IOSize == 0
 	r.syncEvery = max(job.Fsync, job.FDataSync)
@@ -128,14 +134,12 @@ func (r *Run) Start(ctx context.Context, onSample func(Sample)) (*Result, error)
 		return nil, errors.New("a run can be started only once; prepare another")
 	}
 	r.used = true
-	res := &Result{Engine: r.engine, Clock: r.clk.source(), Notes: r.notes}
+	res := &Result{Engine: r.engine, Clock: r.clk.source(), Buffers: r.buffers, Notes: r.notes}
 	w := &watch{run: r, res: res, onSample: onSample}
-	if r.job.StartDelay+r.job.RampTime == 0 {
-		// Nothing moves yet: this is the exact beginning.
-		if r.OnWindow != nil {
-			r.OnWindow(true)
-		}
-		w.usage = ProcessUsage()
+	if r.job.RampTime == 0 {
+		// Nothing moves yet: this is the exact beginning, if startdelay is awaited before.
+		w.delay(ctx)
+		w.open()
 	}
 	w.done = r.release()
 	w.ramp(ctx)
@@ -145,17 +149,17 @@ func (r *Run) Start(ctx context.Context, onSample func(Sample)) (*Result, error)
 	return res, w.err(ctx)
 }
 
-// release opens the gate; the channel is closed when all threads are done.
+// unset is a time on the run's clock that never comes.
+const unset = math.MaxInt64
+
+// release opens the gate; the channel is closed when all threads are done. Without a ramp the
+// window begins.
 func (r *Run) release() <-chan struct{} {
-	r.start = r.clk.now() + int64(r.job.StartDelay)
-	r.begin = r.start + int64(r.job.RampTime)
-	r.end.Store(math.MaxInt64)
-	if r.job.Runtime > 0 {
-		r.end.Store(r.begin + int64(r.job.Runtime))
-	}
-	r.last.Store(r.end.Load())
-	if r.job.CoolDown > 0 {
-		r.last.Store(r.end.Load() + int64(r.job.CoolDown))
+	r.start = r.clk.now()
+	if r.job.RampTime == 0 {
+		r.openAt(r.start)
+	} else {
+		r.start += int64(r.job.StartDelay)
 	}
 	close(r.gate)
 	done := make(chan struct{})
@@ -164,6 +168,18 @@ func (r *Run) release() <-chan struct{} {
 		close(done)
 	}()
 	return done
+}
+
+// openAt begins the window. The end comes first: threads may go on already, and what they
+// complete after it must not be counted.
+func (r *Run) openAt(begin int64) {
+	if r.job.Runtime > 0 {
+		// Unless somebody stopped the run already.
+		end := begin + int64(r.job.Runtime)
+		r.last.CompareAndSwap(unset, end+int64(r.job.CoolDown))
+		r.end.CompareAndSwap(unset, end)
+	}
+	r.begin.Store(begin)
 }
 
 // stop makes the threads end now, if they would not have ended before.

@@ -39,7 +39,7 @@ func (t *thread) doSync(dataOnly bool) error {
 		}
 		return &IOError{Path: r.job.path(i), Op: name, Err: err}
 	}
-	if now := r.clk.now(); now >= r.begin && (!r.timed || now <= r.end.Load()) {
+	if now := r.clk.now(); now >= r.begin.Load() && (!r.timed || now <= r.end.Load()) {
 		t.acct.lat[opSync].Record(now - t0)
 	}
 	return nil

@@ -62,10 +62,26 @@ func (r *Run) setUp() error {
 			err = e
 		}
 	}
-	if n, ok := r.threads[0].async.(interface{ note() string }); ok && err == nil && n.note() != "" {
-		r.notes = append(r.notes, n.note())
+	if err == nil {
+		r.describeEngine()
 	}
 	return err
+}
+
+// describeEngine gathers what the threads' engines say of themselves. All are asked: what a
+// limit on locked memory refuses, it may refuse to the last thread only.
+func (r *Run) describeEngine() {
+	for _, t := range r.threads {
+		if n, ok := t.async.(interface{ note() string }); ok && n.note() != "" && len(r.notes) == 0 {
+			r.notes = append(r.notes, n.note())
+		}
+		if b, ok := t.async.(interface{ registered() bool }); ok && r.buffers != BuffersPlain {
+			r.buffers = BuffersRegistered
+			if !b.registered() {
+				r.buffers = BuffersPlain
+			}
+		}
+	}
 }
 
 // procs guards GOMAXPROCS, which several runs raise.

@@ -22,19 +22,54 @@ type watch struct {
 	cancelled bool
 }
 
-// ramp waits for the beginning of the window.
-func (w *watch) ramp(ctx context.Context) {
+// delay waits for the job's start, which startdelay puts off.
+func (w *watch) delay(ctx context.Context) {
+	if d := w.run.job.StartDelay; d > 0 {
+		w.until(ctx, w.run.clk.now()+int64(d))
+	}
+}
+
+// slowReading is the share of the window that may pass while the counters are read, and readings
+// how often that is tried: what is done in between is in the counters but not in the result.
+const (
+	slowReading = 0.01
+	readings    = 3
+)
+
+// open takes what holds at the beginning of the window.
+func (w *watch) open() {
 	r := w.run
-	if r.job.StartDelay+r.job.RampTime > 0 {
-		w.until(ctx, r.begin)
+	most := int64(slowReading * float64(r.job.Runtime))
+	for range readings {
+		from := r.clk.now()
 		if r.OnWindow != nil {
 			r.OnWindow(true)
 		}
 		w.usage = ProcessUsage()
+		if r.job.RampTime == 0 || r.clk.now()-from <= most {
+			return
+		}
 	}
-	// The threads counted from r.begin on; this is a little later, or earlier if
-	// the ramp was broken off.
-	ago := time.Duration(r.clk.now() - r.begin)
+}
+
+// ramp waits for the beginning of the window, and begins it as soon as the counters were read. A busy
+// machine may wake this goroutine tens of milliseconds late: a window that had begun by the clock would
+// hold I/O that the counters, read later, lack.
+func (w *watch) ramp(ctx context.Context) {
+	r := w.run
+	if r.job.RampTime > 0 {
+		nominal := r.start + int64(r.job.RampTime)
+		came := w.until(ctx, nominal)
+		w.open()
+		if came {
+			r.openAt(r.clk.now())
+		} else {
+			// The ramp was broken off: the window stays empty.
+			r.openAt(max(nominal, r.clk.now()))
+		}
+	}
+	// This is a little later than the beginning, or earlier if the ramp was broken off.
+	ago := time.Duration(r.clk.now() - r.begin.Load())
 	w.wall = r.wall().Round(0).Add(-ago)
 	w.res.Start = w.wall
 }
@@ -78,7 +113,7 @@ func SampleEvery(runtime time.Duration) time.Duration {
 // window follows the measured window: a sample each interval, then its end.
 func (w *watch) window(ctx context.Context) {
 	r := w.run
-	at := r.begin
+	at := r.begin.Load()
 	every, slack := int64(SampleEvery(r.job.Runtime)), int64(10*time.Millisecond)
 	if i := int64(r.job.SampleEvery); i > 0 {
 		every, slack = i, i/2
@@ -124,30 +159,30 @@ func (w *watch) edge(end int64) {
 	w.res.Usage = Usage{User: now.User - w.usage.User, System: now.System - w.usage.System, MaxRSS: now.MaxRSS}
 	late := time.Duration(r.clk.now() - end)
 	w.res.WallElapsed = r.wall().Round(0).Sub(w.wall) - late
-	w.res.Elapsed = time.Duration(max(end-r.begin, 0))
+	w.res.Elapsed = time.Duration(max(end-r.begin.Load(), 0))
 }
 
 // finish completes the result after the threads are done and summed up.
 func (w *watch) finish() {
 	r := w.run
-	last := r.begin + int64(w.res.LastDone)
+	last := r.begin.Load() + int64(w.res.LastDone)
 	if !w.ended {
 		w.edge(last)
 	}
 	// Threads that ran out of work before the end of a timed window (number_ios)
 	// ended it.
-	if early := r.begin + int64(w.res.Elapsed) - last; r.timed && early > 0 {
+	if early := r.begin.Load() + int64(w.res.Elapsed) - last; r.timed && early > 0 {
 		// Both clocks, or it would seem that somebody had set one of them.
 		w.res.Elapsed -= time.Duration(early)
 		w.res.WallElapsed -= time.Duration(early)
 	}
 	if all := w.counted(); all != w.seen || len(w.res.Samples) == 0 {
-		w.sample(r.begin+int64(w.res.Elapsed), all)
+		w.sample(r.begin.Load()+int64(w.res.Elapsed), all)
 	}
 	for i := range w.lanes {
 		l := &w.lanes[i]
 		if all := countedIn(w.res.Jobs[i].Classes); all != l.seen {
-			l.add(r, r.begin+int64(w.res.Elapsed), all)
+			l.add(r, r.begin.Load()+int64(w.res.Elapsed), all)
 		}
 		w.res.Jobs[i].Samples = l.all
 	}
@@ -203,7 +238,7 @@ func (w *watch) sample(now int64, all [2]count) {
 func newSample(run *Run, now int64, seen, all [2]count) Sample {
 	r, wr := all[opRead].minus(seen[opRead]), all[opWrite].minus(seen[opWrite])
 	return Sample{
-		At: time.Duration(now - run.begin), Ops: r.ops + wr.ops, Bytes: r.bytes + wr.bytes, Lat: time.Duration(r.lat + wr.lat),
+		At: time.Duration(now - run.begin.Load()), Ops: r.ops + wr.ops, Bytes: r.bytes + wr.bytes, Lat: time.Duration(r.lat + wr.lat),
 		WriteOps: wr.ops, WriteBytes: wr.bytes, WriteLat: time.Duration(wr.lat),
 	}
 }

@@ -133,6 +133,9 @@ func TestTable(t *testing.T) {
 			t.Errorf("no row %q in\n%s", want, out.String())
 		}
 	}
+	if !strings.Contains(out.String(), "reads the clock twice a batch") {
+		t.Errorf("not a word on how often the clock is read:\n%s", out.String())
+	}
 	// Without fio there are no ratios and no verdicts on them.
 	c.theirs = nil
 	out.Reset()

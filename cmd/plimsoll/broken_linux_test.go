@@ -13,6 +13,7 @@ func TestRunVanishedInTrial(t *testing.T) {
 	needRun(t)
 	for _, engine := range []string{"io_uring", "linux-aio", "psync"} {
 		t.Run(engine, func(t *testing.T) {
+			t.Parallel() // Most of the time goes by waiting for samples.
 			dir := t.TempDir()
 			disk := loopExt4(t, 64<<20)
 			plan := `
@@ -28,14 +29,14 @@ blocks: 1
 				measuringFor(dir)
 				gone <- shutdown(disk)
 			}()
-			r := plimsoll(t, t.Context(), dir, plan, "run", "-")
+			r := apart(t, t.Context(), dir, plan, "run", "-")
 			if err := <-gone; err != nil {
 				t.Fatalf("the device did not go away: %v", err)
 			}
 			if r.status != exitCellsFailed {
 				t.Fatalf("status %d, stderr:\n%s", r.status, r.stderr)
 			}
-			_, trials := records(t, dir)
+			run, trials := records(t, dir)
 			wantFailed(t, trials, 1, "input/output error", disk)
 			first := trials[0]
 			if first.Phase != "run" || !strings.Contains(first.Progress, "operations and") || strings.HasPrefix(first.Progress, "0 ") {
@@ -47,6 +48,7 @@ blocks: 1
 			if !strings.Contains(unwrap(r.stdout), "input/output error") || !strings.Contains(r.stderr, "disk") {
 				t.Errorf("not told; stdout:\n%s\nstderr:\n%s", r.stdout, r.stderr)
 			}
+			sweepVanished(t, dir, disk, run.ID)
 		})
 	}
 }

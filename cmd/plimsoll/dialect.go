@@ -164,7 +164,7 @@ func (a *app) openDialect(ctx context.Context, tool dialectTool, f dialectFlags,
 		return nil, err
 	}
 	if p := e.Probe(ctx); !p.OK {
-		return nil, &exitError{exitCannot, fmt.Errorf("engine %s: %s; to mend it: %s", kind, p.Missing, p.Fix)}
+		return nil, &exitError{exitCannot, fmt.Errorf("engine %s: %s; %s", kind, p.Missing, p.Fix)}
 	}
 	now := time.Now()
 	id, err := store.NewRunID(now, rand.Reader)

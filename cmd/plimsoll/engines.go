@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os/exec"
 
@@ -38,6 +39,25 @@ func (a *app) planEngines(p *plan.Plan) (map[string]engine.Engine, error) {
 		engines[e.Name] = kinds[e.Engine]
 	}
 	return engines, nil
+}
+
+// checkImages refuses a plan of which an image isn't there, as it does for a folder: a name with a
+// slip of the pen would else leave all cells of its engine out.
+func checkImages(ctx context.Context, p *plan.Plan, engines map[string]engine.Engine) error {
+	measured := map[string]bool{}
+	for _, c := range p.Cells() {
+		measured[c.Engine] = true
+	}
+	for _, e := range p.Engines {
+		c, ok := engines[e.Name].(engine.ImageChecker)
+		if !ok || e.Image == "" || !measured[e.Name] {
+			continue
+		}
+		if err := c.CheckImage(ctx, e.Image); err != nil {
+			return usageError("engine %s: %w", e.Name, err)
+		}
+	}
+	return nil
 }
 
 // engines makes one engine of each kind, for doctor.

@@ -33,7 +33,9 @@ func TestRunEngines(t *testing.T) {
 	defer api.Close()
 	t.Run("Seccomp", testSeccomp)
 	t.Run("Image", func(t *testing.T) { testImage(t, api) })
+	t.Run("OutOfMemory", func(t *testing.T) { testOutOfMemory(t, "docker") })
 	t.Run("NothingIsLeft", func(t *testing.T) { testNothingIsLeft(t, api, d) })
+	t.Run("Import", func(t *testing.T) { testImport(t, api, d) })
 	t.Run("TwoInterrupts", func(t *testing.T) { testTwoInterrupts(t, api) })
 	t.Run("DaemonGone", func(t *testing.T) { testDaemonGone(t, api, d) }) // The last: it kills the daemon.
 }
@@ -175,15 +177,19 @@ blocks: 1
 			kind = "docker"
 		}
 		plan := "name: none\nworkloads: {a: {kind: append, count: 5}}\nengines: [host, {name: c, kind: " + kind + ", image: \"" + image + "\"}]\nplaces: {dir: {}, layer: {}}\nblocks: 1\n"
-		if r := plimsoll(t, t.Context(), dir, plan, "run", "-"); r.status != exitDone || !strings.Contains(unwrap(r.stdout), want) {
-			t.Errorf("image %s: status %d, want it skipped with %q:\n%s\n%s", image, r.status, want, r.stdout, r.stderr)
+		if r := plimsoll(t, t.Context(), dir, plan, "run", "-"); r.status != exitUsage || !strings.Contains(r.stderr, want) {
+			t.Errorf("image %s: status %d, want %d and %q before the run:\n%s\n%s", image, r.status, exitUsage, want, r.stdout, r.stderr)
 		}
 		checkClean(t, dir)
 	}
 }
 
-// objects counts what a daemon holds.
-func objects(t *testing.T, api *client.Client) (n struct{ containers, volumes int }) {
+// held is what a daemon holds, but for the worker's image.
+type held struct{ containers, volumes, images int }
+
+// objects counts what a daemon holds, nameless images too. One image of the worker may be
+// there, and not more.
+func objects(t *testing.T, api *client.Client) (n held) {
 	t.Helper()
 	cs, err := api.ContainerList(t.Context(), client.ContainerListOptions{All: true})
 	if err != nil {
@@ -193,8 +199,38 @@ func objects(t *testing.T, api *client.Client) (n struct{ containers, volumes in
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.containers, n.volumes = len(cs.Items), len(vs.Items)
+	is, err := api.ImageList(t.Context(), client.ImageListOptions{All: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n = held{len(cs.Items), len(vs.Items), len(is.Items)}
+	workers := 0
+	for _, i := range is.Items {
+		if slices.ContainsFunc(i.RepoTags, func(tag string) bool { return strings.HasPrefix(tag, "plimsoll-worker:") }) {
+			workers++
+		}
+	}
+	if workers > 1 {
+		t.Errorf("the daemon holds %d images of the worker", workers)
+	}
+	n.images -= workers
 	return n
+}
+
+// waitHeld waits for a daemon to hold what it held before: containers remove themselves a
+// moment after their process.
+func waitHeld(t *testing.T, api *client.Client, want held) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		got := objects(t, api)
+		if got == want {
+			return
+		}
+		if time.Now().After(end) {
+			t.Errorf("the daemon holds %+v, before %+v", got, want)
+			return
+		}
+	}
 }
 
 // testNothingIsLeft: after a run over all engines there are as many containers,
@@ -215,7 +251,9 @@ func testNothingIsLeft(t *testing.T, api *client.Client, d *dockertest.Daemon) {
 	if after := objects(t, api); after != before {
 		t.Errorf("the daemon holds %+v, before %+v", after, before)
 	}
-	if after := leaktest.Find(d.Dir, group); len(after) > len(marked) {
+	// The daemon makes its own cgroup with its first container, which may be one of these.
+	after := slices.DeleteFunc(leaktest.Find(d.Dir, group), func(what string) bool { return strings.HasSuffix(what, "/"+group) })
+	if len(after) > len(marked) {
 		t.Errorf("the daemon's mounts and cgroups are\n%s\nbefore\n%s", strings.Join(after, "\n"), strings.Join(marked, "\n"))
 	}
 	if left := leaktest.Find(run.ID, tmp); len(left) > 0 {
@@ -236,7 +274,8 @@ func testNothingIsLeft(t *testing.T, api *client.Client, d *dockertest.Daemon) {
 	checkClean(t, dir)
 }
 
-// testTwoInterrupts: what the quick end leaves in a daemon, the next start removes.
+// testTwoInterrupts: the quick end leaves nothing either, and the next run finds nothing in
+// its way.
 func testTwoInterrupts(t *testing.T, api *client.Client) {
 	dir := t.TempDir()
 	before := objects(t, api)
@@ -247,6 +286,9 @@ engines: [host, oci, docker]
 places: {dir: {}, layer: {}, volume: {}, bind: {}, tmpfs: {}}
 `
 	interruptTwice(t, dir, plan, 12) // The second block: all containers run.
+	// Nothing of it waits in the daemon for another run, and no data on the disk.
+	waitHeld(t, api, before)
+	checkClean(t, dir)
 	r := plimsoll(t, t.Context(), dir, small, "run", "-", "--blocks", "1", "--set", "engines=[host, docker]")
 	if r.status != exitDone {
 		t.Errorf("the next run: status %d, stderr:\n%s", r.status, r.stderr)

@@ -23,7 +23,7 @@ func TestRunStateFull(t *testing.T) {
 	needRun(t)
 	dir := filepath.Join(mount(t, "tmpfs", "tmpfs", 0, "size=64m"), "state")
 	cmd := startPlimsoll(t, dir, "run", "-", "--blocks", "1000")
-	log := cmd.Stderr.(*bytes.Buffer)
+	log := cmd.Stderr.(*output)
 	filler, err := os.Create(filepath.Join(dir, "filler"))
 	if err != nil {
 		t.Fatal(err)

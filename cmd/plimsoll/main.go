@@ -23,26 +23,42 @@ func main() {
 
 // interrupts returns a context that the first interrupt ends: what runs is
 // stopped, cleaned up and kept. A second one ends a.hard: cleaning up must be quick. A
-// third kills plimsoll the usual way; the next start removes what it left.
+// third kills plimsoll the usual way; the next start removes what it left. Each of the
+// first two is answered with a line: who sees none presses again, and before it is
+// taken two interrupts are one to the kernel and to Go's runtime.
 func (a *app) interrupts(ctx context.Context) (context.Context, func()) {
 	ctx, soft := context.WithCancel(ctx)
 	var hard context.CancelFunc
 	a.hard, hard = context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 3)
 	signal.Notify(signals, stopSignals()...)
+	done := make(chan struct{})
 	go func() {
-		for _, cancel := range []func(){soft, hard} {
+		defer close(done)
+		for _, step := range []struct {
+			cancel func()
+			words  string
+		}{{soft, onceInterrupted}, {hard, twiceInterrupted}} {
 			if _, ok := <-signals; !ok {
 				return
 			}
-			cancel()
+			// First: a terminal that is stopped holds up the words.
+			step.cancel()
+			newProgress(a.stderr).Note(step.words)
 		}
 		signal.Reset(stopSignals()...)
 	}()
 	return ctx, func() {
 		signal.Stop(signals)
 		close(signals)
+		<-done
 		soft()
 		hard()
 	}
 }
+
+// What the first two interrupts are answered with.
+const (
+	onceInterrupted  = "interrupted: finishing up; once more to stop at once"
+	twiceInterrupted = "interrupted twice: stopping at once; a third time leaves the rest to the next run"
+)

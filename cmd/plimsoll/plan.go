@@ -114,7 +114,7 @@ func (a *app) planLsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ls",
 		Short: "List the built-in plans",
-		Long:  "List the built-in plans with the number of their cells, controls included.",
+		Long:  "List the built-in plans with the number of their cells, A/A controls included.",
 		Example: `  plimsoll plan ls
   plimsoll plan ls --json`,
 		Args: exactly(0, "no argument"),

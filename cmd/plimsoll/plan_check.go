@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,7 +22,7 @@ func (a *app) planCheckCommand() *cobra.Command {
 about how long it would run on an ordinary SSD. Every fault of another is printed
 as file:line:column: message, and the exit status is 2.`,
 		Example: `  plimsoll plan check mine.yaml
-  plimsoll plan check places --blocks 10 --only engine=host|oci
+  plimsoll plan check places --blocks 10 --only 'engine=host|oci'
   generate-plan | plimsoll plan check -`,
 		ValidArgsFunction: completePlan,
 		Args:              exactly(1, "the name of a built-in plan, a file, or - for standard input"),
@@ -35,6 +37,9 @@ as file:line:column: message, and the exit status is 2.`,
 			}
 			if err != nil {
 				return a.planFaults(file, err)
+			}
+			if sets := ioLimited(p); len(sets) > 0 {
+				fmt.Fprintf(a.stderr, "%s: no engine of this version limits I/O on devices, so a run skips the cells under limits %s\n", file, strings.Join(sets, ", "))
 			}
 			_, err = fmt.Fprintln(a.stdout, "ok: "+planSize(p))
 			return err
@@ -73,22 +78,54 @@ func (a *app) planCount(file string, err error) error {
 	return usageError("%s has %d faults", file, len(faults))
 }
 
-// planSize says what a plan spans.
+// ioLimited names the sets of limits that no engine offers.
+func ioLimited(p *plan.Plan) []string {
+	var sets []string
+	for _, l := range p.Limits {
+		if l.IO() {
+			sets = append(sets, l.Name)
+		}
+	}
+	return sets
+}
+
+// planSize says what a plan spans: the cells that there are, and not all combinations of names,
+// since no engine has every kind of place, and --only and exclude take some out.
 func planSize(p *plan.Plan) string {
-	cells, controls := len(p.Cells()), 0
+	cells, controls := 0, 0
+	workloads, limits, clients := map[string]bool{}, map[string]bool{}, map[int]bool{}
+	type spot struct{ engine, place string }
+	spots, on := map[spot]bool{}, map[string]int{}
 	for _, c := range p.Cells() {
 		if c.Control {
 			controls++
+			continue
+		}
+		cells++
+		workloads[c.Workload], limits[c.Limits], clients[c.Clients] = true, true, true
+		if s := (spot{c.Engine, c.Place}); !spots[s] {
+			spots[s] = true
+			on[c.Engine]++
 		}
 	}
-	s := fmt.Sprintf("%s x %s x %s", plural(len(p.Workloads), "workload"), plural(len(p.Engines), "engine"), plural(len(p.Places), "place"))
-	if n := len(p.Limits); n > 1 {
-		s += fmt.Sprintf(" x %d sets of limits", n)
+	var engines []string
+	for _, e := range p.Engines {
+		if n := on[e.Name]; n > 0 {
+			engines = append(engines, fmt.Sprintf("%d on %s", n, e.Name))
+		}
 	}
-	if n := len(p.Clients); n > 1 {
-		s += fmt.Sprintf(" x %d numbers of clients", n)
+	s := fmt.Sprintf("%s in %s (%s)", plural(len(workloads), "workload"), plural(len(spots), "place"), strings.Join(engines, ", "))
+	if n := len(limits); n > 1 {
+		s += fmt.Sprintf(", %d sets of limits", n)
 	}
-	return fmt.Sprintf("%s, %s and %s, %s, about %s", s, plural(cells-controls, "cell"), plural(controls, "control"), plural(p.Blocks, "block"), size.Duration(p.Estimate()))
+	if n := len(clients); n > 1 {
+		s += fmt.Sprintf(", %d numbers of clients", n)
+	}
+	s += ": " + plural(cells, "cell")
+	if controls > 0 {
+		s += " and " + plural(controls, "A/A control")
+	}
+	return fmt.Sprintf("%s, %s, %s; about %s if all of them can be measured", s, plural(p.Blocks, "block"), plural(p.Trials(), "trial"), size.Duration(p.Estimate().Round(time.Second)))
 }
 
 // checkReport is what check prints as JSON.

@@ -101,12 +101,20 @@ func TestPlanShow(t *testing.T) {
 
 func TestPlanCheck(t *testing.T) {
 	status, stdout, stderr := runPlan("", "check", "places")
-	if want := "ok: 9 workloads x 3 engines x 5 places, 90 cells and 9 controls, 6 blocks, about "; status != 0 || stderr != "" || !strings.HasPrefix(stdout, want) {
+	if want := "ok: 9 workloads in 10 places (2 on host, 4 on oci, 4 on docker): 90 cells and 9 A/A controls, 6 blocks, 594 trials; about "; status != 0 || stderr != "" || !strings.HasPrefix(stdout, want) {
 		t.Errorf("plan check: %d, %q, %q, want %q", status, stdout, stderr, want)
 	}
-	_, stdout, _ = runPlan("", "check", "places", "--set", "clients=[1, 2]", "--set", "limits={none: {}, slow: {write_bps: 10MiB}}")
-	if !strings.Contains(stdout, " x 2 sets of limits x 2 numbers of clients, ") {
+	_, stdout, stderr = runPlan("", "check", "places", "--set", "clients=[1, 2]", "--set", "limits={none: {}, slow: {write_bps: 10MiB}}")
+	if !strings.Contains(stderr, "skips the cells under limits slow\n") {
+		t.Errorf("plan check of limits that no engine offers: %q", stderr)
+	}
+	if !strings.Contains(stdout, ", 2 sets of limits, 2 numbers of clients: 360 cells and 9 A/A controls") {
 		t.Errorf("plan check: %q", stdout)
+	}
+	// What --only leaves: its engine, and not the plan's three.
+	_, stdout, _ = runPlan("", "check", "places", "--only", "engine=oci,workload=wal|tree")
+	if want := "ok: 2 workloads in 4 places (4 on oci): 8 cells and 2 A/A controls, "; !strings.HasPrefix(stdout, want) || !strings.Contains(stdout, "if all of them can be measured") {
+		t.Errorf("plan check --only: %q, want %q", stdout, want)
 	}
 	var report struct {
 		OK     bool

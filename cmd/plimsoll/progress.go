@@ -57,10 +57,10 @@ func (p *progress) Trial(n int, t *record.Trial) {
 	}
 	if t.Status == record.Failed {
 		p.failed++
-		fmt.Fprintf(p.w, "%sfailed: %s, block %d: %s\n", p.clear(), clean.Short(t.Key), t.Block+1, clean.Short(t.Error))
+		fmt.Fprintf(p.w, "%sfailed: %s, %s: %s\n", p.clear(), clean.Short(t.Key), record.BlockName(t.Block), clean.Short(t.Error))
 	}
 	if p.terminal {
-		fmt.Fprintf(p.w, "%strial %d of %d, block %d of %d%s", p.clear(), n, p.trials, t.Block+1, p.blocks, p.left(n))
+		fmt.Fprintf(p.w, "%strial %d of %d, %s of %d%s", p.clear(), n, p.trials, record.BlockName(t.Block), p.blocks, p.left(n))
 		if n == p.trials {
 			fmt.Fprint(p.w, p.clear())
 		}
@@ -68,7 +68,7 @@ func (p *progress) Trial(n int, t *record.Trial) {
 	}
 	if t.Block != p.block {
 		p.block = t.Block
-		fmt.Fprintf(p.w, "block %d of %d%s\n", t.Block+1, p.blocks, p.left(n))
+		fmt.Fprintf(p.w, "%s of %d%s\n", record.BlockName(t.Block), p.blocks, p.left(n))
 	}
 }
 

@@ -152,5 +152,5 @@ func (a *app) loadReport(db *store.Store, ref string) (*report.Report, error) {
 			Text: plural(damaged, "recorded trial") + " left out: what was recorded can't be read",
 		})
 	}
-	return report.Build(run, trials, report.Options{}), nil
+	return report.Build(run, trials, report.Options{Flags: a.stateFlag()}), nil
 }

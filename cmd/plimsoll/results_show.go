@@ -27,14 +27,15 @@ line for each cell, the trials that failed with their last words, and the
 warnings. Nothing is compared here: that is what plimsoll report does.
 
 With --trial and --block it shows one trial, every attempt at it if it was tried
-again. KEY is a cell's key as the list of cells has it; blocks count from 0.
+again. KEY is a cell's key as the list of cells has it; blocks
+count from 1 here, as in reports, and from 0 in JSON and CSV.
 
 --plan prints the plan as it was run, after the flags that changed it: 'plimsoll run -'
 reads it, so that a plan that came from standard input can be run again.
 
 --json prints the whole record, samples and histograms included.`,
 		Example: `  plimsoll results show last
-  plimsoll results show last --trial wal/host/dir --block 0
+  plimsoll results show last --trial wal/host/dir --block 1
   plimsoll results show last --plan > again.yaml
   plimsoll results show last~1 --json`,
 		ValidArgsFunction: a.completeRuns,
@@ -46,6 +47,9 @@ reads it, so that a plan that came from standard input can be run again.
 			if key == "" && cmd.Flags().Changed("trial") {
 				return usageError("--trial needs the key of a cell")
 			}
+			if block < 1 {
+				return usageError("--block %d: blocks count from 1", block)
+			}
 			if planOnly && (asJSON || key != "") {
 				return usageError("--plan prints a plan and nothing else: leave out --json and --trial")
 			}
@@ -54,7 +58,7 @@ reads it, so that a plan that came from standard input can be run again.
 					return a.showPlan(db, ids[0])
 				}
 				if key != "" {
-					return a.showTrial(db, ids[0], key, block, asJSON)
+					return a.showTrial(db, ids[0], key, block-1, asJSON)
 				}
 				return a.showRun(db, ids[0], asJSON)
 			})
@@ -63,7 +67,7 @@ reads it, so that a plan that came from standard input can be run again.
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the whole record as JSON")
 	cmd.Flags().BoolVar(&planOnly, "plan", false, "print the plan as it was run, and nothing else")
 	cmd.Flags().StringVar(&key, "trial", "", "show only the trial of the cell with this `KEY`")
-	cmd.Flags().IntVar(&block, "block", 0, "the block of the trial, from 0")
+	cmd.Flags().IntVar(&block, "block", 1, "the block of the trial, from 1")
 	return cmd
 }
 
@@ -105,7 +109,9 @@ func (a *app) showPlan(db *store.Store, id string) error {
 	return err
 }
 
-func trialName(t *record.Trial) string { return fmt.Sprintf("%s, block %d", t.Key, t.Block) }
+func trialName(t *record.Trial) string {
+	return fmt.Sprintf("%s, %s", t.Key, record.BlockName(t.Block))
+}
 
 func printRun(w io.Writer, r *record.Run) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -138,16 +144,39 @@ func printRun(w io.Writer, r *record.Run) {
 	if len(r.Skipped) > 0 {
 		fmt.Fprintf(w, "\nSkipped\n")
 	}
-	for _, s := range r.Skipped {
-		c := s.Cell
-		fmt.Fprintf(w, "  %s, %s %s, limits %s, %s: %s\n", printable(c.Workload), printable(c.Engine), printable(c.Place),
-			printable(c.Limits), plural(c.Clients, "client"), printable(s.Reason))
-	}
+	printSkipped(w, r.Skipped)
 	var warnings []warningView
 	for _, x := range r.Warnings {
 		warnings = append(warnings, warningView{Warning: x})
 	}
 	printWarnings(w, "Warnings of the run", warnings)
+}
+
+// printSkipped tells each reason once, with the cells that it keeps from being measured by
+// engine and place: a daemon that isn't there takes a third of a plan's cells out.
+func printSkipped(w io.Writer, all []record.Skip) {
+	var reasons []string
+	cells, spots, workloads := map[string]int{}, map[string][]string{}, map[string][]string{}
+	for _, s := range all {
+		if !slices.Contains(workloads[s.Reason], s.Cell.Workload) {
+			workloads[s.Reason] = append(workloads[s.Reason], s.Cell.Workload)
+		}
+		if cells[s.Reason] == 0 {
+			reasons = append(reasons, s.Reason)
+		}
+		cells[s.Reason]++
+		spot := s.Cell.Engine + " " + s.Cell.Place
+		if !slices.Contains(spots[s.Reason], spot) {
+			spots[s.Reason] = append(spots[s.Reason], spot)
+		}
+	}
+	for _, reason := range reasons {
+		at := plural(len(workloads[reason]), "workload")
+		if len(workloads[reason]) == 1 {
+			at = workloads[reason][0]
+		}
+		fmt.Fprintf(w, "  %s of %s at %s: %s\n", plural(cells[reason], "cell"), printable(strings.Join(spots[reason], ", ")), printable(at), printable(reason))
+	}
 }
 
 func printWarnings(w io.Writer, title string, all []warningView) {

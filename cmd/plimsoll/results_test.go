@@ -4,13 +4,12 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
-	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -137,8 +136,9 @@ func TestResultsRefuses(t *testing.T) {
 		{state, []string{"show", "nonesuch"}, "not known"},
 		{state, []string{"show", "2026112"}, "ambiguous: " + badRun},
 		{state, []string{"show", "last", "--trial", "mixed/host/dir"}, "go together"},
-		{state, []string{"show", "last", "--block", "0"}, "go together"},
-		{state, []string{"show", "last", "--block", "0", "--trial", ""}, "needs the key"},
+		{state, []string{"show", "last", "--block", "1"}, "go together"},
+		{state, []string{"show", "last", "--block", "1", "--trial", ""}, "needs the key"},
+		{state, []string{"show", "last", "--block", "0", "--trial", "mixed/host/dir"}, "blocks count from 1"},
 		{state, []string{"show", "last", "--block", "9", "--trial", "mixed/host/dir"}, "has no trial mixed/host/dir in block 9"},
 		{state, []string{"export"}, "needs a run"},
 		{state, []string{"export", "last", "--format", "xml"}, `unknown format "xml"`},
@@ -216,11 +216,11 @@ func TestResultsShow(t *testing.T) {
 	for _, want := range []string{
 		"Run 20261123-090000-bbbb, broken (resume with plimsoll run --resume)\n", "Plan mixed, 3 blocks, seed 7, margin 0.05", "too few blocks to prove anything", "Command plimsoll run mixed.yaml --seed 7",
 		"quay: Debian 12, 6.1.0, amd64, 2 CPUs (Some CPU), 8 GiB of memory, cgroup v2, clock tsc", "a virtual machine (kvm)", "5.1 M I/Os",
-		"mixed: psync, docker volume forbids", "mixed, docker volume, limits none, 2 clients: no daemon answers",
+		"mixed: psync, docker volume forbids", "1 cell of docker volume at mixed: no daemon answers",
 		"doubt (quick): Three blocks prove nothing.",
 		"mixed/host/dir 2 0 2 1.5 k/s 1.5 k/s 1.5 k/s 100 µs ", "mixed/host/volume 1 1 2 ",
-		"Failed\n mixed/host/volume, block 1\n in measure: =killed again\n it got as far as: 3 of 5 s\n | first?[31m line\n | second line\n",
-		"Warnings of trials\n doubt (steady): The rate fell by 10 % to 1.5 KiB.\n in 4 trials; the figures are those of mixed/host/dir, block 0\n note (clock)",
+		"Failed\n mixed/host/volume, block 2\n in measure: =killed again\n it got as far as: 3 of 5 s\n | first?[31m line\n | second line\n",
+		"Warnings of trials\n doubt (steady): The rate fell by 10 % to 1.5 KiB.\n in 4 trials; the figures are those of mixed/host/dir, block 1\n note (clock)",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("show lacks %q", want)
@@ -233,144 +233,27 @@ func TestResultsShow(t *testing.T) {
 
 func TestResultsShowTrial(t *testing.T) {
 	state, trials := results(t)
-	_, out, _ := plimsollResults(state, "show", badRun, "--trial", "mixed/host/dir", "--block", "1")
+	_, out, _ := plimsollResults(state, "show", badRun, "--trial", "mixed/host/dir", "--block", "2")
 	got := regexp.MustCompile(` +`).ReplaceAllString(out, " ")
 	for _, want := range []string{
-		"Trial mixed/host/dir, block 1, the 3rd of run " + badRun + ", done", "Value 1.5 k/s (IOPS)", "Client 2 6 s with psync",
+		"Trial mixed/host/dir, block 2, the 3rd of run " + badRun + ", done", "Value 1.5 k/s (IOPS)", "Client 2 6 s with psync",
 		"read: 1000 operations, 3.91 MiB; latency p50 100 µs", "unknown by its cgroup", "ext4 on /dev/vda1", "doubt (steady): The rate fell by 12 % to 1.3 KiB.",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("show --trial lacks %q:\n%s", want, out)
 		}
 	}
-	_, out, _ = plimsollResults(state, "show", badRun, "--trial", "mixed/host/volume", "--block", "1")
+	_, out, _ = plimsollResults(state, "show", badRun, "--trial", "mixed/host/volume", "--block", "2")
 	for _, want := range []string{"Attempt 1 of 2\n", "killed: out of memory", "Attempt 2 of 2\n", "=killed again"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("show --trial of one that was tried again lacks %q:\n%s", want, out)
 		}
 	}
-	_, out, _ = plimsollResults(state, "show", badRun, "--trial", "mixed/host/dir", "--block", "0", "--json")
+	_, out, _ = plimsollResults(state, "show", badRun, "--trial", "mixed/host/dir", "--block", "1", "--json")
 	var all []record.Trial
 	mustDo(t, json.Unmarshal([]byte(out), &all))
 	if d := cmp.Diff(trials[:1], all); d != "" {
 		t.Errorf("show --trial --json (-want +got):\n%s", d)
-	}
-}
-
-// exported is the JSON form, as a reader would declare it.
-type exported struct {
-	SchemaVersion int `json:"schema_version"`
-	Runs          []struct {
-		Run    record.Run     `json:"run"`
-		Trials []record.Trial `json:"trials"`
-	} `json:"runs"`
-}
-
-func TestResultsExportJSON(t *testing.T) {
-	state, trials := results(t)
-	status, out, talk := plimsollResults(state, "export", badRun, oldRun, "last", "--format", "json")
-	if status != exitDone || talk != "" {
-		t.Fatalf("status %d, stderr %q", status, talk)
-	}
-	var got exported
-	d := json.NewDecoder(strings.NewReader(out))
-	d.DisallowUnknownFields()
-	mustDo(t, d.Decode(&got))
-	if got.SchemaVersion != exportVersion || len(got.Runs) != 2 || got.Runs[1].Run.ID != oldRun || len(got.Runs[1].Trials) != 12 {
-		t.Errorf("version %d, %d runs", got.SchemaVersion, len(got.Runs))
-	}
-	run, err := openState(t, state).Run(badRun)
-	mustDo(t, err)
-	if d := cmp.Diff(run, got.Runs[0].Run); d != "" {
-		t.Errorf("run (-want +got):\n%s", d)
-	}
-	if d := cmp.Diff(trials, got.Runs[0].Trials); d != "" {
-		t.Errorf("trials (-want +got):\n%s", d)
-	}
-	_, out, _ = plimsollResults(state, "show", badRun, "--json")
-	got = exported{}
-	mustDo(t, json.Unmarshal([]byte(out), &got))
-	if len(got.Runs) != 1 || len(got.Runs[0].Trials) != 5 {
-		t.Errorf("show --json lacks an attempt:\n%s", out)
-	}
-}
-
-func TestResultsExportLines(t *testing.T) {
-	state, trials := results(t)
-	file := filepath.Join(t.TempDir(), "x.jsonl")
-	if status, out, talk := plimsollResults(state, "export", "last", oldRun, "-o", file, "--attempts"); status != exitDone || out != "" || talk != "wrote "+file+"\n" {
-		t.Fatalf("status %d, stdout %q, stderr %q", status, out, talk)
-	}
-	b, err := os.ReadFile(file)
-	mustDo(t, err)
-	var runs []string
-	var got []record.Trial
-	for line := range strings.Lines(string(b)) {
-		var l exportLine
-		mustDo(t, json.Unmarshal([]byte(line), &l))
-		switch {
-		case l.Run != nil && l.SchemaVersion == exportVersion:
-			runs = append(runs, l.Run.ID)
-		case l.Trial != nil && l.Trial.Run == badRun:
-			got = append(got, *l.Trial)
-		}
-	}
-	if d := cmp.Diff([]string{badRun, oldRun}, runs); d != "" {
-		t.Errorf("runs (-want +got):\n%s", d)
-	}
-	if len(got) != 5 || got[3].Error != "killed: out of memory" {
-		t.Fatalf("%d trials, want 5 with the attempts", len(got))
-	}
-	if d := cmp.Diff(trials, slices.Delete(got, 3, 4)); d != "" {
-		t.Errorf("trials (-want +got):\n%s", d)
-	}
-}
-
-func TestResultsExportCSV(t *testing.T) {
-	state, _ := results(t)
-	file := filepath.Join(t.TempDir(), "x.CSV")
-	if status, _, talk := plimsollResults(state, "export", badRun, newRun, "-o", file); status != exitDone {
-		t.Fatalf("status %d, stderr %q", status, talk)
-	}
-	f, err := os.Open(file)
-	mustDo(t, err)
-	defer f.Close()
-	rows, err := csv.NewReader(f).ReadAll()
-	mustDo(t, err)
-	if len(rows) != 1+4+12 {
-		t.Fatalf("%d rows", len(rows))
-	}
-	row := func(i int) map[string]string {
-		m := make(map[string]string)
-		for j, name := range rows[0] {
-			if rows[i][j] != "" {
-				m[name] = rows[i][j]
-			}
-		}
-		return m
-	}
-	want := map[string]string{
-		"run": badRun, "block": "0", "order": "0", "key": "mixed/host/dir", "workload": "mixed", "engine": "host", "place": "dir", "limits": "none",
-		"clients": "2", "control": "false", "started": "2026-11-23T09:00:00Z", "status": "done", "metric": "IOPS", "unit": "1/s", "value": "1500.5",
-		"wall_ns": "6000000000", "overhead_ns": "80000000", "session_open_ns": "0", "start_skew_ns": "0", "io_engine": "psync", "elapsed_ns": "6000000000",
-		"class": "read+write", "ops": "3000", "p50_ns": "100000", "p90_ns": "900000", "p99_ns": "900000", "p999_ns": "900000", "min_ns": "100000", "max_ns": "900000",
-		"mean_ns": "366666.7", "syncs": "20", "sync_p50_ns": "8000000", "sync_p99_ns": "8000000", "user_ns": "2000000000", "system_ns": "4000000000", "throttled_ns": "0",
-		"app_read_bytes": "4194304", "app_written_bytes": "2097152", "proc_read_bytes": "4194304", "proc_written_bytes": "2097152",
-		"device": "vda", "device_read_bytes": "4194304", "device_written_bytes": "3145728", "device_busy_ns": "1000000000", "fs_type": "ext4", "runtime": "runc 1.1.5", "kernel": "6.1.0",
-		"doubts": "1", "notes": "1", "warnings": "note (clock): The clock was set.; doubt (steady): The rate fell by 10 % to 1.5 KiB.",
-	}
-	got := row(1)
-	for _, name := range []string{"p50_ns", "p90_ns", "p99_ns", "p999_ns"} { // Within the width of a bucket.
-		if len(got[name]) == len(want[name]) {
-			got[name] = want[name]
-		}
-	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("row of a trial (-want +got):\n%s", d)
-	}
-	failed := row(4)
-	if failed["status"] != "failed" || failed["value"] != "" || failed["ops"] != "" || failed["app_read_bytes"] != "" || failed["error"] != "'=killed again" || failed["phase"] != "measure" {
-		t.Errorf("row of a failed trial: %v", failed)
 	}
 }
 
@@ -413,7 +296,7 @@ func TestResultsDamaged(t *testing.T) {
 		t.Errorf("ls: status %d, stdout %q, stderr %q", status, out, talk)
 	}
 	status, out, talk = plimsollResults(state, "show", badRun)
-	if status != exitFailure || !strings.Contains(out, "mixed/host/dir") || !strings.Contains(talk, "trial mixed/host/volume, block 0, attempt 1 is damaged") {
+	if status != exitFailure || !strings.Contains(out, "mixed/host/dir") || !strings.Contains(talk, "trial mixed/host/volume, block 1, attempt 1 is damaged") {
 		t.Errorf("show: status %d, stdout %q, stderr %q", status, out, talk)
 	}
 	file := filepath.Join(state, "x.json")
@@ -495,6 +378,46 @@ func TestTrialOnTwoGrounds(t *testing.T) {
 	for name, want := range map[string]string{"app_read_bytes": "3145728", "device": "vda + vdb", "device_read_bytes": "4194304", "fs_type": "ext4 + xfs"} {
 		if row[name] != want {
 			t.Errorf("column %s = %q, want %q", name, row[name], want)
+		}
+	}
+}
+
+// TestSkippedOnce: one missing daemon is told once, and not for each of its cells.
+func TestSkippedOnce(t *testing.T) {
+	var all []record.Skip
+	for _, w := range []string{"a", "b", "c"} {
+		for _, p := range []string{"bind", "layer"} {
+			all = append(all, record.Skip{Cell: record.Cell{Workload: w, Engine: "docker", Place: p, Clients: 1}, Reason: "no daemon answers"})
+		}
+	}
+	all = append(all, record.Skip{Cell: record.Cell{Workload: "a", Engine: "oci", Place: "volume", Clients: 1}, Reason: "it has none"})
+	var b bytes.Buffer
+	printSkipped(&b, all)
+	want := "  6 cells of docker bind, docker layer at 3 workloads: no daemon answers\n  1 cell of oci volume at a: it has none\n"
+	if b.String() != want {
+		t.Errorf("printSkipped = \n%swant\n%s", b.String(), want)
+	}
+}
+
+// TestResumeOwnsBeforeItReads: a run that another process measures isn't looked at, since what is
+// read of it is old a moment later.
+func TestResumeOwnsBeforeItReads(t *testing.T) {
+	state, _ := results(t)
+	resume := func() (int, string) {
+		var talk bytes.Buffer
+		a := &app{stdin: strings.NewReader(""), stdout: io.Discard, stderr: &talk}
+		status := a.run(context.Background(), []string{"run", "--resume", "--state", state, badRun})
+		return status, talk.String()
+	}
+	release, err := openState(t, state).Own(badRun)
+	mustDo(t, err)
+	if status, talk := resume(); status != exitFailure || !strings.Contains(talk, store.ErrAlive.Error()) {
+		t.Errorf("status %d, want that the run has an owner:\n%s", status, talk)
+	}
+	mustDo(t, release())
+	for range 2 { // Whoever is refused gives the run up again.
+		if status, talk := resume(); status == exitDone || strings.Contains(talk, store.ErrAlive.Error()) {
+			t.Errorf("status %d:\n%s", status, talk)
 		}
 	}
 }

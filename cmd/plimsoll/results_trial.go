@@ -20,7 +20,7 @@ func (a *app) showTrial(db *store.Store, id, key string, block int, asJSON bool)
 		return err
 	}
 	if len(trials) == 0 {
-		return usageError("run %s has no trial %s in block %d: 'plimsoll results show %s' lists the keys", id, key, block, id)
+		return usageError("run %s has no trial %s in %s: 'plimsoll results show %s' lists the keys", id, key, record.BlockName(block), id)
 	}
 	if asJSON {
 		return a.printJSON(trials)

@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"io"
 	mathrand "math/rand/v2"
-	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -51,7 +49,8 @@ this machine, and what does each place cost?
 Every cell of the plan is run once a block, in a fresh random order. What can't
 be offered here is skipped with the reason; a cell that fails is kept with its
 last words. Each trial is recorded as it ends: a run that was broken off goes on
-with --resume. The table goes to standard output, everything else to standard error.
+with --resume. --resume RUN --blocks N goes on until the run has N blocks in all, also
+with one that is complete: same plan, seed and machine. The table goes to standard output, everything else to standard error.
 
 Exit status: 0 done; 1 error; 2 bad plan or flags; 3 done, but some cells
 failed; 5 nothing of the plan can be done here.`,
@@ -59,7 +58,8 @@ failed; 5 nothing of the plan can be done here.`,
   plimsoll run --quick                         the same in about a minute; proves nothing
   plimsoll run --only engine=oci --out .       only these cells; writes ./report.html
   plimsoll run my-plan.yaml --blocks 12 --json
-  plimsoll run --resume                        go on with the last run that was broken off`,
+  plimsoll run --resume                        go on with the last run that was broken off
+  plimsoll run --resume last --blocks 20       more blocks, for what is inconclusive`,
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			if f.resume {
 				return a.completeRuns(cmd, args, word)
@@ -79,7 +79,7 @@ failed; 5 nothing of the plan can be done here.`,
 	fl := c.Flags()
 	addPlanFlags(c, &f.plan)
 	fl.StringVar(&f.out, "out", "", "folder to write report.html and report.json to")
-	fl.BoolVar(&f.resume, "resume", false, "go on with the last run that was broken off, or the one named in place of PLAN")
+	fl.BoolVar(&f.resume, "resume", false, "go on with the last run that was broken off, or the one named in place of PLAN; with --blocks until it has so many")
 	fl.BoolVar(&f.json, "json", false, "print the report as JSON")
 	fl.StringVar(&f.destructive, "destructive", "", "allow a place to be this block device or file, whose data is then lost")
 	return c
@@ -95,25 +95,28 @@ func (a *app) runPlan(ctx context.Context, f runFlags, args []string) error {
 	if err := db.CheckWritable(); err != nil {
 		return err
 	}
-	job, err := a.prepare(ctx, db, f, args)
+	job, release, err := a.prepare(ctx, db, f, args)
 	if err != nil {
 		return err
 	}
+	defer release()
 	if err := checkTargets(job.plan, f.destructive); err != nil {
 		return err
 	}
 	if err := checkOut(f.out); err != nil {
 		return err
 	}
-	release, err := db.Own(job.run.ID)
+	engines, err := a.planEngines(job.plan)
 	if err != nil {
 		return err
 	}
-	defer release()
-	fmt.Fprintf(a.stderr, "run %s: plan %s, seed %d, about %s%s\n", job.run.ID, job.run.Plan, job.run.Seed, size.Duration(job.left().Round(time.Second)),
+	if err := checkImages(ctx, job.plan, engines); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.stderr, "run %s: plan %s, seed %d, about %s%s if every cell can be measured\n", job.run.ID, job.run.Plan, job.run.Seed, size.Duration(job.left().Round(time.Second)),
 		map[bool]string{true: " left"}[len(job.done) > 0])
 	a.aboutUser(job.plan)
-	runErr := a.measure(ctx, db, job)
+	runErr := a.measure(ctx, db, job, engines)
 	switch {
 	case errors.Is(runErr, trial.ErrNothing):
 		a.explainNothing(*job.run)
@@ -126,12 +129,12 @@ func (a *app) runPlan(ctx context.Context, f runFlags, args []string) error {
 	}
 	if runErr != nil && a.hardContext().Err() != nil {
 		// Who interrupts twice doesn't wait for a report.
-		return fmt.Errorf("%w: 'plimsoll report %s%s' shows it, 'plimsoll run --resume%s' goes on", runErr, job.run.ID, a.stateFlag(), a.stateFlag())
+		return fmt.Errorf("%w: 'plimsoll report %s%s' shows it, 'plimsoll run --resume %[2]s%[3]s' goes on", runErr, job.run.ID, a.stateFlag())
 	}
 	failed, err := a.present(db, job.run.ID, f, runErr != nil)
 	if runErr != nil {
 		// The last line says how to go on, whatever else went wrong.
-		return errors.Join(err, fmt.Errorf("%w: 'plimsoll run --resume%s' goes on", runErr, a.stateFlag()))
+		return errors.Join(err, fmt.Errorf("%w: 'plimsoll run --resume %s%s' goes on", runErr, job.run.ID, a.stateFlag()))
 	}
 	if err != nil {
 		return err
@@ -160,11 +163,23 @@ func (j *runJob) left() time.Duration {
 	return time.Duration(share * float64(j.plan.Estimate()))
 }
 
-// prepare makes a new run, or finds the one to resume.
-func (a *app) prepare(ctx context.Context, db *store.Store, f runFlags, args []string) (*runJob, error) {
+// prepare makes a new run, or finds the one to resume. The run is this process's until release
+// is called.
+func (a *app) prepare(ctx context.Context, db *store.Store, f runFlags, args []string) (job *runJob, release func() error, err error) {
 	if f.resume {
 		return a.prepareResume(db, f, args)
 	}
+	if job, err = a.prepareNew(ctx, f, args); err != nil {
+		return nil, nil, err
+	}
+	if release, err = db.Own(job.run.ID); err != nil {
+		return nil, nil, err
+	}
+	return job, release, nil
+}
+
+// prepareNew begins a new run.
+func (a *app) prepareNew(ctx context.Context, f runFlags, args []string) (*runJob, error) {
 	file, text, err := a.readPlan(ctx, first(args, defaultPlan))
 	if err != nil {
 		return nil, err
@@ -197,68 +212,8 @@ func (a *app) prepare(ctx context.Context, db *store.Store, f runFlags, args []s
 	return &runJob{run: run, plan: p}, nil
 }
 
-// prepareResume finds the run to go on with. The plan is the one that was
-// stored: flags that would change it are refused.
-func (a *app) prepareResume(db *store.Store, f runFlags, args []string) (*runJob, error) {
-	if f.plan.Quick || f.plan.Blocks != "" || f.plan.Only != "" || len(f.plan.Set) > 0 || f.plan.Seed != "" {
-		return nil, usageError("--resume goes on with a run as it was begun: leave out --quick, --blocks, --only, --set and --seed")
-	}
-	run, err := findBroken(db, first(args, ""))
-	if err != nil {
-		return nil, err
-	}
-	p, err := plan.ParseWith("the plan of run "+run.ID, []byte(run.PlanText), plan.Options{Seccomp: engine.CheckSeccomp})
-	if err != nil {
-		return nil, err
-	}
-	if diff := fingerprint.Same(run.Machine, fingerprint.Machine(device.Host())); len(diff) > 0 {
-		return nil, usageError("run %s was begun on another machine (%s): begin a new one", run.ID, strings.Join(diff, "; "))
-	}
-	trials, err := db.Trials(run.ID, store.TrialsOptions{})
-	if err != nil {
-		return nil, err
-	}
-	job := &runJob{run: &run, plan: p, done: map[trial.Key]bool{}, earlier: trials}
-	for _, t := range trials {
-		// A failed trial is a result too; it isn't tried again.
-		job.done[trial.Key{Cell: t.Key, Block: t.Block}] = true
-	}
-	// Both are found anew: over all trials, and by what works today.
-	run.Warnings, run.Skipped = nil, nil
-	return job, nil
-}
-
-// findBroken returns the run that ref names, or the last one that was broken off.
-func findBroken(db *store.Store, ref string) (record.Run, error) {
-	if ref != "" {
-		id, err := db.Resolve(ref)
-		if err != nil {
-			return record.Run{}, usageError("%w", err)
-		}
-		run, err := db.Run(id)
-		if err == nil && run.Status == record.Done {
-			return run, usageError("run %s is complete: there is nothing to resume", id)
-		}
-		return run, err
-	}
-	runs, err := db.Runs(store.Filter{})
-	if err != nil {
-		return record.Run{}, err
-	}
-	for _, run := range runs { // Newest first.
-		if run.Status != record.Done && !run.Alive {
-			return db.Run(run.ID)
-		}
-	}
-	return record.Run{}, usageError("no run was broken off: there is nothing to resume")
-}
-
 // measure runs the plan of job.
-func (a *app) measure(ctx context.Context, db *store.Store, job *runJob) error {
-	engines, err := a.planEngines(job.plan)
-	if err != nil {
-		return err
-	}
+func (a *app) measure(ctx context.Context, db *store.Store, job *runJob, engines map[string]engine.Engine) error {
 	a.sweepOthers(ctx, engines)
 	r := &trial.Runner{
 		Plan: job.plan, Engines: engines, Recorder: db, Observer: newProgress(a.stderr),
@@ -289,82 +244,6 @@ func (a *app) sweepOthers(ctx context.Context, used map[string]engine.Engine) {
 	}
 }
 
-// present writes the files of a run's report and prints it, shortly if the run was
-// interrupted. It returns how many trials failed.
-func (a *app) present(db *store.Store, id string, f runFlags, interrupted bool) (failed int, err error) {
-	run, err := db.Run(id)
-	if err != nil {
-		return 0, err
-	}
-	trials, err := db.Trials(id, store.TrialsOptions{Histograms: true})
-	if err != nil {
-		return 0, err
-	}
-	for _, t := range trials {
-		if t.Status == record.Failed {
-			failed++
-		}
-	}
-	if len(trials) == 0 && interrupted {
-		return 0, nil // There is nothing to tell yet.
-	}
-	set := report.NewSet(report.Build(run, trials, report.Options{}))
-	format := "text"
-	if f.json {
-		format = "json"
-	}
-	// The files come first: the answer is to be what the screen ends with.
-	if f.out != "" {
-		err = a.writeReportFiles(set, f.out)
-	}
-	term := terminal(a.stdout)
-	term.Interrupted = interrupted
-	term.More = a.whereMore(id, f.out)
-	return failed, errors.Join(err, a.renderReport(a.stdout, format, set, term))
-}
-
-// whereMore says where all of a run's report is, to follow its short form. out is the
-// folder that the page was written to, if it was.
-func (a *app) whereMore(id, out string) [][2]string {
-	more := [][2]string{{"All tables:", "plimsoll report " + id + " --full" + a.stateFlag()}}
-	if out == "" {
-		return append(more, [2]string{"The page:", "plimsoll report " + id + " -o report.html" + a.stateFlag()})
-	}
-	return append(more, [2]string{"The page:", filepath.Join(out, "report.html")})
-}
-
-// checkOut makes the report's folder and tries to write there, before minutes are
-// spent on measuring.
-func checkOut(dir string) error {
-	if dir == "" {
-		return nil
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return usageError("--out: make the report's folder: %w", err)
-	}
-	f, err := os.CreateTemp(dir, ".plimsoll-*")
-	if err != nil {
-		return usageError("--out: the folder %s can't be written: %w", dir, reason(err))
-	}
-	f.Close()
-	return os.Remove(f.Name())
-}
-
-// writeReportFiles writes report.html and report.json into a folder.
-func (a *app) writeReportFiles(set report.Set, dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("make the report's folder: %w", err)
-	}
-	for _, format := range []string{"html", "json"} {
-		path := filepath.Join(dir, "report."+format)
-		if err := writeFileAtomic(path, func(w io.Writer) error { return a.renderReport(w, format, set, report.Terminal{}) }); err != nil {
-			return err
-		}
-		fmt.Fprintf(a.stderr, "wrote %s\n", path)
-	}
-	return nil
-}
-
 // explainNothing lists why every cell was skipped.
 func (a *app) explainNothing(run record.Run) {
 	seen := map[string]bool{}
@@ -374,56 +253,6 @@ func (a *app) explainNothing(run record.Run) {
 			fmt.Fprintf(a.stderr, "skipped %s/%s: %s\n", s.Cell.Engine, s.Cell.Place, clean.Short(s.Reason))
 		}
 	}
-}
-
-// repeatCommand is the command line that repeats run id, its seed included. A plan that came
-// from standard input is taken from the run's record, as the flags had changed it.
-func repeatCommand(f runFlags, args []string, seed uint64, state, id string) string {
-	words := []string{"plimsoll", "run"}
-	words = append(words, args...)
-	from := ""
-	if first(args, "") == "-" {
-		from = "plimsoll results show " + shellQuote(id) + " --plan"
-		if state != defaultStateDir() {
-			from += " --state " + shellQuote(state)
-		}
-		from += " | "
-		f.plan = plan.Options{}
-	}
-	if f.plan.Quick {
-		words = append(words, "--quick")
-	}
-	if f.plan.Blocks != "" {
-		words = append(words, "--blocks", f.plan.Blocks)
-	}
-	if f.plan.Only != "" {
-		words = append(words, "--only", f.plan.Only)
-	}
-	for _, s := range f.plan.Set {
-		words = append(words, "--set", s)
-	}
-	words = append(words, "--seed", fmt.Sprint(seed))
-	if f.destructive != "" {
-		words = append(words, "--destructive", f.destructive)
-	}
-	if state != defaultStateDir() {
-		words = append(words, "--state", state)
-	}
-	for i, w := range words {
-		words[i] = shellQuote(w)
-	}
-	return from + strings.Join(words, " ")
-}
-
-// shellQuote quotes a word for a POSIX shell where it needs it.
-func shellQuote(w string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./=,:@%+", r)
-	}
-	if w != "" && strings.IndexFunc(w, func(r rune) bool { return !plain(r) }) < 0 {
-		return w
-	}
-	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 }
 
 // first returns the first of args, or what stands in for it.

@@ -32,6 +32,10 @@ func checkTargets(p *plan.Plan, allowed string) error {
 		case err != nil:
 			return usageError("place %s: %w", s.Name, err)
 		case st.IsDir():
+			// Whether an engine that binds it works here for this user isn't known yet.
+			if err := writable(s.Path); err != nil && s.Kind == place.Dir {
+				return usageError("place %s: %w: name another folder, or run as a user who may write there", s.Name, err)
+			}
 			continue
 		}
 		if s.Kind == place.Bind {

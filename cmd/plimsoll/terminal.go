@@ -9,7 +9,7 @@ import (
 )
 
 // terminal says what w can show: colours only on a terminal whose user didn't
-// set NO_COLOR, and the width of the terminal or of COLUMNS.
+// set NO_COLOR, and the width of the terminal; of COLUMNS where there is none, as in a pipe.
 func terminal(w io.Writer) report.Terminal {
 	var t report.Terminal
 	f, ok := w.(*os.File)
@@ -17,13 +17,13 @@ func terminal(w io.Writer) report.Terminal {
 		return t
 	}
 	st, err := f.Stat()
-	if err != nil || st.Mode()&os.ModeCharDevice == 0 {
-		return t
+	device := err == nil && st.Mode()&os.ModeCharDevice != 0
+	if device {
+		t.Width = terminalWidth(f)
 	}
-	t.Width = terminalWidth(f)
 	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); t.Width == 0 && err == nil && n > 0 {
 		t.Width = n
 	}
-	t.Colour = t.Width > 0 && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	t.Colour = device && t.Width > 0 && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	return t
 }

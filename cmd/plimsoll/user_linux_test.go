@@ -39,6 +39,7 @@ func TestFirstUseOfNobody(t *testing.T) {
 		{"no HOME in a folder of root's", foreign, nil, quickHost, exitFailure, "", []string{foreign + "/plimsoll-state: permission denied", "--state"}, "run 20"},
 		{"XDG_STATE_HOME of root's", own, []string{"HOME=" + own, "XDG_STATE_HOME=" + foreign}, quickHost, exitFailure, "", []string{foreign + "/plimsoll: permission denied", "--state"}, "run 20"},
 		{"report in a folder of root's", foreign, []string{"HOME=" + own}, append(quickHost[:len(quickHost):len(quickHost)], "--out", "."), exitUsage, "", []string{"--out: the folder . can't be written: permission denied"}, "run 20"},
+		{"a place in a folder of root's", own, []string{"HOME=" + own}, append(quickHost[:len(quickHost):len(quickHost)], "--set", "places.dir.path="+foreign), exitUsage, "", []string{"place dir: " + foreign + " can't be written: permission denied: name another folder"}, "trials"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			status, out, errs := asNobodyIn(t, own, tt.current, append(tt.env, none), "", tt.args...)

@@ -1,6 +1,7 @@
 // Command trialbench measures what a trial costs beside its measured window, on
 // every engine that works here: cold, with a container started and removed for
-// it, and warm, in one that runs. make bench calls it.
+// it, and warm, in one that runs. The trials are those of a run: with the witness below the
+// application, the checks and the database. make bench calls it.
 //
 //	trialbench [-rounds N] [-docker HOST]
 //
@@ -15,26 +16,39 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"text/tabwriter"
 	"time"
 
-	"plimsoll/internal/agent"
+	"plimsoll/internal/check"
+	"plimsoll/internal/device"
 	"plimsoll/internal/engine"
 	"plimsoll/internal/place"
+	"plimsoll/internal/plan"
+	"plimsoll/internal/record"
+	"plimsoll/internal/store"
+	"plimsoll/internal/trial"
+	"plimsoll/internal/witness"
 	"plimsoll/internal/workerbin"
-	"plimsoll/internal/workload"
-	"plimsoll/load"
 )
 
 // window is the measured window of each trial; it is subtracted.
 const window = 50 * time.Millisecond
 
-// job is a small job that says which I/O engine it wants, as a plan's cells do.
-var job = workload.Spec{Name: "bench", Kind: workload.Block, Job: load.Job{
-	RW: load.RandRead, BS: 4096, Size: 1 << 20, Runtime: window, IOEngine: load.PSync,
-}}
+// planText is a plan of one engine and place, and two workloads. They share a file, which the first of them
+// in each container lays out. The first block, in which the runner finds its way, is left out.
+const planText = `
+name: trialbench
+io_engine: psync
+engines: [%s]
+places: {%s: {}}
+blocks: %d
+workloads:
+  one: {rw: randread, bs: 4KiB, size: 1MiB, runtime: %s}
+  two: {rw: randread, bs: 4KiB, size: 1MiB, runtime: %[4]s, randseed: 2}
+`
 
 // targets are the most that a trial may cost.
 var targets = map[string]time.Duration{"host": 20 * time.Millisecond, "oci": 150 * time.Millisecond, "docker": time.Second}
@@ -79,17 +93,18 @@ func run(ctx context.Context, stdout io.Writer, o options) error {
 			fmt.Fprintf(out, "%s\tskipped: %s\n", e.Name(), p.Missing)
 			continue
 		}
-		cold, warm, err := measure(ctx, e, e.place, o.rounds)
+		m, err := measure(ctx, e, e.place, o.rounds, filepath.Join(state, "bench-"+e.Name()+".db"))
 		if err != nil {
 			return fmt.Errorf("engine %s: %w", e.Name(), err)
 		}
-		row(out, e.Name()+", its container included", cold, targets[e.Name()])
-		row(out, e.Name()+", in a running container", warm, targets[e.Name()])
+		row(out, e.Name()+", its container included", m.cold, targets[e.Name()])
+		row(out, e.Name()+", in a running container", m.warm, targets[e.Name()])
+		row(out, e.Name()+", layout of 1 MiB, not in these", m.layout, 0)
 	}
 	return out.Flush()
 }
 
-// row prints the median and range of times beside a target.
+// row prints the median and range of times beside a target, if there is one.
 func row(out *tabwriter.Writer, what string, times []time.Duration, target time.Duration) {
 	slices.Sort(times)
 	mid := median(times)
@@ -98,7 +113,11 @@ func row(out *tabwriter.Writer, what string, times []time.Duration, target time.
 		result = "MISSED"
 	}
 	ms := func(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d)/1e6) }
-	fmt.Fprintf(out, "%s\t%s\t%s - %s\t<= %s\t%s\n", what, ms(mid), ms(times[0]), ms(times[len(times)-1]), ms(target), result)
+	fmt.Fprintf(out, "%s\t%s\t%s - %s\t", what, ms(mid), ms(times[0]), ms(times[len(times)-1]))
+	if target > 0 {
+		fmt.Fprintf(out, "<= %s\t%s", ms(target), result)
+	}
+	fmt.Fprintln(out)
 }
 
 // median of times that are sorted and not empty.
@@ -107,59 +126,75 @@ func median(sorted []time.Duration) time.Duration {
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// measure does rounds trials with a container each, and as many in one.
-func measure(ctx context.Context, e engine.Engine, kind place.Kind, rounds int) (cold, warm []time.Duration, err error) {
-	for i := range rounds {
-		start := time.Now()
-		s, err := e.Open(ctx, engine.Spec{ID: "bench-" + strconv.Itoa(os.Getpid()) + "-" + strconv.Itoa(i), Place: place.Spec{Name: string(kind), Kind: kind}})
-		if err != nil {
-			return nil, nil, err
-		}
-		spent, err := trials(ctx, s, 1)
-		if cerr := s.Close(ctx); err == nil {
-			err = cerr
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-		cold = append(cold, time.Since(start)-spent[0].inside)
-	}
-	s, err := e.Open(ctx, engine.Spec{ID: "bench-" + strconv.Itoa(os.Getpid()) + "-warm", Place: place.Spec{Name: string(kind), Kind: kind}})
-	if err != nil {
-		return nil, nil, err
-	}
-	spent, err := trials(ctx, s, rounds)
-	err = errors.Join(err, s.Close(ctx))
-	for _, t := range spent {
-		warm = append(warm, t.wall-t.inside)
-	}
-	return cold, warm, err
+// times are what trials took beside their windows and layouts, from the end of the one before to their record
+// being kept: cold with a container started for it and the one before it removed, warm without.
+type times struct {
+	cold, warm, layout []time.Duration
 }
 
-// spent is what one trial took, and how much of that was its window and layout.
-type spent struct{ wall, inside time.Duration }
-
-// trials runs n trials in a session.
-func trials(ctx context.Context, s engine.Session, n int) ([]spent, error) {
-	a, err := agent.Open(ctx, s)
+// measure runs the plan with all that plimsoll has: the witness below the application, the
+// checks, and the database on disk.
+func measure(ctx context.Context, e engine.Engine, kind place.Kind, rounds int, path string) (times, error) {
+	p, err := plan.Parse("trialbench", fmt.Appendf(nil, planText, e.Name(), kind, rounds+1, window))
 	if err != nil {
-		return nil, err
+		return times{}, err
 	}
-	var all []spent
-	for i := range n {
-		id := strconv.Itoa(i)
-		start := time.Now()
-		if err := a.Prepare(ctx, id, job); err != nil {
-			return all, err
-		}
-		if err := a.Start(id); err != nil {
-			return all, err
-		}
-		res, err := a.Wait(ctx, id, nil)
-		if err != nil {
-			return all, err
-		}
-		all = append(all, spent{time.Since(start), res.Elapsed + res.Prepared})
+	db, err := store.Open(path)
+	if err != nil {
+		return times{}, err
 	}
-	return all, nil
+	defer db.Close()
+	run := &record.Run{ID: "bench-" + strconv.Itoa(os.Getpid()), Plan: p.Name, Seed: 1, Blocks: p.Blocks, Margin: p.Margin, Started: time.Now()}
+	w := &watcher{}
+	r := &trial.Runner{
+		Plan: p, Engines: map[string]engine.Engine{e.Name(): e}, Recorder: db, Observer: w,
+		Judge: judge{}, Witness: witness.New(device.Host()), Hard: context.WithoutCancel(ctx),
+	}
+	if err := r.Run(ctx, run); err != nil {
+		return times{}, err
+	}
+	if w.failed != "" {
+		return times{}, errors.New(w.failed)
+	}
+	if len(w.cold) == 0 || len(w.warm) == 0 {
+		return times{}, errors.New("no trial was done")
+	}
+	return w.times, nil
+}
+
+// A judge raises the doubts that plimsoll raises.
+type judge struct{}
+
+func (judge) Trial(t *record.Trial, run *record.Run) []record.Warning { return check.Trial(t, run) }
+func (judge) Run(run *record.Run, trials []record.Trial) []record.Warning {
+	return check.Run(run, trials)
+}
+
+// A watcher takes the time from trial to trial.
+type watcher struct {
+	times
+	last   time.Time
+	failed string
+}
+
+func (w *watcher) Note(string)      {}
+func (w *watcher) Plan(_, _, _ int) {}
+func (w *watcher) Trial(_ int, t *record.Trial) {
+	took := time.Since(w.last)
+	defer func() { w.last = time.Now() }()
+	if t.Status != record.Done || len(t.Results) == 0 {
+		w.failed = t.Error
+		return
+	}
+	if t.Block == 0 {
+		return
+	}
+	r := t.Results[0]
+	took -= r.Elapsed + r.Prepared
+	if t.SessionOpen > 0 {
+		// The second trial finds the file laid out.
+		w.cold, w.layout = append(w.cold, took), append(w.layout, r.Prepared)
+	} else {
+		w.warm = append(w.warm, took)
+	}
 }

@@ -72,7 +72,7 @@ func (a *Agent) Info() engine.Info { return a.Session.Info() }
 
 // Close closes the session, whatever the agent is doing. It must be called once.
 func (a *Agent) Close(ctx context.Context) error {
-	if a.quit != nil { // nil: the agent never said hello.
+	if a.quit != nil { // nil: Open did not make it, and nothing is read.
 		close(a.quit)
 	}
 	return a.Session.Close(ctx)
@@ -279,7 +279,8 @@ func (a *Agent) abandon(id string, cause error) error {
 			// Its signal was our own, and says nothing.
 			return &TrialError{Phase: m.Error.Phase, Text: cause.Error(), Log: m.Error.Log, Done: m.Error.Done, err: cause}
 		case m.Result != nil && m.Result.ID == id:
-			return cause
+			// It was done in the same moment.
+			return &TrialError{Phase: wire.PhaseRun, Text: cause.Error(), Log: a.Session.Log(), err: cause}
 		}
 	}
 }

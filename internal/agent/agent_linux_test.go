@@ -123,6 +123,28 @@ func TestTimeoutInPrepare(t *testing.T) {
 	whole(t, a, "2")
 }
 
+// TestDoneWhenStopped: a trial whose result comes when it is stopped failed as others do.
+func TestDoneWhenStopped(t *testing.T) {
+	a, err := Open(t.Context(), session(t, hello+`read run; echo '{"ready":{"id":"1"}}'; read start; read stop; echo '{"result":{"id":"1"}}'; cat >/dev/null`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Prepare(t.Context(), "1", short); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Start("1"); err != nil {
+		t.Fatal(err)
+	}
+	cause := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(cause)
+	_, err = a.Wait(ctx, "1", nil)
+	var te *TrialError
+	if !errors.As(err, &te) || te.Phase != wire.PhaseRun || !errors.Is(err, cause) || !a.Fit() {
+		t.Errorf("Wait() = %#v, fit %v, want a TrialError with the cause", err, a.Fit())
+	}
+}
+
 // whole runs a short trial.
 func whole(t *testing.T, a *Agent, id string) {
 	t.Helper()

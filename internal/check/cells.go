@@ -7,6 +7,7 @@ import (
 
 	"plimsoll/internal/fingerprint"
 	"plimsoll/internal/record"
+	"plimsoll/load"
 )
 
 // A cell is a cell's finished trials in the order in which they ran.
@@ -109,6 +110,34 @@ func runIOEngines(run *record.Run, cells []cell) []record.Warning {
 	return out
 }
 
+// runBuffers finds cells that are compared and of which only some had io_uring's buffers
+// registered: plain ones cost CPU time each I/O, and the more the larger they are.
+func runBuffers(cells []cell) []record.Warning {
+	var out []record.Warning
+	for _, group := range byWorkload(cells) {
+		users := make(map[string][]string)
+		for _, c := range group {
+			for _, t := range c.trials {
+				for i := range t.Results {
+					b := t.Results[i].Buffers
+					if b != "" && !slices.Contains(users[b], c.where()) {
+						users[b] = append(users[b], c.where())
+					}
+				}
+			}
+		}
+		with, without := users[load.BuffersRegistered], users[load.BuffersPlain]
+		if len(with) == 0 || len(without) == 0 {
+			continue
+		}
+		name := group[0].cell.Workload
+		out = append(out, warning(IOEngine, record.Doubt, map[string]any{"workload": name, "registered": with, "plain": without},
+			"%s: io_uring had its buffers registered in %s and not in %s (RLIMIT_MEMLOCK), where it is slower: a difference between them may be the generator's.",
+			name, strings.Join(with, "; "), strings.Join(without, "; "))...)
+	}
+	return out
+}
+
 // runUnlike is check 14: did the cells stand on the same ground? One warning tells of
 // all cells that differ from their baseline in the same way.
 func runUnlike(run *record.Run, cells []cell) []record.Warning {
@@ -194,7 +223,7 @@ func runMoved(cells []cell) []record.Warning {
 				continue
 			}
 			out = append(out, warning(Unlike, record.Doubt, map[string]any{"cell": c.name(), "block": t.Block, "differences": diffs},
-				"%s: its trials stand on different ground since block %d: %s.", c.name(), t.Block, strings.Join(diffs, "; "))...)
+				"%s: its trials stand on different ground since %s: %s.", c.name(), record.BlockName(t.Block), strings.Join(diffs, "; "))...)
 			break
 		}
 	}

@@ -108,6 +108,7 @@ func Run(run *record.Run, trials []record.Trial) []record.Warning {
 	c := byCell(done)
 	var out []record.Warning
 	out = append(out, runIOEngines(run, c)...)
+	out = append(out, runBuffers(c)...)
 	out = append(out, runUnlike(run, c)...)
 	out = append(out, runCaps(c)...)
 	out = append(out, runFirstTouch(c)...)

@@ -54,9 +54,23 @@ func (v *view) foreignBytes() []record.Warning {
 	if foreign <= foreignShare*total || foreign <= foreignFloor {
 		return nil
 	}
-	return warning(Neighbour, record.Doubt, map[string]any{"foreign": foreign, "device": total, "app": v.read.app + v.written.app},
+	e := map[string]any{"foreign": foreign, "device": total, "app": v.read.app + v.written.app}
+	if v.waitsForNoDisk() {
+		return warning(Neighbour, record.Note, e, "%s of the %s that %s moved in the window were not this worker's. This trial itself waited for no disk.",
+			bytes(foreign), bytes(total), v.truth.Device)
+	}
+	return warning(Neighbour, record.Doubt, e,
 		"%s of the %s that %s moved in the window were not this worker's: something else was using the device.",
 		bytes(foreign), bytes(total), v.truth.Device)
+}
+
+// waitsForNoDisk reports whether the trial's figure can't hang on the device: its writes stay in the
+// page cache and were not synced, and its reads, if any, came from there.
+func (v *view) waitsForNoDisk() bool {
+	if v.direct || v.synced {
+		return false
+	}
+	return v.read.app <= 0 || v.read.proc >= 0 && contains(charges, v.where.FSType) && v.read.proc < noneReached*v.read.app
 }
 
 // excess is what the device did beyond what was the worker's: what the kernel

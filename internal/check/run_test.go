@@ -53,6 +53,9 @@ func TestRun(t *testing.T) {
 	engineB := func(e string) func(*record.Trial) {
 		return func(t *record.Trial) { place("b")(t); t.Results[0].IOEngine = e }
 	}
+	buffers := func(to string, b string) func(*record.Trial) {
+		return func(t *record.Trial) { place(to)(t); t.Results[0].Buffers = b }
+	}
 	otherDisk := func(t *record.Trial) {
 		place("b")(t)
 		d := *t.Where[0].Device
@@ -96,14 +99,25 @@ func TestRun(t *testing.T) {
 			t.Cell.Workload = "other"
 		})...), "", ""},
 
+		{"buffers registered in one cell", append(each(series(1), buffers("a", load.BuffersRegistered)), each(series(2), buffers("b", load.BuffersPlain))...),
+			"io-engine/doubt", "registered in host/a and not in host/b"},
+		{"buffers registered nowhere", append(each(series(1), buffers("a", load.BuffersPlain)), each(series(2), buffers("b", load.BuffersPlain))...), "", ""},
+		{"buffers of an older version", append(each(series(1), buffers("a", load.BuffersRegistered)), each(series(2), buffers("b", ""))...), "", ""},
+
 		{"another scheduler", append(series(1), each(series(2), otherDisk)...), "unlike/note", "host/dir and host/b: scheduler: none / bfq"},
+		{"a memory limit from outside", append(series(1), each(series(2), func(t *record.Trial) { place("b")(t); t.Where[0].Memory = 64 << 20 })...),
+			"unlike/note", "memory limit in effect: none / 64 MiB"},
+		{"a memory limit, as asked", append(series(1), each(series(2), func(t *record.Trial) {
+			place("b")(t)
+			t.Where[0].Memory, t.Where[0].Limits = 64<<20, "memory=64MiB"
+		})...), "", ""},
 		{"another file system, as asked", append(series(1), each(series(2), func(t *record.Trial) { place("b")(t); t.Where[0].FSType = "overlay" })...), "", ""},
 		{"tmpfs, as asked", append(series(1), each(series(2), func(t *record.Trial) { place("b")(t); t.Where[0].Device = nil })...), "", ""},
 		{"kernel changed in between", append(series(1), func() record.Trial {
 			tr := series(1, 2)[1]
 			tr.Where[0].Kernel = "6.8"
 			return tr
-		}()), "unlike/doubt", "since block 1: kernel: 6.1 / 6.8"},
+		}()), "unlike/doubt", "since block 2: kernel: 6.1 / 6.8"},
 
 		{"overhead at the limit", overhead(10 * time.Second), "", ""},
 		{"overhead", overhead(10*time.Second + 1), "overhead/note", "10 s of 20 s"},

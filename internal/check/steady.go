@@ -2,10 +2,10 @@ package check
 
 import (
 	"math"
-	"slices"
 	"time"
 
 	"plimsoll/internal/record"
+	"plimsoll/internal/size"
 	"plimsoll/internal/workload"
 )
 
@@ -19,7 +19,7 @@ const (
 	// steadySamples is the least number of samples for a trend. steadySlope is how
 	// much of the mean a straight line through them may rise or fall from end to end, and
 	// steadyCV their coefficient of variation: twice what SNIA's PTS allows for
-	// rounds of a minute (slope 10 %), since these are of a second.
+	// rounds of a minute (slope 10 %), since these are of about a second.
 	steadySamples = 5
 	steadySlope   = 0.2
 	steadyCV      = 0.25
@@ -28,67 +28,34 @@ const (
 	slopeT = 3.0
 )
 
-// checkSteady looks at the samples of a second: a step down (check 9), or
+// leastInterval is the shortest interval that is judged. Windows of under twenty seconds are
+// sampled finer for the picture (load.SampleEvery); in one of a few seconds a journal's flush looks
+// like a step. It lies clear of the 500 ms of a ten-second window, so that the clock's
+// jitter decides nothing there.
+const leastInterval = 400 * time.Millisecond
+
+// checkSteady looks at the course of the trial: a step down (check 9), or
 // figures that drift or scatter.
 func checkSteady(v *view) []record.Warning {
-	rates := sampleRates(v.t.Results)
-	if out := step(rates); out != nil {
+	c := workload.CourseOf(v.t.Results, "1/s")
+	if c.Step < leastInterval {
+		return nil
+	}
+	if out := step(c); out != nil {
 		return out
 	}
-	return unsteady(rates)
+	return unsteady(c)
 }
 
-// sampleRates sums the clients' samples into operations per second. Intervals shorter than
-// half the usual one, such as the last, are left out.
-func sampleRates(results []workload.Result) []float64 {
-	var sums []float64
-	for i := range results {
-		rates := clientRates(&results[i])
-		if i == 0 {
-			sums = rates
-			continue
-		}
-		// A client that ended early ends the sum: a fall there is no finding.
-		sums = sums[:min(len(sums), len(rates))]
-		for j := range sums {
-			sums[j] += rates[j]
-		}
-	}
-	return sums
-}
-
-// leastInterval is the shortest sample that is judged. Windows of under ten seconds
-// are sampled finer for the picture; there a journal's flush looks like a step.
-const leastInterval = 500 * time.Millisecond
-
-func clientRates(r *workload.Result) []float64 {
-	var lengths []time.Duration
-	last := time.Duration(0)
-	for _, s := range r.Samples {
-		lengths = append(lengths, s.At-last)
-		last = s.At
-	}
-	if len(lengths) == 0 {
-		return nil
-	}
-	sorted := slices.Sorted(slices.Values(lengths))
-	usual := sorted[len(sorted)/2]
-	if usual < leastInterval {
-		return nil
-	}
-	var rates []float64
-	for i, s := range r.Samples {
-		if lengths[i] <= 0 || lengths[i] < usual/2 {
-			continue
-		}
-		rates = append(rates, float64(s.Ops)/lengths[i].Seconds())
-	}
-	return rates
+// after is the time after n intervals of c.
+func after(c workload.Course, n int) string {
+	return size.Duration((time.Duration(n) * c.Step).Round(100 * time.Millisecond))
 }
 
 // step finds the one point at which the rates fall from one level to another:
 // the cut that leaves the least scatter around the two medians.
-func step(rates []float64) []record.Warning {
+func step(c workload.Course) []record.Warning {
+	rates := c.Rates
 	n := len(rates)
 	best, bestCut := math.Inf(1), 0
 	for cut := stepSide; cut <= n-stepSide; cut++ {
@@ -99,20 +66,20 @@ func step(rates []float64) []record.Warning {
 	if bestCut == 0 {
 		return nil
 	}
-	before, after := median(rates[:bestCut]), median(rates[bestCut:])
+	high, low := median(rates[:bestCut]), median(rates[bestCut:])
 	spread := best / float64(n)
-	if before <= 0 || after > (1-stepDown)*before || before-after < stepClear*spread {
+	if high <= 0 || low > (1-stepDown)*high || high-low < stepClear*spread {
 		return nil
 	}
 	// It has to have stayed down: a dip that ends is scatter.
 	for _, x := range rates[n-stepSide:] {
-		if x > (before+after)/2 {
+		if x > (high+low)/2 {
 			return nil
 		}
 	}
-	return warning(Burst, record.Doubt, map[string]any{"before": before, "after": after, "at_sample": bestCut, "samples": n},
-		"After %d of %d seconds the rate fell from %s to %s and stayed there: burst credits, a cache that was full, or heat. The figure mixes both.",
-		bestCut, n, rate(before, "1/s"), rate(after, "1/s"))
+	return warning(Burst, record.Doubt, map[string]any{"before": high, "after": low, "at_sample": bestCut, "samples": n, "step_ns": int64(c.Step)},
+		"After %s of %s the rate fell from %s to %s and stayed there: burst credits, a cache that was full, or heat. The figure mixes both.",
+		after(c, bestCut), after(c, n), rate(high, "1/s"), rate(low, "1/s"))
 }
 
 // scatter is the sum of distances from the median.
@@ -125,7 +92,8 @@ func scatter(xs []float64) float64 {
 }
 
 // unsteady judges the trend and the scatter of the rates.
-func unsteady(rates []float64) []record.Warning {
+func unsteady(c workload.Course) []record.Warning {
+	rates := c.Rates
 	if len(rates) < steadySamples {
 		return nil
 	}
@@ -139,16 +107,16 @@ func unsteady(rates []float64) []record.Warning {
 	}
 	slope, t := line(xs, rates)
 	trend, cv := slope*float64(len(rates)-1)/mean, sd/mean
-	e := map[string]any{"trend": trend, "cv": cv, "samples": len(rates)}
+	e := map[string]any{"trend": trend, "cv": cv, "samples": len(rates), "step_ns": int64(c.Step)}
 	switch {
 	case math.Abs(trend) > steadySlope && math.Abs(t) > slopeT:
 		verb := "rose"
 		if trend < 0 {
 			verb = "fell"
 		}
-		return warning(Unsteady, record.Doubt, e, "The rate %s by %s of its mean over %d seconds: it had not settled.", verb, percent(math.Abs(trend)), len(rates))
+		return warning(Unsteady, record.Doubt, e, "The rate %s by %s of its mean over %s: it had not settled.", verb, percent(math.Abs(trend)), after(c, len(rates)))
 	case cv > steadyCV:
-		return warning(Unsteady, record.Note, e, "The rate of one second differs from that of another by %s (coefficient of variation over %d seconds).", percent(cv), len(rates))
+		return warning(Unsteady, record.Note, e, "The rate of one interval of %s differs from that of another by %s (coefficient of variation over %s).", after(c, 1), percent(cv), after(c, len(rates)))
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ func TestCache(t *testing.T) {
 			t.Where[0].FSType, t.Where[0].Device = "tmpfs", nil
 			retruth(t)
 		}, "cache/note", "tmpfs is memory: nothing reaches a device"},
-		{"cached, the neighbour reads", func(t *record.Trial) { buffered(t); reads(t, 80*mib, 0, 90*mib) }, "cache/doubt neighbour/doubt", "charged to the worker"},
+		{"cached, the neighbour reads", func(t *record.Trial) { buffered(t); reads(t, 80*mib, 0, 90*mib) }, "cache/doubt neighbour/note", "charged to the worker"},
 		{"cached, the neighbour reads, a file system that charges nobody", func(t *record.Trial) {
 			buffered(t)
 			reads(t, 80*mib, 0, 90*mib)
@@ -162,6 +162,16 @@ func TestAmplification(t *testing.T) {
 		{"writes, at the limit", func(t *record.Trial) { named(t, workload.WAL, 40*mib, 60*mib) }, "", ""},
 		{"writes, above", func(t *record.Trial) { named(t, workload.WAL, 40*mib, 60*mib+1) }, "amplification/note", "1.5 bytes for each byte written"},
 		{"writes, small excess", func(t *record.Trial) { named(t, workload.WAL, 100*kib, 300*kib) }, "", ""},
+		{"writes, as much as may be its own", func(t *record.Trial) { named(t, workload.WAL, mib, 10*mib) }, "amplification/note", "10.0 bytes for each byte written"},
+		{"a neighbour writes", func(t *record.Trial) { named(t, workload.WAL, mib, 2460*mib) }, "amplification/note", "In the window vda moved 2.4 GiB, and this trial had 1.0 MiB written"},
+		{"small writes, charged by the page", func(t *record.Trial) {
+			named(t, workload.WAL, mib, 40*mib)
+			t.Truth[0].ProcWritten = 16 * mib
+		}, "amplification/note", "40.0 bytes for each byte written"},
+		{"reads charged to it, and others'", func(t *record.Trial) {
+			buffered(t)
+			reads(t, 20*mib, 80*mib, 85*mib)
+		}, "amplification/note", "4.0 bytes for each byte read (80.0 MiB for 20.0 MiB)"},
 		{"reads charged to it", func(t *record.Trial) { buffered(t); reads(t, 20*mib, 80*mib, 80*mib) }, "amplification/note", "4.0 bytes for each byte read"},
 		{"reads of others", func(t *record.Trial) { reads(t, 20*mib, 20*mib, 80*mib) }, "neighbour/doubt", ""},
 	})
@@ -189,6 +199,14 @@ func TestWindowClockSkew(t *testing.T) {
 			t.StartSkew = d
 		}
 	}
+	ends := func(second time.Duration) func(*record.Trial) {
+		return func(t *record.Trial) {
+			skew(0)(t)
+			t.Results[0].Start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+			t.Results[1].Start = t.Results[0].Start
+			t.Results[1].Elapsed, t.Results[1].WallElapsed = second, second
+		}
+	}
 	testRows(t, []row{
 		{"nothing", ops(0), "window/doubt", "Nothing was completed"},
 		{"29", ops(29), "window/doubt", "rests on 29 operations"},
@@ -205,6 +223,8 @@ func TestWindowClockSkew(t *testing.T) {
 		{"clock not said", wall(0), "", ""},
 		{"skew at the limit", skew(50 * ms), "", ""},
 		{"skew above", skew(51 * ms), "skew/doubt", "The last of 2 clients"},
+		{"ends at the limit", ends(450 * ms), "", ""},
+		{"ends apart", ends(449 * ms), "skew/doubt", "done 51 ms before the last, in a window of 500 ms"},
 	})
 }
 
@@ -276,6 +296,16 @@ func TestNeighbour(t *testing.T) {
 		{"others' CPU", host(func(h *workload.HostDelta) { h.CPUBusy = 0.33 }), "neighbour/note", ""},
 		{"no CPU left", host(func(h *workload.HostDelta) { h.CPUBusy = 0.95 }), "neighbour/doubt", "All CPUs were busy"},
 		{"waits, its own", host(func(h *workload.HostDelta) { h.IOSome = 1 }), "", ""},
+		{"others read beside append", func(t *record.Trial) {
+			named(t, workload.Append, 640*kib, 0)
+			t.Results[0].Disks[0].ReadBytes = 200 * mib
+			retruth(t)
+		}, "neighbour/note", "waited for no disk"},
+		{"others read beside wal", func(t *record.Trial) {
+			named(t, workload.WAL, 10*mib, 10*mib)
+			t.Results[0].Disks[0].ReadBytes = 200 * mib
+			retruth(t)
+		}, "neighbour/doubt", ""},
 		{"waits of others", func(t *record.Trial) {
 			named(t, workload.Append, 640*kib, 0)
 			t.Results[0].Host.IOSome = 0.21
@@ -302,9 +332,17 @@ func samples(ops ...int64) func(*record.Trial) {
 	}
 }
 
+// stretch makes all samples as long as by, of what they were.
+func stretch(t *record.Trial, by float64) {
+	for i := range t.Results[0].Samples {
+		s := &t.Results[0].Samples[i]
+		s.At = time.Duration(float64(s.At) * by)
+	}
+}
+
 func TestSteady(t *testing.T) {
 	testRows(t, []row{
-		{"step of 30 %", samples(1000, 1010, 990, 700, 690, 710), "burst/doubt", "After 3 of 6 seconds the rate fell from 1 k/s to 700/s"},
+		{"step of 30 %", samples(1000, 1010, 990, 700, 690, 710), "burst/doubt", "After 3 s of 6 s the rate fell from 1 k/s to 700/s"},
 		{"step of less", samples(1000, 1000, 1000, 701, 701, 701), "unsteady/doubt", ""},
 		{"step late", samples(1000, 1010, 990, 1000, 1005, 995, 100, 110, 90), "burst/doubt", ""},
 		{"step too late to tell", samples(1000, 1010, 990, 1000, 1005, 995, 1000, 1000, 990, 1001, 300, 300), "unsteady/note", ""},
@@ -319,6 +357,29 @@ func TestSteady(t *testing.T) {
 			samples(1000, 1010, 990, 1000, 1005, 995)(t)
 			r := &t.Results[0]
 			r.Samples = append(r.Samples, load.Sample{At: 6*time.Second + 100*ms, Ops: 1})
+		}, "", ""},
+		{"step in a short window", func(t *record.Trial) { samples(1000, 1010, 990, 700, 690, 710)(t); stretch(t, 0.25) }, "", ""},
+		{"a ten-second window, a little short", func(t *record.Trial) { samples(1000, 1010, 990, 600, 590, 610)(t); stretch(t, 0.49) }, "burst/doubt", ""},
+		{"samples are no seconds", func(t *record.Trial) { samples(1000, 1010, 990, 700, 690, 710)(t); stretch(t, 0.8) }, "burst/doubt", "After 2.4 s of 4.8 s"},
+		{"scatter of other intervals", func(t *record.Trial) { samples(1000, 400, 1000, 400, 1000, 400, 1000)(t); stretch(t, 0.8) }, "unsteady/note", "one interval of 800 ms"},
+		{"a client that ended early", func(t *record.Trial) {
+			samples(1000, 1010, 990, 1000, 1005, 995)(t)
+			t.Results = append(t.Results, t.Results[0])
+			t.Results[1].Samples = t.Results[1].Samples[:3]
+			t.Results[0].Disks[0].ReadBytes *= 2
+			retruth(t)
+		}, "", ""},
+		// A short interval is as fast as the others, and shifts nothing.
+		{"short intervals of one client", func(t *record.Trial) {
+			samples(1000, 100, 1000, 1000, 1000, 1000, 1000)(t)
+			for i := range t.Results[0].Samples[1:] {
+				t.Results[0].Samples[i+1].At -= 900 * ms
+			}
+			two := t.Results[0]
+			t.Results = append(t.Results, two)
+			samples(1000, 1000, 1000, 1000, 1000, 1000)(t)
+			t.Results[0].Disks[0].ReadBytes *= 2
+			retruth(t)
 		}, "", ""},
 		{"no I/O at all", samples(0, 0, 0, 0, 0, 0, 0), "", ""},
 	})

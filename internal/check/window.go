@@ -6,6 +6,7 @@ import (
 
 	"plimsoll/internal/record"
 	"plimsoll/internal/size"
+	"plimsoll/internal/workload"
 )
 
 const (
@@ -29,7 +30,7 @@ const (
 	fewOps = 30
 
 	// skewShare is how much of the window may pass between the first client's
-	// start and the last one's.
+	// start and the last one's, or between their ends.
 	skewShare = 0.1
 )
 
@@ -72,9 +73,23 @@ func checkClock(v *view) []record.Warning {
 // checkSkew tells whether the clients ran at the same time.
 func checkSkew(v *view) []record.Warning {
 	skew := v.t.StartSkew
-	if len(v.t.Results) < 2 || v.elapsed <= 0 || float64(skew) <= skewShare*float64(v.elapsed) {
+	if len(v.t.Results) < 2 || v.elapsed <= 0 {
 		return nil
+	}
+	if float64(skew) <= skewShare*float64(v.elapsed) {
+		return v.endSkew()
 	}
 	return warning(Skew, record.Doubt, map[string]any{"skew_ns": int64(skew), "elapsed_ns": int64(v.elapsed)},
 		"The last of %d clients started %s after the first, in a window of %s: they did not all run against each other.", len(v.t.Results), size.Duration(skew), size.Duration(v.elapsed))
+}
+
+// endSkew tells whether the last client was alone for a while: jobs of a fixed amount of work
+// take as long as they take.
+func (v *view) endSkew() []record.Warning {
+	span, apart, ok := workload.Span(v.t.Results)
+	if !ok || float64(apart) <= skewShare*float64(span) {
+		return nil
+	}
+	return warning(Skew, record.Doubt, map[string]any{"apart_ns": int64(apart), "span_ns": int64(span)},
+		"The first of %d clients was done %s before the last, in a window of %s: they did not all run against each other.", len(v.t.Results), size.Duration(apart), size.Duration(span))
 }

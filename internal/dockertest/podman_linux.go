@@ -12,6 +12,9 @@ import (
 // podmanCgroup is above the cgroups of all of Podman's containers.
 const podmanCgroup = "/libpod_parent"
 
+// podmanFiles is the folder of its temporary files, below the daemon's own.
+const podmanFiles = "files"
+
 func startPodman(t testing.TB, opt PodmanOptions) *Daemon {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -42,7 +45,7 @@ func startPodman(t testing.TB, opt PodmanOptions) *Daemon {
 		t.Fatal(err)
 	}
 	// Podman 4.3 leaves a copy of every image that is loaded, in /var/tmp unless told.
-	files := filepath.Join(d.Dir, "files")
+	files := filepath.Join(d.Dir, podmanFiles)
 	if err := os.Mkdir(files, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +87,7 @@ func (d *Daemon) become(user int, env []string) (as, with []string, err error) {
 			return nil, nil, err
 		}
 	}
-	for _, path := range []string{d.Dir, home, run} {
+	for _, path := range []string{d.Dir, home, run, filepath.Join(d.Dir, podmanFiles)} {
 		if err := os.Chown(path, user, user); err != nil {
 			return nil, nil, err
 		}

@@ -94,7 +94,7 @@ func inAnyGroup(dir, file string) bool {
 }
 
 func (e *examination) ioRates(io hierarchy) {
-	i := Item{ID: "limit/io", Group: Limit, Status: OK, What: "I/O rates by " + io.words()}
+	i := Item{ID: "limit/io", Group: Limit, Status: OK, What: "the kernel's I/O rates by " + io.words(), Why: "no engine of this version sets them"}
 	switch {
 	case io.version == 0:
 		i.Status, i.What, i.Why = No, "I/O rates", "no blkio or io controller is mounted"

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/docker/go-units"
 	"github.com/moby/moby/client"
 )
 
@@ -40,8 +39,8 @@ type docker struct {
 	daemon *dockerDaemon
 	// open holds the IDs of living sessions, which Sweep leaves alone.
 	open map[string]bool
-	// ulimits are set once the daemon showed that it needs them.
-	ulimits []*units.Ulimit
+	// limitsTried counts the sets of resource limits that the daemon refused.
+	limitsTried int
 
 	// closeTimeout bounds Close against a daemon that hangs.
 	closeTimeout time.Duration

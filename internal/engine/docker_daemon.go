@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"os"
 	"runtime"
 	"strings"
 
@@ -169,10 +168,4 @@ func dockerGoArch(machine, fallback string) string {
 		return fallback
 	}
 	return machine
-}
-
-// dockerFileExists reports whether path is there for this process.
-func dockerFileExists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }

@@ -127,13 +127,16 @@ func testDockerOddImages(t *testing.T, l *dockerLab) {
 		t.Run(name, func(t *testing.T) {
 			image := l.load(t, img)
 			for _, kind := range dockerPlaces {
-				s := l.open(t, e, Spec{Place: place.Spec{Kind: kind}, Image: image})
-				if got := s.say(t, "write 100"); got != "ok" {
-					t.Errorf("%s: write = %s", kind, got)
-				}
-				if fs, want := s.say(t, "fs"), map[place.Kind]string{place.Layer: "overlay", place.Tmpfs: "tmpfs"}[kind]; want != "" && fs != want {
-					t.Errorf("%s: the data is on %s, want %s", kind, fs, want)
-				}
+				t.Run(string(kind), func(t *testing.T) {
+					t.Parallel()
+					s := l.open(t, e, Spec{Place: place.Spec{Kind: kind}, Image: image})
+					if got := s.say(t, "write 100"); got != "ok" {
+						t.Errorf("write = %s", got)
+					}
+					if fs, want := s.say(t, "fs"), map[place.Kind]string{place.Layer: "overlay", place.Tmpfs: "tmpfs"}[kind]; want != "" && fs != want {
+						t.Errorf("the data is on %s, want %s", fs, want)
+					}
+				})
 			}
 		})
 	}

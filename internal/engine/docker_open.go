@@ -95,9 +95,9 @@ func (s *dockerSession) open(ctx context.Context, d *dockerDaemon, spec Spec) er
 		s.volume = v.Volume.Name
 	}
 	for {
-		ulimits := s.e.limitsNeeded()
+		tried, ulimits := s.e.limits()
 		err := s.launch(ctx, d, spec, img, ulimits)
-		if err == nil || !s.e.tryLimits(err, ulimits) {
+		if err == nil || !s.e.tryLimits(err, tried) {
 			if err == nil {
 				s.describe(ctx, d, spec, img)
 			}
@@ -255,38 +255,6 @@ func (s *dockerSession) makeRoom(ctx context.Context, d *dockerDaemon) error {
 	}
 	return s.e.removeContainer(ctx, s.api, in.Container.ID, nil)
 }
-
-// limitsNeeded are the resource limits that containers of this daemon need; nil as
-// long as none are known.
-func (e *docker) limitsNeeded() []*units.Ulimit {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.ulimits
-}
-
-// tryLimits reports whether a start that failed with err shall be tried again with
-// other resource limits than used. Podman asks for 1048576 files and processes,
-// and a daemon without CAP_SYS_RESOURCE and with lower limits can't give them
-// ("setting rlimit type 7").
-func (e *docker) tryLimits(err error, used []*units.Ulimit) bool {
-	if !strings.Contains(err.Error(), "rlimit") {
-		return false
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	switch {
-	case used == nil:
-		e.ulimits = dockerOwnUlimits(1 << 20)
-	case used[0].Hard > dockerLeastUlimit:
-		e.ulimits = dockerOwnUlimits(dockerLeastUlimit)
-	default:
-		return false
-	}
-	return true
-}
-
-// dockerLeastUlimit is enough open files and processes for a worker.
-const dockerLeastUlimit = 1024
 
 // describe finds out what was started. What can't be found out stays empty.
 func (s *dockerSession) describe(ctx context.Context, d *dockerDaemon, spec Spec, img *dockerImage) {

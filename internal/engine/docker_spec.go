@@ -55,7 +55,7 @@ func dockerCheckLimits(l Limits) error {
 		v    int64
 	}{{"read_bps", l.ReadBPS}, {"write_bps", l.WriteBPS}, {"read_iops", l.ReadIOPS}, {"write_iops", l.WriteIOPS}} {
 		if x.v != 0 {
-			return &Unsupported{Engine: "docker", What: "limit " + x.name, Reason: "limits on devices come with `plimsoll limit`"}
+			return &Unsupported{Engine: "docker", What: "limit " + x.name, Reason: noIOLimits, Fix: ioLimitsFix}
 		}
 	}
 	switch {
@@ -107,6 +107,10 @@ func (e *docker) dockerConfig(spec Spec, d *dockerDaemon, img *dockerImage, ulim
 			CPUShares: spec.Limits.CPUShares,
 			Ulimits:   ulimits,
 		},
+	}
+	if ownMemlock().capable {
+		// In the machine's own user namespace it lifts the limit where the daemon may not.
+		host.CapAdd = []string{lockCapability}
 	}
 	if spec.Seccomp != "" {
 		s, err := dockerSeccomp(spec.Seccomp, d)

@@ -114,6 +114,12 @@ func (l Limits) String() string {
 // IsZero reports whether l bounds nothing.
 func (l Limits) IsZero() bool { l.Name = ""; return l == Limits{} }
 
+// Why a limit on I/O isn't offered, and what is.
+const (
+	noIOLimits  = "no engine of this version limits I/O on devices (read_bps, write_bps, read_iops, write_iops)"
+	ioLimitsFix = "limit memory, cpus or cpu_shares, or leave the set out"
+)
+
 // IO reports whether l bounds I/O on a device.
 func (l Limits) IO() bool {
 	return l.ReadBPS != 0 || l.WriteBPS != 0 || l.ReadIOPS != 0 || l.WriteIOPS != 0

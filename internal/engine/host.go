@@ -116,8 +116,11 @@ func (h *host) supports(spec Spec) error {
 	default:
 		return no("place "+string(spec.Place.Kind), "only containers have one", "use dir or tmpfs")
 	}
+	if spec.Limits.IO() {
+		return no("limit on I/O", noIOLimits, "leave the set out")
+	}
 	if !spec.Limits.IsZero() {
-		return no("limits", "the worker runs outside any container", "use the oci or docker engine")
+		return no("limits", "the worker runs outside any container", "the oci and docker engines limit memory, cpus and cpu_shares")
 	}
 	if spec.Image != "" {
 		return no("image", "nothing runs from an image on the host", "")

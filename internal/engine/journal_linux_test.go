@@ -1,12 +1,15 @@
 package engine
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -251,6 +254,63 @@ func TestProcessEnd(t *testing.T) {
 		t.Errorf("State() = %q", s)
 	}
 	p.end(ctx, time.Hour)
+}
+
+// TestProcessGroup: what an agent leaves behind is killed with its end, and nothing after
+// it, when the number may be another's.
+func TestProcessGroup(t *testing.T) {
+	p, err := startProcess([]string{"/bin/sh", "-c", "sleep 61 >/dev/null 2>&1 & echo $!"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(p.stdout).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	child := strings.TrimSpace(line)
+	<-p.waited
+	for deadline := time.Now().Add(10 * time.Second); running(child) && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+	}
+	if running(child) {
+		t.Errorf("process %s outlived its parent", child)
+	}
+	other := exec.Command("sleep", "64")
+	other.SysProcAttr = ownGroup()
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p.cmd.Process.Pid = other.Process.Pid // As if the number had been given away.
+	p.end(t.Context(), time.Hour)
+	if err := other.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Error(err)
+	}
+	if err := other.Wait(); err == nil || err.Error() != "signal: terminated" {
+		t.Errorf("a stranger's process ended with %v, want the test's own signal", err)
+	}
+}
+
+// TestProcessEnvironment: what the caller sets of Go's own variables doesn't reach the worker.
+func TestProcessEnvironment(t *testing.T) {
+	for _, v := range goVariables {
+		t.Setenv(strings.TrimSuffix(v, "="), "")
+	}
+	t.Setenv("GOMAXPROCS", "1")
+	t.Setenv("PLIMSOLL_TEST", "kept")
+	p, err := startProcess([]string{"env"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := io.ReadAll(p.stdout)
+	p.end(t.Context(), time.Hour)
+	if err != nil || !strings.Contains(string(out), "PLIMSOLL_TEST=kept\n") {
+		t.Fatalf("%q, %v", out, err)
+	}
+	for _, v := range goVariables {
+		if strings.Contains("\n"+string(out), "\n"+v) {
+			t.Errorf("%s reaches the worker", v)
+		}
+	}
 }
 
 // running reports whether a sleep of these tests lives.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -241,7 +242,7 @@ func (o *oci) supports(spec Spec) error {
 		return no("place "+string(spec.Place.Kind), "it is not offered yet", "use bind")
 	}
 	if spec.Limits.IO() {
-		return no("limit on I/O", "limits on devices come with 'plimsoll limit'", "limit memory, cpus or cpu_shares")
+		return no("limit on I/O", noIOLimits, ioLimitsFix)
 	}
 	if strings.ContainsAny(spec.Image, ":,\\") {
 		return no("image "+spec.Image, "the path has a colon, comma or backslash, which an overlay can't take", "name it by another path")
@@ -351,10 +352,12 @@ type ociSession struct {
 	id, entry string
 	// own lists the folders made for it.
 	own []string
+	// pidWait is how long Info waits for the container's process id; 0: the constant.
+	pidWait time.Duration
 }
 
-// pidWait is how long Info waits for the runtime to write the container's process id, which
-// it does just after the worker has begun to speak.
+// pidWait is how long Info waits, if the session says nothing else, for the runtime to write the
+// container's process id, which it does just after the worker has begun to speak.
 const pidWait = time.Second
 
 // Info implements Session.
@@ -366,7 +369,7 @@ func (s *ociSession) Info() Info {
 
 // pid is the id of the container's first process, 0 as long as there is none.
 func (s *ociSession) pid() int {
-	for deadline := time.Now().Add(pidWait); ; {
+	for deadline := time.Now().Add(cmp.Or(s.pidWait, pidWait)); ; {
 		b, err := os.ReadFile(s.bundle.pidFile())
 		if pid, perr := strconv.Atoi(strings.TrimSpace(string(b))); err == nil && perr == nil {
 			return pid

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -82,7 +83,7 @@ func (b *bundle) hostPath() string {
 // write makes the folders and config.json. args are the worker's.
 func (b *bundle) write(args []string) error {
 	if st, err := os.Stat(b.spec.Image); b.spec.Image != "" && (err != nil || !st.IsDir()) {
-		return &Unsupported{"oci", "image " + b.spec.Image, "it is not a folder with a root file system", "unpack the image and name the folder"}
+		return noImageFolder(b.spec.Image)
 	}
 	if strings.ContainsAny(b.dir+b.spec.Image, `:,\`) {
 		return fmt.Errorf("overlay's options can't carry the colon, comma or backslash of %s %s: use another --state folder or image folder", b.dir, b.spec.Image)
@@ -143,9 +144,14 @@ func (b *bundle) populate() error {
 	return os.WriteFile(to, data, 0o755)
 }
 
-// config is the container: Docker's default capabilities and mounts, no network.
+// config is the container: Docker's default capabilities and mounts, no network; and as
+// much locked memory as on the host, so that the generator is the same everywhere.
 func (b *bundle) config(args []string) (*specs.Spec, error) {
 	caps := defaultCapabilities
+	if ownMemlock().capable {
+		// RLIMIT_MEMLOCK is inherited, but the host's worker is not bound by it.
+		caps = append(slices.Clone(caps), "CAP_"+lockCapability)
+	}
 	c := &specs.Spec{
 		Version: "1.0.2", // Old enough for every runtime in use, new enough for all that is asked here.
 		Process: &specs.Process{
@@ -179,6 +185,10 @@ func (b *bundle) config(args []string) (*specs.Spec, error) {
 	}
 	return c, nil
 }
+
+// lockCapability lets a process lock memory without a limit, which io_uring's
+// registered buffers need (capabilities(7)). It gives no access to anything.
+const lockCapability = "IPC_LOCK"
 
 // defaultCapabilities are Docker's (moby, daemon/pkg/oci/caps/defaults.go).
 var defaultCapabilities = []string{

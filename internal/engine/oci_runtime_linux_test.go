@@ -23,6 +23,7 @@ import (
 // TestOCINoRuntime: a program that ends well and is no runtime is not one.
 func TestOCINoRuntime(t *testing.T) {
 	needRoot(t)
+	t.Parallel() // It waits out the time that a runtime has to answer.
 	e := engine.NewOCI(t.TempDir(), workertest.Source(t), exec.LookPath)
 	for name, path := range map[string]string{
 		"true":        "/bin/true",
@@ -179,6 +180,7 @@ func wantEmpty(t *testing.T, state string) {
 // one is taken.
 func TestOCIHangingProbe(t *testing.T) {
 	needRoot(t)
+	t.Parallel() // It waits out the time that a runtime has to answer.
 	runc, err := exec.LookPath("runc")
 	if err != nil {
 		t.Skip("runc is needed")

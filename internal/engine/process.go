@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -30,6 +32,10 @@ type process struct {
 	waited  chan struct{}
 	waitErr error
 
+	// mu guards reaped: after that the child's number may be another's.
+	mu     sync.Mutex
+	reaped bool
+
 	closeOnce sync.Once
 	closeErr  error
 }
@@ -52,6 +58,7 @@ func startProcess(argv []string) (*process, error) {
 	}
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = inR, outW, p.log
 	p.stdin, p.stdout = inW, outR
+	p.cmd.Env = plainEnviron(os.Environ())
 	p.cmd.SysProcAttr = ownGroup()
 	// A runtime may leave a grandchild holding standard error.
 	p.cmd.WaitDelay = time.Second
@@ -63,11 +70,41 @@ func startProcess(argv []string) (*process, error) {
 		outR.Close()
 		return nil, fmt.Errorf("start %s: %w", argv[0], err)
 	}
-	go func() {
-		p.waitErr = p.cmd.Wait()
-		close(p.waited)
-	}()
+	go p.wait()
 	return p, nil
+}
+
+// plainEnviron is env without what steers the Go runtime of the worker or of the runtime that
+// starts it: a GOMAXPROCS of the caller's would slow the host's worker down, but none
+// in a container.
+func plainEnviron(env []string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return slices.Contains(goVariables, name+"=")
+	})
+}
+
+// wait waits for the child. One that was killed leaves its trial, which would go on
+// writing: what is left of its group is killed while the child still holds the group's number.
+func (p *process) wait() {
+	ended := awaitExit(p.cmd.Process.Pid)
+	p.mu.Lock()
+	if ended {
+		killGroup(p.cmd.Process)
+	}
+	p.reaped = true
+	p.mu.Unlock()
+	p.waitErr = p.cmd.Wait()
+	close(p.waited)
+}
+
+// kill kills the child and what it has started, if the child's end isn't known already.
+func (p *process) kill() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.reaped {
+		killGroup(p.cmd.Process)
+	}
 }
 
 func (p *process) Stdin() io.WriteCloser { return p.stdin }
@@ -94,14 +131,12 @@ func (p *process) end(ctx context.Context, grace time.Duration) {
 	select {
 	case <-p.waited:
 	case <-timer.C:
-		killGroup(p.cmd.Process)
+		p.kill()
 		<-p.waited
 	case <-ctx.Done():
-		killGroup(p.cmd.Process)
+		p.kill()
 		<-p.waited
 	}
-	// An agent that was killed leaves its trial, which would go on writing.
-	killGroup(p.cmd.Process)
 	p.stdout.Close()
 }
 

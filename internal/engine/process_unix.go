@@ -11,8 +11,8 @@ import (
 // Ctrl-C reaches plimsoll alone.
 func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// killGroup kills a child and what it has started. The group's number is not
-// another's as long as the child has not been waited for, or anything it started lives.
+// killGroup kills a child and what it has started. The child must not have been waited
+// for: its number, and the group's, may be another's then.
 func killGroup(p *os.Process) {
 	syscall.Kill(-p.Pid, syscall.SIGKILL)
 	p.Kill()

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/record"
+	"plimsoll/internal/size"
 )
 
 // memoryTolerance is the share by which two sizes of memory may differ and still
@@ -74,7 +75,19 @@ func SameWhere(a, b record.Where) []string {
 		d.text("cgroup version of I/O", fmt.Sprint(a.CgroupVersion), fmt.Sprint(b.CgroupVersion))
 	}
 	d.text("limits", a.Limits, b.Limits)
+	if a.Limits == b.Limits && a.Memory != b.Memory {
+		// The plan asks for the same, and somebody around plimsoll for more.
+		d.text("memory limit in effect", memoryText(a.Memory), memoryText(b.Memory))
+	}
 	return d
+}
+
+// memoryText is a limit in words; "" for none.
+func memoryText(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return size.Bytes(n)
 }
 
 // ownOptions name a container's or a volume's own folders; size is tmpfs's and

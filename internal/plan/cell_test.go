@@ -119,6 +119,11 @@ func TestEstimate(t *testing.T) {
 		{"by time", strings.Replace(job, "%s", "", 1), 10 * time.Second, 10500 * time.Millisecond},
 		{"the count comes first", strings.Replace(job, "%s", ", number_ios: 1", 1), 6 * time.Second, 6500 * time.Millisecond},
 		{"by count", strings.Replace(job, "runtime: 1s, ramp_time: 500ms%s", "bs: 1MiB, number_ios: 4", 1), 4 * time.Second, 4500 * time.Millisecond},
+		// A single pass is as long as its bytes take: 1 s for 500 MB, and 1 s of layout.
+		{"one pass of large I/Os", strings.Replace(job, "runtime: 1s, ramp_time: 500ms%s", "bs: 1MiB", 1), 8 * time.Second, 8500 * time.Millisecond},
+		// 122,070 I/Os at 10,000 a second take 12.2 s, at depth 32 a thirty-second of it, and then the bytes count.
+		{"one pass of small I/Os", strings.Replace(job, "runtime: 1s, ramp_time: 500ms%s", "bs: 4KiB", 1), 52 * time.Second, 54 * time.Second},
+		{"one pass of small I/Os, deep", strings.Replace(job, "runtime: 1s, ramp_time: 500ms%s", "bs: 4KiB, iodepth: 32", 1), 8 * time.Second, 8500 * time.Millisecond},
 		{"huge", head + "blocks: 1000\ntimeout: 24h\nclients: 256\nworkloads: {a: {rw: read, size: 1024TiB, bs: 1}}\n", 1 << 62, 1<<63 - 1},
 	} {
 		if got := parse(t, tt.yaml).Estimate(); got < tt.low || got > tt.high {

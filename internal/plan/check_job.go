@@ -26,6 +26,7 @@ func checkJob(d *decoder, path string, w *workload.Spec) {
 	c := jobCheck{d: d, path: path, job: w.Job.WithDefaults(), failed: map[string]bool{}}
 	j := &c.job
 	c.sizes()
+	j.NumberIOs = endsAfter(*j)
 	if j.Size/j.BS >= int64(j.NumJobs) {
 		c.onePass()
 	}
@@ -52,6 +53,9 @@ func (c *jobCheck) sizes() {
 	}
 	if j.Direct && j.Offset%512 != 0 {
 		c.fail("offset", "direct I/O needs a multiple of 512 bytes: change offset, or set direct to false")
+	}
+	if j.IOSize > 0 && j.IOSize < j.BS {
+		c.fail("io_size", "is smaller than one I/O (bs is %d bytes): make it %d or more", j.BS, j.BS)
 	}
 	if j.Offset > maxFile-j.Size {
 		c.fail("offset", "with size %s the file would be larger than %s", size.Format(j.Size), size.Format(maxFile))
@@ -132,6 +136,9 @@ func (c *jobCheck) mostWrites() int64 {
 // rate refuses schedules on which nothing is due in time.
 func (c *jobCheck) rate() {
 	j := c.job
+	if j.RateIOPS == 0 && j.RateProcess != "" {
+		c.fail("rate_process", "has no effect without rate_iops: leave it out, or set both")
+	}
 	if j.RateIOPS == 0 || j.Runtime == 0 {
 		return
 	}
@@ -164,12 +171,25 @@ func leaves(err error) []error {
 	return []error{err}
 }
 
+// endsAfter is after how many I/Os each thread of a job ends by number_ios or io_size, whichever comes
+// first; 0 if neither is set.
+func endsAfter(j load.Job) int64 {
+	n := j.NumberIOs
+	if j.IOSize > 0 {
+		bySize := max(j.IOSize/max(j.BS, 1), 1)
+		if n == 0 || bySize < n {
+			n = bySize
+		}
+	}
+	return n
+}
+
 // scheduled is how long a job takes by rate_iops alone, 0 if that is not known.
 func scheduled(j load.Job) time.Duration {
 	if j.RateIOPS == 0 {
 		return 0
 	}
-	ios := j.NumberIOs
+	ios := endsAfter(j)
 	if ios == 0 {
 		ios = j.Size / max(j.BS, 1) / int64(max(j.NumJobs, 1))
 	}

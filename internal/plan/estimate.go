@@ -30,7 +30,8 @@ const (
 
 // Estimate is about how long a run of the plan takes: what its cells say
 // themselves, plus a guess at layouts and overheads. It is right within a factor of 2
-// on an ordinary SSD, and may be far too low on a slow disk.
+// on an ordinary SSD, and may be far too low on a slow disk. It counts all cells of the
+// plan, also those that will be skipped here.
 func (p *Plan) Estimate() time.Duration {
 	total := 0.0
 	type session struct {
@@ -87,11 +88,12 @@ func seconds(w workload.Spec) float64 {
 // blockSeconds is about how long the measured window of a block job is.
 func blockSeconds(w workload.Spec) float64 {
 	j := w.Job
-	byCount := float64(j.Size/max(j.BS, 1)) / assumedOps
+	j.NumberIOs = endsAfter(j)
+	ios, bytes := float64(j.Size/max(j.BS, 1)), float64(j.Size) // A pass over the file.
 	if j.NumberIOs > 0 {
-		byCount = float64(j.NumberIOs) / assumedOps / float64(j.IODepth)
+		ios, bytes = float64(j.NumberIOs), float64(j.NumberIOs)*float64(j.BS)
 	}
-	byCount = max(byCount, float64(min(j.Size, max(j.NumberIOs*j.BS, 0)))/assumedBytes)
+	byCount := max(ios/assumedOps/float64(max(j.IODepth, 1)), bytes/assumedBytes)
 	switch {
 	case j.Runtime == 0:
 		return byCount

@@ -243,7 +243,8 @@ description: |
   no less.
 workloads:
   zz: &z {rw: randrw, bs: 8KiB, iodepth: 4, numjobs: 2, size: 1.5MiB, offset: 4096, runtime: 1s, ramp_time: 0,
-          number_ios: 10, direct: false, sync: dsync, fsync: 1, end_fsync: true, rwmixread: 0, rate_iops: 100, randseed: 7}
+          number_ios: 10, direct: false, sync: dsync, fsync: 1, end_fsync: true, rwmixread: 0, rate_iops: 100, randseed: 7,
+          rate_process: poisson, io_size: 64KiB, buffer_compress_percentage: 30, dedupe_percentage: 20, random_distribution: "zipf:1.1"}
   merged: {<<: *z, bs: 4KiB}
   append: {kind: append, count: 5, bs: 10, runtime: 2s}
   wal: {kind: wal}
@@ -277,6 +278,7 @@ margin: 0.1
 	job := load.Job{
 		RW: "randrw", BS: 8192, IODepth: 4, NumJobs: 2, Size: 1572864, Offset: 4096, Runtime: time.Second, NumberIOs: 10,
 		Sync: "dsync", Fsync: 1, EndFsync: true, RWMixRead: &zero, RateIOPS: 100, RandSeed: 7,
+		RateProcess: "poisson", IOSize: 64 << 10, Compress: 30, Dedupe: 20, Distribution: "zipf:1.1",
 	}
 	merged := job
 	merged.BS = 4096

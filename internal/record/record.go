@@ -145,7 +145,8 @@ type Trial struct {
 	// Spec is the workload as it was run.
 	Spec workload.Spec `json:"spec"`
 	// Metric and Value are the figure by which the trial is compared; Value is
-	// the sum over clients.
+	// all clients' work over the time from the first one's start to the last one's end
+	// (workload.Together). In records of older versions it is the sum of the clients' own values.
 	Metric workload.Metric `json:"metric"`
 	Value  float64         `json:"value"`
 	// Results, Truth and Where hold one entry a client each, in the same order; a trial that
@@ -199,6 +200,9 @@ type Where struct {
 	// CgroupVersion is that of the io/blkio controller of the worker: 1, 2, 0 unknown.
 	CgroupVersion int    `json:"cgroup_version"`
 	Limits        string `json:"limits,omitempty"`
+	// Memory is the limit in effect on the worker's group, in bytes, whoever set it: the plan, or
+	// somebody around plimsoll. 0: none, or not known.
+	Memory int64 `json:"memory,omitempty"`
 }
 
 // A Device is a block device under a place, as package device finds it.

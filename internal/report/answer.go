@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -39,6 +38,7 @@ func (r *Report) answer() {
 			a.Ratios[i] = ratioOf(&w, c)
 		}
 	}
+	r.rank()
 	// Where all figures are in doubt it is said once, not in each sentence.
 	n, of := r.inDoubt()
 	for i := range r.Answers {
@@ -117,14 +117,14 @@ func ratioOf(w *Workload, c *Cell) Ratio {
 	}
 	out.Doubt = c.Doubt
 	for i := range w.Cells {
-		if b := &w.Cells[i]; b.Kind == Base {
+		if b := &w.Cells[i]; b.Kind == Base && b.Clients == c.Clients {
 			out.Doubt = out.Doubt || b.Doubt
 		}
 	}
 	return out
 }
 
-// finish computes the overall cost and writes the sentence.
+// finish writes the sentence.
 // Its doubts are named if some figures of the report have none.
 func (a *Answer) finish(r *Report, tellDoubts bool) {
 	by := map[Kind][]Ratio{}
@@ -137,7 +137,6 @@ func (a *Answer) finish(r *Report, tellDoubts bool) {
 		}
 	}
 	a.Baseline = len(by[Base]) > 0
-	a.Overall = overall(a.Ratios, doubts == compared)
 	var parts []string
 	if a.Memory {
 		parts = append(parts, "memory, not storage: its data is gone with the container")
@@ -172,9 +171,9 @@ func doubtText(n, of int) string {
 		return "every figure of it is in doubt (!)"
 	}
 	if n == 1 {
-		return "1 figure is in doubt (!) and left out of the ranking"
+		return "1 figure is in doubt (!) and left out of the order"
 	}
-	return fmt.Sprintf("%d figures are in doubt (!) and left out of the ranking", n)
+	return fmt.Sprintf("%d figures are in doubt (!) and left out of the order", n)
 }
 
 // verdicts words the comparisons by kind.
@@ -219,9 +218,22 @@ func standsOn(w record.Where) string {
 	case w.Daemon != "" && strings.Contains(w.Path, "/volumes/") && strings.HasSuffix(w.Path, "/_data"):
 		s += " in a volume of the daemon"
 	case w.Path != "":
-		s += " in " + w.Path
+		s += " in " + lasting(w.Path)
 	}
 	return s
+}
+
+// lasting is the part of a path that is there after the run: above the folders that are made for
+// one container, be they Plimsoll's own or a daemon's, which have an id of 64 digits or a number.
+func lasting(path string) string {
+	parts := strings.Split(path, "/")
+	for i, p := range parts {
+		hex := strings.Trim(p, "0123456789abcdef") == ""
+		if i > 1 && (strings.HasPrefix(p, "plimsoll-") || len(p) == 64 && hex || parts[i-1] == "snapshots" && hex) {
+			return strings.Join(parts[:i], "/")
+		}
+	}
+	return path
 }
 
 // spanOf says what was seen where nothing was proven: the ratios themselves, so that a
@@ -301,21 +313,6 @@ func names(s []Ratio, of int) string {
 		out[i] = x.Workload
 	}
 	return strings.Join(out, ", ")
-}
-
-// overall is the geometric mean of the ratios, of those in doubt only if all are.
-func overall(ratios []Ratio, doubtful bool) Num {
-	sum, n := 0.0, 0
-	for _, x := range ratios {
-		if x.Ratio.Known() && x.Ratio > 0 && (doubtful || !x.Doubt) {
-			sum += math.Log(float64(x.Ratio))
-			n++
-		}
-	}
-	if n == 0 {
-		return Unknown
-	}
-	return Num(math.Exp(sum / float64(n)))
 }
 
 // absent adds a sentence for each engine, or place of an engine, that has no

@@ -27,9 +27,10 @@ func Build(run record.Run, trials []record.Trial, opt Options) *Report {
 	g.compare(r, opt)
 	number(r)
 	r.addTrials(g, opt)
-	r.Remarks = remarks(r, g)
+	r.Remarks = remarks(r, g, opt)
 	r.answer()
 	r.InDoubt, _ = r.inDoubt()
+	r.Next = r.next(opt)
 	return r
 }
 

@@ -132,37 +132,10 @@ func metricOf(t *record.Trial) workload.Metric {
 	return t.Spec.Metric()
 }
 
-// seriesOf sums the samples of t's clients, interval by interval. The clients
-// start together, so their intervals do too.
+// seriesOf is the course of t, of all its clients together.
 func seriesOf(t *record.Trial) series {
-	s := series{block: t.Block, value: t.Value}
-	bytes := metricOf(t).Unit == "B/s"
-	for i := range t.Results {
-		last := time.Duration(0)
-		for j, p := range t.Results[i].Samples {
-			d := p.At - last
-			last = p.At
-			if d <= 0 {
-				continue
-			}
-			// A last interval much shorter than the others shows noise, not speed.
-			if s.step > 0 && d < s.step/2 {
-				continue
-			}
-			if s.step == 0 {
-				s.step = d
-			}
-			for len(s.rates) <= j {
-				s.rates = append(s.rates, 0)
-			}
-			n := p.Ops
-			if bytes {
-				n = p.Bytes
-			}
-			s.rates[j] += float64(n) / d.Seconds()
-		}
-	}
-	return s
+	c := workload.CourseOf(t.Results, metricOf(t).Unit)
+	return series{block: t.Block, value: t.Value, rates: c.Rates, step: c.Step}
 }
 
 // confidence is that of all intervals in a report.

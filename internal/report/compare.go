@@ -28,19 +28,22 @@ func (g *gathered) compare(r *Report, opt Options) {
 		w.Baseline = w.Cells[base].Label
 		for j := range w.Cells {
 			c := &w.Cells[j]
+			own := baselineFor(groups, groups[base], groups[j])
 			switch {
-			case j == base:
-				c.Kind, c.Verdict = Base, "baseline"
-				continue
 			case c.N == 0:
 				c.fail()
 				continue
+			case own == groups[j]:
+				c.Kind, c.Verdict = Base, "baseline"
+			case own == nil || !slices.ContainsFunc(own.trials, measured):
+				c.Kind, c.Verdict = Missing, fmt.Sprintf("no baseline with %s", count(c.Clients, "client"))
+			default:
+				pairs = append(pairs, stats.Pair{Cell: index[groups[j]], Baseline: index[own], Control: c.Control})
+				to = append(to, func(x stats.Comparison) {
+					c.compared(x)
+					w.noiseFloor(x)
+				})
 			}
-			pairs = append(pairs, stats.Pair{Cell: index[groups[j]], Baseline: index[groups[base]], Control: c.Control})
-			to = append(to, func(x stats.Comparison) {
-				c.compared(x)
-				w.noiseFloor(x)
-			})
 			if one := single(groups, groups[j]); one != nil {
 				pairs = append(pairs, stats.Pair{Cell: index[groups[j]], Baseline: index[one]})
 				to = append(to, func(x stats.Comparison) { c.scaling(x) })
@@ -57,6 +60,20 @@ func (g *gathered) compare(r *Report, opt Options) {
 // isBaseline reports whether the others of c's workload are compared with c.
 func (g *gathered) isBaseline(c *group) bool {
 	return !c.cell.Control && c.key == g.run.Baseline[c.cell.Workload]
+}
+
+// baselineFor finds what c is compared with: base, or the cell that is like it with as many
+// clients as c has. What several clients reach together is no measure of a place beside what
+// one client reaches. nil if there is none.
+func baselineFor(groups []*group, base, c *group) *group {
+	want := base.cell
+	want.Clients = c.cell.Clients
+	for _, o := range groups {
+		if o.cell == want {
+			return o
+		}
+	}
+	return nil
 }
 
 // single finds the cell that is like c but with one client, nil if there is none
@@ -168,7 +185,7 @@ func (c *Cell) compared(x stats.Comparison) {
 	if x.Verdict != stats.NoData {
 		c.Compared = &Compared{
 			Ratio: Num(x.Ratio), Low: Num(x.Low), High: Num(x.High), P: Num(x.P),
-			Wins: x.Wins, N: x.Blocks, Tentative: x.Tentative,
+			Wins: x.Wins, N: x.Blocks, Tentative: x.Tentative, More: x.More,
 		}
 		if c.Kind == Control {
 			c.Compared.Low, c.Compared.High = Num(x.PointLow), Num(x.PointHigh)

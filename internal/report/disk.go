@@ -59,7 +59,7 @@ func (d Disk) String() string {
 }
 
 // percent prints a share, with one decimal only where it decides: 0.4 %. A share
-// above 10,000 % is a factor: a write of 64 bytes that costs a page and a journal block.
+// of 1,000 % or more is a factor: a write of 64 bytes that costs a page and a journal block.
 func percent(n Num) string {
 	p := float64(n) * 100
 	switch {

@@ -7,7 +7,7 @@ import (
 
 // Sizes of the forest plot's rows in pixels.
 const (
-	forestWidth  = 260
+	forestWidth  = 200
 	forestHeight = 22
 	forestEdge   = 10
 )

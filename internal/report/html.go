@@ -35,7 +35,13 @@ type (
 		Machine string
 		When    string
 		// Doubts says how many figures are in doubt.
-		Doubts    string
+		Doubts string
+		// Compared and OverallText say how places were compared and put in order.
+		Compared, OverallText string
+		// Absolute are the baseline's own figures.
+		Absolute []absoluteRow
+		// Ahead explains the report's Next.
+		Ahead     string
 		Engines   []engineView
 		Overview  []Answer
 		Workloads []workloadView
@@ -47,8 +53,10 @@ type (
 	}
 	workloadView struct {
 		*Workload
-		ID                   string
-		ValueHead, Spread    string
+		ID                string
+		ValueHead, Spread string
+		// RatioSpread is the head of the ratios' intervals, empty if there is none.
+		RatioSpread          string
 		ForestAxis, HistAxis template.HTML
 		Rows                 []rowView
 		Courses              bool
@@ -77,7 +85,7 @@ func (HTML) Render(w io.Writer, s Set) error {
 		"known": func(n Num) string { return known(n, shortRatio) },
 		"class": func(k Kind) string { return strings.ReplaceAll(string(k), " ", "-") },
 		"clean": clean.Text, "one": clean.Line,
-		"fail": Failure.text,
+		"fail": Failure.text, "sign": func(x Ratio) string { return x.sign() },
 	}).Parse(pageText)
 	if err != nil {
 		return err
@@ -105,7 +113,13 @@ func (HTML) Render(w io.Writer, s Set) error {
 }
 
 func viewOf(r *Report, id string) reportView {
-	v := reportView{Report: r, ID: id, Machine: machineText(r.Run.Machine), When: whenText(r.Run), Doubts: r.doubtText()}
+	v := reportView{Report: r, ID: id, Machine: machineText(r.Run.Machine), When: whenText(r.Run), Doubts: r.doubtText(), Compared: r.comparedText(), Absolute: r.absolute()}
+	if text := r.overallText(); text != "" {
+		v.OverallText = strings.ToUpper(text[:1]) + text[1:]
+	}
+	if r.Next != nil {
+		v.Ahead = r.Next.why()
+	}
 	for _, a := range r.Answers {
 		if n := len(v.Engines); n == 0 || v.Engines[n-1].Name != a.Engine {
 			v.Engines = append(v.Engines, engineView{Name: a.Engine})
@@ -134,7 +148,7 @@ func workloadViewOf(r *Report, w *Workload, id string) workloadView {
 	v := workloadView{Workload: w, ID: id, ValueHead: w.valueHead(u), Spread: w.spreadHead()}
 	ratios, lat := forestScale(w, r.Run.Margin), histScale(w)
 	v.ForestAxis = forestAxis(ratios, r.Run.Margin)
-	base := ""
+	base := map[int]string{} // By number of clients.
 	for i := range w.Cells {
 		c := &w.Cells[i]
 		row := rowView{Cell: c, Odd: c.outlierText(), Short: c.short(), Forest: forest(c, ratios, r.Run.Margin)}
@@ -149,18 +163,23 @@ func workloadViewOf(r *Report, w *Workload, id string) workloadView {
 		}
 		if x := c.Compared; x != nil {
 			row.Ratio, row.RatioRange = ratioText(x.Ratio), c.intervalText(" – ")
-			row.P = known(x.P, pText)
+			if x.P.Known() {
+				row.P = pText(x.P)
+			}
 		}
 		if l := c.of(w.Class); l != nil {
 			row.P50, row.P99, row.P999 = l.tailText(l.P50), l.tailText(l.P99), l.tailText(l.P999)
 			row.P99Range = l.p99Text()
 			if c.Kind == Base {
-				base = id + "b"
+				base[c.Clients] = fmt.Sprintf("%sb%d", id, c.Clients)
 			}
-			row.Hist = histogram(c, l, lat, base, c.Kind == Base)
+			row.Hist = histogram(c, l, lat, base[c.Clients], c.Kind == Base)
 			v.HistAxis = histAxis(lat)
 		}
 		v.Rows = append(v.Rows, row)
+	}
+	if w.hasIntervals() {
+		v.RatioSpread = headInterval
 	}
 	for _, s := range skipsByReason(w.Skipped) {
 		if !s.Everywhere {

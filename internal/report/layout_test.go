@@ -99,27 +99,43 @@ func TestDoubtsAreCountedOnce(t *testing.T) {
 	}
 }
 
-// TestNarrowTablesKeepTheEvidence: at 80 columns a verdict still has its ratio, interval and p.
+// TestNarrowTablesKeepTheEvidence: at 80 columns a verdict still has its ratio and interval, and
+// latency comes before p. All tables of a report have the same columns, also where the everyday things happen.
 func TestNarrowTablesKeepTheEvidence(t *testing.T) {
 	f := newFixture()
 	f.fill(thePlaces, len(specs))
-	r := built(f.run, f.trials)
+	for _, r := range []*Report{built(f.run, f.trials), built(everyday())} {
+		narrowTables(t, r)
+	}
+}
+
+func narrowTables(t *testing.T, r *Report) {
+	t.Helper()
 	for _, width := range []int{80, 100, 120, 160} {
 		out := text(t, r, Terminal{Width: width})
 		heads := 0
+		var has []bool
 		for line := range strings.Lines(out) {
 			if !strings.HasPrefix(line, "   where") {
 				continue
 			}
 			heads++
 			last := -1
-			for _, h := range []string{"ratio", "95 % interval", " p ", "verdict"} {
+			for _, h := range []string{"ratio", "95 % interval", "verdict", "p99"} {
 				at := strings.Index(line, h)
 				if at <= last {
 					t.Errorf("width %d: %q is not in its place in %q", width, h, line)
 				}
 				last = at
 			}
+			var now []bool
+			for _, h := range []string{" p ", " p50", "CPU/op", "to disk"} {
+				now = append(now, strings.Contains(line, h))
+			}
+			if heads > 1 && !slices.Equal(now, has) {
+				t.Errorf("width %d: a table has other columns than the one before: %q", width, line)
+			}
+			has = now
 		}
 		if heads != len(specs) {
 			t.Errorf("width %d: %d tables, want %d", width, heads, len(specs))
@@ -201,7 +217,7 @@ func TestTooWideToSay(t *testing.T) {
 		want      string
 	}{
 		{Inconclusive, 0.0235, 60.8, "too wide to say"}, {Control, 0.1, 1.2, "too wide to say"},
-		{Inconclusive, 0.5, 4.9, "0.500 - 4.90"}, {Faster, 1.3, 14, "1.300 - 14.0"}, {Inconclusive, Unknown, Unknown, "n/a - n/a"},
+		{Inconclusive, 0.5, 4.9, "0.500 - 4.90"}, {Faster, 1.3, 14, "1.3 - 14.0"}, {Faster, 3.597, 32.46, "3.5 - 32.5"}, {Slower, 0.0123, 0.4, "0.0123 - 0.400"}, {Inconclusive, Unknown, Unknown, "n/a"},
 	} {
 		c := Cell{Kind: row.kind, Compared: &Compared{Ratio: 1, Low: row.low, High: row.high}}
 		if got := c.intervalText(" - "); got != row.want {
@@ -232,6 +248,24 @@ func TestTookLeavesOutPauses(t *testing.T) {
 	run.Sessions = nil // A record of an older version.
 	if got, want := whenText(run), "took 25 h"; !strings.HasSuffix(got, want) {
 		t.Errorf("whenText = %q, want %q at its end", got, want)
+	}
+}
+
+// TestLastingFolder: a container's own folder is gone when somebody reads of it.
+func TestLastingFolder(t *testing.T) {
+	id := strings.Repeat("0a", 32)
+	for path, want := range map[string]string{
+		"/var/lib/docker/overlay2/" + id + "/diff":                       "/var/lib/docker/overlay2",
+		"/var/lib/plimsoll/oci/plimsoll-4f06-1/upper":                    "/var/lib/plimsoll/oci",
+		"/var/lib/containerd/x.overlayfs/snapshots/123/fs/plimsoll-data": "/var/lib/containerd/x.overlayfs/snapshots",
+		"/srv/data": "/srv/data", "/srv/2026/abc": "/srv/2026/abc", "/plimsoll-x": "/plimsoll-x", "": "",
+	} {
+		if got := lasting(path); got != want {
+			t.Errorf("lasting(%q) = %q, want %q", path, got, want)
+		}
+	}
+	if got, want := standsOn(record.Where{FSType: "ext4", Path: "/var/lib/docker/overlay2/" + id + "/diff"}), "data on ext4 in /var/lib/docker/overlay2"; got != want {
+		t.Errorf("standsOn = %q, want %q", got, want)
 	}
 }
 

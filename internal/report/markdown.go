@@ -31,7 +31,7 @@ func mdReport(p *printer, r *Report) {
 	p.f("# %s: %s\n\n", md(r.Run.Plan), md(r.Run.ID))
 	p.f("**%s**\n\n", md(r.Question))
 	if r.Against != "" {
-		p.f("Compared with %s over %s, the cheapest place first.\n\n", md(r.Against), count(len(r.Workloads), "workload"))
+		p.f("%s\n\n", md(r.comparedText()))
 	} else {
 		p.f("⚠ There are %s.\n\n", md(r.AgainstWhy))
 	}
@@ -41,11 +41,15 @@ func mdReport(p *printer, r *Report) {
 	if len(r.Remarks) > 0 {
 		p.f("\n")
 	}
-	for _, m := range r.Remarks {
-		p.f("- %s%s\n", mdAlarm(m.Severity), md(m.Text))
-	}
-	if text := r.doubtText(); text != "" {
-		p.f("- %s%s\n", mdAlarm(record.Doubt), md(text))
+	for _, severity := range []string{record.Doubt, record.Note} {
+		for _, m := range r.Remarks {
+			if (m.Severity == record.Doubt) == (severity == record.Doubt) {
+				p.f("- %s%s\n", mdAlarm(m.Severity), md(m.Text))
+			}
+		}
+		if text := r.doubtText(); text != "" && severity == record.Doubt {
+			p.f("- %s%s\n", mdAlarm(severity), md(text))
+		}
 	}
 	mdOverview(p, r)
 	for i := range r.Workloads {
@@ -54,6 +58,13 @@ func mdReport(p *printer, r *Report) {
 	p.f("\n## Machine\n\n%s\n", md(machineText(r.Run.Machine)))
 	if r.Run.Command != "" {
 		p.f("\nRepeat with:\n\n%s\n", mdCode(r.Run.Command))
+	}
+	switch n := r.Next; {
+	case n == nil:
+	case n.Command == "":
+		p.f("\nNext: %s.\n", md(n.why()))
+	default:
+		p.f("\nNext (%s):\n\n%s\n", md(n.why()), mdCode(n.Command))
 	}
 }
 
@@ -69,21 +80,38 @@ func mdOverview(p *printer, r *Report) {
 		return
 	}
 	head := []string{"where", "overall"}
+	ranked := len(r.Ranked) > 0
+	if !ranked {
+		head = head[:1]
+	}
 	for _, w := range r.Workloads {
 		head = append(head, w.Name)
 	}
 	var rows [][]string
+	for _, a := range r.absolute() {
+		row := []string{a.Label, ""}
+		if !ranked {
+			row = row[:1]
+		}
+		rows = append(rows, append(row, a.Values...))
+	}
 	for _, a := range r.Answers {
 		if a.skipped() {
 			continue
 		}
 		row := []string{strings.TrimSpace(a.Engine + " " + a.Place), known(a.Overall, shortRatio)}
+		if !ranked {
+			row = row[:1]
+		}
 		for _, x := range a.Ratios {
 			row = append(row, strings.TrimSpace(x.short()))
 		}
 		rows = append(rows, row)
 	}
 	legend := "Ratio to " + md(r.Against) + "; `=` equivalent, `-` slower, `+` faster, `?` not proven, `!` in doubt"
+	if text := r.overallText(); text != "" {
+		legend += "; " + md(text)
+	}
 	if r.Against == "" {
 		legend = "There are " + md(r.AgainstWhy)
 	}
@@ -102,7 +130,7 @@ func mdWorkload(p *printer, w *Workload) {
 	if w.Noise != nil {
 		p.f("%s.\n", md(w.Noise.Text))
 	}
-	if columns := fit(w.columns(tableStyle{}), 1<<30); len(w.Cells) > 0 {
+	if columns := fit(w.columns(tableStyle{all: true}), 1<<30); len(w.Cells) > 0 {
 		var head []string
 		rows := make([][]string, len(w.Cells))
 		for _, c := range columns {

@@ -70,3 +70,63 @@ func TestPageHasEverything(t *testing.T) {
 		t.Errorf("the page loads something: %q", m)
 	}
 }
+
+// TestPageFitsItsWidth: at 1200 pixels nothing of a table may be cut off, nor at 800. That was looked
+// at in a browser; what it rests on is held here: an interval stands below its figure instead of beside it, the
+// verdict's word below the ratio, and on a narrow page a sign in its place.
+func TestPageFitsItsWidth(t *testing.T) {
+	page := render(t, "html", Terminal{}, NewSet(built(everyday())))
+	_, figures, ok := strings.Cut(page, `<table class="figures">`)
+	figures, _, _ = strings.Cut(figures, "</table>")
+	head, body, _ := strings.Cut(figures, "</thead>")
+	if n := strings.Count(head, "<th "); !ok || n > 11 {
+		t.Errorf("a table of figures has %d columns, want 11 at most", n)
+	}
+	row, _, _ := strings.Cut(body, "</tr>")
+	if n, want := strings.Count(row, "<td")+1, strings.Count(head, "<th "); n != want {
+		t.Errorf("a row has %d columns, its head %d", n, want)
+	}
+	for _, want := range []string{`<span class="sg">-</span><span class="w">slower</span>`, `<span class="w">failed</span>`, "max-width: 980px", ".sg + .w { display: none; }"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if strings.Contains(page, `<span class="sg"></span>`) {
+		t.Error("an empty sign would hide the word behind it")
+	}
+}
+
+// TestDoubtsBeforeNotes: how many figures are in doubt was told below the notes.
+func TestDoubtsBeforeNotes(t *testing.T) {
+	s := NewSet(built(everyday()))
+	for _, format := range []string{"html", "md", "text"} {
+		out := render(t, format, Terminal{Width: 160}, s)
+		doubt, note := strings.Index(out, "figures is in doubt"), strings.Index(out, "this is a virtual machine (kvm)")
+		if doubt < 0 || note < 0 || doubt > note {
+			t.Errorf("%s: the doubt is at %d, the first note at %d", format, doubt, note)
+		}
+	}
+}
+
+// TestSingleBlock: one block has no interval and no test, and no columns for them.
+func TestSingleBlock(t *testing.T) {
+	f := newFixture()
+	f.run.Quick, f.run.Blocks = true, 1
+	f.fill(thePlaces[:4], 1)
+	s := NewSet(built(f.run, f.trials))
+	text := render(t, "text", Terminal{Full: true}, s)
+	for _, bad := range []string{"n/a - n/a", "n/a-n/a", headInterval, "they show"} {
+		if strings.Contains(text, bad) {
+			t.Errorf("a report of one block says %q:\n%s", bad, text)
+		}
+	}
+	if strings.Contains(render(t, "html", Terminal{}, s), "n/a – n/a") {
+		t.Error("the page of one block has an interval of nothing")
+	}
+	// As many trials in every cell are no news.
+	for _, line := range strings.Split(text, "\n") {
+		if f := strings.Fields(line); len(f) > 2 && f[0] == "where" && strings.Contains(line, "  n  ") {
+			t.Errorf("a column of ones: %q", line)
+		}
+	}
+}

@@ -10,15 +10,15 @@ import (
 )
 
 // remarks says what has to be known about the run as a whole, doubts first.
-func remarks(r *Report, g *gathered) []Remark {
+func remarks(r *Report, g *gathered, opt Options) []Remark {
 	var out []Remark
 	add := func(grade, format string, args ...any) {
 		out = append(out, Remark{grade, fmt.Sprintf(format, args...)})
 	}
 	if r.Run.Quick {
-		add(record.Doubt, "%s %s nothing: they show orders of magnitude; take 6 or more for verdicts (the plan's own number, or --blocks)", count(r.Run.Blocks, "block"), plural(r.Run.Blocks, "proves", "prove"))
+		add(record.Doubt, "%s %s nothing: %s orders of magnitude; take 6 or more for verdicts (the plan's own number, or --blocks)", count(r.Run.Blocks, "block"), plural(r.Run.Blocks, "proves", "prove"), plural(r.Run.Blocks, "it shows", "they show"))
 	}
-	if text := unfinished(r, g); text != "" {
+	if text := unfinished(r, g, opt); text != "" {
 		add(record.Doubt, "%s", text)
 	}
 	if n, of := failedCells(r); n > 0 {
@@ -72,7 +72,7 @@ func blocksText(r *Report, g *gathered) string {
 }
 
 // unfinished says how much of a run that didn't come to its end was measured.
-func unfinished(r *Report, g *gathered) string {
+func unfinished(r *Report, g *gathered, opt Options) string {
 	if r.Run.Status == record.Done {
 		return ""
 	}
@@ -88,8 +88,8 @@ func unfinished(r *Report, g *gathered) string {
 	if how == "" {
 		how = "the run's status is " + r.Run.Status
 	}
-	return fmt.Sprintf("%s: %s measured, %d of %s complete; plimsoll run --resume measures the rest",
-		how, count(len(g.trials), "trial"), whole, count(r.Run.Blocks, "block"))
+	return fmt.Sprintf("%s: %s measured, %d of %s complete; plimsoll run --resume %s%s measures the rest",
+		how, count(len(g.trials), "trial"), whole, count(r.Run.Blocks, "block"), r.Run.ID, opt.Flags)
 }
 
 func failedCells(r *Report) (failed, all int) {

@@ -29,6 +29,9 @@ const SchemaVersion = 1
 type Options struct {
 	// Resamples of the bootstrap. Default: what package stats takes.
 	Resamples int
+	// Flags follows the commands that the report names, with a space before it, where they
+	// need a flag to find the run: " --state /srv/plimsoll".
+	Flags string
 	// TrialHistograms is how many non-empty histogram buckets of single trials
 	// are kept at most in the model (the merged ones of cells always are). Default 20,000; above
 	// it they are left out and LeftOut says so. Negative: none.
@@ -72,6 +75,9 @@ type Report struct {
 	Against string `json:"against"`
 	// AgainstWhy says why there is no ratio at all; empty where there are some.
 	AgainstWhy string `json:"against_why,omitempty"`
+	// Ranked are the workloads that the order of places rests on: those in which every place
+	// has a ratio that is not in doubt. Empty: there is no order.
+	Ranked []string `json:"ranked"`
 	// Answers holds a sentence per engine and place, the cheapest first within
 	// an engine; engines are in the plan's order.
 	Answers []Answer `json:"answers"`
@@ -79,6 +85,8 @@ type Report struct {
 	Remarks []Remark `json:"remarks"`
 	// Concerns are the warnings of all trials, each kind once: the doubts first.
 	Concerns []Concern `json:"concerns,omitempty"`
+	// Next says what would settle the cells that are inconclusive; nil if none is.
+	Next *Next `json:"next,omitempty"`
 	// InDoubt is how many figures of the Answers are in doubt (Ratio.Doubt).
 	InDoubt int `json:"in_doubt"`
 	// Workloads are in the order in which they were first run.
@@ -99,8 +107,8 @@ type Answer struct {
 	Text string `json:"text"`
 	// On says what the data stood on: "data on ext4 (vda) in /srv". Empty for memory.
 	On string `json:"on,omitempty"`
-	// Overall is the geometric mean of the ratios to the baseline over the
-	// workloads whose numbers are not in doubt: a point estimate, for ranking only.
+	// Overall is the geometric mean of the ratios to the baseline over the report's
+	// Ranked workloads: a point estimate, for ranking only.
 	Overall Num `json:"overall"`
 	// Memory is set for tmpfs: fast, and gone with the container.
 	Memory bool `json:"memory,omitempty"`
@@ -265,6 +273,9 @@ type Compared struct {
 	N    int `json:"n"`
 	// Tentative: too few blocks to prove the verdict.
 	Tentative bool `json:"tentative,omitempty"`
+	// More is about how many more blocks would settle an inconclusive or tentative verdict if
+	// the ratio stays where it is; 1,000 means that or more.
+	More int `json:"more,omitempty"`
 }
 
 // Latency is the merged histogram of one class of operations of one cell.

@@ -25,11 +25,19 @@ func (c *column) width() int {
 	return w
 }
 
+// room is how much a column takes of a table's width, 0 if it has no figure: then it goes.
+func (c *column) room() int {
+	if !slices.ContainsFunc(c.cells, func(s string) bool { return s != "" && s != notKnown }) {
+		return 0
+	}
+	return c.width() + 2
+}
+
 // fit keeps the columns that must stay and, in the order of their drop values,
 // those of the others that still find room. Those without any figure go anyway.
 func fit(columns []column, width int) []column {
 	columns = slices.DeleteFunc(columns, func(c column) bool {
-		return !slices.ContainsFunc(c.cells, func(s string) bool { return s != "" && s != notKnown })
+		return c.room() == 0
 	})
 	order := make([]int, len(columns))
 	for i := range order {
@@ -51,15 +59,6 @@ func fit(columns []column, width int) []column {
 		}
 	}
 	return out
-}
-
-// tableWidth is how wide a table of these columns is.
-func tableWidth(columns []column) int {
-	wide := -2
-	for i := range columns {
-		wide += columns[i].width() + 2
-	}
-	return wide
 }
 
 // lines lays the table out: a head line, and a line a row.

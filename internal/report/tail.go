@@ -89,8 +89,8 @@ func (c *Cell) outlierText() string {
 	}
 	var blocks []string
 	for _, b := range c.Outliers {
-		blocks = append(blocks, fmt.Sprint(b+1))
+		blocks = append(blocks, record.BlockName(b))
 	}
-	return fmt.Sprintf("%s: %s far off the others, in block %s; nothing was left out",
+	return fmt.Sprintf("%s: %s far off the others, in %s; nothing was left out",
 		c.Label, plural(len(blocks), "a trial lies", count(len(blocks), "trial")+" lie"), strings.Join(blocks, ", "))
 }

@@ -73,8 +73,9 @@ func (t Text) Render(w io.Writer, s Set) error {
 		}
 		p.tables = p.full || !r.Run.Quick && r.Run.Status == record.Done
 		if p.tables {
+			tables := r.fitted(p.width-3, !p.full)
 			for j := range r.Workloads {
-				p.workload(&r.Workloads[j])
+				p.workload(&r.Workloads[j], tables[j])
 			}
 		}
 		p.answers()
@@ -160,7 +161,7 @@ func machineText(m record.Machine) string {
 func (p *textPage) answers() {
 	p.f("\n%s\n", p.paint(bold, wrap(clean.Line(p.r.Question), p.width, 0)))
 	if p.r.Against != "" {
-		p.f("%s\n", p.paint(dim, wrap("Compared with "+clean.Line(p.r.Against)+" over "+count(len(p.r.Workloads), "workload")+", the cheapest place first.", p.width, 0)))
+		p.f("%s\n", p.paint(dim, wrap(clean.Line(p.r.comparedText()), p.width, 0)))
 	} else {
 		p.f("%s\n", p.paint(alarm, wrap("There are "+clean.Line(p.r.AgainstWhy)+".", p.width, 0)))
 	}
@@ -251,7 +252,7 @@ func quieter(st style) style {
 	return st
 }
 
-func (p *textPage) workload(w *Workload) {
+func (p *textPage) workload(w *Workload, table []column) {
 	name := clean.Line(w.Name)
 	p.f("\n%s %s\n", p.paint(bold, "━━ "+name), p.paint(dim, wrap(clean.Line(w.What), p.width, utf8.RuneCountInString(name)+4)))
 	if w.IOEngine != "" {
@@ -269,7 +270,7 @@ func (p *textPage) workload(w *Workload) {
 	}
 	if len(w.Cells) > 0 {
 		p.f("\n")
-		for _, line := range lines(w.fitted(p.width-3, !p.full), p.paint) {
+		for _, line := range lines(table, p.paint) {
 			p.f("   %s\n", line)
 		}
 	}
@@ -379,6 +380,21 @@ func (p *textPage) foot() {
 	if p.r.Run.Command != "" {
 		p.f("\n%s %s\n", p.paint(dim, "Repeat:"), clean.Line(p.r.Run.Command))
 	}
+	p.next()
+}
+
+// next says what would settle what is open.
+func (p *textPage) next() {
+	n := p.r.Next
+	if n == nil {
+		return
+	}
+	head := p.paint(dim, "Next:  ")
+	if n.Command == "" {
+		p.f("%s %s\n", head, wrap(n.why(), p.width, 8))
+		return
+	}
+	p.f("%s %s\n        %s\n", head, clean.Line(n.Command), p.paint(dim, wrap(n.why(), p.width, 8)))
 }
 
 // lastLines keeps the end of a log.

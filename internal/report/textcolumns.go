@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"plimsoll/internal/clean"
+	"plimsoll/internal/stats"
 )
 
 // Heads of the columns that a verdict is held against.
@@ -14,6 +15,7 @@ const (
 	headInterval = "95 % interval"
 	headP        = "p"
 	headDisk     = "to disk"
+	headP99      = "p99"
 )
 
 // A tableStyle says how a workload's table is worded.
@@ -23,25 +25,72 @@ type tableStyle struct {
 	// merged marks cells with the doubts of the whole run and not with the footnotes of the
 	// workload.
 	merged bool
+	// all shows how many trials there were even where all cells have as many.
+	all bool
 }
 
-// fitted lays a workload's table out for a width. What a verdict rests on, the ratio with
-// its interval and p, is worth shorter words.
-func (w *Workload) fitted(width int, merged bool) []column {
-	wide := fit(w.columns(tableStyle{merged: merged}), width)
-	// That so many bytes never reached the device has to stand beside the number too.
-	missing := slices.ContainsFunc(w.columns(tableStyle{merged: merged}), func(c column) bool {
-		wanted := c.head == headP || c.head == headInterval || c.head == headDisk
-		return wanted && len(fit([]column{c}, width)) > 0 && !slices.ContainsFunc(wide, func(o column) bool { return o.head == c.head })
-	})
-	if !missing && tableWidth(wide) <= width {
+// fitted lays the tables of all workloads out for a width, with the same columns in all of them:
+// a column that comes and goes from table to table is looked for in vain. What a verdict rests on, the
+// ratio with its interval, the bytes that reached the device, and the p99 are worth shorter words.
+func (r *Report) fitted(width int, merged bool) [][]column {
+	wide, all := r.fit(width, tableStyle{merged: merged})
+	if all {
 		return wide
 	}
-	return fit(w.columns(tableStyle{narrow: true, merged: merged}), width)
+	narrow, _ := r.fit(width, tableStyle{narrow: true, merged: merged})
+	return narrow
+}
+
+// fit is fitted in one style; ok reports whether all that a reader must not miss found room.
+func (r *Report) fit(width int, how tableStyle) (out [][]column, ok bool) {
+	var tables [][]column
+	for i := range r.Workloads {
+		tables = append(tables, r.Workloads[i].columns(how))
+	}
+	if len(tables) == 0 {
+		return nil, true
+	}
+	// The columns of all tables are the same ones in the same order, but for their words: each
+	// is kept if it finds room in every table.
+	first := tables[0]
+	order := make([]int, len(first))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return first[a].drop - first[b].drop })
+	used, keep := make([]int, len(tables)), make([]bool, len(first))
+	for t := range used {
+		used[t] = -2
+	}
+	ok = true
+	for _, i := range order {
+		room := true
+		for t := range tables {
+			room = room && used[t]+tables[t][i].room() <= width
+		}
+		if keep[i] = room || first[i].drop == 0; !keep[i] {
+			ok = ok && first[i].head != headInterval && first[i].head != headDisk && first[i].head != headP99
+			continue
+		}
+		for t := range tables {
+			used[t] += tables[t][i].room()
+			ok = ok && used[t] <= width
+		}
+	}
+	for _, table := range tables {
+		var kept []column
+		for i, c := range table {
+			if keep[i] && c.room() > 0 {
+				kept = append(kept, c)
+			}
+		}
+		out = append(out, kept)
+	}
+	return out, ok
 }
 
 // columns lays out a workload's table. The drop values say what goes first on a
-// narrow terminal: never the value, the ratio and the verdict, and p and the interval last.
+// narrow terminal: never the value, the ratio and the verdict, and the p99 and the interval last.
 func (w *Workload) columns(how tableStyle) []column {
 	u := rateUnit(w.Metric, w.Cells)
 	var (
@@ -53,9 +102,9 @@ func (w *Workload) columns(how tableStyle) []column {
 		ratioCI  = column{head: headInterval, drop: 1}
 		verdict  = column{head: "verdict", left: true}
 		marks    = column{head: "", left: true}
-		p        = column{head: headP, drop: 2}
+		p        = column{head: headP, drop: 4}
 		p50      = column{head: "p50", drop: 5}
-		p99      = column{head: "p99", drop: 4}
+		p99      = column{head: headP99, drop: 2}
 		p999     = column{head: "p99.9", drop: 6}
 		cpu      = column{head: "CPU/op", drop: 9}
 		disk     = column{head: headDisk, drop: 3}
@@ -86,7 +135,7 @@ func (w *Workload) columns(how tableStyle) []column {
 		put(&place, cut(clean.Line(label), 40))
 		put(&marks, mark)
 		put(&verdict, clean.Line(says))
-		if uneven || !how.merged {
+		if uneven || how.all {
 			put(&n, fmt.Sprint(c.N))
 		} else {
 			put(&n, "") // The report says how many blocks there were.
@@ -140,20 +189,41 @@ const tooWide = 10
 // and proves nothing is said to do so, since its ends would look like findings.
 func (c *Cell) intervalText(between string) string {
 	x := c.Compared
-	if x.Low.Known() && x.High.Known() && x.High > tooWide*x.Low && (c.Kind == Inconclusive || c.Kind == Control) {
+	if !x.Low.Known() || !x.High.Known() {
+		return notKnown // One block has none; a column without any is left out.
+	}
+	if x.High > tooWide*x.Low && (c.Kind == Inconclusive || c.Kind == Control) {
 		return "too wide to say"
 	}
-	return known(x.Low, ratioText) + between + known(x.High, ratioText)
+	if c.Kind == Faster && x.High >= 2 {
+		// The verdict is in factors too: one row must not have two versions of them.
+		low, high := stats.Factors(float64(x.Low), float64(x.High))
+		return low + between + high
+	}
+	return ratioText(x.Low) + between + ratioText(x.High)
 }
 
 // shorter is short in fewer words, for narrow tables: "inconclusive, ~6" is about 6 more blocks,
 // and how far equivalence reaches is the same for all cells.
 func (c *Cell) shorter() string {
-	s := strings.NewReplacer(" more blocks", "", " more block", "", " times faster", "x faster", " times slower", "x slower").Replace(c.short())
+	s := strings.NewReplacer(" more blocks", "", " more block", "", " times faster", "x faster", " times slower", "x slower", "FAILED", "FAIL").Replace(c.short())
+	if c.Kind == Failed {
+		s = c.short() // There is nothing else in the row.
+	}
+	if rest, ok := strings.CutPrefix(s, "looks "); ok {
+		verdict, failed, _ := strings.Cut(rest, ";")
+		if failed != "" {
+			failed = ";" + failed
+		}
+		s = verdict + "?" + failed // As in the overview.
+	}
 	if i := strings.Index(s, " within "); i > 0 {
 		rest := ""
 		if j := strings.Index(s, ";"); j > i {
 			rest = s[j:]
+		}
+		if strings.HasSuffix(s, "?") || strings.Contains(s, "?;") {
+			rest = "?" + rest
 		}
 		s = s[:i] + rest
 	}
@@ -246,13 +316,27 @@ func (p *textPage) overview() {
 	p.f("%s %s\n\n", p.paint(bold, "━━ at a glance"), p.paint(dim, wrap(p.r.legend(), p.width, 15)))
 	where := column{left: true}
 	all := column{head: "overall"}
+	absolute := p.r.absolute()
+	for _, a := range absolute {
+		where.cells = append(where.cells, cut(clean.Line(a.Label), 40))
+		all.cells = append(all.cells, "")
+	}
 	rows := slices.DeleteFunc(slices.Clone(p.r.Answers), Answer.skipped)
 	for _, a := range rows {
 		where.cells = append(where.cells, cut(clean.Line(strings.TrimSpace(a.Engine+" "+a.Place)), 40))
 		all.cells = append(all.cells, known(a.Overall, shortRatio))
 	}
 	all.style = func(int) style { return bold }
+	where.style = func(row int) style {
+		if row < len(absolute) {
+			return dim
+		}
+		return none
+	}
 	group, wide := []column{where, all}, where.width()+2+all.width()
+	if len(p.r.Ranked) == 0 {
+		group, wide = []column{where}, where.width()
+	}
 	flush := func() {
 		for _, line := range lines(group, p.paint) {
 			p.f("   %s\n", line)
@@ -261,7 +345,15 @@ func (p *textPage) overview() {
 		group, wide = []column{where}, where.width()
 	}
 	for i, w := range p.r.Workloads {
-		c := column{head: cut(clean.Line(w.Name), 16), style: func(row int) style { return rows[row].Ratios[i].style() }}
+		c := column{head: cut(clean.Line(w.Name), 16), style: func(row int) style {
+			if row < len(absolute) {
+				return dim
+			}
+			return rows[row-len(absolute)].Ratios[i].style()
+		}}
+		for _, a := range absolute {
+			c.cells = append(c.cells, a.Values[i])
+		}
 		for _, a := range rows {
 			c.cells = append(c.cells, a.Ratios[i].short())
 		}
@@ -284,7 +376,11 @@ func (r *Report) legend() string {
 	if r.Against == "" {
 		return clean.Line(r.AgainstWhy)
 	}
-	return "ratio to " + clean.Line(r.Against) + ", the middle of those within each block; = equivalent, - slower, + faster, ? not proven, ! in doubt"
+	overall := ""
+	if text := r.overallText(); text != "" {
+		overall = "; " + text
+	}
+	return "ratio to " + clean.Line(r.Against) + ", the middle of those within each block; = equivalent, - slower, + faster, ? not proven, ! in doubt" + overall
 }
 
 func (x Ratio) style() style {
@@ -310,12 +406,22 @@ func (x Ratio) short() string {
 	if !x.Ratio.Known() {
 		return ""
 	}
-	mark := signs[x.Kind]
-	if x.Tentative && x.Kind != Inconclusive {
-		mark += "?"
-	}
+	mark := x.sign()
 	if x.Doubt {
 		mark += "!"
 	}
 	return fmt.Sprintf("%s %-2s", shortRatio(x.Ratio), mark)
+}
+
+// sign is the verdict on a ratio as a sign; a question mark behind it: too few blocks to prove it.
+func (x Ratio) sign() string {
+	if x.Tentative && x.Kind != Inconclusive {
+		return signs[x.Kind] + "?"
+	}
+	return signs[x.Kind]
+}
+
+// hasIntervals reports whether any ratio of the workload has an interval. A single block gives none.
+func (w *Workload) hasIntervals() bool {
+	return slices.ContainsFunc(w.Cells, func(c Cell) bool { return c.Compared != nil && c.Compared.Low.Known() && c.Compared.High.Known() })
 }

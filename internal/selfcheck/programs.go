@@ -114,8 +114,11 @@ func Fio(path string, wrap Wrap) Program {
 		}
 		// Warnings may stand before the JSON (axboe/fio#672).
 		var f fioJSON
-		if err := json.Unmarshal(out[max(bytes.IndexByte(out, '{'), 0):], &f); err != nil || len(f.Jobs) != 1 {
-			return Reading{}, fmt.Errorf("output of fio: %d jobs, %v", len(f.Jobs), err)
+		if err := json.Unmarshal(out[max(bytes.IndexByte(out, '{'), 0):], &f); err != nil {
+			return Reading{}, fmt.Errorf("output of fio: %w", err)
+		}
+		if len(f.Jobs) != 1 {
+			return Reading{}, fmt.Errorf("output of fio: %d jobs", len(f.Jobs))
 		}
 		j := f.Jobs[0]
 		d := j.Read

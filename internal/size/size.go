@@ -6,7 +6,7 @@
 // are powers of 1000 (IEC 80000-13), and a bare K, M or G is refused with both readings
 // named, because fio reads it as the one and dd as the other.
 //
-// Parse, ParseRate, ParseCount and ParseDuration read what people write; Format
+// Parse, ParseRate and ParseDuration read what people write; Format
 // and FormatDuration print what these read back without loss; Bytes, Rate,
 // Count and Duration print three significant digits for people and reports.
 package size

@@ -113,30 +113,6 @@ func TestParseRate(t *testing.T) {
 	}
 }
 
-func TestParseCount(t *testing.T) {
-	for _, tt := range []struct{ in, want string }{
-		{"", "write a plain number"},
-		{"10k", "write 10000"},
-		{"2M", "write 2000000"},
-		{"10MiB/s", "bytes are not I/Os"},
-		{"-1", "0 or more"},
-		{"1.5", "plain number"},
-		{"1_000", "plain number"},
-		{"k", "plain number"},
-		{"9223372036854775808", "too large"},
-		{strings.Repeat("1", 65), "65 characters"},
-	} {
-		if got, err := ParseCount(tt.in); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("ParseCount(%q) = %d, %v, want an error with %q", tt.in, got, err, tt.want)
-		}
-	}
-	for in, want := range map[string]int64{"0": 0, "100": 100, "9223372036854775807": math.MaxInt64} {
-		if got, err := ParseCount(in); err != nil || got != want {
-			t.Errorf("ParseCount(%q) = %d, %v, want %d", in, got, err, want)
-		}
-	}
-}
-
 func TestParseDuration(t *testing.T) {
 	for _, tt := range []struct{ in, want string }{
 		{"", "empty"},
@@ -246,9 +222,6 @@ func FuzzParse(f *testing.F) {
 		}
 		if r, err := ParseRate(s); err == nil && (r < 0 || !ratePattern.MatchString(s)) {
 			t.Fatalf("ParseRate(%q) = %d, outside of its own pattern", s, r)
-		}
-		if c, err := ParseCount(s); err == nil && c < 0 {
-			t.Fatalf("ParseCount(%q) = %d", s, c)
 		}
 	})
 }

@@ -116,13 +116,19 @@ func percents(lo, hi float64) string {
 	return a + "-" + b
 }
 
-// factors writes two factors as "2.1-2.4", "12-15" or "1,200-1,500".
-func factors(lo, hi float64) string {
+// Factors writes the ends of an interval of factors as a Sentence has them: rounded outward, with
+// one decimal if the lower one is below 10.
+func Factors(lo, hi float64) (low, high string) {
 	decimals := 0
 	if lo < 10 {
 		decimals = 1
 	}
-	a, b := outward(lo, hi, decimals)
+	return outward(lo, hi, decimals)
+}
+
+// factors writes two factors as "2.1-2.4", "12-15" or "1,200-1,500".
+func factors(lo, hi float64) string {
+	a, b := Factors(lo, hi)
 	if a == b {
 		return a
 	}

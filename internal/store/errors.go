@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"plimsoll/internal/record"
 )
 
 // ErrAlive says that a run is being measured by a living process.
@@ -54,7 +56,7 @@ func (e *DamageError) Error() string {
 	if e.Key == "" {
 		return fmt.Sprintf("the record of run %s is damaged: %v", e.Run, e.Err)
 	}
-	return fmt.Sprintf("the record of run %s, trial %s, block %d, attempt %d is damaged: %v", e.Run, e.Key, e.Block, e.Attempt, e.Err)
+	return fmt.Sprintf("the record of run %s, trial %s, %s, attempt %d is damaged: %v", e.Run, e.Key, record.BlockName(e.Block), e.Attempt, e.Err)
 }
 
 // Unwrap returns the cause.

@@ -46,7 +46,7 @@ func (s *Store) PutTrial(t record.Trial) error {
 
 // name is how errors call a trial.
 func name(t record.Trial) string {
-	return fmt.Sprintf("run %s, trial %s, block %d", t.Run, t.Key, t.Block)
+	return fmt.Sprintf("run %s, trial %s, %s", t.Run, t.Key, record.BlockName(t.Block))
 }
 
 // checkTrial refuses what could not be found again.

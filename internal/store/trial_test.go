@@ -28,7 +28,7 @@ func TestPutTrialRefuses(t *testing.T) {
 		{"no key", func(t *record.Trial) { t.Key = "" }, "needs a run and a key"},
 		{"negative block", func(t *record.Trial) { t.Block = -1 }, "must not be negative"},
 		{"unknown status", func(t *record.Trial) { t.Status = "fine" }, `status "fine"`},
-		{"unknown run", func(t *record.Trial) { t.Run = "other" }, "run other, trial randread/host/dir/none/1, block 0: its run is not in the database"},
+		{"unknown run", func(t *record.Trial) { t.Run = "other" }, "run other, trial randread/host/dir/none/1, block 1: its run is not in the database"},
 		{"NaN", func(t *record.Trial) { t.Value = math.NaN() }, "value is NaN"},
 		{"infinity deep down", func(t *record.Trial) { t.Results[0].Host.Steal = math.Inf(1) },
 			"results[0].host.steal is +Inf"},

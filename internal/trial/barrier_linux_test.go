@@ -17,8 +17,9 @@ import (
 // worker said that it is ready.
 type slowEngine struct {
 	engine.Engine
-	slow  int // which session
-	delay time.Duration
+	slow  int           // which session
+	delay time.Duration // before it gets its request
+	start time.Duration // before it is started
 
 	mu    sync.Mutex
 	n     int
@@ -32,7 +33,7 @@ func (e *slowEngine) Open(ctx context.Context, spec engine.Spec) (engine.Session
 	}
 	ss := &slowSession{Session: s, engine: e}
 	if e.n == e.slow {
-		ss.delay = e.delay
+		ss.delay, ss.start = e.delay, e.start
 	}
 	e.n++
 	return ss, nil
@@ -43,9 +44,10 @@ type slowSession struct {
 	engine.Session
 	engine *slowEngine
 	delay  time.Duration
+	start  time.Duration
 }
 
-func (s *slowSession) Stdin() io.WriteCloser { return slowWriter{s.Session.Stdin(), s.delay} }
+func (s *slowSession) Stdin() io.WriteCloser { return slowWriter{s.Session.Stdin(), s.delay, s.start} }
 func (s *slowSession) Stdout() io.Reader     { return io.TeeReader(s.Session.Stdout(), s) }
 
 // Write sees what the worker says, before plimsoll does.
@@ -58,15 +60,18 @@ func (s *slowSession) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// slowWriter holds requests for a trial back.
+// slowWriter holds requests for a trial, or its start, back.
 type slowWriter struct {
 	io.WriteCloser
-	delay time.Duration
+	delay, start time.Duration
 }
 
 func (w slowWriter) Write(p []byte) (int, error) {
 	if bytes.Contains(p, []byte(`{"run":`)) {
 		time.Sleep(w.delay)
+	}
+	if bytes.Contains(p, []byte(`{"start":`)) {
+		time.Sleep(w.start)
 	}
 	return w.WriteCloser.Write(p)
 }
@@ -102,5 +107,29 @@ func TestBarrier(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestSlowClient: of two clients one works when the other is done. They reached together what both
+// did in the whole time, not the sum of what each reached in its own.
+func TestSlowClient(t *testing.T) {
+	r, _, c := newRunner(t, twoClients)
+	r.Engines["host"] = &slowEngine{Engine: c, slow: 1, start: 300 * time.Millisecond}
+	r.run = &record.Run{ID: "r1"}
+	r.pool = &pool{engines: r.Engines, run: "r1", hard: r.Hard, agents: map[string]*agent.Agent{}}
+	t.Cleanup(func() {
+		if err := r.pool.closeAll(); err != nil {
+			t.Error(err)
+		}
+	})
+	r.choose(nil)
+	tr := r.trial(t.Context(), record.Cell{Workload: "append", Engine: "host", Place: "dir", Limits: r.Plan.Limits[0].Name, Clients: 2}, 0, 0)
+	if tr.Status != record.Done || len(tr.Results) != 2 {
+		t.Fatalf("trial %s %q with %d results", tr.Status, tr.Error, len(tr.Results))
+	}
+	a, b := tr.Results[0], tr.Results[1]
+	span := b.Start.Add(b.Elapsed).Sub(a.Start)
+	if want := float64(a.Ops()+b.Ops()) / span.Seconds(); tr.Value < want*0.999 || tr.Value > want*1.001 {
+		t.Errorf("value %v, want %v: %d operations in %v (the sum of the rates is %v)", tr.Value, want, a.Ops()+b.Ops(), span, a.Value(tr.Metric)+b.Value(tr.Metric))
 	}
 }

@@ -27,7 +27,7 @@ type Bench struct {
 	// Witness and Judge may be nil.
 	Witness Witness
 	Judge   Judge
-	// Hard is cancelled when cleaning up must be quick.
+	// Hard is cancelled when cleaning up must be quick; nil: it never must.
 	Hard context.Context
 
 	pool   *pool
@@ -40,6 +40,9 @@ type Bench struct {
 // Open starts the container. The error is an *engine.Unsupported when the engine can't
 // offer the place.
 func (b *Bench) Open(ctx context.Context) error {
+	if b.Hard == nil {
+		b.Hard = context.Background()
+	}
 	b.pool = &pool{engines: map[string]engine.Engine{"": b.Engine}, run: b.Run.ID, hard: b.Hard, agents: map[string]*agent.Agent{}}
 	b.seat = seat{spec: b.Spec}
 	var err error

@@ -166,9 +166,7 @@ func (r *Runner) attempt(ctx context.Context, t *record.Trial, spec workload.Spe
 		err = explainKill(err, agents, kills, r.seats(t.Cell)[0].spec.Limits)
 		return errors.Join(err, r.dropLost(t.Cell, err))
 	}
-	for i := range t.Results {
-		t.Value += t.Results[i].Value(t.Metric)
-	}
+	t.Value = workload.Together(t.Results, t.Metric)
 	return nil
 }
 

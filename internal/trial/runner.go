@@ -43,6 +43,13 @@ type Observer interface {
 	Trial(n int, t *record.Trial)
 }
 
+// nobody is the Observer of a run that nobody watches.
+type nobody struct{}
+
+func (nobody) Note(string)              {}
+func (nobody) Plan(int, int, int)       {}
+func (nobody) Trial(int, *record.Trial) {}
+
 // A Judge raises doubts about records.
 type Judge interface {
 	Trial(t *record.Trial, run *record.Run) []record.Warning
@@ -64,10 +71,12 @@ type Runner struct {
 	// Engines are the plan's, by the plan's names.
 	Engines  map[string]engine.Engine
 	Recorder Recorder
+	// Observer may be nil: nobody is told. Without a Judge there are no doubts, without a
+	// Witness nothing is known of what happened below.
 	Observer Observer
 	Judge    Judge
 	Witness  Witness
-	// Hard is cancelled when cleaning up must be quick.
+	// Hard is cancelled when cleaning up must be quick; nil: it never must.
 	Hard context.Context
 	// Done holds the keys and blocks that an earlier part of the run measured.
 	Done map[Key]bool
@@ -110,6 +119,12 @@ var (
 // with nothing to report and nothing to go on with.
 func (r *Runner) Run(ctx context.Context, run *record.Run) error {
 	r.run = run
+	if r.Observer == nil {
+		r.Observer = nobody{}
+	}
+	if r.Hard == nil {
+		r.Hard = context.Background()
+	}
 	run.Status = record.Running
 	run.Ended = time.Time{}
 	r.beginSession(time.Now())
@@ -243,7 +258,7 @@ func (r *Runner) probe(ctx context.Context) {
 		if p := probes[c.Engine]; !p.OK {
 			reason := p.Missing
 			if p.Fix != "" {
-				reason += "; to mend it: " + p.Fix
+				reason += "; " + p.Fix
 			}
 			r.skip(c, reason)
 			continue
@@ -343,6 +358,9 @@ func (r *Runner) choose(found map[string][]probed) {
 				want = r.Plan.IOEngine
 			}
 			choice := chooseEngine(spec, want, found[spec.Name])
+			if before, ok := r.run.IOEngine[spec.Name]; ok && len(r.Earlier) > 0 {
+				choice = before // A resumed run's blocks are compared with those before.
+			}
 			spec.Job.IOEngine = choice.Engine
 			if len(found[spec.Name]) > 0 {
 				r.run.IOEngine[spec.Name] = choice
@@ -362,7 +380,7 @@ func (r *Runner) keep(t *record.Trial) error {
 		return err
 	}
 	if err := r.Recorder.PutTrial(*t); err != nil {
-		return fmt.Errorf("keep the record of %s, block %d: %w", t.Key, t.Block, err)
+		return fmt.Errorf("keep the record of %s, %s: %w", t.Key, record.BlockName(t.Block), err)
 	}
 	return nil
 }

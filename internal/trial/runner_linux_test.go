@@ -119,9 +119,7 @@ func TestRunner(t *testing.T) {
 			t.Errorf("%s: %s %q, %d results", tr.Key, tr.Status, tr.Error, len(tr.Results))
 			continue
 		}
-		var sum float64
 		for _, res := range tr.Results {
-			sum += res.Value(tr.Metric)
 			if c := res.Classes[0]; c.Lat == nil || int64(c.Lat.Count()) != c.Ops || c.Ops == 0 {
 				t.Errorf("%s: a client's histogram doesn't hold its %d operations", tr.Key, c.Ops)
 			}
@@ -139,8 +137,8 @@ func TestRunner(t *testing.T) {
 		if len(tr.Grounds()) != 1 {
 			t.Errorf("%s: clients in one folder stand on %+v", tr.Key, tr.Grounds())
 		}
-		if tr.Value != sum || sum <= 0 {
-			t.Errorf("%s: value %v, want the sum over clients %v", tr.Key, tr.Value, sum)
+		if want := workload.Together(tr.Results, tr.Metric); tr.Value != want || want <= 0 {
+			t.Errorf("%s: value %v, want the clients' together, %v", tr.Key, tr.Value, want)
 		}
 		if (tr.StartSkew > 0) != (tr.Cell.Clients > 1) {
 			t.Errorf("%s: start skew %v", tr.Key, tr.StartSkew)
@@ -324,5 +322,14 @@ func TestPartner(t *testing.T) {
 				t.Errorf("the next trial: %s", tr.Error)
 			}
 		})
+	}
+}
+
+// TestRunnerAlone: a run needs nobody who watches, judges or hurries it.
+func TestRunnerAlone(t *testing.T) {
+	r, n, _ := newRunner(t, twoClients)
+	r.Observer, r.Hard = nil, nil
+	if err := r.Run(t.Context(), &record.Run{ID: "r1"}); err != nil || len(n.trials) != 12 {
+		t.Errorf("Run() = %v, %d trials", err, len(n.trials))
 	}
 }

@@ -31,6 +31,7 @@ type Witness struct {
 type seen struct {
 	stack   *device.Stack
 	version int // of the io controller
+	memory  int64
 }
 
 // New returns a witness that looks at the machine through fs.
@@ -111,6 +112,10 @@ func (w *Witness) look(a *agent.Agent, target string) seen {
 	if err != nil {
 		s.stack = &device.Stack{Mount: mountOf(a), Why: fmt.Sprintf("the device could not be found: %v", err)}
 	}
+	if info.PID > 0 {
+		// Without a controller there is no limit.
+		s.memory, _ = cgroupio.ReadMemoryLimit(w.fs, info.PID)
+	}
 	_, _, s.version, _ = cgroupio.ReadCgroupIO(w.fs, info.PID, s.stack.Device)
 	return s
 }
@@ -133,7 +138,7 @@ func fill(t *record.Trial, client int, a *agent.Agent, s seen) {
 	where.Path = folder(info.HostPath, t.Spec.Job.Filename)
 	where.Runtime, where.Daemon, where.Storage = info.Runtime, info.Daemon, info.Storage
 	where.Kernel = a.Hello.Kernel
-	where.CgroupVersion = s.version
+	where.CgroupVersion, where.Memory = s.version, s.memory
 	t.Where = append(t.Where, where)
 	if client >= len(t.Results) {
 		return

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
+	"runtime/debug"
 	"syscall"
 
 	"plimsoll/internal/wire"
@@ -68,7 +70,9 @@ func listen(r *wire.Reader, first chan<- wire.Message, cancel context.CancelCaus
 // measure runs a prepared workload and cleans up after it, before anybody is
 // told its end: what is removed later would fall into the next trial.
 func measure(ctx context.Context, run workload.Runner, id string, onSample func(load.Sample)) wire.Message {
+	resume := holdCollector()
 	res, err := run.Run(ctx, onSample)
+	resume()
 	closeErr := run.Close()
 	if err != nil {
 		return wire.Message{Error: describe(id, wire.PhaseRun, err)}
@@ -77,6 +81,26 @@ func measure(ctx context.Context, run workload.Runner, id string, onSample func(
 		res.Notes = append(res.Notes, fmt.Sprintf("the trial's files could not be removed: %v", closeErr))
 	}
 	return wire.Message{Result: &wire.Result{ID: id, Result: *res}}
+}
+
+// garbage is how much memory a trial may take up before Go collects garbage, in bytes. Block jobs make next to
+// none in their window; append and tree make some hundred bytes with each file that they open. It is half
+// of what a worker may take.
+const garbage = 16 << 20
+
+// holdCollector keeps the collector of garbage out of the measured window, where it would stop all threads and take
+// a processor. A trial that makes more garbage than expected is collected nevertheless. The function
+// that it returns puts things back.
+func holdCollector() (resume func()) {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	limit := debug.SetMemoryLimit(int64(m.Sys-m.HeapReleased) + garbage)
+	percent := debug.SetGCPercent(-1)
+	return func() {
+		debug.SetGCPercent(percent)
+		debug.SetMemoryLimit(limit)
+	}
 }
 
 // describe puts an error on the wire.

@@ -75,7 +75,7 @@ func (b *blockRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result
 	if err != nil {
 		return nil, partial(l, err)
 	}
-	r.IOEngine = l.Engine
+	r.IOEngine, r.Buffers = l.Engine, l.Buffers
 	r.Start, r.Elapsed, r.WallElapsed = l.Start, l.Elapsed, l.WallElapsed
 	r.Classes, r.Samples, r.Usage = l.Classes, l.Samples, l.Usage
 	r.Notes = slices.Clone(l.Notes)

@@ -12,6 +12,9 @@ type Result struct {
 	// IOEngine did the I/O: io_uring, linux-aio, psync, null, or "syscalls" for
 	// the named workloads.
 	IOEngine string `json:"io_engine"`
+	// Buffers is load.Result's: whether io_uring worked with registered buffers. Empty for other
+	// engines, and in records of older versions.
+	Buffers string `json:"buffers,omitempty"`
 	// Elapsed is the length of the measured window.
 	Elapsed time.Duration `json:"elapsed"`
 	// WallElapsed is the same window by the wall clock. The two differ when
@@ -23,7 +26,7 @@ type Result struct {
 	// write and sync of block jobs; append; commit, write and sync of wal; file, stat, read
 	// and write of tree.
 	Classes []load.Class `json:"classes"`
-	// Samples holds one entry a second, or more in a short window (load.SampleEvery).
+	// Samples holds one entry each load.SampleEvery: a second, less in a short window.
 	Samples []load.Sample `json:"samples,omitempty"`
 	Usage   load.Usage    `json:"usage"`
 	// Stage holds what each job of a stage measured, in the order of the spec; Classes are their sums.

@@ -7,16 +7,24 @@ const blockSize = 4 << 10
 
 // Room returns how many bytes the files of s take at least, and a name for them: they stay
 // for the next trial in the same container, and workloads that share them name them alike.
-// Both are zero for a log whose length depends on the disk's speed (wal), and where the file is
-// there already.
+// Both are zero for a log whose length depends on the disk's speed (wal, and append with a runtime), and
+// where the file is there already.
 func (s Spec) Room() (file string, bytes int64) {
 	s = s.WithDefaults()
 	switch s.Kind {
 	case Append:
+		if s.Runtime > 0 {
+			return "", 0
+		}
 		return "append", roundUp(int64(s.Count) * s.BS)
 	case Tree:
-		// Each source has an output of about its size.
-		return "tree " + strconv.Itoa(s.Count) + " " + strconv.FormatInt(s.BS, 10), 2 * int64(s.Count) * roundUp(s.BS)
+		// Each source has an output of about its size, and of builds that are repeated the last
+		// two are there.
+		trees := int64(2)
+		if s.Runtime > 0 {
+			trees = 3
+		}
+		return "tree " + strconv.Itoa(s.Count) + " " + strconv.FormatInt(s.BS, 10), trees * int64(s.Count) * roundUp(s.BS)
 	case Block:
 		if s.Job.Filename != "" {
 			return "", 0 // A file or device that is there.

@@ -12,8 +12,8 @@ import (
 
 // A Runner is a prepared workload: its files are there, nothing was measured yet.
 type Runner interface {
-	// Run does the I/O and returns what was measured. onSample is called once
-	// a second. It is called once.
+	// Run does the I/O and returns what was measured. onSample is called once each
+	// load.SampleEvery: a second, less in a short window. Run is called once.
 	Run(ctx context.Context, onSample func(load.Sample)) (*Result, error)
 	// Close frees what Prepare took, and removes the outputs of the run. Files
 	// that the next trial in the same place can use again stay.

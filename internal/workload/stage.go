@@ -270,7 +270,7 @@ func ours(path string, size int64) bool {
 }
 
 // Run implements Runner: all jobs start together, and the window of the whole is that
-// from their start to the end of the last.
+// from their start to the end of the last, ramps included; that of a single job is its own.
 func (s *stageRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result, error) {
 	r := &Result{Prepared: s.prepared, Stage: make([]StageResult, len(s.runs))}
 	errs := make([]error, len(s.runs))
@@ -344,6 +344,9 @@ func (s *stageRun) aligned() bool {
 func (r *Result) gather() {
 	for _, s := range r.Stage {
 		r.IOEngine = s.Engine
+		if r.Buffers != load.BuffersPlain && s.Buffers != "" {
+			r.Buffers = s.Buffers
+		}
 		r.Late, r.Missed, r.MaxLate = r.Late+s.Late, r.Missed+s.Missed, max(r.MaxLate, s.MaxLate)
 		for _, n := range s.Notes {
 			r.Notes = append(r.Notes, s.Name+": "+n)

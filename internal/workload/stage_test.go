@@ -253,3 +253,24 @@ func TestStageKnowsDiskspdsPattern(t *testing.T) {
 		}
 	}
 }
+
+// TestStageOfOneCountsWithoutItsRamp: what the kernel counted is of the job's own window.
+func TestStageOfOneCountsWithoutItsRamp(t *testing.T) {
+	res, err := stage(t, t.TempDir(), StageJob{Name: "one", Size: 4 << 20, Job: load.Job{
+		RW: load.RandWrite, Filename: "a", Direct: true, RateIOPS: 500, RampTime: 600 * time.Millisecond, Runtime: 200 * time.Millisecond}})
+	var refused *load.DirectError
+	if errors.As(err, &refused) {
+		t.Skipf("needs direct I/O: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, app := res.Bytes()
+	if res.ProcWritten < 0 {
+		t.Skip("needs /proc/self/io")
+	}
+	// With the ramp it would be four times as much.
+	if app == 0 || res.ProcWritten < app || res.ProcWritten > 2*app {
+		t.Errorf("the job wrote %d bytes in its window, the process %d", app, res.ProcWritten)
+	}
+}

@@ -41,11 +41,11 @@ type cpuTimes struct {
 }
 
 // openWindow takes the counters at the beginning.
-func openWindow() *window { return &window{before: takeSnapshot()} }
+func openWindow() *window { return &window{before: takeSnapshot(true)} }
 
 // close takes them at the end and puts the differences into r.
 func (w *window) close(r *Result) {
-	a, b := w.before, takeSnapshot()
+	a, b := w.before, takeSnapshot(false)
 	w.closed = true
 	r.ProcRead, r.ProcWritten = -1, -1
 	if a.proc != nil && b.proc != nil {

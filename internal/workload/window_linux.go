@@ -11,22 +11,29 @@ import (
 	"plimsoll/load"
 )
 
-// takeSnapshot reads the counters that this process may see.
-func takeSnapshot() snapshot {
-	s := snapshot{at: time.Now()}
+// takeSnapshot reads the counters that this process may see. Those that are compared with what the
+// application counted are read next to the window, whose I/O may have begun or still drain: last at its
+// beginning, first at its end.
+func takeSnapshot(begin bool) snapshot {
+	var s snapshot
+	if begin {
+		s.readMachine()
+		s.readMoved()
+	} else {
+		s.readMoved()
+		s.readMachine()
+	}
+	return s
+}
+
+// readMoved reads what was moved: by the process, by its group, and by the disks.
+func (s *snapshot) readMoved() {
 	if b, err := os.ReadFile("/proc/self/io"); err == nil {
 		s.proc = parseKeys(b)
 	}
 	if f, err := os.Open("/proc/diskstats"); err == nil {
 		s.disks = parseDiskstats(f)
 		f.Close()
-	}
-	if b, err := os.ReadFile("/proc/stat"); err == nil {
-		s.cpu = parseCPU(b)
-		s.cpus = parseCPUs(bytes.NewReader(b))
-	}
-	if b, err := os.ReadFile("/proc/pressure/io"); err == nil {
-		s.pressure, s.havePSI = parsePressure(b)
 	}
 	for _, path := range []string{"/sys/fs/cgroup/blkio/blkio.throttle.io_service_bytes", "/sys/fs/cgroup/io.stat"} {
 		if f, err := os.Open(path); err == nil {
@@ -40,9 +47,20 @@ func takeSnapshot() snapshot {
 			break
 		}
 	}
+}
+
+// readMachine reads how busy the machine and the process were.
+func (s *snapshot) readMachine() {
+	s.at = time.Now()
+	if b, err := os.ReadFile("/proc/stat"); err == nil {
+		s.cpu = parseCPU(b)
+		s.cpus = parseCPUs(bytes.NewReader(b))
+	}
+	if b, err := os.ReadFile("/proc/pressure/io"); err == nil {
+		s.pressure, s.havePSI = parsePressure(b)
+	}
 	s.usage = load.ProcessUsage()
 	s.throttle = throttled()
-	return s
 }
 
 // throttled reads cpu.stat of the worker's own group, where the container shows

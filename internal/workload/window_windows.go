@@ -20,7 +20,7 @@ type processorTimes struct {
 const processorPerformance = 8
 
 // takeSnapshot reads the times of the processors of the process' group.
-func takeSnapshot() snapshot {
+func takeSnapshot(bool) snapshot {
 	s := snapshot{at: time.Now()}
 	all := make([]processorTimes, runtime.NumCPU())
 	var n uint32

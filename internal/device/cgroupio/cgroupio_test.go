@@ -144,3 +144,34 @@ func TestReadThrottleHybrid(t *testing.T) {
 		t.Errorf("ReadThrottle(10) = %v, %v, want %v", got, err, want)
 	}
 }
+
+// TestReadMemoryLimit: the least limit on the way up is the one in effect.
+func TestReadMemoryLimit(t *testing.T) {
+	v2 := host(t, map[string]string{
+		"proc/self/mountinfo": "1 0 8:1 / / rw - ext4 /dev/a rw\n4 1 0:32 / ROOT/cg rw - cgroup2 cgroup2 rw\n",
+		"proc/10/cgroup":      "0::/unit/c1\n", "proc/11/cgroup": "0::/unit/c2\n", "proc/12/cgroup": "0::/free\n", "proc/13/cgroup": "0::/\n",
+		"cg/cgroup.controllers": "cpu io memory\n",
+		"cg/unit/memory.max":    "1000000\n", "cg/unit/c1/memory.max": "max\n", "cg/unit/c2/memory.max": "5000\n", "cg/free/memory.max": "max\n",
+	})
+	v1 := host(t, map[string]string{
+		"proc/self/mountinfo": "1 0 8:1 / / rw - ext4 /dev/a rw\n4 1 0:32 / ROOT/cg rw - cgroup cgroup rw,memory\n",
+		"proc/10/cgroup":      "4:memory:/unit/c1\n", "proc/12/cgroup": "4:memory:/\n",
+		"cg/memory.limit_in_bytes": "9223372036854771712\n", "cg/unit/memory.limit_in_bytes": "1000000\n", "cg/unit/c1/memory.limit_in_bytes": "9223372036854771712\n",
+	})
+	for _, tt := range []struct {
+		name string
+		fs   device.FS
+		pid  int
+		want int64
+	}{
+		{"the unit's", v2, 10, 1000000}, {"its own", v2, 11, 5000}, {"none", v2, 12, 0}, {"the root", v2, 13, 0},
+		{"version 1, the unit's", v1, 10, 1000000}, {"version 1, none", v1, 12, 0},
+	} {
+		if got, err := ReadMemoryLimit(tt.fs, tt.pid); got != tt.want || err != nil {
+			t.Errorf("%s: %d, %v, want %d", tt.name, got, err, tt.want)
+		}
+	}
+	if _, err := ReadMemoryLimit(v2, 99); err == nil {
+		t.Error("a process that isn't there: no error")
+	}
+}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// exampleLine finds command lines; what follows three spaces explains.
+var exampleLine = regexp.MustCompile(`(?m)^\s*(?:\$ |bin/)?(plimsoll [a-z].*)$`)
+
+// examples lists the command lines of the manual and of the help, once each, without what
+// explains them. Forms with brackets or dots are none, nor are another tool's dialects.
+func examples(t *testing.T) (lines []string) {
+	t.Helper()
+	add := func(text string) {
+		for _, m := range exampleLine.FindAllStringSubmatch(text, -1) {
+			line, _, _ := strings.Cut(m[1], "  ")
+			line = strings.TrimSpace(line)
+			form := strings.ContainsAny(line, "[]…") || strings.Contains(line, "...") || strings.Contains(line, " RUN") || regexp.MustCompile(`[a-z]\|[a-z.]+\|`).MatchString(line)
+			if !form && !slices.Contains(lines, line) {
+				lines = append(lines, line)
+			}
+		}
+	}
+	for _, page := range manual(t) {
+		b, err := os.ReadFile(page)
+		mustDo(t, err)
+		add(string(b))
+	}
+	var walk func(*cobra.Command)
+	walk = func(c *cobra.Command) {
+		if !c.DisableFlagParsing {
+			add(c.Example)
+		}
+		for _, sub := range c.Commands() {
+			walk(sub)
+		}
+	}
+	walk((&app{}).rootCommand())
+	return lines
+}
+
+// farFile finds a folder that a line writes to, which is not the test's to write to.
+var farFile = regexp.MustCompile(`> [~/]\S*/`)
+
+// filledIn replaces what a reader replaces: a key, a path.
+func filledIn(line string) string {
+	line = strings.NewReplacer("--trial KEY", "--trial mixed/host/dir", "--trial wal/host/dir", "--trial mixed/host/dir").Replace(line)
+	return farFile.ReplaceAllString(line, "> ")
+}
+
+// elsewhere are the examples that other tests execute, because they need a state of their own.
+var elsewhere = map[string]string{
+	"plimsoll run --resume": "TestRunInterrupted",
+}
+
+// TestManualRuns executes every example of the manual and of the help in a shell, word by
+// word, on recorded runs. Those that measure are held to few cells and one block.
+func TestManualRuns(t *testing.T) {
+	needRun(t)
+	self, err := filepath.Abs(os.Args[0])
+	mustDo(t, err)
+	readme, err := os.ReadFile("../../README.md")
+	mustDo(t, err)
+	_, rest, _ := strings.Cut(string(readme), "```yaml\n")
+	own, _, ok := strings.Cut(rest, "```")
+	if !ok {
+		t.Fatal("the README has no plan")
+	}
+	lines := examples(t)
+	if len(lines) < 25 {
+		t.Errorf("only %d examples were found: %q", len(lines), lines)
+	}
+	for _, line := range lines {
+		if by := elsewhere[line]; by != "" {
+			continue
+		}
+		t.Run(line, func(t *testing.T) {
+			dir, state := t.TempDir(), ""
+			if strings.Contains(line, " run") {
+				state = t.TempDir()
+			} else {
+				state, _ = results(t)
+				db := openState(t, state)
+				run, err := db.Run(badRun)
+				mustDo(t, err)
+				run.PlanText = own
+				mustDo(t, db.PutRun(run))
+			}
+			bin, place := filepath.Join(dir, "bin"), filepath.Join(dir, "srv")
+			mustDo(t, os.Mkdir(bin, 0o755))
+			mustDo(t, os.Mkdir(place, 0o755))
+			// The examples' own plan, smaller; the others' is a built-in one.
+			mine := strings.NewReplacer("/srv", place, "256MiB", "4MiB", "runtime: 1s", "runtime: 50ms").Replace(own)
+			for _, name := range []string{"mine.yaml", "my.yaml", "my-plan.yaml"} {
+				mustDo(t, os.WriteFile(filepath.Join(dir, name), []byte(mine), 0o644))
+			}
+			few := ""
+			switch {
+			case strings.HasPrefix(line, "plimsoll run") && strings.Contains(line, ".yaml"):
+				few = " --blocks 1"
+			case strings.HasPrefix(line, "plimsoll run") && strings.Contains(line, "--only engine=oci"):
+				few = " --blocks 1 --only engine=oci,workload=append"
+			case strings.HasPrefix(line, "plimsoll run"):
+				few = " --blocks 1 --only workload=append"
+			case strings.HasPrefix(line, "plimsoll results rm") && !strings.Contains(line, "--yes"):
+				few = " --yes" // It asks on a terminal only.
+			}
+			script := fmt.Sprintf("#!/bin/sh\n%s=1 exec %s \"$@\"%s --state %s\n", asPlimsoll, shellQuote(self), few, shellQuote(state))
+			mustDo(t, os.WriteFile(filepath.Join(bin, "plimsoll"), []byte(script), 0o755))
+
+			sh := exec.CommandContext(t.Context(), "sh", "-c", filledIn(line))
+			sh.Dir = dir
+			sh.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "DOCKER_HOST=unix://"+dir+"/none.sock")
+			out, err := sh.CombinedOutput()
+			if err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+			// What it says goes to the terminal, or to the file that the line names.
+			if len(out) > 0 {
+				return
+			}
+			words := strings.Fields(filledIn(line))
+			if st, err := os.Stat(filepath.Join(dir, words[len(words)-1])); err != nil || st.Size() == 0 {
+				t.Errorf("nothing was said, and nothing written: %v", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/record"
+)
+
+// TestRunMoreBlocks: a complete run takes more blocks, in the order that an unbroken run of so
+// many has; what it had stays as it was.
+func TestRunMoreBlocks(t *testing.T) {
+	needRun(t)
+	dir := t.TempDir()
+	if r := plimsoll(t, t.Context(), dir, small, "run", "-", "--only", "engine=host", "--blocks", "2", "--seed", "7"); r.status != exitDone {
+		t.Fatalf("status %d:\n%s", r.status, r.stderr)
+	}
+	before, old := records(t, dir)
+	for _, bad := range []struct{ blocks, want string }{{"1", "has 2 blocks"}, {"2", "is complete with 2 blocks"}, {"none", "blocks"}} {
+		r := plimsoll(t, t.Context(), dir, "", "run", "--resume", "last", "--blocks", bad.blocks)
+		if r.status != exitUsage || !strings.Contains(r.stderr, bad.want) {
+			t.Errorf("--blocks %s: status %d, want %d and %q:\n%s", bad.blocks, r.status, exitUsage, bad.want, r.stderr)
+		}
+	}
+	if r := plimsoll(t, t.Context(), dir, "", "run", "--resume", "--blocks", "6"); r.status != exitUsage || !strings.Contains(r.stderr, "--resume last --blocks 6") {
+		t.Errorf("without a run: status %d, want %d and how to name one:\n%s", r.status, exitUsage, r.stderr)
+	}
+
+	r := plimsoll(t, t.Context(), dir, "", "run", "--resume", before.ID, "--blocks", "6")
+	if r.status != exitDone {
+		t.Fatalf("status %d:\n%s", r.status, r.stderr)
+	}
+	after, all := records(t, dir)
+	cells := len(old) / 2
+	if after.ID != before.ID || after.Blocks != 6 || after.Quick || after.Status != record.Done || after.Seed != before.Seed || len(all) != 6*cells {
+		t.Errorf("run %s: %d blocks, quick %t, %s, seed %d, %d trials; want %s, 6, false, done, %d, %d",
+			after.ID, after.Blocks, after.Quick, after.Status, after.Seed, len(all), before.ID, before.Seed, 6*cells)
+	}
+	for i, tr := range all {
+		if i < len(old) && (tr.Key != old[i].Key || !tr.Started.Equal(old[i].Started)) {
+			t.Errorf("trial %d was %s of %s, and is %s of %s", i, old[i].Key, old[i].Started, tr.Key, tr.Started)
+		}
+		if tr.Block != i/cells {
+			t.Errorf("trial %d is of block %d, want %d", i, tr.Block, i/cells)
+		}
+	}
+	if !strings.Contains(after.PlanText, "blocks: 6") || !strings.Contains(r.stderr, fmt.Sprintf("%d of %d trials left", 4*cells, 6*cells)) {
+		t.Errorf("the plan or the progress has another number of blocks:\n%s\n%s", after.PlanText, r.stderr)
+	}
+	checkClean(t, dir)
+}
+
+func TestWithBlocks(t *testing.T) {
+	for in, want := range map[string]string{
+		"plimsoll run places --quick --seed 4":                           "plimsoll run places --quick --blocks 20 --seed 4",
+		"plimsoll run --blocks 3 --only engine=host --seed 4 --state /x": "plimsoll run --blocks 20 --only engine=host --seed 4 --state /x",
+		"plimsoll run --seed 4":                                          "plimsoll run --blocks 20 --seed 4",
+		"plimsoll results show 2026 --plan | plimsoll run - --seed 4":    "plimsoll results show 2026 --plan | plimsoll run - --seed 4",
+		"plimsoll dd if=/dev/zero of=x":                                  "plimsoll dd if=/dev/zero of=x",
+		"":                                                               "",
+	} {
+		if got := withBlocks(in, 20); got != want {
+			t.Errorf("withBlocks(%q) = %q, want %q", in, got, want)
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// An output takes what a process says, and may be looked at meanwhile.
+type output struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.String()
+}
+
+// waitFor waits until words were said.
+func (o *output) waitFor(t *testing.T, words string) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !strings.Contains(o.String(), words); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%q was not said:\n%s", words, o)
+		}
+	}
+}
+
+// apart is plimsoll in a process of its own: what a living one has left is not swept.
+func apart(t *testing.T, ctx context.Context, dir, stdin string, args ...string) result {
+	t.Helper()
+	cmd := exec.CommandContext(ctx, os.Args[0], append(args, "--state", dir)...)
+	cmd.Env = append(os.Environ(), asPlimsoll+"=1")
+	cmd.Stdin = strings.NewReader(stdin)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return result{cmd.ProcessState.ExitCode(), out.String(), errs.String()}
+}
+
+// startPlimsoll runs this test binary as plimsoll with the small plan, and waits until
+// it has measured something.
+func startPlimsoll(t *testing.T, dir string, args ...string) *exec.Cmd {
+	t.Helper()
+	return startPlan(t, dir, small, args...)
+}
+
+// launch runs this test binary as plimsoll, and kills it at the test's end. The command's
+// Stderr is an *output.
+func launch(t *testing.T, dir, plan string, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], append(args, "--state", dir)...)
+	cmd.Env = append(os.Environ(), asPlimsoll+"=1")
+	cmd.Stdin = strings.NewReader(plan)
+	log := &output{}
+	cmd.Stderr = log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	return cmd
+}
+
+// startPlan is startPlimsoll with another plan.
+func startPlan(t *testing.T, dir, plan string, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := launch(t, dir, plan, args...)
+	deadline := time.Now().Add(30 * time.Second)
+	for countTrials(dir) < 3 {
+		if time.Now().After(deadline) {
+			t.Fatalf("nothing was measured:\n%s", cmd.Stderr)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return cmd
+}

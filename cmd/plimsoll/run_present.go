@@ -1,0 +1,89 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"plimsoll/internal/record"
+	"plimsoll/internal/report"
+	"plimsoll/internal/store"
+)
+
+// present writes the files of a run's report and prints it, shortly if the run was
+// interrupted. It returns how many trials failed.
+func (a *app) present(db *store.Store, id string, f runFlags, interrupted bool) (failed int, err error) {
+	run, err := db.Run(id)
+	if err != nil {
+		return 0, err
+	}
+	trials, err := db.Trials(id, store.TrialsOptions{Histograms: true})
+	if err != nil {
+		return 0, err
+	}
+	for _, t := range trials {
+		if t.Status == record.Failed {
+			failed++
+		}
+	}
+	if len(trials) == 0 && interrupted {
+		return 0, nil // There is nothing to tell yet.
+	}
+	set := report.NewSet(report.Build(run, trials, report.Options{Flags: a.stateFlag()}))
+	format := "text"
+	if f.json {
+		format = "json"
+	}
+	// The files come first: the answer is to be what the screen ends with.
+	if f.out != "" {
+		err = a.writeReportFiles(set, f.out)
+	}
+	term := terminal(a.stdout)
+	term.Interrupted = interrupted
+	term.More = a.whereMore(id, f.out)
+	return failed, errors.Join(err, a.renderReport(a.stdout, format, set, term))
+}
+
+// whereMore says where all of a run's report is, to follow its short form. out is the
+// folder that the page was written to, if it was.
+func (a *app) whereMore(id, out string) [][2]string {
+	more := [][2]string{{"All tables:", "plimsoll report " + id + " --full" + a.stateFlag()}}
+	if out == "" {
+		return append(more, [2]string{"The page:", "plimsoll report " + id + " -o report.html" + a.stateFlag()})
+	}
+	return append(more, [2]string{"The page:", filepath.Join(out, "report.html")})
+}
+
+// checkOut makes the report's folder and tries to write there, before minutes are
+// spent on measuring.
+func checkOut(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return usageError("--out: make the report's folder: %w", err)
+	}
+	f, err := os.CreateTemp(dir, ".plimsoll-*")
+	if err != nil {
+		return usageError("--out: the folder %s can't be written: %w", dir, reason(err))
+	}
+	f.Close()
+	return os.Remove(f.Name())
+}
+
+// writeReportFiles writes report.html and report.json into a folder.
+func (a *app) writeReportFiles(set report.Set, dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("make the report's folder: %w", err)
+	}
+	for _, format := range []string{"html", "json"} {
+		path := filepath.Join(dir, "report."+format)
+		if err := writeFileAtomic(path, func(w io.Writer) error { return a.renderReport(w, format, set, report.Terminal{}) }); err != nil {
+			return err
+		}
+		fmt.Fprintf(a.stderr, "wrote %s\n", path)
+	}
+	return nil
+}

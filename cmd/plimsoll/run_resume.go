@@ -1,0 +1,122 @@
+package main
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/device"
+	"plimsoll/internal/engine"
+	"plimsoll/internal/fingerprint"
+	"plimsoll/internal/plan"
+	"plimsoll/internal/record"
+	"plimsoll/internal/store"
+	"plimsoll/internal/trial"
+)
+
+// prepareResume finds the run to go on with, and makes this process its owner until
+// release is called, so that nobody else goes on with it meanwhile. The plan is the one that was
+// stored: flags that would change it are refused. --blocks is no such flag: it says how
+// many blocks the run is to have in all, and more of them sharpen what it found.
+func (a *app) prepareResume(db *store.Store, f runFlags, args []string) (job *runJob, release func() error, err error) {
+	if f.plan.Quick || f.plan.Only != "" || len(f.plan.Set) > 0 || f.plan.Seed != "" {
+		return nil, nil, usageError("--resume goes on with a run as it was begun: leave out --quick, --only, --set and --seed")
+	}
+	id, err := findResumable(db, first(args, ""), f.plan.Blocks)
+	if err != nil {
+		return nil, nil, err
+	}
+	if release, err = db.Own(id); err != nil {
+		return nil, nil, err
+	}
+	if job, err = a.loadResumed(db, id, f.plan.Blocks); err != nil {
+		return nil, nil, errors.Join(err, release())
+	}
+	return job, release, nil
+}
+
+// findResumable returns the id of the run that ref names, or of the last one that was broken off.
+func findResumable(db *store.Store, ref, blocks string) (string, error) {
+	if ref != "" {
+		id, err := db.Resolve(ref)
+		if err != nil {
+			return "", usageError("%w", err)
+		}
+		return id, nil
+	}
+	runs, err := db.Runs(store.Filter{})
+	if err != nil {
+		return "", err
+	}
+	for _, run := range runs { // Newest first.
+		if run.Status != record.Done && !run.Alive {
+			return run.ID, nil
+		}
+	}
+	if blocks != "" {
+		return "", usageError("no run was broken off: name the one that is to have %s blocks, as in 'plimsoll run --resume last --blocks %[1]s'", blocks)
+	}
+	return "", usageError("no run was broken off: there is nothing to resume")
+}
+
+// loadResumed reads run id with what it measured already. blocks, unless empty, is how many it
+// is to have in all.
+func (a *app) loadResumed(db *store.Store, id, blocks string) (*runJob, error) {
+	run, err := db.Run(id)
+	if err != nil {
+		return nil, err
+	}
+	if run.PlanText == "" {
+		return nil, usageError("run %s has no plan to go on with: 'plimsoll run' did not begin it", id)
+	}
+	p, err := plan.ParseWith("the plan of run "+id, []byte(run.PlanText), plan.Options{Blocks: blocks, Seccomp: engine.CheckSeccomp})
+	if err != nil {
+		return nil, usageError("%w", err)
+	}
+	switch {
+	case blocks != "" && p.Blocks < run.Blocks:
+		return nil, usageError("run %s has %s: --blocks is how many it is to have in all, %d or more", id, plural(run.Blocks, "block"), run.Blocks+1)
+	case run.Status == record.Done && p.Blocks == run.Blocks:
+		return nil, usageError("run %s is complete with %s: there is nothing to resume; --blocks %d adds some", id, plural(run.Blocks, "block"), run.Blocks+plan.DefaultBlocks)
+	}
+	if diff := fingerprint.Same(run.Machine, fingerprint.Machine(device.Host())); len(diff) > 0 {
+		return nil, usageError("run %s was begun on another machine (%s): begin a new one", id, strings.Join(diff, "; "))
+	}
+	if p.Blocks != run.Blocks {
+		run.Blocks, run.Quick = p.Blocks, p.Blocks < plan.DefaultBlocks
+		run.PlanText, run.Command = string(p.Marshal()), withBlocks(run.Command, p.Blocks)
+	}
+	trials, err := db.Trials(id, store.TrialsOptions{})
+	if err != nil {
+		return nil, err
+	}
+	job := &runJob{run: &run, plan: p, done: map[trial.Key]bool{}, earlier: trials}
+	for _, t := range trials {
+		// A failed trial is a result too; it isn't tried again.
+		job.done[trial.Key{Cell: t.Key, Block: t.Block}] = true
+	}
+	// Both are found anew: over all trials, and by what works today.
+	run.Warnings, run.Skipped = nil, nil
+	return job, nil
+}
+
+// withBlocks is the command that repeats a run with so many blocks. One that takes the plan from
+// the record finds them there.
+func withBlocks(command string, blocks int) string {
+	const flag, before = " --blocks ", " --seed "
+	if strings.Contains(command, " | ") {
+		return command
+	}
+	if i := strings.Index(command, flag); i >= 0 {
+		rest := command[i+len(flag):]
+		if j := strings.IndexByte(rest, ' '); j >= 0 {
+			return command[:i+len(flag)] + strconv.Itoa(blocks) + rest[j:]
+		}
+		return command[:i+len(flag)] + strconv.Itoa(blocks)
+	}
+	i := strings.LastIndex(command, before)
+	if i < 0 {
+		return command // Not a command of plimsoll run.
+	}
+	return command[:i] + flag + strconv.Itoa(blocks) + command[i:]
+}

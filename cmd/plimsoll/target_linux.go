@@ -1,0 +1,17 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// writable refuses a folder in which this user may make no file, before every cell of it fails
+// in every block. Other reasons, such as a disk that went read-only, are the trials' to find.
+func writable(path string) error {
+	if err := unix.Access(path, unix.W_OK|unix.X_OK); errors.Is(err, unix.EACCES) {
+		return fmt.Errorf("%s can't be written: %w", path, err)
+	}
+	return nil
+}

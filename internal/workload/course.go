@@ -1,0 +1,135 @@
+package workload
+
+import (
+	"slices"
+	"time"
+)
+
+// A Course is how fast clients were together through a trial, by time: Rates[i] is what they did a
+// second from i*Step to (i+1)*Step, counted from the moment in which the last of them had
+// started, up to the moment in which the first of them was done. What lies outside is left out: there a
+// fall would only say that a client was missing.
+type Course struct {
+	// Step is the usual length of the clients' own intervals (load.SampleEvery), 0 if there
+	// is no course: no samples, or clients that never ran together.
+	Step time.Duration
+	// Rates are operations, or bytes, per second. A last interval of less than half a step is
+	// left out: it shows noise.
+	Rates []float64
+}
+
+// CourseOf lays the samples of results over each other by their times. An operation that was
+// counted in an interval counts in all of that interval evenly, so that the clients'
+// intervals need not begin together, nor be of one length.
+func CourseOf(results []Result, unit string) Course {
+	from, to, ok := together(results)
+	if !ok || to <= from {
+		return Course{}
+	}
+	c := Course{Step: usualStep(results)}
+	// A clock that jumped must not make millions of empty intervals.
+	most := 0
+	for i := range results {
+		most = max(most, len(results[i].Samples))
+	}
+	c.Step = max(c.Step, (to-from)/time.Duration(8*most+8))
+	n := int((to - from) / c.Step)
+	rest := (to - from) % c.Step
+	if rest >= (c.Step+1)/2 {
+		n++
+	} else {
+		rest = 0
+	}
+	if n == 0 {
+		return Course{}
+	}
+	c.Rates = make([]float64, n)
+	for i := range results {
+		c.add(&results[i], from-offset(results, i), unit)
+	}
+	for i := range c.Rates {
+		length := c.Step
+		if i == n-1 && rest > 0 {
+			length = rest
+		}
+		c.Rates[i] /= length.Seconds()
+	}
+	return c
+}
+
+// add spreads the samples of r over c, whose beginning is at the time from of r.
+func (c *Course) add(r *Result, from time.Duration, unit string) {
+	last := time.Duration(0)
+	for _, s := range r.Samples {
+		amount, begin, end := float64(s.Ops), last-from, s.At-from
+		if unit == "B/s" {
+			amount = float64(s.Bytes)
+		}
+		if s.At <= last {
+			continue // A damaged record.
+		}
+		last = s.At
+		length := float64(end - begin)
+		for at := max(begin, 0); at < end; {
+			bin := int(at / c.Step)
+			if bin >= len(c.Rates) {
+				break
+			}
+			next := min(time.Duration(bin+1)*c.Step, end)
+			c.Rates[bin] += amount * float64(next-at) / length
+			at = next
+		}
+	}
+}
+
+// together is when the last client had started and when the first had its last sample, by the clock
+// of which the first start is 0.
+func together(results []Result) (from, to time.Duration, ok bool) {
+	for i := range results {
+		n := len(results[i].Samples)
+		if n == 0 {
+			return 0, 0, false
+		}
+		o := offset(results, i)
+		end := o + results[i].Samples[n-1].At
+		if i == 0 || end < to {
+			to = end
+		}
+		from = max(from, o)
+	}
+	return from, to, len(results) > 0
+}
+
+// offset is how much later than the first client number i started; 0 where starts are not known.
+func offset(results []Result, i int) time.Duration {
+	first := results[i].Start
+	for j := range results {
+		if results[j].Start.IsZero() {
+			return 0
+		}
+		if results[j].Start.Before(first) {
+			first = results[j].Start
+		}
+	}
+	return results[i].Start.Sub(first)
+}
+
+// usualStep is the median length of the clients' intervals.
+func usualStep(results []Result) time.Duration {
+	var lengths []time.Duration
+	for i := range results {
+		last := time.Duration(0)
+		for _, s := range results[i].Samples {
+			if s.At > last {
+				lengths = append(lengths, s.At-last)
+				last = s.At
+			}
+		}
+	}
+	slices.Sort(lengths)
+	if len(lengths) == 0 {
+		return 1
+	}
+	// Of two intervals the first is the regular one, and the longer.
+	return lengths[len(lengths)/2]
+}

@@ -1,0 +1,137 @@
+package load
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// pinned is how many KiB of this process's memory devices may write to: a ring's registered
+// buffers, until the ring is gone.
+func pinned(t *testing.T) int {
+	t.Helper()
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := bytes.Cut(status, []byte("VmPin:"))
+	line, _, _ := bytes.Cut(rest, []byte(" kB"))
+	n, err := strconv.Atoi(string(bytes.TrimSpace(line)))
+	if err != nil {
+		t.Skipf("needs VmPin in /proc/self/status: %v", err)
+	}
+	return n
+}
+
+// TestProbesLeaveNoRing: a ring that is registered with its thread outlives its descriptor for as long
+// as the thread lives.
+func TestProbesLeaveNoRing(t *testing.T) {
+	needEngine(t, IOUring)
+	dir := t.TempDir()
+	// The thread of the test goes on: what is left with it stays.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	before := pinned(t)
+	for range 5 {
+		ProbeEngines(dir)
+	}
+	for range 200 {
+		if pinned(t) <= before {
+			return
+		}
+		time.Sleep(50 * time.Millisecond) // The kernel takes rings down in the background.
+	}
+	t.Errorf("%d KiB are pinned after the probes, %d before: rings are left", pinned(t), before)
+}
+
+// TestProbeOfADevice: the engine for a device is chosen by reading the device. Nothing is made in
+// the folder of its node.
+func TestProbeOfADevice(t *testing.T) {
+	needEngine(t, IOUring)
+	dev, _ := loopDisk(t, 1<<20)
+	var st unix.Stat_t
+	if err := unix.Stat(dev, &st); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	node := filepath.Join(dir, "node")
+	if err := unix.Mknod(node, unix.S_IFBLK|0o600, int(st.Rdev)); err != nil {
+		t.Skipf("needs CAP_MKNOD: %v", err)
+	}
+	if f, err := os.Open(node); err != nil {
+		t.Skipf("needs a folder with devices: %v", err)
+	} else {
+		f.Close()
+	}
+	old := time.Unix(1_000_000_000, 0)
+	if err := os.Chtimes(dir, old, old); err != nil {
+		t.Fatal(err)
+	}
+	for _, rw := range []string{RandRead, RandWrite} {
+		r := prepare(t, Job{RW: rw, Filename: node, NumberIOs: 1, Direct: true})
+		if got := r.Job().IOEngine; got != IOUring || len(r.notes) > 0 {
+			t.Errorf("%s: the engine is %s, notes %q", rw, got, r.notes)
+		}
+	}
+	if st, err := os.Stat(dir); err != nil || !st.ModTime().Equal(old) {
+		t.Errorf("something was made in the folder of the device's node: %v", err)
+	}
+}
+
+// TestProbeWithoutAFolderToWrite: where no scratch file can be made the file itself is read.
+func TestProbeWithoutAFolderToWrite(t *testing.T) {
+	needEngine(t, IOUring)
+	dir := tmpfs(t, "size=2m")
+	path := filepath.Join(dir, "f")
+	if err := os.WriteFile(path, make([]byte, 1<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount("", dir, "", unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
+		t.Fatal(err)
+	}
+	if r := prepare(t, Job{RW: RandRead, Filename: path, NumberIOs: 1}); r.Job().IOEngine != IOUring {
+		t.Errorf("the engine is %s, notes %q", r.Job().IOEngine, r.notes)
+	}
+	// Nothing can be proven on a file that is gone.
+	r := &Run{job: Job{RW: RandRead, Filename: filepath.Join(dir, "gone")}}
+	if got := r.strongest(); got != PSync || len(r.notes) != 1 || !strings.Contains(r.notes[0], "psync") {
+		t.Errorf("the engine is %s, notes %q; want psync and why", got, r.notes)
+	}
+}
+
+// TestBuffersBeyondOnePiece: the kernel takes 1 GiB as one buffer, so more is registered in pieces.
+func TestBuffersBeyondOnePiece(t *testing.T) {
+	needEngine(t, IOUring)
+	defer func(n int64) { registerMost = n }(registerMost)
+	registerMost = 50 << 10 // Three segments of 16 KiB; no multiple of one.
+	path := zeros(t, t.TempDir(), 4<<20)
+	r := prepare(t, Job{RW: RandWrite, BS: 16 << 10, IODepth: 16, Filename: path, IOEngine: IOUring, Verify: true})
+	e := r.threads[0].async.(*ring)
+	if e.readOp != opcodeReadFixed || e.perPiece != 3 || len(r.notes) > 0 {
+		t.Errorf("%d segments in a registered buffer, notes %q; want 3 and none", e.perPiece, r.notes)
+	}
+	if res, err := r.Start(t.Context(), nil); err != nil || res.Ops() != 256 {
+		t.Fatalf("%d writes, %v", res.Ops(), err)
+	}
+	if res := start(t, Job{RW: RandRead, BS: 16 << 10, IODepth: 16, Filename: path, IOEngine: IOUring, Verify: true}); res.Ops() != 256 {
+		t.Errorf("%d reads", res.Ops())
+	}
+}
+
+// TestNoteNamesTheRefusal: the note blames what refused the buffers.
+func TestNoteNamesTheRefusal(t *testing.T) {
+	for errno, want := range map[error]string{unix.ENOMEM: "RLIMIT_MEMLOCK is ", unix.EFAULT: "bad address"} {
+		r := &ring{readOp: opcodeRead}
+		if !errors.As(errno, &r.refused) || !strings.Contains(r.note(), want) {
+			t.Errorf("%v: %q", errno, r.note())
+		}
+	}
+}
