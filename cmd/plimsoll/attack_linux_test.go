@@ -34,7 +34,7 @@ func TestRunDatabaseRemoved(t *testing.T) {
 		}
 	}
 	cmd.Wait()
-	said := cmd.Stderr.(*bytes.Buffer).String()
+	said := cmd.Stderr.(*output).String()
 	saved, err := filepath.Glob(filepath.Join(dir, "rescued-*"))
 	if code := cmd.ProcessState.ExitCode(); code != exitFailure || err != nil || len(saved) != 1 || strings.Count(said, "no longer there") != 1 || !strings.Contains(said, saved[0]) {
 		t.Fatalf("status %d, saved %v, want 1 and one folder, named once:\n%s", code, saved, said)
@@ -189,7 +189,7 @@ func TestStateNoexec(t *testing.T) {
 		t.Errorf("doctor: status %d\n%s", code, out)
 	}
 	r := plimsoll(t, t.Context(), state, small, "run", "-")
-	if r.status != exitCannot || !strings.Contains(r.stderr, "mounted noexec; to mend it: give a --state folder") || strings.Contains(r.stderr, "install runc") {
+	if r.status != exitCannot || !strings.Contains(r.stderr, "mounted noexec; give a --state folder") || strings.Contains(r.stderr, "install runc") {
 		t.Errorf("run: status %d\n%s", r.status, r.stderr)
 	}
 }
