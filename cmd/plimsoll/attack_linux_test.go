@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 
 	"plimsoll/internal/leaktest"
 	"plimsoll/internal/record"
+	"plimsoll/internal/store"
 )
 
 // TestRunDatabaseRemoved: a run whose database is removed stops and says where its
@@ -32,7 +34,7 @@ func TestRunDatabaseRemoved(t *testing.T) {
 		}
 	}
 	cmd.Wait()
-	said := cmd.Stderr.(*bytes.Buffer).String()
+	said := cmd.Stderr.(*output).String()
 	saved, err := filepath.Glob(filepath.Join(dir, "rescued-*"))
 	if code := cmd.ProcessState.ExitCode(); code != exitFailure || err != nil || len(saved) != 1 || strings.Count(said, "no longer there") != 1 || !strings.Contains(said, saved[0]) {
 		t.Fatalf("status %d, saved %v, want 1 and one folder, named once:\n%s", code, saved, said)
@@ -173,4 +175,149 @@ func TestRunLostWriteback(t *testing.T) {
 	_, trials := records(t, dir)
 	wantFailed(t, trials, 1, "did not reach the storage", loop+": fsync: input/output error")
 	checkClean(t, dir)
+}
+
+// TestStateNoexec: doctor and a run say that nothing can be run from the state folder, and
+// blame nothing else for it.
+func TestStateNoexec(t *testing.T) {
+	needRun(t)
+	state := mount(t, "tmpfs", "tmpfs", unix.MS_NOEXEC, "size=64m")
+	cmd := exec.Command(os.Args[0], "doctor", "--state", state)
+	cmd.Env = append(os.Environ(), asPlimsoll+"=1")
+	out, _ := cmd.Output()
+	if code := cmd.ProcessState.ExitCode(); code != exitCannot || !strings.Contains(unwrap(string(out)), state+" is mounted noexec") || strings.Contains(string(out), "can't run a container here") {
+		t.Errorf("doctor: status %d\n%s", code, out)
+	}
+	r := plimsoll(t, t.Context(), state, small, "run", "-")
+	if r.status != exitCannot || !strings.Contains(r.stderr, "mounted noexec; give a --state folder") || strings.Contains(r.stderr, "install runc") {
+		t.Errorf("run: status %d\n%s", r.status, r.stderr)
+	}
+}
+
+// TestForeignWords: what comes from outside reaches the screen without escape sequences.
+func TestForeignWords(t *testing.T) {
+	t.Setenv("DOCKER_HOST", "unix:///nowhere\033[31m/d.sock")
+	r := plimsoll(t, t.Context(), t.TempDir(), "", "doctor")
+	if strings.Contains(r.stdout+r.stderr, "\033") || !strings.Contains(r.stdout, "/nowhere/d.sock") {
+		t.Errorf("doctor says %q%q", r.stdout, r.stderr)
+	}
+}
+
+// TestResultsReadOnly: what was recorded can be read from a state folder on a read-only file system,
+// also if the plimsoll that wrote it was killed.
+func TestResultsReadOnly(t *testing.T) {
+	needRun(t)
+	for _, killed := range []bool{false, true} {
+		t.Run(map[bool]string{false: "closed", true: "killed"}[killed], func(t *testing.T) {
+			state := mount(t, "tmpfs", "tmpfs", 0, "size=256m")
+			if killed {
+				cmd := startPlimsoll(t, state, "run", "-", "--blocks", "50")
+				// Held open, so that nobody merges the log that the killed one leaves.
+				db, err := store.Open(filepath.Join(state, "plimsoll.db"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				cmd.Process.Kill()
+				cmd.Wait()
+				keep := t.TempDir()
+				if out, err := exec.Command("cp", "-a", state+"/.", keep).CombinedOutput(); err != nil {
+					t.Fatalf("%v: %s", err, out)
+				}
+				if err := db.Close(); err != nil {
+					t.Fatal(err)
+				}
+				if out, err := exec.Command("cp", "-a", keep+"/.", state).CombinedOutput(); err != nil {
+					t.Fatalf("%v: %s", err, out)
+				}
+				if st, err := os.Stat(filepath.Join(state, "plimsoll.db-wal")); err != nil || st.Size() == 0 {
+					t.Fatalf("the log is not there: %v", err)
+				}
+			} else if r := plimsoll(t, t.Context(), state, small, "run", "-", "--blocks", "1"); r.status != exitDone {
+				t.Fatal(r.stderr)
+			}
+			for end := time.Now().Add(20 * time.Second); len(processesWith(state)) > 0 && time.Now().Before(end); {
+				time.Sleep(20 * time.Millisecond)
+			}
+			err := unix.EBUSY
+			// What ended processes held open goes a moment after them.
+			for end := time.Now().Add(20 * time.Second); err == unix.EBUSY && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+				err, _ = unix.Mount("", state, "", unix.MS_REMOUNT|unix.MS_RDONLY, "").(unix.Errno)
+			}
+			if err != 0 {
+				t.Fatal(err)
+			}
+			for _, args := range [][]string{{"results", "ls"}, {"results", "show", "last"}, {"report", "last"}, {"results", "export", "last"}} {
+				if r := plimsoll(t, t.Context(), state, "", args...); r.status != exitDone || r.stdout == "" {
+					t.Errorf("%v: status %d\n%s", args, r.status, r.stderr)
+				}
+			}
+			if r := plimsoll(t, t.Context(), state, "", "results", "rm", "last", "--yes"); r.status != exitFailure || !strings.Contains(r.stderr, "read-only") {
+				t.Errorf("results rm: status %d\n%s", r.status, r.stderr)
+			}
+		})
+	}
+}
+
+// TestDaemonStrangers: what listens at DOCKER_HOST and is no daemon is told from one that is not
+// there, in plain words, and nothing that it says comes through.
+func TestDaemonStrangers(t *testing.T) {
+	const bytes = "\xff\xfe\033[31mhello\r\n"
+	for _, tt := range []struct {
+		name string
+		talk func(c net.Conn)
+		want string
+	}{
+		{"drips", func(c net.Conn) {
+			for _, err := c.Write([]byte("H")); err == nil; _, err = c.Write([]byte("x")) {
+				time.Sleep(50 * time.Millisecond)
+			}
+		}, "does not answer in time"},
+		{"drips a header", func(c net.Conn) {
+			for _, err := c.Write([]byte("HTTP/1.1 200 OK\r\n")); err == nil; _, err = c.Write([]byte("A: b\r\n")) {
+				time.Sleep(50 * time.Millisecond)
+			}
+		}, "does not answer in time"},
+		{"says more than it is asked", func(c net.Conn) {
+			c.Write([]byte("HTTP/1.1 200 OK\r\nApi-Version: 1.47\r\nContent-Length: 0\r\n\r\n" + strings.Repeat(bytes, 100)))
+			time.Sleep(500 * time.Millisecond)
+		}, "unix://"},
+		{"greets", func(c net.Conn) { c.Write([]byte(strings.Repeat(bytes, 1000))) }, "is no Docker daemon"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			l, err := net.Listen("unix", filepath.Join(dir, "s"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			go func() {
+				for {
+					c, err := l.Accept()
+					if err != nil {
+						return
+					}
+					go func() {
+						defer c.Close()
+						c.Read(make([]byte, 4096))
+						tt.talk(c)
+					}()
+				}
+			}()
+			cmd := exec.Command(os.Args[0], "doctor", "--state", filepath.Join(dir, "state"))
+			cmd.Env = append(os.Environ(), asPlimsoll+"=1", "DOCKER_HOST=unix://"+filepath.Join(dir, "s"))
+			var out, errs strings.Builder
+			cmd.Stdout, cmd.Stderr = &out, &errs
+			cmd.Run()
+			said := ""
+			for line := range strings.Lines(out.String()) {
+				if strings.Contains(line, "unix://") {
+					said = line
+				}
+			}
+			if !strings.Contains(said, tt.want) || len(said) > 500 || errs.String() != "" || strings.Contains(out.String(), "\033") || strings.Contains(out.String(), "\xff") {
+				t.Errorf("said %q, and %q on stderr; want %q", said, errs.String(), tt.want)
+			}
+		})
+	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plimsoll/internal/clean"
 	"plimsoll/internal/device"
 	"plimsoll/internal/doctor"
 	"plimsoll/load"
@@ -90,7 +91,7 @@ func (a *app) printDoctor(r doctor.Report, asJSON bool) error {
 	}
 	var b strings.Builder
 	m := r.Machine
-	fmt.Fprintf(&b, "%s: %s, %d CPUs, %d MiB, %s/%s %s", m.Hostname, orWord(m.CPUModel, "unnamed CPU"), m.CPUs, m.Memory>>20, m.OS, m.Arch, m.Kernel)
+	fmt.Fprintf(&b, "%s: %s, %d CPUs, %d MiB, %s/%s %s", clean.Line(m.Hostname), clean.Line(orWord(m.CPUModel, "unnamed CPU")), m.CPUs, m.Memory>>20, m.OS, m.Arch, m.Kernel)
 	if m.Virtual != "" {
 		fmt.Fprintf(&b, ", virtual (%s)", m.Virtual)
 	}
@@ -111,13 +112,14 @@ func (a *app) printDoctor(r doctor.Report, asJSON bool) error {
 }
 
 func printItem(b *strings.Builder, i doctor.Item) {
-	fmt.Fprintf(b, "  %-6s  %s", i.Status, i.What)
+	// DOCKER_HOST, file systems and daemons say what they like.
+	fmt.Fprintf(b, "  %-6s  %s", i.Status, clean.Line(i.What))
 	if i.Why != "" {
-		fmt.Fprintf(b, ": %s", i.Why)
+		fmt.Fprintf(b, ": %s", clean.Line(i.Why))
 	}
 	b.WriteByte('\n')
 	if i.Fix != "" {
-		fmt.Fprintf(b, "          fix: %s\n", i.Fix)
+		fmt.Fprintf(b, "          fix: %s\n", clean.Line(i.Fix))
 	}
 }
 

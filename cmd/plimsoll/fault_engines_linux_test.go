@@ -327,7 +327,7 @@ blocks: 8
 	case <-time.After(2 * time.Minute):
 		t.Fatal("the run hangs without its daemon")
 	}
-	said := cmd.Stderr.(*bytes.Buffer).String()
+	said := cmd.Stderr.(*output).String()
 	if status := cmd.ProcessState.ExitCode(); status != exitFailure || !strings.Contains(said, "engine docker is gone") || !strings.Contains(lastLine(said), "--resume") {
 		t.Fatalf("status %d, want %d, that docker is gone and how to go on; stderr:\n%s", status, exitFailure, said)
 	}

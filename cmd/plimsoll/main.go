@@ -4,12 +4,16 @@ package main
 
 import (
 	"context"
+	"io"
+	"log"
 	"os"
 	"os/signal"
 )
 
 func main() {
 	ignoreClosedPipes()
+	// Nobody here writes to it; net/http does, whatever a stranger on a socket sent.
+	log.SetOutput(io.Discard)
 	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
 	ctx, stop := a.interrupts(context.Background())
 	status := a.run(ctx, os.Args[1:])

@@ -92,6 +92,9 @@ func (a *app) runPlan(ctx context.Context, f runFlags, args []string) error {
 		return err
 	}
 	defer db.Close()
+	if err := db.CheckWritable(); err != nil {
+		return err
+	}
 	job, release, err := a.prepare(ctx, db, f, args)
 	if err != nil {
 		return err

@@ -148,6 +148,8 @@ func (e *examination) stateDir() {
 	switch {
 	case !writable(nearest):
 		i.Status, i.Why, i.Fix = No, nearest+" is not writable", "run as root, or name another folder with --state"
+	case noexec(nearest):
+		i.Status, i.Why, i.Fix = No, nearest+" is mounted noexec: the worker can't be run from it", "mount it without noexec, or name another folder with --state"
 	case nearest != e.o.StateDir:
 		i.Why = "it will be made"
 	}

@@ -4,3 +4,9 @@ import "golang.org/x/sys/unix"
 
 // writable asks the kernel instead of writing: doctor leaves no trace.
 func writable(dir string) bool { return unix.Access(dir, unix.W_OK) == nil }
+
+// noexec reports whether no program can be run from dir's file system.
+func noexec(dir string) bool {
+	var st unix.Statfs_t
+	return unix.Statfs(dir, &st) == nil && st.Flags&unix.ST_NOEXEC != 0
+}

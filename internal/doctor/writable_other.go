@@ -9,3 +9,6 @@ func writable(dir string) bool {
 	fi, err := os.Stat(dir)
 	return err == nil && fi.IsDir() && fi.Mode().Perm()&0o222 != 0
 }
+
+// noexec is false: what doctor tries tells.
+func noexec(string) bool { return false }

@@ -18,6 +18,9 @@ import (
 // memory, which a runaway job would take.
 const defaultTmpfs = 512 << 20
 
+// installFix says what to do where the worker can't be installed.
+const installFix = "give a --state folder that can be written to and programs run from, and a plimsoll made with 'make build'"
+
 // hostGrace is how long a worker on the host may take to end.
 const hostGrace = 2 * time.Second
 
@@ -42,7 +45,7 @@ func (h *host) Name() string { return "host" }
 func (h *host) Probe(context.Context) Probe {
 	p := Probe{Engine: h.Name(), Places: []place.Kind{place.Dir}}
 	if _, err := h.install(); err != nil {
-		p.Missing, p.Fix = "the worker can't be installed: "+err.Error(), "give a writable --state folder and a plimsoll made with 'make build'"
+		p.Missing, p.Fix = "the worker can't be installed: "+err.Error(), installFix
 		return p
 	}
 	p.OK, p.Version = true, runtime.GOOS+"/"+runtime.GOARCH

@@ -30,6 +30,8 @@ type leftover struct {
 	ID     string `json:"id"`
 	Engine string `json:"engine"`
 	Owner  Owner  `json:"owner"`
+	// Lock names the file in the journal's folder that the owner holds locked; "" for none.
+	Lock string `json:"lock,omitempty"`
 	// Paths are the folders that the session made, absolute: the sweep may run in
 	// another folder.
 	Paths []string `json:"paths"`
@@ -45,6 +47,12 @@ func (j journal) note(l leftover) error {
 	}
 	if err := os.MkdirAll(j.dir, 0o700); err != nil {
 		return fmt.Errorf("note session %s: %w", l.ID, err)
+	}
+	if l.Owner == Self() {
+		var err error
+		if l.Lock, err = j.hold(l.ID); err != nil {
+			return fmt.Errorf("note session %s: %w", l.ID, err)
+		}
 	}
 	b, err := json.Marshal(l)
 	if err != nil {
@@ -64,9 +72,12 @@ func (j journal) forget(id string) error {
 	}
 	err := os.Remove(j.path(id))
 	if errors.Is(err, os.ErrNotExist) {
-		return nil
+		err = nil
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return j.letGo(id)
 }
 
 func (j journal) path(id string) string { return filepath.Join(j.dir, id+".json") }
@@ -86,20 +97,24 @@ func (j journal) stale(engine string) ([]leftover, error) {
 	}
 	var ls []leftover
 	for _, f := range files {
-		id, ok := strings.CutSuffix(f.Name(), ".json")
-		if !ok {
-			continue
-		}
-		b, err := os.ReadFile(j.path(id))
-		if err != nil {
-			continue
-		}
-		var l leftover
-		if json.Unmarshal(b, &l) == nil && l.ID == id && l.Engine == engine && !l.Owner.Alive() {
+		if l, ok := j.read(f.Name()); ok && l.Engine == engine && !j.alive(l) {
 			ls = append(ls, l)
 		}
 	}
-	return ls, nil
+	return ls, j.dropLocks()
+}
+
+// read returns the entry in a file of the journal's folder, if it is one.
+func (j journal) read(name string) (l leftover, ok bool) {
+	id, ok := strings.CutSuffix(name, ".json")
+	if !ok {
+		return l, false
+	}
+	b, err := os.ReadFile(j.path(id))
+	if err != nil {
+		return l, false
+	}
+	return l, json.Unmarshal(b, &l) == nil && l.ID == id
 }
 
 // clear removes the folders of l and then its entry; removed lists those that were
@@ -114,7 +129,10 @@ func (j journal) clear(l leftover) (removed []string, err error) {
 			removed = append(removed, "folder "+p)
 		}
 	}
-	return removed, j.forget(l.ID)
+	if err := j.forget(l.ID); err != nil || l.Lock == "" {
+		return removed, err
+	}
+	return removed, j.dropLocks()
 }
 
 // sweep clears what dead owners' sessions of engine left behind.

@@ -62,6 +62,11 @@ func (o *oci) Probe(ctx context.Context) Probe {
 		p.Missing, p.Fix = "making a container without a daemon needs root", "run as root, or use the docker engine"
 		return p
 	}
+	// Before the runtimes, which would be blamed for it.
+	if _, err := o.worker.install(runtime.GOOS, runtime.GOARCH); err != nil {
+		p.Missing, p.Fix = "the worker can't be installed: "+err.Error(), installFix
+		return p
+	}
 	rt, notes, err := o.runtime(ctx, "")
 	p.Notes = notes
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 )
 
@@ -37,6 +38,9 @@ func (i *installer) install(goos, goarch string) (string, error) {
 	path, err := installWorker(i.dir, i.source, goos, goarch)
 	if err != nil {
 		return "", err
+	}
+	if err := runnable(path); goos == runtime.GOOS && err != nil {
+		return "", fmt.Errorf("programs can't be run from %s (%w): its file system is mounted noexec", i.dir, err)
 	}
 	if i.paths == nil {
 		i.paths = map[string]string{}

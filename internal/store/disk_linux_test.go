@@ -127,7 +127,17 @@ func TestReadOnly(t *testing.T) {
 	must(t, s.PutTrial(sampleTrial("r", 0, 1)))
 	must(t, s.Close())
 	must(t, unix.Mount("", dir, "", unix.MS_REMOUNT|unix.MS_RDONLY, ""))
-	for _, path := range []string{path, filepath.Join(dir, "old", "new.db"), filepath.Join(dir, "new", "plimsoll.db")} {
+	// What is there can be read; nothing can be written, and that is said at once.
+	s = openAt(t, path)
+	if trials, err := s.Trials("r", TrialsOptions{Histograms: true}); err != nil || len(trials) != 1 {
+		t.Errorf("%d trials on a read-only disk, %v; want 1", len(trials), err)
+	}
+	for name, err := range map[string]error{"CheckWritable": s.CheckWritable(), "PutTrial": s.PutTrial(sampleTrial("r", 1, 1))} {
+		if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "name another state folder with --state") {
+			t.Errorf("%s on a read-only disk = %v, want the path and what to do", name, err)
+		}
+	}
+	for _, path := range []string{filepath.Join(dir, "old", "new.db"), filepath.Join(dir, "new", "plimsoll.db")} {
 		s, err := Open(path)
 		if err == nil {
 			s.Close()

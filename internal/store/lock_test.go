@@ -24,6 +24,13 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(1)
 	}
+	if path := os.Getenv("PLIMSOLL_TEST_HOLDER"); path != "" {
+		if err := holdLock(path); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	os.Exit(m.Run())
 }
 

@@ -47,6 +47,8 @@ const busyTimeout = 30 * time.Second
 type Store struct {
 	path string
 	db   *sql.DB
+	// readOnly is set for a database that may not be written.
+	readOnly bool
 	// file is what path was when it was opened: see gone.
 	file os.FileInfo
 	// write lets this process's writers queue here, where waiting is a wake-up
@@ -59,7 +61,8 @@ type Store struct {
 }
 
 // Open opens the database at path and brings its schema up to date. It makes
-// the database, and its folders with mode 0700, when they are missing. The error
+// the database, and its folders with mode 0700, when they are missing. A database that
+// may not be written, as on a read-only file system, can be read; its Puts fail. The error
 // names the path and what would help; it is a *NewerError for a database of a
 // later plimsoll.
 func Open(path string) (*Store, error) {
@@ -77,7 +80,8 @@ func open(path string, migrations []string) (*Store, error) {
 	if err := checkHeader(abs); err != nil {
 		return nil, err
 	}
-	db, err := sql.Open("sqlite", dsn(abs))
+	readOnly := unwritable(abs)
+	db, err := sql.Open("sqlite", dsn(abs)+readOnly)
 	if err != nil {
 		return nil, fmt.Errorf("open the database %s: %w", abs, err)
 	}
@@ -85,8 +89,12 @@ func open(path string, migrations []string) (*Store, error) {
 	// runs all the pragmas again.
 	db.SetMaxOpenConns(4)
 	db.SetMaxIdleConns(4)
-	s := &Store{path: abs, db: db}
-	if err := s.prepare(migrations); err != nil {
+	s := &Store{path: abs, db: db, readOnly: readOnly != ""}
+	prepare := s.prepare
+	if s.readOnly {
+		prepare = s.prepareRead
+	}
+	if err := prepare(migrations); err != nil {
 		db.Close()
 		return nil, s.explain("open", err)
 	}

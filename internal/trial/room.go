@@ -114,9 +114,10 @@ func tooLittle(s *space, n int64, kind place.Kind) string {
 	if kind != place.Dir && kind != place.Bind {
 		fix = "make size smaller, or free some"
 	}
+	spare := roomFixed + (s.taken+n)/roomShare
 	where := "are free on the file system of " + s.mount
 	if s.mount == "" {
 		where = "of memory are available"
 	}
-	return fmt.Sprintf("too little room: its files take %s%s, and %s %s; to mend it: %s", size.Bytes(n), before, size.Bytes(s.free), where, fix)
+	return fmt.Sprintf("too little room: its files take %s%s, and %s %s, where %s must stay free for logs and records; to mend it: %s", size.Bytes(n), before, size.Bytes(s.free), where, size.Bytes(spare), fix)
 }

@@ -75,6 +75,9 @@ clients: [1, 2]
 				t.Errorf("%s in %s by %d: %d bytes are reserved, want %d", tt.workload, place, tt.clients, got, tt.taken)
 			}
 		}
+		if why := tooLittle(&space{mount: "/m", free: 3 << 20}, 1<<20, "dir"); !strings.Contains(why, "take 1 MiB, and 3 MiB are free on the file system of /m, where 4.02 MiB must stay free") {
+			t.Errorf("tooLittle() = %q, which doesn't say why 3 MiB are too little for 1 MiB", why)
+		}
 		word := map[string]string{"dir": "are free on the file system of /", "tmpfs": "of memory are available"}[place]
 		if why := take("other", place, 1); !strings.Contains(why, word) {
 			t.Errorf("other in %s: %q, want %q", place, why, word)

@@ -1,0 +1,16 @@
+package store
+
+import (
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// inode is the number of a file as /proc/locks has it; "" if there is none.
+func inode(path string) string {
+	var st unix.Stat_t
+	if unix.Stat(path, &st) != nil {
+		return ""
+	}
+	return strconv.FormatUint(st.Ino, 10)
+}

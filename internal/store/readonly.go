@@ -1,0 +1,44 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// unwritable returns what a URI needs for a database that is there and may not be written,
+// or "". SQLite reads one in write-ahead mode only if it may write beside it, if the log's files are there
+// already, or if it is told that nothing can change (https://www.sqlite.org/wal.html#readonly).
+func unwritable(path string) string {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err == nil {
+		f.Close()
+		return ""
+	}
+	if !errors.Is(err, syscall.EROFS) && !errors.Is(err, os.ErrPermission) {
+		return ""
+	}
+	if log, err := os.Stat(path + "-wal"); err == nil && log.Size() > 0 {
+		return "&mode=ro"
+	}
+	if errors.Is(err, syscall.EROFS) {
+		return "&immutable=1"
+	}
+	// Somebody else may write to it: what lies in a log that comes now would be missed, but
+	// no more than that.
+	return "&mode=ro&immutable=1"
+}
+
+// prepareRead sees whether a database that may not be written can be understood.
+func (s *Store) prepareRead(migrations []string) error {
+	have, err := s.version(context.Background(), s.db, len(migrations))
+	if err != nil {
+		return err
+	}
+	if have < len(migrations) {
+		return fmt.Errorf("it has schema version %d, which is brought to %d by writing, and it may not be written: copy it, and name the copy's folder with --state", have, len(migrations))
+	}
+	return nil
+}

@@ -1,0 +1,81 @@
+package store
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// startTimeout is how long CheckWritable waits for another writer, whose write takes under a
+// millisecond.
+const startTimeout = 2 * time.Second
+
+// CheckWritable takes the turn of a writer and gives it back: before minutes are spent
+// on measuring. The error says who keeps the database locked, if that can be found out.
+func (s *Store) CheckWritable() error {
+	if s.readOnly {
+		return fmt.Errorf("the database %s is read-only; the folder must exist and be writable: name another state folder with --state", s.path)
+	}
+	s.write.Lock()
+	defer s.write.Unlock()
+	ctx := context.Background()
+	c, err := s.db.Conn(ctx)
+	if err != nil {
+		return s.explain("open", err)
+	}
+	defer c.Close()
+	wait := func(d time.Duration) error {
+		_, err := c.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout = %d", d.Milliseconds()))
+		return err
+	}
+	if err := wait(startTimeout); err != nil {
+		return s.explain("write to", err)
+	}
+	defer wait(busyTimeout)
+	_, err = c.ExecContext(ctx, "BEGIN IMMEDIATE; ROLLBACK")
+	if code(err)&0xff == sqlite3.SQLITE_BUSY {
+		return fmt.Errorf("the database %s is locked by %s for more than %v: end that, or name another state folder with --state", s.path, s.holders(), startTimeout)
+	}
+	if err != nil {
+		return s.explain("write to", err)
+	}
+	return nil
+}
+
+// holders names the processes that hold locks on the database's files.
+func (s *Store) holders() string {
+	inodes := map[string]bool{}
+	for _, p := range []string{s.path, s.path + "-shm"} {
+		if n := inode(p); n != "" {
+			inodes[n] = true
+		}
+	}
+	f, err := os.Open("/proc/locks")
+	if err != nil {
+		return "another process"
+	}
+	defer f.Close()
+	var all []string
+	seen := map[string]bool{strconv.Itoa(os.Getpid()): true}
+	// "2: POSIX  ADVISORY  WRITE 1234 fe:00:5678 120 120" (proc_locks(5)); who reads is no obstacle.
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		w := strings.Fields(lines.Text())
+		if len(w) < 6 || w[3] != "WRITE" || seen[w[4]] {
+			continue
+		}
+		if _, n, _ := strings.Cut(w[5], ":"); inodes[n[strings.IndexByte(n, ':')+1:]] {
+			seen[w[4]] = true
+			all = append(all, "process "+w[4])
+		}
+	}
+	if len(all) == 0 {
+		return "another process"
+	}
+	return strings.Join(all, " and ")
+}
