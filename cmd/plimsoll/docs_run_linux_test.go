@@ -59,7 +59,8 @@ func filledIn(line string) string {
 
 // elsewhere are the examples that other tests execute, because they need a state of their own.
 var elsewhere = map[string]string{
-	"plimsoll run --resume": "TestRunInterrupted",
+	"plimsoll run --resume":                  "TestRunInterrupted",
+	"plimsoll run --resume last --blocks 20": "TestRunMoreBlocks",
 }
 
 // otherTool finds the lines that have tests of their own, which need their files or take minutes:
