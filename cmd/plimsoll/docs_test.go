@@ -116,7 +116,7 @@ func TestReadmeExample(t *testing.T) {
 	if !ok {
 		t.Fatal("the README has no example")
 	}
-	for _, word := range []string{report.Question, "Compared with host dir over", "no difference proven at", "A/A control", "95 % interval", "━━ at a glance", " cells; this is the worst: ", " figures are in doubt (!)", "Repeat: plimsoll run --seed", "All tables: plimsoll report"} {
+	for _, word := range []string{report.Question, "Compared with host dir over", "no difference proven at", "A/A control", "95 % interval", "━━ at a glance", " cells; this is the worst: ", "Next:   plimsoll run --resume", "host dir, rate", "Repeat: plimsoll run --seed", "All tables: plimsoll report"} {
 		if !strings.Contains(example, word) {
 			t.Errorf("the example lacks %q, which reports have", word)
 		}
