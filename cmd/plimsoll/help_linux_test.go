@@ -27,7 +27,7 @@ func TestWrongWords(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"help", "foo"}, `plimsoll has no command "foo": see 'plimsoll --help'`},
+		{[]string{"help", "zzzzzz"}, `plimsoll has no command "zzzzzz": see 'plimsoll --help'`},
 		{[]string{"help", "dcotor"}, `plimsoll has no command "dcotor", did you mean doctor?`},
 		{[]string{"help", "plan", "chekc"}, `plimsoll plan has no command "chekc", did you mean check?`},
 		{[]string{"help", "run", "foo"}, `plimsoll run has no commands, so "foo" is none`},
