@@ -323,12 +323,20 @@ func (s *stageRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	r.gather()
+	r.gather(s.aligned())
 	return r, nil
 }
 
 // aligned reports whether all jobs are measured in the same window, by the clock.
 func (s *stageRun) aligned() bool {
+	if len(s.runs) == 0 {
+		return false
+	}
+	for _, j := range s.jobs {
+		if len(s.jobs) > 1 && (j.Steady != nil || j.EndAll) {
+			return false // One may end before the others.
+		}
+	}
 	first := s.runs[0].Job()
 	for _, r := range s.runs {
 		j := r.Job()
@@ -340,8 +348,8 @@ func (s *stageRun) aligned() bool {
 	return true
 }
 
-// gather adds the jobs up.
-func (r *Result) gather() {
+// gather adds the jobs up. Where all have the same measured window, that is the whole's.
+func (r *Result) gather(aligned bool) {
 	for _, s := range r.Stage {
 		r.IOEngine = s.Engine
 		if r.Buffers != load.BuffersPlain && s.Buffers != "" {
@@ -355,9 +363,11 @@ func (r *Result) gather() {
 			r.add(c)
 		}
 	}
+	if one := r.Stage[0]; aligned || len(r.Stage) == 1 {
+		r.Elapsed, r.WallElapsed, r.Start = one.Elapsed, one.WallElapsed, one.Start
+	}
 	if len(r.Stage) == 1 {
-		one := r.Stage[0]
-		r.Elapsed, r.WallElapsed, r.Start, r.Samples = one.Elapsed, one.WallElapsed, one.Start, one.Samples
+		r.Samples = r.Stage[0].Samples
 	}
 }
 

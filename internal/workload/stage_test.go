@@ -274,3 +274,20 @@ func TestStageOfOneCountsWithoutItsRamp(t *testing.T) {
 		t.Errorf("the job wrote %d bytes in its window, the process %d", app, res.ProcWritten)
 	}
 }
+
+// TestStageOfSeveralHasTheirWindow: jobs with the same ramp and runtime are measured over that runtime.
+func TestStageOfSeveralHasTheirWindow(t *testing.T) {
+	job := load.Job{RW: load.RandRead, Size: 1 << 20, IOEngine: load.Null, RampTime: 300 * time.Millisecond, Runtime: 100 * time.Millisecond}
+	res, err := stage(t, t.TempDir(), StageJob{Name: "a", Job: job}, StageJob{Name: "b", Job: job})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Elapsed != res.Stage[0].Elapsed || res.Elapsed > 250*time.Millisecond {
+		t.Errorf("the whole took %v, its jobs %v", res.Elapsed, res.Stage[0].Elapsed)
+	}
+	// One that may end early makes the whole last as long as all.
+	steady := StageJob{Name: "a", Job: job, EndAll: true}
+	if res, err = stage(t, t.TempDir(), steady, StageJob{Name: "b", Job: job}); err != nil || res.Elapsed < 390*time.Millisecond {
+		t.Errorf("with an early end the whole took %v, %v", res.Elapsed, err)
+	}
+}
