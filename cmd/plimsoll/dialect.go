@@ -145,8 +145,10 @@ type dialectSession struct {
 	bench   *trial.Bench
 	inPlace bool
 	db      *store.Store // nil: nothing is recorded
-	release func() error
-	doubts  []record.Warning
+	// recorded: there is a trial.
+	recorded bool
+	release  func() error
+	doubts   []record.Warning
 }
 
 // openDialect opens the container that a tool's line runs in.
@@ -190,9 +192,6 @@ func (a *app) openDialect(ctx context.Context, tool dialectTool, f dialectFlags,
 		}
 		if s.release, err = s.db.Own(id); err != nil {
 			return nil, errors.Join(err, s.db.Close())
-		}
-		if err := s.db.PutRun(*s.bench.Run); err != nil {
-			return nil, errors.Join(err, s.close(err, false))
 		}
 	}
 	if err := s.bench.Open(ctx); err != nil {
@@ -244,7 +243,13 @@ func (s *dialectSession) Path(name string) string {
 func (s *dialectSession) Stage(ctx context.Context, name string, jobs []workload.StageJob, onSample func(load.Sample)) (*workload.Result, error) {
 	t, err := s.bench.Trial(ctx, workload.Spec{Name: name, Kind: workload.Stage, Jobs: jobs}, onSample)
 	if t != nil && s.db != nil && ctx.Err() == nil {
-		if perr := s.db.PutTrial(*t); perr != nil {
+		// The run is recorded with its first trial: one that measured nothing is none.
+		perr := s.db.PutRun(*s.bench.Run)
+		s.recorded = true
+		if perr == nil {
+			perr = s.db.PutTrial(*t)
+		}
+		if perr != nil {
 			return nil, errors.Join(err, fmt.Errorf("keep the record of %s: %w", name, perr))
 		}
 	}
@@ -273,8 +278,11 @@ func (s *dialectSession) close(failed error, interrupted bool) error {
 	if interrupted {
 		run.Status = record.Interrupted
 	}
-	err = errors.Join(err, s.db.PutRun(*run), s.release(), s.db.Close())
-	if err == nil && failed == nil {
+	if s.recorded {
+		err = errors.Join(err, s.db.PutRun(*run))
+	}
+	err = errors.Join(err, s.release(), s.db.Close())
+	if err == nil && failed == nil && s.recorded {
 		fmt.Fprintf(s.app.stderr, "plimsoll: recorded as run %s: 'plimsoll report %s%s' shows it\n", run.ID, run.ID, s.app.stateFlag())
 	}
 	return err

@@ -174,3 +174,17 @@ func TestDialectHelp(t *testing.T) {
 		}
 	}
 }
+
+// TestDialectThatMeasuresNothingIsNoRun: a line that can't begin is not the last run.
+func TestDialectThatMeasuresNothingIsNoRun(t *testing.T) {
+	needRun(t)
+	inFolder(t)
+	state := t.TempDir()
+	r := plimsoll(t, t.Context(), state, "", "dd", "if=/dev/zero", "of=x", "count=1", "--engine", "oci", "--place", "volume", "--record")
+	if r.status != exitCannot {
+		t.Errorf("status %d: %s", r.status, r.stderr)
+	}
+	if r := plimsoll(t, t.Context(), state, "", "results", "ls"); strings.Contains(r.stdout, "dd") {
+		t.Errorf("recorded: %s", r.stdout)
+	}
+}
