@@ -61,6 +61,7 @@ type Run struct {
 	thinkEvery int64
 	pace       pace
 	left       atomic.Int64 // threads that are not done yet
+	syncing    sync.Mutex   // held by Sync
 }
 
 // Prepare validates job, opens its file and sets up everything that Start needs.
@@ -209,6 +210,10 @@ func (r *Run) Close() error {
 	r.running.Wait()
 	raiseProcs(-r.procs)
 	r.procs = 0
+	if !r.syncing.TryLock() {
+		return nil // A Sync that nobody waits for has the files; they close with the process.
+	}
+	defer r.syncing.Unlock()
 	files := r.files
 	r.files = nil
 	var errs []error

@@ -58,6 +58,8 @@ func (t *thread) lastSync() error {
 // is not measured. The error is an *IOError: one that the kernel met when it wrote back what was
 // buffered comes up here and nowhere else. What has nothing to sync, as a character device, is no error.
 func (r *Run) Sync() error {
+	r.syncing.Lock()
+	defer r.syncing.Unlock()
 	for i, f := range r.files {
 		if err := f.sync(false); err != nil && !errors.Is(err, syscall.EINVAL) {
 			return &IOError{Path: r.job.path(i), Op: "fsync", Err: err}

@@ -175,6 +175,16 @@ func TestRunLostWriteback(t *testing.T) {
 	_, trials := records(t, dir)
 	wantFailed(t, trials, 1, "did not reach the storage", loop+": fsync: input/output error")
 	checkClean(t, dir)
+	// So do the lines of other tools, which ask for no sync of their own.
+	for _, line := range [][]string{
+		{"dd", "if=/dev/urandom", "of=" + loop, "bs=4K", "count=3000", "conv=notrunc"},
+		{"fio", "--name=a", "--filename=" + loop, "--rw=randwrite", "--size=12m"},
+	} {
+		r := plimsoll(t, t.Context(), t.TempDir(), "", append(line, "--destructive", loop)...)
+		if r.status != exitFailure || !strings.Contains(r.stderr, "did not reach the storage") {
+			t.Errorf("%v: status %d\n%s", line, r.status, r.stderr)
+		}
+	}
 }
 
 // TestStateNoexec: doctor and a run say that nothing can be run from the state folder, and

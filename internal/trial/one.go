@@ -44,14 +44,15 @@ func (r *Runner) try(ctx context.Context, cell record.Cell, block, order int) (*
 }
 
 // overhead is the part of a trial that is not the measured window, the job's
-// own ramp time, or the layout of its files.
+// own ramp time, the layout of its files, or the wait for its buffered writes.
 func overhead(t *record.Trial) time.Duration {
-	var window, prepared time.Duration
+	var window, prepared, settled time.Duration
 	for _, res := range t.Results {
 		window = max(window, res.Elapsed)
 		prepared = max(prepared, res.Prepared)
+		settled = max(settled, res.Settled)
 	}
-	return t.Wall - window - prepared - t.Spec.Job.RampTime
+	return t.Wall - window - prepared - settled - t.Spec.Job.RampTime
 }
 
 // spec is the workload of a cell with its I/O engine, and with its file if the

@@ -84,31 +84,12 @@ func (b *blockRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result
 	if b.job.Filename != "" {
 		r.File = b.fileState()
 	}
-	if err := b.settle(ctx); err != nil {
+	begin := time.Now()
+	if err := settle(ctx, b.run); err != nil {
 		return nil, partial(l, err)
 	}
+	r.Settled = time.Since(begin)
 	return r, nil
-}
-
-// settle waits, outside of the window, until what was written to the page cache is on the
-// storage. A buffered write that can't be written back is told to nobody but who syncs the same
-// descriptor (fsync(2), "EIO"): it would count as done, though it is lost. An
-// interrupt doesn't wait for it.
-func (b *blockRun) settle(ctx context.Context) error {
-	if !b.job.Writes() || b.job.Direct && b.refused == "" {
-		return nil
-	}
-	synced := make(chan error, 1)
-	go func() { synced <- b.run.Sync() }()
-	select {
-	case err := <-synced:
-		if err != nil {
-			return fmt.Errorf("buffered writes that were counted did not reach the storage: %w", err)
-		}
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
 
 // partial adds to an error how far the job got, if it began.

@@ -56,6 +56,8 @@ type Result struct {
 	File FileState `json:"file,omitzero"`
 	// Prepared is how long it took to lay out files before the window.
 	Prepared time.Duration `json:"prepared"`
+	// Settled is how long it took after the window until buffered writes were on the storage.
+	Settled time.Duration `json:"settled,omitempty"`
 	// Notes are doubts that the load generator or the workload itself has: that linux-aio
 	// is not asynchronous with buffered I/O, that files could not be removed.
 	Notes []string `json:"notes,omitempty"`
