@@ -124,3 +124,23 @@ func TestReadmeExample(t *testing.T) {
 		}
 	}
 }
+
+// TestManualNamesTheControl: the manual calls the second copy of the baseline the A/A control and
+// nothing else, but for the stable names that programs read.
+func TestManualNamesTheControl(t *testing.T) {
+	fine := regexp.MustCompile("`[^`]*control[^`]*`|A/A controls?|(?i)control (?:groups?|characters?|codes?)")
+	other := regexp.MustCompile(`A/A|(?i)\b(?:the|its|each|that|a) controls?\b|\(control\)`)
+	for _, page := range append(manual(t), "../../internal/stats/METHOD.md") {
+		b, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := fine.ReplaceAllString(strings.Join(strings.Fields(string(b)), " "), "")
+		for _, m := range other.FindAllStringIndex(text, -1) {
+			t.Errorf("%s: another name for the A/A control: %q", page, text[max(0, m[0]-40):min(len(text), m[1]+20)])
+		}
+	}
+	if b, err := os.ReadFile("../../docs/plan.md"); err != nil || !strings.Contains(string(b), "`#control` for the A/A control") {
+		t.Errorf("docs/plan.md does not tell what #control means (%v)", err)
+	}
+}

@@ -52,7 +52,7 @@ func TestIOEngineOfEachCell(t *testing.T) {
 				return "psync"
 			}
 			return "io_uring"
-		}, "io_uring (host dir, host dir (A/A), oci layer and 2 more cells), psync (docker bind, docker volume)"},
+		}, "io_uring (host dir, host dir (A/A control), oci layer and 2 more cells), psync (docker bind, docker volume)"},
 	} {
 		run, trials := everyday()
 		run.IOEngine = map[string]record.EngineChoice{"seqwrite": {Why: why}}
