@@ -59,6 +59,7 @@ func run(args []string) error {
 	if err != nil {
 		return fmt.Errorf("find the worker's own program: %w", err)
 	}
+	worker.RaiseOpenFiles()
 	return worker.Agent(ctx, exe, *dir, os.Stdin, os.Stdout)
 }
 
