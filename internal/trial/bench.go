@@ -88,7 +88,7 @@ func (b *Bench) Trial(ctx context.Context, spec workload.Spec, onSample func(loa
 // attempt does the trial.
 func (b *Bench) attempt(ctx context.Context, t *record.Trial, onSample func(load.Sample)) error {
 	agents := []*agent.Agent{b.agent}
-	kills := oomKills(agents)
+	memory := agent.WatchMemory(agents, b.Spec.Limits.Memory)
 	id := strconv.Itoa(t.Order)
 	err := b.agent.Prepare(ctx, id, t.Spec)
 	if err == nil {
@@ -112,7 +112,7 @@ func (b *Bench) attempt(ctx context.Context, t *record.Trial, onSample func(load
 		return nil
 	}
 	b.agent.Stop()
-	err = explainKill(err, agents, kills, b.Spec.Limits)
+	err = memory.Explain(err)
 	if !b.agent.Fit() {
 		err = errors.Join(err, b.pool.drop(b.seat))
 		b.agent = nil

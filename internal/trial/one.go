@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"strings"
 	"sync"
 	"time"
 
@@ -140,7 +139,8 @@ func (r *Runner) attempt(ctx context.Context, t *record.Trial, spec workload.Spe
 	if why := r.room.take(r, t.Cell, agents); why != "" {
 		return errors.New(why)
 	}
-	kills := oomKills(agents)
+	limits := r.seats(t.Cell)[0].spec.Limits
+	memory := agent.WatchMemory(agents, limits.Memory)
 	id := fmt.Sprintf("%d", t.Order)
 	err = each(ctx, agents, func(ctx context.Context, i int, a *agent.Agent) error {
 		return a.Prepare(ctx, id, r.seeded(spec, t, i))
@@ -156,7 +156,7 @@ func (r *Runner) attempt(ctx context.Context, t *record.Trial, spec workload.Spe
 		}
 		after(t)
 		for i := range t.Where {
-			t.Where[i].Limits = r.seats(t.Cell)[i].spec.Limits.String()
+			t.Where[i].Limits = limits.String()
 		}
 	}
 	if err != nil {
@@ -164,7 +164,7 @@ func (r *Runner) attempt(ctx context.Context, t *record.Trial, spec workload.Spe
 		for _, a := range agents {
 			a.Stop()
 		}
-		err = explainKill(err, agents, kills, r.seats(t.Cell)[0].spec.Limits)
+		err = memory.Explain(err)
 		return errors.Join(err, r.dropLost(t.Cell, err))
 	}
 	t.Value = workload.Together(t.Results, t.Metric)
@@ -242,40 +242,6 @@ func firstError(errs []error) error {
 		}
 	}
 	return echo
-}
-
-// oomKills reads how often the kernel has killed in each agent's group.
-func oomKills(agents []*agent.Agent) []int64 {
-	kills := make([]int64, len(agents))
-	for i, a := range agents {
-		kills[i], _ = engine.OOMKills(a.Session.Info().PID)
-	}
-	return kills
-}
-
-// explainKill says so when a kill was the kernel's, for want of memory.
-func explainKill(err error, agents []*agent.Agent, before []int64, l engine.Limits) error {
-	var te *agent.TrialError
-	if !errors.As(err, &te) || strings.Contains(te.Text, "out of memory") {
-		return err
-	}
-	limit := ""
-	if l.Memory > 0 {
-		limit = " (memory limit " + size.Bytes(l.Memory) + ")"
-	}
-	if te.Signal == "" {
-		// The group of an agent that was killed itself went with it.
-		if errors.Is(err, agent.ErrLost) && l.Memory > 0 && strings.Contains(te.Text, "killed") {
-			return fmt.Errorf("%w; perhaps out of memory%s", err, limit)
-		}
-		return err
-	}
-	for i, a := range agents {
-		if n, ok := engine.OOMKills(a.Session.Info().PID); ok && n > before[i] {
-			return fmt.Errorf("%w: out of memory%s", err, limit)
-		}
-	}
-	return err
 }
 
 // dropLost closes the agents of a cell that are gone or did not stop, and all of
