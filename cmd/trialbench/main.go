@@ -25,6 +25,7 @@ import (
 	"plimsoll/internal/check"
 	"plimsoll/internal/device"
 	"plimsoll/internal/engine"
+	"plimsoll/internal/goal"
 	"plimsoll/internal/place"
 	"plimsoll/internal/plan"
 	"plimsoll/internal/record"
@@ -108,14 +109,10 @@ func run(ctx context.Context, stdout io.Writer, o options) error {
 func row(out *tabwriter.Writer, what string, times []time.Duration, target time.Duration) {
 	slices.Sort(times)
 	mid := median(times)
-	result := "met"
-	if mid > target {
-		result = "MISSED"
-	}
 	ms := func(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d)/1e6) }
 	fmt.Fprintf(out, "%s\t%s\t%s - %s\t", what, ms(mid), ms(times[0]), ms(times[len(times)-1]))
 	if target > 0 {
-		fmt.Fprintf(out, "<= %s\t%s", ms(target), result)
+		fmt.Fprintf(out, "<= %s\t%s", ms(target), goal.Verdict(mid <= target))
 	}
 	fmt.Fprintln(out)
 }
