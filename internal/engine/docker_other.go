@@ -12,8 +12,8 @@ func dockerPID(int, string) int { return 0 }
 
 func dockerUpper(int) string { return "" }
 
-func dockerOwnUlimits(files, processes int64) []*units.Ulimit {
-	return []*units.Ulimit{{Name: ulimitNofile, Soft: files, Hard: files}, {Name: ulimitNproc, Soft: processes, Hard: processes}}
+func dockerOwnUlimits(fallback int64) []*units.Ulimit {
+	return []*units.Ulimit{{Name: ulimitNofile, Soft: fallback, Hard: fallback}, {Name: ulimitNproc, Soft: fallback, Hard: fallback}}
 }
 
 // dockerGroup: no socket has a group that could be joined.
