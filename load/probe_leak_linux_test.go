@@ -54,6 +54,21 @@ func TestProbesLeaveNoRing(t *testing.T) {
 	t.Errorf("%d KiB are pinned after the probes, %d before: rings are left", pinned(t), before)
 }
 
+// TestRingGoesBeforeItsThread: a closed ring holds no file, although its thread goes on, as the first
+// of a process does after its goroutine. The disk of the file can be unmounted.
+func TestRingGoesBeforeItsThread(t *testing.T) {
+	needEngine(t, IOUring)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	dir := disktest.Tmpfs(t, "size=2m")
+	if err := tryOps(IOUring, zeros(t, dir, 1<<20), false, opWrite, opRead); err != nil {
+		t.Fatal(err)
+	}
+	if err := disktest.Unmount(dir); err != nil {
+		t.Errorf("unmount after the ring was closed: %v", err)
+	}
+}
+
 // TestProbeOfADevice: the engine for a device is chosen by reading the device. Nothing is made in
 // the folder of its node.
 func TestProbeOfADevice(t *testing.T) {
