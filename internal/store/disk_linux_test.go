@@ -66,6 +66,29 @@ func TestFullDisk(t *testing.T) {
 	check(n + 20)
 }
 
+// TestFullDiskAtTheEnd: the end of a run is recorded on a full disk, as a trial is: the log is merged,
+// which makes the room for it.
+func TestFullDiskAtTheEnd(t *testing.T) {
+	dir := disktest.Tmpfs(t, "size=2m")
+	s, err := Open(filepath.Join(dir, "plimsoll.db"))
+	must(t, err)
+	defer s.Close()
+	run := sampleRun("r")
+	must(t, s.PutRun(run))
+	must(t, s.drain("PRAGMA wal_checkpoint(TRUNCATE)"))
+	// Each goes to the pages that are there, by way of the log.
+	for i := range 20 {
+		run.Blocks = 100 + i
+		must(t, s.PutRun(run))
+	}
+	disktest.Fill(t, dir)
+	run.Status = record.Done
+	must(t, s.PutRun(run))
+	if got, err := s.Run("r"); err != nil || got.Status != record.Done {
+		t.Errorf("the run is %q, %v", got.Status, err)
+	}
+}
+
 // TestFullDiskAtOpen has no room for a database at all.
 func TestFullDiskAtOpen(t *testing.T) {
 	dir := disktest.Tmpfs(t, "size=32k")
