@@ -200,6 +200,24 @@ func TestStallShowsInResponseTimes(t *testing.T) {
 	}
 }
 
+// broken is an engine of which nothing comes back but an error.
+type broken struct{ asyncEngine }
+
+func (broken) run([]uint32, int, time.Duration) ([]completion, error) { return nil, syscall.EBADF }
+
+// TestBrokenEngineNamesAFile: also that of a job with several.
+func TestBrokenEngineNamesAFile(t *testing.T) {
+	needEngine(t, IOUring)
+	files := []string{written(t, 1<<20), written(t, 1<<20)}
+	r := prepare(t, Job{RW: RandRead, Files: files, Size: 1 << 20, NumberIOs: 1, IOEngine: IOUring})
+	r.threads[0].async = broken{r.threads[0].async}
+	_, err := r.Start(t.Context(), nil)
+	var e *IOError
+	if !errors.As(err, &e) || e.Path != files[0] || e.Op != IOUring || !errors.Is(err, syscall.EBADF) {
+		t.Errorf("Start = %v, want what the engine said of %s", err, files[0])
+	}
+}
+
 // TestLatenessIsOfTheWindow: what was late in the ramp is no figure of the window.
 func TestLatenessIsOfTheWindow(t *testing.T) {
 	needEngine(t, IOUring)
