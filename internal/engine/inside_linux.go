@@ -63,7 +63,8 @@ func OpenInside(ctx context.Context, state string, worker WorkerSource, spec Ins
 	if err != nil {
 		return nil, errors.Join(err, s.remove())
 	}
-	s.info = Info{PID: s.cmd.Process.Pid}
+	// A path of the container's would mean something else here.
+	s.info = Info{PID: s.cmd.Process.Pid, HostPath: "/proc/self/fd/" + strconv.Itoa(int(s.folder.Fd()))}
 	for _, g := range spec.Groups {
 		if err := joinGroup(g, s.info.PID); err != nil {
 			return nil, errors.Join(err, s.Close(ctx))
