@@ -13,22 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"plimsoll/hist"
+	"plimsoll/internal/disktest"
 )
-
-// tmpfs mounts a small tmpfs and unmounts it at the end of the test.
-func tmpfs(t *testing.T, options string) string {
-	t.Helper()
-	dir := t.TempDir()
-	if err := unix.Mount("plimsoll-test", dir, "tmpfs", 0, options); err != nil {
-		t.Skipf("needs CAP_SYS_ADMIN to mount a tmpfs: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
-			t.Errorf("unmount: %v", err)
-		}
-	})
-	return dir
-}
 
 // faulty stands between a thread and its engine and spoils what comes back.
 type faulty struct {
@@ -148,7 +134,7 @@ func TestNoSpaceUnderTheJob(t *testing.T) {
 	for _, engine := range realEngines() {
 		t.Run(engine, func(t *testing.T) {
 			needEngine(t, engine)
-			dir := tmpfs(t, "size=8m")
+			dir := disktest.Tmpfs(t, "size=8m")
 			path := filepath.Join(dir, "sparse")
 			if err := os.WriteFile(path, nil, 0o600); err != nil {
 				t.Fatal(err)

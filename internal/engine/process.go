@@ -32,7 +32,7 @@ type process struct {
 	waited  chan struct{}
 	waitErr error
 
-	// mu guards reaped: after that the child's number may be another's.
+	// mu guards reaped: after that the numbers of the child and its group may be another's.
 	mu     sync.Mutex
 	reaped bool
 
@@ -99,13 +99,16 @@ func (p *process) wait() {
 	close(p.waited)
 }
 
-// kill kills the child and what it has started, if the child's end isn't known already.
+// kill kills the child and what it has started, if the child's end isn't known already. Where that
+// can't be looked at, it kills the child alone, of which package os knows whether it has ended.
 func (p *process) kill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.reaped {
-		killGroup(p.cmd.Process)
+	if p.reaped {
+		p.cmd.Process.Kill()
+		return
 	}
+	killGroup(p.cmd.Process)
 }
 
 func (p *process) Stdin() io.WriteCloser { return p.stdin }
