@@ -202,10 +202,7 @@ blocks: 1
 	}
 	_, trials := records(t, dir)
 	places := byPlace(trials)
-	if kind == "oci" {
-		// In a daemon's container the layout's dirty pages may be too much for 32 MiB as well.
-		wantDone(t, places["layer"], 2)
-	}
+	wantDone(t, places["layer"], 2)
 	wantFailed(t, places["tmpfs"], 2, "out of memory", "memory limit 32 MiB")
 	if !strings.Contains(unwrap(r.stdout), "out of memory (memory limit 32 MiB)") {
 		t.Errorf("the report doesn't say why:\n%s", r.stdout)

@@ -40,9 +40,9 @@ type process struct {
 	closeErr  error
 }
 
-// startProcess starts argv with pipes. The child doesn't get the terminal's
-// signals: plimsoll decides what an interrupt means for it.
-func startProcess(argv []string) (*process, error) {
+// startProcess starts argv with pipes; it inherits files from its fourth file on. The child doesn't
+// get the terminal's signals: plimsoll decides what an interrupt means for it.
+func startProcess(argv []string, files ...*os.File) (*process, error) {
 	p := &process{cmd: exec.Command(argv[0], argv[1:]...), log: &tail.Buffer{Max: logSize}, waited: make(chan struct{})}
 	// Pipes of our own, not exec's: Wait must not close stdout under a reader
 	// that still has a result to read.
@@ -58,6 +58,7 @@ func startProcess(argv []string) (*process, error) {
 	}
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = inR, outW, p.log
 	p.stdin, p.stdout = inW, outR
+	p.cmd.ExtraFiles = files
 	p.cmd.Env = plainEnviron(os.Environ())
 	p.cmd.SysProcAttr = ownGroup()
 	// A runtime may leave a grandchild holding standard error.
