@@ -275,7 +275,8 @@ func (s *dialectSession) close(failed error, interrupted bool) error {
 	}
 	run := s.bench.Run
 	run.Ended, run.Status = time.Now(), record.Done
-	if interrupted {
+	var lost *trial.GroundError
+	if interrupted || errors.As(failed, &lost) {
 		run.Status = record.Interrupted
 	}
 	if s.recorded {
