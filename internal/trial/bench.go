@@ -65,7 +65,7 @@ func (b *Bench) Trial(ctx context.Context, spec workload.Spec, onSample func(loa
 	}
 	b.trials++
 	err := b.attempt(ctx, t, onSample)
-	if why := lostGround(ctx, cell.Engine, b.Engine, err); why != nil {
+	if why := lostGround(ctx, cell.Engine, b.Engine, b.Spec, err); why != nil {
 		return nil, why
 	}
 	if err != nil {

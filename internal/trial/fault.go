@@ -21,9 +21,9 @@ func (e *GroundError) Error() string { return e.Err.Error() }
 // Unwrap returns Err.
 func (e *GroundError) Unwrap() error { return e.Err }
 
-// lostGround asks why a trial failed with err on an engine that is called name, and returns nil if that
-// may be its cell. When ctx is over it is not asked: whoever interrupts knows why.
-func lostGround(ctx context.Context, name string, e engine.Engine, err error) *GroundError {
+// lostGround asks why a trial failed with err on an engine that is called name, in a container like spec's, and
+// returns nil if that may be its cell. When ctx is over it is not asked: whoever interrupts knows why.
+func lostGround(ctx context.Context, name string, e engine.Engine, spec engine.Spec, err error) *GroundError {
 	if err == nil || ctx.Err() != nil {
 		return nil
 	}
@@ -35,7 +35,7 @@ func lostGround(ctx context.Context, name string, e engine.Engine, err error) *G
 	if !ok {
 		return nil
 	}
-	if gone := m.Gone(ctx); gone != nil && ctx.Err() == nil {
+	if gone := m.Gone(ctx, spec); gone != nil && ctx.Err() == nil {
 		return &GroundError{fmt.Errorf("engine %s is gone: %w", name, gone)}
 	}
 	return nil
