@@ -165,9 +165,6 @@ func (a *app) openDialect(ctx context.Context, tool dialectTool, f dialectFlags,
 	if err != nil {
 		return nil, err
 	}
-	if p := e.Probe(ctx); !p.OK {
-		return nil, &exitError{exitCannot, fmt.Errorf("engine %s: %s; %s", kind, p.Missing, p.Fix)}
-	}
 	now := time.Now()
 	id, err := store.NewRunID(now, rand.Reader)
 	if err != nil {
@@ -187,21 +184,43 @@ func (a *app) openDialect(ctx context.Context, tool dialectTool, f dialectFlags,
 		Witness: witness.New(device.Host()), Judge: judge{}, Hard: a.hardContext(),
 	}
 	if f.record {
-		if s.db, err = store.Open(filepath.Join(a.stateDir, "plimsoll.db")); err != nil {
+		// First: what can't be recorded need not be measured.
+		if err := s.record(); err != nil {
 			return nil, err
 		}
-		if s.release, err = s.db.Own(id); err != nil {
-			return nil, errors.Join(err, s.db.Close())
-		}
 	}
-	if err := s.bench.Open(ctx); err != nil {
-		var u *engine.Unsupported
-		if errors.As(err, &u) {
-			err = &exitError{exitCannot, err}
-		}
+	if err := s.open(ctx); err != nil {
 		return nil, errors.Join(err, s.close(err, false))
 	}
 	return s, nil
+}
+
+// record opens the database for the run.
+func (s *dialectSession) record() (err error) {
+	if s.db, err = store.Open(filepath.Join(s.app.stateDir, "plimsoll.db")); err != nil {
+		return err
+	}
+	if err = s.db.CheckWritable(); err == nil {
+		s.release, err = s.db.Own(s.bench.Run.ID)
+	}
+	if err != nil {
+		return errors.Join(err, s.db.Close())
+	}
+	return nil
+}
+
+// open starts the container.
+func (s *dialectSession) open(ctx context.Context) error {
+	e := s.bench.Engine
+	if p := e.Probe(ctx); !p.OK {
+		return &exitError{exitCannot, fmt.Errorf("engine %s: %s; %s", e.Name(), p.Missing, p.Fix)}
+	}
+	err := s.bench.Open(ctx)
+	var u *engine.Unsupported
+	if errors.As(err, &u) {
+		return &exitError{exitCannot, err}
+	}
+	return err
 }
 
 // dialectPlace reads --place.

@@ -3,11 +3,14 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/moby/moby/client"
+	"golang.org/x/sys/unix"
 
 	"plimsoll/internal/dockertest"
 	"plimsoll/internal/record"
@@ -84,6 +87,56 @@ func testDialectDaemonGone(t *testing.T, api *client.Client, d *dockertest.Daemo
 			}
 			waitHeld(t, api, before)
 			checkClean(t, dir)
+		})
+	}
+}
+
+// TestDialectRecordRefused: what can't be recorded is not measured either: a line with --record is refused before
+// its work with what would help.
+func TestDialectRecordRefused(t *testing.T) {
+	needRun(t)
+	lines := map[string]string{
+		"fio":     "--name=a --rw=write --bs=4k --size=1m --ioengine=psync --filename=made",
+		"diskspd": "-b4K -d1 -W0 -w100 -c1M made",
+		"dd":      "if=/dev/zero of=made bs=4K count=256",
+		"orion":   "-run advanced -matrix point -num_small 1 -num_large 0 -duration 1 -testname t --lun-size 16MiB",
+	}
+	for name, spoil := range map[string]func(t *testing.T, state string){
+		"read-only": func(t *testing.T, state string) {
+			if err := unix.Mount("", state, "", unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"full": func(t *testing.T, state string) {
+			filler, err := os.Create(filepath.Join(state, "filler"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer filler.Close()
+			for err == nil {
+				_, err = filler.Write(make([]byte, 4096))
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			state := mount(t, "tmpfs", "tmpfs", 0, "size=64m")
+			inFolder(t)
+			// With the worker and a database in it: else there is more that is missing. A process keeps its lock
+			// there to its end, and a disk with a file that is open for writing can't be made read-only.
+			if r := apart(t, t.Context(), state, "", "dd", "if=/dev/zero", "of=first", "bs=4K", "count=1", "--record"); r.status != exitDone {
+				t.Fatalf("status %d: %s", r.status, r.stderr)
+			}
+			spoil(t, state)
+			dir := inFolder(t)
+			for tool, line := range lines {
+				r := plimsoll(t, t.Context(), state, "", slices.Concat([]string{tool}, strings.Fields(line), []string{"--record"})...)
+				if r.status != exitFailure || !strings.Contains(r.stderr, "another state folder with --state") || !strings.Contains(r.stderr, state) {
+					t.Errorf("%s: status %d, want %d and what would help; stderr:\n%s", tool, r.status, exitFailure, r.stderr)
+				}
+			}
+			if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+				t.Errorf("made before it was refused: %v, %v", left, err)
+			}
 		})
 	}
 }

@@ -34,21 +34,27 @@ func (e *StateFullError) Error() string {
 // Unwrap returns what the system said.
 func (e *StateFullError) Unwrap() error { return e.Err }
 
-// ownRoom makes a *StateFullError of an error of room in the folder state, and leaves any
-// other as it is, also that of a user's own full folder.
-func ownRoom(state string, err error) error {
-	if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
-		return err
-	}
+// ownFault makes a *StateFullError of an error of room in the folder state, and names the fix of one that is
+// read-only or another's. It leaves any other error as it is, also that of a user's own folder.
+func ownFault(state string, err error) error {
+	full := errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+	shut := errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission)
 	var p *fs.PathError
-	if errors.As(err, &p) && filepath.IsAbs(p.Path) {
+	named := errors.As(err, &p)
+	if named && filepath.IsAbs(p.Path) {
 		abs, aerr := filepath.Abs(state)
 		rel, rerr := filepath.Rel(abs, p.Path)
 		if aerr == nil && (rerr != nil || !filepath.IsLocal(rel)) {
 			return err
 		}
 	}
-	return &StateFullError{state, err}
+	switch {
+	case full:
+		return &StateFullError{state, err}
+	case named && shut:
+		return fmt.Errorf("%w; Plimsoll's own state folder has to be writable: name another with --state", err)
+	}
+	return err
 }
 
 var (
@@ -103,7 +109,7 @@ func (h *host) Gone(context.Context, Spec) error { return h.worker.gone(h.state)
 func (i *installer) gone(state string) error {
 	_, err := i.install(runtime.GOOS, runtime.GOARCH)
 	var full *StateFullError
-	if err == nil || errors.As(ownRoom(state, err), &full) {
+	if err == nil || errors.As(ownFault(state, err), &full) {
 		return nil
 	}
 	return fmt.Errorf("the worker can't be run any more: %w; %s", err, installFix)

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -75,6 +76,43 @@ func TestStateFull(t *testing.T) {
 		var full *engine.StateFullError
 		if err := open(kind, small); err == nil || errors.As(err, &full) || !errors.Is(err, unix.ENOSPC) {
 			t.Errorf("%s: Open() in a full place = %v, want no space left, and not of the state folder", kind, err)
+		}
+	}
+}
+
+// TestStateReadOnly: a state folder that may not be written says so with its fix, and is told from a
+// place that may not.
+func TestStateReadOnly(t *testing.T) {
+	needRoot(t)
+	state, _ := fullMount(t, "64m")
+	for kind, e := range map[place.Kind]engine.Engine{
+		place.Dir:  engine.NewHost(state, workertest.Source(t)),
+		place.Bind: engine.NewOCI(state, workertest.Source(t), exec.LookPath),
+	} {
+		open := func(path string) error {
+			s, err := e.Open(t.Context(), engine.Spec{ID: ociID(), Place: place.Spec{Name: "p", Kind: kind, Path: path}})
+			if err == nil {
+				err = s.Close(t.Context())
+			}
+			return err
+		}
+		if err := open(t.TempDir()); err != nil {
+			t.Fatal(err) // The worker is there, and the runtime chosen.
+		}
+		shut, _ := fullMount(t, "64k")
+		for _, row := range []struct {
+			folder, path string
+			own          bool
+		}{{shut, shut, false}, {state, t.TempDir(), true}} {
+			if err := unix.Mount("", row.folder, "", unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
+				t.Fatal(err)
+			}
+			if err := open(row.path); !errors.Is(err, unix.EROFS) || !strings.Contains(err.Error(), row.folder) || strings.Contains(err.Error(), "--state") != row.own {
+				t.Errorf("%s: Open() = %v with %s read-only, want that, and another --state to be named: %t", kind, err, row.folder, row.own)
+			}
+		}
+		if err := unix.Mount("", state, "", unix.MS_REMOUNT, ""); err != nil {
+			t.Fatal(err)
 		}
 	}
 }
