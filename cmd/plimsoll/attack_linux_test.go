@@ -248,14 +248,7 @@ func TestResultsReadOnly(t *testing.T) {
 			for end := time.Now().Add(20 * time.Second); len(processesWith(state)) > 0 && time.Now().Before(end); {
 				time.Sleep(20 * time.Millisecond)
 			}
-			err := unix.EBUSY
-			// What ended processes held open goes a moment after them.
-			for end := time.Now().Add(20 * time.Second); err == unix.EBUSY && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-				err, _ = unix.Mount("", state, "", unix.MS_REMOUNT|unix.MS_RDONLY, "").(unix.Errno)
-			}
-			if err != 0 {
-				t.Fatal(err)
-			}
+			makeReadOnly(t, state)
 			for _, args := range [][]string{{"results", "ls"}, {"results", "show", "last"}, {"report", "last"}, {"results", "export", "last"}} {
 				if r := plimsoll(t, t.Context(), state, "", args...); r.status != exitDone || r.stdout == "" {
 					t.Errorf("%v: status %d\n%s", args, r.status, r.stderr)

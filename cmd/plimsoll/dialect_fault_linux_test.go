@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/moby/moby/client"
-	"golang.org/x/sys/unix"
 
 	"plimsoll/internal/dockertest"
 	"plimsoll/internal/record"
@@ -102,11 +101,7 @@ func TestDialectRecordRefused(t *testing.T) {
 		"orion":   "-run advanced -matrix point -num_small 1 -num_large 0 -duration 1 -testname t --lun-size 16MiB",
 	}
 	for name, spoil := range map[string]func(t *testing.T, state string){
-		"read-only": func(t *testing.T, state string) {
-			if err := unix.Mount("", state, "", unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
-				t.Fatal(err)
-			}
-		},
+		"read-only": makeReadOnly,
 		"full": func(t *testing.T, state string) {
 			filler, err := os.Create(filepath.Join(state, "filler"))
 			if err != nil {

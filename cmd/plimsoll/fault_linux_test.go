@@ -43,6 +43,19 @@ func unmount(dir string) error {
 	return err
 }
 
+// makeReadOnly makes a mounted file system read-only, with the same patience.
+func makeReadOnly(t *testing.T, dir string) {
+	t.Helper()
+	const flags = unix.MS_REMOUNT | unix.MS_RDONLY
+	err := unix.Mount("", dir, "", flags, "")
+	for end := time.Now().Add(20 * time.Second); err == unix.EBUSY && time.Now().Before(end); err = unix.Mount("", dir, "", flags, "") {
+		time.Sleep(20 * time.Millisecond)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // loopExt4 mounts a new ext4 on a loop device of the test's own.
 func loopExt4(t *testing.T, size int64) string {
 	t.Helper()
