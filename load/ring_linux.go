@@ -1,6 +1,7 @@
 package load
 
 import (
+	"fmt"
 	"errors"
 	"sync/atomic"
 	"syscall"
