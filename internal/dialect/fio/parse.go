@@ -81,8 +81,9 @@ func Parse(args []string, src Source) (*Test, error) {
 // line goes through the arguments and returns the job files.
 func (p *parser) line(args []string) (files []string, err error) {
 	var at *section
+	all := len(args)
 	for len(args) > 0 {
-		arg := args[0]
+		arg, n := args[0], all-len(args)
 		args = args[1:]
 		if arg == "--" {
 			files = append(files, args...)
@@ -93,7 +94,7 @@ func (p *parser) line(args []string) (files []string, err error) {
 			continue
 		}
 		key, value, has := strings.Cut(strings.TrimLeft(arg, "-"), "=")
-		where := arg
+		where := dialect.Argument(n, arg)
 		takes := func() error {
 			if has {
 				return nil

@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"plimsoll/internal/dialect"
+	"plimsoll/internal/dialect/dialecttest"
+	"plimsoll/internal/fuzztest"
 	"plimsoll/load"
 )
 
@@ -39,11 +40,12 @@ func TestParseRefuses(t *testing.T) {
 		{[]string{"--rw=read", "--size=1m"}, "no job"},
 		{[]string{"--name=global", "--rw=read"}, "no job"},
 		{[]string{"nothere.fio"}, "nothere.fio: file does not exist"},
-		{append(ok, "--sise=3"), "--sise=3: there is no option sise; did you mean size?"},
+		{append(ok, "--sise=3"), "argument 4, --sise=3: there is no option sise; did you mean size?"},
 		{append(ok, "--frobnicate=3"), "there is no option frobnicate; docs/fio.md"},
 		{append(ok, "--output-fromat=json"), "did you mean output-format?"},
 		{append(ok, "--bs=4q"), `--bs=4q: bs: "4q" is no size`},
-		{append(ok, "--bs"), "--bs: needs a value"},
+		{append(ok, "--bs"), "argument 4, --bs: needs a value"},
+		{append(ok, "--direct=1", "--iodepth", "x"), "argument 5, --iodepth x: iodepth:"},
 		{append(ok, "--bs="), "bs needs a value"},
 		{append(ok, "--rw=trim"), "trims are not supported"},
 		{append(ok, "--rw=reads"), "did you mean read?"},
@@ -269,16 +271,12 @@ func TestParseIsBounded(t *testing.T) {
 		"many filenames":   "[a]\nsize=1g\nnumjobs=1024\nfilename=" + manyNames(),
 		"filenames":        "[a]\nsize=1g\nfilename=" + strings.Repeat("a:b:", 16000),
 	} {
-		var before, after runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&before)
-		begin := time.Now()
-		_, err := Parse([]string{"x.fio"}, memory(map[string]string{"x.fio": file}, map[string]string{"A": strings.Repeat("b", 60000)}))
-		runtime.ReadMemStats(&after)
-		t.Logf("%s: %v, %d KiB, %.80v", name, time.Since(begin), (after.TotalAlloc-before.TotalAlloc)>>10, err)
-		if n := after.TotalAlloc - before.TotalAlloc; n > 64<<20 {
-			t.Errorf("%s: %d MiB were allocated", name, n>>20)
-		}
+		fuzztest.Bounded(t, name, func() {
+			_, err := Parse([]string{"x.fio"}, memory(map[string]string{"x.fio": file}, map[string]string{"A": strings.Repeat("b", 60000)}))
+			if err != nil {
+				dialecttest.Usage(t, err)
+			}
+		})
 	}
 }
 
@@ -302,20 +300,19 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, in string) {
 		line, file, _ := strings.Cut(in, "\n")
-		test, err := Parse(strings.Fields(line), memory(map[string]string{"x.fio": file}, map[string]string{"A": "1m"}))
-		if err != nil {
-			var usage *dialect.UsageError
-			if !errors.As(err, &usage) || usage.Where == "" {
-				t.Errorf("%v (%T) does not say where", err, err)
+		fuzztest.Bounded(t, in, func() {
+			test, err := Parse(strings.Fields(line), memory(map[string]string{"x.fio": file}, map[string]string{"A": "1m"}))
+			if err != nil {
+				dialecttest.Usage(t, err)
+				return
 			}
-			return
-		}
-		for _, s := range test.stages {
-			for _, c := range s {
-				if err := c.spec.Job.Validate(); err != nil {
-					t.Errorf("Parse let through what load refuses: %v", err)
+			for _, s := range test.stages {
+				for _, c := range s {
+					if err := c.spec.Job.Validate(); err != nil {
+						t.Errorf("Parse let through what load refuses: %v", err)
+					}
 				}
 			}
-		}
+		})
 	})
 }
