@@ -198,11 +198,7 @@ func (a assignment) apply(j *job) error {
 		if slices.Contains(a.opt.Off, value) {
 			return nil
 		}
-		hint := ""
-		if n := dialect.Nearest(a.key, supportedNames); n != "" {
-			hint = "; the nearest that is supported is " + n
-		}
-		return dialect.Usagef(a.where, "%s is not supported: %s%s", a.key, a.opt.Text, hint)
+		return dialect.Usagef(a.where, "%s is not supported: %s", a.key, why(a.opt.Name, a.opt.Text))
 	}
 	if err := a.opt.set(j, value); err != nil {
 		return dialect.Usagef(a.where, "%s: %v", a.key, err)
