@@ -210,9 +210,19 @@ func (a assignment) apply(j *job) error {
 func (p *parser) finish() (*Test, error) {
 	t := p.test
 	clones, files := 0, 0
+	var looked []assignment // globals that were looked at; most sections have the same
 	for _, s := range p.sections {
 		if len(p.only) > 0 && !slices.Contains(p.only, s.name) {
 			continue
+		}
+		if len(s.globals) > 0 && (len(looked) != len(s.globals) || &looked[0] != &s.globals[0]) {
+			looked = s.globals
+			if err := t.contradictions("global", s.globals); err != nil {
+				return nil, err
+			}
+		}
+		if err := t.contradictions(s.name, s.own); err != nil {
+			return nil, err
 		}
 		j, err := s.job()
 		if err != nil {

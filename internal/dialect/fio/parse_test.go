@@ -66,6 +66,11 @@ func TestParseRefuses(t *testing.T) {
 		{[]string{"--name=a", "--rw=write", "--size=1m", "--fsync=1", "--fdatasync=1"}, "contradicts"},
 		{append(ok, "--zero_buffers", "--buffer_pattern=0xff"), "contradicts"},
 		{append(ok, "--filename=x", "--nrfiles=2"), "nrfiles=2 has no meaning"},
+		{append(ok, "--direct=1", "--buffered=1"), "argument 5, --buffered=1: buffered contradicts direct (argument 4, --direct=1)"},
+		{append(ok, "--rwmixread=70", "--rwmixwrite=70"), "rwmixwrite contradicts rwmixread"},
+		{append(ok, "--bssplit=4k/50:8k/50", "--bsrange=4k-16k"), "bsrange contradicts bssplit"},
+		{append(ok, "--cpus_allowed=0", "--cpumask=3"), "cpumask contradicts cpus_allowed"},
+		{[]string{"i.fio"}, "i.fio:3: buffered contradicts direct (i.fio:2)"},
 		{append(ok, "--write_bw_log=x"), "give log_avg_msec"},
 		{append(ok, "--steadystate=iops:1%"), "needs a steadystate_duration"},
 		{append(ok, "--ss_dur=5"), "needs steadystate"},
@@ -105,6 +110,7 @@ func TestParseRefuses(t *testing.T) {
 		_, err := Parse(v.args, memory(map[string]string{
 			"a.fio": "[a]\nblok_size=4k\n", "b.fio": "bs=4k\n", "c.fio": "[a]\nbs=${NOT}\n", "d.fio": "include d.fio\n",
 			"e.fio": "[a\n", "f.fio": "[global]\nrw=read\nbs=x\n[a]\nsize=1m\n", "g.fio": "[a]\nsize=1m\ntime_based\n",
+			"i.fio": "[global]\ndirect=1\nbuffered=1\n[a]\nsize=1m\n",
 			"h.fio": strings.Repeat("[a]\nsize=1m\n", 2000),
 		}, nil))
 		var usage *dialect.UsageError
@@ -163,6 +169,24 @@ startdelay=1500ms
 	}
 	if got := fmt.Sprint(test.globals); got != "[{ioengine libaio} {bs 8k,16k} {size 64m} {direct 1} {iodepth 32}]" {
 		t.Errorf("globals = %s", got)
+	}
+}
+
+// What is given twice counts as in fio, but is said; what says the same in other words, and what a section says against
+// [global], is no contradiction.
+func TestWhatIsGivenTwiceIsSaid(t *testing.T) {
+	test, err := Parse([]string{"x.fio"}, memory(map[string]string{
+		"x.fio": "[global]\ndirect=1\nbuffered=0\nrwmixread=70\nrwmixwrite=30\nsize=1m\nbs=4k\nblocksize=8k\n[a]\nbuffered=1\nbs=4k\nbs=4k\n" +
+			"[b]\nbs=2k\nbssplit=4k/50:8k/50\n[c]\nbs=2k\nbssplit=,4k/50:8k/50\n",
+	}, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprintf("%q", test.notes); got != `["global: blocksize=8k takes the place of bs=4k, as in fio" "b: bs=2k has no effect beside bssplit, as in fio"]` {
+		t.Error(got)
+	}
+	if j := test.stages[0][0].spec.Job; j.Direct || j.BS != 4096 {
+		t.Errorf("%+v", j)
 	}
 }
 
