@@ -80,8 +80,16 @@ type textError string
 func (e textError) Error() string { return string(e) }
 
 func limits() named[engine.Limits] {
+	return named[engine.Limits]{
+		entry: variants[engine.Limits]{what: "limits", kinds: []variant[engine.Limits]{{section: limitFields()}}},
+		name:  func(l *engine.Limits) *string { return &l.Name },
+	}
+}
+
+// limitFields are the keys of one set of limits.
+func limitFields() section[engine.Limits] {
 	type L = engine.Limits
-	s := section[L]{what: "a set of limits", fields: []field[L]{
+	return section[L]{what: "a set of limits", fields: []field[L]{
 		key("read_bps", "Bytes per second read.", rate(2, maxRate), func(l *L) *int64 { return &l.ReadBPS }),
 		key("write_bps", "Bytes per second written.", rate(2, maxRate), func(l *L) *int64 { return &l.WriteBPS }),
 		key("read_iops", "Reads per second.", integer(2, maxIOPS), func(l *L) *int64 { return &l.ReadIOPS }),
@@ -91,10 +99,6 @@ func limits() named[engine.Limits] {
 		key("cpus", "CPUs, such as 1.5.", decimal(0.01, 4096), func(l *L) *float64 { return &l.CPUs }),
 		key("cpu_shares", "Relative weight on busy CPUs; 1024 is normal.", integer[int64](2, 262144), func(l *L) *int64 { return &l.CPUShares }),
 	}}
-	return named[L]{
-		entry: variants[L]{what: "limits", kinds: []variant[L]{{section: s}}},
-		name:  func(l *L) *string { return &l.Name },
-	}
 }
 
 func baselineSection() section[Baseline] {
