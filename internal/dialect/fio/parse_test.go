@@ -155,7 +155,7 @@ startdelay=1500ms
 	}
 	a, b := test.stages[0][1], test.stages[1][0]
 	j := a.spec.Job
-	if j.RW != load.RandRW || j.RWNumber != 4 || j.RateIOPS != 400 || *j.RWMixRead != 75 || j.Offset != 1<<20 || !j.Direct || j.IODepth != 32 ||
+	if j.RW != load.RandRW || j.RWNumber != 4 || j.RateIOPS != 300 || j.WriteRateIOPS != 100 || j.RWMixRead != nil || j.Offset != 1<<20 || !j.Direct || j.IODepth != 32 ||
 		j.IOEngine != load.LinuxAIO || j.Filename != "first job.1.0" || a.spec.Size != 65<<20 || len(j.ReadSplit) != 1 || j.WriteSplit[0].Size != 16<<10 {
 		t.Errorf("first = %+v, %+v", a.spec, j)
 	}
