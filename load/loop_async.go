@@ -66,7 +66,7 @@ func (t *thread) fill(now int64) time.Duration {
 			return forever
 		}
 		due := int64(0)
-		if r.pace.rate > 0 {
+		if r.pace.open {
 			if due = t.nextDue(); due > now {
 				return time.Duration(due - now)
 			}
