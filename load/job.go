@@ -97,6 +97,9 @@ type Job struct {
 	StartDelay time.Duration `json:"startdelay,omitempty"`
 	// CoolDown is the unmeasured time after Runtime in which the threads go on.
 	CoolDown time.Duration `json:"cooldown,omitempty"`
+	// Round divides the measured window into rounds of that length (Run.OnRound), from 40 ms on; the job then ends by
+	// its Runtime, or by Run.End. 0: no rounds.
+	Round time.Duration `json:"round,omitempty"`
 	// NumberIOs ends each of the NumJobs after that many measured I/Os (0: no such end).
 	NumberIOs int64 `json:"number_ios,omitempty"`
 	// IOSize ends each of the NumJobs after that many measured bytes (0: no such end).

@@ -189,6 +189,21 @@ func (v *validator) data(j Job) {
 	}
 }
 
+// rounds looks at the rounds of the window, which nothing but the time may end.
+func (v *validator) rounds(j Job) {
+	switch {
+	case j.Round == 0:
+	case j.Round < leastRound:
+		v.add("round", j.Round, "has to be %v or more", leastRound)
+	case j.Runtime < j.Round:
+		v.add("round", j.Round, "needs a runtime of one round at least")
+	case j.EndFsync || j.NumberIOs > 0 || j.IOSize > 0 || j.CoolDown > 0:
+		v.add("round", j.Round, "needs a runtime, and nothing else that ends the job: leave out end_fsync, number_ios, io_size and cooldown")
+	case j.PerJob || j.SampleEvery > 0:
+		v.add("round", j.Round, "has samples of its own, and none for each job: leave out per_job and sample_every")
+	}
+}
+
 // samples looks at how many samples there would be.
 func (v *validator) samples(j Job) {
 	rows := int64(1)
