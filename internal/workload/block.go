@@ -20,6 +20,8 @@ type blockRun struct {
 	job      load.Job
 	prepared time.Duration
 	touch    float64
+	// keeper follows the rounds of a job with a steady state; else nil.
+	keeper *roundKeeper
 	// refused is what was said to O_DIRECT where the job is done without it.
 	refused string
 }
@@ -28,6 +30,10 @@ type blockRun struct {
 // Jobs with files of the same size share one.
 func prepareBlock(ctx context.Context, spec Spec, dir string) (*blockRun, error) {
 	b := &blockRun{job: spec.Job}
+	if round := spec.Steady.Round; round > 0 {
+		b.job.Round = round
+		b.keeper = &roundKeeper{unit: spec.Metric().Unit, end: b.endRun}
+	}
 	if b.job.IOEngine != load.Null && b.job.Filename == "" {
 		size := b.job.Offset + b.job.Size
 		if b.job.Size == 0 {
@@ -62,15 +68,8 @@ func prepareBlock(ctx context.Context, spec Spec, dir string) (*blockRun, error)
 
 // Run implements Runner.
 func (b *blockRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result, error) {
-	var win *window
 	r := &Result{}
-	b.run.OnWindow = func(begin bool) {
-		if begin {
-			win = openWindow()
-		} else if win != nil {
-			win.close(r)
-		}
-	}
+	b.follow(r)
 	l, err := b.run.Start(ctx, onSample)
 	if err != nil {
 		return nil, partial(l, err)
@@ -81,6 +80,11 @@ func (b *blockRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result
 	r.Notes = slices.Clone(l.Notes)
 	r.Late, r.MaxLate, r.Missed = l.Late, l.MaxLate, l.Missed
 	r.Prepared = b.prepared
+	if b.keeper != nil {
+		if err := b.keeper.fill(r, l.Samples); err != nil {
+			return nil, partial(l, err)
+		}
+	}
 	if b.job.Filename != "" {
 		r.File = b.fileState()
 	}
@@ -90,6 +94,39 @@ func (b *blockRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result
 	}
 	r.Settled = time.Since(begin)
 	return r, nil
+}
+
+// follow has the counters read at the edges of what is measured.
+func (b *blockRun) follow(r *Result) {
+	if k := b.keeper; k != nil {
+		b.run.OnWindow, b.run.OnTurn, b.run.OnRound = k.window, k.turn, k.round
+		return
+	}
+	var win *window
+	b.run.OnWindow = func(begin bool) {
+		if begin {
+			win = openWindow()
+		} else if win != nil {
+			win.close(r)
+		}
+	}
+}
+
+// endRun ends the job before its time.
+func (b *blockRun) endRun() { b.run.End() }
+
+// OnRound implements Judged.
+func (b *blockRun) OnRound(tell func(load.Sample)) {
+	if b.keeper != nil {
+		b.keeper.tell = tell
+	}
+}
+
+// Finish implements Judged.
+func (b *blockRun) Finish(from int) {
+	if b.keeper != nil {
+		b.keeper.finish(from)
+	}
 }
 
 // partial adds to an error how far the job got, if it began.

@@ -61,6 +61,9 @@ type Result struct {
 	// Notes are doubts that the load generator or the workload itself has: that linux-aio
 	// is not asynchronous with buffered I/O, that files could not be removed.
 	Notes []string `json:"notes,omitempty"`
+	// Rounds is the course of a job with a steady state; all figures here are then of the rounds that count,
+	// but for File, Prepared, Settled, and Usage.MaxRSS, which is the peak of the whole run. nil: there is none.
+	Rounds *Rounds `json:"rounds,omitempty"`
 	// Host is how busy the machine was in the window, from /proc/stat and
 	// /proc/pressure.
 	Host HostDelta `json:"host,omitzero"`

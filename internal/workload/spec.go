@@ -40,6 +40,8 @@ type Spec struct {
 	Kind Kind   `json:"kind"`
 	// Job is the block job; used by Block only. Its Filename is set by the worker.
 	Job load.Job `json:"job,omitzero"`
+	// Steady ends a block job when it is steady, at Job.Runtime at the latest.
+	Steady SteadyState `json:"steady_state,omitzero"`
 	// Jobs are the jobs of a stage.
 	Jobs []StageJob `json:"jobs,omitempty"`
 	// Count is the number of operations of append (default 10,000) and of source
