@@ -168,6 +168,46 @@ type Job struct {
 	SampleEvery time.Duration `json:"sample_every,omitempty"`
 }
 
+// OpenLoop reports whether I/Os arrive by a schedule, whatever becomes of those before.
+func (j Job) OpenLoop() bool { return j.RateIOPS > 0 || j.Rate > 0 }
+
+// BlockSizes returns the least, the mean and the largest size of the job's I/Os in bytes.
+func (j Job) BlockSizes() (least, mean, most int64) {
+	j = j.WithDefaults()
+	var reads float64
+	switch {
+	case !j.mixed() && j.reads():
+		reads = 1
+	case j.mixed():
+		reads = float64(*j.RWMixRead) / 100
+	}
+	sum := 0.0
+	for _, o := range []struct {
+		split []SizeShare
+		share float64
+	}{{j.ReadSplit, reads}, {j.WriteSplit, 1 - reads}} {
+		if o.share == 0 {
+			continue
+		}
+		split := o.split
+		if len(split) == 0 {
+			split = []SizeShare{{j.BS, 100}}
+		}
+		total := 0.0
+		for _, s := range split {
+			total += s.Percent
+		}
+		for _, s := range split {
+			if least == 0 || s.Size < least {
+				least = s.Size
+			}
+			most = max(most, s.Size)
+			sum += o.share * float64(s.Size) * s.Percent / total
+		}
+	}
+	return least, int64(sum), most
+}
+
 // Kinds of written data (Job.Data).
 const (
 	DataRandom  = "random"
