@@ -176,7 +176,7 @@ func (v *validator) data(j Job) {
 	case !j.Verify:
 	case !random || j.Dedupe > 0:
 		v.add("verify", true, "every block has to be its own: leave out the data options")
-	case j.verifyUnit() < leastUnit:
+	case j.VerifyUnit() < leastUnit:
 		v.add("verify", true, "all sizes and offsets have to be multiples of %d", leastUnit)
 	}
 	for _, c := range j.CPUs {

@@ -45,15 +45,16 @@ func (r *Runner) try(ctx context.Context, cell record.Cell, block, order int) (*
 }
 
 // overhead is the part of a trial that is not the measured window with the rounds before it, the
-// job's own ramp time, the layout of its files, or the wait for its buffered writes.
+// job's own ramp time, the layout of its files, the wait for its buffered writes, or reading them back.
 func overhead(t *record.Trial) time.Duration {
-	var window, prepared, settled time.Duration
+	var window, prepared, settled, verified time.Duration
 	for _, res := range t.Results {
 		window = max(window, res.Worked())
 		prepared = max(prepared, res.Prepared)
 		settled = max(settled, res.Settled)
+		verified = max(verified, res.Verified.Took)
 	}
-	return t.Wall - window - prepared - settled - t.Spec.Job.RampTime
+	return t.Wall - window - prepared - settled - verified - t.Spec.Job.RampTime
 }
 
 // spec is the workload of a cell with its I/O engine, and with its file if the

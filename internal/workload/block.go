@@ -34,6 +34,9 @@ func prepareBlock(ctx context.Context, spec Spec, dir string) (*blockRun, error)
 		b.job.Round = round
 		b.keeper = &roundKeeper{unit: spec.Metric().Unit, end: b.endRun}
 	}
+	if b.job.Verify && b.job.Reads() && b.job.Filename != "" {
+		return nil, fmt.Errorf("verify: what is in %s was not stamped by this job, and would be found wrong; verify a job of writes there", b.job.Filename)
+	}
 	if b.job.IOEngine != load.Null && b.job.Filename == "" {
 		size := b.job.Offset + b.job.Size
 		if b.job.Size == 0 {
@@ -43,6 +46,9 @@ func prepareBlock(ctx context.Context, spec Spec, dir string) (*blockRun, error)
 		start := time.Now()
 		l, err := load.Layout(ctx, b.job.Filename, size, load.LayoutOptions{Reuse: true, Seed: b.job.RandSeed})
 		if err != nil {
+			return nil, err
+		}
+		if err := b.seal(ctx); err != nil {
 			return nil, err
 		}
 		b.prepared = time.Since(start)
@@ -93,6 +99,9 @@ func (b *blockRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result
 		return nil, partial(l, err)
 	}
 	r.Settled = time.Since(begin)
+	if err := b.readBack(ctx, r); err != nil {
+		return nil, partial(l, err)
+	}
 	return r, nil
 }
 

@@ -58,6 +58,8 @@ type Result struct {
 	Prepared time.Duration `json:"prepared"`
 	// Settled is how long it took after the window until buffered writes were on the storage.
 	Settled time.Duration `json:"settled,omitempty"`
+	// Verified is what was checked of a job that verifies.
+	Verified VerifyState `json:"verified,omitzero"`
 	// Notes are doubts that the load generator or the workload itself has: that linux-aio
 	// is not asynchronous with buffered I/O, that files could not be removed.
 	Notes []string `json:"notes,omitempty"`

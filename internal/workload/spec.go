@@ -63,8 +63,11 @@ type Metric struct {
 	Unit string `json:"unit"`
 }
 
+// largeBlock is the mean size of I/Os from which a block job is about bandwidth.
+const largeBlock = 64 << 10
+
 // Metric returns the figure by which trials of s are compared: bandwidth for
-// block jobs with blocks of 64 KiB and more, operations per second otherwise.
+// block jobs with blocks of 64 KiB and more on average, operations per second otherwise.
 func (s Spec) Metric() Metric {
 	switch s.Kind {
 	case Append:
@@ -75,12 +78,12 @@ func (s Spec) Metric() Metric {
 		return Metric{"files", "1/s"}
 	}
 	if s.Kind == Stage {
-		if len(s.Jobs) > 0 && !slices.ContainsFunc(s.Jobs, func(j StageJob) bool { return j.Job.BS < 64<<10 }) {
+		if len(s.Jobs) > 0 && !slices.ContainsFunc(s.Jobs, func(j StageJob) bool { return j.Job.BS < largeBlock }) {
 			return Metric{"bandwidth", "B/s"}
 		}
 		return Metric{"IOPS", "1/s"}
 	}
-	if s.Job.BS >= 64<<10 {
+	if _, mean, _ := s.Job.BlockSizes(); mean >= largeBlock {
 		return Metric{"bandwidth", "B/s"}
 	}
 	return Metric{"IOPS", "1/s"}
