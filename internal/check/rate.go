@@ -11,10 +11,10 @@ import (
 // counts as not held. More than one in a thousand moves p99.9.
 const lateShare = 0.001
 
-// checkRate looks at jobs with a rate, which are open loops: I/Os that were started
+// checkRate looks at jobs with a rate (rate_iops, rate), which are open loops: I/Os that were started
 // after their time, or never, mean that the offered rate was not the one asked for.
 func checkRate(v *view) []record.Warning {
-	if v.t.Spec.Job.RateIOPS <= 0 {
+	if !v.t.Spec.Job.OpenLoop() {
 		return nil
 	}
 	var done, late, missed int64

@@ -121,6 +121,23 @@ func Steadiness(results []Result, m Metric) (f steady.Finding, ok bool) {
 	return f, true
 }
 
+// RoundsOf is how fast clients were together by time, in all their rounds, those that don't count included; a
+// round is taken to be as long as the first client's are on average. A trial without a steady state has none.
+func RoundsOf(results []Result, unit string) Course {
+	var all []rounds
+	for i := range results {
+		if results[i].Rounds == nil {
+			return Course{}
+		}
+		all = append(all, rounds{each: results[i].Rounds.Each})
+	}
+	c := Course{Rates: seriesOf(all, unit).Throughput}
+	if n := len(c.Rates); n > 0 {
+		c.Step = results[0].Rounds.start(n) / time.Duration(n)
+	}
+	return c
+}
+
 // keptRounds is how many rounds' histograms and counters are kept: the window's, and those that are done until
 // somebody else, who judges several clients together, has said that it was steady.
 const keptRounds = 64
