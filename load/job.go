@@ -171,6 +171,17 @@ type Job struct {
 // OpenLoop reports whether I/Os arrive by a schedule, whatever becomes of those before.
 func (j Job) OpenLoop() bool { return j.RateIOPS > 0 || j.Rate > 0 }
 
+// Offered is how many I/Os a second the schedule of an open loop asks for in the mean, of all NumJobs; 0 for a closed
+// loop.
+func (j Job) Offered() float64 {
+	jobs := float64(max(j.NumJobs, 1))
+	if j.RateIOPS > 0 || j.Rate <= 0 {
+		return jobs * float64(j.RateIOPS)
+	}
+	_, mean, _ := j.BlockSizes()
+	return jobs * float64(j.Rate) / float64(max(mean, 1))
+}
+
 // BlockSizes returns the least, the mean and the largest size of the job's I/Os in bytes.
 func (j Job) BlockSizes() (least, mean, most int64) {
 	j = j.WithDefaults()

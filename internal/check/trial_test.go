@@ -372,9 +372,18 @@ func TestSteady(t *testing.T) {
 			r := &t.Results[0]
 			r.Samples = append(r.Samples, load.Sample{At: 6*time.Second + 100*ms, Ops: 1})
 		}, "", ""},
-		{"step in a short window", func(t *record.Trial) { samples(1000, 1010, 990, 1000, 1000, 700, 690, 710, 700, 700)(t); stretch(t, 0.25) }, "", ""},
-		{"a ten-second window, a little short", func(t *record.Trial) { samples(1000, 1010, 990, 1000, 1000, 600, 590, 610, 600, 600)(t); stretch(t, 0.49) }, "burst/doubt", ""},
-		{"samples are no seconds", func(t *record.Trial) { samples(1000, 1010, 990, 1000, 1000, 700, 690, 710, 700, 700)(t); stretch(t, 0.8) }, "burst/doubt", "After 4 s of 8 s"},
+		{"step in a short window", func(t *record.Trial) {
+			samples(1000, 1010, 990, 1000, 1000, 700, 690, 710, 700, 700)(t)
+			stretch(t, 0.25)
+		}, "", ""},
+		{"a ten-second window, a little short", func(t *record.Trial) {
+			samples(1000, 1010, 990, 1000, 1000, 600, 590, 610, 600, 600)(t)
+			stretch(t, 0.49)
+		}, "burst/doubt", ""},
+		{"samples are no seconds", func(t *record.Trial) {
+			samples(1000, 1010, 990, 1000, 1000, 700, 690, 710, 700, 700)(t)
+			stretch(t, 0.8)
+		}, "burst/doubt", "After 4 s of 8 s"},
 		{"scatter of other intervals", func(t *record.Trial) { samples(1000, 400, 1000, 400, 1000, 400, 1000)(t); stretch(t, 0.8) }, "unsteady/note", "one interval of 800 ms"},
 		{"a client that ended early", func(t *record.Trial) {
 			samples(1000, 1010, 990, 1000, 1005, 995)(t)
