@@ -14,6 +14,7 @@ import (
 	"github.com/moby/moby/client"
 
 	"plimsoll/internal/dockertest"
+	"plimsoll/internal/limit"
 	"plimsoll/internal/place"
 )
 
@@ -222,7 +223,7 @@ func testDockerExit(t *testing.T, l *dockerLab) {
 
 func testDockerOutOfMemory(t *testing.T, l *dockerLab) {
 	spec := dockerLayer()
-	spec.Limits = Limits{Name: "small", Memory: 64 << 20}
+	spec.Limits = limit.Limits{Name: "small", Memory: 64 << 20}
 	s := l.open(t, l.engine(nil), spec)
 	got := s.last(t, "hog 268435456")
 	if !strings.HasPrefix(got, "killed: ") || !strings.Contains(got, "out of memory (memory limit 64 MiB)") {
@@ -301,7 +302,7 @@ func testDockerBadSpecs(t *testing.T, l *dockerLab) {
 		"image name":    {Spec{Place: place.Spec{Kind: place.Layer}, Image: "NO SUCH"}, "NO SUCH"},
 		"seccomp":       {Spec{Place: place.Spec{Kind: place.Layer}, Seccomp: "/nowhere.json"}, "/nowhere.json"},
 		"seccomp text":  {Spec{Place: place.Spec{Kind: place.Layer}, Seccomp: file}, file},
-		"little memory": {Spec{Place: place.Spec{Kind: place.Layer}, Limits: Limits{Memory: 1000}}, "memory"},
+		"little memory": {Spec{Place: place.Spec{Kind: place.Layer}, Limits: limit.Limits{Memory: 1000}}, "memory"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if img := x.spec.Image; img != "" {
@@ -329,7 +330,7 @@ func testDockerBadSpecs(t *testing.T, l *dockerLab) {
 
 func testDockerLimits(t *testing.T, l *dockerLab) {
 	spec := dockerLayer()
-	spec.Limits = Limits{Memory: 100 << 20, CPUs: 1.5, CPUShares: 512}
+	spec.Limits = limit.Limits{Memory: 100 << 20, CPUs: 1.5, CPUShares: 512}
 	s := l.open(t, l.engine(nil), spec)
 	r := l.inspect(t, s).HostConfig.Resources
 	if r.Memory != 100<<20 || r.CPUShares != 512 {

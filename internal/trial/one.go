@@ -11,6 +11,7 @@ import (
 
 	"plimsoll/internal/agent"
 	"plimsoll/internal/engine"
+	"plimsoll/internal/limit"
 	"plimsoll/internal/place"
 	"plimsoll/internal/record"
 	"plimsoll/internal/size"
@@ -254,7 +255,7 @@ func oomKills(agents []*agent.Agent) []int64 {
 }
 
 // explainKill says so when a kill was the kernel's, for want of memory.
-func explainKill(err error, agents []*agent.Agent, before []int64, l engine.Limits) error {
+func explainKill(err error, agents []*agent.Agent, before []int64, l limit.Limits) error {
 	var te *agent.TrialError
 	if !errors.As(err, &te) || strings.Contains(te.Text, "out of memory") {
 		return err

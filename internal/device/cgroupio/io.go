@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/device"
+	"plimsoll/internal/device/hierarchy"
 )
 
 // ReadCgroupIO returns the bytes that pid's group has read from and written to
@@ -21,15 +22,15 @@ import (
 // ErrShared when the group is the root or Plimsoll's own, ErrNotCounted when the
 // kernel keeps no count; the version is good even then. A nil dev is ErrNotCounted.
 func ReadCgroupIO(f device.FS, pid int, dev *device.Device) (read, written int64, version int, err error) {
-	g, err := ownGroup(f, pid, "blkio", "io")
+	g, err := ownGroup(f, pid, hierarchy.IO)
 	if g != nil {
-		version = g.version
+		version = g.Version
 	}
 	if err != nil {
 		return -1, -1, version, err
 	}
 	if dev == nil {
-		return -1, -1, version, fmt.Errorf("group %s: no device to count on: %w", g.path, ErrNotCounted)
+		return -1, -1, version, fmt.Errorf("group %s: no device to count on: %w", g.Path, ErrNotCounted)
 	}
 	key := fmt.Sprintf("%d:%d", dev.Major, dev.Minor)
 	if version == 2 {
@@ -38,15 +39,15 @@ func ReadCgroupIO(f device.FS, pid int, dev *device.Device) (read, written int64
 		read, written, err = readV1(g, key)
 	}
 	if err != nil {
-		return -1, -1, version, fmt.Errorf("group %s: %w", g.path, err)
+		return -1, -1, version, fmt.Errorf("group %s: %w", g.Path, err)
 	}
 	return read, written, version, nil
 }
 
 // readV2 reads io.stat: "254:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=0 dios=0".
 // A device that the group never used has no line.
-func readV2(g *group, key string) (read, written int64, err error) {
-	b, err := os.ReadFile(filepath.Join(g.dir, "io.stat"))
+func readV2(g *hierarchy.Group, key string) (read, written int64, err error) {
+	b, err := os.ReadFile(filepath.Join(g.Dir, "io.stat"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, 0, fmt.Errorf("the parent doesn't give it the io controller: %w", ErrNotCounted)
 	}
@@ -85,12 +86,12 @@ const serviceBytes = "blkio.throttle.io_service_bytes_recursive"
 // Since kernel 6.10 that policy is activated on a disk by the first limit that anybody
 // sets on it; before that nothing is counted and a missing line means nothing. The
 // root group shows a line for the disk once it is active.
-func readV1(g *group, key string) (read, written int64, err error) {
-	read, written, found, err := parseService(filepath.Join(g.dir, serviceBytes), key)
+func readV1(g *hierarchy.Group, key string) (read, written int64, err error) {
+	read, written, found, err := parseService(filepath.Join(g.Dir, serviceBytes), key)
 	if err != nil || found {
 		return read, written, err
 	}
-	_, _, active, err := parseService(filepath.Join(g.root, serviceBytes), key)
+	_, _, active, err := parseService(filepath.Join(g.Root, serviceBytes), key)
 	if err == nil && !active {
 		err = fmt.Errorf("the kernel counts on %s only after a first limit was set on it: %w", key, ErrNotCounted)
 	}

@@ -6,15 +6,15 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"testing"
 
 	"plimsoll/internal/device"
+	"plimsoll/internal/device/hierarchy"
 )
 
 // ownGroups puts a sleeping process in a new group of every hierarchy that has
 // one of the controllers, and removes all of it at the end.
-func ownGroups(t *testing.T, controllers ...string) int {
+func ownGroups(t *testing.T, controllers ...hierarchy.Controller) int {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: makes control groups")
@@ -34,13 +34,13 @@ func ownGroups(t *testing.T, controllers ...string) int {
 		}
 	})
 	for _, c := range controllers {
-		g, err := groupOf(device.Host(), "self", c, strings.TrimPrefix(c, "blk"))
+		g, err := groupOf(device.Host(), "self", c)
 		if err != nil {
-			t.Skipf("needs the %s controller: %v", c, err)
+			t.Skipf("needs the %s controller: %v", c.V2, err)
 		}
-		dir := filepath.Join(g.root, "plimsoll-test-"+strconv.Itoa(os.Getpid()))
+		dir := filepath.Join(g.Root, "plimsoll-test-"+strconv.Itoa(os.Getpid()))
 		if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
-			t.Skipf("needs a writable %s hierarchy: %v", c, err)
+			t.Skipf("needs a writable %s hierarchy: %v", c.V2, err)
 		} else if err == nil {
 			made = append(made, dir)
 		}
@@ -53,13 +53,13 @@ func ownGroups(t *testing.T, controllers ...string) int {
 }
 
 func TestRealGroups(t *testing.T) {
-	pid := ownGroups(t, "blkio", "cpu")
+	pid := ownGroups(t, hierarchy.IO, hierarchy.CPU)
 	throttled, err := ReadThrottle(device.Host(), pid)
-	self, gerr := groupOf(device.Host(), "self", "cpu", "cpu")
+	self, gerr := groupOf(device.Host(), "self", hierarchy.CPU)
 	if gerr != nil {
 		t.Fatal(gerr)
 	}
-	if self.version == 2 && !has(filepath.Join(self.root, "cgroup.subtree_control"), "cpu") {
+	if root := (&hierarchy.Group{Controller: hierarchy.CPU, Version: self.Version, Dir: self.Root}); !root.Given() {
 		// The root gives the controller to nobody, and it is not the test's to change.
 		if !errors.Is(err, ErrNotCounted) {
 			t.Errorf("ReadThrottle without the cpu controller: %v, want ErrNotCounted", err)
