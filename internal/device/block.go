@@ -127,3 +127,14 @@ func hidden(n *Node) string {
 	}
 	return ""
 }
+
+// Disk returns the whole disk of a block device: itself, or that of a partition. The error wraps
+// fs.ErrNotExist where sysfs shows no such device.
+func (f FS) Disk(major, minor uint32) (*Device, error) {
+	t := tracer{fs: f}
+	n, err := t.numbered(major, minor, maxDepth)
+	if err != nil {
+		return nil, err
+	}
+	return n.Disk().Device, nil
+}
