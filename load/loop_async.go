@@ -48,7 +48,7 @@ func (t *thread) asyncLoop() error {
 			// The ring itself is broken. The kernel may still write to the buffers,
 			// so they must not be given back.
 			t.bufs = nil
-			return &IOError{Path: r.job.Filename, Op: r.engine, Err: err}
+			return &IOError{Path: r.job.path(0), Op: r.engine, Err: err}
 		}
 		if err := t.reap(out, clk.now()); err != nil && failed == nil {
 			failed = err

@@ -164,10 +164,10 @@ func sleep(d time.Duration) {
 	syscall.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&ts)), 0, 0)
 }
 
-// newAsync returns the engine called name for one thread, nil for psync.
 // systemEngines are those that this system knows, from the strongest to the weakest.
 var systemEngines = []string{IOUring, LinuxAIO, PSync, Null}
 
+// newAsync returns the engine called name for one thread, nil for psync.
 func newAsync(name string, f []*target, slots []slot, b *buffers) (asyncEngine, error) {
 	// A nil *ring in an interface would not be nil.
 	switch name {

@@ -1,6 +1,7 @@
 package device
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,10 +14,16 @@ import (
 	"plimsoll/internal/disktest"
 )
 
+// loopSize is that of the tests' loop devices, in bytes.
+const loopSize = 320 << 20
+
+// bare makes a loop device without a file system.
+func bare(t *testing.T) string { return disktest.Loop(t, disktest.Image(t, loopSize), false) }
+
 func TestOfRealLoop(t *testing.T) {
 	for _, kind := range []string{"ext4", "xfs", "btrfs"} {
 		t.Run(kind, func(t *testing.T) {
-			loop, point := disktest.Filesystem(t, kind, "")
+			loop, point := disktest.Disk(t, disktest.Options{Kind: kind, Size: loopSize})
 			checkLoop(t, filepath.Join(point, "not", "yet"), kind, loop)
 			checkLoop(t, loop, RawBlock, loop)
 
@@ -50,7 +57,7 @@ func checkLoop(t *testing.T, path, kind, loop string) {
 	if s.Mount.FSType != kind || s.Device == nil {
 		t.Fatalf("Of(%s) = %+v, want %s with a device", path, s, kind)
 	}
-	if "/dev/"+s.Device.Name != loop || s.Device.Stack[0] != s.Device.Name || s.Device.Size != disktest.Size || s.Device.Model != "loop device, buffered" {
+	if "/dev/"+s.Device.Name != loop || s.Device.Stack[0] != s.Device.Name || s.Device.Size != loopSize || s.Device.Model != "loop device, buffered" {
 		t.Errorf("Of(%s): device %+v, want %s of 320 MiB", path, s.Device, loop)
 	}
 	if !s.Device.MQ || s.Device.MaxIO == 0 {
@@ -84,9 +91,9 @@ func names(list []*Node) (all []string) {
 
 // TestOfRealPartition: a partition is in its disk, and the disk is the device.
 func TestOfRealPartition(t *testing.T) {
-	loop := disktest.Disk(t)
-	second := disktest.Partitions(t, loop, disktest.Size)[1]
-	disktest.Make(t, "ext4", second)
+	loop := bare(t)
+	second := disktest.Partitions(t, loop)[1]
+	disktest.Format(t, second, "ext4")
 	point := disktest.Mount(t, second, "ext4", 0, "")
 	for _, path := range []string{point, second} {
 		s, err := Host().Of(path)
@@ -94,11 +101,11 @@ func TestOfRealPartition(t *testing.T) {
 			t.Fatalf("Of(%s) = %+v, %v", path, s, err)
 		}
 		name := filepath.Base(loop)
-		if s.Device.Name != name || s.Device.Size != disktest.Size || !slices.Equal(s.Device.Stack[:2], []string{name + "p2", name}) {
+		if s.Device.Name != name || s.Device.Size != loopSize || !slices.Equal(s.Device.Stack[:2], []string{name + "p2", name}) {
 			t.Errorf("Of(%s): device %+v, want the whole %s", path, s.Device, loop)
 		}
 		part := s.Tree.Below[0]
-		if part.Kind != KindPartition || part.Device.Size != disktest.Size/2-512<<10 || part.Device.Major == s.Device.Major && part.Device.Minor == s.Device.Minor {
+		if part.Kind != KindPartition || part.Device.Size != loopSize/2-512<<10 || part.Device.Major == s.Device.Major && part.Device.Minor == s.Device.Minor {
 			t.Errorf("Of(%s): %+v %+v, want a partition with its own number and half of the size", path, part, part.Device)
 		}
 	}
@@ -108,8 +115,8 @@ func TestOfRealPartition(t *testing.T) {
 func TestOfRealBtrfs(t *testing.T) {
 	for _, profile := range []string{"raid1", "single"} {
 		t.Run(profile, func(t *testing.T) {
-			one, other := disktest.Disk(t), disktest.Disk(t)
-			disktest.Make(t, "btrfs", "-d", profile, one, other)
+			one, other := bare(t), bare(t)
+			disktest.Format(t, other, "btrfs", "-d", profile, one)
 			point := disktest.Mount(t, one, "btrfs", 0, "device="+other)
 			s, err := Host().Of(point)
 			if err != nil {
@@ -134,9 +141,9 @@ func TestOfRealBtrfs(t *testing.T) {
 
 // TestOfRealLoopOnLoop: a disk in a file in a disk in a file, one with and one without direct I/O.
 func TestOfRealLoopOnLoop(t *testing.T) {
-	outer, point := disktest.Filesystem(t, "ext4", "", "--direct-io=on")
-	inner := disktest.Loop(t, disktest.ImageIn(t, point, 64<<20), "--direct-io=off")
-	disktest.Make(t, "ext4", inner)
+	outer, point := disktest.Disk(t, disktest.Options{Direct: true})
+	inner := disktest.Loop(t, disktest.ImageIn(t, point, 32<<20), false)
+	disktest.Format(t, inner, "ext4")
 	s, err := Host().Of(disktest.Mount(t, inner, "ext4", 0, ""))
 	if err != nil || s.Device == nil {
 		t.Fatalf("%+v, %v", s, err)
@@ -153,13 +160,15 @@ func TestOfRealLoopOnLoop(t *testing.T) {
 	}
 }
 
-// TestOfRealLoopWithoutFile: the file is gone, or none is bound.
+// TestOfRealLoopWithoutFile: the file is gone.
 func TestOfRealLoopWithoutFile(t *testing.T) {
 	image := disktest.Image(t, 1<<20)
-	loop := disktest.Loop(t, image)
-	if err := os.Remove(image); err != nil {
+	loop := disktest.Loop(t, image, false)
+	// The end of the test finds the device by its file, which comes back under another link.
+	if err := errors.Join(os.Link(image, image+".kept"), os.Remove(image)); err != nil {
 		t.Fatal(err)
 	}
+	defer os.Rename(image+".kept", image)
 	n := tree(t, loop).Below[0]
 	if n.Kind != KindLoop || !strings.HasSuffix(n.File, " (deleted)") || !strings.Contains(n.Why, "deleted") {
 		t.Errorf("%+v, want a loop device whose file was deleted", n)
@@ -167,7 +176,7 @@ func TestOfRealLoopWithoutFile(t *testing.T) {
 }
 
 func TestOfRealMemoryAndPrograms(t *testing.T) {
-	dir := disktest.Mount(t, "tmpfs", "tmpfs", 0, "size=1m")
+	dir := disktest.Tmpfs(t, "size=1m")
 	link := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink(dir, link); err != nil {
 		t.Fatal(err)
@@ -180,7 +189,7 @@ func TestOfRealMemoryAndPrograms(t *testing.T) {
 		t.Error("Of(name with a zero byte): no error")
 	}
 	// A disk in memory is a disk nevertheless.
-	s, err = Host().Of(disktest.Loop(t, disktest.ImageIn(t, dir, 512<<10)))
+	s, err = Host().Of(disktest.Loop(t, disktest.ImageIn(t, dir, 512<<10), false))
 	if err != nil || s.Device == nil || s.Tree.Below[0].Below[0].Why != "tmpfs is memory" {
 		t.Errorf("Of(loop device in memory) = %+v, %v, want a device in memory", s, err)
 	}

@@ -21,7 +21,7 @@ const (
 // FUSE mounts a file system that this process serves: an empty folder.
 func FUSE(t testing.TB) string {
 	t.Helper()
-	Root(t)
+	needRoot(t, "serves a file system")
 	fd, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
 		t.Skipf("needs /dev/fuse: %v", err)

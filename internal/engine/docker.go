@@ -22,8 +22,8 @@ type DockerOptions struct {
 	// the folders of bind places that name none. Empty: no notes, and such
 	// places are refused.
 	StateDir string
-	// Worker returns the worker's program by Go's names (workerbin.Bytes).
-	Worker func(goos, goarch string) ([]byte, error)
+	// Worker returns the worker's program.
+	Worker WorkerSource
 }
 
 // docker is the Engine for any daemon that speaks the Docker Engine API 1.40 or later.

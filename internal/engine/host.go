@@ -70,12 +70,9 @@ func (h *host) Open(ctx context.Context, spec Spec) (Session, error) {
 	if err != nil {
 		return nil, ownRoom(h.state, err)
 	}
-	parent := spec.Place.Path
-	if parent == "" {
-		parent = filepath.Join(h.state, "data")
-		if err := os.MkdirAll(parent, 0o700); err != nil {
-			return nil, ownRoom(h.state, fmt.Errorf("make the data folder: %w", err))
-		}
+	parent, err := dataParent(h.state, spec.Place.Path)
+	if err != nil {
+		return nil, err
 	}
 	dir := ownFolder(parent, spec.ID)
 	s := &hostSession{dir: dir, journal: h.journal, id: spec.ID}

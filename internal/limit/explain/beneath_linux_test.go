@@ -28,7 +28,7 @@ func (m *meter) checkBeneath(t *testing.T, path string) *Explanation {
 	var visit func(*Layer)
 	visit = func(l *Layer) {
 		// Only the test's own devices: others have their own traffic, and in version 1 would need a limit to be counted.
-		own := l.Device != nil && l.Kind != device.KindPartition && l.Device.Size <= 4*disktest.Size
+		own := l.Device != nil && l.Kind != device.KindPartition && l.Device.Size <= 4*loopSize
 		if own {
 			m.counts(t, l.Device)
 			layers, devices = append(layers, l), append(devices, l.Device)
@@ -57,27 +57,30 @@ func (m *meter) checkBeneath(t *testing.T, path string) *Explanation {
 	return e
 }
 
+// bare makes a loop device without a file system.
+func bare(t *testing.T) string { return disktest.Loop(t, disktest.Image(t, loopSize), true) }
+
 // TestKernelBeneath holds what is said of the layers under a file system against the kernel.
 func TestKernelBeneath(t *testing.T) {
 	for _, dio := range []string{"on", "off"} {
 		t.Run("loop, direct "+dio, func(t *testing.T) {
 			m := newMeter(t)
-			_, outer := disktest.Filesystem(t, "ext4", "", "--direct-io=on")
-			inner := disktest.Loop(t, disktest.ImageIn(t, outer, 64<<20), "--direct-io="+dio)
-			disktest.Make(t, "ext4", inner)
+			_, outer := disktest.Disk(t, disktest.Options{Size: loopSize, Direct: true})
+			inner := disktest.Loop(t, disktest.ImageIn(t, outer, 64<<20), dio == "on")
+			disktest.Format(t, inner, "ext4")
 			m.checkBeneath(t, disktest.Mount(t, inner, "ext4", 0, ""))
 		})
 	}
 	t.Run("partition", func(t *testing.T) {
 		m := newMeter(t)
-		second := disktest.Partitions(t, disktest.Disk(t, "--direct-io=on"), disktest.Size)[1]
-		disktest.Make(t, "ext4", second)
+		second := disktest.Partitions(t, bare(t))[1]
+		disktest.Format(t, second, "ext4")
 		m.checkBeneath(t, disktest.Mount(t, second, "ext4", 0, ""))
 	})
 	t.Run("btrfs", func(t *testing.T) {
 		m := newMeter(t)
-		one, other := disktest.Disk(t, "--direct-io=on"), disktest.Disk(t, "--direct-io=on")
-		disktest.Make(t, "btrfs", "-d", "raid1", one, other)
+		one, other := bare(t), bare(t)
+		disktest.Format(t, other, "btrfs", "-d", "raid1", one)
 		e := m.checkBeneath(t, disktest.Mount(t, one, "btrfs", 0, "device="+other))
 		if len(e.Hard) != 2 || !strings.Contains(strings.Join(e.Notes, " "), "writes get the limit") {
 			t.Errorf("%+v, want a limit on each of the two and what that means", e)
@@ -88,19 +91,17 @@ func TestKernelBeneath(t *testing.T) {
 // mapped makes a device of the device mapper, and returns its node. Without udev that is the kernel's. The kernel of the guest of make test-guest has it.
 func mapped(t *testing.T, name, uuid string, table ...string) string {
 	t.Helper()
-	disktest.Root(t)
-	disktest.Need(t, "dmsetup")
 	if _, err := os.Stat("/sys/class/misc/device-mapper"); err != nil {
 		t.Skip("needs device mapper in the kernel")
 	}
 	name = fmt.Sprintf("plimsoll-test-%d-%s", os.Getpid(), name)
-	args := []string{"create", "--noudevsync", name, "--table", strings.Join(table, "\n")}
+	args := []string{"dmsetup", "create", "--noudevsync", name, "--table", strings.Join(table, "\n")}
 	if uuid != "" {
 		args = append(args, "--uuid", uuid+name)
 	}
-	disktest.Command(t, "dmsetup", args...)
-	t.Cleanup(func() { disktest.Command(t, "dmsetup", "remove", "--noudevsync", "--retry", name) })
-	minor := disktest.Command(t, "dmsetup", "info", "--columns", "--noheadings", "-o", "minor", name)
+	disktest.Run(t, args...)
+	t.Cleanup(func() { disktest.Run(t, "dmsetup", "remove", "--noudevsync", "--retry", name) })
+	minor := disktest.Run(t, "dmsetup", "info", "--columns", "--noheadings", "-o", "minor", name)
 	return "/dev/dm-" + minor
 }
 
@@ -116,8 +117,8 @@ func sectors(bytes int64) string { return strconv.FormatInt(bytes/512, 10) }
 
 // TestKernelMapper holds what is said of targets of the device mapper against the kernel.
 func TestKernelMapper(t *testing.T) {
-	const size = disktest.Size
-	disk := func(t *testing.T) string { return disktest.Disk(t, "--direct-io=on") }
+	const size = loopSize
+	disk := bare
 	key := strings.Repeat("0123456789abcdef", 4)
 	for _, tt := range []struct {
 		name string
@@ -136,7 +137,7 @@ func TestKernelMapper(t *testing.T) {
 		{"thin", func(t *testing.T) string {
 			pool := mapped(t, "pool", "LVM-", "0 "+sectors(size)+" thin-pool "+disk(t)+" "+disk(t)+" 128 0")
 			major, minor := numbers(t, pool)
-			disktest.Command(t, "dmsetup", "message", "--major", major, "--minor", minor, "0", "create_thin 0")
+			disktest.Run(t, "dmsetup", "message", "--major", major, "--minor", minor, "0", "create_thin 0")
 			return mapped(t, "thin", "LVM-", "0 "+sectors(size)+" thin "+pool+" 0")
 		}, "thin"},
 		{"snapshot", func(t *testing.T) string {

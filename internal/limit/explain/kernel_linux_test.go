@@ -25,6 +25,9 @@ import (
 // asWriter makes the test binary a writer: "mode path".
 const asWriter = "PLIMSOLL_TEST_BE_WRITER"
 
+// loopSize is that of the tests' loop devices, in bytes.
+const loopSize = 320 << 20
+
 // amount is how much each mode writes: much more than what file systems write about it.
 const amount = 16 << 20
 
@@ -76,7 +79,7 @@ func write(mode, path string) error {
 			return err
 		}
 	}
-	if mode == FSync {
+	if mode == BufferedSync {
 		if err := f.Sync(); err != nil {
 			return err
 		}
@@ -86,14 +89,14 @@ func write(mode, path string) error {
 
 // A meter reads what the kernel charged to a group of the test's own.
 type meter struct {
-	group *hierarchy.Group
+	group   disktest.Group
+	version int
 }
 
 // newMeter makes the group. With version 2 it takes the I/O and the memory controller, which the group above has to
 // hand on: a test doesn't give itself what the machine's owner hasn't given.
 func newMeter(t *testing.T) *meter {
 	t.Helper()
-	disktest.Root(t)
 	tree, err := hierarchy.Read(device.Host())
 	if err != nil {
 		t.Fatal(err)
@@ -105,30 +108,18 @@ func newMeter(t *testing.T) *meter {
 	if !root.Given() {
 		t.Skip("needs a group that hands on the io controller")
 	}
-	dir, err := os.MkdirTemp(root.Dir, "plimsoll-explain-")
-	if err != nil {
-		t.Skipf("needs a writable hierarchy: %v", err)
-	}
-	g := *root
-	g.Dir = dir
-	t.Cleanup(func() {
-		if err := os.Remove(dir); err != nil {
-			t.Error(err)
-		}
-	})
-	return &meter{&g}
+	return &meter{disktest.NewGroup(t, root.Dir), root.Version}
 }
 
 // counts has the kernel count on a device of the test's own: in version 1 it does so since Linux 6.10 only where there is
 // a limit, so a very high one is set.
 func (m *meter) counts(t *testing.T, d *device.Device) {
 	t.Helper()
-	if m.group.Version == 2 {
+	if m.version == 2 {
 		return
 	}
 	for _, file := range []string{"read", "write"} {
-		name := filepath.Join(m.group.Dir, "blkio.throttle."+file+"_bps_device")
-		if err := os.WriteFile(name, fmt.Appendf(nil, "%d:%d %d", d.Major, d.Minor, int64(1)<<40), 0); err != nil {
+		if err := m.group.Put("blkio.throttle."+file+"_bps_device", fmt.Sprintf("%d:%d %d", d.Major, d.Minor, int64(1)<<40)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -138,19 +129,19 @@ func (m *meter) counts(t *testing.T, d *device.Device) {
 func (m *meter) charged(t *testing.T, d *device.Device) (sum int64) {
 	t.Helper()
 	file := "blkio.throttle.io_service_bytes"
-	if m.group.Version == 2 {
+	if m.version == 2 {
 		file = "io.stat"
 	}
-	for line := range strings.Lines(read(m.group.Dir, file)) {
+	for line := range strings.Lines(read(string(m.group), file)) {
 		f := strings.Fields(line)
 		if len(f) < 2 || f[0] != fmt.Sprintf("%d:%d", d.Major, d.Minor) {
 			continue
 		}
 		var values []string
 		switch {
-		case m.group.Version == 1 && (f[1] == "Read" || f[1] == "Write"):
+		case m.version == 1 && (f[1] == "Read" || f[1] == "Write"):
 			values = f[2:3]
-		case m.group.Version == 2:
+		case m.version == 2:
 			for _, v := range f[1:] {
 				if key, value, _ := strings.Cut(v, "="); key == "rbytes" || key == "wbytes" {
 					values = append(values, value)
@@ -168,19 +159,11 @@ func (m *meter) charged(t *testing.T, d *device.Device) (sum int64) {
 	return sum
 }
 
-// reached is how many bytes went to or came from a device in all (Documentation/block/stat.rst).
+// reached is how many bytes went to or came from a device in all.
 func reached(t *testing.T, d *device.Device) int64 {
 	t.Helper()
-	f := strings.Fields(read("/sys/block", d.Name, "stat"))
-	sum := int64(0)
-	for _, i := range []int{2, 6} {
-		n, err := strconv.ParseInt(f[i], 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		sum += n * 512
-	}
-	return sum
+	c := disktest.Count(t, d.Name)
+	return c.BytesRead + c.BytesWritten
 }
 
 // run has a process of the group do its mode on a path, and writes out what is left, from outside the
@@ -192,7 +175,7 @@ func (m *meter) run(t *testing.T, mode, path string, tree *Layer, devices ...*de
 	for i, d := range devices {
 		before[i] = [2]int64{m.charged(t, d), reached(t, d)}
 	}
-	c := exec.Command("sh", "-c", `echo $$ >"$1/cgroup.procs" && exec "$2"`, "sh", m.group.Dir, os.Args[0])
+	c := exec.Command("sh", "-c", `echo $$ >"$1/cgroup.procs" && exec "$2"`, "sh", string(m.group), os.Args[0])
 	c.Env = append(os.Environ(), asWriter+"="+mode+" "+path)
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("%s %s: %v: %s", mode, path, err, out)
@@ -280,13 +263,13 @@ func (m *meter) checkModes(t *testing.T, path string) *Explanation {
 			file = filepath.Join(path, mode.Name)
 		}
 		if mode.Name == Read {
-			if err := write(FSync, file); err != nil {
+			if err := write(BufferedSync, file); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for i, part := range m.run(t, mode.Name, file, e.Tree, devices...) {
 			// A device is written to by its owner first, and changes hands when another group does most of it.
-			for n := 0; n < 20 && !st.IsDir() && m.group.Version == 2 && !agrees(mode.Group, part); n++ {
+			for n := 0; n < 20 && !st.IsDir() && m.version == 2 && !agrees(mode.Group, part); n++ {
 				part = m.run(t, mode.Name, file, e.Tree, devices[i])[0]
 			}
 			if !agrees(mode.Group, part) {
@@ -311,7 +294,7 @@ func TestKernelModes(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			m := newMeter(t)
 			if tt.kind == "" {
-				disk := disktest.Disk(t, "--direct-io=on")
+				disk := disktest.Loop(t, disktest.Image(t, loopSize), true)
 				// Whoever closes a block device last writes out what is left, and is charged for it.
 				f, err := os.Open(disk)
 				if err != nil {
@@ -321,7 +304,7 @@ func TestKernelModes(t *testing.T) {
 				m.checkModes(t, disk)
 				return
 			}
-			_, dir := disktest.Filesystem(t, tt.kind, tt.options, "--direct-io=on")
+			_, dir := disktest.Disk(t, disktest.Options{Kind: tt.kind, Size: loopSize, Direct: true, Mount: tt.options})
 			m.checkModes(t, dir)
 		})
 	}

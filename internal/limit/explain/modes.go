@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/device"
 )
 
-// Names of modes.
+// Names of modes, as those of limit verify.
 const (
 	// Read is a read that misses the page cache, or goes around it.
 	Read = "read"
@@ -15,8 +15,8 @@ const (
 	Direct = "direct"
 	// DSync is a write with O_DSYNC.
 	DSync = "dsync"
-	// FSync is a buffered write that is followed by fsync.
-	FSync = "fsync"
+	// BufferedSync is a buffered write that is followed by fsync.
+	BufferedSync = "buffered+fsync"
 	// Buffered is a write that stays in the page cache until the kernel writes it out.
 	Buffered = "buffered"
 )
@@ -61,7 +61,7 @@ func (h *Host) modes(top, data *device.Node) []Mode {
 	case dax(data.Mount):
 		list[0] = Mode{Name: Read, Group: Leaks, Why: "with dax, data goes around the block layer"}
 	}
-	for _, name := range []string{Direct, DSync, FSync, Buffered} {
+	for _, name := range []string{Direct, DSync, BufferedSync, Buffered} {
 		m := write(name)
 		m.Name = name
 		if readOnly(top) || readOnly(data) {
@@ -121,7 +121,7 @@ func charged(mode string) Mode {
 // submitter: whoever submits the I/O pays.
 func (h *Host) submitter(mode string) Mode {
 	switch mode {
-	case FSync:
+	case BufferedSync:
 		return Mode{Group: Held, Why: "by the fsync, which submits it; what the kernel wrote out before (after 30 s, or beyond a tenth of memory) escaped"}
 	case Buffered:
 		return Mode{Group: Leaks, Why: h.flusher()}
