@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// deviceIn reads the properties of the block device with the folder dir. What a kernel doesn't
+// Block reads the properties of the block device with the folder dir in sysfs. What a kernel doesn't
 // show stays zero; so does what belongs to the queue, which a partition hasn't.
-func deviceIn(dir string) *Device {
+func Block(dir string) *Device {
 	d := &Device{Name: filepath.Base(dir), Model: model(dir)}
 	// A hidden device has no number.
 	d.Major, d.Minor, _ = parseDev(text(dir, "dev"))

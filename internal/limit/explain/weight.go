@@ -25,6 +25,8 @@ type Weight struct {
 	By string `json:"by,omitempty"`
 	// Charge says how much of what the path's containers do there is charged to them.
 	Charge Verdict `json:"charge,omitempty"`
+	// Ready is set where they have none, but the kernel has what it takes: Fix turns it on.
+	Ready bool `json:"ready,omitempty"`
 	// Why says what is missing, Fix what would mend it.
 	Why string `json:"why,omitempty"`
 	Fix string `json:"fix,omitempty"`
@@ -57,11 +59,13 @@ func (h *Host) Weight(d *device.Device) Weight {
 	case slices.Contains(schedulers, "[bfq]"):
 		w.By = ByBFQ
 	case slices.Contains(schedulers, "bfq"):
+		w.Ready = true
 		w.Why, w.Fix = "bfq is there but doesn't schedule "+d.Name, "echo bfq > /sys/block/"+d.Name+"/queue/scheduler"
 		if !InAnyGroup(h.dir, h.weightFile()) {
 			w.Why += ", and no group shows " + h.weightFile()
 		}
 	case qos:
+		w.Ready = true
 		w.Why = "iocost is there but not enabled for " + d.Name
 		w.Fix = fmt.Sprintf("echo \"%s enable=1\" > %s", number, filepath.Join(h.dir, "io.cost.qos"))
 	default:
@@ -96,7 +100,8 @@ func (h *Host) weights(l *Layer) []Weight {
 		case l.Kind == device.KindPath:
 			w = Weight{Name: l.Name, Why: "a hidden path of an NVMe namespace has no number to give a weight to"}
 		case !l.Device.MQ:
-			w.By, w.Why, w.Fix = "", l.Name+" has no request queues of its own (it is no blk-mq device), which weights share out", ""
+			w.By, w.Ready, w.Fix = "", false, ""
+			w.Why = l.Name + " has no request queues of its own (it is no blk-mq device), which weights share out"
 		}
 		w.Charge = l.Charge
 		if w.By != "" && w.Charge == Leaks {
