@@ -230,6 +230,61 @@ func TestResume(t *testing.T) {
 	}
 }
 
+// missing is an engine that does not work here.
+type missing struct{ engine.Engine }
+
+func (missing) Probe(context.Context) engine.Probe { return engine.Probe{Missing: "no daemon answers"} }
+
+// TestResumeAnew: which cells are skipped is found out anew, unless that is broken off; and a run of
+// which nothing can be measured any more goes on being one that can be resumed.
+func TestResumeAnew(t *testing.T) {
+	r, n, _ := newRunner(t, twoClients)
+	run := record.Run{ID: "r1", Seed: 3}
+	if err := r.Run(t.Context(), &run); err != nil {
+		t.Fatal(err)
+	}
+	all := n.trials
+	run.Skipped = []record.Skip{{Cell: all[0].Cell, Reason: "no daemon answered"}}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, tt := range []struct {
+		name    string
+		ctx     context.Context
+		without bool // the engine
+		earlier int  // trials
+		want    error
+		status  string
+		skipped string // the reason of the first
+	}{
+		{"works again", t.Context(), false, 5, nil, record.Done, ""},
+		{"interrupted", over, false, 5, ErrInterrupted, record.Interrupted, "no daemon answered"},
+		{"no longer works", t.Context(), true, 5, ErrNothing, record.Interrupted, "no daemon answers"},
+		{"was complete", t.Context(), true, len(all), nil, record.Done, "no daemon answers"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r, n, c := newRunner(t, twoClients)
+			r.Earlier, r.Done = all[:tt.earlier], map[Key]bool{}
+			for _, tr := range r.Earlier {
+				r.Done[Key{tr.Key, tr.Block}] = true
+			}
+			if tt.without {
+				r.Engines["host"] = missing{c}
+			}
+			run := run
+			if err := r.Run(tt.ctx, &run); !errors.Is(err, tt.want) {
+				t.Errorf("Run = %v, want %v", err, tt.want)
+			}
+			reason := ""
+			if len(n.run.Skipped) > 0 {
+				reason = n.run.Skipped[0].Reason
+			}
+			if n.run.Status != tt.status || reason != tt.skipped {
+				t.Errorf("the run is %s, skipped for %q; want %s and %q", n.run.Status, reason, tt.status, tt.skipped)
+			}
+		})
+	}
+}
+
 // TestKilledSession: a session that was killed ends with its last trial, so that the
 // pause before a run is resumed is no part of what it took.
 func TestKilledSession(t *testing.T) {
