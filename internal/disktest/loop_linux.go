@@ -23,6 +23,8 @@ type Options struct {
 	Direct bool
 	// Mount holds options of the file system for mount(8).
 	Mount string
+	// Memory keeps the image in memory: the disk is as fast at any time, whoever uses the machine's.
+	Memory bool
 }
 
 // A maker makes a file system.
@@ -49,7 +51,13 @@ func Disk(t testing.TB, o Options) (device, dir string) {
 	if o.Size == 0 {
 		o.Size = makers[o.Kind].least
 	}
-	device = Loop(t, Image(t, o.Size), o.Direct)
+	image := ""
+	if o.Memory {
+		image = sparse(t, Mount(t, "tmpfs", "tmpfs", 0, ""), o.Size)
+	} else {
+		image = Image(t, o.Size)
+	}
+	device = Loop(t, image, o.Direct)
 	Format(t, device, o.Kind)
 	return device, Mount(t, device, o.Kind, 0, o.Mount)
 }
@@ -67,7 +75,13 @@ func Format(t testing.TB, path, kind string) {
 // Image makes a file of so many bytes, all of it a hole, in a new folder.
 func Image(t testing.TB, size int64) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "image")
+	return sparse(t, t.TempDir(), size)
+}
+
+// sparse makes an image in dir.
+func sparse(t testing.TB, dir string, size int64) string {
+	t.Helper()
+	path := filepath.Join(dir, "image")
 	f, err := os.Create(path)
 	if err != nil {
 		t.Fatal(err)

@@ -54,24 +54,20 @@ func (b *Bench) Open(ctx context.Context) error {
 func (b *Bench) Probes() []load.Probe { return b.agent.Hello.Probes }
 
 // Trial does one workload and returns its record, and the error of one that failed. When ctx ends first
-// the trial is stopped. The record is nil only if the container could not be opened again
-// after the trial before this one broke it.
+// the trial is stopped. The record is nil, and the error a *GroundError, only when the trial failed
+// for what is no result.
 func (b *Bench) Trial(ctx context.Context, spec workload.Spec, onSample func(load.Sample)) (*record.Trial, error) {
-	if b.agent == nil || !b.agent.Fit() {
-		var err error
-		if b.agent, b.opened, err = b.pool.get(ctx, b.seat); err != nil {
-			return nil, err
-		}
-	}
 	cell := b.Cell
 	cell.Workload, cell.Clients = spec.Name, 1
 	t := &record.Trial{
 		Run: b.Run.ID, Cell: cell, Key: fmt.Sprintf("%s/%s/%s", cell.Engine, cell.Place, cell.Workload), Order: b.trials,
-		Started: time.Now(), Status: record.Done, Spec: spec, Metric: spec.Metric(), SessionOpen: b.opened,
+		Started: time.Now(), Status: record.Done, Spec: spec, Metric: spec.Metric(),
 	}
 	b.trials++
-	b.opened = 0
 	err := b.attempt(ctx, t, onSample)
+	if why := lostGround(ctx, cell.Engine, b.Engine, b.Spec, err); why != nil {
+		return nil, why
+	}
 	if err != nil {
 		fail(t, err)
 	}
@@ -85,8 +81,15 @@ func (b *Bench) Trial(ctx context.Context, spec workload.Spec, onSample func(loa
 	return t, err
 }
 
-// attempt does the trial.
+// attempt does the trial, in a new container if the trial before it broke the last one.
 func (b *Bench) attempt(ctx context.Context, t *record.Trial, onSample func(load.Sample)) error {
+	if b.agent == nil {
+		var err error
+		if b.agent, b.opened, err = b.pool.get(ctx, b.seat); err != nil {
+			return err
+		}
+	}
+	t.SessionOpen, b.opened = b.opened, 0
 	agents := []*agent.Agent{b.agent}
 	kills := oomKills(agents)
 	id := strconv.Itoa(t.Order)

@@ -299,10 +299,7 @@ func fail(t *record.Trial, err error) {
 	t.Phase = "open"
 	var te *agent.TrialError
 	if errors.As(err, &te) {
-		t.Phase, t.Log = te.Phase, te.Log
-		if te.Done != nil {
-			t.Progress = fmt.Sprintf("%d operations and %s in %s", te.Done.Ops, size.Bytes(te.Done.Bytes), size.Duration(te.Done.At))
-		}
+		t.Phase, t.Log, t.Progress = te.Phase, te.Log, te.Progress()
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		t.Phase = "timeout"

@@ -187,7 +187,9 @@ func (r *Runner) measure(ctx context.Context) error {
 			if ctx.Err() != nil {
 				return ErrInterrupted // It was cut short: it shows nothing.
 			}
-			if why := r.notTheCells(ctx, cell, err); why != nil {
+			// Going on would use up all trials of the engine in seconds, and its cells would be compared
+			// with others that were measured in another hour.
+			if why := lostGround(ctx, cell.Engine, r.Engines[cell.Engine], r.seats(cell)[0].spec, err); why != nil {
 				if !r.begun {
 					r.Observer.Note(why.Error()) // There is no run that could be said to be broken off.
 				}

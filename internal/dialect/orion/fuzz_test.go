@@ -15,7 +15,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(s, "/data/a\n/data/b\n")
 	}
 	f.Fuzz(func(t *testing.T, line, list string) {
-		test, err := Parse(strings.Fields(line), nil, func(string) ([]byte, error) { return []byte(list), nil })
+		test, err := Parse(strings.Fields(line), nil, func(string, int64) ([]byte, error) { return []byte(list), nil })
 		if err != nil {
 			return
 		}

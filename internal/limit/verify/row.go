@@ -5,6 +5,8 @@ import (
 	"math"
 	"time"
 
+	"gonum.org/v1/gonum/stat"
+
 	"plimsoll/internal/size"
 	"plimsoll/load"
 )
@@ -101,6 +103,11 @@ func (r *Row) judge(m *measured, tolerance float64) {
 		// Small writes leave the cache as large ones, and those are what is limited.
 		r.Seen = r.Device
 	}
+	// What a file system adds to a write counts against the limit as well, and is not seen by the application.
+	most := r.Seen
+	if r.Mode != Buffered {
+		most = max(most, r.Device)
+	}
 	asked := float64(r.Asked)
 	r.Off = r.Seen/asked - 1
 	r.Converged = -1
@@ -115,7 +122,7 @@ func (r *Row) judge(m *measured, tolerance float64) {
 		r.Verdict = NotHeld
 	case r.Elapsed < LeastTime/2 && !whole:
 		r.Verdict, r.Why = Unproved, fmt.Sprintf("it took only %s: the scratch file is too small for this limit", size.Duration(r.Elapsed))
-	case r.Seen < asked*reached:
+	case most < asked*reached:
 		r.Verdict, r.Why = Unproved, fmt.Sprintf("something else is slower than the limit of %s: no more than %s came through in this mode", r.Rate(asked), r.Rate(r.Seen))
 	default:
 		r.Verdict = Held
@@ -185,17 +192,26 @@ func (c course) by(at time.Duration) float64 {
 	return c[len(c)-1].total
 }
 
-// rate is what was done a second, without the first second unless whole asks for it or there is little else; -1
-// without a course.
+// rate is what was done a second; -1 without a course. Unless whole asks for all of it, it is that of the
+// steady part, after the first second, where there is one.
+//
+// A limiter lets through what is due in slices, so that the total at any one time may be a whole slice off. The
+// slope of the line through all of the totals is not.
 func (c course) rate(end time.Duration, whole bool) float64 {
 	if len(c) < 2 || end <= 0 {
 		return -1
 	}
-	from := time.Second
-	if whole || end < 2*time.Second {
-		from = 0
+	var x, y []float64
+	for _, s := range c {
+		if s.at >= time.Second && s.at <= end {
+			x, y = append(x, s.at.Seconds()), append(y, s.total)
+		}
 	}
-	return (c.by(end) - c.by(from)) / (end - from).Seconds()
+	if whole || end < 2*time.Second || len(x) < 3 {
+		return (c.by(end) - c.by(0)) / end.Seconds()
+	}
+	_, slope := stat.LinearRegression(x, y, nil, false)
+	return slope
 }
 
 // first is the rate of the first stretch of a course.
