@@ -71,16 +71,8 @@ func startContainerd(dir string, env []string, path string) (*program, error) {
 		return nil, err
 	}
 	socket := filepath.Join(dir, "containerd.sock")
-	p, err := startProgram(filepath.Join(dir, "containerd.log"), env, path,
+	return startService(socket, filepath.Join(dir, "containerd.log"), env, path,
 		"--config", config, "--root", filepath.Join(dir, "containerd"), "--state", filepath.Join(dir, "containerd-state"), "--address", socket)
-	if err != nil {
-		return nil, err
-	}
-	if err := p.waitSocket(socket, startLimit); err != nil {
-		p.kill()
-		return nil, err
-	}
-	return p, nil
 }
 
 func startDockerd(d *Daemon, env []string, path string) (*program, error) {
@@ -103,15 +95,7 @@ func startDockerd(d *Daemon, env []string, path string) (*program, error) {
 		// The current engine keeps images in containerd's store if left alone.
 		argv = append(argv, "--storage-driver=overlay2")
 	}
-	p, err := startProgram(filepath.Join(d.Dir, "dockerd.log"), env, argv...)
-	if err != nil {
-		return nil, err
-	}
-	if err := p.waitSocket(socket, startLimit); err != nil {
-		p.kill()
-		return nil, err
-	}
-	return p, nil
+	return startService(socket, filepath.Join(d.Dir, "dockerd.log"), env, argv...)
 }
 
 // stop ends the daemon and removes what it left.

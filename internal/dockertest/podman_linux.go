@@ -56,18 +56,10 @@ func startPodman(t testing.TB, opt PodmanOptions) *Daemon {
 	}
 	d.restart = func() (*program, error) {
 		os.Remove(socket)
-		p, err := startProgram(filepath.Join(d.Dir, "podman.log"), env, append(as, podman,
+		return startService(socket, filepath.Join(d.Dir, "podman.log"), env, append(as, podman,
 			"--root", filepath.Join(d.Dir, "root"), "--runroot", filepath.Join(d.Dir, "run"), "--tmpdir", filepath.Join(d.Dir, "tmp"),
 			"--cgroup-manager", "cgroupfs", "--runtime", runc, "--events-backend", "file",
 			"system", "service", "--time=0", d.Host)...)
-		if err != nil {
-			return nil, err
-		}
-		if err := p.waitSocket(socket, startLimit); err != nil {
-			p.kill()
-			return nil, err
-		}
-		return p, nil
 	}
 	if d.main, err = d.restart(); err != nil {
 		t.Fatal(err)
