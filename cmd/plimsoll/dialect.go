@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -18,7 +17,6 @@ import (
 	"plimsoll/internal/dialect"
 	"plimsoll/internal/engine"
 	"plimsoll/internal/fingerprint"
-	"plimsoll/internal/place"
 	"plimsoll/internal/plan"
 	"plimsoll/internal/record"
 	"plimsoll/internal/store"
@@ -42,27 +40,12 @@ type dialectTool struct {
 	parse func(read dialect.FileReader, args, destructive []string) (dialectTest, error)
 }
 
-// dialectFlags are Plimsoll's own flags beside the tool's.
-type dialectFlags struct {
-	engine, place, image string
-	record, help         bool
-	destructive          []string
-}
-
 // dialectCommand makes the command of a tool. The tool's own arguments aren't flags of ours.
 func (a *app) dialectCommand(tool dialectTool) *cobra.Command {
 	return &cobra.Command{
-		Use:   tool.use,
-		Short: tool.short,
-		Long: tool.long + `
-
-Plimsoll's own flags may stand anywhere between the tool's:
-  --engine host|oci|docker   where the load runs (default host)
-  --place KIND[:PATH]        what it runs on: dir, layer, bind, volume, tmpfs; its files are then
-                             made there and removed. Without it the paths are those of this machine
-  --image NAME               an image of the engine to run in, instead of an empty one
-  --record                   keep it as a run: 'plimsoll report last' shows it with its doubts
-  --destructive PATH         allow writing over this file or device, whose data is then lost`,
+		Use:                tool.use,
+		Short:              tool.short,
+		Long:               tool.long + dialectHelp,
 		Example:            tool.example,
 		DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -76,35 +59,6 @@ Plimsoll's own flags may stand anywhere between the tool's:
 			return a.runDialect(cmd.Context(), tool, f, rest, args)
 		},
 	}
-}
-
-// splitDialect takes Plimsoll's own flags out of a tool's arguments.
-func (a *app) splitDialect(args []string) (f dialectFlags, rest []string, err error) {
-	values := map[string]func(string){
-		"--engine": func(v string) { f.engine = v }, "--place": func(v string) { f.place = v }, "--image": func(v string) { f.image = v },
-		"--state":       func(v string) { a.stateDir = v },
-		"--destructive": func(v string) { f.destructive = append(f.destructive, v) },
-	}
-	for i := 0; i < len(args); i++ {
-		name, value, glued := strings.Cut(args[i], "=")
-		set := values[name]
-		switch {
-		case args[i] == "--record":
-			f.record = true
-		case args[i] == "--help":
-			f.help = true
-		case set == nil:
-			rest = append(rest, args[i])
-		case glued:
-			set(value)
-		case i+1 == len(args) || strings.HasPrefix(args[i+1], "--"):
-			return f, nil, usageError("%s needs a value", name)
-		default:
-			i++
-			set(args[i])
-		}
-	}
-	return f, rest, nil
 }
 
 // runDialect runs a tool's line.
@@ -156,6 +110,9 @@ func (a *app) openDialect(ctx context.Context, tool dialectTool, f dialectFlags,
 	if err != nil {
 		return nil, err
 	}
+	if f.limits.Name == "" {
+		f.limits.Name = plan.DefaultLimits
+	}
 	now := time.Now()
 	id, err := store.NewRunID(now, rand.Reader)
 	if err != nil {
@@ -167,7 +124,7 @@ func (a *app) openDialect(ctx context.Context, tool dialectTool, f dialectFlags,
 	}
 	s := &dialectSession{app: a, inPlace: f.place != "" || kind != plan.Host, release: func() error { return nil }}
 	s.bench = &trial.Bench{
-		Engine: e, Spec: engine.Spec{Place: where, Image: f.image}, Cell: record.Cell{Engine: kind, Place: where.Name, Limits: "none"},
+		Engine: e, Spec: engine.Spec{Place: where, Image: f.image, Limits: f.limits}, Cell: record.Cell{Engine: kind, Place: where.Name, Limits: f.limits.Name},
 		Run: &record.Run{
 			ID: id, Plan: tool.name, Command: strings.Join(words, " "), Version: version, Blocks: 1, Quick: true, Started: now,
 			Status: record.Running, Machine: fingerprint.Machine(device.Host()), Baseline: map[string]string{},
@@ -216,27 +173,6 @@ func (s *dialectSession) open(ctx context.Context) error {
 		return &exitError{exitCannot, err}
 	}
 	return err
-}
-
-// dialectPlace reads --place.
-func dialectPlace(f dialectFlags, kind string) (place.Spec, error) {
-	if f.place == "" {
-		if kind == plan.Host {
-			return place.Spec{Name: string(place.Dir), Kind: place.Dir}, nil
-		}
-		if kind == plan.OCI {
-			return place.Spec{Name: string(place.Bind), Kind: place.Bind}, nil // It has no volumes.
-		}
-		return place.Spec{Name: string(place.Volume), Kind: place.Volume}, nil
-	}
-	name, path, _ := strings.Cut(f.place, ":")
-	if !slices.Contains(place.Kinds, place.Kind(name)) {
-		return place.Spec{}, usageError("--place %s: use one of %v, with a folder as in bind:/srv/data", f.place, place.Kinds)
-	}
-	if path != "" && name != string(place.Dir) && name != string(place.Bind) {
-		return place.Spec{}, usageError("--place %s: only dir and bind take a folder", f.place)
-	}
-	return place.Spec{Name: name, Kind: place.Kind(name), Path: path}, nil
 }
 
 // Path implements dialect.Session.

@@ -5,32 +5,25 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/internal/device"
+	"plimsoll/internal/device/hierarchy"
 )
 
-// A hierarchy is where a controller is mounted.
-type hierarchy struct {
-	version int
+// A mounted is where a controller is.
+type mounted struct {
+	version int // 0: nowhere
 	dir     string
 }
 
-// controller finds a controller: version 1 where it is mounted, or else version 2 where
-// the root lists it. v1 and v2 are its names.
-func controller(mounts []device.Mount, v1, v2 string) hierarchy {
-	for _, m := range mounts {
-		if m.FSType == "cgroup" && slices.Contains(strings.Split(m.Options, ","), v1) {
-			return hierarchy{1, m.Point}
-		}
+// where finds a controller.
+func where(tree *hierarchy.Tree, c hierarchy.Controller) mounted {
+	root, err := tree.Root(c)
+	if err != nil {
+		return mounted{}
 	}
-	for _, m := range mounts {
-		if m.FSType == "cgroup2" && slices.Contains(strings.Fields(read(m.Point, "cgroup.controllers")), v2) {
-			return hierarchy{2, m.Point}
-		}
-	}
-	return hierarchy{}
+	return mounted{root.Version, root.Dir}
 }
 
-func (h hierarchy) words() string {
+func (h mounted) words() string {
 	switch h.version {
 	case 1:
 		return "cgroup version 1"
@@ -43,21 +36,20 @@ func (h hierarchy) words() string {
 // occupied reports whether version 2's rule of no internal processes forbids to give
 // the controller to groups below. It is so in a container that sees its own group as
 // the root; the true root is exempt, and has no cgroup.type.
-func (h hierarchy) occupied(c string) bool {
+func (h mounted) occupied(c string) bool {
 	return h.version == 2 && has(h.dir, "cgroup.type") && read(h.dir, "cgroup.procs") != "" &&
 		!slices.Contains(strings.Fields(read(h.dir, "cgroup.subtree_control")), c)
 }
 
 // limit looks at what holds containers to their limits.
-func (e *examination) limit(mounts []device.Mount) {
-	io := controller(mounts, "blkio", "io")
-	memory := controller(mounts, "memory", "memory")
+func (e *examination) limit(tree *hierarchy.Tree) {
+	io, memory := where(tree, hierarchy.IO), where(tree, hierarchy.Memory)
 	e.ioRates(io)
 	e.bufferedWrites(io, memory)
 	e.weights(io)
 	e.latency(io)
-	for _, c := range []string{"cpu", "memory"} {
-		h := controller(mounts, c, c)
+	for _, controller := range []hierarchy.Controller{hierarchy.CPU, hierarchy.Memory} {
+		h, c := where(tree, controller), controller.V2
 		i := Item{ID: "limit/" + c, Group: Limit, Status: OK, What: c + " limits by " + h.words()}
 		if h.version == 0 {
 			i.Status, i.What, i.Why = No, c+" limits", "no "+c+" controller is mounted"
@@ -93,7 +85,7 @@ func inAnyGroup(dir, file string) bool {
 	return false
 }
 
-func (e *examination) ioRates(io hierarchy) {
+func (e *examination) ioRates(io mounted) {
 	i := Item{ID: "limit/io", Group: Limit, Status: OK, What: "the kernel's I/O rates by " + io.words(), Why: "no engine of this version sets them"}
 	switch {
 	case io.version == 0:
@@ -110,7 +102,7 @@ func (e *examination) ioRates(io hierarchy) {
 
 // bufferedWrites says whether writeback is charged to who wrote. It takes the
 // memory and the io controller together in version 2, and a file system that takes part.
-func (e *examination) bufferedWrites(io, memory hierarchy) {
+func (e *examination) bufferedWrites(io, memory mounted) {
 	i := Item{ID: "limit/buffered", Group: Limit, Status: OK, What: "limits on buffered writes"}
 	switch {
 	case io.version == 0:
@@ -127,7 +119,7 @@ func (e *examination) bufferedWrites(io, memory hierarchy) {
 
 // weights says whether relative weights have an effect: by the bfq scheduler, or
 // by iocost where it is enabled for a disk.
-func (e *examination) weights(io hierarchy) {
+func (e *examination) weights(io mounted) {
 	i := Item{ID: "limit/weight", Group: Limit, Status: No, What: "I/O weights"}
 	var bfq, could []string
 	schedulers, _ := filepath.Glob(filepath.Join(e.o.FS.Sys, "block/*/queue/scheduler"))
@@ -174,7 +166,7 @@ func (e *examination) weights(io hierarchy) {
 }
 
 // latency says whether groups can have a latency target.
-func (e *examination) latency(io hierarchy) {
+func (e *examination) latency(io mounted) {
 	i := Item{ID: "limit/latency", Group: Limit, Status: OK, What: "I/O latency targets (io.latency)"}
 	switch {
 	case io.version != 2:

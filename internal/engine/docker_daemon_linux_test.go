@@ -13,6 +13,7 @@ import (
 	"github.com/moby/moby/client"
 
 	"plimsoll/internal/dockertest"
+	"plimsoll/internal/limit"
 	"plimsoll/internal/place"
 )
 
@@ -205,7 +206,7 @@ func testDockerBadSpecs(t *testing.T, l *dockerLab) {
 		"image name":    {Spec{Place: place.Spec{Kind: place.Layer}, Image: "NO SUCH"}, "NO SUCH"},
 		"seccomp":       {Spec{Place: place.Spec{Kind: place.Layer}, Seccomp: "/nowhere.json"}, "/nowhere.json"},
 		"seccomp text":  {Spec{Place: place.Spec{Kind: place.Layer}, Seccomp: file}, file},
-		"little memory": {Spec{Place: place.Spec{Kind: place.Layer}, Limits: Limits{Memory: 1000}}, "memory"},
+		"little memory": {Spec{Place: place.Spec{Kind: place.Layer}, Limits: limit.Limits{Memory: 1000}}, "memory"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if img := x.spec.Image; img != "" {
@@ -233,7 +234,7 @@ func testDockerBadSpecs(t *testing.T, l *dockerLab) {
 
 func testDockerLimits(t *testing.T, l *dockerLab) {
 	spec := dockerLayer()
-	spec.Limits = Limits{Memory: 100 << 20, CPUs: 1.5, CPUShares: 512}
+	spec.Limits = limit.Limits{Memory: 100 << 20, CPUs: 1.5, CPUShares: 512}
 	s := l.open(t, l.engine(nil), spec)
 	r := l.inspect(t, s).HostConfig.Resources
 	if r.Memory != 100<<20 || r.CPUShares != 512 {

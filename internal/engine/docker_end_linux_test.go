@@ -8,6 +8,7 @@ import (
 
 	"github.com/moby/moby/client"
 
+	"plimsoll/internal/limit"
 	"plimsoll/internal/place"
 )
 
@@ -45,7 +46,7 @@ func testDockerExit(t *testing.T, l *dockerLab) {
 
 func testDockerOutOfMemory(t *testing.T, l *dockerLab) {
 	spec := dockerLayer()
-	spec.Limits = Limits{Name: "small", Memory: 64 << 20}
+	spec.Limits = limit.Limits{Name: "small", Memory: 64 << 20}
 	s := l.open(t, l.engine(nil), spec)
 	got := s.last(t, "hog 268435456")
 	if !strings.HasPrefix(got, "killed: ") || !strings.Contains(got, "out of memory (memory limit 64 MiB)") {

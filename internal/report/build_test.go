@@ -56,7 +56,7 @@ func TestVerdictsOfEveryday(t *testing.T) {
 		kind            Kind
 	}{
 		{"randread-deep", "host dir", Base},
-		{"randread-deep", "host dir (A/A)", Control},
+		{"randread-deep", "host dir (A/A control)", Control},
 		{"randread-deep", "oci bind", Equivalent},
 		{"randread-deep", "oci layer", Slower},
 		{"randread-deep", "oci tmpfs", Faster},

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -101,7 +102,7 @@ func (f *fixture) trial(w, copyOf int, p fixturePlace, block int) record.Trial {
 		class.Name = map[workload.Kind]string{workload.WAL: "commit", workload.Append: "append"}[spec.Kind]
 	}
 	r := workload.Result{
-		IOEngine: "io_uring", Elapsed: window, Classes: []load.Class{class},
+		IOEngine: cmp.Or(f.run.IOEngine[specs[w].spec.Name].Engine, workload.Syscalls), Elapsed: window, Classes: []load.Class{class},
 		Usage: load.Usage{User: time.Duration(ops) * 900, System: time.Duration(ops) * 2100},
 	}
 	for i := range 5 {

@@ -226,7 +226,7 @@ func TestTooWideToSay(t *testing.T) {
 func TestControlIntervalIsTheFloors(t *testing.T) {
 	r := built(everyday())
 	for _, w := range r.Workloads {
-		c := find(t, r, w.Name, "host dir (A/A)").Compared
+		c := find(t, r, w.Name, "host dir (A/A control)").Compared
 		if reach := max(float64(c.High), 1/float64(c.Low)) - 1; math.Abs(reach-float64(w.Noise.Floor)) > 1e-9 {
 			t.Errorf("%s: the floor is %v, the control's interval reaches %v", w.Name, w.Noise.Floor, reach)
 		}

@@ -25,7 +25,7 @@ type tableStyle struct {
 	// merged marks cells with the doubts of the whole run and not with the footnotes of the
 	// workload.
 	merged bool
-	// all shows how many trials there were even where all cells have as many.
+	// all shows how many trials there were even where all cells have as many, and the whole labels.
 	all bool
 }
 
@@ -127,7 +127,10 @@ func (w *Workload) columns(how tableStyle) []column {
 		put := func(col *column, s string) { col.cells = append(col.cells, s) }
 		label, says, mark := c.Label, c.short(), w.markText(c)
 		if how.narrow {
-			label, says = strings.Replace(label, " (A/A)", " A/A", 1), c.shorter()
+			says = c.shorter()
+		}
+		if !how.all {
+			label = c.shortLabel()
 		}
 		if how.merged {
 			mark = w.marksOf(c)
@@ -180,6 +183,14 @@ func (w *Workload) columns(how tableStyle) []column {
 	quiet := func(int) style { return dim }
 	spread.style, ratioCI.style, n.style, p.style = quiet, quiet, quiet, quiet
 	return []column{place, value, marks, spread, n, ratio, ratioCI, p, verdict, p50, p99, p999, cpu, disk}
+}
+
+// shortLabel is the label without what the verdict beside it says: that this is the A/A control.
+func (c *Cell) shortLabel() string {
+	if c.Kind == Control {
+		return strings.TrimSuffix(c.Label, controlSuffix)
+	}
+	return c.Label
 }
 
 // tooWide is the factor between the ends of an interval from which its figures say nothing.

@@ -11,10 +11,12 @@ import (
 
 	"plimsoll/internal/agent"
 	"plimsoll/internal/engine"
+	"plimsoll/internal/limit"
 	"plimsoll/internal/place"
 	"plimsoll/internal/record"
 	"plimsoll/internal/size"
 	"plimsoll/internal/workload"
+	"plimsoll/load"
 )
 
 // trial runs one cell once. It always returns a record.
@@ -43,16 +45,17 @@ func (r *Runner) try(ctx context.Context, cell record.Cell, block, order int) (*
 	return t, err
 }
 
-// overhead is the part of a trial that is not the measured window, the job's
-// own ramp time, the layout of its files, or the wait for its buffered writes.
+// overhead is the part of a trial that is not the measured window with the rounds before it, the
+// job's own ramp time, the layout of its files, the wait for its buffered writes, or reading them back.
 func overhead(t *record.Trial) time.Duration {
-	var window, prepared, settled time.Duration
+	var window, prepared, settled, verified time.Duration
 	for _, res := range t.Results {
-		window = max(window, res.Elapsed)
+		window = max(window, res.Worked())
 		prepared = max(prepared, res.Prepared)
 		settled = max(settled, res.Settled)
+		verified = max(verified, res.Verified.Took)
 	}
-	return t.Wall - window - prepared - settled - t.Spec.Job.RampTime
+	return t.Wall - window - prepared - settled - verified - t.Spec.Job.RampTime
 }
 
 // spec is the workload of a cell with its I/O engine, and with its file if the
@@ -152,7 +155,7 @@ func (r *Runner) attempt(ctx context.Context, t *record.Trial, spec workload.Spe
 		}
 		t.StartSkew, err = start(agents, id)
 		if err == nil {
-			t.Results, err = wait(ctx, agents, id)
+			t.Results, err = wait(ctx, agents, id, spec)
 		}
 		after(t)
 		for i := range t.Where {
@@ -187,10 +190,11 @@ func start(agents []*agent.Agent, id string) (time.Duration, error) {
 }
 
 // wait collects the results of all clients. The first error stops the others.
-func wait(ctx context.Context, agents []*agent.Agent, id string) ([]workload.Result, error) {
+func wait(ctx context.Context, agents []*agent.Agent, id string, spec workload.Spec) ([]workload.Result, error) {
+	jury := newJury(agents, id, spec)
 	results := make([]workload.Result, len(agents))
 	err := each(ctx, agents, func(ctx context.Context, i int, a *agent.Agent) error {
-		res, err := a.Wait(ctx, id, nil)
+		res, err := a.Hear(ctx, id, agent.Events{Round: func(s load.Sample) { jury.round(i, s) }})
 		if err != nil {
 			return err
 		}
@@ -254,7 +258,7 @@ func oomKills(agents []*agent.Agent) []int64 {
 }
 
 // explainKill says so when a kill was the kernel's, for want of memory.
-func explainKill(err error, agents []*agent.Agent, before []int64, l engine.Limits) error {
+func explainKill(err error, agents []*agent.Agent, before []int64, l limit.Limits) error {
 	var te *agent.TrialError
 	if !errors.As(err, &te) || strings.Contains(te.Text, "out of memory") {
 		return err

@@ -19,6 +19,7 @@ import (
 	"plimsoll/internal/check"
 	"plimsoll/internal/disktest"
 	"plimsoll/internal/engine"
+	"plimsoll/internal/limit"
 	"plimsoll/internal/place"
 	"plimsoll/internal/record"
 	"plimsoll/internal/workertest"
@@ -126,7 +127,7 @@ func TestThrottledGenerator(t *testing.T) {
 	if p := e.Probe(t.Context()); !p.OK {
 		t.Skipf("needs an OCI runtime: %s", p.Missing)
 	}
-	limits := engine.Limits{Name: "slow", CPUs: 0.1}
+	limits := limit.Limits{Name: "slow", CPUs: 0.1}
 	b := openBench(t, e, engine.Spec{Place: place.Spec{Name: "b", Kind: place.Bind, Path: dir}, Limits: limits})
 	spec := job(load.RandRead, 0)
 	spec.Job.Direct, spec.Job.Runtime = false, 500*time.Millisecond

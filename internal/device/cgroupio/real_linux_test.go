@@ -4,28 +4,27 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"plimsoll/internal/device"
+	"plimsoll/internal/device/hierarchy"
 	"plimsoll/internal/disktest"
 )
 
 // ownGroups puts a sleeping process in a new group of every hierarchy that has
 // one of the controllers, and removes all of it at the end.
-func ownGroups(t *testing.T, controllers ...string) int {
+func ownGroups(t *testing.T, controllers ...hierarchy.Controller) int {
 	t.Helper()
 	var groups []disktest.Group
 	made := map[string]bool{}
 	for _, c := range controllers {
-		g, err := groupOf(device.Host(), "self", c, strings.TrimPrefix(c, "blk"))
+		g, err := groupOf(device.Host(), "self", c)
 		if err != nil {
-			t.Skipf("needs the %s controller: %v", c, err)
+			t.Skipf("needs the %s controller: %v", c.V2, err)
 		}
-		if !made[g.root] { // Version 2 has one hierarchy for all.
-			made[g.root] = true
-			groups = append(groups, disktest.NewGroup(t, g.root))
+		if !made[g.Root] { // Version 2 has one hierarchy for all.
+			made[g.Root] = true
+			groups = append(groups, disktest.NewGroup(t, g.Root))
 		}
 	}
 	sleeper := exec.Command("sleep", "600")
@@ -45,13 +44,13 @@ func ownGroups(t *testing.T, controllers ...string) int {
 }
 
 func TestRealGroups(t *testing.T) {
-	pid := ownGroups(t, "blkio", "cpu")
+	pid := ownGroups(t, hierarchy.IO, hierarchy.CPU)
 	throttled, err := ReadThrottle(device.Host(), pid)
-	self, gerr := groupOf(device.Host(), "self", "cpu", "cpu")
+	self, gerr := groupOf(device.Host(), "self", hierarchy.CPU)
 	if gerr != nil {
 		t.Fatal(gerr)
 	}
-	if self.version == 2 && !has(filepath.Join(self.root, "cgroup.subtree_control"), "cpu") {
+	if root := (&hierarchy.Group{Controller: hierarchy.CPU, Version: self.Version, Dir: self.Root}); !root.Given() {
 		// The root gives the controller to nobody, and it is not the test's to change.
 		if !errors.Is(err, ErrNotCounted) {
 			t.Errorf("ReadThrottle without the cpu controller: %v, want ErrNotCounted", err)

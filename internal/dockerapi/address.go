@@ -1,4 +1,10 @@
-package engine
+// Package dockerapi finds the daemon that speaks Docker's API, and says in words who it
+// is, whether its containers run on this machine, and why it can't be used.
+//
+// A daemon's socket proves little. Podman answers on one, too; Docker Desktop's leads into a
+// virtual machine; a context leads to another machine. So a daemon is asked, and what
+// it says about its kernel is compared with this machine's.
+package dockerapi
 
 import (
 	"crypto/sha256"
@@ -12,15 +18,32 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// dockerHost returns the daemon's address the way the docker command finds it:
-// what is asked for, else DOCKER_HOST, else the current context, else the default
-// socket. source says in words who named it, "" for the default.
-func dockerHost(asked string) (host, source string, err error) {
+// An Address is where a daemon listens.
+type Address struct {
+	// Host is as in DOCKER_HOST: unix:///run/docker.sock.
+	Host string
+	// Source says in words who named it: "DOCKER_HOST", "the docker context far". It is
+	// empty for the default.
+	Source string
+}
+
+// Find returns the daemon's address the way the docker command finds it: what is asked
+// for, else DOCKER_HOST, else the current context, else the default socket. The error is a
+// *Missing.
+func Find(asked string) (Address, error) {
+	host, source, err := find(asked)
+	if err != nil {
+		return Address{}, &Missing{Missing: err.Error(), Fix: "set DOCKER_HOST to the address of a socket, such as unix:///run/docker.sock", Cause: err}
+	}
+	return Address{Host: host, Source: source}, nil
+}
+
+func find(asked string) (host, source string, err error) {
 	if host, source = asked, "the caller"; host == "" {
 		host, source = os.Getenv(client.EnvOverrideHost), client.EnvOverrideHost
 	}
 	if host == "" {
-		if host, source, err = dockerContextHost(dockerConfigDir(), os.Getenv("DOCKER_CONTEXT")); err != nil {
+		if host, source, err = contextHost(configDir(), os.Getenv("DOCKER_CONTEXT")); err != nil {
 			return "", source, err
 		}
 	}
@@ -39,8 +62,8 @@ func dockerHost(asked string) (host, source string, err error) {
 	return "", source, fmt.Errorf("the daemon's address %q has the unknown scheme %s", host, scheme)
 }
 
-// dockerConfigDir is where the docker command keeps its configuration, or empty.
-func dockerConfigDir() string {
+// configDir is where the docker command keeps its configuration, or empty.
+func configDir() string {
 	if d := os.Getenv("DOCKER_CONFIG"); d != "" {
 		return d
 	}
@@ -51,12 +74,12 @@ func dockerConfigDir() string {
 	return filepath.Join(home, ".docker")
 }
 
-// dockerContextHost returns the address of the context name, or of the current
+// contextHost returns the address of the context name, or of the current
 // one if name is empty. It is empty for the default context. The layout of the
 // files is that of the docker command: contexts/meta/<sha256 of the name>/meta.json.
 //
 // source names the context: "the docker context far".
-func dockerContextHost(dir, name string) (host, source string, err error) {
+func contextHost(dir, name string) (host, source string, err error) {
 	if name == "" && dir != "" {
 		var config struct {
 			CurrentContext string `json:"currentContext"`

@@ -1,4 +1,4 @@
-package engine
+package dockerapi
 
 import (
 	"context"
@@ -18,17 +18,23 @@ import (
 	"plimsoll/internal/tail"
 )
 
-// A dockerMissing is why a daemon can't be used, and what would mend it.
-type dockerMissing struct {
+// A Missing is why a daemon can't be used, and what would mend it.
+type Missing struct {
+	// Missing and Fix are sentences without an end.
 	Missing, Fix string
-	err          error
+	// Cause is what the system said, nil if nothing: fs.ErrNotExist is a socket that is
+	// not there, fs.ErrPermission one that this user may not use.
+	Cause error
 }
 
-func (m *dockerMissing) Error() string { return m.Missing + "; " + m.Fix }
-func (m *dockerMissing) Unwrap() error { return m.err }
+// Error implements error.
+func (m *Missing) Error() string { return m.Missing + "; " + m.Fix }
 
-// A dockerMachine is what the advice depends on besides the error.
-type dockerMachine struct {
+// Unwrap returns Cause.
+func (m *Missing) Unwrap() error { return m.Cause }
+
+// A machine is what the advice depends on besides the error.
+type machine struct {
 	// installed reports whether a program is there.
 	installed func(program string) bool
 	// root is whether this user is, systemd whether that starts the machine's services.
@@ -37,10 +43,10 @@ type dockerMachine struct {
 	group string
 }
 
-// dockerThisMachine looks at the machine; socket may be "".
-func dockerThisMachine(socket string) dockerMachine {
+// thisMachine looks at the machine; socket may be "".
+func thisMachine(socket string) machine {
 	_, err := os.Stat("/run/systemd/system") // sd_booted(3)
-	return dockerMachine{
+	return machine{
 		installed: func(program string) bool {
 			// Daemons lie where a user's path may not lead.
 			for _, p := range []string{program, "/usr/sbin/" + program, "/usr/local/sbin/" + program} {
@@ -50,12 +56,12 @@ func dockerThisMachine(socket string) dockerMachine {
 			}
 			return false
 		},
-		root: os.Geteuid() == 0, systemd: err == nil, group: dockerGroup(socket),
+		root: os.Geteuid() == 0, systemd: err == nil, group: socketGroup(socket),
 	}
 }
 
 // sudo is command, as this user has to give it.
-func (m dockerMachine) sudo(command string) string {
+func (m machine) sudo(command string) string {
 	if m.root {
 		return command
 	}
@@ -63,16 +69,16 @@ func (m dockerMachine) sudo(command string) string {
 }
 
 // start says how the machine's own daemon is started.
-func (m dockerMachine) start() string {
+func (m machine) start() string {
 	if m.systemd {
 		return m.sudo("systemctl start docker")
 	}
 	return m.sudo("service docker start") + ", or run " + m.sudo("dockerd")
 }
 
-// dockerPingFailed says why a daemon did not answer. apiVersion is what it speaks, if
+// unreachable says why a daemon did not answer. apiVersion is what it speaks, if
 // it said so.
-func dockerPingFailed(host, source, apiVersion string, err error) *dockerMissing {
+func unreachable(host, source, apiVersion string, err error) *Missing {
 	// The client hides the reason of a failed connection, so look at the socket.
 	cause, socket := err, ""
 	if u, uerr := url.Parse(host); uerr == nil && client.IsErrConnectionFailed(err) {
@@ -81,18 +87,18 @@ func dockerPingFailed(host, source, apiVersion string, err error) *dockerMissing
 			network, address = "unix", strings.TrimPrefix(host, "unix://")
 			socket = address
 		}
-		if c, derr := net.DialTimeout(network, address, dockerPingTimeout); derr == nil {
+		if c, derr := net.DialTimeout(network, address, pingTimeout); derr == nil {
 			c.Close()
 		} else {
 			cause = derr
 		}
 	}
-	return dockerWhy(host, source, apiVersion, err, cause, dockerThisMachine(socket))
+	return why(host, source, apiVersion, err, cause, thisMachine(socket))
 }
 
-// dockerWhy puts a failed ping in words, and what would mend it.
-func dockerWhy(host, source, apiVersion string, err, cause error, here dockerMachine) *dockerMissing {
-	m := &dockerMissing{err: err}
+// why puts a failed ping in words, and what would mend it.
+func why(host, source, apiVersion string, err, cause error, here machine) *Missing {
+	m := &Missing{Cause: errors.Join(cause, err)}
 	socket, local := strings.CutPrefix(host, "unix://")
 	named := "" // Whoever named the address has to know which it is.
 	if source != "" {
@@ -103,7 +109,7 @@ func dockerWhy(host, source, apiVersion string, err, cause error, here dockerMac
 	switch {
 	case errors.Is(cause, fs.ErrNotExist) && source != "":
 		m.Missing = "no daemon's socket at " + socket + named
-		m.Fix = dockerOtherAddress(source)
+		m.Fix = otherAddress(source)
 	case errors.Is(cause, fs.ErrNotExist) && here.installed("dockerd"):
 		m.Missing = "Docker is installed, but its daemon isn't running: no socket at " + socket
 		m.Fix = "start it: " + here.start()
@@ -128,35 +134,35 @@ func dockerWhy(host, source, apiVersion string, err, cause error, here dockerMac
 		}
 	case errors.Is(cause, syscall.ECONNREFUSED) && source != "":
 		m.Missing = "no daemon listens at " + host + named
-		m.Fix = dockerOtherAddress(source)
+		m.Fix = otherAddress(source)
 	case errors.Is(cause, syscall.ECONNREFUSED) && local:
 		m.Missing = "the socket at " + host + " is there but no daemon listens on it"
 		m.Fix = "start the daemon: " + here.start()
 	case errors.As(cause, &dns):
 		m.Missing = "the machine of " + host + named + " is not known: " + dns.Err
-		m.Fix = dockerOtherAddress(source)
+		m.Fix = otherAddress(source)
 	case errors.Is(cause, context.DeadlineExceeded), errors.As(cause, &ne) && ne.Timeout():
 		m.Missing = "the daemon at " + host + named + " does not answer in time"
 		m.Fix = "look at its log, journalctl -u docker, and restart it"
 		if !local {
-			m.Fix = "check that it runs and can be reached, or: " + dockerOtherAddress(source)
+			m.Fix = "check that it runs and can be reached, or: " + otherAddress(source)
 		}
 	case apiVersion != "" && cerrdefs.IsInvalidArgument(err):
 		m.Missing = "the daemon at " + host + " speaks API " + apiVersion + ", and plimsoll needs " + client.MinAPIVersion
 		m.Fix = "upgrade it to Docker 19.03 or later"
 	case strings.Contains(err.Error(), "malformed HTTP"):
-		return dockerStranger(host, "it does not speak HTTP")
+		return stranger(host, "it does not speak HTTP")
 	case cerrdefs.IsNotFound(err):
-		return dockerStranger(host, "it knows no ping")
+		return stranger(host, "it knows no ping")
 	default:
-		m.Missing = "the daemon at " + host + named + " can't be used: " + clean.Line(tail.Cut(err.Error(), maxHeadline))
+		m.Missing = "the daemon at " + host + named + " can't be used: " + clean.Line(tail.Cut(err.Error(), maxWords))
 		m.Fix = "check that it runs, and DOCKER_HOST"
 	}
 	return m
 }
 
-// dockerOtherAddress says what to do about an address that leads to no daemon.
-func dockerOtherAddress(source string) string {
+// otherAddress says what to do about an address that leads to no daemon.
+func otherAddress(source string) string {
 	switch {
 	case source == client.EnvOverrideHost:
 		return "start that daemon, or unset DOCKER_HOST to use this machine's own"
