@@ -126,7 +126,7 @@ func (r *Runner) Run(ctx context.Context, run *record.Run) error {
 	run.Status = record.Running
 	run.Ended = time.Time{}
 	r.beginSession(time.Now())
-	r.pool = &pool{engines: r.Engines, run: run.ID, hard: r.Hard, agents: map[string]*agent.Agent{}}
+	r.pool = newPool(r.Engines, run.ID, r.Hard)
 	if len(r.Earlier) > 0 {
 		if err := r.begin(); err != nil {
 			return err
@@ -183,7 +183,7 @@ func (r *Runner) measure(ctx context.Context) error {
 			if r.Done[Key{key, b}] {
 				continue
 			}
-			t, err := r.try(ctx, cell, b, b*len(all)+k)
+			t, err := r.trial(ctx, cell, b, b*len(all)+k)
 			if ctx.Err() != nil {
 				return ErrInterrupted // It was cut short: it shows nothing.
 			}

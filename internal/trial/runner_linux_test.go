@@ -87,6 +87,18 @@ func newRunner(t *testing.T, text string) (*Runner, *notebook, *counted) {
 	return &Runner{Plan: p, Engines: map[string]engine.Engine{"host": c}, Recorder: n, Observer: n, Hard: context.Background()}, n, c
 }
 
+// begin makes a runner ready for trials of a run, without what it measures first.
+func begin(t *testing.T, r *Runner) {
+	t.Helper()
+	r.run = &record.Run{ID: "r1"}
+	r.pool = newPool(r.Engines, r.run.ID, r.Hard)
+	t.Cleanup(func() {
+		if err := r.pool.closeAll(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 const twoClients = `
 name: two
 workloads:
@@ -350,16 +362,10 @@ func TestPartner(t *testing.T) {
 			r, _, c := newRunner(t, strings.Replace(twoClients, "count: 200", "runtime: 20s", 1))
 			lines := hello + strings.Replace(strings.Replace(answer, "%s", row.run, 1), "%s", row.start, 1)
 			c.bad = engine.NewHost(t.TempDir(), func(string, string) ([]byte, error) { return []byte(lines), nil })
-			r.run = &record.Run{ID: "r1"}
-			r.pool = &pool{engines: r.Engines, run: "r1", hard: r.Hard, agents: map[string]*agent.Agent{}}
-			t.Cleanup(func() {
-				if err := r.pool.closeAll(); err != nil {
-					t.Error(err)
-				}
-			})
+			begin(t, r)
 			r.choose(nil)
 			cell := record.Cell{Workload: "append", Engine: "host", Place: "dir", Limits: r.Plan.Limits[0].Name, Clients: 2}
-			tr := r.trial(t.Context(), cell, 0, 0)
+			tr, _ := r.trial(t.Context(), cell, 0, 0)
 			if tr.Status != record.Failed || tr.Phase != row.phase || !strings.HasPrefix(tr.Error, "client 2: ") {
 				t.Fatalf("trial %s in phase %q: %q, want client 2 to fail in %s", tr.Status, tr.Phase, tr.Error, row.phase)
 			}
@@ -373,7 +379,7 @@ func TestPartner(t *testing.T) {
 			}
 			r.engine["append"] = workload.Spec{Name: "append", Kind: workload.Append, Count: 5, BS: 64}
 			cell.Clients = 1
-			if tr := r.trial(t.Context(), cell, 0, 1); tr.Status != record.Done {
+			if tr, _ := r.trial(t.Context(), cell, 0, 1); tr.Status != record.Done {
 				t.Errorf("the next trial: %s", tr.Error)
 			}
 		})
