@@ -80,15 +80,7 @@ func startDockerd(d *Daemon, env []string, path string) (*program, error) {
 		// The current engine keeps images in containerd's store if left alone.
 		argv = append(argv, "--storage-driver=overlay2")
 	}
-	p, err := startProgram(filepath.Join(d.Dir, "dockerd.log"), env, argv...)
-	if err != nil {
-		return nil, err
-	}
-	if err := p.waitSocket(socket, startLimit); err != nil {
-		p.kill()
-		return nil, err
-	}
-	return p, nil
+	return startService(socket, filepath.Join(d.Dir, "dockerd.log"), env, argv...)
 }
 
 // stop ends the daemon and removes what it left.

@@ -12,11 +12,7 @@ import (
 func TestNoBaseline(t *testing.T) {
 	f := newFixture()
 	f.fill(thePlaces, 1)
-	for i := range f.trials {
-		if tr := &f.trials[i]; tr.Cell.Engine == "host" && !tr.Cell.Control {
-			tr.Status, tr.Error, tr.Results = record.Failed, "boom", nil
-		}
-	}
+	f.failBaseline()
 	r := built(f.run, f.trials)
 	if w := r.Workloads[0]; !strings.Contains(w.BaselineWhy, "failed") {
 		t.Errorf("BaselineWhy = %q, want it to say that the baseline failed", w.BaselineWhy)

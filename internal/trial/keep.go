@@ -1,11 +1,3 @@
-// Package trial runs a plan: it opens a container for every combination of
-// engine, place, limits and client, runs each cell once a block in a fresh
-// random order, and keeps a record of every trial as soon as it ends.
-//
-// The unit of replication is a trial: one cell, one block, a fresh process for
-// the I/O in a container that is new in each block. What can't be offered is
-// skipped with the reason; what fails is kept with its last words and the run
-// goes on; what is interrupted keeps all that was measured.
 package trial
 
 import (

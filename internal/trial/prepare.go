@@ -1,11 +1,3 @@
-// Package trial runs a plan: it opens a container for every combination of
-// engine, place, limits and client, runs each cell once a block in a fresh
-// random order, and keeps a record of every trial as soon as it ends.
-//
-// The unit of replication is a trial: one cell, one block, a fresh process for
-// the I/O in a container that is new in each block. What can't be offered is
-// skipped with the reason; what fails is kept with its last words and the run
-// goes on; what is interrupted keeps all that was measured.
 package trial
 
 import (
@@ -19,6 +11,24 @@ import (
 	"plimsoll/internal/record"
 	"plimsoll/internal/workload"
 )
+
+// prepare finds out which cells can be measured here, and why others can't: anew in each part of a run,
+// since other engines may work by now. What an interrupted look found is not kept: an engine that was
+// asked in vain is not missing.
+func (r *Runner) prepare(ctx context.Context) error {
+	before := r.run.Skipped
+	r.run.Skipped = nil
+	r.probe(ctx)
+	err := ctx.Err()
+	if err == nil {
+		err = r.preflight(ctx)
+	}
+	if err != nil {
+		r.run.Skipped = before
+		return ErrInterrupted
+	}
+	return nil
+}
 
 // probe asks the engines, and drops the cells of those that don't work here.
 func (r *Runner) probe(ctx context.Context) {
@@ -65,11 +75,6 @@ func (r *Runner) target(c record.Cell) string {
 
 // skip notes a cell that can't be offered.
 func (r *Runner) skip(c record.Cell, reason string) {
-	for _, s := range r.run.Skipped {
-		if s.Cell == c {
-			return // Known from the part of the run before it was resumed.
-		}
-	}
 	r.run.Skipped = append(r.run.Skipped, record.Skip{Cell: c, Reason: reason})
 }
 
@@ -81,8 +86,8 @@ func (r *Runner) preflight(ctx context.Context) error {
 	r.room = newLedger()
 	for _, c := range r.cells {
 		agents, _, err := r.agents(ctx, c)
-		if ctx.Err() != nil {
-			return ErrInterrupted
+		if err := ctx.Err(); err != nil {
+			return err
 		}
 		var u *engine.Unsupported
 		if errors.As(err, &u) {

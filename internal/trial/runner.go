@@ -126,7 +126,7 @@ func (r *Runner) Run(ctx context.Context, run *record.Run) error {
 	run.Status = record.Running
 	run.Ended = time.Time{}
 	r.beginSession(time.Now())
-	r.pool = &pool{engines: r.Engines, run: run.ID, hard: r.Hard, agents: map[string]*agent.Agent{}}
+	r.pool = newPool(r.Engines, run.ID, r.Hard)
 	if len(r.Earlier) > 0 {
 		if err := r.begin(); err != nil {
 			return err
@@ -150,19 +150,12 @@ func (r *Runner) Run(ctx context.Context, run *record.Run) error {
 	return err
 }
 
-// measure probes and then runs the blocks.
+// measure prepares the run and then runs its blocks.
 func (r *Runner) measure(ctx context.Context) error {
-	skipped := r.run.Skipped
-	r.probe(ctx)
-	if ctx.Err() != nil {
-		// An engine that was asked in vain is not missing.
-		r.run.Skipped = skipped
-		return ErrInterrupted
-	}
-	if err := r.preflight(ctx); err != nil {
+	if err := r.prepare(ctx); err != nil {
 		return err
 	}
-	if len(r.cells) == 0 && len(r.Earlier) == 0 {
+	if len(r.cells) == 0 && (len(r.Earlier) == 0 || r.lacking()) {
 		return ErrNothing
 	}
 	if r.begun {
@@ -190,7 +183,7 @@ func (r *Runner) measure(ctx context.Context) error {
 			if r.Done[Key{key, b}] {
 				continue
 			}
-			t, err := r.try(ctx, cell, b, b*len(all)+k)
+			t, err := r.trial(ctx, cell, b, b*len(all)+k)
 			if ctx.Err() != nil {
 				return ErrInterrupted // It was cut short: it shows nothing.
 			}
@@ -212,6 +205,22 @@ func (r *Runner) measure(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// lacking reports whether a cell that an earlier part of the run measured has not all of its blocks.
+func (r *Runner) lacking() bool {
+	for _, c := range r.Plan.Cells() {
+		done := 0
+		for b := range r.Plan.Blocks {
+			if r.Done[Key{r.Plan.Key(c), b}] {
+				done++
+			}
+		}
+		if done > 0 && done < r.Plan.Blocks {
+			return true
+		}
+	}
+	return false
 }
 
 // measured counts the trials that are to be run and have been already.

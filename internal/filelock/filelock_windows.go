@@ -1,4 +1,4 @@
-package store
+package filelock
 
 import (
 	"errors"
@@ -11,9 +11,7 @@ import (
 // reading, so it is one that is never written.
 const lockOffset = 1 << 30
 
-// tryLock locks f for itself alone, or shared with others of its kind, without
-// waiting. The lock ends when f is closed.
-func tryLock(f *os.File, alone bool) error {
+func try(f *os.File, alone bool) error {
 	flags := uint32(windows.LOCKFILE_FAIL_IMMEDIATELY)
 	if alone {
 		flags |= windows.LOCKFILE_EXCLUSIVE_LOCK
@@ -21,13 +19,19 @@ func tryLock(f *os.File, alone bool) error {
 	err := windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, &windows.Overlapped{Offset: lockOffset})
 	switch {
 	case errors.Is(err, windows.ERROR_LOCK_VIOLATION), errors.Is(err, windows.ERROR_IO_PENDING):
-		return errLocked
+		return ErrLocked
 	case err != nil:
 		return &os.PathError{Op: "lock", Path: f.Name(), Err: err}
 	}
 	return nil
 }
 
-// removeLocked leaves the file: Windows removes no open file, and an unlocked one does
-// no harm.
-func removeLocked(string) error { return nil }
+// remove closes the file first: Windows removes no open one, and so none that somebody else has
+// opened meanwhile. An unlocked file that stays does no harm.
+func remove(f *os.File) error {
+	err := f.Close()
+	if rerr := ignoreMissing(os.Remove(f.Name())); !errors.Is(rerr, windows.ERROR_SHARING_VIOLATION) {
+		err = errors.Join(err, rerr)
+	}
+	return err
+}
