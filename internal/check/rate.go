@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"plimsoll/internal/record"
+	"plimsoll/load"
 )
 
 // lateShare is the share of a job's arrivals that may start late before the rate
@@ -14,17 +15,21 @@ const lateShare = 0.001
 // checkRate looks at jobs with a rate, which are open loops: I/Os that were started
 // after their time, or never, mean that the offered rate was not the one asked for.
 func checkRate(v *view) []record.Warning {
-	if v.t.Spec.Job.RateIOPS <= 0 {
-		return nil
-	}
 	var done, late, missed int64
 	var worst time.Duration
+	add := func(j load.Job, ops, l, m int64, latest time.Duration) {
+		if j.RateIOPS > 0 || j.Rate > 0 {
+			done, late, missed, worst = done+ops, late+l, missed+m, max(worst, latest)
+		}
+	}
 	for i := range v.t.Results {
 		r := &v.t.Results[i]
-		done += r.Ops()
-		late += r.Late
-		missed += r.Missed
-		worst = max(worst, r.MaxLate)
+		add(v.t.Spec.Job, r.Ops(), r.Late, r.Missed, r.MaxLate)
+		// The lines of other tools: each job has its own rate, or none.
+		for k := range r.Stage {
+			s := &r.Stage[k]
+			add(s.Job, s.Ops(), s.Late, s.Missed, s.MaxLate)
+		}
 	}
 	arrivals := done + missed
 	if arrivals == 0 || !(float64(late+missed) > lateShare*float64(arrivals)) {
