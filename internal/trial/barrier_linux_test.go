@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/agent"
 	"plimsoll/internal/engine"
 	"plimsoll/internal/record"
 )

@@ -5,18 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"strings"
-	"sync"
 	"time"
 
 	"plimsoll/internal/agent"
 	"plimsoll/internal/engine"
-	"plimsoll/internal/limit"
 	"plimsoll/internal/place"
 	"plimsoll/internal/record"
-	"plimsoll/internal/size"
 	"plimsoll/internal/workload"
-	"plimsoll/load"
 )
 
 // trial runs one cell once. It always returns a record, and the error that made the trial fail.

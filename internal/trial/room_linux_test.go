@@ -1,12 +1,10 @@
 package trial
 
 import (
-	"context"
 	"os"
 	"strings"
 	"testing"
 
-	"plimsoll/internal/agent"
 	"plimsoll/internal/record"
 )
 
