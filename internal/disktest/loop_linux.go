@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -53,7 +54,7 @@ func Disk(t testing.TB, o Options) (device, dir string) {
 	}
 	image := ""
 	if o.Memory {
-		image = sparse(t, Mount(t, "tmpfs", "tmpfs", 0, ""), o.Size)
+		image = ImageIn(t, Mount(t, "tmpfs", "tmpfs", 0, ""), o.Size)
 	} else {
 		image = Image(t, o.Size)
 	}
@@ -62,24 +63,22 @@ func Disk(t testing.TB, o Options) (device, dir string) {
 	return device, Mount(t, device, o.Kind, 0, o.Mount)
 }
 
-// Format makes a file system of a kind on a device or in a file.
-func Format(t testing.TB, path, kind string) {
+// Format makes a file system of a kind on a device or in a file. more are further arguments for its program, such as
+// a second device.
+func Format(t testing.TB, path, kind string, more ...string) {
 	t.Helper()
-	argv := makers[kind].argv
-	if _, err := exec.LookPath(argv[0]); err != nil {
-		t.Skip("needs " + argv[0])
-	}
-	run(t, append(argv[:len(argv):len(argv)], path)...)
+	argv := append(slices.Clone(makers[kind].argv), more...)
+	Run(t, append(argv, path)...)
 }
 
 // Image makes a file of so many bytes, all of it a hole, in a new folder.
 func Image(t testing.TB, size int64) string {
 	t.Helper()
-	return sparse(t, t.TempDir(), size)
+	return ImageIn(t, t.TempDir(), size)
 }
 
-// sparse makes an image in dir.
-func sparse(t testing.TB, dir string, size int64) string {
+// ImageIn is Image in a folder that is there already.
+func ImageIn(t testing.TB, dir string, size int64) string {
 	t.Helper()
 	path := filepath.Join(dir, "image")
 	f, err := os.Create(path)
@@ -123,7 +122,7 @@ func Detach(t testing.TB, image string) {
 		return
 	}
 	// Asked once: as soon as it is gone, another's file may have its number.
-	run(t, "losetup", "--detach", device)
+	Run(t, "losetup", "--detach", device)
 	for end := time.Now().Add(patience); loopOf(t, image) != ""; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Errorf("%s stays on %s", device, image)
@@ -135,12 +134,15 @@ func Detach(t testing.TB, image string) {
 // loopOf returns the loop device of a file, "" if it has none.
 func loopOf(t testing.TB, image string) string {
 	t.Helper()
-	return run(t, "losetup", "--noheadings", "--output", "NAME", "--associated", image)
+	return Run(t, "losetup", "--noheadings", "--output", "NAME", "--associated", image)
 }
 
-// run runs a program of the system and returns its output.
-func run(t testing.TB, argv ...string) string {
+// Run runs a program of the system and returns its output. It skips the test where there is none.
+func Run(t testing.TB, argv ...string) string {
 	t.Helper()
+	if _, err := exec.LookPath(argv[0]); err != nil {
+		t.Skip("needs " + argv[0])
+	}
 	out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s: %v: %s", strings.Join(argv, " "), err, out)

@@ -30,15 +30,10 @@ func (t *Test) Run(ctx context.Context, _ dialect.Session, stdout, stderr io.Wri
 	}
 	plotFile, err := create(t.GnuplotFile)
 	if err != nil {
-		return errors.Join(err, closeFile(csvFile, ""))
+		return errors.Join(err, closeFile(csvFile, csv, nil))
 	}
 	c, err := t.measure(ctx, body, stdout, stderr)
-	if len(c.t.timings) > 0 {
-		err = errors.Join(err, closeFile(csvFile, csv(c.t.timings)), closeFile(plotFile, gnuplot(c.t.timings)))
-	} else {
-		err = errors.Join(err, closeFile(csvFile, ""), closeFile(plotFile, ""))
-	}
-	return err
+	return errors.Join(err, closeFile(csvFile, csv, c.t.timings), closeFile(plotFile, gnuplot, c.t.timings))
 }
 
 // curves are those that ab's report has names for.
@@ -125,11 +120,15 @@ func create(name string) (*os.File, error) {
 	return os.Create(name)
 }
 
-// closeFile writes a file's text and closes it.
-func closeFile(f *os.File, text string) error {
+// closeFile writes what text makes of the timings, if there are any, and closes the file. Without a file nothing is made:
+// of many requests that takes as long as some of them.
+func closeFile(f *os.File, text func([]timing) string, timings []timing) error {
 	if f == nil {
 		return nil
 	}
-	_, err := f.WriteString(text)
+	var err error
+	if len(timings) > 0 {
+		_, err = f.WriteString(text(timings))
+	}
 	return errors.Join(err, f.Close())
 }

@@ -136,7 +136,7 @@ func TestDestructiveNamesFilesOfTheList(t *testing.T) {
 }
 
 // TestMatrixIsOrions has the counts and times that published runs announced: simple with 1, 2 and 6
-// disks, normal with 1, oltp with 1 and 3.
+// disks, normal with 1, oltp with 1 and 3. Those of dss are assumed: no such run was found.
 func TestMatrixIsOrions(t *testing.T) {
 	for _, c := range []struct {
 		line                   string
@@ -149,6 +149,8 @@ func TestMatrixIsOrions(t *testing.T) {
 		{"-run normal", 1, 18, 19},
 		{"-run oltp", 1, 21, 22},
 		{"-run oltp", 3, 23, 24},
+		{"-run dss", 1, 16, 17},
+		{"-run dss", 3, 18, 19},
 		{"-run advanced -duration 30", 1, 8, 5},
 		{"-run advanced -matrix point -num_small 3 -num_large 4", 1, 1, 2},
 		{"-run advanced -matrix row -num_large 0 -num_disks 5", 1, 26, 27},

@@ -31,7 +31,7 @@ func (p *planner) latency(g *hierarchy.Group, keys []limit.Key) error {
 	}
 	want := uint64(p.want.Change.Set.Latency / time.Microsecond)
 	for _, d := range p.devices(now) {
-		has := now.of(d)
+		has, _ := now.of(d)
 		if has == want {
 			p.diff.Held++
 			continue

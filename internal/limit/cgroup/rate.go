@@ -88,8 +88,10 @@ func (p *planner) throttle(g *hierarchy.Group, file string, key limit.Key) error
 	}
 	want := clampRate(key, rate(p.want.Change.Set, key))
 	for _, d := range p.devices(now) {
-		has := now.of(d)
-		if has == want {
+		has, limited := now.of(d)
+		// An IOPS limit that somebody wrote as 2^32 reads 0 and is no limit but a fault: the kernel
+		// divides by it.
+		if has == want && limited == (want != 0) {
 			p.diff.Held++
 			continue
 		}
@@ -138,14 +140,14 @@ type deviceValue struct {
 
 type deviceValues []deviceValue
 
-// of is the value of a device, 0 if it has none.
-func (v deviceValues) of(d Device) uint64 {
+// of is the value of a device, if it has one.
+func (v deviceValues) of(d Device) (value uint64, ok bool) {
 	for _, x := range v {
 		if x.device == d {
-			return x.value
+			return x.value, true
 		}
 	}
-	return 0
+	return 0, false
 }
 
 // parseThrottle reads a file of blkio.throttle: a line for each device with a limit. Hidden devices

@@ -218,12 +218,12 @@ func (p *planner) deviceWeights(g *hierarchy.Group, s weightScale, now weights, 
 
 // deviceWeight plans the weight of one device; 0 is none.
 func (p *planner) deviceWeight(g *hierarchy.Group, now weights, d Device, want int64, keys []limit.Key) {
-	has := int64(now.devices.of(d))
-	if has == want {
+	has, _ := now.devices.of(d)
+	if int64(has) == want {
 		p.diff.Held++
 		return
 	}
-	p.edit(g, now.device, d.String(), keys, []string{weightLine(d, want)}, []string{weightLine(d, has)})
+	p.edit(g, now.device, d.String(), keys, []string{weightLine(d, want)}, []string{weightLine(d, int64(has))})
 }
 
 func weightLine(d Device, w int64) string {
