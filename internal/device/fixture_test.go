@@ -1,38 +1,22 @@
 package device
 
 import (
-	"os"
+	"maps"
 	"path/filepath"
-	"strings"
 	"testing"
+
+	"plimsoll/internal/treetest"
 )
 
-// fixture makes a small procfs and sysfs. files maps a name below the root to
-// its content; content beginning with "-> " makes a symbolic link, relative to the
-// root.
+// fixture makes a small procfs and sysfs, of what treetest takes.
 func fixture(t *testing.T, mountinfo string, files map[string]string) FS {
 	t.Helper()
-	root := t.TempDir()
-	put := func(name, content string) {
-		t.Helper()
-		full := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if target, ok := strings.CutPrefix(content, "-> "); ok {
-			if err := os.Symlink(filepath.Join(root, target), full); err != nil {
-				t.Fatal(err)
-			}
-			return
-		}
-		if err := os.WriteFile(full, []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
+	files = maps.Clone(files)
+	if files == nil {
+		files = map[string]string{}
 	}
-	put("proc/self/mountinfo", mountinfo)
-	for name, content := range files {
-		put(name, content)
-	}
+	files["proc/self/mountinfo"] = mountinfo
+	root := treetest.Make(t, files)
 	return FS{Proc: filepath.Join(root, "proc"), Sys: filepath.Join(root, "sys")}
 }
 
