@@ -23,8 +23,8 @@ type Shared struct {
 	Instead string `json:"instead,omitempty"`
 }
 
-// Sharing finds the disks that more than one of the paths is on. A disk beneath those that are shared
-// anyway is not named again.
+// Sharing finds the disks that more than one of the paths is on. A disk beneath is not
+// named for paths that have one limit anyway.
 func Sharing(list []*Explanation) []Shared {
 	var out []Shared
 	for _, limits := range []bool{true, false} {
@@ -43,7 +43,7 @@ func Sharing(list []*Explanation) []Shared {
 		for _, d := range disks {
 			paths := users[d.Name]
 			known := slices.ContainsFunc(out, func(s Shared) bool {
-				return !slices.ContainsFunc(paths, func(p string) bool { return !slices.Contains(s.Paths, p) })
+				return s.OneLimit && !slices.ContainsFunc(paths, func(p string) bool { return !slices.Contains(s.Paths, p) })
 			})
 			if len(paths) < 2 || known && !limits {
 				continue
