@@ -153,6 +153,10 @@ func StackFiles() map[string]string {
 	files[sub+"nvme1n1/nvme1n1p1/dev"] = "259:8\n"
 	files[sub+"nvme1n1/nvme1n1p1/partition"] = "1\n"
 	files["sys/dev/block/259:8"] = "-> " + sub + "nvme1n1/nvme1n1p1"
+	for name, number := range map[string]string{"dm-8": "253:8", "dm-9": "253:9"} {
+		virtual(name, number, dm(name, "vg2-"+name, "LVM-FFFF"+name))
+		files["sys/devices/virtual/block/"+name+"/slaves/nvme1n1"] = "-> " + sub + "nvme1n1"
+	}
 	for _, c := range []string{"nvme1", "nvme2"} {
 		files[sub+c] = "-> sys/devices/pci/nvme/" + c
 		way := "sys/devices/pci/nvme/" + c + "/nvme1c" + c[4:] + "n1"
@@ -176,6 +180,8 @@ const StackMounts = BlockMounts + `30 1 253:1 / /fixture/lv rw - ext4 /dev/mappe
 36 1 7:5 / /fixture/deleted rw - ext4 /dev/loop5 rw
 37 1 7:6 / /fixture/unbound rw - ext4 /dev/loop6 rw
 38 1 259:8 / /fixture/heads rw - xfs /dev/nvme1n1p1 rw
+41 1 253:8 / /fixture/lv8 rw - xfs /dev/mapper/vg2-dm-8 rw
+42 1 253:9 / /fixture/lv9 rw - xfs /dev/mapper/vg2-dm-9 rw
 39 1 0:60 / /fixture/mixed rw - overlay overlay rw,lowerdir=/fixture/lv/a:/fixture/lv/b:/fixture/md/c:/fixture/thin/l:rel,upperdir=/fixture/thin/u,workdir=/w
 40 1 0:61 / /fixture/readonly ro - overlay overlay ro,lowerdir=/fixture/lv/a:/fixture/md/c
 `

@@ -382,7 +382,8 @@ func TestSharing(t *testing.T) {
 		{"two partitions", []string{"/fixture/none", "/fixture/home"}, []string{"nvme0n1 one limit: /fixture/none /fixture/home"}},
 		{"one file system", []string{"/fixture/lv", "/fixture/lv/sub"}, []string{"dm-1 one limit: /fixture/lv /fixture/lv/sub"}},
 		{"one disk beneath", []string{"/fixture/crypt/inner", "/fixture/home"}, []string{"nvme0n1 beneath: /fixture/crypt/inner /fixture/home"}},
-		{"two disks beneath", []string{"/fixture/lv", "/fixture/md"}, []string{"sdd beneath: /fixture/lv /fixture/md", "sde beneath: /fixture/lv /fixture/md"}},
+		{"two disks beneath", []string{"/fixture/lv", "/fixture/md"}, []string{"sdd sde beneath: /fixture/lv /fixture/md"}},
+		{"an NVMe namespace with several paths beneath", []string{"/fixture/lv8", "/fixture/lv9"}, []string{"nvme1n1 beneath: /fixture/lv8 /fixture/lv9"}},
 		{"memory", []string{"/fixture/shm", "/fixture/shm"}, nil},
 		// What a container only reads doesn't make it share the limit of what is written there.
 		{"a lower folder", []string{"/fixture/mixed", "/fixture/journal"}, []string{"sdd beneath: /fixture/mixed /fixture/journal"}},
@@ -397,7 +398,11 @@ func TestSharing(t *testing.T) {
 			if s.OneLimit {
 				kind = " one limit: "
 			}
-			got = append(got, s.Name+kind+strings.Join(s.Paths, " "))
+			names := ""
+			for _, d := range s.Disks {
+				names += " " + d.Name
+			}
+			got = append(got, names[1:]+kind+strings.Join(s.Paths, " "))
 			if s.What == "" || s.OneLimit != (s.Instead != "") {
 				t.Errorf("%s: %+v", tt.name, s)
 			}
