@@ -3,9 +3,11 @@ package load
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -234,5 +236,30 @@ func TestLatenessIsOfTheWindow(t *testing.T) {
 	}
 	if n := res.Ops() + res.Unfinished; res.Late > n {
 		t.Errorf("%d I/Os were late of the %d that the window had: those of the ramp must not count", res.Late, n)
+	}
+}
+
+// TestTooManyFiles: a job with more files than this process may have open names the limit.
+func TestTooManyFiles(t *testing.T) {
+	var before unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &before); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	j := Job{RW: RandRead, BS: 4096, Size: 4096, IOEngine: PSync}
+	for i := range 300 {
+		path := filepath.Join(dir, fmt.Sprint(i))
+		if err := os.WriteFile(path, make([]byte, 4096), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		j.Files = append(j.Files, path)
+	}
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 200, Max: before.Max}); err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Setrlimit(unix.RLIMIT_NOFILE, &before)
+	_, err := Prepare(j)
+	if want := "too many open files: a process may have 200 here (RLIMIT_NOFILE)"; !errors.Is(err, unix.EMFILE) || !strings.Contains(err.Error(), want) {
+		t.Errorf("300 files where 200 may be open: %v, want %q", err, want)
 	}
 }

@@ -16,6 +16,7 @@ func (t *thread) asyncLoop() error {
 	clk := &r.clk
 	var failed error
 	for {
+		t.turn()
 		now := clk.now()
 		wait := forever
 		if failed == nil && now < r.last.Load() {
@@ -66,7 +67,7 @@ func (t *thread) fill(now int64) time.Duration {
 			return forever
 		}
 		due := int64(0)
-		if r.pace.rate > 0 {
+		if r.pace.open {
 			if due = t.nextDue(); due > now {
 				return time.Duration(due - now)
 			}
@@ -111,6 +112,7 @@ func (t *thread) arm(s uint32, now, due int64, counted bool) {
 
 // reap counts the completions that were seen at now.
 func (t *thread) reap(out []completion, now int64) error {
+	t.turn()
 	a := &t.acct
 	r := t.run
 	inWindow := now >= r.begin.Load() && (!r.timed || now <= r.end.Load())

@@ -141,6 +141,23 @@ func TestBuffersBeyondOnePiece(t *testing.T) {
 	}
 }
 
+// TestBlockBeyondOnePiece: blocks that are larger than what the kernel takes as one buffer do without, and
+// the note says so.
+func TestBlockBeyondOnePiece(t *testing.T) {
+	needEngine(t, IOUring)
+	defer func(n int64) { registerMost = n }(registerMost)
+	registerMost = 8 << 10
+	path := zeros(t, t.TempDir(), 1<<20)
+	r := prepare(t, Job{RW: RandRead, BS: 16 << 10, IODepth: 4, Filename: path, IOEngine: IOUring})
+	const want = "a block takes 16384 bytes of memory, and the kernel takes 8192 at most as one buffer"
+	if len(r.notes) != 1 || !strings.Contains(r.notes[0], want) {
+		t.Errorf("notes %q, want %q", r.notes, want)
+	}
+	if res, err := r.Start(t.Context(), nil); err != nil || res.Ops() != 64 || res.Buffers != BuffersPlain {
+		t.Errorf("%d reads with %s buffers, %v", res.Ops(), res.Buffers, err)
+	}
+}
+
 // TestNoteNamesTheRefusal: the note blames what refused the buffers.
 func TestNoteNamesTheRefusal(t *testing.T) {
 	for errno, want := range map[error]string{unix.ENOMEM: "RLIMIT_MEMLOCK is ", unix.EFAULT: "bad address"} {

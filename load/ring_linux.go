@@ -2,6 +2,7 @@ package load
 
 import (
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -108,7 +109,9 @@ type ring struct {
 	readOp, writeOp uint8
 	// perPiece is how many segments a registered buffer has, 0 if all are in one.
 	perPiece uint32
-	// refused is what was said to the registration of buffers.
+	// unasked is the length of a block for which no registration was tried, 0 if one was; refused is what
+	// was said to it.
+	unasked int64
 	refused syscall.Errno
 	slots   []slot
 	out     []completion
@@ -202,6 +205,8 @@ func (r *ring) register(b *buffers) {
 		if len(iovs) > 1 {
 			r.perPiece = uint32(registerMost / b.stride)
 		}
+	} else {
+		r.unasked = b.stride
 	}
 	up := ringUpdate{offset: ^uint32(0), data: uint64(r.fd)} // any free place
 	if r.registerCall(registerRingFDs, unsafe.Pointer(&up), 1) {
@@ -235,6 +240,9 @@ func (r *ring) note() string {
 		return ""
 	}
 	const what = "io_uring works without registered buffers, which makes it slower: "
+	if r.unasked > 0 {
+		return what + fmt.Sprintf("a block takes %d bytes of memory, and the kernel takes %d at most as one buffer", r.unasked, registerMost)
+	}
 	if r.refused == unix.ENOMEM {
 		return what + "RLIMIT_MEMLOCK is " + memlock()
 	}

@@ -74,7 +74,11 @@ func openError(j Job, path string, err error) error {
 	if j.Direct && errors.Is(err, unix.EINVAL) {
 		return &DirectError{Path: path, Err: err}
 	}
-	return &os.PathError{Op: "open", Path: path, Err: err}
+	open := &os.PathError{Op: "open", Path: path, Err: err}
+	if errors.Is(err, unix.EMFILE) {
+		return fmt.Errorf("%w: a process may have %s here (RLIMIT_NOFILE); take fewer files, or allow more (ulimit -Hn)", open, openFiles())
+	}
+	return open
 }
 
 // fileSize returns the length of a regular file or a block device.

@@ -96,6 +96,12 @@ func bench(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	}
 	poisson := &contest{name: "poisson", rival: fioRival, job: load.Job{RW: load.RandRead, BS: 4096, IODepth: 32, Size: o.size, Runtime: o.runtime, IOEngine: load.Null, RateIOPS: 600_000, RateProcess: load.Poisson}}
 	null := &contest{name: "null", job: load.Job{RW: load.RandRead, BS: 4096, IODepth: 1, Size: o.size, Runtime: o.runtime, IOEngine: load.Null}}
+	web := &contest{name: "web"}
+	address, closeWeb, err := serveWeb()
+	if err != nil {
+		return err
+	}
+	defer closeWeb()
 	for round := range o.rounds {
 		fmt.Fprintf(stderr, "round %d of %d\n", round+1, o.rounds)
 		for _, c := range cs {
@@ -109,12 +115,18 @@ func bench(ctx context.Context, o options, stdout, stderr io.Writer) error {
 		if err := poisson.measure(ctx, o.fio, true); err != nil {
 			return fmt.Errorf("%s: %w", poisson.name, err)
 		}
+		if err := web.measureWeb(ctx, "http://"+address+"/", round%2 == 0); err != nil {
+			return fmt.Errorf("%s: %w", web.name, err)
+		}
 	}
 	rss, err := measureWorker(ctx, dir, o)
 	if err != nil {
 		return fmt.Errorf("the worker's memory: %w", err)
 	}
-	return table(stdout, cs, null, poisson, rss, o)
+	if err := table(stdout, cs, null, poisson, rss, o); err != nil {
+		return err
+	}
+	return webTable(stdout, web)
 }
 
 // loop makes a loop device over the file, whose own I/O is direct too.

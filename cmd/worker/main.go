@@ -62,6 +62,7 @@ func run(args []string) error {
 	if err != nil {
 		return fmt.Errorf("find the worker's own program: %w", err)
 	}
+	worker.RaiseOpenFiles()
 	if *inside != "" {
 		return worker.AgentInside(ctx, exe, os.NewFile(3, "folder"), os.NewFile(4, "base"), *inside, os.Stdin, os.Stdout)
 	}

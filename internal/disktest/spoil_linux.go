@@ -9,10 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Fill writes to a new file in dir, filler, until not even a KiB finds room.
-func Fill(t testing.TB, dir string) {
+// Fill writes to a new file in dir, until not even a KiB finds room, and returns its path.
+func Fill(t testing.TB, dir string) string {
 	t.Helper()
-	f, err := os.Create(filepath.Join(dir, "filler"))
+	path := filepath.Join(dir, "filler")
+	f, err := os.Create(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,6 +26,7 @@ func Fill(t testing.TB, dir string) {
 			t.Fatal(err)
 		}
 	}
+	return path
 }
 
 // Shutdown makes an ext4 or xfs answer everything with EIO and forget what it has not written,

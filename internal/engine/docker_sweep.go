@@ -10,6 +10,8 @@ import (
 
 	cerrdefs "github.com/containerd/errdefs"
 	"github.com/moby/moby/client"
+
+	"plimsoll/internal/dockerapi"
 )
 
 // Sweep implements Engine. Without a daemon it removes folders only, and that is no error.
@@ -18,7 +20,7 @@ func (e *docker) Sweep(ctx context.Context) ([]string, error) {
 	var errs []error
 	add := func(d []string, es []error) { did, errs = append(did, d...), append(errs, es...) }
 	api, d, err := e.connect(ctx, true)
-	var missing *dockerMissing
+	var missing *dockerapi.Missing
 	switch {
 	case err == nil:
 		// Containers first: they hold volumes and images.

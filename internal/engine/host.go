@@ -68,7 +68,7 @@ func (h *host) Open(ctx context.Context, spec Spec) (Session, error) {
 	}
 	exe, err := h.install()
 	if err != nil {
-		return nil, ownRoom(h.state, err)
+		return nil, ownFault(h.state, err)
 	}
 	parent, err := dataParent(h.state, spec.Place.Path)
 	if err != nil {
@@ -77,10 +77,10 @@ func (h *host) Open(ctx context.Context, spec Spec) (Session, error) {
 	dir := ownFolder(parent, spec.ID)
 	s := &hostSession{dir: dir, journal: h.journal, id: spec.ID}
 	if err := h.journal.note(leftover{ID: spec.ID, Engine: h.Name(), Owner: Self(), Paths: []string{dir}}); err != nil {
-		return nil, ownRoom(h.state, err)
+		return nil, ownFault(h.state, err)
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil {
-		return nil, ownRoom(h.state, errors.Join(fmt.Errorf("make the trial's folder: %w", err), h.journal.forget(spec.ID)))
+		return nil, ownFault(h.state, errors.Join(fmt.Errorf("make the trial's folder: %w", err), h.journal.forget(spec.ID)))
 	}
 	argv := []string{exe, "agent", "--dir", dir}
 	if spec.Place.Kind == place.Tmpfs {

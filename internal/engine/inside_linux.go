@@ -49,7 +49,7 @@ func OpenInside(ctx context.Context, state string, worker WorkerSource, spec Ins
 	install := &installer{dir: filepath.Join(state, "cache"), source: worker}
 	exe, err := install.install(runtime.GOOS, runtime.GOARCH)
 	if err != nil {
-		return nil, ownRoom(state, err)
+		return nil, ownFault(state, err)
 	}
 	base, err := openInRoot(spec.Root, spec.Dir)
 	if err != nil {

@@ -166,7 +166,7 @@ func dataParent(state, path string) (string, error) {
 	}
 	path = filepath.Join(state, "data")
 	if err := os.MkdirAll(path, 0o700); err != nil {
-		return "", ownRoom(state, fmt.Errorf("make the data folder: %w", err))
+		return "", ownFault(state, fmt.Errorf("make the data folder: %w", err))
 	}
 	return path, nil
 }

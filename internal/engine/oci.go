@@ -127,7 +127,7 @@ func within(path, folder string) bool {
 func (o *oci) open(rt *ociRuntime, spec Spec, args []string) (*ociSession, error) {
 	exe, err := o.worker.install(runtime.GOOS, runtime.GOARCH)
 	if err != nil {
-		return nil, ownRoom(o.state, err)
+		return nil, ownFault(o.state, err)
 	}
 	b := newBundle(ownFolder(filepath.Join(o.state, "oci"), spec.ID), exe, spec)
 	own := []string{b.dir}
@@ -145,10 +145,10 @@ func (o *oci) open(rt *ociRuntime, spec Spec, args []string) (*ociSession, error
 	s := &ociSession{engine: o, rt: rt, id: folderPrefix + spec.ID, entry: spec.ID, own: own, bundle: b}
 	note := leftover{ID: spec.ID, Engine: o.Name(), Owner: Self(), Paths: own, Runtime: rt.path, RuntimeRoot: rt.root}
 	if err := o.journal.note(note); err != nil {
-		return nil, ownRoom(o.state, err)
+		return nil, ownFault(o.state, err)
 	}
 	if err := b.write(args); err != nil {
-		return nil, ownRoom(o.state, errors.Join(err, s.remove()))
+		return nil, ownFault(o.state, errors.Join(err, s.remove()))
 	}
 	argv := append([]string{exe, "nsexec", "--overlay", b.overlay(), "--"}, rt.run(b, s.id)...)
 	s.process, err = startProcess(argv)

@@ -11,9 +11,9 @@ const (
 	// minBFQ, maxBFQ are of io.bfq.weight and blkio.bfq.weight; their default is 100, as io.weight's
 	// (BFQ_MIN_WEIGHT and BFQ_MAX_WEIGHT in the kernel's block/bfq-iosched.h).
 	minBFQ, maxBFQ = 1, 1000
-	// minCFQ, maxCFQ and defaultCFQ are of blkio.weight, which went with CFQ in Linux 5.0
+	// minCFQ, maxCFQ and DefaultCFQWeight are of blkio.weight, which went with CFQ in Linux 5.0
 	// (Documentation/cgroup-v1/blkio-controller.txt of 4.19).
-	minCFQ, maxCFQ, defaultCFQ = 10, 1000, 500
+	minCFQ, maxCFQ, DefaultCFQWeight = 10, 1000, 500
 	// minOCI and maxOCI are of Docker's --blkio-weight and of the OCI runtime specification's
 	// blockIO.weight.
 	minOCI, maxOCI = 10, 1000
@@ -29,13 +29,13 @@ func BFQWeight(w int64) (v int64, exact bool) {
 // CFQWeight converts a weight to the scale of blkio.weight, 10 to 1000 with 500 as the default:
 // proportions hold from 2 to 200. exact is false outside.
 func CFQWeight(w int64) (v int64, exact bool) {
-	x := w * defaultCFQ / DefaultWeight
+	x := w * DefaultCFQWeight / DefaultWeight
 	v = min(max(x, minCFQ), maxCFQ)
 	return v, v == x
 }
 
 // FromCFQWeight is the weight that a value of blkio.weight stands for.
-func FromCFQWeight(v int64) int64 { return max(MinWeight, v*DefaultWeight/defaultCFQ) }
+func FromCFQWeight(v int64) int64 { return max(MinWeight, v*DefaultWeight/DefaultCFQWeight) }
 
 // OCIWeight is the value of Docker's BlkioWeight (10 to 1000) that comes nearest to a weight, and
 // what becomes of it. Runtimes write the value as it is where the kernel has a bfq weight

@@ -1,8 +1,10 @@
 package store
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -101,6 +103,35 @@ func TestFullDiskAtOpen(t *testing.T) {
 	}
 	if !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "full") && !strings.Contains(err.Error(), "no space") {
 		t.Errorf("Open on a full disk = %v", err)
+	}
+}
+
+// TestFullDiskBeforeRun: a database on a full disk can be opened, and what there is no room for is said
+// before anything is measured. The look leaves nothing.
+func TestFullDiskBeforeRun(t *testing.T) {
+	dir := disktest.Tmpfs(t, "size=4m")
+	s := openAt(t, filepath.Join(dir, "plimsoll.db"))
+	must(t, s.PutRun(sampleRun("r")))
+	files := func() (names []string) {
+		all, err := os.ReadDir(dir)
+		must(t, err)
+		for _, f := range all {
+			names = append(names, f.Name())
+		}
+		return names
+	}
+	before := files()
+	must(t, s.CheckWritable())
+	if after := files(); !slices.Equal(before, after) {
+		t.Errorf("the look left %q, before %q", after, before)
+	}
+	ballast := disktest.Fill(t, dir)
+	if err := s.CheckWritable(); !errors.Is(err, unix.ENOSPC) || !strings.Contains(err.Error(), s.Path()) || !strings.Contains(err.Error(), "--state") {
+		t.Errorf("CheckWritable() on a full disk = %v, want the path and what to do", err)
+	}
+	must(t, os.Remove(ballast))
+	if after := files(); !slices.Equal(before, after) {
+		t.Errorf("the look left %q, before %q", after, before)
 	}
 }
 

@@ -115,6 +115,8 @@ func answer(ctx context.Context, trial trialCommand, in io.Reader, out io.Writer
 			}
 		case m.Start != nil && current != nil && current.id == m.Start.ID:
 			current.send(line)
+		case m.Finish != nil && current != nil && current.id == m.Finish.ID:
+			current.send(line)
 		case m.Start != nil:
 			// Silence would make the parent wait for the trial's end until its timeout.
 			w.Send(wire.Message{Error: &wire.Error{ID: m.Start.ID, Phase: wire.PhaseRun, Text: "there is no such trial to start"}})
@@ -247,6 +249,7 @@ func (t *trialProcess) relay(r *wire.Reader, progress *wire.Error, out *wire.Wri
 			progress.Done.At = m.Sample.At
 			progress.Done.Ops += m.Sample.Ops
 			progress.Done.Bytes += m.Sample.Bytes
+		case m.Round != nil:
 		default:
 			return last, fmt.Errorf("not for the parent: %.80q", line)
 		}

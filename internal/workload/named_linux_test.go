@@ -58,7 +58,7 @@ func checkClasses(t *testing.T, r *Result, want ...load.Class) {
 			t.Errorf("class %s: the histogram doesn't hold all %d operations", c.Name, c.Ops)
 		}
 	}
-	if r.Elapsed <= 0 || r.Start.IsZero() || r.IOEngine != "syscalls" {
+	if r.Elapsed <= 0 || r.Start.IsZero() || r.IOEngine != Syscalls {
 		t.Errorf("window %v from %v by %s", r.Elapsed, r.Start, r.IOEngine)
 	}
 }

@@ -54,26 +54,69 @@ func readV2(g *hierarchy.Group, key string) (read, written int64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	for line := range strings.Lines(string(b)) {
-		fields := strings.Fields(line)
-		if len(fields) == 0 || fields[0] != key {
-			continue
-		}
-		for _, f := range fields[1:] {
-			k, v, _ := strings.Cut(f, "=")
-			switch k {
-			case "rbytes":
-				read, err = strconv.ParseInt(v, 10, 64)
-			case "wbytes":
-				written, err = strconv.ParseInt(v, 10, 64)
-			}
-			if err != nil {
-				return 0, 0, fmt.Errorf("io.stat: %w", err)
-			}
-		}
-		return read, written, nil
+	stats, err := parseStat(string(b))
+	if err != nil {
+		return 0, 0, fmt.Errorf("io.stat: %w", err)
 	}
-	return 0, 0, nil
+	return stats[key].readBytes, stats[key].writeBytes, nil
+}
+
+// A stat is what io.stat counts on one device.
+type stat struct {
+	readBytes, writeBytes, discardBytes int64
+	reads, writes, discards             int64
+}
+
+// parseStat reads io.stat by device ("254:0"). Policies add fields of their own ("cost.vrate=100.00",
+// "use_delay=0"), which are left out. Kernels from 5.15 on, until they were mended by "blk-cgroup: always
+// terminate io.stat lines", begin a line for a device without counts and forget to end it, so that
+// several names can stand before the first field, which belongs to the last of them. A path of an
+// NVMe multipath disk is "(unknown)", and no device that somebody could ask for.
+func parseStat(text string) (map[string]stat, error) {
+	stats := map[string]stat{}
+	for line := range strings.Lines(text) {
+		key, s := "", stat{}
+		for _, f := range strings.Fields(line) {
+			name, value, counted := strings.Cut(f, "=")
+			if !counted {
+				if strings.Contains(f, ":") && s == (stat{}) {
+					key = f
+				}
+				continue
+			}
+			p := s.field(name)
+			if p == nil {
+				continue
+			}
+			n, err := strconv.ParseInt(value, 10, 64)
+			if err != nil || n < 0 {
+				return nil, fmt.Errorf("%q is no count", f)
+			}
+			*p = n
+		}
+		if key != "" {
+			stats[key] = s
+		}
+	}
+	return stats, nil
+}
+
+func (s *stat) field(name string) *int64 {
+	switch name {
+	case "rbytes":
+		return &s.readBytes
+	case "wbytes":
+		return &s.writeBytes
+	case "dbytes":
+		return &s.discardBytes
+	case "rios":
+		return &s.reads
+	case "wios":
+		return &s.writes
+	case "dios":
+		return &s.discards
+	}
+	return nil
 }
 
 // serviceBytes is version 1's counter. Groups below pid's own (a container that

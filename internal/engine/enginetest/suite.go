@@ -41,6 +41,7 @@ func (s Suite) Run(t *testing.T) {
 		"Workloads":   testWorkloads,
 		"Unsupported": testUnsupported,
 		"Buffers":     testBuffers,
+		"OpenFiles":   testOpenFiles,
 		"EndOfInput":  testEndOfInput,
 		"KilledAgent": testKilledAgent,
 		"KilledTrial": testKilledTrial,
