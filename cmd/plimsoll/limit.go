@@ -30,15 +30,18 @@ stay under, on any engine and on control groups of version 1 and 2, and proves b
 measuring whether it holds.
 
 A limit on I/O needs a device: it is found from the container's own paths and volumes, and is
-the one right under the file system.`,
-		Example: `  plimsoll limit set web --write-bps 10MiB
+the one right under the file system. What a limit really holds depends on the disk, on the file
+system, on the way of writing and on the version of the control groups: "explain" says
+it beforehand, "verify" proves it.`,
+		Example: `  plimsoll limit explain /var/lib/docker
+  plimsoll limit set web --write-bps 10MiB
   plimsoll limit show web
   plimsoll limit verify web
   plimsoll limit clear web`,
 		Args: needsSubcommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.limitSetCommand(), a.limitShowCommand(), a.limitClearCommand(), a.limitVerifyCommand())
+	cmd.AddCommand(a.limitSetCommand(), a.limitShowCommand(), a.limitClearCommand(), a.limitVerifyCommand(), a.limitExplainCommand())
 	return cmd
 }
 
