@@ -396,3 +396,40 @@ func TestDryRun(t *testing.T) {
 		t.Errorf("written: %q", f.writes)
 	}
 }
+
+// TestNotKept: a value that doesn't stay is said to, and not written for ever.
+func TestNotKept(t *testing.T) {
+	f := newFake(t, 2, "/c")
+	before := f.everything()
+	n := 0
+	f.before = func(file, _ string) error {
+		n++
+		return nil
+	}
+	target := f.target("/c")
+	f.host.io = meddler{f, "io.max"}
+	_, err := f.host.Hold(target, Want{Change: limit.Change{Set: limit.Limits{ReadBPS: 100, CPUs: 1}}, Devices: []Device{vda}})
+	if !errors.Is(err, ErrNotKept) || !strings.Contains(err.Error(), `read_bps on 254:0: writing "254:0 rbps=100" to `) {
+		t.Errorf("Hold = %v", err)
+	}
+	if n != 4 { // Two values, and both put back.
+		t.Errorf("%d writes", n)
+	}
+	if diff := cmp.Diff(before, f.everything()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A meddler is another program: it empties a file as soon as it was written.
+type meddler struct {
+	*fake
+	file string
+}
+
+func (m meddler) write(path, text string) error {
+	err := m.fake.write(path, text)
+	if filepath.Base(path) == m.file && err == nil {
+		err = os.WriteFile(path, nil, 0o644)
+	}
+	return err
+}
