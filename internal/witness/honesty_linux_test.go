@@ -1,6 +1,7 @@
 package witness
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -17,8 +18,11 @@ import (
 
 	"plimsoll/internal/agent"
 	"plimsoll/internal/check"
+	"plimsoll/internal/device"
+	"plimsoll/internal/device/hierarchy"
 	"plimsoll/internal/engine"
 	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/place"
 	"plimsoll/internal/record"
 	"plimsoll/internal/workertest"
@@ -183,38 +187,41 @@ func TestHiddenWrites(t *testing.T) {
 
 // TestCreditsUsedUp is pitfall 9: a device that is fast at first and slow after.
 func TestCreditsUsedUp(t *testing.T) {
-	const blkio = "/sys/fs/cgroup/blkio"
-	if _, err := os.Stat(blkio + "/blkio.throttle.read_iops_device"); err != nil {
-		t.Skip("needs the blkio controller of cgroup v1")
+	host, err := cgroup.Open(device.Host())
+	if err != nil {
+		t.Fatal(err)
 	}
 	loop, dir := disk(t, "")
 	b := newBench(t, dir)
-	group := filepath.Join(blkio, fmt.Sprintf("plimsoll-test-%d", os.Getpid()))
-	if err := os.Mkdir(group, 0o755); err != nil {
+	group, err := host.Make(fmt.Sprintf("plimsoll-test-%d", os.Getpid()), hierarchy.IO)
+	if errors.Is(err, hierarchy.ErrNone) || errors.Is(err, cgroup.ErrNotGiven) {
+		t.Skipf("needs a group that can be limited: %v", err)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		err := os.Remove(group)
-		for end := time.Now().Add(5 * time.Second); err != nil && time.Now().Before(end); err = os.Remove(group) {
-			time.Sleep(20 * time.Millisecond)
-		}
-		if err != nil {
+		if err := group.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	put := func(file, text string) {
-		if err := os.WriteFile(filepath.Join(group, file), []byte(text), 0); err != nil {
-			t.Errorf("%s: %v", file, err)
-		}
-	}
 	spec := job(load.RandRead, 0)
 	spec.Job.Runtime = 10 * time.Second // A window of samples that are long enough to judge.
-	dev := strings.TrimSpace(command(t, "cat", "/sys/block/"+filepath.Base(loop)+"/dev"))
+	var dev cgroup.Device
+	if err := dev.UnmarshalText([]byte(command(t, "cat", "/sys/block/"+filepath.Base(loop)+"/dev"))); err != nil {
+		t.Fatal(err)
+	}
 	b.during = func() {
 		for _, pid := range trialOf(b.agent) {
-			put("cgroup.procs", strconv.Itoa(pid))
+			if err := group.Add(pid); err != nil {
+				t.Error(err)
+			}
 		}
-		time.AfterFunc(5*time.Second, func() { put("blkio.throttle.read_iops_device", dev+" 50") })
+		time.AfterFunc(5*time.Second, func() {
+			if _, err := host.Hold(group.Target, cgroup.Want{Change: limit.Change{Set: limit.Limits{ReadIOPS: 50}}, Devices: []cgroup.Device{dev}}); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 	tr := b.run(t, spec)
 	wantWarning(t, tr, check.Burst, record.Doubt, "the rate fell from", "stayed there")
