@@ -299,18 +299,19 @@ func TestDeviceWide(t *testing.T) {
 func TestAllOrNothing(t *testing.T) {
 	for _, version := range []int{1, 2, 3} {
 		want := Want{Change: limit.Change{Set: full}, Devices: []Device{vda, sdb}}
-		for n := 0; ; n++ {
-			f := newFake(t, version, "/c/a", "/c/b")
-			// What was there before has to come back, too.
-			for name, content := range map[string]string{
-				"cg/blkio/c/blkio.throttle.read_bps_device": "254:0 9\n", "cg/blkio/c/blkio.bfq.weight": "70\n", "cg/blkio/c/blkio.bfq.weight_device": "default 70\n8:16 80\n",
-				"cg/c/io.max": "254:0 rbps=5 wbps=max riops=7 wiops=max\n", "cg/c/io.bfq.weight": "default 70\n8:16 80\n", "cg/c/cpu.max": "7000 50000\n",
-			} {
-				if f.has(f.root, name) {
-					f.put(name, content)
-				}
+		f := newFake(t, version, "/c/a", "/c/b")
+		// What was there before has to come back, too.
+		for name, content := range map[string]string{
+			"cg/blkio/c/blkio.throttle.read_bps_device": "254:0 9\n", "cg/blkio/c/blkio.bfq.weight": "70\n", "cg/blkio/c/blkio.bfq.weight_device": "default 70\n8:16 80\n",
+			"cg/c/io.max": "254:0 rbps=5 wbps=max riops=7 wiops=max\n", "cg/c/io.bfq.weight": "default 70\n8:16 80\n", "cg/c/cpu.max": "7000 50000\n",
+		} {
+			if f.has(f.root, name) {
+				f.put(name, content)
 			}
-			before, seen := f.everything(), 0
+		}
+		before := f.everything()
+		for n := 0; ; n++ {
+			seen := 0
 			f.before = func(string, string) error {
 				seen++
 				if seen == n+1 {
@@ -330,7 +331,7 @@ func TestAllOrNothing(t *testing.T) {
 				t.Errorf("version %d, write %d: %v", version, n, err)
 			}
 			if diff := cmp.Diff(before, f.everything()); diff != "" {
-				t.Errorf("version %d, write %d refused: %s", version, n, diff)
+				t.Fatalf("version %d, write %d refused: %s", version, n, diff)
 			}
 		}
 	}
