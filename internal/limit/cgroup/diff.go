@@ -115,11 +115,13 @@ func (h *Host) putBack(done []Edit, cause error) error {
 	for _, e := range slices.Backward(done) {
 		for _, text := range e.Was {
 			err := h.io.write(e.File, text)
-			if err != nil && (e.group == nil || h.exists(e.group.Dir)) {
+			switch {
+			case err == nil:
+				f.Undone = true
+			case e.group == nil || h.exists(e.group.Dir):
 				f.Left = append(f.Left, fmt.Sprintf("%s to %s (%v)", quoted([]string{text}), e.File, errors.Unwrap(err)))
 			}
 		}
-		f.Undone = true
 	}
 	return f
 }
