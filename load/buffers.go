@@ -43,7 +43,7 @@ type buffers struct {
 func newBuffers(j Job, depth, share int, seed uint64) (*buffers, error) {
 	b := &buffers{
 		stride: (j.maxBlock() + pageSize - 1) &^ (pageSize - 1), plain: j.Data == DataZero || j.Data == DataPattern,
-		dedupe: uint64(j.Dedupe), unit: j.verifyUnit(), run: j.RandSeed,
+		dedupe: uint64(j.Dedupe), unit: j.VerifyUnit(), run: j.RandSeed,
 	}
 	if j.reads() {
 		b.reads = depth

@@ -97,6 +97,9 @@ type Job struct {
 	StartDelay time.Duration `json:"startdelay,omitempty"`
 	// CoolDown is the unmeasured time after Runtime in which the threads go on.
 	CoolDown time.Duration `json:"cooldown,omitempty"`
+	// Round divides the measured window into rounds of that length (Run.OnRound), from 40 ms on; the job then ends by
+	// its Runtime, or by Run.End. 0: no rounds.
+	Round time.Duration `json:"round,omitempty"`
 	// NumberIOs ends each of the NumJobs after that many measured I/Os (0: no such end).
 	NumberIOs int64 `json:"number_ios,omitempty"`
 	// IOSize ends each of the NumJobs after that many measured bytes (0: no such end).
@@ -168,6 +171,57 @@ type Job struct {
 	// SampleEvery is the interval of Result.Samples, at least 10 ms. 0: that of the function of that name. With PerJob each
 	// JobResult has samples too.
 	SampleEvery time.Duration `json:"sample_every,omitempty"`
+}
+
+// OpenLoop reports whether I/Os arrive by a schedule, whatever becomes of those before.
+func (j Job) OpenLoop() bool { return j.RateIOPS > 0 || j.Rate > 0 }
+
+// Offered is how many I/Os a second the schedule of an open loop asks for in the mean, of all NumJobs; 0 for a closed
+// loop.
+func (j Job) Offered() float64 {
+	jobs := float64(max(j.NumJobs, 1))
+	if j.RateIOPS > 0 || j.Rate <= 0 {
+		return jobs * float64(j.RateIOPS)
+	}
+	_, mean, _ := j.BlockSizes()
+	return jobs * float64(j.Rate) / float64(max(mean, 1))
+}
+
+// BlockSizes returns the least, the mean and the largest size of the job's I/Os in bytes.
+func (j Job) BlockSizes() (least, mean, most int64) {
+	j = j.WithDefaults()
+	var reads float64
+	switch {
+	case !j.mixed() && j.reads():
+		reads = 1
+	case j.mixed():
+		reads = float64(*j.RWMixRead) / 100
+	}
+	sum := 0.0
+	for _, o := range []struct {
+		split []SizeShare
+		share float64
+	}{{j.ReadSplit, reads}, {j.WriteSplit, 1 - reads}} {
+		if o.share == 0 {
+			continue
+		}
+		split := o.split
+		if len(split) == 0 {
+			split = []SizeShare{{j.BS, 100}}
+		}
+		total := 0.0
+		for _, s := range split {
+			total += s.Percent
+		}
+		for _, s := range split {
+			if least == 0 || s.Size < least {
+				least = s.Size
+			}
+			most = max(most, s.Size)
+			sum += o.share * float64(s.Size) * s.Percent / total
+		}
+	}
+	return least, int64(sum), most
 }
 
 // Kinds of written data (Job.Data).

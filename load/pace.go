@@ -214,6 +214,7 @@ func (t *thread) think() {
 	now := r.clk.now()
 	spin, until := now+int64(r.job.ThinkTimeSpin), now+int64(r.job.ThinkTime)
 	for ; now < until && now < r.last.Load(); now = r.clk.now() {
+		t.turn()
 		if now >= spin {
 			t.idle(now, time.Duration(until-now))
 		}

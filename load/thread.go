@@ -28,7 +28,8 @@ type thread struct {
 	// there is one.
 	hold    int64
 	holding bool
-	out     bool // the budget is used up
+	out     bool  // the budget is used up
+	round   int64 // in which acct is counted
 	unbind  func()
 	acct    account
 }
@@ -126,6 +127,7 @@ func (t *thread) main(depth, share int, ready chan<- error, fail *error) {
 		t.run.stop()
 		*fail = err
 	}
+	t.turn()
 	t.acct.usage = threadUsage().plus(before, -1)
 	t.acct.doneAt = t.doneAt()
 }

@@ -48,6 +48,7 @@ func (j Job) Validate() error {
 	v.threads(j)
 	v.ends(j)
 	v.samples(j)
+	v.rounds(j)
 	v.pace(j)
 	v.syncs(j)
 	v.data(j)

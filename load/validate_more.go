@@ -201,7 +201,7 @@ func (v *validator) data(j Job) {
 	case !j.Verify:
 	case !random || j.Dedupe > 0:
 		v.add("verify", true, "every block has to be its own: leave out the data options")
-	case j.verifyUnit() < leastUnit:
+	case j.VerifyUnit() < leastUnit:
 		v.add("verify", true, "all sizes and offsets have to be multiples of %d", leastUnit)
 	}
 	for _, c := range j.CPUs {
@@ -211,6 +211,21 @@ func (v *validator) data(j Job) {
 	}
 	if j.SplitFrom < 0 || j.SplitFrom > 0 && !j.SplitCPUs {
 		v.add("split_from", j.SplitFrom, "has to be 0 or more and needs split_cpus")
+	}
+}
+
+// rounds looks at the rounds of the window, which nothing but the time may end.
+func (v *validator) rounds(j Job) {
+	switch {
+	case j.Round == 0:
+	case j.Round < leastRound:
+		v.add("round", j.Round, "has to be %v or more", leastRound)
+	case j.Runtime < j.Round:
+		v.add("round", j.Round, "needs a runtime of one round at least")
+	case j.EndFsync || j.NumberIOs > 0 || j.IOSize > 0 || j.CoolDown > 0:
+		v.add("round", j.Round, "needs a runtime, and nothing else that ends the job: leave out end_fsync, number_ios, io_size and cooldown")
+	case j.PerJob || j.SampleEvery > 0:
+		v.add("round", j.Round, "has samples of its own, and none for each job: leave out per_job and sample_every")
 	}
 }
 

@@ -35,8 +35,9 @@ type dialectTest interface {
 // A dialectTool is another tool whose lines Plimsoll takes.
 type dialectTool struct {
 	name, use, short, long, example string
-	// parse turns the tool's own arguments into a test. destructive are the paths that may be written over.
-	parse func(args []string, destructive []string) (dialectTest, error)
+	// parse turns the tool's own arguments into a test, and reads the files that they name. destructive are the paths
+	// that may be written over.
+	parse func(read dialect.FileReader, args, destructive []string) (dialectTest, error)
 }
 
 // dialectCommand makes the command of a tool. The tool's own arguments aren't flags of ours.
@@ -62,7 +63,10 @@ func (a *app) dialectCommand(tool dialectTool) *cobra.Command {
 
 // runDialect runs a tool's line.
 func (a *app) runDialect(ctx context.Context, tool dialectTool, f dialectFlags, rest, args []string) error {
-	test, err := tool.parse(rest, f.destructive)
+	test, err := tool.parse(a.fileReader(ctx), rest, f.destructive)
+	if err != nil && ctx.Err() != nil {
+		return fmt.Errorf("%s: interrupted while its files were read", tool.name)
+	}
 	if err != nil {
 		return usageError("%s: %w", tool.name, err)
 	}
@@ -70,27 +74,14 @@ func (a *app) runDialect(ctx context.Context, tool dialectTool, f dialectFlags, 
 		if f.engine != "" || f.place != "" || f.image != "" || f.record || len(f.destructive) > 0 {
 			return usageError("%s makes its requests from this machine and uses no storage: leave out --engine, --place, --image, --record and --destructive", tool.name)
 		}
-		if err := test.Run(ctx, nil, a.stdout, a.stderr); err != nil {
-			return fmt.Errorf("%s: %w", tool.name, err)
-		}
-		return nil
+		return lineError(ctx, tool.name, test.Run(ctx, nil, a.stdout, a.stderr))
 	}
 	s, err := a.openDialect(ctx, tool, f, args)
 	if err != nil {
-		return err
+		return lineError(ctx, tool.name, err)
 	}
 	err = test.Run(ctx, s, a.stdout, a.stderr)
-	if cerr := s.close(err, ctx.Err() != nil); cerr != nil {
-		err = errors.Join(err, cerr)
-	}
-	var usage *dialect.UsageError
-	if errors.As(err, &usage) {
-		return usageError("%s: %w", tool.name, err)
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", tool.name, err)
-	}
-	return nil
+	return lineError(ctx, tool.name, errors.Join(err, s.close(err, ctx.Err() != nil)))
 }
 
 // A dialectSession is a dialect.Session on a bench.
@@ -119,9 +110,6 @@ func (a *app) openDialect(ctx context.Context, tool dialectTool, f dialectFlags,
 	if err != nil {
 		return nil, err
 	}
-	if p := e.Probe(ctx); !p.OK {
-		return nil, &exitError{exitCannot, fmt.Errorf("engine %s: %s; %s", kind, p.Missing, p.Fix)}
-	}
 	if f.limits.Name == "" {
 		f.limits.Name = plan.DefaultLimits
 	}
@@ -144,21 +132,47 @@ func (a *app) openDialect(ctx context.Context, tool dialectTool, f dialectFlags,
 		Witness: witness.New(device.Host()), Judge: judge{}, Hard: a.hardContext(),
 	}
 	if f.record {
-		if s.db, err = store.Open(filepath.Join(a.stateDir, "plimsoll.db")); err != nil {
+		// First: what can't be recorded need not be measured.
+		if err := s.record(); err != nil {
 			return nil, err
 		}
-		if s.release, err = s.db.Own(id); err != nil {
-			return nil, errors.Join(err, s.db.Close())
-		}
 	}
-	if err := s.bench.Open(ctx); err != nil {
-		var u *engine.Unsupported
-		if errors.As(err, &u) {
-			err = &exitError{exitCannot, err}
-		}
+	if err := s.open(ctx); err != nil {
 		return nil, errors.Join(err, s.close(err, false))
 	}
 	return s, nil
+}
+
+// record opens the database for the run.
+func (s *dialectSession) record() (err error) {
+	if s.db, err = store.Open(filepath.Join(s.app.stateDir, "plimsoll.db")); err != nil {
+		return err
+	}
+	if err = s.db.CheckWritable(); err == nil {
+		s.release, err = s.db.Own(s.bench.Run.ID)
+	}
+	if err != nil {
+		return errors.Join(err, s.db.Close())
+	}
+	return nil
+}
+
+// open starts the container.
+func (s *dialectSession) open(ctx context.Context) error {
+	e := s.bench.Engine
+	p := e.Probe(ctx)
+	if ctx.Err() != nil {
+		return context.Cause(ctx) // An engine that was asked in vain is not missing.
+	}
+	if !p.OK {
+		return &exitError{exitCannot, fmt.Errorf("engine %s: %s; %s", e.Name(), p.Missing, p.Fix)}
+	}
+	err := s.bench.Open(ctx)
+	var u *engine.Unsupported
+	if errors.As(err, &u) {
+		return &exitError{exitCannot, err}
+	}
+	return err
 }
 
 // Path implements dialect.Session.
@@ -211,14 +225,15 @@ func (s *dialectSession) close(failed error, interrupted bool) error {
 	}
 	run := s.bench.Run
 	run.Ended, run.Status = time.Now(), record.Done
-	if interrupted {
+	var lost *trial.GroundError
+	if interrupted || errors.As(failed, &lost) {
 		run.Status = record.Interrupted
 	}
 	if s.recorded {
 		err = errors.Join(err, s.db.PutRun(*run))
 	}
 	err = errors.Join(err, s.release(), s.db.Close())
-	if err == nil && failed == nil && s.recorded {
+	if err == nil && s.recorded {
 		fmt.Fprintf(s.app.stderr, "plimsoll: recorded as run %s: 'plimsoll report %s%s' shows it\n", run.ID, run.ID, s.app.stateFlag())
 	}
 	return err

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/internal/engine"
+	"plimsoll/internal/limit"
 	"plimsoll/internal/place"
 	"plimsoll/internal/plan"
 )
@@ -12,7 +12,7 @@ import (
 // dialectFlags are Plimsoll's own flags beside the tool's.
 type dialectFlags struct {
 	engine, place, image string
-	limits               engine.Limits
+	limits               limit.Limits
 	record, help         bool
 	destructive          []string
 }

@@ -28,6 +28,9 @@ type Session interface {
 	Path(name string) string
 }
 
+// A FileReader reads a file that the user names, no more of it than limit bytes and one.
+type FileReader func(name string, limit int64) ([]byte, error)
+
 // A UsageError is a line or a file that says something wrong: exit status 2.
 type UsageError struct {
 	// Where names the argument, or the file and line: "-b4Q", "job.fio:7".

@@ -1,9 +1,9 @@
 package plan
 
 import (
-	"go.yaml.in/yaml/v3"
+	"plimsoll/internal/limit"
 
-	"plimsoll/internal/engine"
+	"go.yaml.in/yaml/v3"
 )
 
 // LimitKeys are the keys of a set of limits, as in a plan: "memory", "cpus", ...
@@ -11,7 +11,7 @@ func LimitKeys() []string { return limitFields().names() }
 
 // SetLimit sets one limit of l by its key, in the words of a plan: "memory" to "64MiB". The error is an *Error that
 // begins with from, what the value came from, such as the flag "--memory 64MB".
-func SetLimit(l *engine.Limits, key, value, from string) error {
+func SetLimit(l *limit.Limits, key, value, from string) error {
 	var doc yaml.Node
 	fault := func(text string) error { return &Error{Flag: from, Message: text} }
 	if err := yaml.Unmarshal([]byte(value), &doc); err != nil || doc.Kind != yaml.DocumentNode || doc.Content[0].Kind != yaml.ScalarNode {

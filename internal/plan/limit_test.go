@@ -2,20 +2,19 @@ package plan
 
 import (
 	"errors"
+	"plimsoll/internal/limit"
 	"strings"
 	"testing"
-
-	"plimsoll/internal/engine"
 )
 
 func TestSetLimit(t *testing.T) {
-	var got engine.Limits
+	var got limit.Limits
 	for _, kv := range [][2]string{{"memory", "64MiB"}, {"cpus", "0.5"}, {"cpu_shares", "512"}, {"write_bps", "10MiB/s"}} {
 		if err := SetLimit(&got, kv[0], kv[1], "--x"); err != nil {
 			t.Errorf("SetLimit(%q) = %v", kv, err)
 		}
 	}
-	if want := (engine.Limits{Memory: 64 << 20, CPUs: 0.5, CPUShares: 512, WriteBPS: 10 << 20}); got != want {
+	if want := (limit.Limits{Memory: 64 << 20, CPUs: 0.5, CPUShares: 512, WriteBPS: 10 << 20}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	for kv, want := range map[[2]string]string{
@@ -30,13 +29,13 @@ func TestSetLimit(t *testing.T) {
 		{"memmory", "64MiB"}:  "did you mean memory?",
 		{"write_iops", "1"}:   "a whole number from 2",
 	} {
-		err := SetLimit(new(engine.Limits), kv[0], kv[1], "--flag")
+		err := SetLimit(new(limit.Limits), kv[0], kv[1], "--flag")
 		var e *Error
 		if !errors.As(err, &e) || !strings.HasPrefix(err.Error(), "--flag: ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("SetLimit(%q) = %v, want %q", kv, err, want)
 		}
 	}
-	if keys := LimitKeys(); strings.Join(keys, " ") != "read_bps write_bps read_iops write_iops memory cpus cpu_shares" {
+	if keys := LimitKeys(); strings.Join(keys, " ") != "read_bps write_bps read_iops write_iops weight latency memory cpus cpu_shares" {
 		t.Error(keys)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"plimsoll/internal/dialect"
+	"plimsoll/internal/userfile"
 )
 
 // maxBody bounds what is sent with -p and -u, in bytes.
@@ -19,7 +20,7 @@ const maxBody = 64 << 20
 // Run asks the server and prints ab's report on stdout. It needs no session. When ctx ends the report is that of
 // the requests done until then, as in ab, and the error is ctx's.
 func (t *Test) Run(ctx context.Context, _ dialect.Session, stdout, stderr io.Writer) error {
-	body, err := t.body()
+	body, err := t.body(ctx)
 	if err != nil {
 		return err
 	}
@@ -99,17 +100,12 @@ func (t *Test) resolve(ctx context.Context) (string, error) {
 }
 
 // body reads what -p or -u name.
-func (t *Test) body() ([]byte, error) {
+func (t *Test) body(ctx context.Context) ([]byte, error) {
 	name := t.PostFile + t.PutFile
 	if name == "" {
 		return nil, nil
 	}
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxBody+1))
+	data, err := userfile.Read(ctx, userfile.Named(name), maxBody)
 	if err == nil && len(data) > maxBody {
 		err = fmt.Errorf("%s: more than 64 MiB can't be sent", name)
 	}

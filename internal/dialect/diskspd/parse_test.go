@@ -96,7 +96,7 @@ func TestParseRefuses(t *testing.T) {
 		{"-X/dev/zero", "/dev/zero", "are no profile"},
 		{"-Xa.xml -o4", "argument 2, -o4", "beside -X"},
 	} {
-		_, err := Parse(strings.Fields(c.line), ParseOptions{ReadFile: ReadFile})
+		_, err := Parse(strings.Fields(c.line), ParseOptions{ReadFile: dialecttest.ReadFile})
 		var u *dialect.UsageError
 		if !errors.As(err, &u) {
 			t.Errorf("%q: %v", c.line, err)
@@ -196,7 +196,7 @@ func TestWarnings(t *testing.T) {
 
 // profileFile makes a reader of one profile.
 func profileFile(text string) ParseOptions {
-	return ParseOptions{ReadFile: func(string) ([]byte, error) { return []byte(text), nil }}
+	return ParseOptions{ReadFile: func(string, int64) ([]byte, error) { return []byte(text), nil }}
 }
 
 // TestProfilesComeBack: what is printed of a profile says the same when it is read.

@@ -25,8 +25,8 @@ const (
 
 // A Source is where Parse gets what isn't in its arguments.
 type Source struct {
-	// ReadFile reads a job file, at most limit bytes of it and one more.
-	ReadFile func(name string, limit int64) ([]byte, error)
+	// ReadFile reads a job file; "-" is standard input, as in fio. nil: there are no files.
+	ReadFile dialect.FileReader
 	// Env is os.Getenv: ${NAME} in a job file.
 	Env func(name string) string
 }

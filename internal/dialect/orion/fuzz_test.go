@@ -43,7 +43,7 @@ func tryLine(t *testing.T, line, list string) {
 }
 
 func parseAndLower(t *testing.T, line, list string) {
-	test, err := Parse(strings.Fields(line), nil, func(string) ([]byte, error) { return []byte(list), nil })
+	test, err := Parse(strings.Fields(line), nil, func(string, int64) ([]byte, error) { return []byte(list), nil })
 	if err != nil {
 		dialecttest.Usage(t, err)
 		return

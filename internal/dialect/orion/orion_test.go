@@ -19,8 +19,8 @@ import (
 )
 
 // luns is a reader of one list with n files, which belongs to each name.
-func luns(n int) func(string) ([]byte, error) {
-	return func(string) ([]byte, error) {
+func luns(n int) dialect.FileReader {
+	return func(string, int64) ([]byte, error) {
 		var b strings.Builder
 		for i := range n {
 			fmt.Fprintf(&b, "/data/lun%d\r\n", i+1)
@@ -82,8 +82,8 @@ func TestParseRefuses(t *testing.T) {
 }
 
 func TestParseReadsTheList(t *testing.T) {
-	list := func(text string, err error) func(string) ([]byte, error) {
-		return func(name string) ([]byte, error) {
+	list := func(text string, err error) dialect.FileReader {
+		return func(name string, _ int64) ([]byte, error) {
 			if name != "a/t.lun" {
 				t.Errorf("read %s", name)
 			}
@@ -103,7 +103,7 @@ func TestParseReadsTheList(t *testing.T) {
 		{text: "\n \n", fails: "names no file"},
 		{text: "/a\n/b\n/a\n", fails: "names /a twice"},
 		{text: "/a\x00", fails: "NUL"},
-		{text: strings.Repeat("x", 2<<20), fails: "shorter"},
+		{text: strings.Repeat("x", 2<<20), fails: "longer than"},
 		{text: "/a", line: " --destructive-not", fails: "is unknown"},
 	} {
 		test, err := Parse(strings.Fields("-run simple -testname a/t"+c.line), nil, list(c.text, c.err))

@@ -62,8 +62,8 @@ const (
 	maxLUNs    = 1000
 )
 
-// Parse reads Orion's options. read returns a whole file of this machine: NAME.lun.
-func Parse(args, destructive []string, read func(name string) ([]byte, error)) (*Test, error) {
+// Parse reads Orion's options. read reads a file of this machine: NAME.lun.
+func Parse(args, destructive []string, read dialect.FileReader) (*Test, error) {
 	t := &Test{
 		Args: args, Name: "orion", Type: Rand, Simulate: Concat, SmallKB: 8, LargeKB: 1024, StreamIO: 4,
 		NumSmall: notGiven, NumLarge: notGiven, CacheMB: notGiven, Seconds: 60, Destructive: destructive,
@@ -189,9 +189,9 @@ func (t *Test) checkSizes(seen map[string]string) error {
 }
 
 // readLUNs reads NAME.lun.
-func (t *Test) readLUNs(read func(string) ([]byte, error)) error {
+func (t *Test) readLUNs(read dialect.FileReader) error {
 	name := t.Name + ".lun"
-	text, err := read(name)
+	text, err := read(name, maxLUNFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && t.LUNSize > 0:
 		t.LUNs = []string{t.Name + ".dat"}
@@ -201,7 +201,7 @@ func (t *Test) readLUNs(read func(string) ([]byte, error)) error {
 	case err != nil:
 		return dialect.Usagef(name, "%v", err)
 	case len(text) > maxLUNFile:
-		return dialect.Usagef(name, "has %d bytes; a list of files is shorter than %d", len(text), maxLUNFile)
+		return dialect.Usagef(name, "is longer than a list of files may be, %d bytes", maxLUNFile)
 	case bytes.IndexByte(text, 0) >= 0:
 		return dialect.Usagef(name, "holds a NUL byte; it should be a list of files, one a line")
 	}

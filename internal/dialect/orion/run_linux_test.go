@@ -26,7 +26,7 @@ func run(t *testing.T, ctx context.Context, list string, destructive []string, l
 			t.Fatal(err)
 		}
 	}
-	test, err := Parse(strings.Fields(line+" -testname t"), destructive, os.ReadFile)
+	test, err := Parse(strings.Fields(line+" -testname t"), destructive, dialecttest.ReadFile)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func TestRunMakesNoDevices(t *testing.T) {
 func TestRunKeepsWhatWasMeasured(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
-	test, err := Parse(strings.Fields("-run simple -duration 1 --lun-size 8MiB -testname t"), nil, os.ReadFile)
+	test, err := Parse(strings.Fields("-run simple -duration 1 --lun-size 8MiB -testname t"), nil, dialecttest.ReadFile)
 	if err != nil {
 		t.Fatal(err)
 	}
