@@ -69,6 +69,9 @@ type Job struct {
 	// SharedCursor makes the threads of a sequential job share one position, so that
 	// together they walk the region once.
 	SharedCursor bool `json:"shared_cursor,omitempty"`
+	// Parallel lets each of the IODepth I/Os in flight of a sequential job walk the region by itself, all from one start, as
+	// diskspd's -p does: every block is done by each of them. Reads and writes of one are one walk.
+	Parallel bool `json:"parallel,omitempty"`
 	// StartIncrement moves the first offset of each of the NumJobs of a sequential job by that many
 	// bytes from the one before it, in one and the same region: at its end all go on at its beginning. It
 	// needs WholeRegion.

@@ -244,8 +244,6 @@ func (c *checker) supportedTarget(t *Target) error {
 		return usage(t.Path, "volumes of Windows aren't supported; name a file on it, or on Linux a device, as in /dev/sdb1")
 	case t.LargePages:
 		return c.bad("l", "isn't supported: large pages for buffers")
-	case t.Parallel:
-		return c.bad("p", "isn't supported: I/Os that start at one offset")
 	case t.SequentialScan || t.RandomAccess || t.Temporary:
 		return c.bad("f", "hints (-fr, -fs, -ft) aren't supported: they are for Windows' cache manager")
 	case t.MemoryMapped:

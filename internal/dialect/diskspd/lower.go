@@ -76,7 +76,7 @@ func (s *Span) job(t *Target) load.Job {
 		j.ThinkTimeBlocks, j.ThinkTime = int64(t.Burst), time.Duration(t.Think)*time.Millisecond
 	}
 	t.direction(&j)
-	t.places(&j)
+	s.places(t, &j)
 	s.written(t, &j)
 	return j
 }
@@ -117,13 +117,14 @@ func (t *Target) direction(j *load.Job) {
 }
 
 // places says where the I/Os go.
-func (t *Target) places(j *load.Job) {
+func (s *Span) places(t *Target, j *load.Job) {
 	block, align := int64(t.Block), int64(t.align())
 	if t.RandomRatio == 0 {
 		j.RWNumber = align - block
 		j.WholeRegion = true
 		j.SharedCursor = t.Interlocked && j.NumJobs > 1
 		j.StartIncrement = int64(t.ThreadStride)
+		j.Parallel = t.Parallel && s.outstanding(t) > 1
 		return
 	}
 	if align != block {

@@ -60,7 +60,7 @@ func init() {
 		{"-N<vni>", Refused, "flushing of memory-mapped files", "N", (*parser).flush},
 		{"-o<count>", Yes, "I/Os that each thread keeps in flight on each target [2]", "o", count(func(t *Target) *uint32 { return &t.Outstanding })},
 		{"-O<count>", Partly, "I/Os that each of the shared threads (`-F`) keeps in flight: with one target only, because the results of each target would not be kept apart", "O", (*parser).threadRequests},
-		{"-p", Refused, "all I/Os of a thread start at one offset", "p", flagOf(func(t *Target) *bool { return &t.Parallel })},
+		{"-p", Yes, "the I/Os that a thread keeps in flight on a target start at one offset, and each walks it by itself; needs `-o` over 1", "p", flagOf(func(t *Target) *bool { return &t.Parallel })},
 		{"-P<count>", Yes, "a dot after each that many I/Os [65536], of all threads together and on stderr, so that the report stays as it is", "P", (*parser).progress},
 		{"-r[<align>]", Yes, "random offsets, multiples of `<align>` [the block]", "r", (*parser).random},
 		{"-rd<pct|abs>...", Partly, "parts of the target with a share of the I/Os each. `abs` needs `-c`, `-f` or `-B` with a length, by which parts beyond the end are cut off", "rd", (*parser).distribution},
