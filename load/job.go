@@ -121,6 +121,11 @@ type Job struct {
 	PercentageRandom *int `json:"percentage_random,omitempty"`
 	// Direct asks for O_DIRECT. Default buffered, as in fio.
 	Direct bool `json:"direct,omitempty"`
+	// Hint tells the kernel how the file will be read, where a buffered job is to read ahead as other programs do: Random
+	// (nothing ahead) or Sequential (twice as far). Empty: the kernel finds out. Systems other than Linux and Windows take none.
+	Hint string `json:"hint,omitempty"`
+	// LargePages takes the buffers from the pages that Linux keeps for that (vm.nr_hugepages). There is no silent fallback.
+	LargePages bool `json:"large_pages,omitempty"`
 	// Sync opens the file with O_DSYNC ("dsync") or O_SYNC ("sync").
 	Sync string `json:"sync,omitempty"`
 	// Fsync and FDataSync sync the file after every that many writes of a thread (0:

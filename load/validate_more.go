@@ -123,6 +123,9 @@ func (v *validator) randomness(j Job) {
 	case j.OffsetIncrement > 0 && j.OffsetIncrement > math.MaxInt64/int64(maxThreads)/2:
 		v.add("offset_increment", j.OffsetIncrement, "ends beyond any file")
 	}
+	if j.Hint != "" && j.Hint != Random && j.Hint != Sequential {
+		v.add("hint", quote(j.Hint), "use random or sequential")
+	}
 	if s := j.FileService; s != "" && !slices.Contains([]string{RoundRobin, Sequential, Random}, s) {
 		v.add("file_service_type", quote(s), "use roundrobin, sequential or random")
 	}

@@ -66,6 +66,13 @@ func (s *Span) job(t *Target) load.Job {
 		Rate:   int64(t.BytesPerMS) * 1000, RateIOPS: int64(t.IOPS),
 		PerJob: true,
 	}
+	switch {
+	case t.SequentialScan:
+		j.Hint = load.Sequential
+	case t.RandomAccess:
+		j.Hint = load.Random
+	}
+	j.LargePages = t.LargePages
 	if t.WriteThrough {
 		j.Sync = "dsync"
 	}

@@ -56,6 +56,10 @@ func TestStage(t *testing.T) {
 		{"-p -o4 -t2 -T1M -s8K -b4K f", []workload.StageJob{usual(func(j *workload.StageJob) {
 			j.Job.Parallel, j.Job.IODepth, j.Job.NumJobs, j.Job.StartIncrement, j.Job.BS, j.Job.RWNumber = true, 4, 2, 1<<20, 4096, 4096
 		})}},
+		{"-fs -l f", []workload.StageJob{usual(func(j *workload.StageJob) { j.Job.Hint, j.Job.LargePages = load.Sequential, true })}},
+		{"-r -fr f", []workload.StageJob{usual(func(j *workload.StageJob) {
+			j.Job.RW, j.Job.Hint, j.Job.WholeRegion = load.RandRead, load.Random, false
+		})}},
 		{"-p -o1 f", []workload.StageJob{usual(func(j *workload.StageJob) { j.Job.IODepth = 1 })}},
 		{"-rs30 -w50 -g80i -a1,0 -F3 -Z f g", []workload.StageJob{
 			usual(func(j *workload.StageJob) {
