@@ -53,7 +53,7 @@ func testAPINames(t *testing.T, l *apiLab, engine Engine) {
 	for _, s := range []string{"web", id, id[:12], string(engine) + ":web", string(engine) + ":" + id[:12]} {
 		got := resolve(t, f, s)
 		wantRunning(t, f, got, l.pid(t, id))
-		if got.Kind != Container || got.Engine != engine || got.Name != "web" || got.ID != id || !strings.HasSuffix(got.Image, sleeperImage) || got.State != "running" || got.OS != "linux" || got.Host != l.d.Host || len(got.Notes) > 0 {
+		if got.Kind != Container || got.Engine != engine || got.Name != "web" || got.ID != id || !strings.HasSuffix(got.Image, dockertest.SleeperImage) || got.State != "running" || got.OS != "linux" || got.Host != l.d.Host || len(got.Notes) > 0 {
 			t.Errorf("Resolve(%s) = %+v", s, got)
 		}
 		if got.Labels["team"] != "blue" || got.Labels["com.docker.compose.project"] != "shop" {

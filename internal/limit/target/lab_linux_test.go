@@ -1,19 +1,15 @@
 package target
 
 import (
-	"archive/tar"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -24,30 +20,6 @@ import (
 	"plimsoll/internal/dockertest"
 )
 
-// buildSleeper builds the program of the tests' containers once.
-var buildSleeper = sync.OnceValues(func() ([]byte, error) {
-	dir, err := os.MkdirTemp("", "plimsoll-sleeper-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", filepath.Join(dir, "sleeper"), "./testdata/sleeper")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("%w: %s", err, out)
-	}
-	return os.ReadFile(filepath.Join(dir, "sleeper"))
-})
-
-func sleeper(t *testing.T) []byte {
-	t.Helper()
-	b, err := buildSleeper()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
 // rootfs makes a container's root with the sleeper in it.
 func rootfs(t *testing.T) string {
 	t.Helper()
@@ -57,7 +29,7 @@ func rootfs(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, "sleeper"), sleeper(t), 0o755); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "sleeper"), dockertest.Sleeper(t), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	return dir
@@ -69,8 +41,6 @@ type apiLab struct {
 	api *client.Client
 }
 
-const sleeperImage = "plimsoll-sleeper:1"
-
 func newAPILab(t *testing.T, d *dockertest.Daemon) *apiLab {
 	t.Helper()
 	api, err := client.New(client.WithHost(d.Host))
@@ -78,21 +48,7 @@ func newAPILab(t *testing.T, d *dockertest.Daemon) *apiLab {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { api.Close() })
-	var b bytes.Buffer
-	w := tar.NewWriter(&b)
-	program := sleeper(t)
-	w.WriteHeader(&tar.Header{Name: "sleeper", Mode: 0o755, Size: int64(len(program))})
-	w.Write(program)
-	w.WriteHeader(&tar.Header{Name: "data/", Typeflag: tar.TypeDir, Mode: 0o755})
-	w.Close()
-	res, err := api.ImageImport(t.Context(), client.ImageImportSource{Source: &b, SourceName: "-"}, sleeperImage, client.ImageImportOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Close()
-	if said, err := io.ReadAll(res); err != nil || bytes.Contains(said, []byte(`"error"`)) {
-		t.Fatalf("import the image: %v: %s", err, said)
-	}
+	dockertest.ImportSleeper(t, api)
 	return &apiLab{d, api}
 }
 
@@ -109,7 +65,7 @@ func (l *apiLab) create(t *testing.T, name string, labels map[string]string, hos
 	}
 	host.NetworkMode = "none"
 	c, err := l.api.ContainerCreate(t.Context(), client.ContainerCreateOptions{
-		Name: name, Config: &container.Config{Image: sleeperImage, Entrypoint: []string{"/sleeper"}, Labels: labels}, HostConfig: host,
+		Name: name, Config: &container.Config{Image: dockertest.SleeperImage, Entrypoint: []string{"/sleeper"}, Labels: labels}, HostConfig: host,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -229,22 +185,17 @@ func wantRunning(t *testing.T, f *Finder, got Target, pid int) {
 	}
 }
 
-// procsOf reads a group's processes where this machine mounts its hierarchy.
+// procsOf reads a group's processes.
 func procsOf(g Group) string {
-	dirs := []string{"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}
-	if g.Version == 1 {
-		dirs = nil
-		for _, c := range g.Controllers {
-			dirs = append(dirs, "/sys/fs/cgroup/"+strings.TrimPrefix(c, "name="))
-		}
-		dirs = append(dirs, "/sys/fs/cgroup/"+strings.Join(g.Controllers, ","))
+	dir, err := New(Options{}).Folder(g)
+	if err != nil {
+		return err.Error()
 	}
-	for _, d := range dirs {
-		if b, err := os.ReadFile(filepath.Join(d, g.Path, "cgroup.procs")); err == nil {
-			return string(b)
-		}
+	b, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
+	if err != nil {
+		return err.Error()
 	}
-	return ""
+	return string(b)
 }
 
 // A listener reads a Finder's events.
