@@ -21,6 +21,11 @@ func TestArrows(t *testing.T) {
 		"plimsoll/internal/device":          {"plimsoll/"}, // Limits stand on it too, and they know nothing of benchmarks.
 		"plimsoll/internal/witness":         {"plimsoll/internal/trial", "plimsoll/internal/plan", "plimsoll/internal/store", "plimsoll/internal/report"},
 		"plimsoll/internal/device/cgroupio": {"plimsoll/internal/record", "plimsoll/internal/workload", "plimsoll/internal/wire", "plimsoll/load"},
+		"plimsoll/internal/dockerapi":       {"plimsoll/internal/engine", "plimsoll/internal/limit"},
+		// Limits know nothing of benchmarks.
+		"plimsoll/internal/limit/target":    {"plimsoll/internal/engine", "plimsoll/internal/trial", "plimsoll/internal/plan", "plimsoll/internal/store", "plimsoll/internal/workload", "plimsoll/load"},
+		"plimsoll/internal/limit/engineapi": {"plimsoll/internal/engine", "plimsoll/internal/trial", "plimsoll/internal/plan", "plimsoll/internal/store", "plimsoll/internal/workload", "plimsoll/load"},
+		"plimsoll/internal/limit/unit":      {"plimsoll/internal/engine", "plimsoll/internal/trial", "plimsoll/internal/plan", "plimsoll/internal/store", "plimsoll/internal/workload", "plimsoll/load"},
 		"plimsoll/internal/workload":        {"plimsoll/internal/engine", "plimsoll/internal/wire"},
 		"plimsoll/cmd/worker":               {"plimsoll/internal/engine", "plimsoll/internal/plan", "plimsoll/internal/store", "net/http"},
 		"plimsoll/internal/steady":          {"plimsoll/"},

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"plimsoll/internal/leaktest"
 )
 
 // TestRuntimes finds containers that were made with a runtime alone. It runs once with each
@@ -20,6 +22,7 @@ func TestRuntimes(t *testing.T) {
 	worked := 0
 	for _, name := range []string{"runc", "crun"} {
 		t.Run(name, func(t *testing.T) {
+			leaktest.Check(t, ociName(""))
 			r := newRuntime(t, name)
 			if err := r.create(t, ociName("try"), ""); err != nil {
 				if name == "crun" && strings.Contains(err.Error(), "hybrid mode not supported") {
@@ -66,10 +69,11 @@ func testRuntime(t *testing.T, r *runtimeLab, opt Options) {
 	}
 	// A group that isn't named for the container.
 	path := "/" + ociName("parent") + "/some/group"
+	// The runtime removes the last of them only, when it removes the container.
+	t.Cleanup(func() { removeEmptyGroups("/" + ociName("parent")) })
 	if err := r.create(t, grouped, path); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { removeEmptyGroups("/" + ociName("parent")) })
 	r.command(t, "start", grouped)
 	got := resolve(t, f, grouped)
 	wantRunning(t, f, got, got.PID)
@@ -178,6 +182,7 @@ func TestCgroup(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, to make control groups")
 	}
+	leaktest.Check(t, ociName(""))
 	name := "/" + ociName("group")
 	made := 0
 	t.Cleanup(func() { removeEmptyGroups(name) })
