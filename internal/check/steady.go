@@ -113,13 +113,14 @@ func verb(change float64) string {
 	return "rose"
 }
 
-// stepEvidence holds all steps, and the greatest by itself.
+// stepEvidence holds all steps, and the greatest by itself: the level before a step is over 0.
 func stepEvidence(c workload.Course, steps []steady.Step) map[string]any {
 	greatest := steps[0]
 	list := make([]map[string]any, len(steps))
 	for i, s := range steps {
 		list[i] = map[string]any{"at_ns": int64(time.Duration(s.At) * c.Step), "before": s.Before, "after": s.After}
-		if math.Abs(s.Change()) > math.Abs(greatest.Change()) {
+		// As a factor: a fall to a tenth is more than a rise to the double.
+		if math.Abs(math.Log(s.After/s.Before)) > math.Abs(math.Log(greatest.After/greatest.Before)) {
 			greatest = s
 		}
 	}

@@ -98,7 +98,7 @@ func TestEvidenceOfASteadyState(t *testing.T) {
 		}
 	}
 	ws = Trial(tr, testRun())
-	if err := json.Unmarshal(ws[0].Evidence, &s); err != nil || s.Change != 4 || s.Before != 20 || len(s.Steps) != 2 || s.Steps[0].AtNS != 5e9 || s.Steps[0].Before != 100 || s.Steps[1].AtNS != 10e9 {
+	if err := json.Unmarshal(ws[0].Evidence, &s); err != nil || s.Change != -0.8 || s.Before != 100 || len(s.Steps) != 2 || s.Steps[0].AtNS != 5e9 || s.Steps[0].Before != 100 || s.Steps[1].AtNS != 10e9 {
 		t.Errorf("evidence %s, %v", ws[0].Evidence, err)
 	}
 }

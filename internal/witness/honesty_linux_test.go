@@ -1,6 +1,7 @@
 package witness
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -180,43 +181,100 @@ func TestHiddenWrites(t *testing.T) {
 	wantWarning(t, tr, check.Amplification, record.Note, "bytes for each byte written", "metadata and journal")
 }
 
-// TestCreditsUsedUp is pitfall 9: a device that is fast at first and slow after.
-func TestCreditsUsedUp(t *testing.T) {
+// throttle is a control group of the test's own that bounds reads of one device.
+type throttle struct {
+	t      *testing.T
+	group  string
+	device string
+}
+
+// newThrottle makes a throttle of reads of loop.
+func newThrottle(t *testing.T, loop string) throttle {
+	t.Helper()
 	const blkio = "/sys/fs/cgroup/blkio"
 	if _, err := os.Stat(blkio + "/blkio.throttle.read_iops_device"); err != nil {
 		t.Skip("needs the blkio controller of cgroup v1")
 	}
-	loop, dir := disk(t, "")
-	b := newBench(t, dir)
-	group := filepath.Join(blkio, fmt.Sprintf("plimsoll-test-%d", os.Getpid()))
-	if err := os.Mkdir(group, 0o755); err != nil {
+	h := throttle{t, filepath.Join(blkio, fmt.Sprintf("plimsoll-test-%d", os.Getpid())), strings.TrimSpace(command(t, "cat", "/sys/block/"+filepath.Base(loop)+"/dev"))}
+	if err := os.Mkdir(h.group, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		err := os.Remove(group)
-		for end := time.Now().Add(5 * time.Second); err != nil && time.Now().Before(end); err = os.Remove(group) {
+		err := os.Remove(h.group)
+		for end := time.Now().Add(5 * time.Second); err != nil && time.Now().Before(end); err = os.Remove(h.group) {
 			time.Sleep(20 * time.Millisecond)
 		}
 		if err != nil {
 			t.Error(err)
 		}
 	})
-	put := func(file, text string) {
-		if err := os.WriteFile(filepath.Join(group, file), []byte(text), 0); err != nil {
-			t.Errorf("%s: %v", file, err)
-		}
+	return h
+}
+
+func (h throttle) put(file, text string) {
+	if err := os.WriteFile(filepath.Join(h.group, file), []byte(text), 0); err != nil {
+		h.t.Errorf("%s: %v", file, err)
 	}
-	spec := job(load.RandRead, 0)
-	spec.Job.Runtime = 10 * time.Second // A window of samples that are long enough to judge.
-	dev := strings.TrimSpace(command(t, "cat", "/sys/block/"+filepath.Base(loop)+"/dev"))
-	b.during = func() {
-		for _, pid := range trialOf(b.agent) {
-			put("cgroup.procs", strconv.Itoa(pid))
-		}
-		time.AfterFunc(5*time.Second, func() { put("blkio.throttle.read_iops_device", dev+" 50") })
+}
+
+// hold puts the processes of an agent's trial under it.
+func (h throttle) hold(a *agent.Agent) {
+	for _, pid := range trialOf(a) {
+		h.put("cgroup.procs", strconv.Itoa(pid))
 	}
-	tr := b.run(t, spec)
-	wantWarning(t, tr, check.Burst, record.Doubt, "the rate fell from", "stayed there")
+}
+
+// iops sets the limit; 0: none.
+func (h throttle) iops(n int) {
+	h.put("blkio.throttle.read_iops_device", fmt.Sprintf("%s %d", h.device, n))
+}
+
+// TestCreditsUsedUp is pitfall 9: a device that is fast at first and slow after. So is one that was held up first,
+// and one that gets slower under a rate that it can still carry.
+func TestCreditsUsedUp(t *testing.T) {
+	loop, dir := disk(t, "")
+	h := newThrottle(t, loop)
+	for _, row := range []struct {
+		name          string
+		before, after int // reads a second that the device allows, fewer than a busy machine can do; 0: no limit
+		rate          int64
+		severity      string
+		want          string
+	}{
+		{"fall", 500, 50, 0, record.Doubt, "fell from"},
+		{"rise", 50, 500, 0, record.Doubt, "rose from"},
+		// Twenty I/Os are due at once, twice a second, and then wait for each other: the kernel lets six go each 100 ms.
+		{"slower, and still fast enough", 0, 60, 2, record.Note, "the mean service time went from one level to another"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			b := newBench(t, dir)
+			spec := job(load.RandRead, 0)
+			spec.Job.Runtime = 10 * time.Second // A window of samples that are long enough to judge.
+			if row.rate > 0 {
+				spec.Job.RateIOPS, spec.Job.NumJobs = row.rate, 20
+			}
+			h.iops(row.before)
+			defer h.iops(0)
+			b.during = func() {
+				h.hold(b.agent)
+				time.AfterFunc(5*time.Second, func() { h.iops(row.after) })
+			}
+			tr := b.run(t, spec)
+			wantWarning(t, tr, check.Burst, row.severity, row.want)
+			for _, w := range tr.Warnings {
+				var e struct {
+					At     int64 `json:"at_sample"`
+					Sample int64 `json:"step_ns"`
+				}
+				if w.Check != check.Burst {
+					continue
+				}
+				if err := json.Unmarshal(w.Evidence, &e); err != nil || time.Duration(e.At*e.Sample) < 3*time.Second || time.Duration(e.At*e.Sample) > 8*time.Second {
+					t.Errorf("the limit changed after 5 s; evidence %s", w.Evidence)
+				}
+			}
+		})
+	}
 }
 
 // trialOf lists the processes that an agent has started for its trial.
