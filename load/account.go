@@ -123,7 +123,7 @@ func (r *Run) classes(a *account) []Class {
 			continue
 		}
 		c := Class{Name: name, Ops: int64(a.lat[op].Count()), Bytes: a.bytes[op], Lat: &a.lat[op]}
-		if op != opSync && r.pace.rate > 0 {
+		if op != opSync && r.pace.open {
 			c.Response = &a.response[op]
 		}
 		all = append(all, c)

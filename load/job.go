@@ -131,9 +131,14 @@ type Job struct {
 	// RateIOPS and Rate are the rate of each of the NumJobs in I/Os and in bytes a second: an open
 	// loop. 0: as fast as the depth allows (closed loop). RateProcess is how
 	// they arrive: linear (the default), evenly; poisson, at random times.
-	RateIOPS    int64  `json:"rate_iops,omitempty"`
-	Rate        int64  `json:"rate,omitempty"`
-	RateProcess string `json:"rate_process,omitempty"`
+	RateIOPS int64 `json:"rate_iops,omitempty"`
+	Rate     int64 `json:"rate,omitempty"`
+	// WriteRateIOPS and WriteRate are those of the writes of a mixed job, whose reads then have RateIOPS or Rate
+	// to themselves: reads and writes each keep a schedule of their own, as fio's do, and RWMixRead says nothing. 0: what
+	// the mix draws follows one schedule.
+	WriteRateIOPS int64  `json:"write_rate_iops,omitempty"`
+	WriteRate     int64  `json:"write_rate,omitempty"`
+	RateProcess   string `json:"rate_process,omitempty"`
 	// ThinkTime is how long a thread pauses after every ThinkTimeBlocks (default 1) of its I/Os,
 	// when those in flight are complete, and ThinkTimeSpin how much of that it computes.
 	ThinkTime       time.Duration `json:"thinktime,omitempty"`

@@ -18,9 +18,10 @@ type lane struct {
 	// budget is how many measured I/Os are left to take up; unlimited if it
 	// started at MaxInt64. bytes is the same in bytes.
 	budget, bytes atomic.Int64
-	// ticket is how far the schedule of an open loop is; see pace.
-	ticket atomic.Int64
-	shared bool
+	// ticket is how far the schedule of an open loop is, tickets how far those of reads and writes; see pace.
+	ticket  atomic.Int64
+	tickets tickets
+	shared  bool
 }
 
 // newLanes cuts the job's region of size bytes into lanes. Random jobs with a runtime

@@ -49,7 +49,7 @@ func (t *thread) asyncLoop() error {
 			// The ring itself is broken. The kernel may still write to the buffers,
 			// so they must not be given back.
 			t.bufs = nil
-			return &IOError{Path: r.job.Filename, Op: r.engine, Err: err}
+			return &IOError{Path: r.job.path(0), Op: r.engine, Err: err}
 		}
 		if err := t.reap(out, clk.now()); err != nil && failed == nil {
 			failed = err
@@ -67,7 +67,7 @@ func (t *thread) fill(now int64) time.Duration {
 			return forever
 		}
 		due := int64(0)
-		if r.pace.rate > 0 {
+		if r.pace.open {
 			if due = t.nextDue(); due > now {
 				return time.Duration(due - now)
 			}

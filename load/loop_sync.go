@@ -23,7 +23,7 @@ func (t *thread) syncLoop() error {
 			return nil
 		}
 		due := int64(0)
-		if r.pace.rate > 0 {
+		if r.pace.open {
 			if due = t.nextDue(); due > now {
 				t.idle(now, time.Duration(due-now))
 				continue

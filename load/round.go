@@ -230,17 +230,36 @@ func (rs *rounds) finish() {
 // behind is how many I/Os of an open loop were due at now but not drawn from the schedule.
 func (r *Run) behind(now int64) int64 {
 	p := &r.pace
-	if p.rate == 0 || p.weight == 0 {
+	if !p.open {
 		return 0
 	}
+	since := float64(now - r.start)
 	n := 0.0
 	for _, l := range r.lanes {
-		if p.poisson {
-			// What was not drawn yet is expected at its rate.
-			n += max(float64(now-r.start-l.ticket.Load()/tick), 0) / 1e9 * float64(p.rate) / float64(p.weight)
+		if !p.apart {
+			// A Poisson schedule counts its time, a linear one what its I/Os count.
+			at := l.ticket.Load()
+			n += p.of[0].undrawn(since, at, at, p.poisson)
 			continue
 		}
-		n += max(float64(now-r.start)/1e9*float64(p.rate)-float64(l.ticket.Load()), 0) / float64(p.weight)
+		l.tickets.mu.Lock()
+		for op := range p.of {
+			n += p.of[op].undrawn(since, l.tickets.count[op], l.tickets.time[op], p.poisson)
+		}
+		l.tickets.mu.Unlock()
 	}
 	return int64(n)
+}
+
+// undrawn is how many I/Os of the schedule belong into so many nanoseconds, beyond those that count so much or
+// reach up to a time in ticks. What a Poisson schedule has not drawn yet is expected at its rate.
+func (s schedule) undrawn(since float64, count, ticks int64, poisson bool) float64 {
+	if s.rate == 0 || s.weight == 0 {
+		return 0
+	}
+	perNS := float64(s.rate) / 1e9
+	if poisson {
+		return max(since-float64(ticks)/tick, 0) * perNS / float64(s.weight)
+	}
+	return max(since*perNS-float64(count), 0) / float64(s.weight)
 }

@@ -74,7 +74,11 @@ func openError(j Job, path string, err error) error {
 	if j.Direct && errors.Is(err, unix.EINVAL) {
 		return &DirectError{Path: path, Err: err}
 	}
-	return &os.PathError{Op: "open", Path: path, Err: err}
+	open := &os.PathError{Op: "open", Path: path, Err: err}
+	if errors.Is(err, unix.EMFILE) {
+		return fmt.Errorf("%w: a process may have %s here (RLIMIT_NOFILE); take fewer files, or allow more (ulimit -Hn)", open, openFiles())
+	}
+	return open
 }
 
 // fileSize returns the length of a regular file or a block device.
@@ -164,10 +168,10 @@ func sleep(d time.Duration) {
 	syscall.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&ts)), 0, 0)
 }
 
-// newAsync returns the engine called name for one thread, nil for psync.
 // systemEngines are those that this system knows, from the strongest to the weakest.
 var systemEngines = []string{IOUring, LinuxAIO, PSync, Null}
 
+// newAsync returns the engine called name for one thread, nil for psync.
 func newAsync(name string, f []*target, slots []slot, b *buffers) (asyncEngine, error) {
 	// A nil *ring in an interface would not be nil.
 	switch name {

@@ -23,6 +23,7 @@ type thread struct {
 	sinceSync  int
 	sinceThink int64
 	lastSize   int32 // of the I/O before
+	next       uint8 // what comes next, where reads and writes have schedules of their own
 	// hold is an I/O of an open loop whose time has not come; holding says that
 	// there is one.
 	hold    int64

@@ -125,6 +125,7 @@ func (v *validator) pace(j Job) {
 	case j.Rate > 0 && j.RateIOPS > 0:
 		v.add("rate", j.Rate, "contradicts rate_iops=%d; use one of the two", j.RateIOPS)
 	}
+	v.apart(j)
 	switch j.RateProcess {
 	case "", Linear:
 	case Poisson:
@@ -142,6 +143,30 @@ func (v *validator) pace(j Job) {
 		v.add("thinktime_spin", j.ThinkTimeSpin, "has to be from 0 to thinktime=%v", j.ThinkTime)
 	case j.ThinkTimeBlocks < 0 || j.ThinkTimeBlocks > 0 && j.ThinkTime == 0:
 		v.add("thinktime_blocks", j.ThinkTimeBlocks, "has to be over 0 and needs thinktime")
+	}
+}
+
+// apart looks at rates of writes of their own.
+func (v *validator) apart(j Job) {
+	for _, o := range []struct {
+		name        string
+		rate, reads int64
+		most        int64
+		of          string
+	}{{"write_rate_iops", j.WriteRateIOPS, j.RateIOPS, 1e9, "rate_iops"}, {"write_rate", j.WriteRate, j.Rate, 1 << 50, "rate"}} {
+		switch {
+		case o.rate == 0:
+		case o.rate < 0 || o.rate > o.most:
+			v.add(o.name, o.rate, "has to be from 0 (none of their own) to %d", o.most)
+		case !j.mixed():
+			v.add(o.name, o.rate, "is for rw and randrw; rw=%s has %s", j.RW, o.of)
+		case o.reads <= 0:
+			v.add(o.name, o.rate, "needs that of reads, %s", o.of)
+		case j.RWMixRead != nil:
+			v.add("rwmixread", *j.RWMixRead, "says nothing where reads and writes have rates of their own; leave it out")
+		case j.OneSequence:
+			v.add("one_sequence", true, "contradicts %s: reads and writes come by their own schedules", o.name)
+		}
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"plimsoll/internal/check"
+	"plimsoll/internal/disktest"
 	"plimsoll/internal/record"
 	"plimsoll/internal/steady"
 )
@@ -31,12 +32,7 @@ func newValve(t *testing.T, loop string) *valve {
 	if _, err := os.Stat(valveFile); err != nil {
 		t.Skip("needs the blkio controller of cgroup v1")
 	}
-	name := filepath.Base(loop)
-	b, err := os.ReadFile("/sys/block/" + name + "/dev")
-	if err != nil {
-		t.Fatal(err)
-	}
-	v := &valve{t, name, strings.TrimSpace(string(b))}
+	v := &valve{t, loop, disktest.Number(t, loop)}
 	t.Cleanup(func() { v.set(0) })
 	return v
 }
@@ -95,7 +91,7 @@ func eachTrial(dir string, begin, end func()) (stop func()) {
 func TestRunUntilSteady(t *testing.T) {
 	needRun(t)
 	const slow = 300
-	loop := loopDevice(t)
+	loop := disktest.Loop(t, disktest.Image(t, 16<<20), false)
 	v := newValve(t, loop)
 	plan := `
 name: settle
@@ -166,7 +162,7 @@ blocks: 1
 // every form of the report and of the records.
 func TestRunNeverSteady(t *testing.T) {
 	needRun(t)
-	loop := loopDevice(t)
+	loop := disktest.Loop(t, disktest.Image(t, 16<<20), false)
 	v := newValve(t, loop)
 	plan := `
 name: sinking

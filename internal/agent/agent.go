@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"plimsoll/internal/engine"
+	"plimsoll/internal/size"
 	"plimsoll/internal/tail"
 	"plimsoll/internal/wire"
 	"plimsoll/internal/workload"
@@ -181,6 +182,14 @@ type TrialError struct {
 
 // Error implements error.
 func (e *TrialError) Error() string { return e.Text }
+
+// Progress says how far it got, "" if it did not say.
+func (e *TrialError) Progress() string {
+	if e.Done == nil {
+		return ""
+	}
+	return fmt.Sprintf("%d operations and %s in %s", e.Done.Ops, size.Bytes(e.Done.Bytes), size.Duration(e.Done.At))
+}
 
 // Unwrap returns what it was stopped for, if it was, and ErrLost when the agent is
 // gone.

@@ -1,104 +1,95 @@
 package check
 
 import (
-	"encoding/json"
 	"testing"
 	"time"
 
 	"plimsoll/internal/record"
-	"plimsoll/internal/workload"
 	"plimsoll/load"
 )
 
-// rounds gives the trial's client rounds of a second with so many I/Os, of which the last five count.
-func rounds(ops ...int64) func(*record.Trial) {
+// samples gives the trial one sample a second.
+func samples(ops ...int64) func(*record.Trial) {
 	return func(t *record.Trial) {
-		t.Spec.Steady.Round = time.Second
-		t.Spec.Job.Runtime = time.Duration(len(ops)) * time.Second
-		r := &workload.Rounds{From: max(len(ops)-5, 0), To: len(ops)}
+		t.Results[0].Samples = nil
 		for i, n := range ops {
-			r.Each = append(r.Each, load.Sample{At: time.Duration(i+1) * time.Second, Ops: n, Bytes: 4096 * n, Lat: time.Duration(n) * ms})
+			t.Results[0].Samples = append(t.Results[0].Samples, load.Sample{At: time.Duration(i+1) * time.Second, Ops: n})
 		}
-		t.Results[0].Rounds = r
 	}
 }
 
-func TestNeverSteady(t *testing.T) {
+// stretch makes all samples as long as by, of what they were.
+func stretch(t *record.Trial, by float64) {
+	for i := range t.Results[0].Samples {
+		s := &t.Results[0].Samples[i]
+		s.At = time.Duration(float64(s.At) * by)
+	}
+}
+
+func TestSteady(t *testing.T) {
 	testRows(t, []row{
-		{"steady", rounds(100, 110, 100, 105, 100), "", ""},
-		{"steady after a fall", rounds(900, 700, 500, 300, 100, 101, 99, 100, 100), "", ""},
-		{"falls", rounds(1000, 900, 800, 700, 600, 500, 400), "never-steady/doubt",
-			"Never steady: in 7 s (7 rounds of 1 s) there were no 5 rounds in which the figures hold still. In the last ones, which were measured, the throughput differed by 67 % and drifted by 67 % of its mean, the mean latency by 0 % and 0 %; 20 % and 10 % are allowed."},
-		{"a slope alone", rounds(100, 103, 106, 109, 112), "never-steady/doubt", "measured, the throughput differed by 11 % and drifted by 11 % of"},
-		{"a range alone", rounds(100, 100, 124, 100, 100), "never-steady/doubt", "measured, the throughput differed by 23 % and drifted by 0 % of"},
-		{"the latency", func(t *record.Trial) {
-			rounds(100, 100, 100, 100, 100)(t)
-			for i := range t.Results[0].Rounds.Each {
-				t.Results[0].Rounds.Each[i].Lat *= time.Duration(10 + i)
+		{"step of 30 %", samples(1000, 1010, 990, 1000, 1000, 700, 690, 710, 700, 700), "burst/doubt", "After 5 s of 10 s the rate fell from 1 k/s to 700/s and stayed there: burst credits"},
+		{"step of less", samples(1000, 1000, 1000, 1000, 1000, 701, 701, 701, 701, 701), "unsteady/doubt", ""},
+		{"step late", samples(1000, 1010, 990, 1000, 1005, 995, 100, 110, 90, 100, 100), "burst/doubt", "After 6 s of 11 s"},
+		{"step too late to tell", samples(1000, 1010, 990, 1000, 1005, 995, 1000, 1000, 990, 1001, 300, 300), "unsteady/note", ""},
+		{"too few samples for a step", samples(100, 100, 101, 1000, 1000, 1001), "unsteady/doubt", "rose"},
+		{"step up", samples(100, 100, 101, 100, 100, 1000, 1000, 1001, 1000, 1000), "burst/doubt", "After 5 s of 10 s the rate rose from 100/s to 1 k/s and stayed there: what had held it up"},
+		{"down and up again", samples(100, 100, 101, 100, 100, 20, 20, 21, 20, 20, 100, 101, 100, 100, 100), "burst/doubt",
+			"In 15 s the rate went from one level to another 2 times: after 5 s it fell from 100/s to 20/s, after 10 s it rose from 20/s to 100/s. The figure mixes them."},
+		{"a dip of two samples", samples(100, 100, 101, 100, 100, 20, 20, 100, 101, 100, 100, 100, 100, 100, 101, 100, 100, 100, 101, 100), "unsteady/note", ""},
+		{"service time of an open loop", func(t *record.Trial) {
+			samples(100, 100, 100, 100, 100, 100, 100, 100, 100, 100)(t)
+			t.Spec.Job.RateIOPS = 100
+			for i := range t.Results[0].Samples {
+				t.Results[0].Samples[i].Lat = 100 * ms
+				if i >= 5 {
+					t.Results[0].Samples[i].Lat = 900 * ms
+				}
 			}
-		}, "never-steady/doubt", "the mean latency by 33 % and 33 %; 20 %"},
-		{"nothing", rounds(0, 0, 0, 0, 0), "never-steady/doubt", "measured, nothing was done."},
-		{"too few", rounds(100, 100), "never-steady/doubt", "there were only 2 rounds, since something hung for longer than the 1 s of a round"},
-		{"a step on the way", rounds(900, 900, 900, 905, 900, 900, 900, 300, 300, 300, 298, 300, 300, 600, 300, 300, 300, 300), "never-steady/doubt burst/doubt", "Never steady: in 18 s"},
-		// Within its steady rounds a job's seconds may scatter: it is judged by the rounds.
-		{"scatter within steady rounds", func(t *record.Trial) {
-			samples(1000, 400, 1000, 400, 1000, 400, 1000)(t)
-			rounds(100, 110, 100, 105, 100)(t)
+		}, "burst/note", "The rate was as asked, but in 10 s the mean service time went from one level to another once: after 5 s it rose from 1 ms to 9 ms."},
+		{"steady", samples(1000, 1010, 990, 1000, 1005, 995, 1000), "", ""},
+		{"trend of 20 %", samples(900, 950, 1000, 1050, 1100), "", ""},
+		{"trend of more", samples(899, 950, 1000, 1050, 1101), "unsteady/doubt", "rose by 20 %"},
+		{"four samples", samples(100, 200, 300, 400), "", ""},
+		{"scatter", samples(1000, 400, 1000, 400, 1000, 400, 1000), "unsteady/note", ""},
+		{"scatter of less", samples(1000, 700, 1000, 700, 1000, 700, 1000), "", ""},
+		{"a short last interval", func(t *record.Trial) {
+			samples(1000, 1010, 990, 1000, 1005, 995)(t)
+			r := &t.Results[0]
+			r.Samples = append(r.Samples, load.Sample{At: 6*time.Second + 100*ms, Ops: 1})
 		}, "", ""},
-		{"a damaged record", func(t *record.Trial) {
-			rounds(100, 200, 300, 400, 500)(t)
-			t.Results[0].Rounds.To = 9
+		{"step in a short window", func(t *record.Trial) {
+			samples(1000, 1010, 990, 1000, 1000, 700, 690, 710, 700, 700)(t)
+			stretch(t, 0.25)
 		}, "", ""},
+		{"a ten-second window, a little short", func(t *record.Trial) {
+			samples(1000, 1010, 990, 1000, 1000, 600, 590, 610, 600, 600)(t)
+			stretch(t, 0.49)
+		}, "burst/doubt", ""},
+		{"samples are no seconds", func(t *record.Trial) {
+			samples(1000, 1010, 990, 1000, 1000, 700, 690, 710, 700, 700)(t)
+			stretch(t, 0.8)
+		}, "burst/doubt", "After 4 s of 8 s"},
+		{"scatter of other intervals", func(t *record.Trial) { samples(1000, 400, 1000, 400, 1000, 400, 1000)(t); stretch(t, 0.8) }, "unsteady/note", "one interval of 800 ms"},
+		{"a client that ended early", func(t *record.Trial) {
+			samples(1000, 1010, 990, 1000, 1005, 995)(t)
+			t.Results = append(t.Results, t.Results[0])
+			t.Results[1].Samples = t.Results[1].Samples[:3]
+			t.Results[0].Disks[0].ReadBytes *= 2
+			retruth(t)
+		}, "", ""},
+		// A short interval is as fast as the others, and shifts nothing.
+		{"short intervals of one client", func(t *record.Trial) {
+			samples(1000, 100, 1000, 1000, 1000, 1000, 1000)(t)
+			for i := range t.Results[0].Samples[1:] {
+				t.Results[0].Samples[i+1].At -= 900 * ms
+			}
+			two := t.Results[0]
+			t.Results = append(t.Results, two)
+			samples(1000, 1000, 1000, 1000, 1000, 1000)(t)
+			t.Results[0].Disks[0].ReadBytes *= 2
+			retruth(t)
+		}, "", ""},
+		{"no I/O at all", samples(0, 0, 0, 0, 0, 0, 0), "", ""},
 	})
-}
-
-// TestNeverSteadyTogether: clients are judged by what they do in sum.
-func TestNeverSteadyTogether(t *testing.T) {
-	two := func(second ...int64) *record.Trial {
-		tr := clean()
-		rounds(100, 90, 80, 70, 60)(tr)
-		other := clean()
-		rounds(second...)(other)
-		tr.Results = append(tr.Results, other.Results[0])
-		tr.Results[0].Disks[0].ReadBytes *= 2
-		retruth(tr)
-		return tr
-	}
-	if ws := Trial(two(60, 70, 80, 90, 100), testRun()); len(ws) != 0 {
-		t.Errorf("what one loses the other gains: %v", texts(ws))
-	}
-	if got := summary(Trial(two(100, 90, 80, 70, 60), testRun())); got != "never-steady/doubt" {
-		t.Errorf("both fall: %q", got)
-	}
-}
-
-// TestEvidenceOfASteadyState: in figures, for machines.
-func TestEvidenceOfASteadyState(t *testing.T) {
-	tr := clean()
-	rounds(1000, 900, 800, 700, 600, 500, 400)(tr)
-	var e struct {
-		Rounds, From, To int
-		RoundNS          int64 `json:"round_ns"`
-		Range, Slope     float64
-		LatencyRange     float64 `json:"latency_range"`
-		LatencySlope     float64 `json:"latency_slope"`
-	}
-	ws := Trial(tr, testRun())
-	if err := json.Unmarshal(ws[0].Evidence, &e); err != nil || e.Rounds != 7 || e.From != 2 || e.To != 7 || e.RoundNS != int64(time.Second) ||
-		e.Range < 0.66 || e.Range > 0.67 || e.Slope > -0.66 || e.LatencyRange != 0 || e.LatencySlope != 0 {
-		t.Errorf("evidence %s, %v", ws[0].Evidence, err)
-	}
-	tr = clean()
-	samples(100, 100, 101, 100, 100, 20, 20, 21, 20, 20, 100, 101, 100, 100, 100)(tr)
-	var s struct {
-		Before, After, Change float64
-		Steps                 []struct {
-			AtNS          int64 `json:"at_ns"`
-			Before, After float64
-		}
-	}
-	ws = Trial(tr, testRun())
-	if err := json.Unmarshal(ws[0].Evidence, &s); err != nil || s.Change != -0.8 || s.Before != 100 || len(s.Steps) != 2 || s.Steps[0].AtNS != 5e9 || s.Steps[0].Before != 100 || s.Steps[1].AtNS != 10e9 {
-		t.Errorf("evidence %s, %v", ws[0].Evidence, err)
-	}
 }

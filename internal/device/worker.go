@@ -9,12 +9,13 @@ func (f FS) OfMount(m Mount) (*Stack, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Stack{Mount: m}
 	if m.FSType == "overlay" && m.Upper != "" {
 		// The upper folder exists on the host, where it may be behind a link.
 		if real, err := resolve(m.Upper); err == nil && m.Upper[0] == '/' {
-			s.Mount.Upper = real
+			m.Upper = real
 		}
 	}
-	return s, f.descend(s, mounts, 0)
+	t := tracer{fs: f, mounts: mounts}
+	n, err := t.whole(m, 0)
+	return stackOf(n), err
 }

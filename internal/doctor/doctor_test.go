@@ -80,6 +80,7 @@ func v2() map[string]string {
 		"cg/system.slice/x.service/io.max": "",
 		"cg/system.slice/io.bfq.weight":    "",
 		"cg/io.cost.qos":                   "",
+		"sys/block/sda/dev":                "8:0\n",
 		"sys/block/sda/queue/scheduler":    "none [bfq]\n",
 		"sys/block/loop0/queue/scheduler":  "[bfq]\n",
 		"proc/filesystems":                 "\text4\n",
@@ -141,7 +142,8 @@ func TestWeights(t *testing.T) {
 		name, file, content, status, text string
 	}{
 		{"iocost", "cg/io.cost.qos", "8:0 enable=1 ctrl=auto\n", OK, ""},
-		{"iocost off", "cg/io.cost.qos", "8:0 enable=0\n", Partly, "enable=1"},
+		{"iocost off", "cg/io.cost.qos", "8:0 enable=0\n", Partly, "echo \"8:0 enable=1\""},
+		{"iocost for another disk", "cg/io.cost.qos", "8:16 enable=1\n", Partly, "echo \"8:0 enable=1\""},
 		{"bfq could", "sys/block/sda/queue/scheduler", "[none] bfq\n", Partly, "echo bfq > /sys/block/sda"},
 	} {
 		files := v2()

@@ -3,6 +3,7 @@ package plan
 import (
 	"time"
 
+	"plimsoll/internal/limit"
 	"plimsoll/internal/workload"
 	"plimsoll/load"
 )
@@ -40,7 +41,7 @@ func jobFields() []field[workload.Spec] {
 		key("loops", "How often the region is gone through, without runtime. Default: once.", integer[int64](1, maxCount), func(w *W) *int64 { return &w.Job.Loops }),
 		key("rwmixread", "Percentage of reads of rw and randrw. Default: 50.", percent(), func(w *W) **int { return &w.Job.RWMixRead }),
 		key("rate_iops", "I/Os per second of each thread, on a fixed schedule. Default: as fast as iodepth allows.", integer[int64](1, 1<<32), func(w *W) *int64 { return &w.Job.RateIOPS }),
-		key("rate", "Bytes per second of each thread, on a fixed schedule, in place of rate_iops.", rate(1, maxRate), func(w *W) *int64 { return &w.Job.Rate }),
+		key("rate", "Bytes per second of each thread, on a fixed schedule, in place of rate_iops.", rate(1, limit.MaxBPS), func(w *W) *int64 { return &w.Job.Rate }),
 		key("rate_process", "How the I/Os of rate_iops or rate arrive. Default: linear, evenly.", choice(load.Linear, load.Poisson), func(w *W) *string { return &w.Job.RateProcess }),
 		key("random_distribution", "How often the blocks of a random pattern are visited, such as zipf:1.1, pareto:0.2, normal:10 or zoned:60/10:40/90. Default: random, all alike.", distribution(), func(w *W) *string { return &w.Job.Distribution }),
 		key("percentage_random", "Percentage of a random pattern's I/Os that go to a random offset; the others follow the one before. Default: 100.", percent(), func(w *W) **int { return &w.Job.PercentageRandom }),

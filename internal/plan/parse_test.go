@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"plimsoll/internal/engine"
+	"plimsoll/internal/limit"
 	"plimsoll/internal/place"
 	"plimsoll/internal/workload"
 	"plimsoll/load"
@@ -81,6 +81,8 @@ var bad = []struct{ name, yaml, want string }{
 	{"rate of 1", sound + "limits: {x: {read_bps: 1}}\n", "1 is out of range: wants 2 to"},
 	{"IOPS with a unit", sound + "limits: {x: {read_iops: 10MiB/s}}\n", "a whole number from 2 to"},
 	{"ambiguous rate", sound + "limits: {x: {read_bps: 10M/s}}\n", "ambiguous"},
+	{"weight", sound + "limits: {x: {weight: 10001}}\n", "a whole number from 1 to 10000"},
+	{"latency", sound + "limits: {x: {latency: 5}}\n", "it has no unit"},
 	{"CPUs", sound + "limits: {x: {cpus: 0}}\n", "a number from 0.01"},
 	{"no client", sound + "clients: [0]\n", "from 1 to 256, got 0"},
 	{"clients empty", sound + "clients: []\n", "clients: is empty"},
@@ -280,7 +282,7 @@ places:
   nfs: {kind: volume, driver: local, driver_opts: {type: nfs, o: "addr=10.0.0.1,rw", vers: 4.10, soft: true, empty: ""}}
   tmpfs: {size: 1GiB}
   dir: {}
-limits: {none: {}, capped: {read_bps: 10MiB/s, write_bps: 10MB, read_iops: 100, write_iops: 200, memory: 64MiB, cpus: 1.5, cpu_shares: 512}}
+limits: {none: {}, capped: {read_bps: 10MiB/s, write_bps: 10MB, read_iops: 100, write_iops: 200, weight: 300, latency: 5ms, memory: 64MiB, cpus: 1.5, cpu_shares: 512}}
 clients: [2, 1]
 include: [{workload: [zz, "m*"]}, {workload: wal, clients: 1}]
 exclude: [{engine: strict, place: [layer, data], limits: capped}]
@@ -325,9 +327,9 @@ margin: 0.1
 			{Name: "tmpfs", Kind: place.Tmpfs, Size: 1 << 30},
 			{Name: "dir", Kind: place.Dir},
 		},
-		Limits: []engine.Limits{
+		Limits: []limit.Limits{
 			{Name: "none"},
-			{Name: "capped", ReadBPS: 10 << 20, WriteBPS: 1e7, ReadIOPS: 100, WriteIOPS: 200, Memory: 64 << 20, CPUs: 1.5, CPUShares: 512},
+			{Name: "capped", ReadBPS: 10 << 20, WriteBPS: 1e7, ReadIOPS: 100, WriteIOPS: 200, Weight: 300, Latency: 5 * time.Millisecond, Memory: 64 << 20, CPUs: 1.5, CPUShares: 512},
 		},
 		Clients:  []int{2, 1},
 		Include:  []Match{{Workload: []string{"zz", "m*"}}, {Workload: []string{"wal"}, Clients: []int{1}}},
@@ -357,11 +359,19 @@ func TestParseDefaults(t *testing.T) {
 		Workloads: []workload.Spec{{Name: "a", Kind: workload.Append}},
 		Engines:   []EngineSpec{{Name: "host", Engine: "host"}, {Name: "oci", Engine: "oci"}},
 		Places:    []place.Spec{{Name: "dir", Kind: place.Dir}, {Name: "layer", Kind: place.Layer}, {Name: "bind", Kind: place.Bind}},
-		Limits:    []engine.Limits{{Name: "none"}},
+		Limits:    []limit.Limits{{Name: "none"}},
 		Clients:   []int{1},
 		Blocks:    6, Timeout: time.Minute, IOEngine: "common", Margin: 0.05,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestLatencyOfTheKernel: a schema can't say that a time has to be whole microseconds.
+func TestLatencyOfTheKernel(t *testing.T) {
+	_, err := Parse("f", []byte(sound+"limits: {x: {latency: 1500ns}}\n"))
+	if want := "limits.x: latency: 1.5µs is no whole number of microseconds"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("Parse = %v, want %q", err, want)
 	}
 }

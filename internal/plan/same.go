@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"plimsoll/internal/engine"
+	"plimsoll/internal/limit"
 	"plimsoll/internal/place"
 	"plimsoll/internal/workload"
 )
@@ -30,7 +30,7 @@ func checkSame(d *decoder, p *Plan) {
 		s.DriverOpts = nil
 		return name, settings(s) + strings.Join(opts, ",")
 	})
-	same(d, "limits", p.Limits, func(l engine.Limits) (string, string) { name := l.Name; l.Name = ""; return name, settings(l) })
+	same(d, "limits", p.Limits, func(l limit.Limits) (string, string) { name := l.Name; l.Name = ""; return name, settings(l) })
 	names, specs := map[string]bool{}, map[EngineSpec]string{}
 	for i, e := range p.Engines {
 		at, bare := join("engines", strconv.Itoa(i)), e

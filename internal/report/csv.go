@@ -73,7 +73,7 @@ func csvRow(r *Report, w *Workload, c *Cell) []string {
 		plainNum(c.Median), plainNum(c.Low), plainNum(c.High), c.Interval,
 		plainNum(x.Ratio), plainNum(x.Low), plainNum(x.High), plainNum(x.P), wins, string(c.Kind), safe(c.Verdict), strconv.FormatBool(c.Doubt),
 		plainNum(l.P50), plainNum(l.P99), plainNum(l.P999), plainNum(l.Max), plainNum(c.CPUPerOp),
-		plainNum(c.Disk.Read), plainNum(c.Disk.Write), safe(w.IOEngine), safe(strings.Join(warnings, "; ")), safe(strings.Join(failures, "; ")),
+		plainNum(c.Disk.Read), plainNum(c.Disk.Write), safe(c.IOEngine), safe(strings.Join(warnings, "; ")), safe(strings.Join(failures, "; ")),
 	}, csvPace(w, c)...)
 }
 

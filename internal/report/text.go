@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -81,9 +80,6 @@ func (t Text) Render(w io.Writer, s Set) error {
 		p.answers()
 		p.overview()
 		p.concerns()
-		if !p.tables {
-			p.engines()
-		}
 		p.remarks(record.Note)
 		p.foot()
 	}
@@ -203,19 +199,6 @@ func (p *textPage) remarks(severity string) {
 			mark, st = "!", alarm
 		}
 		p.f("%s %s\n", p.paint(st, mark), p.paint(quieter(st), wrap(clean.Line(m.Text), p.width, 2)))
-	}
-}
-
-// engines says which I/O engine was used and why, once for the workloads that have it in
-// common. The tables say it for each workload.
-func (p *textPage) engines() {
-	var said []string
-	for _, w := range p.r.Workloads {
-		text := "I/O engine " + w.IOEngine + ": " + w.Why
-		if w.IOEngine != "" && !slices.Contains(said, text) {
-			said = append(said, text)
-			p.f("%s %s\n", p.paint(dim, "-"), p.paint(dim, wrap(clean.Line(text), p.width, 2)))
-		}
 	}
 }
 

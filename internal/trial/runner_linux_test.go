@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/agent"
 	"plimsoll/internal/device"
 	"plimsoll/internal/engine"
 	"plimsoll/internal/plan"
@@ -85,6 +84,18 @@ func newRunner(t *testing.T, text string) (*Runner, *notebook, *counted) {
 		}
 	})
 	return &Runner{Plan: p, Engines: map[string]engine.Engine{"host": c}, Recorder: n, Observer: n, Hard: context.Background()}, n, c
+}
+
+// begin makes a runner ready for trials of a run, without what it measures first.
+func begin(t *testing.T, r *Runner) {
+	t.Helper()
+	r.run = &record.Run{ID: "r1"}
+	r.pool = newPool(r.Engines, r.run.ID, r.Hard)
+	t.Cleanup(func() {
+		if err := r.pool.closeAll(); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 const twoClients = `
@@ -230,6 +241,61 @@ func TestResume(t *testing.T) {
 	}
 }
 
+// missing is an engine that does not work here.
+type missing struct{ engine.Engine }
+
+func (missing) Probe(context.Context) engine.Probe { return engine.Probe{Missing: "no daemon answers"} }
+
+// TestResumeAnew: which cells are skipped is found out anew, unless that is broken off; and a run of
+// which nothing can be measured any more goes on being one that can be resumed.
+func TestResumeAnew(t *testing.T) {
+	r, n, _ := newRunner(t, twoClients)
+	run := record.Run{ID: "r1", Seed: 3}
+	if err := r.Run(t.Context(), &run); err != nil {
+		t.Fatal(err)
+	}
+	all := n.trials
+	run.Skipped = []record.Skip{{Cell: all[0].Cell, Reason: "no daemon answered"}}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, tt := range []struct {
+		name    string
+		ctx     context.Context
+		without bool // the engine
+		earlier int  // trials
+		want    error
+		status  string
+		skipped string // the reason of the first
+	}{
+		{"works again", t.Context(), false, 5, nil, record.Done, ""},
+		{"interrupted", over, false, 5, ErrInterrupted, record.Interrupted, "no daemon answered"},
+		{"no longer works", t.Context(), true, 5, ErrNothing, record.Interrupted, "no daemon answers"},
+		{"was complete", t.Context(), true, len(all), nil, record.Done, "no daemon answers"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r, n, c := newRunner(t, twoClients)
+			r.Earlier, r.Done = all[:tt.earlier], map[Key]bool{}
+			for _, tr := range r.Earlier {
+				r.Done[Key{tr.Key, tr.Block}] = true
+			}
+			if tt.without {
+				r.Engines["host"] = missing{c}
+			}
+			run := run
+			if err := r.Run(tt.ctx, &run); !errors.Is(err, tt.want) {
+				t.Errorf("Run = %v, want %v", err, tt.want)
+			}
+			reason := ""
+			if len(n.run.Skipped) > 0 {
+				reason = n.run.Skipped[0].Reason
+			}
+			if n.run.Status != tt.status || reason != tt.skipped {
+				t.Errorf("the run is %s, skipped for %q; want %s and %q", n.run.Status, reason, tt.status, tt.skipped)
+			}
+		})
+	}
+}
+
 // TestKilledSession: a session that was killed ends with its last trial, so that the
 // pause before a run is resumed is no part of what it took.
 func TestKilledSession(t *testing.T) {
@@ -295,16 +361,10 @@ func TestPartner(t *testing.T) {
 			r, _, c := newRunner(t, strings.Replace(twoClients, "count: 200", "runtime: 20s", 1))
 			lines := hello + strings.Replace(strings.Replace(answer, "%s", row.run, 1), "%s", row.start, 1)
 			c.bad = engine.NewHost(t.TempDir(), func(string, string) ([]byte, error) { return []byte(lines), nil })
-			r.run = &record.Run{ID: "r1"}
-			r.pool = &pool{engines: r.Engines, run: "r1", hard: r.Hard, agents: map[string]*agent.Agent{}}
-			t.Cleanup(func() {
-				if err := r.pool.closeAll(); err != nil {
-					t.Error(err)
-				}
-			})
+			begin(t, r)
 			r.choose(nil)
 			cell := record.Cell{Workload: "append", Engine: "host", Place: "dir", Limits: r.Plan.Limits[0].Name, Clients: 2}
-			tr := r.trial(t.Context(), cell, 0, 0)
+			tr, _ := r.trial(t.Context(), cell, 0, 0)
 			if tr.Status != record.Failed || tr.Phase != row.phase || !strings.HasPrefix(tr.Error, "client 2: ") {
 				t.Fatalf("trial %s in phase %q: %q, want client 2 to fail in %s", tr.Status, tr.Phase, tr.Error, row.phase)
 			}
@@ -318,7 +378,7 @@ func TestPartner(t *testing.T) {
 			}
 			r.engine["append"] = workload.Spec{Name: "append", Kind: workload.Append, Count: 5, BS: 64}
 			cell.Clients = 1
-			if tr := r.trial(t.Context(), cell, 0, 1); tr.Status != record.Done {
+			if tr, _ := r.trial(t.Context(), cell, 0, 1); tr.Status != record.Done {
 				t.Errorf("the next trial: %s", tr.Error)
 			}
 		})

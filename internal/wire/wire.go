@@ -34,6 +34,11 @@ const MaxLine = 16 << 20
 // embedded one in the other, so a difference is a bug or a stale container.
 const Version = 2
 
+// OpenFiles is how many files a worker has to be able to have open, where somebody may allow it
+// so many (RLIMIT_NOFILE): a line of fio's may name 16,384, and each thread has a ring besides. A
+// system's own limit may be 1,024 or 4,096.
+const OpenFiles = 32768
+
 // A Message is one line. Exactly one field is set.
 type Message struct {
 	// From the agent.

@@ -18,7 +18,9 @@ import (
 
 	"plimsoll/internal/agent"
 	"plimsoll/internal/check"
+	"plimsoll/internal/disktest"
 	"plimsoll/internal/engine"
+	"plimsoll/internal/limit"
 	"plimsoll/internal/place"
 	"plimsoll/internal/record"
 	"plimsoll/internal/workertest"
@@ -107,9 +109,8 @@ func TestUnwrittenExtents(t *testing.T) {
 // TestCompressingFileSystem is pitfall 6: it is said, and the worker's data isn't
 // compressed, although the file system tries.
 func TestCompressingFileSystem(t *testing.T) {
-	loop := loopDevice(t, 256<<20, "on")
-	command(t, "mkfs.btrfs", "-q", loop)
-	b := newBench(t, mount(t, loop, "btrfs", "compress-force=zstd"))
+	_, dir := disktest.Disk(t, disktest.Options{Kind: "btrfs", Size: 256 << 20, Direct: true, Mount: "compress-force=zstd"})
+	b := newBench(t, dir)
 	spec := job(load.Write, 512)
 	spec.Job.Direct, spec.Job.EndFsync, spec.Job.BS = false, true, 128<<10
 	spec.Job.Size, spec.Job.NumberIOs = 16<<20, 128
@@ -127,7 +128,7 @@ func TestThrottledGenerator(t *testing.T) {
 	if p := e.Probe(t.Context()); !p.OK {
 		t.Skipf("needs an OCI runtime: %s", p.Missing)
 	}
-	limits := engine.Limits{Name: "slow", CPUs: 0.1}
+	limits := limit.Limits{Name: "slow", CPUs: 0.1}
 	b := openBench(t, e, engine.Spec{Place: place.Spec{Name: "b", Kind: place.Bind, Path: dir}, Limits: limits})
 	spec := job(load.RandRead, 0)
 	spec.Job.Direct, spec.Job.Runtime = false, 500*time.Millisecond
@@ -144,8 +145,14 @@ func TestNeighbours(t *testing.T) {
 	spec.Job.Runtime, spec.Job.RateIOPS = 600*time.Millisecond, 200
 	b.run(t, spec) // The layout.
 	b.during = func() {
-		command(t, "dd", "if=/dev/zero", "of="+dir+"/other", "bs=1M", "count=24", "oflag=direct", "status=none")
-		command(t, "dd", "if="+dir+"/other", "of=/dev/null", "bs=1M", "iflag=direct", "status=none")
+		for _, args := range [][]string{
+			{"if=/dev/zero", "of=" + dir + "/other", "bs=1M", "count=24", "oflag=direct", "status=none"},
+			{"if=" + dir + "/other", "of=/dev/null", "bs=1M", "iflag=direct", "status=none"},
+		} {
+			if out, err := exec.Command("dd", args...).CombinedOutput(); err != nil {
+				t.Errorf("dd: %v: %s", err, out)
+			}
+		}
 	}
 	wantWarning(t, b.run(t, spec), check.Neighbour, record.Doubt, "something else was using the device")
 
@@ -181,59 +188,17 @@ func TestHiddenWrites(t *testing.T) {
 	wantWarning(t, tr, check.Amplification, record.Note, "bytes for each byte written", "metadata and journal")
 }
 
-// throttle is a control group of the test's own that bounds reads of one device.
-type throttle struct {
-	t      *testing.T
-	group  string
-	device string
-}
-
-// newThrottle makes a throttle of reads of loop.
-func newThrottle(t *testing.T, loop string) throttle {
-	t.Helper()
-	const blkio = "/sys/fs/cgroup/blkio"
-	if _, err := os.Stat(blkio + "/blkio.throttle.read_iops_device"); err != nil {
-		t.Skip("needs the blkio controller of cgroup v1")
-	}
-	h := throttle{t, filepath.Join(blkio, fmt.Sprintf("plimsoll-test-%d", os.Getpid())), strings.TrimSpace(command(t, "cat", "/sys/block/"+filepath.Base(loop)+"/dev"))}
-	if err := os.Mkdir(h.group, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		err := os.Remove(h.group)
-		for end := time.Now().Add(5 * time.Second); err != nil && time.Now().Before(end); err = os.Remove(h.group) {
-			time.Sleep(20 * time.Millisecond)
-		}
-		if err != nil {
-			t.Error(err)
-		}
-	})
-	return h
-}
-
-func (h throttle) put(file, text string) {
-	if err := os.WriteFile(filepath.Join(h.group, file), []byte(text), 0); err != nil {
-		h.t.Errorf("%s: %v", file, err)
-	}
-}
-
-// hold puts the processes of an agent's trial under it.
-func (h throttle) hold(a *agent.Agent) {
-	for _, pid := range trialOf(a) {
-		h.put("cgroup.procs", strconv.Itoa(pid))
-	}
-}
-
-// iops sets the limit; 0: none.
-func (h throttle) iops(n int) {
-	h.put("blkio.throttle.read_iops_device", fmt.Sprintf("%s %d", h.device, n))
-}
-
 // TestCreditsUsedUp is pitfall 9: a device that is fast at first and slow after. So is one that was held up first,
 // and one that gets slower under a rate that it can still carry.
 func TestCreditsUsedUp(t *testing.T) {
+	group := disktest.NewBlkioGroup(t)
 	loop, dir := disk(t, "")
-	h := newThrottle(t, loop)
+	// allow bounds the reads a second; 0: not at all.
+	allow := func(iops int) {
+		if err := group.Put("blkio.throttle.read_iops_device", fmt.Sprintf("%s %d", disktest.Number(t, loop), iops)); err != nil {
+			t.Error(err)
+		}
+	}
 	for _, row := range []struct {
 		name          string
 		before, after int // reads a second that the device allows, fewer than a busy machine can do; 0: no limit
@@ -253,11 +218,15 @@ func TestCreditsUsedUp(t *testing.T) {
 			if row.rate > 0 {
 				spec.Job.RateIOPS, spec.Job.NumJobs = row.rate, 20
 			}
-			h.iops(row.before)
-			defer h.iops(0)
+			allow(row.before)
+			defer allow(0)
 			b.during = func() {
-				h.hold(b.agent)
-				time.AfterFunc(5*time.Second, func() { h.iops(row.after) })
+				for _, pid := range trialOf(b.agent) {
+					if err := group.Add(pid); err != nil {
+						t.Error(err)
+					}
+				}
+				time.AfterFunc(5*time.Second, func() { allow(row.after) })
 			}
 			tr := b.run(t, spec)
 			wantWarning(t, tr, check.Burst, row.severity, row.want)

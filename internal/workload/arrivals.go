@@ -20,19 +20,35 @@ type Arrivals struct {
 	Missed  int64         `json:"missed"`
 }
 
-// ArrivalsOf adds the results of a trial's clients up. ok is false for a closed loop.
+// ArrivalsOf adds the results of a trial's clients up, and those of the jobs of a stage, of which each has its own
+// rate or none. ok is false where nothing has one: a closed loop.
 func ArrivalsOf(job load.Job, results []Result) (a Arrivals, ok bool) {
-	if !job.OpenLoop() {
-		return Arrivals{}, false
+	open := job.OpenLoop()
+	if open {
+		a.Offered = job.Offered() * float64(len(results))
+		a.Achieved = Together(results, Metric{Unit: "1/s"})
 	}
-	a.Offered = job.Offered() * float64(len(results))
-	a.Achieved = Together(results, Metric{Unit: "1/s"})
 	for i := range results {
 		r := &results[i]
-		a.Due += r.Ops() + r.Missed
-		a.Late += r.Late
-		a.Missed += r.Missed
-		a.MaxLate = max(a.MaxLate, r.MaxLate)
+		if open {
+			a.add(r.Ops(), r.Late, r.Missed, r.MaxLate)
+		}
+		for k := range r.Stage {
+			if s := &r.Stage[k]; s.Job.OpenLoop() {
+				open = true
+				a.Offered += s.Job.Offered()
+				a.Achieved += s.IOPS()
+				a.add(s.Ops(), s.Late, s.Missed, s.MaxLate)
+			}
+		}
 	}
-	return a, true
+	return a, open
+}
+
+// add adds what one job of one client did.
+func (a *Arrivals) add(done, late, missed int64, worst time.Duration) {
+	a.Due += done + missed
+	a.Late += late
+	a.Missed += missed
+	a.MaxLate = max(a.MaxLate, worst)
 }

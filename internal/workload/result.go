@@ -6,11 +6,14 @@ import (
 	"plimsoll/load"
 )
 
+// Syscalls is the Result.IOEngine of the named workloads, which call the system as their application
+// does and have no I/O engine.
+const Syscalls = "syscalls"
+
 // A Result is what a worker measured of one workload in one trial. It holds
 // evidence only; what to make of it is for package check and package stats.
 type Result struct {
-	// IOEngine did the I/O: io_uring, linux-aio, psync, null, or "syscalls" for
-	// the named workloads.
+	// IOEngine did the I/O: io_uring, linux-aio, psync, null, or Syscalls.
 	IOEngine string `json:"io_engine"`
 	// Buffers is load.Result's: whether io_uring worked with registered buffers. Empty for other
 	// engines, and in records of older versions.

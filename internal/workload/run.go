@@ -211,7 +211,7 @@ func (m *meter) finish(classes ...load.Class) *Result {
 		m.sample(now)
 	}
 	return &Result{
-		IOEngine:    "syscalls",
+		IOEngine:    Syscalls,
 		Start:       m.start,
 		Elapsed:     now.Sub(m.start),
 		WallElapsed: now.Round(0).Sub(m.start.Round(0)),

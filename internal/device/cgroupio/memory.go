@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/device"
+	"plimsoll/internal/device/hierarchy"
 )
 
 // unlimited is where version 1 says that there is no limit: it writes the greatest number of pages in
@@ -18,22 +19,22 @@ const unlimited = int64(1) << 62
 // ReadMemoryLimit returns how many bytes of memory pid's group may use: the least limit of the group
 // and of all above it that can be seen from here, since that is the one in effect. 0: none.
 func ReadMemoryLimit(f device.FS, pid int) (int64, error) {
-	g, err := groupOf(f, strconv.Itoa(pid), "memory", "memory")
+	g, err := groupOf(f, strconv.Itoa(pid), hierarchy.Memory)
 	if err != nil {
 		return 0, err
 	}
 	name := "memory.max"
-	if g.version == 1 {
+	if g.Version == 1 {
 		name = "memory.limit_in_bytes"
 	}
 	least := unlimited
-	for dir := g.dir; ; dir = filepath.Dir(dir) {
+	for dir := g.Dir; ; dir = filepath.Dir(dir) {
 		n, err := memoryLimit(filepath.Join(dir, name))
 		if err != nil {
-			return 0, fmt.Errorf("group %s: %w", g.path, err)
+			return 0, fmt.Errorf("group %s: %w", g.Path, err)
 		}
 		least = min(least, n)
-		if dir == g.root || len(dir) <= len(g.root) {
+		if dir == g.Root || len(dir) <= len(g.Root) {
 			break
 		}
 	}

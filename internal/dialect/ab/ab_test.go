@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"plimsoll/internal/dialect"
+	"plimsoll/internal/dialect/dialecttest"
+	"plimsoll/internal/fuzztest"
 )
 
 func TestParseRefuses(t *testing.T) {
@@ -20,13 +22,13 @@ func TestParseRefuses(t *testing.T) {
 	for line, want := range map[string]string{
 		"":                        "give the address",
 		"-n 10":                   "give the address",
-		"-n":                      "-n: needs a value: requests",
+		"-n":                      "argument 1, -n: needs a value: requests",
 		"-n x" + u:                "-n x: has to be a whole number",
 		"-n0" + u:                 "from 1 to",
 		"-c 5 -n 3" + u:           "more at a time",
 		"-c 20001 -n 30000" + u:   "from 1 to 20000",
 		"-Q" + u:                  "-Q is unknown; the options are -n -c",
-		"-kQ" + u:                 "-Q is unknown",
+		"-n 5 -kQ" + u:            "argument 3, -kQ: -Q is unknown",
 		"--requests 5" + u:        "single letters",
 		"-w" + u:                  "isn't supported: tables of HTML",
 		"-X a:1" + u:              "proxies are not supported",
@@ -219,9 +221,24 @@ func FuzzParse(f *testing.F) {
 	for _, s := range []string{"-n 1000 -c 10 -k http://127.0.0.1:8080/", "-kn25 -C a=1 -H X:y -A u:p https://[::1]/x?y", "-t 5 -e a.csv -g b -p post -T a/b localhost/", "-v 4 -i -q -S -d -l -r -s 9 -m X h/"} {
 		f.Add(s)
 	}
-	f.Fuzz(func(t *testing.T, line string) {
+	f.Fuzz(tryLine)
+}
+
+// TestHostileLines: what is much too long is answered too, in bounds.
+func TestHostileLines(t *testing.T) {
+	for _, hostile := range []string{strings.Repeat("-C a=b ", 1<<15), "-" + strings.Repeat("k", 1<<18), "-H a:" + strings.Repeat("b", 1<<20)} {
+		tryLine(t, hostile+" http://h/"+strings.Repeat("x/", 1<<16))
+	}
+	tryAnswer(t, "HTTP/1.1 200 OK\r\n"+strings.Repeat("a: b\r\n", 1<<18), 1, true)
+	tryAnswer(t, "HTTP/1.1 200 OK\r\n\r\n"+strings.Repeat("x", 1<<22), 7, true)
+}
+
+// tryLine parses a line within bounds, and makes its request.
+func tryLine(t *testing.T, line string) {
+	fuzztest.Bounded(t, line, func() {
 		test, err := Parse(strings.Fields(line))
 		if err != nil {
+			dialecttest.Usage(t, err)
 			return
 		}
 		r := test.request([]byte("body"))
@@ -235,7 +252,12 @@ func FuzzParse(f *testing.F) {
 func FuzzReadAnswer(f *testing.F) {
 	f.Add("HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nContent-Length: 4\r\n\r\nabcd", 3, true)
 	f.Add("HTTP/1.0 404\n\nx", 1, false)
-	f.Fuzz(func(t *testing.T, in string, chunk int, keep bool) {
+	f.Fuzz(tryAnswer)
+}
+
+// tryAnswer reads an answer that comes by chunks of bytes, within bounds.
+func tryAnswer(t *testing.T, in string, chunk int, keep bool) {
+	fuzztest.Bounded(t, in, func() {
 		a, err := readAnswer(&chunked{in, max(chunk, 1)}, make([]byte, 512), keep, false)
 		if a.body+int64(len(a.head)) != a.read || a.read > int64(len(in)) || err == nil && a.read == 0 {
 			t.Errorf("%q: %+v, %v", in, a, err)

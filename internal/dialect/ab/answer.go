@@ -50,8 +50,10 @@ func readAnswer(r io.Reader, buf []byte, keepAlive, headOnly bool) (a answer, er
 			case a.whole:
 				a.body += int64(n)
 			default:
+				before := len(a.head)
 				a.head = append(a.head, buf[:n]...)
-				if a.whole = a.split(); a.whole {
+				// An end may have begun in what came before; looking at all again would take the square of its length.
+				if a.whole = a.split(max(before-3, 0)); a.whole {
 					length = a.parse(keepAlive, headOnly)
 				} else if len(a.head) > maxHead {
 					return a, errHead
@@ -72,12 +74,13 @@ func readAnswer(r io.Reader, buf []byte, keepAlive, headOnly bool) (a answer, er
 	}
 }
 
-// split cuts what came behind the head off and reports whether the head is whole.
-func (a *answer) split() bool {
+// split cuts what came behind the head off and reports whether the head is whole: it looks for its end from
+// from on.
+func (a *answer) split(from int) bool {
 	end := -1
 	for _, sep := range []string{"\r\n\r\n", "\n\n"} {
-		if i := bytes.Index(a.head, []byte(sep)); i >= 0 && (end < 0 || i+len(sep) < end) {
-			end = i + len(sep)
+		if i := bytes.Index(a.head[from:], []byte(sep)); i >= 0 && (end < 0 || from+i+len(sep) < end) {
+			end = from + i + len(sep)
 		}
 	}
 	if end < 0 {

@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"plimsoll/internal/dialect"
+	"plimsoll/internal/userfile"
 )
 
 // maxBody bounds what is sent with -p and -u, in bytes.
@@ -19,7 +20,7 @@ const maxBody = 64 << 20
 // Run asks the server and prints ab's report on stdout. It needs no session. When ctx ends the report is that of
 // the requests done until then, as in ab, and the error is ctx's.
 func (t *Test) Run(ctx context.Context, _ dialect.Session, stdout, stderr io.Writer) error {
-	body, err := t.body()
+	body, err := t.body(ctx)
 	if err != nil {
 		return err
 	}
@@ -29,15 +30,10 @@ func (t *Test) Run(ctx context.Context, _ dialect.Session, stdout, stderr io.Wri
 	}
 	plotFile, err := create(t.GnuplotFile)
 	if err != nil {
-		return errors.Join(err, closeFile(csvFile, ""))
+		return errors.Join(err, closeFile(csvFile, csv, nil))
 	}
 	c, err := t.measure(ctx, body, stdout, stderr)
-	if len(c.t.timings) > 0 {
-		err = errors.Join(err, closeFile(csvFile, csv(c.t.timings)), closeFile(plotFile, gnuplot(c.t.timings)))
-	} else {
-		err = errors.Join(err, closeFile(csvFile, ""), closeFile(plotFile, ""))
-	}
-	return err
+	return errors.Join(err, closeFile(csvFile, csv, c.t.timings), closeFile(plotFile, gnuplot, c.t.timings))
 }
 
 // curves are those that ab's report has names for.
@@ -104,17 +100,12 @@ func (t *Test) resolve(ctx context.Context) (string, error) {
 }
 
 // body reads what -p or -u name.
-func (t *Test) body() ([]byte, error) {
+func (t *Test) body(ctx context.Context) ([]byte, error) {
 	name := t.PostFile + t.PutFile
 	if name == "" {
 		return nil, nil
 	}
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxBody+1))
+	data, err := userfile.Read(ctx, userfile.Named(name), maxBody)
 	if err == nil && len(data) > maxBody {
 		err = fmt.Errorf("%s: more than 64 MiB can't be sent", name)
 	}
@@ -129,11 +120,15 @@ func create(name string) (*os.File, error) {
 	return os.Create(name)
 }
 
-// closeFile writes a file's text and closes it.
-func closeFile(f *os.File, text string) error {
+// closeFile writes what text makes of the timings, if there are any, and closes the file. Without a file nothing is made:
+// of many requests that takes as long as some of them.
+func closeFile(f *os.File, text func([]timing) string, timings []timing) error {
 	if f == nil {
 		return nil
 	}
-	_, err := f.WriteString(text)
+	var err error
+	if len(timings) > 0 {
+		_, err = f.WriteString(text(timings))
+	}
 	return errors.Join(err, f.Close())
 }

@@ -19,8 +19,8 @@ import (
 )
 
 // luns is a reader of one list with n files, which belongs to each name.
-func luns(n int) func(string) ([]byte, error) {
-	return func(string) ([]byte, error) {
+func luns(n int) dialect.FileReader {
+	return func(string, int64) ([]byte, error) {
 		var b strings.Builder
 		for i := range n {
 			fmt.Fprintf(&b, "/data/lun%d\r\n", i+1)
@@ -43,9 +43,9 @@ func TestParseRefuses(t *testing.T) {
 		"":                            "give -run simple",
 		"-run":                        "-run: needs a value",
 		"-run simpel":                 "did you mean simple?",
-		"-run simple -run oltp":       "-run oltp: was given before: -run simple",
+		"-run simple -run oltp":       "argument 3, -run oltp: was given before: argument 1, -run simple",
 		"-rum simple":                 "did you mean -run?",
-		"-run simple -num_disk 4":     "did you mean -num_disks?",
+		"-run simple -num_disk 4":     "argument 3, -num_disk: is unknown; did you mean -num_disks?",
 		"–run simple":                 "type the hyphen: -run",
 		"run simple":                  "begin with a hyphen",
 		"-run simple -matrix point":   "only -run advanced",
@@ -82,8 +82,8 @@ func TestParseRefuses(t *testing.T) {
 }
 
 func TestParseReadsTheList(t *testing.T) {
-	list := func(text string, err error) func(string) ([]byte, error) {
-		return func(name string) ([]byte, error) {
+	list := func(text string, err error) dialect.FileReader {
+		return func(name string, _ int64) ([]byte, error) {
 			if name != "a/t.lun" {
 				t.Errorf("read %s", name)
 			}
@@ -103,7 +103,7 @@ func TestParseReadsTheList(t *testing.T) {
 		{text: "\n \n", fails: "names no file"},
 		{text: "/a\n/b\n/a\n", fails: "names /a twice"},
 		{text: "/a\x00", fails: "NUL"},
-		{text: strings.Repeat("x", 2<<20), fails: "shorter"},
+		{text: strings.Repeat("x", 2<<20), fails: "longer than"},
 		{text: "/a", line: " --destructive-not", fails: "is unknown"},
 	} {
 		test, err := Parse(strings.Fields("-run simple -testname a/t"+c.line), nil, list(c.text, c.err))
@@ -138,7 +138,7 @@ func TestDestructiveNamesFilesOfTheList(t *testing.T) {
 }
 
 // TestMatrixIsOrions has the counts and times that published runs announced: simple with 1, 2 and 6
-// disks, normal with 1, oltp with 1 and 3.
+// disks, normal with 1, oltp with 1 and 3. Those of dss are assumed: no such run was found.
 func TestMatrixIsOrions(t *testing.T) {
 	for _, c := range []struct {
 		line                   string
@@ -151,6 +151,8 @@ func TestMatrixIsOrions(t *testing.T) {
 		{"-run normal", 1, 18, 19},
 		{"-run oltp", 1, 21, 22},
 		{"-run oltp", 3, 23, 24},
+		{"-run dss", 1, 16, 17},
+		{"-run dss", 3, 18, 19},
 		{"-run advanced -duration 30", 1, 8, 5},
 		{"-run advanced -matrix point -num_small 3 -num_large 4", 1, 1, 2},
 		{"-run advanced -matrix row -num_large 0 -num_disks 5", 1, 26, 27},

@@ -17,6 +17,7 @@ import (
 	"plimsoll/internal/agent"
 	"plimsoll/internal/engine"
 	"plimsoll/internal/leaktest"
+	"plimsoll/internal/limit"
 	"plimsoll/internal/place"
 	"plimsoll/internal/wire"
 	"plimsoll/internal/workload"
@@ -40,6 +41,7 @@ func (s Suite) Run(t *testing.T) {
 		"Workloads":   testWorkloads,
 		"Unsupported": testUnsupported,
 		"Buffers":     testBuffers,
+		"OpenFiles":   testOpenFiles,
 		"EndOfInput":  testEndOfInput,
 		"KilledAgent": testKilledAgent,
 		"KilledTrial": testKilledTrial,
@@ -313,7 +315,7 @@ func testHardClose(t *testing.T, s Suite) {
 func testOutOfMemory(t *testing.T, s Suite) {
 	sp := spec(place.Tmpfs)
 	sp.Place.Size = 256 << 20
-	sp.Limits = engine.Limits{Name: "small", Memory: 48 << 20}
+	sp.Limits = limit.Limits{Name: "small", Memory: 48 << 20}
 	a := open(t, s.New(t), sp)
 	pid := a.Session.Info().PID
 	before, ok := engine.OOMKills(pid)
