@@ -1,8 +1,8 @@
 package load
 
 import (
-	"fmt"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"syscall"
 	"time"
