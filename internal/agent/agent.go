@@ -27,6 +27,9 @@ type Agent struct {
 	Session engine.Session
 	// Hello is the agent's first message.
 	Hello wire.Hello
+	// OnSettling, if not nil, is called by Wait when the measured window is over and buffered writes are waited for, again and again:
+	// with how many bytes the trial's machine has yet to write back, -1 where that isn't known.
+	OnSettling func(left int64)
 
 	out  *wire.Writer
 	msgs chan wire.Message
@@ -243,6 +246,10 @@ func (a *Agent) Wait(ctx context.Context, id string, onSample func(load.Sample))
 		case m.Sample != nil && m.Sample.ID == id:
 			if onSample != nil {
 				onSample(m.Sample.Sample)
+			}
+		case m.Settling != nil && m.Settling.ID == id:
+			if a.OnSettling != nil {
+				a.OnSettling(m.Settling.Left)
 			}
 		case m.Result != nil && m.Result.ID == id:
 			return &m.Result.Result, nil

@@ -30,9 +30,9 @@ func (r *Runner) try(ctx context.Context, cell record.Cell, block, order int) (*
 		Run: r.run.ID, Cell: cell, Key: r.Plan.Key(cell), Block: block, Order: order,
 		Started: time.Now(), Status: record.Done, Spec: spec, Metric: spec.Metric(),
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, r.Plan.Timeout, timeoutError{r.Plan.Timeout})
-	defer cancel()
-	err := r.attempt(ctx, t, spec)
+	ctx, limit := withTimeout(ctx, r.Plan.Timeout, cell.Clients)
+	defer limit.stop()
+	err := limit.explain(ctx, r.attempt(ctx, t, spec, limit))
 	if err != nil {
 		fail(t, err)
 	}
@@ -130,7 +130,7 @@ func (r *Runner) seeded(spec workload.Spec, t *record.Trial, client int) workloa
 }
 
 // attempt does the trial: prepare all clients, start them together, wait for all.
-func (r *Runner) attempt(ctx context.Context, t *record.Trial, spec workload.Spec) error {
+func (r *Runner) attempt(ctx context.Context, t *record.Trial, spec workload.Spec, limit *timeout) error {
 	agents, opening, err := r.agents(ctx, t.Cell)
 	t.SessionOpen = opening
 	if err != nil {
@@ -152,7 +152,7 @@ func (r *Runner) attempt(ctx context.Context, t *record.Trial, spec workload.Spe
 		}
 		t.StartSkew, err = start(agents, id)
 		if err == nil {
-			t.Results, err = wait(ctx, agents, id)
+			t.Results, err = wait(ctx, agents, id, limit)
 		}
 		after(t)
 		for i := range t.Where {
@@ -186,11 +186,14 @@ func start(agents []*agent.Agent, id string) (time.Duration, error) {
 	return time.Since(begin), nil
 }
 
-// wait collects the results of all clients. The first error stops the others.
-func wait(ctx context.Context, agents []*agent.Agent, id string) ([]workload.Result, error) {
+// wait collects the results of all clients, and tells limit when their windows are over. The first error stops the others.
+func wait(ctx context.Context, agents []*agent.Agent, id string, limit *timeout) ([]workload.Result, error) {
 	results := make([]workload.Result, len(agents))
 	err := each(ctx, agents, func(ctx context.Context, i int, a *agent.Agent) error {
+		a.OnSettling = func(left int64) { limit.settling(i, left) }
 		res, err := a.Wait(ctx, id, nil)
+		a.OnSettling = nil
+		limit.measured(i)
 		if err != nil {
 			return err
 		}
@@ -305,16 +308,3 @@ func fail(t *record.Trial, err error) {
 		t.Phase = "timeout"
 	}
 }
-
-// A timeoutError is the cause of a trial's context after its cell's timeout.
-type timeoutError struct {
-	after time.Duration
-}
-
-// Error implements error.
-func (e timeoutError) Error() string {
-	return fmt.Sprintf("the cell did not end within its timeout of %v", e.after)
-}
-
-// Is makes it a deadline for errors.Is.
-func (e timeoutError) Is(target error) bool { return target == context.DeadlineExceeded }

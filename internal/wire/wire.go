@@ -11,6 +11,7 @@
 //	                      <----  {"ready": {id}}        files laid out, rings set up
 //	{"start": {id}}       ---->                         the barrier: all clients get it together
 //	                      <----  {"sample": ...}        one a second, more in a short window
+//	                      <----  {"settling": ...}      the window is over; one a second until buffered writes are on the storage
 //	                      <----  {"result": ...}  or  {"error": ...}
 //	end of input          ---->                         the agent ends, the container with it
 //
@@ -35,11 +36,12 @@ const Version = 1
 // A Message is one line. Exactly one field is set.
 type Message struct {
 	// From the agent.
-	Hello  *Hello  `json:"hello,omitempty"`
-	Ready  *Ready  `json:"ready,omitempty"`
-	Sample *Sample `json:"sample,omitempty"`
-	Result *Result `json:"result,omitempty"`
-	Error  *Error  `json:"error,omitempty"`
+	Hello    *Hello    `json:"hello,omitempty"`
+	Ready    *Ready    `json:"ready,omitempty"`
+	Sample   *Sample   `json:"sample,omitempty"`
+	Settling *Settling `json:"settling,omitempty"`
+	Result   *Result   `json:"result,omitempty"`
+	Error    *Error    `json:"error,omitempty"`
 	// From the parent.
 	Run   *Run   `json:"run,omitempty"`
 	Start *Start `json:"start,omitempty"`
@@ -50,7 +52,7 @@ type Message struct {
 func (m Message) fields() int {
 	n := 0
 	for _, set := range []bool{
-		m.Hello != nil, m.Ready != nil, m.Sample != nil, m.Result != nil, m.Error != nil,
+		m.Hello != nil, m.Ready != nil, m.Sample != nil, m.Settling != nil, m.Result != nil, m.Error != nil,
 		m.Run != nil, m.Start != nil, m.Stop != nil,
 	} {
 		if set {
@@ -113,7 +115,7 @@ type Start struct {
 	ID string `json:"id"`
 }
 
-// Stop kills a trial. Its error, or the result if that came first, is the answer.
+// Stop ends a trial early. Its error, or the result if that came first, is the answer.
 type Stop struct {
 	ID string `json:"id"`
 }
@@ -122,6 +124,13 @@ type Stop struct {
 type Sample struct {
 	ID string `json:"id"`
 	load.Sample
+}
+
+// Settling says that a trial's window is over, and that its buffered writes are on their way to the storage.
+type Settling struct {
+	ID string `json:"id"`
+	// Left is how many bytes the whole machine has yet to write back, -1 where that isn't known.
+	Left int64 `json:"left"`
 }
 
 // Result ends a trial that worked.

@@ -196,6 +196,7 @@ func (t *trialProcess) relay(r *wire.Reader, progress *wire.Error, out *wire.Wri
 			progress.Done.At = m.Sample.At
 			progress.Done.Ops += m.Sample.Ops
 			progress.Done.Bytes += m.Sample.Bytes
+		case m.Settling != nil:
 		default:
 			return last, fmt.Errorf("not for the parent: %.80q", line)
 		}

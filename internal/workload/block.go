@@ -84,11 +84,6 @@ func (b *blockRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result
 	if b.job.Filename != "" {
 		r.File = b.fileState()
 	}
-	begin := time.Now()
-	if err := settle(ctx, b.run); err != nil {
-		return nil, partial(l, err)
-	}
-	r.Settled = time.Since(begin)
 	return r, nil
 }
 

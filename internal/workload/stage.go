@@ -324,13 +324,6 @@ func (s *stageRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result
 		return nil, err
 	}
 	r.gather(s.aligned())
-	settling := time.Now()
-	for i, run := range s.runs {
-		if err := settle(ctx, run); err != nil {
-			return nil, partial(&r.Stage[i].Result, fmt.Errorf("job %s: %w", s.jobs[i].Name, err))
-		}
-	}
-	r.Settled = time.Since(settling)
 	return r, nil
 }
 
