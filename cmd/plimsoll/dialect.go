@@ -203,6 +203,7 @@ func (s *dialectSession) record() (err error) {
 // open starts the container.
 func (s *dialectSession) open(ctx context.Context) error {
 	e := s.bench.Engine
+	s.app.sweep(ctx, e)
 	p := e.Probe(ctx)
 	if ctx.Err() != nil {
 		return context.Cause(ctx) // An engine that was asked in vain is not missing.

@@ -96,6 +96,9 @@ func (a *app) verifyWrite(ctx context.Context, f verifyFlags, path string) (err 
 		if errors.As(err, &over) {
 			return usageError("%w", err)
 		}
+		if ctx.Err() != nil {
+			return errors.New("interrupted while the file was made: nothing was verified")
+		}
 		return err
 	}
 	var buffer journalBuffer
@@ -112,10 +115,14 @@ func (a *app) verifyWrite(ctx context.Context, f verifyFlags, path string) (err 
 		defer func() { err = errors.Join(err, j.Close()) }()
 		o.Journal = io.MultiWriter(&buffer, syncedFile{j})
 	}
-	if n, err := verify.Write(ctx, o); err != nil {
+	n, err := verify.Write(ctx, o)
+	workload.MarkFile(path) // Also as far as it got, so that it can be written anew.
+	if err != nil && ctx.Err() != nil {
+		return fmt.Errorf("interrupted; %d blocks were written and synced before", n)
+	}
+	if err != nil {
 		return fmt.Errorf("%w; %d blocks were written and synced before", err, n)
 	}
-	workload.MarkFile(path)
 	if f.journal == "-" {
 		return nil // Standard output is the journal's.
 	}

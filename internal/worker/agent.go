@@ -40,7 +40,7 @@ func Agent(ctx context.Context, exe, dir string, in io.Reader, out io.Writer) er
 	var current *trialProcess
 	defer func() {
 		if current != nil {
-			current.kill()
+			current.stop()
 		}
 	}()
 	r := wire.NewReader(in)
@@ -68,7 +68,7 @@ func Agent(ctx context.Context, exe, dir string, in io.Reader, out io.Writer) er
 			// Silence would make the parent wait for the trial's end until its timeout.
 			w.Send(wire.Message{Error: &wire.Error{ID: m.Start.ID, Phase: wire.PhaseRun, Text: "there is no such trial to start"}})
 		case m.Stop != nil && current != nil && current.id == m.Stop.ID:
-			current.kill()
+			current.stop()
 			current = nil
 		}
 	}
@@ -139,6 +139,23 @@ func startTrial(ctx context.Context, exe, dir, id string, request []byte, out *w
 // send passes a line on. A write error is not reported here: the process is
 // gone then, and forward tells.
 func (t *trialProcess) send(line []byte) { wire.NewWriter(t.stdin).SendLine(line) }
+
+// stopPatience is how long a trial that is stopped may take to end by itself; it needs some milliseconds unless it
+// waits for a disk. It is well below what the parent waits for the answer.
+const stopPatience = time.Second
+
+// stop asks the trial to break off, by the end of its input, and kills it if that takes too long. One that ends by itself
+// removes files that are half made, and marks what it wrote as Plimsoll's, so that the next may write there again.
+func (t *trialProcess) stop() {
+	t.stdin.Close()
+	timer := time.NewTimer(stopPatience)
+	defer timer.Stop()
+	select {
+	case <-t.done:
+	case <-timer.C:
+		t.kill()
+	}
+}
 
 // kill ends the process and waits until its end was reported.
 func (t *trialProcess) kill() {
