@@ -38,6 +38,8 @@ type StageJob struct {
 	OffsetPercent int `json:"offset_percent,omitempty"`
 	SizePercent   int `json:"size_percent,omitempty"`
 	IOPercent     int `json:"io_percent,omitempty"`
+	// Clip cuts Job.Size to the whole blocks that its shortest file has from Job.Offset on.
+	Clip bool `json:"clip,omitempty"`
 	// Invalidate drops its files from the page cache before the start, as far as the kernel does that.
 	Invalidate bool `json:"invalidate,omitempty"`
 	// EndAll ends the other jobs of the stage when this one ends.
