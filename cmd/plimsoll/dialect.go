@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -156,6 +157,10 @@ func (a *app) openDialect(ctx context.Context, tool dialectTool, f dialectFlags,
 	if err != nil {
 		return nil, err
 	}
+	inPlace := f.place != "" || kind != plan.Host
+	if _, err := os.Getwd(); err != nil && !inPlace {
+		return nil, fmt.Errorf("the current folder, where the line's files are, can't be found: %w; change to one that is there", err)
+	}
 	now := time.Now()
 	id, err := store.NewRunID(now, rand.Reader)
 	if err != nil {
@@ -165,7 +170,7 @@ func (a *app) openDialect(ctx context.Context, tool dialectTool, f dialectFlags,
 	for _, w := range args {
 		words = append(words, shellQuote(w))
 	}
-	s := &dialectSession{app: a, inPlace: f.place != "" || kind != plan.Host, release: func() error { return nil }}
+	s := &dialectSession{app: a, inPlace: inPlace, release: func() error { return nil }}
 	s.bench = &trial.Bench{
 		Engine: e, Spec: engine.Spec{Place: where, Image: f.image}, Cell: record.Cell{Engine: kind, Place: where.Name, Limits: "none"},
 		Run: &record.Run{
