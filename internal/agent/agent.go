@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"plimsoll/internal/engine"
@@ -139,7 +140,7 @@ func (a *Agent) lost() error {
 	if a.Hello.Version == 0 {
 		// What kept it from starting is known to the runtime alone.
 		text = "the worker did not start: " + state
-		if words := tail.LastWords(a.Session.Log()); words != "" {
+		if words := tail.LastWords(a.Session.Log()); words != "" && !strings.Contains(state, words) {
 			text = "the worker did not start: " + words + " (" + state + ")"
 		}
 	}
