@@ -133,3 +133,32 @@ func TestVerifyInterrupted(t *testing.T) {
 		t.Errorf("once more: status %d, %s", r.status, r.stderr)
 	}
 }
+
+// TestInterruptedLineIsNotResumed: stages that ended before an interrupt are kept, and 'plimsoll run' leaves them alone: there
+// is no plan to go on with.
+func TestInterruptedLineIsNotResumed(t *testing.T) {
+	needRun(t)
+	inFolder(t)
+	dir := t.TempDir()
+	cmd := launch(t, dir, "", strings.Fields("fio --name=a --rw=randread --bs=4k --size=1m --ioengine=psync --name=b --stonewall --rw=randread --bs=4k --size=1m --ioengine=psync --runtime=60 --time_based --record")...)
+	for end := time.Now().Add(time.Minute); countTrials(dir) < 1 && time.Now().Before(end); {
+		time.Sleep(5 * time.Millisecond)
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	exited(t, cmd)
+	run, trials := records(t, dir)
+	if said := cmd.Stderr.(*output).String(); run.Status != record.Interrupted || len(trials) != 1 || !strings.Contains(said, "recorded as run "+run.ID) {
+		t.Errorf("the run is %s with %d trials:\n%s", run.Status, len(trials), said)
+	}
+	if r := plimsoll(t, t.Context(), dir, "", "run", "--resume"); r.status != exitUsage || !strings.Contains(r.stderr, "nothing to resume") {
+		t.Errorf("resume: status %d, %s", r.status, r.stderr)
+	}
+	for _, args := range [][]string{{"results", "ls"}, {"results", "show", "last"}, {"report", "last"}} {
+		if r := plimsoll(t, t.Context(), dir, "", args...); r.status != exitDone || strings.Contains(r.stdout, "--resume") {
+			t.Errorf("%v: status %d, told how to resume:\n%s", args, r.status, r.stdout)
+		}
+	}
+	checkClean(t, dir)
+}

@@ -136,6 +136,10 @@ func TestDialectsRefuse(t *testing.T) {
 	}{
 		{[]string{"fio", "--name=a", "--iodpeth=3"}, exitUsage, "iodepth"},
 		{[]string{"fio", "/nonexistent/job.fio"}, exitUsage, "/nonexistent/job.fio"},
+		// Not after the work whose output is lost then.
+		{strings.Fields("fio --name=a --rw=write --size=1m --ioengine=psync --output=none/out.json"), exitFailure, "none/out.json"},
+		{strings.Fields("fio --name=a --rw=write --size=1m --ioengine=psync --write_bw_log=none/a --log_avg_msec=100"), exitFailure, "none/a_bw.1.log"},
+		{strings.Fields("fio --name=a --rw=write --size=1m --ioengine=psync --output=out --filename=/nonexistent/a"), exitFailure, "/nonexistent/a"},
 		{[]string{"diskspd", "-b4Q", "x"}, exitUsage, "-b4Q"},
 		{[]string{"orion", "-run", "simpel"}, exitUsage, "simple"},
 		{[]string{"dd", "if=/dev/zero"}, exitUsage, "of="},

@@ -56,7 +56,8 @@ func findResumable(db *store.Store, ref, blocks string) (string, error) {
 		return "", err
 	}
 	for _, run := range runs { // Newest first.
-		if run.Status != record.Done && !run.Alive {
+		// A line of another tool has no plan to go on with.
+		if run.Status != record.Done && !run.Alive && run.PlanText != "" {
 			return run.ID, nil
 		}
 	}

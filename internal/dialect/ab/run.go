@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"strconv"
 
 	"plimsoll/internal/dialect"
@@ -24,11 +23,11 @@ func (t *Test) Run(ctx context.Context, _ dialect.Session, stdout, stderr io.Wri
 	if err != nil {
 		return err
 	}
-	csvFile, err := create(t.CSVFile)
+	csvFile, err := create(ctx, t.CSVFile)
 	if err != nil {
 		return err
 	}
-	plotFile, err := create(t.GnuplotFile)
+	plotFile, err := create(ctx, t.GnuplotFile)
 	if err != nil {
 		return errors.Join(err, closeFile(csvFile, ""))
 	}
@@ -118,18 +117,21 @@ func (t *Test) body(ctx context.Context) ([]byte, error) {
 }
 
 // create makes a file, nil without a name.
-func create(name string) (*os.File, error) {
+func create(ctx context.Context, name string) (io.WriteCloser, error) {
 	if name == "" {
 		return nil, nil
 	}
-	return os.Create(name)
+	return userfile.Create(ctx, name)
 }
 
 // closeFile writes a file's text and closes it.
-func closeFile(f *os.File, text string) error {
+func closeFile(f io.WriteCloser, text string) error {
 	if f == nil {
 		return nil
 	}
-	_, err := f.WriteString(text)
+	var err error
+	if text != "" {
+		_, err = io.WriteString(f, text)
+	}
 	return errors.Join(err, f.Close())
 }
