@@ -136,3 +136,11 @@ func TestHungDaemon(t *testing.T) {
 		t.Errorf("Resolve with a context that ends: %v", err)
 	}
 }
+
+// finder makes a Finder that is closed at the test's end.
+func finder(t *testing.T, opt Options) *Finder {
+	t.Helper()
+	f := New(opt)
+	t.Cleanup(func() { f.Close() })
+	return f
+}

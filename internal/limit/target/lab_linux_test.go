@@ -108,14 +108,6 @@ func (l *apiLab) pid(t *testing.T, id string) int {
 	return res.Container.State.Pid
 }
 
-// finder makes a Finder that is closed at the test's end.
-func finder(t *testing.T, opt Options) *Finder {
-	t.Helper()
-	f := New(opt)
-	t.Cleanup(func() { f.Close() })
-	return f
-}
-
 // resolve finds a target that has to be there.
 func resolve(t *testing.T, f *Finder, s string) Target {
 	t.Helper()
