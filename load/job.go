@@ -179,25 +179,53 @@ func (j Job) OpenLoop() bool { return j.RateIOPS > 0 || j.Rate > 0 }
 // Offered is how many I/Os a second the schedule of an open loop asks for in the mean, of all NumJobs; 0 for a closed
 // loop.
 func (j Job) Offered() float64 {
-	jobs := float64(max(j.NumJobs, 1))
-	if j.RateIOPS > 0 || j.Rate <= 0 {
-		return jobs * float64(j.RateIOPS)
+	reads, writes := j.offered()
+	return float64(max(j.NumJobs, 1)) * (reads + writes)
+}
+
+// offered is Offered for one of the NumJobs and in each direction, as far as these have rates of their own: one for both
+// is among the reads.
+func (j Job) offered() (reads, writes float64) {
+	if j.RateIOPS > 0 || j.WriteRateIOPS > 0 {
+		return float64(j.RateIOPS), float64(j.WriteRateIOPS)
 	}
-	_, mean, _ := j.BlockSizes()
-	return jobs * float64(j.Rate) / float64(max(mean, 1))
+	if j.WriteRate == 0 {
+		_, mean, _ := j.BlockSizes()
+		return float64(j.Rate) / float64(max(mean, 1)), 0
+	}
+	return float64(j.Rate) / meanSize(j.BS, j.ReadSplit), float64(j.WriteRate) / meanSize(j.BS, j.WriteSplit)
+}
+
+// meanSize is the mean size of the I/Os of one direction in bytes.
+func meanSize(bs int64, split []SizeShare) float64 {
+	if len(split) == 0 {
+		return float64(max(bs, 1))
+	}
+	sum, total := 0.0, 0.0
+	for _, s := range split {
+		sum, total = sum+float64(s.Size)*s.Percent, total+s.Percent
+	}
+	return sum / total
+}
+
+// readShare is the share of reads among the job's I/Os.
+func (j Job) readShare() float64 {
+	switch {
+	case !j.mixed() && j.reads():
+		return 1
+	case !j.mixed():
+		return 0
+	case j.WriteRateIOPS > 0 || j.WriteRate > 0:
+		reads, writes := j.offered()
+		return reads / (reads + writes)
+	}
+	return float64(*j.WithDefaults().RWMixRead) / 100
 }
 
 // BlockSizes returns the least, the mean and the largest size of the job's I/Os in bytes.
 func (j Job) BlockSizes() (least, mean, most int64) {
 	j = j.WithDefaults()
-	var reads float64
-	switch {
-	case !j.mixed() && j.reads():
-		reads = 1
-	case j.mixed():
-		reads = float64(*j.RWMixRead) / 100
-	}
-	sum := 0.0
+	reads, sum := j.readShare(), 0.0
 	for _, o := range []struct {
 		split []SizeShare
 		share float64
@@ -205,21 +233,12 @@ func (j Job) BlockSizes() (least, mean, most int64) {
 		if o.share == 0 {
 			continue
 		}
-		split := o.split
-		if len(split) == 0 {
-			split = []SizeShare{{j.BS, 100}}
+		sizes := newSizes(j.BS, o.split)
+		if n := sizes.min(); least == 0 || n < least {
+			least = n
 		}
-		total := 0.0
-		for _, s := range split {
-			total += s.Percent
-		}
-		for _, s := range split {
-			if least == 0 || s.Size < least {
-				least = s.Size
-			}
-			most = max(most, s.Size)
-			sum += o.share * float64(s.Size) * s.Percent / total
-		}
+		most = max(most, sizes.max)
+		sum += o.share * meanSize(j.BS, o.split)
 	}
 	return least, int64(sum), most
 }
