@@ -77,8 +77,16 @@ type textError string
 func (e textError) Error() string { return string(e) }
 
 func limits() named[limit.Limits] {
+	return named[limit.Limits]{
+		entry: variants[limit.Limits]{what: "limits", kinds: []variant[limit.Limits]{{section: limitFields()}}},
+		name:  func(l *limit.Limits) *string { return &l.Name },
+	}
+}
+
+// limitFields are the keys of one set of limits.
+func limitFields() section[limit.Limits] {
 	type L = limit.Limits
-	s := section[L]{what: "a set of limits", check: checkLimits, fields: []field[L]{
+	return section[L]{what: "a set of limits", check: checkLimits, fields: []field[L]{
 		key("read_bps", "Bytes per second read.", rate(limit.MinRate, limit.MaxBPS), func(l *L) *int64 { return &l.ReadBPS }),
 		key("write_bps", "Bytes per second written.", rate(limit.MinRate, limit.MaxBPS), func(l *L) *int64 { return &l.WriteBPS }),
 		key("read_iops", "Reads per second.", integer(limit.MinRate, limit.MaxIOPS), func(l *L) *int64 { return &l.ReadIOPS }),
@@ -89,10 +97,6 @@ func limits() named[limit.Limits] {
 		key("cpus", "CPUs, such as 1.5.", decimal(limit.MinCPUs, limit.MaxCPUs), func(l *L) *float64 { return &l.CPUs }),
 		key("cpu_shares", "Relative weight on busy CPUs; 1024 is normal.", integer[int64](limit.MinCPUShares, limit.MaxCPUShares), func(l *L) *int64 { return &l.CPUShares }),
 	}}
-	return named[L]{
-		entry: variants[L]{what: "limits", kinds: []variant[L]{{section: s}}},
-		name:  func(l *L) *string { return &l.Name },
-	}
 }
 
 // checkLimits finds what the bounds of single keys don't say.

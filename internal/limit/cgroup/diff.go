@@ -69,6 +69,10 @@ func (d *Diff) Apply() (writes int, err error) {
 	return writes, err
 }
 
+// Undo puts back what was there before d was applied, for a caller whose next diff failed with cause. The error
+// is cause, with what was done about it.
+func (d *Diff) Undo(cause error) error { return d.host.putBack(d.Edits, cause) }
+
 // apply is Apply after others: before are the edits that are put back as well, and done are these with
 // the new ones.
 func (d *Diff) apply(before []Edit) (writes int, done []Edit, err error) {
