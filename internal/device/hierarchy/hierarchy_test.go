@@ -19,7 +19,7 @@ func tree(t *testing.T, files map[string]string) (*Tree, string) {
 	for name, content := range files {
 		full := filepath.Join(root, name)
 		if strings.HasSuffix(name, "/") {
-			name, full = name+"cgroup.procs", full+"/cgroup.procs"
+			full += "/cgroup.procs"
 		}
 		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
 			t.Fatal(err)
