@@ -99,11 +99,11 @@ func (h *Host) Path(path string) (*Explanation, error) {
 	if err != nil {
 		return nil, err
 	}
-	return h.stack(path, s), nil
+	return h.Stack(path, s), nil
 }
 
-// stack explains what a path was found to stand on.
-func (h *Host) stack(path string, s *device.Stack) *Explanation {
+// Stack explains what a path was found to stand on: one that only its container sees, for example.
+func (h *Host) Stack(path string, s *device.Stack) *Explanation {
 	e := &Explanation{Path: path}
 	data := s.Tree.Data()
 	e.Hard = spots(s.Tree)
