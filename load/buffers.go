@@ -56,7 +56,11 @@ func newBuffers(j Job, depth, share int, seed uint64) (*buffers, error) {
 	if b.dedupe > 0 && segs > 0 {
 		extra = 1
 	}
-	mem, err := mapMemory(int64(b.reads+segs+extra) * b.stride)
+	take := mapMemory
+	if j.LargePages {
+		take = mapLarge
+	}
+	mem, err := take(int64(b.reads+segs+extra) * b.stride)
 	if err != nil {
 		return nil, err
 	}

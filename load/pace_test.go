@@ -82,3 +82,22 @@ func TestMissedOfBothDirections(t *testing.T) {
 		}
 	}
 }
+
+// TestOfferedOfBothDirections: what is offered is the sum of both schedules, and the mean block is that of their I/Os.
+func TestOfferedOfBothDirections(t *testing.T) {
+	for _, c := range []struct {
+		job     Job
+		offered float64
+		mean    int64
+	}{
+		{Job{RW: RandRW, BS: 4096, RateIOPS: 300, WriteRateIOPS: 100, NumJobs: 2}, 800, 4096},
+		{Job{RW: RandRW, RateIOPS: 300, WriteRateIOPS: 100, ReadSplit: []SizeShare{{4096, 100}}, WriteSplit: []SizeShare{{12288, 100}}}, 400, 6144},
+		{Job{RW: RW, BS: 4096, Rate: 1 << 20, WriteRate: 1 << 20, WriteSplit: []SizeShare{{8192, 50}, {24576, 50}}}, 256 + 64, 6553},
+		{Job{RW: RandRW, RateIOPS: 300}, 300, 4096},
+		{Job{RW: RandRW}, 0, 4096},
+	} {
+		if _, mean, _ := c.job.BlockSizes(); c.job.Offered() != c.offered || mean != c.mean {
+			t.Errorf("%+v offers %v a second of %d bytes, want %v of %d", c.job, c.job.Offered(), mean, c.offered, c.mean)
+		}
+	}
+}

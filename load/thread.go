@@ -148,6 +148,7 @@ func (t *thread) prepare(depth, share int) error {
 	t.batch = make([]uint32, 0, depth)
 	for i := range t.free {
 		t.free[i] = uint32(depth - 1 - i)
+		t.slots[i].walk = t.lane.start
 	}
 	if r.engine == Null {
 		t.async = &nullEngine{slots: t.slots, out: make([]completion, 0, depth)}

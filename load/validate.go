@@ -72,7 +72,7 @@ func (j Job) WithDefaults() Job {
 	if j.Distribution == Random {
 		j.Distribution = ""
 	}
-	if j.RWMixRead == nil && j.mixed() && j.WriteRateIOPS == 0 && j.WriteRate == 0 {
+	if j.RWMixRead == nil && j.mixed() && !j.apart() {
 		half := 50
 		j.RWMixRead = &half
 	}

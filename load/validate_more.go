@@ -97,6 +97,19 @@ func (v *validator) randomness(j Job) {
 	case j.Direct && j.StartIncrement%512 != 0:
 		v.add("start_increment", j.StartIncrement, "direct I/O needs a multiple of 512")
 	}
+	switch {
+	case !j.Parallel:
+	case j.random():
+		v.add("parallel", true, "has no meaning with rw=%s, which walks nothing", j.RW)
+	case j.SharedCursor:
+		v.add("parallel", true, "contradicts shared_cursor: each I/O in flight has a position of its own")
+	case j.fileCount() > 1:
+		v.add("parallel", true, "walks one file, not several")
+	case j.Verify && j.writes():
+		v.add("verify", true, "contradicts parallel: I/Os in flight write over each other")
+	case j.RWNumber < 0 && -j.RWNumber >= j.BS:
+		v.add("parallel", true, "has no meaning for a pattern that goes back")
+	}
 	if j.OneSequence && j.RWNumber < 0 && -j.RWNumber >= j.BS {
 		v.add("one_sequence", true, "has no meaning for a pattern that goes back")
 	}
@@ -109,6 +122,9 @@ func (v *validator) randomness(j Job) {
 		v.add("offset_increment", j.OffsetIncrement, "contradicts shared_cursor: one position has one region")
 	case j.OffsetIncrement > 0 && j.OffsetIncrement > math.MaxInt64/int64(maxThreads)/2:
 		v.add("offset_increment", j.OffsetIncrement, "ends beyond any file")
+	}
+	if j.Hint != "" && j.Hint != Random && j.Hint != Sequential {
+		v.add("hint", quote(j.Hint), "use random or sequential")
 	}
 	if s := j.FileService; s != "" && !slices.Contains([]string{RoundRobin, Sequential, Random}, s) {
 		v.add("file_service_type", quote(s), "use roundrobin, sequential or random")

@@ -14,6 +14,7 @@ import (
 	"plimsoll/internal/device"
 	"plimsoll/internal/disktest"
 	"plimsoll/internal/limit/explain"
+	"plimsoll/internal/treetest"
 )
 
 // explainOn explains paths of the machine of disktest.StackFiles.
@@ -25,7 +26,7 @@ func explainOn(t *testing.T, groups string, targets map[uint32]string, paths ...
 		"cg/cgroup.controllers": "io memory\n", "cg/box/io.max": "", "cg/box/io.bfq.weight": "", "cg/blkio.throttle.write_bps_device": "",
 		"sys/block/sde/queue/scheduler": "none [bfq]\n", "sys/block/sdd/queue/scheduler": "[none] bfq\n",
 	})
-	root := disktest.Tree(t, files)
+	root := treetest.Make(t, files)
 	fs := device.FS{Proc: filepath.Join(root, "proc"), Sys: filepath.Join(root, "sys")}
 	fs.Targets = func(_, minor uint32) ([]device.Target, error) {
 		if targets[minor] == "" {

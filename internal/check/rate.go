@@ -16,6 +16,9 @@ const lateShare = 0.001
 // after their time, or never, mean that the offered rate was not the one asked for.
 func checkRate(v *view) []record.Warning {
 	a, ok := workload.ArrivalsOf(v.t.Spec.Job, v.t.Results)
+	if v.t.Spec.Kind == workload.Stage {
+		a, ok = workload.StageArrivals(v.t.Results)
+	}
 	if !ok || a.Due == 0 || !(float64(a.Late+a.Missed) > lateShare*float64(a.Due)) {
 		return nil
 	}

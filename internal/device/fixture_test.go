@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"plimsoll/internal/disktest"
+	"plimsoll/internal/treetest"
 )
 
 // fixture makes a procfs and a sysfs.
@@ -13,6 +13,6 @@ func fixture(t *testing.T, mountinfo string, files map[string]string) FS {
 	t.Helper()
 	all := map[string]string{"proc/self/mountinfo": mountinfo}
 	maps.Copy(all, files)
-	root := disktest.Tree(t, all)
+	root := treetest.Make(t, all)
 	return FS{Proc: filepath.Join(root, "proc"), Sys: filepath.Join(root, "sys")}
 }

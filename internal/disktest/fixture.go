@@ -1,36 +1,5 @@
 package disktest
 
-import (
-	"os"
-	"path/filepath"
-	"strings"
-	"testing"
-)
-
-// Tree makes files in a temporary folder, which stand for the machine's, and returns it. files maps a name to
-// its content; content beginning with "-> " makes a symbolic link, relative to the folder. ROOT in other content
-// stands for the folder.
-func Tree(t testing.TB, files map[string]string) string {
-	t.Helper()
-	root := t.TempDir()
-	for name, content := range files {
-		full := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if target, ok := strings.CutPrefix(content, "-> "); ok {
-			if err := os.Symlink(filepath.Join(root, target), full); err != nil {
-				t.Fatal(err)
-			}
-			continue
-		}
-		if err := os.WriteFile(full, []byte(strings.ReplaceAll(content, "ROOT", root)), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return root
-}
-
 // BlockFiles is the sysfs of a machine with an NVMe disk in two
 // partitions, an encrypted volume on the second one, a loop device on a file in it,
 // and two disks under one btrfs. The values were read on real machines.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"os"
 	"slices"
 	"strings"
@@ -74,11 +75,23 @@ func (e *docker) limits() (tried int, ulimits []*units.Ulimit) {
 	return e.limitsTried, dockerUlimits[e.limitsTried].make()
 }
 
+// again reports whether a start that failed with err shall be tried again. A container that vanished
+// is started once more with the same limits, to hear why it can't be; a second time it is taken for
+// a refusal of the limits, which is what it is as a rule. vanished is the set of limits with which one
+// did, at first -1.
+func (e *docker) again(err error, tried int, vanished *int) bool {
+	if errors.Is(err, errVanished) && *vanished != tried {
+		*vanished = tried
+		return true
+	}
+	return e.tryLimits(err, tried)
+}
+
 // tryLimits reports whether a start that failed with err shall be tried again with
 // other resource limits ("setting rlimit type 7", "setrlimit `RLIMIT_MEMLOCK`"). tried is
 // what limits told.
 func (e *docker) tryLimits(err error, tried int) bool {
-	if !strings.Contains(err.Error(), "rlimit") {
+	if !strings.Contains(err.Error(), "rlimit") && !errors.Is(err, errVanished) {
 		return false
 	}
 	e.mu.Lock()

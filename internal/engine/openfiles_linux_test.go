@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"testing"
 
@@ -83,6 +84,17 @@ func TestDockerUlimits(t *testing.T) {
 	}
 	if n := dockerNofile(); n.Hard != openFiles() && os.Geteuid() == 0 || n.Hard < wire.OpenFiles && os.Geteuid() != 0 {
 		t.Errorf("a daemon is asked for %d open files, want root's own %d, and %d at least for a plain user", n.Hard, openFiles(), wire.OpenFiles)
+	}
+	gone, vanished := fmt.Errorf("connect to the container: %w", errVanished), -1
+	e := &docker{}
+	for i, want := range []int{0, 1, 1, 2} {
+		tried, _ := e.limits()
+		if !e.again(gone, tried, &vanished) {
+			t.Fatalf("a container that vanished is not started again (%d)", i)
+		}
+		if got, _ := e.limits(); got != want {
+			t.Errorf("after %d that vanished: set %d, want %d", i+1, got, want)
+		}
 	}
 	last := &docker{limitsTried: len(dockerUlimits) - 1}
 	if last.tryLimits(errors.New(nofile), last.limitsTried) {

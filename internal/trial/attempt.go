@@ -5,15 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
 	"plimsoll/internal/agent"
-	"plimsoll/internal/engine"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/record"
-	"plimsoll/internal/size"
 	"plimsoll/internal/workload"
 	"plimsoll/load"
 )
@@ -34,7 +31,7 @@ type attempt struct {
 
 // run fills in what t measured. After an error no client works on, unless it is unfit.
 func (a *attempt) run(ctx context.Context, t *record.Trial) error {
-	kills := oomKills(a.agents)
+	memory := agent.WatchMemory(a.agents, a.limits.Memory)
 	id := strconv.Itoa(t.Order)
 	err := each(ctx, a.agents, func(ctx context.Context, i int, one *agent.Agent) error {
 		return one.Prepare(ctx, id, a.spec(i))
@@ -47,7 +44,7 @@ func (a *attempt) run(ctx context.Context, t *record.Trial) error {
 		for _, one := range a.agents {
 			one.Stop()
 		}
-		return explainKill(err, a.agents, kills, a.limits)
+		return memory.Explain(err)
 	}
 	t.Value = workload.Together(t.Results, t.Metric)
 	return nil
@@ -142,38 +139,4 @@ func firstError(errs []error) error {
 		}
 	}
 	return echo
-}
-
-// oomKills reads how often the kernel has killed in each agent's group.
-func oomKills(agents []*agent.Agent) []int64 {
-	kills := make([]int64, len(agents))
-	for i, a := range agents {
-		kills[i], _ = engine.OOMKills(a.Session.Info().PID)
-	}
-	return kills
-}
-
-// explainKill says so when a kill was the kernel's, for want of memory.
-func explainKill(err error, agents []*agent.Agent, before []int64, l limit.Limits) error {
-	var te *agent.TrialError
-	if !errors.As(err, &te) || strings.Contains(te.Text, "out of memory") {
-		return err
-	}
-	limit := ""
-	if l.Memory > 0 {
-		limit = " (memory limit " + size.Bytes(l.Memory) + ")"
-	}
-	if te.Signal == "" {
-		// The group of an agent that was killed itself went with it.
-		if errors.Is(err, agent.ErrLost) && l.Memory > 0 && strings.Contains(te.Text, "killed") {
-			return fmt.Errorf("%w; perhaps out of memory%s", err, limit)
-		}
-		return err
-	}
-	for i, a := range agents {
-		if n, ok := engine.OOMKills(a.Session.Info().PID); ok && n > before[i] {
-			return fmt.Errorf("%w: out of memory%s", err, limit)
-		}
-	}
-	return err
 }

@@ -52,3 +52,24 @@ func (a *Arrivals) add(done, late, missed int64, worst time.Duration) {
 	a.Missed += missed
 	a.MaxLate = max(a.MaxLate, worst)
 }
+
+// StageArrivals adds up the jobs of stages that have a rate: those of a line of another tool have one each, or none. ok is
+// false if none has.
+func StageArrivals(results []Result) (a Arrivals, ok bool) {
+	for i := range results {
+		for k := range results[i].Stage {
+			s := &results[i].Stage[k]
+			if !s.Job.OpenLoop() {
+				continue
+			}
+			ok = true
+			a.Offered += s.Job.Offered()
+			a.Achieved += s.IOPS()
+			a.Due += s.Ops() + s.Missed
+			a.Late += s.Late
+			a.Missed += s.Missed
+			a.MaxLate = max(a.MaxLate, s.MaxLate)
+		}
+	}
+	return a, ok
+}

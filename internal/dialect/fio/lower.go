@@ -36,6 +36,12 @@ func (c *clone) lower(t *Test) error {
 			return bad("verify_only can't tell what rw=%s wrote; use write or randwrite", j.rw)
 		}
 	}
+	if !j.direct {
+		l.Hint = j.hint
+		if j.hint == byPattern {
+			l.Hint = map[bool]string{true: load.Random, false: load.Sequential}[j.random()]
+		}
+	}
 	l.ReadSplit, l.WriteSplit = j.splits()
 	if l.RW != j.rw {
 		l.ReadSplit, l.WriteSplit = l.WriteSplit, nil

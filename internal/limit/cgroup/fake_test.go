@@ -389,6 +389,9 @@ func (f *fake) weight(dir, name, now, text string) (string, error) {
 	if !strings.Contains(text, ":") {
 		text = strings.TrimPrefix(text, "default ")
 		v, err := bounded(text, 1, top)
+		if err != nil && name == "io.weight" {
+			err = syscall.EINVAL
+		}
 		if err != nil || name == "blkio.weight" {
 			return v, err
 		}

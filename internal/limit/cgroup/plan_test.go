@@ -299,18 +299,19 @@ func TestDeviceWide(t *testing.T) {
 func TestAllOrNothing(t *testing.T) {
 	for _, version := range []int{1, 2, 3} {
 		want := Want{Change: limit.Change{Set: full}, Devices: []Device{vda, sdb}}
-		for n := 0; ; n++ {
-			f := newFake(t, version, "/c/a", "/c/b")
-			// What was there before has to come back, too.
-			for name, content := range map[string]string{
-				"cg/blkio/c/blkio.throttle.read_bps_device": "254:0 9\n", "cg/blkio/c/blkio.bfq.weight": "70\n", "cg/blkio/c/blkio.bfq.weight_device": "default 70\n8:16 80\n",
-				"cg/c/io.max": "254:0 rbps=5 wbps=max riops=7 wiops=max\n", "cg/c/io.bfq.weight": "default 70\n8:16 80\n", "cg/c/cpu.max": "7000 50000\n",
-			} {
-				if f.has(f.root, name) {
-					f.put(name, content)
-				}
+		f := newFake(t, version, "/c/a", "/c/b")
+		// What was there before has to come back, too.
+		for name, content := range map[string]string{
+			"cg/blkio/c/blkio.throttle.read_bps_device": "254:0 9\n", "cg/blkio/c/blkio.bfq.weight": "70\n", "cg/blkio/c/blkio.bfq.weight_device": "default 70\n8:16 80\n",
+			"cg/c/io.max": "254:0 rbps=5 wbps=max riops=7 wiops=max\n", "cg/c/io.bfq.weight": "default 70\n8:16 80\n", "cg/c/cpu.max": "7000 50000\n",
+		} {
+			if f.has(f.root, name) {
+				f.put(name, content)
 			}
-			before, seen := f.everything(), 0
+		}
+		before := f.everything()
+		for n := 0; ; n++ {
+			seen := 0
 			f.before = func(string, string) error {
 				seen++
 				if seen == n+1 {
@@ -330,7 +331,7 @@ func TestAllOrNothing(t *testing.T) {
 				t.Errorf("version %d, write %d: %v", version, n, err)
 			}
 			if diff := cmp.Diff(before, f.everything()); diff != "" {
-				t.Errorf("version %d, write %d refused: %s", version, n, diff)
+				t.Fatalf("version %d, write %d refused: %s", version, n, diff)
 			}
 		}
 	}
@@ -395,4 +396,41 @@ func TestDryRun(t *testing.T) {
 	if len(f.writes) != 0 {
 		t.Errorf("written: %q", f.writes)
 	}
+}
+
+// TestNotKept: a value that doesn't stay is said to, and not written for ever.
+func TestNotKept(t *testing.T) {
+	f := newFake(t, 2, "/c")
+	before := f.everything()
+	n := 0
+	f.before = func(file, _ string) error {
+		n++
+		return nil
+	}
+	target := f.target("/c")
+	f.host.io = meddler{f, "io.max"}
+	_, err := f.host.Hold(target, Want{Change: limit.Change{Set: limit.Limits{ReadBPS: 100, CPUs: 1}}, Devices: []Device{vda}})
+	if !errors.Is(err, ErrNotKept) || !strings.Contains(err.Error(), `read_bps on 254:0: writing "254:0 rbps=100" to `) {
+		t.Errorf("Hold = %v", err)
+	}
+	if n != 4 { // Two values, and both put back.
+		t.Errorf("%d writes", n)
+	}
+	if diff := cmp.Diff(before, f.everything()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A meddler is another program: it empties a file as soon as it was written.
+type meddler struct {
+	*fake
+	file string
+}
+
+func (m meddler) write(path, text string) error {
+	err := m.fake.write(path, text)
+	if filepath.Base(path) == m.file && err == nil {
+		err = os.WriteFile(path, nil, 0o644)
+	}
+	return err
 }

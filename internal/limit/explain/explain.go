@@ -99,11 +99,23 @@ func (h *Host) Path(path string) (*Explanation, error) {
 	if err != nil {
 		return nil, err
 	}
-	return h.Stack(path, s), nil
+	return h.stack(path, s), nil
 }
 
-// Stack explains what a path was found to stand on: one that only its container sees, for example.
-func (h *Host) Stack(path string, s *device.Stack) *Explanation {
+// Inside explains a path that a container was found to have on a mount: path is what it is called.
+func (h *Host) Inside(path string, pid, mountID int) (*Explanation, error) {
+	s, err := h.fs.OfInside(pid, mountID)
+	if err != nil {
+		return nil, err
+	}
+	return h.stack(path, s), nil
+}
+
+// Own reports whether the path has its one device to itself: a limit for the device slows nobody else down.
+func (e *Explanation) Own() bool { return e.Possible && len(e.Hard) == 1 && len(e.others) == 0 }
+
+// stack explains what a path was found to stand on.
+func (h *Host) stack(path string, s *device.Stack) *Explanation {
 	e := &Explanation{Path: path}
 	data := s.Tree.Data()
 	e.Hard = spots(s.Tree)

@@ -11,6 +11,7 @@ import (
 
 	"plimsoll/internal/device"
 	"plimsoll/internal/disktest"
+	"plimsoll/internal/treetest"
 )
 
 // Groups of a machine, as files.
@@ -53,7 +54,7 @@ func machine(t *testing.T, groups string, more map[string]string) *Host {
 		"proc/sys/kernel/osrelease":                "6.12.1-test\n",
 	})
 	maps.Copy(files, more)
-	root := disktest.Tree(t, files)
+	root := treetest.Make(t, files)
 	h, err := Look(device.FS{Proc: filepath.Join(root, "proc"), Sys: filepath.Join(root, "sys")})
 	if err != nil {
 		t.Fatal(err)

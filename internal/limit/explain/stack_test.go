@@ -13,7 +13,7 @@ func TestStack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := h.Stack("the container's /", s)
+	e := h.stack("the container's /", s)
 	if e.Path != "the container's /" || !e.Possible || len(e.Hard) != 1 || e.Hard[0].Name != "md0" || short(e.Modes) != "held held held held late" {
 		t.Errorf("%+v, want a limit on md0", e)
 	}
@@ -21,7 +21,7 @@ func TestStack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e = h.Stack("/data", s); len(e.Hard) != 1 || e.Hard[0].Name != "dm-5" {
+	if e = h.stack("/data", s); len(e.Hard) != 1 || e.Hard[0].Name != "dm-5" {
 		t.Errorf("%+v, want a limit on dm-5", e)
 	}
 }

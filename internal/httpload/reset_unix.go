@@ -1,6 +1,6 @@
 //go:build unix
 
-package ab
+package httpload
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package ab
+package httpload
 
 import (
 	"bytes"
