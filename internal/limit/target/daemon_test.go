@@ -144,3 +144,17 @@ func finder(t *testing.T, opt Options) *Finder {
 	t.Cleanup(func() { f.Close() })
 	return f
 }
+
+// resolve finds a target that has to be there.
+func resolve(t *testing.T, f *Finder, s string) Target {
+	t.Helper()
+	r, err := Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := f.Resolve(t.Context(), r)
+	if err != nil {
+		t.Fatalf("Resolve(%s): %v", s, err)
+	}
+	return got
+}

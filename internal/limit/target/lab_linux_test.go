@@ -108,20 +108,6 @@ func (l *apiLab) pid(t *testing.T, id string) int {
 	return res.Container.State.Pid
 }
 
-// resolve finds a target that has to be there.
-func resolve(t *testing.T, f *Finder, s string) Target {
-	t.Helper()
-	r, err := Parse(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := f.Resolve(t.Context(), r)
-	if err != nil {
-		t.Fatalf("Resolve(%s): %v", s, err)
-	}
-	return got
-}
-
 // resolveErr is the error of a target that can't be had.
 func resolveErr(t *testing.T, f *Finder, s string) error {
 	t.Helper()
