@@ -59,7 +59,8 @@ cross: workers ## Everything but the Linux-only files builds for the others.
 
 bench: setup-test build ## Figures side by side with fio, in one run.
 	go run ./cmd/loadbench
-	scripts/with-dockerd go run ./cmd/trialbench
+	scripts/with-dockerd go run ./cmd/trialbench -quick bin/plimsoll
+	go run ./cmd/limitbench
 	go test -run '^$$' -bench 'Report.*10k' -benchtime 3x ./internal/report ./cmd/plimsoll
 
 campaign: build ## The long forms of the slow tests.

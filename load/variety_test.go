@@ -173,3 +173,22 @@ func TestLanesOfTheWholeRegion(t *testing.T) {
 		}
 	}
 }
+
+func TestBlockSizes(t *testing.T) {
+	ten := 10
+	for _, row := range []struct {
+		job               Job
+		least, mean, most int64
+	}{
+		{Job{RW: Read}, 4096, 4096, 4096},
+		{Job{RW: RandWrite, BS: 512}, 512, 512, 512},
+		{Job{RW: Read, ReadSplit: []SizeShare{{4096, 75}, {65536, 25}}}, 4096, 19456, 65536},
+		{Job{RW: Write, BS: 1, ReadSplit: []SizeShare{{4096, 100}}, WriteSplit: []SizeShare{{1024, 50}, {512, 50}}}, 512, 768, 1024},
+		{Job{RW: RandRW, RWMixRead: &ten, BS: 1000, ReadSplit: []SizeShare{{100, 1}}}, 100, 910, 1000},
+		{Job{RW: RandRW}, 4096, 4096, 4096},
+	} {
+		if least, mean, most := row.job.BlockSizes(); least != row.least || mean != row.mean || most != row.most {
+			t.Errorf("%+v: BlockSizes = %d, %d, %d, want %d, %d, %d", row.job, least, mean, most, row.least, row.mean, row.most)
+		}
+	}
+}

@@ -53,7 +53,8 @@ var farFile = regexp.MustCompile(`> [~/]\S*/`)
 
 // filledIn replaces what a reader replaces: a key, a path.
 func filledIn(line string) string {
-	line = strings.NewReplacer("--trial KEY", "--trial mixed/host/dir", "--trial wal/host/dir", "--trial mixed/host/dir").Replace(line)
+	line = strings.NewReplacer("--trial KEY", "--trial mixed/host/dir", "--trial wal/host/dir", "--trial mixed/host/dir",
+		"limit explain /var/lib/docker", "limit explain /var/lib", "limit explain PATH", "limit explain /").Replace(line)
 	return farFile.ReplaceAllString(line, "> ")
 }
 

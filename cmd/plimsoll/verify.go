@@ -13,6 +13,7 @@ import (
 
 	"plimsoll/internal/clean"
 	"plimsoll/internal/size"
+	"plimsoll/internal/userfile"
 	"plimsoll/internal/verify"
 	"plimsoll/internal/workload"
 )
@@ -130,16 +131,19 @@ func (a *app) verifyCheck(ctx context.Context, f verifyFlags, path string) error
 	if f.journal == "" {
 		return usageError("--check needs --journal")
 	}
-	in := a.stdin
+	open := a.openStdin
 	if f.journal != "-" {
-		j, err := os.Open(f.journal)
-		if err != nil {
-			return usageError("--journal: %w", err)
+		if _, err := os.Stat(f.journal); err != nil {
+			return usageError("--journal: open %s: %w", f.journal, reason(err))
 		}
-		defer j.Close()
-		in = j
+		open = userfile.Named(f.journal)
 	}
+	in := userfile.Open(ctx, open)
+	defer in.Close()
 	r, err := verify.Check(ctx, in, path)
+	if err != nil && ctx.Err() != nil {
+		return errors.New("interrupted before all was compared: it says nothing of the file")
+	}
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func session(t *testing.T, script string) engine.Session {
 	return s
 }
 
-const hello = `echo '{"hello":{"version":1}}'; `
+const hello = `echo '{"hello":{"version":2}}'; `
 
 var (
 	short = workload.Spec{Name: "short", Kind: workload.Append, Count: 20}

@@ -38,16 +38,8 @@ func startContainerd(dir string, env []string, path string) (*program, error) {
 		return nil, err
 	}
 	socket := filepath.Join(dir, "containerd.sock")
-	p, err := startProgram(filepath.Join(dir, "containerd.log"), env, path,
+	return startService(socket, filepath.Join(dir, "containerd.log"), env, path,
 		"--config", config, "--root", filepath.Join(dir, "containerd"), "--state", filepath.Join(dir, "containerd-state"), "--address", socket)
-	if err != nil {
-		return nil, err
-	}
-	if err := p.waitSocket(socket, startLimit); err != nil {
-		p.kill()
-		return nil, err
-	}
-	return p, nil
 }
 
 // shimSockets lists what containerd's shims made outside of its folders, and leave when they are killed.

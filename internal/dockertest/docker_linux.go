@@ -28,7 +28,9 @@ func startDocker(t testing.TB) *Daemon {
 	t.Cleanup(func() { d.stop(t) })
 	d.Host = "unix://" + filepath.Join(d.Dir, "docker.sock")
 	d.CgroupParent = "/" + filepath.Base(d.Dir)
-	d.recordsInMemory(t, "root/image", "root/containers", "root/network", "root/buildkit", "containerd")
+	// containerd's snapshots stay on the disk: they are the layers of the current engine's containers.
+	d.recordsInMemory(t, "root/image", "root/containers", "root/network", "root/buildkit",
+		"containerd/io.containerd.metadata.v1.bolt", "containerd/io.containerd.content.v1.content")
 
 	var err error
 	if d.containerd, err = startContainerd(d.Dir, env, containerd); err != nil {
@@ -78,15 +80,7 @@ func startDockerd(d *Daemon, env []string, path string) (*program, error) {
 		// The current engine keeps images in containerd's store if left alone.
 		argv = append(argv, "--storage-driver=overlay2")
 	}
-	p, err := startProgram(filepath.Join(d.Dir, "dockerd.log"), env, argv...)
-	if err != nil {
-		return nil, err
-	}
-	if err := p.waitSocket(socket, startLimit); err != nil {
-		p.kill()
-		return nil, err
-	}
-	return p, nil
+	return startService(socket, filepath.Join(d.Dir, "dockerd.log"), env, argv...)
 }
 
 // stop ends the daemon and removes what it left.

@@ -62,15 +62,7 @@ func startPodman(t testing.TB, opt PodmanOptions) *Daemon {
 		"--cgroup-manager", "cgroupfs", "--runtime", runc, "--events-backend", "file")
 	d.restart = func() (*program, error) {
 		os.Remove(socket)
-		p, err := startProgram(filepath.Join(d.Dir, "podman.log"), env, append(slices.Clone(d.Command), "system", "service", "--time=0", d.Host)...)
-		if err != nil {
-			return nil, err
-		}
-		if err := p.waitSocket(socket, startLimit); err != nil {
-			p.kill()
-			return nil, err
-		}
-		return p, nil
+		return startService(socket, filepath.Join(d.Dir, "podman.log"), env, append(slices.Clone(d.Command), "system", "service", "--time=0", d.Host)...)
 	}
 	if d.main, err = d.restart(); err != nil {
 		t.Fatal(err)

@@ -24,8 +24,8 @@ type DockerOptions struct {
 	// the folders of bind places that name none. Empty: no notes, and such
 	// places are refused.
 	StateDir string
-	// Worker returns the worker's program by Go's names (workerbin.Bytes).
-	Worker func(goos, goarch string) ([]byte, error)
+	// Worker returns the worker's program.
+	Worker WorkerSource
 }
 
 // docker is the Engine for any daemon that speaks the Docker Engine API 1.40 or later.
@@ -43,6 +43,8 @@ type docker struct {
 	open map[string]bool
 	// limitsTried counts the sets of resource limits that the daemon refused.
 	limitsTried int
+	// limitsWords are its words at that.
+	limitsWords string
 
 	// closeTimeout bounds Close against a daemon that hangs.
 	closeTimeout time.Duration

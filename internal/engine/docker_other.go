@@ -9,8 +9,8 @@ func dockerPID(int, string) int { return 0 }
 
 func dockerUpper(int) string { return "" }
 
-func dockerOwnUlimits(fallback int64) []*units.Ulimit {
-	return []*units.Ulimit{{Name: "nofile", Soft: fallback, Hard: fallback}, {Name: "nproc", Soft: fallback, Hard: fallback}}
+func dockerOwnUlimits(files, processes int64) []*units.Ulimit {
+	return []*units.Ulimit{{Name: ulimitNofile, Soft: files, Hard: files}, {Name: ulimitNproc, Soft: processes, Hard: processes}}
 }
 
 // dockerPeer can't be told on this system.

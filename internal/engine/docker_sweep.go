@@ -113,7 +113,7 @@ func (e *docker) sweepImages(ctx context.Context, api *client.Client, d *dockerD
 		_, err := api.ImageRemove(ctx, i.ID, client.ImageRemoveOptions{PruneChildren: true})
 		switch {
 		case err == nil:
-			did = append(did, "image "+dockerRepository+":"+dockerCut(i.Labels[dockerLabelWorker], 12))
+			did = append(did, fmt.Sprintf("image %s:%.12s", dockerRepository, i.Labels[dockerLabelWorker]))
 		case cerrdefs.IsNotFound(err), cerrdefs.IsConflict(err):
 		default:
 			errs = append(errs, fmt.Errorf("remove image %s: %w", i.ID, err))
@@ -132,11 +132,4 @@ func dockerOwnImage(tags []string) bool {
 		}
 	}
 	return true
-}
-
-func dockerCut(s string, n int) string {
-	if len(s) > n {
-		return s[:n]
-	}
-	return s
 }

@@ -8,18 +8,20 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/moby/moby/api/types/events"
 	"github.com/moby/moby/api/types/system"
 
+	"plimsoll/internal/limit"
 	"plimsoll/internal/place"
 )
 
 func TestDockerCheck(t *testing.T) {
 	here, there := &dockerDaemon{local: true}, &dockerDaemon{elsewhere: "it is far away"}
 	ok := func(k place.Kind) Spec { return Spec{ID: "a-1", Place: place.Spec{Kind: k}} }
-	with := func(l Limits) Spec { s := ok(place.Layer); s.Limits = l; return s }
+	with := func(l limit.Limits) Spec { s := ok(place.Layer); s.Limits = l; return s }
 	for _, x := range []struct {
 		spec  Spec
 		d     *dockerDaemon
@@ -35,16 +37,18 @@ func TestDockerCheck(t *testing.T) {
 		{ok(""), here, `place ""`, ""},
 		{ok(place.Bind), there, "place bind", "it is far away"},
 		{Spec{ID: "a", Place: place.Spec{Kind: place.Tmpfs, Size: -1}}, here, "", "negative"},
-		{with(Limits{ReadBPS: 1}), here, "limit read_bps", "no engine of this version"},
-		{with(Limits{WriteBPS: 1}), here, "limit write_bps", "no engine of this version"},
-		{with(Limits{ReadIOPS: 1}), here, "limit read_iops", "no engine of this version"},
-		{with(Limits{WriteIOPS: 1}), here, "limit write_iops", "no engine of this version"},
-		{with(Limits{Memory: -1}), here, "", "negative"},
-		{with(Limits{CPUShares: -1}), here, "", "negative"},
-		{with(Limits{CPUs: math.NaN()}), here, "", "CPUs"},
-		{with(Limits{CPUs: math.Inf(1)}), here, "", "CPUs"},
-		{with(Limits{CPUs: -1}), here, "", "CPUs"},
-		{with(Limits{CPUs: 1.5, Memory: 1 << 30}), here, "", ""},
+		{with(limit.Limits{ReadBPS: 1}), here, "limit read_bps", "no engine of this version"},
+		{with(limit.Limits{WriteBPS: 1}), here, "limit write_bps", "no engine of this version"},
+		{with(limit.Limits{ReadIOPS: 1}), here, "limit read_iops", "no engine of this version"},
+		{with(limit.Limits{WriteIOPS: 1}), here, "limit write_iops", "no engine of this version"},
+		{with(limit.Limits{Weight: 200}), here, "limit weight", "no engine of this version"},
+		{with(limit.Limits{Latency: time.Millisecond}), here, "limit latency", "no engine of this version"},
+		{with(limit.Limits{Memory: -1}), here, "", "negative"},
+		{with(limit.Limits{CPUShares: -1}), here, "", "negative"},
+		{with(limit.Limits{CPUs: math.NaN()}), here, "", "limits : cpus: NaN is not a number"},
+		{with(limit.Limits{CPUs: math.Inf(1)}), here, "", "too much"},
+		{with(limit.Limits{CPUs: -1}), here, "", "negative"},
+		{with(limit.Limits{CPUs: 1.5, Memory: 1 << 30}), here, "", ""},
 		{ok(place.Layer), there, "", ""},
 		{ok(place.Volume), there, "", ""},
 		{ok(place.Tmpfs), there, "", ""},

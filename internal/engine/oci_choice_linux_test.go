@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/engine"
+	"plimsoll/internal/limit"
 	"plimsoll/internal/place"
 	"plimsoll/internal/workertest"
 )
@@ -101,7 +102,7 @@ exec ` + runc + ` "$@"
 		return "", errors.New("not found")
 	}
 	e := engine.NewOCI(t.TempDir(), workertest.Source(t), look)
-	s, err := e.Open(t.Context(), engine.Spec{ID: "fussy", Place: place.Spec{Name: "layer", Kind: place.Layer}, Limits: engine.Limits{Memory: 64 << 20}})
+	s, err := e.Open(t.Context(), engine.Spec{ID: "fussy", Place: place.Spec{Name: "layer", Kind: place.Layer}, Limits: limit.Limits{Memory: 64 << 20}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -212,7 +212,10 @@ func readJournal(journal io.Reader) (load.Job, int64, error) {
 	s := bufio.NewScanner(journal)
 	s.Buffer(nil, 1<<20)
 	if !s.Scan() {
-		return h.Job, 0, errors.Join(errors.New("the journal is empty: nothing was written"), s.Err())
+		if s.Err() != nil {
+			return h.Job, 0, fmt.Errorf("read the journal: %w", s.Err())
+		}
+		return h.Job, 0, errors.New("the journal is empty: nothing was written")
 	}
 	if err := json.Unmarshal(s.Bytes(), &h); err != nil || h.Format != 1 || h.Job.BS <= 0 || h.Job.Size <= 0 {
 		return h.Job, 0, fmt.Errorf("the journal's first line is none of plimsoll verify's: %.80q", s.Text())

@@ -5,6 +5,7 @@ import (
 	"context"
 	"path/filepath"
 
+	"plimsoll/internal/userfile"
 	"plimsoll/internal/workload"
 	"plimsoll/load"
 )
@@ -40,4 +41,9 @@ func (l *Local) Stage(ctx context.Context, name string, jobs []workload.StageJob
 	res, err := r.Run(ctx, onSample)
 	l.Results = append(l.Results, res)
 	return res, err
+}
+
+// ReadFile is a dialect.FileReader of this machine's files.
+func ReadFile(name string, limit int64) ([]byte, error) {
+	return userfile.Read(context.Background(), userfile.Named(name), limit)
 }

@@ -1,0 +1,27 @@
+package disktest
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// Partitions tells the kernel of two equal parts of a device, and returns their paths. Nothing is written
+// to it: not every kernel reads partition tables.
+func Partitions(t testing.TB, device string) [2]string {
+	t.Helper()
+	const start = 2048 // Sectors of 512 bytes, as is usual.
+	size, err := strconv.ParseInt(Run(t, "cat", "/sys/block/"+strings.TrimPrefix(device, "/dev/")+"/size"), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	each := (size - start) / 2
+	var parts [2]string
+	for i := range int64(2) {
+		number := strconv.FormatInt(i+1, 10)
+		Run(t, "addpart", device, number, strconv.FormatInt(start+i*each, 10), strconv.FormatInt(each, 10))
+		t.Cleanup(func() { Run(t, "delpart", device, number) })
+		parts[i] = device + "p" + number
+	}
+	return parts
+}
