@@ -62,11 +62,6 @@ type Device struct {
 	Weight uint16
 }
 
-// limits reports whether there is any.
-func (d Device) limits() bool {
-	return d.ReadBPS|d.WriteBPS|d.ReadIOPS|d.WriteIOPS|uint64(d.Weight) != 0
-}
-
 // Words are the limits, each in a few words: "write-bps 10485760 on /dev/sdb", "memory 67108864".
 func (l Limits) Words() []string {
 	var words []string

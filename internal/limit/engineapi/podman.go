@@ -198,5 +198,5 @@ func (a *API) callPodman(ctx context.Context, id string, r *specs.LinuxResources
 		}
 		said.Message = res.Status
 	}
-	return fmt.Errorf("Podman: %s", said.Message)
+	return fmt.Errorf("podman: %s", said.Message)
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"plimsoll/internal/dockerapi"
 )
 
 // A tree of files that stands for a machine's.
@@ -244,4 +246,51 @@ func TestAbsent(t *testing.T) {
 		t.Errorf("List(): %v", err)
 	}
 	wantErr[*NotFoundError](t, resolveErr(t, f, "web"), "not asked: the docker context far needs ssh")
+}
+
+// TestHost: this machine's engines are where their documentation says, once each.
+func TestHost(t *testing.T) {
+	dir := t.TempDir()
+	socket, link := filepath.Join(dir, "podman.sock"), filepath.Join(dir, "docker.sock")
+	if err := os.WriteFile(socket, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(socket, link); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("DOCKER_HOST", "unix://"+link)
+	t.Setenv("CONTAINER_HOST", "unix://"+socket)
+	t.Setenv("XDG_RUNTIME_DIR", "")
+	o := Host()
+	if len(o.Daemons) != 2 || o.Daemons[0].Source != "DOCKER_HOST" || len(o.Unasked) > 0 || len(o.Runc) == 0 || len(o.Crun) == 0 || len(o.Containerd) == 0 || len(o.Storage) == 0 {
+		t.Errorf("Host() = %+v", o)
+	}
+	daemons := 0
+	for _, s := range New(o).sources {
+		if _, ok := s.(*daemon); ok {
+			daemons++
+		}
+	}
+	if daemons != 1 {
+		t.Errorf("%d daemons behind one socket, want 1", daemons)
+	}
+	t.Setenv("DOCKER_HOST", "ssh://me@far")
+	if o := Host(); len(o.Unasked) != 1 || !strings.Contains(o.Unasked[0].Error(), "ssh") {
+		t.Errorf("Host() = %+v, want that ssh is not spoken", o)
+	}
+
+	nowhere := Options{
+		Daemons:    []dockerapi.Address{{Host: "unix://" + dir + "/no.sock"}, {Host: "unix://" + dir + "/podman/no.sock"}},
+		Containerd: []ContainerdRoot{{State: dir + "/no"}}, Storage: []Storage{{Graph: dir + "/no", Run: dir + "/no"}}, Runc: []string{dir + "/no"},
+	}
+	f := finder(t, nowhere)
+	wantErr[*NotFoundError](t, resolveErr(t, f, "web"), "no container engine is here")
+	e := wantErr[*NotFoundError](t, resolveErr(t, f, "podman:web"), "no socket of Podman at "+dir+"/podman/no.sock; start it")
+	if e != nil && strings.Contains(e.Error(), "ockerd") {
+		t.Errorf("%v: what of Docker?", e)
+	}
+	wantErr[*NotFoundError](t, resolveErr(t, f, "docker:web"), dir+"/no.sock")
+	if all, err := f.List(t.Context()); err != nil || len(all) > 0 {
+		t.Errorf("List() = %+v, %v", all, err)
+	}
 }
