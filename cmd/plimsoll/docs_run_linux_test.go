@@ -65,8 +65,8 @@ var elsewhere = map[string]string{
 }
 
 // otherTool finds the lines that have tests of their own, which need their files or take minutes:
-// TestDialectsRunAnywhere, TestABCommand, TestVerify, TestSelfcheck.
-var otherTool = regexp.MustCompile(`^plimsoll (fio|diskspd|orion|dd|ab|verify|selfcheck)\b`)
+// TestDialectsRunAnywhere, TestABCommand, TestVerify, TestSelfcheck, TestLimit.
+var otherTool = regexp.MustCompile(`^plimsoll (fio|diskspd|orion|dd|ab|verify|selfcheck|limit (set|show|clear|verify))\b`)
 
 // TestManualRuns executes every example of the manual and of the help in a shell, word by
 // word, on recorded runs. Those that measure are held to few cells and one block.

@@ -144,6 +144,38 @@ func TestLimit(t *testing.T) {
 		t.Errorf("left %q", left)
 	}
 
+	// The examples of the manual and of the help.
+	tried := 0
+	for _, line := range examples(t) {
+		args, ok := strings.CutPrefix(line, "plimsoll limit ")
+		if !ok || strings.HasPrefix(args, "explain") {
+			continue
+		}
+		tried++
+		status, words := exitDone, []string(nil)
+		all := strings.Fields(args)
+		switch {
+		case strings.Contains(line, "%"): // Nothing was measured here.
+			status, words = exitUsage, []string{"plimsoll run measures it"}
+		case all[0] == "verify":
+			do(exitDone, nil, "clear", "web")
+			do(exitDone, nil, "clear", "volume:data")
+			do(exitDone, nil, "set", "web", "--volume", "data", "--write-bps", "10MiB")
+			all = append(all, "--time", "3s")
+			if strings.Contains(line, "buffered") {
+				status = exitNotHeld // In the container's own group.
+			} else {
+				all = append(all, "--volume", "data", "--modes", "direct")
+			}
+		}
+		do(status, words, all...)
+	}
+	if tried < 8 {
+		t.Errorf("only %d examples of limit were found", tried)
+	}
+	do(exitDone, nil, "clear", "volume:data")
+	do(exitDone, nil, "clear", "web")
+
 	for _, row := range []struct {
 		status int
 		words  string

@@ -6,11 +6,13 @@ import (
 	"io/fs"
 	"os"
 	"sync"
+	"time"
 )
 
 // Create opens a file for what a command is about to print, before it does the work that it prints of. What is there stays until the
 // first write, and then goes; a file that was made and never written to is removed by Close. A named pipe is waited
-// for until ctx ends, and then the error is ctx's cause.
+// for until ctx ends, and then the error is ctx's cause; one whose reader has stopped reading makes the writes fail a moment
+// after that with os.ErrDeadlineExceeded.
 func Create(ctx context.Context, name string) (*Output, error) {
 	type answer struct {
 		o   *Output
@@ -23,19 +25,28 @@ func Create(ctx context.Context, name string) (*Output, error) {
 	}()
 	select {
 	case a := <-done:
+		if a.err == nil && !a.o.regular {
+			// What can't have a deadline, as a device, doesn't wait for anybody.
+			a.o.stop = context.AfterFunc(ctx, func() { _ = a.o.f.SetWriteDeadline(time.Now().Add(lastWrites)) })
+		}
 		return a.o, a.err
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
 }
 
+// lastWrites is how long a reader that does read has for what is printed after an interrupt.
+const lastWrites = time.Second
+
 // An Output is a file made by Create.
 type Output struct {
 	f *os.File
 	// made: there was none before. regular: it is no pipe or device.
 	made, regular bool
-	mu            sync.Mutex
-	begun         bool
+	// stop ends the watch of the context, nil for a regular file.
+	stop  func() bool
+	mu    sync.Mutex
+	begun bool
 }
 
 // create opens the file.
@@ -72,6 +83,9 @@ func (o *Output) Write(p []byte) (int, error) {
 func (o *Output) Close() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.stop != nil {
+		o.stop()
+	}
 	err := o.f.Close()
 	if o.made && !o.begun {
 		err = errors.Join(err, os.Remove(o.f.Name()))

@@ -83,3 +83,39 @@ func TestCreateEnds(t *testing.T) {
 		t.Errorf("Create() = %v, want %v", err, cause)
 	}
 }
+
+// TestCreateStalledReader: neither does a pipe whose reader reads nothing hold up who was interrupted.
+func TestCreateStalledReader(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := mkfifo(pipe); err != nil {
+		t.Skipf("named pipes are needed: %v", err)
+	}
+	reader := make(chan *os.File, 1)
+	go func() {
+		f, err := os.Open(pipe)
+		if err != nil {
+			t.Error(err)
+		}
+		reader <- f
+	}()
+	cause := errors.New("interrupted")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	o, err := Create(ctx, pipe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close()
+	r := <-reader
+	defer r.Close()
+	if _, err := io.WriteString(o, "a short text"); err != nil {
+		t.Fatal(err)
+	}
+	cancel(cause)
+	// More than a pipe holds (pipe(7): 64 KiB, up to 1 MiB).
+	if _, err := o.Write(make([]byte, 4<<20)); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("Write() = %v, want the deadline", err)
+	}
+	if p, err := io.ReadAll(io.LimitReader(r, 12)); string(p) != "a short text" {
+		t.Errorf("the reader got %q, %v", p, err)
+	}
+}

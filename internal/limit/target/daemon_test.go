@@ -2,7 +2,6 @@ package target
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -136,54 +135,4 @@ func TestHungDaemon(t *testing.T) {
 	if _, err := f.Resolve(ctx, r); err == nil || !strings.Contains(err.Error(), "deadline") {
 		t.Errorf("Resolve with a context that ends: %v", err)
 	}
-}
-
-// finder makes a Finder that is closed at the test's end.
-func finder(t *testing.T, opt Options) *Finder {
-	t.Helper()
-	f := New(opt)
-	t.Cleanup(func() { f.Close() })
-	return f
-}
-
-// resolve finds a target that has to be there.
-func resolve(t *testing.T, f *Finder, s string) Target {
-	t.Helper()
-	r, err := Parse(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := f.Resolve(t.Context(), r)
-	if err != nil {
-		t.Fatalf("Resolve(%s): %v", s, err)
-	}
-	return got
-}
-
-// wantErr fails unless err is an E and says all words.
-func wantErr[E error](t *testing.T, err error, words ...string) (e E) {
-	t.Helper()
-	if !errors.As(err, &e) {
-		t.Errorf("%v is a %T, want a %T", err, err, e)
-	}
-	for _, w := range words {
-		if !strings.Contains(fmt.Sprint(err), w) {
-			t.Errorf("%v lacks %q", err, w)
-		}
-	}
-	return e
-}
-
-// resolveErr is the error of a target that can't be had.
-func resolveErr(t *testing.T, f *Finder, s string) error {
-	t.Helper()
-	r, err := Parse(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := f.Resolve(t.Context(), r)
-	if err == nil {
-		t.Fatalf("Resolve(%s) = %+v, want an error", s, got)
-	}
-	return err
 }
