@@ -60,6 +60,7 @@ cross: workers ## Everything but the Linux-only files builds for the others.
 bench: setup-test build ## Figures side by side with fio, in one run.
 	go run ./cmd/loadbench
 	scripts/with-dockerd go run ./cmd/trialbench -quick bin/plimsoll
+	go run ./cmd/limitbench
 	go test -run '^$$' -bench 'Report.*10k' -benchtime 3x ./internal/report ./cmd/plimsoll
 
 campaign: build ## The long forms of the slow tests.
@@ -72,7 +73,7 @@ test-current-docker: setup-test build
 	tools/currentdocker/build.sh $(CURRENT_DOCKER)
 	mkdir -p out
 	PLIMSOLL_DOCKERD=$(CURRENT_DOCKER) $(TOOL) gotestsum --format pkgname --hide-summary=output --jsonfile out/test-current-docker.json -- \
-	  -count=1 -timeout 20m ./internal/engine/... ./internal/dockertest/... ./internal/trial/... ./cmd/plimsoll/...
+	  -count=1 -timeout 20m ./internal/engine/... ./internal/dockertest/... ./internal/limit/... ./internal/trial/... ./cmd/plimsoll/...
 
 # A second kernel: Linux 6.1 with cgroup version 2 alone, in an emulated machine.
 test-guest: workers ## The tests that depend on control groups, in a guest with version 2.

@@ -15,22 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"plimsoll/hist"
+	"plimsoll/internal/disktest"
 )
-
-// tmpfs mounts a small tmpfs and unmounts it at the end of the test.
-func tmpfs(t *testing.T, options string) string {
-	t.Helper()
-	dir := t.TempDir()
-	if err := unix.Mount("plimsoll-test", dir, "tmpfs", 0, options); err != nil {
-		t.Skipf("needs CAP_SYS_ADMIN to mount a tmpfs: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
-			t.Errorf("unmount: %v", err)
-		}
-	})
-	return dir
-}
 
 // faulty stands between a thread and its engine and spoils what comes back.
 type faulty struct {
@@ -150,7 +136,7 @@ func TestNoSpaceUnderTheJob(t *testing.T) {
 	for _, engine := range realEngines() {
 		t.Run(engine, func(t *testing.T) {
 			needEngine(t, engine)
-			dir := tmpfs(t, "size=8m")
+			dir := disktest.Tmpfs(t, "size=8m")
 			path := filepath.Join(dir, "sparse")
 			if err := os.WriteFile(path, nil, 0o600); err != nil {
 				t.Fatal(err)
@@ -213,6 +199,24 @@ func TestStallShowsInResponseTimes(t *testing.T) {
 				t.Errorf("%d waited 100 ms, %d were served so long, %d late, %d missed, worst %v", waited, served, res.Late, res.Missed, res.MaxLate)
 			}
 		})
+	}
+}
+
+// broken is an engine of which nothing comes back but an error.
+type broken struct{ asyncEngine }
+
+func (broken) run([]uint32, int, time.Duration) ([]completion, error) { return nil, syscall.EBADF }
+
+// TestBrokenEngineNamesAFile: also that of a job with several.
+func TestBrokenEngineNamesAFile(t *testing.T) {
+	needEngine(t, IOUring)
+	files := []string{written(t, 1<<20), written(t, 1<<20)}
+	r := prepare(t, Job{RW: RandRead, Files: files, Size: 1 << 20, NumberIOs: 1, IOEngine: IOUring})
+	r.threads[0].async = broken{r.threads[0].async}
+	_, err := r.Start(t.Context(), nil)
+	var e *IOError
+	if !errors.As(err, &e) || e.Path != files[0] || e.Op != IOUring || !errors.Is(err, syscall.EBADF) {
+		t.Errorf("Start = %v, want what the engine said of %s", err, files[0])
 	}
 }
 

@@ -2,6 +2,7 @@ package load
 
 import (
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -29,9 +30,10 @@ const (
 	enterExtArg         = 1 << 3
 	enterRegisteredRing = 1 << 4
 
-	registerBuffers = 0
-	registerFiles   = 2
-	registerRingFDs = 20 // 5.18
+	registerBuffers   = 0
+	registerFiles     = 2
+	registerRingFDs   = 20 // 5.18
+	unregisterRingFDs = 21
 
 	opcodeReadFixed  = 4
 	opcodeWriteFixed = 5
@@ -77,6 +79,12 @@ type cqe struct {
 	flags    uint32
 }
 
+// ringUpdate is struct io_uring_rsrc_update.
+type ringUpdate struct {
+	offset, _ uint32
+	data      uint64
+}
+
 // getEventsArg is struct io_uring_getevents_arg.
 type getEventsArg struct {
 	sigmask     uint64
@@ -101,7 +109,9 @@ type ring struct {
 	readOp, writeOp uint8
 	// perPiece is how many segments a registered buffer has, 0 if all are in one.
 	perPiece uint32
-	// refused is what was said to the registration of buffers.
+	// unasked is the length of a block for which no registration was tried, 0 if one was; refused is what
+	// was said to it.
+	unasked int64
 	refused syscall.Errno
 	slots   []slot
 	out     []completion
@@ -195,11 +205,10 @@ func (r *ring) register(b *buffers) {
 		if len(iovs) > 1 {
 			r.perPiece = uint32(registerMost / b.stride)
 		}
+	} else {
+		r.unasked = b.stride
 	}
-	up := struct {
-		offset, _ uint32
-		data      uint64
-	}{offset: ^uint32(0), data: uint64(r.fd)} // any free place
+	up := ringUpdate{offset: ^uint32(0), data: uint64(r.fd)} // any free place
 	if r.registerCall(registerRingFDs, unsafe.Pointer(&up), 1) {
 		r.enterFD, r.enterFlags = int(up.offset), enterRegisteredRing
 	}
@@ -231,6 +240,9 @@ func (r *ring) note() string {
 		return ""
 	}
 	const what = "io_uring works without registered buffers, which makes it slower: "
+	if r.unasked > 0 {
+		return what + fmt.Sprintf("a block takes %d bytes of memory, and the kernel takes %d at most as one buffer", r.unasked, registerMost)
+	}
 	if r.refused == unix.ENOMEM {
 		return what + "RLIMIT_MEMLOCK is " + memlock()
 	}
@@ -342,7 +354,14 @@ func (r *ring) enter(submit uint32, want int, timeout time.Duration) syscall.Err
 	return errno
 }
 
+// close is called by the ring's own thread. A descriptor that is registered with the thread
+// would keep the ring, its files and its pinned buffers until the thread ends, closed or not; and Go
+// never ends the first thread of a process, on which any goroutine may find itself.
 func (r *ring) close() error {
+	if r.enterFlags&enterRegisteredRing != 0 {
+		up := ringUpdate{offset: uint32(r.enterFD)}
+		r.registerCall(unregisterRingFDs, unsafe.Pointer(&up), 1)
+	}
 	if r.mem != nil {
 		unix.Munmap(r.mem)
 	}

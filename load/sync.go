@@ -39,6 +39,7 @@ func (t *thread) doSync(dataOnly bool) error {
 		}
 		return &IOError{Path: r.job.path(i), Op: name, Err: err}
 	}
+	t.turn()
 	if now := r.clk.now(); now >= r.begin.Load() && (!r.timed || now <= r.end.Load()) {
 		t.acct.lat[opSync].Record(now - t0)
 	}

@@ -48,6 +48,7 @@ func (j Job) Validate() error {
 	v.threads(j)
 	v.ends(j)
 	v.samples(j)
+	v.rounds(j)
 	v.pace(j)
 	v.syncs(j)
 	v.data(j)
@@ -71,7 +72,7 @@ func (j Job) WithDefaults() Job {
 	if j.Distribution == Random {
 		j.Distribution = ""
 	}
-	if j.RWMixRead == nil && j.mixed() {
+	if j.RWMixRead == nil && j.mixed() && !j.apart() {
 		half := 50
 		j.RWMixRead = &half
 	}

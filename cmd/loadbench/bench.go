@@ -65,7 +65,10 @@ func directContests(device string, o options) []*contest {
 		job := load.Job{RW: load.RandRead, BS: 4096, IODepth: depth, Filename: device, Size: o.size, Runtime: o.runtime, IOEngine: load.IOUring, Direct: true}
 		all = append(all, &contest{name: fmt.Sprintf("direct on a loop device, depth %d", depth), job: job, rival: fioRival, extra: []string{"--norandommap"}, iops: 1, cpu: 0.6})
 	}
-	return all
+	// One I/O at a time costs the kernel a switch to the device's thread and back. What that
+	// leaves to gain for a program is the difference to a ring without accounting.
+	one := all[0].job
+	return append(all, &contest{name: "direct on a loop device, depth 1, a bare ring", job: one, rival: bareRing, iops: 0.97, cpu: 1.1})
 }
 
 func bench(ctx context.Context, o options, stdout, stderr io.Writer) error {
@@ -94,6 +97,12 @@ func bench(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	}
 	poisson := &contest{name: "poisson", rival: fioRival, job: load.Job{RW: load.RandRead, BS: 4096, IODepth: 32, Size: o.size, Runtime: o.runtime, IOEngine: load.Null, RateIOPS: 600_000, RateProcess: load.Poisson}}
 	null := &contest{name: "null", job: load.Job{RW: load.RandRead, BS: 4096, IODepth: 1, Size: o.size, Runtime: o.runtime, IOEngine: load.Null}}
+	web := &contest{name: "web"}
+	address, closeWeb, err := serveWeb()
+	if err != nil {
+		return err
+	}
+	defer closeWeb()
 	for round := range o.rounds {
 		fmt.Fprintf(stderr, "round %d of %d\n", round+1, o.rounds)
 		for _, c := range cs {
@@ -107,12 +116,18 @@ func bench(ctx context.Context, o options, stdout, stderr io.Writer) error {
 		if err := poisson.measure(ctx, o.fio, true); err != nil {
 			return fmt.Errorf("%s: %w", poisson.name, err)
 		}
+		if err := web.measureWeb(ctx, "http://"+address+"/", round%2 == 0); err != nil {
+			return fmt.Errorf("%s: %w", web.name, err)
+		}
 	}
 	rss, err := measureWorker(ctx, dir, o)
 	if err != nil {
 		return fmt.Errorf("the worker's memory: %w", err)
 	}
-	return table(stdout, cs, null, poisson, rss, o)
+	if err := table(stdout, cs, null, poisson, rss, o); err != nil {
+		return err
+	}
+	return webTable(stdout, web)
 }
 
 // loop makes a loop device over the file, whose own I/O is direct too.
@@ -175,7 +190,7 @@ func table(stdout io.Writer, cs []*contest, null, poisson *contest, rss float64,
 	fmt.Fprintln(w, "figure\tplimsoll\tfio or other\tratio [min..max]\ttarget\t")
 	for _, c := range cs {
 		row(w, c.name+", IOPS", c, func(r reading) float64 { return r.iops }, "%.0f", ">=", c.iops)
-		if c.rival == fioRival {
+		if c.cpu != 0 || c.rival == fioRival {
 			row(w, c.name+", CPU ns per I/O", c, func(r reading) float64 { return r.cpu }, "%.0f", "<=", c.cpu)
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -18,7 +18,6 @@ import (
 	"plimsoll/internal/dialect"
 	"plimsoll/internal/engine"
 	"plimsoll/internal/fingerprint"
-	"plimsoll/internal/place"
 	"plimsoll/internal/plan"
 	"plimsoll/internal/record"
 	"plimsoll/internal/store"
@@ -37,31 +36,17 @@ type dialectTest interface {
 // A dialectTool is another tool whose lines Plimsoll takes.
 type dialectTool struct {
 	name, use, short, long, example string
-	// parse turns the tool's own arguments into a test. destructive are the paths that may be written over.
-	parse func(args []string, destructive []string) (dialectTest, error)
-}
-
-// dialectFlags are Plimsoll's own flags beside the tool's.
-type dialectFlags struct {
-	engine, place, image string
-	record, help         bool
-	destructive          []string
+	// parse turns the tool's own arguments into a test, and reads the files that they name. destructive are the paths
+	// that may be written over.
+	parse func(read dialect.FileReader, args, destructive []string) (dialectTest, error)
 }
 
 // dialectCommand makes the command of a tool. The tool's own arguments aren't flags of ours.
 func (a *app) dialectCommand(tool dialectTool) *cobra.Command {
 	return &cobra.Command{
-		Use:   tool.use,
-		Short: tool.short,
-		Long: tool.long + `
-
-Plimsoll's own flags may stand anywhere between the tool's:
-  --engine host|oci|docker   where the load runs (default host)
-  --place KIND[:PATH]        what it runs on: dir, layer, bind, volume, tmpfs; its files are then
-                             made there and removed. Without it the paths are those of this machine
-  --image NAME               an image of the engine to run in, instead of an empty one
-  --record                   keep it as a run: 'plimsoll report last' shows it with its doubts
-  --destructive PATH         allow writing over this file or device, whose data is then lost`,
+		Use:                tool.use,
+		Short:              tool.short,
+		Long:               tool.long + dialectHelp,
 		Example:            tool.example,
 		DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -77,38 +62,12 @@ Plimsoll's own flags may stand anywhere between the tool's:
 	}
 }
 
-// splitDialect takes Plimsoll's own flags out of a tool's arguments.
-func (a *app) splitDialect(args []string) (f dialectFlags, rest []string, err error) {
-	values := map[string]func(string){
-		"--engine": func(v string) { f.engine = v }, "--place": func(v string) { f.place = v }, "--image": func(v string) { f.image = v },
-		"--state":       func(v string) { a.stateDir = v },
-		"--destructive": func(v string) { f.destructive = append(f.destructive, v) },
-	}
-	for i := 0; i < len(args); i++ {
-		name, value, glued := strings.Cut(args[i], "=")
-		set := values[name]
-		switch {
-		case args[i] == "--record":
-			f.record = true
-		case args[i] == "--help":
-			f.help = true
-		case set == nil:
-			rest = append(rest, args[i])
-		case glued:
-			set(value)
-		case i+1 == len(args) || strings.HasPrefix(args[i+1], "--"):
-			return f, nil, usageError("%s needs a value", name)
-		default:
-			i++
-			set(args[i])
-		}
-	}
-	return f, rest, nil
-}
-
 // runDialect runs a tool's line.
 func (a *app) runDialect(ctx context.Context, tool dialectTool, f dialectFlags, rest, args []string) error {
-	test, err := tool.parse(rest, f.destructive)
+	test, err := tool.parse(a.fileReader(ctx), rest, f.destructive)
+	if err != nil && ctx.Err() != nil {
+		return fmt.Errorf("%s: interrupted while its files were read", tool.name)
+	}
 	if err != nil {
 		return usageError("%s: %w", tool.name, err)
 	}
@@ -116,27 +75,14 @@ func (a *app) runDialect(ctx context.Context, tool dialectTool, f dialectFlags, 
 		if f.engine != "" || f.place != "" || f.image != "" || f.record || len(f.destructive) > 0 {
 			return usageError("%s makes its requests from this machine and uses no storage: leave out --engine, --place, --image, --record and --destructive", tool.name)
 		}
-		if err := test.Run(ctx, nil, a.stdout, a.stderr); err != nil {
-			return fmt.Errorf("%s: %w", tool.name, err)
-		}
-		return nil
+		return lineError(ctx, tool.name, test.Run(ctx, nil, a.stdout, a.stderr))
 	}
 	s, err := a.openDialect(ctx, tool, f, args)
 	if err != nil {
-		return err
+		return lineError(ctx, tool.name, err)
 	}
 	err = test.Run(ctx, s, a.stdout, a.stderr)
-	if cerr := s.close(err, ctx.Err() != nil); cerr != nil {
-		err = errors.Join(err, cerr)
-	}
-	var usage *dialect.UsageError
-	if errors.As(err, &usage) {
-		return usageError("%s: %w", tool.name, err)
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", tool.name, err)
-	}
-	return nil
+	return lineError(ctx, tool.name, errors.Join(err, s.close(err, ctx.Err() != nil)))
 }
 
 // A dialectSession is a dialect.Session on a bench.
@@ -165,8 +111,12 @@ func (a *app) openDialect(ctx context.Context, tool dialectTool, f dialectFlags,
 	if err != nil {
 		return nil, err
 	}
-	if p := e.Probe(ctx); !p.OK {
-		return nil, &exitError{exitCannot, fmt.Errorf("engine %s: %s; %s", kind, p.Missing, p.Fix)}
+	if f.limits.Name == "" {
+		f.limits.Name = plan.DefaultLimits
+	}
+	inPlace := f.place != "" || kind != plan.Host
+	if _, err := os.Getwd(); err != nil && !inPlace {
+		return nil, fmt.Errorf("the current folder, where the line's files are, can't be found: %w; change to one that is there", err)
 	}
 	now := time.Now()
 	id, err := store.NewRunID(now, rand.Reader)
@@ -177,9 +127,9 @@ func (a *app) openDialect(ctx context.Context, tool dialectTool, f dialectFlags,
 	for _, w := range args {
 		words = append(words, shellQuote(w))
 	}
-	s := &dialectSession{app: a, inPlace: f.place != "" || kind != plan.Host, release: func() error { return nil }}
+	s := &dialectSession{app: a, inPlace: inPlace, release: func() error { return nil }}
 	s.bench = &trial.Bench{
-		Engine: e, Spec: engine.Spec{Place: where, Image: f.image}, Cell: record.Cell{Engine: kind, Place: where.Name, Limits: "none"},
+		Engine: e, Spec: engine.Spec{Place: where, Image: f.image, Limits: f.limits}, Cell: record.Cell{Engine: kind, Place: where.Name, Limits: f.limits.Name},
 		Run: &record.Run{
 			ID: id, Plan: tool.name, Command: strings.Join(words, " "), Version: version, Blocks: 1, Quick: true, Started: now,
 			Status: record.Running, Machine: fingerprint.Machine(device.Host()), Baseline: map[string]string{},
@@ -187,42 +137,48 @@ func (a *app) openDialect(ctx context.Context, tool dialectTool, f dialectFlags,
 		Witness: witness.New(device.Host()), Judge: judge{}, Hard: a.hardContext(),
 	}
 	if f.record {
-		if s.db, err = store.Open(filepath.Join(a.stateDir, "plimsoll.db")); err != nil {
+		// First: what can't be recorded need not be measured.
+		if err := s.record(); err != nil {
 			return nil, err
 		}
-		if s.release, err = s.db.Own(id); err != nil {
-			return nil, errors.Join(err, s.db.Close())
-		}
 	}
-	if err := s.bench.Open(ctx); err != nil {
-		var u *engine.Unsupported
-		if errors.As(err, &u) {
-			err = &exitError{exitCannot, err}
-		}
+	if err := s.open(ctx); err != nil {
 		return nil, errors.Join(err, s.close(err, false))
 	}
 	return s, nil
 }
 
-// dialectPlace reads --place.
-func dialectPlace(f dialectFlags, kind string) (place.Spec, error) {
-	if f.place == "" {
-		if kind == plan.Host {
-			return place.Spec{Name: string(place.Dir), Kind: place.Dir}, nil
-		}
-		if kind == plan.OCI {
-			return place.Spec{Name: string(place.Bind), Kind: place.Bind}, nil // It has no volumes.
-		}
-		return place.Spec{Name: string(place.Volume), Kind: place.Volume}, nil
+// record opens the database for the run.
+func (s *dialectSession) record() (err error) {
+	if s.db, err = store.Open(filepath.Join(s.app.stateDir, "plimsoll.db")); err != nil {
+		return err
 	}
-	name, path, _ := strings.Cut(f.place, ":")
-	if !slices.Contains(place.Kinds, place.Kind(name)) {
-		return place.Spec{}, usageError("--place %s: use one of %v, with a folder as in bind:/srv/data", f.place, place.Kinds)
+	if err = s.db.CheckWritable(); err == nil {
+		s.release, err = s.db.Own(s.bench.Run.ID)
 	}
-	if path != "" && name != string(place.Dir) && name != string(place.Bind) {
-		return place.Spec{}, usageError("--place %s: only dir and bind take a folder", f.place)
+	if err != nil {
+		return errors.Join(err, s.db.Close())
 	}
-	return place.Spec{Name: name, Kind: place.Kind(name), Path: path}, nil
+	return nil
+}
+
+// open starts the container.
+func (s *dialectSession) open(ctx context.Context) error {
+	e := s.bench.Engine
+	s.app.sweep(ctx, e)
+	p := e.Probe(ctx)
+	if ctx.Err() != nil {
+		return context.Cause(ctx) // An engine that was asked in vain is not missing.
+	}
+	if !p.OK {
+		return &exitError{exitCannot, fmt.Errorf("engine %s: %s; %s", e.Name(), p.Missing, p.Fix)}
+	}
+	err := s.bench.Open(ctx)
+	var u *engine.Unsupported
+	if errors.As(err, &u) {
+		return &exitError{exitCannot, err}
+	}
+	return err
 }
 
 // Path implements dialect.Session.
@@ -275,14 +231,15 @@ func (s *dialectSession) close(failed error, interrupted bool) error {
 	}
 	run := s.bench.Run
 	run.Ended, run.Status = time.Now(), record.Done
-	if interrupted {
+	var lost *trial.GroundError
+	if interrupted || errors.As(failed, &lost) {
 		run.Status = record.Interrupted
 	}
 	if s.recorded {
 		err = errors.Join(err, s.db.PutRun(*run))
 	}
 	err = errors.Join(err, s.release(), s.db.Close())
-	if err == nil && failed == nil && s.recorded {
+	if err == nil && s.recorded {
 		fmt.Fprintf(s.app.stderr, "plimsoll: recorded as run %s: 'plimsoll report %s%s' shows it\n", run.ID, run.ID, s.app.stateFlag())
 	}
 	return err

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 
@@ -14,6 +13,7 @@ import (
 	"plimsoll/internal/dialect/diskspd"
 	"plimsoll/internal/dialect/fio"
 	"plimsoll/internal/dialect/orion"
+	"plimsoll/internal/userfile"
 )
 
 // dialectRun is a test as a function.
@@ -24,18 +24,16 @@ func (r dialectRun) Run(ctx context.Context, s dialect.Session, stdout, stderr i
 	return r(ctx, s, stdout, stderr)
 }
 
-// readAtMost reads a file, no more than limit bytes and one.
-func readAtMost(name string, limit int64) ([]byte, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
+// fileReader returns what reads the files that a tool's line names, until ctx ends. "-" is standard input.
+func (a *app) fileReader(ctx context.Context) dialect.FileReader {
+	return func(name string, limit int64) ([]byte, error) {
+		open := userfile.Named(name)
+		if name == "-" {
+			open = a.openStdin
+		}
+		return userfile.Read(ctx, open, limit)
 	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, limit+1))
 }
-
-// lunLimit is more than a list of LUNs has, in bytes.
-const lunLimit = 1 << 20
 
 // dialectTools are the tools whose lines Plimsoll takes.
 func dialectTools() []dialectTool {
@@ -48,13 +46,13 @@ that can't be kept is an error, never ignored.`,
 			example: `  plimsoll fio job.fio
   plimsoll fio --name=a --rw=randread --bs=4k --iodepth=32 --direct=1 --size=1g --runtime=10 --time_based
   plimsoll fio job.fio --output-format=json+ --engine docker --place volume`,
-			parse: func(args, destructive []string) (dialectTest, error) {
-				t, err := fio.Parse(args, fio.Source{ReadFile: readAtMost, Env: os.Getenv})
+			parse: func(read dialect.FileReader, args, destructive []string) (dialectTest, error) {
+				t, err := fio.Parse(args, fio.Source{ReadFile: read, Env: os.Getenv})
 				if err != nil {
 					return nil, err
 				}
 				return dialectRun(func(ctx context.Context, s dialect.Session, stdout, stderr io.Writer) error {
-					return t.Run(ctx, s, stdout, stderr, fio.RunOptions{Destructive: destructive, Create: func(name string) (io.WriteCloser, error) { return os.Create(name) }})
+					return t.Run(ctx, s, stdout, stderr, fio.RunOptions{Destructive: destructive, Create: func(name string) (io.WriteCloser, error) { return userfile.Create(ctx, name) }})
 				}), nil
 			},
 		},
@@ -65,8 +63,8 @@ text or XML. A path of Windows is a file of that name in the current folder, or 
 place. docs/diskspd.md lists the options.`,
 			example: `  plimsoll diskspd -b8K -d30 -o4 -t8 -h -r -w25 -L -Z1G -c5G "C:\iotest.dat"
   plimsoll diskspd -b4K -d10 -o32 -t1 -r -Sh -L -Rxml -c1G test.dat --engine oci --place bind`,
-			parse: func(args, destructive []string) (dialectTest, error) {
-				t, err := diskspd.Parse(args, diskspd.ParseOptions{ReadFile: diskspd.ReadFile})
+			parse: func(read dialect.FileReader, args, destructive []string) (dialectTest, error) {
+				t, err := diskspd.Parse(args, diskspd.ParseOptions{ReadFile: read})
 				if err != nil {
 					return nil, err
 				}
@@ -82,14 +80,8 @@ writes its files. The files to measure are listed in NAME.lun; --lun-size SIZE m
 those that aren't there. docs/orion.md lists the options.`,
 			example: `  plimsoll orion -run simple -testname mytest -duration 10
   plimsoll orion -run oltp --lun-size 1GiB --engine docker --place volume`,
-			parse: func(args, destructive []string) (dialectTest, error) {
-				return orion.Parse(args, destructive, func(name string) ([]byte, error) {
-					p, err := readAtMost(name, lunLimit)
-					if err == nil && len(p) > lunLimit {
-						err = fmt.Errorf("%s: more than %d bytes are no list of files", name, lunLimit)
-					}
-					return p, err
-				})
+			parse: func(read dialect.FileReader, args, destructive []string) (dialectTest, error) {
+				return orion.Parse(args, destructive, read)
 			},
 		},
 		{
@@ -99,7 +91,9 @@ is /dev/zero, /dev/urandom or /dev/null.`,
 			example: `  plimsoll dd if=/dev/zero of=test.img bs=1M count=256 oflag=direct
   plimsoll dd if=/dev/zero of=test.img bs=64K count=1000 oflag=dsync --engine docker --place volume
   plimsoll dd if=test.img of=/dev/null bs=1M iflag=direct`,
-			parse: func(args, destructive []string) (dialectTest, error) { return dd.Parse(args, destructive) },
+			parse: func(_ dialect.FileReader, args, destructive []string) (dialectTest, error) {
+				return dd.Parse(args, destructive)
+			},
 		},
 		{
 			name: "ab", use: "ab [OPTION]... http[s]://HOST[:PORT]/PATH", short: "Run a line of ab, a closed loop of requests",
@@ -107,7 +101,7 @@ is /dev/zero, /dev/urandom or /dev/null.`,
 stalls is asked less, so its stalls are seen by few requests. docs/ab.md lists the options.`,
 			example: `  plimsoll ab -n 1000 -c 10 http://localhost:8080/
   plimsoll ab -t 10 -c 50 -k http://localhost:8080/index.html`,
-			parse: func(args, _ []string) (dialectTest, error) { return ab.Parse(args) },
+			parse: func(_ dialect.FileReader, args, _ []string) (dialectTest, error) { return ab.Parse(args) },
 		},
 	}
 }

@@ -37,6 +37,7 @@ func TestRunEngines(t *testing.T) {
 	t.Run("NothingIsLeft", func(t *testing.T) { testNothingIsLeft(t, api, d) })
 	t.Run("Import", func(t *testing.T) { testImport(t, api, d) })
 	t.Run("TwoInterrupts", func(t *testing.T) { testTwoInterrupts(t, api) })
+	t.Run("DialectDaemonGone", func(t *testing.T) { testDialectDaemonGone(t, api, d) })
 	t.Run("DaemonGone", func(t *testing.T) { testDaemonGone(t, api, d) }) // The last: it kills the daemon.
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/plan"
+	"plimsoll/internal/userfile"
 	"plimsoll/plans"
 )
 
@@ -54,12 +55,13 @@ func (a *app) readPlan(ctx context.Context, arg string) (file string, text []byt
 		return plans.File(arg), text, err
 	}
 	file = "standard input"
-	open := func() (io.ReadCloser, error) { return io.NopCloser(a.stdin), nil }
+	open := a.openStdin
 	if arg != "-" {
 		file = arg
-		open = func() (io.ReadCloser, error) { return os.Open(arg) }
+		open = userfile.Named(arg)
 	}
-	text, err = readUntil(ctx, open)
+	// It is Parse that says that it is too much.
+	text, err = userfile.Read(ctx, open, plan.MaxSize)
 	switch {
 	case errors.Is(err, context.Canceled):
 		return "", nil, fmt.Errorf("interrupted while the plan %s was read: nothing is recorded", file)
@@ -71,33 +73,8 @@ func (a *app) readPlan(ctx context.Context, arg string) (file string, text []byt
 	return file, text, nil
 }
 
-// readUntil reads all that open opens, or gives up when ctx ends: a terminal or a pipe may say
-// nothing for ever, and so may the opening of a named pipe. What it reads then is not read by
-// anybody else, as plimsoll ends.
-func readUntil(ctx context.Context, open func() (io.ReadCloser, error)) ([]byte, error) {
-	type answer struct {
-		text []byte
-		err  error
-	}
-	done := make(chan answer, 1)
-	go func() {
-		in, err := open()
-		if err != nil {
-			done <- answer{nil, err}
-			return
-		}
-		defer in.Close()
-		// One byte more than is allowed, so that Parse sees that it is too much.
-		text, err := io.ReadAll(io.LimitReader(in, plan.MaxSize+1))
-		done <- answer{text, err}
-	}()
-	select {
-	case d := <-done:
-		return d.text, d.err
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-}
+// openStdin is standard input for package userfile.
+func (a *app) openStdin() (io.ReadCloser, error) { return io.NopCloser(a.stdin), nil }
 
 // addPlanFlags adds the flags that change a plan.
 func addPlanFlags(cmd *cobra.Command, o *plan.Options) {

@@ -40,6 +40,7 @@ const (
 	Amplification = "amplification"
 	Clock         = "clock"
 	Unsteady      = "unsteady"
+	NeverSteady   = "never-steady"
 	Window        = "window"
 	FirstTouch    = "first-touch"
 	Overhead      = "overhead"
@@ -52,7 +53,7 @@ const (
 // IDs lists them all.
 var IDs = []string{
 	Cache, Direct, Unwritten, Compressible, Generator, Throttled, Burst, Cap, Neighbour, Drift, IOEngine, Unlike,
-	Amplification, Clock, Unsteady, Window, FirstTouch, Overhead, Skew, DeviceUnknown, Rate, EngineNote,
+	Amplification, Clock, Unsteady, NeverSteady, Window, FirstTouch, Overhead, Skew, DeviceUnknown, Rate, EngineNote,
 }
 
 // Trial returns the doubts about one trial. run is the run it belongs to, for the

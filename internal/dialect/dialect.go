@@ -28,6 +28,9 @@ type Session interface {
 	Path(name string) string
 }
 
+// A FileReader reads a file that the user names, no more of it than limit bytes and one.
+type FileReader func(name string, limit int64) ([]byte, error)
+
 // A UsageError is a line or a file that says something wrong: exit status 2.
 type UsageError struct {
 	// Where names the argument, or the file and line: "-b4Q", "job.fio:7".
@@ -42,6 +45,9 @@ func (e *UsageError) Error() string { return e.Where + ": " + e.Text }
 func Usagef(where, format string, args ...any) error {
 	return &UsageError{where, fmt.Sprintf(format, args...)}
 }
+
+// Argument is where argument number i of a line is, counted from 0, as errors name it: "argument 3, -b4Q".
+func Argument(i int, arg string) string { return fmt.Sprintf("argument %d, %s", i+1, arg) }
 
 // InPlace is the name of a user's file in a place's folder: its path without
 // drive and leading slashes, the others as underscores, so that two files stay two.

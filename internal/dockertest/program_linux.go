@@ -54,6 +54,19 @@ func startProgram(logPath string, env []string, argv ...string) (*program, error
 	return p, nil
 }
 
+// startService starts a program that listens on a socket, and waits until it does.
+func startService(socket, logPath string, env []string, argv ...string) (*program, error) {
+	p, err := startProgram(logPath, env, argv...)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.waitSocket(socket, startLimit); err != nil {
+		p.kill()
+		return nil, err
+	}
+	return p, nil
+}
+
 func (p *program) pid() int { return p.cmd.Process.Pid }
 
 func (p *program) log() string {

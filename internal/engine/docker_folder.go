@@ -30,7 +30,7 @@ func (e *docker) makeFolder(spec Spec) (string, error) {
 	}
 	folder := ownFolder(parent, spec.ID)
 	if err := e.journal.note(leftover{ID: spec.ID, Engine: e.Name(), Owner: Self(), Paths: []string{folder}}); err != nil {
-		return "", ownRoom(e.opt.StateDir, err)
+		return "", ownFault(e.opt.StateDir, err)
 	}
 	if err := os.Mkdir(folder, 0o755); err != nil {
 		return "", errors.Join(fmt.Errorf("place %s: %w", spec.Place.Name, err), e.journal.forget(spec.ID))

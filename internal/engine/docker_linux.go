@@ -4,37 +4,13 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/user"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/docker/go-units"
 	"github.com/moby/sys/mountinfo"
 	"golang.org/x/sys/unix"
 )
-
-// dockerKernel is uname's release.
-func dockerKernel() string {
-	var u unix.Utsname
-	if unix.Uname(&u) != nil {
-		return ""
-	}
-	return unix.ByteSliceToString(u.Release[:])
-}
-
-// dockerGroup returns the name of the group that owns a socket, or "".
-func dockerGroup(socket string) string {
-	var st unix.Stat_t
-	if socket == "" || unix.Stat(socket, &st) != nil {
-		return ""
-	}
-	g, err := user.LookupGroupId(strconv.FormatUint(uint64(st.Gid), 10))
-	if err != nil {
-		return ""
-	}
-	return g.Name
-}
 
 // dockerPID returns pid if that process is seen from here and belongs to the
 // container, else 0: the daemon may count processes of another namespace.

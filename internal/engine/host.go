@@ -68,22 +68,19 @@ func (h *host) Open(ctx context.Context, spec Spec) (Session, error) {
 	}
 	exe, err := h.install()
 	if err != nil {
-		return nil, ownRoom(h.state, err)
+		return nil, ownFault(h.state, err)
 	}
-	parent := spec.Place.Path
-	if parent == "" {
-		parent = filepath.Join(h.state, "data")
-		if err := os.MkdirAll(parent, 0o700); err != nil {
-			return nil, ownRoom(h.state, fmt.Errorf("make the data folder: %w", err))
-		}
+	parent, err := dataParent(h.state, spec.Place.Path)
+	if err != nil {
+		return nil, err
 	}
 	dir := ownFolder(parent, spec.ID)
 	s := &hostSession{dir: dir, journal: h.journal, id: spec.ID}
 	if err := h.journal.note(leftover{ID: spec.ID, Engine: h.Name(), Owner: Self(), Paths: []string{dir}}); err != nil {
-		return nil, ownRoom(h.state, err)
+		return nil, ownFault(h.state, err)
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil {
-		return nil, ownRoom(h.state, errors.Join(fmt.Errorf("make the trial's folder: %w", err), h.journal.forget(spec.ID)))
+		return nil, ownFault(h.state, errors.Join(fmt.Errorf("make the trial's folder: %w", err), h.journal.forget(spec.ID)))
 	}
 	argv := []string{exe, "agent", "--dir", dir}
 	if spec.Place.Kind == place.Tmpfs {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -36,10 +37,14 @@ func (r *ociRuntime) knows(id string) bool {
 	return err == nil
 }
 
-// remove kills and forgets a container. It is no error that there is none.
+// remove kills and forgets a container. It is no error that there is none. Where the runtime was
+// uninstalled meanwhile, what it noted is removed, and the caller kills the container through its cgroup.
 func (r *ociRuntime) remove(ctx context.Context, id string) error {
 	if !r.knows(id) {
 		return nil
+	}
+	if _, err := os.Stat(r.path); errors.Is(err, os.ErrNotExist) {
+		return os.RemoveAll(filepath.Join(r.root, id))
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

@@ -30,15 +30,13 @@ func (i *installer) install(goos, goarch string) (string, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	key := goos + "/" + goarch
-	if path := i.paths[key]; path != "" {
-		if _, err := os.Stat(path); err == nil {
-			return path, nil
+	path := i.paths[key]
+	if _, err := os.Stat(path); path == "" || err != nil || runnable(path) != nil {
+		if path, err = installWorker(i.dir, i.source, goos, goarch); err != nil {
+			return "", err
 		}
 	}
-	path, err := installWorker(i.dir, i.source, goos, goarch)
-	if err != nil {
-		return "", err
-	}
+	// Each time: a file system may be mounted with other flags meanwhile.
 	if err := runnable(path); goos == runtime.GOOS && err != nil {
 		return "", fmt.Errorf("programs can't be run from %s (%w): its file system is mounted noexec", i.dir, err)
 	}

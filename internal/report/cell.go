@@ -85,6 +85,7 @@ func (c *group) cellOf() Cell {
 	out.Latency = latencies(c.trials)
 	out.Disk = diskOf(c.trials)
 	out.PerClient = perClient(c.trials)
+	out.Open, out.Steady = openLoopOf(c.trials), steadyOf(c.trials)
 	return out
 }
 

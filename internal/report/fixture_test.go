@@ -172,6 +172,15 @@ func everyday() (record.Run, []record.Trial) {
 	return f.run, f.trials
 }
 
+// failBaseline makes all trials of the baseline fail, and none of the control's.
+func (f *fixture) failBaseline() {
+	for i := range f.trials {
+		if tr := &f.trials[i]; tr.Cell.Engine == "host" && !tr.Cell.Control {
+			tr.Status, tr.Error, tr.Results = record.Failed, "boom", nil
+		}
+	}
+}
+
 // spoil adds what goes wrong in real runs.
 func (f *fixture) spoil(t *record.Trial) {
 	c := t.Cell

@@ -167,11 +167,7 @@ func TestInterruptedIsShort(t *testing.T) {
 func TestFailedBaseline(t *testing.T) {
 	f := newFixture()
 	f.fill(thePlaces, 1)
-	for i := range f.trials {
-		if tr := &f.trials[i]; tr.Cell.Engine == "host" && !tr.Cell.Control {
-			tr.Status, tr.Error, tr.Results = record.Failed, "boom", nil
-		}
-	}
+	f.failBaseline()
 	r := built(f.run, f.trials)
 	for _, format := range []string{"text", "md", "html"} {
 		out := render(t, format, Terminal{}, NewSet(r))

@@ -253,6 +253,9 @@ type Cell struct {
 	// Outliers are the blocks of trials that lie far from the cell's others. They are in
 	// all figures.
 	Outliers []int `json:"outliers,omitempty"`
+	// Open is set for an open loop, Steady where a steady state was asked for.
+	Open   *OpenLoop `json:"open_loop,omitempty"`
+	Steady *Steady   `json:"steady,omitempty"`
 	// Failures are what the failed trials died of, the same ones together.
 	Failures []Failure `json:"failures,omitempty"`
 	// IOEngine is what did the I/O of the cell's trials by their own account: "io_uring", "syscalls"
@@ -342,6 +345,8 @@ type Trial struct {
 	// Rates is the metric interval by interval, Second the interval's length in seconds.
 	Rates  []Num   `json:"rates,omitempty"`
 	Second float64 `json:"interval_s,omitempty"`
+	// Steady is the course of a trial with a steady state: Value and Rates are of the rounds that count.
+	Steady *TrialSteady `json:"steady,omitempty"`
 	// Buckets is the histogram of the first class: see Latency.Buckets.
 	Buckets [][2]uint64 `json:"buckets,omitempty"`
 }

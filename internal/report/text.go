@@ -305,6 +305,9 @@ func (p *textPage) asides(w *Workload) {
 		if text := c.outlierText(); text != "" && p.full {
 			p.f("   %s\n", p.paint(dim, wrap(clean.Line(text), p.width, 3)))
 		}
+		for _, text := range c.paceText(w.Class) {
+			p.f("   %s\n", wrap(clean.Line(text), p.width, 3))
+		}
 		if c.Scaling != "" {
 			p.f("   %s\n", wrap(clean.Line(c.Label+": "+c.Scaling), p.width, 3))
 		}

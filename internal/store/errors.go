@@ -81,7 +81,8 @@ func (s *Store) explain(verb string, err error) error {
 	case sqlite3.SQLITE_BUSY:
 		fix = fmt.Sprintf("; another process kept it locked for %v", busyTimeout)
 	case sqlite3.SQLITE_IOERR:
-		fix = "; the disk refused (or is full)"
+		// A full disk is one of its reasons: the log's index is a file that is mapped.
+		fix = "; the disk is full or refused: free some, or name another state folder with --state"
 	}
 	return fmt.Errorf("%s the database %s: %w%s", verb, s.path, err, fix)
 }

@@ -3,8 +3,11 @@ package store
 import (
 	"bufio"
 	"context"
+	"crypto/rand"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -16,8 +19,13 @@ import (
 // millisecond.
 const startTimeout = 2 * time.Second
 
-// CheckWritable takes the turn of a writer and gives it back: before minutes are spent
-// on measuring. The error says who keeps the database locked, if that can be found out.
+// startRoom is what has to be free for records before anything is measured, in bytes: the log of 128 pages of 4 KiB, and
+// as much again in the database when it is merged (dsn).
+const startRoom = 1 << 20
+
+// CheckWritable takes the turn of a writer and gives it back, and sees whether there is room for
+// records: before minutes are spent on measuring. The error says who keeps the database locked, if that can be found out,
+// and what would help.
 func (s *Store) CheckWritable() error {
 	if s.readOnly {
 		return fmt.Errorf("the database %s is read-only; the folder must exist and be writable: name another state folder with --state", s.path)
@@ -45,7 +53,33 @@ func (s *Store) CheckWritable() error {
 	if err != nil {
 		return s.explain("write to", err)
 	}
+	if err := checkRoom(filepath.Dir(s.path), startRoom); err != nil {
+		return fmt.Errorf("records need %d KiB beside the database %s: %w; free some, or name another state folder with --state", startRoom>>10, s.path, err)
+	}
 	return nil
+}
+
+// checkRoom writes a file of n bytes in dir and removes it: a quota, a network's disk and one that compresses
+// don't say beforehand what they can take.
+func checkRoom(dir string, n int) (err error) {
+	f, err := os.CreateTemp(dir, ".room-*")
+	if err != nil {
+		return err
+	}
+	// At once, so that nothing is left by one that is killed; Windows removes no open file.
+	early := os.Remove(f.Name())
+	defer func() {
+		err = errors.Join(err, f.Close())
+		if early != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	data := make([]byte, n)
+	rand.Read(data)
+	if _, err := f.Write(data); err != nil {
+		return err
+	}
+	return f.Sync() // Where space is given out late, that is when it is found missing.
 }
 
 // holders names the processes that hold locks on the database's files.

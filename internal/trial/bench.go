@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"plimsoll/internal/agent"
@@ -43,7 +42,7 @@ func (b *Bench) Open(ctx context.Context) error {
 	if b.Hard == nil {
 		b.Hard = context.Background()
 	}
-	b.pool = &pool{engines: map[string]engine.Engine{"": b.Engine}, run: b.Run.ID, hard: b.Hard, agents: map[string]*agent.Agent{}}
+	b.pool = newPool(map[string]engine.Engine{"": b.Engine}, b.Run.ID, b.Hard)
 	b.seat = seat{spec: b.Spec}
 	var err error
 	b.agent, b.opened, err = b.pool.get(ctx, b.seat)
@@ -54,24 +53,20 @@ func (b *Bench) Open(ctx context.Context) error {
 func (b *Bench) Probes() []load.Probe { return b.agent.Hello.Probes }
 
 // Trial does one workload and returns its record, and the error of one that failed. When ctx ends first
-// the trial is stopped. The record is nil only if the container could not be opened again
-// after the trial before this one broke it.
+// the trial is stopped. The record is nil, and the error a *GroundError, only when the trial failed
+// for what is no result.
 func (b *Bench) Trial(ctx context.Context, spec workload.Spec, onSample func(load.Sample)) (*record.Trial, error) {
-	if b.agent == nil || !b.agent.Fit() {
-		var err error
-		if b.agent, b.opened, err = b.pool.get(ctx, b.seat); err != nil {
-			return nil, err
-		}
-	}
 	cell := b.Cell
 	cell.Workload, cell.Clients = spec.Name, 1
 	t := &record.Trial{
 		Run: b.Run.ID, Cell: cell, Key: fmt.Sprintf("%s/%s/%s", cell.Engine, cell.Place, cell.Workload), Order: b.trials,
-		Started: time.Now(), Status: record.Done, Spec: spec, Metric: spec.Metric(), SessionOpen: b.opened,
+		Started: time.Now(), Status: record.Done, Spec: spec, Metric: spec.Metric(),
 	}
 	b.trials++
-	b.opened = 0
 	err := b.attempt(ctx, t, onSample)
+	if why := lostGround(ctx, cell.Engine, b.Engine, b.Spec, err); why != nil {
+		return nil, why
+	}
 	if err != nil {
 		fail(t, err)
 	}
@@ -85,34 +80,20 @@ func (b *Bench) Trial(ctx context.Context, spec workload.Spec, onSample func(loa
 	return t, err
 }
 
-// attempt does the trial.
+// attempt does the trial, in a new container if the trial before it broke the last one.
 func (b *Bench) attempt(ctx context.Context, t *record.Trial, onSample func(load.Sample)) error {
-	agents := []*agent.Agent{b.agent}
-	memory := agent.WatchMemory(agents, b.Spec.Limits.Memory)
-	id := strconv.Itoa(t.Order)
-	err := b.agent.Prepare(ctx, id, t.Spec)
-	if err == nil {
-		after := func(t *record.Trial) { t.Where = make([]record.Where, 1) }
-		if b.Witness != nil {
-			after = b.Witness.Before(agents, target(t.Spec))
-		}
-		if err = b.agent.Start(id); err == nil {
-			var res *workload.Result
-			if res, err = b.agent.Wait(ctx, id, onSample); err == nil {
-				t.Results = []workload.Result{*res}
-				t.Value = res.Value(t.Metric)
-			}
-		}
-		after(t)
-		for i := range t.Where {
-			t.Where[i].Limits = b.Spec.Limits.String()
+	if b.agent == nil {
+		var err error
+		if b.agent, b.opened, err = b.pool.get(ctx, b.seat); err != nil {
+			return err
 		}
 	}
-	if err == nil {
-		return nil
+	t.SessionOpen, b.opened = b.opened, 0
+	at := attempt{
+		agents: []*agent.Agent{b.agent}, witness: b.Witness, target: target(t.Spec), limits: b.Spec.Limits,
+		spec: func(int) workload.Spec { return t.Spec }, onSample: onSample,
 	}
-	b.agent.Stop()
-	err = memory.Explain(err)
+	err := at.run(ctx, t)
 	if !b.agent.Fit() {
 		err = errors.Join(err, b.pool.drop(b.seat))
 		b.agent = nil

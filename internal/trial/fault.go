@@ -6,27 +6,37 @@ import (
 	"fmt"
 
 	"plimsoll/internal/engine"
-	"plimsoll/internal/record"
 )
 
-// notTheCells returns why an error of a trial says nothing of its cell: the ground of the whole run
-// is gone. Such a trial is no result. The run stops, and goes on with the same trial when
-// it is resumed: going on without an engine would use up all of its trials in seconds, and its cells
-// would be compared with others that were measured in another hour.
-func (r *Runner) notTheCells(ctx context.Context, cell record.Cell, err error) error {
-	if err == nil {
+// A GroundError says why a trial broke off that says nothing of its cell: what all trials
+// stand on is gone, the engine or the room in Plimsoll's own state folder. Such a trial is no result.
+type GroundError struct {
+	// Err is an *engine.StateFullError, or says which engine is gone and how that was seen.
+	Err error
+}
+
+// Error implements error.
+func (e *GroundError) Error() string { return e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *GroundError) Unwrap() error { return e.Err }
+
+// lostGround asks why a trial failed with err on an engine that is called name, in a container like spec's, and
+// returns nil if that may be its cell. When ctx is over it is not asked: whoever interrupts knows why.
+func lostGround(ctx context.Context, name string, e engine.Engine, spec engine.Spec, err error) *GroundError {
+	if err == nil || ctx.Err() != nil {
 		return nil
 	}
 	var full *engine.StateFullError
 	if errors.As(err, &full) {
-		return full
+		return &GroundError{full}
 	}
-	e, ok := r.Engines[cell.Engine].(engine.Mortal)
+	m, ok := e.(engine.Mortal)
 	if !ok {
 		return nil
 	}
-	if gone := e.Gone(ctx); gone != nil && ctx.Err() == nil {
-		return fmt.Errorf("engine %s is gone: %w", cell.Engine, gone)
+	if gone := m.Gone(ctx, spec); gone != nil && ctx.Err() == nil {
+		return &GroundError{fmt.Errorf("engine %s is gone: %w", name, gone)}
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ func (m *mortal) Open(ctx context.Context, s engine.Spec) (engine.Session, error
 	return m.Engine.Open(ctx, s)
 }
 
-func (m *mortal) Gone(context.Context) error { return m.gone }
+func (m *mortal) Gone(context.Context, engine.Spec) error { return m.gone }
 
 // TestRunnerEngineGone: what takes the ground from under the whole run is no result of the
 // cell that met it. The run is interrupted there, and resumed with the same trial.

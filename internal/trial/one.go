@@ -5,33 +5,25 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"sync"
 	"time"
 
 	"plimsoll/internal/agent"
 	"plimsoll/internal/engine"
 	"plimsoll/internal/place"
 	"plimsoll/internal/record"
-	"plimsoll/internal/size"
 	"plimsoll/internal/workload"
 )
 
-// trial runs one cell once. It always returns a record.
-func (r *Runner) trial(ctx context.Context, cell record.Cell, block, order int) *record.Trial {
-	t, _ := r.try(ctx, cell, block, order)
-	return t
-}
-
-// try is trial with the error that made it fail.
-func (r *Runner) try(ctx context.Context, cell record.Cell, block, order int) (*record.Trial, error) {
+// trial runs one cell once. It always returns a record, and the error that made the trial fail.
+func (r *Runner) trial(ctx context.Context, cell record.Cell, block, order int) (*record.Trial, error) {
 	spec := r.spec(cell)
 	t := &record.Trial{
 		Run: r.run.ID, Cell: cell, Key: r.Plan.Key(cell), Block: block, Order: order,
 		Started: time.Now(), Status: record.Done, Spec: spec, Metric: spec.Metric(),
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, r.Plan.Timeout, timeoutError{r.Plan.Timeout})
-	defer cancel()
-	err := r.attempt(ctx, t, spec)
+	ctx, limit := withTimeout(ctx, r.Plan.Timeout, cell.Clients)
+	defer limit.stop()
+	err := limit.explain(ctx, r.attempt(ctx, t, spec, limit))
 	if err != nil {
 		fail(t, err)
 	}
@@ -42,16 +34,17 @@ func (r *Runner) try(ctx context.Context, cell record.Cell, block, order int) (*
 	return t, err
 }
 
-// overhead is the part of a trial that is not the measured window, the job's
-// own ramp time, the layout of its files, or the wait for its buffered writes.
+// overhead is the part of a trial that is not the measured window with the rounds before it, the
+// job's own ramp time, the layout of its files, the wait for its buffered writes, or reading them back.
 func overhead(t *record.Trial) time.Duration {
-	var window, prepared, settled time.Duration
+	var window, prepared, settled, verified time.Duration
 	for _, res := range t.Results {
-		window = max(window, res.Elapsed)
+		window = max(window, res.Worked())
 		prepared = max(prepared, res.Prepared)
 		settled = max(settled, res.Settled)
+		verified = max(verified, res.Verified.Took)
 	}
-	return t.Wall - window - prepared - settled - t.Spec.Job.RampTime
+	return t.Wall - window - prepared - settled - verified - t.Spec.Job.RampTime
 }
 
 // spec is the workload of a cell with its I/O engine, and with its file if the
@@ -128,8 +121,8 @@ func (r *Runner) seeded(spec workload.Spec, t *record.Trial, client int) workloa
 	return spec
 }
 
-// attempt does the trial: prepare all clients, start them together, wait for all.
-func (r *Runner) attempt(ctx context.Context, t *record.Trial, spec workload.Spec) error {
+// attempt does the trial, in containers that are opened if they don't run.
+func (r *Runner) attempt(ctx context.Context, t *record.Trial, spec workload.Spec, limit *timeout) error {
 	agents, opening, err := r.agents(ctx, t.Cell)
 	t.SessionOpen = opening
 	if err != nil {
@@ -139,109 +132,14 @@ func (r *Runner) attempt(ctx context.Context, t *record.Trial, spec workload.Spe
 	if why := r.room.take(r, t.Cell, agents); why != "" {
 		return errors.New(why)
 	}
-	limits := r.seats(t.Cell)[0].spec.Limits
-	memory := agent.WatchMemory(agents, limits.Memory)
-	id := fmt.Sprintf("%d", t.Order)
-	err = each(ctx, agents, func(ctx context.Context, i int, a *agent.Agent) error {
-		return a.Prepare(ctx, id, r.seeded(spec, t, i))
-	})
-	if err == nil {
-		after := func(t *record.Trial) { t.Where = make([]record.Where, len(agents)) }
-		if r.Witness != nil {
-			after = r.Witness.Before(agents, spec.Job.Filename)
-		}
-		t.StartSkew, err = start(agents, id)
-		if err == nil {
-			t.Results, err = wait(ctx, agents, id)
-		}
-		after(t)
-		for i := range t.Where {
-			t.Where[i].Limits = limits.String()
-		}
+	at := attempt{
+		agents: agents, witness: r.Witness, target: spec.Job.Filename, timeout: limit, limits: r.seats(t.Cell)[0].spec.Limits,
+		spec: func(client int) workload.Spec { return r.seeded(spec, t, client) },
 	}
-	if err != nil {
-		// Clients that were ready or had started when another failed.
-		for _, a := range agents {
-			a.Stop()
-		}
-		err = memory.Explain(err)
+	if err := at.run(ctx, t); err != nil {
 		return errors.Join(err, r.dropLost(t.Cell, err))
 	}
-	t.Value = workload.Together(t.Results, t.Metric)
 	return nil
-}
-
-// start is the barrier: everything is prepared, so that one short line to each
-// client begins its I/O. It returns the time between the first and the last.
-func start(agents []*agent.Agent, id string) (time.Duration, error) {
-	begin := time.Now()
-	for _, a := range agents {
-		if err := a.Start(id); err != nil {
-			return 0, err
-		}
-	}
-	if len(agents) == 1 {
-		return 0, nil
-	}
-	return time.Since(begin), nil
-}
-
-// wait collects the results of all clients. The first error stops the others.
-func wait(ctx context.Context, agents []*agent.Agent, id string) ([]workload.Result, error) {
-	results := make([]workload.Result, len(agents))
-	err := each(ctx, agents, func(ctx context.Context, i int, a *agent.Agent) error {
-		res, err := a.Wait(ctx, id, nil)
-		if err != nil {
-			return err
-		}
-		results[i] = *res
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return results, nil
-}
-
-// each calls f for all agents side by side and returns the first error that
-// is not just the echo of another's: an error ends the context of the others.
-func each(ctx context.Context, agents []*agent.Agent, f func(context.Context, int, *agent.Agent) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	errs := make([]error, len(agents))
-	var wg sync.WaitGroup
-	for i, a := range agents {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			if errs[i] = f(ctx, i, a); errs[i] != nil {
-				cancel()
-			}
-		}()
-	}
-	wg.Wait()
-	return firstError(errs)
-}
-
-// firstError picks the error to tell from those of all clients: the first that
-// is no echo, and says which client's it is if there are several.
-func firstError(errs []error) error {
-	var echo error
-	for i, err := range errs {
-		if err == nil {
-			continue
-		}
-		if len(errs) > 1 {
-			err = fmt.Errorf("client %d: %w", i+1, err)
-		}
-		if !errors.Is(err, context.Canceled) {
-			return err
-		}
-		if echo == nil {
-			echo = err
-		}
-	}
-	return echo
 }
 
 // dropLost closes the agents of a cell that are gone or did not stop, and all of
@@ -265,25 +163,9 @@ func fail(t *record.Trial, err error) {
 	t.Phase = "open"
 	var te *agent.TrialError
 	if errors.As(err, &te) {
-		t.Phase, t.Log = te.Phase, te.Log
-		if te.Done != nil {
-			t.Progress = fmt.Sprintf("%d operations and %s in %s", te.Done.Ops, size.Bytes(te.Done.Bytes), size.Duration(te.Done.At))
-		}
+		t.Phase, t.Log, t.Progress = te.Phase, te.Log, te.Progress()
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		t.Phase = "timeout"
 	}
 }
-
-// A timeoutError is the cause of a trial's context after its cell's timeout.
-type timeoutError struct {
-	after time.Duration
-}
-
-// Error implements error.
-func (e timeoutError) Error() string {
-	return fmt.Sprintf("the cell did not end within its timeout of %v", e.after)
-}
-
-// Is makes it a deadline for errors.Is.
-func (e timeoutError) Is(target error) bool { return target == context.DeadlineExceeded }

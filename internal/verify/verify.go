@@ -53,6 +53,15 @@ type line struct {
 	Flushed int64 `json:"flushed"`
 }
 
+// Check says what is wrong with the options, before a file is made for them.
+func (o Options) Check() error {
+	j, err := o.job()
+	if err == nil {
+		err = j.Validate()
+	}
+	return err
+}
+
 // Write writes the file once. It returns how many blocks were written and synced, also with
 // an error: as far as it got.
 func Write(ctx context.Context, o Options) (flushed int64, err error) {
@@ -212,7 +221,10 @@ func readJournal(journal io.Reader) (load.Job, int64, error) {
 	s := bufio.NewScanner(journal)
 	s.Buffer(nil, 1<<20)
 	if !s.Scan() {
-		return h.Job, 0, errors.Join(errors.New("the journal is empty: nothing was written"), s.Err())
+		if s.Err() != nil {
+			return h.Job, 0, fmt.Errorf("read the journal: %w", s.Err())
+		}
+		return h.Job, 0, errors.New("the journal is empty: nothing was written")
 	}
 	if err := json.Unmarshal(s.Bytes(), &h); err != nil || h.Format != 1 || h.Job.BS <= 0 || h.Job.Size <= 0 {
 		return h.Job, 0, fmt.Errorf("the journal's first line is none of plimsoll verify's: %.80q", s.Text())

@@ -61,9 +61,14 @@ type Result struct {
 	Prepared time.Duration `json:"prepared"`
 	// Settled is how long it took after the window until buffered writes were on the storage.
 	Settled time.Duration `json:"settled,omitempty"`
+	// Verified is what was checked of a job that verifies.
+	Verified VerifyState `json:"verified,omitzero"`
 	// Notes are doubts that the load generator or the workload itself has: that linux-aio
 	// is not asynchronous with buffered I/O, that files could not be removed.
 	Notes []string `json:"notes,omitempty"`
+	// Rounds is the course of a job with a steady state; all figures here are then of the rounds that count,
+	// but for File, Prepared, Settled, and Usage.MaxRSS, which is the peak of the whole run. nil: there is none.
+	Rounds *Rounds `json:"rounds,omitempty"`
 	// Host is how busy the machine was in the window, from /proc/stat and
 	// /proc/pressure.
 	Host HostDelta `json:"host,omitzero"`

@@ -7,17 +7,31 @@ import (
 	"path/filepath"
 	"time"
 
+	"plimsoll/internal/steady"
 	"plimsoll/load"
 )
 
 // A Runner is a prepared workload: its files are there, nothing was measured yet.
 type Runner interface {
 	// Run does the I/O and returns what was measured. onSample is called once each
-	// load.SampleEvery: a second, less in a short window. Run is called once.
+	// load.SampleEvery: a second, less in a short window. Run is called once. One that is a Settler has to be
+	// settled before its result counts.
 	Run(ctx context.Context, onSample func(load.Sample)) (*Result, error)
 	// Close frees what Prepare took, and removes the outputs of the run. Files
 	// that the next trial in the same place can use again stay.
 	Close() error
+}
+
+// A Judged is the Runner of a job with a steady state, which somebody else may judge, together with other
+// clients.
+type Judged interface {
+	Runner
+	// OnRound, before Run, has every round told as it ends (its At is the end, from the beginning of the first), and
+	// leaves it to Finish to end the job before its longest time.
+	OnRound(tell func(load.Sample))
+	// Finish ends the job; the result is that of steady.WindowRounds rounds from number from on, which have all
+	// been told. Any goroutine may call it. What comes after the job's own end has no effect.
+	Finish(from int)
 }
 
 // Prepare lays out what spec needs in dir.
@@ -96,6 +110,12 @@ func (s Spec) Validate() error {
 		j := s.Job
 		if j.Filename == "" {
 			j.Filename = "block.dat" // The worker names it, in the place.
+		}
+		if r := s.Steady.Round; r != 0 {
+			if j.Runtime < steady.WindowRounds*r {
+				return fmt.Errorf("steady_state: %d rounds of %v take longer than runtime, %v", steady.WindowRounds, r, j.Runtime)
+			}
+			j.Round = r
 		}
 		return j.Validate()
 	case Append, WAL, Tree:

@@ -40,6 +40,11 @@ type Spec struct {
 	Kind Kind   `json:"kind"`
 	// Job is the block job; used by Block only. Its Filename is set by the worker.
 	Job load.Job `json:"job,omitzero"`
+	// Steady ends a block job when it is steady, at Job.Runtime at the latest.
+	Steady SteadyState `json:"steady_state,omitzero"`
+	// Unsettled leaves what a block job has written in the page cache when the job is done, for a caller who
+	// looks at how it gets to the storage.
+	Unsettled bool `json:"unsettled,omitempty"`
 	// Jobs are the jobs of a stage.
 	Jobs []StageJob `json:"jobs,omitempty"`
 	// Count is the number of operations of append (default 10,000) and of source
@@ -61,8 +66,11 @@ type Metric struct {
 	Unit string `json:"unit"`
 }
 
+// largeBlock is the mean size of I/Os from which a block job is about bandwidth.
+const largeBlock = 64 << 10
+
 // Metric returns the figure by which trials of s are compared: bandwidth for
-// block jobs with blocks of 64 KiB and more, operations per second otherwise.
+// block jobs with blocks of 64 KiB and more on average, operations per second otherwise.
 func (s Spec) Metric() Metric {
 	switch s.Kind {
 	case Append:
@@ -73,12 +81,12 @@ func (s Spec) Metric() Metric {
 		return Metric{"files", "1/s"}
 	}
 	if s.Kind == Stage {
-		if len(s.Jobs) > 0 && !slices.ContainsFunc(s.Jobs, func(j StageJob) bool { return j.Job.BS < 64<<10 }) {
+		if len(s.Jobs) > 0 && !slices.ContainsFunc(s.Jobs, func(j StageJob) bool { return j.Job.BS < largeBlock }) {
 			return Metric{"bandwidth", "B/s"}
 		}
 		return Metric{"IOPS", "1/s"}
 	}
-	if s.Job.BS >= 64<<10 {
+	if _, mean, _ := s.Job.BlockSizes(); mean >= largeBlock {
 		return Metric{"bandwidth", "B/s"}
 	}
 	return Metric{"IOPS", "1/s"}

@@ -4,29 +4,20 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"plimsoll/internal/device"
+	"plimsoll/internal/treetest"
 )
 
 // host makes a procfs and cgroup folders in a temporary one. ROOT in the content
 // of a file stands for it.
 func host(t *testing.T, files map[string]string) device.FS {
 	t.Helper()
-	root := t.TempDir()
-	for name, content := range files {
-		full := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(full, []byte(strings.ReplaceAll(content, "ROOT", root)), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	root := treetest.Make(t, files)
 	return device.FS{Proc: filepath.Join(root, "proc")}
 }
 

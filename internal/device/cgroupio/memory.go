@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/device"
+	"plimsoll/internal/device/hierarchy"
 )
 
 // unlimited is where version 1 says that there is no limit: it writes the greatest number of pages in
@@ -22,21 +23,21 @@ type MemoryGroup struct {
 	Limit int64
 	// Holder names the group that has this limit, as /proc/<pid>/cgroup has it. Empty: none.
 	Holder string
-	group  *group
+	group  *hierarchy.Group
 }
 
 // ReadMemory finds the memory group of process pid.
 func ReadMemory(f device.FS, pid int) (*MemoryGroup, error) {
-	g, err := groupOf(f, strconv.Itoa(pid), "memory", "memory")
+	g, err := groupOf(f, strconv.Itoa(pid), hierarchy.Memory)
 	if err != nil {
 		return nil, err
 	}
 	name := "memory.max"
-	if g.version == 1 {
+	if g.Version == 1 {
 		name = "memory.limit_in_bytes"
 	}
 	m := &MemoryGroup{Limit: unlimited, group: g}
-	for dir, path := g.dir, g.path; ; dir, path = filepath.Dir(dir), filepath.Dir(path) {
+	for dir, path := g.Dir, g.Path; ; dir, path = filepath.Dir(dir), filepath.Dir(path) {
 		n, err := memoryLimit(filepath.Join(dir, name))
 		if err != nil {
 			return nil, fmt.Errorf("group %s: %w", path, err)
@@ -44,7 +45,7 @@ func ReadMemory(f device.FS, pid int) (*MemoryGroup, error) {
 		if n < m.Limit {
 			m.Limit, m.Holder = n, path
 		}
-		if dir == g.root || len(dir) <= len(g.root) {
+		if dir == g.Root || len(dir) <= len(g.Root) {
 			break
 		}
 	}
@@ -60,10 +61,10 @@ func ReadMemory(f device.FS, pid int) (*MemoryGroup, error) {
 // read, such as of a group that is gone.
 func (m *MemoryGroup) Kills() (int64, error) {
 	name := "memory.events"
-	if m.group.version == 1 {
+	if m.group.Version == 1 {
 		name = "memory.oom_control"
 	}
-	b, err := os.ReadFile(filepath.Join(m.group.dir, name))
+	b, err := os.ReadFile(filepath.Join(m.group.Dir, name))
 	if err != nil {
 		return 0, err
 	}
@@ -72,7 +73,7 @@ func (m *MemoryGroup) Kills() (int64, error) {
 			return strconv.ParseInt(f[1], 10, 64)
 		}
 	}
-	return 0, fmt.Errorf("group %s: %s tells of no kills: %w", m.group.path, name, ErrNotCounted)
+	return 0, fmt.Errorf("group %s: %s tells of no kills: %w", m.group.Path, name, ErrNotCounted)
 }
 
 // ReadMemoryLimit returns the Limit of the memory group of process pid.

@@ -76,15 +76,16 @@ func (t *Test) options(args []string) ([]string, error) {
 		for k := 1; k < len(a); k++ {
 			o := lookUp(a[k])
 			name := "-" + a[k:k+1]
+			at := dialect.Argument(i, name)
 			switch {
 			case o == nil && strings.HasPrefix(a, "--"):
-				return nil, dialect.Usagef(a, "is unknown; ab's options are single letters: %s", letters())
+				return nil, dialect.Usagef(dialect.Argument(i, a), "is unknown; ab's options are single letters: %s", letters())
 			case o == nil:
-				return nil, dialect.Usagef(a, "%s is unknown; the options are %s", name, letters())
+				return nil, dialect.Usagef(dialect.Argument(i, a), "%s is unknown; the options are %s", name, letters())
 			case o.Refused:
-				return nil, dialect.Usagef(a, "%s isn't supported: %s", name, o.Note)
+				return nil, dialect.Usagef(dialect.Argument(i, a), "%s isn't supported: %s", name, o.Note)
 			case o.Value == "":
-				if err := o.set(t, name, ""); err != nil {
+				if err := o.set(t, at, ""); err != nil {
 					return nil, err
 				}
 				continue
@@ -92,11 +93,11 @@ func (t *Test) options(args []string) ([]string, error) {
 			value := a[k+1:]
 			if value == "" {
 				if i++; i == len(args) {
-					return nil, dialect.Usagef(name, "needs a value: %s", o.Value)
+					return nil, dialect.Usagef(at, "needs a value: %s", o.Value)
 				}
 				value = args[i]
 			}
-			if err := o.set(t, name+" "+value, value); err != nil {
+			if err := o.set(t, at+" "+value, value); err != nil {
 				return nil, err
 			}
 			break

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"plimsoll/internal/dialect/dialecttest"
+	"plimsoll/internal/fuzztest"
 )
 
 // TestLastLineIsCoreutils compares the sizes with those that the real dd prints.
@@ -105,11 +106,11 @@ func TestProgress(t *testing.T) {
 
 func TestParseRefuses(t *testing.T) {
 	for line, want := range map[string]string{
-		"if=/dev/zero of=f bs=4Q count=1":         `bs=4Q: "4Q" is no number`,
+		"if=/dev/zero of=f bs=4Q count=1":         `argument 3, bs=4Q: "4Q" is no number`,
 		"if=/dev/zero of=f bs=1M":                 "without count=",
 		"if=a of=b bs=1M":                         "measure the reading with of=/dev/null",
 		"if=/dev/zero of=f cuont=1":               "did you mean count?",
-		"if=/dev/zero of=f count=1 oflag=dircet":  "did you mean direct?",
+		"if=/dev/zero of=f count=1 oflag=dircet":  "argument 4, oflag=dircet: \"dircet\" is unknown; did you mean direct?",
 		"if=/dev/zero of=f count=1 conv=ucase":    "converts text",
 		"if=/dev/zero of=f count=1 conv=sync":     "use oflag=sync",
 		"if=/dev/zero of=f count=1 if=x":          "was given before",
@@ -133,9 +134,22 @@ func TestParseRefuses(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add("if=/dev/zero of=f bs=1M count=10 oflag=direct conv=fsync,notrunc seek=2")
 	f.Add("if=f of=/dev/null bs=2x512 count=4kB iflag=count_bytes status=none")
-	f.Fuzz(func(t *testing.T, line string) {
+	f.Fuzz(tryLine)
+}
+
+// TestHostileLines: what is much too long is answered too, in bounds.
+func TestHostileLines(t *testing.T) {
+	for _, hostile := range []string{"bs=" + strings.Repeat("2x", 1<<16), "conv=" + strings.Repeat("fsync,", 1<<16), "count=" + strings.Repeat("9", 1<<16), strings.Repeat("oflag=dsync ", 1<<14)} {
+		tryLine(t, "if=/dev/zero of=f "+hostile)
+	}
+}
+
+// tryLine parses a line within bounds, and lowers what it asks for.
+func tryLine(t *testing.T, line string) {
+	fuzztest.Bounded(t, line, func() {
 		test, err := Parse(strings.Fields(line), nil)
 		if err != nil {
+			dialecttest.Usage(t, err)
 			return
 		}
 		j := test.job(&dialecttest.Local{Dir: "/d"})
@@ -143,4 +157,30 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%q makes a job that is refused: %v", line, err)
 		}
 	})
+}
+
+// TestReadEndsWithTheFile: a count beyond the end of a file reads what there is, as dd does, and what is less than a block
+// is said to be left out.
+func TestReadEndsWithTheFile(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "in"), make([]byte, 10<<10+7), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		line    string
+		records int
+		tail    bool
+	}{
+		{"count=3", 3, false}, {"count=10", 10, false}, {"count=11", 10, true}, {"count=1000000", 10, true}, {"", 10, true},
+		{"skip=4 count=100", 6, true}, {"skip=4 count=6", 6, false},
+	} {
+		out, _, err := run(t, dir, strings.Fields("if=in of=/dev/null bs=1K "+c.line)...)
+		want := fmt.Sprintf("%d+0 records in\n%[1]d+0 records out\n%d bytes", c.records, c.records<<10)
+		if err != nil || !strings.Contains(out, want) || strings.Contains(out, "last 7 bytes of in") != c.tail {
+			t.Errorf("%q: %v\n%s\nwant %q, a tail: %t", c.line, err, out, want, c.tail)
+		}
+	}
+	if _, _, err := run(t, dir, strings.Fields("if=in of=/dev/null bs=1K skip=11")...); err == nil {
+		t.Error("nothing was read behind the end, and that was no error")
+	}
 }

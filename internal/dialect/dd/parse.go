@@ -63,8 +63,9 @@ func Parse(args []string, destructive []string) (*Test, error) {
 	t := &Test{BS: defaultBS, Count: -1, Destructive: destructive}
 	var ibs, obs, count, skip, seek string
 	seen := map[string]bool{}
-	for _, a := range args {
-		name, value, ok := strings.Cut(a, "=")
+	for i, arg := range args {
+		a := dialect.Argument(i, arg)
+		name, value, ok := strings.Cut(arg, "=")
 		if !ok {
 			return nil, dialect.Usagef(a, "dd's operands have the form name=value, as in if=/dev/zero")
 		}

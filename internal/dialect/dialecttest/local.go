@@ -5,6 +5,7 @@ import (
 	"context"
 	"path/filepath"
 
+	"plimsoll/internal/userfile"
 	"plimsoll/internal/workload"
 	"plimsoll/load"
 )
@@ -38,6 +39,14 @@ func (l *Local) Stage(ctx context.Context, name string, jobs []workload.StageJob
 		onSample = func(load.Sample) {}
 	}
 	res, err := r.Run(ctx, onSample)
+	if s, ok := r.(workload.Settler); ok && err == nil {
+		err = s.Settle(ctx, res, nil)
+	}
 	l.Results = append(l.Results, res)
 	return res, err
+}
+
+// ReadFile is a dialect.FileReader of this machine's files.
+func ReadFile(name string, limit int64) ([]byte, error) {
+	return userfile.Read(context.Background(), userfile.Named(name), limit)
 }

@@ -15,8 +15,6 @@
 package diskspd
 
 import (
-	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -35,8 +33,8 @@ const (
 type ParseOptions struct {
 	// Command is how the tool was called, for the report's first line. Default "diskspd".
 	Command string
-	// ReadFile reads an XML profile (-X), as the function of that name does. nil: there are no files.
-	ReadFile func(name string) ([]byte, error)
+	// ReadFile reads an XML profile (-X). nil: there are no files.
+	ReadFile dialect.FileReader
 	// Now gives the seed of a bare -z. nil: time.Now.
 	Now func() time.Time
 }
@@ -69,16 +67,6 @@ func Parse(args []string, opt ParseOptions) (*Test, error) {
 	}
 	t.Warnings = slices.Compact(c.warnings)
 	return t, nil
-}
-
-// ReadFile reads a profile from the file system, no more of a file than a profile may have.
-func ReadFile(name string) ([]byte, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxProfile+1))
 }
 
 // usage makes an error about an option or an element.

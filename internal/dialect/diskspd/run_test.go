@@ -16,7 +16,7 @@ import (
 // runLine runs a line in dir and returns what it printed and the session.
 func runLine(t *testing.T, dir string, line ...string) (stdout, stderr string, s *dialecttest.Local) {
 	t.Helper()
-	test, err := Parse(line, ParseOptions{ReadFile: ReadFile})
+	test, err := Parse(line, ParseOptions{ReadFile: dialecttest.ReadFile})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func (p *parser) fromXML() error {
 	if p.opt.ReadFile == nil {
 		return usage(p.where["X"], "files can't be read here")
 	}
-	data, err := p.opt.ReadFile(p.xmlPath)
+	data, err := p.opt.ReadFile(p.xmlPath, maxProfile)
 	if err != nil {
 		return usage(p.where["X"], "%v", err)
 	}

@@ -3,6 +3,7 @@ package fio
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -11,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/hist"
 	"plimsoll/internal/dialect"
 	"plimsoll/internal/workload"
 	"plimsoll/load"
@@ -21,7 +21,8 @@ import (
 type RunOptions struct {
 	// Destructive are the paths, as the user wrote them, that may be written over.
 	Destructive []string
-	// Create makes a file of the user's: --output and the logs. nil: they are refused.
+	// Create makes a file of the user's, --output or a log. What is there has to stay until the first write, and a
+	// new file without any to be gone when it is closed: files are tried before the work. nil: they are refused.
 	Create func(name string) (io.WriteCloser, error)
 	// Now is the wall clock; nil is time.Now.
 	Now func() time.Time
@@ -36,7 +37,7 @@ type measured struct {
 }
 
 // Run runs the stages and prints the output to stdout, or to the file of --output. Notes go to stderr.
-func (t *Test) Run(ctx context.Context, session dialect.Session, stdout, stderr io.Writer, o RunOptions) error {
+func (t *Test) Run(ctx context.Context, session dialect.Session, stdout, stderr io.Writer, o RunOptions) (err error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -48,6 +49,17 @@ func (t *Test) Run(ctx context.Context, session dialect.Session, stdout, stderr 
 	}
 	if (t.Output != "" || t.hasLogs()) && o.Create == nil {
 		return dialect.Usagef("--output", "files can't be written here")
+	}
+	if err := t.tryLogs(o.Create); err != nil {
+		return err
+	}
+	if t.Output != "" {
+		f, err := o.Create(t.Output)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, f.Close()) }()
+		stdout = f
 	}
 	begin := o.Now()
 	var all []measured
@@ -77,11 +89,8 @@ func (t *Test) Run(ctx context.Context, session dialect.Session, stdout, stderr 
 			out.Write(r.json(f == "json+"))
 		}
 	}
-	if t.Output == "" {
-		_, err := stdout.Write(out.Bytes())
-		return err
-	}
-	return writeFile(o.Create, t.Output, out.Bytes())
+	_, err = stdout.Write(out.Bytes())
+	return err
 }
 
 func writeFile(create func(string) (io.WriteCloser, error), name string, data []byte) error {
@@ -125,9 +134,6 @@ func (t *Test) stage(ctx context.Context, session dialect.Session, i int, clones
 		for _, n := range res.Stage[k].Notes {
 			fmt.Fprintf(stderr, "note: %s: %s\n", c.job.name, n)
 		}
-		if n := out[k].late(); n != "" {
-			fmt.Fprintf(stderr, "note: %s: %s\n", c.job.name, n)
-		}
 	}
 	disks, elapsed := res.Disks, res.Elapsed
 	if len(verify) == 0 {
@@ -149,27 +155,6 @@ func (t *Test) stage(ctx context.Context, session dialect.Session, i int, clones
 		out[k].verify = &back.Stage[n]
 	}
 	return out, addDisks(disks, back.Disks), elapsed + back.Elapsed, nil
-}
-
-// tooLate is the share of I/Os of a rate that may be late before that is said.
-const tooLate = 0.001
-
-// late says that a rate wasn't kept as its schedule has it, "" if it was. fio's output has no place for
-// that: its latencies begin when an I/O is started, however late.
-func (m measured) late() string {
-	ops := m.result.Ops()
-	if m.clone.load.Rate+m.clone.load.RateIOPS == 0 || float64(m.result.Late+m.result.Missed) <= tooLate*float64(ops+m.result.Missed) {
-		return ""
-	}
-	service, response := new(hist.Histogram), new(hist.Histogram)
-	for _, c := range m.result.Classes {
-		if c.Name != "sync" {
-			service.Merge(c.Lat)
-			response.Merge(c.Response)
-		}
-	}
-	return fmt.Sprintf("%d of %d I/Os were started more than %v after their time, the worst by %v, and %d never; from the schedule p99 is %v, not %v",
-		m.result.Late, ops, load.LateAfter, m.result.MaxLate.Round(time.Microsecond), m.result.Missed, time.Duration(response.Percentile(99)).Round(time.Microsecond), time.Duration(service.Percentile(99)).Round(time.Microsecond))
 }
 
 // covered reports whether the clone wrote all that is to be read back.

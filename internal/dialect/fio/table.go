@@ -216,7 +216,7 @@ var Options = []Option{
 	accepted("create_on_open", alwaysWritten),
 	accepted("create_serialize", alwaysWritten),
 	accepted("create_fsync", alwaysWritten+", and synced"),
-	accepted("fadvise_hint", "the kernel is given no hints"),
+	yes("fadvise_hint", "1: the kernel is told whether a buffered job is random or sequential (default), 0: it isn't; or random, sequential", setHint),
 	accepted("openfiles", "all files stay open"),
 	accepted("lockmem", "memory of the buffers is not swapped in a test"),
 	accepted("mem", "buffers are anonymous memory, aligned for direct I/O", "iomem"),

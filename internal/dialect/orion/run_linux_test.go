@@ -26,7 +26,7 @@ func run(t *testing.T, ctx context.Context, list string, destructive []string, l
 			t.Fatal(err)
 		}
 	}
-	test, err := Parse(strings.Fields(line+" -testname t"), destructive, os.ReadFile)
+	test, err := Parse(strings.Fields(line+" -testname t"), destructive, dialecttest.ReadFile)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func TestRunMakesNoDevices(t *testing.T) {
 func TestRunKeepsWhatWasMeasured(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
-	test, err := Parse(strings.Fields("-run simple -duration 1 --lun-size 8MiB -testname t"), nil, os.ReadFile)
+	test, err := Parse(strings.Fields("-run simple -duration 1 --lun-size 8MiB -testname t"), nil, dialecttest.ReadFile)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,6 +215,17 @@ func TestRunsOfOneMinuteKeepTheirFiles(t *testing.T) {
 	}
 	if all, _ := filepath.Glob("*"); len(all) != 2*len(fileKinds) {
 		t.Error(all)
+	}
+}
+
+// TestAssumedLoadsAreSaid: only of dss nothing is known.
+func TestAssumedLoadsAreSaid(t *testing.T) {
+	for line, want := range map[string]string{"-run oltp": "", "-run simple": "", "-run advanced -matrix col -num_small 0": "", "-run dss": "1 to 30 large I/Os by ones to 2, then in steps of 2"} {
+		var b bytes.Buffer
+		parse(t, 2, line).warn(&b, []int64{1 << 20, 1 << 20})
+		if got := b.String(); (want == "") != (got == "") || !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %q", line, got, want)
+		}
 	}
 }
 
