@@ -66,7 +66,9 @@ func hello(t *testing.T) string {
 func TestABInEngines(t *testing.T) {
 	needRun(t)
 	t.Run("host", func(t *testing.T) { asksIn(t, "host", hello(t)) })
-	t.Run("oci", func(t *testing.T) { asksIn(t, "oci", hello(t), "--engine", "oci", "--cpus", "0.5", "--memory", "64MiB") })
+	t.Run("oci", func(t *testing.T) {
+		asksIn(t, "oci", hello(t), "--engine", "oci", "--cpus", "0.5", "--memory", "64MiB")
+	})
 	// A name is looked up on the machine: an empty container has nobody to ask.
 	t.Run("name", func(t *testing.T) {
 		asksIn(t, "oci", strings.Replace(hello(t), "127.0.0.1", "localhost", 1), "--engine", "oci")
