@@ -134,6 +134,8 @@ type Job struct {
 	FDataSync int `json:"fdatasync,omitempty"`
 	// EndFsync syncs the file once at the end, inside the measured time.
 	EndFsync bool `json:"end_fsync,omitempty"`
+	// EndDataOnly makes that sync one of the data only (fdatasync).
+	EndDataOnly bool `json:"end_data_only,omitempty"`
 	// RWMixRead is the percentage of reads of rw and randrw. nil: 50.
 	RWMixRead *int `json:"rwmixread,omitempty"`
 	// RateIOPS and Rate are the rate of each of the NumJobs in I/Os and in bytes a second: an open
