@@ -149,6 +149,8 @@ type Job struct {
 	WriteRateIOPS int64  `json:"write_rate_iops,omitempty"`
 	WriteRate     int64  `json:"write_rate,omitempty"`
 	RateProcess   string `json:"rate_process,omitempty"`
+	// RateIgnoreThinkTime puts a schedule off by each pause. Else what came due in it is made up for after it.
+	RateIgnoreThinkTime bool `json:"rate_ignore_thinktime,omitempty"`
 	// ThinkTime is how long a thread pauses after every ThinkTimeBlocks (default 1) of its I/Os,
 	// when those in flight are complete, and ThinkTimeSpin how much of that it computes.
 	ThinkTime       time.Duration `json:"thinktime,omitempty"`

@@ -44,6 +44,8 @@ type StageJob struct {
 	Invalidate bool `json:"invalidate,omitempty"`
 	// EndAll ends the other jobs of the stage when this one ends.
 	EndAll bool `json:"end_all,omitempty"`
+	// Least, if not nil, ends the job with an error when it is slower.
+	Least *LeastRate `json:"least,omitempty"`
 	// Steady, if not nil, ends the job when its samples are steady.
 	Steady *SteadyEnd `json:"steady,omitempty"`
 }
