@@ -134,6 +134,8 @@ type Job struct {
 	FDataSync int `json:"fdatasync,omitempty"`
 	// EndFsync syncs the file once at the end, inside the measured time.
 	EndFsync bool `json:"end_fsync,omitempty"`
+	// EndDataOnly makes that sync one of the data only (fdatasync).
+	EndDataOnly bool `json:"end_data_only,omitempty"`
 	// RWMixRead is the percentage of reads of rw and randrw. nil: 50.
 	RWMixRead *int `json:"rwmixread,omitempty"`
 	// RateIOPS and Rate are the rate of each of the NumJobs in I/Os and in bytes a second: an open
@@ -147,6 +149,8 @@ type Job struct {
 	WriteRateIOPS int64  `json:"write_rate_iops,omitempty"`
 	WriteRate     int64  `json:"write_rate,omitempty"`
 	RateProcess   string `json:"rate_process,omitempty"`
+	// RateIgnoreThinkTime puts a schedule off by each pause. Else what came due in it is made up for after it.
+	RateIgnoreThinkTime bool `json:"rate_ignore_thinktime,omitempty"`
 	// ThinkTime is how long a thread pauses after every ThinkTimeBlocks (default 1) of its I/Os,
 	// when those in flight are complete, and ThinkTimeSpin how much of that it computes.
 	ThinkTime       time.Duration `json:"thinktime,omitempty"`

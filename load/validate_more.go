@@ -151,6 +151,9 @@ func (v *validator) pace(j Job) {
 	default:
 		v.add("rate_process", quote(j.RateProcess), "use linear or poisson")
 	}
+	if j.RateIgnoreThinkTime && (j.ThinkTime == 0 || !j.OpenLoop()) {
+		v.add("rate_ignore_thinktime", true, "needs thinktime, and rate or rate_iops")
+	}
 	const day = 24 * time.Hour
 	switch {
 	case j.ThinkTime < 0 || j.ThinkTime > day:
