@@ -19,6 +19,7 @@ func TestArrows(t *testing.T) {
 		"plimsoll/internal/store":            {"plimsoll/internal/engine", "plimsoll/internal/trial", "plimsoll/internal/report"},
 		"plimsoll/internal/engine":           {"plimsoll/internal/trial", "plimsoll/internal/plan", "plimsoll/internal/report"},
 		"plimsoll/internal/limit":            {"plimsoll/internal/engine", "plimsoll/internal/record", "plimsoll/internal/workload", "plimsoll/internal/wire", "plimsoll/load", "os/exec", "net"},
+		"plimsoll/internal/limit/cgroup":     {"plimsoll/internal/engine", "plimsoll/internal/record", "plimsoll/internal/workload", "plimsoll/internal/wire", "plimsoll/load", "os/exec", "net"},
 		"plimsoll/internal/limit/explain":    {"plimsoll/internal/engine", "plimsoll/internal/record", "plimsoll/internal/workload", "plimsoll/internal/wire", "plimsoll/load", "os/exec", "net"},
 		"plimsoll/internal/device":           {"plimsoll/"}, // Limits stand on it too, and they know nothing of benchmarks.
 		"plimsoll/internal/witness":          {"plimsoll/internal/trial", "plimsoll/internal/plan", "plimsoll/internal/store", "plimsoll/internal/report"},

@@ -46,9 +46,14 @@ func usageError(format string, args ...any) error {
 
 // run executes one command line and returns the exit status.
 func (a *app) run(ctx context.Context, args []string) int {
+	out := &outputFile{w: a.stdout}
+	a.stdout = out
 	root := a.rootCommand()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
+	if err == nil {
+		err = out.lost()
+	}
 	if err == nil {
 		return exitDone
 	}

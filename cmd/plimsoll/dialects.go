@@ -52,7 +52,7 @@ that can't be kept is an error, never ignored.`,
 					return nil, err
 				}
 				return dialectRun(func(ctx context.Context, s dialect.Session, stdout, stderr io.Writer) error {
-					return t.Run(ctx, s, stdout, stderr, fio.RunOptions{Destructive: destructive, Create: func(name string) (io.WriteCloser, error) { return os.Create(name) }})
+					return t.Run(ctx, s, stdout, stderr, fio.RunOptions{Destructive: destructive, Create: func(name string) (io.WriteCloser, error) { return userfile.Create(ctx, name) }})
 				}), nil
 			},
 		},

@@ -36,12 +36,15 @@ func children(pid int) []int {
 }
 
 // readsOf is how many reads a process has asked the kernel for; -1 if it is gone.
-func readsOf(pid int) int {
+func readsOf(pid int) int { return ioOf(pid, "syscr") }
+
+// ioOf is one of a process's counters of proc_pid_io(5); -1 if it is gone.
+func ioOf(pid int, key string) int {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
 	if err != nil {
 		return -1
 	}
-	_, rest, _ := strings.Cut(string(b), "syscr: ")
+	_, rest, _ := strings.Cut(string(b), key+": ")
 	line, _, _ := strings.Cut(rest, "\n")
 	n, err := strconv.Atoi(line)
 	if err != nil {

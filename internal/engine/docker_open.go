@@ -132,7 +132,7 @@ func (s *dockerSession) launch(ctx context.Context, d *dockerDaemon, spec Spec, 
 		// Podman prepares the container here, and its client sees no more than the
 		// status 409; starting it tells why.
 		_, serr := s.api.ContainerStart(ctx, s.id, client.ContainerStartOptions{})
-		if cerrdefs.IsNotFound(serr) {
+		if cerrdefs.IsNotFound(serr) || serr != nil && strings.Contains(serr.Error(), "no such container") {
 			return fmt.Errorf("connect to the container: %w: %w", errVanished, dockerErr(err))
 		}
 		if serr != nil {

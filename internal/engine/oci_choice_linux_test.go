@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/agent"
 	"plimsoll/internal/engine"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/place"
@@ -113,5 +114,8 @@ exec ` + runc + ` "$@"
 	}()
 	if got, want := s.State(t.Context()), `exit status 1: runc run failed: write "/sys/fs/cgroup/cgroup.subtree_control": device or resource busy`; got != want {
 		t.Errorf("State() = %q, want %q", got, want)
+	}
+	if _, err := agent.Open(t.Context(), s); err == nil || strings.Count(err.Error(), "device or resource busy") != 1 {
+		t.Errorf("agent.Open() = %v, want the reason, once", err)
 	}
 }

@@ -24,6 +24,8 @@ type attempt struct {
 	// limits are what each container must stay under, target is the file or device under test, if one is named.
 	limits limit.Limits
 	target string
+	// timeout is told of the wait for buffered writes; it may be nil.
+	timeout *timeout
 	// witness and onSample may be nil. Samples are those of all clients.
 	witness  Witness
 	onSample func(load.Sample)
@@ -58,7 +60,7 @@ func (a *attempt) measure(ctx context.Context, t *record.Trial, id string) error
 	}
 	var err error
 	if t.StartSkew, err = start(a.agents, id); err == nil {
-		t.Results, err = wait(ctx, a.agents, id, t.Spec, a.onSample)
+		t.Results, err = a.wait(ctx, id, t.Spec)
 	}
 	after(t)
 	for i := range t.Where {
@@ -82,12 +84,17 @@ func start(agents []*agent.Agent, id string) (time.Duration, error) {
 	return time.Since(begin), nil
 }
 
-// wait collects the results of all clients. The first error stops the others. onSample may be nil.
-func wait(ctx context.Context, agents []*agent.Agent, id string, spec workload.Spec, onSample func(load.Sample)) ([]workload.Result, error) {
-	jury := newJury(agents, id, spec)
-	results := make([]workload.Result, len(agents))
-	err := each(ctx, agents, func(ctx context.Context, i int, a *agent.Agent) error {
-		res, err := a.Hear(ctx, id, agent.Events{Sample: onSample, Round: func(s load.Sample) { jury.round(i, s) }})
+// wait collects the results of all clients, and tells the timeout when their windows are over. The first error stops
+// the others.
+func (a *attempt) wait(ctx context.Context, id string, spec workload.Spec) ([]workload.Result, error) {
+	jury := newJury(a.agents, id, spec)
+	results := make([]workload.Result, len(a.agents))
+	err := each(ctx, a.agents, func(ctx context.Context, i int, one *agent.Agent) error {
+		res, err := one.Hear(ctx, id, agent.Events{
+			Sample: a.onSample, Round: func(s load.Sample) { jury.round(i, s) },
+			Settling: func(left int64) { a.timeout.settling(i, left) },
+		})
+		a.timeout.measured(i)
 		if err != nil {
 			return err
 		}

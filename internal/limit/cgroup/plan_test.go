@@ -121,6 +121,10 @@ func TestWrites(t *testing.T) {
 			Want{Change: limit.Clear(limit.ReadIOPS)}, []string{"cg/blkio/c/blkio.throttle.read_iops_device 254:0 0"}},
 		{"on a device that is gone, removed", 1, map[string]string{"cg/blkio/c/blkio.throttle.read_bps_device": "254:0 9\n"},
 			Want{Change: limit.Clear(), Devices: []Device{nodev}}, nil},
+		{"on a device that sysfs doesn't show, removed", 1, map[string]string{"cg/blkio/c/blkio.throttle.read_bps_device": "9:9 9\n"},
+			Want{Change: limit.Clear(), Devices: []Device{nodev}}, []string{"cg/blkio/c/blkio.throttle.read_bps_device 9:9 0"}},
+		{"on a device that sysfs doesn't show, removed, version 2", 2, map[string]string{"cg/c/io.max": "9:9 rbps=9 wbps=max riops=max wiops=max\n", "cg/c/io.latency": "9:9 target=5\n"},
+			Want{Change: limit.Clear(), Devices: []Device{nodev}}, []string{"cg/c/io.max 9:9 rbps=max", "cg/c/io.latency 9:9 target=max"}},
 		{"latency", 2, map[string]string{"cg/c/io.latency": "254:0 target=100\n8:16 target=7\n"},
 			Want{Change: set(limit.Limits{Latency: 5 * time.Millisecond}), Devices: []Device{vda}}, []string{"cg/c/io.latency 254:0 target=5000"}},
 		{"latency removed", 2, map[string]string{"cg/c/io.latency": "254:0 target=100\n8:16 target=7\n"},
@@ -164,7 +168,7 @@ func TestWrites(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := newFake(t, tt.version, "/c")
-			f.iocost[vda.String()] = true
+			f.iocost[vda.String()], f.hidden = true, nodev
 			for name, content := range tt.files {
 				f.put(name, content)
 			}
@@ -175,6 +179,20 @@ func TestWrites(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// TestClamp: no number becomes 2^32, which version 1 makes a 0, nor one less, which it takes for none.
+func TestClamp(t *testing.T) {
+	for v, want := range map[int64]uint64{-1: 0, 0: 0, 1: 1, limit.MaxIOPS: 4294967294, limit.MaxIOPS + 1: 4294967294, limit.MaxIOPS + 2: 4294967294, 1<<63 - 1: 4294967294} {
+		for _, k := range []limit.Key{limit.ReadIOPS, limit.WriteIOPS} {
+			if got := clampRate(k, v); got != want {
+				t.Errorf("clampRate(%s, %d) = %d, want %d", k, v, got, want)
+			}
+		}
+	}
+	if got := clampRate(limit.ReadBPS, 1<<40); got != 1<<40 {
+		t.Errorf("clampRate(read_bps, 2^40) = %d", got)
 	}
 }
 
@@ -275,6 +293,9 @@ func TestFlat(t *testing.T) {
 			t.Errorf("write to %s", w)
 		}
 	}
+	if states, err := f.host.Read(f.target("/c")); err != nil || len(states) != 1 {
+		t.Errorf("Read = %+v, %v", states, err)
+	}
 }
 
 // TestDeviceWide: the root of version 1 is limited by itself, and that of version 2 not at all.
@@ -337,9 +358,12 @@ func TestAllOrNothing(t *testing.T) {
 	}
 }
 
-// TestLateFault: a refusal in a later round undoes the rounds before.
+// TestLateFault: a refusal in a later round undoes the rounds before, the last first: memory alone may not
+// be more than memory and swap.
 func TestLateFault(t *testing.T) {
 	f := newFake(t, 1, "/c")
+	f.put("cg/memory/c/memory.limit_in_bytes", "8388608\n")
+	f.put("cg/memory/c/memory.memsw.limit_in_bytes", "8388608\n")
 	before := f.everything()
 	f.before = func(file, _ string) error {
 		if strings.Contains(file, "/late/") {
@@ -351,7 +375,7 @@ func TestLateFault(t *testing.T) {
 		}
 		return nil
 	}
-	_, err := f.host.Hold(f.target("/c"), Want{Change: limit.Change{Set: limit.Limits{WriteBPS: 100}}, Devices: []Device{vda}})
+	_, err := f.host.Hold(f.target("/c"), Want{Change: limit.Change{Set: limit.Limits{WriteBPS: 100, Memory: 64 << 20}}, Devices: []Device{vda}})
 	if !errors.Is(err, syscall.EPERM) || !strings.Contains(err.Error(), "what was written before was put back") {
 		t.Errorf("Hold = %v", err)
 	}
