@@ -123,8 +123,8 @@ func TestGuestRefusesSkips(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The test programs themselves are not built.
-		tr.stand("go", `[ "$1" = test ] || exec `+real+` "$@"`)
+		// The test programs themselves are not built, and neither is that of their containers.
+		tr.stand("go", `case $1 in test | build) ;; *) exec `+real+` "$@" ;; esac`)
 		out, err := tr.run("scripts/test-guest")
 		if (err == nil) != (tt.name == "pass") || !strings.Contains(out, tt.want) {
 			t.Errorf("%s: %v, want %q\n%s", tt.name, err, tt.want, out)
