@@ -12,6 +12,7 @@ import (
 type account struct {
 	progress [2]progress // of reads and writes
 	shown    int64       // when progress was last brought up to date
+	handed   [2]count    // what was counted before this account was emptied last (see book)
 	bytes    [opCount]int64
 	lat      [opCount]hist.Histogram
 	response [opCount]hist.Histogram
@@ -45,24 +46,36 @@ func (t *thread) publish(now int64) {
 		return
 	}
 	a.shown = now
+	a.show()
+}
+
+// show shows others all that was counted.
+func (a *account) show() {
 	for op := range a.progress {
-		p := &a.progress[op]
-		p.ops.Store(int64(a.lat[op].Count()))
-		p.bytes.Store(a.bytes[op])
-		p.lat.Store(int64(a.lat[op].Sum()))
+		p, all := &a.progress[op], a.counted(op)
+		p.ops.Store(all.ops)
+		p.bytes.Store(all.bytes)
+		p.lat.Store(all.lat)
 	}
+}
+
+// counted is what the thread counted of reads or writes, handed in or not.
+func (a *account) counted(op int) count {
+	h := a.handed[op]
+	return count{h.ops + int64(a.lat[op].Count()), h.bytes + a.bytes[op], h.lat + int64(a.lat[op].Sum())}
 }
 
 // sum adds up what the threads measured.
 func (r *Run) sum(res *Result) {
 	var all account
 	first, last := int64(-1), int64(0)
+	if r.book != nil {
+		all.merge(&r.book.total)
+	}
 	for _, t := range r.threads {
 		a := &t.acct
 		all.merge(a)
-		res.Late += a.late
-		res.Unfinished += a.unfinish
-		res.MaxLate = max(res.MaxLate, time.Duration(a.maxLate))
+		all.usage = all.usage.plus(a.usage, 1)
 		if first < 0 || a.doneAt < first {
 			first = a.doneAt
 		}
@@ -70,6 +83,7 @@ func (r *Run) sum(res *Result) {
 	}
 	res.FirstDone = time.Duration(max(first-r.begin.Load(), 0))
 	res.LastDone = time.Duration(max(last-r.begin.Load(), 0))
+	res.Late, res.MaxLate, res.Unfinished = all.late, time.Duration(all.maxLate), all.unfinish
 	res.Missed = r.missed(all.started)
 	res.Classes, res.Threads = r.classes(&all), all.usage
 	if !r.job.PerJob {
@@ -80,6 +94,7 @@ func (r *Run) sum(res *Result) {
 		j := JobResult{}
 		for _, t := range r.laneThreads(i) {
 			one.merge(&t.acct)
+			one.usage = one.usage.plus(t.acct.usage, 1)
 			j.Done = max(j.Done, time.Duration(t.acct.doneAt-r.begin.Load()))
 		}
 		j.Classes, j.Threads = r.classes(&one), one.usage
@@ -87,7 +102,7 @@ func (r *Run) sum(res *Result) {
 	}
 }
 
-// merge adds what b measured to a.
+// merge adds what b counted to a.
 func (a *account) merge(b *account) {
 	for op := range opCount {
 		a.lat[op].Merge(&b.lat[op])
@@ -95,7 +110,9 @@ func (a *account) merge(b *account) {
 		a.bytes[op] += b.bytes[op]
 	}
 	a.started += b.started
-	a.usage = a.usage.plus(b.usage, 1)
+	a.late += b.late
+	a.maxLate = max(a.maxLate, b.maxLate)
+	a.unfinish += b.unfinish
 }
 
 // classes are the job's kinds of operation with what a holds of them.
@@ -106,7 +123,7 @@ func (r *Run) classes(a *account) []Class {
 			continue
 		}
 		c := Class{Name: name, Ops: int64(a.lat[op].Count()), Bytes: a.bytes[op], Lat: &a.lat[op]}
-		if op != opSync && r.pace.rate > 0 {
+		if op != opSync && r.pace.open {
 			c.Response = &a.response[op]
 		}
 		all = append(all, c)

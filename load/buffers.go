@@ -43,7 +43,7 @@ type buffers struct {
 func newBuffers(j Job, depth, share int, seed uint64) (*buffers, error) {
 	b := &buffers{
 		stride: (j.maxBlock() + pageSize - 1) &^ (pageSize - 1), plain: j.Data == DataZero || j.Data == DataPattern,
-		dedupe: uint64(j.Dedupe), unit: j.verifyUnit(), run: j.RandSeed,
+		dedupe: uint64(j.Dedupe), unit: j.VerifyUnit(), run: j.RandSeed,
 	}
 	if j.reads() {
 		b.reads = depth
@@ -56,7 +56,11 @@ func newBuffers(j Job, depth, share int, seed uint64) (*buffers, error) {
 	if b.dedupe > 0 && segs > 0 {
 		extra = 1
 	}
-	mem, err := mapMemory(int64(b.reads+segs+extra) * b.stride)
+	take := mapMemory
+	if j.LargePages {
+		take = mapLarge
+	}
+	mem, err := take(int64(b.reads+segs+extra) * b.stride)
 	if err != nil {
 		return nil, err
 	}

@@ -27,6 +27,8 @@ type slot struct {
 	size  int32  // of the whole I/O, in bytes
 	file  uint16 // index of the target
 	op    uint8
+	// walk is where the slot's next I/O goes, in bytes from the region's start, if each walks by itself.
+	walk int64
 	// counted: it was taken up in the measured window, out of the budget.
 	counted bool
 }

@@ -66,10 +66,11 @@ func (e *SpaceError) Unwrap() error { return e.Err }
 
 // An IOError is an I/O that failed in the middle of a job.
 type IOError struct {
+	// Path is the file, the job's first where the engine broke as a whole.
 	Path string
-	// Op is read, write, fsync or fdatasync.
+	// Op is read, write, fsync or fdatasync, or the engine's name where that broke.
 	Op string
-	// Offset and Size are where it was, in bytes; 0 for syncs.
+	// Offset and Size are where it was, in bytes; 0 for syncs and a broken engine.
 	Offset, Size int64
 	// Err is a syscall.Errno, or io.ErrUnexpectedEOF if the file ended.
 	Err error

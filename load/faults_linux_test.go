@@ -3,9 +3,11 @@ package load
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -13,22 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"plimsoll/hist"
+	"plimsoll/internal/disktest"
 )
-
-// tmpfs mounts a small tmpfs and unmounts it at the end of the test.
-func tmpfs(t *testing.T, options string) string {
-	t.Helper()
-	dir := t.TempDir()
-	if err := unix.Mount("plimsoll-test", dir, "tmpfs", 0, options); err != nil {
-		t.Skipf("needs CAP_SYS_ADMIN to mount a tmpfs: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
-			t.Errorf("unmount: %v", err)
-		}
-	})
-	return dir
-}
 
 // faulty stands between a thread and its engine and spoils what comes back.
 type faulty struct {
@@ -148,7 +136,7 @@ func TestNoSpaceUnderTheJob(t *testing.T) {
 	for _, engine := range realEngines() {
 		t.Run(engine, func(t *testing.T) {
 			needEngine(t, engine)
-			dir := tmpfs(t, "size=8m")
+			dir := disktest.Tmpfs(t, "size=8m")
 			path := filepath.Join(dir, "sparse")
 			if err := os.WriteFile(path, nil, 0o600); err != nil {
 				t.Fatal(err)
@@ -214,6 +202,24 @@ func TestStallShowsInResponseTimes(t *testing.T) {
 	}
 }
 
+// broken is an engine of which nothing comes back but an error.
+type broken struct{ asyncEngine }
+
+func (broken) run([]uint32, int, time.Duration) ([]completion, error) { return nil, syscall.EBADF }
+
+// TestBrokenEngineNamesAFile: also that of a job with several.
+func TestBrokenEngineNamesAFile(t *testing.T) {
+	needEngine(t, IOUring)
+	files := []string{written(t, 1<<20), written(t, 1<<20)}
+	r := prepare(t, Job{RW: RandRead, Files: files, Size: 1 << 20, NumberIOs: 1, IOEngine: IOUring})
+	r.threads[0].async = broken{r.threads[0].async}
+	_, err := r.Start(t.Context(), nil)
+	var e *IOError
+	if !errors.As(err, &e) || e.Path != files[0] || e.Op != IOUring || !errors.Is(err, syscall.EBADF) {
+		t.Errorf("Start = %v, want what the engine said of %s", err, files[0])
+	}
+}
+
 // TestLatenessIsOfTheWindow: what was late in the ramp is no figure of the window.
 func TestLatenessIsOfTheWindow(t *testing.T) {
 	needEngine(t, IOUring)
@@ -230,5 +236,30 @@ func TestLatenessIsOfTheWindow(t *testing.T) {
 	}
 	if n := res.Ops() + res.Unfinished; res.Late > n {
 		t.Errorf("%d I/Os were late of the %d that the window had: those of the ramp must not count", res.Late, n)
+	}
+}
+
+// TestTooManyFiles: a job with more files than this process may have open names the limit.
+func TestTooManyFiles(t *testing.T) {
+	var before unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &before); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	j := Job{RW: RandRead, BS: 4096, Size: 4096, IOEngine: PSync}
+	for i := range 300 {
+		path := filepath.Join(dir, fmt.Sprint(i))
+		if err := os.WriteFile(path, make([]byte, 4096), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		j.Files = append(j.Files, path)
+	}
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 200, Max: before.Max}); err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Setrlimit(unix.RLIMIT_NOFILE, &before)
+	_, err := Prepare(j)
+	if want := "too many open files: a process may have 200 here (RLIMIT_NOFILE)"; !errors.Is(err, unix.EMFILE) || !strings.Contains(err.Error(), want) {
+		t.Errorf("300 files where 200 may be open: %v, want %q", err, want)
 	}
 }

@@ -5,62 +5,17 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
+
+	"plimsoll/internal/disktest"
 )
-
-// loopDisk makes a loop device over a file of zeros, and returns both.
-func loopDisk(t *testing.T, size int64) (dev, image string) {
-	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("needs root: makes a loop device")
-	}
-	image = filepath.Join(t.TempDir(), "image")
-	if err := os.WriteFile(image, make([]byte, size), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	out, err := exec.Command("losetup", "--find", "--show", image).Output()
-	if err != nil {
-		t.Skipf("needs a loop device: %v", err)
-	}
-	dev = strings.TrimSpace(string(out))
-	t.Cleanup(func() {
-		if out, err := exec.Command("losetup", "--detach", dev).CombinedOutput(); err != nil {
-			t.Errorf("losetup --detach %s: %v: %s", dev, err, out)
-		}
-	})
-	return dev, image
-}
-
-// counters are what the kernel counted for a device: requests and sectors of 512 bytes
-// (Documentation/block/stat.rst).
-type counters struct{ reads, readSectors, writes, writtenSectors, flushes int64 }
-
-func countersOf(t *testing.T, dev string) (c counters) {
-	t.Helper()
-	b, err := os.ReadFile("/sys/block/" + filepath.Base(dev) + "/stat")
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := strings.Fields(string(b))
-	if len(f) < 17 {
-		t.Skip("needs Linux 5.5, which counts flushes")
-	}
-	for i, p := range map[int]*int64{0: &c.reads, 2: &c.readSectors, 4: &c.writes, 6: &c.writtenSectors, 15: &c.flushes} {
-		if *p, err = strconv.ParseInt(f[i], 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return c
-}
 
 // outcome is what one program says that it did, and what the kernel says.
 type outcome struct {
 	readOps, readBytes, writeOps, writtenBytes, syncs int64
-	kernel                                            counters
+	kernel                                            disktest.Counters
 	// touched lists the blocks that are no zeros any more.
 	touched []int64
 }
@@ -81,10 +36,9 @@ func observe(t *testing.T, dev, image string, bs int64, f func(*outcome)) outcom
 		t.Fatal(err)
 	}
 	var o outcome
-	a := countersOf(t, dev)
+	before := disktest.Count(t, dev)
 	f(&o)
-	b := countersOf(t, dev)
-	o.kernel = counters{b.reads - a.reads, b.readSectors - a.readSectors, b.writes - a.writes, b.writtenSectors - a.writtenSectors, b.flushes - a.flushes}
+	o.kernel = disktest.Count(t, dev).Since(before)
 	p, zero := make([]byte, bs), make([]byte, bs)
 	for at := int64(0); at < st.Size(); at += bs {
 		if _, err := img.ReadAt(p, at); err != nil {
@@ -159,7 +113,8 @@ func TestAgreesWithFio(t *testing.T) {
 		t.Skipf("needs fio: %v", err)
 	}
 	const bs, blocks = 8192, 200
-	dev, image := loopDisk(t, (blocks+20)*bs)
+	image := disktest.Image(t, (blocks+20)*bs)
+	dev := disktest.Loop(t, image, false)
 	for _, rw := range []string{Read, Write, RandRead, RandWrite} {
 		for _, end := range []struct {
 			name      string
@@ -194,7 +149,7 @@ func compare(t *testing.T, j Job, a, b outcome) {
 	}
 	// What we say is what the kernel saw, which counts a flush as a write of no sector too.
 	k := a.kernel
-	if k.reads != a.readOps || k.readSectors*512 != a.readBytes || k.writes-a.writeOps != 0 && k.writes-a.writeOps != k.flushes || k.writtenSectors*512 != a.writtenBytes || k.flushes != a.syncs {
+	if k.Reads != a.readOps || k.BytesRead != a.readBytes || k.Writes-a.writeOps != 0 && k.Writes-a.writeOps != k.Flushes || k.BytesWritten != a.writtenBytes || k.Flushes != a.syncs {
 		t.Errorf("ours says %+v", a)
 	}
 	want := int64(0)

@@ -69,6 +69,9 @@ type Job struct {
 	// SharedCursor makes the threads of a sequential job share one position, so that
 	// together they walk the region once.
 	SharedCursor bool `json:"shared_cursor,omitempty"`
+	// Parallel lets each of the IODepth I/Os in flight of a sequential job walk the region by itself, all from one start, as
+	// diskspd's -p does: every block is done by each of them. Reads and writes of one are one walk.
+	Parallel bool `json:"parallel,omitempty"`
 	// StartIncrement moves the first offset of each of the NumJobs of a sequential job by that many
 	// bytes from the one before it, in one and the same region: at its end all go on at its beginning. It
 	// needs WholeRegion.
@@ -97,6 +100,9 @@ type Job struct {
 	StartDelay time.Duration `json:"startdelay,omitempty"`
 	// CoolDown is the unmeasured time after Runtime in which the threads go on.
 	CoolDown time.Duration `json:"cooldown,omitempty"`
+	// Round divides the measured window into rounds of that length (Run.OnRound), from 40 ms on; the job then ends by
+	// its Runtime, or by Run.End. 0: no rounds.
+	Round time.Duration `json:"round,omitempty"`
 	// NumberIOs ends each of the NumJobs after that many measured I/Os (0: no such end).
 	NumberIOs int64 `json:"number_ios,omitempty"`
 	// IOSize ends each of the NumJobs after that many measured bytes (0: no such end).
@@ -115,6 +121,11 @@ type Job struct {
 	PercentageRandom *int `json:"percentage_random,omitempty"`
 	// Direct asks for O_DIRECT. Default buffered, as in fio.
 	Direct bool `json:"direct,omitempty"`
+	// Hint tells the kernel how the file will be read, where a buffered job is to read ahead as other programs do: Random
+	// (nothing ahead) or Sequential (twice as far). Empty: the kernel finds out. Systems other than Linux and Windows take none.
+	Hint string `json:"hint,omitempty"`
+	// LargePages takes the buffers from the pages that Linux keeps for that (vm.nr_hugepages). There is no silent fallback.
+	LargePages bool `json:"large_pages,omitempty"`
 	// Sync opens the file with O_DSYNC ("dsync") or O_SYNC ("sync").
 	Sync string `json:"sync,omitempty"`
 	// Fsync and FDataSync sync the file after every that many writes of a thread (0:
@@ -123,14 +134,23 @@ type Job struct {
 	FDataSync int `json:"fdatasync,omitempty"`
 	// EndFsync syncs the file once at the end, inside the measured time.
 	EndFsync bool `json:"end_fsync,omitempty"`
+	// EndDataOnly makes that sync one of the data only (fdatasync).
+	EndDataOnly bool `json:"end_data_only,omitempty"`
 	// RWMixRead is the percentage of reads of rw and randrw. nil: 50.
 	RWMixRead *int `json:"rwmixread,omitempty"`
 	// RateIOPS and Rate are the rate of each of the NumJobs in I/Os and in bytes a second: an open
 	// loop. 0: as fast as the depth allows (closed loop). RateProcess is how
 	// they arrive: linear (the default), evenly; poisson, at random times.
-	RateIOPS    int64  `json:"rate_iops,omitempty"`
-	Rate        int64  `json:"rate,omitempty"`
-	RateProcess string `json:"rate_process,omitempty"`
+	RateIOPS int64 `json:"rate_iops,omitempty"`
+	Rate     int64 `json:"rate,omitempty"`
+	// WriteRateIOPS and WriteRate are those of the writes of a mixed job, whose reads then have RateIOPS or Rate
+	// to themselves: reads and writes each keep a schedule of their own, as fio's do, and RWMixRead says nothing. 0: what
+	// the mix draws follows one schedule.
+	WriteRateIOPS int64  `json:"write_rate_iops,omitempty"`
+	WriteRate     int64  `json:"write_rate,omitempty"`
+	RateProcess   string `json:"rate_process,omitempty"`
+	// RateIgnoreThinkTime puts a schedule off by each pause. Else what came due in it is made up for after it.
+	RateIgnoreThinkTime bool `json:"rate_ignore_thinktime,omitempty"`
 	// ThinkTime is how long a thread pauses after every ThinkTimeBlocks (default 1) of its I/Os,
 	// when those in flight are complete, and ThinkTimeSpin how much of that it computes.
 	ThinkTime       time.Duration `json:"thinktime,omitempty"`
@@ -163,6 +183,88 @@ type Job struct {
 	// SampleEvery is the interval of Result.Samples, at least 10 ms. 0: that of the function of that name. With PerJob each
 	// JobResult has samples too.
 	SampleEvery time.Duration `json:"sample_every,omitempty"`
+}
+
+// OpenLoop reports whether I/Os arrive by a schedule, whatever becomes of those before.
+func (j Job) OpenLoop() bool { return j.RateIOPS > 0 || j.Rate > 0 }
+
+// Offered is how many I/Os a second the schedule of an open loop asks for in the mean, of all NumJobs; 0 for a closed
+// loop.
+func (j Job) Offered() float64 {
+	if !j.OpenLoop() {
+		return 0
+	}
+	jobs := float64(max(j.NumJobs, 1))
+	if j.apart() {
+		reads, writes := j.offered()
+		return jobs * (reads + writes)
+	}
+	if j.RateIOPS > 0 {
+		return jobs * float64(j.RateIOPS)
+	}
+	_, mean, _ := j.BlockSizes()
+	return jobs * float64(j.Rate) / float64(max(mean, 1))
+}
+
+// apart reports whether reads and writes have rates of their own.
+func (j Job) apart() bool { return j.WriteRateIOPS > 0 || j.WriteRate > 0 }
+
+// offered are the reads and the writes a second that the schedules of each of the NumJobs ask for, where they are apart.
+func (j Job) offered() (reads, writes float64) {
+	if j.RateIOPS > 0 {
+		return float64(j.RateIOPS), float64(j.WriteRateIOPS)
+	}
+	j = j.WithDefaults()
+	return float64(j.Rate) / meanSize(j.BS, j.ReadSplit), float64(j.WriteRate) / meanSize(j.BS, j.WriteSplit)
+}
+
+// meanSize is that of I/Os of several sizes, in bytes; bs if there is one.
+func meanSize(bs int64, split []SizeShare) float64 {
+	sum, total := 0.0, 0.0
+	for _, s := range split {
+		sum += float64(s.Size) * s.Percent
+		total += s.Percent
+	}
+	if total == 0 {
+		return float64(max(bs, 1))
+	}
+	return sum / total
+}
+
+// BlockSizes returns the least, the mean and the largest size of the job's I/Os in bytes.
+func (j Job) BlockSizes() (least, mean, most int64) {
+	j = j.WithDefaults()
+	var reads float64
+	switch {
+	case !j.mixed() && j.reads():
+		reads = 1
+	case j.mixed() && j.apart():
+		r, w := j.offered()
+		reads = r / (r + w)
+	case j.mixed():
+		reads = float64(*j.RWMixRead) / 100
+	}
+	sum := 0.0
+	for _, o := range []struct {
+		split []SizeShare
+		share float64
+	}{{j.ReadSplit, reads}, {j.WriteSplit, 1 - reads}} {
+		if o.share == 0 {
+			continue
+		}
+		split := o.split
+		if len(split) == 0 {
+			split = []SizeShare{{j.BS, 100}}
+		}
+		for _, s := range split {
+			if least == 0 || s.Size < least {
+				least = s.Size
+			}
+			most = max(most, s.Size)
+		}
+		sum += o.share * meanSize(j.BS, split)
+	}
+	return least, int64(sum), most
 }
 
 // Kinds of written data (Job.Data).

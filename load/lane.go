@@ -15,12 +15,17 @@ type lane struct {
 	// cursors are those of each file; those of the first lane with SharedCursor.
 	cursors [][2]cursor
 	turns   *cursor
+	// start is the place of the first I/O, in bytes from base.
+	start int64
 	// budget is how many measured I/Os are left to take up; unlimited if it
 	// started at MaxInt64. bytes is the same in bytes.
 	budget, bytes atomic.Int64
-	// ticket is how far the schedule of an open loop is; see pace.
+	// ticket is how far the schedule of an open loop is, tickets how far those of reads and writes; see pace.
 	ticket atomic.Int64
-	shared bool
+	// shift is how far pauses have put it off, in ns.
+	shift   atomic.Int64
+	tickets tickets
+	shared  bool
 }
 
 // newLanes cuts the job's region of size bytes into lanes. Random jobs with a runtime
@@ -53,6 +58,7 @@ func newLanes(j Job, size int64, shared bool) []*lane {
 
 // startAt sets the place of the lane's first I/Os, in bytes from its base.
 func (l *lane) startAt(at uint64) {
+	l.start = int64(at)
 	if at == 0 {
 		return
 	}
@@ -169,7 +175,7 @@ func (l *lane) generator(j Job, n int) generator {
 // variety returns what j asks for beyond the usual, nil if nothing.
 func (l *lane) variety(j Job) *variety {
 	if j.RWNumber == 0 && !j.split() && j.BlockAlign == 0 && !j.SharedCursor && j.fileCount() == 1 &&
-		!j.OneSequence && j.StartIncrement == 0 &&
+		!j.OneSequence && !j.Parallel && j.StartIncrement == 0 &&
 		j.Distribution == "" && j.PercentageRandom == nil {
 		return nil
 	}
@@ -177,7 +183,7 @@ func (l *lane) variety(j Job) *variety {
 		sizes: [2]sizes{newSizes(j.BS, j.ReadSplit), newSizes(j.BS, j.WriteSplit)},
 		size:  l.size, align: j.align(), random: 1 << 32,
 		files: uint64(j.fileCount()), service: j.FileService,
-		one:   j.OneSequence,
+		one: j.OneSequence, alone: j.Parallel,
 		turns: l.turns, perFile: max(l.blocks, 1), cursors: l.cursors,
 	}
 	if j.random() {

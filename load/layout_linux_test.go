@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/disktest"
 )
 
 func TestLayoutWritesIncompressibleUniqueData(t *testing.T) {
@@ -109,7 +111,7 @@ func TestLayoutRefusesOthersFiles(t *testing.T) {
 }
 
 func TestLayoutWithoutSpace(t *testing.T) {
-	dir := tmpfs(t, "size=8m")
+	dir := disktest.Tmpfs(t, "size=8m")
 	path := filepath.Join(dir, "big")
 	_, err := Layout(context.Background(), path, 64<<20, LayoutOptions{})
 	var e *SpaceError
@@ -140,10 +142,8 @@ func TestLayoutInMissingAndReadOnlyFolder(t *testing.T) {
 	if _, err := Layout(context.Background(), filepath.Join(t.TempDir(), "no", "f"), 4096, LayoutOptions{}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("missing folder: %v", err)
 	}
-	dir := tmpfs(t, "size=8m")
-	if err := unix.Mount("", dir, "", unix.MS_REMOUNT|unix.MS_RDONLY, "size=8m"); err != nil {
-		t.Fatal(err)
-	}
+	dir := disktest.Tmpfs(t, "size=8m")
+	disktest.Remount(t, dir, unix.MS_RDONLY)
 	if _, err := Layout(context.Background(), filepath.Join(dir, "f"), 4096, LayoutOptions{}); !errors.Is(err, unix.EROFS) {
 		t.Errorf("read-only file system: %v", err)
 	}
@@ -155,7 +155,7 @@ func TestLayoutInMissingAndReadOnlyFolder(t *testing.T) {
 }
 
 func TestInspectAndRefusalOfUnwritten(t *testing.T) {
-	for name, dir := range map[string]string{"disk": t.TempDir(), "tmpfs": tmpfs(t, "size=8m")} {
+	for name, dir := range map[string]string{"disk": t.TempDir(), "tmpfs": disktest.Tmpfs(t, "size=8m")} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(dir, "f")
 			if _, err := Layout(context.Background(), path, 1<<20, LayoutOptions{}); err != nil {
@@ -241,24 +241,7 @@ func TestInspectResident(t *testing.T) {
 
 // TestContainerLayer runs on an overlay, as a container's own layer is one.
 func TestContainerLayer(t *testing.T) {
-	base := t.TempDir()
-	dir := func(name string) string {
-		d := filepath.Join(base, name)
-		if err := os.Mkdir(d, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		return d
-	}
-	merged := dir("merged")
-	opts := "lowerdir=" + dir("lower") + ",upperdir=" + dir("upper") + ",workdir=" + dir("work")
-	if err := unix.Mount("plimsoll-test", merged, "overlay", 0, opts); err != nil {
-		t.Skipf("needs CAP_SYS_ADMIN to mount an overlay: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := unix.Unmount(merged, unix.MNT_DETACH); err != nil {
-			t.Errorf("unmount: %v", err)
-		}
-	})
+	merged := disktest.Overlay(t, t.TempDir())
 	path := filepath.Join(merged, "f")
 	res, err := Layout(context.Background(), path, 1<<20, LayoutOptions{})
 	if err != nil || res.Info.HoleBytes != 0 {

@@ -16,6 +16,7 @@ func (t *thread) asyncLoop() error {
 	clk := &r.clk
 	var failed error
 	for {
+		t.turn()
 		now := clk.now()
 		wait := forever
 		if failed == nil && now < r.last.Load() {
@@ -48,7 +49,7 @@ func (t *thread) asyncLoop() error {
 			// The ring itself is broken. The kernel may still write to the buffers,
 			// so they must not be given back.
 			t.bufs = nil
-			return &IOError{Path: r.job.Filename, Op: r.engine, Err: err}
+			return &IOError{Path: r.job.path(0), Op: r.engine, Err: err}
 		}
 		if err := t.reap(out, clk.now()); err != nil && failed == nil {
 			failed = err
@@ -66,7 +67,7 @@ func (t *thread) fill(now int64) time.Duration {
 			return forever
 		}
 		due := int64(0)
-		if r.pace.rate > 0 {
+		if r.pace.open {
 			if due = t.nextDue(); due > now {
 				return time.Duration(due - now)
 			}
@@ -111,6 +112,7 @@ func (t *thread) arm(s uint32, now, due int64, counted bool) {
 
 // reap counts the completions that were seen at now.
 func (t *thread) reap(out []completion, now int64) error {
+	t.turn()
 	a := &t.acct
 	r := t.run
 	inWindow := now >= r.begin.Load() && (!r.timed || now <= r.end.Load())

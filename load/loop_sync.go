@@ -7,6 +7,7 @@ func (t *thread) syncLoop() error {
 	r := t.run
 	clk := &r.clk
 	for {
+		t.turn()
 		now := clk.now()
 		if t.syncDue() {
 			if err := t.sync(); err != nil {
@@ -22,7 +23,7 @@ func (t *thread) syncLoop() error {
 			return nil
 		}
 		due := int64(0)
-		if r.pace.rate > 0 {
+		if r.pace.open {
 			if due = t.nextDue(); due > now {
 				t.idle(now, time.Duration(due-now))
 				continue
@@ -59,6 +60,7 @@ func (t *thread) syncLoop() error {
 // count counts the I/O of psync's only slot, complete at now.
 func (t *thread) count(sl *slot, now int64) {
 	r := t.run
+	t.turn()
 	if sl.op == opWrite {
 		t.bufs.giveSegment(sl.seg)
 	}

@@ -32,6 +32,10 @@ func openFile(j Job, path string) (*os.File, how, error) {
 // mapMemory returns n bytes. Go's collector doesn't move them.
 func mapMemory(n int64) ([]byte, error) { return make([]byte, n), nil }
 
+func mapLarge(int64) ([]byte, error) {
+	return nil, fmt.Errorf("large_pages: only Linux has them here: %w", ErrNotSupported)
+}
+
 func unmapMemory([]byte) error { return nil }
 
 func newAsync(name string, _ []*target, _ []slot, _ *buffers) (asyncEngine, error) {

@@ -26,6 +26,12 @@ func openFile(j Job, path string) (*os.File, how, error) {
 	if j.Sync != "" {
 		h.flags |= windows.FILE_FLAG_WRITE_THROUGH
 	}
+	switch j.Hint {
+	case Random:
+		h.flags |= windows.FILE_FLAG_RANDOM_ACCESS
+	case Sequential:
+		h.flags |= windows.FILE_FLAG_SEQUENTIAL_SCAN
+	}
 	if j.IOEngine == IOUring || j.IOEngine == LinuxAIO {
 		return nil, h, &EngineError{j.IOEngine, "only Linux has it; use " + WindowsIOCP + " or psync", ErrNotSupported}
 	}
@@ -69,6 +75,10 @@ func mapMemory(n int64) ([]byte, error) {
 	}
 	// The detour over the variable's address is for vet: the memory isn't Go's.
 	return unsafe.Slice((*byte)(*(*unsafe.Pointer)(unsafe.Pointer(&addr))), n), nil
+}
+
+func mapLarge(int64) ([]byte, error) {
+	return nil, fmt.Errorf("large_pages: only Linux has them here: %w", ErrNotSupported)
 }
 
 func unmapMemory(p []byte) error {

@@ -3,6 +3,7 @@ package load
 import (
 	"math"
 	"math/bits"
+	"sync"
 	"time"
 )
 
@@ -13,20 +14,30 @@ const spinFor = 50 * time.Microsecond
 // nap is the longest sleep without a look at the run's end.
 const nap = 10 * time.Millisecond
 
-// A pace is the schedule of an open loop.
+// A pace is the schedule of an open loop, or of the reads and the writes of one, each for itself.
 type pace struct {
-	rate    int64 // I/Os or bytes a second; 0: closed loop
-	weight  int64 // what one I/O counts; 0: its bytes
+	open bool // there is one
+	// of are the schedules: that of all I/Os, or those of reads and of writes.
+	of      [2]schedule
+	apart   bool
 	poisson bool
 }
 
+// A schedule is how often I/Os should start.
+type schedule struct {
+	rate   int64 // I/Os or bytes a second
+	weight int64 // what one I/O counts; 0: its bytes
+}
+
 func newPace(j Job) pace {
-	p := pace{rate: j.RateIOPS, weight: 1, poisson: j.RateProcess == Poisson}
+	p := pace{open: j.OpenLoop(), apart: j.apart(), poisson: j.RateProcess == Poisson}
+	p.of[opRead], p.of[opWrite] = schedule{j.RateIOPS, 1}, schedule{j.WriteRateIOPS, 1}
 	if j.Rate > 0 {
-		p.rate, p.weight = j.Rate, j.BS
+		weight := j.BS
 		if j.split() {
-			p.weight = 0
+			weight = 0
 		}
+		p.of[opRead], p.of[opWrite] = schedule{j.Rate, weight}, schedule{j.WriteRate, weight}
 	}
 	return p
 }
@@ -51,7 +62,7 @@ func due(k, rate int64) int64 {
 // means none elsewhere, so the first is one nanosecond late.
 func (t *thread) nextDue() int64 {
 	if !t.holding {
-		t.hold = max(t.run.start+t.arrival(), 1)
+		t.hold = max(t.run.start+t.arrival()+t.lane.shift.Load(), 1)
 		t.holding = true
 	}
 	return t.hold
@@ -61,39 +72,116 @@ func (t *thread) nextDue() int64 {
 // start of the run.
 func (t *thread) arrival() int64 {
 	p := &t.run.pace
-	w := p.weight
+	if p.apart {
+		return t.apartArrival()
+	}
+	w := p.of[0].weight
 	if w == 0 {
 		// The next one's size isn't drawn yet: the last one's makes up for it.
 		w = int64(t.lastSize)
 	}
 	if p.poisson {
 		// Independent exponential gaps make a Poisson process, whichever of the lane's threads draws them.
-		gap := -math.Log1p(-t.gen.float()) * float64(w) / float64(p.rate) * (1e9 * tick)
-		return t.lane.ticket.Add(int64(gap)) / tick
+		return t.lane.ticket.Add(t.gap(w, p.of[0].rate)) / tick
 	}
 	k := t.lane.ticket.Add(w)
-	if p.weight != 0 {
+	if p.of[0].weight != 0 {
 		k -= w
 	}
-	return due(k, p.rate)
+	return due(k, p.of[0].rate)
+}
+
+// longestGap bounds a gap of a Poisson schedule, in ticks: 18 minutes, which only a rate far below one I/O a minute comes
+// near to. All threads together then draw less than a schedule's time can hold.
+const longestGap = 1 << 50
+
+// gap draws the time, in ticks, from one arrival of a Poisson process to the next, for what counts w.
+func (t *thread) gap(w, rate int64) int64 {
+	return int64(min(-math.Log1p(-t.gen.float())*float64(w)/float64(rate)*(1e9*tick), longestGap))
+}
+
+// tickets are how far the schedules of a lane's reads and writes are, where each has its own. The
+// lane's threads take from both in the order of time: would each hold an I/O of both, a read whose time has
+// come could wait for a write of the same thread while another thread is idle.
+type tickets struct {
+	mu sync.Mutex
+	// count is what the I/Os so far count, time when the next one should start, in ticks.
+	count, time [2]int64
+	begun       bool
+}
+
+// apartArrival is arrival for reads and writes that have a schedule each. What comes next is a read or a write, by
+// their times; the generator is told.
+func (t *thread) apartArrival() int64 {
+	p, k := &t.run.pace, &t.lane.tickets
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.begun {
+		k.begun = true
+		for op := range p.of {
+			t.advance(k, op, p.of[op].weight, true)
+		}
+	}
+	if w := int64(t.lastSize); w > 0 && p.of[t.next].weight == 0 {
+		t.advance(k, int(t.next), w, false)
+	}
+	t.next = opRead
+	if k.time[opWrite] < k.time[opRead] {
+		t.next = opWrite
+	}
+	t.gen.readShare = [2]uint64{opRead: 1 << 32, opWrite: 0}[t.next]
+	at := k.time[t.next] / tick
+	if w := p.of[t.next].weight; w > 0 {
+		t.advance(k, int(t.next), w, false)
+	}
+	return at
+}
+
+// advance moves the schedule of reads or of writes on by what counts w. first: by nothing yet, but a Poisson process
+// begins with a gap.
+func (t *thread) advance(k *tickets, op int, w int64, first bool) {
+	s := t.run.pace.of[op]
+	if t.run.pace.poisson {
+		k.time[op] += t.gap(w, s.rate)
+		return
+	}
+	if !first {
+		k.count[op] += w
+	}
+	k.time[op] = min(due(k.count[op], s.rate), math.MaxInt64/tick) * tick
 }
 
 // missed is how many I/Os of an open loop the schedule asked for until the end
 // but no thread took up.
 func (r *Run) missed(started int64) int64 {
 	p := &r.pace
-	if p.rate == 0 || r.job.Runtime == 0 || !r.unlimited || p.weight == 0 {
+	if !p.open || r.job.Runtime == 0 || !r.unlimited || p.of[0].weight == 0 {
 		return 0
 	}
 	end := r.last.Load() - r.start
 	if !p.poisson {
-		asked := int64(float64(end)/1e9*float64(p.rate)/float64(p.weight)) * int64(r.job.NumJobs)
+		asked := int64(0)
+		for _, l := range r.lanes {
+			for _, s := range p.of {
+				if s.rate > 0 {
+					asked += int64(float64(max(end-l.shift.Load(), 0)) / 1e9 * float64(s.rate) / float64(s.weight))
+				}
+			}
+		}
 		return max(asked-started, 0)
 	}
 	// What the schedule had not drawn by the end is expected at its rate.
 	missed := 0.0
 	for _, l := range r.lanes {
-		missed += max(float64(end-l.ticket.Load()/tick), 0) / 1e9 * float64(p.rate) / float64(p.weight)
+		drawn := [2]int64{l.ticket.Load(), 0}
+		if p.apart {
+			drawn = l.tickets.time
+		}
+		for op, s := range p.of {
+			if s.rate > 0 {
+				missed += max(float64(end-l.shift.Load()-drawn[op]/tick), 0) / 1e9 * float64(s.rate) / float64(s.weight)
+			}
+		}
 	}
 	return int64(missed)
 }
@@ -127,10 +215,18 @@ func (t *thread) think() {
 	r := t.run
 	now := r.clk.now()
 	spin, until := now+int64(r.job.ThinkTimeSpin), now+int64(r.job.ThinkTime)
+	begin := now
 	for ; now < until && now < r.last.Load(); now = r.clk.now() {
+		t.turn()
 		if now >= spin {
 			t.idle(now, time.Duration(until-now))
 		}
+	}
+	if r.job.RateIgnoreThinkTime {
+		// Of a lane's threads each pauses for itself, and its schedule is that of all.
+		d := (now - begin) * int64(len(r.lanes)) / int64(len(r.threads))
+		t.lane.shift.Add(d)
+		t.hold += d // If it holds one.
 	}
 }
 

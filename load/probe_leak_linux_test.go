@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/disktest"
 )
 
 // pinned is how many KiB of this process's memory devices may write to: a ring's registered
@@ -52,11 +54,26 @@ func TestProbesLeaveNoRing(t *testing.T) {
 	t.Errorf("%d KiB are pinned after the probes, %d before: rings are left", pinned(t), before)
 }
 
+// TestRingGoesBeforeItsThread: a closed ring holds no file, although its thread goes on, as the first
+// of a process does after its goroutine. The disk of the file can be unmounted.
+func TestRingGoesBeforeItsThread(t *testing.T) {
+	needEngine(t, IOUring)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	dir := disktest.Tmpfs(t, "size=2m")
+	if err := tryOps(IOUring, zeros(t, dir, 1<<20), false, opWrite, opRead); err != nil {
+		t.Fatal(err)
+	}
+	if err := disktest.Unmount(dir); err != nil {
+		t.Errorf("unmount after the ring was closed: %v", err)
+	}
+}
+
 // TestProbeOfADevice: the engine for a device is chosen by reading the device. Nothing is made in
 // the folder of its node.
 func TestProbeOfADevice(t *testing.T) {
 	needEngine(t, IOUring)
-	dev, _ := loopDisk(t, 1<<20)
+	dev := disktest.Loop(t, disktest.Image(t, 1<<20), false)
 	var st unix.Stat_t
 	if err := unix.Stat(dev, &st); err != nil {
 		t.Fatal(err)
@@ -89,14 +106,12 @@ func TestProbeOfADevice(t *testing.T) {
 // TestProbeWithoutAFolderToWrite: where no scratch file can be made the file itself is read.
 func TestProbeWithoutAFolderToWrite(t *testing.T) {
 	needEngine(t, IOUring)
-	dir := tmpfs(t, "size=2m")
+	dir := disktest.Tmpfs(t, "size=2m")
 	path := filepath.Join(dir, "f")
 	if err := os.WriteFile(path, make([]byte, 1<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := unix.Mount("", dir, "", unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
-		t.Fatal(err)
-	}
+	disktest.Remount(t, dir, unix.MS_RDONLY)
 	if r := prepare(t, Job{RW: RandRead, Filename: path, NumberIOs: 1}); r.Job().IOEngine != IOUring {
 		t.Errorf("the engine is %s, notes %q", r.Job().IOEngine, r.notes)
 	}

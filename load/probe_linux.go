@@ -33,7 +33,7 @@ func ringError(errno syscall.Errno) error {
 	case unix.ENOMEM:
 		why = "no memory for the rings: RLIMIT_MEMLOCK is " + memlock()
 	case unix.EMFILE, unix.ENFILE:
-		why = "no file descriptor is left for the ring"
+		why = "no file descriptor is left for the ring: a process may have " + openFiles() + " here (RLIMIT_NOFILE)"
 	}
 	return &EngineError{IOUring, why, errno}
 }
@@ -83,6 +83,15 @@ func sysctl(path string) string {
 		return "unknown"
 	}
 	return strings.TrimSpace(string(b))
+}
+
+// openFiles is how many files this process may have open.
+func openFiles() string {
+	var lim unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &lim); err != nil {
+		return "an unknown number"
+	}
+	return fmt.Sprint(lim.Cur)
 }
 
 func memlock() string {

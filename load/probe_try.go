@@ -60,9 +60,8 @@ func tryReading(name, path string, direct bool) error {
 	})
 }
 
-// onOwnThread calls try on a thread that ends with it. A ring with IORING_SETUP_SINGLE_ISSUER belongs to
-// the thread that first used it (from another one io_uring_enter answers EEXIST), and one whose descriptor is
-// registered lives until its thread ends, closed or not.
+// onOwnThread calls try on a thread of its own. A ring with IORING_SETUP_SINGLE_ISSUER belongs to
+// the thread that first used it (from another one io_uring_enter answers EEXIST).
 func onOwnThread(try func() error) error {
 	done := make(chan error)
 	go func() {

@@ -109,6 +109,12 @@ func (c *Class) Merge(o Class) {
 	c.Response = merged(c.Response, o.Response)
 }
 
+// clone is c with histograms of its own.
+func (c Class) clone() Class {
+	c.Lat, c.Response = merged(nil, c.Lat), merged(nil, c.Response)
+	return c
+}
+
 // merged is the sum of two histograms, of which either may be nil. It changes neither.
 func merged(a, b *hist.Histogram) *hist.Histogram {
 	if b == nil {

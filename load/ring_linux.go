@@ -30,9 +30,10 @@ const (
 	enterExtArg         = 1 << 3
 	enterRegisteredRing = 1 << 4
 
-	registerBuffers = 0
-	registerFiles   = 2
-	registerRingFDs = 20 // 5.18
+	registerBuffers   = 0
+	registerFiles     = 2
+	registerRingFDs   = 20 // 5.18
+	unregisterRingFDs = 21
 
 	opcodeReadFixed  = 4
 	opcodeWriteFixed = 5
@@ -76,6 +77,12 @@ type cqe struct {
 	userData uint64
 	res      int32
 	flags    uint32
+}
+
+// ringUpdate is struct io_uring_rsrc_update.
+type ringUpdate struct {
+	offset, _ uint32
+	data      uint64
 }
 
 // getEventsArg is struct io_uring_getevents_arg.
@@ -201,10 +208,7 @@ func (r *ring) register(b *buffers) {
 	} else {
 		r.unasked = b.stride
 	}
-	up := struct {
-		offset, _ uint32
-		data      uint64
-	}{offset: ^uint32(0), data: uint64(r.fd)} // any free place
+	up := ringUpdate{offset: ^uint32(0), data: uint64(r.fd)} // any free place
 	if r.registerCall(registerRingFDs, unsafe.Pointer(&up), 1) {
 		r.enterFD, r.enterFlags = int(up.offset), enterRegisteredRing
 	}
@@ -350,7 +354,14 @@ func (r *ring) enter(submit uint32, want int, timeout time.Duration) syscall.Err
 	return errno
 }
 
+// close is called by the ring's own thread. A descriptor that is registered with the thread
+// would keep the ring, its files and its pinned buffers until the thread ends, closed or not; and Go
+// never ends the first thread of a process, on which any goroutine may find itself.
 func (r *ring) close() error {
+	if r.enterFlags&enterRegisteredRing != 0 {
+		up := ringUpdate{offset: uint32(r.enterFD)}
+		r.registerCall(unregisterRingFDs, unsafe.Pointer(&up), 1)
+	}
 	if r.mem != nil {
 		unix.Munmap(r.mem)
 	}

@@ -23,6 +23,12 @@ type Run struct {
 	// FDataSync), with how many writes it has done: they are all on stable storage. The
 	// thread waits for it.
 	OnSync func(thread int, writes int64)
+	// OnTurn and OnRound, if set before Start, are called by Start's goroutine for each round of a job with
+	// rounds (Job.Round): OnTurn right before a round ends, so that counters can be read there, and OnRound when all
+	// threads have handed it in. The last round's end is the window's, for which OnWindow is called, not OnTurn;
+	// its OnRound comes when all threads are done. A rest of less than half a round is none.
+	OnTurn  func(number int)
+	OnRound func(Round)
 
 	job     Job
 	engine  string
@@ -62,6 +68,7 @@ type Run struct {
 	pace       pace
 	left       atomic.Int64 // threads that are not done yet
 	syncing    sync.Mutex   // held by Sync
+	book       *book        // nil: no rounds
 }
 
 // Prepare validates job, opens its file and sets up everything that Start needs.
@@ -90,6 +97,9 @@ func Prepare(job Job) (*Run, error) {
 		r.thinkEvery = max(job.ThinkTimeBlocks, 1)
 	}
 	r.pace, r.split = newPace(job), job.split()
+	if job.Round > 0 {
+		r.book = &book{full: make(chan struct{}, 1)}
+	}
 	if job.SplitCPUs && len(job.CPUs) == 0 {
 		var err error
 		if r.job.CPUs, err = allowedCPUs(); err != nil {
@@ -145,6 +155,9 @@ func (r *Run) Start(ctx context.Context, onSample func(Sample)) (*Result, error)
 	w.done = r.release()
 	w.ramp(ctx)
 	w.window(ctx)
+	if w.rounds != nil {
+		w.rounds.finish()
+	}
 	r.sum(res)
 	w.finish()
 	return res, w.err(ctx)
@@ -182,6 +195,10 @@ func (r *Run) openAt(begin int64) {
 	}
 	r.begin.Store(begin)
 }
+
+// End ends the run as soon as the I/Os in flight are complete. It may be called by any goroutine while Start runs, and
+// is no error.
+func (r *Run) End() { r.stop() }
 
 // stop makes the threads end now, if they would not have ended before.
 func (r *Run) stop() {

@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 )
@@ -153,5 +154,51 @@ func TestSamplesOfEachJob(t *testing.T) {
 	j.SampleEvery, j.Runtime = 10*time.Millisecond, 24*time.Hour
 	if err := j.Validate(); err == nil {
 		t.Error("a day of samples each 10 ms is accepted")
+	}
+}
+
+// TestParallelWalksAreAlone: every I/O in flight walks the region from the same start, whatever the others do, and
+// whichever engine has them in flight.
+func TestParallelWalksAreAlone(t *testing.T) {
+	j := Job{RW: RW, BS: 4096, Offset: 8192, Size: 64 << 10, NumJobs: 2, IODepth: 3, Runtime: 1, WholeRegion: true, StartIncrement: 24 << 10, OneSequence: true, Parallel: true}
+	null, file := j, j
+	null.IOEngine = Null
+	file.IOEngine, file.Filename = PSync, written(t, 128<<10)
+	for name, j := range map[string]Job{"slots of a thread": null, "threads of a lane": file} {
+		r := prepare(t, j)
+		for _, th := range r.threads {
+			at := map[*slot]int64{}
+			for i := range 100 {
+				sl := &th.slots[i*i%len(th.slots)] // Not in turn.
+				th.gen.next(sl)
+				want, begun := at[sl]
+				if !begun {
+					want = int64(th.lane.start)
+				} else if want+4096 > 64<<10 {
+					want = 0
+				}
+				if sl.off != 8192+want {
+					t.Fatalf("%s: I/O %d is at %d, want %d", name, i, sl.off, 8192+want)
+				}
+				at[sl] = want + 4096
+			}
+		}
+		if got := r.lanes[1].start; got != 24<<10 {
+			t.Errorf("the second job starts at %d", got)
+		}
+	}
+	for want, change := range map[string]func(*Job){
+		"walks nothing":                func(j *Job) { j.RW, j.StartIncrement, j.OneSequence = RandRead, 0, false },
+		"contradicts shared_cursor":    func(j *Job) { j.SharedCursor, j.StartIncrement = true, 0 },
+		"walks one file":               func(j *Job) { j.Filename, j.Files = "", []string{"a", "b"} },
+		"write over each other":        func(j *Job) { j.Verify = true },
+		"for a pattern that goes back": func(j *Job) { j.RWNumber, j.StartIncrement, j.OneSequence = -8192, 0, false },
+	} {
+		bad := file
+		change(&bad)
+		var opt *OptionError
+		if err := bad.Validate(); !errors.As(err, &opt) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
 	}
 }

@@ -39,6 +39,7 @@ func (t *thread) doSync(dataOnly bool) error {
 		}
 		return &IOError{Path: r.job.path(i), Op: name, Err: err}
 	}
+	t.turn()
 	if now := r.clk.now(); now >= r.begin.Load() && (!r.timed || now <= r.end.Load()) {
 		t.acct.lat[opSync].Record(now - t0)
 	}
@@ -51,7 +52,7 @@ func (t *thread) lastSync() error {
 	if !t.run.job.EndFsync || t.run.left.Add(-1) > 0 {
 		return nil
 	}
-	return t.doSync(false)
+	return t.doSync(t.run.job.EndDataOnly)
 }
 
 // Sync waits until all that was written is on the storage. It is for after Start, and

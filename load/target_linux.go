@@ -56,6 +56,12 @@ func openTarget(j Job, path string) (*target, error) {
 	if j.Direct {
 		_, t.dioAlign = dioAlignment(fd)
 	}
+	if advice, ok := map[string]int{Random: unix.FADV_RANDOM, Sequential: unix.FADV_SEQUENTIAL}[j.Hint]; ok {
+		// The whole file: the kernel keeps it with the open file, not with a range.
+		if err := unix.Fadvise(fd, 0, 0, advice); err != nil {
+			return nil, errors.Join(fmt.Errorf("hint %s for %s: %w", j.Hint, path, err), t.close())
+		}
+	}
 	return t, nil
 }
 
@@ -74,7 +80,11 @@ func openError(j Job, path string, err error) error {
 	if j.Direct && errors.Is(err, unix.EINVAL) {
 		return &DirectError{Path: path, Err: err}
 	}
-	return &os.PathError{Op: "open", Path: path, Err: err}
+	open := &os.PathError{Op: "open", Path: path, Err: err}
+	if errors.Is(err, unix.EMFILE) {
+		return fmt.Errorf("%w: a process may have %s here (RLIMIT_NOFILE); take fewer files, or allow more (ulimit -Hn)", open, openFiles())
+	}
+	return open
 }
 
 // fileSize returns the length of a regular file or a block device.
@@ -143,6 +153,23 @@ func mapMemory(n int64) ([]byte, error) {
 	return unix.Mmap(-1, 0, int(n), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_POPULATE)
 }
 
+// mapLarge is mapMemory in large pages, of which there have to be enough.
+func mapLarge(n int64) ([]byte, error) {
+	if n == 0 {
+		return nil, nil
+	}
+	n = (n + largePage - 1) &^ (largePage - 1)
+	p, err := unix.Mmap(-1, 0, int(n), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_POPULATE|unix.MAP_HUGETLB)
+	if err != nil {
+		return nil, fmt.Errorf("large_pages: %d MiB of large pages: %w; reserve %d of 2 MiB (sysctl vm.nr_hugepages), or leave it out", n>>20, err, n/largePage)
+	}
+	return p, nil
+}
+
+// largePage is what the length of a mapping of large pages has to be a multiple of: their usual size on
+// amd64 and arm64, 2 MiB.
+const largePage = 2 << 20
+
 func unmapMemory(p []byte) error {
 	if p == nil {
 		return nil
@@ -164,10 +191,10 @@ func sleep(d time.Duration) {
 	syscall.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&ts)), 0, 0)
 }
 
-// newAsync returns the engine called name for one thread, nil for psync.
 // systemEngines are those that this system knows, from the strongest to the weakest.
 var systemEngines = []string{IOUring, LinuxAIO, PSync, Null}
 
+// newAsync returns the engine called name for one thread, nil for psync.
 func newAsync(name string, f []*target, slots []slot, b *buffers) (asyncEngine, error) {
 	// A nil *ring in an interface would not be nil.
 	switch name {

@@ -23,11 +23,13 @@ type thread struct {
 	sinceSync  int
 	sinceThink int64
 	lastSize   int32 // of the I/O before
+	next       uint8 // what comes next, where reads and writes have schedules of their own
 	// hold is an I/O of an open loop whose time has not come; holding says that
 	// there is one.
 	hold    int64
 	holding bool
-	out     bool // the budget is used up
+	out     bool  // the budget is used up
+	round   int64 // in which acct is counted
 	unbind  func()
 	acct    account
 }
@@ -125,6 +127,7 @@ func (t *thread) main(depth, share int, ready chan<- error, fail *error) {
 		t.run.stop()
 		*fail = err
 	}
+	t.turn()
 	t.acct.usage = threadUsage().plus(before, -1)
 	t.acct.doneAt = t.doneAt()
 }
@@ -145,6 +148,7 @@ func (t *thread) prepare(depth, share int) error {
 	t.batch = make([]uint32, 0, depth)
 	for i := range t.free {
 		t.free[i] = uint32(depth - 1 - i)
+		t.slots[i].walk = t.lane.start
 	}
 	if r.engine == Null {
 		t.async = &nullEngine{slots: t.slots, out: make([]completion, 0, depth)}

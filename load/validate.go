@@ -48,6 +48,7 @@ func (j Job) Validate() error {
 	v.threads(j)
 	v.ends(j)
 	v.samples(j)
+	v.rounds(j)
 	v.pace(j)
 	v.syncs(j)
 	v.data(j)
@@ -71,7 +72,7 @@ func (j Job) WithDefaults() Job {
 	if j.Distribution == Random {
 		j.Distribution = ""
 	}
-	if j.RWMixRead == nil && j.mixed() {
+	if j.RWMixRead == nil && j.mixed() && !j.apart() {
 		half := 50
 		j.RWMixRead = &half
 	}
@@ -216,6 +217,9 @@ func (v *validator) syncs(j Job) {
 	}
 	if j.Fsync > 0 && j.FDataSync > 0 {
 		v.add("fdatasync", j.FDataSync, "contradicts fsync=%d; use one of the two", j.Fsync)
+	}
+	if j.EndDataOnly && !j.EndFsync {
+		v.add("end_data_only", true, "needs end_fsync")
 	}
 	if j.EndFsync && !j.writes() {
 		v.add("end_fsync", 1, "rw=%s writes nothing that could be synced; leave it out", j.RW)

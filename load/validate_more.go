@@ -97,6 +97,19 @@ func (v *validator) randomness(j Job) {
 	case j.Direct && j.StartIncrement%512 != 0:
 		v.add("start_increment", j.StartIncrement, "direct I/O needs a multiple of 512")
 	}
+	switch {
+	case !j.Parallel:
+	case j.random():
+		v.add("parallel", true, "has no meaning with rw=%s, which walks nothing", j.RW)
+	case j.SharedCursor:
+		v.add("parallel", true, "contradicts shared_cursor: each I/O in flight has a position of its own")
+	case j.fileCount() > 1:
+		v.add("parallel", true, "walks one file, not several")
+	case j.Verify && j.writes():
+		v.add("verify", true, "contradicts parallel: I/Os in flight write over each other")
+	case j.RWNumber < 0 && -j.RWNumber >= j.BS:
+		v.add("parallel", true, "has no meaning for a pattern that goes back")
+	}
 	if j.OneSequence && j.RWNumber < 0 && -j.RWNumber >= j.BS {
 		v.add("one_sequence", true, "has no meaning for a pattern that goes back")
 	}
@@ -109,6 +122,9 @@ func (v *validator) randomness(j Job) {
 		v.add("offset_increment", j.OffsetIncrement, "contradicts shared_cursor: one position has one region")
 	case j.OffsetIncrement > 0 && j.OffsetIncrement > math.MaxInt64/int64(maxThreads)/2:
 		v.add("offset_increment", j.OffsetIncrement, "ends beyond any file")
+	}
+	if j.Hint != "" && j.Hint != Random && j.Hint != Sequential {
+		v.add("hint", quote(j.Hint), "use random or sequential")
 	}
 	if s := j.FileService; s != "" && !slices.Contains([]string{RoundRobin, Sequential, Random}, s) {
 		v.add("file_service_type", quote(s), "use roundrobin, sequential or random")
@@ -125,6 +141,7 @@ func (v *validator) pace(j Job) {
 	case j.Rate > 0 && j.RateIOPS > 0:
 		v.add("rate", j.Rate, "contradicts rate_iops=%d; use one of the two", j.RateIOPS)
 	}
+	v.apart(j)
 	switch j.RateProcess {
 	case "", Linear:
 	case Poisson:
@@ -134,6 +151,9 @@ func (v *validator) pace(j Job) {
 	default:
 		v.add("rate_process", quote(j.RateProcess), "use linear or poisson")
 	}
+	if j.RateIgnoreThinkTime && (j.ThinkTime == 0 || !j.OpenLoop()) {
+		v.add("rate_ignore_thinktime", true, "needs thinktime, and rate or rate_iops")
+	}
 	const day = 24 * time.Hour
 	switch {
 	case j.ThinkTime < 0 || j.ThinkTime > day:
@@ -142,6 +162,30 @@ func (v *validator) pace(j Job) {
 		v.add("thinktime_spin", j.ThinkTimeSpin, "has to be from 0 to thinktime=%v", j.ThinkTime)
 	case j.ThinkTimeBlocks < 0 || j.ThinkTimeBlocks > 0 && j.ThinkTime == 0:
 		v.add("thinktime_blocks", j.ThinkTimeBlocks, "has to be over 0 and needs thinktime")
+	}
+}
+
+// apart looks at rates of writes of their own.
+func (v *validator) apart(j Job) {
+	for _, o := range []struct {
+		name        string
+		rate, reads int64
+		most        int64
+		of          string
+	}{{"write_rate_iops", j.WriteRateIOPS, j.RateIOPS, 1e9, "rate_iops"}, {"write_rate", j.WriteRate, j.Rate, 1 << 50, "rate"}} {
+		switch {
+		case o.rate == 0:
+		case o.rate < 0 || o.rate > o.most:
+			v.add(o.name, o.rate, "has to be from 0 (none of their own) to %d", o.most)
+		case !j.mixed():
+			v.add(o.name, o.rate, "is for rw and randrw; rw=%s has %s", j.RW, o.of)
+		case o.reads <= 0:
+			v.add(o.name, o.rate, "needs that of reads, %s", o.of)
+		case j.RWMixRead != nil:
+			v.add("rwmixread", *j.RWMixRead, "says nothing where reads and writes have rates of their own; leave it out")
+		case j.OneSequence:
+			v.add("one_sequence", true, "contradicts %s: reads and writes come by their own schedules", o.name)
+		}
 	}
 }
 
@@ -176,7 +220,7 @@ func (v *validator) data(j Job) {
 	case !j.Verify:
 	case !random || j.Dedupe > 0:
 		v.add("verify", true, "every block has to be its own: leave out the data options")
-	case j.verifyUnit() < leastUnit:
+	case j.VerifyUnit() < leastUnit:
 		v.add("verify", true, "all sizes and offsets have to be multiples of %d", leastUnit)
 	}
 	for _, c := range j.CPUs {
@@ -186,6 +230,21 @@ func (v *validator) data(j Job) {
 	}
 	if j.SplitFrom < 0 || j.SplitFrom > 0 && !j.SplitCPUs {
 		v.add("split_from", j.SplitFrom, "has to be 0 or more and needs split_cpus")
+	}
+}
+
+// rounds looks at the rounds of the window, which nothing but the time may end.
+func (v *validator) rounds(j Job) {
+	switch {
+	case j.Round == 0:
+	case j.Round < leastRound:
+		v.add("round", j.Round, "has to be %v or more", leastRound)
+	case j.Runtime < j.Round:
+		v.add("round", j.Round, "needs a runtime of one round at least")
+	case j.EndFsync || j.NumberIOs > 0 || j.IOSize > 0 || j.CoolDown > 0:
+		v.add("round", j.Round, "needs a runtime, and nothing else that ends the job: leave out end_fsync, number_ios, io_size and cooldown")
+	case j.PerJob || j.SampleEvery > 0:
+		v.add("round", j.Round, "has samples of its own, and none for each job: leave out per_job and sample_every")
 	}
 }
 

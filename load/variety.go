@@ -13,6 +13,7 @@ type variety struct {
 	inRun   int64  // how many of them are done
 	random  uint64 // probability of a random offset, times 2^32
 	one     bool   // reads and writes are one sequence
+	alone   bool   // each slot walks by itself
 	begun   bool   // there was an I/O before,
 	last    uint8  // which was this operation
 	dist    distribution
@@ -89,6 +90,14 @@ func (g *generator) varied(sl *slot) {
 	size := v.sizes[sl.op&1].draw(g)
 	sl.size = int32(size)
 	sl.file = uint16(v.file(g))
+	if v.alone {
+		if sl.walk+size > v.size {
+			sl.walk = 0
+		}
+		sl.off = g.base + sl.walk
+		sl.walk += size + v.step
+		return
+	}
 	cur := &v.cursors[sl.file][sl.op&1]
 	if v.one {
 		cur = &v.cursors[sl.file][0]

@@ -23,8 +23,9 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// verifyUnit is the greatest unit that every I/O of j consists of whole ones of; 0 without Verify.
-func (j Job) verifyUnit() int64 {
+// VerifyUnit is the greatest unit in bytes, up to 4096, that every I/O of j consists of whole ones of: what Verify stamps. 0 without
+// Verify.
+func (j Job) VerifyUnit() int64 {
 	if !j.Verify {
 		return 0
 	}

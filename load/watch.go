@@ -19,6 +19,7 @@ type watch struct {
 	ended     bool      // the end edge was seen
 	seen      [2]count  // reads and writes in the samples so far
 	lanes     []laneSamples
+	rounds    *rounds // nil: the job has none
 	cancelled bool
 }
 
@@ -113,6 +114,10 @@ func SampleEvery(runtime time.Duration) time.Duration {
 // window follows the measured window: a sample each interval, then its end.
 func (w *watch) window(ctx context.Context) {
 	r := w.run
+	if r.book != nil {
+		w.watchRounds(ctx)
+		return
+	}
 	at := r.begin.Load()
 	every, slack := int64(SampleEvery(r.job.Runtime)), int64(10*time.Millisecond)
 	if i := int64(r.job.SampleEvery); i > 0 {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"plimsoll/internal/goal"
 	"plimsoll/load"
 )
 
@@ -64,7 +65,10 @@ func directContests(device string, o options) []*contest {
 		job := load.Job{RW: load.RandRead, BS: 4096, IODepth: depth, Filename: device, Size: o.size, Runtime: o.runtime, IOEngine: load.IOUring, Direct: true}
 		all = append(all, &contest{name: fmt.Sprintf("direct on a loop device, depth %d", depth), job: job, rival: fioRival, extra: []string{"--norandommap"}, iops: 1, cpu: 0.6})
 	}
-	return all
+	// One I/O at a time costs the kernel a switch to the device's thread and back. What that
+	// leaves to gain for a program is the difference to a ring without accounting.
+	one := all[0].job
+	return append(all, &contest{name: "direct on a loop device, depth 1, a bare ring", job: one, rival: bareRing, iops: 0.97, cpu: 1.1})
 }
 
 func bench(ctx context.Context, o options, stdout, stderr io.Writer) error {
@@ -93,6 +97,12 @@ func bench(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	}
 	poisson := &contest{name: "poisson", rival: fioRival, job: load.Job{RW: load.RandRead, BS: 4096, IODepth: 32, Size: o.size, Runtime: o.runtime, IOEngine: load.Null, RateIOPS: 600_000, RateProcess: load.Poisson}}
 	null := &contest{name: "null", job: load.Job{RW: load.RandRead, BS: 4096, IODepth: 1, Size: o.size, Runtime: o.runtime, IOEngine: load.Null}}
+	web := &contest{name: "web"}
+	address, closeWeb, err := serveWeb()
+	if err != nil {
+		return err
+	}
+	defer closeWeb()
 	for round := range o.rounds {
 		fmt.Fprintf(stderr, "round %d of %d\n", round+1, o.rounds)
 		for _, c := range cs {
@@ -106,12 +116,18 @@ func bench(ctx context.Context, o options, stdout, stderr io.Writer) error {
 		if err := poisson.measure(ctx, o.fio, true); err != nil {
 			return fmt.Errorf("%s: %w", poisson.name, err)
 		}
+		if err := web.measureWeb(ctx, "http://"+address+"/", round%2 == 0); err != nil {
+			return fmt.Errorf("%s: %w", web.name, err)
+		}
 	}
 	rss, err := measureWorker(ctx, dir, o)
 	if err != nil {
 		return fmt.Errorf("the worker's memory: %w", err)
 	}
-	return table(stdout, cs, null, poisson, rss, o)
+	if err := table(stdout, cs, null, poisson, rss, o); err != nil {
+		return err
+	}
+	return webTable(stdout, web)
 }
 
 // loop makes a loop device over the file, whose own I/O is direct too.
@@ -174,13 +190,13 @@ func table(stdout io.Writer, cs []*contest, null, poisson *contest, rss float64,
 	fmt.Fprintln(w, "figure\tplimsoll\tfio or other\tratio [min..max]\ttarget\t")
 	for _, c := range cs {
 		row(w, c.name+", IOPS", c, func(r reading) float64 { return r.iops }, "%.0f", ">=", c.iops)
-		if c.rival == fioRival {
+		if c.cpu != 0 || c.rival == fioRival {
 			row(w, c.name+", CPU ns per I/O", c, func(r reading) float64 { return r.cpu }, "%.0f", "<=", c.cpu)
 		}
 	}
-	fmt.Fprintf(w, "worker's peak RSS at depth 32, MiB\t%.1f\t\t\t<= %d\t%s\n", rss/(1<<20), maxRSS>>20, verdict(rss <= maxRSS))
+	fmt.Fprintf(w, "worker's peak RSS at depth 32, MiB\t%.1f\t\t\t<= %d\t%s\n", rss/(1<<20), maxRSS>>20, goal.Verdict(rss <= maxRSS))
 	top := median(each(null.ours, func(r reading) float64 { return r.iops }))
-	fmt.Fprintf(w, "null engine depth 1, IOPS per core\t%.0f\t\t\t>= 5000000\t%s\n", top, verdict(top >= 5e6))
+	fmt.Fprintf(w, "null engine depth 1, IOPS per core\t%.0f\t\t\t>= 5000000\t%s\n", top, goal.Verdict(top >= 5e6))
 	// Here the schedule is the other: 600,000 a second were asked for.
 	iops := func(r reading) float64 { return r.iops }
 	asked := float64(poisson.job.RateIOPS)
@@ -188,7 +204,7 @@ func table(stdout io.Writer, cs []*contest, null, poisson *contest, rss float64,
 	if len(poisson.theirs) > 0 {
 		theirs = fmt.Sprintf("%.3f", median(each(poisson.theirs, iops))/asked)
 	}
-	fmt.Fprintf(w, "null engine, Poisson arrivals, share of the 600,000/s asked for\t%.3f\t%s\t\t1 +- 0.01\t%s\n", ours, theirs, verdict(ours > 0.99 && ours < 1.01))
+	fmt.Fprintf(w, "null engine, Poisson arrivals, share of the 600,000/s asked for\t%.3f\t%s\t\t1 +- 0.01\t%s\n", ours, theirs, goal.Verdict(ours > 0.99 && ours < 1.01))
 	if err := w.Flush(); err != nil {
 		return err
 	}
@@ -219,17 +235,10 @@ func row(w io.Writer, name string, c *contest, get func(reading) float64, format
 		cells[2] = fmt.Sprintf(format, median(theirs))
 		cells[3] = fmt.Sprintf("%.2f [%.2f..%.2f]", m, slices.Min(ratios), slices.Max(ratios))
 		if target != 0 {
-			cells[5] = verdict((cmp == ">=" && m >= target) || (cmp == "<=" && m <= target))
+			cells[5] = goal.Verdict((cmp == ">=" && m >= target) || (cmp == "<=" && m <= target))
 		}
 	}
 	fmt.Fprintln(w, strings.Join(cells, "\t"))
-}
-
-func verdict(ok bool) string {
-	if ok {
-		return "met"
-	}
-	return "MISSED"
 }
 
 func each(rs []reading, get func(reading) float64) []float64 {

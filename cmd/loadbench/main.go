@@ -8,7 +8,7 @@
 // is in the page cache, or under a loop device with direct I/O, and both keep a full histogram of
 // latencies. A ring without any accounting shows the limit. Times of a
 // shared machine mean little, ratios within a round more. The memory is that of the worker
-// which plimsoll carries, its agent included.
+// which plimsoll carries, its agent included. A second table has plimsoll ab beside ApacheBench.
 //
 // Without fio the figures of load alone are printed. The exit status is 1 on
 // errors, never because a target was missed: that is for a reader to judge.
@@ -51,6 +51,9 @@ type options struct {
 
 func run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, args []string) error {
 	var o options
+	if len(args) > 0 && args[0] == "-ab" {
+		return asAB(ctx, stdout, stderr, args[1:]) // A child's line.
+	}
 	fs := flag.NewFlagSet("loadbench", flag.ContinueOnError)
 	fs.SetOutput(stderr)
 	fs.IntVar(&o.rounds, "rounds", 5, "how often each figure is measured")

@@ -18,7 +18,7 @@ import (
 
 // TestMain makes the test binary serve as loadbench's child process.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && (os.Args[1] == "-child" || os.Args[1] == "-bare") {
+	if len(os.Args) > 1 && (os.Args[1] == "-child" || os.Args[1] == "-bare" || os.Args[1] == "-ab") {
 		if err := run(context.Background(), os.Stdin, os.Stdout, os.Stderr, os.Args[1:]); err != nil {
 			os.Stderr.WriteString(err.Error())
 			os.Exit(1)
@@ -64,10 +64,42 @@ func TestOneRound(t *testing.T) {
 	if err := run(context.Background(), nil, &out, &talk, args); err != nil {
 		t.Fatalf("%v\n%s", err, talk.String())
 	}
-	for _, want := range []string{"io_uring depth 32, IOPS", "psync depth 1, CPU ns per I/O", "worker's peak RSS at depth 32, MiB", "null engine", ">= 1.30", "a bare ring, IOPS", "2 threads to 1", "Poisson"} {
+	for _, want := range []string{"io_uring depth 32, IOPS", "psync depth 1, CPU ns per I/O", "worker's peak RSS at depth 32, MiB", "null engine", ">= 1.30", "a bare ring, IOPS", "2 threads to 1", "Poisson", "requests/s"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}
+	}
+}
+
+// TestWebRound: both clients do all requests of the server in memory.
+func TestWebRound(t *testing.T) {
+	address, done, err := serveWeb()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer done()
+	c := &contest{}
+	for _, oursFirst := range []bool{true, false} {
+		if err := c.measureWeb(t.Context(), "http://"+address+"/", oursFirst); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := exec.LookPath("ab"); err == nil && len(c.theirs) != 2 {
+		t.Errorf("ab was measured %d times", len(c.theirs))
+	}
+	for _, r := range append(c.ours, c.theirs...) {
+		if r.iops <= 0 || r.cpu <= 0 {
+			t.Errorf("%+v", r)
+		}
+	}
+	var out bytes.Buffer
+	if err := webTable(&out, c); err != nil || strings.Count(out.String(), "\n") != 6 || strings.Contains(out.String(), "met") || strings.Contains(out.String(), "MISSED") {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+	// A server that is gone is an error of the round, not a row of zeros.
+	done()
+	if err := c.measureWeb(t.Context(), "http://127.0.0.1:1/", true); err == nil {
+		t.Error("nothing was asked, and it is no error")
 	}
 }
 

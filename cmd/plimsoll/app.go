@@ -100,7 +100,7 @@ programs.
 	root.PersistentFlags().StringVar(&a.stateDir, "state", defaultStateDir(), "folder of the database and of Plimsoll's own data")
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(helpCommand())
-	root.AddCommand(a.runCommand(), a.planCommand(), a.resultsCommand(), a.reportCommand(), a.doctorCommand(), a.versionCommand(), exitTopic())
+	root.AddCommand(a.runCommand(), a.planCommand(), a.resultsCommand(), a.reportCommand(), a.limitCommand(), a.doctorCommand(), a.versionCommand(), exitTopic())
 	root.AddCommand(a.selfcheckCommand(), a.verifyCommand())
 	root.AddCommand(a.dialectCommands()...)
 	completeWith(root)

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"plimsoll/internal/disktest"
 	"plimsoll/internal/leaktest"
 	"plimsoll/internal/record"
 	"plimsoll/internal/store"
@@ -152,7 +153,7 @@ func TestPlanNotCome(t *testing.T) {
 // back, as the loop device's sparse file has no room. The trial fails, with the reason.
 func TestRunLostWriteback(t *testing.T) {
 	needRun(t)
-	full := mount(t, "tmpfs", "tmpfs", 0, "size=2m")
+	full := disktest.Tmpfs(t, "size=2m")
 	image := filepath.Join(full, "disk")
 	if err := os.WriteFile(image, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -160,12 +161,7 @@ func TestRunLostWriteback(t *testing.T) {
 	if err := os.Truncate(image, 16<<20); err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.Command("losetup", "--find", "--show", image).Output()
-	if err != nil {
-		t.Skipf("a loop device is needed: %v", err)
-	}
-	loop := strings.TrimSpace(string(out))
-	t.Cleanup(func() { exec.Command("losetup", "--detach", loop).Run() })
+	loop := disktest.Loop(t, image, false)
 	dir := t.TempDir()
 	plan := "name: p\nworkloads: {w: {rw: randwrite, bs: 4KiB, size: 16MiB, number_ios: 3000}}\nengines: [host]\nplaces: {dir: {path: " + loop + "}}\nblocks: 1\n"
 	r := plimsoll(t, t.Context(), dir, plan, "run", "-", "--destructive", loop)
@@ -191,7 +187,7 @@ func TestRunLostWriteback(t *testing.T) {
 // blame nothing else for it.
 func TestStateNoexec(t *testing.T) {
 	needRun(t)
-	state := mount(t, "tmpfs", "tmpfs", unix.MS_NOEXEC, "size=64m")
+	state := disktest.Mount(t, "tmpfs", "tmpfs", unix.MS_NOEXEC, "size=64m")
 	cmd := exec.Command(os.Args[0], "doctor", "--state", state)
 	cmd.Env = append(os.Environ(), asPlimsoll+"=1")
 	out, _ := cmd.Output()
@@ -213,13 +209,31 @@ func TestForeignWords(t *testing.T) {
 	}
 }
 
+// copyDatabase copies the database of a state folder with its log.
+func copyDatabase(t *testing.T, from, to string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(from, "plimsoll.db*"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(to, filepath.Base(f)), b, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestResultsReadOnly: what was recorded can be read from a state folder on a read-only file system,
 // also if the plimsoll that wrote it was killed.
 func TestResultsReadOnly(t *testing.T) {
 	needRun(t)
 	for _, killed := range []bool{false, true} {
 		t.Run(map[bool]string{false: "closed", true: "killed"}[killed], func(t *testing.T) {
-			state := mount(t, "tmpfs", "tmpfs", 0, "size=256m")
+			state := disktest.Tmpfs(t, "size=256m")
 			if killed {
 				cmd := startPlimsoll(t, state, "run", "-", "--blocks", "50")
 				// Held open, so that nobody merges the log that the killed one leaves.
@@ -229,16 +243,13 @@ func TestResultsReadOnly(t *testing.T) {
 				}
 				cmd.Process.Kill()
 				cmd.Wait()
+				// The rest of the folder goes on changing: containers outlive the killed one a little.
 				keep := t.TempDir()
-				if out, err := exec.Command("cp", "-a", state+"/.", keep).CombinedOutput(); err != nil {
-					t.Fatalf("%v: %s", err, out)
-				}
+				copyDatabase(t, state, keep)
 				if err := db.Close(); err != nil {
 					t.Fatal(err)
 				}
-				if out, err := exec.Command("cp", "-a", keep+"/.", state).CombinedOutput(); err != nil {
-					t.Fatalf("%v: %s", err, out)
-				}
+				copyDatabase(t, keep, state)
 				if st, err := os.Stat(filepath.Join(state, "plimsoll.db-wal")); err != nil || st.Size() == 0 {
 					t.Fatalf("the log is not there: %v", err)
 				}
@@ -248,7 +259,7 @@ func TestResultsReadOnly(t *testing.T) {
 			for end := time.Now().Add(20 * time.Second); len(processesWith(state)) > 0 && time.Now().Before(end); {
 				time.Sleep(20 * time.Millisecond)
 			}
-			makeReadOnly(t, state)
+			disktest.Remount(t, state, unix.MS_RDONLY)
 			for _, args := range [][]string{{"results", "ls"}, {"results", "show", "last"}, {"report", "last"}, {"results", "export", "last"}} {
 				if r := plimsoll(t, t.Context(), state, "", args...); r.status != exitDone || r.stdout == "" {
 					t.Errorf("%v: status %d\n%s", args, r.status, r.stderr)

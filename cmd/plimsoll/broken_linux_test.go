@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/disktest"
 	"plimsoll/internal/record"
 )
 
@@ -15,7 +16,7 @@ func TestRunVanishedInTrial(t *testing.T) {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel() // Most of the time goes by waiting for samples.
 			dir := t.TempDir()
-			disk := loopExt4(t, 64<<20)
+			_, disk := disktest.Disk(t, disktest.Options{})
 			plan := `
 name: vanished
 workloads: {w: {rw: randrw, bs: 4KiB, iodepth: 4, direct: true, size: 1MiB, runtime: 30s}}
@@ -27,7 +28,7 @@ blocks: 1
 			gone := make(chan error, 1)
 			go func() {
 				measuringFor(dir)
-				gone <- shutdown(disk)
+				gone <- disktest.Shutdown(disk)
 			}()
 			r := apart(t, t.Context(), dir, plan, "run", "-")
 			if err := <-gone; err != nil {

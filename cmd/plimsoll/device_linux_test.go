@@ -3,36 +3,20 @@ package main
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"plimsoll/internal/device"
+	"plimsoll/internal/disktest"
 	"plimsoll/internal/record"
 )
-
-// loopDevice makes a loop device of 16 MiB, and detaches it at the test's end.
-func loopDevice(t *testing.T) string {
-	t.Helper()
-	image := filepath.Join(t.TempDir(), "disk")
-	if err := os.WriteFile(image, make([]byte, 16<<20), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	out, err := exec.Command("losetup", "--find", "--show", image).Output()
-	if err != nil {
-		t.Skipf("a loop device is needed: %v", err)
-	}
-	loop := strings.TrimSpace(string(out))
-	t.Cleanup(func() { exec.Command("losetup", "--detach", loop).Run() })
-	return loop
-}
 
 // TestRunBlockDevice: a block device is refused unless its path is repeated, never
 // written over while it is mounted, and measured otherwise.
 func TestRunBlockDevice(t *testing.T) {
 	needRun(t)
-	loop := loopDevice(t)
+	loop := disktest.Loop(t, disktest.Image(t, 16<<20), false)
 	plan := "name: p\nworkloads: {w: {rw: randwrite, bs: 4KiB, direct: true, size: 8MiB, number_ios: 200}, r: {rw: randread, bs: 4KiB, direct: true, size: 8MiB, number_ios: 200}}\nengines: [host]\nplaces: {dir: {path: " + loop + "}}\nblocks: 1\n"
 
 	r := plimsoll(t, t.Context(), t.TempDir(), plan, "run", "-")
@@ -40,11 +24,9 @@ func TestRunBlockDevice(t *testing.T) {
 		t.Errorf("without --destructive: status %d, %s", r.status, r.stderr)
 	}
 
-	if out, err := exec.Command("mkfs.ext4", "-q", loop).CombinedOutput(); err != nil {
-		t.Skipf("mkfs.ext4 is needed: %v: %s", err, out)
-	}
+	disktest.Format(t, loop, "ext4")
 	t.Run("mounted", func(t *testing.T) {
-		point := mount(t, loop, "ext4", 0, "")
+		point := disktest.Mount(t, loop, "ext4", 0, "")
 		if err := os.WriteFile(filepath.Join(point, "precious"), []byte("data"), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -113,22 +95,11 @@ func TestRunNothingIsNotLast(t *testing.T) {
 
 // TestFilesInUse: a file that a loop device is made of is never written over, leave or not.
 func TestFilesInUse(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("root is needed")
-	}
-	image := filepath.Join(t.TempDir(), "image")
-	if err := os.WriteFile(image, make([]byte, 1<<20), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	image := disktest.Image(t, 1<<20)
 	if err := device.NotInUse(image); err != nil {
 		t.Errorf("a file that nobody uses: %v", err)
 	}
-	out, err := exec.Command("losetup", "--find", "--show", image).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	loop := strings.TrimSpace(string(out))
-	defer exec.Command("losetup", "--detach", loop).Run()
+	loop := disktest.Loop(t, image, false)
 	if err := device.NotInUse(image); err == nil || !strings.Contains(err.Error(), loop) {
 		t.Errorf("the file of %s: %v", loop, err)
 	}

@@ -3,14 +3,15 @@ package main
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/moby/moby/client"
+	"golang.org/x/sys/unix"
 
+	"plimsoll/internal/disktest"
 	"plimsoll/internal/dockertest"
 	"plimsoll/internal/record"
 )
@@ -101,20 +102,11 @@ func TestDialectRecordRefused(t *testing.T) {
 		"orion":   "-run advanced -matrix point -num_small 1 -num_large 0 -duration 1 -testname t --lun-size 16MiB",
 	}
 	for name, spoil := range map[string]func(t *testing.T, state string){
-		"read-only": makeReadOnly,
-		"full": func(t *testing.T, state string) {
-			filler, err := os.Create(filepath.Join(state, "filler"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer filler.Close()
-			for err == nil {
-				_, err = filler.Write(make([]byte, 4096))
-			}
-		},
+		"read-only": func(t *testing.T, state string) { disktest.Remount(t, state, unix.MS_RDONLY) },
+		"full":      func(t *testing.T, state string) { disktest.Fill(t, state) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			state := mount(t, "tmpfs", "tmpfs", 0, "size=64m")
+			state := disktest.Tmpfs(t, "size=64m")
 			inFolder(t)
 			// With the worker and a database in it: else there is more that is missing. A process keeps its lock
 			// there to its end, and a disk with a file that is open for writing can't be made read-only.

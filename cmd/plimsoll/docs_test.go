@@ -116,9 +116,31 @@ func TestReadmeExample(t *testing.T) {
 	if !ok {
 		t.Fatal("the README has no example")
 	}
-	for _, word := range []string{report.Question, "Compared with host dir over", "no difference proven at", "A/A control", "95 % interval", "━━ at a glance", " cells; this is the worst: ", "Next:   plimsoll run --resume", "host dir, rate", "Repeat: plimsoll run --seed", "All tables: plimsoll report"} {
+	for _, word := range []string{report.Question, "Compared with host dir over", "no difference proven at", "A/A control", "95 % interval", "━━ at a glance", " cells; this is the worst: ",
+		"- I/O engine io_uring at 6 of 9 workloads: ", "- plain system calls and no I/O engine at append, wal, tree",
+		"Next:   plimsoll run --resume", "host dir, rate", "Repeat: plimsoll run --seed", "All tables: plimsoll report"} {
 		if !strings.Contains(example, word) {
 			t.Errorf("the example lacks %q, which reports have", word)
 		}
+	}
+}
+
+// TestManualNamesTheControl: the manual calls the second copy of the baseline the A/A control and
+// nothing else, but for the stable names that programs read.
+func TestManualNamesTheControl(t *testing.T) {
+	fine := regexp.MustCompile("`[^`]*control[^`]*`|A/A controls?|(?i)control (?:groups?|characters?|codes?)")
+	other := regexp.MustCompile(`A/A|(?i)\b(?:the|its|each|that|a) controls?\b|\(control\)`)
+	for _, page := range append(manual(t), "../../internal/stats/METHOD.md") {
+		b, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := fine.ReplaceAllString(strings.Join(strings.Fields(string(b)), " "), "")
+		for _, m := range other.FindAllStringIndex(text, -1) {
+			t.Errorf("%s: another name for the A/A control: %q", page, text[max(0, m[0]-40):min(len(text), m[1]+20)])
+		}
+	}
+	if b, err := os.ReadFile("../../docs/plan.md"); err != nil || !strings.Contains(string(b), "`#control` for the A/A control") {
+		t.Errorf("docs/plan.md does not tell what #control means (%v)", err)
 	}
 }

@@ -11,13 +11,15 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/disktest"
 )
 
 // TestExitCodes holds a run to the table of the exit statuses.
 func TestExitCodes(t *testing.T) {
 	needRun(t)
 	t.Setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
-	ro := mount(t, "tmpfs", "tmpfs", unix.MS_RDONLY, "")
+	ro := disktest.Mount(t, "tmpfs", "tmpfs", unix.MS_RDONLY, "")
 	file := filepath.Join(t.TempDir(), "file")
 	mustDo(t, os.WriteFile(file, nil, 0o600))
 	plan := func(engines, places string) string {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/disktest"
 	"plimsoll/internal/plan"
 	"plimsoll/internal/record"
 )
@@ -21,7 +22,7 @@ import (
 // runs on.
 func TestRunStateFull(t *testing.T) {
 	needRun(t)
-	dir := filepath.Join(mount(t, "tmpfs", "tmpfs", 0, "size=64m"), "state")
+	dir := filepath.Join(disktest.Tmpfs(t, "size=64m"), "state")
 	cmd := startPlimsoll(t, dir, "run", "-", "--blocks", "1000")
 	log := cmd.Stderr.(*output)
 	filler, err := os.Create(filepath.Join(dir, "filler"))

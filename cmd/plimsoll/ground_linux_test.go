@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"plimsoll/internal/check"
+	"plimsoll/internal/disktest"
 	"plimsoll/internal/record"
 )
 
@@ -15,7 +16,8 @@ import (
 // plan asks for; when one of them is mounted in another way, the run and its report say so.
 func TestRunUnlike(t *testing.T) {
 	needRun(t)
-	first, second := loopExt4(t, 64<<20), loopExt4(t, 64<<20)
+	_, first := disktest.Disk(t, disktest.Options{})
+	_, second := disktest.Disk(t, disktest.Options{})
 	plan := `
 name: unlike
 workloads: {w: {rw: randread, bs: 4KiB, size: 1MiB, direct: true, number_ios: 200}}
@@ -25,9 +27,7 @@ blocks: 2
 `
 	for _, unlike := range []bool{false, true} {
 		if unlike {
-			if err := unix.Mount("", second, "", unix.MS_REMOUNT|unix.MS_NOATIME, ""); err != nil {
-				t.Fatal(err)
-			}
+			disktest.Remount(t, second, unix.MS_NOATIME)
 		}
 		dir := t.TempDir()
 		r := plimsoll(t, t.Context(), dir, plan, "run", "-")

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/plan"
+	"plimsoll/internal/record"
 	"plimsoll/internal/size"
 )
 
@@ -123,7 +124,7 @@ func planSize(p *plan.Plan) string {
 	}
 	s += ": " + plural(cells, "cell")
 	if controls > 0 {
-		s += " and " + plural(controls, "A/A control")
+		s += " and " + plural(controls, record.AAControl)
 	}
 	return fmt.Sprintf("%s, %s, %s; about %s if all of them can be measured", s, plural(p.Blocks, "block"), plural(p.Trials(), "trial"), size.Duration(p.Estimate().Round(time.Second)))
 }

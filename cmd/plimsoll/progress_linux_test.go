@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"plimsoll/internal/engine"
+	"plimsoll/internal/limit"
 	"plimsoll/internal/place"
 	"plimsoll/internal/plan"
 	"plimsoll/internal/record"
@@ -93,7 +93,7 @@ func TestCheckTargets(t *testing.T) {
 		// One of the engines has the place.
 		p := &plan.Plan{
 			Workloads: []workload.Spec{{Name: "w"}}, Engines: []plan.EngineSpec{{Name: "h", Engine: plan.Host}, {Name: "o", Engine: plan.OCI}},
-			Places: []place.Spec{{Name: "p", Kind: row.kind, Path: row.path}}, Limits: []engine.Limits{{}}, Clients: []int{1},
+			Places: []place.Spec{{Name: "p", Kind: row.kind, Path: row.path}}, Limits: []limit.Limits{{}}, Clients: []int{1},
 		}
 		err := checkTargets(p, row.allowed)
 		if (err == nil) != (row.want == "") || err != nil && !strings.Contains(err.Error(), row.want) {

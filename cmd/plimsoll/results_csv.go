@@ -11,6 +11,8 @@ import (
 
 	"plimsoll/hist"
 	"plimsoll/internal/record"
+	"plimsoll/internal/steady"
+	"plimsoll/internal/workload"
 )
 
 // A csvColumn is a column of exported trials. Names never change; columns are
@@ -23,7 +25,7 @@ type csvColumn struct {
 // A csvTrial is a trial with its clients added up.
 type csvTrial struct {
 	*record.Trial
-	ops, syncs             int64
+	ops, syncs, verified   int64
 	elapsed                time.Duration // of the client that took longest
 	user, system           time.Duration
 	throttled              time.Duration
@@ -103,6 +105,47 @@ var csvColumns = []csvColumn{
 	{"warnings", func(t *csvTrial) string { return cell(warningTexts(t.Warnings)) }},
 	{"phase", func(t *csvTrial) string { return cell(t.Phase) }},
 	{"error", func(t *csvTrial) string { return cell(t.Error) }},
+	{"offered_iops", arrivals(func(a workload.Arrivals) string { return strconv.FormatFloat(a.Offered, 'g', -1, 64) })},
+	{"achieved_iops", arrivals(func(a workload.Arrivals) string { return strconv.FormatFloat(a.Achieved, 'g', -1, 64) })},
+	{"late", arrivals(func(a workload.Arrivals) string { return csvInt(a.Late) })},
+	{"missed", arrivals(func(a workload.Arrivals) string { return csvInt(a.Missed) })},
+	{"max_late_ns", arrivals(func(a workload.Arrivals) string { return csvInt(int64(a.MaxLate)) })},
+	{"steady", steadiness(func(f steady.Finding, _ int) string { return strconv.FormatBool(f.Steady) })},
+	{"steady_after_ns", steadiness(func(f steady.Finding, _ int) string {
+		if !f.Steady {
+			return ""
+		}
+		return csvInt(int64(f.After))
+	})},
+	{"rounds", steadiness(func(_ steady.Finding, rounds int) string { return strconv.Itoa(rounds) })},
+	{"verified_bytes", func(t *csvTrial) string {
+		if !t.Spec.Job.Verify {
+			return ""
+		}
+		return t.measured(t.verified)
+	}},
+}
+
+// arrivals prints a figure of an open loop, nothing for other trials.
+func arrivals(print func(workload.Arrivals) string) func(*csvTrial) string {
+	return func(t *csvTrial) string {
+		a, ok := workload.ArrivalsOf(t.Spec.Job, t.Results)
+		if !ok || len(t.Results) == 0 {
+			return ""
+		}
+		return print(a)
+	}
+}
+
+// steadiness prints a figure of a job with a steady state, with its number of rounds; nothing for other trials.
+func steadiness(print func(steady.Finding, int) string) func(*csvTrial) string {
+	return func(t *csvTrial) string {
+		f, ok := workload.Steadiness(t.Results, t.Metric)
+		if !ok {
+			return ""
+		}
+		return print(f, len(t.Results[0].Rounds.Each))
+	}
 }
 
 // measured prints a figure of the measured window: nothing if there was none, or
@@ -176,6 +219,7 @@ func newCSVTrial(t *record.Trial) *csvTrial {
 		c.system += r.Usage.System
 		c.throttled += r.Throttled.Time
 		c.ops += r.Ops()
+		c.verified += r.Verified.Bytes
 		for j, cl := range r.Classes {
 			switch {
 			case cl.Name == "sync":

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -135,7 +136,7 @@ func printRun(w io.Writer, r *record.Run) {
 		line("Ceiling", "%s I/Os per second without a device, in one thread", size.Count(r.Ceiling.IOPS))
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.IOEngine)) {
-		line("I/O engine", "%s: %s, %s", name, r.IOEngine[name].Engine, r.IOEngine[name].Why)
+		line("I/O engine", "%s: %s, %s", name, cmp.Or(r.IOEngine[name].Engine, "each cell's own"), r.IOEngine[name].Why)
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Baseline)) {
 		line("Baseline", "%s: %s", name, r.Baseline[name])

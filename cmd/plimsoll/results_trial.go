@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"plimsoll/hist"
 	"plimsoll/internal/record"
 	"plimsoll/internal/size"
 	"plimsoll/internal/store"
@@ -49,6 +50,7 @@ func printTrial(w io.Writer, t *record.Trial) {
 	if t.Status == record.Done {
 		line("Value", "%s (%s)", figure(t.Value, t.Metric), t.Metric.Name)
 	}
+	printPace(line, t)
 	grounds := t.Grounds()
 	for _, g := range grounds {
 		if len(grounds) > 1 {
@@ -69,6 +71,23 @@ func printTrial(w io.Writer, t *record.Trial) {
 		warnings = append(warnings, warningView{Warning: x})
 	}
 	printWarnings(w, "Warnings", warnings)
+}
+
+// printPace prints what an open loop was offered, and whether a job with a steady state had one.
+func printPace(line func(name, format string, args ...any), t *record.Trial) {
+	if a, ok := workload.ArrivalsOf(t.Spec.Job, t.Results); ok && len(t.Results) > 0 {
+		line("Open loop", "%s/s offered, %s/s achieved; of %d due, %d started late, at worst by %s, and %d never",
+			size.Count(a.Offered), size.Count(a.Achieved), a.Due, a.Late, size.Duration(a.MaxLate), a.Missed)
+	}
+	f, ok := workload.Steadiness(t.Results, t.Metric)
+	if !ok {
+		return
+	}
+	when := "after " + size.Duration(f.After.Round(time.Millisecond))
+	if !f.Steady {
+		when = "never"
+	}
+	line("Steady", "%s; the figures are of rounds %d to %d of %d, of %s each", when, f.From+1, f.To, len(t.Results[0].Rounds.Each), size.Duration(t.Spec.Steady.Round))
 }
 
 // printGround prints what clients stood on, and what happened there.
@@ -107,16 +126,27 @@ func printResult(line func(name, format string, args ...any), i int, r *workload
 	line(fmt.Sprintf("Client %d", i+1), "%s with %s; CPU time %s user, %s system; %s of memory", size.Duration(r.Elapsed), r.IOEngine,
 		size.Duration(r.Usage.User), size.Duration(r.Usage.System), size.Bytes(r.Usage.MaxRSS))
 	for _, c := range r.Classes {
-		text := fmt.Sprintf("%s: %d operations, %s", c.Name, c.Ops, size.Bytes(c.Bytes))
-		if c.Lat != nil && c.Lat.Count() > 0 {
-			text += "; latency"
-			for _, p := range []float64{50, 99, 99.9} {
-				text += fmt.Sprintf(" p%g %s,", p, size.Duration(time.Duration(c.Lat.Percentile(p))))
-			}
-			text += " most " + size.Duration(time.Duration(c.Lat.Max()))
+		name := "latency"
+		if c.Response != nil {
+			name = "service time"
 		}
-		line("", "%s", text)
+		line("", "%s: %d operations, %s%s%s", c.Name, c.Ops, size.Bytes(c.Bytes), timesText("response time", c.Response), timesText(name, c.Lat))
 	}
+	if v := r.Verified; v.Bytes > 0 {
+		line("", "%s checked, and as they were written", size.Bytes(v.Bytes))
+	}
+}
+
+// timesText is what a histogram says, to follow what it is of; empty for an empty one.
+func timesText(name string, h *hist.Histogram) string {
+	if h.Count() == 0 {
+		return ""
+	}
+	text := "; " + name
+	for _, p := range []float64{50, 99, 99.9} {
+		text += fmt.Sprintf(" p%g %s,", p, size.Duration(time.Duration(h.Percentile(p))))
+	}
+	return text + " most " + size.Duration(time.Duration(h.Max()))
 }
 
 // known prints bytes of which -1 means unknown.

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/disktest"
 	"plimsoll/internal/record"
 )
 
@@ -26,7 +27,7 @@ blocks: 1
 // laid out, with what they need and what there is, and the others are measured.
 func TestRunTooLittleRoom(t *testing.T) {
 	needRun(t)
-	small := mount(t, "tmpfs", "tmpfs", 0, "size=48m")
+	small := disktest.Tmpfs(t, "size=48m")
 	plan := strings.Replace(roomPlan, "SMALL", small, 1)
 	dir := t.TempDir()
 	// What fits where is the machine's affair, and no fault of the plan.

@@ -109,8 +109,7 @@ func (a *app) loadResumed(db *store.Store, id, blocks string) (*runJob, error) {
 		// A failed trial is a result too; it isn't tried again.
 		job.done[trial.Key{Cell: t.Key, Block: t.Block}] = true
 	}
-	// Both are found anew: over all trials, and by what works today.
-	run.Warnings, run.Skipped = nil, nil
+	run.Warnings = nil // They are found anew, over all trials.
 	return job, nil
 }
 

@@ -2,6 +2,8 @@
 // plimsoll and started by it; nobody needs to run it by hand.
 //
 //	worker agent --dir DIR          serve plimsoll on standard input and output
+//	worker agent --inside NAME      the same in a folder that was inherited as file 3; it is NAME in
+//	                                the folder that is file 4
 //	worker trial --dir DIR          one trial, started by the agent
 //	worker nsexec ... -- COMMAND    make mounts in a mount namespace of its own, then run COMMAND
 //	worker version                  say which program it is, and the version of its language
@@ -46,10 +48,11 @@ func run(args []string) error {
 	}
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
 	dir := flags.String("dir", "", "folder to work in")
+	inside := flags.String("inside", "", "name of the inherited folder to work in")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
 	}
-	if *dir == "" {
+	if *dir == "" && (*inside == "" || args[0] != "agent") {
 		return errors.New("--dir is missing")
 	}
 	if args[0] == "trial" {
@@ -58,6 +61,10 @@ func run(args []string) error {
 	exe, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find the worker's own program: %w", err)
+	}
+	worker.RaiseOpenFiles()
+	if *inside != "" {
+		return worker.AgentInside(ctx, exe, os.NewFile(3, "folder"), os.NewFile(4, "base"), *inside, os.Stdin, os.Stdout)
 	}
 	return worker.Agent(ctx, exe, *dir, os.Stdin, os.Stdout)
 }

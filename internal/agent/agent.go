@@ -28,9 +28,6 @@ type Agent struct {
 	Session engine.Session
 	// Hello is the agent's first message.
 	Hello wire.Hello
-	// OnSettling, if not nil, is called by Wait when the measured window is over and buffered writes are waited for, again and again:
-	// with how many bytes the trial's machine has yet to write back, -1 where that isn't known.
-	OnSettling func(left int64)
 
 	out  *wire.Writer
 	msgs chan wire.Message
@@ -231,10 +228,30 @@ func (a *Agent) Start(id string) error {
 	return nil
 }
 
+// Events are told what happens while a trial runs, from Hear's goroutine; nil: nobody is.
+type Events struct {
+	// Sample is called for each sample, Round at the end of each round of a job with a steady state, in order.
+	Sample, Round func(load.Sample)
+	// Settling is called when the measured window is over and buffered writes are waited for, again and again:
+	// with how many bytes the trial's machine has yet to write back, -1 where that isn't known.
+	Settling func(left int64)
+}
+
 // Wait returns the result of a started trial. When ctx ends first the trial is
 // stopped, and Wait returns a TrialError that wraps the context's cause, after
 // the worker has answered or a grace of two seconds.
 func (a *Agent) Wait(ctx context.Context, id string, onSample func(load.Sample)) (*workload.Result, error) {
+	return a.Hear(ctx, id, Events{Sample: onSample})
+}
+
+// Finish ends a trial with a steady state, before its longest time: its result is of the window of rounds that
+// begins with number from. It may be called from any goroutine while Hear waits, which tells if the worker is gone.
+func (a *Agent) Finish(id string, from int) {
+	_ = a.out.Send(wire.Message{Finish: &wire.Finish{ID: id, From: from}})
+}
+
+// Hear is Wait that tells more.
+func (a *Agent) Hear(ctx context.Context, id string, on Events) (*workload.Result, error) {
 	for {
 		m, err := a.next(ctx)
 		if err != nil {
@@ -245,12 +262,16 @@ func (a *Agent) Wait(ctx context.Context, id string, onSample func(load.Sample))
 		}
 		switch {
 		case m.Sample != nil && m.Sample.ID == id:
-			if onSample != nil {
-				onSample(m.Sample.Sample)
+			if on.Sample != nil {
+				on.Sample(m.Sample.Sample)
+			}
+		case m.Round != nil && m.Round.ID == id:
+			if on.Round != nil {
+				on.Round(m.Round.Sample)
 			}
 		case m.Settling != nil && m.Settling.ID == id:
-			if a.OnSettling != nil {
-				a.OnSettling(m.Settling.Left)
+			if on.Settling != nil {
+				on.Settling(m.Settling.Left)
 			}
 		case m.Result != nil && m.Result.ID == id:
 			return &m.Result.Result, nil

@@ -36,7 +36,7 @@ func session(t *testing.T, script string) engine.Session {
 	return s
 }
 
-const hello = `echo '{"hello":{"version":1}}'; `
+const hello = `echo '{"hello":{"version":2}}'; `
 
 var (
 	short = workload.Spec{Name: "short", Kind: workload.Append, Count: 20}
@@ -233,8 +233,8 @@ echo '{"result":{"id":"1","elapsed":1,"classes":[{"name":"write"}]}}'; cat >/dev
 		t.Fatal(err)
 	}
 	var left []int64
-	a.OnSettling = func(n int64) { left = append(left, n) }
-	if _, err := a.Wait(t.Context(), "1", nil); err != nil || !slices.Equal(left, []int64{30, 20, -1}) {
+	on := Events{Settling: func(n int64) { left = append(left, n) }}
+	if _, err := a.Hear(t.Context(), "1", on); err != nil || !slices.Equal(left, []int64{30, 20, -1}) {
 		t.Errorf("Wait() = %v, left %v", err, left)
 	}
 }

@@ -18,7 +18,7 @@ func (a *Agent) misplaced(m wire.Message, id string, running bool) string {
 	switch {
 	case m.Hello != nil:
 		return "it said hello again"
-	case m.Run != nil, m.Start != nil, m.Stop != nil:
+	case m.Run != nil, m.Start != nil, m.Finish != nil, m.Stop != nil:
 		return "it said what only plimsoll says"
 	case m.Ready != nil && m.Ready.ID == id && running:
 		return "it was ready a second time"
@@ -30,6 +30,10 @@ func (a *Agent) misplaced(m wire.Message, id string, running bool) string {
 		return "it settled before the start"
 	case m.Sample != nil && m.Sample.ID == id:
 		return badSample(m.Sample.Sample)
+	case m.Round != nil && m.Round.ID == id && !running:
+		return "it sent a round before the start"
+	case m.Round != nil && m.Round.ID == id:
+		return badSample(m.Round.Sample)
 	case m.Result != nil && m.Result.ID == id:
 		return badResult(&m.Result.Result)
 	}
@@ -77,6 +81,27 @@ func badResult(r *workload.Result) string {
 		if what := badSample(s); what != "" {
 			return what
 		}
+	}
+	return badRounds(r.Rounds)
+}
+
+// badRounds says what can't be in the rounds of a job.
+func badRounds(r *workload.Rounds) string {
+	if r == nil {
+		return ""
+	}
+	if !r.Sound() {
+		return fmt.Sprintf("a result of rounds %d to %d of %d", r.From, r.To, len(r.Each))
+	}
+	last := time.Duration(0)
+	for _, s := range r.Each {
+		if what := badSample(s); what != "" {
+			return what
+		}
+		if s.At <= last || s.Lat < 0 {
+			return fmt.Sprintf("a round that ends at %v after one that ended at %v", s.At, last)
+		}
+		last = s.At
 	}
 	return ""
 }

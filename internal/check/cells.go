@@ -32,7 +32,7 @@ func (c *cell) where() string {
 		s += fmt.Sprintf(", %d clients", c.cell.Clients)
 	}
 	if c.cell.Control {
-		s += " (control)"
+		s += " (" + record.AAControl + ")"
 	}
 	return s
 }

@@ -40,6 +40,7 @@ const (
 	Amplification = "amplification"
 	Clock         = "clock"
 	Unsteady      = "unsteady"
+	NeverSteady   = "never-steady"
 	Window        = "window"
 	FirstTouch    = "first-touch"
 	Overhead      = "overhead"
@@ -52,7 +53,7 @@ const (
 // IDs lists them all.
 var IDs = []string{
 	Cache, Direct, Unwritten, Compressible, Generator, Throttled, Burst, Cap, Neighbour, Drift, IOEngine, Unlike,
-	Amplification, Clock, Unsteady, Window, FirstTouch, Overhead, Skew, DeviceUnknown, Rate, EngineNote,
+	Amplification, Clock, Unsteady, NeverSteady, Window, FirstTouch, Overhead, Skew, DeviceUnknown, Rate, EngineNote,
 }
 
 // Trial returns the doubts about one trial. run is the run it belongs to, for the
@@ -70,18 +71,23 @@ func Trial(t *record.Trial, run *record.Run) []record.Warning {
 	for _, c := range []struct {
 		// each: the check is about what the clients stand on, and judges each ground
 		// by itself; else it is about the trial.
-		each  bool
-		check func(*view) []record.Warning
+		each bool
+		// storage: it is about what was read and written, which requests of a server are not.
+		storage bool
+		check   func(*view) []record.Warning
 	}{
 		// Whether there was a measurement at all.
-		{false, checkWindow}, {false, checkClock}, {false, checkSkew},
+		{false, false, checkWindow}, {false, false, checkClock}, {false, false, checkSkew},
 		// Whether the storage did it.
-		{true, checkCache}, {true, checkDirect}, {true, checkUnwritten}, {true, checkCompressible}, {true, checkAmplification},
+		{true, true, checkCache}, {true, true, checkDirect}, {true, true, checkUnwritten}, {true, true, checkCompressible}, {true, true, checkAmplification},
 		// Whether the generator could.
-		{false, checkIOEngine}, {true, checkGenerator}, {false, checkThrottled}, {false, checkRate}, {false, checkEngineNotes},
+		{false, false, checkIOEngine}, {true, false, checkGenerator}, {false, false, checkThrottled}, {false, false, checkRate}, {false, false, checkEngineNotes},
 		// Whether it was alone, steady, and everywhere on the same ground.
-		{true, checkNeighbour}, {false, checkSteady}, {false, checkFirstTouch}, {false, checkGrounds},
+		{true, false, checkNeighbour}, {false, false, checkSteady}, {false, true, checkFirstTouch}, {false, false, checkGrounds},
 	} {
+		if c.storage && t.Spec.Kind == workload.HTTP {
+			continue
+		}
 		if !c.each {
 			out = append(out, c.check(views[0])...)
 			continue

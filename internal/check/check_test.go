@@ -80,7 +80,7 @@ func named(t *record.Trial, kind workload.Kind, app, device int64) {
 	writes(t, app, device)
 	buffered(t)
 	t.Spec = workload.Spec{Name: string(kind), Kind: kind}
-	t.Results[0].IOEngine = "syscalls"
+	t.Results[0].IOEngine = workload.Syscalls
 	t.Results[0].File = workload.FileState{Extents: -1, Unwritten: -1, Shared: -1, Delalloc: -1, DIOAlign: -1, Resident: -1}
 }
 

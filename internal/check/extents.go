@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/record"
+	"plimsoll/load"
 )
 
 // inlineSize is the size up to which a file may have no extents of its own: btrfs and
@@ -37,10 +38,11 @@ func checkUnwritten(v *view) []record.Warning {
 	return nil
 }
 
-// checkCompressible is check 6. Our own data can't be compressed; so the check asks
+// checkCompressible is check 6. Our own data can't be compressed, unless the job asks for that; so the check asks
 // whether the file system tries to, and whether less reached the device than was
 // written all the same.
 func checkCompressible(v *view) []record.Warning {
+	data := reducible(v.t.Spec.Job)
 	option := compression(v.where.FSType, v.where.Options)
 	f := v.written
 	if v.block && v.direct && v.onDisk() && f.app >= baseSlack {
@@ -49,14 +51,35 @@ func checkCompressible(v *view) []record.Warning {
 			if option != "" {
 				what = "the file system compresses (" + option + ")"
 			}
+			if data != "" {
+				return warning(Compressible, record.Note, v.evidence(f), "Only %s: %s, as %s lets it.", v.sentence(f), what, data)
+			}
 			return warning(Compressible, record.Doubt, v.evidence(f), "Only %s: %s.", v.sentence(f), what)
 		}
 	}
 	if option == "" || v.memory {
 		return nil
 	}
+	if data != "" {
+		return warning(Compressible, record.Note, map[string]any{"option": option},
+			"The file system compresses (%s), and %s makes data that it can: the figure is that of such data.", option, data)
+	}
 	return warning(Compressible, record.Note, map[string]any{"option": option},
 		"The file system compresses (%s). Plimsoll's data can't be compressed, so data that can be will do better or worse than this.", option)
+}
+
+// reducible names the key by which a job asks for data that storage can keep as less; "" if it doesn't.
+func reducible(j load.Job) string {
+	switch {
+	case !j.Writes():
+	case j.Data == load.DataZero:
+		return "zero_buffers"
+	case j.Compress > 0:
+		return "buffer_compress_percentage"
+	case j.Dedupe > 0:
+		return "dedupe_percentage"
+	}
+	return ""
 }
 
 // compression returns the mount option by which a file system compresses, "" if

@@ -22,7 +22,8 @@ const (
 
 // checkFirstTouch compares the layout's bandwidth with that of overwriting.
 func checkFirstTouch(v *view) []record.Warning {
-	if !v.block || v.memory || v.t.Metric.Unit != "B/s" || v.t.Spec.Job.BS < firstTouchBS || v.written.app <= 0 || v.read.app > 0 {
+	_, mean, _ := v.t.Spec.Job.BlockSizes()
+	if !v.block || v.memory || v.t.Metric.Unit != "B/s" || mean < firstTouchBS || v.written.app <= 0 || v.read.app > 0 {
 		return nil
 	}
 	first := 0.0

@@ -5,35 +5,27 @@ import (
 	"time"
 
 	"plimsoll/internal/record"
+	"plimsoll/internal/workload"
 )
 
 // lateShare is the share of a job's arrivals that may start late before the rate
 // counts as not held. More than one in a thousand moves p99.9.
 const lateShare = 0.001
 
-// checkRate looks at jobs with a rate, which are open loops: I/Os that were started
+// checkRate looks at jobs with a rate (rate_iops, rate), which are open loops: I/Os that were started
 // after their time, or never, mean that the offered rate was not the one asked for.
 func checkRate(v *view) []record.Warning {
-	if v.t.Spec.Job.RateIOPS <= 0 {
+	a, ok := workload.ArrivalsOf(v.t.Spec.Job, v.t.Results)
+	if v.t.Spec.Kind == workload.Stage {
+		a, ok = workload.StageArrivals(v.t.Results)
+	}
+	if !ok || a.Due == 0 || !(float64(a.Late+a.Missed) > lateShare*float64(a.Due)) {
 		return nil
 	}
-	var done, late, missed int64
-	var worst time.Duration
-	for i := range v.t.Results {
-		r := &v.t.Results[i]
-		done += r.Ops()
-		late += r.Late
-		missed += r.Missed
-		worst = max(worst, r.MaxLate)
-	}
-	arrivals := done + missed
-	if arrivals == 0 || !(float64(late+missed) > lateShare*float64(arrivals)) {
-		return nil
-	}
-	e := map[string]any{"arrivals": arrivals, "late": late, "missed": missed, "max_late": worst}
+	e := map[string]any{"arrivals": a.Due, "late": a.Late, "missed": a.Missed, "max_late": a.MaxLate, "offered": a.Offered, "achieved": a.Achieved}
 	return warning(Rate, record.Doubt, e,
-		"The rate was not held: of %d I/Os that were due %d started late (the worst by %v) and %d never did. The place, or the generator, can't carry it.",
-		arrivals, late, worst.Round(time.Microsecond), missed)
+		"The rate was not held: of %d I/Os that were due %d started late (the worst by %v) and %d never did; %s were offered and %s done. The place, or the generator, can't carry it.",
+		a.Due, a.Late, a.MaxLate.Round(time.Microsecond), a.Missed, rate(a.Offered, "1/s"), rate(a.Achieved, "1/s"))
 }
 
 // checkEngineNotes passes on what the I/O engine said of itself: without registered

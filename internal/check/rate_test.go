@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"plimsoll/internal/record"
+	"plimsoll/internal/workload"
+	"plimsoll/load"
 )
 
 func TestRate(t *testing.T) {
@@ -19,6 +21,16 @@ func TestRate(t *testing.T) {
 		{"held, at the limit", paced(10, 0), "", ""},
 		{"late", paced(11, 0), "rate/doubt", "11 started late (the worst by 950ms)"},
 		{"missed", paced(0, 900), "rate/doubt", "of 10000 I/Os that were due 0 started late"},
+		{"of a tool's line", func(t *record.Trial) {
+			t.Spec.Kind = workload.Stage
+			job := func(rate, late int64) workload.StageResult {
+				s := workload.StageResult{Job: load.Job{Rate: rate}}
+				s.Classes, s.Late, s.MaxLate = []load.Class{{Name: "read", Ops: 10_000}}, late, 20*time.Millisecond
+				return s
+			}
+			// What a closed loop says of lateness, and how much it did, is nothing here.
+			t.Results[0].Stage = []workload.StageResult{job(1<<20, 11), job(0, 400)}
+		}, "rate/doubt", "of 10000 I/Os that were due 11 started late (the worst by 20ms)"},
 		{"a closed loop has no arrivals", func(t *record.Trial) { t.Results[0].Late = 500 }, "", ""},
 	})
 }

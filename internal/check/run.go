@@ -64,7 +64,7 @@ func runCaps(cells []cell) []record.Warning {
 	var out []record.Warning
 	for _, c := range cells {
 		t := c.trials[0]
-		if len(c.trials) < capTrials || t.FirstWhere().Device == nil || t.Spec.Job.RateIOPS > 0 || limited(t) || !isBlock(t) {
+		if len(c.trials) < capTrials || t.FirstWhere().Device == nil || t.Spec.Job.OpenLoop() || limited(t) || !isBlock(t) {
 			continue
 		}
 		values := make([]float64, len(c.trials))

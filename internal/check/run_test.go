@@ -94,6 +94,10 @@ func TestRun(t *testing.T) {
 
 		{"one engine", append(series(1), each(series(2), engineB(load.IOUring))...), "", ""},
 		{"two engines", append(series(1), each(series(2), engineB(load.PSync))...), "io-engine/doubt", "io_uring (host/dir), psync (host/b)"},
+		{"two engines, one at the A/A control", append(series(1), each(series(2), func(t *record.Trial) {
+			engineB(load.PSync)(t)
+			t.Cell.Place, t.Cell.Control = "dir", true
+		})...), "io-engine/doubt", "io_uring (host/dir), psync (host/dir (A/A control))"},
 		{"two engines, other workloads", append(series(1), each(series(2), func(t *record.Trial) {
 			engineB(load.PSync)(t)
 			t.Cell.Workload = "other"

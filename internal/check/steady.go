@@ -1,21 +1,18 @@
 package check
 
 import (
+	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"plimsoll/internal/record"
 	"plimsoll/internal/size"
+	"plimsoll/internal/steady"
 	"plimsoll/internal/workload"
 )
 
 const (
-	// stepDown is the fall between two levels that tells of used-up credits, and
-	// stepSide the least number of samples on each side.
-	stepDown = 0.3
-	stepSide = 3
-	// stepClear is how many times the spread within the levels the step must be.
-	stepClear = 3.0
 	// steadySamples is the least number of samples for a trend. steadySlope is how
 	// much of the mean a straight line through them may rise or fall from end to end, and
 	// steadyCV their coefficient of variation: twice what SNIA's PTS allows for
@@ -34,17 +31,28 @@ const (
 // jitter decides nothing there.
 const leastInterval = 400 * time.Millisecond
 
-// checkSteady looks at the course of the trial: a step down (check 9), or
-// figures that drift or scatter.
+// checkSteady looks at the course of the trial: steps from one level to another (check 9), or
+// figures that drift or scatter. What a job with a steady state came to is judged by that alone.
 func checkSteady(v *view) []record.Warning {
+	if f, ok := workload.Steadiness(v.t.Results, v.t.Metric); ok {
+		if f.Steady {
+			return nil
+		}
+		return append(neverSteady(v, f), stepped(workload.RoundsOf(v.t.Results, "1/s"), "The figure is of the end.")...)
+	}
 	c := workload.CourseOf(v.t.Results, "1/s")
 	if c.Step < leastInterval {
 		return nil
 	}
-	if out := step(c); out != nil {
+	if out := stepped(c, "The figure mixes them."); out != nil {
 		return out
 	}
-	return unsteady(c)
+	out := unsteady(c)
+	if v.t.Spec.Job.OpenLoop() {
+		// The rate is what was asked for, however the place changes.
+		out = append(out, slowed(workload.LatencyOf(v.t.Results))...)
+	}
+	return out
 }
 
 // after is the time after n intervals of c.
@@ -52,43 +60,94 @@ func after(c workload.Course, n int) string {
 	return size.Duration((time.Duration(n) * c.Step).Round(100 * time.Millisecond))
 }
 
-// step finds the one point at which the rates fall from one level to another:
-// the cut that leaves the least scatter around the two medians.
-func step(c workload.Course) []record.Warning {
-	rates := c.Rates
-	n := len(rates)
-	best, bestCut := math.Inf(1), 0
-	for cut := stepSide; cut <= n-stepSide; cut++ {
-		if s := scatter(rates[:cut]) + scatter(rates[cut:]); s < best {
-			best, bestCut = s, cut
-		}
-	}
-	if bestCut == 0 {
+// maxSteps is how many steps a sentence tells of.
+const maxSteps = 4
+
+// stepped tells of the points at which the rate goes from one level to another, and what the figure is then.
+func stepped(c workload.Course, figure string) []record.Warning {
+	steps := steady.Steps(c.Rates)
+	if len(steps) == 0 || c.Step < leastInterval {
 		return nil
 	}
-	high, low := median(rates[:bestCut]), median(rates[bestCut:])
-	spread := best / float64(n)
-	if high <= 0 || low > (1-stepDown)*high || high-low < stepClear*spread {
-		return nil
+	all := after(c, len(c.Rates))
+	if len(steps) > 1 {
+		text := stepsText(c, steps, func(x float64) string { return rate(x, "1/s") })
+		return warning(Burst, record.Doubt, stepEvidence(c, steps), "In %s the rate went from one level to another %s: %s. %s", all, times(len(steps)), text, figure)
 	}
-	// It has to have stayed down: a dip that ends is scatter.
-	for _, x := range rates[n-stepSide:] {
-		if x > (high+low)/2 {
-			return nil
-		}
+	s := steps[0]
+	why := "burst credits, a cache that was full, or heat"
+	if s.After > s.Before {
+		why = "what had held it up was over, as a neighbour's work, a limit, or a cache that had to fill"
 	}
-	return warning(Burst, record.Doubt, map[string]any{"before": high, "after": low, "at_sample": bestCut, "samples": n, "step_ns": int64(c.Step)},
-		"After %s of %s the rate fell from %s to %s and stayed there: burst credits, a cache that was full, or heat. The figure mixes both.",
-		after(c, bestCut), after(c, n), rate(high, "1/s"), rate(low, "1/s"))
+	return warning(Burst, record.Doubt, stepEvidence(c, steps), "After %s of %s the rate %s from %s to %s and stayed there: %s. %s",
+		after(c, s.At), all, verb(s.Change()), rate(s.Before, "1/s"), rate(s.After, "1/s"), why, figure)
 }
 
-// scatter is the sum of distances from the median.
-func scatter(xs []float64) float64 {
-	m, sum := median(xs), 0.0
-	for _, x := range xs {
-		sum += math.Abs(x - m)
+// slowed tells of the same in the mean service time of an open loop, which leaves the rate as it is.
+func slowed(c workload.Course) []record.Warning {
+	steps := steady.Steps(c.Rates)
+	if len(steps) == 0 {
+		return nil
 	}
-	return sum
+	text := stepsText(c, steps, func(x float64) string { return size.Duration(time.Duration(x * float64(time.Second))) })
+	return warning(Burst, record.Note, stepEvidence(c, steps), "The rate was as asked, but in %s the mean service time went from one level to another %s: %s. The percentiles mix them.",
+		after(c, len(c.Rates)), times(len(steps)), text)
+}
+
+// stepsText tells of steps one after the other.
+func stepsText(c workload.Course, steps []steady.Step, figure func(float64) string) string {
+	var parts []string
+	for _, s := range steps[:min(len(steps), maxSteps)] {
+		parts = append(parts, fmt.Sprintf("after %s it %s from %s to %s", after(c, s.At), verb(s.Change()), figure(s.Before), figure(s.After)))
+	}
+	if n := len(steps) - maxSteps; n > 0 {
+		parts = append(parts, fmt.Sprintf("and %d more", n))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func verb(change float64) string {
+	if change < 0 {
+		return "fell"
+	}
+	return "rose"
+}
+
+// stepEvidence holds all steps, and the greatest by itself: the level before a step is over 0.
+func stepEvidence(c workload.Course, steps []steady.Step) map[string]any {
+	greatest := steps[0]
+	list := make([]map[string]any, len(steps))
+	for i, s := range steps {
+		list[i] = map[string]any{"at_ns": int64(time.Duration(s.At) * c.Step), "before": s.Before, "after": s.After}
+		// As a factor: a fall to a tenth is more than a rise to the double.
+		if math.Abs(math.Log(s.After/s.Before)) > math.Abs(math.Log(greatest.After/greatest.Before)) {
+			greatest = s
+		}
+	}
+	return map[string]any{
+		"before": greatest.Before, "after": greatest.After, "change": greatest.Change(), "at_sample": greatest.At,
+		"samples": len(c.Rates), "step_ns": int64(c.Step), "steps": list,
+	}
+}
+
+// neverSteady tells what a job with a steady state failed by.
+func neverSteady(v *view, f steady.Finding) []record.Warning {
+	all, round := v.t.Results[0].Rounds, v.t.Spec.Steady.Round
+	e := map[string]any{
+		"rounds": len(all.Each), "round_ns": int64(round), "from": f.From, "to": f.To,
+		"range": f.Throughput.Range, "slope": f.Throughput.Slope, "latency_range": f.Latency.Range, "latency_slope": f.Latency.Slope,
+	}
+	if f.To-f.From < steady.WindowRounds {
+		return warning(NeverSteady, record.Doubt, e, "Never steady: there were only %d rounds, since something hung for longer than the %s of a round, and %d are judged together.",
+			len(all.Each), size.Duration(round), steady.WindowRounds)
+	}
+	text := "nothing was done"
+	if f.Throughput.Mean > 0 {
+		text = fmt.Sprintf("the throughput differed by %s and drifted by %s of its mean, the mean latency by %s and %s; %s and %s are allowed",
+			percent(f.Throughput.Range), percent(math.Abs(f.Throughput.Slope)), percent(f.Latency.Range), percent(math.Abs(f.Latency.Slope)), percent(steady.MaxRange), percent(steady.MaxSlope))
+	}
+	return warning(NeverSteady, record.Doubt, e, "Never steady: in %s (%d rounds of %s) there were no %d rounds in which the figures hold still. In the last ones, which were measured, %s.",
+		size.Duration(all.Each[len(all.Each)-1].At.Round(100*time.Millisecond)), len(all.Each), size.Duration(round), steady.WindowRounds, text)
 }
 
 // unsteady judges the trend and the scatter of the rates.
@@ -110,11 +169,7 @@ func unsteady(c workload.Course) []record.Warning {
 	e := map[string]any{"trend": trend, "cv": cv, "samples": len(rates), "step_ns": int64(c.Step)}
 	switch {
 	case math.Abs(trend) > steadySlope && math.Abs(t) > slopeT:
-		verb := "rose"
-		if trend < 0 {
-			verb = "fell"
-		}
-		return warning(Unsteady, record.Doubt, e, "The rate %s by %s of its mean over %s: it had not settled.", verb, percent(math.Abs(trend)), after(c, len(rates)))
+		return warning(Unsteady, record.Doubt, e, "The rate %s by %s of its mean over %s: it had not settled.", verb(trend), percent(math.Abs(trend)), after(c, len(rates)))
 	case cv > steadyCV:
 		return warning(Unsteady, record.Note, e, "The rate of one interval of %s differs from that of another by %s (coefficient of variation over %s).", after(c, 1), percent(cv), after(c, len(rates)))
 	}

@@ -157,26 +157,6 @@ func TestUnwrittenAndCompressible(t *testing.T) {
 	})
 }
 
-func TestAmplification(t *testing.T) {
-	testRows(t, []row{
-		{"writes, at the limit", func(t *record.Trial) { named(t, workload.WAL, 40*mib, 60*mib) }, "", ""},
-		{"writes, above", func(t *record.Trial) { named(t, workload.WAL, 40*mib, 60*mib+1) }, "amplification/note", "1.5 bytes for each byte written"},
-		{"writes, small excess", func(t *record.Trial) { named(t, workload.WAL, 100*kib, 300*kib) }, "", ""},
-		{"writes, as much as may be its own", func(t *record.Trial) { named(t, workload.WAL, mib, 10*mib) }, "amplification/note", "10.0 bytes for each byte written"},
-		{"a neighbour writes", func(t *record.Trial) { named(t, workload.WAL, mib, 2460*mib) }, "amplification/note", "In the window vda moved 2.4 GiB, and this trial had 1.0 MiB written"},
-		{"small writes, charged by the page", func(t *record.Trial) {
-			named(t, workload.WAL, mib, 40*mib)
-			t.Truth[0].ProcWritten = 16 * mib
-		}, "amplification/note", "40.0 bytes for each byte written"},
-		{"reads charged to it, and others'", func(t *record.Trial) {
-			buffered(t)
-			reads(t, 20*mib, 80*mib, 85*mib)
-		}, "amplification/note", "4.0 bytes for each byte read (80.0 MiB for 20.0 MiB)"},
-		{"reads charged to it", func(t *record.Trial) { buffered(t); reads(t, 20*mib, 80*mib, 80*mib) }, "amplification/note", "4.0 bytes for each byte read"},
-		{"reads of others", func(t *record.Trial) { reads(t, 20*mib, 20*mib, 80*mib) }, "neighbour/doubt", ""},
-	})
-}
-
 func TestWindowClockSkew(t *testing.T) {
 	ops := func(n int64) func(*record.Trial) {
 		return func(t *record.Trial) { t.Results[0].Classes[0].Ops = n }
@@ -319,69 +299,6 @@ func TestNeighbour(t *testing.T) {
 			named(t, workload.Append, 640*kib, 0)
 			t.Results[0].Host.IOSome = 0.2
 		}, "cache/note", ""},
-	})
-}
-
-// samples gives the trial one sample a second.
-func samples(ops ...int64) func(*record.Trial) {
-	return func(t *record.Trial) {
-		t.Results[0].Samples = nil
-		for i, n := range ops {
-			t.Results[0].Samples = append(t.Results[0].Samples, load.Sample{At: time.Duration(i+1) * time.Second, Ops: n})
-		}
-	}
-}
-
-// stretch makes all samples as long as by, of what they were.
-func stretch(t *record.Trial, by float64) {
-	for i := range t.Results[0].Samples {
-		s := &t.Results[0].Samples[i]
-		s.At = time.Duration(float64(s.At) * by)
-	}
-}
-
-func TestSteady(t *testing.T) {
-	testRows(t, []row{
-		{"step of 30 %", samples(1000, 1010, 990, 700, 690, 710), "burst/doubt", "After 3 s of 6 s the rate fell from 1 k/s to 700/s"},
-		{"step of less", samples(1000, 1000, 1000, 701, 701, 701), "unsteady/doubt", ""},
-		{"step late", samples(1000, 1010, 990, 1000, 1005, 995, 100, 110, 90), "burst/doubt", ""},
-		{"step too late to tell", samples(1000, 1010, 990, 1000, 1005, 995, 1000, 1000, 990, 1001, 300, 300), "unsteady/note", ""},
-		{"step up", samples(100, 100, 101, 1000, 1000, 1001), "unsteady/doubt", "rose"},
-		{"steady", samples(1000, 1010, 990, 1000, 1005, 995, 1000), "", ""},
-		{"trend of 20 %", samples(900, 950, 1000, 1050, 1100), "", ""},
-		{"trend of more", samples(899, 950, 1000, 1050, 1101), "unsteady/doubt", "rose by 20 %"},
-		{"four samples", samples(100, 200, 300, 400), "", ""},
-		{"scatter", samples(1000, 400, 1000, 400, 1000, 400, 1000), "unsteady/note", ""},
-		{"scatter of less", samples(1000, 700, 1000, 700, 1000, 700, 1000), "", ""},
-		{"a short last interval", func(t *record.Trial) {
-			samples(1000, 1010, 990, 1000, 1005, 995)(t)
-			r := &t.Results[0]
-			r.Samples = append(r.Samples, load.Sample{At: 6*time.Second + 100*ms, Ops: 1})
-		}, "", ""},
-		{"step in a short window", func(t *record.Trial) { samples(1000, 1010, 990, 700, 690, 710)(t); stretch(t, 0.25) }, "", ""},
-		{"a ten-second window, a little short", func(t *record.Trial) { samples(1000, 1010, 990, 600, 590, 610)(t); stretch(t, 0.49) }, "burst/doubt", ""},
-		{"samples are no seconds", func(t *record.Trial) { samples(1000, 1010, 990, 700, 690, 710)(t); stretch(t, 0.8) }, "burst/doubt", "After 2.4 s of 4.8 s"},
-		{"scatter of other intervals", func(t *record.Trial) { samples(1000, 400, 1000, 400, 1000, 400, 1000)(t); stretch(t, 0.8) }, "unsteady/note", "one interval of 800 ms"},
-		{"a client that ended early", func(t *record.Trial) {
-			samples(1000, 1010, 990, 1000, 1005, 995)(t)
-			t.Results = append(t.Results, t.Results[0])
-			t.Results[1].Samples = t.Results[1].Samples[:3]
-			t.Results[0].Disks[0].ReadBytes *= 2
-			retruth(t)
-		}, "", ""},
-		// A short interval is as fast as the others, and shifts nothing.
-		{"short intervals of one client", func(t *record.Trial) {
-			samples(1000, 100, 1000, 1000, 1000, 1000, 1000)(t)
-			for i := range t.Results[0].Samples[1:] {
-				t.Results[0].Samples[i+1].At -= 900 * ms
-			}
-			two := t.Results[0]
-			t.Results = append(t.Results, two)
-			samples(1000, 1000, 1000, 1000, 1000, 1000)(t)
-			t.Results[0].Disks[0].ReadBytes *= 2
-			retruth(t)
-		}, "", ""},
-		{"no I/O at all", samples(0, 0, 0, 0, 0, 0, 0), "", ""},
 	})
 }
 

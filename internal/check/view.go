@@ -130,7 +130,8 @@ func (v *view) fill() {
 // one's window.
 func (v *view) inFlight(depth, jobs int) float64 {
 	j := v.t.Spec.Job
-	bs := float64(max(j.BS, 4096))
+	_, _, most := j.BlockSizes()
+	bs := float64(max(most, 4096))
 	batch := float64(max(depth, j.Fsync, j.FDataSync))
 	slack := baseSlack + 2*batch*float64(jobs)*bs*float64(len(v.results))
 	if v.elapsed > 0 {

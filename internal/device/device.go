@@ -10,7 +10,7 @@
 // btrfs hand out numbers of their own, so the walk starts from mountinfo. And the
 // device that counts is the one right under the file system: hard limits go
 // there (on the whole disk, for a partition), and the bytes that a file system sends
-// arrive there. What lies beneath it is in Device.Stack.
+// arrive there. What lies beneath it is in Stack.Tree, and by name in Device.Stack.
 //
 // The formats are described in proc_pid_mountinfo(5) and in the kernel's
 // Documentation/ABI/stable/sysfs-block.
@@ -22,6 +22,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 )
 
 // An FS says where the kernel's file systems are mounted, so that a test can
@@ -29,10 +31,13 @@ import (
 type FS struct {
 	// Proc and Sys are the roots of procfs and sysfs.
 	Proc, Sys string
+	// Targets tells what a device of the device mapper is made of, which sysfs doesn't
+	// show. nil: it isn't known. An error means the same.
+	Targets func(major, minor uint32) ([]Target, error)
 }
 
 // Host is where a Linux host has them.
-func Host() FS { return FS{Proc: "/proc", Sys: "/sys"} }
+func Host() FS { return FS{Proc: "/proc", Sys: "/sys", Targets: targets} }
 
 // A Device is a block device under a place.
 type Device struct {
@@ -48,6 +53,12 @@ type Device struct {
 	// WriteCache is "write back" or "write through".
 	WriteCache string `json:"write_cache"`
 	LogicalBS  int    `json:"logical_bs"`
+	// MaxIO is how many bytes one I/O has at most (max_sectors_kb): larger ones are
+	// cut, and each part counts as an I/O. 0: unknown.
+	MaxIO int64 `json:"max_io,omitempty"`
+	// MQ is set for a device with request queues of its own (blk-mq), which a
+	// scheduler and weights need. Others (LVM, md) hand every bio on.
+	MQ bool `json:"mq,omitempty"`
 	// Stack names the devices from the one under the file system to the bottom.
 	Stack []string `json:"stack,omitempty"`
 }
@@ -64,11 +75,10 @@ type Stack struct {
 	Devices []Device
 	// Why says in words why Device is nil.
 	Why string
+	// Tree is all that was found: its root is the mount, or the block device that the path
+	// names. Device and Devices are parts of it.
+	Tree *Node
 }
-
-// maxDepth bounds overlays on loops on overlays. The kernel stacks two overlays
-// at most; loop devices can be nested further, but nobody means to.
-const maxDepth = 16
 
 // Of finds what path stands on. The path need not exist yet: its nearest existing
 // folder decides. A block device stands on itself. The error says that it couldn't
@@ -83,76 +93,43 @@ func (f FS) Of(path string) (*Stack, error) {
 	if err != nil {
 		return nil, err
 	}
+	t := tracer{fs: f, mounts: mounts}
 	if major, minor, ok := blockNode(resolved); ok {
-		s := &Stack{Mount: Mount{FSType: "block", Source: resolved, Point: resolved, Major: major, Minor: minor}}
-		return s, f.setDevice(s, major, minor, mounts, 0)
+		n, err := t.whole(Mount{FSType: RawBlock, Source: resolved, Point: resolved, Major: major, Minor: minor}, 0)
+		return stackOf(n), err
 	}
-	return f.of(mounts, resolved, 0)
+	n, err := t.path(resolved, 0)
+	return stackOf(n), err
 }
 
-// of is Of for a path without symbolic links.
-func (f FS) of(mounts []Mount, path string, depth int) (*Stack, error) {
-	if depth > maxDepth {
-		return nil, fmt.Errorf("device under %s: more than %d file systems on top of each other", path, maxDepth)
+// stackOf sums up a tree.
+func stackOf(n *Node) *Stack {
+	if n == nil {
+		return nil
 	}
-	m := find(mounts, path)
-	if m == nil {
-		return nil, fmt.Errorf("device under %s: no mount holds it", path)
+	s := &Stack{Mount: *n.Mount, Tree: n}
+	tops, why := n.Tops()
+	for _, top := range tops {
+		d := *top.Disk().Device
+		d.Stack = top.names()
+		// Two partitions of one disk are one disk.
+		if !slices.ContainsFunc(s.Devices, func(o Device) bool { return o.Name == d.Name }) {
+			s.Devices = append(s.Devices, d)
+		}
 	}
-	s := &Stack{Mount: *m}
-	return s, f.descend(s, mounts, depth)
-}
-
-// descend fills s from its mount.
-func (f FS) descend(s *Stack, mounts []Mount, depth int) error {
-	m := s.Mount
 	switch {
-	case m.FSType == "overlay":
-		return f.overlay(s, mounts, depth)
-	case m.Major != 0:
-		return f.setDevice(s, m.Major, m.Minor, mounts, depth)
-	case m.FSType == "btrfs":
-		return f.btrfs(s, mounts, depth)
+	case len(s.Devices) == 1:
+		s.Device = &s.Devices[0]
+	case len(s.Devices) > 1:
+		names := make([]string, len(s.Devices))
+		for i, d := range s.Devices {
+			names[i] = d.Name
+		}
+		s.Why = fmt.Sprintf("%s spreads its data over %s: which of them a byte goes to isn't known", n.Data().Mount.FSType, strings.Join(names, ", "))
+	default:
+		s.Why = why
 	}
-	s.Why = noDevice(m)
-	return nil
-}
-
-// overlay goes on at the upper folder, where writes go. Reads of files that were
-// never written may come from another disk; a trial writes its own files.
-func (f FS) overlay(s *Stack, mounts []Mount, depth int) error {
-	switch {
-	case s.Mount.Upper == "":
-		s.Why = "overlay without an upper folder is read-only"
-		return nil
-	case !filepath.IsAbs(s.Mount.Upper):
-		// Docker mounts long chains from inside its folder, by relative names.
-		s.Why = fmt.Sprintf("overlay's upper folder %q is a relative name: only the program that mounted it knows where it is", s.Mount.Upper)
-		return nil
-	}
-	below, err := f.of(mounts, s.Mount.Upper, depth+1)
-	if err != nil {
-		return fmt.Errorf("overlay at %s: %w", s.Mount.Point, err)
-	}
-	s.Device, s.Devices, s.Why = below.Device, below.Devices, below.Why
-	if s.Why != "" {
-		s.Why = "overlay on " + s.Why
-	}
-	return nil
-}
-
-// setDevice makes major:minor the device of s.
-func (f FS) setDevice(s *Stack, major, minor uint32, mounts []Mount, depth int) error {
-	d, err := f.disk(major, minor, mounts, depth)
-	if errors.Is(err, fs.ErrNotExist) {
-		s.Why = fmt.Sprintf("%s %s is on device %d:%d, which sysfs doesn't show", s.Mount.FSType, s.Mount.Source, major, minor)
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	s.Device, s.Devices = d, []Device{*d}
-	return nil
+	return s
 }
 
 // resolve makes path absolute and free of symbolic links, as far as it exists.

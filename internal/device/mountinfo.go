@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -16,25 +17,39 @@ import (
 // A Mount is one line of mountinfo.
 type Mount struct {
 	// ID and Parent are the kernel's numbers of the mount and of the one it is on.
-	ID, Parent int
+	ID     int `json:"id,omitempty"`
+	Parent int `json:"parent,omitempty"`
 	// Major and Minor are the file system's device number. Major 0 is given to
 	// file systems that have no single block device.
-	Major, Minor uint32
+	Major uint32 `json:"major"`
+	Minor uint32 `json:"minor"`
 	// Root is the folder of the file system that Point shows.
-	Root, Point string
+	Root  string `json:"root,omitempty"`
+	Point string `json:"point"`
 	// FSType is the file system, Source the device or what stands for it.
-	FSType, Source string
+	FSType string `json:"fstype"`
+	Source string `json:"source,omitempty"`
 	// Options are the mount's and the file system's own, comma separated.
-	Options string
-	// Upper is overlay's upperdir.
-	Upper string
+	Options string `json:"options,omitempty"`
+	// Upper is overlay's upperdir, Lower its lower folders, the highest first.
+	Upper string   `json:"upper,omitempty"`
+	Lower []string `json:"lower,omitempty"`
+}
+
+// Has reports whether the mount or its file system has the option, as it is spelled:
+// "ro", "data=journal".
+func (m *Mount) Has(option string) bool {
+	return slices.Contains(strings.Split(m.Options, ","), option)
 }
 
 // Mounts returns the mounts that this process sees.
 func (f FS) Mounts() ([]Mount, error) { return f.mounts() }
 
-func (f FS) mounts() ([]Mount, error) {
-	name := filepath.Join(f.Proc, "self", "mountinfo")
+func (f FS) mounts() ([]Mount, error) { return f.mountsOf("self") }
+
+// mountsOf are the mounts that a process sees.
+func (f FS) mountsOf(pid string) ([]Mount, error) {
+	name := filepath.Join(f.Proc, pid, "mountinfo")
 	r, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w: mounts are found on Linux only", name, errors.ErrUnsupported)
@@ -102,8 +117,38 @@ func parseMount(line string) (Mount, error) {
 	m.Options = head[5] + "," + super
 	if m.FSType == "overlay" {
 		m.Upper = option(super, "upperdir")
+		m.Lower = lowers(super)
 	}
 	return m, nil
+}
+
+// lowers returns overlay's lower folders. They are joined by colons in one option, or
+// listed one by one since Linux 6.8; those after a double colon hold data only. A colon
+// in a name has a backslash before it.
+func lowers(options string) []string {
+	var list []string
+	for o := range strings.SplitSeq(options, ",") {
+		if v, ok := strings.CutPrefix(o, "lowerdir+="); ok {
+			list = append(list, unescape(v))
+		}
+	}
+	name := ""
+	all := option(options, "lowerdir")
+	for i := 0; i <= len(all); i++ {
+		switch {
+		case i == len(all) || all[i] == ':':
+			if name != "" {
+				list = append(list, name)
+			}
+			name = ""
+		case all[i] == '\\' && i+1 < len(all):
+			i++
+			name += all[i : i+1]
+		default:
+			name += all[i : i+1]
+		}
+	}
+	return list
 }
 
 // option returns the value of an option. A comma inside a value is escaped by

@@ -26,14 +26,25 @@ func TestParseMounts(t *testing.T) {
 	}
 	got, err := parseMounts(strings.NewReader(`36 35 98:0 /mnt1 /mnt\0402 rw,noatime master:1 shared:2 - ext3 /dev/root rw,errors=continue
 
-5 1 0:40 / /m rw - overlay  rw,lowerdir=/l\0541,upperdir=/a\040b\054c,workdir=/w
+5 1 0:40 / /m rw - overlay  rw,lowerdir=/l\0541:/l\134:2::/data,upperdir=/a\040b\054c,workdir=/w
+6 1 0:41 / /n rw - overlay overlay rw,lowerdir+=/l1,lowerdir+=/l2,datadir+=/d
 `))
 	want := []Mount{
 		{ID: 36, Parent: 35, Major: 98, Root: "/mnt1", Point: "/mnt 2", FSType: "ext3", Source: "/dev/root", Options: "rw,noatime,rw,errors=continue"},
-		{ID: 5, Parent: 1, Minor: 40, Root: "/", Point: "/m", FSType: "overlay", Upper: "/a b,c", Options: `rw,rw,lowerdir=/l\0541,upperdir=/a\040b\054c,workdir=/w`},
+		{ID: 5, Parent: 1, Minor: 40, Root: "/", Point: "/m", FSType: "overlay", Upper: "/a b,c", Lower: []string{"/l,1", "/l:2", "/data"}, Options: `rw,rw,lowerdir=/l\0541:/l\134:2::/data,upperdir=/a\040b\054c,workdir=/w`},
+		{ID: 6, Parent: 1, Minor: 41, Root: "/", Point: "/n", FSType: "overlay", Source: "overlay", Lower: []string{"/l1", "/l2"}, Options: "rw,rw,lowerdir+=/l1,lowerdir+=/l2,datadir+=/d"},
 	}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("parseMounts: %v (-want +got):\n%s", err, diff)
+	}
+}
+
+func TestMountHas(t *testing.T) {
+	m := Mount{Options: "ro,relatime,data=journal"}
+	for option, want := range map[string]bool{"ro": true, "data=journal": true, "data": false, "r": false, "": false} {
+		if got := m.Has(option); got != want {
+			t.Errorf("Has(%q) = %v, want %v", option, got, want)
+		}
 	}
 }
 

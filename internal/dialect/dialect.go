@@ -46,6 +46,9 @@ func Usagef(where, format string, args ...any) error {
 	return &UsageError{where, fmt.Sprintf(format, args...)}
 }
 
+// Argument is where argument number i of a line is, counted from 0, as errors name it: "argument 3, -b4Q".
+func Argument(i int, arg string) string { return fmt.Sprintf("argument %d, %s", i+1, arg) }
+
 // InPlace is the name of a user's file in a place's folder: its path without
 // drive and leading slashes, the others as underscores, so that two files stay two.
 func InPlace(name string) string {

@@ -1,7 +1,6 @@
 package dockertest
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,7 +28,9 @@ func startDocker(t testing.TB) *Daemon {
 	t.Cleanup(func() { d.stop(t) })
 	d.Host = "unix://" + filepath.Join(d.Dir, "docker.sock")
 	d.CgroupParent = "/" + filepath.Base(d.Dir)
-	d.recordsInMemory(t, "root/image", "root/containers", "root/network", "root/buildkit", "containerd")
+	// containerd's snapshots stay on the disk: they are the layers of the current engine's containers.
+	d.recordsInMemory(t, "root/image", "root/containers", "root/network", "root/buildkit",
+		"containerd/io.containerd.metadata.v1.bolt", "containerd/io.containerd.content.v1.content")
 
 	var err error
 	if d.containerd, err = startContainerd(d.Dir, env, containerd); err != nil {
@@ -59,28 +60,6 @@ func (d *Daemon) recordsInMemory(t testing.TB, folders ...string) {
 	}
 }
 
-// startContainerd starts a containerd for one dockerd. Left alone, dockerd would use the
-// machine's, if there is one.
-func startContainerd(dir string, env []string, path string) (*program, error) {
-	config := filepath.Join(dir, "containerd.toml")
-	text := fmt.Sprintf("version = 2\ndisabled_plugins = [\"io.containerd.grpc.v1.cri\"]\n"+
-		"[plugins.\"io.containerd.internal.v1.opt\"]\n  path = %q\n", filepath.Join(dir, "opt"))
-	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
-		return nil, err
-	}
-	socket := filepath.Join(dir, "containerd.sock")
-	p, err := startProgram(filepath.Join(dir, "containerd.log"), env, path,
-		"--config", config, "--root", filepath.Join(dir, "containerd"), "--state", filepath.Join(dir, "containerd-state"), "--address", socket)
-	if err != nil {
-		return nil, err
-	}
-	if err := p.waitSocket(socket, startLimit); err != nil {
-		p.kill()
-		return nil, err
-	}
-	return p, nil
-}
-
 func startDockerd(d *Daemon, env []string, path string) (*program, error) {
 	// The machine's own configuration must not take part.
 	config := filepath.Join(d.Dir, "daemon.json")
@@ -101,15 +80,7 @@ func startDockerd(d *Daemon, env []string, path string) (*program, error) {
 		// The current engine keeps images in containerd's store if left alone.
 		argv = append(argv, "--storage-driver=overlay2")
 	}
-	p, err := startProgram(filepath.Join(d.Dir, "dockerd.log"), env, argv...)
-	if err != nil {
-		return nil, err
-	}
-	if err := p.waitSocket(socket, startLimit); err != nil {
-		p.kill()
-		return nil, err
-	}
-	return p, nil
+	return startService(socket, filepath.Join(d.Dir, "dockerd.log"), env, argv...)
 }
 
 // stop ends the daemon and removes what it left.
@@ -125,10 +96,17 @@ func (d *Daemon) stop(t testing.TB) {
 	if t.Failed() && d.main != nil {
 		t.Logf("the daemon's last lines:\n%s", lastLines(d.main.log(), 30))
 	}
+	sockets := shimSockets(d.Dir)
 	killPause(d.pause)
 	killBelow(d.Dir, d.CgroupParent)
 	if err := unmountBelow(d.Dir); err != nil {
 		t.Errorf("stop the daemon: %v", err)
+	}
+	for _, s := range sockets {
+		os.Remove(s)
+	}
+	if n := d.Namespace(); n != "" {
+		os.RemoveAll(filepath.Join("/run/containerd/runc", n))
 	}
 	removeCgroups(d.CgroupParent)
 	removeCgroups(d.shared)

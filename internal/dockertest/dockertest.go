@@ -11,6 +11,8 @@
 package dockertest
 
 import (
+	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -27,6 +29,9 @@ type Daemon struct {
 	// CgroupParent is the cgroup above those of its containers, unique to it;
 	// empty for Podman.
 	CgroupParent string
+	// Command is how the program that goes with it is called, apart from its subcommand: podman
+	// or ctr with their folders. Env is its environment.
+	Command, Env []string
 	// shared is a cgroup that all of its kind use, made by this one.
 	shared string
 	// pause names the file with the id of the process that keeps a rootless Podman's
@@ -51,6 +56,8 @@ type PodmanOptions struct {
 	// NoUlimits leaves Podman's own resource limits in place, which a service without
 	// CAP_SYS_RESOURCE can't give to containers.
 	NoUlimits bool
+	// Runtime is the path of the OCI runtime; empty is the runc of the PATH.
+	Runtime string
 	// User, if not 0, runs the service as that user and group: rootless. The user needs no
 	// entry in /etc/subuid, as containers then have one user, their root.
 	User int
@@ -62,6 +69,20 @@ func Podman(t testing.TB, opt PodmanOptions) *Daemon {
 	t.Helper()
 	return startPodman(t, opt)
 }
+
+// Containerd starts a containerd without Docker, and stops it when the test ends. Its
+// containers are to be in Namespace.
+func Containerd(t testing.TB) *Daemon {
+	t.Helper()
+	return startContainerdAlone(t)
+}
+
+// Namespace is containerd's for the test's containers. runc keeps all containers of one name,
+// of any containerd, in one folder, so it is the daemon's own.
+func (d *Daemon) Namespace() string { return strings.TrimPrefix(d.CgroupParent, "/") }
+
+// ContainerdState is the folder of the containerd for what doesn't outlive a boot.
+func (d *Daemon) ContainerdState() string { return filepath.Join(d.Dir, "containerd-state") }
 
 // Kill kills the daemon at once, as a crash does. Its containers' shims stay.
 func (d *Daemon) Kill() {

@@ -3,6 +3,7 @@ package dockertest
 import (
 	"context"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -15,8 +16,9 @@ import (
 // cgroup or file.
 func TestNothingIsLeft(t *testing.T) {
 	for name, start := range map[string]func(testing.TB) *Daemon{
-		"docker": Start,
-		"podman": func(t testing.TB) *Daemon { return Podman(t, PodmanOptions{}) },
+		"docker":     Start,
+		"podman":     func(t testing.TB) *Daemon { return Podman(t, PodmanOptions{}) },
+		"containerd": Containerd,
 	} {
 		t.Run(name, func(t *testing.T) {
 			var d *Daemon
@@ -49,6 +51,13 @@ func TestNothingIsLeft(t *testing.T) {
 
 func ping(t *testing.T, d *Daemon) {
 	t.Helper()
+	if d.Namespace() != "" && len(d.Command) > 0 {
+		cmd := exec.Command(d.Command[0], append(d.Command[1:], "containers", "ls")...)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("ctr: %v: %s", err, out)
+		}
+		return
+	}
 	if !strings.HasPrefix(d.Host, "unix://"+d.Dir+"/") {
 		t.Fatalf("Host = %s, not below %s", d.Host, d.Dir)
 	}

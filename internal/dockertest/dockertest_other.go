@@ -22,3 +22,9 @@ func startPodman(t testing.TB, _ PodmanOptions) *Daemon {
 	t.Skip("needs Linux, to start Podman's service")
 	return nil
 }
+
+func startContainerdAlone(t testing.TB) *Daemon {
+	t.Helper()
+	t.Skip("needs Linux, to start containerd")
+	return nil
+}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 )
@@ -24,9 +25,11 @@ func startPodman(t testing.TB, opt PodmanOptions) *Daemon {
 	if err != nil {
 		t.Skip("needs podman: apt-get install podman")
 	}
-	runc, err := exec.LookPath("runc")
-	if err != nil {
-		t.Skip("needs runc: apt-get install runc")
+	runc := opt.Runtime
+	if runc == "" {
+		if runc, err = exec.LookPath("runc"); err != nil {
+			t.Skip("needs runc: apt-get install runc")
+		}
 	}
 	d := &Daemon{Dir: tempDir(t)}
 	if len(cgroups(podmanCgroup)) == 0 {
@@ -54,20 +57,12 @@ func startPodman(t testing.TB, opt PodmanOptions) *Daemon {
 	if err != nil {
 		t.Fatal(err)
 	}
+	d.Env, d.Command = env, append(as, podman,
+		"--root", filepath.Join(d.Dir, "root"), "--runroot", filepath.Join(d.Dir, "run"), "--tmpdir", filepath.Join(d.Dir, "tmp"),
+		"--cgroup-manager", "cgroupfs", "--runtime", runc, "--events-backend", "file")
 	d.restart = func() (*program, error) {
 		os.Remove(socket)
-		p, err := startProgram(filepath.Join(d.Dir, "podman.log"), env, append(as, podman,
-			"--root", filepath.Join(d.Dir, "root"), "--runroot", filepath.Join(d.Dir, "run"), "--tmpdir", filepath.Join(d.Dir, "tmp"),
-			"--cgroup-manager", "cgroupfs", "--runtime", runc, "--events-backend", "file",
-			"system", "service", "--time=0", d.Host)...)
-		if err != nil {
-			return nil, err
-		}
-		if err := p.waitSocket(socket, startLimit); err != nil {
-			p.kill()
-			return nil, err
-		}
-		return p, nil
+		return startService(socket, filepath.Join(d.Dir, "podman.log"), env, append(slices.Clone(d.Command), "system", "service", "--time=0", d.Host)...)
 	}
 	if d.main, err = d.restart(); err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/device"
+	"plimsoll/internal/device/hierarchy"
 	"plimsoll/internal/engine"
 	"plimsoll/internal/fingerprint"
 	"plimsoll/internal/record"
@@ -82,16 +83,17 @@ func Look(ctx context.Context, o Options) Report {
 	e.engines(ctx)
 	e.ioEngines()
 	e.stateDir()
-	mounts, err := o.FS.Mounts()
+	tree, err := hierarchy.Read(o.FS)
 	if errors.Is(err, errors.ErrUnsupported) {
 		e.add(Item{"linux", Limit, No, "limits and volumes", "they are Linux's, and this is not Linux", "use an engine whose containers run in a Linux machine"})
 		return e.report
 	}
 	if err != nil {
 		e.add(Item{"mounts", Measure, No, "list of mounts", err.Error(), ""})
+		tree = &hierarchy.Tree{}
 	}
 	e.measure()
-	e.limit(mounts)
+	e.limit(tree)
 	e.provide()
 	return e.report
 }

@@ -3,13 +3,13 @@ package doctor
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"plimsoll/internal/device"
 	"plimsoll/internal/engine"
+	"plimsoll/internal/treetest"
 	"plimsoll/load"
 )
 
@@ -27,16 +27,7 @@ func (f fakeEngine) Probe(context.Context) engine.Probe { return f.probe }
 // content stands for that.
 func machine(t *testing.T, files map[string]string) Options {
 	t.Helper()
-	root := t.TempDir()
-	for name, content := range files {
-		full := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(full, []byte(strings.ReplaceAll(content, "ROOT", root)), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	root := treetest.Make(t, files)
 	return Options{
 		FS:       device.FS{Proc: filepath.Join(root, "proc"), Sys: filepath.Join(root, "sys")},
 		StateDir: filepath.Join(root, "state"),
@@ -80,6 +71,7 @@ func v2() map[string]string {
 		"cg/system.slice/x.service/io.max": "",
 		"cg/system.slice/io.bfq.weight":    "",
 		"cg/io.cost.qos":                   "",
+		"sys/block/sda/dev":                "8:0\n",
 		"sys/block/sda/queue/scheduler":    "none [bfq]\n",
 		"sys/block/loop0/queue/scheduler":  "[bfq]\n",
 		"proc/filesystems":                 "\text4\n",
@@ -141,7 +133,8 @@ func TestWeights(t *testing.T) {
 		name, file, content, status, text string
 	}{
 		{"iocost", "cg/io.cost.qos", "8:0 enable=1 ctrl=auto\n", OK, ""},
-		{"iocost off", "cg/io.cost.qos", "8:0 enable=0\n", Partly, "enable=1"},
+		{"iocost off", "cg/io.cost.qos", "8:0 enable=0\n", Partly, "echo \"8:0 enable=1\""},
+		{"iocost for another disk", "cg/io.cost.qos", "8:16 enable=1\n", Partly, "echo \"8:0 enable=1\""},
 		{"bfq could", "sys/block/sda/queue/scheduler", "[none] bfq\n", Partly, "echo bfq > /sys/block/sda"},
 	} {
 		files := v2()

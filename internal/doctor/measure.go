@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -147,16 +146,4 @@ func (e *examination) program(names ...string) string {
 		}
 	}
 	return ""
-}
-
-// children lists the folders in dir.
-func children(dir string) []string {
-	entries, _ := os.ReadDir(dir)
-	var out []string
-	for _, en := range entries {
-		if en.IsDir() {
-			out = append(out, filepath.Join(dir, en.Name()))
-		}
-	}
-	return out
 }

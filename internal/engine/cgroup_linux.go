@@ -13,8 +13,8 @@ import (
 )
 
 // removeCgroups removes the groups of a container that its runtime did not get
-// to removing. name is the container's own, so that nobody else's can be meant. A
-// processes that are still in them are killed: the group is the container's.
+// to removing. name is the container's own, so that nobody else's can be meant. Processes
+// that are still in them are killed: the groups are the container's.
 func removeCgroups(name string) error {
 	if !strings.HasPrefix(name, folderPrefix) || strings.ContainsAny(name, "/*?[") {
 		return fmt.Errorf("%s is not a group of Plimsoll's", name)

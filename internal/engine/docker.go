@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/moby/moby/client"
+
+	"plimsoll/internal/dockerapi"
 )
 
 // DockerOptions say which daemon the docker engine talks to.
@@ -22,8 +24,8 @@ type DockerOptions struct {
 	// the folders of bind places that name none. Empty: no notes, and such
 	// places are refused.
 	StateDir string
-	// Worker returns the worker's program by Go's names (workerbin.Bytes).
-	Worker func(goos, goarch string) ([]byte, error)
+	// Worker returns the worker's program.
+	Worker WorkerSource
 }
 
 // docker is the Engine for any daemon that speaks the Docker Engine API 1.40 or later.
@@ -82,17 +84,16 @@ func (e *docker) connect(ctx context.Context, fresh bool) (*client.Client, *dock
 		return api, d, nil
 	}
 	// Asked for again, since a client that is there doesn't say it.
-	host, source, err := dockerHost(e.opt.Host)
+	address, err := dockerapi.Find(e.opt.Host)
 	if api == nil {
 		if err != nil {
-			return nil, nil, &dockerMissing{Missing: err.Error(), Fix: "set DOCKER_HOST to the address of a socket, such as unix:///run/docker.sock"}
+			return nil, nil, err
 		}
-		api, err = client.New(client.WithTLSClientConfigFromEnv(), client.WithHost(host), client.WithAPIVersionFromEnv())
-		if err != nil {
-			return nil, nil, &dockerMissing{Missing: err.Error(), Fix: "check DOCKER_HOST, DOCKER_CERT_PATH and DOCKER_API_VERSION"}
+		if api, err = dockerapi.Open(address); err != nil {
+			return nil, nil, err
 		}
 	}
-	d, err = dockerAsk(ctx, api, source)
+	d, err = dockerAsk(ctx, api, address.Source)
 	if err != nil {
 		api.Close()
 		return nil, nil, err

@@ -3,12 +3,12 @@ package engine
 import (
 	"context"
 	"fmt"
-	"net/url"
-	"runtime"
 	"strings"
 
 	"github.com/moby/moby/api/types/system"
 	"github.com/moby/moby/client"
+
+	"plimsoll/internal/dockerapi"
 )
 
 // A dockerDaemon is what a daemon says about itself.
@@ -26,75 +26,24 @@ type dockerDaemon struct {
 	components []system.ComponentVersion
 }
 
-// dockerAsk asks a daemon about itself. The error is a *dockerMissing unless ctx
-// is over.
-//
-// source says what named the daemon's address, "" for the default.
+// dockerAsk asks a daemon about itself. The error is a *dockerapi.Missing unless ctx is
+// over. source says what named the daemon's address, "" for the default.
 func dockerAsk(ctx context.Context, api *client.Client, source string) (*dockerDaemon, error) {
-	host := api.DaemonHost()
-	pctx, cancel := context.WithTimeout(ctx, dockerPingTimeout)
-	defer cancel()
-	ping, err := api.Ping(pctx, client.PingOptions{NegotiateAPIVersion: true})
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
+	d, err := dockerapi.Ask(ctx, api, source)
 	if err != nil {
-		return nil, dockerPingFailed(host, source, ping.APIVersion, err)
+		return nil, err
 	}
-	if ping.APIVersion == "" {
-		return nil, dockerStranger(host, "it answers a ping without the API's version")
-	}
-	if ping.OSType == "windows" {
-		return nil, &dockerMissing{
-			Missing: "the daemon at " + host + " runs Windows containers, and there is no worker for windows yet",
+	if d.OS == "windows" {
+		return nil, &dockerapi.Missing{
+			Missing: "the daemon at " + api.DaemonHost() + " runs Windows containers, and there is no worker for windows yet",
 			Fix:     "switch the daemon to Linux containers",
 		}
 	}
-	// A hung daemon may still answer pings: these two need its locks.
-	ictx, cancel := context.WithTimeout(ctx, 5*dockerPingTimeout)
-	defer cancel()
-	v, err := api.ServerVersion(ictx, client.ServerVersionOptions{})
-	if err != nil {
-		return nil, dockerPingFailed(host, source, "", err)
-	}
-	info, err := api.Info(ictx, client.InfoOptions{})
-	if err != nil {
-		return nil, dockerPingFailed(host, source, "", err)
-	}
-	d := &dockerDaemon{
-		name: "docker", version: v.Version, apiVersion: api.ClientVersion(),
-		os: v.Os, arch: dockerGoArch(info.Info.Architecture, v.Arch),
-		info: info.Info, components: v.Components,
-	}
-	if p, ok := dockerComponent(v.Components, "Podman Engine"); ok {
-		d.name, d.version = "podman", p
-	}
-	d.elsewhere = dockerElsewhere(host, info.Info)
-	d.local = d.elsewhere == ""
-	return d, nil
-}
-
-// dockerStranger says that something else than a daemon listens.
-func dockerStranger(host, why string) *dockerMissing {
-	return &dockerMissing{Missing: "what listens at " + host + " is no Docker daemon: " + why, Fix: "set DOCKER_HOST to the address of one"}
-}
-
-// dockerElsewhere says why a daemon does not run on this machine's kernel; empty if
-// it does. A socket proves nothing: it may lead into a virtual machine or through ssh.
-func dockerElsewhere(host string, info system.Info) string {
-	if u, err := url.Parse(host); err == nil && u.Scheme != "unix" && u.Scheme != "npipe" {
-		return "the daemon is reached over the network (" + host + ")"
-	}
-	if strings.Contains(info.OperatingSystem, "Docker Desktop") {
-		return "Docker Desktop runs containers in a virtual machine"
-	}
-	if info.OSType != "" && info.OSType != runtime.GOOS {
-		return "the daemon runs containers of " + info.OSType + ", in a virtual machine"
-	}
-	if k := dockerKernel(); k != "" && info.KernelVersion != "" && info.KernelVersion != k {
-		return "the daemon runs on another kernel (" + info.KernelVersion + ")"
-	}
-	return ""
+	return &dockerDaemon{
+		name: d.Name, version: d.Version, apiVersion: d.APIVersion,
+		os: d.OS, arch: dockerGoArch(d.Info.Architecture, d.Arch),
+		local: d.Elsewhere == "", elsewhere: d.Elsewhere, info: d.Info, components: d.Components,
+	}, nil
 }
 
 // host names the machine that the containers run on; empty if it is this one.

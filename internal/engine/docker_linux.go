@@ -4,37 +4,13 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/user"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/docker/go-units"
 	"github.com/moby/sys/mountinfo"
 	"golang.org/x/sys/unix"
 )
-
-// dockerKernel is uname's release.
-func dockerKernel() string {
-	var u unix.Utsname
-	if unix.Uname(&u) != nil {
-		return ""
-	}
-	return unix.ByteSliceToString(u.Release[:])
-}
-
-// dockerGroup returns the name of the group that owns a socket, or "".
-func dockerGroup(socket string) string {
-	var st unix.Stat_t
-	if socket == "" || unix.Stat(socket, &st) != nil {
-		return ""
-	}
-	g, err := user.LookupGroupId(strconv.FormatUint(uint64(st.Gid), 10))
-	if err != nil {
-		return ""
-	}
-	return g.Name
-}
 
 // dockerPID returns pid if that process is seen from here and belongs to the
 // container, else 0: the daemon may count processes of another namespace.
@@ -80,7 +56,7 @@ func dockerOwnUlimits(fallback int64) []*units.Ulimit {
 		}
 		return &units.Ulimit{Name: name, Soft: n, Hard: n}
 	}
-	return []*units.Ulimit{limit("nofile", unix.RLIMIT_NOFILE), limit("nproc", unix.RLIMIT_NPROC)}
+	return []*units.Ulimit{limit(ulimitNofile, unix.RLIMIT_NOFILE), limit(ulimitNproc, unix.RLIMIT_NPROC)}
 }
 
 // dockerPeer returns who listens on a socket of this machine: user and group.

@@ -3,60 +3,18 @@ package engine
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
-	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"plimsoll/internal/place"
 )
-
-// TestDockerWhy: each way in which a daemon does not answer has a fix of its own.
-func TestDockerWhy(t *testing.T) {
-	wrap := func(err error) error { return fmt.Errorf("dial: %w", err) }
-	with := func(programs ...string) dockerMachine {
-		return dockerMachine{installed: func(p string) bool { return slices.Contains(programs, p) }, systemd: true, group: "docker"}
-	}
-	root := with("dockerd")
-	root.root, root.systemd = true, false
-	rootsOnly := with("dockerd")
-	rootsOnly.group = "root"
-	for _, x := range []struct {
-		host, source string
-		cause        error
-		here         dockerMachine
-		missing, fix string
-	}{
-		{"unix:///s", "", wrap(fs.ErrNotExist), with(), "no daemon's socket at /s", "install Docker or Podman and start it (sudo apt-get install docker.io; sudo systemctl start docker)"},
-		{"unix:///s", "", wrap(fs.ErrNotExist), with("dockerd"), "Docker is installed, but its daemon isn't running", "start it: sudo systemctl start docker"},
-		{"unix:///s", "", wrap(fs.ErrNotExist), root, "its daemon isn't running", "start it: service docker start, or run dockerd"},
-		{"unix:///s", "", wrap(fs.ErrNotExist), with("podman"), "Podman is installed", "sudo systemctl start podman.socket, and DOCKER_HOST=unix:///run/podman"},
-		{"unix:///s", "DOCKER_HOST", wrap(fs.ErrNotExist), with("dockerd"), "no daemon's socket at /s, which DOCKER_HOST names", "unset DOCKER_HOST"},
-		{"unix:///s", "the docker context far", wrap(fs.ErrNotExist), with("dockerd"), "which the docker context far names", "docker context use default"},
-		{"unix:///s", "", wrap(syscall.EACCES), with("dockerd"), "may not use the socket /s", "usermod -aG docker $USER"},
-		{"unix:///s", "", wrap(syscall.EACCES), rootsOnly, "may not use the socket /s", "run as root: the socket /s is root's alone"},
-		{"unix:///s", "", wrap(syscall.ECONNREFUSED), with("dockerd"), "no daemon listens on it", "start the daemon: sudo systemctl start docker"},
-		{"tcp://h:1", "DOCKER_HOST", wrap(syscall.ECONNREFUSED), with("dockerd"), "no daemon listens at tcp://h:1, which DOCKER_HOST names", "unset DOCKER_HOST"},
-		{"tcp://h:1", "DOCKER_HOST", wrap(&net.DNSError{Err: "no such host"}), with(), "is not known: no such host", "unset DOCKER_HOST"},
-		{"unix:///s", "", wrap(context.DeadlineExceeded), with(), "does not answer in time", "restart"},
-		{"tcp://h:1", "DOCKER_HOST", wrap(context.DeadlineExceeded), with(), "does not answer in time", "can be reached"},
-		{"unix:///s", "", errors.New("teapot"), with(), "teapot", "DOCKER_HOST"},
-	} {
-		got := dockerWhy(x.host, x.source, "", x.cause, x.cause, x.here)
-		if !strings.Contains(got.Missing, x.missing) || !strings.Contains(got.Fix, x.fix) {
-			t.Errorf("dockerWhy(%s, %q, %v) = %q, %q; want %q, %q", x.host, x.source, x.cause, got.Missing, got.Fix, x.missing, x.fix)
-		}
-	}
-}
 
 // TestDockerUnreachable asks real addresses at which no daemon is.
 func TestDockerUnreachable(t *testing.T) {
@@ -109,7 +67,7 @@ func TestDockerProbeMissing(t *testing.T) {
 		"no socket":   {missing, "no daemon's socket"},
 		"bad host":    {"nonsense", "no scheme"},
 		"too old":     {fakeDaemon(t, "1.39", "linux", nil), "speaks API 1.39"},
-		"windows":     {fakeDaemon(t, "1.45", "windows", nil), "no worker for windows yet"},
+		"windows":     {fakeDaemon(t, "1.45", "windows", map[string]string{"/version": `{"Version": "1", "Os": "windows"}`, "/info": `{"OSType": "windows"}`}), "no worker for windows yet"},
 		"errors":      {fakeDaemon(t, "1.45", "linux", nil), "what?"},
 		"nonsense":    {fakeDaemon(t, "1.45", "linux", map[string]string{"/version": "<html>", "/info": "<html>"}), "can't be used"},
 		"null answer": {fakeDaemon(t, "1.45", "linux", map[string]string{"/version": "null", "/info": "null"}), "no worker for linux/"},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/moby/moby/client"
 
+	"plimsoll/internal/dockerapi"
 	"plimsoll/internal/place"
 )
 
@@ -25,7 +26,7 @@ func (e *docker) Probe(ctx context.Context) Probe {
 	api, d, err := e.connect(ctx, true)
 	if err != nil {
 		p.Missing, p.Fix = err.Error(), "check the daemon and DOCKER_HOST"
-		var m *dockerMissing
+		var m *dockerapi.Missing
 		if errors.As(err, &m) {
 			p.Missing, p.Fix = m.Missing, m.Fix
 		}

@@ -205,9 +205,3 @@ func dockerErr(err error) error {
 	}
 	return err
 }
-
-// dockerShort is an error's first line.
-func dockerShort(err error) string {
-	s, _, _ := strings.Cut(err.Error(), "\n")
-	return s
-}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/mount"
 
+	"plimsoll/internal/limit"
 	"plimsoll/internal/place"
 )
 
@@ -49,22 +51,14 @@ func dockerCheck(spec Spec, d *dockerDaemon) error {
 }
 
 // dockerCheckLimits refuses limits that are no numbers, or on devices.
-func dockerCheckLimits(l Limits) error {
-	for _, x := range []struct {
-		name string
-		v    int64
-	}{{"read_bps", l.ReadBPS}, {"write_bps", l.WriteBPS}, {"read_iops", l.ReadIOPS}, {"write_iops", l.WriteIOPS}} {
-		if x.v != 0 {
-			return &Unsupported{Engine: "docker", What: "limit " + x.name, Reason: noIOLimits, Fix: ioLimitsFix}
+func dockerCheckLimits(l limit.Limits) error {
+	for _, k := range limit.Keys {
+		if k.IO() && l.Has(k) {
+			return &Unsupported{Engine: "docker", What: "limit " + string(k), Reason: noIOLimits, Fix: ioLimitsFix}
 		}
 	}
-	switch {
-	case l.Memory < 0:
-		return fmt.Errorf("limits %s: memory %d is negative", l.Name, l.Memory)
-	case l.CPUShares < 0:
-		return fmt.Errorf("limits %s: cpu_shares %d is negative", l.Name, l.CPUShares)
-	case math.IsNaN(l.CPUs), l.CPUs < 0, l.CPUs > 1e6:
-		return fmt.Errorf("limits %s: cpus %v is not a number of CPUs", l.Name, l.CPUs)
+	if err := l.Check(); err != nil {
+		return fmt.Errorf("limits %s: %w", l.Name, err)
 	}
 	return nil
 }
@@ -98,7 +92,7 @@ func (e *docker) dockerConfig(spec Spec, d *dockerDaemon, img *dockerImage, ulim
 	}
 	host := &container.HostConfig{
 		AutoRemove:  true,
-		NetworkMode: "none",
+		NetworkMode: container.NetworkMode(cmp.Or(spec.Network, "none")),
 		// The daemon's log would be written to the disk that is measured.
 		LogConfig: container.LogConfig{Type: "none"},
 		Resources: container.Resources{

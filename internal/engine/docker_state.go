@@ -8,8 +8,9 @@ import (
 	"time"
 
 	cerrdefs "github.com/containerd/errdefs"
-	"github.com/docker/go-units"
 	"github.com/moby/moby/client"
+
+	"plimsoll/internal/size"
 )
 
 // How long State waits for the daemon's word. An out-of-memory event may come
@@ -54,7 +55,7 @@ func (s *dockerSession) stateAsked(ctx context.Context, end dockerEnd) string {
 	case cerrdefs.IsNotFound(err):
 		return "container gone: it was removed, or the daemon restarted"
 	case err != nil:
-		return "daemon gone: " + dockerShort(err)
+		return "daemon gone: " + firstLine(err.Error())
 	case in.Container.State == nil:
 		return "unknown: the daemon tells no state"
 	case in.Container.State.Running:
@@ -72,7 +73,7 @@ const dockerKilled = 128 + int(syscall.SIGKILL)
 func dockerEndWords(e dockerEnd, memory int64) string {
 	limit := ""
 	if memory > 0 {
-		limit = " (memory limit " + dockerBytes(memory) + ")"
+		limit = " (memory limit " + size.Bytes(memory) + ")"
 	}
 	switch {
 	case e.exit == dockerKilled && e.oom:
@@ -89,9 +90,4 @@ func dockerEndWords(e dockerEnd, memory int64) string {
 		return "ended, with an unknown status"
 	}
 	return fmt.Sprintf("exit status %d", e.exit)
-}
-
-// dockerBytes prints a quantity of bytes: "64 MiB".
-func dockerBytes(n int64) string {
-	return units.CustomSize("%.4g %s", float64(n), 1024, []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"})
 }

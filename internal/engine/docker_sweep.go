@@ -10,6 +10,8 @@ import (
 
 	cerrdefs "github.com/containerd/errdefs"
 	"github.com/moby/moby/client"
+
+	"plimsoll/internal/dockerapi"
 )
 
 // Sweep implements Engine. Without a daemon it removes folders only, and that is no error.
@@ -18,7 +20,7 @@ func (e *docker) Sweep(ctx context.Context) ([]string, error) {
 	var errs []error
 	add := func(d []string, es []error) { did, errs = append(did, d...), append(errs, es...) }
 	api, d, err := e.connect(ctx, true)
-	var missing *dockerMissing
+	var missing *dockerapi.Missing
 	switch {
 	case err == nil:
 		// Containers first: they hold volumes and images.
@@ -111,7 +113,7 @@ func (e *docker) sweepImages(ctx context.Context, api *client.Client, d *dockerD
 		_, err := api.ImageRemove(ctx, i.ID, client.ImageRemoveOptions{PruneChildren: true})
 		switch {
 		case err == nil:
-			did = append(did, "image "+dockerRepository+":"+dockerCut(i.Labels[dockerLabelWorker], 12))
+			did = append(did, fmt.Sprintf("image %s:%.12s", dockerRepository, i.Labels[dockerLabelWorker]))
 		case cerrdefs.IsNotFound(err), cerrdefs.IsConflict(err):
 		default:
 			errs = append(errs, fmt.Errorf("remove image %s: %w", i.ID, err))
@@ -130,11 +132,4 @@ func dockerOwnImage(tags []string) bool {
 		}
 	}
 	return true
-}
-
-func dockerCut(s string, n int) string {
-	if len(s) > n {
-		return s[:n]
-	}
-	return s
 }

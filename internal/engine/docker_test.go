@@ -2,80 +2,26 @@ package engine
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/moby/moby/api/types/events"
 	"github.com/moby/moby/api/types/system"
 
+	"plimsoll/internal/limit"
 	"plimsoll/internal/place"
 )
-
-func TestDockerHost(t *testing.T) {
-	config := t.TempDir()
-	write := func(path, text string) {
-		t.Helper()
-		path = filepath.Join(config, path)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	meta := func(name, text string) {
-		sum := sha256.Sum256([]byte(name))
-		write("contexts/meta/"+hex.EncodeToString(sum[:])+"/meta.json", text)
-	}
-	write("config.json", `{"currentContext": "rootless"}`)
-	meta("rootless", `{"Name": "rootless", "Endpoints": {"docker": {"Host": "unix:///run/user/1000/docker.sock"}}}`)
-	meta("broken", `{`)
-	meta("far", `{"Endpoints": {"docker": {"Host": "ssh://me@far"}}}`)
-	for _, x := range []struct {
-		name, asked, env, context, config string
-		want, err                         string
-	}{
-		{name: "no scheme", asked: "localhost:2375", err: "no scheme"},
-		{name: "unknown scheme", asked: "gopher://x", err: "gopher"},
-		{name: "ssh", env: "ssh://me@far", err: "ssh -L"},
-		{name: "ssh context", context: "far", config: config, err: "ssh -L"},
-		{name: "no such context", context: "nosuch", config: config, err: `"nosuch"`},
-		{name: "broken context", context: "broken", config: config, err: `"broken"`},
-		{name: "asked", asked: "unix:///a", env: "unix:///b", config: config, want: "unix:///a"},
-		{name: "environment", env: "tcp://b:2376", config: config, want: "tcp://b:2376"},
-		{name: "current context", config: config, want: "unix:///run/user/1000/docker.sock"},
-		{name: "default context", context: "default", config: config, want: ""},
-		{name: "nothing", config: filepath.Join(config, "none"), want: ""},
-	} {
-		t.Run(x.name, func(t *testing.T) {
-			t.Setenv("DOCKER_HOST", x.env)
-			t.Setenv("DOCKER_CONTEXT", x.context)
-			t.Setenv("DOCKER_CONFIG", x.config)
-			got, _, err := dockerHost(x.asked)
-			if x.err != "" {
-				if err == nil || !strings.Contains(err.Error(), x.err) {
-					t.Errorf("dockerHost(%q) = %q, %v, want an error with %q", x.asked, got, err, x.err)
-				}
-				return
-			}
-			if want := x.want; err != nil || want != "" && got != want || want == "" && !strings.Contains(got, "docker") {
-				t.Errorf("dockerHost(%q) = %q, %v, want %q", x.asked, got, err, want)
-			}
-		})
-	}
-}
 
 func TestDockerCheck(t *testing.T) {
 	here, there := &dockerDaemon{local: true}, &dockerDaemon{elsewhere: "it is far away"}
 	ok := func(k place.Kind) Spec { return Spec{ID: "a-1", Place: place.Spec{Kind: k}} }
-	with := func(l Limits) Spec { s := ok(place.Layer); s.Limits = l; return s }
+	with := func(l limit.Limits) Spec { s := ok(place.Layer); s.Limits = l; return s }
 	for _, x := range []struct {
 		spec  Spec
 		d     *dockerDaemon
@@ -91,16 +37,18 @@ func TestDockerCheck(t *testing.T) {
 		{ok(""), here, `place ""`, ""},
 		{ok(place.Bind), there, "place bind", "it is far away"},
 		{Spec{ID: "a", Place: place.Spec{Kind: place.Tmpfs, Size: -1}}, here, "", "negative"},
-		{with(Limits{ReadBPS: 1}), here, "limit read_bps", "no engine of this version"},
-		{with(Limits{WriteBPS: 1}), here, "limit write_bps", "no engine of this version"},
-		{with(Limits{ReadIOPS: 1}), here, "limit read_iops", "no engine of this version"},
-		{with(Limits{WriteIOPS: 1}), here, "limit write_iops", "no engine of this version"},
-		{with(Limits{Memory: -1}), here, "", "negative"},
-		{with(Limits{CPUShares: -1}), here, "", "negative"},
-		{with(Limits{CPUs: math.NaN()}), here, "", "CPUs"},
-		{with(Limits{CPUs: math.Inf(1)}), here, "", "CPUs"},
-		{with(Limits{CPUs: -1}), here, "", "CPUs"},
-		{with(Limits{CPUs: 1.5, Memory: 1 << 30}), here, "", ""},
+		{with(limit.Limits{ReadBPS: 1}), here, "limit read_bps", "no engine of this version"},
+		{with(limit.Limits{WriteBPS: 1}), here, "limit write_bps", "no engine of this version"},
+		{with(limit.Limits{ReadIOPS: 1}), here, "limit read_iops", "no engine of this version"},
+		{with(limit.Limits{WriteIOPS: 1}), here, "limit write_iops", "no engine of this version"},
+		{with(limit.Limits{Weight: 200}), here, "limit weight", "no engine of this version"},
+		{with(limit.Limits{Latency: time.Millisecond}), here, "limit latency", "no engine of this version"},
+		{with(limit.Limits{Memory: -1}), here, "", "negative"},
+		{with(limit.Limits{CPUShares: -1}), here, "", "negative"},
+		{with(limit.Limits{CPUs: math.NaN()}), here, "", "limits : cpus: NaN is not a number"},
+		{with(limit.Limits{CPUs: math.Inf(1)}), here, "", "too much"},
+		{with(limit.Limits{CPUs: -1}), here, "", "negative"},
+		{with(limit.Limits{CPUs: 1.5, Memory: 1 << 30}), here, "", ""},
 		{ok(place.Layer), there, "", ""},
 		{ok(place.Volume), there, "", ""},
 		{ok(place.Tmpfs), there, "", ""},
@@ -210,22 +158,6 @@ func TestDockerDaemonWords(t *testing.T) {
 	} {
 		if x.got != x.want {
 			t.Errorf("got %q, want %q", x.got, x.want)
-		}
-	}
-}
-
-func TestDockerElsewhere(t *testing.T) {
-	for _, x := range []struct {
-		host string
-		info system.Info
-		want string
-	}{
-		{"tcp://10.0.0.1:2376", system.Info{}, "over the network"},
-		{"unix:///s", system.Info{OperatingSystem: "Docker Desktop"}, "Docker Desktop"},
-		{"unix:///s", system.Info{OSType: "plan9"}, "plan9"},
-	} {
-		if got := dockerElsewhere(x.host, x.info); !strings.Contains(got, x.want) {
-			t.Errorf("dockerElsewhere(%s, %+v) = %q, want %q", x.host, x.info, got, x.want)
 		}
 	}
 }

@@ -13,10 +13,9 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
 
+	"plimsoll/internal/limit"
 	"plimsoll/internal/place"
-	"plimsoll/internal/size"
 )
 
 // An Engine is one way to run a worker. Its methods may be called from several
@@ -64,7 +63,11 @@ type Spec struct {
 	// Place is where the data lives. Its Path is set for dir and bind.
 	Place place.Spec
 	// Limits are what the container must stay under.
-	Limits Limits
+	Limits limit.Limits
+	// Network is what the worker's connections go over. Empty: none, which is what measuring storage needs. HostNetwork is the
+	// machine's own. Any other is the daemon's word: DefaultNetwork, the name of a network, or container:NAME for that
+	// of a container.
+	Network string
 	// Image, if set, names an image of the engine's own in which the worker is
 	// mounted; nothing is pulled. Empty: an image made of the worker alone.
 	Image string
@@ -76,54 +79,17 @@ type Spec struct {
 	Seccomp string
 }
 
-// Limits are bounds on a container. Zero: no bound.
-type Limits struct {
-	// Name is the plan's name for this set.
-	Name string `json:"name"`
-	// Bytes and I/Os per second, on the device under the place.
-	ReadBPS   int64 `json:"read_bps,omitempty"`
-	WriteBPS  int64 `json:"write_bps,omitempty"`
-	ReadIOPS  int64 `json:"read_iops,omitempty"`
-	WriteIOPS int64 `json:"write_iops,omitempty"`
-	// Memory is in bytes.
-	Memory int64 `json:"memory,omitempty"`
-	// CPUs is a number of CPUs, such as 1.5.
-	CPUs float64 `json:"cpus,omitempty"`
-	// CPUShares is the relative weight (1024 is normal).
-	CPUShares int64 `json:"cpu_shares,omitempty"`
-}
-
-// String lists the bounds with their values, by the plan's keys; "" for none.
-func (l Limits) String() string {
-	var parts []string
-	add := func(key string, set bool, value any) {
-		if set {
-			parts = append(parts, fmt.Sprintf("%s=%v", key, value))
-		}
-	}
-	add("read_bps", l.ReadBPS != 0, size.Format(l.ReadBPS))
-	add("write_bps", l.WriteBPS != 0, size.Format(l.WriteBPS))
-	add("read_iops", l.ReadIOPS != 0, l.ReadIOPS)
-	add("write_iops", l.WriteIOPS != 0, l.WriteIOPS)
-	add("memory", l.Memory != 0, size.Format(l.Memory))
-	add("cpus", l.CPUs != 0, l.CPUs)
-	add("cpu_shares", l.CPUShares != 0, l.CPUShares)
-	return strings.Join(parts, " ")
-}
-
-// IsZero reports whether l bounds nothing.
-func (l Limits) IsZero() bool { l.Name = ""; return l == Limits{} }
-
 // Why a limit on I/O isn't offered, and what is.
 const (
-	noIOLimits  = "no engine of this version limits I/O on devices (read_bps, write_bps, read_iops, write_iops)"
+	noIOLimits  = "no engine of this version limits I/O on devices (read_bps, write_bps, read_iops, write_iops, weight, latency)"
 	ioLimitsFix = "limit memory, cpus or cpu_shares, or leave the set out"
 )
 
-// IO reports whether l bounds I/O on a device.
-func (l Limits) IO() bool {
-	return l.ReadBPS != 0 || l.WriteBPS != 0 || l.ReadIOPS != 0 || l.WriteIOPS != 0
-}
+// Networks of a Spec.
+const (
+	HostNetwork    = "host"
+	DefaultNetwork = "default"
+)
 
 // Info describes a session.
 type Info struct {

@@ -2,49 +2,24 @@ package engine_test
 
 import (
 	"errors"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"plimsoll/internal/disktest"
 	"plimsoll/internal/engine"
 	"plimsoll/internal/place"
 	"plimsoll/internal/workertest"
 )
 
-// fullMount mounts a tmpfs of so many KiB that fill then fills up.
-func fullMount(t *testing.T, size string) (dir string, fill func()) {
-	t.Helper()
-	dir = t.TempDir()
-	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := unix.Unmount(dir, 0); err != nil {
-			t.Errorf("unmount %s: %v", dir, err)
-		}
-	})
-	return dir, func() {
-		f, err := os.Create(filepath.Join(dir, "filler"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		for err == nil {
-			_, err = f.Write(make([]byte, 4096))
-		}
-	}
-}
-
 // TestStateFull: a full state folder is told from a full place: the one is Plimsoll's own
 // affair, the other the cell's.
 func TestStateFull(t *testing.T) {
 	needRoot(t)
-	state, fill := fullMount(t, "64m")
+	state := disktest.Tmpfs(t, "size=64m")
 	engines := map[place.Kind]engine.Engine{
 		place.Dir:  engine.NewHost(state, workertest.Source(t)),
 		place.Bind: engine.NewOCI(state, workertest.Source(t), exec.LookPath),
@@ -61,7 +36,7 @@ func TestStateFull(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	fill()
+	disktest.Fill(t, state)
 	for kind := range engines {
 		var full *engine.StateFullError
 		if err := open(kind, t.TempDir()); !errors.As(err, &full) || full.State != state || !errors.Is(err, unix.ENOSPC) {
@@ -69,7 +44,7 @@ func TestStateFull(t *testing.T) {
 		}
 	}
 	// A place without an inode left.
-	small, _ := fullMount(t, "64k,nr_inodes=1")
+	small := disktest.Tmpfs(t, "size=64k,nr_inodes=1")
 	fine := t.TempDir()
 	engines[place.Dir] = engine.NewHost(fine, workertest.Source(t))
 	engines[place.Bind] = engine.NewOCI(fine, workertest.Source(t), exec.LookPath)
@@ -85,7 +60,7 @@ func TestStateFull(t *testing.T) {
 // place that may not.
 func TestStateReadOnly(t *testing.T) {
 	needRoot(t)
-	state, _ := fullMount(t, "64m")
+	state := disktest.Tmpfs(t, "size=64m")
 	for kind, e := range map[place.Kind]engine.Engine{
 		place.Dir:  engine.NewHost(state, workertest.Source(t)),
 		place.Bind: engine.NewOCI(state, workertest.Source(t), exec.LookPath),
@@ -100,7 +75,7 @@ func TestStateReadOnly(t *testing.T) {
 		if err := open(t.TempDir()); err != nil {
 			t.Fatal(err) // The worker is there, and the runtime chosen.
 		}
-		shut, _ := fullMount(t, "64k")
+		shut := disktest.Tmpfs(t, "size=64k")
 		for _, row := range []struct {
 			folder, path string
 			own          bool

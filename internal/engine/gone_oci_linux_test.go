@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"plimsoll/internal/agent"
+	"plimsoll/internal/disktest"
 	"plimsoll/internal/engine"
 	"plimsoll/internal/leaktest"
 	"plimsoll/internal/place"
@@ -120,7 +121,7 @@ func TestOCIRuntimeGone(t *testing.T) {
 // which the worker was removed is none at all: it is installed again.
 func TestWorkerGone(t *testing.T) {
 	needRoot(t)
-	state, _ := fullMount(t, "64m")
+	state := disktest.Tmpfs(t, "size=64m")
 	for _, e := range []engine.Engine{
 		engine.NewHost(state, workertest.Source(t)),
 		engine.NewOCI(state, workertest.Source(t), exec.LookPath),

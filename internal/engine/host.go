@@ -70,12 +70,9 @@ func (h *host) Open(ctx context.Context, spec Spec) (Session, error) {
 	if err != nil {
 		return nil, ownFault(h.state, err)
 	}
-	parent := spec.Place.Path
-	if parent == "" {
-		parent = filepath.Join(h.state, "data")
-		if err := os.MkdirAll(parent, 0o700); err != nil {
-			return nil, ownFault(h.state, fmt.Errorf("make the data folder: %w", err))
-		}
+	parent, err := dataParent(h.state, spec.Place.Path)
+	if err != nil {
+		return nil, err
 	}
 	dir := ownFolder(parent, spec.ID)
 	s := &hostSession{dir: dir, journal: h.journal, id: spec.ID}
@@ -121,6 +118,9 @@ func (h *host) supports(spec Spec) error {
 	}
 	if !spec.Limits.IsZero() {
 		return no("limits", "the worker runs outside any container", "the oci and docker engines limit memory, cpus and cpu_shares")
+	}
+	if spec.Network != "" && spec.Network != HostNetwork {
+		return no("network "+spec.Network, "the worker uses the machine's", "use the docker engine for another")
 	}
 	if spec.Image != "" {
 		return no("image", "nothing runs from an image on the host", "")

@@ -158,6 +158,19 @@ func ownFolder(path, id string) string {
 	return filepath.Join(path, folderPrefix+id)
 }
 
+// dataParent is the host folder that a session's own one is made in: path, or one of the state folder
+// where the place names none.
+func dataParent(state, path string) (string, error) {
+	if path != "" {
+		return path, nil
+	}
+	path = filepath.Join(state, "data")
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return "", ownFault(state, fmt.Errorf("make the data folder: %w", err))
+	}
+	return path, nil
+}
+
 // folderPrefix begins the name of every folder that a session makes.
 const folderPrefix = "plimsoll-"
 

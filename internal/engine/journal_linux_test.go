@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/runtime-spec/specs-go"
 
+	"plimsoll/internal/limit"
 	"plimsoll/internal/place"
 )
 
@@ -376,7 +377,7 @@ func TestBundle(t *testing.T) {
 	if err := newBundle(odd, worker, Spec{ID: "1", Place: place.Spec{Kind: place.Layer}}).write(nil); err == nil || !strings.Contains(err.Error(), "overlay") {
 		t.Errorf("write in %s = %v, want a refusal", odd, err)
 	}
-	b := newBundle(t.TempDir(), worker, Spec{ID: "1", Place: place.Spec{Kind: place.Layer}, Limits: Limits{Memory: 1 << 20, CPUs: 1.5, CPUShares: 512}})
+	b := newBundle(t.TempDir(), worker, Spec{ID: "1", Place: place.Spec{Kind: place.Layer}, Limits: limit.Limits{Memory: 1 << 20, CPUs: 1.5, CPUShares: 512}})
 	if err := b.write([]string{"agent"}); err != nil {
 		t.Fatal(err)
 	}

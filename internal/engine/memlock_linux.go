@@ -18,7 +18,7 @@ type memlock struct {
 
 // ownMemlock reads what this process, and so the host's worker, may lock.
 var ownMemlock = sync.OnceValue(func() memlock {
-	m := memlock{capable: capable(unix.CAP_IPC_LOCK), soft: -1, hard: -1}
+	m := memlock{capable: Capable(unix.CAP_IPC_LOCK), soft: -1, hard: -1}
 	var r unix.Rlimit
 	if m.capable || unix.Getrlimit(unix.RLIMIT_MEMLOCK, &r) != nil {
 		return m
@@ -32,8 +32,9 @@ var ownMemlock = sync.OnceValue(func() memlock {
 	return m
 })
 
-// capable reports whether this process has a capability in effect (capabilities(7)).
-func capable(c uint) bool {
+// Capable reports whether this process has a capability in effect, such as unix.CAP_SYS_RESOURCE
+// (capabilities(7)).
+func Capable(c uint) bool {
 	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData
 	if unix.Capget(&head, &data[0]) != nil {

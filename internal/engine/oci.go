@@ -1,27 +1,17 @@
 package engine
 
 import (
-	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"plimsoll/internal/place"
-	"plimsoll/internal/tail"
-	"plimsoll/internal/wire"
 )
-
-// ociGrace is how long a container may take to end by itself.
-const ociGrace = 5 * time.Second
 
 // An oci engine runs the worker with an OCI runtime, without any daemon: process
 // isolation, with an overlay of its own as the container's layer.
@@ -77,143 +67,6 @@ func (o *oci) Probe(ctx context.Context) Probe {
 	return p
 }
 
-// runtimeFix says what to do where no runtime works.
-func (o *oci) runtimeFix() string {
-	for _, name := range ociRuntimes {
-		if _, err := o.lookPath(name); err != nil {
-			return "install runc or crun ('apt-get install runc')"
-		}
-	}
-	return "mend what they say; in a container it takes control groups that can be written, and the right to make mounts"
-}
-
-// runtime returns the runtime to use: the one asked for, or the first that ran a
-// container. Only success is remembered.
-func (o *oci) runtime(ctx context.Context, want string) (*ociRuntime, []string, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if rt := o.chosen[want]; rt != nil {
-		return rt, o.notes, nil
-	}
-	names := ociRuntimes
-	if want != "" {
-		names = []string{want}
-	}
-	var notes, tried []string
-	for _, name := range names {
-		path, err := o.lookPath(name)
-		if err != nil {
-			tried = append(tried, name+" is not installed")
-			continue
-		}
-		real, err := trustedProgram(path)
-		if err != nil {
-			why := fmt.Sprintf("the runtime %s is not run: %v", name, err)
-			notes, tried = append(notes, why), append(tried, why)
-			continue
-		}
-		rt := &ociRuntime{path: real, root: filepath.Join(o.state, "oci", "state")}
-		if err := o.tryOnce(ctx, rt, filepath.Base(name)); err != nil {
-			why := fmt.Sprintf("%s is installed but can't run a container here: %s", rt.version, firstLine(err.Error()))
-			notes, tried = append(notes, why), append(tried, why)
-			continue
-		}
-		if o.chosen == nil {
-			o.chosen = map[string]*ociRuntime{}
-		}
-		o.chosen[want] = rt
-		if want == "" {
-			o.notes = notes
-		}
-		return rt, notes, nil
-	}
-	return nil, notes, errors.New(strings.Join(tried, "; "))
-}
-
-// tryTimeout is how long the smallest container may take to run; an idle machine needs a
-// tenth of a second.
-const tryTimeout = 10 * time.Second
-
-// errHung says that a runtime gave no answer in time.
-var errHung = fmt.Errorf("it did not end within %v", tryTimeout)
-
-// tryOnce finds out the version of rt, which is called name, and whether it runs a container. One that hung is
-// not tried again: each cell of a plan would wait for it anew.
-func (o *oci) tryOnce(ctx context.Context, rt *ociRuntime, name string) error {
-	if o.hung[rt.path] {
-		rt.version = name
-		return errHung
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, tryTimeout, errHung)
-	defer cancel()
-	var err error
-	if rt.version, err = ociVersion(ctx, rt.path, name); err == nil {
-		err = o.try(ctx, rt)
-	}
-	if err != nil && context.Cause(ctx) == errHung {
-		if o.hung == nil {
-			o.hung = map[string]bool{}
-		}
-		o.hung[rt.path] = true
-		return errHung
-	}
-	return err
-}
-
-// try runs the smallest container: the worker says which program it is and ends, before ctx
-// does. A program that ends well and is no runtime says something else.
-func (o *oci) try(ctx context.Context, rt *ociRuntime) error {
-	program, err := o.worker.source(runtime.GOOS, runtime.GOARCH)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	id := "probe-" + strconv.Itoa(os.Getpid()) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
-	s, err := o.open(ctx, rt, Spec{ID: id, Place: place.Spec{Name: "layer", Kind: place.Layer}}, []string{"version"})
-	if err != nil {
-		return err
-	}
-	said, state := firstWords(ctx, s.Stdout()), ""
-	if said == "" || said == wire.Identity(program) {
-		state = s.process.State(ctx)
-	}
-	hung := context.Cause(ctx) // Too late, or interrupted.
-	// There is no data to wait for: what has not ended by now is killed.
-	cancel()
-	if err := s.Close(ctx); err != nil {
-		return err
-	}
-	switch {
-	case said != "" && said != wire.Identity(program):
-		return fmt.Errorf("it ran something else than Plimsoll's worker, which said %.80q", said)
-	case hung != nil:
-		return hung
-	case state != "exit status 0":
-		return errors.New(strings.TrimSpace(tail.LastWords(s.Log()) + " (" + state + ")"))
-	case said == "":
-		return errors.New("it ran no worker of Plimsoll's: nothing was said")
-	}
-	return nil
-}
-
-// firstWords reads the first line of r, or as much of it as matters, and lets the rest
-// pass by. It gives up when ctx is over.
-func firstWords(ctx context.Context, r io.Reader) string {
-	said := make(chan string, 1)
-	go func() {
-		line, _ := bufio.NewReaderSize(r, 256).ReadSlice('\n')
-		said <- strings.TrimSpace(string(line))
-		io.Copy(io.Discard, r)
-	}()
-	select {
-	case s := <-said:
-		return s
-	case <-ctx.Done():
-		return ""
-	}
-}
-
 // Open implements Engine.
 func (o *oci) Open(ctx context.Context, spec Spec) (Session, error) {
 	if err := o.supports(spec); err != nil {
@@ -226,7 +79,7 @@ func (o *oci) Open(ctx context.Context, spec Spec) (Session, error) {
 		}
 		return nil, &Unsupported{o.Name(), "runtime", err.Error(), o.runtimeFix()}
 	}
-	return o.open(ctx, rt, spec, []string{"agent", "--dir", containerDir(spec)})
+	return o.open(rt, spec, []string{"agent", "--dir", containerDir(spec)})
 }
 
 // supports says what this engine can't do of spec.
@@ -243,6 +96,9 @@ func (o *oci) supports(spec Spec) error {
 	}
 	if spec.Limits.IO() {
 		return no("limit on I/O", noIOLimits, ioLimitsFix)
+	}
+	if spec.Network != "" && spec.Network != HostNetwork {
+		return no("network "+spec.Network, "a runtime by itself makes none; its container has the machine's", "use the docker engine for another")
 	}
 	if strings.ContainsAny(spec.Image, ":,\\") {
 		return no("image "+spec.Image, "the path has a colon, comma or backslash, which an overlay can't take", "name it by another path")
@@ -271,7 +127,7 @@ func within(path, folder string) bool {
 }
 
 // open makes the bundle of one container and runs args of the worker in it.
-func (o *oci) open(_ context.Context, rt *ociRuntime, spec Spec, args []string) (*ociSession, error) {
+func (o *oci) open(rt *ociRuntime, spec Spec, args []string) (*ociSession, error) {
 	exe, err := o.worker.install(runtime.GOOS, runtime.GOARCH)
 	if err != nil {
 		return nil, ownFault(o.state, err)
@@ -279,7 +135,7 @@ func (o *oci) open(_ context.Context, rt *ociRuntime, spec Spec, args []string) 
 	b := newBundle(ownFolder(filepath.Join(o.state, "oci"), spec.ID), exe, spec)
 	own := []string{b.dir}
 	if spec.Place.Kind == place.Bind {
-		parent, err := o.bindParent(spec.Place.Path)
+		parent, err := dataParent(o.state, spec.Place.Path)
 		if err != nil {
 			return nil, err
 		}
@@ -306,18 +162,6 @@ func (o *oci) open(_ context.Context, rt *ociRuntime, spec Spec, args []string) 
 	return s, nil
 }
 
-// bindParent returns the host folder that a bind place stands in.
-func (o *oci) bindParent(path string) (string, error) {
-	if path != "" {
-		return path, nil
-	}
-	path = filepath.Join(o.state, "data")
-	if err := os.MkdirAll(path, 0o700); err != nil {
-		return "", fmt.Errorf("make the data folder: %w", err)
-	}
-	return path, nil
-}
-
 // Sweep implements Engine.
 func (o *oci) Sweep(ctx context.Context) ([]string, error) {
 	stale, err := o.journal.stale(o.Name())
@@ -340,100 +184,4 @@ func (o *oci) Sweep(ctx context.Context) ([]string, error) {
 		done, errs = append(done, removed...), append(errs, err)
 	}
 	return done, errors.Join(errs...)
-}
-
-// ociSession is an agent in a container of an OCI runtime.
-type ociSession struct {
-	*process
-	engine *oci
-	rt     *ociRuntime
-	bundle *bundle
-	// id names the container, entry the journal entry.
-	id, entry string
-	// own lists the folders made for it.
-	own []string
-	// pidWait is how long Info waits for the container's process id; 0: the constant.
-	pidWait time.Duration
-}
-
-// pidWait is how long Info waits, if the session says nothing else, for the runtime to write the
-// container's process id, which it does just after the worker has begun to speak.
-const pidWait = time.Second
-
-// Info implements Session.
-func (s *ociSession) Info() Info {
-	info := s.info
-	info.PID = s.pid()
-	return info
-}
-
-// pid is the id of the container's first process, 0 as long as there is none.
-func (s *ociSession) pid() int {
-	for deadline := time.Now().Add(cmp.Or(s.pidWait, pidWait)); ; {
-		b, err := os.ReadFile(s.bundle.pidFile())
-		if pid, perr := strconv.Atoi(strings.TrimSpace(string(b))); err == nil && perr == nil {
-			return pid
-		}
-		if time.Now().After(deadline) {
-			return 0
-		}
-		select {
-		case <-s.waited:
-			return 0
-		case <-time.After(time.Millisecond):
-		}
-	}
-}
-
-// State implements Session. A runtime that gave up before the container ran says
-// why: a limit that the control groups can't have, for example.
-func (s *ociSession) State(ctx context.Context) string {
-	state := s.process.State(ctx)
-	if _, err := os.Stat(s.bundle.pidFile()); err == nil {
-		return state
-	}
-	if words := tail.LastWords(s.Log()); words != "" && !strings.Contains(state, words) {
-		state += ": " + words
-	}
-	return state
-}
-
-// Close implements Session.
-func (s *ociSession) Close(ctx context.Context) error {
-	s.closeOnce.Do(func() {
-		s.stdin.Close()
-		select {
-		case <-s.waited:
-		case <-time.After(ociGrace):
-		case <-ctx.Done():
-		}
-		// The runtime may be about to make the container when it is killed: what it
-		// made is looked for before its end and after.
-		err := s.rt.remove(context.WithoutCancel(ctx), s.id)
-		s.end(ctx, ociGrace)
-		if err == nil {
-			err = s.rt.remove(context.WithoutCancel(ctx), s.id)
-		}
-		if err == nil {
-			err = removeCgroups(s.id)
-		}
-		if err == nil {
-			err = s.remove()
-		}
-		s.closeErr = err
-	})
-	return s.closeErr
-}
-
-// remove removes the session's folders and then its journal entry.
-func (s *ociSession) remove() error {
-	_, err := s.engine.journal.clear(leftover{ID: s.entry, Paths: s.own})
-	return err
-}
-
-// firstLine cuts a runtime's message to what a table has room for.
-func firstLine(s string) string {
-	s = strings.TrimSpace(s)
-	line, _, _ := strings.Cut(s, "\n")
-	return line
 }

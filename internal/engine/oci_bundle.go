@@ -144,14 +144,15 @@ func (b *bundle) populate() error {
 	return os.WriteFile(to, data, 0o755)
 }
 
-// config is the container: Docker's default capabilities and mounts, no network; and as
-// much locked memory as on the host, so that the generator is the same everywhere.
+// config is the container: Docker's default capabilities and mounts, no network; and as much locked
+// memory and as many open files as on the host, so that the generator is the same everywhere.
 func (b *bundle) config(args []string) (*specs.Spec, error) {
 	caps := defaultCapabilities
 	if ownMemlock().capable {
 		// RLIMIT_MEMLOCK is inherited, but the host's worker is not bound by it.
 		caps = append(slices.Clone(caps), "CAP_"+lockCapability)
 	}
+	files := uint64(openFiles())
 	c := &specs.Spec{
 		Version: "1.0.2", // Old enough for every runtime in use, new enough for all that is asked here.
 		Process: &specs.Process{
@@ -160,6 +161,7 @@ func (b *bundle) config(args []string) (*specs.Spec, error) {
 			Cwd:             "/",
 			NoNewPrivileges: true,
 			Capabilities:    &specs.LinuxCapabilities{Bounding: caps, Effective: caps, Permitted: caps},
+			Rlimits:         []specs.POSIXRlimit{{Type: "RLIMIT_NOFILE", Soft: files, Hard: files}},
 		},
 		Root:     &specs.Root{Path: filepath.Join(b.dir, "root")},
 		Hostname: "plimsoll",
@@ -175,6 +177,9 @@ func (b *bundle) config(args []string) (*specs.Spec, error) {
 			},
 			Resources: b.resources(),
 		},
+	}
+	if b.spec.Network == HostNetwork {
+		c.Linux.Namespaces = slices.DeleteFunc(c.Linux.Namespaces, func(n specs.LinuxNamespace) bool { return n.Type == specs.NetworkNamespace })
 	}
 	if b.spec.Seccomp != "" && b.spec.Seccomp != Unconfined {
 		s, err := readSeccomp(b.spec.Seccomp, runtime.GOARCH, caps)

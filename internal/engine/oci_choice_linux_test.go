@@ -12,6 +12,7 @@ import (
 
 	"plimsoll/internal/agent"
 	"plimsoll/internal/engine"
+	"plimsoll/internal/limit"
 	"plimsoll/internal/place"
 	"plimsoll/internal/workertest"
 )
@@ -104,7 +105,7 @@ exec ` + runc + ` "$@"
 		return "", errors.New("not found")
 	}
 	e := engine.NewOCI(t.TempDir(), workertest.Source(t), look)
-	s, err := e.Open(t.Context(), engine.Spec{ID: "fussy", Place: place.Spec{Name: "layer", Kind: place.Layer}, Limits: engine.Limits{Memory: 64 << 20}})
+	s, err := e.Open(t.Context(), engine.Spec{ID: "fussy", Place: place.Spec{Name: "layer", Kind: place.Layer}, Limits: limit.Limits{Memory: 64 << 20}})
 	if err != nil {
 		t.Fatal(err)
 	}

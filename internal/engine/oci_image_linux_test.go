@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"plimsoll/internal/agent"
+	"plimsoll/internal/disktest"
 	"plimsoll/internal/engine"
 	"plimsoll/internal/leaktest"
 	"plimsoll/internal/place"
@@ -165,21 +166,11 @@ func listing(t *testing.T, dir string) string {
 // TestOCIReadOnlyImage: an image on a read-only file system is as good as any.
 func TestOCIReadOnlyImage(t *testing.T) {
 	needRoot(t)
-	image := t.TempDir()
-	if err := unix.Mount("tmpfs", image, "tmpfs", 0, "size=1m"); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := unix.Unmount(image, unix.MNT_DETACH); err != nil {
-			t.Error(err)
-		}
-	})
+	image := disktest.Tmpfs(t, "size=1m")
 	if err := os.Mkdir(filepath.Join(image, "etc"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := unix.Mount("", image, "", unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
-		t.Fatal(err)
-	}
+	disktest.Remount(t, image, unix.MS_RDONLY)
 	for name, path := range runtimes(t) {
 		e := engine.NewOCI(t.TempDir(), workertest.Source(t), exec.LookPath)
 		for _, kind := range []place.Kind{place.Layer, place.Bind, place.Tmpfs} {

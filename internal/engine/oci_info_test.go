@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/limit"
 	"plimsoll/internal/place"
 )
 
@@ -35,7 +36,7 @@ func TestInfoWaitsForThePID(t *testing.T) {
 
 // TestNoLimitsOnIO: what no engine offers isn't said to be another's, nor a command's that isn't there.
 func TestNoLimitsOnIO(t *testing.T) {
-	l := Limits{Name: "slow", ReadBPS: 1}
+	l := limit.Limits{Name: "slow", ReadBPS: 1}
 	errs := map[string]error{
 		"host":   (&host{}).supports(Spec{Place: place.Spec{Kind: place.Dir}, Limits: l}),
 		"oci":    (&oci{}).supports(Spec{Place: place.Spec{Kind: place.Bind}, Limits: l}),
@@ -46,7 +47,7 @@ func TestNoLimitsOnIO(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	err := (&host{}).supports(Spec{Place: place.Spec{Kind: place.Dir}, Limits: Limits{CPUs: 1}})
+	err := (&host{}).supports(Spec{Place: place.Spec{Kind: place.Dir}, Limits: limit.Limits{CPUs: 1}})
 	if err == nil || !strings.Contains(err.Error(), "oci and docker engines limit memory, cpus and cpu_shares") {
 		t.Errorf("host: %v", err)
 	}

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"plimsoll/internal/filelock"
 )
 
 // lockSuffix ends the names of the files in a journal's folder whose lock means that the process
@@ -43,10 +45,10 @@ func (j journal) hold(id string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if taken, err := lockOwn(f); err != nil || !taken {
+		if err := filelock.Alone(f); err != nil {
 			// A file system without locks, or a sweep that took the new file for a dead
-			// one's: the process id has to do.
-			return "", errors.Join(f.Close(), os.Remove(f.Name()))
+			// one's, and removes it: the process id has to do.
+			return "", filelock.Remove(f)
 		}
 		l = &ownLock{f, map[string]bool{}}
 		ownLocks[j.dir] = l
@@ -68,11 +70,7 @@ func (j journal) letGo(id string) error {
 		return nil
 	}
 	delete(ownLocks, j.dir)
-	err := os.Remove(l.file.Name())
-	if errors.Is(err, os.ErrNotExist) {
-		err = nil // With all of the state folder.
-	}
-	return errors.Join(err, l.file.Close())
+	return filelock.Remove(l.file)
 }
 
 // alive reports whether the owner of an entry still runs. In doubt it does.
@@ -91,8 +89,7 @@ func (j journal) alive(l leftover) bool {
 		return true
 	}
 	defer f.Close()
-	taken, err := lockOwn(f)
-	return err != nil || !taken
+	return filelock.Alone(f) != nil
 }
 
 // dropLocks removes the lock files of dead processes that no entry names any more.
@@ -118,12 +115,13 @@ func (j journal) dropLocks() error {
 			continue
 		}
 		// A process that is about to note its first session holds it, or takes no lock at all.
-		if taken, err := lockOwn(f); err == nil && taken {
-			if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-				errs = append(errs, fmt.Errorf("remove a dead owner's lock: %w", err))
-			}
+		if filelock.Alone(f) != nil {
+			f.Close()
+			continue
 		}
-		f.Close()
+		if err := filelock.Remove(f); err != nil {
+			errs = append(errs, fmt.Errorf("remove a dead owner's lock: %w", err))
+		}
 	}
 	return errors.Join(errs...)
 }

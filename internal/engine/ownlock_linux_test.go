@@ -92,3 +92,41 @@ func TestOwnLockEnds(t *testing.T) {
 		}
 	}
 }
+
+// TestOwnLockBesideASweep: a sweep may take a new lock's file for a dead owner's before it is locked, and
+// remove it. The session is noted all the same.
+func TestOwnLockBesideASweep(t *testing.T) {
+	j := journalIn(t.TempDir())
+	if err := os.MkdirAll(j.dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	stop, swept := make(chan struct{}), make(chan error)
+	go func() {
+		for {
+			select {
+			case <-stop:
+				swept <- nil
+				return
+			default:
+			}
+			if err := j.dropLocks(); err != nil {
+				swept <- err
+				return
+			}
+		}
+	}()
+	for range 2000 {
+		if err := j.note(leftover{ID: "a", Engine: "host", Owner: Self()}); err != nil {
+			t.Errorf("note = %v", err)
+			break
+		}
+		if err := j.forget("a"); err != nil {
+			t.Errorf("forget = %v", err)
+			break
+		}
+	}
+	close(stop)
+	if err := <-swept; err != nil {
+		t.Errorf("dropLocks = %v", err)
+	}
+}

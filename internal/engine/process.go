@@ -32,7 +32,7 @@ type process struct {
 	waited  chan struct{}
 	waitErr error
 
-	// mu guards reaped: after that the child's number may be another's.
+	// mu guards reaped: after that the numbers of the child and its group may be another's.
 	mu     sync.Mutex
 	reaped bool
 
@@ -40,9 +40,9 @@ type process struct {
 	closeErr  error
 }
 
-// startProcess starts argv with pipes. The child doesn't get the terminal's
-// signals: plimsoll decides what an interrupt means for it.
-func startProcess(argv []string) (*process, error) {
+// startProcess starts argv with pipes; it inherits files from its fourth file on. The child doesn't
+// get the terminal's signals: plimsoll decides what an interrupt means for it.
+func startProcess(argv []string, files ...*os.File) (*process, error) {
 	p := &process{cmd: exec.Command(argv[0], argv[1:]...), log: &tail.Buffer{Max: logSize}, waited: make(chan struct{})}
 	// Pipes of our own, not exec's: Wait must not close stdout under a reader
 	// that still has a result to read.
@@ -58,6 +58,7 @@ func startProcess(argv []string) (*process, error) {
 	}
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = inR, outW, p.log
 	p.stdin, p.stdout = inW, outR
+	p.cmd.ExtraFiles = files
 	p.cmd.Env = plainEnviron(os.Environ())
 	p.cmd.SysProcAttr = ownGroup()
 	// A runtime may leave a grandchild holding standard error.
@@ -98,13 +99,16 @@ func (p *process) wait() {
 	close(p.waited)
 }
 
-// kill kills the child and what it has started, if the child's end isn't known already.
+// kill kills the child and what it has started, if the child's end isn't known already. Where that
+// can't be looked at, it kills the child alone, of which package os knows whether it has ended.
 func (p *process) kill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.reaped {
-		killGroup(p.cmd.Process)
+	if p.reaped {
+		p.cmd.Process.Kill()
+		return
 	}
+	killGroup(p.cmd.Process)
 }
 
 func (p *process) Stdin() io.WriteCloser { return p.stdin }

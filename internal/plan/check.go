@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/internal/engine"
+	"plimsoll/internal/limit"
 	"plimsoll/internal/place"
 	"plimsoll/internal/record"
 	"plimsoll/internal/size"
@@ -43,7 +43,7 @@ func checkPlan(d *decoder, _ string, p *Plan) {
 
 func (p *Plan) fillDefaults() {
 	if len(p.Limits) == 0 {
-		p.Limits = []engine.Limits{{Name: DefaultLimits}}
+		p.Limits = []limit.Limits{{Name: DefaultLimits}}
 	}
 	if len(p.Clients) == 0 {
 		p.Clients = []int{1}

@@ -15,24 +15,34 @@ import (
 type jobCheck struct {
 	d    *decoder
 	path string
-	// job has its defaults filled in.
-	job load.Job
+	// job has its defaults filled in, least, mean and most are the sizes of its I/Os, and round is that of its
+	// steady state.
+	job               load.Job
+	least, mean, most int64
+	round             time.Duration
 	// failed are the keys that have a fault already.
 	failed map[string]bool
 }
 
 // checkJob refuses block jobs whose settings contradict each other.
 func checkJob(d *decoder, path string, w *workload.Spec) {
-	c := jobCheck{d: d, path: path, job: w.Job.WithDefaults(), failed: map[string]bool{}}
-	j := &c.job
+	c := jobCheck{d: d, path: path, round: w.Steady.Round, failed: map[string]bool{}}
+	c.splits(&w.Job)
+	c.job = w.Job.WithDefaults()
+	c.least, c.mean, c.most = c.job.BlockSizes()
 	c.sizes()
+	c.ends()
+	j := &c.job
 	j.NumberIOs = endsAfter(*j)
-	if j.Size/j.BS >= int64(j.NumJobs) {
+	if j.Size/c.most >= int64(j.NumJobs) {
 		c.onePass()
 	}
 	c.mix()
 	c.syncs()
 	c.rate()
+	c.randomness()
+	c.verified()
+	c.steady()
 	c.generator()
 }
 
@@ -42,23 +52,56 @@ func (c *jobCheck) fail(key, format string, args ...any) {
 	c.d.fail(join(c.path, key), format, args...)
 }
 
+// set reports whether a key is in the file.
+func (c *jobCheck) set(key string) bool { return c.d.has(join(c.path, key)) }
+
+// splits takes away from j the sizes of I/Os that it doesn't do.
+func (c *jobCheck) splits(j *load.Job) {
+	if len(j.ReadSplit) == 0 {
+		return
+	}
+	if formatSplit(j.ReadSplit) != formatSplit(j.WriteSplit) && !(j.Reads() && j.Writes()) {
+		c.fail("bssplit", "has sizes of reads and of writes, but %s does only one of them: leave out the comma and what isn't done", j.RW)
+	}
+	if c.set("bs") {
+		c.fail("bs", "contradicts bssplit, which has all sizes: leave out one of the two")
+	}
+	if !j.Reads() {
+		j.ReadSplit = nil
+	}
+	if !j.Writes() {
+		j.WriteSplit = nil
+	}
+}
+
 func (c *jobCheck) sizes() {
-	j := c.job
-	if j.Size < j.BS {
-		c.fail("size", "is smaller than one I/O (bs is %d bytes): make it %d or more", j.BS, j.BS)
+	j, is := c.job, "bs is"
+	if c.set("bssplit") {
+		is = "bssplit goes up to"
+	}
+	if j.Size < c.most {
+		c.fail("size", "is smaller than one I/O (%s %d bytes): make it %d or more", is, c.most, c.most)
+		c.failed["bssplit"] = true // The same once more.
 	}
 	// Direct I/O works on whole logical blocks, which are 512 bytes at least.
-	if j.Direct && j.BS%512 != 0 {
+	if j.Direct && !c.set("bssplit") && j.BS%512 != 0 {
 		c.fail("bs", "direct I/O needs a multiple of 512 bytes: change bs, or set direct to false")
 	}
 	if j.Direct && j.Offset%512 != 0 {
 		c.fail("offset", "direct I/O needs a multiple of 512 bytes: change offset, or set direct to false")
 	}
-	if j.IOSize > 0 && j.IOSize < j.BS {
-		c.fail("io_size", "is smaller than one I/O (bs is %d bytes): make it %d or more", j.BS, j.BS)
+	if j.IOSize > 0 && j.IOSize < c.most {
+		c.fail("io_size", "is smaller than one I/O (%s %d bytes): make it %d or more", is, c.most, c.most)
 	}
 	if j.Offset > maxFile-j.Size {
 		c.fail("offset", "with size %s the file would be larger than %s", size.Format(j.Size), size.Format(maxFile))
+	}
+}
+
+// ends refuses ends of the job that have no effect.
+func (c *jobCheck) ends() {
+	if c.job.Loops > 1 && c.job.NumberIOs > 0 {
+		c.fail("loops", "has no effect with number_ios, which ends the job: leave out one of the two")
 	}
 }
 
@@ -66,12 +109,12 @@ func (c *jobCheck) sizes() {
 // touched once. A job with an end of its own begins anew at the end of the region.
 func (c *jobCheck) onePass() {
 	j := c.job
-	if j.Runtime > 0 || j.NumberIOs > 0 {
+	if j.Runtime > 0 || j.NumberIOs > 0 || j.Loops > 1 {
 		return
 	}
-	if blocks := j.Size / j.BS / int64(j.NumJobs); blocks < int64(j.IODepth) {
+	if blocks := j.Size / c.most / int64(j.NumJobs); blocks < int64(j.IODepth) {
 		c.fail("iodepth", "%d I/Os are never in flight: without runtime a thread does its %s once; give it a runtime, or make size %s or more",
-			j.IODepth, many(blocks, "block"), size.Format(j.BS*int64(j.IODepth)*int64(j.NumJobs)))
+			j.IODepth, many(blocks, "block"), size.Format(c.most*int64(j.IODepth)*int64(j.NumJobs)))
 	}
 }
 
@@ -80,12 +123,15 @@ func (c *jobCheck) mix() {
 	if j := c.job; j.RW != load.RW && j.RW != load.RandRW && j.RWMixRead != nil {
 		c.fail("rwmixread", "has no effect on %s: leave it out, or set rw to rw or randrw", j.RW)
 	}
+	if c.job.Data == load.DataZero && !c.job.Writes() {
+		c.fail("zero_buffers", "has no effect on %s, which writes nothing: leave it out", c.job.RW)
+	}
 }
 
 // syncs refuses those that sync nothing, or what is synced already.
 func (c *jobCheck) syncs() {
 	j := c.job
-	set := func(key string) bool { return c.d.has(join(c.path, key)) && (key != "end_fsync" || j.EndFsync) }
+	set := func(key string) bool { return c.set(key) && (key != "end_fsync" || j.EndFsync) }
 	all := j.RWMixRead != nil && *j.RWMixRead == 100 && (j.RW == load.RW || j.RW == load.RandRW)
 	switch {
 	case j.RW == load.Read || j.RW == load.RandRead:
@@ -128,24 +174,9 @@ func (c *jobCheck) mostWrites() int64 {
 			return j.NumberIOs
 		}
 	case j.Runtime == 0 && j.RampTime == 0:
-		return max(j.Size/j.BS/int64(j.NumJobs), 1)
+		return max(j.Size/c.least/int64(j.NumJobs)*max(j.Loops, 1), 1)
 	}
 	return maxCount
-}
-
-// rate refuses schedules on which nothing is due in time.
-func (c *jobCheck) rate() {
-	j := c.job
-	if j.RateIOPS == 0 && j.RateProcess != "" {
-		c.fail("rate_process", "has no effect without rate_iops: leave it out, or set both")
-	}
-	if j.RateIOPS == 0 || j.Runtime == 0 {
-		return
-	}
-	if every := time.Second / time.Duration(j.RateIOPS); j.Runtime < every {
-		c.fail("rate_iops", "is one I/O every %s, but the job runs for %s only: raise rate_iops, or make runtime %s or more",
-			size.Duration(every), size.Duration(j.Runtime), size.Duration(every))
-	}
 }
 
 // generator asks the load generator, which knows bounds of its own.
@@ -154,11 +185,21 @@ func (c *jobCheck) generator() {
 	j.Filename = "file" // The worker's; it is not in the plan.
 	for _, err := range leaves(j.Validate()) {
 		var fault *load.OptionError
-		if errors.As(err, &fault) && !c.failed[fault.Option] {
-			c.fail(fault.Option, "%s", fault.Text)
+		if !errors.As(err, &fault) {
+			continue
+		}
+		key := fault.Option
+		if own, ok := keysOf[key]; ok {
+			key = own
+		}
+		if !c.failed[key] {
+			c.fail(key, "%s", fault.Text)
 		}
 	}
 }
+
+// keysOf are the keys whose name is not the load generator's.
+var keysOf = map[string]string{"read_split": "bssplit", "write_split": "bssplit", "data": "zero_buffers"}
 
 // leaves lists the errors that were joined into one.
 func leaves(err error) []error {
@@ -169,35 +210,6 @@ func leaves(err error) []error {
 		return joined.Unwrap()
 	}
 	return []error{err}
-}
-
-// endsAfter is after how many I/Os each thread of a job ends by number_ios or io_size, whichever comes
-// first; 0 if neither is set.
-func endsAfter(j load.Job) int64 {
-	n := j.NumberIOs
-	if j.IOSize > 0 {
-		bySize := max(j.IOSize/max(j.BS, 1), 1)
-		if n == 0 || bySize < n {
-			n = bySize
-		}
-	}
-	return n
-}
-
-// scheduled is how long a job takes by rate_iops alone, 0 if that is not known.
-func scheduled(j load.Job) time.Duration {
-	if j.RateIOPS == 0 {
-		return 0
-	}
-	ios := endsAfter(j)
-	if ios == 0 {
-		ios = j.Size / max(j.BS, 1) / int64(max(j.NumJobs, 1))
-	}
-	seconds := float64(ios) / float64(j.RateIOPS)
-	if seconds > maxTime.Seconds() {
-		return maxTime
-	}
-	return time.Duration(seconds * float64(time.Second))
 }
 
 // many is a number of things in words.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"plimsoll/internal/place"
+	"plimsoll/internal/steady"
 	"plimsoll/internal/workload"
 	"plimsoll/load"
 )
@@ -43,7 +44,7 @@ func (p *Plan) Estimate() time.Duration {
 	for _, c := range p.Cells() {
 		w, _ := p.Workload(c.Workload)
 		e, _ := p.Engine(c.Engine)
-		total += float64(p.Blocks) * (seconds(w) + trialOverhead.Seconds())
+		total += float64(p.Blocks) * (works(w) + trialOverhead.Seconds())
 		spec, _ := p.Place(c.Place)
 		if spec.Kind != place.Tmpfs { // Memory is laid out in no time, and nothing is written back from it.
 			total += float64(p.Blocks) * float64(buffered(w)) * float64(c.Clients) / assumedBytes
@@ -74,8 +75,8 @@ func overhead(engine string) time.Duration {
 	return dockerOverhead
 }
 
-// seconds is about how long one trial of w works.
-func seconds(w workload.Spec) float64 {
+// works is about how long one trial of w works, in seconds.
+func works(w workload.Spec) float64 {
 	w = canonical(w)
 	once := 0.0
 	switch w.Kind {
@@ -111,12 +112,17 @@ func buffered(w workload.Spec) int64 {
 // blockSeconds is about how long the measured window of a block job is.
 func blockSeconds(w workload.Spec) float64 {
 	j := w.Job
-	j.NumberIOs = endsAfter(j)
-	ios, bytes := float64(j.Size/max(j.BS, 1)), float64(j.Size) // A pass over the file.
-	if j.NumberIOs > 0 {
-		ios, bytes = float64(j.NumberIOs), float64(j.NumberIOs)*float64(j.BS)
+	if round := w.Steady.Round; round > 0 {
+		// Most get steady soon.
+		return min(2*steady.WindowRounds*round, j.Runtime).Seconds()
 	}
-	byCount := max(ios/assumedOps/float64(max(j.IODepth, 1)), bytes/assumedBytes)
+	_, mean, _ := j.BlockSizes()
+	ios := float64(passIOs(j))
+	if endsAfter(j) == 0 {
+		ios *= float64(max(j.NumJobs, 1)) // Together they make the passes.
+	}
+	j.NumberIOs = endsAfter(j)
+	byCount := max(ios/assumedOps/float64(max(j.IODepth, 1)), ios*float64(mean)/assumedBytes, scheduled(j).Seconds())
 	switch {
 	case j.Runtime == 0:
 		return byCount

@@ -5,9 +5,13 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
+	"time"
 
+	"plimsoll/internal/steady"
 	"plimsoll/internal/workload"
+	"plimsoll/load"
 )
 
 // runJob runs the workload w of a plan in dir.
@@ -24,6 +28,9 @@ func runJob(t *testing.T, dir, job string) *workload.Result {
 	}
 	defer run.Close()
 	r, err := run.Run(t.Context(), nil)
+	if s, ok := run.(workload.Settler); ok && err == nil {
+		err = s.Settle(t.Context(), r, nil)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,5 +97,193 @@ func TestWrittenDataIsAsAsked(t *testing.T) {
 		if math.Abs(zeros-tt.zeros) > 0.02 || math.Abs(copies-tt.copies) > 0.1 {
 			t.Errorf("%q: %.2f of the data are zeros and %.2f copies, want %v and %v", tt.job, zeros, copies, tt.zeros, tt.copies)
 		}
+	}
+}
+
+// classOf is the class of r called name.
+func classOf(t *testing.T, r *workload.Result, name string) load.Class {
+	t.Helper()
+	for _, c := range r.Classes {
+		if c.Name == name {
+			return c
+		}
+	}
+	t.Fatalf("no class %s in %+v", name, r.Classes)
+	return load.Class{}
+}
+
+// TestSeveralSizes: by their shares, and in each direction those that were asked for.
+func TestSeveralSizes(t *testing.T) {
+	dir := t.TempDir()
+	r := runJob(t, dir, "rw: randread, size: 16MiB, bssplit: 4KiB/75:64KiB/25, number_ios: 4000")
+	large := float64(classOf(t, r, "read").Bytes-4000*4096) / (15 * 4096)
+	// Five standard deviations of a binomial distribution.
+	if sd := math.Sqrt(4000 * 0.75 * 0.25); r.Ops() != 4000 || math.Abs(large-1000) > 5*sd {
+		t.Errorf("%v of %d I/Os were large, want 1000 of 4000", large, r.Ops())
+	}
+	r = runJob(t, dir, `rw: randrw, size: 16MiB, bssplit: "4KiB/100,16KiB/100", number_ios: 400`)
+	if rd, wr := classOf(t, r, "read"), classOf(t, r, "write"); rd.Bytes != 4096*rd.Ops || wr.Bytes != 16384*wr.Ops || rd.Ops+wr.Ops != 400 {
+		t.Errorf("%d reads of %d bytes, %d writes of %d", rd.Ops, rd.Bytes, wr.Ops, wr.Bytes)
+	}
+	// A pass is as many bytes as the region has.
+	if r = runJob(t, dir, "rw: read, size: 16MiB, bssplit: 4KiB/50:12KiB/50"); classOf(t, r, "read").Bytes < 16<<20 || classOf(t, r, "read").Bytes > 16<<20+12<<10 {
+		t.Errorf("a pass over 16 MiB read %d bytes", classOf(t, r, "read").Bytes)
+	}
+}
+
+// offsets are those at which a job wrote, found by what is there other than before.
+func offsets(t *testing.T, job string, unit int64) []int64 {
+	t.Helper()
+	dir := t.TempDir()
+	p, err := Parse("f", []byte(head+"workloads:\n  w: {"+job+"}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec, _ := p.Workload("w")
+	run, err := workload.Prepare(t.Context(), spec, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer run.Close()
+	files, err := filepath.Glob(filepath.Join(dir, "block-*.dat"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("files %v, %v", files, err)
+	}
+	before, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := run.Run(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	after, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []int64
+	for at := int64(0); at < int64(len(after)); at += unit {
+		if !bytes.Equal(before[at:at+unit], after[at:at+unit]) {
+			out = append(out, at)
+		}
+	}
+	return out
+}
+
+func TestBlockAlign(t *testing.T) {
+	got := offsets(t, "rw: randwrite, bs: 4KiB, blockalign: 64KiB, size: 4MiB, runtime: 10s, number_ios: 40", 4096)
+	if len(got) < 20 || len(got) > 40 {
+		t.Errorf("%d blocks were written by 40 I/Os to 64 places", len(got))
+	}
+	for _, at := range got {
+		if at%(64<<10) != 0 {
+			t.Errorf("offset %d is no multiple of 64 KiB", at)
+		}
+	}
+}
+
+// TestRandomMap: as many I/Os as there are blocks touch each of them.
+func TestRandomMap(t *testing.T) {
+	const job = "rw: randwrite, size: 1MiB, runtime: 10s, number_ios: 256"
+	if n := len(offsets(t, job+", random_map: true", 4096)); n != 256 {
+		t.Errorf("%d of 256 blocks were written", n)
+	}
+	// With replacement it is 1-1/e of them: 162, with a standard deviation of 5.
+	if n := len(offsets(t, job, 4096)); n < 120 || n > 200 {
+		t.Errorf("%d of 256 blocks were written without a map", n)
+	}
+}
+
+// TestPercentageRandom: at 0 % what is written is one stretch.
+func TestPercentageRandom(t *testing.T) {
+	// The first I/O of the job is in sequence with nothing: it begins at 0.
+	got := offsets(t, "rw: randwrite, size: 1MiB, runtime: 10s, number_ios: 64, percentage_random: 0", 4096)
+	if len(got) != 64 || got[63]-got[0] != 63*4096 {
+		t.Errorf("%d blocks from %v on", len(got), got[:min(len(got), 3)])
+	}
+	got = offsets(t, "rw: randwrite, size: 4MiB, runtime: 10s, number_ios: 200, percentage_random: 50", 4096)
+	follow := 0
+	for i := 1; i < len(got); i++ {
+		if got[i] == got[i-1]+4096 {
+			follow++
+		}
+	}
+	// By chance a fifth of them would, and half of them do, or more.
+	if follow < 70 {
+		t.Errorf("%d of %d blocks follow another", follow, len(got))
+	}
+}
+
+func TestLoops(t *testing.T) {
+	dir := t.TempDir()
+	for _, job := range []string{"rw: read", "rw: randread", "rw: read, numjobs: 2"} {
+		if r := runJob(t, dir, job+", size: 1MiB, loops: 3"); r.Ops() != 3*256 {
+			t.Errorf("%s: %d I/Os in 3 passes, want %d", job, r.Ops(), 3*256)
+		}
+	}
+}
+
+// TestRateInBytes: over its whole time a job does what was asked for.
+func TestRateInBytes(t *testing.T) {
+	r := runJob(t, t.TempDir(), "rw: randread, bs: 16KiB, size: 1MiB, iodepth: 4, rate: 8MiB, runtime: 1s")
+	due := float64(8<<20) / (16 << 10)
+	if got := float64(r.Ops() + r.Missed); math.Abs(got-due) > 8 || r.Ops() == 0 {
+		t.Errorf("%v I/Os came in a second, want %v", got, due)
+	}
+	if classOf(t, r, "read").Response.Count() != uint64(r.Ops()) {
+		t.Error("there are no response times")
+	}
+}
+
+// TestThinkTime: a thread is held up for all of its pauses, and computes in them as asked.
+func TestThinkTime(t *testing.T) {
+	dir := t.TempDir()
+	r := runJob(t, dir, "rw: randread, size: 1MiB, number_ios: 40, thinktime: 20ms, thinktime_blocks: 8")
+	// The last pause is not awaited.
+	if r.Ops() != 40 || r.Elapsed < 4*20*time.Millisecond {
+		t.Errorf("%d I/Os with four pauses of 20 ms took %v", r.Ops(), r.Elapsed)
+	}
+	r = runJob(t, dir, "rw: randread, size: 1MiB, number_ios: 10, thinktime: 20ms, thinktime_spin: 15ms")
+	if cpu := r.Usage.User + r.Usage.System; r.Elapsed < 180*time.Millisecond || runtime.GOOS == "linux" && cpu < 10*time.Millisecond {
+		t.Errorf("nine pauses of 20 ms, 15 of them spent computing, took %v and %v of CPU time", r.Elapsed, cpu)
+	}
+}
+
+func TestZeroBuffers(t *testing.T) {
+	dir := t.TempDir()
+	runJob(t, dir, "rw: write, size: 1MiB, zero_buffers: true")
+	files, _ := filepath.Glob(filepath.Join(dir, "block-*.dat"))
+	data, err := os.ReadFile(files[0])
+	if err != nil || !bytes.Equal(data, make([]byte, 1<<20)) {
+		t.Errorf("%d bytes of the file are no zeros, %v", len(bytes.Trim(data, "\x00")), err)
+	}
+}
+
+func TestVerifyChecksAll(t *testing.T) {
+	dir := t.TempDir()
+	for _, job := range []string{"rw: randwrite, iodepth: 4", "rw: write, bs: 64KiB", "rw: randread", "rw: read, loops: 2"} {
+		r := runJob(t, dir, job+", size: 1MiB, verify: crc32c")
+		if read, written := r.Bytes(); r.Verified.Bytes != read+written || r.Verified.Bytes < 1<<20 {
+			t.Errorf("%s: %d bytes were checked of %d", job, r.Verified.Bytes, read+written)
+		}
+	}
+}
+
+// TestSteadyStateHasFiveRounds: whether it gets there or not, the figures are of five rounds.
+func TestSteadyStateHasFiveRounds(t *testing.T) {
+	r := runJob(t, t.TempDir(), "rw: randread, size: 1MiB, rate_iops: 1000, iodepth: 2, ramp_time: 50ms, runtime: 1200ms, steady_state: {round: 100ms}")
+	if r.Rounds == nil {
+		t.Fatal("there are no rounds")
+	}
+	n := r.Rounds.To - r.Rounds.From
+	window := r.Rounds.Each[r.Rounds.From:r.Rounds.To]
+	var ops int64
+	for _, s := range window {
+		ops += s.Ops
+	}
+	if n > steady.WindowRounds || ops != r.Ops() || classOf(t, r, "read").Lat.Count() != uint64(ops) {
+		t.Errorf("%d rounds with %d I/Os, the result has %d", n, ops, r.Ops())
+	}
+	if n < steady.WindowRounds && len(r.Rounds.Each) >= steady.WindowRounds {
+		t.Errorf("%d of %d rounds count", n, len(r.Rounds.Each))
 	}
 }

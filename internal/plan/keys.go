@@ -6,7 +6,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"plimsoll/internal/engine"
+	"plimsoll/internal/limit"
 	"plimsoll/internal/place"
 	"plimsoll/load"
 )
@@ -17,9 +17,6 @@ const (
 	maxBlocks  = 1000
 	maxClients = 256
 	maxTime    = 24 * time.Hour
-	maxRate    = int64(1) << 50
-	// maxIOPS is what cgroup v1 can express.
-	maxIOPS = int64(1)<<32 - 2
 )
 
 // planSection is the table of a plan's own keys.
@@ -30,7 +27,7 @@ func planSection() section[Plan] {
 		must(key("workloads", "What I/O is done, by name.", workloads(), workloadsOf)),
 		must(key("engines", "What runs the worker: names of kinds, or maps with options.", list[EngineSpec]{what: "engines", item: engineValue{}, min: 1}, func(p *Plan) *[]EngineSpec { return &p.Engines })),
 		must(key("places", "Where the data lives, by name.", places(), func(p *Plan) *[]place.Spec { return &p.Places })),
-		key("limits", "Sets of limits for the containers, by name. Default: {none: {}}.", limits(), func(p *Plan) *[]engine.Limits { return &p.Limits }),
+		key("limits", "Sets of limits for the containers, by name. Default: {none: {}}.", limits(), func(p *Plan) *[]limit.Limits { return &p.Limits }),
 		key("clients", "Numbers of workers that run at once. Default: [1].", list[int]{what: "numbers of clients", item: integer(1, maxClients), min: 1, one: true}, func(p *Plan) *[]int { return &p.Clients }),
 		key("include", "Keeps only the cells that one of these matches.", list[Match]{what: "matches", item: matchSection()}, func(p *Plan) *[]Match { return &p.Include }),
 		key("exclude", "Takes out the cells that one of these matches.", list[Match]{what: "matches", item: matchSection()}, func(p *Plan) *[]Match { return &p.Exclude }),
@@ -79,21 +76,33 @@ type textError string
 
 func (e textError) Error() string { return string(e) }
 
-func limits() named[engine.Limits] {
-	type L = engine.Limits
-	s := section[L]{what: "a set of limits", fields: []field[L]{
-		key("read_bps", "Bytes per second read.", rate(2, maxRate), func(l *L) *int64 { return &l.ReadBPS }),
-		key("write_bps", "Bytes per second written.", rate(2, maxRate), func(l *L) *int64 { return &l.WriteBPS }),
-		key("read_iops", "Reads per second.", integer(2, maxIOPS), func(l *L) *int64 { return &l.ReadIOPS }),
-		key("write_iops", "Writes per second.", integer(2, maxIOPS), func(l *L) *int64 { return &l.WriteIOPS }),
-		// Docker refuses less than 6 MiB of memory.
-		key("memory", "Memory, page cache included.", amount(6<<20, maxRate), func(l *L) *int64 { return &l.Memory }),
-		key("cpus", "CPUs, such as 1.5.", decimal(0.01, 4096), func(l *L) *float64 { return &l.CPUs }),
-		key("cpu_shares", "Relative weight on busy CPUs; 1024 is normal.", integer[int64](2, 262144), func(l *L) *int64 { return &l.CPUShares }),
+func limits() named[limit.Limits] {
+	return named[limit.Limits]{
+		entry: variants[limit.Limits]{what: "limits", kinds: []variant[limit.Limits]{{section: limitFields()}}},
+		name:  func(l *limit.Limits) *string { return &l.Name },
+	}
+}
+
+// limitFields are the keys of one set of limits.
+func limitFields() section[limit.Limits] {
+	type L = limit.Limits
+	return section[L]{what: "a set of limits", check: checkLimits, fields: []field[L]{
+		key("read_bps", "Bytes per second read.", rate(limit.MinRate, limit.MaxBPS), func(l *L) *int64 { return &l.ReadBPS }),
+		key("write_bps", "Bytes per second written.", rate(limit.MinRate, limit.MaxBPS), func(l *L) *int64 { return &l.WriteBPS }),
+		key("read_iops", "Reads per second.", integer(limit.MinRate, limit.MaxIOPS), func(l *L) *int64 { return &l.ReadIOPS }),
+		key("write_iops", "Writes per second.", integer(limit.MinRate, limit.MaxIOPS), func(l *L) *int64 { return &l.WriteIOPS }),
+		key("weight", "Relative weight on a busy device; 100 is normal.", integer[int64](limit.MinWeight, limit.MaxWeight), func(l *L) *int64 { return &l.Weight }),
+		key("latency", "Mean time of an I/O above which neighbours with higher targets are slowed down.", duration(limit.MinLatency, limit.MaxLatency), func(l *L) *time.Duration { return &l.Latency }),
+		key("memory", "Memory, page cache included.", amount(limit.MinMemory, limit.MaxMemory), func(l *L) *int64 { return &l.Memory }),
+		key("cpus", "CPUs, such as 1.5.", decimal(limit.MinCPUs, limit.MaxCPUs), func(l *L) *float64 { return &l.CPUs }),
+		key("cpu_shares", "Relative weight on busy CPUs; 1024 is normal.", integer[int64](limit.MinCPUShares, limit.MaxCPUShares), func(l *L) *int64 { return &l.CPUShares }),
 	}}
-	return named[L]{
-		entry: variants[L]{what: "limits", kinds: []variant[L]{{section: s}}},
-		name:  func(l *L) *string { return &l.Name },
+}
+
+// checkLimits finds what the bounds of single keys don't say.
+func checkLimits(d *decoder, path string, l *limit.Limits) {
+	if err := l.Check(); err != nil {
+		d.fail(path, "%v", err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"plimsoll/internal/limit"
 	"plimsoll/internal/place"
 )
 
@@ -28,7 +29,7 @@ func places() named[place.Spec] {
 					key("driver_opts", "The driver's options, passed on as text.", options{}, func(p *P) *map[string]string { return &p.DriverOpts }),
 				}}},
 				{string(place.Tmpfs), section[P]{what: "a place of kind tmpfs", fields: []field[P]{
-					key("size", "The most it holds. Default: what the workloads need.", amount(1<<20, maxRate), func(p *P) *int64 { return &p.Size }),
+					key("size", "The most it holds. Default: what the workloads need.", amount(1<<20, limit.MaxMemory), func(p *P) *int64 { return &p.Size }),
 				}}},
 			},
 			implied: impliedPlace,

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"plimsoll/internal/engine"
+	"plimsoll/internal/limit"
 	"plimsoll/internal/place"
 	"plimsoll/internal/workload"
 	"plimsoll/load"
@@ -44,6 +44,17 @@ var bad = []struct{ name, yaml, want string }{
 	{"size is a map", head + "workloads:\n  a: {rw: read, size: {}}\n", "f:5:23: workloads.a.size: wants a size such as 4KiB, got a map"},
 	{"size is a boolean", head + "workloads:\n  a: {rw: read, size: true}\n", "wants a size"},
 	{"time without unit", head + "workloads:\n  a: {rw: read, size: 1MiB, runtime: 5}\n", "write 5s, 5ms or 5us"},
+	{"a split without shares", head + "workloads:\n  a: {rw: read, size: 1MiB, bssplit: 4KiB}\n", "f:5:38: workloads.a.bssplit: wants sizes with percentages such as 4KiB/60:64KiB/40"},
+	{"a split that is a number", head + "workloads:\n  a: {rw: read, size: 1MiB, bssplit: 4096}\n", "bssplit: wants sizes with percentages"},
+	{"a split without a percentage", head + "workloads:\n  a: {rw: read, size: 1MiB, bssplit: 4KiB/:8KiB/50}\n", "is no percentage"},
+	{"a split with a negative share", head + "workloads:\n  a: {rw: read, size: 1MiB, bssplit: 4KiB/-5:8KiB/50}\n", "is no percentage"},
+	{"another checksum", head + "workloads:\n  a: {rw: read, size: 1MiB, verify: md5}\n", `verify: wants one of crc32c, got the text "md5"`},
+	{"verify is a boolean", head + "workloads:\n  a: {rw: read, size: 1MiB, verify: true}\n", "verify: wants one of crc32c"},
+	{"fio's steadystate", head + "workloads:\n  a: {rw: read, size: 1MiB, runtime: 9s, steadystate: \"iops:2%\"}\n", `a block job has no key "steadystate", did you mean steady_state?`},
+	{"steady without a round", head + "workloads:\n  a: {rw: read, size: 1MiB, runtime: 9s, steady_state: {}}\n", "f:5:42: workloads.a.steady_state: a steady state needs round (length of a round, of which five are judged together)"},
+	{"steady is a time", head + "workloads:\n  a: {rw: read, size: 1MiB, runtime: 9s, steady_state: 1s}\n", "steady_state: wants a map"},
+	{"a percentage of random", head + "workloads:\n  a: {rw: randread, size: 1MiB, runtime: 9s, percentage_random: 101}\n", "from 0 to 100, got 101"},
+	{"zeros are text", head + "workloads:\n  a: {rw: write, size: 1MiB, zero_buffers: 'yes'}\n", "zero_buffers: wants true or false"},
 	{"wrong pattern", head + "workloads:\n  a: {rw: randomread, size: 1MiB}\n", "wants one of read, write, randread"},
 	{"depth is text", head + "workloads:\n  a: {rw: read, size: 1MiB, iodepth: '4'}\n", `a whole number from 1 to 4096, got the text "4"`},
 	{"depth is 0", head + "workloads:\n  a: {rw: read, size: 1MiB, iodepth: 0}\n", "from 1 to 4096, got 0"},
@@ -70,6 +81,8 @@ var bad = []struct{ name, yaml, want string }{
 	{"rate of 1", sound + "limits: {x: {read_bps: 1}}\n", "1 is out of range: wants 2 to"},
 	{"IOPS with a unit", sound + "limits: {x: {read_iops: 10MiB/s}}\n", "a whole number from 2 to"},
 	{"ambiguous rate", sound + "limits: {x: {read_bps: 10M/s}}\n", "ambiguous"},
+	{"weight", sound + "limits: {x: {weight: 10001}}\n", "a whole number from 1 to 10000"},
+	{"latency", sound + "limits: {x: {latency: 5}}\n", "it has no unit"},
 	{"CPUs", sound + "limits: {x: {cpus: 0}}\n", "a number from 0.01"},
 	{"no client", sound + "clients: [0]\n", "from 1 to 256, got 0"},
 	{"clients empty", sound + "clients: []\n", "clients: is empty"},
@@ -93,6 +106,15 @@ var badForParser = []struct{ name, yaml, want string }{
 	{"empty", "", "f:1:1: the plan is empty"},
 	{"comment only", "# nothing\n", "f:1:1: the plan is empty"},
 	{"no YAML", "a: [1", "f:1:1: not YAML"},
+	{"split of an ambiguous size", head + "workloads:\n  a: {rw: read, size: 1MiB, bssplit: 4k/50:8KiB/50}\n", `"4k" is ambiguous`},
+	{"a share of zero", head + "workloads:\n  a: {rw: read, size: 1MiB, bssplit: 4KiB/0:8KiB/100}\n", "over 0 and up to 100"},
+	{"a share that is no number", head + "workloads:\n  a: {rw: read, size: 1MiB, bssplit: 4KiB/1.2.3}\n", "over 0 and up to 100"},
+	{"a size twice in a split", head + "workloads:\n  a: {rw: read, size: 1MiB, bssplit: 4KiB/50:4096/50}\n", "4KiB is given twice"},
+	{"a split out of range", head + "workloads:\n  a: {rw: read, size: 4GiB, bssplit: 2GiB/100}\n", "2GiB is out of range"},
+	{"a round that is too short", head + "workloads:\n  a: {rw: read, size: 1MiB, runtime: 9s, steady_state: {round: 99ms}}\n", "f:5:64: workloads.a.steady_state.round: 99ms is out of range: wants 100ms to 24h"},
+	{"same job, as pointers", head + "workloads:\n  a: {rw: randread, size: 1MiB, runtime: 1s, percentage_random: 100}\n  b: {rw: randread, size: 1MiB, runtime: 1s, percentage_random: 100}\n", "two names for the same"},
+	{"same job, as defaults", head + "workloads:\n  a: {rw: randread, size: 1MiB, loops: 1, thinktime: 1us, thinktime_blocks: 1, percentage_random: 100}\n  b: {rw: randread, size: 1MiB, thinktime: 1us}\n", "two names for the same"},
+	{"same split", head + "workloads:\n  a: {rw: rw, size: 1MiB, bssplit: 4KiB/50:8KiB/50}\n  b: {rw: rw, size: 1MiB, bssplit: \"4096/50:8KiB/50.0,4KiB/50:8KiB/50\"}\n", "two names for the same"},
 	{"tab", "name: t\n\tengines: []\n", "f:2:1: not YAML: found a tab"},
 	{"not UTF-8", "name: \xff\xfe\n", "not YAML"},
 	{"two documents", sound + "---\nname: b\n", "f:5:1: a second document"},
@@ -260,7 +282,7 @@ places:
   nfs: {kind: volume, driver: local, driver_opts: {type: nfs, o: "addr=10.0.0.1,rw", vers: 4.10, soft: true, empty: ""}}
   tmpfs: {size: 1GiB}
   dir: {}
-limits: {none: {}, capped: {read_bps: 10MiB/s, write_bps: 10MB, read_iops: 100, write_iops: 200, memory: 64MiB, cpus: 1.5, cpu_shares: 512}}
+limits: {none: {}, capped: {read_bps: 10MiB/s, write_bps: 10MB, read_iops: 100, write_iops: 200, weight: 300, latency: 5ms, memory: 64MiB, cpus: 1.5, cpu_shares: 512}}
 clients: [2, 1]
 include: [{workload: [zz, "m*"]}, {workload: wal, clients: 1}]
 exclude: [{engine: strict, place: [layer, data], limits: capped}]
@@ -305,9 +327,9 @@ margin: 0.1
 			{Name: "tmpfs", Kind: place.Tmpfs, Size: 1 << 30},
 			{Name: "dir", Kind: place.Dir},
 		},
-		Limits: []engine.Limits{
+		Limits: []limit.Limits{
 			{Name: "none"},
-			{Name: "capped", ReadBPS: 10 << 20, WriteBPS: 1e7, ReadIOPS: 100, WriteIOPS: 200, Memory: 64 << 20, CPUs: 1.5, CPUShares: 512},
+			{Name: "capped", ReadBPS: 10 << 20, WriteBPS: 1e7, ReadIOPS: 100, WriteIOPS: 200, Weight: 300, Latency: 5 * time.Millisecond, Memory: 64 << 20, CPUs: 1.5, CPUShares: 512},
 		},
 		Clients:  []int{2, 1},
 		Include:  []Match{{Workload: []string{"zz", "m*"}}, {Workload: []string{"wal"}, Clients: []int{1}}},
@@ -337,11 +359,19 @@ func TestParseDefaults(t *testing.T) {
 		Workloads: []workload.Spec{{Name: "a", Kind: workload.Append}},
 		Engines:   []EngineSpec{{Name: "host", Engine: "host"}, {Name: "oci", Engine: "oci"}},
 		Places:    []place.Spec{{Name: "dir", Kind: place.Dir}, {Name: "layer", Kind: place.Layer}, {Name: "bind", Kind: place.Bind}},
-		Limits:    []engine.Limits{{Name: "none"}},
+		Limits:    []limit.Limits{{Name: "none"}},
 		Clients:   []int{1},
 		Blocks:    6, Timeout: time.Minute, IOEngine: "common", Margin: 0.05,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestLatencyOfTheKernel: a schema can't say that a time has to be whole microseconds.
+func TestLatencyOfTheKernel(t *testing.T) {
+	_, err := Parse("f", []byte(sound+"limits: {x: {latency: 1500ns}}\n"))
+	if want := "limits.x: latency: 1.5µs is no whole number of microseconds"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("Parse = %v, want %q", err, want)
 	}
 }

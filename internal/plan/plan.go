@@ -16,7 +16,7 @@ package plan
 import (
 	"time"
 
-	"plimsoll/internal/engine"
+	"plimsoll/internal/limit"
 	"plimsoll/internal/place"
 	"plimsoll/internal/workload"
 )
@@ -64,7 +64,7 @@ type Plan struct {
 	Workloads []workload.Spec
 	Engines   []EngineSpec
 	Places    []place.Spec
-	Limits    []engine.Limits
+	Limits    []limit.Limits
 	// Clients lists how many workers run at once.
 	Clients []int
 	// Include, unless empty, keeps only the cells that one of its entries
@@ -140,11 +140,11 @@ func (p *Plan) Place(name string) (place.Spec, bool) {
 }
 
 // Limit returns the set of limits of that name, false if there is none.
-func (p *Plan) Limit(name string) (engine.Limits, bool) {
+func (p *Plan) Limit(name string) (limit.Limits, bool) {
 	for _, l := range p.Limits {
 		if l.Name == name {
 			return l, true
 		}
 	}
-	return engine.Limits{}, false
+	return limit.Limits{}, false
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"plimsoll/internal/engine"
+	"plimsoll/internal/limit"
 	"plimsoll/internal/place"
 	"plimsoll/internal/workload"
 	"plimsoll/load"
@@ -49,7 +49,7 @@ func randomPlan(r *rand.Rand) *Plan {
 			{Name: "dir", Kind: place.Dir}, {Name: "true", Kind: place.Bind, Path: "/a b/" + fmt.Sprint(r.IntN(9))}, {Name: "layer", Kind: place.Layer},
 			{Name: "volume", Kind: place.Volume, Driver: textOf(), DriverOpts: map[string]string{textOf(): textOf(), "o": ""}}, {Name: "7", Kind: place.Tmpfs, Size: 1<<20 + r.Int64N(1<<40)},
 		},
-		Limits:  []engine.Limits{{Name: "none"}, {Name: "x", ReadBPS: 2 + r.Int64N(1<<40), WriteIOPS: 2 + r.Int64N(1<<30), CPUs: 0.01 + r.Float64()*8, Memory: 6<<20 + r.Int64N(1<<30)}}[:1+r.IntN(2)],
+		Limits:  []limit.Limits{{Name: "none"}, {Name: "x", ReadBPS: 2 + r.Int64N(1<<40), WriteIOPS: 2 + r.Int64N(1<<30), CPUs: 0.01 + r.Float64()*8, Memory: 6<<20 + r.Int64N(1<<30)}}[:1+r.IntN(2)],
 		Exclude: []Match{{Place: []string{"true", "7"}}, {Engine: []string{"null"}, Clients: nil}}[:r.IntN(3)],
 	}
 	if len(p.Exclude) == 0 {

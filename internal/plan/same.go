@@ -1,13 +1,14 @@
 package plan
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
-	"plimsoll/internal/engine"
+	"plimsoll/internal/limit"
 	"plimsoll/internal/place"
 	"plimsoll/internal/workload"
 )
@@ -15,7 +16,7 @@ import (
 // checkSame refuses two names for the same cell. Twins would be told apart in the
 // report by their noise.
 func checkSame(d *decoder, p *Plan) {
-	same(d, "workloads", p.Workloads, func(w workload.Spec) (string, string) { return w.Name, settings(canonical(w)) })
+	same(d, "workloads", p.Workloads, func(w workload.Spec) (string, string) { return w.Name, written(canonical(w)) })
 	same(d, "places", p.Places, func(s place.Spec) (string, string) {
 		name := s.Name
 		s.Name = ""
@@ -29,7 +30,7 @@ func checkSame(d *decoder, p *Plan) {
 		s.DriverOpts = nil
 		return name, settings(s) + strings.Join(opts, ",")
 	})
-	same(d, "limits", p.Limits, func(l engine.Limits) (string, string) { name := l.Name; l.Name = ""; return name, settings(l) })
+	same(d, "limits", p.Limits, func(l limit.Limits) (string, string) { name := l.Name; l.Name = ""; return name, settings(l) })
 	names, specs := map[string]bool{}, map[EngineSpec]string{}
 	for i, e := range p.Engines {
 		at, bare := join("engines", strconv.Itoa(i)), e
@@ -67,14 +68,29 @@ func same[T any](d *decoder, path string, list []T, split func(T) (name, setting
 // settings prints all fields of v, for comparing.
 func settings[T any](v T) string { return fmt.Sprintf("%#v", v) }
 
-// canonical is a workload as the worker will run it, without its name and in a form
-// that can be compared.
+// written prints a workload as the worker gets it, for comparing: pointers as what they point to.
+func written(w workload.Spec) string {
+	b, err := json.Marshal(w)
+	if err != nil {
+		panic("plan: a workload can't be written: " + err.Error())
+	}
+	return string(b)
+}
+
+// canonical is a workload as the worker will run it, without its name, and without settings that say what
+// holds anyway.
 func canonical(w workload.Spec) workload.Spec {
 	w.Name = ""
 	w = w.WithDefaults()
-	if mix := w.Job.RWMixRead; mix != nil {
-		// Pointers would differ; Count is free in a block job.
-		w.Job.RWMixRead, w.Count = nil, *mix
+	j := &w.Job
+	if j.PercentageRandom != nil && *j.PercentageRandom == 100 {
+		j.PercentageRandom = nil
+	}
+	if j.Loops == 1 {
+		j.Loops = 0
+	}
+	if j.ThinkTimeBlocks == 1 {
+		j.ThinkTimeBlocks = 0
 	}
 	return w
 }

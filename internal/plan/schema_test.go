@@ -75,7 +75,9 @@ func soundPlans(t *testing.T) map[string][]byte {
 	out := map[string][]byte{
 		"sound": []byte(sound),
 		"rich": []byte(head + `
-workloads: {a: {rw: read, size: 1048576, offset: 0, ramp_time: 0}, "4": {kind: tree, bs: 2 KiB}}
+workloads: {a: {rw: read, size: 1048576, offset: 0, ramp_time: 0}, s: {rw: randrw, size: 1MiB, runtime: 5s, bssplit: "4 KiB/33.5:8KiB/66.5,512/100", steady_state: {round: 1s}},
+  v: {rw: randread, size: 1MiB, runtime: 1s, percentage_random: 0, blockalign: 512, bssplit: 1KiB/100, verify: crc32c, thinktime: 1ms, thinktime_blocks: 2, thinktime_spin: 1us},
+  m: {rw: randwrite, size: 1MiB, runtime: 1s, random_map: true, zero_buffers: true, rate: 1MiB/s, rate_process: poisson}, l: {rw: write, size: 1MiB, loops: 2, zero_buffers: false}, "4": {kind: tree, bs: 2 KiB}}
 limits: {none: , x: {read_bps: 10 MB/s, cpus: 2}}
 clients: 2
 exclude: []

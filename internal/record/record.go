@@ -108,6 +108,11 @@ type Ceiling struct {
 	CPUs int `json:"cpus"`
 }
 
+// AAControl is what people read of a cell whose Control is set, in every table, sentence and page.
+// Programs know it by stable names: the JSON key and column "control", the kind "control", and
+// "#control" at the end of a cell's key.
+const AAControl = "A/A control"
+
 // A Cell is one combination of a plan's matrix, by the plan's names.
 type Cell struct {
 	Workload string `json:"workload"`
@@ -115,7 +120,7 @@ type Cell struct {
 	Place    string `json:"place"`
 	Limits   string `json:"limits"`
 	Clients  int    `json:"clients"`
-	// Control marks the second copy of the baseline: the A/A control.
+	// Control marks the second copy of the baseline: the AAControl.
 	Control bool `json:"control,omitempty"`
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // answer sums up what every place of every engine costs over all workloads.
-func (r *Report) answer() {
+func (r *Report) answer(opt Options) {
 	r.Against = r.against()
 	if r.Against == "" {
 		r.AgainstWhy = r.againstWhy()
@@ -44,7 +44,7 @@ func (r *Report) answer() {
 	for i := range r.Answers {
 		r.Answers[i].finish(r, n < of)
 	}
-	r.absent()
+	r.absent(opt)
 	slices.SortStableFunc(r.Answers, func(a, b Answer) int {
 		return cmp.Or(
 			cmp.Compare(engineOrder(a.Engine), engineOrder(b.Engine)),
@@ -313,42 +313,4 @@ func names(s []Ratio, of int) string {
 		out[i] = x.Workload
 	}
 	return strings.Join(out, ", ")
-}
-
-// absent adds a sentence for each engine, or place of an engine, that has no
-// measured cell at all.
-func (r *Report) absent() {
-	type id struct{ engine, place string }
-	measured := map[id]bool{}
-	for _, a := range r.Answers {
-		measured[id{a.Engine, ""}] = true
-		measured[id{a.Engine, a.Place}] = true
-	}
-	reasons := map[id][]string{}
-	var order []id
-	for _, s := range r.Run.Skipped {
-		key := id{s.Cell.Engine, placeLabel(s.Cell)}
-		if !measured[id{s.Cell.Engine, ""}] {
-			key.place = ""
-		}
-		if measured[key] {
-			continue
-		}
-		if reasons[key] == nil {
-			order = append(order, key)
-		}
-		if !slices.Contains(reasons[key], s.Reason) {
-			reasons[key] = append(reasons[key], s.Reason)
-		}
-	}
-	for _, key := range order {
-		a := Answer{Engine: key.engine, Place: key.place, Overall: Unknown, Text: "not measured: " + reasons[key][0]}
-		if n := len(reasons[key]) - 1; n > 0 {
-			a.Text += fmt.Sprintf(" (and %s)", count(n, "other reason"))
-		}
-		for _, w := range r.Workloads {
-			a.Ratios = append(a.Ratios, Ratio{Workload: w.Name, Ratio: Unknown, Kind: Skipped})
-		}
-		r.Answers = append(r.Answers, a)
-	}
 }

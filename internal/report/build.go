@@ -28,7 +28,7 @@ func Build(run record.Run, trials []record.Trial, opt Options) *Report {
 	number(r)
 	r.addTrials(g, opt)
 	r.Remarks = remarks(r, g, opt)
-	r.answer()
+	r.answer(opt)
 	r.InDoubt, _ = r.inDoubt()
 	r.Next = r.next(opt)
 	return r

@@ -56,7 +56,7 @@ func TestVerdictsOfEveryday(t *testing.T) {
 		kind            Kind
 	}{
 		{"randread-deep", "host dir", Base},
-		{"randread-deep", "host dir (A/A)", Control},
+		{"randread-deep", "host dir (A/A control)", Control},
 		{"randread-deep", "oci bind", Equivalent},
 		{"randread-deep", "oci layer", Slower},
 		{"randread-deep", "oci tmpfs", Faster},
@@ -172,45 +172,6 @@ func TestRunsThatProveLittle(t *testing.T) {
 	}
 }
 
-func TestNoBaseline(t *testing.T) {
-	f := newFixture()
-	f.fill(thePlaces, 1)
-	for i := range f.trials {
-		if tr := &f.trials[i]; tr.Cell.Engine == "host" && !tr.Cell.Control {
-			tr.Status, tr.Error, tr.Results = record.Failed, "boom", nil
-		}
-	}
-	r := built(f.run, f.trials)
-	if w := r.Workloads[0]; !strings.Contains(w.BaselineWhy, "failed") {
-		t.Errorf("BaselineWhy = %q, want it to say that the baseline failed", w.BaselineWhy)
-	}
-	f.run.Baseline = nil
-	if w := built(f.run, f.trials).Workloads[0]; !strings.Contains(w.BaselineWhy, "names no baseline") {
-		t.Errorf("BaselineWhy = %q, want it to say that there is none", w.BaselineWhy)
-	}
-}
-
-func TestClientsAreScaledAgainstOne(t *testing.T) {
-	f := newFixture()
-	f.fill(thePlaces[:1], 1)
-	var two []record.Trial
-	for _, tr := range f.trials {
-		tr.Cell.Clients = 2
-		tr.Key = key(tr.Cell)
-		tr.Value *= 1.54
-		tr.Results = append(slices.Clone(tr.Results), tr.Results[0])
-		tr.Order += 100
-		two = append(two, tr)
-	}
-	c := find(t, built(f.run, append(f.trials, two...)), "randread-deep", "host dir, 2 clients")
-	if !strings.Contains(c.Scaling, "2 clients together reach 1.54 x one client") {
-		t.Errorf("Scaling = %q, want 1.54 x", c.Scaling)
-	}
-	if len(c.PerClient) != 2 {
-		t.Errorf("PerClient = %v, want one figure a client", c.PerClient)
-	}
-}
-
 // Records may hold anything: no panic, and all renderers end well.
 func TestHostileRecords(t *testing.T) {
 	nan := math.NaN()
@@ -237,35 +198,6 @@ func TestHostileRecords(t *testing.T) {
 			}
 		}
 	}
-}
-
-// Ten thousand trials in at most 2 s: 90 cells in 112 blocks.
-func BenchmarkReport10k(b *testing.B) {
-	f := newFixture()
-	f.run.Blocks, f.histogram = 112, 1000
-	var places []fixturePlace
-	for i := range 9 {
-		p := thePlaces[i%len(thePlaces)]
-		p.place += map[bool]string{true: "-2"}[i >= len(thePlaces)]
-		places = append(places, p)
-	}
-	places[8].engine = "oci"
-	f.fill(places, 10)
-	for i := range f.trials {
-		if i%7 == 0 {
-			f.trials[i].Warnings = []record.Warning{{Check: "busy", Severity: record.Note, Text: fmt.Sprintf("another process used the disk: %d I/Os", i)}}
-		}
-	}
-	b.ResetTimer()
-	var page strings.Builder
-	for b.Loop() {
-		page.Reset()
-		if err := (HTML{}).Render(&page, NewSet(Build(f.run, f.trials, Options{}))); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(float64(len(f.trials)), "trials")
-	b.ReportMetric(float64(page.Len())/(1<<20), "MiB/page")
 }
 
 // TestNext: what is open has a way forward, one that is worth its time.
@@ -347,42 +279,6 @@ func TestRankOverCommonWorkloads(t *testing.T) {
 		if out := render(t, format, Terminal{}, NewSet(r)); !strings.Contains(out, "in no order") || strings.Contains(out, ">overall<") || strings.Contains(out, "overall  ") || strings.Contains(out, "| overall") {
 			t.Errorf("%s has an overall column or claims an order:\n%s", format, out[:min(len(out), 3000)])
 		}
-	}
-}
-
-// TestBaselineOfAsManyClients: what two clients reach together was compared with one client, and
-// every place of two clients was told to be the cheaper.
-func TestBaselineOfAsManyClients(t *testing.T) {
-	f := newFixture()
-	f.fill(thePlaces[:4], 1)
-	all := slices.Clone(f.trials)
-	for _, tr := range f.trials {
-		if tr.Cell.Control {
-			continue
-		}
-		tr.Cell.Clients = 2
-		tr.Key = key(tr.Cell)
-		tr.Value *= 1.9
-		tr.Order += 100
-		all = append(all, tr)
-	}
-	r := built(f.run, all)
-	c := find(t, r, "randread-deep", "oci layer, 2 clients")
-	if c.Kind != Slower || c.Compared == nil || math.Abs(float64(c.Compared.Ratio)-0.84) > 0.02 {
-		t.Errorf("oci layer, 2 clients is %s (%+v), want slower by a sixth", c.Kind, c.Compared)
-	}
-	base := find(t, r, "randread-deep", "host dir, 2 clients")
-	if base.Kind != Base || !strings.Contains(base.Scaling, "2 clients together reach 1.90 x") {
-		t.Errorf("host dir, 2 clients is %s, %q; want a baseline that says how it scales", base.Kind, base.Scaling)
-	}
-	if text := r.comparedText(); !strings.Contains(text, "with as many clients") {
-		t.Errorf("the caption is %q", text)
-	}
-	// Where nobody measured the baseline with two clients there is nothing to compare with.
-	all = slices.DeleteFunc(all, func(tr record.Trial) bool { return tr.Cell.Clients == 2 && tr.Cell.Engine == "host" })
-	c = find(t, built(f.run, all), "randread-deep", "oci layer, 2 clients")
-	if c.Kind != Missing || c.Compared != nil || c.Verdict != "no baseline with 2 clients" {
-		t.Errorf("without a baseline of two clients: %s, %q", c.Kind, c.Verdict)
 	}
 }
 

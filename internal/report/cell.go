@@ -26,9 +26,7 @@ func (g *gathered) workload(name string, notes *notebook) Workload {
 			w.Metric = c.trials[0].Spec.Metric()
 		}
 	}
-	if choice, ok := g.run.IOEngine[name]; ok {
-		w.IOEngine, w.Why = choice.Engine, choice.Why
-	}
+	w.IOEngine, w.Why = g.ioEngine(name, w.Cells)
 	w.Class = mainClass(w.Cells)
 	for row, c := range g.cells[name] {
 		if l := w.Cells[row].of(w.Class); l != nil {
@@ -56,7 +54,7 @@ func (c *group) cellOf() Cell {
 	out := Cell{
 		Cell: c.cell, Key: c.key, Label: label(c.cell),
 		Median: Unknown, Low: Unknown, High: Unknown, CPUPerOp: Unknown,
-		Where: c.trials[0].FirstWhere(),
+		Where: c.trials[0].FirstWhere(), IOEngine: usedEngine(c.trials),
 	}
 	out.Outliers = outliers(c.trials)
 	var values []float64
@@ -87,6 +85,7 @@ func (c *group) cellOf() Cell {
 	out.Latency = latencies(c.trials)
 	out.Disk = diskOf(c.trials)
 	out.PerClient = perClient(c.trials)
+	out.Open, out.Steady = openLoopOf(c.trials), steadyOf(c.trials)
 	return out
 }
 

@@ -242,7 +242,7 @@ func (w *Workload) noiseFloor(x stats.Comparison) {
 // table (the noise floor, too few blocks).
 func (c *Cell) short() string {
 	if c.Kind == Control {
-		return "A/A control"
+		return record.AAControl
 	}
 	s := strings.Replace(c.Verdict, ": two identical cells differ", "", 1)
 	if s != c.Verdict {

@@ -19,6 +19,7 @@ var csvHead = []string{
 	"n", "failed", "median", "low", "high", "interval",
 	"ratio", "ratio_low", "ratio_high", "p", "wins", "verdict_kind", "verdict", "doubt",
 	"p50_ns", "p99_ns", "p999_ns", "max_ns", "cpu_per_op_ns", "disk_read", "disk_write", "io_engine", "warnings", "error",
+	"offered", "achieved", "late", "missed", "max_late_ns", "service_p50_ns", "service_p99_ns", "steady_trials", "steady_after_s",
 }
 
 // Render implements Renderer.
@@ -66,14 +67,29 @@ func csvRow(r *Report, w *Workload, c *Cell) []string {
 	for _, f := range c.Failures {
 		failures = append(failures, f.Error)
 	}
-	return []string{
+	return append([]string{
 		safe(r.Run.ID), safe(w.Name), safe(c.Engine), safe(c.Place), safe(c.Limits), strconv.Itoa(c.Clients), strconv.FormatBool(c.Control),
 		safe(w.Metric.Name), safe(w.Metric.Unit), strconv.Itoa(c.N), strconv.Itoa(c.FailedN),
 		plainNum(c.Median), plainNum(c.Low), plainNum(c.High), c.Interval,
 		plainNum(x.Ratio), plainNum(x.Low), plainNum(x.High), plainNum(x.P), wins, string(c.Kind), safe(c.Verdict), strconv.FormatBool(c.Doubt),
 		plainNum(l.P50), plainNum(l.P99), plainNum(l.P999), plainNum(l.Max), plainNum(c.CPUPerOp),
-		plainNum(c.Disk.Read), plainNum(c.Disk.Write), safe(w.IOEngine), safe(strings.Join(warnings, "; ")), safe(strings.Join(failures, "; ")),
+		plainNum(c.Disk.Read), plainNum(c.Disk.Write), safe(c.IOEngine), safe(strings.Join(warnings, "; ")), safe(strings.Join(failures, "; ")),
+	}, csvPace(w, c)...)
+}
+
+// csvPace are the columns of an open loop and of a steady state, empty where there is none.
+func csvPace(w *Workload, c *Cell) []string {
+	out := make([]string, 9)
+	if o := c.Open; o != nil {
+		copy(out, []string{plainNum(o.Offered), plainNum(o.Achieved), strconv.FormatInt(o.Late, 10), strconv.FormatInt(o.Missed, 10), plainNum(o.MaxLate)})
+		if l := c.of(w.Class + " (service)"); l != nil {
+			out[5], out[6] = plainNum(l.P50), plainNum(l.P99)
+		}
 	}
+	if s := c.Steady; s != nil {
+		out[7], out[8] = strconv.Itoa(s.Reached), plainNum(s.After)
+	}
+	return out
 }
 
 func csvSkip(r *Report, w *Workload, engine, place, limits string, clients int, reason string) []string {

@@ -28,6 +28,14 @@ func describe(s workload.Spec) string {
 		return fmt.Sprintf("open, append %s, close: %s", bytesText(s.BS), often)
 	case workload.WAL:
 		return fmt.Sprintf("append %s and fdatasync, as a database commits, for %s", bytesText(s.BS), size.Duration(s.Runtime))
+	case workload.HTTP:
+		if h := s.HTTP; h != nil {
+			kept := ""
+			if h.KeepAlive {
+				kept = " that are kept"
+			}
+			return fmt.Sprintf("%s requests of %s over %s%s: a closed loop", commas(strconv.Itoa(h.Requests)), h.Address, count(h.Concurrency, "connection"), kept)
+		}
 	case workload.Tree:
 		again := ""
 		if s.Runtime > 0 {
@@ -35,17 +43,17 @@ func describe(s workload.Spec) string {
 		}
 		return fmt.Sprintf("list, stat and read %s files of %s on average, write an output for each%s", commas(strconv.Itoa(s.Count)), bytesText(s.BS), again)
 	case workload.Block, "":
-		return describeJob(s.Job)
+		return describeJob(s.Job, s.Steady)
 	}
 	return string(s.Kind)
 }
 
-func describeJob(j load.Job) string {
+func describeJob(j load.Job, s workload.SteadyState) string {
 	name, ok := patterns[j.RW]
 	if !ok {
 		name = j.RW
 	}
-	parts := []string{fmt.Sprintf("%s of %s", name, bytesText(orDefault(j.BS, 4096)))}
+	parts := []string{fmt.Sprintf("%s of %s", name, sizesText(j))}
 	add := func(yes bool, format string, args ...any) {
 		if yes {
 			parts = append(parts, fmt.Sprintf(format, args...))
@@ -54,8 +62,8 @@ func describeJob(j load.Job) string {
 	add(j.RWMixRead != nil, "%d %% reads", deref(j.RWMixRead))
 	// At a depth the next I/O waits for one before: a slow place is asked less, and its
 	// latencies are not those of users who don't wait.
-	add(j.RateIOPS == 0, "closed loop at depth %d", max(j.IODepth, 1))
-	add(j.RateIOPS > 0, "depth up to %d", max(j.IODepth, 1))
+	add(!j.OpenLoop(), "closed loop at depth %d", max(j.IODepth, 1))
+	add(j.OpenLoop(), "depth up to %d", max(j.IODepth, 1))
 	add(j.NumJobs > 1, "%d jobs", j.NumJobs)
 	add(j.Direct, "direct")
 	add(!j.Direct, "buffered")
@@ -63,10 +71,51 @@ func describeJob(j load.Job) string {
 	add(j.Fsync > 0, "fsync every %s", count(j.Fsync, "write"))
 	add(j.FDataSync > 0, "fdatasync every %s", count(j.FDataSync, "write"))
 	add(j.EndFsync, "fsync at the end")
-	add(j.RateIOPS > 0, "open loop at %d/s", j.RateIOPS)
+	add(j.RateIOPS > 0, "open loop at %d/s%s, latencies from when an I/O was due", j.RateIOPS, process(j))
+	add(j.Rate > 0, "open loop at %s/s%s, latencies from when an I/O was due", bytesText(j.Rate), process(j))
+	add(j.ThinkTime > 0 && j.ThinkTimeBlocks <= 1, "a pause of %s after each I/O", size.Duration(j.ThinkTime))
+	add(j.ThinkTime > 0 && j.ThinkTimeBlocks > 1, "a pause of %s after every %d I/Os", size.Duration(j.ThinkTime), j.ThinkTimeBlocks)
+	add(j.Distribution != "", "offsets by %s", j.Distribution)
+	add(j.PercentageRandom != nil && *j.PercentageRandom < 100, "%d %% at random offsets", deref(j.PercentageRandom))
+	add(j.BlockAlign > 0, "aligned to %s", bytesText(j.BlockAlign))
+	add(j.Data == load.DataZero, "of zeros")
+	add(j.Compress > 0, "%d %% zeros", j.Compress)
+	add(j.Dedupe > 0, "%d %% copies", j.Dedupe)
+	add(j.Verify, "verified")
 	add(j.Size > 0, "in %s", bytesText(j.Size))
-	add(j.Runtime > 0, "for %s", size.Duration(j.Runtime))
+	add(j.Loops > 1, "%d times", j.Loops)
+	add(j.Runtime > 0 && s.Round == 0, "for %s", size.Duration(j.Runtime))
+	add(s.Round > 0, "until five rounds of %s are steady, for %s at most", size.Duration(s.Round), size.Duration(j.Runtime))
 	return strings.Join(parts, ", ")
+}
+
+// sizesText are the sizes of a job's I/Os: "4 KiB", "4 KiB (60 %) and 64 KiB (40 %)".
+func sizesText(j load.Job) string {
+	split := func(all []load.SizeShare) string {
+		var parts []string
+		for _, e := range all {
+			parts = append(parts, fmt.Sprintf("%s (%s %%)", bytesText(e.Size), strconv.FormatFloat(e.Percent, 'g', 4, 64)))
+		}
+		return strings.Join(parts, " and ")
+	}
+	reads, writes := split(j.ReadSplit), split(j.WriteSplit)
+	switch {
+	case reads == "" && writes == "":
+		return bytesText(orDefault(j.BS, 4096))
+	case reads == "" || reads == writes:
+		return writes
+	case writes == "":
+		return reads
+	}
+	return "reads " + reads + ", writes " + writes
+}
+
+// process says how the I/Os of an open loop arrive, if not evenly.
+func process(j load.Job) string {
+	if j.RateProcess == load.Poisson {
+		return " at random times"
+	}
+	return ""
 }
 
 func deref(p *int) int {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -101,7 +102,7 @@ func (f *fixture) trial(w, copyOf int, p fixturePlace, block int) record.Trial {
 		class.Name = map[workload.Kind]string{workload.WAL: "commit", workload.Append: "append"}[spec.Kind]
 	}
 	r := workload.Result{
-		IOEngine: "io_uring", Elapsed: window, Classes: []load.Class{class},
+		IOEngine: cmp.Or(f.run.IOEngine[specs[w].spec.Name].Engine, workload.Syscalls), Elapsed: window, Classes: []load.Class{class},
 		Usage: load.Usage{User: time.Duration(ops) * 900, System: time.Duration(ops) * 2100},
 	}
 	for i := range 5 {
@@ -169,6 +170,15 @@ func everyday() (record.Run, []record.Trial) {
 	}
 	f.run.Warnings = []record.Warning{{Check: "virtual", Severity: record.Note, Text: "this is a virtual machine (kvm): what is below its disks can't be seen"}}
 	return f.run, f.trials
+}
+
+// failBaseline makes all trials of the baseline fail, and none of the control's.
+func (f *fixture) failBaseline() {
+	for i := range f.trials {
+		if tr := &f.trials[i]; tr.Cell.Engine == "host" && !tr.Cell.Control {
+			tr.Status, tr.Error, tr.Results = record.Failed, "boom", nil
+		}
+	}
 }
 
 // spoil adds what goes wrong in real runs.

@@ -25,6 +25,8 @@ var graver = []struct {
 	{key: "ops", less: true},
 	{key: "device", per: "app", less: true},
 	{key: "trend"},
+	{key: "change"},
+	{key: "range"},
 	{key: "cv"},
 	{key: "resident"},
 	{key: "unwritten", per: "extents"},

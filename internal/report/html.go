@@ -70,6 +70,7 @@ type (
 		Ratio, RatioRange                     string
 		P50, P99, P999, P99Range              string
 		Odd                                   string
+		Pace                                  []string
 		Notes                                 []Footnote
 		Forest, Hist, Course, Blocks          template.HTML
 	}
@@ -151,7 +152,7 @@ func workloadViewOf(r *Report, w *Workload, id string) workloadView {
 	base := map[int]string{} // By number of clients.
 	for i := range w.Cells {
 		c := &w.Cells[i]
-		row := rowView{Cell: c, Odd: c.outlierText(), Short: c.short(), Forest: forest(c, ratios, r.Run.Margin)}
+		row := rowView{Cell: c, Odd: c.outlierText(), Pace: c.paceText(w.Class), Short: c.short(), Forest: forest(c, ratios, r.Run.Margin)}
 		for _, m := range c.Marks {
 			row.Notes = append(row.Notes, w.Footnotes[m-1])
 		}

@@ -167,11 +167,7 @@ func TestInterruptedIsShort(t *testing.T) {
 func TestFailedBaseline(t *testing.T) {
 	f := newFixture()
 	f.fill(thePlaces, 1)
-	for i := range f.trials {
-		if tr := &f.trials[i]; tr.Cell.Engine == "host" && !tr.Cell.Control {
-			tr.Status, tr.Error, tr.Results = record.Failed, "boom", nil
-		}
-	}
+	f.failBaseline()
 	r := built(f.run, f.trials)
 	for _, format := range []string{"text", "md", "html"} {
 		out := render(t, format, Terminal{}, NewSet(r))
@@ -230,7 +226,7 @@ func TestTooWideToSay(t *testing.T) {
 func TestControlIntervalIsTheFloors(t *testing.T) {
 	r := built(everyday())
 	for _, w := range r.Workloads {
-		c := find(t, r, w.Name, "host dir (A/A)").Compared
+		c := find(t, r, w.Name, "host dir (A/A control)").Compared
 		if reach := max(float64(c.High), 1/float64(c.Low)) - 1; math.Abs(reach-float64(w.Noise.Floor)) > 1e-9 {
 			t.Errorf("%s: the floor is %v, the control's interval reaches %v", w.Name, w.Noise.Floor, reach)
 		}

@@ -156,6 +156,9 @@ func mdAsides(p *printer, w *Workload) {
 		}
 	}
 	for _, c := range w.Cells {
+		for _, text := range c.paceText(w.Class) {
+			items = append(items, md(text))
+		}
 		if c.Scaling != "" {
 			items = append(items, md(c.Label+": "+c.Scaling))
 		}

@@ -66,11 +66,14 @@ func placeLabel(c record.Cell) string {
 	return s
 }
 
+// controlSuffix marks the second copy of a baseline.
+const controlSuffix = " (" + record.AAControl + ")"
+
 // label names a cell within its workload.
 func label(c record.Cell) string {
 	s := c.Engine + " " + placeLabel(c)
 	if c.Control {
-		s += " (A/A)"
+		s += controlSuffix
 	}
 	return s
 }

@@ -25,6 +25,9 @@ func remarks(r *Report, g *gathered, opt Options) []Remark {
 		add(record.Doubt, "%d of %s had failed trials", n, count(of, "cell"))
 	}
 	out = append(out, runWarnings(r.Run.Warnings)...)
+	for _, text := range r.ioEngineTexts() {
+		add(record.Note, "%s", text)
+	}
 	if text := drift(r); text != "" && !slices.ContainsFunc(r.Run.Warnings, func(w record.Warning) bool { return w.Check == "drift" }) {
 		add(record.Note, "%s", text)
 	}

@@ -160,7 +160,9 @@ type Workload struct {
 	// What describes the I/O in words: "random read of 4 KiB, depth 32, direct".
 	What   string          `json:"what"`
 	Metric workload.Metric `json:"metric"`
-	// IOEngine did the I/O, Why says why this one.
+	// IOEngine did the I/O, Why says why this one. Where the plan left it to each cell and they
+	// differ, it names them with their cells: "io_uring (host dir), psync (docker layer)". Empty for
+	// the workloads that have none: append, wal, tree.
 	IOEngine string `json:"io_engine,omitempty"`
 	Why      string `json:"io_engine_why,omitempty"`
 	// Baseline is the label of the baseline, BaselineWhy why there is none.
@@ -251,8 +253,14 @@ type Cell struct {
 	// Outliers are the blocks of trials that lie far from the cell's others. They are in
 	// all figures.
 	Outliers []int `json:"outliers,omitempty"`
+	// Open is set for an open loop, Steady where a steady state was asked for.
+	Open   *OpenLoop `json:"open_loop,omitempty"`
+	Steady *Steady   `json:"steady,omitempty"`
 	// Failures are what the failed trials died of, the same ones together.
 	Failures []Failure `json:"failures,omitempty"`
+	// IOEngine is what did the I/O of the cell's trials by their own account: "io_uring", "syscalls"
+	// for the workloads without an I/O engine; several are separated by commas, none is empty.
+	IOEngine string `json:"io_engine,omitempty"`
 	// Where is the fingerprint of what the data stood on, of the first trial's first client.
 	Where record.Where `json:"where"`
 	// series holds the trials' figures for drawing.
@@ -337,6 +345,8 @@ type Trial struct {
 	// Rates is the metric interval by interval, Second the interval's length in seconds.
 	Rates  []Num   `json:"rates,omitempty"`
 	Second float64 `json:"interval_s,omitempty"`
+	// Steady is the course of a trial with a steady state: Value and Rates are of the rounds that count.
+	Steady *TrialSteady `json:"steady,omitempty"`
 	// Buckets is the histogram of the first class: see Latency.Buckets.
 	Buckets [][2]uint64 `json:"buckets,omitempty"`
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -81,9 +80,6 @@ func (t Text) Render(w io.Writer, s Set) error {
 		p.answers()
 		p.overview()
 		p.concerns()
-		if !p.tables {
-			p.engines()
-		}
 		p.remarks(record.Note)
 		p.foot()
 	}
@@ -206,19 +202,6 @@ func (p *textPage) remarks(severity string) {
 	}
 }
 
-// engines says which I/O engine was used and why, once for the workloads that have it in
-// common. The tables say it for each workload.
-func (p *textPage) engines() {
-	var said []string
-	for _, w := range p.r.Workloads {
-		text := "I/O engine " + w.IOEngine + ": " + w.Why
-		if w.IOEngine != "" && !slices.Contains(said, text) {
-			said = append(said, text)
-			p.f("%s %s\n", p.paint(dim, "-"), p.paint(dim, wrap(clean.Line(text), p.width, 2)))
-		}
-	}
-}
-
 // concerns prints every doubt once: those about the run, those about figures, and what failed.
 // The notes come after them. A full report has the last three with the tables.
 func (p *textPage) concerns() {
@@ -321,6 +304,9 @@ func (p *textPage) asides(w *Workload) {
 		c := &w.Cells[i]
 		if text := c.outlierText(); text != "" && p.full {
 			p.f("   %s\n", p.paint(dim, wrap(clean.Line(text), p.width, 3)))
+		}
+		for _, text := range c.paceText(w.Class) {
+			p.f("   %s\n", wrap(clean.Line(text), p.width, 3))
 		}
 		if c.Scaling != "" {
 			p.f("   %s\n", wrap(clean.Line(c.Label+": "+c.Scaling), p.width, 3))

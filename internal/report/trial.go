@@ -35,6 +35,7 @@ func (r *Report) addTrials(g *gathered, opt Options) {
 		for _, v := range s.rates {
 			row.Rates = append(row.Rates, Num(math.Round(v)))
 		}
+		row.Steady = trialSteady(t)
 		if opt.TrialHistograms >= 0 && points <= opt.TrialHistograms {
 			points += row.addBuckets(t)
 		}

@@ -1,10 +1,8 @@
 package steady
 
 import (
-	"fmt"
 	"math"
 	"slices"
-	"time"
 )
 
 const (
@@ -163,13 +161,4 @@ func scatter(xs []float64, m float64) float64 {
 		t += math.Abs(x - m)
 	}
 	return t
-}
-
-// Sentence says a step in words, for samples of the length every.
-func (s Step) Sentence(every time.Duration) string {
-	verb := "rose"
-	if s.After < s.Before {
-		verb = "fell"
-	}
-	return fmt.Sprintf("after %v it %s by %.0f %%, from %.4g to %.4g", time.Duration(s.At)*every, verb, 100*math.Abs(s.Change()), s.Before, s.After)
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // Delete removes runs with their trials and gives their space back to the file
-// system. It removes all or none, unless the disk is full. The error is a *RefError for an unknown run and wraps ErrAlive for one
-// that is being measured.
+// system. It removes all or none, unless the disk is full. The error is a *RefError for an
+// unknown run and wraps ErrAlive for one that is being measured.
 func (s *Store) Delete(ids ...string) error {
 	for _, id := range ids {
 		if _, err := s.Run(id); err != nil && !isDamage(err) {

@@ -10,32 +10,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"plimsoll/internal/disktest"
 	"plimsoll/internal/record"
 )
-
-// tmpfs mounts a small file system of its own for the test.
-func tmpfs(t *testing.T, options string) string {
-	t.Helper()
-	dir := t.TempDir()
-	if err := unix.Mount("plimsoll-test", dir, "tmpfs", 0, options); err != nil {
-		if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) {
-			t.Skip("missing capability: mount (run as root)")
-		}
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := unix.Unmount(dir, 0); err != nil {
-			t.Error(err)
-			unix.Unmount(dir, unix.MNT_DETACH)
-		}
-	})
-	return dir
-}
 
 // TestFullDisk fills the disk with trials: the error says so, all trials before
 // it are kept, and space that is freed is used.
 func TestFullDisk(t *testing.T) {
-	dir := tmpfs(t, "size=6m")
+	dir := disktest.Tmpfs(t, "size=6m")
 	path := filepath.Join(dir, "plimsoll.db")
 	ballast := filepath.Join(dir, "ballast")
 	must(t, os.WriteFile(ballast, make([]byte, 256<<10), 0o600))
@@ -86,10 +68,33 @@ func TestFullDisk(t *testing.T) {
 	check(n + 20)
 }
 
+// TestFullDiskAtTheEnd: the end of a run is recorded on a full disk, as a trial is: the log is merged,
+// which makes the room for it.
+func TestFullDiskAtTheEnd(t *testing.T) {
+	dir := disktest.Tmpfs(t, "size=2m")
+	s, err := Open(filepath.Join(dir, "plimsoll.db"))
+	must(t, err)
+	defer s.Close()
+	run := sampleRun("r")
+	must(t, s.PutRun(run))
+	must(t, s.drain("PRAGMA wal_checkpoint(TRUNCATE)"))
+	// Each goes to the pages that are there, by way of the log.
+	for i := range 20 {
+		run.Blocks = 100 + i
+		must(t, s.PutRun(run))
+	}
+	disktest.Fill(t, dir)
+	run.Status = record.Done
+	must(t, s.PutRun(run))
+	if got, err := s.Run("r"); err != nil || got.Status != record.Done {
+		t.Errorf("the run is %q, %v", got.Status, err)
+	}
+}
+
 // TestFullDiskAtOpen has no room for a database at all.
 func TestFullDiskAtOpen(t *testing.T) {
-	dir := tmpfs(t, "size=32k")
-	must(t, fillUp(filepath.Join(dir, "ballast")))
+	dir := disktest.Tmpfs(t, "size=32k")
+	disktest.Fill(t, dir)
 	path := filepath.Join(dir, "plimsoll.db")
 	s, err := Open(path)
 	if err == nil {
@@ -104,7 +109,7 @@ func TestFullDiskAtOpen(t *testing.T) {
 // TestFullDiskBeforeRun: a database on a full disk can be opened, and what there is no room for is said
 // before anything is measured. The look leaves nothing.
 func TestFullDiskBeforeRun(t *testing.T) {
-	dir := tmpfs(t, "size=4m")
+	dir := disktest.Tmpfs(t, "size=4m")
 	s := openAt(t, filepath.Join(dir, "plimsoll.db"))
 	must(t, s.PutRun(sampleRun("r")))
 	files := func() (names []string) {
@@ -120,8 +125,7 @@ func TestFullDiskBeforeRun(t *testing.T) {
 	if after := files(); !slices.Equal(before, after) {
 		t.Errorf("the look left %q, before %q", after, before)
 	}
-	ballast := filepath.Join(dir, "ballast")
-	must(t, fillUp(ballast))
+	ballast := disktest.Fill(t, dir)
 	if err := s.CheckWritable(); !errors.Is(err, unix.ENOSPC) || !strings.Contains(err.Error(), s.Path()) || !strings.Contains(err.Error(), "--state") {
 		t.Errorf("CheckWritable() on a full disk = %v, want the path and what to do", err)
 	}
@@ -131,24 +135,8 @@ func TestFullDiskBeforeRun(t *testing.T) {
 	}
 }
 
-// fillUp writes until there is no space left.
-func fillUp(path string) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	for {
-		if _, err := f.Write(make([]byte, 1024)); errors.Is(err, unix.ENOSPC) {
-			return nil
-		} else if err != nil {
-			return err
-		}
-	}
-}
-
 func TestReadOnly(t *testing.T) {
-	dir := tmpfs(t, "size=4m")
+	dir := disktest.Tmpfs(t, "size=4m")
 	path := filepath.Join(dir, "old", "plimsoll.db")
 	s, err := Open(path)
 	must(t, err)
@@ -157,7 +145,7 @@ func TestReadOnly(t *testing.T) {
 	must(t, s.PutRun(r))
 	must(t, s.PutTrial(sampleTrial("r", 0, 1)))
 	must(t, s.Close())
-	must(t, unix.Mount("", dir, "", unix.MS_REMOUNT|unix.MS_RDONLY, ""))
+	disktest.Remount(t, dir, unix.MS_RDONLY)
 	// What is there can be read; nothing can be written, and that is said at once.
 	s = openAt(t, path)
 	if trials, err := s.Trials("r", TrialsOptions{Histograms: true}); err != nil || len(trials) != 1 {

@@ -8,10 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
-)
 
-// errLocked is what tryLock says of a file that another one has locked.
-var errLocked = errors.New("locked")
+	"plimsoll/internal/filelock"
+)
 
 // ownTries and ownPause bound how long Own waits for an Alive of another process,
 // which holds the lock for a moment, to go away.
@@ -42,10 +41,10 @@ func (s *Store) Own(id string) (release func() error, err error) {
 			s.owned.Store(f, nil)
 			return func() error {
 				s.owned.Delete(f)
-				return unlock(f)
+				return filelock.Remove(f)
 			}, nil
 		}
-		if !errors.Is(err, errLocked) {
+		if !errors.Is(err, filelock.ErrLocked) {
 			return nil, fmt.Errorf("lock run %s: %w", id, err)
 		}
 		time.Sleep(ownPause)
@@ -59,7 +58,7 @@ func lockFile(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := tryLock(f, true); err != nil {
+	if err := filelock.Alone(f); err != nil {
 		f.Close()
 		return nil, err
 	}
@@ -69,7 +68,7 @@ func lockFile(path string) (*os.File, error) {
 	there, err2 := os.Stat(path)
 	if err1 != nil || err2 != nil || !os.SameFile(ours, there) {
 		f.Close()
-		return nil, errLocked
+		return nil, filelock.ErrLocked
 	}
 	// What the file says is for messages only: that it can't be said (a full
 	// disk) is no reason not to own the run.
@@ -77,13 +76,6 @@ func lockFile(path string) (*os.File, error) {
 		fmt.Fprintf(f, "%d\n", os.Getpid())
 	}
 	return f, nil
-}
-
-// unlock removes the file before it lets go of the lock, so that nobody else's
-// is removed.
-func unlock(f *os.File) error {
-	err := removeLocked(f.Name())
-	return errors.Join(err, f.Close())
 }
 
 func ownerOf(path string) string {
@@ -112,8 +104,8 @@ func (s *Store) Alive(id string) (bool, error) {
 		return false, fmt.Errorf("see whether run %s is being measured: %w", id, err)
 	}
 	defer f.Close()
-	err = tryLock(f, false)
-	if errors.Is(err, errLocked) {
+	err = filelock.Shared(f)
+	if errors.Is(err, filelock.ErrLocked) {
 		return true, nil
 	}
 	if err != nil {

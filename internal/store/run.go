@@ -28,12 +28,15 @@ func (s *Store) PutRun(run record.Run) error {
 	}
 	s.write.Lock()
 	defer s.write.Unlock()
-	// Not INSERT OR REPLACE, which deletes the old row, and its trials with it.
-	_, err = s.db.Exec(`INSERT INTO runs (id, plan, status, started, ended, blocks, record)
-		VALUES (?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (id) DO UPDATE SET plan = excluded.plan, status = excluded.status, started = excluded.started,
-			ended = excluded.ended, blocks = excluded.blocks, record = excluded.record`,
-		run.ID, run.Plan, run.Status, micros(run.Started), micros(run.Ended), run.Blocks, string(text))
+	err = s.transact(func(tx *sql.Tx) error {
+		// Not INSERT OR REPLACE, which deletes the old row, and its trials with it.
+		_, err := tx.Exec(`INSERT INTO runs (id, plan, status, started, ended, blocks, record)
+			VALUES (?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT (id) DO UPDATE SET plan = excluded.plan, status = excluded.status, started = excluded.started,
+				ended = excluded.ended, blocks = excluded.blocks, record = excluded.record`,
+			run.ID, run.Plan, run.Status, micros(run.Started), micros(run.Ended), run.Blocks, string(text))
+		return err
+	})
 	if err != nil {
 		return s.explain("write run "+run.ID+" to", err)
 	}
@@ -71,24 +74,6 @@ func decodeRun(id string, text []byte) (record.Run, error) {
 		return record.Run{}, &DamageError{Run: id, Err: fmt.Errorf("it holds run %q", run.ID)}
 	}
 	return run, nil
-}
-
-// LastRun returns the run of the named plan that was started last, of any plan
-// if the name is empty. The error is a *RefError if there is none.
-func (s *Store) LastRun(plan string) (record.Run, error) {
-	var id string
-	err := s.db.QueryRow("SELECT id FROM runs WHERE ? IN ('', plan) ORDER BY started DESC, id DESC LIMIT 1", plan).Scan(&id)
-	if errors.Is(err, sql.ErrNoRows) {
-		ref := "last"
-		if plan != "" {
-			ref = "last of plan " + plan
-		}
-		return record.Run{}, s.unknown(ref)
-	}
-	if err != nil {
-		return record.Run{}, s.explain("read the last run from", err)
-	}
-	return s.Run(id)
 }
 
 // A Filter chooses runs. The zero value chooses all.

@@ -163,9 +163,6 @@ func TestResolve(t *testing.T) {
 	if _, err := s.Resolve("last"); !errors.As(err, &unknown) || !strings.Contains(err.Error(), "no run is recorded") {
 		t.Errorf("Resolve(last) of nothing = %v", err)
 	}
-	if _, err := s.LastRun(""); !errors.As(err, &unknown) {
-		t.Errorf("LastRun of nothing = %v", err)
-	}
 	for i, id := range []string{"20261121-100000-aaaa", "20261121-110000-aaab", "20261122-100000-bbbb", "20261122"} {
 		r := sampleRun(id)
 		r.Started = start.Add(time.Duration(i) * time.Hour)
@@ -197,12 +194,6 @@ func TestResolve(t *testing.T) {
 		if got != tt.want || err != nil {
 			t.Errorf("Resolve(%q) = %q, %v, want %q", tt.ref, got, err, tt.want)
 		}
-	}
-	if r, err := s.LastRun("places"); err != nil || r.ID != "20261122-100000-bbbb" {
-		t.Errorf("LastRun(places) = %q, %v", r.ID, err)
-	}
-	if _, err := s.LastRun("none"); !errors.As(err, &unknown) {
-		t.Errorf("LastRun(none) = %v", err)
 	}
 	if _, err := s.Run("none"); !errors.As(err, &unknown) {
 		t.Errorf("Run(none) = %v", err)

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/agent"
 	"plimsoll/internal/engine"
 	"plimsoll/internal/record"
 )
@@ -83,17 +82,11 @@ func TestBarrier(t *testing.T) {
 		r, _, c := newRunner(t, twoClients)
 		e := &slowEngine{Engine: c, slow: slow, delay: 300 * time.Millisecond}
 		r.Engines["host"] = e
-		r.run = &record.Run{ID: "r1"}
-		r.pool = &pool{engines: r.Engines, run: "r1", hard: r.Hard, agents: map[string]*agent.Agent{}}
-		t.Cleanup(func() {
-			if err := r.pool.closeAll(); err != nil {
-				t.Error(err)
-			}
-		})
+		begin(t, r)
 		r.choose(nil)
 		for _, workload := range []string{"randread", "append"} {
 			e.ready = nil
-			tr := r.trial(t.Context(), record.Cell{Workload: workload, Engine: "host", Place: "dir", Limits: r.Plan.Limits[0].Name, Clients: 3}, 0, 0)
+			tr, _ := r.trial(t.Context(), record.Cell{Workload: workload, Engine: "host", Place: "dir", Limits: r.Plan.Limits[0].Name, Clients: 3}, 0, 0)
 			if tr.Status != record.Done || len(tr.Results) != 3 || len(e.ready) != 3 {
 				t.Fatalf("trial %s %q with %d results, %d were ready", tr.Status, tr.Error, len(tr.Results), len(e.ready))
 			}
@@ -115,15 +108,9 @@ func TestBarrier(t *testing.T) {
 func TestSlowClient(t *testing.T) {
 	r, _, c := newRunner(t, twoClients)
 	r.Engines["host"] = &slowEngine{Engine: c, slow: 1, start: 300 * time.Millisecond}
-	r.run = &record.Run{ID: "r1"}
-	r.pool = &pool{engines: r.Engines, run: "r1", hard: r.Hard, agents: map[string]*agent.Agent{}}
-	t.Cleanup(func() {
-		if err := r.pool.closeAll(); err != nil {
-			t.Error(err)
-		}
-	})
+	begin(t, r)
 	r.choose(nil)
-	tr := r.trial(t.Context(), record.Cell{Workload: "append", Engine: "host", Place: "dir", Limits: r.Plan.Limits[0].Name, Clients: 2}, 0, 0)
+	tr, _ := r.trial(t.Context(), record.Cell{Workload: "append", Engine: "host", Place: "dir", Limits: r.Plan.Limits[0].Name, Clients: 2}, 0, 0)
 	if tr.Status != record.Done || len(tr.Results) != 2 {
 		t.Fatalf("trial %s %q with %d results", tr.Status, tr.Error, len(tr.Results))
 	}

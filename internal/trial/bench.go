@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"plimsoll/internal/agent"
@@ -43,7 +42,7 @@ func (b *Bench) Open(ctx context.Context) error {
 	if b.Hard == nil {
 		b.Hard = context.Background()
 	}
-	b.pool = &pool{engines: map[string]engine.Engine{"": b.Engine}, run: b.Run.ID, hard: b.Hard, agents: map[string]*agent.Agent{}}
+	b.pool = newPool(map[string]engine.Engine{"": b.Engine}, b.Run.ID, b.Hard)
 	b.seat = seat{spec: b.Spec}
 	var err error
 	b.agent, b.opened, err = b.pool.get(ctx, b.seat)
@@ -90,32 +89,11 @@ func (b *Bench) attempt(ctx context.Context, t *record.Trial, onSample func(load
 		}
 	}
 	t.SessionOpen, b.opened = b.opened, 0
-	agents := []*agent.Agent{b.agent}
-	kills := oomKills(agents)
-	id := strconv.Itoa(t.Order)
-	err := b.agent.Prepare(ctx, id, t.Spec)
-	if err == nil {
-		after := func(t *record.Trial) { t.Where = make([]record.Where, 1) }
-		if b.Witness != nil {
-			after = b.Witness.Before(agents, target(t.Spec))
-		}
-		if err = b.agent.Start(id); err == nil {
-			var res *workload.Result
-			if res, err = b.agent.Wait(ctx, id, onSample); err == nil {
-				t.Results = []workload.Result{*res}
-				t.Value = res.Value(t.Metric)
-			}
-		}
-		after(t)
-		for i := range t.Where {
-			t.Where[i].Limits = b.Spec.Limits.String()
-		}
+	at := attempt{
+		agents: []*agent.Agent{b.agent}, witness: b.Witness, target: target(t.Spec), limits: b.Spec.Limits,
+		spec: func(int) workload.Spec { return t.Spec }, onSample: onSample,
 	}
-	if err == nil {
-		return nil
-	}
-	b.agent.Stop()
-	err = explainKill(err, agents, kills, b.Spec.Limits)
+	err := at.run(ctx, t)
 	if !b.agent.Fit() {
 		err = errors.Join(err, b.pool.drop(b.seat))
 		b.agent = nil

@@ -54,3 +54,30 @@ func chooseEngine(spec workload.Spec, want string, cells []probed) record.Engine
 	}
 	return record.EngineChoice{Engine: load.PSync, Why: why}
 }
+
+// choose settles the I/O engine of each block workload.
+func (r *Runner) choose(found map[string][]probed) {
+	r.engine = map[string]workload.Spec{}
+	if r.run.IOEngine == nil {
+		r.run.IOEngine = map[string]record.EngineChoice{}
+	}
+	for _, spec := range r.Plan.Workloads {
+		// The record shows what was run, not what the plan left out.
+		spec = spec.WithDefaults()
+		if spec.Kind == workload.Block || spec.Kind == "" {
+			want := spec.Job.IOEngine
+			if want == "" {
+				want = r.Plan.IOEngine
+			}
+			choice := chooseEngine(spec, want, found[spec.Name])
+			if before, ok := r.run.IOEngine[spec.Name]; ok && len(r.Earlier) > 0 {
+				choice = before // A resumed run's blocks are compared with those before.
+			}
+			spec.Job.IOEngine = choice.Engine
+			if len(found[spec.Name]) > 0 {
+				r.run.IOEngine[spec.Name] = choice
+			}
+		}
+		r.engine[spec.Name] = spec
+	}
+}

@@ -5,26 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"strings"
-	"sync"
 	"time"
 
 	"plimsoll/internal/agent"
 	"plimsoll/internal/engine"
 	"plimsoll/internal/place"
 	"plimsoll/internal/record"
-	"plimsoll/internal/size"
 	"plimsoll/internal/workload"
 )
 
-// trial runs one cell once. It always returns a record.
-func (r *Runner) trial(ctx context.Context, cell record.Cell, block, order int) *record.Trial {
-	t, _ := r.try(ctx, cell, block, order)
-	return t
-}
-
-// try is trial with the error that made it fail.
-func (r *Runner) try(ctx context.Context, cell record.Cell, block, order int) (*record.Trial, error) {
+// trial runs one cell once. It always returns a record, and the error that made the trial fail.
+func (r *Runner) trial(ctx context.Context, cell record.Cell, block, order int) (*record.Trial, error) {
 	spec := r.spec(cell)
 	t := &record.Trial{
 		Run: r.run.ID, Cell: cell, Key: r.Plan.Key(cell), Block: block, Order: order,
@@ -43,16 +34,17 @@ func (r *Runner) try(ctx context.Context, cell record.Cell, block, order int) (*
 	return t, err
 }
 
-// overhead is the part of a trial that is not the measured window, the job's
-// own ramp time, the layout of its files, or the wait for its buffered writes.
+// overhead is the part of a trial that is not the measured window with the rounds before it, the
+// job's own ramp time, the layout of its files, the wait for its buffered writes, or reading them back.
 func overhead(t *record.Trial) time.Duration {
-	var window, prepared, settled time.Duration
+	var window, prepared, settled, verified time.Duration
 	for _, res := range t.Results {
-		window = max(window, res.Elapsed)
+		window = max(window, res.Worked())
 		prepared = max(prepared, res.Prepared)
 		settled = max(settled, res.Settled)
+		verified = max(verified, res.Verified.Took)
 	}
-	return t.Wall - window - prepared - settled - t.Spec.Job.RampTime
+	return t.Wall - window - prepared - settled - verified - t.Spec.Job.RampTime
 }
 
 // spec is the workload of a cell with its I/O engine, and with its file if the
@@ -129,7 +121,7 @@ func (r *Runner) seeded(spec workload.Spec, t *record.Trial, client int) workloa
 	return spec
 }
 
-// attempt does the trial: prepare all clients, start them together, wait for all.
+// attempt does the trial, in containers that are opened if they don't run.
 func (r *Runner) attempt(ctx context.Context, t *record.Trial, spec workload.Spec, limit *timeout) error {
 	agents, opening, err := r.agents(ctx, t.Cell)
 	t.SessionOpen = opening
@@ -140,145 +132,14 @@ func (r *Runner) attempt(ctx context.Context, t *record.Trial, spec workload.Spe
 	if why := r.room.take(r, t.Cell, agents); why != "" {
 		return errors.New(why)
 	}
-	kills := oomKills(agents)
-	id := fmt.Sprintf("%d", t.Order)
-	err = each(ctx, agents, func(ctx context.Context, i int, a *agent.Agent) error {
-		return a.Prepare(ctx, id, r.seeded(spec, t, i))
-	})
-	if err == nil {
-		after := func(t *record.Trial) { t.Where = make([]record.Where, len(agents)) }
-		if r.Witness != nil {
-			after = r.Witness.Before(agents, spec.Job.Filename)
-		}
-		t.StartSkew, err = start(agents, id)
-		if err == nil {
-			t.Results, err = wait(ctx, agents, id, limit)
-		}
-		after(t)
-		for i := range t.Where {
-			t.Where[i].Limits = r.seats(t.Cell)[i].spec.Limits.String()
-		}
+	at := attempt{
+		agents: agents, witness: r.Witness, target: spec.Job.Filename, timeout: limit, limits: r.seats(t.Cell)[0].spec.Limits,
+		spec: func(client int) workload.Spec { return r.seeded(spec, t, client) },
 	}
-	if err != nil {
-		// Clients that were ready or had started when another failed.
-		for _, a := range agents {
-			a.Stop()
-		}
-		err = explainKill(err, agents, kills, r.seats(t.Cell)[0].spec.Limits)
+	if err := at.run(ctx, t); err != nil {
 		return errors.Join(err, r.dropLost(t.Cell, err))
 	}
-	t.Value = workload.Together(t.Results, t.Metric)
 	return nil
-}
-
-// start is the barrier: everything is prepared, so that one short line to each
-// client begins its I/O. It returns the time between the first and the last.
-func start(agents []*agent.Agent, id string) (time.Duration, error) {
-	begin := time.Now()
-	for _, a := range agents {
-		if err := a.Start(id); err != nil {
-			return 0, err
-		}
-	}
-	if len(agents) == 1 {
-		return 0, nil
-	}
-	return time.Since(begin), nil
-}
-
-// wait collects the results of all clients, and tells limit when their windows are over. The first error stops the others.
-func wait(ctx context.Context, agents []*agent.Agent, id string, limit *timeout) ([]workload.Result, error) {
-	results := make([]workload.Result, len(agents))
-	err := each(ctx, agents, func(ctx context.Context, i int, a *agent.Agent) error {
-		a.OnSettling = func(left int64) { limit.settling(i, left) }
-		res, err := a.Wait(ctx, id, nil)
-		a.OnSettling = nil
-		limit.measured(i)
-		if err != nil {
-			return err
-		}
-		results[i] = *res
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return results, nil
-}
-
-// each calls f for all agents side by side and returns the first error that
-// is not just the echo of another's: an error ends the context of the others.
-func each(ctx context.Context, agents []*agent.Agent, f func(context.Context, int, *agent.Agent) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	errs := make([]error, len(agents))
-	var wg sync.WaitGroup
-	for i, a := range agents {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			if errs[i] = f(ctx, i, a); errs[i] != nil {
-				cancel()
-			}
-		}()
-	}
-	wg.Wait()
-	return firstError(errs)
-}
-
-// firstError picks the error to tell from those of all clients: the first that
-// is no echo, and says which client's it is if there are several.
-func firstError(errs []error) error {
-	var echo error
-	for i, err := range errs {
-		if err == nil {
-			continue
-		}
-		if len(errs) > 1 {
-			err = fmt.Errorf("client %d: %w", i+1, err)
-		}
-		if !errors.Is(err, context.Canceled) {
-			return err
-		}
-		if echo == nil {
-			echo = err
-		}
-	}
-	return echo
-}
-
-// oomKills reads how often the kernel has killed in each agent's group.
-func oomKills(agents []*agent.Agent) []int64 {
-	kills := make([]int64, len(agents))
-	for i, a := range agents {
-		kills[i], _ = engine.OOMKills(a.Session.Info().PID)
-	}
-	return kills
-}
-
-// explainKill says so when a kill was the kernel's, for want of memory.
-func explainKill(err error, agents []*agent.Agent, before []int64, l engine.Limits) error {
-	var te *agent.TrialError
-	if !errors.As(err, &te) || strings.Contains(te.Text, "out of memory") {
-		return err
-	}
-	limit := ""
-	if l.Memory > 0 {
-		limit = " (memory limit " + size.Bytes(l.Memory) + ")"
-	}
-	if te.Signal == "" {
-		// The group of an agent that was killed itself went with it.
-		if errors.Is(err, agent.ErrLost) && l.Memory > 0 && strings.Contains(te.Text, "killed") {
-			return fmt.Errorf("%w; perhaps out of memory%s", err, limit)
-		}
-		return err
-	}
-	for i, a := range agents {
-		if n, ok := engine.OOMKills(a.Session.Info().PID); ok && n > before[i] {
-			return fmt.Errorf("%w: out of memory%s", err, limit)
-		}
-	}
-	return err
 }
 
 // dropLost closes the agents of a cell that are gone or did not stop, and all of

@@ -1,12 +1,10 @@
 package trial
 
 import (
-	"context"
 	"os"
 	"strings"
 	"testing"
 
-	"plimsoll/internal/agent"
 	"plimsoll/internal/record"
 )
 
@@ -27,13 +25,7 @@ engines: [host]
 places: {dir: {}, tmpfs: {}}
 clients: [1, 2]
 `)
-	r.run = &record.Run{ID: "r1"}
-	r.pool = &pool{engines: r.Engines, run: "r1", hard: context.Background(), agents: map[string]*agent.Agent{}}
-	defer func() {
-		if err := r.pool.closeAll(); err != nil {
-			t.Error(err)
-		}
-	}()
+	begin(t, r)
 	l := newLedger()
 	take := func(workload, place string, clients int) string {
 		t.Helper()

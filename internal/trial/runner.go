@@ -12,14 +12,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"plimsoll/internal/agent"
 	"plimsoll/internal/engine"
-	"plimsoll/internal/place"
 	"plimsoll/internal/plan"
 	"plimsoll/internal/record"
 	"plimsoll/internal/workload"
@@ -128,7 +126,7 @@ func (r *Runner) Run(ctx context.Context, run *record.Run) error {
 	run.Status = record.Running
 	run.Ended = time.Time{}
 	r.beginSession(time.Now())
-	r.pool = &pool{engines: r.Engines, run: run.ID, hard: r.Hard, agents: map[string]*agent.Agent{}}
+	r.pool = newPool(r.Engines, run.ID, r.Hard)
 	if len(r.Earlier) > 0 {
 		if err := r.begin(); err != nil {
 			return err
@@ -152,46 +150,12 @@ func (r *Runner) Run(ctx context.Context, run *record.Run) error {
 	return err
 }
 
-// beginSession notes when this process began to measure. A session before it that
-// has no end was killed: it ends with its last trial.
-func (r *Runner) beginSession(now time.Time) {
-	if n := len(r.run.Sessions); n > 0 && r.run.Sessions[n-1].Ended.IsZero() {
-		killed := &r.run.Sessions[n-1]
-		killed.Ended = killed.Started
-		for _, t := range r.Earlier {
-			if end := t.Started.Add(t.Wall); end.After(killed.Ended) {
-				killed.Ended = end
-			}
-		}
-	}
-	r.run.Sessions = append(r.run.Sessions, record.Session{Started: now})
-}
-
-// begin records the run, once.
-func (r *Runner) begin() error {
-	if r.begun {
-		return nil
-	}
-	if err := r.Recorder.PutRun(*r.run); err != nil {
-		return err
-	}
-	r.begun = true
-	return nil
-}
-
-// measure probes and then runs the blocks.
+// measure prepares the run and then runs its blocks.
 func (r *Runner) measure(ctx context.Context) error {
-	skipped := r.run.Skipped
-	r.probe(ctx)
-	if ctx.Err() != nil {
-		// An engine that was asked in vain is not missing.
-		r.run.Skipped = skipped
-		return ErrInterrupted
-	}
-	if err := r.preflight(ctx); err != nil {
+	if err := r.prepare(ctx); err != nil {
 		return err
 	}
-	if len(r.cells) == 0 && len(r.Earlier) == 0 {
+	if len(r.cells) == 0 && (len(r.Earlier) == 0 || r.lacking()) {
 		return ErrNothing
 	}
 	if r.begun {
@@ -219,7 +183,7 @@ func (r *Runner) measure(ctx context.Context) error {
 			if r.Done[Key{key, b}] {
 				continue
 			}
-			t, err := r.try(ctx, cell, b, b*len(all)+k)
+			t, err := r.trial(ctx, cell, b, b*len(all)+k)
 			if ctx.Err() != nil {
 				return ErrInterrupted // It was cut short: it shows nothing.
 			}
@@ -243,93 +207,20 @@ func (r *Runner) measure(ctx context.Context) error {
 	return nil
 }
 
-// probe asks the engines, and drops the cells of those that don't work here.
-func (r *Runner) probe(ctx context.Context) {
-	probes := map[string]engine.Probe{}
-	for name, e := range r.Engines {
-		if left, err := e.Sweep(ctx); err != nil {
-			r.warn(record.Note, "sweep", fmt.Sprintf("leftovers of an earlier run with engine %s could not be removed: %v", name, err))
-		} else {
-			for _, l := range left {
-				r.Observer.Note("removed what an earlier run left behind: " + l)
-			}
-		}
-		probes[name] = e.Probe(ctx)
-	}
+// lacking reports whether a cell that an earlier part of the run measured has not all of its blocks.
+func (r *Runner) lacking() bool {
 	for _, c := range r.Plan.Cells() {
-		if p := probes[c.Engine]; !p.OK {
-			reason := p.Missing
-			if p.Fix != "" {
-				reason += "; " + p.Fix
-			}
-			r.skip(c, reason)
-			continue
-		}
-		if w, _ := r.Plan.Workload(c.Workload); r.target(c) != "" && w.Kind != workload.Block {
-			r.skip(c, fmt.Sprintf("workload %s needs a folder, and place %s is a file or a device", c.Workload, c.Place))
-			continue
-		}
-		r.cells = append(r.cells, c)
-	}
-}
-
-// target returns the file or block device that a cell's place is, or "" for the
-// usual case of a folder. Whoever calls Run has made sure that its data may be lost.
-func (r *Runner) target(c record.Cell) string {
-	p, _ := r.Plan.Place(c.Place)
-	if p.Kind != place.Dir || p.Path == "" {
-		return ""
-	}
-	if st, err := os.Stat(p.Path); err != nil || st.IsDir() {
-		return ""
-	}
-	return p.Path
-}
-
-// skip notes a cell that can't be offered.
-func (r *Runner) skip(c record.Cell, reason string) {
-	for _, s := range r.run.Skipped {
-		if s.Cell == c {
-			return // Known from the part of the run before it was resumed.
-		}
-	}
-	r.run.Skipped = append(r.run.Skipped, record.Skip{Cell: c, Reason: reason})
-}
-
-// preflight opens the first block's containers, drops the cells that their
-// engine can't offer and those whose files don't fit, and chooses the I/O engines.
-func (r *Runner) preflight(ctx context.Context) error {
-	var offered []record.Cell
-	found := map[string][]probed{}
-	r.room = newLedger()
-	for _, c := range r.cells {
-		agents, _, err := r.agents(ctx, c)
-		if ctx.Err() != nil {
-			return ErrInterrupted
-		}
-		var u *engine.Unsupported
-		if errors.As(err, &u) {
-			r.skip(c, u.Error())
-			continue
-		}
-		if err == nil {
-			if why := r.room.take(r, c, agents); why != "" {
-				r.skip(c, why)
-				continue
+		done := 0
+		for b := range r.Plan.Blocks {
+			if r.Done[Key{r.Plan.Key(c), b}] {
+				done++
 			}
 		}
-		offered = append(offered, c)
-		if err != nil {
-			continue // It will fail in each block, and keep its error there.
-		}
-		for _, a := range agents {
-			found[c.Workload] = append(found[c.Workload], probed{r.Plan.Key(c), a.Hello.Probes})
+		if done > 0 && done < r.Plan.Blocks {
+			return true
 		}
 	}
-	r.cells = offered
-	r.choose(found)
-	r.ceiling(ctx)
-	return nil
+	return false
 }
 
 // measured counts the trials that are to be run and have been already.
@@ -343,81 +234,4 @@ func (r *Runner) measured() int {
 		}
 	}
 	return n
-}
-
-// choose settles the I/O engine of each block workload.
-func (r *Runner) choose(found map[string][]probed) {
-	r.engine = map[string]workload.Spec{}
-	if r.run.IOEngine == nil {
-		r.run.IOEngine = map[string]record.EngineChoice{}
-	}
-	for _, spec := range r.Plan.Workloads {
-		// The record shows what was run, not what the plan left out.
-		spec = spec.WithDefaults()
-		if spec.Kind == workload.Block || spec.Kind == "" {
-			want := spec.Job.IOEngine
-			if want == "" {
-				want = r.Plan.IOEngine
-			}
-			choice := chooseEngine(spec, want, found[spec.Name])
-			if before, ok := r.run.IOEngine[spec.Name]; ok && len(r.Earlier) > 0 {
-				choice = before // A resumed run's blocks are compared with those before.
-			}
-			spec.Job.IOEngine = choice.Engine
-			if len(found[spec.Name]) > 0 {
-				r.run.IOEngine[spec.Name] = choice
-			}
-		}
-		r.engine[spec.Name] = spec
-	}
-}
-
-// keep judges a trial and records it.
-func (r *Runner) keep(t *record.Trial) error {
-	if r.Judge != nil {
-		t.Warnings = append(t.Warnings, r.Judge.Trial(t, r.run)...)
-	}
-	r.trials = append(r.trials, withoutHistograms(*t))
-	if err := r.begin(); err != nil {
-		return err
-	}
-	if err := r.Recorder.PutTrial(*t); err != nil {
-		return fmt.Errorf("keep the record of %s, %s: %w", t.Key, record.BlockName(t.Block), err)
-	}
-	return nil
-}
-
-// withoutHistograms is a trial for the checks of the whole run, which look at no
-// latencies: thousands of trials with them would fill the memory of the machine
-// that is being measured.
-func withoutHistograms(t record.Trial) record.Trial {
-	t.Results = slices.Clone(t.Results)
-	for i := range t.Results {
-		classes := slices.Clone(t.Results[i].Classes)
-		for j := range classes {
-			classes[j].Lat, classes[j].Response = nil, nil
-		}
-		t.Results[i].Classes = classes
-	}
-	return t
-}
-
-// warn attaches a doubt to the run.
-func (r *Runner) warn(severity, check, text string) {
-	for _, w := range r.run.Warnings {
-		if w.Check == check && w.Text == text {
-			return
-		}
-	}
-	r.run.Warnings = append(r.run.Warnings, record.Warning{Check: check, Severity: severity, Text: text})
-}
-
-// finish records how the run ended.
-func (r *Runner) finish() error {
-	r.run.Ended = time.Now()
-	r.run.Sessions[len(r.run.Sessions)-1].Ended = r.run.Ended
-	if r.Judge != nil {
-		r.run.Warnings = append(r.run.Warnings, r.Judge.Run(r.run, slices.Concat(r.Earlier, r.trials))...)
-	}
-	return r.Recorder.PutRun(*r.run)
 }

@@ -4,13 +4,10 @@ import (
 	"context"
 	"errors"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
-	"plimsoll/internal/agent"
 	"plimsoll/internal/device"
 	"plimsoll/internal/engine"
 	"plimsoll/internal/plan"
@@ -85,6 +82,18 @@ func newRunner(t *testing.T, text string) (*Runner, *notebook, *counted) {
 		}
 	})
 	return &Runner{Plan: p, Engines: map[string]engine.Engine{"host": c}, Recorder: n, Observer: n, Hard: context.Background()}, n, c
+}
+
+// begin makes a runner ready for trials of a run, without what it measures first.
+func begin(t *testing.T, r *Runner) {
+	t.Helper()
+	r.run = &record.Run{ID: "r1"}
+	r.pool = newPool(r.Engines, r.run.ID, r.Hard)
+	t.Cleanup(func() {
+		if err := r.pool.closeAll(); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 const twoClients = `
@@ -181,70 +190,6 @@ func TestSeats(t *testing.T) {
 	}
 }
 
-// TestResume: a run that was broken off goes on with what is missing, in the same order.
-func TestResume(t *testing.T) {
-	r, n, _ := newRunner(t, twoClients)
-	ctx, cancel := context.WithCancel(t.Context())
-	n.stop = func() {
-		if n.told == 5 {
-			cancel()
-		}
-	}
-	run := &record.Run{ID: "r1", Seed: 3}
-	if err := r.Run(ctx, run); !errors.Is(err, ErrInterrupted) {
-		t.Fatalf("Run = %v, want ErrInterrupted", err)
-	}
-	if n.run.Status != record.Interrupted || len(n.trials) != 5 {
-		t.Fatalf("status %s, %d trials", n.run.Status, len(n.trials))
-	}
-	done := map[Key]bool{}
-	for _, tr := range n.trials {
-		done[Key{tr.Key, tr.Block}] = true
-	}
-	r2, n2, _ := newRunner(t, twoClients)
-	r2.Done, r2.Earlier = done, n.trials
-	if err := r2.Run(t.Context(), run); err != nil {
-		t.Fatal(err)
-	}
-	if n2.done != 5 {
-		t.Errorf("told of %d trials that were measured before, want 5", n2.done)
-	}
-	if s := n2.run.Sessions; len(s) != 2 || s[0].Ended.IsZero() || s[1].Started.Before(s[0].Ended) || n2.run.Took() > s[1].Ended.Sub(s[0].Started) {
-		t.Errorf("sessions %+v, want one for each time that it was measured", s)
-	}
-	r3, n3, _ := newRunner(t, twoClients)
-	if err := r3.Run(t.Context(), &record.Run{ID: "r3", Seed: 3}); err != nil {
-		t.Fatal(err)
-	}
-	keys := func(ts []record.Trial) (ks []Key) {
-		for _, tr := range ts {
-			ks = append(ks, Key{tr.Key, tr.Block})
-		}
-		return ks
-	}
-	if got, want := keys(slices.Concat(n.trials, n2.trials)), keys(n3.trials); !slices.Equal(got, want) {
-		t.Errorf("in two parts %v, at once %v", got, want)
-	}
-	if n2.run.Status != record.Done {
-		t.Errorf("status %s", n2.run.Status)
-	}
-}
-
-// TestKilledSession: a session that was killed ends with its last trial, so that the
-// pause before a run is resumed is no part of what it took.
-func TestKilledSession(t *testing.T) {
-	begin := time.Date(2026, 11, 21, 15, 30, 0, 0, time.UTC)
-	run := &record.Run{Sessions: []record.Session{{Started: begin}}}
-	r := &Runner{run: run, Earlier: []record.Trial{
-		{Started: begin.Add(time.Second), Wall: 2 * time.Second}, {Started: begin, Wall: time.Second},
-	}}
-	r.beginSession(begin.Add(time.Hour))
-	run.Sessions[1].Ended = begin.Add(time.Hour + 4*time.Second)
-	if got := run.Took(); got != 7*time.Second {
-		t.Errorf("Took = %v, want the 3 s before it was killed and the 4 s after", got)
-	}
-}
-
 // TestNotKept: a run whose records can't be kept is not done.
 func TestNotKept(t *testing.T) {
 	r, n, _ := newRunner(t, twoClients)
@@ -276,7 +221,7 @@ func TestInterruptedProbe(t *testing.T) {
 }
 
 // hello is what a broken worker of these tests begins with.
-const hello = "#!/bin/sh\n" + `echo '{"hello":{"version":1}}'` + "\n"
+const hello = "#!/bin/sh\n" + `echo '{"hello":{"version":2}}'` + "\n"
 
 // answer makes a shell script say something of the trial that it is asked for.
 const answer = `while read line; do id=${line#*\"id\":\"}; id=${id%%\"*}; case $line in *run*) %s;; *start*) %s;; esac; done` + "\n"
@@ -295,16 +240,10 @@ func TestPartner(t *testing.T) {
 			r, _, c := newRunner(t, strings.Replace(twoClients, "count: 200", "runtime: 20s", 1))
 			lines := hello + strings.Replace(strings.Replace(answer, "%s", row.run, 1), "%s", row.start, 1)
 			c.bad = engine.NewHost(t.TempDir(), func(string, string) ([]byte, error) { return []byte(lines), nil })
-			r.run = &record.Run{ID: "r1"}
-			r.pool = &pool{engines: r.Engines, run: "r1", hard: r.Hard, agents: map[string]*agent.Agent{}}
-			t.Cleanup(func() {
-				if err := r.pool.closeAll(); err != nil {
-					t.Error(err)
-				}
-			})
+			begin(t, r)
 			r.choose(nil)
 			cell := record.Cell{Workload: "append", Engine: "host", Place: "dir", Limits: r.Plan.Limits[0].Name, Clients: 2}
-			tr := r.trial(t.Context(), cell, 0, 0)
+			tr, _ := r.trial(t.Context(), cell, 0, 0)
 			if tr.Status != record.Failed || tr.Phase != row.phase || !strings.HasPrefix(tr.Error, "client 2: ") {
 				t.Fatalf("trial %s in phase %q: %q, want client 2 to fail in %s", tr.Status, tr.Phase, tr.Error, row.phase)
 			}
@@ -318,7 +257,7 @@ func TestPartner(t *testing.T) {
 			}
 			r.engine["append"] = workload.Spec{Name: "append", Kind: workload.Append, Count: 5, BS: 64}
 			cell.Clients = 1
-			if tr := r.trial(t.Context(), cell, 0, 1); tr.Status != record.Done {
+			if tr, _ := r.trial(t.Context(), cell, 0, 1); tr.Status != record.Done {
 				t.Errorf("the next trial: %s", tr.Error)
 			}
 		})

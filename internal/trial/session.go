@@ -31,6 +31,11 @@ type pool struct {
 	grace time.Duration
 }
 
+// newPool makes a pool of run's agents.
+func newPool(engines map[string]engine.Engine, run string, hard context.Context) *pool {
+	return &pool{engines: engines, run: run, hard: hard, agents: map[string]*agent.Agent{}}
+}
+
 // hangGrace is for an engine that cleans up after its context: a runtime's delete
 // takes 10 seconds at most, an agent's end 5. After it the engine is taken to
 // hang, as system calls on a dead disk do.

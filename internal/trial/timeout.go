@@ -42,8 +42,11 @@ func (o *timeout) over() bool {
 	return len(o.window) == o.clients
 }
 
-// measured notes that a client's window is over.
+// measured notes that a client's window is over. Without a timeout it does nothing.
 func (o *timeout) measured(client int) {
+	if o == nil {
+		return
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.window[client] {
@@ -57,6 +60,9 @@ func (o *timeout) measured(client int) {
 // settling notes that a client waits for its buffered writes, while left bytes are to be written back
 // on its machine; -1: unknown.
 func (o *timeout) settling(client int, left int64) {
+	if o == nil {
+		return
+	}
 	o.measured(client)
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -33,7 +33,7 @@ func TestSettlingIsNoTimeout(t *testing.T) {
 			})
 			r.choose(nil)
 			cell := record.Cell{Workload: "append", Engine: "host", Place: "dir", Limits: r.Plan.Limits[0].Name, Clients: 2}
-			tr, err := r.try(t.Context(), cell, 0, 0)
+			tr, err := r.trial(t.Context(), cell, 0, 0)
 			if tr.Status != want || (want == record.Failed) != errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("%s, %v, want it %s", tr.Status, err, want)
 			}

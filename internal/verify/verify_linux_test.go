@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"plimsoll/internal/leaktest"
+	"plimsoll/internal/disktest"
 	"plimsoll/load"
 )
 
@@ -155,60 +155,14 @@ func TestKilledWriter(t *testing.T) {
 }
 
 // TestPowerCut stops a file system in the middle as if the power had gone: what was not flushed
-// is lost (EXT4_IOC_SHUTDOWN with EXT4_GOING_FLAGS_NOLOGFLUSH, include/uapi/linux/ext4.h).
+// is lost.
 func TestPowerCut(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root: mounts a loop device")
-	}
 	for _, lie := range []bool{false, true} {
 		t.Run(fmt.Sprintf("journal lies %v", lie), func(t *testing.T) {
-			dir := t.TempDir()
-			leaktest.Check(t, dir)
-			image, point := filepath.Join(dir, "image"), filepath.Join(dir, "fs")
-			run := func(name string, args ...string) string {
-				t.Helper()
-				out, err := exec.Command(name, args...).CombinedOutput()
-				if err != nil {
-					t.Fatalf("%s %v: %v: %s", name, args, err, out)
-				}
-				return strings.TrimSpace(string(out))
-			}
-			var loop string
-			mount := func() {
-				t.Helper()
-				loop = run("losetup", "--find", "--show", image)
-				run("mount", loop, point)
-			}
-			unmount := func() {
-				t.Helper()
-				run("umount", point)
-				run("losetup", "--detach", loop)
-				// It goes when nobody has it open any more.
-				for range 100 {
-					if run("losetup", "--associated", image) == "" {
-						return
-					}
-					time.Sleep(50 * time.Millisecond)
-				}
-				t.Fatalf("%s stays", loop)
-			}
-			if err := os.WriteFile(image, nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Truncate(image, 64<<20); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Mkdir(point, 0o700); err != nil {
-				t.Fatal(err)
-			}
-			run("mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", image)
-			mount()
-			mounted := true
-			defer func() {
-				if mounted {
-					unmount()
-				}
-			}()
+			image := disktest.Image(t, 64<<20)
+			loop := disktest.Loop(t, image, false)
+			disktest.Format(t, loop, "ext4")
+			point := disktest.Mount(t, loop, "ext4", 0, "")
 			path := empty(t, point, fileSize)
 			unix.Sync()
 			o := Options{Path: path, Size: fileSize, Every: 8, Rate: 4000}
@@ -223,22 +177,17 @@ func TestPowerCut(t *testing.T) {
 				done <- err
 			}()
 			time.Sleep(400 * time.Millisecond)
-			f, err := os.Open(point)
-			if err != nil {
-				t.Fatal(err)
-			}
-			const shutdown, noLogFlush = 0x8004587d, 2
-			if err := unix.IoctlSetPointerInt(int(f.Fd()), shutdown, noLogFlush); err != nil {
+			if err := disktest.Shutdown(point); err != nil {
 				t.Fatalf("shutdown: %v", err)
 			}
-			f.Close()
 			if err := <-done; err == nil {
 				t.Fatal("the writer got to the end")
 			}
-			unmount()
-			mounted = false
-			mount()
-			mounted = true
+			if err := disktest.Unmount(point); err != nil {
+				t.Fatal(err)
+			}
+			disktest.Detach(t, image)
+			disktest.MountAt(t, disktest.Loop(t, image, false), point, "ext4", 0, "")
 			if lie {
 				fmt.Fprintln(&journal, `{"flushed":500}`)
 			}

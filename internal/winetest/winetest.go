@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -90,14 +91,34 @@ func (w *Wine) Run(t testing.TB, exe string, args ...string) (string, error) {
 	return string(text), errors.Join(runErr, err)
 }
 
-// BuildTests builds the tests of a package for Windows and returns the program.
-func BuildTests(t testing.TB, pkg string) string {
+// RunTests builds the tests of the current package for Windows, runs those of the given names there
+// and returns what they printed. Each of them has to pass: one that is skipped or missing is a failure.
+func RunTests(t testing.TB, names ...string) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("builds a program")
+	}
+	w := Find(t)
+	out, err := w.Run(t, buildTests(t), "-test.v", "-test.run", "^("+strings.Join(names, "|")+")$")
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	for _, n := range names {
+		if !strings.Contains(out, "--- PASS: "+n+" ") {
+			t.Errorf("%s did not pass on Windows' side:\n%s", n, out)
+		}
+	}
+	return out
+}
+
+// buildTests builds the tests of the current package for Windows and returns the program.
+func buildTests(t testing.TB) string {
 	t.Helper()
 	exe := filepath.Join(t.TempDir(), "tests.exe")
-	c := exec.Command("go", "test", "-c", "-o", exe, pkg)
+	c := exec.Command("go", "test", "-c", "-o", exe, ".")
 	c.Env = append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0")
 	if out, err := c.CombinedOutput(); err != nil {
-		t.Fatalf("build the tests of %s for Windows: %v\n%s", pkg, err, out)
+		t.Fatalf("build the tests for Windows: %v\n%s", err, out)
 	}
 	return exe
 }

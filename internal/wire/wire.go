@@ -11,6 +11,8 @@
 //	                      <----  {"ready": {id}}        files laid out, rings set up
 //	{"start": {id}}       ---->                         the barrier: all clients get it together
 //	                      <----  {"sample": ...}        one a second, more in a short window
+//	                      <----  {"round": ...}         the end of a round, if the job has a steady state
+//	{"finish": {id, from}} --->                         all clients are steady since that round
 //	                      <----  {"settling": ...}      the window is over; one a second until buffered writes are on the storage
 //	                      <----  {"result": ...}  or  {"error": ...}
 //	end of input          ---->                         the agent ends, the container with it
@@ -31,7 +33,12 @@ const MaxLine = 16 << 20
 
 // Version is the version of the language. Both sides are built together and
 // embedded one in the other, so a difference is a bug or a stale container.
-const Version = 1
+const Version = 2
+
+// OpenFiles is how many files a worker has to be able to have open, where somebody may allow it
+// so many (RLIMIT_NOFILE): a line of fio's may name 16,384, and each thread has a ring besides. A
+// system's own limit may be 1,024 or 4,096.
+const OpenFiles = 32768
 
 // A Message is one line. Exactly one field is set.
 type Message struct {
@@ -39,21 +46,23 @@ type Message struct {
 	Hello    *Hello    `json:"hello,omitempty"`
 	Ready    *Ready    `json:"ready,omitempty"`
 	Sample   *Sample   `json:"sample,omitempty"`
+	Round    *Round    `json:"round,omitempty"`
 	Settling *Settling `json:"settling,omitempty"`
 	Result   *Result   `json:"result,omitempty"`
 	Error    *Error    `json:"error,omitempty"`
 	// From the parent.
-	Run   *Run   `json:"run,omitempty"`
-	Start *Start `json:"start,omitempty"`
-	Stop  *Stop  `json:"stop,omitempty"`
+	Run    *Run    `json:"run,omitempty"`
+	Start  *Start  `json:"start,omitempty"`
+	Finish *Finish `json:"finish,omitempty"`
+	Stop   *Stop   `json:"stop,omitempty"`
 }
 
 // fields counts the fields that are set.
 func (m Message) fields() int {
 	n := 0
 	for _, set := range []bool{
-		m.Hello != nil, m.Ready != nil, m.Sample != nil, m.Settling != nil, m.Result != nil, m.Error != nil,
-		m.Run != nil, m.Start != nil, m.Stop != nil,
+		m.Hello != nil, m.Ready != nil, m.Sample != nil, m.Round != nil, m.Settling != nil, m.Result != nil, m.Error != nil,
+		m.Run != nil, m.Start != nil, m.Finish != nil, m.Stop != nil,
 	} {
 		if set {
 			n++
@@ -124,6 +133,19 @@ type Stop struct {
 type Sample struct {
 	ID string `json:"id"`
 	load.Sample
+}
+
+// Round is the end of a round of a job with a steady state (workload.Judged). They come in order, from the first.
+type Round struct {
+	ID string `json:"id"`
+	load.Sample
+}
+
+// Finish ends such a job early: its result is that of the window of rounds that begins with number From. A trial
+// that has ended meanwhile takes no notice.
+type Finish struct {
+	ID   string `json:"id"`
+	From int    `json:"from"`
 }
 
 // Settling says that a trial's window is over, and that its buffered writes are on their way to the storage.

@@ -4,104 +4,24 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
-
-	"golang.org/x/sys/unix"
 
 	"plimsoll/internal/agent"
 	"plimsoll/internal/check"
 	"plimsoll/internal/device"
+	"plimsoll/internal/disktest"
 	"plimsoll/internal/engine"
-	"plimsoll/internal/leaktest"
 	"plimsoll/internal/place"
 	"plimsoll/internal/record"
 	"plimsoll/internal/workertest"
 	"plimsoll/internal/workload"
 )
 
-// command runs a program of the system and returns its output.
-func command(t *testing.T, name string, args ...string) string {
-	t.Helper()
-	out, err := exec.Command(name, args...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%s %s: %v: %s", name, strings.Join(args, " "), err, out)
-	}
-	return strings.TrimSpace(string(out))
-}
-
-// loopDevice makes a loop device over an empty file, and detaches it at the end. Without
-// direct I/O the page cache of its file serves it.
-func loopDevice(t *testing.T, size int64, direct string) string {
-	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("needs root: makes a loop device")
-	}
-	dir := t.TempDir()
-	leaktest.Check(t, dir)
-	image := filepath.Join(dir, "image")
-	if err := os.WriteFile(image, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(image, size); err != nil {
-		t.Fatal(err)
-	}
-	loop := command(t, "losetup", "--direct-io="+direct, "--find", "--show", image)
-	t.Cleanup(func() { command(t, "losetup", "--detach", loop) })
-	return loop
-}
-
-// mount mounts something on a folder of its own until the end of the test.
-func mount(t *testing.T, source, kind, data string) string {
-	t.Helper()
-	dir := t.TempDir()
-	if err := unix.Mount(source, dir, kind, 0, data); err != nil {
-		t.Fatalf("mount %s: %v", kind, err)
-	}
-	t.Cleanup(func() {
-		err := unix.Unmount(dir, 0)
-		// What a worker's rings held open goes a moment after it.
-		for end := time.Now().Add(5 * time.Second); err == unix.EBUSY && time.Now().Before(end); err = unix.Unmount(dir, 0) {
-			time.Sleep(20 * time.Millisecond)
-		}
-		if err != nil {
-			t.Errorf("unmount %s: %v", dir, err)
-			unix.Unmount(dir, unix.MNT_DETACH)
-		}
-	})
-	return dir
-}
-
-// disk makes a loop device of 128 MiB with an ext4, and mounts it.
+// disk makes a loop device with an ext4 that bypasses the page cache of its file, and mounts it.
 func disk(t *testing.T, options string) (loop, dir string) {
 	t.Helper()
-	loop = loopDevice(t, 128<<20, "on")
-	// Without lazy initialisation, which would write in the background.
-	command(t, "mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", loop)
-	return loop, mount(t, loop, "ext4", options)
-}
-
-// sectors are what a device says of itself in sysfs, in bytes: the test's own look at
-// the kernel's counters (Documentation/block/stat.rst).
-func sectors(t *testing.T, dev string) (read, written int64) {
-	t.Helper()
-	b, err := os.ReadFile("/sys/block/" + filepath.Base(dev) + "/stat")
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := strings.Fields(string(b))
-	for i, p := range map[int]*int64{2: &read, 6: &written} {
-		n, err := strconv.ParseInt(f[i], 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		*p = n * 512
-	}
-	return read, written
+	return disktest.Disk(t, disktest.Options{Size: 128 << 20, Direct: true, Mount: options})
 }
 
 // A bench runs trials with a real worker in one folder.

@@ -1,6 +1,7 @@
 package witness
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -17,7 +18,9 @@ import (
 
 	"plimsoll/internal/agent"
 	"plimsoll/internal/check"
+	"plimsoll/internal/disktest"
 	"plimsoll/internal/engine"
+	"plimsoll/internal/limit"
 	"plimsoll/internal/place"
 	"plimsoll/internal/record"
 	"plimsoll/internal/workertest"
@@ -106,9 +109,8 @@ func TestUnwrittenExtents(t *testing.T) {
 // TestCompressingFileSystem is pitfall 6: it is said, and the worker's data isn't
 // compressed, although the file system tries.
 func TestCompressingFileSystem(t *testing.T) {
-	loop := loopDevice(t, 256<<20, "on")
-	command(t, "mkfs.btrfs", "-q", loop)
-	b := newBench(t, mount(t, loop, "btrfs", "compress-force=zstd"))
+	_, dir := disktest.Disk(t, disktest.Options{Kind: "btrfs", Size: 256 << 20, Direct: true, Mount: "compress-force=zstd"})
+	b := newBench(t, dir)
 	spec := job(load.Write, 512)
 	spec.Job.Direct, spec.Job.EndFsync, spec.Job.BS = false, true, 128<<10
 	spec.Job.Size, spec.Job.NumberIOs = 16<<20, 128
@@ -126,7 +128,7 @@ func TestThrottledGenerator(t *testing.T) {
 	if p := e.Probe(t.Context()); !p.OK {
 		t.Skipf("needs an OCI runtime: %s", p.Missing)
 	}
-	limits := engine.Limits{Name: "slow", CPUs: 0.1}
+	limits := limit.Limits{Name: "slow", CPUs: 0.1}
 	b := openBench(t, e, engine.Spec{Place: place.Spec{Name: "b", Kind: place.Bind, Path: dir}, Limits: limits})
 	spec := job(load.RandRead, 0)
 	spec.Job.Direct, spec.Job.Runtime = false, 500*time.Millisecond
@@ -143,8 +145,14 @@ func TestNeighbours(t *testing.T) {
 	spec.Job.Runtime, spec.Job.RateIOPS = 600*time.Millisecond, 200
 	b.run(t, spec) // The layout.
 	b.during = func() {
-		command(t, "dd", "if=/dev/zero", "of="+dir+"/other", "bs=1M", "count=24", "oflag=direct", "status=none")
-		command(t, "dd", "if="+dir+"/other", "of=/dev/null", "bs=1M", "iflag=direct", "status=none")
+		for _, args := range [][]string{
+			{"if=/dev/zero", "of=" + dir + "/other", "bs=1M", "count=24", "oflag=direct", "status=none"},
+			{"if=" + dir + "/other", "of=/dev/null", "bs=1M", "iflag=direct", "status=none"},
+		} {
+			if out, err := exec.Command("dd", args...).CombinedOutput(); err != nil {
+				t.Errorf("dd: %v: %s", err, out)
+			}
+		}
 	}
 	wantWarning(t, b.run(t, spec), check.Neighbour, record.Doubt, "something else was using the device")
 
@@ -180,43 +188,62 @@ func TestHiddenWrites(t *testing.T) {
 	wantWarning(t, tr, check.Amplification, record.Note, "bytes for each byte written", "metadata and journal")
 }
 
-// TestCreditsUsedUp is pitfall 9: a device that is fast at first and slow after.
+// TestCreditsUsedUp is pitfall 9: a device that is fast at first and slow after. So is one that was held up first,
+// and one that gets slower under a rate that it can still carry.
 func TestCreditsUsedUp(t *testing.T) {
-	const blkio = "/sys/fs/cgroup/blkio"
-	if _, err := os.Stat(blkio + "/blkio.throttle.read_iops_device"); err != nil {
-		t.Skip("needs the blkio controller of cgroup v1")
-	}
+	group := disktest.NewBlkioGroup(t)
 	loop, dir := disk(t, "")
-	b := newBench(t, dir)
-	group := filepath.Join(blkio, fmt.Sprintf("plimsoll-test-%d", os.Getpid()))
-	if err := os.Mkdir(group, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		err := os.Remove(group)
-		for end := time.Now().Add(5 * time.Second); err != nil && time.Now().Before(end); err = os.Remove(group) {
-			time.Sleep(20 * time.Millisecond)
-		}
-		if err != nil {
+	// allow bounds the reads a second; 0: not at all.
+	allow := func(iops int) {
+		if err := group.Put("blkio.throttle.read_iops_device", fmt.Sprintf("%s %d", disktest.Number(t, loop), iops)); err != nil {
 			t.Error(err)
 		}
-	})
-	put := func(file, text string) {
-		if err := os.WriteFile(filepath.Join(group, file), []byte(text), 0); err != nil {
-			t.Errorf("%s: %v", file, err)
-		}
 	}
-	spec := job(load.RandRead, 0)
-	spec.Job.Runtime = 10 * time.Second // A window of samples that are long enough to judge.
-	dev := strings.TrimSpace(command(t, "cat", "/sys/block/"+filepath.Base(loop)+"/dev"))
-	b.during = func() {
-		for _, pid := range trialOf(b.agent) {
-			put("cgroup.procs", strconv.Itoa(pid))
-		}
-		time.AfterFunc(5*time.Second, func() { put("blkio.throttle.read_iops_device", dev+" 50") })
+	for _, row := range []struct {
+		name          string
+		before, after int // reads a second that the device allows, fewer than a busy machine can do; 0: no limit
+		rate          int64
+		severity      string
+		want          string
+	}{
+		{"fall", 500, 50, 0, record.Doubt, "fell from"},
+		{"rise", 50, 500, 0, record.Doubt, "rose from"},
+		// Twenty I/Os are due at once, twice a second, and then wait for each other: the kernel lets six go each 100 ms.
+		{"slower, and still fast enough", 0, 60, 2, record.Note, "the mean service time went from one level to another"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			b := newBench(t, dir)
+			spec := job(load.RandRead, 0)
+			spec.Job.Runtime = 10 * time.Second // A window of samples that are long enough to judge.
+			if row.rate > 0 {
+				spec.Job.RateIOPS, spec.Job.NumJobs = row.rate, 20
+			}
+			allow(row.before)
+			defer allow(0)
+			b.during = func() {
+				for _, pid := range trialOf(b.agent) {
+					if err := group.Add(pid); err != nil {
+						t.Error(err)
+					}
+				}
+				time.AfterFunc(5*time.Second, func() { allow(row.after) })
+			}
+			tr := b.run(t, spec)
+			wantWarning(t, tr, check.Burst, row.severity, row.want)
+			for _, w := range tr.Warnings {
+				var e struct {
+					At     int64 `json:"at_sample"`
+					Sample int64 `json:"step_ns"`
+				}
+				if w.Check != check.Burst {
+					continue
+				}
+				if err := json.Unmarshal(w.Evidence, &e); err != nil || time.Duration(e.At*e.Sample) < 3*time.Second || time.Duration(e.At*e.Sample) > 8*time.Second {
+					t.Errorf("the limit changed after 5 s; evidence %s", w.Evidence)
+				}
+			}
+		})
 	}
-	tr := b.run(t, spec)
-	wantWarning(t, tr, check.Burst, record.Doubt, "the rate fell from", "stayed there")
 }
 
 // trialOf lists the processes that an agent has started for its trial.

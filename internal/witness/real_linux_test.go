@@ -7,6 +7,7 @@ import (
 
 	"plimsoll/internal/check"
 	"plimsoll/internal/device"
+	"plimsoll/internal/disktest"
 	"plimsoll/internal/engine"
 	"plimsoll/internal/place"
 	"plimsoll/internal/record"
@@ -29,9 +30,9 @@ func TestDeviceBytes(t *testing.T) {
 	b := newBench(t, dir)
 	b.run(t, job(load.RandRead, 1)) // The layout, and what the file system reads once.
 	for _, rw := range []string{load.RandRead, load.RandWrite, load.RandRW} {
-		read0, written0 := sectors(t, loop)
+		before := disktest.Count(t, loop)
 		tr := b.run(t, job(rw, 1500))
-		read1, written1 := sectors(t, loop)
+		own := disktest.Count(t, loop).Since(before)
 		tt := tr.Truth[0]
 		if tt.Device != filepath.Base(loop) || tt.DeviceWhy != "" || tr.Where[0].FSType != "ext4" || tr.Where[0].Device.Stack[0] != tt.Device {
 			t.Fatalf("%s: device %q, %+v, want %s", rw, tt.Device, tr.Where, loop)
@@ -40,11 +41,11 @@ func TestDeviceBytes(t *testing.T) {
 			t.Errorf("%s: the application moved %d and %d bytes, want 1500 blocks", rw, tt.AppRead, tt.AppWritten)
 		}
 		// The window lies within the test's two looks, and holds all of the job.
-		if tt.DeviceRead < tt.AppRead || tt.DeviceRead > read1-read0 {
-			t.Errorf("%s: %d bytes read from the device; asked %d, and the device says %d", rw, tt.DeviceRead, tt.AppRead, read1-read0)
+		if tt.DeviceRead < tt.AppRead || tt.DeviceRead > own.BytesRead {
+			t.Errorf("%s: %d bytes read from the device; asked %d, and the device says %d", rw, tt.DeviceRead, tt.AppRead, own.BytesRead)
 		}
-		if tt.DeviceWritten < tt.AppWritten || tt.DeviceWritten > written1-written0 {
-			t.Errorf("%s: %d bytes written to the device; asked %d, and the device says %d", rw, tt.DeviceWritten, tt.AppWritten, written1-written0)
+		if tt.DeviceWritten < tt.AppWritten || tt.DeviceWritten > own.BytesWritten {
+			t.Errorf("%s: %d bytes written to the device; asked %d, and the device says %d", rw, tt.DeviceWritten, tt.AppWritten, own.BytesWritten)
 		}
 		if tt.ProcRead != tt.AppRead || tt.ProcWritten != tt.AppWritten {
 			t.Errorf("%s: the kernel charged %d and %d bytes, the application moved %d and %d", rw, tt.ProcRead, tt.ProcWritten, tt.AppRead, tt.AppWritten)
@@ -60,9 +61,7 @@ func TestDeviceBytes(t *testing.T) {
 // TestOverlayBytes: the layer's bytes are found on the disk of its upper folder.
 func TestOverlayBytes(t *testing.T) {
 	loop, dir := disk(t, "")
-	command(t, "mkdir", dir+"/upper", dir+"/work")
-	merged := mount(t, "overlay", "overlay", "lowerdir="+t.TempDir()+",upperdir="+dir+"/upper,workdir="+dir+"/work")
-	b := newBench(t, merged)
+	b := newBench(t, disktest.Overlay(t, dir))
 	tr := b.run(t, job(load.RandWrite, 1500))
 	tt := tr.Truth[0]
 	if tr.Where[0].FSType != "overlay" || tt.Device != filepath.Base(loop) || tt.DeviceWritten < tt.AppWritten || tt.AppWritten != 1500*8192 {
@@ -73,15 +72,15 @@ func TestOverlayBytes(t *testing.T) {
 
 // TestBlockDeviceBytes: the place is the device itself.
 func TestBlockDeviceBytes(t *testing.T) {
-	loop := loopDevice(t, 16<<20, "off")
+	loop := disktest.Loop(t, disktest.Image(t, 16<<20), false)
 	b := newBench(t, t.TempDir())
 	b.target = loop
-	read0, _ := sectors(t, loop)
+	before := disktest.Count(t, loop)
 	tr := b.run(t, job(load.RandRead, 700))
-	read1, _ := sectors(t, loop)
+	own := disktest.Count(t, loop).Since(before)
 	tt := tr.Truth[0]
-	if tt.Device != filepath.Base(loop) || tt.AppRead != 700*8192 || tt.DeviceRead < tt.AppRead || tt.DeviceRead > read1-read0 || tr.Where[0].Path != loop {
-		t.Errorf("%+v of %s, want 700 blocks of %s; the device says %d", tt, tr.Where[0].Path, loop, read1-read0)
+	if tt.Device != filepath.Base(loop) || tt.AppRead != 700*8192 || tt.DeviceRead < tt.AppRead || tt.DeviceRead > own.BytesRead || tr.Where[0].Path != loop {
+		t.Errorf("%+v of %s, want 700 blocks of %s; the device says %d", tt, tr.Where[0].Path, loop, own.BytesRead)
 	}
 	// Beneath it is the page cache of its file, and a disk unless that is on a tmpfs. It shows
 	// while nobody else reads as much from that disk.

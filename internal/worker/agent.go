@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -31,8 +32,58 @@ func Agent(ctx context.Context, exe, dir string, in io.Reader, out io.Writer) er
 		return err
 	}
 	defer remove()
+	return answer(ctx, trialCommand{exe, dir, nil}, in, out)
+}
+
+// AgentInside is Agent in a folder of somebody's container, named name in the folder base. Names
+// mean nothing there: the container may have a file system of its own, and put a link in the way of any
+// path. So both are open files, and the trials inherit the folder's. It is removed at the end,
+// also when nobody is left who could.
+func AgentInside(ctx context.Context, exe string, folder, base *os.File, name string, in io.Reader, out io.Writer) error {
+	defer removeInside(folder, base, name)
+	return answer(ctx, trialCommand{exe, inheritedFolder, folder}, in, out)
+}
+
+// inheritedFolder is the folder that a process has inherited as its fourth file.
+const inheritedFolder = "/proc/self/fd/3"
+
+// removeInside removes the folder name of base, which is open as folder, with what is in it.
+func removeInside(folder, base *os.File, name string) {
+	// What is removed must be the folder itself: its name may lead elsewhere by now.
+	a, err := folder.Stat()
+	if err != nil {
+		return
+	}
+	root, err := os.OpenRoot("/proc/self/fd/" + strconv.Itoa(int(base.Fd())))
+	if err != nil {
+		return
+	}
+	defer root.Close()
+	if b, err := root.Lstat(name); err == nil && os.SameFile(a, b) {
+		root.RemoveAll(name)
+	}
+}
+
+// A trialCommand is how the worker runs itself for a trial.
+type trialCommand struct {
+	exe, dir string
+	// folder, if set, is dir, as the trial's fourth file.
+	folder *os.File
+}
+
+// command returns the trial's process, not yet started.
+func (c trialCommand) command(ctx context.Context) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, c.exe, "trial", "--dir", c.dir)
+	if c.folder != nil {
+		cmd.ExtraFiles = []*os.File{c.folder}
+	}
+	return cmd
+}
+
+// answer answers requests until in ends.
+func answer(ctx context.Context, trial trialCommand, in io.Reader, out io.Writer) error {
 	w := wire.NewWriter(out)
-	if err := w.Send(wire.Message{Hello: hello(dir)}); err != nil {
+	if err := w.Send(wire.Message{Hello: hello(trial.dir)}); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -57,12 +108,14 @@ func Agent(ctx context.Context, exe, dir string, in io.Reader, out io.Writer) er
 			if current != nil {
 				current.kill()
 			}
-			current, err = startTrial(ctx, exe, dir, m.Run.ID, line, w)
+			current, err = startTrial(ctx, trial, m.Run.ID, line, w)
 			if err != nil {
 				w.Send(wire.Message{Error: &wire.Error{ID: m.Run.ID, Phase: wire.PhasePrepare, Text: err.Error()}})
 				current = nil
 			}
 		case m.Start != nil && current != nil && current.id == m.Start.ID:
+			current.send(line)
+		case m.Finish != nil && current != nil && current.id == m.Finish.ID:
 			current.send(line)
 		case m.Start != nil:
 			// Silence would make the parent wait for the trial's end until its timeout.
@@ -112,8 +165,8 @@ type trialProcess struct {
 }
 
 // startTrial runs the worker again for one trial and forwards what it says.
-func startTrial(ctx context.Context, exe, dir, id string, request []byte, out *wire.Writer) (*trialProcess, error) {
-	cmd := exec.CommandContext(ctx, exe, "trial", "--dir", dir)
+func startTrial(ctx context.Context, trial trialCommand, id string, request []byte, out *wire.Writer) (*trialProcess, error) {
+	cmd := trial.command(ctx)
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -213,7 +266,7 @@ func (t *trialProcess) relay(r *wire.Reader, progress *wire.Error, out *wire.Wri
 			progress.Done.At = m.Sample.At
 			progress.Done.Ops += m.Sample.Ops
 			progress.Done.Bytes += m.Sample.Bytes
-		case m.Settling != nil:
+		case m.Round != nil, m.Settling != nil:
 		default:
 			return last, fmt.Errorf("not for the parent: %.80q", line)
 		}

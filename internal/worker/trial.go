@@ -29,13 +29,23 @@ func Trial(ctx context.Context, dir string, in io.Reader, out io.Writer) error {
 	id := m.Run.ID
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	start := make(chan wire.Message, 1)
-	go listen(r, start, cancel)
+	start, finish := make(chan wire.Message, 1), make(chan int, 1)
+	go listen(r, start, finish, cancel)
 	run, err := workload.Prepare(ctx, m.Run.Spec, dir)
 	if err != nil {
 		return w.Send(wire.Message{Error: describe(id, wire.PhasePrepare, err)})
 	}
 	defer run.Close()
+	if j, ok := run.(workload.Judged); ok {
+		j.OnRound(func(s load.Sample) { w.Send(wire.Message{Round: &wire.Round{ID: id, Sample: s}}) })
+		go func() {
+			select {
+			case from := <-finish:
+				j.Finish(from)
+			case <-ctx.Done():
+			}
+		}()
+	}
 	if err := w.Send(wire.Message{Ready: &wire.Ready{ID: id}}); err != nil {
 		return err
 	}
@@ -50,17 +60,23 @@ func Trial(ctx context.Context, dir string, in io.Reader, out io.Writer) error {
 	return w.Send(measure(ctx, run, id, w))
 }
 
-// listen passes on the first message of r, and cancels the trial when r ends:
-// the agent is gone then, and nobody would stop the trial. It goes on until r ends.
-func listen(r *wire.Reader, first chan<- wire.Message, cancel context.CancelCauseFunc) {
+// listen passes on the first message of r, and the first of those behind it that tells to finish. It cancels the
+// trial when r ends: the agent is gone then, and nobody would stop the trial. It goes on until r ends.
+func listen(r *wire.Reader, first chan<- wire.Message, finish chan<- int, cancel context.CancelCauseFunc) {
 	for n := 0; ; n++ {
 		m, _, err := r.Next()
 		if err != nil {
 			cancel(fmt.Errorf("the trial's input ended: %w", err))
 			return
 		}
-		if n == 0 {
+		switch {
+		case n == 0:
 			first <- m
+		case m.Finish != nil:
+			select {
+			case finish <- m.Finish.From:
+			default:
+			}
 		}
 	}
 }

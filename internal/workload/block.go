@@ -20,6 +20,10 @@ type blockRun struct {
 	job      load.Job
 	prepared time.Duration
 	touch    float64
+	// keeper follows the rounds of a job with a steady state; else nil.
+	keeper *roundKeeper
+	// unsettled is Spec.Unsettled.
+	unsettled bool
 	// refused is what was said to O_DIRECT where the job is done without it.
 	refused string
 }
@@ -27,7 +31,14 @@ type blockRun struct {
 // prepareBlock lays the job's file out, unless a trial before did, and opens it.
 // Jobs with files of the same size share one.
 func prepareBlock(ctx context.Context, spec Spec, dir string) (*blockRun, error) {
-	b := &blockRun{job: spec.Job}
+	b := &blockRun{unsettled: spec.Unsettled, job: spec.Job}
+	if round := spec.Steady.Round; round > 0 {
+		b.job.Round = round
+		b.keeper = &roundKeeper{unit: spec.Metric().Unit, end: b.endRun}
+	}
+	if b.job.Verify && b.job.Reads() && b.job.Filename != "" {
+		return nil, fmt.Errorf("verify: what is in %s was not stamped by this job, and would be found wrong; verify a job of writes there", b.job.Filename)
+	}
 	if b.job.IOEngine != load.Null && b.job.Filename == "" {
 		size := b.job.Offset + b.job.Size
 		if b.job.Size == 0 {
@@ -37,6 +48,9 @@ func prepareBlock(ctx context.Context, spec Spec, dir string) (*blockRun, error)
 		start := time.Now()
 		l, err := load.Layout(ctx, b.job.Filename, size, load.LayoutOptions{Reuse: true, Seed: b.job.RandSeed})
 		if err != nil {
+			return nil, err
+		}
+		if err := b.seal(ctx); err != nil {
 			return nil, err
 		}
 		b.prepared = time.Since(start)
@@ -62,15 +76,8 @@ func prepareBlock(ctx context.Context, spec Spec, dir string) (*blockRun, error)
 
 // Run implements Runner.
 func (b *blockRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result, error) {
-	var win *window
 	r := &Result{}
-	b.run.OnWindow = func(begin bool) {
-		if begin {
-			win = openWindow()
-		} else if win != nil {
-			win.close(r)
-		}
-	}
+	b.follow(r)
 	l, err := b.run.Start(ctx, onSample)
 	if err != nil {
 		return nil, partial(l, err)
@@ -81,10 +88,48 @@ func (b *blockRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result
 	r.Notes = slices.Clone(l.Notes)
 	r.Late, r.MaxLate, r.Missed = l.Late, l.MaxLate, l.Missed
 	r.Prepared = b.prepared
+	if b.keeper != nil {
+		if err := b.keeper.fill(r, l.Samples); err != nil {
+			return nil, partial(l, err)
+		}
+	}
 	if b.job.Filename != "" {
 		r.File = b.fileState()
 	}
 	return r, nil
+}
+
+// follow has the counters read at the edges of what is measured.
+func (b *blockRun) follow(r *Result) {
+	if k := b.keeper; k != nil {
+		b.run.OnWindow, b.run.OnTurn, b.run.OnRound = k.window, k.turn, k.round
+		return
+	}
+	var win *window
+	b.run.OnWindow = func(begin bool) {
+		if begin {
+			win = openWindow()
+		} else if win != nil {
+			win.close(r)
+		}
+	}
+}
+
+// endRun ends the job before its time.
+func (b *blockRun) endRun() { b.run.End() }
+
+// OnRound implements Judged.
+func (b *blockRun) OnRound(tell func(load.Sample)) {
+	if b.keeper != nil {
+		b.keeper.tell = tell
+	}
+}
+
+// Finish implements Judged.
+func (b *blockRun) Finish(from int) {
+	if b.keeper != nil {
+		b.keeper.finish(from)
+	}
 }
 
 // partial adds to an error how far the job got, if it began.

@@ -3,6 +3,8 @@ package workload
 import (
 	"slices"
 	"time"
+
+	"plimsoll/load"
 )
 
 // A Course is how fast clients were together through a trial, by time: Rates[i] is what they did a
@@ -22,6 +24,26 @@ type Course struct {
 // counted in an interval counts in all of that interval evenly, so that the clients'
 // intervals need not begin together, nor be of one length.
 func CourseOf(results []Result, unit string) Course {
+	if unit == "B/s" {
+		return courseOf(results, func(s load.Sample) float64 { return float64(s.Bytes) })
+	}
+	return courseOf(results, func(s load.Sample) float64 { return float64(s.Ops) })
+}
+
+// LatencyOf is the mean latency in seconds by time, as CourseOf is the rate: 0 where nothing was done.
+func LatencyOf(results []Result) Course {
+	ops := courseOf(results, func(s load.Sample) float64 { return float64(s.Ops) })
+	sum := courseOf(results, func(s load.Sample) float64 { return s.Lat.Seconds() })
+	for i, n := range ops.Rates {
+		if n > 0 {
+			ops.Rates[i] = sum.Rates[i] / n
+		}
+	}
+	return ops
+}
+
+// courseOf lays what amount says of each sample over each other.
+func courseOf(results []Result, amount func(load.Sample) float64) Course {
 	from, to, ok := together(results)
 	if !ok || to <= from {
 		return Course{}
@@ -45,7 +67,7 @@ func CourseOf(results []Result, unit string) Course {
 	}
 	c.Rates = make([]float64, n)
 	for i := range results {
-		c.add(&results[i], from-offset(results, i), unit)
+		c.add(&results[i], from-offset(results, i), amount)
 	}
 	for i := range c.Rates {
 		length := c.Step
@@ -58,13 +80,10 @@ func CourseOf(results []Result, unit string) Course {
 }
 
 // add spreads the samples of r over c, whose beginning is at the time from of r.
-func (c *Course) add(r *Result, from time.Duration, unit string) {
+func (c *Course) add(r *Result, from time.Duration, of func(load.Sample) float64) {
 	last := time.Duration(0)
 	for _, s := range r.Samples {
-		amount, begin, end := float64(s.Ops), last-from, s.At-from
-		if unit == "B/s" {
-			amount = float64(s.Bytes)
-		}
+		amount, begin, end := of(s), last-from, s.At-from
 		if s.At <= last {
 			continue // A damaged record.
 		}

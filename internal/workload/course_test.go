@@ -70,3 +70,15 @@ func TestCourse(t *testing.T) {
 	}
 	CourseOf([]Result{{Samples: []load.Sample{{At: -1}, {At: -1}}}}, "1/s")
 }
+
+// TestLatencyOf: the mean of all operations in an interval, not that of the clients' means.
+func TestLatencyOf(t *testing.T) {
+	const s, ms = time.Second, time.Millisecond
+	busy := Result{Samples: []load.Sample{{At: s, Ops: 300, Lat: 300 * ms}, {At: 2 * s, Ops: 300, Lat: 3000 * ms}, {At: 3 * s}}}
+	calm := Result{Samples: []load.Sample{{At: s, Ops: 100, Lat: 500 * ms}, {At: 2 * s, Ops: 100, Lat: 500 * ms}, {At: 3 * s}}}
+	c := LatencyOf([]Result{busy, calm})
+	want := []float64{0.002, 0.00875, 0}
+	if diff := cmp.Diff(want, c.Rates, cmpopts.EquateApprox(0, 1e-9)); diff != "" || c.Step != s {
+		t.Errorf("a course of %v: %s", c.Step, diff)
+	}
+}

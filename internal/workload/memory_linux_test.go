@@ -2,33 +2,18 @@ package workload
 
 import (
 	"errors"
-	"os"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
-	"plimsoll/internal/leaktest"
+	"plimsoll/internal/disktest"
 	"plimsoll/load"
 )
 
 // TestDirectInMemory: a direct job is done on a file system in memory, whether the
 // kernel takes O_DIRECT there or not. On tmpfs Linux refuses it before 6.6, on ramfs always.
 func TestDirectInMemory(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("root is needed to mount a file system")
-	}
 	for _, kind := range []string{"tmpfs", "ramfs"} {
 		t.Run(kind, func(t *testing.T) {
-			dir := t.TempDir()
-			leaktest.Check(t, dir)
-			if err := unix.Mount(kind, dir, kind, 0, ""); err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() {
-				if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
-					t.Errorf("unmount %s: %v", dir, err)
-				}
-			})
+			dir := disktest.Mount(t, kind, kind, 0, "")
 			r := prepare(t, Spec{Kind: Block, Job: load.Job{RW: load.RandRead, BS: 4096, Size: 1 << 20, NumberIOs: 20, Direct: true}}, dir)
 			defer r.Close()
 			res, err := r.Run(t.Context(), nil)

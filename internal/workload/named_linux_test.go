@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"plimsoll/internal/leaktest"
+	"plimsoll/internal/disktest"
 	"plimsoll/load"
 )
 
@@ -58,7 +58,7 @@ func checkClasses(t *testing.T, r *Result, want ...load.Class) {
 			t.Errorf("class %s: the histogram doesn't hold all %d operations", c.Name, c.Ops)
 		}
 	}
-	if r.Elapsed <= 0 || r.Start.IsZero() || r.IOEngine != "syscalls" {
+	if r.Elapsed <= 0 || r.Start.IsZero() || r.IOEngine != Syscalls {
 		t.Errorf("window %v from %v by %s", r.Elapsed, r.Start, r.IOEngine)
 	}
 }
@@ -269,7 +269,7 @@ func TestNoSpace(t *testing.T) {
 		{Spec{Kind: WAL, BS: 64 << 10, Runtime: time.Hour}, 8},
 		{Spec{Kind: Tree, Count: 40, BS: 16 << 10, Runtime: time.Hour}, 1},
 	} {
-		dir := smallDisk(t, "1m")
+		dir := disktest.Tmpfs(t, "size=1m")
 		r := prepare(t, row.spec, dir)
 		res, err := r.Run(t.Context(), nil)
 		var p *PartialError
@@ -284,28 +284,9 @@ func TestNoSpace(t *testing.T) {
 			t.Errorf("%s: Close() = %v", row.spec.Kind, err)
 		}
 	}
-	if _, err := Prepare(t.Context(), Spec{Kind: Tree, Count: 400, BS: 16 << 10}, smallDisk(t, "1m")); !errors.Is(err, unix.ENOSPC) {
+	if _, err := Prepare(t.Context(), Spec{Kind: Tree, Count: 400, BS: 16 << 10}, disktest.Tmpfs(t, "size=1m")); !errors.Is(err, unix.ENOSPC) {
 		t.Errorf("Prepare on a small disk = %v, want ENOSPC", err)
 	}
-}
-
-// smallDisk mounts a tmpfs that is gone when the test ends.
-func smallDisk(t *testing.T, size string) string {
-	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("root is needed to mount a tmpfs")
-	}
-	dir := t.TempDir()
-	leaktest.Check(t, dir)
-	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
-			t.Errorf("unmount %s: %v", dir, err)
-		}
-	})
-	return dir
 }
 
 // TestBlock: jobs of one size share a file, and doubts of the generator are kept.

@@ -3,14 +3,18 @@ package workload
 import (
 	"time"
 
+	"plimsoll/internal/httpload"
 	"plimsoll/load"
 )
+
+// Syscalls is the Result.IOEngine of the named workloads, which call the system as their application
+// does and have no I/O engine.
+const Syscalls = "syscalls"
 
 // A Result is what a worker measured of one workload in one trial. It holds
 // evidence only; what to make of it is for package check and package stats.
 type Result struct {
-	// IOEngine did the I/O: io_uring, linux-aio, psync, null, or "syscalls" for
-	// the named workloads.
+	// IOEngine did the I/O: io_uring, linux-aio, psync, null, or Syscalls.
 	IOEngine string `json:"io_engine"`
 	// Buffers is load.Result's: whether io_uring worked with registered buffers. Empty for other
 	// engines, and in records of older versions.
@@ -31,6 +35,8 @@ type Result struct {
 	Usage   load.Usage    `json:"usage"`
 	// Stage holds what each job of a stage measured, in the order of the spec; Classes are their sums.
 	Stage []StageResult `json:"stage,omitempty"`
+	// HTTP is what the requests of http came to. A record keeps it without the timings of each.
+	HTTP *httpload.Tally `json:"http,omitempty"`
 	// ProcRead and ProcWritten are what the kernel charged to the worker at the
 	// storage layer in the window (/proc/self/io read_bytes, write_bytes): 0 for reads
 	// that the page cache served. -1: unknown.
@@ -58,9 +64,14 @@ type Result struct {
 	Prepared time.Duration `json:"prepared"`
 	// Settled is how long it took after the window until buffered writes were on the storage.
 	Settled time.Duration `json:"settled,omitempty"`
+	// Verified is what was checked of a job that verifies.
+	Verified VerifyState `json:"verified,omitzero"`
 	// Notes are doubts that the load generator or the workload itself has: that linux-aio
 	// is not asynchronous with buffered I/O, that files could not be removed.
 	Notes []string `json:"notes,omitempty"`
+	// Rounds is the course of a job with a steady state; all figures here are then of the rounds that count,
+	// but for File, Prepared, Settled, and Usage.MaxRSS, which is the peak of the whole run. nil: there is none.
+	Rounds *Rounds `json:"rounds,omitempty"`
 	// Host is how busy the machine was in the window, from /proc/stat and
 	// /proc/pressure.
 	Host HostDelta `json:"host,omitzero"`

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"plimsoll/internal/steady"
 	"plimsoll/load"
 )
 
@@ -21,6 +22,18 @@ type Runner interface {
 	Close() error
 }
 
+// A Judged is the Runner of a job with a steady state, which somebody else may judge, together with other
+// clients.
+type Judged interface {
+	Runner
+	// OnRound, before Run, has every round told as it ends (its At is the end, from the beginning of the first), and
+	// leaves it to Finish to end the job before its longest time.
+	OnRound(tell func(load.Sample))
+	// Finish ends the job; the result is that of steady.WindowRounds rounds from number from on, which have all
+	// been told. Any goroutine may call it. What comes after the job's own end has no effect.
+	Finish(from int)
+}
+
 // Prepare lays out what spec needs in dir.
 func Prepare(ctx context.Context, spec Spec, dir string) (Runner, error) {
 	spec = spec.WithDefaults()
@@ -32,6 +45,8 @@ func Prepare(ctx context.Context, spec Spec, dir string) (Runner, error) {
 		return &appendRun{spec: spec, path: filepath.Join(dir, "append.log")}, nil
 	case WAL:
 		return prepareWAL(spec, filepath.Join(dir, "wal.log"))
+	case HTTP:
+		return &httpRun{*spec.HTTP}, nil
 	case Tree:
 		return prepareTree(ctx, spec, filepath.Join(dir, "tree"))
 	}
@@ -98,8 +113,19 @@ func (s Spec) Validate() error {
 		if j.Filename == "" {
 			j.Filename = "block.dat" // The worker names it, in the place.
 		}
+		if r := s.Steady.Round; r != 0 {
+			if j.Runtime < steady.WindowRounds*r {
+				return fmt.Errorf("steady_state: %d rounds of %v take longer than runtime, %v", steady.WindowRounds, r, j.Runtime)
+			}
+			j.Round = r
+		}
 		return j.Validate()
 	case Append, WAL, Tree:
+	case HTTP:
+		if s.HTTP == nil {
+			return errors.New("http: nothing is asked")
+		}
+		return s.HTTP.Validate()
 	case Stage:
 		if len(s.Jobs) == 0 {
 			return errors.New("jobs: a stage needs at least one")
@@ -193,7 +219,7 @@ func (m *meter) finish(classes ...load.Class) *Result {
 		m.sample(now)
 	}
 	return &Result{
-		IOEngine:    "syscalls",
+		IOEngine:    Syscalls,
 		Start:       m.start,
 		Elapsed:     now.Sub(m.start),
 		WallElapsed: now.Round(0).Sub(m.start.Round(0)),

@@ -30,11 +30,17 @@ var (
 
 // Settle implements Settler.
 func (b *blockRun) Settle(ctx context.Context, r *Result, left func(int64)) error {
+	if b.unsettled {
+		return nil
+	}
 	took, err := settle(ctx, b.run, left)
+	if err == nil {
+		r.Settled = took
+		err = b.readBack(ctx, r)
+	}
 	if err != nil {
 		return partial(&load.Result{Elapsed: r.Elapsed, Classes: r.Classes}, err)
 	}
-	r.Settled = took
 	return nil
 }
 

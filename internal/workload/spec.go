@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"plimsoll/internal/httpload"
 	"plimsoll/load"
 )
 
@@ -31,6 +32,8 @@ const (
 	// Stage is several block jobs that start together, on files that they name: what the dialects
 	// of other tools ask for. A plan has no word for it.
 	Stage Kind = "stage"
+	// HTTP asks a web server, as ab does. A plan has no word for it yet.
+	HTTP Kind = "http"
 )
 
 // A Spec is one workload of a plan.
@@ -40,8 +43,15 @@ type Spec struct {
 	Kind Kind   `json:"kind"`
 	// Job is the block job; used by Block only. Its Filename is set by the worker.
 	Job load.Job `json:"job,omitzero"`
+	// Steady ends a block job when it is steady, at Job.Runtime at the latest.
+	Steady SteadyState `json:"steady_state,omitzero"`
+	// Unsettled leaves what a block job has written in the page cache when the job is done, for a caller who
+	// looks at how it gets to the storage.
+	Unsettled bool `json:"unsettled,omitempty"`
 	// Jobs are the jobs of a stage.
 	Jobs []StageJob `json:"jobs,omitempty"`
+	// HTTP is what http asks.
+	HTTP *httpload.Spec `json:"http,omitempty"`
 	// Count is the number of operations of append (default 10,000) and of source
 	// files of tree (default 360: a tenth of E1's site).
 	Count int `json:"count,omitempty"`
@@ -61,8 +71,11 @@ type Metric struct {
 	Unit string `json:"unit"`
 }
 
+// largeBlock is the mean size of I/Os from which a block job is about bandwidth.
+const largeBlock = 64 << 10
+
 // Metric returns the figure by which trials of s are compared: bandwidth for
-// block jobs with blocks of 64 KiB and more, operations per second otherwise.
+// block jobs with blocks of 64 KiB and more on average, operations per second otherwise.
 func (s Spec) Metric() Metric {
 	switch s.Kind {
 	case Append:
@@ -71,14 +84,16 @@ func (s Spec) Metric() Metric {
 		return Metric{"commits", "1/s"}
 	case Tree:
 		return Metric{"files", "1/s"}
+	case HTTP:
+		return Metric{"requests", "1/s"}
 	}
 	if s.Kind == Stage {
-		if len(s.Jobs) > 0 && !slices.ContainsFunc(s.Jobs, func(j StageJob) bool { return j.Job.BS < 64<<10 }) {
+		if len(s.Jobs) > 0 && !slices.ContainsFunc(s.Jobs, func(j StageJob) bool { return j.Job.BS < largeBlock }) {
 			return Metric{"bandwidth", "B/s"}
 		}
 		return Metric{"IOPS", "1/s"}
 	}
-	if s.Job.BS >= 64<<10 {
+	if _, mean, _ := s.Job.BlockSizes(); mean >= largeBlock {
 		return Metric{"bandwidth", "B/s"}
 	}
 	return Metric{"IOPS", "1/s"}

@@ -45,8 +45,14 @@ func openWindow() *window { return &window{before: takeSnapshot(true)} }
 
 // close takes them at the end and puts the differences into r.
 func (w *window) close(r *Result) {
-	a, b := w.before, takeSnapshot(false)
+	b := takeSnapshot(false)
 	w.closed = true
+	w.cpus = cpuDeltas(w.before.cpus, b.cpus)
+	r.between(w.before, b)
+}
+
+// between puts what happened between two snapshots into r.
+func (r *Result) between(a, b snapshot) {
 	r.ProcRead, r.ProcWritten = -1, -1
 	if a.proc != nil && b.proc != nil {
 		r.ProcRead = b.proc["read_bytes"] - a.proc["read_bytes"]
@@ -56,7 +62,6 @@ func (w *window) close(r *Result) {
 	r.Cgroup = cgroupDeltas(a.cgroup, b.cgroup)
 	r.Host = hostDelta(a, b)
 	r.Usage = load.Usage{User: b.usage.User - a.usage.User, System: b.usage.System - a.usage.System, MaxRSS: b.usage.MaxRSS}
-	w.cpus = cpuDeltas(a.cpus, b.cpus)
 	r.Throttled = Throttled{b.throttle.Periods - a.throttle.Periods, b.throttle.Time - a.throttle.Time}
 }
 

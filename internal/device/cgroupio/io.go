@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/device"
+	"plimsoll/internal/device/hierarchy"
 )
 
 // ReadCgroupIO returns the bytes that pid's group has read from and written to
@@ -21,15 +22,15 @@ import (
 // ErrShared when the group is the root or Plimsoll's own, ErrNotCounted when the
 // kernel keeps no count; the version is good even then. A nil dev is ErrNotCounted.
 func ReadCgroupIO(f device.FS, pid int, dev *device.Device) (read, written int64, version int, err error) {
-	g, err := ownGroup(f, pid, "blkio", "io")
+	g, err := ownGroup(f, pid, hierarchy.IO)
 	if g != nil {
-		version = g.version
+		version = g.Version
 	}
 	if err != nil {
 		return -1, -1, version, err
 	}
 	if dev == nil {
-		return -1, -1, version, fmt.Errorf("group %s: no device to count on: %w", g.path, ErrNotCounted)
+		return -1, -1, version, fmt.Errorf("group %s: no device to count on: %w", g.Path, ErrNotCounted)
 	}
 	key := fmt.Sprintf("%d:%d", dev.Major, dev.Minor)
 	if version == 2 {
@@ -38,41 +39,84 @@ func ReadCgroupIO(f device.FS, pid int, dev *device.Device) (read, written int64
 		read, written, err = readV1(g, key)
 	}
 	if err != nil {
-		return -1, -1, version, fmt.Errorf("group %s: %w", g.path, err)
+		return -1, -1, version, fmt.Errorf("group %s: %w", g.Path, err)
 	}
 	return read, written, version, nil
 }
 
 // readV2 reads io.stat: "254:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=0 dios=0".
 // A device that the group never used has no line.
-func readV2(g *group, key string) (read, written int64, err error) {
-	b, err := os.ReadFile(filepath.Join(g.dir, "io.stat"))
+func readV2(g *hierarchy.Group, key string) (read, written int64, err error) {
+	b, err := os.ReadFile(filepath.Join(g.Dir, "io.stat"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, 0, fmt.Errorf("the parent doesn't give it the io controller: %w", ErrNotCounted)
 	}
 	if err != nil {
 		return 0, 0, err
 	}
-	for line := range strings.Lines(string(b)) {
-		fields := strings.Fields(line)
-		if len(fields) == 0 || fields[0] != key {
-			continue
-		}
-		for _, f := range fields[1:] {
-			k, v, _ := strings.Cut(f, "=")
-			switch k {
-			case "rbytes":
-				read, err = strconv.ParseInt(v, 10, 64)
-			case "wbytes":
-				written, err = strconv.ParseInt(v, 10, 64)
-			}
-			if err != nil {
-				return 0, 0, fmt.Errorf("io.stat: %w", err)
-			}
-		}
-		return read, written, nil
+	stats, err := parseStat(string(b))
+	if err != nil {
+		return 0, 0, fmt.Errorf("io.stat: %w", err)
 	}
-	return 0, 0, nil
+	return stats[key].readBytes, stats[key].writeBytes, nil
+}
+
+// A stat is what io.stat counts on one device.
+type stat struct {
+	readBytes, writeBytes, discardBytes int64
+	reads, writes, discards             int64
+}
+
+// parseStat reads io.stat by device ("254:0"). Policies add fields of their own ("cost.vrate=100.00",
+// "use_delay=0"), which are left out. Kernels from 5.15 on, until they were mended by "blk-cgroup: always
+// terminate io.stat lines", begin a line for a device without counts and forget to end it, so that
+// several names can stand before the first field, which belongs to the last of them. A path of an
+// NVMe multipath disk is "(unknown)", and no device that somebody could ask for.
+func parseStat(text string) (map[string]stat, error) {
+	stats := map[string]stat{}
+	for line := range strings.Lines(text) {
+		key, s := "", stat{}
+		for _, f := range strings.Fields(line) {
+			name, value, counted := strings.Cut(f, "=")
+			if !counted {
+				if strings.Contains(f, ":") && s == (stat{}) {
+					key = f
+				}
+				continue
+			}
+			p := s.field(name)
+			if p == nil {
+				continue
+			}
+			n, err := strconv.ParseInt(value, 10, 64)
+			if err != nil || n < 0 {
+				return nil, fmt.Errorf("%q is no count", f)
+			}
+			*p = n
+		}
+		if key != "" {
+			stats[key] = s
+		}
+	}
+	return stats, nil
+}
+
+func (s *stat) field(name string) *int64 {
+	switch name {
+	case "rbytes":
+		return &s.readBytes
+	case "wbytes":
+		return &s.writeBytes
+	case "dbytes":
+		return &s.discardBytes
+	case "rios":
+		return &s.reads
+	case "wios":
+		return &s.writes
+	case "dios":
+		return &s.discards
+	}
+	return nil
 }
 
 // serviceBytes is version 1's counter. Groups below pid's own (a container that
@@ -85,12 +129,12 @@ const serviceBytes = "blkio.throttle.io_service_bytes_recursive"
 // Since kernel 6.10 that policy is activated on a disk by the first limit that anybody
 // sets on it; before that nothing is counted and a missing line means nothing. The
 // root group shows a line for the disk once it is active.
-func readV1(g *group, key string) (read, written int64, err error) {
-	read, written, found, err := parseService(filepath.Join(g.dir, serviceBytes), key)
+func readV1(g *hierarchy.Group, key string) (read, written int64, err error) {
+	read, written, found, err := parseService(filepath.Join(g.Dir, serviceBytes), key)
 	if err != nil || found {
 		return read, written, err
 	}
-	_, _, active, err := parseService(filepath.Join(g.root, serviceBytes), key)
+	_, _, active, err := parseService(filepath.Join(g.Root, serviceBytes), key)
 	if err == nil && !active {
 		err = fmt.Errorf("the kernel counts on %s only after a first limit was set on it: %w", key, ErrNotCounted)
 	}

@@ -4,48 +4,39 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"strconv"
-	"strings"
 	"testing"
 
 	"plimsoll/internal/device"
+	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/disktest"
 )
 
 // ownGroups puts a sleeping process in a new group of every hierarchy that has
 // one of the controllers, and removes all of it at the end.
-func ownGroups(t *testing.T, controllers ...string) int {
+func ownGroups(t *testing.T, controllers ...hierarchy.Controller) int {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("needs root: makes control groups")
+	var groups []disktest.Group
+	made := map[string]bool{}
+	for _, c := range controllers {
+		g, err := groupOf(device.Host(), "self", c)
+		if err != nil {
+			t.Skipf("needs the %s controller: %v", c.V2, err)
+		}
+		if !made[g.Root] { // Version 2 has one hierarchy for all.
+			made[g.Root] = true
+			groups = append(groups, disktest.NewGroup(t, g.Root))
+		}
 	}
 	sleeper := exec.Command("sleep", "600")
 	if err := sleeper.Start(); err != nil {
 		t.Fatal(err)
 	}
-	var made []string
 	t.Cleanup(func() {
 		_ = sleeper.Process.Kill()
 		_ = sleeper.Wait()
-		for _, dir := range made {
-			if err := os.Remove(dir); err != nil {
-				t.Error(err)
-			}
-		}
 	})
-	for _, c := range controllers {
-		g, err := groupOf(device.Host(), "self", c, strings.TrimPrefix(c, "blk"))
-		if err != nil {
-			t.Skipf("needs the %s controller: %v", c, err)
-		}
-		dir := filepath.Join(g.root, "plimsoll-test-"+strconv.Itoa(os.Getpid()))
-		if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
-			t.Skipf("needs a writable %s hierarchy: %v", c, err)
-		} else if err == nil {
-			made = append(made, dir)
-		}
-		pid := strconv.Itoa(sleeper.Process.Pid)
-		if err := os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(pid), 0o644); err != nil {
+	for _, g := range groups {
+		if err := g.Add(sleeper.Process.Pid); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -53,13 +44,13 @@ func ownGroups(t *testing.T, controllers ...string) int {
 }
 
 func TestRealGroups(t *testing.T) {
-	pid := ownGroups(t, "blkio", "cpu")
+	pid := ownGroups(t, hierarchy.IO, hierarchy.CPU)
 	throttled, err := ReadThrottle(device.Host(), pid)
-	self, gerr := groupOf(device.Host(), "self", "cpu", "cpu")
+	self, gerr := groupOf(device.Host(), "self", hierarchy.CPU)
 	if gerr != nil {
 		t.Fatal(gerr)
 	}
-	if self.version == 2 && !has(filepath.Join(self.root, "cgroup.subtree_control"), "cpu") {
+	if root := (&hierarchy.Group{Controller: hierarchy.CPU, Version: self.Version, Dir: self.Root}); !root.Given() {
 		// The root gives the controller to nobody, and it is not the test's to change.
 		if !errors.Is(err, ErrNotCounted) {
 			t.Errorf("ReadThrottle without the cpu controller: %v, want ErrNotCounted", err)

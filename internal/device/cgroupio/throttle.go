@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"plimsoll/internal/device"
+	"plimsoll/internal/device/hierarchy"
 )
 
 // Throttled counts the stops of a group by the CPU controller: how many periods it was
@@ -23,20 +24,20 @@ type Throttled struct {
 // shared with others is stopped with all its processes, so sharing is no
 // error here; a group that can't be stopped (the root) is ErrNotCounted.
 func ReadThrottle(f device.FS, pid int) (Throttled, error) {
-	g, err := groupOf(f, strconv.Itoa(pid), "cpu", "cpu")
+	g, err := groupOf(f, strconv.Itoa(pid), hierarchy.CPU)
 	if err != nil {
 		return Throttled{}, err
 	}
-	if g.isRoot() {
+	if g.IsRoot() {
 		return Throttled{}, fmt.Errorf("group of process %d: the root group is never stopped: %w", pid, ErrNotCounted)
 	}
-	b, err := os.ReadFile(filepath.Join(g.dir, "cpu.stat"))
+	b, err := os.ReadFile(filepath.Join(g.Dir, "cpu.stat"))
 	if err != nil {
-		return Throttled{}, fmt.Errorf("group %s: %w", g.path, err)
+		return Throttled{}, fmt.Errorf("group %s: %w", g.Path, err)
 	}
 	t, err := parseThrottle(string(b))
 	if err != nil {
-		return Throttled{}, fmt.Errorf("group %s: cpu.stat: %w", g.path, err)
+		return Throttled{}, fmt.Errorf("group %s: cpu.stat: %w", g.Path, err)
 	}
 	return t, nil
 }

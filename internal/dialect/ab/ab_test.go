@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"testing"
@@ -13,6 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"plimsoll/internal/dialect"
+	"plimsoll/internal/dialect/dialecttest"
+	"plimsoll/internal/fuzztest"
+	"plimsoll/internal/httpload"
 )
 
 func TestParseRefuses(t *testing.T) {
@@ -20,13 +22,13 @@ func TestParseRefuses(t *testing.T) {
 	for line, want := range map[string]string{
 		"":                        "give the address",
 		"-n 10":                   "give the address",
-		"-n":                      "-n: needs a value: requests",
+		"-n":                      "argument 1, -n: needs a value: requests",
 		"-n x" + u:                "-n x: has to be a whole number",
 		"-n0" + u:                 "from 1 to",
 		"-c 5 -n 3" + u:           "more at a time",
 		"-c 20001 -n 30000" + u:   "from 1 to 20000",
 		"-Q" + u:                  "-Q is unknown; the options are -n -c",
-		"-kQ" + u:                 "-Q is unknown",
+		"-n 5 -kQ" + u:            "argument 3, -kQ: -Q is unknown",
 		"--requests 5" + u:        "single letters",
 		"-w" + u:                  "isn't supported: tables of HTML",
 		"-X a:1" + u:              "proxies are not supported",
@@ -77,14 +79,18 @@ func TestParse(t *testing.T) {
 
 // golden has times that ab's arithmetic and ours must agree on by hand: 3 requests, of which the median is the mean
 // of the second and the third.
-var golden = []timing{{1795246154000000, 400, 1600, 2000}, {1795246154100000, 0, 900, 3500}, {1795246155000000, 1500, 5000, 10499}}
+var golden = []httpload.Timing{
+	{Start: 1795246154000000, Connect: 400, Wait: 1600, Total: 2000},
+	{Start: 1795246154100000, Connect: 0, Wait: 900, Total: 3500},
+	{Start: 1795246155000000, Connect: 1500, Wait: 5000, Total: 10499},
+}
 
 func TestReport(t *testing.T) {
 	test, err := Parse(strings.Fields("-n 4 -c 2 -k http://127.0.0.1:8000/"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &tally{timings: golden, server: "x/1", length: 17473, connect: 1, wrongLength: 2, notSuccess: 1, keptAlive: 3, read: 465475, body: 436825, elapsed: 855 * time.Millisecond}
+	r := &tally{Tally: httpload.Tally{Timings: golden, Server: "x/1", Length: 17473, Connect: 1, WrongLength: 2, NotSuccess: 1, KeptAlive: 3, Read: 465475, Body: 436825, Elapsed: 855 * time.Millisecond}}
 	want := `
 
 Server Software:        x/1
@@ -132,9 +138,9 @@ Percentage of the requests served within a certain time (ms)
 }
 
 func TestPercentages(t *testing.T) {
-	var all []timing
+	var all []httpload.Timing
 	for i := range 200 {
-		all = append(all, timing{total: int64(200-i) * 1000})
+		all = append(all, httpload.Timing{Total: int64(200-i) * 1000})
 	}
 	got := (&Test{}).times(all)
 	want := "  50%    101\n  66%    133\n  75%    151\n  80%    161\n  90%    181\n  95%    191\n  98%    197\n  99%    199\n 100%    200 (longest request)\n"
@@ -164,81 +170,38 @@ func TestFiles(t *testing.T) {
 	if lines := strings.Split(got, "\n"); len(lines) != 103 || lines[0] != "Percentage served,Time in ms" || lines[1] != "0,2.000" || lines[51] != "50,10.499" || lines[17] != "16,2.000" || lines[18] != "17,3.500" || lines[101] != "100,10.499" {
 		t.Errorf("%q", got)
 	}
-	lines := strings.Split(gnuplot([]timing{golden[2], golden[0]}), "\n")
+	lines := strings.Split(gnuplot([]httpload.Timing{golden[2], golden[0]}), "\n")
 	if len(lines) != 4 || lines[0] != "starttime\tseconds\tctime\tdtime\tttime\twait" || !strings.HasSuffix(lines[1], "\t1795246154\t0\t2\t2\t2") || !strings.HasSuffix(lines[2], "\t1795246155\t2\t9\t10\t5") {
 		t.Errorf("%q", lines)
 	}
-}
-
-func TestReadAnswer(t *testing.T) {
-	const ka = "HTTP/1.1 200 OK\r\nServer: a/1 b\r\nconnection: keep-alive\r\nContent-Length: 4\r\n\r\n"
-	for _, c := range []struct {
-		name, in         string
-		keep, head       bool
-		status           string
-		body, read       int64
-		reusable, broken bool
-	}{
-		{name: "to the end", in: "HTTP/1.0 200 OK\r\n\r\nhello", status: "200", body: 5, read: 24},
-		{name: "length", in: ka + "abcd", keep: true, status: "200", body: 4, reusable: true},
-		{name: "not asked to keep", in: ka + "abcd", status: "200", body: 4},
-		{name: "cut", in: ka + "ab", keep: true, status: "200", body: 2},
-		{name: "head only", in: ka, keep: true, head: true, status: "200", reusable: true},
-		{name: "no content", in: "HTTP/1.1 204 No Content\r\nConnection: Keep-Alive\r\n\r\n", keep: true, status: "204", reusable: true},
-		{name: "bare newlines", in: "HTTP/1.0 404 No\nServer: x\n\nabc\r\n\r\n", status: "404", body: 7},
-		{name: "half a head", in: "HTTP/1.0 200 OK\r\nSer"},
-		{name: "garbage", in: "x\r\n\r\ny", body: 1},
-		{name: "nothing", broken: true},
-		{name: "endless head", in: strings.Repeat("a: b\r\n", 20000), broken: true},
-	} {
-		for _, chunk := range []int{1, 16 << 10} {
-			a, err := readAnswer(&chunked{c.in, chunk}, make([]byte, 16<<10), c.keep, c.head)
-			if a.status != c.status || a.body != c.body || a.reusable != c.reusable || (err != nil) != c.broken || c.read > 0 && a.read != c.read {
-				t.Errorf("%s by %d: %+v, %v", c.name, chunk, a, err)
-			}
-		}
-	}
-}
-
-// chunked is a reader that returns a few bytes at a time.
-type chunked struct {
-	left string
-	n    int
-}
-
-func (c *chunked) Read(p []byte) (int, error) {
-	if c.left == "" {
-		return 0, io.EOF
-	}
-	n := copy(p[:min(c.n, len(p))], c.left)
-	c.left = c.left[n:]
-	return n, nil
 }
 
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{"-n 1000 -c 10 -k http://127.0.0.1:8080/", "-kn25 -C a=1 -H X:y -A u:p https://[::1]/x?y", "-t 5 -e a.csv -g b -p post -T a/b localhost/", "-v 4 -i -q -S -d -l -r -s 9 -m X h/"} {
 		f.Add(s)
 	}
-	f.Fuzz(func(t *testing.T, line string) {
+	f.Fuzz(tryLine)
+}
+
+// TestHostileLines: what is much too long is answered too, in bounds.
+func TestHostileLines(t *testing.T) {
+	for _, hostile := range []string{strings.Repeat("-C a=b ", 1<<15), "-" + strings.Repeat("k", 1<<18), "-H a:" + strings.Repeat("b", 1<<20)} {
+		tryLine(t, hostile+" http://h/"+strings.Repeat("x/", 1<<16))
+	}
+}
+
+// tryLine parses a line within bounds, and makes its request.
+func tryLine(t *testing.T, line string) {
+	fuzztest.Bounded(t, line, func() {
 		test, err := Parse(strings.Fields(line))
 		if err != nil {
+			dialecttest.Usage(t, err)
 			return
 		}
 		r := test.request([]byte("body"))
 		head, _, ok := bytes.Cut(r, []byte("\r\n\r\n"))
 		if !ok || bytes.Contains(bytes.ReplaceAll(head, []byte("\r\n"), nil), []byte("\n")) || !strings.HasPrefix(string(head), test.method()+" /") {
 			t.Errorf("%q sends %q", line, r)
-		}
-	})
-}
-
-func FuzzReadAnswer(f *testing.F) {
-	f.Add("HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nContent-Length: 4\r\n\r\nabcd", 3, true)
-	f.Add("HTTP/1.0 404\n\nx", 1, false)
-	f.Fuzz(func(t *testing.T, in string, chunk int, keep bool) {
-		a, err := readAnswer(&chunked{in, max(chunk, 1)}, make([]byte, 512), keep, false)
-		if a.body+int64(len(a.head)) != a.read || a.read > int64(len(in)) || err == nil && a.read == 0 {
-			t.Errorf("%q: %+v, %v", in, a, err)
 		}
 	})
 }

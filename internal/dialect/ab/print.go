@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"plimsoll/internal/httpload"
 )
 
 // banner is what ab prints first. The revision is that of ab in Apache 2.4.41.
@@ -16,13 +18,19 @@ Licensed to The Apache Software Foundation, http://www.apache.org/
 
 `
 
+// A tally is what all requests came to, and what the report says of TLS.
+type tally struct {
+	httpload.Tally
+	tls tlsInfo
+}
+
 // report is ab's report.
 func (t *Test) report(r *tally) string {
 	var b strings.Builder
 	p := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	done, secs := len(r.timings), r.elapsed.Seconds()
+	done, secs := len(r.Timings), r.Elapsed.Seconds()
 	p("\n")
-	p("Server Software:        %s", r.server)
+	p("Server Software:        %s", r.Server)
 	p("Server Hostname:        %s", t.Host)
 	p("Server Port:            %d", t.Port)
 	if t.TLS && r.tls.protocol != "" {
@@ -38,41 +46,41 @@ func (t *Test) report(r *tally) string {
 	if t.AnyLength {
 		p("Document Length:        Variable\n")
 	} else {
-		p("Document Length:        %d bytes\n", r.length)
+		p("Document Length:        %d bytes\n", r.Length)
 	}
 	p("Concurrency Level:      %d", t.Concurrency)
 	p("Time taken for tests:   %.3f seconds", secs)
 	p("Complete requests:      %d", done)
-	p("Failed requests:        %d", r.failed())
-	if r.failed() > 0 {
-		p("   (Connect: %d, Receive: %d, Length: %d, Exceptions: %d)", r.connect, r.receive, r.wrongLength, r.exceptions)
+	p("Failed requests:        %d", r.Failed())
+	if r.Failed() > 0 {
+		p("   (Connect: %d, Receive: %d, Length: %d, Exceptions: %d)", r.Connect, r.Receive, r.WrongLength, r.Exceptions)
 	}
-	if r.writeErrors > 0 {
-		p("Write errors:           %d", r.writeErrors)
+	if r.WriteErrors > 0 {
+		p("Write errors:           %d", r.WriteErrors)
 	}
-	if r.notSuccess > 0 {
-		p("Non-2xx responses:      %d", r.notSuccess)
+	if r.NotSuccess > 0 {
+		p("Non-2xx responses:      %d", r.NotSuccess)
 	}
 	if t.KeepAlive {
-		p("Keep-Alive requests:    %d", r.keptAlive)
+		p("Keep-Alive requests:    %d", r.KeptAlive)
 	}
-	p("Total transferred:      %d bytes", r.read)
+	p("Total transferred:      %d bytes", r.Read)
 	if t.sends() {
-		p("Total body sent:        %d", r.sent)
+		p("Total body sent:        %d", r.Sent)
 	}
-	p("HTML transferred:       %d bytes", r.body)
+	p("HTML transferred:       %d bytes", r.Body)
 	if secs > 0 && done > 0 {
 		p("Requests per second:    %.2f [#/sec] (mean)", float64(done)/secs)
 		p("Time per request:       %.3f [ms] (mean)", float64(t.Concurrency)*secs*1000/float64(done))
 		p("Time per request:       %.3f [ms] (mean, across all concurrent requests)", secs*1000/float64(done))
-		p("Transfer rate:          %.2f [Kbytes/sec] received", float64(r.read)/1024/secs)
+		p("Transfer rate:          %.2f [Kbytes/sec] received", float64(r.Read)/1024/secs)
 		if t.sends() {
-			p("                        %.2f kb/s sent", float64(r.sent)/1024/secs)
-			p("                        %.2f kb/s total", float64(r.read+r.sent)/1024/secs)
+			p("                        %.2f kb/s sent", float64(r.Sent)/1024/secs)
+			p("                        %.2f kb/s total", float64(r.Read+r.Sent)/1024/secs)
 		}
 	}
 	if done > 0 {
-		b.WriteString(t.times(r.timings))
+		b.WriteString(t.times(r.Timings))
 	}
 	return b.String()
 }
@@ -112,8 +120,8 @@ func ms(us int64) int64 { return (us + 500) / 1000 }
 // meanMS is the mean in milliseconds, rounded as ab does.
 func (s spread) meanMS() int64 { return int64(s.mean+500) / 1000 }
 
-// column is one of a timing's values for all requests.
-func column(all []timing, value func(timing) int64) []int64 {
+// column is one of a httpload.Timing's values for all requests.
+func column(all []httpload.Timing, value func(httpload.Timing) int64) []int64 {
 	v := make([]int64, len(all))
 	for i, t := range all {
 		v[i] = value(t)
@@ -122,17 +130,17 @@ func column(all []timing, value func(timing) int64) []int64 {
 }
 
 // times are the tables of the report.
-func (t *Test) times(all []timing) string {
+func (t *Test) times(all []httpload.Timing) string {
 	var b strings.Builder
 	p := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	rows := []struct {
 		name, what string
 		s          spread
 	}{
-		{"Connect", "the initial connection time", newSpread(column(all, func(t timing) int64 { return t.connect }))},
-		{"Processing", "the processing time", newSpread(column(all, timing.processing))},
-		{"Waiting", "the waiting time", newSpread(column(all, func(t timing) int64 { return t.wait }))},
-		{"Total", "the total time", newSpread(column(all, func(t timing) int64 { return t.total }))},
+		{"Connect", "the initial connection time", newSpread(column(all, func(t httpload.Timing) int64 { return t.Connect }))},
+		{"Processing", "the processing time", newSpread(column(all, httpload.Timing.Processing))},
+		{"Waiting", "the waiting time", newSpread(column(all, func(t httpload.Timing) int64 { return t.Wait }))},
+		{"Total", "the total time", newSpread(column(all, func(t httpload.Timing) int64 { return t.Total }))},
 	}
 	p("\nConnection Times (ms)")
 	if t.NoConfidence {
@@ -151,7 +159,7 @@ func (t *Test) times(all []timing) string {
 	}
 	if !t.NoPercent && len(all) > 1 {
 		p("\nPercentage of the requests served within a certain time (ms)")
-		total := column(all, func(t timing) int64 { return t.total })
+		total := column(all, func(t httpload.Timing) int64 { return t.Total })
 		slices.Sort(total)
 		for _, q := range []int{50, 66, 75, 80, 90, 95, 98, 99} {
 			p("  %d%%  %5d", q, ms(total[len(total)*q/100]))
@@ -160,9 +168,6 @@ func (t *Test) times(all []timing) string {
 	}
 	return b.String()
 }
-
-// processing is the time from the connection to the end.
-func (t timing) processing() int64 { return t.total - t.connect }
 
 // doubt is ab's warning when median and mean are far from each other.
 func doubt(what string, s spread) string {
@@ -177,8 +182,8 @@ func doubt(what string, s spread) string {
 }
 
 // csv is the file of -e.
-func csv(all []timing) string {
-	total := column(all, func(t timing) int64 { return t.total })
+func csv(all []httpload.Timing) string {
+	total := column(all, func(t httpload.Timing) int64 { return t.Total })
 	slices.Sort(total)
 	var b strings.Builder
 	b.WriteString("Percentage served,Time in ms\n")
@@ -194,14 +199,14 @@ func csv(all []timing) string {
 }
 
 // gnuplot is the file of -g, from the fastest to the slowest request.
-func gnuplot(all []timing) string {
+func gnuplot(all []httpload.Timing) string {
 	sorted := slices.Clone(all)
-	slices.SortStableFunc(sorted, func(a, b timing) int { return cmp.Compare(a.total, b.total) })
+	slices.SortStableFunc(sorted, func(a, b httpload.Timing) int { return cmp.Compare(a.Total, b.Total) })
 	var b strings.Builder
 	b.WriteString("starttime\tseconds\tctime\tdtime\tttime\twait\n")
 	for _, t := range sorted {
-		at := time.UnixMicro(t.start)
-		fmt.Fprintf(&b, "%s\t%d\t%d\t%d\t%d\t%d\n", at.Format("Mon Jan 02 15:04:05 2006"), at.Unix(), ms(t.connect), ms(t.processing()), ms(t.total), ms(t.wait))
+		at := time.UnixMicro(t.Start)
+		fmt.Fprintf(&b, "%s\t%d\t%d\t%d\t%d\t%d\n", at.Format("Mon Jan 02 15:04:05 2006"), at.Unix(), ms(t.Connect), ms(t.Processing()), ms(t.Total), ms(t.Wait))
 	}
 	return b.String()
 }

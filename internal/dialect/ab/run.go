@@ -2,23 +2,29 @@ package ab
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"strconv"
+	"time"
 
 	"plimsoll/internal/dialect"
+	"plimsoll/internal/httpload"
 	"plimsoll/internal/userfile"
 )
 
 // maxBody bounds what is sent with -p and -u, in bytes.
 const maxBody = 64 << 20
 
-// Run asks the server and prints ab's report on stdout. It needs no session. When ctx ends the report is that of
+// A Requester is a dialect.Session in which requests can be made, elsewhere than in this process.
+type Requester interface {
+	// Requests does them and returns what they came to, together with an error if they ended early.
+	Requests(ctx context.Context, spec httpload.Spec) (*httpload.Tally, error)
+}
+
+// Run asks the server and prints ab's report on stdout: from this process if the session is nil, else
+// from the session, which has to be a Requester. When ctx ends the report is that of
 // the requests done until then, as in ab, and the error is ctx's.
-func (t *Test) Run(ctx context.Context, _ dialect.Session, stdout, stderr io.Writer) error {
+func (t *Test) Run(ctx context.Context, session dialect.Session, stdout, stderr io.Writer) error {
 	body, err := t.body(ctx)
 	if err != nil {
 		return err
@@ -29,57 +35,100 @@ func (t *Test) Run(ctx context.Context, _ dialect.Session, stdout, stderr io.Wri
 	}
 	plotFile, err := create(ctx, t.GnuplotFile)
 	if err != nil {
-		return errors.Join(err, closeFile(csvFile, ""))
+		return errors.Join(err, closeFile(csvFile, csv, nil))
 	}
-	c, err := t.measure(ctx, body, stdout, stderr)
-	if len(c.t.timings) > 0 {
-		err = errors.Join(err, closeFile(csvFile, csv(c.t.timings)), closeFile(plotFile, gnuplot(c.t.timings)))
-	} else {
-		err = errors.Join(err, closeFile(csvFile, ""), closeFile(plotFile, ""))
-	}
-	return err
+	r, err := t.measure(ctx, session, body, stdout, stderr)
+	return errors.Join(err, closeFile(csvFile, csv, r.Timings), closeFile(plotFile, gnuplot, r.Timings))
 }
 
-// curves are those that ab's report has names for.
-var curves = []tls.CurveID{tls.X25519, tls.CurveP256, tls.CurveP384, tls.CurveP521}
-
 // measure makes the requests and prints the report.
-func (t *Test) measure(ctx context.Context, body []byte, stdout, stderr io.Writer) (*client, error) {
-	c := &client{test: t, request: t.request(body), stdout: stdout, stderr: stderr, beat: t.beat()}
+func (t *Test) measure(ctx context.Context, session dialect.Session, body []byte, stdout, stderr io.Writer) (*tally, error) {
+	spec, beat := t.spec(body), t.beat()
 	fmt.Fprint(stdout, banner)
 	dots := "..."
-	if c.beat > 0 {
+	if beat > 0 {
 		dots = "\n"
 	}
 	fmt.Fprintf(stdout, "Benchmarking %s (be patient)%s", t.Host, dots)
 	if t.Verbosity >= 2 {
-		fmt.Fprintf(stdout, "INFO: %s header == \n---\n%s\n---\n", t.method(), c.request)
-	}
-	var err error
-	if c.address, err = t.resolve(ctx); err != nil {
-		fmt.Fprintln(stdout)
-		return c, err
-	}
-	if t.TLS {
-		// ab doesn't check who answers, nor is it needed to measure.
-		c.config = &tls.Config{ServerName: t.Host, InsecureSkipVerify: true, CurvePreferences: curves}
+		fmt.Fprintf(stdout, "INFO: %s header == \n---\n%s\n---\n", t.method(), spec.Request)
 	}
 	fmt.Fprintf(stderr, "plimsoll: closed loop: a connection asks again when it has its answer; a stall of the server is in at most %d of the times (-c)\n", t.Concurrency)
-	err = c.run(ctx)
+	r, err := t.ask(ctx, session, spec, beat, stdout, stderr)
 	if err != nil {
 		fmt.Fprintln(stdout)
-		if n := len(c.t.timings); n > 0 {
+		if n := len(r.Timings); n > 0 {
 			fmt.Fprintf(stdout, "Total of %d requests completed\n", n)
 		}
-		return c, err
+		return r, err
 	}
-	if c.beat > 0 {
-		fmt.Fprintf(stderr, "Finished %d requests\n", len(c.t.timings))
+	if beat > 0 {
+		fmt.Fprintf(stderr, "Finished %d requests\n", len(r.Timings))
 	} else {
 		fmt.Fprintln(stdout, "..done")
 	}
-	fmt.Fprint(stdout, t.report(&c.t))
-	return c, ctx.Err()
+	fmt.Fprint(stdout, t.report(r))
+	return r, ctx.Err()
+}
+
+// spec is what is asked; the name of the server is not looked up yet.
+func (t *Test) spec(body []byte) httpload.Spec {
+	return httpload.Spec{
+		Address: t.dialAddress(), Request: t.request(body), Requests: t.Requests, Concurrency: t.Concurrency,
+		Limit: time.Duration(t.Limit) * time.Second, Timeout: time.Duration(t.Timeout) * time.Second,
+		KeepAlive: t.KeepAlive, HeadOnly: t.Head, AnyLength: t.AnyLength, GoOn: t.GoOn,
+	}
+}
+
+// ask makes the requests, here or in the session. The tally is never nil.
+func (t *Test) ask(ctx context.Context, session dialect.Session, spec httpload.Spec, beat int, stdout, stderr io.Writer) (*tally, error) {
+	if session != nil {
+		far, ok := session.(Requester)
+		switch {
+		case !ok:
+			return new(tally), errors.New("requests can't be made there")
+		case len(spec.Request) > maxFarBody:
+			return new(tally), dialect.Usagef(t.PostFile+t.PutFile, "more than 8 MiB can't be sent from a container")
+		}
+		all, err := far.Requests(ctx, spec)
+		if all == nil {
+			all = new(httpload.Tally)
+		}
+		return &tally{Tally: *all}, err
+	}
+	c := &httpload.Client{Spec: spec}
+	var secret *security
+	if t.TLS {
+		secret = newSecurity(t.Host)
+		c.Secure = secret.handshake
+	}
+	if beat > 0 {
+		c.OnDone = func(n int) {
+			if n%beat == 0 {
+				fmt.Fprintf(stderr, "Completed %d requests\n", n)
+			}
+		}
+	}
+	if t.Verbosity >= 2 {
+		c.OnAnswer = func(head []byte, status string) { t.tell(stdout, head, status) }
+	}
+	all, err := c.Run(ctx)
+	r := &tally{Tally: *all}
+	if secret != nil {
+		r.tls = secret.info
+	}
+	return r, err
+}
+
+// tell prints what -v asks for.
+func (t *Test) tell(stdout io.Writer, head []byte, status string) {
+	fmt.Fprintf(stdout, "LOG: header received:\n%s\n", head)
+	switch {
+	case status == "" || status[0] != '2':
+		fmt.Fprintf(stdout, "WARNING: Response code not 2xx (%s)\n", status)
+	case t.Verbosity >= 3:
+		fmt.Fprintf(stdout, "LOG: Response code = %s\n", status)
+	}
 }
 
 // beat is every how many requests ab tells how far it is: a tenth, at least 100, of more than 150. 0:
@@ -89,18 +138,6 @@ func (t *Test) beat() int {
 		return 0
 	}
 	return max(t.Requests/10, 100)
-}
-
-// resolve looks the host up once, so that no request waits for names.
-func (t *Test) resolve(ctx context.Context) (string, error) {
-	if net.ParseIP(t.Host) != nil {
-		return t.dialAddress(), nil
-	}
-	all, err := net.DefaultResolver.LookupHost(ctx, t.Host)
-	if err != nil {
-		return "", err
-	}
-	return net.JoinHostPort(all[0], strconv.Itoa(t.Port)), nil
 }
 
 // body reads what -p or -u name.
@@ -124,14 +161,15 @@ func create(ctx context.Context, name string) (io.WriteCloser, error) {
 	return userfile.Create(ctx, name)
 }
 
-// closeFile writes a file's text and closes it.
-func closeFile(f io.WriteCloser, text string) error {
+// closeFile writes what text makes of the timings, if there are any, and closes the file. Without a file nothing is made:
+// of many requests that takes as long as some of them.
+func closeFile(f io.WriteCloser, text func([]httpload.Timing) string, timings []httpload.Timing) error {
 	if f == nil {
 		return nil
 	}
 	var err error
-	if text != "" {
-		_, err = io.WriteString(f, text)
+	if len(timings) > 0 {
+		_, err = io.WriteString(f, text(timings))
 	}
 	return errors.Join(err, f.Close())
 }

@@ -166,8 +166,7 @@ func measured(t *testing.T, args ...string) (*tally, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := test.measure(context.Background(), nil, io.Discard, io.Discard)
-	return &c.t, err
+	return test.measure(context.Background(), nil, nil, io.Discard, io.Discard)
 }
 
 // TestTimesAreThoseOfTheSocket: the server waits 30 ms in the head and 60 ms before the body, both after
@@ -175,11 +174,11 @@ func measured(t *testing.T, args ...string) (*tally, error) {
 func TestTimesAreThoseOfTheSocket(t *testing.T) {
 	s := serve(t, plain)
 	r, err := measured(t, "-n", "3", s.url("/slow"))
-	if err != nil || len(r.timings) != 3 {
+	if err != nil || len(r.Timings) != 3 {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	for _, x := range r.timings {
-		if x.processing()-x.wait < 90_000 || x.connect > x.total || x.start < time.Now().Add(-time.Minute).UnixMicro() {
+	for _, x := range r.Timings {
+		if x.Processing()-x.Wait < 90_000 || x.Connect > x.Total || x.Start < time.Now().Add(-time.Minute).UnixMicro() {
 			t.Errorf("%+v", x)
 		}
 	}
@@ -189,11 +188,11 @@ func TestTimesAreThoseOfTheSocket(t *testing.T) {
 		return plain(w, request, n)
 	})
 	r, err = measured(t, "-n", "2", "-k", s.url("/"))
-	if err != nil || len(r.timings) != 2 {
+	if err != nil || len(r.Timings) != 2 {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	for i, x := range r.timings {
-		if x.wait < 50_000 || i > 0 && x.connect != 0 {
+	for i, x := range r.Timings {
+		if x.Wait < 50_000 || i > 0 && x.Connect != 0 {
 			t.Errorf("%+v", x)
 		}
 	}
@@ -235,26 +234,8 @@ func TestIdleConnectionsMayClose(t *testing.T) {
 		return plain(w, request, n) && n%3 != 0
 	})
 	r, err := measured(t, "-n", "20", "-k", s.url("/"))
-	if err != nil || len(r.timings) != 20 || r.failed() != 0 || r.keptAlive != 20 || len(s.seen()) != 20 {
+	if err != nil || len(r.Timings) != 20 || r.Failed() != 0 || r.KeptAlive != 20 || len(s.seen()) != 20 {
 		t.Errorf("%+v, %v", r, err)
-	}
-}
-
-// TestDeadConnectionIsReplaced: a kept connection on which nothing can be sent costs no request.
-func TestDeadConnectionIsReplaced(t *testing.T) {
-	s := serve(t, plain)
-	conn, err := net.Dial("tcp", s.listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn.Close()
-	test, err := Parse([]string{s.url("/")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &client{test: test, request: test.request(nil), stop: func() {}}
-	if left, again := c.ask(context.Background(), conn, make([]byte, 512)); left != nil || !again || c.fatal != nil || c.t.failed() != 0 {
-		t.Errorf("%v, %v, %v", left, again, c.fatal)
 	}
 }
 
@@ -268,11 +249,11 @@ func TestConnectIncludesTLS(t *testing.T) {
 	s.StartTLS()
 	defer s.Close()
 	r, err := measured(t, "-n", "2", s.URL+"/")
-	if err != nil || len(r.timings) != 2 {
+	if err != nil || len(r.Timings) != 2 {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	for _, x := range r.timings {
-		if x.connect < 50_000 || x.connect+x.wait > x.total+2 {
+	for _, x := range r.Timings {
+		if x.Connect < 50_000 || x.Connect+x.Wait > x.Total+2 {
 			t.Errorf("%+v", x)
 		}
 	}
@@ -331,7 +312,7 @@ func TestTimeLimit(t *testing.T) {
 		return plain(w, request, n)
 	})
 	r, err := measured(t, "-t", "1", "-k", s.url("/"))
-	if err != nil || len(r.timings) != 5 || r.failed() != 0 || r.elapsed < time.Second {
+	if err != nil || len(r.Timings) != 5 || r.Failed() != 0 || r.Elapsed < time.Second {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

@@ -1,13 +1,44 @@
 package ab
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/rsa"
 	"crypto/tls"
 	"fmt"
 	"net"
 	"strings"
+	"sync"
 )
+
+// curves are those that ab's report has names for.
+var curves = []tls.CurveID{tls.X25519, tls.CurveP256, tls.CurveP384, tls.CurveP521}
+
+// security makes connections ones with TLS, and keeps what the first of them agreed on.
+type security struct {
+	config *tls.Config
+	mu     sync.Mutex
+	info   tlsInfo
+}
+
+// newSecurity is for connections to a host. ab doesn't check who answers, nor is it needed to measure.
+func newSecurity(host string) *security {
+	return &security{config: &tls.Config{ServerName: host, InsecureSkipVerify: true, CurvePreferences: curves}}
+}
+
+// handshake is httpload.Client's Secure.
+func (s *security) handshake(ctx context.Context, conn net.Conn) (net.Conn, error) {
+	t := tls.Client(conn, s.config)
+	if err := t.HandshakeContext(ctx); err != nil {
+		return nil, fmt.Errorf("tls: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.info.protocol == "" {
+		s.info = newTLSInfo(t.ConnectionState(), s.config.ServerName)
+	}
+	return t, nil
+}
 
 // A tlsInfo is what the report says of TLS, in OpenSSL's words.
 type tlsInfo struct{ protocol, key, name string }

@@ -242,12 +242,10 @@ func (c *checker) supportedTarget(t *Target) error {
 		return usage(t.Path, "disks of Windows aren't supported; on Linux name the device, as in /dev/sdb")
 	case len(t.Path) == 2 && t.Path[1] == ':':
 		return usage(t.Path, "volumes of Windows aren't supported; name a file on it, or on Linux a device, as in /dev/sdb1")
-	case t.LargePages:
-		return c.bad("l", "isn't supported: large pages for buffers")
-	case t.Parallel:
-		return c.bad("p", "isn't supported: I/Os that start at one offset")
-	case t.SequentialScan || t.RandomAccess || t.Temporary:
-		return c.bad("f", "hints (-fr, -fs, -ft) aren't supported: they are for Windows' cache manager")
+	case t.SequentialScan && t.RandomAccess:
+		return c.bad("f", "-fs contradicts -fr: the cache reads ahead, or it doesn't")
+	case t.Temporary:
+		return c.bad("f", "-ft isn't supported: only Windows has files that are not to be written to disk; use a tmpfs as --place")
 	case t.MemoryMapped:
 		return c.bad("S", "-Sm isn't supported: memory-mapped I/O; the nearest is -Sb")
 	case t.Cache == NoLocalCache:

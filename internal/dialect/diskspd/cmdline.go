@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"plimsoll/internal/dialect"
 )
 
 // Bounds of a line. DiskSpd has none; these are the load generator's, and keep a slip from
@@ -40,7 +42,7 @@ func (p *parser) line(args []string) error {
 	var opts []string
 	var places []string
 	for i, a := range args {
-		place := fmt.Sprintf("argument %d, %s", i+1, a)
+		place := dialect.Argument(i, a)
 		switch {
 		case a == "":
 			return usage(fmt.Sprintf("argument %d", i+1), "is empty")

@@ -66,6 +66,13 @@ func (s *Span) job(t *Target) load.Job {
 		Rate:   int64(t.BytesPerMS) * 1000, RateIOPS: int64(t.IOPS),
 		PerJob: true,
 	}
+	switch {
+	case t.SequentialScan:
+		j.Hint = load.Sequential
+	case t.RandomAccess:
+		j.Hint = load.Random
+	}
+	j.LargePages = t.LargePages
 	if t.WriteThrough {
 		j.Sync = "dsync"
 	}
@@ -76,7 +83,7 @@ func (s *Span) job(t *Target) load.Job {
 		j.ThinkTimeBlocks, j.ThinkTime = int64(t.Burst), time.Duration(t.Think)*time.Millisecond
 	}
 	t.direction(&j)
-	t.places(&j)
+	s.places(t, &j)
 	s.written(t, &j)
 	return j
 }
@@ -117,13 +124,14 @@ func (t *Target) direction(j *load.Job) {
 }
 
 // places says where the I/Os go.
-func (t *Target) places(j *load.Job) {
+func (s *Span) places(t *Target, j *load.Job) {
 	block, align := int64(t.Block), int64(t.align())
 	if t.RandomRatio == 0 {
 		j.RWNumber = align - block
 		j.WholeRegion = true
 		j.SharedCursor = t.Interlocked && j.NumJobs > 1
 		j.StartIncrement = int64(t.ThreadStride)
+		j.Parallel = t.Parallel && s.outstanding(t) > 1
 		return
 	}
 	if align != block {

@@ -53,6 +53,14 @@ func TestStage(t *testing.T) {
 			j.Job.SharedCursor, j.Job.NumJobs, j.Job.SplitCPUs, j.Job.Rate = true, 4, false, 100_000
 			j.Job.ThinkTimeBlocks, j.Job.ThinkTime, j.Job.Sync = 5, 20*time.Millisecond, "dsync"
 		})}},
+		{"-p -o4 -t2 -T1M -s8K -b4K f", []workload.StageJob{usual(func(j *workload.StageJob) {
+			j.Job.Parallel, j.Job.IODepth, j.Job.NumJobs, j.Job.StartIncrement, j.Job.BS, j.Job.RWNumber = true, 4, 2, 1<<20, 4096, 4096
+		})}},
+		{"-fs -l f", []workload.StageJob{usual(func(j *workload.StageJob) { j.Job.Hint, j.Job.LargePages = load.Sequential, true })}},
+		{"-r -fr f", []workload.StageJob{usual(func(j *workload.StageJob) {
+			j.Job.RW, j.Job.Hint, j.Job.WholeRegion = load.RandRead, load.Random, false
+		})}},
+		{"-p -o1 f", []workload.StageJob{usual(func(j *workload.StageJob) { j.Job.IODepth = 1 })}},
 		{"-rs30 -w50 -g80i -a1,0 -F3 -Z f g", []workload.StageJob{
 			usual(func(j *workload.StageJob) {
 				j.Job.RW, j.Job.RWMixRead, j.Job.OneSequence, j.Job.PercentageRandom, j.Job.WholeRegion = load.RandRW, num(50), true, num(30), false

@@ -10,6 +10,7 @@ import (
 
 	"plimsoll/internal/dialect"
 	"plimsoll/internal/dialect/dialecttest"
+	"plimsoll/internal/fuzztest"
 )
 
 // TestParseRefuses: the error names the argument and says what would mend it.
@@ -60,11 +61,11 @@ func TestParseRefuses(t *testing.T) {
 		{"-Nv f", "argument 1, -Nv", "needs -Sm"},
 		{"-f4K -B0:8K f", "argument 2, -B0:8K", "given twice"},
 		{"-B8K -f4K f", "argument 2, -f4K", "before it begins"},
-		{"-frs f", "argument 1, -frs", "cache manager"},
+		{"-frs f", "argument 1, -frs", "contradicts -fr"},
+		{"-ft f", "argument 1, -ft", "tmpfs"},
 		{"-fx f", "argument 1, -fx", "no size"},
 		{"-c1M -B1M f", "argument 2, -B1M", "less than a block"},
 		{"-B1M -f1025K f", "argument 1, -B1M", "less than a block"},
-		{"-l f", "argument 1, -l", "large pages"},
 		{"-I1 f", "argument 1, -I1", "sets no priority"},
 		{"-I4 f", "argument 1, -I4", "from 1 to 3"},
 		{"-eDISK_IO f", "argument 1, -eDISK_IO", "ETW"},
@@ -291,7 +292,7 @@ func TestXMLProfileRefuses(t *testing.T) {
 		{in("<Random>65536</Random><Distribution><Percent><Range IO='90'>10</Range></Percent><Absolute/></Distribution>"), "one of"},
 		{in("<Random>65536</Random><Distribution><Percent><Range>10</Range></Percent></Distribution>"), "whole number"},
 		{in("<DisableOSCache>yes</DisableOSCache>"), "neither true nor false"},
-		{in("<SequentialScan>true</SequentialScan>"), "time span 1, target 1, -f"},
+		{in("<TemporaryFile>true</TemporaryFile>"), "time span 1, target 1, -f"},
 		{strings.Repeat("<a>", 50), "too deep"},
 		{"<Profile>" + strings.Repeat("<a/>", maxElements) + "</Profile>", "too large"},
 		{strings.Repeat(" ", maxProfile+1), "no profile"},
@@ -312,31 +313,49 @@ func FuzzParse(f *testing.F) {
 	} {
 		f.Add(line, "<Profile><TimeSpans><TimeSpan><Targets><Target><Path>*1</Path><Random>5</Random><Distribution><Absolute><Range IO='5'>50</Range></Absolute></Distribution></Target></Targets></TimeSpan></TimeSpans></Profile>")
 	}
-	f.Fuzz(func(t *testing.T, line, profile string) {
-		opt := profileFile(profile)
-		opt.Now = func() time.Time { return time.Unix(1, 0) }
-		test, err := Parse(strings.Split(line, " "), opt)
-		if err != nil {
-			var u *dialect.UsageError
-			if !errors.As(err, &u) || u.Where == "" && u.Text == "" {
-				t.Fatalf("%v is no usage error", err)
+	f.Fuzz(tryLine)
+}
+
+// TestHostileLines: what is much too long or nested is answered too, in bounds.
+func TestHostileLines(t *testing.T) {
+	for _, hostile := range []string{
+		"-a" + strings.Repeat("0,", 1<<16) + "0 f", "-r -rdpct" + strings.Repeat("1/1:", 1<<16) + " f", strings.Repeat("-L ", 1<<16) + "f", strings.Repeat("f ", 1<<16), "-t1000 -D10 -d100000 f",
+	} {
+		tryLine(t, hostile, "")
+	}
+	for _, hostile := range []string{
+		"<Profile>" + strings.Repeat("<a>", 1<<16), "<Profile><TimeSpans>" + strings.Repeat("<TimeSpan/>", 1<<15), "<Profile " + strings.Repeat("a='b' ", 1<<16) + "/>", "<!DOCTYPE a [<!ENTITY b 'bb'>]><Profile>&b;</Profile>", strings.Repeat("<!--x-->", 1<<16),
+	} {
+		tryLine(t, "-Xp.xml f", hostile)
+	}
+}
+
+// tryLine parses a line within bounds, and prints and lowers what it asks for.
+func tryLine(t *testing.T, line, profile string) {
+	fuzztest.Bounded(t, []string{line, profile}, func() { parseAndLower(t, line, profile) })
+}
+
+func parseAndLower(t *testing.T, line, profile string) {
+	opt := profileFile(profile)
+	opt.Now = func() time.Time { return time.Unix(1, 0) }
+	test, err := Parse(strings.Split(line, " "), opt)
+	if err != nil {
+		dialecttest.Usage(t, err)
+		return
+	}
+	if len(test.Profile.printed()) == 0 {
+		t.Fatal("nothing is printed")
+	}
+	if test.Profile.Only {
+		return
+	}
+	r := Results{Spans: make([]SpanResult, len(test.Profile.Spans))}
+	for i := range test.Profile.Spans {
+		for _, j := range test.Profile.Spans[i].stage(here{}, nil) {
+			if err := j.Job.Validate(); err != nil && !strings.Contains(err.Error(), "512") && !strings.Contains(err.Error(), "8 GiB") {
+				t.Fatalf("%q is refused later: %v", line, err)
 			}
-			return
 		}
-		if len(test.Profile.printed()) == 0 {
-			t.Fatal("nothing is printed")
-		}
-		if test.Profile.Only {
-			return
-		}
-		r := Results{Spans: make([]SpanResult, len(test.Profile.Spans))}
-		for i := range test.Profile.Spans {
-			for _, j := range test.Profile.Spans[i].stage(here{}, nil) {
-				if err := j.Job.Validate(); err != nil && !strings.Contains(err.Error(), "512") && !strings.Contains(err.Error(), "8 GiB") {
-					t.Fatalf("%q is refused later: %v", line, err)
-				}
-			}
-		}
-		_ = test.Profile.report(&r)
-	})
+	}
+	_ = test.Profile.report(&r)
 }

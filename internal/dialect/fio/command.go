@@ -13,8 +13,8 @@ type command struct {
 	do    func(p *parser, value string) error
 }
 
-func refusedCommand(value bool, why string) command {
-	return command{value, "refused: " + why, func(*parser, string) error { return fmt.Errorf("not supported: %s", why) }}
+func refusedCommand(name string, value bool, reason string) command {
+	return command{value, "refused: " + why(name, reason), func(*parser, string) error { return fmt.Errorf("not supported: %s", why(name, reason)) }}
 }
 
 func ignoredCommand(value bool, why string) command {
@@ -43,35 +43,37 @@ var commands = map[string]command{
 		p.test.ParseOnly = true
 		return nil
 	}},
-	"eta":             ignoredCommand(true, "there is no line of progress in the output"),
-	"eta-newline":     ignoredCommand(true, "there is no line of progress in the output"),
-	"eta-interval":    ignoredCommand(true, "there is no line of progress in the output"),
-	"max-jobs":        ignoredCommand(true, "there may be 1024 clones in any case"),
-	"alloc-size":      ignoredCommand(true, "memory is taken as it is needed"),
-	"warnings-fatal":  ignoredCommand(false, "what is wrong is always an error"),
-	"minimal":         refusedCommand(false, "use --output-format=json"),
-	"append-terse":    refusedCommand(false, "use --output-format=normal,json"),
-	"terse-version":   refusedCommand(true, "use --output-format=json"),
-	"status-interval": refusedCommand(true, "there is one output, at the end"),
-	"bandwidth-log":   refusedCommand(false, "use write_bw_log"),
-	"latency-log":     refusedCommand(false, "use write_lat_log"),
-	"idle-prof":       refusedCommand(true, "the record of a trial has how busy the machine was"),
-	"showcmd":         refusedCommand(true, "write the command yourself"),
-	"client":          refusedCommand(true, "use Plimsoll's engines and places"),
-	"server":          refusedCommand(false, "use Plimsoll's engines and places"),
-	"remote-config":   refusedCommand(true, "use Plimsoll's engines and places"),
-	"daemonize":       refusedCommand(true, "use Plimsoll's engines and places"),
-	"trigger":         refusedCommand(true, "commands are not run"),
-	"trigger-file":    refusedCommand(true, "commands are not run"),
-	"trigger-timeout": refusedCommand(true, "commands are not run"),
-	"trigger-remote":  refusedCommand(true, "commands are not run"),
-	"aux-path":        refusedCommand(true, "name the file with --output"),
-	"debug":           refusedCommand(true, "there are no such messages"),
-	"inflate-log":     refusedCommand(true, "logs are not compressed"),
-	"cpuclock-test":   refusedCommand(false, "plimsoll doctor looks at the clock"),
-	"crctest":         refusedCommand(false, "only crc32c is used"),
-	"cmdhelp":         refusedCommand(true, "docs/fio.md has the options"),
-	"enghelp":         refusedCommand(true, "docs/fio.md has the engines"),
+	"eta":                 ignoredCommand(true, "there is no line of progress in the output"),
+	"eta-newline":         ignoredCommand(true, "there is no line of progress in the output"),
+	"eta-interval":        ignoredCommand(true, "there is no line of progress in the output"),
+	"max-jobs":            ignoredCommand(true, "there may be 1024 clones in any case"),
+	"alloc-size":          ignoredCommand(true, "memory is taken as it is needed"),
+	"warnings-fatal":      ignoredCommand(false, "what is wrong is always an error"),
+	"minimal":             refusedCommand("minimal", false, "use --output-format=json"),
+	"append-terse":        refusedCommand("append-terse", false, "use --output-format=normal,json"),
+	"terse-version":       refusedCommand("terse-version", true, "use --output-format=json"),
+	"status-interval":     refusedCommand("status-interval", true, "there is one output, at the end"),
+	"bandwidth-log":       refusedCommand("bandwidth-log", false, "use write_bw_log"),
+	"latency-log":         refusedCommand("latency-log", false, "use write_lat_log"),
+	"idle-prof":           refusedCommand("idle-prof", true, "the record of a trial has how busy the machine was"),
+	"showcmd":             refusedCommand("showcmd", true, "write the command yourself"),
+	"client":              refusedCommand("client", true, "use Plimsoll's engines and places"),
+	"server":              refusedCommand("server", false, "use Plimsoll's engines and places"),
+	"remote-config":       refusedCommand("remote-config", true, "use Plimsoll's engines and places"),
+	"daemonize":           refusedCommand("daemonize", true, "use Plimsoll's engines and places"),
+	"trigger":             refusedCommand("trigger", true, "commands are not run"),
+	"trigger-file":        refusedCommand("trigger-file", true, "commands are not run"),
+	"trigger-timeout":     refusedCommand("trigger-timeout", true, "commands are not run"),
+	"trigger-remote":      refusedCommand("trigger-remote", true, "commands are not run"),
+	"aux-path":            refusedCommand("aux-path", true, "name the file with --output"),
+	"debug":               refusedCommand("debug", true, "there are no such messages"),
+	"inflate-log":         refusedCommand("inflate-log", true, "logs are not compressed"),
+	"cpuclock-test":       refusedCommand("cpuclock-test", false, "plimsoll doctor looks at the clock"),
+	"crctest":             refusedCommand("crctest", false, "only crc32c is used"),
+	"version":             refusedCommand("version", false, "use plimsoll version"),
+	"merge-blktrace-only": refusedCommand("merge-blktrace-only", false, noReplay),
+	"cmdhelp":             refusedCommand("cmdhelp", true, "docs/fio.md has the options"),
+	"enghelp":             refusedCommand("enghelp", true, "docs/fio.md has the engines"),
 }
 
 var commandNames = func() []string {

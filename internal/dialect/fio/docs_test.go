@@ -50,6 +50,9 @@ func optionTable() string {
 	for _, o := range Options {
 		names := "`" + strings.Join(append([]string{o.Name}, o.Aliases...), "`, `") + "`"
 		text := o.Text
+		if o.Support == Refused {
+			text = why(o.Name, text)
+		}
 		if len(o.Off) > 0 {
 			text += " (allowed: " + strings.Join(o.Off, ", ") + ")"
 		}
@@ -86,6 +89,75 @@ func TestTableHasAllOptionsOfFio(t *testing.T) {
 	}
 	if n < 200 {
 		t.Errorf("fio has %d options only", n)
+	}
+}
+
+// No option of the installed fio's own line is unknown.
+func TestCommandsAreAllOfFio(t *testing.T) {
+	out, err := exec.Command("fio", "--help").Output()
+	if err != nil {
+		t.Fatalf("%v: run scripts/setup test", err)
+	}
+	n := 0
+	for l := range strings.Lines(string(out)) {
+		rest, ok := strings.CutPrefix(strings.TrimSpace(l), "--")
+		end := strings.IndexAny(rest+" ", "= \t")
+		name := rest[:end]
+		if !ok || name == "help" { // --help is Plimsoll's
+			continue
+		}
+		n++
+		if commands[name].do == nil {
+			t.Errorf("fio has %s", strings.TrimSpace(l))
+		}
+	}
+	if n < 30 {
+		t.Errorf("fio has %d such options only", n)
+	}
+}
+
+// What is refused is an error that names what is nearest to it, and that is something that there is.
+func TestRefusalsNameTheNearest(t *testing.T) {
+	// Flags of Plimsoll's own; a test of the command knows whether they are there.
+	own := []string{"--engine", "--record", "--destructive", "--cpus", "--cpu-shares", "--help"}
+	without := []string{"uid", "gid", "ioscheduler", "profile", "exec_prerun", "exec_postrun", "debug", "cpuclock-test", "version"}
+	check := func(name string, args ...string) {
+		_, err := Parse(append([]string{"--name=a", "--size=1m"}, args...), Source{})
+		if err == nil {
+			t.Errorf("%s is taken", name)
+			return
+		}
+		near, text := nearest[name], err.Error()
+		if slices.Contains(without, name) {
+			if near != "" || !strings.Contains(text, "nothing near") {
+				t.Errorf("%s: %v", name, err)
+			}
+			return
+		}
+		opt := byName[near]
+		supported := opt != nil && opt.Support != Refused || slices.Contains(own, near) || slices.Contains(commandNames, strings.TrimPrefix(near, "--"))
+		if near == "" || !supported || !strings.Contains(text, near) {
+			t.Errorf("%s: %v; it has to name %q, which has to be supported", name, err, near)
+		}
+	}
+	for _, o := range Options {
+		if o.Support == Refused {
+			check(o.Name, "--"+o.Name+"=refuse-me")
+		}
+	}
+	for name, c := range commands {
+		if strings.HasPrefix(c.text, "refused") {
+			args := []string{"--" + name}
+			if c.value {
+				args[0] += "=x"
+			}
+			check(name, args...)
+		}
+	}
+	for name := range nearest {
+		if o := byName[name]; (o == nil || o.Support != Refused) && !strings.HasPrefix(commands[name].text, "refused") {
+			t.Errorf("%s is not refused, but has a nearest", name)
+		}
 	}
 }
 

@@ -116,7 +116,7 @@ func (j *jobReport) json(r *report, plus bool) object {
 		{"elapsed", r.elapsedSeconds()}, {"job options", options(j.job.own)},
 	}
 	for d, name := range className {
-		o = append(o, member{name, j.dirs[d].json(j, plus)})
+		o = append(o, member{name, append(j.dirs[d].json(j, plus), j.dirJSON(d, plus)...)})
 	}
 	var none dirReport
 	sync := object{{"total_ios", j.syncs}, {"lat_ns", j.latency(&j.sync, true, plus)}}
@@ -133,6 +133,9 @@ func (j *jobReport) json(r *report, plus bool) object {
 		member{"latency_ms", shares(msNames, ms[:])},
 		member{"latency_depth", j.job.iodepth}, member{"latency_target", 0}, member{"latency_percentile", float(100)}, member{"latency_window", 0},
 	)
+	if j.open != nil {
+		o = append(o, member{"open_loop", j.open.json()})
+	}
 	if j.job.description != "" {
 		o = append(o, member{"desc", j.job.description})
 	}

@@ -36,6 +36,12 @@ func (c *clone) lower(t *Test) error {
 			return bad("verify_only can't tell what rw=%s wrote; use write or randwrite", j.rw)
 		}
 	}
+	if !j.direct {
+		l.Hint = j.hint
+		if j.hint == byPattern {
+			l.Hint = map[bool]string{true: load.Random, false: load.Sequential}[j.random()]
+		}
+	}
 	l.ReadSplit, l.WriteSplit = j.splits()
 	if l.RW != j.rw {
 		l.ReadSplit, l.WriteSplit = l.WriteSplit, nil
@@ -68,7 +74,7 @@ func (c *clone) lower(t *Test) error {
 			l.BlockAlign = j.blockalign.write
 		}
 	}
-	c.rate(t, &l)
+	c.rate(&l)
 	l.SampleEvery = c.samples()
 	c.files = c.paths()
 	if l.IOEngine == load.Null {
@@ -120,8 +126,8 @@ func (c *clone) samples() time.Duration {
 	return every
 }
 
-// rate gives a job of both directions one rate and the mix that makes it that of each.
-func (c *clone) rate(t *Test, l *load.Job) {
+// rate sets the rate of the job; reads and writes of a mixed one have a schedule each.
+func (c *clone) rate(l *load.Job) {
 	j := c.job
 	r, w := j.iops.read, j.iops.write
 	bytes := r == 0 && w == 0
@@ -129,7 +135,7 @@ func (c *clone) rate(t *Test, l *load.Job) {
 		r, w = j.rate.read, j.rate.write
 	}
 	if !l.Reads() {
-		r = 0
+		r, w = w, 0
 	}
 	if !l.Writes() {
 		w = 0
@@ -137,43 +143,39 @@ func (c *clone) rate(t *Test, l *load.Job) {
 	if l.RW != j.rw { // verify_only: the rate of writes is none of the reads
 		r, w = 0, 0
 	}
-	if r+w == 0 {
+	switch {
+	case r == 0:
 		l.RateProcess = ""
 		return
+	case bytes:
+		l.Rate, l.WriteRate = r, w
+	default:
+		l.RateIOPS, l.WriteRateIOPS = r, w
 	}
-	if bytes {
-		l.Rate = r + w
-	} else {
-		l.RateIOPS = r + w
+	if w > 0 {
+		l.RWMixRead = nil // The rates make the mix.
 	}
-	if r == 0 || w == 0 {
-		return
-	}
-	fr, fw := float64(r), float64(w)
-	if bytes {
-		fr, fw = fr/meanSize(l.ReadSplit, l.BS), fw/meanSize(l.WriteSplit, l.BS)
-	}
-	exact := 100 * fr / (fr + fw)
-	mix := int(math.Round(exact))
-	if math.Abs(exact-float64(mix)) > 1e-9 {
-		t.note("%s: reads are %d %% of the I/Os, the whole percentage nearest to the rates' %.2f %%", j.name, mix, exact)
-	}
-	if j.hasMix && j.mixRead != mix {
-		t.note("%s: the rates of reads and writes make rwmixread %d, not %d, as in fio", j.name, mix, j.mixRead)
-	}
-	l.RWMixRead = &mix
+	l.RateIgnoreThinkTime = j.ignoreThink && j.think > 0
 }
 
-func meanSize(split []load.SizeShare, bs int64) float64 {
-	if len(split) == 0 {
-		return float64(bs)
+// leastRate is what rate_min or rate_iops_min ask for, nil for nothing.
+func (c *clone) leastRate() *workload.LeastRate {
+	j := c.job
+	min, bytes := j.iopsMin, false
+	if j.rateMin.most() > 0 {
+		min, bytes = j.rateMin, true
 	}
-	sum, share := 0.0, 0.0
-	for _, s := range split {
-		sum += float64(s.Size) * s.Percent
-		share += s.Percent
+	l := workload.LeastRate{Read: min.read, Write: min.write, Bytes: bytes, Cycle: time.Duration(j.rateCycle) * time.Millisecond}
+	if !c.load.Reads() {
+		l.Read = 0
 	}
-	return sum / share
+	if !c.load.Writes() {
+		l.Write = 0
+	}
+	if l.Read+l.Write == 0 || c.load.RW != j.rw {
+		return nil
+	}
+	return &l
 }
 
 // region sets offset, size and what ends the clone.
@@ -268,6 +270,7 @@ func (c *clone) stageJob(bad func(string, ...any) error) error {
 	spec.Name = j.name
 	spec.Remove, spec.EndAll = j.unlink, j.exitall
 	spec.Invalidate = j.invalidate && !j.direct
+	spec.Least = c.leastRate()
 	if j.steady.Metric != "" {
 		spec.Steady = &workload.SteadyEnd{Criterion: j.steady, Window: int(j.ssDur / time.Second), Ramp: int(j.ssRamp / time.Second)}
 		if j.group {

@@ -81,8 +81,9 @@ func Parse(args []string, src Source) (*Test, error) {
 // line goes through the arguments and returns the job files.
 func (p *parser) line(args []string) (files []string, err error) {
 	var at *section
+	all := len(args)
 	for len(args) > 0 {
-		arg := args[0]
+		arg, n := args[0], all-len(args)
 		args = args[1:]
 		if arg == "--" {
 			files = append(files, args...)
@@ -93,7 +94,7 @@ func (p *parser) line(args []string) (files []string, err error) {
 			continue
 		}
 		key, value, has := strings.Cut(strings.TrimLeft(arg, "-"), "=")
-		where := arg
+		where := dialect.Argument(n, arg)
 		takes := func() error {
 			if has {
 				return nil
@@ -197,11 +198,7 @@ func (a assignment) apply(j *job) error {
 		if slices.Contains(a.opt.Off, value) {
 			return nil
 		}
-		hint := ""
-		if n := dialect.Nearest(a.key, supportedNames); n != "" {
-			hint = "; the nearest that is supported is " + n
-		}
-		return dialect.Usagef(a.where, "%s is not supported: %s%s", a.key, a.opt.Text, hint)
+		return dialect.Usagef(a.where, "%s is not supported: %s", a.key, why(a.opt.Name, a.opt.Text))
 	}
 	if err := a.opt.set(j, value); err != nil {
 		return dialect.Usagef(a.where, "%s: %v", a.key, err)
@@ -213,9 +210,19 @@ func (a assignment) apply(j *job) error {
 func (p *parser) finish() (*Test, error) {
 	t := p.test
 	clones, files := 0, 0
+	var looked []assignment // globals that were looked at; most sections have the same
 	for _, s := range p.sections {
 		if len(p.only) > 0 && !slices.Contains(p.only, s.name) {
 			continue
+		}
+		if len(s.globals) > 0 && (len(looked) != len(s.globals) || &looked[0] != &s.globals[0]) {
+			looked = s.globals
+			if err := t.contradictions("global", s.globals); err != nil {
+				return nil, err
+			}
+		}
+		if err := t.contradictions(s.name, s.own); err != nil {
+			return nil, err
 		}
 		j, err := s.job()
 		if err != nil {

@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"plimsoll/internal/dialect"
+	"plimsoll/internal/dialect/dialecttest"
+	"plimsoll/internal/fuzztest"
+	"plimsoll/internal/workload"
 	"plimsoll/load"
 )
 
@@ -39,11 +42,12 @@ func TestParseRefuses(t *testing.T) {
 		{[]string{"--rw=read", "--size=1m"}, "no job"},
 		{[]string{"--name=global", "--rw=read"}, "no job"},
 		{[]string{"nothere.fio"}, "nothere.fio: file does not exist"},
-		{append(ok, "--sise=3"), "--sise=3: there is no option sise; did you mean size?"},
+		{append(ok, "--sise=3"), "argument 4, --sise=3: there is no option sise; did you mean size?"},
 		{append(ok, "--frobnicate=3"), "there is no option frobnicate; docs/fio.md"},
 		{append(ok, "--output-fromat=json"), "did you mean output-format?"},
 		{append(ok, "--bs=4q"), `--bs=4q: bs: "4q" is no size`},
-		{append(ok, "--bs"), "--bs: needs a value"},
+		{append(ok, "--bs"), "argument 4, --bs: needs a value"},
+		{append(ok, "--direct=1", "--iodepth", "x"), "argument 5, --iodepth x: iodepth:"},
 		{append(ok, "--bs="), "bs needs a value"},
 		{append(ok, "--rw=trim"), "trims are not supported"},
 		{append(ok, "--rw=reads"), "did you mean read?"},
@@ -58,12 +62,20 @@ func TestParseRefuses(t *testing.T) {
 		{append(ok, "--minimal"), "not supported: use --output-format=json"},
 		{append(ok, "--time_based"), "time_based needs a runtime"},
 		{append(ok, "--runtime=5q"), "is no time"},
+		{append(ok, "--rate_min=1m", "--rate_iops_min=5"), "rate_min contradicts rate_iops_min"},
+		{append(ok, "--rate_iops=5", "--rate_iops_min=6"), "the least rate is more than the rate"},
+		{append(ok, "--rate_cycle=100"), "from 500"},
 		{append(ok, "--thinktime=1", "--thinktime_spin=2"), "more than thinktime"},
 		{append(ok, "--rate=1m", "--rate_iops=5"), "rate contradicts rate_iops"},
 		{[]string{"--name=a", "--rw=rw", "--size=1m", "--rate_iops=5,"}, "reads without one of writes"},
 		{[]string{"--name=a", "--rw=write", "--size=1m", "--fsync=1", "--fdatasync=1"}, "contradicts"},
 		{append(ok, "--zero_buffers", "--buffer_pattern=0xff"), "contradicts"},
 		{append(ok, "--filename=x", "--nrfiles=2"), "nrfiles=2 has no meaning"},
+		{append(ok, "--direct=1", "--buffered=1"), "argument 5, --buffered=1: buffered contradicts direct (argument 4, --direct=1)"},
+		{append(ok, "--rwmixread=70", "--rwmixwrite=70"), "rwmixwrite contradicts rwmixread"},
+		{append(ok, "--bssplit=4k/50:8k/50", "--bsrange=4k-16k"), "bsrange contradicts bssplit"},
+		{append(ok, "--cpus_allowed=0", "--cpumask=3"), "cpumask contradicts cpus_allowed"},
+		{[]string{"i.fio"}, "i.fio:3: buffered contradicts direct (i.fio:2)"},
 		{append(ok, "--write_bw_log=x"), "give log_avg_msec"},
 		{append(ok, "--steadystate=iops:1%"), "needs a steadystate_duration"},
 		{append(ok, "--ss_dur=5"), "needs steadystate"},
@@ -103,6 +115,7 @@ func TestParseRefuses(t *testing.T) {
 		_, err := Parse(v.args, memory(map[string]string{
 			"a.fio": "[a]\nblok_size=4k\n", "b.fio": "bs=4k\n", "c.fio": "[a]\nbs=${NOT}\n", "d.fio": "include d.fio\n",
 			"e.fio": "[a\n", "f.fio": "[global]\nrw=read\nbs=x\n[a]\nsize=1m\n", "g.fio": "[a]\nsize=1m\ntime_based\n",
+			"i.fio": "[global]\ndirect=1\nbuffered=1\n[a]\nsize=1m\n",
 			"h.fio": strings.Repeat("[a]\nsize=1m\n", 2000),
 		}, nil))
 		var usage *dialect.UsageError
@@ -147,7 +160,7 @@ startdelay=1500ms
 	}
 	a, b := test.stages[0][1], test.stages[1][0]
 	j := a.spec.Job
-	if j.RW != load.RandRW || j.RWNumber != 4 || j.RateIOPS != 400 || *j.RWMixRead != 75 || j.Offset != 1<<20 || !j.Direct || j.IODepth != 32 ||
+	if j.RW != load.RandRW || j.RWNumber != 4 || j.RateIOPS != 300 || j.WriteRateIOPS != 100 || j.RWMixRead != nil || j.Offset != 1<<20 || !j.Direct || j.IODepth != 32 ||
 		j.IOEngine != load.LinuxAIO || j.Filename != "first job.1.0" || a.spec.Size != 65<<20 || len(j.ReadSplit) != 1 || j.WriteSplit[0].Size != 16<<10 {
 		t.Errorf("first = %+v, %+v", a.spec, j)
 	}
@@ -161,6 +174,54 @@ startdelay=1500ms
 	}
 	if got := fmt.Sprint(test.globals); got != "[{ioengine libaio} {bs 8k,16k} {size 64m} {direct 1} {iodepth 32}]" {
 		t.Errorf("globals = %s", got)
+	}
+}
+
+// A least rate is that of the directions that the job has, and the hint that of its pattern.
+func TestLeastRatesAndHints(t *testing.T) {
+	for args, want := range map[string]struct {
+		least  *workload.LeastRate
+		ignore bool
+		hint   string
+	}{
+		"--rw=read":                                                 {hint: load.Sequential},
+		"--rw=randwrite --fadvise_hint=0":                           {},
+		"--rw=randread --direct=1":                                  {},
+		"--rw=read --fadvise_hint=random":                           {hint: load.Random},
+		"--rw=randrw --rate_min=1m,64k":                             {least: &workload.LeastRate{Read: 1 << 20, Write: 64 << 10, Bytes: true, Cycle: time.Second}, hint: load.Random},
+		"--rw=write --rate_iops_min=50,20 --ratecycle=2000":         {least: &workload.LeastRate{Write: 20, Cycle: 2 * time.Second}, hint: load.Sequential},
+		"--rw=write --rate_min=1m,":                                 {hint: load.Sequential},
+		"--rw=read --thinktime=5 --rate_ignore_thinktime":           {hint: load.Sequential},
+		"--rw=read --thinktime=5 --rate=1m --rate_ignore_thinktime": {ignore: true, hint: load.Sequential},
+	} {
+		test, err := Parse(append(strings.Fields(args), "--name=a", "--size=1m"), Source{})
+		if err == nil {
+			// Options before the first --name are those of all jobs.
+			c := test.stages[0][0]
+			if got := c.spec; !reflect.DeepEqual(got.Least, want.least) || got.Job.RateIgnoreThinkTime != want.ignore || got.Job.Hint != want.hint {
+				t.Errorf("%s: %+v, ignore %v, hint %q; want %+v", args, got.Least, got.Job.RateIgnoreThinkTime, got.Job.Hint, want)
+			}
+			continue
+		}
+		t.Errorf("%s: %v", args, err)
+	}
+}
+
+// What is given twice counts as in fio, but is said; what says the same in other words, and what a section says against
+// [global], is no contradiction.
+func TestWhatIsGivenTwiceIsSaid(t *testing.T) {
+	test, err := Parse([]string{"x.fio"}, memory(map[string]string{
+		"x.fio": "[global]\ndirect=1\nbuffered=0\nrwmixread=70\nrwmixwrite=30\nsize=1m\nbs=4k\nblocksize=8k\n[a]\nbuffered=1\nbs=4k\nbs=4k\n" +
+			"[b]\nbs=2k\nbssplit=4k/50:8k/50\n[c]\nbs=2k\nbssplit=,4k/50:8k/50\n",
+	}, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprintf("%q", test.notes); got != `["global: blocksize=8k takes the place of bs=4k, as in fio" "b: bs=2k has no effect beside bssplit, as in fio"]` {
+		t.Error(got)
+	}
+	if j := test.stages[0][0].spec.Job; j.Direct || j.BS != 4096 {
+		t.Errorf("%+v", j)
 	}
 }
 
@@ -269,16 +330,12 @@ func TestParseIsBounded(t *testing.T) {
 		"many filenames":   "[a]\nsize=1g\nnumjobs=1024\nfilename=" + manyNames(),
 		"filenames":        "[a]\nsize=1g\nfilename=" + strings.Repeat("a:b:", 16000),
 	} {
-		var before, after runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&before)
-		begin := time.Now()
-		_, err := Parse([]string{"x.fio"}, memory(map[string]string{"x.fio": file}, map[string]string{"A": strings.Repeat("b", 60000)}))
-		runtime.ReadMemStats(&after)
-		t.Logf("%s: %v, %d KiB, %.80v", name, time.Since(begin), (after.TotalAlloc-before.TotalAlloc)>>10, err)
-		if n := after.TotalAlloc - before.TotalAlloc; n > 64<<20 {
-			t.Errorf("%s: %d MiB were allocated", name, n>>20)
-		}
+		fuzztest.Bounded(t, name, func() {
+			_, err := Parse([]string{"x.fio"}, memory(map[string]string{"x.fio": file}, map[string]string{"A": strings.Repeat("b", 60000)}))
+			if err != nil {
+				dialecttest.Usage(t, err)
+			}
+		})
 	}
 }
 
@@ -302,20 +359,19 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, in string) {
 		line, file, _ := strings.Cut(in, "\n")
-		test, err := Parse(strings.Fields(line), memory(map[string]string{"x.fio": file}, map[string]string{"A": "1m"}))
-		if err != nil {
-			var usage *dialect.UsageError
-			if !errors.As(err, &usage) || usage.Where == "" {
-				t.Errorf("%v (%T) does not say where", err, err)
+		fuzztest.Bounded(t, in, func() {
+			test, err := Parse(strings.Fields(line), memory(map[string]string{"x.fio": file}, map[string]string{"A": "1m"}))
+			if err != nil {
+				dialecttest.Usage(t, err)
+				return
 			}
-			return
-		}
-		for _, s := range test.stages {
-			for _, c := range s {
-				if err := c.spec.Job.Validate(); err != nil {
-					t.Errorf("Parse let through what load refuses: %v", err)
+			for _, s := range test.stages {
+				for _, c := range s {
+					if err := c.spec.Job.Validate(); err != nil {
+						t.Errorf("Parse let through what load refuses: %v", err)
+					}
 				}
 			}
-		}
+		})
 	})
 }

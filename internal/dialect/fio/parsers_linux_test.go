@@ -19,7 +19,7 @@ func TestJSONPlusIsReadByFiosOwnTool(t *testing.T) {
 	}
 	dir := t.TempDir()
 	run(t, dir, "--output-format=json+", "--output=r.json", "--lat_percentiles=1",
-		"--name=a", "--rw=randrw", "--size=4m", "--name=b", "--ioengine=null", "--rw=read", "--size=64m")
+		"--name=a", "--rw=randrw", "--size=4m", "--rate_iops=3000", "--name=b", "--ioengine=null", "--rw=read", "--size=64m")
 	// Both jobs' CSVs, and its own check of the buckets against the percentiles.
 	for _, args := range [][]string{{"r.json", "r.csv"}, {"--validate", "r.json", "r.csv"}} {
 		c := exec.Command(tool, args...)
@@ -104,6 +104,7 @@ type goStats struct {
 	Slat     goNS    `json:"slat_ns"`
 	Clat     goNS    `json:"clat_ns"`
 	Lat      goNS    `json:"lat_ns"`
+	Response goNS    `json:"response_ns"`
 	BWMin    int64   `json:"bw_min"`
 	BWMax    int64   `json:"bw_max"`
 	BWMean   float32 `json:"bw_mean"`
@@ -153,6 +154,10 @@ func TestJSONIsReadByAGoToolsStructs(t *testing.T) {
 		if s.IopsN < 3 || s.IopsMin > s.IopsMax || s.BWN != s.IopsN || s.Lat.N != s.TotalIos || s.Lat.Mean <= 0 || s.Slat.N != 0 {
 			t.Errorf("%s = %+v: gtod_reduce must not throw latencies away", name, s)
 		}
+		// From the schedule on nothing is shorter than from its start.
+		if s.Response.N != s.TotalIos || s.Response.Mean < s.Lat.Mean || s.Response.Max < s.Lat.Max {
+			t.Errorf("%s has response times %+v, service times %+v", name, s.Response, s.Lat)
+		}
 	}
 }
 
@@ -172,7 +177,7 @@ func TestOutputIsReadByFioPlot(t *testing.T) {
 	dir := t.TempDir()
 	for _, d := range []string{"1", "2"} {
 		run(t, dir, "--output-format=json", "--output=randread-"+d+"-1.json", "--name=randread-iodepth-"+d+"-numjobs-1", "--ioengine=libaio", "--rw=randread", "--bs=4k",
-			"--size=1m", "--iodepth="+d, "--numjobs=1", "--filename=data", "--time_based", "--runtime=1", "--log_avg_msec=100",
+			"--size=1m", "--iodepth="+d, "--numjobs=1", "--filename=data", "--time_based", "--runtime=1", "--rate_iops=3000", "--log_avg_msec=100",
 			"--write_bw_log=randread-iodepth-"+d+"-numjobs-1", "--write_lat_log=randread-iodepth-"+d+"-numjobs-1", "--write_iops_log=randread-iodepth-"+d+"-numjobs-1")
 	}
 	for name, args := range map[string][]string{

@@ -42,6 +42,8 @@ type jobReport struct {
 	submits     int64 // I/Os that were submitted one at a time
 	steady      *workload.SteadyResult
 	percentiles []float64
+	// open is what is measured from the schedule; nil for a closed loop.
+	open *openLoop
 }
 
 // dirReport is the reads or the writes of a job.
@@ -180,6 +182,7 @@ func (j *jobReport) add(m measured) {
 		}
 	}
 	j.addDepth(m)
+	j.addOpenLoop(m)
 	if m.result.Steady != nil {
 		j.steady = m.result.Steady
 	}

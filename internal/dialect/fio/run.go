@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/hist"
 	"plimsoll/internal/dialect"
 	"plimsoll/internal/workload"
 	"plimsoll/load"
@@ -135,9 +134,6 @@ func (t *Test) stage(ctx context.Context, session dialect.Session, i int, clones
 		for _, n := range res.Stage[k].Notes {
 			fmt.Fprintf(stderr, "note: %s: %s\n", c.job.name, n)
 		}
-		if n := out[k].late(); n != "" {
-			fmt.Fprintf(stderr, "note: %s: %s\n", c.job.name, n)
-		}
 	}
 	disks, elapsed := res.Disks, res.Elapsed
 	if len(verify) == 0 {
@@ -159,27 +155,6 @@ func (t *Test) stage(ctx context.Context, session dialect.Session, i int, clones
 		out[k].verify = &back.Stage[n]
 	}
 	return out, addDisks(disks, back.Disks), elapsed + back.Elapsed, nil
-}
-
-// tooLate is the share of I/Os of a rate that may be late before that is said.
-const tooLate = 0.001
-
-// late says that a rate wasn't kept as its schedule has it, "" if it was. fio's output has no place for
-// that: its latencies begin when an I/O is started, however late.
-func (m measured) late() string {
-	ops := m.result.Ops()
-	if m.clone.load.Rate+m.clone.load.RateIOPS == 0 || float64(m.result.Late+m.result.Missed) <= tooLate*float64(ops+m.result.Missed) {
-		return ""
-	}
-	service, response := new(hist.Histogram), new(hist.Histogram)
-	for _, c := range m.result.Classes {
-		if c.Name != "sync" {
-			service.Merge(c.Lat)
-			response.Merge(c.Response)
-		}
-	}
-	return fmt.Sprintf("%d of %d I/Os were started more than %v after their time, the worst by %v, and %d never; from the schedule p99 is %v, not %v",
-		m.result.Late, ops, load.LateAfter, m.result.MaxLate.Round(time.Microsecond), m.result.Missed, time.Duration(response.Percentile(99)).Round(time.Microsecond), time.Duration(service.Percentile(99)).Round(time.Microsecond))
 }
 
 // covered reports whether the clone wrote all that is to be read back.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"os"
@@ -117,6 +118,39 @@ func TestJobsDoWhatFioDoes(t *testing.T) {
 			}
 			if a, b := files(t, theirDir), files(t, ourDir); a != b {
 				t.Errorf("fio left %s, ours %s", a, b)
+			}
+		})
+	}
+}
+
+// Each direction of a mixed job keeps its own rate, whatever the mix says. fio's counts may be one or two off, as those of
+// a clock are.
+func TestRatesAreFiosInEachDirection(t *testing.T) {
+	for name, args := range map[string][]string{
+		"rates of both":    {"--rate_iops=300,100", "--number_ios=400", "--rwmixread=50"},
+		"one rate":         {"--rate_iops=200", "--number_ios=400", "--rwmixread=90"},
+		"few writes":       {"--rate_iops=400,4", "--number_ios=404"},
+		"bytes":            {"--rate=1m,256k", "--number_ios=320"},
+		"bytes of a split": {"--rate=4m,1m", "--io_size=2m", "--bssplit=4k/100,32k/100"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			args := append([]string{"--name=r", "--rw=randrw", "--bs=4k", "--ioengine=null", "--size=64m"}, args...)
+			theirs, ours := issued(peer(t, t.TempDir(), args...)), issued(run(t, t.TempDir(), args...))
+			var n [2][2]int
+			for i, text := range []string{theirs[0], ours[0]} {
+				if _, err := fmt.Sscanf(text, "%d,%d", &n[i][0], &n[i][1]); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for d, class := range className {
+				near := 3
+				if strings.Contains(name, "split") {
+					near = 24 // One write more or less is eight reads.
+				}
+				if off := n[0][d] - n[1][d]; off < -near || off > near {
+					t.Errorf("fio did %d %ss, ours %d", n[0][d], class, n[1][d])
+				}
 			}
 		})
 	}

@@ -368,6 +368,14 @@ func setLogAvg(j *job, v string) error {
 	return err
 }
 
+func setHint(j *job, v string) error {
+	w, err := oneOf(v, "0", "1", "random", "sequential")
+	if err == nil {
+		j.hint = map[string]string{"0": "", "1": byPattern, "random": load.Random, "sequential": load.Sequential}[w]
+	}
+	return err
+}
+
 func setKBBase(j *job, v string) error {
 	w, err := oneOf(v, "1024", "1000")
 	if err == nil {

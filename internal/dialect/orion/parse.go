@@ -70,11 +70,11 @@ func Parse(args, destructive []string, read dialect.FileReader) (*Test, error) {
 	}
 	seen := map[string]string{}
 	for i := 0; i < len(args); i++ {
-		o, value, err := find(args[i])
+		arg := dialect.Argument(i, args[i])
+		o, value, err := find(args[i], arg)
 		if err != nil {
 			return nil, err
 		}
-		arg := args[i]
 		if o.Value != "" && value == nil {
 			if i+1 == len(args) {
 				return nil, dialect.Usagef(arg, "needs a value: %s", o.Value)
@@ -104,8 +104,8 @@ func Parse(args, destructive []string, read dialect.FileReader) (*Test, error) {
 }
 
 // find returns the option that an argument names, and the value glued to it with "=", if
-// it is one of Plimsoll's own.
-func find(arg string) (*Option, *string, error) {
+// it is one of Plimsoll's own. at is where the argument is.
+func find(arg, at string) (*Option, *string, error) {
 	name := arg
 	var value *string
 	if rest, ok := strings.CutPrefix(arg, "--"); ok {
@@ -119,22 +119,22 @@ func find(arg string) (*Option, *string, error) {
 			continue
 		}
 		if o.Refused {
-			return nil, nil, dialect.Usagef(arg, "%s", o.Note)
+			return nil, nil, dialect.Usagef(at, "%s", o.Note)
 		}
 		return o, value, nil
 	}
 	// Articles and word processors make dashes of the hyphen.
 	if r := []rune(arg); len(r) > 0 && (r[0] == '–' || r[0] == '—') {
-		return nil, nil, dialect.Usagef(arg, "begins with a dash of typography; type the hyphen: -%s", string(r[1:]))
+		return nil, nil, dialect.Usagef(at, "begins with a dash of typography; type the hyphen: -%s", string(r[1:]))
 	}
 	if !strings.HasPrefix(arg, "-") {
-		return nil, nil, dialect.Usagef(arg, "is no option; Orion's begin with a hyphen, as in -run simple")
+		return nil, nil, dialect.Usagef(at, "is no option; Orion's begin with a hyphen, as in -run simple")
 	}
 	low := strings.ToLower(arg)
 	if n := dialect.Nearest(low, names()); n != "" {
-		return nil, nil, dialect.Usagef(arg, "is unknown; did you mean %s?", n)
+		return nil, nil, dialect.Usagef(at, "is unknown; did you mean %s?", n)
 	}
-	return nil, nil, dialect.Usagef(arg, "is unknown; the options are %s", strings.Join(names(), " "))
+	return nil, nil, dialect.Usagef(at, "is unknown; the options are %s", strings.Join(names(), " "))
 }
 
 // check looks for contradictions. seen holds the options that were given, as they were.

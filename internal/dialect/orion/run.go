@@ -132,8 +132,12 @@ func sizeOf(path string) (int64, error) {
 	return f.Seek(0, io.SeekEnd)
 }
 
-// warn says how files of several sizes are used.
+// warn says how files of several sizes are used, and which loads are nobody's but Plimsoll's.
 func (t *Test) warn(stderr io.Writer, sizes []int64) {
+	if t.Workload == DSS {
+		fmt.Fprintf(stderr, "plimsoll: no published run shows the loads of -run dss; these are assumed: 1 to %d large I/Os by ones to %d, then in steps of %d (docs/orion.md). -run advanced -matrix point measures a load that you name\n",
+			dssPerDisk*t.Disks, t.Disks, t.Disks)
+	}
 	if least := slices.Min(sizes); least >= 0 && least < slices.Max(sizes) {
 		fmt.Fprintf(stderr, "plimsoll: the files in %s.lun have several sizes; of each the first %d bytes are used\n", t.Name, least)
 	}

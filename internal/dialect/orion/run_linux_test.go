@@ -218,6 +218,17 @@ func TestRunsOfOneMinuteKeepTheirFiles(t *testing.T) {
 	}
 }
 
+// TestAssumedLoadsAreSaid: only of dss nothing is known.
+func TestAssumedLoadsAreSaid(t *testing.T) {
+	for line, want := range map[string]string{"-run oltp": "", "-run simple": "", "-run advanced -matrix col -num_small 0": "", "-run dss": "1 to 30 large I/Os by ones to 2, then in steps of 2"} {
+		var b bytes.Buffer
+		parse(t, 2, line).warn(&b, []int64{1 << 20, 1 << 20})
+		if got := b.String(); (want == "") != (got == "") || !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %q", line, got, want)
+		}
+	}
+}
+
 func TestFilesOfSeveralSizes(t *testing.T) {
 	test := parse(t, 2, "-run simple")
 	var b bytes.Buffer

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"text/tabwriter"
+
+	"plimsoll/internal/dialect/ab"
+)
+
+// webConnections and webRequests are the closed loop of plimsoll ab and of ab: connections that are kept, and
+// requests over all of them.
+const (
+	webConnections = 32
+	webRequests    = 50_000
+)
+
+// webAnswer is what the server sends for each request: small, so that the clients are compared and not the copying.
+var webAnswer = []byte("HTTP/1.1 200 OK\r\nServer: tiny\r\nConnection: keep-alive\r\nContent-Length: 5\r\n\r\nhello")
+
+// serveWeb answers every request over connections that stay, and returns its address. It does nothing that a client could
+// wait for: no routes, no log. done closes it.
+func serveWeb() (address string, done func(), err error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, err
+	}
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go answer(conn)
+		}
+	}()
+	return l.Addr().String(), func() { l.Close() }, nil
+}
+
+// answer answers each head that ends with an empty line.
+func answer(conn net.Conn) {
+	defer conn.Close()
+	r := bufio.NewReader(conn)
+	for {
+		line, err := r.ReadSlice('\n')
+		if err != nil {
+			return
+		}
+		if len(bytes.TrimRight(line, "\r\n")) > 0 {
+			continue
+		}
+		if _, err := conn.Write(webAnswer); err != nil {
+			return
+		}
+	}
+}
+
+// asAB does the line that follows -ab, in a process of its own as plimsoll ab has.
+func asAB(ctx context.Context, stdout, stderr io.Writer, args []string) error {
+	t, err := ab.Parse(args)
+	if err != nil {
+		return err
+	}
+	return t.Run(ctx, nil, stdout, stderr)
+}
+
+// measureWeb does one round: ApacheBench and ours ask the same server. Without ab only ours does.
+func (c *contest) measureWeb(ctx context.Context, url string, oursFirst bool) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	line := []string{"-q", "-k", "-c", strconv.Itoa(webConnections), "-n", strconv.Itoa(webRequests), url}
+	ours := func() error {
+		r, err := measureAB(ctx, self, append([]string{"-ab"}, line...))
+		c.ours = append(c.ours, r)
+		return err
+	}
+	theirs := func() error {
+		r, err := measureAB(ctx, "ab", line)
+		if errors.Is(err, exec.ErrNotFound) {
+			return nil
+		}
+		c.theirs = append(c.theirs, r)
+		return err
+	}
+	first, second := ours, theirs
+	if !oursFirst {
+		first, second = theirs, ours
+	}
+	if err := first(); err != nil {
+		return err
+	}
+	return second()
+}
+
+// perSecond is the report's own figure; both have the same line.
+var perSecond = regexp.MustCompile(`(?m)^Complete requests: +(\d+)\nFailed requests: +0\n(?:.*\n)*?Requests per second: +([0-9.]+) `)
+
+// measureAB runs a program that prints ab's report.
+func measureAB(ctx context.Context, program string, args []string) (r reading, err error) {
+	var out, errs bytes.Buffer
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil {
+		return r, fmt.Errorf("%s: %w: %s", program, err, errs.String())
+	}
+	m := perSecond.FindSubmatch(out.Bytes())
+	if m == nil || string(m[1]) != strconv.Itoa(webRequests) {
+		return r, fmt.Errorf("%s did not do all requests:\n%s", program, out.String())
+	}
+	if r.iops, err = strconv.ParseFloat(string(m[2]), 64); err != nil {
+		return r, err
+	}
+	s := cmd.ProcessState
+	r.cpu = float64(s.UserTime()+s.SystemTime()) / webRequests
+	return r, nil
+}
+
+// webTable prints what the clients reached. No figure is aimed at.
+func webTable(stdout io.Writer, c *contest) error {
+	fmt.Fprintf(stdout, "\nA closed loop of %d requests over %d kept connections to a server in memory:\n\n", webRequests, webConnections)
+	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "figure\tplimsoll ab\tab\tratio [min..max]\t")
+	row(w, "requests/s", c, func(r reading) float64 { return r.iops }, "%.0f", ">=", 0)
+	row(w, "the client's CPU ns per request", c, func(r reading) float64 { return r.cpu }, "%.0f", "<=", 0)
+	return w.Flush()
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/dockertest"
+	"plimsoll/internal/record"
+)
+
+// A toolLine is a short line of another tool, with what its output has.
+type toolLine struct {
+	name  string
+	args  []string
+	shape string
+	left  string // what the line leaves in the current folder, on the host
+}
+
+// toolLines has one for each tool that measures storage.
+var toolLines = []toolLine{
+	{"fio", strings.Fields("--name=a --rw=randread --bs=4k --size=1m --ioengine=psync --io_size=1m"), `read: IOPS=[0-9.k]+, BW=.*\(1024KiB/`, "a.0.0"},
+	{"diskspd", strings.Fields(`-b4K -d1 -W0 -c1M -L C:\io.dat`), `Total latency distribution:`, "io.dat"},
+	{"dd", strings.Fields("if=/dev/zero of=out bs=4K count=256"), `256\+0 records out\n1048576 bytes \(1\.0 MB, 1\.0 MiB\) copied`, "out"},
+	{"orion", strings.Fields("-run advanced -matrix point -num_small 1 -num_large 0 -duration 1 -testname t --lun-size 16MiB"), `Maximum Small IOPS=\d+ @ Small=1 and Large=0`, "t.dat"},
+}
+
+// runsIn runs the line in an engine's place and looks at its output and its record.
+func (l toolLine) runsIn(t *testing.T, engine, place string) {
+	t.Helper()
+	inFolder(t)
+	state := t.TempDir()
+	r := plimsoll(t, t.Context(), state, "", slices.Concat([]string{l.name}, l.args, []string{"--engine", engine, "--place", place, "--record"})...)
+	if r.status != exitDone || !regexp.MustCompile(l.shape).MatchString(r.stdout+r.stderr) {
+		t.Fatalf("status %d\n%s%s", r.status, r.stdout, r.stderr)
+	}
+	if _, err := os.Stat(l.left); err == nil {
+		t.Errorf("%s is in the current folder, not in the place", l.left)
+	}
+	run, trials := records(t, state)
+	if run.Plan != l.name || run.Status != record.Done || len(trials) == 0 || trials[0].Cell.Engine != engine || trials[0].Cell.Place != place || trials[0].Results[0].Ops() == 0 {
+		t.Errorf("recorded %+v and %d trials", run, len(trials))
+	}
+	if !strings.HasPrefix(run.Command, "plimsoll "+l.name+" ") || !strings.Contains(run.Command, "--place "+place) {
+		t.Errorf("the run's command is %q", run.Command)
+	}
+	checkClean(t, state)
+}
+
+// TestDialectsInPlaces: each tool's line runs in each place that a container has.
+func TestDialectsInPlaces(t *testing.T) {
+	needRun(t)
+	for i, place := range []string{"bind", "tmpfs", "layer"} {
+		// With oci, whose sessions others test on all places, one tool a place.
+		t.Run("oci/"+place, func(t *testing.T) { toolLines[i].runsIn(t, "oci", place) })
+	}
+	t.Run("docker", func(t *testing.T) {
+		t.Setenv("DOCKER_HOST", dockertest.Start(t).Host)
+		for _, l := range toolLines {
+			for _, place := range []string{"layer", "bind", "volume", "tmpfs"} {
+				t.Run(l.name+"/"+place, func(t *testing.T) { l.runsIn(t, "docker", place) })
+			}
+		}
+		t.Run("limits", func(t *testing.T) { testDialectLimits(t, "docker") })
+	})
+	t.Run("podman", func(t *testing.T) {
+		t.Setenv("DOCKER_HOST", dockertest.Podman(t, dockertest.PodmanOptions{}).Host)
+		for i, place := range []string{"layer", "bind", "volume", "tmpfs"} {
+			l := toolLines[i]
+			t.Run(l.name+"/"+place, func(t *testing.T) { l.runsIn(t, "docker", place) })
+		}
+	})
+	t.Run("oci/limits", func(t *testing.T) { testDialectLimits(t, "oci") })
+}
+
+// testDialectLimits: a line's container is under the limits of its flags, and its record has them.
+func testDialectLimits(t *testing.T, engine string) {
+	inFolder(t)
+	state := t.TempDir()
+	// The generator alone takes a whole processor, if it gets one.
+	r := plimsoll(t, t.Context(), state, "", "fio", "--name=a", "--ioengine=null", "--rw=randread", "--size=1g", "--time_based", "--runtime=2", "--output-format=json",
+		"--engine", engine, "--cpus", "0.1", "--memory=64MiB", "--cpu-shares", "512", "--record")
+	var out struct {
+		Jobs []struct {
+			User   float64 `json:"usr_cpu"`
+			System float64 `json:"sys_cpu"`
+		} `json:"jobs"`
+	}
+	if err := json.Unmarshal([]byte(r.stdout), &out); err != nil || r.status != exitDone {
+		t.Fatalf("status %d, %v\n%s", r.status, err, r.stderr)
+	}
+	if cpu := out.Jobs[0].User + out.Jobs[0].System; cpu > 40 {
+		t.Errorf("the job took %.0f %% of a processor under --cpus 0.1", cpu)
+	}
+	_, trials := records(t, state)
+	const want = "memory=64MiB cpus=0.1 cpu_shares=512"
+	if got := trials[0].Where[0].Limits; got != want || trials[0].Cell.Limits != want {
+		t.Errorf("the record has limits %q, %q, want %q", got, trials[0].Cell.Limits, want)
+	}
+	if rep := plimsoll(t, t.Context(), state, "", "report", "last"); !strings.Contains(unwrap(rep.stdout), want) {
+		t.Errorf("the report does not name %s:\n%s", want, rep.stdout)
+	}
+	// 64 buffers of 1 MiB don't fit into 32.
+	r = plimsoll(t, t.Context(), state, "", "fio", "--name=b", "--ioengine=io_uring", "--rw=randwrite", "--bs=1m", "--iodepth=64", "--direct=1", "--size=4m", "--time_based", "--runtime=2",
+		"--engine", engine, "--place", "tmpfs", "--memory", "32MiB")
+	if r.status != exitFailure || !strings.Contains(r.stderr, "out of memory (memory limit 32 MiB)") {
+		t.Errorf("status %d, %s", r.status, r.stderr)
+	}
+	checkClean(t, state)
+}
+
+// TestDialectLimitsAreRefused where they mean nothing or nobody keeps them.
+func TestDialectLimitsAreRefused(t *testing.T) {
+	needRun(t)
+	for _, row := range []struct {
+		args   []string
+		status int
+		want   string
+	}{
+		{[]string{"--memory", "64MiB"}, exitCannot, "engine host has no limits"},
+		{[]string{"--memory", "64M", "--engine", "oci"}, exitUsage, "--memory 64M: "},
+		{[]string{"--memory=1MiB", "--engine", "oci"}, exitUsage, "--memory 1MiB: 1MiB is out of range"},
+		{[]string{"--cpus", "none", "--engine", "oci"}, exitUsage, "--cpus none: wants a number"},
+		{[]string{"--cpus"}, exitUsage, "--cpus needs a value"},
+		{[]string{"--write-bps", "10MiB/s", "--engine", "oci"}, exitCannot, "no engine of this version limits I/O"},
+	} {
+		inFolder(t)
+		r := plimsoll(t, t.Context(), t.TempDir(), "", slices.Concat([]string{"dd", "if=/dev/zero", "of=x", "bs=4K", "count=1"}, row.args)...)
+		if r.status != row.status || !strings.Contains(r.stderr, row.want) {
+			t.Errorf("%v: status %d, %q; want %d and %q", row.args, r.status, r.stderr, row.status, row.want)
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/engine"
+	"plimsoll/internal/limit"
+	"plimsoll/internal/place"
+	"plimsoll/internal/plan"
+)
+
+// dialectFlags are Plimsoll's own flags beside the tool's.
+type dialectFlags struct {
+	engine, place, image string
+	network              string
+	limits               limit.Limits
+	record, help         bool
+	destructive          []string
+}
+
+// dialectHelp describes them.
+func dialectHelp(tool dialectTool) string {
+	where := `
+  --place KIND[:PATH]        what it runs on: dir, layer, bind, volume, tmpfs; its files are then
+                             made there and removed. Without it the paths are those of this machine`
+	leave := `
+  --destructive PATH         allow writing over this file or device, whose data is then lost`
+	if tool.web {
+		where = `
+  --network NAME             what a container of the docker engine asks over: a network of the daemon,
+                             container:NAME for that of another container, or host`
+		leave = ""
+	}
+	return `
+
+Plimsoll's own flags may stand anywhere between the tool's:
+  --engine host|oci|docker   where the load runs (default host)` + where + `
+  --image NAME               an image of the engine to run in, instead of an empty one
+  --memory SIZE              limits of the container, as in a plan: memory with its page cache (64MiB),
+  --cpus N                   processors (0.5),
+  --cpu-shares N             and weight on busy processors (1024 is normal)
+  --record                   keep it as a run: 'plimsoll report last' shows it with its doubts` + leave
+}
+
+// splitDialect takes Plimsoll's own flags out of a tool's arguments.
+func (a *app) splitDialect(args []string) (f dialectFlags, rest []string, err error) {
+	text := func(to *string) func(string, string) error {
+		return func(_, v string) error { *to = v; return nil }
+	}
+	values := map[string]func(flag, value string) error{
+		"--engine": text(&f.engine), "--place": text(&f.place), "--image": text(&f.image), "--state": text(&a.stateDir),
+		"--network":     text(&f.network),
+		"--destructive": func(_, v string) error { f.destructive = append(f.destructive, v); return nil },
+	}
+	for _, key := range plan.LimitKeys() {
+		values["--"+strings.ReplaceAll(key, "_", "-")] = func(flag, v string) error {
+			err := plan.SetLimit(&f.limits, key, v, flag+" "+v)
+			f.limits.Name = f.limits.String() // No plan names it.
+			return err
+		}
+	}
+	for i := 0; i < len(args); i++ {
+		name, value, glued := strings.Cut(args[i], "=")
+		set := values[name]
+		switch {
+		case args[i] == "--record":
+			f.record = true
+			continue
+		case args[i] == "--help":
+			f.help = true
+			continue
+		case set == nil:
+			rest = append(rest, args[i])
+			continue
+		case glued:
+		case i+1 == len(args) || strings.HasPrefix(args[i+1], "--"):
+			return f, nil, usageError("%s needs a value", name)
+		default:
+			i++
+			value = args[i]
+		}
+		if err := set(name, value); err != nil {
+			return f, nil, usageError("%w", err)
+		}
+	}
+	return f, rest, nil
+}
+
+// dialectPlace reads --place. A line that uses no storage gets a place that costs nothing.
+func dialectPlace(tool dialectTool, f dialectFlags, kind string) (place.Spec, error) {
+	if tool.web && kind != plan.Host {
+		return place.Spec{Name: string(place.Tmpfs), Kind: place.Tmpfs}, nil
+	}
+	if f.place == "" {
+		if kind == plan.Host {
+			return place.Spec{Name: string(place.Dir), Kind: place.Dir}, nil
+		}
+		if kind == plan.OCI {
+			return place.Spec{Name: string(place.Bind), Kind: place.Bind}, nil // It has no volumes.
+		}
+		return place.Spec{Name: string(place.Volume), Kind: place.Volume}, nil
+	}
+	name, path, _ := strings.Cut(f.place, ":")
+	if !slices.Contains(place.Kinds, place.Kind(name)) {
+		return place.Spec{}, usageError("--place %s: use one of %v, with a folder as in bind:/srv/data", f.place, place.Kinds)
+	}
+	if path != "" && name != string(place.Dir) && name != string(place.Bind) {
+		return place.Spec{}, usageError("--place %s: only dir and bind take a folder", f.place)
+	}
+	if path != "" {
+		switch st, err := os.Stat(path); {
+		case errors.Is(err, os.ErrNotExist):
+			return place.Spec{}, usageError("--place %s: %s does not exist: make the folder first", f.place, path)
+		case err != nil:
+			return place.Spec{}, usageError("--place %s: %w", f.place, err)
+		case !st.IsDir():
+			return place.Spec{}, usageError("--place %s: %s is not a folder", f.place, path)
+		}
+	}
+	return place.Spec{Name: name, Kind: place.Kind(name), Path: path}, nil
+}
+
+// dialectNetwork is what the connections of a line go over, "" if it makes none.
+func dialectNetwork(tool dialectTool, f dialectFlags, kind string) string {
+	switch {
+	case !tool.web || f.network != "":
+		return f.network
+	case kind == plan.Docker:
+		return engine.DefaultNetwork
+	}
+	return engine.HostNetwork
+}
+
+// refuseFlags says which of the flags mean nothing for the tool.
+func refuseFlags(tool dialectTool, f dialectFlags) error {
+	switch {
+	case tool.web && (f.place != "" || len(f.destructive) > 0):
+		return usageError("%s asks a server and uses no storage: leave out --place and --destructive", tool.name)
+	case !tool.web && f.network != "":
+		return usageError("%s uses no network: leave out --network", tool.name)
+	}
+	return nil
+}
+
+// here reports whether a line that asks a server does so from this process: nothing was said of where else, nor is
+// anything to be kept.
+func (f dialectFlags) here() bool {
+	return f.engine == "" && f.image == "" && f.network == "" && !f.record && f.limits.IsZero()
+}

@@ -1,0 +1,140 @@
+package device
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// numbered traces the block device major:minor.
+func (t *tracer) numbered(major, minor uint32, depth int) (*Node, error) {
+	link := filepath.Join(t.fs.Sys, "dev", "block", fmt.Sprintf("%d:%d", major, minor))
+	dir, err := filepath.EvalSymlinks(link)
+	if err != nil {
+		return nil, fmt.Errorf("block device %d:%d: %w", major, minor, err)
+	}
+	n := t.block(dir, depth)
+	if d := n.Disk().Device; d.Major == 0 && d.Minor == 0 {
+		return nil, fmt.Errorf("block device %d:%d: %s has no number in %s", major, minor, n.Disk().Name, dir)
+	}
+	return n, nil
+}
+
+// block traces the block device with the sysfs folder dir.
+func (t *tracer) block(dir string, depth int) *Node {
+	n := &Node{Kind: KindDisk, Name: filepath.Base(dir), Device: Block(dir)}
+	t.open = append(t.open, dir)
+	defer func() { t.open = t.open[:len(t.open)-1] }()
+	switch {
+	case exists(filepath.Join(dir, "partition")):
+		n.Kind = KindPartition
+		n.Below = []*Node{t.block(filepath.Dir(dir), depth)}
+	case strings.HasPrefix(n.Name, "loop"):
+		n.Kind, n.File, n.DirectIO = KindLoop, text(dir, "loop/backing_file"), text(dir, "loop/dio") == "1"
+		t.loopFile(n, depth)
+	case exists(filepath.Join(dir, "dm")):
+		t.dm(n, dir, depth)
+	case exists(filepath.Join(dir, "md")):
+		n.Kind, n.Level = KindMD, text(dir, "md/level")
+		t.slaves(n, dir, depth)
+	case exists(filepath.Join(dir, "bcache")) && strings.HasPrefix(n.Name, "bcache"):
+		t.bcache(n, dir, depth)
+	case strings.HasPrefix(filepath.Base(filepath.Dir(dir)), "nvme-subsys"):
+		t.multipath(n, dir, depth)
+	default:
+		// What else stacks devices says so the same way.
+		t.slaves(n, dir, depth)
+	}
+	if len(n.Below) == 0 && n.Why == "" {
+		n.Why = hidden(n)
+	}
+	return n
+}
+
+// slaves goes on at the devices that the kernel names as the parts of one.
+func (t *tracer) slaves(n *Node, dir string, depth int) {
+	entries, _ := os.ReadDir(filepath.Join(dir, "slaves"))
+	for _, e := range entries {
+		real, err := filepath.EvalSymlinks(filepath.Join(dir, "slaves", e.Name()))
+		if err == nil && !slices.Contains(t.open, real) {
+			n.Below = append(n.Below, t.block(real, depth))
+		}
+	}
+}
+
+// dm goes on below a device of the device mapper. The first word of its uuid is what
+// made it: "LVM-...", "CRYPT-LUKS2-...", "mpath-...", "part1-mpath-...".
+func (t *tracer) dm(n *Node, dir string, depth int) {
+	n.Kind, n.Label = KindDM, text(dir, "dm/name")
+	n.Maker, _, _ = strings.Cut(text(dir, "dm/uuid"), "-")
+	if t.fs.Targets != nil {
+		n.Targets, _ = t.fs.Targets(n.Device.Major, n.Device.Minor)
+	}
+	t.slaves(n, dir, depth)
+}
+
+// bcache goes on below a bcache: the cache is the slave whose folder names its set, the other has the
+// data (Documentation/admin-guide/bcache.rst).
+func (t *tracer) bcache(n *Node, dir string, depth int) {
+	n.Kind, n.CacheMode = KindBcache, chosen(text(dir, "bcache/cache_mode"))
+	t.slaves(n, dir, depth)
+	for _, b := range n.Below {
+		b.Role = RoleBacking
+		at, _ := filepath.EvalSymlinks(filepath.Join(dir, "slaves", b.Name))
+		if exists(filepath.Join(at, "bcache", "set")) {
+			b.Role = RoleCache
+		}
+	}
+}
+
+// multipath goes on at the ways to an NVMe namespace: nvme0c1n1 is the way of nvme0n1 by the
+// controller nvme1. The subsystem's folder has links to its controllers, whose
+// folders have the ways (drivers/nvme/host/core.c).
+func (t *tracer) multipath(n *Node, dir string, depth int) {
+	n.Kind = KindMultipath
+	at := max(0, strings.LastIndex(n.Name, "n"))
+	head, ns := n.Name[:at], n.Name[at:]
+	entries, _ := os.ReadDir(filepath.Dir(dir))
+	for _, e := range entries {
+		controller, err := filepath.EvalSymlinks(filepath.Join(filepath.Dir(dir), e.Name()))
+		if err != nil || !strings.HasPrefix(e.Name(), "nvme") || e.Name() == n.Name {
+			continue
+		}
+		ways, _ := filepath.Glob(filepath.Join(controller, head+"c*"+ns))
+		for _, w := range ways {
+			b := t.block(w, depth)
+			b.Kind = KindPath
+			n.Below = append(n.Below, b)
+		}
+	}
+}
+
+// hidden says what is below a device that shows nothing, where it is known not to be the bottom.
+func hidden(n *Node) string {
+	switch name := n.Name; {
+	case n.Kind == KindLoop:
+		return "no file is bound to it"
+	case n.Kind == KindMD || n.Kind == KindMultipath || n.Kind == KindBcache:
+		return "it has no disks now"
+	case strings.HasPrefix(name, "zd"):
+		return "a volume of ZFS: the pool does its own I/O on disks that the kernel doesn't name"
+	case strings.HasPrefix(name, "nbd"), strings.HasPrefix(name, "rbd"), strings.HasPrefix(name, "drbd"):
+		return "its data goes over the network, or to a program"
+	case strings.HasPrefix(name, "zram"), strings.HasPrefix(name, "ram"):
+		return "it is memory"
+	}
+	return ""
+}
+
+// Disk returns the whole disk of a block device: itself, or that of a partition. The error wraps
+// fs.ErrNotExist where sysfs shows no such device.
+func (f FS) Disk(major, minor uint32) (*Device, error) {
+	t := tracer{fs: f}
+	n, err := t.numbered(major, minor, maxDepth)
+	if err != nil {
+		return nil, err
+	}
+	return n.Disk().Device, nil
+}

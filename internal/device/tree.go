@@ -1,0 +1,303 @@
+package device
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A Kind says what a node of a tree is.
+type Kind string
+
+// Kinds of nodes.
+const (
+	// KindMount is a mounted file system, or the contents of a block device that a path names.
+	KindMount Kind = "mount"
+	// KindDisk is a block device with nothing beneath that the kernel shows.
+	KindDisk Kind = "disk"
+	// KindPartition is a part of the disk below it.
+	KindPartition Kind = "partition"
+	// KindLoop presents a file as a disk.
+	KindLoop Kind = "loop"
+	// KindDM is a device of the device mapper: LVM, encryption, multipath.
+	KindDM Kind = "dm"
+	// KindMD is a software RAID.
+	KindMD Kind = "md"
+	// KindBcache is a disk with another as its cache.
+	KindBcache Kind = "bcache"
+	// KindMultipath is the head of an NVMe namespace with several ways to it.
+	KindMultipath Kind = "nvme-multipath"
+	// KindPath is one of those ways. It is hidden: it has no number and takes no limit.
+	KindPath Kind = "nvme-path"
+)
+
+// Roles that a node has for the one above it. Most have none.
+const (
+	// RoleUpper is where an overlay writes.
+	RoleUpper = "upper"
+	// RoleLower is where an overlay reads what was never written, if that is another mount
+	// than the upper one's.
+	RoleLower = "lower"
+	// RoleMember is one of the devices that a btrfs spreads its data over.
+	RoleMember = "member"
+	// RoleLog is another device with the file system's journal.
+	RoleLog = "log"
+	// RoleRealtime is another device with data: that of an xfs with a realtime section.
+	RoleRealtime = "realtime"
+	// RoleFile is the file system with the file of a loop device.
+	RoleFile = "file"
+	// RoleCache and RoleBacking are the two disks of a bcache.
+	RoleCache   = "cache"
+	RoleBacking = "backing"
+)
+
+// RawBlock is the FSType of a "mount" that is no file system but a block device by itself.
+const RawBlock = "block"
+
+// A Node is a layer of what a path stands on: a mount or a block device.
+type Node struct {
+	Kind Kind   `json:"kind"`
+	Role string `json:"role,omitempty"`
+	// Name is the mount point, or the kernel's name of the device.
+	Name string `json:"name"`
+	// Mount is nil for a device, Device for a mount. A partition's has the partition's own
+	// number and size; what belongs to its queue is in that of the disk below.
+	Mount  *Mount  `json:"mount,omitempty"`
+	Device *Device `json:"device,omitempty"`
+	// File is the file of a loop device, "" where it has none; DirectIO whether it goes
+	// around the page cache to get at it.
+	File     string `json:"file,omitempty"`
+	DirectIO bool   `json:"direct_io,omitempty"`
+	// Label is the name that people gave to a device of the device mapper ("vg-data"), Maker
+	// what made it: the first word of its uuid, "LVM" or "CRYPT" or "mpath".
+	Label string `json:"label,omitempty"`
+	Maker string `json:"maker,omitempty"`
+	// Targets are what it is made of. Empty: only root is told.
+	Targets []Target `json:"targets,omitempty"`
+	// Level is an md's ("raid5") or the profile of a btrfs's data ("raid1"), CacheMode
+	// a bcache's ("writeback").
+	Level     string `json:"level,omitempty"`
+	CacheMode string `json:"cache_mode,omitempty"`
+	// Why says why nothing is below, where something must be.
+	Why string `json:"why,omitempty"`
+	// Below is what the node stands on.
+	Below []*Node `json:"below,omitempty"`
+}
+
+// A Target is a part of a device of the device mapper.
+type Target struct {
+	// Type is the kernel's word: "linear", "crypt", "thin".
+	Type string `json:"type"`
+	// Level is the level of a "raid": "raid5_ls".
+	Level string `json:"level,omitempty"`
+}
+
+// Disk is the whole disk of a partition, or else n itself.
+func (n *Node) Disk() *Node {
+	if n.Kind == KindPartition && len(n.Below) == 1 {
+		return n.Below[0]
+	}
+	return n
+}
+
+// Data is the mount whose file system writes to devices: that of an overlay's upper folder, or n.
+func (n *Node) Data() *Node {
+	for _, b := range n.Below {
+		if b.Role == RoleUpper {
+			return b.Data()
+		}
+	}
+	return n
+}
+
+// Tops returns the block devices right under the file system of a mount: the partition, where it
+// is one. They are several for a file system on several devices; there are none where
+// why says so.
+func (n *Node) Tops() (tops []*Node, why string) {
+	if n.Kind != KindMount {
+		return []*Node{n}, ""
+	}
+	for _, b := range n.Below {
+		switch b.Role {
+		case RoleUpper:
+			if tops, why = b.Tops(); why != "" {
+				why = n.Mount.FSType + " on " + why
+			}
+			return tops, why
+		case RoleLower, RoleLog:
+		default:
+			tops = append(tops, b)
+		}
+	}
+	return tops, n.Why
+}
+
+// names lists the devices from n to the bottom, each once. What an overlay only reads is
+// left out.
+func (n *Node) names() []string {
+	var names []string
+	var add func(*Node)
+	add = func(n *Node) {
+		if n.Kind != KindMount && !slices.Contains(names, n.Name) {
+			names = append(names, n.Name)
+		}
+		for _, b := range n.Below {
+			if b.Role != RoleLower && b.Role != RoleLog {
+				add(b)
+			}
+		}
+	}
+	add(n)
+	return names
+}
+
+// maxDepth bounds overlays on loops on overlays. The kernel stacks two overlays
+// at most; loop devices can be nested further, but nobody means to.
+const maxDepth = 16
+
+// A tracer goes from a mount down to the disks.
+type tracer struct {
+	fs     FS
+	mounts []Mount
+	// open are the devices being traced, against one that stands on itself.
+	open []string
+}
+
+// path traces a path without symbolic links.
+func (t *tracer) path(path string, depth int) (*Node, error) {
+	if depth > maxDepth {
+		return nil, fmt.Errorf("device under %s: more than %d file systems on top of each other", path, maxDepth)
+	}
+	m := find(t.mounts, path)
+	if m == nil {
+		return nil, fmt.Errorf("device under %s: no mount holds it", path)
+	}
+	return t.whole(*m, depth)
+}
+
+// whole traces a mount.
+func (t *tracer) whole(m Mount, depth int) (*Node, error) {
+	n := &Node{Kind: KindMount, Name: m.Point, Mount: &m}
+	switch {
+	case m.FSType == "overlay":
+		return n, t.overlay(n, depth)
+	case m.Major != 0:
+		return n, t.single(n, depth)
+	case m.FSType == "btrfs":
+		return n, t.btrfs(n, depth)
+	}
+	n.Why = noDevice(m)
+	return n, nil
+}
+
+// single goes on at the one device that mountinfo names, and at those that the options do.
+func (t *tracer) single(n *Node, depth int) error {
+	m := n.Mount
+	b, err := t.numbered(m.Major, m.Minor, depth)
+	if errors.Is(err, fs.ErrNotExist) {
+		n.Why = fmt.Sprintf("%s %s is on device %d:%d, which sysfs doesn't show", m.FSType, m.Source, m.Major, m.Minor)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	n.Below = append(n.Below, b)
+	// See xfs(5). Names of devices that are gone or in another root are no fault of the path.
+	for _, other := range []struct{ key, role string }{{"logdev", RoleLog}, {"rtdev", RoleRealtime}} {
+		name := option(m.Options, other.key)
+		if name == "" || m.FSType != "xfs" {
+			continue
+		}
+		if major, minor, ok := blockNode(name); ok {
+			if b, err := t.numbered(major, minor, depth); err == nil {
+				b.Role = other.role
+				n.Below = append(n.Below, b)
+			}
+		}
+	}
+	return nil
+}
+
+// overlay goes on at the upper folder, where writes go, and at the lower ones that are
+// elsewhere, which are read.
+func (t *tracer) overlay(n *Node, depth int) error {
+	upper := n.Mount.Upper
+	switch {
+	case upper == "":
+		n.Why = "overlay without an upper folder is read-only"
+	case !filepath.IsAbs(upper):
+		if upper = dockerUpper(*n.Mount); upper == "" {
+			n.Why = fmt.Sprintf("overlay's upper folder %q is a relative name: only the program that mounted it knows where it is", n.Mount.Upper)
+		}
+	}
+	seen := 0
+	if n.Why == "" {
+		b, err := t.path(upper, depth+1)
+		if err != nil {
+			return fmt.Errorf("overlay at %s: %w", n.Mount.Point, err)
+		}
+		b.Role = RoleUpper
+		n.Below = append(n.Below, b)
+		seen = b.Mount.ID
+	}
+	t.lower(n, seen, depth)
+	return nil
+}
+
+// lower adds the mounts of the lower folders, each once. They are shown beside the upper one, so one
+// that can't be traced is left out.
+func (t *tracer) lower(n *Node, upper, depth int) {
+	seen := []int{upper}
+	for _, l := range n.Mount.Lower {
+		if !filepath.IsAbs(l) {
+			continue
+		}
+		if m := find(t.mounts, l); m == nil || slices.Contains(seen, m.ID) {
+			continue
+		}
+		if b, err := t.path(l, depth+1); err == nil {
+			b.Role = RoleLower
+			n.Below = append(n.Below, b)
+			seen = append(seen, b.Mount.ID)
+		}
+	}
+}
+
+// dockerUpper resolves the relative upper folder that Docker gives to an overlay with
+// many layers, whose absolute names don't fit into a page: it mounts ID/merged from inside its own
+// folder with upperdir=ID/diff (daemon/graphdriver/overlay2). Where the mount doesn't
+// look like that, or the folder isn't there, it is "".
+func dockerUpper(m Mount) string {
+	at := filepath.Dir(m.Point)
+	if filepath.Base(m.Point) != "merged" || m.Upper != filepath.Base(at)+"/diff" {
+		return ""
+	}
+	upper := filepath.Join(filepath.Dir(at), m.Upper)
+	if st, err := os.Stat(upper); err != nil || !st.IsDir() {
+		return ""
+	}
+	return upper
+}
+
+// loopFile goes on at the file of a loop device. It is evidence, not a promise: where the file can't
+// be found (deleted, or in another mount namespace) the tree ends at the loop.
+func (t *tracer) loopFile(n *Node, depth int) {
+	if n.File == "" {
+		return // It was bound when the folder was looked at, and is free now.
+	}
+	file, deleted := strings.CutSuffix(n.File, " (deleted)")
+	if deleted {
+		n.Why = "its file was deleted: this is what its name would be on"
+	}
+	b, err := t.path(file, depth+1)
+	if err != nil {
+		n.Why = "its file can't be found: " + err.Error()
+		return
+	}
+	b.Role = RoleFile
+	n.Below = append(n.Below, b)
+}

@@ -1,0 +1,71 @@
+package disktest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/leaktest"
+)
+
+// A Group is a control group of the test's own: its folder.
+type Group string
+
+// groups numbers those of this process.
+var groups atomic.Int64
+
+// NewGroup makes a group below another, the root of a hierarchy for example, and removes it at the
+// end of the test. The processes in it have to have ended by then.
+func NewGroup(t testing.TB, parent string) Group {
+	t.Helper()
+	needRoot(t, "makes a control group")
+	dir := filepath.Join(parent, fmt.Sprintf("plimsoll-test-%d-%d", os.Getpid(), groups.Add(1)))
+	leaktest.Check(t, dir)
+	if err := os.Mkdir(dir, 0o755); errors.Is(err, unix.EROFS) || errors.Is(err, os.ErrPermission) || errors.Is(err, os.ErrNotExist) {
+		t.Skipf("needs a control group that can be written: %v", err)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := patiently(func() error { return unix.Rmdir(dir) }); err != nil && err != unix.ENOENT {
+			t.Errorf("remove %s: %v", dir, err)
+		}
+	})
+	return Group(dir)
+}
+
+// NewBlkioGroup makes a group of version 1's block controller, which is where a test can
+// slow a device down.
+func NewBlkioGroup(t testing.TB) Group {
+	t.Helper()
+	const root = "/sys/fs/cgroup/blkio"
+	if _, err := os.Stat(root + "/blkio.throttle.read_iops_device"); err != nil {
+		t.Skip("needs the blkio controller of cgroup v1")
+	}
+	return NewGroup(t, root)
+}
+
+// Put writes to one of the group's files.
+func (g Group) Put(file, text string) error {
+	return os.WriteFile(filepath.Join(string(g), file), []byte(text), 0)
+}
+
+// Add moves a process and all of its threads into the group.
+func (g Group) Add(pid int) error { return g.Put("cgroup.procs", strconv.Itoa(pid)) }
+
+// Number is a device's number as the controllers want it: "7:0".
+func Number(t testing.TB, device string) string {
+	t.Helper()
+	b, err := os.ReadFile("/sys/block/" + filepath.Base(device) + "/dev")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(b))
+}

@@ -1,0 +1,151 @@
+package disktest
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/internal/leaktest"
+)
+
+// Options describe a disk.
+type Options struct {
+	// Kind is the file system: "ext4", the default, "xfs" or "btrfs".
+	Kind string
+	// Size in bytes; 0: the least that there is of the kind, and a little more. The space is not
+	// taken before it is written to.
+	Size int64
+	// Direct makes the loop device read and write its file directly. Without, it serves from the
+	// page cache of that file.
+	Direct bool
+	// Mount holds options of the file system for mount(8).
+	Mount string
+	// Memory keeps the image in memory: the disk is as fast at any time, whoever uses the machine's.
+	Memory bool
+}
+
+// A maker makes a file system.
+type maker struct {
+	argv []string
+	// least is the size in bytes that is taken without another.
+	least int64
+}
+
+var makers = map[string]maker{
+	// Without lazy initialisation, which writes in the background later.
+	"ext4": {[]string{"mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"}, 64 << 20},
+	// mkfs.xfs refuses less than 300 MiB since xfsprogs 5.19, mkfs.btrfs less than 109 MiB.
+	"xfs":   {[]string{"mkfs.xfs", "-q", "-f"}, 320 << 20},
+	"btrfs": {[]string{"mkfs.btrfs", "-q", "-f"}, 128 << 20},
+}
+
+// Disk makes a file system on a loop device of the test's own and mounts it on dir.
+func Disk(t testing.TB, o Options) (device, dir string) {
+	t.Helper()
+	if o.Kind == "" {
+		o.Kind = "ext4"
+	}
+	if o.Size == 0 {
+		o.Size = makers[o.Kind].least
+	}
+	image := ""
+	if o.Memory {
+		image = ImageIn(t, Mount(t, "tmpfs", "tmpfs", 0, ""), o.Size)
+	} else {
+		image = Image(t, o.Size)
+	}
+	device = Loop(t, image, o.Direct)
+	Format(t, device, o.Kind)
+	return device, Mount(t, device, o.Kind, 0, o.Mount)
+}
+
+// Format makes a file system of a kind on a device or in a file. more are further arguments for its program, such as
+// a second device.
+func Format(t testing.TB, path, kind string, more ...string) {
+	t.Helper()
+	argv := append(slices.Clone(makers[kind].argv), more...)
+	Run(t, append(argv, path)...)
+}
+
+// Image makes a file of so many bytes, all of it a hole, in a new folder.
+func Image(t testing.TB, size int64) string {
+	t.Helper()
+	return ImageIn(t, t.TempDir(), size)
+}
+
+// ImageIn is Image in a folder that is there already.
+func ImageIn(t testing.TB, dir string, size int64) string {
+	t.Helper()
+	path := filepath.Join(dir, "image")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := f.Truncate(size); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Loop makes a loop device over a file and returns its path. It is detached at the end of the
+// test, unless the test has done so. With direct, it uses no page cache of the file.
+func Loop(t testing.TB, image string, direct bool) string {
+	t.Helper()
+	needRoot(t, "makes a loop device")
+	leaktest.Check(t, image)
+	mode := "--direct-io=off"
+	if direct {
+		mode = "--direct-io=on"
+	}
+	out, err := exec.Command("losetup", mode, "--find", "--show", image).CombinedOutput()
+	if err != nil {
+		t.Skipf("needs a loop device: losetup: %v: %s", err, out)
+	}
+	t.Cleanup(func() {
+		t.Helper()
+		Detach(t, image)
+	})
+	return strings.TrimSpace(string(out))
+}
+
+// Detach takes the loop device of a file away before the end of the test, and waits until it is
+// gone: the kernel keeps it for those who have it open. Without one it does nothing.
+func Detach(t testing.TB, image string) {
+	t.Helper()
+	device := loopOf(t, image)
+	if device == "" {
+		return
+	}
+	// Asked once: as soon as it is gone, another's file may have its number.
+	Run(t, "losetup", "--detach", device)
+	for end := time.Now().Add(patience); loopOf(t, image) != ""; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Errorf("%s stays on %s", device, image)
+			return
+		}
+	}
+}
+
+// loopOf returns the loop device of a file, "" if it has none.
+func loopOf(t testing.TB, image string) string {
+	t.Helper()
+	return Run(t, "losetup", "--noheadings", "--output", "NAME", "--associated", image)
+}
+
+// Run runs a program of the system and returns its output. It skips the test where there is none.
+func Run(t testing.TB, argv ...string) string {
+	t.Helper()
+	if _, err := exec.LookPath(argv[0]); err != nil {
+		t.Skip("needs " + argv[0])
+	}
+	out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v: %s", strings.Join(argv, " "), err, out)
+	}
+	return strings.TrimSpace(string(out))
+}

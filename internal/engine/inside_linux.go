@@ -1,0 +1,167 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/inroot"
+)
+
+// An Inside says where in a running container a worker is to work.
+type Inside struct {
+	// ID is unique among living sessions; the name of the scratch folder is made from it.
+	ID string
+	// Root is the container's root as the host sees it: "/proc/PID/root". "/" is the host's own.
+	Root string
+	// Dir is a folder of the container, as the container names it.
+	Dir string
+	// Groups are the folders of the control groups that the worker joins, one of each hierarchy.
+	Groups []string
+}
+
+// insidePrefix begins the names of scratch folders in containers. Only those are swept by their locks: other
+// sessions' folders have none.
+const insidePrefix = folderPrefix + "inside-"
+
+// insideGrace is how long a worker may take to end: the removal of its files may have to wait
+// for a limit.
+const insideGrace = 10 * time.Second
+
+// OpenInside starts a worker that does its I/O in a folder of a running container and in its control
+// groups, on the file systems that are mounted there and under the limits that hold there. state is
+// Plimsoll's state folder.
+//
+// The worker does not enter the container's namespaces: it would have to trust what it finds
+// in them, from the program loader to /proc, and its own program would have to be put there. It
+// is given the open folder instead, which is found without following a link out of the
+// container; what is done in that goes the same way to the same disk.
+//
+// The folder is gone with the session, and with the worker if this process is killed. One that
+// both left because both were killed is removed by the next session in the same Dir.
+func OpenInside(ctx context.Context, state string, worker WorkerSource, spec Inside) (Session, error) {
+	install := &installer{dir: filepath.Join(state, "cache"), source: worker}
+	exe, err := install.install(runtime.GOOS, runtime.GOARCH)
+	if err != nil {
+		return nil, ownFault(state, err)
+	}
+	base, err := inroot.Dir(spec.Root, spec.Dir)
+	if err != nil {
+		return nil, err
+	}
+	s := &insideSession{base: base, name: insidePrefix + spec.ID}
+	if err := s.make(); err != nil {
+		return nil, errors.Join(err, base.Close())
+	}
+	s.process, err = startProcess([]string{exe, "agent", "--inside", s.name}, s.folder, s.base)
+	if err != nil {
+		return nil, errors.Join(err, s.remove())
+	}
+	// A path of the container's would mean something else here.
+	s.info = Info{PID: s.cmd.Process.Pid, HostPath: "/proc/self/fd/" + strconv.Itoa(int(s.folder.Fd()))}
+	for _, g := range spec.Groups {
+		if err := joinGroup(g, s.info.PID); err != nil {
+			return nil, errors.Join(err, s.Close(ctx))
+		}
+	}
+	return s, nil
+}
+
+// joinGroup moves a process with its threads into a control group.
+func joinGroup(dir string, pid int) error {
+	err := os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0)
+	switch {
+	case errors.Is(err, unix.EBUSY):
+		// Version 2: a group whose children have controllers holds no processes.
+		return fmt.Errorf("control group %s takes no process: it has groups of its own below it; name one of those", dir)
+	case errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("control group %s is gone: did the container end?", dir)
+	case err != nil:
+		return fmt.Errorf("join control group %s: %w", dir, err)
+	}
+	return nil
+}
+
+// insideSession is an agent in a container that isn't Plimsoll's.
+type insideSession struct {
+	*process
+	// folder is the scratch folder, name its name in base.
+	folder, base *os.File
+	name         string
+}
+
+// make makes the scratch folder, and removes what dead sessions left beside it.
+func (s *insideSession) make() error {
+	s.sweep()
+	dir := int(s.base.Fd())
+	if err := unix.Mkdirat(dir, s.name, 0o700); err != nil {
+		return fmt.Errorf("make a scratch folder in %s of the container: %w", s.base.Name(), err)
+	}
+	fd, err := unix.Openat(dir, s.name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return errors.Join(fmt.Errorf("open the scratch folder in %s of the container: %w", s.base.Name(), err), unix.Unlinkat(dir, s.name, unix.AT_REMOVEDIR))
+	}
+	s.folder = os.NewFile(uintptr(fd), s.name)
+	// The lock lives as long as anybody has the folder open: this process, the worker, a trial.
+	// A file system without locks has folders that nobody sweeps.
+	err = unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB)
+	var st unix.Stat_t
+	if errors.Is(err, unix.EWOULDBLOCK) || unix.Fstat(fd, &st) == nil && st.Nlink == 0 {
+		return errors.Join(fmt.Errorf("another plimsoll has just removed the scratch folder in %s of the container: try again", s.base.Name()), s.folder.Close())
+	}
+	return nil
+}
+
+// sweep removes scratch folders that nobody holds.
+func (s *insideSession) sweep() {
+	names, _ := s.base.Readdirnames(-1)
+	for _, name := range names {
+		if !strings.HasPrefix(name, insidePrefix) {
+			continue
+		}
+		fd, err := unix.Openat(int(s.base.Fd()), name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		if err != nil {
+			continue
+		}
+		if unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) == nil {
+			_ = removeIn(s.base, name)
+		}
+		unix.Close(fd)
+	}
+}
+
+// remove removes the scratch folder with what is in it.
+func (s *insideSession) remove() error {
+	err := removeIn(s.base, s.name)
+	return errors.Join(err, s.folder.Close(), s.base.Close())
+}
+
+// removeIn removes the folder name of base. Links in it are removed, not followed.
+func removeIn(base *os.File, name string) error {
+	root, err := os.OpenRoot("/proc/self/fd/" + strconv.Itoa(int(base.Fd())))
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if err := root.RemoveAll(name); err != nil {
+		return fmt.Errorf("remove the scratch folder %s in %s of the container: %w", name, base.Name(), err)
+	}
+	return nil
+}
+
+// Close implements Session.
+func (s *insideSession) Close(ctx context.Context) error {
+	s.closeOnce.Do(func() {
+		s.end(ctx, insideGrace)
+		s.closeErr = s.remove()
+	})
+	return s.closeErr
+}

@@ -1,0 +1,210 @@
+package engine_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/agent"
+	"plimsoll/internal/engine"
+	"plimsoll/internal/leaktest"
+	"plimsoll/internal/workertest"
+	"plimsoll/internal/workload"
+	"plimsoll/load"
+)
+
+// openInside opens a session in dir of root.
+func openInside(t *testing.T, root, dir string, groups ...string) (*agent.Agent, error) {
+	t.Helper()
+	s, err := engine.OpenInside(t.Context(), t.TempDir(), workertest.Source(t), engine.Inside{ID: "t", Root: root, Dir: dir, Groups: groups})
+	if err != nil {
+		return nil, err
+	}
+	t.Cleanup(func() {
+		if err := s.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	a, err := agent.Open(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a, nil
+}
+
+// write does a small trial in a and returns what it wrote.
+func write(t *testing.T, a *agent.Agent) int64 {
+	t.Helper()
+	spec := workload.Spec{Name: "w", Kind: workload.Block, Job: load.Job{RW: load.Write, BS: 64 << 10, Size: 1 << 20}}
+	if err := a.Prepare(t.Context(), "1", spec); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Start("1"); err != nil {
+		t.Fatal(err)
+	}
+	res, err := a.Wait(t.Context(), "1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, written := res.Bytes()
+	return written
+}
+
+// list names what is in dir.
+func list(t *testing.T, dir string) string {
+	t.Helper()
+	all, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range all {
+		names = append(names, e.Name())
+	}
+	return strings.Join(names, " ")
+}
+
+// TestInside: the worker works in the folder that the container means, whatever its links say,
+// and leaves nothing.
+func TestInside(t *testing.T) {
+	outside, root := t.TempDir(), t.TempDir()
+	leaktest.Check(t, root)
+	for _, dir := range []string{"data", "tmp"} {
+		if err := os.Mkdir(filepath.Join(root, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, to := range map[string]string{
+		"absolute": "/data", "up": "../../../../../../../../data",
+		"hostile": outside, "magic": "/proc/self/root" + outside,
+	} {
+		if err := os.Symlink(to, filepath.Join(root, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, dir := range []string{"/data", "data", "/absolute", "/up", "/tmp/../../data"} {
+		a, err := openInside(t, root, dir)
+		if err != nil {
+			t.Fatalf("%s: %v", dir, err)
+		}
+		if !strings.HasPrefix(list(t, filepath.Join(root, "data")), "plimsoll-inside-t") {
+			t.Errorf("%s: the data folder of the container holds %q", dir, list(t, filepath.Join(root, "data")))
+		}
+		if n := write(t, a); n != 1<<20 {
+			t.Errorf("%s: %d bytes were written", dir, n)
+		}
+		if err := a.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if got := list(t, filepath.Join(root, "data")); got != "" {
+			t.Errorf("%s: left %s", dir, got)
+		}
+	}
+	for dir, want := range map[string]string{
+		"/hostile": "no such file", "/magic": "no such file", "/absent": "/absent: no such file",
+	} {
+		if _, err := openInside(t, root, dir); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", dir, err, want)
+		}
+	}
+	if got := list(t, outside); got != "" {
+		t.Errorf("outside of the container's root there is %s", got)
+	}
+}
+
+// TestInsideKilled: what a plimsoll and its worker leave that were both killed, the next one removes, and
+// nothing else.
+func TestInsideKilled(t *testing.T) {
+	root := t.TempDir()
+	dead, held, other := filepath.Join(root, "plimsoll-inside-dead"), filepath.Join(root, "plimsoll-inside-held"), filepath.Join(root, "plimsoll-other")
+	for _, dir := range []string{dead, held, other} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := os.Open(held)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	a, err := openInside(t, root, "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := list(t, root), "plimsoll-inside-held plimsoll-inside-t plimsoll-other"; got != want {
+		t.Errorf("there is %s, want %s", got, want)
+	}
+	// The worker that loses its parent cleans up by itself.
+	a.Session.Stdin().Close()
+	for end := time.Now().Add(5 * time.Second); strings.Contains(list(t, root), "inside-t"); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("the worker left %s", list(t, root))
+		}
+	}
+}
+
+// TestInsideJoins: the worker and its trials are in the groups that were named.
+func TestInsideJoins(t *testing.T) {
+	needRoot(t)
+	var hierarchies []string
+	for _, dir := range []string{"/sys/fs/cgroup/blkio", "/sys/fs/cgroup/memory", "/sys/fs/cgroup"} {
+		if _, err := os.Stat(filepath.Join(dir, "cgroup.procs")); err == nil {
+			hierarchies = append(hierarchies, dir)
+		}
+	}
+	if len(hierarchies) == 0 {
+		t.Skip("needs a mounted cgroup hierarchy")
+	}
+	name := "plimsoll-test-inside-" + strconv.Itoa(os.Getpid())
+	leaktest.Check(t, name)
+	var groups []string
+	for _, h := range hierarchies {
+		g := filepath.Join(h, name)
+		if err := os.Mkdir(g, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			for range 50 {
+				if syscall.Rmdir(g) == nil {
+					return
+				}
+				time.Sleep(20 * time.Millisecond)
+			}
+		})
+		groups = append(groups, g)
+	}
+	a, err := openInside(t, t.TempDir(), "/", groups...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range groups {
+		b, err := os.ReadFile(filepath.Join(g, "cgroup.procs"))
+		if err != nil || strings.TrimSpace(string(b)) != strconv.Itoa(a.Info().PID) {
+			t.Errorf("%s holds %q (%v), want the worker %d", g, b, err, a.Info().PID)
+		}
+	}
+	if err := a.Prepare(t.Context(), "1", workload.Spec{Name: "w", Kind: workload.WAL, Runtime: time.Hour}); err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range groups {
+		if b, _ := os.ReadFile(filepath.Join(g, "cgroup.procs")); len(strings.Fields(string(b))) != 2 {
+			t.Errorf("%s holds %q, want the worker and its trial", g, b)
+		}
+	}
+	if _, err := openInside(t, t.TempDir(), "/", filepath.Join(groups[0], "absent")); err == nil || !strings.Contains(err.Error(), "did the container end?") {
+		t.Errorf("a group that is gone: %v", err)
+	}
+}

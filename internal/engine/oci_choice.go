@@ -1,0 +1,163 @@
+package engine
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/internal/place"
+	"plimsoll/internal/tail"
+	"plimsoll/internal/wire"
+)
+
+// runtimeFix says what to do where no runtime works.
+func (o *oci) runtimeFix() string {
+	for _, name := range ociRuntimes {
+		if _, err := o.lookPath(name); err != nil {
+			return "install runc or crun ('apt-get install runc')"
+		}
+	}
+	return "mend what they say; in a container it takes control groups that can be written, and the right to make mounts"
+}
+
+// runtime returns the runtime to use: the one asked for, or the first that ran a
+// container. Only success is remembered.
+func (o *oci) runtime(ctx context.Context, want string) (*ociRuntime, []string, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if rt := o.chosen[want]; rt != nil {
+		return rt, o.notes, nil
+	}
+	names := ociRuntimes
+	if want != "" {
+		names = []string{want}
+	}
+	var notes, tried []string
+	for _, name := range names {
+		path, err := o.lookPath(name)
+		if err != nil {
+			tried = append(tried, name+" is not installed")
+			continue
+		}
+		real, err := trustedProgram(path)
+		if err != nil {
+			why := fmt.Sprintf("the runtime %s is not run: %v", name, err)
+			notes, tried = append(notes, why), append(tried, why)
+			continue
+		}
+		rt := &ociRuntime{path: real, root: filepath.Join(o.state, "oci", "state")}
+		if err := o.tryOnce(ctx, rt, filepath.Base(name)); err != nil {
+			why := fmt.Sprintf("%s is installed but can't run a container here: %s", rt.version, firstLine(err.Error()))
+			notes, tried = append(notes, why), append(tried, why)
+			continue
+		}
+		if o.chosen == nil {
+			o.chosen = map[string]*ociRuntime{}
+		}
+		o.chosen[want] = rt
+		if want == "" {
+			o.notes = notes
+		}
+		return rt, notes, nil
+	}
+	return nil, notes, errors.New(strings.Join(tried, "; "))
+}
+
+// tryTimeout is how long the smallest container may take to run; an idle machine needs a
+// tenth of a second.
+const tryTimeout = 10 * time.Second
+
+// errHung says that a runtime gave no answer in time.
+var errHung = fmt.Errorf("it did not end within %v", tryTimeout)
+
+// tryOnce finds out the version of rt, which is called name, and whether it runs a container. One that hung is
+// not tried again: each cell of a plan would wait for it anew.
+func (o *oci) tryOnce(ctx context.Context, rt *ociRuntime, name string) error {
+	if o.hung[rt.path] {
+		rt.version = name
+		return errHung
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, tryTimeout, errHung)
+	defer cancel()
+	var err error
+	if rt.version, err = ociVersion(ctx, rt.path, name); err == nil {
+		err = o.try(ctx, rt)
+	}
+	if err != nil && context.Cause(ctx) == errHung {
+		if o.hung == nil {
+			o.hung = map[string]bool{}
+		}
+		o.hung[rt.path] = true
+		return errHung
+	}
+	return err
+}
+
+// try runs the smallest container: the worker says which program it is and ends, before ctx
+// does. A program that ends well and is no runtime says something else.
+func (o *oci) try(ctx context.Context, rt *ociRuntime) error {
+	program, err := o.worker.source(runtime.GOOS, runtime.GOARCH)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	id := "probe-" + strconv.Itoa(os.Getpid()) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
+	s, err := o.open(rt, Spec{ID: id, Place: place.Spec{Name: "layer", Kind: place.Layer}}, []string{"version"})
+	if err != nil {
+		return err
+	}
+	said, state := firstWords(ctx, s.Stdout()), ""
+	if said == "" || said == wire.Identity(program) {
+		state = s.process.State(ctx)
+	}
+	hung := context.Cause(ctx) // Too late, or interrupted.
+	// There is no data to wait for: what has not ended by now is killed.
+	cancel()
+	if err := s.Close(ctx); err != nil {
+		return err
+	}
+	switch {
+	case said != "" && said != wire.Identity(program):
+		return fmt.Errorf("it ran something else than Plimsoll's worker, which said %.80q", said)
+	case hung != nil:
+		return hung
+	case state != "exit status 0":
+		return errors.New(strings.TrimSpace(tail.LastWords(s.Log()) + " (" + state + ")"))
+	case said == "":
+		return errors.New("it ran no worker of Plimsoll's: nothing was said")
+	}
+	return nil
+}
+
+// firstWords reads the first line of r, or as much of it as matters, and lets the rest
+// pass by. It gives up when ctx is over.
+func firstWords(ctx context.Context, r io.Reader) string {
+	said := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReaderSize(r, 256).ReadSlice('\n')
+		said <- strings.TrimSpace(string(line))
+		io.Copy(io.Discard, r)
+	}()
+	select {
+	case s := <-said:
+		return s
+	case <-ctx.Done():
+		return ""
+	}
+}
+
+// firstLine cuts a runtime's message to what a table has room for.
+func firstLine(s string) string {
+	s = strings.TrimSpace(s)
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}

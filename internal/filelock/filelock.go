@@ -1,0 +1,37 @@
+// Package filelock locks open files, by which processes tell each other that they live: a lock ends when its
+// file is closed, and so with its process, however that dies. It can be asked for from
+// any PID namespace, in which process ids can't.
+//
+// The lock is the open file's, not the process': two Opens of the same path in one process exclude each
+// other too. Children don't inherit it, as Go's files are closed in them. Some file
+// systems have no locks; that is an error other than ErrLocked.
+package filelock
+
+import (
+	"errors"
+	"os"
+)
+
+// ErrLocked says that another open file has the lock.
+var ErrLocked = errors.New("locked")
+
+// Alone locks f for itself alone, without waiting. The error wraps ErrLocked if another has a
+// lock of either kind.
+func Alone(f *os.File) error { return try(f, true) }
+
+// Shared locks f together with others that ask for no more, without waiting. The error wraps ErrLocked
+// if another has it alone.
+func Shared(f *os.File) error { return try(f, false) }
+
+// Remove removes a file that f has locked alone, or that nobody else knows, and closes it, so that no file of the same name is
+// removed that somebody else has locked meanwhile. Whoever opens a file to lock it has to see afterwards
+// whether it is still the one at its path. It is no error that it is gone.
+func Remove(f *os.File) error { return remove(f) }
+
+// ignoreMissing is nil for a file that isn't there.
+func ignoreMissing(err error) error {
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}

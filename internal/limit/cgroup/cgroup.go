@@ -1,0 +1,155 @@
+// Package cgroup reads and writes limits in control groups, of version 1 and 2.
+//
+// A Host is the groups of a machine, and a Target those of one container, by
+// controller: on a hybrid host I/O may be limited by version 1 and memory by version 2.
+// Plan compares what is with what shall be and gives a Diff; Apply writes it, all or
+// nothing; Hold does both until nothing is left to do. What is already so isn't written again, because
+// the first limit on a disk stops all its queues for a moment.
+//
+// Easily got wrong:
+//
+//   - Version 1 throttles each group by itself: a limit on /docker or on a container's group says
+//     nothing about the groups below it. So every group of a container is written, and those that it
+//     makes later are found by planning again.
+//   - The versions disagree about values: 0 removes a limit in version 1, where "max" is an error, and
+//     is an error in version 2, where "max" removes it and 1 is an error, too.
+//   - A default weight that is written to bfq resets the weights of single devices.
+//   - A weight is accepted and does nothing unless the disk is scheduled by bfq or has iocost (see WeightEffect).
+//
+// The formats are in the kernel's Documentation/admin-guide/cgroup-v2.rst and
+// Documentation/admin-guide/cgroup-v1/{blkio-controller,memory}.rst, and in block/blk-throttle.c,
+// bfq-cgroup.c, blk-iocost.c and blk-iolatency.c, which go further than the documents.
+package cgroup
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/device"
+	"plimsoll/internal/device/hierarchy"
+)
+
+// ErrGone is the error where a target's group was removed: its processes have ended.
+var ErrGone = errors.New("the group is gone: its processes have ended")
+
+// ErrNotGiven is the error where a group of version 2 has no files of a controller, because
+// one above it doesn't hand it on.
+var ErrNotGiven = errors.New("the controller is not given to this group")
+
+// ErrUnsupported is the error where this kernel or version can't hold a limit at all.
+var ErrUnsupported = errors.New("not supported here")
+
+// A Host is the control groups of a machine. It may be used from several goroutines.
+type Host struct {
+	fs   device.FS
+	tree *hierarchy.Tree
+	io   files
+}
+
+// Open reads where control groups are mounted. On systems without them the error is
+// errors.ErrUnsupported.
+func Open(fs device.FS) (*Host, error) {
+	tree, err := hierarchy.Read(fs)
+	if err != nil {
+		return nil, err
+	}
+	return &Host{fs: fs, tree: tree, io: kernel{}}, nil
+}
+
+// files is how control files are read and written.
+type files interface {
+	// read returns the content, in buf if it fits.
+	read(path string, buf []byte) ([]byte, error)
+	// write writes the text with one call, which is how the kernel takes a value.
+	write(path, text string) error
+	// groups lists the names of the groups in dir.
+	groups(dir string) ([]string, error)
+}
+
+// A Device is a block device's number.
+type Device struct{ Major, Minor uint32 }
+
+// DeviceOf is the number of a device.
+func DeviceOf(d *device.Device) Device { return Device{d.Major, d.Minor} }
+
+// String is "254:0", as control files have it.
+func (d Device) String() string {
+	return strconv.FormatUint(uint64(d.Major), 10) + ":" + strconv.FormatUint(uint64(d.Minor), 10)
+}
+
+// MarshalText and UnmarshalText let JSON have it as String does.
+func (d Device) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// UnmarshalText reads "254:0".
+func (d *Device) UnmarshalText(b []byte) error {
+	v, ok := parseDevice(string(b))
+	if !ok {
+		return fmt.Errorf("%q is no device number such as 254:0", b)
+	}
+	*d = v
+	return nil
+}
+
+// parseDevice reads "254:0".
+func parseDevice(s string) (Device, bool) {
+	major, minor, ok := strings.Cut(s, ":")
+	if !ok || !plain(major) || !plain(minor) {
+		return Device{}, false
+	}
+	a, err := strconv.ParseUint(major, 10, 32)
+	if err != nil {
+		return Device{}, false
+	}
+	b, err := strconv.ParseUint(minor, 10, 32)
+	return Device{uint32(a), uint32(b)}, err == nil
+}
+
+// plain reports whether s is a number as the kernel prints it: ParseUint takes "+1" and "007", too.
+func plain(s string) bool {
+	return s != "" && strings.Trim(s, "0123456789") == "" && (s == "0" || s[0] != '0')
+}
+
+// sysfs returns the folder of a block device, "" where there is none (any more). The folder of a
+// partition is in that of its disk.
+func (h *Host) sysfs(d Device) string {
+	dir, err := filepath.EvalSymlinks(filepath.Join(h.fs.Sys, "dev", "block", d.String()))
+	if err != nil {
+		return ""
+	}
+	return dir
+}
+
+// text reads a small file, "" where that can't be done.
+func (h *Host) text(elem ...string) string {
+	b, err := h.io.read(filepath.Join(elem...), nil)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(b))
+}
+
+// fields is text, cut at spaces.
+func (h *Host) fields(elem ...string) []string { return strings.Fields(h.text(elem...)) }
+
+// checkDevice says what is wrong with a device that shall have a limit, and what to name instead.
+func (h *Host) checkDevice(d Device) error {
+	if h.fs.Sys == "" {
+		return nil
+	}
+	dir := h.sysfs(d)
+	if dir == "" {
+		return &Fault{Device: d.String(), Why: "there is no block device " + d.String() + " here (any more)", Fix: "name the one that the data is on now"}
+	}
+	name := filepath.Base(dir)
+	if h.text(dir, "partition") == "" {
+		return nil
+	}
+	disk := filepath.Dir(dir)
+	return &Fault{
+		Device: d.String(), Why: fmt.Sprintf("%s is the partition %s, and limits are held on whole disks", d, name),
+		Fix: fmt.Sprintf("give %s (%s), which all its partitions share", h.text(disk, "dev"), filepath.Base(disk)),
+	}
+}

@@ -1,0 +1,127 @@
+package cgroup
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"syscall"
+
+	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/limit"
+)
+
+// An Edit is one value that has to change.
+type Edit struct {
+	// Group is the group's name, and File the control file.
+	Group string `json:"group,omitempty"`
+	File  string `json:"file"`
+	// Keys are the limits that it is about; empty for a prerequisite.
+	Keys []limit.Key `json:"keys,omitempty"`
+	// Device is the number of the device that it is for, "" where it is for none or all.
+	Device string `json:"device,omitempty"`
+	// Text is what is written, line by line: the kernel takes one value a write.
+	Text []string `json:"text"`
+	// Was is what brings back what was there before, in the same way.
+	Was []string `json:"was"`
+
+	group *hierarchy.Group
+}
+
+// String says what is done: `write "254:0 rbps=1048576" to /sys/fs/cgroup/a/io.max (was "254:0 rbps=max")`.
+func (e Edit) String() string {
+	return fmt.Sprintf("write %s to %s (was %s)", quoted(e.Text), e.File, quoted(e.Was))
+}
+
+func quoted(lines []string) string {
+	s := ""
+	for i, l := range lines {
+		if i > 0 {
+			s += ", "
+		}
+		s += fmt.Sprintf("%q", l)
+	}
+	return s
+}
+
+// A Diff is what has to be written so that a target is as wanted.
+type Diff struct {
+	// Edits are in the order in which they have to be done.
+	Edits []Edit `json:"edits"`
+	// Held counts the values that are as wanted already.
+	Held int `json:"held"`
+	// Notes say what one should know of the result, such as a weight that its file's scale cut.
+	Notes []string `json:"notes,omitempty"`
+
+	host *Host
+	// top is the group that has to be there; groups below it may go away.
+	top []*hierarchy.Group
+}
+
+// Empty reports whether nothing has to be written.
+func (d *Diff) Empty() bool { return len(d.Edits) == 0 }
+
+// Apply writes the diff and returns how many writes that took. If one is refused, all values
+// that were written before are put back, and the error is a *Fault that says so; if the
+// target has gone meanwhile, it wraps ErrGone. Groups below the target's own that have gone are no error.
+func (d *Diff) Apply() (writes int, err error) {
+	writes, _, err = d.apply(nil)
+	return writes, err
+}
+
+// Undo puts back what was there before d was applied, for a caller whose next diff failed with cause. The error
+// is cause, with what was done about it.
+func (d *Diff) Undo(cause error) error { return d.host.putBack(d.Edits, cause) }
+
+// apply is Apply after others: before are the edits that are put back as well, and done are these with
+// the new ones.
+func (d *Diff) apply(before []Edit) (writes int, done []Edit, err error) {
+	done = before
+	for _, e := range d.Edits {
+		for i, text := range e.Text {
+			err := d.host.io.write(e.File, text)
+			if err == nil {
+				writes++
+				continue
+			}
+			if d.host.belowGone(d, &e, err) {
+				break
+			}
+			if i > 0 {
+				done = append(done, e)
+			}
+			return writes, nil, d.host.putBack(done, d.host.refused(&e, text, err))
+		}
+		done = append(done, e)
+	}
+	return writes, done, nil
+}
+
+// belowGone reports whether an error means that a group below the target's own has gone.
+func (h *Host) belowGone(d *Diff, e *Edit, err error) bool {
+	if e.group == nil || slices.ContainsFunc(d.top, func(g *hierarchy.Group) bool { return g.Dir == e.group.Dir }) {
+		return false
+	}
+	return (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENODEV)) && !h.exists(e.group.Dir)
+}
+
+// putBack undoes edits, the last first, and says in the fault how that went. Groups that have gone need
+// nothing.
+func (h *Host) putBack(done []Edit, cause error) error {
+	var f *Fault
+	if !errors.As(cause, &f) {
+		f = &Fault{Why: cause.Error(), Err: cause}
+	}
+	for _, e := range slices.Backward(done) {
+		for _, text := range e.Was {
+			err := h.io.write(e.File, text)
+			switch {
+			case err == nil:
+				f.Undone = true
+			case e.group == nil || h.exists(e.group.Dir):
+				f.Left = append(f.Left, fmt.Sprintf("%s to %s (%v)", quoted([]string{text}), e.File, errors.Unwrap(err)))
+			}
+		}
+	}
+	return f
+}

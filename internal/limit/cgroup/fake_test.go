@@ -1,0 +1,547 @@
+package cgroup
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"testing"
+
+	"plimsoll/internal/device"
+	"plimsoll/internal/device/hierarchy"
+)
+
+// A fake is control groups in a temporary folder that answer as the kernel does: what is refused, with
+// which error, and what is read after a write. TestFake compares it with a real kernel.
+type fake struct {
+	t    *testing.T
+	root string
+	host *Host
+	// writes are those that were taken: "file text".
+	writes []string
+	// before, if set, is asked before each write and may refuse it.
+	before func(file, text string) error
+	// iocost are the devices that it was set up for.
+	iocost map[string]bool
+	// hidden is a device that the kernel knows and sysfs doesn't show.
+	hidden Device
+}
+
+// Devices of every fake: a disk without a scheduler, a partition of it, one that bfq schedules, one that
+// stands on that, and one that is not there.
+var (
+	vda   = Device{254, 0}
+	vda1  = Device{254, 1}
+	sdb   = Device{8, 16}
+	dm0   = Device{253, 0}
+	nodev = Device{9, 9}
+)
+
+var fakeSys = map[string]string{
+	"sys/dev/block/254:0": "-> sys/devices/vda", "sys/dev/block/254:1": "-> sys/devices/vda/vda1",
+	"sys/dev/block/8:16": "-> sys/devices/sdb", "sys/dev/block/253:0": "-> sys/devices/dm-0",
+	"sys/block/vda": "-> sys/devices/vda", "sys/block/sdb": "-> sys/devices/sdb", "sys/block/dm-0": "-> sys/devices/dm-0",
+	"sys/devices/vda/dev": "254:0\n", "sys/devices/vda/queue/scheduler": "[none] mq-deadline kyber bfq \n",
+	"sys/devices/vda/vda1/dev": "254:1\n", "sys/devices/vda/vda1/partition": "1\n",
+	"sys/devices/sdb/dev": "8:16\n", "sys/devices/sdb/queue/scheduler": "none [bfq] \n",
+	"sys/devices/dm-0/dev": "253:0\n", "sys/devices/dm-0/slaves/sdb": "-> sys/devices/sdb",
+}
+
+// newFake makes groups of version 1 or 2, or of both: version 3 has blkio in 1 and the rest in 2.
+func newFake(t *testing.T, version int, groups ...string) *fake {
+	t.Helper()
+	f := &fake{t: t, root: t.TempDir(), iocost: map[string]bool{}}
+	for name, content := range fakeSys {
+		f.put(name, content)
+	}
+	info := "1 0 8:1 / / rw - ext4 /dev/a rw\n"
+	mount := func(name, kind, options string) {
+		info += fmt.Sprintf("%d 1 0:%d / %s rw - %s cgroup %s\n", len(info), len(info), filepath.Join(f.root, name), kind, options)
+	}
+	if version != 2 {
+		mount("cg/blkio", "cgroup", "rw,blkio")
+	}
+	switch version {
+	case 1:
+		mount("cg/cpu", "cgroup", "rw,cpu,cpuacct")
+		mount("cg/memory", "cgroup", "rw,memory")
+	case 2:
+		mount("cg", "cgroup2", "rw")
+		f.put("cg/cgroup.controllers", "cpu io memory\n")
+	case 3:
+		mount("cg/unified", "cgroup2", "rw")
+		f.put("cg/unified/cgroup.controllers", "cpu memory\n")
+	}
+	f.put("proc/self/mountinfo", info)
+	host, err := Open(device.FS{Proc: filepath.Join(f.root, "proc"), Sys: filepath.Join(f.root, "sys")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	host.io, f.host = f, host
+	f.group("/")
+	for _, g := range groups {
+		f.group(g)
+	}
+	return f
+}
+
+// put makes a file, or a link for content that begins with "-> ".
+func (f *fake) put(name, content string) {
+	f.t.Helper()
+	full := filepath.Join(f.root, name)
+	if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
+		f.t.Fatal(err)
+	}
+	var err error
+	if target, ok := strings.CutPrefix(content, "-> "); ok {
+		err = os.Symlink(filepath.Join(f.root, target), full)
+	} else {
+		err = os.WriteFile(full, []byte(content), 0o644)
+	}
+	if err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// limitFiles are what a new group has.
+var limitFiles = map[string]map[string]string{
+	"blkio1": {
+		"blkio.throttle.read_bps_device": "", "blkio.throttle.write_bps_device": "", "blkio.throttle.read_iops_device": "", "blkio.throttle.write_iops_device": "",
+		"blkio.bfq.weight": "100\n", "blkio.bfq.weight_device": "default 100\n",
+	},
+	"cpu1":    {"cpu.cfs_quota_us": "-1\n", "cpu.cfs_period_us": "100000\n", "cpu.shares": "1024\n"},
+	"memory1": {"memory.limit_in_bytes": "9223372036854771712\n", "memory.memsw.limit_in_bytes": "9223372036854771712\n"},
+	"io2":     {"io.max": "", "io.weight": "default 100\n", "io.bfq.weight": "default 100\n", "io.latency": ""},
+	"cpu2":    {"cpu.max": "max 100000\n", "cpu.weight": "100\n"},
+	"memory2": {"memory.max": "max\n", "memory.swap.max": "max\n", "memory.current": "0\n", "memory.stat": "anon 0\nactive_file 0\ninactive_file 0\n"},
+}
+
+// group makes a group and its parents in every hierarchy.
+func (f *fake) group(path string) {
+	f.t.Helper()
+	if path != "/" {
+		if parent := filepath.Dir(path); f.dirs(parent) == nil || !f.has(f.dirs(parent)[0], "cgroup.procs") {
+			f.group(parent)
+		}
+	}
+	for _, c := range controllers {
+		root, err := f.host.tree.Root(c)
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		name, _ := filepath.Rel(f.root, filepath.Join(root.Dir, path))
+		f.put(name+"/cgroup.procs", "")
+		if root.Version == 2 {
+			b, _ := os.ReadFile(filepath.Join(root.Dir, "cgroup.controllers"))
+			f.put(name+"/cgroup.controllers", string(b))
+			f.put(name+"/cgroup.subtree_control", string(b))
+			if path == "/" {
+				if c == hierarchy.IO {
+					f.put(name+"/io.cost.qos", "")
+					f.put(name+"/io.cost.model", "")
+				}
+				continue
+			}
+			f.put(name+"/cgroup.type", "domain\n")
+		}
+		for file, content := range limitFiles[root.Name()+strconv.Itoa(root.Version)] {
+			if path == "/" && strings.Contains(file, "weight") {
+				continue
+			}
+			f.put(name+"/"+file, content)
+		}
+	}
+}
+
+// dirs are the folders of a group.
+func (f *fake) dirs(path string) []string {
+	var out []string
+	for _, c := range controllers {
+		if root, err := f.host.tree.Root(c); err == nil && !slices.Contains(out, filepath.Join(root.Dir, path)) {
+			out = append(out, filepath.Join(root.Dir, path))
+		}
+	}
+	return out
+}
+
+func (f *fake) has(dir, file string) bool {
+	_, err := os.Stat(filepath.Join(dir, file))
+	return err == nil
+}
+
+// remove removes a group with all below it.
+func (f *fake) remove(path string) {
+	f.t.Helper()
+	for _, d := range f.dirs(path) {
+		if err := os.RemoveAll(d); err != nil {
+			f.t.Fatal(err)
+		}
+	}
+}
+
+// target finds a group.
+func (f *fake) target(path string) *Target {
+	f.t.Helper()
+	t, err := f.host.At(path)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return t
+}
+
+// everything is the content of all control files and schedulers, by name.
+func (f *fake) everything() map[string]string {
+	f.t.Helper()
+	out := map[string]string{}
+	err := filepath.WalkDir(f.root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		name, _ := filepath.Rel(f.root, path)
+		// The order of lines is nothing.
+		lines := strings.Split(string(b), "\n")
+		slices.Sort(lines)
+		out[filepath.ToSlash(name)] = strings.Join(lines, "\n")
+		return err
+	})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return out
+}
+
+func (f *fake) read(path string, _ []byte) ([]byte, error) { return os.ReadFile(path) }
+
+func (f *fake) groups(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	var out []string
+	for _, e := range entries {
+		if e.IsDir() {
+			out = append(out, e.Name())
+		}
+	}
+	return out, err
+}
+
+func (f *fake) write(path, text string) error {
+	name := filepath.Base(path)
+	fail := func(err error) error { return &fs.PathError{Op: "write", Path: path, Err: err} }
+	if f.before != nil {
+		if err := f.before(path, text); err != nil {
+			return fail(err)
+		}
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return fail(syscall.ENOENT)
+	}
+	now, err := f.answer(filepath.Dir(path), name, string(b), text)
+	if err != nil {
+		return fail(err)
+	}
+	if err := os.WriteFile(path, []byte(now), 0o644); err != nil {
+		return err
+	}
+	rel, _ := filepath.Rel(f.root, path)
+	f.writes = append(f.writes, filepath.ToSlash(rel)+" "+text)
+	return nil
+}
+
+// answer is what a file reads after a write.
+func (f *fake) answer(dir, name, now, text string) (string, error) {
+	switch {
+	case strings.HasPrefix(name, "blkio.throttle."):
+		return f.throttle(name, now, text)
+	case name == "io.max":
+		return f.max(now, text)
+	case name == "io.latency":
+		return f.keyed(now, text, func(_ string, rest string) (string, error) {
+			v, ok := strings.CutPrefix(rest, "target=")
+			if v == "max" || v == "0" {
+				return "", nil
+			}
+			if _, err := strconv.ParseUint(v, 10, 64); err != nil || !ok {
+				return "", syscall.EINVAL
+			}
+			return rest, nil
+		})
+	case strings.Contains(name, "weight") && strings.Contains(name, "io."):
+		return f.weight(dir, name, now, text)
+	case strings.HasPrefix(name, "io.cost."):
+		return f.cost(now, text)
+	case name == "cpu.max":
+		return f.cpuMax(text)
+	case strings.HasPrefix(name, "cpu.cfs_"):
+		return f.cfs(dir, name, text)
+	case name == "cpu.weight":
+		return bounded(text, 1, 10000)
+	case name == "cpu.shares":
+		n, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			return "", syscall.EINVAL
+		}
+		return fmt.Sprintln(min(max(n, 2), 1<<18)), nil
+	case strings.HasPrefix(name, "memory."):
+		return f.memory(dir, name, text)
+	case name == "scheduler":
+		return strings.ReplaceAll(strings.NewReplacer("[", "", "]", "").Replace(now), text, "["+text+"]"), nil
+	case name == "cgroup.procs":
+		return now + text + "\n", nil
+	}
+	f.t.Errorf("write to %s", name)
+	return "", syscall.EINVAL
+}
+
+// keyed changes the line of the device that text begins with; an empty value removes it.
+func (f *fake) keyed(now, text string, value func(dev, rest string) (string, error)) (string, error) {
+	dev, rest, ok := strings.Cut(text, " ")
+	d, valid := parseDevice(dev)
+	if !ok || !valid {
+		return "", syscall.EINVAL
+	}
+	if f.has(f.root, "sys/dev/block/"+dev+"/partition") || !f.has(f.root, "sys/dev/block/"+dev) && d != f.hidden {
+		return "", syscall.ENODEV
+	}
+	v, err := value(d.String(), rest)
+	if err != nil {
+		return "", err
+	}
+	out := ""
+	for line := range strings.Lines(now) {
+		if !strings.HasPrefix(line, dev+" ") {
+			out += line
+		}
+	}
+	if v != "" {
+		out += dev + " " + v + "\n"
+	}
+	return out, nil
+}
+
+func (f *fake) throttle(name, now, text string) (string, error) {
+	return f.keyed(now, text, func(_, rest string) (string, error) {
+		v, err := strconv.ParseUint(rest, 10, 64)
+		if err != nil {
+			return "", syscall.EINVAL
+		}
+		if strings.Contains(name, "iops") && v != 0 {
+			v = uint64(uint32(v))
+			if v == math.MaxUint32 {
+				return "", nil
+			}
+			return strconv.FormatUint(v, 10), nil
+		}
+		if v == 0 || v == math.MaxUint64 {
+			return "", nil
+		}
+		return strconv.FormatUint(v, 10), nil
+	})
+}
+
+func (f *fake) max(now, text string) (string, error) {
+	return f.keyed(now, text, func(dev, rest string) (string, error) {
+		values := map[string]string{"rbps": "max", "wbps": "max", "riops": "max", "wiops": "max"}
+		for line := range strings.Lines(now) {
+			if l, ok := strings.CutPrefix(line, dev+" "); ok {
+				for _, kv := range strings.Fields(l) {
+					k, v, _ := strings.Cut(kv, "=")
+					values[k] = v
+				}
+			}
+		}
+		for _, kv := range strings.Fields(rest) {
+			k, v, _ := strings.Cut(kv, "=")
+			if values[k] == "" {
+				return "", syscall.EINVAL
+			}
+			n, err := strconv.ParseUint(v, 10, 64)
+			switch {
+			case v == "max":
+			case err != nil || n == 1:
+				return "", syscall.EINVAL
+			case n == 0:
+				return "", syscall.ERANGE
+			case strings.HasSuffix(k, "iops") && n >= math.MaxUint32:
+				v = "max"
+			}
+			values[k] = v
+		}
+		line := fmt.Sprintf("rbps=%s wbps=%s riops=%s wiops=%s", values["rbps"], values["wbps"], values["riops"], values["wiops"])
+		if strings.Count(line, "=max") == 4 {
+			line = ""
+		}
+		return line, nil
+	})
+}
+
+// weight is the kernel's many weights; version 1's two files of bfq show the same.
+func (f *fake) weight(dir, name, now, text string) (string, error) {
+	top := 1000
+	if name == "io.weight" {
+		top = 10000
+	}
+	if !strings.Contains(text, ":") {
+		text = strings.TrimPrefix(text, "default ")
+		v, err := bounded(text, 1, top)
+		if err != nil && name == "io.weight" {
+			err = syscall.EINVAL
+		}
+		if err != nil || name == "blkio.weight" {
+			return v, err
+		}
+		other := map[string]string{"blkio.bfq.weight": "blkio.bfq.weight_device", "blkio.bfq.weight_device": "blkio.bfq.weight"}[name]
+		if other != "" && f.has(dir, other) {
+			content := v
+			if other == "blkio.bfq.weight_device" {
+				content = "default " + v
+			}
+			if err := os.WriteFile(filepath.Join(dir, other), []byte(content), 0o644); err != nil {
+				return "", err
+			}
+		}
+		if name == "blkio.bfq.weight" {
+			return v, nil
+		}
+		if name == "io.weight" {
+			_, rest, _ := strings.Cut(now, "\n")
+			return "default " + v + rest, nil
+		}
+		return "default " + v, nil
+	}
+	return f.keyed(now, text, func(dev, rest string) (string, error) {
+		sched, _ := os.ReadFile(filepath.Join(f.root, "sys/dev/block", dev, "queue/scheduler"))
+		if strings.Contains(name, "bfq") && !strings.Contains(string(sched), "[bfq]") || name == "io.weight" && !f.iocost[dev] {
+			return "", syscall.EOPNOTSUPP
+		}
+		if rest == "default" {
+			return "", nil
+		}
+		v, err := bounded(rest, 1, top)
+		return strings.TrimSpace(v), err
+	})
+}
+
+// bounded is a number within bounds, with an end of line.
+func bounded(text string, low, high int) (string, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return "", syscall.EINVAL
+	}
+	if n < low || n > high {
+		return "", syscall.ERANGE
+	}
+	return fmt.Sprintln(n), nil
+}
+
+func (f *fake) cost(now, text string) (string, error) {
+	return f.keyed(now, text, func(dev, rest string) (string, error) {
+		values, order := map[string]string{}, []string{}
+		put := func(k, v string) {
+			if _, ok := values[k]; !ok {
+				order = append(order, k)
+			}
+			values[k] = v
+		}
+		put("enable", "0")
+		put("ctrl", "auto")
+		for _, part := range []string{now, dev + " " + rest} {
+			for line := range strings.Lines(part) {
+				if l, ok := strings.CutPrefix(line, dev+" "); ok {
+					for _, kv := range strings.Fields(l) {
+						k, v, _ := strings.Cut(kv, "=")
+						put(k, v)
+						if k != "enable" && k != "ctrl" && part != now {
+							values["ctrl"] = "user"
+						}
+					}
+				}
+			}
+		}
+		if strings.Contains(rest, "ctrl=auto") {
+			values["ctrl"] = "auto"
+		}
+		f.iocost[dev] = true
+		line := ""
+		for _, k := range order {
+			line += " " + k + "=" + values[k]
+		}
+		return strings.TrimSpace(line), nil
+	})
+}
+
+func (f *fake) cpuMax(text string) (string, error) {
+	q, err := parseQuota(text)
+	if err != nil || (q.quota >= 0 && q.quota < leastQuota) {
+		return "", syscall.EINVAL
+	}
+	return q.text() + "\n", nil
+}
+
+// cfs holds a group under the one above it, and above those below it.
+func (f *fake) cfs(dir, name, text string) (string, error) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return "", syscall.EINVAL
+	}
+	if name == cfsPeriod {
+		return fmt.Sprintln(n), nil
+	}
+	if n < 0 {
+		return "-1\n", nil
+	}
+	if n < leastQuota {
+		return "", syscall.EINVAL
+	}
+	of := func(dir string) quota {
+		q, _ := os.ReadFile(filepath.Join(dir, cfsQuota))
+		p, _ := os.ReadFile(filepath.Join(dir, cfsPeriod))
+		v, _ := parseQuota(string(q) + " " + string(p))
+		return v
+	}
+	want := quota{n, of(dir).period}.cpus()
+	for up := filepath.Dir(dir); f.has(up, cfsQuota); up = filepath.Dir(up) {
+		if has := of(up).cpus(); has > 0 && has < want {
+			return "", syscall.EINVAL
+		}
+	}
+	below, _ := filepath.Glob(filepath.Join(dir, "*", cfsQuota))
+	for _, b := range below {
+		if of(filepath.Dir(b)).cpus() > want {
+			return "", syscall.EINVAL
+		}
+	}
+	return fmt.Sprintln(n), nil
+}
+
+func (f *fake) memory(dir, name, text string) (string, error) {
+	page, v1 := int64(os.Getpagesize()), strings.HasSuffix(name, "_in_bytes")
+	all := int64(math.MaxInt64) - int64(math.MaxInt64)%page
+	n, err := strconv.ParseInt(text, 10, 64)
+	if (v1 && text == "-1") || (!v1 && text == "max") {
+		n, err = all, nil
+	}
+	if err != nil || n < 0 {
+		return "", syscall.EINVAL
+	}
+	n -= n % page
+	if !v1 && n == all {
+		return "max\n", nil
+	}
+	if v1 && f.has(dir, "memory.memsw.limit_in_bytes") {
+		other := map[string]string{"memory.limit_in_bytes": "memory.memsw.limit_in_bytes", "memory.memsw.limit_in_bytes": "memory.limit_in_bytes"}[name]
+		b, _ := os.ReadFile(filepath.Join(dir, other))
+		has, _ := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64)
+		if c := cmp.Compare(n, has); (name == "memory.limit_in_bytes" && c > 0) || (name != "memory.limit_in_bytes" && c < 0) {
+			return "", syscall.EINVAL
+		}
+	}
+	return fmt.Sprintln(n), nil
+}

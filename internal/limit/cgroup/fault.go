@@ -1,0 +1,201 @@
+package cgroup
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/limit"
+)
+
+// A Fault is a limit that could not be set, in words.
+type Fault struct {
+	// Keys are the limits that were to be set.
+	Keys []limit.Key `json:"keys,omitempty"`
+	// Device is the number of the device that it was for, "" where it was for none.
+	Device string `json:"device,omitempty"`
+	// File is the control file, and Text what it refused. Both are empty where nothing was
+	// written yet.
+	File string `json:"file,omitempty"`
+	Text string `json:"text,omitempty"`
+	// Why says what is wrong, and Fix what would mend it; Fix may be empty.
+	Why string `json:"why"`
+	Fix string `json:"fix,omitempty"`
+	// Undone says that what had been written before was put back. Left are the files where that
+	// failed, with the value that they should have.
+	Undone bool     `json:"undone,omitempty"`
+	Left   []string `json:"left,omitempty"`
+	// Err is what the kernel or a rule said; may be nil.
+	Err error `json:"-"`
+}
+
+// Unwrap gives the error beneath, such as syscall.ENODEV or ErrNotGiven.
+func (f *Fault) Unwrap() error { return f.Err }
+
+// Error implements error.
+func (f *Fault) Error() string {
+	var b strings.Builder
+	if len(f.Keys) > 0 {
+		b.WriteString(list(f.Keys))
+		if f.Device != "" {
+			b.WriteString(" on " + f.Device)
+		}
+		b.WriteString(": ")
+	}
+	if f.File != "" && f.Text != "" {
+		fmt.Fprintf(&b, "writing %q to %s: ", f.Text, f.File)
+	} else if f.File != "" {
+		b.WriteString(f.File + ": ")
+	}
+	b.WriteString(f.Why)
+	if f.Fix != "" {
+		b.WriteString("; " + f.Fix)
+	}
+	switch {
+	case len(f.Left) > 0:
+		b.WriteString("; NOT put back: " + strings.Join(f.Left, ", "))
+	case f.Undone:
+		b.WriteString("; what was written before was put back")
+	}
+	return b.String()
+}
+
+// list joins keys.
+func list(keys []limit.Key) string {
+	s := make([]string, len(keys))
+	for i, k := range keys {
+		s[i] = string(k)
+	}
+	return strings.Join(s, ", ")
+}
+
+// unsupported is the fault of a limit that can't be held here at all.
+func unsupported(key limit.Key, why, fix string) *Fault {
+	return &Fault{Keys: []limit.Key{key}, Why: why, Fix: fix, Err: ErrUnsupported}
+}
+
+// missing is the fault of a control file that isn't there: the group is gone, or its controller
+// is not given to it, or the kernel has no such file.
+func (h *Host) missing(g *hierarchy.Group, file string, keys ...limit.Key) error {
+	if !h.exists(g.Dir) {
+		return fmt.Errorf("%s: %w", g.Path, ErrGone)
+	}
+	f := &Fault{Keys: keys, File: filepath.Join(g.Dir, file), Err: ErrUnsupported, Why: "this kernel has no such file"}
+	if g.Version == 1 {
+		return f
+	}
+	if g.IsRoot() && h.exists(g.Dir) {
+		f.Why, f.Fix = "the root group has no limits", "start the processes in a group of their own"
+		return f
+	}
+	controller := g.Controller.V2
+	if slices.Contains(h.fields(g.Dir, "cgroup.controllers"), controller) {
+		f.Why = fmt.Sprintf("the group has the %s controller, but this kernel has no %s", controller, file)
+		return f
+	}
+	// The topmost that holds it back is the one to begin with.
+	f.Err, f.Why = ErrNotGiven, "the "+controller+" controller is not given to this group"
+	below := g
+	for a := g.Parent(); a != nil; below, a = a, a.Parent() {
+		if !a.Given() {
+			control := filepath.Join(a.Dir, "cgroup.subtree_control")
+			f.Why = fmt.Sprintf("the %s controller is not given to this group: %s does not list it", controller, control)
+			f.Fix = fmt.Sprintf("echo +%s > %s", controller, control) + unitFix(filepath.Base(a.Dir), filepath.Base(below.Dir), controller)
+		}
+	}
+	return f
+}
+
+// accounting is what makes systemd give a controller to a unit (systemd.resource-control(5)).
+var accounting = map[string]string{"io": "IOAccounting=yes", "memory": "MemoryAccounting=yes", "cpu": "CPUWeight=100"}
+
+// unitFix says how systemd is told, which undoes what others write to its units' groups. above is the group that does not
+// hand on the controller, below the next on the way.
+func unitFix(above, below, controller string) string {
+	unit := func(name string) bool {
+		return slices.ContainsFunc([]string{".slice", ".service", ".scope"}, func(s string) bool { return strings.HasSuffix(name, s) })
+	}
+	switch {
+	case unit(below):
+		return fmt.Sprintf("; where systemd runs, instead: systemctl set-property %s %s", below, accounting[controller])
+	case strings.HasSuffix(above, ".service") || strings.HasSuffix(above, ".scope"):
+		return fmt.Sprintf("; where systemd runs, instead: systemctl edit %s, with Delegate=%s in its [Service] or [Scope]", above, controller)
+	}
+	return ""
+}
+
+func (h *Host) exists(dir string) bool {
+	_, err := h.io.groups(dir)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// refused turns what the kernel said to a write into a fault.
+func (h *Host) refused(e *Edit, text string, err error) error {
+	f := &Fault{Keys: e.Keys, Device: e.Device, File: e.File, Text: text, Err: err}
+	var number syscall.Errno
+	if !errors.As(err, &number) {
+		f.Why = err.Error()
+		return f
+	}
+	f.Why = number.Error()
+	switch number {
+	case syscall.ENOENT:
+		if e.group != nil {
+			return h.missing(e.group, filepath.Base(e.File), e.Keys...)
+		}
+	case syscall.ENODEV:
+		h.noDevice(f, e)
+	case syscall.EACCES, syscall.EPERM:
+		f.Why, f.Fix = "not permitted", "run as root, or as the user whom the group was given to"
+	case syscall.EROFS:
+		f.Why, f.Fix = "control groups are mounted read-only here", "run this on the host: containers see them so"
+	case syscall.ERANGE:
+		f.Why = "the kernel says that the value is out of its range"
+	case syscall.EOPNOTSUPP:
+		h.noPolicy(f, e)
+	case syscall.EBUSY:
+		if slices.Contains(e.Keys, limit.Memory) {
+			f.Why = "the group uses more memory than that, and the kernel could not get the rest back"
+			f.Fix = "ask for more, or let its processes free some first"
+		}
+	case syscall.EINVAL:
+		f.Why = "the kernel does not take this value"
+		if slices.Contains(e.Keys, limit.CPUs) {
+			h.conflict(f, e)
+		}
+	}
+	return f
+}
+
+// noDevice explains ENODEV, which a removed group gives as well as a device that can't be limited.
+func (h *Host) noDevice(f *Fault, e *Edit) {
+	if e.group != nil && !h.exists(e.group.Dir) {
+		f.Err, f.Why = ErrGone, ErrGone.Error()
+		return
+	}
+	f.Why = "the kernel knows no such device to limit"
+	d, ok := parseDevice(e.Device)
+	var reason *Fault
+	if ok && errors.As(h.checkDevice(d), &reason) {
+		f.Why, f.Fix = reason.Why, reason.Fix
+	}
+}
+
+// noPolicy explains EOPNOTSUPP: what would act on the device is not enabled on it.
+func (h *Host) noPolicy(f *Fault, e *Edit) {
+	d, ok := parseDevice(e.Device)
+	if !ok || e.group == nil || !slices.Contains(e.Keys, limit.Weight) {
+		f.Why = "the kernel can't do this on this device"
+		return
+	}
+	effect := h.WeightEffect(e.group, d)
+	f.Why, f.Fix = effect.Why, effect.Fix
+	if effect.By != "" {
+		f.Why = "the kernel can't do this on this device, although " + effect.Why
+	}
+}

@@ -1,0 +1,12 @@
+//go:build !linux
+
+package cgroup
+
+import "errors"
+
+// kernel has no control files where there is no Linux. Open refuses before it is asked.
+type kernel struct{}
+
+func (kernel) read(string, []byte) ([]byte, error) { return nil, errors.ErrUnsupported }
+func (kernel) write(string, string) error          { return errors.ErrUnsupported }
+func (kernel) groups(string) ([]string, error)     { return nil, errors.ErrUnsupported }

@@ -1,0 +1,145 @@
+package cgroup
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/limit"
+	"plimsoll/internal/size"
+)
+
+// memory plans the limit on memory and swap together, which is what package engine gives to containers:
+// a limit on memory alone would be met by swapping, on the disk whose rates are to be held.
+//
+// Version 2 has memory.max, and the swap beside it as memory.swap.max. Version 1 has
+// memory.limit_in_bytes, and memory and swap together as memory.memsw.limit_in_bytes (where the
+// kernel counts swap), which may never be the lower of the two: that gives the order.
+func (p *planner) memory(g *hierarchy.Group, keys []limit.Key) error {
+	want := int64(noLimit)
+	if m := p.want.Change.Set.Memory; m > 0 {
+		// The kernel counts pages, and rounds down.
+		want = m - m%int64(os.Getpagesize())
+	}
+	limitFile, swapFile := memoryFiles(g)
+	now, err := p.bytes(g, limitFile)
+	if err != nil {
+		return p.absent(g, limitFile, err, keys)
+	}
+	set := func(file string, from, to int64) {
+		if from == to {
+			p.diff.Held++
+			return
+		}
+		p.edit(g, file, "", keys, []string{bytesText(g, to)}, []string{bytesText(g, from)})
+	}
+	swap, err := p.bytes(g, swapFile)
+	swapCounted := err == nil
+	wantSwap := want
+	if g.Version == 2 {
+		if want < now {
+			if err := p.kills(g, want); err != nil {
+				return err
+			}
+		}
+		if want != noLimit {
+			wantSwap = 0
+		}
+	}
+	// Of version 1's two, the one for both goes first on the way up and last on the way down.
+	up := g.Version == 1 && want > swap
+	if swapCounted && up {
+		set(swapFile, swap, wantSwap)
+	}
+	set(limitFile, now, want)
+	if swapCounted && !up {
+		set(swapFile, swap, wantSwap)
+	}
+	return nil
+}
+
+func memoryFiles(g *hierarchy.Group) (limit, swap string) {
+	if g.Version == 1 {
+		return "memory.limit_in_bytes", "memory.memsw.limit_in_bytes"
+	}
+	return "memory.max", "memory.swap.max"
+}
+
+// noLimit stands for no limit on memory.
+const noLimit = math.MaxInt64
+
+// bytes reads a limit in bytes; noLimit for none.
+func (p *planner) bytes(g *hierarchy.Group, file string) (int64, error) {
+	b, err := p.read(g, file)
+	if err != nil {
+		return 0, err
+	}
+	n, err := parseBytes(b)
+	if err != nil {
+		return 0, fmt.Errorf("%s/%s: %w", g.Dir, file, err)
+	}
+	return n, nil
+}
+
+// parseBytes reads a limit in bytes: "max" of version 2, and the greatest number of pages of version 1
+// (2^63 less a page, so whatever is above 2^62), are none.
+func parseBytes(b []byte) (int64, error) {
+	text := string(bytes.TrimSpace(b))
+	if text == "max" {
+		return noLimit, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("%q is no number of bytes", text)
+	}
+	if n >= 1<<62 {
+		return noLimit, nil
+	}
+	return n, nil
+}
+
+// bytesText is how a limit is written.
+func bytesText(g *hierarchy.Group, n int64) string {
+	switch {
+	case n != noLimit:
+		return strconv.FormatInt(n, 10)
+	case g.Version == 1:
+		return "-1"
+	}
+	return "max"
+}
+
+// kills refuses what version 2 would answer by killing processes: a limit below what the group uses and
+// can't drop. (Version 1 refuses that itself, with EBUSY.)
+func (p *planner) kills(g *hierarchy.Group, want int64) error {
+	used, err := p.bytes(g, "memory.current")
+	if err != nil || used <= want {
+		return nil // Without the figure the kernel decides.
+	}
+	b, err := p.read(g, "memory.stat")
+	if err != nil {
+		return nil
+	}
+	droppable := int64(0)
+	for line := range bytes.Lines(b) {
+		key, value, _ := strings.Cut(strings.TrimSpace(string(line)), " ")
+		switch key {
+		case "active_file", "inactive_file", "slab_reclaimable":
+			if n, err := strconv.ParseInt(value, 10, 64); err == nil {
+				droppable += n
+			}
+		}
+	}
+	if used-droppable <= want {
+		return nil
+	}
+	return &Fault{
+		Keys: []limit.Key{limit.Memory}, File: g.Dir,
+		Why: fmt.Sprintf("the group uses %s that can't be dropped, so the kernel would kill processes to keep it under %s", size.Bytes(used-droppable), size.Bytes(want)),
+		Fix: "ask for more, or let its processes free some first",
+	}
+}

@@ -1,0 +1,203 @@
+package cgroup
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/limit"
+)
+
+// A Want is what a target shall have.
+type Want struct {
+	Change limit.Change
+	// Devices are whole disks that rates and the latency are for: the device right under the file
+	// system, not what that stands on. None: a change that only removes is for all devices.
+	Devices []Device
+	// WeightDevices are the disks that the weight is for: those at the bottom of the stack, which have a
+	// scheduler. None: the weight is for all devices.
+	WeightDevices []Device
+}
+
+// check returns what is wrong with w by itself.
+func (w Want) check() error {
+	if err := w.Change.Check(); err != nil {
+		return err
+	}
+	for _, k := range limit.Keys {
+		if (k.Rate() || k == limit.Latency) && w.Change.Set.Has(k) && len(w.Devices) == 0 {
+			return &Fault{Keys: []limit.Key{k}, Why: "no device is given that it is for", Fix: "name a path, volume or device"}
+		}
+	}
+	return nil
+}
+
+// Plan compares a target with what it shall have. It writes nothing. The error is a *Fault
+// for what can't be had here, and wraps ErrGone if the target's group was removed.
+func (h *Host) Plan(t *Target, w Want) (*Diff, error) {
+	if err := w.check(); err != nil {
+		return nil, err
+	}
+	p := planner{host: h, target: t, want: w, diff: &Diff{host: h}, buf: buffers.Get().(*[]byte)}
+	defer buffers.Put(p.buf)
+	for _, part := range []struct {
+		controller hierarchy.Controller
+		keys       []limit.Key
+		plan       func(*hierarchy.Group, []limit.Key) error
+	}{
+		{hierarchy.IO, []limit.Key{limit.ReadBPS, limit.WriteBPS, limit.ReadIOPS, limit.WriteIOPS}, p.rates},
+		{hierarchy.IO, []limit.Key{limit.Latency}, p.latency},
+		{hierarchy.IO, []limit.Key{limit.Weight}, p.weight},
+		{hierarchy.CPU, []limit.Key{limit.CPUs}, p.cpus},
+		{hierarchy.CPU, []limit.Key{limit.CPUShares}, p.shares},
+		{hierarchy.Memory, []limit.Key{limit.Memory}, p.memory},
+	} {
+		if err := p.part(part.controller, part.keys, part.plan); err != nil {
+			return nil, err
+		}
+	}
+	return p.diff, nil
+}
+
+// ErrNotKept is the error where a value was taken and reads otherwise right after: the kernel doesn't keep
+// it, or another program sets it as well.
+var ErrNotKept = errors.New("the value was taken, and is another one right after")
+
+// Hold plans and applies until nothing is left to write, since a container may make groups while
+// its others are written (version 1 has to write each). It returns the writes it took; an error
+// undoes all of them.
+func (h *Host) Hold(t *Target, w Want) (writes int, err error) {
+	var done []Edit
+	// A container that makes groups faster than this has to be seen by whoever calls again.
+	for range 8 {
+		d, err := h.Plan(t, w)
+		if err != nil {
+			if len(done) > 0 && !errors.Is(err, ErrGone) {
+				err = h.putBack(done, err)
+			}
+			return writes, err
+		}
+		if d.Empty() {
+			return writes, nil
+		}
+		if e := again(done, d.Edits); e != nil {
+			f := &Fault{Keys: e.Keys, Device: e.Device, File: e.File, Text: e.Text[0], Why: ErrNotKept.Error(), Err: ErrNotKept, Fix: "look who else sets it"}
+			return writes, h.putBack(done, f)
+		}
+		n, all, err := d.apply(done)
+		writes += n
+		if err != nil {
+			return writes, err
+		}
+		done = all
+	}
+	return writes, nil
+}
+
+// again is the first edit of a file that was written before.
+func again(done, edits []Edit) *Edit {
+	for i := range edits {
+		e := &edits[i]
+		if slices.ContainsFunc(done, func(d Edit) bool { return d.File == e.File && d.Device == e.Device && slices.Equal(d.Text, e.Text) }) {
+			return e
+		}
+	}
+	return nil
+}
+
+// buffers are for reading control files: a keeper reads thousands, one after the other.
+var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 4096); return &b }}
+
+// A planner makes one diff.
+type planner struct {
+	host   *Host
+	target *Target
+	want   Want
+	diff   *Diff
+	buf    *[]byte
+	// checked are the devices that were looked at.
+	checked []Device
+}
+
+// part plans the keys of one file, if the change says something about them.
+func (p *planner) part(c hierarchy.Controller, keys []limit.Key, plan func(*hierarchy.Group, []limit.Key) error) error {
+	touched, set := keys[:0:0], false
+	for _, k := range keys {
+		if p.want.Change.Touches(k) {
+			touched, set = append(touched, k), set || p.want.Change.Set.Has(k)
+		}
+	}
+	if len(touched) == 0 {
+		return nil
+	}
+	g, err := p.target.Group(c)
+	if errors.Is(err, hierarchy.ErrNone) && !set {
+		return nil // Nothing can have set what shall be removed.
+	}
+	if err != nil {
+		return &Fault{Keys: touched, Why: err.Error(), Err: err}
+	}
+	p.diff.top = append(p.diff.top, g)
+	return plan(g, touched)
+}
+
+// read reads a file of a group. The content is good until the next read.
+func (p *planner) read(g *hierarchy.Group, file string) ([]byte, error) {
+	b, err := p.host.io.read(filepath.Join(g.Dir, file), *p.buf)
+	if cap(b) > cap(*p.buf) {
+		*p.buf = b[:0]
+	}
+	return b, err
+}
+
+// removing reports whether the change sets none of the keys.
+func (p *planner) removing(keys ...limit.Key) bool {
+	return !slices.ContainsFunc(keys, p.want.Change.Set.Has)
+}
+
+// edit adds an edit.
+func (p *planner) edit(g *hierarchy.Group, file string, device string, keys []limit.Key, text, was []string) {
+	p.diff.Edits = append(p.diff.Edits, Edit{Group: g.Path, File: filepath.Join(g.Dir, file), Keys: keys, Device: device, Text: text, Was: was, group: g})
+}
+
+// note adds a note, once.
+func (p *planner) note(format string, args ...any) {
+	if s := fmt.Sprintf(format, args...); !slices.Contains(p.diff.Notes, s) {
+		p.diff.Notes = append(p.diff.Notes, s)
+	}
+}
+
+// device refuses a device that the kernel would refuse, once for each. It is asked where something
+// is to be set on one only, so that a target that is as wanted costs nothing.
+func (p *planner) device(d Device, keys ...limit.Key) error {
+	if slices.Contains(p.checked, d) {
+		return nil
+	}
+	err := p.host.checkDevice(d)
+	var f *Fault
+	if errors.As(err, &f) {
+		f.Keys = keys
+	}
+	if err == nil {
+		p.checked = append(p.checked, d)
+	}
+	return err
+}
+
+// absent is what an error of reading a file means. It is none where the file is not there and nothing is to
+// be set in it, or where the group is one below the target's own that was removed meanwhile.
+func (p *planner) absent(g *hierarchy.Group, file string, err error, keys []limit.Key) error {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	own := slices.ContainsFunc(p.diff.top, func(top *hierarchy.Group) bool { return top.Dir == g.Dir })
+	exists := p.host.exists(g.Dir)
+	if (exists && p.removing(keys...)) || (!exists && !own) {
+		return nil
+	}
+	return p.host.missing(g, file, keys...)
+}

@@ -1,0 +1,163 @@
+package explain
+
+import (
+	"slices"
+	"strings"
+
+	"plimsoll/internal/device"
+)
+
+// Names of modes, as those of limit verify.
+const (
+	// Read is a read that misses the page cache, or goes around it.
+	Read = "read"
+	// Direct is a write with O_DIRECT.
+	Direct = "direct"
+	// DSync is a write with O_DSYNC.
+	DSync = "dsync"
+	// BufferedSync is a buffered write that is followed by fsync.
+	BufferedSync = "buffered+fsync"
+	// Buffered is a write that stays in the page cache until the kernel writes it out.
+	Buffered = "buffered"
+)
+
+// A Mode is a way to read or write, and what limits hold of it.
+type Mode struct {
+	Name string `json:"name"`
+	// Group is what a limit in the container's own group holds.
+	Group Verdict `json:"group"`
+	// Device is what holds with a limit in the root group as well, for the same device. It is
+	// version 1's: the root of version 2 takes none. "": nothing more.
+	Device Verdict `json:"device,omitempty"`
+	Why    string  `json:"why,omitempty"`
+}
+
+// tells lists the file systems that tell the kernel whose data they write out (SB_I_CGROUPWB): ext4 with
+// which ext2 and ext3 are mounted too, xfs since Linux 5.3, and block devices by themselves.
+var tells = []string{"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", device.RawBlock}
+
+// journalled reports whether an ext4 writes its data to the journal first. A thread of
+// the kernel does that, and such an ext4 doesn't tell whose data it is.
+func journalled(m *device.Mount) bool {
+	return strings.HasPrefix(m.FSType, "ext") && m.Has("data=journal")
+}
+
+// compressed reports whether a btrfs is mounted to compress. Threads of the kernel do that, and
+// submit the result.
+func compressed(m *device.Mount) bool {
+	return m.FSType == "btrfs" && slices.ContainsFunc(strings.Split(m.Options, ","), func(o string) bool {
+		return o == "compress" || strings.HasPrefix(o, "compress=") || strings.HasPrefix(o, "compress-force")
+	})
+}
+
+// modes says what is held of each mode. s is what a container sees, data the mount whose file system
+// writes.
+func (h *Host) modes(s *device.Stack, data *device.Node) []Mode {
+	read, write := Mode{Group: Held}, h.writeRules(data.Mount)
+	switch {
+	case data.Mount.FSType == "fuseblk":
+		read = Mode{Group: Leaks, Why: served}
+	case dax(data.Mount):
+		read = Mode{Group: Leaks, Why: around}
+	case readOnly(s.Tree) || readOnly(data):
+		write = always(Mode{Group: Never, Why: "it is mounted read-only"})
+	case len(s.Devices) == 0: // An overlay whose lower folders are on devices.
+		read = Mode{Group: Partly, Why: "what the lower folders have; for the rest: " + s.Why}
+		write = always(Mode{Group: Leaks, Why: s.Why})
+	}
+	read.Name = Read
+	list := []Mode{read}
+	for _, name := range []string{Direct, DSync, BufferedSync, Buffered} {
+		m := write(name)
+		m.Name = name
+		list = append(list, m)
+	}
+	return list
+}
+
+// Reasons that hold for reads and writes.
+const (
+	served = "the program that serves it does the I/O, in its own group"
+	around = "with dax, data goes around the block layer"
+)
+
+// readOnly reports whether nothing can be written.
+func readOnly(n *device.Node) bool {
+	return n.Mount.Has("ro") || n.Mount.FSType == "overlay" && n.Mount.Upper == ""
+}
+
+// dax reports whether a file system on persistent memory leaves the block layer out.
+func dax(m *device.Mount) bool { return m.Has("dax") || m.Has("dax=always") }
+
+// writeRules picks the rules for what is written to a file system.
+func (h *Host) writeRules(m *device.Mount) func(mode string) Mode {
+	told := slices.Contains(tells, m.FSType) && !journalled(m)
+	switch {
+	case m.FSType == "fuseblk":
+		return always(Mode{Group: Leaks, Why: served})
+	case dax(m):
+		return always(Mode{Group: Leaks, Why: around})
+	case told && (h.IO == 2 && h.Memory == 2 || h.ChargesV1):
+		return charged
+	}
+	rules := h.submitter
+	switch {
+	case journalled(m):
+		rules = h.journal
+	case compressed(m):
+		rules = h.compression
+	}
+	return func(mode string) Mode {
+		r := rules(mode)
+		// Whatever escapes is submitted in the root group, which has limits in version 1.
+		if h.IO == 1 && r.Group != Held {
+			r.Device = Held
+		}
+		return r
+	}
+}
+
+func always(m Mode) func(string) Mode { return func(string) Mode { return m } }
+
+// charged: the kernel knows whose data it writes out.
+func charged(mode string) Mode {
+	if mode == Buffered {
+		return Mode{Group: Late, Why: "the writer is slowed down when its unwritten data fills its share of memory"}
+	}
+	return Mode{Group: Held}
+}
+
+// submitter: whoever submits the I/O pays.
+func (h *Host) submitter(mode string) Mode {
+	switch mode {
+	case BufferedSync:
+		return Mode{Group: Held, Why: "by the fsync, which submits it; what the kernel wrote out before (after 30 s, or beyond a tenth of memory) escaped"}
+	case Buffered:
+		return Mode{Group: Leaks, Why: h.flusher()}
+	}
+	return Mode{Group: Held}
+}
+
+// flusher says why the container isn't charged.
+func (h *Host) flusher() string {
+	switch {
+	case h.IO == 1:
+		return "the kernel's flusher writes it out, in the root group (cgroup version 1)"
+	case h.Memory != 2:
+		return "the kernel's flusher writes it out, in the root group: the memory controller is not in version 2"
+	}
+	return "the kernel's flusher writes it out, in the root group: this file system doesn't tell whose data it is"
+}
+
+// journal: with data=journal every byte is written twice, once by the journal's thread. Measured on
+// Linux 6.18: of 32 MiB at the device for 16 MiB with fsync, 16 were charged; with O_DIRECT, which it turns into
+// buffered writes, and with buffered writes, 10.
+func (h *Host) journal(string) Mode {
+	return Mode{Group: Partly, Why: "with data=journal every byte is written twice, and by the journal's thread at least once, in the root group"}
+}
+
+// compression: threads of btrfs submit what they have compressed. With version 2 they submit it
+// for the writer's group; with version 1, measured on Linux 6.18, all of 16 MiB escaped in every mode.
+func (h *Host) compression(string) Mode {
+	return Mode{Group: Leaks, Why: "threads of btrfs compress the data and submit it, in the root group"}
+}

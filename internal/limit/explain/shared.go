@@ -1,0 +1,138 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/device"
+)
+
+// A Shared is what several of the explained paths are on.
+type Shared struct {
+	// Disks are the devices that they share.
+	Disks []Disk `json:"disks"`
+	// Paths are those on them, in the order in which they were asked for.
+	Paths []string `json:"paths"`
+	// OneLimit is set where the limits of all of them go on these disks, so that a container has one
+	// limit for them together. Otherwise each has a limit of its own, above, and they share the disks' time.
+	OneLimit bool `json:"one_limit"`
+	// What says so in words, and Instead what would separate them.
+	What    string `json:"what"`
+	Instead string `json:"instead,omitempty"`
+}
+
+// A Disk is a shared device.
+type Disk struct {
+	Name  string `json:"name"`
+	Major uint32 `json:"major"`
+	Minor uint32 `json:"minor"`
+}
+
+// Sharing finds the disks that more than one of the paths is on. A disk beneath is not
+// named for paths that have one limit anyway.
+func Sharing(list []*Explanation) []Shared {
+	var out []Shared
+	for _, limits := range []bool{true, false} {
+		var disks []Disk
+		users := map[Disk][]string{}
+		for _, e := range list {
+			for _, dev := range e.disks(limits) {
+				d := Disk{dev.Name, dev.Major, dev.Minor}
+				if !slices.Contains(disks, d) {
+					disks = append(disks, d)
+				}
+				if !slices.Contains(users[d], e.Path) {
+					users[d] = append(users[d], e.Path)
+				}
+			}
+		}
+		for _, d := range disks {
+			if paths := users[d]; len(paths) > 1 && (limits || !oneLimit(out, paths)) {
+				out = share(out, d, paths, limits)
+			}
+		}
+	}
+	for i := range out {
+		out[i].words()
+	}
+	return out
+}
+
+// oneLimit reports whether paths are known to have one limit.
+func oneLimit(known []Shared, paths []string) bool {
+	return slices.ContainsFunc(known, func(s Shared) bool {
+		return s.OneLimit && !slices.ContainsFunc(paths, func(p string) bool { return !slices.Contains(s.Paths, p) })
+	})
+}
+
+// share adds a disk, to the entry of the same paths if there is one.
+func share(out []Shared, d Disk, paths []string, one bool) []Shared {
+	for i := range out {
+		if out[i].OneLimit == one && slices.Equal(out[i].Paths, paths) {
+			out[i].Disks = append(out[i].Disks, d)
+			return out
+		}
+	}
+	return append(out, Shared{Disks: []Disk{d}, Paths: paths, OneLimit: one})
+}
+
+// words says it in words.
+func (s *Shared) words() {
+	var names []string
+	for _, d := range s.Disks {
+		names = append(names, d.Name)
+	}
+	all, disks := strings.Join(s.Paths, " and "), strings.Join(names, ", ")
+	if s.OneLimit {
+		s.What = fmt.Sprintf("%s are on %s: a container that uses them has one limit for them together", all, disks)
+		s.Instead = "give each a device of its own: a logical volume, or a loop device over a file"
+		return
+	}
+	s.What = fmt.Sprintf("%s have limits of their own, but share what is beneath (%s): their limits together may be more than it can do, and weights share it out", all, disks)
+}
+
+// disks lists the devices that hard limits go on, or those at the bottom.
+func (e *Explanation) disks(limits bool) []*device.Device {
+	var list []*device.Device
+	var visit func(*Layer)
+	visit = func(l *Layer) {
+		// The paths of an NVMe namespace are hidden: its head is the disk.
+		bottom := len(l.Below) == 0 || l.Kind == device.KindMultipath
+		for _, b := range l.Below {
+			if !bottom {
+				visit(b)
+			}
+		}
+		if l.Device == nil || l.Kind == device.KindPartition || l.Role == device.RoleLog {
+			return
+		}
+		written := slices.Contains(hardNames(e.Hard), l.Name)
+		if limits && written && l.Limit || !limits && bottom {
+			list = append(list, l.Device)
+		}
+	}
+	visit(e.Tree)
+	return list
+}
+
+// others lists where other file systems on the devices of hard limits are mounted, and the mount itself
+// where it is the root: all that a limit for the whole device would slow down too.
+func (h *Host) others(data *device.Node, spots []Spot) []string {
+	mounts, err := h.fs.Mounts()
+	if err != nil {
+		return nil
+	}
+	var list []string
+	for _, m := range mounts {
+		own := m.Major == data.Mount.Major && m.Minor == data.Mount.Minor
+		if m.Major == 0 || own && m.Point != "/" {
+			continue
+		}
+		d, err := h.fs.Disk(m.Major, m.Minor)
+		if err == nil && slices.ContainsFunc(spots, func(s Spot) bool { return s.Name == d.Name && !s.ReadsOnly }) && !slices.Contains(list, m.Point) {
+			list = append(list, m.Point)
+		}
+	}
+	return list
+}

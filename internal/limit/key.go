@@ -1,0 +1,122 @@
+package limit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"plimsoll/internal/nearest"
+	"plimsoll/internal/size"
+)
+
+// A Key names one kind of limit, as plans, policies and records spell it. The option of
+// the command line has dashes: see Flag.
+type Key string
+
+// The keys.
+const (
+	ReadBPS   Key = "read_bps"
+	WriteBPS  Key = "write_bps"
+	ReadIOPS  Key = "read_iops"
+	WriteIOPS Key = "write_iops"
+	Weight    Key = "weight"
+	Latency   Key = "latency"
+	Memory    Key = "memory"
+	CPUs      Key = "cpus"
+	CPUShares Key = "cpu_shares"
+)
+
+// Keys lists them all, in the order of tables. Don't change it.
+var Keys = []Key{ReadBPS, WriteBPS, ReadIOPS, WriteIOPS, Weight, Latency, Memory, CPUs, CPUShares}
+
+// Flag is the option of the command line: "--read-bps".
+func (k Key) Flag() string { return "--" + strings.ReplaceAll(string(k), "_", "-") }
+
+// Rate reports whether k is a number of bytes or I/Os a second on a device. Only these
+// can be percentages of what was measured.
+func (k Key) Rate() bool { return k == ReadBPS || k == WriteBPS || k == ReadIOPS || k == WriteIOPS }
+
+// IO reports whether the block layer holds k; the others are held by the CPU scheduler and the
+// memory controller.
+func (k Key) IO() bool { return k.Rate() || k == Weight || k == Latency }
+
+// ParseKey reads a key as plans or the command line spell it: "read_bps", "--read-bps".
+func ParseKey(s string) (Key, error) {
+	k := Key(strings.ReplaceAll(strings.TrimPrefix(s, "--"), "-", "_"))
+	if slices.Contains(Keys, k) {
+		return k, nil
+	}
+	names := make([]string, len(Keys))
+	for i, k := range Keys {
+		names[i] = string(k)
+	}
+	if word := nearest.Word(string(k), names); word != "" {
+		return "", fmt.Errorf("%q is no kind of limit: did you mean %s?", s, word)
+	}
+	return "", fmt.Errorf("%q is no kind of limit: there are %s", s, strings.Join(names, ", "))
+}
+
+// Bounds of the values, both included.
+const (
+	// MinRate is the least bytes or I/Os a second: io.max of cgroup v2 refuses 0 and 1, and
+	// 0 is no limit in v1 (tg_set_conf and tg_set_limit in the kernel's block/blk-throttle.c).
+	MinRate = 2
+	// MaxBPS is 1 PiB/s. Kernels before 6.1 multiply the rate by the time waited in 64 bits, so that
+	// more could wrap around to a tight limit (tg_within_bps_limit).
+	MaxBPS = int64(1) << 50
+	// MaxIOPS is the most that means a limit: the kernel keeps IOPS in 32 bits, of which all ones
+	// mean none, and v1 cuts off what doesn't fit, so that 2^32 would become 0.
+	MaxIOPS = int64(1)<<32 - 2
+	// MinWeight, MaxWeight and DefaultWeight are io.weight's (CGROUP_WEIGHT_MIN, _MAX and
+	// _DFL in the kernel's include/linux/cgroup.h).
+	MinWeight, MaxWeight, DefaultWeight = 1, 10000, 100
+	// MinLatency is the unit of io.latency. MaxLatency is far above what it can do: its
+	// longest window is a second (BLKIOLATENCY_MAX_WIN_SIZE in block/blk-iolatency.c).
+	MinLatency, MaxLatency = time.Microsecond, 10 * time.Second
+	// MinMemory is Docker's; less doesn't start a container.
+	MinMemory, MaxMemory = int64(6) << 20, int64(1) << 50
+	// MinCPUs gives the least quota that the kernel takes, 1 ms, of the usual period of 100 ms
+	// (min_cfs_quota_period in kernel/sched/core.c).
+	MinCPUs, MaxCPUs = 0.01, 4096
+	// MinCPUShares, MaxCPUShares and DefaultCPUShares are cpu.shares' (MIN_SHARES and MAX_SHARES in
+	// kernel/sched/sched.h).
+	MinCPUShares, MaxCPUShares, DefaultCPUShares = 2, 1 << 18, 1024
+)
+
+// A bound is what a key's value has to be within, and what to say of one that isn't.
+type bound struct {
+	min, max float64
+	// low and high say why, and end in "; " if they say something.
+	low, high string
+	// example is a good value.
+	example string
+}
+
+var bounds = map[Key]bound{
+	ReadBPS: bpsBound, WriteBPS: bpsBound, ReadIOPS: iopsBound, WriteIOPS: iopsBound,
+	Weight:    {min: MinWeight, max: MaxWeight, example: "200"},
+	Latency:   {min: float64(MinLatency), max: float64(MaxLatency), example: "5ms"},
+	Memory:    {min: float64(MinMemory), max: float64(MaxMemory), low: "no container starts with so little; ", example: "4GiB"},
+	CPUs:      {min: MinCPUs, max: MaxCPUs, example: "1.5"},
+	CPUShares: {min: MinCPUShares, max: MaxCPUShares, example: "512"},
+}
+
+const rateLow = "version 2 of cgroups refuses 0 and 1; "
+
+var (
+	bpsBound  = bound{min: MinRate, max: float64(MaxBPS), low: rateLow, example: "10MiB"}
+	iopsBound = bound{min: MinRate, max: float64(MaxIOPS), low: rateLow, high: "the kernel keeps IOPS in 32 bits; ", example: "500"}
+)
+
+// fix says what to write.
+func (b bound) fix(k Key) string {
+	min, max := fmt.Sprint(b.min), fmt.Sprintf("%.0f", b.max)
+	switch k {
+	case ReadBPS, WriteBPS, Memory:
+		min, max = size.Format(int64(b.min)), size.Format(int64(b.max))
+	case Latency:
+		min, max = size.FormatDuration(MinLatency), size.FormatDuration(MaxLatency)
+	}
+	return fmt.Sprintf("write %s to %s, such as %s, or %s for no limit", min, max, b.example, None)
+}

@@ -1,0 +1,178 @@
+// Package limit holds the values of limits: what a container or volume must stay
+// under, how people write it, and what it means.
+//
+// There are nine keys. Four are rates on a block device, by direction and unit
+// (bytes or I/Os a second); weight and latency divide a device that is too busy
+// for all; cpus, cpu_shares and memory are not about storage but decide what reaches
+// it. A Limits has a number for each; an Ask is what a user asked for, in
+// which a rate may be a percentage of what was measured and a key may be removed; a
+// Change is an Ask whose percentages have become numbers, and is what the writers
+// (package cgroup) take.
+//
+// Easily got wrong: 0 is "no limit" to cgroup v1 and an error to v2, 1 is an error to
+// v2 alone, and an IOPS limit alone is hardly a limit on bandwidth (see Implied). The
+// bounds here are those that every kernel since 4.15 takes on both versions.
+//
+// The package knows nothing of benchmarks, engines or control groups.
+package limit
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/internal/size"
+)
+
+// Limits are bounds on a container. A field that is 0 means no bound.
+type Limits struct {
+	// Name is the plan's name for this set.
+	Name string `json:"name"`
+	// Bytes and I/Os per second, on the device under the place.
+	ReadBPS   int64 `json:"read_bps,omitempty"`
+	WriteBPS  int64 `json:"write_bps,omitempty"`
+	ReadIOPS  int64 `json:"read_iops,omitempty"`
+	WriteIOPS int64 `json:"write_iops,omitempty"`
+	// Weight is the share of a busy device relative to the neighbours' shares, on the
+	// scale of io.weight: 1 to 10000, 100 is normal.
+	Weight int64 `json:"weight,omitempty"`
+	// Latency is the completion time of an I/O, on average, above which neighbours
+	// with a higher target are slowed down.
+	Latency time.Duration `json:"latency,omitempty"`
+	// Memory is in bytes, memory and swap together.
+	Memory int64 `json:"memory,omitempty"`
+	// CPUs is a number of CPUs, such as 1.5.
+	CPUs float64 `json:"cpus,omitempty"`
+	// CPUShares is the relative weight on busy CPUs (1024 is normal).
+	CPUShares int64 `json:"cpu_shares,omitempty"`
+}
+
+// String lists the bounds with their values, by the plan's keys; "" for none.
+func (l Limits) String() string {
+	var parts []string
+	for _, k := range Keys {
+		if l.Has(k) {
+			parts = append(parts, string(k)+"="+l.Text(k))
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// IsZero reports whether l bounds nothing.
+func (l Limits) IsZero() bool { l.Name = ""; return l == Limits{} }
+
+// IO reports whether l has a bound that the block layer holds: a rate, a weight or a
+// latency.
+func (l Limits) IO() bool {
+	for _, k := range Keys {
+		if k.IO() && l.Has(k) {
+			return true
+		}
+	}
+	return false
+}
+
+// Has reports whether l bounds k.
+func (l Limits) Has(k Key) bool { return l.number(k) != 0 }
+
+// Text is the value of k as Ask.Set reads it: "10MiB", "5ms", "1.5"; "none" where
+// there is no bound.
+func (l Limits) Text(k Key) string {
+	p := l.whole(k)
+	switch {
+	case !l.Has(k):
+		return None
+	case k == ReadBPS || k == WriteBPS || k == Memory:
+		return size.Format(*p)
+	case k == Latency:
+		return size.FormatDuration(l.Latency)
+	case k == CPUs:
+		return strconv.FormatFloat(l.CPUs, 'f', -1, 64)
+	}
+	return strconv.FormatInt(*p, 10)
+}
+
+// number is the value of k for comparing with its bounds, all of which a float64 holds
+// exactly.
+func (l Limits) number(k Key) float64 {
+	if p := l.whole(k); p != nil {
+		return float64(*p)
+	}
+	switch k {
+	case Latency:
+		return float64(l.Latency)
+	case CPUs:
+		return l.CPUs
+	}
+	return 0
+}
+
+// whole is the field of a key whose values are whole numbers, nil for other keys.
+func (l *Limits) whole(k Key) *int64 {
+	switch k {
+	case ReadBPS:
+		return &l.ReadBPS
+	case WriteBPS:
+		return &l.WriteBPS
+	case ReadIOPS:
+		return &l.ReadIOPS
+	case WriteIOPS:
+		return &l.WriteIOPS
+	case Weight:
+		return &l.Weight
+	case CPUShares:
+		return &l.CPUShares
+	case Memory:
+		return &l.Memory
+	}
+	return nil
+}
+
+// Without is l with no bounds for the keys.
+func (l Limits) Without(keys ...Key) Limits {
+	for _, k := range keys {
+		switch p := l.whole(k); {
+		case p != nil:
+			*p = 0
+		case k == Latency:
+			l.Latency = 0
+		case k == CPUs:
+			l.CPUs = 0
+		}
+	}
+	return l
+}
+
+// Check returns what is wrong with the numbers of l, which may come from a file or
+// another program, or nil: every bound has to be one that both versions of cgroups take.
+func (l Limits) Check() error {
+	for _, k := range Keys {
+		if err := l.check(k); err != nil {
+			return fmt.Errorf("%s: %w", k, err)
+		}
+	}
+	return nil
+}
+
+func (l Limits) check(k Key) error {
+	v := l.number(k)
+	if v == 0 {
+		return nil
+	}
+	b, text := bounds[k], l.Text(k)
+	switch {
+	case math.IsNaN(v):
+		return fmt.Errorf("%v is not a number: %s", v, b.fix(k))
+	case v < 0:
+		return fmt.Errorf("%s is negative: %s", text, b.fix(k))
+	case v < b.min:
+		return fmt.Errorf("%s is too little: %s%s", text, b.low, b.fix(k))
+	case v > b.max:
+		return fmt.Errorf("%s is too much: %s%s", text, b.high, b.fix(k))
+	case k == Latency && l.Latency%time.Microsecond != 0:
+		return fmt.Errorf("%s is no whole number of microseconds, which is what the kernel counts in: write %s", text, size.FormatDuration(l.Latency.Truncate(time.Microsecond)))
+	}
+	return nil
+}

@@ -1,0 +1,85 @@
+package target
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+)
+
+// A ContainerdRoot is one containerd.
+type ContainerdRoot struct {
+	// State is its folder for what doesn't outlive a boot: /run/containerd.
+	State string
+	// Address is its socket's path, /run/containerd/containerd.sock. Only it tells labels.
+	// It may be empty.
+	Address string
+}
+
+// dockersNamespace is containerd's namespace with Docker's containers.
+const dockersNamespace = "moby"
+
+// taskFolder has a folder for each namespace, and that one for each task: its bundle, with
+// config.json and init.pid (containerd, core/runtime/v2/bundle.go and
+// cmd/containerd-shim-runc-v2/process/init.go).
+const taskFolder = "io.containerd.runtime.v2.task"
+
+// containerdTree are the tasks of a containerd.
+func (f *Finder) containerdTree(r ContainerdRoot) *tree {
+	s := &tree{f: f, name: "containerd", root: filepath.Join(r.State, taskFolder), levels: []string{"*", "*"}, file: "init.pid", of: []Engine{Containerd}}
+	s.load = func(dir string) (Target, error) {
+		var config bundleConfig
+		if err := readJSON(filepath.Join(dir, "config.json"), &config); err != nil {
+			return Target{}, err
+		}
+		t := Target{Kind: Container, Engine: Containerd, Namespace: filepath.Base(filepath.Dir(dir)), ID: filepath.Base(dir), State: "stopped"}
+		config.describe(&t)
+		pid, err := readPID(filepath.Join(dir, s.file))
+		if err != nil {
+			return t, err
+		}
+		if pid == 0 {
+			t.Notes = append(t.Notes, "containerd notes no process of it: it has not begun yet, or its runtime keeps it in a virtual machine, whose own group has to be named: cgroup:PATH")
+		}
+		err = f.run(&t, pid, 0)
+		return t, err
+	}
+	s.ours = func(t Target) bool { return t.Namespace != dockersNamespace }
+	if r.Address != "" {
+		s.label = func(ctx context.Context, ts []Target) { labelContainerd(ctx, r.Address, ts) }
+	}
+	return s
+}
+
+// labelContainerd adds what only the daemon knows: labels, and those of a container's pod, which
+// the pod's sandbox has.
+func labelContainerd(ctx context.Context, address string, ts []Target) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	c := newContainerdClient(address)
+	defer c.close()
+	type known struct {
+		byID map[string]containerdContainer
+		err  error
+	}
+	namespaces := map[string]known{}
+	for i := range ts {
+		t := &ts[i]
+		k, ok := namespaces[t.Namespace]
+		if !ok {
+			k.byID, k.err = c.containers(ctx, t.Namespace)
+			namespaces[t.Namespace] = k
+		}
+		if k.err != nil {
+			t.Notes = append(t.Notes, fmt.Sprintf("its labels are not known: %v", k.err))
+			continue
+		}
+		own := k.byID[t.ID]
+		sandbox := t.Labels[annotationCRISandbox]
+		t.addLabels(k.byID[sandbox].labels)
+		t.addLabels(own.labels)
+		t.Image = first(t.Image, own.image)
+		if name := own.labels[annotationNerdctlName]; name != "" {
+			t.Name = name
+		}
+	}
+}

@@ -1,0 +1,268 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+
+	cerrdefs "github.com/containerd/errdefs"
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/client"
+
+	"plimsoll/internal/dockerapi"
+)
+
+// A daemon is a source that speaks Docker's API: Docker or Podman.
+type daemon struct {
+	f       *Finder
+	address dockerapi.Address
+
+	mu  sync.Mutex
+	api *client.Client
+	is  *dockerapi.Daemon
+}
+
+func (d *daemon) what() string {
+	name := "the daemon"
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.is != nil {
+		name = engineOf(d.is).title()
+	}
+	return name + " at " + d.address.Host
+}
+
+// engines: who listens is known when it was asked. /run/docker.sock may be Podman's.
+func (d *daemon) engines() []Engine { return []Engine{Docker, Podman} }
+
+// expected is who listens most likely, by the address.
+func (d *daemon) expected() Engine {
+	if strings.Contains(d.address.Host, "podman") {
+		return Podman
+	}
+	return Docker
+}
+
+// engineOf is who listens.
+func engineOf(is *dockerapi.Daemon) Engine {
+	if is.Name == "podman" {
+		return Podman
+	}
+	return Docker
+}
+
+// connect returns a client of the daemon and what it says about itself. Asked for afresh it
+// asks again: a daemon may have been replaced.
+func (d *daemon) connect(ctx context.Context, afresh bool) (*client.Client, *dockerapi.Daemon, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.is != nil && !afresh {
+		return d.api, d.is, nil
+	}
+	if d.api == nil {
+		api, err := dockerapi.Open(d.address)
+		if err != nil {
+			return nil, nil, err
+		}
+		d.api = api
+	}
+	is, err := dockerapi.Ask(ctx, d.api, d.address.Source)
+	if err != nil {
+		d.is = nil
+		return nil, nil, d.missing(err)
+	}
+	d.is = is
+	return d.api, is, nil
+}
+
+// missing says why the daemon can't be asked. A socket that nobody named and that is not there
+// means that the engine is not.
+func (d *daemon) missing(err error) error {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if d.expected() == Podman {
+		err = fmt.Errorf("there is no socket of Podman at %s; start it: systemctl start podman.socket: %w", strings.TrimPrefix(d.address.Host, "unix://"), fs.ErrNotExist)
+	}
+	if d.address.Source == "" {
+		return absentError{err}
+	}
+	return err
+}
+
+func (d *daemon) close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.api == nil {
+		return nil
+	}
+	err := d.api.Close()
+	d.api, d.is = nil, nil
+	return err
+}
+
+// find implements source. Names and beginnings of ids are the daemon's to understand; one that fits
+// several containers is looked up in the list.
+func (d *daemon) find(ctx context.Context, name string) ([]Target, error) {
+	api, is, err := d.connect(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	t, err := d.inspect(ctx, api, is, name)
+	switch {
+	case err == nil:
+		return []Target{t}, nil
+	case cerrdefs.IsNotFound(err) && !strings.Contains(err.Error(), "ultiple"):
+		return nil, nil
+	case ctx.Err() != nil || client.IsErrConnectionFailed(err):
+		return nil, d.failed(ctx, err)
+	}
+	list, lerr := api.ContainerList(ctx, client.ContainerListOptions{All: true})
+	if lerr != nil {
+		return nil, d.failed(ctx, err)
+	}
+	var ids []string
+	for _, c := range list.Items {
+		if strings.HasPrefix(c.ID, name) || slices.Contains(c.Names, "/"+name) {
+			ids = append(ids, c.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, d.failed(ctx, err)
+	}
+	return d.inspectAll(ctx, api, is, ids)
+}
+
+// list implements source.
+func (d *daemon) list(ctx context.Context) ([]Target, error) {
+	api, is, err := d.connect(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	return d.listBy(ctx, api, is, nil)
+}
+
+// listBy lists the running containers that pass filters.
+func (d *daemon) listBy(ctx context.Context, api *client.Client, is *dockerapi.Daemon, filters client.Filters) ([]Target, error) {
+	list, err := api.ContainerList(ctx, client.ContainerListOptions{Filters: filters})
+	if err != nil {
+		return nil, d.failed(ctx, err)
+	}
+	var ids []string
+	for _, c := range list.Items {
+		ids = append(ids, c.ID)
+	}
+	ts, err := d.inspectAll(ctx, api, is, ids)
+	return slices.DeleteFunc(ts, func(t Target) bool { return !t.Running }), err
+}
+
+// failed says why the daemon didn't answer, after it did before.
+func (d *daemon) failed(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("%s does not answer in time: %w", d.what(), ctx.Err())
+	}
+	if !client.IsErrConnectionFailed(err) {
+		return fmt.Errorf("%s: %w", d.what(), err)
+	}
+	if _, _, aerr := d.connect(ctx, true); aerr != nil {
+		err = aerr
+	}
+	return err
+}
+
+// inspectors is how many containers are looked at in parallel: a list has no process ids. A
+// daemon takes about a millisecond for one.
+const inspectors = 8
+
+// inspectAll looks at containers. One that went away meanwhile is left out.
+func (d *daemon) inspectAll(ctx context.Context, api *client.Client, is *dockerapi.Daemon, ids []string) ([]Target, error) {
+	ts, errs := make([]Target, len(ids)), make([]error, len(ids))
+	next := make(chan int)
+	var wg sync.WaitGroup
+	for range min(inspectors, len(ids)) {
+		wg.Go(func() {
+			for i := range next {
+				ts[i], errs[i] = d.inspect(ctx, api, is, ids[i])
+			}
+		})
+	}
+	for i := range ids {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	var found []Target
+	var bad []error
+	for i, err := range errs {
+		switch {
+		case err == nil:
+			found = append(found, ts[i])
+		case !cerrdefs.IsNotFound(err):
+			bad = append(bad, fmt.Errorf("container %.12s: %w", ids[i], err))
+		}
+	}
+	return found, errors.Join(bad...)
+}
+
+// inspect looks at one container.
+func (d *daemon) inspect(ctx context.Context, api *client.Client, is *dockerapi.Daemon, name string) (Target, error) {
+	// A process may end and a container start again between the daemon's answer and the look
+	// at /proc: then it is asked again.
+	var t Target
+	for range 3 {
+		res, err := api.ContainerInspect(ctx, name, client.ContainerInspectOptions{})
+		if err != nil {
+			return Target{}, err
+		}
+		c := res.Container
+		t = d.target(c, is)
+		if !t.Running || t.Elsewhere != "" {
+			return t, nil
+		}
+		ok, err := d.f.adopt(&t, c.State.Pid, 0)
+		if err != nil {
+			return Target{}, fmt.Errorf("%s: %w", t.title(), err)
+		}
+		if ok {
+			return t, nil
+		}
+		// Podman's containers without groups (--cgroups=disabled) are told by the time.
+		if ticks, err := d.f.start(c.State.Pid); err == nil && d.f.startedAbout(ticks, c.State.StartedAt) {
+			if ok, err := d.f.adopt(&t, c.State.Pid, ticks); ok || err != nil {
+				return t, err
+			}
+		}
+	}
+	t.Running = false
+	t.Notes = append(t.Notes, fmt.Sprintf("%s says that it runs, and its process is not seen from here: run plimsoll in the host's PID namespace", d.what()))
+	return t, nil
+}
+
+// target is what the daemon says of a container.
+func (d *daemon) target(c container.InspectResponse, is *dockerapi.Daemon) Target {
+	t := Target{
+		Kind: Container, Engine: engineOf(is), ID: c.ID, Name: strings.TrimPrefix(c.Name, "/"),
+		Host: d.address.Host, OS: is.OS, Elsewhere: is.Elsewhere,
+	}
+	if t.Name == "" {
+		t.Name = t.ID
+	}
+	if c.State != nil {
+		t.State, t.Running = string(c.State.Status), c.State.Running
+	}
+	if c.Config != nil {
+		t.Image, t.Labels = c.Config.Image, c.Config.Labels
+	}
+	for _, m := range c.Mounts {
+		mount := Mount{Source: m.Source, Destination: m.Destination, Driver: m.Driver}
+		if m.Type == "volume" {
+			mount.Volume = m.Name
+		}
+		t.Mounts = append(t.Mounts, mount)
+	}
+	return t
+}

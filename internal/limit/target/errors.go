@@ -1,0 +1,136 @@
+package target
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A NotFoundError says that no engine has what was named.
+type NotFoundError struct {
+	Ref Ref
+	// Looked says where: "Docker at unix:///run/docker.sock".
+	Looked []string
+	// Unasked are the reasons for which others could not be asked.
+	Unasked []error
+	// Near is the name of another that may have been meant.
+	Near string
+}
+
+// Error implements error.
+func (e *NotFoundError) Error() string {
+	what := "container"
+	if e.Ref.Kind == Volume {
+		what = "volume"
+	}
+	s := fmt.Sprintf("there is no %s %s", what, e.Ref.Name)
+	if e.Ref.Engine != "" {
+		s += " of " + e.Ref.Engine.title()
+	}
+	if len(e.Looked) > 0 {
+		s += "; looked in " + strings.Join(e.Looked, ", ")
+	}
+	if e.Near != "" {
+		s += "; did you mean " + e.Near + "?"
+	} else if e.Ref.Kind == Container && strings.Trim(e.Ref.Name, "0123456789") == "" && e.Ref.Engine == "" {
+		s += "; for a process write pid:" + e.Ref.Name
+	}
+	for _, u := range e.Unasked {
+		s += "; not asked: " + u.Error()
+	}
+	return s
+}
+
+// Unwrap returns why others were not asked: a fs.ErrPermission may be among them.
+func (e *NotFoundError) Unwrap() []error { return e.Unasked }
+
+// An AmbiguousError says that a name means several things.
+type AmbiguousError struct {
+	Ref        Ref
+	Candidates []Target
+}
+
+// Error implements error.
+func (e *AmbiguousError) Error() string {
+	var refs []string
+	for _, c := range e.Candidates {
+		refs = append(refs, c.Ref())
+	}
+	slices.Sort(refs)
+	if len(slices.Compact(slices.Clone(refs))) < len(refs) || e.Ref.Engine != "" {
+		// Names that are the same within an engine are told apart by ids.
+		refs = nil
+		for _, c := range e.Candidates {
+			c.Name = c.ID
+			refs = append(refs, c.Ref())
+		}
+		slices.Sort(refs)
+	}
+	return fmt.Sprintf("%s may be any of %s: name one of them", e.Ref, strings.Join(refs, ", "))
+}
+
+// A NotRunningError says that there is nothing to limit at the moment. Target is what was
+// found all the same: an engine may have limits of it stored.
+type NotRunningError struct {
+	Target Target
+}
+
+// Error implements error.
+func (e *NotRunningError) Error() string {
+	s := e.Target.title() + " is not running"
+	if e.Target.State != "" {
+		s += " (" + e.Target.State + ")"
+	}
+	return s + "; " + start(e.Target)
+}
+
+// start says how a target is started.
+func start(t Target) string {
+	id := t.ID
+	if len(id) > shortID && isEngineID(id) {
+		id = id[:shortID]
+	}
+	switch {
+	case t.Kind == Unit:
+		return "start it: systemctl start " + t.Name
+	case t.Engine == Docker || t.Engine == Podman:
+		return fmt.Sprintf("start it: %s start %s", t.Engine, t.Name)
+	case t.Engine == Containerd:
+		return fmt.Sprintf("start it: ctr -n %s task start %s", t.Namespace, id)
+	case t.Engine == CRIO:
+		return "start it: crictl start " + id
+	}
+	return "start it first"
+}
+
+// A GoneError says that a target ended after it was found.
+type GoneError struct {
+	Target Target
+	// Reused is whether another process has its number now.
+	Reused bool
+}
+
+// Error implements error.
+func (e *GoneError) Error() string {
+	s := e.Target.title() + " has ended"
+	if e.Reused {
+		s += fmt.Sprintf(": process %d is another one now", e.Target.PID)
+	}
+	if e.Target.Kind == Container {
+		s += "; if it was restarted, name it again"
+	}
+	return s
+}
+
+// absentError is why a source has nothing to say: its engine is not on this machine.
+// Nobody misses it unless it was named.
+type absentError struct{ error }
+
+// Unwrap returns the reason.
+func (e absentError) Unwrap() error { return e.error }
+
+func isAbsent(err error) bool {
+	var a absentError
+	return errors.As(err, &a)
+}

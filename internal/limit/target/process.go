@@ -1,0 +1,131 @@
+package target
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// start returns when a process started, in clock ticks since boot. A zombie has ended:
+// the error is fs.ErrNotExist then, as for one that is not there.
+func (f *Finder) start(pid int) (uint64, error) {
+	name := filepath.Join(f.opt.Proc, strconv.Itoa(pid), "stat")
+	b, err := os.ReadFile(name)
+	if errors.Is(err, syscall.ESRCH) {
+		// It ended between open and read.
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		return 0, err
+	}
+	state, ticks, err := parseStat(string(b))
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", name, err)
+	}
+	if state == "Z" || state == "X" {
+		return 0, fmt.Errorf("%s: the process has ended: %w", name, fs.ErrNotExist)
+	}
+	return ticks, nil
+}
+
+// parseStat reads fields 3 and 22 of proc_pid_stat(5). The second is a name in parentheses
+// that may hold anything.
+func parseStat(s string) (state string, ticks uint64, err error) {
+	fields := strings.Fields(s[strings.LastIndexByte(s, ')')+1:])
+	if len(fields) < 20 {
+		return "", 0, fmt.Errorf("%d fields are too few", len(fields))
+	}
+	ticks, err = strconv.ParseUint(fields[19], 10, 64)
+	return fields[0], ticks, err
+}
+
+// Alive reports whether t's process is still there: nil, or a *GoneError. A target without
+// a process on this machine is alive.
+func (f *Finder) Alive(t Target) error {
+	if t.PID == 0 {
+		return nil
+	}
+	ticks, err := f.start(t.PID)
+	if err != nil {
+		return f.gone(t, err)
+	}
+	if ticks != t.StartTime {
+		return &GoneError{Target: t, Reused: true}
+	}
+	return nil
+}
+
+// gone puts in words why what /proc has of t's process can't be read.
+func (f *Finder) gone(t Target, err error) error {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
+		return &GoneError{Target: t}
+	}
+	return fmt.Errorf("%s: %w", t.title(), err)
+}
+
+// adopt makes pid the process of t. ticks, if not 0, is when the engine says that it started,
+// else the process has to be in a group that is the container's. It reports whether the process
+// is there and is the container's.
+func (f *Finder) adopt(t *Target, pid int, ticks uint64) (bool, error) {
+	now, err := f.start(pid)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+		return false, err
+	}
+	if ticks != 0 && ticks != now {
+		return false, nil
+	}
+	t.PID, t.StartTime = pid, now
+	groups, err := f.Groups(*t)
+	var gone *GoneError
+	if errors.As(err, &gone) || err == nil && ticks == 0 && !own(groups) {
+		t.PID, t.StartTime = 0, 0
+		return false, nil
+	}
+	t.Groups = groups
+	return err == nil, err
+}
+
+// startedAbout reports whether a process that started at ticks is the one that an engine says it
+// started at a time (RFC 3339): within a few seconds, since an engine notes the time when
+// it gets to it, and the clock may have been set since.
+func (f *Finder) startedAbout(ticks uint64, at string) bool {
+	told, err := time.Parse(time.RFC3339Nano, at)
+	if err != nil {
+		return false
+	}
+	b, err := os.ReadFile(filepath.Join(f.opt.Proc, "stat"))
+	if err != nil {
+		return false
+	}
+	_, after, _ := strings.Cut(string(b), "\nbtime ")
+	word, _, _ := strings.Cut(after, "\n")
+	boot, err := strconv.ParseInt(word, 10, 64)
+	if err != nil {
+		return false
+	}
+	began := time.Unix(boot, 0).Add(time.Duration(ticks) * (time.Second / userHZ))
+	return began.Sub(told).Abs() <= 5*time.Second
+}
+
+// userHZ is how many clock ticks a second of /proc has on all that Docker runs on
+// (include/asm-generic/param.h, USER_HZ).
+const userHZ = 100
+
+// own reports whether any of groups is a container's own.
+func own(groups []Group) bool {
+	for _, g := range groups {
+		if !g.Shared {
+			return true
+		}
+	}
+	return false
+}

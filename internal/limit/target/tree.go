@@ -1,0 +1,130 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// A tree is what a runtime notes down of its containers: a folder for each, at a depth below
+// root, in which a file appears when the container has a process.
+type tree struct {
+	f *Finder
+	// name says what it is, in a sentence.
+	name string
+	root string
+	// levels are patterns of the folders between root and the file; "*" is any.
+	levels []string
+	// file is the one that tells the process.
+	file string
+	// load reads the container whose folder this is. The error is fs.ErrNotExist when it
+	// went away, which is none.
+	load func(dir string) (Target, error)
+	// known lists the folders of all containers, also of those without a process; nil for those
+	// that are below root.
+	known func() ([]string, error)
+	// label adds what the files don't tell to containers; nil adds nothing.
+	label func(ctx context.Context, ts []Target)
+	// ours reports whether a container is this source's to announce.
+	ours func(t Target) bool
+	// of are the engines whose containers may be here.
+	of []Engine
+}
+
+func (s *tree) what() string      { return s.name + " in " + s.root }
+func (s *tree) engines() []Engine { return s.of }
+
+// dirs lists the containers' folders.
+func (s *tree) dirs() ([]string, error) {
+	if s.known != nil {
+		return s.known()
+	}
+	if _, err := os.ReadDir(s.root); err != nil {
+		return nil, s.unreadable(err)
+	}
+	return filepath.Glob(filepath.Join(append([]string{globEscape(s.root)}, s.levels...)...))
+}
+
+// unreadable says why the folder can't be read.
+func (s *tree) unreadable(err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return absentError{fmt.Errorf("%s has no folder %s here: %w", s.name, s.root, err)}
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%s: this user may not read %s; run as root: %w", s.name, s.root, err)
+	}
+	return fmt.Errorf("%s: %w", s.name, err)
+}
+
+// globEscape makes a path match nothing but itself.
+func globEscape(p string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(p)
+}
+
+// all reads every container. One that can't be read is left out, and the reason is returned
+// beside the others.
+func (s *tree) all() ([]Target, []error, error) {
+	dirs, err := s.dirs()
+	if err != nil {
+		return nil, nil, err
+	}
+	var ts []Target
+	var bad []error
+	for _, dir := range dirs {
+		t, err := s.load(dir)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			bad = append(bad, fmt.Errorf("%s: %w", s.name, err))
+		default:
+			ts = append(ts, t)
+		}
+	}
+	return ts, bad, nil
+}
+
+// find implements source.
+func (s *tree) find(ctx context.Context, name string) ([]Target, error) {
+	all, bad, err := s.all()
+	if err != nil {
+		return nil, err
+	}
+	var found []Target
+	for _, t := range all {
+		if t.answersTo(name) > 0 {
+			found = append(found, t)
+		}
+	}
+	if len(found) == 0 {
+		// What can't be read may be the one.
+		return nil, errors.Join(bad...)
+	}
+	s.addLabels(ctx, found)
+	return found, nil
+}
+
+// list implements source.
+func (s *tree) list(ctx context.Context) ([]Target, error) {
+	all, bad, err := s.all()
+	if err != nil {
+		return nil, err
+	}
+	var running []Target
+	for _, t := range all {
+		if t.Running && !t.Sandbox {
+			running = append(running, t)
+		}
+	}
+	s.addLabels(ctx, running)
+	return running, errors.Join(bad...)
+}
+
+func (s *tree) addLabels(ctx context.Context, ts []Target) {
+	if s.label != nil && len(ts) > 0 {
+		s.label(ctx, ts)
+	}
+}

@@ -1,0 +1,14 @@
+//go:build !linux
+
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// watch implements source: these runtimes are Linux's.
+func (s *tree) watch(_ context.Context, send func(Event)) {
+	send(Event{Type: Lost, Source: s.what(), Err: fmt.Errorf("containers in folders are watched on Linux only: %w", errors.ErrUnsupported)})
+}

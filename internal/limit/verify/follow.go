@@ -1,0 +1,109 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/internal/device"
+)
+
+// sampleEvery is the interval at which the application and the device are followed: the length of a
+// limiter's slice.
+const sampleEvery = 100 * time.Millisecond
+
+// A point is how much a device has done by a time since the start.
+type point struct {
+	at                      time.Duration
+	reads, writes           int64
+	readBytes, writtenBytes int64
+}
+
+// followEvery is how often the device is looked at: what escapes a limit may be over in a few hundredths of a second.
+const followEvery = 20 * time.Millisecond
+
+// A follower reads a device's counters until its end.
+type follower struct {
+	stop, done chan struct{}
+	points     []point
+}
+
+// follow starts to read the counters of the request's device.
+func (r Request) follow() *follower {
+	f := &follower{stop: make(chan struct{}), done: make(chan struct{})}
+	begin := time.Now()
+	look := func() {
+		if p, err := counters(r.FS, r.Device); err == nil {
+			p.at = time.Since(begin)
+			f.points = append(f.points, p)
+		}
+	}
+	look()
+	go func() {
+		defer close(f.done)
+		tick := time.NewTicker(followEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				look()
+			case <-f.stop:
+				look()
+				return
+			}
+		}
+	}()
+	return f
+}
+
+// end stops reading and returns what was read.
+func (f *follower) end() []point {
+	close(f.stop)
+	<-f.done
+	return f.points
+}
+
+// flush has the kernel's flusher write back what is in the page cache, as it would some seconds later, or as
+// soon as there is much of it. It takes as long as a limit makes it.
+func (r Request) flush(ctx context.Context) error {
+	dir, err := os.Open(r.Agent.Info().HostPath)
+	if err != nil {
+		return fmt.Errorf("the scratch folder: %w", err)
+	}
+	done := make(chan error, 1)
+	go func() {
+		done <- syncFS(dir)
+		dir.Close()
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// counters reads a device's own counters (Documentation/block/stat.rst of the kernel): reads, merges, sectors
+// and milliseconds, then the same of writes. Sectors have 512 bytes.
+func counters(fs device.FS, d device.Device) (point, error) {
+	name := filepath.Join(fs.Sys, "dev", "block", fmt.Sprintf("%d:%d", d.Major, d.Minor), "stat")
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return point{}, err
+	}
+	var n [7]int64
+	fields := strings.Fields(string(b))
+	if len(fields) < len(n) {
+		return point{}, fmt.Errorf("%s: %q has fewer than %d numbers", name, b, len(n))
+	}
+	for i := range n {
+		if n[i], err = strconv.ParseInt(fields[i], 10, 64); err != nil {
+			return point{}, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return point{reads: n[0], writes: n[4], readBytes: n[2] * 512, writtenBytes: n[6] * 512}, nil
+}

@@ -1,0 +1,125 @@
+package verify
+
+import (
+	"fmt"
+
+	"plimsoll/internal/size"
+	"plimsoll/load"
+)
+
+const (
+	// smallBS is the size of an I/O where I/Os are limited, bigBS the most where bytes are.
+	smallBS = 4 << 10
+	bigBS   = 256 << 10
+	// leastFile and mostFile bound the scratch file in bytes. A larger one than the most is not needed by any
+	// mode but buffered reads, which go through it once.
+	leastFile = 4 << 20
+	mostFile  = 512 << 20
+	// perSecond is how many I/Os a limit of bytes should be made of, at least: fewer would show the
+	// limiter's slices in place of its rate.
+	perSecond = 64
+	// depth keeps a limiter busy: what waits in it is always more than it lets through at once.
+	depth = 16
+	// writers is how many threads write through the cache at once: more wait for each other's syncs.
+	writers = 4
+)
+
+// job is the I/O that tries a limit in a mode. All jobs of a request share one file.
+func (r Request) job(key Key, mode Mode) load.Job {
+	j := load.Job{RW: load.Read, BS: r.blockSize(key), Size: r.fileSize(), Runtime: r.Time, SampleEvery: sampleEvery}
+	switch {
+	case key.Writes() && key.IOPS() && mode != Buffered && mode != BufferedSync:
+		j.RW = load.RandWrite
+	case key.Writes():
+		j.RW = load.Write
+	case key.IOPS():
+		j.RW = load.RandRead
+	}
+	switch mode {
+	case Direct:
+		j.Direct, j.IODepth = true, depth
+	case DSync:
+		j.Sync, j.IOEngine, j.NumJobs = "dsync", load.PSync, writers
+	case BufferedSync:
+		// One pass, so that no block is written twice and reaches the device once.
+		j.IOEngine, j.EndFsync, j.Runtime = load.PSync, true, 0
+		j.IOSize = min(j.Size, r.bytes(key, j.BS))
+	case Buffered:
+		// One pass: the second one of a read would find everything in the cache, and what is written twice before it
+		// is flushed reaches the device once.
+		j.IOEngine, j.Runtime, j.IOSize = load.PSync, 0, min(j.Size, r.bytes(key, j.BS))
+		if j.RW == load.RandRead {
+			j.NumJobs, j.Runtime, j.IOSize = writers, r.Time, 0
+		}
+	}
+	return j
+}
+
+// blockSize is the size of the I/Os that try a limit.
+func (r Request) blockSize(key Key) int64 {
+	if key.IOPS() {
+		return smallBS
+	}
+	bs := int64(smallBS)
+	for bs < bigBS && 2*bs*perSecond <= r.Asked[key] {
+		bs *= 2
+	}
+	return bs
+}
+
+// bytes is how much passes a limit in the time of a row.
+func (r Request) bytes(key Key, bs int64) int64 {
+	rate := r.Asked[key]
+	if key.IOPS() {
+		rate = times(rate, bs)
+	}
+	n := times(rate, int64(r.Time.Seconds()))
+	return max(n/bs*bs, leastFile)
+}
+
+// times is a product that stays at the greatest file size where it would be larger.
+func times(a, b int64) int64 {
+	if a > mostFile/max(b, 1) {
+		return mostFile
+	}
+	return a * b
+}
+
+// fileSize is the size of the scratch file: what the greatest limit lets through in a row's time, but no
+// more than the limits on writes let be written in twice that time, for the file itself
+// is written under them.
+func (r Request) fileSize() int64 {
+	n := int64(leastFile)
+	for _, key := range keys {
+		if r.Asked[key] > 0 {
+			n = max(n, r.bytes(key, r.blockSize(key)))
+		}
+	}
+	if w := r.Asked[WriteBPS]; w > 0 {
+		n = min(n, max(2*r.bytes(WriteBPS, smallBS), leastFile))
+	}
+	if w := r.Asked[WriteIOPS]; w > 0 {
+		// The file is written in large I/Os, which no device takes in pieces under 128 KiB.
+		n = min(n, max(2*times(times(w, 128<<10), int64(r.Time.Seconds())), leastFile))
+	}
+	return min(n, mostFile) / bigBS * bigBS
+}
+
+// bindsFirst says why a limit can't show, where the other limit of its direction is the tighter one at
+// the row's block size; "" if it can.
+func (r Request) bindsFirst(key Key, bs int64) string {
+	other := r.Asked[key.partner()]
+	if other <= 0 {
+		return ""
+	}
+	if key.IOPS() {
+		if other/bs < r.Asked[key] {
+			return fmt.Sprintf("%s of %s/s lets no more than %d I/Os of %s through", key.partner(), size.Bytes(other), other/bs, size.Bytes(bs))
+		}
+		return ""
+	}
+	if other < r.Asked[key]/bs {
+		return fmt.Sprintf("%s of %d lets no more than %s/s of I/Os of %s through", key.partner(), other, size.Bytes(other*bs), size.Bytes(bs))
+	}
+	return ""
+}

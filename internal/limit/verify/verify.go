@@ -1,0 +1,242 @@
+// Package verify proves by measuring whether limits on I/O hold.
+//
+// A limit is a number in a file of the kernel's until somebody has written against it. Whether it holds
+// depends on how: direct I/O is charged to who does it, a sync to who syncs, and what
+// is left in the page cache to whoever writes it back, which on control groups of version 1 is
+// the root group. So each limit is tried in each mode, in the groups and in the file system that it is
+// meant for, and what the application saw is put beside what reached the device.
+//
+// It knows neither containers nor how a limit is set: it is given a worker that is in
+// the groups already, and the numbers that were asked for.
+package verify
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"plimsoll/internal/agent"
+	"plimsoll/internal/device"
+	"plimsoll/internal/workload"
+	"plimsoll/load"
+)
+
+// A Mode is a way of doing I/O that a limit may or may not hold.
+type Mode string
+
+// The modes, from the one that every limit holds to the one that few do.
+const (
+	// Direct passes the page cache by (O_DIRECT).
+	Direct Mode = "direct"
+	// DSync writes through the page cache and waits each time (O_DSYNC).
+	DSync Mode = "dsync"
+	// BufferedSync writes to the page cache and syncs once at the end; the time of the sync counts.
+	BufferedSync Mode = "buffered+fsync"
+	// Buffered writes to the page cache, and the kernel's flusher writes back; or reads through the cache.
+	Buffered Mode = "buffered"
+)
+
+// Modes lists all modes, in their order.
+var Modes = []Mode{Direct, DSync, BufferedSync, Buffered}
+
+// A Key is a limit's name, as plans and flags have it.
+type Key string
+
+// The limits on I/O: bytes and I/Os per second.
+const (
+	ReadBPS   Key = "read_bps"
+	WriteBPS  Key = "write_bps"
+	ReadIOPS  Key = "read_iops"
+	WriteIOPS Key = "write_iops"
+)
+
+// Writes reports whether k limits writes, else reads.
+func (k Key) Writes() bool { return k == WriteBPS || k == WriteIOPS }
+
+// IOPS reports whether k limits I/Os, else bytes.
+func (k Key) IOPS() bool { return k == ReadIOPS || k == WriteIOPS }
+
+// partner is the other limit of the same direction.
+func (k Key) partner() Key {
+	switch k {
+	case ReadBPS:
+		return ReadIOPS
+	case WriteBPS:
+		return WriteIOPS
+	case ReadIOPS:
+		return ReadBPS
+	}
+	return WriteBPS
+}
+
+// keys lists the keys in the order of the rows.
+var keys = []Key{ReadBPS, ReadIOPS, WriteBPS, WriteIOPS}
+
+const (
+	// DefaultTime is how long each row is measured. A limiter counts in slices of a tenth of a second
+	// and lets the first one through: under three seconds that shows.
+	DefaultTime = 5 * time.Second
+	// LeastTime is the least that says something.
+	LeastTime = 3 * time.Second
+	// DefaultTolerance is how far above the limit still counts as held.
+	DefaultTolerance = 0.05
+)
+
+// A Request says what to verify.
+type Request struct {
+	// Agent is a worker in the groups and on the file system that the limits are for.
+	Agent *agent.Agent
+	// Device is the device that the limits were set on; FS is where the kernel shows it.
+	Device device.Device
+	FS     device.FS
+	// Asked holds the limits, in bytes or I/Os per second.
+	Asked map[Key]int64
+	// Modes are tried; nil: all.
+	Modes []Mode
+	// Time is how long each row is measured, 0: DefaultTime. Tolerance is a share of
+	// the limit, 0: DefaultTolerance.
+	Time      time.Duration
+	Tolerance float64
+	// OnRow, if set, is told each row as it is done.
+	OnRow func(Row)
+}
+
+// Run measures a row for each limit and mode. A row that could not be measured holds its error and is no
+// error of Run's, unless the worker itself is gone or ctx is over.
+func Run(ctx context.Context, r Request) ([]Row, error) {
+	if r.Time == 0 {
+		r.Time = DefaultTime
+	}
+	if r.Tolerance == 0 {
+		r.Tolerance = DefaultTolerance
+	}
+	if r.Modes == nil {
+		r.Modes = Modes
+	}
+	var rows []Row
+	for _, key := range keys {
+		if r.Asked[key] <= 0 {
+			continue
+		}
+		for _, mode := range Modes {
+			if !slices.Contains(r.Modes, mode) || !tries(key, mode) {
+				continue
+			}
+			row, err := r.row(ctx, key, mode)
+			if err != nil {
+				return rows, err
+			}
+			rows = append(rows, row)
+			if r.OnRow != nil {
+				r.OnRow(row)
+			}
+			if !r.Agent.Fit() {
+				return rows, fmt.Errorf("%s, %s: the worker is gone: %s", key, mode, row.Error)
+			}
+		}
+	}
+	return rows, nil
+}
+
+// tries reports whether a mode says something of a limit. Reads don't sync, and small writes leave the page
+// cache as few large ones, whatever limit there is on their number.
+func tries(key Key, mode Mode) bool {
+	switch {
+	case !key.Writes():
+		return mode == Direct || mode == Buffered
+	case key.IOPS():
+		return mode == Direct || mode == DSync
+	}
+	return true
+}
+
+// Rows is how many rows the request has.
+func (r Request) Rows() int {
+	n := 0
+	for _, key := range keys {
+		for _, mode := range Modes {
+			if r.Asked[key] > 0 && slices.Contains(r.Modes, mode) && tries(key, mode) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// Room is how many bytes of scratch the request's largest file takes.
+func (r Request) Room() int64 {
+	if r.Time == 0 {
+		r.Time = DefaultTime
+	}
+	var most int64
+	for key, asked := range r.Asked {
+		for _, mode := range Modes {
+			if asked > 0 {
+				most = max(most, r.job(key, mode).Size)
+			}
+		}
+	}
+	return most
+}
+
+// row measures one limit in one mode.
+func (r Request) row(ctx context.Context, key Key, mode Mode) (Row, error) {
+	row := Row{Key: key, Mode: mode, Asked: r.Asked[key]}
+	job := r.job(key, mode)
+	row.BS = job.BS
+	if why := r.bindsFirst(key, job.BS); why != "" {
+		row.Verdict, row.Why = Unproved, why
+		return row, nil
+	}
+	m, err := r.measure(ctx, job, mode)
+	if err != nil {
+		if ctx.Err() != nil {
+			return row, context.Cause(ctx)
+		}
+		row.Verdict, row.Error = Failed, err.Error()
+		return row, nil
+	}
+	row.judge(m, r.Tolerance)
+	return row, nil
+}
+
+// A measured is what one job did.
+type measured struct {
+	result *workload.Result
+	// course is what the device did by the counters of its own, as seen from outside.
+	course []point
+	// device is the limited device's part of the result; nil if it did nothing.
+	device *workload.DiskDelta
+}
+
+// trialID names the trials: a worker has one at a time.
+const trialID = "verify"
+
+// measure lays the job's file out, does the job and follows the device meanwhile.
+func (r Request) measure(ctx context.Context, job load.Job, mode Mode) (*measured, error) {
+	flush := mode == Buffered && job.RW == load.Write
+	spec := workload.Spec{Name: "verify", Kind: workload.Block, Job: job, Unsettled: flush}
+	if err := r.Agent.Prepare(ctx, trialID, spec); err != nil {
+		return nil, err
+	}
+	follow := r.follow()
+	if err := r.Agent.Start(trialID); err != nil {
+		follow.end()
+		return nil, err
+	}
+	res, err := r.Agent.Wait(ctx, trialID, func(load.Sample) {})
+	if err == nil && flush {
+		err = r.flush(ctx)
+	}
+	m := &measured{result: res, course: follow.end()}
+	if err != nil {
+		return nil, err
+	}
+	for i := range res.Disks {
+		if d := &res.Disks[i]; d.Major == r.Device.Major && d.Minor == r.Device.Minor {
+			m.device = d
+		}
+	}
+	return m, nil
+}

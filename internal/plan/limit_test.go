@@ -1,0 +1,41 @@
+package plan
+
+import (
+	"errors"
+	"plimsoll/internal/limit"
+	"strings"
+	"testing"
+)
+
+func TestSetLimit(t *testing.T) {
+	var got limit.Limits
+	for _, kv := range [][2]string{{"memory", "64MiB"}, {"cpus", "0.5"}, {"cpu_shares", "512"}, {"write_bps", "10MiB/s"}} {
+		if err := SetLimit(&got, kv[0], kv[1], "--x"); err != nil {
+			t.Errorf("SetLimit(%q) = %v", kv, err)
+		}
+	}
+	if want := (limit.Limits{Memory: 64 << 20, CPUs: 0.5, CPUShares: 512, WriteBPS: 10 << 20}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	for kv, want := range map[[2]string]string{
+		{"memory", "64M"}:     "64M",
+		{"memory", "1MiB"}:    "out of range",
+		{"memory", ""}:        "no number or size",
+		{"memory", "[64MiB]"}: "no number or size",
+		{"memory", "a: b: c"}: "no number or size",
+		{"cpus", "many"}:      "a number from 0.01",
+		{"cpus", "0"}:         "a number from 0.01",
+		{"cpu_shares", "1.5"}: "a whole number",
+		{"memmory", "64MiB"}:  "did you mean memory?",
+		{"write_iops", "1"}:   "a whole number from 2",
+	} {
+		err := SetLimit(new(limit.Limits), kv[0], kv[1], "--flag")
+		var e *Error
+		if !errors.As(err, &e) || !strings.HasPrefix(err.Error(), "--flag: ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("SetLimit(%q) = %v, want %q", kv, err, want)
+		}
+	}
+	if keys := LimitKeys(); strings.Join(keys, " ") != "read_bps write_bps read_iops write_iops weight latency memory cpus cpu_shares" {
+		t.Error(keys)
+	}
+}

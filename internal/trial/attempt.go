@@ -1,0 +1,149 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"plimsoll/internal/agent"
+	"plimsoll/internal/limit"
+	"plimsoll/internal/record"
+	"plimsoll/internal/workload"
+	"plimsoll/load"
+)
+
+// An attempt is one trial in containers that run: all clients are prepared, then started together,
+// then awaited.
+type attempt struct {
+	agents []*agent.Agent
+	// spec is what a client does.
+	spec func(client int) workload.Spec
+	// limits are what each container must stay under, target is the file or device under test, if one is named.
+	limits limit.Limits
+	target string
+	// timeout is told of the wait for buffered writes; it may be nil.
+	timeout *timeout
+	// witness and onSample may be nil. Samples are those of all clients.
+	witness  Witness
+	onSample func(load.Sample)
+}
+
+// run fills in what t measured. After an error no client works on, unless it is unfit.
+func (a *attempt) run(ctx context.Context, t *record.Trial) error {
+	memory := agent.WatchMemory(a.agents, a.limits.Memory)
+	id := strconv.Itoa(t.Order)
+	err := each(ctx, a.agents, func(ctx context.Context, i int, one *agent.Agent) error {
+		return one.Prepare(ctx, id, a.spec(i))
+	})
+	if err == nil {
+		err = a.measure(ctx, t, id)
+	}
+	if err != nil {
+		// Clients that were ready or had started when another failed.
+		for _, one := range a.agents {
+			one.Stop()
+		}
+		return memory.Explain(err)
+	}
+	t.Value = workload.Together(t.Results, t.Metric)
+	return nil
+}
+
+// measure starts clients that are ready, and has it witnessed what they do.
+func (a *attempt) measure(ctx context.Context, t *record.Trial, id string) error {
+	after := func(t *record.Trial) { t.Where = make([]record.Where, len(a.agents)) }
+	if a.witness != nil {
+		after = a.witness.Before(a.agents, a.target)
+	}
+	var err error
+	if t.StartSkew, err = start(a.agents, id); err == nil {
+		t.Results, err = a.wait(ctx, id, t.Spec)
+	}
+	after(t)
+	for i := range t.Where {
+		t.Where[i].Limits = a.limits.String()
+	}
+	return err
+}
+
+// start is the barrier: everything is prepared, so that one short line to each
+// client begins its I/O. It returns the time between the first and the last.
+func start(agents []*agent.Agent, id string) (time.Duration, error) {
+	begin := time.Now()
+	for _, a := range agents {
+		if err := a.Start(id); err != nil {
+			return 0, err
+		}
+	}
+	if len(agents) == 1 {
+		return 0, nil
+	}
+	return time.Since(begin), nil
+}
+
+// wait collects the results of all clients, and tells the timeout when their windows are over. The first error stops
+// the others.
+func (a *attempt) wait(ctx context.Context, id string, spec workload.Spec) ([]workload.Result, error) {
+	jury := newJury(a.agents, id, spec)
+	results := make([]workload.Result, len(a.agents))
+	err := each(ctx, a.agents, func(ctx context.Context, i int, one *agent.Agent) error {
+		res, err := one.Hear(ctx, id, agent.Events{
+			Sample: a.onSample, Round: func(s load.Sample) { jury.round(i, s) },
+			Settling: func(left int64) { a.timeout.settling(i, left) },
+		})
+		a.timeout.measured(i)
+		if err != nil {
+			return err
+		}
+		results[i] = *res
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return results, nil
+}
+
+// each calls f for all agents side by side and returns the first error that
+// is not just the echo of another's: an error ends the context of the others.
+func each(ctx context.Context, agents []*agent.Agent, f func(context.Context, int, *agent.Agent) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	errs := make([]error, len(agents))
+	var wg sync.WaitGroup
+	for i, a := range agents {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			if errs[i] = f(ctx, i, a); errs[i] != nil {
+				cancel()
+			}
+		}()
+	}
+	wg.Wait()
+	return firstError(errs)
+}
+
+// firstError picks the error to tell from those of all clients: the first that
+// is no echo, and says which client's it is if there are several.
+func firstError(errs []error) error {
+	var echo error
+	for i, err := range errs {
+		if err == nil {
+			continue
+		}
+		if len(errs) > 1 {
+			err = fmt.Errorf("client %d: %w", i+1, err)
+		}
+		if !errors.Is(err, context.Canceled) {
+			return err
+		}
+		if echo == nil {
+			echo = err
+		}
+	}
+	return echo
+}

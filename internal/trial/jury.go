@@ -1,0 +1,58 @@
+package trial
+
+import (
+	"sync"
+
+	"plimsoll/internal/agent"
+	"plimsoll/internal/workload"
+	"plimsoll/load"
+)
+
+// A jury judges the clients of a trial with a steady state together, round by round, and ends the trial when they
+// are steady. A client that judged for itself would leave the others alone, who would then
+// be measured without it.
+type jury struct {
+	id     string
+	agents []*agent.Agent
+	unit   string
+	// most is how many rounds a client can have had: more are not believed.
+	most int
+
+	mu     sync.Mutex
+	each   [][]load.Sample // by client
+	judged int             // rounds of all clients that were judged
+	done   bool
+}
+
+// newJury makes the jury of trial id.
+func newJury(agents []*agent.Agent, id string, spec workload.Spec) *jury {
+	j := &jury{id: id, agents: agents, unit: spec.Metric().Unit, each: make([][]load.Sample, len(agents))}
+	if r := spec.Steady.Round; r > 0 {
+		j.most = int(spec.Job.Runtime/r) + 1
+	}
+	return j
+}
+
+// round hears of the next round of client i.
+func (j *jury) round(i int, s load.Sample) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.done || len(j.each[i]) >= j.most {
+		return
+	}
+	j.each[i] = append(j.each[i], s)
+	for _, c := range j.each {
+		if len(c) <= j.judged {
+			return // Not all clients have ended it.
+		}
+	}
+	j.judged++
+	from, ok := workload.SteadyFrom(j.each, j.unit)
+	if !ok {
+		return
+	}
+	j.done = true
+	for _, a := range j.agents {
+		a.Finish(j.id, from)
+	}
+}

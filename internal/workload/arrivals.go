@@ -1,0 +1,75 @@
+package workload
+
+import (
+	"time"
+
+	"plimsoll/load"
+)
+
+// Arrivals says of the clients of an open loop together what they were offered and what came of it.
+type Arrivals struct {
+	// Offered and Achieved are I/Os a second: as the schedule has them in the mean, and as they were done from the
+	// first client's start to the last one's end.
+	Offered  float64 `json:"offered"`
+	Achieved float64 `json:"achieved"`
+	// Due is how many were done or missed. Late of them were started more than load.LateAfter after their time, at
+	// worst by MaxLate; Missed came due and were never started.
+	Due     int64         `json:"due"`
+	Late    int64         `json:"late"`
+	MaxLate time.Duration `json:"max_late"`
+	Missed  int64         `json:"missed"`
+}
+
+// ArrivalsOf adds the results of a trial's clients up, and those of the jobs of a stage, of which each has its own
+// rate or none. ok is false where nothing has one: a closed loop.
+func ArrivalsOf(job load.Job, results []Result) (a Arrivals, ok bool) {
+	open := job.OpenLoop()
+	if open {
+		a.Offered = job.Offered() * float64(len(results))
+		a.Achieved = Together(results, Metric{Unit: "1/s"})
+	}
+	for i := range results {
+		r := &results[i]
+		if open {
+			a.add(r.Ops(), r.Late, r.Missed, r.MaxLate)
+		}
+		for k := range r.Stage {
+			if s := &r.Stage[k]; s.Job.OpenLoop() {
+				open = true
+				a.Offered += s.Job.Offered()
+				a.Achieved += s.IOPS()
+				a.add(s.Ops(), s.Late, s.Missed, s.MaxLate)
+			}
+		}
+	}
+	return a, open
+}
+
+// add adds what one job of one client did.
+func (a *Arrivals) add(done, late, missed int64, worst time.Duration) {
+	a.Due += done + missed
+	a.Late += late
+	a.Missed += missed
+	a.MaxLate = max(a.MaxLate, worst)
+}
+
+// StageArrivals adds up the jobs of stages that have a rate: those of a line of another tool have one each, or none. ok is
+// false if none has.
+func StageArrivals(results []Result) (a Arrivals, ok bool) {
+	for i := range results {
+		for k := range results[i].Stage {
+			s := &results[i].Stage[k]
+			if !s.Job.OpenLoop() {
+				continue
+			}
+			ok = true
+			a.Offered += s.Job.Offered()
+			a.Achieved += s.IOPS()
+			a.Due += s.Ops() + s.Missed
+			a.Late += s.Late
+			a.Missed += s.Missed
+			a.MaxLate = max(a.MaxLate, s.MaxLate)
+		}
+	}
+	return a, ok
+}

@@ -1,0 +1,186 @@
+package workload
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"plimsoll/internal/device"
+	"plimsoll/load"
+)
+
+// An OverwriteError is the refusal to write over data that Plimsoll did not write.
+type OverwriteError struct {
+	// Job and Path name the job and its file; What is "a file of 4096 bytes", "a block device".
+	Job, Path, What string
+}
+
+// Error implements error.
+func (e *OverwriteError) Error() string {
+	return fmt.Sprintf("%s: job %s would write over %s that Plimsoll did not make; allow it with --destructive %s", e.Path, e.Job, e.What, e.Path)
+}
+
+// files makes the paths of a job absolute, lays out what is missing, and refuses to
+// write over what isn't ours. made holds what this stage laid out.
+func (s *stageRun) files(ctx context.Context, j *StageJob, dir string, made map[string]bool) error {
+	if j.Job.IOEngine == load.Null {
+		return nil
+	}
+	abs := func(p string) string {
+		if filepath.IsAbs(p) {
+			return p
+		}
+		return filepath.Join(dir, p)
+	}
+	var paths []string
+	if len(j.Job.Files) > 0 {
+		j.Job.Files = slices.Clone(j.Job.Files)
+		for i, p := range j.Job.Files {
+			j.Job.Files[i] = abs(p)
+		}
+		paths = j.Job.Files
+	} else {
+		j.Job.Filename = abs(j.Job.Filename)
+		paths = []string{j.Job.Filename}
+	}
+	for _, p := range paths {
+		if made[p] {
+			continue
+		}
+		laidOut, err := stageFile(ctx, j, p)
+		if err != nil {
+			return err
+		}
+		made[p] = laidOut
+		if j.Job.Writes() || laidOut {
+			s.written = append(s.written, p)
+		}
+		if j.Remove && laidOut {
+			s.remove = append(s.remove, p)
+		}
+	}
+	return nil
+}
+
+// MakeFile makes sure that there is a file of size bytes at path that may be written over: one is laid out if
+// there is none. Over data that Plimsoll did not write it needs leave: else it is an *OverwriteError.
+func MakeFile(ctx context.Context, path string, size int64, destructive bool) error {
+	j := StageJob{Name: "verify", Size: size, Destructive: destructive, Job: load.Job{RW: load.Write}}
+	made, err := stageFile(ctx, &j, path)
+	if made && err == nil {
+		mark(path)
+	}
+	return err
+}
+
+// MarkFile notes that what the file holds is Plimsoll's, so that it may be written again.
+func MarkFile(path string) { mark(path) }
+
+// stageFile makes one file ready and reports whether it had to lay it out.
+func stageFile(ctx context.Context, j *StageJob, path string) (bool, error) {
+	st, err := os.Stat(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist) && j.Exist == Must:
+		return false, fmt.Errorf("job %s: %s does not exist, and is not to be made", j.Name, path)
+	case err == nil && j.Exist == MustNot:
+		return false, fmt.Errorf("job %s: %s exists already", j.Name, path)
+	case errors.Is(err, os.ErrNotExist) && j.Size == 0 && !j.Truncate:
+		return false, fmt.Errorf("job %s: %s does not exist; give a size, and it is made", j.Name, path)
+	case errors.Is(err, os.ErrNotExist):
+	case err != nil:
+		return false, fmt.Errorf("job %s: %w", j.Name, err)
+	case st.Mode().Type() == os.ModeDevice:
+		if j.Job.Writes() && !j.Destructive {
+			return false, &OverwriteError{j.Name, path, "a block device"}
+		}
+		return false, j.notInUse(path)
+	case !st.Mode().IsRegular():
+		return false, fmt.Errorf("job %s: %s is neither a regular file nor a block device", j.Name, path)
+	case st.Size() == 0 && j.Size > 0:
+	case st.Size() == 0 && (j.Truncate || j.Extend):
+	default:
+		if err := existing(j, path, st.Size()); err != nil {
+			return false, err
+		}
+		if err := j.notInUse(path); err != nil || !j.Truncate {
+			return false, err
+		}
+	}
+	if j.Truncate || j.Extend {
+		if err := truncate(path); err != nil {
+			return false, fmt.Errorf("job %s: %w", j.Name, err)
+		}
+		return true, nil
+	}
+	_, err = load.Layout(ctx, path, j.Size, load.LayoutOptions{Seed: j.Job.RandSeed})
+	if err != nil {
+		return false, fmt.Errorf("job %s: %w", j.Name, err)
+	}
+	return true, nil
+}
+
+// notInUse refuses to write to what is mounted, swapped to, or under another device, whatever leave
+// was given.
+func (j *StageJob) notInUse(path string) error {
+	if !j.Job.Writes() {
+		return nil
+	}
+	if err := device.NotInUse(path); err != nil {
+		return fmt.Errorf("job %s: %w", j.Name, err)
+	}
+	return nil
+}
+
+// truncate makes an empty file.
+func truncate(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o644)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// existing judges a file that holds something already.
+func existing(j *StageJob, path string, size int64) error {
+	if j.Job.Writes() && !j.Destructive && !ours(path, size) {
+		return &OverwriteError{j.Name, path, fmt.Sprintf("a file of %d bytes", size)}
+	}
+	if size < j.Size && !j.Truncate && !j.Extend {
+		return fmt.Errorf("job %s: %s has %d bytes, but the job needs %d; remove it or give another filename", j.Name, path, size, j.Size)
+	}
+	return nil
+}
+
+// diskspdPattern is how the blocks begin that diskspd writes by default: the bytes 0, 1, 2 and so on.
+const diskspdPattern = 0x0706050403020100
+
+// ours reports whether a file of size bytes holds what Layout or a job wrote: it is marked and was
+// not changed since, or its blocks begin with their own offset, or with diskspd's pattern. Sixteen of
+// them, spread over the file, are no coincidence.
+func ours(path string, size int64) bool {
+	if has, same := marked(path); has {
+		return same
+	}
+	const unit, probes = 4096, 16
+	f, err := os.Open(path)
+	if err != nil || size < unit {
+		return false
+	}
+	defer f.Close()
+	units := size / unit
+	for i := range int64(probes) {
+		off := units * i / probes * unit
+		var p [8]byte
+		if _, err := f.ReadAt(p[:], off); err != nil {
+			return false
+		}
+		if n := int64(binary.LittleEndian.Uint64(p[:])); n != off && n != diskspdPattern {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,133 @@
+package load
+
+import (
+	"math"
+	"testing"
+	"time"
+)
+
+// TestReadsAndWritesKeepTheirOwnRates: the arrivals of both are exact, in the order of their times.
+func TestReadsAndWritesKeepTheirOwnRates(t *testing.T) {
+	r := prepare(t, Job{RW: RandRW, Size: 1 << 20, IOEngine: Null, RateIOPS: 300, WriteRateIOPS: 100, Runtime: time.Second})
+	th := r.threads[0]
+	var count [2]int64
+	last := int64(0)
+	for i := range 4000 {
+		at := th.arrival()
+		if op := th.next; at != due(count[op], []int64{300, 100}[op]) || at < last {
+			t.Fatalf("arrival %d: %s number %d at %d ns, after one at %d", i, opNames[op], count[op], at, last)
+		}
+		count[th.next]++
+		last = at
+	}
+	if count != [2]int64{3000, 1000} {
+		t.Errorf("%v reads and writes, want 3000 and 1000", count)
+	}
+}
+
+// TestRatesOfBothDirections: whatever runs the I/Os, and however the sizes are, there are as many of
+// each kind as the rates say. One more or less may have been due when the job ended.
+func TestRatesOfBothDirections(t *testing.T) {
+	path := written(t, 1<<20)
+	for _, c := range []struct {
+		name   string
+		change func(*Job)
+		// of the bytes or the I/Os, and how far off they may be
+		share, near float64
+		bytes       bool
+	}{
+		{"null", func(j *Job) { j.IOEngine, j.IODepth, j.RateIOPS, j.WriteRateIOPS = Null, 32, 3e6, 1e6 }, 0.75, 0.001, false},
+		{"threads that share a lane", func(j *Job) { j.IOEngine, j.IODepth, j.RateIOPS, j.WriteRateIOPS = PSync, 4, 30000, 10000 }, 0.75, 0.005, false},
+		{"io_uring, two jobs", func(j *Job) {
+			j.IOEngine, j.IODepth, j.NumJobs, j.WholeRegion, j.RateIOPS, j.WriteRateIOPS = IOUring, 4, 2, true, 9000, 91000
+		}, 0.09, 0.005, false},
+		{"bytes", func(j *Job) { j.IOEngine, j.Rate, j.WriteRate = Null, 4<<30, 1<<30 }, 0.8, 0.001, true},
+		{"bytes of several sizes", func(j *Job) {
+			j.IOEngine, j.IODepth, j.Rate, j.WriteRate = Null, 8, 4<<30, 1<<30
+			j.ReadSplit, j.WriteSplit = []SizeShare{{4096, 50}, {16384, 50}}, []SizeShare{{65536, 100}}
+		}, 0.8, 0.01, true},
+		// Of 2000 I/Os of a Poisson process as many as this are five deviations.
+		{"poisson", func(j *Job) { j.IOEngine, j.RateIOPS, j.WriteRateIOPS, j.RateProcess = Null, 3e6, 1e6, Poisson }, 0.75, 0.05, false},
+	} {
+		j := Job{RW: RandRW, Filename: path, Size: 1 << 20, NumberIOs: 2000}
+		c.change(&j)
+		if j.IOEngine == Null {
+			j.Filename = ""
+		}
+		res := start(t, j)
+		read, write := res.Class("read"), res.Class("write")
+		got := float64(read.Ops) / float64(read.Ops+write.Ops)
+		if c.bytes {
+			got = float64(read.Bytes) / float64(read.Bytes+write.Bytes)
+		}
+		if math.Abs(got-c.share) > c.near || read.Ops+write.Ops != 2000*int64(max(j.NumJobs, 1)) {
+			t.Errorf("%s: reads are %.4f of %d I/Os, want %v", c.name, got, read.Ops+write.Ops, c.share)
+		}
+		if read.Response == nil || int64(read.Response.Count()) != read.Ops || int64(write.Response.Count()) != write.Ops {
+			t.Errorf("%s: response times are missing", c.name)
+		}
+	}
+}
+
+// TestMissedOfBothDirections: what neither schedule's I/Os were taken up for by the end is missed.
+func TestMissedOfBothDirections(t *testing.T) {
+	for _, process := range []string{Linear, Poisson} {
+		// One I/O at a time that takes no less than a pause of 1 ms: a tenth of what is asked.
+		res := start(t, Job{
+			RW: RandRW, Size: 1 << 20, IOEngine: Null, RateIOPS: 9000, WriteRateIOPS: 1000, RateProcess: process,
+			ThinkTime: time.Millisecond, Runtime: 300 * time.Millisecond,
+		})
+		if got := float64(res.Ops() + res.Missed + res.Unfinished); got < 2700 || got > 3300 || res.Missed < 2000 {
+			t.Errorf("%s: %d done and %d missed, want 3000 in all", process, res.Ops(), res.Missed)
+		}
+	}
+}
+
+// TestPausesPutTheScheduleOff: with RateIgnoreThinkTime what came due in a pause is not made up for.
+func TestPausesPutTheScheduleOff(t *testing.T) {
+	for _, engine := range []string{Null, PSync} {
+		j := Job{RW: RandRead, Size: 1 << 20, IOEngine: engine, RateIOPS: 1000, NumberIOs: 100, ThinkTime: 10 * time.Millisecond, ThinkTimeBlocks: 10, RateIgnoreThinkTime: true}
+		if engine == PSync {
+			j.Filename = written(t, 1<<20)
+		}
+		// The last of 100 is due after 99 ms and the nine pauses before it.
+		if res := start(t, j); res.Elapsed < 185*time.Millisecond || res.Ops() != 100 {
+			t.Errorf("%s: %d I/Os in %v, want 100 in 190 ms or more", engine, res.Ops(), res.Elapsed)
+		}
+	}
+	// What the pauses took is not missed: no more is asked than what is left. Two jobs, all but always in pauses.
+	res := start(t, Job{
+		RW: RandRead, Size: 1 << 20, NumJobs: 2, IOEngine: Null, RateIOPS: 1000, Runtime: 200 * time.Millisecond,
+		ThinkTime: 50 * time.Millisecond, RateIgnoreThinkTime: true,
+	})
+	if n := res.Ops() + res.Missed; n > 20 {
+		t.Errorf("%d were done and %d missed, but there was time for ten", res.Ops(), res.Missed)
+	}
+	for _, bad := range []Job{
+		{RW: Read, Filename: "f", RateIOPS: 5, RateIgnoreThinkTime: true},
+		{RW: Read, Filename: "f", ThinkTime: 5, RateIgnoreThinkTime: true},
+	} {
+		if err := bad.Validate(); err == nil {
+			t.Errorf("%+v is taken", bad)
+		}
+	}
+}
+
+// TestOfferedOfBothDirections: what is offered is the sum of both schedules, and the mean block is that of their I/Os.
+func TestOfferedOfBothDirections(t *testing.T) {
+	for _, c := range []struct {
+		job     Job
+		offered float64
+		mean    int64
+	}{
+		{Job{RW: RandRW, BS: 4096, RateIOPS: 300, WriteRateIOPS: 100, NumJobs: 2}, 800, 4096},
+		{Job{RW: RandRW, RateIOPS: 300, WriteRateIOPS: 100, ReadSplit: []SizeShare{{4096, 100}}, WriteSplit: []SizeShare{{12288, 100}}}, 400, 6144},
+		{Job{RW: RW, BS: 4096, Rate: 1 << 20, WriteRate: 1 << 20, WriteSplit: []SizeShare{{8192, 50}, {24576, 50}}}, 256 + 64, 6553},
+		{Job{RW: RandRW, RateIOPS: 300}, 300, 4096},
+		{Job{RW: RandRW}, 0, 4096},
+	} {
+		if _, mean, _ := c.job.BlockSizes(); c.job.Offered() != c.offered || mean != c.mean {
+			t.Errorf("%+v offers %v a second of %d bytes, want %v of %d", c.job, c.job.Offered(), mean, c.offered, c.mean)
+		}
+	}
+}

@@ -1,0 +1,265 @@
+package load
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A Round is what was done in one part of the measured window (Job.Round). Each I/O belongs to the round in
+// which its thread saw it complete.
+type Round struct {
+	// Number counts the rounds from 0.
+	Number int
+	// From and To are its ends, from the beginning of the window. It is as long as they say, which may be
+	// more than was asked for: a busy machine ends a round late, and none ends before all threads have
+	// handed in the one before.
+	From, To time.Duration
+	// Start is its beginning by the wall clock, and WallElapsed its length by that.
+	Start       time.Time
+	WallElapsed time.Duration
+	// Classes are as in Result.
+	Classes []Class
+	// Late and MaxLate are as in Result. Behind is how many I/Os of an open loop were due at the round's end and not taken up.
+	Late    int64
+	MaxLate time.Duration
+	Behind  int64
+}
+
+// leastRound is the shortest round: several of the least samples.
+const leastRound = 4 * leastSample
+
+// A book collects what the threads counted in a round that is over.
+type book struct {
+	// number is that of the open round. A thread that sees it change hands in its account.
+	number atomic.Int64
+
+	mu      sync.Mutex
+	closed  account // what was handed in of the round before the open one
+	waiting int     // threads that have not handed in
+	total   account // all rounds that were taken
+	full    chan struct{}
+}
+
+// turn hands in what t counted, if the round that it was counted in is over.
+func (t *thread) turn() {
+	if b := t.run.book; b != nil && b.number.Load() != t.round {
+		t.handIn(b)
+	}
+}
+
+func (t *thread) handIn(b *book) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	a := &t.acct
+	b.closed.merge(a)
+	for op := range a.handed {
+		a.handed[op] = a.counted(op)
+	}
+	a.empty()
+	a.show() // So that samples never go back behind what was handed in.
+	t.round = b.number.Load()
+	if b.waiting--; b.waiting == 0 {
+		b.full <- struct{}{}
+	}
+}
+
+// empty forgets what was counted since the account was handed in last.
+func (a *account) empty() {
+	for op := range opCount {
+		a.bytes[op] = 0
+		a.lat[op].Reset()
+		a.response[op].Reset()
+	}
+	a.started, a.late, a.maxLate, a.unfinish = 0, 0, 0, 0
+}
+
+// rounds follows a measured window that has rounds. There is a sample at the end of each.
+type rounds struct {
+	*watch
+	book *book
+	// open is the round that goes on; closing is one that some threads have not handed in yet, if closes is set.
+	open, closing Round
+	closes        bool
+	wall          time.Time // at the beginning of the open one
+}
+
+// watchRounds is watch.window for a job with rounds.
+func (w *watch) watchRounds(ctx context.Context) {
+	r := w.run
+	rs := &rounds{watch: w, book: r.book, wall: w.wall}
+	w.rounds = rs
+	begin, round := r.begin.Load(), int64(r.job.Round)
+	every := round / max(round/int64(SampleEvery(samplesPerWindow*r.job.Round)), 1)
+	sample, next := begin+every, begin+round
+	for {
+		at := min(sample, next)
+		if end := r.end.Load(); at+int64(leastSample) > end {
+			w.until(ctx, end)
+			break
+		}
+		if !w.until(ctx, at) {
+			break
+		}
+		now := r.clk.now()
+		if now >= r.end.Load() {
+			break // this goroutine was late; the rest is the last sample, and the last round
+		}
+		if at == next {
+			now = rs.close()
+			if !rs.await(ctx) {
+				break
+			}
+			// A round that ended late doesn't make the next one a splinter.
+			for next += round; next < now+round/2; next += round {
+			}
+			sample = now
+			w.sample(now, r.book.counted())
+		} else {
+			w.sample(now, progressOf(r.threads))
+		}
+		for sample += every; sample <= now; sample += every {
+		}
+	}
+	w.edge(r.end.Load())
+	<-w.done
+}
+
+// samplesPerWindow is how many rounds are sampled as finely as a window of their length would be: those that
+// package steady judges together.
+const samplesPerWindow = 5
+
+// close ends the open round now, and returns when that was.
+func (rs *rounds) close() int64 {
+	r, b := rs.run, rs.book
+	if r.OnTurn != nil {
+		r.OnTurn(rs.open.Number)
+	}
+	b.mu.Lock()
+	b.waiting = len(r.threads)
+	now := r.clk.now()
+	b.number.Store(int64(rs.open.Number) + 1)
+	b.mu.Unlock()
+	rs.end(now)
+	return now
+}
+
+// end makes the open round the closing one, and begins the next.
+func (rs *rounds) end(now int64) {
+	wall := rs.run.wall().Round(0)
+	rs.closing, rs.closes = rs.open, true
+	rs.closing.To = time.Duration(now - rs.run.begin.Load())
+	rs.closing.Start, rs.closing.WallElapsed = rs.wall, wall.Sub(rs.wall)
+	rs.closing.Behind = rs.run.behind(now)
+	rs.open = Round{Number: rs.open.Number + 1, From: rs.closing.To}
+	rs.wall = wall
+}
+
+// await waits until all threads have handed in the closing round. It reports whether the run goes on.
+func (rs *rounds) await(ctx context.Context) bool {
+	select {
+	case <-rs.book.full:
+		rs.take(&rs.book.closed)
+		return true
+	case <-rs.done:
+	case <-rs.beyond():
+	case <-ctx.Done():
+		rs.cancelled = true
+		rs.run.stop()
+	}
+	return false
+}
+
+// beyond is told when the window's end has come.
+func (rs *rounds) beyond() <-chan time.Time {
+	return time.After(time.Duration(rs.run.end.Load() - rs.run.clk.now()))
+}
+
+// take tells of the closing round, whose I/Os a holds.
+func (rs *rounds) take(a *account) {
+	b := rs.book
+	b.total.merge(a)
+	rs.closes = false
+	c := rs.closing
+	c.Late, c.MaxLate = a.late, time.Duration(a.maxLate)
+	for _, class := range rs.run.classes(a) {
+		c.Classes = append(c.Classes, class.clone()) // The account is used again.
+	}
+	a.empty()
+	if rs.run.OnRound != nil {
+		rs.run.OnRound(c)
+	}
+}
+
+// counted is what was counted of reads and writes in all rounds that were taken.
+func (b *book) counted() (all [2]count) {
+	for op := range all {
+		all[op] = b.total.counted(op)
+	}
+	return all
+}
+
+// finish takes what the threads have left when all of them are done: the rest of a round that was closing, and the
+// last one, unless that had less than half of its time.
+func (rs *rounds) finish() {
+	b, r := rs.book, rs.run
+	last := new(account)
+	for _, t := range r.threads {
+		if t.round != b.number.Load() {
+			b.closed.merge(&t.acct)
+		} else {
+			last.merge(&t.acct)
+		}
+		t.acct.empty()
+	}
+	if rs.closes {
+		rs.take(&b.closed)
+	}
+	end := r.begin.Load() + int64(rs.res.Elapsed)
+	if time.Duration(end-r.begin.Load())-rs.open.From < r.job.Round/2 {
+		b.total.merge(last)
+		return
+	}
+	rs.end(end)
+	// The edge was read a little later than the end by the run's clock, as edge says.
+	rs.closing.WallElapsed = rs.res.Start.Add(rs.res.WallElapsed).Sub(rs.closing.Start)
+	rs.take(last)
+}
+
+// behind is how many I/Os of an open loop were due at now but not drawn from the schedule.
+func (r *Run) behind(now int64) int64 {
+	p := &r.pace
+	if !p.open {
+		return 0
+	}
+	n := 0.0
+	for _, l := range r.lanes {
+		since := float64(now - r.start - l.shift.Load())
+		if !p.apart {
+			// A Poisson schedule counts its time, a linear one what its I/Os count.
+			at := l.ticket.Load()
+			n += p.of[0].undrawn(since, at, at, p.poisson)
+			continue
+		}
+		l.tickets.mu.Lock()
+		for op := range p.of {
+			n += p.of[op].undrawn(since, l.tickets.count[op], l.tickets.time[op], p.poisson)
+		}
+		l.tickets.mu.Unlock()
+	}
+	return int64(n)
+}
+
+// undrawn is how many I/Os of the schedule belong into so many nanoseconds, beyond those that count so much or
+// reach up to a time in ticks. What a Poisson schedule has not drawn yet is expected at its rate.
+func (s schedule) undrawn(since float64, count, ticks int64, poisson bool) float64 {
+	if s.rate == 0 || s.weight == 0 {
+		return 0
+	}
+	perNS := float64(s.rate) / 1e9
+	if poisson {
+		return max(since-float64(ticks)/tick, 0) * perNS / float64(s.weight)
+	}
+	return max(since*perNS-float64(count), 0) / float64(s.weight)
+}
