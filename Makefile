@@ -59,7 +59,8 @@ cross: workers ## Everything but the Linux-only files builds for the others.
 
 bench: setup-test build ## Figures side by side with fio, in one run.
 	go run ./cmd/loadbench
-	scripts/with-dockerd go run ./cmd/trialbench
+	scripts/with-dockerd go run ./cmd/trialbench -quick bin/plimsoll
+	go run ./cmd/limitbench
 	go test -run '^$$' -bench 'Report.*10k' -benchtime 3x ./internal/report ./cmd/plimsoll
 
 campaign: build ## The long forms of the slow tests.
@@ -70,7 +71,9 @@ CURRENT_DOCKER ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/plimsoll/current-docker
 test-current-docker: setup-test build
 	scripts/setup current
 	tools/currentdocker/build.sh $(CURRENT_DOCKER)
-	PLIMSOLL_DOCKERD=$(CURRENT_DOCKER) go test -count=1 -timeout 20m ./internal/engine/... ./internal/dockertest/... ./internal/trial/... ./cmd/plimsoll/...
+	mkdir -p out
+	PLIMSOLL_DOCKERD=$(CURRENT_DOCKER) $(TOOL) gotestsum --format pkgname --hide-summary=output --jsonfile out/test-current-docker.json -- \
+	  -count=1 -timeout 20m ./internal/engine/... ./internal/dockertest/... ./internal/limit/engineapi ./internal/limit/target ./internal/trial/... ./cmd/plimsoll/...
 
 # A second kernel: Linux 6.1 with cgroup version 2 alone, in an emulated machine.
 test-guest: workers ## The tests that depend on control groups, in a guest with version 2.

@@ -19,6 +19,8 @@ func TestArrows(t *testing.T) {
 		"plimsoll/internal/store":            {"plimsoll/internal/engine", "plimsoll/internal/trial", "plimsoll/internal/report"},
 		"plimsoll/internal/engine":           {"plimsoll/internal/trial", "plimsoll/internal/plan", "plimsoll/internal/report"},
 		"plimsoll/internal/limit":            {"plimsoll/internal/engine", "plimsoll/internal/record", "plimsoll/internal/workload", "plimsoll/internal/wire", "plimsoll/load", "os/exec", "net"},
+		"plimsoll/internal/limit/cgroup":     {"plimsoll/internal/engine", "plimsoll/internal/record", "plimsoll/internal/workload", "plimsoll/internal/wire", "plimsoll/load", "os/exec", "net"},
+		"plimsoll/internal/limit/explain":    {"plimsoll/internal/engine", "plimsoll/internal/record", "plimsoll/internal/workload", "plimsoll/internal/wire", "plimsoll/load", "os/exec", "net"},
 		"plimsoll/internal/device":           {"plimsoll/"}, // Limits stand on it too, and they know nothing of benchmarks.
 		"plimsoll/internal/witness":          {"plimsoll/internal/trial", "plimsoll/internal/plan", "plimsoll/internal/store", "plimsoll/internal/report"},
 		"plimsoll/internal/device/hierarchy": {"plimsoll/internal/engine", "plimsoll/internal/record", "plimsoll/internal/limit", "plimsoll/load"},
@@ -27,6 +29,12 @@ func TestArrows(t *testing.T) {
 		"plimsoll/cmd/worker":                {"plimsoll/internal/engine", "plimsoll/internal/plan", "plimsoll/internal/store", "net/http"},
 		"plimsoll/internal/steady":           {"plimsoll/"},
 		"plimsoll/internal/dialect/fio":      {"plimsoll/internal/engine", "plimsoll/internal/trial", "plimsoll/internal/store", "os/exec"},
+		"plimsoll/internal/dockerapi":        {"plimsoll/internal/engine", "plimsoll/internal/limit"},
+		// Limits know nothing of benchmarks.
+		"plimsoll/internal/limit/target":    {"plimsoll/internal/engine", "plimsoll/internal/trial", "plimsoll/internal/plan", "plimsoll/internal/store", "plimsoll/internal/workload", "plimsoll/load"},
+		"plimsoll/internal/limit/engineapi": {"plimsoll/internal/engine", "plimsoll/internal/trial", "plimsoll/internal/plan", "plimsoll/internal/store", "plimsoll/internal/workload", "plimsoll/load"},
+		"plimsoll/internal/limit/unit":      {"plimsoll/internal/engine", "plimsoll/internal/trial", "plimsoll/internal/plan", "plimsoll/internal/store", "plimsoll/internal/workload", "plimsoll/load"},
+		"plimsoll/internal/limit/hold":      {"plimsoll/internal/engine", "plimsoll/internal/trial", "plimsoll/internal/plan", "plimsoll/internal/store", "plimsoll/internal/workload", "plimsoll/load"},
 	} {
 		out, err := exec.Command("go", "list", "-deps", pkg).Output()
 		if err != nil {

@@ -75,8 +75,11 @@ func claim(path string, size int64, opt LayoutOptions, res *LayoutResult) (bool,
 	if err != nil {
 		return false, err
 	}
+	if st.Mode().Type() == os.ModeSymlink {
+		return false, &ExistsError{path, "a symbolic link"}
+	}
 	if !st.Mode().IsRegular() {
-		return false, &ExistsError{path, "no regular file"}
+		return false, &ExistsError{path, "something else than a regular file"}
 	}
 	if !opt.Reuse {
 		if st.Size() > 0 {

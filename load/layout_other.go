@@ -15,7 +15,7 @@ func layout(ctx context.Context, path string, size int64, opt LayoutOptions) (re
 	if st, err := os.Lstat(path); err == nil {
 		switch {
 		case !st.Mode().IsRegular():
-			return res, &ExistsError{path, "no regular file"}
+			return res, &ExistsError{path, "something else than a regular file"}
 		case opt.Reuse && st.Size() == size:
 			res.Reused, res.Info = true, unknownInfo(size)
 			return res, nil

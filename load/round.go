@@ -83,7 +83,6 @@ type rounds struct {
 	open, closing Round
 	closes        bool
 	wall          time.Time // at the beginning of the open one
-	behind        int64     // at the end of the closing one
 }
 
 // watchRounds is watch.window for a job with rounds.

@@ -186,9 +186,29 @@ func TestBlockSizes(t *testing.T) {
 		{Job{RW: Write, BS: 1, ReadSplit: []SizeShare{{4096, 100}}, WriteSplit: []SizeShare{{1024, 50}, {512, 50}}}, 512, 768, 1024},
 		{Job{RW: RandRW, RWMixRead: &ten, BS: 1000, ReadSplit: []SizeShare{{100, 1}}}, 100, 910, 1000},
 		{Job{RW: RandRW}, 4096, 4096, 4096},
+		// Three reads come for each write.
+		{Job{RW: RandRW, RateIOPS: 300, WriteRateIOPS: 100, WriteSplit: []SizeShare{{8192, 100}}}, 4096, 5120, 8192},
+		{Job{RW: RandRW, Rate: 3 << 20, WriteRate: 2 << 20, WriteSplit: []SizeShare{{8192, 100}}}, 4096, 5120, 8192},
 	} {
 		if least, mean, most := row.job.BlockSizes(); least != row.least || mean != row.mean || most != row.most {
 			t.Errorf("%+v: BlockSizes = %d, %d, %d, want %d, %d, %d", row.job, least, mean, most, row.least, row.mean, row.most)
+		}
+	}
+}
+
+func TestOffered(t *testing.T) {
+	for _, row := range []struct {
+		job  Job
+		want float64
+	}{
+		{Job{RW: RandRead}, 0},
+		{Job{RW: RandRead, RateIOPS: 100, NumJobs: 3}, 300},
+		{Job{RW: RandRW, RateIOPS: 100, WriteRateIOPS: 50, NumJobs: 2}, 300},
+		{Job{RW: RandRead, Rate: 1 << 20, BS: 8192}, 128},
+		{Job{RW: RandRW, Rate: 1 << 20, WriteRate: 1 << 20, BS: 4096, WriteSplit: []SizeShare{{16384, 100}}}, 256 + 64},
+	} {
+		if got := row.job.Offered(); got != row.want {
+			t.Errorf("%+v: Offered = %v, want %v", row.job, got, row.want)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"plimsoll/internal/goal"
 	"plimsoll/load"
 )
 
@@ -193,9 +194,9 @@ func table(stdout io.Writer, cs []*contest, null, poisson *contest, rss float64,
 			row(w, c.name+", CPU ns per I/O", c, func(r reading) float64 { return r.cpu }, "%.0f", "<=", c.cpu)
 		}
 	}
-	fmt.Fprintf(w, "worker's peak RSS at depth 32, MiB\t%.1f\t\t\t<= %d\t%s\n", rss/(1<<20), maxRSS>>20, verdict(rss <= maxRSS))
+	fmt.Fprintf(w, "worker's peak RSS at depth 32, MiB\t%.1f\t\t\t<= %d\t%s\n", rss/(1<<20), maxRSS>>20, goal.Verdict(rss <= maxRSS))
 	top := median(each(null.ours, func(r reading) float64 { return r.iops }))
-	fmt.Fprintf(w, "null engine depth 1, IOPS per core\t%.0f\t\t\t>= 5000000\t%s\n", top, verdict(top >= 5e6))
+	fmt.Fprintf(w, "null engine depth 1, IOPS per core\t%.0f\t\t\t>= 5000000\t%s\n", top, goal.Verdict(top >= 5e6))
 	// Here the schedule is the other: 600,000 a second were asked for.
 	iops := func(r reading) float64 { return r.iops }
 	asked := float64(poisson.job.RateIOPS)
@@ -203,7 +204,7 @@ func table(stdout io.Writer, cs []*contest, null, poisson *contest, rss float64,
 	if len(poisson.theirs) > 0 {
 		theirs = fmt.Sprintf("%.3f", median(each(poisson.theirs, iops))/asked)
 	}
-	fmt.Fprintf(w, "null engine, Poisson arrivals, share of the 600,000/s asked for\t%.3f\t%s\t\t1 +- 0.01\t%s\n", ours, theirs, verdict(ours > 0.99 && ours < 1.01))
+	fmt.Fprintf(w, "null engine, Poisson arrivals, share of the 600,000/s asked for\t%.3f\t%s\t\t1 +- 0.01\t%s\n", ours, theirs, goal.Verdict(ours > 0.99 && ours < 1.01))
 	if err := w.Flush(); err != nil {
 		return err
 	}
@@ -234,17 +235,10 @@ func row(w io.Writer, name string, c *contest, get func(reading) float64, format
 		cells[2] = fmt.Sprintf(format, median(theirs))
 		cells[3] = fmt.Sprintf("%.2f [%.2f..%.2f]", m, slices.Min(ratios), slices.Max(ratios))
 		if target != 0 {
-			cells[5] = verdict((cmp == ">=" && m >= target) || (cmp == "<=" && m <= target))
+			cells[5] = goal.Verdict((cmp == ">=" && m >= target) || (cmp == "<=" && m <= target))
 		}
 	}
 	fmt.Fprintln(w, strings.Join(cells, "\t"))
-}
-
-func verdict(ok bool) string {
-	if ok {
-		return "met"
-	}
-	return "MISSED"
 }
 
 func each(rs []reading, get func(reading) float64) []float64 {

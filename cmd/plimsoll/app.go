@@ -46,9 +46,14 @@ func usageError(format string, args ...any) error {
 
 // run executes one command line and returns the exit status.
 func (a *app) run(ctx context.Context, args []string) int {
+	out := &outputFile{w: a.stdout}
+	a.stdout = out
 	root := a.rootCommand()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
+	if err == nil {
+		err = out.lost()
+	}
 	if err == nil {
 		return exitDone
 	}
@@ -95,7 +100,7 @@ programs.
 	root.PersistentFlags().StringVar(&a.stateDir, "state", defaultStateDir(), "folder of the database and of Plimsoll's own data")
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(helpCommand())
-	root.AddCommand(a.runCommand(), a.planCommand(), a.resultsCommand(), a.reportCommand(), a.doctorCommand(), a.versionCommand(), exitTopic())
+	root.AddCommand(a.runCommand(), a.planCommand(), a.resultsCommand(), a.reportCommand(), a.limitCommand(), a.doctorCommand(), a.versionCommand(), exitTopic())
 	root.AddCommand(a.selfcheckCommand(), a.verifyCommand())
 	root.AddCommand(a.dialectCommands()...)
 	completeWith(root)

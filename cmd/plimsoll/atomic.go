@@ -1,18 +1,21 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"plimsoll/internal/userfile"
 )
 
 // writeFileAtomic writes a regular file whole or not at all, and keeps the mode of one that is
 // there. What else the path leads to, such as a device or a pipe, is written to, never
-// replaced. Errors name path, not the temporary file beside it.
-func writeFileAtomic(path string, write func(io.Writer) error) error {
+// replaced; a pipe that nobody reads is waited for until ctx ends. Errors name path, not the temporary file beside it.
+func writeFileAtomic(ctx context.Context, path string, write func(io.Writer) error) error {
 	fail := func(err error) error { return fmt.Errorf("write %s: %w", path, reason(err)) }
 	mode := fs.FileMode(0o644)
 	target := path
@@ -20,7 +23,7 @@ func writeFileAtomic(path string, write func(io.Writer) error) error {
 	case err == nil && st.IsDir():
 		return fmt.Errorf("write %s: it is a folder: name a file in it", path)
 	case err == nil && !st.Mode().IsRegular():
-		return writeInto(path, write)
+		return writeInto(ctx, path, write)
 	case err == nil:
 		mode = st.Mode().Perm()
 		// A link stays, and what it leads to is replaced.
@@ -50,8 +53,11 @@ func writeFileAtomic(path string, write func(io.Writer) error) error {
 }
 
 // writeInto writes to what is no regular file.
-func writeInto(path string, write func(io.Writer) error) error {
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+func writeInto(ctx context.Context, path string, write func(io.Writer) error) error {
+	f, err := userfile.Create(ctx, path)
+	if err != nil && ctx.Err() != nil {
+		return fmt.Errorf("write %s: interrupted before anybody read it", path)
+	}
 	if err == nil {
 		err = write(f)
 		if cerr := f.Close(); err == nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -123,6 +124,10 @@ func (a *app) openDialect(ctx context.Context, tool dialectTool, f dialectFlags,
 	if f.limits.Name == "" {
 		f.limits.Name = plan.DefaultLimits
 	}
+	inPlace := f.place != "" || kind != plan.Host
+	if _, err := os.Getwd(); err != nil && !inPlace {
+		return nil, fmt.Errorf("the current folder, where the line's files are, can't be found: %w; change to one that is there", err)
+	}
 	now := time.Now()
 	id, err := store.NewRunID(now, rand.Reader)
 	if err != nil {
@@ -132,7 +137,7 @@ func (a *app) openDialect(ctx context.Context, tool dialectTool, f dialectFlags,
 	for _, w := range args {
 		words = append(words, shellQuote(w))
 	}
-	s := &dialectSession{app: a, inPlace: f.place != "" || kind != plan.Host, release: func() error { return nil }}
+	s := &dialectSession{app: a, inPlace: inPlace, release: func() error { return nil }}
 	s.bench = &trial.Bench{
 		Engine: e, Spec: engine.Spec{Place: where, Image: f.image, Limits: f.limits, Network: dialectNetwork(tool, f, kind)}, Cell: record.Cell{Engine: kind, Place: where.Name, Limits: f.limits.Name},
 		Run: &record.Run{
@@ -170,6 +175,7 @@ func (s *dialectSession) record() (err error) {
 // open starts the container.
 func (s *dialectSession) open(ctx context.Context) error {
 	e := s.bench.Engine
+	s.app.sweep(ctx, e)
 	p := e.Probe(ctx)
 	if ctx.Err() != nil {
 		return context.Cause(ctx) // An engine that was asked in vain is not missing.

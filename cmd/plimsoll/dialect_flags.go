@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"os"
 	"slices"
 	"strings"
 
@@ -107,6 +109,16 @@ func dialectPlace(tool dialectTool, f dialectFlags, kind string) (place.Spec, er
 	}
 	if path != "" && name != string(place.Dir) && name != string(place.Bind) {
 		return place.Spec{}, usageError("--place %s: only dir and bind take a folder", f.place)
+	}
+	if path != "" {
+		switch st, err := os.Stat(path); {
+		case errors.Is(err, os.ErrNotExist):
+			return place.Spec{}, usageError("--place %s: %s does not exist: make the folder first", f.place, path)
+		case err != nil:
+			return place.Spec{}, usageError("--place %s: %w", f.place, err)
+		case !st.IsDir():
+			return place.Spec{}, usageError("--place %s: %s is not a folder", f.place, path)
+		}
 	}
 	return place.Spec{Name: name, Kind: place.Kind(name), Path: path}, nil
 }

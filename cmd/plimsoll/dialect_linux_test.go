@@ -126,13 +126,19 @@ func TestDialectsRefuse(t *testing.T) {
 	}{
 		{[]string{"fio", "--name=a", "--iodpeth=3"}, exitUsage, "iodepth"},
 		{[]string{"fio", "/nonexistent/job.fio"}, exitUsage, "/nonexistent/job.fio"},
+		// Not after the work whose output is lost then.
+		{strings.Fields("fio --name=a --rw=write --size=1m --ioengine=psync --output=none/out.json"), exitFailure, "none/out.json"},
+		{strings.Fields("fio --name=a --rw=write --size=1m --ioengine=psync --write_bw_log=none/a --log_avg_msec=100"), exitFailure, "none/a_bw.1.log"},
+		{strings.Fields("fio --name=a --rw=write --size=1m --ioengine=psync --output=out --filename=/nonexistent/a"), exitFailure, "/nonexistent/a"},
 		{[]string{"diskspd", "-b4Q", "x"}, exitUsage, "-b4Q"},
 		{[]string{"orion", "-run", "simpel"}, exitUsage, "simple"},
 		{[]string{"dd", "if=/dev/zero"}, exitUsage, "of="},
 		{[]string{"ab", "-n", "x", "http://127.0.0.1/"}, exitUsage, "-n"},
 		{[]string{"dd", "if=/dev/zero", "of=x", "count=1", "--place", "cellar"}, exitUsage, "--place cellar"},
 		{[]string{"dd", "if=/dev/zero", "of=x", "count=1", "--engine"}, exitUsage, "--engine needs a value"},
-		{[]string{"dd", "if=/dev/zero", "of=x", "count=1", "--engine", "lxc"}, exitUsage, "lxc"},
+		{[]string{"dd", "if=/dev/zero", "of=x", "count=1", "--engine", "lxc"}, exitUsage, `"lxc": use host, oci, docker`},
+		{[]string{"dd", "if=/dev/zero", "of=x", "count=1", "--place", "dir:/nonexistent"}, exitUsage, "/nonexistent does not exist: make the folder first"},
+		{[]string{"dd", "if=/dev/zero", "of=x", "count=1", "--engine", "oci", "--place", "bind:/etc/passwd"}, exitUsage, "/etc/passwd is not a folder"},
 		{[]string{"dd", "if=/dev/zero", "of=x", "count=1", "--engine", "host", "--place", "volume"}, exitCannot, "volume"},
 	} {
 		inFolder(t)

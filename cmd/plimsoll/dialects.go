@@ -52,7 +52,7 @@ that can't be kept is an error, never ignored.`,
 					return nil, err
 				}
 				return dialectRun(func(ctx context.Context, s dialect.Session, stdout, stderr io.Writer) error {
-					return t.Run(ctx, s, stdout, stderr, fio.RunOptions{Destructive: destructive, Create: func(name string) (io.WriteCloser, error) { return os.Create(name) }})
+					return t.Run(ctx, s, stdout, stderr, fio.RunOptions{Destructive: destructive, Create: func(name string) (io.WriteCloser, error) { return userfile.Create(ctx, name) }})
 				}), nil
 			},
 		},
@@ -61,7 +61,7 @@ that can't be kept is an error, never ignored.`,
 			long: `Diskspd runs a line or an XML profile of Microsoft's diskspd unchanged and prints its report as
 text or XML. A path of Windows is a file of that name in the current folder, or in the
 place. docs/diskspd.md lists the options.`,
-			example: `  plimsoll diskspd -b8K -d30 -o4 -t8 -h -r -w25 -L -Z1G -c5G C:\iotest.dat
+			example: `  plimsoll diskspd -b8K -d30 -o4 -t8 -h -r -w25 -L -Z1G -c5G "C:\iotest.dat"
   plimsoll diskspd -b4K -d10 -o32 -t1 -r -Sh -L -Rxml -c1G test.dat --engine oci --place bind`,
 			parse: func(read dialect.FileReader, args, destructive []string) (dialectTest, error) {
 				t, err := diskspd.Parse(args, diskspd.ParseOptions{ReadFile: read})

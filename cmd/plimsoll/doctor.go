@@ -49,6 +49,10 @@ Exit status: 0, or 5 if not even the host engine can measure here.`,
 				FS: host, StateDir: a.stateDir, Engines: probed.engines(), LookPath: exec.LookPath,
 				ProbeIO: load.ProbeEngines, Dev: "/dev", Modules: doctor.ModulesOf(host),
 			})
+			if cmd.Context().Err() != nil {
+				// What was asked in vain is not missing.
+				return errors.New("interrupted before all was tried: it says nothing of this machine")
+			}
 			if err := a.printDoctor(report, asJSON); err != nil {
 				return err
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
+	"strings"
 
 	"plimsoll/internal/engine"
 	"plimsoll/internal/plan"
@@ -20,8 +21,11 @@ func (a *app) newEngine(kind string) (engine.Engine, error) {
 	case plan.Docker:
 		return engine.NewDocker(engine.DockerOptions{StateDir: a.stateDir, Worker: workerbin.Bytes}), nil
 	}
-	return nil, usageError("there is no engine %q", kind)
+	return nil, usageError("there is no engine %q: use %s", kind, strings.Join(engineKinds, ", "))
 }
+
+// engineKinds are the engines that there are, as a plan and --engine name them.
+var engineKinds = []string{plan.Host, plan.OCI, plan.Docker}
 
 // planEngines makes the engines of a plan, by the plan's names. Names of the same
 // kind share one.
@@ -63,7 +67,7 @@ func checkImages(ctx context.Context, p *plan.Plan, engines map[string]engine.En
 // engines makes one engine of each kind, for doctor.
 func (a *app) engines() []engine.Engine {
 	var es []engine.Engine
-	for _, k := range []string{plan.Host, plan.OCI, plan.Docker} {
+	for _, k := range engineKinds {
 		if e, err := a.newEngine(k); err == nil {
 			es = append(es, e)
 		}

@@ -86,7 +86,7 @@ blocks: 1
 			if c.Engine != load.LinuxAIO || !strings.Contains(c.Why, "w/strict/bind") || !strings.Contains(c.Why, "seccomp") {
 				t.Errorf("choice = %+v, want linux-aio because of seccomp in w/strict/bind", c)
 			}
-			if out := unwrap(r.stdout); !strings.Contains(out, "I/O engine linux-aio: ") || !strings.Contains(out, "w/strict/bind") || !strings.Contains(out, "seccomp") {
+			if out := unwrap(r.stdout); !strings.Contains(out, "I/O engine linux-aio at w: ") || !strings.Contains(out, "w/strict/bind") || !strings.Contains(out, "seccomp") {
 				t.Errorf("the report doesn't say why:\n%s", r.stdout)
 			}
 
@@ -98,6 +98,9 @@ blocks: 1
 			used := ioEngines(trials)
 			if !slices.Equal(used["host"], []string{load.IOUring}) || !slices.Equal(used["strict"], []string{load.LinuxAIO}) {
 				t.Errorf("best used %v, want io_uring on the host and linux-aio in the container", used)
+			}
+			if out := unwrap(r.stdout); !strings.Contains(out, "I/O engine io_uring (host dir, host dir (A/A control)), linux-aio (strict bind) at w: ") {
+				t.Errorf("the report doesn't say which cell used which engine:\n%s", r.stdout)
 			}
 			if !slices.ContainsFunc(run.Warnings, func(w record.Warning) bool { return w.Check == "io-engine" && w.Severity == record.Doubt }) {
 				t.Errorf("no warning says that the cells differ: %v", run.Warnings)

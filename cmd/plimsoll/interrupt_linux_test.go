@@ -49,6 +49,10 @@ func TestRunInterrupted(t *testing.T) {
 			t.Errorf("--resume with %v: status %d, want %d", flags, r.status, exitUsage)
 		}
 	}
+	// A slip of the hand: the plan instead of the run.
+	if r := plimsoll(t, t.Context(), dir, "", "run", "--resume", "places"); r.status != exitUsage || !strings.Contains(r.stderr, "places is a plan, and --resume takes a run") || !strings.Contains(r.stderr, run.ID) {
+		t.Errorf("--resume with a plan: status %d, %s", r.status, r.stderr)
+	}
 	r = plimsoll(t, t.Context(), dir, "", "run", "--resume")
 	if r.status != exitDone {
 		t.Fatalf("resume: status %d, stderr:\n%s", r.status, r.stderr)

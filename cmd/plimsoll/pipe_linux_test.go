@@ -73,6 +73,28 @@ func TestPipeSilent(t *testing.T) {
 	}
 }
 
+// TestPipeNobodyReads: an interrupt ends a command that waits for somebody to read what it prints.
+func TestPipeNobodyReads(t *testing.T) {
+	needRun(t)
+	pipeFolder(t)
+	state := t.TempDir()
+	if r := plimsoll(t, t.Context(), state, small, "run", "-", "--blocks", "1", "--only", "engine=host,workload=append"); r.status != exitDone {
+		t.Fatal(r.stderr)
+	}
+	for _, line := range []string{
+		"report last --format text -o t.lun", "results export last --format csv -o t.lun", "fio --name=a --rw=write --size=1m --output=t.lun",
+		"ab -n 1 -e t.lun http://127.0.0.1:9/",
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan result, 1)
+		go func() { done <- plimsoll(t, ctx, state, "", strings.Fields(line)...) }()
+		cancel()
+		if r := <-done; r.status != exitFailure || !strings.Contains(r.stderr, "interrupted") {
+			t.Errorf("%s: status %d, want %d, interrupted:\n%s", line, r.status, exitFailure, r.stderr)
+		}
+	}
+}
+
 // TestFioReadsStdin: as with fio, the job file - is standard input.
 func TestFioReadsStdin(t *testing.T) {
 	needRun(t)

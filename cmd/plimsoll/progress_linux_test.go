@@ -107,7 +107,7 @@ func TestWriteFileAtomic(t *testing.T) {
 	path := filepath.Join(dir, "f")
 	broken := errors.New("broken")
 	put := func(s string, err error) error {
-		return writeFileAtomic(path, func(w io.Writer) error { io.WriteString(w, s); return err })
+		return writeFileAtomic(t.Context(), path, func(w io.Writer) error { io.WriteString(w, s); return err })
 	}
 	if err := put("one", nil); err != nil {
 		t.Fatal(err)
@@ -128,7 +128,7 @@ func TestWriteFileAtomic(t *testing.T) {
 func TestWriteFileKeepsWhatItLeadsTo(t *testing.T) {
 	dir := t.TempDir()
 	put := func(path string) error {
-		return writeFileAtomic(path, func(w io.Writer) error { _, err := io.WriteString(w, "text"); return err })
+		return writeFileAtomic(t.Context(), path, func(w io.Writer) error { _, err := io.WriteString(w, "text"); return err })
 	}
 	pipe, file, link, into := filepath.Join(dir, "pipe"), filepath.Join(dir, "file"), filepath.Join(dir, "link"), filepath.Join(dir, "into")
 	if err := unix.Mkfifo(pipe, 0o600); err != nil {

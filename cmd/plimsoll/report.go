@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -39,14 +40,14 @@ compared with each other, and the report says in what their machines differ.`,
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if asJSON {
 				if format != "" && format != "json" {
 					return usageError("--json and --format %s contradict each other", format)
 				}
 				format = "json"
 			}
-			return a.report(args, file, format, full)
+			return a.report(cmd.Context(), args, file, format, full)
 		},
 	}
 	c.Flags().StringVarP(&file, "output", "o", "", "file to write, whole or not at all; - is standard output")
@@ -57,7 +58,7 @@ compared with each other, and the report says in what their machines differ.`,
 }
 
 // report prints the runs that refs name.
-func (a *app) report(refs []string, file, format string, full bool) error {
+func (a *app) report(ctx context.Context, refs []string, file, format string, full bool) error {
 	if file == "-" {
 		file = ""
 	}
@@ -94,7 +95,7 @@ func (a *app) report(refs []string, file, format string, full bool) error {
 		return err
 	}
 	// A text file has the default width and no colours.
-	if err := writeFileAtomic(file, func(w io.Writer) error { return a.renderReport(w, format, set, report.Terminal{Full: full}) }); err != nil {
+	if err := writeFileAtomic(ctx, file, func(w io.Writer) error { return a.renderReport(w, format, set, report.Terminal{Full: full}) }); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.stderr, "wrote %s\n", file)

@@ -103,6 +103,8 @@ type resultRow struct {
 	Failed     int `json:"failed"`
 	// Command repeats the run.
 	Command string `json:"command"`
+	// OfPlan: it has a plan to go on with.
+	OfPlan bool `json:"-"`
 }
 
 // broken is the status of a run whose process was killed.
@@ -111,7 +113,7 @@ const broken = "broken"
 func newResultRow(s store.Summary) resultRow {
 	r := resultRow{
 		ID: s.ID, Plan: s.Plan, Started: s.Started, Ended: s.Ended, Status: s.Status, Quick: s.Quick, Seed: s.Seed,
-		Blocks: s.Blocks, BlocksDone: s.BlocksDone, Trials: s.Trials, Failed: s.Failed, Command: s.Command,
+		Blocks: s.Blocks, BlocksDone: s.BlocksDone, Trials: s.Trials, Failed: s.Failed, Command: s.Command, OfPlan: s.PlanText != "",
 	}
 	if s.Broken() {
 		r.Status = broken
@@ -176,7 +178,7 @@ func (a *app) resultsLs(filter store.Filter, asJSON bool) error {
 	fmt.Fprintln(w, "RUN\tPLAN\tSTARTED\tBLOCKS\tTRIALS\tFAILED\tSTATUS")
 	for _, r := range rows {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%d/%d\t%d\t%d\t%s\n",
-			r.ID, printable(r.Plan), timeWord(r.Started), r.BlocksDone, r.Blocks, r.Trials, r.Failed, statusWords(r.Status))
+			r.ID, printable(r.Plan), timeWord(r.Started), r.BlocksDone, r.Blocks, r.Trials, r.Failed, statusWords(r.Status, r.OfPlan))
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -211,9 +213,9 @@ func (a *app) noRunOf(db *store.Store, name string) error {
 	return nil
 }
 
-// statusWords says what can be done about a status.
-func statusWords(status string) string {
-	if status == broken || status == record.Interrupted {
+// statusWords says what can be done about the status of a run, of a plan or of a line, which nothing goes on with.
+func statusWords(status string, ofPlan bool) string {
+	if ofPlan && (status == broken || status == record.Interrupted) {
 		return status + " (resume with plimsoll run --resume)"
 	}
 	return printable(status)

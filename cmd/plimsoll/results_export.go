@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,7 +55,7 @@ as its last attempt; --attempts adds the earlier ones.`,
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
 			if asJSON {
 				if opt.format != "" && opt.format != "json" {
@@ -65,7 +66,7 @@ as its last attempt; --attempts adds the earlier ones.`,
 			if opt.format, err = exportFormat(file, opt.format); err != nil {
 				return err
 			}
-			return a.withRuns(args, func(db *store.Store, ids []string) error { return a.exportTo(db, ids, opt, file) })
+			return a.withRuns(args, func(db *store.Store, ids []string) error { return a.exportTo(cmd.Context(), db, ids, opt, file) })
 		},
 	}
 	cmd.Flags().StringVarP(&file, "output", "o", "-", "`FILE` to write, - is standard output")
@@ -93,7 +94,7 @@ func exportFormat(file, format string) (string, error) {
 
 // exportTo writes a file. One that lacks records which can't be read is
 // written nevertheless: the database may be past saving.
-func (a *app) exportTo(db *store.Store, ids []string, opt exportOptions, file string) error {
+func (a *app) exportTo(ctx context.Context, db *store.Store, ids []string, opt exportOptions, file string) error {
 	if file == "-" || file == "" {
 		return a.export(db, ids, opt, a.stdout)
 	}
@@ -101,7 +102,7 @@ func (a *app) exportTo(db *store.Store, ids []string, opt exportOptions, file st
 		return err
 	}
 	var missing *missingError
-	err := writeFileAtomic(file, func(w io.Writer) error {
+	err := writeFileAtomic(ctx, file, func(w io.Writer) error {
 		err := a.export(db, ids, opt, w)
 		if errors.As(err, &missing) {
 			return nil

@@ -119,7 +119,7 @@ func printRun(w io.Writer, r *record.Run) {
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(t, "%s\t%s\n", name, printable(fmt.Sprintf(format, args...)))
 	}
-	line("Run", "%s, %s", r.ID, statusWords(r.Status))
+	line("Run", "%s, %s", r.ID, statusWords(r.Status, r.PlanText != ""))
 	line("Plan", "%s, %s, seed %d, margin %g", r.Plan, plural(r.Blocks, "block"), r.Seed, r.Margin)
 	if r.Quick {
 		line("", "quick: too few blocks to prove anything")

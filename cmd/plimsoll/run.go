@@ -233,14 +233,19 @@ func (a *app) sweepOthers(ctx context.Context, used map[string]engine.Engine) {
 		if names[e.Name()] {
 			continue
 		}
-		// A daemon that isn't there has nothing of ours that could be asked for.
-		left, err := e.Sweep(ctx)
-		if err != nil && e.Name() != plan.Docker {
-			fmt.Fprintf(a.stderr, "leftovers of an earlier run with engine %s could not be removed: %s\n", e.Name(), clean.Short(err.Error()))
-		}
-		for _, l := range left {
-			fmt.Fprintf(a.stderr, "removed what an earlier run left behind: %s\n", clean.Short(l))
-		}
+		a.sweep(ctx, e)
+	}
+}
+
+// sweep removes what an earlier run left with an engine, and says what that was.
+func (a *app) sweep(ctx context.Context, e engine.Engine) {
+	// A daemon that isn't there has nothing of ours that could be asked for.
+	left, err := e.Sweep(ctx)
+	if err != nil && e.Name() != plan.Docker && ctx.Err() == nil {
+		fmt.Fprintf(a.stderr, "leftovers of an earlier run with engine %s could not be removed: %s\n", e.Name(), clean.Short(err.Error()))
+	}
+	for _, l := range left {
+		fmt.Fprintf(a.stderr, "removed what an earlier run left behind: %s\n", clean.Short(l))
 	}
 }
 

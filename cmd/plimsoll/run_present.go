@@ -80,7 +80,7 @@ func (a *app) writeReportFiles(set report.Set, dir string) error {
 	}
 	for _, format := range []string{"html", "json"} {
 		path := filepath.Join(dir, "report."+format)
-		if err := writeFileAtomic(path, func(w io.Writer) error { return a.renderReport(w, format, set, report.Terminal{}) }); err != nil {
+		if err := writeFileAtomic(a.hardContext(), path, func(w io.Writer) error { return a.renderReport(w, format, set, report.Terminal{}) }); err != nil {
 			return err
 		}
 		fmt.Fprintf(a.stderr, "wrote %s\n", path)

@@ -2,6 +2,8 @@ package main
 
 import (
 	"errors"
+	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,6 +14,7 @@ import (
 	"plimsoll/internal/record"
 	"plimsoll/internal/store"
 	"plimsoll/internal/trial"
+	"plimsoll/plans"
 )
 
 // prepareResume finds the run to go on with, and makes this process its owner until
@@ -39,6 +42,10 @@ func (a *app) prepareResume(db *store.Store, f runFlags, args []string) (job *ru
 func findResumable(db *store.Store, ref, blocks string) (string, error) {
 	if ref != "" {
 		id, err := db.Resolve(ref)
+		var unknown *store.RefError
+		if errors.As(err, &unknown) && isPlan(ref) {
+			return "", usageError("%s is a plan, and --resume takes a run, whose plan was kept with it: %w", ref, err)
+		}
 		if err != nil {
 			return "", usageError("%w", err)
 		}
@@ -49,7 +56,8 @@ func findResumable(db *store.Store, ref, blocks string) (string, error) {
 		return "", err
 	}
 	for _, run := range runs { // Newest first.
-		if run.Status != record.Done && !run.Alive {
+		// A line of another tool has no plan to go on with.
+		if run.Status != record.Done && !run.Alive && run.PlanText != "" {
 			return run.ID, nil
 		}
 	}
@@ -57,6 +65,12 @@ func findResumable(db *store.Store, ref, blocks string) (string, error) {
 		return "", usageError("no run was broken off: name the one that is to have %s blocks, as in 'plimsoll run --resume last --blocks %[1]s'", blocks)
 	}
 	return "", usageError("no run was broken off: there is nothing to resume")
+}
+
+// isPlan reports whether an argument names a built-in plan or a file.
+func isPlan(arg string) bool {
+	st, err := os.Stat(arg)
+	return slices.Contains(plans.Names(), arg) || err == nil && st.Mode().IsRegular()
 }
 
 // loadResumed reads run id with what it measured already. blocks, unless empty, is how many it

@@ -70,6 +70,14 @@ with exit status 4. Elsewhere differences are those of the two generators.`,
 	return c
 }
 
+// selfcheckError is err, or that it was interrupted, whichever of the programs met that.
+func selfcheckError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return errors.New("interrupted: a part of the rounds says nothing of the two programs")
+	}
+	return err
+}
+
 // selfcheck measures and prints.
 func (a *app) selfcheck(ctx context.Context, f selfcheckFlags) (err error) {
 	if f.rounds < 1 || f.rounds > 1000 || f.runtime < 100*time.Millisecond || f.runtime > time.Hour {
@@ -90,7 +98,7 @@ func (a *app) selfcheck(ctx context.Context, f selfcheckFlags) (err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	file := filepath.Join(dir, "file")
 	if _, err := load.Layout(ctx, file, selfcheckFile, load.LayoutOptions{}); err != nil {
-		return err
+		return selfcheckError(ctx, err)
 	}
 	cases, err := selfcheckCases(dir, file, f.runtime)
 	if err != nil {
@@ -114,7 +122,7 @@ func (a *app) selfcheck(ctx context.Context, f selfcheckFlags) (err error) {
 		fmt.Fprintf(a.stderr, "round %d of %d: %s\n", round+1, f.rounds, c.Name)
 	})
 	if err != nil {
-		return err
+		return selfcheckError(ctx, err)
 	}
 	if f.json {
 		e := json.NewEncoder(a.stdout)

@@ -61,3 +61,25 @@ func TestSelfcheckRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestSelfcheckInterrupted: an interrupt is told as one, whichever program is in the middle, and leaves nothing.
+func TestSelfcheckInterrupted(t *testing.T) {
+	if _, err := exec.LookPath("fio"); err != nil {
+		t.Skip("needs fio")
+	}
+	needRun(t)
+	dir := t.TempDir()
+	leaktest.Check(t, dir)
+	cmd := launch(t, dir, "", "selfcheck", "--dir", dir, "--rounds", "50")
+	cmd.Stderr.(*output).waitFor(t, "round 1 of 50")
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	exited(t, cmd)
+	if said := lastLine(cmd.Stderr.(*output).String()); cmd.ProcessState.ExitCode() != exitFailure || !strings.HasPrefix(said, "plimsoll: interrupted") {
+		t.Errorf("%v: %q", cmd.ProcessState, said)
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, "plimsoll-selfcheck-*")); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}

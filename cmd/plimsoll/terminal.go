@@ -12,6 +12,9 @@ import (
 // set NO_COLOR, and the width of the terminal; of COLUMNS where there is none, as in a pipe.
 func terminal(w io.Writer) report.Terminal {
 	var t report.Terminal
+	if out, ok := w.(*outputFile); ok {
+		w = out.w
+	}
 	f, ok := w.(*os.File)
 	if !ok {
 		return t

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 
@@ -91,31 +90,34 @@ func (a *app) verifyWrite(ctx context.Context, f verifyFlags, path string) (err 
 			return err
 		}
 	}
+	var buffer journalBuffer
+	o := verify.Options{Path: path, Size: length, BS: bs, Depth: f.depth, Every: f.every, Direct: f.direct, Rate: f.rate}
+	if err := o.Check(); err != nil {
+		return usageError("%w", err)
+	}
+	closeJournal, err := a.openJournal(f.journal, &o, &buffer)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeJournal()) }()
 	if err := workload.MakeFile(ctx, path, length, destructive == path); err != nil {
 		var over *workload.OverwriteError
 		if errors.As(err, &over) {
 			return usageError("%w", err)
 		}
+		if ctx.Err() != nil {
+			return errors.New("interrupted while the file was made: nothing was verified")
+		}
 		return err
 	}
-	var buffer journalBuffer
-	o := verify.Options{Path: path, Size: length, BS: bs, Depth: f.depth, Every: f.every, Direct: f.direct, Rate: f.rate, Journal: &buffer}
-	switch f.journal {
-	case "":
-	case "-":
-		o.Journal = io.MultiWriter(&buffer, a.stdout)
-	default:
-		j, err := os.OpenFile(f.journal, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
-		if err != nil {
-			return usageError("--journal: %w", err)
-		}
-		defer func() { err = errors.Join(err, j.Close()) }()
-		o.Journal = io.MultiWriter(&buffer, syncedFile{j})
+	n, err := verify.Write(ctx, o)
+	workload.MarkFile(path) // Also as far as it got, so that it can be written anew.
+	if err != nil && ctx.Err() != nil {
+		return fmt.Errorf("interrupted; %d blocks were written and synced before", n)
 	}
-	if n, err := verify.Write(ctx, o); err != nil {
+	if err != nil {
 		return fmt.Errorf("%w; %d blocks were written and synced before", err, n)
 	}
-	workload.MarkFile(path)
 	if f.journal == "-" {
 		return nil // Standard output is the journal's.
 	}
@@ -175,13 +177,4 @@ func (a *app) verifyTell(r *verify.Report, asJSON bool) error {
 		return &exitError{exitNotHeld, fmt.Errorf("%d blocks that were acknowledged and synced are not what was written", r.Bad)}
 	}
 	return nil
-}
-
-// syncedFile is a file whose writes are on stable storage when they return: the journal must
-// not be ahead of the data, but it may not be lost with it either.
-type syncedFile struct{ f *os.File }
-
-func (s syncedFile) Write(p []byte) (int, error) {
-	n, err := s.f.Write(p)
-	return n, errors.Join(err, s.f.Sync())
 }

@@ -2,8 +2,41 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"io"
+	"os"
+	"path/filepath"
+
+	"plimsoll/internal/verify"
 )
+
+// openJournal makes the journal of o, which is also kept in buffer: a new file, standard output for "-", and no other for "".
+// What it returns closes the file, and removes one in which nothing was noted: it would be in the way of the next.
+func (a *app) openJournal(name string, o *verify.Options, buffer *journalBuffer) (closeFile func() error, err error) {
+	o.Journal = buffer
+	switch name {
+	case "":
+		return func() error { return nil }, nil
+	case "-":
+		o.Journal = io.MultiWriter(buffer, a.stdout)
+		return func() error { return nil }, nil
+	}
+	if abs, err := filepath.Abs(name); err == nil && abs == o.Path {
+		return nil, usageError("--journal: %s is the file to write: keep the journal elsewhere", name)
+	}
+	j, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, usageError("--journal: %w", err)
+	}
+	o.Journal = io.MultiWriter(buffer, syncedFile{j})
+	return func() error {
+		err := j.Close()
+		if buffer.first == nil {
+			err = errors.Join(err, os.Remove(name))
+		}
+		return err
+	}, nil
+}
 
 // journalBuffer keeps of a journal its first line and its last, which is all that a
 // check of a run that got to its end needs.
@@ -21,4 +54,13 @@ func (j *journalBuffer) Write(p []byte) (int, error) {
 
 func (j *journalBuffer) reader() io.Reader {
 	return io.MultiReader(bytes.NewReader(j.first), bytes.NewReader(j.last))
+}
+
+// syncedFile is a file whose writes are on stable storage when they return: the journal must
+// not be ahead of the data, but it may not be lost with it either.
+type syncedFile struct{ f *os.File }
+
+func (s syncedFile) Write(p []byte) (int, error) {
+	n, err := s.f.Write(p)
+	return n, errors.Join(err, s.f.Sync())
 }

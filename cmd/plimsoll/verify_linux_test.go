@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,6 +54,22 @@ func TestVerify(t *testing.T) {
 		t.Errorf("said %q", r.stderr)
 	}
 	say(exitDone, file, "--size", "1MiB", "--destructive", file)
+	// What can't be is refused before anything is made, the journal included.
+	fresh, note := filepath.Join(dir, "fresh"), filepath.Join(dir, "note")
+	for want, args := range map[string][]string{
+		"no multiple":                {fresh, "--size", "5000", "--journal", note},
+		"iodepth=100000":             {fresh, "--iodepth", "100000", "--journal", note},
+		"keep the journal elsewhere": {fresh, "--journal", fresh},
+		"open /nonexistent/j":        {fresh, "--journal", "/nonexistent/j"},
+		"that Plimsoll did not make": {journal, "--size", "1MiB", "--journal", note},
+	} {
+		r := say(exitUsage, args...)
+		_, ferr := os.Stat(fresh)
+		_, nerr := os.Stat(note)
+		if !strings.Contains(r.stderr, want) || !errors.Is(ferr, os.ErrNotExist) || !errors.Is(nerr, os.ErrNotExist) {
+			t.Errorf("%v: %q, want %q, and nothing made: %v, %v", args, r.stderr, want, ferr, nerr)
+		}
+	}
 	for want, args := range map[string][]string{
 		"name the file":    {},
 		"needs --journal":  {"--check"},

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"plimsoll/internal/engine"
@@ -136,7 +137,7 @@ func (a *Agent) lost() error {
 	if a.Hello.Version == 0 {
 		// What kept it from starting is known to the runtime alone.
 		text = "the worker did not start: " + state
-		if words := tail.LastWords(a.Session.Log()); words != "" {
+		if words := tail.LastWords(a.Session.Log()); words != "" && !strings.Contains(state, words) {
 			text = "the worker did not start: " + words + " (" + state + ")"
 		}
 	}
@@ -231,6 +232,9 @@ func (a *Agent) Start(id string) error {
 type Events struct {
 	// Sample is called for each sample, Round at the end of each round of a job with a steady state, in order.
 	Sample, Round func(load.Sample)
+	// Settling is called when the measured window is over and buffered writes are waited for, again and again:
+	// with how many bytes the trial's machine has yet to write back, -1 where that isn't known.
+	Settling func(left int64)
 }
 
 // Wait returns the result of a started trial. When ctx ends first the trial is
@@ -264,6 +268,10 @@ func (a *Agent) Hear(ctx context.Context, id string, on Events) (*workload.Resul
 		case m.Round != nil && m.Round.ID == id:
 			if on.Round != nil {
 				on.Round(m.Round.Sample)
+			}
+		case m.Settling != nil && m.Settling.ID == id:
+			if on.Settling != nil {
+				on.Settling(m.Settling.Left)
 			}
 		case m.Result != nil && m.Result.ID == id:
 			return &m.Result.Result, nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -214,5 +215,26 @@ func TestCloseFlooded(t *testing.T) {
 	}
 	if _, err := io.ReadAll(s.Stdout()); err == nil {
 		t.Error("the worker's output is still open")
+	}
+}
+
+// TestSettling: Wait passes on how far buffered writes are, and only those of its own trial.
+func TestSettling(t *testing.T) {
+	s := session(t, hello+`read run; echo '{"ready":{"id":"1"}}'; read start; for n in 30 20 -1; do echo '{"settling":{"id":"1","left":'$n'}}'; echo '{"settling":{"id":"0","left":7}}'; done
+echo '{"result":{"id":"1","elapsed":1,"classes":[{"name":"write"}]}}'; cat >/dev/null`)
+	a, err := Open(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Prepare(t.Context(), "1", short); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Start("1"); err != nil {
+		t.Fatal(err)
+	}
+	var left []int64
+	on := Events{Settling: func(n int64) { left = append(left, n) }}
+	if _, err := a.Hear(t.Context(), "1", on); err != nil || !slices.Equal(left, []int64{30, 20, -1}) {
+		t.Errorf("Wait() = %v, left %v", err, left)
 	}
 }

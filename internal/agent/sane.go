@@ -26,6 +26,8 @@ func (a *Agent) misplaced(m wire.Message, id string, running bool) string {
 		return "it sent a result before the start"
 	case m.Sample != nil && m.Sample.ID == id && !running:
 		return "it sent a sample before the start"
+	case m.Settling != nil && m.Settling.ID == id && !running:
+		return "it settled before the start"
 	case m.Sample != nil && m.Sample.ID == id:
 		return badSample(m.Sample.Sample)
 	case m.Round != nil && m.Round.ID == id && !running:

@@ -36,6 +36,7 @@ func TestHostile(t *testing.T) {
 		{"plimsoll's words", `{"stop":{"id":"1"}}`, "", "only plimsoll says"},
 		{"result before ready", result, "", "before the start"},
 		{"sample before start", `{"sample":{"id":"1"}}`, "", "before the start"},
+		{"settling before start", `{"settling":{"id":"1","left":5}}`, "", "before the start"},
 		{"ready twice", ready, ready, "a second time"},
 		{"not a message", ready, "Segmentation fault", "not a message"},
 		{"negative time", ready, spoilt(`"elapsed":1000`, `"elapsed":-1`), "took -1ns"},

@@ -1,6 +1,10 @@
 package check
 
-import "plimsoll/internal/record"
+import (
+	"fmt"
+
+	"plimsoll/internal/record"
+)
 
 const (
 	// amplified is how many bytes the device may move for one of the application.
@@ -18,6 +22,10 @@ const (
 
 // checkAmplification is check 21: what else did the device do for the
 // application's bytes? It is evidence, not a doubt.
+//
+// The device's counters hold what everybody did. Those of the worker's control group hold only its own,
+// but neither a file system's journal nor its metadata, which the kernel writes in nobody's name. So where
+// both are known the truth is between the two, and both ends are told.
 func checkAmplification(v *view) []record.Warning {
 	if !v.onDisk() {
 		return nil
@@ -30,6 +38,10 @@ func checkAmplification(v *view) []record.Warning {
 		}
 		// Read on behalf of others, not of this process.
 		if f.name == "read" && f.proc >= 0 && f.proc <= amplified*f.app {
+			continue
+		}
+		// What goes beyond a direct job's overwrites is no journal but a neighbour's, and told as that.
+		if f.name == "written" && v.direct && !v.synced && len(v.foreignBytes()) > 0 {
 			continue
 		}
 		moved := f.device
@@ -49,8 +61,22 @@ func checkAmplification(v *view) []record.Warning {
 				v.truth.Device, bytes(f.device), bytes(f.app), f.name, why)...)
 			continue
 		}
-		out = append(out, warning(Amplification, record.Note, e, "The device moved %.1f bytes for each byte %s (%s for %s): %s, and whatever else used %s.",
-			moved/f.app, f.name, bytes(moved), bytes(f.app), why, v.truth.Device)...)
+		out = append(out, warning(Amplification, record.Note, e, "The device moved %.1f bytes for each byte %s (%s for %s)%s",
+			moved/f.app, f.name, bytes(moved), bytes(f.app), v.charged(f, moved, why, e))...)
 	}
 	return out
+}
+
+// charged says of bytes that a device moved whose they were, as far as the worker's group tells, and adds
+// that to the evidence.
+func (v *view) charged(f flow, moved float64, why string, e map[string]any) string {
+	if f.name == "read" || f.group < 0 {
+		return fmt.Sprintf(": %s, and whatever else used %s.", why, v.truth.Device)
+	}
+	e["factor_least"] = f.group / f.app
+	if moved-f.group < amplifiedFloor+v.slack {
+		return ", all of them charged to this trial: whole pages, and what the file system writes in its name."
+	}
+	return fmt.Sprintf(". Of these %s were charged to this trial, %.1f for each: the rest is %s, which are charged to nobody, or others' who used %s.",
+		bytes(f.group), f.group/f.app, why, v.truth.Device)
 }

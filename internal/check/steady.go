@@ -38,13 +38,13 @@ func checkSteady(v *view) []record.Warning {
 		if f.Steady {
 			return nil
 		}
-		return append(neverSteady(v, f), stepped(workload.RoundsOf(v.t.Results, "1/s"))...)
+		return append(neverSteady(v, f), stepped(workload.RoundsOf(v.t.Results, "1/s"), "The figure is of the end.")...)
 	}
 	c := workload.CourseOf(v.t.Results, "1/s")
 	if c.Step < leastInterval {
 		return nil
 	}
-	if out := stepped(c); out != nil {
+	if out := stepped(c, "The figure mixes them."); out != nil {
 		return out
 	}
 	out := unsteady(c)
@@ -63,24 +63,24 @@ func after(c workload.Course, n int) string {
 // maxSteps is how many steps a sentence tells of.
 const maxSteps = 4
 
-// stepped tells of the points at which the rate goes from one level to another.
-func stepped(c workload.Course) []record.Warning {
+// stepped tells of the points at which the rate goes from one level to another, and what the figure is then.
+func stepped(c workload.Course, figure string) []record.Warning {
 	steps := steady.Steps(c.Rates)
-	if len(steps) == 0 {
+	if len(steps) == 0 || c.Step < leastInterval {
 		return nil
 	}
 	all := after(c, len(c.Rates))
 	if len(steps) > 1 {
 		text := stepsText(c, steps, func(x float64) string { return rate(x, "1/s") })
-		return warning(Burst, record.Doubt, stepEvidence(c, steps), "In %s the rate went from one level to another %s: %s. The figure mixes them.", all, times(len(steps)), text)
+		return warning(Burst, record.Doubt, stepEvidence(c, steps), "In %s the rate went from one level to another %s: %s. %s", all, times(len(steps)), text, figure)
 	}
 	s := steps[0]
 	why := "burst credits, a cache that was full, or heat"
 	if s.After > s.Before {
 		why = "what had held it up was over, as a neighbour's work, a limit, or a cache that had to fill"
 	}
-	return warning(Burst, record.Doubt, stepEvidence(c, steps), "After %s of %s the rate %s from %s to %s and stayed there: %s. The figure mixes both.",
-		after(c, s.At), all, verb(s.Change()), rate(s.Before, "1/s"), rate(s.After, "1/s"), why)
+	return warning(Burst, record.Doubt, stepEvidence(c, steps), "After %s of %s the rate %s from %s to %s and stayed there: %s. %s",
+		after(c, s.At), all, verb(s.Change()), rate(s.Before, "1/s"), rate(s.After, "1/s"), why, figure)
 }
 
 // slowed tells of the same in the mean service time of an open loop, which leaves the rate as it is.
@@ -113,13 +113,14 @@ func verb(change float64) string {
 	return "rose"
 }
 
-// stepEvidence holds all steps, and the greatest by itself.
+// stepEvidence holds all steps, and the greatest by itself: the level before a step is over 0.
 func stepEvidence(c workload.Course, steps []steady.Step) map[string]any {
 	greatest := steps[0]
 	list := make([]map[string]any, len(steps))
 	for i, s := range steps {
 		list[i] = map[string]any{"at_ns": int64(time.Duration(s.At) * c.Step), "before": s.Before, "after": s.After}
-		if math.Abs(s.Change()) > math.Abs(greatest.Change()) {
+		// As a factor: a fall to a tenth is more than a rise to the double.
+		if math.Abs(math.Log(s.After/s.Before)) > math.Abs(math.Log(greatest.After/greatest.Before)) {
 			greatest = s
 		}
 	}
@@ -140,24 +141,13 @@ func neverSteady(v *view, f steady.Finding) []record.Warning {
 		return warning(NeverSteady, record.Doubt, e, "Never steady: there were only %d rounds, since something hung for longer than the %s of a round, and %d are judged together.",
 			len(all.Each), size.Duration(round), steady.WindowRounds)
 	}
-	var why []string
-	for _, o := range []struct {
-		name string
-		j    steady.Judgement
-	}{{"throughput", f.Throughput}, {"mean latency", f.Latency}} {
-		if o.j.Range > steady.MaxRange {
-			why = append(why, fmt.Sprintf("the %s differed by %s of its mean (%s at most)", o.name, percent(o.j.Range), percent(steady.MaxRange)))
-		}
-		if math.Abs(o.j.Slope) > steady.MaxSlope {
-			why = append(why, fmt.Sprintf("the %s %s by %s (%s at most)", o.name, verb(o.j.Slope), percent(math.Abs(o.j.Slope)), percent(steady.MaxSlope)))
-		}
-		if o.j.Mean <= 0 {
-			why = append(why, "nothing was done")
-			break
-		}
+	text := "nothing was done"
+	if f.Throughput.Mean > 0 {
+		text = fmt.Sprintf("the throughput differed by %s and drifted by %s of its mean, the mean latency by %s and %s; %s and %s are allowed",
+			percent(f.Throughput.Range), percent(math.Abs(f.Throughput.Slope)), percent(f.Latency.Range), percent(math.Abs(f.Latency.Slope)), percent(steady.MaxRange), percent(steady.MaxSlope))
 	}
 	return warning(NeverSteady, record.Doubt, e, "Never steady: in %s (%d rounds of %s) there were no %d rounds in which the figures hold still. In the last ones, which were measured, %s.",
-		size.Duration(all.Each[len(all.Each)-1].At.Round(100*time.Millisecond)), len(all.Each), size.Duration(round), steady.WindowRounds, strings.Join(why, ", "))
+		size.Duration(all.Each[len(all.Each)-1].At.Round(100*time.Millisecond)), len(all.Each), size.Duration(round), steady.WindowRounds, text)
 }
 
 // unsteady judges the trend and the scatter of the rates.

@@ -157,26 +157,6 @@ func TestUnwrittenAndCompressible(t *testing.T) {
 	})
 }
 
-func TestAmplification(t *testing.T) {
-	testRows(t, []row{
-		{"writes, at the limit", func(t *record.Trial) { named(t, workload.WAL, 40*mib, 60*mib) }, "", ""},
-		{"writes, above", func(t *record.Trial) { named(t, workload.WAL, 40*mib, 60*mib+1) }, "amplification/note", "1.5 bytes for each byte written"},
-		{"writes, small excess", func(t *record.Trial) { named(t, workload.WAL, 100*kib, 300*kib) }, "", ""},
-		{"writes, as much as may be its own", func(t *record.Trial) { named(t, workload.WAL, mib, 10*mib) }, "amplification/note", "10.0 bytes for each byte written"},
-		{"a neighbour writes", func(t *record.Trial) { named(t, workload.WAL, mib, 2460*mib) }, "amplification/note", "In the window vda moved 2.4 GiB, and this trial had 1.0 MiB written"},
-		{"small writes, charged by the page", func(t *record.Trial) {
-			named(t, workload.WAL, mib, 40*mib)
-			t.Truth[0].ProcWritten = 16 * mib
-		}, "amplification/note", "40.0 bytes for each byte written"},
-		{"reads charged to it, and others'", func(t *record.Trial) {
-			buffered(t)
-			reads(t, 20*mib, 80*mib, 85*mib)
-		}, "amplification/note", "4.0 bytes for each byte read (80.0 MiB for 20.0 MiB)"},
-		{"reads charged to it", func(t *record.Trial) { buffered(t); reads(t, 20*mib, 80*mib, 80*mib) }, "amplification/note", "4.0 bytes for each byte read"},
-		{"reads of others", func(t *record.Trial) { reads(t, 20*mib, 20*mib, 80*mib) }, "neighbour/doubt", ""},
-	})
-}
-
 func TestWindowClockSkew(t *testing.T) {
 	ops := func(n int64) func(*record.Trial) {
 		return func(t *record.Trial) { t.Results[0].Classes[0].Ops = n }

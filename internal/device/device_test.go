@@ -7,10 +7,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"plimsoll/internal/disktest"
 )
 
 func TestOfFixture(t *testing.T) {
-	f := fixture(t, fixtureMounts, blockFiles())
+	f := fixture(t, disktest.BlockMounts, disktest.BlockFiles())
 	for _, tt := range []struct {
 		path, device, stack, why string
 	}{
@@ -56,7 +58,7 @@ func TestOfFixture(t *testing.T) {
 }
 
 func TestOfBtrfsListsAllMembers(t *testing.T) {
-	f := fixture(t, fixtureMounts, blockFiles())
+	f := fixture(t, disktest.BlockMounts, disktest.BlockFiles())
 	s, err := f.Of("/fixture/b2")
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +69,7 @@ func TestOfBtrfsListsAllMembers(t *testing.T) {
 }
 
 func TestDeviceProperties(t *testing.T) {
-	f := fixture(t, fixtureMounts, blockFiles())
+	f := fixture(t, disktest.BlockMounts, disktest.BlockFiles())
 	s, err := f.Of("/fixture")
 	if err != nil {
 		t.Fatal(err)
@@ -95,7 +97,7 @@ func TestDeviceProperties(t *testing.T) {
 }
 
 func TestOfMount(t *testing.T) {
-	f := fixture(t, fixtureMounts, blockFiles())
+	f := fixture(t, disktest.BlockMounts, disktest.BlockFiles())
 	for _, tt := range []struct {
 		name  string
 		mount Mount

@@ -45,8 +45,11 @@ func (m *Mount) Has(option string) bool {
 // Mounts returns the mounts that this process sees.
 func (f FS) Mounts() ([]Mount, error) { return f.mounts() }
 
-func (f FS) mounts() ([]Mount, error) {
-	name := filepath.Join(f.Proc, "self", "mountinfo")
+func (f FS) mounts() ([]Mount, error) { return f.mountsOf("self") }
+
+// mountsOf are the mounts that a process sees.
+func (f FS) mountsOf(pid string) ([]Mount, error) {
+	name := filepath.Join(f.Proc, pid, "mountinfo")
 	r, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w: mounts are found on Linux only", name, errors.ErrUnsupported)

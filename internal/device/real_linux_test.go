@@ -198,3 +198,13 @@ func TestOfRealMemoryAndPrograms(t *testing.T) {
 		t.Errorf("Of(FUSE) = %+v, %v, want no device because a program serves it", s, err)
 	}
 }
+
+// TestOfRealMD: a software RAID stands on its disks.
+func TestOfRealMD(t *testing.T) {
+	one, other := bare(t), bare(t)
+	md := disktest.MD(t, "raid1", loopSize, one, other)
+	n := tree(t, md).Below[0]
+	if n.Kind != KindMD || n.Level != "raid1" || n.Device.MQ || len(n.Below) != 2 || n.Below[0].Kind != KindLoop {
+		t.Errorf("%+v on %s, want a raid1 on two loop devices", n, names(n.Below))
+	}
+}

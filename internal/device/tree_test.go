@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"plimsoll/internal/disktest"
 )
 
 // sketch draws a tree with a line for each node: its kind, name, number and what is particular to it.
@@ -39,87 +41,8 @@ func sketch(n *Node, indent string) string {
 	return b.String()
 }
 
-// stackFiles are devices on devices. Their layout was read in a virtual machine with Linux 6.1 that had
-// each of them, but for bcache's and NVMe's, which are the kernel documentation's
-// (admin-guide/bcache.rst, and drivers/nvme/host/multipath.c).
-func stackFiles() map[string]string {
-	files := blockFiles()
-	disk := func(name, number string) {
-		files["sys/dev/block/"+number] = "-> sys/devices/pci/" + name
-		files["sys/devices/pci/"+name+"/dev"] = number + "\n"
-		files["sys/devices/pci/"+name+"/mq/0/cpu_list"] = "0\n"
-		files["sys/devices/pci/"+name+"/queue/max_sectors_kb"] = "1280\n"
-	}
-	virtual := func(name, number string, more map[string]string, slaves ...string) {
-		dir := "sys/devices/virtual/block/" + name
-		files["sys/dev/block/"+number] = "-> " + dir
-		files[dir+"/dev"] = number + "\n"
-		for k, v := range more {
-			files[dir+"/"+k] = v
-		}
-		for _, s := range slaves {
-			at := "sys/devices/virtual/block/" + s
-			if _, ok := files["sys/devices/pci/"+s+"/dev"]; ok {
-				at = "sys/devices/pci/" + s
-			}
-			files[dir+"/slaves/"+s] = "-> " + at
-		}
-	}
-	dm := func(name, label, uuid string) map[string]string {
-		return map[string]string{"dm/name": label + "\n", "dm/uuid": uuid + "\n", "dm/suspended": "0\n"}
-	}
-	for name, number := range map[string]string{"sdd": "8:48", "sde": "8:64", "sdf": "8:80", "sdg": "8:96"} {
-		disk(name, number)
-	}
-	virtual("dm-1", "253:1", dm("dm-1", "vg-data", "LVM-AAAA"), "sdd", "sde")
-	virtual("dm-2", "253:2", dm("dm-2", "vg-pool_tmeta", "LVM-BBBB-tmeta"), "sdd")
-	virtual("dm-3", "253:3", dm("dm-3", "vg-pool_tdata", "LVM-CCCC-tdata"), "sde")
-	virtual("dm-4", "253:4", dm("dm-4", "vg-pool-tpool", "LVM-DDDD-tpool"), "dm-2", "dm-3")
-	virtual("dm-5", "253:5", dm("dm-5", "vg-thin", "LVM-EEEE"), "dm-4")
-	virtual("dm-6", "253:6", dm("dm-6", "mpatha", "mpath-3600a"), "sdf", "sdg")
-	virtual("dm-7", "253:7", dm("dm-7", "mpatha-part1", "part1-mpath-3600a"), "dm-6")
-	virtual("md0", "9:0", map[string]string{"md/level": "raid5\n", "md/array_state": "clean\n"}, "sdd", "sde", "sdf")
-	virtual("bcache0", "252:0", map[string]string{"bcache/cache_mode": "writethrough [writeback] writearound none\n"}, "sdf", "sdg")
-	files["sys/devices/pci/sdg/bcache/set/uuid"] = "u\n"
-	files["sys/devices/pci/sdf/bcache/cache_mode"] = "writethrough [writeback] writearound none\n"
-	virtual("zd0", "230:0", nil)
-	virtual("loop5", "7:5", map[string]string{"loop/backing_file": "/fixture/shm/gone.img (deleted)\n", "loop/dio": "1\n"})
-	virtual("loop6", "7:6", nil)
-
-	sub := "sys/devices/virtual/nvme-subsystem/nvme-subsys1/"
-	files["sys/dev/block/259:7"] = "-> " + sub + "nvme1n1"
-	files[sub+"nvme1n1/dev"] = "259:7\n"
-	files[sub+"nvme1n1/nvme1n1p1/dev"] = "259:8\n"
-	files[sub+"nvme1n1/nvme1n1p1/partition"] = "1\n"
-	files["sys/dev/block/259:8"] = "-> " + sub + "nvme1n1/nvme1n1p1"
-	for _, c := range []string{"nvme1", "nvme2"} {
-		files[sub+c] = "-> sys/devices/pci/nvme/" + c
-		way := "sys/devices/pci/nvme/" + c + "/nvme1c" + c[4:] + "n1"
-		files[way+"/hidden"] = "1\n"
-		files[way+"/mq/0/cpu_list"] = "0\n"
-		files["sys/devices/pci/nvme/"+c+"/nvme9c1n1/hidden"] = "1\n" // Of another namespace.
-	}
-
-	files["sys/fs/btrfs/u-2/allocation/data/raid1/total_bytes"] = "1\n"
-	files["sys/fs/btrfs/u-2/allocation/metadata/raid1/total_bytes"] = "1\n"
-	return files
-}
-
-const stackMounts = fixtureMounts + `30 1 253:1 / /fixture/lv rw - ext4 /dev/mapper/vg-data rw
-31 1 253:5 / /fixture/thin rw - xfs /dev/mapper/vg-thin rw
-32 1 253:7 / /fixture/mpath rw - ext4 /dev/mapper/mpatha-part1 rw
-33 1 9:0 / /fixture/md rw - ext4 /dev/md0 rw
-34 1 252:0 / /fixture/bcache rw - ext4 /dev/bcache0 rw
-35 1 230:0 / /fixture/zvol rw - ext4 /dev/zd0 rw
-36 1 7:5 / /fixture/deleted rw - ext4 /dev/loop5 rw
-37 1 7:6 / /fixture/unbound rw - ext4 /dev/loop6 rw
-38 1 259:8 / /fixture/heads rw - xfs /dev/nvme1n1p1 rw
-39 1 0:60 / /fixture/mixed rw - overlay overlay rw,lowerdir=/fixture/lv/a:/fixture/lv/b:/fixture/md/c:/fixture/thin/l:rel,upperdir=/fixture/thin/u,workdir=/w
-40 1 0:61 / /fixture/readonly ro - overlay overlay ro,lowerdir=/fixture/lv/a:/fixture/md/c
-`
-
 func TestTree(t *testing.T) {
-	f := fixture(t, stackMounts, stackFiles())
+	f := fixture(t, disktest.StackMounts, disktest.StackFiles())
 	f.Targets = func(major, minor uint32) ([]Target, error) {
 		if major == 253 && minor == 5 {
 			return []Target{{Type: "thin"}}, nil
@@ -213,7 +136,7 @@ func under(tree, role string) string {
 }
 
 func TestTreeProperties(t *testing.T) {
-	f := fixture(t, stackMounts, stackFiles())
+	f := fixture(t, disktest.StackMounts, disktest.StackFiles())
 	s, err := f.Of("/fixture/lv")
 	if err != nil {
 		t.Fatal(err)
@@ -233,12 +156,12 @@ func TestTreeProperties(t *testing.T) {
 
 // TestTreeInACircle: devices that stand on each other, which the kernel forbids, end.
 func TestTreeInACircle(t *testing.T) {
-	files := stackFiles()
+	files := disktest.StackFiles()
 	maps.DeleteFunc(files, func(name, _ string) bool {
 		return strings.HasPrefix(name, "sys/devices/virtual/block/dm-4/slaves")
 	})
 	files["sys/devices/virtual/block/dm-4/slaves/dm-5"] = "-> sys/devices/virtual/block/dm-5"
-	s, err := fixture(t, stackMounts, files).Of("/fixture/thin")
+	s, err := fixture(t, disktest.StackMounts, files).Of("/fixture/thin")
 	if err != nil || len(s.Tree.Below[0].Below) != 1 || len(s.Tree.Below[0].Below[0].Below) != 0 {
 		t.Errorf("two devices on each other: %v, %v", err, s)
 	}

@@ -6,4 +6,6 @@
 // capability that is missing; .ci/may-skip says where that is no excuse. Nothing is touched
 // that the test did not make: a loop device's number may be another's by the time of the end,
 // so what is detached is that of the test's own file.
+//
+// For machines that a test can't borrow there are trees of files that look like their procfs and sysfs.
 package disktest

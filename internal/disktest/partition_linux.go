@@ -1,9 +1,12 @@
 package disktest
 
 import (
+	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // Partitions tells the kernel of two equal parts of a device, and returns their paths. Nothing is written
@@ -20,7 +23,19 @@ func Partitions(t testing.TB, device string) [2]string {
 	for i := range int64(2) {
 		number := strconv.FormatInt(i+1, 10)
 		Run(t, "addpart", device, number, strconv.FormatInt(start+i*each, 10), strconv.FormatInt(each, 10))
-		t.Cleanup(func() { Run(t, "delpart", device, number) })
+		t.Cleanup(func() {
+			// Whoever looks at new devices may have it open for a moment.
+			err := patiently(func() error {
+				out, err := exec.Command("delpart", device, number).CombinedOutput()
+				if err != nil && strings.Contains(string(out), "busy") {
+					return unix.EBUSY
+				}
+				return err
+			})
+			if err != nil {
+				t.Errorf("delpart %s %s: %v", device, number, err)
+			}
+		})
 		parts[i] = device + "p" + number
 	}
 	return parts

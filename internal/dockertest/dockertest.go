@@ -56,6 +56,8 @@ type PodmanOptions struct {
 	// NoUlimits leaves Podman's own resource limits in place, which a service without
 	// CAP_SYS_RESOURCE can't give to containers.
 	NoUlimits bool
+	// Runtime is the path of the OCI runtime; empty is the runc of the PATH.
+	Runtime string
 	// User, if not 0, runs the service as that user and group: rootless. The user needs no
 	// entry in /etc/subuid, as containers then have one user, their root.
 	User int

@@ -25,9 +25,11 @@ func startPodman(t testing.TB, opt PodmanOptions) *Daemon {
 	if err != nil {
 		t.Skip("needs podman: apt-get install podman")
 	}
-	runc, err := exec.LookPath("runc")
-	if err != nil {
-		t.Skip("needs runc: apt-get install runc")
+	runc := opt.Runtime
+	if runc == "" {
+		if runc, err = exec.LookPath("runc"); err != nil {
+			t.Skip("needs runc: apt-get install runc")
+		}
 	}
 	d := &Daemon{Dir: tempDir(t)}
 	if len(cgroups(podmanCgroup)) == 0 {

@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
@@ -28,6 +29,9 @@ func startProgram(logPath string, env []string, argv ...string) (*program, error
 	}
 	p := &program{cmd: exec.Command(argv[0], argv[1:]...), logPath: logPath, ended: make(chan struct{})}
 	p.cmd.Env = env
+	// Podman's conmon notes a kill for want of memory in a file "oom" where it stands, which was the
+	// folder of the package that is tested.
+	p.cmd.Dir = filepath.Dir(logPath)
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	// A group of its own, so that an interrupt at the terminal reaches the test only.
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}

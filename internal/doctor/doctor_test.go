@@ -3,13 +3,13 @@ package doctor
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"plimsoll/internal/device"
 	"plimsoll/internal/engine"
+	"plimsoll/internal/treetest"
 	"plimsoll/load"
 )
 
@@ -27,16 +27,7 @@ func (f fakeEngine) Probe(context.Context) engine.Probe { return f.probe }
 // content stands for that.
 func machine(t *testing.T, files map[string]string) Options {
 	t.Helper()
-	root := t.TempDir()
-	for name, content := range files {
-		full := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(full, []byte(strings.ReplaceAll(content, "ROOT", root)), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	root := treetest.Make(t, files)
 	return Options{
 		FS:       device.FS{Proc: filepath.Join(root, "proc"), Sys: filepath.Join(root, "sys")},
 		StateDir: filepath.Join(root, "state"),

@@ -43,8 +43,6 @@ type docker struct {
 	open map[string]bool
 	// limitsTried counts the sets of resource limits that the daemon refused.
 	limitsTried int
-	// limitsWords are its words at that.
-	limitsWords string
 
 	// closeTimeout bounds Close against a daemon that hangs.
 	closeTimeout time.Duration

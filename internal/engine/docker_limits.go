@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"os"
 	"slices"
 	"strings"
@@ -25,29 +26,26 @@ const (
 var ulimitWords = map[string][]string{
 	ulimitMemlock: {"rlimit type 8", "RLIMIT_MEMLOCK"},
 	ulimitNofile:  {"rlimit type 7", "RLIMIT_NOFILE"},
-	ulimitNproc:   {"rlimit type 6", "RLIMIT_NPROC"},
 }
 
 // A dockerUlimitSet is a set of resource limits that containers may be started with.
 type dockerUlimitSet struct {
 	// raises names the limits in it that a daemon without CAP_SYS_RESOURCE may not be able to give.
-	// That on processes is Podman's own addition to all sets that don't name it.
 	raises []string
 	make   func() []*units.Ulimit
 }
 
 // dockerUlimits are the sets in the order in which they are tried. A daemon without
-// CAP_SYS_RESOURCE can't raise what it has itself: what it refuses of locked memory and open files is
-// left out, then those that Podman asks for on its own (1048576 files and processes) are
-// replaced by lower ones.
+// CAP_SYS_RESOURCE can't raise what it has itself: first that on open files is left out, which a few
+// jobs need and which slows none down, then that on locked memory (its containers may have as many
+// open files as itself, as a rule); then those that Podman asks for on its own (1048576 files and
+// processes) are replaced by lower ones. Each try costs a container that does not start.
 var dockerUlimits = []dockerUlimitSet{
-	{[]string{ulimitMemlock, ulimitNofile, ulimitNproc}, func() []*units.Ulimit { return []*units.Ulimit{dockerMemlock(), dockerNofile()} }},
-	{[]string{ulimitMemlock, ulimitNproc}, func() []*units.Ulimit { return []*units.Ulimit{dockerMemlock()} }},
-	{[]string{ulimitNofile, ulimitNproc}, func() []*units.Ulimit { return []*units.Ulimit{dockerNofile()} }},
-	{[]string{ulimitNproc}, func() []*units.Ulimit { return nil }},
-	{nil, func() []*units.Ulimit { return dockerOwnUlimits(1<<20, 1<<20) }},
-	{nil, func() []*units.Ulimit { return dockerOwnUlimits(1<<20, dockerLeastUlimit) }},
-	{nil, func() []*units.Ulimit { return dockerOwnUlimits(dockerLeastUlimit, dockerLeastUlimit) }},
+	{[]string{ulimitMemlock, ulimitNofile}, func() []*units.Ulimit { return []*units.Ulimit{dockerMemlock(), dockerNofile()} }},
+	{[]string{ulimitMemlock}, func() []*units.Ulimit { return []*units.Ulimit{dockerMemlock()} }},
+	{nil, func() []*units.Ulimit { return nil }},
+	{nil, func() []*units.Ulimit { return dockerOwnUlimits(1 << 20) }},
+	{nil, func() []*units.Ulimit { return dockerOwnUlimits(dockerLeastUlimit) }},
 }
 
 // dockerMemlock is how much memory the host's worker may lock.
@@ -74,25 +72,36 @@ func (e *docker) limits() (tried int, ulimits []*units.Ulimit) {
 	return e.limitsTried, dockerUlimits[e.limitsTried].make()
 }
 
+// again reports whether a start that failed with err shall be tried again. A container that vanished
+// is started once more with the same limits, to hear why it can't be; a second time it is taken for
+// a refusal of the limits, which is what it is as a rule. vanished is the set of limits with which one
+// did, at first -1.
+func (e *docker) again(err error, tried int, vanished *int) bool {
+	if errors.Is(err, errVanished) && *vanished != tried {
+		*vanished = tried
+		return true
+	}
+	return e.tryLimits(err, tried)
+}
+
 // tryLimits reports whether a start that failed with err shall be tried again with
 // other resource limits ("setting rlimit type 7", "setrlimit `RLIMIT_MEMLOCK`"). tried is
 // what limits told.
 func (e *docker) tryLimits(err error, tried int) bool {
-	if !strings.Contains(err.Error(), "rlimit") {
+	if !strings.Contains(err.Error(), "rlimit") && !errors.Is(err, errVanished) {
 		return false
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	// Another session may have found out meanwhile.
 	if e.limitsTried == tried {
-		e.limitsWords += err.Error() + "\n"
-		e.limitsTried = nextUlimits(tried, e.limitsWords)
+		e.limitsTried = nextUlimits(tried, err.Error())
 	}
 	return e.limitsTried > tried
 }
 
-// nextUlimits is the set to try after one that was refused: the next one that doesn't raise what the
-// words of all refusals name. The last is followed by itself.
+// nextUlimits is the set to try after one that was refused with these words: the next one that doesn't
+// raise what they name. The last is followed by itself.
 func nextUlimits(tried int, words string) int {
 	refused := func(name string) bool {
 		return slices.ContainsFunc(ulimitWords[name], func(w string) bool { return strings.Contains(words, w) })

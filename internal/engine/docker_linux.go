@@ -46,16 +46,17 @@ func dockerUpper(pid int) string {
 }
 
 // dockerOwnUlimits are the limits that a daemon without CAP_SYS_RESOURCE can
-// surely give: this process's own hard limits, at most those many open files and processes.
-func dockerOwnUlimits(files, processes int64) []*units.Ulimit {
-	limit := func(name string, resource int, n int64) *units.Ulimit {
+// surely give: this process's own hard limits, at most fallback.
+func dockerOwnUlimits(fallback int64) []*units.Ulimit {
+	limit := func(name string, resource int) *units.Ulimit {
+		n := fallback
 		var r unix.Rlimit
-		if unix.Getrlimit(resource, &r) == nil && r.Max < uint64(n) {
+		if unix.Getrlimit(resource, &r) == nil && r.Max < uint64(fallback) {
 			n = int64(r.Max)
 		}
 		return &units.Ulimit{Name: name, Soft: n, Hard: n}
 	}
-	return []*units.Ulimit{limit(ulimitNofile, unix.RLIMIT_NOFILE, files), limit(ulimitNproc, unix.RLIMIT_NPROC, processes)}
+	return []*units.Ulimit{limit(ulimitNofile, unix.RLIMIT_NOFILE), limit(ulimitNproc, unix.RLIMIT_NPROC)}
 }
 
 // dockerPeer returns who listens on a socket of this machine: user and group.

@@ -94,10 +94,10 @@ func (s *dockerSession) open(ctx context.Context, d *dockerDaemon, spec Spec) er
 		}
 		s.volume = v.Volume.Name
 	}
-	for {
+	for vanished := -1; ; {
 		tried, ulimits := s.e.limits()
 		err := s.launch(ctx, d, spec, img, ulimits)
-		if err == nil || !s.e.tryLimits(err, tried) {
+		if err == nil || !s.e.again(err, tried, &vanished) {
 			if err == nil {
 				s.describe(ctx, d, spec, img)
 			}
@@ -131,7 +131,11 @@ func (s *dockerSession) launch(ctx context.Context, d *dockerDaemon, spec Spec, 
 	if err != nil {
 		// Podman prepares the container here, and its client sees no more than the
 		// status 409; starting it tells why.
-		if _, serr := s.api.ContainerStart(ctx, s.id, client.ContainerStartOptions{}); serr != nil {
+		_, serr := s.api.ContainerStart(ctx, s.id, client.ContainerStartOptions{})
+		if cerrdefs.IsNotFound(serr) || serr != nil && strings.Contains(serr.Error(), "no such container") {
+			return fmt.Errorf("connect to the container: %w: %w", errVanished, dockerErr(err))
+		}
+		if serr != nil {
 			err = serr
 		}
 		return fmt.Errorf("connect to the container: %w", dockerErr(err))
@@ -142,6 +146,10 @@ func (s *dockerSession) launch(ctx context.Context, d *dockerDaemon, spec Spec, 
 	}
 	return nil
 }
+
+// errVanished is about a container that could not start and that Podman has removed, as it was asked to,
+// before it was asked why.
+var errVanished = errors.New("it could not start, and was removed before it said why")
 
 // startErr makes a failed start clearer where the reason is known.
 func (s *dockerSession) startErr(err error, spec Spec) error {

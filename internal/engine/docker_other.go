@@ -9,8 +9,8 @@ func dockerPID(int, string) int { return 0 }
 
 func dockerUpper(int) string { return "" }
 
-func dockerOwnUlimits(files, processes int64) []*units.Ulimit {
-	return []*units.Ulimit{{Name: ulimitNofile, Soft: files, Hard: files}, {Name: ulimitNproc, Soft: processes, Hard: processes}}
+func dockerOwnUlimits(fallback int64) []*units.Ulimit {
+	return []*units.Ulimit{{Name: ulimitNofile, Soft: fallback, Hard: fallback}, {Name: ulimitNproc, Soft: fallback, Hard: fallback}}
 }
 
 // dockerPeer can't be told on this system.

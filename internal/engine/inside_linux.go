@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/inroot"
 )
 
 // An Inside says where in a running container a worker is to work.
@@ -51,7 +53,7 @@ func OpenInside(ctx context.Context, state string, worker WorkerSource, spec Ins
 	if err != nil {
 		return nil, ownFault(state, err)
 	}
-	base, err := openInRoot(spec.Root, spec.Dir)
+	base, err := inroot.Dir(spec.Root, spec.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -71,27 +73,6 @@ func OpenInside(ctx context.Context, state string, worker WorkerSource, spec Ins
 		}
 	}
 	return s, nil
-}
-
-// openInRoot opens the folder dir of root. No link leads out of root.
-func openInRoot(root, dir string) (*os.File, error) {
-	fd, err := unix.Open(root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, &os.PathError{Op: "open the container's root", Path: root, Err: err}
-	}
-	defer unix.Close(fd)
-	how := &unix.OpenHow{
-		Flags:   unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC,
-		Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS,
-	}
-	in, err := unix.Openat2(fd, dir, how)
-	for errors.Is(err, unix.EINTR) || errors.Is(err, unix.EAGAIN) {
-		in, err = unix.Openat2(fd, dir, how)
-	}
-	if err != nil {
-		return nil, &os.PathError{Op: "open the container's folder", Path: dir, Err: err}
-	}
-	return os.NewFile(uintptr(in), dir), nil
 }
 
 // joinGroup moves a process with its threads into a control group.

@@ -119,7 +119,7 @@ func (o *oci) try(ctx context.Context, rt *ociRuntime) error {
 	if said == "" || said == wire.Identity(program) {
 		state = s.process.State(ctx)
 	}
-	hung := ctx.Err() != nil
+	hung := context.Cause(ctx) // Too late, or interrupted.
 	// There is no data to wait for: what has not ended by now is killed.
 	cancel()
 	if err := s.Close(ctx); err != nil {
@@ -128,8 +128,8 @@ func (o *oci) try(ctx context.Context, rt *ociRuntime) error {
 	switch {
 	case said != "" && said != wire.Identity(program):
 		return fmt.Errorf("it ran something else than Plimsoll's worker, which said %.80q", said)
-	case hung:
-		return errHung
+	case hung != nil:
+		return hung
 	case state != "exit status 0":
 		return errors.New(strings.TrimSpace(tail.LastWords(s.Log()) + " (" + state + ")"))
 	case said == "":

@@ -1,13 +1,16 @@
 package engine_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"plimsoll/internal/agent"
 	"plimsoll/internal/engine"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/place"
@@ -113,5 +116,43 @@ exec ` + runc + ` "$@"
 	}()
 	if got, want := s.State(t.Context()), `exit status 1: runc run failed: write "/sys/fs/cgroup/cgroup.subtree_control": device or resource busy`; got != want {
 		t.Errorf("State() = %q, want %q", got, want)
+	}
+	if _, err := agent.Open(t.Context(), s); err == nil || strings.Count(err.Error(), "device or resource busy") != 1 {
+		t.Errorf("agent.Open() = %v, want the reason, once", err)
+	}
+}
+
+// TestOCIInterruptedProbe: a runtime that was interrupted did not hang, and works the next time.
+func TestOCIInterruptedProbe(t *testing.T) {
+	needRoot(t)
+	runc, err := exec.LookPath("runc")
+	if err != nil {
+		t.Skip("runc is needed")
+	}
+	cause := errors.New("interrupted")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	// It is interrupted when its container is there.
+	begun := filepath.Join(t.TempDir(), "begun")
+	slow := script(t, "case $* in *' run '*) [ -e "+begun+" ] || { echo >"+begun+"; exec sleep 1000; };; esac; exec "+runc+` "$@"`)
+	e := engine.NewOCI(t.TempDir(), workertest.Source(t), func(name string) (string, error) {
+		if name == "runc" {
+			return slow, nil
+		}
+		return "", errors.New("not found")
+	})
+	go func() {
+		for ctx.Err() == nil {
+			if _, err := os.Stat(begun); err == nil {
+				cancel(cause)
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	if p := e.Probe(ctx); p.OK || strings.Contains(p.Missing, "did not end within") || !strings.Contains(p.Missing, cause.Error()) {
+		t.Errorf("Probe() = %+v, want that it was interrupted", p)
+	}
+	if p := e.Probe(t.Context()); !p.OK {
+		t.Errorf("the next Probe() = %+v", p)
 	}
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"testing"
 
@@ -57,14 +58,12 @@ func TestDockerUlimits(t *testing.T) {
 		want     string
 	}{
 		{nil, "memlock nofile "},
-		{[]string{memlock}, "nofile "},
+		{[]string{memlock}, ""}, // Who may not raise the one may raise neither.
 		{[]string{nofile}, "memlock "},
-		{[]string{memlock, nofile}, ""},
 		{[]string{nofile, memlock}, ""},
-		{[]string{memlock, nproc}, "nofile nproc "},
 		{[]string{"a rlimit that has no name here"}, "memlock "},
-		{[]string{memlock, nofile, nofile}, "nofile nproc "}, // What Podman asks for on its own.
-		{[]string{memlock, nofile, nofile, nofile}, "nofile nproc "},
+		{[]string{memlock, nproc}, "nofile nproc "}, // Instead of what Podman asks for on its own.
+		{[]string{memlock, nproc, nproc}, "nofile nproc "},
 	} {
 		e := &docker{}
 		for _, words := range row.refusals {
@@ -83,6 +82,17 @@ func TestDockerUlimits(t *testing.T) {
 	}
 	if n := dockerNofile(); n.Hard != openFiles() && os.Geteuid() == 0 || n.Hard < wire.OpenFiles && os.Geteuid() != 0 {
 		t.Errorf("a daemon is asked for %d open files, want root's own %d, and %d at least for a plain user", n.Hard, openFiles(), wire.OpenFiles)
+	}
+	gone, vanished := fmt.Errorf("connect to the container: %w", errVanished), -1
+	e := &docker{}
+	for i, want := range []int{0, 1, 1, 2} {
+		tried, _ := e.limits()
+		if !e.again(gone, tried, &vanished) {
+			t.Fatalf("a container that vanished is not started again (%d)", i)
+		}
+		if got, _ := e.limits(); got != want {
+			t.Errorf("after %d that vanished: set %d, want %d", i+1, got, want)
+		}
 	}
 	last := &docker{limitsTried: len(dockerUlimits) - 1}
 	if last.tryLimits(errors.New(nofile), last.limitsTried) {

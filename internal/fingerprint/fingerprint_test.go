@@ -10,20 +10,12 @@ import (
 
 	"plimsoll/internal/device"
 	"plimsoll/internal/record"
+	"plimsoll/internal/treetest"
 )
 
 func fixture(t *testing.T, files map[string]string) device.FS {
 	t.Helper()
-	root := t.TempDir()
-	for name, content := range files {
-		full := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(full, []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	root := treetest.Make(t, files)
 	return device.FS{Proc: filepath.Join(root, "proc"), Sys: filepath.Join(root, "sys")}
 }
 

@@ -124,6 +124,19 @@ func TestEstimate(t *testing.T) {
 		// 122,070 I/Os at 10,000 a second take 12.2 s, at depth 32 a thirty-second of it, and then the bytes count.
 		{"one pass of small I/Os", strings.Replace(job, "runtime: 1s, ramp_time: 500ms%s", "bs: 4KiB", 1), 52 * time.Second, 54 * time.Second},
 		{"one pass of small I/Os, deep", strings.Replace(job, "runtime: 1s, ramp_time: 500ms%s", "bs: 4KiB, iodepth: 32", 1), 8 * time.Second, 8500 * time.Millisecond},
+		{"three passes", strings.Replace(job, "runtime: 1s, ramp_time: 500ms%s", "bs: 1MiB, loops: 3", 1), 16 * time.Second, 16500 * time.Millisecond},
+		// Ten rounds, or the longest time.
+		{"steady", strings.Replace(job, "runtime: 1s, ramp_time: 500ms%s", "runtime: 50s, steady_state: {round: 2s}", 1), 84 * time.Second, 85 * time.Second},
+		{"steady at the latest", strings.Replace(job, "runtime: 1s, ramp_time: 500ms%s", "runtime: 12s, steady_state: {round: 2s}", 1), 52 * time.Second, 53 * time.Second},
+		// 500 I/Os, and 49 pauses of 100 ms.
+		{"pauses", strings.Replace(job, "runtime: 1s, ramp_time: 500ms%s", "bs: 1MB, thinktime: 100ms, thinktime_blocks: 10", 1), 23 * time.Second, 25 * time.Second},
+		{"a rate in bytes", strings.Replace(job, "runtime: 1s, ramp_time: 500ms%s", "bs: 1MB, rate: 100MB", 1), 24 * time.Second, 25 * time.Second},
+		// What is buffered is written back outside of the window: 1 s for all of the file, or a part of it.
+		{"buffered writes", strings.Replace(strings.Replace(job, "%s", "", 1), "rw: read", "rw: write", 1), 14 * time.Second, 14500 * time.Millisecond},
+		{"of two clients", strings.Replace(strings.Replace(job, "%s", "", 1), "rw: read", "rw: write", 1) + "clients: 2\n", 22 * time.Second, 22500 * time.Millisecond},
+		{"a few buffered writes", strings.Replace(strings.Replace(job, "%s", ", rate_iops: 100", 1), "rw: read", "rw: write", 1), 10 * time.Second, 10500 * time.Millisecond},
+		{"direct writes", strings.Replace(strings.Replace(job, "%s", ", direct: true", 1), "rw: read", "rw: write", 1), 10 * time.Second, 10500 * time.Millisecond},
+		{"synced writes", strings.Replace(strings.Replace(job, "%s", ", fdatasync: 1", 1), "rw: read", "rw: write", 1), 10 * time.Second, 10500 * time.Millisecond},
 		{"huge", head + "blocks: 1000\ntimeout: 24h\nclients: 256\nworkloads: {a: {rw: read, size: 1024TiB, bs: 1}}\n", 1 << 62, 1<<63 - 1},
 	} {
 		if got := parse(t, tt.yaml).Estimate(); got < tt.low || got > tt.high {

@@ -7,6 +7,7 @@ import (
 	"plimsoll/internal/place"
 	"plimsoll/internal/steady"
 	"plimsoll/internal/workload"
+	"plimsoll/load"
 )
 
 // What a run costs beside its measured windows, for Estimate. Each block opens
@@ -44,12 +45,15 @@ func (p *Plan) Estimate() time.Duration {
 		w, _ := p.Workload(c.Workload)
 		e, _ := p.Engine(c.Engine)
 		total += float64(p.Blocks) * (works(w) + trialOverhead.Seconds())
+		spec, _ := p.Place(c.Place)
+		if spec.Kind != place.Tmpfs { // Memory is laid out in no time, and nothing is written back from it.
+			total += float64(p.Blocks) * float64(buffered(w)) * float64(c.Clients) / assumedBytes
+		}
 		s := session{e.Engine, c.Place, c.Limits, c.Control}
 		laidOut[s] = max(laidOut[s], w.Job.Size*int64(c.Clients))
 	}
 	for s, bytes := range laidOut {
 		total += float64(p.Blocks) * overhead(s.engine).Seconds()
-		// Memory is laid out in no time.
 		if spec, _ := p.Place(s.place); spec.Kind != place.Tmpfs {
 			total += float64(p.Blocks) * float64(bytes) / assumedBytes
 		}
@@ -84,6 +88,25 @@ func works(w workload.Spec) float64 {
 		return w.Job.RampTime.Seconds() + blockSeconds(w)
 	}
 	return max(once, w.Runtime.Seconds())
+}
+
+// buffered is how many bytes a trial of w leaves to be written back after its window, at most: the page cache takes
+// writes faster than any disk, but no more of them than the file is long.
+func buffered(w workload.Spec) int64 {
+	w = canonical(w)
+	j := w.Job
+	if w.Kind != workload.Block || !j.Writes() || j.Direct || j.IOEngine == load.Null || j.Sync != "" || j.EndFsync || j.Fsync > 0 || j.FDataSync > 0 {
+		return 0
+	}
+	bs := max(j.BS, 1)
+	ios := j.Size / bs
+	if n := endsAfter(j); n > 0 {
+		ios = min(ios, n)
+	}
+	if most := float64(j.RateIOPS) * j.Runtime.Seconds(); most > 0 && most < float64(ios) {
+		ios = int64(most)
+	}
+	return ios * bs
 }
 
 // blockSeconds is about how long the measured window of a block job is.

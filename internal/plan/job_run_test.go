@@ -28,6 +28,9 @@ func runJob(t *testing.T, dir, job string) *workload.Result {
 	}
 	defer run.Close()
 	r, err := run.Run(t.Context(), nil)
+	if s, ok := run.(workload.Settler); ok && err == nil {
+		err = s.Settle(t.Context(), r, nil)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

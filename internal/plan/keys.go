@@ -34,7 +34,7 @@ func planSection() section[Plan] {
 		key("baseline", "The cell that others of its workload are compared with. Default: the first cell of each workload.", optional[Baseline]{baselineSection()}, func(p *Plan) **Baseline { return &p.Baseline }),
 		key("blocks", "How often every cell is run. Default: 6.", integer(1, maxBlocks), func(p *Plan) *int { return &p.Blocks }),
 		key("seed", "Makes the order of trials repeatable. Default: 0, which draws one for each run.", seed(), func(p *Plan) *uint64 { return &p.Seed }),
-		key("timeout", "Bounds one trial, its layout of files included. Default: 60s.", duration(time.Second, maxTime), func(p *Plan) *time.Duration { return &p.Timeout }),
+		key("timeout", "Bounds one trial, its layout of files included, to the end of its window; buffered writes may take as long as they get on. Default: 60s.", duration(time.Second, maxTime), func(p *Plan) *time.Duration { return &p.Timeout }),
 		key("io_engine", "What submits the I/O of block jobs. Default: common, the strongest that works in all cells of a workload.", choice(Common, Best, load.IOUring, load.LinuxAIO, load.PSync), func(p *Plan) *string { return &p.IOEngine }),
 		key("margin", "The zone of equivalence around a ratio of 1. Default: 0.05.", decimal(0.001, 0.5), func(p *Plan) *float64 { return &p.Margin }),
 		quickField(),

@@ -77,7 +77,8 @@ type Plan struct {
 	Blocks int
 	// Seed makes the order of trials repeatable. 0: one is drawn for each run.
 	Seed uint64
-	// Timeout bounds one trial, layout included.
+	// Timeout bounds one trial, layout included, to the end of its window, and after that each time in which nothing of its
+	// buffered writes reaches the storage.
 	Timeout time.Duration
 	// IOEngine is Common, Best, or the name of an I/O engine.
 	IOEngine string

@@ -200,35 +200,6 @@ func TestHostileRecords(t *testing.T) {
 	}
 }
 
-// Ten thousand trials in at most 2 s: 90 cells in 112 blocks.
-func BenchmarkReport10k(b *testing.B) {
-	f := newFixture()
-	f.run.Blocks, f.histogram = 112, 1000
-	var places []fixturePlace
-	for i := range 9 {
-		p := thePlaces[i%len(thePlaces)]
-		p.place += map[bool]string{true: "-2"}[i >= len(thePlaces)]
-		places = append(places, p)
-	}
-	places[8].engine = "oci"
-	f.fill(places, 10)
-	for i := range f.trials {
-		if i%7 == 0 {
-			f.trials[i].Warnings = []record.Warning{{Check: "busy", Severity: record.Note, Text: fmt.Sprintf("another process used the disk: %d I/Os", i)}}
-		}
-	}
-	b.ResetTimer()
-	var page strings.Builder
-	for b.Loop() {
-		page.Reset()
-		if err := (HTML{}).Render(&page, NewSet(Build(f.run, f.trials, Options{}))); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(float64(len(f.trials)), "trials")
-	b.ReportMetric(float64(page.Len())/(1<<20), "MiB/page")
-}
-
 // TestNext: what is open has a way forward, one that is worth its time.
 func TestNext(t *testing.T) {
 	f := newFixture()

@@ -91,8 +91,12 @@ func unfinished(r *Report, g *gathered, opt Options) string {
 	if how == "" {
 		how = "the run's status is " + r.Run.Status
 	}
-	return fmt.Sprintf("%s: %s measured, %d of %s complete; plimsoll run --resume %s%s measures the rest",
-		how, count(len(g.trials), "trial"), whole, count(r.Run.Blocks, "block"), r.Run.ID, opt.Flags)
+	text := fmt.Sprintf("%s: %s measured", how, count(len(g.trials), "trial"))
+	if g.run.PlanText == "" {
+		return text // A line of another tool: its command alone repeats it.
+	}
+	return fmt.Sprintf("%s, %d of %s complete; plimsoll run --resume %s%s measures the rest",
+		text, whole, count(r.Run.Blocks, "block"), r.Run.ID, opt.Flags)
 }
 
 func failedCells(r *Report) (failed, all int) {

@@ -5,15 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
 	"plimsoll/internal/agent"
-	"plimsoll/internal/engine"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/record"
-	"plimsoll/internal/size"
 	"plimsoll/internal/workload"
 	"plimsoll/load"
 )
@@ -27,6 +24,8 @@ type attempt struct {
 	// limits are what each container must stay under, target is the file or device under test, if one is named.
 	limits limit.Limits
 	target string
+	// timeout is told of the wait for buffered writes; it may be nil.
+	timeout *timeout
 	// witness and onSample may be nil. Samples are those of all clients.
 	witness  Witness
 	onSample func(load.Sample)
@@ -34,7 +33,7 @@ type attempt struct {
 
 // run fills in what t measured. After an error no client works on, unless it is unfit.
 func (a *attempt) run(ctx context.Context, t *record.Trial) error {
-	kills := oomKills(a.agents)
+	memory := agent.WatchMemory(a.agents, a.limits.Memory)
 	id := strconv.Itoa(t.Order)
 	err := each(ctx, a.agents, func(ctx context.Context, i int, one *agent.Agent) error {
 		return one.Prepare(ctx, id, a.spec(i))
@@ -47,7 +46,7 @@ func (a *attempt) run(ctx context.Context, t *record.Trial) error {
 		for _, one := range a.agents {
 			one.Stop()
 		}
-		return explainKill(err, a.agents, kills, a.limits)
+		return memory.Explain(err)
 	}
 	t.Value = workload.Together(t.Results, t.Metric)
 	return nil
@@ -61,7 +60,7 @@ func (a *attempt) measure(ctx context.Context, t *record.Trial, id string) error
 	}
 	var err error
 	if t.StartSkew, err = start(a.agents, id); err == nil {
-		t.Results, err = wait(ctx, a.agents, id, t.Spec, a.onSample)
+		t.Results, err = a.wait(ctx, id, t.Spec)
 	}
 	after(t)
 	for i := range t.Where {
@@ -85,12 +84,17 @@ func start(agents []*agent.Agent, id string) (time.Duration, error) {
 	return time.Since(begin), nil
 }
 
-// wait collects the results of all clients. The first error stops the others. onSample may be nil.
-func wait(ctx context.Context, agents []*agent.Agent, id string, spec workload.Spec, onSample func(load.Sample)) ([]workload.Result, error) {
-	jury := newJury(agents, id, spec)
-	results := make([]workload.Result, len(agents))
-	err := each(ctx, agents, func(ctx context.Context, i int, a *agent.Agent) error {
-		res, err := a.Hear(ctx, id, agent.Events{Sample: onSample, Round: func(s load.Sample) { jury.round(i, s) }})
+// wait collects the results of all clients, and tells the timeout when their windows are over. The first error stops
+// the others.
+func (a *attempt) wait(ctx context.Context, id string, spec workload.Spec) ([]workload.Result, error) {
+	jury := newJury(a.agents, id, spec)
+	results := make([]workload.Result, len(a.agents))
+	err := each(ctx, a.agents, func(ctx context.Context, i int, one *agent.Agent) error {
+		res, err := one.Hear(ctx, id, agent.Events{
+			Sample: a.onSample, Round: func(s load.Sample) { jury.round(i, s) },
+			Settling: func(left int64) { a.timeout.settling(i, left) },
+		})
+		a.timeout.measured(i)
 		if err != nil {
 			return err
 		}
@@ -142,38 +146,4 @@ func firstError(errs []error) error {
 		}
 	}
 	return echo
-}
-
-// oomKills reads how often the kernel has killed in each agent's group.
-func oomKills(agents []*agent.Agent) []int64 {
-	kills := make([]int64, len(agents))
-	for i, a := range agents {
-		kills[i], _ = engine.OOMKills(a.Session.Info().PID)
-	}
-	return kills
-}
-
-// explainKill says so when a kill was the kernel's, for want of memory.
-func explainKill(err error, agents []*agent.Agent, before []int64, l limit.Limits) error {
-	var te *agent.TrialError
-	if !errors.As(err, &te) || strings.Contains(te.Text, "out of memory") {
-		return err
-	}
-	limit := ""
-	if l.Memory > 0 {
-		limit = " (memory limit " + size.Bytes(l.Memory) + ")"
-	}
-	if te.Signal == "" {
-		// The group of an agent that was killed itself went with it.
-		if errors.Is(err, agent.ErrLost) && l.Memory > 0 && strings.Contains(te.Text, "killed") {
-			return fmt.Errorf("%w; perhaps out of memory%s", err, limit)
-		}
-		return err
-	}
-	for i, a := range agents {
-		if n, ok := engine.OOMKills(a.Session.Info().PID); ok && n > before[i] {
-			return fmt.Errorf("%w: out of memory%s", err, limit)
-		}
-	}
-	return err
 }

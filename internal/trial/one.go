@@ -21,9 +21,9 @@ func (r *Runner) trial(ctx context.Context, cell record.Cell, block, order int) 
 		Run: r.run.ID, Cell: cell, Key: r.Plan.Key(cell), Block: block, Order: order,
 		Started: time.Now(), Status: record.Done, Spec: spec, Metric: spec.Metric(),
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, r.Plan.Timeout, timeoutError{r.Plan.Timeout})
-	defer cancel()
-	err := r.attempt(ctx, t, spec)
+	ctx, limit := withTimeout(ctx, r.Plan.Timeout, cell.Clients)
+	defer limit.stop()
+	err := limit.explain(ctx, r.attempt(ctx, t, spec, limit))
 	if err != nil {
 		fail(t, err)
 	}
@@ -122,7 +122,7 @@ func (r *Runner) seeded(spec workload.Spec, t *record.Trial, client int) workloa
 }
 
 // attempt does the trial, in containers that are opened if they don't run.
-func (r *Runner) attempt(ctx context.Context, t *record.Trial, spec workload.Spec) error {
+func (r *Runner) attempt(ctx context.Context, t *record.Trial, spec workload.Spec, limit *timeout) error {
 	agents, opening, err := r.agents(ctx, t.Cell)
 	t.SessionOpen = opening
 	if err != nil {
@@ -133,7 +133,7 @@ func (r *Runner) attempt(ctx context.Context, t *record.Trial, spec workload.Spe
 		return errors.New(why)
 	}
 	at := attempt{
-		agents: agents, witness: r.Witness, target: spec.Job.Filename, limits: r.seats(t.Cell)[0].spec.Limits,
+		agents: agents, witness: r.Witness, target: spec.Job.Filename, timeout: limit, limits: r.seats(t.Cell)[0].spec.Limits,
 		spec: func(client int) workload.Spec { return r.seeded(spec, t, client) },
 	}
 	if err := at.run(ctx, t); err != nil {
@@ -169,16 +169,3 @@ func fail(t *record.Trial, err error) {
 		t.Phase = "timeout"
 	}
 }
-
-// A timeoutError is the cause of a trial's context after its cell's timeout.
-type timeoutError struct {
-	after time.Duration
-}
-
-// Error implements error.
-func (e timeoutError) Error() string {
-	return fmt.Sprintf("the cell did not end within its timeout of %v", e.after)
-}
-
-// Is makes it a deadline for errors.Is.
-func (e timeoutError) Is(target error) bool { return target == context.DeadlineExceeded }

@@ -107,7 +107,7 @@ func TestFirstError(t *testing.T) {
 		{"echo first", []error{echo, real, nil}, "client 2: no space"},
 		{"two real", []error{nil, real, other}, "client 2: no space"},
 		{"echoes only", []error{nil, echo, echo}, "client 2: stopped: context canceled"},
-		{"timeout is no echo", []error{echo, timeoutError{time.Second}}, "client 2: the cell did not end within its timeout of 1s"},
+		{"timeout is no echo", []error{echo, timeoutError{after: time.Second}}, "client 2: the cell did not end within its timeout of 1s"},
 	} {
 		got := ""
 		if err := firstError(row.errs); err != nil {
@@ -142,7 +142,7 @@ func TestFail(t *testing.T) {
 		{errors.New("no daemon"), "open", ""},
 		{&agent.TrialError{Phase: "run", Text: "full", Done: &load.Sample{Ops: 3, Bytes: 4096, At: time.Second}}, "run", "3 operations"},
 		{fmt.Errorf("client 2: %w", &agent.TrialError{Phase: "prepare", Text: "full"}), "prepare", ""},
-		{timeoutError{time.Second}, "timeout", ""},
+		{timeoutError{after: time.Second}, "timeout", ""},
 	} {
 		tr := record.Trial{Status: record.Done, Value: 7, Results: make([]workload.Result, 1)}
 		fail(&tr, row.err)

@@ -1,4 +1,4 @@
-// Package userfile reads what a user names on a command line: a file, and as well a named pipe, a
+// Package userfile reads and makes what a user names on a command line: a file, and as well a named pipe, a
 // terminal or standard input, which may say nothing for ever. Even the opening of a named pipe waits for
 // its other end, where the kernel is told of no interrupt (pipe(7), fifo(7)): so all of it is done
 // aside, and left to itself when a context ends. What such a reading takes from a pipe is then lost,

@@ -53,6 +53,15 @@ type line struct {
 	Flushed int64 `json:"flushed"`
 }
 
+// Check says what is wrong with the options, before a file is made for them.
+func (o Options) Check() error {
+	j, err := o.job()
+	if err == nil {
+		err = j.Validate()
+	}
+	return err
+}
+
 // Write writes the file once. It returns how many blocks were written and synced, also with
 // an error: as far as it got.
 func Write(ctx context.Context, o Options) (flushed int64, err error) {

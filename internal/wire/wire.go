@@ -13,6 +13,7 @@
 //	                      <----  {"sample": ...}        one a second, more in a short window
 //	                      <----  {"round": ...}         the end of a round, if the job has a steady state
 //	{"finish": {id, from}} --->                         all clients are steady since that round
+//	                      <----  {"settling": ...}      the window is over; one a second until buffered writes are on the storage
 //	                      <----  {"result": ...}  or  {"error": ...}
 //	end of input          ---->                         the agent ends, the container with it
 //
@@ -42,12 +43,13 @@ const OpenFiles = 32768
 // A Message is one line. Exactly one field is set.
 type Message struct {
 	// From the agent.
-	Hello  *Hello  `json:"hello,omitempty"`
-	Ready  *Ready  `json:"ready,omitempty"`
-	Sample *Sample `json:"sample,omitempty"`
-	Round  *Round  `json:"round,omitempty"`
-	Result *Result `json:"result,omitempty"`
-	Error  *Error  `json:"error,omitempty"`
+	Hello    *Hello    `json:"hello,omitempty"`
+	Ready    *Ready    `json:"ready,omitempty"`
+	Sample   *Sample   `json:"sample,omitempty"`
+	Round    *Round    `json:"round,omitempty"`
+	Settling *Settling `json:"settling,omitempty"`
+	Result   *Result   `json:"result,omitempty"`
+	Error    *Error    `json:"error,omitempty"`
 	// From the parent.
 	Run    *Run    `json:"run,omitempty"`
 	Start  *Start  `json:"start,omitempty"`
@@ -59,7 +61,7 @@ type Message struct {
 func (m Message) fields() int {
 	n := 0
 	for _, set := range []bool{
-		m.Hello != nil, m.Ready != nil, m.Sample != nil, m.Round != nil, m.Result != nil, m.Error != nil,
+		m.Hello != nil, m.Ready != nil, m.Sample != nil, m.Round != nil, m.Settling != nil, m.Result != nil, m.Error != nil,
 		m.Run != nil, m.Start != nil, m.Finish != nil, m.Stop != nil,
 	} {
 		if set {
@@ -122,7 +124,7 @@ type Start struct {
 	ID string `json:"id"`
 }
 
-// Stop kills a trial. Its error, or the result if that came first, is the answer.
+// Stop ends a trial early. Its error, or the result if that came first, is the answer.
 type Stop struct {
 	ID string `json:"id"`
 }
@@ -144,6 +146,13 @@ type Round struct {
 type Finish struct {
 	ID   string `json:"id"`
 	From int    `json:"from"`
+}
+
+// Settling says that a trial's window is over, and that its buffered writes are on their way to the storage.
+type Settling struct {
+	ID string `json:"id"`
+	// Left is how many bytes the whole machine has yet to write back, -1 where that isn't known.
+	Left int64 `json:"left"`
 }
 
 // Result ends a trial that worked.

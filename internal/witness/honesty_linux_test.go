@@ -1,6 +1,7 @@
 package witness
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -187,28 +188,62 @@ func TestHiddenWrites(t *testing.T) {
 	wantWarning(t, tr, check.Amplification, record.Note, "bytes for each byte written", "metadata and journal")
 }
 
-// TestCreditsUsedUp is pitfall 9: a device that is fast at first and slow after.
+// TestCreditsUsedUp is pitfall 9: a device that is fast at first and slow after. So is one that was held up first,
+// and one that gets slower under a rate that it can still carry.
 func TestCreditsUsedUp(t *testing.T) {
 	group := disktest.NewBlkioGroup(t)
 	loop, dir := disk(t, "")
-	b := newBench(t, dir)
-	spec := job(load.RandRead, 0)
-	spec.Job.Runtime = 10 * time.Second // A window of samples that are long enough to judge.
-	slow := disktest.Number(t, loop) + " 50"
-	b.during = func() {
-		for _, pid := range trialOf(b.agent) {
-			if err := group.Add(pid); err != nil {
-				t.Error(err)
-			}
+	// allow bounds the reads a second; 0: not at all.
+	allow := func(iops int) {
+		if err := group.Put("blkio.throttle.read_iops_device", fmt.Sprintf("%s %d", disktest.Number(t, loop), iops)); err != nil {
+			t.Error(err)
 		}
-		time.AfterFunc(5*time.Second, func() {
-			if err := group.Put("blkio.throttle.read_iops_device", slow); err != nil {
-				t.Error(err)
+	}
+	for _, row := range []struct {
+		name          string
+		before, after int // reads a second that the device allows, fewer than a busy machine can do; 0: no limit
+		rate          int64
+		severity      string
+		want          string
+	}{
+		{"fall", 500, 50, 0, record.Doubt, "fell from"},
+		{"rise", 50, 500, 0, record.Doubt, "rose from"},
+		// Twenty I/Os are due at once, twice a second, and then wait for each other: the kernel lets six go each 100 ms.
+		{"slower, and still fast enough", 0, 60, 2, record.Note, "the mean service time went from one level to another"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			b := newBench(t, dir)
+			spec := job(load.RandRead, 0)
+			spec.Job.Runtime = 10 * time.Second // A window of samples that are long enough to judge.
+			if row.rate > 0 {
+				spec.Job.RateIOPS, spec.Job.NumJobs = row.rate, 20
+			}
+			allow(row.before)
+			defer allow(0)
+			b.during = func() {
+				for _, pid := range trialOf(b.agent) {
+					if err := group.Add(pid); err != nil {
+						t.Error(err)
+					}
+				}
+				time.AfterFunc(5*time.Second, func() { allow(row.after) })
+			}
+			tr := b.run(t, spec)
+			wantWarning(t, tr, check.Burst, row.severity, row.want)
+			for _, w := range tr.Warnings {
+				var e struct {
+					At     int64 `json:"at_sample"`
+					Sample int64 `json:"step_ns"`
+				}
+				if w.Check != check.Burst {
+					continue
+				}
+				if err := json.Unmarshal(w.Evidence, &e); err != nil || time.Duration(e.At*e.Sample) < 3*time.Second || time.Duration(e.At*e.Sample) > 8*time.Second {
+					t.Errorf("the limit changed after 5 s; evidence %s", w.Evidence)
+				}
 			}
 		})
 	}
-	tr := b.run(t, spec)
-	wantWarning(t, tr, check.Burst, record.Doubt, "the rate fell from", "stayed there")
 }
 
 // trialOf lists the processes that an agent has started for its trial.

@@ -91,7 +91,7 @@ func answer(ctx context.Context, trial trialCommand, in io.Reader, out io.Writer
 	var current *trialProcess
 	defer func() {
 		if current != nil {
-			current.kill()
+			current.stop()
 		}
 	}()
 	r := wire.NewReader(in)
@@ -121,7 +121,7 @@ func answer(ctx context.Context, trial trialCommand, in io.Reader, out io.Writer
 			// Silence would make the parent wait for the trial's end until its timeout.
 			w.Send(wire.Message{Error: &wire.Error{ID: m.Start.ID, Phase: wire.PhaseRun, Text: "there is no such trial to start"}})
 		case m.Stop != nil && current != nil && current.id == m.Stop.ID:
-			current.kill()
+			current.stop()
 			current = nil
 		}
 	}
@@ -193,6 +193,23 @@ func startTrial(ctx context.Context, trial trialCommand, id string, request []by
 // gone then, and forward tells.
 func (t *trialProcess) send(line []byte) { wire.NewWriter(t.stdin).SendLine(line) }
 
+// stopPatience is how long a trial that is stopped may take to end by itself; it needs some milliseconds unless it
+// waits for a disk. It is well below what the parent waits for the answer.
+const stopPatience = time.Second
+
+// stop asks the trial to break off, by the end of its input, and kills it if that takes too long. One that ends by itself
+// removes files that are half made, and marks what it wrote as Plimsoll's, so that the next may write there again.
+func (t *trialProcess) stop() {
+	t.stdin.Close()
+	timer := time.NewTimer(stopPatience)
+	defer timer.Stop()
+	select {
+	case <-t.done:
+	case <-timer.C:
+		t.kill()
+	}
+}
+
 // kill ends the process and waits until its end was reported.
 func (t *trialProcess) kill() {
 	t.once.Do(func() { t.cmd.Process.Kill() })
@@ -249,7 +266,7 @@ func (t *trialProcess) relay(r *wire.Reader, progress *wire.Error, out *wire.Wri
 			progress.Done.At = m.Sample.At
 			progress.Done.Ops += m.Sample.Ops
 			progress.Done.Bytes += m.Sample.Bytes
-		case m.Round != nil:
+		case m.Round != nil, m.Settling != nil:
 		default:
 			return last, fmt.Errorf("not for the parent: %.80q", line)
 		}

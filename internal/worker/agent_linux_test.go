@@ -227,8 +227,8 @@ func TestAgentStopInPrepare(t *testing.T) {
 	p := serve(t, realWorker(t), dir)
 	p.run("1", slow)
 	p.send(wire.Message{Stop: &wire.Stop{ID: "1"}})
-	if e := p.wantError("1", wire.PhasePrepare, "killed"); e.Signal == "" {
-		t.Errorf("error %+v, want a signal", e)
+	if e := p.wantError("1", wire.PhasePrepare, "the trial's input ended"); e.Signal != "" {
+		t.Errorf("error %+v, want an end without a signal", e)
 	}
 	wantNoTrial(t, dir)
 	p.whole("2")

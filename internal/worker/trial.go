@@ -57,9 +57,7 @@ func Trial(ctx context.Context, dir string, in io.Reader, out io.Writer) error {
 	if m.Start == nil || m.Start.ID != id {
 		return fmt.Errorf("the second message of trial %s is not its start", id)
 	}
-	return w.Send(measure(ctx, run, id, func(s load.Sample) {
-		w.Send(wire.Message{Sample: &wire.Sample{ID: id, Sample: s}})
-	}))
+	return w.Send(measure(ctx, run, id, w))
 }
 
 // listen passes on the first message of r, and the first of those behind it that tells to finish. It cancels the
@@ -83,12 +81,19 @@ func listen(r *wire.Reader, first chan<- wire.Message, finish chan<- int, cancel
 	}
 }
 
-// measure runs a prepared workload and cleans up after it, before anybody is
-// told its end: what is removed later would fall into the next trial.
-func measure(ctx context.Context, run workload.Runner, id string, onSample func(load.Sample)) wire.Message {
+// measure runs a prepared workload, waits for its writes and cleans up after it, before anybody is
+// told its end: what is removed or written back later would fall into the next trial.
+func measure(ctx context.Context, run workload.Runner, id string, w *wire.Writer) wire.Message {
 	resume := holdCollector()
-	res, err := run.Run(ctx, onSample)
+	res, err := run.Run(ctx, func(s load.Sample) {
+		w.Send(wire.Message{Sample: &wire.Sample{ID: id, Sample: s}})
+	})
 	resume()
+	if s, ok := run.(workload.Settler); ok && err == nil {
+		err = s.Settle(ctx, res, func(left int64) {
+			w.Send(wire.Message{Settling: &wire.Settling{ID: id, Left: left}})
+		})
+	}
 	closeErr := run.Close()
 	if err != nil {
 		return wire.Message{Error: describe(id, wire.PhaseRun, err)}

@@ -22,6 +22,8 @@ type blockRun struct {
 	touch    float64
 	// keeper follows the rounds of a job with a steady state; else nil.
 	keeper *roundKeeper
+	// unsettled is Spec.Unsettled.
+	unsettled bool
 	// refused is what was said to O_DIRECT where the job is done without it.
 	refused string
 }
@@ -29,7 +31,7 @@ type blockRun struct {
 // prepareBlock lays the job's file out, unless a trial before did, and opens it.
 // Jobs with files of the same size share one.
 func prepareBlock(ctx context.Context, spec Spec, dir string) (*blockRun, error) {
-	b := &blockRun{job: spec.Job}
+	b := &blockRun{unsettled: spec.Unsettled, job: spec.Job}
 	if round := spec.Steady.Round; round > 0 {
 		b.job.Round = round
 		b.keeper = &roundKeeper{unit: spec.Metric().Unit, end: b.endRun}
@@ -93,14 +95,6 @@ func (b *blockRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result
 	}
 	if b.job.Filename != "" {
 		r.File = b.fileState()
-	}
-	begin := time.Now()
-	if err := settle(ctx, b.run); err != nil {
-		return nil, partial(l, err)
-	}
-	r.Settled = time.Since(begin)
-	if err := b.readBack(ctx, r); err != nil {
-		return nil, partial(l, err)
 	}
 	return r, nil
 }

@@ -56,7 +56,7 @@ func TestVerifiedJobs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := run.Run(t.Context(), nil)
+		r, err := complete(t, run, nil)
 		if err != nil {
 			t.Fatalf("%+v: %v", j, err)
 		}
@@ -101,7 +101,7 @@ func TestVerifyFindsDamage(t *testing.T) {
 			t.Fatal(err)
 		}
 		damage(t, onlyFile(t, dir), off)
-		_, err = run.Run(t.Context(), nil)
+		_, err = complete(t, run, nil)
 		wantFound(t, err)
 		run.Close()
 
@@ -111,7 +111,7 @@ func TestVerifyFindsDamage(t *testing.T) {
 			t.Fatal(err)
 		}
 		done := int64(0)
-		_, err = run.Run(t.Context(), func(s load.Sample) {
+		_, err = complete(t, run, func(s load.Sample) {
 			// The last sample comes when all is written, and before it is read back.
 			if done += s.Bytes; done == size {
 				damage(t, onlyFile(t, dir), off)
@@ -135,4 +135,14 @@ func TestVerifyLeavesForeignDataAlone(t *testing.T) {
 	if b, err := os.ReadFile(path); err != nil || strings.Trim(string(b), "\x00") != "" {
 		t.Errorf("the file was changed: %v", err)
 	}
+}
+
+// complete runs what was prepared, and settles it.
+func complete(t *testing.T, run Runner, onSample func(load.Sample)) (*Result, error) {
+	t.Helper()
+	r, err := run.Run(t.Context(), onSample)
+	if s, ok := run.(Settler); ok && err == nil {
+		err = s.Settle(t.Context(), r, nil)
+	}
+	return r, err
 }

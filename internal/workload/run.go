@@ -14,7 +14,8 @@ import (
 // A Runner is a prepared workload: its files are there, nothing was measured yet.
 type Runner interface {
 	// Run does the I/O and returns what was measured. onSample is called once each
-	// load.SampleEvery: a second, less in a short window. Run is called once.
+	// load.SampleEvery: a second, less in a short window. Run is called once. One that is a Settler has to be
+	// settled before its result counts.
 	Run(ctx context.Context, onSample func(load.Sample)) (*Result, error)
 	// Close frees what Prepare took, and removes the outputs of the run. Files
 	// that the next trial in the same place can use again stay.

@@ -3,27 +3,83 @@ package workload
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"plimsoll/load"
 )
 
-// settle waits, outside of the window, until what was written to the page cache is on the
-// storage. A buffered write that can't be written back is told to nobody but who syncs the same
-// descriptor (fsync(2), "EIO"): it would count as done, though it is lost. An
-// interrupt doesn't wait for it.
-func settle(ctx context.Context, run *load.Run) error {
-	if j := run.Job(); !j.Writes() || j.Direct {
+// A Settler is a Runner that may have buffered writes which are not on the storage when Run returns. A
+// buffered write that can't be written back is told to nobody but who syncs the same descriptor (fsync(2),
+// "EIO"): it would count as done, though it is lost.
+type Settler interface {
+	Runner
+	// Settle waits, outside of the window, until what Run wrote is on the storage, and notes in its result
+	// how long that took. It is called once after a Run without an error, before Close. left, if not nil, is called at
+	// the beginning and then each second, if there is anything to wait for, with how many bytes the whole machine has yet to write
+	// back; -1 where that isn't known. An interrupt doesn't wait.
+	Settle(ctx context.Context, r *Result, left func(bytes int64)) error
+}
+
+// settleEvery is how often it is told how far the settling is.
+const settleEvery = time.Second
+
+var (
+	_ Settler = (*blockRun)(nil)
+	_ Settler = (*stageRun)(nil)
+)
+
+// Settle implements Settler.
+func (b *blockRun) Settle(ctx context.Context, r *Result, left func(int64)) error {
+	if b.unsettled {
 		return nil
+	}
+	took, err := settle(ctx, b.run, left)
+	if err == nil {
+		r.Settled = took
+		err = b.readBack(ctx, r)
+	}
+	if err != nil {
+		return partial(&load.Result{Elapsed: r.Elapsed, Classes: r.Classes}, err)
+	}
+	return nil
+}
+
+// Settle implements Settler.
+func (s *stageRun) Settle(ctx context.Context, r *Result, left func(int64)) error {
+	for i, run := range s.runs {
+		took, err := settle(ctx, run, left)
+		if err != nil {
+			return partial(&r.Stage[i].Result, fmt.Errorf("job %s: %w", s.jobs[i].Name, err))
+		}
+		r.Settled += took
+	}
+	return nil
+}
+
+// settle waits for one job's writes, and returns how long that took: 0 if there is nothing to wait for.
+func settle(ctx context.Context, run *load.Run, left func(int64)) (time.Duration, error) {
+	if j := run.Job(); !j.Writes() || j.Direct {
+		return 0, nil
+	}
+	begin := time.Now()
+	if left == nil {
+		left = func(int64) {}
 	}
 	synced := make(chan error, 1)
 	go func() { synced <- run.Sync() }()
-	select {
-	case err := <-synced:
-		if err != nil {
-			return fmt.Errorf("buffered writes that were counted did not reach the storage: %w", err)
+	tick := time.NewTicker(settleEvery)
+	defer tick.Stop()
+	for {
+		left(unwritten())
+		select {
+		case err := <-synced:
+			if err != nil {
+				return 0, fmt.Errorf("buffered writes that were counted did not reach the storage: %w", err)
+			}
+			return time.Since(begin), nil
+		case <-ctx.Done():
+			return 0, context.Cause(ctx)
+		case <-tick.C:
 		}
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }

@@ -45,6 +45,9 @@ type Spec struct {
 	Job load.Job `json:"job,omitzero"`
 	// Steady ends a block job when it is steady, at Job.Runtime at the latest.
 	Steady SteadyState `json:"steady_state,omitzero"`
+	// Unsettled leaves what a block job has written in the page cache when the job is done, for a caller who
+	// looks at how it gets to the storage.
+	Unsettled bool `json:"unsettled,omitempty"`
 	// Jobs are the jobs of a stage.
 	Jobs []StageJob `json:"jobs,omitempty"`
 	// HTTP is what http asks.

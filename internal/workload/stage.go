@@ -40,6 +40,8 @@ type StageJob struct {
 	OffsetPercent int `json:"offset_percent,omitempty"`
 	SizePercent   int `json:"size_percent,omitempty"`
 	IOPercent     int `json:"io_percent,omitempty"`
+	// Clip cuts Job.Size to the whole blocks that its shortest file has from Job.Offset on.
+	Clip bool `json:"clip,omitempty"`
 	// Invalidate drops its files from the page cache before the start, as far as the kernel does that.
 	Invalidate bool `json:"invalidate,omitempty"`
 	// EndAll ends the other jobs of the stage when this one ends.
@@ -166,13 +168,6 @@ func (s *stageRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result
 		return nil, err
 	}
 	r.gather(s.aligned())
-	settling := time.Now()
-	for i, run := range s.runs {
-		if err := settle(ctx, run); err != nil {
-			return nil, partial(&r.Stage[i].Result, fmt.Errorf("job %s: %w", s.jobs[i].Name, err))
-		}
-	}
-	r.Settled = time.Since(settling)
 	return r, nil
 }
 

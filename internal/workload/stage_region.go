@@ -8,9 +8,9 @@ import (
 	"plimsoll/load"
 )
 
-// resolve turns the percentages of a job into bytes, now that its files are there.
+// resolve turns the percentages of a job into bytes and clips its region, now that its files are there.
 func (j *StageJob) resolve() error {
-	if j.OffsetPercent == 0 && j.SizePercent == 0 && j.IOPercent == 0 || j.Job.IOEngine == load.Null {
+	if j.OffsetPercent == 0 && j.SizePercent == 0 && j.IOPercent == 0 && !j.Clip || j.Job.IOEngine == load.Null {
 		return nil
 	}
 	least := int64(math.MaxInt64)
@@ -34,6 +34,9 @@ func (j *StageJob) resolve() error {
 	left := least - j.Job.Offset
 	if j.Job.Size > left {
 		j.Job.Size = left
+		if j.Clip {
+			j.Job.Size = left / unit * unit
+		}
 	}
 	region := j.Job.Size
 	if region == 0 {

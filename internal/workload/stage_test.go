@@ -234,8 +234,8 @@ func TestStageOfOneCountsWithoutItsRamp(t *testing.T) {
 	if res.ProcWritten < 0 {
 		t.Skip("needs /proc/self/io")
 	}
-	// With the ramp it would be four times as much.
-	if app == 0 || res.ProcWritten < app || res.ProcWritten > 2*app {
+	// With the ramp it would be four times as much. The I/O at the window's begin may have been charged before it.
+	if app == 0 || res.ProcWritten < app-4096 || res.ProcWritten > 2*app {
 		t.Errorf("the job wrote %d bytes in its window, the process %d", app, res.ProcWritten)
 	}
 }

@@ -4,29 +4,20 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"plimsoll/internal/device"
+	"plimsoll/internal/treetest"
 )
 
 // host makes a procfs and cgroup folders in a temporary one. ROOT in the content
 // of a file stands for it.
 func host(t *testing.T, files map[string]string) device.FS {
 	t.Helper()
-	root := t.TempDir()
-	for name, content := range files {
-		full := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(full, []byte(strings.ReplaceAll(content, "ROOT", root)), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	root := treetest.Make(t, files)
 	return device.FS{Proc: filepath.Join(root, "proc")}
 }
 
@@ -159,19 +150,58 @@ func TestReadMemoryLimit(t *testing.T) {
 		"cg/memory.limit_in_bytes": "9223372036854771712\n", "cg/unit/memory.limit_in_bytes": "1000000\n", "cg/unit/c1/memory.limit_in_bytes": "9223372036854771712\n",
 	})
 	for _, tt := range []struct {
-		name string
-		fs   device.FS
-		pid  int
-		want int64
+		name   string
+		fs     device.FS
+		pid    int
+		want   int64
+		holder string
 	}{
-		{"the unit's", v2, 10, 1000000}, {"its own", v2, 11, 5000}, {"none", v2, 12, 0}, {"the root", v2, 13, 0},
-		{"version 1, the unit's", v1, 10, 1000000}, {"version 1, none", v1, 12, 0},
+		{"the unit's", v2, 10, 1000000, "/unit"}, {"its own", v2, 11, 5000, "/unit/c2"}, {"none", v2, 12, 0, ""}, {"the root", v2, 13, 0, ""},
+		{"version 1, the unit's", v1, 10, 1000000, "/unit"}, {"version 1, none", v1, 12, 0, ""},
 	} {
 		if got, err := ReadMemoryLimit(tt.fs, tt.pid); got != tt.want || err != nil {
 			t.Errorf("%s: %d, %v, want %d", tt.name, got, err, tt.want)
 		}
+		if m, err := ReadMemory(tt.fs, tt.pid); err != nil || m.Limit != tt.want || m.Holder != tt.holder {
+			t.Errorf("%s: %+v, %v, want %d of %q", tt.name, m, err, tt.want, tt.holder)
+		}
 	}
 	if _, err := ReadMemoryLimit(v2, 99); err == nil {
 		t.Error("a process that isn't there: no error")
+	}
+}
+
+// TestMemoryKills: each version counts in a file of its own; a kernel that counts none says so.
+func TestMemoryKills(t *testing.T) {
+	const mounts = "1 0 8:1 / / rw - ext4 /dev/a rw\n4 1 0:32 / ROOT/cg rw - "
+	for _, tt := range []struct {
+		name  string
+		files map[string]string
+		want  int64
+		err   error
+	}{
+		{"version 2", map[string]string{
+			"proc/self/mountinfo": mounts + "cgroup2 cgroup2 rw\n", "proc/10/cgroup": "0::/a\n", "cg/cgroup.controllers": "memory\n",
+			"cg/a/memory.max": "max\n", "cg/a/memory.events": "low 0\noom 3\noom_kill 2\noom_group_kill 0\n",
+		}, 2, nil},
+		{"version 1", map[string]string{
+			"proc/self/mountinfo": mounts + "cgroup cgroup rw,memory\n", "proc/10/cgroup": "4:memory:/a\n",
+			"cg/a/memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 7\n",
+		}, 7, nil},
+		{"version 1 before 4.13", map[string]string{
+			"proc/self/mountinfo": mounts + "cgroup cgroup rw,memory\n", "proc/10/cgroup": "4:memory:/a\n",
+			"cg/a/memory.oom_control": "oom_kill_disable 0\nunder_oom 0\n",
+		}, 0, ErrNotCounted},
+		{"a group that is gone", map[string]string{
+			"proc/self/mountinfo": mounts + "cgroup cgroup rw,memory\n", "proc/10/cgroup": "4:memory:/a\n",
+		}, 0, os.ErrNotExist},
+	} {
+		m, err := ReadMemory(host(t, tt.files), 10)
+		if err != nil {
+			t.Fatalf("%s: %v", tt.name, err)
+		}
+		if got, err := m.Kills(); got != tt.want || !errors.Is(err, tt.err) {
+			t.Errorf("%s: Kills() = %d, %v, want %d, %v", tt.name, got, err, tt.want, tt.err)
+		}
 	}
 }

@@ -3,31 +3,26 @@ package hierarchy
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"plimsoll/internal/device"
+	"plimsoll/internal/treetest"
 )
 
 // tree makes a procfs and cgroup folders in a temporary one, and reads it. ROOT in the content
 // of a file stands for it; a name that ends in a slash is a folder.
 func tree(t *testing.T, files map[string]string) (*Tree, string) {
 	t.Helper()
-	root := t.TempDir()
+	named := map[string]string{}
 	for name, content := range files {
-		full := filepath.Join(root, name)
 		if strings.HasSuffix(name, "/") {
-			name, full = name+"cgroup.procs", full+"/cgroup.procs"
+			name += "cgroup.procs"
 		}
-		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(full, []byte(strings.ReplaceAll(content, "ROOT", root)), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		named[name] = content
 	}
+	root := treetest.Make(t, named)
 	tr, err := Read(device.FS{Proc: filepath.Join(root, "proc")})
 	if err != nil {
 		t.Fatal(err)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"plimsoll/internal/dialect"
@@ -30,11 +29,11 @@ func (t *Test) Run(ctx context.Context, session dialect.Session, stdout, stderr 
 	if err != nil {
 		return err
 	}
-	csvFile, err := create(t.CSVFile)
+	csvFile, err := create(ctx, t.CSVFile)
 	if err != nil {
 		return err
 	}
-	plotFile, err := create(t.GnuplotFile)
+	plotFile, err := create(ctx, t.GnuplotFile)
 	if err != nil {
 		return errors.Join(err, closeFile(csvFile, csv, nil))
 	}
@@ -155,22 +154,22 @@ func (t *Test) body(ctx context.Context) ([]byte, error) {
 }
 
 // create makes a file, nil without a name.
-func create(name string) (*os.File, error) {
+func create(ctx context.Context, name string) (io.WriteCloser, error) {
 	if name == "" {
 		return nil, nil
 	}
-	return os.Create(name)
+	return userfile.Create(ctx, name)
 }
 
 // closeFile writes what text makes of the timings, if there are any, and closes the file. Without a file nothing is made:
 // of many requests that takes as long as some of them.
-func closeFile(f *os.File, text func([]httpload.Timing) string, timings []httpload.Timing) error {
+func closeFile(f io.WriteCloser, text func([]httpload.Timing) string, timings []httpload.Timing) error {
 	if f == nil {
 		return nil
 	}
 	var err error
 	if len(timings) > 0 {
-		_, err = f.WriteString(text(timings))
+		_, err = io.WriteString(f, text(timings))
 	}
 	return errors.Join(err, f.Close())
 }

@@ -233,3 +233,29 @@ func tryLine(t *testing.T, line string) {
 		}
 	})
 }
+
+// TestReadEndsWithTheFile: a count beyond the end of a file reads what there is, as dd does, and what is less than a block
+// is said to be left out.
+func TestReadEndsWithTheFile(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "in"), make([]byte, 10<<10+7), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		line    string
+		records int
+		tail    bool
+	}{
+		{"count=3", 3, false}, {"count=10", 10, false}, {"count=11", 10, true}, {"count=1000000", 10, true}, {"", 10, true},
+		{"skip=4 count=100", 6, true}, {"skip=4 count=6", 6, false},
+	} {
+		out, _, err := run(t, dir, strings.Fields("if=in of=/dev/null bs=1K "+c.line)...)
+		want := fmt.Sprintf("%d+0 records in\n%[1]d+0 records out\n%d bytes", c.records, c.records<<10)
+		if err != nil || !strings.Contains(out, want) || strings.Contains(out, "last 7 bytes of in") != c.tail {
+			t.Errorf("%q: %v\n%s\nwant %q, a tail: %t", c.line, err, out, want, c.tail)
+		}
+	}
+	if _, _, err := run(t, dir, strings.Fields("if=in of=/dev/null bs=1K skip=11")...); err == nil {
+		t.Error("nothing was read behind the end, and that was no error")
+	}
+}

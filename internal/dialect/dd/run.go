@@ -33,6 +33,9 @@ func (t *Test) Run(ctx context.Context, s dialect.Session, _, stderr io.Writer) 
 	if progress != nil {
 		fmt.Fprintln(stderr)
 	}
+	if n := t.tail(res); n > 0 {
+		fmt.Fprintf(stderr, "plimsoll: the last %d bytes of %s are less than a block of %d and were not read\n", n, t.In, t.BS)
+	}
 	if t.Status == "none" {
 		return nil
 	}
@@ -43,6 +46,18 @@ func (t *Test) Run(ctx context.Context, s dialect.Session, _, stderr io.Writer) 
 	return nil
 }
 
+// tail is how many bytes at the end of a file dd would have read, as a part of a block.
+func (t *Test) tail(res *workload.Result) int64 {
+	if t.Out != null || len(res.Stage) == 0 || len(res.Stage[0].FileSizes) == 0 {
+		return 0
+	}
+	left := res.Stage[0].FileSizes[0] - t.Skip*t.BS
+	if t.Count > 0 && t.Count <= left/t.BS {
+		return 0
+	}
+	return left % t.BS
+}
+
 // job is what the line asks for.
 func (t *Test) job(session dialect.Session) workload.StageJob {
 	if t.Out == null {
@@ -51,7 +66,7 @@ func (t *Test) job(session dialect.Session) workload.StageJob {
 			j.Size = t.Count * t.BS
 		}
 		j.Direct, j.Sync = modes(t.InFlags)
-		return workload.StageJob{Name: "read", Job: j}
+		return workload.StageJob{Name: "read", Job: j, Clip: true} // At the file's end dd ends, too.
 	}
 	j := load.Job{
 		RW: load.Write, BS: t.BS, Filename: session.Path(t.Out), Offset: t.Seek * t.BS, Size: t.Count * t.BS, IOEngine: load.PSync,

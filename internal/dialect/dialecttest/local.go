@@ -39,6 +39,9 @@ func (l *Local) Stage(ctx context.Context, name string, jobs []workload.StageJob
 		onSample = func(load.Sample) {}
 	}
 	res, err := r.Run(ctx, onSample)
+	if s, ok := r.(workload.Settler); ok && err == nil {
+		err = s.Settle(ctx, res, nil)
+	}
 	l.Results = append(l.Results, res)
 	return res, err
 }

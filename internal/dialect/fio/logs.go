@@ -16,26 +16,13 @@ func (t *Test) writeLogs(all []measured, create func(string) (io.WriteCloser, er
 	files := map[string]*bytes.Buffer{}
 	var order []string
 	for _, m := range all {
-		j := m.clone.job
-		for _, l := range []struct {
-			prefix *string
-			kind   string
-			value  func(ops, bytes, lat, ns float64) float64
-		}{
-			{j.bwLog, "bw", func(_, b, _, ns float64) float64 { return b / 1024 * 1e9 / ns }},
-			{j.iopsLog, "iops", func(ops, _, _, ns float64) float64 { return ops * 1e9 / ns }},
-			{j.latLog, "lat", meanLatency}, {j.latLog, "clat", meanLatency}, {j.latLog, "slat", nil},
-		} {
-			if l.prefix == nil {
-				continue
-			}
-			name := m.logName(*l.prefix, l.kind)
-			if files[name] == nil {
-				files[name] = new(bytes.Buffer)
-				order = append(order, name)
+		for _, l := range m.clone.logs() {
+			if files[l.name] == nil {
+				files[l.name] = new(bytes.Buffer)
+				order = append(order, l.name)
 			}
 			if l.value != nil {
-				m.log(files[name], l.kind == "clat" || l.kind == "lat", l.value)
+				m.log(files[l.name], l.latency, l.value)
 			}
 		}
 	}
@@ -47,17 +34,66 @@ func (t *Test) writeLogs(all []measured, create func(string) (io.WriteCloser, er
 	return nil
 }
 
+// tryLogs sees whether the logs can be made, before minutes are spent on what they are to hold.
+func (t *Test) tryLogs(create func(string) (io.WriteCloser, error)) error {
+	tried := map[string]bool{}
+	for _, clones := range t.stages {
+		for _, c := range clones {
+			for _, l := range c.logs() {
+				if tried[l.name] {
+					continue
+				}
+				tried[l.name] = true
+				f, err := create(l.name)
+				if err == nil {
+					err = f.Close() // There may be more than a process can hold open.
+				}
+				if err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// A logFile is one of a clone's logs.
+type logFile struct {
+	name    string
+	latency bool
+	// value makes the figure of a sample; nil: the log stays empty.
+	value func(ops, bytes, lat, ns float64) float64
+}
+
+// logs are the files that the clone's job asks for.
+func (c *clone) logs() (all []logFile) {
+	for _, l := range []struct {
+		prefix *string
+		kind   string
+		value  func(ops, bytes, lat, ns float64) float64
+	}{
+		{c.job.bwLog, "bw", func(_, b, _, ns float64) float64 { return b / 1024 * 1e9 / ns }},
+		{c.job.iopsLog, "iops", func(ops, _, _, ns float64) float64 { return ops * 1e9 / ns }},
+		{c.job.latLog, "lat", meanLatency}, {c.job.latLog, "clat", meanLatency}, {c.job.latLog, "slat", nil},
+	} {
+		if l.prefix != nil {
+			all = append(all, logFile{c.logName(*l.prefix, l.kind), l.kind == "clat" || l.kind == "lat", l.value})
+		}
+	}
+	return all
+}
+
 func meanLatency(ops, _, lat, _ float64) float64 { return lat / ops }
 
 // logName is fio's name of a log.
-func (m measured) logName(prefix, kind string) string {
+func (c *clone) logName(prefix, kind string) string {
 	if prefix == "" || prefix == "1" {
-		prefix = m.clone.job.name
+		prefix = c.job.name
 	}
-	if !m.clone.job.perJobLogs {
+	if !c.job.perJobLogs {
 		return fmt.Sprintf("%s_%s.log", prefix, kind)
 	}
-	return fmt.Sprintf("%s_%s.%d.log", prefix, kind, m.clone.thread)
+	return fmt.Sprintf("%s_%s.%d.log", prefix, kind, c.thread)
 }
 
 // log writes a line for each sample and direction that had any I/O; without any there is no latency.

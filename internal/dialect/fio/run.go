@@ -3,6 +3,7 @@ package fio
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -20,7 +21,8 @@ import (
 type RunOptions struct {
 	// Destructive are the paths, as the user wrote them, that may be written over.
 	Destructive []string
-	// Create makes a file of the user's: --output and the logs. nil: they are refused.
+	// Create makes a file of the user's, --output or a log. What is there has to stay until the first write, and a
+	// new file without any to be gone when it is closed: files are tried before the work. nil: they are refused.
 	Create func(name string) (io.WriteCloser, error)
 	// Now is the wall clock; nil is time.Now.
 	Now func() time.Time
@@ -35,7 +37,7 @@ type measured struct {
 }
 
 // Run runs the stages and prints the output to stdout, or to the file of --output. Notes go to stderr.
-func (t *Test) Run(ctx context.Context, session dialect.Session, stdout, stderr io.Writer, o RunOptions) error {
+func (t *Test) Run(ctx context.Context, session dialect.Session, stdout, stderr io.Writer, o RunOptions) (err error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -47,6 +49,17 @@ func (t *Test) Run(ctx context.Context, session dialect.Session, stdout, stderr 
 	}
 	if (t.Output != "" || t.hasLogs()) && o.Create == nil {
 		return dialect.Usagef("--output", "files can't be written here")
+	}
+	if err := t.tryLogs(o.Create); err != nil {
+		return err
+	}
+	if t.Output != "" {
+		f, err := o.Create(t.Output)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, f.Close()) }()
+		stdout = f
 	}
 	begin := o.Now()
 	var all []measured
@@ -76,11 +89,8 @@ func (t *Test) Run(ctx context.Context, session dialect.Session, stdout, stderr 
 			out.Write(r.json(f == "json+"))
 		}
 	}
-	if t.Output == "" {
-		_, err := stdout.Write(out.Bytes())
-		return err
-	}
-	return writeFile(o.Create, t.Output, out.Bytes())
+	_, err = stdout.Write(out.Bytes())
+	return err
 }
 
 func writeFile(create func(string) (io.WriteCloser, error), name string, data []byte) error {

@@ -17,7 +17,6 @@ import (
 	"plimsoll/internal/agent"
 	"plimsoll/internal/engine"
 	"plimsoll/internal/leaktest"
-	"plimsoll/internal/limit"
 	"plimsoll/internal/place"
 	"plimsoll/internal/wire"
 	"plimsoll/internal/workload"
@@ -47,6 +46,8 @@ func (s Suite) Run(t *testing.T) {
 		"KilledTrial": testKilledTrial,
 		"Stop":        testStop,
 		"HardClose":   testHardClose,
+
+		"OutsideMemory": testOutsideMemory,
 	}
 	if s.Memory {
 		tests["OutOfMemory"] = testOutOfMemory
@@ -308,33 +309,6 @@ func testHardClose(t *testing.T, s Suite) {
 	}
 	if d := time.Since(start); d > 15*time.Second {
 		t.Errorf("Close took %v", d)
-	}
-}
-
-// testOutOfMemory: a trial that the kernel kills for want of memory says so.
-func testOutOfMemory(t *testing.T, s Suite) {
-	sp := spec(place.Tmpfs)
-	sp.Place.Size = 256 << 20
-	sp.Limits = limit.Limits{Name: "small", Memory: 48 << 20}
-	a := open(t, s.New(t), sp)
-	pid := a.Session.Info().PID
-	before, ok := engine.OOMKills(pid)
-	if !ok {
-		t.Fatalf("OOMKills(%d) can't be read", pid)
-	}
-	// The pages of a tmpfs belong to the container.
-	big := workload.Spec{Name: "big", Kind: workload.Block, Job: load.Job{RW: load.RandRead, BS: 4096, Size: 200 << 20, Runtime: time.Second, IOEngine: load.PSync}}
-	_, err := trial(t, a, "oom", big)
-	var te *agent.TrialError
-	if !errors.As(err, &te) {
-		t.Fatalf("a trial in too little memory = %v, want a TrialError", err)
-	}
-	if after, _ := engine.OOMKills(pid); after <= before {
-		t.Errorf("no kill was counted: %d, %d", before, after)
-	}
-	// Whose kill it was is for package trial to say, from that count.
-	if te.Signal != "killed" && !strings.Contains(te.Text, "memory") {
-		t.Errorf("the error speaks neither of a kill nor of memory: signal %q, %v", te.Signal, err)
 	}
 }
 

@@ -22,11 +22,9 @@
 package cgroup
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -114,11 +112,6 @@ func plain(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == "" && (s == "0" || s[0] != '0')
 }
 
-// compare orders devices by number.
-func compare(a, b Device) int {
-	return cmp.Or(cmp.Compare(a.Major, b.Major), cmp.Compare(a.Minor, b.Minor))
-}
-
 // sysfs returns the folder of a block device, "" where there is none (any more). The folder of a
 // partition is in that of its disk.
 func (h *Host) sysfs(d Device) string {
@@ -159,14 +152,4 @@ func (h *Host) checkDevice(d Device) error {
 		Device: d.String(), Why: fmt.Sprintf("%s is the partition %s, and limits are held on whole disks", d, name),
 		Fix: fmt.Sprintf("give %s (%s), which all its partitions share", h.text(disk, "dev"), filepath.Base(disk)),
 	}
-}
-
-// names lists devices for people.
-func names(devices []Device) string {
-	s := make([]string, len(devices))
-	for i, d := range devices {
-		s[i] = d.String()
-	}
-	slices.Sort(s)
-	return strings.Join(s, ", ")
 }

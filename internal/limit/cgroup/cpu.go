@@ -181,8 +181,8 @@ func (p *planner) shares(g *hierarchy.Group, keys []limit.Key) error {
 		want = limit.DefaultCPUShares
 	}
 	if g.Version == 2 {
-		exact := true
-		if want, exact = limit.CPUWeight(want); !exact {
+		w, exact := limit.CPUWeight(want)
+		if want = w; !exact {
 			p.note("%d CPU shares are a cpu.weight of %d, the nearest that there is: %d shares", p.want.Change.Set.CPUShares, want, limit.CPUSharesOf(want))
 		}
 	}

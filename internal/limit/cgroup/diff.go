@@ -69,6 +69,10 @@ func (d *Diff) Apply() (writes int, err error) {
 	return writes, err
 }
 
+// Undo puts back what was there before d was applied, for a caller whose next diff failed with cause. The error
+// is cause, with what was done about it.
+func (d *Diff) Undo(cause error) error { return d.host.putBack(d.Edits, cause) }
+
 // apply is Apply after others: before are the edits that are put back as well, and done are these with
 // the new ones.
 func (d *Diff) apply(before []Edit) (writes int, done []Edit, err error) {
@@ -111,11 +115,13 @@ func (h *Host) putBack(done []Edit, cause error) error {
 	for _, e := range slices.Backward(done) {
 		for _, text := range e.Was {
 			err := h.io.write(e.File, text)
-			if err != nil && (e.group == nil || h.exists(e.group.Dir)) {
+			switch {
+			case err == nil:
+				f.Undone = true
+			case e.group == nil || h.exists(e.group.Dir):
 				f.Left = append(f.Left, fmt.Sprintf("%s to %s (%v)", quoted([]string{text}), e.File, errors.Unwrap(err)))
 			}
 		}
-		f.Undone = true
 	}
 	return f
 }

@@ -28,8 +28,10 @@ type fake struct {
 	writes []string
 	// before, if set, is asked before each write and may refuse it.
 	before func(file, text string) error
-	// gone are the devices without a disk; iocost those that it was set up for.
+	// iocost are the devices that it was set up for.
 	iocost map[string]bool
+	// hidden is a device that the kernel knows and sysfs doesn't show.
+	hidden Device
 }
 
 // Devices of every fake: a disk without a scheduler, a partition of it, one that bfq schedules, one that
@@ -305,7 +307,7 @@ func (f *fake) keyed(now, text string, value func(dev, rest string) (string, err
 	if !ok || !valid {
 		return "", syscall.EINVAL
 	}
-	if f.has(f.root, "sys/dev/block/"+dev+"/partition") || !f.has(f.root, "sys/dev/block/"+dev) {
+	if f.has(f.root, "sys/dev/block/"+dev+"/partition") || !f.has(f.root, "sys/dev/block/"+dev) && d != f.hidden {
 		return "", syscall.ENODEV
 	}
 	v, err := value(d.String(), rest)
@@ -389,6 +391,9 @@ func (f *fake) weight(dir, name, now, text string) (string, error) {
 	if !strings.Contains(text, ":") {
 		text = strings.TrimPrefix(text, "default ")
 		v, err := bounded(text, 1, top)
+		if err != nil && name == "io.weight" {
+			err = syscall.EINVAL
+		}
 		if err != nil || name == "blkio.weight" {
 			return v, err
 		}

@@ -16,20 +16,22 @@ import (
 // A Fault is a limit that could not be set, in words.
 type Fault struct {
 	// Keys are the limits that were to be set.
-	Keys []limit.Key
+	Keys []limit.Key `json:"keys,omitempty"`
 	// Device is the number of the device that it was for, "" where it was for none.
-	Device string
+	Device string `json:"device,omitempty"`
 	// File is the control file, and Text what it refused. Both are empty where nothing was
 	// written yet.
-	File, Text string
+	File string `json:"file,omitempty"`
+	Text string `json:"text,omitempty"`
 	// Why says what is wrong, and Fix what would mend it; Fix may be empty.
-	Why, Fix string
+	Why string `json:"why"`
+	Fix string `json:"fix,omitempty"`
 	// Undone says that what had been written before was put back. Left are the files where that
 	// failed, with the value that they should have.
-	Undone bool
-	Left   []string
+	Undone bool     `json:"undone,omitempty"`
+	Left   []string `json:"left,omitempty"`
 	// Err is what the kernel or a rule said; may be nil.
-	Err error
+	Err error `json:"-"`
 }
 
 // Unwrap gives the error beneath, such as syscall.ENODEV or ErrNotGiven.
@@ -98,17 +100,33 @@ func (h *Host) missing(g *hierarchy.Group, file string, keys ...limit.Key) error
 	}
 	// The topmost that holds it back is the one to begin with.
 	f.Err, f.Why = ErrNotGiven, "the "+controller+" controller is not given to this group"
-	for a := g.Parent(); a != nil; a = a.Parent() {
+	below := g
+	for a := g.Parent(); a != nil; below, a = a, a.Parent() {
 		if !a.Given() {
 			control := filepath.Join(a.Dir, "cgroup.subtree_control")
 			f.Why = fmt.Sprintf("the %s controller is not given to this group: %s does not list it", controller, control)
-			f.Fix = fmt.Sprintf("echo +%s > %s", controller, control)
-			if strings.HasSuffix(a.Dir, ".service") || strings.HasSuffix(a.Dir, ".slice") {
-				f.Fix += " (for a unit of systemd: systemctl edit " + filepath.Base(a.Dir) + ", with [Service] or [Slice] and Delegate=" + controller + ")"
-			}
+			f.Fix = fmt.Sprintf("echo +%s > %s", controller, control) + unitFix(filepath.Base(a.Dir), filepath.Base(below.Dir), controller)
 		}
 	}
 	return f
+}
+
+// accounting is what makes systemd give a controller to a unit (systemd.resource-control(5)).
+var accounting = map[string]string{"io": "IOAccounting=yes", "memory": "MemoryAccounting=yes", "cpu": "CPUWeight=100"}
+
+// unitFix says how systemd is told, which undoes what others write to its units' groups. above is the group that does not
+// hand on the controller, below the next on the way.
+func unitFix(above, below, controller string) string {
+	unit := func(name string) bool {
+		return slices.ContainsFunc([]string{".slice", ".service", ".scope"}, func(s string) bool { return strings.HasSuffix(name, s) })
+	}
+	switch {
+	case unit(below):
+		return fmt.Sprintf("; where systemd runs, instead: systemctl set-property %s %s", below, accounting[controller])
+	case strings.HasSuffix(above, ".service") || strings.HasSuffix(above, ".scope"):
+		return fmt.Sprintf("; where systemd runs, instead: systemctl edit %s, with Delegate=%s in its [Service] or [Scope]", above, controller)
+	}
+	return ""
 }
 
 func (h *Host) exists(dir string) bool {

@@ -37,14 +37,18 @@ func (kernel) read(path string, buf []byte) ([]byte, error) {
 			buf = append(buf, make([]byte, max(512, cap(buf)))...)[:len(buf)]
 		}
 		n, err := unix.Read(fd, buf[len(buf):cap(buf)])
-		switch {
-		case err == unix.EINTR:
-		case err != nil:
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
 			return nil, &fs.PathError{Op: "read", Path: path, Err: err}
-		case n == 0:
+		}
+		buf = buf[:len(buf)+n]
+		// A file of limits is one record, which the kernel shows as a whole (seq_read_iter in
+		// fs/seq_file.c), so that a short read is its end; asking once more would cost a tenth of a
+		// reconcile. cgroup.procs, which has a record for each process, is not read here.
+		if len(buf) < cap(buf) {
 			return buf, nil
-		default:
-			buf = buf[:len(buf)+n]
 		}
 	}
 }

@@ -63,6 +63,10 @@ func (h *Host) Plan(t *Target, w Want) (*Diff, error) {
 	return p.diff, nil
 }
 
+// ErrNotKept is the error where a value was taken and reads otherwise right after: the kernel doesn't keep
+// it, or another program sets it as well.
+var ErrNotKept = errors.New("the value was taken, and is another one right after")
+
 // Hold plans and applies until nothing is left to write, since a container may make groups while
 // its others are written (version 1 has to write each). It returns the writes it took; an error
 // undoes all of them.
@@ -80,6 +84,10 @@ func (h *Host) Hold(t *Target, w Want) (writes int, err error) {
 		if d.Empty() {
 			return writes, nil
 		}
+		if e := again(done, d.Edits); e != nil {
+			f := &Fault{Keys: e.Keys, Device: e.Device, File: e.File, Text: e.Text[0], Why: ErrNotKept.Error(), Err: ErrNotKept, Fix: "look who else sets it"}
+			return writes, h.putBack(done, f)
+		}
 		n, all, err := d.apply(done)
 		writes += n
 		if err != nil {
@@ -88,6 +96,17 @@ func (h *Host) Hold(t *Target, w Want) (writes int, err error) {
 		done = all
 	}
 	return writes, nil
+}
+
+// again is the first edit of a file that was written before.
+func again(done, edits []Edit) *Edit {
+	for i := range edits {
+		e := &edits[i]
+		if slices.ContainsFunc(done, func(d Edit) bool { return d.File == e.File && d.Device == e.Device && slices.Equal(d.Text, e.Text) }) {
+			return e
+		}
+	}
+	return nil
 }
 
 // buffers are for reading control files: a keeper reads thousands, one after the other.

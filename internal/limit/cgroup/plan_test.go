@@ -121,6 +121,10 @@ func TestWrites(t *testing.T) {
 			Want{Change: limit.Clear(limit.ReadIOPS)}, []string{"cg/blkio/c/blkio.throttle.read_iops_device 254:0 0"}},
 		{"on a device that is gone, removed", 1, map[string]string{"cg/blkio/c/blkio.throttle.read_bps_device": "254:0 9\n"},
 			Want{Change: limit.Clear(), Devices: []Device{nodev}}, nil},
+		{"on a device that sysfs doesn't show, removed", 1, map[string]string{"cg/blkio/c/blkio.throttle.read_bps_device": "9:9 9\n"},
+			Want{Change: limit.Clear(), Devices: []Device{nodev}}, []string{"cg/blkio/c/blkio.throttle.read_bps_device 9:9 0"}},
+		{"on a device that sysfs doesn't show, removed, version 2", 2, map[string]string{"cg/c/io.max": "9:9 rbps=9 wbps=max riops=max wiops=max\n", "cg/c/io.latency": "9:9 target=5\n"},
+			Want{Change: limit.Clear(), Devices: []Device{nodev}}, []string{"cg/c/io.max 9:9 rbps=max", "cg/c/io.latency 9:9 target=max"}},
 		{"latency", 2, map[string]string{"cg/c/io.latency": "254:0 target=100\n8:16 target=7\n"},
 			Want{Change: set(limit.Limits{Latency: 5 * time.Millisecond}), Devices: []Device{vda}}, []string{"cg/c/io.latency 254:0 target=5000"}},
 		{"latency removed", 2, map[string]string{"cg/c/io.latency": "254:0 target=100\n8:16 target=7\n"},
@@ -164,7 +168,7 @@ func TestWrites(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := newFake(t, tt.version, "/c")
-			f.iocost[vda.String()] = true
+			f.iocost[vda.String()], f.hidden = true, nodev
 			for name, content := range tt.files {
 				f.put(name, content)
 			}
@@ -175,6 +179,20 @@ func TestWrites(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// TestClamp: no number becomes 2^32, which version 1 makes a 0, nor one less, which it takes for none.
+func TestClamp(t *testing.T) {
+	for v, want := range map[int64]uint64{-1: 0, 0: 0, 1: 1, limit.MaxIOPS: 4294967294, limit.MaxIOPS + 1: 4294967294, limit.MaxIOPS + 2: 4294967294, 1<<63 - 1: 4294967294} {
+		for _, k := range []limit.Key{limit.ReadIOPS, limit.WriteIOPS} {
+			if got := clampRate(k, v); got != want {
+				t.Errorf("clampRate(%s, %d) = %d, want %d", k, v, got, want)
+			}
+		}
+	}
+	if got := clampRate(limit.ReadBPS, 1<<40); got != 1<<40 {
+		t.Errorf("clampRate(read_bps, 2^40) = %d", got)
 	}
 }
 
@@ -275,6 +293,9 @@ func TestFlat(t *testing.T) {
 			t.Errorf("write to %s", w)
 		}
 	}
+	if states, err := f.host.Read(f.target("/c")); err != nil || len(states) != 1 {
+		t.Errorf("Read = %+v, %v", states, err)
+	}
 }
 
 // TestDeviceWide: the root of version 1 is limited by itself, and that of version 2 not at all.
@@ -299,18 +320,19 @@ func TestDeviceWide(t *testing.T) {
 func TestAllOrNothing(t *testing.T) {
 	for _, version := range []int{1, 2, 3} {
 		want := Want{Change: limit.Change{Set: full}, Devices: []Device{vda, sdb}}
-		for n := 0; ; n++ {
-			f := newFake(t, version, "/c/a", "/c/b")
-			// What was there before has to come back, too.
-			for name, content := range map[string]string{
-				"cg/blkio/c/blkio.throttle.read_bps_device": "254:0 9\n", "cg/blkio/c/blkio.bfq.weight": "70\n", "cg/blkio/c/blkio.bfq.weight_device": "default 70\n8:16 80\n",
-				"cg/c/io.max": "254:0 rbps=5 wbps=max riops=7 wiops=max\n", "cg/c/io.bfq.weight": "default 70\n8:16 80\n", "cg/c/cpu.max": "7000 50000\n",
-			} {
-				if f.has(f.root, name) {
-					f.put(name, content)
-				}
+		f := newFake(t, version, "/c/a", "/c/b")
+		// What was there before has to come back, too.
+		for name, content := range map[string]string{
+			"cg/blkio/c/blkio.throttle.read_bps_device": "254:0 9\n", "cg/blkio/c/blkio.bfq.weight": "70\n", "cg/blkio/c/blkio.bfq.weight_device": "default 70\n8:16 80\n",
+			"cg/c/io.max": "254:0 rbps=5 wbps=max riops=7 wiops=max\n", "cg/c/io.bfq.weight": "default 70\n8:16 80\n", "cg/c/cpu.max": "7000 50000\n",
+		} {
+			if f.has(f.root, name) {
+				f.put(name, content)
 			}
-			before, seen := f.everything(), 0
+		}
+		before := f.everything()
+		for n := 0; ; n++ {
+			seen := 0
 			f.before = func(string, string) error {
 				seen++
 				if seen == n+1 {
@@ -330,15 +352,18 @@ func TestAllOrNothing(t *testing.T) {
 				t.Errorf("version %d, write %d: %v", version, n, err)
 			}
 			if diff := cmp.Diff(before, f.everything()); diff != "" {
-				t.Errorf("version %d, write %d refused: %s", version, n, diff)
+				t.Fatalf("version %d, write %d refused: %s", version, n, diff)
 			}
 		}
 	}
 }
 
-// TestLateFault: a refusal in a later round undoes the rounds before.
+// TestLateFault: a refusal in a later round undoes the rounds before, the last first: memory alone may not
+// be more than memory and swap.
 func TestLateFault(t *testing.T) {
 	f := newFake(t, 1, "/c")
+	f.put("cg/memory/c/memory.limit_in_bytes", "8388608\n")
+	f.put("cg/memory/c/memory.memsw.limit_in_bytes", "8388608\n")
 	before := f.everything()
 	f.before = func(file, _ string) error {
 		if strings.Contains(file, "/late/") {
@@ -350,7 +375,7 @@ func TestLateFault(t *testing.T) {
 		}
 		return nil
 	}
-	_, err := f.host.Hold(f.target("/c"), Want{Change: limit.Change{Set: limit.Limits{WriteBPS: 100}}, Devices: []Device{vda}})
+	_, err := f.host.Hold(f.target("/c"), Want{Change: limit.Change{Set: limit.Limits{WriteBPS: 100, Memory: 64 << 20}}, Devices: []Device{vda}})
 	if !errors.Is(err, syscall.EPERM) || !strings.Contains(err.Error(), "what was written before was put back") {
 		t.Errorf("Hold = %v", err)
 	}
@@ -395,4 +420,41 @@ func TestDryRun(t *testing.T) {
 	if len(f.writes) != 0 {
 		t.Errorf("written: %q", f.writes)
 	}
+}
+
+// TestNotKept: a value that doesn't stay is said to, and not written for ever.
+func TestNotKept(t *testing.T) {
+	f := newFake(t, 2, "/c")
+	before := f.everything()
+	n := 0
+	f.before = func(file, _ string) error {
+		n++
+		return nil
+	}
+	target := f.target("/c")
+	f.host.io = meddler{f, "io.max"}
+	_, err := f.host.Hold(target, Want{Change: limit.Change{Set: limit.Limits{ReadBPS: 100, CPUs: 1}}, Devices: []Device{vda}})
+	if !errors.Is(err, ErrNotKept) || !strings.Contains(err.Error(), `read_bps on 254:0: writing "254:0 rbps=100" to `) {
+		t.Errorf("Hold = %v", err)
+	}
+	if n != 4 { // Two values, and both put back.
+		t.Errorf("%d writes", n)
+	}
+	if diff := cmp.Diff(before, f.everything()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A meddler is another program: it empties a file as soon as it was written.
+type meddler struct {
+	*fake
+	file string
+}
+
+func (m meddler) write(path, text string) error {
+	err := m.fake.write(path, text)
+	if filepath.Base(path) == m.file && err == nil {
+		err = os.WriteFile(path, nil, 0o644)
+	}
+	return err
 }

@@ -167,3 +167,16 @@ func TestKernelMapper(t *testing.T) {
 		})
 	}
 }
+
+// TestKernelMD holds what is said of software RAID against the kernel.
+func TestKernelMD(t *testing.T) {
+	for _, level := range []string{"raid0", "raid1", "raid5"} {
+		t.Run(level, func(t *testing.T) {
+			m := newMeter(t)
+			e := m.checkBeneath(t, disktest.MD(t, level, loopSize, bare(t), bare(t), bare(t)))
+			if top := e.Tree.Below[0]; top.Level != level || !top.Limit || top.Device.MQ {
+				t.Errorf("%+v, want a hard limit on the %s", top, level)
+			}
+		})
+	}
+}

@@ -102,6 +102,18 @@ func (h *Host) Path(path string) (*Explanation, error) {
 	return h.stack(path, s), nil
 }
 
+// Inside explains a path that a container was found to have on a mount: path is what it is called.
+func (h *Host) Inside(path string, pid, mountID int) (*Explanation, error) {
+	s, err := h.fs.OfInside(pid, mountID)
+	if err != nil {
+		return nil, err
+	}
+	return h.stack(path, s), nil
+}
+
+// Own reports whether the path has its one device to itself: a limit for the device slows nobody else down.
+func (e *Explanation) Own() bool { return e.Possible && len(e.Hard) == 1 && len(e.others) == 0 }
+
 // stack explains what a path was found to stand on.
 func (h *Host) stack(path string, s *device.Stack) *Explanation {
 	e := &Explanation{Path: path}
@@ -117,7 +129,7 @@ func (h *Host) stack(path string, s *device.Stack) *Explanation {
 		e.Why, e.Instead = a.Why, a.Fix
 		return e
 	}
-	e.Modes = h.modes(s.Tree, data)
+	e.Modes = h.modes(s, data)
 	e.Possible = slices.ContainsFunc(e.Modes, func(m Mode) bool { return m.Group != Leaks && m.Group != Never })
 	if !e.Possible {
 		e.Why, e.Instead = e.Modes[0].Why, instead(data)
@@ -128,6 +140,9 @@ func (h *Host) stack(path string, s *device.Stack) *Explanation {
 	e.Weights = h.weights(e.Tree)
 	e.others = h.others(data, e.Hard)
 	e.Notes = h.notes(e, data)
+	if len(s.Devices) == 0 && !readOnly(s.Tree) {
+		e.Notes = append(e.Notes, "Nothing limits what is written: "+instead(s.Tree)+".")
+	}
 	return e
 }
 
@@ -181,7 +196,7 @@ func (h *Host) notes(e *Explanation, data *device.Node) []string {
 			add("A limit in the root group for %s would hold what escapes, but slow down everybody's buffered writes there (%s): give the volume a device of its own, such as a logical volume or a loop device.", names, strings.Join(e.others, ", "))
 		}
 	}
-	if h.IO == 2 && slices.ContainsFunc(e.Modes, func(m Mode) bool { return m.Name == Buffered && m.Group == Leaks }) {
+	if h.IO == 2 && len(hardNames(e.Hard)) > 0 && slices.ContainsFunc(e.Modes, func(m Mode) bool { return m.Name == Buffered && m.Group == Leaks }) {
 		if h.Memory != 2 {
 			add("Boot with cgroup_no_v1=all: with the memory controller in version 2 as well, buffered writes are charged to who wrote.")
 		} else {

@@ -118,7 +118,7 @@ var threads = map[string]struct {
 	"integrity":       {Leaks, "threads of integrity write the data and its checksums"},
 	"vdo":             {Leaks, "threads of vdo write what is left after deduplication"},
 	"zoned":           {Partly, "threads of zoned reclaim zones"},
-	"crypt":           {Partly, "threads of crypt encrypt and write it: in the root group before Linux 7.0 and the stable kernels of February 2026"},
+	"crypt":           {Partly, "threads of crypt encrypt and write it: in the root group, on kernels without a fix of February 2026"},
 }
 
 // mapper: linear, striped and multipath hand on what they get with its charge.

@@ -50,27 +50,36 @@ func compressed(m *device.Mount) bool {
 	})
 }
 
-// modes says what is held of each mode. top is the mount that a container sees, data the one whose
-// file system writes.
-func (h *Host) modes(top, data *device.Node) []Mode {
-	write := h.writeRules(data.Mount)
-	list := []Mode{{Name: Read, Group: Held}}
+// modes says what is held of each mode. s is what a container sees, data the mount whose file system
+// writes.
+func (h *Host) modes(s *device.Stack, data *device.Node) []Mode {
+	read, write := Mode{Group: Held}, h.writeRules(data.Mount)
 	switch {
 	case data.Mount.FSType == "fuseblk":
-		list[0] = Mode{Name: Read, Group: Leaks, Why: "the program that serves it does the I/O, in its own group"}
+		read = Mode{Group: Leaks, Why: served}
 	case dax(data.Mount):
-		list[0] = Mode{Name: Read, Group: Leaks, Why: "with dax, data goes around the block layer"}
+		read = Mode{Group: Leaks, Why: around}
+	case readOnly(s.Tree) || readOnly(data):
+		write = always(Mode{Group: Never, Why: "it is mounted read-only"})
+	case len(s.Devices) == 0: // An overlay whose lower folders are on devices.
+		read = Mode{Group: Partly, Why: "what the lower folders have; for the rest: " + s.Why}
+		write = always(Mode{Group: Leaks, Why: s.Why})
 	}
+	read.Name = Read
+	list := []Mode{read}
 	for _, name := range []string{Direct, DSync, BufferedSync, Buffered} {
 		m := write(name)
 		m.Name = name
-		if readOnly(top) || readOnly(data) {
-			m = Mode{Name: name, Group: Never, Why: "it is mounted read-only"}
-		}
 		list = append(list, m)
 	}
 	return list
 }
+
+// Reasons that hold for reads and writes.
+const (
+	served = "the program that serves it does the I/O, in its own group"
+	around = "with dax, data goes around the block layer"
+)
 
 // readOnly reports whether nothing can be written.
 func readOnly(n *device.Node) bool {
@@ -85,9 +94,9 @@ func (h *Host) writeRules(m *device.Mount) func(mode string) Mode {
 	told := slices.Contains(tells, m.FSType) && !journalled(m)
 	switch {
 	case m.FSType == "fuseblk":
-		return always(Mode{Group: Leaks, Why: "the program that serves it does the I/O, in its own group"})
+		return always(Mode{Group: Leaks, Why: served})
 	case dax(m):
-		return always(Mode{Group: Leaks, Why: "with dax, data goes around the block layer"})
+		return always(Mode{Group: Leaks, Why: around})
 	case told && (h.IO == 2 && h.Memory == 2 || h.ChargesV1):
 		return charged
 	}

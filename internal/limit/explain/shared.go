@@ -8,62 +8,88 @@ import (
 	"plimsoll/internal/device"
 )
 
-// A Shared is a disk that several of the explained paths are on.
+// A Shared is what several of the explained paths are on.
 type Shared struct {
-	Name  string `json:"name"`
-	Major uint32 `json:"major"`
-	Minor uint32 `json:"minor"`
-	// Paths are those on it, in the order in which they were asked for.
+	// Disks are the devices that they share.
+	Disks []Disk `json:"disks"`
+	// Paths are those on them, in the order in which they were asked for.
 	Paths []string `json:"paths"`
-	// OneLimit is set where the limits of all of them go on this disk, so that a container has one
-	// limit for them together. Otherwise each has a limit of its own, above, and they share the disk's time.
+	// OneLimit is set where the limits of all of them go on these disks, so that a container has one
+	// limit for them together. Otherwise each has a limit of its own, above, and they share the disks' time.
 	OneLimit bool `json:"one_limit"`
 	// What says so in words, and Instead what would separate them.
 	What    string `json:"what"`
 	Instead string `json:"instead,omitempty"`
 }
 
-// Sharing finds the disks that more than one of the paths is on. A disk beneath those that are shared
-// anyway is not named again.
+// A Disk is a shared device.
+type Disk struct {
+	Name  string `json:"name"`
+	Major uint32 `json:"major"`
+	Minor uint32 `json:"minor"`
+}
+
+// Sharing finds the disks that more than one of the paths is on. A disk beneath is not
+// named for paths that have one limit anyway.
 func Sharing(list []*Explanation) []Shared {
 	var out []Shared
 	for _, limits := range []bool{true, false} {
-		var disks []*device.Device
-		users := map[string][]string{}
+		var disks []Disk
+		users := map[Disk][]string{}
 		for _, e := range list {
-			for _, d := range e.disks(limits) {
-				if !slices.ContainsFunc(disks, func(o *device.Device) bool { return o.Name == d.Name }) {
+			for _, dev := range e.disks(limits) {
+				d := Disk{dev.Name, dev.Major, dev.Minor}
+				if !slices.Contains(disks, d) {
 					disks = append(disks, d)
 				}
-				if !slices.Contains(users[d.Name], e.Path) {
-					users[d.Name] = append(users[d.Name], e.Path)
+				if !slices.Contains(users[d], e.Path) {
+					users[d] = append(users[d], e.Path)
 				}
 			}
 		}
 		for _, d := range disks {
-			paths := users[d.Name]
-			known := slices.ContainsFunc(out, func(s Shared) bool {
-				return !slices.ContainsFunc(paths, func(p string) bool { return !slices.Contains(s.Paths, p) })
-			})
-			if len(paths) < 2 || known && !limits {
-				continue
+			if paths := users[d]; len(paths) > 1 && (limits || !oneLimit(out, paths)) {
+				out = share(out, d, paths, limits)
 			}
-			out = append(out, shared(d, paths, limits))
 		}
+	}
+	for i := range out {
+		out[i].words()
 	}
 	return out
 }
 
-func shared(d *device.Device, paths []string, one bool) Shared {
-	s := Shared{Name: d.Name, Major: d.Major, Minor: d.Minor, Paths: paths, OneLimit: one}
-	all := strings.Join(paths, " and ")
-	if one {
-		s.What = fmt.Sprintf("%s are on %s: a container that uses them has one limit for them together, and others' limits are for %s as a whole", all, d.Name, d.Name)
-		s.Instead = "give each a device of its own: a logical volume, or a loop device over a file"
-		return s
+// oneLimit reports whether paths are known to have one limit.
+func oneLimit(known []Shared, paths []string) bool {
+	return slices.ContainsFunc(known, func(s Shared) bool {
+		return s.OneLimit && !slices.ContainsFunc(paths, func(p string) bool { return !slices.Contains(s.Paths, p) })
+	})
+}
+
+// share adds a disk, to the entry of the same paths if there is one.
+func share(out []Shared, d Disk, paths []string, one bool) []Shared {
+	for i := range out {
+		if out[i].OneLimit == one && slices.Equal(out[i].Paths, paths) {
+			out[i].Disks = append(out[i].Disks, d)
+			return out
+		}
 	}
-	s.What = fmt.Sprintf("%s have limits of their own, but share the disk %s: their limits together may be more than it can do, and weights share it out", all, d.Name)
-	return s
+	return append(out, Shared{Disks: []Disk{d}, Paths: paths, OneLimit: one})
+}
+
+// words says it in words.
+func (s *Shared) words() {
+	var names []string
+	for _, d := range s.Disks {
+		names = append(names, d.Name)
+	}
+	all, disks := strings.Join(s.Paths, " and "), strings.Join(names, ", ")
+	if s.OneLimit {
+		s.What = fmt.Sprintf("%s are on %s: a container that uses them has one limit for them together", all, disks)
+		s.Instead = "give each a device of its own: a logical volume, or a loop device over a file"
+		return
+	}
+	s.What = fmt.Sprintf("%s have limits of their own, but share what is beneath (%s): their limits together may be more than it can do, and weights share it out", all, disks)
 }
 
 // disks lists the devices that hard limits go on, or those at the bottom.
@@ -71,14 +97,18 @@ func (e *Explanation) disks(limits bool) []*device.Device {
 	var list []*device.Device
 	var visit func(*Layer)
 	visit = func(l *Layer) {
+		// The paths of an NVMe namespace are hidden: its head is the disk.
+		bottom := len(l.Below) == 0 || l.Kind == device.KindMultipath
 		for _, b := range l.Below {
-			visit(b)
+			if !bottom {
+				visit(b)
+			}
 		}
 		if l.Device == nil || l.Kind == device.KindPartition || l.Role == device.RoleLog {
 			return
 		}
 		written := slices.Contains(hardNames(e.Hard), l.Name)
-		if limits && written && l.Limit || !limits && len(l.Below) == 0 && l.Kind != device.KindPath {
+		if limits && written && l.Limit || !limits && bottom {
 			list = append(list, l.Device)
 		}
 	}

@@ -40,7 +40,8 @@ func (f *Finder) containerdTree(r ContainerdRoot) *tree {
 		if pid == 0 {
 			t.Notes = append(t.Notes, "containerd notes no process of it: it has not begun yet, or its runtime keeps it in a virtual machine, whose own group has to be named: cgroup:PATH")
 		}
-		return t, f.run(&t, pid, 0)
+		err = f.run(&t, pid, 0)
+		return t, err
 	}
 	s.ours = func(t Target) bool { return t.Namespace != dockersNamespace }
 	if r.Address != "" {

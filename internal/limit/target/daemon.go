@@ -36,8 +36,16 @@ func (d *daemon) what() string {
 	return name + " at " + d.address.Host
 }
 
-// engines: who listens is known when it was asked.
+// engines: who listens is known when it was asked. /run/docker.sock may be Podman's.
 func (d *daemon) engines() []Engine { return []Engine{Docker, Podman} }
+
+// expected is who listens most likely, by the address.
+func (d *daemon) expected() Engine {
+	if strings.Contains(d.address.Host, "podman") {
+		return Podman
+	}
+	return Docker
+}
 
 // engineOf is who listens.
 func engineOf(is *dockerapi.Daemon) Engine {
@@ -77,8 +85,8 @@ func (d *daemon) missing(err error) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if socket := strings.TrimPrefix(d.address.Host, "unix://"); strings.Contains(socket, "podman") {
-		err = fmt.Errorf("Podman's socket %s is not there; start it: systemctl start podman.socket: %w", socket, fs.ErrNotExist)
+	if d.expected() == Podman {
+		err = fmt.Errorf("there is no socket of Podman at %s; start it: systemctl start podman.socket: %w", strings.TrimPrefix(d.address.Host, "unix://"), fs.ErrNotExist)
 	}
 	if d.address.Source == "" {
 		return absentError{err}

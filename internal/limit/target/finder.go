@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -81,7 +82,6 @@ type Finder struct {
 	opt     Options
 	sources []source
 
-	mu sync.Mutex
 	// telling counts, by engine, the daemons whose events are being listened to.
 	telling map[Engine]*atomic.Int32
 }
@@ -116,10 +116,16 @@ func New(opt Options) *Finder {
 	// In the order of how much each knows.
 	seen := map[string]bool{}
 	for _, a := range opt.Daemons {
-		if !seen[a.Host] {
+		// Docker's socket may be a link to Podman's (Debian's podman-docker), whose events would
+		// be told twice.
+		host := a.Host
+		if socket, err := filepath.EvalSymlinks(strings.TrimPrefix(host, "unix://")); err == nil {
+			host = "unix://" + socket
+		}
+		if !seen[host] {
 			f.sources = append(f.sources, &daemon{f: f, address: a})
 		}
-		seen[a.Host] = true
+		seen[host] = true
 	}
 	for _, r := range opt.Storage {
 		f.sources = append(f.sources, f.storageTree(r))

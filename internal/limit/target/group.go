@@ -103,6 +103,9 @@ func ownGroup(p, id, cgroupsPath string) string {
 	// A path that begins with no slash, and any in a container's own namespace of groups, is
 	// below the group of the runtime.
 	asked := path.Clean("/" + cgroupsPath)
+	if p == "/" || asked == "/" {
+		asked = ""
+	}
 	if parts := strings.Split(cgroupsPath, ":"); len(parts) == 3 {
 		// What systemd's driver is asked for: slice:prefix:name (runc, docs/systemd.md).
 		asked = ""

@@ -115,6 +115,9 @@ func choose(r Ref, all []Target) (Target, error) {
 	return Target{}, &NotFoundError{Ref: r}
 }
 
+// errNoEngine: each one's reason would be a page.
+var errNoEngine = errors.New("no container engine is here: no socket of Docker or Podman, and no folders of containerd, CRI-O, runc or crun; plimsoll doctor shows what is missing")
+
 // notFound says where r was looked for.
 func (f *Finder) notFound(ctx context.Context, r Ref, answers []answer) error {
 	if ctx.Err() != nil {
@@ -127,14 +130,20 @@ func (f *Finder) notFound(ctx context.Context, r Ref, answers []answer) error {
 		case a.err == nil:
 			e.Looked = append(e.Looked, a.source.what())
 		case isAbsent(a.err):
-			absent = append(absent, a.err)
+			if d, ok := a.source.(*daemon); !ok || r.Engine == "" || d.expected() == r.Engine {
+				absent = append(absent, a.err)
+			}
 		default:
 			e.Unasked = append(e.Unasked, a.err)
 		}
 	}
 	e.Unasked = append(e.Unasked, f.opt.Unasked...)
-	if len(e.Looked) == 0 && len(e.Unasked) == 0 {
-		// The engine that was named, or all of them, are not here; then it matters why.
+	switch {
+	case len(e.Looked) > 0 || len(e.Unasked) > 0:
+	case r.Engine == "":
+		e.Unasked = []error{errNoEngine}
+	default:
+		// The engine that was named is not here; then it matters why.
 		e.Unasked = absent
 	}
 	if len(e.Looked) > 0 {

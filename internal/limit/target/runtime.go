@@ -87,7 +87,8 @@ func (f *Finder) ofRuntime(id, bundle string, annotations map[string]string, cgr
 		t.Engine = CRIO
 	}
 	config.describe(&t)
-	return t, f.run(&t, pid, ticks)
+	err := f.run(&t, pid, ticks)
+	return t, err
 }
 
 // run makes pid t's process if it is that, see adopt.

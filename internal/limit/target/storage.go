@@ -67,20 +67,21 @@ func (f *Finder) storageTree(r Storage) *storage {
 				// Versions before 1.20 don't note it.
 				ticks, _ = strconv.ParseUint(state.Start, 10, 64)
 			}
-			// A pod's labels are its sandbox's.
-			var sandbox bundleConfig
-			if id := config.Annotations[annotationCRIOSandbox]; id != "" && id != t.ID {
-				if readJSON(filepath.Join(filepath.Dir(filepath.Dir(kept)), id, "userdata", "config.json"), &sandbox) == nil {
-					var labels map[string]string
-					_ = json.Unmarshal([]byte(sandbox.Annotations[annotationCRIOLabels]), &labels)
-					defer func() { t.addLabels(labels) }()
-				}
-			}
 		} else {
 			t.Name, t.Image = names.of(t.ID, filepath.Dir(filepath.Dir(kept)))
 		}
 		config.describe(&t)
-		return t, f.run(&t, pid, ticks)
+		// A pod's labels are its sandbox's.
+		if id := config.Annotations[annotationCRIOSandbox]; id != "" && id != t.ID {
+			var sandbox bundleConfig
+			if readJSON(filepath.Join(filepath.Dir(filepath.Dir(kept)), filepath.Base(id), "userdata", "config.json"), &sandbox) == nil {
+				var labels map[string]string
+				_ = json.Unmarshal([]byte(sandbox.Annotations[annotationCRIOLabels]), &labels)
+				t.addLabels(labels)
+			}
+		}
+		err = f.run(&t, pid, ticks)
+		return t, err
 	}
 	s.ours = func(t Target) bool {
 		// Podman's daemon knows more, and tells as soon.

@@ -88,34 +88,43 @@ func (w *treeWatch) begin() {
 	for range 10 {
 		err := w.add(w.root, 0)
 		if err == nil {
-			if !w.rooted {
-				w.rooted = true
-				for wd, n := range w.nodes {
-					if n.level < 0 {
-						// Whatever else appears there is no concern any more.
-						unix.InotifyRmWatch(w.fd, uint32(wd))
-						delete(w.nodes, wd)
-					}
-				}
-				w.send(Event{Type: Connected, Source: w.what()})
-			}
-			return
+			w.noteRoot()
+			err = w.look(w.root, 0)
 		}
-		w.rooted = false
-		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.ENOTDIR) {
+		switch {
+		case err == nil:
+			return
+		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.ENOTDIR):
 			w.complain(err)
 			return
 		}
+		w.rooted = false
 		above := filepath.Dir(w.root)
 		for ; above != filepath.Dir(above); above = filepath.Dir(above) {
-			if err = w.add(above, -1); err == nil {
+			if w.add(above, -1) == nil {
 				break
 			}
 		}
-		if _, err := os.Stat(w.root); err != nil && w.stillMissing(above) {
+		if w.stillMissing(above) {
 			return
 		}
 	}
+}
+
+// noteRoot notes that root is watched. It is told before what is found in it.
+func (w *treeWatch) noteRoot() {
+	if w.rooted {
+		return
+	}
+	w.rooted = true
+	for wd, n := range w.nodes {
+		if n.level < 0 {
+			// Whatever else appears there is no concern any more.
+			unix.InotifyRmWatch(w.fd, uint32(wd))
+			delete(w.nodes, wd)
+		}
+	}
+	w.send(Event{Type: Connected, Source: w.what()})
 }
 
 // stillMissing reports whether the folder below above on the way to root is not there: it may
@@ -133,17 +142,19 @@ func (w *treeWatch) stillMissing(above string) bool {
 	return err != nil
 }
 
-// add watches a folder, and looks at what is in it already.
+// add watches a folder.
 func (w *treeWatch) add(dir string, level int) error {
 	wd, err := unix.InotifyAddWatch(w.fd, dir, mask)
 	if err != nil {
 		return &fs.PathError{Op: "watch", Path: dir, Err: err}
 	}
 	w.nodes[int32(wd)] = treeNode{dir, level}
-	switch {
-	case level < 0:
-		return nil
-	case level == len(w.levels):
+	return nil
+}
+
+// look looks at what is in a watched folder already.
+func (w *treeWatch) look(dir string, level int) error {
+	if level == len(w.levels) {
 		if _, err := os.Stat(filepath.Join(dir, w.file)); err == nil {
 			w.seen(dir)
 		}
@@ -166,7 +177,12 @@ func (w *treeWatch) enter(dir, name string, level int) {
 	if ok, _ := path.Match(w.levels[level], name); !ok {
 		return
 	}
-	if err := w.add(filepath.Join(dir, name), level+1); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.ENOTDIR) {
+	below := filepath.Join(dir, name)
+	err := w.add(below, level+1)
+	if err == nil {
+		err = w.look(below, level+1)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.ENOTDIR) {
 		w.complain(err)
 	}
 }

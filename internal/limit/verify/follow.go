@@ -1,12 +1,12 @@
 package verify
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"plimsoll/internal/device"
@@ -23,51 +23,36 @@ type point struct {
 	readBytes, writtenBytes int64
 }
 
+// followEvery is how often the device is looked at: what escapes a limit may be over in a few hundredths of a second.
+const followEvery = 20 * time.Millisecond
+
 // A follower reads a device's counters until its end.
 type follower struct {
 	stop, done chan struct{}
-	flushed    sync.WaitGroup
 	points     []point
 }
 
-// follow starts to read the counters of the request's device. flush asks the kernel's flusher meanwhile to write
-// back what is in the page cache, as it would some seconds later, or as soon as there
-// is much of it.
-func (r Request) follow(flush bool) *follower {
+// follow starts to read the counters of the request's device.
+func (r Request) follow() *follower {
 	f := &follower{stop: make(chan struct{}), done: make(chan struct{})}
 	begin := time.Now()
-	var dir *os.File
-	if flush {
-		dir, _ = os.Open(r.Agent.Info().HostPath)
+	look := func() {
+		if p, err := counters(r.FS, r.Device); err == nil {
+			p.at = time.Since(begin)
+			f.points = append(f.points, p)
+		}
 	}
+	look()
 	go func() {
 		defer close(f.done)
-		tick := time.NewTicker(sampleEvery)
+		tick := time.NewTicker(followEvery)
 		defer tick.Stop()
-		flushing := make(chan struct{}, 1)
 		for {
-			if p, err := counters(r.FS, r.Device); err == nil {
-				p.at = time.Since(begin)
-				f.points = append(f.points, p)
-			}
-			if dir != nil {
-				select {
-				case flushing <- struct{}{}:
-					// It takes as long as the limit makes it.
-					f.flushed.Go(func() {
-						syncFS(dir)
-						<-flushing
-					})
-				default:
-				}
-			}
 			select {
 			case <-tick.C:
+				look()
 			case <-f.stop:
-				if dir != nil {
-					f.flushed.Wait()
-					dir.Close()
-				}
+				look()
 				return
 			}
 		}
@@ -80,6 +65,26 @@ func (f *follower) end() []point {
 	close(f.stop)
 	<-f.done
 	return f.points
+}
+
+// flush has the kernel's flusher write back what is in the page cache, as it would some seconds later, or as
+// soon as there is much of it. It takes as long as a limit makes it.
+func (r Request) flush(ctx context.Context) error {
+	dir, err := os.Open(r.Agent.Info().HostPath)
+	if err != nil {
+		return fmt.Errorf("the scratch folder: %w", err)
+	}
+	done := make(chan error, 1)
+	go func() {
+		done <- syncFS(dir)
+		dir.Close()
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // counters reads a device's own counters (Documentation/block/stat.rst of the kernel): reads, merges, sectors

@@ -45,13 +45,11 @@ func (r Request) job(key Key, mode Mode) load.Job {
 		j.IOEngine, j.EndFsync, j.Runtime = load.PSync, true, 0
 		j.IOSize = min(j.Size, r.bytes(key, j.BS))
 	case Buffered:
-		j.IOEngine = load.PSync
-		if j.RW == load.Read {
-			// The second pass would find everything in the cache.
-			j.Runtime, j.IOSize = 0, min(j.Size, r.bytes(key, j.BS))
-		}
+		// One pass: the second one of a read would find everything in the cache, and what is written twice before it
+		// is flushed reaches the device once.
+		j.IOEngine, j.Runtime, j.IOSize = load.PSync, 0, min(j.Size, r.bytes(key, j.BS))
 		if j.RW == load.RandRead {
-			j.NumJobs = writers
+			j.NumJobs, j.Runtime, j.IOSize = writers, r.Time, 0
 		}
 	}
 	return j

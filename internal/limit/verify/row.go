@@ -60,7 +60,11 @@ type Row struct {
 func (r Row) Words() string {
 	switch r.Verdict {
 	case Held:
-		return fmt.Sprintf("held: asked %s, saw %s (%+.1f %%)", r.Rate(float64(r.Asked)), r.Rate(r.Seen), r.Off*100)
+		s := fmt.Sprintf("held: asked %s, saw %s (%+.1f %%)", r.Rate(float64(r.Asked)), r.Rate(r.Seen), r.Off*100)
+		if r.Seen < float64(r.Asked)*reached {
+			s += fmt.Sprintf("; with what the file system adds the device saw %s", r.Rate(r.Device))
+		}
+		return s
 	case NotHeld:
 		return fmt.Sprintf("limit NOT held: asked %s, saw %s (%.3g times)", r.Rate(float64(r.Asked)), r.Rate(r.Seen), r.Seen/float64(r.Asked))
 	case Unproved:
@@ -88,9 +92,16 @@ func (r Row) atDevice() bool { return r.Mode == Buffered }
 func (r *Row) judge(m *measured, tolerance float64) {
 	r.Elapsed = m.result.Elapsed
 	app, dev := r.appCourse(m.result.Samples), r.deviceCourse(m.course, m.result.Elapsed)
+	late := r.Mode == Buffered && r.Key.Writes()
 	// A sync at the end belongs to all that was written before it: such a row has no steady part.
 	whole := r.Mode == BufferedSync
 	r.App, r.Device = app.rate(r.Elapsed, whole), dev.rate(r.Elapsed, whole)
+	if late {
+		// The flusher sends what is in the cache in pieces of many MiB, and a limiter makes it wait before each: a
+		// window may hold none. What counts is all that came, up to the last of it.
+		dev = r.deviceCourse(m.course, forever)
+		r.Device, r.Elapsed = dev.untilLast()
+	}
 	if whole && m.device != nil {
 		r.Device = r.amount(m.device.Reads, m.device.Writes, m.device.ReadBytes, m.device.WrittenBytes) / r.Elapsed.Seconds()
 	}
@@ -111,7 +122,7 @@ func (r *Row) judge(m *measured, tolerance float64) {
 	asked := float64(r.Asked)
 	r.Off = r.Seen/asked - 1
 	r.Converged = -1
-	if !whole {
+	if !whole && !late {
 		r.Overshoot = max(judged.first(time.Second)/asked-1, 0)
 		r.Converged = judged.converged(asked, 0.1)
 	}
@@ -212,6 +223,23 @@ func (c course) rate(end time.Duration, whole bool) float64 {
 	}
 	_, slope := stat.LinearRegression(x, y, nil, false)
 	return slope
+}
+
+// forever is the end of a course that is taken whole.
+const forever = time.Duration(math.MaxInt64 - int64(sampleEvery))
+
+// untilLast is what was done a second up to the last of it, and when that was; 0 if nothing was, -1 without a course.
+func (c course) untilLast() (rate float64, at time.Duration) {
+	if len(c) < 2 {
+		return -1, 0
+	}
+	for i := len(c) - 1; i > 0; i-- {
+		if c[i].total > c[i-1].total {
+			at := c[i].at - c[0].at
+			return (c[i].total - c[0].total) / at.Seconds(), at
+		}
+	}
+	return 0, 0
 }
 
 // first is the rate of the first stretch of a course.

@@ -35,6 +35,16 @@ func steady(rate float64) func(time.Duration) float64 {
 	return func(time.Duration) float64 { return rate }
 }
 
+// pieces come every two seconds, each after it has waited for its time.
+func pieces(rate float64) func(time.Duration) float64 {
+	return func(at time.Duration) float64 {
+		if (at+sampleEvery)%(2*time.Second) == 0 {
+			return rate * 20
+		}
+		return 0
+	}
+}
+
 func TestJudge(t *testing.T) {
 	const asked = 10 << 20
 	burst := func(at time.Duration) float64 {
@@ -59,6 +69,7 @@ func TestJudge(t *testing.T) {
 		{"the file system's own writes reach it", DSync, steady(0.7 * asked), steady(asked), 5 * time.Second, Held, "saw 7 MiB/s"},
 		{"into the cache, held below", Buffered, steady(1 << 30), steady(asked), 5 * time.Second, Held, "saw 10 MiB/s"},
 		{"into the cache, and out of it", Buffered, steady(1 << 30), steady(1 << 28), 5 * time.Second, NotHeld, "saw 256 MiB/s (25.6 times)"},
+		{"into the cache, and out of it in large pieces", Buffered, steady(0), pieces(asked), 6 * time.Second, Held, "saw 10 MiB/s"},
 		{"with the sync", BufferedSync, burst, burst, 4 * time.Second, NotHeld, "saw 15 MiB/s"},
 		{"too short", Direct, steady(asked), steady(asked), time.Second, Unproved, "too small"},
 	} {

@@ -120,7 +120,7 @@ func Run(ctx context.Context, r Request) ([]Row, error) {
 			continue
 		}
 		for _, mode := range Modes {
-			if !slices.Contains(r.Modes, mode) || !key.Writes() && mode != Direct && mode != Buffered {
+			if !slices.Contains(r.Modes, mode) || !tries(key, mode) {
 				continue
 			}
 			row, err := r.row(ctx, key, mode)
@@ -137,6 +137,31 @@ func Run(ctx context.Context, r Request) ([]Row, error) {
 		}
 	}
 	return rows, nil
+}
+
+// tries reports whether a mode says something of a limit. Reads don't sync, and small writes leave the page
+// cache as few large ones, whatever limit there is on their number.
+func tries(key Key, mode Mode) bool {
+	switch {
+	case !key.Writes():
+		return mode == Direct || mode == Buffered
+	case key.IOPS():
+		return mode == Direct || mode == DSync
+	}
+	return true
+}
+
+// Rows is how many rows the request has.
+func (r Request) Rows() int {
+	n := 0
+	for _, key := range keys {
+		for _, mode := range Modes {
+			if r.Asked[key] > 0 && slices.Contains(r.Modes, mode) && tries(key, mode) {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // Room is how many bytes of scratch the request's largest file takes.
@@ -190,16 +215,20 @@ const trialID = "verify"
 
 // measure lays the job's file out, does the job and follows the device meanwhile.
 func (r Request) measure(ctx context.Context, job load.Job, mode Mode) (*measured, error) {
-	spec := workload.Spec{Name: "verify", Kind: workload.Block, Job: job}
+	flush := mode == Buffered && job.RW == load.Write
+	spec := workload.Spec{Name: "verify", Kind: workload.Block, Job: job, Unsettled: flush}
 	if err := r.Agent.Prepare(ctx, trialID, spec); err != nil {
 		return nil, err
 	}
-	follow := r.follow(mode == Buffered && job.RW == load.Write)
+	follow := r.follow()
 	if err := r.Agent.Start(trialID); err != nil {
 		follow.end()
 		return nil, err
 	}
 	res, err := r.Agent.Wait(ctx, trialID, func(load.Sample) {})
+	if err == nil && flush {
+		err = r.flush(ctx)
+	}
 	m := &measured{result: res, course: follow.end()}
 	if err != nil {
 		return nil, err

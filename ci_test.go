@@ -1,0 +1,169 @@
+package plimsoll_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// tree is a copy of what CI's scripts need of this repository, with stand-ins before the PATH.
+type tree struct {
+	t        *testing.T
+	dir, bin string
+}
+
+func newTree(t *testing.T, files ...string) *tree {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("a Linux is needed")
+	}
+	tr := &tree{t: t, dir: t.TempDir(), bin: t.TempDir()}
+	for _, name := range append(files, "scripts/skips/main.go") {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr.write(name, string(b))
+	}
+	tr.write("go.mod", "module plimsoll\n\ngo 1.26\n")
+	return tr
+}
+
+// write makes a file of the tree, which may be run.
+func (tr *tree) write(name, text string) {
+	tr.t.Helper()
+	path := filepath.Join(tr.dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		tr.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+		tr.t.Fatal(err)
+	}
+}
+
+// stand puts a script in the place of a command.
+func (tr *tree) stand(command, script string) {
+	tr.t.Helper()
+	if err := os.WriteFile(filepath.Join(tr.bin, command), []byte("#!/bin/bash\n"+script+"\n"), 0o755); err != nil {
+		tr.t.Fatal(err)
+	}
+}
+
+// run runs a script of the tree.
+func (tr *tree) run(script string, env ...string) (string, error) {
+	cmd := exec.Command(filepath.Join(tr.dir, script))
+	// Without paths in it, the go run of one tree is that of the next, from the cache.
+	cmd.Env = append(append(os.Environ(), "GOFLAGS=-trimpath", "PATH="+tr.bin+":"+os.Getenv("PATH")), env...)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// TestCIRefusesSkips: in each round of CI that goes test by test on this machine, a test that skips and is
+// not on the round's list fails it. make stands in, and writes the logs that a round would.
+func TestCIRefusesSkips(t *testing.T) {
+	log := func(test string) string {
+		return fmt.Sprintf(`{"Action":"output","Package":"plimsoll/internal/engine","Test":%q,"Output":"    x_test.go:1: it is needed\n"}`+"\n"+
+			`{"Action":"skip","Package":"plimsoll/internal/engine","Test":%q}`+"\n", test, test)
+	}
+	// Go's own cache would be in the folder that the stand-in of the engine's is in.
+	b, err := exec.Command("go", "env", "GOCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache := strings.TrimSpace(string(b))
+	for _, tt := range []struct {
+		name, plain, current string
+		bad                  bool
+	}{
+		{"both listed", "TestDockerCurrent", "TestDockerOwnerProcess", false},
+		{"the first round", "TestOCISuite", "TestDockerOwnerProcess", true},
+		{"the current Docker Engine", "TestDockerCurrent", "TestDockerCurrent", true},
+	} {
+		tr := newTree(t, ".ci/run", ".ci/may-skip", ".ci/may-skip-current-docker")
+		tr.write("logs/test", log(tt.plain))
+		tr.write("logs/test-current-docker", log(tt.current))
+		tr.stand("make", `mkdir -p out; [ ! -e "logs/$1" ] || cp "logs/$1" "out/$1.json"`)
+		// The guest is another test's; where qemu is installed make stands in for it, too.
+		tr.write("cache/plimsoll/current-docker/stamp", "")
+		out, err := tr.run(".ci/run", "XDG_CACHE_HOME="+filepath.Join(tr.dir, "cache"), "GOCACHE="+cache)
+		if (err != nil) != tt.bad || strings.Contains(out, "MAY NOT SKIP HERE") != tt.bad {
+			t.Errorf("%s: %v, want an error: %v\n%s", tt.name, err, tt.bad, out)
+		}
+	}
+}
+
+// TestGuestRefusesSkips: so does the guest's round, whose tests speak as they do on its console; and a failed
+// one fails it. The guest stands in: the real one takes minutes.
+func TestGuestRefusesSkips(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the guest needs amd64")
+	}
+	const console = "guest: Linux 6.1.0, up after 3.2 s\r\n=== PACKAGE plimsoll/internal/engine\r\n\x16=== RUN   TestOCISuite\r\n%s\x16--- %s: TestOCISuite (0.10s)\r\n\x16%s\r\n" +
+		"%s\tplimsoll/internal/engine\t0.100s (crun)\r\n"
+	for _, tt := range []struct {
+		name, words, verdict, end, said string
+		status                          int
+		want                            string
+	}{
+		{"pass", "", "PASS", "PASS", "ok", 0, "none"},
+		{"skip", "    suite_test.go:1: runc is needed\r\n", "SKIP", "PASS", "ok", 0, "plimsoll/internal/engine.TestOCISuite: MAY NOT SKIP HERE: suite_test.go:1: runc is needed"},
+		{"fail", "    suite_test.go:1: wrong\r\n", "FAIL", "FAIL", "FAIL", 1, "none"},
+	} {
+		tr := newTree(t, "scripts/test-guest", ".ci/may-skip-guest")
+		tr.write("internal/workerbin/bin/worker-linux-amd64", "")
+		tr.write("console", strings.ReplaceAll(fmt.Sprintf(console, tt.words, tt.verdict, tt.end, tt.said), "\r", ""))
+		tr.write("scripts/guest", fmt.Sprintf("#!/bin/sh\ncat console\nexit %d\n", tt.status))
+		tr.stand("qemu-system-x86_64", "exit 1")
+		real, err := exec.LookPath("go")
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The test programs themselves are not built, and neither is that of their containers.
+		tr.stand("go", `case $1 in test | build) ;; *) exec `+real+` "$@" ;; esac`)
+		out, err := tr.run("scripts/test-guest")
+		if (err == nil) != (tt.name == "pass") || !strings.Contains(out, tt.want) {
+			t.Errorf("%s: %v, want %q\n%s", tt.name, err, tt.want, out)
+		}
+		if strings.Contains(out, "\x16") || !strings.Contains(out, "--- "+tt.verdict+": TestOCISuite") {
+			t.Errorf("%s: the tests' lines are not shown as people know them:\n%q", tt.name, out)
+		}
+	}
+}
+
+// TestSkipListsNameTests: what a list allows to skip is a test that there is.
+func TestSkipListsNameTests(t *testing.T) {
+	lists, err := filepath.Glob(".ci/may-skip*")
+	if err != nil || len(lists) != 3 {
+		t.Fatalf("lists %v, %v; want one for each round", lists, err)
+	}
+	for _, list := range lists {
+		b, err := os.ReadFile(list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(b)) {
+			line, _, _ = strings.Cut(line, "#")
+			m := regexp.MustCompile(`^plimsoll/(\S+)\\\.(Test\w+)`).FindStringSubmatch(strings.TrimSpace(line))
+			if m == nil {
+				if strings.TrimSpace(line) != "" {
+					t.Errorf("%s: %q names no test by its package", list, line)
+				}
+				continue
+			}
+			found := false
+			files, _ := filepath.Glob(filepath.Join(m[1], "*_test.go"))
+			for _, f := range files {
+				src, _ := os.ReadFile(f)
+				found = found || regexp.MustCompile(`(?m)^func `+m[2]+`\(`).Match(src)
+			}
+			if !found {
+				t.Errorf("%s: there is no %s in %s", list, m[2], m[1])
+			}
+		}
+	}
+}

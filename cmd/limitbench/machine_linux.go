@@ -1,0 +1,106 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/device"
+	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/limit/cgroup"
+)
+
+// machine makes groups of this machine's own kernel, and a loop device that the limits are for: the first limit
+// on a disk stops it for a moment, which is nothing to do to somebody's.
+func machine(groups int) (_ *place, remove func() error, err error) {
+	if os.Geteuid() != 0 {
+		return nil, nil, errSkip("it needs root")
+	}
+	var undo []func() error
+	remove = func() error {
+		var errs []error
+		for i := len(undo) - 1; i >= 0; i-- {
+			errs = append(errs, undo[i]())
+		}
+		return errors.Join(errs...)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, remove())
+		}
+	}()
+	host, err := cgroup.Open(device.Host())
+	if err != nil {
+		return nil, nil, err
+	}
+	own, err := host.Make("plimsoll-limitbench-"+strconv.Itoa(os.Getpid()), hierarchy.IO)
+	if errors.Is(err, cgroup.ErrNotGiven) || errors.Is(err, hierarchy.ErrNone) {
+		return nil, nil, errSkip(err.Error())
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	undo = append(undo, own.Close)
+	g, err := own.Group(hierarchy.IO)
+	if err != nil {
+		return nil, nil, err
+	}
+	if g.Version == 2 {
+		if err := os.WriteFile(filepath.Join(g.Dir, "cgroup.subtree_control"), []byte("+io"), 0); err != nil {
+			return nil, nil, err
+		}
+	}
+	for i := range groups {
+		dir := filepath.Join(g.Dir, strconv.Itoa(i))
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			return nil, nil, err
+		}
+		undo = append(undo, func() error { return os.Remove(dir) })
+	}
+	dev, detach, err := loop()
+	if err != nil {
+		return nil, nil, err
+	}
+	undo = append(undo, detach)
+	p := &place{name: fmt.Sprintf("this machine, version %d", g.Version), host: host, device: dev, kernel: true}
+	return p, remove, p.find(g.Path, groups)
+}
+
+// loop makes a loop device over an empty file.
+func loop() (_ cgroup.Device, detach func() error, err error) {
+	dir, err := os.MkdirTemp("", "plimsoll-limitbench-")
+	if err != nil {
+		return cgroup.Device{}, nil, err
+	}
+	image := filepath.Join(dir, "image")
+	err = os.WriteFile(image, nil, 0o600)
+	if err == nil {
+		err = os.Truncate(image, 16<<20)
+	}
+	if err != nil {
+		return cgroup.Device{}, nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	out, err := exec.Command("losetup", "--find", "--show", image).CombinedOutput()
+	if err != nil {
+		return cgroup.Device{}, nil, errors.Join(fmt.Errorf("losetup: %w: %s", err, strings.TrimSpace(string(out))), os.RemoveAll(dir))
+	}
+	name := strings.TrimSpace(string(out))
+	detach = func() error {
+		out, err := exec.Command("losetup", "--detach", name).CombinedOutput()
+		if err != nil {
+			err = fmt.Errorf("losetup --detach %s: %w: %s", name, err, strings.TrimSpace(string(out)))
+		}
+		return errors.Join(err, os.RemoveAll(dir))
+	}
+	var st unix.Stat_t
+	if err := unix.Stat(name, &st); err != nil {
+		return cgroup.Device{}, nil, errors.Join(err, detach())
+	}
+	return cgroup.Device{Major: unix.Major(uint64(st.Rdev)), Minor: unix.Minor(uint64(st.Rdev))}, detach, nil
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"text/tabwriter"
+	"time"
+
+	"plimsoll/internal/leaktest"
+)
+
+// TestRun: each place has its rows, with as many writes as there are values to change and none where all is as
+// wanted, and nothing is left behind.
+func TestRun(t *testing.T) {
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	leaktest.Check(t, fmt.Sprintf("plimsoll-limitbench-%d", os.Getpid()), tmp)
+	var out bytes.Buffer
+	if err := run(t.Context(), &out, 5, 2); err != nil {
+		t.Fatal(err)
+	}
+	writes := map[string]string{}
+	for line := range strings.Lines(out.String()) {
+		name, rest, _ := strings.Cut(line, "  ")
+		// "20 <= 1000.0 ms -" ends a row.
+		if f := strings.Fields(rest); len(f) > 5 && f[len(f)-4] == "<=" {
+			writes[name] = f[len(f)-5]
+			// Few groups say nothing about the target.
+			if f[len(f)-1] == "met" || f[len(f)-1] == "MISSED" {
+				t.Errorf("judged: %s", line)
+			}
+		}
+	}
+	want := map[string]string{
+		"plain files, version 1, set": "20", "plain files, version 1, nothing to do": "0", "plain files, version 1, changed": "20",
+		"plain files, version 2, set": "5", "plain files, version 2, nothing to do": "0", "plain files, version 2, changed": "5",
+	}
+	switch real := strings.Contains(out.String(), "this machine, version "); {
+	case real && strings.Contains(out.String(), "this machine, version 1"):
+		want["this machine, version 1, set"], want["this machine, version 1, nothing to do"] = "20", "0"
+		want["this machine, version 1, changed"], want["this machine, version 1, removed"] = "20", "20"
+	case real:
+		want["this machine, version 2, set"], want["this machine, version 2, nothing to do"] = "5", "0"
+		want["this machine, version 2, changed"], want["this machine, version 2, removed"] = "5", "5"
+	case !strings.Contains(out.String(), "skipped: "):
+		t.Errorf("nothing is said of this machine:\n%s", out.String())
+	}
+	if len(writes) != len(want) {
+		t.Errorf("%d rows, want %d:\n%s", len(writes), len(want), out.String())
+	}
+	for name, n := range want {
+		if writes[name] != n {
+			t.Errorf("%s: %q writes, want %s\n%s", name, writes[name], n, out.String())
+		}
+	}
+	if left, err := os.ReadDir(tmp); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// TestInterrupted: groups and files go also when it is broken off.
+func TestInterrupted(t *testing.T) {
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	leaktest.Check(t, fmt.Sprintf("plimsoll-limitbench-%d", os.Getpid()), tmp)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, makePlace := range []func(int) (*place, func() error, error){machine, func(n int) (*place, func() error, error) { return fixture(1, n) }} {
+		err := measure(ctx, &bytes.Buffer{}, "x", 3, 1, makePlace)
+		if err != nil && !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	}
+	if left, err := os.ReadDir(tmp); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+	if err := run(ctx, &bytes.Buffer{}, 0, 1); err == nil {
+		t.Error("no group is a number of groups")
+	}
+}
+
+func TestRow(t *testing.T) {
+	const ms = time.Millisecond
+	for _, tt := range []struct {
+		times  []time.Duration
+		judged bool
+		want   string
+	}{
+		{[]time.Duration{40 * ms, 10 * ms, 20 * ms, 12 * ms}, true, "x 16.0 ms 10.0 ms - 40.0 ms 3 <= 16.0 ms met"},
+		{[]time.Duration{30 * ms, 10 * ms, 20 * ms}, true, "x 20.0 ms 10.0 ms - 30.0 ms 3 <= 16.0 ms MISSED"},
+		{[]time.Duration{30 * ms}, false, "x 30.0 ms 30.0 ms - 30.0 ms 3 <= 16.0 ms -"},
+	} {
+		var b bytes.Buffer
+		w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+		s := sample{times: tt.times, writes: 3 * len(tt.times)}
+		s.row(w, "x", len(tt.times), 16*ms, tt.judged)
+		w.Flush()
+		if got := strings.Join(strings.Fields(b.String()), " "); got != tt.want {
+			t.Errorf("row(%v) = %q, want %q", tt.times, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/internal/device"
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/limit/hold"
+	"plimsoll/internal/limit/target"
+)
+
+// targetHelp says what TARGET may be.
+const targetHelp = `TARGET is a container of Docker, Podman, containerd, CRI-O or of runc or crun alone, by name
+or id (docker:web where two engines have a web), or pid:N, cgroup:PATH,
+unit:NAME.service or volume:NAME.`
+
+// limitCommand groups what holds things to limits.
+func (a *app) limitCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "limit",
+		Short: "Hold containers to limits, and prove that they hold",
+		Long: `Limit sets, shows and clears what a container, process, group, unit or volume must
+stay under, on any engine and on control groups of version 1 and 2, and proves by
+measuring whether it holds.
+
+A limit on I/O needs a device: it is found from the container's own paths and volumes, and is
+the one right under the file system. What a limit really holds depends on the disk, on the file
+system, on the way of writing and on the version of the control groups: "explain" says
+it beforehand, "verify" proves it.`,
+		Example: `  plimsoll limit explain /var/lib/docker
+  plimsoll limit set web --write-bps 10MiB
+  plimsoll limit show web
+  plimsoll limit verify web
+  plimsoll limit clear web`,
+		Args: needsSubcommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.limitSetCommand(), a.limitShowCommand(), a.limitClearCommand(), a.limitVerifyCommand(), a.limitExplainCommand())
+	return cmd
+}
+
+// limitWhere are the flags that say what a limit is for.
+type limitWhere struct {
+	hold.Where
+	all, json bool
+}
+
+// register adds the flags to cmd.
+func (w *limitWhere) register(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&w.Volume, "volume", "", "only for this volume of the container")
+	f.StringVar(&w.Path, "path", "", "only for the file system of this path of the container")
+	f.StringVar(&w.Device, "device", "", "only for this block device of the host (/dev/sda)")
+	f.BoolVar(&w.all, "all", false, "for the container's own layer and all that is mounted into it (the default)")
+	f.BoolVar(&w.DeviceWide, "device-wide", false, "also for what the kernel writes back for others to the device (control groups of version 1)")
+	f.BoolVar(&w.json, "json", false, "print JSON")
+	cmd.MarkFlagsMutuallyExclusive("volume", "path", "device", "all")
+}
+
+// A limiter is what the limit commands work with.
+type limiter struct {
+	*hold.Holder
+	finder *target.Finder
+}
+
+// newLimiter looks at this machine. Its Close must be called.
+func (a *app) newLimiter() (*limiter, error) {
+	finder := target.New(target.Host())
+	h, err := hold.New(device.Host(), finder)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil, &exitError{exitCannot, fmt.Errorf("limits are set on Linux: %w", err)}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &limiter{h, finder}, nil
+}
+
+// Close ends the connections to the engines.
+func (l *limiter) Close() { l.finder.Close() }
+
+// scope finds what a command line names. io: a limit on I/O is meant.
+func (l *limiter) scope(ctx context.Context, name string, where limitWhere, io bool) (*hold.Scope, error) {
+	ref, err := target.Parse(name)
+	if err != nil {
+		return nil, &exitError{exitUsage, err}
+	}
+	s, err := l.Scope(ctx, ref, where.Where, io)
+	return s, limitError(err)
+}
+
+// limitError gives an error the exit status that it stands for.
+func limitError(err error) error {
+	var impossible *hold.ImpossibleError
+	var fault *cgroup.Fault
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &impossible), errors.Is(err, cgroup.ErrUnsupported):
+		return &exitError{exitCannot, err}
+	case errors.As(err, &fault) && errors.Is(err, errors.ErrUnsupported):
+		return &exitError{exitCannot, err}
+	}
+	return err
+}
+
+// limitFlags registers an option for each kind of limit, and returns what reads them.
+func limitFlags(cmd *cobra.Command) func() (limit.Ask, error) {
+	uses := map[limit.Key]string{
+		limit.ReadBPS:   "bytes a second read: 10MiB, or 25% of what was measured, or none",
+		limit.WriteBPS:  "bytes a second written",
+		limit.ReadIOPS:  "reads a second",
+		limit.WriteIOPS: "writes a second",
+		limit.Weight:    "share of a busy disk, 1 to 10000 (100 is normal)",
+		limit.Latency:   "mean time of an I/O above which others with higher targets are slowed down: 5ms",
+		limit.Memory:    "memory with the page cache: 4GiB",
+		limit.CPUs:      "number of CPUs: 1.5",
+		limit.CPUShares: "share of busy CPUs (1024 is normal)",
+	}
+	values := map[limit.Key]*string{}
+	for _, k := range limit.Keys {
+		values[k] = cmd.Flags().String(strings.TrimPrefix(k.Flag(), "--"), "", uses[k])
+	}
+	return func() (limit.Ask, error) {
+		var ask limit.Ask
+		for _, k := range limit.Keys {
+			if !cmd.Flags().Changed(strings.TrimPrefix(k.Flag(), "--")) {
+				continue
+			}
+			if err := ask.Set(k, *values[k]); err != nil {
+				return ask, &exitError{exitUsage, err}
+			}
+		}
+		return ask, nil
+	}
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/disktest"
+	"plimsoll/internal/limit/explain"
+)
+
+// explainJSON is what programs read of limit explain.
+type explainJSON struct {
+	Host  explain.Host `json:"host"`
+	Paths []struct {
+		Path     string         `json:"path"`
+		Possible bool           `json:"possible"`
+		Why      string         `json:"why"`
+		Instead  string         `json:"instead"`
+		Hard     []explain.Spot `json:"hard"`
+		Modes    []explain.Mode `json:"modes"`
+		Tree     struct {
+			Kind  string `json:"kind"`
+			Below []struct {
+				Name  string `json:"name"`
+				Limit bool   `json:"limit"`
+				Below []any  `json:"below"`
+			} `json:"below"`
+		} `json:"tree"`
+	} `json:"paths"`
+	Shared []explain.Shared `json:"shared"`
+}
+
+// TestLimitExplain explains disks of the test's own on this machine.
+func TestLimitExplain(t *testing.T) {
+	image := disktest.Image(t, 64<<20)
+	loop := disktest.Loop(t, image, true)
+	parts := disktest.Partitions(t, loop)
+	var dirs [2]string
+	for i, p := range parts {
+		disktest.Format(t, p, "ext4")
+		dirs[i] = disktest.Mount(t, p, "ext4", 0, "")
+	}
+	_, xfs := disktest.Disk(t, disktest.Options{Kind: "xfs"})
+	layer := disktest.Overlay(t, xfs)
+
+	r := plimsoll(t, t.Context(), t.TempDir(), "", "limit", "explain", dirs[0], dirs[1], layer, "--json")
+	var x explainJSON
+	if err := json.Unmarshal([]byte(r.stdout), &x); err != nil || r.status != exitDone || r.stderr != "" {
+		t.Fatalf("status %d, %v, stderr %q", r.status, err, r.stderr)
+	}
+	if len(x.Paths) != 3 || x.Host.IO == 0 {
+		t.Fatalf("%+v, want three paths on a machine with an I/O controller", x)
+	}
+	disk := filepath.Base(loop)
+	for i, p := range x.Paths[:2] {
+		if !p.Possible || len(p.Hard) != 1 || p.Hard[0].Name != disk || !strings.Contains(p.Hard[0].Why, filepath.Base(parts[i])+" is a partition") {
+			t.Errorf("%+v, want a limit on the whole %s of %s", p, disk, parts[i])
+		}
+		if len(p.Modes) != 5 || p.Modes[0].Group != explain.Held || len(p.Tree.Below) != 1 || p.Tree.Below[0].Name != filepath.Base(parts[i]) || p.Tree.Below[0].Limit {
+			t.Errorf("%+v, want five modes, and a partition at the top that takes no limit", p)
+		}
+	}
+	if p := x.Paths[2]; !p.Possible || p.Tree.Kind != "mount" || len(p.Hard) == 0 || p.Hard[0].Name == disk {
+		t.Errorf("%+v, want a limit on the disk of the upper folder", p)
+	}
+	if len(x.Shared) == 0 || !x.Shared[0].OneLimit || x.Shared[0].Disks[0].Name != disk || !slices.Equal(x.Shared[0].Paths, dirs[:]) {
+		t.Errorf("shared %+v, want that the two partitions have one limit", x.Shared)
+	}
+
+	r = plimsoll(t, t.Context(), t.TempDir(), "", "limit", "explain", loop, layer)
+	for _, want := range []string{"the device itself", disk + " (", "<-- limits go here", "loop device, direct I/O", "overlay on " + layer, "upper folder: xfs on " + xfs, "a limit holds", "buffered writes"} {
+		if r.status != exitDone || !strings.Contains(r.stdout, want) {
+			t.Errorf("status %d, no %q in:\n%s", r.status, want, r.stdout)
+		}
+	}
+}
+
+// TestLimitExplainImpossible: what can't be limited is told with what to do instead, and with a status of its own.
+func TestLimitExplainImpossible(t *testing.T) {
+	memory, program := disktest.Tmpfs(t, "size=1m"), disktest.FUSE(t)
+	_, ext4 := disktest.Disk(t, disktest.Options{})
+	r := plimsoll(t, t.Context(), t.TempDir(), "", "limit", "explain", memory, ext4, program)
+	if r.status != exitCannot || !strings.Contains(r.stderr, memory+" and "+program+" can't be limited here") {
+		t.Errorf("status %d, want %d; stderr %s", r.status, exitCannot, r.stderr)
+	}
+	for _, want := range []string{"can't be limited: tmpfs is memory", "instead: ", "the program that serves there:/x", "a limit holds"} {
+		if !strings.Contains(r.stdout, want) {
+			t.Errorf("no %q in:\n%s", want, r.stdout)
+		}
+	}
+}
+
+// TestLimitExplainUsage: wrong usage is told from what can't be done.
+func TestLimitExplainUsage(t *testing.T) {
+	dangling := filepath.Join(t.TempDir(), "link")
+	mustDo(t, os.Symlink("/nowhere/at/all", dangling))
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"limit", "explain"}, "name a path"},
+		{[]string{"limit", "explain", "/nowhere/at/all"}, "/nowhere/at/all does not exist"},
+		{[]string{"limit", "explain", "/", dangling}, "link does not exist"},
+		{[]string{"limit", "explain", "a\x00b"}, ""},
+		{[]string{"limit", "explain", "/", "--jsom"}, "did you mean --json"},
+		{[]string{"limit", "explian", "/"}, "did you mean explain"},
+	} {
+		r := plimsoll(t, t.Context(), t.TempDir(), "", tt.args...)
+		if r.status == exitDone || r.status != exitUsage && tt.want != "" || r.stdout != "" || !strings.Contains(r.stderr, tt.want) {
+			t.Errorf("%q: status %d, stdout %q, stderr %q, want %q", tt.args, r.status, r.stdout, r.stderr, tt.want)
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"plimsoll/internal/device"
+	"plimsoll/internal/disktest"
+	"plimsoll/internal/limit/explain"
+	"plimsoll/internal/treetest"
+)
+
+// explainOn explains paths of the machine of disktest.StackFiles.
+func explainOn(t *testing.T, groups string, targets map[uint32]string, paths ...string) explained {
+	t.Helper()
+	files := disktest.StackFiles()
+	maps.Copy(files, map[string]string{
+		"proc/self/mountinfo": disktest.StackMounts + groups, "proc/sys/kernel/osrelease": "6.12.1\n",
+		"cg/cgroup.controllers": "io memory\n", "cg/box/io.max": "", "cg/box/io.bfq.weight": "", "cg/blkio.throttle.write_bps_device": "",
+		"sys/block/sde/queue/scheduler": "none [bfq]\n", "sys/block/sdd/queue/scheduler": "[none] bfq\n",
+	})
+	root := treetest.Make(t, files)
+	fs := device.FS{Proc: filepath.Join(root, "proc"), Sys: filepath.Join(root, "sys")}
+	fs.Targets = func(_, minor uint32) ([]device.Target, error) {
+		if targets[minor] == "" {
+			return nil, errors.ErrUnsupported
+		}
+		return []device.Target{{Type: targets[minor]}}, nil
+	}
+	h, err := explain.Look(fs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := explained{Host: h}
+	for _, p := range paths {
+		e, err := h.Path(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.Paths = append(x.Paths, e)
+	}
+	x.Shared = explain.Sharing(x.Paths)
+	return x
+}
+
+// TestLimitExplainText holds what people read to the letter.
+func TestLimitExplainText(t *testing.T) {
+	const v1 = "100 1 0:30 / ROOT/cg rw - cgroup cgroup rw,blkio\n"
+	const v2 = "100 1 0:30 / ROOT/cg rw - cgroup2 cgroup2 rw\n"
+	targets := map[uint32]string{1: "linear", 2: "linear", 3: "linear", 4: "thin-pool", 5: "thin"}
+	for _, tt := range []struct {
+		file, groups string
+		paths        []string
+	}{
+		{"thin.txt", v2, []string{"/fixture/thin"}},
+		{"several.txt", v1, []string{"/fixture/mixed", "/fixture/nfs", "/fixture/md", "/fixture/heads"}},
+	} {
+		got := explainOn(t, tt.groups, targets, tt.paths...).text()
+		want, err := os.ReadFile(filepath.Join("testdata", "limit-explain", tt.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.file, diff)
+		}
+	}
+}
+
+// TestLimitExplainDocs: the manual shows what is printed today, and names every key of the JSON.
+func TestLimitExplainDocs(t *testing.T) {
+	b, err := os.ReadFile("../../docs/limit.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(b)
+	golden, err := os.ReadFile(filepath.Join("testdata", "limit-explain", "thin.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(strings.ReplaceAll(string(golden), "/fixture/", "/srv/")) {
+		if !strings.Contains(page, "    "+line) {
+			t.Errorf("docs/limit.md lacks the line %q", line)
+		}
+	}
+	seen := map[reflect.Type]bool{}
+	var visit func(reflect.Type)
+	visit = func(typ reflect.Type) {
+		for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice {
+			typ = typ.Elem()
+		}
+		if typ.Kind() != reflect.Struct || seen[typ] {
+			return
+		}
+		seen[typ] = true
+		for i := range typ.NumField() {
+			f := typ.Field(i)
+			key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			// The names of a stack are for records: here is the tree.
+			if f.IsExported() && !f.Anonymous && key != "stack" && !strings.Contains(page, "`"+key+"`") {
+				t.Errorf("docs/limit.md lacks the key %q of %s", key, typ)
+			}
+			if f.IsExported() || f.Anonymous {
+				visit(f.Type)
+			}
+		}
+	}
+	visit(reflect.TypeFor[explained]())
+	if len(seen) < 9 {
+		t.Errorf("only %d types were looked at", len(seen))
+	}
+}

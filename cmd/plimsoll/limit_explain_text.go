@@ -1,0 +1,282 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"plimsoll/internal/clean"
+	"plimsoll/internal/device"
+	"plimsoll/internal/limit/explain"
+	"plimsoll/internal/size"
+)
+
+// textWidth is how wide sentences are written.
+const textWidth = 96
+
+// text writes what was found for people.
+func (x explained) text() string {
+	var b strings.Builder
+	for i, e := range x.Paths {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "%s\n", clean.Line(e.Path))
+		drawLayer(&b, e.Tree, nil, "  ", "  ")
+		if !e.Possible {
+			sentence(&b, "  can't be limited: ", e.Why)
+			sentence(&b, "  instead: ", e.Instead)
+			continue
+		}
+		for _, s := range e.Hard {
+			sentence(&b, "  limits ", spotWords(s))
+		}
+		for _, w := range e.Weights {
+			sentence(&b, "  weights ", weightWords(w))
+			if w.Fix != "" {
+				sentence(&b, "    fix: ", w.Fix)
+			}
+		}
+		modeTable(&b, e.Modes, x.Host.IO == 1)
+		for _, n := range e.Notes {
+			sentence(&b, "  note: ", n)
+		}
+	}
+	for _, s := range x.Shared {
+		b.WriteByte('\n')
+		sentence(&b, "shared: ", s.What+".")
+		if s.Instead != "" {
+			sentence(&b, "instead: ", s.Instead)
+		}
+	}
+	return b.String()
+}
+
+// sentence writes a text after a label, and its further lines below its beginning.
+func sentence(b *strings.Builder, label, text string) {
+	lines := wrap(clean.Line(text), textWidth-len(label))
+	fmt.Fprintf(b, "%s%s\n", label, strings.ReplaceAll(lines, "\n", "\n"+strings.Repeat(" ", len(label))))
+}
+
+// drawLayer draws a layer, what is below it, and the marks of both. above is what it is below; head and body
+// are what its first line and those below it begin with.
+func drawLayer(b *strings.Builder, l, above *explain.Layer, head, body string) {
+	line := head + layerWords(l, above)
+	if marks := layerMarks(l, above); len(marks) > 0 {
+		line += "  <-- " + strings.Join(marks, "; ")
+	}
+	b.WriteString(clean.Line(line) + "\n")
+	for i, under := range l.Below {
+		branch, next := "├─ ", "│  "
+		if i == len(l.Below)-1 {
+			branch, next = "└─ ", "   "
+		}
+		drawLayer(b, under, l, body+branch, body+next)
+	}
+}
+
+// layerMarks say what limits do at a layer.
+func layerMarks(l, above *explain.Layer) (marks []string) {
+	if l.Limit {
+		marks = append(marks, "limits go here")
+	}
+	if w := l.Weight; w != nil {
+		switch {
+		case w.Works():
+			marks = append(marks, "weights go here ("+w.By+")")
+		case w.By != "":
+			marks = append(marks, "weights have no effect here")
+		default:
+			marks = append(marks, "weights go here, without effect")
+		}
+	}
+	// What escapes is said where it begins to.
+	if above != nil && l.Charge != above.Charge {
+		what := map[explain.Verdict]string{explain.Leaks: "a limit here leaks", explain.Partly: "a limit here leaks in part", explain.Late: "a limit here acts late"}[l.Charge]
+		marks = append(marks, what+": "+l.Lost)
+	}
+	return marks
+}
+
+// layerWords describes a layer.
+func layerWords(l, above *explain.Layer) string {
+	var words []string
+	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
+	if l.Kind == device.KindMount {
+		text := mountWords(l.Node)
+		if l.Why != "" && above != nil {
+			text += ": " + l.Why
+		}
+		return text
+	}
+	d := l.Device
+	name := l.Name
+	if d.Major != 0 {
+		name += fmt.Sprintf(" (%d:%d)", d.Major, d.Minor)
+	}
+	add("%s%s", rolePrefix(l.Role), name)
+	switch l.Kind {
+	case device.KindPartition:
+		add("partition")
+	case device.KindLoop:
+		add("loop device")
+		if l.DirectIO {
+			add("direct I/O")
+		} else {
+			add("buffered")
+		}
+		if l.File != "" {
+			add("file %s", l.File)
+		}
+	case device.KindDM:
+		add("%s", mapperWords(l.Node))
+	case device.KindMD:
+		add("software RAID %s", l.Level)
+	case device.KindBcache:
+		add("bcache, %s", orWord(l.CacheMode, "mode unknown"))
+	case device.KindMultipath:
+		add("NVMe namespace with several paths")
+	case device.KindPath:
+		add("path of the namespace")
+	default:
+		add("%s", orWord(d.Model, "disk"))
+	}
+	if d.Size > 0 {
+		add("%s", size.Bytes(d.Size))
+	}
+	if d.MQ && d.Scheduler != "" && l.Kind != device.KindPartition {
+		add("scheduler %s", d.Scheduler)
+	}
+	if d.Rotational {
+		add("rotational")
+	}
+	if l.Why != "" {
+		add("%s", l.Why)
+	}
+	return strings.Join(words, ", ")
+}
+
+// rolePrefix says what a layer is for the one above.
+func rolePrefix(role string) string {
+	switch role {
+	case device.RoleUpper:
+		return "upper folder: "
+	case device.RoleLower:
+		return "lower folders, read only: "
+	case device.RoleFile:
+		return "its file: "
+	case device.RoleLog:
+		return "log: "
+	case device.RoleRealtime:
+		return "realtime section: "
+	case device.RoleCache:
+		return "cache: "
+	case device.RoleBacking:
+		return "data: "
+	}
+	return ""
+}
+
+// mountWords describes a mount.
+func mountWords(n *device.Node) string {
+	m := n.Mount
+	s := rolePrefix(n.Role) + m.FSType + " on " + m.Point
+	switch {
+	case m.FSType == device.RawBlock:
+		s = "the device itself"
+	case m.FSType == "overlay" && m.Upper != "":
+		s += ", writes to " + m.Upper
+	case m.Root != "/" && m.Root != "" && m.FSType != "overlay":
+		s += ", its folder " + m.Root
+	}
+	if n.Level != "" {
+		s += ", data " + n.Level
+	}
+	if m.Has("ro") {
+		s += ", read-only"
+	}
+	return s
+}
+
+// mapperWords describes a device of the device mapper.
+func mapperWords(n *device.Node) string {
+	what := "device mapper"
+	switch {
+	case n.Maker == "LVM":
+		what = "LVM"
+	case n.Maker == "CRYPT":
+		what = "encryption"
+	case n.Maker == "mpath":
+		what = "multipath"
+	case strings.HasPrefix(n.Maker, "part"):
+		what = "partition by device mapper"
+	}
+	if n.Label != "" {
+		what += " " + n.Label
+	}
+	var kinds []string
+	for _, t := range n.Targets {
+		kinds = append(kinds, strings.TrimSpace(t.Type+" "+t.Level))
+	}
+	if len(kinds) > 0 {
+		what += " (" + strings.Join(kinds, ", ") + ")"
+	}
+	return what
+}
+
+// spotWords says what goes on a device.
+func spotWords(s explain.Spot) string {
+	text := fmt.Sprintf("go on %s (%s)", s.Name, s.Number())
+	if s.ReadsOnly {
+		text = fmt.Sprintf("on reads of the lower folders go on %s (%s)", s.Name, s.Number())
+	}
+	if s.Why != "" {
+		text += ": " + s.Why
+	}
+	if s.MaxIO > 0 {
+		text += fmt.Sprintf(". One I/O has up to %s there, so that 100 IOPS let up to %s through", size.Bytes(s.MaxIO), size.Rate(float64(100*s.MaxIO)))
+	}
+	return text
+}
+
+// weightWords says what a weight does on a disk.
+func weightWords(w explain.Weight) string {
+	name := w.Name
+	if w.Major != 0 {
+		name += fmt.Sprintf(" (%d:%d)", w.Major, w.Minor)
+	}
+	if w.Works() {
+		text := "go on " + name + ", by " + w.By
+		if w.Charge == explain.Partly {
+			text += ", for what is charged there"
+		}
+		return text
+	}
+	return "go on " + name + ", without effect: " + w.Why
+}
+
+// modeTable writes what a limit in a container's own group holds. Version 1 has a second column: what
+// holds with a limit in the root group as well.
+func modeTable(b *strings.Builder, modes []explain.Mode, root bool) {
+	heads := map[string]string{
+		explain.Read: "reads beyond the page cache", explain.Direct: "direct writes", explain.DSync: "O_DSYNC writes",
+		explain.BufferedSync: "buffered writes, then fsync", explain.Buffered: "buffered writes",
+	}
+	words := map[explain.Verdict]string{
+		explain.Held: "yes", explain.Late: "yes, late", explain.Partly: "in part", explain.Leaks: "NO", explain.Never: "never done", "": "",
+	}
+	row := func(what, group, device string) {
+		if !root {
+			device = ""
+		}
+		b.WriteString(strings.TrimRight(fmt.Sprintf("  %-30s %-12s  %s", what, group, device), " ") + "\n")
+	}
+	row("a limit holds", "in the group", "and in the root group")
+	last := ""
+	for _, m := range modes {
+		row("  "+heads[m.Name], words[m.Group], words[m.Device])
+		if m.Why != "" && m.Why != last {
+			sentence(b, "        ", m.Why)
+		}
+		last = m.Why
+	}
+}

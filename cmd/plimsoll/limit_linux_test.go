@@ -1,0 +1,201 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/mount"
+	"github.com/moby/moby/client"
+
+	"plimsoll/internal/disktest"
+	"plimsoll/internal/dockertest"
+	"plimsoll/internal/workerbin"
+)
+
+// importWorker makes an image of the worker alone: what a container needs that only waits.
+func importWorker(t *testing.T, api *client.Client, name string) {
+	t.Helper()
+	program, err := workerbin.Bytes("linux", runtime.GOARCH)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	for _, h := range []tar.Header{{Name: "w", Mode: 0o755, Size: int64(len(program))}, {Name: "data/", Typeflag: tar.TypeDir, Mode: 0o755}} {
+		if err := w.WriteHeader(&h); err != nil {
+			t.Fatal(err)
+		}
+		if h.Size > 0 {
+			if _, err := w.Write(program); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	res, err := api.ImageImport(t.Context(), client.ImageImportSource{Source: &b, SourceName: "-"}, name, client.ImageImportOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Close()
+	if _, err := io.Copy(io.Discard, res); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// waiting starts a container that waits, with a volume on a disk of its own at /data.
+func waiting(t *testing.T, api *client.Client, d *dockertest.Daemon, name string) {
+	t.Helper()
+	image := disktest.Image(t, 512<<20)
+	loop := disktest.Loop(t, image, true)
+	disktest.Format(t, loop, "ext4")
+	importWorker(t, api, "plimsoll-test-limit:1")
+	if _, err := api.VolumeCreate(t.Context(), client.VolumeCreateOptions{Name: "data", DriverOpts: map[string]string{"type": "ext4", "device": loop}}); err != nil {
+		t.Fatal(err)
+	}
+	res, err := api.ContainerCreate(t.Context(), client.ContainerCreateOptions{
+		Name:   name,
+		Config: &container.Config{Image: "plimsoll-test-limit:1", Cmd: []string{"/w", "agent", "--dir", "/data"}, OpenStdin: true},
+		HostConfig: &container.HostConfig{
+			NetworkMode: "none", Mounts: []mount.Mount{{Type: mount.TypeVolume, Source: "data", Target: "/data"}},
+			Resources: container.Resources{CgroupParent: d.CgroupParent},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx := context.Background()
+		if _, err := api.ContainerRemove(ctx, res.ID, client.ContainerRemoveOptions{Force: true}); err != nil {
+			t.Error(err)
+		}
+		if _, err := api.VolumeRemove(ctx, "data", client.VolumeRemoveOptions{Force: true}); err != nil {
+			t.Error(err)
+		}
+		disktest.Detach(t, image)
+	})
+	if _, err := api.ContainerStart(t.Context(), res.ID, client.ContainerStartOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestLimit: limits of a container and of its volume are set, shown, proved by measuring, and cleared.
+func TestLimit(t *testing.T) {
+	needRun(t)
+	if _, err := os.Stat("/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device"); err != nil {
+		t.Skip("needs the blkio controller of version 1")
+	}
+	d := dockertest.Start(t)
+	t.Setenv("DOCKER_HOST", d.Host)
+	api, err := client.New(client.WithHost(d.Host))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer api.Close()
+	waiting(t, api, d, "web")
+	state := t.TempDir()
+	do := func(status int, words []string, args ...string) string {
+		t.Helper()
+		r := plimsoll(t, t.Context(), state, "", append([]string{"limit"}, args...)...)
+		text := r.stdout + r.stderr
+		if r.status != status {
+			t.Errorf("%v: status %d, want %d:\n%s", args, r.status, status, text)
+		}
+		for _, w := range words {
+			if !strings.Contains(text, w) {
+				t.Errorf("%v: no %q in:\n%s", args, w, text)
+			}
+		}
+		return text
+	}
+	do(exitDone, []string{"container web: no limits"}, "show", "web")
+	do(exitDone, []string{"container web: would write", "volume data: on loop", "its own layer: on"}, "set", "web", "--write-bps", "8MiB", "--dry-run")
+	do(exitDone, []string{"no limits"}, "show", "web")
+	do(exitDone, []string{"container web: set write_bps=8MiB", "memory=256MiB", "volume data: on loop"}, "set", "docker:web", "--volume", "data", "--write-bps", "8MiB", "--memory", "256MiB")
+	do(exitDone, []string{"as wanted already"}, "set", "web", "--volume", "data", "--write-bps", "8MiB")
+	do(exitDone, []string{"memory=256MiB", "write_bps=8MiB", "loop"}, "show", "web")
+	// The container's own group does not hold what the flusher writes back.
+	do(exitNotHeld, []string{"limit NOT held: asked 8 MiB/s", "held: asked 8 MiB/s", "1 of 2 limits and modes are NOT held"}, "verify", "web", "--volume", "data", "--time", "3s", "--modes", "direct,buffered")
+	do(exitDone, []string{"container web: cleared"}, "clear", "web")
+	do(exitDone, []string{"no limits"}, "show", "web")
+	// The volume has a device of its own: it is held there, too.
+	do(exitDone, []string{"container web: set write_bps=8MiB", "the root group, which writes back what others wrote: set write_bps=8MiB"}, "set", "volume:data", "--write-bps", "8MiB")
+	out := do(exitDone, nil, "verify", "volume:data", "--time", "3s", "--modes", "buffered", "--json")
+	var got []struct {
+		Rows []struct{ Verdict, Mode string }
+	}
+	if err := json.Unmarshal([]byte(out[strings.Index(out, "["):strings.LastIndex(out, "]")+1]), &got); err != nil || len(got) != 1 || len(got[0].Rows) != 1 || got[0].Rows[0].Verdict != "held" {
+		t.Errorf("verify --json: %+v, %v", got, err)
+	}
+	do(exitDone, []string{"web: cleared"}, "clear", "volume:data")
+	do(exitDone, []string{"container web: no limits", "the root group, which writes back what others wrote: no limits"}, "show", "volume:data")
+	// Nothing is left of the trials.
+	if left, _ := filepath.Glob(filepath.Join(d.Dir, "root", "volumes", "data", "_data", "plimsoll*")); len(left) > 0 {
+		t.Errorf("left %q", left)
+	}
+
+	// The examples of the manual and of the help.
+	tried := 0
+	for _, line := range examples(t) {
+		args, ok := strings.CutPrefix(line, "plimsoll limit ")
+		if !ok || strings.HasPrefix(args, "explain") {
+			continue
+		}
+		tried++
+		status, words := exitDone, []string(nil)
+		all := strings.Fields(args)
+		switch {
+		case strings.Contains(line, "%"): // Nothing was measured here.
+			status, words = exitUsage, []string{"plimsoll run measures it"}
+		case all[0] == "verify":
+			do(exitDone, nil, "clear", "web")
+			do(exitDone, nil, "clear", "volume:data")
+			do(exitDone, nil, "set", "web", "--volume", "data", "--write-bps", "10MiB")
+			all = append(all, "--time", "3s")
+			if strings.Contains(line, "buffered") {
+				status = exitNotHeld // In the container's own group.
+			} else {
+				all = append(all, "--volume", "data", "--modes", "direct")
+			}
+		}
+		do(status, words, all...)
+	}
+	if tried < 8 {
+		t.Errorf("only %d examples of limit were found", tried)
+	}
+	do(exitDone, nil, "clear", "volume:data")
+	do(exitDone, nil, "clear", "web")
+
+	for _, row := range []struct {
+		status int
+		words  string
+		args   []string
+	}{
+		{exitUsage, `"10mb" reads as bits`, []string{"set", "web", "--write-bps", "10mb"}},
+		{exitUsage, "no limit is named", []string{"set", "web"}},
+		{exitUsage, "is negative", []string{"set", "web", "--write-bps=-1"}},
+		{exitUsage, "nothing was measured", []string{"set", "web", "--volume", "data", "--write-bps", "25%"}},
+		{exitUsage, "and this is on 2", []string{"set", "web", "--write-bps", "25%"}},
+		{exitUsage, "there are [direct dsync buffered+fsync buffered]", []string{"verify", "web", "--modes", "quick"}},
+		{exitUsage, "--time 1s", []string{"verify", "web", "--time", "1s"}},
+		{exitUsage, "did you mean write_bps", []string{"clear", "web", "--only", "write_bsp"}},
+		{exitFailure, "it has data", []string{"set", "web", "--volume", "date", "--write-bps", "1MiB"}},
+		{exitFailure, "there is no container wep", []string{"set", "wep", "--write-bps", "1MiB"}},
+		{exitFailure, "no such file", []string{"set", "web", "--path", "/nowhere", "--write-bps", "1MiB"}},
+		{exitCannot, "can't be limited here", []string{"set", "web", "--path", "/dev/shm", "--write-bps", "1MiB"}},
+		{exitCannot, "it has no limit on I/O that could be tried", []string{"verify", "web"}},
+	} {
+		do(row.status, []string{row.words}, row.args...)
+	}
+	do(exitDone, []string{"no limits"}, "show", "web")
+}

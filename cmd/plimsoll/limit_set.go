@@ -1,0 +1,210 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/internal/clean"
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/hold"
+)
+
+// impliedSizes are the block sizes at which a rate is put in the other unit: those of a database and of a copy.
+var impliedSizes = []int64{4 << 10, 1 << 20}
+
+// limitSetCommand sets limits.
+func (a *app) limitSetCommand() *cobra.Command {
+	var where limitWhere
+	var dry bool
+	cmd := &cobra.Command{
+		Use:   "set TARGET",
+		Short: "Set limits of a container, process, group, unit or volume",
+		Long: `Set sets limits at once, and leaves those that aren't named as they are. "none" removes
+one. All are set or none: what was there before is put back if the kernel
+refuses one.
+
+` + targetHelp + `
+
+Limits on I/O are for the container's own layer and all that is mounted into it,
+unless --volume, --path or --device says less. A percentage is of what the device was
+measured to carry ("plimsoll run" keeps that).
+
+On control groups of version 1 a container's buffered writes are written back by the kernel, in the
+root group. A volume with a device of its own is therefore limited there too, and
+--device-wide does it for any device.
+
+Exit status: 0; 1 if a limit was refused; 2 for wrong usage; 5 if it can't be had here.`,
+		Example: `  plimsoll limit set web --write-bps 10MiB --write-iops 500
+  plimsoll limit set web --volume data --read-bps 25%
+  plimsoll limit set volume:data --write-bps 10MiB
+  plimsoll limit set web --cpus 1.5 --memory 4GiB
+  plimsoll limit set web --write-bps none`,
+		Args: exactly(1, "TARGET"),
+	}
+	read := limitFlags(cmd)
+	where.register(cmd)
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "say what would be written, and write nothing")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		ask, err := read()
+		if err != nil {
+			return err
+		}
+		if ask.IsZero() {
+			return usageError("no limit is named: give one, such as --write-bps 10MiB")
+		}
+		return a.limitSet(cmd.Context(), args[0], where, ask, dry)
+	}
+	return cmd
+}
+
+// asksIO reports whether a limit on I/O is asked for: those need a device.
+func asksIO(ask limit.Ask) bool {
+	return ask.Limits.IO() || ask.Limits.Has(limit.Weight) || ask.Limits.Has(limit.Latency) || len(ask.Percent) > 0 ||
+		slices.ContainsFunc(ask.Remove, limit.Key.IO)
+}
+
+// limitSet sets what was asked for.
+func (a *app) limitSet(ctx context.Context, name string, where limitWhere, ask limit.Ask, dry bool) error {
+	l, err := a.newLimiter()
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	s, err := l.scope(ctx, name, where, asksIO(ask))
+	if err != nil {
+		return err
+	}
+	change, err := a.resolveLimits(ask, s)
+	if err != nil {
+		return err
+	}
+	return a.change(l, s, change, dry, where.json)
+}
+
+// change makes a change and tells of it.
+func (a *app) change(l *limiter, s *hold.Scope, change limit.Change, dry, asJSON bool) error {
+	apply := l.Apply
+	if dry {
+		apply = l.Plan
+	}
+	done, err := apply(s, change)
+	if err != nil {
+		return limitError(err)
+	}
+	if asJSON {
+		return a.printJSON(limitResult{DryRun: dry, Scope: s, Set: change.Set, Remove: change.Remove, Done: done, Implied: implied(s, change)})
+	}
+	a.tellChange(s, change, done, dry)
+	return nil
+}
+
+// A limitResult is what set and clear print with --json.
+type limitResult struct {
+	DryRun bool `json:"dry_run,omitempty"`
+	*hold.Scope
+	Set     limit.Limits    `json:"set"`
+	Remove  []limit.Key     `json:"remove,omitempty"`
+	Done    []hold.Done     `json:"done"`
+	Implied []limit.Implied `json:"implied,omitempty"`
+}
+
+// implied says what the rates of a change mean in the other unit.
+func implied(s *hold.Scope, change limit.Change) []limit.Implied {
+	maxIO := int64(0)
+	for _, d := range s.Devices() {
+		maxIO = max(maxIO, d.MaxIO)
+	}
+	return change.Set.Implied(impliedSizes, maxIO)
+}
+
+// tellChange prints what was changed.
+func (a *app) tellChange(s *hold.Scope, change limit.Change, done []hold.Done, dry bool) {
+	verb := "set"
+	if dry {
+		verb = "would write"
+	}
+	say := func(format string, args ...any) {
+		fmt.Fprintln(a.stdout, clean.Text(fmt.Sprintf(format, args...)))
+	}
+	for _, d := range done {
+		switch {
+		case dry && d.Diff.Empty():
+			say("%s: nothing to write", d.Part.Name)
+		case dry:
+			say("%s: would write", d.Part.Name)
+			for _, e := range d.Diff.Edits {
+				say("  %s", e)
+			}
+		case d.Writes == 0:
+			say("%s: as wanted already", d.Part.Name)
+		case change.Set.IsZero():
+			say("%s: cleared", d.Part.Name)
+		default:
+			say("%s: %s %s", d.Part.Name, verb, change.Set)
+		}
+		for _, n := range d.Diff.Notes {
+			say("  note: %s", n)
+		}
+	}
+	for _, g := range s.Grounds {
+		for _, d := range g.Explanation.Hard {
+			say("%s: on %s (%s)", g.Name, d.Name, d.Number())
+		}
+	}
+	for _, i := range implied(s, change) {
+		say("%s", i)
+	}
+	for _, n := range s.Notes {
+		say("note: %s", n)
+	}
+	if change.Set.IO() && !dry {
+		say("prove it: plimsoll limit verify %s", s.Target.Ref())
+	}
+}
+
+// limitClearCommand removes limits.
+func (a *app) limitClearCommand() *cobra.Command {
+	var where limitWhere
+	var keys []string
+	var dry bool
+	cmd := &cobra.Command{
+		Use:   "clear TARGET",
+		Short: "Remove limits",
+		Long: `Clear removes all limits of a target from the kernel, whoever set them, or those that --only
+names.
+
+` + targetHelp,
+		Example: `  plimsoll limit clear web
+  plimsoll limit clear web --only write_bps,write_iops`,
+		Args: exactly(1, "TARGET"),
+	}
+	where.register(cmd)
+	cmd.Flags().StringSliceVar(&keys, "only", nil, "remove only these, such as write_bps")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "say what would be written, and write nothing")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		var only []limit.Key
+		for _, s := range keys {
+			k, err := limit.ParseKey(s)
+			if err != nil {
+				return &exitError{exitUsage, err}
+			}
+			only = append(only, k)
+		}
+		l, err := a.newLimiter()
+		if err != nil {
+			return err
+		}
+		defer l.Close()
+		// Limits of all devices are removed, unless some are named; a volume's are those of its device.
+		named := where.Volume != "" || where.Path != "" || where.Device != ""
+		s, err := l.scope(cmd.Context(), args[0], where, named || isVolume(args[0]))
+		if err != nil {
+			return err
+		}
+		return a.change(l, s, limit.Clear(only...), dry, where.json)
+	}
+	return cmd
+}

@@ -1,0 +1,15 @@
+// The sleeper is the program of containers of tests: it waits until it is killed.
+package main
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	// The first process of a container ends by no signal that it doesn't ask for.
+	end := make(chan os.Signal, 1)
+	signal.Notify(end, syscall.SIGTERM, syscall.SIGINT)
+	<-end
+}

@@ -1,0 +1,19 @@
+//go:build !linux
+
+package engine
+
+import (
+	"context"
+	"errors"
+)
+
+// An Inside says where in a running container a worker is to work. It is Linux's.
+type Inside struct {
+	ID, Root, Dir string
+	Groups        []string
+}
+
+// OpenInside is Linux's.
+func OpenInside(context.Context, string, WorkerSource, Inside) (Session, error) {
+	return nil, errors.ErrUnsupported
+}

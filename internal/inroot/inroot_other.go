@@ -1,0 +1,20 @@
+//go:build !linux
+
+package inroot
+
+import (
+	"errors"
+	"os"
+)
+
+// Dir is Linux's.
+func Dir(string, string) (*os.File, error) { return nil, errors.ErrUnsupported }
+
+// Of is Linux's.
+func Of(int) string { return "" }
+
+// MountID is Linux's.
+func MountID(string, string) (int, error) { return 0, errors.ErrUnsupported }
+
+// Free is Linux's.
+func Free(string, string) (int64, error) { return 0, errors.ErrUnsupported }

@@ -1,0 +1,156 @@
+package engineapi
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+)
+
+// windowsUpdate is in the words of Docker on Windows (moby, daemon/container/container_windows.go).
+var windowsUpdate = &UnsupportedError{
+	What: "limits of a running container",
+	Why:  "resource updating isn't supported on Windows",
+	Fix:  "make the container anew with them",
+}
+
+// leastMemory is Docker's, in bytes (moby, daemon/daemon_unix.go, linuxMinMemory).
+const leastMemory = 6 << 20
+
+// checkCommon refuses numbers that are none anywhere.
+func (l Limits) checkCommon() error {
+	switch {
+	case math.IsNaN(l.CPUs), math.IsInf(l.CPUs, 0), l.CPUs < 0:
+		return fmt.Errorf("cpus %v is not a number of CPUs", l.CPUs)
+	case l.CPUShares < 0:
+		return fmt.Errorf("cpu-shares %d is negative", l.CPUShares)
+	case l.Memory < 0:
+		return fmt.Errorf("memory %d is negative", l.Memory)
+	}
+	for _, d := range l.Devices {
+		if d.Path == "" {
+			return fmt.Errorf("device %d:%d has no path, and the engine wants one", d.Major, d.Minor)
+		}
+		if d.Weight != 0 && (d.Weight < 10 || d.Weight > 1000) {
+			return fmt.Errorf("weight %d of %s: an engine takes 10 to 1000", d.Weight, d.Path)
+		}
+	}
+	if l.Weight != 0 && (l.Weight < 10 || l.Weight > 1000) {
+		return fmt.Errorf("weight %d: an engine takes 10 to 1000", l.Weight)
+	}
+	return nil
+}
+
+// checkLinux refuses what a daemon with Linux containers refuses, in its words (moby,
+// daemon/daemon_unix.go and daemon/internal/runconfig/hostconfig_unix.go). cpus is how many it
+// has, 0 if unknown.
+func (l Limits) checkLinux(cpus int) error {
+	if err := l.checkCommon(); err != nil {
+		return err
+	}
+	no := func(what, why string) error {
+		return &UnsupportedError{What: what, Why: why, Fix: "limit a device: its bytes and operations per second"}
+	}
+	switch {
+	case l.SystemBPS != 0:
+		return no("system drive's bps", "invalid option: QoS maximum bandwidth configuration is not supported on linux")
+	case l.SystemIOPS != 0:
+		return no("system drive's iops", "invalid option: QoS maximum IOPs configuration is not supported on linux")
+	case l.CPUPercent != 0:
+		return &UnsupportedError{What: "cpu percent", Why: "linux does not support CPU percent", Fix: "use cpus"}
+	case l.CPUCount != 0:
+		return &UnsupportedError{What: "cpu count", Why: "it is for Windows containers", Fix: "use cpus"}
+	case l.Isolation != "" && l.Isolation != "default":
+		return &UnsupportedError{What: "isolation " + l.Isolation, Why: fmt.Sprintf("invalid isolation (%s): linux only supports 'default'", l.Isolation)}
+	case l.Memory != 0 && l.Memory < leastMemory:
+		return fmt.Errorf("memory %d: Minimum memory limit allowed is 6MB", l.Memory)
+	}
+	return l.checkCPUs(cpus)
+}
+
+func (l Limits) checkCPUs(cpus int) error {
+	if l.CPUs != 0 && (l.CPUs < 0.01 || cpus > 0 && l.CPUs > float64(cpus)) {
+		return fmt.Errorf("cpus %g: range of CPUs is from 0.01 to %[2]d.00, as there are only %[2]d CPUs available", l.CPUs, cpus)
+	}
+	return nil
+}
+
+// checkWindows refuses what a daemon with Windows containers refuses, in its words (moby,
+// daemon/daemon_windows.go and daemon/internal/runconfig/hostconfig_windows.go). Of two ways to limit processors it
+// would take one and drop the other with a warning: that is refused, too.
+func (l Limits) checkWindows(cpus int) error {
+	if err := l.checkCommon(); err != nil {
+		return err
+	}
+	no := func(option string) error {
+		return &UnsupportedError{What: option, Why: "invalid option: Windows does not support " + option, Fix: "limit the system drive as a whole: its bytes and operations per second"}
+	}
+	for _, d := range l.Devices {
+		switch {
+		case d.ReadBPS != 0:
+			return no("BlkioDeviceReadBps")
+		case d.ReadIOPS != 0:
+			return no("BlkioDeviceReadIOps")
+		case d.WriteBPS != 0:
+			return no("BlkioDeviceWriteBps")
+		case d.WriteIOPS != 0:
+			return no("BlkioDeviceWriteIOps")
+		case d.Weight != 0:
+			return no("BlkioWeightDevice")
+		}
+	}
+	if l.Weight != 0 {
+		return no("BlkioWeight")
+	}
+	switch {
+	case !slices.Contains([]string{"", "default", "process", "hyperv"}, strings.ToLower(l.Isolation)):
+		return fmt.Errorf("invalid isolation (%s): Windows supports 'default', 'process', or 'hyperv'", l.Isolation)
+	case l.CPUShares > 10000:
+		return fmt.Errorf("cpu-shares %d: range of CPUShares is from 1 to 10000", l.CPUShares)
+	case l.CPUPercent < 0 || l.CPUPercent > 100:
+		return fmt.Errorf("cpu percent %d: range of CPUPercent is from 1 to 100", l.CPUPercent)
+	case l.CPUCount < 0:
+		return fmt.Errorf("cpu count %d: invalid CPUCount: CPUCount cannot be negative", l.CPUCount)
+	case l.CPUs > 0 && l.CPUPercent > 0:
+		return fmt.Errorf("conflicting options: Nano CPUs and CPU Percent cannot both be set")
+	case l.CPUs > 0 && l.CPUShares > 0:
+		return fmt.Errorf("conflicting options: Nano CPUs and CPU Shares cannot both be set")
+	}
+	if !strings.EqualFold(l.Isolation, "hyperv") {
+		switch {
+		case l.CPUCount > 0 && l.CPUShares > 0:
+			return fmt.Errorf("conflicting options: CPU count takes priority over CPU shares on Windows Server Containers; give one of them")
+		case l.CPUCount > 0 && l.CPUPercent > 0:
+			return fmt.Errorf("conflicting options: CPU count takes priority over CPU percent on Windows Server Containers; give one of them")
+		case l.CPUShares > 0 && l.CPUPercent > 0:
+			return fmt.Errorf("conflicting options: CPU shares takes priority over CPU percent on Windows Server Containers; give one of them")
+		}
+	}
+	return l.checkCPUs(cpus)
+}
+
+// checkDevices refuses what is no whole disk. Docker takes any path, and the kernel answers
+// "no such device" to what Docker makes of it.
+func checkDevices(devices []Device) error {
+	for _, d := range devices {
+		st, err := os.Stat(d.Path)
+		if err != nil {
+			return fmt.Errorf("device %s: %w", d.Path, err)
+		}
+		if st.Mode()&os.ModeDevice == 0 || st.Mode()&os.ModeCharDevice != 0 {
+			return fmt.Errorf("%s is no block device; plimsoll limit explain %s shows the one below it", d.Path, d.Path)
+		}
+		major, minor, ok := deviceNumber(d.Path)
+		if !ok {
+			continue
+		}
+		if d.Major != 0 && (d.Major != major || d.Minor != minor) {
+			return fmt.Errorf("%s is device %d:%d, and not %d:%d", d.Path, major, minor, d.Major, d.Minor)
+		}
+		if _, err := os.Stat(fmt.Sprintf("/sys/dev/block/%d:%d/partition", major, minor)); err == nil {
+			return fmt.Errorf("%s is a partition, and the kernel limits whole disks only; plimsoll limit explain %s shows its disk", d.Path, d.Path)
+		}
+	}
+	return nil
+}

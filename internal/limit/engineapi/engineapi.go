@@ -1,0 +1,282 @@
+// Package engineapi gives limits to an engine's own API: Docker's and Podman's update of a
+// container, and the request that makes one.
+//
+// It is the right way where control groups can't be reached: a daemon on another machine, or
+// Windows containers; and where the engine shall know: what it has stored it sets again at
+// the container's next start. Else the groups themselves are better, since no engine can
+// remove all that it can set:
+//
+//   - Docker's update sets, and never removes but from what it has stored. A device's limit
+//     leaves the kernel only by the rate 0, which version 2 of control groups refuses;
+//     memory and CPUs can't be taken back at all (seen with 20.10 and with the API 1.56).
+//   - Docker before 29.6 (API 1.55) answers yes to device limits, and does nothing
+//     (https://github.com/moby/moby/pull/52651). So what it has stored is read after it.
+//   - A list of devices replaces what is stored, and adds to what the kernel has.
+//   - runc before 1.4 passes over devices in an update (seen with 1.1.5 under Podman 4.3). So the
+//     kernel is read after it, too.
+//   - Podman's update is for as long as the container runs, before version 5.
+//   - Windows takes limits when the container is made, and none later.
+package engineapi
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/client"
+
+	"plimsoll/internal/dockerapi"
+)
+
+// Limits are what engines' APIs hold. A zero is no limit, or leaves what there is.
+type Limits struct {
+	// Devices are limits of block devices.
+	Devices []Device
+	// Weight is the share of all disks that have no other, from 10 to 1000.
+	Weight uint16
+	// CPUs is a number of processors, CPUShares their relative weight.
+	CPUs      float64
+	CPUShares int64
+	// Memory is in bytes.
+	Memory int64
+	// SystemIOPS and SystemBPS (bytes per second) hold the system drive of a Windows container.
+	SystemIOPS, SystemBPS uint64
+	// CPUCount and CPUPercent are Windows' own ways to limit processors.
+	CPUCount, CPUPercent int64
+	// Isolation is process or hyperv on Windows; empty is the daemon's default.
+	Isolation string
+}
+
+// A Device is a block device and its limits: rates in bytes and operations per second.
+type Device struct {
+	// Path is the device's node as the daemon sees it. Docker wants it; Podman's own is
+	// told Major and Minor.
+	Path         string
+	Major, Minor uint32
+
+	ReadBPS, WriteBPS, ReadIOPS, WriteIOPS uint64
+	// Weight is from 10 to 1000.
+	Weight uint16
+}
+
+// Words are the limits, each in a few words: "write-bps 10485760 on /dev/sdb", "memory 67108864".
+func (l Limits) Words() []string {
+	var words []string
+	add := func(name string, v uint64, on string) {
+		if v != 0 {
+			words = append(words, strings.TrimSuffix(fmt.Sprintf("%s %d on %s", name, v, on), " on "))
+		}
+	}
+	for _, d := range l.Devices {
+		add("read-bps", d.ReadBPS, d.Path)
+		add("write-bps", d.WriteBPS, d.Path)
+		add("read-iops", d.ReadIOPS, d.Path)
+		add("write-iops", d.WriteIOPS, d.Path)
+		add("weight", uint64(d.Weight), d.Path)
+	}
+	add("weight", uint64(l.Weight), "")
+	if l.CPUs != 0 {
+		words = append(words, fmt.Sprintf("cpus %g", l.CPUs))
+	}
+	add("cpu-shares", uint64(l.CPUShares), "")
+	add("memory", uint64(l.Memory), "")
+	add("system drive's iops", l.SystemIOPS, "")
+	add("system drive's bps", l.SystemBPS, "")
+	add("cpu count", uint64(l.CPUCount), "")
+	add("cpu percent", uint64(l.CPUPercent), "")
+	return words
+}
+
+// An UnsupportedError says that an engine can't hold a limit. It is said before the engine is
+// asked to.
+type UnsupportedError struct {
+	// What is the limit, Why the reason, in the engine's words where it has some, and Fix
+	// what can be done instead, maybe empty.
+	What, Why, Fix string
+}
+
+// Error implements error.
+func (e *UnsupportedError) Error() string {
+	s := e.What + ": " + e.Why
+	if e.Fix != "" {
+		s += "; " + e.Fix
+	}
+	return s
+}
+
+// An Outcome is what became of limits that an engine took.
+type Outcome struct {
+	// Live is whether a running container has them, Stored whether its next start has them.
+	Live, Stored bool
+	// Notes are what the engine said besides.
+	Notes []string
+}
+
+// An API is a daemon's.
+type API struct {
+	client  *client.Client
+	daemon  *dockerapi.Daemon
+	address dockerapi.Address
+}
+
+// Open connects to the daemon at host, as in DOCKER_HOST: a target's Host.
+func Open(ctx context.Context, host string) (*API, error) {
+	a, err := dockerapi.Find(host)
+	if err != nil {
+		return nil, err
+	}
+	c, err := dockerapi.Open(a)
+	if err != nil {
+		return nil, err
+	}
+	d, err := dockerapi.Ask(ctx, c, a.Source)
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	return &API{c, d, a}, nil
+}
+
+// Close ends the connection.
+func (a *API) Close() error { return a.client.Close() }
+
+// callTimeout is how long the daemon may take for an update, with the first limit of a disk,
+// which waits until that is idle for a moment.
+const callTimeout = 30 * time.Second
+
+// Set gives limits to a container, beside those that it has. What is refused is refused
+// whole: the error says why, and what was there before is there again.
+func (a *API) Set(ctx context.Context, id string, l Limits) (Outcome, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	if a.daemon.OS == "windows" {
+		return Outcome{}, windowsUpdate
+	}
+	if err := l.checkLinux(a.daemon.Info.NCPU); err != nil {
+		return Outcome{}, err
+	}
+	if a.daemon.Elsewhere == "" {
+		if err := checkDevices(l.Devices); err != nil {
+			return Outcome{}, err
+		}
+	}
+	if err := a.offers(l); err != nil {
+		return Outcome{}, err
+	}
+	if a.daemon.Name == "podman" {
+		return a.setPodman(ctx, id, l)
+	}
+	return a.setDocker(ctx, id, l)
+}
+
+// Stored returns the limits that the engine would set at the container's next start.
+func (a *API) Stored(ctx context.Context, id string) (Limits, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	in, err := a.client.ContainerInspect(ctx, id, client.ContainerInspectOptions{})
+	if err != nil {
+		return Limits{}, fmt.Errorf("container %.12s: %w", id, err)
+	}
+	return stored(in.Container.HostConfig), nil
+}
+
+// Forget removes limits from what the engine has stored, as far as it can: those of the
+// devices, or all if devices is nil. It returns those that are left, which the container's
+// next start would bring back. What the kernel holds it leaves as it is.
+func (a *API) Forget(ctx context.Context, id string, devices []Device) (left Limits, err error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	before, err := a.Stored(ctx, id)
+	if err != nil {
+		return Limits{}, err
+	}
+	if len(before.Words()) == 0 {
+		return Limits{}, nil
+	}
+	if a.daemon.Name == "docker" && a.daemon.OS != "windows" && a.takesDevices() {
+		if err := a.forgetDocker(ctx, id, before, devices); err != nil {
+			return before, err
+		}
+		if before, err = a.Stored(ctx, id); err != nil {
+			return Limits{}, err
+		}
+	}
+	if devices == nil {
+		return before, nil
+	}
+	for _, d := range before.Devices {
+		if among(devices, d) {
+			left.Devices = append(left.Devices, d)
+		}
+	}
+	return left, nil
+}
+
+// among reports whether a device is one of devices, by its number if that is known.
+func among(devices []Device, d Device) bool {
+	for _, x := range devices {
+		if x.Path == d.Path || x.Major != 0 && x.Major == d.Major && x.Minor == d.Minor {
+			return true
+		}
+	}
+	return false
+}
+
+// stored reads limits from a container's configuration.
+func stored(h *container.HostConfig) Limits {
+	if h == nil {
+		return Limits{}
+	}
+	l := Limits{
+		Weight: h.BlkioWeight, CPUs: float64(h.NanoCPUs) / 1e9, CPUShares: h.CPUShares, Memory: h.Memory,
+		SystemIOPS: h.IOMaximumIOps, SystemBPS: h.IOMaximumBandwidth, CPUCount: h.CPUCount, CPUPercent: h.CPUPercent,
+	}
+	if !h.Isolation.IsDefault() {
+		l.Isolation = string(h.Isolation)
+	}
+	if l.CPUs == 0 && h.CPUQuota > 0 {
+		l.CPUs = float64(h.CPUQuota) / float64(period(h.CPUPeriod))
+	}
+	at := map[string]int{}
+	device := func(path string) *Device {
+		i, ok := at[path]
+		if !ok {
+			d := Device{Path: path}
+			d.Major, d.Minor, _ = deviceNumber(path)
+			i = len(l.Devices)
+			at[path], l.Devices = i, append(l.Devices, d)
+		}
+		return &l.Devices[i]
+	}
+	for _, d := range h.BlkioDeviceReadBps {
+		device(d.Path).ReadBPS = d.Rate
+	}
+	for _, d := range h.BlkioDeviceWriteBps {
+		device(d.Path).WriteBPS = d.Rate
+	}
+	for _, d := range h.BlkioDeviceReadIOps {
+		device(d.Path).ReadIOPS = d.Rate
+	}
+	for _, d := range h.BlkioDeviceWriteIOps {
+		device(d.Path).WriteIOPS = d.Rate
+	}
+	for _, d := range h.BlkioWeightDevice {
+		device(d.Path).Weight = d.Weight
+	}
+	return l
+}
+
+// period is what a quota of CPUs is for, in microseconds; 100 ms unless told
+// (Documentation/scheduler/sched-bwc.rst).
+func period(told int64) int64 {
+	if told > 0 {
+		return told
+	}
+	return 100_000
+}
+
+// nano is a number of CPUs in the API's unit.
+func nano(cpus float64) int64 { return int64(math.Round(cpus * 1e9)) }

@@ -1,0 +1,202 @@
+package engineapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/client"
+	"github.com/opencontainers/runtime-spec/specs-go"
+)
+
+// podmanUpdate is Podman's own call. It takes an OCI runtime's resources since 4.3 (podman,
+// pkg/api/handlers/libpod/containers.go, UpdateContainer); all versions since 4.0 speak 4.0.0 of the API.
+// The call of Docker's API passes over devices.
+const podmanUpdate = "/v4.0.0/libpod/containers/%s/update"
+
+// setPodman sets limits by Podman's update.
+func (a *API) setPodman(ctx context.Context, id string, l Limits) (Outcome, error) {
+	in, err := a.client.ContainerInspect(ctx, id, client.ContainerInspectOptions{})
+	if err != nil {
+		return Outcome{}, fmt.Errorf("container %.12s: %w", id, err)
+	}
+	before := in.Container.HostConfig
+	if before == nil || in.Container.State == nil {
+		return Outcome{}, fmt.Errorf("container %.12s: Podman tells nothing of its limits", id)
+	}
+	if !in.Container.State.Running && a.forgets() {
+		return Outcome{}, &UnsupportedError{What: "limits of a container that doesn't run", Why: a.title() + " keeps what an update sets only while it runs", Fix: "start it, or make it anew with them"}
+	}
+	was := stored(before)
+	if len(l.Devices) > 0 {
+		// Alone and first: if they are passed over, nothing else was set.
+		err := a.callPodman(ctx, id, &specs.LinuxResources{BlockIO: podmanBlockIO(was, Limits{Devices: l.Devices})})
+		if err == nil {
+			err = a.holds(ctx, id, l.Devices)
+		}
+		if err != nil {
+			return Outcome{}, fmt.Errorf("container %.12s: %w", id, err)
+		}
+	}
+	if err := a.callPodman(ctx, id, podmanResources(before, l)); err != nil {
+		var u *UnsupportedError
+		if errors.As(err, &u) {
+			return Outcome{}, err
+		}
+		// A runtime may have set some of them.
+		back := a.callPodman(ctx, id, podmanResources(before, was))
+		if back != nil {
+			back = fmt.Errorf("and its former limits could not be set again: %w", back)
+		}
+		return Outcome{}, errors.Join(fmt.Errorf("container %.12s: %w", id, err), back)
+	}
+	o := Outcome{Live: in.Container.State.Running, Stored: a.took(ctx, id, l) == nil}
+	if !o.Stored {
+		o.Notes = append(o.Notes, "Podman does not keep them: the container's next start is without")
+	}
+	return o, nil
+}
+
+// forgets reports whether Podman is older than 5, which keeps no update (podman,
+// libpod/container_internal.go, update).
+func (a *API) forgets() bool {
+	major, _, _ := strings.Cut(a.daemon.Version, ".")
+	n, err := strconv.Atoi(major)
+	return err == nil && n < 5
+}
+
+// podmanResources are the limits that there are and l's, which win: Podman 5 puts what it is given in
+// the place of all that it has stored.
+func podmanResources(before *container.HostConfig, l Limits) *specs.LinuxResources {
+	r := &specs.LinuxResources{}
+	was := stored(before)
+	if m := first(l.Memory, before.Memory); m != 0 {
+		r.Memory = &specs.LinuxMemory{Limit: &m}
+		if s := first(swap(l.Memory, before.Memory, before.MemorySwap), before.MemorySwap); s != 0 {
+			r.Memory.Swap = &s
+		}
+	}
+	if s := uint64(first(l.CPUShares, before.CPUShares)); s != 0 {
+		r.CPU = &specs.LinuxCPU{Shares: &s}
+	}
+	if cpus := first(l.CPUs, was.CPUs); cpus != 0 {
+		if r.CPU == nil {
+			r.CPU = &specs.LinuxCPU{}
+		}
+		p := uint64(period(before.CPUPeriod))
+		q := int64(cpus * float64(p))
+		r.CPU.Period, r.CPU.Quota = &p, &q
+	}
+	if before.PidsLimit != nil && *before.PidsLimit > 0 {
+		r.Pids = &specs.LinuxPids{Limit: before.PidsLimit}
+	}
+	if b := podmanBlockIO(was, l); b != nil {
+		r.BlockIO = b
+	}
+	return r
+}
+
+func podmanBlockIO(was, l Limits) *specs.LinuxBlockIO {
+	b := &specs.LinuxBlockIO{}
+	if w := first(l.Weight, was.Weight); w != 0 {
+		b.Weight = &w
+	}
+	at := map[[2]uint32]*Device{}
+	var order [][2]uint32
+	for _, d := range append(append([]Device{}, was.Devices...), l.Devices...) {
+		if d.Major == 0 {
+			d.Major, d.Minor, _ = deviceNumber(d.Path)
+		}
+		n := [2]uint32{d.Major, d.Minor}
+		if d.Major == 0 {
+			// It went away, and its limits with it.
+			continue
+		}
+		x := at[n]
+		if x == nil {
+			x = &Device{Major: d.Major, Minor: d.Minor}
+			at[n], order = x, append(order, n)
+		}
+		x.ReadBPS, x.WriteBPS = first(d.ReadBPS, x.ReadBPS), first(d.WriteBPS, x.WriteBPS)
+		x.ReadIOPS, x.WriteIOPS = first(d.ReadIOPS, x.ReadIOPS), first(d.WriteIOPS, x.WriteIOPS)
+		x.Weight = first(d.Weight, x.Weight)
+	}
+	rate := func(list *[]specs.LinuxThrottleDevice, d *Device, v uint64) {
+		if v != 0 {
+			t := specs.LinuxThrottleDevice{Rate: v}
+			t.Major, t.Minor = int64(d.Major), int64(d.Minor)
+			*list = append(*list, t)
+		}
+	}
+	for _, n := range order {
+		d := at[n]
+		rate(&b.ThrottleReadBpsDevice, d, d.ReadBPS)
+		rate(&b.ThrottleWriteBpsDevice, d, d.WriteBPS)
+		rate(&b.ThrottleReadIOPSDevice, d, d.ReadIOPS)
+		rate(&b.ThrottleWriteIOPSDevice, d, d.WriteIOPS)
+		if d.Weight != 0 {
+			w := specs.LinuxWeightDevice{Weight: &d.Weight}
+			w.Major, w.Minor = int64(d.Major), int64(d.Minor)
+			b.WeightDevice = append(b.WeightDevice, w)
+		}
+	}
+	if b.Weight == nil && len(order) == 0 {
+		return nil
+	}
+	return b
+}
+
+// first returns the first number that is not 0.
+func first[T int64 | uint64 | uint16 | float64](ns ...T) T {
+	for _, n := range ns {
+		if n != 0 {
+			return n
+		}
+	}
+	return 0
+}
+
+// callPodman sends an update.
+func (a *API) callPodman(ctx context.Context, id string, r *specs.LinuxResources) error {
+	body, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	dial := a.client.Dialer()
+	t := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) }}
+	defer t.CloseIdleConnections()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://podman"+fmt.Sprintf(podmanUpdate, url.PathEscape(id)), bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	res, err := (&http.Client{Transport: t}).Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(io.LimitReader(res.Body, 64<<10))
+	if err != nil {
+		return err
+	}
+	if res.StatusCode/100 == 2 {
+		return nil
+	}
+	var said struct{ Cause, Message string }
+	if json.Unmarshal(b, &said) != nil || said.Message == "" {
+		if res.StatusCode == http.StatusNotFound {
+			return &UnsupportedError{What: "limits through " + a.title(), Why: "Podman has an update since 4.3", Fix: "set them in the container's control group"}
+		}
+		said.Message = res.Status
+	}
+	return fmt.Errorf("podman: %s", said.Message)
+}

@@ -1,0 +1,371 @@
+package explain
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"plimsoll/internal/device"
+	"plimsoll/internal/disktest"
+	"plimsoll/internal/treetest"
+)
+
+// Groups of a machine, as files.
+const (
+	v1 = `100 1 0:30 / ROOT/cg/blkio rw - cgroup cgroup rw,blkio
+101 1 0:31 / ROOT/cg/memory rw - cgroup cgroup rw,memory
+`
+	v2 = `100 1 0:30 / ROOT/cg/blkio rw - cgroup2 cgroup2 rw
+`
+	// hybrid has I/O in version 2 and memory in version 1.
+	hybrid = `100 1 0:30 / ROOT/cg/blkio rw - cgroup2 cgroup2 rw
+101 1 0:31 / ROOT/cg/memory rw - cgroup cgroup rw,memory
+`
+)
+
+// moreMounts are further file systems of the machine of disktest.StackFiles.
+const moreMounts = `50 1 8:48 / /fixture/journal rw - ext4 /dev/sdd rw,data=journal
+51 1 0:70 / /fixture/zstd rw - btrfs /dev/sdb rw,compress=zstd:3
+52 1 8:64 / /fixture/dax rw - xfs /dev/sde rw,dax=always
+53 1 8:64 / /fixture/ntfs rw - fuseblk /dev/sde rw,user_id=0
+54 1 8:64 / /fixture/vfat rw - vfat /dev/sde rw
+55 1 8:64 / /fixture/ro ro - ext4 /dev/sde ro
+56 1 0:71 / /fixture/ceph rw - ceph mon:/ rw
+57 1 0:72 / /fixture/cifs rw - cifs //filer/data rw
+58 1 0:73 / /fixture/virtiofs rw - virtiofs tag rw
+59 1 259:2 / /fixture/home rw - ext4 /dev/nvme0n1p2 rw
+60 1 0:74 / /fixture/onnfs rw - overlay overlay rw,lowerdir=/l,upperdir=/fixture/nfs/up,workdir=/w
+61 1 0:75 / /fixture/memupper rw - overlay overlay rw,lowerdir=/fixture/md,upperdir=/fixture/shm/up,workdir=/w
+`
+
+// machine is the machine of disktest.StackFiles, with groups and more files.
+func machine(t *testing.T, groups string, more map[string]string) *Host {
+	t.Helper()
+	files := disktest.StackFiles()
+	maps.Copy(files, map[string]string{
+		"cg/blkio/blkio.throttle.write_bps_device": "",
+		"cg/blkio/cgroup.controllers":              "io memory\n",
+		"cg/blkio/box/io.max":                      "",
+		"proc/self/mountinfo":                      disktest.StackMounts + moreMounts + groups,
+		"proc/sys/kernel/osrelease":                "6.12.1-test\n",
+	})
+	maps.Copy(files, more)
+	root := treetest.Make(t, files)
+	h, err := Look(device.FS{Proc: filepath.Join(root, "proc"), Sys: filepath.Join(root, "sys")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func explained(t *testing.T, h *Host, path string) *Explanation {
+	t.Helper()
+	e, err := h.Path(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// short writes the verdicts of the modes in their order: "held leaks/held".
+func short(modes []Mode) string {
+	var words []string
+	for _, m := range modes {
+		w := string(m.Group)
+		if m.Device != "" {
+			w += "/" + string(m.Device)
+		}
+		words = append(words, w)
+	}
+	return strings.Join(words, " ")
+}
+
+// TestModes: read, direct, dsync, buffered+fsync and buffered, by versions and file systems.
+func TestModes(t *testing.T) {
+	const submitter = "held held held held leaks"
+	hosts := map[string]*Host{v1: machine(t, v1, nil), v2: machine(t, v2, nil), hybrid: machine(t, hybrid, nil)}
+	for _, tt := range []struct {
+		path, v1, v2, hybrid string
+		why                  string // of the last, with version 2
+	}{
+		{"/fixture/lv", submitter + "/held", "held held held held late", submitter, "its share of memory"},
+		{"/fixture/heads", submitter + "/held", "held held held held late", submitter, ""},
+		{"/fixture/b2", submitter + "/held", "held held held held late", submitter, ""},
+		{"/fixture/merged", submitter + "/held", "held held held held late", submitter, ""},
+		{"/fixture/zstd", "held leaks/held leaks/held leaks/held leaks/held", "held held held held late", "held leaks leaks leaks leaks", ""},
+		{"/fixture/journal", "held partly/held partly/held partly/held partly/held", "held partly partly partly partly", "held partly partly partly partly", "the journal's thread"},
+		{"/fixture/vfat", submitter + "/held", submitter, submitter, "doesn't tell whose data"},
+		{"/fixture/ro", "held never never never never", "held never never never never", "held never never never never", "read-only"},
+		{"/fixture/readonly", "held never never never never", "held never never never never", "held never never never never", "read-only"},
+		{"/fixture/ntfs", "leaks leaks leaks leaks leaks", "leaks leaks leaks leaks leaks", "leaks leaks leaks leaks leaks", "the program that serves it"},
+		{"/fixture/dax", "leaks leaks leaks leaks leaks", "leaks leaks leaks leaks leaks", "leaks leaks leaks leaks leaks", "around the block layer"},
+	} {
+		for _, g := range []struct{ name, groups, want string }{{"v1", v1, tt.v1}, {"v2", v2, tt.v2}, {"hybrid", hybrid, tt.hybrid}} {
+			e := explained(t, hosts[g.groups], tt.path)
+			if got := short(e.Modes); got != g.want {
+				t.Errorf("%s, %s: %s, want %s", tt.path, g.name, got, g.want)
+			}
+			if last := e.Modes[len(e.Modes)-1]; g.name == "v2" && !strings.Contains(last.Why, tt.why) {
+				t.Errorf("%s, %s: why %q, want %q", tt.path, g.name, last.Why, tt.why)
+			}
+		}
+	}
+	// A kernel that charges buffered writes in version 1.
+	h := machine(t, v1, map[string]string{"proc/cmdline": "ro cgwb_v1 quiet\n"})
+	if got := short(explained(t, h, "/fixture/lv").Modes); got != "held held held held late" || h.Buffered().Status != OK {
+		t.Errorf("with cgwb_v1: %s, %+v", got, h.Buffered())
+	}
+}
+
+// TestHard: where limits go.
+func TestHard(t *testing.T) {
+	h := machine(t, v1, nil)
+	for path, want := range map[string]string{
+		"/fixture/none":  "nvme0n1 259:0 (nvme0n1p1 is a partition: the kernel takes limits on whole disks only)",
+		"/fixture/lv":    "dm-1 253:1",
+		"/fixture/mpath": "dm-7 253:7",
+		"/fixture/heads": "nvme1n1 259:7 (nvme1n1p1 is a partition: the kernel takes limits on whole disks only)",
+		"/fixture/md":    "md0 9:0",
+		"/fixture/crypt": "dm-0 253:0",
+		// The upper folder's device for what is written, the lower ones' for what was never written.
+		"/fixture/mixed":    "dm-5 253:5, reads of dm-1 253:1, reads of md0 9:0",
+		"/fixture/readonly": "reads of dm-1 253:1, reads of md0 9:0",
+		"/fixture/b2":       "sdb 8:16 (one of the devices that the btrfs spreads its data over), sdc 8:32 (one of the devices that the btrfs spreads its data over)",
+		"/fixture/shm":      "",
+		"/fixture/ntfs":     "",
+	} {
+		e := explained(t, h, path)
+		var words []string
+		for _, s := range e.Hard {
+			w := s.Name + " " + s.Number()
+			if s.ReadsOnly {
+				w = "reads of " + w
+			}
+			if s.Why != "" {
+				w += " (" + s.Why + ")"
+			}
+			words = append(words, w)
+		}
+		if got := strings.Join(words, ", "); got != want {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+		if e.Possible == (len(e.Hard) == 0) || e.Possible == (e.Why != "") || e.Possible == (e.Instead != "") {
+			t.Errorf("%s: possible %v with %d devices, why %q, instead %q", path, e.Possible, len(e.Hard), e.Why, e.Instead)
+		}
+	}
+}
+
+// TestImpossible: why not, and what to do instead.
+func TestImpossible(t *testing.T) {
+	h := machine(t, v2, nil)
+	for _, tt := range []struct{ path, why, instead string }{
+		{"/fixture/shm", "tmpfs is memory", "put the data on a disk"},
+		{"/fixture/nfs", "over the network", "a disk image on it"},
+		{"/fixture/cifs", "over the network", "limit it at the server"},
+		{"/fixture/ceph", "over the network", "RBD"},
+		{"/fixture/nine", "9p", "on the host that serves it"},
+		{"/fixture/virtiofs", "virtiofs", "a virtual disk"},
+		{"/fixture/with space", "the program that serves", "the group of the program"},
+		{"/fixture/ntfs", "the program that serves it does the I/O", "the group of the program"},
+		{"/fixture/zfs", "zfs", "zvol"},
+		{"/fixture/dax", "around the block layer", "without dax"},
+		{"/fixture/rel", "relative name", "name the upper folder itself"},
+		{"/fixture/b3", "no btrfs with a member", "look from the host"},
+		{"/fixture/gone", "which sysfs doesn't show", "look from the host"},
+	} {
+		e := explained(t, h, tt.path)
+		if e.Possible || !strings.Contains(e.Why, tt.why) || !strings.Contains(e.Instead, tt.instead) {
+			t.Errorf("%s: possible %v, %q, instead %q, want %q and %q", tt.path, e.Possible, e.Why, e.Instead, tt.why, tt.instead)
+		}
+	}
+	// Without a controller, or a kernel that throttles, nothing is possible anywhere.
+	for name, h := range map[string]*Host{
+		"no controller": machine(t, "", nil),
+		"no throttling": machine(t, strings.ReplaceAll(v1, "cg/blkio", "cg/other"), map[string]string{"cg/other/x": ""}),
+	} {
+		e := explained(t, h, "/fixture/lv")
+		if e.Possible || len(e.Modes) > 0 || e.Why == "" || e.Instead == "" || h.Rates().Status != Not {
+			t.Errorf("%s: %+v", name, e)
+		}
+	}
+}
+
+// TestUpperWithoutDevice: an overlay that writes where nothing can be limited is limited in what it reads
+// from its lower folders.
+func TestUpperWithoutDevice(t *testing.T) {
+	h := machine(t, v1, nil)
+	for _, tt := range []struct{ path, why, note string }{
+		{"/fixture/memupper", "overlay on tmpfs is memory", "put the data on a disk"},
+		{"/fixture/merged2", "overlay on tmpfs is memory", "put the data on a disk"},
+		{"/fixture/onnfs", "overlay on nfs4: data goes over the network", "limit it at the server"},
+	} {
+		e := explained(t, h, tt.path)
+		if !e.Possible || len(e.Hard) != 1 || !e.Hard[0].ReadsOnly {
+			t.Errorf("%s: %+v, want a limit on reads", tt.path, e)
+			continue
+		}
+		if got := short(e.Modes); got != "partly leaks leaks leaks leaks" || !strings.Contains(e.Modes[1].Why, tt.why) {
+			t.Errorf("%s: %s: %+v, want reads that are held in part and writes that aren't, as %s", tt.path, got, e.Modes, tt.why)
+		}
+		if notes := strings.Join(e.Notes, " "); !strings.Contains(notes, tt.note) || strings.Contains(notes, "root group") {
+			t.Errorf("%s: notes %q, want %q", tt.path, notes, tt.note)
+		}
+	}
+}
+
+// charges lists the layers of a tree with what is still charged there.
+func charges(l *Layer) string {
+	var words []string
+	var visit func(*Layer)
+	visit = func(l *Layer) {
+		if l.Device != nil {
+			w := fmt.Sprintf("%s %s", l.Name, l.Charge)
+			if l.Limit {
+				w = "*" + w
+			}
+			words = append(words, w)
+		}
+		for _, b := range l.Below {
+			visit(b)
+		}
+	}
+	visit(l)
+	return strings.Join(words, ", ")
+}
+
+func TestCharges(t *testing.T) {
+	targets := func(list ...device.Target) func(uint32, uint32) ([]device.Target, error) {
+		return func(uint32, uint32) ([]device.Target, error) { return list, nil }
+	}
+	hosts := map[string]*Host{
+		v1: machine(t, v1, nil), v2: machine(t, v2, nil),
+		v2 + "5.10": machine(t, v2, map[string]string{"proc/sys/kernel/osrelease": "5.10.0-8-amd64\n"}),
+	}
+	for _, tt := range []struct {
+		path, groups, release string
+		targets               func(uint32, uint32) ([]device.Target, error)
+		want                  string
+	}{
+		{"/fixture/none", v1, "", nil, "nvme0n1p1 held, *nvme0n1 held"},
+		{"/fixture/mpath", v1, "", nil, "*dm-7 held, dm-6 held, sdf held, sdg held"},
+		{"/fixture/heads", v1, "", nil, "nvme1n1p1 held, *nvme1n1 held, nvme1c1n1 held, nvme1c2n1 held"},
+		{"/fixture/md", v1, "", nil, "*md0 held, sdd leaks, sde leaks, sdf leaks"},
+		{"/fixture/bcache", v1, "", nil, "*bcache0 held, sdf leaks, sdg partly"},
+		{"/fixture/crypt", v1, "", nil, "*dm-0 held, nvme0n1p2 partly, nvme0n1 partly"},
+		{"/fixture/lv", v1, "", nil, "*dm-1 held, sdd partly, sde partly"}, // Only root is told.
+		{"/fixture/lv", v1, "", targets(device.Target{Type: "linear"}), "*dm-1 held, sdd held, sde held"},
+		{"/fixture/lv", v1, "", targets(device.Target{Type: "linear"}, device.Target{Type: "mirror"}), "*dm-1 held, sdd leaks, sde leaks"},
+		{"/fixture/lv", v1, "", targets(device.Target{Type: "raid", Level: "raid6_zr"}), "*dm-1 held, sdd leaks, sde leaks"},
+		{"/fixture/lv", v1, "", targets(device.Target{Type: "raid", Level: "raid10"}), "*dm-1 held, sdd held, sde held"},
+		{"/fixture/merged", v1, "", targets(device.Target{Type: "linear"}), "*loop3 held, dm-0 leaks, nvme0n1p2 leaks, nvme0n1 leaks, nvme0n1p1 held, *nvme0n1 held"},
+		{"/fixture/merged", v2, "", targets(device.Target{Type: "linear"}), "*loop3 held, dm-0 late, nvme0n1p2 late, nvme0n1 late, nvme0n1p1 held, *nvme0n1 held"},
+		{"/fixture/merged", v2, "5.10", targets(device.Target{Type: "linear"}), "*loop3 held, dm-0 leaks, nvme0n1p2 leaks, nvme0n1 leaks, nvme0n1p1 held, *nvme0n1 held"},
+	} {
+		h := hosts[tt.groups+tt.release]
+		h.fs.Targets = tt.targets
+		e := explained(t, h, tt.path)
+		if diff := cmp.Diff(tt.want, charges(e.Tree)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.path, diff)
+		}
+		var visit func(*Layer)
+		visit = func(l *Layer) {
+			if (l.Charge == Held) != (l.Lost == "") {
+				t.Errorf("%s: %s is %s because %q", tt.path, l.Name, l.Charge, l.Lost)
+			}
+			for _, b := range l.Below {
+				visit(b)
+			}
+		}
+		visit(e.Tree)
+	}
+}
+
+func TestWeightsOfAPath(t *testing.T) {
+	bfq := map[string]string{"cg/blkio/blkio.bfq.weight": ""}
+	for _, d := range []string{"sdd", "sde", "sdf", "sdg", "nvme0n1", "sdb", "sdc"} {
+		bfq["sys/block/"+d+"/queue/scheduler"] = "none [bfq]\n"
+	}
+	h := machine(t, v1, bfq)
+	for _, tt := range []struct{ path, want, why string }{
+		{"/fixture/lv", "sdd by bfq works, sde by bfq works", ""},
+		{"/fixture/md", "sdd by bfq, sde by bfq, sdf by bfq", "a thread of md raid5"},
+		{"/fixture/heads", "nvme1c1n1, nvme1c2n1", "has no number to give a weight to"},
+		{"/fixture/zvol", "zd0", "no blk-mq device"},
+		{"/fixture/b2", "sdb, sdc", "no blk-mq device"},
+		{"/fixture/thin", "sdd by bfq works, sde by bfq works", ""},
+	} {
+		e := explained(t, h, tt.path)
+		var words, why []string
+		for _, w := range e.Weights {
+			s := w.Name
+			if w.By != "" {
+				s += " by " + w.By
+			}
+			if w.Works() {
+				s += " works"
+			}
+			words, why = append(words, s), append(why, w.Why)
+		}
+		if got := strings.Join(words, ", "); got != tt.want || !strings.Contains(strings.Join(why, " "), tt.why) {
+			t.Errorf("%s: %s (%q), want %s (%q)", tt.path, got, why, tt.want, tt.why)
+		}
+	}
+	// A bfq that isn't chosen is ready; iocost counts for its disk alone.
+	h = machine(t, v2, map[string]string{"sys/block/sdd/queue/scheduler": "[none] bfq\n", "cg/blkio/io.cost.qos": "8:64 enable=1 ctrl=auto\n8:480 enable=1\n"})
+	w := explained(t, h, "/fixture/lv").Weights
+	if len(w) != 2 || w[0].By != "" || !w[0].Ready || w[0].Fix != "echo bfq > /sys/block/sdd/queue/scheduler" || w[1].By != ByIOCost {
+		t.Errorf("%+v, want bfq that could be chosen for sdd, and iocost for sde", w)
+	}
+}
+
+func TestNotes(t *testing.T) {
+	hosts := map[string]*Host{v1: machine(t, v1, nil), v2: machine(t, v2, nil), hybrid: machine(t, hybrid, nil)}
+	for _, tt := range []struct {
+		path, groups string
+		want         []string
+		never        string
+	}{
+		{path: "/fixture/md", groups: v1, want: []string{"nothing else is written there"}, never: "slow down"},
+		// Another partition of the disk is mounted, and the root.
+		{path: "/fixture/none", groups: v1, want: []string{"slow down everybody's buffered writes there (/, /fixture/home)", "device of its own"}, never: "nothing else"},
+		{path: "/fixture/lv", groups: v2, want: []string{"memory limit"}, never: "root group"},
+		{path: "/fixture/lv", groups: hybrid, want: []string{"cgroup_no_v1=all"}, never: "root group"},
+		{path: "/fixture/vfat", groups: v2, want: []string{"Use ext4"}, never: "root group"},
+		{path: "/fixture/b2", groups: v2, want: []string{"Each of the 2 devices gets the limit", "writes get the limit, reads up to 2 times"}},
+	} {
+		notes := strings.Join(explained(t, hosts[tt.groups], tt.path).Notes, "\n")
+		for _, w := range tt.want {
+			if !strings.Contains(notes, w) {
+				t.Errorf("%s: %q lacks %q", tt.path, notes, w)
+			}
+		}
+		if tt.never != "" && strings.Contains(notes, tt.never) {
+			t.Errorf("%s: %q has %q", tt.path, notes, tt.never)
+		}
+	}
+}
+
+func TestSpread(t *testing.T) {
+	for _, tt := range []struct {
+		profile string
+		n       int
+		want    string
+	}{
+		{"single", 3, "up to 3 times the limit"},
+		{"raid0", 2, "up to 2 times the limit"},
+		{"raid1", 2, "writes get the limit, reads up to 2 times"},
+		{"raid1", 3, "writes get up to 3/2 of the limit"},
+		{"raid1c3", 3, "writes get the limit"},
+		{"raid5", 3, "decides how much"},
+		{"raid1+single", 2, "decides how much"},
+		{"", 2, "decides how much"},
+	} {
+		if got := spread(tt.profile, tt.n); !strings.Contains(got, tt.want) {
+			t.Errorf("spread(%q, %d) = %q, want %q", tt.profile, tt.n, got, tt.want)
+		}
+	}
+}

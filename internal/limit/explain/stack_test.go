@@ -1,0 +1,27 @@
+package explain
+
+import (
+	"testing"
+
+	"plimsoll/internal/device"
+)
+
+// TestStack: a mount that only a container sees is explained as the host's own are.
+func TestStack(t *testing.T) {
+	h := machine(t, v2, nil)
+	s, err := h.fs.OfMount(device.Mount{FSType: "overlay", Minor: 99, Point: "/", Upper: "/fixture/md/up"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := h.stack("the container's /", s)
+	if e.Path != "the container's /" || !e.Possible || len(e.Hard) != 1 || e.Hard[0].Name != "md0" || short(e.Modes) != "held held held held late" {
+		t.Errorf("%+v, want a limit on md0", e)
+	}
+	s, err = h.fs.OfMount(device.Mount{FSType: "xfs", Major: 253, Minor: 5, Point: "/data", Root: "/sub"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e = h.stack("/data", s); len(e.Hard) != 1 || e.Hard[0].Name != "dm-5" {
+		t.Errorf("%+v, want a limit on dm-5", e)
+	}
+}

@@ -1,0 +1,58 @@
+package target
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// finder makes a Finder that is closed at the test's end.
+func finder(t *testing.T, opt Options) *Finder {
+	t.Helper()
+	f := New(opt)
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// resolve finds a target that has to be there.
+func resolve(t *testing.T, f *Finder, s string) Target {
+	t.Helper()
+	r, err := Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := f.Resolve(t.Context(), r)
+	if err != nil {
+		t.Fatalf("Resolve(%s): %v", s, err)
+	}
+	return got
+}
+
+// resolveErr is the error of a target that can't be had.
+func resolveErr(t *testing.T, f *Finder, s string) error {
+	t.Helper()
+	r, err := Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := f.Resolve(t.Context(), r)
+	if err == nil {
+		t.Fatalf("Resolve(%s) = %+v, want an error", s, got)
+	}
+	return err
+}
+
+// wantErr fails unless err is an E and says all words.
+func wantErr[E error](t *testing.T, err error, words ...string) (e E) {
+	t.Helper()
+	if !errors.As(err, &e) {
+		t.Errorf("%v is a %T, want a %T", err, err, e)
+	}
+	for _, w := range words {
+		if !strings.Contains(fmt.Sprint(err), w) {
+			t.Errorf("%v lacks %q", err, w)
+		}
+	}
+	return e
+}

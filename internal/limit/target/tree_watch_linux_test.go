@@ -1,0 +1,123 @@
+package target
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// sleep starts a process that is killed at the end, and says when it started.
+func sleep(t *testing.T) (pid int, ticks uint64, kill func()) {
+	t.Helper()
+	cmd := exec.Command("sleep", "1000")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := false
+	kill = func() {
+		if !ended {
+			ended = true
+			cmd.Process.Kill()
+			cmd.Wait()
+		}
+	}
+	t.Cleanup(kill)
+	ticks, err := New(Options{}).start(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cmd.Process.Pid, ticks, kill
+}
+
+// note writes a container's state.json as runc does: beside it, and then in its place.
+func note(t *testing.T, root, id string, pid int, ticks uint64) {
+	t.Helper()
+	dir := filepath.Join(root, id)
+	if err := os.MkdirAll(dir, 0o711); err != nil {
+		t.Fatal(err)
+	}
+	text := fmt.Sprintf(`{"id": %q, "init_process_pid": %d, "init_process_start": %d, "config": {"labels": ["bundle=/nowhere"]}}`, id, pid, ticks)
+	if err := os.WriteFile(filepath.Join(dir, "new"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(filepath.Join(dir, "new"), filepath.Join(dir, "state.json")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestWatchFolders: a runtime's folder appears with its first container, long after the watch began, and may
+// go away and come back. What is noted twice is told once.
+func TestWatchFolders(t *testing.T) {
+	top := t.TempDir()
+	root := filepath.Join(top, "run", "user", "runc")
+	f := finder(t, Options{Runc: []string{root}})
+	on := listen(t, f)
+	pid, ticks, kill := sleep(t)
+	note(t, root, "one", pid, ticks)
+	on.next(Connected, "")
+	if e := on.next(Started, "one"); e.Target.PID != pid || e.Target.StartTime != ticks {
+		t.Errorf("event %+v, want process %d", e, pid)
+	}
+	note(t, root, "one", pid, ticks)
+	if err := os.RemoveAll(filepath.Join(top, "run")); err != nil {
+		t.Fatal(err)
+	}
+	kill()
+	// Its end is told although its folder is gone.
+	on.next(Ended, "one")
+
+	pid, ticks, _ = sleep(t)
+	note(t, root, "two", pid, ticks)
+	on.next(Connected, "")
+	on.next(Started, "two")
+	if err := os.Rename(root, root+".old"); err != nil {
+		t.Fatal(err)
+	}
+	pid, ticks, _ = sleep(t)
+	note(t, root, "three", pid, ticks)
+	on.next(Connected, "")
+	on.next(Started, "three")
+	// One that had ended before it was noted, and one that can't be read, are not told: the next is.
+	note(t, root, "dead", pid, ticks+1)
+	if err := os.MkdirAll(filepath.Join(root, "bad"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(root, "bad", "state.json"), []byte("{"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	pid, ticks, _ = sleep(t)
+	note(t, root, "four", pid, ticks)
+	on.next(Started, "four")
+}
+
+// TestWatchMany: of many containers that start and end at once each start and each end is told.
+func TestWatchMany(t *testing.T) {
+	const n = 100
+	root := t.TempDir()
+	f := finder(t, Options{Runc: []string{root}})
+	on := listen(t, f)
+	on.next(Connected, "")
+	kills := map[string]func(){}
+	for i := range n {
+		id := fmt.Sprintf("c%d", i)
+		pid, ticks, kill := sleep(t)
+		kills[id] = kill
+		note(t, root, id, pid, ticks)
+	}
+	started, ended := map[string]bool{}, map[string]bool{}
+	for len(ended) < n {
+		e := <-on.events
+		id := e.Target.ID
+		switch {
+		case e.Type == Started && !started[id]:
+			started[id] = true
+			kills[id]()
+		case e.Type == Ended && started[id] && !ended[id]:
+			ended[id] = true
+		default:
+			t.Fatalf("event %+v", e)
+		}
+	}
+}

@@ -1,0 +1,321 @@
+// Package unit gives limits to units of systemd through systemd itself.
+//
+// systemd writes a unit's control group from the unit's properties, and writes it again at every
+// daemon-reload. What somebody else wrote there is lost then, and so it is with the scopes of
+// containers whose engine has groups made by systemd. A property survives. It is set with
+// systemctl set-property, which checks all of them before it sets any
+// (org.freedesktop.systemd1(5), SetUnitProperties).
+//
+// The properties are described in systemd.resource-control(5). Easily got wrong: a device's
+// property given again with another device adds to the list, and an empty one empties it.
+package unit
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/internal/limit/target"
+)
+
+// Limits are what a unit is held to. A zero leaves what there is.
+type Limits struct {
+	Devices []Device
+	// Weight is the share of all disks that have no other, from 1 to 10000.
+	Weight uint64
+	// CPUs is a number of processors.
+	CPUs float64
+	// CPUShares is the weight of version 1 of control groups, of which 1024 is the default;
+	// systemd's own goes from 1 to 10000 with the default 100, so it is rounded.
+	CPUShares uint64
+	// Memory is in bytes.
+	Memory uint64
+}
+
+// A Device is a path and limits of the device under it: rates in bytes and operations per second. The
+// path may be a device's node, or any file or folder on it.
+type Device struct {
+	Path                                   string
+	ReadBPS, WriteBPS, ReadIOPS, WriteIOPS uint64
+	// Weight is from 1 to 10000, Latency a target in whole microseconds.
+	Weight  uint64
+	Latency time.Duration
+}
+
+// Systemd sets properties of units.
+type Systemd struct {
+	// Systemctl runs systemctl.
+	Systemctl target.Program
+	// Persistent makes limits stay over a reboot. Without it they are in /run.
+	Persistent bool
+}
+
+// Set gives limits to a unit, beside those that it has.
+func (s Systemd) Set(ctx context.Context, unit string, l Limits) error {
+	p, err := l.properties()
+	if err != nil {
+		return fmt.Errorf("unit %s: %w", unit, err)
+	}
+	return s.setProperty(ctx, unit, p)
+}
+
+// Clear removes limits from a unit: of the devices at paths, or all if paths is nil. What has no
+// limit is left alone.
+func (s Systemd) Clear(ctx context.Context, unit string, paths []string) error {
+	has, err := s.Get(ctx, unit)
+	if err != nil {
+		return err
+	}
+	var p []string
+	for _, x := range deviceProperties {
+		for _, d := range has.Devices {
+			switch {
+			case x.get(d) == "":
+			case paths == nil:
+				// An empty list takes the place of the whole.
+				p = append(p, x.name+"=")
+			case slices.Contains(paths, d.Path):
+				p = append(p, x.name+"="+d.Path+" "+x.none)
+			}
+		}
+	}
+	if paths == nil {
+		for _, x := range []struct {
+			has  bool
+			none string
+		}{{has.Weight != 0, "IOWeight="}, {has.CPUs != 0, "CPUQuota="}, {has.CPUShares != 0, "CPUWeight="}, {has.Memory != 0, "MemoryMax=infinity"}} {
+			if x.has {
+				p = append(p, x.none)
+			}
+		}
+	}
+	return s.setProperty(ctx, unit, slices.Compact(p))
+}
+
+// setProperty sets all of the properties or none.
+func (s Systemd) setProperty(ctx context.Context, unit string, properties []string) error {
+	if len(properties) == 0 {
+		return nil
+	}
+	argv := []string{"set-property"}
+	if !s.Persistent {
+		argv = append(argv, "--runtime")
+	}
+	argv = append(argv, "--", unit)
+	if _, err := s.Systemctl(ctx, append(argv, properties...)...); err != nil {
+		return fmt.Errorf("unit %s: %w", unit, target.UnitError(err))
+	}
+	return nil
+}
+
+// Get returns the limits that a unit's properties have.
+func (s Systemd) Get(ctx context.Context, unit string) (Limits, error) {
+	names := []string{"IOWeight", "CPUQuotaPerSecUSec", "CPUWeight", "MemoryMax"}
+	for _, x := range deviceProperties {
+		names = append(names, x.shown)
+	}
+	out, err := s.Systemctl(ctx, "show", "--property="+strings.Join(names, ","), "--", unit)
+	if err != nil {
+		return Limits{}, fmt.Errorf("unit %s: %w", unit, target.UnitError(err))
+	}
+	l, err := parse(string(out))
+	if err != nil {
+		return Limits{}, fmt.Errorf("unit %s: %w", unit, err)
+	}
+	return l, nil
+}
+
+// A deviceProperty is a property that is a list of devices.
+type deviceProperty struct {
+	// name is how it is set, shown how it is shown. none is the word for no limit.
+	name, shown, none string
+	// get writes a device's limit, empty for none.
+	get func(Device) string
+	set func(*Device, string) error
+}
+
+// deviceProperties are all of them. A weight has no word for none: 100 is the default.
+var deviceProperties = []deviceProperty{
+	{"IOReadBandwidthMax", "IOReadBandwidthMax", "infinity", func(d Device) string { return number(d.ReadBPS) }, func(d *Device, s string) error { return parseNumber(s, &d.ReadBPS) }},
+	{"IOWriteBandwidthMax", "IOWriteBandwidthMax", "infinity", func(d Device) string { return number(d.WriteBPS) }, func(d *Device, s string) error { return parseNumber(s, &d.WriteBPS) }},
+	{"IOReadIOPSMax", "IOReadIOPSMax", "infinity", func(d Device) string { return number(d.ReadIOPS) }, func(d *Device, s string) error { return parseNumber(s, &d.ReadIOPS) }},
+	{"IOWriteIOPSMax", "IOWriteIOPSMax", "infinity", func(d Device) string { return number(d.WriteIOPS) }, func(d *Device, s string) error { return parseNumber(s, &d.WriteIOPS) }},
+	{"IODeviceWeight", "IODeviceWeight", "100", func(d Device) string { return number(d.Weight) }, func(d *Device, s string) error { return parseNumber(s, &d.Weight) }},
+	{"IODeviceLatencyTargetSec", "IODeviceLatencyTargetUSec", "infinity", latency, func(d *Device, s string) (err error) {
+		if s != "infinity" {
+			d.Latency, err = parseSpan(s)
+		}
+		return err
+	}},
+}
+
+func latency(d Device) string {
+	if d.Latency == 0 {
+		return ""
+	}
+	return strconv.FormatInt(d.Latency.Microseconds(), 10) + "us"
+}
+
+func number(n uint64) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.FormatUint(n, 10)
+}
+
+func parseNumber(s string, n *uint64) (err error) {
+	// What has no limit is 2^64-1 or a word.
+	if s == "infinity" || s == "[not set]" {
+		return nil
+	}
+	*n, err = strconv.ParseUint(s, 10, 64)
+	if *n == math.MaxUint64 {
+		*n = 0
+	}
+	return err
+}
+
+// properties writes limits as properties.
+func (l Limits) properties() ([]string, error) {
+	var p []string
+	for _, d := range l.Devices {
+		if !path.IsAbs(d.Path) || strings.ContainsAny(d.Path, "\n\t ") {
+			// systemctl would take what follows a space for the value.
+			return nil, fmt.Errorf("device %q: systemd wants a whole path without spaces", d.Path)
+		}
+		if d.Weight > 10000 {
+			return nil, fmt.Errorf("weight %d of %s: systemd takes 1 to 10000", d.Weight, d.Path)
+		}
+		if d.Latency != 0 && d.Latency < time.Microsecond {
+			return nil, fmt.Errorf("latency %v of %s: systemd takes whole microseconds", d.Latency, d.Path)
+		}
+		for _, x := range deviceProperties {
+			if v := x.get(d); v != "" {
+				p = append(p, x.name+"="+d.Path+" "+v)
+			}
+		}
+	}
+	if l.Weight > 10000 {
+		return nil, fmt.Errorf("weight %d: systemd takes 1 to 10000", l.Weight)
+	}
+	if l.Weight != 0 {
+		p = append(p, "IOWeight="+number(l.Weight))
+	}
+	switch {
+	case math.IsNaN(l.CPUs), math.IsInf(l.CPUs, 0), l.CPUs < 0, l.CPUs != 0 && l.CPUs < 0.01:
+		return nil, fmt.Errorf("cpus %v is not a number of CPUs from 0.01", l.CPUs)
+	case l.CPUs != 0:
+		p = append(p, "CPUQuota="+strconv.FormatFloat(math.Round(l.CPUs*1e4)/1e2, 'f', -1, 64)+"%")
+	}
+	if l.CPUShares != 0 {
+		p = append(p, "CPUWeight="+number(weightOf(l.CPUShares)))
+	}
+	if l.Memory != 0 {
+		p = append(p, "MemoryMax="+number(l.Memory))
+	}
+	return p, nil
+}
+
+// weightOf is systemd's weight for shares (systemd, src/core/cgroup.c, cgroup_cpu_shares_to_weight).
+func weightOf(shares uint64) uint64 {
+	return min(max(min(shares, 1<<20)*100/1024, 1), 10000)
+}
+
+// sharesOf is the other way round.
+func sharesOf(weight uint64) uint64 { return weight * 1024 / 100 }
+
+// parse reads what systemctl show prints: a line for each property, and for lists one for each device
+// ("IOReadBandwidthMax=/dev/sdb 10485760").
+func parse(out string) (Limits, error) {
+	var l Limits
+	var quota, weight uint64
+	for line := range strings.Lines(out) {
+		k, v, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "=")
+		if v == "" {
+			continue
+		}
+		var err error
+		switch k {
+		case "IOWeight":
+			err = parseNumber(v, &l.Weight)
+		case "CPUWeight":
+			err = parseNumber(v, &weight)
+			l.CPUShares = sharesOf(weight)
+		case "MemoryMax":
+			err = parseNumber(v, &l.Memory)
+		case "CPUQuotaPerSecUSec":
+			var d time.Duration
+			if v != "infinity" {
+				d, err = parseSpan(v)
+			}
+			quota = uint64(d.Microseconds())
+		default:
+			err = l.parseDevice(k, v)
+		}
+		if err != nil {
+			return Limits{}, fmt.Errorf("systemd's %s: %w", strings.TrimSpace(line), err)
+		}
+	}
+	l.CPUs = float64(quota) / 1e6
+	return l, nil
+}
+
+func (l *Limits) parseDevice(name, v string) error {
+	i := slices.IndexFunc(deviceProperties, func(x deviceProperty) bool { return x.shown == name })
+	path, value, ok := strings.Cut(v, " ")
+	if i < 0 || !ok {
+		return nil
+	}
+	j := slices.IndexFunc(l.Devices, func(d Device) bool { return d.Path == path })
+	if j < 0 {
+		j = len(l.Devices)
+		l.Devices = append(l.Devices, Device{Path: path})
+	}
+	return deviceProperties[i].set(&l.Devices[j], value)
+}
+
+// span is a part of a time as systemd prints it (systemd.time(7)).
+var span = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)(us|ms|s|min|h|d|w)$`)
+
+// parseSpan reads "1.500s" and "1min 5s"; 0 has no unit.
+func parseSpan(s string) (time.Duration, error) {
+	units := map[string]time.Duration{"us": time.Microsecond, "ms": time.Millisecond, "s": time.Second, "min": time.Minute, "h": time.Hour, "d": 24 * time.Hour, "w": 7 * 24 * time.Hour}
+	var sum time.Duration
+	if s == "0" {
+		return 0, nil
+	}
+	for f := range strings.FieldsSeq(s) {
+		m := span.FindStringSubmatch(f)
+		if m == nil {
+			return 0, fmt.Errorf("what time is %q?", s)
+		}
+		n, err := strconv.ParseFloat(m[1], 64)
+		if err != nil {
+			return 0, err
+		}
+		sum += time.Duration(math.Round(n * float64(units[m[2]])))
+	}
+	return sum, nil
+}
+
+// Of returns the unit that has made a container's groups, whose properties are to be set in place
+// of the groups' files; empty if systemd has not. It is the scope or service at the end of the
+// group's path.
+func Of(groups []target.Group) string {
+	for _, g := range groups {
+		if g.Version == 1 && !slices.Contains(g.Controllers, "name=systemd") {
+			// Groups of other hierarchies may have been made by others.
+			continue
+		}
+		if name := path.Base(g.Path); strings.HasSuffix(name, ".scope") || strings.HasSuffix(name, ".service") {
+			return name
+		}
+	}
+	return ""
+}

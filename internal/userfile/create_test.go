@@ -1,0 +1,121 @@
+package userfile
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestCreate: nothing is lost and nothing is left by a command that fails before it prints.
+func TestCreate(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "out")
+	open := func() *Output {
+		t.Helper()
+		o, err := Create(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	finish := func(o *Output, texts ...string) {
+		t.Helper()
+		for _, s := range texts {
+			if _, err := io.WriteString(o, s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := o.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	finish(open())
+	if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file that was not written to is left: %v", err)
+	}
+	for _, texts := range [][]string{{"a longer text"}, {"two ", "parts"}, {"x"}} {
+		o := open()
+		before, _ := os.ReadFile(name)
+		finish(open()) // One that fails.
+		if after, err := os.ReadFile(name); string(after) != string(before) || err != nil && len(before) > 0 {
+			t.Errorf("what was there became %q, %v", after, err)
+		}
+		finish(o, texts...)
+		want := ""
+		for _, s := range texts {
+			want += s
+		}
+		if got, err := os.ReadFile(name); string(got) != want || err != nil {
+			t.Errorf("%q holds %q, %v", texts, got, err)
+		}
+	}
+	if _, err := Create(t.Context(), filepath.Join(dir, "none", "out")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Create() in no folder = %v", err)
+	}
+	if _, err := Create(t.Context(), dir); err == nil {
+		t.Error("Create() of a folder succeeded")
+	}
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink("target", link); err != nil {
+		t.Skip(err) // Windows lets few make one.
+	}
+	name = link
+	finish(open(), "through")
+	if got, err := os.ReadFile(filepath.Join(dir, "target")); string(got) != "through" {
+		t.Errorf("the link's target holds %q, %v", got, err)
+	}
+}
+
+// TestCreateEnds: waiting for the reader of a pipe ends with the context.
+func TestCreateEnds(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := mkfifo(pipe); err != nil {
+		t.Skipf("named pipes are needed: %v", err)
+	}
+	cause := errors.New("interrupted")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(cause)
+	if _, err := Create(ctx, pipe); !errors.Is(err, cause) {
+		t.Errorf("Create() = %v, want %v", err, cause)
+	}
+}
+
+// TestCreateStalledReader: neither does a pipe whose reader reads nothing hold up who was interrupted.
+func TestCreateStalledReader(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := mkfifo(pipe); err != nil {
+		t.Skipf("named pipes are needed: %v", err)
+	}
+	reader := make(chan *os.File, 1)
+	go func() {
+		f, err := os.Open(pipe)
+		if err != nil {
+			t.Error(err)
+		}
+		reader <- f
+	}()
+	cause := errors.New("interrupted")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	o, err := Create(ctx, pipe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close()
+	r := <-reader
+	defer r.Close()
+	if _, err := io.WriteString(o, "a short text"); err != nil {
+		t.Fatal(err)
+	}
+	cancel(cause)
+	// More than a pipe holds (pipe(7): 64 KiB, up to 1 MiB).
+	if _, err := o.Write(make([]byte, 4<<20)); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("Write() = %v, want the deadline", err)
+	}
+	if p, err := io.ReadAll(io.LimitReader(r, 12)); string(p) != "a short text" {
+		t.Errorf("the reader got %q, %v", p, err)
+	}
+}

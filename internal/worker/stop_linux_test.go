@@ -1,0 +1,58 @@
+package worker
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"plimsoll/internal/wire"
+	"plimsoll/internal/workload"
+	"plimsoll/load"
+)
+
+// TestAgentStopLeavesOrder: a trial that is stopped leaves its files so that the next one can use them: what it wrote
+// is marked as Plimsoll's, and what was half made is gone.
+func TestAgentStopLeavesOrder(t *testing.T) {
+	dir := t.TempDir()
+	p := serve(t, realWorker(t), dir)
+	grow := workload.Spec{Name: "dd", Kind: workload.Stage, Jobs: []workload.StageJob{{
+		Name: "write", Truncate: true, Size: 1 << 40, Job: load.Job{RW: load.Write, BS: 4096, Filename: "out", Size: 1 << 40, IOEngine: load.PSync, Sync: "dsync"},
+	}}}
+	for _, id := range []string{"1", "2"} { // The second writes over what the first left.
+		p.run(id, grow)
+		p.wantReady(id)
+		p.send(wire.Message{Start: &wire.Start{ID: id}})
+		for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+			if st, err := os.Stat(filepath.Join(dir, "out")); err == nil && st.Size() > 0 {
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatal("nothing is written")
+			}
+		}
+		p.send(wire.Message{Stop: &wire.Stop{ID: id}})
+		if e := p.wantError(id, wire.PhaseRun, ""); e.Signal != "" || e.Done == nil || e.Done.Ops == 0 {
+			t.Errorf("stopped with %+v, want an end of its own with how far it got", e)
+		}
+	}
+
+	made := workload.Spec{Name: "fio", Kind: workload.Stage, Jobs: []workload.StageJob{{
+		Name: "a", Size: 1 << 30, Job: load.Job{RW: load.RandWrite, BS: 4096, Filename: "made", Size: 1 << 20, IOEngine: load.PSync},
+	}}}
+	p.run("3", made)
+	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		if _, err := os.Stat(filepath.Join(dir, "made")); err == nil {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("nothing is laid out")
+		}
+	}
+	p.send(wire.Message{Stop: &wire.Stop{ID: "3"}})
+	p.wantError("3", wire.PhasePrepare, "")
+	if st, err := os.Stat(filepath.Join(dir, "made")); err == nil {
+		t.Errorf("a file of %d bytes was left half made", st.Size())
+	}
+	wantNoTrial(t, dir)
+}

@@ -1,0 +1,29 @@
+package workload
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+)
+
+// unwritten is how many bytes the machine's page cache has yet to write back, of all files: Dirty and
+// Writeback of proc_meminfo(5), where kB is 1024 bytes. -1: unknown.
+func unwritten() int64 {
+	f, err := os.Open("/proc/meminfo")
+	if err != nil {
+		return -1
+	}
+	defer f.Close()
+	sum, found := int64(0), false
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		var key string
+		var kib int64
+		if _, err := fmt.Sscanf(lines.Text(), "%s %d kB", &key, &kib); err == nil && (key == "Dirty:" || key == "Writeback:") {
+			sum, found = sum+kib<<10, true
+		}
+	}
+	if !found {
+		return -1
+	}
+	return sum
+}
