@@ -73,7 +73,7 @@ test-current-docker: setup-test build
 	tools/currentdocker/build.sh $(CURRENT_DOCKER)
 	mkdir -p out
 	PLIMSOLL_DOCKERD=$(CURRENT_DOCKER) $(TOOL) gotestsum --format pkgname --hide-summary=output --jsonfile out/test-current-docker.json -- \
-	  -count=1 -timeout 20m ./internal/engine/... ./internal/dockertest/... ./internal/limit/... ./internal/trial/... ./cmd/plimsoll/...
+	  -count=1 -timeout 20m ./internal/engine/... ./internal/dockertest/... ./internal/limit/engineapi ./internal/limit/target ./internal/trial/... ./cmd/plimsoll/...
 
 # A second kernel: Linux 6.1 with cgroup version 2 alone, in an emulated machine.
 test-guest: workers ## The tests that depend on control groups, in a guest with version 2.

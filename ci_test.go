@@ -123,8 +123,8 @@ func TestGuestRefusesSkips(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The test programs themselves are not built.
-		tr.stand("go", `[ "$1" = test ] || [ "$1" = build ] || exec `+real+` "$@"`)
+		// The test programs themselves are not built, and neither is that of their containers.
+		tr.stand("go", `case $1 in test | build) ;; *) exec `+real+` "$@" ;; esac`)
 		out, err := tr.run("scripts/test-guest")
 		if (err == nil) != (tt.name == "pass") || !strings.Contains(out, tt.want) {
 			t.Errorf("%s: %v, want %q\n%s", tt.name, err, tt.want, out)
@@ -148,8 +148,7 @@ func TestSkipListsNameTests(t *testing.T) {
 		}
 		for line := range strings.Lines(string(b)) {
 			line, _, _ = strings.Cut(line, "#")
-			// What follows a slash names subtests.
-			m := regexp.MustCompile(`^plimsoll/(\S+)\\\.(Test[^/]+)`).FindStringSubmatch(strings.TrimSpace(line))
+			m := regexp.MustCompile(`^plimsoll/(\S+)\\\.(Test\w+)`).FindStringSubmatch(strings.TrimSpace(line))
 			if m == nil {
 				if strings.TrimSpace(line) != "" {
 					t.Errorf("%s: %q names no test by its package", list, line)
@@ -160,7 +159,7 @@ func TestSkipListsNameTests(t *testing.T) {
 			files, _ := filepath.Glob(filepath.Join(m[1], "*_test.go"))
 			for _, f := range files {
 				src, _ := os.ReadFile(f)
-				found = found || regexp.MustCompile(`(?m)^func (?:`+m[2]+`)\(`).Match(src)
+				found = found || regexp.MustCompile(`(?m)^func `+m[2]+`\(`).Match(src)
 			}
 			if !found {
 				t.Errorf("%s: there is no %s in %s", list, m[2], m[1])

@@ -134,6 +134,8 @@ type Job struct {
 	FDataSync int `json:"fdatasync,omitempty"`
 	// EndFsync syncs the file once at the end, inside the measured time.
 	EndFsync bool `json:"end_fsync,omitempty"`
+	// EndDataOnly makes that sync one of the data only (fdatasync).
+	EndDataOnly bool `json:"end_data_only,omitempty"`
 	// RWMixRead is the percentage of reads of rw and randrw. nil: 50.
 	RWMixRead *int `json:"rwmixread,omitempty"`
 	// RateIOPS and Rate are the rate of each of the NumJobs in I/Os and in bytes a second: an open
@@ -147,6 +149,8 @@ type Job struct {
 	WriteRateIOPS int64  `json:"write_rate_iops,omitempty"`
 	WriteRate     int64  `json:"write_rate,omitempty"`
 	RateProcess   string `json:"rate_process,omitempty"`
+	// RateIgnoreThinkTime puts a schedule off by each pause. Else what came due in it is made up for after it.
+	RateIgnoreThinkTime bool `json:"rate_ignore_thinktime,omitempty"`
 	// ThinkTime is how long a thread pauses after every ThinkTimeBlocks (default 1) of its I/Os,
 	// when those in flight are complete, and ThinkTimeSpin how much of that it computes.
 	ThinkTime       time.Duration `json:"thinktime,omitempty"`
@@ -176,6 +180,8 @@ type Job struct {
 	SplitFrom int   `json:"split_from,omitempty"`
 	// PerJob asks for what each of the NumJobs measured (Result.Jobs) beside the sums.
 	PerJob bool `json:"per_job,omitempty"`
+	// PerFile asks, beside PerJob, for what each of the NumJobs did in each of the Files (JobResult.Files).
+	PerFile bool `json:"per_file,omitempty"`
 	// SampleEvery is the interval of Result.Samples, at least 10 ms. 0: that of the function of that name. With PerJob each
 	// JobResult has samples too.
 	SampleEvery time.Duration `json:"sample_every,omitempty"`

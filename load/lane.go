@@ -21,7 +21,9 @@ type lane struct {
 	// started at MaxInt64. bytes is the same in bytes.
 	budget, bytes atomic.Int64
 	// ticket is how far the schedule of an open loop is, tickets how far those of reads and writes; see pace.
-	ticket  atomic.Int64
+	ticket atomic.Int64
+	// shift is how far pauses have put it off, in ns.
+	shift   atomic.Int64
 	tickets tickets
 	shared  bool
 }

@@ -62,7 +62,7 @@ func due(k, rate int64) int64 {
 // means none elsewhere, so the first is one nanosecond late.
 func (t *thread) nextDue() int64 {
 	if !t.holding {
-		t.hold = max(t.run.start+t.arrival(), 1)
+		t.hold = max(t.run.start+t.arrival()+t.lane.shift.Load(), 1)
 		t.holding = true
 	}
 	return t.hold
@@ -161,9 +161,11 @@ func (r *Run) missed(started int64) int64 {
 	end := r.last.Load() - r.start
 	if !p.poisson {
 		asked := int64(0)
-		for _, s := range p.of {
-			if s.rate > 0 {
-				asked += int64(float64(end)/1e9*float64(s.rate)/float64(s.weight)) * int64(r.job.NumJobs)
+		for _, l := range r.lanes {
+			for _, s := range p.of {
+				if s.rate > 0 {
+					asked += int64(float64(max(end-l.shift.Load(), 0)) / 1e9 * float64(s.rate) / float64(s.weight))
+				}
 			}
 		}
 		return max(asked-started, 0)
@@ -177,7 +179,7 @@ func (r *Run) missed(started int64) int64 {
 		}
 		for op, s := range p.of {
 			if s.rate > 0 {
-				missed += max(float64(end-drawn[op]/tick), 0) / 1e9 * float64(s.rate) / float64(s.weight)
+				missed += max(float64(end-l.shift.Load()-drawn[op]/tick), 0) / 1e9 * float64(s.rate) / float64(s.weight)
 			}
 		}
 	}
@@ -213,11 +215,18 @@ func (t *thread) think() {
 	r := t.run
 	now := r.clk.now()
 	spin, until := now+int64(r.job.ThinkTimeSpin), now+int64(r.job.ThinkTime)
+	begin := now
 	for ; now < until && now < r.last.Load(); now = r.clk.now() {
 		t.turn()
 		if now >= spin {
 			t.idle(now, time.Duration(until-now))
 		}
+	}
+	if r.job.RateIgnoreThinkTime {
+		// Of a lane's threads each pauses for itself, and its schedule is that of all.
+		d := (now - begin) * int64(len(r.lanes)) / int64(len(r.threads))
+		t.lane.shift.Add(d)
+		t.hold += d // If it holds one.
 	}
 }
 

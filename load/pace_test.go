@@ -83,6 +83,36 @@ func TestMissedOfBothDirections(t *testing.T) {
 	}
 }
 
+// TestPausesPutTheScheduleOff: with RateIgnoreThinkTime what came due in a pause is not made up for.
+func TestPausesPutTheScheduleOff(t *testing.T) {
+	for _, engine := range []string{Null, PSync} {
+		j := Job{RW: RandRead, Size: 1 << 20, IOEngine: engine, RateIOPS: 1000, NumberIOs: 100, ThinkTime: 10 * time.Millisecond, ThinkTimeBlocks: 10, RateIgnoreThinkTime: true}
+		if engine == PSync {
+			j.Filename = written(t, 1<<20)
+		}
+		// The last of 100 is due after 99 ms and the nine pauses before it.
+		if res := start(t, j); res.Elapsed < 185*time.Millisecond || res.Ops() != 100 {
+			t.Errorf("%s: %d I/Os in %v, want 100 in 190 ms or more", engine, res.Ops(), res.Elapsed)
+		}
+	}
+	// What the pauses took is not missed: no more is asked than what is left. Two jobs, all but always in pauses.
+	res := start(t, Job{
+		RW: RandRead, Size: 1 << 20, NumJobs: 2, IOEngine: Null, RateIOPS: 1000, Runtime: 200 * time.Millisecond,
+		ThinkTime: 50 * time.Millisecond, RateIgnoreThinkTime: true,
+	})
+	if n := res.Ops() + res.Missed; n > 20 {
+		t.Errorf("%d were done and %d missed, but there was time for ten", res.Ops(), res.Missed)
+	}
+	for _, bad := range []Job{
+		{RW: Read, Filename: "f", RateIOPS: 5, RateIgnoreThinkTime: true},
+		{RW: Read, Filename: "f", ThinkTime: 5, RateIgnoreThinkTime: true},
+	} {
+		if err := bad.Validate(); err == nil {
+			t.Errorf("%+v is taken", bad)
+		}
+	}
+}
+
 // TestOfferedOfBothDirections: what is offered is the sum of both schedules, and the mean block is that of their I/Os.
 func TestOfferedOfBothDirections(t *testing.T) {
 	for _, c := range []struct {

@@ -233,9 +233,9 @@ func (r *Run) behind(now int64) int64 {
 	if !p.open {
 		return 0
 	}
-	since := float64(now - r.start)
 	n := 0.0
 	for _, l := range r.lanes {
+		since := float64(now - r.start - l.shift.Load())
 		if !p.apart {
 			// A Poisson schedule counts its time, a linear one what its I/Os count.
 			at := l.ticket.Load()

@@ -52,7 +52,7 @@ func (t *thread) lastSync() error {
 	if !t.run.job.EndFsync || t.run.left.Add(-1) > 0 {
 		return nil
 	}
-	return t.doSync(false)
+	return t.doSync(t.run.job.EndDataOnly)
 }
 
 // Sync waits until all that was written is on the storage. It is for after Start, and

@@ -218,6 +218,9 @@ func (v *validator) syncs(j Job) {
 	if j.Fsync > 0 && j.FDataSync > 0 {
 		v.add("fdatasync", j.FDataSync, "contradicts fsync=%d; use one of the two", j.Fsync)
 	}
+	if j.EndDataOnly && !j.EndFsync {
+		v.add("end_data_only", true, "needs end_fsync")
+	}
 	if j.EndFsync && !j.writes() {
 		v.add("end_fsync", 1, "rw=%s writes nothing that could be synced; leave it out", j.RW)
 	}

@@ -43,6 +43,7 @@ func TestValidateRefuses(t *testing.T) {
 		"fdatasync=-2: must not be negative":                              func(j *Job) { j.FDataSync = -2 },
 		"fdatasync=1: contradicts fsync=1":                                func(j *Job) { j.RW, j.Fsync, j.FDataSync = Write, 1, 1 },
 		"end_fsync=1: rw=read writes nothing":                             func(j *Job) { j.RW, j.EndFsync = Read, true },
+		"end_data_only=true: needs end_fsync":                             func(j *Job) { j.RW, j.EndDataOnly = Write, true },
 		"rwmixread=101: has to be a percentage":                           func(j *Job) { j.RW, j.RWMixRead = RW, &mix },
 		"rwmixread=30: has no meaning with rw=randread":                   func(j *Job) { j.RWMixRead = &some },
 		"fio's libaio is called linux-aio here":                           func(j *Job) { j.IOEngine = "libaio" },

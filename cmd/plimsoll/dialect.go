@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,8 +17,10 @@ import (
 	"plimsoll/internal/clean"
 	"plimsoll/internal/device"
 	"plimsoll/internal/dialect"
+	"plimsoll/internal/dialect/ab"
 	"plimsoll/internal/engine"
 	"plimsoll/internal/fingerprint"
+	"plimsoll/internal/httpload"
 	"plimsoll/internal/plan"
 	"plimsoll/internal/record"
 	"plimsoll/internal/store"
@@ -36,6 +39,8 @@ type dialectTest interface {
 // A dialectTool is another tool whose lines Plimsoll takes.
 type dialectTool struct {
 	name, use, short, long, example string
+	// web: its lines ask a server over the network, and use no storage.
+	web bool
 	// parse turns the tool's own arguments into a test, and reads the files that they name. destructive are the paths
 	// that may be written over.
 	parse func(read dialect.FileReader, args, destructive []string) (dialectTest, error)
@@ -46,7 +51,7 @@ func (a *app) dialectCommand(tool dialectTool) *cobra.Command {
 	return &cobra.Command{
 		Use:                tool.use,
 		Short:              tool.short,
-		Long:               tool.long + dialectHelp,
+		Long:               tool.long + dialectHelp(tool),
 		Example:            tool.example,
 		DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -64,6 +69,9 @@ func (a *app) dialectCommand(tool dialectTool) *cobra.Command {
 
 // runDialect runs a tool's line.
 func (a *app) runDialect(ctx context.Context, tool dialectTool, f dialectFlags, rest, args []string) error {
+	if err := refuseFlags(tool, f); err != nil {
+		return err
+	}
 	test, err := tool.parse(a.fileReader(ctx), rest, f.destructive)
 	if err != nil && ctx.Err() != nil {
 		return fmt.Errorf("%s: interrupted while its files were read", tool.name)
@@ -71,11 +79,13 @@ func (a *app) runDialect(ctx context.Context, tool dialectTool, f dialectFlags, 
 	if err != nil {
 		return usageError("%s: %w", tool.name, err)
 	}
-	if n, ok := test.(interface{ NeedsSession() bool }); ok && !n.NeedsSession() {
-		if f.engine != "" || f.place != "" || f.image != "" || f.record || len(f.destructive) > 0 {
-			return usageError("%s makes its requests from this machine and uses no storage: leave out --engine, --place, --image, --record and --destructive", tool.name)
-		}
+	if tool.web && f.here() {
 		return lineError(ctx, tool.name, test.Run(ctx, nil, a.stdout, a.stderr))
+	}
+	if t, ok := test.(interface{ Elsewhere() error }); ok {
+		if err := t.Elsewhere(); err != nil {
+			return usageError("%s: %w", tool.name, err)
+		}
 	}
 	s, err := a.openDialect(ctx, tool, f, args)
 	if err != nil {
@@ -107,7 +117,7 @@ func (a *app) openDialect(ctx context.Context, tool dialectTool, f dialectFlags,
 	if err != nil {
 		return nil, err
 	}
-	where, err := dialectPlace(f, kind)
+	where, err := dialectPlace(tool, f, kind)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +139,7 @@ func (a *app) openDialect(ctx context.Context, tool dialectTool, f dialectFlags,
 	}
 	s := &dialectSession{app: a, inPlace: inPlace, release: func() error { return nil }}
 	s.bench = &trial.Bench{
-		Engine: e, Spec: engine.Spec{Place: where, Image: f.image, Limits: f.limits}, Cell: record.Cell{Engine: kind, Place: where.Name, Limits: f.limits.Name},
+		Engine: e, Spec: engine.Spec{Place: where, Image: f.image, Limits: f.limits, Network: dialectNetwork(tool, f, kind)}, Cell: record.Cell{Engine: kind, Place: where.Name, Limits: f.limits.Name},
 		Run: &record.Run{
 			ID: id, Plan: tool.name, Command: strings.Join(words, " "), Version: version, Blocks: 1, Quick: true, Started: now,
 			Status: record.Running, Machine: fingerprint.Machine(device.Host()), Baseline: map[string]string{},
@@ -197,16 +207,37 @@ func (s *dialectSession) Path(name string) string {
 
 // Stage implements dialect.Session.
 func (s *dialectSession) Stage(ctx context.Context, name string, jobs []workload.StageJob, onSample func(load.Sample)) (*workload.Result, error) {
-	t, err := s.bench.Trial(ctx, workload.Spec{Name: name, Kind: workload.Stage, Jobs: jobs}, onSample)
+	return s.trial(ctx, workload.Spec{Name: name, Kind: workload.Stage, Jobs: jobs}, onSample)
+}
+
+// Requests implements ab.Requester. Names are looked up here unless the container has names of its own, those of
+// the daemon's networks.
+func (s *dialectSession) Requests(ctx context.Context, spec httpload.Spec) (*httpload.Tally, error) {
+	if s.bench.Engine.Name() != plan.Docker {
+		var err error
+		if spec.Address, err = httpload.Resolve(ctx, spec.Address); err != nil {
+			return nil, err
+		}
+	}
+	r, err := s.trial(ctx, workload.Spec{Name: "ab", Kind: workload.HTTP, HTTP: &spec}, nil)
+	if err != nil {
+		return nil, err
+	}
+	return r.HTTP, nil
+}
+
+// trial runs a workload in the container and keeps its record.
+func (s *dialectSession) trial(ctx context.Context, spec workload.Spec, onSample func(load.Sample)) (*workload.Result, error) {
+	t, err := s.bench.Trial(ctx, spec, onSample)
 	if t != nil && s.db != nil && ctx.Err() == nil {
 		// The run is recorded with its first trial: one that measured nothing is none.
 		perr := s.db.PutRun(*s.bench.Run)
 		s.recorded = true
 		if perr == nil {
-			perr = s.db.PutTrial(*t)
+			perr = s.db.PutTrial(withoutTimings(*t))
 		}
 		if perr != nil {
-			return nil, errors.Join(err, fmt.Errorf("keep the record of %s: %w", name, perr))
+			return nil, errors.Join(err, fmt.Errorf("keep the record of %s: %w", spec.Name, perr))
 		}
 	}
 	if err != nil {
@@ -215,6 +246,22 @@ func (s *dialectSession) Stage(ctx context.Context, name string, jobs []workload
 	s.doubts = append(s.doubts, t.Warnings...)
 	return &t.Results[0], nil
 }
+
+// withoutTimings leaves the times of single requests out of a record: their histogram is in it, and they may be
+// megabytes.
+func withoutTimings(t record.Trial) record.Trial {
+	t.Results = slices.Clone(t.Results)
+	for i := range t.Results {
+		if h := t.Results[i].HTTP; h != nil {
+			short := *h
+			short.Timings = nil
+			t.Results[i].HTTP = &short
+		}
+	}
+	return t
+}
+
+var _ ab.Requester = (*dialectSession)(nil)
 
 // close ends the session and the run's record, and says what is doubtful about the figures.
 func (s *dialectSession) close(failed error, interrupted bool) error {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"plimsoll/internal/engine"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/place"
 	"plimsoll/internal/plan"
@@ -14,24 +15,35 @@ import (
 // dialectFlags are Plimsoll's own flags beside the tool's.
 type dialectFlags struct {
 	engine, place, image string
+	network              string
 	limits               limit.Limits
 	record, help         bool
 	destructive          []string
 }
 
 // dialectHelp describes them.
-const dialectHelp = `
+func dialectHelp(tool dialectTool) string {
+	where := `
+  --place KIND[:PATH]        what it runs on: dir, layer, bind, volume, tmpfs; its files are then
+                             made there and removed. Without it the paths are those of this machine`
+	leave := `
+  --destructive PATH         allow writing over this file or device, whose data is then lost`
+	if tool.web {
+		where = `
+  --network NAME             what a container of the docker engine asks over: a network of the daemon,
+                             container:NAME for that of another container, or host`
+		leave = ""
+	}
+	return `
 
 Plimsoll's own flags may stand anywhere between the tool's:
-  --engine host|oci|docker   where the load runs (default host)
-  --place KIND[:PATH]        what it runs on: dir, layer, bind, volume, tmpfs; its files are then
-                             made there and removed. Without it the paths are those of this machine
+  --engine host|oci|docker   where the load runs (default host)` + where + `
   --image NAME               an image of the engine to run in, instead of an empty one
   --memory SIZE              limits of the container, as in a plan: memory with its page cache (64MiB),
   --cpus N                   processors (0.5),
   --cpu-shares N             and weight on busy processors (1024 is normal)
-  --record                   keep it as a run: 'plimsoll report last' shows it with its doubts
-  --destructive PATH         allow writing over this file or device, whose data is then lost`
+  --record                   keep it as a run: 'plimsoll report last' shows it with its doubts` + leave
+}
 
 // splitDialect takes Plimsoll's own flags out of a tool's arguments.
 func (a *app) splitDialect(args []string) (f dialectFlags, rest []string, err error) {
@@ -40,6 +52,7 @@ func (a *app) splitDialect(args []string) (f dialectFlags, rest []string, err er
 	}
 	values := map[string]func(flag, value string) error{
 		"--engine": text(&f.engine), "--place": text(&f.place), "--image": text(&f.image), "--state": text(&a.stateDir),
+		"--network":     text(&f.network),
 		"--destructive": func(_, v string) error { f.destructive = append(f.destructive, v); return nil },
 	}
 	for _, key := range plan.LimitKeys() {
@@ -76,8 +89,11 @@ func (a *app) splitDialect(args []string) (f dialectFlags, rest []string, err er
 	return f, rest, nil
 }
 
-// dialectPlace reads --place.
-func dialectPlace(f dialectFlags, kind string) (place.Spec, error) {
+// dialectPlace reads --place. A line that uses no storage gets a place that costs nothing.
+func dialectPlace(tool dialectTool, f dialectFlags, kind string) (place.Spec, error) {
+	if tool.web && kind != plan.Host {
+		return place.Spec{Name: string(place.Tmpfs), Kind: place.Tmpfs}, nil
+	}
 	if f.place == "" {
 		if kind == plan.Host {
 			return place.Spec{Name: string(place.Dir), Kind: place.Dir}, nil
@@ -105,4 +121,32 @@ func dialectPlace(f dialectFlags, kind string) (place.Spec, error) {
 		}
 	}
 	return place.Spec{Name: name, Kind: place.Kind(name), Path: path}, nil
+}
+
+// dialectNetwork is what the connections of a line go over, "" if it makes none.
+func dialectNetwork(tool dialectTool, f dialectFlags, kind string) string {
+	switch {
+	case !tool.web || f.network != "":
+		return f.network
+	case kind == plan.Docker:
+		return engine.DefaultNetwork
+	}
+	return engine.HostNetwork
+}
+
+// refuseFlags says which of the flags mean nothing for the tool.
+func refuseFlags(tool dialectTool, f dialectFlags) error {
+	switch {
+	case tool.web && (f.place != "" || len(f.destructive) > 0):
+		return usageError("%s asks a server and uses no storage: leave out --place and --destructive", tool.name)
+	case !tool.web && f.network != "":
+		return usageError("%s uses no network: leave out --network", tool.name)
+	}
+	return nil
+}
+
+// here reports whether a line that asks a server does so from this process: nothing was said of where else, nor is
+// anything to be kept.
+func (f dialectFlags) here() bool {
+	return f.engine == "" && f.image == "" && f.network == "" && !f.record && f.limits.IsZero()
 }

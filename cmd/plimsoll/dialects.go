@@ -96,11 +96,12 @@ is /dev/zero, /dev/urandom or /dev/null.`,
 			},
 		},
 		{
-			name: "ab", use: "ab [OPTION]... http[s]://HOST[:PORT]/PATH", short: "Run a line of ab, a closed loop of requests",
+			name: "ab", web: true, use: "ab [OPTION]... http[s]://HOST[:PORT]/PATH", short: "Run a line of ab, a closed loop of requests",
 			long: `Ab runs a line of ApacheBench unchanged and prints its report. It is a closed loop: a server that
 stalls is asked less, so its stalls are seen by few requests. docs/ab.md lists the options.`,
 			example: `  plimsoll ab -n 1000 -c 10 http://localhost:8080/
-  plimsoll ab -t 10 -c 50 -k http://localhost:8080/index.html`,
+  plimsoll ab -t 10 -c 50 -k http://localhost:8080/index.html
+  plimsoll ab -n 1000 -c 10 http://127.0.0.1:80/ --engine docker --network container:web --record`,
 			parse: func(_ dialect.FileReader, args, _ []string) (dialectTest, error) { return ab.Parse(args) },
 		},
 	}

@@ -66,8 +66,7 @@ var elsewhere = map[string]string{
 // executes them.
 var otherTool = regexp.MustCompile(`^plimsoll (fio|diskspd|orion|dd|ab|verify|selfcheck)\b`)
 
-// limitLine finds the lines that set limits on a machine's own groups and disks: TestLimit has some
-// of its own to set them on.
+// limitLine finds those that need a container: TestLimit executes them.
 var limitLine = regexp.MustCompile(`^plimsoll limit (set|show|clear|verify)\b`)
 
 // TestManualRuns executes every example of plimsoll's own in the manual and the help in a shell, word by

@@ -106,8 +106,8 @@ func TestManualToolLines(t *testing.T) {
 	}
 }
 
-// resultFile finds the file that a line's result goes to instead of the terminal.
-var resultFile = regexp.MustCompile(`--output=(\S+)|cat > (\w+)`)
+// namedOutput finds the file that a line's result goes to instead of the terminal.
+var namedOutput = regexp.MustCompile(`--output=(\S+)|cat > (\w+)`)
 
 // run does what comes before a line, and the line; it has to end well, and to have said or written
 // something.
@@ -122,7 +122,7 @@ func (b *bench) run(line string) {
 	if err != nil {
 		b.t.Errorf("%s: %v\n%s", line, err, out)
 	}
-	if m := resultFile.FindStringSubmatch(line); m != nil {
+	if m := namedOutput.FindStringSubmatch(line); m != nil {
 		if st, err := os.Stat(filepath.Join(b.dir, m[1]+m[2])); err != nil || st.Size() == 0 {
 			b.t.Errorf("%s: nothing was written to %s: %v", line, m[1]+m[2], err)
 		}

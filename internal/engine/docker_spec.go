@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -91,7 +92,7 @@ func (e *docker) dockerConfig(spec Spec, d *dockerDaemon, img *dockerImage, ulim
 	}
 	host := &container.HostConfig{
 		AutoRemove:  true,
-		NetworkMode: "none",
+		NetworkMode: container.NetworkMode(cmp.Or(spec.Network, "none")),
 		// The daemon's log would be written to the disk that is measured.
 		LogConfig: container.LogConfig{Type: "none"},
 		Resources: container.Resources{

@@ -64,6 +64,10 @@ type Spec struct {
 	Place place.Spec
 	// Limits are what the container must stay under.
 	Limits limit.Limits
+	// Network is what the worker's connections go over. Empty: none, which is what measuring storage needs. HostNetwork is the
+	// machine's own. Any other is the daemon's word: DefaultNetwork, the name of a network, or container:NAME for that
+	// of a container.
+	Network string
 	// Image, if set, names an image of the engine's own in which the worker is
 	// mounted; nothing is pulled. Empty: an image made of the worker alone.
 	Image string
@@ -79,6 +83,12 @@ type Spec struct {
 const (
 	noIOLimits  = "no engine of this version limits I/O on devices (read_bps, write_bps, read_iops, write_iops, weight, latency)"
 	ioLimitsFix = "limit memory, cpus or cpu_shares, or leave the set out"
+)
+
+// Networks of a Spec.
+const (
+	HostNetwork    = "host"
+	DefaultNetwork = "default"
 )
 
 // Info describes a session.

@@ -119,6 +119,9 @@ func (h *host) supports(spec Spec) error {
 	if !spec.Limits.IsZero() {
 		return no("limits", "the worker runs outside any container", "the oci and docker engines limit memory, cpus and cpu_shares")
 	}
+	if spec.Network != "" && spec.Network != HostNetwork {
+		return no("network "+spec.Network, "the worker uses the machine's", "use the docker engine for another")
+	}
 	if spec.Image != "" {
 		return no("image", "nothing runs from an image on the host", "")
 	}

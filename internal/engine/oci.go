@@ -97,6 +97,9 @@ func (o *oci) supports(spec Spec) error {
 	if spec.Limits.IO() {
 		return no("limit on I/O", noIOLimits, ioLimitsFix)
 	}
+	if spec.Network != "" && spec.Network != HostNetwork {
+		return no("network "+spec.Network, "a runtime by itself makes none; its container has the machine's", "use the docker engine for another")
+	}
 	if strings.ContainsAny(spec.Image, ":,\\") {
 		return no("image "+spec.Image, "the path has a colon, comma or backslash, which an overlay can't take", "name it by another path")
 	}

@@ -178,6 +178,9 @@ func (b *bundle) config(args []string) (*specs.Spec, error) {
 			Resources: b.resources(),
 		},
 	}
+	if b.spec.Network == HostNetwork {
+		c.Linux.Namespaces = slices.DeleteFunc(c.Linux.Namespaces, func(n specs.LinuxNamespace) bool { return n.Type == specs.NetworkNamespace })
+	}
 	if b.spec.Seccomp != "" && b.spec.Seccomp != Unconfined {
 		s, err := readSeccomp(b.spec.Seccomp, runtime.GOARCH, caps)
 		if err != nil {

@@ -33,9 +33,27 @@ type Client struct {
 	stop    context.CancelFunc
 }
 
+// Resolve looks the host of an address up, so that no request waits for names. One of several addresses is asked: the
+// first.
+func Resolve(ctx context.Context, address string) (string, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil || net.ParseIP(host) != nil {
+		return address, err
+	}
+	all, err := net.DefaultResolver.LookupHost(ctx, host)
+	if err != nil {
+		return "", err
+	}
+	return net.JoinHostPort(all[0], port), nil
+}
+
 // Run makes all requests, and returns when all connections are done. The tally
 // holds what was done until an error, or until ctx ended, which is no error.
 func (c *Client) Run(ctx context.Context) (*Tally, error) {
+	var err error
+	if c.Spec.Address, err = Resolve(ctx, c.Spec.Address); err != nil {
+		return &c.t, err
+	}
 	ctx, c.stop = context.WithCancel(ctx)
 	defer c.stop()
 	c.begin = time.Now()

@@ -17,7 +17,7 @@ import (
 
 // A Spec says what is asked. It travels to the worker.
 type Spec struct {
-	// Address is where to connect to: host and port. A name is looked up for each connection, so an address is better.
+	// Address is where to connect to: host and port. A name is looked up once, by the client.
 	Address string `json:"address"`
 	// Request is what is sent each time, head and body.
 	Request []byte `json:"request"`

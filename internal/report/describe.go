@@ -28,6 +28,14 @@ func describe(s workload.Spec) string {
 		return fmt.Sprintf("open, append %s, close: %s", bytesText(s.BS), often)
 	case workload.WAL:
 		return fmt.Sprintf("append %s and fdatasync, as a database commits, for %s", bytesText(s.BS), size.Duration(s.Runtime))
+	case workload.HTTP:
+		if h := s.HTTP; h != nil {
+			kept := ""
+			if h.KeepAlive {
+				kept = " that are kept"
+			}
+			return fmt.Sprintf("%s requests of %s over %s%s: a closed loop", commas(strconv.Itoa(h.Requests)), h.Address, count(h.Concurrency, "connection"), kept)
+		}
 	case workload.Tree:
 		again := ""
 		if s.Runtime > 0 {

@@ -3,6 +3,7 @@ package workload
 import (
 	"time"
 
+	"plimsoll/internal/httpload"
 	"plimsoll/load"
 )
 
@@ -34,6 +35,8 @@ type Result struct {
 	Usage   load.Usage    `json:"usage"`
 	// Stage holds what each job of a stage measured, in the order of the spec; Classes are their sums.
 	Stage []StageResult `json:"stage,omitempty"`
+	// HTTP is what the requests of http came to. A record keeps it without the timings of each.
+	HTTP *httpload.Tally `json:"http,omitempty"`
 	// ProcRead and ProcWritten are what the kernel charged to the worker at the
 	// storage layer in the window (/proc/self/io read_bytes, write_bytes): 0 for reads
 	// that the page cache served. -1: unknown.

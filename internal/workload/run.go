@@ -45,6 +45,8 @@ func Prepare(ctx context.Context, spec Spec, dir string) (Runner, error) {
 		return &appendRun{spec: spec, path: filepath.Join(dir, "append.log")}, nil
 	case WAL:
 		return prepareWAL(spec, filepath.Join(dir, "wal.log"))
+	case HTTP:
+		return &httpRun{*spec.HTTP}, nil
 	case Tree:
 		return prepareTree(ctx, spec, filepath.Join(dir, "tree"))
 	}
@@ -119,6 +121,11 @@ func (s Spec) Validate() error {
 		}
 		return j.Validate()
 	case Append, WAL, Tree:
+	case HTTP:
+		if s.HTTP == nil {
+			return errors.New("http: nothing is asked")
+		}
+		return s.HTTP.Validate()
 	case Stage:
 		if len(s.Jobs) == 0 {
 			return errors.New("jobs: a stage needs at least one")

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"plimsoll/internal/httpload"
 	"plimsoll/load"
 )
 
@@ -31,6 +32,8 @@ const (
 	// Stage is several block jobs that start together, on files that they name: what the dialects
 	// of other tools ask for. A plan has no word for it.
 	Stage Kind = "stage"
+	// HTTP asks a web server, as ab does. A plan has no word for it yet.
+	HTTP Kind = "http"
 )
 
 // A Spec is one workload of a plan.
@@ -47,6 +50,8 @@ type Spec struct {
 	Unsettled bool `json:"unsettled,omitempty"`
 	// Jobs are the jobs of a stage.
 	Jobs []StageJob `json:"jobs,omitempty"`
+	// HTTP is what http asks.
+	HTTP *httpload.Spec `json:"http,omitempty"`
 	// Count is the number of operations of append (default 10,000) and of source
 	// files of tree (default 360: a tenth of E1's site).
 	Count int `json:"count,omitempty"`
@@ -79,6 +84,8 @@ func (s Spec) Metric() Metric {
 		return Metric{"commits", "1/s"}
 	case Tree:
 		return Metric{"files", "1/s"}
+	case HTTP:
+		return Metric{"requests", "1/s"}
 	}
 	if s.Kind == Stage {
 		if len(s.Jobs) > 0 && !slices.ContainsFunc(s.Jobs, func(j StageJob) bool { return j.Job.BS < largeBlock }) {

@@ -25,6 +25,11 @@ type StageJob struct {
 	// Truncate makes each of its files, or empties it, instead of laying it out: writes then
 	// extend it, as dd's do.
 	Truncate bool `json:"truncate,omitempty"`
+	// Extend makes each of its files that doesn't exist, empty, instead of laying it out, and keeps what is in one that does: writes
+	// beyond its end extend it, as dd's with conv=notrunc do.
+	Extend bool `json:"extend,omitempty"`
+	// Exist says whether its files have to be there already (Must), or must not be (MustNot). Empty: either.
+	Exist string `json:"exist,omitempty"`
 	// Destructive allows writes to a file that holds data Plimsoll did not write, and to a
 	// block device.
 	Destructive bool `json:"destructive,omitempty"`
@@ -41,9 +46,17 @@ type StageJob struct {
 	Invalidate bool `json:"invalidate,omitempty"`
 	// EndAll ends the other jobs of the stage when this one ends.
 	EndAll bool `json:"end_all,omitempty"`
+	// Least, if not nil, ends the job with an error when it is slower.
+	Least *LeastRate `json:"least,omitempty"`
 	// Steady, if not nil, ends the job when its samples are steady.
 	Steady *SteadyEnd `json:"steady,omitempty"`
 }
+
+// What StageJob.Exist asks for.
+const (
+	Must    = "must"
+	MustNot = "must not"
+)
 
 // A StageResult is what one job of a stage measured.
 type StageResult struct {

@@ -41,6 +41,8 @@ type ends struct {
 	ctx  []context.Context
 	stop []context.CancelCauseFunc
 
+	least []leastWatch // of each job
+
 	mu     sync.Mutex
 	groups []*steadyGroup // of each job, nil without SteadyEnd
 }
@@ -56,7 +58,7 @@ type steadyGroup struct {
 }
 
 func newEnds(ctx context.Context, jobs []StageJob) *ends {
-	e := &ends{jobs: jobs, groups: make([]*steadyGroup, len(jobs))}
+	e := &ends{jobs: jobs, groups: make([]*steadyGroup, len(jobs)), least: make([]leastWatch, len(jobs))}
 	byGroup := map[int]*steadyGroup{}
 	for i, j := range jobs {
 		c, stop := context.WithCancelCause(ctx)
@@ -77,6 +79,18 @@ func newEnds(ctx context.Context, jobs []StageJob) *ends {
 
 // watch is the onSample of job i: report's, and its own look at the samples.
 func (e *ends) watch(i int, report func(load.Sample)) func(load.Sample) {
+	if l := e.jobs[i].Least; l != nil {
+		e.least[i].least = *l
+		next := report
+		report = func(s load.Sample) {
+			if next != nil {
+				next(s)
+			}
+			if err := e.least[i].add(s); err != nil {
+				e.stop[i](err)
+			}
+		}
+	}
 	if e.groups[i] == nil {
 		return report
 	}

@@ -84,6 +84,10 @@ func MarkFile(path string) { mark(path) }
 func stageFile(ctx context.Context, j *StageJob, path string) (bool, error) {
 	st, err := os.Stat(path)
 	switch {
+	case errors.Is(err, os.ErrNotExist) && j.Exist == Must:
+		return false, fmt.Errorf("job %s: %s does not exist, and is not to be made", j.Name, path)
+	case err == nil && j.Exist == MustNot:
+		return false, fmt.Errorf("job %s: %s exists already", j.Name, path)
 	case errors.Is(err, os.ErrNotExist) && j.Size == 0 && !j.Truncate:
 		return false, fmt.Errorf("job %s: %s does not exist; give a size, and it is made", j.Name, path)
 	case errors.Is(err, os.ErrNotExist):
@@ -97,7 +101,7 @@ func stageFile(ctx context.Context, j *StageJob, path string) (bool, error) {
 	case !st.Mode().IsRegular():
 		return false, fmt.Errorf("job %s: %s is neither a regular file nor a block device", j.Name, path)
 	case st.Size() == 0 && j.Size > 0:
-	case st.Size() == 0 && j.Truncate:
+	case st.Size() == 0 && (j.Truncate || j.Extend):
 	default:
 		if err := existing(j, path, st.Size()); err != nil {
 			return false, err
@@ -106,7 +110,7 @@ func stageFile(ctx context.Context, j *StageJob, path string) (bool, error) {
 			return false, err
 		}
 	}
-	if j.Truncate {
+	if j.Truncate || j.Extend {
 		if err := truncate(path); err != nil {
 			return false, fmt.Errorf("job %s: %w", j.Name, err)
 		}
@@ -145,7 +149,7 @@ func existing(j *StageJob, path string, size int64) error {
 	if j.Job.Writes() && !j.Destructive && !ours(path, size) {
 		return &OverwriteError{j.Name, path, fmt.Sprintf("a file of %d bytes", size)}
 	}
-	if size < j.Size && !j.Truncate {
+	if size < j.Size && !j.Truncate && !j.Extend {
 		return fmt.Errorf("job %s: %s has %d bytes, but the job needs %d; remove it or give another filename", j.Name, path, size, j.Size)
 	}
 	return nil

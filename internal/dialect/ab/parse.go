@@ -2,15 +2,12 @@
 //
 //	ab -n 1000 -c 10 -k http://127.0.0.1:8080/
 //
-// asks a web server and ends with ab's report. It measures no storage of its own: the
-// client runs on this machine, in a place is the server, whose files are there.
+// asks a web server and ends with ab's report. It measures no storage of its own: in a
+// place is the server, whose files are there. The client is package httpload's, in this process or, in a session, in a
+// container that may share the server's network.
 //
-// Each connection asks again when it has its answer: a closed loop. The times are those of ab 2.3, on
-// the socket: connect is until the connection (and TLS) stands, waiting from the last byte of the request to the
-// first of the answer, processing from the connection to the last byte. Requests are HTTP/1.0 as ab sends them,
-// and bytes are counted as they come. An HTTP client that hides the connection (net/http and the load libraries
-// on top of it) speaks HTTP/1.1, takes chunks apart and reports other times, so the few lines of
-// protocol that ab knows are spoken here.
+// Each connection asks again when it has its answer: a closed loop. The times are those of ab 2.3, on the socket, and the requests
+// are HTTP/1.0 as ab sends them.
 package ab
 
 import (
@@ -21,6 +18,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/dialect"
+	"plimsoll/internal/httpload"
 )
 
 // A Test is a parsed line.
@@ -39,9 +37,22 @@ type Test struct {
 	Port       int
 }
 
-// NeedsSession reports that a test runs without a dialect.Session: the client is on this
-// machine, so --engine, --place, --image and --destructive have no meaning for it.
-func (t *Test) NeedsSession() bool { return false }
+// maxFarBody bounds what is sent from elsewhere than this process, in bytes: it has to fit into a message to the worker.
+const maxFarBody = 8 << 20
+
+// Elsewhere says why the line can be asked from this process only, nil if it can be from a session, too.
+func (t *Test) Elsewhere() error {
+	const here = "leave out --engine, --record and limits"
+	switch {
+	case t.TLS:
+		return dialect.Usagef("https://"+t.Host, "the worker speaks no TLS: %s, or ask http://", here)
+	case t.Verbosity >= 2:
+		return dialect.Usagef(fmt.Sprintf("-v %d", t.Verbosity), "prints answers, which stay where they are read: %s", here)
+	case t.Requests > httpload.MaxTravelling:
+		return dialect.Usagef(fmt.Sprintf("-n %d", t.Requests), "the times of more than %d requests don't fit into what a worker may send: %s", httpload.MaxTravelling, here)
+	}
+	return nil
+}
 
 // Parse reads ab's options and the URL. It reads no file.
 func Parse(args []string) (*Test, error) {

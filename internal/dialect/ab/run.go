@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"strconv"
 	"time"
 
 	"plimsoll/internal/dialect"
@@ -86,8 +84,11 @@ func (t *Test) spec(body []byte) httpload.Spec {
 func (t *Test) ask(ctx context.Context, session dialect.Session, spec httpload.Spec, beat int, stdout, stderr io.Writer) (*tally, error) {
 	if session != nil {
 		far, ok := session.(Requester)
-		if !ok {
+		switch {
+		case !ok:
 			return new(tally), errors.New("requests can't be made there")
+		case len(spec.Request) > maxFarBody:
+			return new(tally), dialect.Usagef(t.PostFile+t.PutFile, "more than 8 MiB can't be sent from a container")
 		}
 		all, err := far.Requests(ctx, spec)
 		if all == nil {
@@ -95,11 +96,6 @@ func (t *Test) ask(ctx context.Context, session dialect.Session, spec httpload.S
 		}
 		return &tally{Tally: *all}, err
 	}
-	address, err := t.resolve(ctx)
-	if err != nil {
-		return new(tally), err
-	}
-	spec.Address = address
 	c := &httpload.Client{Spec: spec}
 	var secret *security
 	if t.TLS {
@@ -142,18 +138,6 @@ func (t *Test) beat() int {
 		return 0
 	}
 	return max(t.Requests/10, 100)
-}
-
-// resolve looks the host up once, so that no request waits for names.
-func (t *Test) resolve(ctx context.Context) (string, error) {
-	if net.ParseIP(t.Host) != nil {
-		return t.dialAddress(), nil
-	}
-	all, err := net.DefaultResolver.LookupHost(ctx, t.Host)
-	if err != nil {
-		return "", err
-	}
-	return net.JoinHostPort(all[0], strconv.Itoa(t.Port)), nil
 }
 
 // body reads what -p or -u name.

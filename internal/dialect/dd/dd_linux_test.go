@@ -3,7 +3,9 @@ package dd
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -97,6 +99,78 @@ func TestRunWritesAndReads(t *testing.T) {
 	}
 }
 
+// TestExistingFiles: what is there is kept, made, or refused as dd does, and the files are dd's.
+func TestExistingFiles(t *testing.T) {
+	const old = "0123456789abcdef"
+	for _, c := range []struct {
+		there bool
+		args  string
+		fails string
+	}{
+		{true, "conv=notrunc bs=4 count=2", ""},
+		{true, "conv=notrunc bs=4 count=2 seek=3", ""}, // Over its end.
+		{true, "conv=notrunc,nocreat bs=4 count=1", ""},
+		{true, "bs=4 count=1 conv=fdatasync", ""},
+		{true, "bs=4 count=1 conv=excl", "exists"},
+		{false, "bs=4 count=1 conv=excl,fsync", ""},
+		{false, "bs=4 count=1 conv=nocreat", "no"},
+		{false, "bs=4 count=2 conv=notrunc", ""},
+		{false, "bs=4 count=1 seek=2 conv=notrunc", ""},
+	} {
+		// First dd, then ours.
+		var left, failed [2]string
+		for who := range 2 {
+			dir := t.TempDir()
+			path := filepath.Join(dir, "f")
+			if c.there {
+				if err := os.WriteFile(path, []byte(old), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			args := append([]string{"if=/dev/zero", "of=" + path}, strings.Fields(c.args)...)
+			if who == 0 {
+				cmd := exec.Command("dd", args...)
+				cmd.Env = append(os.Environ(), "LC_ALL=C")
+				if out, err := cmd.CombinedOutput(); err != nil {
+					failed[who] = string(out)
+				}
+			} else {
+				test, err := Parse(args, []string{path})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := test.Run(context.Background(), &dialecttest.Local{Dir: dir}, io.Discard, io.Discard); err != nil {
+					failed[who] = err.Error()
+				}
+			}
+			b, err := os.ReadFile(path)
+			left[who] = fmt.Sprintf("%q %v", b, errors.Is(err, os.ErrNotExist))
+		}
+		for who, f := range failed {
+			if (f != "") != (c.fails != "") || !strings.Contains(strings.ToLower(f), c.fails) {
+				t.Errorf("%s, file there %v: %d fails with %q, want %q", c.args, c.there, who, f, c.fails)
+			}
+		}
+		if left[0] != left[1] {
+			t.Errorf("%s, file there %v: dd leaves %s, ours %s", c.args, c.there, left[0], left[1])
+		}
+	}
+}
+
+// TestSyncAtTheEnd: fdatasync is not fsync; both are.
+func TestSyncAtTheEnd(t *testing.T) {
+	for conv, want := range map[string][2]bool{"notrunc": {false, false}, "fsync": {true, false}, "fdatasync": {true, true}, "fdatasync,fsync": {true, false}} {
+		test, err := Parse(strings.Fields("if=/dev/zero of=f count=1 conv="+conv), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		j := test.job(&dialecttest.Local{Dir: "/d"}).Job
+		if got := [2]bool{j.EndFsync, j.EndDataOnly}; got != want {
+			t.Errorf("conv=%s: synced at the end and only its data: %v, want %v", conv, got, want)
+		}
+	}
+}
+
 func TestProgress(t *testing.T) {
 	got, _, err := run(t, t.TempDir(), "if=/dev/zero", "of=f", "bs=4K", "count=256", "status=progress", "oflag=dsync")
 	if err != nil || !strings.Contains(got, "\r1048576 bytes (1.0 MB, 1.0 MiB) copied, ") || !strings.Contains(got, "\n256+0 records in\n") {
@@ -106,21 +180,22 @@ func TestProgress(t *testing.T) {
 
 func TestParseRefuses(t *testing.T) {
 	for line, want := range map[string]string{
-		"if=/dev/zero of=f bs=4Q count=1":         `argument 3, bs=4Q: "4Q" is no number`,
-		"if=/dev/zero of=f bs=1M":                 "without count=",
-		"if=a of=b bs=1M":                         "measure the reading with of=/dev/null",
-		"if=/dev/zero of=f cuont=1":               "did you mean count?",
-		"if=/dev/zero of=f count=1 oflag=dircet":  "argument 4, oflag=dircet: \"dircet\" is unknown; did you mean direct?",
-		"if=/dev/zero of=f count=1 conv=ucase":    "converts text",
-		"if=/dev/zero of=f count=1 conv=sync":     "use oflag=sync",
-		"if=/dev/zero of=f count=1 if=x":          "was given before",
-		"if=/dev/zero of=/dev/null count=1":       "neither side",
-		"of=f count=1":                            "give both",
-		"if=/dev/zero of=f count=1 seek=4":        "conv=notrunc",
-		"if=/dev/zero of=f count=99999999999999G": "too large",
-		"if=/dev/zero of=f bs=2G count=1":         "1 GiB",
-		"if=/dev/zero of=f bs=4K count=5000B":     "no whole number of blocks",
-		"if=/dev/zero of=f ibs=4K obs=8K count=1": "differs from ibs",
+		"if=/dev/zero of=f bs=4Q count=1":             `argument 3, bs=4Q: "4Q" is no number`,
+		"if=/dev/zero of=f bs=1M":                     "without count=",
+		"if=a of=b bs=1M":                             "measure the reading with of=/dev/null",
+		"if=/dev/zero of=f cuont=1":                   "did you mean count?",
+		"if=/dev/zero of=f count=1 oflag=dircet":      "argument 4, oflag=dircet: \"dircet\" is unknown; did you mean direct?",
+		"if=/dev/zero of=f count=1 conv=ucase":        "converts text",
+		"if=/dev/zero of=f count=1 conv=sync":         "use oflag=sync",
+		"if=/dev/zero of=f count=1 if=x":              "was given before",
+		"if=/dev/zero of=/dev/null count=1":           "neither side",
+		"of=f count=1":                                "give both",
+		"if=/dev/zero of=f count=1 seek=4":            "conv=notrunc",
+		"if=/dev/zero of=f count=1 conv=nocreat,excl": "contradicts conv=excl",
+		"if=/dev/zero of=f count=99999999999999G":     "too large",
+		"if=/dev/zero of=f bs=2G count=1":             "1 GiB",
+		"if=/dev/zero of=f bs=4K count=5000B":         "no whole number of blocks",
+		"if=/dev/zero of=f ibs=4K obs=8K count=1":     "differs from ibs",
 		"count": "name=value",
 		"if=/dev/zero of=f count=1 status=verbose": "none, noxfer or progress",
 	} {

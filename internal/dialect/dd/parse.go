@@ -253,6 +253,8 @@ func (t *Test) check() error {
 		return dialect.Usagef("count=0", "there is nothing to do")
 	case t.Count > 0 && t.Count > math.MaxInt64/2/t.BS-t.Seek-t.Skip:
 		return dialect.Usagef(fmt.Sprintf("count=%d", t.Count), "too large for any file")
+	case slices.Contains(t.Conv, "nocreat") && slices.Contains(t.Conv, "excl"):
+		return dialect.Usagef("conv=nocreat", "contradicts conv=excl: the file has to be there, or it must not be")
 	case source && t.Seek > 0 && !slices.Contains(t.Conv, "notrunc"):
 		return dialect.Usagef(fmt.Sprintf("seek=%d", t.Seek), "needs conv=notrunc here, which keeps the rest of the file")
 	case source && (t.Skip > 0 || len(t.InFlags) > 0 && slices.Contains(t.InFlags, "direct")):

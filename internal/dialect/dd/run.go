@@ -59,9 +59,9 @@ func (t *Test) tail(res *workload.Result) int64 {
 }
 
 // job is what the line asks for.
-func (t *Test) job(s dialect.Session) workload.StageJob {
+func (t *Test) job(session dialect.Session) workload.StageJob {
 	if t.Out == null {
-		j := load.Job{RW: load.Read, BS: t.BS, Filename: s.Path(t.In), Offset: t.Skip * t.BS, IOEngine: load.PSync}
+		j := load.Job{RW: load.Read, BS: t.BS, Filename: session.Path(t.In), Offset: t.Skip * t.BS, IOEngine: load.PSync}
 		if t.Count > 0 {
 			j.Size = t.Count * t.BS
 		}
@@ -69,17 +69,24 @@ func (t *Test) job(s dialect.Session) workload.StageJob {
 		return workload.StageJob{Name: "read", Job: j, Clip: true} // At the file's end dd ends, too.
 	}
 	j := load.Job{
-		RW: load.Write, BS: t.BS, Filename: s.Path(t.Out), Offset: t.Seek * t.BS, Size: t.Count * t.BS, IOEngine: load.PSync,
+		RW: load.Write, BS: t.BS, Filename: session.Path(t.Out), Offset: t.Seek * t.BS, Size: t.Count * t.BS, IOEngine: load.PSync,
 		EndFsync: slices.Contains(t.Conv, "fsync") || slices.Contains(t.Conv, "fdatasync"),
 	}
+	j.EndDataOnly = j.EndFsync && !slices.Contains(t.Conv, "fsync")
 	if t.In == zero {
 		j.Data = load.DataZero
 	}
 	j.Direct, j.Sync = modes(t.OutFlags)
-	return workload.StageJob{
-		Name: "write", Job: j, Truncate: !slices.Contains(t.Conv, "notrunc"), Size: (t.Seek + t.Count) * t.BS,
-		Destructive: slices.Contains(t.Destructive, t.Out),
+	s := workload.StageJob{Name: "write", Job: j, Size: (t.Seek + t.Count) * t.BS, Destructive: slices.Contains(t.Destructive, t.Out)}
+	s.Extend = slices.Contains(t.Conv, "notrunc")
+	s.Truncate = !s.Extend
+	switch {
+	case slices.Contains(t.Conv, "nocreat"):
+		s.Exist = workload.Must
+	case slices.Contains(t.Conv, "excl"):
+		s.Exist = workload.MustNot
 	}
+	return s
 }
 
 // modes are what a list of flags says of opening the file.

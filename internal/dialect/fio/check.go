@@ -21,6 +21,11 @@ func (j *job) check() error {
 		return bad("rate contradicts rate_iops; use one of the two")
 	case reads && writes && ((j.rate.read > 0) != (j.rate.write > 0) || (j.iops.read > 0) != (j.iops.write > 0)):
 		return bad("a rate of reads without one of writes in %s is not supported; give both, or use two jobs", j.rw)
+	case j.rateMin.most() > 0 && j.iopsMin.most() > 0:
+		return bad("rate_min contradicts rate_iops_min; use one of the two")
+	case reads && (j.rate.read > 0 && j.rateMin.read > j.rate.read || j.iops.read > 0 && j.iopsMin.read > j.iops.read),
+		writes && (j.rate.write > 0 && j.rateMin.write > j.rate.write || j.iops.write > 0 && j.iopsMin.write > j.iops.write):
+		return bad("the least rate is more than the rate")
 	case j.thinkSpin > j.think:
 		return bad("thinktime_spin=%v is more than thinktime=%v", j.thinkSpin, j.think)
 	case j.zero && len(j.pattern) > 0:

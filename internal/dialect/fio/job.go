@@ -47,6 +47,10 @@ type job struct {
 	randrepeat    bool
 	randseed      uint64
 	rate, iops    pair
+	rateMin       pair
+	iopsMin       pair
+	rateCycle     int64 // ms
+	ignoreThink   bool
 	rateProcess   string
 	think         time.Duration
 	thinkSpin     time.Duration
@@ -99,7 +103,7 @@ func newJob() *job {
 		rw: load.Read, bs: pair{4096, 4096, false, false}, ioengine: "psync", iodepth: 1, numjobs: 1,
 		nrfiles: 1, service: load.RoundRobin, invalidate: true, mixRead: 50, randrepeat: true,
 		rateProcess: load.Linear, thinkBlocks: 1, loops: 1, doVerify: true, clatPct: true,
-		hint: byPattern, percentiles: defaultPercentiles, perJobLogs: true, kbBase: 1024,
+		hint: byPattern, rateCycle: 1000, percentiles: defaultPercentiles, perJobLogs: true, kbBase: 1024,
 	}
 }
 

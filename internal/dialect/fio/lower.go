@@ -155,6 +155,27 @@ func (c *clone) rate(l *load.Job) {
 	if w > 0 {
 		l.RWMixRead = nil // The rates make the mix.
 	}
+	l.RateIgnoreThinkTime = j.ignoreThink && j.think > 0
+}
+
+// leastRate is what rate_min or rate_iops_min ask for, nil for nothing.
+func (c *clone) leastRate() *workload.LeastRate {
+	j := c.job
+	min, bytes := j.iopsMin, false
+	if j.rateMin.most() > 0 {
+		min, bytes = j.rateMin, true
+	}
+	l := workload.LeastRate{Read: min.read, Write: min.write, Bytes: bytes, Cycle: time.Duration(j.rateCycle) * time.Millisecond}
+	if !c.load.Reads() {
+		l.Read = 0
+	}
+	if !c.load.Writes() {
+		l.Write = 0
+	}
+	if l.Read+l.Write == 0 || c.load.RW != j.rw {
+		return nil
+	}
+	return &l
 }
 
 // region sets offset, size and what ends the clone.
@@ -249,6 +270,7 @@ func (c *clone) stageJob(bad func(string, ...any) error) error {
 	spec.Name = j.name
 	spec.Remove, spec.EndAll = j.unlink, j.exitall
 	spec.Invalidate = j.invalidate && !j.direct
+	spec.Least = c.leastRate()
 	if j.steady.Metric != "" {
 		spec.Steady = &workload.SteadyEnd{Criterion: j.steady, Window: int(j.ssDur / time.Second), Ramp: int(j.ssRamp / time.Second)}
 		if j.group {

@@ -5,7 +5,6 @@ import "strings"
 // nearest is the supported option that does the most of what a refused one does: one of fio's, or one of
 // Plimsoll's own, which begin with two dashes. What isn't here has nothing near to it, and its text says so.
 var nearest = map[string]string{
-	"rate_min": "rate", "rate_iops_min": "rate_iops", "rate_ignore_thinktime": "thinktime",
 	"thinktime_blocks_type": "thinktime_blocks", "thinktime_iotime": "thinktime_blocks",
 	"rw_sequencer": "rw", "iodepth_low": "iodepth", "exit_what": "exitall", "wait_for": "stonewall",
 	"flow": "rate_iops", "flow_id": "rate_iops", "flow_sleep": "rate_iops",

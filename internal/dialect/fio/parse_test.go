@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"plimsoll/internal/dialect"
 	"plimsoll/internal/dialect/dialecttest"
 	"plimsoll/internal/fuzztest"
+	"plimsoll/internal/workload"
 	"plimsoll/load"
 )
 
@@ -60,6 +62,9 @@ func TestParseRefuses(t *testing.T) {
 		{append(ok, "--minimal"), "not supported: use --output-format=json"},
 		{append(ok, "--time_based"), "time_based needs a runtime"},
 		{append(ok, "--runtime=5q"), "is no time"},
+		{append(ok, "--rate_min=1m", "--rate_iops_min=5"), "rate_min contradicts rate_iops_min"},
+		{append(ok, "--rate_iops=5", "--rate_iops_min=6"), "the least rate is more than the rate"},
+		{append(ok, "--rate_cycle=100"), "from 500"},
 		{append(ok, "--thinktime=1", "--thinktime_spin=2"), "more than thinktime"},
 		{append(ok, "--rate=1m", "--rate_iops=5"), "rate contradicts rate_iops"},
 		{[]string{"--name=a", "--rw=rw", "--size=1m", "--rate_iops=5,"}, "reads without one of writes"},
@@ -169,6 +174,36 @@ startdelay=1500ms
 	}
 	if got := fmt.Sprint(test.globals); got != "[{ioengine libaio} {bs 8k,16k} {size 64m} {direct 1} {iodepth 32}]" {
 		t.Errorf("globals = %s", got)
+	}
+}
+
+// A least rate is that of the directions that the job has, and the hint that of its pattern.
+func TestLeastRatesAndHints(t *testing.T) {
+	for args, want := range map[string]struct {
+		least  *workload.LeastRate
+		ignore bool
+		hint   string
+	}{
+		"--rw=read":                                                 {hint: load.Sequential},
+		"--rw=randwrite --fadvise_hint=0":                           {},
+		"--rw=randread --direct=1":                                  {},
+		"--rw=read --fadvise_hint=random":                           {hint: load.Random},
+		"--rw=randrw --rate_min=1m,64k":                             {least: &workload.LeastRate{Read: 1 << 20, Write: 64 << 10, Bytes: true, Cycle: time.Second}, hint: load.Random},
+		"--rw=write --rate_iops_min=50,20 --ratecycle=2000":         {least: &workload.LeastRate{Write: 20, Cycle: 2 * time.Second}, hint: load.Sequential},
+		"--rw=write --rate_min=1m,":                                 {hint: load.Sequential},
+		"--rw=read --thinktime=5 --rate_ignore_thinktime":           {hint: load.Sequential},
+		"--rw=read --thinktime=5 --rate=1m --rate_ignore_thinktime": {ignore: true, hint: load.Sequential},
+	} {
+		test, err := Parse(append(strings.Fields(args), "--name=a", "--size=1m"), Source{})
+		if err == nil {
+			// Options before the first --name are those of all jobs.
+			c := test.stages[0][0]
+			if got := c.spec; !reflect.DeepEqual(got.Least, want.least) || got.Job.RateIgnoreThinkTime != want.ignore || got.Job.Hint != want.hint {
+				t.Errorf("%s: %+v, ignore %v, hint %q; want %+v", args, got.Least, got.Job.RateIgnoreThinkTime, got.Job.Hint, want)
+			}
+			continue
+		}
+		t.Errorf("%s: %v", args, err)
 	}
 }
 

@@ -23,6 +23,9 @@ type pair struct {
 	hasRead, hasWrite bool
 }
 
+// most is the greater of both.
+func (p pair) most() int64 { return max(p.read, p.write) }
+
 // prefixes are the powers of kb_base that a size's suffix stands for.
 var prefixes = map[string]int{"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 

@@ -1,0 +1,207 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/client"
+
+	"plimsoll/internal/dockertest"
+	"plimsoll/internal/record"
+	"plimsoll/internal/workload"
+)
+
+// asksIn runs a line of ab with Plimsoll's flags and looks at its report and its record.
+func asksIn(t *testing.T, engine, url string, flags ...string) {
+	t.Helper()
+	inFolder(t)
+	state := t.TempDir()
+	r := plimsoll(t, t.Context(), state, "", append([]string{"ab", "-n", "20", "-c", "2", "-k", "-e", "times.csv", url, "--record"}, flags...)...)
+	if r.status != exitDone || !strings.Contains(r.stdout, "\nComplete requests:      20\nFailed requests:        0\n") ||
+		!strings.Contains(r.stdout, "Document Length:        5 bytes\n") || !strings.Contains(r.stdout, " 100%") {
+		t.Fatalf("status %d\n%s%s", r.status, r.stdout, r.stderr)
+	}
+	if csv, err := os.ReadFile("times.csv"); err != nil || strings.Count(string(csv), "\n") != 102 {
+		t.Errorf("-e wrote %q, %v", csv, err)
+	}
+	run, trials := records(t, state)
+	one := trials[0]
+	if run.Plan != "ab" || run.Status != record.Done || one.Cell.Engine != engine || one.Spec.Kind != workload.HTTP || one.Metric.Name != "requests" || one.Value <= 0 {
+		t.Errorf("recorded %+v and %+v", run, one)
+	}
+	if h := one.Results[0].HTTP; h == nil || len(h.Timings) > 0 || h.Length != 5 || one.Results[0].Classes[0].Lat.Count() != 20 {
+		t.Errorf("the record has %+v; it needs the histogram of 20 requests, not their times", h)
+	}
+	for _, w := range one.Warnings {
+		if strings.Contains(w.Text, "device") {
+			t.Errorf("requests are judged as storage: %s", w.Text)
+		}
+	}
+	rep := plimsoll(t, t.Context(), state, "", "report", "last", "--full")
+	if rep.status != exitDone || !strings.Contains(unwrap(rep.stdout), "20 requests of ") {
+		t.Errorf("report: status %d\n%s%s", rep.status, rep.stdout, rep.stderr)
+	}
+	checkClean(t, state)
+}
+
+// hello answers every request with five bytes.
+func hello(t *testing.T) string {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "hello") }))
+	t.Cleanup(s.Close)
+	return s.URL + "/"
+}
+
+// TestABInEngines: the requests of a line of ab are made on the host or in a container, over the network that it has, and
+// kept as a run.
+func TestABInEngines(t *testing.T) {
+	needRun(t)
+	t.Run("host", func(t *testing.T) { asksIn(t, "host", hello(t)) })
+	t.Run("oci", func(t *testing.T) {
+		asksIn(t, "oci", hello(t), "--engine", "oci", "--cpus", "0.5", "--memory", "64MiB")
+	})
+	// A name is looked up on the machine: an empty container has nobody to ask.
+	t.Run("name", func(t *testing.T) {
+		asksIn(t, "oci", strings.Replace(hello(t), "127.0.0.1", "localhost", 1), "--engine", "oci")
+	})
+	t.Run("docker", func(t *testing.T) {
+		d := dockertest.Start(t)
+		t.Setenv("DOCKER_HOST", d.Host)
+		asksIn(t, "docker", hello(t), "--engine", "docker", "--network", "host")
+		web := webContainer(t, d)
+		asksIn(t, "docker", "http://127.0.0.1:8080/", "--engine", "docker", "--network", "container:"+web)
+		// That address is the container's own.
+		r := plimsoll(t, t.Context(), t.TempDir(), "", "ab", "-n", "1", "http://127.0.0.1:8080/", "--engine", "docker", "--network", "none")
+		if r.status != exitFailure || !strings.Contains(r.stderr, "refused") {
+			t.Errorf("without a network: status %d, %s", r.status, r.stderr)
+		}
+		r = plimsoll(t, t.Context(), t.TempDir(), "", "ab", "-n", "1", "http://127.0.0.1:8080/", "--engine", "docker", "--network", "container:nobody")
+		if r.status != exitFailure || !strings.Contains(r.stderr, "nobody") {
+			t.Errorf("the network of a container that there isn't: status %d, %s", r.status, r.stderr)
+		}
+	})
+}
+
+// server is the program of webContainer: it answers at port 8080 of the container, and of nothing else.
+const server = `package main
+
+import (
+	"bufio"
+	"net"
+)
+
+func main() {
+	l, err := net.Listen("tcp", "127.0.0.1:8080")
+	if err != nil {
+		panic(err)
+	}
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			panic(err)
+		}
+		go func() {
+			defer c.Close()
+			for r := bufio.NewReader(c); ; {
+				line, err := r.ReadString('\n')
+				if err != nil {
+					return
+				}
+				if line == "\r\n" {
+					c.Write([]byte("HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nContent-Length: 5\r\n\r\nhello"))
+				}
+			}
+		}()
+	}
+}
+`
+
+// webContainer starts a container with a web server and no network but its own, and returns its name.
+func webContainer(t *testing.T, d *dockertest.Daemon) string {
+	t.Helper()
+	api, err := client.New(client.WithHost(d.Host))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { api.Close() })
+	dir := t.TempDir()
+	source, program := filepath.Join(dir, "main.go"), filepath.Join(dir, "root", "server")
+	if err := os.WriteFile(source, []byte(server), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	build := exec.Command("go", "build", "-o", program, source)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	if err := w.AddFS(os.DirFS(filepath.Dir(program))); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	const name = "plimsoll-test-web"
+	res, err := api.ImageImport(t.Context(), client.ImageImportSource{Source: &b, SourceName: "-"}, name+":1", client.ImageImportOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, res); err != nil {
+		t.Fatal(err)
+	}
+	res.Close()
+	c, err := api.ContainerCreate(t.Context(), client.ContainerCreateOptions{
+		Name: name, Config: &container.Config{Image: name + ":1", Cmd: []string{"/server"}}, HostConfig: &container.HostConfig{NetworkMode: "none"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if _, err := api.ContainerRemove(context.Background(), c.ID, client.ContainerRemoveOptions{Force: true}); err != nil {
+			t.Error(err)
+		}
+	})
+	if _, err := api.ContainerStart(t.Context(), c.ID, client.ContainerStartOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// TestABRefusesElsewhere: what can't be done in a session is refused before one is opened.
+func TestABRefusesElsewhere(t *testing.T) {
+	needRun(t)
+	for _, row := range []struct {
+		args   []string
+		status int
+		want   string
+	}{
+		{[]string{"http://127.0.0.1/", "--place", "tmpfs"}, exitUsage, "leave out --place and --destructive"},
+		{[]string{"http://127.0.0.1/", "--destructive", "x"}, exitUsage, "leave out --place and --destructive"},
+		{[]string{"https://127.0.0.1/", "--engine", "oci"}, exitUsage, "the worker speaks no TLS"},
+		{[]string{"https://127.0.0.1/", "--record"}, exitUsage, "the worker speaks no TLS"},
+		{[]string{"-v", "2", "http://127.0.0.1/", "--cpus", "1", "--engine", "oci"}, exitUsage, "-v 2: prints answers"},
+		{[]string{"-n", "1000000", "http://127.0.0.1/", "--record"}, exitUsage, "-n 1000000: the times of more than 400000"},
+		{[]string{"http://127.0.0.1/", "--cpus", "1"}, exitCannot, "engine host has no limits"},
+		{[]string{"http://127.0.0.1/", "--network", "web"}, exitCannot, "engine host has no network web"},
+		{[]string{"http://127.0.0.1/", "--network", "web", "--engine", "oci"}, exitCannot, "engine oci has no network web"},
+	} {
+		r := plimsoll(t, t.Context(), t.TempDir(), "", append([]string{"ab"}, row.args...)...)
+		if r.status != row.status || !strings.Contains(r.stderr, row.want) {
+			t.Errorf("%v: status %d, %q; want %d and %q", row.args, r.status, r.stderr, row.status, row.want)
+		}
+	}
+	r := plimsoll(t, t.Context(), t.TempDir(), "", "dd", "if=/dev/zero", "of=x", "count=1", "--network", "host")
+	if r.status != exitUsage || !strings.Contains(r.stderr, "leave out --network") {
+		t.Errorf("dd with a network: status %d, %q", r.status, r.stderr)
+	}
+}
