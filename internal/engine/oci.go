@@ -35,6 +35,10 @@ var _ Engine = (*oci)(nil)
 // NewOCI returns the engine oci. state is Plimsoll's state directory; lookPath
 // finds a runtime by name (exec.LookPath).
 func NewOCI(state string, worker WorkerSource, lookPath func(string) (string, error)) Engine {
+	if abs, err := filepath.Abs(state); err == nil {
+		// A runtime takes a path from the bundle, into which it changes.
+		state = abs
+	}
 	return &oci{state: state, worker: &installer{dir: filepath.Join(state, "cache"), source: worker}, journal: journalIn(state), lookPath: lookPath}
 }
 

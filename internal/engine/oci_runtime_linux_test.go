@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -271,5 +272,41 @@ func TestOCIHangingVersion(t *testing.T) {
 	// Each question may take all of the time.
 	if b, err := os.ReadFile(asked); err != nil || string(b) != "x\n" {
 		t.Errorf("the runtime was asked %d times (%v), want once", len(b)/2, err)
+	}
+}
+
+// TestOCIRelativeState: a state folder that is named by a path from the current folder is the same one to the
+// runtime, which finds its container there.
+func TestOCIRelativeState(t *testing.T) {
+	needRoot(t)
+	source := workertest.Source(t)
+	if _, err := source(runtime.GOOS, runtime.GOARCH); err != nil { // It is built from the package's folder.
+		t.Fatal(err)
+	}
+	for name, path := range runtimes(t) {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			t.Chdir(dir)
+			e := engine.NewOCI("st", source, exec.LookPath)
+			id := ociID()
+			leaktest.Check(t, id)
+			s, err := e.Open(t.Context(), engine.Spec{ID: id, Runtime: path, Place: place.Spec{Name: "bind", Kind: place.Bind}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := agent.Open(t.Context(), s); err != nil {
+				t.Fatal(err)
+			}
+			if known, _ := filepath.Glob(filepath.Join(dir, "st", "oci", "state", "*"+id)); len(known) != 1 {
+				t.Errorf("the runtime keeps its container elsewhere: %q", known)
+			}
+			if err := s.Close(t.Context()); err != nil {
+				t.Errorf("Close() = %v", err)
+			}
+			wantEmpty(t, filepath.Join(dir, "st"))
+			if _, err := os.Stat(filepath.Join(dir, "st", "oci", "st")); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("it made a state folder of its own: %v", err)
+			}
+		})
 	}
 }
