@@ -16,13 +16,27 @@ type account struct {
 	bytes    [opCount]int64
 	lat      [opCount]hist.Histogram
 	response [opCount]hist.Histogram
-	started  int64 // reads and writes taken up, ramp included
+	files    []fileAccount // of each file, if that is asked for
+	started  int64         // reads and writes taken up, ramp included
 	late     int64
 	maxLate  int64
 	unfinish int64
 	doneAt   int64
 	usage    ThreadUsage
 	_        [64]byte
+}
+
+// A fileAccount is what was done in one file.
+type fileAccount struct {
+	bytes [2]int64
+	lat   [2]hist.Histogram
+}
+
+// inFile counts one I/O in its file.
+func (a *account) inFile(sl *slot, lat int64) {
+	f, op := &a.files[sl.file], sl.op&1
+	f.lat[op].Record(lat)
+	f.bytes[op] += int64(sl.size)
 }
 
 // progress is how far a thread is with one kind of operation.
@@ -98,6 +112,9 @@ func (r *Run) sum(res *Result) {
 			j.Done = max(j.Done, time.Duration(t.acct.doneAt-r.begin.Load()))
 		}
 		j.Classes, j.Threads = r.classes(&one), one.usage
+		for k := range one.files {
+			j.Files = append(j.Files, FileResult{r.fileClasses(&one.files[k])})
+		}
 		res.Jobs = append(res.Jobs, j)
 	}
 }
@@ -108,6 +125,15 @@ func (a *account) merge(b *account) {
 		a.lat[op].Merge(&b.lat[op])
 		a.response[op].Merge(&b.response[op])
 		a.bytes[op] += b.bytes[op]
+	}
+	if len(a.files) < len(b.files) {
+		a.files = make([]fileAccount, len(b.files))
+	}
+	for i := range b.files {
+		for op := range b.files[i].lat {
+			a.files[i].lat[op].Merge(&b.files[i].lat[op])
+			a.files[i].bytes[op] += b.files[i].bytes[op]
+		}
 	}
 	a.started += b.started
 	a.late += b.late
@@ -127,6 +153,17 @@ func (r *Run) classes(a *account) []Class {
 			c.Response = &a.response[op]
 		}
 		all = append(all, c)
+	}
+	return all
+}
+
+// fileClasses are the reads and writes of the job with what f holds of them.
+func (r *Run) fileClasses(f *fileAccount) []Class {
+	var all []Class
+	for op := range f.lat {
+		if r.has(op) {
+			all = append(all, Class{Name: opNames[op], Ops: int64(f.lat[op].Count()), Bytes: f.bytes[op], Lat: &f.lat[op]})
+		}
 	}
 	return all
 }

@@ -180,6 +180,8 @@ type Job struct {
 	SplitFrom int   `json:"split_from,omitempty"`
 	// PerJob asks for what each of the NumJobs measured (Result.Jobs) beside the sums.
 	PerJob bool `json:"per_job,omitempty"`
+	// PerFile asks, beside PerJob, for what each of the NumJobs did in each of the Files (JobResult.Files).
+	PerFile bool `json:"per_file,omitempty"`
 	// SampleEvery is the interval of Result.Samples, at least 10 ms. 0: that of the function of that name. With PerJob each
 	// JobResult has samples too.
 	SampleEvery time.Duration `json:"sample_every,omitempty"`

@@ -148,6 +148,9 @@ func (t *thread) reap(out []completion, now int64) error {
 			}
 			n[op]++
 			a.bytes[op] += int64(sl.size)
+			if a.files != nil {
+				a.inFile(sl, lat)
+			}
 			if sl.due != 0 {
 				a.response[op].Record(now - sl.due)
 			}

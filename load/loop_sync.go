@@ -78,6 +78,9 @@ func (t *thread) count(sl *slot, now int64) {
 	op := sl.op & 1
 	t.acct.lat[op].Record(now - sl.start)
 	t.acct.bytes[op] += int64(sl.size)
+	if t.acct.files != nil {
+		t.acct.inFile(sl, now-sl.start)
+	}
 	if sl.due != 0 {
 		t.acct.response[op].Record(now - sl.due)
 	}

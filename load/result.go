@@ -93,12 +93,20 @@ func (r *Result) IOPS() float64 {
 type JobResult struct {
 	// Classes are as in Result.
 	Classes []Class `json:"classes"`
+	// Files are what was done in each of the job's Files, in their order, if PerFile asked for it. Their classes have no syncs,
+	// which are of all files, and no response times.
+	Files []FileResult `json:"files,omitempty"`
 	// Samples are as in Result, if the job has a SampleEvery.
 	Samples []Sample `json:"samples,omitempty"`
 	// Done is when it had done its part, from the beginning of the window.
 	Done time.Duration `json:"done"`
 	// Threads is what its threads cost from their start to their end.
 	Threads ThreadUsage `json:"threads"`
+}
+
+// A FileResult is what one of a job's NumJobs did in one of its files.
+type FileResult struct {
+	Classes []Class `json:"classes"`
 }
 
 // Merge adds what o counted to c.

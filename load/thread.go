@@ -143,6 +143,9 @@ func (t *thread) prepare(depth, share int) error {
 	if t.bufs, err = newBuffers(r.job, depth, share, t.gen.rand()); err != nil {
 		return fmt.Errorf("buffers for iodepth=%d and bs=%d: %w", depth, r.job.maxBlock(), err)
 	}
+	if r.job.PerFile {
+		t.acct.files = make([]fileAccount, r.job.fileCount())
+	}
 	t.slots = make([]slot, depth)
 	t.free = make([]uint32, depth)
 	t.batch = make([]uint32, 0, depth)

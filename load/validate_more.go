@@ -123,6 +123,13 @@ func (v *validator) randomness(j Job) {
 	case j.OffsetIncrement > 0 && j.OffsetIncrement > math.MaxInt64/int64(maxThreads)/2:
 		v.add("offset_increment", j.OffsetIncrement, "ends beyond any file")
 	}
+	switch {
+	case !j.PerFile:
+	case !j.PerJob || len(j.Files) == 0:
+		v.add("per_file", true, "needs files and per_job")
+	case len(j.Files)*max(j.NumJobs, 1)*max(j.IODepth, 1) > maxPerFile:
+		v.add("per_file", true, "%d files, %d jobs and iodepth=%d take too many histograms; make one of them smaller", len(j.Files), j.NumJobs, j.IODepth)
+	}
 	if j.Hint != "" && j.Hint != Random && j.Hint != Sequential {
 		v.add("hint", quote(j.Hint), "use random or sequential")
 	}
@@ -130,6 +137,10 @@ func (v *validator) randomness(j Job) {
 		v.add("file_service_type", quote(s), "use roundrobin, sequential or random")
 	}
 }
+
+// maxPerFile bounds the pairs of histograms, of 30 KiB, that PerFile may take: one for each thread and file, where each I/O in
+// flight may be a thread.
+const maxPerFile = 4096
 
 // pace looks at the rate and the pauses.
 func (v *validator) pace(j Job) {

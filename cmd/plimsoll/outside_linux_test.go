@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/cgrouptest"
+	"plimsoll/internal/disktest"
 )
 
 // TestRunMemoryLimitOutside: plimsoll itself runs under somebody's limit on memory, as in a service or
@@ -16,7 +16,7 @@ import (
 // measured, and what they stood under is in their records.
 func TestRunMemoryLimitOutside(t *testing.T) {
 	needRun(t)
-	around := cgrouptest.Memory(t, 128<<20)
+	around := disktest.NewMemoryGroup(t, 128<<20)
 	dir := t.TempDir()
 	plan := `
 name: outside
@@ -27,7 +27,7 @@ places: {dir: {}, tmpfs: {size: 256MiB}}
 blocks: 1
 `
 	cmd := exec.CommandContext(t.Context(), "sh")
-	cmd.Args = slices.Concat(around.Child(t, "plimsoll").Command(), []string{os.Args[0], "run", "-", "--state", dir})
+	cmd.Args = slices.Concat(around.Child(t).Command(), []string{os.Args[0], "run", "-", "--state", dir})
 	cmd.Env = append(os.Environ(), asPlimsoll+"=1")
 	cmd.Stdin = strings.NewReader(plan)
 	var out, errs bytes.Buffer

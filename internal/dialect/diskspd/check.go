@@ -206,8 +206,10 @@ func (c *checker) supported(p *Profile, s *Span) error {
 	switch {
 	case s.Duration == 0:
 		return c.bad("d", "a test of 0 seconds would measure nothing")
-	case s.pooled() && len(s.Targets) > 1:
-		return c.bad("O", "isn't supported with several targets: their results would not be kept apart; leave -O out, and -o says how many I/Os are in flight on each")
+	case s.pooled() && len(s.Targets) > 1 && !s.alike():
+		return c.bad("O", "isn't supported with targets that differ in more than their paths: each I/O goes to any of them; leave -O out, and -o says how many I/Os are in flight on each")
+	case s.pooled() && len(s.Targets) > 1 && s.IOPS:
+		return c.bad("D", "the intervals of several targets that share I/Os (-O) aren't kept apart")
 	case s.IOPS && s.Bucket < 10:
 		return c.bad("D", "intervals of less than 10 ms aren't kept")
 	case s.IOPS && uint64(s.Duration)*1000/uint64(s.Bucket)*uint64(s.threadCount()+1) > 1<<20:

@@ -2,6 +2,7 @@ package diskspd
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -22,6 +23,9 @@ var bytePattern = func() []byte {
 
 // stage turns a time span into the jobs of a stage: one a target, in their order.
 func (s *Span) stage(session dialect.Session, destructive []string) []workload.StageJob {
+	if s.pooled() && len(s.Targets) > 1 {
+		return []workload.StageJob{s.poolJob(session, destructive)}
+	}
 	var jobs []workload.StageJob
 	from := 0
 	for i := range s.Targets {
@@ -43,6 +47,37 @@ func (s *Span) stage(session dialect.Session, destructive []string) []workload.S
 		jobs = append(jobs, j)
 	}
 	return jobs
+}
+
+// poolJob is the job of threads whose I/Os each go to any of the targets, which are alike (-O): the results are kept by file.
+func (s *Span) poolJob(session dialect.Session, destructive []string) workload.StageJob {
+	t := &s.Targets[0]
+	j := workload.StageJob{Name: "all targets", Job: s.job(t), Destructive: true}
+	j.Job.FileService, j.Job.PerFile = load.Random, true
+	j.Job.RandSeed = uint64(s.Seed)<<20 | 1
+	for i := range s.Targets {
+		path := s.Targets[i].Path
+		j.Job.Files = append(j.Job.Files, session.Path(path))
+		// Leave for one is none for the others.
+		j.Destructive = j.Destructive && (slices.Contains(destructive, path) || slices.Contains(destructive, session.Path(path)))
+	}
+	if t.Create {
+		j.Size = int64(t.FileSize)
+	}
+	s.bind(&j.Job, 0)
+	return j
+}
+
+// alike reports whether the span's targets differ in their paths only.
+func (s *Span) alike() bool {
+	for i := range s.Targets {
+		other := s.Targets[i]
+		other.Path = s.Targets[0].Path
+		if !reflect.DeepEqual(other, s.Targets[0]) {
+			return false
+		}
+	}
+	return true
 }
 
 // bind spreads the threads of a job over processors, the first being number from of the span.

@@ -56,6 +56,11 @@ func TestStage(t *testing.T) {
 		{"-p -o4 -t2 -T1M -s8K -b4K f", []workload.StageJob{usual(func(j *workload.StageJob) {
 			j.Job.Parallel, j.Job.IODepth, j.Job.NumJobs, j.Job.StartIncrement, j.Job.BS, j.Job.RWNumber = true, 4, 2, 1<<20, 4096, 4096
 		})}},
+		{"-F3 -O4 -r -c1M f g", []workload.StageJob{usual(func(j *workload.StageJob) {
+			j.Name, j.Size, j.Destructive = "all targets", 1<<20, false
+			j.Job.RW, j.Job.WholeRegion, j.Job.NumJobs, j.Job.IODepth, j.Job.Size = load.RandRead, false, 3, 4, 1<<20
+			j.Job.Filename, j.Job.Files, j.Job.FileService, j.Job.PerFile = "", []string{"f", "g"}, load.Random, true
+		})}},
 		{"-fs -l f", []workload.StageJob{usual(func(j *workload.StageJob) { j.Job.Hint, j.Job.LargePages = load.Sequential, true })}},
 		{"-r -fr f", []workload.StageJob{usual(func(j *workload.StageJob) {
 			j.Job.RW, j.Job.Hint, j.Job.WholeRegion = load.RandRead, load.Random, false

@@ -47,7 +47,7 @@ func TestParseRefuses(t *testing.T) {
 		{"-O4 f", "argument 1, -O4", "needs -F"},
 		{"-F2 -O4 -g5 f", "argument 3, -g5", "contradicts -O"},
 		{"-F2 -O4 -i5 -j5 f", "argument 4, -j5", "contradicts -O"},
-		{"-F2 -O4 f g", "argument 2, -O4", "several targets"},
+		{"-F2 -O4 -D f g", "argument 3, -D", "aren't kept apart"},
 		{"-g100 -x f", "argument 1, -g100", "contradicts -x"},
 		{"-g10j f", "argument 1, -g10j", "whole number"},
 		{"-Z4K -b64K f", "argument 1, -Z4K", "less than one block"},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -36,6 +37,42 @@ func TestSharedThreads(t *testing.T) {
 			t.Errorf("%s: %d threads, %d I/Os", st.Name, len(st.Jobs), st.Ops())
 		}
 	}
+}
+
+// TestPool: with -F and -O each I/O of a thread goes to any of the targets, and the rows say to which.
+func TestPool(t *testing.T) {
+	out, _, s := runLine(t, tempDir(t), "-F2", "-O4", "-r", "-b4K", "-d1", "-W0", "-w30", "-L", "-c1M", "a", "b")
+	total, _, _ := strings.Cut(out[strings.Index(out, "Total IO"):], "Read IO")
+	for _, row := range []string{"\n     0 |", "\n     1 |"} {
+		if strings.Count(total, row) != 2 {
+			t.Errorf("%q is not there twice in\n%s", row, total)
+		}
+	}
+	for _, want := range []string{"thread count:\t\t2\n", "request count:\t\t4\n", " | a (1MiB)\n", " | b (1MiB)\n"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is missing in\n%s", want, out)
+		}
+	}
+	if len(s.Stages[0]) != 1 {
+		t.Fatalf("%d jobs", len(s.Stages[0]))
+	}
+	st := s.Results[0].Stage[0]
+	if all := sum(total); all != st.Ops() || all == 0 {
+		t.Errorf("the rows have %d I/Os, the run %d", all, st.Ops())
+	}
+}
+
+// sum adds up the I/Os of a table's rows.
+func sum(table string) (n int64) {
+	for line := range strings.Lines(table) {
+		f := strings.Split(line, "|")
+		if _, err := strconv.Atoi(strings.TrimSpace(f[0])); err != nil || len(f) < 3 {
+			continue
+		}
+		k, _ := strconv.ParseInt(strings.TrimSpace(f[2]), 10, 64)
+		n += k
+	}
+	return n
 }
 
 // TestParallel: -p is done, and said.

@@ -118,6 +118,10 @@ func (s *Span) spanResult(r *workload.Result) SpanResult {
 	if s.Threads > 0 {
 		out.Threads = make([]ThreadResult, s.Threads)
 	}
+	if s.pooled() && len(s.Targets) > 1 {
+		s.poolRows(&out, r)
+		return out
+	}
 	for i := range s.Targets {
 		t := &s.Targets[i]
 		if i >= len(r.Stage) {
@@ -139,6 +143,27 @@ func (s *Span) spanResult(r *workload.Result) SpanResult {
 		}
 	}
 	return out
+}
+
+// poolRows fills in what threads did whose I/Os each went to any of the targets: one job, with results by file.
+func (s *Span) poolRows(out *SpanResult, r *workload.Result) {
+	if len(r.Stage) == 0 {
+		return
+	}
+	st := &r.Stage[0]
+	for k := range min(len(st.Jobs), len(out.Threads)) {
+		for i, f := range st.Jobs[k].Files {
+			if i >= len(s.Targets) {
+				break
+			}
+			size := s.Targets[i].FileSize
+			if i < len(st.FileSizes) {
+				size = uint64(st.FileSizes[i])
+			}
+			part := load.JobResult{Classes: f.Classes}
+			out.Threads[k].Targets = append(out.Threads[k].Targets, s.row(&s.Targets[i], size, &part, out.Elapsed))
+		}
+	}
 }
 
 // row is what one thread did on one target.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/agent"
-	"plimsoll/internal/cgrouptest"
+	"plimsoll/internal/disktest"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/place"
 	"plimsoll/internal/workload"
@@ -53,12 +53,14 @@ func testOutsideMemory(t *testing.T, s Suite) {
 		}
 		t.Run(fmt.Sprint(asked), func(t *testing.T) {
 			// Made before the worker, they are removed after it.
-			around := cgrouptest.Memory(t, 64<<20)
-			inner := around.Child(t, "inner")
+			around := disktest.NewMemoryGroup(t, 64<<20)
+			inner := around.Child(t)
 			sp := spec(place.Tmpfs)
 			sp.Place.Size, sp.Limits.Memory = 256<<20, asked
 			a := open(t, s.New(t), sp)
-			inner.Add(t, a.Session.Info().PID)
+			if err := inner.Add(a.Session.Info().PID); err != nil {
+				t.Fatal(err)
+			}
 			err := tooBig(t, a, asked)
 			want := fmt.Sprintf("memory limit 64 MiB of the control group %s, which is not the plan's", around.Path)
 			if !strings.Contains(err.Error(), "out of memory") || !strings.Contains(err.Error(), want) {

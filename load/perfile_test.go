@@ -1,0 +1,51 @@
+package load
+
+import (
+	"testing"
+
+	"plimsoll/hist"
+)
+
+// TestPerFile: what each job did in each file adds up to what it did.
+func TestPerFile(t *testing.T) {
+	a, b := written(t, 1<<20), written(t, 1<<20)
+	for _, engine := range []string{PSync, IOUring, Null} {
+		j := Job{
+			RW: RandRW, IODepth: 4, NumJobs: 2, WholeRegion: true, Files: []string{a, b}, FileService: Random, Size: 1 << 20, NumberIOs: 2000,
+			IOEngine: engine, PerJob: true, PerFile: true,
+		}
+		if engine == Null {
+			j.Files = []string{"x", "y"}
+		}
+		res := start(t, j)
+		for k, one := range res.Jobs {
+			if len(one.Files) != 2 {
+				t.Fatalf("%s: job %d has %d files", engine, k, len(one.Files))
+			}
+			for c := range one.Classes {
+				var ops, bytes int64
+				var lat hist.Histogram
+				for _, f := range one.Files {
+					ops, bytes = ops+f.Classes[c].Ops, bytes+f.Classes[c].Bytes
+					lat.Merge(f.Classes[c].Lat)
+					// Each file gets half of the half: 500, give or take five deviations.
+					if n := f.Classes[c].Ops; n < 390 || n > 610 {
+						t.Errorf("%s: job %d did %d %ss in one of two files", engine, k, n, one.Classes[c].Name)
+					}
+				}
+				if w := one.Classes[c]; ops != w.Ops || bytes != w.Bytes || lat.Sum() != w.Lat.Sum() || lat.Count() != w.Lat.Count() {
+					t.Errorf("%s: job %d did %d %ss, %d in its files", engine, k, w.Ops, w.Name, ops)
+				}
+			}
+		}
+	}
+	for _, bad := range []Job{
+		{RW: Read, Filename: "f", PerJob: true, PerFile: true},
+		{RW: Read, Files: []string{"a", "b"}, PerFile: true},
+		{RW: Read, Files: []string{"a", "b"}, PerJob: true, PerFile: true, NumJobs: 64, IODepth: 64, IOEngine: IOUring},
+	} {
+		if err := bad.Validate(); err == nil {
+			t.Errorf("%+v is taken", bad)
+		}
+	}
+}
