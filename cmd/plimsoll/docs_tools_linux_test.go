@@ -31,6 +31,8 @@ func (b *bench) shorter(line string) string {
 		"--lun-size 1GiB", "--lun-size 16MiB", "-duration 10", "-duration 1",
 		"count=256", "count=4", "count=1000", "count=20", "-t 10 ", "-t 1 ",
 		"http://localhost:8080", b.server, "http://127.0.0.1:8080", b.server,
+		// The test's server is no container, but the host's network leads to it.
+		"http://127.0.0.1:80/ ", b.server + "/ ", "--network container:web", "--network host",
 		"--size 1GiB", "--size 1MiB", "verify FILE", "verify data/test --size 1MiB", "--rounds 12", "--rounds 1",
 		"/mnt/data", b.dir + "/data", "/other/disk", b.dir + "/disk", "/opt/fio/bin/fio", b.fio,
 	}
