@@ -38,7 +38,7 @@ setup-test:
 
 test: setup-test build check ## Everything that CI runs.
 	mkdir -p out
-	$(TOOL) gotestsum --format pkgname --hide-summary=output --jsonfile out/test.json -- -timeout 20m ./...
+	$(TOOL) gotestsum --format pkgname --hide-summary=output --jsonfile out/test.json -- -timeout 40m ./...
 
 check: lint cross
 

@@ -14,13 +14,22 @@ import (
 // for until ctx ends, and then the error is ctx's cause; one whose reader has stopped reading makes the writes fail a moment
 // after that with os.ErrDeadlineExceeded.
 func Create(ctx context.Context, name string) (*Output, error) {
+	return await(ctx, func() (*Output, error) { return create(name) })
+}
+
+// await returns what open does, unless ctx ends before. What is opened after that is closed.
+func await(ctx context.Context, open func() (*Output, error)) (*Output, error) {
 	type answer struct {
 		o   *Output
 		err error
 	}
 	done := make(chan answer, 1)
 	go func() {
-		o, err := create(name)
+		if ctx.Err() != nil {
+			done <- answer{nil, context.Cause(ctx)} // Nothing is to be made any more.
+			return
+		}
+		o, err := open()
 		done <- answer{o, err}
 	}()
 	select {
@@ -31,6 +40,11 @@ func Create(ctx context.Context, name string) (*Output, error) {
 		}
 		return a.o, a.err
 	case <-ctx.Done():
+		go func() {
+			if a := <-done; a.err == nil {
+				a.o.Close()
+			}
+		}()
 		return nil, context.Cause(ctx)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 // TestCreate: nothing is lost and nothing is left by a command that fails before it prints.
@@ -70,17 +71,40 @@ func TestCreate(t *testing.T) {
 	}
 }
 
-// TestCreateEnds: waiting for the reader of a pipe ends with the context.
+// TestCreateEnds: an opening that waits for ever ends with the context, and what it opens after all is closed; a file that it
+// made is gone.
 func TestCreateEnds(t *testing.T) {
-	pipe := filepath.Join(t.TempDir(), "pipe")
-	if err := mkfifo(pipe); err != nil {
-		t.Skipf("named pipes are needed: %v", err)
-	}
 	cause := errors.New("interrupted")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(cause)
-	if _, err := Create(ctx, pipe); !errors.Is(err, cause) {
-		t.Errorf("Create() = %v, want %v", err, cause)
+	name := filepath.Join(t.TempDir(), "late")
+	reader := make(chan struct{})
+	var opened *Output
+	_, err := await(ctx, func() (*Output, error) {
+		cancel(cause)
+		<-reader
+		var err error
+		opened, err = create(name)
+		reader <- struct{}{}
+		return opened, err
+	})
+	if !errors.Is(err, cause) {
+		t.Errorf("await() = %v, want %v", err, cause)
+	}
+	reader <- struct{}{}
+	<-reader
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("what was opened too late was not closed")
+		}
+	}
+	if _, err := Create(ctx, name); !errors.Is(err, cause) {
+		t.Errorf("Create() = %v after the interrupt, want %v", err, cause)
+	}
+	if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file was made after the interrupt: %v", err)
 	}
 }
 

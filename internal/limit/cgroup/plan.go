@@ -135,8 +135,10 @@ func (p *planner) part(c hierarchy.Controller, keys []limit.Key, plan func(*hier
 		return nil
 	}
 	g, err := p.target.Group(c)
-	if errors.Is(err, hierarchy.ErrNone) && !set {
-		return nil // Nothing can have set what shall be removed.
+	if err != nil && !set {
+		// It has no group of its own there, so nothing can have set for it what shall be removed: the controller isn't
+		// mounted, or the path is no group of that hierarchy.
+		return nil
 	}
 	if err != nil {
 		return &Fault{Keys: touched, Why: err.Error(), Err: err}
