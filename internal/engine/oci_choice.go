@@ -72,8 +72,8 @@ func (o *oci) runtime(ctx context.Context, want string) (*ociRuntime, []string, 
 }
 
 // tryTimeout is how long the smallest container may take to run; an idle machine needs a
-// tenth of a second.
-const tryTimeout = 10 * time.Second
+// tenth of a second, a busy emulated one half a minute.
+const tryTimeout = 30 * time.Second
 
 // errHung says that a runtime gave no answer in time.
 var errHung = fmt.Errorf("it did not end within %v", tryTimeout)

@@ -265,7 +265,7 @@ func TestOCIHangingVersion(t *testing.T) {
 	for range 3 {
 		err := measureOCI(t, e, engine.Spec{Runtime: path, Place: place.Spec{Name: "layer", Kind: place.Layer}})
 		var u *engine.Unsupported
-		if !errors.As(err, &u) || !strings.Contains(u.Reason, "did not end within 10s") {
+		if !errors.As(err, &u) || !strings.Contains(u.Reason, "did not end within 30s") {
 			t.Errorf("Open() = %v, want that it did not end", err)
 		}
 	}
