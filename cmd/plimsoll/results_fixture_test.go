@@ -36,7 +36,7 @@ func results(t *testing.T) (state string, trials []record.Trial) {
 	state = recorded(t)
 	db := openState(t, state)
 	run := record.Run{
-		ID: badRun, Plan: "mixed", Seed: 7, Blocks: 3, Quick: true, Status: record.Running, Margin: 0.05, Version: "1.2.3", Command: "plimsoll run mixed.yaml --seed 7",
+		ID: badRun, PlanText: "name: mixed\n", Plan: "mixed", Seed: 7, Blocks: 3, Quick: true, Status: record.Running, Margin: 0.05, Version: "1.2.3", Command: "plimsoll run mixed.yaml --seed 7",
 		Started:  time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC),
 		Machine:  record.Machine{Hostname: "quay", OS: "Debian 12", Kernel: "6.1.0", Arch: "amd64", CPUModel: "Some CPU", CPUs: 2, Memory: 8 << 30, Virtual: "kvm", Cgroup: "v2", Clock: "tsc"},
 		Ceiling:  record.Ceiling{IOPS: 5.1e6, CPUs: 2},
