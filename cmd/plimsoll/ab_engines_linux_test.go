@@ -97,6 +97,7 @@ const server = `package main
 import (
 	"bufio"
 	"net"
+	"strings"
 )
 
 func main() {
@@ -111,9 +112,15 @@ func main() {
 		}
 		go func() {
 			defer c.Close()
+			keep := false
 			for r := bufio.NewReader(c); ; {
 				line, err := r.ReadString('\n')
 				if err != nil {
+					return
+				}
+				keep = keep || strings.HasPrefix(line, "Connection: Keep-Alive")
+				if line == "\r\n" && !keep {
+					c.Write([]byte("HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nhello"))
 					return
 				}
 				if line == "\r\n" {

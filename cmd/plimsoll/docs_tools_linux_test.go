@@ -20,7 +20,9 @@ type bench struct {
 	t                *testing.T
 	dir, state, self string
 	server, docker   string
-	fio              string
+	// web is a container that has a server of its own.
+	web string
+	fio string
 }
 
 // shorter replaces what makes a line take minutes and gigabytes, and what a reader replaces.
@@ -31,8 +33,7 @@ func (b *bench) shorter(line string) string {
 		"--lun-size 1GiB", "--lun-size 16MiB", "-duration 10", "-duration 1",
 		"count=256", "count=4", "count=1000", "count=20", "-t 10 ", "-t 1 ",
 		"http://localhost:8080", b.server, "http://127.0.0.1:8080", b.server,
-		// The test's server is no container, but the host's network leads to it.
-		"http://127.0.0.1:80/ ", b.server + "/ ", "--network container:web", "--network host",
+		"http://127.0.0.1:80/", "http://127.0.0.1:8080/", "container:web", "container:" + b.web,
 		"--size 1GiB", "--size 1MiB", "verify FILE", "verify data/test --size 1MiB", "--rounds 12", "--rounds 1",
 		"/mnt/data", b.dir + "/data", "/other/disk", b.dir + "/disk", "/opt/fio/bin/fio", b.fio,
 	}
@@ -43,7 +44,7 @@ func (b *bench) shorter(line string) string {
 	case strings.HasPrefix(line, "plimsoll orion") && !strings.Contains(line, "-duration"):
 		line = strings.Replace(line, "-run", "-duration 1 -run", 1)
 	case strings.HasPrefix(line, "plimsoll selfcheck"):
-		line = strings.Replace(line, "selfcheck", "selfcheck --runtime 100ms", 1)
+		line = strings.Replace(line, "selfcheck", "selfcheck --runtime 500ms", 1)
 		if !strings.Contains(line, "--rounds") {
 			line += " --rounds 1"
 		}
@@ -83,7 +84,8 @@ func TestManualToolLines(t *testing.T) {
 	mustDo(t, err)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") }))
 	defer server.Close()
-	docker := dockertest.Start(t).Host
+	daemon := dockertest.Start(t)
+	web := webContainer(t, daemon)
 	seen := map[string]int{}
 	// A group, so that the server and the daemon outlast the lines, which mostly wait for windows.
 	t.Run("lines", func(t *testing.T) {
@@ -95,7 +97,7 @@ func TestManualToolLines(t *testing.T) {
 			seen[tool[1]]++
 			t.Run(line, func(t *testing.T) {
 				t.Parallel()
-				b := &bench{t: t, dir: t.TempDir(), state: t.TempDir(), self: self, server: server.URL, docker: docker, fio: fio}
+				b := &bench{t: t, dir: t.TempDir(), state: t.TempDir(), self: self, server: server.URL, docker: daemon.Host, web: web, fio: fio}
 				b.furnish()
 				b.run(b.shorter(line))
 			})
