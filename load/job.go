@@ -19,6 +19,9 @@ const (
 	LinuxAIO = "linux-aio"
 	PSync    = "psync"
 	Null     = "null"
+	// MMap copies to and from a mapping of the file, one I/O at a time in each thread: page faults do the I/O. It is never
+	// chosen as the strongest, and only Linux has it here.
+	MMap = "mmap"
 	// WindowsIOCP is overlapped I/O with a completion port, which only Windows has.
 	WindowsIOCP = "windows-iocp"
 )

@@ -15,7 +15,7 @@ func openFile(j Job, path string) (*os.File, how, error) {
 	if j.Direct {
 		return nil, how{}, &DirectError{Path: path, Err: fmt.Errorf("direct I/O on this system: %w", ErrNotSupported)}
 	}
-	if j.IOEngine == IOUring || j.IOEngine == LinuxAIO {
+	if j.IOEngine == IOUring || j.IOEngine == LinuxAIO || j.IOEngine == MMap {
 		return nil, how{}, &EngineError{j.IOEngine, "only Linux has it; use psync", ErrNotSupported}
 	}
 	flags := os.O_RDONLY

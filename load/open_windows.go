@@ -32,7 +32,7 @@ func openFile(j Job, path string) (*os.File, how, error) {
 	case Sequential:
 		h.flags |= windows.FILE_FLAG_SEQUENTIAL_SCAN
 	}
-	if j.IOEngine == IOUring || j.IOEngine == LinuxAIO {
+	if j.IOEngine == IOUring || j.IOEngine == LinuxAIO || j.IOEngine == MMap {
 		return nil, h, &EngineError{j.IOEngine, "only Linux has it; use " + WindowsIOCP + " or psync", ErrNotSupported}
 	}
 	f, err := openHandle(path, h.access, h.flags)

@@ -21,6 +21,9 @@ type target struct {
 	dioAlign int64
 	// raw system calls are used; see expect.
 	raw bool
+	// mem is the whole file, if it is mapped; through says that each write is synced.
+	mem     []byte
+	through bool
 }
 
 // openTarget opens the job's file. It never makes one.
@@ -55,6 +58,12 @@ func openTarget(j Job, path string) (*target, error) {
 	}
 	if j.Direct {
 		_, t.dioAlign = dioAlignment(fd)
+	}
+	if j.IOEngine == MMap {
+		if err := t.mapFile(j); err != nil {
+			return nil, errors.Join(err, t.close())
+		}
+		return t, nil
 	}
 	if advice, ok := map[string]int{Random: unix.FADV_RANDOM, Sequential: unix.FADV_SEQUENTIAL}[j.Hint]; ok {
 		// The whole file: the kernel keeps it with the open file, not with a range.
@@ -111,6 +120,9 @@ func (t *target) expect(j Job, resident float64) {
 
 // transfer tries what is left of the slot's I/O.
 func (t *target) transfer(s *slot) int32 {
+	if t.mem != nil {
+		return t.copy(s)
+	}
 	call := uintptr(unix.SYS_PREAD64)
 	if s.op == opWrite {
 		call = unix.SYS_PWRITE64
@@ -142,7 +154,7 @@ func (t *target) sync(dataOnly bool) error {
 	}
 }
 
-func (t *target) close() error { return unix.Close(t.fd) }
+func (t *target) close() error { return errors.Join(t.unmap(), unix.Close(t.fd)) }
 
 // mapMemory returns n bytes of zeros outside of Go's heap, page aligned and
 // present, so that no page fault is measured.

@@ -3,6 +3,7 @@ package load
 import (
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"sync"
 )
 
@@ -41,7 +42,7 @@ func (r *Run) setUp() error {
 		return err
 	}
 	perLane, depth := 1, r.job.IODepth
-	if r.engine == PSync {
+	if synchronous(r.engine) {
 		perLane, depth = depth, 1
 	}
 	r.procs = perLane * r.job.NumJobs
@@ -116,6 +117,7 @@ func (t *thread) main(depth, share int, ready chan<- error, fail *error) {
 	before := threadUsage()
 	t.awaitStart()
 	if t.async == nil {
+		debug.SetPanicOnFault(t.run.engine == MMap)
 		err = t.syncLoop()
 	} else {
 		err = t.asyncLoop()

@@ -89,9 +89,12 @@ func (j Job) writes() bool { return j.RW == Write || j.RW == RandWrite || j.mixe
 func (j Job) Reads() bool  { return j.reads() }
 func (j Job) Writes() bool { return j.writes() }
 
+// synchronous reports whether the engine does one I/O at a time in each thread.
+func synchronous(engine string) bool { return engine == PSync || engine == MMap }
+
 // osThreads is how many threads the engine needs for j.
 func (j Job) osThreads(engine string) int {
-	if engine == PSync {
+	if synchronous(engine) {
 		return j.NumJobs * j.IODepth
 	}
 	return j.NumJobs
@@ -227,12 +230,15 @@ func (v *validator) syncs(j Job) {
 }
 
 func (v *validator) engine(j Job) {
-	if j.IOEngine != "" && !slices.Contains(engineNames, j.IOEngine) {
+	if j.IOEngine != "" && j.IOEngine != MMap && !slices.Contains(engineNames, j.IOEngine) {
 		hint := ""
 		if j.IOEngine == "libaio" {
 			hint = "; fio's libaio is called linux-aio here"
 		}
 		v.add("ioengine", quote(j.IOEngine), "use one of %s, or leave it out for the strongest that works%s", strings.Join(engineNames, ", "), hint)
+	}
+	if j.IOEngine == MMap && j.Direct {
+		v.add("direct", true, "contradicts ioengine=mmap: a mapping is the page cache")
 	}
 	switch {
 	case j.Filename != "" && len(j.Files) > 0:

@@ -116,8 +116,8 @@ func (v *view) fill() {
 	}
 	depth, jobs := max(j.IODepth, 1), max(j.NumJobs, 1)
 	v.threads = jobs * len(v.machine)
-	if t.Results[0].IOEngine == load.PSync {
-		v.threads *= depth // psync reaches a depth by threads
+	if e := t.Results[0].IOEngine; e == load.PSync || e == load.MMap {
+		v.threads *= depth // They reach a depth by threads
 	}
 	tr := v.truth
 	v.read = flow{"read", float64(tr.AppRead), float64(tr.DeviceRead), float64(tr.ProcRead), float64(tr.CgroupRead)}

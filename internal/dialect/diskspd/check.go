@@ -248,8 +248,8 @@ func (c *checker) supportedTarget(t *Target) error {
 		return c.bad("f", "-fs contradicts -fr: the cache reads ahead, or it doesn't")
 	case t.Temporary:
 		return c.bad("f", "-ft isn't supported: only Windows has files that are not to be written to disk; use a tmpfs as --place")
-	case t.MemoryMapped:
-		return c.bad("S", "-Sm isn't supported: memory-mapped I/O; the nearest is -Sb")
+	case t.FlushType != "" && t.FlushType != "ViewOfFile":
+		return c.bad("N", "-Nn and -Ni aren't supported: they are for memory that keeps its data; the nearest is -Nv")
 	case t.Cache == NoLocalCache:
 		return c.bad("S", "-Sr isn't supported: caching on the server only; the nearest is -Su")
 	case t.Priority < 3:

@@ -107,8 +107,12 @@ func (s *Span) job(t *Target) load.Job {
 	case t.RandomAccess:
 		j.Hint = load.Random
 	}
+	if t.MemoryMapped {
+		// DiskSpd's threads do one such I/O at a time, whatever -o says.
+		j.IOEngine, j.IODepth = load.MMap, 1
+	}
 	j.LargePages = t.LargePages
-	if t.WriteThrough {
+	if t.WriteThrough || t.FlushType != "" {
 		j.Sync = "dsync"
 	}
 	if s.IOPS {

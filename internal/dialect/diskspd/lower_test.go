@@ -61,6 +61,9 @@ func TestStage(t *testing.T) {
 			j.Job.RW, j.Job.WholeRegion, j.Job.NumJobs, j.Job.IODepth, j.Job.Size = load.RandRead, false, 3, 4, 1<<20
 			j.Job.Filename, j.Job.Files, j.Job.FileService, j.Job.PerFile = "", []string{"f", "g"}, load.Random, true
 		})}},
+		{"-Sm -Nv -o8 -w100 f", []workload.StageJob{usual(func(j *workload.StageJob) {
+			j.Job.RW, j.Job.Data, j.Job.Pattern, j.Job.IOEngine, j.Job.IODepth, j.Job.Sync = load.Write, load.DataPattern, bytePattern, load.MMap, 1, "dsync"
+		})}},
 		{"-fs -l f", []workload.StageJob{usual(func(j *workload.StageJob) { j.Job.Hint, j.Job.LargePages = load.Sequential, true })}},
 		{"-r -fr f", []workload.StageJob{usual(func(j *workload.StageJob) {
 			j.Job.RW, j.Job.Hint, j.Job.WholeRegion = load.RandRead, load.Random, false

@@ -56,7 +56,7 @@ func TestParseRefuses(t *testing.T) {
 		{"-Sub f", "argument 1, -Sub", "contradicts"},
 		{"-Sq f", "argument 1, -Sq", "none of"},
 		{"-Sum f", "argument 1, -Sum", "contradicts"},
-		{"-Sm f", "argument 1, -Sm", "nearest is -Sb"},
+		{"-Sm -Nn f", "argument 2, -Nn", "nearest is -Nv"},
 		{"-Sr f", "argument 1, -Sr", "nearest is -Su"},
 		{"-Nv f", "argument 1, -Nv", "needs -Sm"},
 		{"-f4K -B0:8K f", "argument 2, -B0:8K", "given twice"},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 	"plimsoll/internal/dialect/dialecttest"
 	"plimsoll/internal/workload"
+	"plimsoll/load"
 )
 
 // TestSharedThreads: with -F each thread has a row for each target.
@@ -73,6 +75,19 @@ func sum(table string) (n int64) {
 		n += k
 	}
 	return n
+}
+
+// TestMapped: -Sm is done by a mapping, and what it writes is there.
+func TestMapped(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux has mappings here")
+	}
+	dir := tempDir(t)
+	out, _, s := runLine(t, dir, "-Sm", "-Nv", "-Z", "-w100", "-b4K", "-d1", "-W0", "-c64K", "f")
+	p, err := os.ReadFile(filepath.Join(dir, "f"))
+	if st := s.Results[0].Stage[0]; err != nil || st.Engine != load.MMap || st.Ops() < 100 || bytes.Count(p, []byte{0}) != 64<<10 || !strings.Contains(out, "memory mapped I/O enabled") {
+		t.Errorf("%v: %d I/Os by %s left %x\n%s", err, st.Ops(), st.Engine, p[:16], out)
+	}
 }
 
 // TestParallel: -p is done, and said.

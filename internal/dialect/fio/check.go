@@ -28,6 +28,8 @@ func (j *job) check() error {
 		return bad("the least rate is more than the rate")
 	case j.thinkSpin > j.think:
 		return bad("thinktime_spin=%v is more than thinktime=%v", j.thinkSpin, j.think)
+	case j.ioengine == "mmap" && j.direct:
+		return bad("direct=1 contradicts ioengine=mmap: a mapping is the page cache")
 	case j.zero && len(j.pattern) > 0:
 		return bad("zero_buffers contradicts buffer_pattern")
 	case (j.zero || len(j.pattern) > 0) && (j.compress > 0 || j.dedupe > 0):

@@ -52,7 +52,7 @@ func TestParseRefuses(t *testing.T) {
 		{append(ok, "--rw=trim"), "trims are not supported"},
 		{append(ok, "--rw=reads"), "did you mean read?"},
 		{append(ok, "--rw=randread:0"), "from 1 on"},
-		{append(ok, "--ioengine=mmap"), "mmap is not supported"},
+		{append(ok, "--ioengine=mmap", "--direct=1"), "direct=1 contradicts ioengine=mmap"},
 		{append(ok, "--ioengine=libaoi"), "did you mean libaio?"},
 		{append(ok, "--ioengine=rbd"), "is none of"},
 		{append(ok, "--latency_target=1ms"), "latency_target is not supported: a search"},

@@ -107,6 +107,8 @@ func TestJobsDoWhatFioDoes(t *testing.T) {
 		"two jobs":                {"--rw=read", "--size=64k", "--name=k", "--rw=write", "--size=128k", "--stonewall"},
 		"kib is 1000":             {"--rw=read", "--size=64kib"},
 		"kb_base":                 {"--kb_base=1000", "--size=64kib", "--rw=read"},
+		"mmap":                    {"--rw=randwrite", "--size=64k", "--ioengine=mmap", "--iodepth=4"},
+		"mmap in a mix":           {"--rw=rw", "--size=64k", "--number_ios=16", "--ioengine=mmap", "--fsync=4", "--rwmixread=100"},
 		"unlink":                  {"--rw=write", "--size=64k", "--unlink=1"},
 	} {
 		t.Run(name, func(t *testing.T) {

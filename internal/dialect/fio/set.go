@@ -185,20 +185,18 @@ func setMix(write bool) setter {
 // engines are fio's names of I/O engines and what does their work here.
 var engines = map[string]string{
 	"io_uring": load.IOUring, "libaio": load.LinuxAIO, "posixaio": load.PSync, "null": load.Null,
-	"psync": load.PSync, "sync": load.PSync, "vsync": load.PSync, "pvsync": load.PSync, "pvsync2": load.PSync,
+	"mmap": load.MMap, "psync": load.PSync, "sync": load.PSync, "vsync": load.PSync, "pvsync": load.PSync, "pvsync2": load.PSync,
 }
 
 // synchronous engines do one I/O at a time whatever iodepth says.
-var synchronous = map[string]bool{"psync": true, "sync": true, "vsync": true, "pvsync": true, "pvsync2": true}
+var synchronous = map[string]bool{"mmap": true, "psync": true, "sync": true, "vsync": true, "pvsync": true, "pvsync2": true}
 
 func setEngine(j *job, v string) error {
 	switch v {
-	case "mmap":
-		return fmt.Errorf("mmap is not supported: a page fault has no error and no latency of its own; use psync with direct=0")
 	case "windowsaio", "solarisaio":
 		return fmt.Errorf("%s is not supported; use io_uring, libaio or psync", v)
 	}
-	w, err := oneOf(v, "io_uring", "libaio", "psync", "sync", "pvsync", "pvsync2", "vsync", "posixaio", "null")
+	w, err := oneOf(v, "io_uring", "libaio", "psync", "sync", "pvsync", "pvsync2", "vsync", "posixaio", "mmap", "null")
 	if err == nil {
 		j.ioengine = w
 	}

@@ -87,7 +87,7 @@ var Options = []Option{
 	{Name: "rw_sequencer", Support: Refused, Text: "only sequential, the default", Off: []string{"sequential"}},
 
 	// How.
-	yes("ioengine", "io_uring, libaio, null; psync, sync, pvsync, pvsync2, vsync are all pread and pwrite; posixaio is threads, as in libc", setEngine),
+	yes("ioengine", "io_uring, libaio, null; psync, sync, pvsync, pvsync2, vsync are all pread and pwrite; mmap copies to and from a mapping; posixaio is threads, as in libc", setEngine),
 	yes("iodepth", "I/Os in flight of each clone; 1 with the synchronous engines, as in fio", intTo(func(j *job) *int { return &j.iodepth }, 1, maxIODepth)),
 	accepted("iodepth_batch", "I/Os are submitted as soon as there is room, as many as there are", "iodepth_batch_submit"),
 	accepted("iodepth_batch_complete_min", "completions are taken as they come, as with 1", "iodepth_batch_complete"),

@@ -1,0 +1,68 @@
+package load
+
+import (
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// mapFile maps the job's file for the engine mmap. What is beyond its end can't be: a mapping extends nothing.
+func (t *target) mapFile(j Job) error {
+	if end := j.Offset + int64(max(j.NumJobs-1, 0))*j.OffsetIncrement + max(j.Size, 1); t.size < end {
+		return fmt.Errorf("%s: the file has %d bytes; ioengine=mmap needs %d, and makes none longer", t.path, t.size, end)
+	}
+	prot := unix.PROT_READ
+	if j.writes() {
+		prot |= unix.PROT_WRITE
+	}
+	m, err := unix.Mmap(t.fd, 0, int(t.size), prot, unix.MAP_SHARED)
+	if err != nil {
+		return fmt.Errorf("map %s: %w", t.path, err)
+	}
+	t.mem, t.through = m, j.Sync != ""
+	if advice, ok := map[string]int{Random: unix.MADV_RANDOM, Sequential: unix.MADV_SEQUENTIAL}[j.Hint]; ok {
+		if err := unix.Madvise(m, advice); err != nil {
+			return errors.Join(fmt.Errorf("hint %s for %s: %w", j.Hint, t.path, err), t.unmap())
+		}
+	}
+	return nil
+}
+
+// unmap gives the mapping back, if there is one.
+func (t *target) unmap() error {
+	if t.mem == nil {
+		return nil
+	}
+	m := t.mem
+	t.mem = nil
+	return unix.Munmap(m)
+}
+
+// copy does the slot's I/O by copying, so that the kernel sees page faults only. One that it can't serve, since the
+// disk failed or the file was cut short, is a signal (SIGBUS), which Go makes a panic of (debug.SetPanicOnFault, of the thread): it
+// is the error that a read would have returned.
+func (t *target) copy(s *slot) (n int32) {
+	defer func() {
+		if recover() != nil {
+			n = -int32(unix.EIO)
+		}
+	}()
+	// The detour over the variable's address is for vet: the memory isn't Go's.
+	buf := unsafe.Slice((*byte)(*(*unsafe.Pointer)(unsafe.Pointer(&s.buf))), s.size)
+	place := t.mem[s.off : s.off+int64(s.size)]
+	if s.op == opRead {
+		copy(buf, place)
+		return s.size
+	}
+	copy(place, buf)
+	if t.through {
+		// From the page in which it begins.
+		from := s.off &^ (pageSize - 1)
+		if err := unix.Msync(t.mem[from:s.off+int64(s.size)], unix.MS_SYNC); err != nil {
+			return -int32(unix.EIO)
+		}
+	}
+	return s.size
+}

@@ -1,0 +1,63 @@
+package load
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestMMap: a mapping reads and writes what the other engines do, in files that are large enough.
+func TestMMap(t *testing.T) {
+	path := written(t, 1<<20)
+	res := start(t, Job{RW: RandRW, BS: 4096, IODepth: 3, NumJobs: 2, Filename: path, NumberIOs: 500, Hint: Random, IOEngine: MMap, Sync: "dsync"})
+	if res.Ops() != 1000 || res.Engine != MMap || res.Class("write").Lat.Count() == 0 {
+		t.Errorf("%d I/Os by %s", res.Ops(), res.Engine)
+	}
+	// Written blocks begin with their offset; Verify reads what was sealed.
+	start(t, Job{RW: Write, BS: 8192, Offset: 4096, Size: 512 << 10, Filename: path, IOEngine: MMap, Verify: true, RandSeed: 7, EndFsync: true})
+	start(t, Job{RW: Read, BS: 8192, Offset: 4096, Size: 512 << 10, Filename: path, IOEngine: PSync, Verify: true, RandSeed: 7})
+	start(t, Job{RW: Read, BS: 8192, Offset: 4096, Size: 512 << 10, Filename: path, IOEngine: MMap, Verify: true, RandSeed: 7})
+	for _, c := range []struct {
+		job  Job
+		want string
+	}{
+		{Job{RW: Write, Filename: path, Size: 2 << 20, IOEngine: MMap}, "makes none longer"},
+		{Job{RW: Read, Filename: path, Direct: true, IOEngine: MMap}, "contradicts ioengine=mmap"},
+	} {
+		if r, err := Prepare(c.job); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want %q", c.job, err, c.want)
+			if err == nil {
+				r.Close()
+			}
+		}
+	}
+}
+
+// TestMMapOfAFileThatWasCut: what the kernel answers with a signal is an error of the I/O.
+func TestMMapOfAFileThatWasCut(t *testing.T) {
+	path := written(t, 1<<20)
+	r := prepare(t, Job{RW: Read, BS: 4096, Filename: path, Size: 1 << 20, IOEngine: MMap})
+	if err := os.Truncate(path, 512<<10); err != nil {
+		t.Fatal(err)
+	}
+	_, err := r.Start(t.Context(), nil)
+	var bad *IOError
+	if !errors.As(err, &bad) || !errors.Is(err, syscall.EIO) || bad.Offset != 512<<10 {
+		t.Errorf("%v, want an error at %d", err, 512<<10)
+	}
+}
+
+// TestMMapIsNeverChosen: it is no stronger engine than others, and slower to fail.
+func TestMMapIsNeverChosen(t *testing.T) {
+	if res := start(t, Job{RW: RandRead, Filename: written(t, 1<<20), Runtime: 10 * time.Millisecond}); res.Engine == MMap {
+		t.Error("mmap was chosen")
+	}
+	for _, p := range ProbeEngines(t.TempDir()) {
+		if p.Engine == MMap {
+			t.Error("mmap is among the engines to choose from")
+		}
+	}
+}
