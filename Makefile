@@ -36,9 +36,13 @@ setup-test:
 	scripts/setup test
 	scripts/setup-fio-plot
 
+# A test that fails beside all the others gets a second try alone; what needed one is printed.
+# More than three failures are no noise.
+RERUN := --rerun-fails=1 --rerun-fails-max-failures=3 --rerun-fails-report=out/rerun.txt
+
 test: setup-test build check ## Everything that CI runs.
-	mkdir -p out
-	$(TOOL) gotestsum --format pkgname --hide-summary=output --jsonfile out/test.json -- -timeout 40m ./...
+	mkdir -p out && rm -f out/rerun.txt
+	$(TOOL) gotestsum --format pkgname --hide-summary=skipped --jsonfile out/test.json $(RERUN) --packages=./... -- -timeout 40m
 
 check: lint cross
 
