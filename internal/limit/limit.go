@@ -145,6 +145,12 @@ func (l Limits) Without(keys ...Key) Limits {
 	return l
 }
 
+// With is l with the value that from has for a key.
+func (l Limits) With(k Key, from Limits) Limits {
+	l.copy(k, from)
+	return l
+}
+
 // Check returns what is wrong with the numbers of l, which may come from a file or
 // another program, or nil: every bound has to be one that both versions of cgroups take.
 func (l Limits) Check() error {
