@@ -82,11 +82,12 @@ func (k *Keeper) loadPolicy() (loadedPolicy, error) {
 		return loadedPolicy{}, err
 	}
 	good := filepath.Join(k.opt.Run, LastGood)
-	if err := os.WriteFile(good+".new", text, 0o600); err == nil {
+	err = os.WriteFile(good+".new", text, 0o600)
+	if err == nil {
 		err = os.Rename(good+".new", good)
-		if err != nil {
-			k.logf("keep a copy of the policy: %v", err)
-		}
+	}
+	if err != nil {
+		k.logf("keep a copy of the policy: %v", err)
 	}
 	return loadedPolicy{policy: p, at: time.Now(), from: k.opt.Policy, stamp: stamp}, nil
 }
