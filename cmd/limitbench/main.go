@@ -1,7 +1,8 @@
 // Command limitbench measures what it costs to hold many containers to limits: to set four rates in
-// each of 1,000 groups, to look whether they are still so, to change and to remove them. make bench calls it.
+// each of 1,000 groups, to look whether they are still so, to change and to remove them, and what a keeper that holds
+// them takes of a processor. make bench calls it.
 //
-//	limitbench [-groups N] [-rounds N]
+//	limitbench [-groups N] [-rounds N] [-idle TIME]
 //
 // It does so on plain files, which shows Plimsoll's own part, and on this machine's control groups, in groups of its own
 // with a loop device of its own. The latter needs root, and is skipped with the reason where it can't be
@@ -21,6 +22,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"plimsoll/internal/goal"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 )
@@ -41,11 +43,12 @@ var (
 func main() {
 	groups := flag.Int("groups", targetGroups, "control groups to limit")
 	rounds := flag.Int("rounds", 5, "how often each is measured")
+	idle := flag.Duration("idle", time.Minute, "how long a keeper with nothing to do is measured")
 	flag.Parse()
 	// Groups and the loop device are removed also when somebody has no more patience.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, os.Stdout, *groups, *rounds); err != nil {
+	if err := run(ctx, os.Stdout, *groups, *rounds, *idle); err != nil {
 		fmt.Fprintln(os.Stderr, "limitbench:", err)
 		stop()
 		os.Exit(1)
@@ -58,6 +61,9 @@ type place struct {
 	host    *cgroup.Host
 	device  cgroup.Device
 	targets []*cgroup.Target
+	// paths are the groups' names, and node is that of the device.
+	paths []string
+	node  string
 	// kernel says that these are control groups and no plain files.
 	kernel bool
 }
@@ -67,7 +73,7 @@ type errSkip string
 
 func (e errSkip) Error() string { return string(e) }
 
-func run(ctx context.Context, stdout io.Writer, groups, rounds int) error {
+func run(ctx context.Context, stdout io.Writer, groups, rounds int, idle time.Duration) error {
 	if groups < 1 || rounds < 1 {
 		return errors.New("-groups and -rounds: there has to be 1 at least")
 	}
@@ -81,7 +87,7 @@ func run(ctx context.Context, stdout io.Writer, groups, rounds int) error {
 		{"plain files, version 2", func(n int) (*place, func() error, error) { return fixture(2, n) }},
 		{"this machine", machine},
 	} {
-		if err := measure(ctx, out, p.name, groups, rounds, p.make); err != nil {
+		if err := measure(ctx, out, p.name, groups, rounds, idle, p.make); err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
 	}
@@ -89,7 +95,7 @@ func run(ctx context.Context, stdout io.Writer, groups, rounds int) error {
 }
 
 // measure prints the rows of one place.
-func measure(ctx context.Context, out io.Writer, name string, groups, rounds int, makePlace func(int) (*place, func() error, error)) (err error) {
+func measure(ctx context.Context, out io.Writer, name string, groups, rounds int, idle time.Duration, makePlace func(int) (*place, func() error, error)) (err error) {
 	p, remove, err := makePlace(groups)
 	var skip errSkip
 	if errors.As(err, &skip) {
@@ -130,6 +136,7 @@ func measure(ctx context.Context, out io.Writer, name string, groups, rounds int
 	change.row(out, p.name+", changed", rounds, applyTarget, full)
 	if p.kernel {
 		gone.row(out, p.name+", removed", rounds, applyTarget, full)
+		return keep(ctx, out, p, rounds, idle, full)
 	}
 	return nil
 }
@@ -162,12 +169,9 @@ func (s *sample) row(out io.Writer, what string, rounds int, target time.Duratio
 	slices.Sort(s.times)
 	n := len(s.times)
 	mid := (s.times[(n-1)/2] + s.times[n/2]) / 2
-	result := "met"
-	switch {
-	case !judged:
-		result = "-"
-	case mid > target:
-		result = "MISSED"
+	result := "-"
+	if judged {
+		result = goal.Verdict(mid <= target)
 	}
 	ms := func(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d)/1e6) }
 	fmt.Fprintf(out, "%s\t%s\t%s - %s\t%d\t<= %s\t%s\n", what, ms(mid), ms(s.times[0]), ms(s.times[n-1]), s.writes/rounds, ms(target), result)

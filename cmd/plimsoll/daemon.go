@@ -73,8 +73,6 @@ Exit status: 0; 1 for an error; 2 for a policy with faults; 5 where nothing can 
 	f.StringVar(&o.blockio, "import-blockio", "", "print a policy with the classes of a block I/O configuration of containerd or CRI-O")
 	f.DurationVar(&o.checkEvery, "check-every", keeper.DefaultCheck, "how often all limits are looked at, besides whenever one is changed")
 	f.DurationVar(&o.syncEvery, "sync-every", keeper.DefaultSync, "how often all engines are asked for their containers, besides their events")
-	cmd.MarkFlagsMutuallyExclusive("check", "status", "import-blockio")
-	cmd.MarkFlagsMutuallyExclusive("dry-run", "status", "import-blockio")
 	return cmd
 }
 
@@ -82,6 +80,8 @@ Exit status: 0; 1 for an error; 2 for a policy with faults; 5 where nothing can 
 func (a *app) daemon(ctx context.Context, o daemonOptions) error {
 	o.check = o.check || o.dry
 	switch {
+	case o.check && o.status, o.blockio != "" && (o.check || o.status):
+		return usageError("--check, --status and --import-blockio are different things to do: choose one")
 	case o.blockio != "":
 		return a.importBlockIO(o.blockio)
 	case o.status:

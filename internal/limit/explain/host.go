@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 
 	"plimsoll/internal/device"
 	"plimsoll/internal/device/hierarchy"
@@ -41,6 +43,37 @@ type Host struct {
 	dir string
 	// kernel is the version of the kernel, {6, 18}.
 	kernel [2]int
+	// files are what groups were found to have.
+	files *groupFiles
+}
+
+// groupFiles remembers for a moment which files groups have: the answer takes a look at all groups, and of a thousand containers
+// each is explained.
+type groupFiles struct {
+	mu sync.Mutex
+	at time.Time
+	in map[string]bool
+}
+
+// remembered is how long.
+const remembered = time.Second
+
+// inAnyGroup is InAnyGroup of the I/O controller, and may be as old as remembered.
+func (h *Host) inAnyGroup(file string) bool {
+	if h.files == nil {
+		return InAnyGroup(h.dir, file)
+	}
+	h.files.mu.Lock()
+	defer h.files.mu.Unlock()
+	if time.Since(h.files.at) > remembered {
+		h.files.at, h.files.in = time.Now(), map[string]bool{}
+	}
+	is, ok := h.files.in[file]
+	if !ok {
+		is = InAnyGroup(h.dir, file)
+		h.files.in[file] = is
+	}
+	return is
 }
 
 // Look looks at a machine.
@@ -54,7 +87,7 @@ func Look(fs device.FS) (*Host, error) {
 
 // On is Look where the hierarchies are known.
 func On(fs device.FS, tree *hierarchy.Tree) *Host {
-	h := &Host{fs: fs, kernel: version(read(fs.Proc, "sys", "kernel", "osrelease"))}
+	h := &Host{fs: fs, files: &groupFiles{}, kernel: version(read(fs.Proc, "sys", "kernel", "osrelease"))}
 	if root, err := tree.Root(hierarchy.IO); err == nil {
 		h.IO, h.dir = root.Version, root.Dir
 	}

@@ -54,14 +54,14 @@ func (h *Host) Weight(d *device.Device) Weight {
 		w.Why = "no I/O controller"
 	case qos && h.iocost(number):
 		w.By = ByIOCost
-	case slices.Contains(schedulers, "[bfq]") && !InAnyGroup(h.dir, h.weightFile()):
+	case slices.Contains(schedulers, "[bfq]") && !h.inAnyGroup(h.weightFile()):
 		w.Why = "bfq schedules " + d.Name + ", but the kernel has no " + h.weightFile()
 	case slices.Contains(schedulers, "[bfq]"):
 		w.By = ByBFQ
 	case slices.Contains(schedulers, "bfq"):
 		w.Ready = true
 		w.Why, w.Fix = "bfq is there but doesn't schedule "+d.Name, "echo bfq > /sys/block/"+d.Name+"/queue/scheduler"
-		if !InAnyGroup(h.dir, h.weightFile()) {
+		if !h.inAnyGroup(h.weightFile()) {
 			w.Why += ", and no group shows " + h.weightFile()
 		}
 	case qos:

@@ -247,25 +247,21 @@ type Tick struct {
 	Writes int           `json:"writes"`
 }
 
-// tick looks at all limits in the background, unless that is still being done. again: what is refused is tried
-// again, however often it was.
-func (k *Keeper) tick(again bool) {
+// tick looks at all limits in the background, unless that is still being done.
+func (k *Keeper) tick() {
 	if k.ticking.CompareAndSwap(false, true) {
 		k.background(func() {
 			defer k.ticking.Store(false)
-			k.Check(again)
+			k.Check()
 		})
 	}
 }
 
-// Check looks at all limits, and writes what differs from the policy. again says that what was refused is tried again now.
-func (k *Keeper) Check(again bool) Tick {
+// Check looks at all limits, and writes what differs from the policy.
+func (k *Keeper) Check() Tick {
 	t := Tick{At: time.Now()}
 	for _, e := range append(k.all(), k.root) {
 		e.mu.Lock()
-		if again && len(e.broken) > 0 {
-			e.retryWait, e.retry = 0, t.At
-		}
 		n := k.look(e)
 		t.Groups, t.Writes = t.Groups+1, t.Writes+n
 		e.mu.Unlock()
@@ -276,6 +272,21 @@ func (k *Keeper) Check(again bool) Tick {
 	defer k.mu.Unlock()
 	k.lastTick = t
 	return t
+}
+
+// disks tries again at once what was refused, and looks at what is held on block devices that have come back. No
+// numbers stand for all.
+func (k *Keeper) disks(numbers map[string]bool) {
+	for _, e := range append(k.all(), k.root) {
+		e.mu.Lock()
+		if len(e.broken) > 0 {
+			e.retryWait, e.retry = 0, time.Now()
+		}
+		if len(e.broken) > 0 || numbers == nil || e.on(numbers) {
+			k.look(e)
+		}
+		e.mu.Unlock()
+	}
 }
 
 // look checks an entry, which is locked.
@@ -331,6 +342,19 @@ func (k *Keeper) drifted(e *entry, last time.Time) {
 	}
 	e.notBefore = time.Now().Add(e.fight)
 	time.AfterFunc(e.fight, func() { k.changed(e) })
+}
+
+// settleWrites is how long the writes of one who changes a limit are waited for; the keeper's own are told of, too.
+const settleWrites = 10 * time.Millisecond
+
+// soon is changed once for all that is told of an entry at a time.
+func (k *Keeper) soon(e *entry) {
+	if e.told.CompareAndSwap(false, true) {
+		time.AfterFunc(settleWrites, func() {
+			e.told.Store(false)
+			k.changed(e)
+		})
+	}
 }
 
 // changed looks at one entry, of which something was written.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"plimsoll/internal/device/hierarchy"
@@ -32,6 +33,9 @@ type entry struct {
 	// key and id are its names, empty for the root group, and process is the target as it was met. They don't change.
 	key, id string
 	process target.Target
+
+	// told is set while a look is due because something was written.
+	told atomic.Bool
 
 	mu     sync.Mutex
 	target target.Target
@@ -231,6 +235,16 @@ func wasLimit(states []cgroup.State, s Slot) limit.Limits {
 		l = states[0].Devices[d]
 	}
 	return limit.Limits{}.With(s.Key, l)
+}
+
+// on reports whether something is held on one of the devices.
+func (e *entry) on(numbers map[string]bool) bool {
+	for s := range e.held {
+		if s.Device != "" && numbers[s.Device] {
+			return true
+		}
+	}
+	return false
 }
 
 // slots lists what is held, in order.

@@ -80,7 +80,7 @@ func TestDrift(t *testing.T) {
 	time.Sleep(300 * time.Millisecond)
 	before := b.k.Status()
 	for range 5 {
-		if tick := b.k.Check(false); tick.Writes != 0 {
+		if tick := b.k.Check(); tick.Writes != 0 {
 			t.Errorf("%d writes without drift", tick.Writes)
 		}
 	}

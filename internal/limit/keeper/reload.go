@@ -36,7 +36,7 @@ type fileStamp struct {
 
 // LastGood is the name, in the folder Run, of the policy that was good last: for the hook, and for a keeper that
 // starts while the policy is bad.
-const LastGood = "policy.yaml"
+const LastGood = "last-good.yaml"
 
 // Load reads a policy of at most policy.MaxSize bytes.
 func Load(path string) (*policy.Policy, []byte, error) {
@@ -82,9 +82,10 @@ func (k *Keeper) loadPolicy() (loadedPolicy, error) {
 		return loadedPolicy{}, err
 	}
 	good := filepath.Join(k.opt.Run, LastGood)
-	err = os.WriteFile(good+".new", text, 0o600)
-	if err == nil {
-		err = os.Rename(good+".new", good)
+	if filepath.Clean(k.opt.Policy) != filepath.Clean(good) {
+		if err = os.WriteFile(good+".new", text, 0o600); err == nil {
+			err = os.Rename(good+".new", good)
+		}
 	}
 	if err != nil {
 		k.logf("keep a copy of the policy: %v", err)

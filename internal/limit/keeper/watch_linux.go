@@ -164,7 +164,7 @@ func (w *groupWatch) read() {
 			return
 		}
 		for e := range w.changed(buf[:n]) {
-			w.k.changed(e)
+			w.k.soon(e)
 		}
 	}
 }
@@ -182,7 +182,7 @@ func (w *groupWatch) changed(b []byte) map[*entry]bool {
 		e := w.folders[wd]
 		switch {
 		case what&unix.IN_Q_OVERFLOW != 0:
-			w.k.tick(false)
+			w.k.tick()
 		case e == nil:
 		case what&unix.IN_IGNORED != 0:
 			delete(w.folders, wd)

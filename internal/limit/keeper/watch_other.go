@@ -13,4 +13,4 @@ func (*groupWatch) remove(*entry)       {}
 func (*groupWatch) close()              {}
 
 // diskEvents tells of nothing.
-func diskEvents(context.Context) <-chan struct{} { return nil }
+func diskEvents(context.Context) <-chan map[string]bool { return nil }
