@@ -13,6 +13,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/mount"
+	"github.com/moby/moby/client"
+
 	"plimsoll/internal/disktest"
 	"plimsoll/internal/dockertest"
 	"plimsoll/internal/leaktest"
@@ -73,18 +77,31 @@ func (l *hookLab) limited(t *testing.T, group string) string {
 
 const hookRules = "rules:\n- {name: all, match: all, where: {device: DISK}, limits: {write_bps: 3MiB}}\n"
 
-// TestHookRunc: a container of runc, whose bundle the wrapper gives the hook, is held when it was created and has not
-// begun, and doesn't come about if the policy can't be kept.
-func TestHookRunc(t *testing.T) {
-	if _, err := exec.LookPath("runc"); err != nil {
-		t.Skip("needs runc: apt-get install runc")
+// TestHookRuntime: a container of runc's or crun's, whose bundle the wrapper gives the hook, is held when it was created and has
+// not begun, and doesn't come about if the policy can't be kept.
+func TestHookRuntime(t *testing.T) {
+	for _, runtime := range []string{"runc", "crun"} {
+		t.Run(runtime, func(t *testing.T) { testHookRuntime(t, runtime) })
+	}
+}
+
+func testHookRuntime(t *testing.T, runtime string) {
+	program, err := exec.LookPath(runtime)
+	if err != nil {
+		t.Skipf("needs %s: apt-get install %s", runtime, runtime)
 	}
 	l := newHookLab(t, hookRules)
-	id := fmt.Sprintf("plimsoll-hook-%d", os.Getpid())
+	if _, err := os.Stat("/sys/fs/cgroup/unified/cgroup.procs"); err == nil && runtime == "crun" {
+		// It refuses machines with both versions of control groups (Debian 12's), and is shown the first alone.
+		script := fmt.Sprintf("#!/bin/sh\nexec unshare -m sh -c 'umount -l /sys/fs/cgroup/unified && exec %s \"$@\"' crun \"$@\"\n", program)
+		program = filepath.Join(l.dir, "crun.sh")
+		mustDo(t, os.WriteFile(program, []byte(script), 0o755))
+	}
+	id := fmt.Sprintf("plimsoll-hook-%s-%d", runtime, os.Getpid())
 	leaktest.Check(t, id)
-	bundle, root := filepath.Join(l.dir, "bundle"), filepath.Join(l.dir, "runc")
-	if err := os.MkdirAll(filepath.Join(bundle, "rootfs", "proc"), 0o755); err != nil {
-		t.Fatal(err)
+	bundle, root := filepath.Join(l.dir, "bundle"), filepath.Join(l.dir, runtime)
+	for _, d := range []string{"proc", "dev"} {
+		mustDo(t, os.MkdirAll(filepath.Join(bundle, "rootfs", d), 0o755))
 	}
 	if err := os.WriteFile(filepath.Join(bundle, "rootfs", "sleeper"), dockertest.Sleeper(t), 0o755); err != nil {
 		t.Fatal(err)
@@ -95,8 +112,8 @@ func TestHookRunc(t *testing.T) {
 		"linux":       map[string]any{"cgroupsPath": "/" + id, "namespaces": []any{map[string]any{"type": "pid"}, map[string]any{"type": "mount"}}},
 		"annotations": map[string]any{"team": "blue"}, "unknownKey": 9007199254740993,
 	}
-	runc := func(args ...string) (string, error) {
-		argv := append([]string{"limit", "hook", "--policy", l.policy, "--run", l.run, "--state", l.dir, "--runtime", "runc", "--", "--root", root}, args...)
+	oci := func(args ...string) (string, error) {
+		argv := append([]string{"limit", "hook", "--policy", l.policy, "--run", l.run, "--state", l.dir, "--runtime", program, "--", "--root", root}, args...)
 		out := new(bytes.Buffer)
 		cmd := exec.Command(l.program, argv...)
 		// A file and no pipe: the container keeps it open.
@@ -122,8 +139,11 @@ func TestHookRunc(t *testing.T) {
 		}
 	}
 	write()
-	t.Cleanup(func() { _, _ = runc("delete", "--force", id) })
-	if out, err := runc("create", "--bundle", bundle, id); err != nil {
+	if out, err := oci("--version"); err != nil || !strings.Contains(out, runtime+" version") {
+		t.Errorf("--version: %v: %s", err, out)
+	}
+	t.Cleanup(func() { _, _ = oci("delete", "--force", id) })
+	if out, err := oci("create", "--bundle", bundle, id); err != nil {
 		t.Fatalf("create: %v: %s", err, out)
 	}
 	if got := l.limited(t, id); got != "3145728" {
@@ -137,26 +157,35 @@ func TestHookRunc(t *testing.T) {
 	if len(held) != 1 {
 		t.Errorf("the daemon is not told: %q", held)
 	}
-	if out, err := runc("delete", "--force", id); err != nil {
+	if out, err := oci("delete", "--force", id); err != nil {
 		t.Fatalf("delete: %v: %s", err, out)
 	}
 	// By a label, which is an annotation.
 	l.put(t, strings.Replace(strings.ReplaceAll(hookRules, "DISK", "/dev/plimsoll-none"), "match: all", "match: {label: {team: blue}, engine: oci}", 1))
-	out, err := runc("create", "--bundle", bundle, id)
-	if err == nil || !strings.Contains(out, "rule all can't be kept") || !strings.Contains(out, "/dev/plimsoll-none") {
-		t.Errorf("a policy that can't be kept: %v: %s", err, out)
+	refused := func(words ...string) {
+		t.Helper()
+		out, err := oci("create", "--bundle", bundle, id)
+		log, logErr := os.ReadFile(filepath.Join(l.run, "hook.log"))
+		if err == nil || logErr != nil {
+			t.Errorf("a policy that can't be kept: %v, %v: %s", err, logErr, out)
+		}
+		for _, w := range words {
+			// crun doesn't show what hooks say.
+			if !bytes.Contains(log, []byte(w)) || runtime == "runc" && !strings.Contains(out, w) {
+				t.Errorf("no %q in %s, or in the log:\n%s", w, out, log)
+			}
+		}
+		if _, err := os.Stat("/sys/fs/cgroup/blkio/" + id); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the container that was refused has a group: %v", err)
+		}
 	}
-	if _, err := os.Stat("/sys/fs/cgroup/blkio/" + id); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the container that was refused has a group: %v", err)
-	}
+	refused("rule all can't be kept", "/dev/plimsoll-none")
 	l.put(t, "rules: 5\n")
-	if out, err := runc("create", "--bundle", bundle, id); err == nil || !strings.Contains(out, "rules wants a list") {
-		t.Errorf("a bad policy: %v: %s", err, out)
-	}
+	refused("rules wants a list")
 	if err := os.Remove(l.policy); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := runc("create", "--bundle", bundle, id); err != nil {
+	if out, err := oci("create", "--bundle", bundle, id); err != nil {
 		t.Errorf("no policy: %v: %s", err, out)
 	}
 }
@@ -225,6 +254,59 @@ func TestHookPodman(t *testing.T) {
 		if got := l.limited(t, group); got != want {
 			t.Errorf("%s in %s has %q, want %q", name, group, got, want)
 		}
+	}
+}
+
+// TestHookDocker: plimsoll is Docker's runtime, and knows of a container what Docker knows.
+func TestHookDocker(t *testing.T) {
+	l := newHookLab(t, "rules:\n- name: web\n  match: {engine: docker, name: \"web-*\", image: plimsoll-sleeper, label: {tier: gold}, volume: own}\n  where: {device: DISK}\n  limits: {write_bps: 3MiB}\n")
+	config, err := json.Marshal(map[string]any{"runtimes": map[string]any{"held": map[string]any{"path": l.program, "runtimeArgs": append(l.hook()[1:], "--runtime", "runc", "--")}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := dockertest.StartWith(t, string(config))
+	api, err := client.New(client.WithHost(d.Host))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer api.Close()
+	dockertest.ImportSleeper(t, api)
+	for name, want := range map[string]string{"web-1": "3145728", "other": ""} {
+		res, err := api.ContainerCreate(t.Context(), client.ContainerCreateOptions{
+			Name:   name,
+			Config: &container.Config{Image: dockertest.SleeperImage, Cmd: []string{"/sleeper"}, Labels: map[string]string{"tier": "gold"}},
+			HostConfig: &container.HostConfig{
+				Runtime: "held", NetworkMode: "none", Mounts: []mount.Mount{{Type: mount.TypeVolume, Source: "own", Target: "/data"}},
+				Resources: container.Resources{CgroupParent: d.CgroupParent},
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_, _ = api.ContainerRemove(context.Background(), res.ID, client.ContainerRemoveOptions{Force: true})
+		})
+		if _, err := api.ContainerStart(t.Context(), res.ID, client.ContainerStartOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if got := l.limited(t, d.CgroupParent+"/"+res.ID); got != want {
+			t.Errorf("%s has %q, want %q", name, got, want)
+		}
+	}
+	// What can't be kept is said by Docker.
+	l.put(t, "rules:\n- {name: gone, match: all, where: {device: /dev/plimsoll-none}, limits: {write_bps: 3MiB}}\n")
+	res, err := api.ContainerCreate(t.Context(), client.ContainerCreateOptions{
+		Config:     &container.Config{Image: dockertest.SleeperImage, Cmd: []string{"/sleeper"}},
+		HostConfig: &container.HostConfig{Runtime: "held", NetworkMode: "none", Resources: container.Resources{CgroupParent: d.CgroupParent}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_, _ = api.ContainerRemove(context.Background(), res.ID, client.ContainerRemoveOptions{Force: true})
+	})
+	if _, err := api.ContainerStart(t.Context(), res.ID, client.ContainerStartOptions{}); err == nil || !strings.Contains(err.Error(), "rule gone can't be kept") {
+		t.Errorf("start with a policy that can't be kept: %v", err)
 	}
 }
 

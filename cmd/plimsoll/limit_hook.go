@@ -6,7 +6,9 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/opencontainers/runtime-spec/specs-go"
 	"github.com/spf13/cobra"
@@ -39,7 +41,7 @@ Podman and CRI-O call it if a file in their folder of hooks says so. For Docker 
 it the runtime itself: it puts the hook into the container's bundle and becomes the named one.
 
 A limit that can't be kept ends the container's start with the reason, unless --best-effort is
-given. Without a policy nothing is limited. Rules for labels that the runtime isn't told (those of Podman's
+given. The reason is also in hook.log of the folder --run, as crun doesn't show it. Without a policy nothing is limited. Rules for labels that the runtime isn't told (those of Podman's
 containers) and for the whole device are left to "plimsoll daemon".
 
 Exit status: 0; 1 if a limit can't be kept; 2 for a policy with faults.`,
@@ -60,6 +62,9 @@ Exit status: 0; 1 if a limit can't be kept; 2 for a policy with faults.`,
 			return usageError("arguments are for --runtime: the container's state is read from standard input")
 		}
 		err := a.hook(o)
+		if err != nil {
+			err = errors.Join(err, logHook(o.run, err))
+		}
 		if err != nil && o.bestEffort {
 			fmt.Fprintf(a.stderr, "plimsoll: the container starts all the same: %s\n", clean.Text(err.Error()))
 			return nil
@@ -99,6 +104,33 @@ func (a *app) hook(o hookOptions) error {
 		faults = append(faults, fmt.Errorf("%s: %s", t.Ref(), f))
 	}
 	return errors.Join(faults...)
+}
+
+// hookLog is the name, in the daemon's folder, of the file with what hooks said that failed, and maxHookLog how long it gets, in
+// bytes, before it is begun anew.
+const (
+	hookLog    = "hook.log"
+	maxHookLog = 1 << 20
+)
+
+// logHook notes why a hook failed: crun throws away what hooks print.
+func logHook(run string, cause error) error {
+	path := filepath.Join(run, hookLog)
+	if err := os.MkdirAll(run, 0o700); err != nil {
+		return err
+	}
+	if info, err := os.Stat(path); err == nil && info.Size() > maxHookLog {
+		if err := os.Rename(path, path+".old"); err != nil {
+			return err
+		}
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	// One write: several hooks may run at once.
+	_, err = fmt.Fprintf(f, "%s %s\n", time.Now().Format(time.RFC3339), clean.Line(cause.Error()))
+	return errors.Join(err, f.Close())
 }
 
 // wrapRuntime puts the hook into a bundle that is to be created, and becomes the runtime.
