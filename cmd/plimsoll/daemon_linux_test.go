@@ -3,9 +3,11 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -216,5 +218,47 @@ func TestImportBlockIO(t *testing.T) {
 		if r := plimsoll(t, t.Context(), dir, "", "daemon", "--import-blockio", row.file); r.status == exitDone || !strings.Contains(r.stderr, row.want) {
 			t.Errorf("%s: status %d: %s", row.file, r.status, r.stderr)
 		}
+	}
+}
+
+// TestManualDaemon executes every example of the daemon in the manual and the help in a shell, while one runs.
+func TestManualDaemon(t *testing.T) {
+	needRun(t)
+	dir := t.TempDir()
+	policy, run, bin := filepath.Join(dir, "mine.yaml"), filepath.Join(dir, "run"), filepath.Join(dir, "bin")
+	// The manual's policy would hold others' containers.
+	mustDo(t, os.WriteFile(policy, []byte("rules:\n- {name: nobody, match: {name: plimsoll-nobody}, limits: {cpus: 1}}\n"), 0o644))
+	mustDo(t, os.WriteFile(filepath.Join(dir, "blockio.yaml"), []byte("Classes:\n  slow:\n  - Weight: 50\n"), 0o644))
+	mustDo(t, os.Mkdir(bin, 0o755))
+	self, err := filepath.Abs(os.Args[0])
+	mustDo(t, err)
+	script := fmt.Sprintf("#!/bin/sh\n%s=1 exec %s \"$@\" --policy %s --run %s\n", asPlimsoll, shellQuote(self), shellQuote(policy), shellQuote(run))
+	mustDo(t, os.WriteFile(filepath.Join(bin, "plimsoll"), []byte(script), 0o755))
+	var lines []string
+	for _, line := range examples(t) {
+		if daemonLine.MatchString(line) {
+			lines = append(lines, line)
+		}
+	}
+	i := slices.Index(lines, "plimsoll daemon")
+	if i < 0 || len(lines) < 4 {
+		t.Fatalf("the daemon's examples are %q", lines)
+	}
+	d := startDaemon(t, "--policy", policy, "--run", run)
+	d.says("1 rules of " + policy)
+	for _, line := range slices.Delete(lines, i, i+1) {
+		t.Run(line, func(t *testing.T) {
+			words := strings.Fields(line)
+			sh := exec.CommandContext(t.Context(), "sh", "-c", strings.ReplaceAll(line, "/etc/containers/", dir+"/"))
+			sh.Dir = t.TempDir()
+			sh.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"))
+			out, err := sh.CombinedOutput()
+			if err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+			if st, err := os.Stat(filepath.Join(sh.Dir, words[len(words)-1])); len(out) == 0 && (err != nil || st.Size() == 0) {
+				t.Errorf("nothing was said, and nothing written: %v", err)
+			}
+		})
 	}
 }
