@@ -106,7 +106,7 @@ func (a *app) keep(ctx context.Context, o daemonOptions) (err error) {
 	k, err := keeper.New(keeper.Options{
 		Holder: l.Holder, Policy: o.policy, Run: o.run, Check: o.checkEvery, Sync: o.syncEvery, ClearOnStop: o.clear,
 		Ceilings: a.ceilings,
-		Log:      func(line string) { fmt.Fprintln(a.stderr, clean.Text(line)) },
+		Log:      func(line string) { fmt.Fprintln(a.stderr, clean.Line(line)) },
 	})
 	if err != nil {
 		return policyError(err)

@@ -110,7 +110,7 @@ func testHookRuntime(t *testing.T, runtime string) {
 		"ociVersion": "1.0.2", "process": map[string]any{"args": []string{"/sleeper"}, "cwd": "/"},
 		"root": map[string]any{"path": "rootfs"}, "mounts": []any{map[string]any{"destination": "/proc", "type": "proc", "source": "proc"}},
 		"linux":       map[string]any{"cgroupsPath": "/" + id, "namespaces": []any{map[string]any{"type": "pid"}, map[string]any{"type": "mount"}}},
-		"annotations": map[string]any{"team": "blue"}, "unknownKey": 9007199254740993,
+		"annotations": hostile(map[string]string{"team": "blue"}), "unknownKey": 9007199254740993,
 	}
 	oci := func(args ...string) (string, error) {
 		argv := append([]string{"limit", "hook", "--policy", l.policy, "--run", l.run, "--state", l.dir, "--runtime", program, "--", "--root", root}, args...)
@@ -170,6 +170,9 @@ func testHookRuntime(t *testing.T, runtime string) {
 			t.Errorf("a policy that can't be kept: %v, %v: %s", err, logErr, out)
 		}
 		for _, w := range words {
+			if strings.ContainsAny(out+string(log), "\x1b\a") || strings.Contains("\n"+string(log), "\nplimsoll: all is well") {
+				t.Errorf("a container's name gets through: %q, log %q", out, log)
+			}
 			// crun doesn't show what hooks say.
 			if !bytes.Contains(log, []byte(w)) || runtime == "runc" && !strings.Contains(out, w) {
 				t.Errorf("no %q in %s, or in the log:\n%s", w, out, log)
@@ -179,7 +182,7 @@ func testHookRuntime(t *testing.T, runtime string) {
 			t.Errorf("the container that was refused has a group: %v", err)
 		}
 	}
-	refused("rule all can't be kept", "/dev/plimsoll-none")
+	refused("oci:evil plimsoll: all is well: rule all can't be kept", "/dev/plimsoll-none")
 	l.put(t, "rules: 5\n")
 	refused("rules wants a list")
 	if err := os.Remove(l.policy); err != nil {
@@ -188,6 +191,18 @@ func testHookRuntime(t *testing.T, runtime string) {
 	if out, err := oci("create", "--bundle", bundle, id); err != nil {
 		t.Errorf("no policy: %v: %s", err, out)
 	}
+}
+
+// hostile adds to annotations what somebody may put there who wants to mislead: a name that clears the screen and forges a
+// message, paths that lead elsewhere, and 10,000 more.
+func hostile(annotations map[string]string) map[string]string {
+	for i := range 10000 {
+		annotations[fmt.Sprintf("many/%d\n\x1b[2J", i)] = strings.Repeat("\x1b]0;x\a\n", 10)
+	}
+	annotations["nerdctl/name"] = "\x1b]0;x\aevil\nplimsoll: all is well"
+	annotations["io.kubernetes.cri.sandbox-namespace"] = "../../../sys/fs/cgroup/blkio"
+	annotations["cgroupsPath"] = "/../../.."
+	return annotations
 }
 
 // TestHookPodman: Podman calls the hook from its folder of hooks.
@@ -319,11 +334,12 @@ func TestHookState(t *testing.T) {
 		`{"id":"x","bundle":"/nowhere"}`:         "createRuntime or prestart",
 		`{"id":"x","bundle":"/nowhere","pid":1}`: "/nowhere/config.json",
 	} {
-		r := plimsoll(t, context.Background(), t.TempDir(), in, "limit", "hook")
+		run := filepath.Join(t.TempDir(), "run")
+		r := plimsoll(t, context.Background(), t.TempDir(), in, "limit", "hook", "--run", run)
 		if r.status != exitFailure || !strings.Contains(r.stderr, want) {
 			t.Errorf("hook < %q: status %d, %s, want %q", in, r.status, r.stderr, want)
 		}
-		if r := plimsoll(t, context.Background(), t.TempDir(), in, "limit", "hook", "--best-effort"); r.status != exitDone || !strings.Contains(r.stderr, want) {
+		if r := plimsoll(t, context.Background(), t.TempDir(), in, "limit", "hook", "--run", run, "--best-effort"); r.status != exitDone || !strings.Contains(r.stderr, want) {
 			t.Errorf("hook --best-effort < %q: status %d, %s", in, r.status, r.stderr)
 		}
 	}

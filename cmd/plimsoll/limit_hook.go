@@ -101,7 +101,8 @@ func (a *app) hook(o hookOptions) error {
 	}
 	var faults []error
 	for _, f := range done.Faults {
-		faults = append(faults, fmt.Errorf("%s: %s", t.Ref(), f))
+		// One line: a name with a line break in it may look like another message.
+		faults = append(faults, errors.New(clean.Line(fmt.Sprintf("%s: %s", t.Ref(), f))))
 	}
 	return errors.Join(faults...)
 }

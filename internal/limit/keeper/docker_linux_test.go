@@ -25,6 +25,8 @@ func TestDocker(t *testing.T) {
 	l := newLab(t)
 	t.Run("Start", l.testStart)
 	t.Run("Policy", l.testPolicy)
+	t.Run("Hostile", l.testHostile)
+	t.Run("Dying", l.testDying)
 	t.Run("Restarts", l.testRestarts)
 }
 
@@ -68,6 +70,9 @@ func (l *lab) testStart(t *testing.T) {
 	slices.Sort(took)
 	t.Logf("from the start event to the limit in the kernel: median %v, longest %v of %d, goal <= %v: %s", took[len(took)/2], took[len(took)-1], len(took), startGoal, goal.Verdict(took[len(took)-1] <= startGoal))
 	t.Logf("from the start event to the first write: %v", seen)
+	if took[len(took)/2] > startGoal {
+		t.Errorf("half of the containers ran for longer than %v without limits: %v", startGoal, took)
+	}
 	// A container that no rule matches is left alone.
 	id := l.create("other", nil)
 	l.start(id)

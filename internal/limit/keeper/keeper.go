@@ -26,6 +26,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -51,7 +52,8 @@ type Options struct {
 	Ceilings Ceilings
 	// ClearOnStop takes all limits away at the end. Otherwise they stay.
 	ClearOnStop bool
-	// Log is given a line for whatever happens; nil says nothing.
+	// Log is given a line for whatever happens, in which names may be anything: it has to be cleaned before it is shown. nil says
+	// nothing.
 	Log func(line string)
 }
 
@@ -283,6 +285,14 @@ func (k *Keeper) rules() []policy.Rule {
 func (k *Keeper) logf(format string, args ...any) {
 	if k.opt.Log != nil {
 		k.opt.Log(fmt.Sprintf(format, args...))
+	}
+}
+
+// logLines says an error that has a line for each fault. All else is one line each: a name with a line break in it can't
+// be mistaken for another message.
+func (k *Keeper) logLines(err error) {
+	for line := range strings.Lines(err.Error()) {
+		k.logf("%s", strings.TrimSuffix(line, "\n"))
 	}
 }
 

@@ -68,7 +68,7 @@ func (k *Keeper) firstPolicy() error {
 	if goodErr != nil || errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	k.logf("%v", err)
+	k.logLines(err)
 	k.logf("the policy that was good last is in force: %s", good)
 	k.loaded = loadedPolicy{policy: old, at: time.Now(), from: good, stamp: stampOf(k.opt.Policy), fault: err.Error()}
 	return nil
@@ -116,7 +116,7 @@ func (k *Keeper) reloadPolicy(now bool) {
 	}
 	p, err := k.loadPolicy()
 	if err != nil {
-		k.logf("%v", err)
+		k.logLines(err)
 		k.logf("the policy stays as it was; mend %s", k.opt.Policy)
 		k.mu.Lock()
 		k.loaded.stamp, k.loaded.fault = stamp, err.Error()

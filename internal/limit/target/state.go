@@ -14,9 +14,6 @@ import (
 	"github.com/opencontainers/runtime-spec/specs-go"
 )
 
-// maxState bounds the state that a runtime tells a hook, in bytes.
-const maxState = 1 << 20
-
 // FromState reads the state that an OCI runtime gives its hooks
 // (https://github.com/opencontainers/runtime-spec/blob/main/runtime.md#state), and what the bundle and the engine's
 // own files tell of the container. No daemon is asked: the one that makes the container may
@@ -25,12 +22,15 @@ const maxState = 1 << 20
 // Labels of Podman's containers, and those that containerd keeps in its database alone, are not known
 // then; Notes say so.
 func (f *Finder) FromState(r io.Reader) (Target, error) {
-	b, err := io.ReadAll(io.LimitReader(r, maxState+1))
+	b, err := io.ReadAll(io.LimitReader(r, maxFile+1))
 	if err != nil {
 		return Target{}, fmt.Errorf("the runtime's state: %w", err)
 	}
+	if len(b) > maxFile {
+		return Target{}, fmt.Errorf("the runtime's state has more than %d MiB: give the container fewer annotations", maxFile>>20)
+	}
 	var s specs.State
-	if err := json.Unmarshal(b, &s); err != nil || len(b) > maxState {
+	if err := json.Unmarshal(b, &s); err != nil {
 		return Target{}, fmt.Errorf("what the runtime says is no OCI state: %.40q", b)
 	}
 	switch {
