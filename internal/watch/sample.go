@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -48,10 +49,14 @@ type Reading struct {
 	AppErr    error
 	// Limits are what the kernel holds the groups to.
 	Limits []cgroup.State
+	// read counts the samples since they were read.
+	read int
 	// CPU is how the CPU controller stopped it; nil where it can't.
 	CPU *cgroupio.Throttled
 	// Pressure is how long its processes stood still for I/O; nil where the kernel doesn't tell.
 	Pressure *Pressure
+	// below are the groups with its processes, nil where they are not known yet.
+	below []*hierarchy.Group
 	// Err says why there are no counters. It wraps cgroup.ErrGone if the group was removed.
 	Err error
 }
@@ -65,6 +70,8 @@ type Sampler struct {
 	fs     device.FS
 	groups *cgroup.Host
 	tree   *hierarchy.Tree
+	// last are the readings before, whose limits are taken for those that have done nothing since.
+	last map[string]*Reading
 	// births are of processes that were seen before: they don't change.
 	births map[int]birth
 	// stacks are what was found beneath devices, and trees what finds it; nil until it is needed.
@@ -126,10 +133,10 @@ func (s *Sampler) Sample(subjects []*Subject, volumes []Volume) (*Sample, error)
 		}
 	}
 	births := make(map[int]birth, len(s.births))
-	for _, sub := range subjects {
-		out.Subjects[sub.Ref] = s.subject(sub, births)
+	for i, sub := range subjects {
+		out.Subjects[sub.Ref] = s.subject(sub, births, i)
 	}
-	s.births = births
+	s.births, s.last = births, out.Subjects
 	return out, nil
 }
 
@@ -235,15 +242,13 @@ func (s *Sampler) nobody() *Reading {
 }
 
 // subject reads one subject.
-func (s *Sampler) subject(sub *Subject, births map[int]birth) *Reading {
+func (s *Sampler) subject(sub *Subject, births map[int]birth, i int) *Reading {
 	r := &Reading{Subject: sub}
 	s.counters(r)
 	if errors.Is(r.Err, cgroup.ErrGone) {
 		return r
 	}
-	var err error
-	if r.Limits, err = s.groups.Read(sub.Groups); errors.Is(err, cgroup.ErrGone) {
-		r.Err = err
+	if s.limits(r, i); errors.Is(r.Err, cgroup.ErrGone) {
 		return r
 	}
 	if g, err := sub.Groups.Group(hierarchy.CPU); err == nil {
@@ -256,11 +261,34 @@ func (s *Sampler) subject(sub *Subject, births map[int]birth) *Reading {
 			r.Pressure = parsePressure(string(b))
 		}
 	}
-	r.Processes, r.AppErr = s.processes(sub, births)
+	r.Processes, r.AppErr = s.processes(r, births)
+	r.below = nil
 	return r
 }
 
-// counters reads what was charged.
+// limitsFor is in how many samples the limits of a subject that does nothing are read once: they take longer to read than
+// all the rest, and nothing is seen of them.
+const limitsFor = 10
+
+// limits reads what a subject, the i-th, is held to.
+func (s *Sampler) limits(r *Reading, i int) {
+	if last := s.last[r.Subject.Ref]; last != nil && last.Subject == r.Subject && last.Limits != nil && last.read < limitsFor && maps.EqualFunc(last.Groups, r.Groups, maps.Equal[map[Number]cgroupio.Counters]) {
+		r.Limits, r.read = last.Limits, last.read+1
+		return
+	}
+	limits, err := s.groups.Read(r.Subject.Groups)
+	if errors.Is(err, cgroup.ErrGone) {
+		r.Err = err
+		return
+	}
+	// Not all in the same sample.
+	r.Limits, r.read = limits, i%limitsFor
+	if s.last[r.Subject.Ref] != nil {
+		r.read = 0
+	}
+}
+
+// counters reads what was charged. In version 1 r.below are the groups that it was charged to.
 func (s *Sampler) counters(r *Reading) {
 	groups, err := s.groups.Charged(r.Subject.Groups)
 	if err != nil {
@@ -268,6 +296,9 @@ func (s *Sampler) counters(r *Reading) {
 		return
 	}
 	r.At = time.Now()
+	if groups[0].Version == 1 {
+		r.below = groups
+	}
 	r.Groups = make(map[string]map[Number]cgroupio.Counters, len(groups))
 	for i, g := range groups {
 		all, err := cgroupio.GroupCounters(g, s.read)
@@ -290,14 +321,16 @@ func (s *Sampler) counters(r *Reading) {
 }
 
 // processes reads the counters of the processes in a subject's groups.
-func (s *Sampler) processes(sub *Subject, births map[int]birth) (map[int]Process, error) {
-	g, err := placed(sub.Groups)
-	if err != nil {
-		return nil, err
-	}
-	below, err := s.groups.Below(sub.Groups, g)
-	if err != nil {
-		return nil, err
+func (s *Sampler) processes(r *Reading, births map[int]birth) (map[int]Process, error) {
+	below := r.below
+	if below == nil {
+		g, err := placed(r.Subject.Groups)
+		if err != nil {
+			return nil, err
+		}
+		if below, err = s.groups.Below(r.Subject.Groups, g); err != nil {
+			return nil, err
+		}
 	}
 	out := map[int]Process{}
 	for _, g := range below {
