@@ -61,8 +61,10 @@ Without one, all containers that run here are watched.`,
 	f.BoolVar(&once, "once", false, "measure one interval and end, as --count 1")
 	f.BoolVar(&opt.devices, "devices", false, "only devices; no engine is asked")
 	f.BoolVar(&opt.json, "json", false, "print a line of JSON for each interval")
-	cmd.MarkFlagsMutuallyExclusive("once", "count")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if once && cmd.Flags().Changed("count") {
+			return usageError("--once is --count 1: leave out one of them")
+		}
 		if err := opt.parse(interval, once, args); err != nil {
 			return err
 		}
