@@ -46,7 +46,14 @@ func (t watchText) write(i *watch.Interval) string {
 		}
 	}
 	t.nobody(&rows, i.Nobody)
-	rows.write(&b)
+	switch {
+	case len(i.Subjects) == 0 && !t.all:
+		b.WriteString("no container runs here\n")
+	case len(rows.rows) == 0:
+		b.WriteString("none of them does anything\n")
+	default:
+		rows.write(&b)
+	}
 	t.volumes(&b, i.Volumes)
 	b.WriteByte('\n')
 	b.WriteString(t.disks(i.Devices))
@@ -83,7 +90,7 @@ func (t watchText) target(rows *table, u watch.Usage, seconds float64) {
 		row("processes: "+u.AppWhy, "?", "?", "?", "?", waitsWord(u.Waits, seconds), held)
 	}
 	for _, c := range u.Devices {
-		row(t.charge(c, u.Rates)...)
+		row(t.charge(c, u.Rates, escapes(u) && (c.Buffered == explain.Leaks || c.Buffered == explain.Partly))...)
 	}
 	if u.Why != "" {
 		row("devices: "+u.Why, "?", "?", "?", "?")
@@ -114,18 +121,22 @@ func (t watchText) total(row func(...string), u watch.Usage) {
 	if counted < 2 || u.Read == nil || u.Write == nil {
 		return
 	}
-	bytes := func(t *watch.Total) string {
+	bytes := func(t *watch.Total, least bool) string {
 		s := size.Rate(t.BytesS)
-		if t.Partial || t.Most > t.Bytes {
+		if t.Partial || t.Most > t.Bytes || least {
 			s = "≥ " + s
 		}
 		return s
 	}
-	row("devices, each byte once", bytes(u.Read), size.Count(u.Read.IOsS), bytes(u.Write), size.Count(u.Write.IOsS))
+	left := u.Uncharged != nil && *u.Uncharged > 0
+	row("devices, each byte once", bytes(u.Read, false), size.Count(u.Read.IOsS), bytes(u.Write, left), size.Count(u.Write.IOsS))
 }
 
-// charge is the row of a device, after the target's name.
-func (t watchText) charge(c watch.Charge, rates []watch.Rate) []string {
+// escapes reports whether some of what a target writes may be charged to nobody.
+func escapes(u watch.Usage) bool { return u.Uncharged == nil || *u.Uncharged > 0 }
+
+// charge is the row of a device, after the target's name. least: buffered writes are not among what is charged there.
+func (t watchText) charge(c watch.Charge, rates []watch.Rate, least bool) []string {
 	where := c.Name
 	switch {
 	case len(c.Places) > 0:
@@ -144,8 +155,8 @@ func (t watchText) charge(c watch.Charge, rates []watch.Rate) []string {
 		return []string{where + " (not counted)", "?", "?", "?", "?", "", limits}
 	}
 	write := size.Rate(c.Write.BytesS)
-	if c.Buffered == explain.Leaks || c.Buffered == explain.Partly {
-		write = "≥ " + write // Buffered writes are not among it.
+	if least {
+		write = "≥ " + write
 	}
 	waits := ""
 	if c.Waited != nil {
@@ -161,7 +172,7 @@ func (t watchText) nobody(rows *table, n *watch.Nobody) {
 	}
 	name := "(nobody's group)"
 	for _, c := range n.Devices {
-		rows.add(append([]string{name}, t.charge(watch.Charge{Name: c.Name, Number: c.Number, Read: c.Read, Write: c.Write}, n.Rates)...)...)
+		rows.add(append([]string{name}, t.charge(watch.Charge{Name: c.Name, Number: c.Number, Read: c.Read, Write: c.Write, Why: c.Why}, n.Rates, false)...)...)
 		name = ""
 	}
 }
