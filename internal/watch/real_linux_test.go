@@ -179,7 +179,7 @@ func TestBufferedOnKernel(t *testing.T) {
 		t.Errorf("the application: %+v", u.App)
 	}
 	// Somebody outside the group writes it back.
-	i := l.interval("true")
+	l.interval("true")
 	before := l.sample()
 	disktest.Run(t, "sync", "-f", dir)
 	i, err := Between(before, l.sample(), l.sampler.Beneath)
