@@ -46,11 +46,13 @@ func TestRun(t *testing.T) {
 		want["this machine, version 1, changed"], want["this machine, version 1, removed"] = "20", "20"
 		want["this machine, version 1, keeper, idle for 200ms"] = "0"
 		want["this machine, version 1, keeper, all started at once"], want["this machine, version 1, keeper, nothing to do"] = "20", "0"
+		want["this machine, version 1, watched"] = "0"
 	case real:
 		want["this machine, version 2, keeper, idle for 200ms"] = "0"
 		want["this machine, version 2, keeper, all started at once"], want["this machine, version 2, keeper, nothing to do"] = "5", "0"
 		want["this machine, version 2, set"], want["this machine, version 2, nothing to do"] = "5", "0"
 		want["this machine, version 2, changed"], want["this machine, version 2, removed"] = "5", "5"
+		want["this machine, version 2, watched"] = "0"
 	case !strings.Contains(out.String(), "skipped: "):
 		t.Errorf("nothing is said of this machine:\n%s", out.String())
 	}

@@ -23,6 +23,8 @@ type app struct {
 	hard context.Context
 	// hangup is called for SIGHUP, if one is set; nil where nobody listens for signals: a daemon reads its configuration again.
 	hangup *atomic.Pointer[func()]
+	// quiet is set while an interrupt is how one ends a command: it needs no words. nil: nobody answers interrupts.
+	quiet *atomic.Bool
 }
 
 // hardContext is hard, or one that never ends.
@@ -103,7 +105,7 @@ programs.
 	root.PersistentFlags().StringVar(&a.stateDir, "state", defaultStateDir(), "folder of the database and of Plimsoll's own data")
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(helpCommand())
-	root.AddCommand(a.runCommand(), a.planCommand(), a.resultsCommand(), a.reportCommand(), a.limitCommand(), a.daemonCommand(), a.doctorCommand(), a.versionCommand(), exitTopic())
+	root.AddCommand(a.runCommand(), a.planCommand(), a.resultsCommand(), a.reportCommand(), a.limitCommand(), a.watchCommand(), a.daemonCommand(), a.doctorCommand(), a.versionCommand(), exitTopic())
 	root.AddCommand(a.selfcheckCommand(), a.verifyCommand())
 	root.AddCommand(a.dialectCommands()...)
 	completeWith(root)

@@ -32,6 +32,8 @@ func main() {
 func (a *app) interrupts(ctx context.Context) (context.Context, func()) {
 	ctx, soft := context.WithCancel(ctx)
 	var hard context.CancelFunc
+	quiet := &atomic.Bool{}
+	a.quiet = quiet
 	a.hard, hard = context.WithCancel(context.Background())
 	a.hangup = new(atomic.Pointer[func()])
 	signals := make(chan os.Signal, 3)
@@ -52,7 +54,9 @@ func (a *app) interrupts(ctx context.Context) (context.Context, func()) {
 			}
 			// First: a terminal that is stopped holds up the words.
 			step.cancel()
-			newProgress(a.stderr).Note(step.words)
+			if !quiet.Load() {
+				newProgress(a.stderr).Note(step.words)
+			}
 		}
 		signal.Reset(stopSignals()...)
 	}()
