@@ -112,6 +112,9 @@ func (a *app) keep(ctx context.Context, o daemonOptions) (err error) {
 		return policyError(err)
 	}
 	defer func() { err = errors.Join(err, k.Close()) }()
+	if a.quiet != nil {
+		a.quiet.Store(true) // An interrupt is how one ends it.
+	}
 	if a.hangup != nil {
 		reload := k.Reload
 		a.hangup.Store(&reload)

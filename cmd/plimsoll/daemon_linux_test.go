@@ -157,10 +157,13 @@ func TestDaemon(t *testing.T) {
 		}
 		return s
 	}
-	do(exitDone, []string{"4 rules", "write_bps", "8MiB", "can't be kept", "Docker at " + docker.Host + ": connected", "1 containers held"}, "--status")
+	do(exitDone, []string{"4 rules", "write_bps", "8MiB", "can't be kept", "Docker at " + docker.Host + ": connected", "1 containers held", "in the last ", "WAITS"}, "--status")
 	do(exitFailure, []string{"another keeper runs here", "--status"})
 	if s := status(); s.PID != d.cmd.Process.Pid || len(s.Containers) != 1 || len(s.Containers[0].Faults) != 1 || len(s.Containers[0].Held) < 2 {
 		t.Errorf("state %+v", s)
+	}
+	if u := status().Usage; u == nil || u.Seconds < 1 || len(u.Subjects) != 1 || u.Subjects[0].Ref != "docker:web" || len(u.Subjects[0].Rates) < 2 {
+		t.Errorf("what it does: %+v", u)
 	}
 	// What it held is known after a kill, and taken away when its rule has gone meanwhile.
 	d.end(syscall.SIGKILL)

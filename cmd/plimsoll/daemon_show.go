@@ -125,7 +125,26 @@ func (a *app) daemonStatus(o daemonOptions) error {
 			w.row(c.Target, "can't be kept", "", "", f.Rule, f.Text)
 		}
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	return a.showUsage(s)
+}
+
+// showUsage prints what the containers did, and what of their limits they used.
+func (a *app) showUsage(s *keeper.Status) error {
+	if s.UsageError != "" {
+		fmt.Fprintf(a.stdout, "\nwhat they do isn't known: %s\n", clean.Line(s.UsageError))
+		return nil
+	}
+	if s.Usage == nil {
+		return nil
+	}
+	rows := watchText{all: true, width: terminal(a.stdout).Width}.targets(s.Usage)
+	var b strings.Builder
+	rows.write(&b)
+	_, err := fmt.Fprintf(a.stdout, "\nin the last %.1f s\n%s", s.Usage.Seconds, b.String())
+	return err
 }
 
 // ago is how long something is past, in whole seconds.

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"plimsoll/internal/watch"
 )
 
 // Socket is the name, in the folder Run, of the socket that tells the state.
@@ -42,6 +44,10 @@ type Status struct {
 	Drift  int64 `json:"drift"`
 	// LastCheck is the last look at all limits.
 	LastCheck Tick `json:"last_check"`
+	// Usage is what the held containers did since the state was asked for last; nil where nothing is held, and for Status itself.
+	// UsageError says why it isn't known.
+	Usage      *watch.Interval `json:"usage,omitempty"`
+	UsageError string          `json:"usage_error,omitempty"`
 }
 
 // A PolicyStatus is a policy in force.
@@ -161,7 +167,13 @@ func (k *Keeper) serve(ctx context.Context) error {
 			go func() {
 				defer c.Close()
 				_ = c.SetDeadline(time.Now().Add(statusTimeout))
-				_ = json.NewEncoder(c).Encode(k.Status())
+				usage, err := k.Usage(ctx)
+				s := k.Status()
+				s.Usage = usage
+				if err != nil {
+					s.UsageError = err.Error()
+				}
+				_ = json.NewEncoder(c).Encode(s)
 			}()
 		}
 	}()
