@@ -30,10 +30,10 @@ func defaultRunDir() string {
 
 // A daemonOptions is what the command line of the daemon says.
 type daemonOptions struct {
-	policy, run, blockio        string
-	check, dry, status, json    bool
-	clear                       bool
-	checkEvery, syncEvery, poll time.Duration
+	policy, run, blockio     string
+	check, dry, status, json bool
+	clear                    bool
+	checkEvery, syncEvery    time.Duration
 }
 
 // daemonCommand keeps containers within the limits of a policy.

@@ -32,11 +32,10 @@ func needV1(t *testing.T) {
 
 // A running is a keeper of a test's own.
 type running struct {
-	t      *testing.T
-	k      *Keeper
-	opt    Options
-	finder *target.Finder
-	stop   func()
+	t    *testing.T
+	k    *Keeper
+	opt  Options
+	stop func()
 
 	mu  sync.Mutex
 	log []string
