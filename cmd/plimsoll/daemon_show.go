@@ -68,6 +68,9 @@ func deviceOf(g keeper.Grant) string {
 	if g.Wide {
 		s += ", root group"
 	}
+	if g.Together {
+		s += ", together"
+	}
 	return s
 }
 
@@ -110,6 +113,10 @@ func (a *app) daemonStatus(o daemonOptions) error {
 	all := s.Containers
 	if s.RootGroup != nil {
 		all = append(all, *s.RootGroup)
+	}
+	all = append(all, s.Together...)
+	for _, f := range s.TogetherFaults {
+		say("%s", f)
 	}
 	say("%d containers held, %d others", len(s.Containers), s.Others)
 	if len(all) == 0 {

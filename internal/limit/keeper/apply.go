@@ -30,6 +30,7 @@ func (k *Keeper) apply(e *entry) {
 	if len(p.Of(e.target)) == 0 && len(e.held) == 0 {
 		e.rules, e.broken, e.parts = nil, nil, nil
 		k.setWide(e, nil)
+		k.setShares(e, nil)
 		return
 	}
 	if err := k.find(e); err != nil {
@@ -127,11 +128,14 @@ func (k *Keeper) settle(e *entry) (writes int, err error) {
 			broken = r.faults
 			e.rules = r.rules
 		}
-		var own, wide []Grant
+		var own, wide, shares []Grant
 		for _, g := range r.grants {
-			if g.Wide {
+			switch {
+			case g.Wide:
 				wide = append(wide, g)
-			} else {
+			case g.Together:
+				shares = append(shares, g)
+			default:
 				own = append(own, g)
 			}
 		}
@@ -143,6 +147,7 @@ func (k *Keeper) settle(e *entry) (writes int, err error) {
 		}
 		if len(e.broken) == 0 {
 			k.setWide(e, wide)
+			k.setShares(e, shares)
 			break
 		}
 		broken = append(broken, e.broken...)

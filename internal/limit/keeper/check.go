@@ -22,6 +22,9 @@ func (k *Keeper) tick() {
 		k.background(func() {
 			defer k.ticking.Store(false)
 			k.Check()
+			if k.synced.CompareAndSwap(true, false) {
+				k.oldBudgets()
+			}
 		})
 	}
 }
@@ -29,7 +32,7 @@ func (k *Keeper) tick() {
 // Check looks at all limits, and writes what differs from the policy.
 func (k *Keeper) Check() Tick {
 	t := Tick{At: time.Now()}
-	for _, e := range append(k.all(), k.root) {
+	for _, e := range k.every() {
 		e.mu.Lock()
 		n := k.look(e)
 		t.Groups, t.Writes = t.Groups+1, t.Writes+n
@@ -46,7 +49,7 @@ func (k *Keeper) Check() Tick {
 // disks tries again at once what was refused, and looks at what is held on block devices that have come back. No
 // numbers stand for all.
 func (k *Keeper) disks(numbers map[string]bool) {
-	for _, e := range append(k.all(), k.root) {
+	for _, e := range k.every() {
 		e.mu.Lock()
 		if len(e.broken) > 0 {
 			e.retryWait, e.retry = 0, time.Now()
@@ -65,10 +68,14 @@ func (k *Keeper) look(e *entry) (writes int) {
 	}
 	if !e.retry.IsZero() && time.Now().After(e.retry) {
 		before := k.writes.Load()
-		if e == k.root {
+		switch {
+		case e == k.root:
 			k.spawn(k.applyRoot)
 			e.retry = time.Time{}
-		} else {
+		case e.budget:
+			k.budgetsSoon()
+			e.retry = time.Time{}
+		default:
 			k.apply(e)
 		}
 		return int(k.writes.Load() - before)

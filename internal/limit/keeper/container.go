@@ -49,6 +49,7 @@ func keyOf(t target.Target) string {
 // Started holds a target that has started, or has changed, in the background.
 func (k *Keeper) Started(t target.Target) {
 	e := k.enter(t)
+	k.newcomer()
 	k.background(func() {
 		e.mu.Lock()
 		defer e.mu.Unlock()
@@ -101,7 +102,9 @@ func (k *Keeper) drop(e *entry) {
 		delete(k.byID, e.id)
 	}
 	_, wide := k.wides[e.key]
+	_, shares := k.shares[e.key]
 	delete(k.wides, e.key)
+	delete(k.shares, e.key)
 	k.spawn(func() {
 		e.mu.Lock()
 		defer e.mu.Unlock()
@@ -111,6 +114,9 @@ func (k *Keeper) drop(e *entry) {
 	})
 	if wide {
 		k.background(k.applyRoot)
+	}
+	if shares {
+		k.budgetsSoon()
 	}
 }
 
@@ -149,5 +155,6 @@ func (k *Keeper) syncAll(ctx context.Context) {
 		}
 	}
 	k.store.sweep(k.all())
+	k.synced.Store(true)
 	k.background(k.applyRoot)
 }

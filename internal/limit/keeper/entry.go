@@ -32,6 +32,8 @@ type Held struct {
 type entry struct {
 	// key and id are its names, empty for the root group, and process is the target as it was met. They don't change.
 	key, id string
+	// budget is set for a group that containers have in common.
+	budget  bool
 	process target.Target
 
 	// told is set while a look is due because something was written.
@@ -66,6 +68,9 @@ type entry struct {
 func (e *entry) name() string {
 	if e.key == "" {
 		return "the root group"
+	}
+	if e.budget {
+		return "the group " + e.target.Name
 	}
 	return e.target.Ref()
 }

@@ -24,6 +24,8 @@ type Slot struct {
 	Device string `json:"device,omitempty"`
 	// Wide is set for the root group's limit on the device (version 1): all who write to it share that.
 	Wide bool `json:"device_wide,omitempty"`
+	// Together is set for what all containers of the rule have together (version 2).
+	Together bool `json:"together,omitempty"`
 }
 
 // A Grant is what a rule gives a slot.
@@ -65,6 +67,7 @@ type Ceilings func(device string) (limit.Limits, error)
 // part can't be had gives nothing.
 func rule(h *hold.Holder, p *policy.Policy, ceilings Ceilings, t target.Target) ruling {
 	var out ruling
+	var alone []Grant
 	last := map[Slot]Grant{}
 	for i := range p.Rules {
 		r := &p.Rules[i]
@@ -81,6 +84,17 @@ func rule(h *hold.Holder, p *policy.Policy, ceilings Ceilings, t target.Target) 
 			g.rank = i
 			last[g.Slot] = g
 		}
+	}
+	for s, g := range last {
+		// What several have together one may have alone, and no more.
+		own := Slot{Key: s.Key, Device: s.Device}
+		if s.Together && g.limits.Below(s.Key, last[own].limits) {
+			g.Slot = own
+			alone = append(alone, g)
+		}
+	}
+	for _, g := range alone {
+		last[g.Slot] = g
 	}
 	for _, g := range last {
 		out.grants = append(out.grants, g)
@@ -134,6 +148,7 @@ func grantsOf(h *hold.Holder, r *policy.Rule, ceilings Ceilings, t target.Target
 
 // grant is a rule's for a slot.
 func grant(r *policy.Rule, s Slot, name string, value limit.Limits) Grant {
+	s.Together = r.Together
 	l := limit.Limits{}.With(s.Key, value)
 	return Grant{Slot: s, DeviceName: name, Value: l.Text(s.Key), Rule: r.Name, limits: l}
 }

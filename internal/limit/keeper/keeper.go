@@ -93,10 +93,15 @@ type Keeper struct {
 	// byID finds the entry of a container of which only the id is known.
 	byID map[string]*entry
 	// wides are the grants for the root group, by entry.
-	wides    map[string][]Grant
-	engines  map[string]Engine
-	syncErr  string
-	lastTick Tick
+	wides map[string][]Grant
+	// shares are the grants for what containers have together, by entry, budgets the groups that have such limits, by path, and
+	// budgetFaults why a rule's can't be kept.
+	shares       map[string][]Grant
+	budgets      map[string]*entry
+	budgetFaults map[string]string
+	engines      map[string]Engine
+	syncErr      string
+	lastTick     Tick
 
 	root    *entry
 	ceiling ceilingCache
@@ -104,6 +109,11 @@ type Keeper struct {
 
 	events, checks, writes, drift atomic.Int64
 	ticking                       atomic.Bool
+
+	// budgeting is held while budgets are put in their place; synced is set when all containers were asked for,
+	// budgetsDue while that is due.
+	budgeting          sync.Mutex
+	synced, budgetsDue atomic.Bool
 
 	closing sync.Mutex
 	closed  bool
@@ -121,6 +131,7 @@ func New(opt Options) (*Keeper, error) {
 	}
 	k := &Keeper{
 		opt: opt, holder: opt.Holder, began: time.Now(), entries: map[string]*entry{}, byID: map[string]*entry{}, wides: map[string][]Grant{},
+		shares: map[string][]Grant{}, budgets: map[string]*entry{},
 		engines: map[string]Engine{}, reload: make(chan struct{}, 1), sync: make(chan time.Duration, 1), busy: make(chan struct{}, applying),
 		root: &entry{held: map[Slot]*Held{}, since: time.Now()},
 	}
@@ -237,7 +248,7 @@ func (k *Keeper) stop() error {
 		return nil
 	}
 	var errs []error
-	for _, e := range append(k.all(), k.root) {
+	for _, e := range k.every() {
 		e.mu.Lock()
 		if !e.gone && e.groups != nil {
 			n, err := k.release(e, func(Slot) bool { return true })

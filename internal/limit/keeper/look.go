@@ -56,7 +56,7 @@ func look(h *hold.Holder, p *policy.Policy, ceilings Ceilings, t target.Target) 
 		return fail(err)
 	}
 	var root []cgroup.State
-	narrow := slices.DeleteFunc(slices.Clone(r.grants), func(g Grant) bool { return g.Wide })
+	narrow := slices.DeleteFunc(slices.Clone(r.grants), func(g Grant) bool { return g.Wide || g.Together })
 	for _, part := range parts(narrow) {
 		if err := tryPart(h, scope.Parts[0].Groups, part); err != nil {
 			s.Faults = append(s.Faults, Fault{Rule: part.rule, Text: err.Error(), Err: err})
@@ -71,6 +71,9 @@ func look(h *hold.Holder, p *policy.Policy, ceilings Ceilings, t target.Target) 
 				}
 			}
 			states = root
+		}
+		if g.Together {
+			states = nil // It is known when all containers are.
 		}
 		now := wasLimit(states, g.Slot)
 		s.Grants = append(s.Grants, GrantedSeen{g, now.Text(g.Key), now == g.limits})

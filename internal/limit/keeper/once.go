@@ -30,7 +30,7 @@ func Once(opt Options, t target.Target) (Done, error) {
 	if err != nil || len(p.Of(t)) == 0 {
 		return out, err
 	}
-	k := &Keeper{opt: opt, holder: opt.Holder, wides: map[string][]Grant{}, loaded: loadedPolicy{policy: p}, closed: true}
+	k := &Keeper{opt: opt, holder: opt.Holder, wides: map[string][]Grant{}, shares: map[string][]Grant{}, loaded: loadedPolicy{policy: p}, closed: true}
 	if k.store, err = newStore(filepath.Join(opt.Run, "held"), opt.Holder.FS.Proc); err != nil {
 		return out, err
 	}
@@ -48,6 +48,9 @@ func Once(opt Options, t target.Target) (Done, error) {
 	}
 	if len(k.wides) > 0 {
 		out.Notes = append(out.Notes, "what is device-wide is left to plimsoll daemon")
+	}
+	if len(k.shares) > 0 {
+		out.Notes = append(out.Notes, "what containers have together is left to plimsoll daemon")
 	}
 	return out, nil
 }

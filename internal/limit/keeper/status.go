@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -36,6 +37,9 @@ type Status struct {
 	Others     int               `json:"others"`
 	// RootGroup is held for rules that are device-wide.
 	RootGroup *ContainerStatus `json:"root_group,omitempty"`
+	// Together are the groups that several containers have in common, and TogetherFaults the rules that can't be kept for them.
+	Together       []ContainerStatus `json:"together,omitempty"`
+	TogetherFaults []Fault           `json:"together_faults,omitempty"`
 	// Events counts what engines told, Checks the looks at all limits, Writes all writes to control files, and Drift how
 	// often a limit had been changed by somebody else.
 	Events int64 `json:"events"`
@@ -107,7 +111,16 @@ func (k *Keeper) Status() Status {
 	for _, e := range k.engines {
 		s.Engines = append(s.Engines, e)
 	}
+	for rule, text := range k.budgetFaults {
+		s.TogetherFaults = append(s.TogetherFaults, Fault{Rule: rule, Text: text})
+	}
+	budgets := slices.Collect(maps.Values(k.budgets))
 	k.mu.Unlock()
+	for _, e := range budgets {
+		s.Together = append(s.Together, e.status())
+	}
+	slices.SortFunc(s.Together, func(a, b ContainerStatus) int { return strings.Compare(a.Target, b.Target) })
+	slices.SortFunc(s.TogetherFaults, func(a, b Fault) int { return strings.Compare(a.Rule, b.Rule) })
 	slices.SortFunc(s.Engines, func(a, b Engine) int { return strings.Compare(a.Name, b.Name) })
 	for _, e := range k.all() {
 		c := e.status()

@@ -29,8 +29,10 @@ type store struct {
 type kept struct {
 	Boot string `json:"boot"`
 	// Name, ID, PID and StartTime are the target's; the root group has none.
-	Name      string     `json:"name"`
-	ID        string     `json:"id,omitempty"`
+	Name string `json:"name"`
+	ID   string `json:"id,omitempty"`
+	// Group is the path of one that containers have in common.
+	Group     string     `json:"group,omitempty"`
 	PID       int        `json:"pid,omitempty"`
 	StartTime uint64     `json:"start_time,omitempty"`
 	Held      []keptHeld `json:"held"`
@@ -57,6 +59,9 @@ func (s *store) path(e *entry) string {
 		return filepath.Join(s.dir, "root-group.json")
 	}
 	sum := sha256.Sum256([]byte(e.key))
+	if e.budget {
+		return filepath.Join(s.dir, budgetFile+hex.EncodeToString(sum[:16])+".json")
+	}
 	return filepath.Join(s.dir, hex.EncodeToString(sum[:16])+".json")
 }
 
@@ -65,7 +70,7 @@ func (s *store) save(e *entry) error {
 	if len(e.held) == 0 {
 		return s.forget(e)
 	}
-	k := kept{Boot: s.boot, Name: e.name(), ID: e.id, PID: e.process.PID, StartTime: e.process.StartTime}
+	k := kept{Boot: s.boot, Name: e.name(), Group: e.group(), ID: e.id, PID: e.process.PID, StartTime: e.process.StartTime}
 	for _, h := range e.slots() {
 		k.Held = append(k.Held, keptHeld{*h, h.was})
 	}
@@ -109,6 +114,29 @@ func (s *store) load(e *entry) map[Slot]*Held {
 	return held
 }
 
+// budgetFile is how the names of files begin that are about groups that containers have in common.
+const budgetFile = "together-"
+
+// budgets lists those groups.
+func (s *store) budgets() (paths []string) {
+	files, _ := filepath.Glob(filepath.Join(s.dir, budgetFile+"*.json"))
+	for _, f := range files {
+		var k kept
+		if b, err := os.ReadFile(f); err == nil && json.Unmarshal(b, &k) == nil && k.Boot == s.boot && k.Group != "" {
+			paths = append(paths, k.Group)
+		}
+	}
+	return paths
+}
+
+// group is the path of a group that containers have in common, "" for others.
+func (e *entry) group() string {
+	if e.budget {
+		return e.target.Name
+	}
+	return ""
+}
+
 // sweep removes the files of targets that are not among entries.
 func (s *store) sweep(entries []*entry) {
 	keep := map[string]bool{filepath.Join(s.dir, "root-group.json"): true}
@@ -118,7 +146,7 @@ func (s *store) sweep(entries []*entry) {
 	files, _ := filepath.Glob(filepath.Join(s.dir, "*.json*"))
 	for _, f := range files {
 		// A file that is being written is as young as this.
-		if info, err := os.Stat(f); err == nil && !keep[f] && time.Since(info.ModTime()) > time.Minute {
+		if info, err := os.Stat(f); err == nil && !keep[f] && !strings.HasPrefix(filepath.Base(f), budgetFile) && time.Since(info.ModTime()) > time.Minute {
 			_ = os.Remove(f)
 		}
 	}

@@ -39,6 +39,8 @@ type Rule struct {
 	Name  string `json:"name"`
 	Match Match  `json:"match"`
 	Where Where  `json:"where"`
+	// Together makes them one budget for all containers that match, instead of each one's own (version 2).
+	Together bool `json:"together,omitempty"`
 	// Limits are what is asked for.
 	Limits limit.Ask `json:"-"`
 	// Line is where it begins in the file; 0 if it comes from no file.

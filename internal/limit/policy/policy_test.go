@@ -52,6 +52,10 @@ func TestParseRefuses(t *testing.T) {
 		{rule("{match: all, where: {device_wide: 1}, " + good + "}"), "device_wide wants true or false, got \"1\""},
 		{rule("{match: all, where: {volume: a}, limits: {cpus: 1}}"), "where says which data limits on I/O are for, and the rule has none"},
 		{rule("{match: all, where: {device_wide: true}, limits: {weight: 100}}"), "device_wide is for rates"},
+		{rule("{match: all, together: 1, " + good + "}"), "together wants true or false, got \"1\""},
+		{rule("{match: all, together: true, limits: {weight: 100}}"), "together is for rates, cpus and memory"},
+		{rule("{match: all, together: true, limits: {write_bps: none}}"), "none can't be had together"},
+		{rule("{match: all, together: true, where: {device_wide: true}, " + good + "}"), "leave out one of them"},
 		{rule("{name: a, match: all, "+good+"}") + "- {name: a, match: all, " + good + "}", "p:3:3: the name \"a\" is that of the rule at line 2, too"},
 		{rule("{<<: {match: all}, " + good + "}"), "a rule has no key \"<<\""},
 		{strings.Repeat("#", MaxSize+1), "the file is larger than"},
@@ -98,6 +102,7 @@ rules:
 - match: {namespace: prod, pod: web-*, container: nginx, project: a, service: b, image: nginx, name: x}
   where: {all: true}
   limits: {cpus: 1.5, latency: 5ms, memory: 1GiB}
+- {match: all, together: true, limits: {cpus: 2}}
 `))
 	if err != nil {
 		t.Fatal(err)
@@ -113,6 +118,7 @@ rules:
 			Name: "rule 3", Line: 12, Limits: limit.Ask{Limits: limit.Limits{CPUs: 1.5, Latency: 5 * time.Millisecond, Memory: 1 << 30}},
 			Match: Match{Namespace: []string{"prod"}, Pod: []string{"web-*"}, Container: []string{"nginx"}, Project: []string{"a"}, Service: []string{"b"}, Image: []string{"nginx"}, Name: []string{"x"}},
 		},
+		{Name: "rule 4", Line: 15, Together: true, Limits: limit.Ask{Limits: limit.Limits{CPUs: 2}}},
 	}}
 	if diff := cmp.Diff(want, p); diff != "" {
 		t.Errorf("Parse() -want +got:\n%s", diff)

@@ -43,9 +43,14 @@ func (d *decoder) rule(n *yaml.Node, i int) Rule {
 	r := Rule{Name: fmt.Sprintf("rule %d", i+1)}
 	matched, limited, before := false, false, len(d.faults)
 	d.section(n, "a rule", fields{
-		"name":   func(v *yaml.Node) { r.Name = d.word(v, "name") },
-		"match":  func(v *yaml.Node) { matched = true; d.match(v, &r.Match) },
-		"where":  func(v *yaml.Node) { d.where(v, &r.Where) },
+		"name":  func(v *yaml.Node) { r.Name = d.word(v, "name") },
+		"match": func(v *yaml.Node) { matched = true; d.match(v, &r.Match) },
+		"where": func(v *yaml.Node) { d.where(v, &r.Where) },
+		"together": func(v *yaml.Node) {
+			if r.Together = v.Value == "true"; v.Tag != "!!bool" {
+				d.fail(v, "together wants true or false, got %s", describe(v))
+			}
+		},
 		"limits": func(v *yaml.Node) { limited = true; d.limits(v, &r.Limits) },
 	})
 	if len(d.faults) > before {
@@ -57,6 +62,12 @@ func (d *decoder) rule(n *yaml.Node, i int) Rule {
 	switch {
 	case !limited:
 		d.fail(n, "%s has no limits", r.Name)
+	case r.Together && slices.ContainsFunc(Asked(r.Limits), func(k limit.Key) bool { return !k.Rate() && k != limit.CPUs && k != limit.Memory }):
+		d.fail(n, "%s: together is for rates, cpus and memory: put weights, shares and latencies into a rule of their own", r.Name)
+	case r.Together && len(r.Limits.Remove) > 0:
+		d.fail(n, "%s: none can't be had together: leave out together", r.Name)
+	case r.Together && r.Where.DeviceWide:
+		d.fail(n, "%s: device_wide is for everybody who writes to the device, and together for the rule's containers alone: leave out one of them", r.Name)
 	case r.Where.DeviceWide && !anyRate(r.Limits):
 		d.fail(n, "%s: device_wide is for rates, and the rule has none", r.Name)
 	case r.Where != (Where{}) && !IO(r.Limits):
