@@ -54,9 +54,10 @@ func (tr *tree) stand(command, script string) {
 	}
 }
 
-// run runs a script of the tree.
+// run runs a script of the tree; its arguments follow its name.
 func (tr *tree) run(script string, env ...string) (string, error) {
-	cmd := exec.Command(filepath.Join(tr.dir, script))
+	argv := strings.Fields(script)
+	cmd := exec.Command(filepath.Join(tr.dir, argv[0]), argv[1:]...)
 	// Without paths in it, the go run of one tree is that of the next, from the cache.
 	cmd.Env = append(append(os.Environ(), "GOFLAGS=-trimpath", "PATH="+tr.bin+":"+os.Getenv("PATH")), env...)
 	out, err := cmd.CombinedOutput()
