@@ -41,6 +41,7 @@ const (
 	Clock         = "clock"
 	Unsteady      = "unsteady"
 	NeverSteady   = "never-steady"
+	Unspoken      = "unspoken"
 	Window        = "window"
 	FirstTouch    = "first-touch"
 	Overhead      = "overhead"
@@ -53,7 +54,7 @@ const (
 // IDs lists them all.
 var IDs = []string{
 	Cache, Direct, Unwritten, Compressible, Generator, Throttled, Burst, Cap, Neighbour, Drift, IOEngine, Unlike,
-	Amplification, Clock, Unsteady, NeverSteady, Window, FirstTouch, Overhead, Skew, DeviceUnknown, Rate, EngineNote,
+	Amplification, Clock, Unsteady, NeverSteady, Unspoken, Window, FirstTouch, Overhead, Skew, DeviceUnknown, Rate, EngineNote,
 }
 
 // Trial returns the doubts about one trial. run is the run it belongs to, for the
@@ -119,6 +120,7 @@ func Run(run *record.Run, trials []record.Trial) []record.Warning {
 	out = append(out, runCaps(c)...)
 	out = append(out, runFirstTouch(c)...)
 	out = append(out, runDrift(c)...)
+	out = append(out, runUnspoken(done)...)
 	return append(out, runOverhead(done)...)
 }
 
