@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"time"
 
 	"plimsoll/internal/dialect"
 	"plimsoll/internal/workload"
@@ -98,52 +97,4 @@ func modes(flags []string) (direct bool, sync string) {
 		sync = "dsync"
 	}
 	return slices.Contains(flags, "direct"), sync
-}
-
-// summary is dd's last line (print_xfer_stats of coreutils): decimal and binary size, time, and
-// decimal rate. While it goes on the time is in whole seconds.
-func summary(bytes int64, d time.Duration, progress bool) string {
-	secs := fmt.Sprintf("%.6g", d.Seconds())
-	if progress {
-		secs = fmt.Sprintf("%.0f", d.Seconds())
-	}
-	size := fmt.Sprintf("%d bytes", bytes)
-	switch si, iec := human(float64(bytes), 1000), human(float64(bytes), 1024); {
-	case bytes == 1:
-		size = "1 byte"
-	case bytes < 1000:
-	case bytes < 1024:
-		size += " (" + si + ")"
-	default:
-		size += " (" + si + ", " + iec + ")"
-	}
-	rate := "Infinity B/s"
-	if d > 0 {
-		rate = human(float64(bytes)/d.Seconds(), 1000) + "/s"
-	}
-	return fmt.Sprintf("%s copied, %s s, %s", size, secs, rate)
-}
-
-// human is a number of bytes as coreutils prints it: one decimal under 10, none above,
-// rounded to the nearest.
-func human(n, base float64) string {
-	units := []string{"B", "kB", "MB", "GB", "TB", "PB", "EB"}
-	if base == 1024 {
-		units = []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
-	}
-	i := 0
-	for n >= base && i < len(units)-1 {
-		n /= base
-		i++
-	}
-	text := fmt.Sprintf("%.0f", n)
-	if i > 0 {
-		if t := fmt.Sprintf("%.1f", n); n < 9.95 {
-			text = t
-		}
-	}
-	if text == fmt.Sprintf("%.0f", base) && i < len(units)-1 {
-		text, i = "1.0", i+1
-	}
-	return text + " " + units[i]
 }
