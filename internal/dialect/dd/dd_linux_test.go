@@ -18,6 +18,7 @@ import (
 
 	"plimsoll/internal/dialect/dialecttest"
 	"plimsoll/internal/fuzztest"
+	"plimsoll/load"
 )
 
 // TestLastLineIsCoreutils compares the sizes with those that the real dd prints.
@@ -222,10 +223,42 @@ func TestSyncAtTheEnd(t *testing.T) {
 	}
 }
 
+// TestProgress: a line a second, over the one before, and none of what takes less; as dd itself.
 func TestProgress(t *testing.T) {
-	got, _, err := run(t, t.TempDir(), "if=/dev/zero", "of=f", "bs=4K", "count=256", "status=progress", "oflag=dsync")
-	if err != nil || !strings.Contains(got, "\r1048576 bytes (1.0 MB, 1.0 MiB) copied, ") || !strings.Contains(got, "\n256+0 records in\n") {
-		t.Errorf("%q, %v", got, err)
+	second := regexp.MustCompile(`^(\r\d+ bytes \(.*\) copied, \d+ s, [0-9.]+ [kM]B/s *)+\n\d`)
+	for _, c := range []struct {
+		bs, count string
+		lines     bool
+	}{{"bs=4K", "count=16", false}, {"bs=1", "count=4000000", true}} {
+		args := []string{"if=/dev/zero", "of=f", c.bs, c.count, "status=progress"}
+		got, s, err := run(t, t.TempDir(), args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command("dd", args...)
+		cmd.Dir, cmd.Env = t.TempDir(), append(os.Environ(), "LC_ALL=C")
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("dd: %v: %s", err, out)
+		}
+		for who, text := range map[string]string{"plimsoll": got, "dd": string(out)} {
+			if second.MatchString(text) != c.lines || strings.Count(text, "\n") > 4 || !c.lines && strings.Contains(text, "\r") {
+				t.Errorf("%v: %s prints %q, lines of progress: want %t", args, who, text, c.lines)
+			}
+		}
+		if n := strings.Count(got, "\r"); time.Duration(n) != s.Results[0].Elapsed/time.Second {
+			t.Errorf("%d lines of progress in %v", n, s.Results[0].Elapsed)
+		}
+	}
+	var w bytes.Buffer
+	p := progress{w: &w, next: time.Second}
+	for _, s := range []load.Sample{{At: time.Second, Bytes: 123456789}, {At: 2 * time.Second, Bytes: 1 << 30}, {At: 2500 * time.Millisecond, Bytes: 1}} {
+		p.sample(s)
+	}
+	p.end()
+	want := "\r123456789 bytes (123 MB, 118 MiB) copied, 1 s, 123 MB/s\r1197198613 bytes (1.2 GB, 1.1 GiB) copied, 2 s, 599 MB/s\n"
+	if w.String() != want {
+		t.Errorf("%q, want %q", w.String(), want)
 	}
 }
 

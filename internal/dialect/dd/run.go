@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"plimsoll/internal/dialect"
 	"plimsoll/internal/workload"
@@ -13,24 +14,20 @@ import (
 
 // Run does the line in a session and prints dd's lines on stderr, as dd does.
 func (t *Test) Run(ctx context.Context, s dialect.Session, _, stderr io.Writer) error {
-	var progress func(load.Sample)
+	var shown progress
+	var onSample func(load.Sample)
 	if t.Status == "progress" {
-		var bytes int64
-		progress = func(p load.Sample) {
-			bytes += p.Bytes
-			fmt.Fprintf(stderr, "\r%s", summary(bytes, p.At, true))
-		}
+		shown = progress{w: stderr, next: time.Second}
+		onSample = shown.sample
 	}
-	res, err := s.Stage(ctx, "dd", []workload.StageJob{t.job(s)}, progress)
+	res, err := s.Stage(ctx, "dd", []workload.StageJob{t.job(s)}, onSample)
+	shown.end()
 	if err != nil {
 		return err
 	}
 	var bytes int64
 	for _, c := range res.Classes {
 		bytes += c.Bytes
-	}
-	if progress != nil {
-		fmt.Fprintln(stderr)
 	}
 	if n := t.tail(res); n > 0 {
 		fmt.Fprintf(stderr, "plimsoll: the last %d bytes of %s are less than a block of %d and were not read\n", n, t.In, t.BS)

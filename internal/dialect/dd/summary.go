@@ -2,7 +2,10 @@ package dd
 
 import (
 	"fmt"
+	"io"
 	"time"
+
+	"plimsoll/load"
 )
 
 // summary is dd's last line (print_xfer_stats of coreutils): decimal and binary size, time, and
@@ -73,4 +76,32 @@ func human(n, base float64) string {
 		text, i = "1.0", i+1
 	}
 	return text + " " + units[i]
+}
+
+// progress prints the line of status=progress: one each second, over the one before.
+type progress struct {
+	w     io.Writer
+	bytes int64
+	// next is when a line is due, wide how long the last one was.
+	next time.Duration
+	wide int
+}
+
+// sample follows the run. What comes before the next second is its end, which the last line tells.
+func (p *progress) sample(s load.Sample) {
+	p.bytes += s.Bytes
+	if s.At < p.next {
+		return
+	}
+	p.next += time.Second
+	line := summary(p.bytes, s.At, true)
+	fmt.Fprintf(p.w, "\r%-*s", p.wide, line)
+	p.wide = len(line)
+}
+
+// end leaves the line, if there is one.
+func (p *progress) end() {
+	if p.wide > 0 {
+		fmt.Fprintln(p.w)
+	}
 }
