@@ -124,6 +124,10 @@ type Job struct {
 	PercentageRandom *int `json:"percentage_random,omitempty"`
 	// Direct asks for O_DIRECT. Default buffered, as in fio.
 	Direct bool `json:"direct,omitempty"`
+	// DropCache drops what a thread's I/Os touch from the page cache, as far as the kernel lets go, before each pass over the region but the
+	// first, as fio's invalidate does. An IOSize below the region makes a pass, too; random offsets without RandomMap have no other.
+	// Only Linux does it.
+	DropCache bool `json:"drop_cache,omitempty"`
 	// Hint tells the kernel how the file will be read, where a buffered job is to read ahead as other programs do: Random
 	// (nothing ahead) or Sequential (twice as far). Empty: the kernel finds out. Systems other than Linux and Windows take none.
 	Hint string `json:"hint,omitempty"`

@@ -108,6 +108,11 @@ func fileSize(fd int) (int64, error) {
 	return st.Size, nil
 }
 
+// dropCache drops n bytes from off on from the page cache. What is dirty or mapped stays (posix_fadvise(2)).
+func (t *target) dropCache(off, n int64) {
+	_ = unix.Fadvise(t.fd, off, n, unix.FADV_DONTNEED)
+}
+
 // expect chooses the kind of system call for job j, of whose region a share is in the page cache. What
 // never waits uses raw calls: Go's scheduler need not know, since each thread has a processor of its
 // own (raiseProcs), and telling it costs some 80 ns, a tenth of a read from the page cache. Whatever may take a
@@ -115,7 +120,7 @@ func fileSize(fd int) (int64, error) {
 // in a raw call can't be stopped, and all others would wait for it when the collector of garbage stops
 // the world: 0.9 ms at the median and 13 at most with reads of a cold file.
 func (t *target) expect(j Job, resident float64) {
-	t.raw = !j.Direct && j.Sync == "" && !j.writes() && resident == 1
+	t.raw = !j.Direct && !j.DropCache && j.Sync == "" && !j.writes() && resident == 1
 }
 
 // transfer tries what is left of the slot's I/O.

@@ -37,6 +37,8 @@ func (c *clone) lower(t *Test) error {
 		}
 	}
 	if !j.direct {
+		// Before the first pass the stage does it, which says whether it can be done.
+		l.DropCache = j.invalidate && l.IOEngine != load.Null
 		l.Hint = j.hint
 		if j.hint == byPattern {
 			l.Hint = map[bool]string{true: load.Random, false: load.Sequential}[j.random()]

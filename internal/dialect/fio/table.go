@@ -73,7 +73,7 @@ var Options = []Option{
 	yes("offset_increment", "moves the region of each clone on from that of the one before, in bytes", amountTo(func(j *job) *amount { return &j.offsetInc })),
 	yes("file_service_type", "roundrobin, sequential or random, without a number behind it", wordService()),
 	yes("unlink", "removes the files that this test made", boolTo(func(j *job) *bool { return &j.unlink })),
-	yes("invalidate", "drops the files from the page cache before the job, as far as the kernel lets go (default 1)", boolTo(func(j *job) *bool { return &j.invalidate })),
+	yes("invalidate", "drops the files from the page cache before the job and before each further pass, as far as the kernel lets go (default 1)", boolTo(func(j *job) *bool { return &j.invalidate })),
 
 	// The pattern.
 	yes("rw", "read, write, randread, randwrite, rw (readwrite), randrw, with fio's number behind a colon", setRW, "readwrite"),
