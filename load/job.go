@@ -94,6 +94,9 @@ type Job struct {
 	// the end of the file.
 	Offset int64 `json:"offset,omitempty"`
 	Size   int64 `json:"size,omitempty"`
+	// Tail lets the last I/O of a pass be shorter than BS, where the region is no whole number of them: at the end of a file
+	// that is read from beginning to end, once, by one thread of psync, as dd does. Else what is left there isn't done.
+	Tail bool `json:"tail,omitempty"`
 	// Runtime is the measured time, RampTime the unmeasured time before it, StartDelay
 	// the time before that in which nothing is done.
 	// Runtime 0 means one pass, or as IOSize, NumberIOs or Loops say: as many I/Os as the region has blocks. They touch

@@ -21,6 +21,8 @@ type target struct {
 	dioAlign int64
 	// raw system calls are used; see expect.
 	raw bool
+	// ask is the least number of bytes that a transfer asks for; a file's end gives less. See Job.Tail.
+	ask int64
 	// mem is the whole file, if it is mapped; through says that each write is synced.
 	mem     []byte
 	through bool
@@ -132,7 +134,7 @@ func (t *target) transfer(s *slot) int32 {
 	if s.op == opWrite {
 		call = unix.SYS_PWRITE64
 	}
-	fd, buf, n, off := uintptr(t.fd), s.buf+uintptr(s.done), uintptr(int64(s.size)-s.done), uintptr(s.off+s.done)
+	fd, buf, n, off := uintptr(t.fd), s.buf+uintptr(s.done), uintptr(max(int64(s.size), t.ask)-s.done), uintptr(s.off+s.done)
 	var errno syscall.Errno
 	if t.raw {
 		n, _, errno = syscall.RawSyscall6(call, fd, buf, n, off, 0, 0)

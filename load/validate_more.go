@@ -245,6 +245,12 @@ func (v *validator) data(j Job) {
 	}
 }
 
+// tailed reports whether the job is one of those that may have a Tail.
+func (j Job) tailed() bool {
+	return j.RW == Read && j.IOEngine == PSync && j.NumJobs == 1 && j.IODepth == 1 && j.fileCount() == 1 && !j.split() && j.RWNumber == 0 &&
+		j.Runtime == 0 && j.IOSize == 0 && j.NumberIOs == 0 && j.Loops <= 1 && j.RampTime == 0 && !j.Verify && !j.Parallel && !j.SharedCursor
+}
+
 // rounds looks at the rounds of the window, which nothing but the time may end.
 func (v *validator) rounds(j Job) {
 	switch {

@@ -29,35 +29,21 @@ func (t *Test) Run(ctx context.Context, s dialect.Session, _, stderr io.Writer) 
 	for _, c := range res.Classes {
 		bytes += c.Bytes
 	}
-	if n := t.tail(res); n > 0 {
-		fmt.Fprintf(stderr, "plimsoll: the last %d bytes of %s are less than a block of %d and were not read\n", n, t.In, t.BS)
-	}
 	if t.Status == "none" {
 		return nil
 	}
-	fmt.Fprintf(stderr, "%d+0 records in\n%d+0 records out\n", bytes/t.BS, bytes/t.BS)
+	records := fmt.Sprintf("%d+%d records", bytes/t.BS, min(bytes%t.BS, 1))
+	fmt.Fprintf(stderr, "%s in\n%[1]s out\n", records)
 	if t.Status != "noxfer" {
 		fmt.Fprintln(stderr, summary(bytes, res.Elapsed, false))
 	}
 	return nil
 }
 
-// tail is how many bytes at the end of a file dd would have read, as a part of a block.
-func (t *Test) tail(res *workload.Result) int64 {
-	if t.Out != null || len(res.Stage) == 0 || len(res.Stage[0].FileSizes) == 0 {
-		return 0
-	}
-	left := res.Stage[0].FileSizes[0] - t.Skip*t.BS
-	if t.Count > 0 && t.Count <= left/t.BS {
-		return 0
-	}
-	return left % t.BS
-}
-
 // job is what the line asks for.
 func (t *Test) job(session dialect.Session) workload.StageJob {
 	if t.Out == null {
-		j := load.Job{RW: load.Read, BS: t.BS, Filename: session.Path(t.In), Offset: t.Skip * t.BS, IOEngine: load.PSync}
+		j := load.Job{RW: load.Read, BS: t.BS, Filename: session.Path(t.In), Offset: t.Skip * t.BS, IOEngine: load.PSync, Tail: true}
 		if t.Count > 0 {
 			j.Size = t.Count * t.BS
 		}
