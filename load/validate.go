@@ -21,8 +21,8 @@ const (
 	maxCPUs    = 1024
 )
 
-// maxSamples bounds the samples of a job in all, so that they stay some MB.
-const maxSamples = 1 << 20
+// MaxSamples bounds the samples of a job in all, so that they stay some MB: a longer Runtime needs a longer SampleEvery.
+const MaxSamples = 1 << 20
 
 // An OptionError says what is wrong with one option of a job.
 type OptionError struct {

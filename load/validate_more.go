@@ -273,7 +273,7 @@ func (v *validator) samples(j Job) {
 		rows += int64(j.NumJobs)
 	}
 	// A job with another end may have a runtime only as the latest one.
-	if j.SampleEvery > 0 && j.IOSize == 0 && j.NumberIOs == 0 && int64(j.Runtime/j.SampleEvery)*rows > maxSamples {
-		v.add("sample_every", j.SampleEvery, "would take more than %d samples; make it longer", maxSamples)
+	if j.SampleEvery > 0 && j.IOSize == 0 && j.NumberIOs == 0 && int64(j.Runtime/j.SampleEvery)*rows > MaxSamples {
+		v.add("sample_every", j.SampleEvery, "would take more than %d samples; make it longer", MaxSamples)
 	}
 }
