@@ -100,8 +100,7 @@ func (a *app) verifyWrite(ctx context.Context, f verifyFlags, path string) (err 
 	}
 	defer func() { err = errors.Join(err, closeJournal()) }()
 	if err := workload.MakeFile(ctx, path, length, destructive == path); err != nil {
-		var over *workload.OverwriteError
-		if errors.As(err, &over) {
+		if errors.Is(err, workload.ErrOverwrite) {
 			return usageError("%w", err)
 		}
 		if ctx.Err() != nil {

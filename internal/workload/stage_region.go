@@ -34,7 +34,7 @@ func (j *StageJob) resolve() error {
 	left := least - j.Job.Offset
 	if j.Job.Size > left {
 		j.Job.Size = left
-		if j.Clip {
+		if j.Clip && !j.Job.Tail {
 			j.Job.Size = left / unit * unit
 		}
 	}
@@ -42,7 +42,7 @@ func (j *StageJob) resolve() error {
 	if region == 0 {
 		region = left
 	}
-	if region < unit {
+	if region < unit && (!j.Job.Tail || region < 1) {
 		return fmt.Errorf("job %s: %d bytes from offset %d on are less than one block of %d", j.Name, region, j.Job.Offset, unit)
 	}
 	if j.IOPercent > 0 {
