@@ -84,12 +84,6 @@ func (a *app) verifyWrite(ctx context.Context, f verifyFlags, path string) (err 
 	if path, err = filepath.Abs(path); err != nil {
 		return err
 	}
-	destructive := ""
-	if f.destructive != "" {
-		if destructive, err = filepath.Abs(f.destructive); err != nil {
-			return err
-		}
-	}
 	var buffer journalBuffer
 	o := verify.Options{Path: path, Size: length, BS: bs, Depth: f.depth, Every: f.every, Direct: f.direct, Rate: f.rate}
 	if err := o.Check(); err != nil {
@@ -100,7 +94,8 @@ func (a *app) verifyWrite(ctx context.Context, f verifyFlags, path string) (err 
 		return err
 	}
 	defer func() { err = errors.Join(err, closeJournal()) }()
-	if err := workload.MakeFile(ctx, path, length, destructive == path); err != nil {
+	own, err := workload.MakeFile(ctx, path, length, []string{f.destructive})
+	if err != nil {
 		var over *workload.OverwriteError
 		if errors.As(err, &over) {
 			return usageError("%w", err)
@@ -111,7 +106,9 @@ func (a *app) verifyWrite(ctx context.Context, f verifyFlags, path string) (err 
 		return err
 	}
 	n, err := verify.Write(ctx, o)
-	workload.MarkFile(path) // Also as far as it got, so that it can be written anew.
+	if own {
+		workload.MarkFile(path) // Also as far as it got, so that it can be written anew.
+	}
 	if err != nil && ctx.Err() != nil {
 		return fmt.Errorf("interrupted; %d blocks were written and synced before", n)
 	}

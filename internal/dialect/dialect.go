@@ -28,6 +28,35 @@ type Session interface {
 	Path(name string) string
 }
 
+// Leave is what --destructive names, as a session's jobs take it: paths of the session. Each has to name one of
+// the line's files: leave for another is a mistyped one.
+func Leave(s Session, destructive, files []string) ([]string, error) {
+	var leave, all []string
+	for _, f := range files {
+		all = append(all, s.Path(f))
+	}
+	for _, d := range destructive {
+		p := s.Path(d)
+		if !workload.Allowed(p, all) {
+			return nil, Usagef("--destructive "+d, "is none of the files that it uses: %s", list(files))
+		}
+		leave = append(leave, p)
+	}
+	return leave, nil
+}
+
+// list names some files.
+func list(files []string) string {
+	const most = 5
+	switch n := len(files); {
+	case n == 0:
+		return "there are none"
+	case n > most:
+		return fmt.Sprintf("%s and %d more", strings.Join(files[:most], ", "), n-most)
+	}
+	return strings.Join(files, ", ")
+}
+
 // A FileReader reads a file that the user names, no more of it than limit bytes and one.
 type FileReader func(name string, limit int64) ([]byte, error)
 

@@ -22,7 +22,13 @@ func (t *Test) Run(ctx context.Context, s dialect.Session, _, stderr io.Writer) 
 			fmt.Fprintf(stderr, "\r%s", summary(bytes, p.At, true))
 		}
 	}
-	res, err := s.Stage(ctx, "dd", []workload.StageJob{t.job(s)}, progress)
+	leave, err := dialect.Leave(s, t.Destructive, []string{t.file()})
+	if err != nil {
+		return err
+	}
+	job := t.job(s)
+	job.Destructive = leave
+	res, err := s.Stage(ctx, "dd", []workload.StageJob{job}, progress)
 	if err != nil {
 		return err
 	}
@@ -58,6 +64,14 @@ func (t *Test) tail(res *workload.Result) int64 {
 	return left % t.BS
 }
 
+// file is the side of the line that is storage.
+func (t *Test) file() string {
+	if t.Out == null {
+		return t.In
+	}
+	return t.Out
+}
+
 // job is what the line asks for.
 func (t *Test) job(session dialect.Session) workload.StageJob {
 	if t.Out == null {
@@ -77,7 +91,7 @@ func (t *Test) job(session dialect.Session) workload.StageJob {
 		j.Data = load.DataZero
 	}
 	j.Direct, j.Sync = modes(t.OutFlags)
-	s := workload.StageJob{Name: "write", Job: j, Size: (t.Seek + t.Count) * t.BS, Destructive: slices.Contains(t.Destructive, t.Out)}
+	s := workload.StageJob{Name: "write", Job: j, Size: (t.Seek + t.Count) * t.BS}
 	s.Extend = slices.Contains(t.Conv, "notrunc")
 	s.Truncate = !s.Extend
 	switch {
