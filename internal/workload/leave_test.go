@@ -109,6 +109,15 @@ func TestLeaveIsForOneRun(t *testing.T) {
 		t.Fatalf("the file begins with %q, %v", p[:8], err)
 	}
 	refused(t, "after a run that wrote one block", dir, path, w)
+	whole := leave
+	whole.Job.NumberIOs, whole.Job.Data = 0, ""
+	if _, err := stage(t, dir, whole); err != nil {
+		t.Fatal(err)
+	}
+	if !stamped(path, 8<<14) {
+		t.Error("the file is not full of stamps")
+	}
+	refused(t, "after a run that wrote all of it", dir, path, w)
 	if own, err := MakeFile(context.Background(), path, 8192, []string{path}); own || err != nil {
 		t.Errorf("MakeFile() = %v, %v, of a file that is the user's", own, err)
 	}
@@ -134,5 +143,40 @@ func TestSmallFilesAreKnownByTheirMark(t *testing.T) {
 		path := foreign(t, dir, "small", data)
 		refused(t, "write", dir, path, StageJob{Name: "x", Job: load.Job{RW: load.Write, Filename: "small", BS: 4, NumberIOs: 1}})
 		refused(t, "truncate", dir, path, StageJob{Name: "x", Truncate: true, Job: load.Job{RW: load.Write, Filename: "small", BS: 512, Size: 512}})
+	}
+}
+
+// TestStamped: where there are no marks, a file is known by the stamps of its blocks, and by all of them if they are few.
+func TestStamped(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "f")
+	for _, c := range []struct {
+		size, edit int64 // edit < 0: none
+		want       bool
+	}{
+		{15 << 12, -1, false}, {16 << 12, -1, true}, {17<<12 + 1, -1, true}, {1 << 20, -1, true}, {4 << 20, -1, true},
+		{16 << 12, 0, false}, {17 << 12, 16 << 12, false}, {1 << 20, 77 << 12, false}, {4 << 20, 4<<20 - 4<<12, false},
+	} {
+		if _, err := load.Layout(context.Background(), path, c.size, load.LayoutOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if c.edit >= 0 {
+			f, err := os.OpenFile(path, os.O_WRONLY, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := f.WriteAt([]byte("precious"), c.edit); err != nil {
+				t.Fatal(err)
+			}
+			if err := f.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := stamped(path, c.size); got != c.want {
+			t.Errorf("stamped() = %v of %d bytes with an edit at %d, want %v", got, c.size, c.edit, c.want)
+		}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

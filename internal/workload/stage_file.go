@@ -180,26 +180,32 @@ func existing(j *StageJob, path string, size int64) (own bool, err error) {
 // diskspdPattern is how the blocks begin that diskspd writes by default: the bytes 0, 1, 2 and so on.
 const diskspdPattern = 0x0706050403020100
 
-// ours reports whether a file of size bytes holds what Layout or a job wrote: it is marked and was
-// not changed since, or its blocks begin with their own offset, or with diskspd's pattern. Sixteen of
-// them, spread over the file, are no coincidence; a file of fewer blocks is known by its mark alone, for the first
-// block's offset is 0, as many files begin.
+// ours reports whether a file of size bytes holds what Layout or a job wrote, and nothing that somebody wrote since: it has a
+// mark that says so. Only where the file system has no marks is it known by what its blocks begin with.
 func ours(path string, size int64) bool {
-	if has, same := marked(path); has {
+	if can, same := marked(path); can {
 		return same
 	}
-	const unit, probes = 4096, 16
+	return stamped(path, size)
+}
+
+// stamped reports whether blocks of a file, spread over it, all begin with their own offset, or with diskspd's pattern. Sixteen
+// of them are no coincidence; a file of fewer blocks isn't known so, for the first block's offset is 0, as many files begin.
+// More are looked at for what was written between them since: all of a file of 1 MiB.
+func stamped(path string, size int64) bool {
+	const unit, least, most = 4096, 16, 256
 	f, err := os.Open(path)
 	if err != nil {
 		return false
 	}
 	defer f.Close()
-	if size < probes*unit {
+	units := size / unit
+	if units < least {
 		return false
 	}
-	units := size / unit
-	for i := range int64(probes) {
-		off := units * i / probes * unit
+	probes := min(units, most)
+	for i := range probes {
+		off := i * units / probes * unit
 		var p [8]byte
 		if _, err := f.ReadAt(p[:], off); err != nil {
 			return false
