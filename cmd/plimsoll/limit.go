@@ -11,6 +11,7 @@ import (
 	"plimsoll/internal/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/limit/engineapi"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/target"
 )
@@ -99,10 +100,11 @@ func (l *limiter) scope(ctx context.Context, name string, where limitWhere, io b
 func limitError(err error) error {
 	var impossible *hold.ImpossibleError
 	var fault *cgroup.Fault
+	var unsupported *engineapi.UnsupportedError
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &impossible), errors.Is(err, cgroup.ErrUnsupported):
+	case errors.As(err, &impossible), errors.As(err, &unsupported), errors.Is(err, cgroup.ErrUnsupported):
 		return &exitError{exitCannot, err}
 	case errors.As(err, &fault) && errors.Is(err, errors.ErrUnsupported):
 		return &exitError{exitCannot, err}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,7 +19,7 @@ var impliedSizes = []int64{4 << 10, 1 << 20}
 // limitSetCommand sets limits.
 func (a *app) limitSetCommand() *cobra.Command {
 	var where limitWhere
-	var dry bool
+	var dry, keep bool
 	cmd := &cobra.Command{
 		Use:   "set TARGET",
 		Short: "Set limits of a container, process, group, unit or volume",
@@ -31,6 +32,9 @@ refuses one.
 Limits on I/O are for the container's own layer and all that is mounted into it,
 unless --volume, --path or --device says less. A percentage is of what the device was
 measured to carry ("plimsoll run" keeps that).
+
+A container that is started again begins without these limits, unless --keep has its engine store
+them: Docker does (limits of devices from version 29.6), and Podman from version 5.
 
 On control groups of version 1 a container's buffered writes are written back by the kernel, in the
 root group. A volume with a device of its own is therefore limited there too, and
@@ -47,6 +51,8 @@ Exit status: 0; 1 if a limit was refused; 2 for wrong usage; 5 if it can't be ha
 	read := limitFlags(cmd)
 	where.register(cmd)
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "say what would be written, and write nothing")
+	cmd.Flags().BoolVar(&keep, "keep", false, "have the engine store it too, for the container's next start (Docker; Podman 5)")
+	cmd.MarkFlagsMutuallyExclusive("dry-run", "keep")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		ask, err := read()
 		if err != nil {
@@ -55,7 +61,7 @@ Exit status: 0; 1 if a limit was refused; 2 for wrong usage; 5 if it can't be ha
 		if ask.IsZero() {
 			return usageError("no limit is named: give one, such as --write-bps 10MiB")
 		}
-		return a.limitSet(cmd.Context(), args[0], where, ask, dry)
+		return a.limitSet(cmd.Context(), args[0], where, ask, dry, keep)
 	}
 	return cmd
 }
@@ -67,7 +73,7 @@ func asksIO(ask limit.Ask) bool {
 }
 
 // limitSet sets what was asked for.
-func (a *app) limitSet(ctx context.Context, name string, where limitWhere, ask limit.Ask, dry bool) error {
+func (a *app) limitSet(ctx context.Context, name string, where limitWhere, ask limit.Ask, dry, keep bool) error {
 	l, err := a.newLimiter()
 	if err != nil {
 		return err
@@ -81,16 +87,22 @@ func (a *app) limitSet(ctx context.Context, name string, where limitWhere, ask l
 	if err != nil {
 		return err
 	}
-	return a.change(l, s, change, dry, where.json)
+	apply := l.Apply
+	switch {
+	case dry:
+		apply = l.Plan
+	case keep:
+		apply = l.Keep
+	}
+	return a.change(ctx, apply, s, change, dry, where.json)
 }
 
+// An applier makes a change, or only plans it.
+type applier func(context.Context, *hold.Scope, limit.Change) ([]hold.Done, error)
+
 // change makes a change and tells of it.
-func (a *app) change(l *limiter, s *hold.Scope, change limit.Change, dry, asJSON bool) error {
-	apply := l.Apply
-	if dry {
-		apply = l.Plan
-	}
-	done, err := apply(s, change)
+func (a *app) change(ctx context.Context, apply applier, s *hold.Scope, change limit.Change, dry, asJSON bool) error {
+	done, err := apply(ctx, s, change)
 	if err != nil {
 		return limitError(err)
 	}
@@ -131,22 +143,37 @@ func (a *app) tellChange(s *hold.Scope, change limit.Change, done []hold.Done, d
 	}
 	for _, d := range done {
 		switch {
-		case dry && d.Diff.Empty():
+		case dry && !d.Changes():
 			say("%s: nothing to write", d.Part.Name)
 		case dry:
 			say("%s: would write", d.Part.Name)
+			for _, p := range d.Properties {
+				say("  %s to the unit %s", p, d.Part.Unit)
+			}
 			for _, e := range d.Diff.Edits {
 				say("  %s", e)
 			}
-		case d.Writes == 0:
+		case !d.Changes():
 			say("%s: as wanted already", d.Part.Name)
 		case change.Set.IsZero():
 			say("%s: cleared", d.Part.Name)
 		default:
 			say("%s: %s %s", d.Part.Name, verb, change.Set)
 		}
-		for _, n := range d.Diff.Notes {
+		if len(d.Properties) > 0 && !dry {
+			say("  by systemd too, for the unit %s: a daemon-reload leaves them", d.Part.Unit)
+		}
+		if d.Kept != "" {
+			say("  stored by %s for the next start", d.Kept)
+		}
+		if len(d.Forgot) > 0 {
+			say("  the engine has forgotten %s", strings.Join(d.Forgot, ", "))
+		}
+		for _, n := range slices.Concat(d.Diff.Notes, d.Notes) {
 			say("  note: %s", n)
+		}
+		if d.Stored != nil {
+			say("  note: %s", d.Stored)
 		}
 	}
 	for _, g := range s.Grounds {
@@ -174,7 +201,11 @@ func (a *app) limitClearCommand() *cobra.Command {
 		Use:   "clear TARGET",
 		Short: "Remove limits",
 		Long: `Clear removes all limits of a target from the kernel, whoever set them, or those that --only
-names.
+names; with --volume, --path or --device those on I/O alone, and only there.
+
+What systemd knows as a unit's, or what the engine has stored for the container's next
+start, is removed as well. Docker takes limits of devices back (from version 29.6), and no
+others; Podman takes none back: what is left is told.
 
 ` + targetHelp,
 		Example: `  plimsoll limit clear web
@@ -199,12 +230,23 @@ names.
 		}
 		defer l.Close()
 		// Limits of all devices are removed, unless some are named; a volume's are those of its device.
-		named := where.Volume != "" || where.Path != "" || where.Device != ""
-		s, err := l.scope(cmd.Context(), args[0], where, named || isVolume(args[0]))
+		named := where.Volume != "" || where.Path != "" || where.Device != "" || isVolume(args[0])
+		if named && len(only) == 0 {
+			for _, k := range limit.Keys {
+				if k.IO() {
+					only = append(only, k)
+				}
+			}
+		}
+		s, err := l.scope(cmd.Context(), args[0], where, named)
 		if err != nil {
 			return err
 		}
-		return a.change(l, s, limit.Clear(only...), dry, where.json)
+		apply := l.Apply
+		if dry {
+			apply = l.Plan
+		}
+		return a.change(cmd.Context(), apply, s, limit.Clear(only...), dry, where.json)
 	}
 	return cmd
 }

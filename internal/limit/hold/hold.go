@@ -16,6 +16,7 @@ import (
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/target"
+	"plimsoll/internal/limit/unit"
 )
 
 // A Where says which of a target's data a limit is for. The zero value means all that it has: a container's own
@@ -38,6 +39,8 @@ type Holder struct {
 	Finder  *target.Finder
 	Groups  *cgroup.Host
 	Explain *explain.Host
+	// Systemd sets properties of units.
+	Systemd unit.Systemd
 }
 
 // New returns a Holder of the machine that fs shows.
@@ -50,7 +53,18 @@ func New(fs device.FS, finder *target.Finder) (*Holder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Holder{fs, finder, groups, e}, nil
+	h := &Holder{FS: fs, Finder: finder, Groups: groups, Explain: e}
+	h.Systemd = unit.Systemd{Systemctl: finder.Systemctl(), Device: h.diskOf}
+	return h, nil
+}
+
+// diskOf is the number of the whole disk that a path is on, "" if that isn't known.
+func (h *Holder) diskOf(path string) string {
+	stack, err := h.FS.Of(path)
+	if err != nil || stack.Device == nil {
+		return ""
+	}
+	return cgroup.DeviceOf(stack.Device).String()
 }
 
 // A Ground is a part of a target's data and the devices that it lies on.
@@ -73,6 +87,9 @@ type Part struct {
 	Target *target.Target `json:"-"`
 	// DeviceWide is set for the root group: it is told of rates alone.
 	DeviceWide bool `json:"device_wide,omitempty"`
+	// Unit is the unit of systemd that has made the groups, "" if none has. Limits are given to it as well: at a
+	// daemon-reload systemd writes them again.
+	Unit string `json:"unit,omitempty"`
 }
 
 // A Scope is what was named, found.
@@ -113,7 +130,7 @@ func (h *Holder) Scope(ctx context.Context, ref target.Ref, where Where, io bool
 			return nil, err
 		}
 	}
-	if err := h.parts(s, where); err != nil {
+	if err := h.parts(ctx, s, where); err != nil {
 		return nil, err
 	}
 	return s, nil

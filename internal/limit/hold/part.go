@@ -1,23 +1,26 @@
 package hold
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"path"
 
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/target"
+	"plimsoll/internal/limit/unit"
 )
 
 // parts finds the groups of a scope's target.
-func (h *Holder) parts(s *Scope, where Where) error {
+func (h *Holder) parts(ctx context.Context, s *Scope, where Where) error {
 	t := &s.Target
 	if t.Kind == target.Volume {
 		for i := range t.Users {
-			if err := h.container(s, &t.Users[i]); err != nil {
+			if err := h.container(ctx, s, &t.Users[i]); err != nil {
 				return err
 			}
 		}
-	} else if err := h.container(s, t); err != nil {
+	} else if err := h.container(ctx, s, t); err != nil {
 		return err
 	}
 	own := t.Kind == target.Volume && len(s.Grounds) == 1 && s.Grounds[0].Explanation.Own()
@@ -41,7 +44,7 @@ func (h *Holder) parts(s *Scope, where Where) error {
 }
 
 // container adds the part of a container, process, group or unit.
-func (h *Holder) container(s *Scope, t *target.Target) error {
+func (h *Holder) container(ctx context.Context, s *Scope, t *target.Target) error {
 	var groups *cgroup.Target
 	var err error
 	switch t.Kind {
@@ -67,6 +70,30 @@ func (h *Holder) container(s *Scope, t *target.Target) error {
 	if t.Kind == target.Container {
 		name = "container " + t.Name
 	}
-	s.Parts = append(s.Parts, Part{Name: name, Groups: groups, Target: t})
+	p := Part{Name: name, Groups: groups, Target: t}
+	p.Unit = h.unitOf(ctx, s, t)
+	s.Parts = append(s.Parts, p)
 	return nil
+}
+
+// unitOf is the unit that made a target's groups, "" if none did.
+func (h *Holder) unitOf(ctx context.Context, s *Scope, t *target.Target) string {
+	if t.Kind == target.Unit {
+		return t.Name
+	}
+	if t.Kind == target.Process {
+		// It is one of several in its groups, which whoever made them looks after.
+		return ""
+	}
+	name := unit.Of(t.Groups)
+	if name == "" {
+		return ""
+	}
+	for _, g := range t.Groups {
+		if path.Base(g.Path) == name && h.Systemd.Owns(ctx, name, g.Path) {
+			return name
+		}
+	}
+	s.Notes = append(s.Notes, fmt.Sprintf("the group of %s has a name of systemd's (%s), but this machine's systemd does not know it: if that of a user made it, limits may go at its daemon-reload", t.Ref(), name))
+	return ""
 }
