@@ -167,7 +167,7 @@ func (a *app) tellChange(s *hold.Scope, change limit.Change, done []hold.Done, d
 			say("  stored by %s for the next start", d.Kept)
 		}
 		if len(d.Forgot) > 0 {
-			say("  the engine has forgotten %s", strings.Join(d.Forgot, ", "))
+			say("  the engine has forgotten %s; until the next start its runtime remembers, and an update of the container would set it again", strings.Join(d.Forgot, ", "))
 		}
 		for _, n := range slices.Concat(d.Diff.Notes, d.Notes) {
 			say("  note: %s", n)

@@ -69,7 +69,7 @@ func TestLimitStored(t *testing.T) {
 	rate, memory := "write-bps 10485760 on "+loop, "memory 67108864"
 	do(exitDone, []string{"write_bps=10MiB", "memory=64MiB", "has stored " + rate + ", " + memory}, "", "show", "web")
 	// A limit beside what is stored.
-	do(exitDone, []string{"set write_bps=8MiB", "has stored " + rate + ", and sets that again"}, memory, "set", "web", "--device", loop, "--write-bps", "8MiB")
+	do(exitDone, []string{"set write_bps=8MiB", "has stored " + rate + ", and sets that again at the next start or update"}, memory, "set", "web", "--device", loop, "--write-bps", "8MiB")
 	do(exitDone, nil, "has stored", "set", "web", "--device", loop, "--write-bps", "10MiB")
 	if current {
 		do(exitDone, []string{"cleared", "forgotten " + rate, "has stored " + memory}, "has stored "+rate, "clear", "web")
@@ -78,6 +78,11 @@ func TestLimitStored(t *testing.T) {
 		do(exitDone, []string{"cleared", "has stored " + rate + ", " + memory, "make the container anew"}, "", "clear", "web")
 		do(exitDone, []string{"no limits", rate}, "", "show", "web")
 	}
+	// An update of anything has the runtime write what it began the container with.
+	if _, err := api.ContainerUpdate(t.Context(), res.ID, client.ContainerUpdateOptions{Resources: &container.Resources{CPUShares: 700}}); err != nil {
+		t.Fatal(err)
+	}
+	do(exitDone, []string{"write_bps=10MiB"}, "", "show", "web")
 	if _, err := api.ContainerRestart(t.Context(), res.ID, client.ContainerRestartOptions{Signal: "KILL"}); err != nil {
 		t.Fatal(err)
 	}

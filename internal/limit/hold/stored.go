@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/engineapi"
@@ -20,20 +21,10 @@ type Stored struct {
 	Fix string `json:"fix"`
 }
 
-// String is a sentence.
+// String is a sentence. An update of anything has runc write all that it began the container with (seen with
+// Docker 20.10 and API 1.56).
 func (s Stored) String() string {
-	return fmt.Sprintf("%s has stored %s, and sets that again at the next start; %s", s.By, join(s.Limits), s.Fix)
-}
-
-func join(words []string) string {
-	s := ""
-	for i, w := range words {
-		if i > 0 {
-			s += ", "
-		}
-		s += w
-	}
-	return s
+	return fmt.Sprintf("%s has stored %s, and sets that again at the next start or update; %s", s.By, strings.Join(s.Limits, ", "), s.Fix)
 }
 
 // byAPI reports whether an engine's API knows what it has stored for a container.
