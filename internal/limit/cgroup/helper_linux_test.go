@@ -21,6 +21,7 @@ import (
 	"plimsoll/internal/device/hierarchy"
 	"plimsoll/internal/leaktest"
 	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/weight"
 )
 
 // helperVariable makes the test binary a process to be limited.
@@ -238,7 +239,7 @@ func (l *lab) loop() {
 	l.Cleanup(func() { l.command("losetup", "--detach", l.dev) })
 	l.num = l.number(l.dev)
 	// A loop device outlives its file, and keeps its scheduler for whoever gets it next.
-	was, _ := schedulers(l.host.text(l.host.sysfs(l.num), "queue/scheduler"))
+	was, _ := weight.Schedulers(l.host.text(l.host.sysfs(l.num), "queue/scheduler"))
 	l.Cleanup(func() { l.schedule(was) })
 	l.schedule("none")
 }
