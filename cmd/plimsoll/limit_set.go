@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"plimsoll/internal/clean"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/hold"
+	"plimsoll/internal/limit/weight"
 )
 
 // impliedSizes are the block sizes at which a rate is put in the other unit: those of a database and of a copy.
@@ -19,7 +21,7 @@ var impliedSizes = []int64{4 << 10, 1 << 20}
 // limitSetCommand sets limits.
 func (a *app) limitSetCommand() *cobra.Command {
 	var where limitWhere
-	var dry, keep bool
+	var how limitHow
 	cmd := &cobra.Command{
 		Use:   "set TARGET",
 		Short: "Set limits of a container, process, group, unit or volume",
@@ -36,6 +38,10 @@ measured to carry ("plimsoll run" keeps that).
 A container that is started again begins without these limits, unless --keep has its engine store
 them: Docker does (limits of devices from version 29.6), and Podman from version 5.
 
+A weight does nothing unless bfq schedules the disk or iocost is enabled for it, and is refused.
+--enable-weights changes that, for all who use the disk; clear puts it back when the last
+weight for which it was done has gone.
+
 On control groups of version 1 a container's buffered writes are written back by the kernel, in the
 root group. A volume with a device of its own is therefore limited there too, and
 --device-wide does it for any device.
@@ -50,9 +56,13 @@ Exit status: 0; 1 if a limit was refused; 2 for wrong usage; 5 if it can't be ha
 	}
 	read := limitFlags(cmd)
 	where.register(cmd)
-	cmd.Flags().BoolVar(&dry, "dry-run", false, "say what would be written, and write nothing")
-	cmd.Flags().BoolVar(&keep, "keep", false, "have the engine store it too, for the container's next start (Docker; Podman 5)")
+	f := cmd.Flags()
+	f.BoolVar(&how.dry, "dry-run", false, "say what would be written, and write nothing")
+	f.BoolVar(&how.keep, "keep", false, "have the engine store it too, for the container's next start (Docker; Podman 5)")
+	f.StringVar(&how.enable, "enable-weights", "", "with --weight: make the disk be divided by weight, for all who use it: bfq, iocost or auto")
+	f.Lookup("enable-weights").NoOptDefVal = enableAuto
 	cmd.MarkFlagsMutuallyExclusive("dry-run", "keep")
+	cmd.MarkFlagsMutuallyExclusive("dry-run", "enable-weights")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		ask, err := read()
 		if err != nil {
@@ -61,10 +71,25 @@ Exit status: 0; 1 if a limit was refused; 2 for wrong usage; 5 if it can't be ha
 		if ask.IsZero() {
 			return usageError("no limit is named: give one, such as --write-bps 10MiB")
 		}
-		return a.limitSet(cmd.Context(), args[0], where, ask, dry, keep)
+		if how.enable != "" && !ask.Limits.Has(limit.Weight) {
+			return usageError("--enable-weights goes with --weight: give the share, such as --weight 200")
+		}
+		if !slices.Contains([]string{"", enableAuto, weight.ByBFQ, weight.ByIOCost}, how.enable) {
+			return usageError("--enable-weights=%s: there are %s, %s and %s", how.enable, enableAuto, weight.ByBFQ, weight.ByIOCost)
+		}
+		return a.limitSet(cmd.Context(), args[0], where, ask, how)
 	}
 	return cmd
 }
+
+// limitHow is how limits are set.
+type limitHow struct {
+	dry, keep bool
+	// enable is what shall divide disks by weight, enableAuto for whichever can, "" to leave them.
+	enable string
+}
+
+const enableAuto = "auto"
 
 // asksIO reports whether a limit on I/O is asked for: those need a device.
 func asksIO(ask limit.Ask) bool {
@@ -73,7 +98,7 @@ func asksIO(ask limit.Ask) bool {
 }
 
 // limitSet sets what was asked for.
-func (a *app) limitSet(ctx context.Context, name string, where limitWhere, ask limit.Ask, dry, keep bool) error {
+func (a *app) limitSet(ctx context.Context, name string, where limitWhere, ask limit.Ask, how limitHow) error {
 	l, err := a.newLimiter()
 	if err != nil {
 		return err
@@ -89,12 +114,54 @@ func (a *app) limitSet(ctx context.Context, name string, where limitWhere, ask l
 	}
 	apply := l.Apply
 	switch {
-	case dry:
+	case how.dry:
 		apply = l.Plan
-	case keep:
+	case how.keep:
 		apply = l.Keep
+	case how.enable != "":
+		apply = a.enabling(l, how.enable)
+	case slices.Contains(change.Remove, limit.Weight):
+		apply = a.disabling(l)
 	}
-	return a.change(ctx, apply, s, change, dry, where.json)
+	return a.change(ctx, apply, s, change, how.dry, where.json)
+}
+
+// enabling makes disks be divided by weight before the weight is set, and puts them back if that fails.
+func (a *app) enabling(l *limiter, by string) applier {
+	if by == enableAuto {
+		by = ""
+	}
+	return func(ctx context.Context, s *hold.Scope, change limit.Change) ([]hold.Done, error) {
+		w := l.Weights(a.stateDir)
+		on, err := w.Enable(ctx, s, by)
+		if err != nil {
+			return nil, err
+		}
+		done, err := l.Apply(ctx, s, change)
+		if err != nil {
+			_, undo := w.Undo(context.WithoutCancel(ctx), s)
+			return nil, errors.Join(err, undo)
+		}
+		for _, e := range on {
+			s.Notes = append(s.Notes, e.String()+", for all who use it; plimsoll limit clear puts that back")
+		}
+		return done, nil
+	}
+}
+
+// disabling clears, and puts disks back that were divided by weight for this.
+func (a *app) disabling(l *limiter) applier {
+	return func(ctx context.Context, s *hold.Scope, change limit.Change) ([]hold.Done, error) {
+		done, err := l.Apply(ctx, s, change)
+		if err != nil || !change.Touches(limit.Weight) {
+			return done, err
+		}
+		off, err := l.Weights(a.stateDir).Undo(ctx, s)
+		for _, e := range off {
+			s.Notes = append(s.Notes, fmt.Sprintf("%s is no more divided by weight: %s was put back as it was", e.Disk, e.Edits[0].File))
+		}
+		return done, err
+	}
 }
 
 // An applier makes a change, or only plans it.
@@ -242,7 +309,7 @@ others; Podman takes none back: what is left is told.
 		if err != nil {
 			return err
 		}
-		apply := l.Apply
+		apply := a.disabling(l)
 		if dry {
 			apply = l.Plan
 		}

@@ -60,3 +60,21 @@ func (h *Host) PlanWeights(d Device, by string) (*Diff, error) {
 	}
 	return diff, nil
 }
+
+// Weighs reports whether what PlanWeights plans for a device is so already.
+func (h *Host) Weighs(d Device, by string) bool {
+	diff, err := h.PlanWeights(d, by)
+	return err == nil && diff.Empty()
+}
+
+// Restore writes what there was before edits, the last first.
+func (h *Host) Restore(edits []Edit) error {
+	for _, e := range slices.Backward(edits) {
+		for _, text := range e.Was {
+			if err := h.io.write(e.File, text); err != nil {
+				return h.refused(&e, text, err)
+			}
+		}
+	}
+	return nil
+}
