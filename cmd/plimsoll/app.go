@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/clean"
+	"plimsoll/internal/limit/target"
 )
 
 // app is the outside world of the command, so that tests can replace it.
@@ -20,6 +21,8 @@ type app struct {
 	// hard is cancelled by a second interrupt: what is left to clean up must then be
 	// quick. nil: never.
 	hard context.Context
+	// targets says where containers are looked for. nil: where this machine has them.
+	targets *target.Options
 }
 
 // hardContext is hard, or one that never ends.

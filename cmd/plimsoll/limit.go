@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/device"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/engineapi"
@@ -72,7 +73,11 @@ type limiter struct {
 
 // newLimiter looks at this machine. Its Close must be called.
 func (a *app) newLimiter() (*limiter, error) {
-	finder := target.New(target.Host())
+	opt := target.Host()
+	if a.targets != nil {
+		opt = *a.targets
+	}
+	finder := target.New(opt)
 	h, err := hold.New(device.Host(), finder)
 	if errors.Is(err, errors.ErrUnsupported) {
 		return nil, &exitError{exitCannot, fmt.Errorf("limits are set on Linux: %w", err)}
@@ -101,10 +106,11 @@ func limitError(err error) error {
 	var impossible *hold.ImpossibleError
 	var fault *cgroup.Fault
 	var unsupported *engineapi.UnsupportedError
+	var unoffered *engine.Unsupported
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &impossible), errors.As(err, &unsupported), errors.Is(err, cgroup.ErrUnsupported):
+	case errors.As(err, &impossible), errors.As(err, &unsupported), errors.As(err, &unoffered), errors.Is(err, cgroup.ErrUnsupported):
 		return &exitError{exitCannot, err}
 	case errors.As(err, &fault) && errors.Is(err, errors.ErrUnsupported):
 		return &exitError{exitCannot, err}
