@@ -66,10 +66,11 @@ func needBlkio(t *testing.T) {
 	}
 }
 
-// fastDisk is a disk with a file system, in memory.
+// fastDisk is a disk with a file system, in memory. It has room for verify's scratch files of high rates; what isn't
+// written takes none.
 func fastDisk(t *testing.T) (loop, dir string) {
 	t.Helper()
-	return disktest.Disk(t, disktest.Options{Size: 256 << 20, Memory: true})
+	return disktest.Disk(t, disktest.Options{Size: 1 << 30, Memory: true})
 }
 
 // sleeperRoot is a container's root folder with a program that waits.

@@ -270,7 +270,7 @@ func (a *app) verifyOne(ctx context.Context, l *limiter, v verification, r verif
 		return nil, err
 	}
 	// Version 2 charges memory and I/O to one group; on version 1 its memory need not be taken up.
-	inside := engine.Inside{ID: scratchID(), Root: inroot.Of(v.part.Target.PID), Dir: v.folder(), Groups: []string{group.Dir}}
+	inside := engine.Inside{ID: scratchID(), Root: v.root(), Dir: v.folder(), Groups: []string{group.Dir}}
 	if err := room(inside, r.Room()); err != nil {
 		return nil, err
 	}
@@ -288,6 +288,14 @@ func (a *app) verifyOne(ctx context.Context, l *limiter, v verification, r verif
 	}
 	fmt.Fprintf(a.stderr, "trying %d limits and modes of %s, about %s\n", r.Rows(), clean.Line(v.part.Name), size.Duration(2*time.Duration(r.Rows())*r.Time))
 	return verify.Run(ctx, r)
+}
+
+// root is where the paths of what is tried begin: a group has those of the host.
+func (v verification) root() string {
+	if v.part.Target.PID == 0 {
+		return "/"
+	}
+	return inroot.Of(v.part.Target.PID)
 }
 
 // folder is where the scratch folder is made, as the container names it.

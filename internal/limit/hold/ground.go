@@ -1,7 +1,10 @@
 package hold
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
 
@@ -14,7 +17,7 @@ import (
 func (h *Holder) grounds(t target.Target, where Where) ([]Ground, error) {
 	switch {
 	case where.Device != "":
-		return h.hostGround(where.Device, where.Device)
+		return h.device(where.Device)
 	case t.Kind == target.Volume:
 		m := t.Mounts[0]
 		if m.Source == "" {
@@ -36,6 +39,20 @@ func (h *Holder) grounds(t target.Target, where Where) ([]Ground, error) {
 		return nil, fmt.Errorf("%s has no files of its own: say with --path or --device what the limit is for", t.Ref())
 	}
 	return h.all(t)
+}
+
+// device is a block device of the host.
+func (h *Holder) device(path string) ([]Ground, error) {
+	st, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("there is no device %s (any more); name one of this machine's, such as /dev/sda", path)
+	case err != nil:
+		return nil, err
+	case st.Mode()&os.ModeDevice == 0 || st.Mode()&os.ModeCharDevice != 0:
+		return nil, fmt.Errorf("%s is no block device; plimsoll limit explain %s shows the one that it is on", path, path)
+	}
+	return h.hostGround(path, path)
 }
 
 // hostGround is a path of the host.
