@@ -10,15 +10,13 @@ import (
 	"plimsoll/internal/disktest"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
-	"plimsoll/internal/limit/explain"
 )
 
 // TestWeights: a disk is divided by weight when that is asked for, noted, and put back when the last weight for
 // which it was done has gone.
 func TestWeights(t *testing.T) {
 	one, two := disktest.NewBlkioGroup(t), disktest.NewBlkioGroup(t)
-	// In memory, so that it stands on no disk of the machine's, on which the weight would go. It has a queue
-	// of its own.
+	// In memory, so that it stands on no disk of the machine's, on which the weight would go.
 	loop, _ := disktest.Disk(t, disktest.Options{Memory: true})
 	file := filepath.Join("/sys/block", filepath.Base(loop), "queue/scheduler")
 	schedulers := func() string {
@@ -29,6 +27,7 @@ func TestWeights(t *testing.T) {
 		}
 		return string(b)
 	}
+	disktest.KeepScheduler(t, loop)
 	before := schedulers()
 	if strings.Contains(before, "[bfq]") {
 		t.Fatalf("a new loop device is scheduled by bfq: %s", before)
@@ -40,9 +39,6 @@ func TestWeights(t *testing.T) {
 		s, err := h.Scope(t.Context(), ref(t, g), Where{Device: loop}, true)
 		if err != nil {
 			t.Fatal(err)
-		}
-		for _, d := range s.Devices() {
-			s.Grounds[0].Explanation.Weights = append(s.Grounds[0].Explanation.Weights, explain.Weight{Name: d.Name, Major: d.Major, Minor: d.Minor})
 		}
 		if on := s.weights(); len(on) != 1 || on[0].Name != filepath.Base(loop) {
 			t.Fatalf("the weight would go on %+v, which is not the test's own", on)
