@@ -120,8 +120,9 @@ func (a *app) limitSet(ctx context.Context, name string, where limitWhere, ask l
 		apply = l.Keep
 	case how.enable != "":
 		apply = a.enabling(l, how.enable)
-	case slices.Contains(change.Remove, limit.Weight):
-		apply = a.disabling(l)
+	}
+	if slices.Contains(change.Remove, limit.Weight) && !how.dry {
+		apply = a.disabling(l, apply)
 	}
 	return a.change(ctx, apply, s, change, how.dry, where.json)
 }
@@ -149,10 +150,10 @@ func (a *app) enabling(l *limiter, by string) applier {
 	}
 }
 
-// disabling clears, and puts disks back that were divided by weight for this.
-func (a *app) disabling(l *limiter) applier {
+// disabling makes a change, and puts disks back that were divided by weight for one that it has removed.
+func (a *app) disabling(l *limiter, apply applier) applier {
 	return func(ctx context.Context, s *hold.Scope, change limit.Change) ([]hold.Done, error) {
-		done, err := l.Apply(ctx, s, change)
+		done, err := apply(ctx, s, change)
 		if err != nil || !change.Touches(limit.Weight) {
 			return done, err
 		}
@@ -309,7 +310,7 @@ others; Podman takes none back: what is left is told.
 		if err != nil {
 			return err
 		}
-		apply := a.disabling(l)
+		apply := a.disabling(l, l.Apply)
 		if dry {
 			apply = l.Plan
 		}

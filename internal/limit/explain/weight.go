@@ -47,16 +47,18 @@ func (h *Host) Weight(d *device.Device) Weight {
 	return w
 }
 
-// weights lists the disks at the bottom of a tree with what weights do there, and marks them in it.
+// weights lists the disks at the bottom of a tree with what weights do there, and marks them in it. A loop device whose
+// file is on no disk (in memory, on a network) is at the bottom itself.
 func (h *Host) weights(l *Layer) []Weight {
 	var list []Weight
-	var visit func(*Layer)
-	visit = func(l *Layer) {
+	var visit func(*Layer) (disk bool)
+	visit = func(l *Layer) bool {
+		below := false
 		for _, b := range l.Below {
-			visit(b)
+			below = visit(b) || below
 		}
-		if len(l.Below) > 0 || l.Device == nil || l.Kind == device.KindPartition {
-			return
+		if below || l.Device == nil || l.Kind == device.KindPartition {
+			return below
 		}
 		w := h.Weight(l.Device)
 		switch {
@@ -76,6 +78,7 @@ func (h *Host) weights(l *Layer) []Weight {
 			list = append(list, w)
 		}
 		l.Weight = &w
+		return true
 	}
 	visit(l)
 	return list
