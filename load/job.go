@@ -160,7 +160,8 @@ type Job struct {
 	ThinkTimeSpin   time.Duration `json:"thinktime_spin,omitempty"`
 	ThinkTimeBlocks int64         `json:"thinktime_blocks,omitempty"`
 	// Data is what is written: DataRandom (the default), which can't be compressed and in which
-	// no two blocks are equal, DataZero, or DataPattern, which repeats Pattern.
+	// no two blocks are equal, DataZero, DataPattern, which repeats Pattern in each block from its beginning, or DataSource,
+	// which repeats it from block to block: each goes on where the one before it ended.
 	Data    string `json:"data,omitempty"`
 	Pattern []byte `json:"pattern,omitempty"`
 	// Compress is how many percent of each written 4 KiB are zeros, and Dedupe how many percent of
@@ -277,6 +278,7 @@ const (
 	DataRandom  = "random"
 	DataZero    = "zero"
 	DataPattern = "pattern"
+	DataSource  = "source"
 )
 
 // A SizeShare says that Percent of a job's I/Os have Size bytes.

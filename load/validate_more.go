@@ -203,16 +203,17 @@ func (v *validator) apart(j Job) {
 // data looks at what is written.
 func (v *validator) data(j Job) {
 	switch j.Data {
-	case "", DataRandom, DataZero, DataPattern:
+	case "", DataRandom, DataZero, DataPattern, DataSource:
 	default:
-		v.add("data", quote(j.Data), "use random, zero or pattern")
+		v.add("data", quote(j.Data), "use random, zero, pattern or source")
 	}
+	repeated := j.Data == DataPattern || j.Data == DataSource
 	random := j.Data == "" || j.Data == DataRandom
 	switch {
-	case j.Data == DataPattern && len(j.Pattern) == 0:
-		v.add("pattern", `""`, "data=pattern needs one")
-	case j.Data != DataPattern && len(j.Pattern) > 0:
-		v.add("pattern", len(j.Pattern), "needs data=pattern")
+	case repeated && len(j.Pattern) == 0:
+		v.add("pattern", `""`, "data=%s needs one", j.Data)
+	case !repeated && len(j.Pattern) > 0:
+		v.add("pattern", len(j.Pattern), "needs data=pattern or data=source")
 	case len(j.Pattern) > 1<<20:
 		v.add("pattern", len(j.Pattern), "at most 1 MiB")
 	}

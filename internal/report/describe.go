@@ -79,6 +79,8 @@ func describeJob(j load.Job, s workload.SteadyState) string {
 	add(j.PercentageRandom != nil && *j.PercentageRandom < 100, "%d %% at random offsets", deref(j.PercentageRandom))
 	add(j.BlockAlign > 0, "aligned to %s", bytesText(j.BlockAlign))
 	add(j.Data == load.DataZero, "of zeros")
+	add(j.Data == load.DataPattern, "of a pattern of %s", count(len(j.Pattern), "byte"))
+	add(len(j.CPUs) > 0, "on processors %s", strings.Trim(fmt.Sprint(j.CPUs), "[]"))
 	add(j.Compress > 0, "%d %% zeros", j.Compress)
 	add(j.Dedupe > 0, "%d %% copies", j.Dedupe)
 	add(j.Verify, "verified")

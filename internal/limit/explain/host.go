@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -57,14 +56,14 @@ func Look(fs device.FS) (*Host, error) {
 
 // On is Look where the hierarchies are known.
 func On(fs device.FS, tree *hierarchy.Tree) *Host {
-	h := &Host{fs: fs, kernel: version(read(fs.Proc, "sys", "kernel", "osrelease"))}
+	h := &Host{fs: fs, kernel: version(device.Text(fs.Proc, "sys", "kernel", "osrelease"))}
 	if root, err := tree.Root(hierarchy.IO); err == nil {
 		h.IO, h.dir, h.root = root.Version, root.Dir, root
 	}
 	if root, err := tree.Root(hierarchy.Memory); err == nil {
 		h.Memory = root.Version
 	}
-	h.ChargesV1 = h.IO == 1 && slices.Contains(strings.Fields(read(fs.Proc, "cmdline")), "cgwb_v1")
+	h.ChargesV1 = h.IO == 1 && slices.Contains(strings.Fields(device.Text(fs.Proc, "cmdline")), "cgwb_v1")
 	return h
 }
 
@@ -85,7 +84,7 @@ func (h *Host) since(major, minor int) bool {
 
 // rates reports whether the kernel can hold rates at all.
 func (h *Host) rates() bool {
-	return h.IO == 2 || h.IO == 1 && has(h.dir, "blkio.throttle.write_bps_device")
+	return h.IO == 2 || h.IO == 1 && device.Exists(h.dir, "blkio.throttle.write_bps_device")
 }
 
 // Rates is about limits of bandwidth and IOPS.
@@ -117,19 +116,4 @@ func (h *Host) Buffered() Ability {
 		Almost, "with version 1 only synced and direct writes are held; a volume with a device of its own can be limited at the device",
 		"boot with systemd.unified_cgroup_hierarchy=1 cgroup_no_v1=all",
 	}
-}
-
-// has reports whether the file or folder exists.
-func has(parts ...string) bool {
-	_, err := os.Stat(filepath.Join(parts...))
-	return err == nil
-}
-
-// read returns a file's trimmed content, "" where it can't be read.
-func read(parts ...string) string {
-	b, err := os.ReadFile(filepath.Join(parts...))
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(b))
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/internal/device"
 	"plimsoll/internal/device/hierarchy"
 	"plimsoll/internal/filelock"
 	"plimsoll/internal/limit/cgroup"
@@ -56,8 +57,7 @@ type Weights struct {
 
 // Weights returns what enables weights, with its notes in a folder.
 func (h *Holder) Weights(folder string) *Weights {
-	boot, _ := os.ReadFile(filepath.Join(h.FS.Proc, "sys", "kernel", "random", "boot_id"))
-	return &Weights{h.Groups, filepath.Join(folder, "weights.json"), strings.TrimSpace(string(boot))}
+	return &Weights{h.Groups, filepath.Join(folder, "weights.json"), device.Text(h.FS.Proc, "sys", "kernel", "random", "boot_id")}
 }
 
 // Enable makes weights take effect on all disks of a scope on which they have none, by bfq or iocost; by "" it

@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 
+	"plimsoll/internal/device"
 	"plimsoll/internal/device/hierarchy"
 )
 
@@ -83,7 +84,7 @@ func (p Place) Effect(d Disk) Effect {
 	case d.Dir == "":
 		return Effect{Why: "there is no block device " + d.Number + " here (any more)"}
 	}
-	chosen, offered := Schedulers(read(d.Dir, "queue/scheduler"))
+	chosen, offered := Schedulers(device.Text(d.Dir, "queue/scheduler"))
 	for _, by := range []string{ByBFQ, ByCFQ} {
 		if chosen == by && p.hasAny(Files(p.Root.Version, by)) {
 			return Effect{By: by, Why: fmt.Sprintf("%s is scheduled by %s, which divides it by weight", d.Name, chosen)}
@@ -198,13 +199,4 @@ func below(dir string) []string {
 		names = append(names, e.Name())
 	}
 	return names
-}
-
-// read returns a file's content, "" where it can't be read.
-func read(elem ...string) string {
-	b, err := os.ReadFile(filepath.Join(elem...))
-	if err != nil {
-		return ""
-	}
-	return string(b)
 }
