@@ -9,6 +9,7 @@ import (
 	"plimsoll/internal/device"
 	"plimsoll/internal/device/hierarchy"
 	"plimsoll/internal/limit/explain"
+	"plimsoll/internal/limit/weight"
 )
 
 // A mounted is where a controller is.
@@ -123,7 +124,7 @@ func (e *examination) latency(io mounted) {
 	switch {
 	case io.version != 2:
 		i.Status, i.Why = No, "they are version 2's"
-	case !explain.InAnyGroup(io.dir, "io.latency"):
+	case !weight.InAnyGroup(io.dir, "io.latency"):
 		i.Status, i.Why = No, "no group has io.latency (CONFIG_BLK_CGROUP_IOLATENCY)"
 	}
 	e.add(i)

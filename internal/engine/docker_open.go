@@ -84,7 +84,12 @@ func (s *dockerSession) open(ctx context.Context, d *dockerDaemon, spec Spec) er
 			}
 		}
 	}
-	if spec.Place.Kind == place.Volume && d.name == "podman" {
+	if spec.Volume != "" {
+		// A daemon would make one of that name.
+		if _, err := s.api.VolumeInspect(ctx, spec.Volume, client.VolumeInspectOptions{}); err != nil {
+			return fmt.Errorf("volume %s: %w", spec.Volume, dockerErr(err))
+		}
+	} else if spec.Place.Kind == place.Volume && d.name == "podman" {
 		// Podman drops the options of a volume that is made with the container.
 		cctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dockerCreateTimeout)
 		defer cancel()
@@ -278,7 +283,7 @@ func (s *dockerSession) describe(ctx context.Context, d *dockerDaemon, spec Spec
 	}
 	for _, m := range c.Mounts {
 		// A nameless volume goes away with the container, but a little later.
-		if spec.Place.Kind == place.Volume && m.Destination == img.data {
+		if spec.Place.Kind == place.Volume && spec.Volume == "" && m.Destination == img.data {
 			s.volume = m.Name
 		}
 	}

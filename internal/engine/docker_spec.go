@@ -22,6 +22,9 @@ var dockerPlaces = []place.Kind{place.Layer, place.Bind, place.Volume, place.Tmp
 // and folders.
 var dockerID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,99}$`)
 
+// namelessVolume is the name that daemons give to a volume that has none.
+var namelessVolume = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
 // dockerCheck refuses what no daemon can do or what makes no sense, before
 // anything is made.
 func dockerCheck(spec Spec, d *dockerDaemon) error {
@@ -43,6 +46,13 @@ func dockerCheck(spec Spec, d *dockerDaemon) error {
 		return no("place share", "shares are not provided to containers of a daemon yet", "")
 	default:
 		return no(fmt.Sprintf("place %q", spec.Place.Kind), "it knows layer, bind, volume and tmpfs", "")
+	}
+	if spec.Volume != "" && spec.Place.Kind != place.Volume {
+		return fmt.Errorf("place %s: volume %s is no place of kind %s", spec.Place.Name, spec.Volume, spec.Place.Kind)
+	}
+	if namelessVolume.MatchString(spec.Volume) {
+		// Podman removes a nameless volume with any container that had it.
+		return no("volume "+spec.Volume, "it has no name of its own, and could go away with the container", "name a volume that has one")
 	}
 	if spec.Place.Size < 0 {
 		return fmt.Errorf("place %s: size %d is negative", spec.Place.Name, spec.Place.Size)
@@ -156,8 +166,11 @@ func dockerMount(spec Spec, e *docker, target, folder, volume string) *mount.Mou
 	case place.Bind:
 		return &mount.Mount{Type: mount.TypeBind, Source: folder, Target: target}
 	case place.Volume:
-		m := &mount.Mount{Type: mount.TypeVolume, Source: volume, Target: target}
-		if volume == "" {
+		m := &mount.Mount{Type: mount.TypeVolume, Source: cmp.Or(spec.Volume, volume), Target: target}
+		if spec.Volume != "" {
+			m.VolumeOptions = &mount.VolumeOptions{NoCopy: true}
+		}
+		if m.Source == "" {
 			// Without a name it goes away with the container, also when plimsoll is killed.
 			m.VolumeOptions = &mount.VolumeOptions{NoCopy: true, Labels: e.labels(spec.ID), DriverConfig: &mount.Driver{Name: dockerVolumeDriver(spec.Place), Options: spec.Place.DriverOpts}}
 		}

@@ -62,6 +62,9 @@ type Spec struct {
 	ID string
 	// Place is where the data lives. Its Path is set for dir and bind.
 	Place place.Spec
+	// Volume, if set, names a volume that is there already, for a place of that kind. The agent works in a folder of its
+	// own in it; the volume stays. Of the engines, docker alone has them.
+	Volume string
 	// Limits are what the container must stay under.
 	Limits limit.Limits
 	// Network is what the worker's connections go over. Empty: none, which is what measuring storage needs. HostNetwork is the
