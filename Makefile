@@ -38,10 +38,10 @@ setup-test:
 
 # A test that fails beside all the others gets a second try alone; what needed one is printed.
 # More than three failures are no noise.
-RERUN := --rerun-fails=1 --rerun-fails-max-failures=3 --rerun-fails-report=out/rerun.txt
+RERUN = --rerun-fails=1 --rerun-fails-max-failures=3 --rerun-fails-report=out/rerun-$@.txt
 
 test: setup-test build check ## Everything that CI runs.
-	mkdir -p out && rm -f out/rerun.txt
+	mkdir -p out && rm -f out/rerun-$@.txt
 	$(TOOL) gotestsum --format pkgname --hide-summary=skipped --jsonfile out/test.json $(RERUN) --packages=./... -- -timeout 40m
 
 check: lint cross
@@ -75,9 +75,9 @@ CURRENT_DOCKER ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/plimsoll/current-docker
 test-current-docker: setup-test build
 	scripts/setup current
 	tools/currentdocker/build.sh $(CURRENT_DOCKER)
-	mkdir -p out
-	PLIMSOLL_DOCKERD=$(CURRENT_DOCKER) $(TOOL) gotestsum --format pkgname --hide-summary=output --jsonfile out/test-current-docker.json -- \
-	  -count=1 -timeout 20m ./internal/engine/... ./internal/dockertest/... ./internal/limit/engineapi ./internal/limit/target ./internal/trial/... ./cmd/plimsoll/...
+	mkdir -p out && rm -f out/rerun-$@.txt
+	PLIMSOLL_DOCKERD=$(CURRENT_DOCKER) $(TOOL) gotestsum --format pkgname --hide-summary=skipped --jsonfile out/test-current-docker.json $(RERUN) \
+	  --packages="./internal/engine/... ./internal/dockertest/... ./internal/limit/engineapi ./internal/limit/target ./internal/trial/... ./cmd/plimsoll/..." -- -count=1 -timeout 20m
 
 # A second kernel: Linux 6.1 with cgroup version 2 alone, in an emulated machine.
 test-guest: workers ## The tests that depend on control groups, in a guest with version 2.

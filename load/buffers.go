@@ -17,6 +17,10 @@ const pageSize = 4096
 // they find no repetition, and little enough to stay in a CPU's cache.
 const poolSize = 1 << 20
 
+// maxSourceMemory is the most memory, in bytes, that a thread's segments take for DataSource to be written in full: 1 MiB of
+// it in blocks of 512 bytes, each in a page of its own.
+const maxSourceMemory = 8 << 20
+
 // buffers is the memory of one thread: a read buffer for each slot, and segments
 // of random data for writes. A write takes the segment that was unused
 // for the longest time, stamps it, and gives it back when it is complete, so no data is
@@ -42,7 +46,7 @@ type buffers struct {
 // share a lane's pool.
 func newBuffers(j Job, depth, share int, seed uint64) (*buffers, error) {
 	b := &buffers{
-		stride: (j.maxBlock() + pageSize - 1) &^ (pageSize - 1), plain: j.Data == DataZero || j.Data == DataPattern,
+		stride: (j.maxBlock() + pageSize - 1) &^ (pageSize - 1), plain: j.Data == DataZero || j.Data == DataPattern || j.Data == DataSource,
 		dedupe: uint64(j.Dedupe), unit: j.VerifyUnit(), run: j.RandSeed,
 	}
 	if j.reads() {
@@ -51,6 +55,11 @@ func newBuffers(j Job, depth, share int, seed uint64) (*buffers, error) {
 	segs := 0
 	if j.writes() {
 		segs = max(depth+1, int(poolSize/int64(share)/b.stride))
+		if j.Data == DataSource {
+			// All of it has its turn, but where the blocks are so small that this takes too much memory.
+			most := j.maxBlock()
+			segs = max(depth+1, int(min((int64(len(j.Pattern))+most-1)/most, maxSourceMemory/b.stride)))
+		}
 	}
 	extra := 0
 	if b.dedupe > 0 && segs > 0 {
@@ -85,6 +94,14 @@ func (b *buffers) content(j Job, p []byte, seed uint64) {
 		for ; len(p) > 0; p = p[min(b.stride, int64(len(p))):] {
 			for s := p[:b.stride]; len(s) > 0; {
 				s = s[copy(s, j.Pattern):]
+			}
+		}
+		return
+	case DataSource:
+		for at := 0; len(p) > 0; p = p[min(b.stride, int64(len(p))):] {
+			for s := p[:j.maxBlock()]; len(s) > 0; {
+				n := copy(s, j.Pattern[at:])
+				s, at = s[n:], (at+n)%len(j.Pattern)
 			}
 		}
 		return

@@ -152,6 +152,9 @@ type Job struct {
 	WriteRateIOPS int64  `json:"write_rate_iops,omitempty"`
 	WriteRate     int64  `json:"write_rate,omitempty"`
 	RateProcess   string `json:"rate_process,omitempty"`
+	// RateOnly, read or write, has RateIOPS or Rate hold only these in a mixed job: the most they do, while the others go on as
+	// fast as the depth allows. That is a closed loop. Empty: all.
+	RateOnly string `json:"rate_only,omitempty"`
 	// RateIgnoreThinkTime puts a schedule off by each pause. Else what came due in it is made up for after it.
 	RateIgnoreThinkTime bool `json:"rate_ignore_thinktime,omitempty"`
 	// ThinkTime is how long a thread pauses after every ThinkTimeBlocks (default 1) of its I/Os,
@@ -160,7 +163,8 @@ type Job struct {
 	ThinkTimeSpin   time.Duration `json:"thinktime_spin,omitempty"`
 	ThinkTimeBlocks int64         `json:"thinktime_blocks,omitempty"`
 	// Data is what is written: DataRandom (the default), which can't be compressed and in which
-	// no two blocks are equal, DataZero, or DataPattern, which repeats Pattern.
+	// no two blocks are equal, DataZero, DataPattern, which repeats Pattern in each block from its beginning, or DataSource,
+	// which repeats it from block to block: each goes on where the one before it ended.
 	Data    string `json:"data,omitempty"`
 	Pattern []byte `json:"pattern,omitempty"`
 	// Compress is how many percent of each written 4 KiB are zeros, and Dedupe how many percent of
@@ -191,7 +195,7 @@ type Job struct {
 }
 
 // OpenLoop reports whether I/Os arrive by a schedule, whatever becomes of those before.
-func (j Job) OpenLoop() bool { return j.RateIOPS > 0 || j.Rate > 0 }
+func (j Job) OpenLoop() bool { return (j.RateIOPS > 0 || j.Rate > 0) && j.RateOnly == "" }
 
 // Offered is how many I/Os a second the schedule of an open loop asks for in the mean, of all NumJobs; 0 for a closed
 // loop.
@@ -277,6 +281,7 @@ const (
 	DataRandom  = "random"
 	DataZero    = "zero"
 	DataPattern = "pattern"
+	DataSource  = "source"
 )
 
 // A SizeShare says that Percent of a job's I/Os have Size bytes.

@@ -198,6 +198,13 @@ func TestDataIsWhatWasAskedFor(t *testing.T) {
 	if p := write(Job{Data: DataPattern, Pattern: []byte("abc")}); !bytes.HasPrefix(p[16384:], []byte("abcabcab")) || p[16383] != "abc"[16383%3] {
 		t.Errorf("pattern: %q", p[:10])
 	}
+	// 40,000 bytes are in three blocks, of which the fourth begins anew.
+	source := make([]byte, 40_000)
+	fillRandom(source, 7)
+	once := bytes.Repeat(source, 2)[:3*16384]
+	if p := write(Job{Data: DataSource, Pattern: source}); !bytes.Equal(p, bytes.Repeat(once, len(p)/len(once)+1)[:len(p)]) {
+		t.Errorf("the source isn't what was written, one block after another: %x", p[:10])
+	}
 	if err := os.WriteFile(filepath.Join(t.TempDir(), "x"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -127,7 +127,14 @@ func bench(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	if err := table(stdout, cs, null, poisson, rss, o); err != nil {
 		return err
 	}
-	return webTable(stdout, web)
+	if err := webTable(stdout, web); err != nil {
+		return err
+	}
+	after, err := duties(ctx, o.rounds, stderr)
+	if err != nil {
+		return fmt.Errorf("output: %w", err)
+	}
+	return dutyTable(stdout, after)
 }
 
 // loop makes a loop device over the file, whose own I/O is direct too.
@@ -173,6 +180,12 @@ func (c *contest) measure(ctx context.Context, fio string, oursFirst bool) error
 		c.theirs = append(c.theirs, r)
 		return err
 	}
+	return inTurn(ours, theirs, oursFirst)
+}
+
+// inTurn runs both, ours first or last: who is first in one round is last in the next, so that neither has the
+// warmer machine.
+func inTurn(ours, theirs func() error, oursFirst bool) error {
 	first, second := ours, theirs
 	if !oursFirst {
 		first, second = theirs, ours

@@ -93,14 +93,7 @@ func (c *contest) measureWeb(ctx context.Context, url string, oursFirst bool) er
 		c.theirs = append(c.theirs, r)
 		return err
 	}
-	first, second := ours, theirs
-	if !oursFirst {
-		first, second = theirs, ours
-	}
-	if err := first(); err != nil {
-		return err
-	}
-	return second()
+	return inTurn(ours, theirs, oursFirst)
 }
 
 // perSecond is the report's own figure; both have the same line.

@@ -3,6 +3,8 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -28,20 +30,33 @@ var toolLines = []toolLine{
 	{"orion", strings.Fields("-run advanced -matrix point -num_small 1 -num_large 0 -duration 1 -testname t --lun-size 16MiB"), `Maximum Small IOPS=\d+ @ Small=1 and Large=0`, "t.dat"},
 }
 
-// runsIn runs the line in an engine's place and looks at its output and its record.
-func (l toolLine) runsIn(t *testing.T, engine, place string) {
+// A station is an engine, and the daemon that it asks.
+type station struct{ engine, daemon string }
+
+// do runs plimsoll in a process and a folder of its own, so that others may run beside it.
+func (s station) do(t *testing.T, folder, state string, args ...string) result {
 	t.Helper()
-	inFolder(t)
-	state := t.TempDir()
-	r := plimsoll(t, t.Context(), state, "", slices.Concat([]string{l.name}, l.args, []string{"--engine", engine, "--place", place, "--record"})...)
+	cmd := exec.CommandContext(t.Context(), os.Args[0], append(args, "--engine", s.engine, "--state", state)...)
+	cmd.Dir = folder
+	if cmd.Env = os.Environ(); s.daemon != "" {
+		cmd.Env = append(cmd.Env, "DOCKER_HOST="+s.daemon)
+	}
+	return outcome(t, cmd)
+}
+
+// runsIn runs the line in an engine's place and looks at its output and its record.
+func (l toolLine) runsIn(t *testing.T, s station, place string) {
+	t.Helper()
+	folder, state := t.TempDir(), t.TempDir()
+	r := s.do(t, folder, state, slices.Concat([]string{l.name}, l.args, []string{"--place", place, "--record"})...)
 	if r.status != exitDone || !regexp.MustCompile(l.shape).MatchString(r.stdout+r.stderr) {
 		t.Fatalf("status %d\n%s%s", r.status, r.stdout, r.stderr)
 	}
-	if _, err := os.Stat(l.left); err == nil {
+	if _, err := os.Stat(filepath.Join(folder, l.left)); err == nil {
 		t.Errorf("%s is in the current folder, not in the place", l.left)
 	}
 	run, trials := records(t, state)
-	if run.Plan != l.name || run.Status != record.Done || len(trials) == 0 || trials[0].Cell.Engine != engine || trials[0].Cell.Place != place || trials[0].Results[0].Ops() == 0 {
+	if run.Plan != l.name || run.Status != record.Done || len(trials) == 0 || trials[0].Cell.Engine != s.engine || trials[0].Cell.Place != place || trials[0].Results[0].Ops() == 0 {
 		t.Errorf("recorded %+v and %d trials", run, len(trials))
 	}
 	if !strings.HasPrefix(run.Command, "plimsoll "+l.name+" ") || !strings.Contains(run.Command, "--place "+place) {
@@ -53,36 +68,35 @@ func (l toolLine) runsIn(t *testing.T, engine, place string) {
 // TestDialectsInPlaces: each tool's line runs in each place that a container has.
 func TestDialectsInPlaces(t *testing.T) {
 	needRun(t)
+	oci := station{engine: "oci"}
+	docker := station{"docker", dockertest.Start(t).Host}
+	podman := station{"docker", dockertest.Podman(t, dockertest.PodmanOptions{}).Host}
+	var tests []subtest
+	in := func(name string, s station, l toolLine, place string) {
+		tests = append(tests, subtest{name + "/" + l.name + "/" + place, func(t *testing.T) { l.runsIn(t, s, place) }})
+	}
+	tests = append(tests,
+		subtest{"docker/limits", func(t *testing.T) { testDialectLimits(t, docker) }},
+		subtest{"oci/limits", func(t *testing.T) { testDialectLimits(t, oci) }})
+	for i, place := range []string{"layer", "bind", "volume", "tmpfs"} {
+		for _, l := range toolLines {
+			in("docker", docker, l, place)
+		}
+		in("podman", podman, toolLines[i], place)
+	}
 	for i, place := range []string{"bind", "tmpfs", "layer"} {
 		// With oci, whose sessions others test on all places, one tool a place.
-		t.Run("oci/"+place, func(t *testing.T) { toolLines[i].runsIn(t, "oci", place) })
+		in("oci", oci, toolLines[i], place)
 	}
-	t.Run("docker", func(t *testing.T) {
-		t.Setenv("DOCKER_HOST", dockertest.Start(t).Host)
-		for _, l := range toolLines {
-			for _, place := range []string{"layer", "bind", "volume", "tmpfs"} {
-				t.Run(l.name+"/"+place, func(t *testing.T) { l.runsIn(t, "docker", place) })
-			}
-		}
-		t.Run("limits", func(t *testing.T) { testDialectLimits(t, "docker") })
-	})
-	t.Run("podman", func(t *testing.T) {
-		t.Setenv("DOCKER_HOST", dockertest.Podman(t, dockertest.PodmanOptions{}).Host)
-		for i, place := range []string{"layer", "bind", "volume", "tmpfs"} {
-			l := toolLines[i]
-			t.Run(l.name+"/"+place, func(t *testing.T) { l.runsIn(t, "docker", place) })
-		}
-	})
-	t.Run("oci/limits", func(t *testing.T) { testDialectLimits(t, "oci") })
+	abreast(t, 6, tests)
 }
 
 // testDialectLimits: a line's container is under the limits of its flags, and its record has them.
-func testDialectLimits(t *testing.T, engine string) {
-	inFolder(t)
-	state := t.TempDir()
+func testDialectLimits(t *testing.T, s station) {
+	folder, state := t.TempDir(), t.TempDir()
 	// The generator alone takes a whole processor, if it gets one.
-	r := plimsoll(t, t.Context(), state, "", "fio", "--name=a", "--ioengine=null", "--rw=randread", "--size=1g", "--time_based", "--runtime=2", "--output-format=json",
-		"--engine", engine, "--cpus", "0.1", "--memory=64MiB", "--cpu-shares", "512", "--record")
+	r := s.do(t, folder, state, "fio", "--name=a", "--ioengine=null", "--rw=randread", "--size=1g", "--time_based", "--runtime=2", "--output-format=json",
+		"--cpus", "0.1", "--memory=64MiB", "--cpu-shares", "512", "--record")
 	var out struct {
 		Jobs []struct {
 			User   float64 `json:"usr_cpu"`
@@ -104,8 +118,8 @@ func testDialectLimits(t *testing.T, engine string) {
 		t.Errorf("the report does not name %s:\n%s", want, rep.stdout)
 	}
 	// 64 buffers of 1 MiB don't fit into 32.
-	r = plimsoll(t, t.Context(), state, "", "fio", "--name=b", "--ioengine=io_uring", "--rw=randwrite", "--bs=1m", "--iodepth=64", "--direct=1", "--size=4m", "--time_based", "--runtime=2",
-		"--engine", engine, "--place", "tmpfs", "--memory", "32MiB")
+	r = s.do(t, folder, state, "fio", "--name=b", "--ioengine=io_uring", "--rw=randwrite", "--bs=1m", "--iodepth=64", "--direct=1", "--size=4m", "--time_based", "--runtime=2",
+		"--place", "tmpfs", "--memory", "32MiB")
 	if r.status != exitFailure || !strings.Contains(r.stderr, "out of memory (memory limit 32 MiB)") {
 		t.Errorf("status %d, %s", r.status, r.stderr)
 	}

@@ -87,22 +87,20 @@ func TestManualToolLines(t *testing.T) {
 	daemon := dockertest.Start(t)
 	web := webContainer(t, daemon)
 	seen := map[string]int{}
-	// A group, so that the server and the daemon outlast the lines, which mostly wait for windows.
-	t.Run("lines", func(t *testing.T) {
-		for _, line := range examples(t) {
-			tool := otherTool.FindStringSubmatch(line)
-			if tool == nil {
-				continue
-			}
-			seen[tool[1]]++
-			t.Run(line, func(t *testing.T) {
-				t.Parallel()
-				b := &bench{t: t, dir: t.TempDir(), state: t.TempDir(), self: self, server: server.URL, docker: daemon.Host, web: web, fio: fio}
-				b.furnish()
-				b.run(b.shorter(line))
-			})
+	var lines []subtest
+	for _, line := range examples(t) {
+		tool := otherTool.FindStringSubmatch(line)
+		if tool == nil {
+			continue
 		}
-	})
+		seen[tool[1]]++
+		lines = append(lines, subtest{line, func(t *testing.T) {
+			b := &bench{t: t, dir: t.TempDir(), state: t.TempDir(), self: self, server: server.URL, docker: daemon.Host, web: web, fio: fio}
+			b.furnish()
+			b.run(b.shorter(line))
+		}})
+	}
+	abreast(t, 6, lines)
 	for _, tool := range []string{"fio", "diskspd", "orion", "dd", "ab", "verify", "selfcheck"} {
 		if seen[tool] < 2 {
 			t.Errorf("%d lines of %s are shown", seen[tool], tool)

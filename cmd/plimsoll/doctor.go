@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -89,9 +88,7 @@ func (a *app) forProbes() (probed *app, remove func(), err error) {
 // printDoctor prints a report, for machines or by groups.
 func (a *app) printDoctor(r doctor.Report, asJSON bool) error {
 	if asJSON {
-		enc := json.NewEncoder(a.stdout)
-		enc.SetIndent("", "  ")
-		return enc.Encode(r)
+		return a.printJSON(r)
 	}
 	var b strings.Builder
 	m := r.Machine

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -84,10 +83,7 @@ func (a *app) limitExplain(host device.FS, paths []string, asJSON bool) error {
 	}
 	out.Shared = explain.Sharing(out.Paths)
 	if asJSON {
-		enc := json.NewEncoder(a.stdout)
-		enc.SetIndent("", "  ")
-		enc.SetEscapeHTML(false) // Fixes are commands.
-		err = enc.Encode(out)
+		err = a.printJSON(out)
 	} else {
 		_, err = io.WriteString(a.stdout, out.text())
 	}

@@ -185,7 +185,7 @@ server complete and check keys with it, if the plan begins with the line
 	return cmd
 }
 
-// printJSON prints v for machines.
+// printJSON prints v for machines. Signs of HTML stay as they are: advice is commands, with < and >.
 func (a *app) printJSON(v any) error {
 	enc := json.NewEncoder(a.stdout)
 	enc.SetIndent("", "  ")

@@ -43,14 +43,46 @@ func (o *output) waitFor(t *testing.T, words string) {
 func apart(t *testing.T, ctx context.Context, dir, stdin string, args ...string) result {
 	t.Helper()
 	cmd := exec.CommandContext(ctx, os.Args[0], append(args, "--state", dir)...)
-	cmd.Env = append(os.Environ(), asPlimsoll+"=1")
 	cmd.Stdin = strings.NewReader(stdin)
+	return outcome(t, cmd)
+}
+
+// outcome runs a command of this test binary as plimsoll.
+func outcome(t *testing.T, cmd *exec.Cmd) result {
+	t.Helper()
+	cmd.Env = append(cmd.Environ(), asPlimsoll+"=1")
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); cmd.ProcessState == nil {
 		t.Fatal(err)
 	}
 	return result{cmd.ProcessState.ExitCode(), out.String(), errs.String()}
+}
+
+// A subtest is a test that may run beside others.
+type subtest struct {
+	name string
+	run  func(*testing.T)
+}
+
+// abreast runs subtests, so many at once. They mostly wait, for measured windows and daemons, and t.Parallel
+// runs no more at once than there are processors.
+func abreast(t *testing.T, most int, tests []subtest) {
+	t.Helper()
+	next := make(chan subtest)
+	var all sync.WaitGroup
+	for range most {
+		all.Go(func() {
+			for s := range next {
+				t.Run(s.name, s.run)
+			}
+		})
+	}
+	for _, s := range tests {
+		next <- s
+	}
+	close(next)
+	all.Wait()
 }
 
 // startPlimsoll runs this test binary as plimsoll with the small plan, and waits until

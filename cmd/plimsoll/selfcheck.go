@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -125,9 +124,7 @@ func (a *app) selfcheck(ctx context.Context, f selfcheckFlags) (err error) {
 		return selfcheckError(ctx, err)
 	}
 	if f.json {
-		e := json.NewEncoder(a.stdout)
-		e.SetIndent("", "  ")
-		err = e.Encode(map[string]any{"tolerance": selfcheck.Tolerance, "rounds": f.rounds, "figures": figures})
+		err = a.printJSON(map[string]any{"tolerance": selfcheck.Tolerance, "rounds": f.rounds, "figures": figures})
 	} else {
 		err = selfcheckTable(a.stdout, figures)
 	}

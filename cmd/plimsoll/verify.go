@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -155,9 +154,7 @@ func (a *app) verifyCheck(ctx context.Context, f verifyFlags, path string) error
 // verifyTell prints a report and returns the error of one that isn't good.
 func (a *app) verifyTell(r *verify.Report, asJSON bool) error {
 	if asJSON {
-		e := json.NewEncoder(a.stdout)
-		e.SetIndent("", "  ")
-		if err := e.Encode(r); err != nil {
+		if err := a.printJSON(r); err != nil {
 			return err
 		}
 	} else {

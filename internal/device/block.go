@@ -28,18 +28,18 @@ func (t *tracer) block(dir string, depth int) *Node {
 	t.open = append(t.open, dir)
 	defer func() { t.open = t.open[:len(t.open)-1] }()
 	switch {
-	case exists(filepath.Join(dir, "partition")):
+	case Exists(dir, "partition"):
 		n.Kind = KindPartition
 		n.Below = []*Node{t.block(filepath.Dir(dir), depth)}
 	case strings.HasPrefix(n.Name, "loop"):
-		n.Kind, n.File, n.DirectIO = KindLoop, text(dir, "loop/backing_file"), text(dir, "loop/dio") == "1"
+		n.Kind, n.File, n.DirectIO = KindLoop, Text(dir, "loop/backing_file"), Text(dir, "loop/dio") == "1"
 		t.loopFile(n, depth)
-	case exists(filepath.Join(dir, "dm")):
+	case Exists(dir, "dm"):
 		t.dm(n, dir, depth)
-	case exists(filepath.Join(dir, "md")):
-		n.Kind, n.Level = KindMD, text(dir, "md/level")
+	case Exists(dir, "md"):
+		n.Kind, n.Level = KindMD, Text(dir, "md/level")
 		t.slaves(n, dir, depth)
-	case exists(filepath.Join(dir, "bcache")) && strings.HasPrefix(n.Name, "bcache"):
+	case Exists(dir, "bcache") && strings.HasPrefix(n.Name, "bcache"):
 		t.bcache(n, dir, depth)
 	case strings.HasPrefix(filepath.Base(filepath.Dir(dir)), "nvme-subsys"):
 		t.multipath(n, dir, depth)
@@ -67,8 +67,8 @@ func (t *tracer) slaves(n *Node, dir string, depth int) {
 // dm goes on below a device of the device mapper. The first word of its uuid is what
 // made it: "LVM-...", "CRYPT-LUKS2-...", "mpath-...", "part1-mpath-...".
 func (t *tracer) dm(n *Node, dir string, depth int) {
-	n.Kind, n.Label = KindDM, text(dir, "dm/name")
-	n.Maker, _, _ = strings.Cut(text(dir, "dm/uuid"), "-")
+	n.Kind, n.Label = KindDM, Text(dir, "dm/name")
+	n.Maker, _, _ = strings.Cut(Text(dir, "dm/uuid"), "-")
 	if t.fs.Targets != nil {
 		n.Targets, _ = t.fs.Targets(n.Device.Major, n.Device.Minor)
 	}
@@ -78,12 +78,12 @@ func (t *tracer) dm(n *Node, dir string, depth int) {
 // bcache goes on below a bcache: the cache is the slave whose folder names its set, the other has the
 // data (Documentation/admin-guide/bcache.rst).
 func (t *tracer) bcache(n *Node, dir string, depth int) {
-	n.Kind, n.CacheMode = KindBcache, chosen(text(dir, "bcache/cache_mode"))
+	n.Kind, n.CacheMode = KindBcache, chosen(Text(dir, "bcache/cache_mode"))
 	t.slaves(n, dir, depth)
 	for _, b := range n.Below {
 		b.Role = RoleBacking
 		at, _ := filepath.EvalSymlinks(filepath.Join(dir, "slaves", b.Name))
-		if exists(filepath.Join(at, "bcache", "set")) {
+		if Exists(at, "bcache", "set") {
 			b.Role = RoleCache
 		}
 	}

@@ -87,7 +87,7 @@ func (f FS) btrfsMembers(source string) (dir string, members []string, err error
 func membersWith(dir string, entries []os.DirEntry, name string) (members []string, ok bool) {
 	for _, e := range entries {
 		ok = ok || e.Name() == name
-		members = append(members, text(filepath.Join(dir, e.Name()), "dev"))
+		members = append(members, Text(filepath.Join(dir, e.Name()), "dev"))
 	}
 	return members, ok
 }

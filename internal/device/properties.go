@@ -12,36 +12,36 @@ import (
 func Block(dir string) *Device {
 	d := &Device{Name: filepath.Base(dir), Model: model(dir)}
 	// A hidden device has no number.
-	d.Major, d.Minor, _ = parseDev(text(dir, "dev"))
+	d.Major, d.Minor, _ = parseDev(Text(dir, "dev"))
 	queue := filepath.Join(dir, "queue")
 	// size is in units of 512 bytes whatever the block size.
 	d.Size = number(dir, "size") * 512
 	d.Rotational = number(queue, "rotational") == 1
-	d.Scheduler = chosen(text(queue, "scheduler"))
+	d.Scheduler = chosen(Text(queue, "scheduler"))
 	d.NrRequests = int(number(queue, "nr_requests"))
-	d.WriteCache = text(queue, "write_cache")
+	d.WriteCache = Text(queue, "write_cache")
 	d.LogicalBS = int(number(queue, "logical_block_size"))
 	d.MaxIO = number(queue, "max_sectors_kb") * 1024
-	d.MQ = exists(filepath.Join(dir, "mq"))
+	d.MQ = Exists(dir, "mq")
 	return d
 }
 
 // model names the kind of a disk: the maker's words, or what a virtual one is.
 func model(dir string) string {
 	switch {
-	case exists(filepath.Join(dir, "loop", "backing_file")):
-		if text(dir, "loop/dio") == "1" {
+	case Exists(dir, "loop", "backing_file"):
+		if Text(dir, "loop/dio") == "1" {
 			return "loop device, direct I/O"
 		}
 		return "loop device, buffered"
-	case exists(filepath.Join(dir, "dm")):
+	case Exists(dir, "dm"):
 		// The uuid begins with what made the device: LVM-, CRYPT-, mpath-.
-		kind, _, _ := strings.Cut(text(dir, "dm/uuid"), "-")
+		kind, _, _ := strings.Cut(Text(dir, "dm/uuid"), "-")
 		return strings.TrimSpace("device mapper " + kind)
-	case exists(filepath.Join(dir, "md")):
-		return strings.TrimSpace("md " + text(dir, "md/level"))
+	case Exists(dir, "md"):
+		return strings.TrimSpace("md " + Text(dir, "md/level"))
 	}
-	return text(dir, "device/model")
+	return Text(dir, "device/model")
 }
 
 // chosen returns the bracketed word of "none [mq-deadline] bfq", or the whole
@@ -54,9 +54,10 @@ func chosen(s string) string {
 	return s
 }
 
-// text returns the trimmed content of a sysfs file, "" where it can't be read.
-func text(dir, name string) string {
-	b, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+// Text returns the trimmed content of a small file, as procfs and sysfs have them, whose path is that of parts joined;
+// "" where it can't be read.
+func Text(parts ...string) string {
+	b, err := os.ReadFile(filepath.Join(parts...))
 	if err != nil {
 		return ""
 	}
@@ -65,14 +66,15 @@ func text(dir, name string) string {
 
 // number is text as a number, 0 where it is none.
 func number(dir, name string) int64 {
-	n, err := strconv.ParseInt(text(dir, name), 10, 64)
+	n, err := strconv.ParseInt(Text(dir, name), 10, 64)
 	if err != nil {
 		return 0
 	}
 	return n
 }
 
-func exists(name string) bool {
-	_, err := os.Stat(name)
+// Exists reports whether the file or folder whose path is that of parts joined is there.
+func Exists(parts ...string) bool {
+	_, err := os.Stat(filepath.Join(parts...))
 	return err == nil
 }

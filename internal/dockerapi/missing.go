@@ -150,7 +150,8 @@ func why(host, source, apiVersion string, err, cause error, here machine) *Missi
 	case apiVersion != "" && cerrdefs.IsInvalidArgument(err):
 		m.Missing = "the daemon at " + host + " speaks API " + apiVersion + ", and plimsoll needs " + client.MinAPIVersion
 		m.Fix = "upgrade it to Docker 19.03 or later"
-	case strings.Contains(err.Error(), "malformed HTTP"):
+	// The second is net/http's word for an answer that comes before the question, as ssh's greeting may.
+	case strings.Contains(err.Error(), "malformed HTTP"), strings.Contains(err.Error(), "readLoopPeekFailLocked"):
 		return stranger(host, "it does not speak HTTP")
 	case cerrdefs.IsNotFound(err):
 		return stranger(host, "it knows no ping")

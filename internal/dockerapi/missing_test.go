@@ -44,6 +44,7 @@ func TestWhy(t *testing.T) {
 		{"unix:///s", "", wrap(context.DeadlineExceeded), with(), "does not answer in time", "restart"},
 		{"tcp://h:1", "DOCKER_HOST", wrap(context.DeadlineExceeded), with(), "does not answer in time", "can be reached"},
 		{"unix:///s", "", errors.New("teapot"), with(), "teapot", "DOCKER_HOST"},
+		{"unix:///s", "", errors.New("readLoopPeekFailLocked: %!w(<nil>)"), with(), "is no Docker daemon", "DOCKER_HOST"},
 	} {
 		got := why(x.host, x.source, "", x.cause, x.cause, x.here)
 		if !strings.Contains(got.Missing, x.missing) || !strings.Contains(got.Fix, x.fix) {

@@ -18,6 +18,7 @@ import (
 	"plimsoll/internal/device/hierarchy"
 	"plimsoll/internal/engine"
 	"plimsoll/internal/fingerprint"
+	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/record"
 	"plimsoll/load"
 )
@@ -29,11 +30,11 @@ const (
 	Provide = "provide"
 )
 
-// Statuses of items.
+// Statuses of items: those of what limits can do.
 const (
-	OK     = "ok"
-	Partly = "partly"
-	No     = "no"
+	OK     = explain.OK
+	Partly = explain.Almost
+	No     = explain.Not
 )
 
 // An Item is one thing that was looked at.
@@ -177,19 +178,4 @@ func Existing(path string) string {
 			return p
 		}
 	}
-}
-
-// has reports whether the file or folder exists.
-func has(parts ...string) bool {
-	_, err := os.Stat(filepath.Join(parts...))
-	return err == nil
-}
-
-// read returns a file's trimmed content, "" where it can't be read.
-func read(parts ...string) string {
-	b, err := os.ReadFile(filepath.Join(parts...))
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(b))
 }

@@ -40,8 +40,8 @@ func (h mounted) words() string {
 // the controller to groups below. It is so in a container that sees its own group as
 // the root; the true root is exempt, and has no cgroup.type.
 func (h mounted) occupied(c string) bool {
-	return h.version == 2 && has(h.dir, "cgroup.type") && read(h.dir, "cgroup.procs") != "" &&
-		!slices.Contains(strings.Fields(read(h.dir, "cgroup.subtree_control")), c)
+	return h.version == 2 && device.Exists(h.dir, "cgroup.type") && device.Text(h.dir, "cgroup.procs") != "" &&
+		!slices.Contains(strings.Fields(device.Text(h.dir, "cgroup.subtree_control")), c)
 }
 
 // limit looks at what holds containers to their limits.

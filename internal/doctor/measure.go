@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"plimsoll/internal/device"
 )
 
 const (
@@ -30,14 +32,14 @@ func (e *examination) counters() {
 	proc := e.o.FS.Proc
 	i := Item{ID: "counters", Group: Measure, Status: OK, What: "counters of bytes on devices and of processes"}
 	switch {
-	case !has(proc, "diskstats"):
+	case !device.Exists(proc, "diskstats"):
 		i.Status, i.Why = Partly, "no /proc/diskstats: it can't be told whether bytes reach a device"
-	case read(proc, "self", "io") == "":
+	case device.Text(proc, "self", "io") == "":
 		i.Status, i.Why = Partly, "no /proc/self/io: cached reads are harder to tell"
 	}
 	e.add(i)
 	p := Item{ID: "pressure", Group: Measure, Status: OK, What: "pressure of I/O (PSI)"}
-	if read(proc, "pressure", "io") == "" {
+	if device.Text(proc, "pressure", "io") == "" {
 		p.Status, p.Why, p.Fix = No, "the kernel doesn't count it", "boot with psi=1"
 	}
 	e.add(p)
@@ -53,7 +55,7 @@ func (e *examination) clock() {
 		i.Status, i.What, i.Why = Partly, "clock source", "the kernel doesn't name it"
 	default:
 		i.Status, i.Why = Partly, "reading it takes a system call or more: latencies of a few microseconds are too high"
-		if strings.Contains(read(e.o.FS.Sys, "devices/system/clocksource/clocksource0/available_clocksource"), "tsc") {
+		if strings.Contains(device.Text(e.o.FS.Sys, "devices/system/clocksource/clocksource0/available_clocksource"), "tsc") {
 			i.Fix = "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource"
 		}
 	}
@@ -66,7 +68,7 @@ func (e *examination) power() {
 	governors := map[string]int{}
 	names, _ := filepath.Glob(filepath.Join(e.o.FS.Sys, "devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor"))
 	for _, n := range names {
-		governors[read(n)]++
+		governors[device.Text(n)]++
 	}
 	switch {
 	case len(names) == 0:
@@ -84,7 +86,7 @@ func (e *examination) power() {
 	e.add(i)
 	supplies, _ := filepath.Glob(filepath.Join(e.o.FS.Sys, "class/power_supply/*"))
 	for _, s := range supplies {
-		if read(s, "type") == "Mains" && read(s, "online") == "0" {
+		if device.Text(s, "type") == "Mains" && device.Text(s, "online") == "0" {
 			e.add(Item{"mains", Measure, Partly, "power", "the machine runs on its battery and may save power", "plug it in"})
 		}
 	}
@@ -93,7 +95,7 @@ func (e *examination) power() {
 // memory says whether there is room for the workloads.
 func (e *examination) memory() {
 	free := int64(0)
-	for line := range strings.Lines(read(e.o.FS.Proc, "meminfo")) {
+	for line := range strings.Lines(device.Text(e.o.FS.Proc, "meminfo")) {
 		if v, ok := strings.CutPrefix(line, "MemAvailable:"); ok {
 			n, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(v), " kB"), 10, 64)
 			free = n * 1024
@@ -108,7 +110,7 @@ func (e *examination) memory() {
 
 // quiet looks at what else the machine does now.
 func (e *examination) quiet() {
-	loads := strings.Fields(read(e.o.FS.Proc, "loadavg"))
+	loads := strings.Fields(device.Text(e.o.FS.Proc, "loadavg"))
 	if len(loads) < 2 {
 		return
 	}
@@ -118,7 +120,7 @@ func (e *examination) quiet() {
 	if load > quietLoad*float64(e.report.Machine.CPUs) {
 		why = append(why, "other work is running")
 	}
-	if io := pressure(read(e.o.FS.Proc, "pressure", "io")); io > quietIO {
+	if io := pressure(device.Text(e.o.FS.Proc, "pressure", "io")); io > quietIO {
 		why = append(why, fmt.Sprintf("tasks waited for I/O %.0f %% of the last 10 s", io))
 	}
 	if len(why) > 0 {

@@ -30,7 +30,7 @@ var filesystems = []filesystem{
 
 // provide looks at what volumes and shares can be made of.
 func (e *examination) provide() {
-	known := knownFilesystems(read(e.o.FS.Proc, "filesystems"))
+	known := knownFilesystems(device.Text(e.o.FS.Proc, "filesystems"))
 	modules := e.modules()
 	for _, f := range filesystems {
 		i := Item{ID: "fs/" + f.name, Group: Provide, Status: OK, What: "file system " + f.name}
@@ -67,7 +67,7 @@ func knownFilesystems(text string) []string {
 
 // ModulesOf is the folder of the modules of the running kernel.
 func ModulesOf(fs device.FS) string {
-	return filepath.Join("/lib/modules", read(fs.Proc, "sys", "kernel", "osrelease"))
+	return filepath.Join("/lib/modules", device.Text(fs.Proc, "sys", "kernel", "osrelease"))
 }
 
 // modules lists the modules that the running kernel could load, with _ for -.
@@ -92,8 +92,8 @@ func (e *examination) modules() map[string]bool {
 func (e *examination) node(id, what, module string, loadable bool, name string) {
 	i := Item{ID: id, Group: Provide, Status: OK, What: what}
 	switch {
-	case has(e.o.Dev, name) && writable(filepath.Join(e.o.Dev, name)):
-	case has(e.o.Dev, name):
+	case device.Exists(e.o.Dev, name) && writable(filepath.Join(e.o.Dev, name)):
+	case device.Exists(e.o.Dev, name):
 		i.Status, i.Why, i.Fix = Partly, filepath.Join(e.o.Dev, name)+" is there, but not for this user", "run as root"
 	case loadable:
 		i.Status, i.Why, i.Fix = Partly, "the module is there but not loaded", "modprobe "+module
@@ -108,7 +108,7 @@ func (e *examination) node(id, what, module string, loadable bool, name string) 
 func (e *examination) kvm() {
 	i := Item{ID: "device/kvm", Group: Provide, Status: Partly, What: "hardware virtualisation (KVM)", Why: "present, not tried"}
 	switch {
-	case !has(e.o.Dev, "kvm"):
+	case !device.Exists(e.o.Dev, "kvm"):
 		i.Status, i.Why, i.Fix = No, "no "+filepath.Join(e.o.Dev, "kvm")+": virtual machines run without it, many times slower", "enable virtualisation in the firmware, then modprobe kvm_intel or kvm_amd"
 	case !writable(filepath.Join(e.o.Dev, "kvm")):
 		i.Why, i.Fix = "present, but not for this user", "add the user to the group kvm"

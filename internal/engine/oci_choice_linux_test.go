@@ -17,6 +17,16 @@ import (
 	"plimsoll/internal/workertest"
 )
 
+// look finds those programs only, by name.
+func look(paths map[string]string) func(string) (string, error) {
+	return func(name string) (string, error) {
+		if p := paths[name]; p != "" {
+			return p, nil
+		}
+		return "", errors.New("not found")
+	}
+}
+
 // TestOCIRuntimeChoice: a runtime is chosen because it ran a container, not because
 // it is installed.
 func TestOCIRuntimeChoice(t *testing.T) {
@@ -25,19 +35,7 @@ func TestOCIRuntimeChoice(t *testing.T) {
 	if err != nil {
 		t.Skip("runc is needed")
 	}
-	broken := filepath.Join(t.TempDir(), "crun")
-	script := "#!/bin/sh\ncase $1 in --version) echo crun version 1.8.1;; *) echo cgroups in hybrid mode not supported >&2; exit 1;; esac\n"
-	if err := os.WriteFile(broken, []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	look := func(paths map[string]string) func(string) (string, error) {
-		return func(name string) (string, error) {
-			if p := paths[name]; p != "" {
-				return p, nil
-			}
-			return "", errors.New("not found")
-		}
-	}
+	broken := script(t, "case $1 in --version) echo crun version 1.8.1;; *) echo cgroups in hybrid mode not supported >&2; exit 1;; esac")
 
 	p := engine.NewOCI(t.TempDir(), workertest.Source(t), look(map[string]string{"crun": broken, "runc": runc})).Probe(t.Context())
 	if !p.OK || !strings.HasPrefix(p.Version, "runc ") {
@@ -58,16 +56,10 @@ func TestOCIRuntimeChoice(t *testing.T) {
 	}
 
 	// What runc says when /sys/fs/cgroup is read-only: the fault comes last.
-	silent := filepath.Join(t.TempDir(), "runc")
-	script = `#!/bin/sh
-case $1 in --version) echo runc version 1.1.5; exit;; esac
+	silent := script(t, `case $1 in --version) echo runc version 1.1.5; exit;; esac
 echo 'time="2026-11-21T07:03:43Z" level=warning msg="unable to get oom kill count" error="no such file"' >&2
 echo 'time="2026-11-21T07:03:43Z" level=error msg="runc run failed: mkdir \"/sys/fs/cgroup/x\": read-only file system"' >&2
-exit 1
-`
-	if err := os.WriteFile(silent, []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+exit 1`)
 	p = engine.NewOCI(t.TempDir(), workertest.Source(t), look(map[string]string{"crun": broken, "runc": silent})).Probe(t.Context())
 	if p.OK || !strings.Contains(p.Missing, `runc run failed: mkdir "/sys/fs/cgroup/x": read-only file system (exit status 1)`) ||
 		strings.Contains(p.Missing, "oom kill") || strings.Contains(p.Fix, "install") {
@@ -84,27 +76,15 @@ func TestOCIRuntimeGivesUp(t *testing.T) {
 	if err != nil {
 		t.Skip("runc is needed")
 	}
-	fussy := filepath.Join(t.TempDir(), "runc")
-	script := `#!/bin/sh
-bundle=
+	fussy := script(t, `bundle=
 for a; do [ "$last" = --bundle ] && bundle=$a; last=$a; done
 if [ -n "$bundle" ] && grep -q '"memory":' "$bundle/config.json"; then
   echo 'time="x" level=warning msg="something else"' >&2
   echo 'time="x" level=error msg="runc run failed: write \"/sys/fs/cgroup/cgroup.subtree_control\": device or resource busy"' >&2
   exit 1
 fi
-exec ` + runc + ` "$@"
-`
-	if err := os.WriteFile(fussy, []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	look := func(name string) (string, error) {
-		if name == "runc" {
-			return fussy, nil
-		}
-		return "", errors.New("not found")
-	}
-	e := engine.NewOCI(t.TempDir(), workertest.Source(t), look)
+exec `+runc+` "$@"`)
+	e := engine.NewOCI(t.TempDir(), workertest.Source(t), look(map[string]string{"runc": fussy}))
 	s, err := e.Open(t.Context(), engine.Spec{ID: "fussy", Place: place.Spec{Name: "layer", Kind: place.Layer}, Limits: limit.Limits{Memory: 64 << 20}})
 	if err != nil {
 		t.Fatal(err)
@@ -135,12 +115,7 @@ func TestOCIInterruptedProbe(t *testing.T) {
 	// It is interrupted when its container is there.
 	begun := filepath.Join(t.TempDir(), "begun")
 	slow := script(t, "case $* in *' run '*) [ -e "+begun+" ] || { echo >"+begun+"; exec sleep 1000; };; esac; exec "+runc+` "$@"`)
-	e := engine.NewOCI(t.TempDir(), workertest.Source(t), func(name string) (string, error) {
-		if name == "runc" {
-			return slow, nil
-		}
-		return "", errors.New("not found")
-	})
+	e := engine.NewOCI(t.TempDir(), workertest.Source(t), look(map[string]string{"runc": slow}))
 	go func() {
 		for ctx.Err() == nil {
 			if _, err := os.Stat(begun); err == nil {

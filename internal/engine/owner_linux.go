@@ -4,6 +4,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"plimsoll/internal/procfs"
 )
 
 // ownerOf reads who process pid is; its Start is empty when there is none. A
@@ -13,15 +15,8 @@ func ownerOf(pid int) Owner {
 	if b, err := os.ReadFile("/proc/sys/kernel/random/boot_id"); err == nil {
 		o.Boot = strings.TrimSpace(string(b))
 	}
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return o
-	}
-	// The second field is a name in parentheses that may hold anything.
-	s := string(b)
-	f := strings.Fields(s[strings.LastIndexByte(s, ')')+1:])
-	if len(f) > 19 && f[0] != "Z" && f[0] != "X" {
-		o.Start = f[19]
+	if ticks, err := procfs.Start("/proc", pid); err == nil {
+		o.Start = strconv.FormatUint(ticks, 10)
 	}
 	return o
 }

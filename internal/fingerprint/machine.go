@@ -152,13 +152,10 @@ func cgroup(mounts []device.Mount) string {
 	return ""
 }
 
+// read returns a file's trimmed content; "" where it can't be read, or where there is no such root.
 func read(root, name string) string {
 	if root == "" {
 		return ""
 	}
-	b, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(b))
+	return device.Text(root, filepath.FromSlash(name))
 }

@@ -63,8 +63,11 @@ func (c *jobCheck) splits(j *load.Job) {
 	if formatSplit(j.ReadSplit) != formatSplit(j.WriteSplit) && !(j.Reads() && j.Writes()) {
 		c.fail("bssplit", "has sizes of reads and of writes, but %s does only one of them: leave out the comma and what isn't done", j.RW)
 	}
+	if c.set("bssplit") && c.set("bsrange") {
+		c.fail("bsrange", "contradicts bssplit: leave out one of the two")
+	}
 	if c.set("bs") {
-		c.fail("bs", "contradicts bssplit, which has all sizes: leave out one of the two")
+		c.fail("bs", "contradicts %s, which has all sizes: leave out one of the two", c.sizesKey())
 	}
 	if !j.Reads() {
 		j.ReadSplit = nil
@@ -74,17 +77,27 @@ func (c *jobCheck) splits(j *load.Job) {
 	}
 }
 
+// sizesKey is the key that says the sizes of I/Os.
+func (c *jobCheck) sizesKey() string {
+	for _, key := range []string{"bssplit", "bsrange"} {
+		if c.set(key) {
+			return key
+		}
+	}
+	return "bs"
+}
+
 func (c *jobCheck) sizes() {
-	j, is := c.job, "bs is"
-	if c.set("bssplit") {
-		is = "bssplit goes up to"
+	j, is, split := c.job, "bs is", c.sizesKey() != "bs"
+	if split {
+		is = c.sizesKey() + " goes up to"
 	}
 	if j.Size < c.most {
 		c.fail("size", "is smaller than one I/O (%s %d bytes): make it %d or more", is, c.most, c.most)
-		c.failed["bssplit"] = true // The same once more.
+		c.failed[c.sizesKey()] = true // The same once more.
 	}
 	// Direct I/O works on whole logical blocks, which are 512 bytes at least.
-	if j.Direct && !c.set("bssplit") && j.BS%512 != 0 {
+	if j.Direct && !split && j.BS%512 != 0 {
 		c.fail("bs", "direct I/O needs a multiple of 512 bytes: change bs, or set direct to false")
 	}
 	if j.Direct && j.Offset%512 != 0 {
@@ -123,8 +136,14 @@ func (c *jobCheck) mix() {
 	if j := c.job; j.RW != load.RW && j.RW != load.RandRW && j.RWMixRead != nil {
 		c.fail("rwmixread", "has no effect on %s: leave it out, or set rw to rw or randrw", j.RW)
 	}
-	if c.job.Data == load.DataZero && !c.job.Writes() {
-		c.fail("zero_buffers", "has no effect on %s, which writes nothing: leave it out", c.job.RW)
+	if c.set("buffer_pattern") && c.set("zero_buffers") {
+		c.fail("buffer_pattern", "contradicts zero_buffers: leave out one of the two")
+		return
+	}
+	for _, key := range []string{"zero_buffers", "buffer_pattern"} {
+		if c.set(key) && (c.job.Data == load.DataZero || c.job.Data == load.DataPattern) && !c.job.Writes() {
+			c.fail(key, "has no effect on %s, which writes nothing: leave it out", c.job.RW)
+		}
 	}
 }
 
@@ -192,6 +211,9 @@ func (c *jobCheck) generator() {
 		if own, ok := keysOf[key]; ok {
 			key = own
 		}
+		if key == "bssplit" {
+			key = c.sizesKey()
+		}
 		if !c.failed[key] {
 			c.fail(key, "%s", fault.Text)
 		}
@@ -199,7 +221,7 @@ func (c *jobCheck) generator() {
 }
 
 // keysOf are the keys whose name is not the load generator's.
-var keysOf = map[string]string{"read_split": "bssplit", "write_split": "bssplit", "data": "zero_buffers"}
+var keysOf = map[string]string{"read_split": "bssplit", "write_split": "bssplit", "data": "zero_buffers", "pattern": "buffer_pattern"}
 
 // leaves lists the errors that were joined into one.
 func leaves(err error) []error {

@@ -125,6 +125,11 @@ func TestSeveralSizes(t *testing.T) {
 	if rd, wr := classOf(t, r, "read"), classOf(t, r, "write"); rd.Bytes != 4096*rd.Ops || wr.Bytes != 16384*wr.Ops || rd.Ops+wr.Ops != 400 {
 		t.Errorf("%d reads of %d bytes, %d writes of %d", rd.Ops, rd.Bytes, wr.Ops, wr.Bytes)
 	}
+	// Four sizes, equally often, whose mean is 10 KiB. The deviation of one is 4,579 bytes.
+	r = runJob(t, dir, "rw: randread, size: 16MiB, bsrange: 4KiB-16KiB, number_ios: 4000")
+	if mean := float64(classOf(t, r, "read").Bytes) / 4000; r.Ops() != 4000 || math.Abs(mean-10240) > 5*4579/math.Sqrt(4000) {
+		t.Errorf("%d I/Os have a mean of %v bytes, want 10240", r.Ops(), mean)
+	}
 	// A pass is as many bytes as the region has.
 	if r = runJob(t, dir, "rw: read, size: 16MiB, bssplit: 4KiB/50:12KiB/50"); classOf(t, r, "read").Bytes < 16<<20 || classOf(t, r, "read").Bytes > 16<<20+12<<10 {
 		t.Errorf("a pass over 16 MiB read %d bytes", classOf(t, r, "read").Bytes)

@@ -37,6 +37,7 @@ func jobFields() []field[workload.Spec] {
 		key("end_fsync", "Syncs the file once at the end, inside the measured time. Default: false.", boolean(), func(w *W) *bool { return &w.Job.EndFsync }),
 		key("io_size", "Ends each thread after that many measured bytes, in place of one pass. Default: no such end.", amount(1, maxFile), func(w *W) *int64 { return &w.Job.IOSize }),
 		key("bssplit", "I/Os of several sizes, each with its percentage, such as 4KiB/60:64KiB/40; behind a comma those of the writes of a mixed job. Default: all are bs.", splits{}, func(w *W) *load.Job { return &w.Job }),
+		key("bsrange", "I/Os of all multiples of the smaller size up to the larger, equally often, such as 4KiB-64KiB; another word for such a bssplit. Default: all are bs.", sizeRange{}, func(w *W) *load.Job { return &w.Job }),
 		key("blockalign", "What random offsets are multiples of. Default: bs, or the least size of bssplit.", amount(1, maxBlock), func(w *W) *int64 { return &w.Job.BlockAlign }),
 		key("loops", "How often the region is gone through, without runtime. Default: once.", integer[int64](1, maxCount), func(w *W) *int64 { return &w.Job.Loops }),
 		key("rwmixread", "Percentage of reads of rw and randrw. Default: 50.", percent(), func(w *W) **int { return &w.Job.RWMixRead }),
@@ -50,10 +51,12 @@ func jobFields() []field[workload.Spec] {
 		key("thinktime_blocks", "After how many I/Os it pauses. Default: 1.", integer[int64](1, maxCount), func(w *W) *int64 { return &w.Job.ThinkTimeBlocks }),
 		key("thinktime_spin", "How much of the pause it computes. Default: 0.", duration(time.Microsecond, maxTime), func(w *W) *time.Duration { return &w.Job.ThinkTimeSpin }),
 		key("zero_buffers", "Writes zeros, which storage may keep as nothing. Default: false.", zeros(), func(w *W) *string { return &w.Job.Data }),
+		key("buffer_pattern", "What is written, over and over in each block: bytes such as 0xdeadbeef, or a text. Default: data that can't be compressed.", pattern{}, func(w *W) *load.Job { return &w.Job }),
 		key("buffer_compress_percentage", "Percentage of each written block that is zeros. Default: 0, which can't be compressed.", integer(0, 100), func(w *W) *int { return &w.Job.Compress }),
 		key("dedupe_percentage", "Percentage of the writes that repeat one block. Default: 0.", integer(0, 100), func(w *W) *int { return &w.Job.Dedupe }),
 		key("verify", "Stamps each block with its offset and a checksum. Reads are checked as they complete; what was written in one pass is read back after the measured time. Default: neither.", verify(), func(w *W) *bool { return &w.Job.Verify }),
 		key("steady_state", "Goes on until five rounds are steady, at most for runtime, and measures these only. Default: all of runtime is measured.", steadyState{}, func(w *W) *workload.SteadyState { return &w.Steady }),
+		key("cpus_allowed", "Processors that the threads may run on, such as 0-3,5. Default: all that the worker may use.", processors(), func(w *W) *[]int { return &w.Job.CPUs }),
 		key("randseed", "Makes offsets and data repeatable. Default: a fixed seed.", seed(), func(w *W) *uint64 { return &w.Job.RandSeed }),
 	}
 }

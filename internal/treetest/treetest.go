@@ -9,6 +9,14 @@ import (
 	"testing"
 )
 
+// HybridMounts is the proc/self/mountinfo of a hybrid machine for Make: blkio and cpu are mounted in version 1 in
+// cg/blkio and cg/cpu, and version 2 in cg/unified.
+const HybridMounts = `1 0 8:1 / / rw - ext4 /dev/a rw
+2 1 0:30 / ROOT/cg/cpu rw - cgroup cgroup rw,cpu,cpuacct
+3 1 0:31 / ROOT/cg/blkio rw - cgroup cgroup rw,blkio
+4 1 0:32 / ROOT/cg/unified rw - cgroup2 cgroup2 rw
+`
+
 // Make makes files in a temporary folder and returns that. files maps names below it to contents: ROOT in a content
 // stands for the folder, and a content that begins with "-> " makes a symbolic link, relative to
 // the folder. A name that ends in a slash is an empty folder.

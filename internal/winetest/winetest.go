@@ -23,7 +23,7 @@ type Wine struct {
 }
 
 // Find skips the test without Wine, and makes a prefix of the test's own otherwise. At the end of
-// the test all of its processes are ended.
+// the test all of its processes are ended, and nothing of it is left.
 func Find(t testing.TB) *Wine {
 	t.Helper()
 	for _, name := range []string{"wine", "wineserver"} {
@@ -31,8 +31,10 @@ func Find(t testing.TB) *Wine {
 			t.Skipf("needs Wine (Debian: wine64): %v", err)
 		}
 	}
-	w := &Wine{Prefix: filepath.Join(t.TempDir(), "wine")}
-	w.env = append(os.Environ(), "WINEPREFIX="+w.Prefix, "WINEDEBUG=-all", "DISPLAY=", "WINEDLLOVERRIDES=mscoree,mshtml=")
+	dir := t.TempDir()
+	w := &Wine{Prefix: filepath.Join(dir, "wine")}
+	// Debian's server keeps its socket in a folder of its own in TMPDIR, wine-XXXXXX, which stays when it ends.
+	w.env = append(os.Environ(), "WINEPREFIX="+w.Prefix, "TMPDIR="+dir, "WINEDEBUG=-all", "DISPLAY=", "WINEDLLOVERRIDES=mscoree,mshtml=")
 	t.Cleanup(func() {
 		// Only the servers of this prefix: -k ends, -w waits.
 		for _, flag := range []string{"-k", "-w"} {

@@ -24,19 +24,15 @@ func host(t *testing.T, files map[string]string) device.FS {
 // hybrid has blkio and cpu in version 1 and a version 2 hierarchy without them.
 func hybrid() map[string]string {
 	return map[string]string{
-		"proc/self/mountinfo": `1 0 8:1 / / rw - ext4 /dev/a rw
-2 1 0:30 / ROOT/cg/cpu rw - cgroup cgroup rw,cpu,cpuacct
-3 1 0:31 / ROOT/cg/blkio rw - cgroup cgroup rw,blkio
-4 1 0:32 / ROOT/cg/unified rw - cgroup2 cgroup2 rw
-`,
-		"proc/self/cgroup": "3:blkio:/me\n2:cpu,cpuacct:/me\n0::/\n",
-		"proc/10/cgroup":   "3:blkio:/box/c1\n2:cpu,cpuacct:/box/c1\n0::/box/c1\n",
-		"proc/11/cgroup":   "3:blkio:/\n2:cpu,cpuacct:/\n0::/\n",
-		"proc/12/cgroup":   "3:blkio:/me\n2:cpu,cpuacct:/me\n0::/\n",
-		"proc/13/cgroup":   "3:blkio:/idle\n0::/idle\n",
-		"proc/14/cgroup":   "3:blkio:/../other\n",
-		"proc/15/cgroup":   "3:blkio:/bad\n2:cpu,cpuacct:/bad\n",
-		"proc/16/cgroup":   "5:pids:/x\n",
+		"proc/self/mountinfo": treetest.HybridMounts,
+		"proc/self/cgroup":    "3:blkio:/me\n2:cpu,cpuacct:/me\n0::/\n",
+		"proc/10/cgroup":      "3:blkio:/box/c1\n2:cpu,cpuacct:/box/c1\n0::/box/c1\n",
+		"proc/11/cgroup":      "3:blkio:/\n2:cpu,cpuacct:/\n0::/\n",
+		"proc/12/cgroup":      "3:blkio:/me\n2:cpu,cpuacct:/me\n0::/\n",
+		"proc/13/cgroup":      "3:blkio:/idle\n0::/idle\n",
+		"proc/14/cgroup":      "3:blkio:/../other\n",
+		"proc/15/cgroup":      "3:blkio:/bad\n2:cpu,cpuacct:/bad\n",
+		"proc/16/cgroup":      "5:pids:/x\n",
 
 		"cg/unified/cgroup.controllers": "hugetlb\n",
 		"cg/blkio/" + serviceBytes:      "254:0 Read 900\n254:0 Write 900\nTotal 1800\n",

@@ -33,11 +33,7 @@ func tree(t *testing.T, files map[string]string) (*Tree, string) {
 // hybrid has blkio and cpu in version 1, memory in version 2, and no pids at all.
 func hybrid() map[string]string {
 	return map[string]string{
-		"proc/self/mountinfo": `1 0 8:1 / / rw - ext4 /dev/a rw
-2 1 0:30 / ROOT/cg/cpu rw - cgroup cgroup rw,cpu,cpuacct
-3 1 0:31 / ROOT/cg/blkio rw - cgroup cgroup rw,blkio
-4 1 0:32 / ROOT/cg/unified rw - cgroup2 cgroup2 rw
-`,
+		"proc/self/mountinfo":                     treetest.HybridMounts,
 		"proc/10/cgroup":                          "3:blkio:/box/c1\n2:cpu,cpuacct:/cpu/c1\n0::/slice/c1\n",
 		"proc/11/cgroup":                          "3:blkio:/\n2:cpu,cpuacct:/\n0::/\n",
 		"proc/12/cgroup":                          "3:blkio:/../other\n0::/../../other\n",

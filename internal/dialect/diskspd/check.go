@@ -191,6 +191,8 @@ func (c *checker) data(s *Span, t *Target) error {
 		return c.bad("Z", "a buffer of %d bytes is less than one block of %d (-b)", t.RandomSize, t.Block)
 	case t.Zero && (t.RandomSize > 0 || s.RandomWrites):
 		return c.bad("Z", "zeros contradict random data")
+	case t.RandomFile != "" && s.RandomWrites:
+		return c.bad("Z", "the content of %s contradicts -Zr, random data that is new for each I/O", t.RandomFile)
 	case t.MemoryMapped && s.CompletionRoutines:
 		return c.bad("S", "-Sm contradicts -x")
 	case t.MemoryMapped && t.Cache == NoOSCache:
@@ -254,8 +256,6 @@ func (c *checker) supportedTarget(t *Target) error {
 		return c.bad("S", "-Sr isn't supported: caching on the server only; the nearest is -Su")
 	case t.Priority < 3:
 		return c.bad("I", "isn't supported but for 3, normal: the load generator sets no priority")
-	case t.RandomFile != "":
-		return c.bad("Z", "isn't supported: writing a file's content; the nearest is -Z<size>, random data")
 	case len(t.ThreadTargets) > 0:
 		return c.bad("O", "ThreadTargets aren't supported")
 	case t.RandomRatio > 0 && t.RandomRatio < 100 && t.align() != uint64(t.Block):

@@ -33,7 +33,7 @@ const (
 type ParseOptions struct {
 	// Command is how the tool was called, for the report's first line. Default "diskspd".
 	Command string
-	// ReadFile reads an XML profile (-X). nil: there are no files.
+	// ReadFile reads an XML profile (-X) and the files of -Z<size>,<file>. nil: there are no files.
 	ReadFile dialect.FileReader
 	// Now gives the seed of a bare -z. nil: time.Now.
 	Now func() time.Time
@@ -64,6 +64,11 @@ func Parse(args []string, opt ParseOptions) (*Test, error) {
 	c := checker{where: p.where, xml: p.xmlPath}
 	if err := c.profile(&t.Profile); err != nil {
 		return nil, err
+	}
+	if !t.Profile.Only {
+		if err := c.sources(&t.Profile, opt); err != nil {
+			return nil, err
+		}
 	}
 	t.Warnings = slices.Compact(c.warnings)
 	return t, nil

@@ -72,7 +72,7 @@ func TestOptionsAreWhatTheTableSays(t *testing.T) {
 		"-?": "-?", "-a[g#,]#[,#,...], -ag": "-ag0,0,1", "-e...": "-eTHREAD", "-f<rst>": "-fr", "-N<vni>": "-Sm -Nv", "-rd<pct|abs>...": "-r -rdpct90/10",
 		"-R[p]<text|xml>": "-Rxml", "-S[bhmuw]": "-Suw", "-Sr": "-Sr", "-y...": "-ysx", "-Zr": "-Zr", "-Z": "-Z", "-X<file>": "-Xf",
 		"-O<count>": "-F2 -O2", "-i<count>": "-i5 -j5", "-j<milliseconds>": "-i5 -j5", "-T<size>": "-t2 -T64K", "-s[i][<align>]": "-si64K -t2",
-		"-g<bytes per ms>, -g<count>i": "-g5i", "-Z<size>,<file>": "-Z1M,f", "-vs": "-vs", "-v": "-v", "-h": "-h", "-l": "-l", "-L": "-L", "-n": "-n", "-p": "-p", "-x": "-x",
+		"-g<bytes per ms>, -g<count>i": "-g5i", "-Z<size>,<file>": "-w5 -Z1M,f", "-vs": "-vs", "-v": "-v", "-h": "-h", "-l": "-l", "-L": "-L", "-n": "-n", "-p": "-p", "-x": "-x",
 		"-I<1..3>": "-I3", "-w<percent>": "-w5", "-B<base>[:<length>]": "-B1M:1M", "-D[<milliseconds>]": "-D50",
 	}
 	for _, o := range Options() {

@@ -262,6 +262,8 @@ func (s *Span) written(t *Target, j *load.Job) {
 	case t.WriteRatio == 0:
 	case t.Zero:
 		j.Data = load.DataZero
+	case len(t.RandomData) > 0:
+		j.Data, j.Pattern = load.DataSource, t.RandomData
 	case t.RandomSize > 0 || s.RandomWrites:
 		j.Data = load.DataRandom
 	default:

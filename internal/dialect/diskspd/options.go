@@ -82,7 +82,7 @@ func init() {
 		{"-Z", Yes, "writes zeros", "Z", (*parser).content},
 		{"-Zr", Yes, "writes random data, each block another", "Z", (*parser).content},
 		{"-Z<size>", Yes, "writes random data; here no block comes twice, whatever the size", "Z", (*parser).content},
-		{"-Z<size>,<file>", Refused, "writes a file's content", "Z", (*parser).content},
+		{"-Z<size>,<file>", Yes, "writes a file's content: of its first `<size>` bytes, repeated, each block goes on where the one before it ended. At most 1 MiB of it is used, and the file is this machine's", "Z", (*parser).content},
 		{"-:<flags>", Refused, "DiskSpd's experiments", ":", (*parser).experiment},
 	}
 }

@@ -90,6 +90,8 @@ type Target struct {
 	Zero       bool
 	RandomSize uint64
 	RandomFile string
+	// RandomData is what was read of that file: RandomSize bytes, or all if it is smaller.
+	RandomData []byte
 	// Hints of opening (-f<rst>), and large pages for buffers (-l).
 	SequentialScan, RandomAccess, Temporary bool
 	LargePages                              bool

@@ -118,6 +118,46 @@ func TestWritesAreDiskspds(t *testing.T) {
 	}
 }
 
+// TestWritesOfAFile: what -Z<size>,<file> writes is the beginning of that file, over and over, on each of two targets.
+func TestWritesOfAFile(t *testing.T) {
+	dir := tempDir(t)
+	source := filepath.Join(dir, "source")
+	text := strings.Repeat("what a file holds ", 1000)
+	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for size, content := range map[string]string{"10000b": "", "8K": text[:8192], "1G": text} {
+		line := []string{"-Z" + size + "," + source, "-w100", "-b4K", "-d1", "-W0", "-c256K", "f" + size, "g" + size}
+		if content == "" { // In blocks of -b: all of the file too.
+			content = text
+		}
+		out, _, s := runLine(t, dir, line...)
+		if !strings.Contains(out, "write buffer source: '"+source+"'") {
+			t.Errorf("%s: the report doesn't name the source:\n%s", size, out)
+		}
+		if job := s.Results[0].Stage[1].Job; job.Data != load.DataSource || string(job.Pattern) != content {
+			t.Errorf("%s: the job writes %s of %d bytes, want %d", size, job.Data, len(job.Pattern), len(content))
+		}
+		blocks := strings.Repeat(content, 2)
+		for _, name := range []string{"f", "g"} {
+			p, err := os.ReadFile(filepath.Join(dir, name+size))
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen := map[string]bool{}
+			for at := 0; at < len(p); at += 4096 {
+				seen[string(p[at:at+4096])] = true
+				if !strings.Contains(blocks, string(p[at:at+4096])) {
+					t.Fatalf("%s%s: at %d is nothing of the source: %.40q", name, size, at, p[at:])
+				}
+			}
+			if len(seen) < 2 {
+				t.Errorf("%s%s: all blocks are alike", name, size)
+			}
+		}
+	}
+}
+
 // TestSpans: several time spans of a profile run one after the other, and are added up.
 func TestSpans(t *testing.T) {
 	dir := tempDir(t)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"plimsoll/hist"
@@ -59,17 +60,30 @@ func write(w *bytes.Buffer, v any, indent int) {
 		pad(indent)
 		w.WriteByte(']')
 	case string:
-		b, _ := json.Marshal(v) // A string always can be.
-		w.Write(b)
+		writeString(w, v)
 	case float:
 		f := float64(v)
 		if math.IsNaN(f) || math.IsInf(f, 0) {
 			f = 0
 		}
-		w.WriteString(strconv.FormatFloat(f, 'f', 6, 64))
+		w.Write(strconv.AppendFloat(w.AvailableBuffer(), f, 'f', 6, 64))
+	case uint64:
+		w.Write(strconv.AppendUint(w.AvailableBuffer(), v, 10))
 	default:
 		fmt.Fprint(w, v)
 	}
+}
+
+// writeString prints a JSON string. Most are the tens of thousands of keys of json+ and need no escapes.
+func writeString(w *bytes.Buffer, s string) {
+	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' || strings.ContainsRune(`"\<>&`, r) }) {
+		b, _ := json.Marshal(s) // A string always can be.
+		w.Write(b)
+		return
+	}
+	w.WriteByte('"')
+	w.WriteString(s)
+	w.WriteByte('"')
 }
 
 // json is the output in fio's json, or json+ with all buckets of the histograms.

@@ -108,7 +108,7 @@ func mapped(t *testing.T, name, uuid string, table ...string) string {
 // numbers are the numbers of a device's node.
 func numbers(t *testing.T, node string) (major, minor string) {
 	t.Helper()
-	major, minor, _ = strings.Cut(read("/sys/block", filepath.Base(node), "dev"), ":")
+	major, minor, _ = strings.Cut(device.Text("/sys/block", filepath.Base(node), "dev"), ":")
 	return major, minor
 }
 

@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -54,14 +53,14 @@ func Look(fs device.FS) (*Host, error) {
 
 // On is Look where the hierarchies are known.
 func On(fs device.FS, tree *hierarchy.Tree) *Host {
-	h := &Host{fs: fs, kernel: version(read(fs.Proc, "sys", "kernel", "osrelease"))}
+	h := &Host{fs: fs, kernel: version(device.Text(fs.Proc, "sys", "kernel", "osrelease"))}
 	if root, err := tree.Root(hierarchy.IO); err == nil {
 		h.IO, h.dir = root.Version, root.Dir
 	}
 	if root, err := tree.Root(hierarchy.Memory); err == nil {
 		h.Memory = root.Version
 	}
-	h.ChargesV1 = h.IO == 1 && slices.Contains(strings.Fields(read(fs.Proc, "cmdline")), "cgwb_v1")
+	h.ChargesV1 = h.IO == 1 && slices.Contains(strings.Fields(device.Text(fs.Proc, "cmdline")), "cgwb_v1")
 	return h
 }
 
@@ -82,7 +81,7 @@ func (h *Host) since(major, minor int) bool {
 
 // rates reports whether the kernel can hold rates at all.
 func (h *Host) rates() bool {
-	return h.IO == 2 || h.IO == 1 && has(h.dir, "blkio.throttle.write_bps_device")
+	return h.IO == 2 || h.IO == 1 && device.Exists(h.dir, "blkio.throttle.write_bps_device")
 }
 
 // Rates is about limits of bandwidth and IOPS.
@@ -130,19 +129,4 @@ func InAnyGroup(dir, file string) bool {
 // escape keeps Glob from reading a name as a pattern.
 func escape(name string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(name)
-}
-
-// has reports whether the file or folder exists.
-func has(parts ...string) bool {
-	_, err := os.Stat(filepath.Join(parts...))
-	return err == nil
-}
-
-// read returns a file's trimmed content, "" where it can't be read.
-func read(parts ...string) string {
-	b, err := os.ReadFile(filepath.Join(parts...))
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(b))
 }

@@ -132,7 +132,7 @@ func (m *meter) charged(t *testing.T, d *device.Device) (sum int64) {
 	if m.version == 2 {
 		file = "io.stat"
 	}
-	for line := range strings.Lines(read(string(m.group), file)) {
+	for line := range strings.Lines(device.Text(string(m.group), file)) {
 		f := strings.Fields(line)
 		if len(f) < 2 || f[0] != fmt.Sprintf("%d:%d", d.Major, d.Minor) {
 			continue

@@ -47,8 +47,8 @@ func (h *Host) weightFile() string {
 func (h *Host) Weight(d *device.Device) Weight {
 	w := Weight{Name: d.Name, Major: d.Major, Minor: d.Minor}
 	number := fmt.Sprintf("%d:%d", d.Major, d.Minor)
-	schedulers := strings.Fields(read(h.fs.Sys, "block", d.Name, "queue", "scheduler"))
-	qos := h.IO == 2 && has(h.dir, "io.cost.qos")
+	schedulers := strings.Fields(device.Text(h.fs.Sys, "block", d.Name, "queue", "scheduler"))
+	qos := h.IO == 2 && device.Exists(h.dir, "io.cost.qos")
 	switch {
 	case h.IO == 0:
 		w.Why = "no I/O controller"
@@ -76,7 +76,7 @@ func (h *Host) Weight(d *device.Device) Weight {
 
 // iocost reports whether iocost is enabled for a disk: "254:0 enable=1 ctrl=auto ...".
 func (h *Host) iocost(number string) bool {
-	for line := range strings.Lines(read(h.dir, "io.cost.qos")) {
+	for line := range strings.Lines(device.Text(h.dir, "io.cost.qos")) {
 		if f := strings.Fields(line); len(f) > 1 && f[0] == number {
 			return slices.Contains(f, "enable=1")
 		}

@@ -217,21 +217,25 @@ func testDockerAmbiguous(t *testing.T, l *apiLab) {
 		t.Errorf("List() = %+v, %v; want both", all, err)
 	}
 
-	// Ids are random: so many are made that two begin alike, 17 at most.
-	byFirst := map[byte]string{id[0]: id}
-	for range 17 {
-		id := l.create(t, "", nil, nil)
-		if before := byFirst[id[0]]; before != "" {
+	// Ids are random: so many are made that two of them begin alike. What begins as the running one's
+	// does not count: nobody means one that doesn't run when another does.
+	byFirst := map[byte]string{}
+	for len(byFirst) < 16 {
+		next := l.create(t, "", nil, nil)
+		if next[0] == id[0] {
+			continue
+		}
+		if before := byFirst[next[0]]; before != "" {
 			f := finder(t, l.options())
-			e := wantErr[*AmbiguousError](t, resolveErr(t, f, "docker:"+id[:1]), "docker:"+id, "docker:"+before)
+			e := wantErr[*AmbiguousError](t, resolveErr(t, f, "docker:"+next[:1]), "docker:"+next, "docker:"+before)
 			if e != nil && len(e.Candidates) < 2 {
 				t.Errorf("candidates %+v", e.Candidates)
 			}
 			return
 		}
-		byFirst[id[0]] = id
+		byFirst[next[0]] = next
 	}
-	t.Error("18 ids begin with different digits of 16")
+	t.Error("more ids begin differently than there are digits")
 }
 
 // testDockerContainerd: containerd has Docker's containers, too. They are the same, and Docker's.

@@ -10,40 +10,12 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"plimsoll/internal/procfs"
 )
 
-// start returns when a process started, in clock ticks since boot. A zombie has ended:
-// the error is fs.ErrNotExist then, as for one that is not there.
-func (f *Finder) start(pid int) (uint64, error) {
-	name := filepath.Join(f.opt.Proc, strconv.Itoa(pid), "stat")
-	b, err := os.ReadFile(name)
-	if errors.Is(err, syscall.ESRCH) {
-		// It ended between open and read.
-		err = fs.ErrNotExist
-	}
-	if err != nil {
-		return 0, err
-	}
-	state, ticks, err := parseStat(string(b))
-	if err != nil {
-		return 0, fmt.Errorf("%s: %w", name, err)
-	}
-	if state == "Z" || state == "X" {
-		return 0, fmt.Errorf("%s: the process has ended: %w", name, fs.ErrNotExist)
-	}
-	return ticks, nil
-}
-
-// parseStat reads fields 3 and 22 of proc_pid_stat(5). The second is a name in parentheses
-// that may hold anything.
-func parseStat(s string) (state string, ticks uint64, err error) {
-	fields := strings.Fields(s[strings.LastIndexByte(s, ')')+1:])
-	if len(fields) < 20 {
-		return "", 0, fmt.Errorf("%d fields are too few", len(fields))
-	}
-	ticks, err = strconv.ParseUint(fields[19], 10, 64)
-	return fields[0], ticks, err
-}
+// start returns when a process started, as procfs.Start does.
+func (f *Finder) start(pid int) (uint64, error) { return procfs.Start(f.opt.Proc, pid) }
 
 // Alive reports whether t's process is still there: nil, or a *GoneError. A target without
 // a process on this machine is alive.
