@@ -48,7 +48,7 @@ func (h mounted) occupied(c string) bool {
 // limit looks at what holds containers to their limits.
 func (e *examination) limit(tree *hierarchy.Tree) {
 	io, host := where(tree, hierarchy.IO), explain.On(e.o.FS, tree)
-	rates := Item{ID: "limit/io", What: "the kernel's I/O rates by " + io.words(), Why: "no engine of this version sets them"}
+	rates := Item{ID: "limit/io", What: "the kernel's I/O rates by " + io.words()}
 	if io.version == 0 {
 		rates.What = "I/O rates"
 	}

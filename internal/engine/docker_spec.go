@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"path/filepath"
 	"regexp"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/moby/moby/api/types/mount"
 
 	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/place"
 )
 
@@ -60,13 +60,8 @@ func dockerCheck(spec Spec, d *dockerDaemon) error {
 	return dockerCheckLimits(spec.Limits)
 }
 
-// dockerCheckLimits refuses limits that are no numbers, or on devices.
+// dockerCheckLimits refuses limits that are no numbers.
 func dockerCheckLimits(l limit.Limits) error {
-	for _, k := range limit.Keys {
-		if k.IO() && l.Has(k) {
-			return &Unsupported{Engine: "docker", What: "limit " + string(k), Reason: noIOLimits, Fix: ioLimitsFix}
-		}
-	}
 	if err := l.Check(); err != nil {
 		return fmt.Errorf("limits %s: %w", l.Name, err)
 	}
@@ -83,8 +78,8 @@ func dockerWorkDir(spec Spec, img *dockerImage) string {
 	return img.data
 }
 
-// dockerConfig describes the container of a session.
-func (e *docker) dockerConfig(spec Spec, d *dockerDaemon, img *dockerImage, ulimits []*units.Ulimit) (*container.Config, *container.HostConfig, error) {
+// dockerConfig describes the container of a session. devices are those that its rates go on.
+func (e *docker) dockerConfig(spec Spec, d *dockerDaemon, img *dockerImage, devices []explain.Spot, ulimits []*units.Ulimit) (*container.Config, *container.HostConfig, error) {
 	cfg := &container.Config{
 		Image:       img.id,
 		Entrypoint:  []string{img.worker, "agent", "--dir", dockerWorkDir(spec, img)},
@@ -105,12 +100,10 @@ func (e *docker) dockerConfig(spec Spec, d *dockerDaemon, img *dockerImage, ulim
 		NetworkMode: container.NetworkMode(cmp.Or(spec.Network, "none")),
 		// The daemon's log would be written to the disk that is measured.
 		LogConfig: container.LogConfig{Type: "none"},
-		Resources: container.Resources{
-			Memory: spec.Limits.Memory, MemorySwap: spec.Limits.Memory,
-			NanoCPUs:  int64(math.Round(spec.Limits.CPUs * 1e9)),
-			CPUShares: spec.Limits.CPUShares,
-			Ulimits:   ulimits,
-		},
+		Resources: container.Resources{Ulimits: ulimits},
+	}
+	if err := dockerLimits(d, spec.Limits, devices, host); err != nil {
+		return nil, nil, err
 	}
 	if ownMemlock().capable {
 		// In the machine's own user namespace it lifts the limit where the daemon may not.
