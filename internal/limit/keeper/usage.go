@@ -46,7 +46,7 @@ func (k *Keeper) Usage(ctx context.Context) (*watch.Interval, error) {
 		m.sampler = s
 	}
 	if m.before == nil || time.Since(m.before.At) > mostUsage {
-		s, err := k.sample()
+		s, err := k.sample(ctx)
 		if s == nil {
 			return nil, err
 		}
@@ -59,7 +59,7 @@ func (k *Keeper) Usage(ctx context.Context) (*watch.Interval, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	now, err := k.sample()
+	now, err := k.sample(ctx)
 	if now == nil {
 		m.before = nil
 		return nil, err
@@ -70,12 +70,12 @@ func (k *Keeper) Usage(ctx context.Context) (*watch.Interval, error) {
 }
 
 // sample reads the counters of all that is held, nil if nothing is.
-func (k *Keeper) sample() (*watch.Sample, error) {
+func (k *Keeper) sample(ctx context.Context) (*watch.Sample, error) {
 	m := &k.meter
 	known := map[*entry]metered{}
 	var subjects []*watch.Subject
 	for _, e := range k.all() {
-		if s, ok := k.subject(e); ok {
+		if s, ok := k.subject(ctx, e); ok {
 			known[e] = s
 			subjects = append(subjects, s.subject)
 		}
@@ -91,7 +91,7 @@ func (k *Keeper) sample() (*watch.Sample, error) {
 }
 
 // subject is what is measured of an entry; ok is false if nothing is held of it.
-func (k *Keeper) subject(e *entry) (_ metered, ok bool) {
+func (k *Keeper) subject(ctx context.Context, e *entry) (_ metered, ok bool) {
 	e.mu.Lock()
 	t, groups, held := e.target, e.groups, len(e.parts) > 0 && !e.gone
 	e.mu.Unlock()
@@ -106,7 +106,7 @@ func (k *Keeper) subject(e *entry) (_ metered, ok bool) {
 		s.Buffered = watch.Buffered(k.holder.Explain)
 	}
 	// One that ends meanwhile has no data that is known, and its counters say so.
-	if scope, err := k.holder.Look(t); err == nil {
+	if scope, err := k.holder.Look(ctx, t); err == nil {
 		s.Notes = scope.Notes
 		for _, g := range scope.Grounds {
 			s.Places = append(s.Places, watch.PlaceOf(g))
