@@ -43,8 +43,13 @@ func TestDialectsRunAnywhere(t *testing.T) {
 				if run.Plan != tool.name || run.Status != record.Done || len(trials) == 0 || trials[0].Results[0].Ops() == 0 {
 					t.Errorf("recorded %+v and %d trials", run, len(trials))
 				}
-				if rep := plimsoll(t, t.Context(), state, "", "report", "last"); rep.status != exitDone {
-					t.Errorf("report: status %d\n%s", rep.status, rep.stderr)
+				rep := plimsoll(t, t.Context(), state, "", "report", "last")
+				said := unwrap(rep.stdout)
+				if rep.status != exitDone || !regexp.MustCompile(`, rate +[0-9.]+`).MatchString(said) || !regexp.MustCompile(`, p99 [0-9.]+ [num]?s`).MatchString(said) || strings.Contains(said, "no ratio ") {
+					t.Errorf("report: status %d without figures\n%s\n%s", rep.status, rep.stderr, rep.stdout)
+				}
+				if where == nil && !strings.Contains(said, "in "+dir) {
+					t.Errorf("the report doesn't name the folder of the files, %s:\n%s", dir, rep.stdout)
 				}
 				checkClean(t, state)
 			})

@@ -44,6 +44,8 @@ func (t *Test) Run(ctx context.Context, session dialect.Session, stdout, stderr 
 // measure makes the requests and prints the report.
 func (t *Test) measure(ctx context.Context, session dialect.Session, body []byte, stdout, stderr io.Writer) (*tally, error) {
 	spec, beat := t.spec(body), t.beat()
+	// Before ab's first line, the end of which stays open until the requests are done.
+	fmt.Fprintf(stderr, "plimsoll: closed loop: a connection asks again when it has its answer; a stall of the server is in at most %d of the times (-c)\n", t.Concurrency)
 	fmt.Fprint(stdout, banner)
 	dots := "..."
 	if beat > 0 {
@@ -53,7 +55,6 @@ func (t *Test) measure(ctx context.Context, session dialect.Session, body []byte
 	if t.Verbosity >= 2 {
 		fmt.Fprintf(stdout, "INFO: %s header == \n---\n%s\n---\n", t.method(), spec.Request)
 	}
-	fmt.Fprintf(stderr, "plimsoll: closed loop: a connection asks again when it has its answer; a stall of the server is in at most %d of the times (-c)\n", t.Concurrency)
 	r, err := t.ask(ctx, session, spec, beat, stdout, stderr)
 	if err != nil {
 		fmt.Fprintln(stdout)
