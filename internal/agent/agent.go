@@ -325,5 +325,9 @@ func (a *Agent) abandon(id string, cause error) error {
 
 // failed turns the worker's words into an error.
 func failed(e *wire.Error) error {
-	return &TrialError{Phase: e.Phase, Text: e.Text, Signal: e.Signal, Log: e.Log, Done: e.Done}
+	t := &TrialError{Phase: e.Phase, Text: e.Text, Signal: e.Signal, Log: e.Log, Done: e.Done}
+	if e.Missing {
+		t.err = workload.ErrMissing
+	}
+	return t
 }
