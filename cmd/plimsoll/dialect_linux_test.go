@@ -144,6 +144,7 @@ func TestDialectsRefuse(t *testing.T) {
 		{[]string{"diskspd", "-b4Q", "x"}, exitUsage, "-b4Q"},
 		{[]string{"orion", "-run", "simpel"}, exitUsage, "simple"},
 		{[]string{"dd", "if=/dev/zero"}, exitUsage, "of="},
+		{[]string{"dd", "if=nosuch", "of=/dev/null"}, exitFailure, "nosuch does not exist, and is to be read"},
 		{[]string{"ab", "-n", "x", "http://127.0.0.1/"}, exitUsage, "-n"},
 		{[]string{"dd", "if=/dev/zero", "of=x", "count=1", "--place", "cellar"}, exitUsage, "--place cellar"},
 		{[]string{"dd", "if=/dev/zero", "of=x", "count=1", "--engine"}, exitUsage, "--engine needs a value"},
@@ -160,6 +161,18 @@ func TestDialectsRefuse(t *testing.T) {
 		if left, _ := os.ReadDir("."); len(left) > 0 {
 			t.Errorf("%v left %v", row.args, left)
 		}
+	}
+}
+
+// TestOrionInAPlaceNeedsASize: what the worker says is known for what it is.
+func TestOrionInAPlaceNeedsASize(t *testing.T) {
+	dir := inFolder(t)
+	if err := os.WriteFile("t.lun", []byte("data\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := plimsoll(t, t.Context(), t.TempDir(), "", "orion", "-run", "simple", "-testname", "t", "--place", "dir:"+dir)
+	if r.status != exitFailure || !strings.Contains(r.stderr, "data does not exist; give a size, and it is made: add --lun-size SIZE") {
+		t.Errorf("status %d, %q", r.status, r.stderr)
 	}
 }
 

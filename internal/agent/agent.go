@@ -329,5 +329,8 @@ func failed(e *wire.Error) error {
 	if e.Overwrite {
 		t.err = workload.ErrOverwrite
 	}
+	if e.Missing {
+		t.err = workload.ErrMissing
+	}
 	return t
 }
