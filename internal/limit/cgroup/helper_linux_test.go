@@ -245,15 +245,6 @@ func (l *lab) schedule(name string) {
 	disktest.Schedule(l, l.dev, name)
 }
 
-func (l *lab) command(name string, args ...string) string {
-	l.Helper()
-	out, err := exec.Command(name, args...).CombinedOutput()
-	if err != nil {
-		l.Fatalf("%s %s: %v: %s", name, strings.Join(args, " "), err, out)
-	}
-	return strings.TrimSpace(string(out))
-}
-
 // hold holds the lab's group and returns the writes.
 func (l *lab) hold(w Want) int {
 	l.Helper()
