@@ -152,6 +152,9 @@ type Job struct {
 	WriteRateIOPS int64  `json:"write_rate_iops,omitempty"`
 	WriteRate     int64  `json:"write_rate,omitempty"`
 	RateProcess   string `json:"rate_process,omitempty"`
+	// RateOnly, read or write, has RateIOPS or Rate hold only these in a mixed job: the most they do, while the others go on as
+	// fast as the depth allows. That is a closed loop. Empty: all.
+	RateOnly string `json:"rate_only,omitempty"`
 	// RateIgnoreThinkTime puts a schedule off by each pause. Else what came due in it is made up for after it.
 	RateIgnoreThinkTime bool `json:"rate_ignore_thinktime,omitempty"`
 	// ThinkTime is how long a thread pauses after every ThinkTimeBlocks (default 1) of its I/Os,
@@ -192,7 +195,7 @@ type Job struct {
 }
 
 // OpenLoop reports whether I/Os arrive by a schedule, whatever becomes of those before.
-func (j Job) OpenLoop() bool { return j.RateIOPS > 0 || j.Rate > 0 }
+func (j Job) OpenLoop() bool { return (j.RateIOPS > 0 || j.Rate > 0) && j.RateOnly == "" }
 
 // Offered is how many I/Os a second the schedule of an open loop asks for in the mean, of all NumJobs; 0 for a closed
 // loop.

@@ -89,6 +89,9 @@ func (t *thread) fill(now int64) time.Duration {
 // taken off the budget.
 func (t *thread) arm(s uint32, now, due int64, counted bool) {
 	sl := &t.slots[s]
+	if t.run.ceiling.on {
+		t.draw(now)
+	}
 	t.gen.next(sl)
 	sl.start, sl.due, sl.done, sl.counted = now, due, 0, counted
 	if sl.op == opRead {

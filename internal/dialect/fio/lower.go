@@ -126,7 +126,7 @@ func (c *clone) samples() time.Duration {
 	return every
 }
 
-// rate sets the rate of the job; reads and writes of a mixed one have a schedule each.
+// rate sets the rate of the job; reads and writes of a mixed one have a schedule each, or only one of them.
 func (c *clone) rate(l *load.Job) {
 	j := c.job
 	r, w := j.iops.read, j.iops.write
@@ -134,14 +134,23 @@ func (c *clone) rate(l *load.Job) {
 	if bytes {
 		r, w = j.rate.read, j.rate.write
 	}
-	if !l.Reads() {
+	reads, writes := l.Reads(), l.Writes()
+	if l.RWMixRead != nil {
+		reads, writes = *l.RWMixRead > 0, *l.RWMixRead < 100
+	}
+	if !reads {
 		r, w = w, 0
 	}
-	if !l.Writes() {
+	if !writes {
 		w = 0
 	}
 	if l.RW != j.rw { // verify_only: the rate of writes is none of the reads
 		r, w = 0, 0
+	}
+	if reads && writes && r > 0 && w == 0 {
+		l.RateOnly = "read"
+	} else if w > 0 && r == 0 {
+		l.RateOnly, r, w = "write", w, 0
 	}
 	switch {
 	case r == 0:

@@ -67,7 +67,7 @@ func TestParseRefuses(t *testing.T) {
 		{append(ok, "--rate_cycle=100"), "from 500"},
 		{append(ok, "--thinktime=1", "--thinktime_spin=2"), "more than thinktime"},
 		{append(ok, "--rate=1m", "--rate_iops=5"), "rate contradicts rate_iops"},
-		{[]string{"--name=a", "--rw=rw", "--size=1m", "--rate_iops=5,"}, "reads without one of writes"},
+		{[]string{"--name=a", "--rw=rw", "--size=1m", "--rate_iops=5,", "--rate=,1m"}, "use one of the two for both"},
 		{[]string{"--name=a", "--rw=write", "--size=1m", "--fsync=1", "--fdatasync=1"}, "contradicts"},
 		{append(ok, "--zero_buffers", "--buffer_pattern=0xff"), "contradicts"},
 		{append(ok, "--filename=x", "--nrfiles=2"), "nrfiles=2 has no meaning"},

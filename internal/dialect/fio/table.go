@@ -107,8 +107,8 @@ var Options = []Option{
 	yes("cpus_allowed_policy", "shared, or split: each clone has one of them", setPolicy),
 
 	// Rate and pauses.
-	yes("rate", "bytes a second of each clone, for reads and writes each, whatever rwmixread says", setRate(func(j *job) *pair { return &j.rate }, maxRate)),
-	yes("rate_iops", "I/Os a second of each clone, for reads and writes each", setRate(func(j *job) *pair { return &j.iops }, maxIOPS)),
+	yes("rate", "bytes a second of each clone, for reads and writes each, whatever rwmixread says; `1m,` and `,1m` hold reads or writes only", setRate(func(j *job) *pair { return &j.rate }, maxRate)),
+	yes("rate_iops", "I/Os a second of each clone, for reads and writes each; `500,` and `,500` hold reads or writes only", setRate(func(j *job) *pair { return &j.iops }, maxIOPS)),
 	yes("rate_process", "linear or poisson; poisson keeps the rate here", wordTo(func(j *job) *string { return &j.rateProcess }, load.Linear, load.Poisson)),
 	yes("rate_cycle", "milliseconds over which rate_min and rate_iops_min are judged, from 500 on (default 1000); the schedule is exact for each I/O", longTo(func(j *job) *int64 { return &j.rateCycle }, 500, 1<<31-1), "ratecycle"),
 	yes("rate_min", "bytes a second that each clone has to keep up, for reads and writes each, after 2 seconds; else the test ends with an error", setRate(func(j *job) *pair { return &j.rateMin }, maxRate)),
