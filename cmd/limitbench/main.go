@@ -1,6 +1,6 @@
 // Command limitbench measures what it costs to hold many containers to limits: to set four rates in
-// each of 1,000 groups, to look whether they are still so, to change and to remove them; to watch what the groups
-// do; and how near direct I/O comes to a limit, from 1 MB/s to 500 MB/s and from 50 to 20,000 IOPS. make bench calls it.
+// each of 1,000 groups, to look whether they are still so, to change and to remove them; and to watch what the groups do. Then, how near
+// direct I/O comes to a limit, from 1 MB/s to 500 MB/s and from 50 to 20,000 IOPS. make bench calls it.
 //
 //	limitbench [-groups N] [-rounds N] [-quick]
 //

@@ -22,10 +22,10 @@ type app struct {
 	// hard is cancelled by a second interrupt: what is left to clean up must then be
 	// quick. nil: never.
 	hard context.Context
-	// quiet is set while an interrupt is how one ends a command: it needs no words. nil: nobody answers interrupts.
-	quiet *atomic.Bool
 	// targets says where containers are looked for. nil: where this machine has them.
 	targets *target.Options
+	// quiet is set while an interrupt is how one ends a command: it needs no words. nil: nobody answers interrupts.
+	quiet *atomic.Bool
 }
 
 // hardContext is hard, or one that never ends.
