@@ -29,11 +29,6 @@ type rootLimit struct {
 	Limits limit.Limits  `json:"limits"`
 }
 
-// rates is the part of l that the root group can be told.
-func rates(l limit.Limits) limit.Limits {
-	return limit.Limits{ReadBPS: l.ReadBPS, WriteBPS: l.WriteBPS, ReadIOPS: l.ReadIOPS, WriteIOPS: l.WriteIOPS}
-}
-
 // rateKeys lists the keys of rates that l has.
 func rateKeys(l limit.Limits) (keys []limit.Key) {
 	for _, k := range limit.Keys {
