@@ -1,5 +1,6 @@
 // Command limitbench measures what it costs to hold many containers to limits: to set four rates in
-// each of 1,000 groups, to look whether they are still so, to change and to remove them. make bench calls it.
+// each of 1,000 groups, to look whether they are still so, to change and to remove them; and to watch what the groups do. make bench
+// calls it.
 //
 //	limitbench [-groups N] [-rounds N]
 //
@@ -17,19 +18,24 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strconv"
 	"syscall"
 	"text/tabwriter"
 	"time"
 
+	"plimsoll/internal/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/watch"
 )
 
 // What holding 1,000 groups may take.
 const (
 	applyTarget     = time.Second
 	reconcileTarget = 50 * time.Millisecond
-	targetGroups    = 1000
+	// A sample a second then takes a tenth of one CPU.
+	watchTarget  = 100 * time.Millisecond
+	targetGroups = 1000
 )
 
 // rates are the four limits, and otherRates what they are changed to.
@@ -103,7 +109,11 @@ func measure(ctx context.Context, out io.Writer, name string, groups, rounds int
 	set := cgroup.Want{Change: limit.Change{Set: rates}, Devices: []cgroup.Device{p.device}}
 	other := cgroup.Want{Change: limit.Change{Set: otherRates}, Devices: []cgroup.Device{p.device}}
 	clear := cgroup.Want{Change: limit.Clear(limit.ReadBPS, limit.WriteBPS, limit.ReadIOPS, limit.WriteIOPS)}
-	var apply, same, change, gone sample
+	var apply, same, change, gone, watched sample
+	sampler, subjects, err := p.watch()
+	if err != nil {
+		return err
+	}
 	for range rounds {
 		if err := apply.hold(ctx, p, set); err != nil {
 			return err
@@ -116,6 +126,12 @@ func measure(ctx context.Context, out io.Writer, name string, groups, rounds int
 		}
 		if !p.kernel {
 			continue // A plain file doesn't know what removes a line.
+		}
+		// The groups do nothing, as most do: their limits are read in one of ten samples.
+		for range 2 {
+			if err := watched.sample(ctx, sampler, subjects); err != nil {
+				return err
+			}
 		}
 		if err := gone.hold(ctx, p, clear); err != nil {
 			return err
@@ -130,6 +146,7 @@ func measure(ctx context.Context, out io.Writer, name string, groups, rounds int
 	change.row(out, p.name+", changed", rounds, applyTarget, full)
 	if p.kernel {
 		gone.row(out, p.name+", removed", rounds, applyTarget, full)
+		watched.row(out, p.name+", watched", rounds, watchTarget, full)
 	}
 	return nil
 }
@@ -154,6 +171,41 @@ func (s *sample) hold(ctx context.Context, p *place, w cgroup.Want) error {
 		s.writes += n
 	}
 	s.times = append(s.times, time.Since(began))
+	return nil
+}
+
+// watch makes what watches the groups of a kernel.
+func (p *place) watch() (*watch.Sampler, []*watch.Subject, error) {
+	if !p.kernel {
+		return nil, nil, nil
+	}
+	s, err := watch.NewSampler(device.Host(), p.host)
+	if err != nil {
+		return nil, nil, err
+	}
+	var subjects []*watch.Subject
+	for i, t := range p.targets {
+		subjects = append(subjects, &watch.Subject{Ref: strconv.Itoa(i), Groups: t})
+	}
+	return s, subjects, nil
+}
+
+// sample reads what all groups have done.
+func (s *sample) sample(ctx context.Context, sampler *watch.Sampler, subjects []*watch.Subject) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	began := time.Now()
+	out, err := sampler.Sample(subjects, nil)
+	s.times = append(s.times, time.Since(began))
+	if err != nil {
+		return err
+	}
+	for _, r := range out.Subjects {
+		if r.Err != nil {
+			return r.Err
+		}
+	}
 	return nil
 }
 

@@ -44,9 +44,11 @@ func TestRun(t *testing.T) {
 	case real && strings.Contains(out.String(), "this machine, version 1"):
 		want["this machine, version 1, set"], want["this machine, version 1, nothing to do"] = "20", "0"
 		want["this machine, version 1, changed"], want["this machine, version 1, removed"] = "20", "20"
+		want["this machine, version 1, watched"] = "0"
 	case real:
 		want["this machine, version 2, set"], want["this machine, version 2, nothing to do"] = "5", "0"
 		want["this machine, version 2, changed"], want["this machine, version 2, removed"] = "5", "5"
+		want["this machine, version 2, watched"] = "0"
 	case !strings.Contains(out.String(), "skipped: "):
 		t.Errorf("nothing is said of this machine:\n%s", out.String())
 	}
