@@ -94,6 +94,9 @@ type Job struct {
 	// the end of the file.
 	Offset int64 `json:"offset,omitempty"`
 	Size   int64 `json:"size,omitempty"`
+	// Tail lets the last I/O of a pass be shorter than BS, where the region is no whole number of them: at the end of a file
+	// that is read from beginning to end, once, by one thread of psync, as dd does. Else what is left there isn't done.
+	Tail bool `json:"tail,omitempty"`
 	// Runtime is the measured time, RampTime the unmeasured time before it, StartDelay
 	// the time before that in which nothing is done.
 	// Runtime 0 means one pass, or as IOSize, NumberIOs or Loops say: as many I/Os as the region has blocks. They touch
@@ -124,6 +127,10 @@ type Job struct {
 	PercentageRandom *int `json:"percentage_random,omitempty"`
 	// Direct asks for O_DIRECT. Default buffered, as in fio.
 	Direct bool `json:"direct,omitempty"`
+	// DropCache drops what a thread's I/Os touch from the page cache, as far as the kernel lets go, before each pass over the region but the
+	// first, as fio's invalidate does. An IOSize below the region makes a pass, too; random offsets without RandomMap have no other.
+	// Only Linux does it.
+	DropCache bool `json:"drop_cache,omitempty"`
 	// Hint tells the kernel how the file will be read, where a buffered job is to read ahead as other programs do: Random
 	// (nothing ahead) or Sequential (twice as far). Empty: the kernel finds out. Systems other than Linux and Windows take none.
 	Hint string `json:"hint,omitempty"`

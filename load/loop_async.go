@@ -63,7 +63,7 @@ func (t *thread) asyncLoop() error {
 func (t *thread) fill(now int64) time.Duration {
 	r := t.run
 	for len(t.free) > 0 {
-		if t.syncDue() || t.thinkDue() || t.out {
+		if t.syncDue() || t.thinkDue() || t.out || len(t.batch) > 0 && t.dropDue() {
 			return forever
 		}
 		due := int64(0)
@@ -77,6 +77,10 @@ func (t *thread) fill(now int64) time.Duration {
 			return forever
 		}
 		t.holding = false
+		if t.dropDue() {
+			t.drop()
+			now = r.clk.now()
+		}
 		s := t.free[len(t.free)-1]
 		t.free = t.free[:len(t.free)-1]
 		t.arm(s, now, due, counted)
@@ -103,6 +107,7 @@ func (t *thread) arm(s uint32, now, due int64, counted bool) {
 	}
 	sl.buf = t.bufs.addr(sl.seg)
 	t.lastSize = sl.size
+	t.sinceDrop += int64(sl.size)
 	t.acct.started++
 	t.sinceThink++
 	if t.run.split && counted {
@@ -126,6 +131,10 @@ func (t *thread) reap(out []completion, now int64) error {
 	for _, c := range out {
 		sl := &t.slots[c.slot]
 		if c.res != sl.size {
+			if t.refused(sl, c.res, now) {
+				t.release(c.slot)
+				continue
+			}
 			if again, e := t.uneven(sl, c.res); again {
 				t.batch = append(t.batch, c.slot)
 				continue
@@ -175,6 +184,19 @@ func (t *thread) release(s uint32) {
 		t.bufs.giveSegment(sl.seg)
 	}
 	t.free = append(t.free, s)
+}
+
+// refused reports whether the kernel didn't take an I/O when the run was over. It is left then, or a run on a machine that
+// has no memory for requests would never end.
+func (t *thread) refused(sl *slot, res int32, now int64) bool {
+	r := t.run
+	if res != -int32(syscall.EAGAIN) || now < r.last.Load() {
+		return false
+	}
+	if now > r.begin.Load() && sl.start <= r.end.Load() {
+		t.acct.unfinish++
+	}
+	return true
 }
 
 // uneven deals with a try that did not move the whole block: again is whether

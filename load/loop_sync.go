@@ -34,11 +34,18 @@ func (t *thread) syncLoop() error {
 			return nil
 		}
 		t.holding = false
+		if t.dropDue() {
+			t.drop()
+			now = clk.now()
+		}
 		t.arm(0, now, due, counted)
 		sl := &t.slots[0]
 		f := r.files[sl.file]
 		res := f.transfer(sl)
 		for res != sl.size {
+			if t.refused(sl, res, clk.now()) {
+				return nil
+			}
 			again, err := t.uneven(sl, res)
 			if err != nil {
 				return err

@@ -261,6 +261,12 @@ func (v *validator) data(j Job) {
 	}
 }
 
+// tailed reports whether the job is one of those that may have a Tail.
+func (j Job) tailed() bool {
+	return j.RW == Read && j.IOEngine == PSync && j.NumJobs == 1 && j.IODepth == 1 && j.fileCount() == 1 && !j.split() && j.RWNumber == 0 &&
+		j.Runtime == 0 && j.IOSize == 0 && j.NumberIOs == 0 && j.Loops <= 1 && j.RampTime == 0 && !j.Verify && !j.Parallel && !j.SharedCursor
+}
+
 // rounds looks at the rounds of the window, which nothing but the time may end.
 func (v *validator) rounds(j Job) {
 	switch {
@@ -283,7 +289,7 @@ func (v *validator) samples(j Job) {
 		rows += int64(j.NumJobs)
 	}
 	// A job with another end may have a runtime only as the latest one.
-	if j.SampleEvery > 0 && j.IOSize == 0 && j.NumberIOs == 0 && int64(j.Runtime/j.SampleEvery)*rows > maxSamples {
-		v.add("sample_every", j.SampleEvery, "would take more than %d samples; make it longer", maxSamples)
+	if j.SampleEvery > 0 && j.IOSize == 0 && j.NumberIOs == 0 && int64(j.Runtime/j.SampleEvery)*rows > MaxSamples {
+		v.add("sample_every", j.SampleEvery, "would take more than %d samples; make it longer", MaxSamples)
 	}
 }

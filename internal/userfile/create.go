@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 )
@@ -14,7 +15,19 @@ import (
 // for until ctx ends, and then the error is ctx's cause; one whose reader has stopped reading makes the writes fail a moment
 // after that with os.ErrDeadlineExceeded.
 func Create(ctx context.Context, name string) (*Output, error) {
-	return await(ctx, func() (*Output, error) { return create(name) })
+	// It may be opened, and removed, only after the current folder has changed.
+	path, err := filepath.Abs(name)
+	if err != nil {
+		return nil, err
+	}
+	return await(ctx, func() (*Output, error) {
+		o, err := create(path)
+		var named *fs.PathError
+		if errors.As(err, &named) && named.Path == path {
+			named.Path = name // As the user called it.
+		}
+		return o, err
+	})
 }
 
 // await returns what open does, unless ctx ends before. What is opened after that is closed.

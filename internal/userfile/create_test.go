@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -68,6 +69,31 @@ func TestCreate(t *testing.T) {
 	finish(open(), "through")
 	if got, err := os.ReadFile(filepath.Join(dir, "target")); string(got) != "through" {
 		t.Errorf("the link's target holds %q, %v", got, err)
+	}
+}
+
+// TestCreateElsewhere: the file is that of the folder in which it was named, whatever the current one becomes.
+func TestCreateElsewhere(t *testing.T) {
+	dir, other := t.TempDir(), t.TempDir()
+	t.Chdir(dir)
+	o, err := Create(t.Context(), "out")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(other)
+	if err := os.WriteFile("out", []byte("another's"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.Close(); err != nil {
+		t.Error(err)
+	}
+	for folder, want := range map[string]bool{dir: false, other: true} {
+		if _, err := os.Stat(filepath.Join(folder, "out")); (err == nil) != want {
+			t.Errorf("out in %s: %v, want it there: %t", folder, err, want)
+		}
+	}
+	if _, err := Create(t.Context(), filepath.Join("none", "out")); err == nil || !strings.Contains(err.Error(), "open none") {
+		t.Errorf("Create() = %v, want the name as it was given", err)
 	}
 }
 

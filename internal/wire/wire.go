@@ -175,6 +175,8 @@ type Error struct {
 	// Text is the error; Errno its number where the kernel gave one.
 	Text  string `json:"text"`
 	Errno int    `json:"errno,omitempty"`
+	// Overwrite: the trial was refused, since it would write over data without leave (workload.ErrOverwrite).
+	Overwrite bool `json:"overwrite,omitempty"`
 	// Signal killed the trial's process, if any did.
 	Signal string `json:"signal,omitempty"`
 	// Log holds the last lines of the trial's standard error.

@@ -19,6 +19,10 @@ import (
 // Run measures the matrix in a session, prints Orion's lines on stdout and leaves its files, beside NAME.lun.
 // When the run ends early the files hold what was measured up to there.
 func (t *Test) Run(ctx context.Context, s dialect.Session, stdout, stderr io.Writer) error {
+	var err error
+	if t.leave, err = dialect.Leave(s, t.Destructive, t.LUNs); err != nil {
+		return err
+	}
 	sizes, err := t.sizes(s)
 	if err != nil {
 		return err
@@ -70,11 +74,10 @@ func (t *Test) measure(ctx context.Context, s dialect.Session, stdout io.Writer)
 // explain says what a user of Orion doesn't know of Plimsoll.
 func (t *Test) explain(err error) error {
 	var direct *load.DirectError
-	var over *workload.OverwriteError
 	switch {
 	case errors.As(err, &direct):
 		return fmt.Errorf("%w (Orion reads and writes past the page cache)", err)
-	case errors.As(err, &over):
+	case errors.Is(err, workload.ErrOverwrite):
 		return fmt.Errorf("%w (-write destroys what is in the files)", err)
 	case t.LUNSize == 0 && strings.Contains(err.Error(), "does not exist"):
 		return fmt.Errorf("%w: add --lun-size SIZE", err)
