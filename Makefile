@@ -5,11 +5,13 @@ SHELL := /bin/bash
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 # The worker runs in containers of any of these.
 WORKERS := linux-amd64 linux-arm64
+# plimsoll.exe carries this one too, for Windows itself. It has a folder of its own, so that no other plimsoll does.
+WINDOWS := internal/workerbin/windows/worker-windows-amd64
 # Programs that only checks use live in a module of their own, so that they are
 # no dependencies of Plimsoll.
 TOOL := go tool -modfile=$(CURDIR)/tools/go.mod
 
-.PHONY: run test build check lint cross bench campaign clean setup-run setup-test test-current-docker test-guest test-clean
+.PHONY: run test build windows check lint cross bench campaign clean setup-run setup-test test-current-docker test-guest test-clean
 
 run: setup-run build ## Measure this machine with the default plan.
 	bin/plimsoll run --out .
@@ -21,13 +23,18 @@ bin/plimsoll: FORCE workers
 
 .PHONY: FORCE workers
 FORCE:
-workers: $(WORKERS:%=internal/workerbin/bin/worker-%)
+workers: $(WORKERS:%=internal/workerbin/bin/worker-%) $(WINDOWS)
 
 # Static and stripped: it has to run in an empty container, and travels inside plimsoll.
-internal/workerbin/bin/worker-%: FORCE
-	@CGO_ENABLED=0 GOOS=$(word 1,$(subst -, ,$*)) GOARCH=$(word 2,$(subst -, ,$*)) \
-	  go build -trimpath -ldflags '-s -w' -o $@.new ./cmd/worker
-	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+BUILD_WORKER = CGO_ENABLED=0 GOOS=$(word 1,$(subst -, ,$*)) GOARCH=$(word 2,$(subst -, ,$*)) \
+	  go build -trimpath -ldflags '-s -w' -o $@.new ./cmd/worker && \
+	  if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+internal/workerbin/bin/worker-% internal/workerbin/windows/worker-%: FORCE
+	@$(BUILD_WORKER)
+
+windows: bin/plimsoll.exe ## Make bin/plimsoll.exe, for Windows.
+bin/plimsoll.exe: FORCE workers
+	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o $@ ./cmd/plimsoll
 
 # What is missing then, plimsoll names itself, and measures the rest.
 setup-run:
@@ -46,13 +53,16 @@ test: setup-test build check ## Everything that CI runs.
 
 check: lint cross
 
+# Found without git, which a copy of the sources has nothing for.
+SOURCES = find . -name '.?*' -prune -o -path ./out -prune -o -path ./bin -prune -o -type f
+
 lint: ## vet, staticcheck, and three linters that find real faults.
-	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "gofmt would change:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
+	@would=$$($(SOURCES) -name '*.go' -print0 | xargs -0 gofmt -l); test -z "$$would" || { echo "gofmt would change:"; echo "$$would"; exit 1; }
 	go vet ./...
 	$(TOOL) staticcheck ./...
 	$(TOOL) ineffassign ./...
 	$(TOOL) go-errorlint -errorf -asserts=false -comparison=false ./...
-	$(TOOL) misspell -error $$(git ls-files '*.go' '*.md' '*.yaml')
+	$(SOURCES) '(' -name '*.go' -o -name '*.md' -o -name '*.yaml' ')' -print0 | xargs -0 $(TOOL) misspell -error
 
 cross: workers ## Everything but the Linux-only files builds for the others.
 	GOOS=windows go vet ./...
@@ -88,4 +98,4 @@ test-clean: ## The README's two commands in a bare Debian root.
 	scripts/clean-machine
 
 clean:
-	rm -rf bin out internal/workerbin/bin/worker-*
+	rm -rf bin out internal/workerbin/*/worker-*

@@ -94,6 +94,9 @@ type Job struct {
 	// the end of the file.
 	Offset int64 `json:"offset,omitempty"`
 	Size   int64 `json:"size,omitempty"`
+	// Tail lets the last I/O of a pass be shorter than BS, where the region is no whole number of them: at the end of a file
+	// that is read from beginning to end, once, by one thread of psync, as dd does. Else what is left there isn't done.
+	Tail bool `json:"tail,omitempty"`
 	// Runtime is the measured time, RampTime the unmeasured time before it, StartDelay
 	// the time before that in which nothing is done.
 	// Runtime 0 means one pass, or as IOSize, NumberIOs or Loops say: as many I/Os as the region has blocks. They touch
@@ -124,6 +127,10 @@ type Job struct {
 	PercentageRandom *int `json:"percentage_random,omitempty"`
 	// Direct asks for O_DIRECT. Default buffered, as in fio.
 	Direct bool `json:"direct,omitempty"`
+	// DropCache drops what a thread's I/Os touch from the page cache, as far as the kernel lets go, before each pass over the region but the
+	// first, as fio's invalidate does. An IOSize below the region makes a pass, too; random offsets without RandomMap have no other.
+	// Only Linux does it.
+	DropCache bool `json:"drop_cache,omitempty"`
 	// Hint tells the kernel how the file will be read, where a buffered job is to read ahead as other programs do: Random
 	// (nothing ahead) or Sequential (twice as far). Empty: the kernel finds out. Systems other than Linux and Windows take none.
 	Hint string `json:"hint,omitempty"`
@@ -152,6 +159,9 @@ type Job struct {
 	WriteRateIOPS int64  `json:"write_rate_iops,omitempty"`
 	WriteRate     int64  `json:"write_rate,omitempty"`
 	RateProcess   string `json:"rate_process,omitempty"`
+	// RateOnly, read or write, has RateIOPS or Rate hold only these in a mixed job: the most they do, while the others go on as
+	// fast as the depth allows. That is a closed loop. Empty: all.
+	RateOnly string `json:"rate_only,omitempty"`
 	// RateIgnoreThinkTime puts a schedule off by each pause. Else what came due in it is made up for after it.
 	RateIgnoreThinkTime bool `json:"rate_ignore_thinktime,omitempty"`
 	// ThinkTime is how long a thread pauses after every ThinkTimeBlocks (default 1) of its I/Os,
@@ -192,7 +202,7 @@ type Job struct {
 }
 
 // OpenLoop reports whether I/Os arrive by a schedule, whatever becomes of those before.
-func (j Job) OpenLoop() bool { return j.RateIOPS > 0 || j.Rate > 0 }
+func (j Job) OpenLoop() bool { return (j.RateIOPS > 0 || j.Rate > 0) && j.RateOnly == "" }
 
 // Offered is how many I/Os a second the schedule of an open loop asks for in the mean, of all NumJobs; 0 for a closed
 // loop.

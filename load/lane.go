@@ -83,12 +83,16 @@ func (j Job) sequentialGap() int64 {
 	return max(j.RWNumber, 0)
 }
 
-// blocks is how many I/Os of one size a pass over size bytes has.
+// blocks is how many I/Os of one size, but for a tail, a pass over size bytes has.
 func (j Job) blocks(size int64) uint64 {
 	if gap := j.sequentialGap(); gap > 0 {
 		return uint64(max((size-j.BS)/(j.BS+gap)+1, 0))
 	}
-	return uint64(size / j.BS)
+	n := size / j.BS
+	if j.Tail && size%j.BS > 0 {
+		n++
+	}
+	return uint64(n)
 }
 
 // split reports whether I/Os have several sizes.
@@ -175,7 +179,7 @@ func (l *lane) generator(j Job, n int) generator {
 // variety returns what j asks for beyond the usual, nil if nothing.
 func (l *lane) variety(j Job) *variety {
 	if j.RWNumber == 0 && !j.split() && j.BlockAlign == 0 && !j.SharedCursor && j.fileCount() == 1 &&
-		!j.OneSequence && !j.Parallel && j.StartIncrement == 0 &&
+		!j.OneSequence && !j.Parallel && j.StartIncrement == 0 && !j.Tail &&
 		j.Distribution == "" && j.PercentageRandom == nil {
 		return nil
 	}
@@ -183,7 +187,7 @@ func (l *lane) variety(j Job) *variety {
 		sizes: [2]sizes{newSizes(j.BS, j.ReadSplit), newSizes(j.BS, j.WriteSplit)},
 		size:  l.size, align: j.align(), random: 1 << 32,
 		files: uint64(j.fileCount()), service: j.FileService,
-		one: j.OneSequence, alone: j.Parallel,
+		one: j.OneSequence, alone: j.Parallel, tail: j.Tail,
 		turns: l.turns, perFile: max(l.blocks, 1), cursors: l.cursors,
 	}
 	if j.random() {

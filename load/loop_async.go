@@ -63,7 +63,7 @@ func (t *thread) asyncLoop() error {
 func (t *thread) fill(now int64) time.Duration {
 	r := t.run
 	for len(t.free) > 0 {
-		if t.syncDue() || t.thinkDue() || t.out {
+		if t.syncDue() || t.thinkDue() || t.out || len(t.batch) > 0 && t.dropDue() {
 			return forever
 		}
 		due := int64(0)
@@ -77,6 +77,10 @@ func (t *thread) fill(now int64) time.Duration {
 			return forever
 		}
 		t.holding = false
+		if t.dropDue() {
+			t.drop()
+			now = r.clk.now()
+		}
 		s := t.free[len(t.free)-1]
 		t.free = t.free[:len(t.free)-1]
 		t.arm(s, now, due, counted)
@@ -89,6 +93,9 @@ func (t *thread) fill(now int64) time.Duration {
 // taken off the budget.
 func (t *thread) arm(s uint32, now, due int64, counted bool) {
 	sl := &t.slots[s]
+	if t.run.ceiling.on {
+		t.draw(now)
+	}
 	t.gen.next(sl)
 	sl.start, sl.due, sl.done, sl.counted = now, due, 0, counted
 	if sl.op == opRead {
@@ -100,6 +107,7 @@ func (t *thread) arm(s uint32, now, due int64, counted bool) {
 	}
 	sl.buf = t.bufs.addr(sl.seg)
 	t.lastSize = sl.size
+	t.sinceDrop += int64(sl.size)
 	t.acct.started++
 	t.sinceThink++
 	if t.run.split && counted {

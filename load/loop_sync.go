@@ -34,6 +34,10 @@ func (t *thread) syncLoop() error {
 			return nil
 		}
 		t.holding = false
+		if t.dropDue() {
+			t.drop()
+			now = clk.now()
+		}
 		t.arm(0, now, due, counted)
 		sl := &t.slots[0]
 		f := r.files[sl.file]

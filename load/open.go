@@ -28,6 +28,9 @@ func (r *Run) open() error {
 		if err != nil {
 			return err
 		}
+		if j.Tail && j.Direct {
+			f.ask = j.BS // Direct I/O has no shorter one.
+		}
 		r.files = append(r.files, f)
 	}
 	if err := r.fits(); err != nil {
@@ -87,7 +90,7 @@ func (r *Run) region() (int64, error) {
 	if n := int64(j.NumJobs-1) * j.StartIncrement; n+j.maxBlock() > size && n > 0 {
 		return 0, &OptionError{"start_increment", fmt.Sprint(j.StartIncrement), fmt.Sprintf("the last of numjobs=%d would start beyond the region of %d bytes", j.NumJobs, size)}
 	}
-	if size < j.maxBlock() || int64(j.blocks(size)) < need {
+	if size < j.maxBlock() && !j.Tail || int64(j.blocks(size)) < need {
 		return 0, fmt.Errorf("%s: the region of %d bytes at offset %d holds less than one block of bs=%d for each of numjobs=%d", j.path(0), max(size, 0), j.Offset, j.maxBlock(), j.NumJobs)
 	}
 	return size, nil

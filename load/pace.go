@@ -128,11 +128,11 @@ func (t *thread) apartArrival() int64 {
 	if !k.begun {
 		k.begun = true
 		for op := range p.of {
-			t.advance(k, op, p.of[op].weight, true)
+			t.advance(k, p.of[op], op, p.of[op].weight, true)
 		}
 	}
 	if w := int64(t.lastSize); w > 0 && p.of[t.next].weight == 0 {
-		t.advance(k, int(t.next), w, false)
+		t.advance(k, p.of[t.next], int(t.next), w, false)
 	}
 	t.next = opRead
 	if k.time[opWrite] < k.time[opRead] {
@@ -141,15 +141,14 @@ func (t *thread) apartArrival() int64 {
 	t.gen.readShare = [2]uint64{opRead: 1 << 32, opWrite: 0}[t.next]
 	at := k.time[t.next] / tick
 	if w := p.of[t.next].weight; w > 0 {
-		t.advance(k, int(t.next), w, false)
+		t.advance(k, p.of[t.next], int(t.next), w, false)
 	}
 	return at
 }
 
-// advance moves the schedule of reads or of writes on by what counts w. first: by nothing yet, but a Poisson process
+// advance moves s, the schedule of reads or of writes, on by what counts w. first: by nothing yet, but a Poisson process
 // begins with a gap.
-func (t *thread) advance(k *tickets, op int, w int64, first bool) {
-	s := t.run.pace.of[op]
+func (t *thread) advance(k *tickets, s schedule, op int, w int64, first bool) {
 	if t.run.pace.poisson {
 		k.time[op] += t.gap(w, s.rate)
 		return

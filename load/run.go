@@ -66,6 +66,7 @@ type Run struct {
 	syncEvery  int
 	thinkEvery int64
 	pace       pace
+	ceiling    ceiling
 	left       atomic.Int64 // threads that are not done yet
 	syncing    sync.Mutex   // held by Sync
 	book       *book        // nil: no rounds
@@ -96,7 +97,7 @@ func Prepare(job Job) (*Run, error) {
 	if job.ThinkTime > 0 {
 		r.thinkEvery = max(job.ThinkTimeBlocks, 1)
 	}
-	r.pace, r.split = newPace(job), job.split()
+	r.pace, r.ceiling, r.split = newPace(job), newCeiling(job), job.split()
 	if job.Round > 0 {
 		r.book = &book{full: make(chan struct{}, 1)}
 	}

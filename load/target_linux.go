@@ -21,6 +21,8 @@ type target struct {
 	dioAlign int64
 	// raw system calls are used; see expect.
 	raw bool
+	// ask is the least number of bytes that a transfer asks for; a file's end gives less. See Job.Tail.
+	ask int64
 	// mem is the whole file, if it is mapped; through says that each write is synced.
 	mem     []byte
 	through bool
@@ -108,6 +110,11 @@ func fileSize(fd int) (int64, error) {
 	return st.Size, nil
 }
 
+// dropCache drops n bytes from off on from the page cache. What is dirty or mapped stays (posix_fadvise(2)).
+func (t *target) dropCache(off, n int64) {
+	_ = unix.Fadvise(t.fd, off, n, unix.FADV_DONTNEED)
+}
+
 // expect chooses the kind of system call for job j, of whose region a share is in the page cache. What
 // never waits uses raw calls: Go's scheduler need not know, since each thread has a processor of its
 // own (raiseProcs), and telling it costs some 80 ns, a tenth of a read from the page cache. Whatever may take a
@@ -115,7 +122,7 @@ func fileSize(fd int) (int64, error) {
 // in a raw call can't be stopped, and all others would wait for it when the collector of garbage stops
 // the world: 0.9 ms at the median and 13 at most with reads of a cold file.
 func (t *target) expect(j Job, resident float64) {
-	t.raw = !j.Direct && j.Sync == "" && !j.writes() && resident == 1
+	t.raw = !j.Direct && !j.DropCache && j.Sync == "" && !j.writes() && resident == 1
 }
 
 // transfer tries what is left of the slot's I/O.
@@ -127,7 +134,7 @@ func (t *target) transfer(s *slot) int32 {
 	if s.op == opWrite {
 		call = unix.SYS_PWRITE64
 	}
-	fd, buf, n, off := uintptr(t.fd), s.buf+uintptr(s.done), uintptr(int64(s.size)-s.done), uintptr(s.off+s.done)
+	fd, buf, n, off := uintptr(t.fd), s.buf+uintptr(s.done), uintptr(max(int64(s.size), t.ask)-s.done), uintptr(s.off+s.done)
 	var errno syscall.Errno
 	if t.raw {
 		n, _, errno = syscall.RawSyscall6(call, fd, buf, n, off, 0, 0)

@@ -18,6 +18,7 @@ type target struct {
 	f        *os.File
 	size     int64
 	dioAlign int64
+	ask      int64 // as on Linux
 	how
 }
 
@@ -36,12 +37,15 @@ func openTarget(j Job, path string) (*target, error) {
 	return &target{path: path, f: f, size: st.Size(), dioAlign: -1, how: h}, nil
 }
 
+// dropCache has no means here.
+func (t *target) dropCache(_, _ int64) {}
+
 // expect has nothing to choose here.
 func (t *target) expect(Job, float64) {}
 
 // transfer tries what is left of the slot's I/O.
 func (t *target) transfer(s *slot) int32 {
-	p := unsafe.Slice((*byte)(s.ptr()), s.size)[s.done:]
+	p := unsafe.Slice((*byte)(s.ptr()), max(int64(s.size), t.ask))[s.done:]
 	var n int
 	var err error
 	if s.op == opWrite {

@@ -21,8 +21,8 @@ const (
 	maxCPUs    = 1024
 )
 
-// maxSamples bounds the samples of a job in all, so that they stay some MB.
-const maxSamples = 1 << 20
+// MaxSamples bounds the samples of a job in all, so that they stay some MB: a longer Runtime needs a longer SampleEvery.
+const MaxSamples = 1 << 20
 
 // An OptionError says what is wrong with one option of a job.
 type OptionError struct {
@@ -145,8 +145,10 @@ func (v *validator) sizes(j Job) {
 		v.add("size", j.Size, "must not be negative; 0 means to the end of the file")
 	case j.Size > math.MaxInt64-max(j.Offset, 0):
 		v.add("size", j.Size, "with offset=%d it ends beyond any file", j.Offset)
-	case j.Size != 0 && j.Size < j.BS || j.Size != 0 && j.sliced() && j.Size/j.BS < int64(max(j.NumJobs, 1)):
+	case j.Size != 0 && j.Size < j.BS && !j.Tail || j.Size != 0 && j.sliced() && j.Size/j.BS < int64(max(j.NumJobs, 1)):
 		v.add("size", j.Size, "less than one block of bs=%d for each of numjobs=%d; make size larger or bs smaller", j.BS, j.NumJobs)
+	case j.Tail && !j.tailed():
+		v.add("tail", true, "is for one pass of rw=read over one file, with ioengine=psync, numjobs=1 and iodepth=1, and nothing else that ends the job")
 	case j.Size == 0 && j.IOEngine == Null:
 		v.add("size", j.Size, "the null engine has no file whose end could bound the job; set size")
 	}

@@ -153,6 +153,7 @@ func (v *validator) pace(j Job) {
 		v.add("rate", j.Rate, "contradicts rate_iops=%d; use one of the two", j.RateIOPS)
 	}
 	v.apart(j)
+	v.rateOnly(j)
 	switch j.RateProcess {
 	case "", Linear:
 	case Poisson:
@@ -162,7 +163,7 @@ func (v *validator) pace(j Job) {
 	default:
 		v.add("rate_process", quote(j.RateProcess), "use linear or poisson")
 	}
-	if j.RateIgnoreThinkTime && (j.ThinkTime == 0 || !j.OpenLoop()) {
+	if j.RateIgnoreThinkTime && (j.ThinkTime == 0 || j.RateIOPS == 0 && j.Rate == 0) {
 		v.add("rate_ignore_thinktime", true, "needs thinktime, and rate or rate_iops")
 	}
 	const day = 24 * time.Hour
@@ -197,6 +198,21 @@ func (v *validator) apart(j Job) {
 		case j.OneSequence:
 			v.add("one_sequence", true, "contradicts %s: reads and writes come by their own schedules", o.name)
 		}
+	}
+}
+
+// rateOnly looks at a rate that holds reads or writes only.
+func (v *validator) rateOnly(j Job) {
+	switch {
+	case j.RateOnly == "":
+	case j.RateOnly != "read" && j.RateOnly != "write":
+		v.add("rate_only", quote(j.RateOnly), "use read or write")
+	case !j.mixed() || j.RWMixRead != nil && (*j.RWMixRead == 0 || *j.RWMixRead == 100):
+		v.add("rate_only", j.RateOnly, "is for jobs with both reads and writes")
+	case j.RateIOPS == 0 && j.Rate == 0:
+		v.add("rate_only", j.RateOnly, "needs rate_iops or rate")
+	case j.apart():
+		v.add("rate_only", j.RateOnly, "contradicts a rate of writes of their own")
 	}
 }
 
@@ -245,6 +261,12 @@ func (v *validator) data(j Job) {
 	}
 }
 
+// tailed reports whether the job is one of those that may have a Tail.
+func (j Job) tailed() bool {
+	return j.RW == Read && j.IOEngine == PSync && j.NumJobs == 1 && j.IODepth == 1 && j.fileCount() == 1 && !j.split() && j.RWNumber == 0 &&
+		j.Runtime == 0 && j.IOSize == 0 && j.NumberIOs == 0 && j.Loops <= 1 && j.RampTime == 0 && !j.Verify && !j.Parallel && !j.SharedCursor
+}
+
 // rounds looks at the rounds of the window, which nothing but the time may end.
 func (v *validator) rounds(j Job) {
 	switch {
@@ -267,7 +289,7 @@ func (v *validator) samples(j Job) {
 		rows += int64(j.NumJobs)
 	}
 	// A job with another end may have a runtime only as the latest one.
-	if j.SampleEvery > 0 && j.IOSize == 0 && j.NumberIOs == 0 && int64(j.Runtime/j.SampleEvery)*rows > maxSamples {
-		v.add("sample_every", j.SampleEvery, "would take more than %d samples; make it longer", maxSamples)
+	if j.SampleEvery > 0 && j.IOSize == 0 && j.NumberIOs == 0 && int64(j.Runtime/j.SampleEvery)*rows > MaxSamples {
+		v.add("sample_every", j.SampleEvery, "would take more than %d samples; make it longer", MaxSamples)
 	}
 }

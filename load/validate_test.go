@@ -49,6 +49,7 @@ func TestValidateRefuses(t *testing.T) {
 		"fio's libaio is called linux-aio here":                           func(j *Job) { j.IOEngine = "libaio" },
 		`filename="": a job needs a file`:                                 func(j *Job) { j.Filename = "" },
 		"holds a NUL byte":                                                func(j *Job) { j.Filename = "a\x00b" },
+		"tail=true: is for one pass of rw=read":                           func(j *Job) { j.RW, j.Tail = Read, true },
 	} {
 		j := ok
 		change(&j)

@@ -14,6 +14,7 @@ type variety struct {
 	random  uint64 // probability of a random offset, times 2^32
 	one     bool   // reads and writes are one sequence
 	alone   bool   // each slot walks by itself
+	tail    bool   // the last I/O is what is left
 	begun   bool   // there was an I/O before,
 	last    uint8  // which was this operation
 	dist    distribution
@@ -101,6 +102,10 @@ func (g *generator) varied(sl *slot) {
 	cur := &v.cursors[sl.file][sl.op&1]
 	if v.one {
 		cur = &v.cursors[sl.file][0]
+	}
+	if v.tail {
+		size = min(size, v.size-int64(cur.own))
+		sl.size = int32(size)
 	}
 	if !jump {
 		sl.off = g.base + v.sequential(cur, size, g.shared)

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/clean"
+	"plimsoll/internal/limit/target"
 )
 
 // app is the outside world of the command, so that tests can replace it.
@@ -20,6 +22,10 @@ type app struct {
 	// hard is cancelled by a second interrupt: what is left to clean up must then be
 	// quick. nil: never.
 	hard context.Context
+	// quiet is set while an interrupt is how one ends a command: it needs no words. nil: nobody answers interrupts.
+	quiet *atomic.Bool
+	// targets says where containers are looked for. nil: where this machine has them.
+	targets *target.Options
 }
 
 // hardContext is hard, or one that never ends.
@@ -100,7 +106,7 @@ programs.
 	root.PersistentFlags().StringVar(&a.stateDir, "state", defaultStateDir(), "folder of the database and of Plimsoll's own data")
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(helpCommand())
-	root.AddCommand(a.runCommand(), a.planCommand(), a.resultsCommand(), a.reportCommand(), a.limitCommand(), a.doctorCommand(), a.versionCommand(), exitTopic())
+	root.AddCommand(a.runCommand(), a.planCommand(), a.resultsCommand(), a.reportCommand(), a.limitCommand(), a.watchCommand(), a.doctorCommand(), a.versionCommand(), exitTopic())
 	root.AddCommand(a.selfcheckCommand(), a.verifyCommand())
 	root.AddCommand(a.dialectCommands()...)
 	completeWith(root)

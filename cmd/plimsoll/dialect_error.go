@@ -7,6 +7,7 @@ import (
 
 	"plimsoll/internal/agent"
 	"plimsoll/internal/dialect"
+	"plimsoll/internal/workload"
 )
 
 // lineError puts the error of a tool's line in the user's words and gives it its exit status. One that was
@@ -24,7 +25,7 @@ func lineError(ctx context.Context, tool string, err error) error {
 		return fmt.Errorf("%s: %w", tool, errors.Join(errors.New(text), beside(err)))
 	}
 	var usage *dialect.UsageError
-	if errors.As(err, &usage) {
+	if errors.As(err, &usage) || errors.Is(err, workload.ErrOverwrite) {
 		return usageError("%s: %w", tool, err)
 	}
 	return fmt.Errorf("%s: %w", tool, err)

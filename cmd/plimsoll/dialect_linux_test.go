@@ -101,7 +101,7 @@ func TestDialectsSpareData(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := plimsoll(t, t.Context(), state, "", append([]string{name}, args...)...)
-		if r.status == exitDone || !strings.Contains(r.stderr, "--destructive") {
+		if r.status != exitUsage || !strings.Contains(r.stderr, "--destructive") {
 			t.Errorf("%s: status %d, %q", name, r.status, r.stderr)
 		}
 		if p, _ := os.ReadFile(file); string(p) != data {

@@ -58,8 +58,9 @@ func filledIn(line string) string {
 
 // elsewhere are the examples that other tests execute, because they need a state of their own.
 var elsewhere = map[string]string{
-	"plimsoll run --resume":                  "TestRunInterrupted",
-	"plimsoll run --resume last --blocks 20": "TestRunMoreBlocks",
+	"plimsoll run --resume":                        "TestRunInterrupted",
+	"plimsoll run --resume last --blocks 20":       "TestRunMoreBlocks",
+	"plimsoll watch web volume:data --interval 5s": "TestWatch",
 }
 
 // otherTool finds the lines that need files of their own or would take minutes: TestManualToolLines
@@ -118,6 +119,8 @@ func TestManualRuns(t *testing.T) {
 				few = " --blocks 1 --only engine=oci,workload=append"
 			case strings.HasPrefix(line, "plimsoll run"):
 				few = " --blocks 1 --only workload=append"
+			case strings.HasPrefix(line, "plimsoll watch") && !strings.Contains(line, "--once"):
+				few = " --count 1" // It goes on until an interrupt.
 			case strings.HasPrefix(line, "plimsoll results rm") && !strings.Contains(line, "--yes"):
 				few = " --yes" // It asks on a terminal only.
 			}

@@ -8,6 +8,7 @@ import (
 	"log"
 	"os"
 	"os/signal"
+	"sync/atomic"
 )
 
 func main() {
@@ -29,6 +30,8 @@ func main() {
 func (a *app) interrupts(ctx context.Context) (context.Context, func()) {
 	ctx, soft := context.WithCancel(ctx)
 	var hard context.CancelFunc
+	quiet := &atomic.Bool{}
+	a.quiet = quiet
 	a.hard, hard = context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 3)
 	signal.Notify(signals, stopSignals()...)
@@ -44,7 +47,9 @@ func (a *app) interrupts(ctx context.Context) (context.Context, func()) {
 			}
 			// First: a terminal that is stopped holds up the words.
 			step.cancel()
-			newProgress(a.stderr).Note(step.words)
+			if !quiet.Load() {
+				newProgress(a.stderr).Note(step.words)
+			}
 		}
 		signal.Reset(stopSignals()...)
 	}()

@@ -30,3 +30,16 @@ func terminal(w io.Writer) report.Terminal {
 	t.Colour = device && t.Width > 0 && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	return t
 }
+
+// terminalHeight is how many lines w shows, 0 if it is no terminal.
+func terminalHeight(w io.Writer) int {
+	if out, ok := w.(*outputFile); ok {
+		w = out.w
+	}
+	f, ok := w.(*os.File)
+	if !ok {
+		return 0
+	}
+	_, height := terminalSize(f)
+	return height
+}

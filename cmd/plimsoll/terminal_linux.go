@@ -7,10 +7,13 @@ import (
 )
 
 // terminalWidth asks the terminal; 0 if f is none (/dev/null is a character device too).
-func terminalWidth(f *os.File) int {
+func terminalWidth(f *os.File) int { width, _ := terminalSize(f); return width }
+
+// terminalSize is both, 0 if f is none.
+func terminalSize(f *os.File) (width, height int) {
 	ws, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
 	if err != nil {
-		return 0
+		return 0, 0
 	}
-	return int(ws.Col)
+	return int(ws.Col), int(ws.Row)
 }

@@ -95,8 +95,7 @@ func (a *app) verifyWrite(ctx context.Context, f verifyFlags, path string) (err 
 	defer func() { err = errors.Join(err, closeJournal()) }()
 	own, err := workload.MakeFile(ctx, path, length, []string{f.destructive})
 	if err != nil {
-		var over *workload.OverwriteError
-		if errors.As(err, &over) {
+		if errors.Is(err, workload.ErrOverwrite) {
 			return usageError("%w", err)
 		}
 		if ctx.Err() != nil {

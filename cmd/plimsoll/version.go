@@ -17,8 +17,14 @@ import (
 var version = "dev"
 
 // workerSystems are the systems that a container may have; the Makefile builds
-// a worker for each.
-var workerSystems = []string{"linux/amd64", "linux/arm64"}
+// a worker for each. A plimsoll for Windows has one for Windows itself, too.
+var workerSystems = func() []string {
+	all := []string{"linux/amd64", "linux/arm64"}
+	if runtime.GOOS == "windows" {
+		all = append(all, "windows/amd64")
+	}
+	return all
+}()
 
 // A buildInfo is what this program is made of.
 type buildInfo struct {

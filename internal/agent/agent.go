@@ -192,8 +192,8 @@ func (e *TrialError) Progress() string {
 	return fmt.Sprintf("%d operations and %s in %s", e.Done.Ops, size.Bytes(e.Done.Bytes), size.Duration(e.Done.At))
 }
 
-// Unwrap returns what it was stopped for, if it was, and ErrLost when the agent is
-// gone.
+// Unwrap returns what it was stopped for, if it was, ErrLost when the agent is
+// gone, and workload.ErrOverwrite when the trial was refused for that.
 func (e *TrialError) Unwrap() error { return e.err }
 
 // Prepare asks for a trial and waits until its files are laid out. When ctx ends
@@ -328,6 +328,9 @@ func failed(e *wire.Error) error {
 	t := &TrialError{Phase: e.Phase, Text: e.Text, Signal: e.Signal, Log: e.Log, Done: e.Done}
 	if e.Missing {
 		t.err = workload.ErrMissing
+	}
+	if e.Overwrite {
+		t.err = workload.ErrOverwrite
 	}
 	return t
 }

@@ -1,7 +1,9 @@
 package check
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"plimsoll/internal/record"
@@ -23,9 +25,27 @@ func checkRate(v *view) []record.Warning {
 		return nil
 	}
 	e := map[string]any{"arrivals": a.Due, "late": a.Late, "missed": a.Missed, "max_late": a.MaxLate, "offered": a.Offered, "achieved": a.Achieved}
-	return warning(Rate, record.Doubt, e,
-		"The rate was not held: of %d I/Os that were due %d started late (the worst by %v) and %d never did; %s were offered and %s done. The place, or the generator, can't carry it.",
-		a.Due, a.Late, a.MaxLate.Round(time.Microsecond), a.Missed, rate(a.Offered, "1/s"), rate(a.Achieved, "1/s"))
+	text := fmt.Sprintf("The rate was not held: of %d I/Os that were due %s", a.Due, lateness(a))
+	// Poisson arrivals may be more than their mean, and what is late may be made up for: then the figures of the whole contradict it.
+	if offered, done := rate(a.Offered, "1/s"), rate(a.Achieved, "1/s"); a.Achieved < a.Offered && done != offered {
+		return warning(Rate, record.Doubt, e, "%s; %s were offered and %s done. The place, or the generator, can't carry it.", text, offered, done)
+	}
+	return warning(Rate, record.Doubt, e, "%s. The place, or the generator, was too slow for them.", text)
+}
+
+// lateness says what became of the I/Os that were not started in time.
+func lateness(a workload.Arrivals) string {
+	var parts []string
+	if a.Late > 0 {
+		parts = append(parts, fmt.Sprintf("%d started late (the worst by %v)", a.Late, a.MaxLate.Round(time.Microsecond)))
+	}
+	if a.Missed > 0 {
+		parts = append(parts, fmt.Sprintf("%d never did", a.Missed))
+	}
+	if a.Late == 0 {
+		return fmt.Sprintf("%d were never started", a.Missed)
+	}
+	return strings.Join(parts, " and ")
 }
 
 // checkEngineNotes passes on what the I/O engine said of itself: without registered

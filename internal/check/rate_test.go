@@ -10,17 +10,20 @@ import (
 )
 
 func TestRate(t *testing.T) {
-	paced := func(late, missed int64) func(*record.Trial) {
+	paced := func(done, late, missed int64) func(*record.Trial) {
 		return func(t *record.Trial) {
 			t.Spec.Job.RateIOPS = 1000
-			t.Results[0].Classes[0].Ops = 10_000 - missed
+			t.Results[0].Classes[0].Ops, t.Results[0].Elapsed, t.Results[0].WallElapsed = done, 10*time.Second, 0
 			t.Results[0].Late, t.Results[0].Missed, t.Results[0].MaxLate = late, missed, 950*time.Millisecond
 		}
 	}
 	testRows(t, []row{
-		{"held, at the limit", paced(10, 0), "", ""},
-		{"late", paced(11, 0), "rate/doubt", "11 started late (the worst by 950ms)"},
-		{"missed", paced(0, 900), "rate/doubt", "of 10000 I/Os that were due 0 started late"},
+		{"held, at the limit", paced(10_000, 10, 0), "", ""},
+		// Of the whole as many were done as were offered: no more is said of that.
+		{"late", paced(10_000, 11, 0), "rate/doubt", "of 10000 I/Os that were due 11 started late (the worst by 950ms). The place, or the generator, was too slow for them."},
+		{"more than the mean of poisson", paced(10_470, 20, 0), "rate/doubt", "of 10470 I/Os that were due 20 started late (the worst by 950ms). The"},
+		{"a little less", paced(9_998, 20, 2), "rate/doubt", "of 10000 I/Os that were due 20 started late (the worst by 950ms) and 2 never did. The"},
+		{"missed", paced(9_100, 0, 900), "rate/doubt", "of 10000 I/Os that were due 900 were never started; 1 k/s were offered and 910/s done. The place, or the generator, can't carry it."},
 		{"of a tool's line", func(t *record.Trial) {
 			t.Spec.Kind = workload.Stage
 			job := func(rate, late int64) workload.StageResult {

@@ -190,6 +190,7 @@ func TestWindowClockSkew(t *testing.T) {
 	testRows(t, []row{
 		{"nothing", ops(0), "window/doubt", "Nothing was completed"},
 		{"29", ops(29), "window/doubt", "rests on 29 operations"},
+		{"1", ops(1), "window/doubt", "rests on 1 operation:"},
 		{"30", ops(30), "window/note", "slowest 1 of 30"},
 		{"999", ops(999), "window/note", "slowest 9 of 999"},
 		{"1000", ops(1000), "", ""},

@@ -43,7 +43,7 @@ func checkWindow(v *view) []record.Warning {
 	case v.elapsed <= 0 || ops == 0:
 		return warning(Window, record.Doubt, e, "Nothing was completed in the measured window (%s).", size.Duration(v.elapsed))
 	case ops < fewOps:
-		return warning(Window, record.Doubt, e, "The figure rests on %d operations: chance alone moves it by more than 18 %%.", ops)
+		return warning(Window, record.Doubt, e, "The figure rests on %s: chance alone moves it by more than 18 %%.", operations(ops))
 	case v.elapsed < limitedWindow && (strings.Contains(limits, "bps") || strings.Contains(limits, "iops")):
 		return warning(Window, record.Note, e, "The window of %s is short for a limited cell: the kernel throttles in slices of 100 ms and lets a burst through first.", size.Duration(v.elapsed))
 	case v.elapsed < shortWindow:

@@ -49,6 +49,14 @@ func times[N int | int64 | uint64](n N) string {
 	return fmt.Sprintf("%d times", n)
 }
 
+// operations is "1 operation" or "12 operations".
+func operations(n int64) string {
+	if n == 1 {
+		return "1 operation"
+	}
+	return fmt.Sprintf("%d operations", n)
+}
+
 // capital makes a sentence of s.
 func capital(s string) string {
 	if s == "" {

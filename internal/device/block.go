@@ -138,3 +138,16 @@ func (f FS) Disk(major, minor uint32) (*Device, error) {
 	}
 	return n.Disk().Device, nil
 }
+
+// Trees returns what traces a block device by its number down to the disks, through the file of a loop device, too. Mounts
+// are read once, now. The error of what it returns wraps fs.ErrNotExist where sysfs shows no such device.
+func (f FS) Trees() (func(major, minor uint32) (*Node, error), error) {
+	mounts, err := f.mounts()
+	if err != nil {
+		return nil, err
+	}
+	return func(major, minor uint32) (*Node, error) {
+		t := tracer{fs: f, mounts: mounts}
+		return t.numbered(major, minor, 0)
+	}, nil
+}

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"sync"
+	"syscall"
 )
 
 // A WorkerSource returns the worker's program for an operating system and an
@@ -70,23 +72,29 @@ func installWorker(dir string, source WorkerSource, goos, goarch string) (string
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return "", fmt.Errorf("install the worker: %w", err)
 	}
-	tmp, err := os.CreateTemp(folder, ".worker-*")
+	if err := writeProgram(path, b); err != nil {
+		return "", fmt.Errorf("install the worker in %s: %w", folder, err)
+	}
+	return path, nil
+}
+
+// writeProgram makes the file of a program, complete or not at all. A process that is forked while the
+// file is open to write has it too until it begins its own program, and Linux runs no file that
+// anybody has open to write (ETXTBSY, golang.org/issue/22315): so nobody forks meanwhile.
+func writeProgram(path string, b []byte) error {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".worker-*")
 	if err != nil {
-		return "", fmt.Errorf("install the worker: %w", err)
+		return err
 	}
 	defer os.Remove(tmp.Name())
 	_, err = tmp.Write(b)
 	if err == nil {
 		err = tmp.Chmod(0o755)
 	}
-	if cerr := tmp.Close(); err == nil {
-		err = cerr
+	if err := errors.Join(err, tmp.Close()); err != nil {
+		return err
 	}
-	if err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
-		return "", fmt.Errorf("install the worker in %s: %w", folder, err)
-	}
-	return path, nil
+	return os.Rename(tmp.Name(), path)
 }

@@ -8,7 +8,6 @@
 package verify
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -212,37 +211,4 @@ func Check(ctx context.Context, journal io.Reader, path string) (*Report, error)
 		}
 	}
 	return r, nil
-}
-
-// readJournal returns the job and how many writes were flushed. A last line that a crash cut
-// short is left out: its sync was not yet noted.
-func readJournal(journal io.Reader) (load.Job, int64, error) {
-	var h head
-	s := bufio.NewScanner(journal)
-	s.Buffer(nil, 1<<20)
-	if !s.Scan() {
-		if s.Err() != nil {
-			return h.Job, 0, fmt.Errorf("read the journal: %w", s.Err())
-		}
-		return h.Job, 0, errors.New("the journal is empty: nothing was written")
-	}
-	if err := json.Unmarshal(s.Bytes(), &h); err != nil || h.Format != 1 || h.Job.BS <= 0 || h.Job.Size <= 0 {
-		return h.Job, 0, fmt.Errorf("the journal's first line is none of plimsoll verify's: %.80q", s.Text())
-	}
-	if err := h.Job.Validate(); err != nil {
-		return h.Job, 0, fmt.Errorf("the journal's job: %w", err)
-	}
-	flushed, last := int64(0), ""
-	for s.Scan() {
-		if last != "" {
-			return h.Job, 0, fmt.Errorf("the journal has a line that is none of plimsoll verify's: %.80q", last)
-		}
-		var l line
-		if err := json.Unmarshal(s.Bytes(), &l); err != nil {
-			last = s.Text()
-			continue
-		}
-		flushed = max(flushed, l.Flushed)
-	}
-	return h.Job, flushed, s.Err()
 }

@@ -106,7 +106,7 @@ func TestJournals(t *testing.T) {
 		"":      "is empty",
 		"{}\n":  "first line",
 		"hello": "first line",
-		"{\"plimsoll_verify\":1,\"job\":{\"rw\":\"randwrite\",\"bs\":4096,\"size\":8192,\"filename\":\"f\",\"verify\":true}}\nxx\n{\"flushed\":1}\n": "none of plimsoll verify's",
+		"{\"plimsoll_verify\":1,\"job\":{\"rw\":\"randwrite\",\"bs\":4096,\"size\":8192,\"filename\":\"f\",\"verify\":true}}\nxx\n{\"flushed\":1}\n": "line 2 is none of plimsoll verify's",
 		"{\"plimsoll_verify\":1,\"job\":{\"rw\":\"nonsense\",\"bs\":4096,\"size\":8192,\"filename\":\"f\"}}\n":                                       "the journal's job",
 	} {
 		if _, err := Check(t.Context(), strings.NewReader(text), ""); err == nil || !strings.Contains(err.Error(), want) {
@@ -114,7 +114,7 @@ func TestJournals(t *testing.T) {
 		}
 	}
 	// A line that a crash cut short is no fault.
-	cut := "{\"plimsoll_verify\":1,\"job\":{\"rw\":\"randwrite\",\"bs\":4096,\"size\":8192,\"filename\":\"f\",\"verify\":true}}\n{\"flushed\":7}\n{\"flu"
+	cut := "{\"plimsoll_verify\":1,\"job\":{\"rw\":\"randwrite\",\"bs\":4096,\"size\":32768,\"filename\":\"f\",\"verify\":true}}\n{\"flushed\":7}\n{\"flu"
 	if _, n, err := readJournal(strings.NewReader(cut)); err != nil || n != 7 {
 		t.Errorf("cut short: %d, %v", n, err)
 	}

@@ -175,6 +175,8 @@ type Error struct {
 	// Text is the error; Errno its number where the kernel gave one.
 	Text  string `json:"text"`
 	Errno int    `json:"errno,omitempty"`
+	// Overwrite: the trial was refused, since it would write over data without leave (workload.ErrOverwrite).
+	Overwrite bool `json:"overwrite,omitempty"`
 	// Missing: a file of the trial isn't there and can't be made (workload.ErrMissing).
 	Missing bool `json:"missing,omitempty"`
 	// Signal killed the trial's process, if any did.

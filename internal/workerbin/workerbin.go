@@ -1,5 +1,6 @@
 // Package workerbin holds the worker's program for each system that a container
-// may have. make builds the programs into bin/ before plimsoll itself.
+// may have, and in a plimsoll for Windows that for Windows itself. make builds the programs into bin/ and windows/
+// before plimsoll itself.
 package workerbin
 
 import (
@@ -16,7 +17,11 @@ var bin embed.FS
 // Bytes returns the worker for an operating system and architecture, by Go's
 // names. The error names the make target if plimsoll was built without it.
 func Bytes(goos, goarch string) ([]byte, error) {
-	b, err := fs.ReadFile(bin, "bin/worker-"+goos+"-"+goarch)
+	name := "/worker-" + goos + "-" + goarch
+	b, err := fs.ReadFile(bin, "bin"+name)
+	if err != nil {
+		b, err = fs.ReadFile(own, "windows"+name)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("no worker for %s/%s in this plimsoll: build it with 'make build'", goos, goarch)
 	}

@@ -40,7 +40,7 @@ type StageJob struct {
 	OffsetPercent int `json:"offset_percent,omitempty"`
 	SizePercent   int `json:"size_percent,omitempty"`
 	IOPercent     int `json:"io_percent,omitempty"`
-	// Clip cuts Job.Size to the whole blocks that its shortest file has from Job.Offset on.
+	// Clip cuts Job.Size to the whole blocks that its shortest file has from Job.Offset on, with Job.Tail to all of it.
 	Clip bool `json:"clip,omitempty"`
 	// Invalidate drops its files from the page cache before the start, as far as the kernel does that.
 	Invalidate bool `json:"invalidate,omitempty"`

@@ -13,6 +13,9 @@ import (
 	"plimsoll/load"
 )
 
+// ErrOverwrite is matched by refusals to write over data that Plimsoll did not write, also by those that came from a worker.
+var ErrOverwrite = errors.New("would write over data that Plimsoll did not make")
+
 // An OverwriteError is the refusal to write over data that Plimsoll did not write.
 type OverwriteError struct {
 	// Job and Path name the job and its file; What is "a file of 4096 bytes", "a block device".
@@ -23,6 +26,9 @@ type OverwriteError struct {
 func (e *OverwriteError) Error() string {
 	return fmt.Sprintf("%s: job %s would write over %s that Plimsoll did not make; allow it with --destructive %s", e.Path, e.Job, e.What, e.Path)
 }
+
+// Is reports whether target is ErrOverwrite.
+func (e *OverwriteError) Is(target error) bool { return target == ErrOverwrite }
 
 // ErrMissing is matched by errors of files that aren't there and can't be made, also by those that came from a worker.
 var ErrMissing = errors.New("a file does not exist")

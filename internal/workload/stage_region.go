@@ -39,7 +39,7 @@ func (j *StageJob) resolve() error {
 	}
 	if j.Job.Size > left {
 		j.Job.Size = left
-		if j.Clip {
+		if j.Clip && !j.Job.Tail {
 			j.Job.Size = left / unit * unit
 		}
 	}
@@ -47,7 +47,7 @@ func (j *StageJob) resolve() error {
 	if region == 0 {
 		region = left
 	}
-	if region < unit {
+	if region < unit && (!j.Job.Tail || region < 1) {
 		return fmt.Errorf("job %s: %d bytes from offset %d on are less than one block of %d", j.Name, region, j.Job.Offset, unit)
 	}
 	if j.IOPercent > 0 {

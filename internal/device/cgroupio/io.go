@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"plimsoll/internal/device"
 	"plimsoll/internal/device/hierarchy"
@@ -58,13 +59,7 @@ func readV2(g *hierarchy.Group, key string) (read, written int64, err error) {
 	if err != nil {
 		return 0, 0, fmt.Errorf("io.stat: %w", err)
 	}
-	return stats[key].readBytes, stats[key].writeBytes, nil
-}
-
-// A stat is what io.stat counts on one device.
-type stat struct {
-	readBytes, writeBytes, discardBytes int64
-	reads, writes, discards             int64
+	return stats[key].ReadBytes, stats[key].WriteBytes, nil
 }
 
 // parseStat reads io.stat by device ("254:0"). Policies add fields of their own ("cost.vrate=100.00",
@@ -72,27 +67,27 @@ type stat struct {
 // terminate io.stat lines", begin a line for a device without counts and forget to end it, so that
 // several names can stand before the first field, which belongs to the last of them. A path of an
 // NVMe multipath disk is "(unknown)", and no device that somebody could ask for.
-func parseStat(text string) (map[string]stat, error) {
-	stats := map[string]stat{}
+func parseStat(text string) (map[string]Counters, error) {
+	stats := map[string]Counters{}
 	for line := range strings.Lines(text) {
-		key, s := "", stat{}
+		key, s := "", Counters{}
 		for _, f := range strings.Fields(line) {
 			name, value, counted := strings.Cut(f, "=")
 			if !counted {
-				if strings.Contains(f, ":") && s == (stat{}) {
+				if strings.Contains(f, ":") && s == (Counters{}) {
 					key = f
 				}
 				continue
 			}
-			p := s.field(name)
-			if p == nil {
+			set := s.field(name)
+			if set == nil {
 				continue
 			}
 			n, err := strconv.ParseInt(value, 10, 64)
 			if err != nil || n < 0 {
 				return nil, fmt.Errorf("%q is no count", f)
 			}
-			*p = n
+			set(n)
 		}
 		if key != "" {
 			stats[key] = s
@@ -101,20 +96,30 @@ func parseStat(text string) (map[string]stat, error) {
 	return stats, nil
 }
 
-func (s *stat) field(name string) *int64 {
+// field returns what sets a field of io.stat; nil: none that is known. Times are in microseconds
+// (ioc_pd_stat in the kernel's block/blk-iocost.c).
+func (c *Counters) field(name string) func(int64) {
+	number := func(p *int64) func(int64) { return func(n int64) { *p = n } }
+	micros := func(p *time.Duration) func(int64) {
+		return func(n int64) { *p, c.Timed = time.Duration(n)*time.Microsecond, true }
+	}
 	switch name {
 	case "rbytes":
-		return &s.readBytes
+		return number(&c.ReadBytes)
 	case "wbytes":
-		return &s.writeBytes
+		return number(&c.WriteBytes)
 	case "dbytes":
-		return &s.discardBytes
+		return number(&c.DiscardBytes)
 	case "rios":
-		return &s.reads
+		return number(&c.Reads)
 	case "wios":
-		return &s.writes
+		return number(&c.Writes)
 	case "dios":
-		return &s.discards
+		return number(&c.Discards)
+	case "cost.wait":
+		return micros(&c.Waited)
+	case "cost.indelay":
+		return micros(&c.Delayed)
 	}
 	return nil
 }

@@ -32,6 +32,9 @@ var (
 	IO     = Controller{"blkio", "io"}
 	CPU    = Controller{"cpu", "cpu"}
 	Memory = Controller{"memory", "memory"}
+	// Unified is no controller but what every group of version 2 has, such as pressure
+	// (cgroup.controllers says nothing of it). A host with all of its controllers in version 1 may have it.
+	Unified = Controller{}
 )
 
 // ErrNone is the error where no hierarchy that is mounted here has the controller.
@@ -163,7 +166,7 @@ func (t *Tree) Root(c Controller) (*Group, error) {
 func (t *Tree) where(c Controller) (version int, m device.Mount) {
 	for version := 1; version <= 2; version++ {
 		for _, m := range t.mounts {
-			if shows(m, version, c) && (version == 1 || has(m.Point, "cgroup.controllers", c.V2)) {
+			if shows(m, version, c) && (version == 1 || lists(m, c)) {
 				return version, m
 			}
 		}
@@ -181,7 +184,7 @@ func (t *Tree) at(p string, version int, c Controller) (*Group, error) {
 		if !ok || (rel != "" && rel[0] != '/') {
 			continue
 		}
-		if version == 2 && !has(m.Point, "cgroup.controllers", c.V2) {
+		if version == 2 && !lists(m, c) {
 			return nil, fmt.Errorf("%s is in no hierarchy: %w", c.V2, ErrNone)
 		}
 		return &Group{Controller: c, Version: version, Dir: filepath.Join(m.Point, filepath.FromSlash(rel)), Root: m.Point, Path: p}, nil
@@ -200,7 +203,7 @@ func pathOf(text, v1 string) (path string, version int) {
 		switch {
 		case parts[0] == "0" && parts[1] == "" && version == 0:
 			path, version = parts[2], 2
-		case slices.Contains(strings.Split(parts[1], ","), v1):
+		case v1 != "" && slices.Contains(strings.Split(parts[1], ","), v1):
 			return parts[2], 1
 		}
 	}
@@ -210,10 +213,18 @@ func pathOf(text, v1 string) (path string, version int) {
 // shows reports whether m shows the hierarchy that has the controller, if that is of the
 // version.
 func shows(m device.Mount, version int, c Controller) bool {
+	if c == Unified && version == 1 {
+		return false
+	}
 	if version == 2 {
 		return m.FSType == "cgroup2"
 	}
 	return m.FSType == "cgroup" && slices.Contains(strings.Split(m.Options, ","), c.V1)
+}
+
+// lists reports whether the hierarchy of version 2 has the controller.
+func lists(m device.Mount, c Controller) bool {
+	return c == Unified || has(m.Point, "cgroup.controllers", c.V2)
 }
 
 // has reports whether the file lists word.

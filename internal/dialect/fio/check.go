@@ -19,8 +19,8 @@ func (j *job) check() error {
 		return bad("fsync=%d contradicts fdatasync=%d", j.fsync, j.fdatasync)
 	case reads && j.rate.read > 0 && j.iops.read > 0, writes && j.rate.write > 0 && j.iops.write > 0:
 		return bad("rate contradicts rate_iops; use one of the two")
-	case reads && writes && ((j.rate.read > 0) != (j.rate.write > 0) || (j.iops.read > 0) != (j.iops.write > 0)):
-		return bad("a rate of reads without one of writes in %s is not supported; give both, or use two jobs", j.rw)
+	case reads && writes && (j.rate.read > 0 || j.rate.write > 0) && (j.iops.read > 0 || j.iops.write > 0):
+		return bad("a rate of reads in bytes and one of writes in I/Os, or the other way round, is not supported; use one of the two for both")
 	case j.rateMin.most() > 0 && j.iopsMin.most() > 0:
 		return bad("rate_min contradicts rate_iops_min; use one of the two")
 	case reads && (j.rate.read > 0 && j.rateMin.read > j.rate.read || j.iops.read > 0 && j.iopsMin.read > j.iops.read),

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -89,6 +90,35 @@ func TestTableHasAllOptionsOfFio(t *testing.T) {
 	}
 	if n < 200 {
 		t.Errorf("fio has %d options only", n)
+	}
+}
+
+// The other names of an option are those of the installed fio, and it stands alone where it does there.
+func TestTableHasFiosAliasesAndBareOptions(t *testing.T) {
+	alias := regexp.MustCompile(`(?m)^ *alias: (\S+)$`)
+	bare := 0
+	for _, o := range Options {
+		out, err := exec.Command("fio", "--cmdhelp="+o.Name).Output()
+		if err != nil {
+			t.Fatalf("%s: %v: run scripts/setup test", o.Name, err)
+		}
+		text := string(out)
+		if !strings.Contains(text, o.Name+":") {
+			continue // Of an engine, which --cmdhelp doesn't list.
+		}
+		for _, m := range alias.FindAllStringSubmatch(text, -1) {
+			if byName[m[1]] != byName[o.Name] {
+				t.Errorf("%s is %s in fio", m[1], o.Name)
+			}
+		}
+		if is := strings.Contains(text, "type: empty or boolean value"); is != o.Bare {
+			t.Errorf("%s: may stand alone in fio: %v, here: %v", o.Name, is, o.Bare)
+		} else if is {
+			bare++
+		}
+	}
+	if bare < 12 {
+		t.Errorf("only %d options may stand alone", bare)
 	}
 }
 

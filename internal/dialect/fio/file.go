@@ -67,11 +67,12 @@ func (f *fileParser) line(line, where string) error {
 		return err
 	}
 	if opt.Name == "name" {
-		// As in fio, it takes the place of the section's.
-		if f.at == nil || value == "" || len(value) > maxName {
-			return dialect.Usagef(where, "name belongs to a job, and needs a value of up to %d bytes", maxName)
+		if value == "" || len(value) > maxName {
+			return dialect.Usagef(where, "name needs a value of up to %d bytes", maxName)
 		}
-		f.at.name = value
+		if f.at != nil {
+			f.at.title = value
+		} // As in fio, that of [global] is printed among its options and names no job.
 	}
 	if p.count++; p.count > maxOptions {
 		return dialect.Usagef(where, "more than %d options", maxOptions)

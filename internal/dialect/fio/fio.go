@@ -188,7 +188,7 @@ func (c *clone) paths() []string {
 	if format == "" {
 		format = "$jobname.$jobnum.$filenum"
 	}
-	name := strings.ReplaceAll(j.name, "/", "_")
+	name := strings.ReplaceAll(j.section, "/", "_")
 	for i := range j.nrfiles {
 		add(strings.NewReplacer("$jobname", name, "$jobnum", strconv.Itoa(c.number),
 			"$filenum", strconv.Itoa(i), "$clientuid", "").Replace(format))

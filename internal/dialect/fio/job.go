@@ -10,6 +10,7 @@ import (
 // job is the settings of one section, as they were given.
 type job struct {
 	name        string
+	section     string // which is its name unless it has a name= of its own
 	where       string
 	own         []keyValue // with their values, as fio's JSON shows them
 	description string

@@ -37,6 +37,8 @@ func (c *clone) lower(t *Test) error {
 		}
 	}
 	if !j.direct {
+		// Before the first pass the stage does it, which says whether it can be done.
+		l.DropCache = j.invalidate && l.IOEngine != load.Null
 		l.Hint = j.hint
 		if j.hint == byPattern {
 			l.Hint = map[bool]string{true: load.Random, false: load.Sequential}[j.random()]
@@ -113,20 +115,34 @@ func (c *clone) seed() uint64 {
 	return base*0x9e3779b97f4a7c15 + uint64(c.thread)
 }
 
-// samples is the interval of the samples: steadystate judges seconds, logs have their own.
+// samples is the interval of the samples: steadystate judges seconds, logs have their own, and so many that they would
+// take too much memory are longer, by whole ones.
 func (c *clone) samples() time.Duration {
 	j := c.job
-	every := sampleEvery
-	if j.hasDataLogs() {
-		every = j.logAvg
+	switch {
+	case j.steady.Metric != "":
+		return time.Second
+	case j.hasDataLogs():
+		return j.logAvg
 	}
-	if j.steady.Metric != "" {
-		every = time.Second
-	}
-	return every
+	return sampleEvery * (1 + j.runtime/(sampleEvery*(load.MaxSamples+1)))
 }
 
-// rate sets the rate of the job; reads and writes of a mixed one have a schedule each.
+// tooMany says which of fio's options makes more samples than can be kept, nil if none does.
+func (c *clone) tooMany(bad func(string, ...any) error) error {
+	j, l := c.job, c.load
+	if l.IOSize > 0 || l.NumberIOs > 0 || l.Runtime/l.SampleEvery <= load.MaxSamples {
+		return nil
+	}
+	longest := load.MaxSamples * l.SampleEvery
+	if j.steady.Metric != "" {
+		return bad("steadystate judges each second of a runtime of up to %.1f days", longest.Hours()/24)
+	}
+	return bad("log_avg_msec=%d makes more than %d lines in the runtime; make it %d or more", j.logAvg.Milliseconds(), load.MaxSamples,
+		(j.runtime.Milliseconds()+load.MaxSamples-1)/load.MaxSamples)
+}
+
+// rate sets the rate of the job; reads and writes of a mixed one have a schedule each, or only one of them.
 func (c *clone) rate(l *load.Job) {
 	j := c.job
 	r, w := j.iops.read, j.iops.write
@@ -134,14 +150,23 @@ func (c *clone) rate(l *load.Job) {
 	if bytes {
 		r, w = j.rate.read, j.rate.write
 	}
-	if !l.Reads() {
+	reads, writes := l.Reads(), l.Writes()
+	if l.RWMixRead != nil {
+		reads, writes = *l.RWMixRead > 0, *l.RWMixRead < 100
+	}
+	if !reads {
 		r, w = w, 0
 	}
-	if !l.Writes() {
+	if !writes {
 		w = 0
 	}
 	if l.RW != j.rw { // verify_only: the rate of writes is none of the reads
 		r, w = 0, 0
+	}
+	if reads && writes && r > 0 && w == 0 {
+		l.RateOnly = "read"
+	} else if w > 0 && r == 0 {
+		l.RateOnly, r, w = "write", w, 0
 	}
 	switch {
 	case r == 0:
@@ -278,6 +303,9 @@ func (c *clone) stageJob(bad func(string, ...any) error) error {
 		}
 	}
 	c.setFiles(c.files)
+	if err := c.tooMany(bad); err != nil {
+		return err
+	}
 	if err := c.load.Validate(); err != nil {
 		return c.refuse(err)
 	}

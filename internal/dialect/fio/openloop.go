@@ -30,7 +30,7 @@ type openDir struct {
 // addOpenLoop takes a member in, if it has a rate.
 func (j *jobReport) addOpenLoop(m measured) {
 	l := m.clone.load
-	if l.Rate+l.RateIOPS == 0 {
+	if !l.OpenLoop() {
 		return
 	}
 	if j.open == nil {

@@ -1,6 +1,7 @@
 package fio
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -56,8 +57,10 @@ type parser struct {
 // section is a job before its options are applied.
 type section struct {
 	name, where string
-	globals     []assignment
-	own         []assignment
+	// title is what its name= calls the job, instead of name; --section and the names of its files keep to name, as in fio.
+	title   string
+	globals []assignment
+	own     []assignment
 }
 
 // Parse reads a fio command line without the program's name, and the job files that it names.
@@ -273,7 +276,7 @@ func (a assignment) pair() []keyValue {
 // job applies the options of a section, kb_base first, since it is how others are read.
 func (s *section) job() (*job, error) {
 	j := newJob()
-	j.name, j.where = s.name, s.where
+	j.name, j.section, j.where = cmp.Or(s.title, s.name), s.name, s.where
 	for _, first := range []bool{true, false} {
 		for i, a := range slices.Concat(s.globals, s.own) {
 			if (a.opt.Name == "kb_base") != first {

@@ -68,7 +68,7 @@ func TestParseRefuses(t *testing.T) {
 		{append(ok, "--rate_cycle=100"), "from 500"},
 		{append(ok, "--thinktime=1", "--thinktime_spin=2"), "more than thinktime"},
 		{append(ok, "--rate=1m", "--rate_iops=5"), "rate contradicts rate_iops"},
-		{[]string{"--name=a", "--rw=rw", "--size=1m", "--rate_iops=5,"}, "reads without one of writes"},
+		{[]string{"--name=a", "--rw=rw", "--size=1m", "--rate_iops=5,", "--rate=,1m"}, "use one of the two for both"},
 		{[]string{"--name=a", "--rw=write", "--size=1m", "--fsync=1", "--fdatasync=1"}, "contradicts"},
 		{append(ok, "--zero_buffers", "--buffer_pattern=0xff"), "contradicts"},
 		{append(ok, "--filename=x", "--nrfiles=2"), "nrfiles=2 has no meaning"},
@@ -188,15 +188,15 @@ func TestLeastRatesAndHints(t *testing.T) {
 		ignore bool
 		hint   string
 	}{
-		"--rw=read":                                                 {hint: load.Sequential},
-		"--rw=randwrite --fadvise_hint=0":                           {},
-		"--rw=randread --direct=1":                                  {},
-		"--rw=read --fadvise_hint=random":                           {hint: load.Random},
-		"--rw=randrw --rate_min=1m,64k":                             {least: &workload.LeastRate{Read: 1 << 20, Write: 64 << 10, Bytes: true, Cycle: time.Second}, hint: load.Random},
-		"--rw=write --rate_iops_min=50,20 --ratecycle=2000":         {least: &workload.LeastRate{Write: 20, Cycle: 2 * time.Second}, hint: load.Sequential},
-		"--rw=write --rate_min=1m,":                                 {hint: load.Sequential},
-		"--rw=read --thinktime=5 --rate_ignore_thinktime":           {hint: load.Sequential},
-		"--rw=read --thinktime=5 --rate=1m --rate_ignore_thinktime": {ignore: true, hint: load.Sequential},
+		"--rw=read":                                                   {hint: load.Sequential},
+		"--rw=randwrite --fadvise_hint=0":                             {},
+		"--rw=randread --direct=1":                                    {},
+		"--rw=read --fadvise_hint=random":                             {hint: load.Random},
+		"--rw=randrw --rate_min=1m,64k":                               {least: &workload.LeastRate{Read: 1 << 20, Write: 64 << 10, Bytes: true, Cycle: time.Second}, hint: load.Random},
+		"--rw=write --rate_iops_min=50,20 --ratecycle=2000":           {least: &workload.LeastRate{Write: 20, Cycle: 2 * time.Second}, hint: load.Sequential},
+		"--rw=write --rate_min=1m,":                                   {hint: load.Sequential},
+		"--rw=read --thinktime=5 --rate_ignore_thinktime=1":           {hint: load.Sequential},
+		"--rw=read --thinktime=5 --rate=1m --rate_ignore_thinktime=1": {ignore: true, hint: load.Sequential},
 	} {
 		test, err := Parse(append(strings.Fields(args), "--name=a", "--size=1m"), Source{})
 		if err == nil {
@@ -226,6 +226,33 @@ func TestWhatIsGivenTwiceIsSaid(t *testing.T) {
 	}
 	if j := test.stages[0][0].spec.Job; j.Direct || j.BS != 4096 {
 		t.Errorf("%+v", j)
+	}
+}
+
+// In a file name= may stand in [global], where it names no job, as fio's own examples have it; a section's is what the job is
+// called in the output, while its files keep the name of the section. Options that fio takes without a value are taken so.
+func TestNamesAndBareOptionsInFiles(t *testing.T) {
+	test, err := Parse([]string{"--section=b", "x.fio"}, memory(map[string]string{
+		"x.fio": "[global]\nname=all\nrw=write\nrefill_buffers\nsize=1m\n[a]\n[b]\nname=another\nexitall_on_error\n",
+	}, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := test.stages[0][0]
+	if len(test.jobs) != 1 || c.job.name != "another" || c.spec.Job.Filename != "b.0.0" {
+		t.Errorf("the job %s writes %s, want another and b.0.0", c.job.name, c.spec.Job.Filename)
+	}
+	if got := fmt.Sprint(test.globals, c.job.own); got != "[{name all} {rw write} {size 1m}] [{name another}]" {
+		t.Errorf("options %s", got)
+	}
+	test, err = Parse(strings.Fields("--name=a --rw=write --refill_buffers --exitall_on_error --size=1m"), Source{})
+	if err != nil || len(test.jobs) != 1 {
+		t.Errorf("on a line: %v, %v", test, err)
+	}
+	for line, want := range map[string]string{"blocksize_unaligned": "blocksize_unaligned is not supported", "fill_fs=1": "fill_fs is not supported: give a size"} {
+		if _, err := Parse(strings.Fields("--name=a --size=1m --"+line), Source{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", line, err, want)
+		}
 	}
 }
 

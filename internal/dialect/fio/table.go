@@ -34,6 +34,13 @@ func accepted(name, text string, aliases ...string) Option {
 	return Option{Name: name, Aliases: aliases, Support: Accepted, Text: text, set: func(*job, string) error { return nil }}
 }
 
+// acceptedBare is an Accepted option that may stand alone.
+func acceptedBare(name, text string) Option {
+	o := accepted(name, text)
+	o.Bare = true
+	return o
+}
+
 func refused(name, text string, off ...string) Option {
 	return Option{Name: name, Support: Refused, Text: text, Off: off}
 }
@@ -53,7 +60,7 @@ const (
 // docs/fio.md is checked against it.
 var Options = []Option{
 	// What and where.
-	yes("name", "on a line it begins a job; `global` is no job but sets what follows", textTo(func(j *job) *string { return &j.name })),
+	yes("name", "on a line it begins a job; `global` is no job but sets what follows. In a file it is what a section is called in the output", textTo(func(j *job) *string { return &j.name })),
 	yes("description", "printed with the job", textTo(func(j *job) *string { return &j.description })),
 	yes("filename", "one or several files, separated by colons (`\\:` is a colon); all clones of a job share them", textTo(func(j *job) *string { return &j.filename })),
 	yes("directory", "the folder of the files; with several, separated by colons, clones take turns", textTo(func(j *job) *string { return &j.directory })),
@@ -66,7 +73,7 @@ var Options = []Option{
 	yes("offset_increment", "moves the region of each clone on from that of the one before, in bytes", amountTo(func(j *job) *amount { return &j.offsetInc })),
 	yes("file_service_type", "roundrobin, sequential or random, without a number behind it", wordService()),
 	yes("unlink", "removes the files that this test made", boolTo(func(j *job) *bool { return &j.unlink })),
-	yes("invalidate", "drops the files from the page cache before the job, as far as the kernel lets go (default 1)", boolTo(func(j *job) *bool { return &j.invalidate })),
+	yes("invalidate", "drops the files from the page cache before the job and before each further pass, as far as the kernel lets go (default 1)", boolTo(func(j *job) *bool { return &j.invalidate })),
 
 	// The pattern.
 	yes("rw", "read, write, randread, randwrite, rw (readwrite), randrw, with fio's number behind a colon", setRW, "readwrite"),
@@ -107,13 +114,13 @@ var Options = []Option{
 	yes("cpus_allowed_policy", "shared, or split: each clone has one of them", setPolicy),
 
 	// Rate and pauses.
-	yes("rate", "bytes a second of each clone, for reads and writes each, whatever rwmixread says", setRate(func(j *job) *pair { return &j.rate }, maxRate)),
-	yes("rate_iops", "I/Os a second of each clone, for reads and writes each", setRate(func(j *job) *pair { return &j.iops }, maxIOPS)),
+	yes("rate", "bytes a second of each clone, for reads and writes each, whatever rwmixread says; `1m,` and `,1m` hold reads or writes only", setRate(func(j *job) *pair { return &j.rate }, maxRate)),
+	yes("rate_iops", "I/Os a second of each clone, for reads and writes each; `500,` and `,500` hold reads or writes only", setRate(func(j *job) *pair { return &j.iops }, maxIOPS)),
 	yes("rate_process", "linear or poisson; poisson keeps the rate here", wordTo(func(j *job) *string { return &j.rateProcess }, load.Linear, load.Poisson)),
 	yes("rate_cycle", "milliseconds over which rate_min and rate_iops_min are judged, from 500 on (default 1000); the schedule is exact for each I/O", longTo(func(j *job) *int64 { return &j.rateCycle }, 500, 1<<31-1), "ratecycle"),
-	yes("rate_min", "bytes a second that each clone has to keep up, for reads and writes each, after 2 seconds; else the test ends with an error", setRate(func(j *job) *pair { return &j.rateMin }, maxRate)),
+	yes("rate_min", "bytes a second that each clone has to keep up, for reads and writes each, after 2 seconds; else the test ends with an error", setRate(func(j *job) *pair { return &j.rateMin }, maxRate), "ratemin"),
 	yes("rate_iops_min", "I/Os a second in the same way", setRate(func(j *job) *pair { return &j.iopsMin }, maxIOPS)),
-	bare("rate_ignore_thinktime", "1: pauses put the schedule off; 0: what comes due in them is made up for (default)", boolTo(func(j *job) *bool { return &j.ignoreThink })),
+	yes("rate_ignore_thinktime", "1: pauses put the schedule off; 0: what comes due in them is made up for (default)", boolTo(func(j *job) *bool { return &j.ignoreThink })),
 	yes("thinktime", "pause after each I/O; microseconds if it has no unit", timeTo(func(j *job) *time.Duration { return &j.think }, usec)),
 	yes("thinktime_spin", "the first part of that pause, spent computing", timeTo(func(j *job) *time.Duration { return &j.thinkSpin }, usec)),
 	yes("thinktime_blocks", "I/Os between pauses", longTo(func(j *job) *int64 { return &j.thinkBlocks }, 1, math.MaxInt32)),
@@ -132,12 +139,12 @@ var Options = []Option{
 	bare("group_reporting", "sums the jobs of a group up", boolTo(func(j *job) *bool { return &j.group })),
 	bare("exitall", "the end of this job ends the others of its stage", boolTo(func(j *job) *bool { return &j.exitall })),
 	refused("exit_what", "only group, which here is the stage", "group"),
-	accepted("exitall_on_error", "an error always ends the whole test"),
+	acceptedBare("exitall_on_error", "an error always ends the whole test"),
 	refused("wait_for", "use stonewall"),
 
 	// Data.
 	bare("zero_buffers", "writes zeros", boolTo(func(j *job) *bool { return &j.zero })),
-	accepted("refill_buffers", "every block that is written is new in any case"),
+	acceptedBare("refill_buffers", "every block that is written is new in any case"),
 	accepted("scramble_buffers", "every block that is written is new in any case"),
 	yes("buffer_pattern", "0x... , decimal numbers or \"text\", joined by minus signs; no file", setPattern),
 	yes("buffer_compress_percentage", "percent of each written 4 KiB that are zeros", intTo(func(j *job) *int { return &j.compress }, 0, 100)),
@@ -225,12 +232,12 @@ var Options = []Option{
 	refused("allow_file_create", "name a file that exists instead", "1"),
 	refused("allow_mounted_write", "a block device is written only with --destructive", "0"),
 	refused("create_only", "files are made by the first test that needs them", "0"),
-	refused("fill_device", "give a size", "0"),
+	{Name: "fill_device", Aliases: []string{"fill_fs"}, Support: Refused, Text: "give a size", Off: []string{"0"}},
 	refused("file_append", "give an offset", "0"),
 	refused("pre_read", "use a first job that reads, with stonewall behind it", "0"),
 	refused("unlink_each_loop", "use unlink", "0"),
 	refused("offset_align", "give an offset that is aligned", "0"),
-	refused("bs_unaligned", "sizes in a range are multiples of the smallest", "0"),
+	{Name: "bs_unaligned", Aliases: []string{"blocksize_unaligned"}, Bare: true, Support: Refused, Text: "sizes in a range are multiples of the smallest", Off: []string{"0"}},
 	refused("lockfile", "files are not locked", "none"),
 	refused("opendir", "name the files with filename"),
 	refused("unique_filename", "there are no clients", "1"),

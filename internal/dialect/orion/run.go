@@ -74,11 +74,10 @@ func (t *Test) measure(ctx context.Context, s dialect.Session, stdout io.Writer)
 // explain says what a user of Orion doesn't know of Plimsoll.
 func (t *Test) explain(err error) error {
 	var direct *load.DirectError
-	var over *workload.OverwriteError
 	switch {
 	case errors.As(err, &direct):
 		return fmt.Errorf("%w (Orion reads and writes past the page cache)", err)
-	case errors.As(err, &over):
+	case errors.Is(err, workload.ErrOverwrite):
 		return fmt.Errorf("%w (-write destroys what is in the files)", err)
 	case t.LUNSize == 0 && errors.Is(err, workload.ErrMissing):
 		return fmt.Errorf("%w: add --lun-size SIZE", err)

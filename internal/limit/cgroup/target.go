@@ -37,6 +37,29 @@ func (t *Target) Group(c hierarchy.Controller) (*hierarchy.Group, error) {
 	return nil, fmt.Errorf("%s: no group of the %s controller: %w", t.Name, c.V1, hierarchy.ErrNone)
 }
 
+// Charged lists the groups whose counters add up to what a target did, its own first: in version 1 all that
+// are below it, too. The error wraps ErrGone if its own was removed.
+func (h *Host) Charged(t *Target) ([]*hierarchy.Group, error) {
+	g, err := t.Group(hierarchy.IO)
+	if err != nil {
+		return nil, err
+	}
+	groups, err := h.throttled(t, g)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", t.Name, err)
+	}
+	return groups, nil
+}
+
+// Below lists the group and all that are below it, where its processes are; of the root group, which everybody is below, only
+// itself.
+func (h *Host) Below(t *Target, g *hierarchy.Group) ([]*hierarchy.Group, error) {
+	if t.single {
+		return []*hierarchy.Group{g}, nil
+	}
+	return h.leaves(g)
+}
+
 // Find returns the groups of a container whose first process is pid. container is its full id, or its
 // name for an OCI runtime: the topmost group that carries it is the container's, also
 // where processes moved to groups below it (systemd in a container, podman's own). With an
@@ -56,7 +79,15 @@ func (h *Host) Find(pid int, container string) (*Target, error) {
 		}
 		t.put(c, g, err)
 	}
-	return t, t.check()
+	if err := t.check(); err != nil {
+		return t, err
+	}
+	g, err := h.tree.Of(strconv.Itoa(pid), hierarchy.Unified)
+	if err == nil {
+		g, err = owned(g, pid, container)
+	}
+	t.put(hierarchy.Unified, g, err)
+	return t, nil
 }
 
 // At returns the groups of a path, such as "/docker/0123" or a folder under /sys/fs/cgroup.
@@ -69,7 +100,12 @@ func (h *Host) At(p string) (*Target, error) {
 		}
 		t.put(c, g, err)
 	}
-	return t, t.check()
+	if err := t.check(); err != nil {
+		return t, err
+	}
+	g, err := h.tree.At(p, hierarchy.Unified)
+	t.put(hierarchy.Unified, g, err)
+	return t, nil
 }
 
 // Device returns the group that the kernel charges for what nobody's group is charged: the

@@ -1,0 +1,247 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/internal/device"
+	"plimsoll/internal/limit/target"
+	"plimsoll/internal/size"
+	"plimsoll/internal/watch"
+)
+
+// Bounds of the interval: below the first the kernel's slices are all that is seen.
+const (
+	leastInterval = 100 * time.Millisecond
+	mostInterval  = time.Hour
+)
+
+// watchOptions are the flags of watch.
+type watchOptions struct {
+	interval      time.Duration
+	count         int
+	devices, json bool
+	named         []target.Ref
+}
+
+// watchCommand shows what containers and devices do.
+func (a *app) watchCommand() *cobra.Command {
+	var opt watchOptions
+	var interval string
+	var once bool
+	cmd := &cobra.Command{
+		Use:   "watch [TARGET...]",
+		Short: "Show what containers, volumes and devices do, and where they are by their limits",
+		Long: `Watch shows, every second, what each container's processes read and wrote, what of
+that reached which device, where it is by the limits that it was asked to stay
+under, and how long it waited; what reached each volume with a device of its own; and
+of every device what iostat -xz shows. The busiest come first. It needs root for the
+processes of others. On a terminal it goes on until Ctrl-C.
+
+A byte that goes through a stack of devices, such as a loop device and the disk with its
+file, counts once. What the kernel doesn't count is shown as "?" and never as 0.
+
+` + targetHelp + `
+Without one, all containers that run here are watched.`,
+		Example: `  plimsoll watch
+  plimsoll watch web volume:data --interval 5s
+  plimsoll watch --once --json
+  plimsoll watch --devices`,
+		Args: cobra.ArbitraryArgs,
+	}
+	f := cmd.Flags()
+	f.StringVar(&interval, "interval", "1s", "how long to measure for each table: 500ms, 10s")
+	f.IntVar(&opt.count, "count", 0, "end after so many tables (0: go on until Ctrl-C)")
+	f.BoolVar(&once, "once", false, "measure one interval and end, as --count 1")
+	f.BoolVar(&opt.devices, "devices", false, "only devices; no engine is asked")
+	f.BoolVar(&opt.json, "json", false, "print a line of JSON for each interval")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if once && cmd.Flags().Changed("count") {
+			return usageError("--once is --count 1: leave out one of them")
+		}
+		if err := opt.parse(interval, once, args); err != nil {
+			return err
+		}
+		return a.watch(cmd.Context(), opt)
+	}
+	return cmd
+}
+
+// parse reads what is not of a flag's own type.
+func (o *watchOptions) parse(interval string, once bool, args []string) (err error) {
+	if o.interval, err = size.ParseDuration(interval); err != nil {
+		return usageError("--interval: %w", err)
+	}
+	if o.interval < leastInterval || o.interval > mostInterval {
+		return usageError("--interval %s: write %s to %s, such as 5s", interval, size.FormatDuration(leastInterval), size.FormatDuration(mostInterval))
+	}
+	if o.count < 0 {
+		return usageError("--count %d is negative: write how many tables, or 0 to go on until Ctrl-C", o.count)
+	}
+	if once {
+		o.count = 1
+	}
+	if o.devices && len(args) > 0 {
+		return usageError("--devices shows all devices and no targets: leave out %s or --devices", args[0])
+	}
+	o.named = nil
+	for _, s := range args {
+		ref, err := target.Parse(s)
+		if err != nil {
+			return &exitError{exitUsage, err}
+		}
+		o.named = append(o.named, ref)
+	}
+	return nil
+}
+
+// A watcher measures interval after interval.
+type watcher struct {
+	sampler *watch.Sampler
+	// roster is nil where only devices are watched.
+	roster *watch.Roster
+	before *watch.Sample
+}
+
+// newWatcher looks at this machine. close must be called.
+func (a *app) newWatcher(ctx context.Context, opt watchOptions) (w *watcher, close func(), err error) {
+	if opt.devices {
+		s, err := watch.NewSampler(device.Host(), nil)
+		return &watcher{sampler: s}, func() {}, watchError(err)
+	}
+	l, err := a.newLimiter()
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := watch.NewSampler(device.Host(), l.Groups)
+	if err != nil {
+		l.Close()
+		return nil, nil, watchError(err)
+	}
+	return &watcher{sampler: s, roster: watch.NewRoster(ctx, l.Holder, opt.named, opt.count != 1)}, l.Close, nil
+}
+
+// watchError gives an error the exit status that it stands for.
+func watchError(err error) error {
+	if errors.Is(err, errors.ErrUnsupported) {
+		return &exitError{exitCannot, fmt.Errorf("counters are Linux's, and this is not Linux: watch inside the virtual machine where the containers run: %w", err)}
+	}
+	return err
+}
+
+// sample reads one sample of whoever is to be watched now.
+func (w *watcher) sample(ctx context.Context) (*watch.Sample, error) {
+	if w.roster == nil {
+		return w.sampler.Sample(nil, nil)
+	}
+	subjects, volumes, err := w.roster.Subjects(ctx)
+	if err != nil {
+		return nil, limitError(err)
+	}
+	return w.sampler.Sample(subjects, volumes)
+}
+
+// next waits until the time and returns what was done since the last sample.
+func (w *watcher) next(ctx context.Context, at time.Time) (*watch.Interval, error) {
+	if w.before == nil {
+		s, err := w.sample(ctx)
+		if err != nil {
+			return nil, err
+		}
+		w.before = s
+		at = time.Now().Add(time.Until(at))
+	}
+	t := time.NewTimer(time.Until(at))
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	now, err := w.sample(ctx)
+	if err != nil {
+		return nil, err
+	}
+	i, err := watch.Between(w.before, now, w.sampler.Beneath)
+	if err != nil {
+		return nil, err
+	}
+	w.before = now
+	if w.roster != nil {
+		i.Notes = append(i.Notes, w.roster.Notes()...)
+	}
+	for _, u := range i.Subjects {
+		if u.Ended {
+			w.roster.Ended()
+		}
+	}
+	return i, nil
+}
+
+// watch measures and prints until it is done, or interrupted.
+func (a *app) watch(ctx context.Context, opt watchOptions) error {
+	if opt.count != 1 && a.quiet != nil {
+		a.quiet.Store(true) // Ctrl-C is how one ends it.
+	}
+	w, closeIt, err := a.newWatcher(ctx, opt)
+	if err != nil {
+		return err
+	}
+	defer closeIt()
+	if w.before, err = w.sample(ctx); err != nil {
+		return err
+	}
+	show := a.watchScreen(opt)
+	at := time.Now()
+	for n := 0; opt.count == 0 || n < opt.count; n++ {
+		// Of a machine that was suspended no intervals are made up for.
+		if at = at.Add(opt.interval); time.Since(at) > opt.interval {
+			at = time.Now().Add(opt.interval)
+		}
+		i, err := w.next(ctx, at)
+		if err != nil && ctx.Err() != nil {
+			if opt.count == 1 {
+				return errors.New("interrupted before the interval was over")
+			}
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := show(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// watchScreen returns what shows an interval: as a line of JSON, as a screen that is written anew on a terminal, or as a block.
+func (a *app) watchScreen(opt watchOptions) func(*watch.Interval) error {
+	if opt.json {
+		enc := json.NewEncoder(a.stdout)
+		enc.SetEscapeHTML(false)
+		return func(i *watch.Interval) error { return enc.Encode(i) }
+	}
+	text := watchText{all: len(opt.named) > 0, devices: opt.devices, count: opt.count}
+	first := true
+	return func(i *watch.Interval) error {
+		term := terminal(a.stdout)
+		text.width = term.Width
+		screen := text.write(i)
+		switch height := terminalHeight(a.stdout); {
+		case height > 0 && opt.count != 1:
+			screen = onScreen(screen, height, term.Width)
+		case !first:
+			screen = "\n" + screen
+		}
+		first = false
+		_, err := io.WriteString(a.stdout, screen)
+		return err
+	}
+}

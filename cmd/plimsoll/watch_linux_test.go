@@ -1,0 +1,240 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/moby/moby/client"
+
+	"plimsoll/internal/disktest"
+	"plimsoll/internal/dockertest"
+	"plimsoll/internal/watch"
+)
+
+// A writer is a shell in a container's group that writes to its volume, until the test ends.
+type writer struct {
+	dir   string
+	group string
+}
+
+// start runs a command in the container's group of I/O, and of version 2, where pressure is.
+func (w writer) start(t *testing.T, command string) (wait func()) {
+	t.Helper()
+	cmd := exec.Command("sh", "-c", "read go; "+command)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range []string{"/sys/fs/cgroup/blkio", "/sys/fs/cgroup/unified"} {
+		if err := disktest.Group(h + w.group).Add(cmd.Process.Pid); err != nil && !os.IsNotExist(err) {
+			t.Error(err)
+		}
+	}
+	fmt.Fprintln(in, "go")
+	return func() {
+		t.Helper()
+		in.Close()
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("%s: %v: %s", command, err, out.String())
+		}
+	}
+}
+
+// TestWatch watches a container of a daemon of its own, which writes to a volume with a loop device of its own.
+func TestWatch(t *testing.T) {
+	needRun(t)
+	if _, err := os.Stat("/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device"); err != nil {
+		t.Skip("needs the blkio controller of version 1")
+	}
+	d := dockertest.Start(t)
+	t.Setenv("DOCKER_HOST", d.Host)
+	t.Setenv("CONTAINER_HOST", "unix://"+filepath.Join(d.Dir, "no-podman.sock"))
+	api, err := client.New(client.WithHost(d.Host))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer api.Close()
+	waiting(t, api, d, "web")
+	is, err := api.ContainerInspect(t.Context(), "web", client.ContainerInspectOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := writer{dir: filepath.Join(d.Dir, "root", "volumes", "data", "_data"), group: d.CgroupParent + "/" + is.Container.ID}
+	state := t.TempDir()
+	do := func(status int, args ...string) string {
+		t.Helper()
+		r := plimsoll(t, t.Context(), state, "", args...)
+		if r.status != status {
+			t.Fatalf("%v: status %d, want %d:\n%s%s", args, r.status, status, r.stdout, r.stderr)
+		}
+		return r.stdout + r.stderr
+	}
+	interval := func(args ...string) (watch.Interval, string) {
+		t.Helper()
+		text := do(exitDone, append([]string{"watch", "--once", "--json"}, args...)...)
+		var i watch.Interval
+		if err := json.Unmarshal([]byte(text), &i); err != nil || strings.Count(text, "\n") != 1 {
+			t.Fatalf("%v: %v: %s", args, err, text)
+		}
+		return i, text
+	}
+	web := func(i watch.Interval) watch.Usage {
+		t.Helper()
+		n := slices.IndexFunc(i.Subjects, func(u watch.Usage) bool { return u.Ref == "docker:web" })
+		if n < 0 {
+			t.Fatalf("docker:web isn't watched: %+v, notes %q", i.Subjects, i.Notes)
+		}
+		return i.Subjects[n]
+	}
+	// The kernel counts on the new device from its first limit on.
+	i, text := interval("web")
+	u := web(i)
+	if n := slices.IndexFunc(u.Devices, func(c watch.Charge) bool { return strings.HasPrefix(c.Name, "loop") }); n < 0 || u.Devices[n].Places[0] != "volume data" {
+		t.Errorf("devices: %+v", u.Devices)
+	} else if c := u.Devices[n]; c.Read == nil && !strings.Contains(text, `"read":null,"write":null,"why":"the kernel counts there only after a first limit`) {
+		t.Errorf("a device that isn't counted: %s", text)
+	}
+	do(exitDone, "limit", "set", "web", "--volume", "data", "--write-bps", "200MiB")
+
+	// 100 MiB that are written through the loop device are 100 MiB.
+	wait := w.start(t, "sleep 1; dd if=/dev/zero of="+w.dir+"/file bs=1M count=100 oflag=direct conv=fsync status=none; sleep 3")
+	i, text = interval("--interval", "4s")
+	wait()
+	u = web(i)
+	const mib = 1 << 20
+	if u.Write == nil || u.Write.Bytes < 100*mib || u.Write.Bytes > 104*mib {
+		t.Errorf("100 MiB through a loop device are %+v\n%s", u.Write, text)
+	}
+	if u.App == nil || u.App.StorageWritten < 100*mib || u.App.StorageWritten > 101*mib || u.App.WriteCalls.Bytes < 100*mib {
+		t.Errorf("the application: %+v", u.App)
+	}
+	if v := i.Volumes; len(v) != 1 || v[0].Ref != "volume:docker:data" || v[0].Write == nil || v[0].Write.Bytes < 100*mib || v[0].Write.Bytes > 104*mib || !slices.Equal(v[0].Users, []string{"docker:web"}) {
+		t.Errorf("volumes: %+v", v)
+	}
+	if i.Nobody == nil {
+		t.Error("version 1 has a root group")
+	}
+
+	// At the limit, it waits.
+	do(exitDone, "limit", "set", "web", "--volume", "data", "--write-bps", "4MiB")
+	wait = w.start(t, "dd if=/dev/zero of="+w.dir+"/file bs=64k count=320 oflag=direct status=none")
+	time.Sleep(500 * time.Millisecond)
+	i, text = interval("web", "--interval", "3s")
+	u = web(i)
+	if len(u.Rates) != 1 || u.Rates[0].Standing != watch.At || u.Rates[0].Asked != 4*mib || u.Rates[0].Seen == nil {
+		t.Errorf("limits: %s", text)
+	}
+	if _, err := os.Stat("/sys/fs/cgroup/unified" + w.group + "/io.pressure"); err == nil && (u.Waits == nil || u.Waits.Some < 1) {
+		t.Errorf("waits: %+v, of a process that only waits\n%s", u.Waits, text)
+	}
+	wait()
+
+	// What is left in the page cache is no 0.
+	wait = w.start(t, "sleep 0.5; dd if=/dev/zero of="+w.dir+"/file2 bs=1M count=40 status=none; sleep 2.5")
+	text = do(exitDone, "watch", "web", "volume:data", "--once", "--interval", "2s")
+	wait()
+	for _, words := range []string{"docker:web", "calls of 3 processes", "for storage", ": volume data", "not charged yet, or to nobody", "≥ ", "write_bps 4 MiB/s", "(nobody's group)", "volume:docker:data", "Device            r/s"} {
+		if !strings.Contains(text, words) {
+			t.Errorf("no %q in:\n%s", words, text)
+		}
+	}
+	testWatchLive(t, d, api, state)
+
+	for _, row := range []struct {
+		status int
+		words  string
+		args   []string
+	}{
+		{exitFailure, "there is no container wep", []string{"wep", "--once"}},
+		{exitFailure, "there is no container wep", []string{"web", "wep"}},
+		{exitUsage, "no kind of target", []string{"dokcer:web"}},
+		{exitUsage, "--interval 10ms: write 100ms to 1h", []string{"--interval", "10ms"}},
+		{exitUsage, "--interval", []string{"--interval", "5"}},
+		{exitUsage, "--count -1 is negative", []string{"--count", "-1"}},
+		{exitUsage, "leave out one of them", []string{"--once", "--count", "2"}},
+		{exitUsage, "leave out web or --devices", []string{"--devices", "web"}},
+	} {
+		if text := do(row.status, append([]string{"watch"}, row.args...)...); !strings.Contains(text, row.words) {
+			t.Errorf("watch %v: no %q in:\n%s", row.args, row.words, text)
+		}
+	}
+}
+
+// testWatchLive watches while containers come and go, until it is interrupted.
+func testWatchLive(t *testing.T, d *dockertest.Daemon, api *client.Client, state string) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	out := &watched{lines: make(chan watch.Interval, 100)}
+	done := make(chan int, 1)
+	go func() {
+		a := &app{stdin: strings.NewReader(""), stdout: out, stderr: &bytes.Buffer{}, stateDir: state}
+		done <- a.run(ctx, []string{"watch", "--json", "--interval", "200ms"})
+	}()
+	until := func(what string, ok func(watch.Interval) bool) {
+		t.Helper()
+		for end := time.After(60 * time.Second); ; {
+			select {
+			case i := <-out.lines:
+				if ok(i) {
+					return
+				}
+			case <-end:
+				t.Fatalf("%s is not seen", what)
+			}
+		}
+	}
+	running := func(ref string) func(watch.Interval) bool {
+		return func(i watch.Interval) bool {
+			return slices.ContainsFunc(i.Subjects, func(u watch.Usage) bool { return u.Ref == ref && u.App != nil && !u.Ended })
+		}
+	}
+	until("web", running("docker:web"))
+	if _, err := api.ContainerStop(t.Context(), "web", client.ContainerStopOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	until("the end of web", func(i watch.Interval) bool { return !running("docker:web")(i) })
+	if _, err := api.ContainerStart(t.Context(), "web", client.ContainerStartOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	until("web, started again", running("docker:web"))
+	cancel()
+	if status := <-done; status != exitDone {
+		t.Errorf("interrupted: status %d, want %d: that is how one ends it", status, exitDone)
+	}
+}
+
+// watched reads lines of JSON.
+type watched struct {
+	rest  []byte
+	lines chan watch.Interval
+}
+
+func (w *watched) Write(p []byte) (int, error) {
+	w.rest = append(w.rest, p...)
+	for {
+		line, rest, ok := bytes.Cut(w.rest, []byte("\n"))
+		if !ok {
+			return len(p), nil
+		}
+		var i watch.Interval
+		if err := json.Unmarshal(line, &i); err != nil {
+			return 0, err
+		}
+		w.rest = slices.Clone(rest)
+		w.lines <- i
+	}
+}

@@ -1,0 +1,335 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"plimsoll/internal/clean"
+	"plimsoll/internal/limit/explain"
+	"plimsoll/internal/size"
+	"plimsoll/internal/watch"
+)
+
+// watchText writes intervals for people.
+type watchText struct {
+	// all is set to show idle targets too: they were named.
+	all bool
+	// devices is set to show nothing else.
+	devices bool
+	count   int
+	// width is that of the terminal in letters, 0 for no bound.
+	width int
+}
+
+// write writes one interval.
+func (t watchText) write(i *watch.Interval) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s  %.2f s", i.At.Local().Format(time.DateTime), i.Seconds)
+	if t.devices {
+		b.WriteString("\n\n")
+		b.WriteString(t.disks(i.Devices))
+		return b.String()
+	}
+	idle := 0
+	for _, u := range i.Subjects {
+		if !u.Busy() {
+			idle++
+		}
+	}
+	fmt.Fprintf(&b, "  %s, %d idle\n\n", plural(len(i.Subjects), "target"), idle)
+	rows := table{head: []string{"TARGET", "WHERE", "READ", "r/s", "WRITE", "w/s", "WAITS", "LIMITS"}, right: []int{2, 3, 4, 5, 6}}
+	for _, u := range i.Subjects {
+		if u.Busy() || t.all {
+			t.target(&rows, u, i.Seconds)
+		}
+	}
+	t.nobody(&rows, i.Nobody)
+	switch {
+	case len(i.Subjects) == 0 && !t.all:
+		b.WriteString("no container runs here\n")
+	case len(rows.rows) == 0:
+		b.WriteString("none of them does anything\n")
+	default:
+		rows.write(&b)
+	}
+	t.volumes(&b, i.Volumes)
+	b.WriteByte('\n')
+	b.WriteString(t.disks(i.Devices))
+	for n, s := range i.Notes {
+		if n == 0 {
+			b.WriteByte('\n')
+		}
+		sentence(&b, "note: ", s)
+	}
+	return b.String()
+}
+
+// target adds the rows of one target.
+func (t watchText) target(rows *table, u watch.Usage, seconds float64) {
+	name := u.Ref
+	// row adds a row; the name stands in the first.
+	row := func(cells ...string) {
+		rows.add(append([]string{name}, cells...)...)
+		name = ""
+	}
+	switch {
+	case u.Ended:
+		row("ended")
+		return
+	case u.Why != "" && u.App == nil:
+		row(u.Why)
+		return
+	}
+	held := stopped(u)
+	if u.App != nil {
+		row("calls of "+countOf(u.App.Processes, "process", "processes"), size.Rate(u.App.ReadCalls.BytesS), size.Count(u.App.ReadCalls.IOsS), size.Rate(u.App.WriteCalls.BytesS), size.Count(u.App.WriteCalls.IOsS), waitsWord(u.Waits, seconds), held)
+		row("for storage", size.Rate(float64(u.App.StorageRead)/seconds), "", size.Rate(float64(u.App.Wrote())/seconds), "")
+	} else {
+		row("processes: "+u.AppWhy, "?", "?", "?", "?", waitsWord(u.Waits, seconds), held)
+	}
+	for _, c := range u.Devices {
+		row(t.charge(c, u.Rates, escapes(u) && (c.Buffered == explain.Leaks || c.Buffered == explain.Partly))...)
+	}
+	if u.Why != "" {
+		row("devices: "+u.Why, "?", "?", "?", "?")
+	}
+	t.total(row, u)
+	if n := u.Uncharged; n != nil && *n > 0 {
+		row("not charged yet, or to nobody", "", "", size.Rate(float64(*n)/seconds), "")
+	}
+	// Limits of groups below the container's own, which has those in the rows above.
+	for _, r := range u.Rates {
+		if len(u.Groups) > 0 && r.Group != u.Groups[0] {
+			row(r.Group+", "+r.Device, "", "", "", "", "", rateWords(r))
+		}
+	}
+	for _, n := range u.Notes {
+		row("note: " + n)
+	}
+}
+
+// total adds a row for all devices together, where that is more than one of the rows says.
+func (t watchText) total(row func(...string), u watch.Usage) {
+	counted := 0
+	for _, c := range u.Devices {
+		if c.Read != nil {
+			counted++
+		}
+	}
+	if counted < 2 || u.Read == nil || u.Write == nil {
+		return
+	}
+	bytes := func(t *watch.Total, least bool) string {
+		s := size.Rate(t.BytesS)
+		if t.Partial || t.Most > t.Bytes || least {
+			s = "≥ " + s
+		}
+		return s
+	}
+	left := u.Uncharged != nil && *u.Uncharged > 0
+	row("devices, each byte once", bytes(u.Read, false), size.Count(u.Read.IOsS), bytes(u.Write, left), size.Count(u.Write.IOsS))
+}
+
+// escapes reports whether some of what a target writes may be charged to nobody.
+func escapes(u watch.Usage) bool { return u.Uncharged == nil || *u.Uncharged > 0 }
+
+// charge is the row of a device, after the target's name. least: buffered writes are not among what is charged there.
+func (t watchText) charge(c watch.Charge, rates []watch.Rate, least bool) []string {
+	where := c.Name
+	switch {
+	case len(c.Places) > 0:
+		where += ": " + strings.Join(c.Places, ", ")
+	case len(c.Above) > 0:
+		where += ": beneath " + strings.Join(c.Above, ", ")
+	}
+	var held []string
+	for _, r := range rates {
+		if r.Number == c.Number && (len(rates) == 0 || r.Group == rates[0].Group) {
+			held = append(held, rateWords(r))
+		}
+	}
+	limits := strings.Join(held, "; ")
+	if c.Read == nil {
+		return []string{where + " (not counted)", "?", "?", "?", "?", "", limits}
+	}
+	write := size.Rate(c.Write.BytesS)
+	if least {
+		write = "≥ " + write
+	}
+	waits := ""
+	if c.Waited != nil {
+		waits = size.Duration(time.Duration(*c.Waited * float64(time.Second)))
+	}
+	return []string{where, size.Rate(c.Read.BytesS), size.Count(c.Read.IOsS), write, size.Count(c.Write.IOsS), waits, limits}
+}
+
+// nobody adds the rows of the root group.
+func (t watchText) nobody(rows *table, n *watch.Nobody) {
+	if n == nil {
+		return
+	}
+	name := "(nobody's group)"
+	for _, c := range n.Devices {
+		rows.add(append([]string{name}, t.charge(watch.Charge{Name: c.Name, Number: c.Number, Read: c.Read, Write: c.Write, Why: c.Why}, n.Rates, false)...)...)
+		name = ""
+	}
+}
+
+// volumes writes the volumes that have a device of their own.
+func (t watchText) volumes(b *strings.Builder, list []watch.VolumeUse) {
+	rows := table{head: []string{"VOLUME", "DEVICE", "READ", "r/s", "WRITE", "w/s", "USED BY"}, right: []int{2, 3, 4, 5}}
+	for _, v := range list {
+		users := strings.Join(v.Users, ", ")
+		switch {
+		case v.Read != nil && (t.all || v.Read.IOs+v.Write.IOs > 0):
+			rows.add(v.Ref, strings.Join(v.Devices, ", "), size.Rate(v.Read.BytesS), size.Count(v.Read.IOsS), size.Rate(v.Write.BytesS), size.Count(v.Write.IOsS), users)
+		case v.Read == nil && t.all:
+			rows.add(v.Ref, strings.Join(v.Devices, ", "), "?", "?", "?", "?", users+" ("+v.Why+")")
+		}
+	}
+	if len(rows.rows) > 0 {
+		b.WriteByte('\n')
+		rows.write(b)
+	}
+}
+
+// rateWords says what was seen of a limit.
+func rateWords(r watch.Rate) string {
+	asked := size.Count(float64(r.Asked)) + " IOPS"
+	if strings.HasSuffix(string(r.Key), "_bps") {
+		asked = size.Rate(float64(r.Asked))
+	}
+	if r.Seen == nil {
+		return fmt.Sprintf("%s %s: ?", r.Key, asked)
+	}
+	words := fmt.Sprintf("%s %s: %.0f %%", r.Key, asked, *r.Seen/float64(r.Asked)*100)
+	if r.Standing != watch.Below {
+		words += ", " + string(r.Standing)
+	}
+	return words
+}
+
+// stopped says how the CPU controller held a target.
+func stopped(u watch.Usage) string {
+	if u.Limits == nil || u.Limits.CPUs == 0 || u.CPU == nil {
+		return ""
+	}
+	return fmt.Sprintf("cpus %g: stopped for %.2f s", u.Limits.CPUs, u.CPU.Seconds)
+}
+
+// waitsWord is the share of the time in which a process waited for I/O.
+func waitsWord(w *watch.Waits, seconds float64) string {
+	if w == nil {
+		return "?"
+	}
+	return fmt.Sprintf("%.0f %%", min(100, w.Some/seconds*100))
+}
+
+// countOf is a number of things.
+func countOf(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
+}
+
+// iostatWide is how many letters a line of iostat -x has.
+const iostatWide = 207
+
+// disks writes the devices that did anything, as iostat -xz does; as iostat -xsz where the terminal is too narrow.
+func (t watchText) disks(list []watch.DiskUse) string {
+	var b strings.Builder
+	short := t.width > 0 && t.width < iostatWide
+	if short {
+		b.WriteString("Device             tps      kB/s    rqm/s   await  areq-sz  aqu-sz  %util\n")
+	} else {
+		b.WriteString("Device            r/s     rkB/s   rrqm/s  %rrqm r_await rareq-sz     w/s     wkB/s   wrqm/s  %wrqm w_await wareq-sz     d/s     dkB/s   drqm/s  %drqm d_await dareq-sz     f/s f_await  aqu-sz  %util\n")
+	}
+	for _, d := range list {
+		if !d.Active {
+			continue
+		}
+		fmt.Fprintf(&b, "%-13s", clean.Line(d.Name))
+		if short {
+			tps := d.ReadsS + d.WritesS + d.DiscardS
+			kbs, await, size := d.ReadKBS+d.WriteKBS+d.DiscKBS, 0.0, 0.0
+			if tps > 0 {
+				await = (d.ReadAw*d.ReadsS + d.WriteAw*d.WritesS + d.DiscAw*d.DiscardS) / tps
+				size = kbs / tps
+			}
+			fmt.Fprintf(&b, " %8.2f %9.2f %8.2f %7.2f %8.2f %7.2f %6.2f\n", tps, kbs, d.ReadMS+d.WriteMS+d.DiscMS, await, size, d.Queue, d.Util)
+			continue
+		}
+		const kind = " %7.2f %9.2f %8.2f %6.2f %7.2f %8.2f"
+		fmt.Fprintf(&b, kind, d.ReadsS, d.ReadKBS, d.ReadMS, d.ReadMPC, d.ReadAw, d.ReadSz)
+		fmt.Fprintf(&b, kind, d.WritesS, d.WriteKBS, d.WriteMS, d.WriteMPC, d.WriteAw, d.WriteSz)
+		fmt.Fprintf(&b, kind, d.DiscardS, d.DiscKBS, d.DiscMS, d.DiscMPC, d.DiscAw, d.DiscSz)
+		fmt.Fprintf(&b, " %7.2f %7.2f %7.2f %6.2f\n", d.FlushesS, d.FlushAw, d.Queue, d.Util)
+	}
+	return b.String()
+}
+
+// A table is rows of cells whose columns are as wide as their widest cell. Numbers stand to the right.
+type table struct {
+	head  []string
+	right []int
+	rows  [][]string
+}
+
+func (t *table) add(cells ...string) {
+	for i, c := range cells {
+		cells[i] = clean.Line(c)
+	}
+	t.rows = append(t.rows, cells)
+}
+
+// write writes the table with its head. The only cell behind a name may be a sentence: it widens no column.
+func (t *table) write(b *strings.Builder) {
+	width := make([]int, len(t.head))
+	all := append([][]string{t.head}, t.rows...)
+	for _, r := range all {
+		for i, c := range r {
+			if len(r) > 2 || i == 0 {
+				width[i] = max(width[i], utf8.RuneCountInString(c))
+			}
+		}
+	}
+	right := map[int]bool{}
+	for _, i := range t.right {
+		right[i] = true
+	}
+	for _, r := range all {
+		var line strings.Builder
+		for i, c := range r {
+			pad := strings.Repeat(" ", max(0, width[i]-utf8.RuneCountInString(c)))
+			if right[i] {
+				c = pad + c
+			} else {
+				c += pad
+			}
+			line.WriteString(c + "  ")
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+}
+
+// onScreen makes a terminal show a text from its top, cut where it doesn't fit.
+func onScreen(text string, height, width int) string {
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	if room := height - 1; len(lines) > room && room > 1 {
+		more := len(lines) - room + 1
+		lines = append(lines[:room-1], fmt.Sprintf("... %s: a higher window, --devices or a TARGET shows them", plural(more, "more line")))
+	}
+	var b strings.Builder
+	b.WriteString("\x1b[H")
+	for _, l := range lines {
+		if r := []rune(l); width > 0 && len(r) > width {
+			l = string(r[:width-1]) + "…"
+		}
+		b.WriteString(l + "\x1b[K\n")
+	}
+	b.WriteString("\x1b[J")
+	return b.String()
+}

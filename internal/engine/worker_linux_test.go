@@ -1,0 +1,43 @@
+package engine
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+// TestInstallWhileForking: a worker can be run as soon as it is installed, whatever else this process
+// starts meanwhile. Without the lock, one of these would inherit the file while it is open to write, and the
+// kernel would refuse to run it: text file busy.
+func TestInstallWhileForking(t *testing.T) {
+	program, err := os.ReadFile("/bin/true")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Larger programs are longer open to write: what is behind an ELF program doesn't matter to it.
+	program = append(program, make([]byte, 4<<20)...)
+	ctx, cancel := context.WithCancel(t.Context())
+	var forks sync.WaitGroup
+	for range 4 {
+		forks.Go(func() {
+			for ctx.Err() == nil {
+				_ = exec.Command("/bin/true").Run() // What it does is not what is tested.
+			}
+		})
+	}
+	defer forks.Wait()
+	defer cancel()
+	for range 200 {
+		path := filepath.Join(t.TempDir(), "worker")
+		if err := writeProgram(path, program); err != nil {
+			t.Fatal(err)
+		}
+		if err := exec.Command(path).Run(); err != nil {
+			t.Fatal(err)
+		}
+		os.Remove(path)
+	}
+}

@@ -1,0 +1,61 @@
+package hold
+
+import (
+	"context"
+	"fmt"
+
+	"plimsoll/internal/limit/explain"
+	"plimsoll/internal/limit/target"
+)
+
+// Look finds what is known of a target that was found already: its groups, and all that its data lies on, also what can't be
+// limited, and why. It asks no engine. A target without processes of its own, such as a group, has no
+// data that is known. What goes wrong with the data is among the notes.
+func (h *Holder) Look(ctx context.Context, t target.Target) (*Scope, error) {
+	s := &Scope{Target: t}
+	if t.Elsewhere != "" {
+		return nil, &ImpossibleError{What: t.Ref(), Why: t.Elsewhere, Instead: "run plimsoll there"}
+	}
+	if err := h.container(ctx, s, &s.Target); err != nil {
+		return nil, err
+	}
+	if t.PID == 0 {
+		return s, nil
+	}
+	add := func(name, path string) {
+		g, err := h.look(t, name, path)
+		if err != nil {
+			s.Notes = append(s.Notes, fmt.Sprintf("what %s lies on isn't known: %v", name, err))
+			return
+		}
+		s.Grounds = append(s.Grounds, g)
+	}
+	root := "its own layer"
+	if t.Kind != target.Container {
+		root = "/"
+	}
+	add(root, "/")
+	for _, m := range t.Mounts {
+		add(groundName(m), m.Destination)
+	}
+	return s, nil
+}
+
+// groundName is what a mount is called.
+func groundName(m target.Mount) string {
+	if m.Volume != "" {
+		return "volume " + m.Volume
+	}
+	return m.Destination
+}
+
+// LookVolume explains what a volume of this machine lies on. The error says why that can't be told.
+func (h *Holder) LookVolume(v target.Target) (*explain.Explanation, error) {
+	switch {
+	case v.Elsewhere != "":
+		return nil, &ImpossibleError{What: v.Ref(), Why: v.Elsewhere, Instead: "run plimsoll there"}
+	case len(v.Mounts) == 0 || v.Mounts[0].Source == "":
+		return nil, fmt.Errorf("its driver tells no folder of it while no container has it mounted")
+	}
+	return h.Explain.Path(v.Mounts[0].Source)
+}

@@ -1,0 +1,74 @@
+package verify
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"plimsoll/load"
+)
+
+// readJournal returns the job and how many writes were flushed. A last line that a crash cut
+// short is left out: its sync was not yet noted. The lines count up, since each is of a later sync, and
+// to no more than the blocks that the job writes: any other was not written by Write.
+func readJournal(journal io.Reader) (load.Job, int64, error) {
+	var h head
+	s := bufio.NewScanner(journal)
+	s.Buffer(nil, 1<<20)
+	if !s.Scan() {
+		if s.Err() != nil {
+			return h.Job, 0, fmt.Errorf("read the journal: %w", s.Err())
+		}
+		return h.Job, 0, errors.New("the journal is empty: nothing was written")
+	}
+	if err := json.Unmarshal(s.Bytes(), &h); err != nil || h.Format != 1 || h.Job.BS <= 0 || h.Job.Size <= 0 {
+		return h.Job, 0, fmt.Errorf("the journal's first line is none of plimsoll verify's: %.80q", s.Text())
+	}
+	if err := checkJob(h.Job); err != nil {
+		return h.Job, 0, fmt.Errorf("the journal's job: %w", err)
+	}
+	flushed, blocks := int64(0), h.Job.Size/h.Job.BS
+	var last error // of a line that is good only as the last one
+	for n := 2; s.Scan(); n++ {
+		if last != nil {
+			return h.Job, 0, last
+		}
+		var l struct {
+			Flushed *int64 `json:"flushed"`
+		}
+		err := json.Unmarshal(s.Bytes(), &l)
+		switch {
+		case err != nil || l.Flushed == nil:
+			last = fmt.Errorf("the journal's line %d is none of plimsoll verify's: %.80q", n, s.Text())
+			if err == nil {
+				return h.Job, 0, last // It is whole.
+			}
+		case *l.Flushed < 0 || *l.Flushed > blocks:
+			return h.Job, 0, fmt.Errorf("the journal's line %d says that %d blocks were synced, of %d: it is damaged, or another's", n, *l.Flushed, blocks)
+		case *l.Flushed < flushed:
+			return h.Job, 0, fmt.Errorf("the journal's line %d says that %d blocks were synced, after %d: it is damaged, or another's", n, *l.Flushed, flushed)
+		default:
+			flushed = *l.Flushed
+		}
+	}
+	if s.Err() != nil {
+		return h.Job, 0, fmt.Errorf("read the journal: %w", s.Err())
+	}
+	return h.Job, flushed, nil
+}
+
+// checkJob refuses what Write doesn't write, so that the figures of Check are those of blocks that can be recalled.
+func checkJob(j load.Job) error {
+	if err := j.Validate(); err != nil {
+		return err
+	}
+	switch {
+	case j.RW != load.RandWrite || !j.Verify:
+		return fmt.Errorf("rw=%s, verify=%t: it is no job of plimsoll verify", j.RW, j.Verify)
+	case j.Size%j.BS != 0 || j.NumJobs > 1:
+		return fmt.Errorf("%d jobs of %d bytes in blocks of %d: it is no job of plimsoll verify", max(j.NumJobs, 1), j.Size, j.BS)
+	}
+	return nil
+}

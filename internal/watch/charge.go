@@ -1,0 +1,308 @@
+package watch
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"plimsoll/internal/device/cgroupio"
+	"plimsoll/internal/limit/explain"
+)
+
+// A Charge is what was charged to a subject on one device in an interval.
+//
+// Of a stack of devices each is charged: 100 MiB that are written to a loop device are 100 MiB there, and up to 100 MiB more on the
+// disk that holds its file. A Charge shows both; Above names the subject's devices that stand on this
+// one, and a Total counts what went through them once.
+type Charge struct {
+	// Name is the device's, its number where it has none any more.
+	Name   string `json:"name"`
+	Number Number `json:"number"`
+	// Places are the subject's data on it: "volume data". Empty: it is only beneath another device, or it isn't known.
+	Places []string `json:"places,omitempty"`
+	Above  []string `json:"above,omitempty"`
+	// Read, Write and Discard are nil where the kernel doesn't count; Why says why not.
+	Read    *Flow  `json:"read"`
+	Write   *Flow  `json:"write"`
+	Discard *Flow  `json:"discard,omitempty"`
+	Why     string `json:"why,omitempty"`
+	// Buffered says how much of what is written through the page cache is among it: "held" and "late" are all, "partly" and "leaks"
+	// some and nothing.
+	Buffered explain.Verdict `json:"buffered,omitempty"`
+	// Waited is for how many seconds iocost held the group's I/O back here, nil where the kernel doesn't show it.
+	Waited *float64 `json:"waited_seconds,omitempty"`
+
+	counters cgroupio.Counters
+	above    []Number
+}
+
+// A Total is what a subject's devices did for it, with every byte of a stack counted once.
+type Total struct {
+	Flow
+	// Most is more than Bytes where that can't be told for sure: what was charged on a device may have come through one that stands on it, or
+	// from the subject's own data there. Bytes then is the least that it can be.
+	Most int64 `json:"bytes_most"`
+	// Partial is set where one of the subject's devices isn't counted.
+	Partial bool `json:"partial,omitempty"`
+}
+
+// begun is a counter's state before everything.
+var begun cgroupio.Counters
+
+// delta is what was counted between two readings. Counters that fell were set to 0 in between, or are of a new group
+// of the same name.
+func delta(now, before cgroupio.Counters) cgroupio.Counters {
+	d := cgroupio.Counters{
+		ReadBytes: now.ReadBytes - before.ReadBytes, WriteBytes: now.WriteBytes - before.WriteBytes, DiscardBytes: now.DiscardBytes - before.DiscardBytes,
+		Reads: now.Reads - before.Reads, Writes: now.Writes - before.Writes, Discards: now.Discards - before.Discards,
+		Waited: now.Waited - before.Waited, Delayed: now.Delayed - before.Delayed, Timed: now.Timed,
+	}
+	if d.ReadBytes < 0 || d.WriteBytes < 0 || d.DiscardBytes < 0 || d.Reads < 0 || d.Writes < 0 || d.Discards < 0 || d.Waited < 0 || d.Delayed < 0 {
+		return delta(now, begun)
+	}
+	return d
+}
+
+// add adds up two deltas.
+func add(a, b cgroupio.Counters) cgroupio.Counters {
+	return cgroupio.Counters{
+		ReadBytes: a.ReadBytes + b.ReadBytes, WriteBytes: a.WriteBytes + b.WriteBytes, DiscardBytes: a.DiscardBytes + b.DiscardBytes,
+		Reads: a.Reads + b.Reads, Writes: a.Writes + b.Writes, Discards: a.Discards + b.Discards,
+		Waited: a.Waited + b.Waited, Delayed: a.Delayed + b.Delayed, Timed: a.Timed || b.Timed,
+	}
+}
+
+// A pair is two samples of a machine.
+type pair struct {
+	before, after *Sample
+	// names are devices' names, of both samples.
+	names map[Number]string
+	// beneath are the devices that one stands on.
+	beneath func(Number) []Number
+}
+
+// counts reports whether the kernel counted on a device all the time.
+func (p pair) counts(n Number) bool {
+	return p.after.CountsAll || slices.Contains(p.before.Counted, n) && slices.Contains(p.after.Counted, n)
+}
+
+// name is a device's name.
+func (p pair) name(n Number) string {
+	if s := p.names[n]; s != "" {
+		return s
+	}
+	return string(n)
+}
+
+// deltas are what was charged to a subject's groups, by group and device. The device is left out where the kernel began to count in
+// between. b is nil for a subject that began after the first sample.
+func (p pair) deltas(a, b *Reading) map[string]map[Number]cgroupio.Counters {
+	out := make(map[string]map[Number]cgroupio.Counters, len(a.Groups))
+	for path, devices := range a.Groups {
+		of := make(map[Number]cgroupio.Counters, len(devices))
+		for n, now := range devices {
+			before, was := begun, false
+			if b != nil {
+				before, was = b.Groups[path][n]
+			}
+			if was || p.counts(n) {
+				of[n] = delta(now, before)
+			}
+		}
+		out[path] = of
+	}
+	return out
+}
+
+// charges are what was charged to a subject, device by device, with those first that stand on others.
+func (p pair) charges(sub *Subject, deltas map[string]map[Number]cgroupio.Counters, seconds float64) []Charge {
+	sums := map[Number]cgroupio.Counters{}
+	for _, of := range deltas {
+		for n, c := range of {
+			sums[n] = add(sums[n], c)
+		}
+	}
+	list := map[Number]bool{}
+	for n, c := range sums {
+		if idle := (cgroupio.Counters{Timed: c.Timed}); c != idle {
+			list[n] = true
+		}
+	}
+	for _, place := range sub.Places {
+		for _, n := range place.Devices {
+			list[n] = true
+		}
+	}
+	var out []Charge
+	for n := range list {
+		c := Charge{Name: p.name(n), Number: n, Places: sub.on(n), Buffered: sub.buffered(n)}
+		sum, counted := sums[n]
+		switch {
+		case counted, p.counts(n):
+			c.set(sum, seconds)
+		case slices.Contains(p.after.Counted, n):
+			c.Why = "the kernel has begun to count there in this interval, with a first limit"
+		default:
+			c.Why = "the kernel counts there only after a first limit was set on it, anybody's (version 1, since Linux 6.10)"
+		}
+		out = append(out, c)
+	}
+	p.stack(out)
+	slices.SortFunc(out, func(a, b Charge) int {
+		switch {
+		case slices.Contains(a.above, b.Number):
+			return 1
+		case slices.Contains(b.above, a.Number):
+			return -1
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	return out
+}
+
+// set fills in what was counted.
+func (c *Charge) set(d cgroupio.Counters, seconds float64) {
+	c.counters = d
+	read, write := flow(d.ReadBytes, d.Reads, seconds), flow(d.WriteBytes, d.Writes, seconds)
+	c.Read, c.Write = &read, &write
+	if d.DiscardBytes != 0 || d.Discards != 0 {
+		discard := flow(d.DiscardBytes, d.Discards, seconds)
+		c.Discard = &discard
+	}
+	if d.Timed {
+		waited := (d.Waited + d.Delayed).Seconds()
+		c.Waited = &waited
+	}
+}
+
+// stack finds which devices stand right on which others, of those in the list.
+func (p pair) stack(list []Charge) {
+	if len(list) < 2 {
+		return
+	}
+	on := map[Number][]Number{}
+	for _, c := range list {
+		on[c.Number] = p.beneath(c.Number)
+	}
+	for i := range list {
+		n := list[i].Number
+		for _, t := range list {
+			if !slices.Contains(on[t.Number], n) {
+				continue
+			}
+			// Not what stands on it through another of the list.
+			if slices.ContainsFunc(list, func(u Charge) bool {
+				return u.Number != n && u.Number != t.Number && slices.Contains(on[t.Number], u.Number) && slices.Contains(on[u.Number], n)
+			}) {
+				continue
+			}
+			list[i].above = append(list[i].above, t.Number)
+			list[i].Above = append(list[i].Above, t.Name)
+		}
+		slices.Sort(list[i].Above)
+	}
+}
+
+// total adds up one direction. of picks its bytes and I/Os.
+func total(sub *Subject, list []Charge, seconds float64, of func(cgroupio.Counters) (bytes, ios int64)) *Total {
+	by := map[Number]cgroupio.Counters{}
+	counted := 0
+	t := &Total{}
+	for _, c := range list {
+		by[c.Number] = c.counters
+		switch {
+		case c.Read != nil:
+			counted++
+		case len(c.Places) > 0:
+			t.Partial = true
+		}
+	}
+	if counted == 0 {
+		return nil
+	}
+	for _, c := range list {
+		bytes, ios := of(c.counters)
+		if c.Read == nil {
+			continue
+		}
+		// Nothing of the subject's own is there: all of it came from above.
+		if len(c.above) > 0 && len(c.Places) == 0 && len(sub.Places) > 0 {
+			continue
+		}
+		t.Most += bytes
+		for _, n := range c.above {
+			b, i := of(by[n])
+			bytes, ios = bytes-b, ios-i
+		}
+		t.Bytes, t.IOs = t.Bytes+max(0, bytes), t.IOs+max(0, ios)
+	}
+	t.Flow = flow(t.Bytes, t.IOs, seconds)
+	return t
+}
+
+func reads(c cgroupio.Counters) (bytes, ios int64)  { return c.ReadBytes, c.Reads }
+func writes(c cgroupio.Counters) (bytes, ios int64) { return c.WriteBytes, c.Writes }
+
+// A CPU is how the CPU controller stopped a group in an interval.
+type CPU struct {
+	// Periods of its quota in which it was stopped, and for how many seconds in all.
+	Periods int64   `json:"throttled_periods"`
+	Seconds float64 `json:"throttled_seconds"`
+}
+
+// throttled is what was counted between two readings, nil where it isn't.
+func throttled(a, b *Reading) *CPU {
+	if a.CPU == nil {
+		return nil
+	}
+	before := cgroupio.Throttled{}
+	if b != nil {
+		if b.CPU == nil {
+			return nil
+		}
+		before = *b.CPU
+	}
+	if before.Time > a.CPU.Time || before.Periods > a.CPU.Periods {
+		before = cgroupio.Throttled{}
+	}
+	return &CPU{a.CPU.Periods - before.Periods, (a.CPU.Time - before.Time).Seconds()}
+}
+
+// Waits are for how many seconds of an interval some, and all, of the processes of a group that had something to do waited for
+// I/O: for the device, or for a limit.
+type Waits struct {
+	Some float64 `json:"some_seconds"`
+	Full float64 `json:"full_seconds"`
+}
+
+// waits is what was counted between two readings, nil where it isn't.
+func waits(a, b *Reading) *Waits {
+	if a.Pressure == nil {
+		return nil
+	}
+	before := Pressure{}
+	if b != nil {
+		if b.Pressure == nil {
+			return nil
+		}
+		before = *b.Pressure
+	}
+	if before.Some > a.Pressure.Some || before.Full > a.Pressure.Full {
+		before = Pressure{}
+	}
+	return &Waits{(a.Pressure.Some - before.Some).Seconds(), (a.Pressure.Full - before.Full).Seconds()}
+}
+
+// sortedPaths are the paths of groups, the topmost first.
+func sortedPaths[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }
+
+// secondsOf is the time between two readings or samples.
+func secondsOf(a, b time.Time) (float64, error) {
+	s := a.Sub(b).Seconds()
+	if s <= 0 {
+		return 0, fmt.Errorf("an interval of %g seconds", s)
+	}
+	return s, nil
+}

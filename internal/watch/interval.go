@@ -1,0 +1,285 @@
+package watch
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/limit/target"
+)
+
+// An Interval is what was done between two samples.
+type Interval struct {
+	// At is its end.
+	At      time.Time `json:"at"`
+	Seconds float64   `json:"seconds"`
+	// Subjects are what was asked for, the busiest first.
+	Subjects []Usage     `json:"targets,omitempty"`
+	Volumes  []VolumeUse `json:"volumes,omitempty"`
+	// Nobody is what was charged to version 1's root group: processes in no group, and buffered writes, whoever wrote.
+	Nobody *Nobody `json:"nobody,omitempty"`
+	// Devices are all whole block devices, the busiest first.
+	Devices []DiskUse `json:"devices"`
+	// Notes are sentences to be told.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// A Usage is what one subject did.
+type Usage struct {
+	Ref    string        `json:"ref"`
+	Kind   target.Kind   `json:"kind"`
+	Engine target.Engine `json:"engine,omitempty"`
+	Name   string        `json:"name"`
+	ID     string        `json:"id,omitempty"`
+	Image  string        `json:"image,omitempty"`
+	// Groups are those whose counters were added up.
+	Groups []string `json:"groups,omitempty"`
+	// App is what its processes did, nil where that can't be read: AppWhy says why.
+	App    *App   `json:"app"`
+	AppWhy string `json:"app_why,omitempty"`
+	// Read and Write are what reached devices for it, nil where the kernel doesn't count.
+	Read    *Total   `json:"read"`
+	Write   *Total   `json:"write"`
+	Devices []Charge `json:"devices,omitempty"`
+	// Uncharged is how many more bytes its processes gave to storage than were charged to it, where the kernel writes back
+	// buffered writes in nobody's group; nil elsewhere, and where one of the two isn't known.
+	Uncharged *int64 `json:"uncharged_bytes,omitempty"`
+	// Rates are the limits on rates, and what was seen of each.
+	Rates []Rate `json:"rates,omitempty"`
+	// Limits are those that aren't for a device: the weight, CPUs, shares, memory.
+	Limits *limit.Limits `json:"limits,omitempty"`
+	CPU    *CPU          `json:"cpu,omitempty"`
+	// Waits are the pressure of I/O.
+	Waits *Waits `json:"pressure,omitempty"`
+	// Ended is set if it ended in the interval: nothing is known of it then.
+	Ended bool     `json:"ended,omitempty"`
+	Why   string   `json:"why,omitempty"`
+	Notes []string `json:"notes,omitempty"`
+
+	subject *Subject
+}
+
+// Nobody is what the root group of version 1 did.
+type Nobody struct {
+	Devices []Charge `json:"devices"`
+	// Rates are the limits in the root group: they are for whole devices (limit set --device-wide).
+	Rates []Rate `json:"rates,omitempty"`
+}
+
+// A VolumeUse is what reached a volume's device.
+type VolumeUse struct {
+	Ref    string `json:"ref"`
+	Engine string `json:"engine"`
+	Name   string `json:"name"`
+	Path   string `json:"path"`
+	// Devices are the names of those that it lies on.
+	Devices []string `json:"devices,omitempty"`
+	// Read and Write are what the device did, whoever wanted it; nil where it isn't the volume's own: Why says so.
+	Read  *Flow    `json:"read"`
+	Write *Flow    `json:"write"`
+	Why   string   `json:"why,omitempty"`
+	Users []string `json:"users,omitempty"`
+}
+
+// Between returns what was done between two samples of one Sampler. beneath are the devices that one stands on
+// (Sampler.Beneath).
+func Between(before, after *Sample, beneath func(Number) []Number) (*Interval, error) {
+	seconds, err := secondsOf(after.At, before.At)
+	if err != nil {
+		return nil, err
+	}
+	p := pair{before: before, after: after, names: map[Number]string{}, beneath: beneath}
+	for _, s := range []*Sample{before, after} {
+		for _, d := range s.Disks {
+			p.names[d.Number] = d.Name
+		}
+	}
+	out := &Interval{At: after.At, Seconds: seconds}
+	p.disks(out)
+	for ref, a := range after.Subjects {
+		if u, ok := p.usage(a, before.Subjects[ref]); ok {
+			out.Subjects = append(out.Subjects, u)
+		}
+	}
+	for ref, b := range before.Subjects {
+		if after.Subjects[ref] == nil {
+			u := named(b.Subject)
+			u.Ended = true
+			out.Subjects = append(out.Subjects, u)
+		}
+	}
+	slices.SortFunc(out.Subjects, func(a, b Usage) int {
+		return cmp.Or(cmp.Compare(b.busy(), a.busy()), cmp.Compare(a.Ref, b.Ref))
+	})
+	out.Nobody = p.nobody()
+	for _, v := range after.Volumes {
+		out.Volumes = append(out.Volumes, p.volume(v, out.Devices, seconds))
+	}
+	return out, nil
+}
+
+// Busy reports whether the subject did anything, or anything is to be said of it.
+func (u Usage) Busy() bool { return u.busy() > 0 || u.Ended || u.Why != "" }
+
+// busy is what a subject moved, in bytes, for the order.
+func (u Usage) busy() int64 {
+	var n int64
+	for _, t := range []*Total{u.Read, u.Write} {
+		if t != nil {
+			n += t.Most
+		}
+	}
+	if u.App != nil {
+		n = max(n, u.App.StorageRead+u.App.StorageWritten, u.App.ReadCalls.Bytes+u.App.WriteCalls.Bytes)
+	}
+	return n
+}
+
+// disks fills in the devices, and says which came and went.
+func (p pair) disks(out *Interval) {
+	before := map[Number]Disk{}
+	for _, d := range p.before.Disks {
+		before[d.Number] = d
+	}
+	for _, d := range p.after.Disks {
+		b, was := before[d.Number]
+		delete(before, d.Number)
+		if was && b.Name != d.Name {
+			b = Disk{} // Another has the number.
+		}
+		u := d.since(b, out.Seconds)
+		if u.Active {
+			for _, n := range p.beneath(d.Number) {
+				u.Beneath = append(u.Beneath, p.name(n))
+			}
+		}
+		out.Devices = append(out.Devices, u)
+	}
+	slices.SortFunc(out.Devices, func(a, b DiskUse) int {
+		return cmp.Or(cmp.Compare(b.Util, a.Util), cmp.Compare(b.ReadKBS+b.WriteKBS, a.ReadKBS+a.WriteKBS), cmp.Compare(a.Name, b.Name))
+	})
+	var gone []string
+	for _, d := range before {
+		gone = append(gone, d.Name)
+	}
+	if slices.Sort(gone); len(gone) > 0 {
+		out.Notes = append(out.Notes, list(gone)+" went away in this interval; what was done there isn't known")
+	}
+}
+
+// named is a Usage of which nothing but its subject is known.
+func named(s *Subject) Usage {
+	t := s.Target
+	return Usage{Ref: s.Ref, Kind: t.Kind, Engine: t.Engine, Name: t.Name, ID: t.ID, Image: t.Image, Notes: slices.Clone(s.Notes), subject: s}
+}
+
+// usage is what a subject did. ok is false for one that was found in the interval and is older: its next will tell.
+func (p pair) usage(a, b *Reading) (_ Usage, ok bool) {
+	u := named(a.Subject)
+	if b != nil && b.Subject.Target.StartTime != a.Subject.Target.StartTime {
+		b = nil // It was started again.
+	}
+	if b == nil && (a.Subject.Target.StartTime == 0 || a.Subject.Target.StartTime < p.before.Ticks) && a.Err == nil {
+		return u, false
+	}
+	if errors.Is(a.Err, cgroup.ErrGone) {
+		u.Ended = true
+		return u, true
+	}
+	from := p.before.At
+	if b != nil {
+		if b.Err != nil && a.Err == nil {
+			return u, false
+		}
+		if !b.At.IsZero() {
+			from = b.At
+		}
+	}
+	to := a.At
+	if to.IsZero() {
+		to = p.after.At
+	}
+	seconds, err := secondsOf(to, from)
+	if err != nil {
+		return u, false
+	}
+	u.app(a, b, p.before.Ticks, seconds)
+	u.CPU, u.Waits = throttled(a, b), waits(a, b)
+	if a.Err != nil {
+		u.Why = a.Err.Error()
+		return u, true
+	}
+	deltas := p.deltas(a, b)
+	u.Groups = sortedPaths(a.Groups)
+	u.Devices = p.charges(a.Subject, deltas, seconds)
+	u.Read, u.Write = total(a.Subject, u.Devices, seconds, reads), total(a.Subject, u.Devices, seconds, writes)
+	u.Rates, u.Limits = p.rates(a, deltas, seconds)
+	u.uncharged()
+	return u, true
+}
+
+// app fills in what the processes did.
+func (u *Usage) app(a, b *Reading, since uint64, seconds float64) {
+	switch {
+	case a.AppErr != nil:
+		u.AppWhy = a.AppErr.Error()
+	case b != nil && b.AppErr != nil:
+		u.AppWhy = b.AppErr.Error()
+	default:
+		var before map[int]Process
+		if b != nil {
+			before = b.Processes
+		}
+		app := appUse(before, a.Processes, since, seconds)
+		u.App = &app
+	}
+}
+
+// uncharged says how much was written and charged to nobody.
+func (u *Usage) uncharged() {
+	if !u.subject.leaks() || u.App == nil || u.Write == nil {
+		return
+	}
+	n := max(0, u.App.Wrote()-u.Write.Bytes)
+	u.Uncharged = &n
+}
+
+// nobody is what the root group did.
+func (p pair) nobody() *Nobody {
+	a, b := p.after.Nobody, p.before.Nobody
+	if a == nil || b == nil || a.Err != nil || b.Err != nil {
+		return nil
+	}
+	seconds, err := secondsOf(a.At, b.At)
+	if err != nil {
+		return nil
+	}
+	deltas := p.deltas(a, b)
+	n := &Nobody{Devices: p.charges(a.Subject, deltas, seconds)}
+	n.Rates, _ = p.rates(a, deltas, seconds)
+	return n
+}
+
+// volume is what reached a volume.
+func (p pair) volume(v Volume, disks []DiskUse, seconds float64) VolumeUse {
+	u := VolumeUse{Ref: v.Ref, Engine: v.Engine, Name: v.Name, Path: v.Path, Why: v.Why, Users: v.Users}
+	var read, write Flow
+	for _, n := range v.Devices {
+		u.Devices = append(u.Devices, p.name(n))
+		i := slices.IndexFunc(disks, func(d DiskUse) bool { return d.Number == n })
+		if i < 0 {
+			u.Why = fmt.Sprintf("its device %s is gone", p.name(n))
+			continue
+		}
+		read = flow(read.Bytes+disks[i].Read.Bytes, read.IOs+disks[i].Read.IOs, seconds)
+		write = flow(write.Bytes+disks[i].Write.Bytes, write.IOs+disks[i].Write.IOs, seconds)
+	}
+	if u.Why == "" && v.Own && len(v.Devices) > 0 {
+		u.Read, u.Write = &read, &write
+	}
+	return u
+}

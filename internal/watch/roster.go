@@ -1,0 +1,270 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"plimsoll/internal/limit/explain"
+	"plimsoll/internal/limit/hold"
+	"plimsoll/internal/limit/target"
+)
+
+// A Roster keeps the subjects that are watched up to date: all containers that run here, or those that were named. It
+// asks engines only where something may have changed.
+type Roster struct {
+	holder *hold.Holder
+	// named is what was asked for; empty: all containers.
+	named []target.Ref
+
+	subjects map[string]*Subject
+	volumes  []Volume
+	notes    []string
+
+	// mu guards what the engines' events say.
+	mu      sync.Mutex
+	changed bool
+	lost    map[string]string
+	looked  time.Time
+}
+
+// again is after how long engines are asked although they told nothing: an event may get lost.
+const again = time.Minute
+
+// NewRoster returns a Roster of the named targets, or of all containers. It asks nobody yet. With a ctx that lasts, it follows the
+// engines' events until that is over.
+func NewRoster(ctx context.Context, h *hold.Holder, named []target.Ref, follow bool) *Roster {
+	r := &Roster{holder: h, named: named, subjects: map[string]*Subject{}, changed: true, lost: map[string]string{}}
+	if follow {
+		events := h.Finder.Events(ctx)
+		go func() {
+			for e := range events {
+				r.told(e)
+			}
+		}()
+	}
+	return r
+}
+
+// told notes that something changed.
+func (r *Roster) told(e target.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.changed = true
+	switch e.Type {
+	case target.Lost:
+		r.lost[e.Source] = fmt.Sprintf("%s tells no more: %v", e.Source, e.Err)
+	case target.Connected:
+		delete(r.lost, e.Source)
+	}
+}
+
+// stale reports whether the engines have to be asked, once.
+func (r *Roster) stale() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.changed && time.Since(r.looked) < again {
+		return false
+	}
+	r.changed, r.looked = false, time.Now()
+	return true
+}
+
+// Notes are doubts about who is watched, a sentence each.
+func (r *Roster) Notes() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	notes := slices.Clone(r.notes)
+	for _, l := range r.lost {
+		notes = append(notes, l)
+	}
+	slices.Sort(notes)
+	return notes
+}
+
+// Ended tells the roster that a subject's group is gone: engines are asked whether it was started again.
+func (r *Roster) Ended() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.changed = true
+}
+
+// Subjects returns who is to be watched now, and the volumes. The error is about a target that was named: it is not there, or not running. Of
+// one that was there before it is no error but a note that it ended.
+func (r *Roster) Subjects(ctx context.Context) ([]*Subject, []Volume, error) {
+	if r.stale() {
+		if err := r.refresh(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
+	out := make([]*Subject, 0, len(r.subjects))
+	for _, s := range r.subjects {
+		out = append(out, s)
+	}
+	slices.SortFunc(out, func(a, b *Subject) int { return strings.Compare(a.Ref, b.Ref) })
+	return out, r.volumes, nil
+}
+
+// refresh asks the engines.
+func (r *Roster) refresh(ctx context.Context) error {
+	first := len(r.subjects) == 0 && len(r.volumes) == 0
+	found, err := r.find(ctx, first)
+	if err != nil {
+		return err
+	}
+	before := r.subjects
+	r.subjects = map[string]*Subject{}
+	volumes := map[string]*Volume{}
+	for _, t := range found {
+		if t.Kind == target.Volume {
+			r.volume(volumes, t)
+			continue
+		}
+		if !t.Running && t.PID == 0 && t.Kind == target.Container {
+			continue
+		}
+		ref := t.Ref()
+		if old := before[ref]; old != nil && old.Target.PID == t.PID && old.Target.StartTime == t.StartTime && old.Target.ID == t.ID {
+			r.subjects[ref] = old
+		} else if r.subjects[ref] == nil {
+			s, err := r.look(ctx, t)
+			if err != nil {
+				if len(r.named) > 0 && first {
+					return err
+				}
+				r.note(fmt.Sprintf("%s isn't watched: %v", ref, err))
+				continue
+			}
+			r.subjects[ref] = s
+		}
+		for _, m := range t.Mounts {
+			if m.Volume != "" && len(r.named) == 0 {
+				v := target.Target{Kind: target.Volume, Engine: t.Engine, Name: m.Volume, Mounts: []target.Mount{m}, Users: []target.Target{t}}
+				r.volume(volumes, v)
+			}
+		}
+	}
+	r.volumes = separate(volumes)
+	return nil
+}
+
+// find lists what is to be watched.
+func (r *Roster) find(ctx context.Context, first bool) ([]target.Target, error) {
+	r.notes = nil
+	if len(r.named) == 0 {
+		all, err := r.holder.Finder.List(ctx)
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil, err
+			}
+			r.note("some containers may be missing: " + err.Error())
+		}
+		return slices.DeleteFunc(all, func(t target.Target) bool { return t.Elsewhere != "" }), nil
+	}
+	var out []target.Target
+	for _, ref := range r.named {
+		t, err := r.holder.Finder.Resolve(ctx, ref)
+		var stopped *target.NotRunningError
+		switch {
+		case err != nil && (first || ctx.Err() != nil):
+			return nil, err
+		case errors.As(err, &stopped):
+			r.note(ref.String() + " is not running")
+			continue
+		case err != nil:
+			r.note(err.Error())
+			continue
+		}
+		r.notes = append(r.notes, t.Notes...)
+		out = append(out, t)
+		for _, u := range t.Users {
+			if !slices.ContainsFunc(out, func(o target.Target) bool { return o.Ref() == u.Ref() }) {
+				out = append(out, u)
+			}
+		}
+	}
+	return out, nil
+}
+
+// note adds a note, once.
+func (r *Roster) note(s string) {
+	if !slices.Contains(r.notes, s) {
+		r.notes = append(r.notes, s)
+	}
+}
+
+// look makes a subject of a target.
+func (r *Roster) look(ctx context.Context, t target.Target) (*Subject, error) {
+	scope, err := r.holder.Look(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	s := &Subject{Ref: t.Ref(), Target: t, Groups: scope.Parts[0].Groups, Notes: scope.Notes, Buffered: Buffered(r.holder.Explain)}
+	for _, g := range scope.Grounds {
+		s.Places = append(s.Places, PlaceOf(g))
+	}
+	return s, nil
+}
+
+// Buffered is how much of buffered writes is charged to who wrote, on a device of which no more is known.
+func Buffered(h *explain.Host) explain.Verdict {
+	if h.IO == 2 && h.Memory == 2 || h.ChargesV1 {
+		return explain.Late
+	}
+	return explain.Leaks
+}
+
+// volume adds a volume, or one more user of it.
+func (r *Roster) volume(all map[string]*Volume, t target.Target) {
+	ref := t.Ref()
+	v := all[ref]
+	if v == nil {
+		v = &Volume{Ref: ref, Engine: string(t.Engine), Name: t.Name}
+		if len(t.Mounts) > 0 {
+			v.Path = t.Mounts[0].Source
+		}
+		e, err := r.holder.LookVolume(t)
+		switch {
+		case err != nil:
+			v.Why = err.Error()
+		case !e.Possible:
+			v.Why = e.Why
+		default:
+			for _, s := range e.Hard {
+				v.Devices = append(v.Devices, number(s.Major, s.Minor))
+			}
+			// What is mounted there must be all of the file system, and there must be no other on the device.
+			if m := e.Tree.Mount; e.Own() && m.Root == "/" && m.Point == v.Path {
+				v.Own = true
+			} else {
+				v.Why = "other data is on its device, and the kernel counts by device"
+			}
+		}
+		all[ref] = v
+	}
+	for _, u := range t.Users {
+		if !slices.Contains(v.Users, u.Ref()) {
+			v.Users = append(v.Users, u.Ref())
+		}
+	}
+}
+
+// separate lists volumes by name. Those that have a device together have none of their own.
+func separate(all map[string]*Volume) []Volume {
+	var out []Volume
+	for _, v := range all {
+		for _, o := range all {
+			if o != v && v.Own && slices.ContainsFunc(o.Devices, func(n Number) bool { return slices.Contains(v.Devices, n) }) {
+				v.Own, v.Why = false, o.Ref+" is on its device, too, and the kernel counts by device"
+			}
+		}
+		slices.Sort(v.Users)
+		out = append(out, *v)
+	}
+	slices.SortFunc(out, func(a, b Volume) int { return strings.Compare(a.Ref, b.Ref) })
+	return out
+}

@@ -1,0 +1,82 @@
+package watch
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/limit/explain"
+	"plimsoll/internal/limit/hold"
+	"plimsoll/internal/limit/target"
+)
+
+// TestSeparate: two volumes on one device have none of their own.
+func TestSeparate(t *testing.T) {
+	got := separate(map[string]*Volume{
+		"c": {Ref: "c", Devices: []Number{sdb}, Own: true, Users: []string{"y", "x"}},
+		"a": {Ref: "a", Devices: []Number{loop0}, Own: true},
+		"b": {Ref: "b", Devices: []Number{loop0, loop1}, Own: true},
+	})
+	var words []string
+	for _, v := range got {
+		words = append(words, fmt.Sprintf("%s %t %s %v", v.Ref, v.Own, v.Why, v.Users))
+	}
+	want := "a false b is on its device, too, and the kernel counts by device []\nb false a is on its device, too, and the kernel counts by device []\nc true  [x y]"
+	if s := strings.Join(words, "\n"); s != want {
+		t.Errorf("separate() =\n%s\nwant\n%s", s, want)
+	}
+}
+
+// TestBuffered: where it isn't known on what the data lies, the machine decides.
+func TestBuffered(t *testing.T) {
+	for _, tt := range []struct {
+		host explain.Host
+		want explain.Verdict
+	}{
+		{explain.Host{IO: 1, Memory: 1}, explain.Leaks}, {explain.Host{IO: 2, Memory: 1}, explain.Leaks},
+		{explain.Host{IO: 2, Memory: 2}, explain.Late}, {explain.Host{IO: 1, Memory: 1, ChargesV1: true}, explain.Late},
+	} {
+		if got := Buffered(&tt.host); got != tt.want {
+			t.Errorf("Buffered(%+v) = %s, want %s", tt.host, got, tt.want)
+		}
+	}
+}
+
+// TestPlaceOf: limits go on the devices, and of a place that can't be limited the reason is kept.
+func TestPlaceOf(t *testing.T) {
+	p := PlaceOf(hold.Ground{Name: "/srv", Explanation: &explain.Explanation{
+		Hard:  []explain.Spot{{Major: 7}, {Major: 8, Minor: 16}},
+		Modes: []explain.Mode{{Name: explain.Direct, Group: explain.Held}, {Name: explain.Buffered, Group: explain.Leaks}},
+	}})
+	if p.Name != "/srv" || len(p.Devices) != 2 || p.Devices[1] != sdb || p.Buffered != explain.Leaks {
+		t.Errorf("PlaceOf() = %+v", p)
+	}
+	s := &Subject{Places: []Place{p, {Name: "ro", Devices: []Number{sdb}, Buffered: explain.Never}, {Name: "late", Devices: []Number{vda}, Buffered: explain.Late}}, Buffered: explain.Leaks}
+	if s.buffered(sdb) != explain.Leaks || s.buffered(vda) != explain.Late || s.buffered("9:9") != explain.Leaks || !s.leaks() {
+		t.Errorf("buffered: %s, %s, %s", s.buffered(sdb), s.buffered(vda), s.buffered("9:9"))
+	}
+	if n := PlaceOf(hold.Ground{Name: "/tmp", Explanation: &explain.Explanation{Why: "memory"}}); n.Why != "memory" || len(n.Devices) > 0 {
+		t.Errorf("PlaceOf() = %+v", n)
+	}
+}
+
+// TestTold: events have the engines asked again, and a daemon that is lost is told of until it is back.
+func TestTold(t *testing.T) {
+	r := &Roster{lost: map[string]string{}, changed: true}
+	if !r.stale() || r.stale() {
+		t.Error("it is stale once")
+	}
+	r.told(target.Event{Type: target.Lost, Source: "Docker at x", Err: errors.New("connection reset")})
+	if n := r.Notes(); len(n) != 1 || n[0] != "Docker at x tells no more: connection reset" || !r.stale() {
+		t.Errorf("notes: %q", n)
+	}
+	r.told(target.Event{Type: target.Connected, Source: "Docker at x"})
+	if n := r.Notes(); len(n) != 0 || !r.stale() {
+		t.Errorf("notes: %q", n)
+	}
+	r.Ended()
+	if !r.stale() {
+		t.Error("a subject that ended has the engines asked again")
+	}
+}

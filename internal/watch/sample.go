@@ -1,0 +1,429 @@
+package watch
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"plimsoll/internal/device"
+	"plimsoll/internal/device/cgroupio"
+	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/limit/cgroup"
+)
+
+// A Sample is what the kernel had counted at one time.
+type Sample struct {
+	// At is the time; differences are of the monotonic clock.
+	At time.Time
+	// Ticks is that time in clock ticks since boot.
+	Ticks uint64
+	Disks []Disk
+	// Subjects are by Ref, Volumes in the order in which they were given.
+	Subjects map[string]*Reading
+	Volumes  []Volume
+	// Nobody is version 1's root group, nil where there is none: processes in no group, and what the kernel writes back
+	// of what was left in the page cache.
+	Nobody *Reading
+	// Counted are the devices on which the kernel counts by group; CountsAll is set where it does on each.
+	Counted   []Number
+	CountsAll bool
+}
+
+// A Reading is what was counted for one subject.
+type Reading struct {
+	Subject *Subject
+	// At is when its groups were read.
+	At time.Time
+	// Groups are the counters by the group's path and the device.
+	Groups map[string]map[Number]cgroupio.Counters
+	// Processes are the group's; AppErr says why they can't be read.
+	Processes map[int]Process
+	AppErr    error
+	// Limits are what the kernel holds the groups to.
+	Limits []cgroup.State
+	// read counts the samples since they were read.
+	read int
+	// CPU is how the CPU controller stopped it; nil where it can't.
+	CPU *cgroupio.Throttled
+	// Pressure is how long its processes stood still for I/O; nil where the kernel doesn't tell.
+	Pressure *Pressure
+	// below are the groups with its processes, nil where they are not known yet.
+	below []*hierarchy.Group
+	// Err says why there are no counters. It wraps cgroup.ErrGone if the group was removed.
+	Err error
+}
+
+// Pressure is a line each of io.pressure: for how long some, and all, of the processes that had something to do waited
+// for I/O, since the group was made (Documentation/accounting/psi.rst).
+type Pressure struct{ Some, Full time.Duration }
+
+// A Sampler reads samples of one machine. It isn't safe for concurrent use.
+type Sampler struct {
+	fs     device.FS
+	groups *cgroup.Host
+	tree   *hierarchy.Tree
+	// last are the readings before, whose limits are taken for those that have done nothing since.
+	last map[string]*Reading
+	// births are of processes that were seen before: they don't change.
+	births map[int]birth
+	// stacks are what was found beneath devices, and trees what finds it; nil until it is needed.
+	stacks map[Number][]Number
+	trees  func(major, minor uint32) (*device.Node, error)
+	// disks are the names of the last sample's: a change means that stacks may have changed.
+	disks  []string
+	traced time.Time
+	buf    []byte
+}
+
+// A birth is what is known of a process beside its counters.
+type birth struct {
+	parent int
+	start  uint64
+	io     IO
+}
+
+// stacksFor is how long what is beneath a device is taken for granted.
+const stacksFor = 10 * time.Second
+
+// NewSampler returns a Sampler of the machine that fs shows.
+func NewSampler(f device.FS, groups *cgroup.Host) (*Sampler, error) {
+	tree, err := hierarchy.Read(f)
+	if err != nil {
+		return nil, err
+	}
+	return &Sampler{fs: f, groups: groups, tree: tree, births: map[int]birth{}, stacks: map[Number][]Number{}}, nil
+}
+
+// read reads a file of the kernel's. What it returns is good until the next call.
+func (s *Sampler) read(path string) ([]byte, error) {
+	b, err := readFile(path, s.buf)
+	if cap(b) > cap(s.buf) {
+		s.buf = b[:0]
+	}
+	return b, err
+}
+
+// Sample reads counters of subjects and volumes, and of all devices. What can't be read of one subject is in its Reading; the error is that
+// nothing can be read here at all.
+func (s *Sampler) Sample(subjects []*Subject, volumes []Volume) (*Sample, error) {
+	out := &Sample{Subjects: make(map[string]*Reading, len(subjects)), Volumes: volumes}
+	if err := s.disksOf(out); err != nil {
+		return nil, err
+	}
+	root, err := s.tree.Root(hierarchy.IO)
+	if err == nil {
+		devices, all, err := cgroupio.Counted(root, s.read)
+		if err != nil {
+			return nil, err
+		}
+		out.CountsAll = all
+		for _, d := range devices {
+			out.Counted = append(out.Counted, Number(d))
+		}
+		if root.Version == 1 && len(subjects) > 0 {
+			out.Nobody = s.nobody()
+		}
+	}
+	births := make(map[int]birth, len(s.births))
+	for i, sub := range subjects {
+		out.Subjects[sub.Ref] = s.subject(sub, births, i)
+	}
+	s.births, s.last = births, out.Subjects
+	return out, nil
+}
+
+// disksOf reads the devices and the time.
+func (s *Sampler) disksOf(out *Sample) error {
+	b, err := s.read(filepath.Join(s.fs.Proc, "uptime"))
+	if err != nil {
+		return err
+	}
+	if out.Ticks, err = parseUptime(string(b)); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(filepath.Join(s.fs.Sys, "block"))
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	b, err = s.read(filepath.Join(s.fs.Proc, "diskstats"))
+	if err != nil {
+		return err
+	}
+	out.At = time.Now()
+	// sysfs writes the slash of names such as cciss/c0d0 as "!"; ReadDir sorts.
+	out.Disks, err = parseDisks(string(b), func(name string) bool {
+		_, whole := slices.BinarySearch(names, strings.ReplaceAll(name, "/", "!"))
+		return whole
+	})
+	if err != nil {
+		return err
+	}
+	if !slices.Equal(names, s.disks) || time.Since(s.traced) > stacksFor {
+		s.disks, s.traced = names, time.Now()
+		clear(s.stacks)
+		s.trees = nil
+	}
+	return nil
+}
+
+// parseUptime reads /proc/uptime in clock ticks, of which a second has 100 (USER_HZ): "16.33 20.11".
+func parseUptime(text string) (uint64, error) {
+	word, _, _ := strings.Cut(text, " ")
+	seconds, hundredths, ok := strings.Cut(word, ".")
+	a, err := strconv.ParseUint(seconds, 10, 64)
+	b, err2 := strconv.ParseUint(hundredths, 10, 64)
+	if !ok || err != nil || err2 != nil || len(hundredths) != 2 {
+		return 0, fmt.Errorf("/proc/uptime: %q is no time", strings.TrimSpace(text))
+	}
+	return a*100 + b, nil
+}
+
+// Beneath are the devices that one stands on, down to the disks, through the file of a loop device, too.
+func (s *Sampler) Beneath(n Number) []Number {
+	if known, ok := s.stacks[n]; ok {
+		return known
+	}
+	if s.trees == nil {
+		trees, err := s.fs.Trees()
+		if err != nil {
+			return nil
+		}
+		s.trees = trees
+	}
+	var list []Number
+	var major, minor uint32
+	if _, err := fmt.Sscanf(string(n), "%d:%d", &major, &minor); err == nil {
+		if tree, err := s.trees(major, minor); err == nil {
+			walk(tree, func(d *device.Node) {
+				if m := number(d.Device.Major, d.Device.Minor); m != n && !slices.Contains(list, m) {
+					list = append(list, m)
+				}
+			})
+		}
+	}
+	s.stacks[n] = list
+	return list
+}
+
+// walk visits the whole devices of a tree.
+func walk(n *device.Node, visit func(*device.Node)) {
+	if n.Device != nil && n.Kind != device.KindPartition && n.Device.Major+n.Device.Minor != 0 {
+		visit(n)
+	}
+	for _, b := range n.Below {
+		walk(b, visit)
+	}
+}
+
+// nobody reads the root group of version 1: its own counters, without those of the groups below.
+func (s *Sampler) nobody() *Reading {
+	t, err := s.groups.Device()
+	if err != nil {
+		return nil
+	}
+	r := &Reading{Subject: &Subject{Ref: "", Groups: t}}
+	s.counters(r)
+	if r.Err == nil {
+		r.Limits, r.Err = s.groups.Read(t)
+	}
+	return r
+}
+
+// subject reads one subject.
+func (s *Sampler) subject(sub *Subject, births map[int]birth, i int) *Reading {
+	r := &Reading{Subject: sub}
+	s.counters(r)
+	if errors.Is(r.Err, cgroup.ErrGone) {
+		return r
+	}
+	if s.limits(r, i); errors.Is(r.Err, cgroup.ErrGone) {
+		return r
+	}
+	if g, err := sub.Groups.Group(hierarchy.CPU); err == nil {
+		if t, err := cgroupio.GroupThrottle(g, s.read); err == nil {
+			r.CPU = &t
+		}
+	}
+	if g, err := sub.Groups.Group(hierarchy.Unified); err == nil {
+		if b, err := s.read(filepath.Join(g.Dir, "io.pressure")); err == nil {
+			r.Pressure = parsePressure(string(b))
+		}
+	}
+	r.Processes, r.AppErr = s.processes(r, births)
+	r.below = nil
+	return r
+}
+
+// limitsFor is in how many samples the limits of a subject that does nothing are read once: they take longer to read than
+// all the rest, and nothing is seen of them.
+const limitsFor = 10
+
+// limits reads what a subject, the i-th, is held to.
+func (s *Sampler) limits(r *Reading, i int) {
+	if last := s.last[r.Subject.Ref]; last != nil && last.Subject == r.Subject && last.Limits != nil && last.read < limitsFor && maps.EqualFunc(last.Groups, r.Groups, maps.Equal[map[Number]cgroupio.Counters]) {
+		r.Limits, r.read = last.Limits, last.read+1
+		return
+	}
+	limits, err := s.groups.Read(r.Subject.Groups)
+	if errors.Is(err, cgroup.ErrGone) {
+		r.Err = err
+		return
+	}
+	// Not all in the same sample.
+	r.Limits, r.read = limits, i%limitsFor
+	if s.last[r.Subject.Ref] != nil {
+		r.read = 0
+	}
+}
+
+// counters reads what was charged. In version 1 r.below are the groups that it was charged to.
+func (s *Sampler) counters(r *Reading) {
+	groups, err := s.groups.Charged(r.Subject.Groups)
+	if err != nil {
+		r.Err = err
+		return
+	}
+	r.At = time.Now()
+	if groups[0].Version == 1 {
+		r.below = groups
+	}
+	r.Groups = make(map[string]map[Number]cgroupio.Counters, len(groups))
+	for i, g := range groups {
+		all, err := cgroupio.GroupCounters(g, s.read)
+		if i > 0 && errors.Is(err, fs.ErrNotExist) {
+			continue // It was removed meanwhile.
+		}
+		if err != nil {
+			if errors.Is(err, fs.ErrNotExist) {
+				err = fmt.Errorf("%s: %w", r.Subject.Ref, cgroup.ErrGone)
+			}
+			r.Err = err
+			return
+		}
+		of := make(map[Number]cgroupio.Counters, len(all))
+		for d, c := range all {
+			of[Number(d)] = c
+		}
+		r.Groups[g.Path] = of
+	}
+}
+
+// processes reads the counters of the processes in a subject's groups.
+func (s *Sampler) processes(r *Reading, births map[int]birth) (map[int]Process, error) {
+	below := r.below
+	if below == nil {
+		g, err := placed(r.Subject.Groups)
+		if err != nil {
+			return nil, err
+		}
+		if below, err = s.groups.Below(r.Subject.Groups, g); err != nil {
+			return nil, err
+		}
+	}
+	out := map[int]Process{}
+	for _, g := range below {
+		b, err := s.read(filepath.Join(g.Dir, "cgroup.procs"))
+		// A group of version 2 with threads of its own shows the processes in the one above (EOPNOTSUPP).
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENODEV) || errors.Is(err, syscall.EOPNOTSUPP) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, word := range strings.Fields(string(b)) {
+			pid, err := strconv.Atoi(word)
+			if err != nil || pid <= 0 {
+				continue // 0 is a process that can't be seen from this namespace.
+			}
+			p, err := s.process(pid, births)
+			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
+				continue
+			}
+			if err != nil {
+				return nil, fmt.Errorf("process %d: %w", pid, err)
+			}
+			out[pid] = p
+		}
+	}
+	return out, nil
+}
+
+// placed is the group in which a target's processes are looked for: that of I/O, or of another controller.
+func placed(t *cgroup.Target) (*hierarchy.Group, error) {
+	var first error
+	for _, c := range []hierarchy.Controller{hierarchy.IO, hierarchy.CPU, hierarchy.Memory} {
+		g, err := t.Group(c)
+		if err == nil {
+			return g, nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return nil, first
+}
+
+// process reads one process. Its birth is read once, unless its counters fell: then another has its number.
+func (s *Sampler) process(pid int, births map[int]birth) (Process, error) {
+	dir := filepath.Join(s.fs.Proc, strconv.Itoa(pid))
+	b, err := s.read(filepath.Join(dir, "io"))
+	if err != nil {
+		return Process{}, err
+	}
+	io, err := parseIO(string(b))
+	if err != nil {
+		return Process{}, err
+	}
+	was, known := s.births[pid]
+	if !known || !io.covers(was.io) {
+		b, err := s.read(filepath.Join(dir, "stat"))
+		if err != nil {
+			return Process{}, err
+		}
+		if was.parent, was.start, err = parseBirth(string(b)); err != nil {
+			return Process{}, err
+		}
+	}
+	was.io = io
+	births[pid] = was
+	return Process{Start: was.start, Parent: was.parent, IO: io}, nil
+}
+
+// parsePressure reads io.pressure: "some avg10=0.00 avg60=0.00 avg300=0.00 total=1234", in microseconds. nil: it isn't that.
+func parsePressure(text string) *Pressure {
+	var p Pressure
+	found := false
+	for line := range strings.Lines(text) {
+		f := strings.Fields(line)
+		if len(f) == 0 {
+			continue
+		}
+		total, ok := strings.CutPrefix(f[len(f)-1], "total=")
+		n, err := strconv.ParseInt(total, 10, 64)
+		if !ok || err != nil {
+			return nil
+		}
+		switch f[0] {
+		case "some":
+			p.Some, found = time.Duration(n)*time.Microsecond, true
+		case "full":
+			p.Full = time.Duration(n) * time.Microsecond
+		}
+	}
+	if !found {
+		return nil
+	}
+	return &p
+}
