@@ -53,13 +53,16 @@ test: setup-test build check ## Everything that CI runs.
 
 check: lint cross
 
+# Found without git, which a copy of the sources has nothing for.
+SOURCES = find . -name '.?*' -prune -o -path ./out -prune -o -path ./bin -prune -o -type f
+
 lint: ## vet, staticcheck, and three linters that find real faults.
-	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "gofmt would change:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
+	@would=$$($(SOURCES) -name '*.go' -print0 | xargs -0 gofmt -l); test -z "$$would" || { echo "gofmt would change:"; echo "$$would"; exit 1; }
 	go vet ./...
 	$(TOOL) staticcheck ./...
 	$(TOOL) ineffassign ./...
 	$(TOOL) go-errorlint -errorf -asserts=false -comparison=false ./...
-	$(TOOL) misspell -error $$(git ls-files '*.go' '*.md' '*.yaml')
+	$(SOURCES) '(' -name '*.go' -o -name '*.md' -o -name '*.yaml' ')' -print0 | xargs -0 $(TOOL) misspell -error
 
 cross: workers ## Everything but the Linux-only files builds for the others.
 	GOOS=windows go vet ./...

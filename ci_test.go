@@ -23,7 +23,7 @@ func newTree(t *testing.T, files ...string) *tree {
 		t.Skip("a Linux is needed")
 	}
 	tr := &tree{t: t, dir: t.TempDir(), bin: t.TempDir()}
-	for _, name := range append(files, "scripts/skips/main.go") {
+	for _, name := range append(files, "scripts/skips/main.go", "scripts/reruns/main.go", "scripts/internal/testlist/testlist.go") {
 		b, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -54,9 +54,10 @@ func (tr *tree) stand(command, script string) {
 	}
 }
 
-// run runs a script of the tree.
+// run runs a script of the tree; its arguments follow its name.
 func (tr *tree) run(script string, env ...string) (string, error) {
-	cmd := exec.Command(filepath.Join(tr.dir, script))
+	argv := strings.Fields(script)
+	cmd := exec.Command(filepath.Join(tr.dir, argv[0]), argv[1:]...)
 	// Without paths in it, the go run of one tree is that of the next, from the cache.
 	cmd.Env = append(append(os.Environ(), "GOFLAGS=-trimpath", "PATH="+tr.bin+":"+os.Getenv("PATH")), env...)
 	out, err := cmd.CombinedOutput()
@@ -84,7 +85,7 @@ func TestCIRefusesSkips(t *testing.T) {
 		{"the first round", "TestOCISuite", "TestDockerOwnerProcess", true},
 		{"the current Docker Engine", "TestDockerCurrent", "TestDockerCurrent", true},
 	} {
-		tr := newTree(t, ".ci/run", ".ci/may-skip", ".ci/may-skip-current-docker")
+		tr := newTree(t, ".ci/run", ".ci/may-skip", ".ci/may-skip-current-docker", ".ci/may-not-rerun")
 		tr.write("logs/test", log(tt.plain))
 		tr.write("logs/test-current-docker", log(tt.current))
 		tr.stand("make", `mkdir -p out; [ ! -e "logs/$1" ] || cp "logs/$1" "out/$1.json"`)
@@ -93,6 +94,47 @@ func TestCIRefusesSkips(t *testing.T) {
 		out, err := tr.run(".ci/run", "XDG_CACHE_HOME="+filepath.Join(tr.dir, "cache"), "GOCACHE="+cache)
 		if (err != nil) != tt.bad || strings.Contains(out, "MAY NOT SKIP HERE") != tt.bad {
 			t.Errorf("%s: %v, want an error: %v\n%s", tt.name, err, tt.bad, out)
+		}
+	}
+}
+
+// TestCIRefusesSecondTries: in each round, what was left behind or a fault that ended otherwise than promised
+// is no noise that a second try may hide, and other failures are.
+func TestCIRefusesSecondTries(t *testing.T) {
+	const log = `{"Action":"output","Package":"plimsoll/cmd/plimsoll","Test":%[1]q,"Output":"    x_test.go:1: %[2]s\n"}
+{"Action":"fail","Package":"plimsoll/cmd/plimsoll","Test":%[1]q}
+{"Action":"pass","Package":"plimsoll/cmd/plimsoll","Test":%[1]q}
+`
+	b, err := exec.Command("go", "env", "GOCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache := strings.TrimSpace(string(b))
+	for _, tt := range []struct {
+		round, test, said string
+		bad               bool
+	}{
+		{"test", "TestReportIsWritten", "took 3 s", false},
+		{"test", "TestRunEngines/NothingIsLeft", "took 3 s", true},
+		{"test", "TestRunKilled", "status 1", true},
+		{"test", "TestRunVanished", "status 1", true},
+		{"test", "TestRunInterrupted", "status 1", true},
+		{"test", "TestFaults/NoSpace", "status 1", true},
+		{"test", "TestDocsRun", "left behind:", true},
+		{"test", "TestDocsRun", "the daemon holds {1 0 0}, before {0 0 0}", true},
+		{"test-current-docker", "TestReportIsWritten", "took 3 s", false},
+		{"test-current-docker", "TestRunEngines/DaemonGone", "status 1", true},
+	} {
+		tr := newTree(t, ".ci/run", ".ci/may-skip", ".ci/may-skip-current-docker", ".ci/may-not-rerun")
+		tr.write("logs/"+tt.round, fmt.Sprintf(log, tt.test, tt.said))
+		tr.write("reports/"+tt.round, "plimsoll/cmd/plimsoll."+tt.test+": 2 runs, 1 failures\n")
+		tr.stand("make", `mkdir -p out; : >"out/$1.json"
+[ ! -e "logs/$1" ] || cp "logs/$1" "out/$1.json"
+[ ! -e "reports/$1" ] || cp "reports/$1" "out/rerun-$1.txt"`)
+		tr.write("cache/plimsoll/current-docker/stamp", "")
+		out, err := tr.run(".ci/run", "XDG_CACHE_HOME="+filepath.Join(tr.dir, "cache"), "GOCACHE="+cache)
+		if (err != nil) != tt.bad || strings.Contains(out, "MAY NOT PASS BY A SECOND TRY") != tt.bad {
+			t.Errorf("%s, %s, %q: %v, want an error: %v\n%s", tt.round, tt.test, tt.said, err, tt.bad, out)
 		}
 	}
 }

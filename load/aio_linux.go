@@ -127,10 +127,18 @@ func (a *aio) submit(batch []uint32) error {
 		case errno == unix.EINTR:
 		case errno == unix.EAGAIN:
 			// The context is full of completions that nobody took.
+			had := len(a.out)
 			if a.reap(); a.ring == nil {
 				if err := a.wait(0, 0); err != nil {
 					return err
 				}
+			}
+			if len(a.out) == had {
+				// Or there is no memory for requests. The caller knows whether to try again.
+				for _, cb := range todo {
+					a.out = append(a.out, completion{uint32(cb.data), -int32(errno)})
+				}
+				todo = nil
 			}
 			sleep(spinFor)
 		case errno == unix.ENOSYS || errno == unix.EFAULT:

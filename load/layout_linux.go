@@ -30,19 +30,22 @@ type writer struct {
 }
 
 func layout(ctx context.Context, path string, size int64, opt LayoutOptions) (res LayoutResult, err error) {
-	reused, err := claim(path, size, opt, &res)
-	if err != nil || reused {
+	w := &writer{path: path, fd: -1, size: size, seed: opt.Seed}
+	if err := w.claim(opt, &res); err != nil || res.Reused {
 		return res, err
 	}
-	w := &writer{path: path, size: size, seed: opt.Seed}
 	start := time.Now()
-	if err := w.open(); err != nil {
-		return res, err
+	undo := func() error { return unix.Ftruncate(w.fd, 0) }
+	if w.fd < 0 {
+		if err := w.open(); err != nil {
+			return res, err
+		}
+		undo = func() error { return ignoreMissing(os.Remove(path)) }
 	}
-	// From here on the file is this layout's own.
+	// From here on what the file holds is this layout's own.
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, ignoreMissing(os.Remove(path)))
+			err = errors.Join(err, undo())
 		}
 		unix.Close(w.fd)
 	}()
@@ -65,42 +68,60 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// claim makes sure that path may be written: nothing is there, or an empty file,
-// or, with Reuse, the caller's own. It reports whether that is complete already.
-func claim(path string, size int64, opt LayoutOptions, res *LayoutResult) (bool, error) {
-	st, err := os.Lstat(path)
+// claim makes sure that the path may be written: nothing is there, or an empty file, which is opened and keeps its owner, mode and
+// links, or, with Reuse, the caller's own. If that is complete already it is reused, else removed.
+func (w *writer) claim(opt LayoutOptions, res *LayoutResult) error {
+	st, err := os.Lstat(w.path)
 	if errors.Is(err, os.ErrNotExist) {
-		return false, nil
+		return nil
 	}
 	if err != nil {
-		return false, err
+		return err
 	}
 	if st.Mode().Type() == os.ModeSymlink {
-		return false, &ExistsError{path, "a symbolic link"}
+		return &ExistsError{w.path, "a symbolic link"}
 	}
 	if !st.Mode().IsRegular() {
-		return false, &ExistsError{path, "something else than a regular file"}
+		return &ExistsError{w.path, "something else than a regular file"}
 	}
-	if !opt.Reuse {
-		if st.Size() > 0 {
-			return false, &ExistsError{path, fmt.Sprintf("a file of %d bytes", st.Size())}
-		}
+	if st.Size() > 0 && !opt.Reuse {
+		return &ExistsError{w.path, fmt.Sprintf("a file of %d bytes", st.Size())}
 	}
-	fd, err := openRetry(path, unix.O_RDWR|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
+	fd, err := openRetry(w.path, unix.O_RDWR|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
 	if errors.Is(err, os.ErrNotExist) {
-		return false, nil
+		return nil
 	}
-	if err == nil {
-		defer unix.Close(fd)
-		if err := lock(fd, path); err != nil {
-			return false, err
-		}
-		if opt.Reuse && st.Size() == size && reusable(fd, path, size, res) {
-			res.Reused = true
-			return true, nil
-		}
+	if err != nil {
+		return &os.PathError{Op: "open", Path: w.path, Err: err}
 	}
-	return false, ignoreMissing(os.Remove(path))
+	length, err := locked(fd, w.path)
+	switch {
+	case err != nil:
+	case length == 0:
+		w.fd = fd
+		w.direct = w.makeDirect()
+		return nil
+	case !opt.Reuse:
+		err = &ExistsError{w.path, fmt.Sprintf("a file of %d bytes", length)}
+	case length == w.size && reusable(fd, w.path, w.size, res):
+		res.Reused = true
+	default:
+		err = ignoreMissing(os.Remove(w.path))
+	}
+	unix.Close(fd)
+	return err
+}
+
+// locked locks the open file and returns its length, which nobody else's layout changes then.
+func locked(fd int, path string) (int64, error) {
+	if err := lock(fd, path); err != nil {
+		return 0, err
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return 0, &os.PathError{Op: "stat", Path: path, Err: err}
+	}
+	return st.Size, nil
 }
 
 // lock makes sure that no other layout is at work on the open file, or has it replaced. File systems
@@ -236,6 +257,16 @@ func (w *writer) writeAt(p []byte, off int64) error {
 		p, off = p[n:], off+int64(n)
 	}
 	return nil
+}
+
+// makeDirect turns direct I/O on for a file that was there, and reports whether its file system takes it.
+func (w *writer) makeDirect() bool {
+	flags, err := unix.FcntlInt(uintptr(w.fd), unix.F_GETFL, 0)
+	if err != nil {
+		return false
+	}
+	_, err = unix.FcntlInt(uintptr(w.fd), unix.F_SETFL, flags|unix.O_DIRECT)
+	return err == nil
 }
 
 // buffered turns direct I/O off and reports whether it was on. Other threads'

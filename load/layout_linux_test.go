@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -107,6 +108,70 @@ func TestLayoutRefusesOthersFiles(t *testing.T) {
 		if _, err := Layout(context.Background(), filepath.Join(dir, "new"), size, LayoutOptions{}); err == nil {
 			t.Errorf("Layout of %d bytes was accepted", size)
 		}
+	}
+}
+
+// TestLayoutKeepsAnEmptyFile: an empty file is filled, and stays the file that it is: its mode and its links.
+func TestLayoutKeepsAnEmptyFile(t *testing.T) {
+	dir := t.TempDir()
+	path, link := filepath.Join(dir, "f"), filepath.Join(dir, "link")
+	if err := errors.Join(os.WriteFile(path, nil, 0o640), os.Chmod(path, 0o640), os.Link(path, link)); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(what string, size int64) {
+		t.Helper()
+		for _, p := range []string{path, link} {
+			if st, err := os.Stat(p); err != nil || !os.SameFile(before, st) || st.Mode() != before.Mode() || st.Size() != size {
+				t.Errorf("%s: %s is %+v, %v, want the file that was there with %d bytes", what, p, st, err, size)
+			}
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Layout(ctx, path, 4<<20, LayoutOptions{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("Layout = %v, want context.Canceled", err)
+	}
+	check("after one that was broken off", 0)
+	res, err := Layout(t.Context(), path, 1<<20+777, LayoutOptions{})
+	if err != nil || res.Reused || res.Info.HoleBytes > 0 || res.Info.Unwritten > 0 {
+		t.Errorf("Layout = %+v, %v", res, err)
+	}
+	check("after the layout", 1<<20+777)
+	fresh, err := Layout(t.Context(), filepath.Join(dir, "fresh"), 1<<20+777, LayoutOptions{})
+	if err != nil || fresh.Direct != res.Direct {
+		t.Errorf("direct I/O is %v for a file that was there, %v for a new one, %v", res.Direct, fresh.Direct, err)
+	}
+}
+
+// TestLayoutKeepsWhatItCannotOpen: also with Reuse a file that can't be opened stays. A program that runs is one, to root too.
+func TestLayoutKeepsWhatItCannotOpen(t *testing.T) {
+	sleep, err := exec.LookPath("sleep")
+	if err != nil {
+		t.Skip("needs a program")
+	}
+	program, err := os.ReadFile(sleep)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "sleep")
+	if err := os.WriteFile(path, program, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(path, "60")
+	if err := c.Start(); err != nil {
+		t.Skipf("needs a folder of programs: %v", err)
+	}
+	defer func() { _, _ = c.Process.Kill(), c.Wait() }()
+	var at *os.PathError
+	if _, err := Layout(t.Context(), path, 8192, LayoutOptions{Reuse: true}); !errors.As(err, &at) || at.Op != "open" || !errors.Is(err, syscall.ETXTBSY) {
+		t.Errorf("Layout = %v, want that the file can't be opened", err)
+	}
+	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, program) {
+		t.Errorf("the file was changed, %v", err)
 	}
 }
 

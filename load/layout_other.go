@@ -22,23 +22,50 @@ func layout(ctx context.Context, path string, size int64, opt LayoutOptions) (re
 		case !opt.Reuse && st.Size() > 0:
 			return res, &ExistsError{path, fmt.Sprintf("a file of %d bytes", st.Size())}
 		}
-		if err := os.Remove(path); err != nil {
-			return res, err
+		if st.Size() > 0 {
+			if err := os.Remove(path); err != nil {
+				return res, err
+			}
 		}
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	f, made, err := empty(path)
 	if err != nil {
 		return res, err
 	}
 	start := time.Now()
 	err = writeAll(ctx, f, size, opt.Seed)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return res, errors.Join(err, os.Remove(path))
+	if err != nil && !made {
+		err = errors.Join(err, f.Truncate(0))
+	}
+	if err = errors.Join(err, f.Close()); err != nil && made {
+		err = errors.Join(err, os.Remove(path))
+	}
+	if err != nil {
+		return res, err
 	}
 	res.Elapsed = time.Since(start)
 	res.Rate = float64(size) / res.Elapsed.Seconds()
 	res.Info = unknownInfo(size)
 	return res, nil
+}
+
+// empty makes the file, or opens the empty one that is there.
+func empty(path string) (f *os.File, made bool, err error) {
+	f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if !errors.Is(err, os.ErrExist) {
+		return f, err == nil, err
+	}
+	if f, err = os.OpenFile(path, os.O_RDWR, 0); err != nil {
+		return nil, false, err
+	}
+	st, err := f.Stat()
+	if err == nil && st.Size() > 0 {
+		err = &ExistsError{path, fmt.Sprintf("a file of %d bytes", st.Size())}
+	}
+	if err != nil {
+		return nil, false, errors.Join(err, f.Close())
+	}
+	return f, false, nil
 }
 
 func writeAll(ctx context.Context, f *os.File, size int64, seed uint64) error {

@@ -131,6 +131,10 @@ func (t *thread) reap(out []completion, now int64) error {
 	for _, c := range out {
 		sl := &t.slots[c.slot]
 		if c.res != sl.size {
+			if t.refused(sl, c.res, now) {
+				t.release(c.slot)
+				continue
+			}
 			if again, e := t.uneven(sl, c.res); again {
 				t.batch = append(t.batch, c.slot)
 				continue
@@ -180,6 +184,19 @@ func (t *thread) release(s uint32) {
 		t.bufs.giveSegment(sl.seg)
 	}
 	t.free = append(t.free, s)
+}
+
+// refused reports whether the kernel didn't take an I/O when the run was over. It is left then, or a run on a machine that
+// has no memory for requests would never end.
+func (t *thread) refused(sl *slot, res int32, now int64) bool {
+	r := t.run
+	if res != -int32(syscall.EAGAIN) || now < r.last.Load() {
+		return false
+	}
+	if now > r.begin.Load() && sl.start <= r.end.Load() {
+		t.acct.unfinish++
+	}
+	return true
 }
 
 // uneven deals with a try that did not move the whole block: again is whether

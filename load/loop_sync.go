@@ -43,6 +43,9 @@ func (t *thread) syncLoop() error {
 		f := r.files[sl.file]
 		res := f.transfer(sl)
 		for res != sl.size {
+			if t.refused(sl, res, clk.now()) {
+				return nil
+			}
 			again, err := t.uneven(sl, res)
 			if err != nil {
 				return err

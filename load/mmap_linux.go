@@ -3,6 +3,7 @@ package load
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -40,12 +41,24 @@ func (t *target) unmap() error {
 	return unix.Munmap(m)
 }
 
+// maps reports whether a panic is the fault of an address of the mapping (debug.SetPanicOnFault). Any other is a bug of ours.
+func (t *target) maps(fault any) bool {
+	e, ok := fault.(interface {
+		runtime.Error
+		Addr() uintptr
+	})
+	return ok && len(t.mem) > 0 && e.Addr()-uintptr(unsafe.Pointer(unsafe.SliceData(t.mem))) < uintptr(len(t.mem))
+}
+
 // copy does the slot's I/O by copying, so that the kernel sees page faults only. One that it can't serve, since the
 // disk failed or the file was cut short, is a signal (SIGBUS), which Go makes a panic of (debug.SetPanicOnFault, of the thread): it
 // is the error that a read would have returned.
 func (t *target) copy(s *slot) (n int32) {
 	defer func() {
-		if recover() != nil {
+		if fault := recover(); fault != nil {
+			if !t.maps(fault) {
+				panic(fault)
+			}
 			n = -int32(unix.EIO)
 		}
 	}()

@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 )
 
 // TestMMap: a mapping reads and writes what the other engines do, in files that are large enough.
@@ -48,6 +49,23 @@ func TestMMapOfAFileThatWasCut(t *testing.T) {
 	if !errors.As(err, &bad) || !errors.Is(err, syscall.EIO) || bad.Offset != 512<<10 {
 		t.Errorf("%v, want an error at %d", err, 512<<10)
 	}
+}
+
+// TestMMapHidesNoBug: a panic that is no fault of the mapping is none of the disk.
+func TestMMapHidesNoBug(t *testing.T) {
+	f, err := openTarget(Job{RW: Read, Size: 1 << 20, IOEngine: MMap}, written(t, 1<<20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.close()
+	buf := make([]byte, 4096)
+	s := slot{size: 4096, off: 1 << 20, buf: uintptr(unsafe.Pointer(&buf[0]))}
+	defer func() {
+		if recover() == nil {
+			t.Error("a slot beyond the end is an error of the disk")
+		}
+	}()
+	f.copy(&s)
 }
 
 // TestMMapIsNeverChosen: it is no stronger engine than others, and slower to fail.

@@ -42,9 +42,10 @@ func newPace(j Job) pace {
 	return p
 }
 
-// tick is the unit of a Poisson schedule's time: a 1024th of a nanosecond, so
-// that rounding the gaps does not add up. fio rounds to whole microseconds.
-const tick = 1024
+// tick is the unit of a Poisson schedule's time: a 64th of a nanosecond, so
+// that rounding the gaps does not add up. fio rounds to whole microseconds. A schedule of int64 then
+// lasts four and a half years: more than the ramp, the runtime and the cool-down may together.
+const tick = 64
 
 // due is when I/O number k of an open loop should start, from the start of the
 // run, in nanoseconds. The schedule is linear and has no rounding that adds up:
@@ -62,10 +63,18 @@ func due(k, rate int64) int64 {
 // means none elsewhere, so the first is one nanosecond late.
 func (t *thread) nextDue() int64 {
 	if !t.holding {
-		t.hold = max(t.run.start+t.arrival()+t.lane.shift.Load(), 1)
+		t.hold = max(later(t.run.start, later(t.arrival(), t.lane.shift.Load())), 1)
 		t.holding = true
 	}
 	return t.hold
+}
+
+// later is the time d after at, or the end of all time, which is when due has what never comes due.
+func later(at, d int64) int64 {
+	if d > math.MaxInt64-at {
+		return math.MaxInt64
+	}
+	return at + d
 }
 
 // arrival moves the lane's schedule on by one I/O and returns when that should start, from the
@@ -93,11 +102,11 @@ func (t *thread) arrival() int64 {
 
 // longestGap bounds a gap of a Poisson schedule, in ticks: 18 minutes, which only a rate far below one I/O a minute comes
 // near to. All threads together then draw less than a schedule's time can hold.
-const longestGap = 1 << 50
+const longestGap = 1 << 46
 
 // gap draws the time, in ticks, from one arrival of a Poisson process to the next, for what counts w.
 func (t *thread) gap(w, rate int64) int64 {
-	return int64(min(-math.Log1p(-t.gen.float())*float64(w)/float64(rate)*(1e9*tick), longestGap))
+	return int64(min(math.Round(-math.Log1p(-t.gen.float())*float64(w)/float64(rate)*(1e9*tick)), longestGap))
 }
 
 // tickets are how far the schedules of a lane's reads and writes are, where each has its own. The
@@ -225,7 +234,7 @@ func (t *thread) think() {
 		// Of a lane's threads each pauses for itself, and its schedule is that of all.
 		d := (now - begin) * int64(len(r.lanes)) / int64(len(r.threads))
 		t.lane.shift.Add(d)
-		t.hold += d // If it holds one.
+		t.hold = later(t.hold, d) // If it holds one.
 	}
 }
 

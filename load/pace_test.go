@@ -25,6 +25,47 @@ func TestReadsAndWritesKeepTheirOwnRates(t *testing.T) {
 	}
 }
 
+// TestScheduleOfAYear: a Poisson schedule that is over a year old goes on, and what never comes due isn't due now.
+func TestScheduleOfAYear(t *testing.T) {
+	const years = 3 * 365 * 24 * int64(time.Hour)
+	for _, j := range []Job{
+		{RW: RandRead, RateIOPS: 1, RateProcess: Poisson}, {RW: RandRW, RateIOPS: 1, WriteRateIOPS: 1, RateProcess: Poisson},
+	} {
+		j.Size, j.IOEngine, j.Runtime = 1<<20, Null, time.Second
+		th := prepare(t, j).threads[0]
+		th.lane.ticket.Store(years * tick)
+		th.lane.tickets.time, th.lane.tickets.begun = [2]int64{years * tick, years * tick}, true
+		for last := years - 1; last < years+int64(time.Hour); {
+			at := th.arrival()
+			if at < last {
+				t.Fatalf("%s: an arrival at %d after one at %d", j.RW, at, last)
+			}
+			last = at
+		}
+	}
+	th := prepare(t, Job{RW: RandRead, Size: 1 << 20, IOEngine: Null, RateIOPS: 1, Runtime: time.Second}).threads[0]
+	th.lane.ticket.Store(math.MaxInt64 - 1)
+	th.lane.shift.Store(int64(time.Hour))
+	th.run.start = 1
+	if at := th.nextDue(); at != math.MaxInt64 {
+		t.Errorf("nextDue() = %d of an I/O that never comes due", at)
+	}
+}
+
+// TestPoissonGapsAreUnbiased: also where they are short, the gaps have the mean of the rate.
+func TestPoissonGapsAreUnbiased(t *testing.T) {
+	th := prepare(t, Job{RW: RandRead, Size: 1 << 20, IOEngine: Null, RateIOPS: 1e8, RateProcess: Poisson, Runtime: time.Second}).threads[0]
+	const n = 1 << 20
+	var at int64
+	for range n {
+		at = th.arrival()
+	}
+	// The mean of n gaps is off by 1/sqrt(n) of itself.
+	if got := float64(at) / n; math.Abs(got-10) > 10*5/math.Sqrt(n) {
+		t.Errorf("the mean gap is %.4f ns, want 10", got)
+	}
+}
+
 // TestRatesOfBothDirections: whatever runs the I/Os, and however the sizes are, there are as many of
 // each kind as the rates say. One more or less may have been due when the job ended.
 func TestRatesOfBothDirections(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"syscall"
 	"time"
 )
 
@@ -133,14 +134,18 @@ func tryOne(e asyncEngine, f *target, s *slot, whole bool) error {
 	if e == nil {
 		res = f.transfer(s)
 	} else {
-		out, err := e.run([]uint32{0}, 1, scratchWait)
-		if err != nil {
-			return err
+		const refused = -int32(syscall.EAGAIN)
+		end := time.Now().Add(scratchWait)
+		for res = refused; res == refused && time.Now().Before(end); {
+			out, err := e.run([]uint32{0}, 1, scratchWait)
+			if err != nil {
+				return err
+			}
+			if len(out) != 1 {
+				return errHung
+			}
+			res = out[0].res
 		}
-		if len(out) != 1 {
-			return errHung
-		}
-		res = out[0].res
 	}
 	if res < 0 || whole && res != scratchSize {
 		return resultError(res)

@@ -282,13 +282,10 @@ func (r *ring) run(batch []uint32, want int, timeout time.Duration) ([]completio
 			continue
 		}
 		if (errno == unix.EAGAIN || errno == unix.EBUSY) && r.ready() == 0 {
-			if timeout = limit.left(); timeout == 0 && want > 0 {
-				break // What is still in the queue goes with the next call.
-			}
 			// No memory for requests at the moment. Nothing of ours may be in flight
-			// that could be awaited, so give others a chance.
+			// that could be awaited, so give others a chance; the caller knows whether to try again.
 			sleep(spinFor)
-			continue
+			return r.withdraw(r.pop()), nil
 		}
 		if errno != 0 && errno != unix.ETIME && errno != unix.EAGAIN && errno != unix.EBUSY {
 			return nil, errno
@@ -298,6 +295,19 @@ func (r *ring) run(batch []uint32, want int, timeout time.Duration) ([]completio
 		}
 	}
 	return r.pop(), nil
+}
+
+// withdraw takes back what the kernel did not take from the submission queue, which it reads only when it is entered: each is a
+// completion with EAGAIN.
+func (r *ring) withdraw(out []completion) []completion {
+	head := atomic.LoadUint32(r.sqHead)
+	for i := head; i != r.tail; i++ {
+		out = append(out, completion{uint32(r.sqes[i&r.sqMask].userData), -int32(unix.EAGAIN)})
+	}
+	r.tail = head
+	atomic.StoreUint32(r.sqTail, head)
+	r.out = out
+	return out
 }
 
 func (r *ring) ready() uint32 { return atomic.LoadUint32(r.cqTail) - *r.cqHead }

@@ -96,6 +96,29 @@ func TestStartIncrementMovesTheStartOnly(t *testing.T) {
 	}
 }
 
+// TestVerifyFromStartsApart: what jobs that start apart verify is stamped in units that start where they do.
+func TestVerifyFromStartsApart(t *testing.T) {
+	j := Job{
+		RW: Write, BS: 4096, Size: 64 << 10, NumJobs: 2, Filename: written(t, 64<<10), IOEngine: PSync, WholeRegion: true,
+		Verify: true, RandSeed: 3, Loops: 2,
+	}
+	for inc, want := range map[int64]int64{4096: 4096, 8192: 4096, 1536: 512, 2048: 2048} {
+		j.StartIncrement = inc
+		if got := j.VerifyUnit(); got != want {
+			t.Errorf("start_increment=%d: VerifyUnit() = %d, want %d", inc, got, want)
+		}
+		w := j
+		start(t, w)
+		w.RW = Read
+		start(t, w)
+	}
+	j.StartIncrement = 1000
+	var opt *OptionError
+	if err := j.Validate(); !errors.As(err, &opt) || opt.Option != "verify" {
+		t.Errorf("start_increment=1000: %v, want a refusal of verify", err)
+	}
+}
+
 func TestCoolDownGoesOnUncounted(t *testing.T) {
 	for _, engine := range []string{PSync, IOUring, Null} {
 		j := Job{RW: RandRead, BS: 4096, Size: 1 << 20, Runtime: 100 * time.Millisecond, CoolDown: 300 * time.Millisecond, RateIOPS: 1000, IOEngine: engine}

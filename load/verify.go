@@ -29,7 +29,7 @@ func (j Job) VerifyUnit() int64 {
 	if !j.Verify {
 		return 0
 	}
-	all := j.BS | j.Offset | j.BlockAlign | j.OffsetIncrement | j.RWNumber
+	all := j.BS | j.Offset | j.BlockAlign | j.OffsetIncrement | j.StartIncrement | j.RWNumber
 	if j.random() {
 		all &^= j.RWNumber
 	}

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"text/tabwriter"
 	"time"
 
 	"plimsoll/internal/leaktest"
+	"plimsoll/internal/limit/verify"
 )
 
 // TestRun: each place has its rows, with as many writes as there are values to change and none where all is as
@@ -105,5 +107,94 @@ func TestRow(t *testing.T) {
 		if got := strings.Join(strings.Fields(b.String()), " "); got != tt.want {
 			t.Errorf("row(%v) = %q, want %q", tt.times, got, tt.want)
 		}
+	}
+}
+
+// fakeBed tries nothing: it tells what a bed would.
+type fakeBed struct {
+	closed *atomic.Int32
+	err    error
+}
+
+func (b fakeBed) Close() error { b.closed.Add(1); return nil }
+
+func (b fakeBed) try(_ context.Context, r rung, t time.Duration) (verify.Row, error) {
+	row := verify.Row{Key: r.key, Mode: verify.Direct, Asked: r.asked, App: float64(r.asked), Elapsed: t, Verdict: verify.Held}
+	switch r.asked {
+	case 10e6:
+		row.Off, row.Overshoot = -0.03, 0.21
+	case 20000:
+		row = verify.Row{Key: r.key, Mode: verify.Direct, Asked: r.asked, Verdict: verify.Failed, Error: "it broke"}
+	}
+	return row, b.err
+}
+
+// TestAccuracy: each limit has a row beside its targets, in their order, also one that could not be measured.
+func TestAccuracy(t *testing.T) {
+	var out bytes.Buffer
+	var closed atomic.Int32
+	if err := accuracy(t.Context(), &out, false, func(int) (bed, error) { return fakeBed{closed: &closed}, nil }); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for line := range strings.Lines(out.String()) {
+		got = append(got, strings.Join(strings.Fields(line), " "))
+	}
+	if len(got) != 17 || int(closed.Load()) != 16 {
+		t.Fatalf("%d lines, %d beds closed:\n%s", len(got), closed.Load(), out.String())
+	}
+	for i, want := range map[int]string{
+		1:  "read_bps 977 KiB/s 977 KiB/s +0.00 % <= 2 % met +0.0 % <= 20 % met",
+		3:  "read_bps 9.54 MiB/s 9.54 MiB/s -3.00 % <= 2 % MISSED +21.0 % <= 20 % MISSED",
+		16: "write_iops 20 k IOPS failed: it broke",
+	} {
+		if got[i] != want {
+			t.Errorf("line %d: %q, want %q", i, got[i], want)
+		}
+	}
+	out.Reset()
+	if err := accuracy(t.Context(), &out, true, func(int) (bed, error) { return nil, errSkip("it needs root") }); err != nil || !strings.Contains(out.String(), "skipped: it needs root") {
+		t.Errorf("where it can't be had: %v, %s", err, out.String())
+	}
+	broken := errors.New("no disk")
+	err := accuracy(t.Context(), &out, true, func(int) (bed, error) { return fakeBed{&closed, broken}, nil })
+	if !errors.Is(err, broken) || !strings.Contains(err.Error(), "write_bps of 1000000: no disk") {
+		t.Errorf("a bed that breaks: %v", err)
+	}
+	for _, quick := range []bool{false, true} {
+		keys, most, least := map[verify.Key]bool{}, int64(0), int64(1)<<62
+		for _, r := range rungs(quick) {
+			keys[r.key], most, least = true, max(most, r.asked), min(least, r.asked)
+		}
+		if len(keys) != 4 || most != 500e6 || least != 50 {
+			t.Errorf("quick %v: %d kinds from %d to %d", quick, len(keys), least, most)
+		}
+	}
+}
+
+// TestMemoryBed: a limit is measured for real, and nothing is left behind, also when it is broken off.
+func TestMemoryBed(t *testing.T) {
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	leaktest.Check(t, fmt.Sprintf("plimsoll-limitbench-%d", os.Getpid()), tmp)
+	b, err := newMemoryBed(99)
+	var skip errSkip
+	if errors.As(err, &skip) {
+		t.Skip(skip)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	row, err := b.try(t.Context(), rung{key: verify.WriteIOPS, asked: 50}, verify.LeastTime)
+	if err != nil || row.Verdict != verify.Held {
+		t.Errorf("try() = %s, %v", row.Words(), err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if _, err := b.try(ctx, rung{key: verify.WriteIOPS, asked: 50}, time.Minute); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("broken off: %v", err)
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
 	}
 }

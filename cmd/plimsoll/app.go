@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/clean"
+	"plimsoll/internal/limit/target"
 )
 
 // app is the outside world of the command, so that tests can replace it.
@@ -23,6 +24,8 @@ type app struct {
 	hard context.Context
 	// quiet is set while an interrupt is how one ends a command: it needs no words. nil: nobody answers interrupts.
 	quiet *atomic.Bool
+	// targets says where containers are looked for. nil: where this machine has them.
+	targets *target.Options
 }
 
 // hardContext is hard, or one that never ends.

@@ -100,6 +100,7 @@ type dialectSession struct {
 	app     *app
 	bench   *trial.Bench
 	inPlace bool
+	names   dialect.Names
 	db      *store.Store // nil: nothing is recorded
 	// recorded: there is a trial.
 	recorded bool
@@ -194,10 +195,10 @@ func (s *dialectSession) open(ctx context.Context) error {
 // Path implements dialect.Session.
 func (s *dialectSession) Path(name string) string {
 	if s.inPlace {
-		return dialect.InPlace(name)
+		return s.names.InPlace(name)
 	}
 	if len(name) > 2 && name[1] == ':' && name[2] == '\\' && filepath.Separator == '/' {
-		name = dialect.InPlace(name) // A path of Windows: a file of that name in the current folder.
+		name = s.names.InPlace(name) // A path of Windows: a file of that name in the current folder.
 	}
 	if abs, err := filepath.Abs(name); err == nil {
 		return abs

@@ -134,12 +134,15 @@ func TestDialectLimitsAreRefused(t *testing.T) {
 		status int
 		want   string
 	}{
-		{[]string{"--memory", "64MiB"}, exitCannot, "engine host has no limits"},
+		{[]string{"--memory", "64MiB"}, exitCannot, "engine host has no limit memory"},
 		{[]string{"--memory", "64M", "--engine", "oci"}, exitUsage, "--memory 64M: "},
-		{[]string{"--memory=1MiB", "--engine", "oci"}, exitUsage, "--memory 1MiB: 1MiB is out of range"},
-		{[]string{"--cpus", "none", "--engine", "oci"}, exitUsage, "--cpus none: wants a number"},
+		{[]string{"--memory=1MiB", "--engine", "oci"}, exitUsage, "--memory 1MiB: 1MiB is too little: no container starts with so little; write 6MiB to 1PiB"},
+		{[]string{"--cpus", "none", "--engine", "oci"}, exitUsage, "--cpus none: \"none\" is no number of CPUs"},
 		{[]string{"--cpus"}, exitUsage, "--cpus needs a value"},
-		{[]string{"--write-bps", "10MiB/s", "--engine", "oci"}, exitCannot, "no engine of this version limits I/O"},
+		{[]string{"--write-bps", "10MiB/s", "--engine", "oci", "--place", "tmpfs"}, exitCannot, "the place is memory (tmpfs)"},
+		{[]string{"--write-bps", "10MiB/s"}, exitUsage, "give --place dir:PATH, or --engine oci or docker"},
+		{[]string{"--write-iops", "1", "--engine", "oci"}, exitUsage, "write 2 to 4294967294"},
+		{[]string{"--device-wide", "--engine", "oci"}, exitUsage, "device_wide holds rates at the device, and there is none"},
 	} {
 		inFolder(t)
 		r := plimsoll(t, t.Context(), t.TempDir(), "", slices.Concat([]string{"dd", "if=/dev/zero", "of=x", "bs=4K", "count=1"}, row.args)...)

@@ -42,6 +42,9 @@ Plimsoll's own flags may stand anywhere between the tool's:
   --memory SIZE              limits of the container, as in a plan: memory with its page cache (64MiB),
   --cpus N                   processors (0.5),
   --cpu-shares N             and weight on busy processors (1024 is normal)
+  --read-bps, --write-bps RATE, --read-iops, --write-iops N, --weight N, --latency TIME
+                             limits of the device under the place (10MiB, 500, 200, 5ms)
+  --device-wide              hold the rates at the device too: what the kernel writes back later
   --record                   keep it as a run: 'plimsoll report last' shows it with its doubts` + leave
 }
 
@@ -56,6 +59,9 @@ func (a *app) splitDialect(args []string) (f dialectFlags, rest []string, err er
 		"--destructive": func(_, v string) error { f.destructive = append(f.destructive, v); return nil },
 	}
 	for _, key := range plan.LimitKeys() {
+		if key == "device_wide" {
+			continue // It has no value.
+		}
 		values["--"+strings.ReplaceAll(key, "_", "-")] = func(flag, v string) error {
 			err := plan.SetLimit(&f.limits, key, v, flag+" "+v)
 			f.limits.Name = f.limits.String() // No plan names it.
@@ -68,6 +74,10 @@ func (a *app) splitDialect(args []string) (f dialectFlags, rest []string, err er
 		switch {
 		case args[i] == "--record":
 			f.record = true
+			continue
+		case args[i] == "--device-wide":
+			f.limits.DeviceWide = true
+			f.limits.Name = f.limits.String()
 			continue
 		case args[i] == "--help":
 			f.help = true
@@ -85,6 +95,9 @@ func (a *app) splitDialect(args []string) (f dialectFlags, rest []string, err er
 		if err := set(name, value); err != nil {
 			return f, nil, usageError("%w", err)
 		}
+	}
+	if err := f.limits.Check(); err != nil {
+		return f, nil, usageError("%w", err)
 	}
 	return f, rest, nil
 }
@@ -139,6 +152,10 @@ func refuseFlags(tool dialectTool, f dialectFlags) error {
 	switch {
 	case tool.web && (f.place != "" || len(f.destructive) > 0):
 		return usageError("%s asks a server and uses no storage: leave out --place and --destructive", tool.name)
+	case tool.web && f.limits.IO():
+		return usageError("%s asks a server and uses no storage: leave out the limits on I/O", tool.name)
+	case f.limits.IO() && f.place == "" && (f.engine == "" || f.engine == plan.Host):
+		return usageError("limits on I/O are for the device under a place, and the files of a line without one may be on any: give --place dir:PATH, or --engine oci or docker")
 	case !tool.web && f.network != "":
 		return usageError("%s uses no network: leave out --network", tool.name)
 	}

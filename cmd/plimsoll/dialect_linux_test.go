@@ -112,13 +112,19 @@ func TestDialectsSpareData(t *testing.T) {
 		if p, _ := os.ReadFile(file); string(p) != data {
 			t.Errorf("%s wrote over the file", name)
 		}
-		leave := "theirs"
-		if name == "orion" {
-			leave = file // As its list has it.
+		r = plimsoll(t, t.Context(), state, "", slices.Concat([]string{name}, args, []string{"--destructive", file + "s"})...)
+		if p, _ := os.ReadFile(file); r.status != exitUsage || !strings.Contains(r.stderr, "--destructive "+file+"s: is none of the files") || string(p) != data {
+			t.Errorf("%s with leave for another file: status %d, %s", name, r.status, r.stderr)
 		}
-		r = plimsoll(t, t.Context(), state, "", slices.Concat([]string{name}, args, []string{"--destructive", leave})...)
-		if p, _ := os.ReadFile(file); r.status != exitDone || string(p) == data {
-			t.Errorf("%s with leave: status %d, %s", name, r.status, r.stderr)
+		// Any spelling names the file, that of the refusal first of all.
+		for _, leave := range []string{file, "theirs", "./theirs", dir + "/../" + filepath.Base(dir) + "//theirs"} {
+			if err := os.WriteFile(file, []byte(data), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			r = plimsoll(t, t.Context(), state, "", slices.Concat([]string{name}, args, []string{"--destructive", leave})...)
+			if p, _ := os.ReadFile(file); r.status != exitDone || string(p) == data {
+				t.Errorf("%s with leave for %s: status %d, %s", name, leave, r.status, r.stderr)
+			}
 		}
 	}
 }

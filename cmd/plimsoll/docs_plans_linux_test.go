@@ -14,8 +14,8 @@ import (
 var manualYAML = regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$")
 
 // skippedAsTold are the reasons for which the manual itself says that cells are skipped: no daemon, no
-// volume of oci's, and limits that an engine can't set.
-var skippedAsTold = regexp.MustCompile(`docker\.sock|engine oci has no place volume|engine host has no limits|no engine of this version limits I/O`)
+// volume of oci's, and limits that the host has not.
+var skippedAsTold = regexp.MustCompile(`docker\.sock|engine oci has no place volume|engine host has no limit (memory|cpus)`)
 
 // whole makes a plan of a piece of one: the keys that it lacks are those of a small plan.
 func whole(piece string) string {

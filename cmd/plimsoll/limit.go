@@ -9,8 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/device"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/limit/engineapi"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/target"
 )
@@ -71,7 +73,11 @@ type limiter struct {
 
 // newLimiter looks at this machine. Its Close must be called.
 func (a *app) newLimiter() (*limiter, error) {
-	finder := target.New(target.Host())
+	opt := target.Host()
+	if a.targets != nil {
+		opt = *a.targets
+	}
+	finder := target.New(opt)
 	h, err := hold.New(device.Host(), finder)
 	if errors.Is(err, errors.ErrUnsupported) {
 		return nil, &exitError{exitCannot, fmt.Errorf("limits are set on Linux: %w", err)}
@@ -99,10 +105,12 @@ func (l *limiter) scope(ctx context.Context, name string, where limitWhere, io b
 func limitError(err error) error {
 	var impossible *hold.ImpossibleError
 	var fault *cgroup.Fault
+	var unsupported *engineapi.UnsupportedError
+	var unoffered *engine.Unsupported
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &impossible), errors.Is(err, cgroup.ErrUnsupported):
+	case errors.As(err, &impossible), errors.As(err, &unsupported), errors.As(err, &unoffered), errors.Is(err, cgroup.ErrUnsupported):
 		return &exitError{exitCannot, err}
 	case errors.As(err, &fault) && errors.Is(err, errors.ErrUnsupported):
 		return &exitError{exitCannot, err}

@@ -2,14 +2,17 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/clean"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/hold"
+	"plimsoll/internal/limit/weight"
 )
 
 // impliedSizes are the block sizes at which a rate is put in the other unit: those of a database and of a copy.
@@ -18,7 +21,7 @@ var impliedSizes = []int64{4 << 10, 1 << 20}
 // limitSetCommand sets limits.
 func (a *app) limitSetCommand() *cobra.Command {
 	var where limitWhere
-	var dry bool
+	var how limitHow
 	cmd := &cobra.Command{
 		Use:   "set TARGET",
 		Short: "Set limits of a container, process, group, unit or volume",
@@ -31,6 +34,13 @@ refuses one.
 Limits on I/O are for the container's own layer and all that is mounted into it,
 unless --volume, --path or --device says less. A percentage is of what the device was
 measured to carry ("plimsoll run" keeps that).
+
+A container that is started again begins without these limits, unless --keep has its engine store
+them: Docker does (limits of devices from version 29.6), and Podman from version 5.
+
+A weight does nothing unless bfq schedules the disk or iocost is enabled for it, and is refused.
+--enable-weights changes that, for all who use the disk; clear puts it back when the last
+weight for which it was done has gone.
 
 On control groups of version 1 a container's buffered writes are written back by the kernel, in the
 root group. A volume with a device of its own is therefore limited there too, and
@@ -46,7 +56,13 @@ Exit status: 0; 1 if a limit was refused; 2 for wrong usage; 5 if it can't be ha
 	}
 	read := limitFlags(cmd)
 	where.register(cmd)
-	cmd.Flags().BoolVar(&dry, "dry-run", false, "say what would be written, and write nothing")
+	f := cmd.Flags()
+	f.BoolVar(&how.dry, "dry-run", false, "say what would be written, and write nothing")
+	f.BoolVar(&how.keep, "keep", false, "have the engine store it too, for the container's next start (Docker; Podman 5)")
+	f.StringVar(&how.enable, "enable-weights", "", "with --weight: make the disk be divided by weight, for all who use it: bfq, iocost or auto")
+	f.Lookup("enable-weights").NoOptDefVal = enableAuto
+	cmd.MarkFlagsMutuallyExclusive("dry-run", "keep")
+	cmd.MarkFlagsMutuallyExclusive("dry-run", "enable-weights")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		ask, err := read()
 		if err != nil {
@@ -55,10 +71,25 @@ Exit status: 0; 1 if a limit was refused; 2 for wrong usage; 5 if it can't be ha
 		if ask.IsZero() {
 			return usageError("no limit is named: give one, such as --write-bps 10MiB")
 		}
-		return a.limitSet(cmd.Context(), args[0], where, ask, dry)
+		if how.enable != "" && !ask.Limits.Has(limit.Weight) {
+			return usageError("--enable-weights goes with --weight: give the share, such as --weight 200")
+		}
+		if !slices.Contains([]string{"", enableAuto, weight.ByBFQ, weight.ByIOCost}, how.enable) {
+			return usageError("--enable-weights=%s: there are %s, %s and %s", how.enable, enableAuto, weight.ByBFQ, weight.ByIOCost)
+		}
+		return a.limitSet(cmd.Context(), args[0], where, ask, how)
 	}
 	return cmd
 }
+
+// limitHow is how limits are set.
+type limitHow struct {
+	dry, keep bool
+	// enable is what shall divide disks by weight, enableAuto for whichever can, "" to leave them.
+	enable string
+}
+
+const enableAuto = "auto"
 
 // asksIO reports whether a limit on I/O is asked for: those need a device.
 func asksIO(ask limit.Ask) bool {
@@ -67,7 +98,7 @@ func asksIO(ask limit.Ask) bool {
 }
 
 // limitSet sets what was asked for.
-func (a *app) limitSet(ctx context.Context, name string, where limitWhere, ask limit.Ask, dry bool) error {
+func (a *app) limitSet(ctx context.Context, name string, where limitWhere, ask limit.Ask, how limitHow) error {
 	l, err := a.newLimiter()
 	if err != nil {
 		return err
@@ -81,16 +112,65 @@ func (a *app) limitSet(ctx context.Context, name string, where limitWhere, ask l
 	if err != nil {
 		return err
 	}
-	return a.change(l, s, change, dry, where.json)
+	apply := l.Apply
+	switch {
+	case how.dry:
+		apply = l.Plan
+	case how.keep:
+		apply = l.Keep
+	case how.enable != "":
+		apply = a.enabling(l, how.enable)
+	}
+	if slices.Contains(change.Remove, limit.Weight) && !how.dry {
+		apply = a.disabling(l, apply)
+	}
+	return a.change(ctx, apply, s, change, how.dry, where.json)
 }
 
-// change makes a change and tells of it.
-func (a *app) change(l *limiter, s *hold.Scope, change limit.Change, dry, asJSON bool) error {
-	apply := l.Apply
-	if dry {
-		apply = l.Plan
+// enabling makes disks be divided by weight before the weight is set, and puts them back if that fails.
+func (a *app) enabling(l *limiter, by string) applier {
+	if by == enableAuto {
+		by = ""
 	}
-	done, err := apply(s, change)
+	return func(ctx context.Context, s *hold.Scope, change limit.Change) ([]hold.Done, error) {
+		w := l.Weights(a.stateDir)
+		on, err := w.Enable(ctx, s, by)
+		if err != nil {
+			return nil, err
+		}
+		done, err := l.Apply(ctx, s, change)
+		if err != nil {
+			_, undo := w.Undo(context.WithoutCancel(ctx), s)
+			return nil, errors.Join(err, undo)
+		}
+		for _, e := range on {
+			s.Notes = append(s.Notes, e.String()+", for all who use it; plimsoll limit clear puts that back")
+		}
+		return done, nil
+	}
+}
+
+// disabling makes a change, and puts disks back that were divided by weight for one that it has removed.
+func (a *app) disabling(l *limiter, apply applier) applier {
+	return func(ctx context.Context, s *hold.Scope, change limit.Change) ([]hold.Done, error) {
+		done, err := apply(ctx, s, change)
+		if err != nil || !change.Touches(limit.Weight) {
+			return done, err
+		}
+		off, err := l.Weights(a.stateDir).Undo(ctx, s)
+		for _, e := range off {
+			s.Notes = append(s.Notes, fmt.Sprintf("%s is no more divided by weight: %s was put back as it was", e.Disk, e.Edits[0].File))
+		}
+		return done, err
+	}
+}
+
+// An applier makes a change, or only plans it.
+type applier func(context.Context, *hold.Scope, limit.Change) ([]hold.Done, error)
+
+// change makes a change and tells of it.
+func (a *app) change(ctx context.Context, apply applier, s *hold.Scope, change limit.Change, dry, asJSON bool) error {
+	done, err := apply(ctx, s, change)
 	if err != nil {
 		return limitError(err)
 	}
@@ -131,22 +211,37 @@ func (a *app) tellChange(s *hold.Scope, change limit.Change, done []hold.Done, d
 	}
 	for _, d := range done {
 		switch {
-		case dry && d.Diff.Empty():
+		case dry && !d.Changes():
 			say("%s: nothing to write", d.Part.Name)
 		case dry:
 			say("%s: would write", d.Part.Name)
+			for _, p := range d.Properties {
+				say("  %s to the unit %s", p, d.Part.Unit)
+			}
 			for _, e := range d.Diff.Edits {
 				say("  %s", e)
 			}
-		case d.Writes == 0:
+		case !d.Changes():
 			say("%s: as wanted already", d.Part.Name)
 		case change.Set.IsZero():
 			say("%s: cleared", d.Part.Name)
 		default:
 			say("%s: %s %s", d.Part.Name, verb, change.Set)
 		}
-		for _, n := range d.Diff.Notes {
+		if len(d.Properties) > 0 && !dry {
+			say("  by systemd too, for the unit %s: a daemon-reload leaves them", d.Part.Unit)
+		}
+		if d.Kept != "" {
+			say("  stored by %s for the next start", d.Kept)
+		}
+		if len(d.Forgot) > 0 {
+			say("  the engine has forgotten %s; until the next start its runtime remembers, and an update of the container would set it again", strings.Join(d.Forgot, ", "))
+		}
+		for _, n := range slices.Concat(d.Diff.Notes, d.Notes) {
 			say("  note: %s", n)
+		}
+		if d.Stored != nil {
+			say("  note: %s", d.Stored)
 		}
 	}
 	for _, g := range s.Grounds {
@@ -174,7 +269,11 @@ func (a *app) limitClearCommand() *cobra.Command {
 		Use:   "clear TARGET",
 		Short: "Remove limits",
 		Long: `Clear removes all limits of a target from the kernel, whoever set them, or those that --only
-names.
+names; with --volume, --path or --device those on I/O alone, and only there.
+
+What systemd knows as a unit's, or what the engine has stored for the container's next
+start, is removed as well. Docker takes limits of devices back (from version 29.6), and no
+others; Podman takes none back: what is left is told.
 
 ` + targetHelp,
 		Example: `  plimsoll limit clear web
@@ -199,12 +298,23 @@ names.
 		}
 		defer l.Close()
 		// Limits of all devices are removed, unless some are named; a volume's are those of its device.
-		named := where.Volume != "" || where.Path != "" || where.Device != ""
-		s, err := l.scope(cmd.Context(), args[0], where, named || isVolume(args[0]))
+		named := where.Volume != "" || where.Path != "" || where.Device != "" || isVolume(args[0])
+		if named && len(only) == 0 {
+			for _, k := range limit.Keys {
+				if k.IO() {
+					only = append(only, k)
+				}
+			}
+		}
+		s, err := l.scope(cmd.Context(), args[0], where, named)
 		if err != nil {
 			return err
 		}
-		return a.change(l, s, limit.Clear(only...), dry, where.json)
+		apply := a.disabling(l, l.Apply)
+		if dry {
+			apply = l.Plan
+		}
+		return a.change(cmd.Context(), apply, s, limit.Clear(only...), dry, where.json)
 	}
 	return cmd
 }

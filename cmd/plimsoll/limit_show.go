@@ -21,6 +21,10 @@ func isVolume(name string) bool { return strings.HasPrefix(name, "volume:") }
 type limitShown struct {
 	Part   hold.Part      `json:"part"`
 	Groups []cgroup.State `json:"groups"`
+	// Stored is what the engine sets again at the container's next start.
+	Stored *hold.Stored `json:"stored,omitempty"`
+	// Notes say what could not be found out.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // limitShowCommand shows the limits that a target has.
@@ -31,7 +35,8 @@ func (a *app) limitShowCommand() *cobra.Command {
 		Short: "Show the limits that the kernel holds a target to",
 		Long: `Show reads the limits from the kernel, whoever set them: what it doesn't show is not
 limited. On control groups of version 1 each group below the container's own is
-limited by itself, and is shown.
+limited by itself, and is shown. What the engine has stored, and sets again at the container's next
+start, is told below.
 
 ` + targetHelp,
 		Example: `  plimsoll limit show web
@@ -55,7 +60,11 @@ limited by itself, and is shown.
 			if err != nil {
 				return limitError(fmt.Errorf("%s: %w", p.Name, err))
 			}
-			all = append(all, limitShown{p, groups})
+			shown := limitShown{Part: p, Groups: groups}
+			if shown.Stored, err = l.Stored(cmd.Context(), p.Target); err != nil {
+				shown.Notes = append(shown.Notes, fmt.Sprintf("what the engine sets at the next start is not known: %v", err))
+			}
+			all = append(all, shown)
 		}
 		if where.json {
 			return a.printJSON(struct {
@@ -93,9 +102,19 @@ func (a *app) showLimits(l *limiter, all []limitShown) error {
 		for _, s := range all {
 			fmt.Fprintln(a.stdout, clean.Line(s.Part.Name)+": no limits")
 		}
-		return nil
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, s := range all {
+		if s.Stored != nil {
+			fmt.Fprintln(a.stdout, clean.Line(fmt.Sprintf("%s: %s", s.Part.Name, s.Stored)))
+		}
+		for _, n := range s.Notes {
+			fmt.Fprintln(a.stdout, clean.Line(fmt.Sprintf("%s: note: %s", s.Part.Name, n)))
+		}
+	}
+	return nil
 }
 
 // deviceName is a device's name and number.

@@ -33,6 +33,7 @@ import (
 type limitVerifyFlags struct {
 	limitWhere
 	modes     []string
+	probe     bool
 	time      time.Duration
 	tolerance float64
 }
@@ -53,6 +54,10 @@ others, as if they had been.
 
 ` + targetHelp + `
 
+With --probe it makes a container of its own with the volume, by the same engine, gives it
+the limits, and removes it afterwards: for a volume that nobody uses now, or to leave
+the container alone.
+
 It works in a scratch folder of the container, which is removed, and takes the
 container's own share of the device while it does; where space is short, it refuses.
 
@@ -69,6 +74,7 @@ Exit status: 0 held; 4 at least one is not held; 5 it can't be held or tried her
 		names[i] = string(m)
 	}
 	cmd.Flags().StringSliceVar(&f.modes, "modes", names, "ways to do I/O")
+	cmd.Flags().BoolVar(&f.probe, "probe", false, "try a volume from a container made for it, not from one that uses it")
 	cmd.Flags().DurationVar(&f.time, "time", f.time, "how long each is measured, 3s at least")
 	cmd.Flags().Float64Var(&f.tolerance, "tolerance", f.tolerance, "how many percent above a limit still count as held")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -115,6 +121,8 @@ type verified struct {
 	Ground string       `json:"ground"`
 	Device string       `json:"device"`
 	Rows   []verify.Row `json:"rows"`
+
+	number string
 }
 
 func (a *app) limitVerify(ctx context.Context, name string, f limitVerifyFlags, ask limit.Ask) error {
@@ -127,6 +135,11 @@ func (a *app) limitVerify(ctx context.Context, name string, f limitVerifyFlags, 
 		return err
 	}
 	defer l.Close()
+	r := verify.Request{Modes: modes, Time: f.time, Tolerance: f.tolerance / 100}
+	if f.probe {
+		all, err := a.verifyProbe(ctx, l, name, f, ask, r)
+		return a.tellVerified(all, f.json, limitError(err))
+	}
 	s, err := l.scope(ctx, name, f.limitWhere, true)
 	if err != nil {
 		return err
@@ -141,14 +154,11 @@ func (a *app) limitVerify(ctx context.Context, name string, f limitVerifyFlags, 
 	}
 	var all []verified
 	for _, v := range list {
-		done := verified{Part: v.part.Name, Ground: v.ground.Name, Device: v.spot.Name}
-		if !f.json {
-			fmt.Fprintf(a.stdout, "%s, %s, on %s (%s):\n", clean.Line(v.part.Name), clean.Line(v.ground.Name), v.spot.Name, v.spot.Number())
-		}
-		done.Rows, err = a.verifyOne(ctx, l, v, verify.Request{Modes: modes, Time: f.time, Tolerance: f.tolerance / 100})
+		done := verified{Part: v.part.Name, Ground: v.ground.Name, Device: v.spot.Name, number: v.spot.Number()}
+		done.Rows, err = a.verifyOne(ctx, l, v, r)
 		all = append(all, done)
-		if !f.json && len(done.Rows) > 0 {
-			if err := printRows(a.stdout, done.Rows); err != nil {
+		if !f.json {
+			if err := a.tellRows(done); err != nil {
 				return err
 			}
 		}
@@ -156,13 +166,27 @@ func (a *app) limitVerify(ctx context.Context, name string, f limitVerifyFlags, 
 			break
 		}
 	}
-	if f.json {
+	return a.tellVerified(all, f.json, limitError(err))
+}
+
+// tellRows prints what was found of one.
+func (a *app) tellRows(v verified) error {
+	fmt.Fprintf(a.stdout, "%s, %s, on %s (%s):\n", clean.Line(v.Part), clean.Line(v.Ground), v.Device, v.number)
+	if len(v.Rows) == 0 {
+		return nil
+	}
+	return printRows(a.stdout, v.Rows)
+}
+
+// tellVerified ends a verification that broke off with err, or didn't.
+func (a *app) tellVerified(all []verified, asJSON bool, err error) error {
+	if asJSON && len(all) > 0 {
 		if jerr := a.printJSON(all); jerr != nil {
 			return jerr
 		}
 	}
 	if err != nil {
-		return limitError(err)
+		return err
 	}
 	return verdict(all)
 }
@@ -246,7 +270,7 @@ func (a *app) verifyOne(ctx context.Context, l *limiter, v verification, r verif
 		return nil, err
 	}
 	// Version 2 charges memory and I/O to one group; on version 1 its memory need not be taken up.
-	inside := engine.Inside{ID: scratchID(), Root: inroot.Of(v.part.Target.PID), Dir: v.folder(), Groups: []string{group.Dir}}
+	inside := engine.Inside{ID: scratchID(), Root: v.root(), Dir: v.folder(), Groups: []string{group.Dir}}
 	if err := room(inside, r.Room()); err != nil {
 		return nil, err
 	}
@@ -264,6 +288,14 @@ func (a *app) verifyOne(ctx context.Context, l *limiter, v verification, r verif
 	}
 	fmt.Fprintf(a.stderr, "trying %d limits and modes of %s, about %s\n", r.Rows(), clean.Line(v.part.Name), size.Duration(2*time.Duration(r.Rows())*r.Time))
 	return verify.Run(ctx, r)
+}
+
+// root is where the paths of what is tried begin: a group has those of the host.
+func (v verification) root() string {
+	if v.part.Target.PID == 0 {
+		return "/"
+	}
+	return inroot.Of(v.part.Target.PID)
 }
 
 // folder is where the scratch folder is made, as the container names it.

@@ -39,9 +39,6 @@ as file:line:column: message, and the exit status is 2.`,
 			if err != nil {
 				return a.planFaults(file, err)
 			}
-			if sets := ioLimited(p); len(sets) > 0 {
-				fmt.Fprintf(a.stderr, "%s: no engine of this version limits I/O on devices, so a run skips the cells under limits %s\n", file, strings.Join(sets, ", "))
-			}
 			_, err = fmt.Fprintln(a.stdout, "ok: "+planSize(p))
 			return err
 		},
@@ -77,17 +74,6 @@ func (a *app) planCount(file string, err error) error {
 		return usageError("%s has a fault", file)
 	}
 	return usageError("%s has %d faults", file, len(faults))
-}
-
-// ioLimited names the sets of limits that no engine offers.
-func ioLimited(p *plan.Plan) []string {
-	var sets []string
-	for _, l := range p.Limits {
-		if l.IO() {
-			sets = append(sets, l.Name)
-		}
-	}
-	return sets
 }
 
 // planSize says what a plan spans: the cells that there are, and not all combinations of names,

@@ -217,7 +217,7 @@ func (a *app) measure(ctx context.Context, db *store.Store, job *runJob, engines
 	a.sweepOthers(ctx, engines)
 	r := &trial.Runner{
 		Plan: job.plan, Engines: engines, Recorder: db, Observer: newProgress(a.stderr),
-		Judge: judge{}, Witness: witness.New(device.Host()), Hard: a.hardContext(), Done: job.done, Earlier: job.earlier,
+		Judge: judge{}, Witness: witness.New(device.Host()), Hard: a.hardContext(), Done: job.done, Earlier: job.earlier, StateDir: a.stateDir,
 	}
 	return r.Run(ctx, job.run)
 }

@@ -3,11 +3,11 @@ package main
 import (
 	"errors"
 	"os"
-	"path/filepath"
 
 	"plimsoll/internal/device"
 	"plimsoll/internal/place"
 	"plimsoll/internal/plan"
+	"plimsoll/internal/workload"
 )
 
 // checkTargets looks at the host paths of a plan before anything is written: a
@@ -52,7 +52,7 @@ func checkTargets(p *plan.Plan, allowed string) error {
 		default:
 			return usageError("place %s: %s is neither a folder, a file nor a block device", s.Name, s.Path)
 		}
-		if allowed == "" || filepath.Clean(allowed) != filepath.Clean(s.Path) {
+		if !workload.Allowed(s.Path, []string{allowed}) {
 			return usageError("place %s: %s is %s, and its data would be lost: repeat its path with --destructive %s to allow that", s.Name, s.Path, what, s.Path)
 		}
 		if err := device.NotInUse(s.Path); err != nil {

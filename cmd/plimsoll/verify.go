@@ -83,12 +83,6 @@ func (a *app) verifyWrite(ctx context.Context, f verifyFlags, path string) (err 
 	if path, err = filepath.Abs(path); err != nil {
 		return err
 	}
-	destructive := ""
-	if f.destructive != "" {
-		if destructive, err = filepath.Abs(f.destructive); err != nil {
-			return err
-		}
-	}
 	var buffer journalBuffer
 	o := verify.Options{Path: path, Size: length, BS: bs, Depth: f.depth, Every: f.every, Direct: f.direct, Rate: f.rate}
 	if err := o.Check(); err != nil {
@@ -99,7 +93,8 @@ func (a *app) verifyWrite(ctx context.Context, f verifyFlags, path string) (err 
 		return err
 	}
 	defer func() { err = errors.Join(err, closeJournal()) }()
-	if err := workload.MakeFile(ctx, path, length, destructive == path); err != nil {
+	own, err := workload.MakeFile(ctx, path, length, []string{f.destructive})
+	if err != nil {
 		if errors.Is(err, workload.ErrOverwrite) {
 			return usageError("%w", err)
 		}
@@ -109,7 +104,9 @@ func (a *app) verifyWrite(ctx context.Context, f verifyFlags, path string) (err 
 		return err
 	}
 	n, err := verify.Write(ctx, o)
-	workload.MarkFile(path) // Also as far as it got, so that it can be written anew.
+	if own {
+		workload.MarkFile(path) // Also as far as it got, so that it can be written anew.
+	}
 	if err != nil && ctx.Err() != nil {
 		return fmt.Errorf("interrupted; %d blocks were written and synced before", n)
 	}

@@ -41,6 +41,7 @@ const (
 	Clock         = "clock"
 	Unsteady      = "unsteady"
 	NeverSteady   = "never-steady"
+	Unspoken      = "unspoken"
 	Window        = "window"
 	FirstTouch    = "first-touch"
 	Overhead      = "overhead"
@@ -48,12 +49,15 @@ const (
 	DeviceUnknown = "device-unknown"
 	Rate          = "rate"
 	EngineNote    = "engine-note"
+	Limit         = "limit"
+	Limited       = "limited"
 )
 
 // IDs lists them all.
 var IDs = []string{
 	Cache, Direct, Unwritten, Compressible, Generator, Throttled, Burst, Cap, Neighbour, Drift, IOEngine, Unlike,
-	Amplification, Clock, Unsteady, NeverSteady, Window, FirstTouch, Overhead, Skew, DeviceUnknown, Rate, EngineNote,
+	Amplification, Clock, Unsteady, NeverSteady, Unspoken, Window, FirstTouch, Overhead, Skew, DeviceUnknown, Rate, EngineNote,
+	Limit, Limited,
 }
 
 // Trial returns the doubts about one trial. run is the run it belongs to, for the
@@ -82,6 +86,8 @@ func Trial(t *record.Trial, run *record.Run) []record.Warning {
 		{true, true, checkCache}, {true, true, checkDirect}, {true, true, checkUnwritten}, {true, true, checkCompressible}, {true, true, checkAmplification},
 		// Whether the generator could.
 		{false, false, checkIOEngine}, {true, false, checkGenerator}, {false, false, checkThrottled}, {false, false, checkRate}, {false, false, checkEngineNotes},
+		// Whether its limits held, and whether they are what was measured.
+		{false, true, checkLimit}, {false, true, checkLimited},
 		// Whether it was alone, steady, and everywhere on the same ground.
 		{true, false, checkNeighbour}, {false, false, checkSteady}, {false, true, checkFirstTouch}, {false, false, checkGrounds},
 	} {
@@ -119,6 +125,7 @@ func Run(run *record.Run, trials []record.Trial) []record.Warning {
 	out = append(out, runCaps(c)...)
 	out = append(out, runFirstTouch(c)...)
 	out = append(out, runDrift(c)...)
+	out = append(out, runUnspoken(done)...)
 	return append(out, runOverhead(done)...)
 }
 

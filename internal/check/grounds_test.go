@@ -71,7 +71,7 @@ func TestMovedLooksAtEveryClient(t *testing.T) {
 	second(after)
 	after.Block, after.Order = 1, 1
 	after.Where[1].Device = &record.Device{Name: "vdb", Major: 254, Minor: 16, Stack: []string{"vdb"}}
-	ws := Run(testRun(), []record.Trial{*before, *after})
+	ws := heard(testRun(), []record.Trial{*before, *after})
 	if len(ws) != 1 || ws[0].Check != Unlike || !strings.Contains(ws[0].Text, "since block 2: device: vda / vdb") {
 		t.Errorf("Run = %v, want that the ground changed", texts(ws))
 	}

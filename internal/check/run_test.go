@@ -126,7 +126,7 @@ func TestRun(t *testing.T) {
 		{"overhead at the limit", overhead(10 * time.Second), "", ""},
 		{"overhead", overhead(10*time.Second + 1), "overhead/note", "10 s of 20 s"},
 	} {
-		ws := Run(testRun(), tt.trials)
+		ws := heard(testRun(), tt.trials)
 		if got := summary(ws); got != tt.want {
 			t.Errorf("%s: %q, want %q (%q)", tt.name, got, tt.want, texts(ws))
 			continue
@@ -141,11 +141,11 @@ func TestRun(t *testing.T) {
 func TestRunNamesTheChosenEngine(t *testing.T) {
 	run := testRun()
 	run.IOEngine = map[string]record.EngineChoice{"randread": {Engine: load.PSync}}
-	if got := summary(Run(run, series(1))); got != "io-engine/doubt" {
+	if got := summary(heard(run, series(1))); got != "io-engine/doubt" {
 		t.Errorf("another engine than was chosen: %q", got)
 	}
 	run.IOEngine["randread"] = record.EngineChoice{Engine: load.IOUring}
-	if got := summary(Run(run, series(1))); got != "" {
+	if got := summary(heard(run, series(1))); got != "" {
 		t.Errorf("the engine that was chosen: %q", got)
 	}
 }
@@ -155,7 +155,7 @@ func TestRunUnlikeComparesWithTheBaseline(t *testing.T) {
 	run.Baseline = map[string]string{"randread": "b"}
 	trials := append(series(1), each(series(2), func(t *record.Trial) { place("b")(t); t.Where[0].Kernel = "6.8" })...)
 	trials = append(trials, each(series(3), func(t *record.Trial) { place("c")(t); t.Where[0].Kernel = "6.8" })...)
-	ws := Run(run, trials)
+	ws := heard(run, trials)
 	if len(ws) != 1 || !strings.Contains(ws[0].Text, "host/b and host/dir: kernel: 6.8 / 6.1") {
 		t.Errorf("warnings = %q, want one of the cell that differs from the baseline", texts(ws))
 	}
@@ -169,7 +169,7 @@ func TestRunIsFastEnoughForManyTrials(t *testing.T) {
 		trials[i] = one
 		trials[i].Order = i
 	}
-	if ws := Run(testRun(), trials); len(ws) != 0 {
+	if ws := heard(testRun(), trials); len(ws) != 0 {
 		t.Errorf("equal trials: %q", texts(ws))
 	}
 }

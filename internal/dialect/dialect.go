@@ -11,6 +11,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"path/filepath"
 	"strings"
 
 	"plimsoll/internal/nearest"
@@ -26,6 +27,35 @@ type Session interface {
 	// Path is where a file that the user names is in the session: the path itself on
 	// the host, a name in the place's folder elsewhere.
 	Path(name string) string
+}
+
+// Leave is what --destructive names, as a session's jobs take it: paths of the session. Each has to name one of
+// the line's files: leave for another is a mistyped one.
+func Leave(s Session, destructive, files []string) ([]string, error) {
+	var leave, all []string
+	for _, f := range files {
+		all = append(all, s.Path(f))
+	}
+	for _, d := range destructive {
+		p := s.Path(d)
+		if !workload.Allowed(p, all) {
+			return nil, Usagef("--destructive "+d, "is none of the files that it uses: %s", list(files))
+		}
+		leave = append(leave, p)
+	}
+	return leave, nil
+}
+
+// list names some files.
+func list(files []string) string {
+	const most = 5
+	switch n := len(files); {
+	case n == 0:
+		return "there are none"
+	case n > most:
+		return fmt.Sprintf("%s and %d more", strings.Join(files[:most], ", "), n-most)
+	}
+	return strings.Join(files, ", ")
 }
 
 // A FileReader reads a file that the user names, no more of it than limit bytes and one.
@@ -49,11 +79,44 @@ func Usagef(where, format string, args ...any) error {
 // Argument is where argument number i of a line is, counted from 0, as errors name it: "argument 3, -b4Q".
 func Argument(i int, arg string) string { return fmt.Sprintf("argument %d, %s", i+1, arg) }
 
+// Names are the files that a session's user named, by the names that they have in a place's folder: two files stay two,
+// also where InPlace calls them the same. The zero value holds none.
+type Names struct {
+	name  map[string]string // by file, its absolute path
+	taken map[string]bool
+}
+
+// InPlace returns the name of a user's file: InPlace's, with a number behind it if another file has that already. In another
+// spelling it is the same file.
+func (n *Names) InPlace(name string) string {
+	file := name
+	if !drive(name) {
+		if abs, err := filepath.Abs(name); err == nil {
+			file = abs
+		}
+	}
+	if in, ok := n.name[file]; ok {
+		return in
+	}
+	if n.name == nil {
+		n.name, n.taken = map[string]string{}, map[string]bool{}
+	}
+	in := InPlace(name)
+	for i := 2; n.taken[in]; i++ {
+		in = fmt.Sprintf("%s-%d", InPlace(name), i)
+	}
+	n.name[file], n.taken[in] = in, true
+	return in
+}
+
+// drive reports whether a path begins with a drive of Windows.
+func drive(name string) bool { return len(name) > 1 && name[1] == ':' }
+
 // InPlace is the name of a user's file in a place's folder: its path without
-// drive and leading slashes, the others as underscores, so that two files stay two.
+// drive and leading slashes, the others as underscores.
 func InPlace(name string) string {
 	name = strings.ReplaceAll(name, `\`, "/")
-	if len(name) > 1 && name[1] == ':' {
+	if drive(name) {
 		name = name[2:]
 	}
 	name = strings.TrimPrefix(path.Clean("/"+name), "/")

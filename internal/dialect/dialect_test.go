@@ -1,6 +1,10 @@
 package dialect
 
-import "testing"
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
 
 func TestInPlace(t *testing.T) {
 	for in, want := range map[string]string{
@@ -9,6 +13,26 @@ func TestInPlace(t *testing.T) {
 	} {
 		if got := InPlace(in); got != want {
 			t.Errorf("InPlace(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+// TestNamesKeepFilesApart: two files of the line are two in the place, whatever it is asked for again.
+func TestNamesKeepFilesApart(t *testing.T) {
+	t.Chdir(t.TempDir())
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n Names
+	for range 2 {
+		for _, c := range []struct{ name, want string }{
+			{"d/x", "d_x"}, {"d_x", "d_x-2"}, {"./d//x", "d_x"}, {"/d/x", "d_x-3"}, {"d_x-2", "d_x-2-2"}, {`C:\f`, "f"}, {`D:\f`, "f-2"}, {"g", "g"},
+			{filepath.Join(here, "g"), "g"},
+		} {
+			if got := n.InPlace(c.name); got != c.want {
+				t.Errorf("InPlace(%q) = %q, want %q", c.name, got, c.want)
+			}
 		}
 	}
 }

@@ -93,7 +93,8 @@ func ImageIn(t testing.TB, dir string, size int64) string {
 }
 
 // Loop makes a loop device over a file and returns its path. It is detached at the end of the
-// test, unless the test has done so. With direct, it uses no page cache of the file.
+// test, unless the test has done so. With direct, it uses no page cache of the file. It has the scheduler that
+// new loop devices have, none, whatever its last user has left.
 func Loop(t testing.TB, image string, direct bool) string {
 	t.Helper()
 	needRoot(t, "makes a loop device")
@@ -110,7 +111,9 @@ func Loop(t testing.TB, image string, direct bool) string {
 		t.Helper()
 		Detach(t, image)
 	})
-	return strings.TrimSpace(string(out))
+	device := strings.TrimSpace(string(out))
+	reschedule(t, device, unscheduled)
+	return device
 }
 
 // Detach takes the loop device of a file away before the end of the test, and waits until it is

@@ -9,6 +9,7 @@ import (
 	"plimsoll/internal/device"
 	"plimsoll/internal/device/hierarchy"
 	"plimsoll/internal/limit/explain"
+	"plimsoll/internal/limit/weight"
 )
 
 // A mounted is where a controller is.
@@ -47,7 +48,7 @@ func (h mounted) occupied(c string) bool {
 // limit looks at what holds containers to their limits.
 func (e *examination) limit(tree *hierarchy.Tree) {
 	io, host := where(tree, hierarchy.IO), explain.On(e.o.FS, tree)
-	rates := Item{ID: "limit/io", What: "the kernel's I/O rates by " + io.words(), Why: "no engine of this version sets them"}
+	rates := Item{ID: "limit/io", What: "the kernel's I/O rates by " + io.words()}
 	if io.version == 0 {
 		rates.What = "I/O rates"
 	}
@@ -123,7 +124,7 @@ func (e *examination) latency(io mounted) {
 	switch {
 	case io.version != 2:
 		i.Status, i.Why = No, "they are version 2's"
-	case !explain.InAnyGroup(io.dir, "io.latency"):
+	case !weight.InAnyGroup(io.dir, "io.latency"):
 		i.Status, i.Why = No, "no group has io.latency (CONFIG_BLK_CGROUP_IOLATENCY)"
 	}
 	e.add(i)

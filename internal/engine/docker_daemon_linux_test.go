@@ -34,6 +34,7 @@ var dockerLabTests = []struct {
 	{"NoSpace", testDockerNoSpace},
 	{"BadSpecs", testDockerBadSpecs},
 	{"Limits", testDockerLimits},
+	{"IOLimits", testDockerIOLimits},
 	{"Seccomp", testDockerSeccomp},
 	{"UserImage", testDockerUserImage},
 	{"OddImages", testDockerOddImages},

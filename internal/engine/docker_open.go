@@ -40,7 +40,7 @@ func (e *docker) openSession(ctx context.Context, spec Spec) (*dockerSession, er
 	if err := e.enter(spec.ID); err != nil {
 		return nil, fmt.Errorf("engine docker: %w", err)
 	}
-	s := &dockerSession{e: e, api: api, name: spec.ID, memory: spec.Limits.Memory, log: tail.Buffer{Max: logSize}}
+	s := &dockerSession{e: e, api: api, name: spec.ID, memory: spec.Limits.Memory, limits: &ioLimits{engine: e.Name(), asked: spec.Limits, journal: e.journal, id: spec.ID}, log: tail.Buffer{Max: logSize}}
 	if err := s.open(ctx, d, spec); err != nil {
 		// A cancelled Open removes what it made, too.
 		if cerr := s.Close(ctx); cerr != nil {
@@ -84,7 +84,15 @@ func (s *dockerSession) open(ctx context.Context, d *dockerDaemon, spec Spec) er
 			}
 		}
 	}
-	if spec.Place.Kind == place.Volume && d.name == "podman" {
+	if s.limits.devices, err = dockerDevices(d, spec, s.folder); err != nil {
+		return err
+	}
+	if spec.Volume != "" {
+		// A daemon would make one of that name.
+		if _, err := s.api.VolumeInspect(ctx, spec.Volume, client.VolumeInspectOptions{}); err != nil {
+			return fmt.Errorf("volume %s: %w", spec.Volume, dockerErr(err))
+		}
+	} else if spec.Place.Kind == place.Volume && d.name == "podman" {
 		// Podman drops the options of a volume that is made with the container.
 		cctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dockerCreateTimeout)
 		defer cancel()
@@ -214,7 +222,7 @@ func (s *dockerSession) create(ctx context.Context, d *dockerDaemon, spec Spec, 
 }
 
 func (s *dockerSession) tryCreate(ctx context.Context, d *dockerDaemon, spec Spec, img *dockerImage, ulimits []*units.Ulimit) (client.ContainerCreateResult, error) {
-	cfg, host, err := s.e.dockerConfig(spec, d, img, ulimits)
+	cfg, host, err := s.e.dockerConfig(spec, d, img, s.limits.devices, ulimits)
 	if err != nil {
 		return client.ContainerCreateResult{}, err
 	}
@@ -266,6 +274,7 @@ func (s *dockerSession) makeRoom(ctx context.Context, d *dockerDaemon) error {
 
 // describe finds out what was started. What can't be found out stays empty.
 func (s *dockerSession) describe(ctx context.Context, d *dockerDaemon, spec Spec, img *dockerImage) {
+	s.limits.container = s.id
 	s.info = Info{Host: d.host(), Daemon: d.title(), Storage: d.storage(), Container: s.id, Runtime: d.runtime("")}
 	in, err := s.api.ContainerInspect(ctx, s.id, client.ContainerInspectOptions{})
 	if err != nil {
@@ -278,7 +287,7 @@ func (s *dockerSession) describe(ctx context.Context, d *dockerDaemon, spec Spec
 	}
 	for _, m := range c.Mounts {
 		// A nameless volume goes away with the container, but a little later.
-		if spec.Place.Kind == place.Volume && m.Destination == img.data {
+		if spec.Place.Kind == place.Volume && spec.Volume == "" && m.Destination == img.data {
 			s.volume = m.Name
 		}
 	}

@@ -28,6 +28,7 @@ type dockerSession struct {
 	volume, folder string
 	// memory is the limit in bytes, for State's words.
 	memory int64
+	limits *ioLimits
 	info   Info
 	log    tail.Buffer
 
@@ -72,6 +73,9 @@ func (s *dockerSession) Stdout() io.Reader { return s.stdout }
 
 // Info implements Session.
 func (s *dockerSession) Info() Info { return s.info }
+
+// ioLimits implements limited.
+func (s *dockerSession) ioLimits() *ioLimits { return s.limits }
 
 // Log implements Session.
 func (s *dockerSession) Log() string { return s.log.String() }

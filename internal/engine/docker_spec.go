@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"path/filepath"
 	"regexp"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/moby/moby/api/types/mount"
 
 	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/place"
 )
 
@@ -21,6 +21,9 @@ var dockerPlaces = []place.Kind{place.Layer, place.Bind, place.Volume, place.Tmp
 // dockerID is what a session's ID may be: it becomes part of names of containers
 // and folders.
 var dockerID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,99}$`)
+
+// namelessVolume is the name that daemons give to a volume that has none.
+var namelessVolume = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 // dockerCheck refuses what no daemon can do or what makes no sense, before
 // anything is made.
@@ -44,19 +47,21 @@ func dockerCheck(spec Spec, d *dockerDaemon) error {
 	default:
 		return no(fmt.Sprintf("place %q", spec.Place.Kind), "it knows layer, bind, volume and tmpfs", "")
 	}
+	if spec.Volume != "" && spec.Place.Kind != place.Volume {
+		return fmt.Errorf("place %s: volume %s is no place of kind %s", spec.Place.Name, spec.Volume, spec.Place.Kind)
+	}
+	if namelessVolume.MatchString(spec.Volume) {
+		// Podman removes a nameless volume with any container that had it.
+		return no("volume "+spec.Volume, "it has no name of its own, and could go away with the container", "name a volume that has one")
+	}
 	if spec.Place.Size < 0 {
 		return fmt.Errorf("place %s: size %d is negative", spec.Place.Name, spec.Place.Size)
 	}
 	return dockerCheckLimits(spec.Limits)
 }
 
-// dockerCheckLimits refuses limits that are no numbers, or on devices.
+// dockerCheckLimits refuses limits that are no numbers.
 func dockerCheckLimits(l limit.Limits) error {
-	for _, k := range limit.Keys {
-		if k.IO() && l.Has(k) {
-			return &Unsupported{Engine: "docker", What: "limit " + string(k), Reason: noIOLimits, Fix: ioLimitsFix}
-		}
-	}
 	if err := l.Check(); err != nil {
 		return fmt.Errorf("limits %s: %w", l.Name, err)
 	}
@@ -73,8 +78,8 @@ func dockerWorkDir(spec Spec, img *dockerImage) string {
 	return img.data
 }
 
-// dockerConfig describes the container of a session.
-func (e *docker) dockerConfig(spec Spec, d *dockerDaemon, img *dockerImage, ulimits []*units.Ulimit) (*container.Config, *container.HostConfig, error) {
+// dockerConfig describes the container of a session. devices are those that its rates go on.
+func (e *docker) dockerConfig(spec Spec, d *dockerDaemon, img *dockerImage, devices []explain.Spot, ulimits []*units.Ulimit) (*container.Config, *container.HostConfig, error) {
 	cfg := &container.Config{
 		Image:       img.id,
 		Entrypoint:  []string{img.worker, "agent", "--dir", dockerWorkDir(spec, img)},
@@ -95,12 +100,10 @@ func (e *docker) dockerConfig(spec Spec, d *dockerDaemon, img *dockerImage, ulim
 		NetworkMode: container.NetworkMode(cmp.Or(spec.Network, "none")),
 		// The daemon's log would be written to the disk that is measured.
 		LogConfig: container.LogConfig{Type: "none"},
-		Resources: container.Resources{
-			Memory: spec.Limits.Memory, MemorySwap: spec.Limits.Memory,
-			NanoCPUs:  int64(math.Round(spec.Limits.CPUs * 1e9)),
-			CPUShares: spec.Limits.CPUShares,
-			Ulimits:   ulimits,
-		},
+		Resources: container.Resources{Ulimits: ulimits},
+	}
+	if err := dockerLimits(d, spec.Limits, devices, host); err != nil {
+		return nil, nil, err
 	}
 	if ownMemlock().capable {
 		// In the machine's own user namespace it lifts the limit where the daemon may not.
@@ -156,8 +159,11 @@ func dockerMount(spec Spec, e *docker, target, folder, volume string) *mount.Mou
 	case place.Bind:
 		return &mount.Mount{Type: mount.TypeBind, Source: folder, Target: target}
 	case place.Volume:
-		m := &mount.Mount{Type: mount.TypeVolume, Source: volume, Target: target}
-		if volume == "" {
+		m := &mount.Mount{Type: mount.TypeVolume, Source: cmp.Or(spec.Volume, volume), Target: target}
+		if spec.Volume != "" {
+			m.VolumeOptions = &mount.VolumeOptions{NoCopy: true}
+		}
+		if m.Source == "" {
 			// Without a name it goes away with the container, also when plimsoll is killed.
 			m.VolumeOptions = &mount.VolumeOptions{NoCopy: true, Labels: e.labels(spec.ID), DriverConfig: &mount.Driver{Name: dockerVolumeDriver(spec.Place), Options: spec.Place.DriverOpts}}
 		}

@@ -62,6 +62,9 @@ type Spec struct {
 	ID string
 	// Place is where the data lives. Its Path is set for dir and bind.
 	Place place.Spec
+	// Volume, if set, names a volume that is there already, for a place of that kind. The agent works in a folder of its
+	// own in it; the volume stays. Of the engines, docker alone has them.
+	Volume string
 	// Limits are what the container must stay under.
 	Limits limit.Limits
 	// Network is what the worker's connections go over. Empty: none, which is what measuring storage needs. HostNetwork is the
@@ -79,10 +82,10 @@ type Spec struct {
 	Seccomp string
 }
 
-// Why a limit on I/O isn't offered, and what is.
+// Why there is no limit on I/O in memory, and what there is.
 const (
-	noIOLimits  = "no engine of this version limits I/O on devices (read_bps, write_bps, read_iops, write_iops, weight, latency)"
-	ioLimitsFix = "limit memory, cpus or cpu_shares, or leave the set out"
+	memoryPlace = "the place is memory (tmpfs): its size and the container's memory bound how much, and nothing how fast"
+	ioLimitsFix = "limit memory, cpus or cpu_shares, or use another place"
 )
 
 // Networks of a Spec.

@@ -10,6 +10,10 @@ import (
 	"strconv"
 	"time"
 
+	"plimsoll/internal/device"
+	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/place"
 )
 
@@ -98,7 +102,31 @@ func (h *host) Open(ctx context.Context, spec Spec) (Session, error) {
 	if spec.Place.Kind == place.Dir {
 		s.info.HostPath = dir
 	}
+	if err := s.enclose(h.Name(), spec); err != nil {
+		return nil, errors.Join(err, s.Close(ctx))
+	}
 	return s, nil
+}
+
+// enclose gives a session with limits on I/O a control group of its own: the agent has not begun to work, and what it starts
+// is in the group with it.
+func (s *hostSession) enclose(engine string, spec Spec) error {
+	s.limits = &ioLimits{engine: engine, asked: spec.Limits, journal: s.journal, id: spec.ID}
+	if !spec.Limits.IO() {
+		s.limits.asked = limit.Limits{}
+		return nil
+	}
+	groups, err := cgroup.Open(device.Host())
+	if err == nil {
+		s.limits.own, err = groups.Make(folderPrefix+spec.ID, hierarchy.IO)
+	}
+	if err == nil {
+		err = s.limits.own.Add(s.info.PID)
+	}
+	if err != nil {
+		return s.limits.no(s.limits.asks(), "the worker gets no control group of its own: "+err.Error(), "run as root, or use the oci or docker engine")
+	}
+	return nil
 }
 
 // supports says what the host can't do of spec.
@@ -113,11 +141,13 @@ func (h *host) supports(spec Spec) error {
 	default:
 		return no("place "+string(spec.Place.Kind), "only containers have one", "use dir or tmpfs")
 	}
-	if spec.Limits.IO() {
-		return no("limit on I/O", noIOLimits, "leave the set out")
+	for _, k := range limit.Keys {
+		if !k.IO() && spec.Limits.Has(k) {
+			return no("limit "+string(k), "the worker runs outside any container", "the oci and docker engines limit memory, cpus and cpu_shares")
+		}
 	}
-	if !spec.Limits.IsZero() {
-		return no("limits", "the worker runs outside any container", "the oci and docker engines limit memory, cpus and cpu_shares")
+	if spec.Limits.IO() && spec.Place.Kind == place.Tmpfs {
+		return no("limit on I/O", memoryPlace, "use another place")
 	}
 	if spec.Network != "" && spec.Network != HostNetwork {
 		return no("network "+spec.Network, "the worker uses the machine's", "use the docker engine for another")
@@ -136,7 +166,22 @@ func (h *host) supports(spec Spec) error {
 
 // Sweep implements Engine.
 func (h *host) Sweep(context.Context) ([]string, error) {
-	return h.journal.sweep(h.Name())
+	stale, err := h.journal.stale(h.Name())
+	if err != nil {
+		return nil, err
+	}
+	var done []string
+	var errs []error
+	for _, l := range stale {
+		// One with limits on I/O had a group, with the worker in it.
+		if err := removeCgroups(folderPrefix + l.ID); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		removed, err := h.journal.clear(l)
+		done, errs = append(done, removed...), append(errs, err)
+	}
+	return done, errors.Join(errs...)
 }
 
 // hostSession is an agent on the host.
@@ -144,7 +189,11 @@ type hostSession struct {
 	*process
 	id, dir string
 	journal journal
+	limits  *ioLimits
 }
+
+// ioLimits implements limited.
+func (s *hostSession) ioLimits() *ioLimits { return s.limits }
 
 // Close implements Session.
 func (s *hostSession) Close(ctx context.Context) error {
@@ -155,8 +204,13 @@ func (s *hostSession) Close(ctx context.Context) error {
 	return s.closeErr
 }
 
-// remove removes the session's folder and its journal entry, in this order.
+// remove removes the session's group, its folder and its journal entry, in this order.
 func (s *hostSession) remove() error {
+	if s.limits != nil && s.limits.own != nil {
+		if err := removeCgroups(folderPrefix + s.id); err != nil {
+			return err
+		}
+	}
 	_, err := s.journal.clear(leftover{ID: s.id, Paths: []string{s.dir}})
 	return err
 }

@@ -38,6 +38,8 @@ type leftover struct {
 	// Runtime and RuntimeRoot name the OCI runtime that knows the container ID.
 	Runtime     string `json:"runtime,omitempty"`
 	RuntimeRoot string `json:"runtime_root,omitempty"`
+	// Root is a limit of a device that was set for all who use it; nil: none.
+	Root *rootLimit `json:"root,omitempty"`
 }
 
 // note writes an entry. It must succeed before anything of it is made.
@@ -128,6 +130,12 @@ func (j journal) clear(l leftover) (removed []string, err error) {
 		if there {
 			removed = append(removed, "folder "+p)
 		}
+	}
+	if l.Root != nil {
+		if err := sweepRootLimit(*l.Root); err != nil {
+			return removed, err
+		}
+		removed = append(removed, "limit of device "+l.Root.Device.String())
 	}
 	if err := j.forget(l.ID); err != nil || l.Lock == "" {
 		return removed, err

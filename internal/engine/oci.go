@@ -98,8 +98,8 @@ func (o *oci) supports(spec Spec) error {
 	default:
 		return no("place "+string(spec.Place.Kind), "it is not offered yet", "use bind")
 	}
-	if spec.Limits.IO() {
-		return no("limit on I/O", noIOLimits, ioLimitsFix)
+	if spec.Limits.IO() && spec.Place.Kind == place.Tmpfs {
+		return no("limit on I/O", memoryPlace, ioLimitsFix)
 	}
 	if spec.Network != "" && spec.Network != HostNetwork {
 		return no("network "+spec.Network, "a runtime by itself makes none; its container has the machine's", "use the docker engine for another")
@@ -150,6 +150,7 @@ func (o *oci) open(rt *ociRuntime, spec Spec, args []string) (*ociSession, error
 		own = append(own, b.data)
 	}
 	s := &ociSession{engine: o, rt: rt, id: folderPrefix + spec.ID, entry: spec.ID, own: own, bundle: b}
+	s.limits = &ioLimits{engine: o.Name(), asked: spec.Limits, container: s.id, journal: o.journal, id: spec.ID}
 	note := leftover{ID: spec.ID, Engine: o.Name(), Owner: Self(), Paths: own, Runtime: rt.path, RuntimeRoot: rt.root}
 	if err := o.journal.note(note); err != nil {
 		return nil, ownFault(o.state, err)

@@ -23,7 +23,8 @@ type ociSession struct {
 	// id names the container, entry the journal entry.
 	id, entry string
 	// own lists the folders made for it.
-	own []string
+	own    []string
+	limits *ioLimits
 	// pidWait is how long Info waits for the container's process id; 0: the constant.
 	pidWait time.Duration
 }
@@ -38,6 +39,9 @@ func (s *ociSession) Info() Info {
 	info.PID = s.pid()
 	return info
 }
+
+// ioLimits implements limited.
+func (s *ociSession) ioLimits() *ioLimits { return s.limits }
 
 // pid is the id of the container's first process, 0 as long as there is none.
 func (s *ociSession) pid() int {

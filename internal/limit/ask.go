@@ -53,19 +53,41 @@ func (a *Ask) set(k Key, text string) error {
 	if p, ok := strings.CutSuffix(text, "%"); ok {
 		return a.setPercent(k, strings.TrimSpace(p))
 	}
-	l := Limits{}
-	if err := l.parse(k, text); err != nil {
-		return err
-	}
-	if !l.Has(k) {
-		return fmt.Errorf("0 is no limit, and not the way to remove one: %s", b.fix(k))
-	}
-	if err := l.check(k); err != nil {
+	l, err := read(k, text, b.fix(k))
+	if err != nil {
 		return err
 	}
 	a.Limits.copy(k, l)
 	return nil
 }
+
+// Parse reads the value of a key where only a number can stand, as in a set of limits of a plan: what Set reads, but
+// no percentage and no word that removes. The error does not name the key.
+func Parse(k Key, text string) (Limits, error) {
+	b, ok := bounds[k]
+	if !ok {
+		_, err := ParseKey(string(k))
+		return Limits{}, err
+	}
+	return read(k, strings.TrimSpace(text), b.within(k))
+}
+
+// read reads one value; fix says what to write where it can't be used.
+func read(k Key, text, fix string) (l Limits, err error) {
+	if err := l.parse(k, text, fix); err != nil {
+		return Limits{}, err
+	}
+	if !l.Has(k) {
+		return Limits{}, fmt.Errorf("0 is no limit, and not the way to remove one: %s", fix)
+	}
+	if err := l.check(k, fix); err != nil {
+		return Limits{}, err
+	}
+	return l, nil
+}
+
+// Set takes over one value of another set of limits.
+func (l *Limits) Set(k Key, from Limits) { l.copy(k, from) }
 
 // copy takes the value of k from another.
 func (l *Limits) copy(k Key, from Limits) {
@@ -79,21 +101,21 @@ func (l *Limits) copy(k Key, from Limits) {
 	}
 }
 
-// parse reads a number with the unit of k. It doesn't look whether it is within bounds.
-func (l *Limits) parse(k Key, text string) (err error) {
+// parse reads a number with the unit of k. It doesn't look whether it is within bounds. fix says what to write.
+func (l *Limits) parse(k Key, text, fix string) (err error) {
 	b := bounds[k]
 	switch {
 	case text == "":
-		return fmt.Errorf("is empty: %s", b.fix(k))
+		return fmt.Errorf("is empty: %s", fix)
 	case text[0] == '-':
-		return fmt.Errorf("%s is negative: %s", text, b.fix(k))
+		return fmt.Errorf("%s is negative: %s", text, fix)
 	case slices.Contains([]string{"unlimited", "infinity", "inf", "off", "no", "nolimit"}, strings.ToLower(text)):
 		return fmt.Errorf("%q is not the word for it: write %s to remove the limit", text, None)
 	}
 	switch k {
 	case ReadBPS, WriteBPS, Memory:
 		if digits(text) && !fits(text) {
-			return fmt.Errorf("%s is too much: %s%s", text, b.high, b.fix(k))
+			return fmt.Errorf("%s is too much: %s%s", text, b.high, fix)
 		}
 		parse := size.ParseRate
 		if k == Memory {
@@ -107,7 +129,7 @@ func (l *Limits) parse(k Key, text string) (err error) {
 	case CPUs:
 		l.CPUs, err = strconv.ParseFloat(text, 64)
 		if err != nil || !digits(strings.Replace(text, ".", "", 1)) {
-			return fmt.Errorf("%q is no number of CPUs: %s", text, b.fix(k))
+			return fmt.Errorf("%q is no number of CPUs: %s", text, fix)
 		}
 		return nil
 	}
@@ -115,10 +137,10 @@ func (l *Limits) parse(k Key, text string) (err error) {
 		text = strings.TrimSuffix(text, "/s")
 	}
 	if !digits(text) {
-		return fmt.Errorf("%q is no whole number%s: %s", text, thousands(text), b.fix(k))
+		return fmt.Errorf("%q is no whole number%s: %s", text, thousands(text), fix)
 	}
 	if !fits(text) {
-		return fmt.Errorf("%s is too much: %s%s", text, b.high, b.fix(k))
+		return fmt.Errorf("%s is too much: %s%s", text, b.high, fix)
 	}
 	*l.whole(k), err = strconv.ParseInt(text, 10, 64)
 	return err

@@ -109,8 +109,13 @@ var (
 	iopsBound = bound{min: MinRate, max: float64(MaxIOPS), low: rateLow, high: "the kernel keeps IOPS in 32 bits; ", example: "500"}
 )
 
-// fix says what to write.
+// fix says what to write where a limit may be removed as well.
 func (b bound) fix(k Key) string {
+	return fmt.Sprintf("%s, or %s for no limit", b.within(k), None)
+}
+
+// within says what to write.
+func (b bound) within(k Key) string {
 	min, max := fmt.Sprint(b.min), fmt.Sprintf("%.0f", b.max)
 	switch k {
 	case ReadBPS, WriteBPS, Memory:
@@ -118,5 +123,5 @@ func (b bound) fix(k Key) string {
 	case Latency:
 		min, max = size.FormatDuration(MinLatency), size.FormatDuration(MaxLatency)
 	}
-	return fmt.Sprintf("write %s to %s, such as %s, or %s for no limit", min, max, b.example, None)
+	return fmt.Sprintf("write %s to %s, such as %s", min, max, b.example)
 }

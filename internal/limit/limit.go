@@ -47,6 +47,9 @@ type Limits struct {
 	CPUs float64 `json:"cpus,omitempty"`
 	// CPUShares is the relative weight on busy CPUs (1024 is normal).
 	CPUShares int64 `json:"cpu_shares,omitempty"`
+	// DeviceWide asks for the rates to be held at the device as well, whoever the kernel charges a write to:
+	// version 1's root group (DESIGN.md, rule 4 of limiting). It bounds nothing by itself.
+	DeviceWide bool `json:"device_wide,omitempty"`
 }
 
 // String lists the bounds with their values, by the plan's keys; "" for none.
@@ -57,11 +60,14 @@ func (l Limits) String() string {
 			parts = append(parts, string(k)+"="+l.Text(k))
 		}
 	}
+	if l.DeviceWide {
+		parts = append(parts, "device_wide")
+	}
 	return strings.Join(parts, " ")
 }
 
 // IsZero reports whether l bounds nothing.
-func (l Limits) IsZero() bool { l.Name = ""; return l == Limits{} }
+func (l Limits) IsZero() bool { l.Name, l.DeviceWide = "", false; return l == Limits{} }
 
 // IO reports whether l has a bound that the block layer holds: a rate, a weight or a
 // latency.
@@ -149,14 +155,17 @@ func (l Limits) Without(keys ...Key) Limits {
 // another program, or nil: every bound has to be one that both versions of cgroups take.
 func (l Limits) Check() error {
 	for _, k := range Keys {
-		if err := l.check(k); err != nil {
+		if err := l.check(k, bounds[k].fix(k)); err != nil {
 			return fmt.Errorf("%s: %w", k, err)
 		}
+	}
+	if l.DeviceWide && l.ReadBPS == 0 && l.WriteBPS == 0 && l.ReadIOPS == 0 && l.WriteIOPS == 0 {
+		return fmt.Errorf("device_wide holds rates at the device, and there is none: give read_bps, write_bps, read_iops or write_iops, or leave it out")
 	}
 	return nil
 }
 
-func (l Limits) check(k Key) error {
+func (l Limits) check(k Key, fix string) error {
 	v := l.number(k)
 	if v == 0 {
 		return nil
@@ -164,13 +173,13 @@ func (l Limits) check(k Key) error {
 	b, text := bounds[k], l.Text(k)
 	switch {
 	case math.IsNaN(v):
-		return fmt.Errorf("%v is not a number: %s", v, b.fix(k))
+		return fmt.Errorf("%v is not a number: %s", v, fix)
 	case v < 0:
-		return fmt.Errorf("%s is negative: %s", text, b.fix(k))
+		return fmt.Errorf("%s is negative: %s", text, fix)
 	case v < b.min:
-		return fmt.Errorf("%s is too little: %s%s", text, b.low, b.fix(k))
+		return fmt.Errorf("%s is too little: %s%s", text, b.low, fix)
 	case v > b.max:
-		return fmt.Errorf("%s is too much: %s%s", text, b.high, b.fix(k))
+		return fmt.Errorf("%s is too much: %s%s", text, b.high, fix)
 	case k == Latency && l.Latency%time.Microsecond != 0:
 		return fmt.Errorf("%s is no whole number of microseconds, which is what the kernel counts in: write %s", text, size.FormatDuration(l.Latency.Truncate(time.Microsecond)))
 	}

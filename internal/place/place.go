@@ -42,4 +42,7 @@ type Spec struct {
 	// Size bounds a tmpfs in bytes. 0: in a plan, what the
 	// workloads need; to an engine, 512 MiB.
 	Size int64 `json:"size,omitempty"`
+	// OwnDevice, of dir and bind, asks for a disk of so many bytes that is made for the run: a file system on a loop
+	// device, which all clients and cells of the place share. Path is then where it is mounted; a run sets it.
+	OwnDevice int64 `json:"own_device,omitempty"`
 }

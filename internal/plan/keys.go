@@ -87,16 +87,28 @@ func limits() named[limit.Limits] {
 func limitFields() section[limit.Limits] {
 	type L = limit.Limits
 	return section[L]{what: "a set of limits", check: checkLimits, fields: []field[L]{
-		key("read_bps", "Bytes per second read.", rate(limit.MinRate, limit.MaxBPS), func(l *L) *int64 { return &l.ReadBPS }),
-		key("write_bps", "Bytes per second written.", rate(limit.MinRate, limit.MaxBPS), func(l *L) *int64 { return &l.WriteBPS }),
-		key("read_iops", "Reads per second.", integer(limit.MinRate, limit.MaxIOPS), func(l *L) *int64 { return &l.ReadIOPS }),
-		key("write_iops", "Writes per second.", integer(limit.MinRate, limit.MaxIOPS), func(l *L) *int64 { return &l.WriteIOPS }),
-		key("weight", "Relative weight on a busy device; 100 is normal.", integer[int64](limit.MinWeight, limit.MaxWeight), func(l *L) *int64 { return &l.Weight }),
-		key("latency", "Mean time of an I/O above which neighbours with higher targets are slowed down.", duration(limit.MinLatency, limit.MaxLatency), func(l *L) *time.Duration { return &l.Latency }),
-		key("memory", "Memory, page cache included.", amount(limit.MinMemory, limit.MaxMemory), func(l *L) *int64 { return &l.Memory }),
-		key("cpus", "CPUs, such as 1.5.", decimal(limit.MinCPUs, limit.MaxCPUs), func(l *L) *float64 { return &l.CPUs }),
-		key("cpu_shares", "Relative weight on busy CPUs; 1024 is normal.", integer[int64](limit.MinCPUShares, limit.MaxCPUShares), func(l *L) *int64 { return &l.CPUShares }),
+		whole(limit.ReadBPS, "Bytes per second read.", rate(limit.MinRate, limit.MaxBPS), anyTag, func(l *L) *int64 { return &l.ReadBPS }),
+		whole(limit.WriteBPS, "Bytes per second written.", rate(limit.MinRate, limit.MaxBPS), anyTag, func(l *L) *int64 { return &l.WriteBPS }),
+		whole(limit.ReadIOPS, "Reads per second.", integer(limit.MinRate, limit.MaxIOPS), "int", func(l *L) *int64 { return &l.ReadIOPS }),
+		whole(limit.WriteIOPS, "Writes per second.", integer(limit.MinRate, limit.MaxIOPS), "int", func(l *L) *int64 { return &l.WriteIOPS }),
+		whole(limit.Weight, "Relative weight on a busy device; 100 is normal.", integer[int64](limit.MinWeight, limit.MaxWeight), "int", func(l *L) *int64 { return &l.Weight }),
+		whole(limit.Latency, "Mean time of an I/O above which neighbours with higher targets are slowed down.", duration(limit.MinLatency, limit.MaxLatency), anyTag, func(l *L) *time.Duration { return &l.Latency }),
+		whole(limit.Memory, "Memory, page cache included.", amount(limit.MinMemory, limit.MaxMemory), anyTag, func(l *L) *int64 { return &l.Memory }),
+		whole(limit.CPUs, "CPUs, such as 1.5.", decimal(limit.MinCPUs, limit.MaxCPUs), "int float", func(l *L) *float64 { return &l.CPUs }),
+		whole(limit.CPUShares, "Relative weight on busy CPUs; 1024 is normal.", integer[int64](limit.MinCPUShares, limit.MaxCPUShares), "int", func(l *L) *int64 { return &l.CPUShares }),
+		key(deviceWide, "Holds the rates at the device too, for all clients of a cell together: what the kernel writes back for them. Default: false.", boolean(), func(l *L) *bool { return &l.DeviceWide }),
 	}}
+}
+
+// deviceWide is the key of limit.Limits.DeviceWide.
+const deviceWide = "device_wide"
+
+// anyTag are YAML's types of a value with a unit.
+const anyTag = "int str float"
+
+// whole makes the field of one limit.
+func whole[V any](k limit.Key, doc string, form scalar[V], tags string, at func(*limit.Limits) *V) field[limit.Limits] {
+	return key(string(k), doc, limited(k, form, tags, func(l limit.Limits) V { return *at(&l) }), at)
 }
 
 // checkLimits finds what the bounds of single keys don't say.

@@ -15,15 +15,16 @@ import (
 func places() named[place.Spec] {
 	type P = place.Spec
 	folder := key("path", "The host's folder, absolute. Default: a folder of Plimsoll's own. Trials work in a sub-folder that they make and remove.", absolute(), func(p *P) *string { return &p.Path })
+	own := key("own_device", "A disk of its own, of that size: a file system on a loop device that is made for the run and removed. Needs root on Linux.", amount(minOwnDevice, limit.MaxMemory), func(p *P) *int64 { return &p.OwnDevice })
 	return named[P]{
 		name: func(p *P) *string { return &p.Name },
 		entry: variants[P]{
 			what: "place",
 			kind: func(p *P) *string { return (*string)(&p.Kind) },
 			kinds: []variant[P]{
-				{string(place.Dir), section[P]{what: "a place of kind dir", fields: []field[P]{folder}}},
+				{string(place.Dir), section[P]{what: "a place of kind dir", check: checkOwnDevice, fields: []field[P]{folder, own}}},
 				{string(place.Layer), section[P]{what: "a place of kind layer"}},
-				{string(place.Bind), section[P]{what: "a place of kind bind", fields: []field[P]{folder}}},
+				{string(place.Bind), section[P]{what: "a place of kind bind", check: checkOwnDevice, fields: []field[P]{folder, own}}},
 				{string(place.Volume), section[P]{what: "a place of kind volume", fields: []field[P]{
 					key("driver", "The volume driver. Default: local.", words("the name of a driver", 255, false), func(p *P) *string { return &p.Driver }),
 					key("driver_opts", "The driver's options, passed on as text.", options{}, func(p *P) *map[string]string { return &p.DriverOpts }),
@@ -34,6 +35,16 @@ func places() named[place.Spec] {
 			},
 			implied: impliedPlace,
 		},
+	}
+}
+
+// minOwnDevice is loopdisk.MinSize: a small ext4.
+const minOwnDevice = 32 << 20
+
+// checkOwnDevice refuses a folder on a disk that is yet to be made.
+func checkOwnDevice(d *decoder, path string, p *place.Spec) {
+	if p.OwnDevice > 0 && p.Path != "" {
+		d.fail(path, "own_device makes a folder of its own: leave out path")
 	}
 }
 

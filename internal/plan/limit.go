@@ -1,32 +1,42 @@
 package plan
 
 import (
-	"plimsoll/internal/limit"
+	"fmt"
+	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"plimsoll/internal/limit"
 )
 
 // LimitKeys are the keys of a set of limits, as in a plan: "memory", "cpus", ...
 func LimitKeys() []string { return limitFields().names() }
 
-// SetLimit sets one limit of l by its key, in the words of a plan: "memory" to "64MiB". The error is an *Error that
-// begins with from, what the value came from, such as the flag "--memory 64MB".
+// SetLimit sets one limit of l by its key, in the words of a plan: "memory" to "64MiB", and of limit.Ask. The error is
+// an *Error that begins with from, what the value came from, such as the flag "--memory 64MB".
 func SetLimit(l *limit.Limits, key, value, from string) error {
-	var doc yaml.Node
 	fault := func(text string) error { return &Error{Flag: from, Message: text} }
-	if err := yaml.Unmarshal([]byte(value), &doc); err != nil || doc.Kind != yaml.DocumentNode || doc.Content[0].Kind != yaml.ScalarNode {
-		return fault("is no number or size")
+	if !slices.Contains(LimitKeys(), key) || key == deviceWide {
+		return fault("there is no limit " + short(key) + didYouMean(key, LimitKeys()))
 	}
-	for _, f := range limitFields().fields {
-		if f.name != key {
-			continue
-		}
-		d := newDecoder(&faults{}, nil)
-		f.decode(d, doc.Content[0], "", l)
-		if len(d.list) > 0 {
-			return fault(d.list[0].Message)
-		}
-		return nil
+	v, err := limit.Parse(limit.Key(key), value)
+	if err != nil {
+		return fault(err.Error())
 	}
-	return fault("there is no limit " + short(key) + didYouMean(key, LimitKeys()))
+	l.Set(limit.Key(key), v)
+	return nil
+}
+
+// limited is a scalar whose values are those of a limit: package limit reads them, so that a plan and a flag take the
+// same and say the same of what they don't. s gives the form for YAML: its tags, its schema and how it is written.
+func limited[V any](k limit.Key, s scalar[V], tags string, of func(limit.Limits) V) scalar[V] {
+	s.parse = func(n *yaml.Node) (v V, err error) {
+		if !slices.Contains(strings.Fields(tags), strings.TrimPrefix(n.Tag, "!!")) {
+			return v, fmt.Errorf("wants %s, got %s", s.want, describe(n))
+		}
+		l, err := limit.Parse(k, n.Value)
+		return of(l), err
+	}
+	return s
 }

@@ -19,15 +19,15 @@ func TestSetLimit(t *testing.T) {
 	}
 	for kv, want := range map[[2]string]string{
 		{"memory", "64M"}:     "64M",
-		{"memory", "1MiB"}:    "out of range",
-		{"memory", ""}:        "no number or size",
-		{"memory", "[64MiB]"}: "no number or size",
-		{"memory", "a: b: c"}: "no number or size",
-		{"cpus", "many"}:      "a number from 0.01",
-		{"cpus", "0"}:         "a number from 0.01",
-		{"cpu_shares", "1.5"}: "a whole number",
+		{"memory", "1MiB"}:    "no container starts with so little",
+		{"memory", ""}:        "is empty",
+		{"memory", "[64MiB]"}: "[64MiB]",
+		{"memory", "a: b: c"}: "a: b: c",
+		{"cpus", "many"}:      "is no number of CPUs: write 0.01 to 4096, such as 1.5",
+		{"cpus", "0"}:         "0 is no limit",
+		{"cpu_shares", "1.5"}: "is no whole number",
 		{"memmory", "64MiB"}:  "did you mean memory?",
-		{"write_iops", "1"}:   "a whole number from 2",
+		{"write_iops", "1"}:   "write 2 to 4294967294",
 	} {
 		err := SetLimit(new(limit.Limits), kv[0], kv[1], "--flag")
 		var e *Error
@@ -35,7 +35,7 @@ func TestSetLimit(t *testing.T) {
 			t.Errorf("SetLimit(%q) = %v, want %q", kv, err, want)
 		}
 	}
-	if keys := LimitKeys(); strings.Join(keys, " ") != "read_bps write_bps read_iops write_iops weight latency memory cpus cpu_shares" {
+	if keys := LimitKeys(); strings.Join(keys, " ") != "read_bps write_bps read_iops write_iops weight latency memory cpus cpu_shares device_wide" {
 		t.Error(keys)
 	}
 }

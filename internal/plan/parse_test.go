@@ -78,12 +78,12 @@ var bad = []struct{ name, yaml, want string }{
 	{"path of a layer", strings.Replace(sound, "layer: {}", "layer: {path: /srv}", 1), `a place of kind layer has no key "path"`},
 	{"relative path", strings.Replace(sound, "bind: {}", "bind: {path: srv}", 1), `"srv" is not absolute`},
 	{"home", strings.Replace(sound, "bind: {}", "bind: {path: ~/data}", 1), "~ is not expanded"},
-	{"rate of 1", sound + "limits: {x: {read_bps: 1}}\n", "1 is out of range: wants 2 to"},
+	{"rate of 1", sound + "limits: {x: {read_bps: 1}}\n", "version 2 of cgroups refuses 0 and 1; write 2"},
 	{"IOPS with a unit", sound + "limits: {x: {read_iops: 10MiB/s}}\n", "a whole number from 2 to"},
 	{"ambiguous rate", sound + "limits: {x: {read_bps: 10M/s}}\n", "ambiguous"},
-	{"weight", sound + "limits: {x: {weight: 10001}}\n", "a whole number from 1 to 10000"},
+	{"weight", sound + "limits: {x: {weight: 10001}}\n", "10001 is too much: write 1 to 10000"},
 	{"latency", sound + "limits: {x: {latency: 5}}\n", "it has no unit"},
-	{"CPUs", sound + "limits: {x: {cpus: 0}}\n", "a number from 0.01"},
+	{"CPUs", sound + "limits: {x: {cpus: 0}}\n", "write 0.01 to 4096"},
 	{"no client", sound + "clients: [0]\n", "from 1 to 256, got 0"},
 	{"clients empty", sound + "clients: []\n", "clients: is empty"},
 	{"item is empty", sound + "clients: [1, ]\nexclude: [~]\n", "has an empty item"},
@@ -104,6 +104,8 @@ var bad = []struct{ name, yaml, want string }{
 // badForParser lists plans that only the parser refuses, since a schema can't.
 var badForParser = []struct{ name, yaml, want string }{
 	{"empty", "", "f:1:1: the plan is empty"},
+	{"device-wide without a rate", sound + "limits: {x: {memory: 64MiB, device_wide: true}}\n", "device_wide holds rates at the device, and there is none"},
+	{"own device with a path", strings.Replace(sound, "bind: {}", "bind: {path: /srv, own_device: 64MiB}", 1), "own_device makes a folder of its own: leave out path"},
 	{"comment only", "# nothing\n", "f:1:1: the plan is empty"},
 	{"no YAML", "a: [1", "f:1:1: not YAML"},
 	{"split of an ambiguous size", head + "workloads:\n  a: {rw: read, size: 1MiB, bssplit: 4k/50:8KiB/50}\n", `"4k" is ambiguous`},
@@ -371,7 +373,7 @@ func TestParseDefaults(t *testing.T) {
 // TestLatencyOfTheKernel: a schema can't say that a time has to be whole microseconds.
 func TestLatencyOfTheKernel(t *testing.T) {
 	_, err := Parse("f", []byte(sound+"limits: {x: {latency: 1500ns}}\n"))
-	if want := "limits.x: latency: 1.5µs is no whole number of microseconds"; err == nil || !strings.Contains(err.Error(), want) {
+	if want := "limits.x.latency: 1.5µs is no whole number of microseconds"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("Parse = %v, want %q", err, want)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"plimsoll/internal/device"
+	"plimsoll/internal/limit"
 	"plimsoll/internal/workload"
 )
 
@@ -203,8 +204,10 @@ type Where struct {
 	Storage string `json:"storage,omitempty"`
 	Kernel  string `json:"kernel"`
 	// CgroupVersion is that of the io/blkio controller of the worker: 1, 2, 0 unknown.
-	CgroupVersion int    `json:"cgroup_version"`
-	Limits        string `json:"limits,omitempty"`
+	CgroupVersion int `json:"cgroup_version"`
+	// Limits are those that were asked for, and Held what became of them; nil where nothing was asked, or it isn't known.
+	Limits string      `json:"limits,omitempty"`
+	Held   *limit.Held `json:"held,omitempty"`
 	// Memory is the limit in effect on the worker's group, in bytes, whoever set it: the plan, or
 	// somebody around plimsoll. 0: none, or not known.
 	Memory int64 `json:"memory,omitempty"`

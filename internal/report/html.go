@@ -85,6 +85,7 @@ func (HTML) Render(w io.Writer, s Set) error {
 		"known": func(n Num) string { return known(n, shortRatio) },
 		"class": func(k Kind) string { return strings.ReplaceAll(string(k), " ", "-") },
 		"clean": clean.Text, "one": clean.Line,
+		"last": func(i int, columns []sheetColumn) bool { return i == len(columns)-1 },
 		"fail": Failure.text, "sign": func(x Ratio) string { return x.sign() },
 	}).Parse(pageText)
 	if err != nil {

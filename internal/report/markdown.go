@@ -30,6 +30,9 @@ func (Markdown) Render(w io.Writer, s Set) error {
 func mdReport(p *printer, r *Report) {
 	p.f("# %s: %s\n\n", md(r.Run.Plan), md(r.Run.ID))
 	p.f("**%s**\n\n", md(r.Question))
+	for _, text := range r.Summary {
+		p.f("%s\n\n", md(text))
+	}
 	if r.Against != "" {
 		p.f("%s\n\n", md(r.comparedText()))
 	} else {
@@ -52,6 +55,7 @@ func mdReport(p *printer, r *Report) {
 		}
 	}
 	mdOverview(p, r)
+	mdSheets(p, r)
 	for i := range r.Workloads {
 		mdWorkload(p, &r.Workloads[i])
 	}

@@ -91,6 +91,12 @@ type Report struct {
 	InDoubt int `json:"in_doubt"`
 	// Workloads are in the order in which they were first run.
 	Workloads []Workload `json:"workloads"`
+	// Summary is what Interference and Limits come to, in sentences.
+	Summary []string `json:"summary,omitempty"`
+	// Interference says what clients lose next to each other, where cells differ in the number of clients alone.
+	Interference []Interference `json:"interference,omitempty"`
+	// Limits says of each limit of a cell that is a rate, or of CPUs, whether it held.
+	Limits []LimitRow `json:"limits,omitempty"`
 	// Trials holds the raw figures, in the order in which they were run.
 	Trials []Trial `json:"trials"`
 	// LeftOut says what was left out for size; empty: nothing.

@@ -79,6 +79,7 @@ func (t Text) Render(w io.Writer, s Set) error {
 		}
 		p.answers()
 		p.overview()
+		p.sheets()
 		p.concerns()
 		p.remarks(record.Note)
 		p.foot()
@@ -156,6 +157,9 @@ func machineText(m record.Machine) string {
 
 func (p *textPage) answers() {
 	p.f("\n%s\n", p.paint(bold, wrap(clean.Line(p.r.Question), p.width, 0)))
+	for _, text := range p.r.Summary {
+		p.f("%s\n", wrap(clean.Line(text), p.width, 0))
+	}
 	if p.r.Against != "" {
 		p.f("%s\n", p.paint(dim, wrap(clean.Line(p.r.comparedText()), p.width, 0)))
 	} else {

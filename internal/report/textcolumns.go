@@ -2,6 +2,8 @@ package report
 
 import (
 	"fmt"
+	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -10,18 +12,25 @@ import (
 	"plimsoll/internal/stats"
 )
 
-// Heads of the columns that a verdict is held against.
+// headInterval is the head of the column of a ratio's interval.
+const headInterval = "95 % interval"
+
+// The order in which columns give way on a narrow terminal, the last one first: what a verdict
+// rests on, the test beside it, and what a reader must not miss come before the others.
 const (
-	headInterval = "95 % interval"
-	headP        = "p"
-	headDisk     = "to disk"
-	headP99      = "p99"
+	dropInterval = iota + 1 // 0 never gives way.
+	dropP
+	dropP99
+	dropDisk
+	dropOthers // from here on
 )
 
 // A tableStyle says how a workload's table is worded.
 type tableStyle struct {
 	// narrow takes the shortest words for everything, to make room for columns.
 	narrow bool
+	// tight, in a narrow table, shortens figures and heads that are common knowledge, too.
+	tight bool
 	// merged marks cells with the doubts of the whole run and not with the footnotes of the
 	// workload.
 	merged bool
@@ -33,22 +42,30 @@ type tableStyle struct {
 // a column that comes and goes from table to table is looked for in vain. What a verdict rests on, the
 // ratio with its interval, the bytes that reached the device, and the p99 are worth shorter words.
 func (r *Report) fitted(width int, merged bool) [][]column {
-	wide, all := r.fit(width, tableStyle{merged: merged})
-	if all {
+	wide, lost := r.fit(width, tableStyle{merged: merged})
+	if lost >= dropOthers {
 		return wide
 	}
-	narrow, _ := r.fit(width, tableStyle{narrow: true, merged: merged})
+	narrow, lost := r.fit(width, tableStyle{narrow: true, merged: merged})
+	if lost >= dropOthers {
+		return narrow
+	}
+	if tight, still := r.fit(width, tableStyle{narrow: true, tight: true, merged: merged}); still > lost {
+		return tight
+	}
 	return narrow
 }
 
-// fit is fitted in one style; ok reports whether all that a reader must not miss found room.
-func (r *Report) fit(width int, how tableStyle) (out [][]column, ok bool) {
+// fit is fitted in one style; lost is the drop of the most important column that found no room, 0 if
+// those that never give way didn't, and more than that of any column if all found room.
+func (r *Report) fit(width int, how tableStyle) (out [][]column, lost int) {
+	lost = math.MaxInt
 	var tables [][]column
 	for i := range r.Workloads {
 		tables = append(tables, r.Workloads[i].columns(how))
 	}
 	if len(tables) == 0 {
-		return nil, true
+		return nil, lost
 	}
 	// The columns of all tables are the same ones in the same order, but for their words: each
 	// is kept if it finds room in every table.
@@ -62,19 +79,20 @@ func (r *Report) fit(width int, how tableStyle) (out [][]column, ok bool) {
 	for t := range used {
 		used[t] = -2
 	}
-	ok = true
 	for _, i := range order {
 		room := true
 		for t := range tables {
 			room = room && used[t]+tables[t][i].room() <= width
 		}
 		if keep[i] = room || first[i].drop == 0; !keep[i] {
-			ok = ok && first[i].head != headInterval && first[i].head != headDisk && first[i].head != headP99
+			lost = min(lost, first[i].drop)
 			continue
 		}
 		for t := range tables {
 			used[t] += tables[t][i].room()
-			ok = ok && used[t] <= width
+			if used[t] > width {
+				lost = 0
+			}
 		}
 	}
 	for _, table := range tables {
@@ -86,28 +104,28 @@ func (r *Report) fit(width int, how tableStyle) (out [][]column, ok bool) {
 		}
 		out = append(out, kept)
 	}
-	return out, ok
+	return out, lost
 }
 
 // columns lays out a workload's table. The drop values say what goes first on a
-// narrow terminal: never the value, the ratio and the verdict, and the p99 and the interval last.
+// narrow terminal: never the value, the ratio and the verdict.
 func (w *Workload) columns(how tableStyle) []column {
 	u := rateUnit(w.Metric, w.Cells)
 	var (
 		place    = column{head: "where", left: true}
 		value    = column{head: w.valueHead(u)}
-		spread   = column{head: w.spreadHead(), drop: 8}
-		n        = column{head: "n", drop: 7}
+		spread   = column{head: w.spreadHead(), drop: dropOthers + 3}
+		n        = column{head: "n", drop: dropOthers + 2}
 		ratio    = column{head: "ratio"}
-		ratioCI  = column{head: headInterval, drop: 1}
+		ratioCI  = column{head: headInterval, drop: dropInterval}
 		verdict  = column{head: "verdict", left: true}
 		marks    = column{head: "", left: true}
-		p        = column{head: headP, drop: 4}
-		p50      = column{head: "p50", drop: 5}
-		p99      = column{head: headP99, drop: 2}
-		p999     = column{head: "p99.9", drop: 6}
-		cpu      = column{head: "CPU/op", drop: 9}
-		disk     = column{head: headDisk, drop: 3}
+		p        = column{head: "p", drop: dropP}
+		p50      = column{head: "p50", drop: dropOthers}
+		p99      = column{head: "p99", drop: dropP99}
+		p999     = column{head: "p99.9", drop: dropOthers + 1}
+		cpu      = column{head: "CPU/op", drop: dropOthers + 4}
+		disk     = column{head: "to disk", drop: dropDisk}
 		kinds    []style
 		doubtful []bool
 	)
@@ -119,6 +137,11 @@ func (w *Workload) columns(how tableStyle) []column {
 			value.head = u.name // The heading above the table says what is counted.
 		}
 	}
+	pWords := pText
+	if how.tight {
+		ratioCI.head, pWords = "interval", pShort
+		value.head = strings.Replace(value.head, "k IOPS", "kIOPS", 1)
+	}
 	for i := range w.Cells {
 		c := &w.Cells[i]
 		l := c.of(w.Class)
@@ -128,6 +151,9 @@ func (w *Workload) columns(how tableStyle) []column {
 		label, says, mark := c.Label, c.short(), w.markText(c)
 		if how.narrow {
 			says = c.shorter()
+		}
+		if how.tight {
+			says = tightWords.Replace(ofTrials.ReplaceAllString(says, "$1 FAIL"))
 		}
 		if !how.all {
 			label = c.shortLabel()
@@ -163,8 +189,12 @@ func (w *Workload) columns(how tableStyle) []column {
 			continue
 		}
 		put(&ratio, ratioText(c.Compared.Ratio))
-		put(&ratioCI, c.intervalText(between))
-		put(&p, known(c.Compared.P, pText))
+		interval := c.intervalText(between)
+		if how.tight && interval == sayTooWide {
+			interval = "too wide"
+		}
+		put(&ratioCI, interval)
+		put(&p, known(c.Compared.P, pWords))
 	}
 	byKind := func(row int) style { return kinds[row] }
 	ratio.style, verdict.style = byKind, byKind
@@ -196,6 +226,9 @@ func (c *Cell) shortLabel() string {
 // tooWide is the factor between the ends of an interval from which its figures say nothing.
 const tooWide = 10
 
+// sayTooWide stands in the place of such an interval.
+const sayTooWide = "too wide to say"
+
 // intervalText prints the interval of a ratio; one that spans more than an order of magnitude
 // and proves nothing is said to do so, since its ends would look like findings.
 func (c *Cell) intervalText(between string) string {
@@ -204,7 +237,7 @@ func (c *Cell) intervalText(between string) string {
 		return notKnown // One block has none; a column without any is left out.
 	}
 	if x.High > tooWide*x.Low && (c.Kind == Inconclusive || c.Kind == Control) {
-		return "too wide to say"
+		return sayTooWide
 	}
 	if c.Kind == Faster && x.High >= 2 {
 		// The verdict is in factors too: one row must not have two versions of them.
@@ -309,6 +342,15 @@ func pText(n Num) string {
 	}
 	return fmt.Sprintf("%.3f", float64(n))
 }
+
+// pShort is pText without the zero that each p begins with: .031.
+func pShort(n Num) string { return strings.Replace(pText(n), "0.", ".", 1) }
+
+// tightWords shortens a verdict further than shorter does: "slower 13-19 %", "inconclusive ~6".
+var tightWords = strings.NewReplacer("slower by ", "slower ", "faster by ", "faster ", "inconclusive, ~", "inconclusive ~")
+
+// ofTrials finds of how many trials some failed: "; 1/6 FAIL". The report's head has the number of blocks.
+var ofTrials = regexp.MustCompile(`\b([0-9]+)/[0-9]+ FAIL$`)
 
 // cut shortens s to n runes.
 func cut(s string, n int) string {

@@ -10,6 +10,8 @@ const (
 	LeastStep = 0.3
 	// leastSide is the least number of samples on each side of a step.
 	leastSide = 5
+	// LeastSamples is the least number of samples in which a step is found.
+	LeastSamples = 2 * leastSide
 	// clear is how many times the scatter within the levels the change has to be.
 	clear = 3
 )

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"plimsoll/internal/agent"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/record"
 	"plimsoll/internal/workload"
@@ -24,6 +25,8 @@ type attempt struct {
 	// limits are what each container must stay under, target is the file or device under test, if one is named.
 	limits limit.Limits
 	target string
+	// flush leaves it to the kernel's flusher to write back what clients leave in the page cache.
+	flush bool
 	// timeout is told of the wait for buffered writes; it may be nil.
 	timeout *timeout
 	// witness and onSample may be nil. Samples are those of all clients.
@@ -33,13 +36,15 @@ type attempt struct {
 
 // run fills in what t measured. After an error no client works on, unless it is unfit.
 func (a *attempt) run(ctx context.Context, t *record.Trial) error {
+	flush := a.openFlush(a.spec(0))
+	defer flush.close()
 	memory := agent.WatchMemory(a.agents, a.limits.Memory)
 	id := strconv.Itoa(t.Order)
 	err := each(ctx, a.agents, func(ctx context.Context, i int, one *agent.Agent) error {
-		return one.Prepare(ctx, id, a.spec(i))
+		return one.Prepare(ctx, id, unsettled(a.spec(i), flush))
 	})
 	if err == nil {
-		err = a.measure(ctx, t, id)
+		err = a.measure(ctx, t, id, flush)
 	}
 	if err != nil {
 		// Clients that were ready or had started when another failed.
@@ -52,21 +57,44 @@ func (a *attempt) run(ctx context.Context, t *record.Trial) error {
 	return nil
 }
 
+// unsettled leaves what spec writes in the page cache if f writes it back.
+func unsettled(spec workload.Spec, f *flush) workload.Spec {
+	spec.Unsettled = spec.Unsettled || f != nil
+	return spec
+}
+
 // measure starts clients that are ready, and has it witnessed what they do.
-func (a *attempt) measure(ctx context.Context, t *record.Trial, id string) error {
+func (a *attempt) measure(ctx context.Context, t *record.Trial, id string, flush *flush) error {
 	after := func(t *record.Trial) { t.Where = make([]record.Where, len(a.agents)) }
 	if a.witness != nil {
 		after = a.witness.Before(a.agents, a.target)
 	}
-	var err error
-	if t.StartSkew, err = start(a.agents, id); err == nil {
-		t.Results, err = a.wait(ctx, id, t.Spec)
+	hold, err := a.hold()
+	if err == nil {
+		if t.StartSkew, err = start(a.agents, id); err == nil {
+			t.Results, err = a.wait(ctx, id, t.Spec)
+		}
+		after(t)
+		if err == nil && flush != nil {
+			err = flush.run(ctx, a, t, t.Where)
+		}
+		err = errors.Join(err, hold.Release())
+	} else {
+		after(t)
 	}
-	after(t)
 	for i := range t.Where {
-		t.Where[i].Limits = a.limits.String()
+		t.Where[i].Limits, t.Where[i].Held = a.limits.String(), hold.Of(i)
 	}
 	return err
+}
+
+// hold puts the limits on I/O in force: after the layout of files, which is not what they are asked for.
+func (a *attempt) hold() (*engine.Hold, error) {
+	sessions := make([]engine.Session, len(a.agents))
+	for i, one := range a.agents {
+		sessions[i] = one.Session
+	}
+	return engine.HoldAll(sessions)
 }
 
 // start is the barrier: everything is prepared, so that one short line to each

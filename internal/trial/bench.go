@@ -90,7 +90,7 @@ func (b *Bench) attempt(ctx context.Context, t *record.Trial, onSample func(load
 	}
 	t.SessionOpen, b.opened = b.opened, 0
 	at := attempt{
-		agents: []*agent.Agent{b.agent}, witness: b.Witness, target: target(t.Spec), limits: b.Spec.Limits,
+		agents: []*agent.Agent{b.agent}, witness: b.Witness, target: target(t.Spec), limits: b.Spec.Limits, flush: b.Spec.Limits.IO(),
 		spec: func(int) workload.Spec { return t.Spec }, onSample: onSample,
 	}
 	err := at.run(ctx, t)

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"time"
 
 	"plimsoll/internal/agent"
 	"plimsoll/internal/engine"
+	"plimsoll/internal/limit"
 	"plimsoll/internal/place"
 	"plimsoll/internal/record"
 	"plimsoll/internal/workload"
@@ -66,6 +68,9 @@ func (r *Runner) seats(cell record.Cell) []seat {
 	s := seat{engine: cell.Engine, control: cell.Control, spec: engine.Spec{
 		Place: p, Limits: l, Image: e.Image, Runtime: e.Runtime, Seccomp: e.Seccomp,
 	}}
+	if d := r.disks[cell.Place]; d.disk != nil {
+		s.spec.Place.Path = d.disk.Path()
+	}
 	if p.Kind == place.Tmpfs && p.Size == 0 {
 		s.spec.Place.Size = r.tmpfsSize()
 	}
@@ -133,7 +138,7 @@ func (r *Runner) attempt(ctx context.Context, t *record.Trial, spec workload.Spe
 		return errors.New(why)
 	}
 	at := attempt{
-		agents: agents, witness: r.Witness, target: spec.Job.Filename, timeout: limit, limits: r.seats(t.Cell)[0].spec.Limits,
+		agents: agents, flush: r.limitsIO(), witness: r.Witness, target: spec.Job.Filename, timeout: limit, limits: r.seats(t.Cell)[0].spec.Limits,
 		spec: func(client int) workload.Spec { return r.seeded(spec, t, client) },
 	}
 	if err := at.run(ctx, t); err != nil {
@@ -168,4 +173,9 @@ func fail(t *record.Trial, err error) {
 	if errors.Is(err, context.DeadlineExceeded) {
 		t.Phase = "timeout"
 	}
+}
+
+// limitsIO reports whether a set of the plan has limits on I/O. Then all cells are treated alike.
+func (r *Runner) limitsIO() bool {
+	return slices.ContainsFunc(r.Plan.Limits, limit.Limits.IO)
 }

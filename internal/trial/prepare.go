@@ -84,7 +84,12 @@ func (r *Runner) preflight(ctx context.Context) error {
 	var offered []record.Cell
 	found := map[string][]probed{}
 	r.room = newLedger()
+	r.makeDisks(ctx)
 	for _, c := range r.cells {
+		if why := r.disks[c.Place].why; why != "" {
+			r.skip(c, why)
+			continue
+		}
 		agents, _, err := r.agents(ctx, c)
 		if err := ctx.Err(); err != nil {
 			return err

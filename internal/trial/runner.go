@@ -78,6 +78,8 @@ type Runner struct {
 	Hard context.Context
 	// Done holds the keys and blocks that an earlier part of the run measured.
 	Done map[Key]bool
+	// StateDir is where the disks of places with a device of their own are kept; empty: there are none.
+	StateDir string
 	// Earlier holds the trials of that part, for the checks of the whole run.
 	Earlier []record.Trial
 
@@ -90,6 +92,8 @@ type Runner struct {
 	// room is what the files of all cells need.
 	room   *ledger
 	engine map[string]workload.Spec // by workload, with the I/O engine chosen
+	// disks are those of the places, by name, with why there is none.
+	disks map[string]ownDisk
 }
 
 // A Key names a trial within a run.
@@ -137,7 +141,7 @@ func (r *Runner) Run(ctx context.Context, run *record.Run) error {
 	if err != nil {
 		r.run.Status = record.Interrupted // It can be resumed.
 	}
-	err = errors.Join(err, r.pool.closeAll())
+	err = errors.Join(err, r.pool.closeAll(), r.closeDisks())
 	if !r.begun {
 		if errors.Is(err, ErrInterrupted) {
 			err = errors.Join(err, ErrNothingYet)

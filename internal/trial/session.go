@@ -77,6 +77,9 @@ func (p *pool) get(ctx context.Context, s seat) (*agent.Agent, time.Duration, er
 	if err != nil {
 		return nil, 0, errors.Join(blameImage(err, s.spec.Image), p.close(session))
 	}
+	if err := engine.CheckHold(session); err != nil {
+		return nil, 0, errors.Join(err, p.close(a))
+	}
 	p.agents[s.key()] = a
 	return a, time.Since(start), nil
 }

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"errors"
 	"fmt"
 
 	"golang.org/x/sys/unix"
@@ -22,19 +23,22 @@ func stateOf(path string) (string, error) {
 }
 
 // mark notes in a file that what it holds now is Plimsoll's. Where the file system has no such
-// attributes nothing is noted, and writing to the file again needs leave.
+// attributes nothing is noted; see stamped.
 func mark(path string) {
 	if s, err := stateOf(path); err == nil {
 		_ = unix.Setxattr(path, markName, []byte(s), 0)
 	}
 }
 
-// marked reports whether a file has a mark, and whether it holds what it held then.
-func marked(path string) (has, same bool) {
+// marked reports whether the file system has marks, and whether the file has one and holds what it held then.
+func marked(path string) (can, same bool) {
 	var p [64]byte
 	n, err := unix.Getxattr(path, markName, p[:])
-	if err != nil {
+	if errors.Is(err, unix.ENOTSUP) {
 		return false, false
+	}
+	if err != nil {
+		return true, false // ENODATA first of all: it isn't marked.
 	}
 	s, err := stateOf(path)
 	return true, err == nil && s == string(p[:n])

@@ -5,4 +5,5 @@ package workload
 // mark would note that a file is Plimsoll's: only Linux has it here.
 func mark(string) {}
 
-func marked(string) (has, same bool) { return false, false }
+// marked reports that there are no marks.
+func marked(string) (can, same bool) { return false, false }

@@ -64,6 +64,9 @@ type Result struct {
 	Prepared time.Duration `json:"prepared"`
 	// Settled is how long it took after the window until buffered writes were on the storage.
 	Settled time.Duration `json:"settled,omitempty"`
+	// Flushed is what the device did in that time, where the kernel's flusher wrote them back and not the worker; nil
+	// otherwise.
+	Flushed *Flushed `json:"flushed,omitempty"`
 	// Verified is what was checked of a job that verifies.
 	Verified VerifyState `json:"verified,omitzero"`
 	// Notes are doubts that the load generator or the workload itself has: that linux-aio
@@ -77,6 +80,12 @@ type Result struct {
 	Host HostDelta `json:"host,omitzero"`
 	// CPUs holds what each of the machine's processors did in the window of a stage; nil where the system doesn't say.
 	CPUs []CPUDelta `json:"cpus,omitempty"`
+}
+
+// Flushed is what a device wrote after the window.
+type Flushed struct {
+	Writes int64 `json:"writes"`
+	Bytes  int64 `json:"bytes"`
 }
 
 // A DiskDelta is what one block device did in the measured window.

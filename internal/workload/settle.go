@@ -70,7 +70,7 @@ func settle(ctx context.Context, run *load.Run, left func(int64)) (time.Duration
 	tick := time.NewTicker(settleEvery)
 	defer tick.Stop()
 	for {
-		left(unwritten())
+		left(Unwritten())
 		select {
 		case err := <-synced:
 			if err != nil {

@@ -6,9 +6,9 @@ import (
 	"os"
 )
 
-// unwritten is how many bytes the machine's page cache has yet to write back, of all files: Dirty and
+// Unwritten is how many bytes the machine's page cache has yet to write back, of all files: Dirty and
 // Writeback of proc_meminfo(5), where kB is 1024 bytes. -1: unknown.
-func unwritten() int64 {
+func Unwritten() int64 {
 	f, err := os.Open("/proc/meminfo")
 	if err != nil {
 		return -1

@@ -2,5 +2,5 @@
 
 package workload
 
-// unwritten isn't known on this system.
-func unwritten() int64 { return -1 }
+// Unwritten isn't known on this system.
+func Unwritten() int64 { return -1 }

@@ -30,9 +30,9 @@ type StageJob struct {
 	Extend bool `json:"extend,omitempty"`
 	// Exist says whether its files have to be there already (Must), or must not be (MustNot). Empty: either.
 	Exist string `json:"exist,omitempty"`
-	// Destructive allows writes to a file that holds data Plimsoll did not write, and to a
-	// block device.
-	Destructive bool `json:"destructive,omitempty"`
+	// Destructive are the files that may be written over though they hold data Plimsoll did not write, and
+	// the block devices: paths as the job's own are. Leave for one file is none for the job's others.
+	Destructive []string `json:"destructive_paths,omitempty"`
 	// Remove removes its files at the end.
 	Remove bool `json:"remove,omitempty"`
 	// OffsetPercent and SizePercent give the region in percent of its shortest file, instead of
@@ -75,7 +75,7 @@ type stageRun struct {
 	jobs     []StageJob
 	runs     []*load.Run
 	remove   []string
-	written  []string // files that are ours, to be marked
+	own      []string // files that are ours and change, to be marked
 	prepared time.Duration
 }
 
@@ -234,7 +234,7 @@ func (s *stageRun) Close() error {
 	for _, r := range s.runs {
 		errs = append(errs, r.Close())
 	}
-	for _, p := range s.written {
+	for _, p := range s.own {
 		mark(p)
 	}
 	for _, p := range s.remove {

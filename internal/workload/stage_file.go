@@ -42,6 +42,10 @@ func (s *stageRun) files(ctx context.Context, j *StageJob, dir string, made map[
 		}
 		return filepath.Join(dir, p)
 	}
+	j.Destructive = slices.Clone(j.Destructive)
+	for i, p := range j.Destructive {
+		j.Destructive[i] = abs(p)
+	}
 	var paths []string
 	if len(j.Job.Files) > 0 {
 		j.Job.Files = slices.Clone(j.Job.Files)
@@ -57,13 +61,13 @@ func (s *stageRun) files(ctx context.Context, j *StageJob, dir string, made map[
 		if made[p] {
 			continue
 		}
-		laidOut, err := stageFile(ctx, j, p)
+		laidOut, own, err := stageFile(ctx, j, p)
 		if err != nil {
 			return err
 		}
 		made[p] = laidOut
-		if j.Job.Writes() || laidOut {
-			s.written = append(s.written, p)
+		if laidOut || own && j.Job.Writes() {
+			s.own = append(s.own, p)
 		}
 		if j.Remove && laidOut {
 			s.remove = append(s.remove, p)
@@ -72,61 +76,76 @@ func (s *stageRun) files(ctx context.Context, j *StageJob, dir string, made map[
 	return nil
 }
 
+// Allowed reports whether leave was given to write over path. It is the one reading of --destructive: leave holds
+// paths of whatever spelling, and names a file by its absolute path.
+func Allowed(path string, leave []string) bool {
+	absolute := func(p string) string {
+		if a, err := filepath.Abs(p); err == nil {
+			return a
+		}
+		return filepath.Clean(p)
+	}
+	path = absolute(path)
+	return slices.ContainsFunc(leave, func(l string) bool { return l != "" && absolute(l) == path })
+}
+
 // MakeFile makes sure that there is a file of size bytes at path that may be written over: one is laid out if
-// there is none. Over data that Plimsoll did not write it needs leave: else it is an *OverwriteError.
-func MakeFile(ctx context.Context, path string, size int64, destructive bool) error {
-	j := StageJob{Name: "verify", Size: size, Destructive: destructive, Job: load.Job{RW: load.Write}}
-	made, err := stageFile(ctx, &j, path)
+// there is none. Over data that Plimsoll did not write it needs leave: else it is an *OverwriteError. own: the file is Plimsoll's, and
+// MarkFile is to be called when it was written. One that was written by leave is not: it needs leave each time.
+func MakeFile(ctx context.Context, path string, size int64, leave []string) (own bool, err error) {
+	j := StageJob{Name: "verify", Size: size, Destructive: leave, Job: load.Job{RW: load.Write}}
+	made, own, err := stageFile(ctx, &j, path)
 	if made && err == nil {
 		mark(path)
 	}
-	return err
+	return made || own, err
 }
 
 // MarkFile notes that what the file holds is Plimsoll's, so that it may be written again.
 func MarkFile(path string) { mark(path) }
 
-// stageFile makes one file ready and reports whether it had to lay it out.
-func stageFile(ctx context.Context, j *StageJob, path string) (bool, error) {
+// stageFile makes one file ready. It reports whether it had to lay it out, and whether the file was Plimsoll's own: what
+// a job wrote by leave stays the user's, who may have given it for a few blocks of many.
+func stageFile(ctx context.Context, j *StageJob, path string) (laidOut, own bool, err error) {
 	st, err := os.Stat(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist) && j.Exist == Must:
-		return false, fmt.Errorf("job %s: %s does not exist, and is not to be made", j.Name, path)
+		return false, false, fmt.Errorf("job %s: %s does not exist, and is not to be made", j.Name, path)
 	case err == nil && j.Exist == MustNot:
-		return false, fmt.Errorf("job %s: %s exists already", j.Name, path)
+		return false, false, fmt.Errorf("job %s: %s exists already", j.Name, path)
 	case errors.Is(err, os.ErrNotExist) && j.Size == 0 && !j.Truncate:
-		return false, fmt.Errorf("job %s: %s does not exist; give a size, and it is made", j.Name, path)
+		return false, false, fmt.Errorf("job %s: %s does not exist; give a size, and it is made", j.Name, path)
 	case errors.Is(err, os.ErrNotExist):
 	case err != nil:
-		return false, fmt.Errorf("job %s: %w", j.Name, err)
+		return false, false, fmt.Errorf("job %s: %w", j.Name, err)
 	case st.Mode().Type() == os.ModeDevice:
-		if j.Job.Writes() && !j.Destructive {
-			return false, &OverwriteError{j.Name, path, "a block device"}
+		if j.Job.Writes() && !Allowed(path, j.Destructive) {
+			return false, false, &OverwriteError{j.Name, path, "a block device"}
 		}
-		return false, j.notInUse(path)
+		return false, false, j.notInUse(path)
 	case !st.Mode().IsRegular():
-		return false, fmt.Errorf("job %s: %s is neither a regular file nor a block device", j.Name, path)
+		return false, false, fmt.Errorf("job %s: %s is neither a regular file nor a block device", j.Name, path)
 	case st.Size() == 0 && j.Size > 0:
 	case st.Size() == 0 && (j.Truncate || j.Extend):
 	default:
-		if err := existing(j, path, st.Size()); err != nil {
-			return false, err
+		if own, err = existing(j, path, st.Size()); err != nil {
+			return false, false, err
 		}
 		if err := j.notInUse(path); err != nil || !j.Truncate {
-			return false, err
+			return false, own, err
 		}
 	}
 	if j.Truncate || j.Extend {
 		if err := truncate(path); err != nil {
-			return false, fmt.Errorf("job %s: %w", j.Name, err)
+			return false, false, fmt.Errorf("job %s: %w", j.Name, err)
 		}
-		return true, nil
+		return true, own, nil
 	}
 	_, err = load.Layout(ctx, path, j.Size, load.LayoutOptions{Seed: j.Job.RandSeed})
 	if err != nil {
-		return false, fmt.Errorf("job %s: %w", j.Name, err)
+		return false, false, fmt.Errorf("job %s: %w", j.Name, err)
 	}
-	return true, nil
+	return true, own, nil
 }
 
 // notInUse refuses to write to what is mounted, swapped to, or under another device, whatever leave
@@ -150,36 +169,49 @@ func truncate(path string) error {
 	return f.Close()
 }
 
-// existing judges a file that holds something already.
-func existing(j *StageJob, path string, size int64) error {
-	if j.Job.Writes() && !j.Destructive && !ours(path, size) {
-		return &OverwriteError{j.Name, path, fmt.Sprintf("a file of %d bytes", size)}
+// existing judges a file that holds something already, and reports whether that is Plimsoll's own.
+func existing(j *StageJob, path string, size int64) (own bool, err error) {
+	if j.Job.Writes() {
+		own = ours(path, size)
+	}
+	if j.Job.Writes() && !own && !Allowed(path, j.Destructive) {
+		return own, &OverwriteError{j.Name, path, fmt.Sprintf("a file of %d bytes", size)}
 	}
 	if size < j.Size && !j.Truncate && !j.Extend {
-		return fmt.Errorf("job %s: %s has %d bytes, but the job needs %d; remove it or give another filename", j.Name, path, size, j.Size)
+		return own, fmt.Errorf("job %s: %s has %d bytes, but the job needs %d; remove it or give another filename", j.Name, path, size, j.Size)
 	}
-	return nil
+	return own, nil
 }
 
 // diskspdPattern is how the blocks begin that diskspd writes by default: the bytes 0, 1, 2 and so on.
 const diskspdPattern = 0x0706050403020100
 
-// ours reports whether a file of size bytes holds what Layout or a job wrote: it is marked and was
-// not changed since, or its blocks begin with their own offset, or with diskspd's pattern. Sixteen of
-// them, spread over the file, are no coincidence.
+// ours reports whether a file of size bytes holds what Layout or a job wrote, and nothing that somebody wrote since: it has a
+// mark that says so. Only where the file system has no marks is it known by what its blocks begin with.
 func ours(path string, size int64) bool {
-	if has, same := marked(path); has {
+	if can, same := marked(path); can {
 		return same
 	}
-	const unit, probes = 4096, 16
+	return stamped(path, size)
+}
+
+// stamped reports whether blocks of a file, spread over it, all begin with their own offset, or with diskspd's pattern. Sixteen
+// of them are no coincidence; a file of fewer blocks isn't known so, for the first block's offset is 0, as many files begin.
+// More are looked at for what was written between them since: all of a file of 1 MiB.
+func stamped(path string, size int64) bool {
+	const unit, least, most = 4096, 16, 256
 	f, err := os.Open(path)
-	if err != nil || size < unit {
+	if err != nil {
 		return false
 	}
 	defer f.Close()
 	units := size / unit
-	for i := range int64(probes) {
-		off := units * i / probes * unit
+	if units < least {
+		return false
+	}
+	probes := min(units, most)
+	for i := range probes {
+		off := i * units / probes * unit
 		var p [8]byte
 		if _, err := f.ReadAt(p[:], off); err != nil {
 			return false

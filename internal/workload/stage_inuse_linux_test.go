@@ -15,7 +15,7 @@ func TestStageSparesWhatIsInUse(t *testing.T) {
 	disktest.Format(t, loop, "ext4")
 	disktest.Mount(t, loop, "ext4", 0, "")
 	for _, path := range []string{loop, image} {
-		_, err := stage(t, t.TempDir(), StageJob{Name: "w", Destructive: true, Job: load.Job{RW: load.Write, Filename: path, NumberIOs: 1}})
+		_, err := stage(t, t.TempDir(), StageJob{Name: "w", Destructive: []string{path}, Job: load.Job{RW: load.Write, Filename: path, NumberIOs: 1}})
 		if err == nil || !strings.Contains(err.Error(), "never written over") {
 			t.Errorf("%s: %v", path, err)
 		}

@@ -46,7 +46,7 @@ func (j *StageJob) resolve() error {
 		return fmt.Errorf("job %s: %d bytes from offset %d on are less than one block of %d", j.Name, region, j.Job.Offset, unit)
 	}
 	if j.IOPercent > 0 {
-		j.Job.IOSize = max(percent(region, j.IOPercent)*int64(len(j.paths())), unit)
+		j.Job.IOSize = max(Share(region, int64(len(j.paths())), j.IOPercent), unit)
 	}
 	return nil
 }
@@ -60,8 +60,19 @@ func (j *StageJob) paths() []string {
 }
 
 // percent is p percent of n, which is not negative.
-func percent(n int64, p int) int64 {
+func percent(n int64, p int) int64 { return Share(n, 1, p) }
+
+// Share is p percent of n bytes in each of some files, or the greatest number there is. None of them is negative, and there is a file.
+func Share(n, files int64, p int) int64 {
+	if n > math.MaxInt64/files {
+		n = math.MaxInt64
+	} else {
+		n *= files
+	}
 	hi, lo := bits.Mul64(uint64(n), uint64(p))
+	if hi >= 100 {
+		return math.MaxInt64
+	}
 	q, _ := bits.Div64(hi, lo, 100)
-	return int64(q)
+	return int64(min(q, math.MaxInt64))
 }

@@ -79,7 +79,7 @@ func TestStageSpareWhatIsNotOurs(t *testing.T) {
 	if _, err := stage(t, dir, r); err != nil {
 		t.Errorf("reading somebody's file: %v", err)
 	}
-	w.Destructive = true
+	w.Destructive = []string{"theirs"}
 	if _, err := stage(t, dir, w); err != nil {
 		t.Errorf("with leave: %v", err)
 	}

@@ -15,8 +15,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"strings"
+
+	"plimsoll/scripts/internal/testlist"
 )
 
 func main() {
@@ -54,7 +55,7 @@ func run(allow string, logs []string, out io.Writer) error {
 	bad := 0
 	for _, s := range skips {
 		verdict := "may skip"
-		if !may.allows(s.name) {
+		if !may.Matches(s.name) {
 			verdict = "MAY NOT SKIP HERE"
 			bad++
 		}
@@ -98,34 +99,17 @@ func readSkips(r io.Reader) ([]skip, error) {
 	return skips, s.Err()
 }
 
-// allowed is the list of tests that may skip.
-type allowed []*regexp.Regexp
-
-func (a allowed) allows(name string) bool {
-	for _, re := range a {
-		if re.MatchString(name) {
-			return true
-		}
-	}
-	return false
-}
-
-func readAllowed(path string) (allowed, error) {
-	b, err := os.ReadFile(path)
+// readAllowed reads the list of the tests that may skip.
+func readAllowed(path string) (testlist.List, error) {
+	lines, err := testlist.Lines(path)
 	if err != nil {
 		return nil, err
 	}
-	var a allowed
-	for n, line := range strings.Split(string(b), "\n") {
-		line, _, _ = strings.Cut(line, "#")
-		if line = strings.TrimSpace(line); line == "" {
-			continue
+	var may testlist.List
+	for _, l := range lines {
+		if err := may.Add(l.Where, l.Text); err != nil {
+			return nil, err
 		}
-		re, err := regexp.Compile("^(?:" + line + ")$")
-		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", path, n+1, err)
-		}
-		a = append(a, re)
 	}
-	return a, nil
+	return may, nil
 }

@@ -50,6 +50,9 @@ var (
 	convs    = []string{"fsync", "fdatasync", "notrunc", "nocreat", "excl"}
 )
 
+// sameAs are other spellings of operands.
+var sameAs = map[string]string{"iseek": "skip", "oseek": "seek"}
+
 // refused says why an operand or a word of a list is refused that dd knows.
 var refused = map[string]string{
 	"cbs": "converts text, which is no I/O", "ascii": "converts text", "ebcdic": "converts text", "ibm": "converts text",
@@ -75,6 +78,9 @@ func Parse(args []string, destructive []string) (*Test, error) {
 		if why := refused[name]; why != "" {
 			return nil, dialect.Usagef(a, "%s= %s", name, why)
 		}
+		if other := sameAs[name]; other != "" {
+			name = other
+		}
 		if seen[name] && name != "conv" && name != "iflag" && name != "oflag" {
 			return nil, dialect.Usagef(a, "%s= was given before", name)
 		}
@@ -89,13 +95,15 @@ func Parse(args []string, destructive []string) (*Test, error) {
 			t.BS, err = size(a, value)
 		case "ibs":
 			ibs = value
+			_, err = size(a, value) // Also beside bs=, which takes its place.
 		case "obs":
 			obs = value
+			_, err = size(a, value)
 		case "count":
 			count = value
-		case "skip", "iseek":
+		case "skip":
 			skip = value
-		case "seek", "oseek":
+		case "seek":
 			seek = value
 		case "iflag":
 			t.InFlags, err = list(a, t.InFlags, value, flags)
@@ -121,7 +129,7 @@ func Parse(args []string, destructive []string) (*Test, error) {
 		flags      []string
 		to         *int64
 	}{{"count", count, t.InFlags, &t.Count}, {"skip", skip, t.InFlags, &t.Skip}, {"seek", seek, t.OutFlags, &t.Seek}} {
-		if n.text == "" {
+		if !seen[n.name] {
 			continue
 		}
 		if err := t.number(n.name, n.text, n.flags, n.to); err != nil {
@@ -251,6 +259,10 @@ func (t *Test) check() error {
 		return dialect.Usagef("if="+t.In, "without count= it would write until the disk is full")
 	case t.Count == 0:
 		return dialect.Usagef("count=0", "there is nothing to do")
+	case t.Skip > math.MaxInt64/2/t.BS:
+		return dialect.Usagef(fmt.Sprintf("skip=%d", t.Skip), "too large for any file")
+	case t.Seek > math.MaxInt64/2/t.BS:
+		return dialect.Usagef(fmt.Sprintf("seek=%d", t.Seek), "too large for any file")
 	case t.Count > 0 && t.Count > math.MaxInt64/2/t.BS-t.Seek-t.Skip:
 		return dialect.Usagef(fmt.Sprintf("count=%d", t.Count), "too large for any file")
 	case slices.Contains(t.Conv, "nocreat") && slices.Contains(t.Conv, "excl"):

@@ -20,7 +20,13 @@ func (t *Test) Run(ctx context.Context, s dialect.Session, _, stderr io.Writer) 
 		shown = progress{w: stderr, next: time.Second}
 		onSample = shown.sample
 	}
-	res, err := s.Stage(ctx, "dd", []workload.StageJob{t.job(s)}, onSample)
+	leave, err := dialect.Leave(s, t.Destructive, []string{t.file()})
+	if err != nil {
+		return err
+	}
+	job := t.job(s)
+	job.Destructive = leave
+	res, err := s.Stage(ctx, "dd", []workload.StageJob{job}, onSample)
 	shown.end()
 	if err != nil {
 		return err
@@ -38,6 +44,14 @@ func (t *Test) Run(ctx context.Context, s dialect.Session, _, stderr io.Writer) 
 		fmt.Fprintln(stderr, summary(bytes, res.Elapsed, false))
 	}
 	return nil
+}
+
+// file is the side of the line that is storage.
+func (t *Test) file() string {
+	if t.Out == null {
+		return t.In
+	}
+	return t.Out
 }
 
 // job is what the line asks for.
@@ -59,7 +73,7 @@ func (t *Test) job(session dialect.Session) workload.StageJob {
 		j.Data = load.DataZero
 	}
 	j.Direct, j.Sync = modes(t.OutFlags)
-	s := workload.StageJob{Name: "write", Job: j, Size: (t.Seek + t.Count) * t.BS, Destructive: slices.Contains(t.Destructive, t.Out)}
+	s := workload.StageJob{Name: "write", Job: j, Size: (t.Seek + t.Count) * t.BS}
 	s.Extend = slices.Contains(t.Conv, "notrunc")
 	s.Truncate = !s.Extend
 	switch {

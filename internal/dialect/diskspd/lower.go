@@ -3,7 +3,6 @@ package diskspd
 import (
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"time"
 
@@ -22,17 +21,17 @@ var bytePattern = func() []byte {
 }()
 
 // stage turns a time span into the jobs of a stage: one a target, in their order.
-func (s *Span) stage(session dialect.Session, destructive []string) []workload.StageJob {
+// leave is what --destructive names, in the session.
+func (s *Span) stage(session dialect.Session, leave []string) []workload.StageJob {
 	if s.pooled() && len(s.Targets) > 1 {
-		return []workload.StageJob{s.poolJob(session, destructive)}
+		return []workload.StageJob{s.poolJob(session, leave)}
 	}
 	var jobs []workload.StageJob
 	from := 0
 	for i := range s.Targets {
 		t := &s.Targets[i]
 		j := workload.StageJob{
-			Name: fmt.Sprintf("target %d", i+1), Job: s.job(t),
-			Destructive: slices.Contains(destructive, t.Path) || slices.Contains(destructive, session.Path(t.Path)),
+			Name: fmt.Sprintf("target %d", i+1), Job: s.job(t), Destructive: leave,
 		}
 		j.Job.Filename = session.Path(t.Path)
 		// Two targets must not draw the same offsets. 0 would be the generator's own seed.
@@ -50,16 +49,13 @@ func (s *Span) stage(session dialect.Session, destructive []string) []workload.S
 }
 
 // poolJob is the job of threads whose I/Os each go to any of the targets, which are alike (-O): the results are kept by file.
-func (s *Span) poolJob(session dialect.Session, destructive []string) workload.StageJob {
+func (s *Span) poolJob(session dialect.Session, leave []string) workload.StageJob {
 	t := &s.Targets[0]
-	j := workload.StageJob{Name: "all targets", Job: s.job(t), Destructive: true}
+	j := workload.StageJob{Name: "all targets", Job: s.job(t), Destructive: leave}
 	j.Job.FileService, j.Job.PerFile = load.Random, true
 	j.Job.RandSeed = uint64(s.Seed)<<20 | 1
 	for i := range s.Targets {
-		path := s.Targets[i].Path
-		j.Job.Files = append(j.Job.Files, session.Path(path))
-		// Leave for one is none for the others.
-		j.Destructive = j.Destructive && (slices.Contains(destructive, path) || slices.Contains(destructive, session.Path(path)))
+		j.Job.Files = append(j.Job.Files, session.Path(s.Targets[i].Path))
 	}
 	if t.Create {
 		j.Size = int64(t.FileSize)

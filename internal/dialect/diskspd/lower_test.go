@@ -42,7 +42,7 @@ func TestStage(t *testing.T) {
 				j.Job.CoolDown, j.Job.RampTime, j.Job.SampleEvery, j.Job.RandSeed = 2*time.Second, 0, 50*time.Millisecond, 3<<20|1
 			}),
 			usual(func(j *workload.StageJob) {
-				j.Name, j.Job.Filename, j.Destructive = "target 2", "g", true
+				j.Name, j.Job.Filename = "target 2", "g"
 				j.Job.RW, j.Job.Data, j.Job.Pattern = load.Write, load.DataPattern, bytePattern
 				j.Job.StartIncrement, j.Job.NumJobs, j.Job.RWNumber, j.Job.Offset, j.Job.Size = 1<<20, 2, 64<<10, 1<<20, 64<<20
 				j.Job.CoolDown, j.Job.RampTime, j.Job.SampleEvery, j.Job.RandSeed = 2*time.Second, 0, 50*time.Millisecond, 3<<20|2
@@ -57,7 +57,7 @@ func TestStage(t *testing.T) {
 			j.Job.Parallel, j.Job.IODepth, j.Job.NumJobs, j.Job.StartIncrement, j.Job.BS, j.Job.RWNumber = true, 4, 2, 1<<20, 4096, 4096
 		})}},
 		{"-F3 -O4 -r -c1M f g", []workload.StageJob{usual(func(j *workload.StageJob) {
-			j.Name, j.Size, j.Destructive = "all targets", 1<<20, false
+			j.Name, j.Size = "all targets", 1<<20
 			j.Job.RW, j.Job.WholeRegion, j.Job.NumJobs, j.Job.IODepth, j.Job.Size = load.RandRead, false, 3, 4, 1<<20
 			j.Job.Filename, j.Job.Files, j.Job.FileService, j.Job.PerFile = "", []string{"f", "g"}, load.Random, true
 		})}},
@@ -75,7 +75,7 @@ func TestStage(t *testing.T) {
 				j.Job.RateIOPS, j.Job.CPUs, j.Job.NumJobs, j.Job.Data = 80, []int{1, 0}, 3, load.DataZero
 			}),
 			usual(func(j *workload.StageJob) {
-				j.Name, j.Job.Filename, j.Destructive, j.Job.RandSeed = "target 2", "g", true, 2
+				j.Name, j.Job.Filename, j.Job.RandSeed = "target 2", "g", 2
 				j.Job.RW, j.Job.RWMixRead, j.Job.OneSequence, j.Job.PercentageRandom, j.Job.WholeRegion = load.RandRW, num(50), true, num(30), false
 				j.Job.RateIOPS, j.Job.CPUs, j.Job.NumJobs, j.Job.Data = 80, []int{1, 0}, 3, load.DataZero
 			}),
@@ -94,7 +94,7 @@ func TestStage(t *testing.T) {
 			t.Errorf("%q: %v", c.line, err)
 			continue
 		}
-		got := test.Profile.Spans[0].stage(here{}, []string{"g"})
+		got := test.Profile.Spans[0].stage(here{}, nil)
 		if d := cmp.Diff(c.want, got); d != "" {
 			t.Errorf("%q (-want +got):\n%s", c.line, d)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"plimsoll/internal/dialect"
@@ -28,6 +29,10 @@ func (t *Test) Run(ctx context.Context, session dialect.Session, opt RunOptions,
 	if p.Only {
 		return emit(stdout, p.printed())
 	}
+	leave, err := dialect.Leave(session, opt.Destructive, p.paths())
+	if err != nil {
+		return err
+	}
 	t.doubts(stderr)
 	r := Results{}
 	if opt.System != nil {
@@ -37,7 +42,7 @@ func (t *Test) Run(ctx context.Context, session dialect.Session, opt RunOptions,
 	}
 	for i := range p.Spans {
 		s := &p.Spans[i]
-		res, err := session.Stage(ctx, fmt.Sprintf("timespan %d", i+1), s.stage(session, opt.Destructive), dots(p.Progress, stderr))
+		res, err := session.Stage(ctx, fmt.Sprintf("timespan %d", i+1), s.stage(session, leave), dots(p.Progress, stderr))
 		if err != nil {
 			return fmt.Errorf("time span %d: %w", i+1, err)
 		}
@@ -50,6 +55,18 @@ func (t *Test) Run(ctx context.Context, session dialect.Session, opt RunOptions,
 		fmt.Fprintln(stderr)
 	}
 	return emit(stdout, p.report(&r))
+}
+
+// paths are those of the targets of all time spans.
+func (p *Profile) paths() (all []string) {
+	for i := range p.Spans {
+		for k := range p.Spans[i].Targets {
+			if path := p.Spans[i].Targets[k].Path; !slices.Contains(all, path) {
+				all = append(all, path)
+			}
+		}
+	}
+	return all
 }
 
 func emit(w io.Writer, s string) error {

@@ -269,7 +269,7 @@ func (c *clone) ends(region, n int64) {
 		c.spec.IOPercent = int(j.ioSize.n)
 		if region > 0 {
 			c.spec.IOPercent = 0
-			l.IOSize = max(int64(float64(region)*float64(n)*float64(j.ioSize.n)/100), l.BS)
+			l.IOSize = max(workload.Share(region, n, int(j.ioSize.n)), l.BS)
 		}
 	case j.ioSize.n > 0:
 		l.IOSize = j.ioSize.n

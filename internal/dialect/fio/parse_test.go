@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -89,6 +90,9 @@ func TestParseRefuses(t *testing.T) {
 		{append(ok, "--verify=crc32c", "--randrepeat=0"), "needs its seed"},
 		{append(ok, "--percentile_list=1:101"), "up to 100"},
 		{append(ok, "--numjobs=0"), "from 1 to"},
+		{append(ok, "--numjobs=2.9"), `numjobs: "2.9" is no whole number`},
+		{append(ok, "--iodepth=1.9"), `iodepth: "1.9" is no whole number`},
+		{append(ok, "--loops=1.5"), `loops: "1.5" is no whole number`},
 		{append(ok, "--numjobs=1k", "--name=b", "--numjobs=1k", "--size=1m"), "more than 1024 clones"},
 		{append(ok, "--nrfiles=4k", "--numjobs=100"), "more than 16384 files"},
 		{append(ok, "--direct=2"), "0 or 1"},
@@ -248,6 +252,25 @@ func TestNamesAndBareOptionsInFiles(t *testing.T) {
 	for line, want := range map[string]string{"blocksize_unaligned": "blocksize_unaligned is not supported", "fill_fs=1": "fill_fs is not supported: give a size"} {
 		if _, err := Parse(strings.Fields("--name=a --size=1m --"+line), Source{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", line, err, want)
+		}
+	}
+}
+
+// TestShareOfAnySize: a percentage of a region that ends just below the greatest number is no small one.
+func TestShareOfAnySize(t *testing.T) {
+	for _, c := range []struct {
+		size, share string
+		want        int64
+	}{
+		{"9223372036854775807", "100%", math.MaxInt64}, {"9223372036854775807", "50%", math.MaxInt64 / 2},
+		{"1m", "50%", 1 << 19}, {"1m", "100%", 1 << 20},
+	} {
+		test, err := Parse([]string{"--name=x", "--ioengine=null", "--size=" + c.size, "--io_size=" + c.share, "--rw=read", "--bs=4k", "--runtime=1"}, Source{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := test.stages[0][0].spec.Job.IOSize; got != c.want {
+			t.Errorf("io_size=%s of %s is %d bytes, want %d", c.share, c.size, got, c.want)
 		}
 	}
 }

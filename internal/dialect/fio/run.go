@@ -19,7 +19,7 @@ import (
 
 // RunOptions is what a run needs beyond its session.
 type RunOptions struct {
-	// Destructive are the paths, as the user wrote them, that may be written over.
+	// Destructive are the paths, in any spelling, that may be written over.
 	Destructive []string
 	// Create makes a file of the user's, --output or a log. What is there has to stay until the first write, and a
 	// new file without any to be gone when it is closed: files are tried before the work. nil: they are refused.
@@ -46,6 +46,9 @@ func (t *Test) Run(ctx context.Context, session dialect.Session, stdout, stderr 
 	}
 	if t.ParseOnly {
 		return nil
+	}
+	if o.Destructive, err = dialect.Leave(session, o.Destructive, t.allFiles()); err != nil {
+		return err
 	}
 	if (t.Output != "" || t.hasLogs()) && o.Create == nil {
 		return dialect.Usagef("--output", "files can't be written here")
@@ -167,9 +170,25 @@ func (m measured) covered() error {
 	return fmt.Errorf("job %s: it ended before it had written all of its region, so that nothing can be verified; give it more runtime, or do_verify=0", m.clone.job.name)
 }
 
+// allFiles are the paths of all files of the jobs.
+func (t *Test) allFiles() (all []string) {
+	seen := map[string]bool{}
+	for _, clones := range t.stages {
+		for _, c := range clones {
+			for _, f := range c.files {
+				if !seen[f] {
+					seen[f] = true
+					all = append(all, f)
+				}
+			}
+		}
+	}
+	return all
+}
+
 // in is a job with its paths in the session.
-func (c *clone) in(session dialect.Session, j workload.StageJob, destructive []string) workload.StageJob {
-	j.Destructive = slices.ContainsFunc(c.files, func(f string) bool { return slices.Contains(destructive, f) })
+func (c *clone) in(session dialect.Session, j workload.StageJob, leave []string) workload.StageJob {
+	j.Destructive = leave
 	if j.Job.Filename != "" {
 		j.Job.Filename = session.Path(j.Job.Filename)
 	}

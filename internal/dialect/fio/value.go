@@ -153,6 +153,9 @@ func parseInt(s string, least, most int64) (int64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("%q is no number", s)
 	}
+	if strings.Contains(s, ".") {
+		return 0, fmt.Errorf("%q is no whole number", s)
+	}
 	if n < least || n > most {
 		return 0, fmt.Errorf("%q has to be from %d to %d", s, least, most)
 	}

@@ -31,8 +31,7 @@ func (t *Test) base(s dialect.Session, seed uint64) workload.StageJob {
 	} else {
 		j.Files, j.FileService = paths, load.Random
 	}
-	// If any file is allowed all are; see checkDestructive.
-	return workload.StageJob{Job: j, Size: t.LUNSize, Destructive: len(t.Destructive) > 0}
+	return workload.StageJob{Job: j, Size: t.LUNSize, Destructive: t.leave}
 }
 
 // seed differs from point to point: with one for all, each would read the blocks that

@@ -117,24 +117,6 @@ func TestParseReadsTheList(t *testing.T) {
 	}
 }
 
-func TestDestructiveNamesFilesOfTheList(t *testing.T) {
-	args := strings.Fields("-run oltp -write 20")
-	for _, c := range []struct {
-		paths []string
-		want  string
-	}{
-		{nil, ""},
-		{[]string{"/data/lun1", "/data/lun2"}, ""},
-		{[]string{"/data/lun1"}, "add --destructive /data/lun2"},
-		{[]string{"/data/lun3"}, "is none of the files"},
-	} {
-		_, err := Parse(args, c.paths, luns(2))
-		if (err != nil) != (c.want != "") || err != nil && !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v: %v, want %q", c.paths, err, c.want)
-		}
-	}
-}
-
 // TestMatrixIsOrions has the counts and times that published runs announced: simple with 1, 2 and 6
 // disks, normal with 1, oltp with 1 and 3. Those of dss are assumed: no such run was found.
 func TestMatrixIsOrions(t *testing.T) {

@@ -16,7 +16,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strings"
 
 	"plimsoll/internal/dialect"
@@ -53,6 +52,8 @@ type Test struct {
 	// Destructive lists files that may be written over.
 	Destructive []string
 
+	// leave is Destructive in the session.
+	leave  []string
 	matrix matrix
 }
 
@@ -224,21 +225,6 @@ func (t *Test) readLUNs(read dialect.FileReader) error {
 	return nil
 }
 
-// checkDestructive compares --destructive with the list: the jobs write to every file of it.
-func (t *Test) checkDestructive() error {
-	for _, d := range t.Destructive {
-		if !slices.Contains(t.LUNs, d) {
-			return dialect.Usagef("--destructive "+d, "is none of the files in %s.lun; write it as it stands there", t.Name)
-		}
-	}
-	for _, l := range t.LUNs {
-		if t.Write > 0 && len(t.Destructive) > 0 && !slices.Contains(t.Destructive, l) {
-			return dialect.Usagef(fmt.Sprintf("-write %d", t.Write), "writes to all files in %s.lun: add --destructive %s", t.Name, l)
-		}
-	}
-	return nil
-}
-
 // layOut makes the matrix, when the number of disks is known.
 func (t *Test) layOut() error {
 	if t.Disks == 0 {
@@ -253,9 +239,6 @@ func (t *Test) layOut() error {
 	small, large := smallPerDisk*t.Disks+1, largePerDisk*t.Disks+1
 	if k := t.part(); (k == Detailed || k == Max) && small*large > maxPoints {
 		return dialect.Usagef(fmt.Sprintf("-num_disks %d", t.Disks), "makes %d data points; %d are allowed", small*large, maxPoints)
-	}
-	if err := t.checkDestructive(); err != nil {
-		return err
 	}
 	t.matrix = newMatrix(t)
 	if len(t.matrix.points) == 0 {

@@ -19,6 +19,10 @@ import (
 // Run measures the matrix in a session, prints Orion's lines on stdout and leaves its files, beside NAME.lun.
 // When the run ends early the files hold what was measured up to there.
 func (t *Test) Run(ctx context.Context, s dialect.Session, stdout, stderr io.Writer) error {
+	var err error
+	if t.leave, err = dialect.Leave(s, t.Destructive, t.LUNs); err != nil {
+		return err
+	}
 	sizes, err := t.sizes(s)
 	if err != nil {
 		return err

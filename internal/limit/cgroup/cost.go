@@ -213,12 +213,3 @@ func parseCost(b []byte) (map[Device]map[string]string, error) {
 	}
 	return out, nil
 }
-
-// iocost reports whether iocost is enabled for a device and g can have weights by it.
-func (h *Host) iocost(g *hierarchy.Group, d Device) bool {
-	if g.Version == 1 || !h.hasAny(g, []string{"io.weight"}) {
-		return false
-	}
-	_, lines, err := h.cost(costQoS)
-	return err == nil && lines[d]["enable"] == "1"
-}

@@ -71,7 +71,7 @@ func TestFaults(t *testing.T) {
 		{"no latency in version 1", 1, nil, nil, set(limit.Limits{Latency: time.Millisecond}, vda), ErrUnsupported, []string{"version 1 of cgroups has no latency targets", "unified"}},
 		{"no throttling in this kernel", 1, func(f *fake) { f.drop("cg/blkio/c/blkio.throttle.write_bps_device") }, nil, set(rate, vda), ErrUnsupported, []string{"blkio.throttle.write_bps_device: this kernel has no such file"}},
 		{"no weights in this kernel", 1, func(f *fake) { f.drop("cg/blkio/c/blkio.bfq.weight", "cg/blkio/c/blkio.bfq.weight_device") }, nil, set(limit.Limits{Weight: 200}), ErrUnsupported, []string{"no weights for groups", "modprobe bfq"}},
-		{"weight without effect", 1, nil, nil, set(limit.Limits{Weight: 200}, vda), ErrUnsupported, []string{"weight on 254:0: vda is scheduled by none", "echo bfq > ROOT/sys/block/vda/queue/scheduler"}},
+		{"weight without effect", 1, nil, nil, set(limit.Limits{Weight: 200}, vda), ErrUnsupported, []string{"weight on 254:0: vda is scheduled by none", "echo bfq > /sys/block/vda/queue/scheduler"}},
 		{"weight on top of a stack", 2, nil, nil, set(limit.Limits{Weight: 200}, dm0), ErrUnsupported, []string{"dm-0 has no scheduler of its own", "give the weight to what it stands on: sdb"}},
 		{"weight loses its scheduler meanwhile", 2, nil, syscall.EOPNOTSUPP, set(limit.Limits{Weight: 200}, sdb), syscall.EOPNOTSUPP, []string{"the kernel can't do this on this device, although sdb is scheduled by bfq"}},
 		{"more CPUs than above", 1, func(f *fake) {

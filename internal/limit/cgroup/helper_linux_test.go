@@ -19,6 +19,7 @@ import (
 
 	"plimsoll/internal/device"
 	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/disktest"
 	"plimsoll/internal/leaktest"
 	"plimsoll/internal/limit"
 )
@@ -225,22 +226,8 @@ func newLab(t *testing.T, cs ...hierarchy.Controller) *lab {
 // loop makes the lab's device: 32 MiB, empty, without a scheduler.
 func (l *lab) loop() {
 	l.Helper()
-	dir := l.TempDir()
-	leaktest.Check(l, dir)
-	image := filepath.Join(dir, "image")
-	if err := os.WriteFile(image, nil, 0o600); err != nil {
-		l.Fatal(err)
-	}
-	if err := os.Truncate(image, 32<<20); err != nil {
-		l.Fatal(err)
-	}
-	l.dev = l.command("losetup", "--direct-io=on", "--find", "--show", image)
-	l.Cleanup(func() { l.command("losetup", "--detach", l.dev) })
+	l.dev = disktest.Loop(l, disktest.Image(l, 32<<20), true)
 	l.num = l.number(l.dev)
-	// A loop device outlives its file, and keeps its scheduler for whoever gets it next.
-	was, _ := schedulers(l.host.text(l.host.sysfs(l.num), "queue/scheduler"))
-	l.Cleanup(func() { l.schedule(was) })
-	l.schedule("none")
 }
 
 func (l *lab) number(dev string) Device {
@@ -252,21 +239,10 @@ func (l *lab) number(dev string) Device {
 	return Device{unix.Major(uint64(st.Rdev)), unix.Minor(uint64(st.Rdev))}
 }
 
-// schedule chooses the device's scheduler.
+// schedule chooses the device's scheduler until the end of the test.
 func (l *lab) schedule(name string) {
 	l.Helper()
-	if err := os.WriteFile(filepath.Join(l.host.sysfs(l.num), "queue/scheduler"), []byte(name), 0); err != nil {
-		l.Fatal(err)
-	}
-}
-
-func (l *lab) command(name string, args ...string) string {
-	l.Helper()
-	out, err := exec.Command(name, args...).CombinedOutput()
-	if err != nil {
-		l.Fatalf("%s %s: %v: %s", name, strings.Join(args, " "), err, out)
-	}
-	return strings.TrimSpace(string(out))
+	disktest.Schedule(l, l.dev, name)
 }
 
 // hold holds the lab's group and returns the writes.

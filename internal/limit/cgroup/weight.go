@@ -11,11 +11,12 @@ import (
 
 	"plimsoll/internal/device/hierarchy"
 	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/weight"
 )
 
 // A weightScale is a kind of weight that a kernel may have.
 type weightScale struct {
-	// by is what acts on it: "bfq", "iocost" or "cfq".
+	// by is what acts on it, as package weight has it.
 	by string
 	// files are those that have the weight for all devices; the first that exists counts. device
 	// has those of single ones, "" for the same file.
@@ -32,20 +33,19 @@ type weightScale struct {
 	resets bool
 }
 
-// weightScales are those of a version. bfq's file for single devices of version 1 takes the weight for
-// all, too; kernels before 5.4 don't have it.
+// weightScales are those of a version.
 func weightScales(version int) []weightScale {
 	same := func(w int64) (int64, bool) { return w, true }
 	as := func(w int64) int64 { return w }
 	if version == 2 {
 		return []weightScale{
-			{by: "bfq", files: []string{"io.bfq.weight"}, normal: limit.DefaultWeight, to: limit.BFQWeight, from: as, resets: true},
-			{by: "iocost", files: []string{"io.weight"}, normal: limit.DefaultWeight, to: same, from: as},
+			{by: weight.ByBFQ, files: weight.Files(2, weight.ByBFQ), normal: limit.DefaultWeight, to: limit.BFQWeight, from: as, resets: true},
+			{by: weight.ByIOCost, files: weight.Files(2, weight.ByIOCost), normal: limit.DefaultWeight, to: same, from: as},
 		}
 	}
 	return []weightScale{
-		{by: "bfq", files: []string{"blkio.bfq.weight_device", "blkio.bfq.weight"}, normal: limit.DefaultWeight, to: limit.BFQWeight, from: as, resets: true},
-		{by: "cfq", files: []string{"blkio.weight"}, device: "blkio.weight_device", normal: limit.DefaultCFQWeight, to: limit.CFQWeight, from: limit.FromCFQWeight},
+		{by: weight.ByBFQ, files: weight.Files(1, weight.ByBFQ), normal: limit.DefaultWeight, to: limit.BFQWeight, from: as, resets: true},
+		{by: weight.ByCFQ, files: weight.Files(1, weight.ByCFQ), device: "blkio.weight_device", normal: limit.DefaultCFQWeight, to: limit.CFQWeight, from: limit.FromCFQWeight},
 	}
 }
 

@@ -262,7 +262,7 @@ func TestContract(t *testing.T) {
 	if o, err := a.Set(t.Context(), "web", Limits{Devices: []Device{sdb}, Weight: 300, CPUs: 1.5, CPUShares: 512, Memory: 1 << 30}); err != nil || !o.Live || !o.Stored {
 		t.Fatalf("Set = %+v, %v", o, err)
 	}
-	if left, err := a.Forget(t.Context(), "web", nil); err != nil || len(left.Devices) > 0 {
+	if left, err := a.Forget(t.Context(), "web", Which{}); err != nil || len(left.Devices) > 0 {
 		t.Fatalf("Forget = %+v, %v", left, err)
 	}
 	if len(f.asked()) != 2 {

@@ -150,14 +150,10 @@ func (a *API) restoreDocker(ctx context.Context, id string, before *container.Ho
 	return nil
 }
 
-// forgetDocker takes limits of devices out of what is stored: all, or those of devices. There is
-// no way for the others: 0 leaves them, and CPU shares of 1024 are not what none are with
+// forgetDocker takes limits of devices out of what is stored but for those to keep. There is
+// no way for others than devices': 0 leaves them, and CPU shares of 1024 are not what none are with
 // version 2 of control groups.
-func (a *API) forgetDocker(ctx context.Context, id string, before Limits, devices []Device) error {
-	var keep []Device
-	if devices != nil {
-		keep = slices.DeleteFunc(slices.Clone(before.Devices), func(d Device) bool { return among(devices, d) })
-	}
+func (a *API) forgetDocker(ctx context.Context, id string, keep []Device) error {
 	r := container.Resources{
 		BlkioDeviceReadBps: []*blkiodev.ThrottleDevice{}, BlkioDeviceWriteBps: []*blkiodev.ThrottleDevice{},
 		BlkioDeviceReadIOps: []*blkiodev.ThrottleDevice{}, BlkioDeviceWriteIOps: []*blkiodev.ThrottleDevice{},

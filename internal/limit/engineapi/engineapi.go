@@ -183,37 +183,42 @@ func (a *API) Stored(ctx context.Context, id string) (Limits, error) {
 	return stored(in.Container.HostConfig), nil
 }
 
-// Forget removes limits from what the engine has stored, as far as it can: those of the
-// devices, or all if devices is nil. It returns those that are left, which the container's
-// next start would bring back. What the kernel holds it leaves as it is.
-func (a *API) Forget(ctx context.Context, id string, devices []Device) (left Limits, err error) {
+// Forget removes limits from what the engine has stored, as far as it can. It returns those of them
+// that are left, which the container's next start would bring back. What the kernel holds is not to be relied
+// on afterwards: an update of Docker's has the runtime write again what it knows of.
+func (a *API) Forget(ctx context.Context, id string, which Which) (left Limits, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	before, err := a.Stored(ctx, id)
 	if err != nil {
 		return Limits{}, err
 	}
-	if len(before.Words()) == 0 {
-		return Limits{}, nil
-	}
-	if a.daemon.Name == "docker" && a.daemon.OS != "windows" && a.takesDevices() {
-		if err := a.forgetDocker(ctx, id, before, devices); err != nil {
-			return before, err
+	meant := which.In(before)
+	if a.daemon.Name == "docker" && a.daemon.OS != "windows" && a.takesDevices() && len(meant.Devices) > 0 {
+		if err := a.forgetDocker(ctx, id, which.others(before)); err != nil {
+			return meant, err
 		}
 		if before, err = a.Stored(ctx, id); err != nil {
 			return Limits{}, err
 		}
 	}
-	if devices == nil {
-		return before, nil
-	}
-	for _, d := range before.Devices {
-		if among(devices, d) {
-			left.Devices = append(left.Devices, d)
-		}
-	}
-	return left, nil
+	return which.In(before), nil
 }
+
+// Keeps returns why the engine would not store limits of a running container for its next start; nil if it
+// does. It asks nobody.
+func (a *API) Keeps(l Limits) error {
+	if a.daemon.Name == "podman" && a.forgets() {
+		return &UnsupportedError{What: "limits for the next start", Why: a.title() + " keeps an update while the container runs", Fix: "make the container anew with them, or upgrade to Podman 5"}
+	}
+	if a.daemon.OS == "windows" {
+		return windowsUpdate
+	}
+	return a.offers(l)
+}
+
+// Title names the daemon: "docker 20.10.24 (API 1.41)".
+func (a *API) Title() string { return a.title() }
 
 // among reports whether a device is one of devices, by its number if that is known.
 func among(devices []Device, d Device) bool {

@@ -170,7 +170,7 @@ func TestDocker(t *testing.T) {
 	if err != nil || len(before.Devices) > 0 != l.a.takesDevices() {
 		t.Errorf("Stored = %q, %v", before.Words(), err)
 	}
-	left, err := l.a.Forget(t.Context(), got.ID, nil)
+	left, err := l.a.Forget(t.Context(), got.ID, Which{})
 	if words := strings.Join(left.Words(), "|"); err != nil || words != "cpus 0.5|cpu-shares 300|memory 268435456" {
 		t.Errorf("Forget left %q, %v", words, err)
 	}
@@ -234,7 +234,7 @@ func TestPodman(t *testing.T) {
 	if s := kernel(t, got, "memory", "memory.limit_in_bytes", "memory.max"); s != "67108864" {
 		t.Errorf("the kernel's limit of memory is %s", s)
 	}
-	left, err := l.a.Forget(t.Context(), got.ID, nil)
+	left, err := l.a.Forget(t.Context(), got.ID, Which{})
 	if err != nil || left.Memory != 64<<20 {
 		t.Errorf("Forget = %q, %v; want that memory is left", left.Words(), err)
 	}

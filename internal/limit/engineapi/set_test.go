@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"plimsoll/internal/limit"
 )
 
 // TestWindowsUpdate: a Windows daemon refuses limits of a container that is made, so it is not asked.
@@ -18,7 +20,7 @@ func TestWindowsUpdate(t *testing.T) {
 	if !errors.As(err, &u) || !strings.Contains(err.Error(), "resource updating isn't supported on Windows") {
 		t.Errorf("Set = %v", err)
 	}
-	left, err := a.Forget(t.Context(), "web", nil)
+	left, err := a.Forget(t.Context(), "web", Which{})
 	if err != nil || left.SystemIOPS != 500 || left.SystemBPS != 1<<20 || left.CPUCount != 2 || left.Isolation != "process" {
 		t.Errorf("Forget = %+v, %v; want that all are left", left, err)
 	}
@@ -89,6 +91,28 @@ func TestSetKeeps(t *testing.T) {
 	}
 }
 
+// rateKeys are the four rates.
+var rateKeys = []limit.Key{limit.ReadBPS, limit.WriteBPS, limit.ReadIOPS, limit.WriteIOPS}
+
+// TestForgetKeys: one kind of limit is forgotten, and the others of the device stay.
+func TestForgetKeys(t *testing.T) {
+	f := newFake(t, "1.55", "linux")
+	f.host = map[string]any{"BlkioDeviceWriteBps": device("/dev/sdb", 5), "BlkioDeviceReadBps": device("/dev/sdb", 8), "Memory": 64 << 20, "CpuShares": 300}
+	a := f.open()
+	left, err := a.Forget(t.Context(), "web", Which{Keys: []limit.Key{limit.WriteBPS, limit.CPUShares}})
+	if err != nil || strings.Join(left.Words(), "|") != "cpu-shares 300" {
+		t.Errorf("Forget = %q, %v", left.Words(), err)
+	}
+	got, err := a.Stored(t.Context(), "web")
+	if err != nil || strings.Join(got.Words(), "|") != "read-bps 8 on /dev/sdb|cpu-shares 300|memory 67108864" {
+		t.Errorf("stored %q, %v", got.Words(), err)
+	}
+	n := len(f.asked())
+	if left, err := a.Forget(t.Context(), "web", Which{Keys: []limit.Key{limit.Memory}}); err != nil || strings.Join(left.Words(), "|") != "memory 67108864" || len(f.asked()) != n {
+		t.Errorf("Forget(memory) = %q, %v after %d requests more", left.Words(), err, len(f.asked())-n)
+	}
+}
+
 // TestForget: limits of devices are forgotten, of some or all; others are left, and said to be.
 func TestForget(t *testing.T) {
 	f := newFake(t, "1.55", "linux")
@@ -97,7 +121,7 @@ func TestForget(t *testing.T) {
 		"BlkioDeviceReadBps":  device("/dev/sdb", 8), "Memory": 64 << 20,
 	}
 	a := f.open()
-	left, err := a.Forget(t.Context(), "web", []Device{{Path: "/dev/sdb"}})
+	left, err := a.Forget(t.Context(), "web", Which{Devices: []Device{{Path: "/dev/sdb"}}, Keys: rateKeys})
 	if err != nil || len(left.Words()) > 0 {
 		t.Errorf("Forget(sdb) = %q, %v", left.Words(), err)
 	}
@@ -105,19 +129,19 @@ func TestForget(t *testing.T) {
 	if err != nil || strings.Join(got.Words(), "|") != "write-bps 7 on /dev/sdc|memory 67108864" {
 		t.Errorf("stored %q, %v", got.Words(), err)
 	}
-	left, err = a.Forget(t.Context(), "web", nil)
+	left, err = a.Forget(t.Context(), "web", Which{})
 	if err != nil || strings.Join(left.Words(), "|") != "memory 67108864" {
 		t.Errorf("Forget(all) = %q, %v; want that memory is left", left.Words(), err)
 	}
 
 	old := newFake(t, "1.41", "linux")
 	old.host = map[string]any{"BlkioDeviceWriteBps": device("/dev/sdb", 5)}
-	left, err = old.open().Forget(t.Context(), "web", []Device{{Path: "/dev/sdb"}})
+	left, err = old.open().Forget(t.Context(), "web", Which{Devices: []Device{{Path: "/dev/sdb"}}, Keys: rateKeys})
 	if err != nil || strings.Join(left.Words(), "|") != "write-bps 5 on /dev/sdb" || len(old.asked()) > 0 {
 		t.Errorf("Forget by an old daemon = %q, %v", left.Words(), err)
 	}
 	none := newFake(t, "1.55", "linux")
-	if left, err = none.open().Forget(t.Context(), "web", nil); err != nil || len(left.Words()) > 0 || len(none.asked()) > 0 {
+	if left, err = none.open().Forget(t.Context(), "web", Which{}); err != nil || len(left.Words()) > 0 || len(none.asked()) > 0 {
 		t.Errorf("Forget of nothing = %q, %v after %q", left.Words(), err, none.asked())
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"plimsoll/internal/device"
 	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/limit/weight"
 )
 
 // Statuses of an Ability.
@@ -36,6 +37,8 @@ type Host struct {
 	ChargesV1 bool `json:"charges_v1,omitempty"`
 
 	fs device.FS
+	// root is the topmost group of the I/O controller, nil if there is none.
+	root *hierarchy.Group
 	// dir is the topmost group of the I/O controller.
 	dir string
 	// kernel is the version of the kernel, {6, 18}.
@@ -55,7 +58,7 @@ func Look(fs device.FS) (*Host, error) {
 func On(fs device.FS, tree *hierarchy.Tree) *Host {
 	h := &Host{fs: fs, kernel: version(device.Text(fs.Proc, "sys", "kernel", "osrelease"))}
 	if root, err := tree.Root(hierarchy.IO); err == nil {
-		h.IO, h.dir = root.Version, root.Dir
+		h.IO, h.dir, h.root = root.Version, root.Dir, root
 	}
 	if root, err := tree.Root(hierarchy.Memory); err == nil {
 		h.Memory = root.Version
@@ -91,7 +94,7 @@ func (h *Host) Rates() Ability {
 		return Ability{Not, "no blkio or io controller is mounted", "boot with a kernel that has CONFIG_BLK_CGROUP and CONFIG_BLK_DEV_THROTTLING"}
 	case !h.rates():
 		return Ability{Not, "the kernel has no throttling (CONFIG_BLK_DEV_THROTTLING)", "boot with a kernel that has it"}
-	case h.IO == 2 && !InAnyGroup(h.dir, "io.max"):
+	case h.IO == 2 && !weight.InAnyGroup(h.dir, "io.max"):
 		return Ability{Almost, "no group has io.max yet: the controller isn't given to any", "echo +io > " + filepath.Join(h.dir, "cgroup.subtree_control")}
 	}
 	return Ability{Status: OK}
@@ -113,20 +116,4 @@ func (h *Host) Buffered() Ability {
 		Almost, "with version 1 only synced and direct writes are held; a volume with a device of its own can be limited at the device",
 		"boot with systemd.unified_cgroup_hierarchy=1 cgroup_no_v1=all",
 	}
-}
-
-// InAnyGroup reports whether a file is in a group or one of the two levels below it. The root has
-// none of the limits of version 2.
-func InAnyGroup(dir, file string) bool {
-	for _, pattern := range []string{"", "*", "*/*"} {
-		if found, _ := filepath.Glob(filepath.Join(escape(dir), pattern, file)); len(found) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// escape keeps Glob from reading a name as a pattern.
-func escape(name string) string {
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(name)
 }

@@ -309,3 +309,35 @@ func TestKernelModes(t *testing.T) {
 		})
 	}
 }
+
+// TestLoopAtTheBottom: a loop device whose file is on no disk is what a weight goes on; with a disk below, that is.
+func TestLoopAtTheBottom(t *testing.T) {
+	h, err := Look(device.Host())
+	if err != nil {
+		t.Fatal(err)
+	}
+	memory := disktest.Loop(t, disktest.ImageIn(t, disktest.Tmpfs(t, "size=1m"), 1<<20), false)
+	e, err := h.Path(memory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h.IO == 0 {
+		t.Skip("needs an I/O controller")
+	}
+	if len(e.Weights) != 1 || e.Weights[0].Name != filepath.Base(memory) || e.Weights[0].Charge != Held {
+		t.Errorf("in memory: weights on %+v, want %s", e.Weights, memory)
+	}
+	_, on := disktest.Disk(t, disktest.Options{Memory: true})
+	upper := disktest.Loop(t, disktest.ImageIn(t, on, 1<<20), false)
+	if e, err = h.Path(upper); err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range e.Weights {
+		if w.Name == filepath.Base(upper) {
+			t.Errorf("on a disk: weights on %+v", e.Weights)
+		}
+	}
+	if len(e.Weights) != 1 {
+		t.Errorf("on a disk: weights on %+v", e.Weights)
+	}
+}

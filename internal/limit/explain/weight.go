@@ -4,15 +4,15 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"plimsoll/internal/device"
+	"plimsoll/internal/limit/weight"
 )
 
 // What gives weights an effect.
 const (
-	ByBFQ    = "bfq"
-	ByIOCost = "iocost"
+	ByBFQ    = weight.ByBFQ
+	ByIOCost = weight.ByIOCost
 )
 
 // A Weight is a disk that weights go on, and whether they do anything there.
@@ -35,65 +35,30 @@ type Weight struct {
 // Works reports whether a weight has an effect on what the path's containers do.
 func (w Weight) Works() bool { return w.By != "" && w.Charge != Leaks }
 
-// weightFile is the file of a group that a weight for bfq is written to.
-func (h *Host) weightFile() string {
-	if h.IO == 2 {
-		return "io.bfq.weight"
-	}
-	return "blkio.bfq.weight"
-}
-
-// Weight says whether weights have an effect on a whole disk.
+// Weight says whether weights have an effect on a whole disk, by the one rule that there is for that (package
+// weight).
 func (h *Host) Weight(d *device.Device) Weight {
-	w := Weight{Name: d.Name, Major: d.Major, Minor: d.Minor}
-	number := fmt.Sprintf("%d:%d", d.Major, d.Minor)
-	schedulers := strings.Fields(device.Text(h.fs.Sys, "block", d.Name, "queue", "scheduler"))
-	qos := h.IO == 2 && device.Exists(h.dir, "io.cost.qos")
-	switch {
-	case h.IO == 0:
-		w.Why = "no I/O controller"
-	case qos && h.iocost(number):
-		w.By = ByIOCost
-	case slices.Contains(schedulers, "[bfq]") && !InAnyGroup(h.dir, h.weightFile()):
-		w.Why = "bfq schedules " + d.Name + ", but the kernel has no " + h.weightFile()
-	case slices.Contains(schedulers, "[bfq]"):
-		w.By = ByBFQ
-	case slices.Contains(schedulers, "bfq"):
-		w.Ready = true
-		w.Why, w.Fix = "bfq is there but doesn't schedule "+d.Name, "echo bfq > /sys/block/"+d.Name+"/queue/scheduler"
-		if !InAnyGroup(h.dir, h.weightFile()) {
-			w.Why += ", and no group shows " + h.weightFile()
-		}
-	case qos:
-		w.Ready = true
-		w.Why = "iocost is there but not enabled for " + d.Name
-		w.Fix = fmt.Sprintf("echo \"%s enable=1\" > %s", number, filepath.Join(h.dir, "io.cost.qos"))
-	default:
-		w.Why, w.Fix = d.Name+" is not scheduled by bfq, and there is no iocost: a weight would be accepted without effect", "modprobe bfq"
+	dir := filepath.Join(h.fs.Sys, "block", d.Name)
+	e := weight.Place{Root: h.root}.Effect(weight.Disk{Name: d.Name, Number: fmt.Sprintf("%d:%d", d.Major, d.Minor), Dir: dir})
+	w := Weight{Name: d.Name, Major: d.Major, Minor: d.Minor, By: e.By, Ready: e.Ready, Why: e.Why, Fix: e.Fix}
+	if e.Works() {
+		w.Why = "" // It says what is missing.
 	}
 	return w
 }
 
-// iocost reports whether iocost is enabled for a disk: "254:0 enable=1 ctrl=auto ...".
-func (h *Host) iocost(number string) bool {
-	for line := range strings.Lines(device.Text(h.dir, "io.cost.qos")) {
-		if f := strings.Fields(line); len(f) > 1 && f[0] == number {
-			return slices.Contains(f, "enable=1")
-		}
-	}
-	return false
-}
-
-// weights lists the disks at the bottom of a tree with what weights do there, and marks them in it.
+// weights lists the disks at the bottom of a tree with what weights do there, and marks them in it. A loop device whose
+// file is on no disk (in memory, on a network) is at the bottom itself.
 func (h *Host) weights(l *Layer) []Weight {
 	var list []Weight
-	var visit func(*Layer)
-	visit = func(l *Layer) {
+	var visit func(*Layer) (disk bool)
+	visit = func(l *Layer) bool {
+		below := false
 		for _, b := range l.Below {
-			visit(b)
+			below = visit(b) || below
 		}
-		if len(l.Below) > 0 || l.Device == nil || l.Kind == device.KindPartition {
-			return
+		if below || l.Device == nil || l.Kind == device.KindPartition {
+			return below
 		}
 		w := h.Weight(l.Device)
 		switch {
@@ -113,6 +78,7 @@ func (h *Host) weights(l *Layer) []Weight {
 			list = append(list, w)
 		}
 		l.Weight = &w
+		return true
 	}
 	visit(l)
 	return list

@@ -9,17 +9,14 @@ package hold
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"plimsoll/internal/device"
-	"plimsoll/internal/inroot"
-	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/target"
+	"plimsoll/internal/limit/unit"
 )
 
 // A Where says which of a target's data a limit is for. The zero value means all that it has: a container's own
@@ -42,6 +39,8 @@ type Holder struct {
 	Finder  *target.Finder
 	Groups  *cgroup.Host
 	Explain *explain.Host
+	// Systemd sets properties of units.
+	Systemd unit.Systemd
 }
 
 // New returns a Holder of the machine that fs shows.
@@ -54,7 +53,18 @@ func New(fs device.FS, finder *target.Finder) (*Holder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Holder{fs, finder, groups, e}, nil
+	h := &Holder{FS: fs, Finder: finder, Groups: groups, Explain: e}
+	h.Systemd = unit.Systemd{Systemctl: finder.Systemctl(), Device: h.diskOf}
+	return h, nil
+}
+
+// diskOf is the number of the whole disk that a path is on, "" if that isn't known.
+func (h *Holder) diskOf(path string) string {
+	stack, err := h.FS.Of(path)
+	if err != nil || stack.Device == nil {
+		return ""
+	}
+	return cgroup.DeviceOf(stack.Device).String()
 }
 
 // A Ground is a part of a target's data and the devices that it lies on.
@@ -77,6 +87,9 @@ type Part struct {
 	Target *target.Target `json:"-"`
 	// DeviceWide is set for the root group: it is told of rates alone.
 	DeviceWide bool `json:"device_wide,omitempty"`
+	// Unit is the unit of systemd that has made the groups, "" if none has. Limits are given to it as well: at a
+	// daemon-reload systemd writes them again.
+	Unit string `json:"unit,omitempty"`
 }
 
 // A Scope is what was named, found.
@@ -117,286 +130,8 @@ func (h *Holder) Scope(ctx context.Context, ref target.Ref, where Where, io bool
 			return nil, err
 		}
 	}
-	if err := h.parts(s, where); err != nil {
+	if err := h.parts(ctx, s, where); err != nil {
 		return nil, err
 	}
 	return s, nil
-}
-
-// parts finds the groups of a scope's target.
-func (h *Holder) parts(s *Scope, where Where) error {
-	t := &s.Target
-	if t.Kind == target.Volume {
-		for i := range t.Users {
-			if err := h.container(s, &t.Users[i]); err != nil {
-				return err
-			}
-		}
-	} else if err := h.container(s, t); err != nil {
-		return err
-	}
-	own := t.Kind == target.Volume && len(s.Grounds) == 1 && s.Grounds[0].Explanation.Own()
-	if !where.DeviceWide && !own {
-		if len(s.Parts) == 0 {
-			return &ImpossibleError{What: t.Ref(), Why: "no running container uses it, and other data is on its device",
-				Instead: "start a container with it, or hold the whole device with --device-wide"}
-		}
-		return nil
-	}
-	root, err := h.Groups.Device()
-	switch {
-	case errors.Is(err, cgroup.ErrUnsupported) && len(s.Parts) > 0:
-		// Version 2 charges buffered writes to who wrote them.
-		return nil
-	case err != nil:
-		return err
-	}
-	s.Parts = append(s.Parts, Part{Name: "the root group, which writes back what others wrote", Groups: root, DeviceWide: true})
-	return nil
-}
-
-// container adds the part of a container, process, group or unit.
-func (h *Holder) container(s *Scope, t *target.Target) error {
-	var groups *cgroup.Target
-	var err error
-	switch t.Kind {
-	case target.Container:
-		groups, err = h.Groups.Find(t.PID, t.ID)
-	case target.Process:
-		groups, err = h.Groups.Find(t.PID, "")
-		if err == nil {
-			s.Notes = append(s.Notes, fmt.Sprintf("the limits are for all processes in the groups of process %d", t.PID))
-		}
-	case target.Cgroup:
-		groups, err = h.Groups.At(t.Name)
-	default:
-		if len(t.Groups) == 0 {
-			return fmt.Errorf("%s has no control group", t.Ref())
-		}
-		groups, err = h.Groups.At(t.Groups[0].Path)
-	}
-	if err != nil {
-		return err
-	}
-	name := t.Ref()
-	if t.Kind == target.Container {
-		name = "container " + t.Name
-	}
-	s.Parts = append(s.Parts, Part{Name: name, Groups: groups, Target: t})
-	return nil
-}
-
-// grounds finds the data that a limit is for.
-func (h *Holder) grounds(t target.Target, where Where) ([]Ground, error) {
-	switch {
-	case where.Device != "":
-		return h.hostGround(where.Device, where.Device)
-	case t.Kind == target.Volume:
-		m := t.Mounts[0]
-		if m.Source == "" {
-			return nil, &ImpossibleError{What: t.Ref(), Why: "its driver " + m.Driver + " tells no folder of it while no container has it mounted", Instead: "start a container with it"}
-		}
-		return h.hostGround("volume "+t.Name, m.Source)
-	case where.Volume != "":
-		for _, m := range t.Mounts {
-			if m.Volume == where.Volume {
-				return h.inside(t, "volume "+m.Volume, m.Destination)
-			}
-		}
-		return nil, fmt.Errorf("%s has no volume %s%s", t.Ref(), where.Volume, volumesOf(t))
-	case where.Path != "" && t.PID == 0:
-		return h.hostGround(where.Path, where.Path)
-	case where.Path != "":
-		return h.inside(t, where.Path, where.Path)
-	case t.PID == 0:
-		return nil, fmt.Errorf("%s has no files of its own: say with --path or --device what the limit is for", t.Ref())
-	}
-	return h.all(t)
-}
-
-// hostGround is a path of the host.
-func (h *Holder) hostGround(name, path string) ([]Ground, error) {
-	e, err := h.Explain.Path(path)
-	if err != nil {
-		return nil, err
-	}
-	if !e.Possible {
-		return nil, &ImpossibleError{name, e.Why, e.Instead}
-	}
-	return []Ground{{name, path, e}}, nil
-}
-
-// inside is a path of a container.
-func (h *Holder) inside(t target.Target, name, path string) ([]Ground, error) {
-	g, err := h.look(t, name, path)
-	if err != nil {
-		return nil, err
-	}
-	if e := g.Explanation; !e.Possible {
-		return nil, &ImpossibleError{name, e.Why, e.Instead}
-	}
-	return []Ground{g}, nil
-}
-
-func (h *Holder) look(t target.Target, name, path string) (Ground, error) {
-	id, err := inroot.MountID(inroot.Of(t.PID), path)
-	if err != nil {
-		return Ground{}, fmt.Errorf("%s: %w", t.Ref(), err)
-	}
-	e, err := h.Explain.Inside(path, t.PID, id)
-	if err != nil {
-		return Ground{}, fmt.Errorf("%s: %w", t.Ref(), err)
-	}
-	return Ground{name, path, e}, nil
-}
-
-// all are a container's own layer and what is mounted into it. What can't be limited is left out, unless that
-// is everything.
-func (h *Holder) all(t target.Target) ([]Ground, error) {
-	var list []Ground
-	var first *ImpossibleError
-	add := func(name, path string) error {
-		g, err := h.look(t, name, path)
-		if err != nil {
-			return err
-		}
-		switch e := g.Explanation; {
-		case e.Possible:
-			list = append(list, g)
-		case first == nil:
-			first = &ImpossibleError{t.Ref() + ", " + name, e.Why, e.Instead}
-		}
-		return nil
-	}
-	root := "its own layer"
-	if t.Kind != target.Container {
-		root = "/"
-	}
-	if err := add(root, "/"); err != nil {
-		return nil, err
-	}
-	for _, m := range t.Mounts {
-		name := m.Destination
-		if m.Volume != "" {
-			name = "volume " + m.Volume
-		}
-		if err := add(name, m.Destination); err != nil {
-			return nil, err
-		}
-	}
-	if len(list) == 0 && first != nil {
-		return nil, first
-	}
-	return list, nil
-}
-
-// volumesOf lists what a container has, for an error.
-func volumesOf(t target.Target) string {
-	var names []string
-	for _, m := range t.Mounts {
-		if m.Volume != "" {
-			names = append(names, m.Volume)
-		}
-	}
-	if len(names) == 0 {
-		return ": it has none; say with --path what the limit is for"
-	}
-	return ": it has " + strings.Join(names, ", ")
-}
-
-// Devices are those that rates go on, each once, in the order of the grounds.
-func (s *Scope) Devices() []explain.Spot {
-	var list []explain.Spot
-	for _, g := range s.Grounds {
-		for _, d := range g.Explanation.Hard {
-			if !slices.ContainsFunc(list, func(o explain.Spot) bool { return o.Number() == d.Number() }) {
-				list = append(list, d)
-			}
-		}
-	}
-	return list
-}
-
-// want is what a part shall have for a change.
-func (s *Scope) want(p Part, c limit.Change) cgroup.Want {
-	w := cgroup.Want{Change: c}
-	if p.DeviceWide {
-		w.Change = rates(c)
-	}
-	for _, d := range s.Devices() {
-		w.Devices = append(w.Devices, cgroup.Device{Major: d.Major, Minor: d.Minor})
-	}
-	for _, g := range s.Grounds {
-		for _, d := range g.Explanation.Weights {
-			if n := (cgroup.Device{Major: d.Major, Minor: d.Minor}); !slices.Contains(w.WeightDevices, n) {
-				w.WeightDevices = append(w.WeightDevices, n)
-			}
-		}
-	}
-	return w
-}
-
-// rates is the part of a change that the root group can be told.
-func rates(c limit.Change) limit.Change {
-	var out limit.Change
-	out.Set = limit.Limits{Name: c.Set.Name, ReadBPS: c.Set.ReadBPS, WriteBPS: c.Set.WriteBPS, ReadIOPS: c.Set.ReadIOPS, WriteIOPS: c.Set.WriteIOPS}
-	for _, k := range c.Remove {
-		if k.Rate() {
-			out.Remove = append(out.Remove, k)
-		}
-	}
-	return out
-}
-
-// A Done is what became of one part.
-type Done struct {
-	Part   Part         `json:"part"`
-	Diff   *cgroup.Diff `json:"diff"`
-	Writes int          `json:"writes"`
-}
-
-// Plan says what would be written for a change, and writes nothing.
-func (h *Holder) Plan(s *Scope, c limit.Change) ([]Done, error) {
-	var all []Done
-	for _, p := range s.Parts {
-		if p.Target != nil && p.Target.PID != 0 {
-			// Its number may be another's by now, and so may its groups.
-			if err := h.Finder.Alive(*p.Target); err != nil {
-				return nil, err
-			}
-		}
-		d, err := h.Groups.Plan(p.Groups, s.want(p, c))
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", p.Name, err)
-		}
-		all = append(all, Done{Part: p, Diff: d})
-	}
-	return all, nil
-}
-
-// Apply makes a change in all parts, or in none. A container may make groups while its others are written: what
-// it has made by the end is written too.
-func (h *Holder) Apply(s *Scope, c limit.Change) ([]Done, error) {
-	all, err := h.Plan(s, c)
-	if err != nil {
-		return nil, err
-	}
-	for i := range all {
-		n, err := all[i].Diff.Apply()
-		all[i].Writes = n
-		if err != nil {
-			for _, before := range slices.Backward(all[:i]) {
-				err = before.Diff.Undo(err)
-			}
-			return nil, fmt.Errorf("%s: %w", all[i].Part.Name, err)
-		}
-	}
-	for i, d := range all {
-		n, err := h.Groups.Hold(d.Part.Groups, s.want(d.Part, c))
-		all[i].Writes += n
-		if err != nil && !errors.Is(err, cgroup.ErrGone) {
-			return all, fmt.Errorf("%s: %w", d.Part.Name, err)
-		}
-	}
-	return all, nil
 }

@@ -61,17 +61,17 @@ func TestApply(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if done, err := h.Plan(s, change); err != nil || len(done) != 1 || done[0].Diff.Empty() || now() != "" {
+		if done, err := h.Plan(t.Context(), s, change); err != nil || len(done) != 1 || done[0].Diff.Empty() || now() != "" {
 			t.Errorf("%+v: Plan() = %+v, %v; the kernel has %q", where, done, err, now())
 		}
 		want := disktest.Number(t, loop) + " 1048576"
-		if done, err := h.Apply(s, change); err != nil || done[0].Writes != 1 || now() != want {
+		if done, err := h.Apply(t.Context(), s, change); err != nil || done[0].Writes != 1 || now() != want {
 			t.Errorf("%+v: Apply() = %+v, %v; the kernel has %q, want %q", where, done, err, now(), want)
 		}
-		if done, err := h.Apply(s, change); err != nil || done[0].Writes != 0 {
+		if done, err := h.Apply(t.Context(), s, change); err != nil || done[0].Writes != 0 {
 			t.Errorf("%+v: Apply() again = %+v, %v", where, done, err)
 		}
-		if _, err := h.Apply(s, limit.Clear()); err != nil || now() != "" {
+		if _, err := h.Apply(t.Context(), s, limit.Clear()); err != nil || now() != "" {
 			t.Errorf("%+v: after Clear() the kernel has %q, %v", where, now(), err)
 		}
 	}
@@ -95,7 +95,7 @@ func TestUndo(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Parts = append(s.Parts, Part{Name: "the other", Groups: other})
-	plan, err := h.Plan(s, limit.Change{Set: limit.Limits{WriteBPS: 1 << 20, ReadIOPS: 100}})
+	plan, err := h.Plan(t.Context(), s, limit.Change{Set: limit.Limits{WriteBPS: 1 << 20, ReadIOPS: 100}})
 	if err != nil || len(plan) != 2 {
 		t.Fatalf("Plan() = %+v, %v", plan, err)
 	}
@@ -126,7 +126,7 @@ func TestUndo(t *testing.T) {
 	if err := os.Mkdir(string(bad), 0o755); err != nil { // The end of the test removes it.
 		t.Fatal(err)
 	}
-	if _, err := h.Apply(s, limit.Change{Set: limit.Limits{WriteBPS: 1 << 20}}); err != nil {
+	if _, err := h.Apply(t.Context(), s, limit.Change{Set: limit.Limits{WriteBPS: 1 << 20}}); err != nil {
 		t.Errorf("Apply() with both = %v", err)
 	}
 }

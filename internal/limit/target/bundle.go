@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/opencontainers/runtime-spec/specs-go"
 )
 
 // A bundleConfig is what is read of a container's config.json
@@ -26,7 +28,8 @@ type bundleConfig struct {
 		Options     []string `json:"options"`
 	} `json:"mounts"`
 	Linux struct {
-		CgroupsPath string `json:"cgroupsPath"`
+		CgroupsPath string                `json:"cgroupsPath"`
+		Resources   *specs.LinuxResources `json:"resources"`
 	} `json:"linux"`
 }
 
@@ -100,7 +103,7 @@ var kubeletLabels = map[string]string{
 // describe fills t with what config.json tells. What has a name in t already keeps it.
 func (c *bundleConfig) describe(t *Target) {
 	a := c.Annotations
-	t.cgroupsPath = c.Linux.CgroupsPath
+	t.cgroupsPath, t.Asked = c.Linux.CgroupsPath, c.Linux.Resources
 	t.Sandbox = a[annotationCRIOType] == "sandbox" || a[annotationCRIType] == "sandbox"
 	if t.Image == "" {
 		t.Image = first(a[annotationCRIOImage], a[annotationCRIOImageName], a[annotationCRIImage])

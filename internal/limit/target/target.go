@@ -24,6 +24,8 @@ package target
 
 import (
 	"strings"
+
+	"github.com/opencontainers/runtime-spec/specs-go"
 )
 
 // A Kind is what sort of thing a target is.
@@ -99,6 +101,9 @@ type Target struct {
 	OS   string `json:"os,omitempty"`
 	// Users are the running containers that have a volume mounted.
 	Users []Target `json:"users,omitempty"`
+	// Asked are the limits in the container's config.json, with which its runtime began it; nil if the daemon
+	// told of it, which has them.
+	Asked *specs.LinuxResources `json:"-"`
 	// Notes are doubts, a sentence each.
 	Notes []string `json:"notes,omitempty"`
 

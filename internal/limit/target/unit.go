@@ -63,6 +63,9 @@ func (f *Finder) unit(ctx context.Context, r Ref) (Target, error) {
 	return t, nil
 }
 
+// Systemctl is what runs systemctl.
+func (f *Finder) Systemctl() Program { return f.opt.Systemctl }
+
 // UnitError adds what would mend a failed command of systemctl.
 func UnitError(err error) error {
 	switch s := err.Error(); {

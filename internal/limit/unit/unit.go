@@ -21,6 +21,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/target"
 )
 
@@ -34,8 +35,9 @@ type Limits struct {
 	// CPUShares is the weight of version 1 of control groups, of which 1024 is the default;
 	// systemd's own goes from 1 to 10000 with the default 100, so it is rounded.
 	CPUShares uint64
-	// Memory is in bytes.
+	// Memory is in bytes. NoSwap says that there is no swap beside it.
 	Memory uint64
+	NoSwap bool
 }
 
 // A Device is a path and limits of the device under it: rates in bytes and operations per second. The
@@ -54,48 +56,9 @@ type Systemd struct {
 	Systemctl target.Program
 	// Persistent makes limits stay over a reboot. Without it they are in /run.
 	Persistent bool
-}
-
-// Set gives limits to a unit, beside those that it has.
-func (s Systemd) Set(ctx context.Context, unit string, l Limits) error {
-	p, err := l.properties()
-	if err != nil {
-		return fmt.Errorf("unit %s: %w", unit, err)
-	}
-	return s.setProperty(ctx, unit, p)
-}
-
-// Clear removes limits from a unit: of the devices at paths, or all if paths is nil. What has no
-// limit is left alone.
-func (s Systemd) Clear(ctx context.Context, unit string, paths []string) error {
-	has, err := s.Get(ctx, unit)
-	if err != nil {
-		return err
-	}
-	var p []string
-	for _, x := range deviceProperties {
-		for _, d := range has.Devices {
-			switch {
-			case x.get(d) == "":
-			case paths == nil:
-				// An empty list takes the place of the whole.
-				p = append(p, x.name+"=")
-			case slices.Contains(paths, d.Path):
-				p = append(p, x.name+"="+d.Path+" "+x.none)
-			}
-		}
-	}
-	if paths == nil {
-		for _, x := range []struct {
-			has  bool
-			none string
-		}{{has.Weight != 0, "IOWeight="}, {has.CPUs != 0, "CPUQuota="}, {has.CPUShares != 0, "CPUWeight="}, {has.Memory != 0, "MemoryMax=infinity"}} {
-			if x.has {
-				p = append(p, x.none)
-			}
-		}
-	}
-	return s.setProperty(ctx, unit, slices.Compact(p))
+	// Device tells of a path the number of the whole disk that systemd takes it for, "" where it isn't known. nil: paths
+	// are compared as they are.
+	Device func(path string) string
 }
 
 // setProperty sets all of the properties or none.
@@ -116,7 +79,7 @@ func (s Systemd) setProperty(ctx context.Context, unit string, properties []stri
 
 // Get returns the limits that a unit's properties have.
 func (s Systemd) Get(ctx context.Context, unit string) (Limits, error) {
-	names := []string{"IOWeight", "CPUQuotaPerSecUSec", "CPUWeight", "MemoryMax"}
+	names := []string{"IOWeight", "CPUQuotaPerSecUSec", "CPUWeight", "MemoryMax", "MemorySwapMax"}
 	for _, x := range deviceProperties {
 		names = append(names, x.shown)
 	}
@@ -131,8 +94,16 @@ func (s Systemd) Get(ctx context.Context, unit string) (Limits, error) {
 	return l, nil
 }
 
+// Owns reports whether a group is the one that systemd made for a unit. Another systemd, that of a user, has
+// units of the same names.
+func (s Systemd) Owns(ctx context.Context, unit, group string) bool {
+	out, err := s.Systemctl(ctx, "show", "--property=ControlGroup", "--value", "--", unit)
+	return err == nil && strings.TrimSpace(string(out)) == group
+}
+
 // A deviceProperty is a property that is a list of devices.
 type deviceProperty struct {
+	key limit.Key
 	// name is how it is set, shown how it is shown. none is the word for no limit.
 	name, shown, none string
 	// get writes a device's limit, empty for none.
@@ -142,12 +113,12 @@ type deviceProperty struct {
 
 // deviceProperties are all of them. A weight has no word for none: 100 is the default.
 var deviceProperties = []deviceProperty{
-	{"IOReadBandwidthMax", "IOReadBandwidthMax", "infinity", func(d Device) string { return number(d.ReadBPS) }, func(d *Device, s string) error { return parseNumber(s, &d.ReadBPS) }},
-	{"IOWriteBandwidthMax", "IOWriteBandwidthMax", "infinity", func(d Device) string { return number(d.WriteBPS) }, func(d *Device, s string) error { return parseNumber(s, &d.WriteBPS) }},
-	{"IOReadIOPSMax", "IOReadIOPSMax", "infinity", func(d Device) string { return number(d.ReadIOPS) }, func(d *Device, s string) error { return parseNumber(s, &d.ReadIOPS) }},
-	{"IOWriteIOPSMax", "IOWriteIOPSMax", "infinity", func(d Device) string { return number(d.WriteIOPS) }, func(d *Device, s string) error { return parseNumber(s, &d.WriteIOPS) }},
-	{"IODeviceWeight", "IODeviceWeight", "100", func(d Device) string { return number(d.Weight) }, func(d *Device, s string) error { return parseNumber(s, &d.Weight) }},
-	{"IODeviceLatencyTargetSec", "IODeviceLatencyTargetUSec", "infinity", latency, func(d *Device, s string) (err error) {
+	{limit.ReadBPS, "IOReadBandwidthMax", "IOReadBandwidthMax", "infinity", func(d Device) string { return number(d.ReadBPS) }, func(d *Device, s string) error { return parseNumber(s, &d.ReadBPS) }},
+	{limit.WriteBPS, "IOWriteBandwidthMax", "IOWriteBandwidthMax", "infinity", func(d Device) string { return number(d.WriteBPS) }, func(d *Device, s string) error { return parseNumber(s, &d.WriteBPS) }},
+	{limit.ReadIOPS, "IOReadIOPSMax", "IOReadIOPSMax", "infinity", func(d Device) string { return number(d.ReadIOPS) }, func(d *Device, s string) error { return parseNumber(s, &d.ReadIOPS) }},
+	{limit.WriteIOPS, "IOWriteIOPSMax", "IOWriteIOPSMax", "infinity", func(d Device) string { return number(d.WriteIOPS) }, func(d *Device, s string) error { return parseNumber(s, &d.WriteIOPS) }},
+	{limit.Weight, "IODeviceWeight", "IODeviceWeight", "100", func(d Device) string { return number(d.Weight) }, func(d *Device, s string) error { return parseNumber(s, &d.Weight) }},
+	{limit.Latency, "IODeviceLatencyTargetSec", "IODeviceLatencyTargetUSec", "infinity", latency, func(d *Device, s string) (err error) {
 		if s != "infinity" {
 			d.Latency, err = parseSpan(s)
 		}
@@ -181,47 +152,6 @@ func parseNumber(s string, n *uint64) (err error) {
 	return err
 }
 
-// properties writes limits as properties.
-func (l Limits) properties() ([]string, error) {
-	var p []string
-	for _, d := range l.Devices {
-		if !path.IsAbs(d.Path) || strings.ContainsAny(d.Path, "\n\t ") {
-			// systemctl would take what follows a space for the value.
-			return nil, fmt.Errorf("device %q: systemd wants a whole path without spaces", d.Path)
-		}
-		if d.Weight > 10000 {
-			return nil, fmt.Errorf("weight %d of %s: systemd takes 1 to 10000", d.Weight, d.Path)
-		}
-		if d.Latency != 0 && d.Latency < time.Microsecond {
-			return nil, fmt.Errorf("latency %v of %s: systemd takes whole microseconds", d.Latency, d.Path)
-		}
-		for _, x := range deviceProperties {
-			if v := x.get(d); v != "" {
-				p = append(p, x.name+"="+d.Path+" "+v)
-			}
-		}
-	}
-	if l.Weight > 10000 {
-		return nil, fmt.Errorf("weight %d: systemd takes 1 to 10000", l.Weight)
-	}
-	if l.Weight != 0 {
-		p = append(p, "IOWeight="+number(l.Weight))
-	}
-	switch {
-	case math.IsNaN(l.CPUs), math.IsInf(l.CPUs, 0), l.CPUs < 0, l.CPUs != 0 && l.CPUs < 0.01:
-		return nil, fmt.Errorf("cpus %v is not a number of CPUs from 0.01", l.CPUs)
-	case l.CPUs != 0:
-		p = append(p, "CPUQuota="+strconv.FormatFloat(math.Round(l.CPUs*1e4)/1e2, 'f', -1, 64)+"%")
-	}
-	if l.CPUShares != 0 {
-		p = append(p, "CPUWeight="+number(weightOf(l.CPUShares)))
-	}
-	if l.Memory != 0 {
-		p = append(p, "MemoryMax="+number(l.Memory))
-	}
-	return p, nil
-}
-
 // weightOf is systemd's weight for shares (systemd, src/core/cgroup.c, cgroup_cpu_shares_to_weight).
 func weightOf(shares uint64) uint64 {
 	return min(max(min(shares, 1<<20)*100/1024, 1), 10000)
@@ -249,6 +179,8 @@ func parse(out string) (Limits, error) {
 			l.CPUShares = sharesOf(weight)
 		case "MemoryMax":
 			err = parseNumber(v, &l.Memory)
+		case "MemorySwapMax":
+			l.NoSwap = v == "0"
 		case "CPUQuotaPerSecUSec":
 			var d time.Duration
 			if v != "infinity" {

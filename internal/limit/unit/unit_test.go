@@ -6,13 +6,13 @@ import (
 	"math"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/target"
 )
 
@@ -36,30 +36,39 @@ func (f *fake) run(_ context.Context, argv ...string) ([]byte, error) {
 
 func (f *fake) systemd() Systemd { return Systemd{Systemctl: f.run} }
 
+// change plans and applies, and returns what set it.
+func (f *fake) change(s Systemd, c Change) (string, error) {
+	f.t.Helper()
+	e, err := s.Plan(f.t.Context(), "web.service", c)
+	if err != nil {
+		return "", err
+	}
+	f.calls = nil
+	err = s.Apply(f.t.Context(), e)
+	return strings.Join(f.calls, "|"), err
+}
+
 func TestSet(t *testing.T) {
 	f := &fake{t: t}
 	l := Limits{
 		Devices: []Device{{Path: "/dev/sdb", ReadBPS: 1, WriteBPS: 2, ReadIOPS: 3, WriteIOPS: 4, Weight: 500, Latency: 5 * time.Millisecond}, {Path: "/srv/data", WriteBPS: 9}},
-		Weight:  200, CPUs: 1.5, CPUShares: 1500, Memory: 4 << 30,
+		Weight:  200, CPUs: 1.5, CPUShares: 1500, Memory: 4 << 30, NoSwap: true,
 	}
-	if err := f.systemd().Set(t.Context(), "web.service", l); err != nil {
-		t.Fatal(err)
+	want := "set-property --runtime -- web.service IOReadBandwidthMax=/dev/sdb 1 IOWriteBandwidthMax=/dev/sdb 2 IOReadIOPSMax=/dev/sdb 3 IOWriteIOPSMax=/dev/sdb 4 " +
+		"IODeviceWeight=/dev/sdb 500 IODeviceLatencyTargetSec=/dev/sdb 5000us IOWriteBandwidthMax=/srv/data 9 IOWeight=200 CPUQuota=150% CPUWeight=146 MemoryMax=4294967296 MemorySwapMax=0"
+	got, err := f.change(f.systemd(), Change{Set: l})
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v: %s", err, diff)
 	}
-	want := []string{"set-property --runtime -- web.service IOReadBandwidthMax=/dev/sdb 1 IOWriteBandwidthMax=/dev/sdb 2 IOReadIOPSMax=/dev/sdb 3 IOWriteIOPSMax=/dev/sdb 4 " +
-		"IODeviceWeight=/dev/sdb 500 IODeviceLatencyTargetSec=/dev/sdb 5000us IOWriteBandwidthMax=/srv/data 9 IOWeight=200 CPUQuota=150% CPUWeight=146 MemoryMax=4294967296"}
-	if diff := cmp.Diff(want, f.calls); diff != "" {
-		t.Error(diff)
-	}
-	f.calls = nil
 	s := f.systemd()
 	s.Persistent = true
-	if err := s.Set(t.Context(), "web.service", Limits{CPUs: 0.01}); err != nil || !slices.Equal(f.calls, []string{"set-property -- web.service CPUQuota=1%"}) {
-		t.Errorf("persistent: %q, %v", f.calls, err)
+	if got, err := f.change(s, Change{Set: Limits{CPUs: 0.01}}); err != nil || got != "set-property -- web.service CPUQuota=1%" {
+		t.Errorf("persistent: %q, %v", got, err)
+	}
+	if got, err := f.change(s, Change{}); err != nil || got != "" {
+		t.Errorf("of nothing: %q, %v", got, err)
 	}
 	f.calls = nil
-	if err := s.Set(t.Context(), "web.service", Limits{}); err != nil || len(f.calls) > 0 {
-		t.Errorf("of nothing: %q, %v", f.calls, err)
-	}
 	for want, bad := range map[string]Limits{
 		"without spaces":     {Devices: []Device{{Path: "/srv/my data", ReadBPS: 1}}},
 		"a whole path":       {Devices: []Device{{Path: "sdb", ReadBPS: 1}}},
@@ -73,13 +82,13 @@ func TestSet(t *testing.T) {
 	} {
 		// Nothing of it is set, the good part neither.
 		bad.Memory = 1 << 30
-		if err := s.Set(t.Context(), "web.service", bad); err == nil || !strings.Contains(err.Error(), want) || len(f.calls) > 0 {
-			t.Errorf("Set(%+v) = %v after %q, want %q", bad, err, f.calls, want)
+		if _, err := s.Plan(t.Context(), "web.service", Change{Set: bad}); err == nil || !strings.Contains(err.Error(), want) || len(f.calls) > 0 {
+			t.Errorf("Plan(%+v) = %v after %q, want %q", bad, err, f.calls, want)
 		}
 	}
 	f.err = errors.New("systemctl: Failed to set unit properties: Access denied")
-	if err := s.Set(t.Context(), "web.service", Limits{Memory: 1 << 30}); err == nil || !strings.Contains(err.Error(), "run as root") {
-		t.Errorf("Set = %v", err)
+	if _, err := f.change(s, Change{Set: Limits{Memory: 1 << 30}}); err == nil || !strings.Contains(err.Error(), "run as root") {
+		t.Errorf("Apply = %v", err)
 	}
 }
 
@@ -88,6 +97,7 @@ const shown = `IOWeight=200
 CPUQuotaPerSecUSec=1.500s
 CPUWeight=146
 MemoryMax=4294967296
+MemorySwapMax=0
 IOReadBandwidthMax=/dev/sdb 1
 IOReadBandwidthMax=/dev/sdc 7
 IOWriteBandwidthMax=/dev/sdb 2
@@ -104,7 +114,7 @@ func TestGetAndClear(t *testing.T) {
 	got, err := f.systemd().Get(t.Context(), "web.service")
 	want := Limits{
 		Devices: []Device{{Path: "/dev/sdb", ReadBPS: 1, WriteBPS: 2, WriteIOPS: 4, Weight: 500, Latency: time.Minute + 5500*time.Microsecond}, {Path: "/dev/sdc", ReadBPS: 7}},
-		Weight:  200, CPUs: 1.5, CPUShares: 1495, Memory: 4 << 30,
+		Weight:  200, CPUs: 1.5, CPUShares: 1495, Memory: 4 << 30, NoSwap: true,
 	}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("Get: %v: %s", err, diff)
@@ -113,23 +123,41 @@ func TestGetAndClear(t *testing.T) {
 		t.Errorf("calls %q", f.calls)
 	}
 	for _, x := range []struct {
-		show  string
-		paths []string
-		want  string
+		show string
+		c    Change
+		want string
 	}{
-		{shown, nil, "set-property --runtime -- web.service IOReadBandwidthMax= IOWriteBandwidthMax= IOWriteIOPSMax= IODeviceWeight= IODeviceLatencyTargetSec= IOWeight= CPUQuota= CPUWeight= MemoryMax=infinity"},
-		{shown, []string{"/dev/sdc"}, "set-property --runtime -- web.service IOReadBandwidthMax=/dev/sdc infinity"},
-		{shown, []string{"/dev/sdb"}, "set-property --runtime -- web.service IOReadBandwidthMax=/dev/sdb infinity IOWriteBandwidthMax=/dev/sdb infinity IOWriteIOPSMax=/dev/sdb infinity IODeviceWeight=/dev/sdb 100 IODeviceLatencyTargetSec=/dev/sdb infinity"},
-		{shown, []string{"/dev/sdd"}, ""},
-		{none, nil, ""},
+		{shown, Change{Remove: limit.Keys}, "IOReadBandwidthMax= IOWriteBandwidthMax= IOWriteIOPSMax= IODeviceWeight= IODeviceLatencyTargetSec= IOWeight= CPUQuota= CPUWeight= MemoryMax=infinity MemorySwapMax=infinity"},
+		{shown, Change{Remove: limit.Keys[:4], Paths: []string{"/dev/sdc"}}, "IOReadBandwidthMax=/dev/sdc infinity"},
+		{shown, Change{Remove: []limit.Key{limit.WriteBPS, limit.Weight, limit.Latency}, Paths: []string{"/dev/sdb"}}, "IOWriteBandwidthMax=/dev/sdb infinity IODeviceWeight=/dev/sdb 100 IODeviceLatencyTargetSec=/dev/sdb infinity IOWeight="},
+		{shown, Change{Remove: []limit.Key{limit.CPUs}}, "CPUQuota="},
+		{shown, Change{Remove: limit.Keys[:4], Paths: []string{"/dev/sdd"}}, ""},
+		{none, Change{Remove: limit.Keys}, ""},
+		// As wanted already, by another path of the device.
+		{shown, Change{Set: Limits{Devices: []Device{{Path: "/srv", ReadBPS: 1, WriteBPS: 3}}, CPUs: 1.5}}, "IOWriteBandwidthMax=/dev/sdb 3"},
 	} {
 		f := &fake{t: t, show: x.show}
-		if err := f.systemd().Clear(t.Context(), "web.service", x.paths); err != nil {
-			t.Errorf("Clear(%q): %v", x.paths, err)
+		s := f.systemd()
+		s.Device = func(path string) string {
+			return map[string]string{"/dev/sdb": "8:16", "/srv": "8:16", "/dev/sdc": "8:32"}[path]
 		}
-		if got := strings.Join(f.calls[1:], "|"); got != x.want {
-			t.Errorf("Clear(%q) called %q, want %q", x.paths, got, x.want)
+		got, err := f.change(s, x.c)
+		if got = strings.TrimPrefix(got, "set-property --runtime -- web.service "); err != nil || got != x.want {
+			t.Errorf("Plan(%+v) sets %q, %v, want %q", x.c, got, err, x.want)
 		}
+	}
+	f = &fake{t: t, show: shown}
+	e, err := f.systemd().Plan(t.Context(), "web.service", Change{Set: Limits{Devices: []Device{{Path: "/dev/sdd", ReadIOPS: 5}}, CPUs: 2}, Remove: []limit.Key{limit.ReadBPS}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.calls = nil
+	if err := f.systemd().Undo(t.Context(), e); err != nil {
+		t.Fatal(err)
+	}
+	undo := "set-property --runtime -- web.service IOReadBandwidthMax=/dev/sdb 1 IOReadBandwidthMax=/dev/sdc 7 IOReadIOPSMax=/dev/sdd infinity CPUQuota=150%"
+	if got := strings.Join(f.calls, "|"); got != undo {
+		t.Errorf("Undo called %q, want %q", got, undo)
 	}
 	if got, err := parse(none); err != nil || !cmp.Equal(got, Limits{}) {
 		t.Errorf("parse(none) = %+v, %v", got, err)
@@ -150,8 +178,22 @@ func TestWithoutSystemd(t *testing.T) {
 		t.Skip("systemd runs here")
 	}
 	s := Systemd{Systemctl: target.Exec("systemctl")}
-	if err := s.Set(t.Context(), "plimsoll-no-such.service", Limits{Memory: 1 << 30}); err == nil || !strings.Contains(err.Error(), "systemd does not run this machine's services") {
-		t.Errorf("Set = %v", err)
+	if _, err := s.Plan(t.Context(), "plimsoll-no-such.service", Change{Set: Limits{Memory: 1 << 30}}); err == nil || !strings.Contains(err.Error(), "systemd does not run this machine's services") {
+		t.Errorf("Plan = %v", err)
+	}
+}
+
+// TestForBFQ: what systemd makes of it is what was wanted (BFQ_WEIGHT of systemd 252).
+func TestForBFQ(t *testing.T) {
+	for _, w := range []uint64{1, 50, 100, 101, 200, 500, 999, 1000} {
+		x := ForBFQ(w)
+		bfq := x
+		if x > 100 {
+			bfq = 100 + (x-100)*900/9900
+		}
+		if bfq != w {
+			t.Errorf("ForBFQ(%d) = %d, which becomes %d", w, x, bfq)
+		}
 	}
 }
 

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/agent"
+	"plimsoll/internal/device"
+	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/engine"
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/limit/verify"
+	"plimsoll/internal/workerbin"
+)
+
+// A memoryBed is a group, and an ext4 on a loop device whose image is in memory: a disk that is faster than any of the
+// limits.
+type memoryBed struct {
+	host  *cgroup.Host
+	own   *cgroup.Own
+	dir   string
+	disk  device.Device
+	undos []func() error
+}
+
+// bedSize is the size of a disk in bytes: verify's largest file and what ext4 needs beside it.
+const bedSize = 640 << 20
+
+// newMemoryBed makes one. Close must be called.
+func newMemoryBed(i int) (_ bed, err error) {
+	if os.Geteuid() != 0 {
+		return nil, errSkip("it needs root")
+	}
+	b := &memoryBed{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, b.Close())
+		}
+	}()
+	if b.host, err = cgroup.Open(device.Host()); err != nil {
+		return nil, err
+	}
+	b.own, err = b.host.Make(fmt.Sprintf("plimsoll-limitbench-%d-%d", os.Getpid(), i), hierarchy.IO)
+	if errors.Is(err, cgroup.ErrNotGiven) || errors.Is(err, hierarchy.ErrNone) {
+		return nil, errSkip(err.Error())
+	}
+	if err != nil {
+		return nil, err
+	}
+	b.undos = append(b.undos, b.own.Close)
+	if b.dir, err = os.MkdirTemp(memory(), "plimsoll-limitbench-"); err != nil {
+		return nil, err
+	}
+	b.undos = append(b.undos, func() error { return os.RemoveAll(b.dir) })
+	return b, b.mount()
+}
+
+// mount makes the disk.
+func (b *memoryBed) mount() error {
+	image, on := filepath.Join(b.dir, "image"), filepath.Join(b.dir, "disk")
+	if err := errors.Join(os.Mkdir(on, 0o755), os.WriteFile(image, nil, 0o600), os.Truncate(image, bedSize)); err != nil {
+		return err
+	}
+	if _, err := command("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", image); err != nil {
+		return err
+	}
+	loop, err := command("losetup", "--find", "--show", image)
+	if err != nil {
+		return err
+	}
+	b.undos = append(b.undos, func() error { _, err := command("losetup", "--detach", loop); return err })
+	if err := unix.Mount(loop, on, "ext4", 0, ""); err != nil {
+		return fmt.Errorf("mount %s: %w", loop, err)
+	}
+	b.undos = append(b.undos, func() error { return unmount(on) })
+	stack, err := device.Host().Of(loop)
+	if err == nil && stack.Device == nil {
+		err = fmt.Errorf("%s: %s", loop, stack.Why)
+	}
+	if err != nil {
+		return err
+	}
+	b.disk = *stack.Device
+	return nil
+}
+
+// unmount waits for what still has the disk open for a moment, as a process that has just ended.
+func unmount(on string) error {
+	err := unix.Unmount(on, 0)
+	for end := time.Now().Add(10 * time.Second); errors.Is(err, unix.EBUSY) && time.Now().Before(end); err = unix.Unmount(on, 0) {
+		time.Sleep(20 * time.Millisecond)
+	}
+	if err != nil {
+		return fmt.Errorf("unmount %s: %w", on, err)
+	}
+	return nil
+}
+
+// command runs a program and returns what it said.
+func command(argv ...string) (string, error) {
+	out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
+	if errors.Is(err, exec.ErrNotFound) {
+		return "", errSkip("it needs " + argv[0])
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s: %w: %s", argv[0], err, strings.TrimSpace(string(out)))
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+// try implements bed.
+func (b *memoryBed) try(ctx context.Context, r rung, t time.Duration) (row verify.Row, err error) {
+	set := map[verify.Key]limit.Limits{
+		verify.ReadBPS: {ReadBPS: r.asked}, verify.WriteBPS: {WriteBPS: r.asked}, verify.ReadIOPS: {ReadIOPS: r.asked}, verify.WriteIOPS: {WriteIOPS: r.asked},
+	}[r.key]
+	if _, err := b.host.Hold(b.own.Target, cgroup.Want{Change: limit.Change{Set: set}, Devices: []cgroup.Device{cgroup.DeviceOf(&b.disk)}}); err != nil {
+		return row, err
+	}
+	inside := engine.Inside{ID: strconv.Itoa(os.Getpid()), Root: filepath.Join(b.dir, "disk"), Dir: "/", Groups: b.own.Dirs()}
+	session, err := engine.OpenInside(ctx, filepath.Join(b.dir, "state"), workerbin.Bytes, inside)
+	if err != nil {
+		return row, err
+	}
+	defer func() {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+		defer cancel()
+		err = errors.Join(err, session.Close(closing))
+	}()
+	a, err := agent.Open(ctx, session)
+	if err != nil {
+		return row, err
+	}
+	rows, err := verify.Run(ctx, verify.Request{
+		Agent: a, Device: b.disk, FS: device.Host(), Asked: map[verify.Key]int64{r.key: r.asked}, Modes: []verify.Mode{verify.Direct}, Time: t,
+	})
+	if err != nil {
+		return row, err
+	}
+	return rows[0], nil
+}
+
+// Close removes all of it, the last made first.
+func (b *memoryBed) Close() error {
+	var errs []error
+	for i := len(b.undos) - 1; i >= 0; i-- {
+		errs = append(errs, b.undos[i]())
+	}
+	b.undos = nil
+	return errors.Join(errs...)
+}

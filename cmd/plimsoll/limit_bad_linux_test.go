@@ -1,0 +1,260 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/device"
+	"plimsoll/internal/disktest"
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/hold"
+	"plimsoll/internal/limit/target"
+)
+
+// A badLab is a group with a limit on a disk, which bad input must leave as it is.
+type badLab struct {
+	limitLab
+	group            disktest.Group
+	name, loop, path string
+}
+
+func newBadLab(t *testing.T) badLab {
+	t.Helper()
+	needBlkio(t)
+	l := badLab{limitLab: limitLab{target.Options{}, t.TempDir()}, group: disktest.NewBlkioGroup(t)}
+	l.loop, l.path = fastDisk(t)
+	l.name = "cgroup:" + string(l.group)
+	l.do(t, exitDone, "set", l.name, "--device", l.loop, "--write-bps", "1MiB", "--read-iops", "77")
+	return l
+}
+
+// kernel is what the group's files have.
+func (l badLab) kernel(t *testing.T) string {
+	t.Helper()
+	var all []string
+	for _, f := range []string{"read_bps", "write_bps", "read_iops", "write_iops"} {
+		b, err := os.ReadFile(filepath.Join(string(l.group), "blkio.throttle."+f+"_device"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, strings.TrimSpace(string(b)))
+	}
+	return strings.ReplaceAll(strings.Join(all, "|"), disktest.Number(t, l.loop)+" ", "")
+}
+
+// TestLimitBadValues: what can't be a limit is refused with what to write, beside good values too, and all stays.
+func TestLimitBadValues(t *testing.T) {
+	l := newBadLab(t)
+	const before = "|1048576|77|"
+	for _, row := range []struct{ flag, value, words string }{
+		{"--write-bps", "0", "none for no limit"},
+		{"--write-iops", "0", "none for no limit"},
+		{"--write-bps", "1", "1 is too little"},
+		{"--write-iops", "1", "refuses 0 and 1"},
+		{"--write-iops", "4294967296", "32 bits"},
+		{"--write-bps", "18446744073709551615", "is too much"},
+		{"--write-iops", "18446744073709551615", "is too much"},
+		{"--write-bps", "-1", "is negative"},
+		{"--write-iops", "-500", "is negative"},
+		{"--write-bps", "10mb", "10MiB or 10MB"},
+		{"--write-bps", "10M", "ambiguous"},
+		{"--weight", "10001", "write 1 to 10000"},
+		{"--latency", "5", "has no unit"},
+		{"--cpus", "0", "none for no limit"},
+		{"--memory", "1MiB", "is too little"},
+	} {
+		for _, command := range []string{"set", "verify"} {
+			text := l.do(t, exitUsage, command, l.name, "--device", l.loop, "--read-bps", "5MiB", row.flag+"="+row.value)
+			if !strings.Contains(text, row.words) {
+				t.Errorf("%s %s %s: no %q in %s", command, row.flag, row.value, row.words, text)
+			}
+		}
+		if now := l.kernel(t); now != before {
+			t.Errorf("after %s %s the kernel has %q, want %q", row.flag, row.value, now, before)
+		}
+	}
+	// The ends of what is taken are.
+	l.do(t, exitDone, "set", l.name, "--device", l.loop, "--read-bps", "2", "--write-bps", "1PiB", "--read-iops", "2", "--write-iops", fmt.Sprint(uint32(math.MaxUint32-1)))
+	if now := l.kernel(t); now != "2|1125899906842624|2|4294967294" {
+		t.Errorf("the kernel has %q", now)
+	}
+	l.do(t, exitDone, "set", l.name, "--device", l.loop, "--read-bps", "4294967296")
+	if now := l.kernel(t); now != "4294967296|1125899906842624|2|4294967294" {
+		t.Errorf("2^32 bytes a second: the kernel has %q", now)
+	}
+	l.do(t, exitDone, "clear", l.name)
+	if now := l.kernel(t); now != "|||" {
+		t.Errorf("cleared: the kernel has %q", now)
+	}
+}
+
+// TestLimitBadPlaces: devices and paths that can't be limited are told with the reason and what to do instead, and all
+// stays as it was.
+func TestLimitBadPlaces(t *testing.T) {
+	l := newBadLab(t)
+	before := l.kernel(t)
+	parts := disktest.Partitions(t, l.loop)
+	tmp := t.TempDir()
+	file := filepath.Join(tmp, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	served := disktest.FUSE(t)
+	for _, row := range []struct {
+		status int
+		words  []string
+		args   []string
+	}{
+		{exitFailure, []string{"there is no device /dev/plimsoll-no-such (any more)", "such as /dev/sda"}, []string{"--device", "/dev/plimsoll-no-such"}},
+		{exitFailure, []string{"/dev/null is no block device"}, []string{"--device", "/dev/null"}},
+		{exitFailure, []string{file + " is no block device", "plimsoll limit explain " + file}, []string{"--device", file}},
+		{exitCannot, []string{"data goes to the program that serves", "instead"}, []string{"--path", served}},
+		{exitCannot, []string{"tmpfs", "instead"}, []string{"--path", "/dev/shm"}},
+		{exitFailure, []string{"no such file"}, []string{"--path", filepath.Join(tmp, "nowhere")}},
+		{exitFailure, []string{"--path or --device"}, nil},
+	} {
+		text := l.do(t, row.status, append([]string{"set", l.name, "--write-bps", "2MiB", "--cpus", "0.5"}, row.args...)...)
+		for _, w := range row.words {
+			if !strings.Contains(text, w) {
+				t.Errorf("%v: no %q in %s", row.args, w, text)
+			}
+		}
+		if now := l.kernel(t); now != before {
+			t.Errorf("%v: the kernel has %q, want %q", row.args, now, before)
+		}
+	}
+	// A partition's limit goes on its disk, and that is said.
+	text := l.do(t, exitDone, "set", l.name, "--device", parts[0], "--write-bps", "3MiB")
+	if now := l.kernel(t); now != "|3145728|77|" || !strings.Contains(text, filepath.Base(l.loop)+" ("+disktest.Number(t, l.loop)+")") {
+		t.Errorf("a partition: the kernel has %q; said %s", now, text)
+	}
+	for group, status := range map[string]int{"/plimsoll-no-such-group": exitFailure, "/": exitUsage} {
+		if text := l.do(t, status, "set", "cgroup:"+group, "--device", l.loop, "--write-bps", "2MiB"); !strings.Contains(text, group) {
+			t.Errorf("group %s: %s", group, text)
+		}
+	}
+}
+
+// TestLimitDeviceGone: a device that goes between the look and the write is refused, and what was set before stays.
+func TestLimitDeviceGone(t *testing.T) {
+	needBlkio(t)
+	group := disktest.NewBlkioGroup(t)
+	image := disktest.Image(t, 64<<20)
+	loop := disktest.Loop(t, image, false)
+	f := target.New(target.Options{})
+	defer f.Close()
+	h, err := hold.New(device.Host(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref, err := target.Parse("cgroup:" + string(group))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := h.Scope(t.Context(), ref, hold.Where{Device: loop}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// No loop device has that number.
+	s.Grounds[0].Explanation.Hard[0].Minor = 1 << 19
+	if _, err := h.Apply(t.Context(), s, limit.Change{Set: limit.Limits{WriteBPS: 1 << 20}}); err == nil || !strings.Contains(err.Error(), "there is no block device 7:524288 here (any more); name the one that the data is on now") {
+		t.Errorf("Apply() = %v", err)
+	}
+}
+
+// TestLimitDies: a container that ends between the look and the write is told by name, and nothing is written to whoever
+// has its number.
+func TestLimitDies(t *testing.T) {
+	needBlkio(t)
+	group := disktest.NewBlkioGroup(t)
+	loop, _ := fastDisk(t)
+	cmd := exec.Command("sleep", "60")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := false
+	end := func() {
+		if !ended {
+			ended = true
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		}
+	}
+	t.Cleanup(end)
+	if err := group.Add(cmd.Process.Pid); err != nil {
+		t.Fatal(err)
+	}
+	f := target.New(target.Options{})
+	defer f.Close()
+	h, err := hold.New(device.Host(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref, err := target.Parse(fmt.Sprintf("pid:%d", cmd.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := h.Scope(t.Context(), ref, hold.Where{Device: loop}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end()
+	var gone *target.GoneError
+	if _, err := h.Apply(t.Context(), s, limit.Change{Set: limit.Limits{WriteBPS: 1 << 20}}); !errors.As(err, &gone) {
+		t.Errorf("Apply() = %v, want that it is gone", err)
+	}
+	if b, err := os.ReadFile(filepath.Join(string(group), "blkio.throttle.write_bps_device")); err != nil || strings.TrimSpace(string(b)) != "" {
+		t.Errorf("the group has %q, %v", b, err)
+	}
+}
+
+// TestLimitPercent: a percentage is of what a real run has measured.
+func TestLimitPercent(t *testing.T) {
+	l := newBadLab(t)
+	plan := "name: ceiling\nworkloads: {w: {rw: write, bs: 256KiB, iodepth: 4, direct: true, size: 16MiB, number_ios: 256}}\nengines: [host]\nplaces: {disk: {kind: dir, path: " + l.path + "}}\nblocks: 3\n"
+	if r := plimsoll(t, t.Context(), l.state, plan, "run", "-"); r.status != exitDone {
+		t.Fatalf("run: status %d: %s", r.status, r.stderr)
+	}
+	_, trials := records(t, l.state)
+	cells := map[string][]float64{} // The cell and its control.
+	for _, trial := range trials {
+		r, ok := deviceRates(trial, filepath.Base(l.loop))
+		if !ok {
+			t.Fatalf("trial %+v says nothing of %s", trial.Key, l.loop)
+		}
+		cells[trial.Key] = append(cells[trial.Key], r[1])
+	}
+	most := 0.0
+	for key, rates := range cells {
+		if len(rates) != 3 {
+			t.Fatalf("%s: %d trials", key, len(rates))
+		}
+		slices.Sort(rates)
+		most = max(most, rates[1])
+	}
+	text := l.do(t, exitDone, "set", l.name, "--device", l.loop, "--write-bps", "25%", "--json")
+	var got struct{ Set limit.Limits }
+	if err := json.Unmarshal([]byte(text), &got); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	if want := most / 4; math.Abs(float64(got.Set.WriteBPS)/want-1) > 0.001 || !strings.Contains(l.kernel(t), fmt.Sprint(got.Set.WriteBPS)) {
+		t.Errorf("25 %% of %v is %d; the kernel has %s", most, got.Set.WriteBPS, l.kernel(t))
+	}
+	// Reads were not measured.
+	if text := l.do(t, exitUsage, "set", l.name, "--device", l.loop, "--read-bps", "25%"); !strings.Contains(text, "plimsoll run measures it") {
+		t.Errorf("reads: %s", text)
+	}
+	// And it holds: what the percentage became is proved like any.
+	l.do(t, exitDone, "set", l.name, "--device", l.loop, "--write-bps", "1%")
+	if text := l.do(t, exitDone, "verify", l.name, "--path", l.path, "--write-bps", "1%", "--modes", "direct", "--time", "3s"); !strings.Contains(text, "held: asked") {
+		t.Errorf("verify: %s", text)
+	}
+}

@@ -1,0 +1,284 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/mount"
+	"github.com/moby/moby/client"
+
+	"plimsoll/internal/disktest"
+	"plimsoll/internal/dockerapi"
+	"plimsoll/internal/dockertest"
+	"plimsoll/internal/limit/target"
+)
+
+// A limitLab is engines of a test's own.
+type limitLab struct {
+	targets target.Options
+	state   string
+}
+
+// do runs a command of limit and returns what it printed.
+func (l limitLab) do(t *testing.T, status int, args ...string) string {
+	t.Helper()
+	var out, errs bytes.Buffer
+	a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, targets: &l.targets}
+	got := a.run(t.Context(), append(append([]string{"limit"}, args...), "--state", l.state))
+	if got != status {
+		t.Errorf("limit %v: status %d, want %d:\n%s%s", args, got, status, out.String(), errs.String())
+	}
+	return out.String() + errs.String()
+}
+
+// proves sets a limit on a container's /data, proves that it holds, and clears it.
+func (l limitLab) proves(t *testing.T, name string, where ...string) {
+	t.Helper()
+	l.do(t, exitDone, append([]string{"set", name, "--write-bps", "8MiB", "--read-iops", "200"}, where...)...)
+	text := l.do(t, exitDone, append([]string{"verify", name, "--modes", "direct,dsync", "--time", "3s"}, where...)...)
+	if n := strings.Count(text, "held: asked"); n != 3 {
+		t.Errorf("%s: %d of 3 held:\n%s", name, n, text)
+	}
+	l.do(t, exitDone, "clear", name)
+	if text := l.do(t, exitDone, "show", name); !strings.Contains(text, "no limits") {
+		t.Errorf("%s: after clear: %s", name, text)
+	}
+	// Named, without being set, it is found not to hold.
+	if text := l.do(t, exitNotHeld, append([]string{"verify", name, "--write-bps", "1MiB", "--modes", "direct", "--time", "3s"}, where...)...); !strings.Contains(text, "limit NOT held: asked 1 MiB/s") {
+		t.Errorf("%s without a limit: %s", name, text)
+	}
+}
+
+func needBlkio(t *testing.T) {
+	t.Helper()
+	needRun(t)
+	if _, err := os.Stat("/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device"); err != nil {
+		t.Skip("needs the blkio controller of version 1")
+	}
+}
+
+// fastDisk is a disk with a file system, in memory. It has room for verify's scratch files of high rates; what isn't
+// written takes none.
+func fastDisk(t *testing.T) (loop, dir string) {
+	t.Helper()
+	return disktest.Disk(t, disktest.Options{Size: 1 << 30, Memory: true})
+}
+
+// sleeperRoot is a container's root folder with a program that waits.
+func sleeperRoot(t *testing.T) string {
+	t.Helper()
+	root := filepath.Join(t.TempDir(), "rootfs")
+	for _, d := range []string{"proc", "dev", "sys", "data"} {
+		if err := os.MkdirAll(filepath.Join(root, d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(root, "sleeper"), dockertest.Sleeper(t), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return root
+}
+
+// TestLimitPodman: limits of a container of Podman's hold, and of a volume that nobody uses in a probe container.
+func TestLimitPodman(t *testing.T) {
+	needBlkio(t)
+	loop, dir := fastDisk(t)
+	d := dockertest.Podman(t, dockertest.PodmanOptions{})
+	api, err := client.New(client.WithHost(d.Host))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer api.Close()
+	dockertest.ImportSleeper(t, api)
+	c, err := api.ContainerCreate(t.Context(), client.ContainerCreateOptions{
+		Name: "web", Config: &container.Config{Image: dockertest.SleeperImage, Entrypoint: []string{"/sleeper"}},
+		HostConfig: &container.HostConfig{NetworkMode: "none", Mounts: []mount.Mount{{Type: mount.TypeBind, Source: dir, Target: "/data"}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if _, err := api.ContainerRemove(context.Background(), c.ID, client.ContainerRemoveOptions{Force: true}); err != nil {
+			t.Error(err)
+		}
+	})
+	if _, err := api.ContainerStart(t.Context(), c.ID, client.ContainerStartOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	l := limitLab{target.Options{Daemons: []dockerapi.Address{{Host: d.Host, Source: "the test"}}}, t.TempDir()}
+	l.proves(t, "web", "--path", "/data")
+	// Podman 4 keeps no update.
+	if text := l.do(t, exitCannot, "set", "web", "--device", loop, "--write-bps", "1MiB", "--keep"); !strings.Contains(text, "Podman 5") {
+		t.Errorf("--keep: %s", text)
+	}
+}
+
+// TestLimitProbe: a volume that no container uses is tried from one made for it, which goes with the trial, and the
+// volume stays.
+func TestLimitProbe(t *testing.T) {
+	needBlkio(t)
+	image := disktest.Image(t, 256<<20)
+	loop := disktest.Loop(t, image, true)
+	disktest.Format(t, loop, "ext4")
+	d := dockertest.Start(t)
+	api, err := client.New(client.WithHost(d.Host))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer api.Close()
+	if _, err := api.VolumeCreate(t.Context(), client.VolumeCreateOptions{Name: "data", DriverOpts: map[string]string{"type": "ext4", "device": loop}}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if _, err := api.VolumeRemove(context.Background(), "data", client.VolumeRemoveOptions{Force: true}); err != nil {
+			t.Error(err)
+		}
+	})
+	l := limitLab{target.Options{Daemons: []dockerapi.Address{{Host: d.Host, Source: "the test"}}}, t.TempDir()}
+	text := l.do(t, exitDone, "verify", "volume:data", "--probe", "--write-bps", "4MiB", "--modes", "direct,dsync", "--time", "3s")
+	if !strings.Contains(text, "a probe container, volume data, on "+filepath.Base(loop)) || strings.Count(text, "held: asked 4 MiB/s") != 2 {
+		t.Errorf("verify --probe: %s", text)
+	}
+	list, err := api.ContainerList(t.Context(), client.ContainerListOptions{All: true})
+	if err != nil || len(list.Items) != 0 {
+		t.Errorf("containers %+v, %v", list.Items, err)
+	}
+	if _, err := api.VolumeInspect(t.Context(), "data", client.VolumeInspectOptions{}); err != nil {
+		t.Errorf("the volume: %v", err)
+	}
+	// Its group has gone with it.
+	b, err := os.ReadFile("/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device")
+	if err != nil || strings.Contains(string(b), disktest.Number(t, loop)+" ") {
+		t.Errorf("the root group has %q, %v", b, err)
+	}
+	for _, row := range []struct {
+		status int
+		words  string
+		args   []string
+	}{
+		{exitCannot, "no limit on I/O that could be tried", []string{"volume:data"}},
+		{exitUsage, "--probe tries a volume", []string{"pid:1"}},
+		{exitFailure, "there is no volume", []string{"volume:dada"}},
+	} {
+		if text := l.do(t, row.status, append([]string{"verify", "--probe", "--time", "3s"}, row.args...)...); !strings.Contains(text, row.words) {
+			t.Errorf("%v: no %q in %s", row.args, row.words, text)
+		}
+	}
+}
+
+// TestLimitContainerd: limits of a container that ctr runs hold.
+func TestLimitContainerd(t *testing.T) {
+	needBlkio(t)
+	_, dir := fastDisk(t)
+	d := dockertest.Containerd(t)
+	ctr := func(words ...string) ([]byte, error) {
+		cmd := exec.Command(d.Command[0], append(slices.Clone(d.Command[1:]), words...)...)
+		cmd.Env = d.Env
+		return cmd.CombinedOutput()
+	}
+	if out, err := ctr("run", "--detach", "--null-io", "--mount", "type=bind,src="+dir+",dst=/data,options=rbind:rw", "--rootfs", sleeperRoot(t), "web", "/sleeper"); err != nil {
+		t.Fatalf("ctr run: %v: %s", err, out)
+	}
+	t.Cleanup(func() {
+		for _, words := range [][]string{{"tasks", "rm", "-f", "web"}, {"containers", "rm", "web"}} {
+			if out, err := ctr(words...); err != nil {
+				t.Errorf("ctr %v: %v: %s", words, err, out)
+			}
+		}
+	})
+	l := limitLab{target.Options{Containerd: []target.ContainerdRoot{{State: d.ContainerdState(), Address: strings.TrimPrefix(d.Host, "unix://")}}}, t.TempDir()}
+	l.proves(t, "containerd:web", "--path", "/data")
+	if text := l.do(t, exitCannot, "set", "web", "--path", "/data", "--write-bps", "1MiB", "--keep"); !strings.Contains(text, "make the container anew") {
+		t.Errorf("--keep: %s", text)
+	}
+}
+
+// TestLimitRuntimes: limits of containers that runc and crun run alone hold.
+func TestLimitRuntimes(t *testing.T) {
+	needBlkio(t)
+	for _, name := range []string{"runc", "crun"} {
+		t.Run(name, func(t *testing.T) {
+			path, err := exec.LookPath(name)
+			if err != nil {
+				t.Skipf("needs %s: apt-get install %s", name, name)
+			}
+			_, dir := fastDisk(t)
+			root := sleeperRoot(t)
+			bundle, state, id := filepath.Dir(root), filepath.Join(t.TempDir(), name), fmt.Sprintf("plimsoll-limit-%d-%s", os.Getpid(), name)
+			spec := exec.Command(path, "spec")
+			spec.Dir = bundle
+			if out, err := spec.CombinedOutput(); err != nil {
+				t.Fatalf("%s spec: %v: %s", name, err, out)
+			}
+			editJSON(t, filepath.Join(bundle, "config.json"), func(c map[string]any) {
+				process := c["process"].(map[string]any)
+				process["terminal"], process["args"] = false, []string{"/sleeper"}
+				c["mounts"] = append(c["mounts"].([]any), map[string]any{"destination": "/data", "type": "bind", "source": dir, "options": []string{"rbind", "rw"}})
+				c["linux"].(map[string]any)["resources"].(map[string]any)["cpu"] = map[string]any{"shares": 512}
+			})
+			words, err := os.Create(filepath.Join(bundle, "words"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer words.Close()
+			run := exec.Command(path, "--root", state, "run", "--detach", "--bundle", bundle, id)
+			run.Stdout, run.Stderr = words, words // The container keeps them open.
+			t.Cleanup(func() { exec.Command(path, "--root", state, "delete", "--force", id).Run() })
+			if err := run.Run(); err != nil {
+				b, _ := os.ReadFile(words.Name())
+				if name == "crun" && strings.Contains(string(b), "hybrid mode not supported") {
+					t.Skip("crun before 1.9 refuses hosts with both versions of control groups")
+				}
+				t.Fatalf("%s run: %v: %s", name, err, b)
+			}
+			l := limitLab{target.Options{Runc: []string{state}}, t.TempDir()}
+			if name == "crun" {
+				l.targets.Runc, l.targets.Crun = nil, []string{state}
+			}
+			if text := l.do(t, exitDone, "clear", "oci:"+id); !strings.Contains(text, "config.json of it has stored cpu-shares 512") {
+				t.Errorf("clear doesn't say what the bundle has: %s", text)
+			}
+			l.provesStored(t, "oci:"+id)
+		})
+	}
+}
+
+// provesStored is proves of a container whose config.json has limits of its own.
+func (l limitLab) provesStored(t *testing.T, name string) {
+	t.Helper()
+	l.do(t, exitDone, "set", name, "--path", "/data", "--write-bps", "8MiB")
+	if text := l.do(t, exitDone, "verify", name, "--path", "/data", "--modes", "direct", "--time", "3s"); !strings.Contains(text, "held: asked 8 MiB/s") {
+		t.Errorf("%s: %s", name, text)
+	}
+	if text := l.do(t, exitDone, "clear", name, "--path", "/data"); !strings.Contains(text, "cleared") || strings.Contains(text, "cpu-shares") {
+		t.Errorf("%s: clear of a path's limits: %s", name, text)
+	}
+}
+
+func editJSON(t *testing.T, file string, edit func(map[string]any)) {
+	t.Helper()
+	var c map[string]any
+	b, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(b, &c)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	edit(c)
+	if b, err = json.Marshal(c); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

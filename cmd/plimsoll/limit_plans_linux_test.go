@@ -1,0 +1,136 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/disktest"
+	"plimsoll/internal/dockertest"
+	"plimsoll/internal/limit"
+	"plimsoll/internal/proof"
+	"plimsoll/internal/record"
+	"plimsoll/internal/report"
+)
+
+// needThrottle skips where the machine doesn't throttle by version 1, whose leaks these tests are about.
+func needThrottle(t *testing.T) {
+	t.Helper()
+	needRun(t)
+	if _, err := os.Stat("/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device"); err != nil {
+		t.Skip("needs blkio of control groups of version 1")
+	}
+}
+
+// reportOf runs a plan and returns its report and its records.
+func reportOf(t *testing.T, args ...string) (report.Report, []record.Trial) {
+	t.Helper()
+	state := t.TempDir()
+	r := plimsoll(t, t.Context(), state, "", append([]string{"run", "--json"}, args...)...)
+	var doc struct {
+		Reports []report.Report `json:"reports"`
+	}
+	if err := json.Unmarshal([]byte(r.stdout), &doc); err != nil || len(doc.Reports) != 1 || r.status != exitDone {
+		t.Fatalf("%v: status %d, %v\n%s", args, r.status, err, r.stderr)
+	}
+	for _, s := range doc.Reports[0].Run.Skipped {
+		t.Errorf("skipped %+v: %s", s.Cell, s.Reason)
+	}
+	checkClean(t, state)
+	if left, _ := os.ReadDir(state + "/disks"); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+	_, trials := records(t, state)
+	return doc.Reports[0], trials
+}
+
+// TestNeighbours is E5: with limits there is no interference, buffered writes escape the container's own group of version 1, and a
+// limit at the device closes that.
+func TestNeighbours(t *testing.T) {
+	needThrottle(t)
+	t.Setenv("DOCKER_HOST", dockertest.Start(t).Host)
+	r, trials := reportOf(t, "neighbours", "--quick", "--blocks", "1")
+	if len(r.Interference) != 12 {
+		t.Errorf("%d scores, want one for each of 2 workloads, 2 engines and 3 sets of limits", len(r.Interference))
+	}
+	for _, f := range r.Interference {
+		t.Logf("%s %s: %.2f, %.3g alone, %.3g beside", f.Workload, f.Label, float64(f.Score), float64(f.PaceAlone), float64(f.PaceBeside))
+		// The tables have I/Os a second for small ones.
+		if f.Workload == "direct" && strings.Contains(f.Label, "own") && (f.Score > 0.15 || f.Score < -0.15) {
+			t.Errorf("interference of two that are limited: %+v", f)
+		}
+		if f.ToStorage != (f.Workload == "buffered") {
+			t.Errorf("%s: to the storage %v", f.Workload, f.ToStorage)
+		}
+	}
+	seen := 0
+	for _, l := range r.Limits {
+		want := proof.Held
+		if l.Workload == "buffered" && strings.Contains(l.Label, "own") {
+			want = proof.NotHeld
+		}
+		if seen++; l.Verdict != want {
+			t.Errorf("%s %s: asked %.0f, saw %.0f: %s, want %s", l.Workload, l.Label, float64(l.Asked), float64(l.Seen), l.Verdict, want)
+		}
+	}
+	if seen != 16 {
+		t.Errorf("%d limits, want 16", seen)
+	}
+	for _, tr := range trials {
+		if tr.Cell.Limits == "none" {
+			continue
+		}
+		by := limit.ByGroup
+		if tr.Cell.Engine == "docker" {
+			by = limit.ByEngine
+		}
+		for _, w := range tr.Where {
+			if w.Held == nil || len(w.Held.Applied) == 0 || w.Held.Applied[0].By != by || !strings.HasPrefix(w.Held.Applied[0].Device, "loop") {
+				t.Errorf("%s: held %+v", tr.Key, w.Held)
+			}
+		}
+	}
+}
+
+// TestCaps is E4: what is seen is what was asked for within 5 %.
+func TestCaps(t *testing.T) {
+	needThrottle(t)
+	t.Setenv("DOCKER_HOST", dockertest.Start(t).Host)
+	r, _ := reportOf(t, "caps", "--quick", "--blocks", "1", "--set", "exclude=[{workload: cached, limits: [iops, bandwidth]}, {workload: [mixed, read, write], limits: cpu}, {workload: mixed}]")
+	for _, l := range r.Limits {
+		t.Logf("%s %s %s: asked %.4g, saw %.4g (%s); %s", l.Workload, l.Label, l.Key, float64(l.Asked), float64(l.Seen), l.Verdict, l.Implied)
+		if l.Verdict != proof.Held || l.Error > 0.08 || l.Error < -0.05 {
+			t.Errorf("%s %s %s: error %+.3f, %s", l.Workload, l.Label, l.Key, float64(l.Error), l.Verdict)
+		}
+		if l.Key == limit.WriteIOPS && !strings.Contains(l.Implied, "lets 800 KiB/s through in I/Os of 8KiB") {
+			t.Errorf("implied: %q", l.Implied)
+		}
+	}
+	if len(r.Limits) != 10 {
+		t.Errorf("%d limits, want 4 on I/O and one of CPUs for each engine", len(r.Limits))
+	}
+}
+
+// TestDialectLimitsOnIO: a line of another tool is held as a plan's cell is, on the host as well.
+func TestDialectLimitsOnIO(t *testing.T) {
+	needThrottle(t)
+	loop, dir := disktest.Disk(t, disktest.Options{Size: 128 << 20, Direct: true})
+	for _, where := range [][]string{{"--engine", "oci", "--place", "bind:" + dir}, {"--engine", "host", "--place", "dir:" + dir}} {
+		inFolder(t)
+		state := t.TempDir()
+		args := append([]string{"fio", "--name=a", "--rw=randwrite", "--bs=4k", "--direct=1", "--size=8m", "--time_based", "--runtime=2", "--record", "--write-iops", "200", "--read-bps=1MiB"}, where...)
+		r := plimsoll(t, t.Context(), state, "", args...)
+		if r.status != exitDone {
+			t.Errorf("%v: status %d, %s", where, r.status, r.stderr)
+			continue
+		}
+		_, trials := records(t, state)
+		tr := trials[0]
+		rows := proof.Of(&tr)
+		if len(rows) != 1 || rows[0].Key != limit.WriteIOPS || rows[0].Verdict != proof.Held || tr.Where[0].Held.Applied[0].Number != disktest.Number(t, loop) {
+			t.Errorf("%v: %v, held %+v", where, rows, tr.Where[0].Held)
+		}
+		checkClean(t, state)
+	}
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"plimsoll/internal/agent"
+	"plimsoll/internal/clean"
+	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/engine"
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/limit/explain"
+	"plimsoll/internal/limit/hold"
+	"plimsoll/internal/limit/target"
+	"plimsoll/internal/limit/verify"
+	"plimsoll/internal/place"
+	"plimsoll/internal/size"
+	"plimsoll/internal/workerbin"
+)
+
+// verifyProbe tries limits in a container that it makes for it, with the volume that was named.
+func (a *app) verifyProbe(ctx context.Context, l *limiter, name string, f limitVerifyFlags, ask limit.Ask, r verify.Request) (_ []verified, err error) {
+	t, volume, err := l.probed(ctx, name, f.limitWhere)
+	if err != nil {
+		return nil, err
+	}
+	e := engine.NewDocker(engine.DockerOptions{Host: t.Host, StateDir: a.stateDir, Worker: workerbin.Bytes})
+	session, err := e.Open(ctx, engine.Spec{ID: "verify-" + scratchID(), Place: place.Spec{Name: "volume " + volume, Kind: place.Volume}, Volume: volume})
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		closing, cancel := context.WithTimeout(a.hardContext(), time.Minute)
+		defer cancel()
+		err = errors.Join(err, session.Close(closing))
+	}()
+	if r.Agent, err = agent.Open(ctx, session); err != nil {
+		return nil, fmt.Errorf("the probe container: %w", err)
+	}
+	info := r.Agent.Info()
+	if info.PID == 0 || info.HostPath == "" {
+		return nil, &hold.ImpossibleError{What: "volume " + volume, Why: "the daemon's containers do not run on this machine, or it tells no folder of the volume", Instead: "run plimsoll there"}
+	}
+	// Only now that a container has it, it is mounted.
+	x, err := l.Explain.Path(info.HostPath)
+	if err != nil {
+		return nil, err
+	}
+	if !x.Possible {
+		return nil, &hold.ImpossibleError{What: "volume " + volume, Why: x.Why, Instead: x.Instead}
+	}
+	groups, err := l.Groups.Find(info.PID, info.Container)
+	if err != nil {
+		return nil, fmt.Errorf("the probe container: %w", err)
+	}
+	s := &hold.Scope{Target: t, Grounds: []hold.Ground{{Name: "volume " + volume, Path: info.HostPath, Explanation: x}}}
+	change, err := a.resolveLimits(ask, s)
+	if err != nil {
+		return nil, err
+	}
+	var all []verified
+	for _, d := range s.Devices() {
+		done := verified{Part: "a probe container", Ground: s.Grounds[0].Name, Device: d.Name, number: d.Number()}
+		if d.ReadsOnly {
+			continue
+		}
+		done.Rows, err = a.verifyProbed(ctx, l, t, groups, d, change.Set, info, r)
+		all = append(all, done)
+		if !f.json {
+			err = errors.Join(err, a.tellRows(done))
+		}
+		if err != nil {
+			break
+		}
+	}
+	return all, err
+}
+
+// probed is the volume that a target and the flags name, and the target that has it.
+func (l *limiter) probed(ctx context.Context, name string, where limitWhere) (t target.Target, volume string, err error) {
+	ref, err := target.Parse(name)
+	if err != nil {
+		return t, "", &exitError{exitUsage, err}
+	}
+	if t, err = l.finder.Resolve(ctx, ref); err != nil {
+		return t, "", err
+	}
+	switch {
+	case t.Kind == target.Volume:
+		volume = t.Name
+	case t.Kind != target.Container || where.Volume == "":
+		return t, "", usageError("--probe tries a volume: name one (volume:NAME), or a container with --volume NAME")
+	default:
+		for _, m := range t.Mounts {
+			if m.Volume == where.Volume {
+				volume = m.Volume
+			}
+		}
+		if volume == "" {
+			return t, "", fmt.Errorf("%s has no volume %s", t.Ref(), where.Volume)
+		}
+	}
+	if t.Elsewhere != "" {
+		return t, "", &hold.ImpossibleError{What: t.Ref(), Why: t.Elsewhere, Instead: "run plimsoll there"}
+	}
+	if t.Host == "" {
+		return t, "", &hold.ImpossibleError{What: t.Ref(), Why: "a probe container is made by the API of Docker or Podman, and " + string(t.Engine) + "'s could not be asked", Instead: "start a container with the volume, and name that"}
+	}
+	return t, volume, nil
+}
+
+// verifyProbed gives the probe container the limits that are to be tried on a device, and tries them: those that were
+// named, or those of the container that it stands for; and those of the device itself, for all groups.
+func (a *app) verifyProbed(ctx context.Context, l *limiter, t target.Target, groups *cgroup.Target, d explain.Spot, named limit.Limits, info engine.Info, r verify.Request) ([]verify.Row, error) {
+	n := cgroup.Device{Major: d.Major, Minor: d.Minor}
+	own := named
+	if own.IsZero() && t.Kind == target.Container {
+		has, err := l.Groups.Find(t.PID, t.ID)
+		if err != nil {
+			return nil, err
+		}
+		states, err := l.Groups.Read(has)
+		if err != nil {
+			return nil, err
+		}
+		own = states[0].Devices[n]
+	}
+	own = limit.Limits{ReadBPS: own.ReadBPS, WriteBPS: own.WriteBPS, ReadIOPS: own.ReadIOPS, WriteIOPS: own.WriteIOPS}
+	v := verification{asked: map[verify.Key]int64{}}
+	v.tighten(own)
+	if named.IsZero() {
+		if root, err := l.Groups.Device(); err == nil {
+			states, err := l.Groups.Read(root)
+			if err != nil {
+				return nil, err
+			}
+			v.tighten(states[0].Devices[n])
+		}
+	}
+	if len(v.asked) == 0 {
+		return nil, &hold.ImpossibleError{What: t.Ref(), Why: "there is no limit on I/O that could be tried", Instead: "name one, such as --write-bps 10MiB"}
+	}
+	if !own.IsZero() {
+		if _, err := l.Groups.Hold(groups, cgroup.Want{Change: limit.Change{Set: own}, Devices: []cgroup.Device{n}}); err != nil {
+			return nil, err
+		}
+	}
+	disk, err := l.FS.Disk(d.Major, d.Minor)
+	if err != nil {
+		return nil, err
+	}
+	r.Asked, r.FS, r.Device = v.asked, l.FS, *disk
+	if err := room(engine.Inside{Root: "/", Dir: info.HostPath}, r.Room()); err != nil {
+		return nil, err
+	}
+	if _, err := groups.Group(hierarchy.IO); err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(a.stderr, "trying %d limits and modes in a container made for it, with %s, about %s\n", r.Rows(), clean.Line(t.Ref()), size.Duration(2*time.Duration(r.Rows())*r.Time))
+	return verify.Run(ctx, r)
+}

@@ -1,0 +1,103 @@
+package engineapi
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/opencontainers/runtime-spec/specs-go"
+)
+
+// Asked reads limits from a container's config.json. A device has a path of its number ("/dev/block/8:0").
+func Asked(r *specs.LinuxResources) Limits {
+	var l Limits
+	if r == nil {
+		return l
+	}
+	if m := r.Memory; m != nil && m.Limit != nil {
+		l.Memory = max(*m.Limit, 0) // -1 is none.
+	}
+	if c := r.CPU; c != nil {
+		if c.Shares != nil {
+			l.CPUShares = int64(*c.Shares)
+		}
+		if c.Quota != nil && *c.Quota > 0 {
+			var told int64
+			if c.Period != nil {
+				told = int64(*c.Period)
+			}
+			l.CPUs = float64(*c.Quota) / float64(period(told))
+		}
+	}
+	if r.BlockIO != nil {
+		askedIO(r.BlockIO, &l)
+	}
+	askedMax(r.Unified["io.max"], &l)
+	return l
+}
+
+// device is the one of that number, added if it isn't there.
+func (l *Limits) device(major, minor int64) *Device {
+	for i := range l.Devices {
+		if d := &l.Devices[i]; int64(d.Major) == major && int64(d.Minor) == minor {
+			return d
+		}
+	}
+	l.Devices = append(l.Devices, Device{Path: fmt.Sprintf("/dev/block/%d:%d", major, minor), Major: uint32(major), Minor: uint32(minor)})
+	return &l.Devices[len(l.Devices)-1]
+}
+
+func askedIO(b *specs.LinuxBlockIO, l *Limits) {
+	if b.Weight != nil {
+		l.Weight = *b.Weight
+	}
+	for _, d := range b.ThrottleReadBpsDevice {
+		l.device(d.Major, d.Minor).ReadBPS = d.Rate
+	}
+	for _, d := range b.ThrottleWriteBpsDevice {
+		l.device(d.Major, d.Minor).WriteBPS = d.Rate
+	}
+	for _, d := range b.ThrottleReadIOPSDevice {
+		l.device(d.Major, d.Minor).ReadIOPS = d.Rate
+	}
+	for _, d := range b.ThrottleWriteIOPSDevice {
+		l.device(d.Major, d.Minor).WriteIOPS = d.Rate
+	}
+	for _, d := range b.WeightDevice {
+		if d.Weight != nil {
+			l.device(d.Major, d.Minor).Weight = *d.Weight
+		}
+	}
+}
+
+// askedMax reads lines of version 2's io.max, which config.json may have as they are.
+func askedMax(text string, l *Limits) {
+	for line := range strings.Lines(text) {
+		f := strings.Fields(line)
+		if len(f) == 0 {
+			continue
+		}
+		var major, minor int64
+		if n, err := fmt.Sscanf(f[0], "%d:%d", &major, &minor); n != 2 || err != nil {
+			continue
+		}
+		d := l.device(major, minor)
+		for _, kv := range f[1:] {
+			k, v, _ := strings.Cut(kv, "=")
+			n, err := strconv.ParseUint(v, 10, 64)
+			if err != nil {
+				continue // max
+			}
+			switch k {
+			case "rbps":
+				d.ReadBPS = n
+			case "wbps":
+				d.WriteBPS = n
+			case "riops":
+				d.ReadIOPS = n
+			case "wiops":
+				d.WriteIOPS = n
+			}
+		}
+	}
+}

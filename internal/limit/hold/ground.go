@@ -1,0 +1,159 @@
+package hold
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/inroot"
+	"plimsoll/internal/limit/explain"
+	"plimsoll/internal/limit/target"
+)
+
+// grounds finds the data that a limit is for.
+func (h *Holder) grounds(t target.Target, where Where) ([]Ground, error) {
+	switch {
+	case where.Device != "":
+		return h.device(where.Device)
+	case t.Kind == target.Volume:
+		m := t.Mounts[0]
+		if m.Source == "" {
+			return nil, &ImpossibleError{What: t.Ref(), Why: "its driver " + m.Driver + " tells no folder of it while no container has it mounted", Instead: "start a container with it"}
+		}
+		return h.hostGround("volume "+t.Name, m.Source)
+	case where.Volume != "":
+		for _, m := range t.Mounts {
+			if m.Volume == where.Volume {
+				return h.inside(t, "volume "+m.Volume, m.Destination)
+			}
+		}
+		return nil, fmt.Errorf("%s has no volume %s%s", t.Ref(), where.Volume, volumesOf(t))
+	case where.Path != "" && t.PID == 0:
+		return h.hostGround(where.Path, where.Path)
+	case where.Path != "":
+		return h.inside(t, where.Path, where.Path)
+	case t.PID == 0:
+		return nil, fmt.Errorf("%s has no files of its own: say with --path or --device what the limit is for", t.Ref())
+	}
+	return h.all(t)
+}
+
+// device is a block device of the host.
+func (h *Holder) device(path string) ([]Ground, error) {
+	st, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("there is no device %s (any more); name one of this machine's, such as /dev/sda", path)
+	case err != nil:
+		return nil, err
+	case st.Mode()&os.ModeDevice == 0 || st.Mode()&os.ModeCharDevice != 0:
+		return nil, fmt.Errorf("%s is no block device; plimsoll limit explain %s shows the one that it is on", path, path)
+	}
+	return h.hostGround(path, path)
+}
+
+// hostGround is a path of the host.
+func (h *Holder) hostGround(name, path string) ([]Ground, error) {
+	e, err := h.Explain.Path(path)
+	if err != nil {
+		return nil, err
+	}
+	if !e.Possible {
+		return nil, &ImpossibleError{name, e.Why, e.Instead}
+	}
+	return []Ground{{name, path, e}}, nil
+}
+
+// inside is a path of a container.
+func (h *Holder) inside(t target.Target, name, path string) ([]Ground, error) {
+	g, err := h.look(t, name, path)
+	if err != nil {
+		return nil, err
+	}
+	if e := g.Explanation; !e.Possible {
+		return nil, &ImpossibleError{name, e.Why, e.Instead}
+	}
+	return []Ground{g}, nil
+}
+
+func (h *Holder) look(t target.Target, name, path string) (Ground, error) {
+	id, err := inroot.MountID(inroot.Of(t.PID), path)
+	if err != nil {
+		return Ground{}, fmt.Errorf("%s: %w", t.Ref(), err)
+	}
+	e, err := h.Explain.Inside(path, t.PID, id)
+	if err != nil {
+		return Ground{}, fmt.Errorf("%s: %w", t.Ref(), err)
+	}
+	return Ground{name, path, e}, nil
+}
+
+// all are a container's own layer and what is mounted into it. What can't be limited is left out, unless that
+// is everything.
+func (h *Holder) all(t target.Target) ([]Ground, error) {
+	var list []Ground
+	var first *ImpossibleError
+	add := func(name, path string) error {
+		g, err := h.look(t, name, path)
+		if err != nil {
+			return err
+		}
+		switch e := g.Explanation; {
+		case e.Possible:
+			list = append(list, g)
+		case first == nil:
+			first = &ImpossibleError{t.Ref() + ", " + name, e.Why, e.Instead}
+		}
+		return nil
+	}
+	root := "its own layer"
+	if t.Kind != target.Container {
+		root = "/"
+	}
+	if err := add(root, "/"); err != nil {
+		return nil, err
+	}
+	for _, m := range t.Mounts {
+		name := m.Destination
+		if m.Volume != "" {
+			name = "volume " + m.Volume
+		}
+		if err := add(name, m.Destination); err != nil {
+			return nil, err
+		}
+	}
+	if len(list) == 0 && first != nil {
+		return nil, first
+	}
+	return list, nil
+}
+
+// volumesOf lists what a container has, for an error.
+func volumesOf(t target.Target) string {
+	var names []string
+	for _, m := range t.Mounts {
+		if m.Volume != "" {
+			names = append(names, m.Volume)
+		}
+	}
+	if len(names) == 0 {
+		return ": it has none; say with --path what the limit is for"
+	}
+	return ": it has " + strings.Join(names, ", ")
+}
+
+// Devices are those that rates go on, each once, in the order of the grounds.
+func (s *Scope) Devices() []explain.Spot {
+	var list []explain.Spot
+	for _, g := range s.Grounds {
+		for _, d := range g.Explanation.Hard {
+			if !slices.ContainsFunc(list, func(o explain.Spot) bool { return o.Number() == d.Number() }) {
+				list = append(list, d)
+			}
+		}
+	}
+	return list
+}

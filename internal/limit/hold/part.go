@@ -1,0 +1,99 @@
+package hold
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+
+	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/limit/target"
+	"plimsoll/internal/limit/unit"
+)
+
+// parts finds the groups of a scope's target.
+func (h *Holder) parts(ctx context.Context, s *Scope, where Where) error {
+	t := &s.Target
+	if t.Kind == target.Volume {
+		for i := range t.Users {
+			if err := h.container(ctx, s, &t.Users[i]); err != nil {
+				return err
+			}
+		}
+	} else if err := h.container(ctx, s, t); err != nil {
+		return err
+	}
+	own := t.Kind == target.Volume && len(s.Grounds) == 1 && s.Grounds[0].Explanation.Own()
+	if !where.DeviceWide && !own {
+		if len(s.Parts) == 0 {
+			return &ImpossibleError{What: t.Ref(), Why: "no running container uses it, and other data is on its device",
+				Instead: "start a container with it, or hold the whole device with --device-wide"}
+		}
+		return nil
+	}
+	root, err := h.Groups.Device()
+	switch {
+	case errors.Is(err, cgroup.ErrUnsupported) && len(s.Parts) > 0:
+		// Version 2 charges buffered writes to who wrote them.
+		return nil
+	case err != nil:
+		return err
+	}
+	s.Parts = append(s.Parts, Part{Name: "the root group, which writes back what others wrote", Groups: root, DeviceWide: true})
+	return nil
+}
+
+// container adds the part of a container, process, group or unit.
+func (h *Holder) container(ctx context.Context, s *Scope, t *target.Target) error {
+	var groups *cgroup.Target
+	var err error
+	switch t.Kind {
+	case target.Container:
+		groups, err = h.Groups.Find(t.PID, t.ID)
+	case target.Process:
+		groups, err = h.Groups.Find(t.PID, "")
+		if err == nil {
+			s.Notes = append(s.Notes, fmt.Sprintf("the limits are for all processes in the groups of process %d", t.PID))
+		}
+	case target.Cgroup:
+		groups, err = h.Groups.At(t.Name)
+	default:
+		if len(t.Groups) == 0 {
+			return fmt.Errorf("%s has no control group", t.Ref())
+		}
+		groups, err = h.Groups.At(t.Groups[0].Path)
+	}
+	if err != nil {
+		return err
+	}
+	name := t.Ref()
+	if t.Kind == target.Container {
+		name = "container " + t.Name
+	}
+	p := Part{Name: name, Groups: groups, Target: t}
+	p.Unit = h.unitOf(ctx, s, t)
+	s.Parts = append(s.Parts, p)
+	return nil
+}
+
+// unitOf is the unit that made a target's groups, "" if none did.
+func (h *Holder) unitOf(ctx context.Context, s *Scope, t *target.Target) string {
+	if t.Kind == target.Unit {
+		return t.Name
+	}
+	if t.Kind == target.Process {
+		// It is one of several in its groups, which whoever made them looks after.
+		return ""
+	}
+	name := unit.Of(t.Groups)
+	if name == "" {
+		return ""
+	}
+	for _, g := range t.Groups {
+		if path.Base(g.Path) == name && h.Systemd.Owns(ctx, name, g.Path) {
+			return name
+		}
+	}
+	s.Notes = append(s.Notes, fmt.Sprintf("the group of %s has a name of systemd's (%s), but this machine's systemd does not know it: if that of a user made it, limits may go at its daemon-reload", t.Ref(), name))
+	return ""
+}

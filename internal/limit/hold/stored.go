@@ -1,0 +1,141 @@
+package hold
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/engineapi"
+	"plimsoll/internal/limit/target"
+)
+
+// A Stored is limits that an engine has stored for a container, which its next start sets again.
+type Stored struct {
+	// By names the engine: "docker 20.10.24 (API 1.41)".
+	By string `json:"by"`
+	// Limits are the limits, each in words: "write-bps 10485760 on /dev/sdb".
+	Limits []string `json:"limits"`
+	// Fix says how to be rid of them.
+	Fix string `json:"fix"`
+}
+
+// String is a sentence. An update of anything has runc write all that it began the container with (seen with
+// Docker 20.10 and API 1.56).
+func (s Stored) String() string {
+	return fmt.Sprintf("%s has stored %s, and sets that again at the next start or update; %s", s.By, strings.Join(s.Limits, ", "), s.Fix)
+}
+
+// byAPI reports whether an engine's API knows what it has stored for a container.
+func byAPI(t *target.Target) bool {
+	return t != nil && t.Kind == target.Container && t.Host != "" && (t.Engine == target.Docker || t.Engine == target.Podman)
+}
+
+// Stored returns what a container's engine has stored of its limits; nil if that is nothing, or if
+// nobody stores any for such a target.
+func (h *Holder) Stored(ctx context.Context, t *target.Target) (*Stored, error) {
+	return h.stored(ctx, t, engineapi.Which{}, limit.Limits{})
+}
+
+// stored is Stored of the limits that which means, without those that are as in same.
+func (h *Holder) stored(ctx context.Context, t *target.Target, which engineapi.Which, same limit.Limits) (*Stored, error) {
+	if t == nil || t.Kind != target.Container {
+		return nil, nil
+	}
+	s := Stored{By: string(t.Engine) + "'s config.json of it", Fix: "make it anew without"}
+	var has engineapi.Limits
+	if byAPI(t) {
+		api, err := engineapi.Open(ctx, t.Host)
+		if err != nil {
+			return nil, err
+		}
+		defer api.Close()
+		if has, err = api.Stored(ctx, t.ID); err != nil {
+			return nil, err
+		}
+		s.By, s.Fix = api.Title(), "an update of its can't take that back: make the container anew without"
+	} else {
+		has = engineapi.Asked(t.Asked)
+	}
+	for _, w := range which.In(has).Words() {
+		if !slices.Contains(wordsOf(same, has.Devices), w) {
+			s.Limits = append(s.Limits, w)
+		}
+	}
+	if len(s.Limits) == 0 {
+		return nil, nil
+	}
+	return &s, nil
+}
+
+// wordsOf writes limits as an engine with such devices would have them.
+func wordsOf(l limit.Limits, devices []engineapi.Device) []string {
+	same := engineapi.Limits{CPUs: l.CPUs, CPUShares: l.CPUShares, Memory: l.Memory}
+	for _, d := range devices {
+		d.ReadBPS, d.WriteBPS, d.ReadIOPS, d.WriteIOPS, d.Weight = uint64(l.ReadBPS), uint64(l.WriteBPS), uint64(l.ReadIOPS), uint64(l.WriteIOPS), 0
+		same.Devices = append(same.Devices, d)
+	}
+	return same.Words()
+}
+
+// which says which of an engine's limits a change is about.
+func (s *Scope) which(keys []limit.Key) engineapi.Which {
+	w := engineapi.Which{Keys: keys}
+	for _, d := range s.Devices() {
+		w.Devices = append(w.Devices, engineapi.Device{Path: node(d.Name), Major: d.Major, Minor: d.Minor})
+	}
+	return w
+}
+
+// lookStored notes what the engine has stored of what was changed, but for what is as it was set.
+func (h *Holder) lookStored(ctx context.Context, s *Scope, d *Done, c limit.Change) {
+	var keys []limit.Key
+	for _, k := range limit.Keys {
+		if c.Touches(k) {
+			keys = append(keys, k)
+		}
+	}
+	if len(keys) == 0 {
+		return
+	}
+	stored, err := h.stored(ctx, d.Part.Target, s.which(keys), c.Set)
+	if err != nil {
+		d.Notes = append(d.Notes, fmt.Sprintf("what the engine has stored, and sets at the next start, is not known: %v", err))
+		return
+	}
+	d.Stored = stored
+}
+
+// forget takes what is removed out of what the engine has stored, as far as that can. An engine that can't be
+// asked keeps nobody from clearing what the kernel holds.
+func (h *Holder) forget(ctx context.Context, s *Scope, d *Done, c limit.Change) {
+	if len(c.Remove) == 0 || !byAPI(d.Part.Target) {
+		return
+	}
+	err := func() error {
+		api, err := engineapi.Open(ctx, d.Part.Target.Host)
+		if err != nil {
+			return err
+		}
+		defer api.Close()
+		which, id := s.which(c.Remove), d.Part.Target.ID
+		before, err := api.Stored(ctx, id)
+		if err != nil {
+			return err
+		}
+		left, err := api.Forget(ctx, id, which)
+		if err != nil {
+			return err
+		}
+		for _, w := range which.In(before).Words() {
+			if !slices.Contains(left.Words(), w) {
+				d.Forgot = append(d.Forgot, w)
+			}
+		}
+		return nil
+	}()
+	if err != nil {
+		d.Notes = append(d.Notes, fmt.Sprintf("what the engine has stored is left as it is: %v", err))
+	}
+}

@@ -1,0 +1,168 @@
+package hold
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/device"
+	"plimsoll/internal/disktest"
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/target"
+)
+
+// A systemd is systemctl with one unit, whose group is the test's. It keeps properties as systemd 252 does and, as that
+// does a moment later, leaves the group's files to whoever looks.
+type systemd struct {
+	group   string
+	lists   map[string][]string // of device properties: "PATH VALUE"
+	values  map[string]string
+	changed int
+	refuse  error
+}
+
+const unitName = "plimsoll-test.service"
+
+// shownAs are the names by which two properties are shown.
+var shownAs = map[string]string{"IODeviceLatencyTargetSec": "IODeviceLatencyTargetUSec", "CPUQuota": "CPUQuotaPerSecUSec"}
+
+func (s *systemd) run(_ context.Context, argv ...string) ([]byte, error) {
+	if argv[len(argv)-1] == "no-such.service" || !slices.Contains(argv, unitName) {
+		return []byte("LoadState=not-found\n"), nil
+	}
+	if argv[0] == "set-property" {
+		if s.refuse != nil {
+			return nil, s.refuse
+		}
+		s.changed++
+		for _, p := range argv[slices.Index(argv, unitName)+1:] {
+			name, value, _ := strings.Cut(p, "=")
+			path, rate, device := strings.Cut(value, " ")
+			switch {
+			case device:
+				list := slices.DeleteFunc(s.lists[name], func(l string) bool { return strings.HasPrefix(l, path+" ") })
+				if rate != "infinity" {
+					list = append(list, value)
+				}
+				s.lists[name] = list
+			case value == "" && strings.HasPrefix(name, "IO"):
+				delete(s.lists, name)
+			default:
+				s.values[name] = value
+			}
+		}
+		return nil, nil
+	}
+	if slices.Contains(argv, "--value") {
+		return []byte(s.group + "\n"), nil
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "Id=%s\nLoadState=loaded\nActiveState=active\nSubState=running\nMainPID=0\nControlGroup=%s\n", unitName, s.group)
+	for name, list := range s.lists {
+		for _, l := range list {
+			fmt.Fprintf(&b, "%s=%s\n", cmp.Or(shownAs[name], name), l)
+		}
+	}
+	if v := s.values["MemoryMax"]; v != "" {
+		fmt.Fprintf(&b, "MemoryMax=%s\nMemorySwapMax=%s\n", v, s.values["MemorySwapMax"])
+	}
+	return []byte(b.String()), nil
+}
+
+// TestUnit: a unit's limits are systemd's properties as well as the kernel's values; both are set and removed
+// together, or neither.
+func TestUnit(t *testing.T) {
+	group := disktest.NewBlkioGroup(t)
+	loop, _ := disktest.Disk(t, disktest.Options{})
+	sys := &systemd{group: strings.TrimPrefix(string(group), "/sys/fs/cgroup/blkio"), lists: map[string][]string{}, values: map[string]string{}}
+	f := target.New(target.Options{Proc: "/proc", Systemctl: sys.run})
+	t.Cleanup(func() { f.Close() })
+	h, err := New(device.Host(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := h.Scope(t.Context(), target.Ref{Kind: target.Unit, Name: unitName}, Where{Device: loop}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Parts) != 1 || s.Parts[0].Unit != unitName {
+		t.Fatalf("parts %+v", s.Parts)
+	}
+	file := filepath.Join(string(group), "blkio.throttle.write_bps_device")
+	check := func(when, property, kernel string, calls int) {
+		t.Helper()
+		b, err := os.ReadFile(file)
+		if got := strings.Join(sys.lists["IOWriteBandwidthMax"], "|"); err != nil || got != property || strings.TrimSpace(string(b)) != kernel || sys.changed != calls {
+			t.Errorf("%s: systemd has %q, want %q; the kernel %q, want %q; %d calls, want %d (%v)", when, got, property, b, kernel, sys.changed, calls, err)
+		}
+	}
+	change := limit.Change{Set: limit.Limits{WriteBPS: 1 << 20}}
+	property, kernel := loop+" 1048576", disktest.Number(t, loop)+" 1048576"
+	done, err := h.Plan(t.Context(), s, change)
+	if err != nil || len(done[0].Properties) != 1 || done[0].Properties[0] != "IOWriteBandwidthMax="+property {
+		t.Errorf("Plan() = %+v, %v", done, err)
+	}
+	check("planned", "", "", 0)
+	if _, err := h.Apply(t.Context(), s, change); err != nil {
+		t.Fatal(err)
+	}
+	check("set", property, kernel, 1)
+	if done, err := h.Apply(t.Context(), s, change); err != nil || done[0].Changes() {
+		t.Errorf("Apply() again = %+v, %v", done, err)
+	}
+	check("set again", property, kernel, 1)
+
+	// What only the kernel has, since somebody wrote it there, is given to systemd.
+	sys.lists = map[string][]string{}
+	if _, err := h.Apply(t.Context(), s, change); err != nil {
+		t.Fatal(err)
+	}
+	check("systemd lost it", property, kernel, 2)
+
+	// Refused by systemd: nothing is written.
+	sys.refuse = errors.New("systemctl: Failed to set unit properties: Access denied")
+	if _, err := h.Apply(t.Context(), s, limit.Change{Set: limit.Limits{WriteBPS: 2 << 20}}); err == nil || !strings.Contains(err.Error(), "run as root") {
+		t.Errorf("Apply() = %v", err)
+	}
+	check("refused", property, kernel, 2)
+	sys.refuse = nil
+
+	// Refused by the kernel: systemd has what it had.
+	other := disktest.NewBlkioGroup(t)
+	groups, err := h.Groups.At(string(other))
+	if err != nil {
+		t.Fatal(err)
+	}
+	two := *s
+	two.Parts = append(slices.Clone(s.Parts), Part{Name: "the other", Groups: groups})
+	plan, err := h.plan(t.Context(), &two, limit.Change{Set: limit.Limits{WriteBPS: 2 << 20}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(string(other)); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.applyPart(t.Context(), &plan[0]); err != nil {
+		t.Fatal(err)
+	}
+	check("half done", loop+" 2097152", disktest.Number(t, loop)+" 2097152", 3)
+	err = h.applyPart(t.Context(), &plan[1])
+	if err == nil {
+		t.Fatal("a group that is gone was written to")
+	}
+	if err = h.undo(t.Context(), plan[:1], err); !strings.Contains(err.Error(), "put back") {
+		t.Errorf("undo() = %v", err)
+	}
+	check("undone", property, kernel, 4)
+
+	if _, err := h.Apply(t.Context(), s, limit.Clear()); err != nil {
+		t.Fatal(err)
+	}
+	check("cleared", "", "", 5)
+}

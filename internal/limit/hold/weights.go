@@ -1,0 +1,266 @@
+package hold
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"plimsoll/internal/device"
+	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/filelock"
+	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/limit/weight"
+)
+
+// An Enabled is a disk that was made to be divided by weight: by bfq or iocost, for all who use it.
+type Enabled struct {
+	// Disk is its name, and Number its number.
+	Disk   string        `json:"disk"`
+	Number cgroup.Device `json:"number"`
+	// By is weight.ByBFQ or weight.ByIOCost.
+	By string `json:"by"`
+	// Edits are what was written, with what was there before.
+	Edits []cgroup.Edit `json:"edits"`
+	// Users are the folders of the groups for which it was done. When the last has gone, or has no weight any more, it
+	// is undone.
+	Users []string `json:"users"`
+	// Boot is the boot in which it was done: it doesn't outlive it.
+	Boot string `json:"boot"`
+}
+
+// String says what was changed.
+func (e Enabled) String() string {
+	var words []string
+	for _, x := range e.Edits {
+		words = append(words, x.String())
+	}
+	return fmt.Sprintf("weights take effect on %s by %s: %s", e.Disk, e.By, strings.Join(words, "; "))
+}
+
+// Weights makes weights take effect on disks, and undoes that. What it has changed is noted in a file, before it is
+// changed: whoever clears the weight later is another process.
+type Weights struct {
+	// Groups writes.
+	Groups *cgroup.Host
+	// File is where it is noted.
+	File string
+	// Boot is this boot's id.
+	Boot string
+}
+
+// Weights returns what enables weights, with its notes in a folder.
+func (h *Holder) Weights(folder string) *Weights {
+	return &Weights{h.Groups, filepath.Join(folder, "weights.json"), device.Text(h.FS.Proc, "sys", "kernel", "random", "boot_id")}
+}
+
+// Enable makes weights take effect on all disks of a scope on which they have none, by bfq or iocost; by "" it
+// chooses, bfq first. It returns what it has changed. An error says that nothing was.
+func (w *Weights) Enable(ctx context.Context, s *Scope, by string) (done []Enabled, err error) {
+	groups, err := groupsOf(s)
+	if err != nil {
+		return nil, err
+	}
+	err = w.locked(ctx, func(all *[]Enabled) error {
+		for _, d := range s.weights() {
+			n := cgroup.Device{Major: d.Major, Minor: d.Minor}
+			i := slices.IndexFunc(*all, func(e Enabled) bool { return e.Number == n })
+			effect := w.Groups.WeightEffect(groups[0], n)
+			if effect.Works() {
+				if i >= 0 {
+					(*all)[i].add(groups)
+				}
+				continue
+			}
+			e, err := w.enable(n, d.Name, by, effect)
+			if err == nil {
+				e.add(groups)
+				if i >= 0 {
+					*all = slices.Delete(*all, i, i+1)
+				}
+				*all = append(*all, e)
+				done = append(done, e)
+				err = w.write(*all)
+			}
+			if err == nil {
+				err = w.turnOn(e, groups[0])
+			}
+			if err != nil {
+				for _, x := range done {
+					err = errors.Join(err, w.Groups.Restore(x.Edits))
+					*all = slices.DeleteFunc(*all, func(e Enabled) bool { return e.Number == x.Number })
+				}
+				return fmt.Errorf("weights on %s: %w", d.Name, err)
+			}
+		}
+		return nil
+	})
+	return done, err
+}
+
+// enable plans it for one disk.
+func (w *Weights) enable(n cgroup.Device, disk, by string, effect weight.Effect) (Enabled, error) {
+	ways := []string{by}
+	if by == "" {
+		ways = []string{weight.ByBFQ, weight.ByIOCost}
+		if effect.Ready && !strings.HasPrefix(effect.Fix, "echo bfq") {
+			slices.Reverse(ways) // bfq isn't loaded, and iocost is there.
+		}
+	}
+	var first error
+	for _, by := range ways {
+		diff, err := w.Groups.PlanWeights(n, by)
+		if err == nil {
+			return Enabled{Disk: disk, Number: n, By: by, Edits: diff.Edits, Boot: w.Boot}, nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return Enabled{}, first
+}
+
+// turnOn writes it, and looks whether it helps.
+func (w *Weights) turnOn(e Enabled, g *hierarchy.Group) error {
+	diff, err := w.Groups.PlanWeights(e.Number, e.By)
+	if err != nil {
+		return err
+	}
+	if _, err := diff.Apply(); err != nil {
+		return err
+	}
+	if effect := w.Groups.WeightEffect(g, e.Number); !effect.Works() {
+		return &ImpossibleError{What: "a weight on " + e.Disk, Why: effect.Why, Instead: "limit rates"}
+	}
+	return nil
+}
+
+// add notes users.
+func (e *Enabled) add(groups []*hierarchy.Group) {
+	for _, g := range groups {
+		if !slices.Contains(e.Users, g.Dir) {
+			e.Users = append(e.Users, g.Dir)
+		}
+	}
+}
+
+// Undo puts back what was enabled for the groups of a scope and for nobody else who still lives. What somebody has
+// changed since is left as it is. It returns what was put back.
+func (w *Weights) Undo(ctx context.Context, s *Scope) (done []Enabled, err error) {
+	groups, err := groupsOf(s)
+	if err != nil {
+		return nil, nil // It has none, and so no weights.
+	}
+	if _, err := os.Stat(w.File); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	err = w.locked(ctx, func(all *[]Enabled) error {
+		var kept []Enabled
+		var errs []error
+		for _, e := range *all {
+			e.Users = slices.DeleteFunc(e.Users, func(dir string) bool {
+				_, err := os.Stat(dir)
+				return errors.Is(err, fs.ErrNotExist) || slices.ContainsFunc(groups, func(g *hierarchy.Group) bool { return g.Dir == dir })
+			})
+			if len(e.Users) > 0 {
+				kept = append(kept, e)
+				continue
+			}
+			if e.Boot != w.Boot || !w.Groups.Weighs(e.Number, e.By) {
+				continue // Gone with a boot or the disk, or somebody else's by now.
+			}
+			if err := w.Groups.Restore(e.Edits); err != nil {
+				errs, kept = append(errs, fmt.Errorf("weights on %s: %w", e.Disk, err)), append(kept, e)
+				continue
+			}
+			done = append(done, e)
+		}
+		*all = kept
+		return errors.Join(errs...)
+	})
+	return done, err
+}
+
+// groupsOf are the I/O groups of a scope's parts.
+func groupsOf(s *Scope) ([]*hierarchy.Group, error) {
+	var groups []*hierarchy.Group
+	for _, p := range s.Parts {
+		if p.DeviceWide {
+			continue
+		}
+		g, err := p.Groups.Group(hierarchy.IO)
+		if err != nil {
+			return nil, err
+		}
+		groups = append(groups, g)
+	}
+	if len(groups) == 0 {
+		return nil, &ImpossibleError{What: s.Target.Ref(), Why: "there is no group that a weight could be given to", Instead: "start a container with it"}
+	}
+	return groups, nil
+}
+
+// lockWait is how long another process may hold the notes: it writes a few files meanwhile.
+const lockWait = 10 * time.Second
+
+// locked reads the notes, lets f change them, and writes them.
+func (w *Weights) locked(ctx context.Context, f func(*[]Enabled) error) error {
+	if err := os.MkdirAll(filepath.Dir(w.File), 0o755); err != nil {
+		return err
+	}
+	lock, err := os.OpenFile(w.File+".lock", os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	for end := time.Now().Add(lockWait); ; {
+		err := filelock.Alone(lock)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, filelock.ErrLocked) || time.Now().After(end) {
+			return fmt.Errorf("%s: %w", lock.Name(), err)
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	var all []Enabled
+	b, err := os.ReadFile(w.File)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err == nil {
+		if err := json.Unmarshal(b, &all); err != nil {
+			return fmt.Errorf("%s: %w; it notes which disks were made to be divided by weight: look at them, and remove it", w.File, err)
+		}
+	}
+	err = f(&all)
+	return errors.Join(err, w.write(all))
+}
+
+// write writes the notes, whole or not at all.
+func (w *Weights) write(all []Enabled) error {
+	if len(all) == 0 {
+		if err := os.Remove(w.File); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	b, err := json.MarshalIndent(all, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(w.File+".new", b, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(w.File+".new", w.File)
+}

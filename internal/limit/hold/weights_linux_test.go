@@ -1,0 +1,116 @@
+package hold
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/disktest"
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/cgroup"
+)
+
+// TestWeights: a disk is divided by weight when that is asked for, noted, and put back when the last weight for
+// which it was done has gone.
+func TestWeights(t *testing.T) {
+	one, two := disktest.NewBlkioGroup(t), disktest.NewBlkioGroup(t)
+	// In memory, so that it stands on no disk of the machine's, on which the weight would go.
+	loop, _ := disktest.Disk(t, disktest.Options{Memory: true})
+	file := filepath.Join("/sys/block", filepath.Base(loop), "queue/scheduler")
+	schedulers := func() string {
+		t.Helper()
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	disktest.KeepScheduler(t, loop)
+	before := schedulers()
+	if strings.Contains(before, "[bfq]") {
+		t.Fatalf("a new loop device is scheduled by bfq: %s", before)
+	}
+	h := holder(t)
+	w := h.Weights(t.TempDir())
+	scope := func(g disktest.Group) *Scope {
+		t.Helper()
+		s, err := h.Scope(t.Context(), ref(t, g), Where{Device: loop}, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if on := s.weights(); len(on) != 1 || on[0].Name != filepath.Base(loop) {
+			t.Fatalf("the weight would go on %+v, which is not the test's own", on)
+		}
+		return s
+	}
+	a, b := scope(one), scope(two)
+	set := limit.Change{Set: limit.Limits{Weight: 300}}
+	var fault *cgroup.Fault
+	if _, err := h.Apply(t.Context(), a, set); !errors.As(err, &fault) || !strings.Contains(fault.Fix, "bfq") {
+		t.Fatalf("a weight that does nothing: %v, want it refused with a fix", err)
+	}
+	if _, err := w.Enable(t.Context(), a, "iocost"); !errors.Is(err, cgroup.ErrUnsupported) || schedulers() != before {
+		t.Errorf("iocost in version 1: %v; %s", err, schedulers())
+	}
+	on, err := w.Enable(t.Context(), a, "")
+	if err != nil || len(on) != 1 || on[0].By != "bfq" || !strings.Contains(on[0].String(), `write "bfq" to /sys/`) || !strings.Contains(schedulers(), "[bfq]") {
+		t.Fatalf("Enable() = %+v, %v; %s", on, err, schedulers())
+	}
+	if on, err := w.Enable(t.Context(), b, ""); err != nil || len(on) != 0 {
+		t.Errorf("Enable() of a second group = %+v, %v", on, err)
+	}
+	for _, s := range []*Scope{a, b} {
+		if _, err := h.Apply(t.Context(), s, set); err != nil {
+			t.Fatal(err)
+		}
+	}
+	states, err := h.Groups.Read(a.Parts[0].Groups)
+	if err != nil || len(states) != 1 || len(states[0].Devices) != 1 {
+		t.Errorf("Read() = %+v, %v", states, err)
+	}
+	if _, err := h.Apply(t.Context(), a, limit.Clear(limit.Weight)); err != nil {
+		t.Fatal(err)
+	}
+	// Another process undoes it: nothing but the notes is known of it.
+	again := h.Weights(filepath.Dir(w.File))
+	if off, err := again.Undo(t.Context(), a); err != nil || len(off) != 0 || !strings.Contains(schedulers(), "[bfq]") {
+		t.Errorf("Undo() while another has a weight = %+v, %v; %s", off, err, schedulers())
+	}
+	if _, err := h.Apply(t.Context(), b, limit.Clear(limit.Weight)); err != nil {
+		t.Fatal(err)
+	}
+	if off, err := again.Undo(t.Context(), b); err != nil || len(off) != 1 || schedulers() != before {
+		t.Errorf("Undo() of the last = %+v, %v; %s, want %s", off, err, schedulers(), before)
+	}
+	if _, err := os.Stat(w.File); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the notes are left: %v", err)
+	}
+
+	// What somebody changed since is his, and a group that has gone needs nothing.
+	if _, err := w.Enable(t.Context(), a, "bfq"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte("mq-deadline"), 0); err != nil {
+		t.Fatal(err)
+	}
+	if off, err := w.Undo(t.Context(), a); err != nil || len(off) != 0 || !strings.Contains(schedulers(), "[mq-deadline]") {
+		t.Errorf("Undo() after a change = %+v, %v; %s", off, err, schedulers())
+	}
+	if _, err := w.Enable(t.Context(), a, "bfq"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(string(one)); err != nil {
+		t.Fatal(err)
+	}
+	if off, err := w.Undo(t.Context(), b); err != nil || len(off) != 1 || !strings.Contains(schedulers(), "[mq-deadline]") {
+		t.Errorf("Undo() by another, with the group gone = %+v, %v; %s", off, err, schedulers())
+	}
+	if err := os.WriteFile(w.File, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Enable(t.Context(), b, ""); err == nil || !strings.Contains(err.Error(), "weights.json") || strings.Contains(schedulers(), "[bfq]") {
+		t.Errorf("with notes that can't be read: %v", err)
+	}
+}

@@ -1,0 +1,202 @@
+// Package weight says whether a relative weight does anything on a disk.
+//
+// A weight is a number in a group's file, which the kernel takes whether or not anything divides the disk by it.
+// That is bfq, where it schedules the disk (version 1 and 2), iocost, where it is enabled for the disk (version 2),
+// or CFQ (version 1, before Linux 5.0). Each has a file of its own in the groups. The rule is here alone:
+// what explains a path and what writes a group ask it both.
+//
+// Easily got wrong: a device that stands on others (dm, md) has no scheduler; the weight goes to those.
+//
+// The formats are in the kernel's Documentation/block/switching-sched.rst and
+// Documentation/admin-guide/cgroup-v2.rst, io.cost.qos.
+package weight
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/device"
+	"plimsoll/internal/device/hierarchy"
+)
+
+// What divides a disk by weight.
+const (
+	ByBFQ    = "bfq"
+	ByIOCost = "iocost"
+	ByCFQ    = "cfq"
+)
+
+// An Effect says whether weights do anything on a disk.
+type Effect struct {
+	// By is ByBFQ, ByIOCost or ByCFQ; "" for nothing, so that a weight would be refused or stand there without effect.
+	By string `json:"by,omitempty"`
+	// Ready is set where nothing does, but the kernel has what it takes: Fix turns it on.
+	Ready bool `json:"ready,omitempty"`
+	// Why says why, in words, and Fix what would change it.
+	Why string `json:"why,omitempty"`
+	Fix string `json:"fix,omitempty"`
+}
+
+// Works reports whether a weight does anything.
+func (e Effect) Works() bool { return e.By != "" }
+
+// Files are the files of a group that have the weight for one of ByBFQ, ByIOCost and ByCFQ in a version; the first that
+// exists counts. bfq's file for single devices of version 1 takes the weight for all, too; kernels before 5.4
+// don't have it.
+func Files(version int, by string) []string {
+	switch {
+	case version == 2 && by == ByBFQ:
+		return []string{"io.bfq.weight"}
+	case version == 2 && by == ByIOCost:
+		return []string{"io.weight"}
+	case version == 1 && by == ByBFQ:
+		return []string{"blkio.bfq.weight_device", "blkio.bfq.weight"}
+	case version == 1 && by == ByCFQ:
+		return []string{"blkio.weight"}
+	}
+	return nil
+}
+
+// A Disk is a whole disk.
+type Disk struct {
+	// Name is "sda", and Number "8:0".
+	Name, Number string
+	// Dir is its folder in sysfs; "" says that it is gone.
+	Dir string
+}
+
+// A Place is where a weight would be written.
+type Place struct {
+	// Root is the topmost group of the I/O controller that can be seen; nil if there is none.
+	Root *hierarchy.Group
+	// Group is the group that the weight is for; nil: whichever.
+	Group *hierarchy.Group
+}
+
+// Effect says whether a weight takes effect on a disk.
+func (p Place) Effect(d Disk) Effect {
+	switch {
+	case p.Root == nil:
+		return Effect{Why: "no I/O controller"}
+	case d.Dir == "":
+		return Effect{Why: "there is no block device " + d.Number + " here (any more)"}
+	}
+	chosen, offered := Schedulers(device.Text(d.Dir, "queue/scheduler"))
+	for _, by := range []string{ByBFQ, ByCFQ} {
+		if chosen == by && p.hasAny(Files(p.Root.Version, by)) {
+			return Effect{By: by, Why: fmt.Sprintf("%s is scheduled by %s, which divides it by weight", d.Name, chosen)}
+		}
+	}
+	qos := p.qos()
+	// A kernel with the one file has io.weight in every group that the controller is given to.
+	if enabled(qos, d.Number) && (p.Group == nil || p.hasAny(Files(2, ByIOCost))) {
+		return Effect{By: ByIOCost, Why: "iocost is enabled for " + d.Name + " and divides it by weight"}
+	}
+	return p.missing(d, chosen, offered, qos)
+}
+
+// missing says what would have to be there.
+func (p Place) missing(d Disk, chosen string, offered []string, qos string) Effect {
+	bfq := "echo bfq > /sys/block/" + d.Name + "/queue/scheduler"
+	switch below := below(d.Dir); {
+	case len(below) > 0:
+		return Effect{
+			Why: d.Name + " has no scheduler of its own",
+			Fix: "give the weight to what it stands on: " + strings.Join(below, ", "),
+		}
+	case chosen == ByBFQ:
+		return Effect{Why: d.Name + " is scheduled by bfq, but this kernel has no bfq weights for groups (CONFIG_BFQ_GROUP_IOSCHED)"}
+	}
+	e := Effect{Why: fmt.Sprintf("%s is scheduled by %s, which knows no weights", d.Name, chosen)}
+	if offered == nil {
+		e.Why = d.Name + " has no scheduler, and only bfq and iocost divide a disk by weight"
+	}
+	switch {
+	case slices.Contains(offered, ByBFQ):
+		e.Ready, e.Fix = true, bfq
+	case qos != "":
+		e.Ready, e.Fix = true, fmt.Sprintf("echo \"%s enable=1\" > %s", d.Number, filepath.Join(p.Root.Dir, qosFile))
+	case offered != nil:
+		e.Fix = "modprobe bfq, then " + bfq
+	}
+	return e
+}
+
+const qosFile = "io.cost.qos"
+
+// qos is the content of io.cost.qos with a line end, "" where there is none: only version 2's root has it.
+func (p Place) qos() string {
+	if p.Root.Version != 2 {
+		return ""
+	}
+	b, err := os.ReadFile(filepath.Join(p.Root.Dir, qosFile))
+	if err != nil {
+		return ""
+	}
+	return string(b) + "\n"
+}
+
+// enabled reads "254:0 enable=1 ctrl=auto ...".
+func enabled(qos, number string) bool {
+	for line := range strings.Lines(qos) {
+		if f := strings.Fields(line); len(f) > 1 && f[0] == number {
+			return slices.Contains(f, "enable=1")
+		}
+	}
+	return false
+}
+
+// hasAny reports whether the group has one of the files, or any group near the root if it is none in particular: the
+// root itself never has weights.
+func (p Place) hasAny(files []string) bool {
+	return slices.ContainsFunc(files, func(f string) bool {
+		if p.Group == nil {
+			return InAnyGroup(p.Root.Dir, f)
+		}
+		_, err := os.Stat(filepath.Join(p.Group.Dir, f))
+		return err == nil
+	})
+}
+
+// InAnyGroup reports whether a file is in a group or one of the two levels below it. The root has
+// none of the limits of version 2.
+func InAnyGroup(dir, file string) bool {
+	for _, pattern := range []string{"", "*", "*/*"} {
+		if found, _ := filepath.Glob(filepath.Join(escape(dir), pattern, file)); len(found) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// escape keeps Glob from reading a name as a pattern.
+func escape(name string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(name)
+}
+
+// Schedulers reads a disk's queue/scheduler, "none [mq-deadline] bfq"; offered is nil where there is no queue to
+// schedule.
+func Schedulers(text string) (chosen string, offered []string) {
+	for _, s := range strings.Fields(text) {
+		if name, ok := strings.CutPrefix(s, "["); ok {
+			s = strings.TrimSuffix(name, "]")
+			chosen = s
+		}
+		offered = append(offered, s)
+	}
+	return chosen, offered
+}
+
+// below lists the names of the devices that one is made of.
+func below(dir string) []string {
+	// They are links to folders.
+	entries, _ := os.ReadDir(filepath.Join(dir, "slaves"))
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}

@@ -1,0 +1,78 @@
+package weight
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/device/hierarchy"
+)
+
+// TestEffect: the rule is the same for a group and for no group in particular, but for what the group itself
+// lacks.
+func TestEffect(t *testing.T) {
+	for _, tt := range []struct {
+		name, scheduler, qos string
+		version              int
+		files                string // of the group
+		others               string // of another group
+		any, group           string // by
+		fix                  string // of what any finds
+		ready                bool
+	}{
+		{name: "bfq", version: 2, scheduler: "none [bfq]", files: "io.bfq.weight", any: ByBFQ, group: ByBFQ},
+		{name: "bfq, version 1", version: 1, scheduler: "[bfq]", files: "blkio.bfq.weight_device", any: ByBFQ, group: ByBFQ},
+		{name: "bfq of old kernels", version: 1, scheduler: "[bfq]", files: "blkio.bfq.weight", any: ByBFQ, group: ByBFQ},
+		{name: "not given to the group", version: 2, scheduler: "[bfq]", others: "io.bfq.weight", any: ByBFQ},
+		{name: "bfq without weights", version: 2, scheduler: "[bfq]"},
+		{name: "cfq", version: 1, scheduler: "[cfq]", files: "blkio.weight", any: ByCFQ, group: ByCFQ},
+		{name: "cfq is none of version 2", version: 2, scheduler: "[cfq]", files: "blkio.weight", fix: "modprobe bfq, then echo bfq > /sys/block/sda/queue/scheduler"},
+		{name: "iocost", version: 2, scheduler: "[none]", qos: "8:0 enable=1 ctrl=auto\n", files: "io.weight", any: ByIOCost, group: ByIOCost},
+		{name: "iocost, not given to the group", version: 2, scheduler: "[none]", qos: "8:0 enable=1\n", any: ByIOCost},
+		{name: "iocost of another disk", version: 2, scheduler: "[none]", qos: "8:00 enable=1\n18:0 enable=1\n", files: "io.weight", fix: "8:0 enable=1", ready: true},
+		{name: "iocost is off", version: 2, scheduler: "[none]", qos: "8:0 enable=0\n", files: "io.weight", fix: "8:0 enable=1", ready: true},
+		{name: "iocost's file in version 1", version: 1, scheduler: "[none]", qos: "8:0 enable=1\n", files: "io.weight", fix: "modprobe bfq"},
+		{name: "bfq could", version: 2, scheduler: "[none] bfq", qos: "", files: "io.weight", fix: "echo bfq > /sys/block/sda/queue/scheduler", ready: true},
+	} {
+		dir := t.TempDir()
+		put := func(name, text string) {
+			t.Helper()
+			name = filepath.Join(dir, name)
+			if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		put("sda/queue/scheduler", tt.scheduler+"\n")
+		put("cg/a/cgroup.procs", "")
+		if tt.files != "" {
+			put("cg/a/"+tt.files, "100\n")
+		}
+		if tt.others != "" {
+			put("cg/b/"+tt.others, "100\n")
+		}
+		if tt.qos != "" {
+			put("cg/io.cost.qos", tt.qos)
+		}
+		root := &hierarchy.Group{Controller: hierarchy.IO, Version: tt.version, Dir: filepath.Join(dir, "cg"), Root: filepath.Join(dir, "cg"), Path: "/"}
+		group := *root
+		group.Dir, group.Path = filepath.Join(dir, "cg/a"), "/a"
+		d := Disk{Name: "sda", Number: "8:0", Dir: filepath.Join(dir, "sda")}
+		e := Place{Root: root}.Effect(d)
+		if e.By != tt.any || e.Ready != tt.ready || !strings.Contains(e.Fix, tt.fix) || (e.Fix == "") != (tt.fix == "") || e.Why == "" {
+			t.Errorf("%s, no group: %+v", tt.name, e)
+		}
+		if e := (Place{Root: root, Group: &group}).Effect(d); e.By != tt.group || e.Works() != (tt.group != "") {
+			t.Errorf("%s, group: %+v", tt.name, e)
+		}
+	}
+	if e := (Place{}).Effect(Disk{Name: "sda", Number: "8:0", Dir: t.TempDir()}); e.Works() || e.Why != "no I/O controller" {
+		t.Errorf("no controller: %+v", e)
+	}
+	if e := (Place{Root: &hierarchy.Group{}}).Effect(Disk{Number: "8:0"}); !strings.Contains(e.Why, "no block device 8:0") {
+		t.Errorf("gone: %+v", e)
+	}
+}

@@ -1,0 +1,15 @@
+package trial
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// syncFS has the kernel write back the file system that f is on, and waits for it (syncfs(2)).
+func syncFS(f *os.File) error {
+	if err := unix.Syncfs(int(f.Fd())); err != nil {
+		return &os.PathError{Op: "syncfs", Path: f.Name(), Err: err}
+	}
+	return nil
+}

@@ -1,0 +1,51 @@
+// Package testlist reads the lists of tests in .ci: one regular expression a line, which
+// stands for a whole text, from its beginning to its end; # begins a comment.
+package testlist
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A List is a list's expressions; the zero value matches nothing.
+type List []*regexp.Regexp
+
+// Matches reports whether an expression stands for s as a whole.
+func (l List) Matches(s string) bool {
+	return slices.ContainsFunc(l, func(re *regexp.Regexp) bool { return re.MatchString(s) })
+}
+
+// A Line is what a list has in one line, without the comment and the space around it.
+type Line struct {
+	// Where is the file and the line, for errors.
+	Where, Text string
+}
+
+// Lines reads a file's lines that have more than a comment.
+func Lines(path string) ([]Line, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var lines []Line
+	for n, line := range strings.Split(string(b), "\n") {
+		line, _, _ = strings.Cut(line, "#")
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, Line{Where: fmt.Sprintf("%s:%d", path, n+1), Text: line})
+		}
+	}
+	return lines, nil
+}
+
+// Add adds an expression; where is its place in the file, for the error.
+func (l *List) Add(where, expression string) error {
+	re, err := regexp.Compile("^(?:" + expression + ")$")
+	if err != nil {
+		return fmt.Errorf("%s: %w", where, err)
+	}
+	*l = append(*l, re)
+	return nil
+}
