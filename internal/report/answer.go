@@ -172,7 +172,7 @@ func (a *Answer) uncompared(r *Report) string {
 		w := &r.Workloads[0]
 		if c := a.cell(w); c != nil {
 			rate, p99 := w.figure(c)
-			if p99 != "" {
+			if l := c.of(w.Class); l != nil && l.P99.Known() {
 				rate += ", p99 " + p99
 			}
 			return rate + "; there is no baseline to compare with"
