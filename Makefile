@@ -71,9 +71,9 @@ cross: workers ## Everything but the Linux-only files builds for the others.
 	GOOS=darwin GOARCH=arm64 go build -o /dev/null ./cmd/plimsoll
 	GOARCH=arm64 go build -o /dev/null ./cmd/plimsoll
 
-bench: setup-test build ## Figures side by side with fio, in one run.
+bench: setup-test build ## Figures side by side with fio, in one run; QUICK=1 leaves the minutes of make run out.
 	go run ./cmd/loadbench
-	scripts/with-dockerd go run ./cmd/trialbench -quick bin/plimsoll
+	scripts/with-dockerd go run ./cmd/trialbench -quick bin/plimsoll $(if $(QUICK),,-run bin/plimsoll)
 	go run ./cmd/limitbench
 	go test -run '^$$' -bench 'Report.*10k' -benchtime 3x ./internal/report ./cmd/plimsoll
 

@@ -16,6 +16,9 @@ type Distribution struct {
 	// Param is the theta of zipf (over 0), the h of pareto (0 to 1: with 0.2, 80 % of
 	// the I/Os go to 20 % of the blocks), or the standard deviation of normal in percent of the region.
 	Param float64
+	// Center is where the block is that zipf and pareto visit most often, or the middle of normal: a share of the region from
+	// its start, 0 to 1. nil: any block, the same for a seed, and 0.5 for normal.
+	Center *float64
 	// Zones are those of zoned and zoned_abs, from the start of the region on.
 	Zones []Zone
 }
@@ -40,7 +43,7 @@ const (
 var distributionDefault = map[string]float64{Zipf: 1.1, Pareto: 0.2, Normal: 0}
 
 // ParseDistribution reads fio's random_distribution: "random", "zipf:1.2", "pareto:0.2",
-// "normal:10", "zoned:60/10:30/20:10/70" (percent of the I/Os / percent of the region), or "zoned_abs:60/10g:40/90g" (percent
+// "normal:10", each with a center behind another colon or not ("zipf:1.2:0.25"), "zoned:60/10:30/20:10/70" (percent of the I/Os / percent of the region), or "zoned_abs:60/10g:40/90g" (percent
 // of the I/Os / bytes). Empty is random.
 func ParseDistribution(s string) (Distribution, error) {
 	kind, rest, has := strings.Cut(s, ":")
@@ -54,11 +57,19 @@ func ParseDistribution(s string) (Distribution, error) {
 	case Zipf, Pareto, Normal:
 		d.Param = distributionDefault[kind]
 		if has {
-			p, err := strconv.ParseFloat(rest, 64)
+			param, center, centered := strings.Cut(rest, ":")
+			p, err := strconv.ParseFloat(param, 64)
 			if err != nil {
 				return d, fmt.Errorf("%s:%s: the parameter has to be one number, as in %s:%v", kind, rest, kind, distributionDefault[kind])
 			}
 			d.Param = p
+			if centered {
+				c, err := strconv.ParseFloat(center, 64)
+				if err != nil || !(c >= 0 && c <= 1) {
+					return d, fmt.Errorf("%s:%s: the center has to be from 0 to 1, as in %s:%s:0.25", kind, rest, kind, param)
+				}
+				d.Center = &c
+			}
 		}
 		return d, d.check()
 	case Zoned, ZonedAbs:
@@ -150,7 +161,10 @@ type distribution interface {
 
 // newDistribution returns d over n blocks of align bytes; nil for a uniform one.
 func newDistribution(d Distribution, n uint64, align int64, seed uint64) distribution {
-	scatter := newPermutation(n, seed)
+	scatter := scattering{permutation: newPermutation(n, seed)}
+	if d.Center != nil {
+		scatter.from = (min(uint64(*d.Center*float64(n)), n-1) + n - scatter.permutation.at(0)) % n
+	}
 	switch d.Kind {
 	case Zipf:
 		return newZipf(d.Param, n, scatter)
@@ -158,12 +172,30 @@ func newDistribution(d Distribution, n uint64, align int64, seed uint64) distrib
 		return &pareto{n: float64(n), power: math.Log(d.Param) / math.Log(1-d.Param), scatter: scatter}
 	case Normal:
 		if d.Param > 0 {
-			return &normal{n: float64(n), dev: max(float64(n)*d.Param/100, 1)}
+			b := &normal{n: float64(n), dev: max(float64(n)*d.Param/100, 1), middle: float64(n) / 2}
+			if d.Center != nil {
+				b.around, b.middle = true, float64(n)**d.Center
+			}
+			return b
 		}
 	case Zoned, ZonedAbs:
 		return newZones(d, n, align)
 	}
 	return nil
+}
+
+// A scattering puts ranks at blocks all over the region, turned by from of them.
+type scattering struct {
+	permutation
+	from uint64
+}
+
+func (s *scattering) at(i uint64) uint64 {
+	at := s.permutation.at(i)
+	if s.from == 0 {
+		return at
+	}
+	return (at + s.from) % s.n
 }
 
 // zipf draws rank k with a probability proportional to 1/k^theta, exactly, by rejection-inversion
@@ -173,10 +205,10 @@ func newDistribution(d Distribution, n uint64, align int64, seed uint64) distrib
 type zipf struct {
 	theta, n         float64
 	hx1, hn, squeeze float64
-	scatter          permutation
+	scatter          scattering
 }
 
-func newZipf(theta float64, n uint64, scatter permutation) *zipf {
+func newZipf(theta float64, n uint64, scatter scattering) *zipf {
 	z := &zipf{theta: theta, n: float64(n), scatter: scatter}
 	z.hx1 = z.integral(1.5) - 1
 	z.hn = z.integral(z.n + 0.5)
@@ -216,15 +248,19 @@ func (z *zipf) next(g *generator) uint64 {
 // again within those (Gray et al., "Quickly generating billion-record synthetic databases", 1994).
 type pareto struct {
 	n, power float64
-	scatter  permutation
+	scatter  scattering
 }
 
 func (p *pareto) next(g *generator) uint64 {
 	return p.scatter.at(uint64(min(p.n*math.Pow(g.float(), p.power), p.n-1)))
 }
 
-// normal is bell-shaped around the middle of the region, cut off at its ends.
-type normal struct{ n, dev float64 }
+// normal is bell-shaped around the middle of the region, cut off at its ends; with a center it goes on at the other end, as
+// fio's does.
+type normal struct {
+	n, dev, middle float64
+	around         bool
+}
 
 func (d *normal) next(g *generator) uint64 {
 	for {
@@ -234,7 +270,10 @@ func (d *normal) next(g *generator) uint64 {
 		if s >= 1 || s == 0 {
 			continue
 		}
-		v := d.n/2 + d.dev*x*math.Sqrt(-2*math.Log(s)/s)
+		v := d.middle + d.dev*x*math.Sqrt(-2*math.Log(s)/s)
+		if d.around {
+			v = math.Mod(math.Mod(v, d.n)+d.n, d.n)
+		}
 		if v >= 0 && v < d.n {
 			return uint64(v)
 		}

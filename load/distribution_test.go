@@ -123,7 +123,8 @@ func TestZones(t *testing.T) {
 
 func TestParseDistributionRefuses(t *testing.T) {
 	for s, want := range map[string]string{
-		"zipf:0": "theta", "zipf:x": "one number", "zipf:NaN": "theta", "zipf:1.2:0.5": "one number",
+		"zipf:0": "theta", "zipf:x": "one number", "zipf:NaN": "theta", "zipf:1.2:1.5": "center has to be from 0 to 1", "zipf::0.5": "one number",
+		"pareto:0.2:x": "center", "normal:20:NaN": "center", "normal:20:0.5:1": "center",
 		"pareto:1": "between 0 and 1", "normal:101": "0 to 100", "zoned:50/10": "add up to 50",
 		"zoned:50/60:50/60": "more than 100", "zoned:50:50/50": "only the last", "zoned:a/b": "percentage",
 		"zoned_abs:100/-1k": "bytes", "gauss:1": "none of", "random:1": "no parameter",
@@ -135,7 +136,7 @@ func TestParseDistributionRefuses(t *testing.T) {
 }
 
 func FuzzParseDistribution(f *testing.F) {
-	for _, s := range []string{"", "random", "zipf:1.2", "pareto:.2", "normal:10", "zoned:60/10:40", "zoned_abs:100/1g", "zipf:1e300"} {
+	for _, s := range []string{"", "random", "zipf:1.2", "pareto:.2", "normal:10", "zoned:60/10:40", "zoned_abs:100/1g", "zipf:1e300", "zipf:1.2:1", "pareto:.3:0", "normal:40:0.25"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

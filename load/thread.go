@@ -23,12 +23,12 @@ type thread struct {
 	// sinceSync counts writes since the last sync, sinceThink I/Os since the last pause.
 	sinceSync  int
 	sinceThink int64
-	lastSize   int32 // of the I/O before
-	next       uint8 // what comes next, where reads and writes have schedules of their own
-	// mix is the generator's readShare as the job has it.
-	mix uint64
 	// dropEvery and sinceDrop are the bytes of a pass, and those since the last one (DropCache).
 	dropEvery, sinceDrop int64
+
+	lastSize int32  // of the I/O before
+	next     uint8  // what comes next, where reads and writes have schedules of their own
+	mix      uint64 // the generator's readShare as the job has it
 	// hold is an I/O of an open loop whose time has not come; holding says that
 	// there is one.
 	hold    int64
@@ -58,10 +58,10 @@ func (r *Run) setUp() error {
 		for k := range perLane {
 			n := i*perLane + k
 			t := &thread{run: r, lane: l, gen: l.generator(r.job, n), seq: uint64(n) << 40, number: n}
-			t.mix = t.gen.readShare
 			if r.job.DropCache {
 				t.dropEvery = l.passBytes(r.job)
 			}
+			t.mix = t.gen.readShare
 			r.threads = append(r.threads, t)
 			r.running.Add(1)
 			go t.main(depth, perLane, ready, &r.errs[n])

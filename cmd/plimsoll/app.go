@@ -24,10 +24,10 @@ type app struct {
 	hard context.Context
 	// hangup is called for SIGHUP, if one is set; nil where nobody listens for signals: a daemon reads its configuration again.
 	hangup *atomic.Pointer[func()]
-	// quiet is set while an interrupt is how one ends a command: it needs no words. nil: nobody answers interrupts.
-	quiet *atomic.Bool
 	// targets says where containers are looked for. nil: where this machine has them.
 	targets *target.Options
+	// quiet is set while an interrupt is how one ends a command: it needs no words. nil: nobody answers interrupts.
+	quiet *atomic.Bool
 }
 
 // hardContext is hard, or one that never ends.

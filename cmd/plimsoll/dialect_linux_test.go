@@ -43,8 +43,13 @@ func TestDialectsRunAnywhere(t *testing.T) {
 				if run.Plan != tool.name || run.Status != record.Done || len(trials) == 0 || trials[0].Results[0].Ops() == 0 {
 					t.Errorf("recorded %+v and %d trials", run, len(trials))
 				}
-				if rep := plimsoll(t, t.Context(), state, "", "report", "last"); rep.status != exitDone {
-					t.Errorf("report: status %d\n%s", rep.status, rep.stderr)
+				rep := plimsoll(t, t.Context(), state, "", "report", "last")
+				said := unwrap(rep.stdout)
+				if rep.status != exitDone || !regexp.MustCompile(`, rate +[0-9.]+`).MatchString(said) || !regexp.MustCompile(`, p99 +(n/a|[0-9.]+ (n|µ|m)?s)`).MatchString(said) || strings.Contains(said, "no ratio ") {
+					t.Errorf("report: status %d without figures\n%s\n%s", rep.status, rep.stderr, rep.stdout)
+				}
+				if where == nil && !strings.Contains(said, "in "+dir) {
+					t.Errorf("the report doesn't name the folder of the files, %s:\n%s", dir, rep.stdout)
 				}
 				checkClean(t, state)
 			})
@@ -139,6 +144,7 @@ func TestDialectsRefuse(t *testing.T) {
 		{[]string{"diskspd", "-b4Q", "x"}, exitUsage, "-b4Q"},
 		{[]string{"orion", "-run", "simpel"}, exitUsage, "simple"},
 		{[]string{"dd", "if=/dev/zero"}, exitUsage, "of="},
+		{[]string{"dd", "if=nosuch", "of=/dev/null"}, exitFailure, "nosuch does not exist, and is to be read"},
 		{[]string{"ab", "-n", "x", "http://127.0.0.1/"}, exitUsage, "-n"},
 		{[]string{"dd", "if=/dev/zero", "of=x", "count=1", "--place", "cellar"}, exitUsage, "--place cellar"},
 		{[]string{"dd", "if=/dev/zero", "of=x", "count=1", "--engine"}, exitUsage, "--engine needs a value"},
@@ -155,6 +161,18 @@ func TestDialectsRefuse(t *testing.T) {
 		if left, _ := os.ReadDir("."); len(left) > 0 {
 			t.Errorf("%v left %v", row.args, left)
 		}
+	}
+}
+
+// TestOrionInAPlaceNeedsASize: what the worker says is known for what it is.
+func TestOrionInAPlaceNeedsASize(t *testing.T) {
+	dir := inFolder(t)
+	if err := os.WriteFile("t.lun", []byte("data\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := plimsoll(t, t.Context(), t.TempDir(), "", "orion", "-run", "simple", "-testname", "t", "--place", "dir:"+dir)
+	if r.status != exitFailure || !strings.Contains(r.stderr, "data does not exist; give a size, and it is made: add --lun-size SIZE") {
+		t.Errorf("status %d, %q", r.status, r.stderr)
 	}
 }
 

@@ -36,6 +36,10 @@ func TestRunEngines(t *testing.T) {
 	t.Run("OutOfMemory", func(t *testing.T) { testOutOfMemory(t, "docker") })
 	t.Run("NothingIsLeft", func(t *testing.T) { testNothingIsLeft(t, api, d) })
 	t.Run("Import", func(t *testing.T) { testImport(t, api, d) })
+	t.Run("WorkerKilled", func(t *testing.T) { testDockerWorkerKilled(t, api) })
+	t.Run("ReadOnlyOrFull", testDockerReadOnlyOrFull)
+	t.Run("Vanished", testDockerVanished)
+	t.Run("OneInterrupt", func(t *testing.T) { testOneInterrupt(t, api) })
 	t.Run("TwoInterrupts", func(t *testing.T) { testTwoInterrupts(t, api) })
 	t.Run("DialectDaemonGone", func(t *testing.T) { testDialectDaemonGone(t, api, d) })
 	t.Run("DaemonGone", func(t *testing.T) { testDaemonGone(t, api, d) }) // The last: it kills the daemon.
@@ -243,7 +247,7 @@ func testNothingIsLeft(t *testing.T, api *client.Client, d *dockertest.Daemon) {
 	dir, tmp := t.TempDir(), t.TempDir()
 	t.Setenv("TMPDIR", tmp)
 	group := strings.Trim(d.CgroupParent, "/")
-	before, marked := objects(t, api), leaktest.Find(d.Dir, group)
+	before, marked, all := objects(t, api), leaktest.Find(d.Dir, group), leaktest.All()
 	plan := strings.Replace(small, "[host, oci]", "[host, oci, docker]", 1)
 	plan = strings.Replace(plan, "layer: {},", "layer: {}, bind: {}, volume: {},", 1)
 	r := plimsoll(t, t.Context(), dir, plan, "run", "-")
@@ -263,6 +267,9 @@ func testNothingIsLeft(t *testing.T, api *client.Client, d *dockertest.Daemon) {
 	if left := leaktest.Find(run.ID, tmp); len(left) > 0 {
 		t.Errorf("left behind:\n%s", strings.Join(left, "\n"))
 	}
+	if left := unmarked(all, group, dir, tmp, run.ID); len(left) > 0 {
+		t.Errorf("left behind, with no mark of the run or its daemon:\n%s", strings.Join(left, "\n"))
+	}
 	if left, _ := os.ReadDir(tmp); len(left) > 0 {
 		t.Errorf("temporary files left behind: %v", left)
 	}
@@ -276,6 +283,18 @@ func testNothingIsLeft(t *testing.T, api *client.Client, d *dockertest.Daemon) {
 		t.Error(err)
 	}
 	checkClean(t, dir)
+}
+
+// unmarked lists what is new since before, but for the cgroup of the daemon itself, once it stays: others
+// begin and end something at any time.
+func unmarked(before []string, group string, own ...string) (left []string) {
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		left = slices.DeleteFunc(leaktest.New(before, own...), func(what string) bool { return strings.HasSuffix(what, "/"+group) })
+		if len(left) == 0 {
+			break
+		}
+	}
+	return left
 }
 
 // testTwoInterrupts: the quick end leaves nothing either, and the next run finds nothing in

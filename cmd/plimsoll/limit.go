@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/device"
+	"plimsoll/internal/device/hierarchy"
 	"plimsoll/internal/engine"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
@@ -110,7 +111,8 @@ func limitError(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &impossible), errors.As(err, &unsupported), errors.As(err, &unoffered), errors.Is(err, cgroup.ErrUnsupported):
+	case errors.As(err, &impossible), errors.As(err, &unsupported), errors.As(err, &unoffered),
+		errors.Is(err, cgroup.ErrUnsupported), errors.Is(err, cgroup.ErrNotGiven), errors.Is(err, hierarchy.ErrNone):
 		return &exitError{exitCannot, err}
 	case errors.As(err, &fault) && errors.Is(err, errors.ErrUnsupported):
 		return &exitError{exitCannot, err}

@@ -13,8 +13,10 @@ import (
 	"testing"
 
 	"plimsoll/internal/device"
+	"plimsoll/internal/device/hierarchy"
 	"plimsoll/internal/disktest"
 	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/target"
 )
@@ -213,6 +215,74 @@ func TestLimitDies(t *testing.T) {
 	}
 	if b, err := os.ReadFile(filepath.Join(string(group), "blkio.throttle.write_bps_device")); err != nil || strings.TrimSpace(string(b)) != "" {
 		t.Errorf("the group has %q, %v", b, err)
+	}
+}
+
+// TestLimitNobody: without the right to write, each command says so with the file and what to run as, and nothing is
+// left.
+func TestLimitNobody(t *testing.T) {
+	l := newBadLab(t)
+	before := l.kernel(t)
+	dir := nobodysFolder(t)
+	// All else is his to use.
+	state := filepath.Join(dir, "state")
+	if err := errors.Join(os.Chmod(filepath.Dir(l.path), 0o755), os.Chmod(l.path, 0o777), os.Mkdir(state, 0o755), os.Chown(state, 65534, 65534)); err != nil {
+		t.Fatal(err)
+	}
+	scheduler := disktest.Scheduler(t, l.loop)
+	where := []string{"--device", l.loop}
+	for _, row := range []struct {
+		words []string
+		args  []string
+	}{
+		{[]string{"blkio.throttle.write_bps_device: not permitted", "run as root"}, append([]string{"set", l.name, "--write-bps", "2MiB"}, where...)},
+		{[]string{"not permitted", "run as root"}, []string{"clear", l.name}},
+		{[]string{"queue/scheduler: not permitted", "run as root"}, append([]string{"set", l.name, "--weight", "200", "--enable-weights"}, where...)},
+		{[]string{"cgroup.procs: permission denied", "run as root"}, []string{"verify", l.name, "--path", l.path, "--write-bps", "1MiB", "--modes", "direct", "--time", "3s"}},
+	} {
+		status, stdout, stderr := asNobody(t, dir, "", append(append([]string{"limit"}, row.args...), "--state", state)...)
+		if status != exitFailure || strings.Count(stderr, "run as root") != 1 {
+			t.Errorf("%v: status %d: %s%s", row.args, status, stdout, stderr)
+		}
+		for _, w := range row.words {
+			if !strings.Contains(stderr, w) {
+				t.Errorf("%v: no %q in %s", row.args, w, stderr)
+			}
+		}
+		if now := l.kernel(t); now != before || disktest.Scheduler(t, l.loop) != scheduler {
+			t.Errorf("%v: the kernel has %q, want %q", row.args, now, before)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(l.path, "plimsoll*")); len(left) > 0 {
+		t.Errorf("left %q", left)
+	}
+	if _, err := os.Stat(filepath.Join(state, "weights.json")); err == nil {
+		t.Error("a scheduler is noted that was not changed")
+	}
+}
+
+// TestLimitStatus: what is missing on this machine is told by the exit status, apart from what went wrong.
+func TestLimitStatus(t *testing.T) {
+	for err, want := range map[error]int{
+		&hold.ImpossibleError{What: "a"}:                    exitCannot,
+		&cgroup.Fault{Err: cgroup.ErrNotGiven}:              exitCannot,
+		&cgroup.Fault{Err: cgroup.ErrUnsupported}:           exitCannot,
+		fmt.Errorf("container web: %w", cgroup.ErrNotGiven): exitCannot,
+		fmt.Errorf("io: %w", hierarchy.ErrNone):             exitCannot,
+		&cgroup.Fault{Err: os.ErrPermission}:                exitFailure,
+		fmt.Errorf("container web: %w", cgroup.ErrGone):     exitFailure,
+		errors.Join(errors.New("a"), &target.GoneError{}):   exitFailure,
+	} {
+		got := exitFailure
+		if exit, ok := errors.AsType[*exitError](limitError(err)); ok {
+			got = exit.status
+		}
+		if got != want {
+			t.Errorf("%v: status %d, want %d", err, got, want)
+		}
+	}
+	if limitError(nil) != nil {
+		t.Error("no error has become one")
 	}
 }
 

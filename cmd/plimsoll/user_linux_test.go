@@ -68,6 +68,50 @@ func TestFirstUseOfNobody(t *testing.T) {
 	}
 }
 
+// TestNobodysCommands: a user without rights looks at the machine, checks a plan of his own and runs it, from
+// its file, in a folder of his own and in memory that is everybody's.
+func TestNobodysCommands(t *testing.T) {
+	needRun(t)
+	own := nobodysFolder(t)
+	mustDo(t, os.Chown(own, 65534, 65534))
+	env := []string{"HOME=" + own, "DOCKER_HOST=unix://" + own + "/none.sock"}
+	mustDo(t, os.WriteFile(filepath.Join(own, "tiny.yaml"), []byte(`
+name: tiny
+workloads:
+  randread: {rw: randread, bs: 4KiB, iodepth: 4, direct: true, size: 1MiB, number_ios: 200}
+  append: {kind: append, count: 50}
+engines: [host]
+places: {dir: {path: `+own+`/data}, state: {kind: dir}}
+blocks: 2
+`), 0o644))
+	mustDo(t, os.Mkdir(filepath.Join(own, "data"), 0o777))
+	mustDo(t, os.Chown(filepath.Join(own, "data"), 65534, 65534))
+	for _, tt := range []struct {
+		args []string
+		want []string // on standard output
+	}{
+		{[]string{"doctor"}, []string{"engine host", "engine oci: ", "root", "engine docker: "}},
+		{[]string{"plan", "check", "tiny.yaml"}, []string{"ok: 2 workloads in 2 places", "12 trials"}},
+		{[]string{"plan", "check", "places"}, []string{"ok: 9 workloads"}},
+		{[]string{"run", "tiny.yaml"}, []string{"plan tiny", "host dir", "host state"}},
+		{[]string{"results", "ls"}, []string{"tiny"}},
+	} {
+		status, out, errs := asNobodyIn(t, own, own, env, "", tt.args...)
+		if status != exitDone {
+			t.Errorf("plimsoll %s: status %d\n%s\n%s", strings.Join(tt.args, " "), status, out, errs)
+		}
+		for _, w := range tt.want {
+			if !strings.Contains(unwrap(out), w) {
+				t.Errorf("plimsoll %s: no %q in\n%s", strings.Join(tt.args, " "), w, out)
+			}
+		}
+	}
+	state := filepath.Join(own, ".local/state/plimsoll")
+	_, trials := records(t, state)
+	wantDone(t, trials, 2*2*3)
+	checkClean(t, state)
+}
+
 // TestNobodysDocker: a daemon's socket that this user may not use is not a daemon that is
 // missing.
 func TestNobodysDocker(t *testing.T) {

@@ -3,10 +3,11 @@
 // it, and warm, in one that runs. The trials are those of a run: with the witness below the
 // application, the checks and the database. make bench calls it.
 //
-//	trialbench [-rounds N] [-docker HOST] [-quick PLIMSOLL]
+//	trialbench [-rounds N] [-docker HOST] [-quick PLIMSOLL] [-run PLIMSOLL]
 //
 // An engine that does not work here is skipped with the reason. With -quick, the path of a plimsoll,
-// it also takes the time of one 'plimsoll run --quick', from its start to its end.
+// it also takes the time of one 'plimsoll run --quick', from its start to its end, and with -run that of
+// the default plan with all its blocks, as make run does it, which takes minutes.
 package main
 
 import (
@@ -59,8 +60,9 @@ func main() {
 	rounds := flag.Int("rounds", 15, "trials of each kind")
 	docker := flag.String("docker", "", "address of the Docker daemon (default: DOCKER_HOST or the system's)")
 	quick := flag.String("quick", "", "the plimsoll of which 'run --quick' is timed (default: none)")
+	full := flag.String("run", "", "the plimsoll of which the default plan's run is timed (default: none)")
 	flag.Parse()
-	if err := run(context.Background(), os.Stdout, options{rounds: *rounds, docker: *docker, quick: *quick, worker: workerbin.Bytes}); err != nil {
+	if err := run(context.Background(), os.Stdout, options{rounds: *rounds, docker: *docker, quick: *quick, full: *full, worker: workerbin.Bytes}); err != nil {
 		fmt.Fprintln(os.Stderr, "trialbench:", err)
 		os.Exit(1)
 	}
@@ -70,7 +72,8 @@ func main() {
 type options struct {
 	rounds int
 	docker string // the daemon's address
-	quick  string // the plimsoll to time, empty: none
+	quick  string // the plimsoll of which the quick run is timed, empty: none
+	full   string // that of which the whole run is timed, empty: none
 	worker engine.WorkerSource
 }
 
@@ -105,10 +108,21 @@ func run(ctx context.Context, stdout io.Writer, o options) error {
 		row(out, e.Name()+", in a running container", m.warm, targets[e.Name()])
 		row(out, e.Name()+", layout of 1 MiB, not in these", m.layout, 0)
 	}
-	if err := out.Flush(); err != nil || o.quick == "" {
+	if err := out.Flush(); err != nil {
 		return err
 	}
-	return timeQuick(ctx, stdout, o.quick, o.docker, filepath.Join(state, "quick"))
+	for _, w := range []struct {
+		whole
+		program, folder string
+	}{{quickRun, o.quick, "quick"}, {fullRun, o.full, "full"}} {
+		if w.program == "" {
+			continue
+		}
+		if err := timeWhole(ctx, stdout, w.whole, w.program, o.docker, filepath.Join(state, w.folder)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // row prints the median and range of times beside a target, if there is one.

@@ -326,6 +326,9 @@ func (a *Agent) abandon(id string, cause error) error {
 // failed turns the worker's words into an error.
 func failed(e *wire.Error) error {
 	t := &TrialError{Phase: e.Phase, Text: e.Text, Signal: e.Signal, Log: e.Log, Done: e.Done}
+	if e.Missing {
+		t.err = workload.ErrMissing
+	}
 	if e.Overwrite {
 		t.err = workload.ErrOverwrite
 	}

@@ -2,8 +2,10 @@ package disktest
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -40,4 +42,33 @@ func Shutdown(dir string) error {
 	defer f.Close()
 	const goingDown, noLogFlush = 0x8004587d, 2
 	return unix.IoctlSetPointerInt(int(f.Fd()), goingDown, noLogFlush)
+}
+
+// Vanish takes all blocks from a test's loop device, as when a disk is pulled: its file is emptied, and the kernel told that
+// the device is as small (LOOP_SET_CAPACITY, include/uapi/linux/loop.h). Whatever is asked of it
+// since then fails beneath the file system, which is left to find out.
+func Vanish(device string) error {
+	sysfs := filepath.Join("/sys/block", filepath.Base(device))
+	image, err := os.ReadFile(filepath.Join(sysfs, "loop/backing_file"))
+	if err != nil {
+		return err
+	}
+	f, err := os.Open(device)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	// A write that was on its way makes the file longer again.
+	for range 100 {
+		if err := os.Truncate(strings.TrimSpace(string(image)), 0); err != nil {
+			return err
+		}
+		if _, err := unix.IoctlRetInt(int(f.Fd()), unix.LOOP_SET_CAPACITY); err != nil {
+			return fmt.Errorf("%s: set its capacity: %w", device, err)
+		}
+		if size, err := os.ReadFile(filepath.Join(sysfs, "size")); err != nil || strings.TrimSpace(string(size)) == "0" {
+			return err
+		}
+	}
+	return fmt.Errorf("%s still has blocks", device)
 }

@@ -84,6 +84,8 @@ func joinGroup(dir string, pid int) error {
 		return fmt.Errorf("control group %s takes no process: it has groups of its own below it; name one of those", dir)
 	case errors.Is(err, os.ErrNotExist):
 		return fmt.Errorf("control group %s is gone: did the container end?", dir)
+	case errors.Is(err, os.ErrPermission):
+		return fmt.Errorf("join control group %s: %w; run as root, or as the user whom the group was given to", dir, err)
 	case err != nil:
 		return fmt.Errorf("join control group %s: %w", dir, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,31 +36,50 @@ func Check(t testing.TB, marks ...string) {
 
 // Find lists what is marked with one of marks.
 func Find(marks ...string) []string {
-	var found []string
-	note := func(kind, what string) {
-		for _, m := range marks {
-			if strings.Contains(what, m) {
-				found = append(found, kind+" "+what)
-				return
-			}
-		}
-	}
+	return slices.DeleteFunc(All(), func(what string) bool { return !marked(what, marks) })
+}
+
+// All lists every mount of this process, loop device with a file, and cgroup, each in a line.
+func All() []string {
+	var all []string
 	if b, err := os.ReadFile("/proc/self/mountinfo"); err == nil {
 		for line := range strings.Lines(string(b)) {
-			note("mount", strings.TrimSpace(line))
+			all = append(all, "mount "+strings.TrimSpace(line))
 		}
 	}
 	loops, _ := filepath.Glob("/sys/block/loop*/loop/backing_file")
 	for _, l := range loops {
 		if b, err := os.ReadFile(l); err == nil {
-			note("loop device", l+" "+strings.TrimSpace(string(b)))
+			all = append(all, "loop device "+l+" "+strings.TrimSpace(string(b)))
 		}
 	}
 	filepath.WalkDir("/sys/fs/cgroup", func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() {
-			note("cgroup", path)
+			all = append(all, "cgroup "+path)
 		}
 		return nil
 	})
-	return found
+	return all
+}
+
+// others marks what others make meanwhile and remove themselves: tests of other packages, their
+// daemons and runs, and systemd's units.
+var others = []string{"/Test", "plimsoll", ".service", ".scope", ".slice", " /run/user/"}
+
+// New lists what is there and is not among before, which All returned, for a look at what has no
+// mark: a control group or a mount that a runtime named as it likes. Left out is what is plainly
+// another's, unless it has one of own.
+func New(before []string, own ...string) []string {
+	known := make(map[string]bool, len(before))
+	for _, b := range before {
+		known[b] = true
+	}
+	return slices.DeleteFunc(All(), func(what string) bool {
+		return known[what] || marked(what, others) && !marked(what, own)
+	})
+}
+
+// marked reports whether one of marks is a part of what.
+func marked(what string, marks []string) bool {
+	return slices.ContainsFunc(marks, func(m string) bool { return strings.Contains(what, m) })
 }

@@ -1,32 +1,39 @@
 package report
 
-// An absoluteRow is a row of the overview with figures of the baseline itself: a ratio of 0.5
-// says little to who doesn't know of what.
+import (
+	"slices"
+	"strings"
+)
+
+// An absoluteRow is a row of the overview with figures themselves: a ratio of 0.5 says little to who doesn't know of what.
 type absoluteRow struct {
-	// Label is "host dir, per second", Values hold one a workload, "" where there is none.
+	// Label is "host dir, rate", Values hold one a workload, "" where there is none.
 	Label  string
 	Values []string
 }
 
-// absolute is the baseline's rate and p99 for each workload; without a baseline there is none.
+// absolute is the rate and the p99 of the baseline for each workload; without a baseline, where there are no ratios, of every place.
 func (r *Report) absolute() []absoluteRow {
-	if r.Against == "" {
-		return nil
+	if r.Against != "" {
+		return r.figures(r.Against, (*Workload).base)
 	}
-	rate, tail := absoluteRow{Label: r.Against + ", rate"}, absoluteRow{Label: r.Against + ", p99"}
+	var all []absoluteRow
+	for i := range r.Answers {
+		a := &r.Answers[i]
+		all = append(all, r.figures(a.label(), a.cell)...)
+	}
+	return all
+}
+
+// figures are the rows of the cells that of names in the workloads; none if no rate of them is known.
+func (r *Report) figures(label string, of func(*Workload) *Cell) []absoluteRow {
+	rate, tail := absoluteRow{Label: label + ", rate"}, absoluteRow{Label: label + ", p99"}
 	known := false
 	for i := range r.Workloads {
 		w := &r.Workloads[i]
 		value, p99 := "", ""
-		if c := w.base(); c != nil {
-			u := rateUnit(w.Metric, []Cell{*c})
-			value = u.format(c.Median) + " " + u.name
-			if w.Metric.Unit != "B/s" && u.div == 1 {
-				value = u.format(c.Median) + "/s"
-			}
-			if l := c.of(w.Class); l != nil {
-				p99 = durationText(l.P99)
-			}
+		if c := of(w); c != nil {
+			value, p99 = w.figure(c)
 			known = known || c.Median.Known()
 		}
 		rate.Values, tail.Values = append(rate.Values, value), append(tail.Values, p99)
@@ -35,6 +42,47 @@ func (r *Report) absolute() []absoluteRow {
 		return nil
 	}
 	return []absoluteRow{rate, tail}
+}
+
+// figure is the rate and the p99 of a cell, "" where it isn't known.
+func (w *Workload) figure(c *Cell) (rate, p99 string) {
+	u := rateUnit(w.Metric, []Cell{*c})
+	rate = u.format(c.Median) + " " + u.name
+	if w.Metric.Unit != "B/s" && u.div == 1 {
+		rate = u.format(c.Median) + "/s"
+	}
+	if l := c.of(w.Class); l != nil {
+		p99 = durationText(l.P99)
+	}
+	return rate, p99
+}
+
+// label is the place as the overview has it: "host dir".
+func (a *Answer) label() string { return strings.TrimSpace(a.Engine + " " + a.Place) }
+
+// cell is the answer's cell in a workload, the one with fewest clients; nil if nothing was measured there.
+func (a *Answer) cell(w *Workload) *Cell {
+	var out *Cell
+	for i := range w.Cells {
+		c := &w.Cells[i]
+		if !c.Control && c.Engine == a.Engine && placeLabel(c.Cell) == a.Place && c.Median.Known() && (out == nil || c.Clients < out.Clients) {
+			out = c
+		}
+	}
+	return out
+}
+
+// told are the answers that the overview has a row of ratios for: not those that were skipped, and not those of which, for want
+// of a baseline, there are figures only.
+func (r *Report) told() []Answer {
+	return slices.DeleteFunc(slices.Clone(r.Answers), func(a Answer) bool {
+		return a.skipped() || r.Against == "" && a.figuresOnly() && len(r.figures("", a.cell)) > 0
+	})
+}
+
+// figuresOnly reports whether no workload has more than a figure: no ratio, and no failure.
+func (a *Answer) figuresOnly() bool {
+	return !slices.ContainsFunc(a.Ratios, func(x Ratio) bool { return x.Kind != Missing && x.Kind != Skipped })
 }
 
 // base is the workload's baseline, the one with fewest clients; nil if there is none.

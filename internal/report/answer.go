@@ -152,7 +152,7 @@ func (a *Answer) finish(r *Report, tellDoubts bool) {
 		parts = append(parts, "skipped at "+names(by[Skipped], len(a.Ratios)))
 	}
 	if compared == 0 && len(by[Missing]) == len(a.Ratios) {
-		parts = append(parts, "measured, but there is no baseline to compare with")
+		parts = append(parts, a.uncompared(r))
 	}
 	if doubts > 0 && !a.Baseline && tellDoubts {
 		parts = append(parts, doubtText(doubts, compared))
@@ -164,6 +164,21 @@ func (a *Answer) finish(r *Report, tellDoubts bool) {
 		parts = append(parts, a.On)
 	}
 	a.Text = strings.Join(parts, "; ")
+}
+
+// uncompared is what is said of a place where nothing is compared. A single workload's figures have room in the sentence.
+func (a *Answer) uncompared(r *Report) string {
+	if len(r.Workloads) == 1 {
+		w := &r.Workloads[0]
+		if c := a.cell(w); c != nil {
+			rate, p99 := w.figure(c)
+			if l := c.of(w.Class); l != nil && l.P99.Known() {
+				rate += ", p99 " + p99
+			}
+			return rate + "; there is no baseline to compare with"
+		}
+	}
+	return "measured, but there is no baseline to compare with"
 }
 
 func doubtText(n, of int) string {

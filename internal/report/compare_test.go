@@ -23,6 +23,30 @@ func TestNoBaseline(t *testing.T) {
 	}
 }
 
+// Without a baseline the reports give figures instead of ratios; they used to say "no ratio" and no more.
+func TestFiguresWithoutBaseline(t *testing.T) {
+	f := newFixture()
+	f.fill(thePlaces, 1)
+	f.run.Baseline = nil
+	r := built(f.run, f.trials)
+	for _, a := range r.Answers {
+		if !strings.Contains(a.Text, " k/s, p99 ") || !strings.Contains(a.Text, "there is no baseline to compare with") {
+			t.Errorf("%s: %q gives no figures", a.label(), a.Text)
+		}
+	}
+	for format, rows := range map[string][]string{"text": {"host dir, rate  ", "docker volume, p99  "}, "md": {"| host dir, rate | ", "| docker volume, p99 | "}, "html": {">host dir, rate</th>", ">docker volume, p99</th>"}} {
+		out := render(t, format, Terminal{Width: 100}, NewSet(r))
+		for _, row := range rows {
+			if !strings.Contains(out, row) {
+				t.Errorf("%s has no row %q:\n%s", format, row, out)
+			}
+		}
+		if strings.Contains(out, "no ratio ") {
+			t.Errorf("%s says that there is no ratio in each row:\n%s", format, out)
+		}
+	}
+}
+
 func TestClientsAreScaledAgainstOne(t *testing.T) {
 	f := newFixture()
 	f.fill(thePlaces[:1], 1)

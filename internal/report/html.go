@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"slices"
 	"strings"
 
 	"plimsoll/internal/clean"
@@ -129,7 +128,7 @@ func viewOf(r *Report, id string) reportView {
 		e := &v.Engines[len(v.Engines)-1]
 		e.Answers = append(e.Answers, a)
 	}
-	v.Overview = slices.DeleteFunc(slices.Clone(r.Answers), Answer.skipped)
+	v.Overview = r.told()
 	seen := map[string]bool{}
 	for i := range r.Workloads {
 		v.Workloads = append(v.Workloads, workloadViewOf(r, &r.Workloads[i], fmt.Sprintf("%sw%d", id, i)))

@@ -23,5 +23,6 @@ type document struct {
 func (JSON) Render(w io.Writer, s Set) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", " ")
+	e.SetEscapeHTML(false) // A command with > in it can be searched for.
 	return e.Encode(document{SchemaVersion, questionOfAll(s.Reports), s.Note, s.Reports})
 }

@@ -99,11 +99,8 @@ func mdOverview(p *printer, r *Report) {
 		}
 		rows = append(rows, append(row, a.Values...))
 	}
-	for _, a := range r.Answers {
-		if a.skipped() {
-			continue
-		}
-		row := []string{strings.TrimSpace(a.Engine + " " + a.Place), known(a.Overall, shortRatio)}
+	for _, a := range r.told() {
+		row := []string{a.label(), known(a.Overall, shortRatio)}
 		if !ranked {
 			row = row[:1]
 		}

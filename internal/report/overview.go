@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"plimsoll/internal/clean"
 )
@@ -22,9 +21,9 @@ func (p *textPage) overview() {
 		where.cells = append(where.cells, cut(clean.Line(a.Label), 40))
 		all.cells = append(all.cells, "")
 	}
-	rows := slices.DeleteFunc(slices.Clone(p.r.Answers), Answer.skipped)
+	rows := p.r.told()
 	for _, a := range rows {
-		where.cells = append(where.cells, cut(clean.Line(strings.TrimSpace(a.Engine+" "+a.Place)), 40))
+		where.cells = append(where.cells, cut(clean.Line(a.label()), 40))
 		all.cells = append(all.cells, known(a.Overall, shortRatio))
 	}
 	all.style = func(int) style { return bold }

@@ -1,6 +1,7 @@
 package userfile
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io/fs"
@@ -10,8 +11,9 @@ import (
 	"time"
 )
 
-// Create opens a file for what a command is about to print, before it does the work that it prints of. What is there stays until the
-// first write, and then goes; a file that was made and never written to is removed by Close. A named pipe is waited
+// Create opens a file for what a command is about to print, before it does the work that it prints of. What is there stays until
+// Close, and then goes if anything was written and there is space for it; a file that was made and can't be filled, or was never written
+// to, is removed by Close. A named pipe is waited
 // for until ctx ends, and then the error is ctx's cause; one whose reader has stopped reading makes the writes fail a moment
 // after that with os.ErrDeadlineExceeded.
 func Create(ctx context.Context, name string) (*Output, error) {
@@ -74,6 +76,7 @@ type Output struct {
 	stop  func() bool
 	mu    sync.Mutex
 	begun bool
+	text  bytes.Buffer // what a regular file is to hold
 }
 
 // create opens the file.
@@ -97,13 +100,31 @@ func create(name string) (*Output, error) {
 func (o *Output) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if !o.begun && o.regular {
-		if err := o.f.Truncate(0); err != nil {
-			return 0, err
-		}
-	}
 	o.begun = true
+	if o.regular {
+		return o.text.Write(p)
+	}
 	return o.f.Write(p)
+}
+
+// replace makes text the content of a file, or leaves what is there if there is no space for both. It stays the same file: its owner, its
+// mode and its links, and those that lead to it.
+func replace(f *os.File, text []byte) error {
+	st, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	// Behind what is there first.
+	if _, err := f.WriteAt(text, st.Size()); err != nil {
+		return errors.Join(err, f.Truncate(st.Size()))
+	}
+	if st.Size() == 0 {
+		return nil
+	}
+	if _, err := f.WriteAt(text, 0); err != nil {
+		return err
+	}
+	return f.Truncate(int64(len(text)))
 }
 
 // Close implements io.Closer.
@@ -113,8 +134,12 @@ func (o *Output) Close() error {
 	if o.stop != nil {
 		o.stop()
 	}
-	err := o.f.Close()
-	if o.made && !o.begun {
+	var err error
+	if o.regular && o.begun {
+		err = replace(o.f, o.text.Bytes())
+	}
+	err = errors.Join(err, o.f.Close())
+	if o.made && (!o.begun || err != nil) {
 		err = errors.Join(err, os.Remove(o.f.Name()))
 	}
 	return err

@@ -131,7 +131,7 @@ func (r *Roster) refresh(ctx context.Context) error {
 		if old := before[ref]; old != nil && old.Target.PID == t.PID && old.Target.StartTime == t.StartTime && old.Target.ID == t.ID {
 			r.subjects[ref] = old
 		} else if r.subjects[ref] == nil {
-			s, err := r.look(ctx, t)
+			s, err := r.look(t)
 			if err != nil {
 				if len(r.named) > 0 && first {
 					return err
@@ -198,8 +198,8 @@ func (r *Roster) note(s string) {
 }
 
 // look makes a subject of a target.
-func (r *Roster) look(ctx context.Context, t target.Target) (*Subject, error) {
-	scope, err := r.holder.Look(ctx, t)
+func (r *Roster) look(t target.Target) (*Subject, error) {
+	scope, err := r.holder.Look(t)
 	if err != nil {
 		return nil, err
 	}

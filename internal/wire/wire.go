@@ -177,6 +177,8 @@ type Error struct {
 	Errno int    `json:"errno,omitempty"`
 	// Overwrite: the trial was refused, since it would write over data without leave (workload.ErrOverwrite).
 	Overwrite bool `json:"overwrite,omitempty"`
+	// Missing: a file of the trial isn't there and can't be made (workload.ErrMissing).
+	Missing bool `json:"missing,omitempty"`
 	// Signal killed the trial's process, if any did.
 	Signal string `json:"signal,omitempty"`
 	// Log holds the last lines of the trial's standard error.

@@ -121,7 +121,8 @@ func TestCompressingFileSystem(t *testing.T) {
 	}
 }
 
-// TestThrottledGenerator is pitfall 7: the CPU controller stops the worker.
+// TestThrottledGenerator is pitfall 7: the CPU controller stops the worker. The null engine asks for CPU and
+// nothing else: a worker that waits for a busy disk is never stopped, and rightly there is no doubt then.
 func TestThrottledGenerator(t *testing.T) {
 	_, dir := disk(t, "")
 	e := engine.NewOCI(t.TempDir(), workertest.Source(t), exec.LookPath)
@@ -131,8 +132,11 @@ func TestThrottledGenerator(t *testing.T) {
 	limits := limit.Limits{Name: "slow", CPUs: 0.1}
 	b := openBench(t, e, engine.Spec{Place: place.Spec{Name: "b", Kind: place.Bind, Path: dir}, Limits: limits})
 	spec := job(load.RandRead, 0)
-	spec.Job.Direct, spec.Job.Runtime = false, 500*time.Millisecond
+	spec.Job.Direct, spec.Job.IOEngine, spec.Job.Runtime = false, load.Null, time.Second
 	tr := b.run(t, spec)
+	if s := tr.Results[0].Throttled; s.Periods < 2 || s.Time < 100*time.Millisecond {
+		t.Errorf("in a second of ten periods with 10 ms of CPU each the worker was stopped in %d, for %v", s.Periods, s.Time)
+	}
 	// The check isn't told of the limit here; in a cell that has one it is a note.
 	wantWarning(t, tr, check.Throttled, record.Doubt, "The CPU controller stopped the worker")
 }

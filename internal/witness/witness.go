@@ -24,7 +24,13 @@ import (
 // A Witness remembers what each agent's place stands on. It belongs to one goroutine.
 type Witness struct {
 	fs    device.FS
-	known map[*agent.Agent]seen
+	known map[ground]seen
+}
+
+// A ground is what is looked at: an agent's place, or the file or device under test, of which a line of several stages has several.
+type ground struct {
+	agent  *agent.Agent
+	target string
 }
 
 // A seen is what was found out about one agent's place.
@@ -36,7 +42,7 @@ type seen struct {
 
 // New returns a witness that looks at the machine through fs.
 func New(fs device.FS) *Witness {
-	return &Witness{fs: fs, known: map[*agent.Agent]seen{}}
+	return &Witness{fs: fs, known: map[ground]seen{}}
 }
 
 // Before implements trial.Witness.
@@ -47,17 +53,17 @@ func (w *Witness) Before(agents []*agent.Agent, target string) func(*record.Tria
 	}
 	grounds := make([]seen, len(agents))
 	for i, a := range agents {
-		s, ok := w.known[a]
+		s, ok := w.known[ground{a, target}]
 		if !ok {
 			s = w.look(a, target)
-			w.known[a] = s
+			w.known[ground{a, target}] = s
 		}
 		grounds[i] = s
 	}
 	before := w.throttles(agents)
 	return func(t *record.Trial) {
 		for i, a := range agents {
-			fill(t, i, a, grounds[i])
+			fill(t, i, a, grounds[i], target)
 		}
 		addThrottles(t.Results, before, w.throttles(agents))
 	}
@@ -131,11 +137,14 @@ func mountOf(a *agent.Agent) device.Mount {
 
 // fill puts the evidence of one client into a trial. A trial that failed has no
 // results, and so no bytes to compare.
-func fill(t *record.Trial, client int, a *agent.Agent, s seen) {
+func fill(t *record.Trial, client int, a *agent.Agent, s seen, target string) {
 	info := a.Session.Info()
 	where := whereOf(s.stack)
 	where.Host = info.Host
-	where.Path = folder(info.HostPath, t.Spec.Job.Filename)
+	where.Path = folder(info.HostPath, target)
+	if target != "" && t.Spec.Kind == workload.Stage && where.FSType != device.RawBlock {
+		where.Path = filepath.Dir(target) // One of several files of a line, as a rule.
+	}
 	where.Runtime, where.Daemon, where.Storage = info.Runtime, info.Daemon, info.Storage
 	where.Kernel = a.Hello.Kernel
 	where.CgroupVersion, where.Memory = s.version, s.memory

@@ -127,6 +127,7 @@ func holdCollector() (resume func()) {
 // describe puts an error on the wire.
 func describe(id, phase string, err error) *wire.Error {
 	e := &wire.Error{ID: id, Phase: phase, Text: err.Error(), Overwrite: errors.Is(err, workload.ErrOverwrite)}
+	e.Missing = errors.Is(err, workload.ErrMissing)
 	var partial *workload.PartialError
 	if errors.As(err, &partial) {
 		e.Done = &partial.Done

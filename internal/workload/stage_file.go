@@ -30,6 +30,31 @@ func (e *OverwriteError) Error() string {
 // Is reports whether target is ErrOverwrite.
 func (e *OverwriteError) Is(target error) bool { return target == ErrOverwrite }
 
+// ErrMissing is matched by errors of files that aren't there and can't be made, also by those that came from a worker.
+var ErrMissing = errors.New("a file does not exist")
+
+// A MissingError is a job's file that isn't there, and isn't made.
+type MissingError struct {
+	// Job and Path name the job and its file; Why is why it isn't made, with what goes before it.
+	Job, Path, Why string
+}
+
+// Error implements error.
+func (e *MissingError) Error() string {
+	return fmt.Sprintf("job %s: %s does not exist%s", e.Job, e.Path, e.Why)
+}
+
+// unmade is why a file that has to be there isn't made.
+func (j *StageJob) unmade() string {
+	if j.Job.Writes() {
+		return ", and is not to be made"
+	}
+	return ", and is to be read"
+}
+
+// Is reports whether target is ErrMissing.
+func (e *MissingError) Is(target error) bool { return target == ErrMissing }
+
 // files makes the paths of a job absolute, lays out what is missing, and refuses to
 // write over what isn't ours. made holds what this stage laid out.
 func (s *stageRun) files(ctx context.Context, j *StageJob, dir string, made map[string]bool) error {
@@ -110,11 +135,11 @@ func stageFile(ctx context.Context, j *StageJob, path string) (laidOut, own bool
 	st, err := os.Stat(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist) && j.Exist == Must:
-		return false, false, fmt.Errorf("job %s: %s does not exist, and is not to be made", j.Name, path)
+		return false, false, &MissingError{j.Name, path, j.unmade()}
 	case err == nil && j.Exist == MustNot:
 		return false, false, fmt.Errorf("job %s: %s exists already", j.Name, path)
 	case errors.Is(err, os.ErrNotExist) && j.Size == 0 && !j.Truncate:
-		return false, false, fmt.Errorf("job %s: %s does not exist; give a size, and it is made", j.Name, path)
+		return false, false, &MissingError{j.Name, path, "; give a size, and it is made"}
 	case errors.Is(err, os.ErrNotExist):
 	case err != nil:
 		return false, false, fmt.Errorf("job %s: %w", j.Name, err)

@@ -13,13 +13,15 @@ func (j *StageJob) resolve() error {
 	if j.OffsetPercent == 0 && j.SizePercent == 0 && j.IOPercent == 0 && !j.Clip || j.Job.IOEngine == load.Null {
 		return nil
 	}
-	least := int64(math.MaxInt64)
+	least, shortest := int64(math.MaxInt64), ""
 	for _, p := range j.paths() {
 		n, err := fileSize(p)
 		if err != nil {
 			return fmt.Errorf("job %s: %w", j.Name, err)
 		}
-		least = min(least, n)
+		if n < least {
+			least, shortest = n, p
+		}
 	}
 	unit := j.Job.BS
 	if unit < 1 {
@@ -32,6 +34,9 @@ func (j *StageJob) resolve() error {
 		j.Job.Size = percent(least, j.SizePercent)
 	}
 	left := least - j.Job.Offset
+	if left <= 0 {
+		return fmt.Errorf("job %s: %s has %d bytes, none of them behind offset %d", j.Name, shortest, least, j.Job.Offset)
+	}
 	if j.Job.Size > left {
 		j.Job.Size = left
 		if j.Clip && !j.Job.Tail {

@@ -94,7 +94,7 @@ func TestStageSpareWhatIsNotOurs(t *testing.T) {
 	if _, err := stage(t, dir, own); err == nil || !strings.Contains(err.Error(), "has 65536 bytes, but the job needs 1048576") {
 		t.Errorf("a file that is too short: %v", err)
 	}
-	if _, err := stage(t, dir, StageJob{Name: "no", Job: load.Job{RW: load.Read, Filename: "missing"}}); err == nil || !strings.Contains(err.Error(), "does not exist") {
+	if _, err := stage(t, dir, StageJob{Name: "no", Job: load.Job{RW: load.Read, Filename: "missing"}}); !errors.Is(err, ErrMissing) || !strings.HasSuffix(err.Error(), "missing does not exist; give a size, and it is made") {
 		t.Errorf("a missing file: %v", err)
 	}
 }

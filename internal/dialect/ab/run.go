@@ -25,6 +25,9 @@ type Requester interface {
 // from the session, which has to be a Requester. When ctx ends the report is that of
 // the requests done until then, as in ab, and the error is ctx's.
 func (t *Test) Run(ctx context.Context, session dialect.Session, stdout, stderr io.Writer) error {
+	if err := t.apart(); err != nil {
+		return err
+	}
 	body, err := t.body(ctx)
 	if err != nil {
 		return err
@@ -44,6 +47,8 @@ func (t *Test) Run(ctx context.Context, session dialect.Session, stdout, stderr 
 // measure makes the requests and prints the report.
 func (t *Test) measure(ctx context.Context, session dialect.Session, body []byte, stdout, stderr io.Writer) (*tally, error) {
 	spec, beat := t.spec(body), t.beat()
+	// Before ab's first line, the end of which stays open until the requests are done.
+	fmt.Fprintf(stderr, "plimsoll: closed loop: a connection asks again when it has its answer; a stall of the server is in at most %d of the times (-c)\n", t.Concurrency)
 	fmt.Fprint(stdout, banner)
 	dots := "..."
 	if beat > 0 {
@@ -53,7 +58,6 @@ func (t *Test) measure(ctx context.Context, session dialect.Session, body []byte
 	if t.Verbosity >= 2 {
 		fmt.Fprintf(stdout, "INFO: %s header == \n---\n%s\n---\n", t.method(), spec.Request)
 	}
-	fmt.Fprintf(stderr, "plimsoll: closed loop: a connection asks again when it has its answer; a stall of the server is in at most %d of the times (-c)\n", t.Concurrency)
 	r, err := t.ask(ctx, session, spec, beat, stdout, stderr)
 	if err != nil {
 		fmt.Fprintln(stdout)
@@ -151,6 +155,20 @@ func (t *Test) body(ctx context.Context) ([]byte, error) {
 		err = fmt.Errorf("%s: more than 64 MiB can't be sent", name)
 	}
 	return data, err
+}
+
+// apart refuses outputs that are each other, or what is sent.
+func (t *Test) apart() error {
+	list := func(options ...dialect.File) (all []dialect.File) {
+		for _, f := range options {
+			if f.Name != "" {
+				all = append(all, dialect.File{Option: f.Option + " " + f.Name, Name: f.Name})
+			}
+		}
+		return all
+	}
+	outputs := list(dialect.File{Option: "-e", Name: t.CSVFile}, dialect.File{Option: "-g", Name: t.GnuplotFile})
+	return dialect.Apart(outputs, list(dialect.File{Option: "-p", Name: t.PostFile}, dialect.File{Option: "-u", Name: t.PutFile}))
 }
 
 // create makes a file, nil without a name.

@@ -358,3 +358,21 @@ func TestTLS(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestLabelIsBeforeTheReport: on a terminal, where both streams meet, what Plimsoll says of the closed loop does not cut one of ab's lines
+// in two, as it did behind "(be patient)...".
+func TestLabelIsBeforeTheReport(t *testing.T) {
+	s := serve(t, plain)
+	test, err := Parse([]string{"-n", "2", s.url("/")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var both bytes.Buffer
+	if err := test.Run(context.Background(), nil, &both, &both); err != nil {
+		t.Fatal(err)
+	}
+	label, rest, _ := strings.Cut(both.String(), "\n")
+	if !strings.HasPrefix(label, "plimsoll: closed loop: ") || !strings.HasPrefix(rest, banner) || !strings.Contains(rest, "(be patient)...") || strings.Contains(rest, "plimsoll") {
+		t.Errorf("%s", both.String())
+	}
+}

@@ -327,6 +327,27 @@ func tryLine(t *testing.T, line string) {
 	})
 }
 
+// TestNothingToRead: what can't be read is said of the file, in its own figures.
+func TestNothingToRead(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "f"), make([]byte, 1<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]string{
+		"if=f of=/dev/null bs=4096 skip=1000000": "f has 1048576 bytes, none of them behind offset 4096000000",
+		"if=f of=/dev/null bs=4096 skip=256":     "f has 1048576 bytes, none of them behind offset 1048576",
+		"if=nosuch of=/dev/null":                 "nosuch does not exist, and is to be read",
+	} {
+		test, err := Parse(strings.Fields(line), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := test.Run(t.Context(), &dialecttest.Local{Dir: dir}, io.Discard, io.Discard); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", line, err, want)
+		}
+	}
+}
+
 // TestReadEndsWithTheFile: the records and bytes of a read are dd's, with the part of a block at the end of the file, and a
 // count beyond it.
 func TestReadEndsWithTheFile(t *testing.T) {

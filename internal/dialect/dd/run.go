@@ -62,7 +62,7 @@ func (t *Test) job(session dialect.Session) workload.StageJob {
 			j.Size = t.Count * t.BS
 		}
 		j.Direct, j.Sync = modes(t.InFlags)
-		return workload.StageJob{Name: "read", Job: j, Clip: true} // At the file's end dd ends, too.
+		return workload.StageJob{Name: "read", Job: j, Clip: true, Exist: workload.Must} // At the file's end dd ends, too.
 	}
 	j := load.Job{
 		RW: load.Write, BS: t.BS, Filename: session.Path(t.Out), Offset: t.Seek * t.BS, Size: t.Count * t.BS, IOEngine: load.PSync,

@@ -46,6 +46,8 @@ func readElements(name string, data []byte) (*element, error) {
 	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil }
 	var root *element
 	var open []*element
+	// texts are those of the open elements, which come in pieces wherever there is a comment.
+	var texts [][]byte
 	for n := 0; ; n++ {
 		tok, err := d.Token()
 		line, _ := d.InputPos()
@@ -73,15 +75,19 @@ func readElements(name string, data []byte) (*element, error) {
 			default:
 				root = e
 			}
-			open = append(open, e)
+			open, texts = append(open, e), append(texts, nil)
 		case xml.CharData:
-			if len(open) > 0 {
-				open[len(open)-1].text += string(tok)
+			if last := len(texts) - 1; last >= 0 {
+				texts[last] = append(texts[last], tok...)
 			}
 		case xml.EndElement:
-			e := open[len(open)-1]
-			e.text = strings.TrimSpace(e.text)
-			open = open[:len(open)-1]
+			last := len(open) - 1
+			e := open[last]
+			e.text = strings.TrimSpace(string(texts[last]))
+			if e.text != "" && len(e.children) > 0 {
+				return nil, usage(where, "<%s> holds text between its elements, which no profile has", e.name)
+			}
+			open, texts = open[:last], texts[:last]
 		}
 	}
 }

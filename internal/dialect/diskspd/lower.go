@@ -2,6 +2,7 @@ package diskspd
 
 import (
 	"fmt"
+	"math/bits"
 	"reflect"
 	"strings"
 	"time"
@@ -241,8 +242,8 @@ func (t *Target) effective(fileSize uint64) []part {
 		} else {
 			// Percent of the whole blocks; none gets lost to rounding.
 			upTo := at + r.Size
-			p.first = whole / align * at / 100 * align
-			p.size = whole/align*upTo/100*align - p.first
+			p.first = percent(whole/align, at) * align
+			p.size = percent(whole/align, upTo)*align - p.first
 			at = upTo
 		}
 		if r.IO > 0 && p.size > 0 {
@@ -250,6 +251,13 @@ func (t *Target) effective(fileSize uint64) []part {
 		}
 	}
 	return all
+}
+
+// percent is p percent of n, rounded down. p is 100 at most.
+func percent(n, p uint64) uint64 {
+	hi, lo := bits.Mul64(n, p)
+	q, _ := bits.Div64(hi, lo, 100)
+	return q
 }
 
 // written says what is written.

@@ -1,6 +1,7 @@
 package diskspd
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -102,6 +103,23 @@ func TestStage(t *testing.T) {
 			if err := j.Job.Validate(); err != nil {
 				t.Errorf("%q: %v", c.line, err)
 			}
+		}
+	}
+}
+
+// TestPercentOfAnySize: ranges in percent follow one another to the end, also of the largest file in the smallest steps.
+func TestPercentOfAnySize(t *testing.T) {
+	for _, size := range []uint64{100, 1 << 20, 1 << 57, math.MaxInt64} {
+		target := Target{Block: 1, Align: 1, RandomRatio: 100, Ranges: []Range{{IO: 10, Size: 50}, {IO: 10, Size: 49}, {IO: 80, Size: 1}}}
+		at := uint64(0)
+		for i, p := range target.effective(size) {
+			if want := target.Ranges[i].Size * (size / 100); p.first != at || p.size < want || p.size > want+100 {
+				t.Errorf("range %d of %d bytes is %d bytes at %d, want %d at %d", i, size, p.size, p.first, want, at)
+			}
+			at = p.first + p.size
+		}
+		if at != size {
+			t.Errorf("the ranges of %d bytes end at %d", size, at)
 		}
 	}
 }

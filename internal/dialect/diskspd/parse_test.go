@@ -283,6 +283,7 @@ func TestXMLProfileRefuses(t *testing.T) {
 		{"<Profile>", "p.xml:1"},
 		{"<Profile/>", "no time span"},
 		{"<Profile/><Profile/>", "second"},
+		{in("odd<BlockSize>4096</BlockSize>"), "p.xml:2: <Target> holds text between its elements"},
 		{in("<BlockSise>5</BlockSise>"), "p.xml:2: <BlockSise>: is unknown in <Target>; the nearest is <BlockSize>"},
 		{in("<BlockSize>x</BlockSize>"), "p.xml:2: <BlockSize>: \"x\" has to be a whole number"},
 		{in("<BlockSize>4096</BlockSize><BlockSize>4096</BlockSize>"), "comes twice"},
@@ -326,7 +327,7 @@ func TestHostileLines(t *testing.T) {
 		tryLine(t, hostile, "")
 	}
 	for _, hostile := range []string{
-		"<Profile>" + strings.Repeat("<a>", 1<<16), "<Profile><TimeSpans>" + strings.Repeat("<TimeSpan/>", 1<<15), "<Profile " + strings.Repeat("a='b' ", 1<<16) + "/>", "<!DOCTYPE a [<!ENTITY b 'bb'>]><Profile>&b;</Profile>", strings.Repeat("<!--x-->", 1<<16),
+		"<Profile>" + strings.Repeat("<a>", 1<<16), "<Profile><TimeSpans>" + strings.Repeat("<TimeSpan/>", 1<<15), "<Profile " + strings.Repeat("a='b' ", 1<<16) + "/>", "<Profile>" + strings.Repeat("x", 9e5) + strings.Repeat("y<!---->", 9900) + "</Profile>", "<!DOCTYPE a [<!ENTITY b 'bb'>]><Profile>&b;</Profile>", strings.Repeat("<!--x-->", 1<<16),
 	} {
 		tryLine(t, "-Xp.xml f", hostile)
 	}

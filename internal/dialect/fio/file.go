@@ -99,6 +99,9 @@ func (p *parser) include(f *fileParser) error {
 	if err != nil {
 		return dialect.Usagef(f.name, "%v", err)
 	}
+	if f.name != "-" {
+		p.test.sources = append(p.test.sources, f.name)
+	}
 	if p.text += len(text); p.text > maxFile {
 		return dialect.Usagef(f.name, "job files of more than %d bytes", maxFile)
 	}

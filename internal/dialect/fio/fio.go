@@ -34,9 +34,11 @@ type Test struct {
 	ParseOnly bool
 
 	readonly bool
-	jobs     []*job
-	globals  []keyValue
-	stages   [][]*clone
+	// sources are the files that it was read from.
+	sources []string
+	jobs    []*job
+	globals []keyValue
+	stages  [][]*clone
 	// need is the length that each file must have.
 	need map[string]int64
 	// paths is the bytes of all paths, and files their number, clone by clone.

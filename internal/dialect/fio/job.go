@@ -62,6 +62,7 @@ type job struct {
 	runtime       time.Duration
 	ramp          time.Duration
 	delay         time.Duration
+	delayMost     time.Duration // of a range; else as delay
 	timeBased     bool
 	loops         int64
 	numberIOs     int64

@@ -74,11 +74,14 @@ func write(w *bytes.Buffer, v any, indent int) {
 	}
 }
 
-// writeString prints a JSON string. Most are the tens of thousands of keys of json+ and need no escapes.
+// writeString prints a JSON string, with > as it is, which fio's keys have. Most are the tens of thousands of keys of json+ and
+// need no escapes.
 func writeString(w *bytes.Buffer, s string) {
-	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' || strings.ContainsRune(`"\<>&`, r) }) {
-		b, _ := json.Marshal(s) // A string always can be.
-		w.Write(b)
+	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
+		e := json.NewEncoder(w)
+		e.SetEscapeHTML(false)
+		_ = e.Encode(s)         // A string always can be.
+		w.Truncate(w.Len() - 1) // The end of the line.
 		return
 	}
 	w.WriteByte('"')

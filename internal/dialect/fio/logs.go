@@ -2,6 +2,7 @@ package fio
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -26,35 +27,41 @@ func (t *Test) writeLogs(all []measured, create func(string) (io.WriteCloser, er
 			}
 		}
 	}
+	var errs []error
 	for _, name := range order {
-		if err := writeFile(create, name, files[name].Bytes()); err != nil {
+		errs = append(errs, writeFile(create, name, files[name].Bytes()))
+	}
+	return errors.Join(errs...)
+}
+
+// tryLogs sees whether the logs can be made, before minutes are spent on what they are to hold.
+func (t *Test) tryLogs(create func(string) (io.WriteCloser, error)) error {
+	for _, name := range t.logNames() {
+		f, err := create(name)
+		if err == nil {
+			err = f.Close() // There may be more than a process can hold open.
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// tryLogs sees whether the logs can be made, before minutes are spent on what they are to hold.
-func (t *Test) tryLogs(create func(string) (io.WriteCloser, error)) error {
-	tried := map[string]bool{}
+// logNames are the names of all logs, each once: jobs may share one.
+func (t *Test) logNames() (all []string) {
+	seen := map[string]bool{}
 	for _, clones := range t.stages {
 		for _, c := range clones {
 			for _, l := range c.logs() {
-				if tried[l.name] {
-					continue
-				}
-				tried[l.name] = true
-				f, err := create(l.name)
-				if err == nil {
-					err = f.Close() // There may be more than a process can hold open.
-				}
-				if err != nil {
-					return err
+				if !seen[l.name] {
+					seen[l.name] = true
+					all = append(all, l.name)
 				}
 			}
 		}
 	}
-	return nil
+	return all
 }
 
 // A logFile is one of a clone's logs.

@@ -21,7 +21,7 @@ func (c *clone) lower(t *Test) error {
 	bad := func(format string, args ...any) error { return dialect.Usagef(j.where, format, args...) }
 	l := load.Job{
 		RW: j.rw, RWNumber: j.rwNumber, BS: j.blockSize(), IODepth: j.iodepth, NumJobs: 1,
-		Runtime: j.runtime, RampTime: j.ramp, StartDelay: j.delay, NumberIOs: j.numberIOs,
+		Runtime: j.runtime, RampTime: j.ramp, StartDelay: c.delay(), NumberIOs: j.numberIOs,
 		Direct: j.direct, Sync: j.sync, IOEngine: engines[j.ioengine],
 		RateProcess: j.rateProcess, ThinkTime: j.think, ThinkTimeSpin: j.thinkSpin,
 		Compress: 0, Verify: j.verify, RandSeed: c.seed(), CPUs: j.cpus,

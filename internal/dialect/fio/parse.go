@@ -188,13 +188,17 @@ func find(key, where string, line bool) (*Option, error) {
 	return nil, dialect.Usagef(where, "there is no option %s; docs/fio.md has the list", key)
 }
 
+// nameless are options that need no value in a file: the job's name is it. On a line they take the next word, as in fio.
+var nameless = []string{"write_bw_log", "write_lat_log", "write_iops_log"}
+
 // apply sets the option in j.
 func (a assignment) apply(j *job) error {
 	value := a.value
 	switch {
 	case a.opt.Bare && !a.hasValue:
 		value = "1"
-	case !a.hasValue || value == "" && a.opt.Name != "write_bw_log" && a.opt.Name != "write_lat_log" && a.opt.Name != "write_iops_log":
+	case value == "" && slices.Contains(nameless, a.opt.Name):
+	case !a.hasValue || value == "":
 		return dialect.Usagef(a.where, "%s needs a value", a.key)
 	}
 	if a.opt.Support == Refused {

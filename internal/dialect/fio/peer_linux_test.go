@@ -62,8 +62,12 @@ func TestJSONHasFiosKeys(t *testing.T) {
 				t.Parallel()
 				args := append([]string{"--output-format=" + format}, args...)
 				theirs, ours := map[string]string{}, map[string]string{}
-				keys(t, peer(t, t.TempDir(), args...), theirs)
-				keys(t, run(t, t.TempDir(), args...), ours)
+				fios, own := peer(t, t.TempDir(), args...), run(t, t.TempDir(), args...)
+				keys(t, fios, theirs)
+				keys(t, own, ours)
+				if last := `">=64" : `; strings.Contains(fios, last) && !strings.Contains(own, last) {
+					t.Errorf("ours has no %s, which is fio's text", last)
+				}
 				// A rate has response times, under keys that fio doesn't have.
 				rated := slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--rate") && !strings.Contains(a, "=,") })
 				if own := takeOwn(ours); (len(own) > 0) != rated {

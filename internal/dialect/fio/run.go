@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -53,16 +54,22 @@ func (t *Test) Run(ctx context.Context, session dialect.Session, stdout, stderr 
 	if (t.Output != "" || t.hasLogs()) && o.Create == nil {
 		return dialect.Usagef("--output", "files can't be written here")
 	}
+	if err := t.apart(session); err != nil {
+		return err
+	}
 	if err := t.tryLogs(o.Create); err != nil {
 		return err
 	}
+	var file io.WriteCloser
 	if t.Output != "" {
-		f, err := o.Create(t.Output)
-		if err != nil {
+		if file, err = o.Create(t.Output); err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, f.Close()) }()
-		stdout = f
+		defer func() {
+			if file != nil {
+				err = errors.Join(err, file.Close())
+			}
+		}()
 	}
 	begin := o.Now()
 	var all []measured
@@ -80,9 +87,8 @@ func (t *Test) Run(ctx context.Context, session dialect.Session, stdout, stderr 
 	r := t.report(all, disks, ran)
 	r.now, r.pid = o.Now(), os.Getpid()
 	r.elapsed = r.now.Sub(begin)
-	if err := t.writeLogs(all, o.Create); err != nil {
-		return err
-	}
+	// What can't be kept in one file is no reason to lose the rest.
+	unlogged := t.writeLogs(all, o.Create)
 	var out bytes.Buffer
 	for _, f := range t.Formats {
 		switch f {
@@ -92,8 +98,41 @@ func (t *Test) Run(ctx context.Context, session dialect.Session, stdout, stderr 
 			out.Write(r.json(f == "json+"))
 		}
 	}
-	_, err = stdout.Write(out.Bytes())
-	return err
+	if file == nil {
+		_, err = stdout.Write(out.Bytes())
+		return errors.Join(unlogged, err)
+	}
+	unwritten := fill(file, out.Bytes())
+	file = nil
+	if unwritten != nil {
+		_, err = stdout.Write(out.Bytes())
+		unwritten = fmt.Errorf("--output=%s: %w; what it was to hold is on standard output", t.Output, unwritten)
+	}
+	return errors.Join(unlogged, unwritten, err)
+}
+
+// apart refuses outputs that are files of the jobs, job files, or each other.
+func (t *Test) apart(session dialect.Session) error {
+	var outputs, inputs []dialect.File
+	if t.Output != "" {
+		outputs = append(outputs, dialect.File{Option: "--output=" + t.Output, Name: t.Output})
+	}
+	for _, name := range t.logNames() {
+		outputs = append(outputs, dialect.File{Option: "the log " + name, Name: name})
+	}
+	if len(outputs) == 0 {
+		return nil
+	}
+	for _, name := range t.sources {
+		inputs = append(inputs, dialect.File{Option: "a job file", Name: name})
+	}
+	for _, name := range t.allFiles() {
+		// Those in a place are none of this machine's.
+		if path := session.Path(name); filepath.IsAbs(path) {
+			inputs = append(inputs, dialect.File{Option: "a file of its jobs", Name: path})
+		}
+	}
+	return dialect.Apart(outputs, inputs)
 }
 
 func writeFile(create func(string) (io.WriteCloser, error), name string, data []byte) error {
@@ -101,11 +140,13 @@ func writeFile(create func(string) (io.WriteCloser, error), name string, data []
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(data)
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	return err
+	return fill(f, data)
+}
+
+// fill writes a file and closes it.
+func fill(f io.WriteCloser, data []byte) error {
+	_, err := f.Write(data)
+	return errors.Join(err, f.Close())
 }
 
 // stage runs stage number i, and reads back what asks for it.

@@ -35,3 +35,48 @@ func TestLongRunsHaveLongerSamples(t *testing.T) {
 		}
 	}
 }
+
+// A log without a value has the job's name, in a file; on a line the next word is its value. Both are fio's ways.
+func TestLogsWithoutAName(t *testing.T) {
+	test, err := Parse([]string{"x.fio"}, memory(map[string]string{"x.fio": "[job]\nrw=read\nsize=1m\nwrite_bw_log\nwrite_lat_log\nwrite_iops_log=\nlog_avg_msec=100\n"}, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, l := range test.stages[0][0].logs() {
+		names = append(names, l.name)
+	}
+	if got := strings.Join(names, " "); got != "job_bw.1.log job_iops.1.log job_lat.1.log job_clat.1.log job_slat.1.log" {
+		t.Error(got)
+	}
+	test, err = Parse(strings.Fields("--name=job --rw=read --size=1m --log_avg_msec=100 --write_bw_log next"), Source{})
+	if err != nil || test.stages[0][0].logs()[0].name != "next_bw.1.log" {
+		t.Errorf("on a line: %+v, %v", test, err)
+	}
+}
+
+// Of a range each clone starts at a time of its own, within it.
+func TestStartDelayRange(t *testing.T) {
+	test, err := Parse(strings.Fields("--name=a --rw=read --size=1m --numjobs=50 --startdelay=1-5"), Source{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	late, seen := 0, map[time.Duration]bool{}
+	for _, c := range test.stages[0] {
+		d := c.spec.Job.StartDelay
+		if d < time.Second || d > 5*time.Second {
+			t.Errorf("a clone starts after %v", d)
+		}
+		if seen[d] = true; d > 3*time.Second {
+			late++
+		}
+	}
+	if len(seen) < 45 || late < 10 || late > 40 {
+		t.Errorf("50 clones have %d delays, %d of them in the second half", len(seen), late)
+	}
+	for v, want := range map[string]string{"5-1": "from more to less", "1-x": `"x"`, "-5": `""`, "1-2-3": `"2-3"`} {
+		if _, err := Parse([]string{"--name=a", "--rw=read", "--size=1m", "--startdelay=" + v}, Source{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("startdelay=%s: %v, want %q", v, err, want)
+		}
+	}
+}

@@ -79,7 +79,7 @@ func (t *Test) explain(err error) error {
 		return fmt.Errorf("%w (Orion reads and writes past the page cache)", err)
 	case errors.Is(err, workload.ErrOverwrite):
 		return fmt.Errorf("%w (-write destroys what is in the files)", err)
-	case t.LUNSize == 0 && strings.Contains(err.Error(), "does not exist"):
+	case t.LUNSize == 0 && errors.Is(err, workload.ErrMissing):
 		return fmt.Errorf("%w: add --lun-size SIZE", err)
 	}
 	return err
@@ -181,12 +181,15 @@ func discard(files map[string]*os.File) error {
 	return errors.Join(errs...)
 }
 
-// fill writes the files and closes them.
+// fill writes the files and closes them. One that can't be written in full, as on a full disk, is removed: what is there is whole.
 func fill(files map[string]*os.File, text map[string]string) error {
 	var errs []error
 	for _, kind := range fileKinds {
-		_, err := files[kind].WriteString(text[kind])
-		errs = append(errs, err, files[kind].Close())
+		f := files[kind]
+		_, err := f.WriteString(text[kind])
+		if err = errors.Join(err, f.Close()); err != nil {
+			errs = append(errs, err, os.Remove(f.Name()))
+		}
 	}
 	return errors.Join(errs...)
 }

@@ -1,7 +1,6 @@
 package hold
 
 import (
-	"context"
 	"fmt"
 
 	"plimsoll/internal/limit/explain"
@@ -9,16 +8,18 @@ import (
 )
 
 // Look finds what is known of a target that was found already: its groups, and all that its data lies on, also what can't be
-// limited, and why. It asks no engine. A target without processes of its own, such as a group, has no
+// limited, and why. It asks no engine, and not systemd. A target without processes of its own, such as a group, has no
 // data that is known. What goes wrong with the data is among the notes.
-func (h *Holder) Look(ctx context.Context, t target.Target) (*Scope, error) {
+func (h *Holder) Look(t target.Target) (*Scope, error) {
 	s := &Scope{Target: t}
 	if t.Elsewhere != "" {
 		return nil, &ImpossibleError{What: t.Ref(), Why: t.Elsewhere, Instead: "run plimsoll there"}
 	}
-	if err := h.container(ctx, s, &s.Target); err != nil {
+	p, err := h.part(s, &s.Target)
+	if err != nil {
 		return nil, err
 	}
+	s.Parts = append(s.Parts, p)
 	if t.PID == 0 {
 		return s, nil
 	}

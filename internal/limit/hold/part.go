@@ -43,8 +43,21 @@ func (h *Holder) parts(ctx context.Context, s *Scope, where Where) error {
 	return nil
 }
 
-// container adds the part of a container, process, group or unit.
+// container adds the part of a container, process, group or unit, with the unit of systemd's that made it.
 func (h *Holder) container(ctx context.Context, s *Scope, t *target.Target) error {
+	p, err := h.part(s, t)
+	if err != nil {
+		return err
+	}
+	if !s.noUnit {
+		p.Unit = h.unitOf(ctx, s, t)
+	}
+	s.Parts = append(s.Parts, p)
+	return nil
+}
+
+// part is that of a container, process, group or unit, as the kernel tells it.
+func (h *Holder) part(s *Scope, t *target.Target) (Part, error) {
 	var groups *cgroup.Target
 	var err error
 	switch t.Kind {
@@ -59,23 +72,18 @@ func (h *Holder) container(ctx context.Context, s *Scope, t *target.Target) erro
 		groups, err = h.Groups.At(t.Name)
 	default:
 		if len(t.Groups) == 0 {
-			return fmt.Errorf("%s has no control group", t.Ref())
+			return Part{}, fmt.Errorf("%s has no control group", t.Ref())
 		}
 		groups, err = h.Groups.At(t.Groups[0].Path)
 	}
 	if err != nil {
-		return err
+		return Part{}, err
 	}
 	name := t.Ref()
 	if t.Kind == target.Container {
 		name = "container " + t.Name
 	}
-	p := Part{Name: name, Groups: groups, Target: t}
-	if !s.noUnit {
-		p.Unit = h.unitOf(ctx, s, t)
-	}
-	s.Parts = append(s.Parts, p)
-	return nil
+	return Part{Name: name, Groups: groups, Target: t}, nil
 }
 
 // unitOf is the unit that made a target's groups, "" if none did.

@@ -85,23 +85,27 @@ func (w *Weights) Enable(ctx context.Context, s *Scope, by string) (done []Enabl
 					*all = slices.Delete(*all, i, i+1)
 				}
 				*all = append(*all, e)
-				done = append(done, e)
 				err = w.write(*all)
 			}
 			if err == nil {
 				err = w.turnOn(e, groups[0])
 			}
 			if err != nil {
+				*all = slices.DeleteFunc(*all, func(e Enabled) bool { return e.Number == n })
 				for _, x := range done {
 					err = errors.Join(err, w.Groups.Restore(x.Edits))
 					*all = slices.DeleteFunc(*all, func(e Enabled) bool { return e.Number == x.Number })
 				}
 				return fmt.Errorf("weights on %s: %w", d.Name, err)
 			}
+			done = append(done, e)
 		}
 		return nil
 	})
-	return done, err
+	if err != nil {
+		return nil, err
+	}
+	return done, nil
 }
 
 // enable plans it for one disk.
@@ -126,7 +130,7 @@ func (w *Weights) enable(n cgroup.Device, disk, by string, effect weight.Effect)
 	return Enabled{}, first
 }
 
-// turnOn writes it, and looks whether it helps.
+// turnOn writes it, and looks whether it helps. An error says that all is as it was.
 func (w *Weights) turnOn(e Enabled, g *hierarchy.Group) error {
 	diff, err := w.Groups.PlanWeights(e.Number, e.By)
 	if err != nil {
@@ -136,7 +140,7 @@ func (w *Weights) turnOn(e Enabled, g *hierarchy.Group) error {
 		return err
 	}
 	if effect := w.Groups.WeightEffect(g, e.Number); !effect.Works() {
-		return &ImpossibleError{What: "a weight on " + e.Disk, Why: effect.Why, Instead: "limit rates"}
+		return errors.Join(&ImpossibleError{What: "a weight on " + e.Disk, Why: effect.Why, Instead: "limit rates"}, w.Groups.Restore(e.Edits))
 	}
 	return nil
 }

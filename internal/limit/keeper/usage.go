@@ -106,7 +106,7 @@ func (k *Keeper) subject(ctx context.Context, e *entry) (_ metered, ok bool) {
 		s.Buffered = watch.Buffered(k.holder.Explain)
 	}
 	// One that ends meanwhile has no data that is known, and its counters say so.
-	if scope, err := k.holder.Look(ctx, t); err == nil {
+	if scope, err := k.holder.Look(t); err == nil {
 		s.Notes = scope.Notes
 		for _, g := range scope.Grounds {
 			s.Places = append(s.Places, watch.PlaceOf(g))

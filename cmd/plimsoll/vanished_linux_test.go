@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/internal/disktest"
+	"plimsoll/internal/leaktest"
+	"plimsoll/internal/record"
+)
+
+// TestRunVanished: the device goes away in the middle. Its cells fail with the kernel's
+// words, what was measured before is kept, the others go on, and not even a
+// folder that can't be removed any more stops the run. Either the file system is shut down, and each
+// call fails at once; or it is left alone, and its device has no block any more.
+func TestRunVanished(t *testing.T) {
+	needRun(t)
+	for _, way := range []string{"Shutdown", "NoBlocks"} {
+		t.Run(way, func(t *testing.T) {
+			device, disk := disktest.Disk(t, disktest.Options{})
+			vanish := func() error { return disktest.Shutdown(disk) }
+			if way == "NoBlocks" {
+				vanish = func() error { return disktest.Vanish(device) }
+			}
+			testVanished(t, vanishing{
+				engines: "host, oci", places: "dir: {}, disk: {kind: dir, path: " + disk + "}, bound: {kind: bind, path: " + disk + "}",
+				kept: "dir", lost: []string{"disk", "bound"}, disk: disk, vanish: vanish,
+			})
+		})
+	}
+}
+
+// A vanishing is a plan's engines and places, those places of it that are lost with a disk and one that is
+// not, and what takes the disk away.
+type vanishing struct {
+	engines, places, kept string
+	lost                  []string
+	disk                  string
+	vanish                func() error
+}
+
+func testVanished(t *testing.T, v vanishing) {
+	dir := t.TempDir()
+	const blocks = 12
+	plan := `
+name: vanished
+workloads:
+  randwrite: {rw: randwrite, bs: 4KiB, iodepth: 4, direct: true, size: 1MiB, number_ios: 200}
+  append: {kind: append, count: 50}
+engines: [` + v.engines + `]
+places: {` + v.places + `}
+blocks: 12
+`
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	gone := make(chan error, 1)
+	go func() {
+		for ctx.Err() == nil && countTrials(dir) < 20 {
+			time.Sleep(5 * time.Millisecond)
+		}
+		gone <- v.vanish()
+	}()
+	r := apart(t, ctx, dir, plan, "run", "-")
+	if err := <-gone; err != nil {
+		t.Fatalf("the device did not go away: %v", err)
+	}
+	if r.status != exitCellsFailed {
+		t.Fatalf("status %d, stderr:\n%s", r.status, r.stderr)
+	}
+	run, trials := records(t, dir)
+	places := byPlace(trials)
+	wantDone(t, places[v.kept], 2*blocks)
+	for _, p := range v.lost {
+		wantLost(t, p, places[p])
+	}
+	if run.Status != record.Done {
+		t.Errorf("the run is %s", run.Status)
+	}
+	if !slices.ContainsFunc(run.Warnings, func(w record.Warning) bool { return w.Check == "cleanup" && strings.Contains(w.Text, v.disk) }) {
+		t.Errorf("no warning names what could not be removed: %v", run.Warnings)
+	}
+	sweepVanished(t, dir, v.disk, run.ID)
+}
+
+// wantLost fails unless a place whose device went away has trials from before, and failures with the kernel's words: that an
+// I/O failed, or that the file system, which has noticed, is to be read only.
+func wantLost(t *testing.T, place string, trials []record.Trial) {
+	t.Helper()
+	done, failed := 0, 0
+	for _, tr := range trials {
+		switch {
+		case tr.Status == record.Done:
+			done++
+		case strings.Contains(tr.Error, "input/output error") || strings.Contains(tr.Error, "read-only file system"):
+			failed++
+		default:
+			t.Errorf("%s, block %d: %s in phase %s with %q, want the kernel's words", tr.Key, tr.Block, tr.Status, tr.Phase, tr.Error)
+		}
+	}
+	// Two workloads in twelve blocks, of which two were before. What only the page cache takes may still be done for a while.
+	if done == 0 || failed < 10 {
+		t.Errorf("%s: %d trials were done and %d failed, want those before kept, and 10 failures at least", place, done, failed)
+	}
+}
+
+// sweepVanished takes away a disk that does no I/O any more, and runs something else. Only
+// what was on the disk waited for that sweep; afterwards nothing is left of run id.
+func sweepVanished(t *testing.T, dir, disk, id string) {
+	t.Helper()
+	for _, sub := range []string{"data", "oci/state", "oci"} {
+		left, _ := os.ReadDir(filepath.Join(dir, sub))
+		for _, l := range left {
+			if l.Name() != "state" {
+				t.Errorf("left behind: %s/%s", sub, l.Name())
+			}
+		}
+	}
+	if left := leaktest.Find("plimsoll-"+id, dir); len(left) > 0 {
+		t.Errorf("left behind:\n%s", strings.Join(left, "\n"))
+	}
+	if err := disktest.Unmount(disk); err != nil {
+		t.Errorf("somebody holds the disk: %v", err)
+	}
+	r := plimsoll(t, t.Context(), dir, small, "run", "-", "--only", "workload=append,engine=host,place=dir", "--blocks", "1")
+	if r.status != exitDone {
+		t.Errorf("the next run: status %d, stderr:\n%s", r.status, r.stderr)
+	}
+	checkClean(t, dir)
+}
