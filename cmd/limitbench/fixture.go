@@ -75,10 +75,12 @@ func memory() string {
 // find finds the targets, which are numbered groups below one.
 func (p *place) find(parent string, groups int) error {
 	for i := range groups {
-		t, err := p.host.At(fmt.Sprintf("%s/%d", parent, i))
+		path := fmt.Sprintf("%s/%d", parent, i)
+		t, err := p.host.At(path)
 		if err != nil {
 			return err
 		}
+		p.paths = append(p.paths, path)
 		p.targets = append(p.targets, t)
 	}
 	return nil

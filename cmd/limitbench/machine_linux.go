@@ -63,20 +63,20 @@ func machine(groups int) (_ *place, remove func() error, err error) {
 		}
 		undo = append(undo, func() error { return os.Remove(dir) })
 	}
-	dev, detach, err := loop()
+	node, dev, detach, err := loop()
 	if err != nil {
 		return nil, nil, err
 	}
 	undo = append(undo, detach)
-	p := &place{name: fmt.Sprintf("this machine, version %d", g.Version), host: host, device: dev, kernel: true}
+	p := &place{name: fmt.Sprintf("this machine, version %d", g.Version), host: host, device: dev, node: node, kernel: true}
 	return p, remove, p.find(g.Path, groups)
 }
 
 // loop makes a loop device over an empty file.
-func loop() (_ cgroup.Device, detach func() error, err error) {
+func loop() (node string, _ cgroup.Device, detach func() error, err error) {
 	dir, err := os.MkdirTemp("", "plimsoll-limitbench-")
 	if err != nil {
-		return cgroup.Device{}, nil, err
+		return "", cgroup.Device{}, nil, err
 	}
 	image := filepath.Join(dir, "image")
 	err = os.WriteFile(image, nil, 0o600)
@@ -84,11 +84,11 @@ func loop() (_ cgroup.Device, detach func() error, err error) {
 		err = os.Truncate(image, 16<<20)
 	}
 	if err != nil {
-		return cgroup.Device{}, nil, errors.Join(err, os.RemoveAll(dir))
+		return "", cgroup.Device{}, nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	out, err := exec.Command("losetup", "--find", "--show", image).CombinedOutput()
 	if err != nil {
-		return cgroup.Device{}, nil, errors.Join(fmt.Errorf("losetup: %w: %s", err, strings.TrimSpace(string(out))), os.RemoveAll(dir))
+		return "", cgroup.Device{}, nil, errors.Join(fmt.Errorf("losetup: %w: %s", err, strings.TrimSpace(string(out))), os.RemoveAll(dir))
 	}
 	name := strings.TrimSpace(string(out))
 	detach = func() error {
@@ -100,7 +100,7 @@ func loop() (_ cgroup.Device, detach func() error, err error) {
 	}
 	var st unix.Stat_t
 	if err := unix.Stat(name, &st); err != nil {
-		return cgroup.Device{}, nil, errors.Join(err, detach())
+		return "", cgroup.Device{}, nil, errors.Join(err, detach())
 	}
-	return cgroup.Device{Major: unix.Major(uint64(st.Rdev)), Minor: unix.Minor(uint64(st.Rdev))}, detach, nil
+	return name, cgroup.Device{Major: unix.Major(uint64(st.Rdev)), Minor: unix.Minor(uint64(st.Rdev))}, detach, nil
 }

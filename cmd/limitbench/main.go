@@ -1,8 +1,9 @@
 // Command limitbench measures what it costs to hold many containers to limits: to set four rates in
-// each of 1,000 groups, to look whether they are still so, to change and to remove them; and to watch what the groups do. Then, how near
-// direct I/O comes to a limit, from 1 MB/s to 500 MB/s and from 50 to 20,000 IOPS. make bench calls it.
+// each of 1,000 groups, to look whether they are still so, to change and to remove them; to watch what the groups do; what a
+// keeper that holds them takes of a processor; and how near direct I/O comes to a limit, from 1 MB/s to 500 MB/s and from 50 to
+// 20,000 IOPS. make bench calls it.
 //
-//	limitbench [-groups N] [-rounds N] [-quick]
+//	limitbench [-groups N] [-rounds N] [-idle TIME] [-quick]
 //
 // It does so on plain files, which shows Plimsoll's own part, and on this machine's control groups, in groups of its own
 // with a loop device of its own. The latter needs root, and is skipped with the reason where it can't be
@@ -48,12 +49,13 @@ var (
 func main() {
 	groups := flag.Int("groups", targetGroups, "control groups to limit")
 	rounds := flag.Int("rounds", 5, "how often each is measured")
+	idle := flag.Duration("idle", time.Minute, "how long a keeper with nothing to do is measured")
 	quick := flag.Bool("quick", false, "try the ends of the scales only, for 3 seconds each, not 10")
 	flag.Parse()
 	// Groups and the loop device are removed also when somebody has no more patience.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err := run(ctx, os.Stdout, *groups, *rounds)
+	err := run(ctx, os.Stdout, *groups, *rounds, *idle)
 	if err == nil {
 		fmt.Println()
 		err = accuracy(ctx, os.Stdout, *quick, newMemoryBed)
@@ -71,6 +73,9 @@ type place struct {
 	host    *cgroup.Host
 	device  cgroup.Device
 	targets []*cgroup.Target
+	// paths are the groups' names, and node is that of the device.
+	paths []string
+	node  string
 	// kernel says that these are control groups and no plain files.
 	kernel bool
 }
@@ -80,7 +85,7 @@ type errSkip string
 
 func (e errSkip) Error() string { return string(e) }
 
-func run(ctx context.Context, stdout io.Writer, groups, rounds int) error {
+func run(ctx context.Context, stdout io.Writer, groups, rounds int, idle time.Duration) error {
 	if groups < 1 || rounds < 1 {
 		return errors.New("-groups and -rounds: there has to be 1 at least")
 	}
@@ -94,7 +99,7 @@ func run(ctx context.Context, stdout io.Writer, groups, rounds int) error {
 		{"plain files, version 2", func(n int) (*place, func() error, error) { return fixture(2, n) }},
 		{"this machine", machine},
 	} {
-		if err := measure(ctx, out, p.name, groups, rounds, p.make); err != nil {
+		if err := measure(ctx, out, p.name, groups, rounds, idle, p.make); err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
 	}
@@ -102,7 +107,7 @@ func run(ctx context.Context, stdout io.Writer, groups, rounds int) error {
 }
 
 // measure prints the rows of one place.
-func measure(ctx context.Context, out io.Writer, name string, groups, rounds int, makePlace func(int) (*place, func() error, error)) (err error) {
+func measure(ctx context.Context, out io.Writer, name string, groups, rounds int, idle time.Duration, makePlace func(int) (*place, func() error, error)) (err error) {
 	p, remove, err := makePlace(groups)
 	var skip errSkip
 	if errors.As(err, &skip) {
@@ -154,6 +159,7 @@ func measure(ctx context.Context, out io.Writer, name string, groups, rounds int
 	if p.kernel {
 		gone.row(out, p.name+", removed", rounds, applyTarget, full)
 		watched.row(out, p.name+", watched", rounds, watchTarget, full)
+		return keep(ctx, out, p, rounds, idle, full)
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ func TestRun(t *testing.T) {
 	t.Setenv("TMPDIR", tmp)
 	leaktest.Check(t, fmt.Sprintf("plimsoll-limitbench-%d", os.Getpid()), tmp)
 	var out bytes.Buffer
-	if err := run(t.Context(), &out, 5, 2); err != nil {
+	if err := run(t.Context(), &out, 5, 2, 200*time.Millisecond); err != nil {
 		t.Fatal(err)
 	}
 	writes := map[string]string{}
@@ -46,8 +46,12 @@ func TestRun(t *testing.T) {
 	case real && strings.Contains(out.String(), "this machine, version 1"):
 		want["this machine, version 1, set"], want["this machine, version 1, nothing to do"] = "20", "0"
 		want["this machine, version 1, changed"], want["this machine, version 1, removed"] = "20", "20"
+		want["this machine, version 1, keeper, idle for 200ms"] = "0"
+		want["this machine, version 1, keeper, all started at once"], want["this machine, version 1, keeper, nothing to do"] = "20", "0"
 		want["this machine, version 1, watched"] = "0"
 	case real:
+		want["this machine, version 2, keeper, idle for 200ms"] = "0"
+		want["this machine, version 2, keeper, all started at once"], want["this machine, version 2, keeper, nothing to do"] = "5", "0"
 		want["this machine, version 2, set"], want["this machine, version 2, nothing to do"] = "5", "0"
 		want["this machine, version 2, changed"], want["this machine, version 2, removed"] = "5", "5"
 		want["this machine, version 2, watched"] = "0"
@@ -75,7 +79,7 @@ func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, makePlace := range []func(int) (*place, func() error, error){machine, func(n int) (*place, func() error, error) { return fixture(1, n) }} {
-		err := measure(ctx, &bytes.Buffer{}, "x", 3, 1, makePlace)
+		err := measure(ctx, &bytes.Buffer{}, "x", 3, 1, time.Second, makePlace)
 		if err != nil && !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
@@ -83,7 +87,7 @@ func TestInterrupted(t *testing.T) {
 	if left, err := os.ReadDir(tmp); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
-	if err := run(ctx, &bytes.Buffer{}, 0, 1); err == nil {
+	if err := run(ctx, &bytes.Buffer{}, 0, 1, time.Second); err == nil {
 		t.Error("no group is a number of groups")
 	}
 }

@@ -22,6 +22,8 @@ type app struct {
 	// hard is cancelled by a second interrupt: what is left to clean up must then be
 	// quick. nil: never.
 	hard context.Context
+	// hangup is called for SIGHUP, if one is set; nil where nobody listens for signals: a daemon reads its configuration again.
+	hangup *atomic.Pointer[func()]
 	// targets says where containers are looked for. nil: where this machine has them.
 	targets *target.Options
 	// quiet is set while an interrupt is how one ends a command: it needs no words. nil: nobody answers interrupts.
@@ -106,7 +108,7 @@ programs.
 	root.PersistentFlags().StringVar(&a.stateDir, "state", defaultStateDir(), "folder of the database and of Plimsoll's own data")
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(helpCommand())
-	root.AddCommand(a.runCommand(), a.planCommand(), a.resultsCommand(), a.reportCommand(), a.limitCommand(), a.watchCommand(), a.doctorCommand(), a.versionCommand(), exitTopic())
+	root.AddCommand(a.runCommand(), a.planCommand(), a.resultsCommand(), a.reportCommand(), a.limitCommand(), a.watchCommand(), a.daemonCommand(), a.doctorCommand(), a.versionCommand(), exitTopic())
 	root.AddCommand(a.selfcheckCommand(), a.verifyCommand())
 	root.AddCommand(a.dialectCommands()...)
 	completeWith(root)

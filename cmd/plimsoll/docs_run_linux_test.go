@@ -67,8 +67,11 @@ var elsewhere = map[string]string{
 // executes them.
 var otherTool = regexp.MustCompile(`^plimsoll (fio|diskspd|orion|dd|ab|verify|selfcheck)\b`)
 
-// limitLine finds those that need a container: TestLimit executes them.
-var limitLine = regexp.MustCompile(`^plimsoll limit (set|show|clear|verify)\b`)
+// limitLine finds those that need a container: TestLimit executes them, and TestHookRuntime the hook.
+var limitLine = regexp.MustCompile(`^plimsoll limit (set|show|clear|verify|hook)\b`)
+
+// daemonLine finds those that need a policy or a daemon: TestManualDaemon executes them.
+var daemonLine = regexp.MustCompile(`^plimsoll daemon\b`)
 
 // TestManualRuns executes every example of plimsoll's own in the manual and the help in a shell, word by
 // word, on recorded runs. Those that measure are held to few cells and one block.
@@ -88,7 +91,7 @@ func TestManualRuns(t *testing.T) {
 		t.Errorf("only %d examples were found: %q", len(lines), lines)
 	}
 	for _, line := range lines {
-		if elsewhere[line] != "" || otherTool.MatchString(line) || limitLine.MatchString(line) {
+		if elsewhere[line] != "" || otherTool.MatchString(line) || limitLine.MatchString(line) || daemonLine.MatchString(line) {
 			continue
 		}
 		t.Run(line, func(t *testing.T) {

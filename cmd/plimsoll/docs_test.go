@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plimsoll/internal/limit/policy"
 	"plimsoll/internal/plan"
 	"plimsoll/internal/report"
 )
@@ -44,6 +45,26 @@ func TestManualPlans(t *testing.T) {
 	}
 	if n == 0 {
 		t.Error("the manual shows no plan")
+	}
+}
+
+// TestManualPolicies parses every policy of the manual.
+func TestManualPolicies(t *testing.T) {
+	n := 0
+	for _, page := range manual(t) {
+		b, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile("(?s)```yaml\n(rules:.*?)```").FindAllStringSubmatch(string(b), -1) {
+			n++
+			if p, err := policy.Parse(page, []byte(m[1])); err != nil || len(p.Rules) == 0 {
+				t.Errorf("%v\n%s", err, m[1])
+			}
+		}
+	}
+	if n == 0 {
+		t.Error("the manual shows no policy")
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"sync/atomic"
+	"syscall"
 )
 
 func main() {
@@ -26,13 +27,15 @@ func main() {
 // stopped, cleaned up and kept. A second one ends a.hard: cleaning up must be quick. A
 // third kills plimsoll the usual way; the next start removes what it left. Each of the
 // first two is answered with a line: who sees none presses again, and before it is
-// taken two interrupts are one to the kernel and to Go's runtime.
+// taken two interrupts are one to the kernel and to Go's runtime. A hangup is none where
+// a.hangup takes it.
 func (a *app) interrupts(ctx context.Context) (context.Context, func()) {
 	ctx, soft := context.WithCancel(ctx)
 	var hard context.CancelFunc
 	quiet := &atomic.Bool{}
 	a.quiet = quiet
 	a.hard, hard = context.WithCancel(context.Background())
+	a.hangup = new(atomic.Pointer[func()])
 	signals := make(chan os.Signal, 3)
 	signal.Notify(signals, stopSignals()...)
 	done := make(chan struct{})
@@ -42,7 +45,11 @@ func (a *app) interrupts(ctx context.Context) (context.Context, func()) {
 			cancel func()
 			words  string
 		}{{soft, onceInterrupted}, {hard, twiceInterrupted}} {
-			if _, ok := <-signals; !ok {
+			sig, ok := <-signals
+			for ; ok && sig == syscall.SIGHUP && a.hangup.Load() != nil; sig, ok = <-signals {
+				(*a.hangup.Load())()
+			}
+			if !ok {
 				return
 			}
 			// First: a terminal that is stopped holds up the words.

@@ -39,13 +39,7 @@ func (t watchText) write(i *watch.Interval) string {
 		}
 	}
 	fmt.Fprintf(&b, "  %s, %d idle\n\n", plural(len(i.Subjects), "target"), idle)
-	rows := table{head: []string{"TARGET", "WHERE", "READ", "r/s", "WRITE", "w/s", "WAITS", "LIMITS"}, right: []int{2, 3, 4, 5, 6}}
-	for _, u := range i.Subjects {
-		if u.Busy() || t.all {
-			t.target(&rows, u, i.Seconds)
-		}
-	}
-	t.nobody(&rows, i.Nobody)
+	rows := t.targets(i)
 	switch {
 	case len(i.Subjects) == 0 && !t.all:
 		b.WriteString("no container runs here\n")
@@ -64,6 +58,18 @@ func (t watchText) write(i *watch.Interval) string {
 		sentence(&b, "note: ", s)
 	}
 	return b.String()
+}
+
+// targets is the table of the targets, and of what was charged to nobody.
+func (t watchText) targets(i *watch.Interval) table {
+	rows := table{head: []string{"TARGET", "WHERE", "READ", "r/s", "WRITE", "w/s", "WAITS", "LIMITS"}, right: []int{2, 3, 4, 5, 6}}
+	for _, u := range i.Subjects {
+		if u.Busy() || t.all {
+			t.target(&rows, u, i.Seconds)
+		}
+	}
+	t.nobody(&rows, i.Nobody)
+	return rows
 }
 
 // target adds the rows of one target.

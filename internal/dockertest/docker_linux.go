@@ -16,7 +16,7 @@ const (
 	stopLimit  = 30 * time.Second
 )
 
-func startDocker(t testing.TB) *Daemon {
+func startDocker(t testing.TB, config string) *Daemon {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, to start a Docker daemon")
@@ -24,7 +24,7 @@ func startDocker(t testing.TB) *Daemon {
 	env := programsFirst(os.Environ())
 	dockerd := find(t, "dockerd")
 	containerd := find(t, "containerd")
-	d := &Daemon{Dir: tempDir(t)}
+	d := &Daemon{Dir: tempDir(t), config: config}
 	t.Cleanup(func() { d.stop(t) })
 	d.Host = "unix://" + filepath.Join(d.Dir, "docker.sock")
 	d.CgroupParent = "/" + filepath.Base(d.Dir)
@@ -63,7 +63,7 @@ func (d *Daemon) recordsInMemory(t testing.TB, folders ...string) {
 func startDockerd(d *Daemon, env []string, path string) (*program, error) {
 	// The machine's own configuration must not take part.
 	config := filepath.Join(d.Dir, "daemon.json")
-	if err := os.WriteFile(config, []byte("{}"), 0o644); err != nil {
+	if err := os.WriteFile(config, []byte(d.config), 0o644); err != nil {
 		return nil, err
 	}
 	socket := filepath.Join(d.Dir, "docker.sock")

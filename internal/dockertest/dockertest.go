@@ -32,6 +32,8 @@ type Daemon struct {
 	// Command is how the program that goes with it is called, apart from its subcommand: podman
 	// or ctr with their folders. Env is its environment.
 	Command, Env []string
+	// config is Docker's daemon.json.
+	config string
 	// shared is a cgroup that all of its kind use, made by this one.
 	shared string
 	// pause names the file with the id of the process that keeps a rootless Podman's
@@ -48,7 +50,13 @@ type Daemon struct {
 // skipped, with the missing capability named, where none can be started.
 func Start(t testing.TB) *Daemon {
 	t.Helper()
-	return startDocker(t)
+	return startDocker(t, "{}")
+}
+
+// StartWith is Start with a configuration: the text of daemon.json.
+func StartWith(t testing.TB, config string) *Daemon {
+	t.Helper()
+	return startDocker(t, config)
 }
 
 // PodmanOptions say how Podman's service is started.

@@ -11,7 +11,7 @@ func (*program) pid() int    { return 0 }
 func (*program) kill()       {}
 func (*program) log() string { return "" }
 
-func startDocker(t testing.TB) *Daemon {
+func startDocker(t testing.TB, _ string) *Daemon {
 	t.Helper()
 	t.Skip("needs Linux, to start a Docker daemon")
 	return nil

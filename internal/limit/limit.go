@@ -83,6 +83,11 @@ func (l Limits) IO() bool {
 // Has reports whether l bounds k.
 func (l Limits) Has(k Key) bool { return l.number(k) != 0 }
 
+// Below reports whether l bounds k, and to less than m does.
+func (l Limits) Below(k Key, m Limits) bool {
+	return l.Has(k) && (!m.Has(k) || l.number(k) < m.number(k))
+}
+
 // Text is the value of k as Ask.Set reads it: "10MiB", "5ms", "1.5"; "none" where
 // there is no bound.
 func (l Limits) Text(k Key) string {
@@ -148,6 +153,12 @@ func (l Limits) Without(keys ...Key) Limits {
 			l.CPUs = 0
 		}
 	}
+	return l
+}
+
+// With is l with the value that from has for a key.
+func (l Limits) With(k Key, from Limits) Limits {
+	l.copy(k, from)
 	return l
 }
 

@@ -30,6 +30,9 @@ func TestLimits(t *testing.T) {
 		if !left.Has(k) || left.Text(k) == None {
 			t.Errorf("%s: not there", k)
 		}
+		if !left.Below(k, Limits{}) || left.Below(k, left) || (Limits{}).Below(k, left) {
+			t.Errorf("%s: Below is wrong", k)
+		}
 		left = left.Without(k)
 		if left.Has(k) || left.Text(k) != None {
 			t.Errorf("%s: still there", k)
@@ -37,6 +40,9 @@ func TestLimits(t *testing.T) {
 		if got := (Limits{}).Without(k); got != (Limits{}) {
 			t.Errorf("Without(%s) of nothing = %+v", k, got)
 		}
+	}
+	if !(Limits{ReadBPS: 5}).Below(ReadBPS, Limits{ReadBPS: 6}) || (Limits{CPUs: 2}).Below(CPUs, Limits{CPUs: 1.5}) {
+		t.Error("Below compares wrongly")
 	}
 	if !left.IsZero() {
 		t.Errorf("left: %+v", left)

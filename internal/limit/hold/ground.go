@@ -80,6 +80,13 @@ func (h *Holder) inside(t target.Target, name, path string) ([]Ground, error) {
 }
 
 func (h *Holder) look(t target.Target, name, path string) (Ground, error) {
+	if t.Rootfs != "" {
+		e, err := h.Explain.Path(t.HostPath(path))
+		if err != nil {
+			return Ground{}, fmt.Errorf("%s: %w", t.Ref(), err)
+		}
+		return Ground{name, path, e}, nil
+	}
 	id, err := inroot.MountID(inroot.Of(t.PID), path)
 	if err != nil {
 		return Ground{}, fmt.Errorf("%s: %w", t.Ref(), err)

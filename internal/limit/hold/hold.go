@@ -99,6 +99,9 @@ type Scope struct {
 	Grounds []Ground      `json:"grounds,omitempty"`
 	// Notes are sentences to be told.
 	Notes []string `json:"notes,omitempty"`
+
+	// noUnit leaves out which unit made the groups.
+	noUnit bool
 }
 
 // An ImpossibleError says that nothing can be limited there, why, and what can be done instead.
@@ -121,10 +124,22 @@ func (h *Holder) Scope(ctx context.Context, ref target.Ref, where Where, io bool
 	if err != nil {
 		return nil, err
 	}
+	return h.scope(ctx, &Scope{Target: t}, where, io)
+}
+
+// ScopeOf is Scope of a target that was found already, for who looks after its groups all the time: no engine is asked, nor is
+// systemd for the unit that has made them.
+func (h *Holder) ScopeOf(t target.Target, where Where, io bool) (*Scope, error) {
+	return h.scope(context.Background(), &Scope{Target: t, noUnit: true}, where, io)
+}
+
+// scope fills in a scope's parts, and its grounds if io is set.
+func (h *Holder) scope(ctx context.Context, s *Scope, where Where, io bool) (_ *Scope, err error) {
+	t := s.Target
 	if t.Elsewhere != "" {
 		return nil, &ImpossibleError{What: t.Ref(), Why: t.Elsewhere, Instead: "run plimsoll there"}
 	}
-	s := &Scope{Target: t, Notes: slices.Clone(t.Notes)}
+	s.Notes = slices.Clone(t.Notes)
 	if io {
 		if s.Grounds, err = h.grounds(t, where); err != nil {
 			return nil, err

@@ -49,7 +49,9 @@ func (h *Holder) container(ctx context.Context, s *Scope, t *target.Target) erro
 	if err != nil {
 		return err
 	}
-	p.Unit = h.unitOf(ctx, s, t)
+	if !s.noUnit {
+		p.Unit = h.unitOf(ctx, s, t)
+	}
 	s.Parts = append(s.Parts, p)
 	return nil
 }

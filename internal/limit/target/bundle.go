@@ -129,6 +129,11 @@ func (c *bundleConfig) describe(t *Target) {
 	for _, m := range c.Mounts {
 		if m.Type == "bind" || slices.Contains(m.Options, "bind") || slices.Contains(m.Options, "rbind") {
 			v, driver := volumeOf(m.Source)
+			for _, known := range t.volumes {
+				if known.Destination == m.Destination {
+					v, driver = known.Volume, known.Driver
+				}
+			}
 			t.Mounts = append(t.Mounts, Mount{Source: m.Source, Destination: m.Destination, Volume: v, Driver: driver})
 		}
 	}

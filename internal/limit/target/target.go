@@ -106,9 +106,14 @@ type Target struct {
 	Asked *specs.LinuxResources `json:"-"`
 	// Notes are doubts, a sentence each.
 	Notes []string `json:"notes,omitempty"`
+	// Rootfs is the host's folder with the container's root, where its process is not in there yet: a
+	// runtime calls its hooks before. Otherwise it is empty, and the process tells.
+	Rootfs string `json:"-"`
 
 	// cgroupsPath is what config.json asks for.
 	cgroupsPath string
+	// volumes are what an engine's file says of mounts that config.json has without a name.
+	volumes []Mount
 }
 
 // A Mount is a folder of the host in a container.

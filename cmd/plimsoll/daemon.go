@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/internal/clean"
+	"plimsoll/internal/limit/keeper"
+	"plimsoll/internal/limit/policy"
+	"plimsoll/internal/limit/target"
+)
+
+// defaultPolicy is where the policy is looked for.
+const defaultPolicy = "/etc/plimsoll/policy.yaml"
+
+// defaultRunDir is /run/plimsoll for root and a folder of XDG_RUNTIME_DIR for others.
+func defaultRunDir() string {
+	if dir := os.Getenv("XDG_RUNTIME_DIR"); dir != "" && os.Geteuid() != 0 {
+		return filepath.Join(dir, "plimsoll")
+	}
+	return "/run/plimsoll"
+}
+
+// A daemonOptions is what the command line of the daemon says.
+type daemonOptions struct {
+	policy, run, blockio     string
+	check, dry, status, json bool
+	clear                    bool
+	checkEvery, syncEvery    time.Duration
+}
+
+// daemonCommand keeps containers within the limits of a policy.
+func (a *app) daemonCommand() *cobra.Command {
+	var o daemonOptions
+	cmd := &cobra.Command{
+		Use:   "daemon",
+		Short: "Hold containers to the limits of a policy, as they come and go",
+		Long: `Daemon holds the containers of all engines to the limits that a policy gives them: each when
+it starts, and for as long as it runs. A limit that somebody else changes is put back; nothing is
+written where nothing differs. It goes on after a restart of itself or of an engine.
+
+The policy is a list of rules, each with the containers that it matches and their limits. For each kind
+of limit and each device the last rule decides that says something about it. --check shows what every
+running container would get, and by which rule. A policy that changes is read again, as on SIGHUP; one with a
+fault leaves the old one in force.
+
+When it ends, the limits stay, unless --clear-on-stop is given. One daemon runs on a machine.
+--status tells what it holds.
+
+Exit status: 0; 1 for an error; 2 for a policy with faults; 5 where nothing can be limited.`,
+		Example: `  plimsoll daemon --check
+  plimsoll daemon
+  plimsoll daemon --status --json
+  plimsoll daemon --import-blockio /etc/containers/blockio.yaml > policy.yaml`,
+		Args: exactly(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.daemon(cmd.Context(), o) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.policy, "policy", defaultPolicy, "the policy")
+	f.StringVar(&o.run, "run", defaultRunDir(), "folder of the lock, the socket and what is held; it should not outlive a boot")
+	f.BoolVar(&o.check, "check", false, "check the policy, and show what each running container would get and by which rule; write nothing")
+	f.BoolVar(&o.dry, "dry-run", false, "the same as --check")
+	f.BoolVar(&o.status, "status", false, "show what the running daemon holds")
+	f.BoolVar(&o.json, "json", false, "print JSON, with --check or --status")
+	f.BoolVar(&o.clear, "clear-on-stop", false, "take all limits away when the daemon ends")
+	f.StringVar(&o.blockio, "import-blockio", "", "print a policy with the classes of a block I/O configuration of containerd or CRI-O")
+	f.DurationVar(&o.checkEvery, "check-every", keeper.DefaultCheck, "how often all limits are looked at, besides whenever one is changed")
+	f.DurationVar(&o.syncEvery, "sync-every", keeper.DefaultSync, "how often all engines are asked for their containers, besides their events")
+	return cmd
+}
+
+// daemon does what the flags say.
+func (a *app) daemon(ctx context.Context, o daemonOptions) error {
+	o.check = o.check || o.dry
+	switch {
+	case o.check && o.status, o.blockio != "" && (o.check || o.status):
+		return usageError("--check, --status and --import-blockio are different things to do: choose one")
+	case o.blockio != "":
+		return a.importBlockIO(o.blockio)
+	case o.status:
+		return a.daemonStatus(o)
+	case o.check:
+		return a.daemonCheck(ctx, o)
+	case o.json:
+		return usageError("--json is for --check and --status: the daemon itself prints nothing but lines of its log")
+	case o.checkEvery <= 0 || o.syncEvery <= 0:
+		return usageError("--check-every and --sync-every have to be longer than 0")
+	}
+	return a.keep(ctx, o)
+}
+
+// keep runs the keeper until ctx is over.
+func (a *app) keep(ctx context.Context, o daemonOptions) (err error) {
+	l, err := a.newLimiter()
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	k, err := keeper.New(keeper.Options{
+		Holder: l.Holder, Policy: o.policy, Run: o.run, Check: o.checkEvery, Sync: o.syncEvery, ClearOnStop: o.clear,
+		Ceilings: a.ceilings,
+		Log:      func(line string) { fmt.Fprintln(a.stderr, clean.Line(line)) },
+	})
+	if err != nil {
+		return policyError(err)
+	}
+	defer func() { err = errors.Join(err, k.Close()) }()
+	if a.quiet != nil {
+		a.quiet.Store(true) // An interrupt is how one ends it.
+	}
+	if a.hangup != nil {
+		reload := k.Reload
+		a.hangup.Store(&reload)
+		defer a.hangup.Store(nil)
+	}
+	return k.Run(ctx)
+}
+
+// policyError gives a fault of a policy its exit status.
+func policyError(err error) error {
+	var faults policy.Errors
+	if errors.As(err, &faults) || errors.Is(err, fs.ErrNotExist) {
+		return &exitError{exitUsage, err}
+	}
+	return err
+}
+
+// daemonCheck shows what a policy gives to what runs now.
+func (a *app) daemonCheck(ctx context.Context, o daemonOptions) error {
+	p, _, err := keeper.Load(o.policy)
+	if err != nil {
+		return policyError(err)
+	}
+	l, err := a.newLimiter()
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	running, err := l.finder.List(ctx)
+	if ctx.Err() != nil {
+		return err
+	}
+	if err != nil {
+		// The others are shown.
+		fmt.Fprintf(a.stderr, "some containers are not known: %s\n", clean.Text(err.Error()))
+	}
+	looks := keeper.Look(l.Holder, p, a.ceilings, running)
+	if o.json {
+		return a.printJSON(struct {
+			Policy     string        `json:"policy"`
+			Rules      int           `json:"rules"`
+			Containers []keeper.Seen `json:"containers"`
+			Unmatched  []string      `json:"unmatched_rules,omitempty"`
+		}{o.policy, len(p.Rules), looks, unmatched(p, running)})
+	}
+	a.showCheck(o.policy, p, looks, running)
+	return nil
+}
+
+// unmatched lists the rules that no running container matches.
+func unmatched(p *policy.Policy, running []target.Target) []string {
+	var names []string
+next:
+	for i := range p.Rules {
+		for _, t := range running {
+			if p.Rules[i].Matches(t) {
+				continue next
+			}
+		}
+		names = append(names, p.Rules[i].Name)
+	}
+	return names
+}
+
+// importBlockIO prints the policy that a block I/O configuration is.
+func (a *app) importBlockIO(path string) error {
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &exitError{exitUsage, err}
+	}
+	if err != nil {
+		return err
+	}
+	text, err := policy.FromBlockIO(path, b)
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	_, err = a.stdout.Write(text)
+	return err
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/opencontainers/runtime-spec/specs-go"
+	"github.com/spf13/cobra"
+
+	"plimsoll/internal/clean"
+	"plimsoll/internal/limit/keeper"
+	"plimsoll/internal/limit/ocihook"
+)
+
+// A hookOptions is what the command line of the hook says.
+type hookOptions struct {
+	policy, run, runtime string
+	bestEffort           bool
+}
+
+// hookTimeout is how long a runtime waits for the hook, in seconds.
+const hookTimeout = 30
+
+// limitHookCommand holds a container to the policy before its program begins.
+func (a *app) limitHookCommand() *cobra.Command {
+	var o hookOptions
+	cmd := &cobra.Command{
+		Use:   "hook [flags] [-- RUNTIME'S ARGUMENTS]",
+		Short: "Hold a container to the policy before its program begins, as a hook of its OCI runtime",
+		Long: `Hook is called by an OCI runtime (runc, crun), at the stage createRuntime or prestart: with the container's
+state on standard input, when its control group is there and its program has not begun. It
+holds the container to the policy, so that it is never without limits.
+
+Podman and CRI-O call it if a file in their folder of hooks says so. For Docker and containerd, --runtime makes
+it the runtime itself: it puts the hook into the container's bundle and becomes the named one.
+
+A limit that can't be kept ends the container's start with the reason, unless --best-effort is
+given. The reason is also in hook.log of the folder --run, as crun doesn't show it. Without a policy nothing is limited. Rules for labels that the runtime isn't told (those of Podman's
+containers) and for the whole device are left to "plimsoll daemon".
+
+Exit status: 0; 1 if a limit can't be kept; 2 for a policy with faults.`,
+		Example: `  plimsoll limit hook --policy /etc/plimsoll/policy.yaml < state.json
+  plimsoll limit hook --runtime runc -- --version`,
+		Args: cobra.ArbitraryArgs,
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.policy, "policy", defaultPolicy, "the policy")
+	f.StringVar(&o.run, "run", defaultRunDir(), "folder of what is held, the daemon's")
+	f.StringVar(&o.runtime, "runtime", "", "be a runtime: put the hook into the bundle, and run this program with the arguments")
+	f.BoolVar(&o.bestEffort, "best-effort", false, "let the container start without what can't be kept")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		switch {
+		case o.runtime != "":
+			return a.wrapRuntime(o, args)
+		case len(args) > 0:
+			return usageError("arguments are for --runtime: the container's state is read from standard input")
+		}
+		err := a.hook(o)
+		if err != nil {
+			err = errors.Join(err, logHook(o.run, err))
+		}
+		if err != nil && o.bestEffort {
+			fmt.Fprintf(a.stderr, "plimsoll: the container starts all the same: %s\n", clean.Text(err.Error()))
+			return nil
+		}
+		return err
+	}
+	return cmd
+}
+
+// hook holds the container whose state is on standard input.
+func (a *app) hook(o hookOptions) error {
+	l, err := a.newLimiter()
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	t, err := l.finder.FromState(a.stdin)
+	if err != nil {
+		return err
+	}
+	if t.Sandbox {
+		return nil // It keeps a pod's namespaces, and does no I/O.
+	}
+	if _, err := os.Stat(o.policy); errors.Is(err, fs.ErrNotExist) {
+		fmt.Fprintf(a.stderr, "there is no policy %s: %s is not limited\n", o.policy, clean.Line(t.Ref()))
+		return nil
+	}
+	done, err := keeper.Once(keeper.Options{Holder: l.Holder, Policy: o.policy, Run: o.run, Ceilings: a.ceilings}, t)
+	for _, n := range append(t.Notes, done.Notes...) {
+		fmt.Fprintf(a.stderr, "note: %s: %s\n", clean.Line(t.Ref()), clean.Text(n))
+	}
+	if err != nil {
+		return policyError(err)
+	}
+	var faults []error
+	for _, f := range done.Faults {
+		// One line: a name with a line break in it may look like another message.
+		faults = append(faults, errors.New(clean.Line(fmt.Sprintf("%s: %s", t.Ref(), f))))
+	}
+	return errors.Join(faults...)
+}
+
+// hookLog is the name, in the daemon's folder, of the file with what hooks said that failed, and maxHookLog how long it gets, in
+// bytes, before it is begun anew.
+const (
+	hookLog    = "hook.log"
+	maxHookLog = 1 << 20
+)
+
+// logHook notes why a hook failed: crun throws away what hooks print.
+func logHook(run string, cause error) error {
+	path := filepath.Join(run, hookLog)
+	if err := os.MkdirAll(run, 0o700); err != nil {
+		return err
+	}
+	if info, err := os.Stat(path); err == nil && info.Size() > maxHookLog {
+		if err := os.Rename(path, path+".old"); err != nil {
+			return err
+		}
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	// One write: several hooks may run at once.
+	_, err = fmt.Fprintf(f, "%s %s\n", time.Now().Format(time.RFC3339), clean.Line(cause.Error()))
+	return errors.Join(err, f.Close())
+}
+
+// wrapRuntime puts the hook into a bundle that is to be created, and becomes the runtime.
+func (a *app) wrapRuntime(o hookOptions, args []string) error {
+	program, err := exec.LookPath(o.runtime)
+	if err != nil {
+		return usageError("--runtime %s: %w", o.runtime, err)
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	if bundle, ok := ocihook.Bundle(args, dir); ok {
+		self, err := os.Executable()
+		if err != nil {
+			return err
+		}
+		h := specs.Hook{Path: self, Args: []string{"plimsoll", "limit", "hook", "--policy", o.policy, "--run", o.run, "--state", a.stateDir}, Env: []string{"PATH=" + os.Getenv("PATH")}}
+		if o.bestEffort {
+			h.Args = append(h.Args, "--best-effort")
+		}
+		timeout := hookTimeout
+		h.Timeout = &timeout
+		if err := ocihook.Add(bundle, h); err != nil && !o.bestEffort {
+			return fmt.Errorf("put the hook into the bundle: %w", err)
+		}
+	}
+	if err := becomeProgram(program, append([]string{o.runtime}, args...)); err != nil {
+		return fmt.Errorf("run %s: %w", strings.Join(append([]string{program}, args...), " "), err)
+	}
+	return nil
+}

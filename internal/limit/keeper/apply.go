@@ -1,0 +1,274 @@
+package keeper
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/limit/hold"
+)
+
+// What is refused is tried again after firstRetry, then more and more seldom.
+const (
+	firstRetry = 10 * time.Second
+	lastRetry  = 10 * time.Minute
+)
+
+// apply holds an entry, which is locked, to the policy that is in force.
+func (k *Keeper) apply(e *entry) {
+	if e.gone {
+		return
+	}
+	k.mu.Lock()
+	p := k.loaded.policy
+	k.mu.Unlock()
+	if len(p.Of(e.target)) == 0 && len(e.held) == 0 {
+		e.rules, e.broken, e.parts = nil, nil, nil
+		k.setWide(e, nil)
+		k.setShares(e, nil)
+		return
+	}
+	if err := k.find(e); err != nil {
+		k.refused(e, Fault{Text: err.Error(), Err: err})
+		return
+	}
+	old := faultTexts(e.broken)
+	writes, err := k.settle(e)
+	k.writes.Add(int64(writes))
+	if errors.Is(err, cgroup.ErrGone) {
+		return // Its end is told next.
+	}
+	if err != nil {
+		k.refused(e, Fault{Text: err.Error(), Err: err})
+		return
+	}
+	if writes > 0 {
+		if held := e.slots(); len(held) > 0 {
+			k.logf("%s: held to %s", e.name(), names(held))
+		} else {
+			k.logf("%s: no rule limits it any more", e.name())
+		}
+	}
+	k.schedule(e, old)
+	k.follow(e)
+}
+
+// refused notes that nothing could be done for an entry.
+func (k *Keeper) refused(e *entry, f Fault) {
+	old := faultTexts(e.broken)
+	if errors.Is(f.Err, cgroup.ErrGone) || k.holder.Finder.Alive(e.target) != nil {
+		return
+	}
+	e.broken = []Fault{f}
+	k.schedule(e, old)
+}
+
+// schedule tells of new faults, and says when an entry's are tried again.
+func (k *Keeper) schedule(e *entry, old []string) {
+	if len(e.broken) == 0 {
+		e.retry, e.retryWait = time.Time{}, 0
+		return
+	}
+	for _, f := range e.broken {
+		if !slices.Contains(old, f.Text) {
+			k.logf("%s: %s", e.name(), f)
+		}
+	}
+	e.retryWait = min(max(2*e.retryWait, firstRetry), lastRetry)
+	e.retry = time.Now().Add(e.retryWait)
+}
+
+// String is the fault in a sentence.
+func (f Fault) String() string {
+	if f.Rule == "" {
+		return f.Text
+	}
+	return fmt.Sprintf("rule %s can't be kept: %s", f.Rule, f.Text)
+}
+
+func faultTexts(fs []Fault) []string {
+	var texts []string
+	for _, f := range fs {
+		texts = append(texts, f.Text)
+	}
+	return texts
+}
+
+// find finds an entry's groups.
+func (k *Keeper) find(e *entry) error {
+	if e.groups != nil {
+		return nil
+	}
+	s, err := k.holder.ScopeOf(e.target, hold.Where{}, false)
+	if err == nil && len(s.Parts) == 0 {
+		err = fmt.Errorf("%s has no control group of its own", e.target.Ref())
+	}
+	if err != nil {
+		return err
+	}
+	e.groups = s.Parts[0].Groups
+	return nil
+}
+
+// settle gives an entry what the policy says. What the kernel refuses of a rule makes that rule give nothing: those before it
+// decide then.
+func (k *Keeper) settle(e *entry) (writes int, err error) {
+	k.mu.Lock()
+	p := *k.loaded.policy
+	k.mu.Unlock()
+	var broken []Fault
+	for range len(p.Rules) + 1 {
+		r := rule(k.holder, &p, k.ceilings(), e.target)
+		if broken == nil {
+			broken = r.faults
+			e.rules = r.rules
+		}
+		var own, wide, shares []Grant
+		for _, g := range r.grants {
+			switch {
+			case g.Wide:
+				wide = append(wide, g)
+			case g.Together:
+				shares = append(shares, g)
+			default:
+				own = append(own, g)
+			}
+		}
+		e.broken = nil
+		n, err := k.hold(e, own)
+		writes += n
+		if err != nil {
+			return writes, err
+		}
+		if len(e.broken) == 0 {
+			k.setWide(e, wide)
+			k.setShares(e, shares)
+			break
+		}
+		broken = append(broken, e.broken...)
+		p.Rules = slices.Clone(p.Rules)
+		for i := range p.Rules {
+			if slices.ContainsFunc(e.broken, func(f Fault) bool { return f.Rule == p.Rules[i].Name }) {
+				// The ranks of the others stay.
+				p.Rules[i].Limits = limit.Ask{}
+			}
+		}
+	}
+	e.broken = broken
+	return writes, nil
+}
+
+// setWide notes what an entry's rules want for the root group, and sees to that.
+func (k *Keeper) setWide(e *entry, grants []Grant) {
+	key := e.key
+	k.mu.Lock()
+	same := slices.Equal(k.wides[key], grants)
+	if len(grants) > 0 {
+		k.wides[key] = grants
+	} else {
+		delete(k.wides, key)
+	}
+	k.mu.Unlock()
+	if !same {
+		k.spawn(k.applyRoot)
+	}
+}
+
+// applyRoot gives the root group what all containers' rules say together: of several for one device the last.
+func (k *Keeper) applyRoot() {
+	k.root.mu.Lock()
+	defer k.root.mu.Unlock()
+	last := map[Slot]Grant{}
+	k.mu.Lock()
+	for _, grants := range k.wides {
+		for _, g := range grants {
+			if old, ok := last[g.Slot]; !ok || g.rank > old.rank {
+				last[g.Slot] = g
+			}
+		}
+	}
+	k.mu.Unlock()
+	if len(last) == 0 && len(k.root.held) == 0 {
+		return
+	}
+	if k.root.groups == nil {
+		groups, err := k.holder.Groups.Device()
+		if err != nil {
+			// ScopeOf found the root group where it can be limited at all.
+			k.logf("the root group: %v", err)
+			return
+		}
+		k.root.groups = groups
+	}
+	var grants []Grant
+	for _, g := range last {
+		grants = append(grants, g)
+	}
+	slices.SortFunc(grants, func(a, b Grant) int {
+		if a.rank != b.rank {
+			return a.rank - b.rank
+		}
+		return compareSlots(a.Slot, b.Slot)
+	})
+	old := faultTexts(k.root.broken)
+	k.root.broken = nil
+	n, err := k.hold(k.root, grants)
+	k.writes.Add(int64(n))
+	if err != nil {
+		k.root.broken = append(k.root.broken, Fault{Text: err.Error(), Err: err})
+	}
+	if n > 0 {
+		k.logf("the root group: held to %s", names(k.root.slots()))
+	}
+	k.schedule(k.root, old)
+	k.follow(k.root)
+}
+
+// follow watches an entry. What was made or written just before that is seen, too.
+func (k *Keeper) follow(e *entry) {
+	for range 3 {
+		if !k.watch.add(e) {
+			return
+		}
+		n, err := k.check(e)
+		k.writes.Add(int64(n))
+		if err != nil {
+			return // The next look tells of it.
+		}
+	}
+}
+
+// A ceilingCache keeps what devices were measured to carry while a policy is in force.
+type ceilingCache struct {
+	mu    sync.Mutex
+	known map[string]limit.Limits
+}
+
+// ceilings are those of the options, each asked for once.
+func (k *Keeper) ceilings() Ceilings {
+	if k.opt.Ceilings == nil {
+		return nil
+	}
+	return func(device string) (limit.Limits, error) {
+		k.ceiling.mu.Lock()
+		defer k.ceiling.mu.Unlock()
+		if l, ok := k.ceiling.known[device]; ok {
+			return l, nil
+		}
+		l, err := k.opt.Ceilings(device)
+		if err == nil {
+			if k.ceiling.known == nil {
+				k.ceiling.known = map[string]limit.Limits{}
+			}
+			k.ceiling.known[device] = l
+		}
+		return l, err
+	}
+}
+
+func joinWords(words []string) string { return strings.Join(words, ", ") }

@@ -1,0 +1,297 @@
+package keeper
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/limit/target"
+)
+
+// A budget is what the containers of a rule with together have in common: version 2's limits hold a group with all
+// below it, so that it goes on the group right above them. That group must be theirs alone. Each of them has the limit itself, too (see
+// rule): one alone needs nothing else, and none is without a limit where they have no such group.
+
+// setShares notes what an entry's rules want for all of their containers together, and sees to that.
+func (k *Keeper) setShares(e *entry, grants []Grant) {
+	k.mu.Lock()
+	same := slices.Equal(k.shares[e.key], grants)
+	if len(grants) > 0 {
+		k.shares[e.key] = grants
+	} else {
+		delete(k.shares, e.key)
+	}
+	k.mu.Unlock()
+	if !same {
+		k.budgetsSoon()
+	}
+}
+
+// budgetDelay is how long containers that start together are waited for.
+const budgetDelay = 20 * time.Millisecond
+
+// budgetsSoon is applyBudgets once for all that comes at a time.
+func (k *Keeper) budgetsSoon() {
+	if k.budgetsDue.CompareAndSwap(false, true) {
+		time.AfterFunc(budgetDelay, func() {
+			k.budgetsDue.Store(false)
+			k.background(k.applyBudgets)
+		})
+	}
+}
+
+// newcomer looks at budgets again where there are some: who has started may be in a group that others have in common.
+func (k *Keeper) newcomer() {
+	k.mu.Lock()
+	some := len(k.budgets) > 0
+	k.mu.Unlock()
+	if some {
+		k.budgetsSoon()
+	}
+}
+
+// members are the groups of the containers that have a budget together, and what it is.
+type members struct {
+	groups []*hierarchy.Group
+	grants map[Slot]Grant
+	// pauses are the ids of the containers that keep their pods' namespaces. They do nothing, and are nobody's targets.
+	pauses []string
+}
+
+// sandboxLabels are annotations with the id of a pod's sandbox: containerd's and CRI-O's own, which nobody else can write there.
+var sandboxLabels = map[target.Engine]string{
+	target.Containerd: "io.kubernetes.cri.sandbox-id",
+	target.CRIO:       "io.kubernetes.cri-o.SandboxID",
+}
+
+// shared are the members of each rule.
+func (k *Keeper) shared() map[string]*members {
+	k.mu.Lock()
+	shares := maps.Clone(k.shares)
+	k.mu.Unlock()
+	rules := map[string]*members{}
+	for _, e := range k.all() {
+		grants := shares[e.key]
+		if len(grants) == 0 {
+			continue
+		}
+		e.mu.Lock()
+		groups, gone, pause := e.groups, e.gone, e.target.Labels[sandboxLabels[e.target.Engine]]
+		e.mu.Unlock()
+		if groups == nil || gone {
+			continue
+		}
+		for _, g := range grants {
+			m := rules[g.Rule]
+			if m == nil {
+				m = &members{grants: map[Slot]Grant{}}
+				rules[g.Rule] = m
+			}
+			m.grants[g.Slot] = g
+			if pause != "" {
+				m.pauses = append(m.pauses, pause)
+			}
+			group, err := groups.Group(controllerOf(g.Slot))
+			if err == nil && !slices.ContainsFunc(m.groups, func(o *hierarchy.Group) bool { return o.Path == group.Path }) {
+				m.groups = append(m.groups, group)
+			}
+		}
+	}
+	return rules
+}
+
+// controllerOf is the one that a slot is of.
+func controllerOf(s Slot) hierarchy.Controller {
+	switch {
+	case s.Key.IO():
+		return hierarchy.IO
+	case s.Key == "memory":
+		return hierarchy.Memory
+	}
+	return hierarchy.CPU
+}
+
+// place is the group that a budget goes on: the one right above all of its containers. It is nil for one container.
+func (m *members) place() (*hierarchy.Group, error) {
+	groups := m.groups
+	if len(groups) == 0 {
+		return nil, errors.New("its containers have no control groups")
+	}
+	for _, g := range groups {
+		if g.Version != 2 {
+			return nil, errors.New("one limit for several containers together needs control groups of version 2: with version 1 a group's limit doesn't hold the groups below it; leave out together")
+		}
+	}
+	if len(groups) == 1 {
+		return nil, nil
+	}
+	above := groups[0].Parent()
+	for above != nil && slices.ContainsFunc(groups, func(g *hierarchy.Group) bool {
+		return !strings.HasPrefix(g.Path, strings.TrimSuffix(above.Path, "/")+"/")
+	}) {
+		above = above.Parent()
+	}
+	const own = "start them with a parent group of their own (docker run --cgroup-parent, cgroup_parent in a compose file)"
+	if above == nil || above.IsRoot() {
+		return nil, fmt.Errorf("its %d containers have no control group in common: %s", len(groups), own)
+	}
+	stranger, err := m.strangerIn(above)
+	if err != nil {
+		return nil, err
+	}
+	if stranger != "" {
+		return nil, fmt.Errorf("the control group %s has others in it, too (%s): %s", above.Path, stranger, own)
+	}
+	return above, nil
+}
+
+// strangerIn names a group with processes below a group that is none of the members', "" if there is none.
+func (m *members) strangerIn(above *hierarchy.Group) (stranger string, err error) {
+	err = filepath.WalkDir(above.Dir, func(p string, d fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil // It was removed just now.
+		case err != nil:
+			return err
+		case !d.IsDir():
+			return nil
+		case slices.ContainsFunc(m.groups, func(g *hierarchy.Group) bool { return g.Dir == p }),
+			slices.ContainsFunc(m.pauses, func(id string) bool { return strings.Contains(d.Name(), id) }):
+			return filepath.SkipDir
+		}
+		b, err := os.ReadFile(filepath.Join(p, "cgroup.procs"))
+		if err == nil && len(b) > 0 {
+			stranger = path.Join(above.Path, filepath.ToSlash(strings.TrimPrefix(p, above.Dir)))
+			return filepath.SkipAll
+		}
+		return nil
+	})
+	return stranger, err
+}
+
+// applyBudgets gives each group that containers have in common what their rules say. What no rule says any more is taken away
+// last: nobody is without limits in between.
+func (k *Keeper) applyBudgets() {
+	k.budgeting.Lock()
+	defer k.budgeting.Unlock()
+	wanted := map[string]map[Slot]Grant{}
+	faults := map[string]string{}
+	for rule, m := range k.shared() {
+		at, err := m.place()
+		if err != nil {
+			faults[rule] = err.Error()
+			continue
+		}
+		if at == nil {
+			continue
+		}
+		if wanted[at.Path] == nil {
+			wanted[at.Path] = map[Slot]Grant{}
+		}
+		for _, g := range m.grants {
+			// Of several rules for one group the last decides.
+			s := Slot{Key: g.Key, Device: g.Device, Together: true}
+			if old, ok := wanted[at.Path][s]; !ok || g.rank > old.rank {
+				wanted[at.Path][s] = g
+			}
+		}
+	}
+	k.mu.Lock()
+	for rule, text := range faults {
+		if k.budgetFaults[rule] != text {
+			defer k.logf("%s", Fault{Rule: rule, Text: text})
+		}
+	}
+	k.budgetFaults = faults
+	for p := range wanted {
+		if k.budgets[p] == nil {
+			k.budgets[p] = k.newBudget(p)
+		}
+	}
+	budgets := maps.Clone(k.budgets)
+	k.mu.Unlock()
+	for p, e := range budgets {
+		if wanted[p] != nil {
+			k.applyBudget(e, wanted[p])
+		}
+	}
+	for p, e := range budgets {
+		if wanted[p] == nil {
+			k.applyBudget(e, nil)
+		}
+	}
+}
+
+// newBudget is the entry of a group that containers have in common, with what an earlier keeper held of it.
+func (k *Keeper) newBudget(p string) *entry {
+	t := target.Target{Kind: target.Cgroup, Name: p, Running: true}
+	e := &entry{key: "budget " + p, budget: true, target: t, process: t, since: time.Now()}
+	e.held = k.store.load(e)
+	return e
+}
+
+// applyBudget holds one group, or lets it go.
+func (k *Keeper) applyBudget(e *entry, wanted map[Slot]Grant) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	grants := slices.SortedFunc(maps.Values(wanted), func(a, b Grant) int {
+		if a.rank != b.rank {
+			return a.rank - b.rank
+		}
+		return compareSlots(a.Slot, b.Slot)
+	})
+	old := faultTexts(e.broken)
+	e.broken = nil
+	err := k.find(e)
+	if err == nil {
+		var n int
+		n, err = k.hold(e, grants)
+		k.writes.Add(int64(n))
+		if n > 0 && len(grants) > 0 {
+			k.logf("%s: held to %s", e.name(), names(e.slots()))
+		}
+	}
+	if len(grants) == 0 {
+		// Its group may be gone, and its limits with it.
+		e.gone = true
+		k.watch.remove(e)
+		_ = k.store.forget(e)
+		k.mu.Lock()
+		delete(k.budgets, e.target.Name)
+		k.mu.Unlock()
+		return
+	}
+	if err != nil {
+		e.broken = append(e.broken, Fault{Text: err.Error(), Err: err})
+	}
+	k.schedule(e, old)
+	k.follow(e)
+}
+
+// oldBudgets lets go what an earlier keeper held and no rule wants any more. It is for when all containers are known.
+func (k *Keeper) oldBudgets() {
+	for _, p := range k.store.budgets() {
+		k.mu.Lock()
+		if k.budgets[p] == nil {
+			k.budgets[p] = k.newBudget(p)
+		}
+		k.mu.Unlock()
+	}
+	k.applyBudgets()
+}
+
+// every lists all that is held: containers, what they have together, and the root group.
+func (k *Keeper) every() []*entry {
+	list := append(k.all(), k.root)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.AppendSeq(list, maps.Values(k.budgets))
+}

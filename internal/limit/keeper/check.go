@@ -1,0 +1,146 @@
+package keeper
+
+import (
+	"errors"
+	"time"
+
+	"plimsoll/internal/limit/cgroup"
+)
+
+// A Tick is one look at all limits.
+type Tick struct {
+	At time.Time `json:"at"`
+	// Took is in nanoseconds.
+	Took   time.Duration `json:"took"`
+	Groups int           `json:"groups"`
+	Writes int           `json:"writes"`
+}
+
+// tick looks at all limits in the background, unless that is still being done.
+func (k *Keeper) tick() {
+	if k.ticking.CompareAndSwap(false, true) {
+		k.background(func() {
+			defer k.ticking.Store(false)
+			k.Check()
+			if k.synced.CompareAndSwap(true, false) {
+				k.oldBudgets()
+			}
+		})
+	}
+}
+
+// Check looks at all limits, and writes what differs from the policy.
+func (k *Keeper) Check() Tick {
+	t := Tick{At: time.Now()}
+	for _, e := range k.every() {
+		e.mu.Lock()
+		n := k.look(e)
+		t.Groups, t.Writes = t.Groups+1, t.Writes+n
+		e.mu.Unlock()
+	}
+	t.Took = time.Since(t.At)
+	k.checks.Add(1)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.lastTick = t
+	return t
+}
+
+// disks tries again at once what was refused, and looks at what is held on block devices that have come back. No
+// numbers stand for all.
+func (k *Keeper) disks(numbers map[string]bool) {
+	for _, e := range k.every() {
+		e.mu.Lock()
+		if len(e.broken) > 0 {
+			e.retryWait, e.retry = 0, time.Now()
+		}
+		if len(e.broken) > 0 || numbers == nil || e.on(numbers) {
+			k.look(e)
+		}
+		e.mu.Unlock()
+	}
+}
+
+// look checks an entry, which is locked.
+func (k *Keeper) look(e *entry) (writes int) {
+	if e.gone {
+		return 0
+	}
+	if !e.retry.IsZero() && time.Now().After(e.retry) {
+		before := k.writes.Load()
+		switch {
+		case e == k.root:
+			k.spawn(k.applyRoot)
+			e.retry = time.Time{}
+		case e.budget:
+			k.budgetsSoon()
+			e.retry = time.Time{}
+		default:
+			k.apply(e)
+		}
+		return int(k.writes.Load() - before)
+	}
+	if len(e.parts) == 0 || time.Now().Before(e.notBefore) {
+		return 0
+	}
+	drift, last := e.drift, e.lastDrift
+	writes, err := k.check(e)
+	k.writes.Add(int64(writes))
+	if errors.Is(err, cgroup.ErrGone) {
+		return writes
+	}
+	if err != nil {
+		k.refused(e, Fault{Text: err.Error(), Err: err})
+	}
+	if e.drift > drift {
+		k.drifted(e, last)
+	}
+	return writes
+}
+
+// Corrections of what somebody else writes again and again wait so long.
+const (
+	firstFight = 100 * time.Millisecond
+	lastFight  = 10 * time.Second
+)
+
+// drifted notes that an entry's limit was put back. last is when one was before.
+func (k *Keeper) drifted(e *entry, last time.Time) {
+	k.drift.Add(1)
+	if time.Since(last) > 2*lastFight {
+		e.fight = firstFight
+		k.logf("%s: somebody changed a limit; put back: %s", e.name(), e.drifted)
+	} else {
+		if e.fight < lastFight && 2*e.fight >= lastFight {
+			k.logf("%s: somebody changes a limit again and again; it is put back every %v: %s", e.name(), lastFight, e.drifted)
+		}
+		e.fight = min(2*e.fight, lastFight)
+	}
+	e.notBefore = time.Now().Add(e.fight)
+	time.AfterFunc(e.fight, func() { k.changed(e) })
+}
+
+// settleWrites is how long the writes of one who changes a limit are waited for; the keeper's own are told of, too.
+const settleWrites = 10 * time.Millisecond
+
+// soon is changed once for all that is told of an entry at a time.
+func (k *Keeper) soon(e *entry) {
+	if e.told.CompareAndSwap(false, true) {
+		time.AfterFunc(settleWrites, func() {
+			e.told.Store(false)
+			k.changed(e)
+		})
+	}
+}
+
+// changed looks at one entry, of which something was written.
+func (k *Keeper) changed(e *entry) {
+	k.background(func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		k.look(e)
+		if !e.gone {
+			k.follow(e)
+		}
+	})
+}

@@ -1,0 +1,260 @@
+package keeper
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/limit/target"
+)
+
+// A Held is a limit that the keeper has set.
+type Held struct {
+	Grant
+	// Since is when it was set first.
+	Since time.Time `json:"since"`
+	// Was is what was there before, in a policy's words; it is put back when no rule gives the limit
+	// any more.
+	Was string `json:"was"`
+
+	was limit.Limits
+}
+
+// An entry is a target that is looked after: a container, or the root group.
+type entry struct {
+	// key and id are its names, empty for the root group, and process is the target as it was met. They don't change.
+	key, id string
+	// budget is set for a group that containers have in common.
+	budget  bool
+	process target.Target
+
+	// told is set while a look is due because something was written.
+	told atomic.Bool
+
+	mu     sync.Mutex
+	target target.Target
+	groups *cgroup.Target
+	rules  []string
+	// parts are what is held, and checked.
+	parts []part
+	held  map[Slot]*Held
+	// broken are rules that can't be kept, refused those of them that the kernel or its rules refused
+	// when they were to be written.
+	broken []Fault
+	// gone is set when it has ended.
+	gone bool
+	// since is when the keeper met it.
+	since time.Time
+	// drift counts how often a limit was found changed, and lastDrift is when and what.
+	drift     int
+	lastDrift time.Time
+	drifted   string
+	// fight is how long the next correction of what somebody changes again and again has to wait.
+	fight time.Duration
+	// notBefore is when it may be corrected again, retry when what is broken is tried again.
+	notBefore, retry time.Time
+	retryWait        time.Duration
+}
+
+// name is how logs call it.
+func (e *entry) name() string {
+	if e.key == "" {
+		return "the root group"
+	}
+	if e.budget {
+		return "the group " + e.target.Name
+	}
+	return e.target.Ref()
+}
+
+// hold makes what an entry has what grants say: it takes away what no rule gives any more, writes what differs, and returns
+// how many writes that took. The faults of what is refused are added to broken.
+func (k *Keeper) hold(e *entry, grants []Grant) (writes int, err error) {
+	now := time.Now()
+	wanted := map[Slot]Grant{}
+	for _, g := range grants {
+		wanted[g.Slot] = g
+	}
+	n, err := k.release(e, func(s Slot) bool { _, ok := wanted[s]; return !ok })
+	writes += n
+	if err != nil {
+		return writes, err
+	}
+	ps := parts(grants)
+	fresh := slices.ContainsFunc(grants, func(g Grant) bool { return e.held[g.Slot] == nil })
+	var before []cgroup.State
+	if fresh {
+		if before, err = k.holder.Groups.Read(e.groups); err != nil {
+			return writes, err
+		}
+	}
+	// What is about to be held is noted first: a keeper that is killed in between knows what to take away.
+	old := maps.Clone(e.held)
+	for _, g := range grants {
+		h := &Held{Grant: g, Since: now}
+		if o := old[g.Slot]; o != nil {
+			h.Since, h.Was, h.was = o.Since, o.Was, o.was
+		} else {
+			h.was = wasLimit(before, g.Slot)
+			h.Was = h.was.Text(g.Key)
+		}
+		e.held[g.Slot] = h
+	}
+	if err := k.store.save(e); err != nil {
+		return writes, err
+	}
+	e.parts = nil
+	for _, p := range ps {
+		n, _, err := k.write(e, p)
+		writes += n
+		if errors.Is(err, cgroup.ErrGone) {
+			return writes, err
+		}
+		if err == nil {
+			e.parts = append(e.parts, p)
+			continue
+		}
+		e.broken = append(e.broken, Fault{Rule: p.rule, Text: err.Error(), Err: err})
+		for _, s := range p.slots {
+			// What was there before was put back.
+			if old[s] != nil {
+				e.held[s] = old[s]
+			} else {
+				delete(e.held, s)
+			}
+		}
+	}
+	if len(ps) > len(e.parts) {
+		err = k.store.save(e)
+	}
+	return writes, err
+}
+
+// write writes what one rule gives, all of it or nothing. first is the first thing that had to be written.
+func (k *Keeper) write(e *entry, p part) (writes int, first *cgroup.Edit, err error) {
+	var plans []*cgroup.Diff
+	for _, w := range p.wants {
+		d, err := k.holder.Groups.Plan(e.groups, w)
+		if err != nil {
+			return 0, nil, err
+		}
+		plans = append(plans, d)
+	}
+	changed := false
+	for i, d := range plans {
+		if d.Empty() {
+			continue
+		}
+		changed = true
+		if first == nil {
+			first = &d.Edits[0]
+		}
+		n, err := d.Apply()
+		writes += n
+		if err != nil {
+			for _, before := range slices.Backward(plans[:i]) {
+				err = before.Undo(err)
+			}
+			return writes, first, err
+		}
+	}
+	if !changed {
+		return 0, nil, nil
+	}
+	// A container may make groups meanwhile.
+	for _, w := range p.wants {
+		n, err := k.holder.Groups.Hold(e.groups, w)
+		writes += n
+		if err != nil {
+			return writes, first, err
+		}
+	}
+	return writes, first, nil
+}
+
+// release takes away what is held and lost says, and puts back what was there before.
+func (k *Keeper) release(e *entry, lost func(Slot) bool) (writes int, err error) {
+	var back []Grant
+	for s, h := range e.held {
+		if lost(s) {
+			back = append(back, Grant{Slot: s, Rule: "before", limits: h.was})
+		}
+	}
+	if len(back) == 0 {
+		return 0, nil
+	}
+	for _, p := range parts(back) {
+		n, _, err := k.write(e, p)
+		writes += n
+		if err != nil && !errors.Is(err, cgroup.ErrGone) {
+			return writes, fmt.Errorf("take away limits: %w", err)
+		}
+	}
+	for _, g := range back {
+		delete(e.held, g.Slot)
+	}
+	return writes, k.store.save(e)
+}
+
+// check looks whether all is as it was written, and writes what isn't. Without drift it writes nothing.
+func (k *Keeper) check(e *entry) (writes int, err error) {
+	for i := range e.parts {
+		p := &e.parts[i]
+		n, edit, err := k.write(e, *p)
+		writes += n
+		if err != nil {
+			return writes, err
+		}
+		if edit == nil || e.below(edit) {
+			continue
+		}
+		e.drift++
+		e.lastDrift, e.drifted = time.Now(), edit.String()
+	}
+	return writes, nil
+}
+
+// below reports whether an edit is of a group below the entry's own that had no limit yet: the container has made
+// it, and nobody changed anything.
+func (e *entry) below(edit *cgroup.Edit) bool {
+	g, err := e.groups.Group(hierarchy.IO)
+	return err == nil && edit.Group != g.Path && len(edit.Was) == 1 && strings.HasSuffix(edit.Was[0], " 0")
+}
+
+// wasLimit is what a target had in a slot before.
+func wasLimit(states []cgroup.State, s Slot) limit.Limits {
+	if len(states) == 0 {
+		return limit.Limits{}
+	}
+	d, ok := number(s.Device)
+	l := states[0].Limits
+	if ok {
+		l = states[0].Devices[d]
+	}
+	return limit.Limits{}.With(s.Key, l)
+}
+
+// on reports whether something is held on one of the devices.
+func (e *entry) on(numbers map[string]bool) bool {
+	for s := range e.held {
+		if s.Device != "" && numbers[s.Device] {
+			return true
+		}
+	}
+	return false
+}
+
+// slots lists what is held, in order.
+func (e *entry) slots() []*Held {
+	list := slices.Collect(maps.Values(e.held))
+	slices.SortFunc(list, func(a, b *Held) int { return compareSlots(a.Slot, b.Slot) })
+	return list
+}

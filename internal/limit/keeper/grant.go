@@ -1,0 +1,320 @@
+package keeper
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/limit/explain"
+	"plimsoll/internal/limit/hold"
+	"plimsoll/internal/limit/policy"
+	"plimsoll/internal/limit/target"
+)
+
+// A Slot is one thing of a container that can be limited.
+type Slot struct {
+	Key limit.Key `json:"key"`
+	// Device is a number such as "254:0"; empty for what is not about a device.
+	Device string `json:"device,omitempty"`
+	// Wide is set for the root group's limit on the device (version 1): all who write to it share that.
+	Wide bool `json:"device_wide,omitempty"`
+	// Together is set for what all containers of the rule have together (version 2).
+	Together bool `json:"together,omitempty"`
+}
+
+// A Grant is what a rule gives a slot.
+type Grant struct {
+	Slot
+	// DeviceName is the kernel's name of the device: "vda".
+	DeviceName string `json:"device_name,omitempty"`
+	// Value is the limit as a policy has it: "10MiB", or "none".
+	Value string `json:"value"`
+	// Rule is the name of the rule that decided.
+	Rule string `json:"rule"`
+
+	// limits has the slot's key alone; without it the limit shall be removed.
+	limits limit.Limits
+	// rank is the rule's place in the policy.
+	rank int
+}
+
+// A Fault is a rule that can't be kept for a container.
+type Fault struct {
+	Rule string `json:"rule"`
+	Text string `json:"error"`
+	// Err is the error itself.
+	Err error `json:"-"`
+}
+
+// A ruling is all that a policy gives a container.
+type ruling struct {
+	// rules are the names of those that match.
+	rules  []string
+	grants []Grant
+	faults []Fault
+}
+
+// Ceilings tells what a device was measured to carry; see limit.Ask.Resolve.
+type Ceilings func(device string) (limit.Limits, error)
+
+// rule decides what a container gets: for each slot the last rule that says something about it. A rule of which a
+// part can't be had gives nothing.
+func rule(h *hold.Holder, p *policy.Policy, ceilings Ceilings, t target.Target) ruling {
+	var out ruling
+	var alone []Grant
+	last := map[Slot]Grant{}
+	for i := range p.Rules {
+		r := &p.Rules[i]
+		if !r.Matches(t) {
+			continue
+		}
+		out.rules = append(out.rules, r.Name)
+		grants, err := grantsOf(h, r, ceilings, t)
+		if err != nil {
+			out.faults = append(out.faults, Fault{Rule: r.Name, Text: err.Error(), Err: err})
+			continue
+		}
+		for _, g := range grants {
+			g.rank = i
+			last[g.Slot] = g
+		}
+	}
+	for s, g := range last {
+		// What several have together one may have alone, and no more.
+		own := Slot{Key: s.Key, Device: s.Device}
+		if s.Together && g.limits.Below(s.Key, last[own].limits) {
+			g.Slot = own
+			alone = append(alone, g)
+		}
+	}
+	for _, g := range alone {
+		last[g.Slot] = g
+	}
+	for _, g := range last {
+		out.grants = append(out.grants, g)
+	}
+	slices.SortFunc(out.grants, func(a, b Grant) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), strings.Compare(a.Device, b.Device), cmp.Compare(slices.Index(limit.Keys, a.Key), slices.Index(limit.Keys, b.Key)))
+	})
+	return out
+}
+
+// grantsOf is what one rule alone gives a container.
+func grantsOf(h *hold.Holder, r *policy.Rule, ceilings Ceilings, t target.Target) ([]Grant, error) {
+	var scopes []*hold.Scope
+	if policy.IO(r.Limits) {
+		places, err := wheres(r, t)
+		if err != nil {
+			return nil, err
+		}
+		for _, w := range places {
+			s, err := h.ScopeOf(t, w, true)
+			if err != nil {
+				return nil, err
+			}
+			scopes = append(scopes, s)
+		}
+	}
+	var grants []Grant
+	for _, k := range policy.Asked(r.Limits) {
+		switch {
+		case !k.IO():
+			grants = append(grants, grant(r, Slot{Key: k}, "", r.Limits.Limits))
+		case k == limit.Weight:
+			for _, d := range weightDevices(scopes) {
+				grants = append(grants, grant(r, Slot{Key: k, Device: d.Number()}, d.Name, r.Limits.Limits))
+			}
+		default:
+			for _, d := range devices(scopes) {
+				value, err := resolve(r.Limits, k, d, ceilings)
+				if err != nil {
+					return nil, err
+				}
+				grants = append(grants, grant(r, Slot{Key: k, Device: d.Number()}, d.Name, value))
+				if k.Rate() && wide(scopes) {
+					grants = append(grants, grant(r, Slot{Key: k, Device: d.Number(), Wide: true}, d.Name, value))
+				}
+			}
+		}
+	}
+	return grants, nil
+}
+
+// grant is a rule's for a slot.
+func grant(r *policy.Rule, s Slot, name string, value limit.Limits) Grant {
+	s.Together = r.Together
+	l := limit.Limits{}.With(s.Key, value)
+	return Grant{Slot: s, DeviceName: name, Value: l.Text(s.Key), Rule: r.Name, limits: l}
+}
+
+// wheres are the parts of the container's data that a rule is for.
+func wheres(r *policy.Rule, t target.Target) ([]hold.Where, error) {
+	w := hold.Where{Path: r.Where.Path, Device: r.Where.Device, DeviceWide: r.Where.DeviceWide}
+	var list []hold.Where
+	switch {
+	case r.Where.Volume != "":
+		for _, v := range r.Volumes(t) {
+			w.Volume = v
+			list = append(list, w)
+		}
+	case strings.ContainsAny(r.Where.Device, "*?["):
+		nodes, err := filepath.Glob(r.Where.Device)
+		if err != nil {
+			return nil, fmt.Errorf("device %s: %w", r.Where.Device, err)
+		}
+		for _, n := range nodes {
+			if info, err := os.Stat(n); err == nil && info.Mode()&(os.ModeDevice|os.ModeCharDevice) == os.ModeDevice {
+				w.Device = n
+				list = append(list, w)
+			}
+		}
+		if len(list) == 0 {
+			return nil, fmt.Errorf("no block device is called %s at present", r.Where.Device)
+		}
+	default:
+		list = append(list, w)
+	}
+	return list, nil
+}
+
+// resolve is what is asked for of one key on a device, of which a percentage is of what that was measured to carry.
+func resolve(a limit.Ask, k limit.Key, d explain.Spot, ceilings Ceilings) (limit.Limits, error) {
+	p, relative := a.Percent[k]
+	if !relative {
+		return a.Limits, nil
+	}
+	var most limit.Limits
+	if ceilings != nil {
+		var err error
+		if most, err = ceilings(d.Name); err != nil {
+			return most, fmt.Errorf("%s: what %s was measured to carry: %w", k, d.Name, err)
+		}
+	}
+	c, err := limit.Ask{Percent: map[limit.Key]float64{k: p}}.Resolve(most)
+	if errors.Is(err, limit.ErrNoCeiling) {
+		err = fmt.Errorf("%s: %w (plimsoll run measures it)", d.Name, err)
+	}
+	return c.Set, err
+}
+
+// devices are those of several scopes, each once.
+func devices(scopes []*hold.Scope) []explain.Spot {
+	var list []explain.Spot
+	for _, s := range scopes {
+		for _, d := range s.Devices() {
+			if !slices.ContainsFunc(list, func(o explain.Spot) bool { return o.Number() == d.Number() }) {
+				list = append(list, d)
+			}
+		}
+	}
+	return list
+}
+
+// weightDevices are those that weights go on.
+func weightDevices(scopes []*hold.Scope) []explain.Spot {
+	var list []explain.Spot
+	for _, s := range scopes {
+		for _, g := range s.Grounds {
+			for _, w := range g.Explanation.Weights {
+				d := explain.Spot{Name: w.Name, Major: w.Major, Minor: w.Minor}
+				if !slices.Contains(list, d) {
+					list = append(list, d)
+				}
+			}
+		}
+	}
+	return list
+}
+
+// wide reports whether the root group is to be limited as well.
+func wide(scopes []*hold.Scope) bool {
+	return slices.ContainsFunc(scopes, func(s *hold.Scope) bool {
+		return slices.ContainsFunc(s.Parts, func(p hold.Part) bool { return p.DeviceWide })
+	})
+}
+
+// A part is what is written as a whole or not at all: what one rule gives one target.
+type part struct {
+	rule  string
+	slots []Slot
+	wants []cgroup.Want
+}
+
+// parts turns grants into what is to be written: for each rule one want for each different set of values.
+func parts(grants []Grant) []part {
+	var out []part
+	for _, g := range grants {
+		if len(out) == 0 || out[len(out)-1].rule != g.Rule {
+			out = append(out, part{rule: g.Rule})
+		}
+		p := &out[len(out)-1]
+		p.slots = append(p.slots, g.Slot)
+	}
+	for i := range out {
+		out[i].wants = wants(grants, out[i].rule)
+	}
+	return out
+}
+
+// wants are those of one rule. Devices with the same values are one want: each file is read once.
+func wants(grants []Grant, rule string) []cgroup.Want {
+	var list []cgroup.Want
+	var order []string
+	byDevice := map[string]*cgroup.Want{}
+	for _, g := range grants {
+		if g.Rule != rule {
+			continue
+		}
+		at := g.Device
+		if g.Key == limit.Weight {
+			at = "weight " + at
+		}
+		w := byDevice[at]
+		if w == nil {
+			w = &cgroup.Want{}
+			byDevice[at] = w
+			order = append(order, at)
+			if d, ok := number(g.Device); ok && g.Key == limit.Weight {
+				w.WeightDevices = []cgroup.Device{d}
+			} else if ok {
+				w.Devices = []cgroup.Device{d}
+			}
+		}
+		if g.limits.IsZero() {
+			w.Change.Remove = append(w.Change.Remove, g.Key)
+		} else {
+			w.Change.Set = w.Change.Set.With(g.Key, g.limits)
+		}
+	}
+	for _, at := range order {
+		w := *byDevice[at]
+		if i := slices.IndexFunc(list, func(o cgroup.Want) bool { return mergeable(o, w) }); i >= 0 {
+			list[i].Devices = append(list[i].Devices, w.Devices...)
+			list[i].WeightDevices = append(list[i].WeightDevices, w.WeightDevices...)
+			continue
+		}
+		list = append(list, w)
+	}
+	return list
+}
+
+// mergeable reports whether two wants differ in the devices alone.
+func mergeable(a, b cgroup.Want) bool {
+	return a.Change.Set == b.Change.Set && slices.Equal(a.Change.Remove, b.Change.Remove) &&
+		(len(a.Devices) > 0) == (len(b.Devices) > 0) && (len(a.WeightDevices) > 0) == (len(b.WeightDevices) > 0)
+}
+
+// number reads a slot's device.
+func number(s string) (cgroup.Device, bool) {
+	var d cgroup.Device
+	if s == "" {
+		return d, false
+	}
+	return d, d.UnmarshalText([]byte(s)) == nil
+}

@@ -1,0 +1,322 @@
+// Package keeper holds containers to the limits of a policy for as long as it runs.
+//
+// A Keeper follows what the engines tell, and holds a container to its limits when it starts. It is told by inotify when
+// somebody writes to a control file of a group that it holds, or makes a group below it, and looks at all
+// of them every few seconds besides; it writes what differs, and nothing where nothing differs. What it holds is noted in files, so that the
+// next keeper goes on where this one ended, however it ended, and takes away what no rule gives any more.
+//
+// Per container and per device the last rule that says something about a kind of limit decides (see policy). A rule
+// of which a part can't be had gives a container nothing, and is a Fault of that container; the others are held.
+//
+// Easily got wrong:
+//
+//   - An engine that is down knows no names or labels. What was known of a container before stays, or its limits would
+//     go with its daemon.
+//   - A limit that somebody else had set before is put back when the rule goes, and not merely removed.
+//   - Two programs that set the same limit would write against each other for ever: each correction
+//     waits longer than the one before.
+package keeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"plimsoll/internal/filelock"
+	"plimsoll/internal/limit/hold"
+	"plimsoll/internal/limit/policy"
+)
+
+// Options are how a Keeper works.
+type Options struct {
+	// Holder finds and writes. Its Finder is who tells of containers.
+	Holder *hold.Holder
+	// Policy is the path of the policy.
+	Policy string
+	// Run is the folder of the lock, the socket and what is held. It is made if need be; it should not outlive a
+	// boot.
+	Run string
+	// Check is how often all limits are looked at, Sync how often all engines are asked for their containers, and
+	// Poll how often the policy's file is looked at. 0 is DefaultCheck, DefaultSync and DefaultPoll.
+	Check, Sync, Poll time.Duration
+	// Ceilings is what percentages are of; nil knows nothing.
+	Ceilings Ceilings
+	// ClearOnStop takes all limits away at the end. Otherwise they stay.
+	ClearOnStop bool
+	// Log is given a line for whatever happens, in which names may be anything: it has to be cleaned before it is shown. nil says
+	// nothing.
+	Log func(line string)
+}
+
+// How often what nobody tells of is looked at. A look at 1,000 groups takes 30 to 50 ms, and an engine with as many containers a
+// second to list them; together they have to stay below half a percent of a core.
+const (
+	DefaultCheck = 30 * time.Second
+	DefaultSync  = 10 * time.Minute
+	DefaultPoll  = time.Second
+)
+
+// applying is how many containers are worked on at a time.
+const applying = 4
+
+// ErrRunning is the error where another keeper has the folder.
+var ErrRunning = errors.New("another keeper runs here")
+
+// A Keeper is a running one. Make it with New, and Close it.
+type Keeper struct {
+	opt    Options
+	holder *hold.Holder
+	store  *store
+	lock   *os.File
+	began  time.Time
+	watch  *groupWatch
+	// listener is closed by Run, which removes its socket: a later one may be another keeper's.
+	listener net.Listener
+
+	reload chan struct{}
+	sync   chan time.Duration
+	busy   chan struct{}
+	wg     sync.WaitGroup
+
+	mu      sync.Mutex
+	loaded  loadedPolicy
+	entries map[string]*entry
+	// byID finds the entry of a container of which only the id is known.
+	byID map[string]*entry
+	// wides are the grants for the root group, by entry.
+	wides map[string][]Grant
+	// shares are the grants for what containers have together, by entry, budgets the groups that have such limits, by path, and
+	// budgetFaults why a rule's can't be kept.
+	shares       map[string][]Grant
+	budgets      map[string]*entry
+	budgetFaults map[string]string
+	engines      map[string]Engine
+	syncErr      string
+	lastTick     Tick
+
+	root    *entry
+	ceiling ceilingCache
+	meter   meter
+
+	events, checks, writes, drift atomic.Int64
+	ticking                       atomic.Bool
+
+	// budgeting is held while budgets are put in their place; synced is set when all containers were asked for,
+	// budgetsDue while that is due.
+	budgeting          sync.Mutex
+	synced, budgetsDue atomic.Bool
+
+	closing sync.Mutex
+	closed  bool
+}
+
+// New makes a keeper and loads its policy. The error wraps ErrRunning if there is one already.
+func New(opt Options) (*Keeper, error) {
+	for _, d := range []struct {
+		of       *time.Duration
+		standard time.Duration
+	}{{&opt.Check, DefaultCheck}, {&opt.Sync, DefaultSync}, {&opt.Poll, DefaultPoll}} {
+		if *d.of <= 0 {
+			*d.of = d.standard
+		}
+	}
+	k := &Keeper{
+		opt: opt, holder: opt.Holder, began: time.Now(), entries: map[string]*entry{}, byID: map[string]*entry{}, wides: map[string][]Grant{},
+		shares: map[string][]Grant{}, budgets: map[string]*entry{},
+		engines: map[string]Engine{}, reload: make(chan struct{}, 1), sync: make(chan time.Duration, 1), busy: make(chan struct{}, applying),
+		root: &entry{held: map[Slot]*Held{}, since: time.Now()},
+	}
+	var err error
+	if k.store, err = newStore(filepath.Join(opt.Run, "held"), opt.Holder.FS.Proc); err != nil {
+		return nil, err
+	}
+	if k.lock, err = lock(filepath.Join(opt.Run, "keeper.lock")); err != nil {
+		return nil, err
+	}
+	if err := k.firstPolicy(); err != nil {
+		return nil, errors.Join(err, filelock.Remove(k.lock))
+	}
+	k.root.held = k.store.load(k.root)
+	k.watch = newGroupWatch(k)
+	return k, nil
+}
+
+// lock makes this the only keeper of a folder.
+func lock(path string) (*os.File, error) {
+	for range 10 {
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		if err := filelock.Alone(f); err != nil {
+			who, _ := os.ReadFile(path)
+			f.Close()
+			if errors.Is(err, filelock.ErrLocked) {
+				return nil, fmt.Errorf("%w: process %s has %s; see it with plimsoll daemon --status", ErrRunning, who, path)
+			}
+			return nil, err
+		}
+		// Its last owner may have removed it between the two.
+		a, errA := f.Stat()
+		b, errB := os.Stat(path)
+		if errA == nil && errB == nil && os.SameFile(a, b) {
+			_, err := f.WriteAt([]byte(strconv.Itoa(os.Getpid())), 0)
+			if err == nil {
+				err = f.Truncate(int64(len(strconv.Itoa(os.Getpid()))))
+			}
+			return f, err
+		}
+		f.Close()
+	}
+	return nil, fmt.Errorf("%s: it is made and removed by others all the time", path)
+}
+
+// Close ends what the keeper has open. The limits stay, unless Run took them away.
+func (k *Keeper) Close() error {
+	k.finish()
+	k.watch.close()
+	return filelock.Remove(k.lock)
+}
+
+// Reload reads the policy again, soon.
+func (k *Keeper) Reload() {
+	select {
+	case k.reload <- struct{}{}:
+	default:
+	}
+}
+
+// Run holds containers to the policy until ctx is over. It serves the state meanwhile. The error is why it can't go on.
+func (k *Keeper) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if err := k.serve(ctx); err != nil {
+		return err
+	}
+	defer k.listener.Close()
+	k.logf("keeper %d: %d rules of %s", os.Getpid(), len(k.rules()), k.opt.Policy)
+	events := k.holder.Finder.Events(ctx)
+	disks := diskEvents(ctx)
+	check, poll, all := time.NewTicker(k.opt.Check), time.NewTicker(k.opt.Poll), time.NewTicker(k.opt.Sync)
+	defer check.Stop()
+	defer poll.Stop()
+	defer all.Stop()
+	soon := time.NewTimer(0)
+	defer soon.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return k.stop()
+		case e, ok := <-events:
+			if !ok {
+				events = nil
+				continue
+			}
+			k.event(e)
+		case <-k.reload:
+			k.reloadPolicy(true)
+		case <-poll.C:
+			k.reloadPolicy(false)
+		case <-check.C:
+			k.tick()
+		case numbers := <-disks:
+			k.background(func() { k.disks(numbers) })
+		case <-all.C:
+			soon.Reset(0)
+		case d := <-k.sync:
+			soon.Reset(d)
+		case <-soon.C:
+			k.background(func() { k.syncAll(ctx) })
+		}
+	}
+}
+
+// stop is the end of Run.
+func (k *Keeper) stop() error {
+	k.finish()
+	if !k.opt.ClearOnStop {
+		k.logf("keeper %d ends; the limits stay", os.Getpid())
+		return nil
+	}
+	var errs []error
+	for _, e := range k.every() {
+		e.mu.Lock()
+		if !e.gone && e.groups != nil {
+			n, err := k.release(e, func(Slot) bool { return true })
+			k.writes.Add(int64(n))
+			errs = append(errs, err)
+		}
+		e.mu.Unlock()
+	}
+	k.logf("keeper %d ends; its limits were taken away", os.Getpid())
+	return errors.Join(errs...)
+}
+
+// spawn does work beside the loop, unless that has ended.
+func (k *Keeper) spawn(f func()) {
+	k.closing.Lock()
+	defer k.closing.Unlock()
+	if !k.closed {
+		k.wg.Go(f)
+	}
+}
+
+// background is spawn for what takes time: not all of it is done at once.
+func (k *Keeper) background(f func()) {
+	k.spawn(func() {
+		k.busy <- struct{}{}
+		defer func() { <-k.busy }()
+		f()
+	})
+}
+
+// finish waits for all that is done beside the loop, and lets nothing more begin.
+func (k *Keeper) finish() {
+	k.closing.Lock()
+	k.closed = true
+	k.closing.Unlock()
+	k.wg.Wait()
+}
+
+// rules are those of the policy that is in force.
+func (k *Keeper) rules() []policy.Rule {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.loaded.policy.Rules
+}
+
+func (k *Keeper) logf(format string, args ...any) {
+	if k.opt.Log != nil {
+		k.opt.Log(fmt.Sprintf(format, args...))
+	}
+}
+
+// logLines says an error that has a line for each fault. All else is one line each: a name with a line break in it can't
+// be mistaken for another message.
+func (k *Keeper) logLines(err error) {
+	for line := range strings.Lines(err.Error()) {
+		k.logf("%s", strings.TrimSuffix(line, "\n"))
+	}
+}
+
+// names joins what was held, for the log.
+func names(held []*Held) string {
+	var words []string
+	for _, h := range held {
+		w := string(h.Key) + "=" + h.Value
+		if h.DeviceName != "" {
+			w += " on " + h.DeviceName
+		}
+		words = append(words, w+" ("+h.Rule+")")
+	}
+	return joinWords(slices.Compact(words))
+}

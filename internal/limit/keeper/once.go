@@ -1,0 +1,71 @@
+package keeper
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"plimsoll/internal/limit/policy"
+	"plimsoll/internal/limit/target"
+)
+
+// A Done is what Once did.
+type Done struct {
+	// Rules are those that match, Held what is held now, and Faults what can't be kept.
+	Rules  []string
+	Held   []Held
+	Faults []Fault
+	// Notes are sentences to be told.
+	Notes []string
+}
+
+// Once holds one target to the policy, as a keeper would that meets it, and notes that for the keeper of the folder Run. It is
+// for hooks: no lock is taken, and the root group is left to the keeper. A policy with faults is replaced by the one that the keeper
+// found good last, where there is one.
+func Once(opt Options, t target.Target) (Done, error) {
+	var out Done
+	p, err := lastGood(opt, &out)
+	if err != nil || len(p.Of(t)) == 0 {
+		return out, err
+	}
+	k := &Keeper{opt: opt, holder: opt.Holder, wides: map[string][]Grant{}, shares: map[string][]Grant{}, loaded: loadedPolicy{policy: p}, closed: true}
+	if k.store, err = newStore(filepath.Join(opt.Run, "held"), opt.Holder.FS.Proc); err != nil {
+		return out, err
+	}
+	e := &entry{key: keyOf(t), id: t.ID, process: t, target: t, since: time.Now()}
+	e.held = k.store.load(e)
+	if err := k.find(e); err != nil {
+		return out, err
+	}
+	if _, err := k.settle(e); err != nil {
+		return out, err
+	}
+	out.Rules, out.Faults = e.rules, e.broken
+	for _, h := range e.slots() {
+		out.Held = append(out.Held, *h)
+	}
+	if len(k.wides) > 0 {
+		out.Notes = append(out.Notes, "what is device-wide is left to plimsoll daemon")
+	}
+	if len(k.shares) > 0 {
+		out.Notes = append(out.Notes, "what containers have together is left to plimsoll daemon")
+	}
+	return out, nil
+}
+
+// lastGood reads the policy, or the copy of the one that was good last.
+func lastGood(opt Options, out *Done) (*policy.Policy, error) {
+	p, _, err := Load(opt.Policy)
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		return p, err
+	}
+	good := filepath.Join(opt.Run, LastGood)
+	old, _, goodErr := Load(good)
+	if goodErr != nil {
+		return nil, err
+	}
+	out.Notes = append(out.Notes, fmt.Sprintf("%v; the policy that was good last is in force: %s", err, good))
+	return old, nil
+}

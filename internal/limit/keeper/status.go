@@ -1,0 +1,219 @@
+package keeper
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"plimsoll/internal/watch"
+)
+
+// Socket is the name, in the folder Run, of the socket that tells the state.
+const Socket = "keeper.sock"
+
+// A Status is what a keeper does.
+type Status struct {
+	PID   int       `json:"pid"`
+	Since time.Time `json:"since"`
+	// Policy is the one in force.
+	Policy PolicyStatus `json:"policy"`
+	// Engines are who tells of containers, by what they are called.
+	Engines []Engine `json:"engines"`
+	// Unlisted says why some containers may not be known, empty if all are.
+	Unlisted string `json:"unlisted,omitempty"`
+	// Containers are those that a rule matches, or that are held; Others counts the rest.
+	Containers []ContainerStatus `json:"containers"`
+	Others     int               `json:"others"`
+	// RootGroup is held for rules that are device-wide.
+	RootGroup *ContainerStatus `json:"root_group,omitempty"`
+	// Together are the groups that several containers have in common, and TogetherFaults the rules that can't be kept for them.
+	Together       []ContainerStatus `json:"together,omitempty"`
+	TogetherFaults []Fault           `json:"together_faults,omitempty"`
+	// Events counts what engines told, Checks the looks at all limits, Writes all writes to control files, and Drift how
+	// often a limit had been changed by somebody else.
+	Events int64 `json:"events"`
+	Checks int64 `json:"checks"`
+	Writes int64 `json:"writes"`
+	Drift  int64 `json:"drift"`
+	// LastCheck is the last look at all limits.
+	LastCheck Tick `json:"last_check"`
+	// Usage is what the held containers did since the state was asked for last; nil where nothing is held, and for Status itself.
+	// UsageError says why it isn't known.
+	Usage      *watch.Interval `json:"usage,omitempty"`
+	UsageError string          `json:"usage_error,omitempty"`
+}
+
+// A PolicyStatus is a policy in force.
+type PolicyStatus struct {
+	Path string `json:"path"`
+	// From is the file that it was read from: a copy if the policy's own was bad when the keeper began.
+	From   string    `json:"from"`
+	Loaded time.Time `json:"loaded"`
+	Rules  int       `json:"rules"`
+	// Fault says why Path as it is now is not in force.
+	Fault string `json:"fault,omitempty"`
+}
+
+// An Engine is who tells of containers.
+type Engine struct {
+	Name      string    `json:"name"`
+	Connected bool      `json:"connected"`
+	Since     time.Time `json:"since"`
+	// Error says why it tells no more.
+	Error string `json:"error,omitempty"`
+}
+
+// A ContainerStatus is what is held of one container.
+type ContainerStatus struct {
+	// Target names it: "docker:web".
+	Target string `json:"target"`
+	ID     string `json:"id,omitempty"`
+	PID    int    `json:"pid,omitempty"`
+	// Since is when the keeper met it.
+	Since  time.Time `json:"since"`
+	Rules  []string  `json:"rules,omitempty"`
+	Held   []Held    `json:"held,omitempty"`
+	Faults []Fault   `json:"faults,omitempty"`
+	// Drift is how often a limit had been changed, LastDrift when last, and Drifted what was put back then.
+	Drift     int        `json:"drift"`
+	LastDrift *time.Time `json:"last_drift,omitempty"`
+	Drifted   string     `json:"drifted,omitempty"`
+}
+
+func (k *Keeper) noteEngine(name string, err error, connected bool) {
+	e := Engine{Name: name, Connected: connected, Since: time.Now()}
+	if err != nil {
+		e.Error = err.Error()
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.engines[name] = e
+}
+
+// Status is what the keeper does now.
+func (k *Keeper) Status() Status {
+	s := Status{PID: os.Getpid(), Since: k.began, Events: k.events.Load(), Checks: k.checks.Load(), Writes: k.writes.Load(), Drift: k.drift.Load(), Containers: []ContainerStatus{}, Engines: []Engine{}}
+	k.mu.Lock()
+	l := k.loaded
+	s.Policy = PolicyStatus{Path: k.opt.Policy, From: l.from, Loaded: l.at, Rules: len(l.policy.Rules), Fault: l.fault}
+	s.Unlisted, s.LastCheck = k.syncErr, k.lastTick
+	for _, e := range k.engines {
+		s.Engines = append(s.Engines, e)
+	}
+	for rule, text := range k.budgetFaults {
+		s.TogetherFaults = append(s.TogetherFaults, Fault{Rule: rule, Text: text})
+	}
+	budgets := slices.Collect(maps.Values(k.budgets))
+	k.mu.Unlock()
+	for _, e := range budgets {
+		s.Together = append(s.Together, e.status())
+	}
+	slices.SortFunc(s.Together, func(a, b ContainerStatus) int { return strings.Compare(a.Target, b.Target) })
+	slices.SortFunc(s.TogetherFaults, func(a, b Fault) int { return strings.Compare(a.Rule, b.Rule) })
+	slices.SortFunc(s.Engines, func(a, b Engine) int { return strings.Compare(a.Name, b.Name) })
+	for _, e := range k.all() {
+		c := e.status()
+		if len(c.Rules)+len(c.Held)+len(c.Faults) == 0 {
+			s.Others++
+			continue
+		}
+		s.Containers = append(s.Containers, c)
+	}
+	slices.SortFunc(s.Containers, func(a, b ContainerStatus) int { return strings.Compare(a.Target+a.ID, b.Target+b.ID) })
+	if root := k.root.status(); len(root.Held)+len(root.Faults) > 0 {
+		s.RootGroup = &root
+	}
+	return s
+}
+
+// status is what is held of an entry.
+func (e *entry) status() ContainerStatus {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c := ContainerStatus{Target: e.name(), ID: e.id, PID: e.process.PID, Since: e.since, Rules: e.rules, Faults: slices.Clone(e.broken), Drift: e.drift, Drifted: e.drifted}
+	if !e.lastDrift.IsZero() {
+		at := e.lastDrift
+		c.LastDrift = &at
+	}
+	for _, h := range e.slots() {
+		c.Held = append(c.Held, *h)
+	}
+	return c
+}
+
+// serve tells the state, as JSON, to whoever connects to the socket, which only this user may.
+func (k *Keeper) serve(ctx context.Context) error {
+	path := filepath.Join(k.opt.Run, Socket)
+	// The lock is ours, so that nobody listens there.
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		return err
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	k.listener = l
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				if ctx.Err() != nil {
+					return
+				}
+				time.Sleep(100 * time.Millisecond)
+				continue
+			}
+			go func() {
+				defer c.Close()
+				_ = c.SetDeadline(time.Now().Add(statusTimeout))
+				usage, err := k.Usage(ctx)
+				s := k.Status()
+				s.Usage = usage
+				if err != nil {
+					s.UsageError = err.Error()
+				}
+				_ = json.NewEncoder(c).Encode(s)
+			}()
+		}
+	}()
+	return nil
+}
+
+// statusTimeout is how long a reader of the state may take.
+const statusTimeout = 10 * time.Second
+
+// maxStatus bounds what is read of a state, in bytes: 10,000 containers with 20 limits each have 60 MB.
+const maxStatus = 256 << 20
+
+// Ask reads the state of the keeper of a folder. The error wraps fs.ErrNotExist if none runs.
+func Ask(run string) (*Status, error) {
+	path := filepath.Join(run, Socket)
+	c, err := net.Dial("unix", path)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+		return nil, fmt.Errorf("no keeper runs with %s: start it with plimsoll daemon: %w", run, fs.ErrNotExist)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(statusTimeout))
+	s := &Status{}
+	if err := json.NewDecoder(io.LimitReader(c, maxStatus)).Decode(s); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return s, nil
+}

@@ -1,0 +1,210 @@
+package keeper
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/device/hierarchy"
+)
+
+// A groupWatch tells when somebody writes to the control files of groups that are held, or makes groups below them
+// (inotify(7); the kernel tells of what is done through system calls, which is all that can be done to
+// a control file's limits).
+type groupWatch struct {
+	k    *Keeper
+	fd   int
+	file *os.File
+	wg   sync.WaitGroup
+
+	mu sync.Mutex
+	// folders are watched, by the kernel's number of the watch; of are the numbers of an entry's.
+	folders map[int32]*entry
+	of      map[*entry]map[string]int32
+	// full is set when it was said that no more can be watched.
+	full bool
+}
+
+// newGroupWatch begins with nothing. What can't be watched is looked at every few seconds all the same.
+func newGroupWatch(k *Keeper) *groupWatch {
+	w := &groupWatch{k: k, fd: -1, folders: map[int32]*entry{}, of: map[*entry]map[string]int32{}}
+	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	if err != nil {
+		k.logf("inotify: %v; what others change is seen every %v", err, k.opt.Check)
+		return w
+	}
+	w.fd, w.file = fd, os.NewFile(uintptr(fd), "inotify")
+	w.wg.Go(w.read)
+	return w
+}
+
+func (w *groupWatch) close() {
+	if w.file != nil {
+		w.file.Close()
+		w.wg.Wait()
+	}
+}
+
+// add watches an entry's groups, and those below them where each has limits of its own (version 1). It reports whether
+// one is new.
+func (w *groupWatch) add(e *entry) bool {
+	if w.file == nil || e.groups == nil || len(e.parts) == 0 {
+		return false
+	}
+	before := w.count(e)
+	for _, c := range []hierarchy.Controller{hierarchy.IO, hierarchy.CPU, hierarchy.Memory} {
+		g, err := e.groups.Group(c)
+		if err != nil || !concerns(e, c) {
+			continue
+		}
+		if g.Version == 1 && c == hierarchy.IO && !g.IsRoot() {
+			w.tree(e, g.Dir)
+		} else {
+			w.folder(e, g.Dir)
+		}
+	}
+	return w.count(e) > before
+}
+
+// count is how many folders of an entry are watched.
+func (w *groupWatch) count(e *entry) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.of[e])
+}
+
+// concerns reports whether something of a controller is held.
+func concerns(e *entry, c hierarchy.Controller) bool {
+	for s := range e.held {
+		switch {
+		case s.Key.IO():
+			if c == hierarchy.IO {
+				return true
+			}
+		case s.Key == "memory":
+			if c == hierarchy.Memory {
+				return true
+			}
+		case c == hierarchy.CPU:
+			return true
+		}
+	}
+	return false
+}
+
+// tree watches a folder and all below it.
+func (w *groupWatch) tree(e *entry, dir string) {
+	w.folder(e, dir)
+	// A group without others below has two links.
+	var st unix.Stat_t
+	if err := unix.Stat(dir, &st); err != nil || st.Nlink == 2 {
+		return
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	for _, d := range entries {
+		if d.IsDir() {
+			w.tree(e, filepath.Join(dir, d.Name()))
+		}
+	}
+}
+
+// folder watches one folder.
+func (w *groupWatch) folder(e *entry, dir string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, ok := w.of[e][dir]; ok {
+		return
+	}
+	wd, err := unix.InotifyAddWatch(w.fd, dir, unix.IN_MODIFY|unix.IN_CREATE|unix.IN_ONLYDIR)
+	switch {
+	case errors.Is(err, unix.ENOSPC) && !w.full:
+		w.full = true
+		w.k.logf("no more groups can be watched, so that what others change there is seen every %v; raise it: sysctl fs.inotify.max_user_watches=1048576", w.k.opt.Check)
+		return
+	case err != nil && !errors.Is(err, fs.ErrNotExist) && !w.full:
+		w.k.logf("watch %s: %v", dir, err)
+		return
+	case err != nil:
+		return
+	}
+	if w.of[e] == nil {
+		w.of[e] = map[string]int32{}
+	}
+	w.of[e][dir], w.folders[int32(wd)] = int32(wd), e
+}
+
+// remove ends an entry's watches.
+func (w *groupWatch) remove(e *entry) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, wd := range w.of[e] {
+		// One whose folder is gone has ended by itself.
+		_, _ = unix.InotifyRmWatch(w.fd, uint32(wd))
+		delete(w.folders, wd)
+	}
+	delete(w.of, e)
+}
+
+// read works on what the kernel tells until the file is closed.
+func (w *groupWatch) read() {
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := w.file.Read(buf)
+		if err != nil {
+			return
+		}
+		for e := range w.changed(buf[:n]) {
+			w.k.soon(e)
+		}
+	}
+}
+
+// changed are the entries that records of inotify(7), struct inotify_event, are about.
+func (w *groupWatch) changed(b []byte) map[*entry]bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	found := map[*entry]bool{}
+	for len(b) >= unix.SizeofInotifyEvent {
+		wd, what := int32(binary.NativeEndian.Uint32(b)), binary.NativeEndian.Uint32(b[4:])
+		size := int(binary.NativeEndian.Uint32(b[12:]))
+		name := string(bytes.TrimRight(b[unix.SizeofInotifyEvent:unix.SizeofInotifyEvent+size], "\x00"))
+		b = b[unix.SizeofInotifyEvent+size:]
+		e := w.folders[wd]
+		switch {
+		case what&unix.IN_Q_OVERFLOW != 0:
+			w.k.tick()
+		case e == nil:
+		case what&unix.IN_IGNORED != 0:
+			delete(w.folders, wd)
+			for dir, n := range w.of[e] {
+				if n == wd {
+					delete(w.of[e], dir)
+				}
+			}
+		case what&unix.IN_CREATE != 0 && what&unix.IN_ISDIR != 0, limitFile(name):
+			found[e] = true
+		}
+	}
+	return found
+}
+
+// limitFile reports whether a control file has limits. Others, cgroup.procs among them, are written all the time.
+func limitFile(name string) bool {
+	for _, prefix := range []string{"blkio.throttle.", "blkio.weight", "blkio.bfq.", "io.max", "io.latency", "io.weight", "io.bfq.",
+		"cpu.max", "cpu.weight", "cpu.shares", "cpu.cfs_", "memory.max", "memory.swap.max", "memory.limit", "memory.memsw.limit"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}

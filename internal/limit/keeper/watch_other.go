@@ -1,0 +1,16 @@
+//go:build !linux
+
+package keeper
+
+import "context"
+
+// A groupWatch watches nothing where there are no control groups.
+type groupWatch struct{}
+
+func newGroupWatch(*Keeper) *groupWatch { return &groupWatch{} }
+func (*groupWatch) add(*entry) bool     { return false }
+func (*groupWatch) remove(*entry)       {}
+func (*groupWatch) close()              {}
+
+// diskEvents tells of nothing.
+func diskEvents(context.Context) <-chan map[string]bool { return nil }
