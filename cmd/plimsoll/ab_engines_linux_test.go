@@ -198,7 +198,7 @@ func TestABRefusesElsewhere(t *testing.T) {
 		{[]string{"https://127.0.0.1/", "--record"}, exitUsage, "the worker speaks no TLS"},
 		{[]string{"-v", "2", "http://127.0.0.1/", "--cpus", "1", "--engine", "oci"}, exitUsage, "-v 2: prints answers"},
 		{[]string{"-n", "1000000", "http://127.0.0.1/", "--record"}, exitUsage, "-n 1000000: the times of more than 400000"},
-		{[]string{"http://127.0.0.1/", "--cpus", "1"}, exitCannot, "engine host has no limits"},
+		{[]string{"http://127.0.0.1/", "--cpus", "1"}, exitCannot, "engine host has no limit cpus"},
 		{[]string{"http://127.0.0.1/", "--network", "web"}, exitCannot, "engine host has no network web"},
 		{[]string{"http://127.0.0.1/", "--network", "web", "--engine", "oci"}, exitCannot, "engine oci has no network web"},
 	} {

@@ -131,10 +131,16 @@ func TestWatch(t *testing.T) {
 
 	// At the limit, it waits.
 	do(exitDone, "limit", "set", "web", "--volume", "data", "--write-bps", "4MiB")
-	wait = w.start(t, "dd if=/dev/zero of="+w.dir+"/file bs=64k count=320 oflag=direct status=none")
-	time.Sleep(500 * time.Millisecond)
-	i, text = interval("web", "--interval", "3s")
-	u = web(i)
+	for range 5 {
+		wait = w.start(t, "dd if=/dev/zero of="+w.dir+"/file bs=64k count=320 oflag=direct status=none")
+		time.Sleep(500 * time.Millisecond)
+		i, text = interval("web", "--interval", "3s")
+		u = web(i)
+		if len(u.Rates) != 1 || u.Rates[0].Standing != watch.Below {
+			break
+		}
+		wait() // The machine was too busy to reach the limit.
+	}
 	if len(u.Rates) != 1 || u.Rates[0].Standing != watch.At || u.Rates[0].Asked != 4*mib || u.Rates[0].Seen == nil {
 		t.Errorf("limits: %s", text)
 	}

@@ -85,6 +85,23 @@ func warned(tr record.Trial, check, severity string) string {
 func TestLimitsOfCells(t *testing.T) {
 	throttles(t)
 	loop, dir := disktest.Disk(t, disktest.Options{Size: 512 << 20, Direct: true})
+	for attempt := 1; ; attempt++ {
+		seen, unproved := limitsOfCells(t, loop, dir)
+		if seen != 8 {
+			t.Errorf("%d limited cells, want 8", seen)
+		}
+		// A machine that is busy with other tests may not reach a limit now and then.
+		if unproved <= 2 || t.Failed() {
+			return
+		}
+		if attempt == 4 {
+			t.Fatalf("%d of 8 limited cells are unproved", unproved)
+		}
+	}
+}
+
+// limitsOfCells runs the plan, and returns how many of its limited cells were done, and of how many the limit was not reached.
+func limitsOfCells(t *testing.T, loop, dir string) (limited, unproved int) {
 	n := limitedRun(t, fmt.Sprintf(`
 name: limited
 workloads:
@@ -98,7 +115,7 @@ limits:
   ios: {read_iops: 300, write_iops: 200}
 blocks: 1
 `, dir))
-	seen, unproved := map[string]bool{}, 0
+	seen := map[string]bool{}
 	for _, tr := range n.trials {
 		if tr.Status != record.Done {
 			t.Errorf("%s: %s", tr.Key, tr.Error)
@@ -112,7 +129,6 @@ blocks: 1
 			continue
 		}
 		seen[tr.Key] = true
-		// A machine that is busy with other tests may not reach a limit now and then.
 		if len(rows) != 1 || rows[0].Verdict == proof.NotHeld {
 			t.Errorf("%s: %v", tr.Key, rows)
 			continue
@@ -132,9 +148,7 @@ blocks: 1
 			t.Errorf("%s: the layout took %v: it was limited too", tr.Key, tr.Results[0].Prepared)
 		}
 	}
-	if len(seen) != 8 || unproved > 2 {
-		t.Errorf("limited cells: %v, %d of them unproved", seen, unproved)
-	}
+	return len(seen), unproved
 }
 
 // TestDeviceWide: with version 1 buffered writes escape the container's group, and a limit at the device holds them; nothing of

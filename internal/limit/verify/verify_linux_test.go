@@ -3,6 +3,7 @@ package verify_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -64,13 +65,21 @@ func TestModes(t *testing.T) {
 			t.Parallel()
 			b := newBench(t, fs)
 			b.put(t, "blkio.throttle.write_bps_device", 8<<20)
-			rows, err := verify.Run(t.Context(), verify.Request{
-				Agent: b.agent, Device: b.device, FS: device.Host(),
-				Asked: map[verify.Key]int64{verify.WriteBPS: 8 << 20}, Time: verify.LeastTime,
-				OnRow: func(r verify.Row) { t.Logf("%s %s: %s; %+v", r.Key, r.Mode, r.Words(), r) },
-			})
-			if err != nil {
-				t.Fatal(err)
+			var rows []verify.Row
+			for range 4 {
+				var err error
+				rows, err = verify.Run(t.Context(), verify.Request{
+					Agent: b.agent, Device: b.device, FS: device.Host(),
+					Asked: map[verify.Key]int64{verify.WriteBPS: 8 << 20}, Time: verify.LeastTime,
+					OnRow: func(r verify.Row) { t.Logf("%s %s: %s; %+v", r.Key, r.Mode, r.Words(), r) },
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !slices.ContainsFunc(rows, func(r verify.Row) bool { return r.Verdict == verify.Unproved }) {
+					break
+				}
+				// A machine that is busy with other tests may not reach the limit now and then.
 			}
 			want := map[verify.Mode]verify.Verdict{
 				verify.Direct: verify.Held, verify.DSync: verify.Held, verify.BufferedSync: verify.Held, verify.Buffered: verify.NotHeld,
