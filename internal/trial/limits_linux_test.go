@@ -84,7 +84,7 @@ func warned(tr record.Trial, check, severity string) string {
 // host, and only while the trial is measured.
 func TestLimitsOfCells(t *testing.T) {
 	throttles(t)
-	loop, dir := disktest.Disk(t, disktest.Options{Size: 512 << 20, Direct: true})
+	loop, dir := disktest.Disk(t, disktest.Options{Size: 512 << 20, Direct: true, Memory: true})
 	for attempt := 1; ; attempt++ {
 		seen, unproved := limitsOfCells(t, loop, dir)
 		if seen != 8 {

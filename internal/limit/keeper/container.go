@@ -48,6 +48,9 @@ func keyOf(t target.Target) string {
 
 // Started holds a target that has started, or has changed, in the background.
 func (k *Keeper) Started(t target.Target) {
+	if t.Kind == target.Container && t.PID == 0 && t.Elsewhere == "" {
+		return // It ended before its engine could be asked what it is.
+	}
 	e := k.enter(t)
 	k.newcomer()
 	k.background(func() {

@@ -101,6 +101,8 @@ func (l *lab) testHostile(t *testing.T) {
 func (l *lab) testDying(t *testing.T) {
 	r := start(t, Options{Holder: holderFor(t, l.d.Host), ClearOnStop: true}, "rules:\n"+ruleText("all", `{name: "short-*"}`, "", "{write_bps: 10MiB, memory: 64MiB}"))
 	eventually(t, "the daemon is connected", func() bool { return len(r.k.Status().Engines) == 1 && r.k.Status().Engines[0].Connected })
+	// One that ended before its engine could be asked has no process any more.
+	r.k.Started(target.Target{Kind: target.Container, Engine: "docker", Name: "short-gone", ID: strings.Repeat("0", 64)})
 	for i := range 12 {
 		id := l.create(fmt.Sprintf("short-%d", i), nil)
 		l.start(id)
