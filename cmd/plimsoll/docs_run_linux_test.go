@@ -60,6 +60,8 @@ func filledIn(line string) string {
 var elsewhere = map[string]string{
 	"plimsoll run --resume":                        "TestRunInterrupted",
 	"plimsoll run --resume last --blocks 20":       "TestRunMoreBlocks",
+	"plimsoll run caps":                            "TestCaps",
+	"plimsoll run neighbours":                      "TestNeighbours",
 	"plimsoll watch web volume:data --interval 5s": "TestWatch",
 }
 

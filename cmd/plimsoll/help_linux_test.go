@@ -98,7 +98,8 @@ func TestEveryCommandHasJSON(t *testing.T) {
 			return
 		}
 		// Another tool's line has that tool's output.
-		if c.Flags().Lookup("json") == nil && !c.DisableFlagParsing {
+		// An OCI runtime calls the hook, which writes what it says to standard error.
+		if c.Flags().Lookup("json") == nil && c.CommandPath() != "plimsoll limit hook" {
 			t.Errorf("%s has no --json", c.CommandPath())
 		}
 		if c.Example == "" {

@@ -85,18 +85,26 @@ func TestHookRuntime(t *testing.T) {
 	}
 }
 
+// firstVersionAlone returns what runs an OCI runtime that refuses machines with both versions of control groups, as Debian 12's
+// crun does: it is shown the first alone. Other runtimes it returns as they are.
+func firstVersionAlone(t *testing.T, program string) string {
+	if _, err := os.Stat("/sys/fs/cgroup/unified/cgroup.procs"); err != nil || filepath.Base(program) != "crun" {
+		return program
+	}
+	// What the host unmounts meanwhile is unmounted there too.
+	script := fmt.Sprintf("#!/bin/sh\nexec unshare --mount --propagation slave sh -c 'umount -l /sys/fs/cgroup/unified && exec %s \"$@\"' crun \"$@\"\n", program)
+	program = filepath.Join(t.TempDir(), "crun.sh")
+	mustDo(t, os.WriteFile(program, []byte(script), 0o755))
+	return program
+}
+
 func testHookRuntime(t *testing.T, runtime string) {
 	program, err := exec.LookPath(runtime)
 	if err != nil {
 		t.Skipf("needs %s: apt-get install %s", runtime, runtime)
 	}
 	l := newHookLab(t, hookRules)
-	if _, err := os.Stat("/sys/fs/cgroup/unified/cgroup.procs"); err == nil && runtime == "crun" {
-		// It refuses machines with both versions of control groups (Debian 12's), and is shown the first alone.
-		script := fmt.Sprintf("#!/bin/sh\nexec unshare -m sh -c 'umount -l /sys/fs/cgroup/unified && exec %s \"$@\"' crun \"$@\"\n", program)
-		program = filepath.Join(l.dir, "crun.sh")
-		mustDo(t, os.WriteFile(program, []byte(script), 0o755))
-	}
+	program = firstVersionAlone(t, program)
 	id := fmt.Sprintf("plimsoll-hook-%s-%d", runtime, os.Getpid())
 	leaktest.Check(t, id)
 	bundle, root := filepath.Join(l.dir, "bundle"), filepath.Join(l.dir, runtime)

@@ -40,7 +40,7 @@ func runtimes(t *testing.T) map[string]string {
 	if path, err := exec.LookPath("crun"); err == nil {
 		found["crun"] = path
 		if _, err := os.Stat("/sys/fs/cgroup/unified/cgroup.procs"); err == nil {
-			found["crun"] = script(t, `exec unshare -m sh -c 'umount -l /sys/fs/cgroup/unified && exec `+path+` "$@"' crun "$@"`)
+			found["crun"] = script(t, `exec unshare --mount --propagation slave sh -c 'umount -l /sys/fs/cgroup/unified && exec `+path+` "$@"' crun "$@"`)
 		}
 	}
 	if len(found) == 0 {
