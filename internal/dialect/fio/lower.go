@@ -128,9 +128,14 @@ func (c *clone) samples() time.Duration {
 	return sampleEvery * (1 + j.runtime/(sampleEvery*(load.MaxSamples+1)))
 }
 
+// planned is the job as far as it is known before its files are there.
+func (c *clone) planned() load.Job {
+	return (&workload.StageJob{Job: c.load, IOPercent: c.spec.IOPercent}).Planned()
+}
+
 // tooMany says which of fio's options makes more samples than can be kept, nil if none does.
 func (c *clone) tooMany(bad func(string, ...any) error) error {
-	j, l := c.job, c.load
+	j, l := c.job, c.planned()
 	if l.IOSize > 0 || l.NumberIOs > 0 || l.Runtime/l.SampleEvery <= load.MaxSamples {
 		return nil
 	}
@@ -306,7 +311,7 @@ func (c *clone) stageJob(bad func(string, ...any) error) error {
 	if err := c.tooMany(bad); err != nil {
 		return err
 	}
-	if err := c.load.Validate(); err != nil {
+	if err := c.planned().Validate(); err != nil {
 		return c.refuse(err)
 	}
 	if j.verify && j.writes() && j.doVerify && !j.verifyOnly {

@@ -1,0 +1,74 @@
+package fio
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestAFileThatIsThereNeedsNoSize: a job of a file that is there, without a size, does as many I/Os as
+// fio's. Those of random offsets without a map were refused: log_avg_msec=0 made too many lines, which nobody had asked for.
+func TestAFileThatIsThereNeedsNoSize(t *testing.T) {
+	for name, line := range map[string]string{
+		"with a map":        "--rw=randread",
+		"norandommap":       "--rw=randread --norandommap",
+		"writes":            "--rw=randwrite --norandommap",
+		"loops":             "--rw=randread --norandommap --loops=2",
+		"size in percent":   "--rw=randread --norandommap --size=100%",
+		"half of it":        "--rw=randread --norandommap --size=50%",
+		"offset in percent": "--rw=randread --norandommap --offset=25%",
+		"io_size":           "--rw=randread --norandommap --io_size=50%",
+		"zipf":              "--rw=randread --random_distribution=zipf:1.2",
+		"zoned":             "--rw=randread --random_distribution=zoned:60/10:30/20:10/70",
+		"a rate":            "--rw=randread --norandommap --rate_iops=1000",
+		"two clones":        "--rw=randread --norandommap --numjobs=2",
+		"steady state":      "--rw=randread --norandommap --steadystate=iops:10% --ss_dur=5",
+		"a log":             "--rw=randread --norandommap --write_bw_log=x --log_avg_msec=100",
+		"in a file":         "job.fio",
+	} {
+		t.Run(name, func(t *testing.T) {
+			args := strings.Fields(line)
+			if args[0] != "job.fio" {
+				args = append([]string{"--name=x", "--filename=f", "--bs=4k"}, args...)
+			}
+			dirs := []string{t.TempDir(), t.TempDir()}
+			for _, dir := range dirs {
+				text := "[x]\nfilename=f\nbs=4k\nrw=randread\nnorandommap\n"
+				if err := os.WriteFile(filepath.Join(dir, "job.fio"), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(filepath.Join(dir, "f"), make([]byte, 256<<10), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			theirs := issued(peer(t, dirs[0], args...))
+			out, err := tryRun(t, dirs[1], []string{"f"}, args...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ours := issued(out); len(ours) == 0 || strings.Join(theirs, " ") != strings.Join(ours, " ") {
+				t.Errorf("fio did %v, ours %v", theirs, ours)
+			}
+		})
+	}
+}
+
+// TestSizesOfAFileThatIsThere: of blocks that differ in size the bytes are as many as the file's, to one block.
+func TestSizesOfAFileThatIsThere(t *testing.T) {
+	for _, sizes := range []string{"--bssplit=4k/50:16k/50", "--bsrange=4k-16k"} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "f"), make([]byte, 256<<10), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, more := range []string{"", "--steadystate=iops:10% --ss_dur=5"} {
+			args := append([]string{"--name=x", "--filename=f", "--rw=randread", sizes, "--output-format=json", "--output=r.json"}, strings.Fields(more)...)
+			run(t, dir, args...)
+			var r goResult
+			readJSON(t, filepath.Join(dir, "r.json"), &r)
+			if n := r.Jobs[0].Read.Bytes; n < 256<<10 || n >= (256+16)<<10 {
+				t.Errorf("%s %s read %d bytes of 262144", sizes, more, n)
+			}
+		}
+	}
+}
