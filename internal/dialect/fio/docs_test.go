@@ -96,15 +96,14 @@ func TestTableHasAllOptionsOfFio(t *testing.T) {
 // The other names of an option are those of the installed fio, and it stands alone where it does there.
 func TestTableHasFiosAliasesAndBareOptions(t *testing.T) {
 	alias := regexp.MustCompile(`(?m)^ *alias: (\S+)$`)
-	bare := 0
+	bare, ofEngines := 0, engineOptions(t)
 	for _, o := range Options {
-		out, err := exec.Command("fio", "--cmdhelp="+o.Name).Output()
-		if err != nil {
-			t.Fatalf("%s: %v: run scripts/setup test", o.Name, err)
+		text, ok := ofEngines[o.Name]
+		if !ok {
+			text = fioTells(t, "--cmdhelp="+o.Name)
 		}
-		text := string(out)
 		if !strings.Contains(text, o.Name+":") {
-			continue // Of an engine, which --cmdhelp doesn't list.
+			continue // Of another version.
 		}
 		for _, m := range alias.FindAllStringSubmatch(text, -1) {
 			if byName[m[1]] != byName[o.Name] {
@@ -117,8 +116,56 @@ func TestTableHasFiosAliasesAndBareOptions(t *testing.T) {
 			bare++
 		}
 	}
-	if bare < 12 {
+	if bare < 17 {
 		t.Errorf("only %d options may stand alone", bare)
+	}
+}
+
+// fioTells is what fio itself prints for one option.
+func fioTells(t *testing.T, option string) string {
+	t.Helper()
+	out, err := exec.Command("fio", option).Output()
+	if err != nil {
+		t.Fatalf("%s: %v: run scripts/setup test", option, err)
+	}
+	return string(out)
+}
+
+// engineOptions are what the installed fio says of the options of the engines that are taken here, by their names: --cmdhelp doesn't
+// list them.
+func engineOptions(t *testing.T) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for e := range engines {
+		// Of an engine that has none it says so and fails.
+		out, err := exec.Command("fio", "--enghelp="+e).Output()
+		if err != nil && !strings.Contains(string(out), "has no options") {
+			t.Fatalf("%s: %v: run scripts/setup test", e, err)
+		}
+		for l := range strings.Lines(string(out)) {
+			if name, _, ok := strings.Cut(l, " : "); ok {
+				name = strings.TrimSpace(name)
+				all[name] += fioTells(t, "--enghelp="+e+","+name)
+			}
+		}
+	}
+	if len(all) < 16 {
+		t.Errorf("fio's engines have %d options only", len(all))
+	}
+	return all
+}
+
+// Engines' options without a value, which fio takes, are taken or refused for what they are; "needs a value" was said of them.
+func TestEnginesOptionsStandAlone(t *testing.T) {
+	for option, want := range map[string]string{
+		"fixedbufs": "", "registerfiles": "", "hipri": "polled completion", "sqthread_poll": "polled submission", "userspace_reap": "the kernel's ring",
+	} {
+		for where, args := range map[string][]string{"line": {"--name=x", "--size=1m", "--" + option, "--rw=randread"}, "file": {"x.fio"}} {
+			_, err := Parse(args, memory(map[string]string{"x.fio": "[x]\nsize=1m\n" + option + "\n"}, nil))
+			if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), "is not supported") || !strings.Contains(err.Error(), want)) {
+				t.Errorf("%s on a %s: %v, want %q", option, where, err, want)
+			}
+		}
 	}
 }
 

@@ -45,6 +45,13 @@ func refused(name, text string, off ...string) Option {
 	return Option{Name: name, Support: Refused, Text: text, Off: off}
 }
 
+// refusedBare is a Refused option that may stand alone.
+func refusedBare(name, text string, off ...string) Option {
+	o := refused(name, text, off...)
+	o.Bare = true
+	return o
+}
+
 // Texts that several options share.
 const (
 	alwaysWritten = "files are always written in full before the test, so that no read or overwrite meets unwritten extents"
@@ -249,17 +256,17 @@ var Options = []Option{
 	refused("serialize_overlap", "writes in flight may overlap", "0"),
 
 	// Options of engines.
-	accepted("fixedbufs", "buffers are registered with io_uring where the kernel allows it"),
-	accepted("registerfiles", "files are registered with io_uring where the kernel allows it"),
+	acceptedBare("fixedbufs", "buffers are registered with io_uring where the kernel allows it"),
+	acceptedBare("registerfiles", "files are registered with io_uring where the kernel allows it"),
 	accepted("nonvectored", "I/Os of io_uring have one buffer"),
-	refused("hipri", "polled completion is not supported", "0"),
-	refused("sqthread_poll", "polled submission is not supported", "0"),
+	refusedBare("hipri", "polled completion is not supported", "0"),
+	refusedBare("sqthread_poll", "polled submission is not supported", "0"),
 	refused("sqthread_poll_cpu", "polled submission is not supported"),
 	refused("force_async", "the kernel decides", "0"),
 	refused("uncached", "use direct=1", "0"),
 	refused("nowait", "an I/O that has to wait is measured", "0"),
 	refused("cmdprio_percentage", "priorities of I/Os are not supported", "0"),
-	refused("userspace_reap", "completions are read from the kernel's ring in any case", "0"),
+	refusedBare("userspace_reap", "completions are read from the kernel's ring in any case", "0"),
 
 	// What a job is allowed; other work.
 	refused("max_latency", "an I/O is not cut off; look at the maximum", "0"),
