@@ -323,7 +323,9 @@ func (c *clone) stageJob(bad func(string, ...any) error) error {
 		if err := v.Validate(); err != nil {
 			return c.refuse(err)
 		}
-		c.verify = &workload.StageJob{Name: j.name, Job: v, Invalidate: j.invalidate && !j.direct}
+		c.verify = &workload.StageJob{
+			Name: j.name, Job: v, Invalidate: j.invalidate && !j.direct, SizePercent: spec.SizePercent, OffsetPercent: spec.OffsetPercent,
+		}
 	}
 	if spec.SizePercent == 0 && c.load.Size == 0 && c.spec.IOPercent > 0 && c.load.IOEngine == load.Null {
 		return bad("the null engine has no file; give a size")

@@ -26,6 +26,10 @@ func TestAFileThatIsThereNeedsNoSize(t *testing.T) {
 		"steady state":      "--rw=randread --norandommap --steadystate=iops:10% --ss_dur=5",
 		"a log":             "--rw=randread --norandommap --write_bw_log=x --log_avg_msec=100",
 		"in a file":         "job.fio",
+		"verify":            "--rw=randwrite --verify=crc32c",
+		"verify a half":     "--rw=write --verify=crc32c --size=50%",
+		"verify the rest":   "--rw=randwrite --verify=crc32c --offset=25%",
+		"verify a quarter":  "--rw=write --verify=crc32c --offset=25% --size=25%",
 	} {
 		t.Run(name, func(t *testing.T) {
 			args := strings.Fields(line)
@@ -70,5 +74,26 @@ func TestSizesOfAFileThatIsThere(t *testing.T) {
 				t.Errorf("%s %s read %d bytes of 262144", sizes, more, n)
 			}
 		}
+	}
+}
+
+// TestVerifiedRegionsOfAFileThatIsThere: what isn't known before the file is there may overlap anything; and a pass that was not done is no
+// verified one.
+func TestVerifiedRegionsOfAFileThatIsThere(t *testing.T) {
+	for _, line := range []string{
+		"--verify=crc32c --rw=write --filename=f --name=a --name=b --offset=64k --size=64k",
+		"--verify=crc32c --rw=write --filename=f --name=b --offset=64k --size=64k --name=a",
+		"--verify=crc32c --rw=write --filename=f --name=a --offset=50% --name=b --size=50%",
+	} {
+		if _, err := Parse(strings.Fields(line), Source{}); err == nil || !strings.Contains(err.Error(), "write the same part of f at once") {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "f"), make([]byte, 256<<10), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tryRun(t, dir, []string{"f"}, strings.Fields("--name=x --filename=f --rw=write --verify=crc32c --number_ios=10")...); err == nil || !strings.Contains(err.Error(), "before it had written all of its region") {
+		t.Errorf("ten I/Os of 64: %v", err)
 	}
 }
