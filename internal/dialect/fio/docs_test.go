@@ -91,6 +91,11 @@ func TestTableHasAllOptionsOfFio(t *testing.T) {
 	if n < 200 {
 		t.Errorf("fio has %d options only", n)
 	}
+	for name := range engineOptions(t) {
+		if byName[name] == nil {
+			t.Errorf("an engine of fio has %s", name)
+		}
+	}
 }
 
 // The other names of an option are those of the installed fio, and it stands alone where it does there.
@@ -153,6 +158,23 @@ func engineOptions(t *testing.T) map[string]string {
 		t.Errorf("fio's engines have %d options only", len(all))
 	}
 	return all
+}
+
+// A value that fio takes and that can't be kept names what comes nearest.
+func TestValuesNameTheNearest(t *testing.T) {
+	for arg, want := range map[string]string{
+		"--filesize=4k-64k":       "the nearest is filesize=64k",
+		"--rw=randrw:sequential":  "rw_sequencer",
+		"--rw=read:x":             "as in read:4k",
+		"--cmdprio_bssplit=4k/10": "the nearest is bssplit",
+		"--thp=1":                 "huge pages; the nearest is ioengine",
+		"--hipri_percentage=50":   "the nearest is ioengine",
+		"--cmdprio_class=1":       "the nearest is rate_iops",
+	} {
+		if _, err := Parse([]string{"--name=x", "--size=1m", arg}, Source{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", arg, err, want)
+		}
+	}
 }
 
 // Engines' options without a value, which fio takes, are taken or refused for what they are; "needs a value" was said of them.

@@ -59,6 +59,7 @@ const (
 	noTrim        = "trims are not supported"
 	noZone        = "zoned devices are not supported"
 	noReplay      = "recorded I/O is not supported"
+	noPrio        = "priorities of I/Os are not supported"
 	limitsNotHere = "use Plimsoll's limits of the place instead"
 	slopeText     = "only one of the six criteria of iops, bw and lat, each also with _slope"
 )
@@ -73,7 +74,7 @@ var Options = []Option{
 	yes("directory", "the folder of the files; with several, separated by colons, clones take turns", textTo(func(j *job) *string { return &j.directory })),
 	yes("filename_format", "with $jobname, $jobnum, $filenum and $clientuid (empty)", textTo(func(j *job) *string { return &j.format })),
 	yes("nrfiles", "files of each clone, among which its size is divided", intTo(func(j *job) *int { return &j.nrfiles }, 1, maxNrFiles), "nr_files"),
-	yes("filesize", "bytes of each file; one size, not a range", longSize(func(j *job) *int64 { return &j.filesize })),
+	yes("filesize", "bytes of each file; one size, not a range", setFileSize),
 	yes("size", "bytes of the region over all files of a clone, or percent of the file that is there", amountTo(func(j *job) *amount { return &j.size })),
 	yes("io_size", "bytes after which each clone ends, or percent of size", amountTo(func(j *job) *amount { return &j.ioSize }), "io_limit"),
 	yes("offset", "where the region begins, in bytes or percent of the file", amountTo(func(j *job) *amount { return &j.offset }), "fileoffset"),
@@ -265,7 +266,10 @@ var Options = []Option{
 	refused("force_async", "the kernel decides", "0"),
 	refused("uncached", "use direct=1", "0"),
 	refused("nowait", "an I/O that has to wait is measured", "0"),
-	refused("cmdprio_percentage", "priorities of I/Os are not supported", "0"),
+	refused("hipri_percentage", "polled completion is not supported", "0"),
+	refused("cmdprio_percentage", noPrio, "0"), refused("cmdprio_class", noPrio), refused("cmdprio", noPrio, "0"), refused("cmdprio_bssplit", noPrio),
+	refused("cmd_type", "commands of NVMe are not sent"),
+	refused("thp", "the kernel decides whether a mapping has huge pages", "0"),
 	refusedBare("userspace_reap", "completions are read from the kernel's ring in any case", "0"),
 
 	// What a job is allowed; other work.
