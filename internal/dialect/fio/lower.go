@@ -251,12 +251,21 @@ func (c *clone) region(t *Test, bad func(string, ...any) error) error {
 	l.Size = region
 	c.ends(region, n)
 	if region > 0 && !null {
-		end := max(l.Offset+region, j.filesize)
+		end := max(l.Offset+region, behind(region, spec.OffsetPercent), j.filesize)
 		for _, f := range c.files {
 			t.need[f] = max(t.need[f], end)
 		}
 	}
 	return nil
+}
+
+// behind is how long a file has to be for the region to fit behind an offset of that percentage of it, 0 without one.
+func behind(region int64, percent int) int64 {
+	if percent <= 0 || percent >= 100 || region > math.MaxInt64/100 {
+		return 0
+	}
+	part := int64(100 - percent)
+	return (region*100 + part - 1) / part
 }
 
 // ends sets what ends a clone whose region has that many bytes in each of n files; 0: it is not known yet.

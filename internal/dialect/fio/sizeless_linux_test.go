@@ -97,3 +97,27 @@ func TestVerifiedRegionsOfAFileThatIsThere(t *testing.T) {
 		t.Errorf("ten I/Os of 64: %v", err)
 	}
 }
+
+// TestOffsetInPercentOfANewFile: a file that is made is long enough for all of size behind the offset; ours ended it with the file, a quarter
+// too early.
+func TestOffsetInPercentOfANewFile(t *testing.T) {
+	for _, offset := range []string{"25%", "50%", "99%", "1%"} {
+		for _, rw := range []string{"read", "randwrite"} {
+			args := []string{"--name=x", "--filename=f", "--bs=4k", "--size=256k", "--offset=" + offset, "--rw=" + rw}
+			theirs := issued(peer(t, t.TempDir(), args...))
+			dir := t.TempDir()
+			for range 2 { // The second finds the file.
+				if ours := issued(run(t, dir, args...)); strings.Join(theirs, " ") != strings.Join(ours, " ") || len(ours) == 0 {
+					t.Errorf("%s from %s on: fio did %v, ours %v", rw, offset, theirs, ours)
+				}
+			}
+		}
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "f"), make([]byte, 256<<10), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tryRun(t, dir, nil, strings.Fields("--name=x --filename=f --size=256k --offset=25% --rw=read")...); err == nil || !strings.Contains(err.Error(), "f has 262144 bytes, but the job needs 349526") {
+		t.Errorf("of a file that is too short: %v", err)
+	}
+}
