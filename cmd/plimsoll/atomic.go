@@ -13,8 +13,8 @@ import (
 )
 
 // writeFileAtomic writes a regular file whole or not at all, and keeps the mode of one that is
-// there. What else the path leads to, such as a device or a pipe, is written to, never
-// replaced; a pipe that nobody reads is waited for until ctx ends. Errors name path, not the temporary file beside it.
+// there. What else the path leads to, such as a terminal or a pipe, is written to, never
+// replaced, but for a block device, which is refused; a pipe that nobody reads is waited for until ctx ends. Errors name path, not the temporary file beside it.
 func writeFileAtomic(ctx context.Context, path string, write func(io.Writer) error) error {
 	fail := func(err error) error { return fmt.Errorf("write %s: %w", path, reason(err)) }
 	mode := fs.FileMode(0o644)
@@ -22,6 +22,8 @@ func writeFileAtomic(ctx context.Context, path string, write func(io.Writer) err
 	switch st, err := os.Stat(path); {
 	case err == nil && st.IsDir():
 		return fmt.Errorf("write %s: it is a folder: name a file in it", path)
+	case err == nil && userfile.IsBlockDevice(st):
+		return usageError("write %s: it %w", path, userfile.ErrBlockDevice)
 	case err == nil && !st.Mode().IsRegular():
 		return writeInto(ctx, path, write)
 	case err == nil:

@@ -106,6 +106,8 @@ type dialectSession struct {
 	recorded bool
 	release  func() error
 	doubts   []record.Warning
+	// quiet: they aren't told. closed: close was called.
+	quiet, closed bool
 }
 
 // openDialect opens the container that a tool's line runs in.
@@ -264,16 +266,33 @@ func withoutTimings(t record.Trial) record.Trial {
 
 var _ ab.Requester = (*dialectSession)(nil)
 
-// close ends the session and the run's record, and says what is doubtful about the figures.
-func (s *dialectSession) close(failed error, interrupted bool) error {
-	err := s.bench.Close()
+// Finish implements dialect.Finisher.
+func (s *dialectSession) Finish(ctx context.Context, quiet bool) error {
+	s.quiet = quiet
+	return s.close(nil, ctx.Err() != nil)
+}
+
+var _ dialect.Finisher = (*dialectSession)(nil)
+
+// tellDoubts says what is doubtful about the figures.
+func (s *dialectSession) tellDoubts() {
 	told := map[string]bool{}
 	for _, w := range s.doubts {
-		if w.Severity == record.Doubt && !told[w.Text] {
+		if w.Severity == record.Doubt && !told[w.Text] && !s.quiet {
 			told[w.Text] = true
 			fmt.Fprintf(s.app.stderr, "plimsoll: doubt (%s): %s\n", w.Check, clean.Text(w.Text))
 		}
 	}
+}
+
+// close ends the session and the run's record, and says what is doubtful about the figures. A second time it does nothing.
+func (s *dialectSession) close(failed error, interrupted bool) error {
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	err := s.bench.Close()
+	s.tellDoubts()
 	if s.db == nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"plimsoll/internal/agent"
 	"plimsoll/internal/dialect"
+	"plimsoll/internal/userfile"
 	"plimsoll/internal/workload"
 )
 
@@ -25,7 +26,7 @@ func lineError(ctx context.Context, tool string, err error) error {
 		return fmt.Errorf("%s: %w", tool, errors.Join(errors.New(text), beside(err)))
 	}
 	var usage *dialect.UsageError
-	if errors.As(err, &usage) || errors.Is(err, workload.ErrOverwrite) {
+	if errors.As(err, &usage) || errors.Is(err, workload.ErrOverwrite) || errors.Is(err, userfile.ErrBlockDevice) {
 		return usageError("%s: %w", tool, err)
 	}
 	return fmt.Errorf("%s: %w", tool, err)

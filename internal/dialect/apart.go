@@ -3,6 +3,8 @@ package dialect
 import (
 	"os"
 	"path/filepath"
+
+	"plimsoll/internal/userfile"
 )
 
 // A File is one that a line names, by an option as the line has it: "--output=f".
@@ -15,12 +17,15 @@ type named struct {
 	st   os.FileInfo
 }
 
-// Apart refuses a line that would write an output over a file that it reads or measures, or over another output. Devices and pipes
-// may be named more than once. Names are those of this machine.
+// Apart refuses a line that would write an output over a file that it reads or measures, over another output, or over any block device.
+// Other devices and pipes may be named more than once. Names are those of this machine.
 func Apart(outputs, inputs []File) error {
 	in := look(inputs)
 	var before []named
 	for _, o := range look(outputs) {
+		if o.st != nil && userfile.IsBlockDevice(o.st) {
+			return Usagef(o.Option, "%s %v", o.Name, userfile.ErrBlockDevice)
+		}
 		for _, i := range in {
 			if o.is(i) {
 				return Usagef(o.Option, "would be written over %s, which the line uses as %s; name another file", i.Name, i.Option)

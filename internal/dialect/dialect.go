@@ -29,6 +29,20 @@ type Session interface {
 	Path(name string) string
 }
 
+// A Finisher is a Session that says something itself at its end: doubts about the figures, and where they are recorded.
+type Finisher interface {
+	// Finish ends the session after its last stage, and says it. quiet leaves the doubts out.
+	Finish(ctx context.Context, quiet bool) error
+}
+
+// Finish ends a session before a tool's own last lines, for tools whose very last line is what scripts read.
+func Finish(ctx context.Context, s Session, quiet bool) error {
+	if f, ok := s.(Finisher); ok {
+		return f.Finish(ctx, quiet)
+	}
+	return nil
+}
+
 // Leave is what --destructive names, as a session's jobs take it: paths of the session. Each has to name one of
 // the line's files: leave for another is a mistyped one.
 func Leave(s Session, destructive, files []string) ([]string, error) {

@@ -49,12 +49,21 @@ func (g *gathered) hasPlace(c record.Cell) bool {
 	})
 }
 
+// stoodOn is what a trial's data stood on: no storage where there was none, as with requests over a network.
+func stoodOn(t *record.Trial) record.Where {
+	w := t.FirstWhere()
+	if t.Spec.Kind == workload.HTTP {
+		w.FSType, w.Path, w.Options, w.Source, w.Storage, w.Device = "", "", "", "", "", nil
+	}
+	return w
+}
+
 // cellOf sums up one cell, without comparison and warnings.
 func (c *group) cellOf() Cell {
 	out := Cell{
 		Cell: c.cell, Key: c.key, Label: label(c.cell),
 		Median: Unknown, Low: Unknown, High: Unknown, CPUPerOp: Unknown,
-		Where: c.trials[0].FirstWhere(), IOEngine: usedEngine(c.trials),
+		Where: stoodOn(c.trials[0]), IOEngine: usedEngine(c.trials),
 	}
 	out.Outliers = outliers(c.trials)
 	var values []float64

@@ -11,11 +11,19 @@ import (
 	"time"
 )
 
+// ErrBlockDevice is why nothing is printed to a block device: what it holds is a file system or somebody's data.
+var ErrBlockDevice = errors.New("is a block device, which is never printed to; name a file")
+
+// IsBlockDevice reports whether st is that of a block device.
+func IsBlockDevice(st fs.FileInfo) bool {
+	return st.Mode()&(fs.ModeDevice|fs.ModeCharDevice) == fs.ModeDevice
+}
+
 // Create opens a file for what a command is about to print, before it does the work that it prints of. What is there stays until
 // Close, and then goes if anything was written and there is space for it; a file that was made and can't be filled, or was never written
 // to, is removed by Close. A named pipe is waited
 // for until ctx ends, and then the error is ctx's cause; one whose reader has stopped reading makes the writes fail a moment
-// after that with os.ErrDeadlineExceeded.
+// after that with os.ErrDeadlineExceeded. A block device is refused with ErrBlockDevice, before it is opened.
 func Create(ctx context.Context, name string) (*Output, error) {
 	// It may be opened, and removed, only after the current folder has changed.
 	path, err := filepath.Abs(name)
@@ -84,6 +92,9 @@ func create(name string) (*Output, error) {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	made := err == nil
 	if errors.Is(err, fs.ErrExist) {
+		if st, err := os.Stat(name); err == nil && IsBlockDevice(st) {
+			return nil, &fs.PathError{Op: "write", Path: name, Err: ErrBlockDevice}
+		}
 		f, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o666) // A link may lead to nothing.
 	}
 	if err != nil {

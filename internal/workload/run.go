@@ -131,7 +131,7 @@ func (s Spec) Validate() error {
 			return errors.New("jobs: a stage needs at least one")
 		}
 		for _, j := range s.Jobs {
-			if err := j.Job.Validate(); err != nil {
+			if err := j.Planned().Validate(); err != nil {
 				return fmt.Errorf("job %s: %w", j.Name, err)
 			}
 		}

@@ -56,6 +56,16 @@ func (j *StageJob) resolve() error {
 	return nil
 }
 
+// Planned is the job as far as it is known before its files are there. What IOPercent will make of them ends it like any other IOSize,
+// which is why one of a block stands for it.
+func (j *StageJob) Planned() load.Job {
+	l := j.Job
+	if l.IOSize == 0 && j.IOPercent > 0 {
+		l.IOSize = max(l.BS, 1)
+	}
+	return l
+}
+
 // paths are the job's files.
 func (j *StageJob) paths() []string {
 	if len(j.Job.Files) > 0 {

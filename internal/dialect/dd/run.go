@@ -35,15 +35,17 @@ func (t *Test) Run(ctx context.Context, s dialect.Session, _, stderr io.Writer) 
 	for _, c := range res.Classes {
 		bytes += c.Bytes
 	}
+	// Scripts take the rate from the last line, and status=none is for errors only.
+	unfinished := dialect.Finish(ctx, s, t.Status == "none")
 	if t.Status == "none" {
-		return nil
+		return unfinished
 	}
 	records := fmt.Sprintf("%d+%d records", bytes/t.BS, min(bytes%t.BS, 1))
 	fmt.Fprintf(stderr, "%s in\n%[1]s out\n", records)
 	if t.Status != "noxfer" {
 		fmt.Fprintln(stderr, summary(bytes, res.Elapsed, false))
 	}
-	return nil
+	return unfinished
 }
 
 // file is the side of the line that is storage.

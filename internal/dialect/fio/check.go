@@ -1,6 +1,7 @@
 package fio
 
 import (
+	"math"
 	"time"
 
 	"plimsoll/internal/dialect"
@@ -74,8 +75,6 @@ func (j *job) checkVerify(bad func(string, ...any) error) error {
 		return bad("verify reads back the whole region, but without a random map (norandommap, random_distribution, several sizes) some of it is never written. Use do_verify=0")
 	case j.hasRWNumber && j.rwNumber != 0:
 		return bad("verify reads back the whole region, but rw=%s:%d leaves some of it out. Use do_verify=0", j.rw, j.rwNumber)
-	case j.size.n == 0 && j.filesize == 0:
-		return bad("verify needs a size")
 	}
 	return nil
 }
@@ -101,8 +100,11 @@ func apart(stage []*clone) error {
 				continue
 			}
 			p := part{c.load.Offset, c.load.Offset + c.load.Size}
+			if c.load.Size == 0 {
+				p = part{0, math.MaxInt64} // It depends on the file, which isn't there yet.
+			}
 			for _, o := range written[f] {
-				if p.from < o.to && o.from < p.to || c.load.Size == 0 {
+				if p.from < o.to && o.from < p.to {
 					return dialect.Usagef(c.job.where, "verify: two jobs or clones write the same part of %s at once; give each a file or an offset_increment", f)
 				}
 			}

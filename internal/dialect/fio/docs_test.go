@@ -91,20 +91,24 @@ func TestTableHasAllOptionsOfFio(t *testing.T) {
 	if n < 200 {
 		t.Errorf("fio has %d options only", n)
 	}
+	for name := range engineOptions(t) {
+		if byName[name] == nil {
+			t.Errorf("an engine of fio has %s", name)
+		}
+	}
 }
 
 // The other names of an option are those of the installed fio, and it stands alone where it does there.
 func TestTableHasFiosAliasesAndBareOptions(t *testing.T) {
 	alias := regexp.MustCompile(`(?m)^ *alias: (\S+)$`)
-	bare := 0
+	bare, ofEngines := 0, engineOptions(t)
 	for _, o := range Options {
-		out, err := exec.Command("fio", "--cmdhelp="+o.Name).Output()
-		if err != nil {
-			t.Fatalf("%s: %v: run scripts/setup test", o.Name, err)
+		text, ok := ofEngines[o.Name]
+		if !ok {
+			text = fioTells(t, "--cmdhelp="+o.Name)
 		}
-		text := string(out)
 		if !strings.Contains(text, o.Name+":") {
-			continue // Of an engine, which --cmdhelp doesn't list.
+			continue // Of another version.
 		}
 		for _, m := range alias.FindAllStringSubmatch(text, -1) {
 			if byName[m[1]] != byName[o.Name] {
@@ -117,8 +121,73 @@ func TestTableHasFiosAliasesAndBareOptions(t *testing.T) {
 			bare++
 		}
 	}
-	if bare < 12 {
+	if bare < 17 {
 		t.Errorf("only %d options may stand alone", bare)
+	}
+}
+
+// fioTells is what fio itself prints for one option.
+func fioTells(t *testing.T, option string) string {
+	t.Helper()
+	out, err := exec.Command("fio", option).Output()
+	if err != nil {
+		t.Fatalf("%s: %v: run scripts/setup test", option, err)
+	}
+	return string(out)
+}
+
+// engineOptions are what the installed fio says of the options of the engines that are taken here, by their names: --cmdhelp doesn't
+// list them.
+func engineOptions(t *testing.T) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for e := range engines {
+		// Of an engine that has none it says so and fails.
+		out, err := exec.Command("fio", "--enghelp="+e).Output()
+		if err != nil && !strings.Contains(string(out), "has no options") {
+			t.Fatalf("%s: %v: run scripts/setup test", e, err)
+		}
+		for l := range strings.Lines(string(out)) {
+			if name, _, ok := strings.Cut(l, " : "); ok {
+				name = strings.TrimSpace(name)
+				all[name] += fioTells(t, "--enghelp="+e+","+name)
+			}
+		}
+	}
+	if len(all) < 16 {
+		t.Errorf("fio's engines have %d options only", len(all))
+	}
+	return all
+}
+
+// A value that fio takes and that can't be kept names what comes nearest.
+func TestValuesNameTheNearest(t *testing.T) {
+	for arg, want := range map[string]string{
+		"--filesize=4k-64k":       "the nearest is filesize=64k",
+		"--rw=randrw:sequential":  "rw_sequencer",
+		"--rw=read:x":             "as in read:4k",
+		"--cmdprio_bssplit=4k/10": "the nearest is bssplit",
+		"--thp=1":                 "huge pages; the nearest is ioengine",
+		"--hipri_percentage=50":   "the nearest is ioengine",
+		"--cmdprio_class=1":       "the nearest is rate_iops",
+	} {
+		if _, err := Parse([]string{"--name=x", "--size=1m", arg}, Source{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", arg, err, want)
+		}
+	}
+}
+
+// Engines' options without a value, which fio takes, are taken or refused for what they are; "needs a value" was said of them.
+func TestEnginesOptionsStandAlone(t *testing.T) {
+	for option, want := range map[string]string{
+		"fixedbufs": "", "registerfiles": "", "hipri": "polled completion", "sqthread_poll": "polled submission", "userspace_reap": "the kernel's ring",
+	} {
+		for where, args := range map[string][]string{"line": {"--name=x", "--size=1m", "--" + option, "--rw=randread"}, "file": {"x.fio"}} {
+			_, err := Parse(args, memory(map[string]string{"x.fio": "[x]\nsize=1m\n" + option + "\n"}, nil))
+			if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), "is not supported") || !strings.Contains(err.Error(), want)) {
+				t.Errorf("%s on a %s: %v, want %q", option, where, err, want)
+			}
+		}
 	}
 }
 

@@ -128,9 +128,14 @@ func (c *clone) samples() time.Duration {
 	return sampleEvery * (1 + j.runtime/(sampleEvery*(load.MaxSamples+1)))
 }
 
+// planned is the job as far as it is known before its files are there.
+func (c *clone) planned() load.Job {
+	return (&workload.StageJob{Job: c.load, IOPercent: c.spec.IOPercent}).Planned()
+}
+
 // tooMany says which of fio's options makes more samples than can be kept, nil if none does.
 func (c *clone) tooMany(bad func(string, ...any) error) error {
-	j, l := c.job, c.load
+	j, l := c.job, c.planned()
 	if l.IOSize > 0 || l.NumberIOs > 0 || l.Runtime/l.SampleEvery <= load.MaxSamples {
 		return nil
 	}
@@ -246,12 +251,21 @@ func (c *clone) region(t *Test, bad func(string, ...any) error) error {
 	l.Size = region
 	c.ends(region, n)
 	if region > 0 && !null {
-		end := max(l.Offset+region, j.filesize)
+		end := max(l.Offset+region, behind(region, spec.OffsetPercent), j.filesize)
 		for _, f := range c.files {
 			t.need[f] = max(t.need[f], end)
 		}
 	}
 	return nil
+}
+
+// behind is how long a file has to be for the region to fit behind an offset of that percentage of it, 0 without one.
+func behind(region int64, percent int) int64 {
+	if percent <= 0 || percent >= 100 || region > math.MaxInt64/100 {
+		return 0
+	}
+	part := int64(100 - percent)
+	return (region*100 + part - 1) / part
 }
 
 // ends sets what ends a clone whose region has that many bytes in each of n files; 0: it is not known yet.
@@ -306,7 +320,7 @@ func (c *clone) stageJob(bad func(string, ...any) error) error {
 	if err := c.tooMany(bad); err != nil {
 		return err
 	}
-	if err := c.load.Validate(); err != nil {
+	if err := c.planned().Validate(); err != nil {
 		return c.refuse(err)
 	}
 	if j.verify && j.writes() && j.doVerify && !j.verifyOnly {
@@ -318,7 +332,9 @@ func (c *clone) stageJob(bad func(string, ...any) error) error {
 		if err := v.Validate(); err != nil {
 			return c.refuse(err)
 		}
-		c.verify = &workload.StageJob{Name: j.name, Job: v, Invalidate: j.invalidate && !j.direct}
+		c.verify = &workload.StageJob{
+			Name: j.name, Job: v, Invalidate: j.invalidate && !j.direct, SizePercent: spec.SizePercent, OffsetPercent: spec.OffsetPercent,
+		}
 	}
 	if spec.SizePercent == 0 && c.load.Size == 0 && c.spec.IOPercent > 0 && c.load.IOEngine == load.Null {
 		return bad("the null engine has no file; give a size")

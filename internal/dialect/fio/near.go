@@ -29,10 +29,11 @@ var nearest = map[string]string{
 	"lockfile": "offset_increment", "opendir": "filename", "unique_filename": "filename_format",
 	"sync_file_range": "fdatasync", "write_barrier": "fsync", "atomic": "direct", "uncached": "direct", "write_hint": "fadvise_hint",
 	"io_submit_mode": "rate_process", "serialize_overlap": "offset_increment",
-	"hipri": "ioengine", "sqthread_poll": "ioengine", "sqthread_poll_cpu": "cpus_allowed", "force_async": "ioengine", "nowait": "ioengine", "userspace_reap": "ioengine",
+	"hipri": "ioengine", "hipri_percentage": "ioengine", "cmd_type": "ioengine", "thp": "ioengine", "sqthread_poll": "ioengine", "sqthread_poll_cpu": "cpus_allowed", "force_async": "ioengine", "nowait": "ioengine", "userspace_reap": "ioengine",
 
 	"cgroup": "--cpus", "cgroup_weight": "--cpu-shares", "cgroup_nodelete": "--cpus", "nice": "--cpu-shares",
 	"prio": "rate_iops", "prioclass": "rate_iops", "cmdprio_percentage": "rate_iops",
+	"cmdprio_class": "rate_iops", "cmdprio": "rate_iops", "cmdprio_bssplit": "bssplit",
 	"numa_cpu_nodes": "cpus_allowed", "numa_mem_policy": "cpus_allowed",
 
 	"write_iolog": "write_lat_log", "read_iolog": "random_distribution", "read_iolog_chunked": "random_distribution",

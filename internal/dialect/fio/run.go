@@ -203,8 +203,14 @@ func (t *Test) stage(ctx context.Context, session dialect.Session, i int, clones
 
 // covered reports whether the clone wrote all that is to be read back.
 func (m measured) covered() error {
-	l := m.clone.load
-	want := l.Size / l.BS * int64(max(len(m.clone.files), 1))
+	l, want := m.result.Job, int64(0)
+	for _, n := range m.result.FileSizes {
+		region := n - l.Offset
+		if l.Size > 0 {
+			region = l.Size
+		}
+		want += region / l.BS
+	}
 	if w := m.result.Class("write"); w != nil && w.Ops >= want {
 		return nil
 	}

@@ -159,7 +159,7 @@ func setRW(j *job, v string) error {
 	}
 	n, err := parseSize(number, j.kbBase)
 	if err != nil {
-		return err
+		return fmt.Errorf("%q: behind the colon stands a number: of I/Os that follow one another, as in randrw:8, or of bytes that are left out, as in read:4k; where they follow on is rw_sequencer", v)
 	}
 	if strings.HasPrefix(w, "rand") && (n < 1 || sign < 0) {
 		return fmt.Errorf("%q: behind a random pattern stands how many I/Os follow one another, from 1 on", v)
@@ -310,14 +310,15 @@ func setPercentileList(j *job, v string) error {
 	return err
 }
 
-func longSize(f func(*job) *int64) setter {
-	return func(j *job, v string) error {
-		n, err := parseSize(v, j.kbBase)
-		if err == nil {
-			*f(j) = n
-		}
-		return err
+func setFileSize(j *job, v string) error {
+	if _, most, ok := strings.Cut(v, "-"); ok {
+		return fmt.Errorf("%q: a range of sizes is not supported; the nearest is filesize=%s, or a job for each size", v, most)
 	}
+	n, err := parseSize(v, j.kbBase)
+	if err == nil {
+		j.filesize = n
+	}
+	return err
 }
 
 func wordService() setter { return setService }

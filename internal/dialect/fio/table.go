@@ -45,6 +45,13 @@ func refused(name, text string, off ...string) Option {
 	return Option{Name: name, Support: Refused, Text: text, Off: off}
 }
 
+// refusedBare is a Refused option that may stand alone.
+func refusedBare(name, text string, off ...string) Option {
+	o := refused(name, text, off...)
+	o.Bare = true
+	return o
+}
+
 // Texts that several options share.
 const (
 	alwaysWritten = "files are always written in full before the test, so that no read or overwrite meets unwritten extents"
@@ -52,6 +59,7 @@ const (
 	noTrim        = "trims are not supported"
 	noZone        = "zoned devices are not supported"
 	noReplay      = "recorded I/O is not supported"
+	noPrio        = "priorities of I/Os are not supported"
 	limitsNotHere = "use Plimsoll's limits of the place instead"
 	slopeText     = "only one of the six criteria of iops, bw and lat, each also with _slope"
 )
@@ -66,7 +74,7 @@ var Options = []Option{
 	yes("directory", "the folder of the files; with several, separated by colons, clones take turns", textTo(func(j *job) *string { return &j.directory })),
 	yes("filename_format", "with $jobname, $jobnum, $filenum and $clientuid (empty)", textTo(func(j *job) *string { return &j.format })),
 	yes("nrfiles", "files of each clone, among which its size is divided", intTo(func(j *job) *int { return &j.nrfiles }, 1, maxNrFiles), "nr_files"),
-	yes("filesize", "bytes of each file; one size, not a range", longSize(func(j *job) *int64 { return &j.filesize })),
+	yes("filesize", "bytes of each file; one size, not a range", setFileSize),
 	yes("size", "bytes of the region over all files of a clone, or percent of the file that is there", amountTo(func(j *job) *amount { return &j.size })),
 	yes("io_size", "bytes after which each clone ends, or percent of size", amountTo(func(j *job) *amount { return &j.ioSize }), "io_limit"),
 	yes("offset", "where the region begins, in bytes or percent of the file", amountTo(func(j *job) *amount { return &j.offset }), "fileoffset"),
@@ -249,17 +257,20 @@ var Options = []Option{
 	refused("serialize_overlap", "writes in flight may overlap", "0"),
 
 	// Options of engines.
-	accepted("fixedbufs", "buffers are registered with io_uring where the kernel allows it"),
-	accepted("registerfiles", "files are registered with io_uring where the kernel allows it"),
+	acceptedBare("fixedbufs", "buffers are registered with io_uring where the kernel allows it"),
+	acceptedBare("registerfiles", "files are registered with io_uring where the kernel allows it"),
 	accepted("nonvectored", "I/Os of io_uring have one buffer"),
-	refused("hipri", "polled completion is not supported", "0"),
-	refused("sqthread_poll", "polled submission is not supported", "0"),
+	refusedBare("hipri", "polled completion is not supported", "0"),
+	refusedBare("sqthread_poll", "polled submission is not supported", "0"),
 	refused("sqthread_poll_cpu", "polled submission is not supported"),
 	refused("force_async", "the kernel decides", "0"),
 	refused("uncached", "use direct=1", "0"),
 	refused("nowait", "an I/O that has to wait is measured", "0"),
-	refused("cmdprio_percentage", "priorities of I/Os are not supported", "0"),
-	refused("userspace_reap", "completions are read from the kernel's ring in any case", "0"),
+	refused("hipri_percentage", "polled completion is not supported", "0"),
+	refused("cmdprio_percentage", noPrio, "0"), refused("cmdprio_class", noPrio), refused("cmdprio", noPrio, "0"), refused("cmdprio_bssplit", noPrio),
+	refused("cmd_type", "commands of NVMe are not sent"),
+	refused("thp", "the kernel decides whether a mapping has huge pages", "0"),
+	refusedBare("userspace_reap", "completions are read from the kernel's ring in any case", "0"),
 
 	// What a job is allowed; other work.
 	refused("max_latency", "an I/O is not cut off; look at the maximum", "0"),
