@@ -99,6 +99,8 @@ func (w *treeWatch) begin() {
 			return
 		}
 		w.rooted = false
+		// Nothing ran in a folder that was not there: whatever is found in it now has just started.
+		w.first = false
 		above := filepath.Dir(w.root)
 		for ; above != filepath.Dir(above); above = filepath.Dir(above) {
 			if w.add(above, -1) == nil {

@@ -5,7 +5,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // sleep starts a process that is killed at the end, and says when it started.
@@ -47,6 +51,32 @@ func note(t *testing.T, root, id string, pid int, ticks uint64) {
 	}
 }
 
+// waitWatched waits until an inotify instance of this process watches a folder.
+func waitWatched(t *testing.T, dir string) {
+	t.Helper()
+	var st unix.Stat_t
+	if err := unix.Stat(dir, &st); err != nil {
+		t.Fatal(err)
+	}
+	// proc_pid_fdinfo(5): one line for each watch, with the inode in hexadecimal.
+	line := fmt.Sprintf(" ino:%x ", st.Ino)
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		infos, err := filepath.Glob("/proc/self/fdinfo/*")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range infos {
+			text, _ := os.ReadFile(name) // It may be closed meanwhile.
+			if strings.Contains(string(text), "inotify wd:") && strings.Contains(string(text), line) {
+				return
+			}
+		}
+		if time.Now().After(end) {
+			t.Fatalf("nobody watches %s", dir)
+		}
+	}
+}
+
 // TestWatchFolders: a runtime's folder appears with its first container, long after the watch began, and may
 // go away and come back. What is noted twice is told once.
 func TestWatchFolders(t *testing.T) {
@@ -54,6 +84,7 @@ func TestWatchFolders(t *testing.T) {
 	root := filepath.Join(top, "run", "user", "runc")
 	f := finder(t, Options{Runc: []string{root}})
 	on := listen(t, f)
+	waitWatched(t, top)
 	pid, ticks, kill := sleep(t)
 	note(t, root, "one", pid, ticks)
 	on.next(Connected, "")
