@@ -80,14 +80,15 @@ bench: setup-test build ## Figures side by side with fio, in one run; QUICK=1 le
 campaign: build ## The long forms of the slow tests.
 	PLIMSOLL_CAMPAIGN=1 go test -timeout 2h -count=1 ./...
 
-# The second round: the current Docker Engine, built once from its modules.
+# The second round: the current Docker Engine, built once from its modules, for the tests that start a daemon.
+DOCKER_TESTS = ./internal/dockertest ./internal/engine ./internal/limit/engineapi ./internal/limit/keeper ./internal/limit/target ./cmd/plimsoll
 CURRENT_DOCKER ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/plimsoll/current-docker
 test-current-docker: setup-test build
 	scripts/setup current
 	tools/currentdocker/build.sh $(CURRENT_DOCKER)
 	mkdir -p out && rm -f out/rerun-$@.txt
 	PLIMSOLL_DOCKERD=$(CURRENT_DOCKER) $(TOOL) gotestsum --format pkgname --hide-summary=skipped --jsonfile out/test-current-docker.json $(RERUN) \
-	  --packages="./internal/engine/... ./internal/dockertest/... ./internal/limit/engineapi ./internal/limit/target ./internal/trial/... ./cmd/plimsoll/..." -- -count=1 -timeout 20m
+	  --packages="$(DOCKER_TESTS)" -- -count=1 -timeout 20m -run "$$(go run ./scripts/uses -of plimsoll/internal/dockertest $(DOCKER_TESTS))"
 
 # A second kernel: Linux 6.1 with cgroup version 2 alone, in an emulated machine.
 test-guest: workers ## The tests that depend on control groups, in a guest with version 2.
