@@ -91,9 +91,9 @@ func (l *Limits) Set(k Key, from Limits) { l.copy(k, from) }
 
 // copy takes the value of k from another.
 func (l *Limits) copy(k Key, from Limits) {
-	switch p := l.whole(k); {
+	switch p := l.Whole(k); {
 	case p != nil:
-		*p = *from.whole(k)
+		*p = *from.Whole(k)
 	case k == Latency:
 		l.Latency = from.Latency
 	case k == CPUs:
@@ -121,7 +121,7 @@ func (l *Limits) parse(k Key, text, fix string) (err error) {
 		if k == Memory {
 			parse = size.Parse
 		}
-		*l.whole(k), err = parse(text)
+		*l.Whole(k), err = parse(text)
 		return err
 	case Latency:
 		l.Latency, err = size.ParseDuration(text)
@@ -142,7 +142,7 @@ func (l *Limits) parse(k Key, text, fix string) (err error) {
 	if !fits(text) {
 		return fmt.Errorf("%s is too much: %s%s", text, b.high, fix)
 	}
-	*l.whole(k), err = strconv.ParseInt(text, 10, 64)
+	*l.Whole(k), err = strconv.ParseInt(text, 10, 64)
 	return err
 }
 
@@ -202,8 +202,8 @@ func (a Ask) Resolve(ceilings Limits) (Change, error) {
 		if ceiling <= 0 {
 			return Change{}, fmt.Errorf("%s: %v%%: %w: measure the device first, or give a number", k, p, ErrNoCeiling)
 		}
-		*c.Set.whole(k) = int64(math.Floor(ceiling * p / 100))
-		if v := *c.Set.whole(k); v < MinRate {
+		*c.Set.Whole(k) = int64(math.Floor(ceiling * p / 100))
+		if v := *c.Set.Whole(k); v < MinRate {
 			return Change{}, fmt.Errorf("%s: %v%% of %s is %d a second: %s%s", k, p, ceilings.Text(k), v, rateLow, bounds[k].fix(k))
 		}
 	}

@@ -91,7 +91,7 @@ func (l Limits) Below(k Key, m Limits) bool {
 // Text is the value of k as Ask.Set reads it: "10MiB", "5ms", "1.5"; "none" where
 // there is no bound.
 func (l Limits) Text(k Key) string {
-	p := l.whole(k)
+	p := l.Whole(k)
 	switch {
 	case !l.Has(k):
 		return None
@@ -108,7 +108,7 @@ func (l Limits) Text(k Key) string {
 // number is the value of k for comparing with its bounds, all of which a float64 holds
 // exactly.
 func (l Limits) number(k Key) float64 {
-	if p := l.whole(k); p != nil {
+	if p := l.Whole(k); p != nil {
 		return float64(*p)
 	}
 	switch k {
@@ -120,8 +120,9 @@ func (l Limits) number(k Key) float64 {
 	return 0
 }
 
-// whole is the field of a key whose values are whole numbers, nil for other keys.
-func (l *Limits) whole(k Key) *int64 {
+// Whole is the field of a key whose values are whole numbers in the unit of the key: rates, weight, shares and memory.
+// It is nil for other keys.
+func (l *Limits) Whole(k Key) *int64 {
 	switch k {
 	case ReadBPS:
 		return &l.ReadBPS
@@ -144,7 +145,7 @@ func (l *Limits) whole(k Key) *int64 {
 // Without is l with no bounds for the keys.
 func (l Limits) Without(keys ...Key) Limits {
 	for _, k := range keys {
-		switch p := l.whole(k); {
+		switch p := l.Whole(k); {
 		case p != nil:
 			*p = 0
 		case k == Latency:

@@ -110,20 +110,11 @@ func appliedOf(t *record.Trial, k limit.Key) (words []string) {
 
 // implied is what a rate means at the workload's block size.
 func implied(t *record.Trial, k limit.Key) string {
-	h, l := t.FirstWhere().Held, limit.Limits{}
-	v := int64(h.Of(k))
-	switch k {
-	case limit.ReadBPS:
-		l.ReadBPS = v
-	case limit.WriteBPS:
-		l.WriteBPS = v
-	case limit.ReadIOPS:
-		l.ReadIOPS = v
-	case limit.WriteIOPS:
-		l.WriteIOPS = v
-	default:
+	if !k.Rate() {
 		return ""
 	}
+	var l limit.Limits
+	*l.Whole(k) = int64(t.FirstWhere().Held.Of(k))
 	_, mean, _ := t.Spec.Job.BlockSizes()
 	for _, x := range l.Implied([]int64{int64(mean)}, 0) {
 		// With the value: sets of limits differ in it.

@@ -24,33 +24,6 @@ var rateFiles = []struct {
 
 const ioMax = "io.max"
 
-// rate is the value of a rate's key in l, 0 for none.
-func rate(l limit.Limits, k limit.Key) int64 {
-	switch k {
-	case limit.ReadBPS:
-		return l.ReadBPS
-	case limit.WriteBPS:
-		return l.WriteBPS
-	case limit.ReadIOPS:
-		return l.ReadIOPS
-	}
-	return l.WriteIOPS
-}
-
-// setRate sets it.
-func setRate(l *limit.Limits, k limit.Key, v int64) {
-	switch k {
-	case limit.ReadBPS:
-		l.ReadBPS = v
-	case limit.WriteBPS:
-		l.WriteBPS = v
-	case limit.ReadIOPS:
-		l.ReadIOPS = v
-	case limit.WriteIOPS:
-		l.WriteIOPS = v
-	}
-}
-
 // rates plans the rates on devices.
 func (p *planner) rates(g *hierarchy.Group, keys []limit.Key) error {
 	groups, err := p.host.throttled(p.target, g)
@@ -86,7 +59,7 @@ func (p *planner) throttle(g *hierarchy.Group, file string, key limit.Key) error
 	if err != nil {
 		return fmt.Errorf("%s/%s: %w", g.Dir, file, err)
 	}
-	want := clampRate(key, rate(p.want.Change.Set, key))
+	want := clampRate(key, *p.want.Change.Set.Whole(key))
 	for _, d := range p.devices(now) {
 		has, limited := now.of(d)
 		// An IOPS limit that somebody wrote as 2^32 reads 0 and is no limit but a fault: the kernel
@@ -204,7 +177,7 @@ func (p *planner) maximum(g *hierarchy.Group, d Device, now maximum, keys []limi
 		if !slices.Contains(keys, f.key) {
 			continue
 		}
-		want := uint64(max(0, rate(p.want.Change.Set, f.key)))
+		want := uint64(max(0, *p.want.Change.Set.Whole(f.key)))
 		if now.fields[i] == want {
 			p.diff.Held++
 			continue

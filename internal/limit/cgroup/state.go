@@ -87,7 +87,7 @@ func (p *planner) readIO(g *hierarchy.Group, s *State) error {
 				return err
 			}
 			for _, v := range now {
-				set(v.device, func(l *limit.Limits) { setRate(l, f.key, int64(v.value)) })
+				set(v.device, func(l *limit.Limits) { *l.Whole(f.key) = int64(v.value) })
 			}
 		}
 		return p.readWeights(g, s, set)
@@ -98,7 +98,7 @@ func (p *planner) readIO(g *hierarchy.Group, s *State) error {
 	}
 	for _, m := range now {
 		for i, f := range rateFiles {
-			set(m.device, func(l *limit.Limits) { setRate(l, f.key, int64(m.fields[i])) })
+			set(m.device, func(l *limit.Limits) { *l.Whole(f.key) = int64(m.fields[i]) })
 		}
 	}
 	targets, err := parsed(p, g, ioLatency, parseLatency)

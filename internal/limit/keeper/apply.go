@@ -19,10 +19,10 @@ const (
 	lastRetry  = 10 * time.Minute
 )
 
-// apply holds an entry, which is locked, to the policy that is in force.
-func (k *Keeper) apply(e *entry) {
+// apply holds an entry, which is locked, to the policy that is in force, and returns how many writes that took.
+func (k *Keeper) apply(e *entry) (writes int) {
 	if e.gone {
-		return
+		return 0
 	}
 	k.mu.Lock()
 	p := k.loaded.policy
@@ -31,21 +31,21 @@ func (k *Keeper) apply(e *entry) {
 		e.rules, e.broken, e.parts = nil, nil, nil
 		k.setWide(e, nil)
 		k.setShares(e, nil)
-		return
+		return 0
 	}
 	if err := k.find(e); err != nil {
 		k.refused(e, Fault{Text: err.Error(), Err: err})
-		return
+		return 0
 	}
 	old := faultTexts(e.broken)
 	writes, err := k.settle(e)
 	k.writes.Add(int64(writes))
 	if errors.Is(err, cgroup.ErrGone) {
-		return // Its end is told next.
+		return writes // Its end is told next.
 	}
 	if err != nil {
 		k.refused(e, Fault{Text: err.Error(), Err: err})
-		return
+		return writes
 	}
 	if writes > 0 {
 		if held := e.slots(); len(held) > 0 {
@@ -55,7 +55,7 @@ func (k *Keeper) apply(e *entry) {
 		}
 	}
 	k.schedule(e, old)
-	k.follow(e)
+	return writes + k.follow(e)
 }
 
 // refused notes that nothing could be done for an entry.
@@ -230,17 +230,18 @@ func (k *Keeper) applyRoot() {
 }
 
 // follow watches an entry. What was made or written just before that is seen, too.
-func (k *Keeper) follow(e *entry) {
+func (k *Keeper) follow(e *entry) (writes int) {
 	for range 3 {
 		if !k.watch.add(e) {
-			return
+			break
 		}
-		n, err := k.check(e)
-		k.writes.Add(int64(n))
+		n, err := k.correct(e)
+		writes += n
 		if err != nil {
-			return // The next look tells of it.
+			break // The next look tells of it.
 		}
 	}
+	return writes
 }
 
 // A ceilingCache keeps what devices were measured to carry while a policy is in force.

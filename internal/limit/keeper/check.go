@@ -2,6 +2,9 @@ package keeper
 
 import (
 	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"plimsoll/internal/limit/cgroup"
@@ -29,16 +32,31 @@ func (k *Keeper) tick() {
 	}
 }
 
+// checkers is how many entries are looked at in parallel at most, and share how many make one more of them
+// worth its while: a look at one takes some tens of microseconds.
+const (
+	checkers = 4
+	share    = 100
+)
+
 // Check looks at all limits, and writes what differs from the policy.
 func (k *Keeper) Check() Tick {
 	t := Tick{At: time.Now()}
-	for _, e := range k.every() {
-		e.mu.Lock()
-		n := k.look(e)
-		t.Groups, t.Writes = t.Groups+1, t.Writes+n
-		e.mu.Unlock()
+	entries := k.every()
+	var next, writes atomic.Int64
+	var wg sync.WaitGroup
+	for range min(checkers, runtime.GOMAXPROCS(0), 1+len(entries)/share) {
+		wg.Go(func() {
+			for i := next.Add(1); i <= int64(len(entries)); i = next.Add(1) {
+				e := entries[i-1]
+				e.mu.Lock()
+				writes.Add(int64(k.look(e)))
+				e.mu.Unlock()
+			}
+		})
 	}
-	t.Took = time.Since(t.At)
+	wg.Wait()
+	t.Groups, t.Writes, t.Took = len(entries), int(writes.Load()), time.Since(t.At)
 	k.checks.Add(1)
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -67,7 +85,6 @@ func (k *Keeper) look(e *entry) (writes int) {
 		return 0
 	}
 	if !e.retry.IsZero() && time.Now().After(e.retry) {
-		before := k.writes.Load()
 		switch {
 		case e == k.root:
 			k.spawn(k.applyRoot)
@@ -76,26 +93,29 @@ func (k *Keeper) look(e *entry) (writes int) {
 			k.budgetsSoon()
 			e.retry = time.Time{}
 		default:
-			k.apply(e)
+			return k.apply(e)
 		}
-		return int(k.writes.Load() - before)
+		return 0
 	}
 	if len(e.parts) == 0 || time.Now().Before(e.notBefore) {
 		return 0
 	}
-	drift, last := e.drift, e.lastDrift
-	writes, err := k.check(e)
-	k.writes.Add(int64(writes))
-	if errors.Is(err, cgroup.ErrGone) {
-		return writes
-	}
-	if err != nil {
+	writes, err := k.correct(e)
+	if err != nil && !errors.Is(err, cgroup.ErrGone) {
 		k.refused(e, Fault{Text: err.Error(), Err: err})
 	}
-	if e.drift > drift {
+	return writes
+}
+
+// correct puts back what differs from an entry's limits, and counts it.
+func (k *Keeper) correct(e *entry) (writes int, err error) {
+	drift, last := e.drift, e.lastDrift
+	writes, err = k.check(e)
+	k.writes.Add(int64(writes))
+	if e.drift > drift && !errors.Is(err, cgroup.ErrGone) {
 		k.drifted(e, last)
 	}
-	return writes
+	return writes, err
 }
 
 // Corrections of what somebody else writes again and again wait so long.
