@@ -48,7 +48,7 @@ func asksIn(t *testing.T, engine, url string, flags ...string) {
 		}
 	}
 	rep := plimsoll(t, t.Context(), state, "", "report", "last", "--full")
-	if rep.status != exitDone || !strings.Contains(unwrap(rep.stdout), "20 requests of ") {
+	if rep.status != exitDone || !strings.Contains(unwrap(rep.stdout), "20 requests of ") || strings.Contains(rep.stdout, "I/O engine") {
 		t.Errorf("report: status %d\n%s%s", rep.status, rep.stdout, rep.stderr)
 	}
 	checkClean(t, state)

@@ -89,7 +89,8 @@ func TestFaultIsADifferenceOnALimitedDevice(t *testing.T) {
 		want    []string
 	}{
 		{true, one, nil},
-		{true, off, []string{"IOPS", "mean"}},
+		{true, off, []string{"IOPS", "mean", "p99"}},
+		{true, Reading{1000, 1e6, 2.2e6, 9000}, []string{"p99"}},
 		{false, off, nil},
 	} {
 		figures, err := Run(context.Background(), []Case{{Name: "c", Limited: c.limited}}, fixed(one), fixed(c.fio), 6, 7, nil)

@@ -31,7 +31,8 @@ func (h *httpRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result,
 	}
 	r := m.finish(class)
 	win.close(r)
-	r.HTTP = tally
+	// Requests are no I/O of a place.
+	r.IOEngine, r.HTTP = "", tally
 	return r, nil
 }
 

@@ -14,7 +14,8 @@ const Syscalls = "syscalls"
 // A Result is what a worker measured of one workload in one trial. It holds
 // evidence only; what to make of it is for package check and package stats.
 type Result struct {
-	// IOEngine did the I/O: io_uring, linux-aio, psync, null, or Syscalls.
+	// IOEngine did the I/O: io_uring, linux-aio, psync, null, or Syscalls; it is empty where nothing is stored, as with
+	// requests.
 	IOEngine string `json:"io_engine"`
 	// Buffers is load.Result's: whether io_uring worked with registered buffers. Empty for other
 	// engines, and in records of older versions.
