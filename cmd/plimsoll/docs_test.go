@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -125,8 +126,8 @@ func parses(args []string) error {
 	return nil
 }
 
-// TestReadmeExample: the README shows what a run prints, in the words that it has
-// today.
+// TestReadmeExample: the README shows what a run printed, line by line but for whole parts that are left out, in
+// the words that it has today.
 func TestReadmeExample(t *testing.T) {
 	b, err := os.ReadFile("../../README.md")
 	if err != nil {
@@ -143,6 +144,23 @@ func TestReadmeExample(t *testing.T) {
 		if !strings.Contains(example, word) {
 			t.Errorf("the example lacks %q, which reports have", word)
 		}
+	}
+	whole, err := os.ReadFile("../../docs/example.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := strings.Split(string(whole), "\n")
+	for line := range strings.SplitSeq(example, "\n") {
+		said, indented := strings.CutPrefix(line, "    ")
+		if !indented || strings.HasPrefix(said, "$ ") || strings.HasPrefix(said, "... ") {
+			continue
+		}
+		i := slices.Index(left, said)
+		if i < 0 {
+			t.Errorf("docs/example.txt does not have, or not there: %q", said)
+			continue
+		}
+		left = left[i+1:]
 	}
 }
 
