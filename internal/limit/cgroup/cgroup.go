@@ -3,7 +3,8 @@
 // A Host is the groups of a machine, and a Target those of one container, by
 // controller: on a hybrid host I/O may be limited by version 1 and memory by version 2.
 // Plan compares what is with what shall be and gives a Diff; Apply writes it, all or
-// nothing; Hold does both until nothing is left to do. What is already so isn't written again, because
+// nothing; Hold does both until nothing is left to do. A Transaction does so for several targets, and can
+// be undone until it is done. What is already so isn't written again, because
 // the first limit on a disk stops all its queues for a moment.
 //
 // Easily got wrong:

@@ -1,6 +1,7 @@
 package cgroup
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -65,36 +66,12 @@ func (d *Diff) Empty() bool { return len(d.Edits) == 0 }
 // that were written before are put back, and the error is a *Fault that says so; if the
 // target has gone meanwhile, it wraps ErrGone. Groups below the target's own that have gone are no error.
 func (d *Diff) Apply() (writes int, err error) {
-	writes, _, err = d.apply(nil)
-	return writes, err
-}
-
-// Undo puts back what was there before d was applied, for a caller whose next diff failed with cause. The error
-// is cause, with what was done about it.
-func (d *Diff) Undo(cause error) error { return d.host.putBack(d.Edits, cause) }
-
-// apply is Apply after others: before are the edits that are put back as well, and done are these with
-// the new ones.
-func (d *Diff) apply(before []Edit) (writes int, done []Edit, err error) {
-	done = before
-	for _, e := range d.Edits {
-		for i, text := range e.Text {
-			err := d.host.io.write(e.File, text)
-			if err == nil {
-				writes++
-				continue
-			}
-			if d.host.belowGone(d, &e, err) {
-				break
-			}
-			if i > 0 {
-				done = append(done, e)
-			}
-			return writes, nil, d.host.putBack(done, d.host.refused(&e, text, err))
-		}
-		done = append(done, e)
+	x := d.host.Begin()
+	writes, err = x.Apply(d)
+	if err != nil {
+		err = x.Undo(context.Background(), err)
 	}
-	return writes, done, nil
+	return writes, err
 }
 
 // belowGone reports whether an error means that a group below the target's own has gone.
@@ -103,25 +80,4 @@ func (h *Host) belowGone(d *Diff, e *Edit, err error) bool {
 		return false
 	}
 	return (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENODEV)) && !h.exists(e.group.Dir)
-}
-
-// putBack undoes edits, the last first, and says in the fault how that went. Groups that have gone need
-// nothing.
-func (h *Host) putBack(done []Edit, cause error) error {
-	var f *Fault
-	if !errors.As(cause, &f) {
-		f = &Fault{Why: cause.Error(), Err: cause}
-	}
-	for _, e := range slices.Backward(done) {
-		for _, text := range e.Was {
-			err := h.io.write(e.File, text)
-			switch {
-			case err == nil:
-				f.Undone = true
-			case e.group == nil || h.exists(e.group.Dir):
-				f.Left = append(f.Left, fmt.Sprintf("%s to %s (%v)", quoted([]string{text}), e.File, errors.Unwrap(err)))
-			}
-		}
-	}
-	return f
 }

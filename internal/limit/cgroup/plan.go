@@ -67,48 +67,6 @@ func (h *Host) Plan(t *Target, w Want) (*Diff, error) {
 // it, or another program sets it as well.
 var ErrNotKept = errors.New("the value was taken, and is another one right after")
 
-// Hold plans and applies until nothing is left to write, since a container may make groups while
-// its others are written (version 1 has to write each). It returns the writes it took; an error
-// undoes all of them.
-func (h *Host) Hold(t *Target, w Want) (writes int, err error) {
-	var done []Edit
-	// A container that makes groups faster than this has to be seen by whoever calls again.
-	for range 8 {
-		d, err := h.Plan(t, w)
-		if err != nil {
-			if len(done) > 0 && !errors.Is(err, ErrGone) {
-				err = h.putBack(done, err)
-			}
-			return writes, err
-		}
-		if d.Empty() {
-			return writes, nil
-		}
-		if e := again(done, d.Edits); e != nil {
-			f := &Fault{Keys: e.Keys, Device: e.Device, File: e.File, Text: e.Text[0], Why: ErrNotKept.Error(), Err: ErrNotKept, Fix: "look who else sets it"}
-			return writes, h.putBack(done, f)
-		}
-		n, all, err := d.apply(done)
-		writes += n
-		if err != nil {
-			return writes, err
-		}
-		done = all
-	}
-	return writes, nil
-}
-
-// again is the first edit of a file that was written before.
-func again(done, edits []Edit) *Edit {
-	for i := range edits {
-		e := &edits[i]
-		if slices.ContainsFunc(done, func(d Edit) bool { return d.File == e.File && d.Device == e.Device && slices.Equal(d.Text, e.Text) }) {
-			return e
-		}
-	}
-	return nil
-}
-
 // buffers are for reading control files: a keeper reads thousands, one after the other.
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 4096); return &b }}
 

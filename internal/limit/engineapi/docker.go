@@ -143,6 +143,9 @@ func (a *API) restoreDocker(ctx context.Context, id string, before *container.Ho
 		back.BlkioDeviceWriteBps = again(r.BlkioDeviceWriteBps, b.BlkioDeviceWriteBps)
 		back.BlkioDeviceReadIOps = again(r.BlkioDeviceReadIOps, b.BlkioDeviceReadIOps)
 		back.BlkioDeviceWriteIOps = again(r.BlkioDeviceWriteIOps, b.BlkioDeviceWriteIOps)
+		if r.BlkioWeightDevice != nil {
+			back.BlkioWeightDevice = append([]*blkiodev.WeightDevice{}, b.BlkioWeightDevice...)
+		}
 	}
 	if _, err := a.client.ContainerUpdate(ctx, id, client.ContainerUpdateOptions{Resources: &back}); err != nil {
 		return fmt.Errorf("and its former limits could not be set again: %w", err)

@@ -3,7 +3,6 @@ package hold
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -97,12 +96,12 @@ func (h *Holder) plan(ctx context.Context, s *Scope, c limit.Change) ([]Done, er
 		}
 		d, err := h.Groups.Plan(p.Groups, s.want(p, c))
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", p.Name, err)
+			return nil, &partError{p.Name, err}
 		}
 		done := Done{Part: p, Diff: d}
 		if p.Unit != "" {
 			if done.unit, err = h.Systemd.Plan(ctx, p.Unit, h.unitChange(s, p, c)); err != nil {
-				return nil, fmt.Errorf("%s: %w", p.Name, err)
+				return nil, &partError{p.Name, err}
 			}
 			done.Properties = done.unit.Set
 		}
@@ -118,54 +117,72 @@ func (h *Holder) plan(ctx context.Context, s *Scope, c limit.Change) ([]Done, er
 // knows of, which the groups are rid of afterwards. A unit's properties are set before its groups are written:
 // systemd writes the same.
 func (h *Holder) Apply(ctx context.Context, s *Scope, c limit.Change) ([]Done, error) {
+	x := h.Groups.Begin()
+	all, err := h.apply(ctx, x, s, c)
+	if err != nil {
+		return nil, x.Undo(ctx, err)
+	}
+	return all, nil
+}
+
+// apply is Apply as a part of a transaction, which undoes it.
+func (h *Holder) apply(ctx context.Context, x *cgroup.Transaction, s *Scope, c limit.Change) ([]Done, error) {
 	all, err := h.plan(ctx, s, c)
 	if err != nil {
 		return nil, err
 	}
 	for i := range all {
-		h.forget(ctx, s, &all[i], c)
+		h.forget(ctx, x, s, &all[i], c)
 	}
 	for i := range all {
-		if err := h.applyPart(ctx, &all[i]); err != nil {
-			return nil, fmt.Errorf("%s: %w", all[i].Part.Name, h.undo(ctx, all[:i], err))
+		if err := h.applyPart(ctx, x, &all[i]); err != nil {
+			return nil, &partError{all[i].Part.Name, err}
 		}
 	}
-	for i, d := range all {
-		n, err := h.Groups.Hold(d.Part.Groups, s.want(d.Part, c))
-		all[i].Writes += n
-		if err != nil && !errors.Is(err, cgroup.ErrGone) {
-			return all, fmt.Errorf("%s: %w", d.Part.Name, err)
+	for i := range all {
+		if err := h.holdPart(x, s, &all[i], c); err != nil {
+			return nil, err
 		}
 		h.lookStored(ctx, s, &all[i], c)
 	}
 	return all, nil
 }
 
-// applyPart writes one part, all or nothing.
-func (h *Holder) applyPart(ctx context.Context, d *Done) error {
-	if d.Part.Unit != "" {
+// applyPart writes one part.
+func (h *Holder) applyPart(ctx context.Context, x *cgroup.Transaction, d *Done) error {
+	if d.Part.Unit != "" && len(d.unit.Set) > 0 {
 		if err := h.Systemd.Apply(ctx, d.unit); err != nil {
 			return err
 		}
+		x.Also("the properties of "+d.Part.Unit, func(ctx context.Context) error { return h.Systemd.Undo(ctx, d.unit) })
 	}
-	n, err := d.Diff.Apply()
-	d.Writes = n
-	if err != nil && d.Part.Unit != "" {
-		err = errors.Join(err, h.Systemd.Undo(context.WithoutCancel(ctx), d.unit))
-	}
+	n, err := x.Apply(d.Diff)
+	d.Writes += n
 	return err
 }
 
-// undo puts back what parts had before.
-func (h *Holder) undo(ctx context.Context, parts []Done, err error) error {
-	for _, before := range slices.Backward(parts) {
-		if before.Part.Unit != "" {
-			err = errors.Join(err, h.Systemd.Undo(context.WithoutCancel(ctx), before.unit))
-		}
-		err = before.Diff.Undo(err)
+// holdPart writes what differs in a part by now. One that has ended meanwhile has nothing to hold.
+func (h *Holder) holdPart(x *cgroup.Transaction, s *Scope, d *Done, c limit.Change) error {
+	n, err := x.Hold(d.Part.Groups, s.want(d.Part, c))
+	d.Writes += n
+	if err != nil && !errors.Is(err, cgroup.ErrGone) {
+		return &partError{d.Part.Name, err}
 	}
-	return err
+	return nil
 }
+
+// A partError says which part of a target an error is about. What is noted in the error afterwards, such as that all was
+// put back, is told as well.
+type partError struct {
+	part string
+	err  error
+}
+
+// Error implements error.
+func (e *partError) Error() string { return e.part + ": " + e.err.Error() }
+
+// Unwrap gives the error beneath.
+func (e *partError) Unwrap() error { return e.err }
 
 // unitChange is a change in systemd's terms.
 func (h *Holder) unitChange(s *Scope, p Part, c limit.Change) unit.Change {

@@ -8,10 +8,8 @@ import (
 	"testing"
 
 	"plimsoll/internal/device"
-	"plimsoll/internal/device/hierarchy"
 	"plimsoll/internal/disktest"
 	"plimsoll/internal/limit"
-	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/target"
 )
 
@@ -78,55 +76,5 @@ func TestApply(t *testing.T) {
 	var impossible *ImpossibleError
 	if _, err := h.Scope(t.Context(), ref(t, group), Where{Path: "/dev/shm"}, true); !errors.As(err, &impossible) || impossible.Instead == "" {
 		t.Errorf("memory: %v, want that it can't be limited and what to do instead", err)
-	}
-}
-
-// TestUndo: a part that is refused undoes those before it.
-func TestUndo(t *testing.T) {
-	good, bad := disktest.NewBlkioGroup(t), disktest.NewBlkioGroup(t)
-	loop, _ := disktest.Disk(t, disktest.Options{})
-	h := holder(t)
-	s, err := h.Scope(t.Context(), ref(t, good), Where{Device: loop}, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := h.Groups.At(string(bad))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Parts = append(s.Parts, Part{Name: "the other", Groups: other})
-	plan, err := h.Plan(t.Context(), s, limit.Change{Set: limit.Limits{WriteBPS: 1 << 20, ReadIOPS: 100}})
-	if err != nil || len(plan) != 2 {
-		t.Fatalf("Plan() = %+v, %v", plan, err)
-	}
-	// It goes when the first part is written.
-	if err := os.Remove(string(bad)); err != nil {
-		t.Fatal(err)
-	}
-	g, err := other.Group(hierarchy.IO)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := plan[0].Diff.Apply(); err != nil {
-		t.Fatal(err)
-	}
-	_, err = plan[1].Diff.Apply()
-	if err == nil {
-		t.Fatalf("a group that is gone (%s) was written to", g.Path)
-	}
-	var fault *cgroup.Fault
-	if err = plan[0].Diff.Undo(err); !errors.As(err, &fault) || !fault.Undone {
-		t.Errorf("Undo() = %v, want that it was undone", err)
-	}
-	for _, file := range []string{"blkio.throttle.write_bps_device", "blkio.throttle.read_iops_device"} {
-		if b, err := os.ReadFile(filepath.Join(string(good), file)); err != nil || strings.TrimSpace(string(b)) != "" {
-			t.Errorf("%s still has %q, %v", file, b, err)
-		}
-	}
-	if err := os.Mkdir(string(bad), 0o755); err != nil { // The end of the test removes it.
-		t.Fatal(err)
-	}
-	if _, err := h.Apply(t.Context(), s, limit.Change{Set: limit.Limits{WriteBPS: 1 << 20}}); err != nil {
-		t.Errorf("Apply() with both = %v", err)
 	}
 }

@@ -2,8 +2,6 @@ package hold
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
@@ -27,41 +25,52 @@ func (h *Holder) Keep(ctx context.Context, s *Scope, c limit.Change) ([]Done, er
 			continue
 		}
 		if err := canKeep(p, c); err != nil {
-			return nil, fmt.Errorf("%s: %w", p.Name, err)
+			return nil, &partError{p.Name, err}
 		}
 		var err error
 		if apis[i], err = engineapi.Open(ctx, p.Target.Host); err != nil {
-			return nil, fmt.Errorf("%s: %w", p.Name, err)
+			return nil, &partError{p.Name, err}
 		}
 		if err := apis[i].Keeps(s.forAPI(c.Set)); err != nil {
-			return nil, fmt.Errorf("%s: %w", p.Name, err)
+			return nil, &partError{p.Name, err}
 		}
 	}
-	all, err := h.Apply(ctx, s, c)
-	if err != nil {
-		return nil, err
-	}
+	x := h.Groups.Begin()
+	all, err := h.apply(ctx, x, s, c)
 	for i := range all {
-		if apis[i] == nil {
-			continue
+		if err == nil && apis[i] != nil {
+			err = h.keep(ctx, x, apis[i], s, &all[i], c)
 		}
-		p := all[i].Part
-		o, err := apis[i].Set(ctx, p.Target.ID, s.forAPI(c.Set))
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", p.Name, h.undo(ctx, all, err))
-		}
-		all[i].Kept = apis[i].Title()
-		all[i].Notes = append(all[i].Notes, o.Notes...)
-		// An engine has its own mind about swap, and its runtime writes again what it knows of.
-		n, err := h.Groups.Hold(p.Groups, s.want(p, c))
-		all[i].Writes += n
-		if err != nil && !errors.Is(err, cgroup.ErrGone) {
-			return all, fmt.Errorf("%s: %w", p.Name, err)
-		}
-		all[i].Stored = nil
-		h.lookStored(ctx, s, &all[i], c)
+	}
+	if err != nil {
+		// The engines are told before their connections are closed.
+		return nil, x.Undo(ctx, err)
 	}
 	return all, nil
+}
+
+// keep has one part's engine store what is set.
+func (h *Holder) keep(ctx context.Context, x *cgroup.Transaction, api *engineapi.API, s *Scope, d *Done, c limit.Change) error {
+	id := d.Part.Target.ID
+	before, err := api.Config(ctx, id)
+	if err != nil {
+		return &partError{d.Part.Name, err}
+	}
+	// What is refused in the middle may be stored in part.
+	x.Also("what "+api.Title()+" has stored of "+d.Part.Name, func(ctx context.Context) error { return api.Restore(ctx, id, before) })
+	o, err := api.Set(ctx, id, s.forAPI(c.Set))
+	if err != nil {
+		return &partError{d.Part.Name, err}
+	}
+	d.Kept = api.Title()
+	d.Notes = append(d.Notes, o.Notes...)
+	// An engine has its own mind about swap, and its runtime writes again what it knows of.
+	if err := h.holdPart(x, s, d, c); err != nil {
+		return err
+	}
+	d.Stored = nil
+	h.lookStored(ctx, s, d, c)
+	return nil
 }
 
 // canKeep says what can't be stored for a part.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/engineapi"
 	"plimsoll/internal/limit/target"
 )
@@ -109,33 +110,42 @@ func (h *Holder) lookStored(ctx context.Context, s *Scope, d *Done, c limit.Chan
 
 // forget takes what is removed out of what the engine has stored, as far as that can. An engine that can't be
 // asked keeps nobody from clearing what the kernel holds.
-func (h *Holder) forget(ctx context.Context, s *Scope, d *Done, c limit.Change) {
+func (h *Holder) forget(ctx context.Context, x *cgroup.Transaction, s *Scope, d *Done, c limit.Change) {
 	if len(c.Remove) == 0 || !byAPI(d.Part.Target) {
 		return
 	}
-	err := func() error {
-		api, err := engineapi.Open(ctx, d.Part.Target.Host)
-		if err != nil {
-			return err
-		}
-		defer api.Close()
-		which, id := s.which(c.Remove), d.Part.Target.ID
-		before, err := api.Stored(ctx, id)
-		if err != nil {
-			return err
-		}
-		left, err := api.Forget(ctx, id, which)
-		if err != nil {
-			return err
-		}
-		for _, w := range which.In(before).Words() {
-			if !slices.Contains(left.Words(), w) {
-				d.Forgot = append(d.Forgot, w)
-			}
-		}
-		return nil
-	}()
-	if err != nil {
+	if err := forget(ctx, x, d, s.which(c.Remove)); err != nil {
 		d.Notes = append(d.Notes, fmt.Sprintf("what the engine has stored is left as it is: %v", err))
 	}
+}
+
+func forget(ctx context.Context, x *cgroup.Transaction, d *Done, which engineapi.Which) error {
+	host, id := d.Part.Target.Host, d.Part.Target.ID
+	api, err := engineapi.Open(ctx, host)
+	if err != nil {
+		return err
+	}
+	defer api.Close()
+	before, err := api.Config(ctx, id)
+	if err != nil {
+		return err
+	}
+	left, err := api.Forget(ctx, id, which)
+	for _, w := range which.In(before.Limits()).Words() {
+		if err == nil && !slices.Contains(left.Words(), w) {
+			d.Forgot = append(d.Forgot, w)
+		}
+	}
+	if err != nil || len(d.Forgot) > 0 {
+		// Also after an error: what it has done until then isn't known.
+		x.Also("what "+api.Title()+" has stored of "+d.Part.Name, func(ctx context.Context) error {
+			api, err := engineapi.Open(ctx, host)
+			if err != nil {
+				return err
+			}
+			defer api.Close()
+			return api.Restore(ctx, id, before)
+		})
+	}
+	return err
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"plimsoll/internal/device"
@@ -133,36 +134,45 @@ func TestUnit(t *testing.T) {
 	check("refused", property, kernel, 2)
 	sys.refuse = nil
 
-	// Refused by the kernel: systemd has what it had.
-	other := disktest.NewBlkioGroup(t)
-	groups, err := h.Groups.At(string(other))
-	if err != nil {
+	// Refused by the kernel: systemd has what it had, also when that is in another part.
+	for n := range 2 {
+		two := *s
+		groups, err := h.Groups.At(string(disktest.NewBlkioGroup(t)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		two.Parts = append(slices.Clone(s.Parts), Part{Name: "the other", Groups: groups})
+		refused := *h
+		refused.Groups = h.Groups.Through(refuse(n + 1))
+		_, err = refused.Apply(t.Context(), &two, limit.Change{Set: limit.Limits{WriteBPS: 2 << 20}})
+		if err == nil || !strings.Contains(err.Error(), "what was written before was put back") {
+			t.Errorf("Apply() with write %d refused = %v", n+1, err)
+		}
+		check("undone", property, kernel, 4+2*n)
+	}
+
+	// systemd doesn't take it back: that is told, and the kernel is not left so.
+	fails := *h
+	fails.Groups = h.Groups.Through(func(path, text string, next func(string, string) error) error {
+		if strings.HasSuffix(text, " 2097152") {
+			sys.refuse = errors.New("no answer")
+			return syscall.EIO
+		}
+		return next(path, text)
+	})
+	_, err = fails.Apply(t.Context(), s, limit.Change{Set: limit.Limits{WriteBPS: 2 << 20}})
+	if err == nil || !strings.Contains(err.Error(), "input/output error") || !strings.Contains(err.Error(), "NOT put back: the properties of "+unitName) || !strings.Contains(err.Error(), "no answer") {
+		t.Errorf("Apply() that systemd doesn't take back = %v", err)
+	}
+	check("not undone", loop+" 2097152", kernel, 7)
+	sys.refuse = nil
+	if _, err := h.Apply(t.Context(), s, change); err != nil {
 		t.Fatal(err)
 	}
-	two := *s
-	two.Parts = append(slices.Clone(s.Parts), Part{Name: "the other", Groups: groups})
-	plan, err := h.plan(t.Context(), &two, limit.Change{Set: limit.Limits{WriteBPS: 2 << 20}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(string(other)); err != nil {
-		t.Fatal(err)
-	}
-	if err := h.applyPart(t.Context(), &plan[0]); err != nil {
-		t.Fatal(err)
-	}
-	check("half done", loop+" 2097152", disktest.Number(t, loop)+" 2097152", 3)
-	err = h.applyPart(t.Context(), &plan[1])
-	if err == nil {
-		t.Fatal("a group that is gone was written to")
-	}
-	if err = h.undo(t.Context(), plan[:1], err); !strings.Contains(err.Error(), "put back") {
-		t.Errorf("undo() = %v", err)
-	}
-	check("undone", property, kernel, 4)
+	check("set once more", property, kernel, 8)
 
 	if _, err := h.Apply(t.Context(), s, limit.Clear()); err != nil {
 		t.Fatal(err)
 	}
-	check("cleared", "", "", 5)
+	check("cleared", "", "", 9)
 }

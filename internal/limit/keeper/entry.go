@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -123,6 +124,11 @@ func (k *Keeper) hold(e *entry, grants []Grant) (writes int, err error) {
 			continue
 		}
 		e.broken = append(e.broken, Fault{Rule: p.rule, Text: err.Error(), Err: err})
+		var fault *cgroup.Fault
+		if errors.As(err, &fault) && len(fault.Left) > 0 {
+			// The kernel has some of it: it is noted, so that it can be taken away.
+			continue
+		}
 		for _, s := range p.slots {
 			// What was there before was put back.
 			if old[s] != nil {
@@ -148,33 +154,29 @@ func (k *Keeper) write(e *entry, p part) (writes int, first *cgroup.Edit, err er
 		}
 		plans = append(plans, d)
 	}
-	changed := false
-	for i, d := range plans {
+	x := k.holder.Groups.Begin()
+	for _, d := range plans {
 		if d.Empty() {
 			continue
 		}
-		changed = true
 		if first == nil {
 			first = &d.Edits[0]
 		}
-		n, err := d.Apply()
+		n, err := x.Apply(d)
 		writes += n
 		if err != nil {
-			for _, before := range slices.Backward(plans[:i]) {
-				err = before.Undo(err)
-			}
-			return writes, first, err
+			return writes, first, x.Undo(context.Background(), err)
 		}
 	}
-	if !changed {
+	if first == nil {
 		return 0, nil, nil
 	}
 	// A container may make groups meanwhile.
 	for _, w := range p.wants {
-		n, err := k.holder.Groups.Hold(e.groups, w)
+		n, err := x.Hold(e.groups, w)
 		writes += n
 		if err != nil {
-			return writes, first, err
+			return writes, first, x.Undo(context.Background(), err)
 		}
 	}
 	return writes, first, nil
