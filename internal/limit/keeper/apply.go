@@ -3,6 +3,7 @@ package keeper
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -24,6 +25,7 @@ func (k *Keeper) apply(e *entry) (writes int) {
 	if e.gone {
 		return 0
 	}
+	k.recall(e)
 	k.mu.Lock()
 	p := k.loaded.policy
 	k.mu.Unlock()
@@ -33,12 +35,20 @@ func (k *Keeper) apply(e *entry) (writes int) {
 		k.setShares(e, nil)
 		return 0
 	}
+	unlock, err := k.store.lock(e)
+	if err != nil {
+		k.refused(e, Fault{Text: err.Error(), Err: err})
+		return 0
+	}
+	defer unlock()
+	// A hook may have noted something until now.
+	k.recall(e)
 	if err := k.find(e); err != nil {
 		k.refused(e, Fault{Text: err.Error(), Err: err})
 		return 0
 	}
 	old := faultTexts(e.broken)
-	writes, err := k.settle(e)
+	writes, err = k.settle(e)
 	k.writes.Add(int64(writes))
 	if errors.Is(err, cgroup.ErrGone) {
 		return writes // Its end is told next.
@@ -139,6 +149,9 @@ func (k *Keeper) settle(e *entry) (writes int, err error) {
 				own = append(own, g)
 			}
 		}
+		if e.target.Partial {
+			own = over(own, standing(&p, e.held, e.target))
+		}
 		e.broken = nil
 		n, err := k.hold(e, own)
 		writes += n
@@ -182,7 +195,7 @@ func (k *Keeper) setWide(e *entry, grants []Grant) {
 // applyRoot gives the root group what all containers' rules say together: of several for one device the last.
 func (k *Keeper) applyRoot() {
 	k.root.mu.Lock()
-	defer k.root.mu.Unlock()
+	defer k.root.unlock()
 	last := map[Slot]Grant{}
 	k.mu.Lock()
 	for _, grants := range k.wides {
@@ -205,16 +218,7 @@ func (k *Keeper) applyRoot() {
 		}
 		k.root.groups = groups
 	}
-	var grants []Grant
-	for _, g := range last {
-		grants = append(grants, g)
-	}
-	slices.SortFunc(grants, func(a, b Grant) int {
-		if a.rank != b.rank {
-			return a.rank - b.rank
-		}
-		return compareSlots(a.Slot, b.Slot)
-	})
+	grants := over(slices.Collect(maps.Values(last)), k.inherited())
 	old := faultTexts(k.root.broken)
 	k.root.broken = nil
 	n, err := k.hold(k.root, grants)
@@ -222,8 +226,12 @@ func (k *Keeper) applyRoot() {
 	if err != nil {
 		k.root.broken = append(k.root.broken, Fault{Text: err.Error(), Err: err})
 	}
-	if n > 0 {
-		k.logf("the root group: held to %s", names(k.root.slots()))
+	switch held := k.root.slots(); {
+	case n == 0:
+	case len(held) > 0:
+		k.logf("the root group: held to %s", names(held))
+	default:
+		k.logf("the root group: no rule limits it any more")
 	}
 	k.schedule(k.root, old)
 	k.follow(k.root)

@@ -234,14 +234,14 @@ func (k *Keeper) applyBudgets() {
 func (k *Keeper) newBudget(p string) *entry {
 	t := target.Target{Kind: target.Cgroup, Name: p, Running: true}
 	e := &entry{key: "budget " + p, budget: true, target: t, process: t, since: time.Now()}
-	e.held = k.store.load(e)
 	return e
 }
 
 // applyBudget holds one group, or lets it go.
 func (k *Keeper) applyBudget(e *entry, wanted map[Slot]Grant) {
 	e.mu.Lock()
-	defer e.mu.Unlock()
+	defer e.unlock()
+	k.recall(e)
 	grants := slices.SortedFunc(maps.Values(wanted), func(a, b Grant) int {
 		if a.rank != b.rank {
 			return a.rank - b.rank

@@ -50,8 +50,13 @@ func (k *Keeper) Check() Tick {
 			for i := next.Add(1); i <= int64(len(entries)); i = next.Add(1) {
 				e := entries[i-1]
 				e.mu.Lock()
-				writes.Add(int64(k.look(e)))
-				e.mu.Unlock()
+				n := k.look(e)
+				writes.Add(int64(n))
+				if n > 0 || len(e.broken) > 0 {
+					e.unlock()
+				} else {
+					e.mu.Unlock()
+				}
 			}
 		})
 	}
@@ -75,7 +80,7 @@ func (k *Keeper) disks(numbers map[string]bool) {
 		if len(e.broken) > 0 || numbers == nil || e.on(numbers) {
 			k.look(e)
 		}
-		e.mu.Unlock()
+		e.unlock()
 	}
 }
 
@@ -127,14 +132,17 @@ const (
 // drifted notes that an entry's limit was put back. last is when one was before.
 func (k *Keeper) drifted(e *entry, last time.Time) {
 	k.drift.Add(1)
+	if e.drifted != e.logged || time.Since(last) > 2*lastFight {
+		k.logf("%s: somebody changed a limit; put back: %s", e.name(), e.drifted)
+		e.logged = e.drifted
+	}
 	if time.Since(last) > 2*lastFight {
 		e.fight = firstFight
-		k.logf("%s: somebody changed a limit; put back: %s", e.name(), e.drifted)
 	} else {
 		if e.fight < lastFight && 2*e.fight >= lastFight {
 			k.logf("%s: somebody changes a limit again and again; it is put back every %v: %s", e.name(), lastFight, e.drifted)
 		}
-		e.fight = min(2*e.fight, lastFight)
+		e.fight = min(max(2*e.fight, firstFight), lastFight)
 	}
 	e.notBefore = time.Now().Add(e.fight)
 	time.AfterFunc(e.fight, func() { k.changed(e) })
@@ -157,7 +165,7 @@ func (k *Keeper) soon(e *entry) {
 func (k *Keeper) changed(e *entry) {
 	k.background(func() {
 		e.mu.Lock()
-		defer e.mu.Unlock()
+		defer e.unlock()
 		k.look(e)
 		if !e.gone {
 			k.follow(e)

@@ -2,7 +2,9 @@ package keeper
 
 import (
 	"context"
+	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"plimsoll/internal/limit/target"
@@ -48,20 +50,34 @@ func keyOf(t target.Target) string {
 
 // Started holds a target that has started, or has changed, in the background.
 func (k *Keeper) Started(t target.Target) {
-	if t.Kind == target.Container && t.PID == 0 && t.Elsewhere == "" {
-		return // It ended before its engine could be asked what it is.
+	if stillborn(t) {
+		return
 	}
+	k.started(t, func() {})
+}
+
+// started is Started, and calls done when the target is held, or won't be.
+func (k *Keeper) started(t target.Target, done func()) {
 	e := k.enter(t)
 	k.newcomer()
-	k.background(func() {
+	goes := k.background(func() {
+		defer done()
 		e.mu.Lock()
-		defer e.mu.Unlock()
-		// What a daemon told of it is better than what files tell while it is down.
-		if t.Host != "" || e.target.Host == "" {
+		defer e.unlock()
+		k.recall(e)
+		if fuller(t, e.target) {
 			e.target = t
 		}
 		k.apply(e)
 	})
+	if !goes {
+		done()
+	}
+}
+
+// stillborn reports whether a container ended before its engine could be asked what it is.
+func stillborn(t target.Target) bool {
+	return t.Kind == target.Container && t.PID == 0 && t.Elsewhere == ""
 }
 
 // enter returns the entry of a target, and makes it if need be.
@@ -76,7 +92,6 @@ func (k *Keeper) enter(t target.Target) *entry {
 		k.drop(old)
 	}
 	e := &entry{key: key, id: t.ID, process: t, target: t, since: time.Now()}
-	e.held = k.store.load(e)
 	k.entries[key] = e
 	if t.ID != "" {
 		k.byID[t.ID] = e
@@ -87,13 +102,25 @@ func (k *Keeper) enter(t target.Target) *entry {
 // ended forgets a target whose process has ended.
 func (k *Keeper) ended(t target.Target) {
 	k.mu.Lock()
-	defer k.mu.Unlock()
 	e := k.entries[keyOf(t)]
 	if e == nil && t.ID != "" {
 		e = k.byID[t.ID]
 	}
+	k.mu.Unlock()
 	// A daemon tells no process of what has ended, and may have told of a restart first.
-	if e != nil && k.holder.Finder.Alive(e.process) != nil {
+	if e != nil {
+		k.dropDead(e)
+	}
+}
+
+// dropDead forgets an entry if its process has ended.
+func (k *Keeper) dropDead(e *entry) {
+	if k.holder.Finder.Alive(e.process) == nil {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.entries[e.key] == e {
 		k.drop(e)
 	}
 }
@@ -146,18 +173,27 @@ func (k *Keeper) syncAll(ctx context.Context) {
 		k.syncErr = err.Error()
 	}
 	k.mu.Unlock()
+	var held sync.WaitGroup
 	for _, t := range running {
-		k.Started(t)
-	}
-	entries := k.all()
-	for _, e := range entries {
-		if k.holder.Finder.Alive(e.process) != nil {
-			k.mu.Lock()
-			k.drop(e)
-			k.mu.Unlock()
+		if !stillborn(t) {
+			held.Add(1)
+			k.started(t, held.Done)
 		}
 	}
-	k.store.sweep(k.all())
-	k.synced.Store(true)
-	k.background(k.applyRoot)
+	for _, e := range k.all() {
+		k.dropDead(e)
+	}
+	missing := k.store.sweep(k.all(), func(pid int, ticks uint64) bool {
+		return k.holder.Finder.Alive(target.Target{Kind: target.Process, PID: pid, StartTime: ticks}) == nil
+	})
+	// Not in the background, of which this is one: all may wait for others.
+	k.spawn(func() {
+		held.Wait()
+		k.listed.Store(true)
+		if err == nil && missing == 0 && !slices.ContainsFunc(k.all(), (*entry).partial) {
+			k.complete.Store(true)
+			k.synced.Store(true)
+		}
+		k.applyRoot()
+	})
 }

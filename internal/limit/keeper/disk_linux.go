@@ -49,8 +49,8 @@ func diskEvents(ctx context.Context) <-chan map[string]bool {
 			}
 			for {
 				// What came meanwhile is one with it.
-				n, more := unix.Read(fd, buf)
-				if more != nil || n <= 0 {
+				n := readNow(file, buf)
+				if n <= 0 {
 					break
 				}
 				if d := diskOf(buf[:n]); d != "" {
@@ -71,6 +71,23 @@ func diskEvents(ctx context.Context) <-chan map[string]bool {
 		}
 	}()
 	return out
+}
+
+// readNow reads what is there of a file that doesn't block, and waits for nothing: it returns 0 or less where there is nothing, and where
+// the file is closed, as its descriptor may be another's by then.
+func readNow(file *os.File, buf []byte) (n int) {
+	conn, err := file.SyscallConn()
+	if err != nil {
+		return 0
+	}
+	err = conn.Read(func(fd uintptr) bool {
+		n, _ = unix.Read(int(fd), buf)
+		return true
+	})
+	if err != nil {
+		return 0
+	}
+	return n
 }
 
 // diskOf is the number of the block device that a message is about, "" if it is about something else.

@@ -25,6 +25,8 @@ type Held struct {
 	// Was is what was there before, in a policy's words; it is put back when no rule gives the limit
 	// any more.
 	Was string `json:"was"`
+	// Drift is how often it was found changed, and put back.
+	Drift int `json:"drift"`
 
 	was limit.Limits
 }
@@ -37,13 +39,17 @@ type entry struct {
 	budget  bool
 	process target.Target
 
+	// seen is what is told of it while it is locked.
+	seen atomic.Pointer[view]
 	// told is set while a look is due because something was written.
 	told atomic.Bool
 
 	mu     sync.Mutex
 	target target.Target
-	groups *cgroup.Target
-	rules  []string
+	// recalled is set when what was noted of it was read.
+	recalled bool
+	groups   *cgroup.Target
+	rules    []string
 	// parts are what is held, and checked.
 	parts []part
 	held  map[Slot]*Held
@@ -58,6 +64,8 @@ type entry struct {
 	drift     int
 	lastDrift time.Time
 	drifted   string
+	// logged is what the log was told of that.
+	logged string
 	// fight is how long the next correction of what somebody changes again and again has to wait.
 	fight time.Duration
 	// notBefore is when it may be corrected again, retry when what is broken is tried again.
@@ -102,7 +110,7 @@ func (k *Keeper) hold(e *entry, grants []Grant) (writes int, err error) {
 	for _, g := range grants {
 		h := &Held{Grant: g, Since: now}
 		if o := old[g.Slot]; o != nil {
-			h.Since, h.Was, h.was = o.Since, o.Was, o.was
+			h.Since, h.Was, h.was, h.Drift = o.Since, o.Was, o.was, o.Drift
 		} else {
 			h.was = wasLimit(before, g.Slot)
 			h.Was = h.was.Text(g.Key)
@@ -220,6 +228,11 @@ func (k *Keeper) check(e *entry) (writes int, err error) {
 		}
 		e.drift++
 		e.lastDrift, e.drifted = time.Now(), edit.String()
+		for s, h := range e.held {
+			if (edit.Device == "" || edit.Device == s.Device) && slices.Contains(edit.Keys, s.Key) {
+				h.Drift++
+			}
+		}
 	}
 	return writes, nil
 }

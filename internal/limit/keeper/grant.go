@@ -42,6 +42,8 @@ type Grant struct {
 	limits limit.Limits
 	// rank is the rule's place in the policy.
 	rank int
+	// inherited is set for what an earlier keeper held, until this one knows the rule that says so.
+	inherited bool
 }
 
 // A Fault is a rule that can't be kept for a container.

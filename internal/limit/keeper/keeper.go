@@ -110,10 +110,12 @@ type Keeper struct {
 	events, checks, writes, drift atomic.Int64
 	ticking                       atomic.Bool
 
-	// budgeting is held while budgets are put in their place; synced is set when all containers were asked for,
+	// budgeting is held while budgets are put in their place; synced is set when all containers were asked for and are held,
 	// budgetsDue while that is due.
 	budgeting          sync.Mutex
 	synced, budgetsDue atomic.Bool
+	// listed is set when the engines were asked once, complete when that told of all containers that are held.
+	listed, complete atomic.Bool
 
 	closing sync.Mutex
 	closed  bool
@@ -145,7 +147,7 @@ func New(opt Options) (*Keeper, error) {
 	if err := k.firstPolicy(); err != nil {
 		return nil, errors.Join(err, filelock.Remove(k.lock))
 	}
-	k.root.held = k.store.load(k.root)
+	k.recall(k.root)
 	k.watch = newGroupWatch(k)
 	return k, nil
 }
@@ -261,18 +263,19 @@ func (k *Keeper) stop() error {
 	return errors.Join(errs...)
 }
 
-// spawn does work beside the loop, unless that has ended.
-func (k *Keeper) spawn(f func()) {
+// spawn does work beside the loop, unless that has ended, and reports whether it does.
+func (k *Keeper) spawn(f func()) bool {
 	k.closing.Lock()
 	defer k.closing.Unlock()
 	if !k.closed {
 		k.wg.Go(f)
 	}
+	return !k.closed
 }
 
 // background is spawn for what takes time: not all of it is done at once.
-func (k *Keeper) background(f func()) {
-	k.spawn(func() {
+func (k *Keeper) background(f func()) bool {
+	return k.spawn(func() {
 		k.busy <- struct{}{}
 		defer func() { <-k.busy }()
 		f()

@@ -30,12 +30,18 @@ func Once(opt Options, t target.Target) (Done, error) {
 	if err != nil || len(p.Of(t)) == 0 {
 		return out, err
 	}
+	opt.Log = func(line string) { out.Notes = append(out.Notes, line) }
 	k := &Keeper{opt: opt, holder: opt.Holder, wides: map[string][]Grant{}, shares: map[string][]Grant{}, loaded: loadedPolicy{policy: p}, closed: true}
 	if k.store, err = newStore(filepath.Join(opt.Run, "held"), opt.Holder.FS.Proc); err != nil {
 		return out, err
 	}
 	e := &entry{key: keyOf(t), id: t.ID, process: t, target: t, since: time.Now()}
-	e.held = k.store.load(e)
+	unlock, err := k.store.lock(e)
+	if err != nil {
+		return out, err
+	}
+	defer unlock()
+	k.recall(e)
 	if err := k.find(e); err != nil {
 		return out, err
 	}

@@ -134,7 +134,7 @@ func (k *Keeper) reloadPolicy(now bool) {
 	for _, e := range k.all() {
 		k.background(func() {
 			e.mu.Lock()
-			defer e.mu.Unlock()
+			defer e.unlock()
 			e.retryWait = 0
 			k.apply(e)
 		})

@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"time"
 
+	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/limit/target"
 	"plimsoll/internal/watch"
 )
 
@@ -103,6 +105,7 @@ func (k *Keeper) noteEngine(name string, err error, connected bool) {
 
 // Status is what the keeper does now.
 func (k *Keeper) Status() Status {
+	end := time.Now().Add(busyWait)
 	s := Status{PID: os.Getpid(), Since: k.began, Events: k.events.Load(), Checks: k.checks.Load(), Writes: k.writes.Load(), Drift: k.drift.Load(), Containers: []ContainerStatus{}, Engines: []Engine{}}
 	k.mu.Lock()
 	l := k.loaded
@@ -117,13 +120,13 @@ func (k *Keeper) Status() Status {
 	budgets := slices.Collect(maps.Values(k.budgets))
 	k.mu.Unlock()
 	for _, e := range budgets {
-		s.Together = append(s.Together, e.status())
+		s.Together = append(s.Together, e.view(end).status)
 	}
 	slices.SortFunc(s.Together, func(a, b ContainerStatus) int { return strings.Compare(a.Target, b.Target) })
 	slices.SortFunc(s.TogetherFaults, func(a, b Fault) int { return strings.Compare(a.Rule, b.Rule) })
 	slices.SortFunc(s.Engines, func(a, b Engine) int { return strings.Compare(a.Name, b.Name) })
 	for _, e := range k.all() {
-		c := e.status()
+		c := e.view(end).status
 		if len(c.Rules)+len(c.Held)+len(c.Faults) == 0 {
 			s.Others++
 			continue
@@ -131,16 +134,47 @@ func (k *Keeper) Status() Status {
 		s.Containers = append(s.Containers, c)
 	}
 	slices.SortFunc(s.Containers, func(a, b ContainerStatus) int { return strings.Compare(a.Target+a.ID, b.Target+b.ID) })
-	if root := k.root.status(); len(root.Held)+len(root.Faults) > 0 {
+	if root := k.root.view(end).status; len(root.Held)+len(root.Faults) > 0 {
 		s.RootGroup = &root
 	}
 	return s
 }
 
-// status is what is held of an entry.
-func (e *entry) status() ContainerStatus {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+// A view is an entry as it was when it was locked last: to take away memory may take the kernel long, and who asks for the state doesn't
+// wait for that.
+type view struct {
+	status ContainerStatus
+	target target.Target
+	groups *cgroup.Target
+	held   bool
+}
+
+// unlock unlocks an entry that may have changed.
+func (e *entry) unlock() {
+	e.seen.Store(&view{e.statusNow(), e.target, e.groups, len(e.parts) > 0 && !e.gone})
+	e.mu.Unlock()
+}
+
+// busyWait is how long one who tells of all entries waits for those that are being written.
+const busyWait = 100 * time.Millisecond
+
+// view is what can be told of an entry until end.
+func (e *entry) view(end time.Time) *view {
+	free := e.mu.TryLock()
+	for ; !free && time.Now().Before(end); free = e.mu.TryLock() {
+		time.Sleep(time.Millisecond)
+	}
+	if free {
+		e.unlock()
+	}
+	if v := e.seen.Load(); v != nil {
+		return v
+	}
+	return &view{status: ContainerStatus{Target: e.process.Ref(), ID: e.id, PID: e.process.PID, Since: e.since}, target: e.process}
+}
+
+// statusNow is status for an entry that is locked.
+func (e *entry) statusNow() ContainerStatus {
 	c := ContainerStatus{Target: e.name(), ID: e.id, PID: e.process.PID, Since: e.since, Rules: e.rules, Faults: slices.Clone(e.broken), Drift: e.drift, Drifted: e.drifted}
 	if !e.lastDrift.IsZero() {
 		at := e.lastDrift
@@ -179,8 +213,8 @@ func (k *Keeper) serve(ctx context.Context) error {
 			}
 			go func() {
 				defer c.Close()
+				usage, err := k.Usage(ctx, statusTimeout/2)
 				_ = c.SetDeadline(time.Now().Add(statusTimeout))
-				usage, err := k.Usage(ctx)
 				s := k.Status()
 				s.Usage = usage
 				if err != nil {
@@ -199,12 +233,22 @@ const statusTimeout = 10 * time.Second
 // maxStatus bounds what is read of a state, in bytes: 10,000 containers with 20 limits each have 60 MB.
 const maxStatus = 256 << 20
 
+// A noKeeperError names the folder of which no keeper runs.
+type noKeeperError string
+
+func (e noKeeperError) Error() string {
+	return fmt.Sprintf("no keeper runs with %s: start it with plimsoll daemon", string(e))
+}
+
+// Is makes it an fs.ErrNotExist.
+func (noKeeperError) Is(err error) bool { return err == fs.ErrNotExist }
+
 // Ask reads the state of the keeper of a folder. The error wraps fs.ErrNotExist if none runs.
 func Ask(run string) (*Status, error) {
 	path := filepath.Join(run, Socket)
 	c, err := net.Dial("unix", path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
-		return nil, fmt.Errorf("no keeper runs with %s: start it with plimsoll daemon: %w", run, fs.ErrNotExist)
+		return nil, noKeeperError(run)
 	}
 	if err != nil {
 		return nil, err

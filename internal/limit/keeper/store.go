@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/internal/filelock"
 	"plimsoll/internal/limit"
 )
 
@@ -21,6 +22,8 @@ import (
 // nothing outlives a boot, as control groups don't.
 type store struct {
 	dir string
+	// locks has a file for each target that somebody holds just now.
+	locks string
 	// boot tells this boot from others, should dir outlive one after all.
 	boot string
 }
@@ -32,31 +35,35 @@ type kept struct {
 	Name string `json:"name"`
 	ID   string `json:"id,omitempty"`
 	// Group is the path of one that containers have in common.
-	Group     string     `json:"group,omitempty"`
-	PID       int        `json:"pid,omitempty"`
-	StartTime uint64     `json:"start_time,omitempty"`
-	Held      []keptHeld `json:"held"`
+	Group     string `json:"group,omitempty"`
+	PID       int    `json:"pid,omitempty"`
+	StartTime uint64 `json:"start_time,omitempty"`
+	// Known is what its engine told of it; nil where that knows more.
+	Known *known     `json:"known,omitempty"`
+	Held  []keptHeld `json:"held"`
 }
 
 type keptHeld struct {
 	Held
-	// Before has the slot's key alone, if anything.
+	// Limits are what is held, and Before what was there; both have the slot's key alone, if anything.
+	Limits limit.Limits `json:"limits"`
 	Before limit.Limits `json:"before"`
 }
 
 // newStore makes the folder.
 func newStore(dir, proc string) (*store, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	locks := dir + ".locks"
+	if err := errors.Join(os.MkdirAll(dir, 0o700), os.MkdirAll(locks, 0o700)); err != nil {
 		return nil, err
 	}
 	boot, _ := os.ReadFile(filepath.Join(proc, "sys", "kernel", "random", "boot_id"))
-	return &store{dir, strings.TrimSpace(string(boot))}, nil
+	return &store{dir, locks, strings.TrimSpace(string(boot))}, nil
 }
 
 // path is the file of a target. Its names are chosen by others, so that they can't be a file's.
 func (s *store) path(e *entry) string {
 	if e.key == "" {
-		return filepath.Join(s.dir, "root-group.json")
+		return filepath.Join(s.dir, rootFile)
 	}
 	sum := sha256.Sum256([]byte(e.key))
 	if e.budget {
@@ -70,20 +77,32 @@ func (s *store) save(e *entry) error {
 	if len(e.held) == 0 {
 		return s.forget(e)
 	}
-	k := kept{Boot: s.boot, Name: e.name(), Group: e.group(), ID: e.id, PID: e.process.PID, StartTime: e.process.StartTime}
+	k := kept{Boot: s.boot, Name: e.name(), Group: e.group(), ID: e.id, PID: e.process.PID, StartTime: e.process.StartTime, Known: knownOf(e.target)}
 	for _, h := range e.slots() {
-		k.Held = append(k.Held, keptHeld{*h, h.was})
+		k.Held = append(k.Held, keptHeld{*h, h.limits, h.was})
 	}
 	b, err := json.Marshal(k)
 	if err != nil {
 		return err
 	}
-	path := s.path(e)
-	if err := os.WriteFile(path+".new", b, 0o600); err != nil {
+	if err := s.put(s.path(e), b); err != nil {
 		return fmt.Errorf("note what is held: %w", err)
 	}
-	if err := os.Rename(path+".new", path); err != nil {
-		return fmt.Errorf("note what is held: %w", err)
+	return nil
+}
+
+// put writes a file whole or not at all: a hook may write the same one.
+func (s *store) put(path string, b []byte) error {
+	f, err := os.CreateTemp(s.dir, filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
 	}
 	return nil
 }
@@ -96,26 +115,67 @@ func (s *store) forget(e *entry) error {
 	return nil
 }
 
-// load reads what an earlier keeper held of a target, nil if that is nothing or not known.
-func (s *store) load(e *entry) map[Slot]*Held {
+// load reads what an earlier keeper held of a target, and what it knew of it: nil if that is nothing. The error is why a file that is
+// there can't be read.
+func (s *store) load(e *entry) (map[Slot]*Held, *known, error) {
 	held := map[Slot]*Held{}
-	b, err := os.ReadFile(s.path(e))
+	path := s.path(e)
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return held, nil, nil
+	}
 	if err != nil {
-		return held
+		return held, nil, err
 	}
 	var k kept
-	if json.Unmarshal(b, &k) != nil || k.Boot != s.boot || k.PID != e.process.PID || k.StartTime != e.process.StartTime {
-		return held
+	if err := json.Unmarshal(b, &k); err != nil {
+		return held, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if k.Boot != s.boot || k.PID != e.process.PID || k.StartTime != e.process.StartTime {
+		return held, nil, nil
 	}
 	for _, h := range k.Held {
-		h.was = h.Before
-		held[h.Slot] = &h.Held
+		held[h.Slot] = h.remembered()
 	}
-	return held
+	return held, k.Known, nil
 }
 
-// budgetFile is how the names of files begin that are about groups that containers have in common.
-const budgetFile = "together-"
+// lockWait is how long another is waited for who holds the same target: a keeper or a hook.
+const lockWait = 20 * time.Second
+
+// lock keeps others from holding the same target until unlock.
+func (s *store) lock(e *entry) (unlock func(), err error) {
+	path := filepath.Join(s.locks, filepath.Base(s.path(e)))
+	for end := time.Now().Add(lockWait); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		err = filelock.Alone(f)
+		if errors.Is(err, errors.ErrUnsupported) {
+			return func() { f.Close() }, nil
+		}
+		if err == nil {
+			// Its last owner may have removed it meanwhile.
+			a, errA := f.Stat()
+			b, errB := os.Stat(path)
+			if errA == nil && errB == nil && os.SameFile(a, b) {
+				return func() { _ = filelock.Remove(f) }, nil
+			}
+		}
+		f.Close()
+		if err != nil && !errors.Is(err, filelock.ErrLocked) {
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("somebody else holds it for more than %v: see who has %s open", lockWait, path)
+}
+
+// rootFile is the root group's, and budgetFile how the names of files begin that are about groups that containers have in common.
+const (
+	rootFile   = "root-group.json"
+	budgetFile = "together-"
+)
 
 // budgets lists those groups.
 func (s *store) budgets() (paths []string) {
@@ -137,19 +197,29 @@ func (e *entry) group() string {
 	return ""
 }
 
-// sweep removes the files of targets that are not among entries.
-func (s *store) sweep(entries []*entry) {
-	keep := map[string]bool{filepath.Join(s.dir, "root-group.json"): true}
+// sweep removes the files of targets that have ended and are not among entries. missing is how many there are of others, whose engine
+// doesn't tell of them now.
+func (s *store) sweep(entries []*entry, alive func(pid int, ticks uint64) bool) (missing int) {
+	keep := map[string]bool{filepath.Join(s.dir, rootFile): true}
 	for _, e := range entries {
 		keep[s.path(e)] = true
 	}
 	files, _ := filepath.Glob(filepath.Join(s.dir, "*.json*"))
 	for _, f := range files {
+		if keep[f] || strings.HasPrefix(filepath.Base(f), budgetFile) {
+			continue
+		}
+		var k kept
+		if b, err := os.ReadFile(f); err == nil && json.Unmarshal(b, &k) == nil && k.Boot == s.boot && k.PID != 0 && alive(k.PID, k.StartTime) {
+			missing++
+			continue
+		}
 		// A file that is being written is as young as this.
-		if info, err := os.Stat(f); err == nil && !keep[f] && !strings.HasPrefix(filepath.Base(f), budgetFile) && time.Since(info.ModTime()) > time.Minute {
+		if info, err := os.Stat(f); err == nil && time.Since(info.ModTime()) > time.Minute {
 			_ = os.Remove(f)
 		}
 	}
+	return missing
 }
 
 // compareSlots orders slots as tables have them.

@@ -2,6 +2,7 @@ package keeper
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -19,11 +20,22 @@ const (
 
 // A meter counts what the held containers do, from one question to the next: nothing is read while nobody asks.
 type meter struct {
-	mu      sync.Mutex
+	mu sync.Mutex
+	// now is the interval that is being measured, nil if none is: all who ask meanwhile are told of it.
+	now *measuring
+
+	// What follows is for who measures.
 	sampler *watch.Sampler
 	before  *watch.Sample
 	// subjects are the containers, with what they were when their data was looked at.
 	subjects map[*entry]metered
+}
+
+// A measuring is an interval that isn't over; done is closed when the rest is known.
+type measuring struct {
+	done     chan struct{}
+	interval *watch.Interval
+	err      error
 }
 
 // A metered is an entry's subject.
@@ -33,11 +45,45 @@ type metered struct {
 	mounts int
 }
 
+// ErrLate is the error where what containers do is not known in time.
+var ErrLate = errors.New("it took too long to measure; ask again")
+
 // Usage is what held containers did since it was asked last, but in no less than a second: that is waited for. It is nil if none is held.
-func (k *Keeper) Usage(ctx context.Context) (*watch.Interval, error) {
+// Those who ask at the same time get the same. After most it ends with ErrLate. ctx is for all who ask.
+func (k *Keeper) Usage(ctx context.Context, most time.Duration) (*watch.Interval, error) {
+	k.meter.mu.Lock()
+	n := k.meter.now
+	if n == nil {
+		n = &measuring{done: make(chan struct{})}
+		goes := k.spawn(func() {
+			n.interval, n.err = k.measure(ctx)
+			k.meter.mu.Lock()
+			k.meter.now = nil
+			k.meter.mu.Unlock()
+			close(n.done)
+		})
+		if !goes {
+			k.meter.mu.Unlock()
+			return nil, errors.New("the keeper ends")
+		}
+		k.meter.now = n
+	}
+	k.meter.mu.Unlock()
+	late := time.NewTimer(most)
+	defer late.Stop()
+	select {
+	case <-n.done:
+		return n.interval, n.err
+	case <-late.C:
+		return nil, ErrLate
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// measure measures one interval; one at a time does.
+func (k *Keeper) measure(ctx context.Context) (*watch.Interval, error) {
 	m := &k.meter
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	if m.sampler == nil {
 		s, err := watch.NewSampler(k.holder.FS, k.holder.Groups)
 		if err != nil {
@@ -46,7 +92,7 @@ func (k *Keeper) Usage(ctx context.Context) (*watch.Interval, error) {
 		m.sampler = s
 	}
 	if m.before == nil || time.Since(m.before.At) > mostUsage {
-		s, err := k.sample(ctx)
+		s, err := k.sample()
 		if s == nil {
 			return nil, err
 		}
@@ -59,7 +105,7 @@ func (k *Keeper) Usage(ctx context.Context) (*watch.Interval, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	now, err := k.sample(ctx)
+	now, err := k.sample()
 	if now == nil {
 		m.before = nil
 		return nil, err
@@ -70,12 +116,12 @@ func (k *Keeper) Usage(ctx context.Context) (*watch.Interval, error) {
 }
 
 // sample reads the counters of all that is held, nil if nothing is.
-func (k *Keeper) sample(ctx context.Context) (*watch.Sample, error) {
-	m := &k.meter
+func (k *Keeper) sample() (*watch.Sample, error) {
+	m, end := &k.meter, time.Now().Add(busyWait)
 	known := map[*entry]metered{}
 	var subjects []*watch.Subject
 	for _, e := range k.all() {
-		if s, ok := k.subject(ctx, e); ok {
+		if s, ok := k.subject(e, end); ok {
 			known[e] = s
 			subjects = append(subjects, s.subject)
 		}
@@ -91,10 +137,9 @@ func (k *Keeper) sample(ctx context.Context) (*watch.Sample, error) {
 }
 
 // subject is what is measured of an entry; ok is false if nothing is held of it.
-func (k *Keeper) subject(ctx context.Context, e *entry) (_ metered, ok bool) {
-	e.mu.Lock()
-	t, groups, held := e.target, e.groups, len(e.parts) > 0 && !e.gone
-	e.mu.Unlock()
+func (k *Keeper) subject(e *entry, end time.Time) (_ metered, ok bool) {
+	v := e.view(end)
+	t, groups, held := v.target, v.groups, v.held
 	if !held || groups == nil {
 		return metered{}, false
 	}

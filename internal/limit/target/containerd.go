@@ -32,6 +32,8 @@ func (f *Finder) containerdTree(r ContainerdRoot) *tree {
 			return Target{}, err
 		}
 		t := Target{Kind: Container, Engine: Containerd, Namespace: filepath.Base(filepath.Dir(dir)), ID: filepath.Base(dir), State: "stopped"}
+		// What Docker calls it, and its labels, Docker alone knows.
+		t.Partial = t.Namespace == dockersNamespace
 		config.describe(&t)
 		pid, err := readPID(filepath.Join(dir, s.file))
 		if err != nil {
@@ -70,6 +72,7 @@ func labelContainerd(ctx context.Context, address string, ts []Target) {
 			namespaces[t.Namespace] = k
 		}
 		if k.err != nil {
+			t.Partial = true
 			t.Notes = append(t.Notes, fmt.Sprintf("its labels are not known: %v", k.err))
 			continue
 		}

@@ -66,7 +66,11 @@ func (d *daemon) follow(ctx context.Context, api *client.Client, is *dockerapi.D
 	defer telling.Add(-1)
 
 	q := newEventQueues(func(m events.Message) { d.tell(ctx, api, is, m, send) })
-	defer q.close()
+	defer func() {
+		// What the daemon was asked for is not waited for.
+		cancel()
+		q.close()
+	}()
 	announced := false
 	for {
 		select {

@@ -82,7 +82,7 @@ func (f *Finder) ofRuntime(id, bundle string, annotations map[string]string, cgr
 	}
 	switch config.Annotations[annotationManager] {
 	case "libpod":
-		t.Engine = Podman
+		t.Engine, t.Partial = Podman, true
 	case "cri-o":
 		t.Engine = CRIO
 	}

@@ -86,6 +86,7 @@ func (t *Target) fromEngine(bundle string, config *bundleConfig) {
 		names := &storageNames{}
 		if t.Engine == Podman {
 			t.Name, t.Image = names.of(t.ID, filepath.Dir(filepath.Dir(bundle)))
+			t.Partial = true
 			t.Notes = append(t.Notes, "the labels of Podman's containers are in its database alone, and are not known here")
 		}
 		return
@@ -98,6 +99,7 @@ func (t *Target) fromEngine(bundle string, config *bundleConfig) {
 		}
 	}
 	if t.Engine == Containerd {
+		t.Partial = true
 		t.Notes = append(t.Notes, "labels that are no annotations are in containerd's database alone, and are not known here")
 	}
 }

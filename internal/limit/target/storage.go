@@ -69,6 +69,7 @@ func (f *Finder) storageTree(r Storage) *storage {
 			}
 		} else {
 			t.Name, t.Image = names.of(t.ID, filepath.Dir(filepath.Dir(kept)))
+			t.Partial = f.opt.Podman == nil
 		}
 		config.describe(&t)
 		// A pod's labels are its sandbox's.
@@ -173,6 +174,7 @@ func (f *Finder) labelPodman(ctx context.Context, ts []Target) {
 			continue
 		}
 		if err != nil {
+			t.Partial = true
 			t.Notes = append(t.Notes, fmt.Sprintf("its labels are not known: podman ps: %v; start Podman's socket: systemctl start podman.socket", err))
 		}
 		for _, k := range known {

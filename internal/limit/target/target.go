@@ -104,6 +104,8 @@ type Target struct {
 	// Asked are the limits in the container's config.json, with which its runtime began it; nil if the daemon
 	// told of it, which has them.
 	Asked *specs.LinuxResources `json:"-"`
+	// Partial is set where the engine's daemon knows more of it, such as labels, and could not be asked.
+	Partial bool `json:"-"`
 	// Notes are doubts, a sentence each.
 	Notes []string `json:"notes,omitempty"`
 	// Rootfs is the host's folder with the container's root, where its process is not in there yet: a

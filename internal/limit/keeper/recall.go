@@ -1,0 +1,133 @@
+package keeper
+
+import (
+	"cmp"
+	"slices"
+
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/policy"
+	"plimsoll/internal/limit/target"
+)
+
+// recall reads what an earlier keeper, or a hook, noted of an entry, which is locked: what is held, and what it is where its engine
+// can't be asked now.
+func (k *Keeper) recall(e *entry) {
+	if e.recalled && len(e.held) > 0 {
+		return
+	}
+	held, known, err := k.store.load(e)
+	if err != nil && !e.recalled {
+		k.logf("%s: what is held of it isn't known: %v", e.name(), err)
+	}
+	e.recalled, e.held = true, held
+	if known != nil && e.target.Partial {
+		e.target = known.as(e.target)
+	}
+}
+
+// fuller reports whether t tells no less of a container than old: what a daemon told of it is better than what files tell
+// while that is down.
+func fuller(t, old target.Target) bool {
+	if t.Partial != old.Partial {
+		return old.Partial
+	}
+	return t.Host != "" || old.Host == ""
+}
+
+// partial reports whether an entry's engine could not be asked for all of it.
+func (e *entry) partial() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return !e.gone && e.target.Partial
+}
+
+// A known is what an engine told of a container: what rules are matched with.
+type known struct {
+	Engine    target.Engine     `json:"engine"`
+	Namespace string            `json:"namespace,omitempty"`
+	Name      string            `json:"name"`
+	Image     string            `json:"image,omitempty"`
+	Labels    map[string]string `json:"labels,omitempty"`
+	Mounts    []target.Mount    `json:"mounts,omitempty"`
+	Host      string            `json:"host,omitempty"`
+	OS        string            `json:"os,omitempty"`
+}
+
+// knownOf is what is known of a target, nil where its engine knows more or nobody has to be asked.
+func knownOf(t target.Target) *known {
+	if t.Kind != target.Container || t.Partial {
+		return nil
+	}
+	return &known{t.Engine, t.Namespace, t.Name, t.Image, t.Labels, t.Mounts, t.Host, t.OS}
+}
+
+// as is t with what is known of it.
+func (k *known) as(t target.Target) target.Target {
+	t.Engine, t.Namespace, t.Name, t.Image, t.Labels, t.Mounts, t.Host, t.OS = k.Engine, k.Namespace, k.Name, k.Image, k.Labels, k.Mounts, k.Host, k.OS
+	t.Partial = false
+	return t
+}
+
+// standing are grants for what is held by rules of the policy of which nobody can tell now whether they match t, as its engine can't
+// be asked.
+func standing(p *policy.Policy, held map[Slot]*Held, t target.Target) []Grant {
+	var list []Grant
+	for _, h := range held {
+		i := place(p, h.Rule)
+		if i >= 0 && !p.Rules[i].Matches(t) && !p.Rules[i].Limits.IsZero() {
+			g := h.Grant
+			g.rank = i
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+// inherited are grants for what an earlier keeper held the root group to, which is locked, and of which nobody can tell yet whether a
+// container wants it: until the engines were asked all of it, then what a rule of the policy says until they have told of all.
+func (k *Keeper) inherited() []Grant {
+	if k.complete.Load() {
+		return nil
+	}
+	k.mu.Lock()
+	p := k.loaded.policy
+	k.mu.Unlock()
+	var list []Grant
+	for _, h := range k.root.held {
+		g := h.Grant
+		g.rank = place(p, h.Rule)
+		if g.inherited && (g.rank >= 0 || !k.listed.Load()) {
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+// place is a rule's in the policy, -1 if it isn't there.
+func place(p *policy.Policy, name string) int {
+	return slices.IndexFunc(p.Rules, func(r policy.Rule) bool { return r.Name == name })
+}
+
+// over puts grants of two origins together: of two for one slot the later rule's decides. They are in the rules' order.
+func over(grants, others []Grant) []Grant {
+	for _, o := range others {
+		i := slices.IndexFunc(grants, func(g Grant) bool { return g.Slot == o.Slot })
+		switch {
+		case i < 0:
+			grants = append(grants, o)
+		case grants[i].rank < o.rank:
+			grants[i] = o
+		}
+	}
+	slices.SortFunc(grants, func(a, b Grant) int { return cmp.Or(a.rank-b.rank, compareSlots(a.Slot, b.Slot)) })
+	return grants
+}
+
+// remembered makes what was noted a Held again.
+func (h keptHeld) remembered() *Held {
+	h.was, h.inherited = h.Before, true
+	if h.limits = h.Limits; h.limits.IsZero() && h.Value != limit.None {
+		h.limits, _ = limit.Parse(h.Key, h.Value)
+	}
+	return &h.Held
+}

@@ -1,0 +1,161 @@
+package keeper
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"plimsoll/internal/limit/target"
+)
+
+// TestStatusTogether: many who ask at the same time wait for one interval, and not one after the other.
+func TestStatusTogether(t *testing.T) {
+	b := newBench(t, Options{}, oneRule)
+	b.k.Started(targetOf(b.group))
+	b.has("1048576")
+	eventually(t, "it is held", func() bool { return len(b.k.Status().Containers) == 1 })
+	var all sync.WaitGroup
+	for range 16 {
+		all.Go(func() {
+			s, err := Ask(b.opt.Run)
+			if err != nil {
+				t.Error(err)
+			} else if s.Usage == nil || len(s.Containers) != 1 {
+				t.Errorf("the state: %+v", s)
+			}
+		})
+	}
+	all.Wait()
+	// One that takes too long is left out.
+	if u, err := b.k.Usage(t.Context(), time.Nanosecond); u != nil || !errors.Is(err, ErrLate) {
+		t.Errorf("Usage() in a nanosecond = %v, %v", u, err)
+	}
+}
+
+// TestStatusBusy: the state doesn't wait for a container that is being written.
+func TestStatusBusy(t *testing.T) {
+	b := newBench(t, Options{}, oneRule)
+	b.k.Started(targetOf(b.group))
+	eventually(t, "it is held", func() bool { return len(b.k.Status().Containers) == 1 })
+	e := b.k.all()[0]
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	told := make(chan *Status, 1)
+	go func() {
+		s, err := Ask(b.opt.Run)
+		if err != nil {
+			t.Error(err)
+		}
+		told <- s
+	}()
+	select {
+	case s := <-told:
+		if s == nil || len(s.Containers) != 1 || len(s.Containers[0].Held) != 1 {
+			t.Errorf("the state: %+v", s)
+		}
+	case <-time.After(time.Minute):
+		t.Error("no state within a minute")
+	}
+}
+
+// TestFightBegins: who is answered for the first time a short while after an answer that wasn't counted, is answered later and later
+// all the same.
+func TestFightBegins(t *testing.T) {
+	b := newBench(t, Options{}, oneRule)
+	e := &entry{key: "x", target: targetOf(b.group), process: targetOf(b.group)}
+	var waits []time.Duration
+	for range 9 {
+		e.mu.Lock()
+		b.k.drifted(e, time.Now())
+		waits = append(waits, e.fight)
+		e.mu.Unlock()
+	}
+	if waits[0] != firstFight || waits[1] != 2*firstFight || waits[8] != lastFight {
+		t.Errorf("answers come after %v", waits)
+	}
+}
+
+// TestHookFirst: what a hook set after the keeper had met the container goes with its rule: the hook has noted it.
+func TestHookFirst(t *testing.T) {
+	b := newBench(t, Options{}, "rules: []\n")
+	e := targetOf(b.group)
+	b.k.Started(e)
+	eventually(t, "it is met", func() bool { return b.k.Status().Others == 1 })
+	b.write(b.text(oneRule))
+	done, err := Once(Options{Holder: b.opt.Holder, Policy: b.opt.Policy, Run: b.opt.Run}, e)
+	if err != nil || len(done.Held) != 1 || rate(base(b.group), b.number) != "1048576" {
+		t.Fatalf("Once() = %+v, %v", done, err)
+	}
+	b.load(oneRule)
+	eventually(t, "the keeper holds it", func() bool {
+		c := b.k.Status().Containers
+		return len(c) == 1 && len(c[0].Held) == 1 && c[0].Held[0].Was == "none"
+	})
+	b.load("rules: []\n")
+	b.has("")
+	left, err := os.ReadDir(b.opt.Run + "/held.locks")
+	if err != nil || len(left) > 0 {
+		t.Errorf("left %v, %v", left, err)
+	}
+}
+
+// TestNotesTogether: those who note the same container at the same time neither break its file nor hold it at once.
+func TestNotesTogether(t *testing.T) {
+	s, err := newStore(filepath.Join(t.TempDir(), "held"), "/proc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &entry{key: "1:1", target: target.Target{Name: strings.Repeat("x", 100000)}}
+	var all sync.WaitGroup
+	var inside atomic.Int32
+	for range 8 {
+		all.Go(func() {
+			for range 50 {
+				mine := &entry{key: e.key, target: e.target, held: map[Slot]*Held{{Key: "cpus"}: {}}}
+				if err := s.save(mine); err != nil {
+					t.Error(err)
+				}
+				if _, _, err := s.load(mine); err != nil {
+					t.Error(err)
+				}
+				unlock, err := s.lock(mine)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if inside.Add(1) != 1 {
+					t.Error("two have the lock")
+				}
+				time.Sleep(100 * time.Microsecond)
+				inside.Add(-1)
+				unlock()
+			}
+		})
+	}
+	all.Wait()
+	if left, _ := filepath.Glob(filepath.Join(s.dir, "*")); len(left) != 1 {
+		t.Errorf("left %q", left)
+	}
+}
+
+// TestBrokenNotes: a file that can't be read is told of.
+func TestBrokenNotes(t *testing.T) {
+	b := newBench(t, Options{}, oneRule)
+	e := &entry{key: keyOf(targetOf(b.group))}
+	if err := os.WriteFile(b.k.store.path(e), []byte("{\"boot\": 5"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.k.Started(targetOf(b.group))
+	b.has("1048576")
+	eventually(t, "the broken file is told of", func() bool { return b.said("what is held of it isn't known: " + b.k.store.path(e)) })
+	eventually(t, "it is noted again", func() bool {
+		text, err := os.ReadFile(b.k.store.path(e))
+		return err == nil && json.Valid(text)
+	})
+}
