@@ -89,9 +89,13 @@ type Explanation struct {
 	// Tree is what the path stands on, from the mount to the disks.
 	Tree *Layer `json:"tree"`
 
-	// others are where other file systems on a device of Hard are mounted.
+	// others are where other data on a device of Hard is mounted.
 	others []string
 }
+
+// Others lists where other data on the devices of the path's limits is mounted: whom a limit for a whole device slows down too.
+// It is empty for a path that is all that there is on its device.
+func (e *Explanation) Others() []string { return slices.Clone(e.others) }
 
 // Path explains a path that exists, or a block device's node.
 func (h *Host) Path(path string) (*Explanation, error) {
@@ -111,7 +115,9 @@ func (h *Host) Inside(path string, pid, mountID int) (*Explanation, error) {
 	return h.stack(path, s), nil
 }
 
-// Own reports whether the path has its one device to itself: a limit for the device slows nobody else down.
+// Own reports whether the path has its one device to itself: it is the mount point of the device's only file system, and shows
+// the whole of it. A limit for the device slows nobody else down then. A folder of a file system, such as a volume below
+// /var/lib/docker, shares its device with the other folders, also where that file system has a disk of its own.
 func (e *Explanation) Own() bool { return e.Possible && len(e.Hard) == 1 && len(e.others) == 0 }
 
 // stack explains what a path was found to stand on.
@@ -138,7 +144,7 @@ func (h *Host) stack(path string, s *device.Stack) *Explanation {
 	}
 	e.Tree.mark(e.Hard)
 	e.Weights = h.weights(e.Tree)
-	e.others = h.others(data, e.Hard)
+	e.others = h.others(path, s.Tree, e.Hard)
 	e.Notes = h.notes(e, data)
 	if len(s.Devices) == 0 && !readOnly(s.Tree) {
 		e.Notes = append(e.Notes, "Nothing limits what is written: "+instead(s.Tree)+".")

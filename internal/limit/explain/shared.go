@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -116,17 +117,21 @@ func (e *Explanation) disks(limits bool) []*device.Device {
 	return list
 }
 
-// others lists where other file systems on the devices of hard limits are mounted, and the mount itself
-// where it is the root: all that a limit for the whole device would slow down too.
-func (h *Host) others(data *device.Node, spots []Spot) []string {
+// others lists where other data on the devices of hard limits is mounted: other file systems, and the path's own where the path
+// is only a part of it. All that a limit for the whole device would slow down too.
+func (h *Host) others(path string, n *device.Node, spots []Spot) []string {
 	mounts, err := h.fs.Mounts()
 	if err != nil {
 		return nil
 	}
+	data := n.Data()
 	var list []string
+	if !whole(path, n) {
+		list = append(list, data.Mount.Point)
+	}
 	for _, m := range mounts {
 		own := m.Major == data.Mount.Major && m.Minor == data.Mount.Minor
-		if m.Major == 0 || own && m.Point != "/" {
+		if m.Major == 0 || own {
 			continue
 		}
 		d, err := h.fs.Disk(m.Major, m.Minor)
@@ -135,4 +140,20 @@ func (h *Host) others(data *device.Node, spots []Spot) []string {
 		}
 	}
 	return list
+}
+
+// whole reports whether a path is all of a file system, or a device itself: the mount point of a mount that shows it from its
+// root. The root of the machine is never just one volume's.
+func whole(path string, n *device.Node) bool {
+	m := n.Mount
+	if m.FSType == device.RawBlock {
+		return true
+	}
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil && m.Point == real {
+		path = real
+	}
+	return n == n.Data() && m.Root == "/" && m.Point == path && path != "/"
 }

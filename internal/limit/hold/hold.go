@@ -87,6 +87,8 @@ type Part struct {
 	Target *target.Target `json:"-"`
 	// DeviceWide is set for the root group: it is told of rates alone.
 	DeviceWide bool `json:"device_wide,omitempty"`
+	// For is whose limits in the root group they are, where they were set for a target before; "" for the target's own groups.
+	For string `json:"for,omitempty"`
 	// Unit is the unit of systemd that has made the groups, "" if none has. Limits are given to it as well: at a
 	// daemon-reload systemd writes them again.
 	Unit string `json:"unit,omitempty"`

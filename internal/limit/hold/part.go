@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
+	"strings"
 
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/target"
@@ -26,8 +28,7 @@ func (h *Holder) parts(ctx context.Context, s *Scope, where Where) error {
 	own := t.Kind == target.Volume && len(s.Grounds) == 1 && s.Grounds[0].Explanation.Own()
 	if !where.DeviceWide && !own {
 		if len(s.Parts) == 0 {
-			return &ImpossibleError{What: t.Ref(), Why: "no running container uses it, and other data is on its device",
-				Instead: "start a container with it, or hold the whole device with --device-wide"}
+			return unused(s)
 		}
 		return nil
 	}
@@ -39,8 +40,59 @@ func (h *Holder) parts(ctx context.Context, s *Scope, where Where) error {
 	case err != nil:
 		return err
 	}
-	s.Parts = append(s.Parts, Part{Name: "the root group, which writes back what others wrote", Groups: root, DeviceWide: true})
+	s.Parts = append(s.Parts, Part{Name: rootGroup, Groups: root, DeviceWide: true})
 	return nil
+}
+
+// rootGroup is what the part of the root group is called.
+const rootGroup = "the root group, which writes back what others wrote"
+
+// HoldsOthers says whom else a limit in the root group slows down, in a sentence; "" if the scope has none there, or nobody else is
+// on its devices.
+func (s *Scope) HoldsOthers() string {
+	others := s.others()
+	if len(others) == 0 || !slices.ContainsFunc(s.Parts, func(p Part) bool { return p.DeviceWide }) {
+		return ""
+	}
+	return fmt.Sprintf("the limit in the root group holds everybody's buffered writes to %s, and other data is there: %s", strings.Join(s.written(), ", "), strings.Join(others, ", "))
+}
+
+// unused is why a volume can't be limited that no container uses.
+func unused(s *Scope) error {
+	others := s.others()
+	e := &ImpossibleError{What: s.Target.Ref(), Why: "no running container uses it", Instead: "start a container with it"}
+	if len(others) > 0 {
+		e.Why += fmt.Sprintf(", and other data is on its device (%s)", strings.Join(others, ", "))
+	}
+	// What would slow down the whole machine is no advice.
+	if !slices.Contains(others, "/") {
+		e.Instead += ", or hold all writes to the device, whosever they are, with --device-wide"
+	}
+	return e
+}
+
+// others lists where other data is on the devices of a scope.
+func (s *Scope) others() []string {
+	var list []string
+	for _, g := range s.Grounds {
+		for _, point := range g.Explanation.Others() {
+			if !slices.Contains(list, point) {
+				list = append(list, point)
+			}
+		}
+	}
+	return list
+}
+
+// written names the devices of a scope that are written to.
+func (s *Scope) written() []string {
+	var names []string
+	for _, d := range s.Devices() {
+		if !d.ReadsOnly {
+			names = append(names, d.Name)
+		}
+	}
+	return names
 }
 
 // container adds the part of a container, process, group or unit, with the unit of systemd's that made it.
