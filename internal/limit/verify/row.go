@@ -56,8 +56,10 @@ type Row struct {
 	// Elapsed is how long the row was measured.
 	Elapsed time.Duration `json:"elapsed"`
 	Verdict Verdict       `json:"verdict"`
-	// Why explains a verdict that is neither held nor not held.
+	// Why explains a verdict other than held, and Fix is what would mend one that is not held. Of that both are the caller's, who
+	// knows what the files lie on.
 	Why string `json:"why,omitempty"`
+	Fix string `json:"fix,omitempty"`
 }
 
 // Words is the verdict as a sentence with its evidence.
