@@ -120,8 +120,11 @@ func limitError(err error) error {
 	return err
 }
 
-// limitFlags registers an option for each kind of limit, and returns what reads them.
-func limitFlags(cmd *cobra.Command) func() (limit.Ask, error) {
+// limitFlags registers an option for each kind of limit, or for some, and returns what reads them.
+func limitFlags(cmd *cobra.Command, keys ...limit.Key) func() (limit.Ask, error) {
+	if len(keys) == 0 {
+		keys = limit.Keys
+	}
 	uses := map[limit.Key]string{
 		limit.ReadBPS:   "bytes a second read: 10MiB, or 25% of what was measured, or none",
 		limit.WriteBPS:  "bytes a second written",
@@ -134,12 +137,12 @@ func limitFlags(cmd *cobra.Command) func() (limit.Ask, error) {
 		limit.CPUShares: "share of busy CPUs (1024 is normal)",
 	}
 	values := map[limit.Key]*string{}
-	for _, k := range limit.Keys {
+	for _, k := range keys {
 		values[k] = cmd.Flags().String(strings.TrimPrefix(k.Flag(), "--"), "", uses[k])
 	}
 	return func() (limit.Ask, error) {
 		var ask limit.Ask
-		for _, k := range limit.Keys {
+		for _, k := range keys {
 			if !cmd.Flags().Changed(strings.TrimPrefix(k.Flag(), "--")) {
 				continue
 			}

@@ -74,6 +74,9 @@ func TestLimitBadValues(t *testing.T) {
 		{"--memory", "1MiB", "is too little"},
 	} {
 		for _, command := range []string{"set", "verify"} {
+			if command == "verify" && !strings.HasSuffix(row.flag, "ps") {
+				continue // It has no such flag: no I/O tries them.
+			}
 			text := l.do(t, exitUsage, command, l.name, "--device", l.loop, "--read-bps", "5MiB", row.flag+"="+row.value)
 			if !strings.Contains(text, row.words) {
 				t.Errorf("%s %s %s: no %q in %s", command, row.flag, row.value, row.words, text)

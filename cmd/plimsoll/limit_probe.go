@@ -12,7 +12,6 @@ import (
 	"plimsoll/internal/engine"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
-	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/target"
 	"plimsoll/internal/limit/verify"
@@ -67,7 +66,10 @@ func (a *app) verifyProbe(ctx context.Context, l *limiter, name string, f limitV
 		if d.ReadsOnly {
 			continue
 		}
-		done.Rows, err = a.verifyProbed(ctx, l, t, groups, d, change.Set, info, r)
+		v := verification{ground: s.Grounds[0], spot: d, asked: map[verify.Key]int64{}, again: again(name, f.limitWhere)}
+		v.part.Name = done.Part
+		done.Rows, err = a.verifyProbed(ctx, l, t, groups, v, change.Set, info, r)
+		done.ended(err)
 		all = append(all, done)
 		if !f.json {
 			err = errors.Join(err, a.tellRows(done))
@@ -114,8 +116,10 @@ func (l *limiter) probed(ctx context.Context, name string, where limitWhere) (t 
 
 // verifyProbed gives the probe container the limits that are to be tried on a device, and tries them: those that were
 // named, or those of the container that it stands for; and those of the device itself, for all groups.
-func (a *app) verifyProbed(ctx context.Context, l *limiter, t target.Target, groups *cgroup.Target, d explain.Spot, named limit.Limits, info engine.Info, r verify.Request) ([]verify.Row, error) {
+func (a *app) verifyProbed(ctx context.Context, l *limiter, t target.Target, groups *cgroup.Target, v verification, named limit.Limits, info engine.Info, r verify.Request) ([]verify.Row, error) {
+	d := v.spot
 	n := cgroup.Device{Major: d.Major, Minor: d.Minor}
+	v.inRoot = l.rootLimits()[n]
 	own := named
 	if own.IsZero() && t.Kind == target.Container {
 		has, err := l.Groups.Find(t.PID, t.ID)
@@ -129,16 +133,10 @@ func (a *app) verifyProbed(ctx context.Context, l *limiter, t target.Target, gro
 		own = states[0].Devices[n]
 	}
 	own = limit.Limits{ReadBPS: own.ReadBPS, WriteBPS: own.WriteBPS, ReadIOPS: own.ReadIOPS, WriteIOPS: own.WriteIOPS}
-	v := verification{asked: map[verify.Key]int64{}}
+	v.inGroup = own
 	v.tighten(own)
 	if named.IsZero() {
-		if root, err := l.Groups.Device(); err == nil {
-			states, err := l.Groups.Read(root)
-			if err != nil {
-				return nil, err
-			}
-			v.tighten(states[0].Devices[n])
-		}
+		v.tighten(v.inRoot)
 	}
 	if len(v.asked) == 0 {
 		return nil, &hold.ImpossibleError{What: t.Ref(), Why: "there is no limit on I/O that could be tried", Instead: "name one, such as --write-bps 10MiB"}
@@ -156,9 +154,12 @@ func (a *app) verifyProbed(ctx context.Context, l *limiter, t target.Target, gro
 	if err := room(engine.Inside{Root: "/", Dir: info.HostPath}, r.Room()); err != nil {
 		return nil, err
 	}
-	if _, err := groups.Group(hierarchy.IO); err != nil {
+	if r.Group, err = groups.Group(hierarchy.IO); err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(a.stderr, "trying %d limits and modes in a container made for it, with %s, about %s\n", r.Rows(), clean.Line(t.Ref()), size.Duration(2*time.Duration(r.Rows())*r.Time))
-	return verify.Run(ctx, r)
+	r.Nobody = l.nobody()
+	fmt.Fprintf(a.stderr, "%s in a container made for it, with %s, about %s\n", trying(r), clean.Line(t.Ref()), size.Duration(2*time.Duration(r.Rows())*r.Time))
+	rows, err := verify.Run(ctx, r)
+	v.explain(rows)
+	return rows, err
 }

@@ -4,12 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,7 +14,6 @@ import (
 	"plimsoll/internal/clean"
 	"plimsoll/internal/device/hierarchy"
 	"plimsoll/internal/engine"
-	"plimsoll/internal/inroot"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/explain"
@@ -49,8 +44,9 @@ and on its own file systems, and says what was asked for, what the application s
 device. Each limit is tried in four modes: direct I/O, O_DSYNC, buffered with a sync
 at the end, and buffered, where the kernel's flusher writes back.
 
-The limits that are tried are those that are set; --write-bps and the like try
-others, as if they had been.
+The limits that are tried are those that are set. With --write-bps and the like it measures
+against others instead: it sets nothing, so that what the kernel doesn't have is
+found not to hold.
 
 ` + targetHelp + `
 
@@ -61,13 +57,20 @@ the container alone.
 It works in a scratch folder of the container, which is removed, and takes the
 container's own share of the device while it does; where space is short, it refuses.
 
-Exit status: 0 held; 4 at least one is not held; 5 it can't be held or tried here; 1 or 2 for errors.`,
+A group or a unit has no files of its own: --path names a folder of this machine on the
+device that it is limited on.
+
+Exit status: 0 held; 1 at least one could not be measured; 2 for wrong usage; 4 at least one is
+not held; 5 it can't be held or tried here.`,
 		Example: `  plimsoll limit verify web
   plimsoll limit verify web --volume data --modes direct,buffered
-  plimsoll limit verify web --write-bps 10MiB --json`,
+  plimsoll limit verify web --write-bps 10MiB --json
+  plimsoll limit verify volume:data --probe --write-bps 4MiB
+  plimsoll limit verify cgroup:/batch --path /srv/data
+  plimsoll limit verify pid:4711 --path /srv/data`,
 		Args: exactly(1, "TARGET"),
 	}
-	read := limitFlags(cmd)
+	read := limitFlags(cmd, limit.ReadBPS, limit.WriteBPS, limit.ReadIOPS, limit.WriteIOPS)
 	f.register(cmd)
 	names := make([]string, len(verify.Modes))
 	for i, m := range verify.Modes {
@@ -82,6 +85,9 @@ Exit status: 0 held; 4 at least one is not held; 5 it can't be held or tried her
 		if err != nil {
 			return err
 		}
+		if len(ask.Remove) > 0 {
+			return usageError("%s none: no limit can't be tried; name one, or leave it out to try what is set", ask.Remove[0].Flag())
+		}
 		return a.limitVerify(cmd.Context(), args[0], f, ask)
 	}
 	return cmd
@@ -90,19 +96,24 @@ Exit status: 0 held; 4 at least one is not held; 5 it can't be held or tried her
 // check is what is wrong with the flags.
 func (f limitVerifyFlags) check() ([]verify.Mode, error) {
 	var modes []verify.Mode
+	names := make([]string, len(verify.Modes))
+	for i, m := range verify.Modes {
+		names[i] = string(m)
+	}
+	there := strings.Join(names, ", ")
 	for _, m := range f.modes {
 		if !slices.Contains(verify.Modes, verify.Mode(m)) {
-			return nil, usageError("--modes %s: there are %v", m, verify.Modes)
+			return nil, usageError("--modes %s: there are %s", m, there)
 		}
 		modes = append(modes, verify.Mode(m))
 	}
 	switch {
 	case len(modes) == 0:
-		return nil, usageError("--modes is empty: there are %v", verify.Modes)
+		return nil, usageError("--modes is empty: there are %s", there)
 	case f.time < verify.LeastTime || f.time > time.Hour:
 		return nil, usageError("--time %v: from %v, which the limiter's slices need, to an hour", f.time, verify.LeastTime)
-	case f.tolerance < 0 || f.tolerance > 100:
-		return nil, usageError("--tolerance %v: from 0 to 100 percent", f.tolerance)
+	case !(f.tolerance > 0 && f.tolerance <= 100): // Nor what is no number.
+		return nil, usageError("--tolerance %v: more than 0, and up to 100 percent; no limiter holds to the byte", f.tolerance)
 	}
 	return modes, nil
 }
@@ -113,16 +124,10 @@ type verification struct {
 	ground hold.Ground
 	spot   explain.Spot
 	asked  map[verify.Key]int64
-}
-
-// A verified is what verify prints of one with --json.
-type verified struct {
-	Part   string       `json:"part"`
-	Ground string       `json:"ground"`
-	Device string       `json:"device"`
-	Rows   []verify.Row `json:"rows"`
-
-	number string
+	// inGroup and inRoot are what the kernel holds the group and the root group to on the device.
+	inGroup, inRoot limit.Limits
+	// again is the command line's target and where, for another command.
+	again string
 }
 
 func (a *app) limitVerify(ctx context.Context, name string, f limitVerifyFlags, ask limit.Ask) error {
@@ -140,7 +145,7 @@ func (a *app) limitVerify(ctx context.Context, name string, f limitVerifyFlags, 
 		all, err := a.verifyProbe(ctx, l, name, f, ask, r)
 		return a.tellVerified(all, f.json, limitError(err))
 	}
-	s, err := l.scope(ctx, name, f.limitWhere, true)
+	s, only, err := l.verifyScope(ctx, name, f.limitWhere)
 	if err != nil {
 		return err
 	}
@@ -148,14 +153,19 @@ func (a *app) limitVerify(ctx context.Context, name string, f limitVerifyFlags, 
 	if err != nil {
 		return err
 	}
-	list, err := l.verifications(s, change.Set)
+	list, err := l.verifications(s, change.Set, only)
 	if err != nil {
 		return limitError(err)
+	}
+	for _, n := range unset(list) {
+		fmt.Fprintln(a.stderr, n)
 	}
 	var all []verified
 	for _, v := range list {
 		done := verified{Part: v.part.Name, Ground: v.ground.Name, Device: v.spot.Name, number: v.spot.Number()}
+		v.again = again(name, f.limitWhere)
 		done.Rows, err = a.verifyOne(ctx, l, v, r)
+		done.ended(err)
 		all = append(all, done)
 		if !f.json {
 			if err := a.tellRows(done); err != nil {
@@ -169,31 +179,11 @@ func (a *app) limitVerify(ctx context.Context, name string, f limitVerifyFlags, 
 	return a.tellVerified(all, f.json, limitError(err))
 }
 
-// tellRows prints what was found of one.
-func (a *app) tellRows(v verified) error {
-	fmt.Fprintf(a.stdout, "%s, %s, on %s (%s):\n", clean.Line(v.Part), clean.Line(v.Ground), v.Device, v.number)
-	if len(v.Rows) == 0 {
-		return nil
-	}
-	return printRows(a.stdout, v.Rows)
-}
-
-// tellVerified ends a verification that broke off with err, or didn't.
-func (a *app) tellVerified(all []verified, asJSON bool, err error) error {
-	if asJSON && len(all) > 0 {
-		if jerr := a.printJSON(all); jerr != nil {
-			return jerr
-		}
-	}
-	if err != nil {
-		return err
-	}
-	return verdict(all)
-}
-
-// verifications finds what is to be tried: the limits of the kernel's, or those that were named.
-func (l *limiter) verifications(s *hold.Scope, named limit.Limits) ([]verification, error) {
-	root := l.rootLimits(s)
+// verifications finds what is to be tried: the limits of the kernel's, or those that were named. only are numbers of
+// devices, empty for all.
+func (l *limiter) verifications(s *hold.Scope, named limit.Limits, only []string) ([]verification, error) {
+	root := l.rootLimits()
+	wide := slices.ContainsFunc(s.Parts, func(p hold.Part) bool { return p.DeviceWide })
 	var list []verification
 	for _, p := range s.Parts {
 		if p.Target == nil {
@@ -205,16 +195,19 @@ func (l *limiter) verifications(s *hold.Scope, named limit.Limits) ([]verificati
 		}
 		for _, g := range s.Grounds {
 			for _, d := range g.Explanation.Hard {
-				if d.ReadsOnly {
+				if d.ReadsOnly || len(only) > 0 && !slices.Contains(only, d.Number()) {
 					continue
 				}
 				n := cgroup.Device{Major: d.Major, Minor: d.Minor}
-				v := verification{part: p, ground: g, spot: d, asked: map[verify.Key]int64{}}
-				for _, from := range []limit.Limits{named, states[0].Devices[n], root[n]} {
-					v.tighten(from)
-					if !named.IsZero() {
-						break
-					}
+				v := verification{part: p, ground: g, spot: d, asked: map[verify.Key]int64{}, inGroup: states[0].Devices[n], inRoot: root[n]}
+				switch {
+				case !named.IsZero():
+					v.tighten(named)
+				case wide:
+					v.tighten(v.inRoot)
+					fallthrough
+				default:
+					v.tighten(v.inGroup)
 				}
 				if len(v.asked) > 0 && !slices.ContainsFunc(list, func(o verification) bool { return o.part.Name == p.Name && o.spot.Number() == d.Number() }) {
 					list = append(list, v)
@@ -223,7 +216,7 @@ func (l *limiter) verifications(s *hold.Scope, named limit.Limits) ([]verificati
 		}
 	}
 	if len(list) == 0 {
-		return nil, &hold.ImpossibleError{What: s.Target.Ref(), Why: "it has no limit on I/O that could be tried" + withoutUsers(s),
+		return nil, &hold.ImpossibleError{What: s.Target.Ref(), Why: "it has no limit on I/O that could be tried (bytes or I/Os a second; shares, latency, memory and CPUs aren't)" + withoutUsers(s),
 			Instead: "set one with plimsoll limit set, or name one such as --write-bps 10MiB"}
 	}
 	return list, nil
@@ -236,16 +229,30 @@ func withoutUsers(s *hold.Scope) string {
 	return ""
 }
 
-// rootLimits are what the root group is held to, if a part is it.
-func (l *limiter) rootLimits(s *hold.Scope) map[cgroup.Device]limit.Limits {
-	for _, p := range s.Parts {
-		if p.DeviceWide {
-			if states, err := l.Groups.Read(p.Groups); err == nil && len(states) > 0 {
-				return states[0].Devices
-			}
-		}
+// rootLimits are what the root group of version 1 is held to.
+func (l *limiter) rootLimits() map[cgroup.Device]limit.Limits {
+	groups, err := l.Groups.Device()
+	if err != nil {
+		return nil
 	}
-	return nil
+	states, err := l.Groups.Read(groups)
+	if err != nil || len(states) == 0 {
+		return nil
+	}
+	return states[0].Devices
+}
+
+// nobody is the root group of version 1, where the kernel writes back what others left in the page cache; nil with version 2.
+func (l *limiter) nobody() *hierarchy.Group {
+	groups, err := l.Groups.Device()
+	if err != nil {
+		return nil
+	}
+	g, err := groups.Group(hierarchy.IO)
+	if err != nil {
+		return nil
+	}
+	return g
 }
 
 // tighten takes what limits ask for where it is the least.
@@ -269,6 +276,7 @@ func (a *app) verifyOne(ctx context.Context, l *limiter, v verification, r verif
 	if err != nil {
 		return nil, err
 	}
+	r.Group, r.Nobody = group, l.nobody()
 	// Version 2 charges memory and I/O to one group; on version 1 its memory need not be taken up.
 	inside := engine.Inside{ID: scratchID(), Root: v.root(), Dir: v.folder(), Groups: []string{group.Dir}}
 	if err := room(inside, r.Room()); err != nil {
@@ -286,93 +294,16 @@ func (a *app) verifyOne(ctx context.Context, l *limiter, v verification, r verif
 	if r.Agent, err = agent.Open(ctx, session); err != nil {
 		return nil, fmt.Errorf("%s: %w", v.part.Name, err)
 	}
-	fmt.Fprintf(a.stderr, "trying %d limits and modes of %s, about %s\n", r.Rows(), clean.Line(v.part.Name), size.Duration(2*time.Duration(r.Rows())*r.Time))
-	return verify.Run(ctx, r)
+	fmt.Fprintf(a.stderr, "%s of %s, about %s\n", trying(r), clean.Line(v.part.Name), size.Duration(2*time.Duration(r.Rows())*r.Time))
+	rows, err = verify.Run(ctx, r)
+	v.explain(rows)
+	return rows, err
 }
 
-// root is where the paths of what is tried begin: a group has those of the host.
-func (v verification) root() string {
-	if v.part.Target.PID == 0 {
-		return "/"
+// trying says how much is tried.
+func trying(r verify.Request) string {
+	if r.Rows() == 1 {
+		return "trying one limit in one mode"
 	}
-	return inroot.Of(v.part.Target.PID)
-}
-
-// folder is where the scratch folder is made, as the container names it.
-func (v verification) folder() string {
-	if v.ground.Explanation == nil || !strings.HasPrefix(v.ground.Path, "/") {
-		return "/"
-	}
-	if v.part.Target.Kind != target.Container {
-		return v.ground.Path
-	}
-	for _, m := range v.part.Target.Mounts {
-		// Of a volume's users each has it at a place of its own.
-		if m.Source == v.ground.Path {
-			return m.Destination
-		}
-	}
-	return path.Clean(v.ground.Path)
-}
-
-// scratchID tells this process's scratch folders from others'.
-func scratchID() string { return fmt.Sprintf("%d-%d", os.Getpid(), time.Now().UnixNano()) }
-
-// room refuses where a scratch file of so many bytes would leave little.
-func room(in engine.Inside, need int64) error {
-	free, err := inroot.Free(in.Root, in.Dir)
-	if err != nil {
-		return err
-	}
-	// Whoever uses the file system goes on writing meanwhile.
-	if free < 2*need {
-		return &hold.ImpossibleError{What: in.Dir, Why: fmt.Sprintf("the scratch file takes %s, and only %s are free", size.Bytes(need), size.Bytes(free)),
-			Instead: "free some, name another --path, or take less --time"}
-	}
-	return nil
-}
-
-// printRows prints a table of what was found.
-func printRows(out io.Writer, rows []verify.Row) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "limit\tmode\tasked\tapplication\tdevice\terror\tfirst second\tsettled after\tverdict")
-	for _, r := range rows {
-		settled, over := "", ""
-		if r.Converged >= 0 && r.Elapsed > 0 && r.Mode != verify.BufferedSync {
-			settled = size.Duration(r.Converged)
-		}
-		if r.Elapsed > 0 && r.Mode != verify.BufferedSync && r.Mode != verify.Buffered {
-			over = fmt.Sprintf("+%.0f %%", r.Overshoot*100)
-		}
-		app, dev, off := "", "", ""
-		if r.Elapsed > 0 {
-			app, dev, off = r.Rate(r.App), r.Rate(r.Device), fmt.Sprintf("%+.1f %%", r.Off*100)
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Key, r.Mode, r.Rate(float64(r.Asked)), app, dev, off, over, settled, clean.Line(r.Words()))
-	}
-	return w.Flush()
-}
-
-// verdict is the exit status that the rows stand for.
-func verdict(all []verified) error {
-	var not, unknown, held int
-	for _, v := range all {
-		for _, r := range v.Rows {
-			switch r.Verdict {
-			case verify.NotHeld:
-				not++
-			case verify.Held:
-				held++
-			default:
-				unknown++
-			}
-		}
-	}
-	switch {
-	case not > 0:
-		return &exitError{exitNotHeld, fmt.Errorf("%d of %d limits and modes are NOT held", not, not+held+unknown)}
-	case held == 0:
-		return &exitError{exitCannot, errors.New("nothing was proved: see the lines above")}
-	}
-	return nil
+	return fmt.Sprintf("trying %d pairs of a limit and a mode", r.Rows())
 }

@@ -18,9 +18,10 @@ const sampleEvery = 100 * time.Millisecond
 
 // A point is how much a device has done by a time since the start.
 type point struct {
-	at                      time.Duration
-	reads, writes           int64
-	readBytes, writtenBytes int64
+	at time.Duration
+	count
+	// charge is what was charged to groups by then, nil where the kernel doesn't count that.
+	charge *charge
 }
 
 // followEvery is how often the device is looked at: what escapes a limit may be over in a few hundredths of a second.
@@ -28,18 +29,17 @@ const followEvery = 20 * time.Millisecond
 
 // A follower reads a device's counters until its end.
 type follower struct {
+	begin      time.Time
 	stop, done chan struct{}
 	points     []point
 }
 
 // follow starts to read the counters of the request's device.
 func (r Request) follow() *follower {
-	f := &follower{stop: make(chan struct{}), done: make(chan struct{})}
-	begin := time.Now()
+	f := &follower{begin: time.Now(), stop: make(chan struct{}), done: make(chan struct{})}
 	look := func() {
-		if p, err := counters(r.FS, r.Device); err == nil {
-			p.at = time.Since(begin)
-			f.points = append(f.points, p)
+		if n, err := counters(r.FS, r.Device); err == nil {
+			f.points = append(f.points, point{at: time.Since(f.begin), count: n, charge: r.charges()})
 		}
 	}
 	look()
@@ -89,21 +89,21 @@ func (r Request) flush(ctx context.Context) error {
 
 // counters reads a device's own counters (Documentation/block/stat.rst of the kernel): reads, merges, sectors
 // and milliseconds, then the same of writes. Sectors have 512 bytes.
-func counters(fs device.FS, d device.Device) (point, error) {
+func counters(fs device.FS, d device.Device) (count, error) {
 	name := filepath.Join(fs.Sys, "dev", "block", fmt.Sprintf("%d:%d", d.Major, d.Minor), "stat")
 	b, err := os.ReadFile(name)
 	if err != nil {
-		return point{}, err
+		return count{}, err
 	}
 	var n [7]int64
 	fields := strings.Fields(string(b))
 	if len(fields) < len(n) {
-		return point{}, fmt.Errorf("%s: %q has fewer than %d numbers", name, b, len(n))
+		return count{}, fmt.Errorf("%s: %q has fewer than %d numbers", name, b, len(n))
 	}
 	for i := range n {
 		if n[i], err = strconv.ParseInt(fields[i], 10, 64); err != nil {
-			return point{}, fmt.Errorf("%s: %w", name, err)
+			return count{}, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	return point{reads: n[0], writes: n[4], readBytes: n[2] * 512, writtenBytes: n[6] * 512}, nil
+	return count{reads: n[0], writes: n[4], readBytes: n[2] * 512, writtenBytes: n[6] * 512}, nil
 }

@@ -20,13 +20,32 @@ func samples(d time.Duration, rate func(at time.Duration) float64) []load.Sample
 	return all
 }
 
+// written is a count of so many bytes, written in blocks of 4 KiB.
+func written(bytes float64) count {
+	return count{writtenBytes: int64(bytes), writes: int64(bytes) / 4096, readBytes: int64(bytes), reads: int64(bytes) / 4096}
+}
+
+// charged adds what was charged to points of a device, as rates.
+func charged(p []point, own, nobody func(time.Duration) float64) []point {
+	o, n := 0.0, 0.0
+	for i := range p {
+		if i > 0 {
+			o += own(p[i].at-sampleEvery) * sampleEvery.Seconds()
+			n += nobody(p[i].at-sampleEvery) * sampleEvery.Seconds()
+		}
+		c := written(n)
+		p[i].charge = &charge{own: written(o), nobody: &c}
+	}
+	return p
+}
+
 // course of a device that did the same.
 func points(d time.Duration, rate func(at time.Duration) float64) []point {
 	p := []point{{}}
 	total := 0.0
 	for at := sampleEvery; at <= d; at += sampleEvery {
 		total += rate(at-sampleEvery) * sampleEvery.Seconds()
-		p = append(p, point{at: at, writtenBytes: int64(total), writes: int64(total) / 4096})
+		p = append(p, point{at: at, count: written(total)})
 	}
 	return p
 }
@@ -42,6 +61,68 @@ func pieces(rate float64) func(time.Duration) float64 {
 			return rate * 20
 		}
 		return 0
+	}
+}
+
+// burstOf bytes come in the first tenth of a second.
+func burstOf(bytes float64) func(time.Duration) float64 {
+	return func(at time.Duration) float64 {
+		if at == 0 {
+			return bytes / sampleEvery.Seconds()
+		}
+		return 0
+	}
+}
+
+// TestNeighbours: what others do on the device is not taken for the row's, and where it can't be told apart, nothing is
+// claimed.
+func TestNeighbours(t *testing.T) {
+	const asked, d = 10 << 20, 5 * time.Second
+	none := steady(0)
+	add := func(a, b func(time.Duration) float64) func(time.Duration) float64 {
+		return func(at time.Duration) float64 { return a(at) + b(at) }
+	}
+	limited, much := steady(asked), steady(1<<30)
+	for _, row := range []struct {
+		name            string
+		key             Key
+		mode            Mode
+		app, device     func(time.Duration) float64
+		own, nobody     func(time.Duration) float64 // nil: not counted
+		want            Verdict
+		words           string
+		others, flushed float64 // others at least, flushed in seconds
+	}{
+		// U1: another group writes directly beside a flusher that is held: it was said to be 739 times the limit.
+		{"another group writes, and the flusher is held", WriteBPS, Buffered, burstOf(asked * 5), add(limited, much), none, limited, Held, "saw 10 MiB/s", 1 << 29, 5},
+		{"another group writes, and the flusher is not held", WriteBPS, Buffered, burstOf(asked * 5), add(burstOf(asked*5), much), none, burstOf(asked * 5), NotHeld, "saw 50 MiB/s", 1 << 29, 1},
+		{"others' buffered writes are held with it", WriteBPS, Buffered, burstOf(asked * 3), limited, none, limited, Held, "saw 10 MiB/s", 1 << 20, 5},
+		{"others' buffered writes can't be told from it", WriteBPS, Buffered, burstOf(asked * 5), add(limited, much), none, add(limited, much), Unproved, "others used the device too", 1 << 29, 5},
+		{"nobody counts", WriteBPS, Buffered, burstOf(asked * 5), add(limited, much), nil, nil, Unproved, "between 10 MiB/s and", 1 << 29, 5},
+		{"nobody counts, and all of it came too soon", WriteBPS, Buffered, burstOf(asked * 5), much, nil, nil, NotHeld, "saw 50 MiB/s", 1 << 29, 1},
+		{"a read beside another group's", ReadBPS, Buffered, limited, add(limited, much), limited, none, Held, "saw 10 MiB/s", 1 << 29, 0},
+		{"a read that is not held beside another group's", ReadBPS, Buffered, much, add(much, much), much, none, NotHeld, "saw 1 GiB/s", 1 << 29, 0},
+		{"a read, and nobody counts", ReadBPS, Buffered, limited, add(limited, much), nil, nil, Unproved, "others used the device too", -1, 0},
+		// What others do must not make up for what the row lacks.
+		{"slower than the limit beside another group", WriteBPS, Direct, steady(asked / 2), add(steady(asked/2), much), steady(asked / 2), none, Unproved, "no more than 5 MiB/s came through", 1 << 29, 0},
+		{"held beside another group", WriteBPS, Direct, limited, add(limited, much), limited, none, Held, "saw 10 MiB/s", 1 << 29, 0},
+		{"the file system's own writes reach it", WriteBPS, DSync, steady(0.7 * asked), limited, limited, none, Held, "saw 7 MiB/s (-30.0 %); with what the file system adds the device saw 10 MiB/s", 0, 0},
+	} {
+		r := Row{Key: row.key, Mode: row.mode, Asked: asked}
+		p := points(d, row.device)
+		if row.own != nil {
+			p = charged(p, row.own, row.nobody)
+		}
+		r.judge(&measured{
+			result: &workload.Result{Elapsed: d, Samples: samples(d, row.app)}, course: p,
+			flushed: time.Duration(row.flushed * float64(time.Second)),
+		}, DefaultTolerance)
+		if r.Verdict != row.want || !strings.Contains(r.Words(), row.words) {
+			t.Errorf("%s: %s: %s; want %s with %q", row.name, r.Verdict, r.Words(), row.want, row.words)
+		}
+		if r.Others < row.others || row.others == 0 && r.Others > 1 || row.others < 0 && r.Others != -1 {
+			t.Errorf("%s: others %s of %s, want %s", row.name, r.Rate(r.Others), r.Rate(r.Device), r.Rate(row.others))
+		}
 	}
 }
 
@@ -66,10 +147,9 @@ func TestJudge(t *testing.T) {
 		{"above it", Direct, steady(1.07 * asked), steady(asked), 5 * time.Second, NotHeld, "limit NOT held: asked 10 MiB/s, saw 10.7 MiB/s (1.07 times)"},
 		{"a burst, then the limit", Direct, burst, burst, 5 * time.Second, Held, "saw 10 MiB/s"},
 		{"slower than the limit", Direct, steady(asked / 2), steady(asked / 2), 5 * time.Second, Unproved, "no more than 5 MiB/s came through"},
-		{"the file system's own writes reach it", DSync, steady(0.7 * asked), steady(asked), 5 * time.Second, Held, "saw 7 MiB/s"},
 		{"into the cache, held below", Buffered, steady(1 << 30), steady(asked), 5 * time.Second, Held, "saw 10 MiB/s"},
 		{"into the cache, and out of it", Buffered, steady(1 << 30), steady(1 << 28), 5 * time.Second, NotHeld, "saw 256 MiB/s (25.6 times)"},
-		{"into the cache, and out of it in large pieces", Buffered, steady(0), pieces(asked), 6 * time.Second, Held, "saw 10 MiB/s"},
+		{"into the cache, and out of it in large pieces", Buffered, burstOf(60 << 20), pieces(asked), 6 * time.Second, Held, "saw 10 MiB/s"},
 		{"with the sync", BufferedSync, burst, burst, 4 * time.Second, NotHeld, "saw 15 MiB/s"},
 		{"too short", Direct, steady(asked), steady(asked), time.Second, Unproved, "too small"},
 	} {
@@ -78,7 +158,7 @@ func TestJudge(t *testing.T) {
 		last := p[len(p)-1]
 		r.judge(&measured{
 			result: &workload.Result{Elapsed: row.d, Samples: samples(row.d, row.app)}, course: p,
-			device: &workload.DiskDelta{Writes: last.writes, WrittenBytes: last.writtenBytes},
+			device: &workload.DiskDelta{Writes: last.writes, WrittenBytes: last.writtenBytes}, flushed: row.d,
 		}, DefaultTolerance)
 		if r.Verdict != row.want || !strings.Contains(r.Words(), row.words) {
 			t.Errorf("%s: %s: %s; want %s with %q", row.name, r.Verdict, r.Words(), row.want, row.words)

@@ -18,6 +18,7 @@ import (
 
 	"plimsoll/internal/agent"
 	"plimsoll/internal/device"
+	"plimsoll/internal/device/hierarchy"
 	"plimsoll/internal/workload"
 	"plimsoll/load"
 )
@@ -90,6 +91,9 @@ type Request struct {
 	// Device is the device that the limits were set on; FS is where the kernel shows it.
 	Device device.Device
 	FS     device.FS
+	// Group is the group of I/O that the worker is in and that the limits are for, Nobody the root group where the
+	// controller is in version 1. They tell what the worker did from what others did; nil: it isn't told.
+	Group, Nobody *hierarchy.Group
 	// Asked holds the limits, in bytes or I/Os per second.
 	Asked map[Key]int64
 	// Modes are tried; nil: all.
@@ -208,6 +212,8 @@ type measured struct {
 	course []point
 	// device is the limited device's part of the result; nil if it did nothing.
 	device *workload.DiskDelta
+	// flushed is when all that was left in the page cache had been written back, 0 where nothing was left there.
+	flushed time.Duration
 }
 
 // trialID names the trials: a worker has one at a time.
@@ -229,7 +235,11 @@ func (r Request) measure(ctx context.Context, job load.Job, mode Mode) (*measure
 	if err == nil && flush {
 		err = r.flush(ctx)
 	}
-	m := &measured{result: res, course: follow.end()}
+	m := &measured{result: res}
+	if flush {
+		m.flushed = time.Since(follow.begin)
+	}
+	m.course = follow.end()
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"plimsoll/internal/engine"
+	"plimsoll/internal/inroot"
+	"plimsoll/internal/limit/explain"
+	"plimsoll/internal/limit/hold"
+	"plimsoll/internal/limit/target"
+	"plimsoll/internal/size"
+)
+
+// verifyScope finds what a command line names, to be tried: the files that it writes are a container's own, or in the folder that
+// --path names. only are the numbers of the devices that --device means, empty for all.
+func (l *limiter) verifyScope(ctx context.Context, name string, where limitWhere) (s *hold.Scope, only []string, err error) {
+	ref, err := target.Parse(name)
+	if err != nil {
+		return nil, nil, &exitError{exitUsage, err}
+	}
+	if ref.Kind == target.Cgroup || ref.Kind == target.Unit {
+		t, err := l.finder.Resolve(ctx, ref)
+		if err != nil {
+			return nil, nil, limitError(err)
+		}
+		if t.PID == 0 && where.Path == "" {
+			return nil, nil, usageError("verify writes files, and %s has none of its own: say with --path in which folder of this machine%s", t.Ref(), l.limitedOn(t, where.Device))
+		}
+	}
+	if where.Device != "" {
+		on, err := l.scope(ctx, name, where, true)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, d := range on.Devices() {
+			only = append(only, d.Number())
+		}
+		device := where.Device
+		where.Device = ""
+		if s, err = l.scope(ctx, name, where, true); err != nil {
+			return nil, nil, err
+		}
+		if !slices.ContainsFunc(s.Devices(), func(d explain.Spot) bool { return slices.Contains(only, d.Number()) }) {
+			return nil, nil, limitError(&hold.ImpossibleError{What: s.Target.Ref(), Why: "nothing that it has is on " + device + ", and verify writes files",
+				Instead: "name with --path a folder of it that is"})
+		}
+		return s, only, nil
+	}
+	s, err = l.scope(ctx, name, where, true)
+	return s, nil, err
+}
+
+// limitedOn says on which devices a folder must be for a limit to be tried there.
+func (l *limiter) limitedOn(t target.Target, device string) string {
+	if device != "" {
+		return ", on " + device
+	}
+	name := t.Name
+	if len(t.Groups) > 0 {
+		name = t.Groups[0].Path
+	}
+	groups, err := l.Groups.At(name)
+	if err != nil {
+		return ""
+	}
+	states, err := l.Groups.Read(groups)
+	if err != nil || len(states) == 0 {
+		return ""
+	}
+	var on []string
+	for n := range states[0].Devices {
+		name := n.String()
+		if d, err := l.FS.Disk(n.Major, n.Minor); err == nil {
+			name = fmt.Sprintf("%s (%s)", d.Name, n)
+		}
+		on = append(on, name)
+	}
+	if len(on) == 0 {
+		return ""
+	}
+	slices.Sort(on)
+	return "; its limits are for " + strings.Join(on, ", ")
+}
+
+// root is where the paths of what is tried begin: a group has those of the host.
+func (v verification) root() string {
+	if v.part.Target.PID == 0 {
+		return "/"
+	}
+	return inroot.Of(v.part.Target.PID)
+}
+
+// folder is where the scratch folder is made, as the container names it.
+func (v verification) folder() string {
+	if v.ground.Explanation == nil || !strings.HasPrefix(v.ground.Path, "/") {
+		return "/"
+	}
+	if v.part.Target.Kind != target.Container {
+		return v.ground.Path
+	}
+	for _, m := range v.part.Target.Mounts {
+		// Of a volume's users each has it at a place of its own.
+		if m.Source == v.ground.Path {
+			return m.Destination
+		}
+	}
+	return path.Clean(v.ground.Path)
+}
+
+// scratchID tells this process's scratch folders from others'.
+func scratchID() string { return fmt.Sprintf("%d-%d", os.Getpid(), time.Now().UnixNano()) }
+
+// room refuses where a scratch file of so many bytes would leave little.
+func room(in engine.Inside, need int64) error {
+	free, err := inroot.Free(in.Root, in.Dir)
+	if err != nil {
+		return err
+	}
+	return roomIn(in.Dir, free, need)
+}
+
+// roomIn is room where so many bytes are free.
+func roomIn(dir string, free, need int64) error {
+	// Whoever uses the file system goes on writing meanwhile.
+	if free < 2*need {
+		return &hold.ImpossibleError{What: dir, Why: fmt.Sprintf("the scratch file takes %s, and twice that must be free, for others go on writing: %s are", size.Bytes(need), size.Bytes(free)),
+			Instead: "free some, name another --path, or take less --time"}
+	}
+	return nil
+}

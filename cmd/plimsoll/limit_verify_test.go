@@ -1,0 +1,128 @@
+package main
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/explain"
+	"plimsoll/internal/limit/hold"
+	"plimsoll/internal/limit/verify"
+)
+
+// statusOf is the exit status that an error stands for.
+func statusOf(err error) int {
+	if err == nil {
+		return exitDone
+	}
+	if exit, ok := errors.AsType[*exitError](err); ok {
+		return exit.status
+	}
+	return exitFailure
+}
+
+// TestVerdict: what the rows stand for. One that could not be measured is no success beside one that is held.
+func TestVerdict(t *testing.T) {
+	for _, tt := range []struct {
+		rows   []verify.Verdict
+		status int
+		words  string
+	}{
+		{[]verify.Verdict{verify.Held}, exitDone, ""},
+		{[]verify.Verdict{verify.Held, verify.Unproved}, exitDone, ""},
+		{[]verify.Verdict{verify.Unproved}, exitCannot, "nothing was proved"},
+		{nil, exitCannot, "nothing was proved"},
+		{[]verify.Verdict{verify.Held, verify.Failed}, exitFailure, "could not be measured: 1 of 2 rows"},
+		{[]verify.Verdict{verify.Failed}, exitFailure, "could not be measured: 1 of 1 row"},
+		{[]verify.Verdict{verify.Unproved, verify.Failed}, exitFailure, "could not be measured: 1 of 2 rows"},
+		{[]verify.Verdict{verify.Held, verify.NotHeld}, exitNotHeld, "NOT held: 1 of 2 rows"},
+		{[]verify.Verdict{verify.Failed, verify.NotHeld, verify.Held}, exitNotHeld, "NOT held: 1 of 3 rows; could not be measured: 1"},
+	} {
+		v := verified{}
+		for _, verdict := range tt.rows {
+			v.Rows = append(v.Rows, verify.Row{Verdict: verdict})
+		}
+		err := verdict([]verified{v})
+		if got := statusOf(err); got != tt.status || err != nil && !strings.Contains(err.Error(), tt.words) {
+			t.Errorf("%v: status %d, %v; want %d, %q", tt.rows, got, err, tt.status, tt.words)
+		}
+	}
+}
+
+// TestVerifyFlags: what can't be tried is refused as wrong usage.
+func TestVerifyFlags(t *testing.T) {
+	good := limitVerifyFlags{modes: []string{"direct"}, time: 3 * time.Second, tolerance: 0.1}
+	if _, err := good.check(); err != nil {
+		t.Errorf("%+v: %v", good, err)
+	}
+	for words, change := range map[string]func(f *limitVerifyFlags){
+		"--modes foo: there are direct, dsync, buffered+fsync, buffered": func(f *limitVerifyFlags) { f.modes = []string{"foo"} },
+		"--modes is empty":           func(f *limitVerifyFlags) { f.modes = nil },
+		"--time 1s":                  func(f *limitVerifyFlags) { f.time = time.Second },
+		"--tolerance 0: more than 0": func(f *limitVerifyFlags) { f.tolerance = 0 },
+		"--tolerance -1":             func(f *limitVerifyFlags) { f.tolerance = -1 },
+		"--tolerance 101":            func(f *limitVerifyFlags) { f.tolerance = 101 },
+		"--tolerance NaN":            func(f *limitVerifyFlags) { f.tolerance = math.NaN() },
+	} {
+		f := good
+		change(&f)
+		if _, err := f.check(); statusOf(err) != exitUsage || !strings.Contains(err.Error(), words) {
+			t.Errorf("%s: %v", words, err)
+		}
+	}
+}
+
+// TestVerifyRoom: it is refused where the file would take more than half of what is free, and both are told.
+func TestVerifyRoom(t *testing.T) {
+	const mib = 1 << 20
+	if err := roomIn("/data", 484*mib, 242*mib); err != nil {
+		t.Error(err)
+	}
+	err := limitError(roomIn("/data", 433*mib, 242*mib))
+	if statusOf(err) != exitCannot || !strings.Contains(err.Error(), "takes 242 MiB, and twice that must be free, for others go on writing: 433 MiB are") {
+		t.Errorf("roomIn() = %v", err)
+	}
+}
+
+// TestVerifyReason: a limit that is not held comes with the reason, and with what mends it.
+func TestVerifyReason(t *testing.T) {
+	const mib = 1 << 20
+	v1 := &explain.Explanation{Modes: []explain.Mode{
+		{Name: explain.Read, Group: explain.Held}, {Name: explain.Direct, Group: explain.Held}, {Name: explain.Buffered, Group: explain.Leaks, Device: explain.Held, Why: "the flusher"},
+	}}
+	v2 := &explain.Explanation{Modes: []explain.Mode{{Name: explain.Direct, Group: explain.Held}, {Name: explain.Buffered, Group: explain.Leaks, Why: "btrfs compresses"}}}
+	for _, tt := range []struct {
+		name        string
+		on          *explain.Explanation
+		group, root limit.Limits
+		key         verify.Key
+		mode        verify.Mode
+		words       string
+		fix         string
+	}{
+		{"it isn't set", v1, limit.Limits{}, limit.Limits{}, verify.WriteBPS, verify.Direct, "the kernel has no write_bps for container web on loop1; verify sets nothing", "plimsoll limit set web --path '/a b' --write-bps 5MiB"},
+		{"it is set to more", v1, limit.Limits{WriteBPS: 10 * mib}, limit.Limits{}, verify.WriteBPS, verify.Direct, "the kernel has write_bps of 10MiB", "--write-bps 5MiB"},
+		{"reads", v1, limit.Limits{}, limit.Limits{}, verify.ReadIOPS, verify.Buffered, "the kernel has no read_iops", "--read-iops 300"},
+		{"the flusher", v1, limit.Limits{WriteBPS: 5 * mib}, limit.Limits{}, verify.WriteBPS, verify.Buffered, "the flusher; the root group has no write_bps on loop1", "--write-bps 5MiB --device-wide, which holds all who write to loop1"},
+		{"the flusher's is wider", v1, limit.Limits{WriteBPS: 5 * mib}, limit.Limits{WriteBPS: 6 * mib}, verify.WriteBPS, verify.Buffered, "the root group has write_bps of 6MiB on loop1", "--device-wide"},
+		{"nothing holds it", v2, limit.Limits{WriteBPS: 5 * mib}, limit.Limits{}, verify.WriteBPS, verify.Buffered, "btrfs compresses", ""},
+		{"nobody knows", v1, limit.Limits{WriteBPS: 5 * mib}, limit.Limits{}, verify.WriteBPS, verify.Direct, "nothing is known that goes past it", "plimsoll limit explain"},
+	} {
+		v := verification{
+			part: hold.Part{Name: "container web"}, ground: hold.Ground{Explanation: tt.on}, spot: explain.Spot{Name: "loop1"},
+			asked:   map[verify.Key]int64{verify.WriteBPS: 5 * mib, verify.ReadIOPS: 300},
+			inGroup: tt.group, inRoot: tt.root, again: again("web", limitWhere{Where: hold.Where{Path: "/a b"}}),
+		}
+		rows := []verify.Row{{Key: tt.key, Mode: tt.mode, Verdict: verify.NotHeld}, {Key: tt.key, Mode: tt.mode, Verdict: verify.Held}}
+		v.explain(rows)
+		if !strings.Contains(rows[0].Why, tt.words) || !strings.Contains(rows[0].Fix, tt.fix) || tt.fix == "" && rows[0].Fix != "" {
+			t.Errorf("%s: %q, fix %q; want %q, %q", tt.name, rows[0].Why, rows[0].Fix, tt.words, tt.fix)
+		}
+		if rows[1].Why != "" || rows[1].Fix != "" {
+			t.Errorf("%s: a row that is held has a reason: %+v", tt.name, rows[1])
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/clean"
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/explain"
+	"plimsoll/internal/limit/verify"
+	"plimsoll/internal/size"
+)
+
+// explain says of each row that is not held why not, as far as it is known, and what mends it.
+func (v verification) explain(rows []verify.Row) {
+	for i := range rows {
+		if r := &rows[i]; r.Verdict == verify.NotHeld {
+			r.Why, r.Fix = v.reason(r.Key, r.Mode)
+		}
+	}
+}
+
+// reason is why a limit does not hold in a mode, and what would mend it, "" if nothing is known to.
+func (v verification) reason(key verify.Key, mode verify.Mode) (why, fix string) {
+	asked := v.asked[key]
+	set := fmt.Sprintf("plimsoll limit set %s %s %s", v.again, limit.Key(key).Flag(), flagValue(key, asked))
+	have, root := number(v.inGroup, key), number(v.inRoot, key)
+	m := v.mode(key, mode)
+	if (m == nil || m.Group == explain.Held || m.Group == explain.Late) && (have == 0 || have > asked) {
+		// In any other mode the limit alone would not help.
+		return fmt.Sprintf("the kernel %s for %s on %s; verify sets nothing", has(key, have), clean.Line(v.part.Name), v.spot.Name), set
+	}
+	switch {
+	case m == nil || m.Group == explain.Held:
+		return "the kernel has the limit, and nothing is known that goes past it here", "plimsoll limit explain shows what the path stands on"
+	case m.Device == explain.Held && (root == 0 || root > asked):
+		return m.Why + "; the root group " + has(key, root) + " on " + v.spot.Name, set + " --device-wide, which holds all who write to " + v.spot.Name
+	case m.Device == explain.Held:
+		return m.Why + ", which has the limit too; nothing is known that goes past it there", ""
+	}
+	return m.Why, ""
+}
+
+// mode is what is known of a mode where the files are, nil if nothing is.
+func (v verification) mode(key verify.Key, mode verify.Mode) *explain.Mode {
+	name := string(mode)
+	if !key.Writes() {
+		name = explain.Read
+	}
+	if v.ground.Explanation == nil {
+		return nil
+	}
+	modes := v.ground.Explanation.Modes
+	if i := slices.IndexFunc(modes, func(m explain.Mode) bool { return m.Name == name }); i >= 0 {
+		return &modes[i]
+	}
+	return nil
+}
+
+// unset says which of the limits to be tried the kernel doesn't have, a sentence each.
+func unset(list []verification) []string {
+	var out []string
+	for _, v := range list {
+		for _, k := range []verify.Key{verify.ReadBPS, verify.WriteBPS, verify.ReadIOPS, verify.WriteIOPS} {
+			asked, have := v.asked[k], number(v.inGroup, k)
+			if asked > 0 && asked != have && asked != number(v.inRoot, k) {
+				out = append(out, fmt.Sprintf("note: %s of %s on %s is measured against %s; the kernel %s, and verify sets nothing", k, clean.Line(v.part.Name), v.spot.Name, flagValue(k, asked), has(k, have)))
+			}
+		}
+	}
+	return out
+}
+
+// has says what the kernel has.
+func has(key verify.Key, n int64) string {
+	if n == 0 {
+		return "has no " + string(key)
+	}
+	return fmt.Sprintf("has %s of %s", key, flagValue(key, n))
+}
+
+// number is a limit's value, 0 for none.
+func number(l limit.Limits, key verify.Key) int64 {
+	switch key {
+	case verify.ReadBPS:
+		return l.ReadBPS
+	case verify.WriteBPS:
+		return l.WriteBPS
+	case verify.ReadIOPS:
+		return l.ReadIOPS
+	}
+	return l.WriteIOPS
+}
+
+// flagValue writes a value as a flag has it.
+func flagValue(key verify.Key, n int64) string {
+	if key.IOPS() {
+		return strconv.FormatInt(n, 10)
+	}
+	return size.Format(n)
+}
+
+// again is a command line's target and what it is for, to be given to another command.
+func again(name string, where limitWhere) string {
+	words := []string{shellQuote(name)}
+	for _, f := range [][2]string{{"--volume", where.Volume}, {"--path", where.Path}, {"--device", where.Device}} {
+		if f[1] != "" {
+			words = append(words, f[0], shellQuote(f[1]))
+		}
+	}
+	return strings.Join(words, " ")
+}
