@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path"
 	"slices"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -97,11 +95,13 @@ func (f limitVerifyFlags) check() ([]verify.Mode, error) {
 		modes = append(modes, verify.Mode(m))
 	}
 	switch {
+	case f.Device != "":
+		return nil, usageError("--device %s: what is tried is written in a folder; name one that is on it, with --path or --volume", f.Device)
 	case len(modes) == 0:
 		return nil, usageError("--modes is empty: there are %v", verify.Modes)
 	case f.time < verify.LeastTime || f.time > time.Hour:
 		return nil, usageError("--time %v: from %v, which the limiter's slices need, to an hour", f.time, verify.LeastTime)
-	case f.tolerance < 0 || f.tolerance > 100:
+	case !(f.tolerance >= 0 && f.tolerance <= 100): // NaN is neither.
 		return nil, usageError("--tolerance %v: from 0 to 100 percent", f.tolerance)
 	}
 	return modes, nil
@@ -113,6 +113,8 @@ type verification struct {
 	ground hold.Ground
 	spot   explain.Spot
 	asked  map[verify.Key]int64
+	// volume is set where the ground is a volume's folder on the host, which each of its users has at a place of its own.
+	volume bool
 }
 
 // A verified is what verify prints of one with --json.
@@ -209,7 +211,7 @@ func (l *limiter) verifications(s *hold.Scope, named limit.Limits) ([]verificati
 					continue
 				}
 				n := cgroup.Device{Major: d.Major, Minor: d.Minor}
-				v := verification{part: p, ground: g, spot: d, asked: map[verify.Key]int64{}}
+				v := verification{part: p, ground: g, spot: d, asked: map[verify.Key]int64{}, volume: s.Target.Kind == target.Volume}
 				for _, from := range []limit.Limits{named, states[0].Devices[n], root[n]} {
 					v.tighten(from)
 					if !named.IsZero() {
@@ -269,8 +271,12 @@ func (a *app) verifyOne(ctx context.Context, l *limiter, v verification, r verif
 	if err != nil {
 		return nil, err
 	}
+	dir, err := v.folder()
+	if err != nil {
+		return nil, err
+	}
 	// Version 2 charges memory and I/O to one group; on version 1 its memory need not be taken up.
-	inside := engine.Inside{ID: scratchID(), Root: v.root(), Dir: v.folder(), Groups: []string{group.Dir}}
+	inside := engine.Inside{ID: scratchID(), Root: v.root(), Dir: dir, Groups: []string{group.Dir}, Accept: func(f *os.File) error { return l.standsOn(v, f) }}
 	if err := room(inside, r.Room()); err != nil {
 		return nil, err
 	}
@@ -288,31 +294,6 @@ func (a *app) verifyOne(ctx context.Context, l *limiter, v verification, r verif
 	}
 	fmt.Fprintf(a.stderr, "trying %d limits and modes of %s, about %s\n", r.Rows(), clean.Line(v.part.Name), size.Duration(2*time.Duration(r.Rows())*r.Time))
 	return verify.Run(ctx, r)
-}
-
-// root is where the paths of what is tried begin: a group has those of the host.
-func (v verification) root() string {
-	if v.part.Target.PID == 0 {
-		return "/"
-	}
-	return inroot.Of(v.part.Target.PID)
-}
-
-// folder is where the scratch folder is made, as the container names it.
-func (v verification) folder() string {
-	if v.ground.Explanation == nil || !strings.HasPrefix(v.ground.Path, "/") {
-		return "/"
-	}
-	if v.part.Target.Kind != target.Container {
-		return v.ground.Path
-	}
-	for _, m := range v.part.Target.Mounts {
-		// Of a volume's users each has it at a place of its own.
-		if m.Source == v.ground.Path {
-			return m.Destination
-		}
-	}
-	return path.Clean(v.ground.Path)
 }
 
 // scratchID tells this process's scratch folders from others'.
