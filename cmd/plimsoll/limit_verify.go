@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -124,6 +125,8 @@ type verification struct {
 	ground hold.Ground
 	spot   explain.Spot
 	asked  map[verify.Key]int64
+	// volume is set where the ground is a volume's folder on the host, which each of its users has at a place of its own.
+	volume bool
 	// inGroup and inRoot are what the kernel holds the group and the root group to on the device.
 	inGroup, inRoot limit.Limits
 	// again is the command line's target and where, for another command.
@@ -199,7 +202,7 @@ func (l *limiter) verifications(s *hold.Scope, named limit.Limits, only []string
 					continue
 				}
 				n := cgroup.Device{Major: d.Major, Minor: d.Minor}
-				v := verification{part: p, ground: g, spot: d, asked: map[verify.Key]int64{}, inGroup: states[0].Devices[n], inRoot: root[n]}
+				v := verification{part: p, ground: g, spot: d, asked: map[verify.Key]int64{}, volume: s.Target.Kind == target.Volume, inGroup: states[0].Devices[n], inRoot: root[n]}
 				switch {
 				case !named.IsZero():
 					v.tighten(named)
@@ -277,8 +280,12 @@ func (a *app) verifyOne(ctx context.Context, l *limiter, v verification, r verif
 		return nil, err
 	}
 	r.Group, r.Nobody = group, l.nobody()
+	dir, err := v.folder()
+	if err != nil {
+		return nil, err
+	}
 	// Version 2 charges memory and I/O to one group; on version 1 its memory need not be taken up.
-	inside := engine.Inside{ID: scratchID(), Root: v.root(), Dir: v.folder(), Groups: []string{group.Dir}}
+	inside := engine.Inside{ID: scratchID(), Root: v.root(), Dir: dir, Groups: []string{group.Dir}, Accept: func(f *os.File) error { return l.standsOn(v, f) }}
 	if err := room(inside, r.Room()); err != nil {
 		return nil, err
 	}

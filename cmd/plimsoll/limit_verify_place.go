@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -86,31 +85,6 @@ func (l *limiter) limitedOn(t target.Target, device string) string {
 	}
 	slices.Sort(on)
 	return "; its limits are for " + strings.Join(on, ", ")
-}
-
-// root is where the paths of what is tried begin: a group has those of the host.
-func (v verification) root() string {
-	if v.part.Target.PID == 0 {
-		return "/"
-	}
-	return inroot.Of(v.part.Target.PID)
-}
-
-// folder is where the scratch folder is made, as the container names it.
-func (v verification) folder() string {
-	if v.ground.Explanation == nil || !strings.HasPrefix(v.ground.Path, "/") {
-		return "/"
-	}
-	if v.part.Target.Kind != target.Container {
-		return v.ground.Path
-	}
-	for _, m := range v.part.Target.Mounts {
-		// Of a volume's users each has it at a place of its own.
-		if m.Source == v.ground.Path {
-			return m.Destination
-		}
-	}
-	return path.Clean(v.ground.Path)
 }
 
 // scratchID tells this process's scratch folders from others'.

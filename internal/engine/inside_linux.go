@@ -26,6 +26,8 @@ type Inside struct {
 	Dir string
 	// Groups are the folders of the control groups that the worker joins, one of each hierarchy.
 	Groups []string
+	// Accept, if set, is asked with the open Dir before anything is made in it.
+	Accept func(dir *os.File) error
 }
 
 // insidePrefix begins the names of scratch folders in containers. Only those are swept by their locks: other
@@ -56,6 +58,11 @@ func OpenInside(ctx context.Context, state string, worker WorkerSource, spec Ins
 	base, err := inroot.Dir(spec.Root, spec.Dir)
 	if err != nil {
 		return nil, err
+	}
+	if spec.Accept != nil {
+		if err := spec.Accept(base); err != nil {
+			return nil, errors.Join(err, base.Close())
+		}
 	}
 	s := &insideSession{base: base, name: insidePrefix + spec.ID}
 	if err := s.make(); err != nil {

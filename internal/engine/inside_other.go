@@ -5,12 +5,14 @@ package engine
 import (
 	"context"
 	"errors"
+	"os"
 )
 
 // An Inside says where in a running container a worker is to work. It is Linux's.
 type Inside struct {
 	ID, Root, Dir string
 	Groups        []string
+	Accept        func(dir *os.File) error
 }
 
 // OpenInside is Linux's.

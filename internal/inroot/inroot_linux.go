@@ -31,6 +31,11 @@ func MountID(root, path string) (int, error) {
 		return 0, err
 	}
 	defer f.Close()
+	return MountOf(f)
+}
+
+// MountOf is the number of the mount that an open file or folder is in.
+func MountOf(f *os.File) (int, error) {
 	b, err := os.ReadFile("/proc/self/fdinfo/" + strconv.Itoa(int(f.Fd())))
 	if err != nil {
 		return 0, err

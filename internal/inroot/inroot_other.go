@@ -16,5 +16,8 @@ func Of(int) string { return "" }
 // MountID is Linux's.
 func MountID(string, string) (int, error) { return 0, errors.ErrUnsupported }
 
+// MountOf is Linux's.
+func MountOf(*os.File) (int, error) { return 0, errors.ErrUnsupported }
+
 // Free is Linux's.
 func Free(string, string) (int64, error) { return 0, errors.ErrUnsupported }

@@ -234,9 +234,21 @@ func (r *Row) decide(least, seen, most, tolerance float64, short bool) {
 		r.Verdict, r.Why = Unproved, fmt.Sprintf("it took only %s: the scratch file is too small for this limit", size.Duration(r.Elapsed))
 	case most < asked*reached:
 		r.Verdict, r.Why = Unproved, fmt.Sprintf("something else is slower than the limit of %s: no more than %s came through in this mode", r.Rate(asked), r.Rate(r.Seen))
+	case r.elsewhere():
+		r.Verdict, r.Why = Unproved, fmt.Sprintf("of the %s that the application saw no more than %s reached the device: most went elsewhere, or the device counts nothing", r.Rate(r.App), r.Rate(r.Device))
 	default:
 		r.Verdict = Held
 	}
+}
+
+// arrived is the share of what the application does past the page cache, or syncs, that at least is seen at the device
+// that it is done on. One of several that a file system spreads its data over sees its part.
+const arrived = 0.1
+
+// elsewhere reports whether the device saw almost nothing of what the application did: then its limit was not what
+// bounded that.
+func (r Row) elsewhere() bool {
+	return r.Mode != Buffered && r.Device >= 0 && r.Device < r.App*arrived
 }
 
 // amount picks what the key limits.
