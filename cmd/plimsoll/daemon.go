@@ -15,6 +15,7 @@ import (
 	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/limit/policy"
 	"plimsoll/internal/limit/target"
+	"plimsoll/internal/regular"
 )
 
 // defaultPolicy is where the policy is looked for.
@@ -126,7 +127,8 @@ func (a *app) keep(ctx context.Context, o daemonOptions) (err error) {
 // policyError gives a fault of a policy its exit status.
 func policyError(err error) error {
 	var faults policy.Errors
-	if errors.As(err, &faults) || errors.Is(err, fs.ErrNotExist) {
+	var kind *regular.Error
+	if errors.As(err, &faults) || errors.As(err, &kind) || errors.Is(err, fs.ErrNotExist) {
 		return &exitError{exitUsage, err}
 	}
 	return err
@@ -181,12 +183,9 @@ next:
 
 // importBlockIO prints the policy that a block I/O configuration is.
 func (a *app) importBlockIO(path string) error {
-	b, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return &exitError{exitUsage, err}
-	}
+	b, err := regular.Read(path, policy.MaxSize)
 	if err != nil {
-		return err
+		return policyError(err)
 	}
 	text, err := policy.FromBlockIO(path, b)
 	if err != nil {

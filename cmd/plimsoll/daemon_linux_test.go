@@ -217,9 +217,35 @@ func TestImportBlockIO(t *testing.T) {
 	if r.status != exitDone || !strings.Contains(r.stdout, "limits: {write_bps: 10MB}") && !strings.Contains(r.stdout, "limits: {write_bps: 10000000}") {
 		t.Errorf("status %d: %s%s", r.status, r.stdout, r.stderr)
 	}
-	for _, row := range []struct{ file, want string }{{file + ".none", "no such file"}, {dir, "is a directory"}} {
-		if r := plimsoll(t, t.Context(), dir, "", "daemon", "--import-blockio", row.file); r.status == exitDone || !strings.Contains(r.stderr, row.want) {
+	for _, row := range unreadable(t) {
+		if r := plimsoll(t, t.Context(), dir, "", "daemon", "--import-blockio", row.file); r.status != exitUsage || !strings.Contains(r.stderr, row.want) {
 			t.Errorf("%s: status %d: %s", row.file, r.status, r.stderr)
+		}
+	}
+}
+
+type unreadableFile struct{ file, want string }
+
+// unreadable are files that no policy can be, and what is said of them.
+func unreadable(t *testing.T) []unreadableFile {
+	t.Helper()
+	dir := t.TempDir()
+	pipe, large := filepath.Join(dir, "pipe"), filepath.Join(dir, "large")
+	mustDo(t, syscall.Mkfifo(pipe, 0o600))
+	mustDo(t, os.WriteFile(large, bytes.Repeat([]byte("# "), 3<<20), 0o600))
+	return []unreadableFile{{pipe + ".none", "no such file"}, {dir, "is a directory"}, {pipe, "is a named pipe"}, {"/dev/zero", "is a device"}, {large, "is larger than"}}
+}
+
+// TestPolicyUnreadable: what is no regular file, or is too large for a policy, is neither waited for nor read.
+func TestPolicyUnreadable(t *testing.T) {
+	dir := t.TempDir()
+	for _, row := range unreadable(t) {
+		row.want = strings.Replace(row.want, "no such file", "there is no policy", 1)
+		for _, args := range [][]string{{"--check"}, nil} {
+			r := plimsoll(t, t.Context(), dir, "", append([]string{"daemon", "--run", filepath.Join(dir, "run"), "--policy", row.file}, args...)...)
+			if r.status != exitUsage || !strings.Contains(r.stderr, row.want) {
+				t.Errorf("%s %v: status %d: %s", row.file, args, r.status, r.stderr)
+			}
 		}
 	}
 }

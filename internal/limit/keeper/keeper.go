@@ -34,6 +34,7 @@ import (
 	"plimsoll/internal/filelock"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/policy"
+	"plimsoll/internal/regular"
 )
 
 // Options are how a Keeper works.
@@ -160,7 +161,7 @@ func lock(path string) (*os.File, error) {
 			return nil, err
 		}
 		if err := filelock.Alone(f); err != nil {
-			who, _ := os.ReadFile(path)
+			who, _ := regular.Read(path, 64)
 			f.Close()
 			if errors.Is(err, filelock.ErrLocked) {
 				return nil, fmt.Errorf("%w: process %s has %s; see it with plimsoll daemon --status", ErrRunning, who, path)

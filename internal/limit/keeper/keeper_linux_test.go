@@ -170,6 +170,19 @@ func TestReload(t *testing.T) {
 	eventually(t, "the fault is told", func() bool {
 		return b.said("did you mean write_bps?") && b.said("the policy stays as it was") && strings.Contains(b.k.Status().Policy.Fault, "policy.yaml:2:")
 	})
+	// A save that a full disk or a kill has cut off leaves an empty file, which is not the wish for no rules.
+	for text, words := range map[string]string{"": "the policy is empty", "# rules:\n": "the policy is empty", "{}\n": "the policy has no rules"} {
+		b.write(text)
+		eventually(t, "the empty policy is told", func() bool { return strings.Contains(b.k.Status().Policy.Fault, words) })
+		if s := b.k.Status().Policy; s.Rules != 1 || rate(base(b.group), b.number) != "2097152" {
+			t.Errorf("with the policy %q: %+v, the group has %q", text, s, rate(base(b.group), b.number))
+		}
+		b.write(b.text(strings.Replace(oneRule, "1MiB", "2MiB", 1)))
+		eventually(t, "the good policy is in force", func() bool { return b.k.Status().Policy.Fault == "" })
+		if good, err := os.ReadFile(filepath.Join(b.opt.Run, LastGood)); err != nil || !strings.Contains(string(good), "write_bps: 2MiB") {
+			t.Errorf("the copy after the policy %q: %q, %v", text, good, err)
+		}
+	}
 	if err := os.Remove(b.opt.Policy); err != nil {
 		t.Fatal(err)
 	}

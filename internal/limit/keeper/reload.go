@@ -3,13 +3,13 @@ package keeper
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
 
 	"plimsoll/internal/limit/policy"
+	"plimsoll/internal/regular"
 )
 
 // A loadedPolicy is the policy in force.
@@ -38,17 +38,13 @@ type fileStamp struct {
 // starts while the policy is bad.
 const LastGood = "last-good.yaml"
 
-// Load reads a policy of at most policy.MaxSize bytes.
+// Load reads a policy: a regular file of at most policy.MaxSize bytes. It waits for nothing, as a keeper reads its policy between
+// all else that it does; the error wraps a *regular.Error for other kinds of files.
 func Load(path string) (*policy.Policy, []byte, error) {
-	f, err := os.Open(path)
+	b, err := regular.Read(path, policy.MaxSize)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, fmt.Errorf("there is no policy %s: write one, or name another with --policy: %w", path, fs.ErrNotExist)
 	}
-	if err != nil {
-		return nil, nil, err
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, policy.MaxSize+1))
 	if err != nil {
 		return nil, nil, err
 	}

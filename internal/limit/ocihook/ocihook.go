@@ -17,6 +17,8 @@ import (
 	"strings"
 
 	"github.com/opencontainers/runtime-spec/specs-go"
+
+	"plimsoll/internal/regular"
 )
 
 // valued are the options of runc and crun before the command that have a value of their own (runc(8), crun(1)).
@@ -62,10 +64,7 @@ func Add(bundle string, hook specs.Hook) error {
 	if err != nil {
 		return err
 	}
-	if info.Size() > maxConfig {
-		return fmt.Errorf("%s: more than %d MiB are no configuration", path, maxConfig>>20)
-	}
-	b, err := os.ReadFile(path)
+	b, err := regular.Read(path, maxConfig)
 	if err != nil {
 		return err
 	}

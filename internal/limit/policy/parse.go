@@ -55,7 +55,8 @@ func (e Errors) Error() string {
 func (e Errors) Unwrap() []error { return e }
 
 // Parse reads a policy; file is its name, for messages. The error is of type Errors and has every fault that was
-// found. A file without any text is an empty policy.
+// found. A policy without rules says so, by "rules: []": text that has no rules key, as that of a file which was being
+// written when it was read or when its disk was full, is a fault.
 func Parse(file string, data []byte) (*Policy, error) {
 	d := &decoder{file: file}
 	p := d.policy(data)
@@ -107,6 +108,7 @@ func (d *decoder) policy(data []byte) *Policy {
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	var doc, second yaml.Node
 	if err := dec.Decode(&doc); errors.Is(err, io.EOF) || err == nil && (len(doc.Content) == 0 || doc.Content[0].Tag == "!!null") {
+		d.fail(&yaml.Node{}, "the policy is empty: list its rules%s", orNone)
 		return p
 	} else if err != nil {
 		d.syntax(err)
@@ -119,9 +121,16 @@ func (d *decoder) policy(data []byte) *Policy {
 		d.syntax(err)
 		return p
 	}
-	d.section(doc.Content[0], "a policy", fields{"rules": func(n *yaml.Node) { p.Rules = d.rules(n) }})
+	before, listed := len(d.faults), false
+	d.section(doc.Content[0], "a policy", fields{"rules": func(n *yaml.Node) { listed, p.Rules = true, d.rules(n) }})
+	if !listed && len(d.faults) == before {
+		d.fail(doc.Content[0], "the policy has no rules: list them%s", orNone)
+	}
 	return p
 }
+
+// orNone says how to write a policy that limits nothing.
+const orNone = ", or write rules: [] to limit nothing"
 
 // fields are the keys of a section, and what reads each.
 type fields map[string]func(n *yaml.Node)

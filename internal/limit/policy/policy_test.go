@@ -18,6 +18,15 @@ func TestParseRefuses(t *testing.T) {
 	rule := func(s string) string { return "rules:\n- " + s + "\n" }
 	good := "limits: {write_bps: 1MiB}"
 	for _, row := range []struct{ in, want string }{
+		{"", "p:1:1: the policy is empty: list its rules, or write rules: [] to limit nothing"},
+		{"\n\n", "the policy is empty"},
+		{"# nothing\n", "the policy is empty"},
+		{"---\n", "the policy is empty"},
+		{"null", "the policy is empty"},
+		{"---\n---\nrules: []", "the policy is empty"},
+		{"\x00", "p:1:1: not YAML: "},
+		{"{}", "p:1:1: the policy has no rules: list them, or write rules: [] to limit nothing"},
+		{"# none\n{}", "p:2:1: the policy has no rules"},
 		{"rules: [", "p:1:1: not YAML: "},
 		{"[]", "p:1:1: a policy is a map of keys and values, this is a list"},
 		{"rule: []", "p:1:1: a policy has no key \"rule\", did you mean rules? (its keys: rules)"},
@@ -77,9 +86,9 @@ func TestParseRefuses(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
-	for _, empty := range []string{"", "# nothing\n", "---\n", "rules: []", "null"} {
-		if p, err := Parse("p", []byte(empty)); err != nil || len(p.Rules) != 0 {
-			t.Errorf("Parse(%q) = %v, %v", empty, p, err)
+	for _, none := range []string{"rules: []", "---\nrules: []\n", "# none\nrules:\n  []\n"} {
+		if p, err := Parse("p", []byte(none)); err != nil || len(p.Rules) != 0 {
+			t.Errorf("Parse(%q) = %v, %v", none, p, err)
 		}
 	}
 	p, err := Parse("p", []byte(`

@@ -4,10 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -15,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/opencontainers/runtime-spec/specs-go"
+
+	"plimsoll/internal/regular"
 )
 
 // A bundleConfig is what is read of a container's config.json
@@ -39,17 +39,9 @@ const maxFile = 8 << 20
 
 // readJSON reads a runtime's file into v.
 func readJSON(name string, v any) error {
-	f, err := os.Open(name)
+	b, err := regular.Read(name, maxFile)
 	if err != nil {
 		return err
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	if len(b) > maxFile {
-		return fmt.Errorf("%s: more than %d MiB are no runtime's file", name, maxFile>>20)
 	}
 	if err := json.Unmarshal(b, v); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -60,7 +52,7 @@ func readJSON(name string, v any) error {
 // readPID reads a file with the number of a process. It is 0 without an error if the file is not
 // there: the container has no process.
 func readPID(name string) (int, error) {
-	b, err := os.ReadFile(name)
+	b, err := regular.Read(name, 4096)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}

@@ -175,7 +175,7 @@ func TestBrokenFiles(t *testing.T) {
 	if len(all) != 1 || err == nil {
 		t.Fatalf("List() = %+v, %v", all, err)
 	}
-	for _, want := range []string{"half/state.json", "nothing/state.json", `container "other"`, "no runtime's file"} {
+	for _, want := range []string{"half/state.json", "nothing/state.json", `container "other"`, "larger than"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("List(): %v lacks %q", err, want)
 		}

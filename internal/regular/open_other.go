@@ -1,0 +1,6 @@
+//go:build !unix
+
+package regular
+
+// atOnce is nothing where no file of a folder is a pipe.
+const atOnce = 0

@@ -1,0 +1,83 @@
+// Package regular reads the regular files that a program takes its orders from: a policy, a configuration, a note.
+//
+// Whoever can put another kind of file in their place must not be able to stop the program: the opening of a named pipe waits
+// for its other end, a terminal or a device may say nothing for ever, or never end, and the mere opening of some devices does
+// something. So only regular files are opened, and no more is read of one than it may hold. For what a user may well want
+// to be a pipe, see the package userfile.
+package regular
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// An Error is why a file isn't read although it is there: it is of another kind, or too large.
+type Error struct {
+	// Path is the file's, and Why ends a sentence that begins with it.
+	Path, Why string
+}
+
+// Error implements error.
+func (e *Error) Error() string { return e.Path + " " + e.Why }
+
+// Open opens a regular file for reading, or a link to one, and waits for nothing. The error is an *Error for other kinds.
+func Open(path string) (*os.File, error) {
+	// A device isn't even opened: that may be enough to rewind a tape.
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := check(path, info); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|atOnce, 0)
+	if err != nil {
+		return nil, err
+	}
+	// Another may have taken its place since.
+	if info, err = f.Stat(); err == nil {
+		err = check(path, info)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// Read reads a regular file of at most limit bytes. The error is an *Error for one that is larger, and for other kinds.
+func Read(path string, limit int64) ([]byte, error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(b)) > limit {
+		return nil, &Error{path, fmt.Sprintf("is larger than %d bytes, which no such file is", limit)}
+	}
+	return b, nil
+}
+
+func check(path string, info fs.FileInfo) error {
+	if info.Mode().IsRegular() {
+		return nil
+	}
+	kind := "special file"
+	switch m := info.Mode(); {
+	case m.IsDir():
+		kind = "directory"
+	case m&fs.ModeNamedPipe != 0:
+		kind = "named pipe"
+	case m&fs.ModeSocket != 0:
+		kind = "socket"
+	case m&fs.ModeDevice != 0:
+		kind = "device"
+	}
+	return &Error{path, "is a " + kind + ", and only a regular file is read here"}
+}
