@@ -142,7 +142,7 @@ func (a *app) openDialect(ctx context.Context, tool dialectTool, f dialectFlags,
 	}
 	s := &dialectSession{app: a, inPlace: inPlace, release: func() error { return nil }}
 	s.bench = &trial.Bench{
-		Engine: e, Spec: engine.Spec{Place: where, Image: f.image, Limits: f.limits, Network: dialectNetwork(tool, f, kind)}, Cell: record.Cell{Engine: kind, Place: where.Name, Limits: f.limits.Name},
+		Engine: e, Spec: engine.Spec{Place: where, Image: f.image, Isolation: f.isolation, Limits: f.limits, Network: dialectNetwork(tool, f, kind)}, Cell: record.Cell{Engine: kind, Place: where.Name, Limits: f.limits.Name},
 		Run: &record.Run{
 			ID: id, Plan: tool.name, Command: strings.Join(words, " "), Version: version, Blocks: 1, Quick: true, Started: now,
 			Status: record.Running, Machine: fingerprint.Machine(device.Host()), Baseline: map[string]string{},

@@ -142,6 +142,12 @@ func TestDialectLimitsAreRefused(t *testing.T) {
 		{[]string{"--write-bps", "10MiB/s", "--engine", "oci", "--place", "tmpfs"}, exitCannot, "the place is memory (tmpfs)"},
 		{[]string{"--write-bps", "10MiB/s"}, exitUsage, "give --place dir:PATH, or --engine oci or docker"},
 		{[]string{"--write-iops", "1", "--engine", "oci"}, exitUsage, "write 2 to 4294967294"},
+		{[]string{"--io-maxiops", "100"}, exitCannot, "engine host has no limit io_maxiops: it holds the system drive of a Windows container"},
+		{[]string{"--io-maxbandwidth=5MiB", "--engine", "oci"}, exitCannot, "engine oci has no limit io_maxbandwidth"},
+		{[]string{"--io-maxbandwidth=5m", "--engine", "oci"}, exitUsage, "--io-maxbandwidth 5m: "},
+		{[]string{"--io-maxiops=0", "--engine", "oci"}, exitUsage, "--io-maxiops 0: 0 is no limit"},
+		{[]string{"--isolation", "hyperv", "--engine", "oci"}, exitCannot, "engine oci has no isolation hyperv"},
+		{[]string{"--isolation=vm", "--engine", "docker"}, exitUsage, "--isolation vm: use process or hyperv"},
 		{[]string{"--device-wide", "--engine", "oci"}, exitUsage, "device_wide holds rates at the device, and there is none"},
 	} {
 		inFolder(t)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -15,7 +16,7 @@ import (
 // dialectFlags are Plimsoll's own flags beside the tool's.
 type dialectFlags struct {
 	engine, place, image string
-	network              string
+	network, isolation   string
 	limits               limit.Limits
 	record, help         bool
 	destructive          []string
@@ -45,6 +46,8 @@ Plimsoll's own flags may stand anywhere between the tool's:
   --read-bps, --write-bps RATE, --read-iops, --write-iops N, --weight N, --latency TIME
                              limits of the device under the place (10MiB, 500, 200, 5ms)
   --device-wide              hold the rates at the device too: what the kernel writes back later
+  --io-maxiops N, --io-maxbandwidth RATE, --isolation process|hyperv
+                             of a Windows container: limits of its system drive, and how it is kept apart
   --record                   keep it as a run: 'plimsoll report last' shows it with its doubts` + leave
 }
 
@@ -55,7 +58,14 @@ func (a *app) splitDialect(args []string) (f dialectFlags, rest []string, err er
 	}
 	values := map[string]func(flag, value string) error{
 		"--engine": text(&f.engine), "--place": text(&f.place), "--image": text(&f.image), "--state": text(&a.stateDir),
-		"--network":     text(&f.network),
+		"--network": text(&f.network),
+		"--isolation": func(flag, v string) error {
+			f.isolation = v
+			if v != plan.Process && v != plan.HyperV {
+				return fmt.Errorf("%s %s: use %s or %s", flag, v, plan.Process, plan.HyperV)
+			}
+			return nil
+		},
 		"--destructive": func(_, v string) error { f.destructive = append(f.destructive, v); return nil },
 	}
 	for _, key := range plan.LimitKeys() {
@@ -165,5 +175,5 @@ func refuseFlags(tool dialectTool, f dialectFlags) error {
 // here reports whether a line that asks a server does so from this process: nothing was said of where else, nor is
 // anything to be kept.
 func (f dialectFlags) here() bool {
-	return f.engine == "" && f.image == "" && f.network == "" && !f.record && f.limits.IsZero()
+	return f.engine == "" && f.image == "" && f.network == "" && f.isolation == "" && !f.record && f.limits.IsZero()
 }

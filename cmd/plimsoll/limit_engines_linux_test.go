@@ -88,7 +88,7 @@ func sleeperRoot(t *testing.T) string {
 	return root
 }
 
-// TestLimitPodman: limits of a container of Podman's hold, and of a volume that nobody uses in a probe container.
+// TestLimitPodman: limits of a container of Podman's hold.
 func TestLimitPodman(t *testing.T) {
 	needBlkio(t)
 	loop, dir := fastDisk(t)

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -33,15 +34,9 @@ func dockerAsk(ctx context.Context, api *client.Client, source string) (*dockerD
 	if err != nil {
 		return nil, err
 	}
-	if d.OS == "windows" {
-		return nil, &dockerapi.Missing{
-			Missing: "the daemon at " + api.DaemonHost() + " runs Windows containers, and there is no worker for windows yet",
-			Fix:     "switch the daemon to Linux containers",
-		}
-	}
 	return &dockerDaemon{
 		name: d.Name, version: d.Version, apiVersion: d.APIVersion,
-		os: d.OS, arch: dockerGoArch(d.Info.Architecture, d.Arch),
+		os: cmp.Or(d.OS, "linux"), arch: dockerGoArch(d.Info.Architecture, d.Arch),
 		local: d.Elsewhere == "", elsewhere: d.Elsewhere, info: d.Info, components: d.Components,
 	}, nil
 }

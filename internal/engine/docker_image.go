@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"strings"
 	"time"
 
 	cerrdefs "github.com/containerd/errdefs"
@@ -44,11 +45,16 @@ type dockerImage struct {
 	copy []byte
 	// imported is set if it was not there before.
 	imported bool
+	// windows is set if the paths are of Windows.
+	windows bool
 }
 
 // image finds what spec's containers are made from, and imports Plimsoll's own
 // image if the daemon hasn't got it. No registry is asked.
 func (e *docker) image(ctx context.Context, api *client.Client, d *dockerDaemon, name string) (*dockerImage, error) {
+	if name == "" && d.windows() {
+		return nil, noWindowsImage
+	}
 	if name != "" {
 		return e.userImage(ctx, api, d, name)
 	}
@@ -143,19 +149,23 @@ func (e *docker) userImage(ctx context.Context, api *client.Client, d *dockerDae
 	if err != nil {
 		return nil, fmt.Errorf("image %s: %w", name, err)
 	}
-	if in.Os != "" && in.Os != "linux" {
-		return nil, &Unsupported{Engine: e.Name(), What: "image " + name, Reason: "it is for " + in.Os + ", and there is no worker for that yet"}
+	if in.Os != "" && in.Os != d.os {
+		return nil, &Unsupported{Engine: e.Name(), What: "image " + name, Reason: "it is for " + in.Os + ", and the daemon runs containers of " + d.os}
 	}
 	arch := in.Architecture
 	if arch == "" {
 		arch = d.arch
 	}
-	worker, err := e.worker("linux", arch)
+	worker, err := e.worker(d.os, arch)
 	if err != nil {
 		return nil, fmt.Errorf("image %s: %w", name, err)
 	}
 	img := &dockerImage{id: in.ID, copy: worker}
 	img.worker, img.data = e.userPaths()
+	if d.windows() {
+		img.windows = true
+		img.worker, img.data = windowsPath(img.worker)+".exe", windowsPath(img.data)
+	}
 	return img, nil
 }
 
@@ -166,6 +176,8 @@ func dockerTar(worker []byte, workerPath, dataPath string, open ...string) (*byt
 	b.Grow(len(worker) + 8<<10)
 	w := tar.NewWriter(&b)
 	epoch := time.Unix(0, 0)
+	// path.Base knows the one separator only.
+	workerPath, dataPath = strings.ReplaceAll(workerPath, `\`, "/"), strings.ReplaceAll(dataPath, `\`, "/")
 	headers := []*tar.Header{{Name: path.Base(dataPath) + "/", Typeflag: tar.TypeDir, Mode: 0o755, ModTime: epoch}}
 	for _, dir := range open {
 		headers = append(headers, &tar.Header{Name: path.Base(dir) + "/", Typeflag: tar.TypeDir, Mode: 0o1777, ModTime: epoch})

@@ -23,8 +23,15 @@ func (d *dockerDaemon) api() *dockerapi.Daemon {
 
 // dockerLimits puts a session's limits into the request that makes its container. devices are those that its rates
 // are for. What the daemon would refuse, or take without effect, is an *Unsupported in its words.
-func dockerLimits(d *dockerDaemon, l limit.Limits, devices []explain.Spot, host *container.HostConfig) error {
-	ask := engineapi.Limits{CPUs: l.CPUs, CPUShares: l.CPUShares, Memory: l.Memory}
+func dockerLimits(d *dockerDaemon, spec Spec, devices []explain.Spot, host *container.HostConfig) error {
+	l := spec.Limits
+	ask := engineapi.Limits{
+		CPUs: l.CPUs, CPUShares: l.CPUShares, Memory: l.Memory,
+		SystemIOPS: uint64(l.SystemIOPS), SystemBPS: uint64(l.SystemBPS), Isolation: spec.Isolation,
+	}
+	if d.windows() {
+		askWindows(&ask, l)
+	}
 	for _, s := range devices {
 		ask.Devices = append(ask.Devices, engineapi.Device{
 			// sysfs writes "!" for the "/" of names such as cciss/c0d0.
@@ -40,8 +47,10 @@ func dockerLimits(d *dockerDaemon, l limit.Limits, devices []explain.Spot, host 
 	if err != nil {
 		return fmt.Errorf("limits %s: %w", l.Name, err)
 	}
-	// Nothing is swapped: with the same limit the oci engine kills, too.
-	host.MemorySwap = l.Memory
+	if !d.windows() {
+		// Nothing is swapped: with the same limit the oci engine kills, too. Windows does not support MemorySwap.
+		host.MemorySwap = l.Memory
+	}
 	return nil
 }
 
@@ -50,8 +59,8 @@ func dockerLimits(d *dockerDaemon, l limit.Limits, devices []explain.Spot, host 
 func dockerDevices(d *dockerDaemon, spec Spec, folder string) ([]explain.Spot, error) {
 	l := &ioLimits{engine: "docker", asked: spec.Limits}
 	keys := l.asks()
-	if len(keys) == 0 {
-		return nil, nil
+	if len(keys) == 0 || d.windows() {
+		return nil, nil // dockerCheck has refused those of a Windows container.
 	}
 	if !d.local {
 		return nil, l.no(keys, "the device under the place can't be found: "+d.elsewhere, "run plimsoll on that machine")

@@ -67,7 +67,7 @@ func TestDockerProbeMissing(t *testing.T) {
 		"no socket":   {missing, "no daemon's socket"},
 		"bad host":    {"nonsense", "no scheme"},
 		"too old":     {fakeDaemon(t, "1.39", "linux", nil), "speaks API 1.39"},
-		"windows":     {fakeDaemon(t, "1.45", "windows", map[string]string{"/version": `{"Version": "1", "Os": "windows"}`, "/info": `{"OSType": "windows"}`}), "no worker for windows yet"},
+		"windows":     {fakeDaemon(t, "1.45", "windows", map[string]string{"/version": `{"Version": "1", "Os": "windows"}`, "/info": `{"OSType": "windows"}`}), "no worker for windows/"},
 		"errors":      {fakeDaemon(t, "1.45", "linux", nil), "what?"},
 		"nonsense":    {fakeDaemon(t, "1.45", "linux", map[string]string{"/version": "<html>", "/info": "<html>"}), "can't be used"},
 		"null answer": {fakeDaemon(t, "1.45", "linux", map[string]string{"/version": "null", "/info": "null"}), "no worker for linux/"},

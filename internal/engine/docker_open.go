@@ -127,7 +127,7 @@ func (s *dockerSession) launch(ctx context.Context, d *dockerDaemon, spec Spec, 
 		if err != nil {
 			return err
 		}
-		if _, err := s.api.CopyToContainer(ctx, s.id, client.CopyToContainerOptions{DestinationPath: "/", Content: files}); err != nil {
+		if _, err := s.api.CopyToContainer(ctx, s.id, client.CopyToContainerOptions{DestinationPath: img.root(), Content: files}); err != nil {
 			return fmt.Errorf("put the worker into the container: %w", dockerErr(err))
 		}
 	}

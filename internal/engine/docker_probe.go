@@ -33,9 +33,15 @@ func (e *docker) Probe(ctx context.Context) Probe {
 		return p
 	}
 	p.Version, p.Notes = d.title(), dockerNotes(d)
-	if _, err := e.worker("linux", d.arch); err != nil {
-		p.Missing, p.Fix = err.Error(), "build plimsoll with a worker for linux/"+d.arch
+	if _, err := e.worker(d.os, d.arch); err != nil {
+		p.Missing, p.Fix = err.Error(), "build plimsoll with a worker for "+d.os+"/"+d.arch
+		if d.windows() {
+			p.Fix = "use plimsoll.exe, which carries it, on Windows; or switch the daemon to Linux containers"
+		}
 		return p
+	}
+	if d.windows() {
+		return e.probeWindows(p, d)
 	}
 	if err := e.tryContainer(ctx, api, d); err != nil {
 		p.Missing = "a container can't be run: " + err.Error()

@@ -57,7 +57,10 @@ func dockerCheck(spec Spec, d *dockerDaemon) error {
 	if spec.Place.Size < 0 {
 		return fmt.Errorf("place %s: size %d is negative", spec.Place.Name, spec.Place.Size)
 	}
-	return dockerCheckLimits(spec.Limits)
+	if err := dockerCheckLimits(spec.Limits); err != nil || !d.windows() {
+		return err
+	}
+	return checkWindows(spec, d)
 }
 
 // dockerCheckLimits refuses limits that are no numbers.
@@ -73,7 +76,7 @@ func dockerCheckLimits(l limit.Limits) error {
 // somebody's server, with other files in it, and two sessions may share it.
 func dockerWorkDir(spec Spec, img *dockerImage) string {
 	if spec.Place.Kind == place.Volume {
-		return img.data + "/" + folderPrefix + spec.ID
+		return img.data + img.separator() + folderPrefix + spec.ID
 	}
 	return img.data
 }
@@ -91,6 +94,9 @@ func (e *docker) dockerConfig(spec Spec, d *dockerDaemon, img *dockerImage, devi
 		User: "0:0", WorkingDir: "/",
 		Labels: e.labels(spec.ID),
 	}
+	if d.windows() {
+		cfg.User, cfg.WorkingDir = windowsUser, windowsRoot
+	}
 	if spec.Image != "" {
 		cfg.Env = goVariables
 		cfg.Healthcheck = &container.HealthConfig{Test: []string{"NONE"}}
@@ -100,11 +106,14 @@ func (e *docker) dockerConfig(spec Spec, d *dockerDaemon, img *dockerImage, devi
 		NetworkMode: container.NetworkMode(cmp.Or(spec.Network, "none")),
 		// The daemon's log would be written to the disk that is measured.
 		LogConfig: container.LogConfig{Type: "none"},
-		Resources: container.Resources{Ulimits: ulimits},
 	}
-	if err := dockerLimits(d, spec.Limits, devices, host); err != nil {
+	if err := dockerLimits(d, spec, devices, host); err != nil {
 		return nil, nil, err
 	}
+	if d.windows() {
+		return cfg, host, nil // It has neither resource limits nor capabilities nor seccomp.
+	}
+	host.Ulimits = ulimits
 	if ownMemlock().capable {
 		// In the machine's own user namespace it lifts the limit where the daemon may not.
 		host.CapAdd = []string{lockCapability}

@@ -80,6 +80,9 @@ type Spec struct {
 	// Seccomp, if set, is the path of a seccomp profile (Docker's JSON format), or
 	// "unconfined". Empty: the engine's default.
 	Seccomp string
+	// Isolation is how a daemon of Windows containers keeps one apart: "process", or "hyperv" for a virtual machine. Empty:
+	// the daemon's default.
+	Isolation string
 }
 
 // Why there is no limit on I/O in memory, and what there is.

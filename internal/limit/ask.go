@@ -112,8 +112,8 @@ func (l *Limits) parse(k Key, text, fix string) (err error) {
 	case slices.Contains([]string{"unlimited", "infinity", "inf", "off", "no", "nolimit"}, strings.ToLower(text)):
 		return fmt.Errorf("%q is not the word for it: write %s to remove the limit", text, None)
 	}
-	switch k {
-	case ReadBPS, WriteBPS, Memory:
+	switch {
+	case k.bytes():
 		if digits(text) && !fits(text) {
 			return fmt.Errorf("%s is too much: %s%s", text, b.high, fix)
 		}
@@ -123,10 +123,10 @@ func (l *Limits) parse(k Key, text, fix string) (err error) {
 		}
 		*l.Whole(k), err = parse(text)
 		return err
-	case Latency:
+	case k == Latency:
 		l.Latency, err = size.ParseDuration(text)
 		return err
-	case CPUs:
+	case k == CPUs:
 		l.CPUs, err = strconv.ParseFloat(text, 64)
 		if err != nil || !digits(strings.Replace(text, ".", "", 1)) {
 			return fmt.Errorf("%q is no number of CPUs: %s", text, fix)

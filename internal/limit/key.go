@@ -30,6 +30,19 @@ const (
 // Keys lists them all, in the order of tables. Don't change it.
 var Keys = []Key{ReadBPS, WriteBPS, ReadIOPS, WriteIOPS, Weight, Latency, Memory, CPUs, CPUShares}
 
+// Windows' own keys, in Docker's words for them (docker run --io-maxiops, --io-maxbandwidth).
+const (
+	SystemIOPS Key = "io_maxiops"
+	SystemBPS  Key = "io_maxbandwidth"
+)
+
+// SystemKeys are those that only a daemon of Windows containers holds, when it makes one. They are not among Keys: no control
+// group knows them, and nothing changes them later.
+var SystemKeys = []Key{SystemIOPS, SystemBPS}
+
+// bytes reports whether the values of k are amounts of bytes.
+func (k Key) bytes() bool { return k == ReadBPS || k == WriteBPS || k == Memory || k == SystemBPS }
+
 // Flag is the option of the command line: "--read-bps".
 func (k Key) Flag() string { return "--" + strings.ReplaceAll(string(k), "_", "-") }
 
@@ -95,11 +108,13 @@ type bound struct {
 
 var bounds = map[Key]bound{
 	ReadBPS: bpsBound, WriteBPS: bpsBound, ReadIOPS: iopsBound, WriteIOPS: iopsBound,
-	Weight:    {min: MinWeight, max: MaxWeight, example: "200"},
-	Latency:   {min: float64(MinLatency), max: float64(MaxLatency), example: "5ms"},
-	Memory:    {min: float64(MinMemory), max: float64(MaxMemory), low: "no container starts with so little; ", example: "4GiB"},
-	CPUs:      {min: MinCPUs, max: MaxCPUs, example: "1.5"},
-	CPUShares: {min: MinCPUShares, max: MaxCPUShares, example: "512"},
+	Weight:     {min: MinWeight, max: MaxWeight, example: "200"},
+	Latency:    {min: float64(MinLatency), max: float64(MaxLatency), example: "5ms"},
+	Memory:     {min: float64(MinMemory), max: float64(MaxMemory), low: "no container starts with so little; ", example: "4GiB"},
+	CPUs:       {min: MinCPUs, max: MaxCPUs, example: "1.5"},
+	CPUShares:  {min: MinCPUShares, max: MaxCPUShares, example: "512"},
+	SystemIOPS: {min: 1, max: float64(MaxIOPS), example: "500"},
+	SystemBPS:  {min: 1, max: float64(MaxBPS), example: "10MiB"},
 }
 
 const rateLow = "version 2 of cgroups refuses 0 and 1; "
@@ -117,10 +132,10 @@ func (b bound) fix(k Key) string {
 // within says what to write.
 func (b bound) within(k Key) string {
 	min, max := fmt.Sprint(b.min), fmt.Sprintf("%.0f", b.max)
-	switch k {
-	case ReadBPS, WriteBPS, Memory:
+	switch {
+	case k.bytes():
 		min, max = size.Format(int64(b.min)), size.Format(int64(b.max))
-	case Latency:
+	case k == Latency:
 		min, max = size.FormatDuration(MinLatency), size.FormatDuration(MaxLatency)
 	}
 	return fmt.Sprintf("write %s to %s, such as %s", min, max, b.example)

@@ -1,7 +1,7 @@
 // Package limit holds the values of limits: what a container or volume must stay
 // under, how people write it, and what it means.
 //
-// There are nine keys. Four are rates on a block device, by direction and unit
+// There are nine keys that the kernel holds, and two of Windows alone. Four are rates on a block device, by direction and unit
 // (bytes or I/Os a second); weight and latency divide a device that is too busy
 // for all; cpus, cpu_shares and memory are not about storage but decide what reaches
 // it. A Limits has a number for each; an Ask is what a user asked for, in
@@ -19,6 +19,7 @@ package limit
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -47,6 +48,10 @@ type Limits struct {
 	CPUs float64 `json:"cpus,omitempty"`
 	// CPUShares is the relative weight on busy CPUs (1024 is normal).
 	CPUShares int64 `json:"cpu_shares,omitempty"`
+	// SystemIOPS and SystemBPS hold the system drive of a Windows container, reads and writes together: I/Os and bytes a
+	// second. Only a daemon of Windows containers has them (SystemKeys).
+	SystemIOPS int64 `json:"io_maxiops,omitempty"`
+	SystemBPS  int64 `json:"io_maxbandwidth,omitempty"`
 	// DeviceWide asks for the rates to be held at the device as well, whoever the kernel charges a write to:
 	// version 1's root group (DESIGN.md, rule 4 of limiting). It bounds nothing by itself.
 	DeviceWide bool `json:"device_wide,omitempty"`
@@ -55,7 +60,7 @@ type Limits struct {
 // String lists the bounds with their values, by the plan's keys; "" for none.
 func (l Limits) String() string {
 	var parts []string
-	for _, k := range Keys {
+	for _, k := range slices.Concat(Keys, SystemKeys) {
 		if l.Has(k) {
 			parts = append(parts, string(k)+"="+l.Text(k))
 		}
@@ -95,7 +100,7 @@ func (l Limits) Text(k Key) string {
 	switch {
 	case !l.Has(k):
 		return None
-	case k == ReadBPS || k == WriteBPS || k == Memory:
+	case k.bytes():
 		return size.Format(*p)
 	case k == Latency:
 		return size.FormatDuration(l.Latency)
@@ -138,6 +143,10 @@ func (l *Limits) Whole(k Key) *int64 {
 		return &l.CPUShares
 	case Memory:
 		return &l.Memory
+	case SystemIOPS:
+		return &l.SystemIOPS
+	case SystemBPS:
+		return &l.SystemBPS
 	}
 	return nil
 }
@@ -166,7 +175,7 @@ func (l Limits) With(k Key, from Limits) Limits {
 // Check returns what is wrong with the numbers of l, which may come from a file or
 // another program, or nil: every bound has to be one that both versions of cgroups take.
 func (l Limits) Check() error {
-	for _, k := range Keys {
+	for _, k := range slices.Concat(Keys, SystemKeys) {
 		if err := l.check(k, bounds[k].fix(k)); err != nil {
 			return fmt.Errorf("%s: %w", k, err)
 		}

@@ -96,6 +96,8 @@ func limitFields() section[limit.Limits] {
 		whole(limit.Memory, "Memory, page cache included.", amount(limit.MinMemory, limit.MaxMemory), anyTag, func(l *L) *int64 { return &l.Memory }),
 		whole(limit.CPUs, "CPUs, such as 1.5.", decimal(limit.MinCPUs, limit.MaxCPUs), "int float", func(l *L) *float64 { return &l.CPUs }),
 		whole(limit.CPUShares, "Relative weight on busy CPUs; 1024 is normal.", integer[int64](limit.MinCPUShares, limit.MaxCPUShares), "int", func(l *L) *int64 { return &l.CPUShares }),
+		whole(limit.SystemIOPS, "I/Os per second of a Windows container on its system drive, reads and writes together.", integer[int64](1, limit.MaxIOPS), "int", func(l *L) *int64 { return &l.SystemIOPS }),
+		whole(limit.SystemBPS, "Bytes per second of a Windows container on its system drive, reads and writes together.", rate(1, limit.MaxBPS), anyTag, func(l *L) *int64 { return &l.SystemBPS }),
 		key(deviceWide, "Holds the rates at the device too, for all clients of a cell together: what the kernel writes back for them. Default: false.", boolean(), func(l *L) *bool { return &l.DeviceWide }),
 	}}
 }
@@ -147,13 +149,14 @@ func engineVariants() variants[EngineSpec] {
 	image := key("image", "An image of the engine's own, in which the worker is mounted; nothing is pulled. Default: one made of the worker alone.", words("the name of an image", 512, false), func(e *E) *string { return &e.Image })
 	seccomp := key("seccomp", "Path of a seccomp profile in Docker's format, or unconfined. Default: the engine's.", words("a path", 4096, false), func(e *E) *string { return &e.Seccomp })
 	runtime := key("runtime", "Name of the OCI runtime. Default: the first that works, or the daemon's.", words("the name of a runtime", 255, false), func(e *E) *string { return &e.Runtime })
+	isolation := key("isolation", "How a daemon of Windows containers keeps one apart: process, or hyperv for a virtual machine. Default: the daemon's.", choice(Process, HyperV), func(e *E) *string { return &e.Isolation })
 	return variants[E]{
 		what: "engine",
 		kind: func(e *E) *string { return &e.Engine },
 		kinds: []variant[E]{
 			{Host, section[E]{what: "the host engine", fields: []field[E]{called}}},
 			{OCI, section[E]{what: "an oci engine", fields: []field[E]{called, image, seccomp, runtime}}},
-			{Docker, section[E]{what: "a docker engine", fields: []field[E]{called, image, seccomp, runtime}}},
+			{Docker, section[E]{what: "a docker engine", fields: []field[E]{called, image, seccomp, runtime, isolation}}},
 		},
 		implied: func(name string) string {
 			if slices.Contains([]string{Host, OCI, Docker}, name) {

@@ -18,16 +18,19 @@ func TestSetLimit(t *testing.T) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	for kv, want := range map[[2]string]string{
-		{"memory", "64M"}:     "64M",
-		{"memory", "1MiB"}:    "no container starts with so little",
-		{"memory", ""}:        "is empty",
-		{"memory", "[64MiB]"}: "[64MiB]",
-		{"memory", "a: b: c"}: "a: b: c",
-		{"cpus", "many"}:      "is no number of CPUs: write 0.01 to 4096, such as 1.5",
-		{"cpus", "0"}:         "0 is no limit",
-		{"cpu_shares", "1.5"}: "is no whole number",
-		{"memmory", "64MiB"}:  "did you mean memory?",
-		{"write_iops", "1"}:   "write 2 to 4294967294",
+		{"memory", "64M"}:         "64M",
+		{"memory", "1MiB"}:        "no container starts with so little",
+		{"memory", ""}:            "is empty",
+		{"memory", "[64MiB]"}:     "[64MiB]",
+		{"memory", "a: b: c"}:     "a: b: c",
+		{"cpus", "many"}:          "is no number of CPUs: write 0.01 to 4096, such as 1.5",
+		{"cpus", "0"}:             "0 is no limit",
+		{"cpu_shares", "1.5"}:     "is no whole number",
+		{"memmory", "64MiB"}:      "did you mean memory?",
+		{"write_iops", "1"}:       "write 2 to 4294967294",
+		{"io_maxiops", "0"}:       "write 1 to 4294967294, such as 500",
+		{"io_maxbandwidth", "5m"}: "5m",
+		{"io_maxbandwidth", "-1"}: "negative",
 	} {
 		err := SetLimit(new(limit.Limits), kv[0], kv[1], "--flag")
 		var e *Error
@@ -35,7 +38,7 @@ func TestSetLimit(t *testing.T) {
 			t.Errorf("SetLimit(%q) = %v, want %q", kv, err, want)
 		}
 	}
-	if keys := LimitKeys(); strings.Join(keys, " ") != "read_bps write_bps read_iops write_iops weight latency memory cpus cpu_shares device_wide" {
+	if keys := LimitKeys(); strings.Join(keys, " ") != "read_bps write_bps read_iops write_iops weight latency memory cpus cpu_shares io_maxiops io_maxbandwidth device_wide" {
 		t.Error(keys)
 	}
 }

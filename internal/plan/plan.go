@@ -98,7 +98,15 @@ type EngineSpec struct {
 	// Runtime names the OCI runtime ("crun", "runc", or one that the daemon
 	// knows). Empty: the first that works, or the daemon's default.
 	Runtime string
+	// Isolation is Process or HyperV on a daemon of Windows containers. Empty: the daemon's default.
+	Isolation string
 }
+
+// Ways to keep a Windows container apart.
+const (
+	Process = "process"
+	HyperV  = "hyperv"
+)
 
 // A Baseline names the cell of each workload that its others are compared with.
 type Baseline struct {

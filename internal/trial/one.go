@@ -66,7 +66,7 @@ func (r *Runner) seats(cell record.Cell) []seat {
 	p, _ := r.Plan.Place(cell.Place)
 	l, _ := r.Plan.Limit(cell.Limits)
 	s := seat{engine: cell.Engine, control: cell.Control, spec: engine.Spec{
-		Place: p, Limits: l, Image: e.Image, Runtime: e.Runtime, Seccomp: e.Seccomp,
+		Place: p, Limits: l, Image: e.Image, Runtime: e.Runtime, Seccomp: e.Seccomp, Isolation: e.Isolation,
 	}}
 	if d := r.disks[cell.Place]; d.disk != nil {
 		s.spec.Place.Path = d.disk.Path()
