@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"math"
+	"os"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -123,6 +125,26 @@ func TestVerifyReason(t *testing.T) {
 		}
 		if rows[1].Why != "" || rows[1].Fix != "" {
 			t.Errorf("%s: a row that is held has a reason: %+v", tt.name, rows[1])
+		}
+	}
+}
+
+// TestVerifyDocs: the manual names every key of the JSON.
+func TestVerifyDocs(t *testing.T) {
+	b, err := os.ReadFile("../../docs/limit.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, page, ok := strings.Cut(string(b), "### JSON of verify")
+	if page, _, _ = strings.Cut(page, "\n## "); !ok {
+		t.Fatal("docs/limit.md has no JSON of verify")
+	}
+	for _, typ := range []reflect.Type{reflect.TypeFor[verified](), reflect.TypeFor[verify.Row]()} {
+		for i := range typ.NumField() {
+			f := typ.Field(i)
+			if key, _, _ := strings.Cut(f.Tag.Get("json"), ","); f.IsExported() && !strings.Contains(page, "`"+key+"`") {
+				t.Errorf("docs/limit.md lacks the key %q of %s", key, typ)
+			}
 		}
 	}
 }

@@ -92,6 +92,19 @@ func TestWatchText(t *testing.T) {
 	}
 }
 
+// TestRateWords: a limit on I/Os reads as it was set, and what waits is told.
+func TestRateWords(t *testing.T) {
+	seen := 5100.0
+	for want, r := range map[string]watch.Rate{
+		"read_iops 5000 IOPS: 102 %, at the limit": {Key: limit.ReadIOPS, Asked: 5000, Seen: &seen, Standing: watch.At},
+		"write_bps 10 KiB/s: 50 %, 30 MiB wait":    {Key: limit.WriteBPS, Asked: 10 << 10, Seen: &seen, Standing: watch.Below, Waiting: 30 << 20},
+	} {
+		if got := rateWords(r); got != want {
+			t.Errorf("rateWords() = %q, want %q", got, want)
+		}
+	}
+}
+
 // TestOnScreen: what doesn't fit is cut, and said to be.
 func TestOnScreen(t *testing.T) {
 	var text strings.Builder

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -203,7 +204,7 @@ func (t watchText) volumes(b *strings.Builder, list []watch.VolumeUse) {
 
 // rateWords says what was seen of a limit.
 func rateWords(r watch.Rate) string {
-	asked := size.Count(float64(r.Asked)) + " IOPS"
+	asked := strconv.FormatInt(r.Asked, 10) + " IOPS"
 	if strings.HasSuffix(string(r.Key), "_bps") {
 		asked = size.Rate(float64(r.Asked))
 	}
@@ -213,6 +214,9 @@ func rateWords(r watch.Rate) string {
 	words := fmt.Sprintf("%s %s: %.0f %%", r.Key, asked, *r.Seen/float64(r.Asked)*100)
 	if r.Standing != watch.Below {
 		words += ", " + string(r.Standing)
+	}
+	if r.Waiting > 0 {
+		words += ", " + size.Bytes(r.Waiting) + " wait"
 	}
 	return words
 }

@@ -81,6 +81,8 @@ type pair struct {
 	names map[Number]string
 	// beneath are the devices that one stands on.
 	beneath func(Number) []Number
+	// paces are of the devices where what is charged may have to wait.
+	paces map[Number]pace
 }
 
 // counts reports whether the kernel counted on a device all the time.

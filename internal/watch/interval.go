@@ -61,6 +61,8 @@ type Usage struct {
 	Notes []string `json:"notes,omitempty"`
 
 	subject *Subject
+	// seconds is how long it was looked at.
+	seconds float64
 }
 
 // Nobody is what the root group of version 1 did.
@@ -92,7 +94,7 @@ func Between(before, after *Sample, beneath func(Number) []Number) (*Interval, e
 	if err != nil {
 		return nil, err
 	}
-	p := pair{before: before, after: after, names: map[Number]string{}, beneath: beneath}
+	p := pair{before: before, after: after, names: map[Number]string{}, beneath: beneath, paces: paces(before, after)}
 	for _, s := range []*Sample{before, after} {
 		for _, d := range s.Disks {
 			p.names[d.Number] = d.Name
@@ -113,7 +115,7 @@ func Between(before, after *Sample, beneath func(Number) []Number) (*Interval, e
 		}
 	}
 	slices.SortFunc(out.Subjects, func(a, b Usage) int {
-		return cmp.Or(cmp.Compare(b.busy(), a.busy()), cmp.Compare(a.Ref, b.Ref))
+		return cmp.Or(cmp.Compare(b.busy(), a.busy()), cmp.Compare(b.waited(), a.waited()), cmp.Compare(a.Ref, b.Ref))
 	})
 	out.Nobody = p.nobody()
 	for _, v := range after.Volumes {
@@ -122,8 +124,25 @@ func Between(before, after *Sample, beneath func(Number) []Number) (*Interval, e
 	return out, nil
 }
 
-// Busy reports whether the subject did anything, or anything is to be said of it.
-func (u Usage) Busy() bool { return u.busy() > 0 || u.Ended || u.Why != "" }
+// Busy reports whether the subject did anything or waited for I/O, or anything is to be said of it.
+func (u Usage) Busy() bool { return u.busy() > 0 || u.waited() > 0 || u.Ended || u.Why != "" }
+
+// leastWait is the share of an interval from which on its waiting counts: less is that of a page that was read.
+const leastWait = 0.01
+
+// waited is how much a subject waited for I/O, for the order: for seconds, or with bytes that a limit holds back.
+func (u Usage) waited() float64 {
+	w := 0.0
+	if u.Waits != nil && u.Waits.Some >= leastWait*u.seconds {
+		w = u.Waits.Some
+	}
+	for _, r := range u.Rates {
+		if r.Waiting > 0 || r.Seen != nil && *r.Seen > 0 {
+			w = max(w, u.seconds)
+		}
+	}
+	return w
+}
 
 // busy is what a subject moved, in bytes, for the order.
 func (u Usage) busy() int64 {
@@ -207,6 +226,7 @@ func (p pair) usage(a, b *Reading) (_ Usage, ok bool) {
 	if err != nil {
 		return u, false
 	}
+	u.seconds = seconds
 	u.app(a, b, p.before.Ticks, seconds)
 	u.CPU, u.Waits = throttled(a, b), waits(a, b)
 	if a.Err != nil {
@@ -217,7 +237,7 @@ func (p pair) usage(a, b *Reading) (_ Usage, ok bool) {
 	u.Groups = sortedPaths(a.Groups)
 	u.Devices = p.charges(a.Subject, deltas, seconds)
 	u.Read, u.Write = total(a.Subject, u.Devices, seconds, reads), total(a.Subject, u.Devices, seconds, writes)
-	u.Rates, u.Limits = p.rates(a, deltas, seconds)
+	u.Rates, u.Limits = p.rates(a, b, deltas, seconds)
 	u.uncharged()
 	return u, true
 }
@@ -260,7 +280,7 @@ func (p pair) nobody() *Nobody {
 	}
 	deltas := p.deltas(a, b)
 	n := &Nobody{Devices: p.charges(a.Subject, deltas, seconds)}
-	n.Rates, _ = p.rates(a, deltas, seconds)
+	n.Rates, _ = p.rates(a, b, deltas, seconds)
 	return n
 }
 

@@ -320,7 +320,7 @@ func TestJudge(t *testing.T) {
 		want          Standing
 	}{{89, 1, Below}, {90, 1, At}, {115, 1, At}, {116, 1, Above}, {106.1, 10, Above}, {106, 10, At}} {
 		r := Rate{Asked: 100, Seen: &tt.seen}
-		if r.judge(tt.seconds); r.Standing != tt.want {
+		if r.judge(tt.seen, tt.seconds); r.Standing != tt.want {
 			t.Errorf("%g of 100 in %g s is %q, want %q", tt.seen, tt.seconds, r.Standing, tt.want)
 		}
 	}

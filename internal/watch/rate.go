@@ -40,18 +40,21 @@ type Rate struct {
 	Device string    `json:"device"`
 	Number Number    `json:"number"`
 	Key    limit.Key `json:"key"`
-	// Asked and Seen are bytes or I/Os a second; Seen is nil where the kernel doesn't count.
+	// Asked and Seen are bytes or I/Os a second; Seen is nil where the kernel doesn't count. In version 1 it is what came through, as
+	// far as the device's own counters tell: what is charged may have to wait.
 	Asked    int64    `json:"asked"`
 	Seen     *float64 `json:"seen"`
 	Standing Standing `json:"standing"`
+	// Waiting is how many bytes, of reads or of writes, were charged and have not come through at the end.
+	Waiting int64 `json:"waiting_bytes,omitempty"`
 }
 
-// judge says where the rate stands.
-func (r *Rate) judge(seconds float64) {
+// judge says where the rate stands. least is what of it is beyond doubt, in bytes or I/Os a second.
+func (r *Rate) judge(least, seconds float64) {
 	switch {
 	case r.Seen == nil:
 		r.Standing = Unknown
-	case *r.Seen > float64(r.Asked)*(1+tolerance+slice/seconds):
+	case least > float64(r.Asked)*(1+tolerance+slice/seconds):
 		r.Standing = Above
 	case *r.Seen >= float64(r.Asked)*reached:
 		r.Standing = At
@@ -60,8 +63,9 @@ func (r *Rate) judge(seconds float64) {
 	}
 }
 
-// rates are the limits of a reading and what was seen of each, and its limits that are for no device.
-func (p pair) rates(a *Reading, deltas map[string]map[Number]cgroupio.Counters, seconds float64) ([]Rate, *limit.Limits) {
+// rates are the limits of a reading and what was seen of each, and its limits that are for no device. b is the reading before, nil
+// if there was none.
+func (p pair) rates(a, b *Reading, deltas map[string]map[Number]cgroupio.Counters, seconds float64) ([]Rate, *limit.Limits) {
 	var out []Rate
 	var others *limit.Limits
 	for _, s := range a.Limits {
@@ -76,13 +80,28 @@ func (p pair) rates(a *Reading, deltas map[string]map[Number]cgroupio.Counters, 
 				}
 				r := Rate{Group: s.Group, Device: p.name(n), Number: n, Key: k}
 				c, counted := deltas[s.Group][n]
-				var seen float64
-				r.Asked, seen = ofKey(k, l, c)
+				came, sure := c, c
+				if pace, ahead := p.paces[n]; ahead {
+					var waited Held
+					if b != nil {
+						waited = b.Waiting[s.Group][n]
+					}
+					came, _ = pace.through(waited.Counters, c)
+					sure = pace.least(c)
+				}
+				var seen, least float64
+				r.Asked, seen = ofKey(k, l, came)
+				_, least = ofKey(k, l, sure)
 				if counted || p.counts(n) {
 					seen /= seconds
 					r.Seen = &seen
 				}
-				r.judge(seconds)
+				if w := a.Waiting[s.Group][n]; k == limit.ReadBPS || k == limit.ReadIOPS {
+					r.Waiting = w.ReadBytes
+				} else {
+					r.Waiting = w.WriteBytes
+				}
+				r.judge(min(least, seen*seconds)/seconds, seconds)
 				out = append(out, r)
 			}
 		}

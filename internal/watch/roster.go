@@ -21,6 +21,8 @@ type Roster struct {
 	// named is what was asked for; empty: all containers.
 	named []target.Ref
 
+	// begun is set once all that was named has been found.
+	begun    bool
 	subjects map[string]*Subject
 	volumes  []Volume
 	notes    []string
@@ -111,7 +113,7 @@ func (r *Roster) Subjects(ctx context.Context) ([]*Subject, []Volume, error) {
 
 // refresh asks the engines.
 func (r *Roster) refresh(ctx context.Context) error {
-	first := len(r.subjects) == 0 && len(r.volumes) == 0
+	first := !r.begun
 	found, err := r.find(ctx, first)
 	if err != nil {
 		return err
@@ -149,6 +151,7 @@ func (r *Roster) refresh(ctx context.Context) error {
 		}
 	}
 	r.volumes = separate(volumes)
+	r.begun = true
 	return nil
 }
 

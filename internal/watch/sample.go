@@ -34,6 +34,9 @@ type Sample struct {
 	// Counted are the devices on which the kernel counts by group; CountsAll is set where it does on each.
 	Counted   []Number
 	CountsAll bool
+	// All is what version 1 has charged to everybody on each device, and Ahead what of that was not done yet: see Held. Both are nil
+	// with version 2, which charges what is let through.
+	All, Ahead map[Number]cgroupio.Counters
 }
 
 // A Reading is what was counted for one subject.
@@ -43,6 +46,8 @@ type Reading struct {
 	At time.Time
 	// Groups are the counters by the group's path and the device.
 	Groups map[string]map[Number]cgroupio.Counters
+	// Waiting is what was charged and not done yet, by group and device.
+	Waiting map[string]map[Number]Held
 	// Processes are the group's; AppErr says why they can't be read.
 	Processes map[int]Process
 	AppErr    error
@@ -71,6 +76,8 @@ type Sampler struct {
 	tree   *hierarchy.Tree
 	// last are the readings before, whose limits are taken for those that have done nothing since.
 	last map[string]*Reading
+	// before is the last sample.
+	before *Sample
 	// births are of processes that were seen before: they don't change.
 	births map[int]birth
 	// stacks are what was found beneath devices, and trees what finds it; nil until it is needed.
@@ -119,13 +126,17 @@ func (s *Sampler) Sample(subjects []*Subject, volumes []Volume) (*Sample, error)
 	}
 	root, err := s.tree.Root(hierarchy.IO)
 	if err == nil {
-		devices, all, err := cgroupio.Counted(root, s.read)
+		all, err := cgroupio.Everybody(root, s.read)
 		if err != nil {
 			return nil, err
 		}
-		out.CountsAll = all
-		for _, d := range devices {
+		out.CountsAll = all == nil
+		if all != nil {
+			out.All = make(map[Number]cgroupio.Counters, len(all))
+		}
+		for d, c := range all {
 			out.Counted = append(out.Counted, Number(d))
+			out.All[Number(d)] = c
 		}
 		if root.Version == 1 && len(subjects) > 0 {
 			out.Nobody = s.nobody()
@@ -135,7 +146,8 @@ func (s *Sampler) Sample(subjects []*Subject, volumes []Volume) (*Sample, error)
 	for i, sub := range subjects {
 		out.Subjects[sub.Ref] = s.subject(sub, births, i)
 	}
-	s.births, s.last = births, out.Subjects
+	out.wait(s.before)
+	s.births, s.last, s.before = births, out.Subjects, out
 	return out, nil
 }
 

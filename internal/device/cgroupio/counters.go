@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,11 +29,13 @@ type Counters struct {
 const (
 	serviceLocal  = "blkio.throttle.io_service_bytes"
 	servicedLocal = "blkio.throttle.io_serviced"
+	// servicedAll counts those below it, too.
+	servicedAll = "blkio.throttle.io_serviced_recursive"
 )
 
 // GroupCounters returns the counters of an I/O controller's group by device ("254:0"). A device that has
 // none is left out: in version 2 the group has not used it; in version 1 neither, or the kernel doesn't count there
-// (see Counted).
+// (see Everybody).
 //
 // In version 1 the counters are the group's own, without those of the groups below it: whoever
 // wants a container's adds up its groups. (The kernel's own sum forgets a group as it is
@@ -57,13 +58,18 @@ func GroupCounters(g *hierarchy.Group, read func(path string) ([]byte, error)) (
 		}
 		return stats, nil
 	}
+	return services(g, read, serviceLocal, servicedLocal)
+}
+
+// services reads two files of version 1, of bytes and of I/Os.
+func services(g *hierarchy.Group, read func(path string) ([]byte, error), bytes, ios string) (map[string]Counters, error) {
 	out := map[string]Counters{}
 	for _, f := range []struct {
 		file string
 		put  func(c *Counters, op string, n int64)
 	}{
-		{serviceLocal, func(c *Counters, op string, n int64) { c.count(op, n, &c.ReadBytes, &c.WriteBytes, &c.DiscardBytes) }},
-		{servicedLocal, func(c *Counters, op string, n int64) { c.count(op, n, &c.Reads, &c.Writes, &c.Discards) }},
+		{bytes, func(c *Counters, op string, n int64) { c.count(op, n, &c.ReadBytes, &c.WriteBytes, &c.DiscardBytes) }},
+		{ios, func(c *Counters, op string, n int64) { c.count(op, n, &c.Reads, &c.Writes, &c.Discards) }},
 	} {
 		b, err := read(filepath.Join(g.Dir, f.file))
 		if err != nil {
@@ -108,23 +114,14 @@ func parseServices(text string, each func(key, op string, n int64)) error {
 	return nil
 }
 
-// Counted returns the devices ("254:0") on which version 1 counts, and all of them (nil, true) where it counts on each,
-// as version 2 does. Since kernel 6.10 it counts on a disk from the first limit on that anybody set there: a
-// device that isn't in the list, and that a group has no counters for, may have been used or not.
-func Counted(root *hierarchy.Group, read func(path string) ([]byte, error)) (devices []string, all bool, err error) {
+// Everybody returns what version 1 has charged to all groups together by device ("254:0"), from the kernel's own sum, which
+// forgets a group as it is removed. Since kernel 6.10 it counts on a disk from the first limit on that anybody set there:
+// a device that isn't in the list may have been used or not. It is nil where each device is counted, as in version 2.
+func Everybody(root *hierarchy.Group, read func(path string) ([]byte, error)) (map[string]Counters, error) {
 	if root.Version == 2 {
-		return nil, true, nil
+		return nil, nil
 	}
-	b, err := read(filepath.Join(root.Dir, serviceBytes))
-	if err != nil {
-		return nil, false, fmt.Errorf("group %s: %w", root.Path, err)
-	}
-	err = parseServices(string(b), func(key, _ string, _ int64) {
-		if !slices.Contains(devices, key) {
-			devices = append(devices, key)
-		}
-	})
-	return devices, false, err
+	return services(root, read, serviceBytes, servicedAll)
 }
 
 // GroupThrottle returns how often and how long the CPU controller has stopped a group since it was made.

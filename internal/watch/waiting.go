@@ -1,0 +1,141 @@
+package watch
+
+import (
+	"time"
+
+	"plimsoll/internal/device/cgroupio"
+)
+
+// A Held is what was charged to a group on a device and wasn't done yet, as far as the device's own counters tell.
+//
+// Version 1 charges an I/O when it is submitted, all of it at once, and a limit makes it wait only then: 40 MiB that an
+// fsync submits are charged in the first tenth of a second, and reach the device in four seconds where 10 MiB/s are let
+// through. What came through in an interval is therefore what the device did, and no more than was charged.
+type Held struct {
+	cgroupio.Counters
+	// moved is when it last changed.
+	moved time.Time
+}
+
+// stuck is for how long nothing may move until what waits is taken for lost: a device that failed it did not do it.
+const stuck = time.Minute
+
+// A pace is what the device did between two samples, whoever wanted it, what was charged to everybody there, and what
+// everybody had waiting before.
+type pace struct{ done, charged, ahead cgroupio.Counters }
+
+// doneOn are what each device has done since it was made.
+func (s *Sample) doneOn() map[Number]cgroupio.Counters {
+	out := make(map[Number]cgroupio.Counters, len(s.Disks))
+	for _, d := range s.Disks {
+		out[d.Number] = cgroupio.Counters{
+			ReadBytes: int64(d.Read.Sectors) * 512, WriteBytes: int64(d.Write.Sectors) * 512, Reads: int64(d.Read.IOs), Writes: int64(d.Write.IOs),
+		}
+	}
+	return out
+}
+
+// paces are those of the devices where the kernel charges before it makes I/O wait, and counts.
+func paces(before, after *Sample) map[Number]pace {
+	out := map[Number]pace{}
+	was, now := before.doneOn(), after.doneOn()
+	for n, all := range after.All {
+		b, counted := before.All[n]
+		a, there := now[n]
+		c, before0 := was[n]
+		if counted && there && before0 {
+			out[n] = pace{done: risen(a, c), charged: risen(all, b), ahead: before.Ahead[n]}
+		}
+	}
+	return out
+}
+
+// risen is by how much counters rose; those that fell count as 0: the sum over all groups forgets those that are removed.
+func risen(now, before cgroupio.Counters) cgroupio.Counters {
+	return cgroupio.Counters{
+		ReadBytes: max(0, now.ReadBytes-before.ReadBytes), WriteBytes: max(0, now.WriteBytes-before.WriteBytes),
+		Reads: max(0, now.Reads-before.Reads), Writes: max(0, now.Writes-before.Writes),
+	}
+}
+
+// through is how much of what waited, and of what was charged to a group, has come through, and what waits still. What was
+// charged to others is taken to have come through at once.
+func (p pace) through(waited, charged cgroupio.Counters) (came, waits cgroupio.Counters) {
+	each := func(waited, waitedIOs, charged, chargedIOs, done, all int64) (came, cameIOs, waits, waitsIOs int64) {
+		most, mostIOs := waited+charged, waitedIOs+chargedIOs
+		came = min(most, max(0, done-max(0, all-charged)))
+		if cameIOs = mostIOs; came < most {
+			// The device counts requests, which were put together of several I/Os.
+			cameIOs = int64(float64(mostIOs) * float64(came) / float64(most))
+		}
+		return came, cameIOs, most - came, mostIOs - cameIOs
+	}
+	came.ReadBytes, came.Reads, waits.ReadBytes, waits.Reads = each(waited.ReadBytes, waited.Reads, charged.ReadBytes, charged.Reads, p.done.ReadBytes, p.charged.ReadBytes)
+	came.WriteBytes, came.Writes, waits.WriteBytes, waits.Writes = each(waited.WriteBytes, waited.Writes, charged.WriteBytes, charged.Writes, p.done.WriteBytes, p.charged.WriteBytes)
+	return came, waits
+}
+
+// least is what can only have been the group's: what the device did, without all that others were charged, and that anybody
+// had waiting.
+func (p pace) least(charged cgroupio.Counters) cgroupio.Counters {
+	each := func(done, all, charged, ahead int64) int64 { return max(0, done-max(0, all-charged)-ahead) }
+	return cgroupio.Counters{
+		ReadBytes:  each(p.done.ReadBytes, p.charged.ReadBytes, charged.ReadBytes, p.ahead.ReadBytes),
+		WriteBytes: each(p.done.WriteBytes, p.charged.WriteBytes, charged.WriteBytes, p.ahead.WriteBytes),
+		Reads:      each(p.done.Reads, p.charged.Reads, charged.Reads, p.ahead.Reads),
+		Writes:     each(p.done.Writes, p.charged.Writes, charged.Writes, p.ahead.Writes),
+	}
+}
+
+// wait fills in what waits, of everybody and of each subject, as it follows from the sample before.
+func (s *Sample) wait(before *Sample) {
+	if before == nil || s.All == nil {
+		return
+	}
+	all := paces(before, s)
+	s.Ahead = map[Number]cgroupio.Counters{}
+	for n, p := range all {
+		// All that is charged is everybody's.
+		alone := pace{done: p.done, charged: p.charged}
+		if _, waits := alone.through(p.ahead, p.charged); waits != (cgroupio.Counters{}) {
+			s.Ahead[n] = waits
+		}
+	}
+	for ref, r := range s.Subjects {
+		r.wait(before.Subjects[ref], all, s.At)
+	}
+	if s.Nobody != nil {
+		s.Nobody.wait(before.Nobody, all, s.At)
+	}
+}
+
+// wait fills in what waits of one.
+func (r *Reading) wait(before *Reading, all map[Number]pace, at time.Time) {
+	if before == nil || before.Subject.Target.StartTime != r.Subject.Target.StartTime {
+		return
+	}
+	for path, devices := range r.Groups {
+		for n, now := range devices {
+			p, ok := all[n]
+			if !ok {
+				continue
+			}
+			was := before.Waiting[path][n]
+			_, waits := p.through(was.Counters, risen(now, before.Groups[path][n]))
+			h := Held{waits, at}
+			if waits == was.Counters {
+				h.moved = was.moved
+			}
+			if waits == (cgroupio.Counters{}) || at.Sub(h.moved) > stuck {
+				continue
+			}
+			if r.Waiting == nil {
+				r.Waiting = map[string]map[Number]Held{}
+			}
+			if r.Waiting[path] == nil {
+				r.Waiting[path] = map[Number]Held{}
+			}
+			r.Waiting[path][n] = h
+		}
+	}
+}
