@@ -202,11 +202,20 @@ func TestLimitContainerd(t *testing.T) {
 	}
 }
 
-// TestLimitRuntimes: limits of containers that runc and crun run alone hold.
+// TestLimitRuntimes: limits of containers that runc and crun run alone hold, also of one whose group isn't called after it.
 func TestLimitRuntimes(t *testing.T) {
 	needBlkio(t)
-	for _, name := range []string{"runc", "crun"} {
-		t.Run(name, func(t *testing.T) {
+	parent := fmt.Sprintf("/plimsoll-limit-%d", os.Getpid())
+	t.Cleanup(func() {
+		// The runtime removes the last of a path only.
+		groups, _ := filepath.Glob("/sys/fs/cgroup/*" + parent)
+		for _, g := range groups {
+			os.Remove(g)
+		}
+	})
+	for _, tt := range []struct{ name, cgroup string }{{"runc", ""}, {"runc", parent + "/app"}, {"crun", ""}} {
+		name := tt.name
+		t.Run(name+tt.cgroup, func(t *testing.T) {
 			path, err := exec.LookPath(name)
 			if err != nil {
 				t.Skipf("needs %s: apt-get install %s", name, name)
@@ -224,6 +233,9 @@ func TestLimitRuntimes(t *testing.T) {
 				process := c["process"].(map[string]any)
 				process["terminal"], process["args"] = false, []string{"/sleeper"}
 				c["mounts"] = append(c["mounts"].([]any), map[string]any{"destination": "/data", "type": "bind", "source": dir, "options": []string{"rbind", "rw"}})
+				if tt.cgroup != "" {
+					c["linux"].(map[string]any)["cgroupsPath"] = tt.cgroup
+				}
 				c["linux"].(map[string]any)["resources"].(map[string]any)["cpu"] = map[string]any{"shares": 512}
 			})
 			words, err := os.Create(filepath.Join(bundle, "words"))

@@ -51,7 +51,7 @@ func (a *app) verifyProbe(ctx context.Context, l *limiter, name string, f limitV
 	if !x.Possible {
 		return nil, &hold.ImpossibleError{What: "volume " + volume, Why: x.Why, Instead: x.Instead}
 	}
-	groups, err := l.Groups.Find(info.PID, info.Container)
+	groups, err := l.Groups.Find(info.PID, info.Container, "")
 	if err != nil {
 		return nil, fmt.Errorf("the probe container: %w", err)
 	}
@@ -122,7 +122,7 @@ func (a *app) verifyProbed(ctx context.Context, l *limiter, t target.Target, gro
 	v.inRoot = l.rootLimits()[n]
 	own := named
 	if own.IsZero() && t.Kind == target.Container {
-		has, err := l.Groups.Find(t.PID, t.ID)
+		has, err := l.Groups.Find(t.PID, t.ID, t.CgroupsPath())
 		if err != nil {
 			return nil, err
 		}

@@ -134,14 +134,13 @@ func (a *app) enabling(l *limiter, by string) applier {
 	}
 	return func(ctx context.Context, s *hold.Scope, change limit.Change) ([]hold.Done, error) {
 		w := l.Weights(a.stateDir)
-		on, err := w.Enable(ctx, s, by)
+		on, undo, err := w.Enable(ctx, s, by)
 		if err != nil {
 			return nil, err
 		}
 		done, err := l.Apply(ctx, s, change)
 		if err != nil {
-			_, undo := w.Undo(context.WithoutCancel(ctx), s)
-			return nil, errors.Join(err, undo)
+			return nil, errors.Join(err, undo(context.WithoutCancel(ctx)))
 		}
 		for _, e := range on {
 			s.Notes = append(s.Notes, e.String()+", for all who use it; plimsoll limit clear puts that back")

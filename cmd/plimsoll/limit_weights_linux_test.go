@@ -54,6 +54,9 @@ func TestLimitWeights(t *testing.T) {
 			says(exitDone, []string{"set weight=200", "weights take effect on " + disk + " by bfq", "for all who use it; plimsoll limit clear puts that back"}, append(set, "--enable-weights")...)
 			has("enabled", "bfq", "200")
 			says(exitDone, []string{"as wanted already"}, set...)
+			// What is refused later leaves what was enabled before, and the weight.
+			says(exitFailure, []string{"cpu"}, "set", name, "--device", loop, "--weight", "300", "--cpus", "1", "--enable-weights")
+			has("refused later", "bfq", "200")
 			says(exitDone, []string{"set weight=50"}, "set", neighbor, "--device", loop, "--weight", "50", "--enable-weights")
 			says(exitDone, nil, "clear", name, "--only", "write_bps")
 			has("a rate cleared", "bfq", "200")

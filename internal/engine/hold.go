@@ -87,7 +87,7 @@ func groundOf(s Session, fs device.FS) (*ground, error) {
 	g := &ground{session: l, io: io, groups: groups}
 	if io.own != nil {
 		g.target = io.own.Target
-	} else if g.target, err = groups.Find(info.PID, io.container); err != nil {
+	} else if g.target, err = groups.Find(info.PID, io.container, ""); err != nil {
 		if len(keys) == 0 {
 			return nil, nil
 		}

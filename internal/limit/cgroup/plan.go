@@ -18,6 +18,9 @@ type Want struct {
 	// Devices are whole disks that rates and the latency are for: the device right under the file
 	// system, not what that stands on. None: a change that only removes is for all devices.
 	Devices []Device
+	// ReadsOnly are those of Devices on which no rate of writing is set: an overlay's lower folders are on them. Setting one leaves
+	// what they have.
+	ReadsOnly []Device
 	// WeightDevices are the disks that the weight is for: those at the bottom of the stack, which have a
 	// scheduler. None: the weight is for all devices.
 	WeightDevices []Device
@@ -117,6 +120,11 @@ func (p *planner) read(g *hierarchy.Group, file string) ([]byte, error) {
 // removing reports whether the change sets none of the keys.
 func (p *planner) removing(keys ...limit.Key) bool {
 	return !slices.ContainsFunc(keys, p.want.Change.Set.Has)
+}
+
+// readsOnly reports whether a key is to be set, but not on this device.
+func (p *planner) readsOnly(d Device, k limit.Key) bool {
+	return k.Writes() && p.want.Change.Set.Has(k) && slices.Contains(p.want.ReadsOnly, d)
 }
 
 // edit adds an edit.

@@ -61,6 +61,9 @@ func (p *planner) throttle(g *hierarchy.Group, file string, key limit.Key) error
 	}
 	want := clampRate(key, *p.want.Change.Set.Whole(key))
 	for _, d := range p.devices(now) {
+		if p.readsOnly(d, key) {
+			continue
+		}
 		has, limited := now.of(d)
 		// An IOPS limit that somebody wrote as 2^32 reads 0 and is no limit but a fault: the kernel
 		// divides by it.
@@ -174,7 +177,7 @@ func (p *planner) maximum(g *hierarchy.Group, d Device, now maximum, keys []limi
 	var changed []limit.Key
 	text, was := d.String(), d.String()
 	for i, f := range rateFiles {
-		if !slices.Contains(keys, f.key) {
+		if !slices.Contains(keys, f.key) || p.readsOnly(d, f.key) {
 			continue
 		}
 		want := uint64(max(0, *p.want.Change.Set.Whole(f.key)))

@@ -269,7 +269,7 @@ func TestRealFind(t *testing.T) {
 	h := newHelper(t, nil, "spin")
 	l.add(h)
 	g, _ := l.own.Group(hierarchy.CPU)
-	target, err := l.host.Find(h.cmd.Process.Pid, filepath.Base(g.Path))
+	target, err := l.host.Find(h.cmd.Process.Pid, filepath.Base(g.Path), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +283,7 @@ func TestRealFind(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = h.cmd.Wait()
-	if _, err := l.host.Find(h.cmd.Process.Pid, ""); err == nil {
+	if _, err := l.host.Find(h.cmd.Process.Pid, "", ""); err == nil {
 		t.Error("a process that has ended is found")
 	}
 }

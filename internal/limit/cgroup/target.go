@@ -3,9 +3,7 @@ package cgroup
 import (
 	"errors"
 	"fmt"
-	"path"
 	"strconv"
-	"strings"
 
 	"plimsoll/internal/device/hierarchy"
 )
@@ -61,13 +59,14 @@ func (h *Host) Below(t *Target, g *hierarchy.Group) ([]*hierarchy.Group, error) 
 }
 
 // Find returns the groups of a container whose first process is pid. container is its full id, or its
-// name for an OCI runtime: the topmost group that carries it is the container's, also
+// name for an OCI runtime, and asked the group that its config.json asks for, if that is known: the topmost group that is
+// called so is the container's (hierarchy.Own), also
 // where processes moved to groups below it (systemd in a container, podman's own). With an
 // empty container the groups are those that the process is in.
 //
 // A controller by which the process is in the root group, or in no group of the container's, is
 // left out, and Group says so. It is an error if that leaves nothing.
-func (h *Host) Find(pid int, container string) (*Target, error) {
+func (h *Host) Find(pid int, container, asked string) (*Target, error) {
 	t := newTarget(fmt.Sprintf("process %d", pid))
 	if container != "" {
 		t.Name = "container " + short(container)
@@ -75,7 +74,7 @@ func (h *Host) Find(pid int, container string) (*Target, error) {
 	for _, c := range controllers {
 		g, err := h.tree.Of(strconv.Itoa(pid), c)
 		if err == nil {
-			g, err = owned(g, pid, container)
+			g, err = owned(g, pid, container, asked)
 		}
 		t.put(c, g, err)
 	}
@@ -84,7 +83,7 @@ func (h *Host) Find(pid int, container string) (*Target, error) {
 	}
 	g, err := h.tree.Of(strconv.Itoa(pid), hierarchy.Unified)
 	if err == nil {
-		g, err = owned(g, pid, container)
+		g, err = owned(g, pid, container, asked)
 	}
 	t.put(hierarchy.Unified, g, err)
 	return t, nil
@@ -157,41 +156,21 @@ func (t *Target) check() error {
 var errRoot = errors.New("a limit there would hold the whole machine; start the processes in a group of their own")
 
 // owned returns the group to be limited for a process in g.
-func owned(g *hierarchy.Group, pid int, container string) (*hierarchy.Group, error) {
+func owned(g *hierarchy.Group, pid int, container, asked string) (*hierarchy.Group, error) {
 	if container == "" {
 		if g.IsRoot() {
 			return nil, fmt.Errorf("process %d is in the root group of %s: %w", pid, g.Name(), errRoot)
 		}
 		return g, nil
 	}
-	var top *hierarchy.Group
-	for a := g; a != nil; a = a.Parent() {
-		if carries(path.Base(a.Path), container) {
-			top = a
+	own := hierarchy.Own(g.Path, container, asked)
+	for a := g; a != nil && own != ""; a = a.Parent() {
+		if a.Path == own {
+			return a, nil
 		}
 	}
-	if top == nil {
-		return nil, fmt.Errorf("process %d is in %s of %s, which does not carry the name of %s: it may be shared with others; "+
-			"if it is not, name the group itself (cgroup:%s)", pid, g.Path, g.Name(), short(container), g.Path)
-	}
-	return top, nil
-}
-
-// carries reports whether a group's name is that of a container. Engines add their own words
-// to an id: "docker-ID.scope", "libpod-ID.scope", "cri-containerd-ID.scope", "lxc.payload.NAME". An id of
-// digits can't be mistaken wherever it stands; a name that somebody chose could be a part of another
-// word, and of a slice's name.
-func carries(group, container string) bool {
-	if len(container) >= 12 && strings.Trim(container, "0123456789abcdef") == "" {
-		return strings.Contains(group, container)
-	}
-	if group == container {
-		return true
-	}
-	if scope, ok := strings.CutSuffix(group, ".scope"); ok {
-		return scope == container || strings.HasSuffix(scope, "-"+container)
-	}
-	return group == "lxc.payload."+container
+	return nil, fmt.Errorf("process %d is in %s of %s, which does not carry the name of %s: it may be shared with others; "+
+		"if it is not, name the group itself (cgroup:%s)", pid, g.Path, g.Name(), short(container), g.Path)
 }
 
 // short is an id as engines print it.

@@ -40,7 +40,7 @@ func TestFindNames(t *testing.T) {
 	} {
 		f := newFake(t, 2)
 		f.put("proc/10/cgroup", "0::"+tt.in+"\n")
-		target, err := f.host.Find(10, tt.container)
+		target, err := f.host.Find(10, tt.container, "")
 		if (err != nil) != (tt.want == "") {
 			t.Errorf("Find(%q in %s): %v", tt.container, tt.in, err)
 			continue
@@ -59,7 +59,7 @@ func TestFindNames(t *testing.T) {
 func TestFind(t *testing.T) {
 	f := newFake(t, 3)
 	f.put("proc/10/cgroup", "3:blkio:/docker/"+id+"\n0::/system.slice/docker-"+id+".scope/init\n")
-	target, err := f.host.Find(10, id)
+	target, err := f.host.Find(10, id, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestFind(t *testing.T) {
 	} {
 		f := newFake(t, 3)
 		f.put("proc/10/cgroup", tt.cgroup)
-		_, err := f.host.Find(10, tt.container)
+		_, err := f.host.Find(10, tt.container, "")
 		if err == nil {
 			t.Errorf("%q: no error", tt.cgroup)
 			continue
@@ -94,12 +94,25 @@ func TestFind(t *testing.T) {
 			}
 		}
 	}
-	if _, err := f.host.Find(99, ""); err == nil || !strings.Contains(err.Error(), "group of process 99") {
+	if _, err := f.host.Find(99, "", ""); err == nil || !strings.Contains(err.Error(), "group of process 99") {
 		t.Errorf("no process: %v", err)
+	}
+	// A group that config.json asks for need not be called after the container.
+	f.put("proc/12/cgroup", "3:blkio:/grp/app\n0::/grp/app/init\n")
+	if target, err = f.host.Find(12, "web", "/grp/app"); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range controllers {
+		if g, err := target.Group(c); err != nil || g.Path != "/grp/app" {
+			t.Errorf("Group(%v) of a container with a path of its own = %+v, %v", c, g, err)
+		}
+	}
+	if _, err := f.host.Find(12, "web", "/grp/ap"); err == nil || !strings.Contains(err.Error(), "does not carry the name") {
+		t.Errorf("Find() with another path: %v", err)
 	}
 	// One controller in the root is no reason to leave out the others.
 	f.put("proc/11/cgroup", "3:blkio:/\n0::/a\n")
-	target, err = f.host.Find(11, "")
+	target, err = f.host.Find(11, "", "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,11 @@ func (s *Scope) want(p Part, c limit.Change) cgroup.Want {
 		w.Change = rates(c)
 	}
 	for _, d := range s.Devices() {
-		w.Devices = append(w.Devices, cgroup.Device{Major: d.Major, Minor: d.Minor})
+		n := cgroup.Device{Major: d.Major, Minor: d.Minor}
+		w.Devices = append(w.Devices, n)
+		if d.ReadsOnly {
+			w.ReadsOnly = append(w.ReadsOnly, n)
+		}
 	}
 	for _, d := range s.weights() {
 		w.WeightDevices = append(w.WeightDevices, cgroup.Device{Major: d.Major, Minor: d.Minor})
@@ -87,6 +91,11 @@ func (h *Holder) Plan(ctx context.Context, s *Scope, c limit.Change) ([]Done, er
 
 func (h *Holder) plan(ctx context.Context, s *Scope, c limit.Change) ([]Done, error) {
 	var all []Done
+	if slices.ContainsFunc(limit.Keys, func(k limit.Key) bool { return k.Writes() && c.Set.Has(k) }) {
+		if err := s.Written(); err != nil {
+			return nil, err
+		}
+	}
 	for _, p := range s.Parts {
 		if p.Target != nil && p.Target.PID != 0 {
 			// Its number may be another's by now, and so may its groups.
@@ -190,10 +199,11 @@ func (h *Holder) unitChange(s *Scope, p Part, c limit.Change) unit.Change {
 	u.Set = unit.Limits{CPUs: c.Set.CPUs, CPUShares: uint64(c.Set.CPUShares), Memory: uint64(c.Set.Memory), NoSwap: c.Set.Memory > 0}
 	for _, d := range s.Devices() {
 		u.Paths = append(u.Paths, node(d.Name))
+		set := ratesOn(d, c.Set)
 		if x := (unit.Device{
-			Path: node(d.Name), Latency: c.Set.Latency, ReadBPS: uint64(c.Set.ReadBPS), WriteBPS: uint64(c.Set.WriteBPS),
-			ReadIOPS: uint64(c.Set.ReadIOPS), WriteIOPS: uint64(c.Set.WriteIOPS),
-		}); c.Set.IO() {
+			Path: node(d.Name), Latency: set.Latency, ReadBPS: uint64(set.ReadBPS), WriteBPS: uint64(set.WriteBPS),
+			ReadIOPS: uint64(set.ReadIOPS), WriteIOPS: uint64(set.WriteIOPS),
+		}); set.IO() {
 			u.Set.Devices = append(u.Set.Devices, x)
 		}
 	}

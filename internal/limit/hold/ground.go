@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/inroot"
+	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/target"
 )
@@ -157,10 +158,40 @@ func (s *Scope) Devices() []explain.Spot {
 	var list []explain.Spot
 	for _, g := range s.Grounds {
 		for _, d := range g.Explanation.Hard {
-			if !slices.ContainsFunc(list, func(o explain.Spot) bool { return o.Number() == d.Number() }) {
+			i := slices.IndexFunc(list, func(o explain.Spot) bool { return o.Number() == d.Number() })
+			if i < 0 {
 				list = append(list, d)
+			} else if !d.ReadsOnly {
+				// One of its mounts is written there.
+				list[i] = d
 			}
 		}
 	}
 	return list
+}
+
+// ratesOn are limits for a device, without those of writing where nothing is written.
+func ratesOn(d explain.Spot, l limit.Limits) limit.Limits {
+	if d.ReadsOnly {
+		return l.Without(limit.WriteBPS, limit.WriteIOPS)
+	}
+	return l
+}
+
+// Written returns why a limit of what is written holds nothing here: all of it goes where there is no limit. Where nothing can be
+// written, there is nothing to hold, and no error.
+func (s *Scope) Written() error {
+	for _, g := range s.Grounds {
+		if slices.ContainsFunc(g.Explanation.Hard, func(d explain.Spot) bool { return !d.ReadsOnly }) {
+			return nil
+		}
+	}
+	for _, g := range s.Grounds {
+		for _, m := range g.Explanation.Modes {
+			if m.Name == explain.Direct && m.Group != explain.Never {
+				return &ImpossibleError{What: "what is written to " + g.Name, Why: m.Why, Instead: "have it written to a volume on a disk; reads can be limited"}
+			}
+		}
+	}
+	return nil
 }

@@ -96,6 +96,10 @@ func (s *Scope) forAPI(l limit.Limits) engineapi.Limits {
 		return out
 	}
 	for _, d := range s.Devices() {
+		l := ratesOn(d, l)
+		if !l.Without(limit.Weight, limit.Latency).IO() {
+			continue
+		}
 		out.Devices = append(out.Devices, engineapi.Device{
 			Path: node(d.Name), Major: d.Major, Minor: d.Minor,
 			ReadBPS: uint64(l.ReadBPS), WriteBPS: uint64(l.WriteBPS), ReadIOPS: uint64(l.ReadIOPS), WriteIOPS: uint64(l.WriteIOPS),

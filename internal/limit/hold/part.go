@@ -114,9 +114,9 @@ func (h *Holder) part(s *Scope, t *target.Target) (Part, error) {
 	var err error
 	switch t.Kind {
 	case target.Container:
-		groups, err = h.Groups.Find(t.PID, t.ID)
+		groups, err = h.Groups.Find(t.PID, t.ID, t.CgroupsPath())
 	case target.Process:
-		groups, err = h.Groups.Find(t.PID, "")
+		groups, err = h.Groups.Find(t.PID, "", "")
 		if err == nil {
 			s.Notes = append(s.Notes, fmt.Sprintf("the limits are for all processes in the groups of process %d", t.PID))
 		}

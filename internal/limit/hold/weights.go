@@ -61,12 +61,14 @@ func (h *Holder) Weights(folder string) *Weights {
 }
 
 // Enable makes weights take effect on all disks of a scope on which they have none, by bfq or iocost; by "" it
-// chooses, bfq first. It returns what it has changed. An error says that nothing was.
-func (w *Weights) Enable(ctx context.Context, s *Scope, by string) (done []Enabled, err error) {
+// chooses, bfq first. It returns what it has changed, and what undoes this call and no other: disks that were divided by weight
+// before stay so. An error says that nothing was changed.
+func (w *Weights) Enable(ctx context.Context, s *Scope, by string) (done []Enabled, undo func(context.Context) error, err error) {
 	groups, err := groupsOf(s)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	joined := map[cgroup.Device][]string{}
 	err = w.locked(ctx, func(all *[]Enabled) error {
 		for _, d := range s.weights() {
 			n := cgroup.Device{Major: d.Major, Minor: d.Minor}
@@ -74,7 +76,7 @@ func (w *Weights) Enable(ctx context.Context, s *Scope, by string) (done []Enabl
 			effect := w.Groups.WeightEffect(groups[0], n)
 			if effect.Works() {
 				if i >= 0 {
-					(*all)[i].add(groups)
+					joined[n] = (*all)[i].add(groups)
 				}
 				continue
 			}
@@ -92,20 +94,44 @@ func (w *Weights) Enable(ctx context.Context, s *Scope, by string) (done []Enabl
 			}
 			if err != nil {
 				*all = slices.DeleteFunc(*all, func(e Enabled) bool { return e.Number == n })
-				for _, x := range done {
-					err = errors.Join(err, w.Groups.Restore(x.Edits))
-					*all = slices.DeleteFunc(*all, func(e Enabled) bool { return e.Number == x.Number })
-				}
-				return fmt.Errorf("weights on %s: %w", d.Name, err)
+				return errors.Join(fmt.Errorf("weights on %s: %w", d.Name, err), w.takeBack(all, done, joined))
 			}
 			done = append(done, e)
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return done, nil
+	return done, func(ctx context.Context) error {
+		return w.locked(ctx, func(all *[]Enabled) error { return w.takeBack(all, done, joined) })
+	}, nil
+}
+
+// takeBack restores disks that were enabled, unless somebody else has a weight there by now, and takes out users that were added to
+// others.
+func (w *Weights) takeBack(all *[]Enabled, done []Enabled, joined map[cgroup.Device][]string) error {
+	var errs []error
+	for _, x := range slices.Backward(done) {
+		joined[x.Number] = x.Users
+	}
+	var kept []Enabled
+	for _, e := range *all {
+		e.Users = slices.DeleteFunc(e.Users, func(dir string) bool { return slices.Contains(joined[e.Number], dir) })
+		ours := slices.ContainsFunc(done, func(x Enabled) bool { return x.Number == e.Number })
+		if !ours || len(e.Users) > 0 {
+			kept = append(kept, e)
+			continue
+		}
+		if !w.Groups.Weighs(e.Number, e.By) {
+			continue // Somebody else's by now.
+		}
+		if err := w.Groups.Restore(e.Edits); err != nil {
+			errs, kept = append(errs, fmt.Errorf("weights on %s: %w", e.Disk, err)), append(kept, e)
+		}
+	}
+	*all = kept
+	return errors.Join(errs...)
 }
 
 // enable plans it for one disk.
@@ -145,13 +171,15 @@ func (w *Weights) turnOn(e Enabled, g *hierarchy.Group) error {
 	return nil
 }
 
-// add notes users.
-func (e *Enabled) add(groups []*hierarchy.Group) {
+// add notes users, and returns those that are new.
+func (e *Enabled) add(groups []*hierarchy.Group) (added []string) {
 	for _, g := range groups {
 		if !slices.Contains(e.Users, g.Dir) {
-			e.Users = append(e.Users, g.Dir)
+			added = append(added, g.Dir)
 		}
 	}
+	e.Users = append(e.Users, added...)
+	return added
 }
 
 // Undo puts back what was enabled for the groups of a scope and for nobody else who still lives. What somebody has

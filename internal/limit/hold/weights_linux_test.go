@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"plimsoll/internal/disktest"
@@ -51,14 +52,14 @@ func TestWeights(t *testing.T) {
 	if _, err := h.Apply(t.Context(), a, set); !errors.As(err, &fault) || !strings.Contains(fault.Fix, "bfq") {
 		t.Fatalf("a weight that does nothing: %v, want it refused with a fix", err)
 	}
-	if _, err := w.Enable(t.Context(), a, "iocost"); !errors.Is(err, cgroup.ErrUnsupported) || schedulers() != before {
+	if _, _, err := w.Enable(t.Context(), a, "iocost"); !errors.Is(err, cgroup.ErrUnsupported) || schedulers() != before {
 		t.Errorf("iocost in version 1: %v; %s", err, schedulers())
 	}
-	on, err := w.Enable(t.Context(), a, "")
+	on, _, err := w.Enable(t.Context(), a, "")
 	if err != nil || len(on) != 1 || on[0].By != "bfq" || !strings.Contains(on[0].String(), `write "bfq" to /sys/`) || !strings.Contains(schedulers(), "[bfq]") {
 		t.Fatalf("Enable() = %+v, %v; %s", on, err, schedulers())
 	}
-	if on, err := w.Enable(t.Context(), b, ""); err != nil || len(on) != 0 {
+	if on, _, err := w.Enable(t.Context(), b, ""); err != nil || len(on) != 0 {
 		t.Errorf("Enable() of a second group = %+v, %v", on, err)
 	}
 	for _, s := range []*Scope{a, b} {
@@ -89,7 +90,7 @@ func TestWeights(t *testing.T) {
 	}
 
 	// What somebody changed since is his, and a group that has gone needs nothing.
-	if _, err := w.Enable(t.Context(), a, "bfq"); err != nil {
+	if _, _, err := w.Enable(t.Context(), a, "bfq"); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(file, []byte("mq-deadline"), 0); err != nil {
@@ -98,7 +99,7 @@ func TestWeights(t *testing.T) {
 	if off, err := w.Undo(t.Context(), a); err != nil || len(off) != 0 || !strings.Contains(schedulers(), "[mq-deadline]") {
 		t.Errorf("Undo() after a change = %+v, %v; %s", off, err, schedulers())
 	}
-	if _, err := w.Enable(t.Context(), a, "bfq"); err != nil {
+	if _, _, err := w.Enable(t.Context(), a, "bfq"); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Remove(string(one)); err != nil {
@@ -110,7 +111,143 @@ func TestWeights(t *testing.T) {
 	if err := os.WriteFile(w.File, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Enable(t.Context(), b, ""); err == nil || !strings.Contains(err.Error(), "weights.json") || strings.Contains(schedulers(), "[bfq]") {
+	if _, _, err := w.Enable(t.Context(), b, ""); err == nil || !strings.Contains(err.Error(), "weights.json") || strings.Contains(schedulers(), "[bfq]") {
 		t.Errorf("with notes that can't be read: %v", err)
+	}
+}
+
+// memoryDisks are n disks in memory, of which none is scheduled by bfq, and how to read their schedulers.
+func memoryDisks(t *testing.T, n int) (loops []string, schedulers func() string) {
+	t.Helper()
+	for range n {
+		loop, _ := disktest.Disk(t, disktest.Options{Memory: true})
+		disktest.KeepScheduler(t, loop)
+		loops = append(loops, loop)
+	}
+	return loops, func() string {
+		t.Helper()
+		var all []string
+		for _, l := range loops {
+			b, err := os.ReadFile(filepath.Join("/sys/block", filepath.Base(l), "queue/scheduler"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, strings.TrimSpace(string(b)))
+		}
+		return strings.Join(all, "|")
+	}
+}
+
+// TestWeightsTakenBack: what a call has enabled can be undone, and that leaves alone what was enabled before, with its weights
+// and those who have one.
+func TestWeightsTakenBack(t *testing.T) {
+	one, two := disktest.NewBlkioGroup(t), disktest.NewBlkioGroup(t)
+	loops, schedulers := memoryDisks(t, 1)
+	before := schedulers()
+	h := holder(t)
+	w := h.Weights(t.TempDir())
+	scope := func(g disktest.Group) *Scope {
+		t.Helper()
+		s, err := h.Scope(t.Context(), ref(t, g), Where{Device: loops[0]}, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	a, b := scope(one), scope(two)
+	on, undo, err := w.Enable(t.Context(), a, "bfq")
+	if err != nil || len(on) != 1 {
+		t.Fatalf("Enable() = %+v, %v", on, err)
+	}
+	if err := undo(t.Context()); err != nil || schedulers() != before {
+		t.Errorf("undo() = %v; %s, want %s", err, schedulers(), before)
+	}
+	if _, err := os.Stat(w.File); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the notes are left: %v", err)
+	}
+
+	if _, _, err = w.Enable(t.Context(), a, "bfq"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.Apply(t.Context(), a, limit.Change{Set: limit.Limits{Weight: 300}}); err != nil {
+		t.Fatal(err)
+	}
+	enabled := schedulers()
+	weight := func() string {
+		t.Helper()
+		b, err := os.ReadFile(filepath.Join(string(one), "blkio.bfq.weight_device"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	has := weight()
+	if !strings.Contains(has, " 300") {
+		t.Fatalf("the weight is %q", has)
+	}
+	// The same target again, and another one, whose limits are then refused.
+	for _, s := range []*Scope{a, b} {
+		on, undo, err := w.Enable(t.Context(), s, "bfq")
+		if err != nil || len(on) > 0 {
+			t.Fatalf("Enable() again = %+v, %v", on, err)
+		}
+		if err := undo(t.Context()); err != nil || schedulers() != enabled || weight() != has {
+			t.Errorf("undo() of nothing = %v; %s, want %s; weight %q", err, schedulers(), enabled, weight())
+		}
+	}
+	// The second isn't waited for.
+	if _, err := h.Apply(t.Context(), a, limit.Clear(limit.Weight)); err != nil {
+		t.Fatal(err)
+	}
+	if off, err := w.Undo(t.Context(), a); err != nil || len(off) != 1 || schedulers() != before {
+		t.Errorf("Undo() = %+v, %v; %s, want %s", off, err, schedulers(), before)
+	}
+
+	// One that another shares by now stays.
+	if _, undo, err = w.Enable(t.Context(), a, "bfq"); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err = w.Enable(t.Context(), b, "bfq"); err != nil {
+		t.Fatal(err)
+	}
+	if err := undo(t.Context()); err != nil || schedulers() != enabled {
+		t.Errorf("undo() of what another uses = %v; %s, want %s", err, schedulers(), enabled)
+	}
+	if off, err := w.Undo(t.Context(), b); err != nil || len(off) != 1 || schedulers() != before {
+		t.Errorf("Undo() of the other = %+v, %v; %s, want %s", off, err, schedulers(), before)
+	}
+}
+
+// TestWeightsAllOrNone: where the second disk refuses, the first is as it was, and nothing is noted.
+func TestWeightsAllOrNone(t *testing.T) {
+	loops, schedulers := memoryDisks(t, 2)
+	before := schedulers()
+	h := holder(t)
+	group := disktest.NewBlkioGroup(t)
+	s, err := h.Scope(t.Context(), ref(t, group), Where{Device: loops[0]}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := h.Scope(t.Context(), ref(t, group), Where{Device: loops[1]}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Grounds = append(s.Grounds, other.Grounds...)
+	w := h.Weights(t.TempDir())
+	count := 0
+	w.Groups = h.Groups.Through(func(path, text string, next func(string, string) error) error {
+		if count++; count == 2 {
+			return syscall.EIO
+		}
+		return next(path, text)
+	})
+	if on, _, err := w.Enable(t.Context(), s, "bfq"); !errors.Is(err, syscall.EIO) || len(on) > 0 || count != 3 {
+		t.Errorf("Enable() = %+v, %v after %d writes", on, err, count)
+	}
+	if now := schedulers(); now != before {
+		t.Errorf("the schedulers are %s, want %s", now, before)
+	}
+	if _, err := os.Stat(w.File); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the notes are left: %v", err)
 	}
 }

@@ -124,6 +124,10 @@ func grantsOf(h *hold.Holder, r *policy.Rule, ceilings Ceilings, t target.Target
 		}
 	}
 	var grants []Grant
+	all := devices(scopes)
+	if err := written(scopes, all, r.Limits); err != nil {
+		return nil, err
+	}
 	for _, k := range policy.Asked(r.Limits) {
 		switch {
 		case !k.IO():
@@ -133,7 +137,10 @@ func grantsOf(h *hold.Holder, r *policy.Rule, ceilings Ceilings, t target.Target
 				grants = append(grants, grant(r, Slot{Key: k, Device: d.Number()}, d.Name, r.Limits.Limits))
 			}
 		default:
-			for _, d := range devices(scopes) {
+			for _, d := range all {
+				if d.ReadsOnly && k.Writes() {
+					continue
+				}
 				value, err := resolve(r.Limits, k, d, ceilings)
 				if err != nil {
 					return nil, err
@@ -210,12 +217,29 @@ func devices(scopes []*hold.Scope) []explain.Spot {
 	var list []explain.Spot
 	for _, s := range scopes {
 		for _, d := range s.Devices() {
-			if !slices.ContainsFunc(list, func(o explain.Spot) bool { return o.Number() == d.Number() }) {
+			i := slices.IndexFunc(list, func(o explain.Spot) bool { return o.Number() == d.Number() })
+			if i < 0 {
 				list = append(list, d)
+			} else if !d.ReadsOnly {
+				list[i] = d
 			}
 		}
 	}
 	return list
+}
+
+// written returns why what a rule says of writing holds nothing: all that is written goes where there is no limit.
+func written(scopes []*hold.Scope, all []explain.Spot, a limit.Ask) error {
+	sets := func(k limit.Key) bool { return k.Writes() && !slices.Contains(a.Remove, k) }
+	if !slices.ContainsFunc(policy.Asked(a), sets) || slices.ContainsFunc(all, func(d explain.Spot) bool { return !d.ReadsOnly }) {
+		return nil
+	}
+	for _, s := range scopes {
+		if err := s.Written(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // weightDevices are those that weights go on.

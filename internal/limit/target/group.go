@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	cgroups "plimsoll/internal/device/hierarchy"
 )
 
 // A Group is a target's control group in one hierarchy. A host has one hierarchy of
@@ -48,7 +49,7 @@ func (f *Finder) Groups(t Target) ([]Group, error) {
 			g.Shared = true
 			continue
 		}
-		own := ownGroup(g.Path, t.ID, t.cgroupsPath)
+		own := cgroups.Own(g.Path, t.ID, t.cgroupsPath)
 		if g.Shared = own == ""; !g.Shared {
 			g.Path = own
 		}
@@ -91,35 +92,6 @@ func parseGroups(r io.Reader) ([]Group, error) {
 		groups = append(groups, g)
 	}
 	return groups, nil
-}
-
-// ownGroup returns the container's own group, of which its process's is p: the highest whose
-// name has the container's id in it (docker-<id>.scope, libpod-<id>, <id>), or the one that
-// its config.json asks for. It is empty if p is neither: the container has no group of its own.
-//
-// Only whole ids of engines are looked for within names: runc lets a user call a
-// container "web", and the group /web-farm/web has two parts with that in them.
-func ownGroup(p, id, cgroupsPath string) string {
-	// A path that begins with no slash, and any in a container's own namespace of groups, is
-	// below the group of the runtime.
-	asked := path.Clean("/" + cgroupsPath)
-	if p == "/" || asked == "/" {
-		asked = ""
-	}
-	if parts := strings.Split(cgroupsPath, ":"); len(parts) == 3 {
-		// What systemd's driver is asked for: slice:prefix:name (runc, docs/systemd.md).
-		asked = ""
-		id = strings.TrimPrefix(parts[1]+"-"+parts[2], "-")
-	}
-	at := ""
-	for part := range strings.SplitSeq(strings.TrimPrefix(p, "/"), "/") {
-		at += "/" + part
-		whole := part == id || part == id+".scope" || part == "libpod-"+id
-		if cgroupsPath != "" && asked != "" && strings.HasSuffix(at, asked) || id != "" && (whole || isEngineID(id) && strings.Contains(part, id)) {
-			return at
-		}
-	}
-	return ""
 }
 
 // isEngineID reports whether an id was made by an engine: 64 hexadecimal digits.

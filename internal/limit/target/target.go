@@ -143,6 +143,10 @@ func (t Target) Ref() string {
 	return string(t.Kind) + ":" + t.Name
 }
 
+// CgroupsPath is the control group that the container's config.json asks for, as that has it; "" where that isn't known. It
+// need not be called after the container.
+func (t Target) CgroupsPath() string { return t.cgroupsPath }
+
 // title names t in a sentence: "container web of Docker".
 func (t Target) title() string {
 	switch t.Kind {

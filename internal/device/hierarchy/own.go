@@ -1,0 +1,42 @@
+package hierarchy
+
+import (
+	"path"
+	"strings"
+)
+
+// Own returns the container's own group, of which its process's is p: the highest that is called after the container's id
+// (docker-ID.scope, libpod-ID, ID), or the one that its config.json asks for (cgroupsPath, "" if that isn't known). It is empty
+// if p is below neither: the container has no group of its own, and p may be shared with others.
+//
+// Only ids of digits, as engines make them, are looked for within names. runc lets a user call a container "web", and
+// the group /web-farm/web has two parts with that in them. Engines add their own words to an id: "docker-ID.scope",
+// "libpod-ID.scope", "cri-containerd-ID.scope", "lxc.payload.NAME".
+func Own(p, id, cgroupsPath string) string {
+	// A path that begins with no slash, and any in a container's own namespace of groups, is
+	// below the group of the runtime.
+	asked, scope := path.Clean("/"+cgroupsPath), ""
+	if parts := strings.Split(cgroupsPath, ":"); len(parts) == 3 {
+		// What systemd's driver is asked for: slice:prefix:name (runc, docs/systemd.md).
+		asked, scope = "/", strings.TrimPrefix(parts[1]+"-"+parts[2], "-")+".scope"
+	}
+	at := ""
+	for part := range strings.SplitSeq(strings.TrimPrefix(p, "/"), "/") {
+		at += "/" + part
+		if id != "" && carries(part, id) || scope != "" && part == scope || asked != "/" && strings.HasSuffix(at, asked) {
+			return at
+		}
+	}
+	return ""
+}
+
+// carries reports whether a group's name is that of a container.
+func carries(group, id string) bool {
+	if len(id) >= 12 && strings.Trim(id, "0123456789abcdef") == "" {
+		return strings.Contains(group, id)
+	}
+	if scope, ok := strings.CutSuffix(group, ".scope"); ok {
+		return scope == id || strings.HasSuffix(scope, "-"+id)
+	}
+	return group == id || group == "libpod-"+id || group == "lxc.payload."+id
+}
