@@ -47,10 +47,20 @@ func (a *app) daemonCommand() *cobra.Command {
 it starts, and for as long as it runs. A limit that somebody else changes is put back; nothing is
 written where nothing differs. It goes on after a restart of itself or of an engine.
 
-The policy is a list of rules, each with the containers that it matches and their limits. For each kind
-of limit and each device the last rule decides that says something about it. --check shows what every
-running container would get, and by which rule. A policy that changes is read again, as on SIGHUP; one with a
-fault leaves the old one in force.
+The policy is a list of rules, each with the containers that it matches and their limits:
+
+  rules:
+    - name: everybody
+      match: all
+      limits: {write_bps: 100MiB}
+    - name: databases
+      match: {image: postgres, label: {tier: gold}}
+      where: {volume: "pg-*"}
+      limits: {write_bps: 50%, read_iops: 5000}
+
+For each kind of limit and each device the last rule decides that says something about it. --check shows what the
+daemon would hold of what runs now, by which rule, and what it can't. A policy that changes is read again, as on SIGHUP; one
+with a fault leaves the old one in force. docs/keeper.md has all of its keys.
 
 When it ends, the limits stay, unless --clear-on-stop is given. One daemon runs on a machine.
 --status tells what it holds.
@@ -58,6 +68,7 @@ When it ends, the limits stay, unless --clear-on-stop is given. One daemon runs 
 Exit status: 0; 1 for an error; 2 for a policy with faults; 5 where nothing can be limited.`,
 		Example: `  plimsoll daemon --check
   plimsoll daemon
+  plimsoll daemon --status
   plimsoll daemon --status --json
   plimsoll daemon --import-blockio /etc/containers/blockio.yaml > policy.yaml`,
 		Args: exactly(0, "no arguments"),
@@ -66,7 +77,7 @@ Exit status: 0; 1 for an error; 2 for a policy with faults; 5 where nothing can 
 	f := cmd.Flags()
 	f.StringVar(&o.policy, "policy", defaultPolicy, "the policy")
 	f.StringVar(&o.run, "run", defaultRunDir(), "folder of the lock, the socket and what is held; it should not outlive a boot")
-	f.BoolVar(&o.check, "check", false, "check the policy, and show what each running container would get and by which rule; write nothing")
+	f.BoolVar(&o.check, "check", false, "check the policy, and show what would be held of what runs now, by which rule, and what can't be; write nothing")
 	f.BoolVar(&o.dry, "dry-run", false, "the same as --check")
 	f.BoolVar(&o.status, "status", false, "show what the running daemon holds")
 	f.BoolVar(&o.json, "json", false, "print JSON, with --check or --status")
@@ -153,17 +164,16 @@ func (a *app) daemonCheck(ctx context.Context, o daemonOptions) error {
 		// The others are shown.
 		fmt.Fprintf(a.stderr, "some containers are not known: %s\n", clean.Text(err.Error()))
 	}
-	looks := keeper.Look(l.Holder, p, a.ceilings, running)
+	looked := keeper.Look(l.Holder, p, a.ceilings, running)
 	if o.json {
 		return a.printJSON(struct {
-			Policy     string        `json:"policy"`
-			Rules      int           `json:"rules"`
-			Containers []keeper.Seen `json:"containers"`
-			Unmatched  []string      `json:"unmatched_rules,omitempty"`
-		}{o.policy, len(p.Rules), looks, unmatched(p, running)})
+			Policy string `json:"policy"`
+			Rules  int    `json:"rules"`
+			keeper.Looked
+			Unmatched []string `json:"unmatched_rules,omitempty"`
+		}{o.policy, len(p.Rules), looked, unmatched(p, running)})
 	}
-	a.showCheck(o.policy, p, looks, running)
-	return nil
+	return a.showCheck(o.policy, p, looked, running)
 }
 
 // unmatched lists the rules that no running container matches.

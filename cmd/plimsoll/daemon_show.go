@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -28,16 +29,23 @@ func (c cells) row(words ...string) {
 }
 
 // showCheck prints what each container would get.
-func (a *app) showCheck(path string, p *policy.Policy, looks []keeper.Seen, running []target.Target) {
+func (a *app) showCheck(path string, p *policy.Policy, looked keeper.Looked, running []target.Target) error {
 	fmt.Fprintf(a.stdout, "%s: %d rules, %d running containers\n", path, len(p.Rules), len(running))
+	all := slices.Clone(looked.Containers)
+	if looked.RootGroup != nil {
+		all = append(all, *looked.RootGroup)
+	}
+	all = append(all, looked.Together...)
 	w := newCells(a.stdout)
 	w.row("CONTAINER", "LIMIT", "VALUE", "DEVICE", "RULE", "NOW")
-	free, faults := 0, 0
-	for _, s := range looks {
-		if len(s.Grants)+len(s.Faults) == 0 {
+	free := 0
+	var faults faultLines
+	for _, s := range looked.Containers {
+		if len(s.Rules) == 0 {
 			free++
-			continue
 		}
+	}
+	for _, s := range all {
 		for _, g := range s.Grants {
 			now := g.Now
 			if g.Same {
@@ -45,17 +53,38 @@ func (a *app) showCheck(path string, p *policy.Policy, looks []keeper.Seen, runn
 			}
 			w.row(s.Target, string(g.Key), g.Value, deviceOf(g.Grant), g.Rule, now)
 		}
-		for _, f := range s.Faults {
-			faults++
-			w.row(s.Target, "can't be kept", "", "", f.Rule, f.Text)
-		}
+		faults.add(s.Target, s.Faults)
 	}
-	w.Flush()
+	faults.add("", looked.TogetherFaults)
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	faults.print(a.stdout)
 	if free > 0 {
 		fmt.Fprintf(a.stdout, "%d containers match no rule\n", free)
 	}
 	for _, name := range unmatched(p, running) {
 		fmt.Fprintf(a.stdout, "rule %s matches no running container\n", clean.Line(name))
+	}
+	return nil
+}
+
+// faultLines are what can't be kept, a line each: a table's columns are no place for sentences.
+type faultLines []string
+
+func (l *faultLines) add(who string, faults []keeper.Fault) {
+	for _, f := range faults {
+		line := f.String()
+		if who != "" {
+			line = who + ": " + line
+		}
+		*l = append(*l, clean.Line(line))
+	}
+}
+
+func (l faultLines) print(w io.Writer) {
+	for _, line := range l {
+		fmt.Fprintln(w, line)
 	}
 }
 
@@ -106,35 +135,36 @@ func (a *app) daemonStatus(o daemonOptions) error {
 	if s.Unlisted != "" {
 		say("some containers may not be known: %s", s.Unlisted)
 	}
-	say("%d events, %d looks at all limits, %d writes, %d limits put back that others had changed", s.Events, s.Checks, s.Writes, s.Drift)
+	say("%d events, %d looks at all limits, %d writes, %d corrections of what others had changed", s.Events, s.Checks, s.Writes, s.Drift)
 	if !s.LastCheck.At.IsZero() {
 		say("the last look %s ago took %.1f ms for %d targets and %d writes", ago(now, s.LastCheck.At), float64(s.LastCheck.Took)/1e6, s.LastCheck.Groups, s.LastCheck.Writes)
 	}
-	all := s.Containers
+	all := slices.Clone(s.Containers)
 	if s.RootGroup != nil {
 		all = append(all, *s.RootGroup)
 	}
 	all = append(all, s.Together...)
-	for _, f := range s.TogetherFaults {
-		say("%s", f)
-	}
 	say("%d containers held, %d others", len(s.Containers), s.Others)
+	var faults faultLines
+	for _, c := range all {
+		faults.add(c.Target, c.Faults)
+	}
+	faults.add("", s.TogetherFaults)
 	if len(all) == 0 {
+		faults.print(a.stdout)
 		return nil
 	}
 	w := newCells(a.stdout)
 	w.row("CONTAINER", "LIMIT", "VALUE", "DEVICE", "RULE", "FOR", "BEFORE", "PUT BACK")
 	for _, c := range all {
 		for _, h := range c.Held {
-			w.row(c.Target, string(h.Key), h.Value, deviceOf(h.Grant), h.Rule, ago(now, h.Since), h.Was, fmt.Sprint(c.Drift))
-		}
-		for _, f := range c.Faults {
-			w.row(c.Target, "can't be kept", "", "", f.Rule, f.Text)
+			w.row(c.Target, string(h.Key), h.Value, deviceOf(h.Grant), h.Rule, ago(now, h.Since), h.Was, fmt.Sprint(h.Drift))
 		}
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
+	faults.print(a.stdout)
 	return a.showUsage(s)
 }
 
@@ -147,10 +177,20 @@ func (a *app) showUsage(s *keeper.Status) error {
 	if s.Usage == nil {
 		return nil
 	}
-	rows := watchText{all: true, width: terminal(a.stdout).Width}.targets(s.Usage)
+	idle := 0
+	for _, u := range s.Usage.Subjects {
+		if !u.Busy() {
+			idle++
+		}
+	}
+	// Those that do nothing are counted only.
+	rows := watchText{width: terminal(a.stdout).Width}.targets(s.Usage)
 	var b strings.Builder
-	rows.write(&b)
-	_, err := fmt.Fprintf(a.stdout, "\nin the last %.1f s\n%s", s.Usage.Seconds, b.String())
+	fmt.Fprintf(&b, "\nin the last %.1f s, %d idle\n", s.Usage.Seconds, idle)
+	if len(rows.rows) > 0 {
+		rows.write(&b)
+	}
+	_, err := io.WriteString(a.stdout, b.String())
 	return err
 }
 

@@ -37,12 +37,21 @@ func (a *app) limitHookCommand() *cobra.Command {
 state on standard input, when its control group is there and its program has not begun. It
 holds the container to the policy, so that it is never without limits.
 
-Podman and CRI-O call it if a file in their folder of hooks says so. For Docker and containerd, --runtime makes
-it the runtime itself: it puts the hook into the container's bundle and becomes the named one.
+Podman and CRI-O call it if a file in their folder of hooks says so, /etc/containers/oci/hooks.d/plimsoll.json:
+
+  {"version": "1.0.0", "when": {"always": true}, "stages": ["createRuntime"],
+   "hook": {"path": "/usr/local/bin/plimsoll", "args": ["plimsoll", "limit", "hook"], "timeout": 30}}
+
+For Docker and containerd, --runtime makes it the runtime itself: it puts the hook into the container's bundle and
+becomes the named one. In /etc/docker/daemon.json:
+
+  {"default-runtime": "held", "runtimes": {"held": {"path": "/usr/local/bin/plimsoll",
+   "runtimeArgs": ["limit", "hook", "--runtime", "runc", "--"]}}}
 
 A limit that can't be kept ends the container's start with the reason, unless --best-effort is
-given. The reason is also in hook.log of the folder --run, as crun doesn't show it. Without a policy nothing is limited. Rules for labels that the runtime isn't told (those of Podman's
-containers) and for the whole device are left to "plimsoll daemon".
+given. The reason is also in hook.log of the folder --run, as crun doesn't show it. Without a policy nothing
+is limited. Rules for labels that the runtime isn't told (those of Podman's containers) and for the whole
+device are left to "plimsoll daemon".
 
 Exit status: 0; 1 if a limit can't be kept; 2 for a policy with faults.`,
 		Example: `  plimsoll limit hook --policy /etc/plimsoll/policy.yaml < state.json

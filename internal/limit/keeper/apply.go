@@ -240,7 +240,7 @@ func (k *Keeper) applyRoot() {
 // follow watches an entry. What was made or written just before that is seen, too.
 func (k *Keeper) follow(e *entry) (writes int) {
 	for range 3 {
-		if !k.watch.add(e) {
+		if k.plans || !k.watch.add(e) {
 			break
 		}
 		n, err := k.correct(e)

@@ -40,7 +40,7 @@ const budgetDelay = 20 * time.Millisecond
 
 // budgetsSoon is applyBudgets once for all that comes at a time.
 func (k *Keeper) budgetsSoon() {
-	if k.budgetsDue.CompareAndSwap(false, true) {
+	if !k.plans && k.budgetsDue.CompareAndSwap(false, true) {
 		time.AfterFunc(budgetDelay, func() {
 			k.budgetsDue.Store(false)
 			k.background(k.applyBudgets)

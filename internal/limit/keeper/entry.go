@@ -87,6 +87,9 @@ func (e *entry) name() string {
 // hold makes what an entry has what grants say: it takes away what no rule gives any more, writes what differs, and returns
 // how many writes that took. The faults of what is refused are added to broken.
 func (k *Keeper) hold(e *entry, grants []Grant) (writes int, err error) {
+	if k.plans {
+		return 0, k.plan(e, grants)
+	}
 	now := time.Now()
 	wanted := map[Slot]Grant{}
 	for _, g := range grants {

@@ -92,7 +92,7 @@ func (l *lab) testHostile(t *testing.T) {
 		t.Errorf("the state: %+v, %v", s, err)
 	}
 	looks := Look(r.opt.Holder, r.k.loaded.policy, nil, []target.Target{{Kind: target.Cgroup, Name: "/none", Labels: hostileLabels()}})
-	if len(looks) != 1 {
+	if len(looks.Containers) != 1 {
 		t.Errorf("Look: %+v", looks)
 	}
 }

@@ -120,6 +120,8 @@ type Keeper struct {
 
 	closing sync.Mutex
 	closed  bool
+	// plans is set for one that writes nothing; see Look.
+	plans bool
 }
 
 // New makes a keeper and loads its policy. The error wraps ErrRunning if there is one already.

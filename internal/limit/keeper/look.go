@@ -1,7 +1,10 @@
 package keeper
 
 import (
+	"maps"
 	"slices"
+	"strings"
+	"time"
 
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/hold"
@@ -9,7 +12,17 @@ import (
 	"plimsoll/internal/limit/target"
 )
 
-// A Seen is what a policy would give a container.
+// A Looked is what a keeper would hold targets to, in the parts of a Status.
+type Looked struct {
+	Containers []Seen `json:"containers"`
+	// RootGroup is what rules that are device-wide give.
+	RootGroup *Seen `json:"root_group,omitempty"`
+	// Together are the groups that several containers have in common, and TogetherFaults the rules that can't be kept for them.
+	Together       []Seen  `json:"together,omitempty"`
+	TogetherFaults []Fault `json:"together_faults,omitempty"`
+}
+
+// A Seen is what a policy would give a container, or a group of several.
 type Seen struct {
 	Target string `json:"target"`
 	ID     string `json:"id,omitempty"`
@@ -28,57 +41,74 @@ type GrantedSeen struct {
 	Same bool `json:"same"`
 }
 
-// Look says what a policy gives to targets, and writes nothing.
-func Look(h *hold.Holder, p *policy.Policy, ceilings Ceilings, targets []target.Target) []Seen {
-	out := []Seen{}
+// Look says what a policy gives to targets, and writes nothing: it is a keeper whose writes are only planned.
+func Look(h *hold.Holder, p *policy.Policy, ceilings Ceilings, targets []target.Target) Looked {
+	k := &Keeper{
+		opt: Options{Ceilings: ceilings}, holder: h, loaded: loadedPolicy{policy: p}, plans: true, closed: true,
+		entries: map[string]*entry{}, wides: map[string][]Grant{}, shares: map[string][]Grant{}, budgets: map[string]*entry{},
+		root: &entry{held: map[Slot]*Held{}},
+	}
+	k.complete.Store(true)
+	out := Looked{Containers: []Seen{}}
 	for _, t := range targets {
-		out = append(out, look(h, p, ceilings, t))
+		e := &entry{key: keyOf(t), id: t.ID, process: t, target: t, since: time.Now(), held: map[Slot]*Held{}}
+		k.entries[e.key] = e
+		if len(p.Of(t)) > 0 {
+			err := k.find(e)
+			if err == nil {
+				_, err = k.settle(e)
+			}
+			if err != nil {
+				e.broken = append(e.broken, Fault{Text: err.Error(), Err: err})
+			}
+		}
+		out.Containers = append(out.Containers, e.planned())
+	}
+	k.applyRoot()
+	if root := k.root.planned(); len(root.Grants)+len(root.Faults) > 0 {
+		out.RootGroup = &root
+	}
+	k.applyBudgets()
+	for _, e := range k.budgets {
+		out.Together = append(out.Together, e.planned())
+	}
+	slices.SortFunc(out.Together, func(a, b Seen) int { return strings.Compare(a.Target, b.Target) })
+	for _, rule := range slices.Sorted(maps.Keys(k.budgetFaults)) {
+		out.TogetherFaults = append(out.TogetherFaults, Fault{Rule: rule, Text: k.budgetFaults[rule]})
 	}
 	return out
 }
 
-func look(h *hold.Holder, p *policy.Policy, ceilings Ceilings, t target.Target) Seen {
-	r := rule(h, p, ceilings, t)
-	s := Seen{Target: t.Ref(), ID: t.ID, Rules: r.rules, Faults: r.faults}
-	if len(r.grants) == 0 {
-		return s
-	}
-	fail := func(err error) Seen {
-		s.Faults = append(s.Faults, Fault{Text: err.Error(), Err: err})
-		return s
-	}
-	scope, err := h.ScopeOf(t, hold.Where{}, false)
-	if err != nil {
-		return fail(err)
-	}
-	own, err := h.Groups.Read(scope.Parts[0].Groups)
-	if err != nil {
-		return fail(err)
-	}
-	var root []cgroup.State
-	narrow := slices.DeleteFunc(slices.Clone(r.grants), func(g Grant) bool { return g.Wide || g.Together })
-	for _, part := range parts(narrow) {
-		if err := tryPart(h, scope.Parts[0].Groups, part); err != nil {
-			s.Faults = append(s.Faults, Fault{Rule: part.rule, Text: err.Error(), Err: err})
-		}
-	}
-	for _, g := range r.grants {
-		states := own
-		if g.Wide {
-			if root == nil {
-				if groups, err := h.Groups.Device(); err == nil {
-					root, _ = h.Groups.Read(groups)
-				}
-			}
-			states = root
-		}
-		if g.Together {
-			states = nil // It is known when all containers are.
-		}
-		now := wasLimit(states, g.Slot)
-		s.Grants = append(s.Grants, GrantedSeen{g, now.Text(g.Key), now == g.limits})
+// planned is what an entry would be held to.
+func (e *entry) planned() Seen {
+	s := Seen{Target: e.name(), ID: e.id, Rules: e.rules, Faults: e.broken}
+	for _, h := range e.slots() {
+		s.Grants = append(s.Grants, GrantedSeen{h.Grant, h.Was, h.was == h.limits})
 	}
 	return s
+}
+
+// plan is hold for a keeper that writes nothing.
+func (k *Keeper) plan(e *entry, grants []Grant) error {
+	before, err := k.holder.Groups.Read(e.groups)
+	if err != nil {
+		return err
+	}
+	e.held, e.parts = map[Slot]*Held{}, nil
+	for _, p := range parts(grants) {
+		if err := tryPart(k.holder, e.groups, p); err != nil {
+			e.broken = append(e.broken, Fault{Rule: p.rule, Text: err.Error(), Err: err})
+			continue
+		}
+		e.parts = append(e.parts, p)
+		for _, g := range grants {
+			if g.Rule == p.rule {
+				was := wasLimit(before, g.Slot)
+				e.held[g.Slot] = &Held{Grant: g, Was: was.Text(g.Key), was: was}
+			}
+		}
+	}
+	return nil
 }
 
 // tryPart plans what one rule gives, and returns why that can't be had.

@@ -12,7 +12,7 @@ import (
 // recall reads what an earlier keeper, or a hook, noted of an entry, which is locked: what is held, and what it is where its engine
 // can't be asked now.
 func (k *Keeper) recall(e *entry) {
-	if e.recalled && len(e.held) > 0 {
+	if k.plans || e.recalled && len(e.held) > 0 {
 		return
 	}
 	held, known, err := k.store.load(e)
