@@ -58,7 +58,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	a.stdout = out
 	root := a.rootCommand()
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	err := together(root.ExecuteContext(ctx))
 	if err == nil {
 		err = out.lost()
 	}

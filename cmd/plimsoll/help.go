@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -89,4 +90,19 @@ func flagError(cmd *cobra.Command, err error) error {
 		hint = fmt.Sprintf(", did you mean --%s?", near)
 	}
 	return usageError("%w%s: see '%s --help'", err, hint, cmd.CommandPath())
+}
+
+// groupFault is cobra's error for flags that exclude each other, which are the second list.
+var groupFault = regexp.MustCompile(`^if any flags in the group \[[^\]]*\] are set none of the others can be; \[([^\]]*)\] were all set$`)
+
+// together words the error of flags that exclude each other, which is wrong usage like any other.
+func together(err error) error {
+	if err == nil {
+		return nil
+	}
+	m := groupFault.FindStringSubmatch(err.Error())
+	if m == nil {
+		return err
+	}
+	return usageError("--%s can't be given together", strings.ReplaceAll(m[1], " ", " and --"))
 }

@@ -52,13 +52,20 @@ it beforehand, "verify" proves it.`,
 type limitWhere struct {
 	hold.Where
 	all, json bool
+	// run is the daemon's folder, which is asked what it holds; "" for no daemon.
+	run string
+}
+
+// registerRun adds the flag of the daemon's folder, for commands whose changes a daemon may undo.
+func (w *limitWhere) registerRun(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&w.run, "run", defaultRunDir(), "folder of the daemon, which is asked whether it holds the target too")
 }
 
 // register adds the flags to cmd.
 func (w *limitWhere) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&w.Volume, "volume", "", "only for this volume of the container")
-	f.StringVar(&w.Path, "path", "", "only for the file system of this path of the container")
+	f.StringVar(&w.Path, "path", "", "only for the file system of this path: of the container or process; for cgroup:PATH, of the host")
 	f.StringVar(&w.Device, "device", "", "only for this block device of the host (/dev/sda)")
 	f.BoolVar(&w.all, "all", false, "for the container's own layer and all that is mounted into it (the default)")
 	f.BoolVar(&w.DeviceWide, "device-wide", false, "also for what the kernel writes back for others to the device (control groups of version 1)")

@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/internal/clean"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/weight"
@@ -32,11 +30,14 @@ refuses one.
 ` + targetHelp + `
 
 Limits on I/O are for the container's own layer and all that is mounted into it,
-unless --volume, --path or --device says less. A percentage is of what the device was
-measured to carry ("plimsoll run" keeps that).
+unless --volume, --path or --device says less; of pid:N for the device of its /, and of cgroup:PATH for what
+--path or --device names. What lies on one device has one limit there, which is told. A percentage
+is of what the device was measured to carry ("plimsoll run" keeps that).
 
 A container that is started again begins without these limits, unless --keep has its engine store
-them: Docker does (limits of devices from version 29.6), and Podman from version 5.
+them: Docker does (limits of devices from version 29.6), and Podman from version 5. What Docker
+has stored of memory and CPUs, and all that Podman has, no update of theirs takes back: only a new
+container is rid of it. The daemon's policy holds limits over restarts without that.
 
 A weight does nothing unless bfq schedules the disk or iocost is enabled for it, and is refused.
 --enable-weights changes that, for all who use the disk; clear puts it back when the last
@@ -44,14 +45,20 @@ weight for which it was done has gone.
 
 On control groups of version 1 a container's buffered writes are written back by the kernel, in the
 root group. A volume with a device of its own is therefore limited there too, and
---device-wide does it for any device.
+--device-wide does it for any device. It is noted for whom that was done: clear takes it away with the target's own.
 
 Exit status: 0; 1 if a limit was refused; 2 for wrong usage; 5 if it can't be had here.`,
 		Example: `  plimsoll limit set web --write-bps 10MiB --write-iops 500
   plimsoll limit set web --volume data --read-bps 25%
   plimsoll limit set volume:data --write-bps 10MiB
   plimsoll limit set web --cpus 1.5 --memory 4GiB
-  plimsoll limit set web --write-bps none`,
+  plimsoll limit set web --write-bps none
+  plimsoll limit set web --volume data --write-bps 10MiB --device-wide
+  plimsoll limit set web --volume data --weight 200 --enable-weights
+  plimsoll limit set web --latency 5ms --dry-run
+  plimsoll limit set web --write-bps 10MiB --keep
+  plimsoll limit set pid:4711 --path /srv --write-bps 10MiB
+  plimsoll limit set cgroup:/backup --path /srv --read-iops 200`,
 		Args: exactly(1, "TARGET"),
 	}
 	read := limitFlags(cmd)
@@ -61,6 +68,7 @@ Exit status: 0; 1 if a limit was refused; 2 for wrong usage; 5 if it can't be ha
 	f.BoolVar(&how.keep, "keep", false, "have the engine store it too, for the container's next start (Docker; Podman 5)")
 	f.StringVar(&how.enable, "enable-weights", "", "with --weight: make the disk be divided by weight, for all who use it: bfq, iocost or auto")
 	f.Lookup("enable-weights").NoOptDefVal = enableAuto
+	where.registerRun(cmd)
 	cmd.MarkFlagsMutuallyExclusive("dry-run", "keep")
 	cmd.MarkFlagsMutuallyExclusive("dry-run", "enable-weights")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -124,7 +132,10 @@ func (a *app) limitSet(ctx context.Context, name string, where limitWhere, ask l
 	if slices.Contains(change.Remove, limit.Weight) && !how.dry {
 		apply = a.disabling(l, apply)
 	}
-	return a.change(ctx, apply, s, change, how.dry, where.json)
+	if err := l.empty(s, change); err != nil {
+		return limitError(err)
+	}
+	return a.change(ctx, l, a.wide(l, apply, how.dry), s, change, where, how.dry)
 }
 
 // enabling makes disks be divided by weight before the weight is set, and puts them back if that fails.
@@ -166,154 +177,3 @@ func (a *app) disabling(l *limiter, apply applier) applier {
 
 // An applier makes a change, or only plans it.
 type applier func(context.Context, *hold.Scope, limit.Change) ([]hold.Done, error)
-
-// change makes a change and tells of it.
-func (a *app) change(ctx context.Context, apply applier, s *hold.Scope, change limit.Change, dry, asJSON bool) error {
-	done, err := apply(ctx, s, change)
-	if err != nil {
-		return limitError(err)
-	}
-	if asJSON {
-		return a.printJSON(limitResult{DryRun: dry, Scope: s, Set: change.Set, Remove: change.Remove, Done: done, Implied: implied(s, change)})
-	}
-	a.tellChange(s, change, done, dry)
-	return nil
-}
-
-// A limitResult is what set and clear print with --json.
-type limitResult struct {
-	DryRun bool `json:"dry_run,omitempty"`
-	*hold.Scope
-	Set     limit.Limits    `json:"set"`
-	Remove  []limit.Key     `json:"remove,omitempty"`
-	Done    []hold.Done     `json:"done"`
-	Implied []limit.Implied `json:"implied,omitempty"`
-}
-
-// implied says what the rates of a change mean in the other unit.
-func implied(s *hold.Scope, change limit.Change) []limit.Implied {
-	maxIO := int64(0)
-	for _, d := range s.Devices() {
-		maxIO = max(maxIO, d.MaxIO)
-	}
-	return change.Set.Implied(impliedSizes, maxIO)
-}
-
-// tellChange prints what was changed.
-func (a *app) tellChange(s *hold.Scope, change limit.Change, done []hold.Done, dry bool) {
-	verb := "set"
-	if dry {
-		verb = "would write"
-	}
-	say := func(format string, args ...any) {
-		fmt.Fprintln(a.stdout, clean.Text(fmt.Sprintf(format, args...)))
-	}
-	for _, d := range done {
-		switch {
-		case dry && !d.Changes():
-			say("%s: nothing to write", d.Part.Name)
-		case dry:
-			say("%s: would write", d.Part.Name)
-			for _, p := range d.Properties {
-				say("  %s to the unit %s", p, d.Part.Unit)
-			}
-			for _, e := range d.Diff.Edits {
-				say("  %s", e)
-			}
-		case !d.Changes():
-			say("%s: as wanted already", d.Part.Name)
-		case change.Set.IsZero():
-			say("%s: cleared", d.Part.Name)
-		default:
-			say("%s: %s %s", d.Part.Name, verb, change.Set)
-		}
-		if len(d.Properties) > 0 && !dry {
-			say("  by systemd too, for the unit %s: a daemon-reload leaves them", d.Part.Unit)
-		}
-		if d.Kept != "" {
-			say("  stored by %s for the next start", d.Kept)
-		}
-		if len(d.Forgot) > 0 {
-			say("  the engine has forgotten %s; until the next start its runtime remembers, and an update of the container would set it again", strings.Join(d.Forgot, ", "))
-		}
-		for _, n := range slices.Concat(d.Diff.Notes, d.Notes) {
-			say("  note: %s", n)
-		}
-		if d.Stored != nil {
-			say("  note: %s", d.Stored)
-		}
-	}
-	for _, g := range s.Grounds {
-		for _, d := range g.Explanation.Hard {
-			say("%s: on %s (%s)", g.Name, d.Name, d.Number())
-		}
-	}
-	for _, i := range implied(s, change) {
-		say("%s", i)
-	}
-	for _, n := range s.Notes {
-		say("note: %s", n)
-	}
-	if change.Set.IO() && !dry {
-		say("prove it: plimsoll limit verify %s", s.Target.Ref())
-	}
-}
-
-// limitClearCommand removes limits.
-func (a *app) limitClearCommand() *cobra.Command {
-	var where limitWhere
-	var keys []string
-	var dry bool
-	cmd := &cobra.Command{
-		Use:   "clear TARGET",
-		Short: "Remove limits",
-		Long: `Clear removes all limits of a target from the kernel, whoever set them, or those that --only
-names; with --volume, --path or --device those on I/O alone, and only there.
-
-What systemd knows as a unit's, or what the engine has stored for the container's next
-start, is removed as well. Docker takes limits of devices back (from version 29.6), and no
-others; Podman takes none back: what is left is told.
-
-` + targetHelp,
-		Example: `  plimsoll limit clear web
-  plimsoll limit clear web --only write_bps,write_iops`,
-		Args: exactly(1, "TARGET"),
-	}
-	where.register(cmd)
-	cmd.Flags().StringSliceVar(&keys, "only", nil, "remove only these, such as write_bps")
-	cmd.Flags().BoolVar(&dry, "dry-run", false, "say what would be written, and write nothing")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		var only []limit.Key
-		for _, s := range keys {
-			k, err := limit.ParseKey(s)
-			if err != nil {
-				return &exitError{exitUsage, err}
-			}
-			only = append(only, k)
-		}
-		l, err := a.newLimiter()
-		if err != nil {
-			return err
-		}
-		defer l.Close()
-		// Limits of all devices are removed, unless some are named; a volume's are those of its device.
-		named := where.Volume != "" || where.Path != "" || where.Device != "" || isVolume(args[0])
-		if named && len(only) == 0 {
-			for _, k := range limit.Keys {
-				if k.IO() {
-					only = append(only, k)
-				}
-			}
-		}
-		s, err := l.scope(cmd.Context(), args[0], where, named)
-		if err != nil {
-			return err
-		}
-		apply := a.disabling(l, l.Apply)
-		if dry {
-			apply = l.Plan
-		}
-		return a.change(cmd.Context(), apply, s, limit.Clear(only...), dry, where.json)
-	}
-	return cmd
-}

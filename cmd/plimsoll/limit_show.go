@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,8 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/clean"
+	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/hold"
+	"plimsoll/internal/limit/target"
 )
 
 // isVolume reports whether a target's name is that of a volume.
@@ -21,64 +25,168 @@ func isVolume(name string) bool { return strings.HasPrefix(name, "volume:") }
 type limitShown struct {
 	Part   hold.Part      `json:"part"`
 	Groups []cgroup.State `json:"groups"`
+	// Places are what of the target's data is on each device.
+	Places map[cgroup.Device][]string `json:"places,omitempty"`
 	// Stored is what the engine sets again at the container's next start.
 	Stored *hold.Stored `json:"stored,omitempty"`
 	// Notes say what could not be found out.
 	Notes []string `json:"notes,omitempty"`
 }
 
+// A limitWide is what show tells of limits that were set in the root group.
+type limitWide struct {
+	hold.Wide
+	// Now is what the kernel has there.
+	Now limit.Limits `json:"now"`
+}
+
+// A limitShow is what show prints with --json.
+type limitShow struct {
+	*hold.Scope
+	Shown []limitShown `json:"shown"`
+	// DeviceWide are the limits that were set for the target in the root group; without a target, for any.
+	DeviceWide []limitWide `json:"device_wide,omitempty"`
+}
+
 // limitShowCommand shows the limits that a target has.
 func (a *app) limitShowCommand() *cobra.Command {
-	var where limitWhere
+	var asJSON, wide bool
 	cmd := &cobra.Command{
-		Use:   "show TARGET",
+		Use:   "show [TARGET]",
 		Short: "Show the limits that the kernel holds a target to",
 		Long: `Show reads the limits from the kernel, whoever set them: what it doesn't show is not
 limited. On control groups of version 1 each group below the container's own is
 limited by itself, and is shown. What the engine has stored, and sets again at the container's next
 start, is told below.
 
+Beside a limit stands what of the target is on its device. Limits that were set for the target in the root group
+(--device-wide) are shown with whom they are for, also when it has gone; without TARGET --device-wide shows those of all.
+
 ` + targetHelp,
 		Example: `  plimsoll limit show web
-  plimsoll limit show volume:data --json`,
-		Args: exactly(1, "TARGET"),
+  plimsoll limit show volume:data --json
+  plimsoll limit show --device-wide`,
+		Args: targetOr("device-wide"),
 	}
-	cmd.Flags().BoolVar(&where.json, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&wide, "device-wide", false, "only what was set in the root group (control groups of version 1)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		l, err := a.newLimiter()
 		if err != nil {
 			return err
 		}
 		defer l.Close()
-		s, err := l.scope(cmd.Context(), args[0], where, isVolume(args[0]))
-		if err != nil {
-			return err
-		}
-		var all []limitShown
-		for _, p := range s.Parts {
-			groups, err := l.Groups.Read(p.Groups)
-			if err != nil {
-				return limitError(fmt.Errorf("%s: %w", p.Name, err))
-			}
-			shown := limitShown{Part: p, Groups: groups}
-			if shown.Stored, err = l.Stored(cmd.Context(), p.Target); err != nil {
-				shown.Notes = append(shown.Notes, fmt.Sprintf("what the engine sets at the next start is not known: %v", err))
-			}
-			all = append(all, shown)
-		}
-		if where.json {
-			return a.printJSON(struct {
-				*hold.Scope
-				Shown []limitShown `json:"shown"`
-			}{s, all})
-		}
-		return a.showLimits(l, all)
+		return a.limitShow(cmd.Context(), l, args, wide, asJSON)
 	}
 	return cmd
 }
 
+// limitShow shows the limits of what was named, or what is noted of the root group.
+func (a *app) limitShow(ctx context.Context, l *limiter, args []string, wide, asJSON bool) error {
+	out := limitShow{Shown: []limitShown{}}
+	notes, err := l.Wides(a.stateDir).List()
+	if len(args) > 0 {
+		ref, bad := target.Parse(args[0])
+		if bad != nil {
+			return &exitError{exitUsage, bad}
+		}
+		s, fault := l.scope(ctx, args[0], limitWhere{}, isVolume(args[0]))
+		if fault == nil {
+			out.Scope = s
+			notes = slices.DeleteFunc(notes, func(w hold.Wide) bool { return w.For != s.Owner() })
+		} else {
+			// What has gone, or isn't used, may have limits in the root group all the same.
+			if notes, err = l.Wides(a.stateDir).For(ref); err != nil || len(notes) == 0 {
+				return fault
+			}
+			out.Scope = &hold.Scope{Target: target.Target{Kind: ref.Kind, Engine: ref.Engine, Namespace: ref.Namespace, Name: ref.Name}, Notes: []string{fault.Error()}}
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if out.Scope != nil && !wide {
+		if out.Shown, err = l.shown(ctx, out.Scope); err != nil {
+			return err
+		}
+	}
+	if out.DeviceWide, err = l.wideNow(notes); err != nil {
+		return err
+	}
+	if asJSON {
+		return a.printJSON(out)
+	}
+	return a.showLimits(l, out)
+}
+
+// shown reads what the parts of a scope have. Of a volume those limits count that are on its devices.
+func (l *limiter) shown(ctx context.Context, s *hold.Scope) ([]limitShown, error) {
+	all := []limitShown{}
+	for _, p := range s.Parts {
+		groups, err := l.Groups.Read(p.Groups)
+		if err != nil {
+			return nil, limitError(fmt.Errorf("%s: %w", p.Name, err))
+		}
+		if s.Target.Kind == target.Volume {
+			for i := range groups {
+				maps.DeleteFunc(groups[i].Devices, func(d cgroup.Device, _ limit.Limits) bool {
+					return !slices.ContainsFunc(s.Devices(), func(o explain.Spot) bool { return o.Number() == d.String() })
+				})
+			}
+		}
+		shown := limitShown{Part: p, Groups: groups, Places: l.places(p)}
+		if shown.Stored, err = l.Stored(ctx, p.Target); err != nil {
+			shown.Notes = append(shown.Notes, fmt.Sprintf("what the engine sets at the next start is not known: %v", err))
+		}
+		all = append(all, shown)
+	}
+	return all, nil
+}
+
+// places are what of a part's data is on each device.
+func (l *limiter) places(p hold.Part) map[cgroup.Device][]string {
+	if p.Target == nil || p.Target.PID == 0 {
+		return nil
+	}
+	s, err := l.Look(*p.Target)
+	if err != nil {
+		return nil
+	}
+	places := map[cgroup.Device][]string{}
+	for _, g := range s.Grounds {
+		for _, d := range g.Explanation.Hard {
+			n := cgroup.Device{Major: d.Major, Minor: d.Minor}
+			name := g.Name
+			if d.ReadsOnly {
+				name += " (lower folders)"
+			}
+			places[n] = append(places[n], name)
+		}
+	}
+	return places
+}
+
+// wideNow is what the kernel has of what was set in the root group.
+func (l *limiter) wideNow(notes []hold.Wide) (all []limitWide, err error) {
+	if len(notes) == 0 {
+		return nil, nil
+	}
+	root, err := l.Groups.Device()
+	if err != nil {
+		return nil, limitError(err)
+	}
+	states, err := l.Groups.Read(root)
+	if err != nil {
+		return nil, limitError(err)
+	}
+	for _, n := range notes {
+		all = append(all, limitWide{n, states[0].Devices[n.Device]})
+	}
+	return all, nil
+}
+
 // showLimits prints a table.
-func (a *app) showLimits(l *limiter, all []limitShown) error {
+func (a *app) showLimits(l *limiter, out limitShow) error {
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	rows := 0
 	row := func(cells ...string) {
@@ -86,32 +194,47 @@ func (a *app) showLimits(l *limiter, all []limitShown) error {
 		for i, c := range cells {
 			cells[i] = clean.Line(c)
 		}
-		fmt.Fprintln(w, strings.Join(cells, "\t"))
+		fmt.Fprintln(w, strings.TrimRight(strings.Join(cells, "\t"), "\t"))
 	}
-	for _, s := range all {
+	for _, s := range out.Shown {
 		for _, g := range s.Groups {
 			if !g.Limits.IsZero() {
-				row(s.Part.Name, g.Group, "", g.Limits.String())
+				row(s.Part.Name, g.Group, "", limitWords(g.Limits))
 			}
 			for _, d := range slices.SortedFunc(maps.Keys(g.Devices), func(x, y cgroup.Device) int { return strings.Compare(x.String(), y.String()) }) {
-				row(s.Part.Name, g.Group, l.deviceName(d), g.Devices[d].String())
+				row(s.Part.Name, g.Group, l.deviceName(d), limitWords(g.Devices[d]), strings.Join(s.Places[d], ", "))
 			}
 		}
 	}
+	for _, d := range out.DeviceWide {
+		now := "has " + limitWords(d.Now)
+		if d.Now.IsZero() {
+			now = "has nothing any more"
+		}
+		row("device-wide, in the root group", "/", d.Disk+" ("+d.Device.String()+")", now, "set for "+d.For+": "+limitWords(d.Limits))
+	}
 	if rows == 0 {
-		for _, s := range all {
+		for _, s := range out.Shown {
 			fmt.Fprintln(a.stdout, clean.Line(s.Part.Name)+": no limits")
+		}
+		if len(out.Shown) == 0 {
+			fmt.Fprintln(a.stdout, "the root group: nothing is noted that was set there")
 		}
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	for _, s := range all {
+	for _, s := range out.Shown {
 		if s.Stored != nil {
 			fmt.Fprintln(a.stdout, clean.Line(fmt.Sprintf("%s: %s", s.Part.Name, s.Stored)))
 		}
 		for _, n := range s.Notes {
 			fmt.Fprintln(a.stdout, clean.Line(fmt.Sprintf("%s: note: %s", s.Part.Name, n)))
+		}
+	}
+	if out.Scope != nil && len(out.Scope.Parts) == 0 {
+		for _, n := range out.Scope.Notes {
+			fmt.Fprintln(a.stdout, clean.Line("note: "+n))
 		}
 	}
 	return nil

@@ -124,20 +124,21 @@ func (h *Host) others(path string, n *device.Node, spots []Spot) []string {
 	if err != nil {
 		return nil
 	}
-	data := n.Data()
+	data, all := n.Data(), whole(path, n)
 	var list []string
-	if !whole(path, n) {
-		list = append(list, data.Mount.Point)
-	}
 	for _, m := range mounts {
-		own := m.Major == data.Mount.Major && m.Minor == data.Mount.Minor
-		if m.Major == 0 || own {
+		own := m.Major == data.Mount.Major && m.Minor == data.Mount.Minor && data.Mount.FSType != device.RawBlock
+		// Of a part's own file system those mounts count that show all of it.
+		if m.Major == 0 || own && (all || m.Root != "/") {
 			continue
 		}
 		d, err := h.fs.Disk(m.Major, m.Minor)
 		if err == nil && slices.ContainsFunc(spots, func(s Spot) bool { return s.Name == d.Name && !s.ReadsOnly }) && !slices.Contains(list, m.Point) {
 			list = append(list, m.Point)
 		}
+	}
+	if len(list) == 0 && !all {
+		list = append(list, data.Mount.Point) // A container's, and nobody on the host has it mounted.
 	}
 	return list
 }

@@ -51,7 +51,7 @@ const rootGroup = "the root group, which writes back what others wrote"
 // on its devices.
 func (s *Scope) HoldsOthers() string {
 	others := s.others()
-	if len(others) == 0 || !slices.ContainsFunc(s.Parts, func(p Part) bool { return p.DeviceWide }) {
+	if len(others) == 0 || !s.HasWide() {
 		return ""
 	}
 	return fmt.Sprintf("the limit in the root group holds everybody's buffered writes to %s, and other data is there: %s", strings.Join(s.written(), ", "), strings.Join(others, ", "))

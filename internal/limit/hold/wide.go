@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"plimsoll/internal/device"
-	"plimsoll/internal/device/hierarchy"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/explain"
@@ -65,20 +64,8 @@ func (w *Wides) For(r target.Ref) ([]Wide, error) {
 	}), err
 }
 
-// Owner is for whom limits of a scope in the root group are noted. A group may be named by its path or by its folder.
-func (s *Scope) Owner() string {
-	if s.Target.Kind == target.Cgroup {
-		for _, p := range s.Parts {
-			if p.DeviceWide {
-				continue
-			}
-			if g, err := p.Groups.Group(hierarchy.IO); err == nil {
-				return string(target.Cgroup) + ":" + g.Path
-			}
-		}
-	}
-	return s.Target.Ref()
-}
+// Owner is for whom limits of a scope in the root group are noted.
+func (s *Scope) Owner() string { return s.Target.Ref() }
 
 // Around makes a change by apply and looks after what the root group has for the scope's target: rates that are set there are
 // noted, and those that are removed elsewhere are removed there as well. With dry apply only plans, and so does Around.
@@ -88,7 +75,7 @@ func (w *Wides) Around(ctx context.Context, s *Scope, c limit.Change, dry bool, 
 		return nil, err
 	}
 	r := rates(c)
-	if !(s.wide() && r.Set.IO()) && (len(r.Remove) == 0 || len(all) == 0) {
+	if !(s.HasWide() && r.Set.IO()) && (len(r.Remove) == 0 || len(all) == 0) {
 		return apply()
 	}
 	if dry {
@@ -104,8 +91,8 @@ func (w *Wides) Around(ctx context.Context, s *Scope, c limit.Change, dry bool, 
 	return done, err
 }
 
-// wide reports whether the root group is a part of the scope.
-func (s *Scope) wide() bool {
+// HasWide reports whether the root group is a part of the scope.
+func (s *Scope) HasWide() bool {
 	return slices.ContainsFunc(s.Parts, func(p Part) bool { return p.DeviceWide })
 }
 
@@ -113,7 +100,7 @@ func (s *Scope) wide() bool {
 // taken out of the notes afterwards.
 func (w *Wides) around(s *Scope, r limit.Change, all []Wide, dry bool, apply func() ([]Done, error)) ([]Done, error) {
 	noted, told := slices.Clone(all), []string(nil)
-	if s.wide() {
+	if s.HasWide() {
 		noted, told = w.add(noted, s, r.Set)
 	}
 	after, mine := slices.Clone(noted), []Wide(nil)
@@ -122,7 +109,7 @@ func (w *Wides) around(s *Scope, r limit.Change, all []Wide, dry bool, apply fun
 			continue
 		}
 		switch {
-		case s.wide(): // The change itself removes them, whoever's they are.
+		case s.HasWide(): // The change itself removes them, whoever's they are.
 			after = without(after, n, r.Remove)
 		case n.For == s.Owner():
 			mine, after = append(mine, n.only(r.Remove)), without(after, n, r.Remove)
@@ -136,7 +123,7 @@ func (w *Wides) around(s *Scope, r limit.Change, all []Wide, dry bool, apply fun
 		done, err := apply()
 		return append(tell(done, told), extra...), err
 	}
-	if s.wide() && r.Set.IO() {
+	if s.HasWide() && r.Set.IO() {
 		if err := w.notes.write(noted); err != nil {
 			return nil, err
 		}

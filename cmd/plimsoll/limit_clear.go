@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/limit/hold"
+	"plimsoll/internal/limit/target"
+)
+
+// limitClearCommand removes limits.
+func (a *app) limitClearCommand() *cobra.Command {
+	var where limitWhere
+	var keys []string
+	var dry bool
+	cmd := &cobra.Command{
+		Use:   "clear [TARGET]",
+		Short: "Remove limits",
+		Long: `Clear removes all limits of a target from the kernel, whoever set them, or those that --only
+names; with --volume, --path or --device those on I/O alone, and only there.
+
+What systemd knows as a unit's, or what the engine has stored for the container's next
+start, is removed as well. Docker takes limits of devices back (from version 29.6), and no
+others; Podman takes none back: what is left is told.
+
+Limits that were set for the target in the root group (--device-wide, or a volume with a device of its own) are
+removed as well, also when the target itself has gone. Without TARGET --device-wide removes all that
+were set there, for whomever, or those on --device. What somebody else has set there is left
+alone, unless --device-wide names its device for a TARGET.
+
+` + targetHelp,
+		Example: `  plimsoll limit clear web
+  plimsoll limit clear web --only write_bps,write_iops
+  plimsoll limit clear --device-wide`,
+		Args: targetOr("device-wide"),
+	}
+	where.register(cmd)
+	where.registerRun(cmd)
+	cmd.Flags().StringSliceVar(&keys, "only", nil, "remove only these, such as write_bps")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "say what would be written, and write nothing")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		var only []limit.Key
+		for _, s := range keys {
+			k, err := limit.ParseKey(s)
+			if err != nil {
+				return &exitError{exitUsage, err}
+			}
+			only = append(only, k)
+		}
+		if len(args) == 0 && (where.Volume != "" || where.Path != "") {
+			return usageError("--volume and --path are a target's: name it, or a device with --device")
+		}
+		l, err := a.newLimiter()
+		if err != nil {
+			return err
+		}
+		defer l.Close()
+		if len(args) == 0 {
+			list, err := l.Wides(a.stateDir).List()
+			if err != nil {
+				return err
+			}
+			return a.clearWides(cmd.Context(), l, &hold.Scope{}, list, only, where, dry)
+		}
+		return a.limitClear(cmd.Context(), l, args[0], only, where, dry)
+	}
+	return cmd
+}
+
+// targetOr is the check of the arguments of a command that takes a TARGET, and none with a flag.
+func targetOr(flag string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 && cmd.Flags().Changed(flag) {
+			return nil
+		}
+		return exactly(1, "TARGET, or --"+flag)(cmd, args)
+	}
+}
+
+// limitClear removes limits of what was named.
+func (a *app) limitClear(ctx context.Context, l *limiter, name string, only []limit.Key, where limitWhere, dry bool) error {
+	// Limits of all devices are removed, unless some are named; a volume's are those of its device.
+	named := where.Volume != "" || where.Path != "" || where.Device != "" || isVolume(name)
+	keys := only
+	if named && len(keys) == 0 {
+		for _, k := range limit.Keys {
+			if k.IO() {
+				keys = append(keys, k)
+			}
+		}
+	}
+	at := where
+	if !named {
+		at.DeviceWide = false // The notes say which devices; the root group has others' limits, too.
+	}
+	s, err := l.scope(ctx, name, at, named)
+	if err != nil {
+		// What has gone, or isn't used, may have limits in the root group all the same.
+		ref, bad := target.Parse(name)
+		if bad != nil {
+			return err
+		}
+		list, bad := l.Wides(a.stateDir).For(ref)
+		if bad != nil || len(list) == 0 {
+			return err
+		}
+		gone := &hold.Scope{Target: target.Target{Kind: ref.Kind, Engine: ref.Engine, Namespace: ref.Namespace, Name: ref.Name}}
+		gone.Notes = append(gone.Notes, "nothing else was cleared: "+err.Error())
+		return a.clearWides(ctx, l, gone, list, only, where, dry)
+	}
+	apply := a.disabling(l, l.Apply)
+	if dry {
+		apply = l.Plan
+	}
+	return a.change(ctx, l, a.wide(l, apply, dry), s, limit.Clear(keys...), where, dry)
+}
+
+// clearWides removes limits that were set in the root group, those of --device alone if there is one.
+func (a *app) clearWides(ctx context.Context, l *limiter, s *hold.Scope, list []hold.Wide, only []limit.Key, where limitWhere, dry bool) error {
+	if where.Device != "" {
+		number := ""
+		if stack, err := l.FS.Of(where.Device); err == nil && stack.Device != nil {
+			number = cgroup.DeviceOf(stack.Device).String()
+		}
+		list = slices.DeleteFunc(list, func(w hold.Wide) bool {
+			return w.Device.String() != number && w.Disk != filepath.Base(where.Device)
+		})
+	}
+	if len(list) == 0 {
+		s.Notes = append(s.Notes, "nothing is noted that was set in the root group; plimsoll limit show --device-wide lists what is")
+	}
+	done, err := l.Wides(a.stateDir).Clear(ctx, list, only, dry)
+	if err != nil {
+		return limitError(err)
+	}
+	return a.tellDone(l, s, limit.Clear(only...), done, where, dry)
+}
+
+// wide makes a change together with what was set in the root group for its target.
+func (a *app) wide(l *limiter, apply applier, dry bool) applier {
+	return func(ctx context.Context, s *hold.Scope, change limit.Change) ([]hold.Done, error) {
+		return l.Wides(a.stateDir).Around(ctx, s, change, dry, func() ([]hold.Done, error) { return apply(ctx, s, change) })
+	}
+}

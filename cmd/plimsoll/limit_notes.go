@@ -1,0 +1,293 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/explain"
+	"plimsoll/internal/limit/hold"
+	"plimsoll/internal/limit/keeper"
+	"plimsoll/internal/limit/target"
+)
+
+// changeNotes are what to know of a change that was made: what shares its limits, what escapes them, and who will set others.
+func (a *app) changeNotes(ctx context.Context, l *limiter, s *hold.Scope, c limit.Change, where limitWhere) []string {
+	notes := l.besideNotes(s, c, where)
+	if c.Set.IO() {
+		notes = append(notes, l.escapeNotes(s, c.Set, where)...)
+		notes = append(notes, l.elsewhere(ctx, s, where)...)
+		notes = append(notes, a.stillWide(l, s, c)...)
+		if w := s.HoldsOthers(); w != "" {
+			notes = append(notes, w)
+		}
+	}
+	return append(notes, a.keeperNotes(s, c, where.run)...)
+}
+
+// empty refuses limits on a device that has nothing in it: what is put into it later is somebody else's.
+func (l *limiter) empty(s *hold.Scope, c limit.Change) error {
+	if !c.Set.IO() {
+		return nil
+	}
+	for _, d := range s.Devices() {
+		if dev, err := l.FS.Disk(d.Major, d.Minor); err == nil && dev.Size == 0 {
+			return &hold.ImpossibleError{What: fmt.Sprintf("%s (%s)", d.Name, d.Number()), Why: "nothing is in it: it has no size, as a loop device without a file and a drive without a medium",
+				Instead: "attach it first; plimsoll limit clear removes what it had"}
+		}
+	}
+	return nil
+}
+
+// has reports whether limits for a path go on one of the devices.
+func has(e *explain.Explanation, devices []explain.Spot) (string, bool) {
+	for _, d := range e.Hard {
+		if !d.ReadsOnly && slices.ContainsFunc(devices, func(o explain.Spot) bool { return o.Number() == d.Number() && !o.ReadsOnly }) {
+			return d.Name, true
+		}
+	}
+	return "", false
+}
+
+// besideNotes say which other data of the containers has the limits too that were changed, because it is on the same device.
+func (l *limiter) besideNotes(s *hold.Scope, c limit.Change, where limitWhere) (notes []string) {
+	if len(s.Grounds) == 0 || where.Device != "" || where.Volume == "" && where.Path == "" && s.Target.Kind != target.Volume {
+		return nil
+	}
+	for _, p := range s.Parts {
+		if p.Target == nil || p.Target.PID == 0 {
+			continue
+		}
+		all, err := l.Look(*p.Target)
+		if err != nil {
+			continue
+		}
+		var names, disks []string
+		for _, g := range all.Grounds {
+			if name, ok := has(g.Explanation, s.Devices()); ok && !l.named(s, g, all.Grounds, where) {
+				names = append(names, g.Name)
+				if !slices.Contains(disks, name) {
+					disks = append(disks, name)
+				}
+			}
+		}
+		if len(names) == 0 {
+			continue
+		}
+		verb := "has the same limits there"
+		if c.Set.IsZero() {
+			verb = "has lost the same limits there"
+		}
+		notes = append(notes, fmt.Sprintf("%s of %s: on %s as well, and %s; a group has one limit for a device, so give a volume that needs its own a device of its own", strings.Join(names, ", "), p.Name, strings.Join(disks, ", "), verb))
+	}
+	return notes
+}
+
+// named reports whether a container's ground is what the scope is for.
+func (l *limiter) named(s *hold.Scope, g hold.Ground, all []hold.Ground, where limitWhere) bool {
+	if where.Path == "" {
+		return g.Name == s.Grounds[0].Name
+	}
+	best := ""
+	for _, o := range all {
+		if within(where.Path, o.Path) && len(o.Path) > len(best) {
+			best = o.Path
+		}
+	}
+	return g.Path == best
+}
+
+// within reports whether a path of a container is a folder or something in it.
+func within(p, dir string) bool {
+	p, dir = path.Clean(p), path.Clean(dir)
+	return p == dir || dir == "/" || strings.HasPrefix(p, dir+"/")
+}
+
+// escapeNotes say which writes a limit on writes lets through.
+func (l *limiter) escapeNotes(s *hold.Scope, set limit.Limits, where limitWhere) (notes []string) {
+	if !set.Has(limit.WriteBPS) && !set.Has(limit.WriteIOPS) || s.HasWide() {
+		return nil
+	}
+	for _, g := range s.Grounds {
+		var modes []string
+		why, root := "", false
+		for _, m := range g.Explanation.Modes {
+			if m.Name != explain.Read && (m.Group == explain.Leaks || m.Group == explain.Partly) {
+				modes, why, root = append(modes, m.Name), m.Why, m.Device == explain.Held
+			}
+		}
+		if len(modes) == 0 {
+			continue
+		}
+		n := fmt.Sprintf("%s: writes are NOT held in the mode %s: %s", g.Name, strings.Join(modes, ", "), why)
+		others := g.Explanation.Others()
+		switch {
+		case root && len(others) == 0:
+			n += "; --device-wide holds them too"
+		case root && !slices.Contains(others, "/"):
+			n += "; --device-wide holds them too, for all who write to the device (" + strings.Join(others, ", ") + ")"
+		case root:
+			n += "; give the data a device of its own, where --device-wide holds them"
+		}
+		notes = append(notes, n)
+	}
+	return notes
+}
+
+// elsewhere says that a process works on another device than that of its root, which is what limits without a place are for.
+func (l *limiter) elsewhere(ctx context.Context, s *hold.Scope, where limitWhere) []string {
+	if s.Target.Kind != target.Process || where.Volume != "" || where.Path != "" || where.Device != "" {
+		return nil
+	}
+	cwd, err := os.Readlink(filepath.Join(l.FS.Proc, strconv.Itoa(s.Target.PID), "cwd"))
+	if err != nil {
+		return nil
+	}
+	ref := target.Ref{Kind: target.Process, PID: s.Target.PID, Name: s.Target.Name}
+	there, err := l.Scope(ctx, ref, hold.Where{Path: cwd}, true)
+	if err != nil || len(there.Grounds) == 0 {
+		return nil
+	}
+	if _, ok := has(there.Grounds[0].Explanation, s.Devices()); ok || len(there.Devices()) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("these limits are for the device of the process's /; its working folder %s is on %s, for which --path %s sets them", cwd, there.Devices()[0].Name, shellQuote(cwd))}
+}
+
+// stillWide says that the root group goes on holding what was set there for a target, where that was set without now.
+func (a *app) stillWide(l *limiter, s *hold.Scope, c limit.Change) (notes []string) {
+	if s.HasWide() {
+		return nil
+	}
+	all, err := l.Wides(a.stateDir).List()
+	if err != nil {
+		return nil
+	}
+	for _, w := range all {
+		if w.For == s.Owner() && slices.ContainsFunc(limit.Keys, func(k limit.Key) bool { return w.Limits.Has(k) && c.Set.Has(k) }) {
+			notes = append(notes, fmt.Sprintf("the root group still has %s, set for %s; --device-wide changes that too", w, w.For))
+		}
+	}
+	return notes
+}
+
+// keeperPatience is how long the daemon may take to tell what it holds: it is asked for a note only.
+const keeperPatience = 4 * time.Second
+
+// keeperNotes say that the daemon holds what was changed, and will set it as its policy has it.
+func (a *app) keeperNotes(s *hold.Scope, c limit.Change, run string) (notes []string) {
+	if run == "" {
+		return nil
+	}
+	if _, err := os.Stat(filepath.Join(run, keeper.Socket)); err != nil {
+		return nil
+	}
+	type answer struct {
+		s   *keeper.Status
+		err error
+	}
+	got := make(chan answer, 1)
+	go func() {
+		s, err := keeper.Ask(run)
+		got <- answer{s, err}
+	}()
+	var is answer
+	select {
+	case is = <-got:
+	case <-time.After(keeperPatience):
+		is.err = errors.New("it did not answer in time")
+	}
+	if errors.Is(is.err, os.ErrNotExist) {
+		return nil
+	}
+	if is.err != nil {
+		return []string{fmt.Sprintf("whether the daemon of %s holds it, and sets it back, is not known: %v", run, is.err)}
+	}
+	told := func(name string, held []keeper.Held, devices []explain.Spot) {
+		var words []string
+		for _, h := range held {
+			if c.Touches(h.Key) && (h.Device == "" || len(devices) == 0 || slices.ContainsFunc(devices, func(d explain.Spot) bool { return d.Number() == h.Device })) {
+				words = append(words, fmt.Sprintf("%s=%s by the rule %s", h.Key, h.Value, h.Rule))
+			}
+		}
+		if slices.Sort(words); len(words) > 0 {
+			notes = append(notes, fmt.Sprintf("the daemon (process %d) holds %s to %s, and puts that back at once: change its policy %s instead", is.s.PID, name, strings.Join(slices.Compact(words), ", "), is.s.Policy.Path))
+		}
+	}
+	for _, p := range s.Parts {
+		if p.DeviceWide {
+			if is.s.RootGroup != nil {
+				told("the root group", is.s.RootGroup.Held, s.Devices())
+			}
+			continue
+		}
+		for _, k := range is.s.Containers {
+			if p.Target != nil && p.Target.Kind == target.Container && (p.Target.ID != "" && k.ID == p.Target.ID || k.Target == p.Target.Ref()) {
+				told(p.Name, k.Held, s.Devices())
+			}
+		}
+	}
+	return notes
+}
+
+// proveIt is the command that tries the rates that were set, "" where there are none that can be tried.
+func (a *app) proveIt(l *limiter, s *hold.Scope, c limit.Change, where limitWhere) string {
+	if !slices.ContainsFunc(limit.Keys, func(k limit.Key) bool { return k.Rate() && c.Set.Has(k) }) {
+		return ""
+	}
+	words := []string{"plimsoll", "limit", "verify", s.Target.Ref()}
+	switch {
+	case s.Target.Kind == target.Volume && len(s.Target.Users) == 0:
+		if s.Target.Host == "" {
+			return "" // No API makes a container with it.
+		}
+		words = append(words, "--probe")
+	case where.Volume != "":
+		words = append(words, "--volume", where.Volume)
+	case where.Path != "":
+		words = append(words, "--path", where.Path)
+	case where.Device != "":
+		at := l.folderOn(s)
+		if at == "" {
+			return ""
+		}
+		words = append(words, "--path", at)
+	}
+	if where.DeviceWide {
+		words = append(words, "--device-wide")
+	}
+	for i, w := range words {
+		words[i] = shellQuote(w)
+	}
+	return strings.Join(words, " ") + a.stateFlag()
+}
+
+// folderOn is a folder on the device that a scope is for: the target's own, or one of the machine's for a target without any.
+func (l *limiter) folderOn(s *hold.Scope) string {
+	if s.Target.PID == 0 {
+		for _, g := range s.Grounds {
+			if others := g.Explanation.Others(); len(others) > 0 {
+				return others[0]
+			}
+		}
+		return ""
+	}
+	all, err := l.Look(s.Target)
+	if err != nil {
+		return ""
+	}
+	for _, g := range all.Grounds {
+		if _, ok := has(g.Explanation, s.Devices()); ok {
+			return g.Path
+		}
+	}
+	return ""
+}

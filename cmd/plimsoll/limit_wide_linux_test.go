@@ -1,0 +1,156 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/disktest"
+	"plimsoll/internal/limit/target"
+)
+
+// rootThrottle is version 1's root group's file of a rate.
+func rootThrottle(key string) string { return "/sys/fs/cgroup/blkio/blkio.throttle." + key + "_device" }
+
+// rootHas is what the root group has for a device.
+func rootHas(t *testing.T, key, device string) string {
+	t.Helper()
+	b, err := os.ReadFile(rootThrottle(key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	number := disktest.Number(t, device) + " "
+	for line := range strings.Lines(string(b)) {
+		if v, ok := strings.CutPrefix(line, number); ok {
+			return strings.TrimSpace(v)
+		}
+	}
+	return ""
+}
+
+// rootGets writes a rate to the root group, as somebody else would, and takes it away after the test.
+func rootGets(t *testing.T, key, device, value string) {
+	t.Helper()
+	put := func(v string) error {
+		return os.WriteFile(rootThrottle(key), []byte(disktest.Number(t, device)+" "+v), 0)
+	}
+	if err := put(value); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := put("0"); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// wideLab is a disk and groups.
+func wideLab(t *testing.T) (l limitLab, loop, dir string, says func(status int, words []string, args ...string) string) {
+	t.Helper()
+	needBlkio(t)
+	l = limitLab{target.Options{}, t.TempDir()}
+	loop, dir = fastDisk(t)
+	for _, key := range []string{"read_bps", "write_bps", "read_iops", "write_iops"} {
+		rootGets(t, key, loop, "0")
+	}
+	return l, loop, dir, func(status int, words []string, args ...string) string {
+		t.Helper()
+		text := l.do(t, status, args...)
+		for _, w := range words {
+			if !strings.Contains(text, w) {
+				t.Errorf("%v: no %q in\n%s", args, w, text)
+			}
+		}
+		return text
+	}
+}
+
+// TestLimitDeviceWide: what was set in the root group for a target is shown as its own and cleared with it; another target's
+// comes back, and what somebody else has set stays.
+func TestLimitDeviceWide(t *testing.T) {
+	l, loop, dir, says := wideLab(t)
+	disk := filepath.Base(loop)
+	one, two := "cgroup:"+string(disktest.NewBlkioGroup(t)), "cgroup:"+string(disktest.NewBlkioGroup(t))
+	root := func(when, want string) {
+		t.Helper()
+		if got := rootHas(t, "write_bps", loop); got != want {
+			t.Errorf("%s: the root group has %q, want %q", when, got, want)
+		}
+	}
+	set := func(name, value string) []string {
+		return []string{"set", name, "--path", dir, "--write-bps", value, "--device-wide"}
+	}
+	says(exitDone, []string{"the root group, which writes back what others wrote: set write_bps=6MiB", "prove it: plimsoll limit verify cgroup:/", " --path " + dir + " --device-wide --state " + l.state}, set(one, "6MiB")...)
+	root("set", "6291456")
+	says(exitDone, []string{"device-wide, in the root group", disk, "set for cgroup:/", "has write_bps=6MiB"}, "show", one)
+	var got limitShow
+	if err := json.Unmarshal([]byte(says(exitDone, nil, "show", one, "--json")), &got); err != nil || len(got.DeviceWide) != 1 || got.DeviceWide[0].Now.WriteBPS != 6<<20 {
+		t.Errorf("show --json: %+v, %v", got.DeviceWide, err)
+	}
+	says(exitDone, []string{"no limits"}, "show", two)
+	says(exitDone, []string{"the root group still has write_bps=6MiB"}, "set", one, "--path", dir, "--write-bps", "7MiB")
+	says(exitDone, []string{"would write", "the root group, for " + disk}, "clear", one, "--dry-run")
+	root("clear --dry-run", "6291456")
+	says(exitDone, []string{"the root group, for " + disk, "cleared"}, "clear", one)
+	root("clear", "")
+	if text := says(exitDone, []string{"no limits"}, "show", one); strings.Contains(text, "device-wide") {
+		t.Errorf("cleared: %s", text)
+	}
+
+	// Two targets: the last one's is in force, and the other's after it.
+	says(exitDone, nil, set(one, "6MiB")...)
+	says(exitDone, []string{"write_bps=6MiB on " + disk, "comes back when this is cleared"}, set(two, "3MiB")...)
+	root("two", "3145728")
+	says(exitDone, []string{"is in force again: it is for cgroup:"}, "clear", two, "--only", "write_bps")
+	root("the last cleared", "6291456")
+	says(exitDone, nil, set(two, "3MiB")...)
+	says(exitDone, []string{"stays: it is for cgroup:"}, "clear", one)
+	root("the first cleared", "3145728")
+	says(exitDone, nil, "set", two, "--path", dir, "--write-bps", "none")
+	root("none", "")
+
+	// Somebody else's stays.
+	says(exitDone, nil, set(one, "6MiB")...)
+	rootGets(t, "write_bps", loop, "5242880")
+	rootGets(t, "read_bps", loop, "1048576")
+	says(exitDone, []string{"write_bps=5MiB", "somebody else's, and left"}, "clear", one)
+	root("somebody's", "5242880")
+	// Unless its device is named.
+	says(exitDone, nil, "clear", one, "--device-wide", "--path", dir)
+	if read := rootHas(t, "read_bps", loop); rootHas(t, "write_bps", loop) != "" || read != "" {
+		t.Errorf("named: the root group has %q for reads", read)
+	}
+	if _, err := os.Stat(filepath.Join(l.state, "device-wide.json")); err == nil {
+		t.Error("something is still noted")
+	}
+}
+
+// TestLimitDeviceWideGone: what was set in the root group for a target that has gone is shown and cleared by its name, or by its
+// device.
+func TestLimitDeviceWideGone(t *testing.T) {
+	_, loop, dir, says := wideLab(t)
+	disk := filepath.Base(loop)
+	for _, clear := range [][]string{nil, {"clear", "--device-wide", "--device", loop}, {"clear", "--device-wide"}} {
+		group := disktest.NewBlkioGroup(t)
+		name := "cgroup:" + strings.TrimPrefix(string(group), "/sys/fs/cgroup/blkio")
+		says(exitDone, nil, "set", name, "--path", dir, "--write-bps", "6MiB", "--device-wide")
+		if err := os.Remove(string(group)); err != nil {
+			t.Fatal(err)
+		}
+		says(exitDone, []string{disk, "set for " + name, "note: "}, "show", name)
+		says(exitDone, []string{disk, "set for " + name}, "show", "--device-wide")
+		if clear == nil {
+			clear = []string{"clear", name}
+		}
+		says(exitDone, []string{"nothing is noted"}, "clear", "--device-wide", "--device", "/dev/plimsoll-no-such")
+		says(exitDone, []string{"the root group, for " + disk, "cleared"}, clear...)
+		if got := rootHas(t, "write_bps", loop); got != "" {
+			t.Errorf("%v: the root group has %q", clear, got)
+		}
+		says(exitFailure, nil, "show", name)
+		says(exitFailure, nil, "clear", name)
+	}
+	says(exitUsage, []string{"takes TARGET, or --device-wide"}, "clear")
+}
