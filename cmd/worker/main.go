@@ -17,7 +17,9 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/signal"
 	"runtime/debug"
+	"syscall"
 
 	"plimsoll/internal/wire"
 	"plimsoll/internal/worker"
@@ -37,6 +39,10 @@ func run(args []string) error {
 		return errors.New("this program is started by plimsoll; see plimsoll --help")
 	}
 	ctx := context.Background()
+	// A parent that was killed reads no more. Go's way is to end the program on the spot when it writes to
+	// standard output then, which would leave its folder with what is in it. The signal is taken, not ignored: children
+	// would inherit that.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	switch args[0] {
 	case "version":
 		return printIdentity()

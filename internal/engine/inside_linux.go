@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -18,7 +18,8 @@ import (
 
 // An Inside says where in a running container a worker is to work.
 type Inside struct {
-	// ID is unique among living sessions; the name of the scratch folder is made from it.
+	// ID is unique among living sessions; the name of the scratch folder is made from it. What a session leaves that was
+	// killed is swept by the next only if it is two numbers, as in "123-456".
 	ID string
 	// Root is the container's root as the host sees it: "/proc/PID/root". "/" is the host's own.
 	Root string
@@ -30,8 +31,7 @@ type Inside struct {
 	Accept func(dir *os.File) error
 }
 
-// insidePrefix begins the names of scratch folders in containers. Only those are swept by their locks: other
-// sessions' folders have none.
+// insidePrefix begins the names of scratch folders in containers.
 const insidePrefix = folderPrefix + "inside-"
 
 // insideGrace is how long a worker may take to end: the removal of its files may have to wait
@@ -126,44 +126,38 @@ func (s *insideSession) make() error {
 	if errors.Is(err, unix.EWOULDBLOCK) || unix.Fstat(fd, &st) == nil && st.Nlink == 0 {
 		return errors.Join(fmt.Errorf("another plimsoll has just removed the scratch folder in %s of the container: try again", s.base.Name()), s.folder.Close())
 	}
+	if err := inroot.Mark(s.folder); err != nil {
+		return errors.Join(err, inroot.Remove(s.folder, s.base, s.name), s.folder.Close())
+	}
 	return nil
 }
+
+// insideName are names of scratch folders. Other IDs than those of a process's number and a time are not swept.
+var insideName = regexp.MustCompile("^" + regexp.QuoteMeta(insidePrefix) + "[0-9]+-[0-9]+$")
 
 // sweep removes scratch folders that nobody holds.
 func (s *insideSession) sweep() {
 	names, _ := s.base.Readdirnames(-1)
 	for _, name := range names {
-		if !strings.HasPrefix(name, insidePrefix) {
+		if !insideName.MatchString(name) {
 			continue
 		}
 		fd, err := unix.Openat(int(s.base.Fd()), name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 		if err != nil {
 			continue
 		}
-		if unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) == nil {
-			_ = removeIn(s.base, name)
+		folder := os.NewFile(uintptr(fd), name)
+		if unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) == nil && inroot.Marked(folder) {
+			_ = inroot.Remove(folder, s.base, name)
 		}
-		unix.Close(fd)
+		folder.Close()
 	}
 }
 
 // remove removes the scratch folder with what is in it.
 func (s *insideSession) remove() error {
-	err := removeIn(s.base, s.name)
+	err := inroot.Remove(s.folder, s.base, s.name)
 	return errors.Join(err, s.folder.Close(), s.base.Close())
-}
-
-// removeIn removes the folder name of base. Links in it are removed, not followed.
-func removeIn(base *os.File, name string) error {
-	root, err := os.OpenRoot("/proc/self/fd/" + strconv.Itoa(int(base.Fd())))
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	if err := root.RemoveAll(name); err != nil {
-		return fmt.Errorf("remove the scratch folder %s in %s of the container: %w", name, base.Name(), err)
-	}
-	return nil
 }
 
 // Close implements Session.

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 
 	"plimsoll/internal/agent"
 	"plimsoll/internal/engine"
+	"plimsoll/internal/inroot"
 	"plimsoll/internal/leaktest"
 	"plimsoll/internal/workertest"
 	"plimsoll/internal/workload"
@@ -123,28 +125,45 @@ func TestInside(t *testing.T) {
 // nothing else.
 func TestInsideKilled(t *testing.T) {
 	root := t.TempDir()
-	dead, held, other := filepath.Join(root, "plimsoll-inside-dead"), filepath.Join(root, "plimsoll-inside-held"), filepath.Join(root, "plimsoll-other")
-	for _, dir := range []string{dead, held, other} {
+	const dead, held, begun = "plimsoll-inside-11-1", "plimsoll-inside-12-1", "plimsoll-inside-13-1"
+	// Somebody's, whatever they are called.
+	const unmarked, forged, notes, other = "plimsoll-inside-14-1", "plimsoll-inside-15-1", "plimsoll-inside-notes", "plimsoll-other"
+	for _, name := range []string{dead, held, begun, unmarked, forged, notes, other} {
+		dir := filepath.Join(root, name)
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			t.Fatal(err)
+		}
+		f, err := os.Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		switch name {
+		case held:
+			if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
+				t.Fatal(err)
+			}
+			fallthrough
+		case dead, notes:
+			if err := inroot.Mark(f); err != nil {
+				t.Fatal(err)
+			}
+		case forged:
+			if err := os.WriteFile(filepath.Join(dir, ".plimsoll-scratch"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		case begun:
+			continue
 		}
 		if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	f, err := os.Open(held)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
-		t.Fatal(err)
-	}
 	a, err := openInside(t, root, "/")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := list(t, root), "plimsoll-inside-held plimsoll-inside-t plimsoll-other"; got != want {
+	if got, want := list(t, root), strings.Join([]string{held, unmarked, forged, notes, "plimsoll-inside-t", other}, " "); got != want {
 		t.Errorf("there is %s, want %s", got, want)
 	}
 	// The worker that loses its parent cleans up by itself.
@@ -153,6 +172,85 @@ func TestInsideKilled(t *testing.T) {
 		if time.Now().After(end) {
 			t.Fatalf("the worker left %s", list(t, root))
 		}
+	}
+}
+
+// TestInsideParentKilled: a worker that has nobody to read what it says, as after kill -9 of plimsoll amid a measurement,
+// does not die of that: it removes its folder.
+func TestInsideParentKilled(t *testing.T) {
+	root := t.TempDir()
+	a, err := openInside(t, root, "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := workload.Spec{Name: "w", Kind: workload.Block, Job: load.Job{RW: load.Write, BS: 4 << 10, Size: 1 << 20, Runtime: time.Hour, SampleEvery: 10 * time.Millisecond}}
+	if err := a.Prepare(t.Context(), "1", spec); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Start("1"); err != nil {
+		t.Fatal(err)
+	}
+	// written is how often the agent has written: each sample is one time, also in vain. It is gone if it died.
+	written := func() string {
+		b, err := os.ReadFile("/proc/" + strconv.Itoa(a.Info().PID) + "/io")
+		if err != nil {
+			return "gone"
+		}
+		_, rest, _ := strings.Cut(string(b), "syscw: ")
+		n, _, _ := strings.Cut(rest, "\n")
+		return n
+	}
+	a.Session.Stdout().(io.Closer).Close()
+	before := written()
+	for end := time.Now().Add(20 * time.Second); written() == before && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	}
+	a.Session.Stdin().Close()
+	for end := time.Now().Add(20 * time.Second); list(t, root) != ""; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("the worker left %s", list(t, root))
+		}
+	}
+}
+
+// TestInsideMoved: a container that gives the scratch folder another name, or puts another in its place, keeps nothing of
+// it, and loses nothing else.
+func TestInsideMoved(t *testing.T) {
+	for _, to := range []string{"moved", "deep/er/moved"} {
+		t.Run(to, func(t *testing.T) {
+			root := t.TempDir()
+			s, err := engine.OpenInside(t.Context(), t.TempDir(), workertest.Source(t), engine.Inside{ID: "t", Root: root, Dir: "/"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			scratch, moved := filepath.Join(root, "plimsoll-inside-t"), filepath.Join(root, to)
+			if err := os.MkdirAll(filepath.Dir(moved), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(scratch, "file"), []byte("30 MiB"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Rename(scratch, moved); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Mkdir(scratch, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(scratch, "mine"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Close(context.Background()); err != nil {
+				t.Error(err)
+			}
+			if _, err := os.Stat(moved); !os.IsNotExist(err) {
+				t.Errorf("%s: %v", moved, err)
+			}
+			if got := list(t, scratch); got != "mine" {
+				t.Errorf("in the folder that was put in its place is %q", got)
+			}
+			if got := list(t, filepath.Dir(moved)); strings.Contains(got, "moved") {
+				t.Errorf("left %q", got)
+			}
+		})
 	}
 }
 

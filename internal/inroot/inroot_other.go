@@ -21,3 +21,6 @@ func MountOf(*os.File) (int, error) { return 0, errors.ErrUnsupported }
 
 // Free is Linux's.
 func Free(string, string) (int64, error) { return 0, errors.ErrUnsupported }
+
+// Remove is Linux's.
+func Remove(folder, base *os.File, name string) error { return errors.ErrUnsupported }

@@ -14,11 +14,11 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"strconv"
 	"sync"
 	"syscall"
 	"time"
 
+	"plimsoll/internal/inroot"
 	"plimsoll/internal/tail"
 	"plimsoll/internal/wire"
 	"plimsoll/load"
@@ -40,29 +40,12 @@ func Agent(ctx context.Context, exe, dir string, in io.Reader, out io.Writer) er
 // path. So both are open files, and the trials inherit the folder's. It is removed at the end,
 // also when nobody is left who could.
 func AgentInside(ctx context.Context, exe string, folder, base *os.File, name string, in io.Reader, out io.Writer) error {
-	defer removeInside(folder, base, name)
+	defer inroot.Remove(folder, base, name)
 	return answer(ctx, trialCommand{exe, inheritedFolder, folder}, in, out)
 }
 
 // inheritedFolder is the folder that a process has inherited as its fourth file.
 const inheritedFolder = "/proc/self/fd/3"
-
-// removeInside removes the folder name of base, which is open as folder, with what is in it.
-func removeInside(folder, base *os.File, name string) {
-	// What is removed must be the folder itself: its name may lead elsewhere by now.
-	a, err := folder.Stat()
-	if err != nil {
-		return
-	}
-	root, err := os.OpenRoot("/proc/self/fd/" + strconv.Itoa(int(base.Fd())))
-	if err != nil {
-		return
-	}
-	defer root.Close()
-	if b, err := root.Lstat(name); err == nil && os.SameFile(a, b) {
-		root.RemoveAll(name)
-	}
-}
 
 // A trialCommand is how the worker runs itself for a trial.
 type trialCommand struct {
