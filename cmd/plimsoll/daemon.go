@@ -72,6 +72,7 @@ Exit status: 0; 1 for an error; 2 for a policy with faults; 5 where nothing can 
 	f.BoolVar(&o.json, "json", false, "print JSON, with --check or --status")
 	f.BoolVar(&o.clear, "clear-on-stop", false, "take all limits away when the daemon ends")
 	f.StringVar(&o.blockio, "import-blockio", "", "print a policy with the classes of a block I/O configuration of containerd or CRI-O")
+	notEmpty(cmd, "policy", "run", "import-blockio")
 	f.DurationVar(&o.checkEvery, "check-every", keeper.DefaultCheck, "how often all limits are looked at, besides whenever one is changed")
 	f.DurationVar(&o.syncEvery, "sync-every", keeper.DefaultSync, "how often all engines are asked for their containers, besides their events")
 	return cmd

@@ -282,6 +282,7 @@ others; Podman takes none back: what is left is told.
 	}
 	where.register(cmd)
 	cmd.Flags().StringSliceVar(&keys, "only", nil, "remove only these, such as write_bps")
+	notEmpty(cmd, "only")
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "say what would be written, and write nothing")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		var only []limit.Key
