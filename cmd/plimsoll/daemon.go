@@ -52,7 +52,8 @@ of limit and each device the last rule decides that says something about it. --c
 running container would get, and by which rule. A policy that changes is read again, as on SIGHUP; one with a
 fault leaves the old one in force.
 
-When it ends, the limits stay, unless --clear-on-stop is given. One daemon runs on a machine.
+When it ends, the limits stay, unless --clear-on-stop is given. A folder --run has one daemon; those of
+several folders know nothing of each other, and no container may be held by two.
 --status tells what it holds.
 
 Exit status: 0; 1 for an error; 2 for a policy with faults; 5 where nothing can be limited.`,
