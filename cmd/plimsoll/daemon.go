@@ -62,7 +62,8 @@ For each kind of limit and each device the last rule decides that says something
 daemon would hold of what runs now, by which rule, and what it can't. A policy that changes is read again, as on SIGHUP; one
 with a fault leaves the old one in force. docs/keeper.md has all of its keys.
 
-When it ends, the limits stay, unless --clear-on-stop is given. One daemon runs on a machine.
+When it ends, the limits stay, unless --clear-on-stop is given. A folder --run has one daemon; those of
+several folders know nothing of each other, and no container may be held by two.
 --status tells what it holds.
 
 Exit status: 0; 1 for an error; 2 for a policy with faults; 5 where nothing can be limited.`,
@@ -83,6 +84,7 @@ Exit status: 0; 1 for an error; 2 for a policy with faults; 5 where nothing can 
 	f.BoolVar(&o.json, "json", false, "print JSON, with --check or --status")
 	f.BoolVar(&o.clear, "clear-on-stop", false, "take all limits away when the daemon ends")
 	f.StringVar(&o.blockio, "import-blockio", "", "print a policy with the classes of a block I/O configuration of containerd or CRI-O")
+	notEmpty(cmd, "policy", "run", "import-blockio")
 	f.DurationVar(&o.checkEvery, "check-every", keeper.DefaultCheck, "how often all limits are looked at, besides whenever one is changed")
 	f.DurationVar(&o.syncEvery, "sync-every", keeper.DefaultSync, "how often all engines are asked for their containers, besides their events")
 	return cmd

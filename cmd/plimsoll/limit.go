@@ -70,6 +70,7 @@ func (w *limitWhere) register(cmd *cobra.Command) {
 	f.BoolVar(&w.all, "all", false, "for the container's own layer and all that is mounted into it (the default)")
 	f.BoolVar(&w.DeviceWide, "device-wide", false, "also for what the kernel writes back for others to the device (control groups of version 1)")
 	f.BoolVar(&w.json, "json", false, "print JSON")
+	notEmpty(cmd, "volume", "path", "device")
 	cmd.MarkFlagsMutuallyExclusive("volume", "path", "device", "all")
 }
 
@@ -115,9 +116,12 @@ func limitError(err error) error {
 	var fault *cgroup.Fault
 	var unsupported *engineapi.UnsupportedError
 	var unoffered *engine.Unsupported
+	var missing *hold.MissingError
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &missing):
+		return &exitError{exitUsage, err}
 	case errors.As(err, &impossible), errors.As(err, &unsupported), errors.As(err, &unoffered),
 		errors.Is(err, cgroup.ErrUnsupported), errors.Is(err, cgroup.ErrNotGiven), errors.Is(err, hierarchy.ErrNone):
 		return &exitError{exitCannot, err}

@@ -123,7 +123,11 @@ func TestLimitBadPlaces(t *testing.T) {
 		{exitFailure, []string{file + " is no block device", "plimsoll limit explain " + file}, []string{"--device", file}},
 		{exitCannot, []string{"data goes to the program that serves", "instead"}, []string{"--path", served}},
 		{exitCannot, []string{"tmpfs", "instead"}, []string{"--path", "/dev/shm"}},
-		{exitFailure, []string{"no such file"}, []string{"--path", filepath.Join(tmp, "nowhere")}},
+		{exitUsage, []string{"there is no " + filepath.Join(tmp, "nowhere") + " on this host"}, []string{"--path", filepath.Join(tmp, "nowhere")}},
+		{exitUsage, []string{"there is no /plimsoll-no-such/typo on this host"}, []string{"--path", "/plimsoll-no-such/typo"}},
+		{exitUsage, []string{"--device", "it is empty: give it a value"}, []string{"--device", ""}},
+		{exitUsage, []string{"--volume", "it is empty"}, []string{"--volume="}},
+		{exitUsage, []string{"--path", "it is empty"}, []string{"--path", ""}},
 		{exitFailure, []string{"--path or --device"}, nil},
 	} {
 		text := l.do(t, row.status, append([]string{"set", l.name, "--write-bps", "2MiB", "--cpus", "0.5"}, row.args...)...)
@@ -172,6 +176,36 @@ func TestLimitDeviceGone(t *testing.T) {
 	s.Grounds[0].Explanation.Hard[0].Minor = 1 << 19
 	if _, err := h.Apply(t.Context(), s, limit.Change{Set: limit.Limits{WriteBPS: 1 << 20}}); err == nil || !strings.Contains(err.Error(), "there is no block device 7:524288 here (any more); name the one that the data is on now") {
 		t.Errorf("Apply() = %v", err)
+	}
+}
+
+// TestLimitEmpty: a flag or an argument without text, as of a shell's variable that isn't set, is not taken for one that is left out,
+// and all stays.
+func TestLimitEmpty(t *testing.T) {
+	l := newBadLab(t)
+	before := l.kernel(t)
+	for _, args := range [][]string{
+		{"clear", l.name, "--device", ""}, {"clear", l.name, "--device="}, {"clear", l.name, "--volume", ""}, {"clear", l.name, "--path", ""},
+		{"clear", l.name, "--only", ""}, {"clear", l.name, "--only", "read_bps", "--only", ""}, {"clear", ""},
+		{"verify", l.name, "--device", ""}, {"verify", l.name, "--volume", ""}, {"verify", l.name, "--path", ""}, {"verify", ""},
+		{"set", "", "--cpus", "1"}, {"set", l.name, "--write-bps", ""}, {"show", ""}, {"explain", ""}, {"explain", "/", ""},
+		{"clear", l.name, "--path", "/plimsoll-no-such"}, {"verify", l.name, "--path", "/plimsoll-no-such"},
+		{"hook", "--policy", ""}, {"hook", "--runtime", ""},
+	} {
+		l.do(t, exitUsage, args...)
+		if now := l.kernel(t); now != before {
+			t.Fatalf("%q: the kernel has %q, want %q", args, now, before)
+		}
+	}
+	for _, args := range [][]string{{"watch", ""}, {"watch", "--once", ""}, {"daemon", "--import-blockio", ""}, {"daemon", "--check", "--policy", ""}} {
+		if r := plimsoll(t, t.Context(), l.state, "", args...); r.status != exitUsage {
+			t.Errorf("%q: status %d: %s%s", args, r.status, r.stdout, r.stderr)
+		}
+	}
+	// The path of a process is looked for where its files are.
+	me := fmt.Sprintf("pid:%d", os.Getpid())
+	if text := l.do(t, exitUsage, "clear", me, "--path", "/plimsoll-no-such", "--dry-run"); !strings.Contains(text, "there is no /plimsoll-no-such in "+me) {
+		t.Errorf("a process's path: %s", text)
 	}
 }
 

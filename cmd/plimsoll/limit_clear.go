@@ -42,6 +42,7 @@ alone, unless --device-wide names its device for a TARGET.
 	where.register(cmd)
 	where.registerRun(cmd)
 	cmd.Flags().StringSliceVar(&keys, "only", nil, "remove only these, such as write_bps")
+	notEmpty(cmd, "only")
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "say what would be written, and write nothing")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		var only []limit.Key

@@ -67,6 +67,9 @@ func (a *app) limitExplain(host device.FS, paths []string, asJSON bool) error {
 	out := explained{Host: h}
 	var impossible []string
 	for _, p := range paths {
+		if p == "" {
+			return usageError("a path is empty: name the folder of a volume, a file or a block device")
+		}
 		if _, err := os.Stat(p); errors.Is(err, fs.ErrNotExist) {
 			return usageError("%s does not exist: name the folder of a volume, a file or a block device", p)
 		} else if err != nil {

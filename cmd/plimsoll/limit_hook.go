@@ -62,6 +62,7 @@ Exit status: 0; 1 if a limit can't be kept; 2 for a policy with faults.`,
 	f.StringVar(&o.policy, "policy", defaultPolicy, "the policy")
 	f.StringVar(&o.run, "run", defaultRunDir(), "folder of what is held, the daemon's")
 	f.StringVar(&o.runtime, "runtime", "", "be a runtime: put the hook into the bundle, and run this program with the arguments")
+	notEmpty(cmd, "policy", "run", "runtime")
 	f.BoolVar(&o.bestEffort, "best-effort", false, "let the container start without what can't be kept")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		switch {

@@ -47,8 +47,8 @@ func (l *limiter) empty(s *hold.Scope, c limit.Change) error {
 	return nil
 }
 
-// has reports whether limits for a path go on one of the devices.
-func has(e *explain.Explanation, devices []explain.Spot) (string, bool) {
+// sharedDevice is one of the devices on which limits for a path go as well.
+func sharedDevice(e *explain.Explanation, devices []explain.Spot) (string, bool) {
 	for _, d := range e.Hard {
 		if !d.ReadsOnly && slices.ContainsFunc(devices, func(o explain.Spot) bool { return o.Number() == d.Number() && !o.ReadsOnly }) {
 			return d.Name, true
@@ -72,7 +72,7 @@ func (l *limiter) besideNotes(s *hold.Scope, c limit.Change, where limitWhere) (
 		}
 		var names, disks []string
 		for _, g := range all.Grounds {
-			if name, ok := has(g.Explanation, s.Devices()); ok && !l.named(s, g, all.Grounds, where) {
+			if name, ok := sharedDevice(g.Explanation, s.Devices()); ok && !l.named(s, g, all.Grounds, where) {
 				names = append(names, g.Name)
 				if !slices.Contains(disks, name) {
 					disks = append(disks, name)
@@ -156,7 +156,7 @@ func (l *limiter) elsewhere(ctx context.Context, s *hold.Scope, where limitWhere
 	if err != nil || len(there.Grounds) == 0 {
 		return nil
 	}
-	if _, ok := has(there.Grounds[0].Explanation, s.Devices()); ok || len(there.Devices()) == 0 {
+	if _, ok := sharedDevice(there.Grounds[0].Explanation, s.Devices()); ok || len(there.Devices()) == 0 {
 		return nil
 	}
 	return []string{fmt.Sprintf("these limits are for the device of the process's /; its working folder %s is on %s, for which --path %s sets them", cwd, there.Devices()[0].Name, shellQuote(cwd))}
@@ -285,7 +285,7 @@ func (l *limiter) folderOn(s *hold.Scope) string {
 		return ""
 	}
 	for _, g := range all.Grounds {
-		if _, ok := has(g.Explanation, s.Devices()); ok {
+		if _, ok := sharedDevice(g.Explanation, s.Devices()); ok {
 			return g.Path
 		}
 	}

@@ -67,9 +67,9 @@ func wideLab(t *testing.T) (l limitLab, loop, dir string, says func(status int, 
 	}
 }
 
-// TestLimitDeviceWide: what was set in the root group for a target is shown as its own and cleared with it; another target's
+// TestLimitRootGroup: what was set in the root group for a target is shown as its own and cleared with it; another target's
 // comes back, and what somebody else has set stays.
-func TestLimitDeviceWide(t *testing.T) {
+func TestLimitRootGroup(t *testing.T) {
 	l, loop, dir, says := wideLab(t)
 	disk := filepath.Base(loop)
 	one, two := "cgroup:"+string(disktest.NewBlkioGroup(t)), "cgroup:"+string(disktest.NewBlkioGroup(t))

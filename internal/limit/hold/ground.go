@@ -32,10 +32,8 @@ func (h *Holder) grounds(t target.Target, where Where) ([]Ground, error) {
 			}
 		}
 		return nil, fmt.Errorf("%s has no volume %s%s", t.Ref(), where.Volume, volumesOf(t))
-	case where.Path != "" && t.PID == 0:
-		return h.hostGround(where.Path, where.Path)
 	case where.Path != "":
-		return h.inside(t, where.Path, where.Path)
+		return h.named(t, where.Path)
 	case t.PID == 0:
 		return nil, fmt.Errorf("%s has no files of its own: say with --path or --device what the limit is for", t.Ref())
 	}

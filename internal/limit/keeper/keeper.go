@@ -21,20 +21,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"plimsoll/internal/filelock"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/policy"
-	"plimsoll/internal/regular"
 )
 
 // Options are how a Keeper works.
@@ -44,7 +40,7 @@ type Options struct {
 	// Policy is the path of the policy.
 	Policy string
 	// Run is the folder of the lock, the socket and what is held. It is made if need be; it should not outlive a
-	// boot.
+	// boot. A folder has one keeper; those of several know nothing of each other, and no container may be held by two.
 	Run string
 	// Check is how often all limits are looked at, Sync how often all engines are asked for their containers, and
 	// Poll how often the policy's file is looked at. 0 is DefaultCheck, DefaultSync and DefaultPoll.
@@ -77,11 +73,9 @@ type Keeper struct {
 	opt    Options
 	holder *hold.Holder
 	store  *store
-	lock   *os.File
 	began  time.Time
 	watch  *groupWatch
-	// listener is closed by Run, which removes its socket: a later one may be another keeper's.
-	listener net.Listener
+	claim
 
 	reload chan struct{}
 	sync   chan time.Duration
@@ -144,52 +138,22 @@ func New(opt Options) (*Keeper, error) {
 	if k.store, err = newStore(filepath.Join(opt.Run, "held"), opt.Holder.FS.Proc); err != nil {
 		return nil, err
 	}
-	if k.lock, err = lock(filepath.Join(opt.Run, "keeper.lock")); err != nil {
+	if k.lock, err = lock(k.lockPath()); err != nil {
 		return nil, err
 	}
 	if err := k.firstPolicy(); err != nil {
-		return nil, errors.Join(err, filelock.Remove(k.lock))
+		return nil, errors.Join(err, k.unlock())
 	}
 	k.recall(k.root)
 	k.watch = newGroupWatch(k)
 	return k, nil
 }
 
-// lock makes this the only keeper of a folder.
-func lock(path string) (*os.File, error) {
-	for range 10 {
-		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-		if err != nil {
-			return nil, err
-		}
-		if err := filelock.Alone(f); err != nil {
-			who, _ := regular.Read(path, 64)
-			f.Close()
-			if errors.Is(err, filelock.ErrLocked) {
-				return nil, fmt.Errorf("%w: process %s has %s; see it with plimsoll daemon --status", ErrRunning, who, path)
-			}
-			return nil, err
-		}
-		// Its last owner may have removed it between the two.
-		a, errA := f.Stat()
-		b, errB := os.Stat(path)
-		if errA == nil && errB == nil && os.SameFile(a, b) {
-			_, err := f.WriteAt([]byte(strconv.Itoa(os.Getpid())), 0)
-			if err == nil {
-				err = f.Truncate(int64(len(strconv.Itoa(os.Getpid()))))
-			}
-			return f, err
-		}
-		f.Close()
-	}
-	return nil, fmt.Errorf("%s: it is made and removed by others all the time", path)
-}
-
 // Close ends what the keeper has open. The limits stay, unless Run took them away.
 func (k *Keeper) Close() error {
 	k.finish()
 	k.watch.close()
-	return filelock.Remove(k.lock)
+	return k.unlock()
 }
 
 // Reload reads the policy again, soon.
@@ -204,10 +168,10 @@ func (k *Keeper) Reload() {
 func (k *Keeper) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if err := k.serve(ctx); err != nil {
+	if err := k.listen(ctx); err != nil {
 		return err
 	}
-	defer k.listener.Close()
+	defer k.hush()
 	k.logf("keeper %d: %d rules of %s", os.Getpid(), len(k.rules()), k.opt.Policy)
 	events := k.holder.Finder.Events(ctx)
 	disks := diskEvents(ctx)
@@ -228,8 +192,14 @@ func (k *Keeper) Run(ctx context.Context) error {
 			}
 			k.event(e)
 		case <-k.reload:
+			if err := k.guard(ctx); err != nil {
+				return err
+			}
 			k.reloadPolicy(true)
 		case <-poll.C:
+			if err := k.guard(ctx); err != nil {
+				return err
+			}
 			k.reloadPolicy(false)
 		case <-check.C:
 			k.tick()

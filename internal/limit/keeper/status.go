@@ -205,7 +205,7 @@ func (k *Keeper) serve(ctx context.Context) error {
 		for {
 			c, err := l.Accept()
 			if err != nil {
-				if ctx.Err() != nil {
+				if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
 					return
 				}
 				time.Sleep(100 * time.Millisecond)

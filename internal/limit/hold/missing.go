@@ -1,0 +1,47 @@
+package hold
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"plimsoll/internal/limit/target"
+)
+
+// A MissingError says that a path which a user named isn't there.
+type MissingError struct {
+	// Target is what it was looked for in, "" for the host.
+	Target, Path string
+}
+
+// Error implements error.
+func (e *MissingError) Error() string {
+	if e.Target == "" {
+		return fmt.Sprintf("there is no %s on this host: name a folder or a file that exists", e.Path)
+	}
+	return fmt.Sprintf("there is no %s in %s: name a folder or a file that it has", e.Path, e.Target)
+}
+
+// Is reports it as fs.ErrNotExist.
+func (e *MissingError) Is(err error) bool { return err == fs.ErrNotExist }
+
+// named is the path that a user named for a target, of the target itself or, if that has no files of its own, of the host.
+func (h *Holder) named(t target.Target, path string) ([]Ground, error) {
+	if t.PID != 0 {
+		g, err := h.inside(t, path, path)
+		if errors.Is(err, fs.ErrNotExist) && t.Rootfs == "" && h.Finder.Alive(t) == nil {
+			err = &MissingError{t.Ref(), path}
+		}
+		return g, err
+	}
+	// What a path will be on that isn't there yet is known, and is not what somebody means who mistypes it.
+	_, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &MissingError{"", path}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return h.hostGround(path, path)
+}

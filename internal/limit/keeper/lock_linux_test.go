@@ -1,0 +1,106 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestLockRemoved: a keeper whose lock, socket or whole folder was removed makes them anew and notes again what it holds, so that no second
+// one begins beside it, and the next one knows what to take away.
+func TestLockRemoved(t *testing.T) {
+	b := newBench(t, Options{Poll: 10 * time.Millisecond}, oneRule)
+	b.k.Started(targetOf(b.group))
+	b.has("1048576")
+	notes := func() int {
+		files, _ := filepath.Glob(filepath.Join(b.opt.Run, "held", "*.json"))
+		return len(files)
+	}
+	eventually(t, "it is noted", func() bool { return notes() == 1 })
+	for _, name := range []string{"keeper.lock", Socket, ""} {
+		path := filepath.Join(b.opt.Run, name)
+		before, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(path, b.opt.Run+".gone-"+name); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, path+" is made anew", func() bool {
+			now, err := os.Stat(path)
+			if err != nil || os.SameFile(before, now) || notes() != 1 {
+				return false
+			}
+			s, err := Ask(b.opt.Run)
+			return err == nil && s.PID == os.Getpid() && len(s.Containers) == 1
+		})
+		if _, err := New(b.opt); !errors.Is(err, ErrRunning) {
+			t.Errorf("a second keeper after %s was removed: %v", path, err)
+		}
+	}
+	if !b.said("was removed; both are there again") {
+		t.Error("the log says nothing of it")
+	}
+	b.stop()
+	if left, _ := filepath.Glob(filepath.Join(b.opt.Run, "keeper.*")); len(left) > 0 {
+		t.Errorf("left %q", left)
+	}
+	b.write("rules: []\n")
+	b.begin()
+	b.k.Started(targetOf(b.group))
+	b.has("")
+}
+
+// TestLockTaken: a keeper that finds its folder taken by another ends, and leaves that one's lock, socket and limits.
+func TestLockTaken(t *testing.T) {
+	b := newBench(t, Options{Poll: hour}, oneRule)
+	b.stop()
+	run := func(opt Options) (k *Keeper, ctx context.CancelFunc, done chan error) {
+		t.Helper()
+		k, err := New(opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, cancel := context.WithCancel(t.Context())
+		done = make(chan error, 1)
+		go func() { done <- errors.Join(k.Run(c), k.Close()) }()
+		t.Cleanup(cancel)
+		return k, cancel, done
+	}
+	asked := func(k *Keeper) func() bool {
+		return func() bool {
+			s, err := Ask(b.opt.Run)
+			return err == nil && s.Since.Equal(k.began)
+		}
+	}
+	opt := b.opt
+	opt.ClearOnStop = true
+	first, _, ended := run(opt)
+	eventually(t, "the first is asked", asked(first))
+	first.Started(targetOf(b.group))
+	b.has("1048576")
+	if err := os.Remove(filepath.Join(b.opt.Run, "keeper.lock")); err != nil {
+		t.Fatal(err)
+	}
+	second, cancel, done := run(b.opt)
+	eventually(t, "the second is asked", asked(second))
+	first.Reload()
+	if err := <-ended; !errors.Is(err, ErrRunning) || !strings.Contains(err.Error(), "the lock of this keeper was removed, and it ends") {
+		t.Errorf("the first ends with %v", err)
+	}
+	if !asked(second)() {
+		t.Error("the second can't be asked any more")
+	}
+	if _, err := New(opt); !errors.Is(err, ErrRunning) {
+		t.Errorf("a third keeper: %v", err)
+	}
+	b.has("1048576")
+	cancel()
+	if err := <-done; err != nil {
+		t.Errorf("the second ends with %v", err)
+	}
+}
