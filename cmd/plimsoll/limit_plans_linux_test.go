@@ -65,6 +65,7 @@ func TestNeighbours(t *testing.T) {
 			t.Errorf("%s: to the storage %v", f.Workload, f.ToStorage)
 		}
 	}
+	nobodyLoses(t, r)
 	// A machine that is busy with other tests may not reach a limit: that is unproved, and no more than a few.
 	seen := map[proof.Verdict]int{}
 	for _, l := range r.Limits {
@@ -93,6 +94,51 @@ func TestNeighbours(t *testing.T) {
 			}
 		}
 	}
+}
+
+// nobodyLoses asserts of limits at the device what holds whatever else the machine does: where they were reached, both by one client
+// and by two, each has its pace; and no more is lost than without limits. Where they were not reached nothing is proved.
+func nobodyLoses(t *testing.T, r report.Report) {
+	t.Helper()
+	const noise = 0.25
+	proved := 0
+	for _, f := range r.Interference {
+		if !strings.HasSuffix(f.Label, ", device") {
+			continue
+		}
+		free := slices.IndexFunc(r.Interference, func(o report.Interference) bool {
+			return o.Workload == f.Workload && o.Label+", device" == f.Label
+		})
+		if free < 0 {
+			t.Errorf("%s %s: no score without limits to compare with", f.Workload, f.Label)
+			continue
+		}
+		reached := 0
+		for _, l := range r.Limits {
+			reached += bit(l.Workload == f.Workload && (l.Cell == f.Cell || l.Cell == f.Alone) && l.Verdict == proof.Held)
+		}
+		without := max(float64(r.Interference[free].Score), 0)
+		switch {
+		case reached < 2:
+			t.Logf("%s %s: unproved: %d of 2 limits were reached; a client loses %.2f, without limits %.2f", f.Workload, f.Label, reached, float64(f.Score), without)
+			continue
+		case float64(f.Score) > without+noise:
+			t.Errorf("%s %s: a client loses %.2f of its pace, and without limits %.2f", f.Workload, f.Label, float64(f.Score), without)
+		case !(float64(f.Score) <= noise):
+			t.Errorf("%s %s: both reach their limit, and a client loses %.2f of its pace", f.Workload, f.Label, float64(f.Score))
+		}
+		proved++
+	}
+	if proved == 0 {
+		t.Error("of no limit at the device it is proved that neighbours are kept apart")
+	}
+}
+
+func bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // TestCaps is E4: what is seen is what was asked for, nothing passes its limit, and an I/O takes longer under one. A busy machine
