@@ -108,7 +108,7 @@ func accuracy(ctx context.Context, stdout io.Writer, quick bool, newBed func(i i
 // accuracyRow prints one limit beside its targets.
 func accuracyRow(out io.Writer, r verify.Row) {
 	if r.Elapsed == 0 {
-		fmt.Fprintf(out, "%s\t%s\t%s\n", r.Key, r.Rate(float64(r.Asked)), r.Words())
+		fmt.Fprintf(out, "%s\t%s\t%s\t\t\t%s\n", r.Key, r.Rate(float64(r.Asked)), r.Words(), goal.Verdict(false))
 		return
 	}
 	fmt.Fprintf(out, "%s\t%s\t%s\t%+.2f %%\t<= %g %%\t%s\t+%.1f %%\t<= %g %%\t%s\n", r.Key, r.Rate(float64(r.Asked)), r.Rate(r.App), r.Off*100,

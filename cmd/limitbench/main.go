@@ -3,11 +3,11 @@
 // keeper that holds them takes of a processor; and how near direct I/O comes to a limit, from 1 MB/s to 500 MB/s and from 50 to
 // 20,000 IOPS. make bench calls it.
 //
-//	limitbench [-groups N] [-rounds N] [-idle TIME] [-quick]
+//	limitbench [-groups N] [-rounds N] [-idle TIME] [-quick] [-strict]
 //
 // It does so on plain files, which shows Plimsoll's own part, and on this machine's control groups, in groups of its own
 // with a loop device of its own. The latter needs root, and is skipped with the reason where it can't be
-// done. A reconcile that writes anything is an error.
+// done. A reconcile that writes anything is an error; with -strict so is a goal that was missed, after all were tried.
 package main
 
 import (
@@ -51,20 +51,33 @@ func main() {
 	rounds := flag.Int("rounds", 5, "how often each is measured")
 	idle := flag.Duration("idle", time.Minute, "how long a keeper with nothing to do is measured")
 	quick := flag.Bool("quick", false, "try the ends of the scales only, for 3 seconds each, not 10")
+	strict := flag.Bool("strict", false, "exit with status 1 if a goal was missed")
 	flag.Parse()
 	// Groups and the loop device are removed also when somebody has no more patience.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err := run(ctx, os.Stdout, *groups, *rounds, *idle)
+	out := &goal.Count{Writer: os.Stdout}
+	err := run(ctx, out, *groups, *rounds, *idle)
 	if err == nil {
 		fmt.Println()
-		err = accuracy(ctx, os.Stdout, *quick, newMemoryBed)
+		err = accuracy(ctx, out, *quick, newMemoryBed)
+	}
+	if err == nil && *strict {
+		err = missed(out)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "limitbench:", err)
 		stop()
 		os.Exit(1)
 	}
+}
+
+// missed is the error of goals that were missed, nil if none was.
+func missed(c *goal.Count) error {
+	if c.Missed == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d of the goals above were missed", c.Missed)
 }
 
 // A place is groups to measure in.

@@ -12,6 +12,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"plimsoll/internal/goal"
 	"plimsoll/internal/leaktest"
 	"plimsoll/internal/limit/verify"
 )
@@ -137,8 +138,16 @@ func (b fakeBed) try(_ context.Context, r rung, t time.Duration) (verify.Row, er
 func TestAccuracy(t *testing.T) {
 	var out bytes.Buffer
 	var closed atomic.Int32
-	if err := accuracy(t.Context(), &out, false, func(int) (bed, error) { return fakeBed{closed: &closed}, nil }); err != nil {
+	count := &goal.Count{Writer: &out}
+	if err := accuracy(t.Context(), count, false, func(int) (bed, error) { return fakeBed{closed: &closed}, nil }); err != nil {
 		t.Fatal(err)
+	}
+	// Two rows of 10 MB/s missed both of their goals, and two were not measured.
+	if err := missed(count); err == nil || err.Error() != "6 of the goals above were missed" {
+		t.Errorf("with -strict: %v", err)
+	}
+	if err := missed(&goal.Count{Writer: &out}); err != nil {
+		t.Error(err)
 	}
 	var got []string
 	for line := range strings.Lines(out.String()) {
@@ -150,7 +159,7 @@ func TestAccuracy(t *testing.T) {
 	for i, want := range map[int]string{
 		1:  "read_bps 977 KiB/s 977 KiB/s +0.00 % <= 2 % met +0.0 % <= 20 % met",
 		3:  "read_bps 9.54 MiB/s 9.54 MiB/s -3.00 % <= 2 % MISSED +21.0 % <= 20 % MISSED",
-		16: "write_iops 20 k IOPS failed: it broke",
+		16: "write_iops 20 k IOPS failed: it broke MISSED",
 	} {
 		if got[i] != want {
 			t.Errorf("line %d: %q, want %q", i, got[i], want)

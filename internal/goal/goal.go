@@ -1,10 +1,12 @@
 // Package goal puts a measured figure beside what is promised of it, in the same words in every
-// benchmark. A goal that was missed is told and is no failure: times of a shared machine mean
-// little, and whether they count is for a reader to judge.
+// benchmark. A goal that was missed is told and by itself no failure: times of a shared machine mean
+// little, and whether they count is for a reader to judge, or for who asks for it (Count).
 package goal
 
 import (
+	"bytes"
 	"fmt"
+	"io"
 	"time"
 )
 
@@ -19,4 +21,27 @@ func Verdict(met bool) string {
 // Took is a line on something that took so long and may take at most that long.
 func Took(what string, took, most time.Duration) string {
 	return fmt.Sprintf("%s: %.2f s, target <= %g s, %s", what, took.Seconds(), most.Seconds(), Verdict(took <= most))
+}
+
+// A Count passes a benchmark's tables on, and counts the goals in them that were missed: for whoever wants a failure of it.
+type Count struct {
+	io.Writer
+	// Missed is how many Verdicts were printed of goals that were not met.
+	Missed int
+
+	line []byte
+}
+
+// Write implements io.Writer.
+func (c *Count) Write(p []byte) (int, error) {
+	c.line = append(c.line, p...)
+	for {
+		line, rest, ended := bytes.Cut(c.line, []byte("\n"))
+		if !ended {
+			break
+		}
+		c.Missed += bytes.Count(line, []byte(Verdict(false)))
+		c.line = rest
+	}
+	return c.Writer.Write(p)
 }
