@@ -81,7 +81,7 @@ func (r *running) sameAsLooked(text string, targets ...target.Target) []string {
 
 // TestLook: what would be held is what is held then, and what can't be is said before.
 func TestLook(t *testing.T) {
-	b := newBench(t, Options{}, "rules: []\n")
+	b := newBench(t, Options{ClearOnStop: true}, "rules: []\n") // The root group outlives the test.
 	got := strings.Join(b.sameAsLooked(b.text("rules:\n"+
 		"- {name: one, match: all, where: {device: DISK}, limits: {write_bps: 1MiB, read_bps: 5MiB}}\n"+
 		"- {name: wide, match: all, where: {device: DISK, device_wide: true}, limits: {read_bps: 9MiB}}\n"+
