@@ -87,7 +87,7 @@ func (m *machine) reading(s *Subject) (*Reading, *Sample) {
 func TestSampleV1(t *testing.T) {
 	m := newMachine(t, 1, map[string]string{
 		"cg/blkio.throttle.io_service_bytes_recursive": "254:0 Read 9\n254:0 Total 9\nTotal 9\n", "cg/blkio.throttle.io_serviced_recursive": "254:0 Read 7\nTotal 7\n",
-		"cg/blkio.throttle.io_service_bytes":           "254:0 Read 4\n254:0 Write 5\nTotal 9\n", "cg/blkio.throttle.io_serviced": "254:0 Write 1\nTotal 1\n",
+		"cg/blkio.throttle.io_service_bytes": "254:0 Read 4\n254:0 Write 5\nTotal 9\n", "cg/blkio.throttle.io_serviced": "254:0 Write 1\nTotal 1\n",
 		"cg/web/blkio.throttle.io_service_bytes":   "254:0 Read 1\n254:0 Write 20\n254:0 Sync 21\n254:0 Async 0\n254:0 Discard 3\n254:0 Total 24\nTotal 24\n",
 		"cg/web/blkio.throttle.io_serviced":        "254:0 Read 1\n254:0 Write 2\n254:0 Discard 3\n254:0 Total 6\nTotal 6\n",
 		"cg/web/blkio.throttle.write_bps_device":   "254:0 1048576\n",
