@@ -5,7 +5,8 @@
 // cache is done later, by the kernel's flusher: there the device's rate counts, that of all clients together against
 // the sum of their limits.
 //
-// What the flusher wrote after the window counts with the time that it took.
+// What the flusher wrote after the window counts with the time that it took. The device's rate is of all who use it: what
+// is more than the clients handed over is not theirs, and doesn't make a limit one that is not held.
 //
 // Easily got wrong: the kernel throttles in slices of 100 ms and lets the first one through, so that a short window may
 // show more than the limit; and a rate below its limit proves nothing about it.
@@ -204,6 +205,13 @@ func device(t *record.Trial, k limit.Key, writes, inBytes bool) *Row {
 			n += map[bool]int64{true: flushed.Bytes, false: flushed.Writes}[inBytes]
 		}
 		row := judge(Row{Key: k, Asked: asked, Seen: float64(n) / elapsed.Seconds(), At: Device}, elapsed, slack(t, inBytes))
+		if inBytes && moved < n && row.Verdict == NotHeld {
+			// The clients had less to do than the device did: the rest is others', or the file system's.
+			if own := judge(Row{Key: k, Asked: asked, Seen: float64(moved) / elapsed.Seconds(), At: Device}, elapsed, slack(t, inBytes)); own.Verdict != NotHeld {
+				row = own
+				row.Verdict = Unproved
+			}
+		}
 		if worst == nil || row.Error() > worst.Error() {
 			worst = &row
 		}

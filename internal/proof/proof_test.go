@@ -35,6 +35,9 @@ func TestOf(t *testing.T) {
 	flushed.Results[0].Settled, flushed.Results[0].Flushed = 9*time.Second, &workload.Flushed{Bytes: 96 * mib, Writes: 900}
 	leaked := trial(buffered, "write", group(limit.WriteBPS, 10*mib), 400*mib)
 	leaked.Results[0].Settled, leaked.Results[0].Flushed = time.Second, &workload.Flushed{Bytes: 396 * mib}
+	// A neighbour writes 4000 MiB to the device meanwhile.
+	beside := trial(buffered, "write", group(limit.WriteBPS, 10*mib), 100*mib)
+	beside.Results[0].Settled, beside.Results[0].Flushed = 9*time.Second, &workload.Flushed{Bytes: 4096 * mib}
 	failed := trial(direct, "write", group(limit.WriteBPS, 10*mib), 10*mib)
 	failed.Status = record.Failed
 	synced := buffered
@@ -56,6 +59,7 @@ func TestOf(t *testing.T) {
 		{"buffered, the sum of two", trial(buffered, "write", group(limit.WriteBPS, 4*mib), 400*mib, 400*mib), "unproved: asked 8 MiB/s, saw 4 MiB/s at the device (-50.0 %)"},
 		{"buffered, written back later", flushed, "held: asked 10 MiB/s, saw 10 MiB/s at the device (+0.0 %)"},
 		{"buffered, escaped", leaked, "limit NOT held: asked 10 MiB/s, saw 200 MiB/s at the device (20.0 times)"},
+		{"buffered, beside a neighbour", beside, "unproved: asked 10 MiB/s, saw 10 MiB/s at the device (+0.0 %)"},
 		{"no limit", trial(direct, "write", nil, mib), ""},
 		{"failed", failed, ""},
 	} {
