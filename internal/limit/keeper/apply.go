@@ -30,7 +30,7 @@ func (k *Keeper) apply(e *entry) (writes int) {
 	p := k.loaded.policy
 	k.mu.Unlock()
 	if len(p.Of(e.target)) == 0 && len(e.held) == 0 {
-		e.rules, e.broken, e.parts = nil, nil, nil
+		e.rules, e.broken, e.parts, e.settled = nil, nil, nil, time.Now()
 		k.setWide(e, nil)
 		k.setShares(e, nil)
 		return 0
@@ -131,6 +131,7 @@ func (k *Keeper) settle(e *entry) (writes int, err error) {
 	k.mu.Lock()
 	p := *k.loaded.policy
 	k.mu.Unlock()
+	e.settled = time.Now()
 	var broken []Fault
 	for range len(p.Rules) + 1 {
 		r := rule(k.holder, &p, k.ceilings(), e.target)

@@ -74,6 +74,7 @@ func (k *Keeper) Check() Tick {
 func (k *Keeper) disks(numbers map[string]bool) {
 	for _, e := range k.every() {
 		e.mu.Lock()
+		e.settled = time.Time{} // Its rules may be for others now: the next list asks.
 		if len(e.broken) > 0 {
 			e.retryWait, e.retry = 0, time.Now()
 		}

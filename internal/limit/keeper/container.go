@@ -2,6 +2,7 @@ package keeper
 
 import (
 	"context"
+	"reflect"
 	"slices"
 	"strconv"
 	"sync"
@@ -53,11 +54,16 @@ func (k *Keeper) Started(t target.Target) {
 	if stillborn(t) {
 		return
 	}
-	k.started(t, func() {})
+	k.started(t, false, func() {})
 }
 
-// started is Started, and calls done when the target is held, or won't be.
-func (k *Keeper) started(t target.Target, done func()) {
+// resettle is how long a container that is as it was isn't asked again what its rules say where: what it has mounted may be another disk's by
+// then.
+const resettle = time.Hour
+
+// started is Started, and calls done when the target is held, or won't be. listed is set where nothing was told of it: one that is as it was
+// is looked at only.
+func (k *Keeper) started(t target.Target, listed bool, done func()) {
 	e := k.enter(t)
 	k.newcomer()
 	goes := k.background(func() {
@@ -65,6 +71,10 @@ func (k *Keeper) started(t target.Target, done func()) {
 		e.mu.Lock()
 		defer e.unlock()
 		k.recall(e)
+		if listed && len(e.broken) == 0 && time.Since(e.settled) < resettle && reflect.DeepEqual(t, e.target) {
+			k.look(e)
+			return
+		}
 		if fuller(t, e.target) {
 			e.target = t
 		}
@@ -161,6 +171,9 @@ func (k *Keeper) all() []*entry {
 	return list
 }
 
+// Sync asks all engines for their containers, as a keeper does from time to time. It doesn't wait until they are held.
+func (k *Keeper) Sync(ctx context.Context) { k.syncAll(ctx) }
+
 // syncAll asks all engines for their containers, and forgets those that have ended.
 func (k *Keeper) syncAll(ctx context.Context) {
 	running, err := k.holder.Finder.List(ctx)
@@ -177,7 +190,7 @@ func (k *Keeper) syncAll(ctx context.Context) {
 	for _, t := range running {
 		if !stillborn(t) {
 			held.Add(1)
-			k.started(t, held.Done)
+			k.started(t, true, held.Done)
 		}
 	}
 	for _, e := range k.all() {

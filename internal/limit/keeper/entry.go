@@ -50,6 +50,8 @@ type entry struct {
 	recalled bool
 	groups   *cgroup.Target
 	rules    []string
+	// settled is when its rules were asked last.
+	settled time.Time
 	// parts are what is held, and checked.
 	parts []part
 	held  map[Slot]*Held

@@ -51,6 +51,31 @@ func TestSlowList(t *testing.T) {
 	}
 }
 
+// TestListLooks: a container that is as it was is looked at when it is listed again, and its rules are asked after a disk came.
+func TestListLooks(t *testing.T) {
+	state := t.TempDir()
+	b := newBench(t, Options{Holder: finderOf(t, target.Options{Containerd: []target.ContainerdRoot{{State: state}}})}, oneRule)
+	b.k.watch.close()
+	b.k.watch.file = nil
+	b.task(state)
+	b.k.Sync(t.Context())
+	b.has("1048576")
+	if err := b.group.Put("blkio.throttle.write_bps_device", b.number+" 5000000"); err != nil {
+		t.Fatal(err)
+	}
+	b.k.Sync(t.Context())
+	b.has("1048576")
+	settled := func() bool {
+		e := b.k.all()[0]
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		return !e.settled.IsZero()
+	}
+	// Others' disks come and go as well.
+	eventually(t, "a disk that came is noted", func() bool { b.k.disks(nil); return !settled() })
+	eventually(t, "its rules are asked again", func() bool { b.k.Sync(t.Context()); return settled() })
+}
+
 // TestPercent: a percentage is of what the device was measured to carry.
 func TestPercent(t *testing.T) {
 	var b *bench
