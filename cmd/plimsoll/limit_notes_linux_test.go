@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,8 +41,8 @@ func boundContainer(t *testing.T, binds map[string]string) (l limitLab, name str
 	editJSON(t, filepath.Join(bundle, "config.json"), func(c map[string]any) {
 		process := c["process"].(map[string]any)
 		process["terminal"], process["args"] = false, []string{"/sleeper"}
-		for to, from := range binds {
-			c["mounts"] = append(c["mounts"].([]any), map[string]any{"destination": to, "type": "bind", "source": from, "options": []string{"rbind", "rw"}})
+		for _, to := range slices.Sorted(maps.Keys(binds)) {
+			c["mounts"] = append(c["mounts"].([]any), map[string]any{"destination": to, "type": "bind", "source": binds[to], "options": []string{"rbind", "rw"}})
 		}
 	})
 	words, err := os.Create(filepath.Join(bundle, "words"))
