@@ -70,7 +70,7 @@ var elsewhere = map[string]string{
 var otherTool = regexp.MustCompile(`^plimsoll (fio|diskspd|orion|dd|ab|verify|selfcheck)\b`)
 
 // limitLine finds those that need a container: TestLimit executes them, and TestHookRuntime the hook.
-var limitLine = regexp.MustCompile(`^plimsoll limit (set|show|clear|verify|hook)\b`)
+var limitLine = regexp.MustCompile(`^plimsoll limit (set|show|clear|verify|hook|explain (web|volume:data))\b`)
 
 // daemonLine finds those that need a policy or a daemon: TestManualDaemon executes them.
 var daemonLine = regexp.MustCompile(`^plimsoll daemon\b`)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/check"
 	"plimsoll/internal/device"
 	"plimsoll/internal/device/hierarchy"
 	"plimsoll/internal/disktest"
@@ -19,6 +20,7 @@ import (
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/target"
+	"plimsoll/internal/record"
 )
 
 // A badLab is a group with a limit on a disk, which bad input must leave as it is.
@@ -333,8 +335,8 @@ func TestLimitPercent(t *testing.T) {
 	_, trials := records(t, l.state)
 	cells := map[string][]float64{} // The cell and its control.
 	for _, trial := range trials {
-		r, ok := deviceRates(trial, filepath.Base(l.loop))
-		if !ok {
+		on, r, ok := deviceRates(trial)
+		if !ok || on.Name != filepath.Base(l.loop) || !strings.HasPrefix(on.Identity, "file /") {
 			t.Fatalf("trial %+v says nothing of %s", trial.Key, l.loop)
 		}
 		cells[trial.Key] = append(cells[trial.Key], r[1])
@@ -348,12 +350,19 @@ func TestLimitPercent(t *testing.T) {
 		most = max(most, rates[1])
 	}
 	text := l.do(t, exitDone, "set", l.name, "--device", l.loop, "--write-bps", "25%", "--json")
-	var got struct{ Set limit.Limits }
+	var got struct {
+		Set   limit.Limits
+		Notes []string
+	}
 	if err := json.Unmarshal([]byte(text), &got); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
 	if want := most / 4; math.Abs(float64(got.Set.WriteBPS)/want-1) > 0.001 || !strings.Contains(l.kernel(t), fmt.Sprint(got.Set.WriteBPS)) {
 		t.Errorf("25 %% of %v is %d; the kernel has %s", most, got.Set.WriteBPS, l.kernel(t))
+	}
+	// What it is of is told.
+	if notes := strings.Join(got.Notes, "\n"); !strings.Contains(notes, "write_bps: 25% of ") || !strings.Contains(notes, "in I/Os of 256KiB") || strings.Contains(text, `"name": ""`) {
+		t.Errorf("set --json: %s", text)
 	}
 	// Reads were not measured.
 	if text := l.do(t, exitUsage, "set", l.name, "--device", l.loop, "--read-bps", "25%"); !strings.Contains(text, "plimsoll run measures it") {
@@ -363,5 +372,26 @@ func TestLimitPercent(t *testing.T) {
 	l.do(t, exitDone, "set", l.name, "--device", l.loop, "--write-bps", "1%")
 	if text := l.do(t, exitDone, "verify", l.name, "--path", l.path, "--write-bps", "1%", "--modes", "direct", "--time", "3s"); !strings.Contains(text, "held: asked") {
 		t.Errorf("verify: %s", text)
+	}
+	// Another disk that has the name now was not measured, nor one of which nothing tells what it is.
+	ours := device.Device{Name: filepath.Base(l.loop), Identity: "file /another inode 1"}
+	a := &app{stateDir: l.state}
+	if m, err := a.measured(ours); err != nil || !m.limits().IsZero() || m.others == 0 || !strings.Contains(m.reasons(), "another device that was called "+ours.Name) {
+		t.Errorf("another disk: %+v, %v", m, err)
+	}
+	ours.Identity = ""
+	if m, err := a.measured(ours); err != nil || !m.limits().IsZero() || !strings.Contains(m.reasons(), "no serial number") {
+		t.Errorf("an unknown disk: %+v, %v", m, err)
+	}
+	// The same one is known under another name, and records in doubt don't count.
+	on, _, _ := deviceRates(trials[0])
+	on.Name = "loop999"
+	if m, err := a.measured(on); err != nil || m.limits().WriteBPS == 0 {
+		t.Errorf("under another name: %+v, %v", m, err)
+	}
+	doubted := trials[0]
+	doubted.Warnings = append(slices.Clone(doubted.Warnings), record.Warning{Check: check.Cache, Severity: record.Doubt})
+	if m := (measured{}); m.counts(doubted, on, on) || m.doubted != 1 || !m.counts(trials[0], on, on) {
+		t.Errorf("a trial in doubt counts: %+v", m)
 	}
 }

@@ -6,88 +6,235 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
+	"plimsoll/internal/check"
+	"plimsoll/internal/device"
 	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/record"
+	"plimsoll/internal/size"
 	"plimsoll/internal/store"
 	"plimsoll/internal/workload"
 )
 
-// resolveLimits turns percentages into numbers, of what the scope's device was measured to carry.
+// resolveLimits turns percentages into numbers, of what the scope's device was measured to carry, and notes of which.
 func (a *app) resolveLimits(ask limit.Ask, s *hold.Scope) (limit.Change, error) {
-	var ceilings limit.Limits
+	var most measured
 	if len(ask.Percent) > 0 {
 		devices := s.Devices()
 		if len(devices) != 1 {
 			return limit.Change{}, usageError("a percentage is of one device, and this is on %d: name one with --volume, --path or --device", len(devices))
 		}
 		var err error
-		if ceilings, err = a.ceilings(devices[0].Name); err != nil {
+		if most, err = a.measured(diskOf(s, devices[0])); err != nil {
 			return limit.Change{}, err
 		}
 	}
-	change, err := ask.Resolve(ceilings)
+	change, err := ask.Resolve(most.limits())
 	if errors.Is(err, limit.ErrNoCeiling) {
-		return change, &exitError{exitUsage, fmt.Errorf("%w (plimsoll run measures it)", err)}
+		return change, &exitError{exitUsage, fmt.Errorf("%w%s (plimsoll run measures it: with a plan that has a place on that device, and direct I/O)", err, most.reasons())}
 	}
 	if err != nil {
 		return change, &exitError{exitUsage, err}
 	}
+	for _, k := range ask.Relative() {
+		s.Notes = append(s.Notes, fmt.Sprintf("%s: %v%% of %s", k, ask.Percent[k], most.of[slices.Index(rateKeys, k)]))
+	}
 	return change, nil
 }
 
-// ceilings are the greatest rates that the records of this machine have of a device: of each cell the median over
-// its trials, and of those the greatest.
-func (a *app) ceilings(device string) (limit.Limits, error) {
+// diskOf is what is known of a disk that a scope is on.
+func diskOf(s *hold.Scope, spot explain.Spot) device.Device {
+	found := device.Device{Name: spot.Name, Major: spot.Major, Minor: spot.Minor}
+	var visit func(*explain.Layer)
+	visit = func(l *explain.Layer) {
+		if l.Device != nil && l.Device.Major == spot.Major && l.Device.Minor == spot.Minor {
+			found = *l.Device
+		}
+		for _, b := range l.Below {
+			visit(b)
+		}
+	}
+	for _, g := range s.Grounds {
+		if g.Explanation.Tree != nil {
+			visit(g.Explanation.Tree)
+		}
+	}
+	return found
+}
+
+// rateKeys are the limits that can be percentages, in the order of what is measured.
+var rateKeys = []limit.Key{limit.ReadBPS, limit.WriteBPS, limit.ReadIOPS, limit.WriteIOPS}
+
+// measured is what the records have of a device.
+type measured struct {
+	// of has for each of rateKeys the cell with the greatest rate.
+	of [4]ceiling
+	// name is the device's. others and unnamed count trials on a device of that name that was another, or isn't known to be
+	// this one, and doubted those of it whose figures are in doubt. Nothing can be told at all if it is unknown.
+	name                     string
+	others, unnamed, doubted int
+	unknown                  bool
+}
+
+// A ceiling is the greatest rate of one kind that was measured.
+type ceiling struct {
+	key  limit.Key
+	rate float64
+	run  string
+	cell string
+	size int64
+	// doubts are the checks that have other doubts about the cell.
+	doubts []string
+}
+
+// String says what was measured, by which run and with which I/Os.
+func (c ceiling) String() string {
+	rate := size.Rate(c.rate)
+	if c.key == limit.ReadIOPS || c.key == limit.WriteIOPS {
+		rate = fmt.Sprintf("%.0f I/Os a second", c.rate)
+	}
+	text := fmt.Sprintf("%s, the most that was measured: %s of run %s, in I/Os of %s", rate, c.cell, c.run, size.Format(c.size))
+	if len(c.doubts) > 0 {
+		text += " (in doubt: " + strings.Join(c.doubts, ", ") + ")"
+	}
+	return text
+}
+
+// limits are the rates, whole.
+func (m measured) limits() (l limit.Limits) {
+	for i, k := range rateKeys {
+		*l.Whole(k) = int64(m.of[i].rate)
+	}
+	return l
+}
+
+// reasons say why records don't count, "" if there are none.
+func (m measured) reasons() string {
+	var words []string
+	add := func(n int, format string, args ...any) {
+		if n > 0 {
+			words = append(words, fmt.Sprintf("%d trials ", n)+fmt.Sprintf(format, args...))
+		}
+	}
+	if m.unknown {
+		words = append(words, m.name+" has no serial number or the like, by which records would know it")
+	}
+	add(m.others, "were on another device that was called %s, or on this one before a boot through which nothing tells what it is", m.name)
+	add(m.unnamed, "don't say which device was called %s", m.name)
+	add(m.doubted, "on it are in doubt")
+	if len(words) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(words, "; ")
+}
+
+// ceilings are the greatest rates that the records of this machine have of the device that has a name now.
+func (a *app) ceilings(name string) (limit.Limits, error) {
+	d := device.Device{Name: name}
+	fs := device.Host()
+	if _, err := fmt.Sscanf(device.Text(fs.Sys, "class", "block", name, "dev"), "%d:%d", &d.Major, &d.Minor); err == nil {
+		if found, err := fs.Disk(d.Major, d.Minor); err == nil {
+			d = *found
+		}
+	}
+	m, err := a.measured(d)
+	if err == nil && m.limits().IsZero() && m.reasons() != "" {
+		err = fmt.Errorf("%w%s", limit.ErrNoCeiling, m.reasons())
+	}
+	return m.limits(), err
+}
+
+// measured looks for the greatest rates of a device, whatever it was called: of each cell the median over its trials, and of
+// those the greatest. Trials don't count whose figure isn't the device's.
+func (a *app) measured(d device.Device) (measured, error) {
+	m := measured{name: d.Name, unknown: d.Identity == ""}
 	path := filepath.Join(a.stateDir, "plimsoll.db")
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-		return limit.Limits{}, nil
+		return measured{}, nil
 	}
 	db, err := store.Open(path)
 	if err != nil {
-		return limit.Limits{}, err
+		return m, err
 	}
 	defer db.Close()
 	runs, err := db.IDs()
 	if err != nil {
-		return limit.Limits{}, err
+		return m, err
 	}
-	var most [4]float64
 	for _, run := range runs {
 		cells := map[string][4][]float64{}
+		sizes, doubts := map[string]int64{}, map[string][]string{}
 		for t, err := range db.EachTrial(run, store.TrialsOptions{}) {
 			if err != nil {
-				return limit.Limits{}, err
+				return m, err
 			}
-			if r, ok := deviceRates(t, device); ok {
-				c := cells[t.Key]
-				for i := range r {
-					c[i] = append(c[i], r[i])
+			on, rates, ok := deviceRates(t)
+			if !ok || !m.counts(t, on, d) {
+				continue
+			}
+			c := cells[t.Key]
+			for i := range rates {
+				c[i] = append(c[i], rates[i])
+			}
+			cells[t.Key] = c
+			_, sizes[t.Key], _ = t.Spec.Job.BlockSizes()
+			for _, w := range t.Warnings {
+				if w.Severity == record.Doubt && !slices.Contains(doubts[t.Key], w.Check) {
+					doubts[t.Key] = append(doubts[t.Key], w.Check)
 				}
-				cells[t.Key] = c
 			}
 		}
-		for _, c := range cells {
+		for key, c := range cells {
 			for i := range c {
 				slices.Sort(c[i])
-				most[i] = max(most[i], c[i][len(c[i])/2])
+				if rate := c[i][len(c[i])/2]; rate > m.of[i].rate {
+					m.of[i] = ceiling{rateKeys[i], rate, run, key, sizes[key], doubts[key]}
+				}
 			}
 		}
 	}
-	return limit.Limits{ReadBPS: int64(most[0]), WriteBPS: int64(most[1]), ReadIOPS: int64(most[2]), WriteIOPS: int64(most[3])}, nil
+	return m, nil
 }
 
-// deviceRates are what a trial read and wrote a second, in bytes and in I/Os, where all of it went to a device,
+// notDevice are the doubts that say that a figure isn't what the device can carry: another figure than the device's, or one that
+// it reached for a moment.
+var notDevice = []string{check.Cache, check.Direct, check.Unwritten, check.Compressible, check.Burst, check.Window}
+
+// counts reports whether a trial on a device counts for another's ceiling, and counts why not.
+func (m *measured) counts(t record.Trial, on, d device.Device) bool {
+	switch {
+	case d.Identity == "" || on.Identity != d.Identity:
+		if on.Name == d.Name && on.Identity == "" {
+			m.unnamed++
+		} else if on.Name == d.Name {
+			m.others++
+		}
+		return false
+	case slices.ContainsFunc(t.Warnings, func(w record.Warning) bool { return w.Severity == record.Doubt && slices.Contains(notDevice, w.Check) }):
+		m.doubted++
+		return false
+	}
+	return true
+}
+
+// deviceRates are what a trial read and wrote a second, in bytes and in I/Os, where all of it went to one device,
 // past the page cache and without a limit.
-func deviceRates(t record.Trial, device string) (r [4]float64, ok bool) {
+func deviceRates(t record.Trial) (on device.Device, r [4]float64, ok bool) {
 	if t.Status != record.Done || t.Spec.Kind != workload.Block || !t.Spec.Job.Direct || t.Spec.Job.OpenLoop() || len(t.Results) == 0 {
-		return r, false
+		return on, r, false
 	}
 	for i, res := range t.Results {
-		if i >= len(t.Truth) || t.Truth[i].Device != device || i < len(t.Where) && t.Where[i].Limits != "" || res.Elapsed <= 0 {
-			return r, false
+		if i >= len(t.Truth) || i >= len(t.Where) || t.Where[i].Host != "" || t.Where[i].Device == nil || t.Where[i].Limits != "" || res.Elapsed <= 0 {
+			return on, r, false
 		}
+		d := *t.Where[i].Device
+		if i > 0 && (d.Identity != on.Identity || d.Name != on.Name) || d.Name != t.Truth[i].Device {
+			return on, r, false
+		}
+		on = d
 		for _, c := range res.Classes {
 			s := res.Elapsed.Seconds()
 			switch c.Name {
@@ -98,5 +245,5 @@ func deviceRates(t record.Trial, device string) (r [4]float64, ok bool) {
 			}
 		}
 	}
-	return r, true
+	return on, r, true
 }

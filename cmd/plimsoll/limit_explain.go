@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,14 +13,15 @@ import (
 
 	"plimsoll/internal/device"
 	"plimsoll/internal/limit/explain"
+	"plimsoll/internal/limit/target"
 )
 
 // limitExplainCommand is "plimsoll limit explain".
 func (a *app) limitExplainCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use:   "explain PATH|DEVICE...",
-		Short: "Show what a path stands on, and where its limits go",
+		Use:   "explain PATH|DEVICE|TARGET...",
+		Short: "Show what a path, device, container or volume stands on, and where its limits go",
 		Long: `Explain shows what a path stands on, from the mount down to the disks, and says of it
 
   - which device a limit of bandwidth or IOPS goes on, and which disk a weight;
@@ -27,19 +29,26 @@ func (a *app) limitExplainCommand() *cobra.Command {
   - on which layers what a container does is charged to nobody, and why;
   - what to do instead, where it can't be limited.
 
+A name that is no path is a TARGET: of a container its own layer and all that is mounted into
+it are explained, of a volume its folder.
+
+` + targetHelp + `
+
 Of several paths it points out those that share a disk. It only looks, and needs no
 root; without, it isn't told what devices of the device mapper are made of.
 
-Exit status: 0; 2 if a path doesn't exist; 5 if one of them can't be limited here.`,
+Exit status: 0; 1 if there is no such TARGET; 2 if a path doesn't exist; 5 if one of them can't be limited here.`,
 		Example: `  plimsoll limit explain /var/lib/docker
   plimsoll limit explain / /var
+  plimsoll limit explain web
+  plimsoll limit explain volume:data
   plimsoll limit explain / --json`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usageError("name a path or a device, such as the folder of a volume: see '%s --help'", cmd.CommandPath())
+				return usageError("name a path, a device, a container or a volume (volume:NAME): see '%s --help'", cmd.CommandPath())
 			}
-			return a.limitExplain(device.Host(), args, asJSON)
+			return a.limitExplain(cmd.Context(), device.Host(), args, asJSON)
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print what was found as JSON")
@@ -56,7 +65,7 @@ type explained struct {
 }
 
 // limitExplain looks at paths on a machine and prints what it found.
-func (a *app) limitExplain(host device.FS, paths []string, asJSON bool) error {
+func (a *app) limitExplain(ctx context.Context, host device.FS, paths []string, asJSON bool) error {
 	h, err := explain.Look(host)
 	if errors.Is(err, errors.ErrUnsupported) {
 		return &exitError{exitCannot, fmt.Errorf("limits on I/O are Linux's, and this is not Linux: ask inside the virtual machine where the containers run: %w", err)}
@@ -70,18 +79,15 @@ func (a *app) limitExplain(host device.FS, paths []string, asJSON bool) error {
 		if p == "" {
 			return usageError("a path is empty: name the folder of a volume, a file or a block device")
 		}
-		if _, err := os.Stat(p); errors.Is(err, fs.ErrNotExist) {
-			return usageError("%s does not exist: name the folder of a volume, a file or a block device", p)
-		} else if err != nil {
-			return err
-		}
-		e, err := h.Path(p)
+		list, err := a.explainOne(ctx, h, p)
 		if err != nil {
 			return err
 		}
-		out.Paths = append(out.Paths, e)
-		if !e.Possible {
-			impossible = append(impossible, p)
+		for _, e := range list {
+			out.Paths = append(out.Paths, e)
+			if !e.Possible {
+				impossible = append(impossible, e.Path)
+			}
 		}
 	}
 	out.Shared = explain.Sharing(out.Paths)
@@ -94,4 +100,53 @@ func (a *app) limitExplain(host device.FS, paths []string, asJSON bool) error {
 		err = &exitError{exitCannot, fmt.Errorf("%s can't be limited here: see what to do instead", strings.Join(impossible, " and "))}
 	}
 	return err
+}
+
+// explainOne explains a path that exists, or else the data of a target.
+func (a *app) explainOne(ctx context.Context, h *explain.Host, name string) ([]*explain.Explanation, error) {
+	_, err := os.Stat(name)
+	if err == nil {
+		e, err := h.Path(name)
+		return []*explain.Explanation{e}, err
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	ref, bad := target.Parse(name)
+	if bad != nil {
+		return nil, usageError("%s does not exist: name the folder of a volume, a file, a block device, a container or volume:NAME", name)
+	}
+	l, err := a.newLimiter()
+	if err != nil {
+		return nil, err
+	}
+	defer l.Close()
+	t, err := l.finder.Resolve(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	if t.Kind == target.Volume {
+		e, err := l.LookVolume(t)
+		if err != nil {
+			return nil, limitError(fmt.Errorf("%s: %w", t.Ref(), err))
+		}
+		e.Path = t.Ref() + ", " + e.Path
+		return []*explain.Explanation{e}, nil
+	}
+	s, err := l.Look(t)
+	if err != nil {
+		return nil, limitError(err)
+	}
+	if len(s.Grounds) == 0 {
+		return nil, &exitError{exitCannot, fmt.Errorf("%s has no files of its own that are known: name a path", strings.Join(append([]string{t.Ref()}, s.Notes...), ": "))}
+	}
+	var list []*explain.Explanation
+	for _, g := range s.Grounds {
+		g.Explanation.Path = t.Ref() + ", " + g.Name
+		if g.Path != "" && g.Path != g.Name {
+			g.Explanation.Path += " (" + g.Path + ")"
+		}
+		list = append(list, g.Explanation)
+	}
+	return list, nil
 }

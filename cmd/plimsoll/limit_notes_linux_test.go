@@ -1,15 +1,21 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"plimsoll/internal/disktest"
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/limit/target"
 )
 
@@ -35,8 +41,8 @@ func boundContainer(t *testing.T, binds map[string]string) (l limitLab, name str
 	editJSON(t, filepath.Join(bundle, "config.json"), func(c map[string]any) {
 		process := c["process"].(map[string]any)
 		process["terminal"], process["args"] = false, []string{"/sleeper"}
-		for to, from := range binds {
-			c["mounts"] = append(c["mounts"].([]any), map[string]any{"destination": to, "type": "bind", "source": from, "options": []string{"rbind", "rw"}})
+		for _, to := range slices.Sorted(maps.Keys(binds)) {
+			c["mounts"] = append(c["mounts"].([]any), map[string]any{"destination": to, "type": "bind", "source": binds[to], "options": []string{"rbind", "rw"}})
 		}
 	})
 	words, err := os.Create(filepath.Join(bundle, "words"))
@@ -52,6 +58,28 @@ func boundContainer(t *testing.T, binds map[string]string) (l limitLab, name str
 		t.Fatalf("runc run: %v: %s", err, b)
 	}
 	return limitLab{target.Options{Runc: []string{state}}, t.TempDir()}, "oci:" + id
+}
+
+// keeperSaying is the folder of a daemon that tells a state.
+func keeperSaying(t *testing.T, s keeper.Status) (run string) {
+	t.Helper()
+	run = t.TempDir()
+	l, err := net.Listen("unix", filepath.Join(run, keeper.Socket))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_ = json.NewEncoder(c).Encode(s)
+			c.Close()
+		}
+	}()
+	return run
 }
 
 // TestLimitNotes: set and clear say what else has the limit because it is on the same device, and what the limit lets through;
@@ -81,6 +109,10 @@ func TestLimitNotes(t *testing.T) {
 		}
 		return text
 	}
+	says([]string{name + ", its own layer (/)", name + ", /a", name + ", /b", "limits go on " + disk, "one limit for them together"}, "", "explain", name)
+	if text := l.do(t, exitFailure, "explain", "oci:plimsoll-no-such"); !strings.Contains(text, "there is no container") {
+		t.Errorf("explain: %s", text)
+	}
 	proof := "prove it: plimsoll limit verify " + name
 	text := says([]string{"/b of container", "on " + disk + " as well, and has the same limits there", "NOT held in the mode buffered", "--device-wide holds them too, for all who write to the device (" + dir + ")",
 		proof + " --path /a --state " + l.state}, "/a of container", "set", name, "--path", "/a", "--write-bps", "10MB")
@@ -90,15 +122,25 @@ func TestLimitNotes(t *testing.T) {
 	says([]string{disk, "/a, /b"}, "", "show", name)
 	says([]string{"/a of container", "has lost the same limits"}, "/b of container", "clear", name, "--path", "/b")
 	says([]string{proof + " --path /a"}, "as well", "set", name, "--device", loop, "--write-bps", "20MiB")
-	_, after, _ := strings.Cut(says([]string{proof + " --path /a --device-wide"}, "", "set", name, "--path", "/a", "--write-bps", "20MiB", "--device-wide"), "prove it: plimsoll limit ")
+	_, after, _ := strings.Cut(says([]string{proof + " --path /a --device-wide"}, "", "set", name, "--path", "/a", "--write-bps", "2MiB", "--device-wide"), "prove it: plimsoll limit ")
 	// What is printed can be typed.
 	args, _, _ := strings.Cut(after, " --state ")
-	if text := l.do(t, exitDone, append(strings.Fields(args), "--modes", "direct", "--time", "3s")...); !strings.Contains(text, "held: asked 20 MiB/s") {
+	if text := l.do(t, exitDone, append(strings.Fields(args), "--modes", "direct", "--time", "3s")...); !strings.Contains(text, "held: asked 2 MiB/s") {
 		t.Errorf("verify as printed: %s", text)
 	}
 	says([]string{"holds everybody's buffered writes to " + disk, dir}, "", "set", name, "--path", "/a", "--write-bps", "21MiB", "--device-wide")
 	says(nil, "prove it", "set", name, "--cpus", "1.5")
-	says([]string{"cleared", "the root group, for " + disk}, "", "clear", name)
+	// A daemon that holds it will set its own again.
+	run := keeperSaying(t, keeper.Status{PID: 42, Policy: keeper.PolicyStatus{Path: "/etc/plimsoll/policy.yaml"}, Containers: []keeper.ContainerStatus{
+		{Target: "oci:other", Held: []keeper.Held{{Grant: keeper.Grant{Slot: keeper.Slot{Key: limit.WriteBPS}, Value: "1MiB", Rule: "other"}}}},
+		{Target: name, Held: []keeper.Held{
+			{Grant: keeper.Grant{Slot: keeper.Slot{Key: limit.WriteBPS, Device: disktest.Number(t, loop)}, Value: "10MiB", Rule: "shop"}},
+			{Grant: keeper.Grant{Slot: keeper.Slot{Key: limit.Memory}, Value: "1GiB", Rule: "shop"}}}}}})
+	for _, args := range [][]string{{"set", name, "--path", "/a", "--write-bps", "20MiB"}, {"clear", name, "--only", "write_bps"}} {
+		says([]string{"the daemon (process 42) holds container", "to write_bps=10MiB by the rule shop, and puts that back at once: change its policy /etc/plimsoll/policy.yaml"}, "memory", append(args, "--run", run)...)
+	}
+	says(nil, "the daemon (", "set", name, "--path", "/a", "--read-bps", "20MiB", "--run", run)
+	says([]string{"cleared"}, "", "clear", name)
 	if got := rootHas(t, "write_bps", loop); got != "" {
 		t.Errorf("the root group has %q", got)
 	}

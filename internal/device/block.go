@@ -25,6 +25,7 @@ func (t *tracer) numbered(major, minor uint32, depth int) (*Node, error) {
 // block traces the block device with the sysfs folder dir.
 func (t *tracer) block(dir string, depth int) *Node {
 	n := &Node{Kind: KindDisk, Name: filepath.Base(dir), Device: Block(dir)}
+	n.Device.Identity = identity(dir, t.fs.Proc)
 	t.open = append(t.open, dir)
 	defer func() { t.open = t.open[:len(t.open)-1] }()
 	switch {

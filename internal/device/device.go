@@ -61,6 +61,9 @@ type Device struct {
 	MQ bool `json:"mq,omitempty"`
 	// Stack names the devices from the one under the file system to the bottom.
 	Stack []string `json:"stack,omitempty"`
+	// Identity says which device it is, whatever its name: by its number in the world, its serial number or what else outlives a
+	// boot, or for one boot alone. "": not known.
+	Identity string `json:"identity,omitempty"`
 }
 
 // A Stack is what a path stands on.

@@ -30,7 +30,7 @@ import (
 // Limits are bounds on a container. A field that is 0 means no bound.
 type Limits struct {
 	// Name is the plan's name for this set.
-	Name string `json:"name"`
+	Name string `json:"name,omitempty"`
 	// Bytes and I/Os per second, on the device under the place.
 	ReadBPS   int64 `json:"read_bps,omitempty"`
 	WriteBPS  int64 `json:"write_bps,omitempty"`

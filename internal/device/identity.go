@@ -1,0 +1,27 @@
+package device
+
+import "strings"
+
+// identity says which device it is that has the folder dir in sysfs, in words that are the same whenever it is found again, under
+// whatever name: its number in the world, its serial number, the UUID of what it is made of, or the file of a loop device.
+// A device that has none of these is known until the next boot, by the number that the kernel gives
+// what is in a drive (diskseq, since Linux 5.15). "": it can't be told.
+func identity(dir, proc string) string {
+	for _, of := range []struct{ what, file string }{
+		{"wwid", "wwid"}, {"wwid", "device/wwid"}, {"serial", "serial"}, {"serial", "device/serial"}, {"dm", "dm/uuid"}, {"md", "md/uuid"},
+	} {
+		if id := strings.Join(strings.Fields(Text(dir, of.file)), " "); id != "" {
+			return of.what + " " + id
+		}
+	}
+	if file := Text(dir, "loop/backing_file"); file != "" {
+		if id := fileIdentity(file); id != "" {
+			return "file " + id
+		}
+	}
+	boot, seq := Text(proc, "sys/kernel/random/boot_id"), Text(dir, "diskseq")
+	if boot == "" || seq == "" {
+		return ""
+	}
+	return "boot " + boot + " diskseq " + seq
+}
