@@ -96,6 +96,13 @@ func (h *Holder) plan(ctx context.Context, s *Scope, c limit.Change) ([]Done, er
 			return nil, err
 		}
 	}
+	if c.Set.IO() {
+		for _, u := range s.Unlimited {
+			if !slices.Contains(s.Notes, u) {
+				s.Notes = append(s.Notes, u)
+			}
+		}
+	}
 	for _, p := range s.Parts {
 		if p.Target != nil && p.Target.PID != 0 {
 			// Its number may be another's by now, and so may its groups.

@@ -15,7 +15,8 @@ import (
 )
 
 // grounds finds the data that a limit is for.
-func (h *Holder) grounds(t target.Target, where Where) ([]Ground, error) {
+func (h *Holder) grounds(s *Scope, where Where) ([]Ground, error) {
+	t := s.Target
 	switch {
 	case where.Device != "":
 		return h.device(where.Device)
@@ -37,7 +38,7 @@ func (h *Holder) grounds(t target.Target, where Where) ([]Ground, error) {
 	case t.PID == 0:
 		return nil, fmt.Errorf("%s has no files of its own: say with --path or --device what the limit is for", t.Ref())
 	}
-	return h.all(t)
+	return h.all(s)
 }
 
 // device is a block device of the host.
@@ -97,9 +98,10 @@ func (h *Holder) look(t target.Target, name, path string) (Ground, error) {
 	return Ground{name, path, e}, nil
 }
 
-// all are a container's own layer and what is mounted into it. What can't be limited is left out, unless that
-// is everything.
-func (h *Holder) all(t target.Target) ([]Ground, error) {
+// all are a container's own layer and what is mounted into it. What can't be limited is left out and
+// told, unless that is everything.
+func (h *Holder) all(s *Scope) ([]Ground, error) {
+	t := s.Target
 	var list []Ground
 	var first *ImpossibleError
 	add := func(name, path string) error {
@@ -107,10 +109,13 @@ func (h *Holder) all(t target.Target) ([]Ground, error) {
 		if err != nil {
 			return err
 		}
-		switch e := g.Explanation; {
-		case e.Possible:
+		e := g.Explanation
+		if e.Possible {
 			list = append(list, g)
-		case first == nil:
+			return nil
+		}
+		s.Unlimited = append(s.Unlimited, (&ImpossibleError{name, e.Why, e.Instead}).Error())
+		if first == nil {
 			first = &ImpossibleError{t.Ref() + ", " + name, e.Why, e.Instead}
 		}
 		return nil
@@ -123,11 +128,7 @@ func (h *Holder) all(t target.Target) ([]Ground, error) {
 		return nil, err
 	}
 	for _, m := range t.Mounts {
-		name := m.Destination
-		if m.Volume != "" {
-			name = "volume " + m.Volume
-		}
-		if err := add(name, m.Destination); err != nil {
+		if err := add(groundName(m), m.Destination); err != nil {
 			return nil, err
 		}
 	}

@@ -102,6 +102,10 @@ type Scope struct {
 	// Notes are sentences to be told.
 	Notes []string `json:"notes,omitempty"`
 
+	// Unlimited says of the data that was left out of the grounds why it can't be limited, and what can be done instead: a sentence
+	// each. A change that limits I/O has them in Notes.
+	Unlimited []string `json:"-"`
+
 	// noUnit leaves out which unit made the groups.
 	noUnit bool
 }
@@ -143,7 +147,7 @@ func (h *Holder) scope(ctx context.Context, s *Scope, where Where, io bool) (_ *
 	}
 	s.Notes = slices.Clone(t.Notes)
 	if io {
-		if s.Grounds, err = h.grounds(t, where); err != nil {
+		if s.Grounds, err = h.grounds(s, where); err != nil {
 			return nil, err
 		}
 	}

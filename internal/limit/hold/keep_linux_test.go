@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -37,6 +38,8 @@ type daemon struct {
 type container struct {
 	group disktest.Group
 	pid   int
+	// start is when it started, as in target.Target.
+	start uint64
 	host  map[string]any
 }
 
@@ -63,8 +66,14 @@ func (d *daemon) host() string { return "unix://" + d.Listener.Addr().String() }
 // add starts a process in a group of its own, and tells of it as a container.
 func (d *daemon) add(id string) *container {
 	d.t.Helper()
+	return d.addIn(id, id)
+}
+
+// addIn is add with a name for the group.
+func (d *daemon) addIn(id, name string) *container {
+	d.t.Helper()
 	c := &container{group: disktest.NewBlkioGroup(d.t), host: map[string]any{}}
-	dir := filepath.Join(string(c.group), id)
+	dir := filepath.Join(string(c.group), name)
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		d.t.Fatal(err)
 	}
@@ -87,6 +96,14 @@ func (d *daemon) add(id string) *container {
 		d.t.Fatal(err)
 	}
 	c.pid = cmd.Process.Pid
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.pid))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	_, fields, _ := strings.Cut(string(stat), ") ")
+	if c.start, err = strconv.ParseUint(strings.Fields(fields)[19], 10, 64); err != nil {
+		d.t.Fatal(err)
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.containers[id] = c

@@ -21,6 +21,7 @@ import (
 // A systemd is systemctl with one unit, whose group is the test's. It keeps properties as systemd 252 does and, as that
 // does a moment later, leaves the group's files to whoever looks.
 type systemd struct {
+	name    string // unitName if it is empty
 	group   string
 	lists   map[string][]string // of device properties: "PATH VALUE"
 	values  map[string]string
@@ -34,7 +35,8 @@ const unitName = "plimsoll-test.service"
 var shownAs = map[string]string{"IODeviceLatencyTargetSec": "IODeviceLatencyTargetUSec", "CPUQuota": "CPUQuotaPerSecUSec"}
 
 func (s *systemd) run(_ context.Context, argv ...string) ([]byte, error) {
-	if argv[len(argv)-1] == "no-such.service" || !slices.Contains(argv, unitName) {
+	name := cmp.Or(s.name, unitName)
+	if !slices.Contains(argv, name) {
 		return []byte("LoadState=not-found\n"), nil
 	}
 	if argv[0] == "set-property" {
@@ -42,20 +44,20 @@ func (s *systemd) run(_ context.Context, argv ...string) ([]byte, error) {
 			return nil, s.refuse
 		}
 		s.changed++
-		for _, p := range argv[slices.Index(argv, unitName)+1:] {
-			name, value, _ := strings.Cut(p, "=")
+		for _, p := range argv[slices.Index(argv, name)+1:] {
+			property, value, _ := strings.Cut(p, "=")
 			path, rate, device := strings.Cut(value, " ")
 			switch {
 			case device:
-				list := slices.DeleteFunc(s.lists[name], func(l string) bool { return strings.HasPrefix(l, path+" ") })
+				list := slices.DeleteFunc(s.lists[property], func(l string) bool { return strings.HasPrefix(l, path+" ") })
 				if rate != "infinity" {
 					list = append(list, value)
 				}
-				s.lists[name] = list
-			case value == "" && strings.HasPrefix(name, "IO"):
-				delete(s.lists, name)
+				s.lists[property] = list
+			case value == "" && strings.HasPrefix(property, "IO"):
+				delete(s.lists, property)
 			default:
-				s.values[name] = value
+				s.values[property] = value
 			}
 		}
 		return nil, nil
@@ -64,10 +66,10 @@ func (s *systemd) run(_ context.Context, argv ...string) ([]byte, error) {
 		return []byte(s.group + "\n"), nil
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Id=%s\nLoadState=loaded\nActiveState=active\nSubState=running\nMainPID=0\nControlGroup=%s\n", unitName, s.group)
-	for name, list := range s.lists {
+	fmt.Fprintf(&b, "Id=%s\nLoadState=loaded\nActiveState=active\nSubState=running\nMainPID=0\nControlGroup=%s\n", name, s.group)
+	for property, list := range s.lists {
 		for _, l := range list {
-			fmt.Fprintf(&b, "%s=%s\n", cmp.Or(shownAs[name], name), l)
+			fmt.Fprintf(&b, "%s=%s\n", cmp.Or(shownAs[property], property), l)
 		}
 	}
 	if v := s.values["MemoryMax"]; v != "" {
@@ -175,4 +177,54 @@ func TestUnit(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("cleared", "", "", 9)
+}
+
+// TestScope: a container in a scope of systemd's has its limits as the scope's properties too. Where the systemd that is asked has
+// no such group, that is told, and the kernel alone has them.
+func TestScope(t *testing.T) {
+	scope := "docker-" + firstID + ".scope"
+	c := newDaemon(t).addIn(firstID, scope)
+	loop, _ := disktest.Disk(t, disktest.Options{})
+	path := strings.TrimPrefix(string(c.group), "/sys/fs/cgroup/blkio")
+	container := target.Target{
+		Kind: target.Container, Engine: target.Docker, Name: "web", ID: firstID, PID: c.pid, StartTime: c.start, Running: true,
+		Groups: []target.Group{{Version: 1, Controllers: []string{"blkio"}, Path: path}, {Version: 1, Controllers: []string{"name=systemd"}, Path: path}},
+	}
+	for _, tt := range []struct {
+		name, group string
+		owns        bool
+	}{{scope, path, true}, {scope, "/user.slice/" + scope, false}, {unitName, path, false}} {
+		sys := &systemd{name: tt.name, group: tt.group, lists: map[string][]string{}, values: map[string]string{}}
+		f := target.New(target.Options{Proc: "/proc", Systemctl: sys.run})
+		t.Cleanup(func() { f.Close() })
+		h, err := New(device.Host(), f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := h.scope(t.Context(), &Scope{Target: container}, Where{Device: loop}, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		done, err := h.Apply(t.Context(), s, limit.Change{Set: limit.Limits{WriteBPS: 1 << 20}})
+		if err != nil || len(done) != 1 {
+			t.Fatalf("Apply() = %+v, %v", done, err)
+		}
+		want, notes := []string{loop + " 1048576"}, strings.Join(s.Notes, "")
+		if !tt.owns {
+			want = nil
+		}
+		if got := sys.lists["IOWriteBandwidthMax"]; !slices.Equal(got, want) || (s.Parts[0].Unit == scope) != tt.owns || strings.Contains(notes, "this machine's systemd does not know it") == tt.owns {
+			t.Errorf("%s %s: systemd has %q, want %q; unit %q, notes %q", tt.name, tt.group, got, want, s.Parts[0].Unit, notes)
+		}
+		if now := rateFiles(t, string(c.group)); len(now) != 1 {
+			t.Errorf("%s: the kernel has %v", tt.name, now)
+		}
+		if _, err := h.Apply(t.Context(), s, limit.Clear()); err != nil || len(sys.lists["IOWriteBandwidthMax"]) > 0 {
+			t.Errorf("clear: %v; systemd has %v", err, sys.lists)
+		}
+		// Who looks after it all the time asks nobody.
+		if s, err := h.ScopeOf(container, Where{Device: loop}, true); err != nil || s.Parts[0].Unit != "" {
+			t.Errorf("ScopeOf() = %+v, %v", s, err)
+		}
+	}
 }

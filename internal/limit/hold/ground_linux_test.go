@@ -1,0 +1,88 @@
+package hold
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/disktest"
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/target"
+)
+
+// sleeping is a container of a daemon's, as a target with mounts; its root is the machine's.
+func sleeping(t *testing.T, mounts ...target.Mount) target.Target {
+	t.Helper()
+	c := newDaemon(t).add(firstID)
+	return target.Target{Kind: target.Container, Engine: target.OCI, Name: "web", ID: firstID, PID: c.pid, StartTime: c.start, Running: true, Mounts: mounts}
+}
+
+// TestUnlimited: what can't be limited is told with the reason and what to do instead, by a change that limits I/O and no other.
+func TestUnlimited(t *testing.T) {
+	_, dir := disktest.Disk(t, disktest.Options{})
+	shm := disktest.Tmpfs(t, "")
+	c := sleeping(t, target.Mount{Source: dir, Destination: dir, Volume: "data"}, target.Mount{Source: shm, Destination: shm}, target.Mount{Source: shm, Destination: shm, Volume: "fast"})
+	h := holder(t)
+	s, err := h.ScopeOf(c, Where{}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if i := slices.IndexFunc(s.Grounds, func(g Ground) bool { return g.Name == "volume data" }); i < 0 || len(s.Notes) > 0 {
+		t.Errorf("grounds %+v, notes %q", s.Grounds, s.Notes)
+	}
+	if _, err := h.Plan(t.Context(), s, limit.Clear()); err != nil || len(s.Notes) > 0 {
+		t.Errorf("clear: %v, notes %q", err, s.Notes)
+	}
+	for range 2 {
+		if _, err := h.Plan(t.Context(), s, limit.Change{Set: limit.Limits{ReadBPS: 1 << 20}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	notes := strings.Join(s.Notes, "\n")
+	for _, name := range []string{shm, "volume fast"} {
+		if !strings.Contains(notes, name+" can't be limited here: tmpfs is memory") || !strings.Contains(notes, "; instead: ") {
+			t.Errorf("notes %q say nothing of %s", notes, name)
+		}
+	}
+	if strings.Count(notes, "volume fast") != 1 || strings.Contains(notes, "volume data") {
+		t.Errorf("notes %q", notes)
+	}
+}
+
+// TestLookVolume: a volume of this machine is explained, and what can't be is said.
+func TestLookVolume(t *testing.T) {
+	_, dir := disktest.Disk(t, disktest.Options{})
+	h := holder(t)
+	v := func(m ...target.Mount) target.Target {
+		return target.Target{Kind: target.Volume, Engine: target.Docker, Name: "data", Mounts: m}
+	}
+	if e, err := h.LookVolume(v(target.Mount{Source: dir, Volume: "data"})); err != nil || !e.Possible || len(e.Hard) != 1 {
+		t.Errorf("LookVolume() = %+v, %v", e, err)
+	}
+	for _, none := range []target.Target{v(), v(target.Mount{Volume: "data"})} {
+		if _, err := h.LookVolume(none); err == nil || !strings.Contains(err.Error(), "tells no folder of it") {
+			t.Errorf("LookVolume(%+v) = %v", none, err)
+		}
+	}
+	elsewhere := v(target.Mount{Source: dir})
+	elsewhere.Elsewhere = "its daemon runs in a virtual machine"
+	var impossible *ImpossibleError
+	if _, err := h.LookVolume(elsewhere); !errors.As(err, &impossible) || !strings.Contains(err.Error(), elsewhere.Elsewhere) {
+		t.Errorf("LookVolume() elsewhere = %v", err)
+	}
+}
+
+// TestRates: the root group is told of rates alone.
+func TestRates(t *testing.T) {
+	s := &Scope{}
+	set := limit.Limits{Name: "x", ReadBPS: 1, WriteBPS: 2, ReadIOPS: 3, WriteIOPS: 4, Weight: 5, Latency: 6, Memory: 7, CPUs: 8, CPUShares: 9}
+	w := s.want(Part{DeviceWide: true}, limit.Change{Set: set, Remove: limit.Keys})
+	want := limit.Limits{Name: "x", ReadBPS: 1, WriteBPS: 2, ReadIOPS: 3, WriteIOPS: 4}
+	if w.Change.Set != want || !slices.Equal(w.Change.Remove, []limit.Key{limit.ReadBPS, limit.WriteBPS, limit.ReadIOPS, limit.WriteIOPS}) {
+		t.Errorf("want() = %+v", w.Change)
+	}
+	if w := s.want(Part{}, limit.Change{Set: set}); w.Change.Set != set {
+		t.Errorf("want() of a container = %+v", w.Change)
+	}
+}
