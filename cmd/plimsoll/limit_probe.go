@@ -129,18 +129,19 @@ func (a *app) verifyProbed(ctx context.Context, l *limiter, t target.Target, gro
 		own = states[0].Devices[n]
 	}
 	own = limit.Limits{ReadBPS: own.ReadBPS, WriteBPS: own.WriteBPS, ReadIOPS: own.ReadIOPS, WriteIOPS: own.WriteIOPS}
-	v := verification{asked: map[verify.Key]int64{}}
-	v.tighten(own)
-	if named.IsZero() {
-		if root, err := l.Groups.Device(); err == nil {
-			states, err := l.Groups.Read(root)
-			if err != nil {
-				return nil, err
-			}
-			v.tighten(states[0].Devices[n])
+	var wide limit.Limits
+	if root, err := l.Groups.Device(); err == nil {
+		states, err := l.Groups.Read(root)
+		if err != nil {
+			return nil, err
 		}
+		wide = states[0].Devices[n]
 	}
-	if len(v.asked) == 0 {
+	r.Under = tightest(own, wide)
+	if r.Asked = r.Under; !named.IsZero() {
+		r.Asked = tightest(own)
+	}
+	if len(r.Asked) == 0 {
 		return nil, &hold.ImpossibleError{What: t.Ref(), Why: "there is no limit on I/O that could be tried", Instead: "name one, such as --write-bps 10MiB"}
 	}
 	if !own.IsZero() {
@@ -152,13 +153,16 @@ func (a *app) verifyProbed(ctx context.Context, l *limiter, t target.Target, gro
 	if err != nil {
 		return nil, err
 	}
-	r.Asked, r.FS, r.Device = v.asked, l.FS, *disk
+	r.FS, r.Device = l.FS, *disk
+	if err := tooSlow(t.Ref(), r); err != nil {
+		return nil, err
+	}
 	if err := room(engine.Inside{Root: "/", Dir: info.HostPath}, r.Room()); err != nil {
 		return nil, err
 	}
 	if _, err := groups.Group(hierarchy.IO); err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(a.stderr, "trying %d limits and modes in a container made for it, with %s, about %s\n", r.Rows(), clean.Line(t.Ref()), size.Duration(2*time.Duration(r.Rows())*r.Time))
+	fmt.Fprintf(a.stderr, "trying %d limits and modes in a container made for it, with %s, about %s\n", r.Rows(), clean.Line(t.Ref()), size.Duration(r.Lasts()))
 	return verify.Run(ctx, r)
 }

@@ -90,8 +90,9 @@ type Request struct {
 	// Device is the device that the limits were set on; FS is where the kernel shows it.
 	Device device.Device
 	FS     device.FS
-	// Asked holds the limits, in bytes or I/Os per second.
-	Asked map[Key]int64
+	// Asked holds the limits, in bytes or I/Os per second. Under are those that the kernel has, where others are asked
+	// for; nil: the same.
+	Asked, Under map[Key]int64
 	// Modes are tried; nil: all.
 	Modes []Mode
 	// Time is how long each row is measured, 0: DefaultTime. Tolerance is a share of
