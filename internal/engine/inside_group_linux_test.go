@@ -71,7 +71,7 @@ func TestInsideThrottled(t *testing.T) {
 	prepared := make(chan error, 1)
 	spec := workload.Spec{Name: "w", Kind: workload.Block, Job: load.Job{RW: load.Write, BS: 64 << 10, Size: 4 << 20, Direct: true}}
 	go func() { prepared <- a.Prepare(ctx, "1", spec) }()
-	// It waits in the kernel, where nothing ends it; for its own file's journal it does so for a moment only.
+	// It waits in the kernel, where nothing ends it; for a journal it does so for a moment only.
 	times := map[string]int{}
 	eventually(t, "the trial waits for the disk", func() bool {
 		for _, pid := range strings.Fields(held(t, group)) {
@@ -83,8 +83,6 @@ func TestInsideThrottled(t *testing.T) {
 					times[task] = 0
 				}
 				if times[task] > 100 {
-					b, _ := os.ReadFile(strings.TrimSuffix(task, "stat") + "stack")
-					t.Logf("%s", b)
 					return true
 				}
 			}
