@@ -50,15 +50,13 @@ func TestInsideThrottled(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	limit("2")
-	defer limit("0") // Else nothing could be unmounted.
 	s, err := engine.OpenInside(t.Context(), t.TempDir(), workertest.Source(t), engine.Inside{ID: "t", Root: root, Dir: "/", Groups: []string{string(group)}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	closed := false
 	defer func() {
-		limit("0")
+		limit("0") // Else nothing could be unmounted.
 		if !closed {
 			s.Close(context.Background())
 		}
@@ -67,6 +65,8 @@ func TestInsideThrottled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// Only now: the worker tries what works there, by writing, before it says hello.
+	limit("2")
 	ctx, cancel := context.WithCancel(t.Context())
 	prepared := make(chan error, 1)
 	spec := workload.Spec{Name: "w", Kind: workload.Block, Job: load.Job{RW: load.Write, BS: 64 << 10, Size: 4 << 20, Direct: true}}
