@@ -134,11 +134,12 @@ func (a *app) verifyProbed(ctx context.Context, l *limiter, t target.Target, gro
 	}
 	own = limit.Limits{ReadBPS: own.ReadBPS, WriteBPS: own.WriteBPS, ReadIOPS: own.ReadIOPS, WriteIOPS: own.WriteIOPS}
 	v.inGroup = own
-	v.tighten(own)
-	if named.IsZero() {
-		v.tighten(v.inRoot)
+	r.Under = tightest(own, v.inRoot)
+	if r.Asked = r.Under; !named.IsZero() {
+		r.Asked = tightest(own)
 	}
-	if len(v.asked) == 0 {
+	v.asked, v.under = r.Asked, r.Under
+	if len(r.Asked) == 0 {
 		return nil, &hold.ImpossibleError{What: t.Ref(), Why: "there is no limit on I/O that could be tried", Instead: "name one, such as --write-bps 10MiB"}
 	}
 	if !own.IsZero() {
@@ -150,7 +151,10 @@ func (a *app) verifyProbed(ctx context.Context, l *limiter, t target.Target, gro
 	if err != nil {
 		return nil, err
 	}
-	r.Asked, r.FS, r.Device = v.asked, l.FS, *disk
+	r.FS, r.Device = l.FS, *disk
+	if err := tooSlow(t.Ref(), r); err != nil {
+		return nil, err
+	}
 	if err := room(engine.Inside{Root: "/", Dir: info.HostPath}, r.Room()); err != nil {
 		return nil, err
 	}
@@ -158,7 +162,7 @@ func (a *app) verifyProbed(ctx context.Context, l *limiter, t target.Target, gro
 		return nil, err
 	}
 	r.Nobody = l.nobody()
-	fmt.Fprintf(a.stderr, "%s in a container made for it, with %s, about %s\n", trying(r), clean.Line(t.Ref()), size.Duration(2*time.Duration(r.Rows())*r.Time))
+	fmt.Fprintf(a.stderr, "%s in a container made for it, with %s, about %s\n", trying(r), clean.Line(t.Ref()), size.Duration(r.Lasts()))
 	rows, err := verify.Run(ctx, r)
 	v.explain(rows)
 	return rows, err

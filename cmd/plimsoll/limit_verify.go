@@ -124,7 +124,8 @@ type verification struct {
 	part   hold.Part
 	ground hold.Ground
 	spot   explain.Spot
-	asked  map[verify.Key]int64
+	// asked are the limits to be tried, under those that the kernel has.
+	asked, under map[verify.Key]int64
 	// volume is set where the ground is a volume's folder on the host, which each of its users has at a place of its own.
 	volume bool
 	// inGroup and inRoot are what the kernel holds the group and the root group to on the device.
@@ -202,15 +203,15 @@ func (l *limiter) verifications(s *hold.Scope, named limit.Limits, only []string
 					continue
 				}
 				n := cgroup.Device{Major: d.Major, Minor: d.Minor}
-				v := verification{part: p, ground: g, spot: d, asked: map[verify.Key]int64{}, volume: s.Target.Kind == target.Volume, inGroup: states[0].Devices[n], inRoot: root[n]}
+				v := verification{part: p, ground: g, spot: d, volume: s.Target.Kind == target.Volume, inGroup: states[0].Devices[n], inRoot: root[n]}
+				v.under = tightest(v.inGroup, v.inRoot)
 				switch {
 				case !named.IsZero():
-					v.tighten(named)
+					v.asked = tightest(named)
 				case wide:
-					v.tighten(v.inRoot)
-					fallthrough
+					v.asked = v.under
 				default:
-					v.tighten(v.inGroup)
+					v.asked = tightest(v.inGroup)
 				}
 				if len(v.asked) > 0 && !slices.ContainsFunc(list, func(o verification) bool { return o.part.Name == p.Name && o.spot.Number() == d.Number() }) {
 					list = append(list, v)
@@ -258,18 +259,22 @@ func (l *limiter) nobody() *hierarchy.Group {
 	return g
 }
 
-// tighten takes what limits ask for where it is the least.
-func (v *verification) tighten(from limit.Limits) {
-	for k, n := range map[verify.Key]int64{verify.ReadBPS: from.ReadBPS, verify.WriteBPS: from.WriteBPS, verify.ReadIOPS: from.ReadIOPS, verify.WriteIOPS: from.WriteIOPS} {
-		if have := v.asked[k]; n > 0 && (have == 0 || n < have) {
-			v.asked[k] = n
+// tightest takes what limits ask for where it is the least.
+func tightest(all ...limit.Limits) map[verify.Key]int64 {
+	least := map[verify.Key]int64{}
+	for _, l := range all {
+		for k, n := range map[verify.Key]int64{verify.ReadBPS: l.ReadBPS, verify.WriteBPS: l.WriteBPS, verify.ReadIOPS: l.ReadIOPS, verify.WriteIOPS: l.WriteIOPS} {
+			if have := least[k]; n > 0 && (have == 0 || n < have) {
+				least[k] = n
+			}
 		}
 	}
+	return least
 }
 
 // verifyOne starts a worker where the limits are, and tries them.
 func (a *app) verifyOne(ctx context.Context, l *limiter, v verification, r verify.Request) (rows []verify.Row, err error) {
-	r.Asked, r.FS = v.asked, l.FS
+	r.Asked, r.Under, r.FS = v.asked, v.under, l.FS
 	d, err := l.FS.Disk(v.spot.Major, v.spot.Minor)
 	if err != nil {
 		return nil, err
@@ -286,8 +291,14 @@ func (a *app) verifyOne(ctx context.Context, l *limiter, v verification, r verif
 	}
 	// Version 2 charges memory and I/O to one group; on version 1 its memory need not be taken up.
 	inside := engine.Inside{ID: scratchID(), Root: v.root(), Dir: dir, Groups: []string{group.Dir}, Accept: func(f *os.File) error { return l.standsOn(v, f) }}
-	if err := room(inside, r.Room()); err != nil {
+	if err := errors.Join(tooSlow(v.part.Name, r), room(inside, r.Room())); err != nil {
 		return nil, err
+	}
+	if v.part.Target.Kind == target.Container {
+		var cancel context.CancelCauseFunc
+		ctx, cancel = context.WithCancelCause(ctx)
+		defer cancel(nil)
+		inside.PID, inside.Ended = v.part.Target.PID, func() { cancel(fmt.Errorf("%s ended meanwhile", v.part.Name)) }
 	}
 	session, err := engine.OpenInside(ctx, a.stateDir, workerbin.Bytes, inside)
 	if err != nil {
@@ -301,7 +312,7 @@ func (a *app) verifyOne(ctx context.Context, l *limiter, v verification, r verif
 	if r.Agent, err = agent.Open(ctx, session); err != nil {
 		return nil, fmt.Errorf("%s: %w", v.part.Name, err)
 	}
-	fmt.Fprintf(a.stderr, "%s of %s, about %s\n", trying(r), clean.Line(v.part.Name), size.Duration(2*time.Duration(r.Rows())*r.Time))
+	fmt.Fprintf(a.stderr, "%s of %s, about %s\n", trying(r), clean.Line(v.part.Name), size.Duration(r.Lasts()))
 	rows, err = verify.Run(ctx, r)
 	v.explain(rows)
 	return rows, err

@@ -13,6 +13,7 @@ import (
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/target"
+	"plimsoll/internal/limit/verify"
 	"plimsoll/internal/size"
 )
 
@@ -105,6 +106,15 @@ func roomIn(dir string, free, need int64) error {
 	if free < 2*need {
 		return &hold.ImpossibleError{What: dir, Why: fmt.Sprintf("the scratch file takes %s, and twice that must be free, for others go on writing: %s are", size.Bytes(need), size.Bytes(free)),
 			Instead: "free some, name another --path, or take less --time"}
+	}
+	return nil
+}
+
+// tooSlow refuses limits on writes under which the scratch file alone would take too long.
+func tooSlow(what string, r verify.Request) error {
+	if t := r.LayOut(); t > verify.MostLayOut {
+		return &hold.ImpossibleError{What: what, Why: fmt.Sprintf("under its limit on writes the scratch file of %s takes %s to be written", size.Bytes(r.Room()), size.Duration(t)),
+			Instead: "try it with a greater limit on writes"}
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"runtime"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -27,6 +28,10 @@ type Inside struct {
 	Dir string
 	// Groups are the folders of the control groups that the worker joins, one of each hierarchy.
 	Groups []string
+	// PID, if set, is the container's first process. When it ends, the worker leaves the groups, Ended is called, if that is
+	// set, and Close removes the groups that the container's runtime could not: somebody was in them.
+	PID   int
+	Ended func()
 	// Accept, if set, is asked with the open Dir before anything is made in it.
 	Accept func(dir *os.File) error
 }
@@ -34,8 +39,7 @@ type Inside struct {
 // insidePrefix begins the names of scratch folders in containers.
 const insidePrefix = folderPrefix + "inside-"
 
-// insideGrace is how long a worker may take to end: the removal of its files may have to wait
-// for a limit.
+// insideGrace is how long a worker is waited for: what it has sent to the disk may have to wait for a limit.
 const insideGrace = 10 * time.Second
 
 // OpenInside starts a worker that does its I/O in a folder of a running container and in its control
@@ -74,29 +78,26 @@ func OpenInside(ctx context.Context, state string, worker WorkerSource, spec Ins
 	}
 	// A path of the container's would mean something else here.
 	s.info = Info{PID: s.cmd.Process.Pid, HostPath: "/proc/self/fd/" + strconv.Itoa(int(s.folder.Fd()))}
-	for _, g := range spec.Groups {
-		if err := joinGroup(g, s.info.PID); err != nil {
+	for _, dir := range spec.Groups {
+		g, err := joinGroup(dir, s.info.PID)
+		if err != nil {
+			return nil, errors.Join(err, s.Close(ctx))
+		}
+		s.groups = append(s.groups, g)
+	}
+	if spec.PID > 0 {
+		s.life, err = hold(spec.PID, func() {
+			s.ended.Store(true)
+			s.leave()
+			if spec.Ended != nil {
+				spec.Ended()
+			}
+		})
+		if err != nil {
 			return nil, errors.Join(err, s.Close(ctx))
 		}
 	}
 	return s, nil
-}
-
-// joinGroup moves a process with its threads into a control group.
-func joinGroup(dir string, pid int) error {
-	err := os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0)
-	switch {
-	case errors.Is(err, unix.EBUSY):
-		// Version 2: a group whose children have controllers holds no processes.
-		return fmt.Errorf("control group %s takes no process: it has groups of its own below it; name one of those", dir)
-	case errors.Is(err, os.ErrNotExist):
-		return fmt.Errorf("control group %s is gone: did the container end?", dir)
-	case errors.Is(err, os.ErrPermission):
-		return fmt.Errorf("join control group %s: %w; run as root, or as the user whom the group was given to", dir, err)
-	case err != nil:
-		return fmt.Errorf("join control group %s: %w", dir, err)
-	}
-	return nil
 }
 
 // insideSession is an agent in a container that isn't Plimsoll's.
@@ -105,6 +106,10 @@ type insideSession struct {
 	// folder is the scratch folder, name its name in base.
 	folder, base *os.File
 	name         string
+	groups       []joined
+	life         *lifeline
+	// ended is set when the container has.
+	ended atomic.Bool
 }
 
 // make makes the scratch folder, and removes what dead sessions left beside it.
@@ -160,11 +165,49 @@ func (s *insideSession) remove() error {
 	return errors.Join(err, s.folder.Close(), s.base.Close())
 }
 
-// Close implements Session.
+// leave takes the worker and its trial out of the groups.
+func (s *insideSession) leave() {
+	for _, g := range s.groups {
+		g.leave(s.info.PID)
+	}
+}
+
+// Close implements Session. A trial that waits for a limit can't be ended before it is let through, and what it works on
+// can't be removed: whoever tries waits with it, and can't be ended either. So that is left to the worker, which
+// does it when it can, whatever has become of this process.
 func (s *insideSession) Close(ctx context.Context) error {
 	s.closeOnce.Do(func() {
-		s.end(ctx, insideGrace)
-		s.closeErr = s.remove()
+		if s.life != nil {
+			s.life.close()
+		}
+		// What is left to do is no business of the container's any more.
+		s.leave()
+		if s.finish(ctx) {
+			s.closeErr = s.remove()
+		} else {
+			s.closeErr = errors.Join(fmt.Errorf("the worker (process %d) still waits for the disk, or for a limit; it ends and removes the scratch folder %s in %s as soon as it is let through: "+
+				"raising or clearing the limit lets it", s.info.PID, s.name, s.base.Name()), s.folder.Close(), s.base.Close())
+		}
+		if s.ended.Load() {
+			for _, g := range s.groups {
+				g.remove(ctx)
+			}
+		}
 	})
 	return s.closeErr
+}
+
+// finish has the worker end, which stops its trial and removes its files, and reports whether it did.
+func (s *insideSession) finish(ctx context.Context) bool {
+	s.stdin.Close()
+	defer s.stdout.Close()
+	timer := time.NewTimer(insideGrace)
+	defer timer.Stop()
+	select {
+	case <-s.waited:
+		return true
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return false
 }

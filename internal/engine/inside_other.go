@@ -12,6 +12,8 @@ import (
 type Inside struct {
 	ID, Root, Dir string
 	Groups        []string
+	PID           int
+	Ended         func()
 	Accept        func(dir *os.File) error
 }
 

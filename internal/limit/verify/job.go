@@ -2,6 +2,9 @@ package verify
 
 import (
 	"fmt"
+	"math"
+	"slices"
+	"time"
 
 	"plimsoll/internal/size"
 	"plimsoll/load"
@@ -15,6 +18,9 @@ const (
 	// mode but buffered reads, which go through it once.
 	leastFile = 4 << 20
 	mostFile  = 512 << 20
+	// largeIO is the least that the scratch file is written in: its I/Os are larger, and no device takes them in
+	// smaller pieces.
+	largeIO = 128 << 10
 	// perSecond is how many I/Os a limit of bytes should be made of, at least: fewer would show the
 	// limiter's slices in place of its rate.
 	perSecond = 64
@@ -99,10 +105,60 @@ func (r Request) fileSize() int64 {
 		n = min(n, max(2*r.bytes(WriteBPS, smallBS), leastFile))
 	}
 	if w := r.Asked[WriteIOPS]; w > 0 {
-		// The file is written in large I/Os, which no device takes in pieces under 128 KiB.
-		n = min(n, max(2*times(times(w, 128<<10), int64(r.Time.Seconds())), leastFile))
+		n = min(n, max(2*times(times(w, largeIO), int64(r.Time.Seconds())), leastFile))
 	}
 	return min(n, mostFile) / bigBS * bigBS
+}
+
+// MostLayOut is how long the scratch file may take to be written before anything can be measured.
+const MostLayOut = 2 * time.Minute
+
+// under is the kernel's limit on k, 0 for none.
+func (r Request) under(k Key) int64 {
+	if r.Under != nil {
+		return r.Under[k]
+	}
+	return r.Asked[k]
+}
+
+// written is how long so many bytes take at least to be written under the kernel's limits, in I/Os of any size.
+func (r Request) written(bytes int64) time.Duration {
+	seconds := 0.0
+	if w := r.under(WriteBPS); w > 0 {
+		seconds = float64(bytes) / float64(w)
+	}
+	if w := r.under(WriteIOPS); w > 0 {
+		seconds = max(seconds, float64(bytes)/float64(largeIO)/float64(w))
+	}
+	return time.Duration(min(seconds*1e9, float64(math.MaxInt64/2)))
+}
+
+// LayOut is how long the scratch file takes to be written, under the limits on writes that the kernel has. It is written
+// in the groups that are tried, where nothing but its end ends that.
+func (r Request) LayOut() time.Duration { return r.written(r.Room()) }
+
+// Lasts is about how long the request takes.
+func (r Request) Lasts() time.Duration {
+	if r.Time == 0 {
+		r.Time = DefaultTime
+	}
+	all := r.LayOut()
+	for _, key := range keys {
+		for _, mode := range Modes {
+			if r.Asked[key] <= 0 || !slices.Contains(r.Modes, mode) || !tries(key, mode) {
+				continue
+			}
+			row := r.Time
+			// What is done once with so many bytes lasts as long as those take.
+			if j := r.job(key, mode); j.Runtime == 0 && key.Writes() {
+				row = max(row, r.written(j.IOSize))
+			} else if j.Runtime == 0 && key == ReadBPS && r.under(key) > 0 {
+				row = max(row, time.Duration(float64(j.IOSize)/float64(r.under(key))*1e9))
+			}
+			all += row
+		}
+	}
+	return all
 }
 
 // bindsFirst says why a limit can't show, where the other limit of its direction is the tighter one at

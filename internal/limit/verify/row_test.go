@@ -213,3 +213,27 @@ func TestJobs(t *testing.T) {
 		}
 	}
 }
+
+// TestLayOut: how long it takes is known beforehand, from the kernel's limits and not from those that are asked for.
+func TestLayOut(t *testing.T) {
+	for _, row := range []struct {
+		asked, under map[Key]int64
+		least, most  time.Duration
+	}{
+		{map[Key]int64{WriteBPS: 10 << 20}, nil, 0, 2 * DefaultTime},
+		{map[Key]int64{WriteBPS: 64 << 10}, nil, 64 * time.Second, 64 * time.Second},
+		{map[Key]int64{WriteBPS: 2}, nil, 24 * 24 * time.Hour, 25 * 24 * time.Hour},
+		{map[Key]int64{WriteIOPS: 2}, nil, 16 * time.Second, 16 * time.Second},
+		{map[Key]int64{ReadBPS: 10 << 20}, map[Key]int64{WriteBPS: 2}, MostLayOut, 365 * 24 * time.Hour},
+		{map[Key]int64{WriteBPS: 2}, map[Key]int64{}, 0, 0},
+		{map[Key]int64{ReadIOPS: 50}, nil, 0, 0},
+	} {
+		r := Request{Asked: row.asked, Under: row.under, Modes: Modes, Time: DefaultTime}
+		if got := r.LayOut(); got < row.least || got > row.most {
+			t.Errorf("%v under %v: %v, want %v to %v", row.asked, row.under, got, row.least, row.most)
+		}
+		if got, least := r.Lasts(), r.LayOut()+time.Duration(r.Rows())*r.Time; got < least {
+			t.Errorf("%v under %v: it lasts %v, want %v at least", row.asked, row.under, got, least)
+		}
+	}
+}

@@ -94,8 +94,9 @@ type Request struct {
 	// Group is the group of I/O that the worker is in and that the limits are for, Nobody the root group where the
 	// controller is in version 1. They tell what the worker did from what others did; nil: it isn't told.
 	Group, Nobody *hierarchy.Group
-	// Asked holds the limits, in bytes or I/Os per second.
-	Asked map[Key]int64
+	// Asked holds the limits, in bytes or I/Os per second. Under are those that the kernel has, where others are asked
+	// for; nil: the same.
+	Asked, Under map[Key]int64
 	// Modes are tried; nil: all.
 	Modes []Mode
 	// Time is how long each row is measured, 0: DefaultTime. Tolerance is a share of
