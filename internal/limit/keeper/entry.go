@@ -109,6 +109,7 @@ func (k *Keeper) hold(e *entry, grants []Grant) (writes int, err error) {
 		e.held[g.Slot] = h
 	}
 	if err := k.store.save(e); err != nil {
+		e.held = old // Nothing was written.
 		return writes, err
 	}
 	e.parts = nil
