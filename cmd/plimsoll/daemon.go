@@ -29,6 +29,10 @@ func defaultRunDir() string {
 	return "/run/plimsoll"
 }
 
+// leastEvery is how often all limits may be looked at, or all engines be asked: either takes a good part of a second where there are thousands
+// of containers.
+const leastEvery = time.Second
+
 // A daemonOptions is what the command line of the daemon says.
 type daemonOptions struct {
 	policy, run, blockio     string
@@ -85,8 +89,8 @@ Exit status: 0; 1 for an error; 2 for a policy with faults; 5 where nothing can 
 	f.BoolVar(&o.clear, "clear-on-stop", false, "take all limits away when the daemon ends")
 	f.StringVar(&o.blockio, "import-blockio", "", "print a policy with the classes of a block I/O configuration of containerd or CRI-O")
 	notEmpty(cmd, "policy", "run", "import-blockio")
-	f.DurationVar(&o.checkEvery, "check-every", keeper.DefaultCheck, "how often all limits are looked at, besides whenever one is changed")
-	f.DurationVar(&o.syncEvery, "sync-every", keeper.DefaultSync, "how often all engines are asked for their containers, besides their events")
+	f.DurationVar(&o.checkEvery, "check-every", keeper.DefaultCheck, "how often all limits are looked at, 1s at least, besides whenever one is changed")
+	f.DurationVar(&o.syncEvery, "sync-every", keeper.DefaultSync, "how often all engines are asked for their containers, 1s at least, besides their events")
 	return cmd
 }
 
@@ -104,8 +108,8 @@ func (a *app) daemon(ctx context.Context, o daemonOptions) error {
 		return a.daemonCheck(ctx, o)
 	case o.json:
 		return usageError("--json is for --check and --status: the daemon itself prints nothing but lines of its log")
-	case o.checkEvery <= 0 || o.syncEvery <= 0:
-		return usageError("--check-every and --sync-every have to be longer than 0")
+	case o.checkEvery < leastEvery || o.syncEvery < leastEvery:
+		return usageError("--check-every and --sync-every are %v at least: what is told of is answered at once, however seldom all is looked at", leastEvery)
 	}
 	return a.keep(ctx, o)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -119,7 +120,7 @@ func TestDaemon(t *testing.T) {
 	do(exitUsage, []string{"policy.yaml:2:23: a match has no key \"nme\", did you mean name?"}, "--check")
 	do(exitUsage, []string{"did you mean name?"})
 	do(exitUsage, []string{"for --check and --status"}, "--json")
-	do(exitUsage, []string{"longer than 0"}, "--check-every", "0s")
+	do(exitUsage, []string{"1s at least"}, "--check-every", "0s")
 	do(exitUsage, []string{"choose one"}, "--check", "--status")
 
 	text := "rules:\n- {name: everything, match: all, limits: {read_bps: 100MiB}}\n- {name: web, match: {name: web}, where: {volume: data}, limits: {write_bps: 8MiB, read_bps: 50MiB}}\n- {name: unused, match: {name: nobody}, limits: {cpus: 1}}\n- {name: late, match: {name: web}, limits: {latency: 5ms}}\n"
@@ -236,6 +237,22 @@ func unreadable(t *testing.T) []unreadableFile {
 	mustDo(t, syscall.Mkfifo(pipe, 0o600))
 	mustDo(t, os.WriteFile(large, bytes.Repeat([]byte("# "), 3<<20), 0o600))
 	return []unreadableFile{{pipe + ".none", "no such file"}, {dir, "is a directory"}, {pipe, "is a named pipe"}, {"/dev/zero", "is a device"}, {large, "is larger than"}}
+}
+
+// TestDaemonEvery: looks that would never end are refused.
+func TestDaemonEvery(t *testing.T) {
+	dir := t.TempDir()
+	policy := filepath.Join(dir, "policy.yaml")
+	mustDo(t, os.WriteFile(policy, []byte("rules: []\n"), 0o600))
+	for _, args := range [][]string{{"--check-every", "1ns"}, {"--check-every", "999ms"}, {"--sync-every", "1ms"}, {"--check-every", "-1s"}} {
+		// One that is taken ends at once, as its time is over.
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		r := plimsoll(t, ctx, dir, "", append([]string{"daemon", "--policy", policy, "--run", filepath.Join(dir, "run")}, args...)...)
+		if r.status != exitUsage || !strings.Contains(r.stderr, "1s at least") {
+			t.Errorf("%v: status %d: %s", args, r.status, r.stderr)
+		}
+	}
 }
 
 // TestPolicyUnreadable: what is no regular file, or is too large for a policy, is neither waited for nor read.

@@ -216,7 +216,7 @@ func TestLimit(t *testing.T) {
 		{exitUsage, "did you mean write_bps", []string{"clear", "web", "--only", "write_bsp"}},
 		{exitFailure, "it has data", []string{"set", "web", "--volume", "date", "--write-bps", "1MiB"}},
 		{exitFailure, "there is no container wep", []string{"set", "wep", "--write-bps", "1MiB"}},
-		{exitFailure, "no such file", []string{"set", "web", "--path", "/nowhere", "--write-bps", "1MiB"}},
+		{exitUsage, "there is no /nowhere in docker:web", []string{"set", "web", "--path", "/nowhere", "--write-bps", "1MiB"}},
 		{exitCannot, "can't be limited here", []string{"set", "web", "--path", "/dev/shm", "--write-bps", "1MiB"}},
 		{exitCannot, "it has no limit on I/O that could be tried", []string{"verify", "web"}},
 	} {

@@ -123,6 +123,7 @@ func (k *Keeper) hold(e *entry, grants []Grant) (writes int, err error) {
 		e.held[g.Slot] = h
 	}
 	if err := k.store.save(e); err != nil {
+		e.held = old // Nothing was written.
 		return writes, err
 	}
 	e.parts = nil

@@ -89,8 +89,13 @@ func TestLockTaken(t *testing.T) {
 	second, cancel, done := run(b.opt)
 	eventually(t, "the second is asked", asked(second))
 	first.Reload()
-	if err := <-ended; !errors.Is(err, ErrRunning) || !strings.Contains(err.Error(), "the lock of this keeper was removed, and it ends") {
-		t.Errorf("the first ends with %v", err)
+	select {
+	case err := <-ended:
+		if !errors.Is(err, ErrRunning) || !strings.Contains(err.Error(), "the lock of this keeper was removed, and it ends") {
+			t.Errorf("the first ends with %v", err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("the first goes on")
 	}
 	if !asked(second)() {
 		t.Error("the second can't be asked any more")

@@ -58,6 +58,10 @@ func Parse(s string) (Ref, error) {
 	if len(s) > 4096 {
 		return Ref{}, fmt.Errorf("target %.40q...: it has %d bytes; name %s", s, len(s), Syntax)
 	}
+	// The kernel takes neither in a group's name, nor an engine or systemd in theirs.
+	if strings.ContainsAny(s, "\x00\n") {
+		return bad("no target's name has a line break or a zero byte in it")
+	}
 	prefix, rest, ok := strings.Cut(s, ":")
 	if !ok {
 		if strings.HasPrefix(s, "/") {
@@ -78,8 +82,8 @@ func Parse(s string) (Ref, error) {
 		switch {
 		case !strings.HasPrefix(rest, "/"):
 			return bad("a group's path begins with a slash: cgroup:/%s", rest)
-		case path.Clean(rest) != strings.TrimRight(rest, "/") && rest != "/" || strings.ContainsAny(rest, "\x00\n"):
-			return bad("a group's path has no empty, . or .. parts: cgroup:%s", strings.Trim(path.Clean(rest), "\x00\n"))
+		case path.Clean(rest) != strings.TrimRight(rest, "/") && rest != "/":
+			return bad("a group's path has no empty, . or .. parts: cgroup:%s", path.Clean(rest))
 		case path.Clean(rest) == "/":
 			return bad("limits in the root group would hold the whole machine; name a group below it")
 		}

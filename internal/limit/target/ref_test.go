@@ -21,7 +21,7 @@ func TestParse(t *testing.T) {
 		"a/b":                      "letters, digits",
 		"we b":                     "letters, digits",
 		"-web":                     "letters, digits",
-		"web\n":                    "letters, digits",
+		"web\n":                    "no target's name has a line break",
 		"wéb":                      "letters, digits",
 		strings.Repeat("a", 256):   "letters, digits",
 		strings.Repeat("a", 1e5):   "100000 bytes",
@@ -42,7 +42,11 @@ func TestParse(t *testing.T) {
 		"cgroup:///":               "no empty",
 		"cgroup:/a/../..":          "no empty, . or ..",
 		"cgroup:/a//b":             "cgroup:/a/b",
-		"cgroup:/a\x00b":           "no empty",
+		"cgroup:/a\x00b":           "no target's name has a line break or a zero byte",
+		"cgroup:/a\nb":             "no target's name has a line break or a zero byte",
+		"cgroup:a\nb":              "no target's name has a line break or a zero byte",
+		"/a\nb":                    "no target's name has a line break or a zero byte",
+		"dokcer:a\nb":              "no target's name has a line break or a zero byte",
 		"unit:":                    "web.service",
 		"unit:web":                 "unit:web.service",
 		"unit:web.timer":           "a timer has no control group",
@@ -54,6 +58,8 @@ func TestParse(t *testing.T) {
 	} {
 		if r, err := Parse(s); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Parse(%.60q) = %+v, %v; want an error with %q", s, r, err, want)
+		} else if strings.ContainsAny(err.Error(), "\n\x00") {
+			t.Errorf("Parse(%.60q) = %q, which is more than a line", s, err)
 		}
 	}
 	for s, want := range map[string]Ref{
