@@ -63,6 +63,10 @@ var elsewhere = map[string]string{
 	"plimsoll run caps":                            "TestCaps",
 	"plimsoll run neighbours":                      "TestNeighbours",
 	"plimsoll watch web volume:data --interval 5s": "TestWatch",
+	"plimsoll limit cost /dev/sda --qos enable=0":  "TestLimitCostReal",
+
+	"plimsoll limit cost /dev/sda --qos rpct=95,rlat=5ms,wpct=95,wlat=5ms,min=50,max=150":                                      "TestLimitCostReal",
+	"plimsoll limit cost /dev/sda --model rbps=500MB,rseqiops=80000,rrandiops=60000,wbps=400MB,wseqiops=70000,wrandiops=50000": "TestLimitCostReal",
 }
 
 // otherTool finds the lines that need files of their own or would take minutes: TestManualToolLines

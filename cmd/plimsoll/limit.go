@@ -44,7 +44,7 @@ it beforehand, "verify" proves it.`,
 		Args: needsSubcommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.limitSetCommand(), a.limitShowCommand(), a.limitClearCommand(), a.limitVerifyCommand(), a.limitExplainCommand(), a.limitHookCommand())
+	cmd.AddCommand(a.limitSetCommand(), a.limitShowCommand(), a.limitClearCommand(), a.limitVerifyCommand(), a.limitExplainCommand(), a.limitCostCommand(), a.limitHookCommand())
 	return cmd
 }
 

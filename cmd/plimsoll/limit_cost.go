@@ -1,0 +1,226 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/internal/clean"
+	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/size"
+)
+
+// limitCostCommand sets what iocost knows of a disk and shall do with it.
+func (a *app) limitCostCommand() *cobra.Command {
+	var qos, model []string
+	var dry, asJSON bool
+	c := &cobra.Command{
+		Use:   "cost DEVICE",
+		Short: "Say what iocost shall do with a disk, by which it divides it by weight",
+		Long: `Cost sets what iocost, which divides a disk by weight, knows of a disk and shall do with it: the
+kernel's io.cost.model and io.cost.qos, which only the root of control groups of version 2
+has. It is for all who use the disk. What is not named stays as it is.
+
+  --qos    enable (0 or 1; 1 if it isn't named); rpct and rlat, wpct and wlat: which percentage
+           of reads and of writes has to be done within which time, as in rpct=95,rlat=5ms: while
+           they aren't, all groups get less; min and max, in percent of the model's speed, bound
+           how much less and more
+  --model  what the disk can do: rbps, wbps (bytes a second), rseqiops, rrandiops, wseqiops and
+           wrandiops (I/Os a second, in sequence and at random); all six are needed
+
+Both are written, or none. What brings back what was there is printed.
+
+Exit status: 0; 1 if the kernel refused it; 2 for wrong usage; 5 if it can't be had here.`,
+		Example: `  plimsoll limit cost /dev/sda --qos rpct=95,rlat=5ms,wpct=95,wlat=5ms,min=50,max=150
+  plimsoll limit cost /dev/sda --model rbps=500MB,rseqiops=80000,rrandiops=60000,wbps=400MB,wseqiops=70000,wrandiops=50000
+  plimsoll limit cost /dev/sda --qos enable=0`,
+		Args: exactly(1, "DEVICE"),
+	}
+	f := c.Flags()
+	f.StringSliceVar(&qos, "qos", nil, "what shall hold, such as rpct=95,rlat=5ms")
+	f.StringSliceVar(&model, "model", nil, "what the disk can do, such as rbps=500MB,...")
+	f.BoolVar(&dry, "dry-run", false, "say what would be written, and write nothing")
+	f.BoolVar(&asJSON, "json", false, "print JSON")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		var want costWant
+		if err := want.read(qos, model); err != nil {
+			return &exitError{exitUsage, err}
+		}
+		l, err := a.newLimiter()
+		if err != nil {
+			return err
+		}
+		defer l.Close()
+		d, name, err := l.costDisk(args[0])
+		if err != nil {
+			return limitError(err)
+		}
+		result := costResult{Device: name, Number: d.String(), DryRun: dry}
+		if result.Edits, err = want.apply(l.Groups, d, dry); err != nil {
+			return limitError(fmt.Errorf("%s: %w", name, err))
+		}
+		if asJSON {
+			return a.printJSON(result)
+		}
+		a.tellCost(result)
+		return nil
+	}
+	return c
+}
+
+// A costResult is what cost prints with --json.
+type costResult struct {
+	DryRun bool          `json:"dry_run,omitempty"`
+	Device string        `json:"device"`
+	Number string        `json:"number"`
+	Edits  []cgroup.Edit `json:"edits"`
+}
+
+// tellCost prints what was written, and what brings back what was there.
+func (a *app) tellCost(r costResult) {
+	verb := "set"
+	if r.DryRun {
+		verb = "would write"
+	}
+	if len(r.Edits) == 0 {
+		fmt.Fprintf(a.stdout, "%s (%s): as wanted already\n", clean.Line(r.Device), r.Number)
+	}
+	for _, e := range r.Edits {
+		fmt.Fprintf(a.stdout, "%s (%s): %s %q in %s, for all who use it\n", clean.Line(r.Device), r.Number, verb, strings.Join(e.Text, ", "), e.File)
+	}
+	for _, e := range slices.Backward(r.Edits) {
+		for _, text := range e.Was {
+			fmt.Fprintf(a.stdout, "  as it was: echo %q > %s\n", text, e.File)
+		}
+	}
+}
+
+// costDisk is the disk whose queue a device is served by.
+func (l *limiter) costDisk(path string) (cgroup.Device, string, error) {
+	if st, err := os.Stat(path); err != nil || st.Mode()&os.ModeDevice == 0 || st.Mode()&os.ModeCharDevice != 0 {
+		return cgroup.Device{}, "", usageError("%s is no block device of this machine: name one, such as /dev/sda", path)
+	}
+	e, err := l.Explain.Path(path)
+	if err != nil {
+		return cgroup.Device{}, "", err
+	}
+	if len(e.Weights) != 1 {
+		var names []string
+		for _, w := range e.Weights {
+			names = append(names, "/dev/"+w.Name)
+		}
+		why := "it stands on no disk with a queue to share out"
+		if len(names) > 0 {
+			why = "it stands on " + strings.Join(names, " and ") + ": name one"
+		}
+		return cgroup.Device{}, "", &exitError{exitUsage, fmt.Errorf("%s: %s", path, why)}
+	}
+	w := e.Weights[0]
+	return cgroup.Device{Major: w.Major, Minor: w.Minor}, w.Name, nil
+}
+
+// A costWant is what is asked of iocost; nil: nothing is said of it.
+type costWant struct {
+	qos   *cgroup.QoS
+	model *cgroup.Model
+}
+
+// apply plans both files before the first is written, and takes back the one if the other is refused.
+func (c costWant) apply(h *cgroup.Host, d cgroup.Device, dry bool) (edits []cgroup.Edit, err error) {
+	var diffs []*cgroup.Diff
+	if c.model != nil {
+		diff, err := h.PlanModel(d, *c.model)
+		if err != nil {
+			return nil, err
+		}
+		diffs = append(diffs, diff)
+	}
+	if c.qos != nil {
+		diff, err := h.PlanQoS(d, *c.qos)
+		if err != nil {
+			return nil, err
+		}
+		diffs = append(diffs, diff)
+	}
+	for i, diff := range diffs {
+		if !dry {
+			if _, err := diff.Apply(); err != nil {
+				for _, before := range slices.Backward(diffs[:i]) {
+					err = before.Undo(err)
+				}
+				return nil, err
+			}
+		}
+		edits = append(edits, diff.Edits...)
+	}
+	return edits, nil
+}
+
+// read reads the two flags.
+func (c *costWant) read(qos, model []string) error {
+	if len(qos) == 0 && len(model) == 0 {
+		return errors.New("nothing is asked for: give --qos, such as --qos rpct=95,rlat=5ms, or --model")
+	}
+	if len(qos) > 0 {
+		q := cgroup.QoS{Enable: true}
+		number := func(to *float64) func(string) error {
+			return func(s string) (err error) { *to, err = strconv.ParseFloat(strings.TrimSuffix(s, "%"), 64); return err }
+		}
+		if err := pairs("--qos", qos, map[string]func(string) error{
+			"enable": func(s string) (err error) { q.Enable, err = strconv.ParseBool(s); return err },
+			"rpct":   number(&q.RPct), "wpct": number(&q.WPct), "min": number(&q.Min), "max": number(&q.Max),
+			"rlat": func(s string) (err error) { q.RLat, err = size.ParseDuration(s); return err },
+			"wlat": func(s string) (err error) { q.WLat, err = size.ParseDuration(s); return err },
+		}); err != nil {
+			return err
+		}
+		c.qos = &q
+	}
+	if len(model) > 0 {
+		var m cgroup.Model
+		rate := func(to *int64) func(string) error {
+			return func(s string) (err error) { *to, err = size.ParseRate(s); return err }
+		}
+		count := func(to *int64) func(string) error {
+			return func(s string) (err error) { *to, err = strconv.ParseInt(s, 10, 64); return err }
+		}
+		if err := pairs("--model", model, map[string]func(string) error{
+			"rbps": rate(&m.RBPS), "wbps": rate(&m.WBPS), "rseqiops": count(&m.RSeqIOPS), "rrandiops": count(&m.RRandIOPS),
+			"wseqiops": count(&m.WSeqIOPS), "wrandiops": count(&m.WRandIOPS),
+		}); err != nil {
+			return err
+		}
+		c.model = &m
+	}
+	return nil
+}
+
+// pairs reads words such as "rpct=95", each once.
+func pairs(flag string, words []string, keys map[string]func(string) error) error {
+	seen := map[string]bool{}
+	for _, w := range words {
+		k, v, ok := strings.Cut(w, "=")
+		set := keys[k]
+		switch {
+		case !ok || set == nil:
+			names := make([]string, 0, len(keys))
+			for n := range keys {
+				names = append(names, n)
+			}
+			slices.Sort(names)
+			return fmt.Errorf("%s %s: write KEY=VALUE with one of %s", flag, w, strings.Join(names, ", "))
+		case seen[k]:
+			return fmt.Errorf("%s: %s is given twice", flag, k)
+		}
+		seen[k] = true
+		if err := set(v); err != nil {
+			return fmt.Errorf("%s %s: %w", flag, w, err)
+		}
+	}
+	return nil
+}
