@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -147,13 +148,11 @@ func (c costWant) apply(h *cgroup.Host, d cgroup.Device, dry bool) (edits []cgro
 		}
 		diffs = append(diffs, diff)
 	}
-	for i, diff := range diffs {
+	x := h.Begin()
+	for _, diff := range diffs {
 		if !dry {
-			if _, err := diff.Apply(); err != nil {
-				for _, before := range slices.Backward(diffs[:i]) {
-					err = before.Undo(err)
-				}
-				return nil, err
+			if _, err := x.Apply(diff); err != nil {
+				return nil, x.Undo(context.Background(), err)
 			}
 		}
 		edits = append(edits, diff.Edits...)

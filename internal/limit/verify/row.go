@@ -104,6 +104,10 @@ func (r *Row) judge(m *measured, tolerance float64) {
 	}
 }
 
+// slice is what version 1's limiter lets through at once (a tenth of a second, DFL_THROTL_SLICE_HD in the kernel's
+// block/blk-throttle.c): where all counts, from the first byte on, so much more is no fault.
+const slice = 100 * time.Millisecond
+
 // judgeApp judges what is done when the application is told so: by what the application saw.
 func (r *Row) judgeApp(m *measured, tolerance float64) {
 	// A sync at the end belongs to all that was written before it: such a row has no steady part.
@@ -121,7 +125,11 @@ func (r *Row) judgeApp(m *measured, tolerance float64) {
 	if !whole {
 		r.settle(app)
 	}
-	r.decide(r.Seen, r.Seen, max(r.Seen, charged), tolerance, r.Elapsed < LeastTime/2 && !whole)
+	judged := r.Seen
+	if asked := float64(r.Asked); whole && judged > asked && r.Elapsed > 0 {
+		judged = max(asked, judged-asked*slice.Seconds()/r.Elapsed.Seconds())
+	}
+	r.decide(judged, judged, max(r.Seen, charged), tolerance, r.Elapsed < LeastTime/2 && !whole)
 }
 
 // judgeRead judges reads through the page cache: by what reached the device, with what the kernel reads ahead.
