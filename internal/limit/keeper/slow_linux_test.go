@@ -19,6 +19,7 @@ func TestSlowLook(t *testing.T) {
 	b.k.watch.file = nil
 	b.k.Started(targetOf(b.group))
 	b.has("1048576")
+	eventually(t, "the keeper is done with it", func() bool { return b.said("held to") })
 	if err := b.group.Put("blkio.throttle.write_bps_device", b.number+" 5000000"); err != nil {
 		t.Fatal(err)
 	}
