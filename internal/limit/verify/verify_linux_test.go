@@ -191,7 +191,9 @@ func TestFigures(t *testing.T) {
 		if len(rows) != 5 {
 			t.Fatalf("%d rows, want 5", len(rows))
 		}
-		if try < 3 && slices.ContainsFunc(rows, func(r verify.Row) bool { return r.Verdict == verify.Unproved || r.Off < -0.2 || r.Mode == verify.Direct && r.Converged < 0 }) {
+		if try < 3 && slices.ContainsFunc(rows, func(r verify.Row) bool {
+			return r.Verdict == verify.Unproved || r.Off < -0.2 || r.Mode == verify.Direct && r.Converged < 0
+		}) {
 			continue // The machine is busy with other tests.
 		}
 		for _, r := range rows {
