@@ -8,8 +8,8 @@
 // What the flusher wrote after the window counts with the time that it took. The device's rate is of all who use it: what
 // is more than the clients handed over is not theirs, and doesn't make a limit one that is not held.
 //
-// Easily got wrong: the kernel throttles in slices of 100 ms and lets the first one through, so that a short window may
-// show more than the limit; and a rate below its limit proves nothing about it.
+// Easily got wrong: the kernel throttles in slices of 100 ms, lets the first one through, and makes up for one that came late, so that a
+// short window may show more than the limit; and a rate below its limit proves nothing about it.
 package proof
 
 import (
@@ -28,6 +28,10 @@ const Tolerance = 0.05
 // slice is the time in which the kernel counts for a limit, HZ/10 (throtl_slice in block/blk-throttle.c); the CPU
 // controller's period is as long (kernel/sched/core.c).
 const slice = 100 * time.Millisecond
+
+// carried are the slices' worth that a window may have beyond its own time: the one that is let through before it is over,
+// and one that throtl_trim_slice keeps for what was due and came late, as on a busy machine.
+const carried = 2 * slice
 
 // A Verdict says what a trial shows about a limit.
 type Verdict string
@@ -248,7 +252,7 @@ func slack(t *record.Trial, inBytes bool) float64 {
 
 // judge fills in the verdict on a rate over a window.
 func judge(r Row, elapsed time.Duration, slack float64) Row {
-	allowed := r.Asked*(1+Tolerance) + (r.Asked*slice.Seconds()+slack)/elapsed.Seconds()
+	allowed := r.Asked*(1+Tolerance) + (r.Asked*carried.Seconds()+slack)/elapsed.Seconds()
 	switch {
 	case r.Seen > allowed:
 		r.Verdict = NotHeld

@@ -104,9 +104,10 @@ func (r *Row) judge(m *measured, tolerance float64) {
 	}
 }
 
-// slice is what version 1's limiter lets through at once (a tenth of a second, DFL_THROTL_SLICE_HD in the kernel's
-// block/blk-throttle.c): where all counts, from the first byte on, so much more is no fault.
-const slice = 100 * time.Millisecond
+// carried is what the limiter may let through beyond the time that has gone: the slice of a tenth of a second that it is in
+// (throtl_slice in the kernel's block/blk-throttle.c), and one that throtl_trim_slice keeps for what came late. Where all counts,
+// from the first byte on, so much more is no fault.
+const carried = 200 * time.Millisecond
 
 // judgeApp judges what is done when the application is told so: by what the application saw.
 func (r *Row) judgeApp(m *measured, tolerance float64) {
@@ -127,7 +128,7 @@ func (r *Row) judgeApp(m *measured, tolerance float64) {
 	}
 	judged := r.Seen
 	if asked := float64(r.Asked); whole && judged > asked && r.Elapsed > 0 {
-		judged = max(asked, judged-asked*slice.Seconds()/r.Elapsed.Seconds())
+		judged = max(asked, judged-asked*carried.Seconds()/r.Elapsed.Seconds())
 	}
 	r.decide(judged, judged, max(r.Seen, charged), tolerance, r.Elapsed < LeastTime/2 && !whole)
 }
