@@ -95,17 +95,24 @@ func TestFight(t *testing.T) {
 	b := newBench(t, Options{}, oneRule)
 	b.k.Started(targetOf(b.group))
 	b.has("1048576")
+	eventually(t, "the keeper is done with it", func() bool { return b.said("held to") })
 	before := b.k.Status().Writes
-	end := time.Now().Add(2 * time.Second)
+	began := time.Now()
+	end := began.Add(2 * time.Second)
 	for time.Now().Before(end) {
 		if err := b.group.Put("blkio.throttle.write_bps_device", b.number+" 5000000"); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Millisecond)
 	}
-	// At 0, 0.1, 0.3, 0.7 and 1.5 seconds.
-	if n := b.k.Status().Writes - before; n < 3 || n > 6 {
-		t.Errorf("%d writes against another writer in 2 s, want 5", n)
+	// At 0, 0.1, 0.3, 0.7 and 1.5 seconds, and a busy machine's 2 s may be 4.
+	n, took := b.k.Status().Writes-before, time.Since(began)
+	most := int64(2)
+	for at := firstFight; at < took; at = 2*at + firstFight {
+		most++
+	}
+	if n < 3 || n > most {
+		t.Errorf("%d writes against another writer in %v, want 3 to %d", n, took, most)
 	}
 	b.has("1048576")
 }
