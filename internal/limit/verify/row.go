@@ -125,6 +125,9 @@ func (r *Row) judgeApp(m *measured, tolerance float64) {
 	r.others(charged)
 	if !whole {
 		r.settle(app)
+		if r.uneven(app, tolerance) {
+			return
+		}
 	}
 	judged := r.Seen
 	if asked := float64(r.Asked); whole && judged > asked && r.Elapsed > 0 {
@@ -152,6 +155,9 @@ func (r *Row) judgeRead(m *measured, tolerance float64) {
 	}
 	r.settle(judged)
 	r.Seen = judged.rate(r.Elapsed, false)
+	if r.uneven(judged, tolerance) {
+		return
+	}
 	r.decide(least, r.Seen, r.Seen, tolerance, r.Elapsed < LeastTime/2)
 }
 
@@ -199,6 +205,24 @@ func (r *Row) judgeLate(m *measured, tolerance float64) {
 		r.Seen = least
 	}
 	r.decide(least, r.Seen, r.Seen, tolerance, r.Elapsed < LeastTime/2)
+}
+
+// uneven fills in the verdict where the rate of the steady part is above the limit and all that came is no more than the limiter
+// may let through in that time: something has held it up and then let it catch up, and the slope of that is no rate.
+func (r *Row) uneven(c course, tolerance float64) bool {
+	asked := float64(r.Asked)
+	above := asked * (1 + tolerance)
+	if r.Seen <= above || c.total() > above*(r.Elapsed+carried).Seconds() {
+		return false
+	}
+	from := min(time.Second, r.Elapsed/2)
+	half := (r.Elapsed - from) / 2
+	if first, last := c.by(from+half)-c.by(from), c.by(r.Elapsed)-c.by(r.Elapsed-half); min(first, last) > above*half.Seconds() {
+		return false // It is above all the time.
+	}
+	r.Off = r.Seen/asked - 1
+	r.Verdict, r.Why = Unproved, fmt.Sprintf("it came unevenly, at %s after the first second and in all no more than the limit allows: the machine is busy; verify with more --time, or when it is quiet", r.Rate(r.Seen))
+	return true
 }
 
 // most is what a device may do for so many bytes or I/Os of an application, with a journal and other things that a file

@@ -93,7 +93,7 @@ func TestNeighbours(t *testing.T) {
 		words           string
 		others, flushed float64 // others at least, flushed in seconds
 	}{
-		// U1: another group writes directly beside a flusher that is held: it was said to be 739 times the limit.
+		// Another group writes directly beside a flusher that is held: it was said to be 739 times the limit.
 		{"another group writes, and the flusher is held", WriteBPS, Buffered, burstOf(asked * 5), add(limited, much), none, limited, Held, "saw 10 MiB/s", 1 << 29, 5},
 		{"another group writes, and the flusher is not held", WriteBPS, Buffered, burstOf(asked * 5), add(burstOf(asked*5), much), none, burstOf(asked * 5), NotHeld, "saw 50 MiB/s", 1 << 29, 1},
 		{"others' buffered writes are held with it", WriteBPS, Buffered, burstOf(asked * 3), limited, none, limited, Held, "saw 10 MiB/s", 1 << 20, 5},
@@ -134,6 +134,12 @@ func TestJudge(t *testing.T) {
 		}
 		return asked
 	}
+	late := func(at time.Duration) float64 {
+		if at < 2*time.Second {
+			return 0.7 * asked
+		}
+		return 1.2 * asked
+	}
 	for _, row := range []struct {
 		name     string
 		mode     Mode
@@ -145,6 +151,7 @@ func TestJudge(t *testing.T) {
 		{"at the limit", Direct, steady(asked), steady(asked), 5 * time.Second, Held, "held: asked 10 MiB/s, saw 10 MiB/s (+0.0 %)"},
 		{"within the tolerance", Direct, steady(1.04 * asked), steady(asked), 5 * time.Second, Held, "+4.0 %"},
 		{"above it", Direct, steady(1.07 * asked), steady(asked), 5 * time.Second, NotHeld, "limit NOT held: asked 10 MiB/s, saw 10.7 MiB/s (1.07 times)"},
+		{"held up, and then catching up", Direct, late, late, 5 * time.Second, Unproved, "it came unevenly, at 11.2 MiB/s after the first second"},
 		{"a burst, then the limit", Direct, burst, burst, 5 * time.Second, Held, "saw 10 MiB/s"},
 		{"slower than the limit", Direct, steady(asked / 2), steady(asked / 2), 5 * time.Second, Unproved, "no more than 5 MiB/s came through"},
 		{"into the cache, held below", Buffered, steady(1 << 30), steady(asked), 5 * time.Second, Held, "saw 10 MiB/s"},
