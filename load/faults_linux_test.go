@@ -59,6 +59,8 @@ func TestInterruptedAndShortTransfersGoOn(t *testing.T) {
 						c.res = -int32(unix.EINTR)
 					case n%7 == 0:
 						c.res = -int32(unix.EAGAIN)
+					case n%11 == 0:
+						c.res = -int32(unix.ECANCELED)
 					case n%3 == 0 && c.res > 2048:
 						c.res = 1536 // a short transfer that ends in the middle of a page
 					}

@@ -190,7 +190,7 @@ func (t *thread) release(s uint32) {
 // has no memory for requests would never end.
 func (t *thread) refused(sl *slot, res int32, now int64) bool {
 	r := t.run
-	if res != -int32(syscall.EAGAIN) || now < r.last.Load() {
+	if res != -int32(syscall.EAGAIN) && res != -int32(syscall.ECANCELED) || now < r.last.Load() {
 		return false
 	}
 	if now > r.begin.Load() && sl.start <= r.end.Load() {
@@ -204,7 +204,9 @@ func (t *thread) refused(sl *slot, res int32, now int64) bool {
 func (t *thread) uneven(sl *slot, res int32) (again bool, err error) {
 	if res < 0 {
 		errno := syscall.Errno(-res)
-		if errno == syscall.EINTR || errno == syscall.EAGAIN {
+		// Nobody cancels here. The kernel does it itself to all that waits where a signal has kept it from making a worker for
+		// io_uring (create_worker_cont in its io_uring/io-wq.c), as on a slow machine.
+		if errno == syscall.EINTR || errno == syscall.EAGAIN || errno == syscall.ECANCELED {
 			return true, nil
 		}
 		return false, t.failure(sl, errno)
