@@ -71,6 +71,18 @@ func (e *docker) image(ctx context.Context, api *client.Client, d *dockerDaemon,
 		return img, err
 	}
 	if err := dockerImport(ctx, api, worker, hash, d.arch); err != nil {
+		// Where several plimsolls import it at once, the store of Docker 29 refuses all but one ("already exists, but
+		// accessing it also failed"), whose image is there a moment later.
+		for range 50 {
+			if id, e := dockerFindImage(ctx, api, hash); e != nil || id != "" {
+				img.id = id
+				return img, e
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(100 * time.Millisecond):
+			}
+		}
 		return nil, fmt.Errorf("import the image %s:%s: %w", dockerRepository, hash[:12], err)
 	}
 	img.imported = true
