@@ -41,7 +41,7 @@ func lesser(t *testing.T, text, folder string) string {
 	for _, r := range []struct{ find, with string }{
 		{`size: \d+[GM]iB`, "size: 4MiB"},
 		{`(runtime|ramp_time): \d+m?s`, "$1: 200ms"}, // In 50 ms a busy disk may do nothing.
-		{`runtime: \d+m\b`, "runtime: 2s"}, // Of a job that ends when it is steady.
+		{`runtime: \d+m\b`, "runtime: 2s"},           // Of a job that ends when it is steady.
 		{`round: \d+s`, "round: 100ms"},
 		{`count: \d+`, "count: 100"},
 		{path.String(), "path: " + folder + "$1"},
