@@ -35,9 +35,9 @@ func nsexec(args []string) error {
 	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
 		return fmt.Errorf("make a mount namespace: %w", err)
 	}
-	// Private, so that no mount made here reaches the host.
-	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-		return fmt.Errorf("make mounts private: %w", err)
+	// No mount made here reaches the host, and what the host unmounts meanwhile is not kept here.
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
+		return fmt.Errorf("make mounts slaves of the host's: %w", err)
 	}
 	if *overlay != "" {
 		if err := mountOverlay(*overlay); err != nil {

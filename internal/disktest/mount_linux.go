@@ -85,7 +85,7 @@ func Unmount(dir string) error {
 
 // patience is how long something may stay busy: what a process or its rings held open goes a moment
 // after the process.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // patiently tries f again as long as the answer is EBUSY.
 func patiently(f func() error) error {

@@ -49,6 +49,8 @@ func TestOf(t *testing.T) {
 	}{
 		{"reached", trial(direct, "write", group(limit.WriteBPS, 10*mib), 10*mib), "held: asked 10 MiB/s, saw 10 MiB/s (+0.0 %)"},
 		{"the first slice", trial(direct, "write", group(limit.WriteBPS, 10*mib), 11*mib), "held: asked 10 MiB/s, saw 11 MiB/s (+10.0 %)"},
+		{"and one that came late", trial(direct, "write", group(limit.WriteBPS, 10*mib), 12*mib), "held: asked 10 MiB/s, saw 12 MiB/s (+20.0 %)"},
+		{"more than two slices", trial(direct, "write", group(limit.WriteBPS, 10*mib), 13*mib), "limit NOT held: asked 10 MiB/s, saw 13 MiB/s (+30.0 %)"},
 		{"passed", trial(direct, "write", group(limit.WriteBPS, 10*mib), 1600*mib), "limit NOT held: asked 10 MiB/s, saw 1.56 GiB/s (160.0 times)"},
 		{"not reached", trial(direct, "write", group(limit.WriteBPS, 10*mib), 5*mib), "unproved: asked 10 MiB/s, saw 5 MiB/s (-50.0 %)"},
 		{"the farthest client", trial(direct, "write", group(limit.WriteBPS, 10*mib), 5*mib, 10*mib), "held: asked 10 MiB/s, saw 10 MiB/s (+0.0 %)"},

@@ -27,8 +27,8 @@ func limitedRun(blocks int, cells map[string]float64) (record.Run, []record.Tria
 			t := record.Trial{Run: "r", Cell: cell, Key: key(cell), Block: b, Order: len(trials), Started: start, Status: record.Done, Metric: workload.Metric{Unit: "B/s"},
 				Spec: workload.Spec{Name: "direct", Kind: workload.Block, Job: load.Job{RW: load.Write, BS: 64 << 10, Direct: true}}}
 			for i := range cell.Clients {
-				// The paces of two clients differ, and their geometric mean is the pace: one is above its limit.
-				bytes := int64(pace * (1 << 20) * math.Pow(1.01, float64(b%2)) * math.Pow(2, float64(2*i-(cell.Clients-1))/4))
+				// The paces of two clients differ, and their geometric mean is the pace: one is above its limit, by more than the limiter's slices.
+				bytes := int64(pace * (1 << 20) * math.Pow(1.01, float64(b%2)) * math.Pow(2, float64(2*i-(cell.Clients-1))/2))
 				t.Results = append(t.Results, workload.Result{Elapsed: time.Second, Classes: []load.Class{{Name: "write", Ops: bytes >> 16, Bytes: bytes}}, File: workload.FileState{DirectOpen: true}})
 				w := record.Where{FSType: "ext4", Limits: limits}
 				if limits != "none" {

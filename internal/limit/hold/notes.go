@@ -53,6 +53,9 @@ func (n notebook[T]) write(all []T) error {
 	return os.Rename(n.file+".new", n.file)
 }
 
+// lockWait is how long another process may hold the notes: it writes a few files meanwhile.
+const lockWait = 10 * time.Second
+
 // locked calls f while no other process has the notebook.
 func (n notebook[T]) locked(ctx context.Context, f func() error) error {
 	if err := os.MkdirAll(filepath.Dir(n.file), 0o755); err != nil {

@@ -2,7 +2,6 @@ package hold
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,11 +9,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"plimsoll/internal/device"
 	"plimsoll/internal/device/hierarchy"
-	"plimsoll/internal/filelock"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/weight"
 )
@@ -87,7 +84,7 @@ func (w *Weights) Enable(ctx context.Context, s *Scope, by string) (done []Enabl
 					*all = slices.Delete(*all, i, i+1)
 				}
 				*all = append(*all, e)
-				err = w.write(*all)
+				err = w.notes().write(*all)
 			}
 			if err == nil {
 				err = w.turnOn(e, groups[0])
@@ -238,61 +235,20 @@ func groupsOf(s *Scope) ([]*hierarchy.Group, error) {
 	return groups, nil
 }
 
-// lockWait is how long another process may hold the notes: it writes a few files meanwhile.
-const lockWait = 10 * time.Second
+// notes are those of what was enabled.
+func (w *Weights) notes() notebook[Enabled] {
+	return notebook[Enabled]{w.File, "which disks were made to be divided by weight"}
+}
 
 // locked reads the notes, lets f change them, and writes them.
 func (w *Weights) locked(ctx context.Context, f func(*[]Enabled) error) error {
-	if err := os.MkdirAll(filepath.Dir(w.File), 0o755); err != nil {
-		return err
-	}
-	lock, err := os.OpenFile(w.File+".lock", os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return err
-	}
-	defer lock.Close()
-	for end := time.Now().Add(lockWait); ; {
-		err := filelock.Alone(lock)
-		if err == nil {
-			break
-		}
-		if !errors.Is(err, filelock.ErrLocked) || time.Now().After(end) {
-			return fmt.Errorf("%s: %w", lock.Name(), err)
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
-	var all []Enabled
-	b, err := os.ReadFile(w.File)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err == nil {
-		if err := json.Unmarshal(b, &all); err != nil {
-			return fmt.Errorf("%s: %w; it notes which disks were made to be divided by weight: look at them, and remove it", w.File, err)
-		}
-	}
-	err = f(&all)
-	return errors.Join(err, w.write(all))
-}
-
-// write writes the notes, whole or not at all.
-func (w *Weights) write(all []Enabled) error {
-	if len(all) == 0 {
-		if err := os.Remove(w.File); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	notes := w.notes()
+	return notes.locked(ctx, func() error {
+		all, err := notes.read()
+		if err != nil {
 			return err
 		}
-		return nil
-	}
-	b, err := json.MarshalIndent(all, "", "  ")
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(w.File+".new", b, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(w.File+".new", w.File)
+		err = f(&all)
+		return errors.Join(err, notes.write(all))
+	})
 }

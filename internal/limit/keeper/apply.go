@@ -71,15 +71,19 @@ func (k *Keeper) apply(e *entry) (writes int) {
 // refused notes that nothing could be done for an entry.
 func (k *Keeper) refused(e *entry, f Fault) {
 	old := faultTexts(e.broken)
-	if errors.Is(f.Err, cgroup.ErrGone) || k.holder.Finder.Alive(e.target) != nil {
+	if errors.Is(f.Err, cgroup.ErrGone) {
 		return
 	}
 	e.broken = []Fault{f}
 	k.schedule(e, old)
 }
 
-// schedule tells of new faults, and says when an entry's are tried again.
+// schedule tells of new faults, and says when an entry's are tried again. What fails since the container ends is no fault: its end is
+// told next.
 func (k *Keeper) schedule(e *entry, old []string) {
+	if len(e.broken) > 0 && k.holder.Finder.Alive(e.target) != nil {
+		e.broken = nil
+	}
 	if len(e.broken) == 0 {
 		e.retry, e.retryWait = time.Time{}, 0
 		return

@@ -14,8 +14,8 @@ import (
 	"plimsoll/internal/procfs"
 )
 
-// start returns when a process started, as procfs.Start does.
-func (f *Finder) start(pid int) (uint64, error) { return procfs.Start(f.opt.Proc, pid) }
+// start returns when a process started, as procfs.Running does: one on its way out is in no group of its own any more.
+func (f *Finder) start(pid int) (uint64, error) { return procfs.Running(f.opt.Proc, pid) }
 
 // Alive reports whether t's process is still there: nil, or a *GoneError. A target without
 // a process on this machine is alive.

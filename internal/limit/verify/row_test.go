@@ -158,6 +158,8 @@ func TestJudge(t *testing.T) {
 		{"into the cache, and out of it", Buffered, steady(1 << 30), steady(1 << 28), 5 * time.Second, NotHeld, "saw 256 MiB/s (25.6 times)"},
 		{"into the cache, and out of it in large pieces", Buffered, burstOf(60 << 20), pieces(asked), 6 * time.Second, Held, "saw 10 MiB/s"},
 		{"with the sync", BufferedSync, burst, burst, 4 * time.Second, NotHeld, "saw 15 MiB/s"},
+		{"with the sync, and the slices that it may have", BufferedSync, steady(1.08 * asked), steady(1.08 * asked), 4 * time.Second, Held, "+8.0 %"},
+		{"with the sync, and more than those", BufferedSync, steady(1.12 * asked), steady(1.12 * asked), 4 * time.Second, NotHeld, "saw 11.2 MiB/s"},
 		{"the device saw nothing", Direct, steady(asked), steady(0), 5 * time.Second, Unproved, "of the 10 MiB/s that the application saw no more than 0 B/s reached the device"},
 		{"nor of what was written through", DSync, steady(asked), steady(asked / 20), 5 * time.Second, Unproved, "no more than 512 KiB/s reached the device"},
 		{"nor of what was synced", BufferedSync, steady(asked), steady(0), 5 * time.Second, Unproved, "reached the device"},

@@ -1,0 +1,134 @@
+package verify
+
+import (
+	"math"
+	"time"
+
+	"gonum.org/v1/gonum/stat"
+
+	"plimsoll/load"
+)
+
+// A course is how much was done by which time.
+type course []step
+
+type step struct {
+	at    time.Duration
+	total float64
+}
+
+// appCourse is what the application did. A row's job either reads or writes.
+func (r Row) appCourse(samples []load.Sample) course {
+	c := course{{}}
+	total := 0.0
+	for _, s := range samples {
+		if r.Key.IOPS() {
+			total += float64(s.Ops)
+		} else {
+			total += float64(s.Bytes)
+		}
+		c = append(c, step{s.At, total})
+	}
+	return c
+}
+
+// deviceCourse is what the device did until the window's end.
+func (r Row) deviceCourse(points []point, end time.Duration) course {
+	var c course
+	for _, p := range points {
+		if p.at > end+sampleEvery && len(c) > 1 {
+			break
+		}
+		c = append(c, step{p.at, r.amount(p.count)})
+	}
+	return c
+}
+
+// total is all that was done; 0 without a course.
+func (c course) total() float64 {
+	if len(c) == 0 {
+		return 0
+	}
+	return c[len(c)-1].total - c[0].total
+}
+
+// by is the total at a time, interpolated.
+func (c course) by(at time.Duration) float64 {
+	for i, s := range c {
+		if s.at < at {
+			continue
+		}
+		if i == 0 || s.at == at {
+			return s.total
+		}
+		p := c[i-1]
+		return p.total + (s.total-p.total)*float64(at-p.at)/float64(s.at-p.at)
+	}
+	return c[len(c)-1].total
+}
+
+// rate is what was done a second; -1 without a course. Unless whole asks for all of it, it is that of the
+// steady part, after the first second, where there is one.
+//
+// A limiter lets through what is due in slices, so that the total at any one time may be a whole slice off. The
+// slope of the line through all of the totals is not.
+func (c course) rate(end time.Duration, whole bool) float64 {
+	if len(c) < 2 || end <= 0 {
+		return -1
+	}
+	var x, y []float64
+	for _, s := range c {
+		if s.at >= time.Second && s.at <= end {
+			x, y = append(x, s.at.Seconds()), append(y, s.total)
+		}
+	}
+	if whole || end < 2*time.Second || len(x) < 3 {
+		return (c.by(end) - c.by(0)) / end.Seconds()
+	}
+	_, slope := stat.LinearRegression(x, y, nil, false)
+	return slope
+}
+
+// forever is the end of a course that is taken whole.
+const forever = time.Duration(math.MaxInt64 - int64(sampleEvery))
+
+// untilLast is what was done a second up to the last of it, and when that was; 0 if nothing was, -1 without a course.
+func (c course) untilLast() (rate float64, at time.Duration) {
+	if len(c) < 2 {
+		return -1, 0
+	}
+	for i := len(c) - 1; i > 0; i-- {
+		if c[i].total > c[i-1].total {
+			at := c[i].at - c[0].at
+			return (c[i].total - c[0].total) / at.Seconds(), at
+		}
+	}
+	return 0, 0
+}
+
+// first is the rate of the first stretch of a course.
+func (c course) first(d time.Duration) float64 {
+	if len(c) < 2 {
+		return 0
+	}
+	return (c.by(d) - c.by(0)) / d.Seconds()
+}
+
+// converged is the earliest time from which on each second's rate is within share of asked; -1 if there is
+// none that leaves a second to say so.
+func (c course) converged(asked, share float64) time.Duration {
+	if len(c) < 2 {
+		return -1
+	}
+	at := time.Duration(-1)
+	for t := time.Duration(0); t+time.Second <= c[len(c)-1].at; t += sampleEvery {
+		off := math.Abs((c.by(t+time.Second)-c.by(t))/asked - 1)
+		switch {
+		case off > share:
+			at = -1
+		case at < 0:
+			at = t
+		}
+	}
+	return at
+}
