@@ -54,6 +54,7 @@ func (a *app) showCheck(path string, p *policy.Policy, looked keeper.Looked, run
 			w.row(s.Target, string(g.Key), g.Value, deviceOf(g.Grant), g.Rule, now)
 		}
 		faults.add(s.Target, s.Faults)
+		faults.unlimited(s.Target, s.Unlimited)
 	}
 	faults.add("", looked.TogetherFaults)
 	if err := w.Flush(); err != nil {
@@ -79,6 +80,13 @@ func (l *faultLines) add(who string, faults []keeper.Fault) {
 			line = who + ": " + line
 		}
 		*l = append(*l, clean.Line(line))
+	}
+}
+
+// unlimited adds what of a container's data has no limit.
+func (l *faultLines) unlimited(who string, sentences []string) {
+	for _, s := range sentences {
+		*l = append(*l, clean.Line(who+": no limit: "+s))
 	}
 }
 
@@ -148,6 +156,7 @@ func (a *app) daemonStatus(o daemonOptions) error {
 	var faults faultLines
 	for _, c := range all {
 		faults.add(c.Target, c.Faults)
+		faults.unlimited(c.Target, c.Unlimited)
 	}
 	faults.add("", s.TogetherFaults)
 	if len(all) == 0 {

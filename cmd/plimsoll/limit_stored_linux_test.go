@@ -66,7 +66,7 @@ func TestLimitStored(t *testing.T) {
 		}
 	}
 	current := os.Getenv(dockertest.EnvPrograms) != "" // Takes and forgets limits of devices.
-	rate, memory := "write-bps 10485760 on "+loop, "memory 67108864"
+	rate, memory := "write_bps=10MiB on "+loop, "memory=64MiB"
 	do(exitDone, []string{"write_bps=10MiB", "memory=64MiB", "has stored " + rate + ", " + memory}, "", "show", "web")
 	// A limit beside what is stored.
 	do(exitDone, []string{"set write_bps=8MiB", "has stored " + rate + ", and sets that again at the next start or update"}, memory, "set", "web", "--device", loop, "--write-bps", "8MiB")

@@ -29,6 +29,8 @@ import (
 	"github.com/moby/moby/client"
 
 	"plimsoll/internal/dockerapi"
+	"plimsoll/internal/limit"
+	"plimsoll/internal/size"
 )
 
 // Limits are what engines' APIs hold. A zero is no limit, or leaves what there is.
@@ -62,31 +64,38 @@ type Device struct {
 	Weight uint16
 }
 
-// Words are the limits, each in a few words: "write-bps 10485760 on /dev/sdb", "memory 67108864".
+// Words are the limits, each as everywhere: "write_bps=10MiB on /dev/sdb", "memory=64MiB". What differs reads differently.
 func (l Limits) Words() []string {
 	var words []string
 	add := func(name string, v uint64, on string) {
 		if v != 0 {
-			words = append(words, strings.TrimSuffix(fmt.Sprintf("%s %d on %s", name, v, on), " on "))
+			words = append(words, strings.TrimSuffix(fmt.Sprintf("%s=%d on %s", name, v, on), " on "))
+		}
+	}
+	addBytes := func(k limit.Key, v uint64, on string) {
+		if v > math.MaxInt64 {
+			add(string(k), v, on)
+		} else if v != 0 {
+			words = append(words, strings.TrimSuffix(fmt.Sprintf("%s=%s on %s", k, size.Format(int64(v)), on), " on "))
 		}
 	}
 	for _, d := range l.Devices {
-		add("read-bps", d.ReadBPS, d.Path)
-		add("write-bps", d.WriteBPS, d.Path)
-		add("read-iops", d.ReadIOPS, d.Path)
-		add("write-iops", d.WriteIOPS, d.Path)
-		add("weight", uint64(d.Weight), d.Path)
+		addBytes(limit.ReadBPS, d.ReadBPS, d.Path)
+		addBytes(limit.WriteBPS, d.WriteBPS, d.Path)
+		add(string(limit.ReadIOPS), d.ReadIOPS, d.Path)
+		add(string(limit.WriteIOPS), d.WriteIOPS, d.Path)
+		add(string(limit.Weight), uint64(d.Weight), d.Path)
 	}
-	add("weight", uint64(l.Weight), "")
+	add(string(limit.Weight), uint64(l.Weight), "")
 	if l.CPUs != 0 {
-		words = append(words, fmt.Sprintf("cpus %g", l.CPUs))
+		words = append(words, fmt.Sprintf("%s=%g", limit.CPUs, l.CPUs))
 	}
-	add("cpu-shares", uint64(l.CPUShares), "")
-	add("memory", uint64(l.Memory), "")
-	add("system drive's iops", l.SystemIOPS, "")
-	add("system drive's bps", l.SystemBPS, "")
-	add("cpu count", uint64(l.CPUCount), "")
-	add("cpu percent", uint64(l.CPUPercent), "")
+	add(string(limit.CPUShares), uint64(l.CPUShares), "")
+	addBytes(limit.Memory, uint64(l.Memory), "")
+	add(string(limit.SystemIOPS), l.SystemIOPS, "")
+	addBytes(limit.SystemBPS, l.SystemBPS, "")
+	add("cpu_count", uint64(l.CPUCount), "")
+	add("cpu_percent", uint64(l.CPUPercent), "")
 	return words
 }
 

@@ -171,7 +171,7 @@ func TestDocker(t *testing.T) {
 		t.Errorf("Stored = %q, %v", before.Words(), err)
 	}
 	left, err := l.a.Forget(t.Context(), got.ID, Which{})
-	if words := strings.Join(left.Words(), "|"); err != nil || words != "cpus 0.5|cpu-shares 300|memory 268435456" {
+	if words := strings.Join(left.Words(), "|"); err != nil || words != "cpus=0.5|cpu_shares=300|memory=256MiB" {
 		t.Errorf("Forget left %q, %v", words, err)
 	}
 	if l.a.takesDevices() {

@@ -46,7 +46,7 @@ func TestRestore(t *testing.T) {
 	if _, err := a.Set(t.Context(), "web", Limits{CPUs: 1.5}); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Restore(t.Context(), "web", before); err == nil || !strings.Contains(err.Error(), "can't take back all by an update: it has cpus 1.5") {
+	if err := a.Restore(t.Context(), "web", before); err == nil || !strings.Contains(err.Error(), "can't take back all by an update: it has cpus=1.5") {
 		t.Errorf("Restore of what can't be taken back = %v", err)
 	}
 	f.refuses = "no"

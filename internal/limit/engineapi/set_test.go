@@ -41,7 +41,7 @@ func TestOldDocker(t *testing.T) {
 	f = newFake(t, "1.55", "linux")
 	f.drops = true
 	_, err = f.open().Set(t.Context(), "web", Limits{Devices: []Device{{Path: "/dev/sdb", WriteBPS: 5}}})
-	if !errors.As(err, &u) || !strings.Contains(err.Error(), "write-bps 5 on /dev/sdb") || !strings.Contains(err.Error(), "says yes and does not do it") {
+	if !errors.As(err, &u) || !strings.Contains(err.Error(), "write_bps=5 on /dev/sdb") || !strings.Contains(err.Error(), "says yes and does not do it") {
 		t.Errorf("Set = %v", err)
 	}
 	f = newFake(t, "1.55", "linux")
@@ -64,7 +64,7 @@ func TestSetKeeps(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := a.Stored(t.Context(), "web")
-	want := "write-bps 7 on /dev/sdc|read-bps 8 on /dev/sdc|write-bps 5 on /dev/sdb|cpus 2|memory 268435456"
+	want := "write_bps=7 on /dev/sdc|read_bps=8 on /dev/sdc|write_bps=5 on /dev/sdb|cpus=2|memory=256MiB"
 	for w := range strings.SplitSeq(want, "|") {
 		if !strings.Contains("|"+strings.Join(got.Words(), "|")+"|", "|"+w+"|") {
 			t.Errorf("stored %q lacks %q (%v)", got.Words(), w, err)
@@ -100,15 +100,15 @@ func TestForgetKeys(t *testing.T) {
 	f.host = map[string]any{"BlkioDeviceWriteBps": device("/dev/sdb", 5), "BlkioDeviceReadBps": device("/dev/sdb", 8), "Memory": 64 << 20, "CpuShares": 300}
 	a := f.open()
 	left, err := a.Forget(t.Context(), "web", Which{Keys: []limit.Key{limit.WriteBPS, limit.CPUShares}})
-	if err != nil || strings.Join(left.Words(), "|") != "cpu-shares 300" {
+	if err != nil || strings.Join(left.Words(), "|") != "cpu_shares=300" {
 		t.Errorf("Forget = %q, %v", left.Words(), err)
 	}
 	got, err := a.Stored(t.Context(), "web")
-	if err != nil || strings.Join(got.Words(), "|") != "read-bps 8 on /dev/sdb|cpu-shares 300|memory 67108864" {
+	if err != nil || strings.Join(got.Words(), "|") != "read_bps=8 on /dev/sdb|cpu_shares=300|memory=64MiB" {
 		t.Errorf("stored %q, %v", got.Words(), err)
 	}
 	n := len(f.asked())
-	if left, err := a.Forget(t.Context(), "web", Which{Keys: []limit.Key{limit.Memory}}); err != nil || strings.Join(left.Words(), "|") != "memory 67108864" || len(f.asked()) != n {
+	if left, err := a.Forget(t.Context(), "web", Which{Keys: []limit.Key{limit.Memory}}); err != nil || strings.Join(left.Words(), "|") != "memory=64MiB" || len(f.asked()) != n {
 		t.Errorf("Forget(memory) = %q, %v after %d requests more", left.Words(), err, len(f.asked())-n)
 	}
 }
@@ -126,18 +126,18 @@ func TestForget(t *testing.T) {
 		t.Errorf("Forget(sdb) = %q, %v", left.Words(), err)
 	}
 	got, err := a.Stored(t.Context(), "web")
-	if err != nil || strings.Join(got.Words(), "|") != "write-bps 7 on /dev/sdc|memory 67108864" {
+	if err != nil || strings.Join(got.Words(), "|") != "write_bps=7 on /dev/sdc|memory=64MiB" {
 		t.Errorf("stored %q, %v", got.Words(), err)
 	}
 	left, err = a.Forget(t.Context(), "web", Which{})
-	if err != nil || strings.Join(left.Words(), "|") != "memory 67108864" {
+	if err != nil || strings.Join(left.Words(), "|") != "memory=64MiB" {
 		t.Errorf("Forget(all) = %q, %v; want that memory is left", left.Words(), err)
 	}
 
 	old := newFake(t, "1.41", "linux")
 	old.host = map[string]any{"BlkioDeviceWriteBps": device("/dev/sdb", 5)}
 	left, err = old.open().Forget(t.Context(), "web", Which{Devices: []Device{{Path: "/dev/sdb"}}, Keys: rateKeys})
-	if err != nil || strings.Join(left.Words(), "|") != "write-bps 5 on /dev/sdb" || len(old.asked()) > 0 {
+	if err != nil || strings.Join(left.Words(), "|") != "write_bps=5 on /dev/sdb" || len(old.asked()) > 0 {
 		t.Errorf("Forget by an old daemon = %q, %v", left.Words(), err)
 	}
 	none := newFake(t, "1.55", "linux")

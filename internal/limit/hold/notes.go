@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"plimsoll/internal/filelock"
+	"plimsoll/internal/regular"
 )
 
 // A notebook is a file in which one process notes what another, later, has to know of what it has changed.
@@ -19,9 +20,12 @@ type notebook[T any] struct {
 	file, about string
 }
 
+// notesMax is more than notes of all of a machine's devices take.
+const notesMax = 16 << 20
+
 // read returns what is noted; nothing where there is no file.
 func (n notebook[T]) read() ([]T, error) {
-	b, err := os.ReadFile(n.file)
+	b, err := regular.Read(n.file, notesMax)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

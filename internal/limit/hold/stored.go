@@ -16,7 +16,7 @@ import (
 type Stored struct {
 	// By names the engine: "docker 20.10.24 (API 1.41)".
 	By string `json:"by"`
-	// Limits are the limits, each in words: "write-bps 10485760 on /dev/sdb".
+	// Limits are the limits, each in words: "write_bps=10MiB on /dev/sdb".
 	Limits []string `json:"limits"`
 	// Fix says how to be rid of them.
 	Fix string `json:"fix"`

@@ -30,7 +30,7 @@ func (k *Keeper) apply(e *entry) (writes int) {
 	p := k.loaded.policy
 	k.mu.Unlock()
 	if len(p.Of(e.target)) == 0 && len(e.held) == 0 {
-		e.rules, e.broken, e.parts, e.settled = nil, nil, nil, time.Now()
+		e.rules, e.unlimited, e.broken, e.parts, e.settled = nil, nil, nil, nil, time.Now()
 		k.setWide(e, nil)
 		k.setShares(e, nil)
 		return 0
@@ -141,7 +141,7 @@ func (k *Keeper) settle(e *entry) (writes int, err error) {
 		r := rule(k.holder, &p, k.ceilings(), e.target)
 		if broken == nil {
 			broken = r.faults
-			e.rules = r.rules
+			e.rules, e.unlimited = r.rules, r.unlimited
 		}
 		var own, wide, shares []Grant
 		for _, g := range r.grants {
@@ -257,10 +257,17 @@ func (k *Keeper) follow(e *entry) (writes int) {
 	return writes
 }
 
-// A ceilingCache keeps what devices were measured to carry while a policy is in force.
+// A ceilingCache keeps what devices were measured to carry while a policy is in force and no disk comes or goes.
 type ceilingCache struct {
 	mu    sync.Mutex
 	known map[string]limit.Limits
+}
+
+// forget is for when a disk came or went: another may have its name now.
+func (c *ceilingCache) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.known)
 }
 
 // ceilings are those of the options, each asked for once.

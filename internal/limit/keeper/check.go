@@ -72,6 +72,7 @@ func (k *Keeper) Check() Tick {
 // disks tries again at once what was refused, and looks at what is held on block devices that have come back. No
 // numbers stand for all.
 func (k *Keeper) disks(numbers map[string]bool) {
+	k.ceiling.forget()
 	for _, e := range k.every() {
 		e.mu.Lock()
 		e.settled = time.Time{} // Its rules may be for others now: the next list asks.

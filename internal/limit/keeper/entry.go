@@ -50,6 +50,8 @@ type entry struct {
 	recalled bool
 	groups   *cgroup.Target
 	rules    []string
+	// unlimited says of the data that the rules are for which has no limit, and why.
+	unlimited []string
 	// settled is when its rules were asked last.
 	settled time.Time
 	// parts are what is held, and checked.

@@ -60,6 +60,8 @@ type ruling struct {
 	rules  []string
 	grants []Grant
 	faults []Fault
+	// unlimited says of what rules hold which of its data has no limit, and why.
+	unlimited []string
 }
 
 // Ceilings tells what a device was measured to carry; see limit.Ask.Resolve.
@@ -77,10 +79,15 @@ func rule(h *hold.Holder, p *policy.Policy, ceilings Ceilings, t target.Target) 
 			continue
 		}
 		out.rules = append(out.rules, r.Name)
-		grants, err := grantsOf(h, r, ceilings, t)
+		grants, unlimited, err := grantsOf(h, r, ceilings, t)
 		if err != nil {
 			out.faults = append(out.faults, Fault{Rule: r.Name, Text: err.Error(), Err: err})
 			continue
+		}
+		for _, u := range unlimited {
+			if !slices.Contains(out.unlimited, u) {
+				out.unlimited = append(out.unlimited, u)
+			}
 		}
 		for _, g := range grants {
 			g.rank = i
@@ -107,26 +114,26 @@ func rule(h *hold.Holder, p *policy.Policy, ceilings Ceilings, t target.Target) 
 	return out
 }
 
-// grantsOf is what one rule alone gives a container.
-func grantsOf(h *hold.Holder, r *policy.Rule, ceilings Ceilings, t target.Target) ([]Grant, error) {
+// grantsOf is what one rule alone gives a container; unlimited says which of the data that it is for has no limit, and why.
+func grantsOf(h *hold.Holder, r *policy.Rule, ceilings Ceilings, t target.Target) (grants []Grant, unlimited []string, err error) {
 	var scopes []*hold.Scope
 	if policy.IO(r.Limits) {
 		places, err := wheres(r, t)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, w := range places {
 			s, err := h.ScopeOf(t, w, true)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			scopes = append(scopes, s)
+			unlimited = append(unlimited, s.Unlimited...)
 		}
 	}
-	var grants []Grant
 	all := devices(scopes)
 	if err := written(scopes, all, r.Limits); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, k := range policy.Asked(r.Limits) {
 		switch {
@@ -143,7 +150,7 @@ func grantsOf(h *hold.Holder, r *policy.Rule, ceilings Ceilings, t target.Target
 				}
 				value, err := resolve(r.Limits, k, d, ceilings)
 				if err != nil {
-					return nil, err
+					return nil, nil, err
 				}
 				grants = append(grants, grant(r, Slot{Key: k, Device: d.Number()}, d.Name, value))
 				if k.Rate() && wide(scopes) {
@@ -152,7 +159,7 @@ func grantsOf(h *hold.Holder, r *policy.Rule, ceilings Ceilings, t target.Target
 			}
 		}
 	}
-	return grants, nil
+	return grants, unlimited, nil
 }
 
 // grant is a rule's for a slot.

@@ -30,6 +30,8 @@ type Seen struct {
 	Rules  []string      `json:"rules,omitempty"`
 	Grants []GrantedSeen `json:"limits,omitempty"`
 	Faults []Fault       `json:"faults,omitempty"`
+	// Unlimited says of the data that rules are for which has no limit, and why.
+	Unlimited []string `json:"unlimited,omitempty"`
 }
 
 // A GrantedSeen is a grant, and what is there now.
@@ -81,7 +83,7 @@ func Look(h *hold.Holder, p *policy.Policy, ceilings Ceilings, targets []target.
 
 // planned is what an entry would be held to.
 func (e *entry) planned() Seen {
-	s := Seen{Target: e.name(), ID: e.id, Rules: e.rules, Faults: e.broken}
+	s := Seen{Target: e.name(), ID: e.id, Rules: e.rules, Faults: e.broken, Unlimited: e.unlimited}
 	for _, h := range e.slots() {
 		s.Grants = append(s.Grants, GrantedSeen{h.Grant, h.Was, h.was == h.limits})
 	}

@@ -123,9 +123,7 @@ func (k *Keeper) reloadPolicy(now bool) {
 	p.pending = stamp
 	k.loaded = p
 	k.mu.Unlock()
-	k.ceiling.mu.Lock()
-	k.ceiling.known = nil
-	k.ceiling.mu.Unlock()
+	k.ceiling.forget()
 	k.logf("policy loaded: %d rules of %s", len(p.policy.Rules), k.opt.Policy)
 	for _, e := range k.all() {
 		k.background(func() {

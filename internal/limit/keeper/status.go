@@ -87,6 +87,8 @@ type ContainerStatus struct {
 	Rules  []string  `json:"rules,omitempty"`
 	Held   []Held    `json:"held,omitempty"`
 	Faults []Fault   `json:"faults,omitempty"`
+	// Unlimited says of the data that rules are for which has no limit, and why: what lies in memory, for one.
+	Unlimited []string `json:"unlimited,omitempty"`
 	// Drift is how often a limit had been changed, LastDrift when last, and Drifted what was put back then.
 	Drift     int        `json:"drift"`
 	LastDrift *time.Time `json:"last_drift,omitempty"`
@@ -175,7 +177,7 @@ func (e *entry) view(end time.Time) *view {
 
 // statusNow is status for an entry that is locked.
 func (e *entry) statusNow() ContainerStatus {
-	c := ContainerStatus{Target: e.name(), ID: e.id, PID: e.process.PID, Since: e.since, Rules: e.rules, Faults: slices.Clone(e.broken), Drift: e.drift, Drifted: e.drifted}
+	c := ContainerStatus{Target: e.name(), ID: e.id, PID: e.process.PID, Since: e.since, Rules: e.rules, Unlimited: e.unlimited, Faults: slices.Clone(e.broken), Drift: e.drift, Drifted: e.drifted}
 	if !e.lastDrift.IsZero() {
 		at := e.lastDrift
 		c.LastDrift = &at

@@ -16,6 +16,7 @@ import (
 
 	"plimsoll/internal/filelock"
 	"plimsoll/internal/limit"
+	"plimsoll/internal/regular"
 )
 
 // A store keeps what is held, a file for each target, so that the next keeper knows what to take away. It lies where
@@ -115,12 +116,15 @@ func (s *store) forget(e *entry) error {
 	return nil
 }
 
+// noteMax is more than any note is long: that of a container with limits on some 10,000 devices.
+const noteMax = 16 << 20
+
 // load reads what an earlier keeper held of a target, and what it knew of it: nil if that is nothing. The error is why a file that is
 // there can't be read.
 func (s *store) load(e *entry) (map[Slot]*Held, *known, error) {
 	held := map[Slot]*Held{}
 	path := s.path(e)
-	b, err := os.ReadFile(path)
+	b, err := regular.Read(path, noteMax)
 	if errors.Is(err, fs.ErrNotExist) {
 		return held, nil, nil
 	}
@@ -182,7 +186,7 @@ func (s *store) budgets() (paths []string) {
 	files, _ := filepath.Glob(filepath.Join(s.dir, budgetFile+"*.json"))
 	for _, f := range files {
 		var k kept
-		if b, err := os.ReadFile(f); err == nil && json.Unmarshal(b, &k) == nil && k.Boot == s.boot && k.Group != "" {
+		if b, err := regular.Read(f, noteMax); err == nil && json.Unmarshal(b, &k) == nil && k.Boot == s.boot && k.Group != "" {
 			paths = append(paths, k.Group)
 		}
 	}
@@ -210,7 +214,7 @@ func (s *store) sweep(entries []*entry, alive func(pid int, ticks uint64) bool) 
 			continue
 		}
 		var k kept
-		if b, err := os.ReadFile(f); err == nil && json.Unmarshal(b, &k) == nil && k.Boot == s.boot && k.PID != 0 && alive(k.PID, k.StartTime) {
+		if b, err := regular.Read(f, noteMax); err == nil && json.Unmarshal(b, &k) == nil && k.Boot == s.boot && k.PID != 0 && alive(k.PID, k.StartTime) {
 			missing++
 			continue
 		}
