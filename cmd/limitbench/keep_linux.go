@@ -84,7 +84,8 @@ func keep(ctx context.Context, out io.Writer, p *place, rounds int, idle time.Du
 	want := int64(len(p.paths) * map[int]int{1: 4, 2: 1}[h.Explain.IO])
 	for k.Status().Writes < want {
 		select {
-		case <-time.After(10 * time.Millisecond):
+		// A state of 1,000 containers takes a millisecond of the keeper's time.
+		case <-time.After(25 * time.Millisecond):
 		case err := <-ended:
 			return fmt.Errorf("the keeper ended: %w", err)
 		}

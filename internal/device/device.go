@@ -97,7 +97,7 @@ func (f FS) Of(path string) (*Stack, error) {
 		return nil, err
 	}
 	t := tracer{fs: f, mounts: mounts}
-	if major, minor, ok := blockNode(resolved); ok {
+	if major, minor, ok := BlockNode(resolved); ok {
 		n, err := t.whole(Mount{FSType: RawBlock, Source: resolved, Point: resolved, Major: major, Minor: minor}, 0)
 		return stackOf(n), err
 	}

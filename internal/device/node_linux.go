@@ -2,8 +2,8 @@ package device
 
 import "golang.org/x/sys/unix"
 
-// blockNode returns the number of the block device that path names.
-func blockNode(path string) (major, minor uint32, ok bool) {
+// BlockNode returns the number of the block device that path names.
+func BlockNode(path string) (major, minor uint32, ok bool) {
 	var st unix.Stat_t
 	if err := unix.Stat(path, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFBLK {
 		return 0, 0, false

@@ -212,7 +212,7 @@ func (t *tracer) single(n *Node, depth int) error {
 		if name == "" || m.FSType != "xfs" {
 			continue
 		}
-		if major, minor, ok := blockNode(name); ok {
+		if major, minor, ok := BlockNode(name); ok {
 			if b, err := t.numbered(major, minor, depth); err == nil {
 				b.Role = other.role
 				n.Below = append(n.Below, b)

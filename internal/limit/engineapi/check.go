@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"plimsoll/internal/device"
 	"slices"
 	"strings"
 )
@@ -141,7 +142,7 @@ func checkDevices(devices []Device) error {
 		if st.Mode()&os.ModeDevice == 0 || st.Mode()&os.ModeCharDevice != 0 {
 			return fmt.Errorf("%s is no block device; plimsoll limit explain %s shows the one below it", d.Path, d.Path)
 		}
-		major, minor, ok := deviceNumber(d.Path)
+		major, minor, ok := device.BlockNode(d.Path)
 		if !ok {
 			continue
 		}

@@ -28,6 +28,7 @@ import (
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 
+	"plimsoll/internal/device"
 	"plimsoll/internal/dockerapi"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/size"
@@ -259,7 +260,7 @@ func stored(h *container.HostConfig) Limits {
 		i, ok := at[path]
 		if !ok {
 			d := Device{Path: path}
-			d.Major, d.Minor, _ = deviceNumber(path)
+			d.Major, d.Minor, _ = device.BlockNode(path)
 			i = len(l.Devices)
 			at[path], l.Devices = i, append(l.Devices, d)
 		}

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"plimsoll/internal/device"
 	"plimsoll/internal/dockerapi"
 	"plimsoll/internal/limit/target"
 )
@@ -37,7 +38,7 @@ func (a *API) holds(ctx context.Context, id string, devices []Device) error {
 	}
 	for _, d := range devices {
 		if d.Major == 0 {
-			d.Major, d.Minor, _ = deviceNumber(d.Path)
+			d.Major, d.Minor, _ = device.BlockNode(d.Path)
 		}
 		for name, rate := range map[string]uint64{"rbps": d.ReadBPS, "wbps": d.WriteBPS, "riops": d.ReadIOPS, "wiops": d.WriteIOPS} {
 			if rate != 0 && have[fmt.Sprintf("%d:%d %s", d.Major, d.Minor, name)] != rate {

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"plimsoll/internal/device"
 	"strconv"
 	"strings"
 
@@ -114,7 +115,7 @@ func podmanBlockIO(was, l Limits) *specs.LinuxBlockIO {
 	var order [][2]uint32
 	for _, d := range append(append([]Device{}, was.Devices...), l.Devices...) {
 		if d.Major == 0 {
-			d.Major, d.Minor, _ = deviceNumber(d.Path)
+			d.Major, d.Minor, _ = device.BlockNode(d.Path)
 		}
 		n := [2]uint32{d.Major, d.Minor}
 		if d.Major == 0 {

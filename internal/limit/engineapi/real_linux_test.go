@@ -13,6 +13,7 @@ import (
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 
+	"plimsoll/internal/device"
 	"plimsoll/internal/dockerapi"
 	"plimsoll/internal/dockertest"
 	"plimsoll/internal/limit/target"
@@ -64,7 +65,7 @@ func loop(t *testing.T) Device {
 	})
 	d := Device{Path: path}
 	var ok bool
-	if d.Major, d.Minor, ok = deviceNumber(path); !ok {
+	if d.Major, d.Minor, ok = device.BlockNode(path); !ok {
 		t.Fatalf("%s is no block device", path)
 	}
 	return d

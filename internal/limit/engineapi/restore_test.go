@@ -10,7 +10,7 @@ import (
 // can't take back is told.
 func TestRestore(t *testing.T) {
 	f := newFake(t, "1.55", "linux")
-	f.host = map[string]any{"BlkioDeviceWriteBps": device("/dev/sdc", 7), "BlkioDeviceReadBps": device("/dev/sdc", 8), "Memory": 64 << 20, "MemorySwap": 128 << 20}
+	f.host = map[string]any{"BlkioDeviceWriteBps": storedRate("/dev/sdc", 7), "BlkioDeviceReadBps": storedRate("/dev/sdc", 8), "Memory": 64 << 20, "MemorySwap": 128 << 20}
 	a := f.open()
 	before, err := a.Config(t.Context(), "web")
 	if err != nil || len(before.Limits().Words()) != 3 {

@@ -51,14 +51,14 @@ func TestOldDocker(t *testing.T) {
 	}
 }
 
-// device is a stored limit as the API writes it.
-func device(path string, rate int) any { return []any{map[string]any{"Path": path, "Rate": rate}} }
+// storedRate is a stored limit as the API writes it.
+func storedRate(path string, rate int) any { return []any{map[string]any{"Path": path, "Rate": rate}} }
 
 // TestSetKeeps: limits of other devices, which a list in an update would take away, stay stored, and
 // a failed update is taken back.
 func TestSetKeeps(t *testing.T) {
 	f := newFake(t, "1.55", "linux")
-	f.host = map[string]any{"BlkioDeviceWriteBps": device("/dev/sdc", 7), "BlkioDeviceReadBps": device("/dev/sdc", 8), "Memory": 64 << 20, "MemorySwap": 128 << 20, "CpuQuota": 50000}
+	f.host = map[string]any{"BlkioDeviceWriteBps": storedRate("/dev/sdc", 7), "BlkioDeviceReadBps": storedRate("/dev/sdc", 8), "Memory": 64 << 20, "MemorySwap": 128 << 20, "CpuQuota": 50000}
 	a := f.open()
 	if _, err := a.Set(t.Context(), "web", Limits{Devices: []Device{{Path: "/dev/sdb", WriteBPS: 5}}, CPUs: 2, Memory: 256 << 20}); err != nil {
 		t.Fatal(err)
@@ -97,7 +97,7 @@ var rateKeys = []limit.Key{limit.ReadBPS, limit.WriteBPS, limit.ReadIOPS, limit.
 // TestForgetKeys: one kind of limit is forgotten, and the others of the device stay.
 func TestForgetKeys(t *testing.T) {
 	f := newFake(t, "1.55", "linux")
-	f.host = map[string]any{"BlkioDeviceWriteBps": device("/dev/sdb", 5), "BlkioDeviceReadBps": device("/dev/sdb", 8), "Memory": 64 << 20, "CpuShares": 300}
+	f.host = map[string]any{"BlkioDeviceWriteBps": storedRate("/dev/sdb", 5), "BlkioDeviceReadBps": storedRate("/dev/sdb", 8), "Memory": 64 << 20, "CpuShares": 300}
 	a := f.open()
 	left, err := a.Forget(t.Context(), "web", Which{Keys: []limit.Key{limit.WriteBPS, limit.CPUShares}})
 	if err != nil || strings.Join(left.Words(), "|") != "cpu_shares=300" {
@@ -118,7 +118,7 @@ func TestForget(t *testing.T) {
 	f := newFake(t, "1.55", "linux")
 	f.host = map[string]any{
 		"BlkioDeviceWriteBps": []any{map[string]any{"Path": "/dev/sdb", "Rate": 5}, map[string]any{"Path": "/dev/sdc", "Rate": 7}},
-		"BlkioDeviceReadBps":  device("/dev/sdb", 8), "Memory": 64 << 20,
+		"BlkioDeviceReadBps":  storedRate("/dev/sdb", 8), "Memory": 64 << 20,
 	}
 	a := f.open()
 	left, err := a.Forget(t.Context(), "web", Which{Devices: []Device{{Path: "/dev/sdb"}}, Keys: rateKeys})
@@ -135,7 +135,7 @@ func TestForget(t *testing.T) {
 	}
 
 	old := newFake(t, "1.41", "linux")
-	old.host = map[string]any{"BlkioDeviceWriteBps": device("/dev/sdb", 5)}
+	old.host = map[string]any{"BlkioDeviceWriteBps": storedRate("/dev/sdb", 5)}
 	left, err = old.open().Forget(t.Context(), "web", Which{Devices: []Device{{Path: "/dev/sdb"}}, Keys: rateKeys})
 	if err != nil || strings.Join(left.Words(), "|") != "write_bps=5 on /dev/sdb" || len(old.asked()) > 0 {
 		t.Errorf("Forget by an old daemon = %q, %v", left.Words(), err)

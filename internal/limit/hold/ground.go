@@ -52,7 +52,11 @@ func (h *Holder) device(path string) ([]Ground, error) {
 	case st.Mode()&os.ModeDevice == 0 || st.Mode()&os.ModeCharDevice != 0:
 		return nil, fmt.Errorf("%s is no block device; plimsoll limit explain %s shows the one that it is on", path, path)
 	}
-	return h.hostGround(path, path)
+	e, err := h.recent.explain(path, h.Explain.Path)
+	if err != nil {
+		return nil, err
+	}
+	return hostGroundOf(path, path, e)
 }
 
 // hostGround is a path of the host.
@@ -61,6 +65,10 @@ func (h *Holder) hostGround(name, path string) ([]Ground, error) {
 	if err != nil {
 		return nil, err
 	}
+	return hostGroundOf(name, path, e)
+}
+
+func hostGroundOf(name, path string, e *explain.Explanation) ([]Ground, error) {
 	if !e.Possible {
 		return nil, &ImpossibleError{name, e.Why, e.Instead}
 	}

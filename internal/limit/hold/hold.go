@@ -41,6 +41,9 @@ type Holder struct {
 	Explain *explain.Host
 	// Systemd sets properties of units.
 	Systemd unit.Systemd
+
+	// recent is what devices that were named were found to be.
+	recent recent
 }
 
 // New returns a Holder of the machine that fs shows.

@@ -30,9 +30,7 @@ func refuse(n int) write {
 
 // through is a Holder whose writes go through w.
 func through(h *Holder, w write) *Holder {
-	other := *h
-	other.Groups = h.Groups.Through(w)
-	return &other
+	return &Holder{FS: h.FS, Finder: h.Finder, Groups: h.Groups.Through(w), Explain: h.Explain, Systemd: h.Systemd}
 }
 
 // rateFiles are the rates of a group and of those below it, of the devices that are the test's.

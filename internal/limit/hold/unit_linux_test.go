@@ -144,8 +144,7 @@ func TestUnit(t *testing.T) {
 			t.Fatal(err)
 		}
 		two.Parts = append(slices.Clone(s.Parts), Part{Name: "the other", Groups: groups})
-		refused := *h
-		refused.Groups = h.Groups.Through(refuse(n + 1))
+		refused := through(h, refuse(n+1))
 		_, err = refused.Apply(t.Context(), &two, limit.Change{Set: limit.Limits{WriteBPS: 2 << 20}})
 		if err == nil || !strings.Contains(err.Error(), "what was written before was put back") {
 			t.Errorf("Apply() with write %d refused = %v", n+1, err)
@@ -154,8 +153,7 @@ func TestUnit(t *testing.T) {
 	}
 
 	// systemd doesn't take it back: that is told, and the kernel is not left so.
-	fails := *h
-	fails.Groups = h.Groups.Through(func(path, text string, next func(string, string) error) error {
+	fails := through(h, func(path, text string, next func(string, string) error) error {
 		if strings.HasSuffix(text, " 2097152") {
 			sys.refuse = errors.New("no answer")
 			return syscall.EIO
