@@ -96,6 +96,11 @@ func (h *Holder) plan(ctx context.Context, s *Scope, c limit.Change) ([]Done, er
 			return nil, err
 		}
 	}
+	if c.Set.Has(limit.Latency) {
+		if err := s.Latency(); err != nil {
+			return nil, err
+		}
+	}
 	if c.Set.IO() {
 		for _, u := range s.Unlimited {
 			if !slices.Contains(s.Notes, u) {
