@@ -80,7 +80,7 @@ func read(k Key, text, fix string) (l Limits, err error) {
 	if !l.Has(k) {
 		return Limits{}, fmt.Errorf("0 is no limit, and not the way to remove one: %s", fix)
 	}
-	if err := l.check(k, fix); err != nil {
+	if err := l.check(k, func(bound, Key) string { return fix }); err != nil {
 		return Limits{}, err
 	}
 	return l, nil

@@ -40,6 +40,8 @@ const (
 // group knows them, and nothing changes them later.
 var SystemKeys = []Key{SystemIOPS, SystemBPS}
 
+var everyKey = slices.Concat(Keys, SystemKeys)
+
 // bytes reports whether the values of k are amounts of bytes.
 func (k Key) bytes() bool { return k == ReadBPS || k == WriteBPS || k == Memory || k == SystemBPS }
 

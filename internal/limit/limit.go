@@ -182,8 +182,8 @@ func (l Limits) With(k Key, from Limits) Limits {
 // Check returns what is wrong with the numbers of l, which may come from a file or
 // another program, or nil: every bound has to be one that both versions of cgroups take.
 func (l Limits) Check() error {
-	for _, k := range slices.Concat(Keys, SystemKeys) {
-		if err := l.check(k, bounds[k].fix(k)); err != nil {
+	for _, k := range everyKey {
+		if err := l.check(k, bound.fix); err != nil {
 			return fmt.Errorf("%s: %w", k, err)
 		}
 	}
@@ -193,23 +193,24 @@ func (l Limits) Check() error {
 	return nil
 }
 
-func (l Limits) check(k Key, fix string) error {
+// check is for one key. fix ends the error; a keeper checks thousands of limits in a moment, and nearly none needs it.
+func (l Limits) check(k Key, fix func(bound, Key) string) error {
 	v := l.number(k)
 	if v == 0 {
 		return nil
 	}
-	b, text := bounds[k], l.Text(k)
+	b := bounds[k]
 	switch {
 	case math.IsNaN(v):
-		return fmt.Errorf("%v is not a number: %s", v, fix)
+		return fmt.Errorf("%v is not a number: %s", v, fix(b, k))
 	case v < 0:
-		return fmt.Errorf("%s is negative: %s", text, fix)
+		return fmt.Errorf("%s is negative: %s", l.Text(k), fix(b, k))
 	case v < b.min:
-		return fmt.Errorf("%s is too little: %s%s", text, b.low, fix)
+		return fmt.Errorf("%s is too little: %s%s", l.Text(k), b.low, fix(b, k))
 	case v > b.max:
-		return fmt.Errorf("%s is too much: %s%s", text, b.high, fix)
+		return fmt.Errorf("%s is too much: %s%s", l.Text(k), b.high, fix(b, k))
 	case k == Latency && l.Latency%time.Microsecond != 0:
-		return fmt.Errorf("%s is no whole number of microseconds, which is what the kernel counts in: write %s", text, size.FormatDuration(l.Latency.Truncate(time.Microsecond)))
+		return fmt.Errorf("%s is no whole number of microseconds, which is what the kernel counts in: write %s", l.Text(k), size.FormatDuration(l.Latency.Truncate(time.Microsecond)))
 	}
 	return nil
 }

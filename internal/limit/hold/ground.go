@@ -21,11 +21,11 @@ func (h *Holder) grounds(s *Scope, where Where) ([]Ground, error) {
 	case where.Device != "":
 		return h.device(where.Device)
 	case t.Kind == target.Volume:
-		m := t.Mounts[0]
-		if m.Source == "" {
-			return nil, &ImpossibleError{What: t.Ref(), Why: "its driver " + m.Driver + " tells no folder of it while no container has it mounted", Instead: "start a container with it"}
+		path, err := volumeData(t)
+		if err != nil {
+			return nil, err
 		}
-		return h.hostGround("volume "+t.Name, m.Source)
+		return h.hostGround("volume "+t.Name, path)
 	case where.Volume != "":
 		for _, m := range t.Mounts {
 			if m.Volume == where.Volume {

@@ -65,6 +65,19 @@ func TestLookVolume(t *testing.T) {
 			t.Errorf("LookVolume(%+v) = %v", none, err)
 		}
 	}
+	// Where no container has it, it is on what its driver will mount.
+	loop := disktest.Loop(t, disktest.Image(t, 1<<20), false)
+	later := v(target.Mount{Source: dir, Volume: "data", Later: loop})
+	if e, err := h.LookVolume(later); err != nil || !e.Possible || "/dev/"+e.Hard[0].Name != loop {
+		t.Errorf("LookVolume(%+v) = %+v, %v", later, e, err)
+	}
+	if g, err := h.grounds(&Scope{Target: later}, Where{}); err != nil || "/dev/"+g[0].Explanation.Hard[0].Name != loop {
+		t.Errorf("grounds(%+v) = %+v, %v", later, g, err)
+	}
+	later.Mounts[0].Later = "nfs::/export"
+	if _, err := h.LookVolume(later); err == nil || !strings.Contains(err.Error(), "nfs::/export") || !strings.Contains(err.Error(), "start a container with it") {
+		t.Errorf("LookVolume(%+v) = %v", later, err)
+	}
 	elsewhere := v(target.Mount{Source: dir})
 	elsewhere.Elsewhere = "its daemon runs in a virtual machine"
 	var impossible *ImpossibleError

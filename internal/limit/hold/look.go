@@ -3,7 +3,6 @@ package hold
 import (
 	"fmt"
 
-	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/target"
 )
 
@@ -48,15 +47,4 @@ func groundName(m target.Mount) string {
 		return "volume " + m.Volume
 	}
 	return m.Destination
-}
-
-// LookVolume explains what a volume of this machine lies on. The error says why that can't be told.
-func (h *Holder) LookVolume(v target.Target) (*explain.Explanation, error) {
-	switch {
-	case v.Elsewhere != "":
-		return nil, &ImpossibleError{What: v.Ref(), Why: v.Elsewhere, Instead: "run plimsoll there"}
-	case len(v.Mounts) == 0 || v.Mounts[0].Source == "":
-		return nil, fmt.Errorf("its driver tells no folder of it while no container has it mounted")
-	}
-	return h.Explain.Path(v.Mounts[0].Source)
 }

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"github.com/moby/moby/api/types/mount"
 	"github.com/moby/moby/client"
 
+	"plimsoll/internal/disktest"
 	"plimsoll/internal/dockertest"
 )
 
@@ -147,6 +149,36 @@ func testAPIVolume(t *testing.T, l *apiLab, engine Engine) {
 		t.Errorf("its users are %+v, want %s and not %s", v.Users, id, idle)
 	}
 	wantErr[*NotFoundError](t, resolveErr(t, f, "volume:stok"), "there is no volume stok")
+	testAPIVolumeLater(t, l, f)
+}
+
+// testAPIVolumeLater: a volume of a device is on that device, also while no container has it mounted.
+func testAPIVolumeLater(t *testing.T, l *apiLab, f *Finder) {
+	loop := disktest.Loop(t, disktest.Image(t, 64<<20), false)
+	disktest.Format(t, loop, "ext4")
+	folder := t.TempDir()
+	for name, opts := range map[string]map[string]string{
+		"disk":   {"type": "ext4", "device": loop},
+		"folder": {"type": "none", "o": "bind", "device": folder},
+		"memory": {"type": "tmpfs", "device": "tmpfs"},
+	} {
+		if _, err := l.api.VolumeCreate(t.Context(), client.VolumeCreateOptions{Name: name, DriverOpts: opts}); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { l.api.VolumeRemove(context.Background(), name, client.VolumeRemoveOptions{Force: true}) })
+	}
+	for name, want := range map[string]string{"disk": loop, "folder": folder, "memory": "tmpfs:tmpfs"} {
+		v := resolve(t, f, "volume:"+name)
+		if v.Mounts[0].Later != want || !strings.Contains(strings.Join(v.Notes, "\n"), "its data is on "+want) {
+			t.Errorf("volume:%s will be on %q, want %q; notes %q", name, v.Mounts[0].Later, want, v.Notes)
+		}
+	}
+	id := l.create(t, "has-disk", nil, &container.HostConfig{Mounts: []mount.Mount{{Type: mount.TypeVolume, Source: "disk", Target: "/data"}}})
+	l.start(t, id)
+	if v := resolve(t, f, "volume:disk"); v.Mounts[0].Later != "" || len(v.Users) != 1 || len(v.Notes) > 0 {
+		t.Errorf("volume:disk, mounted = %+v", v)
+	}
+	l.kill(t, id)
 }
 
 // testAPIEvents: what a keeper lives on. The daemon is killed and started again meanwhile.

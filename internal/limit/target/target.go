@@ -126,6 +126,9 @@ type Mount struct {
 	// Volume is the name of the volume, if it is one, and Driver what provides it.
 	Volume string `json:"volume,omitempty"`
 	Driver string `json:"driver,omitempty"`
+	// Later is what Source will show as soon as a container has the volume, where none has: a block device or a folder by its
+	// path, else its type and name, as in "tmpfs:tmpfs" or "nfs::/export". Empty: Source shows the data now.
+	Later string `json:"later,omitempty"`
 }
 
 // Ref is the unambiguous way to name t: docker:web.

@@ -7,9 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	cerrdefs "github.com/containerd/errdefs"
+	"github.com/moby/moby/api/types/volume"
 	"github.com/moby/moby/client"
+
+	"plimsoll/internal/device"
 )
 
 // A volumeSource is a source that has volumes.
@@ -93,10 +97,40 @@ func (d *daemon) findVolume(ctx context.Context, name string) (*Target, error) {
 		Host: d.address.Host, OS: is.OS, Elsewhere: is.Elsewhere,
 		Mounts: []Mount{{Source: v.Mountpoint, Volume: v.Name, Driver: v.Driver}},
 	}
-	if v.Mountpoint == "" && t.Elsewhere == "" {
+	switch {
+	case t.Elsewhere != "":
+	case v.Mountpoint == "":
 		t.Notes = append(t.Notes, fmt.Sprintf("the driver %s tells no folder of it while no container has it mounted", v.Driver))
+	default:
+		if t.Mounts[0].Later = d.f.later(v); t.Mounts[0].Later != "" {
+			t.Notes = append(t.Notes, "no container has it mounted: its data is on "+t.Mounts[0].Later)
+		}
 	}
 	return t, nil
+}
+
+// later is Mount.Later of a volume of this machine. The driver local mounts what its options name
+// (https://docs.docker.com/reference/cli/docker/volume/create/#opt) on the volume's folder while a container has the volume; at other
+// times the folder is empty, and on the disk of the engine's own data.
+func (f *Finder) later(v volume.Volume) string {
+	of, kind := v.Options["device"], v.Options["type"]
+	if of == "" {
+		return ""
+	}
+	mounts, err := device.FS{Proc: f.opt.Proc}.Mounts()
+	if err != nil || slices.ContainsFunc(mounts, func(m device.Mount) bool { return m.Point == v.Mountpoint }) {
+		return ""
+	}
+	if _, _, block := device.BlockNode(of); block || filepath.IsAbs(of) && bound(kind, v.Options["o"]) {
+		return of
+	}
+	return kind + ":" + of
+}
+
+// bound reports whether options of mount(8) mean that a folder is shown again.
+func bound(kind, options string) bool {
+	o := strings.Split(options, ",")
+	return (kind == "" || kind == "none") && (slices.Contains(o, "bind") || slices.Contains(o, "rbind"))
 }
 
 // findVolume implements volumeSource: Podman keeps volumes of the driver local below Graph.

@@ -1,0 +1,41 @@
+package hold
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"plimsoll/internal/limit/explain"
+	"plimsoll/internal/limit/target"
+)
+
+// LookVolume explains what a volume of this machine lies on. The error says why that can't be told.
+func (h *Holder) LookVolume(v target.Target) (*explain.Explanation, error) {
+	if v.Elsewhere != "" {
+		return nil, &ImpossibleError{What: v.Ref(), Why: v.Elsewhere, Instead: "run plimsoll there"}
+	}
+	path, err := volumeData(v)
+	if err != nil {
+		return nil, err
+	}
+	return h.Explain.Path(path)
+}
+
+// volumeData is the host's path of what a volume's data lies on.
+func volumeData(v target.Target) (string, error) {
+	var m target.Mount
+	if len(v.Mounts) > 0 {
+		m = v.Mounts[0]
+	}
+	no := func(why string) error {
+		return &ImpossibleError{What: v.Ref(), Why: why, Instead: "start a container with it"}
+	}
+	switch {
+	case m.Source == "":
+		return "", no("its driver " + m.Driver + " tells no folder of it while no container has it mounted")
+	case m.Later == "":
+		return m.Source, nil
+	case !filepath.IsAbs(m.Later):
+		return "", no(fmt.Sprintf("no container has it mounted, and until then its data (%s) is on no disk that is known", m.Later))
+	}
+	return m.Later, nil
+}
