@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"plimsoll/internal/goal"
+	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/verify"
 )
 
@@ -25,7 +26,7 @@ const (
 // A rung is a limit to be tried. Light ones take so little of the machine that they are tried all at once; each
 // of the others has it to itself.
 type rung struct {
-	key   verify.Key
+	key   limit.Key
 	asked int64
 	light bool
 }
@@ -34,12 +35,12 @@ type rung struct {
 func rungs(quick bool) []rung {
 	var list []rung
 	for _, asked := range []int64{1e6, 10e6, 100e6, 500e6} {
-		for _, key := range []verify.Key{verify.ReadBPS, verify.WriteBPS} {
+		for _, key := range []limit.Key{limit.ReadBPS, limit.WriteBPS} {
 			list = append(list, rung{key, asked, asked <= 10e6})
 		}
 	}
 	for _, asked := range []int64{50, 1000, 5000, 20000} {
-		for _, key := range []verify.Key{verify.ReadIOPS, verify.WriteIOPS} {
+		for _, key := range []limit.Key{limit.ReadIOPS, limit.WriteIOPS} {
 			list = append(list, rung{key, asked, asked <= 1000})
 		}
 	}

@@ -120,8 +120,8 @@ func command(argv ...string) (string, error) {
 
 // try implements bed.
 func (b *memoryBed) try(ctx context.Context, r rung, t time.Duration) (row verify.Row, err error) {
-	set := map[verify.Key]limit.Limits{
-		verify.ReadBPS: {ReadBPS: r.asked}, verify.WriteBPS: {WriteBPS: r.asked}, verify.ReadIOPS: {ReadIOPS: r.asked}, verify.WriteIOPS: {WriteIOPS: r.asked},
+	set := map[limit.Key]limit.Limits{
+		limit.ReadBPS: {ReadBPS: r.asked}, limit.WriteBPS: {WriteBPS: r.asked}, limit.ReadIOPS: {ReadIOPS: r.asked}, limit.WriteIOPS: {WriteIOPS: r.asked},
 	}[r.key]
 	if _, err := b.host.Hold(b.own.Target, cgroup.Want{Change: limit.Change{Set: set}, Devices: []cgroup.Device{cgroup.DeviceOf(&b.disk)}}); err != nil {
 		return row, err
@@ -141,7 +141,7 @@ func (b *memoryBed) try(ctx context.Context, r rung, t time.Duration) (row verif
 		return row, err
 	}
 	rows, err := verify.Run(ctx, verify.Request{
-		Agent: a, Device: b.disk, FS: device.Host(), Asked: map[verify.Key]int64{r.key: r.asked}, Modes: []verify.Mode{verify.Direct}, Time: t,
+		Agent: a, Device: b.disk, FS: device.Host(), Asked: map[limit.Key]int64{r.key: r.asked}, Modes: []verify.Mode{verify.Direct}, Time: t,
 	})
 	if err != nil {
 		return row, err

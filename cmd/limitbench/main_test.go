@@ -14,6 +14,7 @@ import (
 
 	"plimsoll/internal/goal"
 	"plimsoll/internal/leaktest"
+	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/verify"
 )
 
@@ -175,7 +176,7 @@ func TestAccuracy(t *testing.T) {
 		t.Errorf("a bed that breaks: %v", err)
 	}
 	for _, quick := range []bool{false, true} {
-		keys, most, least := map[verify.Key]bool{}, int64(0), int64(1)<<62
+		keys, most, least := map[limit.Key]bool{}, int64(0), int64(1)<<62
 		for _, r := range rungs(quick) {
 			keys[r.key], most, least = true, max(most, r.asked), min(least, r.asked)
 		}
@@ -198,13 +199,13 @@ func TestMemoryBed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	row, err := b.try(t.Context(), rung{key: verify.WriteIOPS, asked: 50}, verify.LeastTime)
+	row, err := b.try(t.Context(), rung{key: limit.WriteIOPS, asked: 50}, verify.LeastTime)
 	if err != nil || row.Verdict != verify.Held {
 		t.Errorf("try() = %s, %v", row.Words(), err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	if _, err := b.try(ctx, rung{key: verify.WriteIOPS, asked: 50}, time.Minute); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := b.try(ctx, rung{key: limit.WriteIOPS, asked: 50}, time.Minute); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("broken off: %v", err)
 	}
 	if err := b.Close(); err != nil {

@@ -204,7 +204,7 @@ func TestLimitShowJSON(t *testing.T) {
 		}
 		for _, k := range limit.Keys {
 			if g.Limits.Has(k) {
-				plain.Set(k, g.Limits)
+				plain = plain.With(k, g.Limits)
 			}
 		}
 		for n, d := range g.Devices {

@@ -71,17 +71,21 @@ Exit status: 0; 1 if a limit can't be kept; 2 for a policy with faults.`,
 		case len(args) > 0:
 			return usageError("arguments are for --runtime: the container's state is read from standard input")
 		}
-		err := a.hook(o)
-		if err != nil {
-			err = errors.Join(err, logHook(o.run, err))
-		}
-		if err != nil && o.bestEffort {
-			fmt.Fprintf(a.stderr, "plimsoll: the container starts all the same: %s\n", clean.Text(err.Error()))
-			return nil
-		}
-		return err
+		return a.hookFailed(o, a.hook(o))
 	}
 	return cmd
+}
+
+// hookFailed tells why a container isn't held, err, where that is seen. It is nil if the container may start all the same.
+func (a *app) hookFailed(o hookOptions, err error) error {
+	if err == nil {
+		return nil
+	}
+	if err = errors.Join(err, logHook(o.run, err)); !o.bestEffort {
+		return err
+	}
+	fmt.Fprintf(a.stderr, "plimsoll: the container starts all the same: %s\n", clean.Text(err.Error()))
+	return nil
 }
 
 // hook holds the container whose state is on standard input.
@@ -165,8 +169,11 @@ func (a *app) wrapRuntime(o hookOptions, args []string) error {
 		}
 		timeout := hookTimeout
 		h.Timeout = &timeout
-		if err := ocihook.Add(bundle, h); err != nil && !o.bestEffort {
-			return fmt.Errorf("put the hook into the bundle: %w", err)
+		if err := ocihook.Add(bundle, h); err != nil {
+			// The engine that calls may keep what its runtime prints to itself.
+			if err := a.hookFailed(o, fmt.Errorf("put the hook into the bundle: %w", err)); err != nil {
+				return err
+			}
 		}
 	}
 	if err := becomeProgram(program, append([]string{o.runtime}, args...)); err != nil {

@@ -66,7 +66,7 @@ func (a *app) verifyProbe(ctx context.Context, l *limiter, name string, f limitV
 		if d.ReadsOnly {
 			continue
 		}
-		v := verification{ground: s.Grounds[0], spot: d, asked: map[verify.Key]int64{}, again: again(name, f.limitWhere)}
+		v := verification{ground: s.Grounds[0], spot: d, asked: map[limit.Key]int64{}, again: again(name, f.limitWhere)}
 		v.part.Name = done.Part
 		done.Rows, err = a.verifyProbed(ctx, l, t, groups, v, change.Set, info, r)
 		done.ended(err)

@@ -125,7 +125,7 @@ type verification struct {
 	ground hold.Ground
 	spot   explain.Spot
 	// asked are the limits to be tried, under those that the kernel has.
-	asked, under map[verify.Key]int64
+	asked, under map[limit.Key]int64
 	// volume is set where the ground is a volume's folder on the host, which each of its users has at a place of its own.
 	volume bool
 	// inGroup and inRoot are what the kernel holds the group and the root group to on the device.
@@ -260,12 +260,12 @@ func (l *limiter) nobody() *hierarchy.Group {
 }
 
 // tightest takes what limits ask for where it is the least.
-func tightest(all ...limit.Limits) map[verify.Key]int64 {
-	least := map[verify.Key]int64{}
+func tightest(all ...limit.Limits) map[limit.Key]int64 {
+	least := map[limit.Key]int64{}
 	for _, l := range all {
-		for k, n := range map[verify.Key]int64{verify.ReadBPS: l.ReadBPS, verify.WriteBPS: l.WriteBPS, verify.ReadIOPS: l.ReadIOPS, verify.WriteIOPS: l.WriteIOPS} {
-			if have := least[k]; n > 0 && (have == 0 || n < have) {
-				least[k] = n
+		for _, k := range limit.Keys {
+			if have := least[k]; k.Rate() && l.Has(k) && (have == 0 || *l.Whole(k) < have) {
+				least[k] = *l.Whole(k)
 			}
 		}
 	}

@@ -100,22 +100,22 @@ func TestVerifyReason(t *testing.T) {
 		name        string
 		on          *explain.Explanation
 		group, root limit.Limits
-		key         verify.Key
+		key         limit.Key
 		mode        verify.Mode
 		words       string
 		fix         string
 	}{
-		{"it isn't set", v1, limit.Limits{}, limit.Limits{}, verify.WriteBPS, verify.Direct, "the kernel has no write_bps for container web on loop1; verify sets nothing", "plimsoll limit set web --path '/a b' --write-bps 5MiB"},
-		{"it is set to more", v1, limit.Limits{WriteBPS: 10 * mib}, limit.Limits{}, verify.WriteBPS, verify.Direct, "the kernel has write_bps of 10MiB", "--write-bps 5MiB"},
-		{"reads", v1, limit.Limits{}, limit.Limits{}, verify.ReadIOPS, verify.Buffered, "the kernel has no read_iops", "--read-iops 300"},
-		{"the flusher", v1, limit.Limits{WriteBPS: 5 * mib}, limit.Limits{}, verify.WriteBPS, verify.Buffered, "the flusher; the root group has no write_bps on loop1", "--write-bps 5MiB --device-wide, which holds all who write to loop1"},
-		{"the flusher's is wider", v1, limit.Limits{WriteBPS: 5 * mib}, limit.Limits{WriteBPS: 6 * mib}, verify.WriteBPS, verify.Buffered, "the root group has write_bps of 6MiB on loop1", "--device-wide"},
-		{"nothing holds it", v2, limit.Limits{WriteBPS: 5 * mib}, limit.Limits{}, verify.WriteBPS, verify.Buffered, "btrfs compresses", ""},
-		{"nobody knows", v1, limit.Limits{WriteBPS: 5 * mib}, limit.Limits{}, verify.WriteBPS, verify.Direct, "nothing is known that goes past it", "plimsoll limit explain"},
+		{"it isn't set", v1, limit.Limits{}, limit.Limits{}, limit.WriteBPS, verify.Direct, "the kernel has no write_bps for container web on loop1; verify sets nothing", "plimsoll limit set web --path '/a b' --write-bps 5MiB"},
+		{"it is set to more", v1, limit.Limits{WriteBPS: 10 * mib}, limit.Limits{}, limit.WriteBPS, verify.Direct, "the kernel has write_bps of 10MiB", "--write-bps 5MiB"},
+		{"reads", v1, limit.Limits{}, limit.Limits{}, limit.ReadIOPS, verify.Buffered, "the kernel has no read_iops", "--read-iops 300"},
+		{"the flusher", v1, limit.Limits{WriteBPS: 5 * mib}, limit.Limits{}, limit.WriteBPS, verify.Buffered, "the flusher; the root group has no write_bps on loop1", "--write-bps 5MiB --device-wide, which holds all who write to loop1"},
+		{"the flusher's is wider", v1, limit.Limits{WriteBPS: 5 * mib}, limit.Limits{WriteBPS: 6 * mib}, limit.WriteBPS, verify.Buffered, "the root group has write_bps of 6MiB on loop1", "--device-wide"},
+		{"nothing holds it", v2, limit.Limits{WriteBPS: 5 * mib}, limit.Limits{}, limit.WriteBPS, verify.Buffered, "btrfs compresses", ""},
+		{"nobody knows", v1, limit.Limits{WriteBPS: 5 * mib}, limit.Limits{}, limit.WriteBPS, verify.Direct, "nothing is known that goes past it", "plimsoll limit explain"},
 	} {
 		v := verification{
 			part: hold.Part{Name: "container web"}, ground: hold.Ground{Explanation: tt.on}, spot: explain.Spot{Name: "loop1"},
-			asked:   map[verify.Key]int64{verify.WriteBPS: 5 * mib, verify.ReadIOPS: 300},
+			asked:   map[limit.Key]int64{limit.WriteBPS: 5 * mib, limit.ReadIOPS: 300},
 			inGroup: tt.group, inRoot: tt.root, again: again("web", limitWhere{Where: hold.Where{Path: "/a b"}}),
 		}
 		rows := []verify.Row{{Key: tt.key, Mode: tt.mode, Verdict: verify.NotHeld}, {Key: tt.key, Mode: tt.mode, Verdict: verify.Held}}

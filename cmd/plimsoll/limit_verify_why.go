@@ -23,10 +23,10 @@ func (v verification) explain(rows []verify.Row) {
 }
 
 // reason is why a limit does not hold in a mode, and what would mend it, "" if nothing is known to.
-func (v verification) reason(key verify.Key, mode verify.Mode) (why, fix string) {
+func (v verification) reason(key limit.Key, mode verify.Mode) (why, fix string) {
 	asked := v.asked[key]
-	set := fmt.Sprintf("plimsoll limit set %s %s %s", v.again, limit.Key(key).Flag(), flagValue(key, asked))
-	have, root := number(v.inGroup, key), number(v.inRoot, key)
+	set := fmt.Sprintf("plimsoll limit set %s %s %s", v.again, key.Flag(), flagValue(key, asked))
+	have, root := *v.inGroup.Whole(key), *v.inRoot.Whole(key)
 	m := v.mode(key, mode)
 	if (m == nil || m.Group == explain.Held || m.Group == explain.Late) && (have == 0 || have > asked) {
 		// In any other mode the limit alone would not help.
@@ -44,7 +44,7 @@ func (v verification) reason(key verify.Key, mode verify.Mode) (why, fix string)
 }
 
 // mode is what is known of a mode where the files are, nil if nothing is.
-func (v verification) mode(key verify.Key, mode verify.Mode) *explain.Mode {
+func (v verification) mode(key limit.Key, mode verify.Mode) *explain.Mode {
 	name := string(mode)
 	if !key.Writes() {
 		name = explain.Read
@@ -63,9 +63,12 @@ func (v verification) mode(key verify.Key, mode verify.Mode) *explain.Mode {
 func unset(list []verification) []string {
 	var out []string
 	for _, v := range list {
-		for _, k := range []verify.Key{verify.ReadBPS, verify.WriteBPS, verify.ReadIOPS, verify.WriteIOPS} {
-			asked, have := v.asked[k], number(v.inGroup, k)
-			if asked > 0 && asked != have && asked != number(v.inRoot, k) {
+		for _, k := range limit.Keys {
+			if !k.Rate() {
+				continue
+			}
+			asked, have := v.asked[k], *v.inGroup.Whole(k)
+			if asked > 0 && asked != have && asked != *v.inRoot.Whole(k) {
 				out = append(out, fmt.Sprintf("note: %s of %s on %s is measured against %s; the kernel %s, and verify sets nothing", k, clean.Line(v.part.Name), v.spot.Name, flagValue(k, asked), has(k, have)))
 			}
 		}
@@ -74,28 +77,15 @@ func unset(list []verification) []string {
 }
 
 // has says what the kernel has.
-func has(key verify.Key, n int64) string {
+func has(key limit.Key, n int64) string {
 	if n == 0 {
 		return "has no " + string(key)
 	}
 	return fmt.Sprintf("has %s of %s", key, flagValue(key, n))
 }
 
-// number is a limit's value, 0 for none.
-func number(l limit.Limits, key verify.Key) int64 {
-	switch key {
-	case verify.ReadBPS:
-		return l.ReadBPS
-	case verify.WriteBPS:
-		return l.WriteBPS
-	case verify.ReadIOPS:
-		return l.ReadIOPS
-	}
-	return l.WriteIOPS
-}
-
 // flagValue writes a value as a flag has it.
-func flagValue(key verify.Key, n int64) string {
+func flagValue(key limit.Key, n int64) string {
 	if key.IOPS() {
 		return strconv.FormatInt(n, 10)
 	}

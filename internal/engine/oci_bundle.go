@@ -12,6 +12,7 @@ import (
 
 	"github.com/opencontainers/runtime-spec/specs-go"
 
+	"plimsoll/internal/limit"
 	"plimsoll/internal/place"
 )
 
@@ -234,9 +235,6 @@ func swapCounted() bool {
 	return false
 }
 
-// cpuPeriod is the scheduler's usual period in microseconds.
-const cpuPeriod = 100_000
-
 // resources turns limits into the runtime's words. The devices rule is the
 // usual one: nothing but the pseudo devices.
 func (b *bundle) resources() *specs.LinuxResources {
@@ -253,8 +251,8 @@ func (b *bundle) resources() *specs.LinuxResources {
 		r.CPU = &specs.LinuxCPU{}
 	}
 	if l.CPUs > 0 {
-		period := uint64(cpuPeriod)
-		quota := int64(l.CPUs * cpuPeriod)
+		quota, per := limit.CPUQuota(l.CPUs, limit.CPUPeriod)
+		period := uint64(per)
 		r.CPU.Period, r.CPU.Quota = &period, &quota
 	}
 	if l.CPUShares > 0 {

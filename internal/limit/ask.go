@@ -57,7 +57,7 @@ func (a *Ask) set(k Key, text string) error {
 	if err != nil {
 		return err
 	}
-	a.Limits.copy(k, l)
+	a.Limits = a.Limits.With(k, l)
 	return nil
 }
 
@@ -84,21 +84,6 @@ func read(k Key, text, fix string) (l Limits, err error) {
 		return Limits{}, err
 	}
 	return l, nil
-}
-
-// Set takes over one value of another set of limits.
-func (l *Limits) Set(k Key, from Limits) { l.copy(k, from) }
-
-// copy takes the value of k from another.
-func (l *Limits) copy(k Key, from Limits) {
-	switch p := l.Whole(k); {
-	case p != nil:
-		*p = *from.Whole(k)
-	case k == Latency:
-		l.Latency = from.Latency
-	case k == CPUs:
-		l.CPUs = from.CPUs
-	}
 }
 
 // parse reads a number with the unit of k. It doesn't look whether it is within bounds. fix says what to write.

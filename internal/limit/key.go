@@ -52,6 +52,9 @@ func (k Key) Flag() string { return "--" + strings.ReplaceAll(string(k), "_", "-
 // can be percentages of what was measured.
 func (k Key) Rate() bool { return k == ReadBPS || k == WriteBPS || k == ReadIOPS || k == WriteIOPS }
 
+// IOPS reports whether k is a rate of I/Os.
+func (k Key) IOPS() bool { return k == ReadIOPS || k == WriteIOPS }
+
 // Writes reports whether k is a rate of what is written.
 func (k Key) Writes() bool { return k == WriteBPS || k == WriteIOPS }
 

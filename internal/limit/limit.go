@@ -44,6 +44,10 @@ type Limits struct {
 	Latency time.Duration `json:"latency,omitempty"`
 	// Memory is in bytes, memory and swap together.
 	Memory int64 `json:"memory,omitempty"`
+	// Swap is what a group's own file has of swap, as the kernel writes it, where that isn't what Memory means: bytes or "max" of
+	// memory.swap.max (version 2) or of memory.memsw.limit_in_bytes (version 1). It goes with Memory, bounds nothing by itself, and
+	// nobody asks for it: it is read so that what was there can be put back.
+	Swap string `json:"swap,omitempty"`
 	// CPUs is a number of CPUs, such as 1.5.
 	CPUs float64 `json:"cpus,omitempty"`
 	// CPUShares is the relative weight on busy CPUs (1024 is normal).
@@ -72,7 +76,7 @@ func (l Limits) String() string {
 }
 
 // IsZero reports whether l bounds nothing.
-func (l Limits) IsZero() bool { l.Name, l.DeviceWide = "", false; return l == Limits{} }
+func (l Limits) IsZero() bool { l.Name, l.Swap, l.DeviceWide = "", "", false; return l == Limits{} }
 
 // IO reports whether l has a bound that the block layer holds: a rate, a weight or a
 // latency.
@@ -154,21 +158,24 @@ func (l *Limits) Whole(k Key) *int64 {
 // Without is l with no bounds for the keys.
 func (l Limits) Without(keys ...Key) Limits {
 	for _, k := range keys {
-		switch p := l.Whole(k); {
-		case p != nil:
-			*p = 0
-		case k == Latency:
-			l.Latency = 0
-		case k == CPUs:
-			l.CPUs = 0
-		}
+		l = l.With(k, Limits{})
 	}
 	return l
 }
 
 // With is l with the value that from has for a key.
 func (l Limits) With(k Key, from Limits) Limits {
-	l.copy(k, from)
+	switch p := l.Whole(k); {
+	case p != nil:
+		*p = *from.Whole(k)
+	case k == Latency:
+		l.Latency = from.Latency
+	case k == CPUs:
+		l.CPUs = from.CPUs
+	}
+	if k == Memory {
+		l.Swap = from.Swap
+	}
 	return l
 }
 

@@ -51,10 +51,10 @@ func OCIWeight(w int64, toIOWeight bool) (v, becomes int64) {
 	return v, 1 + (v-10)*9999/990
 }
 
-// CPUWeight converts shares to cpu.weight as the kernel does between them, and systemd: 1024 is 100, and
-// proportions hold (sched_weight_to_cgroup in kernel/sched/sched.h, cgroup_cpu_shares_to_weight in
-// systemd's src/core/cgroup.c). exact is false above 102400 shares, where cpu.weight ends, and
-// where rounding changes the proportion by more than a tenth.
+// CPUWeight converts shares to cpu.weight as the kernel does between them: 1024 is 100, proportions hold, and it rounds
+// (sched_weight_to_cgroup in kernel/sched/sched.h). systemd's own conversion cuts off, so that 1000 shares are 97 and not 98
+// (cgroup_cpu_shares_to_weight in its src/core/cgroup.c): it is given the weight. exact is false above 102400 shares, where
+// cpu.weight ends, and where rounding changes the proportion by more than a tenth.
 //
 // OCI runtimes have other formulas: until 2025 1+(shares-2)*9999/262142, which makes the default of 1024 a
 // 39, and since then one of logarithms that meets 100 at 1024.

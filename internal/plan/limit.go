@@ -24,7 +24,7 @@ func SetLimit(l *limit.Limits, key, value, from string) error {
 	if err != nil {
 		return fault(err.Error())
 	}
-	l.Set(limit.Key(key), v)
+	*l = l.With(limit.Key(key), v)
 	return nil
 }
 

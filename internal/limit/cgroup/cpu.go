@@ -11,14 +11,6 @@ import (
 	"plimsoll/internal/limit"
 )
 
-// usualPeriod is the scheduler's period in microseconds unless somebody changed it, and leastQuota the
-// least that a group can have of one (default_cfs_period and min_cfs_quota_period in
-// kernel/sched/core.c).
-const (
-	usualPeriod = 100_000
-	leastQuota  = 1000
-)
-
 const (
 	cpuMax    = "cpu.max"
 	cfsQuota  = "cpu.cfs_quota_us"
@@ -29,12 +21,7 @@ const (
 type quota struct{ quota, period int64 }
 
 // cpus is what q comes to, 0 for no limit.
-func (q quota) cpus() float64 {
-	if q.quota < 0 || q.period <= 0 {
-		return 0
-	}
-	return float64(q.quota) / float64(q.period)
-}
+func (q quota) cpus() float64 { return limit.CPUsOf(q.quota, q.period) }
 
 // of is the quota for a number of CPUs (0: no limit). It keeps the period where the kernel
 // takes that.
@@ -42,11 +29,8 @@ func (q quota) of(cpus float64) quota {
 	if cpus == 0 {
 		return quota{-1, q.period}
 	}
-	n := quota{int64(math.Round(cpus * float64(q.period))), q.period}
-	if n.quota < leastQuota {
-		n = quota{int64(math.Round(cpus * usualPeriod)), usualPeriod}
-	}
-	return n
+	n, period := limit.CPUQuota(cpus, q.period)
+	return quota{n, period}
 }
 
 // cpus plans the quota.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 	"syscall"
 
 	"plimsoll/internal/device/hierarchy"
@@ -74,9 +75,20 @@ func (d *Diff) Apply() (writes int, err error) {
 	return writes, err
 }
 
+// made reports whether an edit is the first limit of a group below the target's own, which may have been made just now: the edits of
+// such groups are version 1's rates, where 0 is none.
+func (d *Diff) made(e *Edit) bool {
+	return !d.ofTop(e) && len(e.Was) == 1 && strings.HasSuffix(e.Was[0], " 0")
+}
+
+// ofTop reports whether an edit is of one of the target's own groups.
+func (d *Diff) ofTop(e *Edit) bool {
+	return e.group != nil && slices.ContainsFunc(d.top, func(g *hierarchy.Group) bool { return g.Dir == e.group.Dir })
+}
+
 // belowGone reports whether an error means that a group below the target's own has gone.
 func (h *Host) belowGone(d *Diff, e *Edit, err error) bool {
-	if e.group == nil || slices.ContainsFunc(d.top, func(g *hierarchy.Group) bool { return g.Dir == e.group.Dir }) {
+	if e.group == nil || d.ofTop(e) {
 		return false
 	}
 	return (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENODEV)) && !h.exists(e.group.Dir)

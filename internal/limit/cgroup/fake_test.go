@@ -479,7 +479,7 @@ func (f *fake) cost(now, text string) (string, error) {
 
 func (f *fake) cpuMax(text string) (string, error) {
 	q, err := parseQuota(text)
-	if err != nil || (q.quota >= 0 && q.quota < leastQuota) {
+	if err != nil || (q.quota >= 0 && q.quota < 1000) {
 		return "", syscall.EINVAL
 	}
 	return q.text() + "\n", nil
@@ -497,7 +497,7 @@ func (f *fake) cfs(dir, name, text string) (string, error) {
 	if n < 0 {
 		return "-1\n", nil
 	}
-	if n < leastQuota {
+	if n < 1000 {
 		return "", syscall.EINVAL
 	}
 	of := func(dir string) quota {

@@ -19,6 +19,8 @@ import (
 // Version 2 has memory.max, and the swap beside it as memory.swap.max. Version 1 has
 // memory.limit_in_bytes, and memory and swap together as memory.memsw.limit_in_bytes (where the
 // kernel counts swap), which may never be the lower of the two: that gives the order.
+//
+// What was there before, from Read, may have been otherwise, as Docker's -m gives as much swap as memory: Limits.Swap says so.
 func (p *planner) memory(g *hierarchy.Group, keys []limit.Key) error {
 	want := int64(noLimit)
 	if m := p.want.Change.Set.Memory; m > 0 {
@@ -30,6 +32,12 @@ func (p *planner) memory(g *hierarchy.Group, keys []limit.Key) error {
 	if err != nil {
 		return p.absent(g, limitFile, err, keys)
 	}
+	wantSwap := impliedSwap(g, want)
+	if s := p.want.Change.Set.Swap; s != "" {
+		if wantSwap, err = parseBytes([]byte(s)); err != nil {
+			return fmt.Errorf("swap: %w", err)
+		}
+	}
 	set := func(file string, from, to int64) {
 		if from == to {
 			p.diff.Held++
@@ -39,15 +47,9 @@ func (p *planner) memory(g *hierarchy.Group, keys []limit.Key) error {
 	}
 	swap, err := p.bytes(g, swapFile)
 	swapCounted := err == nil
-	wantSwap := want
-	if g.Version == 2 {
-		if want < now {
-			if err := p.kills(g, want); err != nil {
-				return err
-			}
-		}
-		if want != noLimit {
-			wantSwap = 0
+	if g.Version == 2 && want < now {
+		if err := p.kills(g, want); err != nil {
+			return err
 		}
 	}
 	// Of version 1's two, the one for both goes first on the way up and last on the way down.
@@ -60,6 +62,14 @@ func (p *planner) memory(g *hierarchy.Group, keys []limit.Key) error {
 		set(swapFile, swap, wantSwap)
 	}
 	return nil
+}
+
+// impliedSwap is what the file of swap has beside a limit that was asked for.
+func impliedSwap(g *hierarchy.Group, memory int64) int64 {
+	if g.Version == 2 && memory != noLimit {
+		return 0
+	}
+	return memory
 }
 
 func memoryFiles(g *hierarchy.Group) (limit, swap string) {

@@ -146,6 +146,7 @@ func TestWrites(t *testing.T) {
 		{"cpus, version 2", 2, nil, Want{Change: set(limit.Limits{CPUs: 0.5})}, []string{"cg/c/cpu.max 50000 100000"}},
 		{"cpus, the period is kept", 2, map[string]string{"cg/c/cpu.max": "max 50000\n"}, Want{Change: set(limit.Limits{CPUs: 0.5})}, []string{"cg/c/cpu.max 25000 50000"}},
 		{"cpus, but not a period that is too short", 2, map[string]string{"cg/c/cpu.max": "max 10000\n"}, Want{Change: set(limit.Limits{CPUs: 0.05})}, []string{"cg/c/cpu.max 5000 100000"}},
+		{"cpus are rounded, not cut off", 2, nil, Want{Change: set(limit.Limits{CPUs: 0.29})}, []string{"cg/c/cpu.max 29000 100000"}},
 		{"cpus removed", 2, map[string]string{"cg/c/cpu.max": "7000 50000\n"}, Want{Change: limit.Clear(limit.CPUs)}, []string{"cg/c/cpu.max max 50000"}},
 		{"cpus, version 1", 1, nil, Want{Change: set(limit.Limits{CPUs: 2})}, []string{"cg/cpu/c/cpu.cfs_quota_us 200000"}},
 		{"cpus, version 1, too short a period", 1, map[string]string{"cg/cpu/c/cpu.cfs_period_us": "5000\n"}, Want{Change: set(limit.Limits{CPUs: 0.05})},

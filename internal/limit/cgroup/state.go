@@ -173,10 +173,23 @@ func (p *planner) readCPU(g *hierarchy.Group, l *limit.Limits) error {
 }
 
 func (p *planner) readMemory(g *hierarchy.Group, l *limit.Limits) error {
-	file, _ := memoryFiles(g)
+	file, swapFile := memoryFiles(g)
 	n, err := p.bytes(g, file)
-	if err == nil && n != noLimit {
+	if err != nil {
+		return err
+	}
+	if n != noLimit {
 		l.Memory = n
+	}
+	swap, err := p.bytes(g, swapFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // The kernel doesn't count it.
+	}
+	if err == nil && swap != impliedSwap(g, n) {
+		l.Swap = "max"
+		if swap != noLimit {
+			l.Swap = strconv.FormatInt(swap, 10)
+		}
 	}
 	return err
 }

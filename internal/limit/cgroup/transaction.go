@@ -56,12 +56,19 @@ func (x *Transaction) Apply(d *Diff) (writes int, err error) {
 	return writes, nil
 }
 
+// ErrUnsettled is the error where a container makes groups faster than they are written: those that it had are as wanted, and
+// there are others by now. Whoever looks again and again, as the keeper does, may leave what was written; else it is to be undone.
+var ErrUnsettled = errors.New("groups are made below it faster than they can be written, and version 1 holds each by itself")
+
+// rounds is how often a container may make groups while its others are written.
+const rounds = 8
+
 // Hold plans and applies until nothing is left to write, since a container may make groups while
-// its others are written (version 1 has to write each). It returns the writes it took.
+// its others are written (version 1 has to write each). It returns the writes it took. The error wraps ErrUnsettled for one
+// that does so without end.
 func (x *Transaction) Hold(t *Target, w Want) (writes int, err error) {
 	from := len(x.done)
-	// A container that makes groups faster than this has to be seen by whoever calls again.
-	for range 8 {
+	for round := 0; ; round++ {
 		d, err := x.host.Plan(t, w)
 		if err != nil {
 			return writes, err
@@ -69,8 +76,12 @@ func (x *Transaction) Hold(t *Target, w Want) (writes int, err error) {
 		if d.Empty() {
 			return writes, nil
 		}
-		if e := again(x.done[from:], d.Edits); e != nil {
+		if e := again(x.done[from:], d); e != nil {
 			return writes, &Fault{Keys: e.Keys, Device: e.Device, File: e.File, Text: e.Text[0], Why: ErrNotKept.Error(), Err: ErrNotKept, Fix: "look who else sets it"}
+		}
+		if round == rounds {
+			e := &d.Edits[0]
+			return writes, &Fault{Keys: e.Keys, Device: e.Device, File: e.File, Why: ErrUnsettled.Error(), Err: ErrUnsettled, Fix: "try again when that ends, or let plimsoll daemon hold it, which goes on with what is made"}
 		}
 		n, err := x.Apply(d)
 		writes += n
@@ -78,14 +89,13 @@ func (x *Transaction) Hold(t *Target, w Want) (writes int, err error) {
 			return writes, err
 		}
 	}
-	return writes, nil
 }
 
-// again is the first edit of a file that was written before.
-func again(done, edits []Edit) *Edit {
-	for i := range edits {
-		e := &edits[i]
-		if slices.ContainsFunc(done, func(d Edit) bool { return d.File == e.File && d.Device == e.Device && slices.Equal(d.Text, e.Text) }) {
+// again is the first edit of a file that was written before. A group that was removed and made anew has another file of that name.
+func again(done []Edit, d *Diff) *Edit {
+	for i := range d.Edits {
+		e := &d.Edits[i]
+		if !d.made(e) && slices.ContainsFunc(done, func(d Edit) bool { return d.File == e.File && d.Device == e.Device && slices.Equal(d.Text, e.Text) }) {
 			return e
 		}
 	}

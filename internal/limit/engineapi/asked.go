@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/opencontainers/runtime-spec/specs-go"
+
+	"plimsoll/internal/limit"
 )
 
 // Asked reads limits from a container's config.json. A device has a path of its number ("/dev/block/8:0").
@@ -26,7 +28,7 @@ func Asked(r *specs.LinuxResources) Limits {
 			if c.Period != nil {
 				told = int64(*c.Period)
 			}
-			l.CPUs = float64(*c.Quota) / float64(period(told))
+			l.CPUs = limit.CPUsOf(*c.Quota, told)
 		}
 	}
 	if r.BlockIO != nil {

@@ -24,6 +24,8 @@ type fake struct {
 	drops       bool
 	warns       []string
 	refuses     string
+	// keeps is what no update changes.
+	keeps string
 
 	mu       sync.Mutex
 	host     map[string]any
@@ -70,7 +72,7 @@ func (f *fake) serve(w http.ResponseWriter, r *http.Request) {
 		}
 		for k, v := range update {
 			// As Docker does: null and 0 leave what there is, a list takes its place.
-			if v != nil && v != 0.0 && v != "" && !(f.drops && strings.HasPrefix(k, "BlkioDevice")) {
+			if v != nil && v != 0.0 && v != "" && k != f.keeps && !(f.drops && strings.HasPrefix(k, "BlkioDevice")) {
 				f.host[k] = v
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/moby/moby/api/types/container"
 
 	"plimsoll/internal/dockerapi"
+	"plimsoll/internal/limit"
 )
 
 // Create puts limits into the request that makes a container: host's resources and isolation
@@ -35,7 +36,7 @@ func Create(d *dockerapi.Daemon, l Limits, host *container.HostConfig) error {
 		setDevices(&host.Resources, l.Devices)
 		host.BlkioWeight = l.Weight
 	}
-	host.NanoCPUs, host.CPUShares, host.Memory = nano(l.CPUs), l.CPUShares, l.Memory
+	host.NanoCPUs, host.CPUShares, host.Memory = limit.NanoCPUs(l.CPUs), l.CPUShares, l.Memory
 	return nil
 }
 

@@ -10,6 +10,8 @@ import (
 	"github.com/moby/moby/api/types/blkiodev"
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
+
+	"plimsoll/internal/limit"
 )
 
 // setDocker sets limits by POST /containers/ID/update.
@@ -61,10 +63,9 @@ func dockerUpdate(before *container.HostConfig, l Limits) container.Resources {
 	case l.CPUs == 0:
 	case before.CPUQuota > 0 || before.CPUPeriod > 0:
 		// The two ways to say it exclude each other.
-		r.CPUPeriod = period(before.CPUPeriod)
-		r.CPUQuota = int64(l.CPUs * float64(r.CPUPeriod))
+		r.CPUQuota, r.CPUPeriod = limit.CPUQuota(l.CPUs, before.CPUPeriod)
 	default:
-		r.NanoCPUs = nano(l.CPUs)
+		r.NanoCPUs = limit.NanoCPUs(l.CPUs)
 	}
 	return r
 }
@@ -107,11 +108,12 @@ func discarded(warnings []string) error {
 
 // took fails unless l is among what the engine has stored.
 func (a *API) took(ctx context.Context, id string, l Limits) error {
-	now, err := a.Stored(ctx, id)
+	c, err := a.Config(ctx, id)
 	if err != nil {
 		return err
 	}
-	if l.CPUs != 0 && nano(l.CPUs)/1e6 == nano(now.CPUs)/1e6 {
+	now := c.Limits()
+	if l.CPUs != 0 && limit.SameCPUs(l.CPUs, now.CPUs, c.host.CPUPeriod) {
 		// A quota is in whole microseconds.
 		now.CPUs = l.CPUs
 	}

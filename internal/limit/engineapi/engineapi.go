@@ -89,7 +89,8 @@ func (l Limits) Words() []string {
 	}
 	add(string(limit.Weight), uint64(l.Weight), "")
 	if l.CPUs != 0 {
-		words = append(words, fmt.Sprintf("%s=%g", limit.CPUs, l.CPUs))
+		// An engine may have the quota that was made of it.
+		words = append(words, fmt.Sprintf("%s=%g", limit.CPUs, float64(limit.NanoCPUs(l.CPUs))/1e9))
 	}
 	add(string(limit.CPUShares), uint64(l.CPUShares), "")
 	addBytes(limit.Memory, uint64(l.Memory), "")
@@ -253,7 +254,7 @@ func stored(h *container.HostConfig) Limits {
 		l.Isolation = string(h.Isolation)
 	}
 	if l.CPUs == 0 && h.CPUQuota > 0 {
-		l.CPUs = float64(h.CPUQuota) / float64(period(h.CPUPeriod))
+		l.CPUs = limit.CPUsOf(h.CPUQuota, h.CPUPeriod)
 	}
 	at := map[string]int{}
 	device := func(path string) *Device {
@@ -283,15 +284,3 @@ func stored(h *container.HostConfig) Limits {
 	}
 	return l
 }
-
-// period is what a quota of CPUs is for, in microseconds; 100 ms unless told
-// (Documentation/scheduler/sched-bwc.rst).
-func period(told int64) int64 {
-	if told > 0 {
-		return told
-	}
-	return 100_000
-}
-
-// nano is a number of CPUs in the API's unit.
-func nano(cpus float64) int64 { return int64(math.Round(cpus * 1e9)) }

@@ -3,16 +3,11 @@ package engineapi
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 
 	"plimsoll/internal/device"
 	"plimsoll/internal/dockerapi"
+	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/target"
 )
 
@@ -32,80 +27,44 @@ func (a *API) holds(ctx context.Context, id string, devices []Device) error {
 	if err != nil {
 		return err
 	}
-	have, err := kernelRates(f, t.Groups)
-	if err != nil {
+	d, err := lacks(device.Host(), t, devices)
+	if err != nil || d == nil {
 		return err
 	}
-	for _, d := range devices {
+	return &UnsupportedError{
+		What: strings.Join(Limits{Devices: []Device{*d}}.Words(), ", "),
+		Why:  a.title() + " says yes, and its runtime does not do it",
+		Fix:  "set it in the container's control group, or upgrade the runtime (runc 1.4)",
+	}
+}
+
+// lacks returns the first of devices of which a container's group has another rate, nil if it has all.
+func lacks(fs device.FS, t target.Target, devices []Device) (*Device, error) {
+	host, err := cgroup.Open(fs)
+	if err != nil {
+		return nil, err
+	}
+	groups, err := host.Find(t.PID, t.ID, t.CgroupsPath())
+	if err != nil {
+		return nil, err
+	}
+	states, err := host.Read(groups)
+	if err != nil {
+		return nil, err
+	}
+	for i, d := range devices {
 		if d.Major == 0 {
 			d.Major, d.Minor, _ = device.BlockNode(d.Path)
 		}
-		for name, rate := range map[string]uint64{"rbps": d.ReadBPS, "wbps": d.WriteBPS, "riops": d.ReadIOPS, "wiops": d.WriteIOPS} {
-			if rate != 0 && have[fmt.Sprintf("%d:%d %s", d.Major, d.Minor, name)] != rate {
-				return &UnsupportedError{
-					What: strings.Join(Limits{Devices: []Device{d}}.Words(), ", "),
-					Why:  a.title() + " says yes, and its runtime does not do it",
-					Fix:  "set it in the container's control group, or upgrade the runtime (runc 1.4)",
-				}
+		has := states[0].Devices[cgroup.Device{Major: d.Major, Minor: d.Minor}]
+		for _, x := range []struct {
+			want uint64
+			now  int64
+		}{{d.ReadBPS, has.ReadBPS}, {d.WriteBPS, has.WriteBPS}, {d.ReadIOPS, has.ReadIOPS}, {d.WriteIOPS, has.WriteIOPS}} {
+			if x.want != 0 && x.want != uint64(x.now) {
+				return &devices[i], nil
 			}
 		}
 	}
-	return nil
-}
-
-// throttleFiles are version 1's files of rates, by version 2's names of them
-// (Documentation/admin-guide/cgroup-v1/blkio-controller.rst and cgroup-v2.rst, io.max).
-var throttleFiles = map[string]string{
-	"rbps": "blkio.throttle.read_bps_device", "wbps": "blkio.throttle.write_bps_device",
-	"riops": "blkio.throttle.read_iops_device", "wiops": "blkio.throttle.write_iops_device",
-}
-
-// kernelRates reads the rates that groups have: "254:0 wbps" is 10485760.
-func kernelRates(f *target.Finder, groups []target.Group) (map[string]uint64, error) {
-	rates := map[string]uint64{}
-	note := func(device, name, value string) {
-		if n, err := strconv.ParseUint(value, 10, 64); err == nil {
-			rates[device+" "+name] = n
-		}
-	}
-	read := func(g target.Group, file string) ([]string, error) {
-		dir, err := f.Folder(g)
-		if err != nil {
-			return nil, err
-		}
-		b, err := os.ReadFile(filepath.Join(dir, file))
-		if errors.Is(err, fs.ErrNotExist) {
-			err = nil
-		}
-		return strings.Split(strings.TrimSpace(string(b)), "\n"), err
-	}
-	for _, g := range groups {
-		switch {
-		case g.Version == 2:
-			lines, err := read(g, "io.max")
-			if err != nil {
-				return nil, err
-			}
-			for _, l := range lines {
-				f := strings.Fields(l)
-				for _, kv := range f[min(1, len(f)):] {
-					k, v, _ := strings.Cut(kv, "=")
-					note(f[0], k, v)
-				}
-			}
-		case slices.Contains(g.Controllers, "blkio"):
-			for name, file := range throttleFiles {
-				lines, err := read(g, file)
-				if err != nil {
-					return nil, err
-				}
-				for _, l := range lines {
-					if f := strings.Fields(l); len(f) == 2 {
-						note(f[0], name, f[1])
-					}
-				}
-			}
-		}
-	}
-	return rates, nil
+	return nil, nil
 }

@@ -17,6 +17,8 @@ import (
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 	"github.com/opencontainers/runtime-spec/specs-go"
+
+	"plimsoll/internal/limit"
 )
 
 // podmanUpdate is Podman's own call. It takes an OCI runtime's resources since 4.3 (podman,
@@ -93,9 +95,9 @@ func podmanResources(before *container.HostConfig, l Limits) *specs.LinuxResourc
 		if r.CPU == nil {
 			r.CPU = &specs.LinuxCPU{}
 		}
-		p := uint64(period(before.CPUPeriod))
-		q := int64(cpus * float64(p))
-		r.CPU.Period, r.CPU.Quota = &p, &q
+		q, p := limit.CPUQuota(cpus, before.CPUPeriod)
+		per := uint64(p)
+		r.CPU.Period, r.CPU.Quota = &per, &q
 	}
 	if before.PidsLimit != nil && *before.PidsLimit > 0 {
 		r.Pids = &specs.LinuxPids{Limit: before.PidsLimit}

@@ -131,6 +131,14 @@ func (l *lab) wantRate(t *testing.T, got target.Target, when string, rate int) {
 	}
 }
 
+// wantQuota looks for a quota of the usual period.
+func (l *lab) wantQuota(t *testing.T, got target.Target, when string, quota int) {
+	t.Helper()
+	if s := kernel(t, got, "cpu", "cpu.cfs_quota_us", "cpu.max"); s != fmt.Sprint(quota) && s != fmt.Sprint(quota, 100_000) {
+		t.Errorf("%s: the kernel's quota of CPUs is %s, want %d", when, s, quota)
+	}
+}
+
 // TestDocker: an update of a real daemon's container, and what can't be taken back. PLIMSOLL_DOCKERD
 // makes it the current one, which takes devices.
 func TestDocker(t *testing.T) {
@@ -181,11 +189,19 @@ func TestDocker(t *testing.T) {
 	}
 
 	host := &container.HostConfig{}
-	if err := Create(l.a.daemon, Limits{Devices: []Device{l.disk}, Memory: 32 << 20}, host); err != nil {
+	if err := Create(l.a.daemon, Limits{Devices: []Device{l.disk}, Memory: 32 << 20, CPUs: 0.29}, host); err != nil {
 		t.Fatal(err)
 	}
 	made := l.run(t, "made", host)
 	l.wantRate(t, made, "after Create", 10<<20)
+	l.wantQuota(t, made, "after Create of 0.29", 29000)
+
+	// Of one that was made with a quota, which no float64 of 0.29 is.
+	quota := l.run(t, "quota", &container.HostConfig{Resources: container.Resources{CPUQuota: 50000}})
+	if o, err := l.a.Set(t.Context(), quota.ID, Limits{CPUs: 0.29}); err != nil || !o.Stored {
+		t.Errorf("Set 0.29 CPUs = %+v, %v", o, err)
+	}
+	l.wantQuota(t, quota, "after Set of 0.29", 29000)
 
 	disk := l.disk
 	disk.Path = "/dev/null"
@@ -231,6 +247,10 @@ func TestPodman(t *testing.T) {
 	if s := kernel(t, got, "cpu", "cpu.cfs_quota_us", "cpu.max"); s != "50000" && s != "50000 100000" {
 		t.Errorf("the kernel's quota of CPUs is %s", s)
 	}
+	if _, err := l.a.Set(t.Context(), got.ID, Limits{CPUs: 0.29}); err != nil {
+		t.Error(err)
+	}
+	l.wantQuota(t, got, "after Set of 0.29", 29000)
 	// What it had stays.
 	if s := kernel(t, got, "memory", "memory.limit_in_bytes", "memory.max"); s != "67108864" {
 		t.Errorf("the kernel's limit of memory is %s", s)

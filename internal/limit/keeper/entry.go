@@ -191,6 +191,10 @@ func (k *Keeper) write(e *entry, p part) (writes int, first *cgroup.Edit, err er
 	for _, w := range p.wants {
 		n, err := x.Hold(e.groups, w)
 		writes += n
+		if errors.Is(err, cgroup.ErrUnsettled) {
+			// Undone, it would be rid of its limits. What it makes brings about the next look, which goes on.
+			continue
+		}
 		if err != nil {
 			return writes, first, x.Undo(context.Background(), err)
 		}

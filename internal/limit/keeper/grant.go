@@ -328,9 +328,9 @@ func wants(grants []Grant, rule string) []cgroup.Want {
 		}
 		if g.limits.IsZero() {
 			w.Change.Remove = append(w.Change.Remove, g.Key)
-		} else {
-			w.Change.Set = w.Change.Set.With(g.Key, g.limits)
 		}
+		// What was there of swap is put back where there was no limit on memory, too.
+		w.Change.Set = w.Change.Set.With(g.Key, g.limits)
 	}
 	for _, at := range order {
 		w := *byDevice[at]

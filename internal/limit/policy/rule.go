@@ -96,14 +96,6 @@ func Asked(a limit.Ask) []limit.Key {
 	return keys
 }
 
-// Text is the value of k as the policy's file has it: "10MiB", "25%", "none".
-func Text(a limit.Ask, k limit.Key) string {
-	if p, ok := a.Percent[k]; ok {
-		return fmt.Sprintf("%v%%", p)
-	}
-	return a.Limits.Text(k)
-}
-
 // engines are the names that a match takes.
 var engines = []string{string(target.Docker), string(target.Podman), string(target.Containerd), string(target.CRIO), string(target.OCI)}
 

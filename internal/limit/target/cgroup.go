@@ -44,20 +44,6 @@ func (f *Finder) cgroup(r Ref) (Target, error) {
 	return t, nil
 }
 
-// Folder is where this machine shows a group: the files with its limits are in it.
-func (f *Finder) Folder(g Group) (string, error) {
-	hierarchies, err := f.hierarchies()
-	if err != nil {
-		return "", err
-	}
-	for _, h := range hierarchies {
-		if h.group.Version == g.Version && slices.Equal(h.group.Controllers, g.Controllers) {
-			return path.Join(h.point, g.Path), nil
-		}
-	}
-	return "", fmt.Errorf("the hierarchy of control group %s (version %d, %s) is not mounted here", g.Path, g.Version, strings.Join(g.Controllers, ","))
-}
-
 // A hierarchy is where one is mounted.
 type hierarchy struct {
 	point string

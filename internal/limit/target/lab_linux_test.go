@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -136,11 +137,17 @@ func wantRunning(t *testing.T, f *Finder, got Target, pid int) {
 
 // procsOf reads a group's processes.
 func procsOf(g Group) string {
-	dir, err := New(Options{}).Folder(g)
+	hierarchies, err := New(Options{}).hierarchies()
 	if err != nil {
 		return err.Error()
 	}
-	b, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
+	i := slices.IndexFunc(hierarchies, func(h hierarchy) bool {
+		return h.group.Version == g.Version && slices.Equal(h.group.Controllers, g.Controllers)
+	})
+	if i < 0 {
+		return "no hierarchy that is mounted"
+	}
+	b, err := os.ReadFile(filepath.Join(hierarchies[i].point, g.Path, "cgroup.procs"))
 	if err != nil {
 		return err.Error()
 	}

@@ -142,14 +142,15 @@ var scalars = []struct {
 		if l.CPUShares == 0 {
 			return ""
 		}
-		return number(weightOf(l.CPUShares))
+		w, _ := limit.CPUWeight(int64(min(l.CPUShares, limit.MaxCPUShares)))
+		return number(uint64(w))
 	}},
 	{limit.Memory, "MemoryMax", "infinity", func(l Limits) string { return number(l.Memory) }},
 	{limit.Memory, "MemorySwapMax", "infinity", func(l Limits) string {
 		if l.NoSwap {
 			return "0"
 		}
-		return ""
+		return number(l.Swap)
 	}},
 }
 

@@ -32,12 +32,14 @@ type Limits struct {
 	Weight uint64
 	// CPUs is a number of processors.
 	CPUs float64
-	// CPUShares is the weight of version 1 of control groups, of which 1024 is the default;
-	// systemd's own goes from 1 to 10000 with the default 100, so it is rounded.
+	// CPUShares is the weight of version 1 of control groups, of which 1024 is the default. systemd is given the cpu.weight
+	// that is written to a group of version 2 for it (limit.CPUWeight).
 	CPUShares uint64
-	// Memory is in bytes. NoSwap says that there is no swap beside it.
+	// Memory is in bytes. NoSwap says that there is no swap beside it. Swap is how much there may be, in bytes: it is read, so that
+	// it can be put back, and 0 where there is no limit.
 	Memory uint64
 	NoSwap bool
+	Swap   uint64
 }
 
 // A Device is a path and limits of the device under it: rates in bytes and operations per second. The
@@ -54,8 +56,6 @@ type Device struct {
 type Systemd struct {
 	// Systemctl runs systemctl.
 	Systemctl target.Program
-	// Persistent makes limits stay over a reboot. Without it they are in /run.
-	Persistent bool
 	// Device tells of a path the number of the whole disk that systemd takes it for, "" where it isn't known. nil: paths
 	// are compared as they are.
 	Device func(path string) string
@@ -66,11 +66,8 @@ func (s Systemd) setProperty(ctx context.Context, unit string, properties []stri
 	if len(properties) == 0 {
 		return nil
 	}
-	argv := []string{"set-property"}
-	if !s.Persistent {
-		argv = append(argv, "--runtime")
-	}
-	argv = append(argv, "--", unit)
+	// In /run: limits end with the boot, as groups do.
+	argv := []string{"set-property", "--runtime", "--", unit}
 	if _, err := s.Systemctl(ctx, append(argv, properties...)...); err != nil {
 		return fmt.Errorf("unit %s: %w", unit, target.UnitError(err))
 	}
@@ -152,14 +149,6 @@ func parseNumber(s string, n *uint64) (err error) {
 	return err
 }
 
-// weightOf is systemd's weight for shares (systemd, src/core/cgroup.c, cgroup_cpu_shares_to_weight).
-func weightOf(shares uint64) uint64 {
-	return min(max(min(shares, 1<<20)*100/1024, 1), 10000)
-}
-
-// sharesOf is the other way round.
-func sharesOf(weight uint64) uint64 { return weight * 1024 / 100 }
-
 // parse reads what systemctl show prints: a line for each property, and for lists one for each device
 // ("IOReadBandwidthMax=/dev/sdb 10485760").
 func parse(out string) (Limits, error) {
@@ -176,11 +165,12 @@ func parse(out string) (Limits, error) {
 			err = parseNumber(v, &l.Weight)
 		case "CPUWeight":
 			err = parseNumber(v, &weight)
-			l.CPUShares = sharesOf(weight)
+			l.CPUShares = uint64(limit.CPUSharesOf(int64(min(weight, limit.MaxWeight))))
 		case "MemoryMax":
 			err = parseNumber(v, &l.Memory)
 		case "MemorySwapMax":
 			l.NoSwap = v == "0"
+			err = parseNumber(v, &l.Swap)
 		case "CPUQuotaPerSecUSec":
 			var d time.Duration
 			if v != "infinity" {

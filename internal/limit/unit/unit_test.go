@@ -61,9 +61,10 @@ func TestSet(t *testing.T) {
 		t.Errorf("%v: %s", err, diff)
 	}
 	s := f.systemd()
-	s.Persistent = true
-	if got, err := f.change(s, Change{Set: Limits{CPUs: 0.01}}); err != nil || got != "set-property -- web.service CPUQuota=1%" {
-		t.Errorf("persistent: %q, %v", got, err)
+	for cpus, quota := range map[float64]string{0.01: "1%", 0.29: "29%", 0.57: "57%", 1.15: "115%", 1.0000001: "100%"} {
+		if got, err := f.change(s, Change{Set: Limits{CPUs: cpus}}); err != nil || got != "set-property --runtime -- web.service CPUQuota="+quota {
+			t.Errorf("%v CPUs: %q, %v", cpus, got, err)
+		}
 	}
 	if got, err := f.change(s, Change{}); err != nil || got != "" {
 		t.Errorf("of nothing: %q, %v", got, err)

@@ -70,12 +70,14 @@ func (f *follower) end() []point {
 // flush has the kernel's flusher write back what is in the page cache, as it would some seconds later, or as
 // soon as there is much of it. It takes as long as a limit makes it.
 func (r Request) flush(ctx context.Context) error {
-	dir, err := os.Open(r.Agent.Info().HostPath)
-	if err != nil {
-		return fmt.Errorf("the scratch folder: %w", err)
-	}
 	done := make(chan error, 1)
 	go func() {
+		// Who shares the volume may have put something else there by now.
+		dir, err := openFolder(r.Agent.Info().HostPath)
+		if err != nil {
+			done <- fmt.Errorf("the scratch folder: %w", err)
+			return
+		}
 		done <- syncFS(dir)
 		dir.Close()
 	}()

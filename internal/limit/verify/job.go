@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"plimsoll/internal/limit"
 	"plimsoll/internal/size"
 	"plimsoll/load"
 )
@@ -31,7 +32,7 @@ const (
 )
 
 // job is the I/O that tries a limit in a mode. All jobs of a request share one file.
-func (r Request) job(key Key, mode Mode) load.Job {
+func (r Request) job(key limit.Key, mode Mode) load.Job {
 	j := load.Job{RW: load.Read, BS: r.blockSize(key), Size: r.fileSize(), Runtime: r.Time, SampleEvery: sampleEvery}
 	switch {
 	case key.Writes() && key.IOPS() && mode != Buffered && mode != BufferedSync:
@@ -62,7 +63,7 @@ func (r Request) job(key Key, mode Mode) load.Job {
 }
 
 // blockSize is the size of the I/Os that try a limit.
-func (r Request) blockSize(key Key) int64 {
+func (r Request) blockSize(key limit.Key) int64 {
 	if key.IOPS() {
 		return smallBS
 	}
@@ -74,7 +75,7 @@ func (r Request) blockSize(key Key) int64 {
 }
 
 // bytes is how much passes a limit in the time of a row.
-func (r Request) bytes(key Key, bs int64) int64 {
+func (r Request) bytes(key limit.Key, bs int64) int64 {
 	rate := r.Asked[key]
 	if key.IOPS() {
 		rate = times(rate, bs)
@@ -101,10 +102,10 @@ func (r Request) fileSize() int64 {
 			n = max(n, r.bytes(key, r.blockSize(key)))
 		}
 	}
-	if w := r.Asked[WriteBPS]; w > 0 {
-		n = min(n, max(2*r.bytes(WriteBPS, smallBS), leastFile))
+	if w := r.Asked[limit.WriteBPS]; w > 0 {
+		n = min(n, max(2*r.bytes(limit.WriteBPS, smallBS), leastFile))
 	}
-	if w := r.Asked[WriteIOPS]; w > 0 {
+	if w := r.Asked[limit.WriteIOPS]; w > 0 {
 		n = min(n, max(2*times(times(w, largeIO), int64(r.Time.Seconds())), leastFile))
 	}
 	return min(n, mostFile) / bigBS * bigBS
@@ -114,7 +115,7 @@ func (r Request) fileSize() int64 {
 const MostLayOut = 2 * time.Minute
 
 // under is the kernel's limit on k, 0 for none.
-func (r Request) under(k Key) int64 {
+func (r Request) under(k limit.Key) int64 {
 	if r.Under != nil {
 		return r.Under[k]
 	}
@@ -124,10 +125,10 @@ func (r Request) under(k Key) int64 {
 // written is how long so many bytes take at least to be written under the kernel's limits, in I/Os of any size.
 func (r Request) written(bytes int64) time.Duration {
 	seconds := 0.0
-	if w := r.under(WriteBPS); w > 0 {
+	if w := r.under(limit.WriteBPS); w > 0 {
 		seconds = float64(bytes) / float64(w)
 	}
-	if w := r.under(WriteIOPS); w > 0 {
+	if w := r.under(limit.WriteIOPS); w > 0 {
 		seconds = max(seconds, float64(bytes)/float64(largeIO)/float64(w))
 	}
 	return time.Duration(min(seconds*1e9, float64(math.MaxInt64/2)))
@@ -152,7 +153,7 @@ func (r Request) Lasts() time.Duration {
 			// What is done once with so many bytes lasts as long as those take.
 			if j := r.job(key, mode); j.Runtime == 0 && key.Writes() {
 				row = max(row, r.written(j.IOSize))
-			} else if j.Runtime == 0 && key == ReadBPS && r.under(key) > 0 {
+			} else if j.Runtime == 0 && key == limit.ReadBPS && r.under(key) > 0 {
 				row = max(row, time.Duration(float64(j.IOSize)/float64(r.under(key))*1e9))
 			}
 			all += row
@@ -163,19 +164,19 @@ func (r Request) Lasts() time.Duration {
 
 // bindsFirst says why a limit can't show, where the other limit of its direction is the tighter one at
 // the row's block size; "" if it can.
-func (r Request) bindsFirst(key Key, bs int64) string {
-	other := r.Asked[key.partner()]
+func (r Request) bindsFirst(key limit.Key, bs int64) string {
+	other := r.Asked[partner(key)]
 	if other <= 0 {
 		return ""
 	}
 	if key.IOPS() {
 		if other/bs < r.Asked[key] {
-			return fmt.Sprintf("%s of %s/s lets no more than %d I/Os of %s through", key.partner(), size.Bytes(other), other/bs, size.Bytes(bs))
+			return fmt.Sprintf("%s of %s/s lets no more than %d I/Os of %s through", partner(key), size.Bytes(other), other/bs, size.Bytes(bs))
 		}
 		return ""
 	}
 	if other < r.Asked[key]/bs {
-		return fmt.Sprintf("%s of %d lets no more than %s/s of I/Os of %s through", key.partner(), other, size.Bytes(other*bs), size.Bytes(bs))
+		return fmt.Sprintf("%s of %d lets no more than %s/s of I/Os of %s through", partner(key), other, size.Bytes(other*bs), size.Bytes(bs))
 	}
 	return ""
 }

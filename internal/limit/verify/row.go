@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"plimsoll/internal/limit"
 	"plimsoll/internal/size"
 )
 
@@ -27,9 +28,9 @@ const reached = 0.9
 
 // A Row is one limit in one mode. Rates are in bytes or I/Os per second, as the key says.
 type Row struct {
-	Key   Key   `json:"key"`
-	Mode  Mode  `json:"mode"`
-	Asked int64 `json:"asked"`
+	Key   limit.Key `json:"key"`
+	Mode  Mode      `json:"mode"`
+	Asked int64     `json:"asked"`
 	// BS is the size of the application's I/Os in bytes.
 	BS int64 `json:"bs"`
 	// App is the rate that the application saw, Device what reached the device that is limited,
@@ -283,11 +284,11 @@ func (r Row) elsewhere() bool {
 // amount picks what the key limits.
 func (r Row) amount(n count) float64 {
 	switch r.Key {
-	case ReadBPS:
+	case limit.ReadBPS:
 		return float64(n.readBytes)
-	case WriteBPS:
+	case limit.WriteBPS:
 		return float64(n.writtenBytes)
-	case ReadIOPS:
+	case limit.ReadIOPS:
 		return float64(n.reads)
 	}
 	return float64(n.writes)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/limit"
 	"plimsoll/internal/workload"
 	"plimsoll/load"
 )
@@ -85,7 +86,7 @@ func TestNeighbours(t *testing.T) {
 	limited, much := steady(asked), steady(1<<30)
 	for _, row := range []struct {
 		name            string
-		key             Key
+		key             limit.Key
 		mode            Mode
 		app, device     func(time.Duration) float64
 		own, nobody     func(time.Duration) float64 // nil: not counted
@@ -94,19 +95,19 @@ func TestNeighbours(t *testing.T) {
 		others, flushed float64 // others at least, flushed in seconds
 	}{
 		// Another group writes directly beside a flusher that is held: it was said to be 739 times the limit.
-		{"another group writes, and the flusher is held", WriteBPS, Buffered, burstOf(asked * 5), add(limited, much), none, limited, Held, "saw 10 MiB/s", 1 << 29, 5},
-		{"another group writes, and the flusher is not held", WriteBPS, Buffered, burstOf(asked * 5), add(burstOf(asked*5), much), none, burstOf(asked * 5), NotHeld, "saw 50 MiB/s", 1 << 29, 1},
-		{"others' buffered writes are held with it", WriteBPS, Buffered, burstOf(asked * 3), limited, none, limited, Held, "saw 10 MiB/s", 1 << 20, 5},
-		{"others' buffered writes can't be told from it", WriteBPS, Buffered, burstOf(asked * 5), add(limited, much), none, add(limited, much), Unproved, "others used the device too", 1 << 29, 5},
-		{"nobody counts", WriteBPS, Buffered, burstOf(asked * 5), add(limited, much), nil, nil, Unproved, "between 10 MiB/s and", 1 << 29, 5},
-		{"nobody counts, and all of it came too soon", WriteBPS, Buffered, burstOf(asked * 5), much, nil, nil, NotHeld, "saw 50 MiB/s", 1 << 29, 1},
-		{"a read beside another group's", ReadBPS, Buffered, limited, add(limited, much), limited, none, Held, "saw 10 MiB/s", 1 << 29, 0},
-		{"a read that is not held beside another group's", ReadBPS, Buffered, much, add(much, much), much, none, NotHeld, "saw 1 GiB/s", 1 << 29, 0},
-		{"a read, and nobody counts", ReadBPS, Buffered, limited, add(limited, much), nil, nil, Unproved, "others used the device too", -1, 0},
+		{"another group writes, and the flusher is held", limit.WriteBPS, Buffered, burstOf(asked * 5), add(limited, much), none, limited, Held, "saw 10 MiB/s", 1 << 29, 5},
+		{"another group writes, and the flusher is not held", limit.WriteBPS, Buffered, burstOf(asked * 5), add(burstOf(asked*5), much), none, burstOf(asked * 5), NotHeld, "saw 50 MiB/s", 1 << 29, 1},
+		{"others' buffered writes are held with it", limit.WriteBPS, Buffered, burstOf(asked * 3), limited, none, limited, Held, "saw 10 MiB/s", 1 << 20, 5},
+		{"others' buffered writes can't be told from it", limit.WriteBPS, Buffered, burstOf(asked * 5), add(limited, much), none, add(limited, much), Unproved, "others used the device too", 1 << 29, 5},
+		{"nobody counts", limit.WriteBPS, Buffered, burstOf(asked * 5), add(limited, much), nil, nil, Unproved, "between 10 MiB/s and", 1 << 29, 5},
+		{"nobody counts, and all of it came too soon", limit.WriteBPS, Buffered, burstOf(asked * 5), much, nil, nil, NotHeld, "saw 50 MiB/s", 1 << 29, 1},
+		{"a read beside another group's", limit.ReadBPS, Buffered, limited, add(limited, much), limited, none, Held, "saw 10 MiB/s", 1 << 29, 0},
+		{"a read that is not held beside another group's", limit.ReadBPS, Buffered, much, add(much, much), much, none, NotHeld, "saw 1 GiB/s", 1 << 29, 0},
+		{"a read, and nobody counts", limit.ReadBPS, Buffered, limited, add(limited, much), nil, nil, Unproved, "others used the device too", -1, 0},
 		// What others do must not make up for what the row lacks.
-		{"slower than the limit beside another group", WriteBPS, Direct, steady(asked / 2), add(steady(asked/2), much), steady(asked / 2), none, Unproved, "no more than 5 MiB/s came through", 1 << 29, 0},
-		{"held beside another group", WriteBPS, Direct, limited, add(limited, much), limited, none, Held, "saw 10 MiB/s", 1 << 29, 0},
-		{"the file system's own writes reach it", WriteBPS, DSync, steady(0.7 * asked), limited, limited, none, Held, "saw 7 MiB/s (-30.0 %); with what the file system adds the device saw 10 MiB/s", 0, 0},
+		{"slower than the limit beside another group", limit.WriteBPS, Direct, steady(asked / 2), add(steady(asked/2), much), steady(asked / 2), none, Unproved, "no more than 5 MiB/s came through", 1 << 29, 0},
+		{"held beside another group", limit.WriteBPS, Direct, limited, add(limited, much), limited, none, Held, "saw 10 MiB/s", 1 << 29, 0},
+		{"the file system's own writes reach it", limit.WriteBPS, DSync, steady(0.7 * asked), limited, limited, none, Held, "saw 7 MiB/s (-30.0 %); with what the file system adds the device saw 10 MiB/s", 0, 0},
 	} {
 		r := Row{Key: row.key, Mode: row.mode, Asked: asked}
 		p := points(d, row.device)
@@ -166,7 +167,7 @@ func TestJudge(t *testing.T) {
 		{"a member that gets its part", Direct, steady(asked), steady(asked / 4), 5 * time.Second, Held, "held"},
 		{"too short", Direct, steady(asked), steady(asked), time.Second, Unproved, "too small"},
 	} {
-		r := Row{Key: WriteBPS, Mode: row.mode, Asked: asked}
+		r := Row{Key: limit.WriteBPS, Mode: row.mode, Asked: asked}
 		p := points(row.d, row.dev)
 		last := p[len(p)-1]
 		r.judge(&measured{
@@ -181,7 +182,7 @@ func TestJudge(t *testing.T) {
 
 // TestCourse: the burst and the time after which there was none.
 func TestCourse(t *testing.T) {
-	r := Row{Key: WriteBPS, Mode: Direct, Asked: 1000}
+	r := Row{Key: limit.WriteBPS, Mode: Direct, Asked: 1000}
 	r.judge(&measured{result: &workload.Result{Elapsed: 5 * time.Second, Samples: samples(5*time.Second, func(at time.Duration) float64 {
 		if at < 500*time.Millisecond {
 			return 2000
@@ -192,7 +193,7 @@ func TestCourse(t *testing.T) {
 	if math.Abs(r.Overshoot-0.5) > 0.01 || r.Converged != 400*time.Millisecond && r.Converged != 500*time.Millisecond {
 		t.Errorf("overshoot %v, converged after %v; want 0.5 and half a second", r.Overshoot, r.Converged)
 	}
-	r = Row{Key: WriteBPS, Mode: Direct, Asked: 1000}
+	r = Row{Key: limit.WriteBPS, Mode: Direct, Asked: 1000}
 	r.judge(&measured{result: &workload.Result{Elapsed: 5 * time.Second, Samples: samples(5*time.Second, steady(300))}}, DefaultTolerance)
 	if r.Overshoot != 0 || r.Converged != -1 || r.Device != -1 {
 		t.Errorf("overshoot %v, converged after %v, device %v; want 0, never and unknown", r.Overshoot, r.Converged, r.Device)
@@ -201,9 +202,9 @@ func TestCourse(t *testing.T) {
 
 // TestJobs: each job fits its limit: the file into what may be written, a block many times into a second.
 func TestJobs(t *testing.T) {
-	for _, asked := range []map[Key]int64{
-		{WriteBPS: 1 << 20}, {WriteBPS: 1}, {WriteBPS: 1 << 62}, {ReadBPS: 1 << 40, WriteBPS: 1 << 20},
-		{WriteIOPS: 1}, {WriteIOPS: 50}, {ReadIOPS: 1<<32 - 2}, {ReadIOPS: 20000, WriteIOPS: 5}, {ReadBPS: 500 << 20},
+	for _, asked := range []map[limit.Key]int64{
+		{limit.WriteBPS: 1 << 20}, {limit.WriteBPS: 1}, {limit.WriteBPS: 1 << 62}, {limit.ReadBPS: 1 << 40, limit.WriteBPS: 1 << 20},
+		{limit.WriteIOPS: 1}, {limit.WriteIOPS: 50}, {limit.ReadIOPS: 1<<32 - 2}, {limit.ReadIOPS: 20000, limit.WriteIOPS: 5}, {limit.ReadBPS: 500 << 20},
 	} {
 		r := Request{Asked: asked, Time: DefaultTime}
 		for key, value := range asked {
@@ -217,7 +218,7 @@ func TestJobs(t *testing.T) {
 				}
 			}
 		}
-		if w := asked[WriteBPS]; w > 0 && r.Room()/10 > max(w, leastFile/10) {
+		if w := asked[limit.WriteBPS]; w > 0 && r.Room()/10 > max(w, leastFile/10) {
 			t.Errorf("%v: a file of %d takes longer to write than to verify", asked, r.Room())
 		}
 	}
@@ -226,16 +227,16 @@ func TestJobs(t *testing.T) {
 // TestLayOut: how long it takes is known beforehand, from the kernel's limits and not from those that are asked for.
 func TestLayOut(t *testing.T) {
 	for _, row := range []struct {
-		asked, under map[Key]int64
+		asked, under map[limit.Key]int64
 		least, most  time.Duration
 	}{
-		{map[Key]int64{WriteBPS: 10 << 20}, nil, 0, 2 * DefaultTime},
-		{map[Key]int64{WriteBPS: 64 << 10}, nil, 64 * time.Second, 64 * time.Second},
-		{map[Key]int64{WriteBPS: 2}, nil, 24 * 24 * time.Hour, 25 * 24 * time.Hour},
-		{map[Key]int64{WriteIOPS: 2}, nil, 16 * time.Second, 16 * time.Second},
-		{map[Key]int64{ReadBPS: 10 << 20}, map[Key]int64{WriteBPS: 2}, MostLayOut, 365 * 24 * time.Hour},
-		{map[Key]int64{WriteBPS: 2}, map[Key]int64{}, 0, 0},
-		{map[Key]int64{ReadIOPS: 50}, nil, 0, 0},
+		{map[limit.Key]int64{limit.WriteBPS: 10 << 20}, nil, 0, 2 * DefaultTime},
+		{map[limit.Key]int64{limit.WriteBPS: 64 << 10}, nil, 64 * time.Second, 64 * time.Second},
+		{map[limit.Key]int64{limit.WriteBPS: 2}, nil, 24 * 24 * time.Hour, 25 * 24 * time.Hour},
+		{map[limit.Key]int64{limit.WriteIOPS: 2}, nil, 16 * time.Second, 16 * time.Second},
+		{map[limit.Key]int64{limit.ReadBPS: 10 << 20}, map[limit.Key]int64{limit.WriteBPS: 2}, MostLayOut, 365 * 24 * time.Hour},
+		{map[limit.Key]int64{limit.WriteBPS: 2}, map[limit.Key]int64{}, 0, 0},
+		{map[limit.Key]int64{limit.ReadIOPS: 50}, nil, 0, 0},
 	} {
 		r := Request{Asked: row.asked, Under: row.under, Modes: Modes, Time: DefaultTime}
 		if got := r.LayOut(); got < row.least || got > row.most {

@@ -19,6 +19,7 @@ import (
 	"plimsoll/internal/agent"
 	"plimsoll/internal/device"
 	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/limit"
 	"plimsoll/internal/workload"
 	"plimsoll/load"
 )
@@ -41,38 +42,21 @@ const (
 // Modes lists all modes, in their order.
 var Modes = []Mode{Direct, DSync, BufferedSync, Buffered}
 
-// A Key is a limit's name, as plans and flags have it.
-type Key string
-
-// The limits on I/O: bytes and I/Os per second.
-const (
-	ReadBPS   Key = "read_bps"
-	WriteBPS  Key = "write_bps"
-	ReadIOPS  Key = "read_iops"
-	WriteIOPS Key = "write_iops"
-)
-
-// Writes reports whether k limits writes, else reads.
-func (k Key) Writes() bool { return k == WriteBPS || k == WriteIOPS }
-
-// IOPS reports whether k limits I/Os, else bytes.
-func (k Key) IOPS() bool { return k == ReadIOPS || k == WriteIOPS }
-
 // partner is the other limit of the same direction.
-func (k Key) partner() Key {
+func partner(k limit.Key) limit.Key {
 	switch k {
-	case ReadBPS:
-		return ReadIOPS
-	case WriteBPS:
-		return WriteIOPS
-	case ReadIOPS:
-		return ReadBPS
+	case limit.ReadBPS:
+		return limit.ReadIOPS
+	case limit.WriteBPS:
+		return limit.WriteIOPS
+	case limit.ReadIOPS:
+		return limit.ReadBPS
 	}
-	return WriteBPS
+	return limit.WriteBPS
 }
 
 // keys lists the keys in the order of the rows.
-var keys = []Key{ReadBPS, ReadIOPS, WriteBPS, WriteIOPS}
+var keys = []limit.Key{limit.ReadBPS, limit.ReadIOPS, limit.WriteBPS, limit.WriteIOPS}
 
 const (
 	// DefaultTime is how long each row is measured. A limiter counts in slices of a tenth of a second
@@ -96,7 +80,7 @@ type Request struct {
 	Group, Nobody *hierarchy.Group
 	// Asked holds the limits, in bytes or I/Os per second. Under are those that the kernel has, where others are asked
 	// for; nil: the same.
-	Asked, Under map[Key]int64
+	Asked, Under map[limit.Key]int64
 	// Modes are tried; nil: all.
 	Modes []Mode
 	// Time is how long each row is measured, 0: DefaultTime. Tolerance is a share of
@@ -146,7 +130,7 @@ func Run(ctx context.Context, r Request) ([]Row, error) {
 
 // tries reports whether a mode says something of a limit. Reads don't sync, and small writes leave the page
 // cache as few large ones, whatever limit there is on their number.
-func tries(key Key, mode Mode) bool {
+func tries(key limit.Key, mode Mode) bool {
 	switch {
 	case !key.Writes():
 		return mode == Direct || mode == Buffered
@@ -186,7 +170,7 @@ func (r Request) Room() int64 {
 }
 
 // row measures one limit in one mode.
-func (r Request) row(ctx context.Context, key Key, mode Mode) (Row, error) {
+func (r Request) row(ctx context.Context, key limit.Key, mode Mode) (Row, error) {
 	row := Row{Key: key, Mode: mode, Asked: r.Asked[key]}
 	job := r.job(key, mode)
 	row.BS = job.BS

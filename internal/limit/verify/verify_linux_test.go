@@ -17,6 +17,7 @@ import (
 	"plimsoll/internal/device/hierarchy"
 	"plimsoll/internal/disktest"
 	"plimsoll/internal/engine"
+	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/verify"
 	"plimsoll/internal/workertest"
 )
@@ -70,7 +71,7 @@ func newBench(t *testing.T, fs string) bench {
 }
 
 // request asks for limits to be verified there.
-func (b bench) request(t *testing.T, asked map[verify.Key]int64, modes ...verify.Mode) verify.Request {
+func (b bench) request(t *testing.T, asked map[limit.Key]int64, modes ...verify.Mode) verify.Request {
 	return verify.Request{
 		Agent: b.agent, Device: b.device, FS: device.Host(), Group: b.own, Nobody: b.nobody, Asked: asked, Modes: modes, Time: verify.LeastTime,
 		OnRow: func(r verify.Row) { t.Logf("%s %s: %s; %+v", r.Key, r.Mode, r.Words(), r) },
@@ -130,7 +131,7 @@ func TestNeighbour(t *testing.T) {
 	b.put(t, "blkio.throttle.write_bps_device", 4<<20)
 	b.neighbour(t)
 	for range 4 {
-		rows, err := verify.Run(t.Context(), b.request(t, map[verify.Key]int64{verify.WriteBPS: 4 << 20}, verify.Direct, verify.Buffered))
+		rows, err := verify.Run(t.Context(), b.request(t, map[limit.Key]int64{limit.WriteBPS: 4 << 20}, verify.Direct, verify.Buffered))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +164,7 @@ func TestNotTold(t *testing.T) {
 	b.whole(t, 4<<20)
 	b.neighbour(t)
 	// As on a kernel that doesn't count.
-	r := b.request(t, map[verify.Key]int64{verify.WriteBPS: 4 << 20}, verify.Buffered)
+	r := b.request(t, map[limit.Key]int64{limit.WriteBPS: 4 << 20}, verify.Buffered)
 	r.Group, r.Nobody = nil, nil
 	rows, err := verify.Run(t.Context(), r)
 	if err != nil {
@@ -182,7 +183,7 @@ func TestFigures(t *testing.T) {
 	b.put(t, "blkio.throttle.read_bps_device", asked)
 	b.put(t, "blkio.throttle.write_bps_device", asked)
 	for try := range 4 {
-		rows, err := verify.Run(t.Context(), b.request(t, map[verify.Key]int64{verify.ReadBPS: asked, verify.WriteBPS: asked}, verify.Direct, verify.DSync, verify.BufferedSync, verify.Buffered))
+		rows, err := verify.Run(t.Context(), b.request(t, map[limit.Key]int64{limit.ReadBPS: asked, limit.WriteBPS: asked}, verify.Direct, verify.DSync, verify.BufferedSync, verify.Buffered))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -241,7 +242,7 @@ func TestModes(t *testing.T) {
 				var err error
 				rows, err = verify.Run(t.Context(), verify.Request{
 					Agent: b.agent, Device: b.device, FS: device.Host(), Group: b.own, Nobody: b.nobody,
-					Asked: map[verify.Key]int64{verify.WriteBPS: 8 << 20}, Time: verify.LeastTime,
+					Asked: map[limit.Key]int64{limit.WriteBPS: 8 << 20}, Time: verify.LeastTime,
 					OnRow: func(r verify.Row) { t.Logf("%s %s: %s; %+v", r.Key, r.Mode, r.Words(), r) },
 				})
 				if err != nil {
@@ -275,7 +276,7 @@ func TestModes(t *testing.T) {
 func TestNothingLimits(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "ext4")
-	asked := map[verify.Key]int64{verify.WriteBPS: 1 << 20, verify.ReadIOPS: 50}
+	asked := map[limit.Key]int64{limit.WriteBPS: 1 << 20, limit.ReadIOPS: 50}
 	rows, err := verify.Run(t.Context(), verify.Request{
 		Agent: b.agent, Device: b.device, FS: device.Host(), Asked: asked, Time: verify.LeastTime,
 		Modes: []verify.Mode{verify.Direct, verify.BufferedSync},
@@ -301,17 +302,17 @@ func TestIOPS(t *testing.T) {
 	b.put(t, "blkio.throttle.write_iops_device", 100)
 	rows, err := verify.Run(t.Context(), verify.Request{
 		Agent: b.agent, Device: b.device, FS: device.Host(), Time: verify.LeastTime,
-		Asked: map[verify.Key]int64{verify.ReadIOPS: 200, verify.WriteIOPS: 100, verify.WriteBPS: 1 << 40, verify.ReadBPS: 1 << 40},
+		Asked: map[limit.Key]int64{limit.ReadIOPS: 200, limit.WriteIOPS: 100, limit.WriteBPS: 1 << 40, limit.ReadBPS: 1 << 40},
 		Modes: []verify.Mode{verify.Direct},
 		OnRow: func(r verify.Row) { t.Logf("%s %s: %s; %+v", r.Key, r.Mode, r.Words(), r) },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[verify.Key]verify.Verdict{
-		verify.ReadIOPS: verify.Held, verify.WriteIOPS: verify.Held,
+	want := map[limit.Key]verify.Verdict{
+		limit.ReadIOPS: verify.Held, limit.WriteIOPS: verify.Held,
 		// Hidden behind the limit on I/Os.
-		verify.ReadBPS: verify.Unproved, verify.WriteBPS: verify.Unproved,
+		limit.ReadBPS: verify.Unproved, limit.WriteBPS: verify.Unproved,
 	}
 	for _, r := range rows {
 		if r.Verdict != want[r.Key] {
@@ -330,7 +331,7 @@ func TestInterrupt(t *testing.T) {
 	b.put(t, "blkio.throttle.write_bps_device", 4<<20)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	_, err := verify.Run(ctx, verify.Request{Agent: b.agent, Device: b.device, FS: device.Host(), Asked: map[verify.Key]int64{verify.WriteBPS: 4 << 20}})
+	_, err := verify.Run(ctx, verify.Request{Agent: b.agent, Device: b.device, FS: device.Host(), Asked: map[limit.Key]int64{limit.WriteBPS: 4 << 20}})
 	if err != context.DeadlineExceeded {
 		t.Errorf("error %v, want the deadline", err)
 	}

@@ -13,7 +13,9 @@ package weight
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -164,17 +166,14 @@ func (p Place) hasAny(files []string) bool {
 // InAnyGroup reports whether a file is in a group or one of the two levels below it. The root has
 // none of the limits of version 2.
 func InAnyGroup(dir, file string) bool {
+	// As a file system of its own, the folder's name is no pattern.
+	below := os.DirFS(dir)
 	for _, pattern := range []string{"", "*", "*/*"} {
-		if found, _ := filepath.Glob(filepath.Join(escape(dir), pattern, file)); len(found) > 0 {
+		if found, _ := fs.Glob(below, path.Join(pattern, file)); len(found) > 0 {
 			return true
 		}
 	}
 	return false
-}
-
-// escape keeps Glob from reading a name as a pattern.
-func escape(name string) string {
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(name)
 }
 
 // Schedulers reads a disk's queue/scheduler, "none [mq-deadline] bfq"; offered is nil where there is no queue to

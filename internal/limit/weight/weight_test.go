@@ -76,3 +76,23 @@ func TestEffect(t *testing.T) {
 		t.Errorf("gone: %+v", e)
 	}
 }
+
+// TestInAnyGroup: the group's own files and those of two levels below it count, whatever the folder is called.
+func TestInAnyGroup(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), `a[b]*\?`)
+	for _, g := range []string{".", "web", "shop/web", "shop/web/deep"} {
+		if err := os.MkdirAll(filepath.Join(dir, g), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		file := "io." + strings.ReplaceAll(g, "/", "-")
+		if err := os.WriteFile(filepath.Join(dir, g, file), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := InAnyGroup(dir, file), g != "shop/web/deep"; got != want {
+			t.Errorf("InAnyGroup(%s) of a file of %s = %v", dir, g, got)
+		}
+	}
+	if InAnyGroup(dir, "io.max") || InAnyGroup("", "weight.go") {
+		t.Error("a file that is in no group is found")
+	}
+}

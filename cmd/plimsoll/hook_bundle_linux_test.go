@@ -1,0 +1,61 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestHookBundle: a bundle that the hook can't be put into is noted in hook.log. With --best-effort the container starts without it,
+// which nobody was told.
+func TestHookBundle(t *testing.T) {
+	l := newHookLab(t, hookRules)
+	bundle := t.TempDir()
+	if err := os.WriteFile(filepath.Join(bundle, "config.json"), []byte("{\"hooks\": 5}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	// The runtime prints what it is run with.
+	run := func(flags ...string) (stdout, stderr, log string, err error) {
+		t.Helper()
+		if err := os.RemoveAll(l.run); err != nil {
+			t.Fatal(err)
+		}
+		args := append(append(l.hook()[1:], flags...), "--runtime", "echo", "--", "create", "--bundle", bundle, "web")
+		cmd := exec.Command(l.program, args...)
+		var out, talk strings.Builder
+		cmd.Stdout, cmd.Stderr = &out, &talk
+		err = cmd.Run()
+		b, logErr := os.ReadFile(filepath.Join(l.run, hookLog))
+		if logErr != nil && !errors.Is(logErr, os.ErrNotExist) {
+			t.Fatal(logErr)
+		}
+		return out.String(), talk.String(), string(b), err
+	}
+	const why = "put the hook into the bundle: "
+	stdout, stderr, log, err := run("--best-effort")
+	if err != nil || stdout != "create --bundle "+bundle+" web\n" {
+		t.Errorf("with --best-effort: %v, the runtime says %q", err, stdout)
+	}
+	for _, told := range []string{stderr, log} {
+		if !strings.Contains(told, why) || !strings.Contains(told, bundle+"/config.json: hooks: ") {
+			t.Errorf("with --best-effort %q doesn't say why", told)
+		}
+	}
+	if !strings.Contains(stderr, "the container starts all the same: ") {
+		t.Errorf("with --best-effort: %q", stderr)
+	}
+	stdout, stderr, log, err = run()
+	if err == nil || stdout != "" || !strings.Contains(stderr, why) || !strings.Contains(log, why) {
+		t.Errorf("without: %v, the runtime says %q, plimsoll %q, the log %q", err, stdout, stderr, log)
+	}
+	// Nothing is told of a bundle that takes it.
+	if err := os.WriteFile(filepath.Join(bundle, "config.json"), []byte("{}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if stdout, stderr, log, err := run("--best-effort"); err != nil || stdout == "" || stderr != "" || log != "" {
+		t.Errorf("a good bundle: %v, %q, %q, the log %q", err, stdout, stderr, log)
+	}
+}
