@@ -13,6 +13,7 @@ import (
 	"plimsoll/internal/device"
 	"plimsoll/internal/device/hierarchy"
 	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/weight"
 )
 
@@ -179,8 +180,8 @@ func (e *Enabled) add(groups []*hierarchy.Group) (added []string) {
 	return added
 }
 
-// Undo puts back what was enabled for the groups of a scope and for nobody else who still lives. What somebody has
-// changed since is left as it is. It returns what was put back.
+// Undo puts back what was enabled for the groups of a scope, on the scope's disks or, where it names none, on all, and for nobody else who
+// still lives. What somebody has changed since is left as it is. It returns what was put back.
 func (w *Weights) Undo(ctx context.Context, s *Scope) (done []Enabled, err error) {
 	groups, err := groupsOf(s)
 	if err != nil {
@@ -189,13 +190,16 @@ func (w *Weights) Undo(ctx context.Context, s *Scope) (done []Enabled, err error
 	if _, err := os.Stat(w.File); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
+	disks := s.weights()
 	err = w.locked(ctx, func(all *[]Enabled) error {
 		var kept []Enabled
 		var errs []error
 		for _, e := range *all {
+			// The others keep their weight, as the change has left them out.
+			named := len(disks) == 0 || slices.ContainsFunc(disks, func(d explain.Weight) bool { return e.Number == cgroup.Device{Major: d.Major, Minor: d.Minor} })
 			e.Users = slices.DeleteFunc(e.Users, func(dir string) bool {
 				_, err := os.Stat(dir)
-				return errors.Is(err, fs.ErrNotExist) || slices.ContainsFunc(groups, func(g *hierarchy.Group) bool { return g.Dir == dir })
+				return errors.Is(err, fs.ErrNotExist) || named && slices.ContainsFunc(groups, func(g *hierarchy.Group) bool { return g.Dir == dir })
 			})
 			if len(e.Users) > 0 {
 				kept = append(kept, e)
