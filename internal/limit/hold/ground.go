@@ -89,7 +89,7 @@ func (h *Holder) inside(t target.Target, name, path string) ([]Ground, error) {
 
 func (h *Holder) look(t target.Target, name, path string) (Ground, error) {
 	if t.Rootfs != "" {
-		e, err := h.Explain.Path(t.HostPath(path))
+		e, err := h.beneath(t, path)
 		if err != nil {
 			return Ground{}, fmt.Errorf("%s: %w", t.Ref(), err)
 		}
