@@ -21,6 +21,7 @@ type daemon struct {
 	f       *Finder
 	address dockerapi.Address
 
+	// mu is held for a moment only: no daemon is asked meanwhile.
 	mu  sync.Mutex
 	api *client.Client
 	is  *dockerapi.Daemon
@@ -58,25 +59,35 @@ func engineOf(is *dockerapi.Daemon) Engine {
 // connect returns a client of the daemon and what it says about itself. Asked for afresh it
 // asks again: a daemon may have been replaced.
 func (d *daemon) connect(ctx context.Context, afresh bool) (*client.Client, *dockerapi.Daemon, error) {
+	api, is, err := d.connection()
+	if err != nil || is != nil && !afresh {
+		return api, is, err
+	}
+	// A daemon that hangs is waited for: nobody else waits with us, who may have less time.
+	is, err = dockerapi.Ask(ctx, api, d.address.Source)
+	d.mu.Lock()
+	if d.api == api {
+		d.is = is // nil after an error
+	}
+	d.mu.Unlock()
+	if err != nil {
+		return nil, nil, d.missing(err)
+	}
+	return api, is, nil
+}
+
+// connection returns the client, and what the daemon said about itself last: nil if it is to be asked.
+func (d *daemon) connection() (*client.Client, *dockerapi.Daemon, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.is != nil && !afresh {
-		return d.api, d.is, nil
-	}
 	if d.api == nil {
 		api, err := dockerapi.Open(d.address)
 		if err != nil {
 			return nil, nil, err
 		}
-		d.api = api
+		d.api, d.is = api, nil
 	}
-	is, err := dockerapi.Ask(ctx, d.api, d.address.Source)
-	if err != nil {
-		d.is = nil
-		return nil, nil, d.missing(err)
-	}
-	d.is = is
-	return d.api, is, nil
+	return d.api, d.is, nil
 }
 
 // missing says why the daemon can't be asked. A socket that nobody named and that is not there
