@@ -210,13 +210,16 @@ func (s *store) sweep(entries []*entry, alive func(pid int, ticks uint64) bool) 
 	}
 	files, _ := filepath.Glob(filepath.Join(s.dir, "*.json*"))
 	for _, f := range files {
-		if keep[f] || strings.HasPrefix(filepath.Base(f), budgetFile) {
-			continue
-		}
-		var k kept
-		if b, err := regular.Read(f, noteMax); err == nil && json.Unmarshal(b, &k) == nil && k.Boot == s.boot && k.PID != 0 && alive(k.PID, k.StartTime) {
-			missing++
-			continue
+		// Others than these are what put was writing when it was killed: nobody's.
+		if strings.HasSuffix(f, ".json") {
+			var k kept
+			if keep[f] || strings.HasPrefix(filepath.Base(f), budgetFile) {
+				continue
+			}
+			if b, err := regular.Read(f, noteMax); err == nil && json.Unmarshal(b, &k) == nil && k.Boot == s.boot && k.PID != 0 && alive(k.PID, k.StartTime) {
+				missing++
+				continue
+			}
 		}
 		// A file that is being written is as young as this.
 		if info, err := os.Stat(f); err == nil && time.Since(info.ModTime()) > time.Minute {
