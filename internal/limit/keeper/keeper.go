@@ -100,6 +100,7 @@ type Keeper struct {
 
 	root    *entry
 	ceiling ceilingCache
+	disk    identities
 	meter   meter
 
 	events, checks, writes, drift atomic.Int64

@@ -17,6 +17,8 @@ type loadedPolicy struct {
 	policy *policy.Policy
 	// text is what was read.
 	text []byte
+	// named are the block devices that its rules name, as they were when that was looked at last; see renamed.
+	named map[string]string
 	// at is when it was loaded.
 	at time.Time
 	// from is the file that it was read from: the policy's own, or LastGood.
@@ -68,7 +70,7 @@ func (k *Keeper) firstPolicy() error {
 	}
 	k.logLines(err)
 	k.logf("the policy that was good last is in force: %s", good)
-	k.loaded = loadedPolicy{policy: old, text: text, at: time.Now(), from: good, stamp: stampOf(k.opt.Policy), fault: err.Error()}
+	k.loaded = loadedPolicy{policy: old, text: text, named: named(old), at: time.Now(), from: good, stamp: stampOf(k.opt.Policy), fault: err.Error()}
 	return nil
 }
 
@@ -80,7 +82,7 @@ func (k *Keeper) loadPolicy() (loadedPolicy, error) {
 		return loadedPolicy{}, err
 	}
 	k.keepGood(text)
-	return loadedPolicy{policy: p, text: text, at: time.Now(), from: k.opt.Policy, stamp: stamp}, nil
+	return loadedPolicy{policy: p, text: text, named: named(p), at: time.Now(), from: k.opt.Policy, stamp: stamp}, nil
 }
 
 // keepGood keeps a copy of the policy in force.
@@ -138,7 +140,7 @@ func (k *Keeper) reloadPolicy(now bool) {
 		k.background(func() {
 			e.mu.Lock()
 			defer e.unlock()
-			e.retryWait = 0
+			e.retryWait, e.retry = 0, time.Time{}
 			k.apply(e)
 		})
 	}

@@ -49,6 +49,8 @@ type keptHeld struct {
 	// Limits are what is held, and Before what was there; both have the slot's key alone, if anything.
 	Limits limit.Limits `json:"limits"`
 	Before limit.Limits `json:"before"`
+	// Identity says which disk it is held on.
+	Identity string `json:"identity,omitempty"`
 }
 
 // newStore makes the folder.
@@ -80,7 +82,7 @@ func (s *store) save(e *entry) error {
 	}
 	k := kept{Boot: s.boot, Name: e.name(), Group: e.group(), ID: e.id, PID: e.process.PID, StartTime: e.process.StartTime, Known: knownOf(e.target)}
 	for _, h := range e.slots() {
-		k.Held = append(k.Held, keptHeld{*h, h.limits, h.was})
+		k.Held = append(k.Held, keptHeld{*h, h.limits, h.was, h.identity})
 	}
 	b, err := json.Marshal(k)
 	if err != nil {
