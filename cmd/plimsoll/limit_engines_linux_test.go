@@ -254,7 +254,7 @@ func TestLimitRuntimes(t *testing.T) {
 			if name == "crun" {
 				l.targets.Runc, l.targets.Crun = nil, []string{state}
 			}
-			if text := l.do(t, exitDone, "clear", "oci:"+id); !strings.Contains(text, "config.json of it has stored cpu-shares 512") {
+			if text := l.do(t, exitDone, "clear", "oci:"+id); !strings.Contains(text, "config.json of it has stored cpu_shares=512") {
 				t.Errorf("clear doesn't say what the bundle has: %s", text)
 			}
 			l.provesStored(t, "oci:"+id)
@@ -269,7 +269,7 @@ func (l limitLab) provesStored(t *testing.T, name string) {
 	if text := l.do(t, exitDone, "verify", name, "--path", "/data", "--modes", "direct", "--time", "3s"); !strings.Contains(text, "held: asked 8 MiB/s") {
 		t.Errorf("%s: %s", name, text)
 	}
-	if text := l.do(t, exitDone, "clear", name, "--path", "/data"); !strings.Contains(text, "cleared") || strings.Contains(text, "cpu-shares") {
+	if text := l.do(t, exitDone, "clear", name, "--path", "/data"); !strings.Contains(text, "cleared") || strings.Contains(text, "cpu_shares") {
 		t.Errorf("%s: clear of a path's limits: %s", name, text)
 	}
 }
