@@ -38,6 +38,8 @@ type limitWide struct {
 	hold.Wide
 	// Now is what the kernel has there.
 	Now limit.Limits `json:"now"`
+	// Former is set where they were set when another device had the number.
+	Former bool `json:"former,omitempty"`
 }
 
 // A limitShow is what show prints with --json.
@@ -180,7 +182,7 @@ func (l *limiter) wideNow(notes []hold.Wide) (all []limitWide, err error) {
 		return nil, limitError(err)
 	}
 	for _, n := range notes {
-		all = append(all, limitWide{n, states[0].Devices[n.Device]})
+		all = append(all, limitWide{n, states[0].Devices[n.Device], n.Former})
 	}
 	return all, nil
 }
@@ -211,7 +213,11 @@ func (a *app) showLimits(l *limiter, out limitShow) error {
 		if d.Now.IsZero() {
 			now = "has nothing any more"
 		}
-		row("device-wide, in the root group", "/", d.Disk+" ("+d.Device.String()+")", now, "set for "+d.For+": "+limitWords(d.Limits))
+		whose := "set for " + d.For
+		if d.Former {
+			whose += " when another device had that number"
+		}
+		row("device-wide, in the root group", "/", d.Disk+" ("+d.Device.String()+")", now, whose+": "+limitWords(d.Limits))
 	}
 	if rows == 0 {
 		for _, s := range out.Shown {

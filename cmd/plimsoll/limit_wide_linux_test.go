@@ -111,6 +111,17 @@ func TestLimitRootGroup(t *testing.T) {
 	says(exitDone, nil, "set", two, "--path", dir, "--write-bps", "none")
 	root("none", "")
 
+	// Where both go at once, neither comes back.
+	says(exitDone, nil, set(one, "6MiB")...)
+	says(exitDone, nil, set(two, "3MiB")...)
+	if text := says(exitDone, []string{"would write"}, "clear", "--device-wide", "--dry-run"); strings.Contains(text, "in force again") {
+		t.Errorf("clear --device-wide --dry-run: %s", text)
+	}
+	root("all cleared, dry", "3145728")
+	says(exitDone, []string{"the root group, for " + disk, "cleared"}, "clear", "--device-wide")
+	root("all cleared", "")
+	says(exitDone, []string{"nothing is noted"}, "show", "--device-wide")
+
 	// Somebody else's stays.
 	says(exitDone, nil, set(one, "6MiB")...)
 	rootGets(t, "write_bps", loop, "5242880")
@@ -153,4 +164,34 @@ func TestLimitDeviceWideGone(t *testing.T) {
 		says(exitFailure, nil, "clear", name)
 	}
 	says(exitUsage, []string{"takes TARGET, or --device-wide"}, "clear")
+}
+
+// TestLimitNumberReused: what was set in the root group for a device that has gone is shown as that, when another has its number, and
+// cleared by name or with all.
+func TestLimitNumberReused(t *testing.T) {
+	needBlkio(t)
+	l := limitLab{target.Options{}, t.TempDir()}
+	one, other := disktest.Image(t, 16<<20), disktest.Image(t, 16<<20)
+	loop := disktest.Loop(t, one, false, other)
+	rootGets(t, "write_bps", loop, "0")
+	name := "cgroup:" + strings.TrimPrefix(string(disktest.NewBlkioGroup(t)), "/sys/fs/cgroup/blkio")
+	for _, clear := range []string{name, "--device-wide"} {
+		l.do(t, exitDone, "set", name, "--device", loop, "--write-bps", "6MiB", "--device-wide")
+		if text := l.do(t, exitDone, "show", "--device-wide"); strings.Contains(text, "another device") {
+			t.Errorf("show: %s", text)
+		}
+		disktest.Reattach(t, loop, other)
+		if text, want := l.do(t, exitDone, "show", "--device-wide"), "set for "+name+" when another device had that number: write_bps=6MiB"; !strings.Contains(text, want) {
+			t.Errorf("show: no %q in\n%s", want, text)
+		}
+		var got limitShow
+		if err := json.Unmarshal([]byte(l.do(t, exitDone, "show", "--device-wide", "--json")), &got); err != nil || len(got.DeviceWide) != 1 || !got.DeviceWide[0].Former {
+			t.Errorf("show --json: %+v, %v", got.DeviceWide, err)
+		}
+		l.do(t, exitDone, "clear", clear)
+		if got := rootHas(t, "write_bps", loop); got != "" {
+			t.Errorf("clear %s: the root group has %q", clear, got)
+		}
+		one, other = other, one
+	}
 }

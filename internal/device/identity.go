@@ -1,6 +1,25 @@
 package device
 
-import "strings"
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Identity says which block device has a number now, as Device.Identity does. The error wraps fs.ErrNotExist where no device has it.
+func (f FS) Identity(major, minor uint32) (string, error) {
+	numbers := filepath.Join(f.Sys, "dev", "block")
+	// Where sysfs can't be seen, nothing is known.
+	if _, err := os.Stat(numbers); err != nil {
+		return "", nil
+	}
+	dir, err := filepath.EvalSymlinks(filepath.Join(numbers, fmt.Sprintf("%d:%d", major, minor)))
+	if err != nil {
+		return "", fmt.Errorf("block device %d:%d: %w", major, minor, err)
+	}
+	return identity(dir, f.Proc), nil
+}
 
 // identity says which device it is that has the folder dir in sysfs, in words that are the same whenever it is found again, under
 // whatever name: its number in the world, its serial number, the UUID of what it is made of, or the file of a loop device.

@@ -21,10 +21,16 @@ func Block(dir string) *Device {
 	d.NrRequests = int(number(queue, "nr_requests"))
 	d.WriteCache = Text(queue, "write_cache")
 	d.LogicalBS = int(number(queue, "logical_block_size"))
-	d.MaxIO = number(queue, "max_sectors_kb") * 1024
+	// A stacked device that knows no bound says what 32 bits of sectors hold (blk_set_stacking_limits in block/blk-settings.c); its I/Os are split beneath.
+	if kib := number(queue, "max_sectors_kb"); kib < boundless {
+		d.MaxIO = kib * 1024
+	}
 	d.MQ = Exists(dir, "mq")
 	return d
 }
+
+// boundless is far more than any device takes at once, 1 GiB, in KiB.
+const boundless = 1 << 20
 
 // model names the kind of a disk: the maker's words, or what a virtual one is.
 func model(dir string) string {

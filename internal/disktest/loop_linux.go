@@ -94,8 +94,8 @@ func ImageIn(t testing.TB, dir string, size int64) string {
 
 // Loop makes a loop device over a file and returns its path. It is detached at the end of the
 // test, unless the test has done so. With direct, it uses no page cache of the file. It has the scheduler that
-// new loop devices have, none, whatever its last user has left.
-func Loop(t testing.TB, image string, direct bool) string {
+// new loop devices have, none, whatever its last user has left. later are files that Reattach gives it: they are detached as well.
+func Loop(t testing.TB, image string, direct bool, later ...string) string {
 	t.Helper()
 	needRoot(t, "makes a loop device")
 	leaktest.Check(t, image)
@@ -109,11 +109,30 @@ func Loop(t testing.TB, image string, direct bool) string {
 	}
 	t.Cleanup(func() {
 		t.Helper()
-		Detach(t, image)
+		for _, i := range append([]string{image}, later...) {
+			Detach(t, i)
+		}
 	})
 	device := strings.TrimSpace(string(out))
 	reschedule(t, device, unscheduled)
 	return device
+}
+
+// Reattach gives a loop device another file, which its maker has been told of: another device with the same number. What the kernel keeps
+// for the number is left as it is.
+func Reattach(t testing.TB, device, image string) {
+	t.Helper()
+	Run(t, "losetup", "--detach", device)
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		// Who has it open keeps it for a moment.
+		out, err := exec.Command("losetup", device, image).CombinedOutput()
+		if err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			t.Skipf("needs %s again, which somebody else has got: %s", device, out)
+		}
+	}
 }
 
 // Detach takes the loop device of a file away before the end of the test, and waits until it is

@@ -49,8 +49,11 @@ func MD(t testing.TB, level string, size int64, devices ...string) string {
 	if level != "raid1" {
 		set("chunk_size", "65536")
 	}
-	if level == "raid5" {
+	switch level {
+	case "raid5":
 		set("layout", "2")
+	case "raid10":
+		set("layout", "258") // Two near copies, one far.
 	}
 	set("component_size", strconv.FormatInt(size>>10, 10))
 	for i, d := range devices {

@@ -43,6 +43,26 @@ func MountOf(f *os.File) (int, error) {
 	return mountID(string(b))
 }
 
+// Link is where the symbolic link at a path of root leads to, in its own words; "" for what is no link. Links before the last
+// name are followed, and don't lead out of root.
+func Link(root, path string) (string, error) {
+	f, err := open(root, path, unix.O_PATH|unix.O_NOFOLLOW)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	var st unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFLNK {
+		return "", err
+	}
+	b := make([]byte, unix.PathMax)
+	n, err := unix.Readlinkat(int(f.Fd()), "", b)
+	if err != nil {
+		return "", &os.PathError{Op: "read the link", Path: path, Err: err}
+	}
+	return string(b[:n]), nil
+}
+
 // Free is how many bytes may still be written to the file system of the folder dir of root.
 func Free(root, dir string) (int64, error) {
 	f, err := Dir(root, dir)

@@ -19,6 +19,9 @@ func MountID(string, string) (int, error) { return 0, errors.ErrUnsupported }
 // MountOf is Linux's.
 func MountOf(*os.File) (int, error) { return 0, errors.ErrUnsupported }
 
+// Link is Linux's.
+func Link(string, string) (string, error) { return "", errors.ErrUnsupported }
+
 // Free is Linux's.
 func Free(string, string) (int64, error) { return 0, errors.ErrUnsupported }
 

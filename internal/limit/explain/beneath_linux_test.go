@@ -149,6 +149,9 @@ func TestKernelMapper(t *testing.T) {
 		{"raid1", func(t *testing.T) string {
 			return mapped(t, "raid1", "LVM-", "0 "+sectors(size)+" raid raid1 3 0 region_size 1024 2 - "+disk(t)+" - "+disk(t))
 		}, "raid raid1"},
+		{"cache", func(t *testing.T) string {
+			return mapped(t, "cache", "LVM-", "0 "+sectors(size)+" cache "+disk(t)+" "+disk(t)+" "+disk(t)+" 128 1 writeback smq 0")
+		}, "cache"},
 		{"writecache", func(t *testing.T) string {
 			return mapped(t, "writecache", "LVM-", "0 "+sectors(size)+" writecache s "+disk(t)+" "+disk(t)+" 4096 0")
 		}, "writecache"},
@@ -170,7 +173,7 @@ func TestKernelMapper(t *testing.T) {
 
 // TestKernelMD holds what is said of software RAID against the kernel.
 func TestKernelMD(t *testing.T) {
-	for _, level := range []string{"raid0", "raid1", "raid5"} {
+	for _, level := range []string{"raid0", "raid1", "raid10", "raid5"} {
 		t.Run(level, func(t *testing.T) {
 			m := newMeter(t)
 			e := m.checkBeneath(t, disktest.MD(t, level, loopSize, bare(t), bare(t), bare(t)))

@@ -63,6 +63,8 @@ type Spot struct {
 	// ReadsOnly is set where only what was never written since the container was made is
 	// read from: a lower folder of an overlay on another device.
 	ReadsOnly bool `json:"reads_only,omitempty"`
+	// MQ is set where it has request queues of its own (blk-mq), at which the kernel holds io.latency.
+	MQ bool `json:"-"`
 	// Why says why it is this device, where that is no matter of course.
 	Why string `json:"why,omitempty"`
 }
@@ -163,7 +165,7 @@ func spots(n *device.Node) []Spot {
 			if slices.ContainsFunc(list, func(s Spot) bool { return s.Name == d.Name }) {
 				continue
 			}
-			s := Spot{Name: d.Name, Major: d.Major, Minor: d.Minor, MaxIO: d.MaxIO, ReadsOnly: reads}
+			s := Spot{Name: d.Name, Major: d.Major, Minor: d.Minor, MaxIO: d.MaxIO, MQ: d.MQ, ReadsOnly: reads}
 			switch {
 			case top.Kind == device.KindPartition:
 				s.Why = top.Name + " is a partition: the kernel takes limits on whole disks only"

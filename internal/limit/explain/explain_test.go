@@ -254,7 +254,7 @@ func TestCharges(t *testing.T) {
 		{"/fixture/mpath", v1, "", nil, "*dm-7 held, dm-6 held, sdf held, sdg held"},
 		{"/fixture/heads", v1, "", nil, "nvme1n1p1 held, *nvme1n1 held, nvme1c1n1 held, nvme1c2n1 held"},
 		{"/fixture/md", v1, "", nil, "*md0 held, sdd leaks, sde leaks, sdf leaks"},
-		{"/fixture/bcache", v1, "", nil, "*bcache0 held, sdf leaks, sdg partly"},
+		{"/fixture/bcache", v1, "", nil, "*bcache0 held, sdf partly, sdg partly"},
 		{"/fixture/crypt", v1, "", nil, "*dm-0 held, nvme0n1p2 partly, nvme0n1 partly"},
 		{"/fixture/lv", v1, "", nil, "*dm-1 held, sdd partly, sde partly"}, // Only root is told.
 		{"/fixture/lv", v1, "", targets(device.Target{Type: "linear"}), "*dm-1 held, sdd held, sde held"},

@@ -72,7 +72,9 @@ type Done struct {
 	// Notes say what could not be found out.
 	Notes []string `json:"notes,omitempty"`
 
-	unit unit.Edit
+	// unit is what is set of the part's unit for the change.
+	unit   unit.Edit
+	change unit.Change
 }
 
 // Changes reports whether something is written, or had to be.
@@ -96,6 +98,11 @@ func (h *Holder) plan(ctx context.Context, s *Scope, c limit.Change) ([]Done, er
 			return nil, err
 		}
 	}
+	if c.Set.Has(limit.Latency) {
+		if err := s.Latency(); err != nil {
+			return nil, err
+		}
+	}
 	if c.Set.IO() {
 		for _, u := range s.Unlimited {
 			if !slices.Contains(s.Notes, u) {
@@ -116,7 +123,8 @@ func (h *Holder) plan(ctx context.Context, s *Scope, c limit.Change) ([]Done, er
 		}
 		done := Done{Part: p, Diff: d}
 		if p.Unit != "" {
-			if done.unit, err = h.Systemd.Plan(ctx, p.Unit, h.unitChange(s, p, c)); err != nil {
+			done.change = h.unitChange(s, p, c)
+			if done.unit, err = h.Systemd.Plan(ctx, p.Unit, done.change); err != nil {
 				return nil, &partError{p.Name, err}
 			}
 			done.Properties = done.unit.Set
@@ -167,14 +175,24 @@ func (h *Holder) apply(ctx context.Context, x *cgroup.Transaction, s *Scope, c l
 // applyPart writes one part.
 func (h *Holder) applyPart(ctx context.Context, x *cgroup.Transaction, d *Done) error {
 	if d.Part.Unit != "" && len(d.unit.Set) > 0 {
-		if err := h.Systemd.Apply(ctx, d.unit); err != nil {
+		err := h.Systemd.Apply(ctx, d.unit)
+		// A systemctl that was killed, or got no answer in time, may have had all set.
+		if err == nil || ctx.Err() != nil || h.unitChanged(ctx, d) {
+			x.Also("the properties of "+d.Part.Unit, func(ctx context.Context) error { return h.Systemd.Undo(ctx, d.unit) })
+		}
+		if err != nil {
 			return err
 		}
-		x.Also("the properties of "+d.Part.Unit, func(ctx context.Context) error { return h.Systemd.Undo(ctx, d.unit) })
 	}
 	n, err := x.Apply(d.Diff)
 	d.Writes += n
 	return err
+}
+
+// unitChanged reports whether a part's unit is no more as it was planned to be changed, or that can't be told.
+func (h *Holder) unitChanged(ctx context.Context, d *Done) bool {
+	again, err := h.Systemd.Plan(ctx, d.Part.Unit, d.change)
+	return err != nil || !slices.Equal(again.Set, d.unit.Set)
 }
 
 // holdPart writes what differs in a part by now. One that has ended meanwhile has nothing to hold.

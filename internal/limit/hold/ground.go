@@ -89,7 +89,7 @@ func (h *Holder) inside(t target.Target, name, path string) ([]Ground, error) {
 
 func (h *Holder) look(t target.Target, name, path string) (Ground, error) {
 	if t.Rootfs != "" {
-		e, err := h.Explain.Path(t.HostPath(path))
+		e, err := h.beneath(t, path)
 		if err != nil {
 			return Ground{}, fmt.Errorf("%s: %w", t.Ref(), err)
 		}
@@ -183,6 +183,18 @@ func ratesOn(d explain.Spot, l limit.Limits) limit.Limits {
 		return l.Without(limit.WriteBPS, limit.WriteIOPS)
 	}
 	return l
+}
+
+// Latency returns why a latency target holds nothing here. The kernel acts on it where requests are queued (rq_qos_throttle in
+// block/blk-mq.c), and takes it on a device without queues all the same.
+func (s *Scope) Latency() error {
+	for _, d := range s.Devices() {
+		if !d.MQ {
+			return &ImpossibleError{What: "latency on " + d.Name, Why: d.Name + " has no request queues of its own (it is no blk-mq device), where the kernel would hold it",
+				Instead: "give the neighbours rates there, or name with --device a disk beneath, which plimsoll limit explain shows"}
+		}
+	}
+	return nil
 }
 
 // Written returns why a limit of what is written holds nothing here: all of it goes where there is no limit. Where nothing can be

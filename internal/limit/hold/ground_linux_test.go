@@ -5,9 +5,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"plimsoll/internal/disktest"
 	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/target"
 )
 
@@ -97,5 +99,29 @@ func TestRates(t *testing.T) {
 	}
 	if w := s.want(Part{}, limit.Change{Set: set}); w.Change.Set != set {
 		t.Errorf("want() of a container = %+v", w.Change)
+	}
+}
+
+// TestLatencyWhere: a latency target does something on devices with queues only.
+func TestLatencyWhere(t *testing.T) {
+	on := func(spots ...explain.Spot) *Scope {
+		return &Scope{Grounds: []Ground{{Name: "volume data", Explanation: &explain.Explanation{Possible: true, Hard: spots}}}}
+	}
+	disk, mapped := explain.Spot{Name: "sda", Major: 8, MQ: true}, explain.Spot{Name: "dm-0", Major: 253}
+	if err := on(disk).Latency(); err != nil {
+		t.Error(err)
+	}
+	var impossible *ImpossibleError
+	if err := on(disk, mapped).Latency(); !errors.As(err, &impossible) || !strings.Contains(err.Error(), "dm-0 has no request queues") {
+		t.Errorf("Latency() = %v", err)
+	}
+	h := holder(t)
+	if _, err := h.plan(t.Context(), on(mapped), limit.Change{Set: limit.Limits{Latency: 5 * time.Millisecond}}); !errors.As(err, &impossible) {
+		t.Errorf("plan() = %v", err)
+	}
+	// A real disk has them.
+	loop := disktest.Loop(t, disktest.Image(t, 1<<20), false)
+	if g, err := h.grounds(&Scope{}, Where{Device: loop}); err != nil || !g[0].Explanation.Hard[0].MQ {
+		t.Errorf("grounds(%s) = %+v, %v", loop, g, err)
 	}
 }

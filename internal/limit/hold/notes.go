@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	"plimsoll/internal/filelock"
@@ -57,10 +59,12 @@ func (n notebook[T]) write(all []T) error {
 	return os.Rename(n.file+".new", n.file)
 }
 
-// lockWait is how long another process may hold the notes: it writes a few files meanwhile.
-const lockWait = 10 * time.Second
+// lockWait is how long one process may have the notes before another gives up waiting for it. It has them for a whole change, as what is
+// in force in the root group has to be what was noted last: while systemd and the container's engine are told, too, each of whose
+// answers may take half a minute. A change and its undo ask for less than ten.
+const lockWait = 5 * time.Minute
 
-// locked calls f while no other process has the notebook.
+// locked calls f while no other process has the notebook. It waits for one that does, until ctx ends.
 func (n notebook[T]) locked(ctx context.Context, f func() error) error {
 	if err := os.MkdirAll(filepath.Dir(n.file), 0o755); err != nil {
 		return err
@@ -70,18 +74,44 @@ func (n notebook[T]) locked(ctx context.Context, f func() error) error {
 		return err
 	}
 	defer lock.Close()
-	for end := time.Now().Add(lockWait); ; {
+	var whose string
+	var end time.Time
+	for {
 		err := filelock.Alone(lock)
 		if err == nil {
+			note(lock)
 			return f()
 		}
-		if !errors.Is(err, filelock.ErrLocked) || time.Now().After(end) {
+		if !errors.Is(err, filelock.ErrLocked) {
 			return fmt.Errorf("%s: %w", lock.Name(), err)
+		}
+		if now := holderOf(lock.Name()); now != whose || end.IsZero() {
+			whose, end = now, time.Now().Add(lockWait)
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("%s: %w: %s has been at it for more than %v", lock.Name(), err, whose, lockWait)
 		}
 		select {
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return fmt.Errorf("waiting for %s, which has %s: %w", whose, lock.Name(), context.Cause(ctx))
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
+}
+
+// note says in a lock's file which process has it: for whoever waits, so that nothing is lost if it can't be said.
+func note(lock *os.File) {
+	if lock.Truncate(0) == nil {
+		_, _ = lock.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	}
+}
+
+// holderOf names the process that has a lock.
+func holderOf(lock string) string {
+	b, err := regular.Read(lock, 64)
+	pid, bad := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil || bad != nil {
+		return "another process"
+	}
+	return fmt.Sprintf("process %d", pid)
 }

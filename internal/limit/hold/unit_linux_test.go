@@ -27,6 +27,8 @@ type systemd struct {
 	values  map[string]string
 	changed int
 	refuse  error
+	// lost is asked when properties were set: its error is that of who was not told so.
+	lost func() error
 }
 
 const unitName = "plimsoll-test.service"
@@ -59,6 +61,9 @@ func (s *systemd) run(_ context.Context, argv ...string) ([]byte, error) {
 			default:
 				s.values[property] = value
 			}
+		}
+		if s.lost != nil {
+			return nil, s.lost()
 		}
 		return nil, nil
 	}
@@ -175,6 +180,54 @@ func TestUnit(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("cleared", "", "", 9)
+}
+
+// TestUnitInterrupted: a systemctl that ends without an answer may have set all, and what was is set again. One that was refused has set
+// nothing, and nothing is said to be put back.
+func TestUnitInterrupted(t *testing.T) {
+	group := disktest.NewBlkioGroup(t)
+	loop, _ := disktest.Disk(t, disktest.Options{})
+	sys := &systemd{group: strings.TrimPrefix(string(group), "/sys/fs/cgroup/blkio"), lists: map[string][]string{}, values: map[string]string{}}
+	f := target.New(target.Options{Proc: "/proc", Systemctl: sys.run})
+	t.Cleanup(func() { f.Close() })
+	h, err := New(device.Host(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := h.Scope(t.Context(), target.Ref{Kind: target.Unit, Name: unitName}, Where{Device: loop}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.Apply(t.Context(), s, limit.Change{Set: limit.Limits{WriteBPS: 1 << 20}}); err != nil {
+		t.Fatal(err)
+	}
+	check := func(when string, calls int) {
+		t.Helper()
+		if got, want := sys.lists["IOWriteBandwidthMax"], []string{loop + " 1048576"}; !slices.Equal(got, want) || sys.changed != calls {
+			t.Errorf("%s: systemd has %q after %d calls, want %q after %d", when, got, sys.changed, want, calls)
+		}
+		if got, want := rateFiles(t, string(group)), disktest.Number(t, loop)+" 1048576"; len(got) != 1 || got[filepath.Join(string(group), "blkio.throttle.write_bps_device")] != want {
+			t.Errorf("%s: the kernel has %v, want %s", when, got, want)
+		}
+	}
+	more := limit.Change{Set: limit.Limits{WriteBPS: 2 << 20, ReadBPS: 3 << 20}}
+	ctx, cancel := context.WithCancel(t.Context())
+	for i, lost := range []func() error{
+		func() error { return context.Canceled },
+		func() error { return errors.New("systemctl: Failed to set unit properties: Connection timed out") },
+		func() error { cancel(); return context.Canceled },
+	} {
+		sys.lost = func() error { sys.lost = nil; return lost() }
+		if _, err := h.Apply(ctx, s, more); err == nil || !strings.Contains(err.Error(), "what was written before was put back") {
+			t.Errorf("Apply() that is interrupted = %v", err)
+		}
+		check(fmt.Sprint("interrupted ", i), 3+2*i)
+	}
+	sys.refuse = errors.New("systemctl: Failed to set unit properties: Access denied")
+	if _, err := h.Apply(t.Context(), s, more); err == nil || strings.Contains(err.Error(), "put back") {
+		t.Errorf("Apply() that is refused = %v", err)
+	}
+	check("refused", 7)
 }
 
 // TestScope: a container in a scope of systemd's has its limits as the scope's properties too. Where the systemd that is asked has

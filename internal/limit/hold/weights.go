@@ -13,6 +13,7 @@ import (
 	"plimsoll/internal/device"
 	"plimsoll/internal/device/hierarchy"
 	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/weight"
 )
 
@@ -30,6 +31,7 @@ type Enabled struct {
 	Users []string `json:"users"`
 	// Boot is the boot in which it was done: it doesn't outlive it.
 	Boot string `json:"boot"`
+	Medium
 }
 
 // String says what was changed.
@@ -44,6 +46,8 @@ func (e Enabled) String() string {
 // Weights makes weights take effect on disks, and undoes that. What it has changed is noted in a file, before it is
 // changed: whoever clears the weight later is another process.
 type Weights struct {
+	// FS tells which device has a number.
+	FS device.FS
 	// Groups writes.
 	Groups *cgroup.Host
 	// File is where it is noted.
@@ -54,7 +58,7 @@ type Weights struct {
 
 // Weights returns what enables weights, with its notes in a folder.
 func (h *Holder) Weights(folder string) *Weights {
-	return &Weights{h.Groups, filepath.Join(folder, "weights.json"), device.Text(h.FS.Proc, "sys", "kernel", "random", "boot_id")}
+	return &Weights{h.FS, h.Groups, filepath.Join(folder, "weights.json"), device.Text(h.FS.Proc, "sys", "kernel", "random", "boot_id")}
 }
 
 // Enable makes weights take effect on all disks of a scope on which they have none, by bfq or iocost; by "" it
@@ -144,7 +148,9 @@ func (w *Weights) enable(n cgroup.Device, disk, by string, effect weight.Effect)
 	for _, by := range ways {
 		diff, err := w.Groups.PlanWeights(n, by)
 		if err == nil {
-			return Enabled{Disk: disk, Number: n, By: by, Edits: diff.Edits, Boot: w.Boot}, nil
+			// Of one that has gone meanwhile nothing is turned on.
+			m, _ := mediumOf(w.FS, n)
+			return Enabled{Disk: disk, Number: n, By: by, Edits: diff.Edits, Boot: w.Boot, Medium: m}, nil
 		}
 		if first == nil {
 			first = err
@@ -179,8 +185,8 @@ func (e *Enabled) add(groups []*hierarchy.Group) (added []string) {
 	return added
 }
 
-// Undo puts back what was enabled for the groups of a scope and for nobody else who still lives. What somebody has
-// changed since is left as it is. It returns what was put back.
+// Undo puts back what was enabled for the groups of a scope, on the scope's disks or, where it names none, on all, and for nobody else who
+// still lives. What somebody has changed since is left as it is. It returns what was put back.
 func (w *Weights) Undo(ctx context.Context, s *Scope) (done []Enabled, err error) {
 	groups, err := groupsOf(s)
 	if err != nil {
@@ -189,22 +195,29 @@ func (w *Weights) Undo(ctx context.Context, s *Scope) (done []Enabled, err error
 	if _, err := os.Stat(w.File); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
+	disks := s.weights()
 	err = w.locked(ctx, func(all *[]Enabled) error {
 		var kept []Enabled
 		var errs []error
 		for _, e := range *all {
+			// The others keep their weight, as the change has left them out.
+			named := len(disks) == 0 || slices.ContainsFunc(disks, func(d explain.Weight) bool { return e.Number == cgroup.Device{Major: d.Major, Minor: d.Minor} })
 			e.Users = slices.DeleteFunc(e.Users, func(dir string) bool {
 				_, err := os.Stat(dir)
-				return errors.Is(err, fs.ErrNotExist) || slices.ContainsFunc(groups, func(g *hierarchy.Group) bool { return g.Dir == dir })
+				return errors.Is(err, fs.ErrNotExist) || named && slices.ContainsFunc(groups, func(g *hierarchy.Group) bool { return g.Dir == dir })
 			})
 			if len(e.Users) > 0 {
 				kept = append(kept, e)
 				continue
 			}
-			if e.Boot != w.Boot || !w.Groups.Weighs(e.Number, e.By) {
-				continue // Gone with a boot or the disk, or somebody else's by now.
+			if !w.Groups.Weighs(e.Number, e.By) {
+				continue // Somebody else's by now.
 			}
-			if err := w.Groups.Restore(e.Edits); err != nil {
+			err := w.Groups.Restore(e.Edits)
+			if err != nil && slices.ContainsFunc(e.Edits, gone) {
+				continue // An older version's note, of a disk whose number another has by now.
+			}
+			if err != nil {
 				errs, kept = append(errs, fmt.Errorf("weights on %s: %w", e.Disk, err)), append(kept, e)
 				continue
 			}
@@ -214,6 +227,12 @@ func (w *Weights) Undo(ctx context.Context, s *Scope) (done []Enabled, err error
 		return errors.Join(errs...)
 	})
 	return done, err
+}
+
+// gone reports whether an edit's file isn't there any more.
+func gone(e cgroup.Edit) bool {
+	_, err := os.Stat(e.File)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // groupsOf are the I/O groups of a scope's parts.
@@ -240,7 +259,14 @@ func (w *Weights) notes() notebook[Enabled] {
 	return notebook[Enabled]{w.File, "which disks were made to be divided by weight"}
 }
 
-// locked reads the notes, lets f change them, and writes them.
+// stands reports whether what was enabled may be so yet: in this boot, and on that device, whatever has its number. What has got
+// the number since is not put back to what the other had.
+func (w *Weights) stands(e Enabled) bool {
+	m, err := mediumOf(w.FS, e.Number)
+	return e.Boot == w.Boot && !errors.Is(err, fs.ErrNotExist) && (err != nil || e.is(m))
+}
+
+// locked reads the notes, lets f change those that stand, and writes them.
 func (w *Weights) locked(ctx context.Context, f func(*[]Enabled) error) error {
 	notes := w.notes()
 	return notes.locked(ctx, func() error {
@@ -248,6 +274,7 @@ func (w *Weights) locked(ctx context.Context, f func(*[]Enabled) error) error {
 		if err != nil {
 			return err
 		}
+		all = slices.DeleteFunc(all, func(e Enabled) bool { return !w.stands(e) })
 		err = f(&all)
 		return errors.Join(err, notes.write(all))
 	})

@@ -218,6 +218,42 @@ func TestWeightsTakenBack(t *testing.T) {
 	}
 }
 
+// TestWeightsOfOneDisk: where a weight was cleared on one disk, the others stay as they are: theirs is still in force.
+func TestWeightsOfOneDisk(t *testing.T) {
+	group := disktest.NewBlkioGroup(t)
+	loops, schedulers := memoryDisks(t, 2)
+	before := schedulers()
+	h := holder(t)
+	w := h.Weights(t.TempDir())
+	var scopes []*Scope
+	for _, l := range loops {
+		s, err := h.Scope(t.Context(), ref(t, group), Where{Device: l}, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if on, _, err := w.Enable(t.Context(), s, "bfq"); err != nil || len(on) != 1 {
+			t.Fatalf("Enable() = %+v, %v", on, err)
+		}
+		scopes = append(scopes, s)
+	}
+	first, second, _ := strings.Cut(schedulers(), "|")
+	if !strings.Contains(first, "[bfq]") || !strings.Contains(second, "[bfq]") {
+		t.Fatalf("enabled: %s, %s", first, second)
+	}
+	was, _, _ := strings.Cut(before, "|")
+	if off, err := w.Undo(t.Context(), scopes[0]); err != nil || len(off) != 1 || schedulers() != was+"|"+second {
+		t.Errorf("Undo() of the first = %+v, %v; %s, want %s", off, err, schedulers(), was+"|"+second)
+	}
+	// Without a place all that the group has is cleared.
+	all, err := h.Scope(t.Context(), ref(t, group), Where{}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if off, err := w.Undo(t.Context(), all); err != nil || len(off) != 1 || schedulers() != before {
+		t.Errorf("Undo() of all = %+v, %v; %s, want %s", off, err, schedulers(), before)
+	}
+}
+
 // TestWeightsAllOrNone: where the second disk refuses, the first is as it was, and nothing is noted.
 func TestWeightsAllOrNone(t *testing.T) {
 	loops, schedulers := memoryDisks(t, 2)

@@ -26,6 +26,9 @@ type Wide struct {
 	Limits limit.Limits `json:"limits"`
 	// Boot is the boot in which they were set: they don't outlive it.
 	Boot string `json:"boot"`
+	Medium
+	// Former is set where the number is another device's by now, and the kernel still has the limits for it.
+	Former bool `json:"-"`
 }
 
 // String says what was set, and where: "write_bps=6MiB on loop1 (7:1)".
@@ -46,13 +49,51 @@ func (h *Holder) Wides(folder string) *Wides {
 		notebook[Wide]{filepath.Join(folder, "device-wide.json"), "which limits of the root group were set, and for whom"}}
 }
 
-// List returns what is noted and still there: of this boot, on disks that this machine has, the last that was set last.
+// List returns what is noted and still there: of this boot, on disks that this machine has, the last that was set last. A number
+// that is another device's by now keeps what the kernel still has for it: that of a loop device does so.
 func (w *Wides) List() ([]Wide, error) {
 	all, err := w.notes.read()
-	return slices.DeleteFunc(all, func(n Wide) bool {
-		_, err := w.holder.FS.Disk(n.Device.Major, n.Device.Minor)
-		return n.Boot != w.boot || errors.Is(err, fs.ErrNotExist)
-	}), err
+	if err != nil {
+		return nil, err
+	}
+	var list []Wide
+	var now map[cgroup.Device]limit.Limits
+	for _, n := range all {
+		m, err := mediumOf(w.holder.FS, n.Device)
+		if n.Boot != w.boot || errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil && !n.is(m) {
+			if now == nil {
+				if _, now, err = w.now(); err != nil {
+					return nil, err
+				}
+			}
+			n.Former = true
+			n.Limits = n.Limits.Without(slices.DeleteFunc(keysOf(n.Limits), func(k limit.Key) bool { return now[n.Device].Text(k) == n.Limits.Text(k) })...)
+			if len(keysOf(n.Limits)) == 0 {
+				continue
+			}
+		}
+		list = append(list, n)
+	}
+	return list, nil
+}
+
+// now is the root group, and what it has for each device; nothing with version 2, whose root group has no limits.
+func (w *Wides) now() (*cgroup.Target, map[cgroup.Device]limit.Limits, error) {
+	root, err := w.holder.Groups.Device()
+	if errors.Is(err, cgroup.ErrUnsupported) {
+		return nil, map[cgroup.Device]limit.Limits{}, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	states, err := w.holder.Groups.Read(root)
+	if err != nil {
+		return nil, nil, err
+	}
+	return root, states[0].Devices, nil
 }
 
 // For is what is noted for a target, of all of a kind and name if the reference names no engine.
@@ -101,7 +142,11 @@ func (s *Scope) HasWide() bool {
 func (w *Wides) around(s *Scope, r limit.Change, all []Wide, dry bool, apply func() ([]Done, error)) ([]Done, error) {
 	noted, told := slices.Clone(all), []string(nil)
 	if s.HasWide() {
-		noted, told = w.add(noted, s, r.Set)
+		_, now, err := w.now()
+		if err != nil {
+			return nil, err
+		}
+		noted, told = w.add(noted, s, r.Set, now)
 	}
 	after, mine := slices.Clone(noted), []Wide(nil)
 	for _, n := range all {
@@ -116,7 +161,7 @@ func (w *Wides) around(s *Scope, r limit.Change, all []Wide, dry bool, apply fun
 		}
 	}
 	if dry {
-		extra, _, err := w.release(all, mine, true)
+		extra, _, err := w.release(all, after, mine, true)
 		if err != nil {
 			return nil, err
 		}
@@ -128,7 +173,7 @@ func (w *Wides) around(s *Scope, r limit.Change, all []Wide, dry bool, apply fun
 			return nil, err
 		}
 	}
-	extra, back, err := w.release(all, mine, false)
+	extra, back, err := w.release(all, after, mine, false)
 	if err != nil {
 		return nil, errors.Join(err, w.notes.write(all))
 	}
@@ -149,13 +194,19 @@ func (w *Wides) Clear(ctx context.Context, list []Wide, keys []limit.Key, dry bo
 		}
 		var mine []Wide
 		after := slices.Clone(all)
-		for _, n := range list {
-			mine, after = append(mine, n.only(c.Remove)), without(after, n, c.Remove)
+		for _, n := range all {
+			if slices.ContainsFunc(list, func(o Wide) bool { return o.For == n.For && o.Device == n.Device }) {
+				mine, after = append(mine, n.only(c.Remove)), without(after, n, c.Remove)
+			}
 		}
-		if done, _, err = w.release(all, mine, dry); err != nil || dry {
+		var back func() error
+		if done, back, err = w.release(all, after, mine, dry); err != nil || dry {
 			return err
 		}
-		return w.notes.write(after)
+		if err := w.notes.write(after); err != nil {
+			return errors.Join(err, back())
+		}
+		return nil
 	}
 	if dry {
 		return done, change()
@@ -164,145 +215,44 @@ func (w *Wides) Clear(ctx context.Context, list []Wide, keys []limit.Key, dry bo
 	return done, err
 }
 
-// add notes what a scope's change sets in the root group, and says whose limits there it takes the place of.
-func (w *Wides) add(all []Wide, s *Scope, set limit.Limits) (noted []Wide, told []string) {
+// add notes what a scope's change sets in the root group, and says whose limits there it takes the place of. now is what the kernel has.
+func (w *Wides) add(all []Wide, s *Scope, set limit.Limits, now map[cgroup.Device]limit.Limits) (noted []Wide, told []string) {
 	for _, d := range s.Devices() {
-		mine := set
-		if d.ReadsOnly {
-			mine = set.Without(limit.WriteBPS, limit.WriteIOPS)
-		}
+		mine := ratesOn(d, set)
 		if mine.IsZero() {
 			continue
 		}
 		n := Wide{For: s.Owner(), Device: cgroup.Device{Major: d.Major, Minor: d.Minor}, Disk: d.Name, Limits: mine, Boot: w.boot}
+		// One that goes meanwhile is refused by the kernel.
+		n.Medium, _ = mediumOf(w.holder.FS, n.Device)
 		for _, o := range all {
 			if o.Device != n.Device {
 				continue
 			}
-			if o.For == n.For {
+			both := o.only(keysOf(mine))
+			switch {
+			case o.For == n.For:
 				for _, k := range limit.Keys {
 					if o.Limits.Has(k) && !n.Limits.Has(k) {
 						n.Limits = n.Limits.With(k, o.Limits)
 					}
 				}
-				continue
-			}
-			if both := o.only(keysOf(mine)); !both.Limits.IsZero() {
+			case o.Former:
+				if o.Limits = o.Limits.Without(keysOf(mine)...); !o.Limits.IsZero() {
+					told = append(told, fmt.Sprintf("the root group still has %s, set for %s when another device had that number; plimsoll limit clear %s removes it", o, o.For, o.For))
+				}
+			case !both.Limits.IsZero():
 				told = append(told, fmt.Sprintf("%s was set there for %s, and comes back when this is cleared", both, o.For))
+			}
+		}
+		for _, k := range keysOf(mine) {
+			if is := last(all, n.Device, k, func(Wide) bool { return true }); now[n.Device].Has(k) && (is == nil || is.Limits.Text(k) != now[n.Device].Text(k)) {
+				told = append(told, fmt.Sprintf("%s=%s was set there by somebody else (plimsoll run and plimsoll daemon do so too), who may set or remove it again", k, now[n.Device].Text(k)))
 			}
 		}
 		all = append(slices.DeleteFunc(all, func(o Wide) bool { return o.For == n.For && o.Device == n.Device }), n)
 	}
 	return all, told
-}
-
-// release takes what is in mine out of the root group, for the target that each is for. back puts it back.
-func (w *Wides) release(all, mine []Wide, dry bool) (done []Done, back func() error, err error) {
-	var undo []func() error
-	back = func() error {
-		var errs []error
-		for _, f := range slices.Backward(undo) {
-			errs = append(errs, f())
-		}
-		return errors.Join(errs...)
-	}
-	if len(mine) == 0 {
-		return nil, back, nil
-	}
-	root, err := w.holder.Groups.Device()
-	if err != nil {
-		return nil, back, err
-	}
-	states, err := w.holder.Groups.Read(root)
-	if err != nil {
-		return nil, back, err
-	}
-	for _, n := range mine {
-		now := states[0].Devices[n.Device]
-		c, notes := released(n, now, all)
-		if len(keysOf(c.Set)) == 0 && len(c.Remove) == 0 && len(notes) == 0 {
-			continue
-		}
-		d := Done{Part: Part{Name: fmt.Sprintf("the root group, for %s (%s)", n.Disk, n.Device), Groups: root, DeviceWide: true, For: n.For}, Notes: notes}
-		want := cgroup.Want{Change: c, Devices: []cgroup.Device{n.Device}}
-		if d.Diff, err = w.holder.Groups.Plan(root, want); err == nil && !dry {
-			d.Writes, err = d.Diff.Apply()
-		}
-		if err != nil {
-			return nil, back, errors.Join(fmt.Errorf("%s: %w", d.Part.Name, err), back())
-		}
-		undo = append(undo, func() error {
-			was := limit.Change{}
-			for _, k := range append(keysOf(c.Set), c.Remove...) {
-				was.Set = was.Set.With(k, now)
-			}
-			diff, err := w.holder.Groups.Plan(root, cgroup.Want{Change: was, Devices: want.Devices})
-			if err == nil {
-				_, err = diff.Apply()
-			}
-			return err
-		})
-		done = append(done, d)
-	}
-	return done, back, nil
-}
-
-// released is what becomes of a disk's rates in the root group when n goes, which is one of all. now is what the kernel has.
-func released(n Wide, now limit.Limits, all []Wide) (c limit.Change, notes []string) {
-	for _, k := range keysOf(n.Limits) {
-		var last, rest *Wide
-		for i := range all {
-			if o := &all[i]; o.Device == n.Device && o.Limits.Has(k) {
-				last = o
-				if o.For != n.For {
-					rest = o
-				}
-			}
-		}
-		switch {
-		case !now.Has(k):
-		case last == nil || now.Text(k) != last.Limits.Text(k):
-			notes = append(notes, fmt.Sprintf("%s=%s on %s is not what was set for %s: somebody else's, and left", k, now.Text(k), n.Disk, n.For))
-		case last.For != n.For:
-			notes = append(notes, fmt.Sprintf("%s=%s on %s stays: it is for %s", k, now.Text(k), n.Disk, last.For))
-		case rest != nil:
-			c.Set = c.Set.With(k, rest.Limits)
-			notes = append(notes, fmt.Sprintf("%s=%s on %s is in force again: it is for %s", k, rest.Limits.Text(k), n.Disk, rest.For))
-		default:
-			c.Remove = append(c.Remove, k)
-		}
-	}
-	return c, notes
-}
-
-// only is n with the rates of some keys alone.
-func (n Wide) only(keys []limit.Key) Wide {
-	for _, k := range keysOf(n.Limits) {
-		if !slices.Contains(keys, k) {
-			n.Limits = n.Limits.Without(k)
-		}
-	}
-	return n
-}
-
-// without takes keys out of what is noted for n's target on its disk.
-func without(all []Wide, n Wide, keys []limit.Key) []Wide {
-	for i := range all {
-		if all[i].For == n.For && all[i].Device == n.Device {
-			all[i].Limits = all[i].Limits.Without(keys...)
-		}
-	}
-	return slices.DeleteFunc(all, func(o Wide) bool { return o.Limits.IsZero() })
-}
-
-// keysOf lists what l bounds.
-func keysOf(l limit.Limits) (keys []limit.Key) {
-	for _, k := range limit.Keys {
-		if l.Has(k) {
-			keys = append(keys, k)
-		}
-	}
-	return keys
 }
 
 // tell notes sentences with what was done in the root group.

@@ -68,6 +68,17 @@ func (k *Keeper) apply(e *entry) (writes int) {
 	return writes + k.follow(e)
 }
 
+// unkept notes which rules can't be kept as they were.
+func (k *Keeper) unkept(e *entry, faults []Fault) {
+	old := faultTexts(e.broken)
+	all := slices.Clone(e.broken)
+	for _, f := range faults {
+		all = append(slices.DeleteFunc(all, func(o Fault) bool { return o.Rule == f.Rule }), f)
+	}
+	e.broken = all
+	k.schedule(e, old)
+}
+
 // refused notes that nothing could be done for an entry.
 func (k *Keeper) refused(e *entry, f Fault) {
 	old := faultTexts(e.broken)
@@ -81,7 +92,7 @@ func (k *Keeper) refused(e *entry, f Fault) {
 // schedule tells of new faults, and says when an entry's are tried again. What fails since the container ends is no fault: its end is
 // told next.
 func (k *Keeper) schedule(e *entry, old []string) {
-	if len(e.broken) > 0 && k.holder.Finder.Alive(e.target) != nil {
+	if len(e.broken) > 0 && k.dead(e.target) {
 		e.broken = nil
 	}
 	if len(e.broken) == 0 {
@@ -92,6 +103,10 @@ func (k *Keeper) schedule(e *entry, old []string) {
 		if !slices.Contains(old, f.Text) {
 			k.logf("%s: %s", e.name(), f)
 		}
+	}
+	// What fails before then makes nobody wait longer.
+	if time.Now().Before(e.retry) {
+		return
 	}
 	e.retryWait = min(max(2*e.retryWait, firstRetry), lastRetry)
 	e.retry = time.Now().Add(e.retryWait)
@@ -155,7 +170,7 @@ func (k *Keeper) settle(e *entry) (writes int, err error) {
 			}
 		}
 		if e.target.Partial {
-			own = over(own, standing(&p, e.held, e.target))
+			own = over(own, k.here(standing(&p, e.held, e.target)))
 		}
 		e.broken = nil
 		n, err := k.hold(e, own)
@@ -248,9 +263,9 @@ func (k *Keeper) follow(e *entry) (writes int) {
 		if k.plans || !k.watch.add(e) {
 			break
 		}
-		n, err := k.correct(e)
+		n, faults, err := k.correct(e)
 		writes += n
-		if err != nil {
+		if err != nil || len(faults) > 0 {
 			break // The next look tells of it.
 		}
 	}

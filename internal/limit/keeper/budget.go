@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/target"
 )
 
@@ -230,7 +231,7 @@ func (k *Keeper) applyBudgets() {
 	}
 }
 
-// newBudget is the entry of a group that containers have in common, with what an earlier keeper held of it.
+// newBudget is the entry of a group that containers have in common; recall reads what an earlier keeper held of it.
 func (k *Keeper) newBudget(p string) *entry {
 	t := target.Target{Kind: target.Cgroup, Name: p, Running: true}
 	e := &entry{key: "budget " + p, budget: true, target: t, process: t, since: time.Now()}
@@ -259,8 +260,9 @@ func (k *Keeper) applyBudget(e *entry, wanted map[Slot]Grant) {
 			k.logf("%s: held to %s", e.name(), names(e.slots()))
 		}
 	}
-	if len(grants) == 0 {
-		// Its group may be gone, and its limits with it.
+	// Its group may be gone, and its limits with it.
+	gone := errors.Is(err, cgroup.ErrGone) || e.groups == nil && errors.Is(err, fs.ErrNotExist)
+	if len(grants) == 0 && (err == nil || gone) {
 		e.gone = true
 		k.watch.remove(e)
 		_ = k.store.forget(e)

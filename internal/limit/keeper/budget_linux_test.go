@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"plimsoll/internal/device"
@@ -145,6 +147,51 @@ func TestTogether(t *testing.T) {
 	end("/shop/db")
 	has("shop", "memory.max", "max")
 	has("shop/web", "memory.max", "104857600")
+}
+
+// TestTogetherRefused: a budget whose removal is refused stays noted, and the fault is told, until it is gone.
+func TestTogetherRefused(t *testing.T) {
+	h, root := v2Holder(t, "/shop/web", "/shop/db")
+	var refuse atomic.Bool
+	h.Groups = h.Groups.Through(func(path, text string, next func(string, string) error) error {
+		if refuse.Load() && strings.HasSuffix(path, "/shop/memory.max") {
+			return syscall.EIO
+		}
+		return next(path, text)
+	})
+	r := start(t, Options{Holder: h, Check: hour}, "rules:\n- {name: shop, match: {name: \"/shop/*\"}, together: true, limits: {memory: 100MiB}}\n")
+	both := []target.Target{{Kind: target.Cgroup, Name: "/shop/web", Running: true}, {Kind: target.Cgroup, Name: "/shop/db", Running: true}}
+	limit := func() string {
+		b, err := os.ReadFile(filepath.Join(root, "cg/shop/memory.max"))
+		if err != nil {
+			return err.Error()
+		}
+		return strings.TrimSpace(string(b))
+	}
+	noted := func() int {
+		files, _ := filepath.Glob(filepath.Join(r.opt.Run, "held", budgetFile+"*.json"))
+		return len(files)
+	}
+	for _, m := range both {
+		r.k.Started(m)
+	}
+	eventually(t, "they are held together", func() bool { return limit() == "104857600" && noted() == 1 })
+	refuse.Store(true)
+	r.k.mu.Lock()
+	for _, m := range both {
+		r.k.drop(r.k.entries[keyOf(m)])
+	}
+	r.k.mu.Unlock()
+	eventually(t, "the fault is told", func() bool {
+		s := r.k.Status()
+		return r.said("the group /shop: take away limits: ") && len(s.Together) == 1 && len(s.Together[0].Held) == 1 && len(s.Together[0].Faults) == 1
+	})
+	if noted() != 1 || limit() != "104857600" {
+		t.Errorf("%d notes, want 1; the group has %s", noted(), limit())
+	}
+	refuse.Store(false)
+	r.k.disks(nil) // It is tried again.
+	eventually(t, "it is let go", func() bool { return limit() == "max" && noted() == 0 && len(r.k.Status().Together) == 0 })
 }
 
 // TestTogetherRate: rates, too, and strangers are named.

@@ -25,6 +25,7 @@ func (k *Keeper) tick() {
 		k.background(func() {
 			defer k.ticking.Store(false)
 			k.Check()
+			k.renamed()
 			if k.synced.CompareAndSwap(true, false) {
 				k.oldBudgets()
 			}
@@ -69,60 +70,51 @@ func (k *Keeper) Check() Tick {
 	return t
 }
 
-// disks tries again at once what was refused, and looks at what is held on block devices that have come back. No
-// numbers stand for all.
-func (k *Keeper) disks(numbers map[string]bool) {
-	k.ceiling.forget()
-	for _, e := range k.every() {
-		e.mu.Lock()
-		e.settled = time.Time{} // Its rules may be for others now: the next list asks.
-		if len(e.broken) > 0 {
-			e.retryWait, e.retry = 0, time.Now()
-		}
-		if len(e.broken) > 0 || numbers == nil || e.on(numbers) {
-			k.look(e)
-		}
-		e.unlock()
-	}
-}
-
 // look checks an entry, which is locked.
 func (k *Keeper) look(e *entry) (writes int) {
 	if e.gone {
 		return 0
 	}
 	if !e.retry.IsZero() && time.Now().After(e.retry) {
-		switch {
-		case e == k.root:
-			k.spawn(k.applyRoot)
-			e.retry = time.Time{}
-		case e.budget:
-			k.budgetsSoon()
-			e.retry = time.Time{}
-		default:
-			return k.apply(e)
-		}
-		return 0
+		return k.again(e)
 	}
 	if len(e.parts) == 0 || time.Now().Before(e.notBefore) {
 		return 0
 	}
-	writes, err := k.correct(e)
-	if err != nil && !errors.Is(err, cgroup.ErrGone) {
-		k.refused(e, Fault{Text: err.Error(), Err: err})
+	writes, faults, err := k.correct(e)
+	if len(faults) > 0 {
+		k.unkept(e, faults)
+	}
+	if errors.Is(err, errReplaced) {
+		writes += k.again(e)
 	}
 	return writes
 }
 
+// again asks the rules of an entry, which is locked, again.
+func (k *Keeper) again(e *entry) (writes int) {
+	switch {
+	case e == k.root:
+		e.retry = time.Time{}
+		k.spawn(k.applyRoot)
+	case e.budget:
+		e.retry = time.Time{}
+		k.budgetsSoon()
+	default:
+		return k.apply(e)
+	}
+	return 0
+}
+
 // correct puts back what differs from an entry's limits, and counts it.
-func (k *Keeper) correct(e *entry) (writes int, err error) {
+func (k *Keeper) correct(e *entry) (writes int, faults []Fault, err error) {
 	drift, last := e.drift, e.lastDrift
-	writes, err = k.check(e)
+	writes, faults, err = k.check(e)
 	k.writes.Add(int64(writes))
 	if e.drift > drift && !errors.Is(err, cgroup.ErrGone) {
 		k.drifted(e, last)
 	}
-	return writes, err
+	return writes, faults, err
 }
 
 // Corrections of what somebody else writes again and again wait so long.

@@ -2,6 +2,7 @@ package keeper
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"slices"
 	"strconv"
@@ -41,10 +42,13 @@ func (k *Keeper) syncSoon(d time.Duration) {
 	}
 }
 
-// keyOf tells a running container from all others, also from itself before a restart.
+// keyOf tells a running container from all others, and from itself before a restart if it has a process here.
 func keyOf(t target.Target) string {
-	if t.PID != 0 {
+	switch {
+	case t.PID != 0:
 		return strconv.Itoa(t.PID) + ":" + strconv.FormatUint(t.StartTime, 10)
+	case t.Kind == target.Container && t.ID != "":
+		return t.Host + " " + t.FullID() // Its name may change.
 	}
 	return t.Ref() + " " + t.ID
 }
@@ -92,40 +96,54 @@ func stillborn(t target.Target) bool {
 
 // enter returns the entry of a target, and makes it if need be.
 func (k *Keeper) enter(t target.Target) *entry {
+	key, id := keyOf(t), t.FullID()
 	k.mu.Lock()
-	defer k.mu.Unlock()
-	key := keyOf(t)
-	if e := k.entries[key]; e != nil {
-		return e
+	e := k.entries[key]
+	var namesakes []*entry
+	if e == nil {
+		e = &entry{key: key, id: t.ID, process: t, target: t, since: time.Now()}
+		k.entries[key] = e
+		if id != "" {
+			namesakes = slices.Clone(k.byID[id])
+			k.byID[id] = append(k.byID[id], e)
+		}
 	}
-	if old := k.byID[t.ID]; old != nil && t.ID != "" {
-		k.drop(old)
-	}
-	e := &entry{key: key, id: t.ID, process: t, target: t, since: time.Now()}
-	k.entries[key] = e
-	if t.ID != "" {
-		k.byID[t.ID] = e
+	k.mu.Unlock()
+	// Itself before a restart has ended. Another container with its id lives.
+	for _, o := range namesakes {
+		k.dropDead(o)
 	}
 	return e
 }
 
 // ended forgets a target whose process has ended.
 func (k *Keeper) ended(t target.Target) {
+	id := t.FullID()
 	k.mu.Lock()
 	e := k.entries[keyOf(t)]
-	if e == nil && t.ID != "" {
-		e = k.byID[t.ID]
+	var list []*entry
+	switch {
+	case e != nil && e.elsewhere():
+		// Nobody but its engine knows of its end.
+		k.drop(e)
+	case e != nil:
+		list = []*entry{e}
+	case id != "":
+		// A daemon tells no process of what has ended, and may have told of a restart first.
+		list = slices.Clone(k.byID[id])
 	}
 	k.mu.Unlock()
-	// A daemon tells no process of what has ended, and may have told of a restart first.
-	if e != nil {
+	for _, e := range list {
 		k.dropDead(e)
 	}
 }
 
+// elsewhere reports whether an entry is a container whose process isn't on this machine: that it lives can't be seen.
+func (e *entry) elsewhere() bool { return e.process.Kind == target.Container && e.process.PID == 0 }
+
 // dropDead forgets an entry if its process has ended.
 func (k *Keeper) dropDead(e *entry) {
-	if k.holder.Finder.Alive(e.process) == nil {
+	if !k.dead(e.process) {
 		return
 	}
 	k.mu.Lock()
@@ -135,11 +153,21 @@ func (k *Keeper) dropDead(e *entry) {
 	}
 }
 
-// drop forgets an entry; k.mu is held. Its groups have gone, and its limits with them.
+// dead reports whether a target's process has ended. One that can't be looked at now, as no more files can be opened, hasn't.
+func (k *Keeper) dead(t target.Target) bool {
+	var gone *target.GoneError
+	return errors.As(k.holder.Finder.Alive(t), &gone)
+}
+
+// drop forgets an entry that has ended; k.mu is held. It takes nothing away: its groups have gone with its processes, or
+// never were here.
 func (k *Keeper) drop(e *entry) {
 	delete(k.entries, e.key)
-	if k.byID[e.id] == e {
-		delete(k.byID, e.id)
+	id := e.process.FullID()
+	if left := slices.DeleteFunc(k.byID[id], func(o *entry) bool { return o == e }); len(left) > 0 {
+		k.byID[id] = left
+	} else {
+		delete(k.byID, id)
 	}
 	_, wide := k.wides[e.key]
 	_, shares := k.shares[e.key]
@@ -160,6 +188,22 @@ func (k *Keeper) drop(e *entry) {
 	}
 }
 
+// dropUntold forgets those of entries that only their engines can tell of, and don't: their end was missed. running are all that the
+// engines have told of since entries were listed.
+func (k *Keeper) dropUntold(entries []*entry, running []target.Target) {
+	told := map[string]bool{}
+	for _, t := range running {
+		told[keyOf(t)] = true
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, e := range entries {
+		if e.elsewhere() && !told[e.key] && k.entries[e.key] == e {
+			k.drop(e)
+		}
+	}
+}
+
 // all are the entries, as they are now.
 func (k *Keeper) all() []*entry {
 	k.mu.Lock()
@@ -176,6 +220,7 @@ func (k *Keeper) Sync(ctx context.Context) { k.syncAll(ctx) }
 
 // syncAll asks all engines for their containers, and forgets those that have ended.
 func (k *Keeper) syncAll(ctx context.Context) {
+	before := k.all()
 	running, err := k.holder.Finder.List(ctx)
 	if ctx.Err() != nil {
 		return
@@ -196,8 +241,11 @@ func (k *Keeper) syncAll(ctx context.Context) {
 	for _, e := range k.all() {
 		k.dropDead(e)
 	}
+	if err == nil {
+		k.dropUntold(before, running)
+	}
 	missing := k.store.sweep(k.all(), func(pid int, ticks uint64) bool {
-		return k.holder.Finder.Alive(target.Target{Kind: target.Process, PID: pid, StartTime: ticks}) == nil
+		return !k.dead(target.Target{Kind: target.Process, PID: pid, StartTime: ticks})
 	})
 	// Not in the background, of which this is one: all may wait for others.
 	k.spawn(func() {

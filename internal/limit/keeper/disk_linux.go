@@ -17,7 +17,7 @@ const (
 )
 
 // diskEvents tells which block devices have come, gone or changed, by number: the kernel says so in its messages to udev
-// (lib/kobject_uevent.c). An empty map stands for all. It is nil where this user may not listen; then disks are
+// (lib/kobject_uevent.c). nil stands for all. There is no channel where this user may not listen; then disks are
 // found by and by.
 func diskEvents(ctx context.Context) <-chan map[string]bool {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.NETLINK_KOBJECT_UEVENT)

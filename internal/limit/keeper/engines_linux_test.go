@@ -87,7 +87,10 @@ func TestPodman(t *testing.T) {
 		Storage: []target.Storage{{Graph: filepath.Join(d.Dir, "root"), Run: filepath.Join(d.Dir, "run")}},
 	}
 	r := start(t, Options{Holder: finderOf(t, options), Check: hour}, fmt.Sprintf("rules:\n- {name: gold, match: {engine: podman, label: {tier: gold}}, where: {device: %s}, limits: {write_bps: 10MiB}}\n", disk))
-	r.connected(true)
+	// Its files tell as well.
+	eventually(t, "the service is connected", func() bool {
+		return slices.ContainsFunc(r.k.Status().Engines, func(e Engine) bool { return e.Connected && strings.Contains(e.Name, d.Host) })
+	})
 	first := run("plimsoll-keeper-1")
 	held(first)
 	// The keeper begins again while Podman's service is away: its files don't tell labels.

@@ -29,6 +29,8 @@ type Held struct {
 	Drift int `json:"drift"`
 
 	was limit.Limits
+	// identity says which disk it was set on, "" where that can't be told.
+	identity string
 }
 
 // An entry is a target that is looked after: a container, or the root group.
@@ -57,8 +59,7 @@ type entry struct {
 	// parts are what is held, and checked.
 	parts []part
 	held  map[Slot]*Held
-	// broken are rules that can't be kept, refused those of them that the kernel or its rules refused
-	// when they were to be written.
+	// broken are rules that can't be kept.
 	broken []Fault
 	// gone is set when it has ended.
 	gone bool
@@ -105,22 +106,26 @@ func (k *Keeper) hold(e *entry, grants []Grant) (writes int, err error) {
 		return writes, err
 	}
 	ps := parts(grants)
-	fresh := slices.ContainsFunc(grants, func(g Grant) bool { return e.held[g.Slot] == nil })
+	fresh := slices.ContainsFunc(grants, func(g Grant) bool { return e.held[g.Slot] == nil || k.fateOf(e.held[g.Slot]) == replaced })
 	var before []cgroup.State
 	if fresh {
 		if before, err = k.holder.Groups.Read(e.groups); err != nil {
 			return writes, err
 		}
+		k.renew(e, before)
 	}
 	// What is about to be held is noted first: a keeper that is killed in between knows what to take away.
 	old := maps.Clone(e.held)
 	for _, g := range grants {
 		h := &Held{Grant: g, Since: now}
 		if o := old[g.Slot]; o != nil {
-			h.Since, h.Was, h.was, h.Drift = o.Since, o.Was, o.was, o.Drift
+			h.Since, h.Was, h.was, h.Drift, h.identity = o.Since, o.Was, o.was, o.Drift, o.identity
 		} else {
 			h.was = wasLimit(before, g.Slot)
 			h.Was = h.was.Text(g.Key)
+		}
+		if h.identity == "" {
+			h.identity = k.identityOf(g.Slot)
 		}
 		e.held[g.Slot] = h
 	}
@@ -130,7 +135,7 @@ func (k *Keeper) hold(e *entry, grants []Grant) (writes int, err error) {
 	}
 	e.parts = nil
 	for _, p := range ps {
-		n, _, err := k.write(e, p)
+		n, err := k.write(e, p)
 		writes += n
 		if errors.Is(err, cgroup.ErrGone) {
 			return writes, err
@@ -160,32 +165,42 @@ func (k *Keeper) hold(e *entry, grants []Grant) (writes int, err error) {
 	return writes, err
 }
 
-// write writes what one rule gives, all of it or nothing. first is the first thing that had to be written.
-func (k *Keeper) write(e *entry, p part) (writes int, first *cgroup.Edit, err error) {
-	var plans []*cgroup.Diff
+// write writes what one rule gives, all of it or nothing, and returns how many writes that took.
+func (k *Keeper) write(e *entry, p part) (writes int, err error) {
+	plans, first, err := k.differs(e, p)
+	if err != nil || first == nil {
+		return 0, err
+	}
+	return k.put(e, p, plans)
+}
+
+// differs plans what has to be written for what one rule gives. first is the first of that, nil if all is so already.
+func (k *Keeper) differs(e *entry, p part) (plans []*cgroup.Diff, first *cgroup.Edit, err error) {
 	for _, w := range p.wants {
 		d, err := k.holder.Groups.Plan(e.groups, w)
 		if err != nil {
-			return 0, nil, err
+			return nil, nil, err
 		}
-		plans = append(plans, d)
-	}
-	x := k.holder.Groups.Begin()
-	for _, d := range plans {
 		if d.Empty() {
 			continue
 		}
 		if first == nil {
 			first = &d.Edits[0]
 		}
+		plans = append(plans, d)
+	}
+	return plans, first, nil
+}
+
+// put writes what was planned for what one rule gives, all of it or nothing.
+func (k *Keeper) put(e *entry, p part, plans []*cgroup.Diff) (writes int, err error) {
+	x := k.holder.Groups.Begin()
+	for _, d := range plans {
 		n, err := x.Apply(d)
 		writes += n
 		if err != nil {
-			return writes, first, x.Undo(context.Background(), err)
+			return writes, x.Undo(context.Background(), err)
 		}
-	}
-	if first == nil {
-		return 0, nil, nil
 	}
 	// A container may make groups meanwhile.
 	for _, w := range p.wants {
@@ -196,57 +211,82 @@ func (k *Keeper) write(e *entry, p part) (writes int, first *cgroup.Edit, err er
 			continue
 		}
 		if err != nil {
-			return writes, first, x.Undo(context.Background(), err)
+			return writes, x.Undo(context.Background(), err)
 		}
 	}
-	return writes, first, nil
+	return writes, nil
 }
 
 // release takes away what is held and lost says, and puts back what was there before.
 func (k *Keeper) release(e *entry, lost func(Slot) bool) (writes int, err error) {
+	var away []Slot
 	var back []Grant
+	states := sync.OnceValues(func() ([]cgroup.State, error) { return k.holder.Groups.Read(e.groups) })
 	for s, h := range e.held {
-		if lost(s) {
-			back = append(back, Grant{Slot: s, Rule: "before", limits: h.was})
+		if !lost(s) {
+			continue
+		}
+		away = append(away, s)
+		was, ok, err := k.back(h, states)
+		if err != nil && !errors.Is(err, cgroup.ErrGone) {
+			return 0, fmt.Errorf("take away limits: %w", err)
+		}
+		if ok {
+			back = append(back, Grant{Slot: s, Rule: "before", limits: was})
 		}
 	}
-	if len(back) == 0 {
+	if len(away) == 0 {
 		return 0, nil
 	}
 	for _, p := range parts(back) {
-		n, _, err := k.write(e, p)
+		n, err := k.write(e, p)
 		writes += n
 		if err != nil && !errors.Is(err, cgroup.ErrGone) {
 			return writes, fmt.Errorf("take away limits: %w", err)
 		}
 	}
-	for _, g := range back {
-		delete(e.held, g.Slot)
+	for _, s := range away {
+		delete(e.held, s)
 	}
 	return writes, k.store.save(e)
 }
 
-// check looks whether all is as it was written, and writes what isn't. Without drift it writes nothing.
-func (k *Keeper) check(e *entry) (writes int, err error) {
+// check looks whether all is as it was written, and writes what isn't. Without drift it writes nothing. What fails of one rule doesn't keep it
+// from the others, and is returned in faults. The error wraps cgroup.ErrGone or errReplaced: nothing of it is to be kept as it is.
+func (k *Keeper) check(e *entry) (writes int, faults []Fault, err error) {
 	for i := range e.parts {
 		p := &e.parts[i]
-		n, edit, err := k.write(e, *p)
-		writes += n
-		if err != nil {
-			return writes, err
+		plans, edit, err := k.differs(e, *p)
+		n := 0
+		// Asked where something is to be written alone, so that a look without drift costs no more.
+		if (err != nil || edit != nil) && k.moved(e, p) {
+			return writes, faults, errReplaced
 		}
-		if edit == nil || e.below(edit) {
-			continue
+		if edit != nil {
+			n, err = k.put(e, *p, plans)
+			writes += n
 		}
-		e.drift++
-		e.lastDrift, e.drifted = time.Now(), edit.String()
-		for s, h := range e.held {
-			if (edit.Device == "" || edit.Device == s.Device) && slices.Contains(edit.Keys, s.Key) {
-				h.Drift++
-			}
+		switch {
+		case errors.Is(err, cgroup.ErrGone):
+			return writes, faults, err
+		case err != nil:
+			faults = append(faults, Fault{Rule: p.rule, Text: err.Error(), Err: err})
+		case edit != nil && !e.below(edit):
+			e.drifts(edit)
 		}
 	}
-	return writes, nil
+	return writes, faults, nil
+}
+
+// drifts counts what was put back.
+func (e *entry) drifts(edit *cgroup.Edit) {
+	e.drift++
+	e.lastDrift, e.drifted = time.Now(), edit.String()
+	for s, h := range e.held {
+		if (edit.Device == "" || edit.Device == s.Device) && slices.Contains(edit.Keys, s.Key) {
+			h.Drift++
+		}
+	}
 }
 
 // below reports whether an edit is of a group below the entry's own that had no limit yet: the container has made

@@ -135,6 +135,13 @@ func grantsOf(h *hold.Holder, r *policy.Rule, ceilings Ceilings, t target.Target
 	if err := written(scopes, all, r.Limits); err != nil {
 		return nil, nil, err
 	}
+	if r.Limits.Limits.Has(limit.Latency) {
+		for _, s := range scopes {
+			if err := s.Latency(); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
 	for _, k := range policy.Asked(r.Limits) {
 		switch {
 		case !k.IO():

@@ -2,7 +2,7 @@
 //
 // A Keeper follows what the engines tell, and holds a container to its limits when it starts. It is told by inotify when
 // somebody writes to a control file of a group that it holds, or makes a group below it, and looks at all
-// of them every few seconds besides; it writes what differs, and nothing where nothing differs. What it holds is noted in files, so that the
+// of them from time to time besides; it writes what differs, and nothing where nothing differs. What it holds is noted in files, so that the
 // next keeper goes on where this one ended, however it ended, and takes away what no rule gives any more.
 //
 // Per container and per device the last rule that says something about a kind of limit decides (see policy). A rule
@@ -85,8 +85,8 @@ type Keeper struct {
 	mu      sync.Mutex
 	loaded  loadedPolicy
 	entries map[string]*entry
-	// byID finds the entry of a container of which only the id is known.
-	byID map[string]*entry
+	// byID finds the entries of a container of which only the id is known, by their target's FullID.
+	byID map[string][]*entry
 	// wides are the grants for the root group, by entry.
 	wides map[string][]Grant
 	// shares are the grants for what containers have together, by entry, budgets the groups that have such limits, by path, and
@@ -100,6 +100,7 @@ type Keeper struct {
 
 	root    *entry
 	ceiling ceilingCache
+	disk    identities
 	meter   meter
 
 	events, checks, writes, drift atomic.Int64
@@ -129,7 +130,7 @@ func New(opt Options) (*Keeper, error) {
 		}
 	}
 	k := &Keeper{
-		opt: opt, holder: opt.Holder, began: time.Now(), entries: map[string]*entry{}, byID: map[string]*entry{}, wides: map[string][]Grant{},
+		opt: opt, holder: opt.Holder, began: time.Now(), entries: map[string]*entry{}, byID: map[string][]*entry{}, wides: map[string][]Grant{},
 		shares: map[string][]Grant{}, budgets: map[string]*entry{},
 		engines: map[string]Engine{}, reload: make(chan struct{}, 1), sync: make(chan time.Duration, 1), busy: make(chan struct{}, applying),
 		root: &entry{held: map[Slot]*Held{}, since: time.Now()},

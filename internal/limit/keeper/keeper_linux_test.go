@@ -264,6 +264,34 @@ func TestHotplug(t *testing.T) {
 	eventually(t, "the fault is gone", func() bool { return len(b.k.Status().Containers[0].Faults) == 0 })
 }
 
+// TestHotplugMore: a disk that fits a pattern is held when it comes, also where others fit it already.
+func TestHotplugMore(t *testing.T) {
+	dir := t.TempDir()
+	plug := func(name string) (number string) {
+		t.Helper()
+		loop := disktest.Loop(t, disktest.Image(t, 16<<20), false)
+		if err := os.Symlink(loop, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+		return disktest.Number(t, loop)
+	}
+	first := plug("usb1")
+	b := newBench(t, Options{}, "rules:\n- {name: usb, match: all, where: {device: \""+dir+"/usb*\"}, limits: {write_bps: 1MiB}}\n")
+	b.k.Started(targetOf(b.group))
+	eventually(t, "the first is held", func() bool { return rate(base(b.group), first) == "1048576" })
+	second := plug("usb2")
+	took := eventually(t, "the second is held", func() bool { return rate(base(b.group), second) == "1048576" })
+	if took > 5*time.Second {
+		t.Errorf("a disk was held %v after it came", took)
+	}
+	// Without a message of the kernel, as of a disk that udev names late, the next look sees it.
+	if err := os.Remove(filepath.Join(dir, "usb2")); err != nil {
+		t.Fatal(err)
+	}
+	b.k.tick()
+	eventually(t, "the second is let go", func() bool { return rate(base(b.group), second) == "" && rate(base(b.group), first) == "1048576" })
+}
+
 // TestDeviceWide: the root group is held while a container is there whose rule wants it, to what the last of their rules
 // says.
 func TestDeviceWide(t *testing.T) {

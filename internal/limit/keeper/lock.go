@@ -95,7 +95,8 @@ func (k *Keeper) hush() {
 	k.listener.Close()
 }
 
-// guard makes the lock and the socket anew if somebody has removed them, and notes again what is held, which may have gone with them. The
+// guard makes the lock and the socket anew if somebody has removed them, and notes again what may have gone with them: what is held, and the
+// policy in force, without which a bad one would stop the hook's starts. The
 // error is that another keeper has the folder by now: this one has to end, and leaves it what there is.
 func (k *Keeper) guard(ctx context.Context) error {
 	if k.locked() && isFile(filepath.Join(k.opt.Run, Socket), k.socket) {
@@ -115,6 +116,10 @@ func (k *Keeper) guard(ctx context.Context) error {
 	}
 	k.unclaimed = ""
 	k.logf("the lock or the socket in %s was removed; both are there again", k.opt.Run)
+	k.mu.Lock()
+	text := k.loaded.text
+	k.mu.Unlock()
+	k.keepGood(text)
 	k.background(func() {
 		for _, e := range k.every() {
 			e.mu.Lock()

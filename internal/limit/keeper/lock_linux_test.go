@@ -42,6 +42,15 @@ func TestLockRemoved(t *testing.T) {
 			t.Errorf("a second keeper after %s was removed: %v", path, err)
 		}
 	}
+	// A policy that turns bad then stops no start: the hook has the one that was good last.
+	eventually(t, "the good policy is kept again", func() bool {
+		text, err := os.ReadFile(filepath.Join(b.opt.Run, LastGood))
+		return err == nil && string(text) == b.text(oneRule)
+	})
+	b.write("rules: 5\n")
+	if done, err := Once(Options{Holder: b.opt.Holder, Policy: b.opt.Policy, Run: b.opt.Run}, targetOf(b.group)); err != nil || len(done.Held) != 1 {
+		t.Errorf("Once() with a bad policy = %+v, %v", done, err)
+	}
 	if !b.said("was removed; both are there again") {
 		t.Error("the log says nothing of it")
 	}

@@ -100,7 +100,7 @@ func (k *Keeper) inherited() []Grant {
 			list = append(list, g)
 		}
 	}
-	return list
+	return k.here(list)
 }
 
 // place is a rule's in the policy, -1 if it isn't there.
@@ -125,7 +125,7 @@ func over(grants, others []Grant) []Grant {
 
 // remembered makes what was noted a Held again.
 func (h keptHeld) remembered() *Held {
-	h.was, h.inherited = h.Before, true
+	h.was, h.identity, h.inherited = h.Before, h.Identity, true
 	if h.limits = h.Limits; h.limits.IsZero() && h.Value != limit.None {
 		h.limits, _ = limit.Parse(h.Key, h.Value)
 	}

@@ -15,6 +15,10 @@ import (
 // A loadedPolicy is the policy in force.
 type loadedPolicy struct {
 	policy *policy.Policy
+	// text is what was read.
+	text []byte
+	// named are the block devices that its rules name, as they were when that was looked at last; see renamed.
+	named map[string]string
 	// at is when it was loaded.
 	at time.Time
 	// from is the file that it was read from: the policy's own, or LastGood.
@@ -60,13 +64,13 @@ func (k *Keeper) firstPolicy() error {
 		return nil
 	}
 	good := filepath.Join(k.opt.Run, LastGood)
-	old, _, goodErr := Load(good)
+	old, text, goodErr := Load(good)
 	if goodErr != nil || errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	k.logLines(err)
 	k.logf("the policy that was good last is in force: %s", good)
-	k.loaded = loadedPolicy{policy: old, at: time.Now(), from: good, stamp: stampOf(k.opt.Policy), fault: err.Error()}
+	k.loaded = loadedPolicy{policy: old, text: text, named: named(old), at: time.Now(), from: good, stamp: stampOf(k.opt.Policy), fault: err.Error()}
 	return nil
 }
 
@@ -77,16 +81,23 @@ func (k *Keeper) loadPolicy() (loadedPolicy, error) {
 	if err != nil {
 		return loadedPolicy{}, err
 	}
+	k.keepGood(text)
+	return loadedPolicy{policy: p, text: text, named: named(p), at: time.Now(), from: k.opt.Policy, stamp: stamp}, nil
+}
+
+// keepGood keeps a copy of the policy in force.
+func (k *Keeper) keepGood(text []byte) {
 	good := filepath.Join(k.opt.Run, LastGood)
-	if filepath.Clean(k.opt.Policy) != filepath.Clean(good) {
-		if err = os.WriteFile(good+".new", text, 0o600); err == nil {
-			err = os.Rename(good+".new", good)
-		}
+	if filepath.Clean(k.opt.Policy) == filepath.Clean(good) {
+		return
+	}
+	err := os.WriteFile(good+".new", text, 0o600)
+	if err == nil {
+		err = os.Rename(good+".new", good)
 	}
 	if err != nil {
 		k.logf("keep a copy of the policy: %v", err)
 	}
-	return loadedPolicy{policy: p, at: time.Now(), from: k.opt.Policy, stamp: stamp}, nil
 }
 
 func stampOf(path string) fileStamp {
@@ -129,7 +140,7 @@ func (k *Keeper) reloadPolicy(now bool) {
 		k.background(func() {
 			e.mu.Lock()
 			defer e.unlock()
-			e.retryWait = 0
+			e.retryWait, e.retry = 0, time.Time{}
 			k.apply(e)
 		})
 	}

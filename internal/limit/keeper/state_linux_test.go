@@ -144,6 +144,36 @@ func TestNotesTogether(t *testing.T) {
 	}
 }
 
+// TestCutOffNotes: what a keeper was writing when it was killed is nobody's note, and is tidied up.
+func TestCutOffNotes(t *testing.T) {
+	state := t.TempDir()
+	b := newBench(t, Options{Holder: finderOf(t, target.Options{Containerd: []target.ContainerdRoot{{State: state}}})}, oneRule)
+	b.k.Started(b.task(state))
+	b.has("1048576")
+	notes := func(pattern string) []string {
+		files, _ := filepath.Glob(filepath.Join(b.opt.Run, "held", pattern))
+		return files
+	}
+	eventually(t, "it is noted", func() bool { return len(notes("*.json")) == 1 })
+	b.stop()
+	note := notes("*.json")[0]
+	text, err := os.ReadFile(note)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := time.Now().Add(-time.Hour)
+	for _, f := range []string{note + ".1", filepath.Join(filepath.Dir(note), budgetFile+"0.json.2")} {
+		if err := errors.Join(os.WriteFile(f, text, 0o600), os.Chtimes(f, old, old)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.begin()
+	eventually(t, "all is known", func() bool { return b.k.complete.Load() })
+	if left := notes("*"); len(left) != 1 || left[0] != note {
+		t.Errorf("left %q, want %s", left, note)
+	}
+}
+
 // TestBrokenNotes: a file that can't be read is told of.
 func TestBrokenNotes(t *testing.T) {
 	b := newBench(t, Options{}, oneRule)

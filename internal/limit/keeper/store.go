@@ -49,6 +49,8 @@ type keptHeld struct {
 	// Limits are what is held, and Before what was there; both have the slot's key alone, if anything.
 	Limits limit.Limits `json:"limits"`
 	Before limit.Limits `json:"before"`
+	// Identity says which disk it is held on.
+	Identity string `json:"identity,omitempty"`
 }
 
 // newStore makes the folder.
@@ -80,7 +82,7 @@ func (s *store) save(e *entry) error {
 	}
 	k := kept{Boot: s.boot, Name: e.name(), Group: e.group(), ID: e.id, PID: e.process.PID, StartTime: e.process.StartTime, Known: knownOf(e.target)}
 	for _, h := range e.slots() {
-		k.Held = append(k.Held, keptHeld{*h, h.limits, h.was})
+		k.Held = append(k.Held, keptHeld{*h, h.limits, h.was, h.identity})
 	}
 	b, err := json.Marshal(k)
 	if err != nil {
@@ -210,13 +212,16 @@ func (s *store) sweep(entries []*entry, alive func(pid int, ticks uint64) bool) 
 	}
 	files, _ := filepath.Glob(filepath.Join(s.dir, "*.json*"))
 	for _, f := range files {
-		if keep[f] || strings.HasPrefix(filepath.Base(f), budgetFile) {
-			continue
-		}
-		var k kept
-		if b, err := regular.Read(f, noteMax); err == nil && json.Unmarshal(b, &k) == nil && k.Boot == s.boot && k.PID != 0 && alive(k.PID, k.StartTime) {
-			missing++
-			continue
+		// Others than these are what put was writing when it was killed: nobody's.
+		if strings.HasSuffix(f, ".json") {
+			var k kept
+			if keep[f] || strings.HasPrefix(filepath.Base(f), budgetFile) {
+				continue
+			}
+			if b, err := regular.Read(f, noteMax); err == nil && json.Unmarshal(b, &k) == nil && k.Boot == s.boot && k.PID != 0 && alive(k.PID, k.StartTime) {
+				missing++
+				continue
+			}
 		}
 		// A file that is being written is as young as this.
 		if info, err := os.Stat(f); err == nil && time.Since(info.ModTime()) > time.Minute {

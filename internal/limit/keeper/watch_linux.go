@@ -32,7 +32,7 @@ type groupWatch struct {
 	full bool
 }
 
-// newGroupWatch begins with nothing. What can't be watched is looked at every few seconds all the same.
+// newGroupWatch begins with nothing. What can't be watched is looked at from time to time all the same.
 func newGroupWatch(k *Keeper) *groupWatch {
 	w := &groupWatch{k: k, fd: -1, folders: map[int32]*entry{}, of: map[*entry]map[string]int32{}}
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)

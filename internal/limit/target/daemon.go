@@ -21,9 +21,12 @@ type daemon struct {
 	f       *Finder
 	address dockerapi.Address
 
+	// mu is held for a moment only: no daemon is asked meanwhile.
 	mu  sync.Mutex
 	api *client.Client
 	is  *dockerapi.Daemon
+	// asking is the question that was not answered yet, nil if there is none.
+	asking *question
 }
 
 func (d *daemon) what() string {
@@ -55,28 +58,66 @@ func engineOf(is *dockerapi.Daemon) Engine {
 	return Docker
 }
 
+// A question is the one that a daemon is asked about itself. All who want to know at a time wait for its answer, each as long as it may.
+type question struct {
+	answered chan struct{}
+	cancel   context.CancelFunc
+	api      *client.Client
+	is       *dockerapi.Daemon
+	err      error
+}
+
 // connect returns a client of the daemon and what it says about itself. Asked for afresh it
 // asks again: a daemon may have been replaced.
 func (d *daemon) connect(ctx context.Context, afresh bool) (*client.Client, *dockerapi.Daemon, error) {
 	d.mu.Lock()
-	defer d.mu.Unlock()
 	if d.is != nil && !afresh {
+		defer d.mu.Unlock()
 		return d.api, d.is, nil
+	}
+	q, err := d.question(ctx)
+	d.mu.Unlock()
+	if err != nil {
+		return nil, nil, err
+	}
+	select {
+	case <-q.answered:
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	}
+	if q.err != nil {
+		return nil, nil, d.missing(q.err)
+	}
+	return q.api, q.is, nil
+}
+
+// question is the one that the daemon is asked just now; mu is held.
+func (d *daemon) question(ctx context.Context) (*question, error) {
+	if d.asking != nil {
+		return d.asking, nil
 	}
 	if d.api == nil {
 		api, err := dockerapi.Open(d.address)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		d.api = api
 	}
-	is, err := dockerapi.Ask(ctx, d.api, d.address.Source)
-	if err != nil {
-		d.is = nil
-		return nil, nil, d.missing(err)
-	}
-	d.is = is
-	return d.api, is, nil
+	// Who asked first may have less time than those who join: Ask has bounds of its own.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	q := &question{answered: make(chan struct{}), cancel: cancel, api: d.api}
+	d.asking = q
+	go func() {
+		defer cancel()
+		q.is, q.err = dockerapi.Ask(ctx, q.api, d.address.Source)
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if d.asking == q {
+			d.asking, d.is = nil, q.is // nil after an error
+		}
+		close(q.answered)
+	}()
+	return q, nil
 }
 
 // missing says why the daemon can't be asked. A socket that nobody named and that is not there
@@ -97,11 +138,14 @@ func (d *daemon) missing(err error) error {
 func (d *daemon) close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.asking != nil {
+		d.asking.cancel()
+	}
 	if d.api == nil {
 		return nil
 	}
 	err := d.api.Close()
-	d.api, d.is = nil, nil
+	d.api, d.is, d.asking = nil, nil, nil
 	return err
 }
 

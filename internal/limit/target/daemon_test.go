@@ -136,3 +136,46 @@ func TestHungDaemon(t *testing.T) {
 		t.Errorf("Resolve with a context that ends: %v", err)
 	}
 }
+
+// TestHungAsk: while one waits for a daemon that hangs, others don't wait longer than they want to, and its name can be told.
+func TestHungAsk(t *testing.T) {
+	asked, release := make(chan struct{}, 8), make(chan struct{})
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Api-Version", "1.45")
+		w.Header().Set("Ostype", "linux")
+		if strings.HasSuffix(r.URL.Path, "/_ping") {
+			return
+		}
+		select {
+		case asked <- struct{}{}:
+		default:
+		}
+		<-release
+	}))
+	t.Cleanup(s.Close)
+	f := finder(t, Options{Daemons: []dockerapi.Address{{Host: "tcp://" + strings.TrimPrefix(s.URL, "http://"), Source: "DOCKER_HOST"}}})
+	d := f.sources[0].(*daemon)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _, _ = d.connect(context.Background(), true)
+	}()
+	t.Cleanup(func() { close(release); <-ended })
+	<-asked
+	told := make(chan error, 1)
+	go func() {
+		_ = d.what()
+		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+		defer cancel()
+		_, err := d.list(ctx)
+		told <- err
+	}()
+	select {
+	case err := <-told:
+		if err == nil {
+			t.Error("a list of a daemon that hangs")
+		}
+	case <-ended:
+		t.Error("the others waited until the first gave up")
+	}
+}

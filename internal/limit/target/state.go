@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -131,18 +130,4 @@ func (t *Target) fromDocker(file string) error {
 		}
 	}
 	return nil
-}
-
-// HostPath is the host's path of one of a container's, by the mounts: for a container whose process is not in its
-// root yet.
-func (t Target) HostPath(p string) string {
-	p = path.Clean("/" + p)
-	best := Mount{Source: t.Rootfs, Destination: "/"}
-	for _, m := range t.Mounts {
-		d := path.Clean("/" + m.Destination)
-		if m.Source != "" && len(d) > len(best.Destination) && (p == d || strings.HasPrefix(p, d+"/")) {
-			best = Mount{Source: m.Source, Destination: d}
-		}
-	}
-	return filepath.Join(best.Source, strings.TrimPrefix(p, best.Destination))
 }

@@ -146,6 +146,22 @@ func (t Target) Ref() string {
 	return string(t.Kind) + ":" + t.Name
 }
 
+// FullID is what the container's engine tells it by, with the engine and, of containerd, the namespace; "" for what has no id. A user chooses
+// the ids of containerd, runc and crun, so that containers of two roots of one engine may have the same.
+func (t Target) FullID() string {
+	engine, space := t.Engine, t.Namespace
+	if engine == Containerd && space == dockersNamespace {
+		engine = Docker
+	}
+	if engine != Containerd {
+		space = "" // Docker's containers are in one of containerd's as well.
+	}
+	if t.ID == "" {
+		return ""
+	}
+	return string(engine) + "/" + space + "/" + t.ID
+}
+
 // CgroupsPath is the control group that the container's config.json asks for, as that has it; "" where that isn't known. It
 // need not be called after the container.
 func (t Target) CgroupsPath() string { return t.cgroupsPath }

@@ -1,0 +1,32 @@
+package explain
+
+import (
+	"strings"
+	"testing"
+
+	"plimsoll/internal/device"
+	"plimsoll/internal/disktest"
+)
+
+// TestKernelBcache holds what is said of a cache before a disk against the kernel of make test-guest: small writes are taken by the cache, larger ones go past
+// it, and how much of either is charged beneath nobody can know before.
+func TestKernelBcache(t *testing.T) {
+	for _, mode := range []string{"writethrough", "writeback"} {
+		t.Run(mode, func(t *testing.T) {
+			m := newMeter(t)
+			e := m.checkBeneath(t, disktest.Bcache(t, mode, bare(t), bare(t)))
+			top := e.Tree.Below[0]
+			if top.Kind != device.KindBcache || top.CacheMode != mode || !top.Limit || top.Device.MQ || len(top.Below) != 2 {
+				t.Fatalf("%+v, want a hard limit on a bcache of two disks", top)
+			}
+			for _, l := range top.Below {
+				if l.Charge != Partly || !strings.Contains(l.Lost, "bcache") {
+					t.Errorf("%s is charged %s (%s), want partly", l.Name, l.Charge, l.Lost)
+				}
+			}
+			if top.Device.MaxIO > 1<<30 {
+				t.Errorf("an I/O may have %d bytes", top.Device.MaxIO)
+			}
+		})
+	}
+}

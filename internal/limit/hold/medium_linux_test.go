@@ -1,0 +1,195 @@
+package hold
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/disktest"
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/cgroup"
+)
+
+// wideOf is the root group's rate of a kind for a device, "" if it has none.
+func wideOf(t *testing.T, loop, key string) string {
+	t.Helper()
+	b, err := os.ReadFile("/sys/fs/cgroup/blkio/blkio.throttle." + key + "_device")
+	if err != nil {
+		t.Fatal(err)
+	}
+	number := disktest.Number(t, loop) + " "
+	for line := range strings.Lines(string(b)) {
+		if v, ok := strings.CutPrefix(line, number); ok {
+			return strings.TrimSpace(v)
+		}
+	}
+	return ""
+}
+
+// wideSetter returns what sets limits of a new group and of the root group for a device, and for whom that is.
+func wideSetter(t *testing.T, h *Holder, w *Wides, loop string) (set func(limit.Limits) (told string), owner string) {
+	t.Helper()
+	group := disktest.NewBlkioGroup(t)
+	scope := func() *Scope {
+		t.Helper()
+		s, err := h.Scope(t.Context(), ref(t, group), Where{Device: loop, DeviceWide: true}, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	return func(l limit.Limits) string {
+		t.Helper()
+		s, c := scope(), limit.Change{Set: l}
+		done, err := w.Around(t.Context(), s, c, false, func() ([]Done, error) { return h.Apply(t.Context(), s, c) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		var told []string
+		for _, d := range done {
+			told = append(told, d.Notes...)
+		}
+		return strings.Join(told, "\n")
+	}, scope().Owner()
+}
+
+// TestNumberReused: what was set in the root group for a device is not set for the next one of its number. What the kernel still has
+// of it is known, and can be cleared.
+func TestNumberReused(t *testing.T) {
+	disktest.NewBlkioGroup(t) // Or there is no root group with limits.
+	one, other := disktest.Image(t, 16<<20), disktest.Image(t, 16<<20)
+	loop := disktest.Loop(t, one, false, other)
+	h := holder(t)
+	w := h.Wides(t.TempDir())
+	a, forA := wideSetter(t, h, w, loop)
+	b, forB := wideSetter(t, h, w, loop)
+	clear := func(owner string) {
+		t.Helper()
+		all, err := w.List()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var list []Wide
+		for _, n := range all {
+			if owner == "" || n.For == owner {
+				list = append(list, n)
+			}
+		}
+		if _, err := w.Clear(t.Context(), list, nil, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Also where the test ends early, before the loop device goes.
+	t.Cleanup(func() { clear("") })
+	has := func(when, bps, iops string) {
+		t.Helper()
+		if x, y := wideOf(t, loop, "write_bps"), wideOf(t, loop, "write_iops"); x != bps || y != iops {
+			t.Errorf("%s: the root group has %q and %q, want %q and %q", when, x, y, bps, iops)
+		}
+	}
+
+	a(limit.Limits{WriteBPS: 6 << 20, WriteIOPS: 50})
+	has("set", "6291456", "50")
+	disktest.Reattach(t, loop, other)
+	if all, err := w.List(); err != nil || len(all) != 1 || !all[0].Former || all[0].For != forA {
+		t.Errorf("List() = %+v, %v; want the one of another device", all, err)
+	}
+	if told := b(limit.Limits{WriteBPS: 3 << 20}); strings.Contains(told, "comes back") || !strings.Contains(told, "the root group still has write_iops=50") || !strings.Contains(told, "when another device had that number") {
+		t.Errorf("told %q", told)
+	}
+	clear(forB)
+	has("the next one's cleared", "", "50")
+	clear(forA)
+	has("both cleared", "", "")
+
+	// It is set for the next one though it is the same.
+	a(limit.Limits{WriteBPS: 6 << 20})
+	disktest.Reattach(t, loop, one)
+	b(limit.Limits{WriteBPS: 6 << 20})
+	clear(forB)
+	has("the same, cleared", "", "")
+	disktest.Reattach(t, loop, other)
+
+	// The device that comes back is the one that it was.
+	disktest.Reattach(t, loop, one)
+	a(limit.Limits{WriteBPS: 6 << 20})
+	disktest.Reattach(t, loop, other)
+	if all, err := w.List(); err != nil || len(all) != 1 || !all[0].Former || all[0].For != forA {
+		t.Errorf("List() = %+v, %v; want the one of the other device", all, err)
+	}
+	disktest.Reattach(t, loop, one)
+	if told := b(limit.Limits{WriteBPS: 3 << 20}); !strings.Contains(told, "comes back when this is cleared") {
+		t.Errorf("told %q", told)
+	}
+	clear(forB)
+	has("come back", "6291456", "")
+	clear("")
+	has("all cleared", "", "")
+	if _, err := os.Stat(w.notes.file); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the notes are left: %v", err)
+	}
+}
+
+// TestWeightsOfAnother: what has got a disk's number is not given that disk's scheduler, and a disk that has gone is no error.
+func TestWeightsOfAnother(t *testing.T) {
+	group := disktest.NewBlkioGroup(t)
+	memory := disktest.Tmpfs(t, "")
+	images := []string{filepath.Join(memory, "one"), filepath.Join(memory, "other")}
+	for _, i := range images {
+		if err := errors.Join(os.WriteFile(i, nil, 0o600), os.Truncate(i, 16<<20)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	loop := disktest.Loop(t, images[0], false, images[1])
+	disktest.KeepScheduler(t, loop)
+	h := holder(t)
+	w := h.Weights(t.TempDir())
+	s, err := h.Scope(t.Context(), ref(t, group), Where{Device: loop}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if on, _, err := w.Enable(t.Context(), s, "bfq"); err != nil || len(on) != 1 || on[0].Identity == "" {
+		t.Fatalf("Enable() = %+v, %v", on, err)
+	}
+	disktest.Reattach(t, loop, images[1])
+	disktest.Schedule(t, loop, "bfq")
+	undo := func(when string) {
+		t.Helper()
+		if off, err := w.Undo(t.Context(), s); err != nil || len(off) > 0 || disktest.Scheduler(t, loop) != "bfq" {
+			t.Errorf("%s: Undo() = %+v, %v; the next has %s", when, off, err, disktest.Scheduler(t, loop))
+		}
+		if _, err := os.Stat(w.File); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: it is still noted: %v", when, err)
+		}
+	}
+	undo("another device")
+	d := s.weights()[0]
+	old := Enabled{Disk: "gone", Number: cgroup.Device{Major: d.Major, Minor: d.Minor}, By: "bfq", Users: []string{string(group)}, Boot: w.Boot,
+		Edits: []cgroup.Edit{{File: "/sys/block/plimsoll-no-such/queue/scheduler", Text: []string{"bfq"}, Was: []string{"none"}}}}
+	if err := w.notes().write([]Enabled{old}); err != nil {
+		t.Fatal(err)
+	}
+	undo("an older version's note")
+}
+
+// TestMedium: two are one device by what is known of both.
+func TestMedium(t *testing.T) {
+	for _, tt := range []struct {
+		a, b Medium
+		want bool
+	}{
+		{Medium{"file a", "7"}, Medium{"file a", "7"}, true},
+		{Medium{"file a", "7"}, Medium{"file a", "9"}, true},           // It came back.
+		{Medium{"file a", "7"}, Medium{"boot x diskseq 7", "7"}, true}, // Its file got another name.
+		{Medium{"file a", "7"}, Medium{"file b", "8"}, false},
+		{Medium{"file a", ""}, Medium{"file b", ""}, false},
+		{Medium{}, Medium{"file b", "8"}, true}, // Noted by an older version.
+		{Medium{"file a", ""}, Medium{"", "8"}, true},
+	} {
+		if got := tt.a.is(tt.b); got != tt.want {
+			t.Errorf("%+v is %+v: %v, want %v", tt.a, tt.b, got, tt.want)
+		}
+	}
+}
