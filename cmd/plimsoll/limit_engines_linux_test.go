@@ -269,7 +269,7 @@ func (l limitLab) provesStored(t *testing.T, name string) {
 	if text := l.do(t, exitDone, "verify", name, "--path", "/data", "--modes", "direct", "--time", "3s"); !strings.Contains(text, "held: asked 8 MiB/s") {
 		t.Errorf("%s: %s", name, text)
 	}
-	if text := l.do(t, exitDone, "clear", name, "--path", "/data"); !strings.Contains(text, "cleared") || strings.Contains(text, "cpu-shares") {
+	if text := l.do(t, exitDone, "clear", name, "--path", "/data"); !strings.Contains(text, "cleared") || strings.Contains(text, "cpu_shares") {
 		t.Errorf("%s: clear of a path's limits: %s", name, text)
 	}
 }
