@@ -151,6 +151,14 @@ func policyError(err error) error {
 	return err
 }
 
+// A checkResult is what --check prints with --json.
+type checkResult struct {
+	Policy string `json:"policy"`
+	Rules  int    `json:"rules"`
+	keeper.Looked
+	Unmatched []string `json:"unmatched_rules,omitempty"`
+}
+
 // daemonCheck shows what a policy gives to what runs now.
 func (a *app) daemonCheck(ctx context.Context, o daemonOptions) error {
 	p, _, err := keeper.Load(o.policy)
@@ -172,12 +180,7 @@ func (a *app) daemonCheck(ctx context.Context, o daemonOptions) error {
 	}
 	looked := keeper.Look(l.Holder, p, a.ceilings, running)
 	if o.json {
-		return a.printJSON(struct {
-			Policy string `json:"policy"`
-			Rules  int    `json:"rules"`
-			keeper.Looked
-			Unmatched []string `json:"unmatched_rules,omitempty"`
-		}{o.policy, len(p.Rules), looked, unmatched(p, running)})
+		return a.printJSON(checkResult{o.policy, len(p.Rules), looked, unmatched(p, running)})
 	}
 	return a.showCheck(o.policy, p, looked, running)
 }

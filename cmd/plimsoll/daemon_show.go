@@ -193,12 +193,14 @@ func (a *app) showUsage(s *keeper.Status) error {
 		}
 	}
 	// Those that do nothing are counted only.
-	rows := watchText{width: terminal(a.stdout).Width}.targets(s.Usage)
+	text := watchText{width: terminal(a.stdout).Width}
+	rows := text.targets(s.Usage)
 	var b strings.Builder
 	fmt.Fprintf(&b, "\nin the last %.1f s, %d idle\n", s.Usage.Seconds, idle)
 	if len(rows.rows) > 0 {
 		rows.write(&b)
 	}
+	text.volumes(&b, s.Usage.Volumes)
 	_, err := io.WriteString(a.stdout, b.String())
 	return err
 }

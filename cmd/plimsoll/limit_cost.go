@@ -65,11 +65,7 @@ Exit status: 0; 1 if the kernel refused it; 2 for wrong usage; 5 if it can't be 
 		if result.Edits, err = want.apply(l.Groups, d, dry); err != nil {
 			return limitError(fmt.Errorf("%s: %w", name, err))
 		}
-		if asJSON {
-			return a.printJSON(result)
-		}
-		a.tellCost(result)
-		return nil
+		return a.tellCost(result, asJSON)
 	}
 	return c
 }
@@ -83,7 +79,11 @@ type costResult struct {
 }
 
 // tellCost prints what was written, and what brings back what was there.
-func (a *app) tellCost(r costResult) {
+func (a *app) tellCost(r costResult, asJSON bool) error {
+	if asJSON {
+		r.Edits = append([]cgroup.Edit{}, r.Edits...) // None is a list, too.
+		return a.printJSON(r)
+	}
 	verb := "set"
 	if r.DryRun {
 		verb = "would write"
@@ -99,6 +99,7 @@ func (a *app) tellCost(r costResult) {
 			fmt.Fprintf(a.stdout, "  as it was: echo %q > %s\n", text, e.File)
 		}
 	}
+	return nil
 }
 
 // costDisk is the disk whose queue a device is served by.

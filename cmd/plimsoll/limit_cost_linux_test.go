@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -61,6 +63,12 @@ func TestLimitCostFiles(t *testing.T) {
 	if err != nil || len(edits) != 2 || edits[1].Was[0] != "8:0 enable=0" {
 		t.Fatalf("apply() = %v, %v", edits, err)
 	}
+	costJSON(t, edits, root, `{"device":"sda","number":"8:0","edits":[`+
+		`{"group":"/","file":"ROOT/cg/io.cost.model","keys":["io.cost.model"],"device":"8:0",`+
+		`"text":["8:0 rbps=500000000 rseqiops=80000 rrandiops=60000 wbps=400000000 wseqiops=70000 wrandiops=50000"],"was":["8:0 ctrl=auto"]},`+
+		`{"group":"/","file":"ROOT/cg/io.cost.qos","keys":["io.cost.qos"],"device":"8:0",`+
+		`"text":["8:0 enable=1 rpct=95.00 rlat=5000 max=150.00"],"was":["8:0 enable=0"]}]}`)
+	costJSON(t, nil, root, `{"device":"sda","number":"8:0","edits":[]}`)
 	const qos, model = "8:0 enable=1 rpct=95.00 rlat=5000 max=150.00", "8:0 rbps=500000000 rseqiops=80000 rrandiops=60000 wbps=400000000 wseqiops=70000 wrandiops=50000"
 	has("set", qos, model)
 	if edits, err := want.apply(h, disk, false); err != nil || len(edits) != 0 {
@@ -75,6 +83,21 @@ func TestLimitCostFiles(t *testing.T) {
 		t.Errorf("apply() = %v", err)
 	}
 	has("refused", qos, model)
+}
+
+// costJSON compares what --json prints of edits, with ROOT for the fixture's folder.
+func costJSON(t *testing.T, edits []cgroup.Edit, root, want string) {
+	t.Helper()
+	var out, line bytes.Buffer
+	if err := (&app{stdout: &out}).tellCost(costResult{Device: "sda", Number: "8:0", Edits: edits}, true); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Compact(&line, out.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.ReplaceAll(line.String(), root, "ROOT"); got != want {
+		t.Errorf("--json: %s, want %s", got, want)
+	}
 }
 
 // TestLimitCostRefuses: what can't be read is refused with what to write, and where iocost isn't, that is said.
@@ -97,7 +120,7 @@ func TestLimitCostRefuses(t *testing.T) {
 	if _, err := os.Stat(costQoSFile); err == nil {
 		return // iocost is here: TestLimitCostReal tries it.
 	}
-	l.says(t, exitCannot, []string{"iocost is version 2's, and blkio is mounted as version 1 here", "let bfq schedule the disk"}, "cost", loop, "--qos", "enable=1")
+	l.says(t, exitCannot, []string{": io.cost.qos: iocost is version 2's, and blkio is mounted as version 1 here", "let bfq schedule the disk"}, "cost", loop, "--qos", "enable=1")
 }
 
 // TestLimitCostReal: the kernel takes what cost writes, and what it prints brings back what was there.
@@ -134,6 +157,7 @@ func TestLimitCostReal(t *testing.T) {
 	if s := line(costModelFile); !strings.Contains(s, "ctrl=user") || !strings.Contains(s, strings.ReplaceAll(model, ",", " ")) {
 		t.Errorf("io.cost.model has %q", s)
 	}
+	l.says(t, exitDone, []string{`"edits": []`}, "cost", loop, "--model", model, "--json")
 	l.says(t, exitDone, []string{"as wanted already"}, "cost", loop, "--qos", "rpct=95,rlat=5ms", "--model", model)
 	l.says(t, exitDone, []string{"enable=0"}, "cost", loop, "--qos", "enable=0")
 	if s := line(costQoSFile); !strings.Contains(s, "enable=0") {

@@ -123,7 +123,7 @@ func (r *Roster) refresh(ctx context.Context) error {
 	volumes := map[string]*Volume{}
 	for _, t := range found {
 		if t.Kind == target.Volume {
-			r.volume(volumes, t)
+			addVolume(r.holder, volumes, t)
 			continue
 		}
 		if !t.Running && t.PID == 0 && t.Kind == target.Container {
@@ -143,11 +143,8 @@ func (r *Roster) refresh(ctx context.Context) error {
 			}
 			r.subjects[ref] = s
 		}
-		for _, m := range t.Mounts {
-			if m.Volume != "" && len(r.named) == 0 {
-				v := target.Target{Kind: target.Volume, Engine: t.Engine, Name: m.Volume, Mounts: []target.Mount{m}, Users: []target.Target{t}}
-				r.volume(volumes, v)
-			}
+		if len(r.named) == 0 {
+			addVolumesOf(r.holder, volumes, t)
 		}
 	}
 	r.volumes = separate(volumes)
@@ -219,55 +216,4 @@ func Buffered(h *explain.Host) explain.Verdict {
 		return explain.Late
 	}
 	return explain.Leaks
-}
-
-// volume adds a volume, or one more user of it.
-func (r *Roster) volume(all map[string]*Volume, t target.Target) {
-	ref := t.Ref()
-	v := all[ref]
-	if v == nil {
-		v = &Volume{Ref: ref, Engine: string(t.Engine), Name: t.Name}
-		if len(t.Mounts) > 0 {
-			v.Path = t.Mounts[0].Source
-		}
-		e, err := r.holder.LookVolume(t)
-		switch {
-		case err != nil:
-			v.Why = err.Error()
-		case !e.Possible:
-			v.Why = e.Why
-		default:
-			for _, s := range e.Hard {
-				v.Devices = append(v.Devices, number(s.Major, s.Minor))
-			}
-			// What is mounted there must be all of the file system, and there must be no other on the device.
-			if m := e.Tree.Mount; e.Own() && m.Root == "/" && m.Point == v.Path {
-				v.Own = true
-			} else {
-				v.Why = "other data is on its device, and the kernel counts by device"
-			}
-		}
-		all[ref] = v
-	}
-	for _, u := range t.Users {
-		if !slices.Contains(v.Users, u.Ref()) {
-			v.Users = append(v.Users, u.Ref())
-		}
-	}
-}
-
-// separate lists volumes by name. Those that have a device together have none of their own.
-func separate(all map[string]*Volume) []Volume {
-	var out []Volume
-	for _, v := range all {
-		for _, o := range all {
-			if o != v && v.Own && slices.ContainsFunc(o.Devices, func(n Number) bool { return slices.Contains(v.Devices, n) }) {
-				v.Own, v.Why = false, o.Ref+" is on its device, too, and the kernel counts by device"
-			}
-		}
-		slices.Sort(v.Users)
-		out = append(out, *v)
-	}
-	slices.SortFunc(out, func(a, b Volume) int { return strings.Compare(a.Ref, b.Ref) })
-	return out
 }

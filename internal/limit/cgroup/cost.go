@@ -119,7 +119,7 @@ func (h *Host) PlanModel(d Device, m Model) (*Diff, error) {
 	return h.planCost(d, costModel, fields, "ctrl=auto")
 }
 
-// planCost plans a line of one of the two files. none is what a device without a line goes back to.
+// planCost plans a line of one of the two files, whose name is the key of its edits and faults: it is no limit of anybody's. none is what a device without a line goes back to.
 func (h *Host) planCost(d Device, file string, want [][2]string, none string) (*Diff, error) {
 	root, now, err := h.cost(file)
 	if err != nil {
@@ -151,7 +151,7 @@ func (h *Host) planCost(d Device, file string, want [][2]string, none string) (*
 		was = append(was, "ctrl=auto")
 	}
 	diff.Edits = []Edit{{
-		Group: root.Path, File: filepath.Join(root.Dir, file), Keys: []limit.Key{limit.Weight}, Device: d.String(), group: root,
+		Group: root.Path, File: filepath.Join(root.Dir, file), Keys: []limit.Key{limit.Key(file)}, Device: d.String(), group: root,
 		Text: []string{d.String() + " " + strings.Join(text, " ")}, Was: []string{d.String() + " " + strings.Join(was, " ")},
 	}}
 	return diff, nil
@@ -171,7 +171,7 @@ func (h *Host) cost(file string) (*hierarchy.Group, map[Device]map[string]string
 		return nil, nil, err
 	}
 	if root.Version == 1 {
-		return nil, nil, unsupported(limit.Weight, "iocost is version 2's, and blkio is mounted as version 1 here", "let bfq schedule the disk, or boot with systemd.unified_cgroup_hierarchy=1 cgroup_no_v1=all")
+		return nil, nil, unsupported(limit.Key(file), "iocost is version 2's, and blkio is mounted as version 1 here", "let bfq schedule the disk, or boot with systemd.unified_cgroup_hierarchy=1 cgroup_no_v1=all")
 	}
 	b, err := h.io.read(filepath.Join(root.Dir, file), nil)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -179,7 +179,7 @@ func (h *Host) cost(file string) (*hierarchy.Group, map[Device]map[string]string
 		if h.hasAny(root, []string{"cgroup.type"}) {
 			why = "this is not the root of control groups, which alone has " + file
 		}
-		return nil, nil, unsupported(limit.Weight, why, "let bfq schedule the disk, or run this on the host")
+		return nil, nil, unsupported(limit.Key(file), why, "let bfq schedule the disk, or run this on the host")
 	}
 	if err != nil {
 		return nil, nil, err

@@ -116,6 +116,9 @@ func (l *lab) testPolicy(t *testing.T) {
 	if got := file(t, "memory", l.group(id), "memory.limit_in_bytes") + " " + file(t, "cpu", l.group(id), "cpu.cfs_quota_us") + " " + rate(l.group(id), l.disk); got != "67108864 50000 9437184" {
 		t.Errorf("memory, CPUs and rate are %s", got)
 	}
+	if got := file(t, "cpu", l.group(id), "cpu.shares"); got != "512" {
+		t.Errorf("cpu_shares: %s, want 512", got)
+	}
 	// What Docker itself changes is put back, as far as the policy says.
 	if _, err := l.api.ContainerUpdate(t.Context(), id, client.ContainerUpdateOptions{Resources: &container.Resources{Memory: 128 << 20, MemorySwap: 128 << 20}}); err != nil {
 		t.Fatal(err)

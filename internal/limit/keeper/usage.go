@@ -3,12 +3,14 @@ package keeper
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"plimsoll/internal/limit/explain"
+	"plimsoll/internal/limit/target"
 	"plimsoll/internal/watch"
 )
 
@@ -29,6 +31,9 @@ type meter struct {
 	before  *watch.Sample
 	// subjects are the containers, with what they were when their data was looked at.
 	subjects map[*entry]metered
+	// volumes are those that containers use, and mounted how many mounts each of these had when they were looked at.
+	volumes []watch.Volume
+	mounted map[*entry]int
 }
 
 // A measuring is an interval that isn't over; done is closed when the rest is known.
@@ -120,8 +125,10 @@ func (k *Keeper) sample() (*watch.Sample, error) {
 	m, end := &k.meter, time.Now().Add(busyWait)
 	known := map[*entry]metered{}
 	var subjects []*watch.Subject
+	views := map[*entry]*view{}
 	for _, e := range k.all() {
-		if s, ok := k.subject(e, end); ok {
+		views[e] = e.view(end)
+		if s, ok := k.subject(e, views[e]); ok {
 			known[e] = s
 			subjects = append(subjects, s.subject)
 		}
@@ -133,12 +140,35 @@ func (k *Keeper) sample() (*watch.Sample, error) {
 	// Of several with one name, as one that was restarted just now, the first counts.
 	slices.SortFunc(subjects, func(a, b *watch.Subject) int { return strings.Compare(a.Ref, b.Ref) })
 	subjects = slices.CompactFunc(subjects, func(a, b *watch.Subject) bool { return a.Ref == b.Ref })
-	return m.sampler.Sample(subjects, nil)
+	return m.sampler.Sample(subjects, k.volumes(views, subjects))
+}
+
+// volumes are those that the subjects use. What other containers have on the same devices is looked at, too: the kernel counts by device.
+func (k *Keeper) volumes(views map[*entry]*view, subjects []*watch.Subject) (used []watch.Volume) {
+	mounted := map[*entry]int{}
+	for e, v := range views {
+		if v.target.Elsewhere == "" && slices.ContainsFunc(v.target.Mounts, func(m target.Mount) bool { return m.Volume != "" }) {
+			mounted[e] = len(v.target.Mounts)
+		}
+	}
+	m := &k.meter
+	if !maps.Equal(mounted, m.mounted) {
+		var all []target.Target
+		for e := range mounted {
+			all = append(all, views[e].target)
+		}
+		m.volumes, m.mounted = watch.Volumes(k.holder, all), mounted
+	}
+	for _, v := range m.volumes {
+		if slices.ContainsFunc(subjects, func(s *watch.Subject) bool { return slices.Contains(v.Users, s.Ref) }) {
+			used = append(used, v)
+		}
+	}
+	return used
 }
 
 // subject is what is measured of an entry; ok is false if nothing is held of it.
-func (k *Keeper) subject(e *entry, end time.Time) (_ metered, ok bool) {
-	v := e.view(end)
+func (k *Keeper) subject(e *entry, v *view) (_ metered, ok bool) {
 	t, groups, held := v.target, v.groups, v.held
 	if !held || groups == nil {
 		return metered{}, false

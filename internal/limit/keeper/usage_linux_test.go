@@ -4,16 +4,18 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"plimsoll/internal/disktest"
 	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/target"
 	"plimsoll/internal/watch"
 )
 
-// TestUsage: the state tells what a container does beside what it was asked to stay under, and reads nothing until it is
-// asked.
+// TestUsage: the state tells what a container does beside what it was asked to stay under, and what reaches a volume with a device of
+// its own, and reads nothing until it is asked.
 func TestUsage(t *testing.T) {
 	needV1(t)
 	disk, dir := disktest.Disk(t, disktest.Options{})
@@ -24,7 +26,9 @@ func TestUsage(t *testing.T) {
 		s, err := Ask(r.opt.Run)
 		return err == nil && s.Usage == nil && s.UsageError == ""
 	})
-	r.k.Started(targetOf(group))
+	user := targetOf(group)
+	user.Mounts = []target.Mount{{Volume: "data", Source: dir, Destination: "/data"}, {Volume: "folder", Source: t.TempDir(), Destination: "/folder"}}
+	r.k.Started(user)
 	eventually(t, "the group is held", func() bool { return rate(base(group), number) == "1048576" })
 	dd := exec.Command("sh", "-c", "echo $$ > "+string(group)+"/cgroup.procs && exec dd if=/dev/zero of="+filepath.Join(dir, "file")+" bs=64k count=96 oflag=direct")
 	if err := dd.Start(); err != nil {
@@ -54,5 +58,25 @@ func TestUsage(t *testing.T) {
 	}
 	if off := u.Write.Bytes - u.App.StorageWritten; off < -1<<18 || off > 1<<18 {
 		t.Errorf("the application wrote %d bytes directly, the device %d", u.App.StorageWritten, u.Write.Bytes)
+	}
+	volumes := s.Usage.Volumes
+	if len(volumes) != 2 || volumes[0].Name != "data" || volumes[0].Write == nil || volumes[1].Name != "folder" || volumes[1].Write != nil || volumes[1].Why == "" {
+		t.Fatalf("the volumes: %+v", volumes)
+	}
+	if v := volumes[0]; v.Write.Bytes < u.Write.Bytes || v.Write.Bytes > u.Write.Bytes+1<<20 || len(v.Users) != 1 || v.Users[0] != u.Ref {
+		t.Errorf("its device wrote %d bytes for the container, and %d for the volume: %+v", u.Write.Bytes, v.Write.Bytes, v)
+	}
+	// Another container's volume is on the device now: what is whose can't be told.
+	second := disktest.NewBlkioGroup(t)
+	other := targetOf(second)
+	other.Mounts = []target.Mount{{Volume: "part", Source: filepath.Join(dir, "lost+found"), Destination: "/part"}}
+	r.k.Started(other)
+	eventually(t, "the other is held", func() bool { return rate(base(second), number) == "1048576" })
+	s, err = Ask(r.opt.Run)
+	if err != nil || s.Usage == nil || len(s.Usage.Volumes) != 3 {
+		t.Fatalf("the state: %+v, %v", s, err)
+	}
+	if v := s.Usage.Volumes[0]; v.Write != nil || !strings.Contains(v.Why, ":part is on its device") {
+		t.Errorf("a volume that shares its device: %+v", v)
 	}
 }

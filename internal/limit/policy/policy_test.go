@@ -140,6 +140,8 @@ func TestMatches(t *testing.T) {
 		Labels: map[string]string{"tier": "gold", "com.docker.compose.project": "shop", "com.docker.compose.service": "front", "io.kubernetes.pod.namespace": "prod", "io.kubernetes.pod.name": "web-0", "io.kubernetes.container.name": "nginx", "empty": ""},
 		Mounts: []target.Mount{{Destination: "/srv"}, {Destination: "/data", Volume: "data"}},
 	}
+	// The project under podman-compose's own name alone.
+	pod := target.Target{Kind: target.Container, Engine: target.Podman, Name: "db-1", Labels: map[string]string{"io.podman.compose.project": "shop", "com.docker.compose.service": "db"}}
 	for _, row := range []struct {
 		rule string
 		want bool
@@ -173,6 +175,15 @@ func TestMatches(t *testing.T) {
 		}
 		if got := len(p.Of(web)) == 1; got != row.want {
 			t.Errorf("%s: %v, want %v", row.rule, got, row.want)
+		}
+	}
+	for rule, want := range map[string]bool{"match: {project: shop}": true, "match: {project: \"sh*\", service: db}": true, "match: {project: db}": false} {
+		p, err := Parse("p", []byte("rules: [{"+rule+", limits: {write_bps: 1MiB}}]"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(p.Of(pod)) == 1; got != want {
+			t.Errorf("podman-compose's, %s: %v, want %v", rule, got, want)
 		}
 	}
 }
