@@ -91,6 +91,8 @@ type Request struct {
 	// Device is the device that the limits were set on; FS is where the kernel shows it.
 	Device device.Device
 	FS     device.FS
+	// Members is over how many devices, each under the limits, the file system spreads its data, with Device; 0: it is on one.
+	Members int
 	// Group is the group of I/O that the worker is in and that the limits are for, Nobody the root group where the
 	// controller is in version 1. They tell what the worker did from what others did; nil: it isn't told.
 	Group, Nobody *hierarchy.Group
@@ -188,6 +190,9 @@ func (r Request) Room() int64 {
 // row measures one limit in one mode.
 func (r Request) row(ctx context.Context, key Key, mode Mode) (Row, error) {
 	row := Row{Key: key, Mode: mode, Asked: r.Asked[key]}
+	if r.Members > 1 {
+		row.Members = r.Members
+	}
 	job := r.job(key, mode)
 	row.BS = job.BS
 	if why := r.bindsFirst(key, job.BS); why != "" {
