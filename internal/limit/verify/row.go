@@ -167,56 +167,6 @@ func (r *Row) judgeRead(m *measured, tolerance float64) {
 	r.decide(least, r.Seen, r.Seen, tolerance, r.Elapsed < LeastTime/2)
 }
 
-// judgeLate judges what the kernel's flusher writes back, by what reached the device of it.
-//
-// The flusher sends what is in the cache in pieces of many MiB, and a limiter makes it wait before each: a window may
-// hold none. What counts is all that came, up to the last of it. Where others write too, that is between what the
-// application wrote, all of which had come when the flusher was done, and all that may be its.
-func (r *Row) judgeLate(m *measured, tolerance float64) {
-	app, dev := r.appCourse(m.result.Samples), r.deviceCourse(m.course, forever)
-	r.App = app.rate(m.result.Elapsed, false)
-	r.Device, r.Elapsed = dev.untilLast()
-	if len(dev) < 2 {
-		r.Seen = -1
-		r.decide(-1, -1, -1, tolerance, false)
-		return
-	}
-	wrote, reached := app.total(), dev.total()
-	alone := r.most(wrote)
-	if reached > alone && m.flushed > 0 {
-		// The last that came may be another's.
-		r.Elapsed = m.flushed
-	}
-	seconds := r.Elapsed.Seconds()
-	if seconds <= 0 {
-		seconds = 1 // Nothing came.
-	}
-	may := reached
-	// In version 2 it is charged to who wrote, where the file system says who that is.
-	mine, all := r.chargeCourse(m.course, forever, false), r.chargeCourse(m.course, forever, true)
-	if mine != nil {
-		if m.course[0].charge.nobody != nil || mine.total() >= wrote*reachedShare/float64(max(r.Members, 1)) {
-			may = min(may, all.total())
-		}
-	}
-	least := may
-	if may > alone {
-		least = min(wrote, may)
-		if r.Members > 1 {
-			least = min(least, mine.total()) // What was written may have come to the others.
-		}
-	}
-	r.Others = 0
-	if reached > alone {
-		r.Others = (reached - least) / seconds
-	}
-	least, r.Seen = least/seconds, may/seconds
-	if least > float64(r.Asked)*(1+tolerance) {
-		r.Seen = least
-	}
-	r.decide(least, r.Seen, r.Seen, tolerance, r.Elapsed < LeastTime/2)
-}
-
 // uneven fills in the verdict where the rate of the steady part is above the limit and all that came is no more than the limiter
 // may let through in that time: something has held it up and then let it catch up, and the slope of that is no rate.
 func (r *Row) uneven(c course, tolerance float64) bool {

@@ -218,8 +218,9 @@ type measured struct {
 	course []point
 	// device is the limited device's part of the result; nil if it did nothing.
 	device *workload.DiskDelta
-	// flushed is when all that was left in the page cache had been written back, 0 where nothing was left there.
-	flushed time.Duration
+	// flushing is when the flusher was told to write back what was left in the page cache, and flushed when it had; 0 where nothing was left
+	// there.
+	flushing, flushed time.Duration
 }
 
 // trialID names the trials: a worker has one at a time.
@@ -238,10 +239,11 @@ func (r Request) measure(ctx context.Context, job load.Job, mode Mode) (*measure
 		return nil, err
 	}
 	res, err := r.Agent.Wait(ctx, trialID, func(load.Sample) {})
+	m := &measured{result: res}
 	if err == nil && flush {
+		m.flushing = time.Since(follow.begin)
 		err = r.flush(ctx)
 	}
-	m := &measured{result: res}
 	if flush {
 		m.flushed = time.Since(follow.begin)
 	}
