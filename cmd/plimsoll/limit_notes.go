@@ -23,6 +23,11 @@ import (
 func (a *app) changeNotes(ctx context.Context, l *limiter, s *hold.Scope, c limit.Change, where limitWhere) []string {
 	notes := l.besideNotes(s, c, where)
 	if c.Set.IO() {
+		for _, g := range s.Grounds {
+			if n := g.Explanation.Several(); n != "" {
+				notes = append(notes, g.Name+": "+n)
+			}
+		}
 		notes = append(notes, l.escapeNotes(s, c.Set, where)...)
 		notes = append(notes, l.elsewhere(ctx, s, where)...)
 		notes = append(notes, a.stillWide(l, s, c)...)

@@ -166,7 +166,7 @@ func (a *app) limitVerify(ctx context.Context, name string, f limitVerifyFlags, 
 	}
 	var all []verified
 	for _, v := range list {
-		done := verified{Part: v.part.Name, Ground: v.ground.Name, Device: v.spot.Name, number: v.spot.Number()}
+		done := verified{Part: v.part.Name, Ground: v.ground.Name, Device: v.spot.Name, number: v.spot.Number(), members: v.members()}
 		v.again = again(name, f.limitWhere)
 		done.Rows, err = a.verifyOne(ctx, l, v, r)
 		done.ended(err)
@@ -274,7 +274,7 @@ func tightest(all ...limit.Limits) map[limit.Key]int64 {
 
 // verifyOne starts a worker where the limits are, and tries them.
 func (a *app) verifyOne(ctx context.Context, l *limiter, v verification, r verify.Request) (rows []verify.Row, err error) {
-	r.Asked, r.Under, r.FS = v.asked, v.under, l.FS
+	r.Asked, r.Under, r.FS, r.Members = v.asked, v.under, l.FS, v.members()
 	d, err := l.FS.Disk(v.spot.Major, v.spot.Minor)
 	if err != nil {
 		return nil, err

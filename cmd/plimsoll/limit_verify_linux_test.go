@@ -91,3 +91,29 @@ func TestLimitVerifyRefusedJSON(t *testing.T) {
 		t.Errorf("%+v, %v: %s", got, err, text)
 	}
 }
+
+// TestLimitVerifyMembers: of a btrfs on several devices each is judged by what came to it, and it is told what they let through in all.
+func TestLimitVerifyMembers(t *testing.T) {
+	needBlkio(t)
+	l := limitLab{state: t.TempDir()}
+	name := "cgroup:" + string(disktest.NewBlkioGroup(t))
+	memory := disktest.Mount(t, "tmpfs", "tmpfs", 0, "")
+	one := disktest.Loop(t, disktest.ImageNamed(t, memory, "one", 256<<20), true)
+	two := disktest.Loop(t, disktest.ImageNamed(t, memory, "two", 256<<20), true)
+	disktest.Format(t, two, "btrfs", "-d", "raid0", "-m", "raid1", one)
+	dir := disktest.Mount(t, one, "btrfs", 0, "device="+two)
+	set := l.do(t, exitDone, "set", name, "--path", dir, "--write-bps", "8MiB")
+	if want := "note: " + dir + ": Each of the 2 devices gets the limit. With the profile raid0 a file is on all or on one of them: up to 2 times the limit goes through in all."; !strings.Contains(set, want) {
+		t.Errorf("no %q in\n%s", want, set)
+	}
+	text := l.do(t, exitDone, "verify", name, "--path", dir, "--modes", "direct", "--time", "3s")
+	for _, loop := range []string{one, two} {
+		want := filepath.Base(loop) + " (" + disktest.Number(t, loop) + "), one of the 2 devices that its data is on, each with the limit: judged by what came to this one:"
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if !strings.Contains(text, "held: asked 8 MiB/s") || !strings.Contains(text, " at this device") || strings.Contains(text, "NOT held") {
+		t.Errorf("want it held at each device:\n%s", text)
+	}
+}

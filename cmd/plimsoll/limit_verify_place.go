@@ -56,6 +56,17 @@ func (l *limiter) verifyScope(ctx context.Context, name string, where limitWhere
 	return s, nil, err
 }
 
+// members counts the devices that the data is on, each of which has the limit.
+func (v verification) members() int {
+	n := 0
+	for _, d := range v.ground.Explanation.Hard {
+		if !d.ReadsOnly {
+			n++
+		}
+	}
+	return n
+}
+
 // limitedOn says on which devices a folder must be for a limit to be tried there.
 func (l *limiter) limitedOn(t target.Target, device string) string {
 	if device != "" {

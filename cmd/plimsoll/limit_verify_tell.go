@@ -20,12 +20,17 @@ type verified struct {
 	// Error says why it broke off, after the rows that there are.
 	Error string `json:"error,omitempty"`
 
-	number string
+	number  string
+	members int
 }
 
 // tellRows prints what was found of one.
 func (a *app) tellRows(v verified) error {
-	fmt.Fprintf(a.stdout, "%s, %s, on %s (%s):\n", clean.Line(v.Part), clean.Line(v.Ground), v.Device, v.number)
+	of := ""
+	if v.members > 1 {
+		of = fmt.Sprintf(", one of the %d devices that its data is on, each with the limit: judged by what came to this one", v.members)
+	}
+	fmt.Fprintf(a.stdout, "%s, %s, on %s (%s)%s:\n", clean.Line(v.Part), clean.Line(v.Ground), v.Device, v.number, of)
 	if len(v.Rows) == 0 {
 		return nil
 	}

@@ -80,7 +80,13 @@ func Image(t testing.TB, size int64) string {
 // ImageIn is Image in a folder that is there already.
 func ImageIn(t testing.TB, dir string, size int64) string {
 	t.Helper()
-	path := filepath.Join(dir, "image")
+	return ImageNamed(t, dir, "image", size)
+}
+
+// ImageNamed is ImageIn by a name, for one of several in a folder.
+func ImageNamed(t testing.TB, dir, name string, size int64) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
 	f, err := os.Create(path)
 	if err != nil {
 		t.Fatal(err)

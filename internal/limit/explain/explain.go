@@ -93,6 +93,8 @@ type Explanation struct {
 
 	// others are where other data on a device of Hard is mounted.
 	others []string
+	// several is what Several says.
+	several string
 }
 
 // Others lists where other data on the devices of the path's limits is mounted: whom a limit for a whole device slows down too.
@@ -191,7 +193,8 @@ func (h *Host) notes(e *Explanation, data *device.Node) []string {
 	var notes []string
 	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	if n := members(data); n > 1 {
-		add("Each of the %d devices gets the limit. %s", n, spread(data.Level, n))
+		e.several = fmt.Sprintf("Each of the %d devices gets the limit. %s", n, spread(data.Level, n))
+		add("%s", e.several)
 	}
 	if slices.ContainsFunc(e.Modes, func(m Mode) bool { return m.Group == Late }) {
 		add("Set a memory limit too: until the unwritten data of a container fills its share of memory, its buffered writes go at the speed of memory.")
@@ -228,6 +231,9 @@ func hardNames(spots []Spot) (names []string) {
 	}
 	return names
 }
+
+// Several says what a limit on each of several devices lets through in all, "" where the data is on one.
+func (e *Explanation) Several() string { return e.several }
 
 // members counts the devices that a btrfs has its data on.
 func members(data *device.Node) int {

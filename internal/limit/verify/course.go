@@ -106,6 +106,34 @@ func (c course) untilLast() (rate float64, at time.Duration) {
 	return 0, 0
 }
 
+// began is the latest time at which what is in the course can have begun: that of the last step before anything was done; 0 without any.
+// Who is made to wait before the first of it may have begun earlier.
+func (c course) began() time.Duration {
+	for i := 1; i < len(c); i++ {
+		if c[i].total > c[0].total {
+			return c[i-1].at
+		}
+	}
+	return 0
+}
+
+// rest is what was done a second after the first of it, and how long that lasted: the pause before the first doesn't count.
+func (c course) rest() (rate float64, d time.Duration) {
+	first, last := -1, 0
+	for i := 1; i < len(c); i++ {
+		if c[i].total > c[i-1].total {
+			if last = i; first < 0 {
+				first = i
+			}
+		}
+	}
+	if first < 0 || last == first {
+		return 0, 0
+	}
+	d = c[last].at - c[first].at
+	return (c[last].total - c[first].total) / d.Seconds(), d
+}
+
 // first is the rate of the first stretch of a course.
 func (c course) first(d time.Duration) float64 {
 	if len(c) < 2 {

@@ -29,6 +29,8 @@ const (
 	depth = 16
 	// writers is how many threads write through the cache at once: more wait for each other's syncs.
 	writers = 4
+	// readers is how many threads read, for each device, where there are several.
+	readers = 4
 )
 
 // job is the I/O that tries a limit in a mode. All jobs of a request share one file.
@@ -44,7 +46,11 @@ func (r Request) job(key limit.Key, mode Mode) load.Job {
 	}
 	switch mode {
 	case Direct:
-		j.Direct, j.IODepth = true, depth
+		j.Direct, j.IODepth = true, depth*r.members()
+		if !key.Writes() && r.Members > 1 {
+			// Which copy is read depends on the thread that asks (btrfs takes its number modulo that of the copies).
+			j.NumJobs, j.IODepth = readers*r.members(), depth
+		}
 	case DSync:
 		j.Sync, j.IOEngine, j.NumJobs = "dsync", load.PSync, writers
 	case BufferedSync:
@@ -74,13 +80,16 @@ func (r Request) blockSize(key limit.Key) int64 {
 	return bs
 }
 
-// bytes is how much passes a limit in the time of a row.
+// members is how many devices share the data.
+func (r Request) members() int { return max(r.Members, 1) }
+
+// bytes is how much passes a limit in the time of a row, on all of the devices.
 func (r Request) bytes(key limit.Key, bs int64) int64 {
 	rate := r.Asked[key]
 	if key.IOPS() {
 		rate = times(rate, bs)
 	}
-	n := times(rate, int64(r.Time.Seconds()))
+	n := times(times(rate, int64(r.members())), int64(r.Time.Seconds()))
 	return max(n/bs*bs, leastFile)
 }
 

@@ -33,6 +33,8 @@ type Row struct {
 	Asked int64     `json:"asked"`
 	// BS is the size of the application's I/Os in bytes.
 	BS int64 `json:"bs"`
+	// Members is over how many devices the file system spreads its data, where that is more than one: each is judged by what came to it.
+	Members int `json:"members,omitempty"`
 	// App is the rate that the application saw, Device what reached the device that is limited,
 	// whoever sent it; -1: unknown. Both leave the first second out, where the row lasted longer and has a steady part.
 	App    float64 `json:"app"`
@@ -64,12 +66,18 @@ func (r Row) Words() string {
 	switch r.Verdict {
 	case Held:
 		s := fmt.Sprintf("held: asked %s, saw %s (%+.1f %%)", r.Rate(float64(r.Asked)), r.Rate(r.Seen), r.Off*100)
-		if r.Seen < float64(r.Asked)*reached {
+		if r.Members > 1 {
+			s += " at this device"
+		} else if r.Seen < float64(r.Asked)*reached {
 			s += fmt.Sprintf("; with what the file system adds the device saw %s", r.Rate(r.Device-max(r.Others, 0)))
 		}
 		return s
 	case NotHeld:
-		return fmt.Sprintf("limit NOT held: asked %s, saw %s (%.3g times)", r.Rate(float64(r.Asked)), r.Rate(r.Seen), r.Seen/float64(r.Asked))
+		s := fmt.Sprintf("limit NOT held: asked %s, saw %s (%.3g times)", r.Rate(float64(r.Asked)), r.Rate(r.Seen), r.Seen/float64(r.Asked))
+		if r.Members > 1 {
+			s += " at this device"
+		}
+		return s
 	case Unproved:
 		return "unproved: " + r.Why
 	}
@@ -94,6 +102,8 @@ func (r *Row) judge(m *measured, tolerance float64) {
 	switch {
 	case r.Mode == Buffered && r.Key.Writes():
 		r.judgeLate(m, tolerance)
+	case r.Members > 1:
+		r.judgeMember(m, tolerance)
 	case r.Mode == Buffered:
 		r.judgeRead(m, tolerance)
 	default:
@@ -127,8 +137,8 @@ func (r *Row) judgeApp(m *measured, tolerance float64) {
 		}
 	}
 	judged := r.Seen
-	if asked := float64(r.Asked); whole && judged > asked && r.Elapsed > 0 {
-		judged = max(asked, judged-asked*carried.Seconds()/r.Elapsed.Seconds())
+	if whole {
+		judged = r.lessCarried(judged)
 	}
 	r.decide(judged, judged, max(r.Seen, charged), tolerance, r.Elapsed < LeastTime/2 && !whole)
 }
@@ -154,52 +164,6 @@ func (r *Row) judgeRead(m *measured, tolerance float64) {
 	r.Seen = judged.rate(r.Elapsed, false)
 	if r.uneven(judged, tolerance) {
 		return
-	}
-	r.decide(least, r.Seen, r.Seen, tolerance, r.Elapsed < LeastTime/2)
-}
-
-// judgeLate judges what the kernel's flusher writes back, by what reached the device of it.
-//
-// The flusher sends what is in the cache in pieces of many MiB, and a limiter makes it wait before each: a window may
-// hold none. What counts is all that came, up to the last of it. Where others write too, that is between what the
-// application wrote, all of which had come when the flusher was done, and all that may be its.
-func (r *Row) judgeLate(m *measured, tolerance float64) {
-	app, dev := r.appCourse(m.result.Samples), r.deviceCourse(m.course, forever)
-	r.App = app.rate(m.result.Elapsed, false)
-	r.Device, r.Elapsed = dev.untilLast()
-	if len(dev) < 2 {
-		r.Seen = -1
-		r.decide(-1, -1, -1, tolerance, false)
-		return
-	}
-	wrote, reached := app.total(), dev.total()
-	alone := r.most(wrote)
-	if reached > alone && m.flushed > 0 {
-		// The last that came may be another's.
-		r.Elapsed = m.flushed
-	}
-	seconds := r.Elapsed.Seconds()
-	if seconds <= 0 {
-		seconds = 1 // Nothing came.
-	}
-	may := reached
-	// In version 2 it is charged to who wrote, where the file system says who that is.
-	if own, all := r.chargeCourse(m.course, forever, false), r.chargeCourse(m.course, forever, true); own != nil {
-		if m.course[0].charge.nobody != nil || own.total() >= wrote*reachedShare {
-			may = min(may, all.total())
-		}
-	}
-	least := may
-	if may > alone {
-		least = min(wrote, may)
-	}
-	r.Others = 0
-	if reached > alone {
-		r.Others = (reached - least) / seconds
-	}
-	least, r.Seen = least/seconds, may/seconds
-	if least > float64(r.Asked)*(1+tolerance) {
-		r.Seen = least
 	}
 	r.decide(least, r.Seen, r.Seen, tolerance, r.Elapsed < LeastTime/2)
 }
@@ -262,6 +226,8 @@ func (r *Row) decide(least, seen, most, tolerance float64, short bool) {
 		r.Verdict, r.Why = Unproved, fmt.Sprintf("others used the device too, and the kernel doesn't tell whose it was: between %s and %s were this row's; verify when they are quiet", r.Rate(least), r.Rate(seen))
 	case short:
 		r.Verdict, r.Why = Unproved, fmt.Sprintf("it took only %s: the scratch file is too small for this limit", size.Duration(r.Elapsed))
+	case most < asked*reached && r.Members > 1 && r.App >= asked*reached:
+		r.Verdict, r.Why = Unproved, fmt.Sprintf("of the %s that the application saw no more than %s came to this device, below its limit of %s: the file system has sent the rest to its other devices", r.Rate(r.App), r.Rate(r.Seen), r.Rate(asked))
 	case most < asked*reached:
 		r.Verdict, r.Why = Unproved, fmt.Sprintf("something else is slower than the limit of %s: no more than %s came through in this mode", r.Rate(asked), r.Rate(r.Seen))
 	case r.elsewhere():
@@ -272,13 +238,13 @@ func (r *Row) decide(least, seen, most, tolerance float64, short bool) {
 }
 
 // arrived is the share of what the application does past the page cache, or syncs, that at least is seen at the device
-// that it is done on. One of several that a file system spreads its data over sees its part.
+// that it is done on.
 const arrived = 0.1
 
 // elsewhere reports whether the device saw almost nothing of what the application did: then its limit was not what
 // bounded that.
 func (r Row) elsewhere() bool {
-	return r.Mode != Buffered && r.Device >= 0 && r.Device < r.App*arrived
+	return r.Mode != Buffered && r.Members <= 1 && r.Device >= 0 && r.Device < r.App*arrived
 }
 
 // amount picks what the key limits.

@@ -75,6 +75,8 @@ type Request struct {
 	// Device is the device that the limits were set on; FS is where the kernel shows it.
 	Device device.Device
 	FS     device.FS
+	// Members is over how many devices, each under the limits, the file system spreads its data, with Device; 0: it is on one.
+	Members int
 	// Group is the group of I/O that the worker is in and that the limits are for, Nobody the root group where the
 	// controller is in version 1. They tell what the worker did from what others did; nil: it isn't told.
 	Group, Nobody *hierarchy.Group
@@ -172,6 +174,9 @@ func (r Request) Room() int64 {
 // row measures one limit in one mode.
 func (r Request) row(ctx context.Context, key limit.Key, mode Mode) (Row, error) {
 	row := Row{Key: key, Mode: mode, Asked: r.Asked[key]}
+	if r.Members > 1 {
+		row.Members = r.Members
+	}
 	job := r.job(key, mode)
 	row.BS = job.BS
 	if why := r.bindsFirst(key, job.BS); why != "" {
@@ -197,8 +202,9 @@ type measured struct {
 	course []point
 	// device is the limited device's part of the result; nil if it did nothing.
 	device *workload.DiskDelta
-	// flushed is when all that was left in the page cache had been written back, 0 where nothing was left there.
-	flushed time.Duration
+	// flushing is when the flusher was told to write back what was left in the page cache, and flushed when it had; 0 where nothing was left
+	// there.
+	flushing, flushed time.Duration
 }
 
 // trialID names the trials: a worker has one at a time.
@@ -217,10 +223,11 @@ func (r Request) measure(ctx context.Context, job load.Job, mode Mode) (*measure
 		return nil, err
 	}
 	res, err := r.Agent.Wait(ctx, trialID, func(load.Sample) {})
+	m := &measured{result: res}
 	if err == nil && flush {
+		m.flushing = time.Since(follow.begin)
 		err = r.flush(ctx)
 	}
-	m := &measured{result: res}
 	if flush {
 		m.flushed = time.Since(follow.begin)
 	}

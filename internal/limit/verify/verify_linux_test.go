@@ -38,10 +38,22 @@ func newBench(t *testing.T, fs string) bench {
 	t.Helper()
 	group := disktest.NewBlkioGroup(t)
 	loop, dir := disktest.Disk(t, disktest.Options{Kind: fs, Size: 512 << 20, Direct: true, Memory: true})
+	return benchOn(t, group, loop, dir)
+}
+
+// deviceOf is what is known of a disk.
+func deviceOf(t *testing.T, loop string) device.Device {
+	t.Helper()
 	stack, err := device.Host().Of(loop)
 	if err != nil || stack.Device == nil {
 		t.Fatalf("no device under %s: %+v, %v", loop, stack, err)
 	}
+	return *stack.Device
+}
+
+// benchOn is a worker in a group on a disk's file system.
+func benchOn(t *testing.T, group disktest.Group, loop, dir string) bench {
+	t.Helper()
 	s, err := engine.OpenInside(t.Context(), t.TempDir(), workertest.Source(t), engine.Inside{ID: "v", Root: dir, Dir: "/", Groups: []string{string(group)}})
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +79,7 @@ func newBench(t *testing.T, fs string) bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return bench{a, *stack.Device, group, disktest.Number(t, loop), dir, own, nobody}
+	return bench{a, deviceOf(t, loop), group, disktest.Number(t, loop), dir, own, nobody}
 }
 
 // request asks for limits to be verified there.

@@ -1,0 +1,51 @@
+package verify
+
+// judgeMember judges one of several devices that a file system spreads its data over, each under the limit: by what came to
+// that one of them. What the application saw is of all together, and with stripes may be as many times the limit as there are
+// devices; of what has a copy on each, a read comes to one, and of what is on one, nothing comes to the others.
+func (r *Row) judgeMember(m *measured, tolerance float64) {
+	whole := r.Mode == BufferedSync
+	app, dev := r.appCourse(m.result.Samples), r.deviceCourse(m.course, r.Elapsed)
+	own, all := r.chargeCourse(m.course, r.Elapsed, false), r.chargeCourse(m.course, r.Elapsed, true)
+	r.App, r.Device = app.rate(r.Elapsed, whole), dev.rate(r.Elapsed, whole)
+	judged := dev
+	if own != nil && dev.total() > r.most(all.total()) {
+		judged = all // Other groups use it too.
+	}
+	r.Seen = judged.rate(r.Elapsed, whole)
+	least := r.Seen
+	switch {
+	case r.App > float64(r.Asked*int64(r.Members))*(1+tolerance):
+		// More than all of them together may let through, so that it is the application's.
+	case own != nil && judged.total() > r.most(own.total()):
+		// A thread of the kernel did it, which may have been for somebody else.
+		least = own.rate(r.Elapsed, whole)
+	case own == nil && dev.total() > r.most(app.total()):
+		least = 0
+	}
+	if r.Others = 0; own != nil {
+		r.others(least)
+	} else if least < r.Seen {
+		r.Others = -1
+	}
+	short := r.Elapsed < LeastTime/2 && !whole
+	seen := r.Seen
+	if !whole {
+		r.settle(judged)
+		if r.uneven(judged, tolerance) {
+			return
+		}
+	} else {
+		least, seen = r.lessCarried(least), r.lessCarried(seen)
+	}
+	r.decide(least, seen, r.Seen, tolerance, short)
+}
+
+// lessCarried is a rate of all of a row without what the limiter may let through beyond the row's time.
+func (r *Row) lessCarried(v float64) float64 {
+	asked := float64(r.Asked)
+	if v <= asked || r.Elapsed <= 0 {
+		return v
+	}
+	return max(asked, v-asked*carried.Seconds()/r.Elapsed.Seconds())
+}
