@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,11 +30,16 @@ func bfqWeight(t *testing.T, group disktest.Group, number string) string {
 func TestWeight(t *testing.T) {
 	const rule = "rules:\n- {name: share, match: all, where: {device: DISK}, limits: {weight: 300}}\n"
 	needV1(t)
-	// In memory, so that it stands on no disk of the machine's, on which the weight would go.
-	disk, _ := disktest.Disk(t, disktest.Options{Memory: true})
+	// A loop device on a disk, on which the weight goes; that is in memory, so that it stands on none of the machine's.
+	disk, dir := disktest.Disk(t, disktest.Options{Memory: true})
 	disktest.KeepScheduler(t, disk)
+	file := filepath.Join(dir, "image")
+	if err := errors.Join(os.WriteFile(file, nil, 0o600), os.Truncate(file, 4<<20)); err != nil {
+		t.Fatal(err)
+	}
+	above := disktest.Loop(t, file, false)
 	number, group := disktest.Number(t, disk), disktest.NewBlkioGroup(t)
-	text := func(policy string) string { return strings.ReplaceAll(policy, "DISK", disk) }
+	text := func(policy string) string { return strings.ReplaceAll(policy, "DISK", above) }
 	r := start(t, Options{Holder: holderFor(t), Check: hour}, text(rule))
 	r.k.Started(targetOf(group))
 	eventually(t, "the fault is told", func() bool {
