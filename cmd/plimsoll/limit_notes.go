@@ -23,6 +23,9 @@ import (
 func (a *app) changeNotes(ctx context.Context, l *limiter, s *hold.Scope, c limit.Change, where limitWhere) []string {
 	notes := l.besideNotes(s, c, where)
 	if c.Set.IO() {
+		if n := togetherSet(s, c.Set); n != "" {
+			notes = append(notes, n)
+		}
 		for _, g := range s.Grounds {
 			if n := g.Explanation.Several(); n != "" {
 				notes = append(notes, g.Name+": "+n)

@@ -112,6 +112,9 @@ func (a *app) limitShow(ctx context.Context, l *limiter, args []string, wide, as
 			return err
 		}
 	}
+	if out.Scope != nil {
+		out.Scope.Notes = append(out.Scope.Notes, togetherShown(out.Scope, out.Shown)...)
+	}
 	if out.DeviceWide, err = l.wideNow(notes); err != nil {
 		return err
 	}
@@ -238,10 +241,15 @@ func (a *app) showLimits(l *limiter, out limitShow) error {
 			fmt.Fprintln(a.stdout, clean.Line(fmt.Sprintf("%s: note: %s", s.Part.Name, n)))
 		}
 	}
-	if out.Scope != nil && len(out.Scope.Parts) == 0 {
-		for _, n := range out.Scope.Notes {
-			fmt.Fprintln(a.stdout, clean.Line("note: "+n))
-		}
+	if out.Scope == nil {
+		return nil
+	}
+	told := togetherShown(out.Scope, out.Shown)
+	if len(out.Scope.Parts) == 0 {
+		told = out.Scope.Notes
+	}
+	for _, n := range told {
+		fmt.Fprintln(a.stdout, clean.Line("note: "+n))
 	}
 	return nil
 }
