@@ -33,7 +33,7 @@ func inAll(s *hold.Scope, each []limit.Limits) string {
 			same = same && l.Text(k) == each[0].Text(k)
 		}
 		if sum > 0 {
-			one.Set(k, each[0])
+			one = one.With(k, each[0])
 			*all.Whole(k) = sum
 		}
 	}
