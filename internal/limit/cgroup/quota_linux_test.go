@@ -11,9 +11,9 @@ import (
 	"plimsoll/internal/limit"
 )
 
-// TestRealQuota: numbers of CPUs are the nearest quota in the kernel's own file, at both ends of what is taken too, are read back as what
+// TestV1Quota: numbers of CPUs are the nearest quota in the kernel's own file, at both ends of what is taken too, are read back as what
 // the same number asks for, and change nothing the second time.
-func TestRealQuota(t *testing.T) {
+func TestV1Quota(t *testing.T) {
 	l := newLab(t, hierarchy.CPU)
 	if l == nil {
 		return

@@ -12,9 +12,9 @@ import (
 	"plimsoll/internal/limit"
 )
 
-// TestRealUnsettled: a container that makes a group at each write never has all of its groups limited. That is an error, and what was
+// TestV1Unsettled: a container that makes a group at each write never has all of its groups limited. That is an error, and what was
 // written is put back; it was taken for done.
-func TestRealUnsettled(t *testing.T) {
+func TestV1Unsettled(t *testing.T) {
 	l := newLab(t, hierarchy.IO)
 	if l == nil {
 		return
