@@ -188,7 +188,7 @@ func TestCaps(t *testing.T) {
 	}
 }
 
-// latencyGrows counts the cells of a workload whose I/Os took longer under limits that were reached; none may have taken less. A
+// latencyGrows counts the kinds of I/O of a workload that took longer under limits that were reached; in each cell one has to. A
 // limit that is hardly below what the disk does anyhow proves nothing.
 func latencyGrows(t *testing.T, w *report.Workload, limits []report.LimitRow) (grown int) {
 	t.Helper()
@@ -203,6 +203,7 @@ func latencyGrows(t *testing.T, w *report.Workload, limits []report.LimitRow) (g
 		if !io || missed || free < 0 || w.Cells[free].Median < 2*c.Median {
 			continue
 		}
+		classes, longer := 0, 0
 		for _, l := range c.Latency {
 			i := slices.IndexFunc(w.Cells[free].Latency, func(f report.Latency) bool { return f.Class == l.Class })
 			if i < 0 {
@@ -210,11 +211,13 @@ func latencyGrows(t *testing.T, w *report.Workload, limits []report.LimitRow) (g
 			}
 			under, before := mean(l), mean(w.Cells[free].Latency[i])
 			t.Logf("%s %s: a %s takes %v, without a limit %v", w.Name, c.Label, l.Class, under, before)
-			if under <= before {
-				t.Errorf("%s %s: a %s takes %v, and without a limit %v", w.Name, c.Label, l.Class, under, before)
-			}
-			grown++
+			classes, longer = classes+1, longer+bit(under > before)
 		}
+		// In a mix those that wait for one limit may keep the others so few that they never wait.
+		if classes > 0 && longer == 0 {
+			t.Errorf("%s %s: no I/O takes longer than without a limit", w.Name, c.Label)
+		}
+		grown += longer
 	}
 	return grown
 }
