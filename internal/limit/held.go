@@ -26,9 +26,17 @@ type Applied struct {
 	// Device is the block device that it is for, and Number the device's number; empty for the keys that are for none.
 	Device string `json:"device,omitempty"`
 	Number string `json:"number,omitempty"`
-	// By is one of the constants above, Group the control group that has it.
+	// By is one of the constants above, Group the control group that has it, and File which of its files, where it was found and not set.
 	By    string `json:"by"`
 	Group string `json:"group,omitempty"`
+	File  string `json:"file,omitempty"`
+}
+
+// Same reports whether b is the same limit as a, wherever it is known from: of one key, for one device, in one group. The root group
+// has as many names as there are views of it.
+func (a Applied) Same(b Applied) bool {
+	group := a.Group == b.Group || a.By == ByDevice && b.By == ByDevice
+	return a.Key == b.Key && a.Number == b.Number && group && a.Value == b.Value
 }
 
 // String is "write_bps=10MiB on loop0 (7:0) in /plimsoll-1".

@@ -108,3 +108,76 @@ func TestNamedEnds(t *testing.T) {
 		t.Error("a target that is not there at the first look: no error")
 	}
 }
+
+// TestSubmittedBeforeOnKernel: who waits at its limit for what one fsync submitted before the first sample isn't below it.
+func TestSubmittedBeforeOnKernel(t *testing.T) {
+	loop, dir := disktest.Disk(t, disktest.Options{Size: 256 * mib, Direct: true, Memory: true})
+	l := newLab(t, []string{loop}, []string{dir})
+	if err := l.group.Put("blkio.throttle.write_bps_device", disktest.Number(t, loop)+" 5242880"); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("sh", "-c", "read go; dd if=/dev/zero of="+filepath.Join(dir, "file")+" bs=1M count=40 conv=fsync status=none")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	defer in.Close()
+	if err := l.group.Add(cmd.Process.Pid); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	begun := l.sample()
+	fmt.Fprintln(in, "go")
+	charged := func() int64 {
+		i, err := Between(begun, l.sample(), l.sampler.Beneath)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w := i.Subjects[0].Write; w != nil {
+			return w.Bytes
+		}
+		return 0
+	}
+	for end := time.Now().Add(time.Minute); charged() < 40*mib; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d bytes were charged in a minute, want 40 MiB", charged())
+		}
+	}
+	// As a command that begins now: it knows nothing of what was before.
+	first := l.sample()
+	first.Ahead = nil
+	for _, r := range first.Subjects {
+		r.Waiting = nil
+	}
+	time.Sleep(time.Second)
+	second := l.sample()
+	select {
+	case err := <-done:
+		t.Fatalf("40 MiB at 5 MiB/s ended after a second: %v", err)
+	default:
+	}
+	i, err := Between(first, second, l.sampler.Beneath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, r := range i.Subjects[0].Rates {
+		if r.Key != limit.WriteBPS || "/dev/"+r.Device != loop {
+			continue
+		}
+		if n++; r.Standing == Below || r.Standing == Unknown && (r.Seen != nil || len(i.Subjects[0].Notes) == 0) {
+			t.Errorf("who waits at its limit: %+v, notes %q", r, i.Subjects[0].Notes)
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d limits on writes, want 1", n)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}

@@ -238,8 +238,23 @@ func (p pair) usage(a, b *Reading) (_ Usage, ok bool) {
 	u.Devices = p.charges(a.Subject, deltas, seconds)
 	u.Read, u.Write = total(a.Subject, u.Devices, seconds, reads), total(a.Subject, u.Devices, seconds, writes)
 	u.Rates, u.Limits = p.rates(a, b, deltas, seconds)
+	u.submittedBefore()
 	u.uncharged()
 	return u, true
+}
+
+// submittedBefore says on which devices what came through may have been charged before the first sample: the figures there are of what
+// was submitted since.
+func (u *Usage) submittedBefore() {
+	var names []string
+	for _, r := range u.Rates {
+		if r.hidden && !slices.Contains(names, r.Device) {
+			names = append(names, r.Device)
+		}
+	}
+	if len(names) > 0 {
+		u.Notes = append(u.Notes, list(names)+": what was submitted before the first table may still come through; it was charged then, and is not in these figures")
+	}
 }
 
 // app fills in what the processes did.

@@ -19,7 +19,7 @@ const (
 	At Standing = "at the limit"
 	// Above: more came through than the kernel lets through in slices of a tenth of a second.
 	Above Standing = "ABOVE THE LIMIT"
-	// Unknown: the kernel doesn't count there.
+	// Unknown: the kernel doesn't count there, or what came through may have been submitted before the first sample.
 	Unknown Standing = "unknown"
 )
 
@@ -41,12 +41,15 @@ type Rate struct {
 	Number Number    `json:"number"`
 	Key    limit.Key `json:"key"`
 	// Asked and Seen are bytes or I/Os a second; Seen is nil where the kernel doesn't count. In version 1 it is what came through, as
-	// far as the device's own counters tell: what is charged may have to wait.
+	// far as the device's own counters tell: what is charged may have to wait. It is nil too where that isn't known: what was submitted
+	// before the first sample was charged then.
 	Asked    int64    `json:"asked"`
 	Seen     *float64 `json:"seen"`
 	Standing Standing `json:"standing"`
 	// Waiting is how many bytes, of reads or of writes, were charged and have not come through at the end.
 	Waiting int64 `json:"waiting_bytes,omitempty"`
+	// hidden is set where Seen isn't known for what was submitted before the first sample.
+	hidden bool
 }
 
 // judge says where the rate stands. least is what of it is beyond doubt, in bytes or I/Os a second.
@@ -68,6 +71,7 @@ func (r *Rate) judge(least, seconds float64) {
 func (p pair) rates(a, b *Reading, deltas map[string]map[Number]cgroupio.Counters, seconds float64) ([]Rate, *limit.Limits) {
 	var out []Rate
 	var others *limit.Limits
+	idle := waitsForNothing(a, b, deltas, seconds)
 	for _, s := range a.Limits {
 		if l := s.Limits; !l.IsZero() && others == nil {
 			others = &l
@@ -102,6 +106,9 @@ func (p pair) rates(a, b *Reading, deltas map[string]map[Number]cgroupio.Counter
 					r.Waiting = w.WriteBytes
 				}
 				r.judge(min(least, seen*seconds)/seconds, seconds)
+				if pace, ahead := p.paces[n]; ahead && r.Standing == Below && pace.hides(k, l, idle, seconds) {
+					r.Seen, r.Standing, r.hidden = nil, Unknown, true
+				}
 				out = append(out, r)
 			}
 		}
@@ -110,6 +117,32 @@ func (p pair) rates(a, b *Reading, deltas map[string]map[Number]cgroupio.Counter
 		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Device, b.Device), cmp.Compare(slices.Index(limit.Keys, a.Key), slices.Index(limit.Keys, b.Key)))
 	})
 	return out, others
+}
+
+// mostlyWaits is the share of an interval from which on who waited for I/O, and was charged nothing, waits for what was charged before.
+const mostlyWaits = 0.5
+
+// waitsForNothing reports whether a subject waited for I/O and was charged for none on any device: it waits for what it had submitted.
+func waitsForNothing(a, b *Reading, deltas map[string]map[Number]cgroupio.Counters, seconds float64) bool {
+	w := waits(a, b)
+	if b == nil || w == nil || w.Some < mostlyWaits*seconds {
+		return false
+	}
+	for _, of := range deltas {
+		for _, c := range of {
+			if c.ReadBytes > 0 || c.WriteBytes > 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// hides reports whether a rate that seems to be below its limit may not be: the device did what was submitted before the first sample,
+// enough to matter, or the subject waits for what it isn't known to have submitted.
+func (p pace) hides(k limit.Key, l limit.Limits, idle bool, seconds float64) bool {
+	asked, more := ofKey(k, l, p.unclaimed())
+	return more > float64(asked)*(1-reached)*seconds || idle && p.ahead == (cgroupio.Counters{})
 }
 
 // ofKey is a limit, and what was counted of what it limits.

@@ -75,6 +75,17 @@ func (p pace) through(waited, charged cgroupio.Counters) (came, waits cgroupio.C
 	return came, waits
 }
 
+// unclaimed is what the device did beyond all that was charged and that anybody was known to have waiting: it was submitted before the
+// first sample, and whose it is isn't known.
+func (p pace) unclaimed() cgroupio.Counters {
+	return cgroupio.Counters{
+		ReadBytes:  max(0, p.done.ReadBytes-p.charged.ReadBytes-p.ahead.ReadBytes),
+		WriteBytes: max(0, p.done.WriteBytes-p.charged.WriteBytes-p.ahead.WriteBytes),
+		Reads:      max(0, p.done.Reads-p.charged.Reads-p.ahead.Reads),
+		Writes:     max(0, p.done.Writes-p.charged.Writes-p.ahead.Writes),
+	}
+}
+
 // least is what can only have been the group's: what the device did, without all that others were charged, and that anybody
 // had waiting.
 func (p pace) least(charged cgroupio.Counters) cgroupio.Counters {

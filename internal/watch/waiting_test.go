@@ -72,6 +72,41 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
+// TestSubmittedBefore: what was submitted before the first sample comes through uncharged. Watch said of who waited for it all the time
+// that it is below its limit, at 0 %.
+func TestSubmittedBefore(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		list []tick
+		full time.Duration // pressure, each second
+		want []string
+	}{
+		{"at the limit", []tick{{0, 0, 10}, {0, 0, 7}, {0, 0, 0}}, 0, []string{"unknown", "unknown", "below"}},
+		{"others' are charged", []tick{{0, 10, 10}, {0, 0, 0}}, 0, []string{"below", "below"}},
+		{"a journal's block", []tick{{0, 0, 1}}, 0, []string{"below"}},
+		{"it waits, and nothing comes", []tick{{0, 0, 0}, {0, 0, 10}}, time.Second, []string{"unknown", "unknown"}},
+		{"it waits for what is slow", []tick{{3, 0, 3}}, time.Second, []string{"below"}},
+		{"it goes on with more", []tick{{0, 0, 10}, {20, 0, 10}}, time.Second, []string{"unknown", "at the limit"}},
+	} {
+		all := ticks(tt.list...)
+		var got []string
+		for i, s := range all {
+			s.Subjects["docker:web"].Pressure = &Pressure{Some: time.Duration(i) * tt.full, Full: time.Duration(i) * tt.full}
+			if i == 0 {
+				continue
+			}
+			r := one(t, all[i-1], s).Rates[0]
+			got = append(got, string(r.Standing))
+			if (r.Seen == nil) != (r.Standing == Unknown) {
+				t.Errorf("%s: second %d: seen %v, and it is %s", tt.name, i, r.Seen, r.Standing)
+			}
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s: %s", tt.name, diff)
+		}
+	}
+}
+
 // TestStuck: what a device never does is not waited for in all eternity.
 func TestStuck(t *testing.T) {
 	list := []tick{{40, 0, 10}}

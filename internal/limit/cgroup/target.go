@@ -95,7 +95,7 @@ func (h *Host) At(p string) (*Target, error) {
 	for _, c := range controllers {
 		g, err := h.tree.At(p, c)
 		if err == nil && g.IsRoot() {
-			g, err = nil, fmt.Errorf("%s is the root group of %s: %w", p, g.Name(), errRoot)
+			g, err = nil, fmt.Errorf("%s is the root group of %s: %w", p, g.Name(), ErrRoot)
 		}
 		t.put(c, g, err)
 	}
@@ -152,14 +152,14 @@ func (t *Target) check() error {
 	return t.why[hierarchy.IO]
 }
 
-// errRoot is why the root group isn't limited for somebody who is in it.
-var errRoot = errors.New("a limit there would hold the whole machine; start the processes in a group of their own")
+// ErrRoot is why the root group isn't limited for somebody who is in it.
+var ErrRoot = errors.New("a limit there would hold the whole machine; start the processes in a group of their own")
 
 // owned returns the group to be limited for a process in g.
 func owned(g *hierarchy.Group, pid int, container, asked string) (*hierarchy.Group, error) {
 	if container == "" {
 		if g.IsRoot() {
-			return nil, fmt.Errorf("process %d is in the root group of %s: %w", pid, g.Name(), errRoot)
+			return nil, fmt.Errorf("process %d is in the root group of %s: %w", pid, g.Name(), ErrRoot)
 		}
 		return g, nil
 	}

@@ -75,6 +75,9 @@ type Done struct {
 	// unit is what is set of the part's unit for the change.
 	unit   unit.Edit
 	change unit.Change
+	// want is what its groups shall have, and lacks why they can't yet: systemd has to give them a controller first.
+	want  cgroup.Want
+	lacks error
 }
 
 // Changes reports whether something is written, or had to be.
@@ -117,17 +120,25 @@ func (h *Holder) plan(ctx context.Context, s *Scope, c limit.Change) ([]Done, er
 				return nil, err
 			}
 		}
-		d, err := h.Groups.Plan(p.Groups, s.want(p, c))
-		if err != nil {
+		done := Done{Part: p, want: s.want(p, c)}
+		d, err := h.Groups.Plan(p.Groups, done.want)
+		if done.lacks = err; err != nil {
+			d = ungiven(err, &done)
+		}
+		if d == nil {
 			return nil, &partError{p.Name, err}
 		}
-		done := Done{Part: p, Diff: d}
+		done.Diff = d
 		if p.Unit != "" {
 			done.change = h.unitChange(s, p, c)
 			if done.unit, err = h.Systemd.Plan(ctx, p.Unit, done.change); err != nil {
 				return nil, &partError{p.Name, err}
 			}
 			done.Properties = done.unit.Set
+			if done.lacks != nil && len(done.Properties) == 0 {
+				// It has been told already, and doesn't.
+				return nil, &partError{p.Name, done.lacks}
+			}
 		}
 		all = append(all, done)
 	}
@@ -164,7 +175,7 @@ func (h *Holder) apply(ctx context.Context, x *cgroup.Transaction, s *Scope, c l
 		}
 	}
 	for i := range all {
-		if err := h.holdPart(x, s, &all[i], c); err != nil {
+		if err := h.holdPart(ctx, x, &all[i]); err != nil {
 			return nil, err
 		}
 		h.lookStored(ctx, s, &all[i], c)
@@ -184,9 +195,11 @@ func (h *Holder) applyPart(ctx context.Context, x *cgroup.Transaction, d *Done) 
 			return err
 		}
 	}
-	n, err := x.Apply(d.Diff)
-	d.Writes += n
-	return err
+	return h.whenGiven(ctx, d, d.lacks, func() error {
+		n, err := x.Apply(d.Diff)
+		d.Writes += n
+		return err
+	})
 }
 
 // unitChanged reports whether a part's unit is no more as it was planned to be changed, or that can't be told.
@@ -196,9 +209,12 @@ func (h *Holder) unitChanged(ctx context.Context, d *Done) bool {
 }
 
 // holdPart writes what differs in a part by now. One that has ended meanwhile has nothing to hold.
-func (h *Holder) holdPart(x *cgroup.Transaction, s *Scope, d *Done, c limit.Change) error {
-	n, err := x.Hold(d.Part.Groups, s.want(d.Part, c))
-	d.Writes += n
+func (h *Holder) holdPart(ctx context.Context, x *cgroup.Transaction, d *Done) error {
+	err := h.whenGiven(ctx, d, nil, func() error {
+		n, err := x.Hold(d.Part.Groups, d.want)
+		d.Writes += n
+		return err
+	})
 	if err != nil && !errors.Is(err, cgroup.ErrGone) {
 		return &partError{d.Part.Name, err}
 	}

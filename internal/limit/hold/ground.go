@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"plimsoll/internal/device"
 	"plimsoll/internal/inroot"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/explain"
@@ -32,11 +33,11 @@ func (h *Holder) grounds(s *Scope, where Where) ([]Ground, error) {
 				return h.inside(t, "volume "+m.Volume, m.Destination)
 			}
 		}
-		return nil, fmt.Errorf("%s has no volume %s%s", t.Ref(), where.Volume, volumesOf(t))
+		return nil, misnamed("%s has no volume %s%s", t.Ref(), where.Volume, volumesOf(t))
 	case where.Path != "":
 		return h.named(t, where.Path)
 	case t.PID == 0:
-		return nil, fmt.Errorf("%s has no files of its own: say with --path or --device what the limit is for", t.Ref())
+		return nil, misnamed("%s has no files of its own: say with --path or --device what the limit is for", t.Ref())
 	}
 	return h.all(s)
 }
@@ -46,17 +47,33 @@ func (h *Holder) device(path string) ([]Ground, error) {
 	st, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("there is no device %s (any more); name one of this machine's, such as /dev/sda", path)
+		return nil, misnamed("there is no device %s (any more); name one of this machine's, such as /dev/sda", path)
 	case err != nil:
 		return nil, err
 	case st.Mode()&os.ModeDevice == 0 || st.Mode()&os.ModeCharDevice != 0:
-		return nil, fmt.Errorf("%s is no block device; plimsoll limit explain %s shows the one that it is on", path, path)
+		return nil, misnamed("%s is no block device; plimsoll limit explain %s shows the one that it is on", path, path)
 	}
-	e, err := h.recent.explain(path, h.Explain.Path)
+	e, err := h.node(path)
 	if err != nil {
 		return nil, err
 	}
 	return hostGroundOf(path, path, e)
+}
+
+// A deviceNode is a device's, with its numbers: another device that gets a name is another one.
+type deviceNode struct {
+	path         string
+	major, minor uint32
+}
+
+// node says what a device of the host is, or was a moment ago: nobody may change it.
+func (h *Holder) node(path string) (*explain.Explanation, error) {
+	look := func() (*explain.Explanation, error) { return h.Explain.Path(path) }
+	major, minor, ok := device.BlockNode(path)
+	if !ok {
+		return look()
+	}
+	return h.recent.Of(deviceNode{path, major, minor}, look)
 }
 
 // hostGround is a path of the host.

@@ -17,6 +17,7 @@ import (
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/target"
 	"plimsoll/internal/limit/unit"
+	"plimsoll/internal/recent"
 )
 
 // A Where says which of a target's data a limit is for. The zero value means all that it has: a container's own
@@ -43,7 +44,7 @@ type Holder struct {
 	Systemd unit.Systemd
 
 	// recent is what devices that were named were found to be.
-	recent recent
+	recent recent.Answers[deviceNode, *explain.Explanation]
 }
 
 // New returns a Holder of the machine that fs shows.

@@ -65,7 +65,7 @@ func (h *Holder) keep(ctx context.Context, x *cgroup.Transaction, api *engineapi
 	d.Kept = api.Title()
 	d.Notes = append(d.Notes, o.Notes...)
 	// An engine has its own mind about swap, and its runtime writes again what it knows of.
-	if err := h.holdPart(x, s, d, c); err != nil {
+	if err := h.holdPart(ctx, x, d); err != nil {
 		return err
 	}
 	d.Stored = nil

@@ -26,6 +26,14 @@ func (e *MissingError) Error() string {
 // Is reports it as fs.ErrNotExist.
 func (e *MissingError) Is(err error) bool { return err == fs.ErrNotExist }
 
+// A NameError says that what a user named, or left out, is not what a limit can be for.
+type NameError struct{ text string }
+
+// Error implements error.
+func (e *NameError) Error() string { return e.text }
+
+func misnamed(format string, args ...any) error { return &NameError{fmt.Sprintf(format, args...)} }
+
 // named is the path that a user named for a target, of the target itself or, if that has no files of its own, of the host.
 func (h *Holder) named(t target.Target, path string) ([]Ground, error) {
 	if t.PID != 0 {

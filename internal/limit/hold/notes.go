@@ -18,7 +18,7 @@ import (
 
 // A notebook is a file in which one process notes what another, later, has to know of what it has changed.
 type notebook[T any] struct {
-	// file is where it is, and about what it is on: for an error of one that can't be read.
+	// file is where it is, "" for nowhere: nothing is noted then, and about what it is on: for an error of one that can't be read.
 	file, about string
 }
 
@@ -27,6 +27,9 @@ const notesMax = 16 << 20
 
 // read returns what is noted; nothing where there is no file.
 func (n notebook[T]) read() ([]T, error) {
+	if n.file == "" {
+		return nil, nil
+	}
 	b, err := regular.Read(n.file, notesMax)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -43,6 +46,9 @@ func (n notebook[T]) read() ([]T, error) {
 
 // write replaces what is noted, whole or not at all. No notes are no file.
 func (n notebook[T]) write(all []T) error {
+	if n.file == "" {
+		return nil
+	}
 	if len(all) == 0 {
 		if err := os.Remove(n.file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -66,6 +72,9 @@ const lockWait = 5 * time.Minute
 
 // locked calls f while no other process has the notebook. It waits for one that does, until ctx ends.
 func (n notebook[T]) locked(ctx context.Context, f func() error) error {
+	if n.file == "" {
+		return f()
+	}
 	if err := os.MkdirAll(filepath.Dir(n.file), 0o755); err != nil {
 		return err
 	}

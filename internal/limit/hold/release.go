@@ -35,7 +35,7 @@ func (w *Wides) release(all, after, mine []Wide, dry bool) (done []Done, back fu
 		}
 		d := Done{Part: Part{Name: fmt.Sprintf("the root group, for %s (%s)", n.Disk, n.Device), Groups: root, DeviceWide: true, For: n.For}, Notes: notes}
 		want := cgroup.Want{Change: c, Devices: []cgroup.Device{n.Device}}
-		if d.Diff, err = w.holder.Groups.Plan(root, want); err == nil && !dry {
+		if d.Diff, err = w.groups.Plan(root, want); err == nil && !dry {
 			d.Writes, err = d.Diff.Apply()
 		}
 		if err != nil {
@@ -46,7 +46,7 @@ func (w *Wides) release(all, after, mine []Wide, dry bool) (done []Done, back fu
 			for _, k := range append(keysOf(c.Set), c.Remove...) {
 				before.Set = before.Set.With(k, was)
 			}
-			diff, err := w.holder.Groups.Plan(root, cgroup.Want{Change: before, Devices: want.Devices})
+			diff, err := w.groups.Plan(root, cgroup.Want{Change: before, Devices: want.Devices})
 			if err == nil {
 				_, err = diff.Apply()
 			}
@@ -74,8 +74,7 @@ func released(n Wide, now limit.Limits, all, after []Wide) (c limit.Change, note
 		text := now.Text(k)
 		// One that was noted last and never set, as plimsoll was killed, is not in force.
 		is := last(all, n.Device, k, func(o Wide) bool { return o.Limits.Text(k) == text })
-		// What was set for a device that had the number before is not for this one.
-		rest := last(after, n.Device, k, func(o Wide) bool { return o.For != n.For && !o.Former })
+		rest := Last(slices.DeleteFunc(slices.Clone(after), func(o Wide) bool { return o.For == n.For }), n.Device, k)
 		switch {
 		case !now.Has(k):
 		case is == nil:

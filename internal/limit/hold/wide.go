@@ -27,8 +27,12 @@ type Wide struct {
 	// Boot is the boot in which they were set: they don't outlive it.
 	Boot string `json:"boot"`
 	Medium
+	// By is the process that has them while it runs, nil for a target's.
+	By *Process `json:"by,omitempty"`
 	// Former is set where the number is another device's by now, and the kernel still has the limits for it.
 	Former bool `json:"-"`
+	// Ended is set where the process that has them was killed, and the kernel may still have them.
+	Ended bool `json:"-"`
 }
 
 // String says what was set, and where: "write_bps=6MiB on loop1 (7:1)".
@@ -38,15 +42,22 @@ func (w Wide) String() string { return fmt.Sprintf("%s on %s (%s)", w.Limits, w.
 // targets have one on a disk, that of the last is in force, and those before come back. What somebody else has set there
 // is left as it is.
 type Wides struct {
-	holder *Holder
+	fs     device.FS
+	groups *cgroup.Host
 	boot   string
 	notes  notebook[Wide]
 }
 
 // Wides returns the notes in a folder.
-func (h *Holder) Wides(folder string) *Wides {
-	return &Wides{h, device.Text(h.FS.Proc, "sys", "kernel", "random", "boot_id"),
-		notebook[Wide]{filepath.Join(folder, "device-wide.json"), "which limits of the root group were set, and for whom"}}
+func (h *Holder) Wides(folder string) *Wides { return NewWides(h.FS, h.Groups, folder) }
+
+// NewWides returns the notes in a folder of a machine's root group. Without a folder nothing is noted.
+func NewWides(fs device.FS, groups *cgroup.Host, folder string) *Wides {
+	w := &Wides{fs, groups, device.Text(fs.Proc, "sys", "kernel", "random", "boot_id"), notebook[Wide]{about: "which limits of the root group were set, and for whom"}}
+	if folder != "" {
+		w.notes.file = filepath.Join(folder, "device-wide.json")
+	}
+	return w
 }
 
 // List returns what is noted and still there: of this boot, on disks that this machine has, the last that was set last. A number
@@ -59,7 +70,7 @@ func (w *Wides) List() ([]Wide, error) {
 	var list []Wide
 	var now map[cgroup.Device]limit.Limits
 	for _, n := range all {
-		m, err := mediumOf(w.holder.FS, n.Device)
+		m, err := mediumOf(w.fs, n.Device)
 		if n.Boot != w.boot || errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -75,21 +86,39 @@ func (w *Wides) List() ([]Wide, error) {
 				continue
 			}
 		}
+		n.Ended = n.By != nil && n.By.ended(w.fs)
 		list = append(list, n)
 	}
 	return list, nil
 }
 
+// While calls f with what List returns, and nobody changes that until f has returned. Others who do so are waited for until ctx ends.
+func (w *Wides) While(ctx context.Context, f func(all []Wide) error) error {
+	return w.notes.locked(ctx, func() error {
+		all, err := w.List()
+		if err != nil {
+			return err
+		}
+		return f(all)
+	})
+}
+
+// Last is the note of a key on a disk that was made last and is in force unless somebody else has set something there: nil if there is
+// none. What was set for a device that had the number before is not for this one, and what a killed process has left is nobody's.
+func Last(all []Wide, d cgroup.Device, k limit.Key) *Wide {
+	return last(all, d, k, func(o Wide) bool { return !o.Former && !o.Ended })
+}
+
 // now is the root group, and what it has for each device; nothing with version 2, whose root group has no limits.
 func (w *Wides) now() (*cgroup.Target, map[cgroup.Device]limit.Limits, error) {
-	root, err := w.holder.Groups.Device()
+	root, err := w.groups.Device()
 	if errors.Is(err, cgroup.ErrUnsupported) {
 		return nil, map[cgroup.Device]limit.Limits{}, nil
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	states, err := w.holder.Groups.Read(root)
+	states, err := w.groups.Read(root)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -224,7 +253,7 @@ func (w *Wides) add(all []Wide, s *Scope, set limit.Limits, now map[cgroup.Devic
 		}
 		n := Wide{For: s.Owner(), Device: cgroup.Device{Major: d.Major, Minor: d.Minor}, Disk: d.Name, Limits: mine, Boot: w.boot}
 		// One that goes meanwhile is refused by the kernel.
-		n.Medium, _ = mediumOf(w.holder.FS, n.Device)
+		n.Medium, _ = mediumOf(w.fs, n.Device)
 		for _, o := range all {
 			if o.Device != n.Device {
 				continue
@@ -239,9 +268,12 @@ func (w *Wides) add(all []Wide, s *Scope, set limit.Limits, now map[cgroup.Devic
 				}
 			case o.Former:
 				if o.Limits = o.Limits.Without(keysOf(mine)...); !o.Limits.IsZero() {
-					told = append(told, fmt.Sprintf("the root group still has %s, set for %s when another device had that number; plimsoll limit clear %s removes it", o, o.For, o.For))
+					told = append(told, o.still())
 				}
-			case !both.Limits.IsZero():
+			case both.Limits.IsZero():
+			case o.Ended:
+				told = append(told, fmt.Sprintf("%s was left there by %s, which was killed; it does not come back", both, o.For))
+			default:
 				told = append(told, fmt.Sprintf("%s was set there for %s, and comes back when this is cleared", both, o.For))
 			}
 		}

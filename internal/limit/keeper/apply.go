@@ -238,10 +238,12 @@ func (k *Keeper) applyRoot() {
 		}
 		k.root.groups = groups
 	}
-	grants := over(slices.Collect(maps.Values(last)), k.inherited())
 	old := faultTexts(k.root.broken)
 	k.root.broken = nil
-	n, err := k.hold(k.root, grants)
+	n, err := 0, k.meet(k.root)
+	if err == nil {
+		n, err = k.hold(k.root, over(slices.Collect(maps.Values(last)), k.inherited()))
+	}
 	k.writes.Add(int64(n))
 	if err != nil {
 		k.root.broken = append(k.root.broken, Fault{Text: err.Error(), Err: err})

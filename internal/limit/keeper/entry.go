@@ -14,6 +14,7 @@ import (
 	"plimsoll/internal/device/hierarchy"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/target"
 )
 
@@ -29,8 +30,14 @@ type Held struct {
 	Drift int `json:"drift"`
 
 	was limit.Limits
+	// lent is set where that was noted as set for somebody who may take it back: see hold.Wides.
+	lent bool
 	// identity says which disk it was set on, "" where that can't be told.
 	identity string
+	// prior is what the keeper held before, until the kernel has the limits of now; nil for none.
+	prior *limit.Limits
+	// unmet is set for what was noted, until it is known whether the kernel has it still: see meet.
+	unmet bool
 }
 
 // An entry is a target that is looked after: a container, or the root group.
@@ -95,6 +102,9 @@ func (k *Keeper) hold(e *entry, grants []Grant) (writes int, err error) {
 	if k.plans {
 		return 0, k.plan(e, grants)
 	}
+	if err := k.meet(e); err != nil {
+		return 0, err
+	}
 	now := time.Now()
 	wanted := map[Slot]Grant{}
 	for _, g := range grants {
@@ -108,21 +118,31 @@ func (k *Keeper) hold(e *entry, grants []Grant) (writes int, err error) {
 	ps := parts(grants)
 	fresh := slices.ContainsFunc(grants, func(g Grant) bool { return e.held[g.Slot] == nil || k.fateOf(e.held[g.Slot]) == replaced })
 	var before []cgroup.State
+	var notes []hold.Wide
 	if fresh {
 		if before, err = k.holder.Groups.Read(e.groups); err != nil {
 			return writes, err
 		}
-		k.renew(e, before)
+		if e == k.root && k.opt.Notes != nil {
+			if notes, err = k.opt.Notes.List(); err != nil {
+				return writes, err
+			}
+		}
+		k.renew(e, before, notes)
 	}
 	// What is about to be held is noted first: a keeper that is killed in between knows what to take away.
-	old := maps.Clone(e.held)
+	old, renoted := maps.Clone(e.held), false
 	for _, g := range grants {
 		h := &Held{Grant: g, Since: now}
 		if o := old[g.Slot]; o != nil {
-			h.Since, h.Was, h.was, h.Drift, h.identity = o.Since, o.Was, o.was, o.Drift, o.identity
+			h.Since, h.Was, h.was, h.lent, h.Drift, h.identity, h.prior = o.Since, o.Was, o.was, o.lent, o.Drift, o.identity, o.prior
+			if o.limits != g.limits {
+				h.prior, renoted = &o.limits, true
+			}
 		} else {
 			h.was = wasLimit(before, g.Slot)
 			h.Was = h.was.Text(g.Key)
+			h.lent = lent(notes, h)
 		}
 		if h.identity == "" {
 			h.identity = k.identityOf(g.Slot)
@@ -142,6 +162,9 @@ func (k *Keeper) hold(e *entry, grants []Grant) (writes int, err error) {
 		}
 		if err == nil {
 			e.parts = append(e.parts, p)
+			for _, s := range p.slots {
+				e.held[s].prior = nil
+			}
 			continue
 		}
 		e.broken = append(e.broken, Fault{Rule: p.rule, Text: err.Error(), Err: err})
@@ -159,7 +182,7 @@ func (k *Keeper) hold(e *entry, grants []Grant) (writes int, err error) {
 			}
 		}
 	}
-	if len(ps) > len(e.parts) {
+	if renoted || len(ps) > len(e.parts) {
 		err = k.store.save(e)
 	}
 	return writes, err
@@ -219,6 +242,18 @@ func (k *Keeper) put(e *entry, p part, plans []*cgroup.Diff) (writes int, err er
 
 // release takes away what is held and lost says, and puts back what was there before.
 func (k *Keeper) release(e *entry, lost func(Slot) bool) (writes int, err error) {
+	if e != k.root || !slices.ContainsFunc(slices.Collect(maps.Keys(e.held)), lost) {
+		return k.releaseFrom(e, lost, nil)
+	}
+	err = k.notes(func(all []hold.Wide) error {
+		writes, err = k.releaseFrom(e, lost, all)
+		return err
+	})
+	return writes, err
+}
+
+// releaseFrom is release where it is known what is noted of the root group.
+func (k *Keeper) releaseFrom(e *entry, lost func(Slot) bool, notes []hold.Wide) (writes int, err error) {
 	var away []Slot
 	var back []Grant
 	states := sync.OnceValues(func() ([]cgroup.State, error) { return k.holder.Groups.Read(e.groups) })
@@ -227,7 +262,7 @@ func (k *Keeper) release(e *entry, lost func(Slot) bool) (writes int, err error)
 			continue
 		}
 		away = append(away, s)
-		was, ok, err := k.back(h, states)
+		was, ok, err := k.back(e, h, states, notes)
 		if err != nil && !errors.Is(err, cgroup.ErrGone) {
 			return 0, fmt.Errorf("take away limits: %w", err)
 		}

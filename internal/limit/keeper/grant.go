@@ -221,7 +221,7 @@ func resolve(a limit.Ask, k limit.Key, d explain.Spot, ceilings Ceilings) (limit
 	}
 	c, err := limit.Ask{Percent: map[limit.Key]float64{k: p}}.Resolve(most)
 	if errors.Is(err, limit.ErrNoCeiling) {
-		err = fmt.Errorf("%s: %w (plimsoll run measures it)", d.Name, err)
+		err = fmt.Errorf("%s: %w (plimsoll run PLAN measures it, where plimsoll plan show places > PLAN is a beginning: with a plan that has a place on %s, and direct I/O)", d.Name, err, d.Name)
 	}
 	return c.Set, err
 }

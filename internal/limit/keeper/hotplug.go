@@ -15,7 +15,7 @@ import (
 // again, and what is held on those that have come back is looked at. nil stands for all.
 func (k *Keeper) disks(numbers map[string]bool) {
 	k.ceiling.forget()
-	k.disk.forget()
+	k.disk.Forget()
 	k.renamed()
 	for _, e := range k.every() {
 		e.mu.Lock()

@@ -3,12 +3,11 @@ package keeper
 import (
 	"errors"
 	"io/fs"
-	"sync"
 	"time"
 
-	"plimsoll/internal/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/limit/hold"
 )
 
 // A disk's number is given to the next one when it has gone. The kernel forgets a disk's limits with it, but for a loop device, which
@@ -37,7 +36,7 @@ func (k *Keeper) fateOf(h *Held) fate {
 	if !ok {
 		return stays
 	}
-	id, err := k.disk.of(k.holder.FS, d)
+	id, err := k.diskOf(d)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return left
@@ -53,13 +52,13 @@ func (k *Keeper) identityOf(s Slot) string {
 	if !ok {
 		return ""
 	}
-	id, _ := k.disk.of(k.holder.FS, d)
+	id, _ := k.diskOf(d)
 	return id
 }
 
 // renew makes what is held on disks that were replaced what is held on those of today. What they have of the keeper's own is not what
 // they had before.
-func (k *Keeper) renew(e *entry, now []cgroup.State) {
+func (k *Keeper) renew(e *entry, now []cgroup.State, notes []hold.Wide) {
 	for s, h := range e.held {
 		if k.fateOf(h) != replaced {
 			continue
@@ -70,6 +69,7 @@ func (k *Keeper) renew(e *entry, now []cgroup.State) {
 			h.was = limit.Limits{}
 		}
 		h.Was = h.was.Text(s.Key)
+		h.lent = lent(notes, h)
 		e.held[s] = h
 	}
 }
@@ -96,8 +96,9 @@ func (k *Keeper) here(grants []Grant) []Grant {
 }
 
 // back is what is put back where h was held: what was there before. ok is false where there is nothing to put back, as the disk
-// has gone. now are the limits that the groups have; another disk that has the keeper's own limit had it from the keeper.
-func (k *Keeper) back(h *Held, now func() ([]cgroup.State, error)) (was limit.Limits, ok bool, err error) {
+// has gone, or somebody else has set the limit. now are the limits that the groups have; another disk that has the keeper's own limit had it from the keeper. notes are what is
+// noted of the root group now.
+func (k *Keeper) back(e *entry, h *Held, now func() ([]cgroup.State, error), notes []hold.Wide) (was limit.Limits, ok bool, err error) {
 	switch k.fateOf(h) {
 	case left:
 		return was, false, nil
@@ -106,47 +107,14 @@ func (k *Keeper) back(h *Held, now func() ([]cgroup.State, error)) (was limit.Li
 		if err != nil {
 			return was, false, err
 		}
-		return was, wasLimit(states, h.Slot) == h.limits, nil
+		return beneath(notes, &Held{Grant: h.Grant}), wasLimit(states, h.Slot) == h.limits, nil
 	}
-	return h.was, true, nil
+	ok, err = k.stillOwn(e, h, now)
+	return beneath(notes, h), ok, err
 }
 
-// identities keeps for a moment which disk has a number: that of one disk is asked for each container that is held on it. Its zero value
-// is ready for use, by several at once.
-type identities struct {
-	mu    sync.Mutex
-	known map[cgroup.Device]identity
-}
-
-// An identity is a disk's.
-type identity struct {
-	at  time.Time
-	id  string
-	err error
-}
-
-// identityFor is how long it is kept. Whoever looks twice in this time could not tell a disk that came back from one that stayed, either.
-const identityFor = 100 * time.Millisecond
-
-// of is the identity of the disk with a number. The error wraps fs.ErrNotExist where there is none.
-func (i *identities) of(sys device.FS, d cgroup.Device) (string, error) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if k, ok := i.known[d]; ok && time.Since(k.at) < identityFor {
-		return k.id, k.err
-	}
-	k := identity{at: time.Now()}
-	k.id, k.err = sys.Identity(d.Major, d.Minor)
-	if i.known == nil {
-		i.known = map[cgroup.Device]identity{}
-	}
-	i.known[d] = k
-	return k.id, k.err
-}
-
-// forget is for when a disk came or went.
-func (i *identities) forget() {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	clear(i.known)
+// diskOf is the identity of the disk with a number, or was a moment ago: that of one disk is asked for each container that is held on
+// it. The error wraps fs.ErrNotExist where there is none.
+func (k *Keeper) diskOf(d cgroup.Device) (string, error) {
+	return k.disk.Of(d, func() (string, error) { return k.holder.FS.Identity(d.Major, d.Minor) })
 }

@@ -96,7 +96,7 @@ func TestReplaced(t *testing.T) {
 		t.Helper()
 		disks.unplug(b.number)
 		disks.plug(b.number, by)
-		b.k.disk.forget()
+		b.k.disk.Forget()
 	}
 	holds := func(was string) {
 		t.Helper()

@@ -29,8 +29,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/policy"
+	"plimsoll/internal/recent"
 )
 
 // Options are how a Keeper works.
@@ -45,6 +47,8 @@ type Options struct {
 	// Check is how often all limits are looked at, Sync how often all engines are asked for their containers, and
 	// Poll how often the policy's file is looked at. 0 is DefaultCheck, DefaultSync and DefaultPoll.
 	Check, Sync, Poll time.Duration
+	// Notes are what others have set in the root group, and for whom; nil: nobody has.
+	Notes *hold.Wides
 	// Ceilings is what percentages are of; nil knows nothing.
 	Ceilings Ceilings
 	// ClearOnStop takes all limits away at the end. Otherwise they stay.
@@ -100,7 +104,7 @@ type Keeper struct {
 
 	root    *entry
 	ceiling ceilingCache
-	disk    identities
+	disk    recent.Answers[cgroup.Device, string]
 	meter   meter
 
 	events, checks, writes, drift atomic.Int64

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -19,6 +20,8 @@ type Done struct {
 	Faults []Fault
 	// Notes are sentences to be told.
 	Notes []string
+	// Stale says that the policy isn't the one in force, why, and which is; nil if it is.
+	Stale error
 }
 
 // Once holds one target to the policy, as a keeper would that meets it, and notes that for the keeper of the folder Run. It is
@@ -72,6 +75,16 @@ func lastGood(opt Options, out *Done) (*policy.Policy, error) {
 	if goodErr != nil {
 		return nil, err
 	}
-	out.Notes = append(out.Notes, fmt.Sprintf("%v; the policy that was good last is in force: %s", err, good))
+	out.Stale = fmt.Errorf("%w; the policy that was good last is in force: %s%s", err, good, since(opt.Run, good))
+	out.Notes = append(out.Notes, out.Stale.Error())
 	return old, nil
+}
+
+// since says from when a copy of the policy is where no keeper runs that it could be in force for.
+func since(run, good string) string {
+	info, err := os.Stat(good)
+	if err != nil || Runs(run) {
+		return ""
+	}
+	return fmt.Sprintf(", of %s, by a daemon that has ended", info.ModTime().Format(time.RFC3339))
 }

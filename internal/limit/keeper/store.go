@@ -49,8 +49,12 @@ type keptHeld struct {
 	// Limits are what is held, and Before what was there; both have the slot's key alone, if anything.
 	Limits limit.Limits `json:"limits"`
 	Before limit.Limits `json:"before"`
+	// Lent is set where what was there was noted as set for somebody who may take it back.
+	Lent bool `json:"lent,omitempty"`
 	// Identity says which disk it is held on.
 	Identity string `json:"identity,omitempty"`
+	// Prior is what the keeper held before: the kernel may still have that.
+	Prior *limit.Limits `json:"prior,omitempty"`
 }
 
 // newStore makes the folder.
@@ -82,7 +86,7 @@ func (s *store) save(e *entry) error {
 	}
 	k := kept{Boot: s.boot, Name: e.name(), Group: e.group(), ID: e.id, PID: e.process.PID, StartTime: e.process.StartTime, Known: knownOf(e.target)}
 	for _, h := range e.slots() {
-		k.Held = append(k.Held, keptHeld{*h, h.limits, h.was, h.identity})
+		k.Held = append(k.Held, keptHeld{*h, h.limits, h.was, h.lent, h.identity, h.prior})
 	}
 	b, err := json.Marshal(k)
 	if err != nil {
@@ -183,9 +187,19 @@ const (
 	budgetFile = "together-"
 )
 
+// files lists those whose names a pattern fits. The folder is no part of it: a user names that, and it may have characters that mean
+// something in a pattern.
+func (s *store) files(pattern string) (paths []string) {
+	names, _ := fs.Glob(os.DirFS(s.dir), pattern)
+	for _, n := range names {
+		paths = append(paths, filepath.Join(s.dir, n))
+	}
+	return paths
+}
+
 // budgets lists those groups.
 func (s *store) budgets() (paths []string) {
-	files, _ := filepath.Glob(filepath.Join(s.dir, budgetFile+"*.json"))
+	files := s.files(budgetFile + "*.json")
 	for _, f := range files {
 		var k kept
 		if b, err := regular.Read(f, noteMax); err == nil && json.Unmarshal(b, &k) == nil && k.Boot == s.boot && k.Group != "" {
@@ -210,7 +224,7 @@ func (s *store) sweep(entries []*entry, alive func(pid int, ticks uint64) bool) 
 	for _, e := range entries {
 		keep[s.path(e)] = true
 	}
-	files, _ := filepath.Glob(filepath.Join(s.dir, "*.json*"))
+	files := s.files("*.json*")
 	for _, f := range files {
 		// Others than these are what put was writing when it was killed: nobody's.
 		if strings.HasSuffix(f, ".json") {

@@ -1,9 +1,8 @@
 package policy
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
-	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,11 +24,15 @@ var blockioKeys = map[string]limit.Key{
 	"Weight": limit.Weight,
 }
 
+// leastWeight and mostWeight are the ends of what goresctrl takes as a weight (blockio.go, devicesParametersToCgBlockIO).
+const leastWeight, mostWeight = 10, 1000
+
 // FromBlockIO turns the classes of a block I/O configuration, as containerd and CRI-O read it
 // (/etc/containers/blockio.yaml), into the text of a policy that Parse reads. file is its name, for messages.
 //
 // A class becomes one rule for each of its blocks and devices, for the pods whose annotation names it; as there, the last
-// of several decides. The error is of type Errors.
+// of several decides, but that a weight for all devices gives way to one for a device wherever it stands. What goresctrl
+// refuses is refused, and so is what can't be a limit. The error is of type Errors.
 func FromBlockIO(file string, data []byte) ([]byte, error) {
 	d := &decoder{file: file}
 	var doc yaml.Node
@@ -53,7 +56,7 @@ func FromBlockIO(file string, data []byte) ([]byte, error) {
 	}
 	text := "# The block I/O classes of " + strconv.Quote(file) + ".\n" +
 		"# Pods have one by their annotation " + blockioLabel + "; change match to choose others.\n" +
-		"# Weights are those of bfq, where 100 is normal.\nrules:\n" + strings.Join(w.rules, "")
+		"# Weights are those of bfq, where 100 is normal.\nrules:\n" + w.text()
 	if _, err := Parse(file, []byte(text)); err != nil {
 		return nil, fmt.Errorf("%s can't be said as a policy: %w", file, err)
 	}
@@ -75,9 +78,19 @@ func (d *decoder) errors() error {
 // A blockioWriter collects rules as text.
 type blockioWriter struct {
 	d     *decoder
-	rules []string
+	rules []blockioRule
 }
 
+// text is all rules.
+func (w *blockioWriter) text() string {
+	var all strings.Builder
+	for _, r := range w.rules {
+		all.WriteString(r.text)
+	}
+	return all.String()
+}
+
+// classes reads the map of classes.
 func (w *blockioWriter) classes(n *yaml.Node) {
 	if n.Kind != yaml.MappingNode {
 		w.d.fail(n, "Classes wants a map of names and lists, got %s", describe(n))
@@ -85,24 +98,54 @@ func (w *blockioWriter) classes(n *yaml.Node) {
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		name, list := n.Content[i], resolved(n.Content[i+1])
-		if list.Kind != yaml.SequenceNode {
-			w.d.fail(list, "class %s wants a list of parameters, got %s", short(name.Value), describe(list))
+		class := scalar(name)
+		switch {
+		case name.Kind != yaml.ScalarNode || class == "":
+			w.d.fail(name, "a class has no name: no pod can have it")
+			continue
+		case name.Style == 0 && slices.Contains(truths, strings.ToLower(class)):
+			w.d.fail(name, "class %s: YAML takes that for true or false: put it in quotes", short(class))
+			continue
+		case strings.ContainsAny(class, "*?"):
+			w.d.fail(name, "class %s: in a policy * and ? stand for any characters: give the class another name", short(class))
+			continue
+		case list.Tag == "!!null":
+			continue
+		case list.Kind != yaml.SequenceNode:
+			w.d.fail(list, "class %s wants a list of parameters, got %s", short(class), describe(list))
 			continue
 		}
-		number := 0
+		first, number := len(w.rules), 0
 		for _, block := range list.Content {
-			w.block(resolved(block), name.Value, &number)
+			w.block(resolved(block), class, &number)
 		}
+		// What is for all devices comes first.
+		slices.SortStableFunc(w.rules[first:], func(a, b blockioRule) int { return cmp.Compare(min(1, len(a.device)), min(1, len(b.device))) })
 	}
 }
+
+// truths are the words that YAML 1.1 takes for true or false, by which goresctrl reads.
+var truths = []string{"y", "n", "yes", "no", "on", "off", "true", "false"}
+
+// A blockioRule is a rule as text, and the device that it is for, "" for all.
+type blockioRule struct{ device, text string }
 
 // block writes the rules of one item of a class.
 func (w *blockioWriter) block(n *yaml.Node, class string, number *int) {
 	var devices []string
 	values := map[limit.Key]string{}
-	known := fields{"Devices": func(v *yaml.Node) { devices = w.d.patterns(v, "Devices") }}
+	known := fields{"Devices": func(v *yaml.Node) {
+		if v.Kind != yaml.SequenceNode {
+			w.d.fail(v, "Devices wants a list, such as [/dev/sda], got %s", describe(v))
+			return
+		}
+		devices = w.d.patterns(v, "Devices")
+	}}
 	for name, key := range blockioKeys {
 		known[name] = func(v *yaml.Node) {
+			if v.Kind == yaml.ScalarNode && v.Value == "" {
+				return // As if it weren't there.
+			}
 			text, err := blockioValue(key, v)
 			if err != nil {
 				w.d.fail(v, "%s: %v", name, err)
@@ -111,7 +154,11 @@ func (w *blockioWriter) block(n *yaml.Node, class string, number *int) {
 		}
 	}
 	before := len(w.d.faults)
-	w.d.section(n, "class "+short(class), known)
+	if i := slices.IndexFunc(n.Content, func(k *yaml.Node) bool { return k.Tag == "!!merge" }); i >= 0 {
+		w.d.fail(n.Content[i], "class %s: what is merged is not read here: write out what << stands for", short(class))
+		return
+	}
+	w.d.section(given(n), "class "+short(class), known)
 	if len(w.d.faults) > before {
 		return
 	}
@@ -137,10 +184,41 @@ func (w *blockioWriter) block(n *yaml.Node, class string, number *int) {
 		*number++
 		rule := fmt.Sprintf("  - name: %s\n    match: {label: {%s: %s}}\n", strconv.Quote(fmt.Sprintf("%s %d", class, *number)), blockioLabel, strconv.Quote(class))
 		if dev != "" {
-			rule += fmt.Sprintf("    where: {device: %s}\n", strconv.Quote(dev))
+			rule += fmt.Sprintf("    where: {device: %s}\n", strconv.Quote(node(dev)))
 		}
-		w.rules = append(w.rules, rule+"    limits: {"+strings.Join(limits, ", ")+"}\n")
+		w.rules = append(w.rules, blockioRule{dev, rule + "    limits: {" + strings.Join(limits, ", ") + "}\n"})
 	}
+}
+
+// given is a map without what has no value, which is as if it weren't there.
+func given(n *yaml.Node) *yaml.Node {
+	if n.Kind != yaml.MappingNode {
+		return n
+	}
+	out := *n
+	out.Content = nil
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if resolved(n.Content[i+1]).Tag != "!!null" {
+			out.Content = append(out.Content, n.Content[i], n.Content[i+1])
+		}
+	}
+	return &out
+}
+
+// node is a device as a policy names it. In a pattern a backslash takes the meaning from what follows it, and goresctrl takes each
+// device for a pattern; a policy only those with one of the signs.
+func node(device string) string {
+	if strings.ContainsAny(device, "*?[") {
+		return device
+	}
+	var out strings.Builder
+	escaped := false
+	for _, c := range device {
+		if escaped = c == '\\' && !escaped; !escaped {
+			out.WriteRune(c)
+		}
+	}
+	return out.String()
 }
 
 // blockioValue is a parameter's value in a policy's words.
@@ -148,46 +226,16 @@ func blockioValue(k limit.Key, n *yaml.Node) (string, error) {
 	if n.Kind != yaml.ScalarNode {
 		return "", fmt.Errorf("wants a number, got %s", describe(n))
 	}
-	v, err := quantity(n.Value)
+	v, err := quantity(scalar(n))
 	if err != nil {
 		return "", err
+	}
+	if k == limit.Weight && (v < leastWeight || v > mostWeight) {
+		return "", fmt.Errorf("%d is no weight of a class: they are %d to %d", v, leastWeight, mostWeight)
 	}
 	text := strconv.FormatInt(v, 10)
 	if k == limit.ReadBPS || k == limit.WriteBPS {
 		text = size.Format(v)
 	}
 	return text, new(limit.Ask).Set(k, text)
-}
-
-// suffixes are those of Kubernetes' quantities (k8s.io/apimachinery, pkg/api/resource/suffix.go).
-var suffixes = []struct {
-	name  string
-	times int64
-}{
-	{"Ki", 1 << 10}, {"Mi", 1 << 20}, {"Gi", 1 << 30}, {"Ti", 1 << 40}, {"Pi", 1 << 50},
-	{"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}, {"P", 1e15}, {"", 1},
-}
-
-// quantity reads a whole number as Kubernetes writes it: "50M" is 50,000,000, and "50Mi" 52,428,800.
-func quantity(s string) (int64, error) {
-	i := slices.IndexFunc(suffixes, func(x struct {
-		name  string
-		times int64
-	}) bool {
-		return strings.HasSuffix(s, x.name)
-	})
-	digits := strings.TrimSuffix(s, suffixes[i].name)
-	bad := fmt.Errorf("%s is no quantity such as 50M, 10Mi or 500", short(s))
-	if digits == "" || strings.Trim(digits, "0123456789.") != "" || len(digits) > 40 {
-		return 0, bad
-	}
-	r, ok := new(big.Rat).SetString(digits)
-	if !ok {
-		return 0, bad
-	}
-	r.Mul(r, new(big.Rat).SetInt64(suffixes[i].times))
-	if !r.IsInt() || !r.Num().IsInt64() {
-		return 0, errors.New(short(s) + " is no whole number that fits")
-	}
-	return r.Num().Int64(), nil
 }

@@ -248,16 +248,34 @@ Classes:
 		"Classes: {}":                           "no class with a limit",
 		"Classes: []":                           "Classes wants a map",
 		"Classes: {a: 5}":                       "class \"a\" wants a list of parameters",
+		"Classes: {'': [{Weight: 50}]}":         "no pod can have it",
+		"Classes: {on: [{Weight: 50}]}":         "put it in quotes",
+		"Classes: {a*: [{Weight: 50}]}":         "give the class another name",
 		"Classes: {a: [{Wieght: 5}]}":           "did you mean Weight?",
+		"Classes: {a: [{<<: {Weight: 50}}]}":    "write out what << stands for",
 		"Classes: {a: [{Weight: 5x}]}":          "is no quantity",
-		"Classes: {a: [{Weight: 1.5}]}":         "is no whole number",
+		"Classes: {a: [{Weight: 9}]}":           "they are 10 to 1000",
+		"Classes: {a: [{Weight: 1000.5}]}":      "1001 is no weight of a class",
 		"Classes: {a: [{Weight: -5}]}":          "is no quantity",
-		"Classes: {a: [{Weight: 99999}]}":       "weight: ",
-		"Classes: {a: [{Weight: 99999Pi}]}":     "is no whole number that fits",
+		"Classes: {a: [{Weight: 99999Pi}]}":     "is more than fits",
+		"Classes: {a: [{Devices: /dev/sda}]}":   "Devices wants a list",
 		"Classes: {a: [{ThrottleReadBps: 5M}]}": "limits without Devices",
 	} {
 		if text, err := FromBlockIO("b.yaml", []byte(in)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("FromBlockIO(%q) = %s, %v; want %q", in, text, err, want)
+		}
+	}
+}
+
+// TestQuantity: numbers are what Kubernetes takes them for; internal/limit/keeper's TestBlockIO compares them with its own reader.
+func TestQuantity(t *testing.T) {
+	for in, want := range map[string]int64{
+		"": -1, ".": -1, "k": -1, "5x": -1, "-5": -1, "++5": -1, "5 M": -1, "5MM": -1, "1.2.3": -1, "5e": -1, "5e+": -1, "1e19": -1, "1e127": -1, "1e128": -1, "٣": -1,
+		strings.Repeat("9", 41): -1, "9223372036854775807": 1<<63 - 1, "9223372036854775808": -1, "8Ei": -1, "7Ei": 7 << 60,
+		"0": 0, "5": 5, "+5": 5, "5.": 5, ".5": 1, "5.5": 6, "50M": 50e6, "50Mi": 50 << 20, "1.5k": 1500, "1500m": 2, "1n": 1, "2000000u": 2, "5e3": 5000, "5E3": 5000, "12E-1": 2, "1E": 1e18,
+	} {
+		if got, err := quantity(in); (err != nil) != (want < 0) || err == nil && got != want {
+			t.Errorf("quantity(%q) = %d, %v; want %d", in, got, err, want)
 		}
 	}
 }

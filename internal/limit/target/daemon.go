@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -307,6 +308,14 @@ func (d *daemon) target(c container.InspectResponse, is *dockerapi.Daemon) Targe
 			mount.Volume = m.Name
 		}
 		t.Mounts = append(t.Mounts, mount)
+	}
+	if c.HostConfig != nil {
+		// What --tmpfs mounts isn't among Docker's Mounts; Podman has it in both.
+		for _, path := range slices.Sorted(maps.Keys(c.HostConfig.Tmpfs)) {
+			if path = strings.TrimSuffix(path, "/"); path != "" && !slices.ContainsFunc(t.Mounts, func(m Mount) bool { return m.Destination == path }) {
+				t.Mounts = append(t.Mounts, Mount{Destination: path})
+			}
+		}
 	}
 	return t
 }

@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/moby/moby/api/types/container"
 
 	"plimsoll/internal/dockerapi"
 )
@@ -48,6 +51,18 @@ func windowsDaemon(t *testing.T) string {
 		"/containers/json": `[{"Id": "aaaaaaaaaaaa", "Names": ["/web"]}]`,
 		"/volumes/data":    `{"Name": "data", "Driver": "local", "Mountpoint": "C:\\ProgramData\\docker\\volumes\\data\\_data"}`,
 	})
+}
+
+// TestTmpfsOption: what --tmpfs mounts is among a container's mounts, once, as what --mount type=tmpfs does.
+func TestTmpfsOption(t *testing.T) {
+	c := container.InspectResponse{
+		ID: "aaaaaaaaaaaa", HostConfig: &container.HostConfig{Tmpfs: map[string]string{"/scratch": "size=1m", "/both": "", "/run/": ""}},
+		Mounts: []container.MountPoint{{Type: "tmpfs", Destination: "/both"}},
+	}
+	want := []Mount{{Destination: "/both"}, {Destination: "/run"}, {Destination: "/scratch"}}
+	if got := new(daemon).target(c, &dockerapi.Daemon{Name: "docker"}).Mounts; !slices.Equal(got, want) {
+		t.Errorf("mounts %+v, want %+v", got, want)
+	}
 }
 
 // TestElsewhere: a container on another machine, or of Windows, has no process here: its number

@@ -66,9 +66,13 @@ func (d *daemon) follow(ctx context.Context, api *client.Client, is *dockerapi.D
 	defer telling.Add(-1)
 
 	q := newEventQueues(func(m events.Message) { d.tell(ctx, api, is, m, send) })
+	deaf := d.f.hinted.add(engineOf(is), func(id string) {
+		q.add(events.Message{Action: events.ActionStart, Actor: events.Actor{ID: id}})
+	})
 	defer func() {
 		// What the daemon was asked for is not waited for.
 		cancel()
+		deaf()
 		q.close()
 	}()
 	announced := false

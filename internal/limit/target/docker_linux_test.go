@@ -41,6 +41,7 @@ func TestPodman(t *testing.T) {
 	t.Run("Volume", func(t *testing.T) { testAPIVolume(t, l, Podman) })
 	t.Run("Storage", func(t *testing.T) { testPodmanStorage(t, l) })
 	t.Run("StorageEvents", func(t *testing.T) { testPodmanStorageEvents(t, l) })
+	t.Run("LateEvents", func(t *testing.T) { testPodmanLateEvents(t, l) })
 	t.Run("Events", func(t *testing.T) { testAPIEvents(t, l, Podman) })
 }
 

@@ -84,6 +84,8 @@ type Finder struct {
 
 	// telling counts, by engine, the daemons whose events are being listened to.
 	telling map[Engine]*atomic.Int32
+	// hinted are those daemons, which are asked at once when files tell of a start.
+	hinted hinted
 }
 
 // A source is one place where containers are known.

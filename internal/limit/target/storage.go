@@ -85,7 +85,7 @@ func (f *Finder) storageTree(r Storage) *storage {
 		return t, err
 	}
 	s.ours = func(t Target) bool {
-		// Podman's daemon knows more, and tells as soon.
+		// Podman's daemon knows more. It tells later, and is asked at once: see hinted.
 		return t.Engine != Podman || !f.tells(Podman)
 	}
 	if f.opt.Podman != nil {

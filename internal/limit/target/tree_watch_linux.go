@@ -252,8 +252,14 @@ func (w *treeWatch) event(wd int32, what uint32, name string) {
 // seen looks at a container whose file is there or new.
 func (w *treeWatch) seen(dir string) {
 	t, err := w.load(dir)
-	if err != nil || !t.Running || t.Sandbox || w.ours != nil && !w.ours(t) {
+	if err != nil || !t.Running || t.Sandbox {
 		// What can't be read now is so for List, too, which says why.
+		return
+	}
+	if w.ours != nil && !w.ours(t) {
+		if !w.first {
+			w.f.hinted.tell(t)
+		}
 		return
 	}
 	key := processKey{t.PID, t.StartTime}

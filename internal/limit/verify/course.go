@@ -89,6 +89,14 @@ func (c course) rate(end time.Duration, whole bool) float64 {
 	return slope
 }
 
+// of is rate; of a row that counts whole, it is all of the course for the row's time.
+func (c course) of(elapsed time.Duration, whole bool) float64 {
+	if !whole || len(c) < 2 || elapsed <= 0 {
+		return c.rate(elapsed, false)
+	}
+	return c.total() / elapsed.Seconds()
+}
+
 // forever is the end of a course that is taken whole.
 const forever = time.Duration(math.MaxInt64 - int64(sampleEvery))
 

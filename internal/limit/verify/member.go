@@ -5,21 +5,21 @@ package verify
 // devices; of what has a copy on each, a read comes to one, and of what is on one, nothing comes to the others.
 func (r *Row) judgeMember(m *measured, tolerance float64) {
 	whole := r.Mode == BufferedSync
-	app, dev := r.appCourse(m.result.Samples), r.deviceCourse(m.course, r.Elapsed)
-	own, all := r.chargeCourse(m.course, r.Elapsed, false), r.chargeCourse(m.course, r.Elapsed, true)
-	r.App, r.Device = app.rate(r.Elapsed, whole), dev.rate(r.Elapsed, whole)
+	app, dev := r.appCourse(m.result.Samples), r.deviceCourse(m.course, r.until(whole))
+	own, all := r.chargeCourse(m.course, r.until(whole), false), r.chargeCourse(m.course, r.until(whole), true)
+	r.App, r.Device = app.rate(r.Elapsed, whole), dev.of(r.Elapsed, whole)
 	judged := dev
 	if own != nil && dev.total() > r.most(all.total()) {
 		judged = all // Other groups use it too.
 	}
-	r.Seen = judged.rate(r.Elapsed, whole)
+	r.Seen = judged.of(r.Elapsed, whole)
 	least := r.Seen
 	switch {
 	case r.App > float64(r.Asked*int64(r.Members))*(1+tolerance):
 		// More than all of them together may let through, so that it is the application's.
 	case own != nil && judged.total() > r.most(own.total()):
 		// A thread of the kernel did it, which may have been for somebody else.
-		least = own.rate(r.Elapsed, whole)
+		least = own.of(r.Elapsed, whole)
 	case own == nil && dev.total() > r.most(app.total()):
 		least = 0
 	}
@@ -37,6 +37,7 @@ func (r *Row) judgeMember(m *measured, tolerance float64) {
 		}
 	} else {
 		least, seen = r.lessCarried(least), r.lessCarried(seen)
+		r.Seen = r.working(r.Seen, app, judged, tolerance)
 	}
 	r.decide(least, seen, r.Seen, tolerance, short)
 }

@@ -3,6 +3,7 @@ package verify_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"plimsoll/internal/disktest"
@@ -64,6 +65,14 @@ func TestMembers(t *testing.T) {
 					}
 					for _, row := range rows {
 						if row.Members != 2 || row.Verdict == verify.NotHeld || row.Verdict == verify.Failed {
+							t.Errorf("%s %s: %s", row.Key, row.Mode, row.Words())
+						}
+						// What is on the other one proves nothing of this one's limit.
+						if row.Verdict == verify.Held && row.Device < asked/2 {
+							t.Errorf("%s %s: %s, but only %s came to this device", row.Key, row.Mode, row.Words(), row.Rate(row.Device))
+						}
+						// Enough threads read a mirror that each copy is read.
+						if profile == "raid1" && strings.Contains(row.Why, "to its other devices") {
 							t.Errorf("%s %s: %s", row.Key, row.Mode, row.Words())
 						}
 						if k := fmt.Sprintf("%s %s", row.Key, row.Mode); row.Verdict == verify.Held {

@@ -120,15 +120,15 @@ const carried = 200 * time.Millisecond
 func (r *Row) judgeApp(m *measured, tolerance float64) {
 	// A sync at the end belongs to all that was written before it: such a row has no steady part.
 	whole := r.Mode == BufferedSync
-	app, dev, own := r.appCourse(m.result.Samples), r.deviceCourse(m.course, r.Elapsed), r.chargeCourse(m.course, r.Elapsed, false)
-	r.App, r.Device = app.rate(r.Elapsed, whole), dev.rate(r.Elapsed, whole)
+	app, dev, own := r.appCourse(m.result.Samples), r.deviceCourse(m.course, r.until(whole)), r.chargeCourse(m.course, r.until(whole), false)
+	r.App, r.Device = app.rate(r.Elapsed, whole), dev.of(r.Elapsed, whole)
 	if whole && m.device != nil {
 		r.Device = r.amount(count{m.device.Reads, m.device.Writes, m.device.ReadBytes, m.device.WrittenBytes}) / r.Elapsed.Seconds()
 	}
 	r.Seen = r.App
 	// What a file system adds to a write counts against the limit as well, and is not seen by the application; nor is
 	// what others of the group do. What others do on the device says nothing of this limit.
-	charged := own.rate(r.Elapsed, whole)
+	charged := own.of(r.Elapsed, whole)
 	r.others(charged)
 	if !whole {
 		r.settle(app)
@@ -139,8 +139,37 @@ func (r *Row) judgeApp(m *measured, tolerance float64) {
 	judged := r.Seen
 	if whole {
 		judged = r.lessCarried(judged)
+		came := own
+		if own == nil {
+			came = dev
+		}
+		r.Seen = r.working(r.Seen, app, came, tolerance)
 	}
 	r.decide(judged, judged, max(r.Seen, charged), tolerance, r.Elapsed < LeastTime/2 && !whole)
+}
+
+// until is the end of the courses that a row is judged by. One that counts whole has them whole: the device is followed from a moment before
+// the application begins, so that by its clock the last of a sync comes after the row's end.
+func (r *Row) until(whole bool) time.Duration {
+	if whole {
+		return forever
+	}
+	return r.Elapsed
+}
+
+// working is the rate of a row with a sync at its end, seen, without the time that is not the limit's: while the application fills the page cache
+// and nothing is written back yet. A slow processor takes a good part of the row for that. It is seen itself where that would be
+// above the limit: then it may have begun earlier, and have been made to wait.
+func (r *Row) working(seen float64, app, came course, tolerance float64) float64 {
+	_, filled := app.untilLast()
+	d := r.Elapsed - min(came.began(), filled)
+	if d <= 0 {
+		return seen
+	}
+	if v := seen * r.Elapsed.Seconds() / d.Seconds(); r.lessCarried(v) <= float64(r.Asked)*(1+tolerance) {
+		return v
+	}
+	return seen
 }
 
 // judgeRead judges reads through the page cache: by what reached the device, with what the kernel reads ahead.

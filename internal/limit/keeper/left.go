@@ -1,0 +1,125 @@
+package keeper
+
+import (
+	"fmt"
+	"net"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/device"
+	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/limit/hold"
+)
+
+// RootGroup lists what the keeper of the folder run holds the root group to, or what one that has ended has left there: nobody's control group shows
+// it. Other folders' keepers are not known.
+func RootGroup(h *hold.Holder, run string) ([]Held, error) {
+	e, _, err := rootOf(h, run)
+	var list []Held
+	for _, held := range e.slots() {
+		list = append(list, *held)
+	}
+	return list, err
+}
+
+// rootOf is the root group with what is noted of it. Nothing is made.
+func rootOf(h *hold.Holder, run string) (*entry, *store, error) {
+	dir := filepath.Join(run, "held")
+	s := &store{dir: dir, locks: dir + ".locks", boot: strings.TrimSpace(device.Text(h.FS.Proc, "sys", "kernel", "random", "boot_id"))}
+	e := &entry{}
+	var err error
+	e.held, _, err = s.load(e)
+	return e, s, err
+}
+
+// Runs reports whether a keeper listens in a folder.
+func Runs(run string) bool {
+	c, err := net.Dial("unix", filepath.Join(run, Socket))
+	if err != nil {
+		return false
+	}
+	c.Close()
+	return true
+}
+
+// ClearRootGroup takes away those limits that a keeper of the folder run has left in the root group, as it would itself: notes are
+// what others have set there. With dry nothing is written. While a keeper runs there nothing is taken away: it would put it back, and its
+// policy says what it holds: kept are sentences that tell so.
+func ClearRootGroup(h *hold.Holder, run string, notes *hold.Wides, those func(Held) bool, dry bool) (done []hold.Done, kept []string, err error) {
+	e, s, err := rootOf(h, run)
+	if err != nil {
+		return nil, nil, err
+	}
+	e.recalled = true
+	lost := func(s Slot) bool { return those(*e.held[s]) }
+	list := slices.DeleteFunc(e.slots(), func(h *Held) bool { return !lost(h.Slot) })
+	if len(list) == 0 {
+		return nil, nil, nil
+	}
+	if e.groups, err = h.Groups.Device(); err != nil {
+		return nil, nil, err
+	}
+	if Runs(run) {
+		for _, held := range list {
+			kept = append(kept, fmt.Sprintf("%s=%s on %s stays in the root group: the daemon of %s holds it by the rule %s, and would put it back: change its policy instead", held.Key, held.Value, held.DeviceName, run, held.Rule))
+		}
+		return nil, kept, nil
+	}
+	var told []string
+	k := &Keeper{opt: Options{Run: run, Notes: notes, Log: func(line string) { told = append(told, line) }}, holder: h, store: s, root: e, closed: true}
+	if !dry {
+		lock, err := lock(k.lockPath())
+		if err != nil {
+			return nil, nil, err
+		}
+		k.lock = lock
+		defer func() { _ = k.unlock() }()
+	}
+	var noted []hold.Wide
+	if notes != nil {
+		if noted, err = notes.List(); err != nil {
+			return nil, nil, err
+		}
+	}
+	now := func() ([]cgroup.State, error) { return h.Groups.Read(e.groups) }
+	for _, held := range list {
+		told = nil
+		was, ok, err := k.back(e, held, now, noted)
+		if err != nil {
+			return nil, nil, err
+		}
+		diff := &cgroup.Diff{}
+		if ok {
+			for _, p := range parts([]Grant{{Slot: held.Slot, Rule: "before", limits: was}}) {
+				if diff, err = h.Groups.Plan(e.groups, p.wants[0]); err != nil {
+					return nil, nil, err
+				}
+			}
+		}
+		d := leftDone(e, held, diff, told...)
+		if !dry {
+			d.Writes, err = k.release(e, func(s Slot) bool { return s == held.Slot })
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		done = append(done, d)
+	}
+	return done, nil, nil
+}
+
+// leftDone is what became of a limit that a keeper has left.
+func leftDone(e *entry, h *Held, diff *cgroup.Diff, notes ...string) hold.Done {
+	name := fmt.Sprintf("the root group, for %s (%s)", h.DeviceName, h.Device)
+	return hold.Done{Part: hold.Part{Name: name, Groups: e.groups, DeviceWide: true, For: h.Whose()}, Diff: diff, Notes: notes}
+}
+
+// Whose says who set a limit of the root group.
+func (h Held) Whose() string { return fmt.Sprintf("the rule %s of plimsoll daemon", h.Rule) }
+
+// Noted is h as limits of the root group are noted.
+func (h Held) Noted() hold.Wide {
+	d, _ := number(h.Device)
+	return hold.Wide{For: h.Whose(), Device: d, Disk: h.DeviceName, Limits: h.limits}
+}

@@ -1,0 +1,116 @@
+package keeper
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/cgroup"
+)
+
+// What an earlier keeper noted may be long past: limits stay when a keeper ends, and somebody may have cleared them, or set others, before the
+// next one begins. A note counts only for as long as the kernel has the keeper's own value there. Else what was before
+// would come back over what somebody has set since, and a limit would seem to have been held all the time.
+
+// meet drops those of an entry's notes of which the kernel has something else than the keeper's own value by now, and tells of it: the limits
+// are left as they are, and are what was there before where a rule sets them anew. It looks once at what was noted, as a change of
+// what a running keeper holds is put back.
+func (k *Keeper) meet(e *entry) error {
+	if k.plans || e.groups == nil {
+		return nil
+	}
+	var states []cgroup.State
+	dropped := false
+	for _, h := range e.slots() {
+		if !h.unmet {
+			continue
+		}
+		if states == nil {
+			var err error
+			if states, err = k.holder.Groups.Read(e.groups); err != nil {
+				return err
+			}
+		}
+		h.unmet = false
+		// Of a disk that has gone, or has made way for another, identity.go knows more.
+		if k.fateOf(h) != stays || k.owns(e, h, states) {
+			continue
+		}
+		k.leave(e, h, states)
+		delete(e.held, h.Slot)
+		dropped = true
+	}
+	if !dropped {
+		return nil
+	}
+	return k.store.save(e)
+}
+
+// owns reports whether the kernel has what the keeper set for h: as it was noted, as it was before that, where the keeper was
+// killed before it wrote the new value, or as the kernel rounds either.
+func (k *Keeper) owns(e *entry, h *Held, states []cgroup.State) bool {
+	values := []limit.Limits{h.limits}
+	if h.prior != nil {
+		values = append(values, *h.prior)
+	}
+	now := wasLimit(states, h.Slot)
+	return slices.ContainsFunc(values, func(l limit.Limits) bool {
+		return now.Text(h.Key) == l.Text(h.Key) || k.rounded(e, h, l)
+	})
+}
+
+// rounded reports whether nothing would have to be written to an entry's own group to give it l for h.
+func (k *Keeper) rounded(e *entry, h *Held, l limit.Limits) bool {
+	g := h.Grant
+	g.limits = l
+	top, err := e.groups.Group(controllerOf(h.Slot))
+	if err != nil {
+		return false
+	}
+	for _, p := range parts([]Grant{g}) {
+		plans, _, err := k.differs(e, p)
+		if err != nil {
+			return false
+		}
+		for _, d := range plans {
+			if slices.ContainsFunc(d.Edits, func(x cgroup.Edit) bool { return x.Group == top.Path && slices.Contains(x.Keys, h.Key) }) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// stillOwn is owns for a limit that is to be taken away. Groups that have gone have nothing of anybody.
+func (k *Keeper) stillOwn(e *entry, h *Held, now func() ([]cgroup.State, error)) (bool, error) {
+	states, err := now()
+	switch {
+	case errors.Is(err, cgroup.ErrGone):
+		return true, nil
+	case err != nil:
+		return false, err
+	case k.owns(e, h, states):
+		return true, nil
+	}
+	k.leave(e, h, states)
+	return false, nil
+}
+
+// leave tells that a limit is left as somebody else has set it.
+func (k *Keeper) leave(e *entry, h *Held, states []cgroup.State) {
+	is := wasLimit(states, h.Slot)
+	text := fmt.Sprintf("%s: %s is %s, and no more the %s of the rule %s: somebody has changed it, and it is left so", e.name(), h.at(), is.Text(h.Key), h.Value, h.Rule)
+	if was := h.was.Text(h.Key); was != is.Text(h.Key) {
+		text += "; what was there before the keeper, " + was + ", doesn't come back"
+	}
+	k.logf("%s", text)
+}
+
+// at says what is limited: "write_bps on vda".
+func (h *Held) at() string {
+	if h.DeviceName == "" {
+		return string(h.Key)
+	}
+	return string(h.Key) + " on " + h.DeviceName
+}

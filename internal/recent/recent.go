@@ -1,0 +1,61 @@
+// Package recent keeps answers for a moment, for those who all ask the same at once.
+//
+// A rule for one device asks for each container what that device is, and when a thousand of them start at once, a third of a keeper's
+// time would go into the same answer. Whoever looks twice in this moment could not tell a disk that came back from one that stayed, either.
+package recent
+
+import (
+	"sync"
+	"time"
+)
+
+// For is how long an answer is kept.
+const For = 100 * time.Millisecond
+
+// Answers are those to questions K. The zero value is ready for use, by several at once.
+type Answers[K comparable, V any] struct {
+	mu    sync.Mutex
+	known map[K]*answer[V]
+}
+
+type answer[V any] struct {
+	mu sync.Mutex
+	// at is when it was looked for, zero where it isn't known.
+	at time.Time
+	v  V
+}
+
+// Of is what look returns, or what it returned a moment ago for the same question. What it returns is others', too: nobody may change
+// it. Errors aren't kept.
+func (a *Answers[K, V]) Of(question K, look func() (V, error)) (V, error) {
+	a.mu.Lock()
+	if a.known == nil {
+		a.known = map[K]*answer[V]{}
+	}
+	k := a.known[question]
+	if k == nil {
+		k = &answer[V]{}
+		a.known[question] = k
+	}
+	a.mu.Unlock()
+	// One looks, the others of the same time wait for it.
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if time.Since(k.at) < For {
+		return k.v, nil
+	}
+	at := time.Now()
+	v, err := look()
+	if err != nil {
+		at = time.Time{}
+	}
+	k.at, k.v = at, v
+	return v, err
+}
+
+// Forget drops all answers. One that is being looked for is not kept.
+func (a *Answers[K, V]) Forget() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	clear(a.known)
+}

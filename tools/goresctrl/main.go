@@ -1,0 +1,45 @@
+// Command goresctrl prints what goresctrl makes of a block I/O configuration, for the test that holds plimsoll's import
+// of such files against it (internal/limit/keeper): containerd and CRI-O give a container what this prints.
+//
+//	goresctrl FILE...
+//
+// It prints a line of JSON for each file: what is refused, or for each class the limits by device. Its module is one of its own, with the
+// versions that the current containerd has, so that goresctrl is no dependency of Plimsoll.
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+
+	"github.com/intel/goresctrl/pkg/blockio"
+	specs "github.com/opencontainers/runtime-spec/specs-go"
+)
+
+// A result is what became of a file.
+type result struct {
+	Error   string
+	Classes map[string]*specs.LinuxBlockIO
+}
+
+func main() {
+	blockio.SetLogger(slog.New(slog.DiscardHandler))
+	out := json.NewEncoder(os.Stdout)
+	for _, file := range os.Args[1:] {
+		r := result{Classes: map[string]*specs.LinuxBlockIO{}}
+		if err := blockio.SetConfigFromFile(file, false); err != nil {
+			r.Error = err.Error()
+		} else {
+			for _, class := range blockio.GetClasses() {
+				if r.Classes[class], err = blockio.OciLinuxBlockIO(class); err != nil {
+					r.Error = err.Error()
+				}
+			}
+		}
+		if err := out.Encode(r); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
+}
