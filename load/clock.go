@@ -2,6 +2,7 @@ package load
 
 import (
 	"math/bits"
+	"sync"
 	"time"
 )
 
@@ -23,37 +24,54 @@ type clock struct {
 // reading is good to some 50 ns, so the rate is good to 50 ppm and better.
 const calibration = 2 * time.Millisecond
 
-// newClock returns a clock that starts now.
+// A reading is what the counter and the clock showed at the same moment.
+type reading struct {
+	tsc  uint64
+	mono time.Time
+}
+
+// firstReading is the process's first, with which later ones are compared.
+var firstReading = sync.OnceValue(read)
+
+// Calibrate begins to calibrate the clock of this process's jobs to CLOCK_MONOTONIC, which takes 2 ms. Prepare does it,
+// and waits; a program that calls Calibrate early, and lays out files meanwhile, is spared the wait.
+func Calibrate() {
+	if tscUsable() {
+		firstReading()
+	}
+}
+
+// newClock returns a clock whose base is the process's first reading. That lies back by the calibration at least, so
+// that no CPU's counter, should they differ by a little, is behind it.
 func newClock() clock {
-	c := clock{base: time.Now()}
 	if !tscUsable() {
+		return clock{base: time.Now()}
+	}
+	first := firstReading()
+	time.Sleep(calibration - time.Since(first.mono))
+	now := read()
+	c := clock{base: first.mono}
+	past := now.mono.Sub(first.mono)
+	if now.tsc <= first.tsc || past <= 0 {
 		return c
 	}
-	t0, m0 := c.pair()
-	time.Sleep(calibration)
-	t1, m1 := c.pair()
-	if t1 <= t0 || m1 <= m0 {
-		return c
-	}
-	c.tsc0 = t0
-	c.base = c.base.Add(m0)
-	c.mult, _ = bits.Div64(uint64(m1-m0)>>32, uint64(m1-m0)<<32, t1-t0)
+	c.tsc0 = first.tsc
+	c.mult, _ = bits.Div64(uint64(past)>>32, uint64(past)<<32, now.tsc-first.tsc)
 	return c
 }
 
-// pair reads the counter and the clock at the same moment: the closest of a few
-// tries, so that an interrupt in between does no harm.
-func (c *clock) pair() (tsc uint64, mono time.Duration) {
+// read takes a reading: the closest of a few tries, so that an interrupt in between does no harm.
+func read() (r reading) {
 	best := ^uint64(0)
 	for range 8 {
 		a := readTSC()
-		m := time.Since(c.base)
+		m := time.Now()
 		b := readTSC()
 		if b-a < best {
-			best, tsc, mono = b-a, a+(b-a)/2, m
+			best, r = b-a, reading{a + (b-a)/2, m}
 		}
 	}
-	return tsc, mono
+	return r
 }
 
 // now returns the nanoseconds since the clock's base.

@@ -147,7 +147,7 @@ func (rs *rounds) close() int64 {
 
 // end makes the open round the closing one, and begins the next.
 func (rs *rounds) end(now int64) {
-	wall := rs.run.wall().Round(0)
+	wall := rs.run.wall().Round(0).UTC()
 	rs.closing, rs.closes = rs.open, true
 	rs.closing.To = time.Duration(now - rs.run.begin.Load())
 	rs.closing.Start, rs.closing.WallElapsed = rs.wall, wall.Sub(rs.wall)

@@ -110,10 +110,10 @@ func Prepare(job Job) (*Run, error) {
 	if err := r.open(); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
-	r.clk = newClock()
 	if err := r.setUp(); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
+	r.clk = newClock() // Last: the longer ago Calibrate was called, the shorter is its wait.
 	return r, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"sync"
 )
 
 // The stamp of Job.Verify is at the start of each unit of what is written, little-endian:
@@ -21,7 +22,7 @@ const (
 	mostUnit  = stampEvery
 )
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
 
 // VerifyUnit is the greatest unit in bytes, up to 4096, that every I/O of j consists of whole ones of: what Verify stamps. 0 without
 // Verify.
@@ -57,7 +58,7 @@ func (e *VerifyError) Error() string {
 }
 
 func sum(unit []byte) uint32 {
-	return crc32.Update(crc32.Checksum(unit[:sealSize-4], castagnoli), castagnoli, unit[sealSize:])
+	return crc32.Update(crc32.Checksum(unit[:sealSize-4], castagnoli()), castagnoli(), unit[sealSize:])
 }
 
 // seal stamps each unit of p, which is write number seq at off.

@@ -71,7 +71,7 @@ func (w *watch) ramp(ctx context.Context) {
 	}
 	// This is a little later than the beginning, or earlier if the ramp was broken off.
 	ago := time.Duration(r.clk.now() - r.begin.Load())
-	w.wall = r.wall().Round(0).Add(-ago)
+	w.wall = r.wall().Round(0).UTC().Add(-ago)
 	w.res.Start = w.wall
 }
 

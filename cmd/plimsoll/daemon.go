@@ -123,8 +123,8 @@ func (a *app) keep(ctx context.Context, o daemonOptions) (err error) {
 	defer l.Close()
 	k, err := keeper.New(keeper.Options{
 		Holder: l.Holder, Policy: o.policy, Run: o.run, Check: o.checkEvery, Sync: o.syncEvery, ClearOnStop: o.clear,
-		Ceilings: a.ceilings,
-		Log:      func(line string) { fmt.Fprintln(a.stderr, clean.Line(line)) },
+		Ceilings: a.ceilings, Notes: l.Wides(a.stateDir),
+		Log: func(line string) { fmt.Fprintln(a.stderr, clean.Line(line)) },
 	})
 	if err != nil {
 		return policyError(err)

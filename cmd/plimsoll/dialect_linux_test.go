@@ -148,7 +148,7 @@ func TestDialectsRefuse(t *testing.T) {
 		{[]string{"ab", "-n", "x", "http://127.0.0.1/"}, exitUsage, "-n"},
 		{[]string{"dd", "if=/dev/zero", "of=x", "count=1", "--place", "cellar"}, exitUsage, "--place cellar"},
 		{[]string{"dd", "if=/dev/zero", "of=x", "count=1", "--engine"}, exitUsage, "--engine needs a value"},
-		{[]string{"dd", "if=/dev/zero", "of=x", "count=1", "--engine", "lxc"}, exitUsage, `"lxc": use host, oci, docker`},
+		{[]string{"dd", "if=/dev/zero", "of=x", "count=1", "--engine", "lxc"}, exitUsage, `"lxc": use host, oci, docker, vm`},
 		{[]string{"dd", "if=/dev/zero", "of=x", "count=1", "--place", "dir:/nonexistent"}, exitUsage, "/nonexistent does not exist: make the folder first"},
 		{[]string{"dd", "if=/dev/zero", "of=x", "count=1", "--engine", "oci", "--place", "bind:/etc/passwd"}, exitUsage, "/etc/passwd is not a folder"},
 		{[]string{"dd", "if=/dev/zero", "of=x", "count=1", "--engine", "host", "--place", "volume"}, exitCannot, "volume"},

@@ -62,6 +62,8 @@ var elsewhere = map[string]string{
 	"plimsoll run --resume last --blocks 20":       "TestRunMoreBlocks",
 	"plimsoll run caps":                            "TestCaps",
 	"plimsoll run neighbours":                      "TestNeighbours",
+	"plimsoll run site-build --quick":              "TestSiteBuild",
+	"plimsoll run raw-write --quick":               "TestRawWrite",
 	"plimsoll watch web volume:data --interval 5s": "TestWatch",
 	"plimsoll limit cost /dev/sda --qos enable=0":  "TestLimitCostReal",
 
@@ -96,11 +98,12 @@ func TestManualRuns(t *testing.T) {
 	if len(lines) < 25 {
 		t.Errorf("only %d examples were found: %q", len(lines), lines)
 	}
+	var runs []subtest
 	for _, line := range lines {
 		if elsewhere[line] != "" || otherTool.MatchString(line) || limitLine.MatchString(line) || daemonLine.MatchString(line) {
 			continue
 		}
-		t.Run(line, func(t *testing.T) {
+		runs = append(runs, subtest{line, func(t *testing.T) {
 			dir, state := t.TempDir(), ""
 			if strings.Contains(line, " run") {
 				state = t.TempDir()
@@ -134,7 +137,7 @@ func TestManualRuns(t *testing.T) {
 				few = " --yes" // It asks on a terminal only.
 			}
 			script := fmt.Sprintf("#!/bin/sh\n%s=1 exec %s \"$@\"%s --state %s\n", asPlimsoll, shellQuote(self), few, shellQuote(state))
-			mustDo(t, os.WriteFile(filepath.Join(bin, "plimsoll"), []byte(script), 0o755))
+			writeProgram(t, filepath.Join(bin, "plimsoll"), script)
 
 			sh := exec.CommandContext(t.Context(), "sh", "-c", filledIn(line))
 			sh.Dir = dir
@@ -151,6 +154,7 @@ func TestManualRuns(t *testing.T) {
 			if st, err := os.Stat(filepath.Join(dir, words[len(words)-1])); err != nil || st.Size() == 0 {
 				t.Errorf("nothing was said, and nothing written: %v", err)
 			}
-		})
+		}})
 	}
+	abreast(t, 2, runs)
 }

@@ -142,9 +142,9 @@ func (b *bench) furnish() {
 	job := "[job]\nrw=randread\nbs=4k\nsize=1m\nioengine=psync\n"
 	mustDo(b.t, os.WriteFile(filepath.Join(b.dir, "job.fio"), []byte(job), 0o644))
 	program := fmt.Sprintf("#!/bin/sh\n%s=1 exec %s \"$@\" --state %s\n", asPlimsoll, shellQuote(b.self), shellQuote(b.state))
-	mustDo(b.t, os.WriteFile(filepath.Join(b.dir, "bin", "plimsoll"), []byte(program), 0o755))
+	writeProgram(b.t, filepath.Join(b.dir, "bin", "plimsoll"), program)
 	// ssh HOST COMMAND, with this machine as every other.
-	mustDo(b.t, os.WriteFile(filepath.Join(b.dir, "bin", "ssh"), []byte("#!/bin/sh\nshift\nexec sh -c \"$*\"\n"), 0o755))
+	writeProgram(b.t, filepath.Join(b.dir, "bin", "ssh"), "#!/bin/sh\nshift\nexec sh -c \"$*\"\n")
 }
 
 // sh runs a line in the bench's folder; a pipeline fails with any of its commands.

@@ -20,19 +20,34 @@ func (a *app) newEngine(kind string) (engine.Engine, error) {
 		return engine.NewOCI(a.stateDir, workerbin.Bytes, exec.LookPath), nil
 	case plan.Docker:
 		return engine.NewDocker(engine.DockerOptions{StateDir: a.stateDir, Worker: workerbin.Bytes}), nil
+	case plan.VM:
+		return a.newVM(plan.Machine{}), nil
 	}
 	return nil, usageError("there is no engine %q: use %s", kind, strings.Join(engineKinds, ", "))
 }
 
+// newVM makes an engine of virtual machines.
+func (a *app) newVM(m plan.Machine) engine.Engine {
+	return engine.NewVM(engine.VMOptions{
+		State: a.stateDir, Worker: workerbin.Bytes, LookPath: exec.LookPath,
+		Kernel: m.Kernel, Modules: m.Modules, Accel: m.Accel, Memory: m.Memory, CPUs: m.CPUs, Boot: m.Boot,
+		Share: m.Share, ShareCache: m.Cache, MSize: m.MSize, DiskSize: m.Disk, DiskFormat: m.Format, DiskCache: m.DiskCache,
+	})
+}
+
 // engineKinds are the engines that there are, as a plan and --engine name them.
-var engineKinds = []string{plan.Host, plan.OCI, plan.Docker}
+var engineKinds = []string{plan.Host, plan.OCI, plan.Docker, plan.VM}
 
 // planEngines makes the engines of a plan, by the plan's names. Names of the same
-// kind share one.
+// kind share one, but for virtual machines, which may be as different as their options.
 func (a *app) planEngines(p *plan.Plan) (map[string]engine.Engine, error) {
 	kinds := map[string]engine.Engine{}
 	engines := map[string]engine.Engine{}
 	for _, e := range p.Engines {
+		if e.Engine == plan.VM {
+			engines[e.Name] = a.newVM(e.Machine)
+			continue
+		}
 		if kinds[e.Engine] == nil {
 			made, err := a.newEngine(e.Engine)
 			if err != nil {

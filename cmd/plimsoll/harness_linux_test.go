@@ -22,7 +22,11 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	os.Exit(m.Run())
+	status := m.Run()
+	if builtFolder != "" {
+		os.RemoveAll(builtFolder)
+	}
+	os.Exit(status)
 }
 
 // needRun skips what needs root, and fails where make has not built the worker.

@@ -12,6 +12,7 @@ import (
 // TestHookBundle: a bundle that the hook can't be put into is noted in hook.log. With --best-effort the container starts without it,
 // which nobody was told.
 func TestHookBundle(t *testing.T) {
+	t.Parallel() // It waits most of the time, and its engine is its own.
 	l := newHookLab(t, hookRules)
 	bundle := t.TempDir()
 	if err := os.WriteFile(filepath.Join(bundle, "config.json"), []byte("{\"hooks\": 5}\n"), 0o644); err != nil {

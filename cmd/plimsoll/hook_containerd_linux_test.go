@@ -19,6 +19,7 @@ import (
 // TestHookContainerd: plimsoll is the program that containerd's shim runs, in a script as the manual has it for BinaryName. A container
 // is held before its program begins, and one whose policy can't be kept doesn't start.
 func TestHookContainerd(t *testing.T) {
+	t.Parallel() // It waits most of the time, and its engine is its own.
 	const rules = "rules:\n- {name: web, match: {engine: containerd, name: \"web-*\"}, where: {device: DISK}, limits: {write_bps: 3MiB}}\n"
 	l := newHookLab(t, rules)
 	runc, err := exec.LookPath("runc")
@@ -28,12 +29,12 @@ func TestHookContainerd(t *testing.T) {
 	d := dockertest.Containerd(t)
 	script := filepath.Join(l.dir, "held.sh")
 	line := fmt.Sprintf("#!/bin/sh\nexec %s %s --runtime %s -- \"$@\"\n", l.program, strings.Join(l.hook()[1:], " "), runc)
-	mustDo(t, os.WriteFile(script, []byte(line), 0o755))
+	writeProgram(t, script, line)
 	root := filepath.Join(l.dir, "rootfs")
 	for _, dir := range []string{"proc", "dev", "sys", "tmp"} {
 		mustDo(t, os.MkdirAll(filepath.Join(root, dir), 0o755))
 	}
-	mustDo(t, os.WriteFile(filepath.Join(root, "sleeper"), dockertest.Sleeper(t), 0o755))
+	writeProgram(t, filepath.Join(root, "sleeper"), string(dockertest.Sleeper(t)))
 	ctr := func(words ...string) (string, error) {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/moby/moby/api/types/container"
@@ -29,6 +30,25 @@ type hookLab struct {
 	number string
 }
 
+// builtFolder is where builtPlimsoll builds, "" as long as nobody has asked for it. TestMain removes it.
+var builtFolder string
+
+// builtPlimsoll is the path of a plimsoll that runtimes can run, built once.
+var builtPlimsoll = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "plimsoll-test-built")
+	if err != nil {
+		return "", err
+	}
+	builtFolder = dir
+	program := filepath.Join(dir, "plimsoll")
+	build := exec.Command("go", "build", "-o", program, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build: %w: %s", err, out)
+	}
+	return program, nil
+})
+
 func newHookLab(t *testing.T, rules string) *hookLab {
 	t.Helper()
 	needRun(t)
@@ -37,11 +57,12 @@ func newHookLab(t *testing.T, rules string) *hookLab {
 	}
 	dir := t.TempDir()
 	l := &hookLab{dir: dir, program: filepath.Join(dir, "plimsoll"), policy: filepath.Join(dir, "policy.yaml"), run: filepath.Join(dir, "run")}
-	build := exec.Command("go", "build", "-o", l.program, ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build: %v: %s", err, out)
+	program, err := builtPlimsoll()
+	if err != nil {
+		t.Fatal(err)
 	}
+	// A link, and no copy: what was written by a process that starts others may be busy when it is run.
+	mustDo(t, os.Link(program, l.program))
 	disk := disktest.Loop(t, disktest.Image(t, 16<<20), false)
 	l.number = disktest.Number(t, disk)
 	l.put(t, strings.ReplaceAll(rules, "DISK", disk))
@@ -80,6 +101,7 @@ const hookRules = "rules:\n- {name: all, match: all, where: {device: DISK}, limi
 // TestHookRuntime: a container of runc's or crun's, whose bundle the wrapper gives the hook, is held when it was created and has
 // not begun, and doesn't come about if the policy can't be kept.
 func TestHookRuntime(t *testing.T) {
+	t.Parallel() // It waits most of the time, and its engine is its own.
 	for _, runtime := range []string{"runc", "crun"} {
 		t.Run(runtime, func(t *testing.T) { testHookRuntime(t, runtime) })
 	}
@@ -94,7 +116,7 @@ func firstVersionAlone(t *testing.T, program string) string {
 	// What the host unmounts meanwhile is unmounted there too.
 	script := fmt.Sprintf("#!/bin/sh\nexec unshare --mount --propagation slave sh -c 'umount -l /sys/fs/cgroup/unified && exec %s \"$@\"' crun \"$@\"\n", program)
 	program = filepath.Join(t.TempDir(), "crun.sh")
-	mustDo(t, os.WriteFile(program, []byte(script), 0o755))
+	writeProgram(t, program, script)
 	return program
 }
 
@@ -111,9 +133,7 @@ func testHookRuntime(t *testing.T, runtime string) {
 	for _, d := range []string{"proc", "dev"} {
 		mustDo(t, os.MkdirAll(filepath.Join(bundle, "rootfs", d), 0o755))
 	}
-	if err := os.WriteFile(filepath.Join(bundle, "rootfs", "sleeper"), dockertest.Sleeper(t), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	writeProgram(t, filepath.Join(bundle, "rootfs", "sleeper"), string(dockertest.Sleeper(t)))
 	config := map[string]any{
 		"ociVersion": "1.0.2", "process": map[string]any{"args": []string{"/sleeper"}, "cwd": "/"},
 		"root": map[string]any{"path": "rootfs"}, "mounts": []any{map[string]any{"destination": "/proc", "type": "proc", "source": "proc"}},
@@ -215,6 +235,7 @@ func hostile(annotations map[string]string) map[string]string {
 
 // TestHookPodman: Podman calls the hook from its folder of hooks.
 func TestHookPodman(t *testing.T) {
+	t.Parallel() // It waits most of the time, and its engine is its own.
 	l := newHookLab(t, "rules:\n- {name: web, match: {engine: podman, name: \"web-*\", image: \"*sleeper*\"}, where: {device: DISK}, limits: {write_bps: 3MiB}}\n")
 	d := dockertest.Podman(t, dockertest.PodmanOptions{})
 	hooks := filepath.Join(l.dir, "hooks.d")
@@ -235,9 +256,7 @@ func TestHookPodman(t *testing.T) {
 	if err := os.MkdirAll(rootfs, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(rootfs, "sleeper"), dockertest.Sleeper(t), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	writeProgram(t, filepath.Join(rootfs, "sleeper"), string(dockertest.Sleeper(t)))
 	podman := func(args ...string) (string, error) {
 		cmd := exec.Command(d.Command[0], append(append(append([]string{}, d.Command[1:]...), "--hooks-dir", hooks), args...)...)
 		cmd.Env = d.Env
@@ -282,6 +301,7 @@ func TestHookPodman(t *testing.T) {
 
 // TestHookDocker: plimsoll is Docker's runtime, and knows of a container what Docker knows.
 func TestHookDocker(t *testing.T) {
+	t.Parallel() // It waits most of the time, and its engine is its own.
 	l := newHookLab(t, "rules:\n- name: web\n  match: {engine: docker, name: \"web-*\", image: plimsoll-sleeper, label: {tier: gold}, volume: own}\n  where: {device: DISK}\n  limits: {write_bps: 3MiB}\n")
 	config, err := json.Marshal(map[string]any{"runtimes": map[string]any{"held": map[string]any{"path": l.program, "runtimeArgs": append(l.hook()[1:], "--runtime", "runc", "--")}}})
 	if err != nil {

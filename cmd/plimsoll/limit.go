@@ -117,13 +117,15 @@ func limitError(err error) error {
 	var unsupported *engineapi.UnsupportedError
 	var unoffered *engine.Unsupported
 	var missing *hold.MissingError
+	var misnamed *hold.NameError
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &missing):
+	case errors.As(err, &missing), errors.As(err, &misnamed):
 		return &exitError{exitUsage, err}
 	case errors.As(err, &impossible), errors.As(err, &unsupported), errors.As(err, &unoffered),
-		errors.Is(err, cgroup.ErrUnsupported), errors.Is(err, cgroup.ErrNotGiven), errors.Is(err, hierarchy.ErrNone):
+		errors.Is(err, cgroup.ErrUnsupported), errors.Is(err, cgroup.ErrNotGiven), errors.Is(err, cgroup.ErrRoot),
+		errors.Is(err, hierarchy.ErrNone):
 		return &exitError{exitCannot, err}
 	case errors.As(err, &fault) && errors.Is(err, errors.ErrUnsupported):
 		return &exitError{exitCannot, err}

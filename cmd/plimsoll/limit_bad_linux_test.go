@@ -120,9 +120,9 @@ func TestLimitBadPlaces(t *testing.T) {
 		words  []string
 		args   []string
 	}{
-		{exitFailure, []string{"there is no device /dev/plimsoll-no-such (any more)", "such as /dev/sda"}, []string{"--device", "/dev/plimsoll-no-such"}},
-		{exitFailure, []string{"/dev/null is no block device"}, []string{"--device", "/dev/null"}},
-		{exitFailure, []string{file + " is no block device", "plimsoll limit explain " + file}, []string{"--device", file}},
+		{exitUsage, []string{"there is no device /dev/plimsoll-no-such (any more)", "such as /dev/sda"}, []string{"--device", "/dev/plimsoll-no-such"}},
+		{exitUsage, []string{"/dev/null is no block device"}, []string{"--device", "/dev/null"}},
+		{exitUsage, []string{file + " is no block device", "plimsoll limit explain " + file}, []string{"--device", file}},
 		{exitCannot, []string{"data goes to the program that serves", "instead"}, []string{"--path", served}},
 		{exitCannot, []string{"tmpfs", "instead"}, []string{"--path", "/dev/shm"}},
 		{exitUsage, []string{"there is no " + filepath.Join(tmp, "nowhere") + " on this host"}, []string{"--path", filepath.Join(tmp, "nowhere")}},
@@ -130,7 +130,7 @@ func TestLimitBadPlaces(t *testing.T) {
 		{exitUsage, []string{"--device", "it is empty: give it a value"}, []string{"--device", ""}},
 		{exitUsage, []string{"--volume", "it is empty"}, []string{"--volume="}},
 		{exitUsage, []string{"--path", "it is empty"}, []string{"--path", ""}},
-		{exitFailure, []string{"--path or --device"}, nil},
+		{exitUsage, []string{"--path or --device"}, nil},
 	} {
 		text := l.do(t, row.status, append([]string{"set", l.name, "--write-bps", "2MiB", "--cpus", "0.5"}, row.args...)...)
 		for _, w := range row.words {
@@ -307,6 +307,8 @@ func TestLimitStatus(t *testing.T) {
 		&cgroup.Fault{Err: cgroup.ErrNotGiven}:              exitCannot,
 		&cgroup.Fault{Err: cgroup.ErrUnsupported}:           exitCannot,
 		fmt.Errorf("container web: %w", cgroup.ErrNotGiven): exitCannot,
+		fmt.Errorf("process 1: %w", cgroup.ErrRoot):         exitCannot,
+		&hold.NameError{}:                                   exitUsage,
 		fmt.Errorf("io: %w", hierarchy.ErrNone):             exitCannot,
 		&cgroup.Fault{Err: os.ErrPermission}:                exitFailure,
 		fmt.Errorf("container web: %w", cgroup.ErrGone):     exitFailure,

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -77,6 +79,8 @@ type measured struct {
 	name                     string
 	others, unnamed, doubted int
 	unknown                  bool
+	// by says of doubted by which checks, each with how many trials.
+	by map[string]int
 }
 
 // A ceiling is the greatest rate of one kind that was measured.
@@ -124,7 +128,7 @@ func (m measured) reasons() string {
 	}
 	add(m.others, "were on another device that was called %s, or on this one before a boot through which nothing tells what it is", m.name)
 	add(m.unnamed, "don't say which device was called %s", m.name)
-	add(m.doubted, "on it are in doubt")
+	add(m.doubted, "on it are in doubt (%s)", m.doubts())
 	if len(words) == 0 {
 		return ""
 	}
@@ -200,8 +204,16 @@ func (a *app) measured(d device.Device) (measured, error) {
 }
 
 // notDevice are the doubts that say that a figure isn't what the device can carry: another figure than the device's, or one that
-// it reached for a moment.
-var notDevice = []string{check.Cache, check.Direct, check.Unwritten, check.Compressible, check.Burst, check.Window}
+// it reached for a moment. Each has what it means and what helps.
+var notDevice = map[string]string{
+	check.Cache:        "memory did it, and not the device",
+	check.Direct:       "direct I/O had no effect; take a file system that has it",
+	check.Unwritten:    "blocks of the file were not written, or shared; let plimsoll lay it out",
+	check.Compressible: "not all that was written came to the device; measure without compression",
+	check.Burst:        "it was fast for a moment; take a longer runtime",
+	check.Window:       "too little was measured; take a longer runtime",
+	check.Foreign:      "a limit was in force, which is what was measured; clear it and measure again",
+}
 
 // counts reports whether a trial on a device counts for another's ceiling, and counts why not.
 func (m *measured) counts(t record.Trial, on, d device.Device) bool {
@@ -213,11 +225,37 @@ func (m *measured) counts(t record.Trial, on, d device.Device) bool {
 			m.others++
 		}
 		return false
-	case slices.ContainsFunc(t.Warnings, func(w record.Warning) bool { return w.Severity == record.Doubt && slices.Contains(notDevice, w.Check) }):
-		m.doubted++
-		return false
 	}
-	return true
+	var by []string
+	for _, w := range t.Warnings {
+		if w.Severity == record.Doubt && notDevice[w.Check] != "" && !slices.Contains(by, w.Check) {
+			by = append(by, w.Check)
+		}
+	}
+	if len(by) == 0 {
+		return true
+	}
+	if m.by == nil {
+		m.by = map[string]int{}
+	}
+	for _, c := range by {
+		m.by[c]++
+	}
+	m.doubted++
+	return false
+}
+
+// doubts are the checks that doubt trials, the most frequent first, with what each has against them and what helps.
+func (m measured) doubts() string {
+	var words []string
+	for _, c := range slices.SortedFunc(maps.Keys(m.by), func(a, b string) int { return cmp.Or(m.by[b]-m.by[a], strings.Compare(a, b)) }) {
+		why := notDevice[c]
+		if c == check.Cache && strings.HasPrefix(m.name, "loop") {
+			why += ": losetup --direct-io=on " + filepath.Join("/dev", m.name)
+		}
+		words = append(words, fmt.Sprintf("%d by the check %s: %s", m.by[c], c, why))
+	}
+	return strings.Join(words, "; ")
 }
 
 // deviceRates are what a trial read and wrote a second, in bytes and in I/Os, where all of it went to one device,

@@ -10,6 +10,7 @@ import (
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/hold"
+	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/limit/target"
 )
 
@@ -30,7 +31,7 @@ others; Podman takes none back: what is left is told.
 
 Limits that were set for the target in the root group (--device-wide, or a volume with a device of its own) are
 removed as well, also when the target itself has gone. Without TARGET --device-wide removes all that
-were set there, for whomever, or those on --device. What somebody else has set there is left
+were set there, for whomever, or those on --device, and what plimsoll daemon has left there when it ended. What somebody else has set there is left
 alone, unless --device-wide names its device for a TARGET.
 
 ` + targetHelp,
@@ -132,14 +133,40 @@ func (a *app) clearWides(ctx context.Context, l *limiter, s *hold.Scope, list []
 			return w.Device.String() != number && w.Disk != filepath.Base(where.Device)
 		})
 	}
-	if len(list) == 0 {
+	var left []hold.Done
+	var kept []string
+	if s.Target.Name == "" {
+		var err error
+		if left, kept, err = a.clearKeepers(l, only, where, dry); err != nil {
+			return limitError(err)
+		}
+		s.Notes = append(s.Notes, kept...)
+	}
+	if len(list)+len(left)+len(kept) == 0 {
 		s.Notes = append(s.Notes, "nothing is noted that was set in the root group; plimsoll limit show --device-wide lists what is")
 	}
 	done, err := l.Wides(a.stateDir).Clear(ctx, list, only, dry)
 	if err != nil {
 		return limitError(err)
 	}
-	return a.tellDone(l, s, limit.Clear(only...), done, where, dry)
+	return a.tellDone(l, s, limit.Clear(only...), append(done, left...), where, dry)
+}
+
+// clearKeepers removes what plimsoll daemon has left in the root group.
+func (a *app) clearKeepers(l *limiter, only []limit.Key, where limitWhere, dry bool) (done []hold.Done, kept []string, err error) {
+	number := ""
+	if where.Device != "" {
+		if stack, err := l.FS.Of(where.Device); err == nil && stack.Device != nil {
+			number = cgroup.DeviceOf(stack.Device).String()
+		}
+	}
+	run := where.run
+	if run == "" {
+		run = defaultRunDir()
+	}
+	return keeper.ClearRootGroup(l.Holder, run, l.Wides(a.stateDir), func(h keeper.Held) bool {
+		return (len(only) == 0 || slices.Contains(only, h.Key)) && (where.Device == "" || h.Device == number || h.DeviceName == filepath.Base(where.Device))
+	}, dry)
 }
 
 // wide makes a change together with what was set in the root group for its target.

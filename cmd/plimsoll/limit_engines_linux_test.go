@@ -82,14 +82,13 @@ func sleeperRoot(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(root, "sleeper"), dockertest.Sleeper(t), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	writeProgram(t, filepath.Join(root, "sleeper"), string(dockertest.Sleeper(t)))
 	return root
 }
 
 // TestLimitPodman: limits of a container of Podman's hold.
 func TestLimitPodman(t *testing.T) {
+	t.Parallel() // It waits most of the time, and its engine is its own.
 	needBlkio(t)
 	loop, dir := fastDisk(t)
 	d := dockertest.Podman(t, dockertest.PodmanOptions{})
@@ -125,6 +124,7 @@ func TestLimitPodman(t *testing.T) {
 // TestLimitProbe: a volume that no container uses is tried from one made for it, which goes with the trial, and the
 // volume stays.
 func TestLimitProbe(t *testing.T) {
+	t.Parallel() // It waits most of the time, and its engine is its own.
 	needBlkio(t)
 	image := disktest.Image(t, 256<<20)
 	loop := disktest.Loop(t, image, true)
@@ -177,6 +177,7 @@ func TestLimitProbe(t *testing.T) {
 
 // TestLimitContainerd: limits of a container that ctr runs hold.
 func TestLimitContainerd(t *testing.T) {
+	t.Parallel() // It waits most of the time, and its engine is its own.
 	needBlkio(t)
 	_, dir := fastDisk(t)
 	d := dockertest.Containerd(t)
@@ -204,6 +205,7 @@ func TestLimitContainerd(t *testing.T) {
 
 // TestLimitRuntimes: limits of containers that runc and crun run alone hold, also of one whose group isn't called after it.
 func TestLimitRuntimes(t *testing.T) {
+	t.Parallel() // It waits most of the time, and its engine is its own.
 	needBlkio(t)
 	parent := fmt.Sprintf("/plimsoll-limit-%d", os.Getpid())
 	t.Cleanup(func() {

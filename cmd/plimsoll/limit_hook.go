@@ -113,6 +113,12 @@ func (a *app) hook(o hookOptions) error {
 	if err != nil {
 		return policyError(err)
 	}
+	if done.Stale != nil {
+		// The container is held all the same, and what is said here may be seen by nobody.
+		if err := logHook(o.run, fmt.Errorf("%s: %w", t.Ref(), done.Stale)); err != nil {
+			fmt.Fprintf(a.stderr, "note: %s\n", clean.Text(err.Error()))
+		}
+	}
 	var faults []error
 	for _, f := range done.Faults {
 		// One line: a name with a line break in it may look like another message.

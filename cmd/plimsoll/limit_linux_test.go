@@ -214,7 +214,7 @@ func TestLimit(t *testing.T) {
 		{exitUsage, "there are direct, dsync, buffered+fsync, buffered", []string{"verify", "web", "--modes", "quick"}},
 		{exitUsage, "--time 1s", []string{"verify", "web", "--time", "1s"}},
 		{exitUsage, "did you mean write_bps", []string{"clear", "web", "--only", "write_bsp"}},
-		{exitFailure, "it has data", []string{"set", "web", "--volume", "date", "--write-bps", "1MiB"}},
+		{exitUsage, "it has data", []string{"set", "web", "--volume", "date", "--write-bps", "1MiB"}},
 		{exitFailure, "there is no container wep", []string{"set", "wep", "--write-bps", "1MiB"}},
 		{exitUsage, "there is no /nowhere in docker:web", []string{"set", "web", "--path", "/nowhere", "--write-bps", "1MiB"}},
 		{exitCannot, "can't be limited here", []string{"set", "web", "--path", "/dev/shm", "--write-bps", "1MiB"}},

@@ -31,7 +31,8 @@ func (a *app) changeNotes(ctx context.Context, l *limiter, s *hold.Scope, c limi
 				notes = append(notes, g.Name+": "+n)
 			}
 		}
-		notes = append(notes, l.escapeNotes(s, c.Set, where)...)
+		notes = append(notes, l.otherDevice(s, where)...)
+		notes = append(notes, l.escapeNotes(s, c.Set)...)
 		notes = append(notes, l.elsewhere(ctx, s, where)...)
 		notes = append(notes, a.stillWide(l, s, c)...)
 		if w := s.HoldsOthers(); w != "" {
@@ -120,11 +121,15 @@ func within(p, dir string) bool {
 }
 
 // escapeNotes say which writes a limit on writes lets through.
-func (l *limiter) escapeNotes(s *hold.Scope, set limit.Limits, where limitWhere) (notes []string) {
+func (l *limiter) escapeNotes(s *hold.Scope, set limit.Limits) (notes []string) {
 	if !set.Has(limit.WriteBPS) && !set.Has(limit.WriteIOPS) || s.HasWide() {
 		return nil
 	}
+	inRoot := l.rootLimits()
 	for _, g := range s.Grounds {
+		if heldInRoot(g.Explanation, set, inRoot) {
+			continue
+		}
 		var modes []string
 		why, root := "", false
 		for _, m := range g.Explanation.Modes {

@@ -123,6 +123,14 @@ func TestLimitNotes(t *testing.T) {
 	says([]string{"/a of container", "has lost the same limits"}, "/b of container", "clear", name, "--path", "/b")
 	says([]string{proof + " --path /a"}, "as well", "set", name, "--device", loop, "--write-bps", "20MiB")
 	_, after, _ := strings.Cut(says([]string{proof + " --path /a --device-wide"}, "", "set", name, "--path", "/a", "--write-bps", "2MiB", "--device-wide"), "prove it: plimsoll limit ")
+	// The device is held already: nothing gets past.
+	says([]string{proof + " --path /a"}, "NOT held in the mode", "set", name, "--path", "/a", "--write-bps", "3MiB")
+	says([]string{"NOT held in the mode buffered"}, "", "set", name, "--path", "/a", "--write-bps", "1MiB")
+	other, _ := fastDisk(t)
+	says([]string{"nothing of container", "is on " + other + ", so that nothing is held as yet", "on " + disk}, "", "set", name, "--device", other, "--write-bps", "5MiB")
+	says(nil, "nothing of container", "set", name, "--device", loop, "--write-bps", "5MiB")
+	says(nil, "", "clear", name, "--device", other)
+	says(nil, "", "set", name, "--path", "/a", "--write-bps", "2MiB", "--device-wide")
 	// What is printed can be typed.
 	args, _, _ := strings.Cut(after, " --state ")
 	if text := l.do(t, exitDone, append(strings.Fields(args), "--modes", "direct", "--time", "3s")...); !strings.Contains(text, "held: asked 2 MiB/s") {

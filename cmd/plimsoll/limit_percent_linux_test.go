@@ -5,9 +5,14 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
+	"plimsoll/internal/check"
+	"plimsoll/internal/device"
+	"plimsoll/internal/disktest"
 	"plimsoll/internal/limit"
+	"plimsoll/internal/record"
 )
 
 // TestLimitPercentKeys: a percentage of each of the four rates is of what a real run has measured of that one.
@@ -69,5 +74,54 @@ func TestLimitPercentKeys(t *testing.T) {
 	// They are four numbers, so that one in another's place shows.
 	if slices.Sort(got[:]); len(slices.Compact(got[:])) != 4 {
 		t.Errorf("the limits are %v", got)
+	}
+}
+
+// TestLimitPercentForeign: a percentage is never of what a limit let through that was set around plimsoll.
+func TestLimitPercentForeign(t *testing.T) {
+	l, loop, dir, says := wideLab(t)
+	name := "cgroup:" + string(disktest.NewBlkioGroup(t))
+	says(exitDone, nil, "set", name, "--path", dir, "--write-bps", "8MiB", "--device-wide")
+	plan := "name: ceiling\nworkloads: {big: {rw: write, bs: 256KiB, iodepth: 4, direct: true, size: 16MiB, runtime: 1s}}\nengines: [host]\nplaces: {disk: {kind: dir, path: " + dir + "}}\nblocks: 1\n"
+	r := plimsoll(t, t.Context(), l.state, plan, "run", "-")
+	if words := "a limit that this cell doesn't have was in force, write_bps=8MiB on " + filepath.Base(loop); r.status != exitDone || !strings.Contains(strings.Join(strings.Fields(r.stdout), " "), words) {
+		t.Fatalf("run: status %d, without %q: %s%s", r.status, words, r.stdout, r.stderr)
+	}
+	says(exitDone, nil, "clear", name)
+	text := says(exitUsage, []string{"on it are in doubt", "by the check foreign-limit: a limit was in force, which is what was measured; clear it and measure again"}, "set", name, "--path", dir, "--write-bps", "50%")
+	if strings.Contains(text, "the most that was measured") {
+		t.Errorf("a throttled trial counts: %s", text)
+	}
+	// What is measured without it counts.
+	if r := plimsoll(t, t.Context(), l.state, plan, "run", "-"); r.status != exitDone || strings.Contains(r.stdout, "cell doesn't have") {
+		t.Fatalf("run without a limit: status %d: %s%s", r.status, r.stdout, r.stderr)
+	}
+}
+
+// TestLimitPercentDoubts: a refusal says which checks doubt the trials, and what helps.
+func TestLimitPercentDoubts(t *testing.T) {
+	on := device.Device{Name: "loop3", Identity: "file /a"}
+	doubt := func(checks ...string) (trial record.Trial) {
+		for _, c := range checks {
+			trial.Warnings = append(trial.Warnings, record.Warning{Check: c, Severity: record.Doubt}, record.Warning{Check: c, Severity: record.Doubt})
+		}
+		trial.Warnings = append(trial.Warnings, record.Warning{Check: check.Direct, Severity: record.Note}, record.Warning{Check: check.Drift, Severity: record.Doubt})
+		return trial
+	}
+	m := measured{name: on.Name}
+	for _, trial := range []record.Trial{doubt(check.Window), doubt(check.Cache), doubt(check.Window, check.Cache), doubt(check.Cache)} {
+		if m.counts(trial, on, on) {
+			t.Errorf("%+v counts", trial.Warnings)
+		}
+	}
+	want := ": 4 trials on it are in doubt (3 by the check cache: memory did it, and not the device: losetup --direct-io=on /dev/loop3; " +
+		"2 by the check window: too little was measured; take a longer runtime)"
+	if got := m.reasons(); got != want {
+		t.Errorf("reasons %q, want %q", got, want)
+	}
+	for c := range notDevice {
+		if !slices.Contains(check.IDs, c) {
+			t.Errorf("%s is no check", c)
+		}
 	}
 }

@@ -23,6 +23,7 @@ import (
 // TestLimitPodmanVolume: a volume of Podman's is limited in the container that uses it and at its own device; when nobody uses it,
 // it is tried from a container that Podman makes for it.
 func TestLimitPodmanVolume(t *testing.T) {
+	t.Parallel() // It waits most of the time, and its engine is its own.
 	needBlkio(t)
 	image := disktest.Image(t, 256<<20)
 	loop := disktest.Loop(t, image, true)

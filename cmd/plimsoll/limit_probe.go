@@ -66,7 +66,7 @@ func (a *app) verifyProbe(ctx context.Context, l *limiter, name string, f limitV
 			continue
 		}
 		done := verified{Part: "a probe container", Ground: s.Grounds[0].Name, Device: d.Name, number: d.Number()}
-		v := verification{ground: s.Grounds[0], spot: d, asked: map[limit.Key]int64{}, again: again(name, f.limitWhere)}
+		v := verification{ground: s.Grounds[0], spot: d, asked: map[limit.Key]int64{}, again: again(name, f.limitWhere), state: a.stateFlag()}
 		v.part.Name, done.members = done.Part, v.members()
 		done.Rows, err = a.verifyProbed(ctx, l, t, groups, v, change.Set, info, r)
 		done.ended(err)

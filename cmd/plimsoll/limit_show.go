@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -15,6 +17,7 @@ import (
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/hold"
+	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/limit/target"
 )
 
@@ -53,6 +56,7 @@ type limitShow struct {
 // limitShowCommand shows the limits that a target has.
 func (a *app) limitShowCommand() *cobra.Command {
 	var asJSON, wide bool
+	var run string
 	cmd := &cobra.Command{
 		Use:   "show [TARGET]",
 		Short: "Show the limits that the kernel holds a target to",
@@ -62,7 +66,8 @@ limited by itself, and is shown. What the engine has stored, and sets again at t
 start, is told below.
 
 Beside a limit stands what of the target is on its device. Limits that were set for the target in the root group
-(--device-wide) are shown with whom they are for, also when it has gone; without TARGET --device-wide shows those of all.
+(--device-wide) are shown with whom they are for, also when it has gone; without TARGET --device-wide shows those of all. So
+are those that plimsoll daemon holds there, or has left there when it ended, on the devices of the target's data.
 
 ` + targetHelp,
 		Example: `  plimsoll limit show web
@@ -72,19 +77,21 @@ Beside a limit stands what of the target is on its device. Limits that were set 
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().BoolVar(&wide, "device-wide", false, "only what was set in the root group (control groups of version 1)")
+	cmd.Flags().StringVar(&run, "run", defaultRunDir(), "folder of the daemon, whose limits in the root group are shown, too")
+	notEmpty(cmd, "run")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		l, err := a.newLimiter()
 		if err != nil {
 			return err
 		}
 		defer l.Close()
-		return a.limitShow(cmd.Context(), l, args, wide, asJSON)
+		return a.limitShow(cmd.Context(), l, args, run, wide, asJSON)
 	}
 	return cmd
 }
 
 // limitShow shows the limits of what was named, or what is noted of the root group.
-func (a *app) limitShow(ctx context.Context, l *limiter, args []string, wide, asJSON bool) error {
+func (a *app) limitShow(ctx context.Context, l *limiter, args []string, run string, wide, asJSON bool) error {
 	out := limitShow{Shown: []limitShown{}}
 	notes, err := l.Wides(a.stateDir).List()
 	if len(args) > 0 {
@@ -114,6 +121,9 @@ func (a *app) limitShow(ctx context.Context, l *limiter, args []string, wide, as
 	}
 	if out.Scope != nil {
 		out.Scope.Notes = append(out.Scope.Notes, togetherShown(out.Scope, out.Shown)...)
+	}
+	if notes, err = l.keepers(notes, out, run); err != nil {
+		return err
 	}
 	if out.DeviceWide, err = l.wideNow(notes); err != nil {
 		return err
@@ -169,6 +179,22 @@ func (l *limiter) places(p hold.Part) map[cgroup.Device][]string {
 		}
 	}
 	return places
+}
+
+// keepers adds what plimsoll daemon holds the root group to, or has left there: of a target that on the devices of its data.
+func (l *limiter) keepers(notes []hold.Wide, out limitShow, run string) ([]hold.Wide, error) {
+	held, err := keeper.RootGroup(l.Holder, run)
+	if errors.Is(err, fs.ErrPermission) {
+		return notes, nil // What another user's daemon holds is not this one's to see.
+	}
+	for _, h := range held {
+		w := h.Noted()
+		if out.Scope == nil || slices.ContainsFunc(out.Shown, func(s limitShown) bool { return len(s.Places[w.Device]) > 0 }) ||
+			slices.ContainsFunc(out.Scope.Devices(), func(d explain.Spot) bool { return d.Number() == h.Device }) {
+			notes = append(notes, w)
+		}
+	}
+	return notes, err
 }
 
 // wideNow is what the kernel has of what was set in the root group.

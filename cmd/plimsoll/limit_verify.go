@@ -132,6 +132,8 @@ type verification struct {
 	inGroup, inRoot limit.Limits
 	// again is the command line's target and where, for another command.
 	again string
+	// state is the flag that it needs besides, if any, with a space before.
+	state string
 }
 
 func (a *app) limitVerify(ctx context.Context, name string, f limitVerifyFlags, ask limit.Ask) error {
@@ -167,7 +169,7 @@ func (a *app) limitVerify(ctx context.Context, name string, f limitVerifyFlags, 
 	var all []verified
 	for _, v := range list {
 		done := verified{Part: v.part.Name, Ground: v.ground.Name, Device: v.spot.Name, number: v.spot.Number(), members: v.members()}
-		v.again = again(name, f.limitWhere)
+		v.again, v.state = again(name, f.limitWhere), a.stateFlag()
 		done.Rows, err = a.verifyOne(ctx, l, v, r)
 		done.ended(err)
 		all = append(all, done)

@@ -108,7 +108,7 @@ func TestVerifyReason(t *testing.T) {
 		{"it isn't set", v1, limit.Limits{}, limit.Limits{}, limit.WriteBPS, verify.Direct, "the kernel has no write_bps for container web on loop1; verify sets nothing", "plimsoll limit set web --path '/a b' --write-bps 5MiB"},
 		{"it is set to more", v1, limit.Limits{WriteBPS: 10 * mib}, limit.Limits{}, limit.WriteBPS, verify.Direct, "the kernel has write_bps of 10MiB", "--write-bps 5MiB"},
 		{"reads", v1, limit.Limits{}, limit.Limits{}, limit.ReadIOPS, verify.Buffered, "the kernel has no read_iops", "--read-iops 300"},
-		{"the flusher", v1, limit.Limits{WriteBPS: 5 * mib}, limit.Limits{}, limit.WriteBPS, verify.Buffered, "the flusher; the root group has no write_bps on loop1", "--write-bps 5MiB --device-wide, which holds all who write to loop1"},
+		{"the flusher", v1, limit.Limits{WriteBPS: 5 * mib}, limit.Limits{}, limit.WriteBPS, verify.Buffered, "the flusher; the root group has no write_bps on loop1: --device-wide sets it, for all who write to loop1", "--write-bps 5MiB --device-wide"},
 		{"the flusher's is wider", v1, limit.Limits{WriteBPS: 5 * mib}, limit.Limits{WriteBPS: 6 * mib}, limit.WriteBPS, verify.Buffered, "the root group has write_bps of 6MiB on loop1", "--device-wide"},
 		{"nothing holds it", v2, limit.Limits{WriteBPS: 5 * mib}, limit.Limits{}, limit.WriteBPS, verify.Buffered, "btrfs compresses", ""},
 		{"nobody knows", v1, limit.Limits{WriteBPS: 5 * mib}, limit.Limits{}, limit.WriteBPS, verify.Direct, "nothing is known that goes past it", "plimsoll limit explain"},

@@ -30,13 +30,13 @@ func (v verification) reason(key limit.Key, mode verify.Mode) (why, fix string) 
 	m := v.mode(key, mode)
 	if (m == nil || m.Group == explain.Held || m.Group == explain.Late) && (have == 0 || have > asked) {
 		// In any other mode the limit alone would not help.
-		return fmt.Sprintf("the kernel %s for %s on %s; verify sets nothing", has(key, have), clean.Line(v.part.Name), v.spot.Name), set
+		return fmt.Sprintf("the kernel %s for %s on %s; verify sets nothing", has(key, have), clean.Line(v.part.Name), v.spot.Name), set + v.state
 	}
 	switch {
 	case m == nil || m.Group == explain.Held:
 		return "the kernel has the limit, and nothing is known that goes past it here", "plimsoll limit explain shows what the path stands on"
 	case m.Device == explain.Held && (root == 0 || root > asked):
-		return m.Why + "; the root group " + has(key, root) + " on " + v.spot.Name, set + " --device-wide, which holds all who write to " + v.spot.Name
+		return m.Why + "; the root group " + has(key, root) + " on " + v.spot.Name + ": --device-wide sets it, for all who write to " + v.spot.Name, set + " --device-wide" + v.state
 	case m.Device == explain.Held:
 		return m.Why + ", which has the limit too; nothing is known that goes past it there", ""
 	}

@@ -90,7 +90,7 @@ func planSize(p *plan.Plan) string {
 		}
 		cells++
 		workloads[c.Workload], limits[c.Limits], clients[c.Clients] = true, true, true
-		if s := (spot{c.Engine, c.Place}); !spots[s] {
+		if s := (spot{c.Engine, c.Places()}); !spots[s] {
 			spots[s] = true
 			on[c.Engine]++
 		}

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -83,6 +84,15 @@ func abreast(t *testing.T, most int, tests []subtest) {
 	}
 	close(next)
 	all.Wait()
+}
+
+// writeProgram makes a program. No process is started meanwhile by other tests, which would have it open for writing until it is another
+// program: to run it would fail then.
+func writeProgram(t *testing.T, path, text string) {
+	t.Helper()
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	mustDo(t, os.WriteFile(path, []byte(text), 0o755))
 }
 
 // startPlimsoll runs this test binary as plimsoll with the small plan, and waits until

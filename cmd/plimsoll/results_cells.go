@@ -149,6 +149,8 @@ func figure(v float64, m workload.Metric) string {
 	switch m.Unit {
 	case "B/s":
 		return size.Rate(v)
+	case workload.Seconds:
+		return size.Duration(time.Duration(v * float64(time.Second)))
 	case "1/s":
 		return size.Count(v) + "/s"
 	}

@@ -124,6 +124,28 @@ var csvColumns = []csvColumn{
 		}
 		return t.measured(t.verified)
 	}},
+	{"source", func(t *csvTrial) string { return cell(t.Cell.Source) }},
+	{"source_fs_type", func(t *csvTrial) string {
+		return t.ground(func(w record.Where) string {
+			if w.From == nil {
+				return ""
+			}
+			return w.From.FSType
+		})
+	}},
+	{"source_resident", func(t *csvTrial) string {
+		if len(t.Results) == 0 || t.Results[0].Source == nil || t.Results[0].Source.Resident < 0 {
+			return ""
+		}
+		return strconv.FormatFloat(t.Results[0].Source.Resident, 'g', 4, 64)
+	}},
+	{"exit_status", func(t *csvTrial) string {
+		if end := commandOf(t.Trial); end != nil {
+			return strconv.Itoa(end.Exit)
+		}
+		return ""
+	}},
+	{"isolation", func(t *csvTrial) string { return t.ground(func(w record.Where) string { return w.Isolation }) }},
 }
 
 // arrivals prints a figure of an open loop, nothing for other trials.

@@ -166,7 +166,7 @@ func printSkipped(w io.Writer, all []record.Skip) {
 			reasons = append(reasons, s.Reason)
 		}
 		cells[s.Reason]++
-		spot := s.Cell.Engine + " " + s.Cell.Place
+		spot := s.Cell.Engine + " " + s.Cell.Places()
 		if !slices.Contains(spots[s.Reason], spot) {
 			spots[s.Reason] = append(spots[s.Reason], spot)
 		}

@@ -38,6 +38,38 @@ func (a *app) showTrial(db *store.Store, id, key string, block int, asJSON bool)
 	return nil
 }
 
+// commandOf is what became of the program of a trial's first client; nil if it runs none.
+func commandOf(t *record.Trial) *workload.CommandEnd {
+	if t.Command != nil {
+		return t.Command
+	}
+	if len(t.Results) > 0 {
+		return t.Results[0].Command
+	}
+	return nil
+}
+
+// printCommand says how a program ended and what it said.
+func printCommand(line func(name, format string, args ...any), end *workload.CommandEnd) {
+	how := fmt.Sprintf("exit status %d", end.Exit)
+	if end.Signal != "" {
+		how = "signal " + end.Signal
+	}
+	line("Program", "%s; %s with %s in its destination", how, plural(int(end.Files), "file"), size.Bytes(end.Bytes))
+	for _, out := range []struct {
+		name, text string
+		bytes      int64
+	}{{"Stdout", end.Stdout, end.StdoutBytes}, {"Stderr", end.Stderr, end.StderrBytes}} {
+		if out.bytes == 0 {
+			continue
+		}
+		line(out.name, "%s", size.Bytes(out.bytes))
+		for l := range strings.SplitSeq(out.text, "\n") {
+			line("", "| %s", l)
+		}
+	}
+}
+
 func printTrial(w io.Writer, t *record.Trial) {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := func(name, format string, args ...any) {
@@ -45,10 +77,13 @@ func printTrial(w io.Writer, t *record.Trial) {
 	}
 	c := t.Cell
 	line("Trial", "%s, the %s of run %s, %s", trialName(t), ordinal(t.Order+1), t.Run, t.Status)
-	line("Cell", "workload %s, engine %s, place %s, limits %s, %s", c.Workload, c.Engine, c.Place, c.Limits, plural(c.Clients, "client"))
+	line("Cell", "workload %s, engine %s, place %s, limits %s, %s", c.Workload, c.Engine, c.Places(), c.Limits, plural(c.Clients, "client"))
 	line("Started", "%s (UTC); took %s, %s of it overhead", timeWord(t.Started), size.Duration(t.Wall), size.Duration(t.Overhead))
 	if t.Status == record.Done {
 		line("Value", "%s (%s)", figure(t.Value, t.Metric), t.Metric.Name)
+	}
+	if end := commandOf(t); end != nil {
+		printCommand(line, end)
 	}
 	printPace(line, t)
 	grounds := t.Grounds()

@@ -255,7 +255,7 @@ func (a *app) explainNothing(run record.Run) {
 	for _, s := range run.Skipped {
 		if !seen[s.Reason] {
 			seen[s.Reason] = true
-			fmt.Fprintf(a.stderr, "skipped %s/%s: %s\n", s.Cell.Engine, s.Cell.Place, clean.Short(s.Reason))
+			fmt.Fprintf(a.stderr, "skipped %s/%s: %s\n", s.Cell.Engine, s.Cell.Places(), clean.Short(s.Reason))
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 func checkTargets(p *plan.Plan, allowed string) error {
 	used, measured := false, map[string]bool{}
 	for _, c := range p.Cells() {
-		measured[c.Place] = true
+		measured[c.Place], measured[c.Source] = true, true
 	}
 	for _, s := range p.Places {
 		if !measured[s.Name] {

@@ -62,11 +62,12 @@ func (a *app) aboutUser(p *plan.Plan) {
 	for _, c := range p.Cells() {
 		e, _ := p.Engine(c.Engine)
 		s, _ := p.Place(c.Place)
+		from, _ := p.Place(c.Source)
 		what := ""
 		switch {
 		case e.Engine == plan.OCI:
 			what = "engine oci"
-		case e.Engine == plan.Host && s.Kind == place.Tmpfs:
+		case e.Engine == plan.Host && (s.Kind == place.Tmpfs || from.Kind == place.Tmpfs):
 			what = "tmpfs on the host"
 		}
 		if what != "" && !slices.Contains(lost, what) {

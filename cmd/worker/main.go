@@ -1,14 +1,18 @@
 // Command worker does Plimsoll's I/O inside a container. It is embedded in
 // plimsoll and started by it; nobody needs to run it by hand.
 //
-//	worker agent --dir DIR          serve plimsoll on standard input and output
+//	worker agent --dir DIR          serve plimsoll on standard input and output; --source DIR for sources
+//	                                in another folder
 //	worker agent --inside NAME      the same in a folder that was inherited as file 3; it is NAME in
 //	                                the folder that is file 4
 //	worker trial --dir DIR          one trial, started by the agent
 //	worker nsexec ... -- COMMAND    make mounts in a mount namespace of its own, then run COMMAND
+//	worker init MODULE ...          be the first process of a virtual machine: load the modules, then be the
+//	                                agent of the place that plimsoll names on the machine's port
 //	worker version                  say which program it is, and the version of its language
 //
-// It never touches anything outside the folder that --dir names.
+// It never touches anything outside the folders that --dir and --source name. What a program does that a plan's workload
+// command names is that program's affair.
 package main
 
 import (
@@ -23,6 +27,7 @@ import (
 
 	"plimsoll/internal/wire"
 	"plimsoll/internal/worker"
+	"plimsoll/internal/workload"
 )
 
 func main() {
@@ -48,12 +53,15 @@ func run(args []string) error {
 		return printIdentity()
 	case "nsexec":
 		return nsexec(args[1:])
+	case "init":
+		return machine(ctx, args[1:])
 	case "agent", "trial":
 	default:
 		return fmt.Errorf("unknown command %q", args[0])
 	}
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
 	dir := flags.String("dir", "", "folder to work in")
+	source := flags.String("source", "", "folder of the sources, if that is another")
 	inside := flags.String("inside", "", "name of the inherited folder to work in")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
@@ -61,8 +69,9 @@ func run(args []string) error {
 	if *dir == "" && (*inside == "" || args[0] != "agent") {
 		return errors.New("--dir is missing")
 	}
+	folders := workload.Folders{Work: *dir, Source: *source}
 	if args[0] == "trial" {
-		return worker.Trial(ctx, *dir, os.Stdin, os.Stdout)
+		return worker.Trial(ctx, folders, os.Stdin, os.Stdout)
 	}
 	exe, err := os.Executable()
 	if err != nil {
@@ -72,7 +81,7 @@ func run(args []string) error {
 	if *inside != "" {
 		return worker.AgentInside(ctx, exe, os.NewFile(3, "folder"), os.NewFile(4, "base"), *inside, os.Stdin, os.Stdout)
 	}
-	return worker.Agent(ctx, exe, *dir, os.Stdin, os.Stdout)
+	return worker.Agent(ctx, exe, folders, os.Stdin, os.Stdout)
 }
 
 // printIdentity tells a parent that it is this worker which speaks.

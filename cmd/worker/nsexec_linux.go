@@ -19,11 +19,12 @@ import (
 //
 //	--overlay LOWER:UPPER:WORK:MERGED    mount an overlay on MERGED; more LOWERs may follow
 //	                                     the first, each under the one before it
-//	--tmpfs SIZE:TARGET                  mount a tmpfs of SIZE bytes on TARGET
+//	--tmpfs SIZE:TARGET                  mount a tmpfs of SIZE bytes on TARGET; it may be given more than once
 func nsexec(args []string) error {
 	flags := flag.NewFlagSet("nsexec", flag.ContinueOnError)
 	overlay := flags.String("overlay", "", "LOWER:UPPER:WORK:MERGED")
-	tmpfs := flags.String("tmpfs", "", "SIZE:TARGET")
+	var tmpfs []string
+	flags.Func("tmpfs", "SIZE:TARGET", func(s string) error { tmpfs = append(tmpfs, s); return nil })
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -44,10 +45,10 @@ func nsexec(args []string) error {
 			return err
 		}
 	}
-	if *tmpfs != "" {
-		size, target, ok := strings.Cut(*tmpfs, ":")
+	for _, t := range tmpfs {
+		size, target, ok := strings.Cut(t, ":")
 		if !ok {
-			return fmt.Errorf("--tmpfs %q is not SIZE:TARGET", *tmpfs)
+			return fmt.Errorf("--tmpfs %q is not SIZE:TARGET", t)
 		}
 		if err := unix.Mount("tmpfs", target, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "size="+size+",mode=0755"); err != nil {
 			return fmt.Errorf("mount tmpfs on %s: %w", target, err)

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"plimsoll/internal/engine"
-	"plimsoll/internal/size"
 	"plimsoll/internal/tail"
 	"plimsoll/internal/wire"
 	"plimsoll/internal/workload"
@@ -29,8 +28,10 @@ type Agent struct {
 	// Hello is the agent's first message.
 	Hello wire.Hello
 
-	out  *wire.Writer
-	msgs chan wire.Message
+	out *wire.Writer
+	// probes is the answer to Probe, nil before.
+	probes []load.Probe
+	msgs   chan wire.Message
 	// readErr is why msgs was closed; it is written before the close.
 	readErr error
 	// quit is closed when nobody wants messages any more.
@@ -67,6 +68,30 @@ func (a *Agent) greet(ctx context.Context) error {
 	}
 	a.Hello = *m.Hello
 	return nil
+}
+
+// Probe asks which I/O engines work in the worker's folder, which tries them by doing I/O there, the first time that
+// it is asked. No trial may be open.
+func (a *Agent) Probe(ctx context.Context) ([]load.Probe, error) {
+	if a.probes != nil {
+		return a.probes, nil
+	}
+	if err := a.out.Send(wire.Message{Probe: &wire.Probe{}}); err != nil {
+		return nil, a.lost()
+	}
+	m, err := a.next(ctx)
+	switch {
+	case errors.Is(err, ErrLost):
+		return nil, err
+	case err != nil:
+		// The answer may come yet, in the midst of a trial.
+		a.unfit = true
+		return nil, fmt.Errorf("the worker did not say which I/O engines work: %w", err)
+	case m.Probed == nil:
+		return nil, a.distrust("it was asked which I/O engines work, and answered something else")
+	}
+	a.probes = m.Probed.Probes
+	return a.probes, nil
 }
 
 // Info says what was started.
@@ -165,37 +190,6 @@ func (a *Agent) drain(ctx context.Context) error {
 	}
 }
 
-// A TrialError is a trial that failed: what the worker said, and how far it got.
-type TrialError struct {
-	// Phase is wire.PhasePrepare, wire.PhaseRun, or "worker" when the agent itself
-	// went.
-	Phase string
-	Text  string
-	// Signal killed the trial's process, if any did.
-	Signal string
-	// Log holds the last lines of standard error.
-	Log string
-	// Done is how far it got; nil if it did not say.
-	Done *load.Sample
-
-	err error
-}
-
-// Error implements error.
-func (e *TrialError) Error() string { return e.Text }
-
-// Progress says how far it got, "" if it did not say.
-func (e *TrialError) Progress() string {
-	if e.Done == nil {
-		return ""
-	}
-	return fmt.Sprintf("%d operations and %s in %s", e.Done.Ops, size.Bytes(e.Done.Bytes), size.Duration(e.Done.At))
-}
-
-// Unwrap returns what it was stopped for, if it was, ErrLost when the agent is
-// gone, and workload.ErrOverwrite when the trial was refused for that.
-func (e *TrialError) Unwrap() error { return e.err }
-
 // Prepare asks for a trial and waits until its files are laid out. When ctx ends
 // first the trial is stopped, as Wait does.
 func (a *Agent) Prepare(ctx context.Context, id string, spec workload.Spec) error {
@@ -219,6 +213,36 @@ func (a *Agent) Prepare(ctx context.Context, id string, spec workload.Spec) erro
 		}
 	}
 }
+
+// Find returns where the program of a command is in the session, or an error that says that it isn't there:
+// workload.ErrNoProgram.
+func (a *Agent) Find(ctx context.Context, c workload.CommandSpec) (string, error) {
+	if err := a.out.Send(wire.Message{Find: &wire.Find{Command: c}}); err != nil {
+		return "", a.lost()
+	}
+	for {
+		m, err := a.next(ctx)
+		switch {
+		case err != nil:
+			return "", err
+		case m.Found != nil && m.Found.Error != "":
+			return "", noProgram(m.Found.Error)
+		case m.Found != nil:
+			return m.Found.Path, nil
+		case m.Hello != nil, m.Ready != nil, m.Result != nil:
+			return "", a.distrust("it did not say whether a program is there")
+		}
+	}
+}
+
+// noProgram is what a worker says of a program that isn't there.
+type noProgram string
+
+// Error implements error.
+func (e noProgram) Error() string { return string(e) }
+
+// Is reports whether target is workload.ErrNoProgram.
+func (e noProgram) Is(target error) bool { return target == workload.ErrNoProgram }
 
 // Start begins the trial that Prepare made ready.
 func (a *Agent) Start(id string) error {
@@ -315,22 +339,10 @@ func (a *Agent) abandon(id string, cause error) error {
 			return &TrialError{Phase: wire.PhaseRun, Text: cause.Error(), Log: a.Session.Log(), err: errors.Join(cause, ErrLost)}
 		case m.Error != nil && m.Error.ID == id:
 			// Its signal was our own, and says nothing.
-			return &TrialError{Phase: m.Error.Phase, Text: cause.Error(), Log: m.Error.Log, Done: m.Error.Done, err: cause}
+			return &TrialError{Phase: m.Error.Phase, Text: cause.Error(), Log: m.Error.Log, Done: m.Error.Done, Command: m.Error.Command, err: cause}
 		case m.Result != nil && m.Result.ID == id:
 			// It was done in the same moment.
 			return &TrialError{Phase: wire.PhaseRun, Text: cause.Error(), Log: a.Session.Log(), err: cause}
 		}
 	}
-}
-
-// failed turns the worker's words into an error.
-func failed(e *wire.Error) error {
-	t := &TrialError{Phase: e.Phase, Text: e.Text, Signal: e.Signal, Log: e.Log, Done: e.Done}
-	if e.Missing {
-		t.err = workload.ErrMissing
-	}
-	if e.Overwrite {
-		t.err = workload.ErrOverwrite
-	}
-	return t
 }

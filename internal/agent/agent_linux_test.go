@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"plimsoll/internal/wire"
 	"plimsoll/internal/workertest"
 	"plimsoll/internal/workload"
+	"plimsoll/load"
 )
 
 // session opens a worker on the host: the real one, or a script in its place.
@@ -36,7 +38,7 @@ func session(t *testing.T, script string) engine.Session {
 	return s
 }
 
-const hello = `echo '{"hello":{"version":2}}'; `
+const hello = `echo '{"hello":{"version":3}}'; `
 
 var (
 	short = workload.Spec{Name: "short", Kind: workload.Append, Count: 20}
@@ -61,6 +63,56 @@ func TestOpenBad(t *testing.T) {
 	defer cancel()
 	if _, err := Open(ctx, session(t, "cat >/dev/null")); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("silence: Open() = %v, want the deadline", err)
+	}
+}
+
+// TestProbe: a worker tries the I/O engines when it is asked, once, and leaves no file behind.
+func TestProbe(t *testing.T) {
+	s := session(t, "")
+	a, err := Open(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	probes, err := a.Probe(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	works := map[string]bool{}
+	for _, p := range probes {
+		works[p.Engine] = p.OK
+	}
+	if !works[load.PSync] || !works[load.Null] || len(works) != 4 {
+		t.Errorf("Probe() = %+v, want four engines, and that psync and null work", probes)
+	}
+	if left, err := os.ReadDir(s.Info().HostPath); err != nil || len(left) > 0 {
+		t.Errorf("left in the worker's folder: %v, %v", left, err)
+	}
+	a.out = wire.NewWriter(io.Discard)
+	if again, err := a.Probe(t.Context()); err != nil || !slices.Equal(again, probes) {
+		t.Errorf("Probe() = %+v, %v the second time, want what it said before", again, err)
+	}
+}
+
+// TestProbeBad: a worker that doesn't answer, or something else, is not used again.
+func TestProbeBad(t *testing.T) {
+	for _, row := range []struct{ name, script, want string }{
+		{"dies", "read line; exit 4", "exit status 4"},
+		{"silence", "cat >/dev/null", "which I/O engines work"},
+		{"something else", `read line; echo '{"ready":{"id":"1"}}'; cat >/dev/null`, "answered something else"},
+		{"garbage", "read line; echo Segmentation fault; cat >/dev/null", "not a message"},
+	} {
+		a, err := Open(t.Context(), session(t, hello+row.script))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		if _, err := a.Probe(ctx); err == nil || !strings.Contains(err.Error(), row.want) {
+			t.Errorf("%s: Probe() = %v, want %q in it", row.name, err, row.want)
+		}
+		cancel()
+		if a.Fit() {
+			t.Errorf("%s: it is still fit", row.name)
+		}
 	}
 }
 

@@ -18,7 +18,9 @@ func (a *Agent) misplaced(m wire.Message, id string, running bool) string {
 	switch {
 	case m.Hello != nil:
 		return "it said hello again"
-	case m.Run != nil, m.Start != nil, m.Finish != nil, m.Stop != nil:
+	case m.Probed != nil:
+		return "it told of I/O engines that nobody asked for"
+	case m.Find != nil, m.Probe != nil, m.Run != nil, m.Start != nil, m.Finish != nil, m.Stop != nil:
 		return "it said what only plimsoll says"
 	case m.Ready != nil && m.Ready.ID == id && running:
 		return "it was ready a second time"

@@ -24,7 +24,7 @@ func (c *cell) name() string { return c.cell.Workload + " on " + c.where() }
 
 // where is the cell's name without its workload.
 func (c *cell) where() string {
-	s := c.cell.Engine + "/" + c.cell.Place
+	s := c.cell.Engine + "/" + c.cell.Places()
 	if c.cell.Limits != "" && c.cell.Limits != "none" {
 		s += ", " + c.cell.Limits
 	}

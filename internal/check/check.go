@@ -51,13 +51,15 @@ const (
 	EngineNote    = "engine-note"
 	Limit         = "limit"
 	Limited       = "limited"
+	Warm          = "warm"
+	Foreign       = "foreign-limit"
 )
 
 // IDs lists them all.
 var IDs = []string{
 	Cache, Direct, Unwritten, Compressible, Generator, Throttled, Burst, Cap, Neighbour, Drift, IOEngine, Unlike,
 	Amplification, Clock, Unsteady, NeverSteady, Unspoken, Window, FirstTouch, Overhead, Skew, DeviceUnknown, Rate, EngineNote,
-	Limit, Limited,
+	Limit, Limited, Warm, Foreign,
 }
 
 // Trial returns the doubts about one trial. run is the run it belongs to, for the
@@ -84,10 +86,11 @@ func Trial(t *record.Trial, run *record.Run) []record.Warning {
 		{false, false, checkWindow}, {false, false, checkClock}, {false, false, checkSkew},
 		// Whether the storage did it.
 		{true, true, checkCache}, {true, true, checkDirect}, {true, true, checkUnwritten}, {true, true, checkCompressible}, {true, true, checkAmplification},
+		{false, true, checkWarm},
 		// Whether the generator could.
 		{false, false, checkIOEngine}, {true, false, checkGenerator}, {false, false, checkThrottled}, {false, false, checkRate}, {false, false, checkEngineNotes},
 		// Whether its limits held, and whether they are what was measured.
-		{false, true, checkLimit}, {false, true, checkLimited},
+		{false, true, checkLimit}, {false, true, checkLimited}, {true, true, checkForeign},
 		// Whether it was alone, steady, and everywhere on the same ground.
 		{true, false, checkNeighbour}, {false, false, checkSteady}, {false, true, checkFirstTouch}, {false, false, checkGrounds},
 	} {

@@ -45,7 +45,7 @@ func checkFirstTouch(v *view) []record.Warning {
 func runFirstTouch(cells []cell) []record.Warning {
 	var out []record.Warning
 	for _, c := range cells {
-		if len(c.trials) < 1+firstTrials {
+		if len(c.trials) < 1+firstTrials || c.trials[0].Metric.LowerIsBetter() {
 			continue
 		}
 		first, least := c.trials[0].Value, c.trials[1].Value

@@ -101,7 +101,7 @@ func runDrift(cells []cell) []record.Warning {
 	var first, last time.Time
 	for i, c := range cells {
 		for _, t := range c.trials {
-			order, row, value = append(order, t.Order), append(row, i), append(value, t.Value)
+			order, row, value = append(order, t.Order), append(row, i), append(value, t.Metric.Rate(t.Value))
 			if first.IsZero() || t.Started.Before(first) {
 				first = t.Started
 			}

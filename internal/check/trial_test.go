@@ -1,6 +1,7 @@
 package check
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -318,4 +319,38 @@ func TestTrialFirstTouch(t *testing.T) {
 		{"not said", first(0), "", ""},
 		{"small blocks", func(t *record.Trial) { first(mib)(t); t.Spec.Job.BS = 4096 }, "", ""},
 	})
+}
+
+// TestWarm: sources that are not as cold or as warm as was asked for, and what reads of a share show.
+func TestWarm(t *testing.T) {
+	for _, row := range []struct {
+		name, reads, fs, from string
+		resident              float64
+		severity, want        string
+	}{
+		{"not asked", "", "9p", "", 1, "", ""},
+		{"cold", workload.Cold, "ext4", "", 0.02, "", ""},
+		{"warm", workload.Warm, "ext4", "", 1, "", ""},
+		{"not cold", workload.Cold, "ext4", "", 0.5, record.Doubt, "50 % of the bytes of the sources were still in the page cache"},
+		{"not warm", workload.Warm, "ext4", "", 0.5, record.Doubt, "only 50 % of the bytes"},
+		{"unknown", workload.Cold, "ext4", "", -1, "", ""},
+		{"a warm share", workload.Warm, "9p", "", 1, record.Note, "Warm reads of a share (9p) come from the host's cache"},
+		{"a warm share of the sources", workload.Warm, "ext4", "virtiofs", 0, record.Note, "Warm reads of a share (virtiofs) come from the host's cache"},
+		{"a cold share", workload.Cold, "fuse.sshfs", "", 0, record.Note, "the host's own cache may have them still"},
+		{"written to a share", workload.Warm, "9p", "ext4", 1, "", ""},
+		{"memory", workload.Cold, "tmpfs", "", 1, record.Note, "in memory (tmpfs)"},
+	} {
+		where := record.Where{FSType: row.fs}
+		if row.from != "" {
+			where.From = &record.From{FSType: row.from}
+		}
+		v := &view{t: &record.Trial{Spec: workload.Spec{Kind: workload.Tree, Reads: row.reads}, Results: []workload.Result{{Source: &workload.SourceState{Resident: row.resident}}}}, where: where}
+		ws := checkWarm(v)
+		switch {
+		case row.want == "" && len(ws) > 0:
+			t.Errorf("%s: %q, want nothing", row.name, ws[0].Text)
+		case row.want != "" && (len(ws) != 1 || ws[0].Severity != row.severity || !strings.Contains(ws[0].Text, row.want)):
+			t.Errorf("%s: %+v, want a %s with %q", row.name, ws, row.severity, row.want)
+		}
+	}
 }

@@ -28,6 +28,9 @@ func runUnspoken(trials []*record.Trial) []record.Warning {
 		if _, ok := workload.Steadiness(t.Results, t.Metric); ok {
 			continue // It is judged by its rounds.
 		}
+		if t.Metric.LowerIsBetter() {
+			continue // A program that is timed as a whole has no rate.
+		}
 		c := workload.CourseOf(t.Results, "1/s")
 		short := false
 		for _, m := range mutes {

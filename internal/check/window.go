@@ -42,6 +42,8 @@ func checkWindow(v *view) []record.Warning {
 	switch {
 	case v.elapsed <= 0 || ops == 0:
 		return warning(Window, record.Doubt, e, "Nothing was completed in the measured window (%s).", size.Duration(v.elapsed))
+	case v.t.Spec.Kind == workload.Command:
+		return nil // It is timed as a whole, and nothing of it is counted.
 	case ops < fewOps:
 		return warning(Window, record.Doubt, e, "The figure rests on %s: chance alone moves it by more than 18 %%.", operations(ops))
 	case v.elapsed < limitedWindow && (strings.Contains(limits, "bps") || strings.Contains(limits, "iops")):

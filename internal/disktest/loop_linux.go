@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"plimsoll/internal/leaktest"
 )
 
@@ -100,7 +102,8 @@ func ImageNamed(t testing.TB, dir, name string, size int64) string {
 
 // Loop makes a loop device over a file and returns its path. It is detached at the end of the
 // test, unless the test has done so. With direct, it uses no page cache of the file. It has the scheduler that
-// new loop devices have, none, whatever its last user has left. later are files that Reattach gives it: they are detached as well.
+// new loop devices have, none, whatever its last user has left. later are files that Reattach gives it: they are detached as well,
+// and it is read-only, or the kernel would not change its file.
 func Loop(t testing.TB, image string, direct bool, later ...string) string {
 	t.Helper()
 	needRoot(t, "makes a loop device")
@@ -109,7 +112,11 @@ func Loop(t testing.TB, image string, direct bool, later ...string) string {
 	if direct {
 		mode = "--direct-io=on"
 	}
-	out, err := exec.Command("losetup", mode, "--find", "--show", image).CombinedOutput()
+	argv := []string{mode, "--find", "--show", image}
+	if len(later) > 0 {
+		argv = append([]string{"--read-only"}, argv...)
+	}
+	out, err := exec.Command("losetup", argv...).CombinedOutput()
 	if err != nil {
 		t.Skipf("needs a loop device: losetup: %v: %s", err, out)
 	}
@@ -124,20 +131,26 @@ func Loop(t testing.TB, image string, direct bool, later ...string) string {
 	return device
 }
 
-// Reattach gives a loop device another file, which its maker has been told of: another device with the same number. What the kernel keeps
-// for the number is left as it is.
+// loopChangeFD is LOOP_CHANGE_FD (linux/loop.h), which golang.org/x/sys doesn't have.
+const loopChangeFD = 0x4C06
+
+// Reattach gives a loop device another file of the same size, which its maker has been told of: another device with the same number. What the
+// kernel keeps for the number is left as it is. It is done at once: were the device detached first, somebody else's file could get
+// its number meanwhile.
 func Reattach(t testing.TB, device, image string) {
 	t.Helper()
-	Run(t, "losetup", "--detach", device)
-	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
-		// Who has it open keeps it for a moment.
-		out, err := exec.Command("losetup", device, image).CombinedOutput()
-		if err == nil {
-			return
-		}
-		if time.Now().After(end) {
-			t.Skipf("needs %s again, which somebody else has got: %s", device, out)
-		}
+	d, err := os.Open(device)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	f, err := os.Open(image)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := unix.IoctlSetInt(int(d.Fd()), loopChangeFD, int(f.Fd())); err != nil {
+		t.Fatalf("give %s the file %s: %v", device, image, err)
 	}
 }
 

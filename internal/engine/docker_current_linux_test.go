@@ -65,7 +65,11 @@ func TestDockerCurrent(t *testing.T) {
 	if a.Hello.Seccomp != 2 {
 		t.Errorf("seccomp mode %d, want 2: a filter", a.Hello.Seccomp)
 	}
-	for _, p := range a.Hello.Probes {
+	probes, err := a.Probe(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range probes {
 		if want := p.Engine != load.IOUring; p.OK != want {
 			t.Errorf("%s works: %v (%s), want %v", p.Engine, p.OK, p.Reason, want)
 		}

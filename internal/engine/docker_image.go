@@ -49,6 +49,9 @@ type dockerImage struct {
 	windows bool
 }
 
+// source is where the sources' own place is in the container.
+func (i *dockerImage) source() string { return i.data + sourceSuffix }
+
 // image finds what spec's containers are made from, and imports Plimsoll's own
 // image if the daemon hasn't got it. No registry is asked.
 func (e *docker) image(ctx context.Context, api *client.Client, d *dockerDaemon, name string) (*dockerImage, error) {

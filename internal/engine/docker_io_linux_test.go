@@ -3,7 +3,6 @@ package engine
 import (
 	"errors"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -31,7 +30,7 @@ func testDockerIOLimits(t *testing.T, l *dockerLab) {
 		r.BlkioDeviceWriteBps[0].Rate != 1<<20 {
 		t.Errorf("the daemon was asked for %v, want 1048576 on %s", r.BlkioDeviceWriteBps, loop)
 	}
-	h, err := HoldAll([]Session{s.Session})
+	h, err := HoldAll(t.Context(), []Session{s.Session})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +44,7 @@ func testDockerIOLimits(t *testing.T, l *dockerLab) {
 		t.Error(err)
 	}
 	// What the daemon was given stays: it is the container's.
-	if h, err = HoldAll([]Session{s.Session}); err != nil || h.Of(0).Of(limit.WriteBPS) != 1<<20 {
+	if h, err = HoldAll(t.Context(), []Session{s.Session}); err != nil || h.Of(0).Of(limit.WriteBPS) != 1<<20 {
 		t.Errorf("the second hold: %+v, %v", h.Of(0), err)
 	}
 	if err := h.Release(); err != nil {
@@ -83,48 +82,5 @@ func testDockerIOLimits(t *testing.T, l *dockerLab) {
 			t.Errorf("%v in %s: %v, want %q", x.limits, x.place.Kind, err, x.want)
 		}
 		l.wantNothing(t, bad.ID)
-	}
-}
-
-// TestDeviceLimitOfAKilledPlimsoll: a limit in the root group that a killed plimsoll left goes with the next sweep, and one that somebody
-// else set stays.
-func TestDeviceLimitOfAKilledPlimsoll(t *testing.T) {
-	const file = "/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device"
-	if _, err := os.Stat(file); err != nil {
-		t.Skip("needs blkio of control groups of version 1")
-	}
-	loop := disktest.Loop(t, disktest.Image(t, 8<<20), false)
-	number := disktest.Number(t, loop)
-	set := func(value string) {
-		t.Helper()
-		if err := os.WriteFile(file, []byte(number+" "+value), 0); err != nil {
-			t.Fatal(err)
-		}
-	}
-	has := func() string {
-		b, _ := os.ReadFile(file)
-		for line := range strings.Lines(string(b)) {
-			if v, ok := strings.CutPrefix(line, number+" "); ok {
-				return strings.TrimSpace(v)
-			}
-		}
-		return ""
-	}
-	t.Cleanup(func() { set("0") })
-	for _, x := range []struct{ now, want string }{{"1048576", ""}, {"2097152", "2097152"}} {
-		set(x.now)
-		j := journalIn(t.TempDir())
-		entry := leftover{ID: "device-x-0", Engine: "host", Owner: Owner{PID: 1 << 22, Start: "1", Boot: Self().Boot}, Root: &rootLimit{Limits: limit.Limits{WriteBPS: 1 << 20}}}
-		if err := entry.Root.Device.UnmarshalText([]byte(number)); err != nil {
-			t.Fatal(err)
-		}
-		if err := j.note(entry); err != nil {
-			t.Fatal(err)
-		}
-		h := &host{state: filepath.Dir(j.dir), journal: j}
-		removed, err := h.Sweep(t.Context())
-		if err != nil || len(removed) != 1 || has() != x.want {
-			t.Errorf("%s: Sweep = %v, %v, and the root group has %q, want %q", x.now, removed, err, has(), x.want)
-		}
 	}
 }

@@ -11,7 +11,6 @@ import (
 
 	cerrdefs "github.com/containerd/errdefs"
 	"github.com/docker/go-units"
-	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 
 	"plimsoll/internal/place"
@@ -74,12 +73,15 @@ func (s *dockerSession) open(ctx context.Context, d *dockerDaemon, spec Spec) er
 	if err != nil {
 		return err
 	}
-	if spec.Place.Kind == place.Bind {
-		if s.folder, err = s.e.makeFolder(spec); err != nil {
-			return err
-		}
+	if d.local {
+		s.bound = boundFolders(spec)
+	}
+	if s.folder, s.sourceFolder, err = s.e.makeFolders(spec, s.bound); err != nil {
+		return err
+	}
+	for _, folder := range s.folders() {
 		if uid, gid := dockerRoot(s.api.DaemonHost(), d); uid != 0 && os.Geteuid() == 0 {
-			if err := os.Chown(s.folder, uid, gid); err != nil {
+			if err := os.Chown(folder, uid, gid); err != nil {
 				return fmt.Errorf("give the folder of place %s to the containers' root: %w", spec.Place.Name, err)
 			}
 		}
@@ -93,14 +95,14 @@ func (s *dockerSession) open(ctx context.Context, d *dockerDaemon, spec Spec) er
 			return fmt.Errorf("volume %s: %w", spec.Volume, dockerErr(err))
 		}
 	} else if spec.Place.Kind == place.Volume && d.name == "podman" {
-		// Podman drops the options of a volume that is made with the container.
-		cctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dockerCreateTimeout)
-		defer cancel()
-		v, err := s.api.VolumeCreate(cctx, client.VolumeCreateOptions{Name: dockerName(spec.ID), Driver: dockerVolumeDriver(spec.Place), DriverOpts: spec.Place.DriverOpts, Labels: s.e.labels(spec.ID)})
-		if err != nil {
-			return fmt.Errorf("make volume %s: %w", dockerName(spec.ID), dockerErr(err))
+		if s.volume, err = s.podmanVolume(ctx, spec.Place, dockerName(spec.ID)); err != nil {
+			return err
 		}
-		s.volume = v.Volume.Name
+	}
+	if spec.Source != nil && spec.Source.Kind == place.Volume && d.name == "podman" {
+		if s.sourceVolume, err = s.podmanVolume(ctx, *spec.Source, dockerName(spec.ID)+sourceSuffix); err != nil {
+			return err
+		}
 	}
 	for vanished := -1; ; {
 		tried, ulimits := s.e.limits()
@@ -115,6 +117,17 @@ func (s *dockerSession) open(ctx context.Context, d *dockerDaemon, spec Spec) er
 			return err
 		}
 	}
+}
+
+// podmanVolume makes a volume before its container: Podman drops the options of one that is made with it.
+func (s *dockerSession) podmanVolume(ctx context.Context, p place.Spec, name string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dockerCreateTimeout)
+	defer cancel()
+	v, err := s.api.VolumeCreate(ctx, client.VolumeCreateOptions{Name: name, Driver: dockerVolumeDriver(p), DriverOpts: p.DriverOpts, Labels: s.e.labels(s.name)})
+	if err != nil {
+		return "", fmt.Errorf("make volume %s: %w", name, dockerErr(err))
+	}
+	return v.Volume.Name, nil
 }
 
 // launch makes the container, connects to it and starts it.
@@ -150,7 +163,7 @@ func (s *dockerSession) launch(ctx context.Context, d *dockerDaemon, spec Spec, 
 	}
 	s.stream(at.HijackedResponse)
 	if _, err := s.api.ContainerStart(ctx, s.id, client.ContainerStartOptions{}); err != nil {
-		return fmt.Errorf("start the container: %w", s.startErr(err, spec))
+		return runtimeErr(fmt.Errorf("start the container: %w", s.startErr(err, spec)), spec, d)
 	}
 	return nil
 }
@@ -215,7 +228,7 @@ func (s *dockerSession) create(ctx context.Context, d *dockerDaemon, spec Spec, 
 				return cerr
 			}
 		default:
-			return fmt.Errorf("make the container: %w", s.createErr(err, d, spec))
+			return runtimeErr(fmt.Errorf("make the container: %w", s.createErr(err, d, spec)), spec, d)
 		}
 	}
 	return fmt.Errorf("make the container: %w", dockerErr(err))
@@ -226,8 +239,13 @@ func (s *dockerSession) tryCreate(ctx context.Context, d *dockerDaemon, spec Spe
 	if err != nil {
 		return client.ContainerCreateResult{}, err
 	}
-	if m := dockerMount(spec, s.e, img.data, s.folder, s.volume); m != nil {
+	if m := dockerMount(spec.Place, s.e.labels(spec.ID), img.data, s.folder, spec.Volume, s.volume); m != nil {
 		host.Mounts = append(host.Mounts, *m)
+	}
+	if spec.Source != nil {
+		if m := dockerMount(*spec.Source, s.e.labels(spec.ID), img.source(), s.sourceFolder, "", s.sourceVolume); m != nil {
+			host.Mounts = append(host.Mounts, *m)
+		}
 	}
 	// A daemon makes a container to the end although its client has hung up, and
 	// only its answer tells which: so it is heard out, and a cancelled Open
@@ -283,12 +301,15 @@ func (s *dockerSession) describe(ctx context.Context, d *dockerDaemon, spec Spec
 	}
 	c := in.Container
 	if c.HostConfig != nil {
-		s.info.Runtime = d.runtime(c.HostConfig.Runtime)
+		s.info.Runtime, s.info.Isolation = d.runtime(c.HostConfig.Runtime), isolationOf(c.HostConfig, spec)
 	}
 	for _, m := range c.Mounts {
 		// A nameless volume goes away with the container, but a little later.
 		if spec.Place.Kind == place.Volume && spec.Volume == "" && m.Destination == img.data {
 			s.volume = m.Name
+		}
+		if spec.Source != nil && spec.Source.Kind == place.Volume && m.Destination == img.source() {
+			s.sourceVolume = m.Name
 		}
 	}
 	if !d.local {
@@ -297,31 +318,8 @@ func (s *dockerSession) describe(ctx context.Context, d *dockerDaemon, spec Spec
 	if c.State != nil {
 		s.info.PID = dockerPID(c.State.Pid, s.id)
 	}
-	s.info.HostPath = s.hostPath(c, spec, img)
-}
-
-// hostPath is where the data is on the host, empty for memory and where unknown.
-func (s *dockerSession) hostPath(c container.InspectResponse, spec Spec, img *dockerImage) string {
-	switch spec.Place.Kind {
-	case place.Bind:
-		return s.folder
-	case place.Volume:
-		for _, m := range c.Mounts {
-			if m.Destination == img.data {
-				return m.Source + "/" + folderPrefix + spec.ID
-			}
-		}
-	case place.Layer:
-		upper := ""
-		if c.GraphDriver != nil {
-			upper = c.GraphDriver.Data["UpperDir"]
-		}
-		if upper == "" {
-			upper = dockerUpper(s.info.PID)
-		}
-		if upper != "" {
-			return upper + img.data
-		}
+	s.info.HostPath = s.hostPath(c, spec.Place, img.data, s.folder)
+	if spec.Source != nil {
+		s.info.SourcePath = s.hostPath(c, *spec.Source, img.source(), s.sourceFolder)
 	}
-	return ""
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,8 +25,11 @@ type dockerSession struct {
 	api *client.Client
 	// name is the session's ID; id is the container's, empty before it is made.
 	name, id string
-	// volume and folder are what else was made, or empty.
-	volume, folder string
+	// volume and folder are what else was made, or empty; the others are those of the sources.
+	volume, folder             string
+	sourceVolume, sourceFolder string
+	// bound are the worker's own folders in volumes that are folders of this machine.
+	bound []string
 	// memory is the limit in bytes, for State's words.
 	memory int64
 	limits *ioLimits
@@ -137,17 +141,24 @@ func (s *dockerSession) close(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}
-	if s.volume != "" {
-		errs = append(errs, s.e.removeVolume(ctx, s.api, s.volume))
+	for _, v := range []string{s.volume, s.sourceVolume} {
+		if v != "" {
+			errs = append(errs, s.e.removeVolume(ctx, s.api, v))
+		}
 	}
-	if s.folder != "" {
-		errs = append(errs, s.e.dropFolder(s.name, s.folder))
+	if folders := append(s.folders(), s.bound...); len(folders) > 0 {
+		errs = append(errs, s.e.dropFolders(s.name, folders...))
 	}
 	s.e.leave(s.name)
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("close session %s (what is left goes with the next sweep): %w", s.name, err)
 	}
 	return nil
+}
+
+// folders are those of this machine that were made for the session.
+func (s *dockerSession) folders() []string {
+	return slices.DeleteFunc([]string{s.folder, s.sourceFolder}, func(f string) bool { return f == "" })
 }
 
 // dockerTries is how often a removal that the daemon refused is tried again, 20 ms and

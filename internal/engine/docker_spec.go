@@ -34,18 +34,26 @@ func dockerCheck(spec Spec, d *dockerDaemon) error {
 	no := func(what, reason, fix string) error {
 		return &Unsupported{Engine: "docker", What: what, Reason: reason, Fix: fix}
 	}
-	switch spec.Place.Kind {
-	case place.Layer, place.Volume, place.Tmpfs:
-	case place.Bind:
-		if !d.local {
-			return no("place bind", d.elsewhere+", so the folder can't be checked or cleaned up", "use a volume")
+	for _, p := range spec.places() {
+		switch p.Kind {
+		case place.Layer, place.Volume, place.Tmpfs:
+		case place.Bind:
+			if !d.local {
+				return no("place bind", d.elsewhere+", so the folder can't be checked or cleaned up", "use a volume")
+			}
+		case place.Dir:
+			return no("place dir", "a container doesn't see folders of the host", "use bind, or the engine host")
+		case place.Share:
+			return no("place share", "shares are not provided to containers of a daemon yet", "")
+		default:
+			return no(fmt.Sprintf("place %q", p.Kind), "it knows layer, bind, volume and tmpfs", "")
 		}
-	case place.Dir:
-		return no("place dir", "a container doesn't see folders of the host", "use bind, or the engine host")
-	case place.Share:
-		return no("place share", "shares are not provided to containers of a daemon yet", "")
-	default:
-		return no(fmt.Sprintf("place %q", spec.Place.Kind), "it knows layer, bind, volume and tmpfs", "")
+		if p.Size < 0 {
+			return fmt.Errorf("place %s: size %d is negative", p.Name, p.Size)
+		}
+	}
+	if err := checkRuntime(spec, d); err != nil {
+		return err
 	}
 	if spec.Volume != "" && spec.Place.Kind != place.Volume {
 		return fmt.Errorf("place %s: volume %s is no place of kind %s", spec.Place.Name, spec.Volume, spec.Place.Kind)
@@ -53,9 +61,6 @@ func dockerCheck(spec Spec, d *dockerDaemon) error {
 	if namelessVolume.MatchString(spec.Volume) {
 		// Podman removes a nameless volume with any container that had it.
 		return no("volume "+spec.Volume, "it has no name of its own, and could go away with the container", "name a volume that has one")
-	}
-	if spec.Place.Size < 0 {
-		return fmt.Errorf("place %s: size %d is negative", spec.Place.Name, spec.Place.Size)
 	}
 	if err := dockerCheckLimits(spec.Limits); err != nil || !d.windows() {
 		return err
@@ -75,10 +80,20 @@ func dockerCheckLimits(l limit.Limits) error {
 // own, which the agent makes and removes: the volume may be an export of
 // somebody's server, with other files in it, and two sessions may share it.
 func dockerWorkDir(spec Spec, img *dockerImage) string {
-	if spec.Place.Kind == place.Volume {
-		return img.data + img.separator() + folderPrefix + spec.ID
+	return dockerDirIn(spec.Place, spec.ID, img.data, img)
+}
+
+// dockerSourceDir is that of the sources' own place.
+func dockerSourceDir(spec Spec, img *dockerImage) string {
+	return dockerDirIn(*spec.Source, spec.ID, img.source(), img)
+}
+
+// dockerDirIn is the folder of session id in a place that is mounted on target.
+func dockerDirIn(p place.Spec, id, target string, img *dockerImage) string {
+	if p.Kind == place.Volume {
+		return target + img.separator() + folderPrefix + id
 	}
-	return img.data
+	return target
 }
 
 // dockerConfig describes the container of a session. devices are those that its rates go on.
@@ -93,6 +108,9 @@ func (e *docker) dockerConfig(spec Spec, d *dockerDaemon, img *dockerImage, devi
 		// A user's image may name another user and folder.
 		User: "0:0", WorkingDir: "/",
 		Labels: e.labels(spec.ID),
+	}
+	if spec.Source != nil {
+		cfg.Entrypoint = append(cfg.Entrypoint, "--source", dockerSourceDir(spec, img))
 	}
 	if d.windows() {
 		cfg.User, cfg.WorkingDir = windowsUser, windowsRoot
@@ -110,6 +128,7 @@ func (e *docker) dockerConfig(spec Spec, d *dockerDaemon, img *dockerImage, devi
 	if err := dockerLimits(d, spec, devices, host); err != nil {
 		return nil, nil, err
 	}
+	host.Runtime = spec.Runtime
 	if d.windows() {
 		return cfg, host, nil // It has neither resource limits nor capabilities nor seccomp.
 	}
@@ -162,27 +181,24 @@ func dockerSeccomp(profile string, d *dockerDaemon) (string, error) {
 	return filepath.Abs(profile)
 }
 
-// dockerMount describes what is mounted at the data path, or nil for the layer.
-func dockerMount(spec Spec, e *docker, target, folder, volume string) *mount.Mount {
-	switch spec.Place.Kind {
+// dockerMount describes what is mounted on target for a place, or nil for the layer. folder is the host's of a bind; named a volume that is
+// the user's, volume one that was made for the session.
+func dockerMount(p place.Spec, labels map[string]string, target, folder, named, volume string) *mount.Mount {
+	switch p.Kind {
 	case place.Bind:
 		return &mount.Mount{Type: mount.TypeBind, Source: folder, Target: target}
 	case place.Volume:
-		m := &mount.Mount{Type: mount.TypeVolume, Source: cmp.Or(spec.Volume, volume), Target: target}
-		if spec.Volume != "" {
+		m := &mount.Mount{Type: mount.TypeVolume, Source: cmp.Or(named, volume), Target: target}
+		if named != "" {
 			m.VolumeOptions = &mount.VolumeOptions{NoCopy: true}
 		}
 		if m.Source == "" {
 			// Without a name it goes away with the container, also when plimsoll is killed.
-			m.VolumeOptions = &mount.VolumeOptions{NoCopy: true, Labels: e.labels(spec.ID), DriverConfig: &mount.Driver{Name: dockerVolumeDriver(spec.Place), Options: spec.Place.DriverOpts}}
+			m.VolumeOptions = &mount.VolumeOptions{NoCopy: true, Labels: labels, DriverConfig: &mount.Driver{Name: dockerVolumeDriver(p), Options: p.DriverOpts}}
 		}
 		return m
 	case place.Tmpfs:
-		n := spec.Place.Size
-		if n == 0 {
-			n = defaultTmpfs
-		}
-		return &mount.Mount{Type: mount.TypeTmpfs, Target: target, TmpfsOptions: &mount.TmpfsOptions{SizeBytes: n, Mode: 0o755}}
+		return &mount.Mount{Type: mount.TypeTmpfs, Target: target, TmpfsOptions: &mount.TmpfsOptions{SizeBytes: cmp.Or(p.Size, defaultTmpfs), Mode: 0o755}}
 	}
 	return nil
 }

@@ -1,5 +1,5 @@
 // Package engine runs the worker somewhere: on the host, in a container of an
-// OCI runtime, or in a container of a Docker-compatible daemon.
+// OCI runtime, in a container of a Docker-compatible daemon, or in a virtual machine.
 //
 // An Engine opens Sessions. A session is one running agent (see package wire)
 // with its data in one place, under one set of limits; trials run in it one
@@ -21,7 +21,7 @@ import (
 // An Engine is one way to run a worker. Its methods may be called from several
 // goroutines at once.
 type Engine interface {
-	// Name is the plan's name for it: host, oci, docker.
+	// Name is the plan's name for it: host, oci, docker, vm.
 	Name() string
 	// Probe finds out whether the engine works here, by using it. It starts no
 	// daemon and leaves nothing behind.
@@ -62,6 +62,8 @@ type Spec struct {
 	ID string
 	// Place is where the data lives. Its Path is set for dir and bind.
 	Place place.Spec
+	// Source, if set, is where the sources of workloads lie that read some. nil: in Place.
+	Source *place.Spec
 	// Volume, if set, names a volume that is there already, for a place of that kind. The agent works in a folder of its
 	// own in it; the volume stays. Of the engines, docker alone has them.
 	Volume string
@@ -85,6 +87,14 @@ type Spec struct {
 	Isolation string
 }
 
+// places are the one of the data, and that of the sources if it is another.
+func (s Spec) places() []place.Spec {
+	if s.Source == nil {
+		return []place.Spec{s.Place}
+	}
+	return []place.Spec{s.Place, *s.Source}
+}
+
 // Why there is no limit on I/O in memory, and what there is.
 const (
 	memoryPlace = "the place is memory (tmpfs): its size and the container's memory bound how much, and nothing how fast"
@@ -103,6 +113,8 @@ type Info struct {
 	Host string `json:"host,omitempty"`
 	// Runtime is what ran the container, with its version: "runc 1.1.5".
 	Runtime string `json:"runtime,omitempty"`
+	// Isolation is how a Windows container is kept apart, process or hyperv; empty for others.
+	Isolation string `json:"isolation,omitempty"`
 	// Daemon is the engine's daemon with its version: "docker 20.10.24".
 	Daemon string `json:"daemon,omitempty"`
 	// Storage is the snapshotter or storage driver of the layer.
@@ -112,8 +124,13 @@ type Info struct {
 	PID int `json:"pid,omitempty"`
 	// HostPath is the host's path of the data, where there is one and it is known.
 	HostPath string `json:"host_path,omitempty"`
+	// SourcePath is that of the sources, if they have a place of their own.
+	SourcePath string `json:"source_path,omitempty"`
 	// Container is the container's full id, for engines that have one.
 	Container string `json:"container,omitempty"`
+	// Guest is set if the worker runs in a virtual machine: PID is that of the machine's program, and what the worker
+	// says of devices is about the machine's own.
+	Guest bool `json:"guest,omitempty"`
 }
 
 // A Probe is what an engine found out about itself.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -37,6 +38,7 @@ type limited interface {
 
 // A ground is where the limits of one running session go.
 type ground struct {
+	fs      device.FS
 	session limited
 	io      *ioLimits
 	groups  *cgroup.Host
@@ -84,7 +86,7 @@ func groundOf(s Session, fs device.FS) (*ground, error) {
 	if err != nil {
 		return nil, io.no(keys, "control groups can't be used: "+err.Error(), "")
 	}
-	g := &ground{session: l, io: io, groups: groups}
+	g := &ground{fs: fs, session: l, io: io, groups: groups}
 	if io.own != nil {
 		g.target = io.own.Target
 	} else if g.target, err = groups.Find(info.PID, io.container, ""); err != nil {
@@ -200,7 +202,7 @@ func checkHold(s Session, fs device.FS) error {
 		return err
 	}
 	if g.io.asked.DeviceWide {
-		_, err = g.rootGroup()
+		_, err = g.notes()
 	}
 	return err
 }
@@ -220,11 +222,23 @@ func (h *Hold) Of(i int) *limit.Held {
 	return h.held[i]
 }
 
-// HoldAll puts the limits on I/O of sessions in force, all or none, until Release is called. Rates that shall
-// hold at the device are summed over the sessions.
-func HoldAll(sessions []Session) (*Hold, error) { return holdAll(sessions, device.Host()) }
+// Foreign are those of some limits that are none of the sessions' own.
+func (h *Hold) Foreign(found []limit.Applied) []limit.Applied {
+	if h == nil {
+		return found
+	}
+	return slices.DeleteFunc(found, func(f limit.Applied) bool {
+		return slices.ContainsFunc(h.held, func(own *limit.Held) bool { return own != nil && slices.ContainsFunc(own.Applied, f.Same) })
+	})
+}
 
-func holdAll(sessions []Session, fs device.FS) (_ *Hold, err error) {
+// HoldAll puts the limits on I/O of sessions in force, all or none, until Release is called. Rates that shall
+// hold at the device are summed over the sessions. Until ctx ends it waits for others who write to the root group.
+func HoldAll(ctx context.Context, sessions []Session) (*Hold, error) {
+	return holdAll(ctx, sessions, device.Host())
+}
+
+func holdAll(ctx context.Context, sessions []Session, fs device.FS) (_ *Hold, err error) {
 	h := &Hold{held: make([]*limit.Held, len(sessions))}
 	defer func() {
 		if err != nil {
@@ -248,7 +262,7 @@ func holdAll(sessions []Session, fs device.FS) (_ *Hold, err error) {
 			return h, fmt.Errorf("limits %s: %w", g.io.asked.Name, err)
 		}
 	}
-	if h.wide, err = holdWide(h.grounds); err != nil {
+	if h.wide, err = holdWide(ctx, h.grounds); err != nil {
 		return h, err
 	}
 	for i, g := range at {

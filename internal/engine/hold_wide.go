@@ -1,21 +1,24 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"plimsoll/internal/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/explain"
+	"plimsoll/internal/limit/hold"
 )
 
 // A wide is the limit of one device for all who use it: the root group of version 1, which writes back what
-// containers left in the page cache. It is in force for a trial, and a sweep removes it if plimsoll was killed meanwhile.
+// containers left in the page cache. It is in force for a trial, and a sweep removes it if plimsoll was killed meanwhile. It
+// is noted where plimsoll limit notes what it sets there, which may come or go during the trial.
 type wide struct {
-	groups *cgroup.Host
-	root   *cgroup.Target
+	notes  *hold.Wides
 	device explain.Spot
 	// limits are the sums over all who asked.
 	limits  limit.Limits
@@ -23,10 +26,12 @@ type wide struct {
 	entry   leftover
 }
 
-// A rootLimit is what a killed plimsoll may have left in the root group.
-type rootLimit struct {
-	Device cgroup.Device `json:"device"`
-	Limits limit.Limits  `json:"limits"`
+// noteWides are the notes of limits in the root group, in the state directory that a journal is of.
+func (j journal) noteWides(fs device.FS, groups *cgroup.Host) *hold.Wides {
+	if j.dir == "" {
+		return hold.NewWides(fs, groups, "")
+	}
+	return hold.NewWides(fs, groups, filepath.Dir(j.dir))
 }
 
 // rateKeys lists the keys of rates that l has.
@@ -39,32 +44,27 @@ func rateKeys(l limit.Limits) (keys []limit.Key) {
 	return keys
 }
 
-// rootGroup is the group that is told of a device's own limit. Version 2 has none, and needs none: it charges buffered
-// writes to who wrote them. One that has a limit for the device already is somebody else's, and is left alone.
-func (g *ground) rootGroup() (*cgroup.Target, error) {
-	root, err := g.groups.Device()
-	if errors.Is(err, cgroup.ErrUnsupported) {
-		return nil, nil
-	}
-	keys := rateKeys(g.io.asked)
-	if err != nil {
-		return nil, g.io.no(keys, err.Error(), "")
-	}
-	states, err := g.groups.Read(root)
-	if err != nil {
-		return nil, fmt.Errorf("read the limits of the root group: %w", err)
-	}
+// notes are those of the root group, which is told of a device's own limit; nil for none. Version 2 has none, and needs none: it
+// charges buffered writes to who wrote them. A device that has a limit there already is somebody else's, and is left alone.
+func (g *ground) notes() (*hold.Wides, error) {
+	notes := g.io.journal.noteWides(g.fs, g.groups)
 	for _, d := range g.where.Hard {
-		n := cgroup.Device{Major: d.Major, Minor: d.Minor}
-		if has := states[0].Devices[n]; !has.IsZero() {
-			return nil, g.io.no(keys, fmt.Sprintf("%s has a limit in the root group already, which is somebody else's (%s)", d.Name, has), "remove it first, or leave out device_wide")
+		err := notes.Free(d)
+		var taken *hold.TakenError
+		switch {
+		case errors.Is(err, cgroup.ErrUnsupported):
+			return nil, nil
+		case errors.As(err, &taken):
+			return nil, g.io.no(rateKeys(g.io.asked), taken.Error(), "remove it first, or leave out device_wide")
+		case err != nil:
+			return nil, fmt.Errorf("limit %s for all who use it: %w", d.Name, err)
 		}
 	}
-	return root, nil
+	return notes, nil
 }
 
 // holdWide sets the limits of devices for those grounds that ask for them.
-func holdWide(grounds []*ground) (all []*wide, err error) {
+func holdWide(ctx context.Context, grounds []*ground) (all []*wide, err error) {
 	for _, g := range grounds {
 		if !g.io.asked.DeviceWide {
 			continue
@@ -72,12 +72,12 @@ func holdWide(grounds []*ground) (all []*wide, err error) {
 		for _, d := range g.where.Hard {
 			i := slices.IndexFunc(all, func(w *wide) bool { return w.device.Number() == d.Number() })
 			if i < 0 {
-				root, err := g.rootGroup()
-				if err != nil || root == nil {
+				notes, err := g.notes()
+				if err != nil || notes == nil {
 					return nil, err
 				}
 				i = len(all)
-				all = append(all, &wide{groups: g.groups, root: root, device: d, journal: g.io.journal,
+				all = append(all, &wide{notes: notes, device: d, journal: g.io.journal,
 					entry: leftover{ID: "device-" + g.io.id + "-" + fmt.Sprint(i), Engine: g.io.engine, Owner: Self()}})
 			}
 			for _, k := range rateKeys(g.io.asked) {
@@ -86,7 +86,7 @@ func holdWide(grounds []*ground) (all []*wide, err error) {
 		}
 	}
 	for i, w := range all {
-		if err := w.hold(); err != nil {
+		if err := w.hold(ctx); err != nil {
 			return all[:i], err
 		}
 	}
@@ -109,27 +109,23 @@ func (w *wide) add(k limit.Key, l limit.Limits) {
 	}
 }
 
-func (w *wide) number() cgroup.Device {
-	return cgroup.Device{Major: w.device.Major, Minor: w.device.Minor}
-}
-
 // hold notes the limit and then sets it.
-func (w *wide) hold() error {
-	w.entry.Root = &rootLimit{w.number(), w.limits}
+func (w *wide) hold(ctx context.Context) error {
+	loan := w.notes.Loan("plimsoll run ("+w.entry.ID+")", w.device, w.limits)
+	w.entry.Root = &loan
 	if err := w.journal.note(w.entry); err != nil {
 		return err
 	}
-	_, err := w.groups.Hold(w.root, cgroup.Want{Change: limit.Change{Set: w.limits}, Devices: []cgroup.Device{w.number()}})
-	if err != nil {
+	if err := w.notes.Lend(ctx, loan); err != nil {
 		return errors.Join(fmt.Errorf("limit %s for all who use it: %w", w.device.Name, err), w.journal.forget(w.entry.ID))
 	}
 	return nil
 }
 
-// release removes the limit and its note.
+// release removes the limit and its note, also after an interrupt.
 func (w *wide) release() error {
-	if err := removeRootLimit(w.groups, w.root, *w.entry.Root); err != nil {
-		return err
+	if err := w.notes.Return(context.Background(), *w.entry.Root); err != nil {
+		return fmt.Errorf("take the limit of %s back that was for all who use it: %w", w.device.Name, err)
 	}
 	return w.journal.forget(w.entry.ID)
 }
@@ -142,37 +138,18 @@ func (w *wide) applied() (list []limit.Applied) {
 	return list
 }
 
-// removeRootLimit removes what was set in the root group, unless somebody has set something else since, or
-// the device is gone.
-func removeRootLimit(groups *cgroup.Host, root *cgroup.Target, l rootLimit) error {
-	states, err := groups.Read(root)
-	if err != nil {
-		return fmt.Errorf("read the limits of the root group: %w", err)
-	}
-	var keys []limit.Key
-	for _, k := range rateKeys(l.Limits) {
-		if states[0].Devices[l.Device].Number(k) == l.Limits.Number(k) {
-			keys = append(keys, k)
-		}
-	}
-	if len(keys) == 0 {
-		return nil
-	}
-	if _, err := groups.Hold(root, cgroup.Want{Change: limit.Change{Remove: keys}, Devices: []cgroup.Device{l.Device}}); err != nil {
-		return fmt.Errorf("remove the limit of device %s from the root group: %w", l.Device, err)
-	}
-	return nil
-}
-
 // sweepRootLimit removes what a killed plimsoll left in the root group of this machine.
-func sweepRootLimit(l rootLimit) error {
+func (j journal) sweepRootLimit(l leftover) error {
 	groups, err := cgroup.Open(device.Host())
 	if err != nil {
 		return nil // There are no groups any more, and no limits.
 	}
-	root, err := groups.Device()
-	if err != nil {
+	if _, err := groups.Device(); err != nil {
 		return nil
 	}
-	return removeRootLimit(groups, root, l)
+	root := *l.Root
+	if root.Boot == "" {
+		root.Boot = l.Owner.Boot // An older version noted it nowhere else.
+	}
+	return j.noteWides(device.Host(), groups).Return(context.Background(), root)
 }

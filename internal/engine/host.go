@@ -1,12 +1,14 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"time"
 
@@ -79,20 +81,35 @@ func (h *host) Open(ctx context.Context, spec Spec) (Session, error) {
 		return nil, err
 	}
 	dir := ownFolder(parent, spec.ID)
-	s := &hostSession{dir: dir, journal: h.journal, id: spec.ID}
-	if err := h.journal.note(leftover{ID: spec.ID, Engine: h.Name(), Owner: Self(), Paths: []string{dir}}); err != nil {
+	s := &hostSession{dirs: []string{dir}, journal: h.journal, id: spec.ID}
+	argv := []string{exe, "agent", "--dir", dir}
+	var tmpfs []string
+	if spec.Place.Kind == place.Tmpfs {
+		tmpfs = append(tmpfs, "--tmpfs", tmpfsSize(spec.Place)+":"+dir)
+	}
+	from := ""
+	if spec.Source != nil {
+		if parent, err = dataParent(h.state, spec.Source.Path); err != nil {
+			return nil, err
+		}
+		from = ownSource(parent, spec.ID)
+		s.dirs = append(s.dirs, from)
+		argv = append(argv, "--source", from)
+		if spec.Source.Kind == place.Tmpfs {
+			tmpfs = append(tmpfs, "--tmpfs", tmpfsSize(*spec.Source)+":"+from)
+		}
+	}
+	if err := h.journal.note(leftover{ID: spec.ID, Engine: h.Name(), Owner: Self(), Paths: s.dirs}); err != nil {
 		return nil, ownFault(h.state, err)
 	}
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		return nil, ownFault(h.state, errors.Join(fmt.Errorf("make the trial's folder: %w", err), h.journal.forget(spec.ID)))
-	}
-	argv := []string{exe, "agent", "--dir", dir}
-	if spec.Place.Kind == place.Tmpfs {
-		size := spec.Place.Size
-		if size == 0 {
-			size = defaultTmpfs
+	for i, d := range s.dirs {
+		if err := os.Mkdir(d, 0o700); err != nil {
+			s.dirs = s.dirs[:i] // What was there before stays.
+			return nil, ownFault(h.state, errors.Join(fmt.Errorf("make the trial's folder: %w", err), s.remove()))
 		}
-		argv = append([]string{exe, "nsexec", "--tmpfs", strconv.FormatInt(size, 10) + ":" + dir, "--"}, argv...)
+	}
+	if len(tmpfs) > 0 {
+		argv = slices.Concat([]string{exe, "nsexec"}, tmpfs, []string{"--"}, argv)
 	}
 	s.process, err = startProcess(argv)
 	if err != nil {
@@ -102,11 +119,17 @@ func (h *host) Open(ctx context.Context, spec Spec) (Session, error) {
 	if spec.Place.Kind == place.Dir {
 		s.info.HostPath = dir
 	}
+	if spec.Source != nil && spec.Source.Kind == place.Dir {
+		s.info.SourcePath = from
+	}
 	if err := s.enclose(h.Name(), spec); err != nil {
 		return nil, errors.Join(err, s.Close(ctx))
 	}
 	return s, nil
 }
+
+// tmpfsSize is the size of a tmpfs, for mount(8).
+func tmpfsSize(p place.Spec) string { return strconv.FormatInt(cmp.Or(p.Size, defaultTmpfs), 10) }
 
 // enclose gives a session with limits on I/O a control group of its own: the agent has not begun to work, and what it starts
 // is in the group with it.
@@ -132,14 +155,16 @@ func (s *hostSession) enclose(engine string, spec Spec) error {
 // supports says what the host can't do of spec.
 func (h *host) supports(spec Spec) error {
 	no := func(what, reason, fix string) error { return &Unsupported{h.Name(), what, reason, fix} }
-	switch spec.Place.Kind {
-	case place.Dir:
-	case place.Tmpfs:
-		if !canUnshare() {
-			return no("place tmpfs", "mounting one needs root on Linux", "run as root")
+	for _, p := range spec.places() {
+		switch p.Kind {
+		case place.Dir:
+		case place.Tmpfs:
+			if !canUnshare() {
+				return no("place tmpfs", "mounting one needs root on Linux", "run as root")
+			}
+		default:
+			return no("place "+string(p.Kind), "only containers have one", "use dir or tmpfs")
 		}
-	default:
-		return no("place "+string(spec.Place.Kind), "only containers have one", "use dir or tmpfs")
 	}
 	for _, k := range limit.Keys {
 		if !k.IO() && spec.Limits.Has(k) {
@@ -195,7 +220,9 @@ func (h *host) Sweep(context.Context) ([]string, error) {
 // hostSession is an agent on the host.
 type hostSession struct {
 	*process
-	id, dir string
+	id string
+	// dirs are the folders made for it.
+	dirs    []string
 	journal journal
 	limits  *ioLimits
 }
@@ -219,6 +246,6 @@ func (s *hostSession) remove() error {
 			return err
 		}
 	}
-	_, err := s.journal.clear(leftover{ID: s.id, Paths: []string{s.dir}})
+	_, err := s.journal.clear(leftover{ID: s.id, Paths: s.dirs})
 	return err
 }

@@ -101,8 +101,8 @@ type lifeline struct {
 	once sync.Once
 }
 
-// hold begins to wait for the end of a process, which is told once from another goroutine.
-func hold(pid int, ended func()) (*lifeline, error) {
+// lifelineOf begins to wait for the end of a process, which is told once from another goroutine.
+func lifelineOf(pid int, ended func()) (*lifeline, error) {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if errors.Is(err, unix.ESRCH) {
 		return nil, fmt.Errorf("process %d is gone: did the container end?", pid)

@@ -86,7 +86,7 @@ func OpenInside(ctx context.Context, state string, worker WorkerSource, spec Ins
 		s.groups = append(s.groups, g)
 	}
 	if spec.PID > 0 {
-		s.life, err = hold(spec.PID, func() {
+		s.life, err = lifelineOf(spec.PID, func() {
 			s.ended.Store(true)
 			s.leave()
 			if spec.Ended != nil {

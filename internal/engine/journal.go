@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"plimsoll/internal/limit/hold"
 )
 
 // A journal notes what a session is about to make on the host, before it makes
@@ -38,8 +40,10 @@ type leftover struct {
 	// Runtime and RuntimeRoot name the OCI runtime that knows the container ID.
 	Runtime     string `json:"runtime,omitempty"`
 	RuntimeRoot string `json:"runtime_root,omitempty"`
+	// Processes are programs that the session started and that may outlive their owner.
+	Processes []Owner `json:"processes,omitempty"`
 	// Root is a limit of a device that was set for all who use it; nil: none.
-	Root *rootLimit `json:"root,omitempty"`
+	Root *hold.Wide `json:"root,omitempty"`
 }
 
 // note writes an entry. It must succeed before anything of it is made.
@@ -132,7 +136,7 @@ func (j journal) clear(l leftover) (removed []string, err error) {
 		}
 	}
 	if l.Root != nil {
-		if err := sweepRootLimit(*l.Root); err != nil {
+		if err := j.sweepRootLimit(l); err != nil {
 			return removed, err
 		}
 		removed = append(removed, "limit of device "+l.Root.Device.String())
@@ -166,6 +170,12 @@ func ownFolder(path, id string) string {
 	return filepath.Join(path, folderPrefix+id)
 }
 
+// ownSource is the folder of session id's sources in path, made absolute. Its parent may be that of ownFolder, too.
+func ownSource(path, id string) string { return ownFolder(path, id) + sourceSuffix }
+
+// sourceSuffix ends the names of folders of sources.
+const sourceSuffix = "-source"
+
 // dataParent is the host folder that a session's own one is made in: path, or one of the state folder
 // where the place names none.
 func dataParent(state, path string) (string, error) {
@@ -185,7 +195,8 @@ const folderPrefix = "plimsoll-"
 // removeOwn removes a folder made by session id, and says whether it was there. It
 // refuses any other: a journal is a file, and files get damaged.
 func removeOwn(path, id string) (there bool, err error) {
-	if !filepath.IsAbs(path) || id == "" || filepath.Base(path) != folderPrefix+id || filepath.Clean(path) != path {
+	base := strings.TrimSuffix(filepath.Base(path), sourceSuffix)
+	if !filepath.IsAbs(path) || id == "" || (base != folderPrefix+id && filepath.Base(path) != folderPrefix+id) || filepath.Clean(path) != path {
 		return false, fmt.Errorf("%s is not the folder of session %s", path, id)
 	}
 	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {

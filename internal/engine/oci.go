@@ -84,20 +84,26 @@ func (o *oci) Open(ctx context.Context, spec Spec) (Session, error) {
 		}
 		return nil, &Unsupported{o.Name(), "runtime", err.Error(), o.runtimeFix()}
 	}
-	return o.open(rt, spec, []string{"agent", "--dir", containerDir(spec)})
+	args := []string{"agent", "--dir", containerDir(spec)}
+	if spec.Source != nil {
+		args = append(args, "--source", containerDir(spec)+sourceSuffix)
+	}
+	return o.open(rt, spec, args)
 }
 
 // supports says what this engine can't do of spec.
 func (o *oci) supports(spec Spec) error {
 	no := func(what, reason, fix string) error { return &Unsupported{o.Name(), what, reason, fix} }
-	switch spec.Place.Kind {
-	case place.Layer, place.Bind, place.Tmpfs:
-	case place.Dir:
-		return no("place dir", "a container sees a host folder through a mount", "use bind")
-	case place.Volume:
-		return no("place volume", "an OCI runtime by itself has no named volumes", "use bind, or the docker engine")
-	default:
-		return no("place "+string(spec.Place.Kind), "it is not offered yet", "use bind")
+	for _, p := range spec.places() {
+		switch p.Kind {
+		case place.Layer, place.Bind, place.Tmpfs:
+		case place.Dir:
+			return no("place dir", "a container sees a host folder through a mount", "use bind")
+		case place.Volume:
+			return no("place volume", "an OCI runtime by itself has no named volumes", "use bind, or the docker engine")
+		default:
+			return no("place "+string(p.Kind), "it is not offered yet", "use bind")
+		}
 	}
 	for _, k := range limit.SystemKeys {
 		if spec.Limits.Has(k) {
@@ -153,10 +159,20 @@ func (o *oci) open(rt *ociRuntime, spec Spec, args []string) (*ociSession, error
 			return nil, err
 		}
 		b.data = ownFolder(parent, spec.ID)
-		if _, err := os.Lstat(b.data); err == nil {
-			return nil, fmt.Errorf("make the trial's folder: %s is there already", b.data)
-		}
 		own = append(own, b.data)
+	}
+	if spec.Source != nil && spec.Source.Kind == place.Bind {
+		parent, err := dataParent(o.state, spec.Source.Path)
+		if err != nil {
+			return nil, err
+		}
+		b.source = ownSource(parent, spec.ID)
+		own = append(own, b.source)
+	}
+	for _, dir := range own[1:] {
+		if _, err := os.Lstat(dir); err == nil {
+			return nil, fmt.Errorf("make the trial's folder: %s is there already", dir)
+		}
 	}
 	s := &ociSession{engine: o, rt: rt, id: folderPrefix + spec.ID, entry: spec.ID, own: own, bundle: b}
 	s.limits = &ioLimits{engine: o.Name(), asked: spec.Limits, container: s.id, journal: o.journal, id: spec.ID}
@@ -172,7 +188,10 @@ func (o *oci) open(rt *ociRuntime, spec Spec, args []string) (*ociSession, error
 	if err != nil {
 		return nil, errors.Join(err, s.remove())
 	}
-	s.info = Info{Runtime: rt.version, Storage: "overlay", HostPath: b.hostPath()}
+	s.info = Info{Runtime: rt.version, Storage: "overlay", HostPath: b.hostPath(spec.Place, b.workDir(), b.data)}
+	if spec.Source != nil {
+		s.info.SourcePath = b.hostPath(*spec.Source, b.sourceDir(), b.source)
+	}
 	return s, nil
 }
 

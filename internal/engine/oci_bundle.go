@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/opencontainers/runtime-spec/specs-go"
@@ -35,8 +34,8 @@ type bundle struct {
 	dir    string
 	worker string
 	spec   Spec
-	// data is the host folder of a bind place.
-	data string
+	// data is the host folder of a bind place, source that of sources in one.
+	data, source string
 }
 
 func newBundle(dir, worker string, spec Spec) *bundle {
@@ -50,6 +49,9 @@ func (b *bundle) lower() string { return filepath.Join(b.dir, "lower") }
 
 // workDir is the container's path of the place.
 func (b *bundle) workDir() string { return containerDir(b.spec) }
+
+// sourceDir is the container's path of the sources' own place.
+func (b *bundle) sourceDir() string { return b.workDir() + sourceSuffix }
 
 // containerDir is the path of the place in a container that spec describes.
 func containerDir(spec Spec) string {
@@ -70,13 +72,14 @@ func (b *bundle) overlay() string {
 	return strings.Join(append(folders, filepath.Join(b.dir, "upper"), filepath.Join(b.dir, "work"), filepath.Join(b.dir, "root")), ":")
 }
 
-// hostPath is where the host sees the data; empty for memory.
-func (b *bundle) hostPath() string {
-	switch b.spec.Place.Kind {
+// hostPath is where the host sees what is in a place; empty for memory. dir is its path in the container, bound the folder that is
+// mounted there.
+func (b *bundle) hostPath(p place.Spec, dir, bound string) string {
+	switch p.Kind {
 	case place.Layer:
-		return filepath.Join(b.dir, "upper", b.workDir())
+		return filepath.Join(b.dir, "upper", dir)
 	case place.Bind:
-		return b.data
+		return bound
 	}
 	return ""
 }
@@ -97,8 +100,11 @@ func (b *bundle) write(args []string) error {
 	if err := b.populate(); err != nil {
 		return fmt.Errorf("make the bundle: %w", err)
 	}
-	if b.data != "" {
-		if err := os.Mkdir(b.data, 0o700); err != nil {
+	for _, dir := range []string{b.data, b.source} {
+		if dir == "" {
+			continue
+		}
+		if err := os.Mkdir(dir, 0o700); err != nil {
 			return fmt.Errorf("make the trial's folder: %w", err)
 		}
 	}
@@ -120,7 +126,11 @@ func (b *bundle) write(args []string) error {
 // agree, and the mount points.
 func (b *bundle) populate() error {
 	lower := b.lower()
-	for _, d := range []string{b.workDir(), "/proc", "/sys", "/dev", "/tmp"} {
+	places := []string{b.workDir()}
+	if b.spec.Source != nil {
+		places = append(places, b.sourceDir())
+	}
+	for _, d := range append(slices.Clone(places), "/proc", "/sys", "/dev", "/tmp") {
 		if err := os.MkdirAll(filepath.Join(lower, d), 0o755); err != nil {
 			return err
 		}
@@ -130,8 +140,10 @@ func (b *bundle) populate() error {
 		return err
 	}
 	if b.spec.Image != "" {
-		if err := hideBelow(filepath.Join(lower, b.workDir())); err != nil {
-			return err
+		for _, d := range places {
+			if err := hideBelow(filepath.Join(lower, d)); err != nil {
+				return err
+			}
 		}
 	}
 	to := filepath.Join(lower, containerWorker)
@@ -210,18 +222,22 @@ func (b *bundle) mounts() []specs.Mount {
 		{Destination: "/sys", Type: "sysfs", Source: "sysfs", Options: []string{"nosuid", "noexec", "nodev", "ro"}},
 		{Destination: "/sys/fs/cgroup", Type: "cgroup", Source: "cgroup", Options: []string{"nosuid", "noexec", "nodev", "relatime", "ro"}},
 	}
-	switch b.spec.Place.Kind {
-	case place.Bind:
-		ms = append(ms, specs.Mount{Destination: b.workDir(), Type: "bind", Source: b.data, Options: []string{"rbind", "rw"}})
-	case place.Tmpfs:
-		size := b.spec.Place.Size
-		if size == 0 {
-			size = defaultTmpfs
-		}
-		ms = append(ms, specs.Mount{Destination: b.workDir(), Type: "tmpfs", Source: "tmpfs",
-			Options: []string{"nosuid", "nodev", "mode=755", "size=" + strconv.FormatInt(size, 10)}})
+	ms = append(ms, dataMount(b.spec.Place, b.workDir(), b.data)...)
+	if b.spec.Source != nil {
+		ms = append(ms, dataMount(*b.spec.Source, b.sourceDir(), b.source)...)
 	}
 	return ms
+}
+
+// dataMount is the mount of a place on dir; none for the layer. bound is the host's folder of a bind.
+func dataMount(p place.Spec, dir, bound string) []specs.Mount {
+	switch p.Kind {
+	case place.Bind:
+		return []specs.Mount{{Destination: dir, Type: "bind", Source: bound, Options: []string{"rbind", "rw"}}}
+	case place.Tmpfs:
+		return []specs.Mount{{Destination: dir, Type: "tmpfs", Source: "tmpfs", Options: []string{"nosuid", "nodev", "mode=755", "size=" + tmpfsSize(p)}}}
+	}
+	return nil
 }
 
 // swapCounted reports whether the kernel counts swap by group: always with

@@ -14,7 +14,7 @@ const maxCells = 10_000
 // product is the size of the whole matrix, maxCells+1 if it is larger.
 func (p *Plan) product() int {
 	n := 1
-	for _, f := range []int{len(p.Workloads), len(p.Engines), len(p.Places), len(p.Limits), len(p.Clients)} {
+	for _, f := range []int{len(p.Workloads), len(p.Engines), max(len(p.Sources), 1), len(p.Places), len(p.Limits), len(p.Clients)} {
 		// Each factor is bounded by the nodes of a document, so this can't overflow.
 		if n *= f; n > maxCells {
 			return maxCells + 1
@@ -23,7 +23,7 @@ func (p *Plan) product() int {
 	return n
 }
 
-// Cells lists the cells of the plan: by workload, engine, place, limits and
+// Cells lists the cells of the plan: by workload, engine, source, place, limits and
 // number of clients, each in the order of the plan. Behind the baseline of a
 // workload stands its A/A control, the same cell once more.
 //
@@ -52,18 +52,36 @@ func (p *Plan) Cells() []record.Cell {
 func (p *Plan) cellsOf(workload string) []record.Cell {
 	var out []record.Cell
 	for _, e := range p.Engines {
-		for _, s := range p.Places {
-			if !fits(e.Engine, s.Kind) {
-				continue
-			}
-			for _, l := range p.Limits {
-				for _, n := range p.Clients {
-					c := record.Cell{Workload: workload, Engine: e.Name, Place: s.Name, Limits: l.Name, Clients: n}
-					if p.keeps(c) {
-						out = append(out, c)
+		for _, from := range p.sourcesOf(workload, e.Engine) {
+			for _, s := range p.Places {
+				if !fits(e.Engine, s.Kind) {
+					continue
+				}
+				for _, l := range p.Limits {
+					for _, n := range p.Clients {
+						c := record.Cell{Workload: workload, Engine: e.Name, Source: from, Place: s.Name, Limits: l.Name, Clients: n}
+						if p.keeps(c) {
+							out = append(out, c)
+						}
 					}
 				}
 			}
+		}
+	}
+	return out
+}
+
+// sourcesOf lists the places that a workload's sources may be in with a kind of engine: "" alone for a workload that has
+// none, and in a plan that leaves them in the place.
+func (p *Plan) sourcesOf(workload, engine string) []string {
+	w, _ := p.Workload(workload)
+	if len(p.Sources) == 0 || !w.ReadsSources() {
+		return []string{""}
+	}
+	var out []string
+	for _, name := range p.Sources {
+		if s, ok := p.Place(name); ok && fits(engine, s.Kind) {
+			out = append(out, name)
 		}
 	}
 	return out
@@ -105,21 +123,41 @@ func (p *Plan) baselineIn(cells []record.Cell) (record.Cell, bool) {
 	if p.Baseline == nil {
 		return cells[0], true
 	}
-	want := record.Cell{Workload: cells[0].Workload, Engine: p.Baseline.Engine, Place: p.Baseline.Place, Limits: p.Baseline.Limits, Clients: p.Baseline.Clients}
+	want := record.Cell{Workload: cells[0].Workload, Engine: p.Baseline.Engine, Source: p.sourceOfBaseline(cells[0].Workload), Place: p.Baseline.Place, Limits: p.Baseline.Limits, Clients: p.Baseline.Clients}
 	if want.Limits == "" {
 		want.Limits = p.Limits[0].Name
 	}
 	if want.Clients == 0 {
 		want.Clients = p.Clients[0]
 	}
+	if w, _ := p.Workload(want.Workload); want.Source == "" && len(p.Sources) > 0 && w.ReadsSources() {
+		e, _ := p.Engine(want.Engine)
+		from := p.sourcesOf(want.Workload, e.Engine)
+		want.Source = want.Place
+		if len(from) > 0 && !slices.Contains(from, want.Place) {
+			want.Source = from[0]
+		}
+	}
 	return want, slices.Contains(cells, want)
 }
 
-// Key names a cell: "randread-deep/oci/layer", with "/LIMITS" if the plan has more than
+// sourceOfBaseline is what the baseline says of the source, for a workload that has one.
+func (p *Plan) sourceOfBaseline(workload string) string {
+	if w, _ := p.Workload(workload); w.ReadsSources() {
+		return p.Baseline.Source
+	}
+	return ""
+}
+
+// Key names a cell: "randread-deep/oci/layer", "tree/oci/bind:layer" if its sources are in bind, with "/LIMITS" if the plan has more than
 // one set of them, "/xN" for N clients if that is not 1, and "#control" for the
 // A/A control. Keys of different cells of a plan differ.
 func (p *Plan) Key(c record.Cell) string {
-	key := c.Workload + "/" + c.Engine + "/" + c.Place
+	key := c.Workload + "/" + c.Engine + "/"
+	if c.Source != "" {
+		key += c.Source + ":"
+	}
+	key += c.Place
 	if len(p.Limits) > 1 {
 		key += "/" + c.Limits
 	}

@@ -144,3 +144,61 @@ func TestEstimate(t *testing.T) {
 		}
 	}
 }
+
+// TestSources: sources cross what reads them with the places, each where its engine has it.
+func TestSources(t *testing.T) {
+	const both = head + "workloads: {tree: {kind: tree}, log: {kind: wal}}\n"
+	for _, tt := range []struct{ name, yaml, want string }{
+		{"none", both, "tree/host/dir tree/host/dir#control tree/oci/layer tree/oci/bind log/host/dir log/host/dir#control log/oci/layer log/oci/bind"},
+		{
+			"crossed", both + "sources: [dir, layer, bind]\n",
+			"tree/host/dir:dir tree/host/dir:dir#control tree/oci/layer:layer tree/oci/layer:bind tree/oci/bind:layer tree/oci/bind:bind log/host/dir log/host/dir#control log/oci/layer log/oci/bind",
+		},
+		{
+			"taken out", both + "sources: [layer, bind]\nexclude: [{source: layer, place: bind}, {workload: log}]\nbaseline: {engine: oci, place: bind}\n",
+			"tree/oci/layer:layer tree/oci/bind:layer tree/oci/bind:bind tree/oci/bind:bind#control",
+		},
+		{"baseline of another source", both + "sources: [bind]\nbaseline: {engine: oci, place: layer}\nexclude: [{workload: log}]\n", "tree/oci/bind:layer tree/oci/bind:layer#control tree/oci/bind:bind"},
+		{"baseline by name", both + "sources: [layer, bind]\nbaseline: {engine: oci, place: layer, source: bind}\nexclude: [{workload: log}, {place: bind}]\n", "tree/oci/layer:layer tree/oci/bind:layer tree/oci/bind:layer#control"},
+	} {
+		p := parse(t, tt.yaml)
+		if diff := cmp.Diff(tt.want, cellKeys(p)); diff != "" {
+			t.Errorf("%s: %s", tt.name, diff)
+		}
+		again := parse(t, string(p.Marshal()))
+		if cellKeys(again) != cellKeys(p) {
+			t.Errorf("%s: written and read again: %s", tt.name, cellKeys(again))
+		}
+	}
+	p := parse(t, both+"sources: [layer, bind]\n")
+	if err := p.Only("source=bind"); err != nil || cellKeys(p) != "tree/oci/bind:layer tree/oci/bind:layer#control tree/oci/bind:bind" {
+		t.Errorf("--only source=bind: %s, %v", cellKeys(p), err)
+	}
+	p = parse(t, both+"sources: [layer, bind]\n")
+	if err := p.Only("source=nowhere"); err == nil || !strings.Contains(err.Error(), "no source of the plan is called") {
+		t.Errorf("--only source=nowhere: %v", err)
+	}
+}
+
+// TestSourceFaults: sources that are none, and commands that can't be.
+func TestSourceFaults(t *testing.T) {
+	for _, tt := range []struct{ yaml, want string }{
+		{sound + "sources: [dir]\n", "sources: no workload reads any: tree and command do"},
+		{head + "workloads: {a: {kind: tree}}\nsources: [dri]\n", `sources.0: no place of the plan is called "dri"`},
+		{head + "workloads: {a: {kind: tree}}\nsources: [dir, dir]\n", "dir is given twice"},
+		{head + "workloads: {a: {kind: tree, reads: hot}}\n", "wants one of cold, warm"},
+		{head + "workloads: {a: {kind: append, reads: cold}}\n", `an append workload has no key "reads"`},
+		{head + "workloads: {a: {kind: command}}\n", "a command needs argv"},
+		{head + "workloads: {a: {kind: command, argv: []}}\n", "needs one of arguments at least"},
+		{head + "workloads: {a: {kind: command, argv: [x], site: {files: 5}}}\n", "5 files are too few for 308 posts"},
+		{head + "workloads: {a: {kind: command, argv: [x], env: {\"A=B\": c}}}\n", `"A=B" is no name of a variable`},
+		{head + "workloads: {a: {kind: command, argv: [x]}, b: {kind: command, argv: [x], dir: \"{destination}\", output: 8KiB}}\n", "a and b are two names for the same thing"},
+		{head + "workloads: {a: {kind: command, argv: [x], site: {}}, b: {kind: command, argv: [x], site: {posts: 308}}}\n", "a and b are two names for the same thing"},
+		{head + "workloads: {a: {rw: read, size: 1MiB, fresh: true}}\n", "only a job of rw write"},
+		{head + "workloads: {a: {rw: write, size: 1MiB, fresh: true, runtime: 1s}}\n", "leave out offset, numjobs, runtime"},
+	} {
+		if _, err := Parse("f", []byte(tt.yaml)); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %q", tt.yaml, err, tt.want)
+		}
+	}
+}

@@ -20,6 +20,7 @@ import (
 func checkPlan(d *decoder, _ string, p *Plan) {
 	p.fillDefaults()
 	checkSame(d, p)
+	checkSources(d, p)
 	for i, m := range p.Include {
 		checkMatch(d, p, join("include", strconv.Itoa(i)), m)
 	}
@@ -59,6 +60,21 @@ func (p *Plan) fillDefaults() {
 	}
 	if p.Margin == 0 {
 		p.Margin = DefaultMargin
+	}
+}
+
+// checkSources refuses sources that are no places, or twice the same, or that nothing reads.
+func checkSources(d *decoder, p *Plan) {
+	for i, name := range p.Sources {
+		at := join("sources", strconv.Itoa(i))
+		if text := p.unknown("place", name); text != "" {
+			d.fail(at, "%s", text)
+		} else if slices.Index(p.Sources, name) < i {
+			d.fail(at, "%s is given twice", name)
+		}
+	}
+	if len(p.Sources) > 0 && !slices.ContainsFunc(p.Workloads, workload.Spec.ReadsSources) {
+		d.fail("sources", "no workload reads any: tree and command do")
 	}
 }
 
@@ -128,6 +144,8 @@ func (p *Plan) names(coordinate string) []string {
 		for _, e := range p.Engines {
 			out = append(out, e.Name)
 		}
+	case "source":
+		return slices.Clone(p.Sources)
 	case "place":
 		for _, s := range p.Places {
 			out = append(out, s.Name)
@@ -155,9 +173,9 @@ func (p *Plan) unknown(coordinate, pattern string) string {
 
 func checkMatch(d *decoder, p *Plan, at string, m Match) {
 	if m.isZero() {
-		d.fail(at, "names nothing, so it would match every cell: give it workload, engine, place, limits or clients")
+		d.fail(at, "names nothing, so it would match every cell: give it workload, engine, source, place, limits or clients")
 	}
-	for coordinate, list := range map[string][]string{"workload": m.Workload, "engine": m.Engine, "place": m.Place, "limits": m.Limits} {
+	for coordinate, list := range map[string][]string{"workload": m.Workload, "engine": m.Engine, "source": m.Source, "place": m.Place, "limits": m.Limits} {
 		for _, name := range list {
 			if text := p.unknown(coordinate, name); text != "" {
 				d.fail(join(at, coordinate), "%s", text)
@@ -173,7 +191,7 @@ func checkMatch(d *decoder, p *Plan, at string, m Match) {
 
 func checkBaseline(d *decoder, p *Plan) {
 	b := p.Baseline
-	for coordinate, name := range map[string]string{"engine": b.Engine, "place": b.Place, "limits": b.Limits} {
+	for coordinate, name := range map[string]string{"engine": b.Engine, "source": b.Source, "place": b.Place, "limits": b.Limits} {
 		if name == "" {
 			continue
 		}
@@ -219,7 +237,7 @@ const maxMatching = 2_000_000
 func (p *Plan) patterns() int {
 	n := 0
 	for _, m := range append(slices.Clip(p.Include), p.Exclude...) {
-		n += 1 + len(m.Workload) + len(m.Engine) + len(m.Place) + len(m.Limits) + len(m.Clients)
+		n += 1 + len(m.Workload) + len(m.Engine) + len(m.Source) + len(m.Place) + len(m.Limits) + len(m.Clients)
 	}
 	return n
 }

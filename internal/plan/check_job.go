@@ -44,6 +44,11 @@ func checkJob(d *decoder, path string, w *workload.Spec) {
 	c.verified()
 	c.steady()
 	c.generator()
+	if w.Fresh && len(c.failed) == 0 {
+		if err := w.ValidateFresh(); err != nil {
+			d.fail(path, "%v", err)
+		}
+	}
 }
 
 // fail adds a fault to a key of the job.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"plimsoll/internal/place"
+	"plimsoll/internal/site"
 	"plimsoll/internal/steady"
 	"plimsoll/internal/workload"
 	"plimsoll/load"
@@ -27,7 +28,10 @@ const (
 	assumedBytes  = 500e6    // Bytes per second of a layout or of a sequential job.
 	assumedAppend = 40_000.0 // Appends per second.
 	assumedFiles  = 1_000.0  // Files of a tree per second, its making included.
-	maxEstimate   = time.Duration(math.MaxInt64)
+	assumedPosts  = 60.0     // Posts of a site per second: Jekyll's.
+	// assumedCommand is how long a command takes of which nothing is known, in seconds.
+	assumedCommand = 1.0
+	maxEstimate    = time.Duration(math.MaxInt64)
 )
 
 // Estimate is about how long a run of the plan takes: what its cells say
@@ -41,6 +45,8 @@ func (p *Plan) Estimate() time.Duration {
 		control               bool
 	}
 	laidOut := map[session]int64{}
+	places := map[session]string{}
+	sites := map[session]map[site.Spec]bool{}
 	for _, c := range p.Cells() {
 		w, _ := p.Workload(c.Workload)
 		e, _ := p.Engine(c.Engine)
@@ -49,12 +55,23 @@ func (p *Plan) Estimate() time.Duration {
 		if spec.Kind != place.Tmpfs { // Memory is laid out in no time, and nothing is written back from it.
 			total += float64(p.Blocks) * float64(buffered(w)) * float64(c.Clients) / assumedBytes
 		}
-		s := session{e.Engine, c.Place, c.Limits, c.Control}
+		s := session{e.Engine, c.Places(), c.Limits, c.Control}
+		places[s] = c.Place
+		if w.Command != nil && w.Command.Site != nil {
+			made := w.Command.Site.WithDefaults()
+			if sites[s] == nil {
+				sites[s] = map[site.Spec]bool{}
+			}
+			if !sites[s][made] {
+				sites[s][made] = true
+				total += float64(p.Blocks) * float64(made.Bytes) * float64(c.Clients) / assumedBytes
+			}
+		}
 		laidOut[s] = max(laidOut[s], w.Job.Size*int64(c.Clients))
 	}
 	for s, bytes := range laidOut {
 		total += float64(p.Blocks) * overhead(s.engine).Seconds()
-		if spec, _ := p.Place(s.place); spec.Kind != place.Tmpfs {
+		if spec, _ := p.Place(places[s]); spec.Kind != place.Tmpfs {
 			total += float64(p.Blocks) * float64(bytes) / assumedBytes
 		}
 	}
@@ -84,6 +101,11 @@ func works(w workload.Spec) float64 {
 		once = float64(w.Count) / assumedAppend
 	case workload.Tree:
 		once = float64(w.Count) / assumedFiles
+	case workload.Command:
+		once = assumedCommand
+		if s := w.Command.Site; s != nil {
+			once += float64(s.Posts)/assumedPosts + float64(s.Bytes)/assumedBytes
+		}
 	case workload.Block:
 		return w.Job.RampTime.Seconds() + blockSeconds(w)
 	}

@@ -27,6 +27,7 @@ func planSection() section[Plan] {
 		must(key("workloads", "What I/O is done, by name.", workloads(), workloadsOf)),
 		must(key("engines", "What runs the worker: names of kinds, or maps with options.", list[EngineSpec]{what: "engines", item: engineValue{}, min: 1}, func(p *Plan) *[]EngineSpec { return &p.Engines })),
 		must(key("places", "Where the data lives, by name.", places(), func(p *Plan) *[]place.Spec { return &p.Places })),
+		key("sources", "Names of the places that tree and command read their sources from. Default: the place that they write to.", list[string]{what: "names of places", item: name(), one: true, min: 1}, func(p *Plan) *[]string { return &p.Sources }),
 		key("limits", "Sets of limits for the containers, by name. Default: {none: {}}.", limits(), func(p *Plan) *[]limit.Limits { return &p.Limits }),
 		key("clients", "Numbers of workers that run at once. Default: [1].", list[int]{what: "numbers of clients", item: integer(1, maxClients), min: 1, one: true}, func(p *Plan) *[]int { return &p.Clients }),
 		key("include", "Keeps only the cells that one of these matches.", list[Match]{what: "matches", item: matchSection()}, func(p *Plan) *[]Match { return &p.Include }),
@@ -124,6 +125,7 @@ func baselineSection() section[Baseline] {
 	return section[Baseline]{what: "a baseline", fields: []field[Baseline]{
 		must(key("engine", "Name of an engine of the plan.", name(), func(b *Baseline) *string { return &b.Engine })),
 		must(key("place", "Name of a place of the plan.", name(), func(b *Baseline) *string { return &b.Place })),
+		key("source", "Name of a source of the plan. Default: the place, if it is one, else the first that the engine has.", name(), func(b *Baseline) *string { return &b.Source }),
 		key("limits", "Name of a set of limits of the plan. Default: the first.", name(), func(b *Baseline) *string { return &b.Limits }),
 		key("clients", "Number of clients. Default: the plan's first.", integer(1, maxClients), func(b *Baseline) *int { return &b.Clients }),
 	}}
@@ -134,6 +136,7 @@ func matchSection() section[Match] {
 	return section[Match]{what: "a match", fields: []field[Match]{
 		key("workload", "Names of workloads; * and ? stand for any letters.", names, func(m *Match) *[]string { return &m.Workload }),
 		key("engine", "Names of engines.", names, func(m *Match) *[]string { return &m.Engine }),
+		key("source", "Names of sources. A workload without sources has none.", names, func(m *Match) *[]string { return &m.Source }),
 		key("place", "Names of places.", names, func(m *Match) *[]string { return &m.Place }),
 		key("limits", "Names of sets of limits.", names, func(m *Match) *[]string { return &m.Limits }),
 		key("clients", "Numbers of clients.", list[int]{what: "numbers of clients", item: integer(1, maxClients), one: true, min: 1}, func(m *Match) *[]int { return &m.Clients }),
@@ -157,9 +160,10 @@ func engineVariants() variants[EngineSpec] {
 			{Host, section[E]{what: "the host engine", fields: []field[E]{called}}},
 			{OCI, section[E]{what: "an oci engine", fields: []field[E]{called, image, seccomp, runtime}}},
 			{Docker, section[E]{what: "a docker engine", fields: []field[E]{called, image, seccomp, runtime, isolation}}},
+			{VM, section[E]{what: "a vm engine", check: checkMachine, fields: append([]field[E]{called}, machineFields()...)}},
 		},
 		implied: func(name string) string {
-			if slices.Contains([]string{Host, OCI, Docker}, name) {
+			if slices.Contains([]string{Host, OCI, Docker, VM}, name) {
 				return name
 			}
 			return ""

@@ -26,6 +26,7 @@ func jobFields() []field[workload.Spec] {
 		key("iodepth", "I/Os in flight for each of numjobs threads. Default: 1.", integer(1, maxDepth64), func(w *W) *int { return &w.Job.IODepth }),
 		key("numjobs", "Threads that do the job. Default: 1.", integer(1, maxJobs), func(w *W) *int { return &w.Job.NumJobs }),
 		must(key("size", "Bytes of the file that are used; it is laid out first.", amount(1, maxFile), func(w *W) *int64 { return &w.Job.Size })),
+		key("fresh", "Makes the file anew in each trial, and lets it grow as it is written, as dd does. Default: false, it is laid out before.", boolean(), func(w *W) *bool { return &w.Fresh }),
 		key("offset", "Where in the file the job begins. Default: 0.", amount(0, maxFile), func(w *W) *int64 { return &w.Job.Offset }),
 		key("runtime", "The measured time. Default: until as many I/Os were done as size has blocks; each block is touched once, but for rw, whose reads and writes both begin at the start.", duration(time.Millisecond, maxTime), func(w *W) *time.Duration { return &w.Job.Runtime }),
 		key("ramp_time", "Unmeasured time before it. Default: 0.", duration(0, maxTime), func(w *W) *time.Duration { return &w.Job.RampTime }),

@@ -20,6 +20,7 @@ func workloads() named[workload.Spec] {
 	runtime := func(doc string) field[W] {
 		return key("runtime", doc, duration(time.Millisecond, maxTime), func(w *W) *time.Duration { return &w.Runtime })
 	}
+	reads := key("reads", "Whether the sources are in the page cache when the time begins: cold, they are dropped from it; warm, they are read before. Default: as they happen to be.", choice(workload.Cold, workload.Warm), func(w *W) *string { return &w.Reads })
 	return named[W]{
 		name: func(w *W) *string { return &w.Name },
 		entry: variants[W]{
@@ -40,7 +41,9 @@ func workloads() named[workload.Spec] {
 					count("Source files. Default: 360."),
 					record("Mean size of a source file. Default: 16KiB."),
 					runtime("Repeats until this time is over. Default: once."),
+					reads,
 				}}},
+				{string(workload.Command), section[W]{what: "a command", check: checkCommand, fields: append(commandFields(), reads)}},
 			},
 			implied: func(string) string { return string(workload.Block) },
 		},

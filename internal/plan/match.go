@@ -10,19 +10,19 @@ import (
 // A Match names cells by some of their coordinates. A cell matches if each list that is
 // not empty holds its name; names may be patterns with *, ? and [a-z].
 type Match struct {
-	Workload, Engine, Place, Limits []string
-	Clients                         []int
+	Workload, Engine, Source, Place, Limits []string
+	Clients                                 []int
 }
 
 // Matches reports whether c is one of the cells that m names.
 func (m Match) Matches(c record.Cell) bool {
-	return anyGlob(m.Workload, c.Workload) && anyGlob(m.Engine, c.Engine) && anyGlob(m.Place, c.Place) && anyGlob(m.Limits, c.Limits) &&
+	return anyGlob(m.Workload, c.Workload) && anyGlob(m.Engine, c.Engine) && anyGlob(m.Source, c.Source) && anyGlob(m.Place, c.Place) && anyGlob(m.Limits, c.Limits) &&
 		(len(m.Clients) == 0 || slices.Contains(m.Clients, c.Clients))
 }
 
 // isZero reports whether m names no coordinate at all, and so every cell.
 func (m Match) isZero() bool {
-	return len(m.Workload)+len(m.Engine)+len(m.Place)+len(m.Limits)+len(m.Clients) == 0
+	return len(m.Workload)+len(m.Engine)+len(m.Source)+len(m.Place)+len(m.Limits)+len(m.Clients) == 0
 }
 
 func anyGlob(patterns []string, name string) bool {

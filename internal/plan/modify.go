@@ -114,7 +114,7 @@ func (o Options) blame(f *faults) {
 
 // Only takes out the cells that expr does not name. An expression is a list of
 // terms with commas between them, all of which have to hold; a term is a coordinate
-// (workload, engine, place, limits, clients), "=" and one or more names with "|" between
+// (workload, engine, source, place, limits, clients), "=" and one or more names with "|" between
 // them, which may hold * and ?: "engine=oci,place=layer|bind,workload=randread-*".
 // It is an error if a name fits nothing or no cell is left. If the baseline is taken
 // out of all workloads, the first cell of each takes its part.
@@ -126,7 +126,7 @@ func (p *Plan) Only(expr string) error {
 	for term := range strings.SplitSeq(expr, ",") {
 		coordinate, list, ok := strings.Cut(strings.TrimSpace(term), "=")
 		if names := out.names(coordinate); !ok || len(names) == 0 {
-			return fmt.Errorf("%s is no term: write workload=, engine=, place=, limits= or clients= and names, like engine=oci,place=layer|bind", short(term))
+			return fmt.Errorf("%s is no term: write workload=, engine=, source=, place=, limits= or clients= and names, like engine=oci,place=layer|bind", short(term))
 		}
 		rest := out.names(coordinate)
 		for pattern := range strings.SplitSeq(list, "|") {
@@ -137,6 +137,9 @@ func (p *Plan) Only(expr string) error {
 		}
 		if len(rest) > 0 {
 			out.Exclude = append(out.Exclude, matchOf(coordinate, rest))
+		}
+		if coordinate == "source" {
+			out.Exclude = append(out.Exclude, p.withoutSources()...)
 		}
 	}
 	if len(out.Cells()) == 0 {
@@ -153,6 +156,20 @@ func (p *Plan) Only(expr string) error {
 	return nil
 }
 
+// withoutSources matches the workloads that have no sources, which a term about sources doesn't name.
+func (p *Plan) withoutSources() []Match {
+	var names []string
+	for _, w := range p.Workloads {
+		if !w.ReadsSources() {
+			names = append(names, w.Name)
+		}
+	}
+	if names == nil {
+		return nil
+	}
+	return []Match{{Workload: names}}
+}
+
 // axes lists what the cells of the plan have: "engine host, oci".
 func (p *Plan) axes() []string {
 	var out []string
@@ -161,7 +178,7 @@ func (p *Plan) axes() []string {
 		of         func(record.Cell) string
 	}{
 		{"workload", func(c record.Cell) string { return c.Workload }},
-		{"engine/place", func(c record.Cell) string { return c.Engine + "/" + c.Place }},
+		{"engine/place", func(c record.Cell) string { return c.Engine + "/" + strings.ReplaceAll(c.Places(), " ", "") }},
 		{"limits", func(c record.Cell) string { return c.Limits }},
 		{"clients", func(c record.Cell) string { return strconv.Itoa(c.Clients) }},
 	} {
@@ -183,6 +200,8 @@ func matchOf(coordinate string, names []string) Match {
 		return Match{Workload: names}
 	case "engine":
 		return Match{Engine: names}
+	case "source":
+		return Match{Source: names}
 	case "place":
 		return Match{Place: names}
 	case "limits":

@@ -68,7 +68,7 @@ var bad = []struct{ name, yaml, want string }{
 	{"workload is a list", head + "workloads: {a: []}\n", "wants a map of keys and values, got a list"},
 	{"empty engines", "name: t\nengines: []\nplaces: {dir: {}}\nworkloads: {a: {kind: append}}\n", "f:2:1: engines: is empty"},
 	{"engines is text", "name: t\nengines: host\nplaces: {dir: {}}\nworkloads: {a: {kind: append}}\n", "f:2:10: engines: wants a list of engines"},
-	{"unknown engine", "name: t\nengines: [hots]\nplaces: {dir: {}}\nworkloads: {a: {kind: append}}\n", `f:2:11: engines.0: wants one of host, oci, docker, got the text "hots", did you mean host?`},
+	{"unknown engine", "name: t\nengines: [hots]\nplaces: {dir: {}}\nworkloads: {a: {kind: append}}\n", `f:2:11: engines.0: wants one of host, oci, docker, vm, got the text "hots", did you mean host?`},
 	{"engine without kind", "name: t\nengines: [{name: mine}]\nplaces: {dir: {}}\nworkloads: {a: {kind: append}}\n", "f:2:11: engines.0: this engine needs a kind"},
 	{"engine without name", "name: t\nengines: [{kind: docker}]\nplaces: {layer: {}}\nworkloads: {a: {kind: append}}\n", "needs name"},
 	{"host has no image", "name: t\nengines: [{name: host, image: x}]\nplaces: {dir: {}}\nworkloads: {a: {kind: append}}\n", `the host engine has no key "image"`},

@@ -50,6 +50,7 @@ const (
 	Host   = "host"
 	OCI    = "oci"
 	Docker = "docker"
+	VM     = "vm"
 )
 
 // A Plan is a checked plan. Parse fills in the defaults of the plan's own keys; the
@@ -65,6 +66,9 @@ type Plan struct {
 	Engines   []EngineSpec
 	Places    []place.Spec
 	Limits    []limit.Limits
+	// Sources are names of Places: those that workloads with sources (tree and command) read them from. Empty: they read from
+	// the place that they write to.
+	Sources []string
 	// Clients lists how many workers run at once.
 	Clients []int
 	// Include, unless empty, keeps only the cells that one of its entries
@@ -90,7 +94,7 @@ type Plan struct {
 type EngineSpec struct {
 	// Name is the plan's name for it.
 	Name string
-	// Engine is its kind: Host, OCI or Docker.
+	// Engine is its kind: Host, OCI, Docker or VM.
 	Engine string
 	// Image and Seccomp are as in engine.Spec.
 	Image   string
@@ -100,6 +104,25 @@ type EngineSpec struct {
 	Runtime string
 	// Isolation is Process or HyperV on a daemon of Windows containers. Empty: the daemon's default.
 	Isolation string
+	// Machine says which virtual machines an engine of kind VM makes; zero for the others.
+	Machine Machine
+}
+
+// A Machine is the options of an engine of kind VM. The zero of each leaves it to the engine.
+type Machine struct {
+	// Kernel and Modules are paths: of the kernel's file, and of the folder of its modules.
+	Kernel, Modules string
+	// Accel is kvm or tcg. Share is 9p or virtiofs, with its Cache and, of 9p, its largest message MSize in bytes.
+	Accel, Share, Cache string
+	MSize               int64
+	// Disk is the size of its own disk in bytes, Format that of its file, DiskCache QEMU's word for its cache.
+	Disk              int64
+	Format, DiskCache string
+	// Memory is in bytes.
+	Memory int64
+	CPUs   int
+	// Boot: no saved machine is used.
+	Boot bool
 }
 
 // Ways to keep a Windows container apart.
@@ -112,6 +135,8 @@ const (
 type Baseline struct {
 	Engine string
 	Place  string
+	// Source is Place if it is empty and Place is one of the plan's sources, else the first of these that the engine has.
+	Source string
 	// Limits and Clients are the plan's first if they are empty or 0.
 	Limits  string
 	Clients int

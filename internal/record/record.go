@@ -121,6 +121,9 @@ type Cell struct {
 	Place    string `json:"place"`
 	Limits   string `json:"limits"`
 	Clients  int    `json:"clients"`
+	// Source is the place that the workload reads its sources from, where the plan has several of them; empty: there is no
+	// such choice. It may be Place itself.
+	Source string `json:"source,omitempty"`
 	// Control marks the second copy of the baseline: the AAControl.
 	Control bool `json:"control,omitempty"`
 }
@@ -148,6 +151,9 @@ type Trial struct {
 	Phase    string `json:"phase,omitempty"`
 	Log      string `json:"log,omitempty"`
 	Progress string `json:"progress,omitempty"`
+	// Command is what became of the program of a failed trial that runs one: its exit status and what it said. That of a
+	// trial that worked is in its Results.
+	Command *workload.CommandEnd `json:"command,omitempty"`
 	// Spec is the workload as it was run.
 	Spec workload.Spec `json:"spec"`
 	// Metric and Value are the figure by which the trial is compared; Value is
@@ -165,6 +171,14 @@ type Trial struct {
 	// StartSkew is the time between the first and the last client's start.
 	StartSkew time.Duration `json:"start_skew,omitempty"`
 	Warnings  []Warning     `json:"warnings,omitempty"`
+}
+
+// Places are the cell's places in words, from where to where: "bind", or "bind -> layer" where there is a choice of sources.
+func (c Cell) Places() string {
+	if c.Source == "" {
+		return c.Place
+	}
+	return c.Source + " -> " + c.Place
 }
 
 // Truth compares what one client's application saw with what happened below, in its
@@ -198,6 +212,8 @@ type Where struct {
 	Source  string `json:"source"`
 	// Device holds the disk's properties; nil when there is none.
 	Device *Device `json:"device,omitempty"`
+	// From is what the sources stood on, where that is another place; nil otherwise.
+	From *From `json:"from,omitempty"`
 	// Runtime, Daemon and Storage are the engine's words (engine.Info).
 	Runtime string `json:"runtime,omitempty"`
 	Daemon  string `json:"daemon,omitempty"`
@@ -205,12 +221,27 @@ type Where struct {
 	Kernel  string `json:"kernel"`
 	// CgroupVersion is that of the io/blkio controller of the worker: 1, 2, 0 unknown.
 	CgroupVersion int `json:"cgroup_version"`
+	// Isolation is how a daemon of Windows containers was asked to keep the container apart; empty: it wasn't.
+	Isolation string `json:"isolation,omitempty"`
 	// Limits are those that were asked for, and Held what became of them; nil where nothing was asked, or it isn't known.
 	Limits string      `json:"limits,omitempty"`
 	Held   *limit.Held `json:"held,omitempty"`
+	// Foreign are limits on the rates of the worker's I/O that the cell doesn't have and that were in force at the trial's start or
+	// end: somebody else set them, around plimsoll or around the container.
+	Foreign []limit.Applied `json:"foreign,omitempty"`
 	// Memory is the limit in effect on the worker's group, in bytes, whoever set it: the plan, or
 	// somebody around plimsoll. 0: none, or not known.
 	Memory int64 `json:"memory,omitempty"`
+}
+
+// From is what the sources of a workload stood on.
+type From struct {
+	FSType  string `json:"fs_type"`
+	Path    string `json:"path,omitempty"`
+	Options string `json:"options,omitempty"`
+	Source  string `json:"source,omitempty"`
+	// Device is nil where there is none, or it isn't known.
+	Device *Device `json:"device,omitempty"`
 }
 
 // A Device is a block device under a place, as package device finds it.

@@ -27,7 +27,11 @@ func (r *Report) absolute() []absoluteRow {
 
 // figures are the rows of the cells that of names in the workloads; none if no rate of them is known.
 func (r *Report) figures(label string, of func(*Workload) *Cell) []absoluteRow {
-	rate, tail := absoluteRow{Label: label + ", rate"}, absoluteRow{Label: label + ", p99"}
+	head := ", rate"
+	if slices.ContainsFunc(r.Workloads, func(w Workload) bool { return w.Metric.LowerIsBetter() }) {
+		head = ", rate or time"
+	}
+	rate, tail := absoluteRow{Label: label + head}, absoluteRow{Label: label + ", p99"}
 	known := false
 	for i := range r.Workloads {
 		w := &r.Workloads[i]
@@ -48,7 +52,7 @@ func (r *Report) figures(label string, of func(*Workload) *Cell) []absoluteRow {
 func (w *Workload) figure(c *Cell) (rate, p99 string) {
 	u := rateUnit(w.Metric, []Cell{*c})
 	rate = u.format(c.Median) + " " + u.name
-	if w.Metric.Unit != "B/s" && u.div == 1 {
+	if w.Metric.Unit == "1/s" && u.div == 1 {
 		rate = u.format(c.Median) + "/s"
 	}
 	if l := c.of(w.Class); l != nil {

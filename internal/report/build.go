@@ -134,6 +134,8 @@ func (g *gathered) sortCells(w string) {
 			cmp.Compare(rank(a), rank(b)),
 			cmp.Compare(engineOrder(x.Engine), engineOrder(y.Engine)),
 			cmp.Compare(x.Engine, y.Engine),
+			cmp.Compare(placeOrder(x.Source), placeOrder(y.Source)),
+			cmp.Compare(x.Source, y.Source),
 			cmp.Compare(placeOrder(x.Place), placeOrder(y.Place)),
 			cmp.Compare(x.Place, y.Place),
 			cmp.Compare(limitsOrder(x.Limits), limitsOrder(y.Limits)),

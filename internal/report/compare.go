@@ -108,7 +108,7 @@ func (g *gathered) matrix() (stats.Matrix, map[*group]int) {
 			}
 			for _, t := range c.trials {
 				if i, ok := column[t.Block]; ok && measured(t) {
-					row[i] = t.Value
+					row[i] = metricOf(t).Rate(t.Value)
 				}
 			}
 			index[c] = len(m.Values)

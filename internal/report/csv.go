@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/clean"
+	"plimsoll/internal/record"
 )
 
 // CSV prints one row a cell, with a head line; figures are in base units (per
@@ -19,7 +20,7 @@ var csvHead = []string{
 	"n", "failed", "median", "low", "high", "interval",
 	"ratio", "ratio_low", "ratio_high", "p", "wins", "verdict_kind", "verdict", "doubt",
 	"p50_ns", "p99_ns", "p999_ns", "max_ns", "cpu_per_op_ns", "disk_read", "disk_write", "io_engine", "warnings", "error",
-	"offered", "achieved", "late", "missed", "max_late_ns", "service_p50_ns", "service_p99_ns", "steady_trials", "steady_after_s",
+	"offered", "achieved", "late", "missed", "max_late_ns", "service_p50_ns", "service_p99_ns", "steady_trials", "steady_after_s", "source",
 }
 
 // Render implements Renderer.
@@ -38,7 +39,7 @@ func (CSV) Render(w io.Writer, s Set) error {
 			}
 			for _, k := range r.Run.Skipped {
 				if k.Cell.Workload == wl.Name {
-					if err := out.Write(csvSkip(r, wl, k.Cell.Engine, k.Cell.Place, k.Cell.Limits, k.Cell.Clients, k.Reason)); err != nil {
+					if err := out.Write(csvSkip(r, wl, k)); err != nil {
 						return err
 					}
 				}
@@ -74,7 +75,7 @@ func csvRow(r *Report, w *Workload, c *Cell) []string {
 		plainNum(x.Ratio), plainNum(x.Low), plainNum(x.High), plainNum(x.P), wins, string(c.Kind), safe(c.Verdict), strconv.FormatBool(c.Doubt),
 		plainNum(l.P50), plainNum(l.P99), plainNum(l.P999), plainNum(l.Max), plainNum(c.CPUPerOp),
 		plainNum(c.Disk.Read), plainNum(c.Disk.Write), safe(c.IOEngine), safe(strings.Join(warnings, "; ")), safe(strings.Join(failures, "; ")),
-	}, csvPace(w, c)...)
+	}, append(csvPace(w, c), safe(c.Source))...)
 }
 
 // csvPace are the columns of an open loop and of a steady state, empty where there is none.
@@ -92,13 +93,14 @@ func csvPace(w *Workload, c *Cell) []string {
 	return out
 }
 
-func csvSkip(r *Report, w *Workload, engine, place, limits string, clients int, reason string) []string {
+func csvSkip(r *Report, w *Workload, k record.Skip) []string {
 	row := make([]string, len(csvHead))
 	copy(row, []string{
-		safe(r.Run.ID), safe(w.Name), safe(engine), safe(place), safe(limits), strconv.Itoa(clients), "false",
+		safe(r.Run.ID), safe(w.Name), safe(k.Cell.Engine), safe(k.Cell.Place), safe(k.Cell.Limits), strconv.Itoa(k.Cell.Clients), "false",
 		safe(w.Metric.Name), safe(w.Metric.Unit), "0", "0",
 	})
-	row[20], row[21] = string(Skipped), safe(reason)
+	row[20], row[21] = string(Skipped), safe(k.Reason)
+	row[len(row)-1] = safe(k.Cell.Source)
 	return row
 }
 

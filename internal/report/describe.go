@@ -41,11 +41,30 @@ func describe(s workload.Spec) string {
 		if s.Runtime > 0 {
 			again = ", again and again for " + size.Duration(s.Runtime)
 		}
-		return fmt.Sprintf("list, stat and read %s files of %s on average, write an output for each%s", commas(strconv.Itoa(s.Count)), bytesText(s.BS), again)
+		return fmt.Sprintf("list, stat and read %s files of %s on average, write an output for each%s%s", commas(strconv.Itoa(s.Count)), bytesText(s.BS), again, readsText(s.Reads))
+	case workload.Command:
+		if c := s.Command; c != nil {
+			text := "run " + strings.Join(c.Argv, " ")
+			if c.Site != nil {
+				text += fmt.Sprintf(" on a site of %s in %s files of %s", count(c.Site.Posts, "post"), commas(strconv.Itoa(c.Site.Files)), bytesText(c.Site.Bytes))
+			}
+			return text + readsText(s.Reads)
+		}
 	case workload.Block, "":
 		return describeJob(s.Job, s.Steady)
 	}
 	return string(s.Kind)
+}
+
+// readsText says how the sources are read.
+func readsText(reads string) string {
+	switch reads {
+	case workload.Cold:
+		return "; cold: the sources are dropped from the page cache before"
+	case workload.Warm:
+		return "; warm: the sources are read once before"
+	}
+	return ""
 }
 
 func describeJob(j load.Job, s workload.SteadyState) string {

@@ -201,6 +201,13 @@ func factsOf(w record.Where) [][2]string {
 	add("file system", strings.TrimSpace(w.FSType+" "+w.Options))
 	add("folder", w.Path)
 	add("source", w.Source)
+	if f := w.From; f != nil {
+		on := strings.TrimSpace(f.FSType + " " + f.Options)
+		if f.Device != nil {
+			on += " on " + f.Device.Name
+		}
+		add("sources read from", strings.TrimSpace(on+" "+f.Path))
+	}
 	if d := w.Device; d != nil {
 		kind := "solid state or virtual"
 		if d.Rotational {
@@ -210,6 +217,7 @@ func factsOf(w record.Where) [][2]string {
 		add("stack", strings.Join(d.Stack, " on "))
 	}
 	add("runtime", w.Runtime)
+	add("isolation", w.Isolation)
 	add("daemon", w.Daemon)
 	add("storage", w.Storage)
 	add("kernel", w.Kernel)

@@ -50,15 +50,23 @@ const (
 	unclear    = "inconclusive"
 )
 
-// paceOf is the rate of one client of a trial, in the unit of the trial's metric. What the kernel's flusher wrote back after the
+// paceOf is the rate of one client of a trial, in the unit of the trial's metric, or a second's share of a time. What the kernel's flusher wrote back after the
 // window counts with the time that it took: else it would be the speed of memory.
 func paceOf(t *record.Trial, client int) (pace float64, storage bool) {
 	r := &t.Results[client]
-	v := r.Value(metricOf(t))
+	v := metricOf(t).Rate(r.Value(metricOf(t)))
 	if r.Flushed == nil || r.Settled <= 0 {
 		return v, false
 	}
 	return v * float64(r.Elapsed) / float64(r.Elapsed+r.Settled), true
+}
+
+// paceUnit is the unit of paces where m is what is compared.
+func paceUnit(m workload.Metric) string {
+	if m.LowerIsBetter() {
+		return "1/s"
+	}
+	return m.Unit
 }
 
 // pacesOf are the geometric means of the clients' paces by block.
@@ -104,7 +112,7 @@ func (g *gathered) interference(r *Report, opt Options) {
 			pairs = append(pairs, stats.Pair{Cell: n + 1, Baseline: n})
 			out := Interference{
 				Workload: w.Name, Cell: w.Cells[j].Index, Alone: w.Cells[at].Index, Label: w.Cells[at].Label, Clients: c.cell.Clients,
-				Score: Unknown, Low: Unknown, High: Unknown, Unit: w.Metric.Unit, ToStorage: storage, Verdict: unclear,
+				Score: Unknown, Low: Unknown, High: Unknown, Unit: paceUnit(w.Metric), ToStorage: storage, Verdict: unclear,
 				engine: c.cell.Engine, place: placeLabel(one.cell), limits: c.cell.Limits,
 			}
 			out.PaceAlone, out.PaceBeside = middle(alone), middle(beside)

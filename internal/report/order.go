@@ -56,7 +56,7 @@ func (g *gathered) planOrder(name string) int {
 
 // placeLabel names a place with whatever isn't plain about it.
 func placeLabel(c record.Cell) string {
-	s := c.Place
+	s := c.Places()
 	if !plainLimits(c.Limits) {
 		s += ", " + c.Limits
 	}

@@ -7,6 +7,7 @@ import (
 
 	"plimsoll/internal/record"
 	"plimsoll/internal/stats"
+	"plimsoll/internal/workload"
 )
 
 // remarks says what has to be known about the run as a whole, doubts first.
@@ -115,9 +116,15 @@ func failedCells(r *Report) (failed, all int) {
 func drift(r *Report) string {
 	var order, cell []int
 	var value []float64
+	metrics := map[int]workload.Metric{}
+	for _, w := range r.Workloads {
+		for _, c := range w.Cells {
+			metrics[c.Index] = w.Metric
+		}
+	}
 	for _, t := range r.Trials {
 		if t.Value.Known() {
-			order, cell, value = append(order, t.Order), append(cell, t.Cell), append(value, float64(t.Value))
+			order, cell, value = append(order, t.Order), append(cell, t.Cell), append(value, metrics[t.Cell].Rate(float64(t.Value)))
 		}
 	}
 	d := stats.Drift(order, cell, value)

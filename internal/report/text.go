@@ -219,6 +219,15 @@ func (p *textPage) concerns() {
 	for _, g := range p.r.failures() {
 		p.f("%s %s\n", p.paint(alarm, "!"), p.paint(bad, wrap(clean.Line(g.text()), p.width, 2)))
 	}
+	if !p.tables { // Which have them.
+		for _, w := range p.r.Workloads {
+			for _, s := range skipsByReason(w.Skipped) {
+				if !s.Everywhere {
+					p.f("%s %s\n", p.paint(dim, "-"), p.paint(dim, wrap(clean.Line(w.Name+" was skipped in "+s.Label+": "+s.Reason), p.width, 2)))
+				}
+			}
+		}
+	}
 	for _, c := range p.r.Concerns {
 		mark, st := "-", dim
 		if c.Severity == record.Doubt {
@@ -350,22 +359,6 @@ func (f Failure) text() string {
 	return s
 }
 
-// skipsByReason puts cells that were skipped for the same reason together.
-func skipsByReason(all []Skip) []Skip {
-	var out []Skip
-next:
-	for _, s := range all {
-		for i := range out {
-			if out[i].Reason == s.Reason && out[i].Everywhere == s.Everywhere {
-				out[i].Label += ", " + s.Label
-				continue next
-			}
-		}
-		out = append(out, s)
-	}
-	return out
-}
-
 func (p *textPage) foot() {
 	if p.r.Run.Command != "" {
 		p.f("\n%s %s\n", p.paint(dim, "Repeat:"), clean.Line(p.r.Run.Command))
@@ -385,13 +378,4 @@ func (p *textPage) next() {
 		return
 	}
 	p.f("%s %s\n        %s\n", head, clean.Line(n.Command), p.paint(dim, wrap(n.why(), p.width, 8)))
-}
-
-// lastLines keeps the end of a log.
-func lastLines(s string, n int) []string {
-	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
-	if len(lines) > n {
-		lines = lines[len(lines)-n:]
-	}
-	return lines
 }

@@ -133,7 +133,7 @@ func (w *Workload) columns(how tableStyle) []column {
 	between := " - "
 	if how.narrow {
 		between = "-"
-		if w.Metric.Unit != "B/s" && w.Metric.Name != "IOPS" {
+		if w.Metric.Unit == "1/s" && w.Metric.Name != "IOPS" {
 			value.head = u.name // The heading above the table says what is counted.
 		}
 	}
@@ -288,7 +288,7 @@ func (l *Latency) at(get func(*Latency) Num) Num {
 
 // valueHead names the metric with its unit: "k IOPS", "MiB/s", "commits/s".
 func (w *Workload) valueHead(u unit) string {
-	if w.Metric.Unit == "B/s" {
+	if w.Metric.Unit == "B/s" || w.Metric.LowerIsBetter() {
 		return u.name
 	}
 	prefix := strings.TrimSuffix(u.name, "/s")

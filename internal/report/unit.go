@@ -32,6 +32,12 @@ func rateUnit(m workload.Metric, cells []Cell) unit {
 			most, least = max(most, v), min(least, v)
 		}
 	}
+	if m.LowerIsBetter() {
+		if most < 1 {
+			return unit{1e-3, "ms"}
+		}
+		return unit{1, "s"}
+	}
 	if m.Unit == "B/s" {
 		for _, u := range []unit{{1 << 30, "GiB/s"}, {1 << 20, "MiB/s"}, {1 << 10, "KiB/s"}} {
 			// A column goes up one unit late: 1,600 MiB/s next to 40 MiB/s reads well.

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // maxWords is what a headline has room for, in bytes.
@@ -11,14 +12,17 @@ const maxWords = 300
 
 // message is the text of a log line in logrus's form, which runc and podman write
 // where standard error is no terminal (https://github.com/sirupsen/logrus, TextFormatter).
-var message = regexp.MustCompile(`^time="[^"]*" level=\w+ msg=("(?:[^"\\]|\\.)*"|\S+)`)
+// It is compiled when it is needed: a worker never needs it.
+var message = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^time="[^"]*" level=\w+ msg=("(?:[^"\\]|\\.)*"|\S+)`)
+})
 
 // LastWords is the last line of a log that says anything, without a logger's time and
 // level; empty for an empty log. One that is too long for a headline loses its middle.
 func LastWords(log string) string {
 	log = strings.TrimSpace(log)
 	line := strings.TrimSpace(log[strings.LastIndexByte(log, '\n')+1:])
-	if m := message.FindStringSubmatch(line); m != nil {
+	if m := message().FindStringSubmatch(line); m != nil {
 		line = m[1]
 		if text, err := strconv.Unquote(line); err == nil {
 			line = text

@@ -65,11 +65,12 @@ func unsettled(spec workload.Spec, f *flush) workload.Spec {
 
 // measure starts clients that are ready, and has it witnessed what they do.
 func (a *attempt) measure(ctx context.Context, t *record.Trial, id string, flush *flush) error {
+	// The witness looks at limits too, and may take what the cell's own replace for no other.
+	hold, err := a.hold(ctx)
 	after := func(t *record.Trial) { t.Where = make([]record.Where, len(a.agents)) }
 	if a.witness != nil {
 		after = a.witness.Before(a.agents, a.target)
 	}
-	hold, err := a.hold()
 	if err == nil {
 		if t.StartSkew, err = start(a.agents, id); err == nil {
 			t.Results, err = a.wait(ctx, id, t.Spec)
@@ -84,17 +85,18 @@ func (a *attempt) measure(ctx context.Context, t *record.Trial, id string, flush
 	}
 	for i := range t.Where {
 		t.Where[i].Limits, t.Where[i].Held = a.limits.String(), hold.Of(i)
+		t.Where[i].Foreign = hold.Foreign(t.Where[i].Foreign)
 	}
 	return err
 }
 
 // hold puts the limits on I/O in force: after the layout of files, which is not what they are asked for.
-func (a *attempt) hold() (*engine.Hold, error) {
+func (a *attempt) hold(ctx context.Context) (*engine.Hold, error) {
 	sessions := make([]engine.Session, len(a.agents))
 	for i, one := range a.agents {
 		sessions[i] = one.Session
 	}
-	return engine.HoldAll(sessions)
+	return engine.HoldAll(ctx, sessions)
 }
 
 // start is the barrier: everything is prepared, so that one short line to each

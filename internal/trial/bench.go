@@ -49,9 +49,6 @@ func (b *Bench) Open(ctx context.Context) error {
 	return err
 }
 
-// Probes says which I/O engines work in the container.
-func (b *Bench) Probes() []load.Probe { return b.agent.Hello.Probes }
-
 // Trial does one workload and returns its record, and the error of one that failed. When ctx ends first
 // the trial is stopped. The record is nil, and the error a *GroundError, only when the trial failed
 // for what is no result.

@@ -27,8 +27,8 @@ func (r *Runner) makeDisks(ctx context.Context) {
 			r.warn(record.Note, "sweep", fmt.Sprintf("a disk of an earlier run could not be removed: %v", err))
 		}
 	}
-	for _, c := range r.cells {
-		p, _ := r.Plan.Place(c.Place)
+	for _, name := range r.usedPlaces() {
+		p, _ := r.Plan.Place(name)
 		if _, made := r.disks[p.Name]; made || p.OwnDevice == 0 {
 			continue
 		}
@@ -39,6 +39,18 @@ func (r *Runner) makeDisks(ctx context.Context) {
 		}
 		r.disks[p.Name] = ownDisk{disk: d}
 	}
+}
+
+// usedPlaces names the places of the cells, those of sources among them; some more than once.
+func (r *Runner) usedPlaces() []string {
+	var names []string
+	for _, c := range r.cells {
+		names = append(names, c.Place)
+		if c.Source != "" {
+			names = append(names, c.Source)
+		}
+	}
+	return names
 }
 
 // closeDisks removes the disks.

@@ -121,6 +121,9 @@ blocks: 1
 			t.Errorf("%s: %s", tr.Key, tr.Error)
 			continue
 		}
+		if text := warned(tr, check.Foreign, record.Doubt); text != "" || len(tr.Where[0].Foreign) > 0 {
+			t.Errorf("%s: its own limits are somebody else's: %s, %v", tr.Key, text, tr.Where[0].Foreign)
+		}
 		rows := proof.Of(&tr)
 		if tr.Cell.Limits == "none" {
 			if len(rows) > 0 || tr.Where[0].Held != nil && len(tr.Where[0].Held.Applied) > 0 || tr.Value < 1000 {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
+	"strings"
 	"time"
 
 	"plimsoll/internal/agent"
@@ -68,11 +69,11 @@ func (r *Runner) seats(cell record.Cell) []seat {
 	s := seat{engine: cell.Engine, control: cell.Control, spec: engine.Spec{
 		Place: p, Limits: l, Image: e.Image, Runtime: e.Runtime, Seccomp: e.Seccomp, Isolation: e.Isolation,
 	}}
-	if d := r.disks[cell.Place]; d.disk != nil {
-		s.spec.Place.Path = d.disk.Path()
-	}
-	if p.Kind == place.Tmpfs && p.Size == 0 {
-		s.spec.Place.Size = r.tmpfsSize()
+	s.spec.Place = r.ready(p)
+	if cell.Source != "" && cell.Source != cell.Place {
+		from, _ := r.Plan.Place(cell.Source)
+		from = r.ready(from)
+		s.spec.Source = &from
 	}
 	if r.target(cell) != "" {
 		s.spec.Place.Path = "" // The worker's own folder can't be in a file.
@@ -85,12 +86,29 @@ func (r *Runner) seats(cell record.Cell) []seat {
 	return seats
 }
 
+// ready is a place as a container is to have it: with the disk that was made for it, and the size of a tmpfs.
+func (r *Runner) ready(p place.Spec) place.Spec {
+	if d := r.disks[p.Name]; d.disk != nil {
+		p.Path = d.disk.Path()
+	}
+	if p.Kind == place.Tmpfs && p.Size == 0 {
+		p.Size = r.tmpfsSize()
+	}
+	return p
+}
+
 // tmpfsSize is what the plan's workloads need of a tmpfs: the files of the block jobs,
 // which stay for the next trial, and room for logs and trees.
 func (r *Runner) tmpfsSize() int64 {
 	const room = 256 << 20
 	total, seen := int64(room), map[int64]bool{}
 	for _, w := range r.Plan.Workloads {
+		if w.Kind == workload.Command || w.Kind == workload.Tree {
+			if file, n := w.Room(); file != "" && n > room/2 {
+				total += n
+			}
+			continue
+		}
 		if file := w.Job.Offset + w.Job.Size; w.Kind == workload.Block && !seen[file] {
 			seen[file] = true
 			total += file
@@ -168,11 +186,25 @@ func fail(t *record.Trial, err error) {
 	t.Phase = "open"
 	var te *agent.TrialError
 	if errors.As(err, &te) {
-		t.Phase, t.Log, t.Progress = te.Phase, te.Log, te.Progress()
+		t.Phase, t.Log, t.Progress, t.Command = te.Phase, te.Log, te.Progress(), te.Command
+		if c := te.Command; c != nil {
+			t.Log = saidBy(c)
+		}
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		t.Phase = "timeout"
 	}
+}
+
+// saidBy is what a program wrote, for a log.
+func saidBy(c *workload.CommandEnd) string {
+	var parts []string
+	for _, out := range []struct{ name, text string }{{"standard output", c.Stdout}, {"standard error", c.Stderr}} {
+		if out.text != "" {
+			parts = append(parts, out.name+":\n"+out.text)
+		}
+	}
+	return strings.Join(parts, "\n")
 }
 
 // limitsIO reports whether a set of the plan has limits on I/O. Then all cells are treated alike.

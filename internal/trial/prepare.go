@@ -1,13 +1,16 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 
+	"plimsoll/internal/agent"
 	"plimsoll/internal/engine"
 	"plimsoll/internal/place"
+	"plimsoll/internal/plan"
 	"plimsoll/internal/record"
 	"plimsoll/internal/workload"
 )
@@ -52,8 +55,12 @@ func (r *Runner) probe(ctx context.Context) {
 			r.skip(c, reason)
 			continue
 		}
-		if w, _ := r.Plan.Workload(c.Workload); r.target(c) != "" && w.Kind != workload.Block {
+		if w, _ := r.Plan.Workload(c.Workload); r.target(c) != "" && (w.Kind != workload.Block || w.Fresh) {
 			r.skip(c, fmt.Sprintf("workload %s needs a folder, and place %s is a file or a device", c.Workload, c.Place))
+			continue
+		}
+		if from := (record.Cell{Place: c.Source}); r.target(from) != "" {
+			r.skip(c, fmt.Sprintf("sources need a folder, and place %s is a file or a device", c.Source))
 			continue
 		}
 		r.cells = append(r.cells, c)
@@ -86,7 +93,7 @@ func (r *Runner) preflight(ctx context.Context) error {
 	r.room = newLedger()
 	r.makeDisks(ctx)
 	for _, c := range r.cells {
-		if why := r.disks[c.Place].why; why != "" {
+		if why := cmp.Or(r.disks[c.Place].why, r.disks[c.Source].why); why != "" {
 			r.skip(c, why)
 			continue
 		}
@@ -100,6 +107,10 @@ func (r *Runner) preflight(ctx context.Context) error {
 			continue
 		}
 		if err == nil {
+			if why := r.lacksProgram(ctx, c, agents); why != "" {
+				r.skip(c, why)
+				continue
+			}
 			if why := r.room.take(r, c, agents); why != "" {
 				r.skip(c, why)
 				continue
@@ -109,12 +120,55 @@ func (r *Runner) preflight(ctx context.Context) error {
 		if err != nil {
 			continue // It will fail in each block, and keep its error there.
 		}
-		for _, a := range agents {
-			found[c.Workload] = append(found[c.Workload], probed{r.Plan.Key(c), a.Hello.Probes})
+		found[c.Workload] = append(found[c.Workload], r.tryEngines(ctx, c, agents)...)
+		if err := ctx.Err(); err != nil {
+			return err
 		}
 	}
 	r.cells = offered
 	r.choose(found)
 	r.ceiling(ctx)
 	return nil
+}
+
+// lacksProgram says why the program of a cell can't be run in it; empty if it can, or there is none.
+func (r *Runner) lacksProgram(ctx context.Context, c record.Cell, agents []*agent.Agent) string {
+	w, _ := r.Plan.Workload(c.Workload)
+	if w.Command == nil || len(agents) == 0 {
+		return ""
+	}
+	_, err := agents[0].Find(ctx, *w.Command)
+	if !errors.Is(err, workload.ErrNoProgram) {
+		return "" // What else is wrong shows in the trial.
+	}
+	program := w.Command.Argv[0]
+	e, _ := r.Plan.Engine(c.Engine)
+	switch {
+	case e.Engine == plan.Host:
+		return fmt.Sprintf("there is no program %s on this machine; install it", program)
+	case e.Image == "":
+		return fmt.Sprintf("there is no program %s in a container of the worker alone; name an image that has it (image: of the engine %s)", program, c.Engine)
+	}
+	return fmt.Sprintf("there is no program %s in the image %s; name one that has it", program, e.Image)
+}
+
+// tryEngines has the workers of a block cell try the I/O engines, and returns what they found. It is done once a run,
+// in the first block's containers: those of later blocks are like them. A worker that doesn't answer is given up, and the next
+// block begins with a new one.
+func (r *Runner) tryEngines(ctx context.Context, c record.Cell, agents []*agent.Agent) []probed {
+	if w, _ := r.Plan.Workload(c.Workload); w.Kind != workload.Block && w.Kind != "" {
+		return nil
+	}
+	var found []probed
+	for i, s := range r.seats(c) {
+		ctx, cancel := context.WithTimeoutCause(ctx, openTimeout, fmt.Errorf("no answer within %v", openTimeout))
+		probes, err := agents[i].Probe(ctx)
+		cancel()
+		if err != nil {
+			r.warn(record.Note, "probe", fmt.Sprintf("%s: %v", r.Plan.Key(c), errors.Join(err, r.pool.drop(s))))
+			continue
+		}
+		found = append(found, probed{r.Plan.Key(c), probes})
+	}
+	return found
 }

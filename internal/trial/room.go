@@ -40,10 +40,13 @@ func newLedger() *ledger {
 	return &ledger{spaces: map[string]*space{}, files: map[string]bool{}}
 }
 
-// space returns where the data of an agent lies; nil if that can't be known, as with a
+// space returns where the data of an agent lies, or its sources; nil if that can't be known, as with a
 // daemon on another machine.
-func (l *ledger) space(kind place.Kind, a *agent.Agent) *space {
+func (l *ledger) space(kind place.Kind, a *agent.Agent, sources bool) *space {
 	info := a.Session.Info()
+	if sources {
+		info.HostPath = info.SourcePath
+	}
 	mount, bytes, ok := "", int64(0), false
 	switch {
 	case kind == place.Tmpfs && info.PID != 0:
@@ -76,8 +79,17 @@ func (l *ledger) take(r *Runner, c record.Cell, agents []*agent.Agent) (why stri
 		if l.files[key] {
 			continue // Also in the blocks to come, without another look.
 		}
-		if s := l.space(p.Kind, a); s != nil {
+		if s := l.space(p.Kind, a, false); s != nil {
 			need[s] += bytes
+			keys = append(keys, key)
+		}
+		if c.Source == "" || c.Source == c.Place {
+			continue
+		}
+		// The sources are no more than half of it.
+		from, _ := r.Plan.Place(c.Source)
+		if s := l.space(from.Kind, a, true); s != nil {
+			need[s] += bytes / 2
 			keys = append(keys, key)
 		}
 	}

@@ -52,7 +52,11 @@ type seat struct {
 
 // key names the seat in the pool.
 func (s seat) key() string {
-	return fmt.Sprintf("%s/%s/%s/%d/%v", s.engine, s.spec.Place.Name, s.spec.Limits.Name, s.client, s.control)
+	from := ""
+	if s.spec.Source != nil {
+		from = s.spec.Source.Name + ":"
+	}
+	return fmt.Sprintf("%s/%s%s/%s/%d/%v", s.engine, from, s.spec.Place.Name, s.spec.Limits.Name, s.client, s.control)
 }
 
 // get returns the agent of a seat, and how long it took to start if it had to be

@@ -34,10 +34,57 @@ func TestReaderHostile(t *testing.T) {
 		if err != nil && len(err.Error()) > 300 {
 			t.Errorf("%s: an error of %d bytes", name, len(err.Error()))
 		}
-		if m.fields() != 0 {
+		if m != (Message{}) {
 			t.Errorf("%s: a message came with the error: %+v", name, m)
 		}
 	}
+}
+
+// TestReaderSealed: a result that is only passed on is not looked into; all else is, and it has to be a message.
+func TestReaderSealed(t *testing.T) {
+	const whole = `{"result":{"id":7,"classes":"none"}}`
+	for in, want := range map[string]string{
+		whole:                          "",
+		`{"result":null}`:              "0 things",
+		`{"result":[]}`:                "not a message",
+		`{"result":{"id":"1"}`:         "not a message",
+		`{"result":{},"stop":{}}`:      "2 things",
+		`{"sample":{"id":7}}`:          "not a message",
+		`{"error":{"id":"1"}}`:         "",
+		`{"resulting":{"id":"1"}}`:     "0 things",
+		`{"result":{}}{"result":{}}`:   "not a message",
+		`{"result": {"id":"\ud800"} }`: "",
+	} {
+		r := NewReader(strings.NewReader(in + "\n"))
+		r.SealedResults = true
+		m, line, err := r.Next()
+		if want != "" {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: Next() = %v, want %q in it", in, err, want)
+			}
+			continue
+		}
+		if err != nil || string(line) != in || (m.Result == nil) == (m.Error == nil) {
+			t.Errorf("%s: Next() = %+v, %q, %v", in, m, line, err)
+		}
+		if m.Result != nil && m.Result.ID != "" {
+			t.Errorf("%s: it was looked into: %+v", in, m.Result)
+		}
+	}
+	if _, _, err := NewReader(strings.NewReader(whole + "\n")).Next(); err == nil {
+		t.Error("a result that is none was read")
+	}
+}
+
+// TestSendBad: what is no message is not sent.
+func TestSendBad(t *testing.T) {
+	for want, m := range map[string]Message{"nothing": {}, "several": {Probe: &Probe{}, Stop: &Stop{}}} {
+		var b bytes.Buffer
+		if err := NewWriter(&b).Send(m); err == nil || !strings.Contains(err.Error(), want) || b.Len() > 0 {
+			t.Errorf("Send(%+v) = %v, %q written", m, err, b.String())
+		}
+	}
+	Warm()
 }
 
 func TestReaderReadError(t *testing.T) {

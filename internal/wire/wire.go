@@ -7,6 +7,10 @@
 //
 //	parent                       agent
 //	                      <----  {"hello": ...}
+//	{"find": {command}}   ---->                         is a program there?
+//	                      <----  {"found": ...}
+//	{"probe": {}}         ---->                         not while a trial is open; once a cell is enough
+//	                      <----  {"probed": ...}        which I/O engines work here
 //	{"run": {id, spec}}   ---->
 //	                      <----  {"ready": {id}}        files laid out, rings set up
 //	{"start": {id}}       ---->                         the barrier: all clients get it together
@@ -16,6 +20,8 @@
 //	                      <----  {"settling": ...}      the window is over; one a second until buffered writes are on the storage
 //	                      <----  {"result": ...}  or  {"error": ...}
 //	end of input          ---->                         the agent ends, the container with it
+//
+// The first process of a virtual machine says "booted" before all that, and is told by "setup" what its place is.
 //
 // The agent ends at the end of its input, so that nothing outlives a plimsoll that
 // was killed. So does a trial's process at the end of the agent. One message is
@@ -33,7 +39,7 @@ const MaxLine = 16 << 20
 
 // Version is the version of the language. Both sides are built together and
 // embedded one in the other, so a difference is a bug or a stale container.
-const Version = 2
+const Version = 3
 
 // OpenFiles is how many files a worker has to be able to have open, where somebody may allow it
 // so many (RLIMIT_NOFILE): a line of fio's may name 16,384, and each thread has a ring besides. A
@@ -44,43 +50,36 @@ const OpenFiles = 32768
 type Message struct {
 	// From the agent.
 	Hello    *Hello    `json:"hello,omitempty"`
+	Probed   *Probed   `json:"probed,omitempty"`
 	Ready    *Ready    `json:"ready,omitempty"`
 	Sample   *Sample   `json:"sample,omitempty"`
 	Round    *Round    `json:"round,omitempty"`
 	Settling *Settling `json:"settling,omitempty"`
 	Result   *Result   `json:"result,omitempty"`
 	Error    *Error    `json:"error,omitempty"`
+	Booted   *Booted   `json:"booted,omitempty"`
+	Found    *Found    `json:"found,omitempty"`
 	// From the parent.
+	Setup  *Setup  `json:"setup,omitempty"`
+	Find   *Find   `json:"find,omitempty"`
+	Probe  *Probe  `json:"probe,omitempty"`
 	Run    *Run    `json:"run,omitempty"`
 	Start  *Start  `json:"start,omitempty"`
 	Finish *Finish `json:"finish,omitempty"`
 	Stop   *Stop   `json:"stop,omitempty"`
 }
 
-// fields counts the fields that are set.
-func (m Message) fields() int {
-	n := 0
-	for _, set := range []bool{
-		m.Hello != nil, m.Ready != nil, m.Sample != nil, m.Round != nil, m.Settling != nil, m.Result != nil, m.Error != nil,
-		m.Run != nil, m.Start != nil, m.Finish != nil, m.Stop != nil,
-	} {
-		if set {
-			n++
-		}
-	}
-	return n
-}
-
-// Hello is the agent's first line: who it is and what works where it runs.
+// Hello is the agent's first line: who it is and where it runs.
 type Hello struct {
 	Version int `json:"version"`
 	// PID is the agent's process id in its own namespace.
 	PID int `json:"pid"`
-	// Probes says which I/O engines work in Dir, found by doing I/O.
-	Probes []load.Probe `json:"probes"`
 	// Dir is the folder that it works in, and Mount where that is mounted from.
 	Dir   string `json:"dir"`
 	Mount Mount  `json:"mount"`
+	// Source is the folder of the sources, if that is another, and SourceMount its mount.
+	Source      string `json:"source,omitempty"`
+	SourceMount *Mount `json:"source_mount,omitempty"`
 	// Arch and OS are Go's names; Kernel is uname's release.
 	Arch   string `json:"arch"`
 	OS     string `json:"os"`
@@ -89,6 +88,16 @@ type Hello struct {
 	Seccomp int `json:"seccomp"`
 	// CPUs is how many CPUs may be used at once.
 	CPUs int `json:"cpus"`
+}
+
+// Probe asks which I/O engines work in the worker's folder. It is no part of the hello: to try them takes longer than
+// all else that an agent does before its first trial, and cells of a run are asked once.
+type Probe struct{}
+
+// Probed answers it.
+type Probed struct {
+	// Probes are the engines, the strongest first, each tried by doing I/O.
+	Probes []load.Probe `json:"probes"`
 }
 
 // Mount is the mount under the worker's folder, from its own mountinfo.
@@ -105,6 +114,17 @@ type Mount struct {
 	Minor  uint32 `json:"minor"`
 	// Upper is overlay's upperdir, a path of the host.
 	Upper string `json:"upper,omitempty"`
+}
+
+// Find asks whether a command's program is there, outside of any trial. The answer is Found.
+type Find struct {
+	Command workload.CommandSpec `json:"command"`
+}
+
+// Found says where a command's program is, or why there is none.
+type Found struct {
+	Path  string `json:"path,omitempty"`
+	Error string `json:"error,omitempty"`
 }
 
 // Run asks for a trial.
@@ -183,6 +203,8 @@ type Error struct {
 	Signal string `json:"signal,omitempty"`
 	// Log holds the last lines of the trial's standard error.
 	Log string `json:"log,omitempty"`
+	// Command is what became of a trial's program, if it has one.
+	Command *workload.CommandEnd `json:"command,omitempty"`
 	// Done is how far it got: the operations and bytes of the whole window so far.
 	Done *load.Sample `json:"done,omitempty"`
 }

@@ -17,7 +17,9 @@ import (
 	"plimsoll/internal/device"
 	"plimsoll/internal/device/cgroupio"
 	"plimsoll/internal/engine"
+	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/record"
+	"plimsoll/internal/wire"
 	"plimsoll/internal/workload"
 )
 
@@ -36,7 +38,9 @@ type ground struct {
 // A seen is what was found out about one agent's place.
 type seen struct {
 	stack   *device.Stack
-	version int // of the io controller
+	from    *record.From    // nil: the sources have no place of their own
+	devices []cgroup.Device // all of stack
+	version int             // of the io controller
 	memory  int64
 }
 
@@ -60,12 +64,13 @@ func (w *Witness) Before(agents []*agent.Agent, target string) func(*record.Tria
 		}
 		grounds[i] = s
 	}
-	before := w.throttles(agents)
+	before, limits := w.throttles(agents), w.limits(agents, grounds)
 	return func(t *record.Trial) {
 		for i, a := range agents {
 			fill(t, i, a, grounds[i], target)
 		}
 		addThrottles(t.Results, before, w.throttles(agents))
+		addLimits(t.Where, limits, w.limits(agents, grounds))
 	}
 }
 
@@ -106,6 +111,8 @@ func (w *Witness) look(a *agent.Agent, target string) seen {
 	switch {
 	case target != "":
 		s.stack, err = w.fs.Of(target)
+	case info.Guest:
+		s.stack = guestStack(a)
 	case info.PID == 0:
 		// The worker's device numbers mean nothing here.
 		s.stack = &device.Stack{Mount: mountOf(a), Why: "the worker does not run on this machine"}
@@ -118,17 +125,57 @@ func (w *Witness) look(a *agent.Agent, target string) seen {
 	if err != nil {
 		s.stack = &device.Stack{Mount: mountOf(a), Why: fmt.Sprintf("the device could not be found: %v", err)}
 	}
+	s.from = w.lookFrom(a)
+	s.devices = devicesOf(s.stack)
 	if info.PID > 0 {
 		// Without a controller there is no limit.
 		s.memory, _ = cgroupio.ReadMemoryLimit(w.fs, info.PID)
+	}
+	if info.Guest {
+		s.memory, s.version = 0, 2 // What is around the machine is not what the worker is in.
+		return s
 	}
 	_, _, s.version, _ = cgroupio.ReadCgroupIO(w.fs, info.PID, s.stack.Device)
 	return s
 }
 
+// guestStack is what a worker in a virtual machine stands on: the machine's own disk, whose counters it reads there.
+func guestStack(a *agent.Agent) *device.Stack {
+	m := mountOf(a)
+	s := &device.Stack{Mount: m}
+	if name, ok := strings.CutPrefix(m.Source, "/dev/"); ok {
+		s.Device = &device.Device{Name: name + " of the guest", Major: m.Major, Minor: m.Minor, Stack: []string{name}}
+		return s
+	}
+	s.Why = "the place is no disk of the virtual machine: its kernel counts no bytes for it"
+	return s
+}
+
+// lookFrom finds what an agent's sources stand on, if they have a place of their own.
+func (w *Witness) lookFrom(a *agent.Agent) *record.From {
+	m := a.Hello.SourceMount
+	if m == nil {
+		return nil
+	}
+	info := a.Session.Info()
+	f := &record.From{FSType: m.FSType, Path: folder(info.SourcePath, ""), Options: m.Options, Source: m.Source}
+	if info.PID == 0 {
+		return f
+	}
+	stack, err := w.fs.OfMount(deviceMount(*m))
+	if info.SourcePath != "" && m.FSType == "overlay" {
+		stack, err = w.fs.Of(info.SourcePath)
+	}
+	if err == nil {
+		f.Device = stack.Device
+	}
+	return f
+}
+
 // mountOf is the mount as the worker sees it.
-func mountOf(a *agent.Agent) device.Mount {
-	m := a.Hello.Mount
+func mountOf(a *agent.Agent) device.Mount { return deviceMount(a.Hello.Mount) }
+
+func deviceMount(m wire.Mount) device.Mount {
 	return device.Mount{
 		Major: m.Major, Minor: m.Minor, Root: m.Root, Point: m.Point,
 		FSType: m.FSType, Source: m.Source, Options: m.Options, Upper: m.Upper,
@@ -141,6 +188,7 @@ func fill(t *record.Trial, client int, a *agent.Agent, s seen, target string) {
 	info := a.Session.Info()
 	where := whereOf(s.stack)
 	where.Host = info.Host
+	where.From, where.Isolation = s.from, info.Isolation
 	where.Path = folder(info.HostPath, target)
 	if target != "" && t.Spec.Kind == workload.Stage && where.FSType != device.RawBlock {
 		where.Path = filepath.Dir(target) // One of several files of a line, as a rule.

@@ -7,6 +7,7 @@
 package worker
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,24 +16,32 @@ import (
 	"os/exec"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
+	"plimsoll/internal/command"
 	"plimsoll/internal/inroot"
 	"plimsoll/internal/tail"
 	"plimsoll/internal/wire"
+	"plimsoll/internal/workload"
 	"plimsoll/load"
 )
 
 // Agent serves requests until in ends. exe is the worker's own program, which it
-// runs again for each trial; dir is the folder that trials work in.
-func Agent(ctx context.Context, exe, dir string, in io.Reader, out io.Writer) error {
-	remove, err := ownFolder(dir)
-	if err != nil {
-		return err
+// runs again for each trial; trials work in folders.
+func Agent(ctx context.Context, exe string, folders workload.Folders, in io.Reader, out io.Writer) error {
+	for _, dir := range []string{folders.Work, folders.Source} {
+		if dir == "" {
+			continue
+		}
+		remove, err := ownFolder(dir)
+		if err != nil {
+			return err
+		}
+		defer remove()
 	}
-	defer remove()
-	return answer(ctx, trialCommand{exe, dir, nil}, in, out)
+	return answer(ctx, trialCommand{exe: exe, folders: folders}, in, out)
 }
 
 // AgentInside is Agent in a folder of somebody's container, named name in the folder base. Names
@@ -41,7 +50,7 @@ func Agent(ctx context.Context, exe, dir string, in io.Reader, out io.Writer) er
 // also when nobody is left who could.
 func AgentInside(ctx context.Context, exe string, folder, base *os.File, name string, in io.Reader, out io.Writer) error {
 	defer inroot.Remove(folder, base, name)
-	return answer(ctx, trialCommand{exe, inheritedFolder, folder}, in, out)
+	return answer(ctx, trialCommand{exe: exe, folders: workload.Folders{Work: inheritedFolder}, folder: folder}, in, out)
 }
 
 // inheritedFolder is the folder that a process has inherited as its fourth file.
@@ -49,14 +58,17 @@ const inheritedFolder = "/proc/self/fd/3"
 
 // A trialCommand is how the worker runs itself for a trial.
 type trialCommand struct {
-	exe, dir string
-	// folder, if set, is dir, as the trial's fourth file.
+	exe     string
+	folders workload.Folders
+	// folder, if set, is that of the work, as the trial's fourth file.
 	folder *os.File
+	// group, if set, is the control group whose limits on I/O hold while a trial is measured.
+	group *group
 }
 
 // command returns the trial's process, not yet started.
 func (c trialCommand) command(ctx context.Context) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, c.exe, "trial", "--dir", c.dir)
+	cmd := exec.CommandContext(ctx, c.exe, "trial", "--dir", c.folders.Work, "--source", c.folders.Source)
 	if c.folder != nil {
 		cmd.ExtraFiles = []*os.File{c.folder}
 	}
@@ -66,7 +78,7 @@ func (c trialCommand) command(ctx context.Context) *exec.Cmd {
 // answer answers requests until in ends.
 func answer(ctx context.Context, trial trialCommand, in io.Reader, out io.Writer) error {
 	w := wire.NewWriter(out)
-	if err := w.Send(wire.Message{Hello: hello(trial.dir)}); err != nil {
+	if err := w.Send(wire.Message{Hello: hello(trial.folders)}); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -87,6 +99,10 @@ func answer(ctx context.Context, trial trialCommand, in io.Reader, out io.Writer
 			return err
 		}
 		switch {
+		case m.Find != nil:
+			w.Send(wire.Message{Found: find(m.Find)})
+		case m.Probe != nil:
+			w.Send(wire.Message{Probed: &wire.Probed{Probes: load.ProbeEngines(trial.folders.Work)}})
 		case m.Run != nil:
 			if current != nil {
 				current.kill()
@@ -97,6 +113,11 @@ func answer(ctx context.Context, trial trialCommand, in io.Reader, out io.Writer
 				current = nil
 			}
 		case m.Start != nil && current != nil && current.id == m.Start.ID:
+			if err := trial.group.hold(); err != nil {
+				current.refuse(err)
+				current = nil
+				continue
+			}
 			current.send(line)
 		case m.Finish != nil && current != nil && current.id == m.Finish.ID:
 			current.send(line)
@@ -124,18 +145,34 @@ func ownFolder(dir string) (remove func(), err error) {
 }
 
 // hello describes this place.
-func hello(dir string) *wire.Hello {
+func hello(f workload.Folders) *wire.Hello {
+	dir := f.Work
 	h := &wire.Hello{
 		Version: wire.Version,
 		PID:     os.Getpid(),
-		Probes:  load.ProbeEngines(dir),
 		Dir:     dir,
 		OS:      runtime.GOOS,
 		Arch:    runtime.GOARCH,
 		CPUs:    runtime.GOMAXPROCS(0),
 	}
 	describePlace(h)
+	if f.Source != "" {
+		m := mountOf(f.Source)
+		h.Source, h.SourceMount = f.Source, &m
+	}
 	return h
+}
+
+// find looks for a command's program.
+func find(f *wire.Find) *wire.Found {
+	if len(f.Command.Argv) == 0 {
+		return &wire.Found{Error: "no program is named"}
+	}
+	path, err := command.Find(&f.Command)
+	if err != nil {
+		return &wire.Found{Error: err.Error()}
+	}
+	return &wire.Found{Path: path}
 }
 
 // A trialProcess is one trial in its own process.
@@ -145,6 +182,11 @@ type trialProcess struct {
 	stdin io.WriteCloser
 	done  chan struct{}
 	once  sync.Once
+	group *group
+	// own and all are what group.kills said before.
+	own, all int64
+	// refused is why it was killed before its start.
+	refused atomic.Pointer[string]
 }
 
 // startTrial runs the worker again for one trial and forwards what it says.
@@ -166,7 +208,8 @@ func startTrial(ctx context.Context, trial trialCommand, id string, request []by
 		return nil, fmt.Errorf("start the trial's process: %w", err)
 	}
 	preferAsVictim(cmd.Process.Pid)
-	t := &trialProcess{id: id, cmd: cmd, stdin: stdin, done: make(chan struct{})}
+	t := &trialProcess{id: id, cmd: cmd, stdin: stdin, done: make(chan struct{}), group: trial.group}
+	t.own, t.all = t.group.kills()
 	go t.forward(stdout, log, out)
 	t.send(request)
 	return t, nil
@@ -193,6 +236,13 @@ func (t *trialProcess) stop() {
 	}
 }
 
+// refuse ends a trial that is ready, for a reason that is told.
+func (t *trialProcess) refuse(why error) {
+	text := why.Error()
+	t.refused.Store(&text)
+	t.kill()
+}
+
 // kill ends the process and waits until its end was reported.
 func (t *trialProcess) kill() {
 	t.once.Do(func() { t.cmd.Process.Kill() })
@@ -205,19 +255,31 @@ func (t *trialProcess) kill() {
 func (t *trialProcess) forward(stdout io.Reader, log *tail.Buffer, out *wire.Writer) {
 	defer close(t.done)
 	end := wire.Message{Error: &wire.Error{ID: t.id, Phase: wire.PhasePrepare}}
-	told, err := t.relay(wire.NewReader(stdout), end.Error, out)
+	r := wire.NewReader(stdout)
+	r.SealedResults = true
+	told, result, err := t.relay(r, end.Error, out)
 	if err != nil {
 		// It can't be followed any more: a process that goes on would be waited for in vain.
 		t.cmd.Process.Kill()
 	}
 	waitErr := t.cmd.Wait()
+	t.group.release()
 	switch {
-	case told.Result != nil || told.Error != nil:
+	case result != nil:
+		out.SendLine(result)
+		return
+	case told.Error != nil:
 		end = told
 	case err != nil:
 		end.Error.Text = fmt.Sprintf("the trial's process said something strange: %v", err)
 	default:
 		end.Error.Text, end.Error.Signal = ending(waitErr)
+		if why := t.refused.Load(); why != nil {
+			end.Error.Text, end.Error.Signal = *why, ""
+		}
+		if why := t.group.why(t.own, t.all); why != "" && end.Error.Signal != "" {
+			end.Error.Text += ": " + why
+		}
 	}
 	if end.Error != nil {
 		// The trial doesn't know its own standard error.
@@ -227,18 +289,21 @@ func (t *trialProcess) forward(stdout io.Reader, log *tail.Buffer, out *wire.Wri
 }
 
 // relay passes messages on until the trial's output ends, and returns its last
-// word. It keeps in progress how far the trial got. The error is nil at the end of the output.
-func (t *trialProcess) relay(r *wire.Reader, progress *wire.Error, out *wire.Writer) (wire.Message, error) {
-	var last wire.Message
+// word: the line of its result, or its error. It keeps in progress how far the trial got. The error is nil at the
+// end of the output.
+func (t *trialProcess) relay(r *wire.Reader, progress *wire.Error, out *wire.Writer) (last wire.Message, result []byte, err error) {
 	for {
 		m, line, err := r.Next()
 		switch {
 		case err == io.EOF:
-			return last, nil
+			return last, result, nil
 		case err != nil:
-			return last, err
-		case m.Error != nil || m.Result != nil:
-			last = m
+			return last, nil, err
+		case m.Result != nil:
+			result = bytes.Clone(line)
+			continue
+		case m.Error != nil:
+			last, result = m, nil
 			continue
 		case m.Ready != nil:
 			progress.Phase = wire.PhaseRun
@@ -251,7 +316,7 @@ func (t *trialProcess) relay(r *wire.Reader, progress *wire.Error, out *wire.Wri
 			progress.Done.Bytes += m.Sample.Bytes
 		case m.Round != nil, m.Settling != nil:
 		default:
-			return last, fmt.Errorf("not for the parent: %.80q", line)
+			return last, nil, fmt.Errorf("not for the parent: %.80q", line)
 		}
 		out.SendLine(line)
 	}

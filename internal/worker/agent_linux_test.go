@@ -63,7 +63,7 @@ func serve(t *testing.T, exe, dir string) *parent {
 	outR, outW := io.Pipe()
 	p := &parent{t, inW, wire.NewWriter(inW), make(chan wire.Message, 64), make(chan error, 1)}
 	go func() {
-		err := Agent(context.Background(), exe, dir, inR, outW)
+		err := Agent(context.Background(), exe, workload.Folders{Work: dir}, inR, outW)
 		outW.Close()
 		inR.Close()
 		p.done <- err
@@ -84,7 +84,7 @@ func serve(t *testing.T, exe, dir string) *parent {
 		for range p.msgs {
 		}
 	})
-	if m := p.next(); m.Hello == nil || m.Hello.Version != wire.Version || m.Hello.Dir != dir || m.Hello.Mount.FSType == "" || len(m.Hello.Probes) == 0 {
+	if m := p.next(); m.Hello == nil || m.Hello.Version != wire.Version || m.Hello.Dir != dir || m.Hello.Mount.FSType == "" {
 		t.Fatalf("hello: %+v", m.Hello)
 	}
 	return p
@@ -350,7 +350,7 @@ func TestTrial(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		var out strings.Builder
-		err := Trial(t.Context(), dir, strings.NewReader(row.in), &out)
+		err := Trial(t.Context(), workload.Folders{Work: dir}, strings.NewReader(row.in), &out)
 		told := out.String()
 		if err != nil {
 			told += err.Error()

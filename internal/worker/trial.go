@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"syscall"
 
+	"plimsoll/internal/command"
 	"plimsoll/internal/wire"
 	"plimsoll/internal/workload"
 	"plimsoll/load"
@@ -17,7 +18,8 @@ import (
 // Trial does one trial: it reads a run request, prepares it, says ready, waits for
 // the start, and writes samples and the result. It breaks off when in ends. It
 // returns an error only when it could not speak with its parent.
-func Trial(ctx context.Context, dir string, in io.Reader, out io.Writer) error {
+func Trial(ctx context.Context, folders workload.Folders, in io.Reader, out io.Writer) error {
+	load.Calibrate()
 	r, w := wire.NewReader(in), wire.NewWriter(out)
 	m, _, err := r.Next()
 	if err != nil {
@@ -27,11 +29,21 @@ func Trial(ctx context.Context, dir string, in io.Reader, out io.Writer) error {
 		return errors.New("the first message of a trial is not a run request")
 	}
 	id := m.Run.ID
+	// The other processor is idle while the files are laid out.
+	warm := make(chan struct{})
+	go func() {
+		defer close(warm)
+		wire.Warm()
+	}()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	start, finish := make(chan wire.Message, 1), make(chan int, 1)
 	go listen(r, start, finish, cancel)
-	run, err := workload.Prepare(ctx, m.Run.Spec, dir)
+	prepare := workload.PrepareIn
+	if m.Run.Spec.Kind == workload.Command {
+		prepare = command.Prepare
+	}
+	run, err := prepare(ctx, m.Run.Spec, folders)
 	if err != nil {
 		return w.Send(wire.Message{Error: describe(id, wire.PhasePrepare, err)})
 	}
@@ -46,6 +58,7 @@ func Trial(ctx context.Context, dir string, in io.Reader, out io.Writer) error {
 			}
 		}()
 	}
+	<-warm
 	if err := w.Send(wire.Message{Ready: &wire.Ready{ID: id}}); err != nil {
 		return err
 	}
@@ -109,13 +122,21 @@ func measure(ctx context.Context, run workload.Runner, id string, w *wire.Writer
 // of what a worker may take.
 const garbage = 16 << 20
 
+// little is a heap, in bytes, that Go has not begun to collect: it first does so at two MiB, with the worker's
+// percentage (cmd/worker), and begins somewhat before.
+const little = 1 << 20
+
 // holdCollector keeps the collector of garbage out of the measured window, where it would stop all threads and take
 // a processor. A trial that makes more garbage than expected is collected nevertheless. The function
 // that it returns puts things back.
 func holdCollector() (resume func()) {
-	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
+	// Where next to nothing was allocated yet, no collection can be under way, and one would find nothing.
+	if m.NumGC > 0 || m.HeapAlloc > little {
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+	}
 	limit := debug.SetMemoryLimit(int64(m.Sys-m.HeapReleased) + garbage)
 	percent := debug.SetGCPercent(-1)
 	return func() {
@@ -131,6 +152,10 @@ func describe(id, phase string, err error) *wire.Error {
 	var partial *workload.PartialError
 	if errors.As(err, &partial) {
 		e.Done = &partial.Done
+	}
+	var program *workload.CommandError
+	if errors.As(err, &program) {
+		e.Command = &program.End
 	}
 	var errno syscall.Errno
 	if errors.As(err, &errno) {

@@ -22,6 +22,8 @@ type blockRun struct {
 	touch    float64
 	// keeper follows the rounds of a job with a steady state; else nil.
 	keeper *roundKeeper
+	// fresh is the path of a file that is this trial's alone; "" for one that stays.
+	fresh string
 	// unsettled is Spec.Unsettled.
 	unsettled bool
 	// refused is what was said to O_DIRECT where the job is done without it.
@@ -38,6 +40,16 @@ func prepareBlock(ctx context.Context, spec Spec, dir string) (*blockRun, error)
 	}
 	if b.job.Verify && b.job.Reads() && b.job.Filename != "" {
 		return nil, fmt.Errorf("verify: what is in %s was not stamped by this job, and would be found wrong; verify a job of writes there", b.job.Filename)
+	}
+	if spec.Fresh {
+		b.fresh = filepath.Join(dir, "fresh.dat")
+		b.job.Filename = b.fresh
+		if err := removeIfThere(b.fresh); err != nil {
+			return nil, err
+		}
+		if err := truncate(b.fresh); err != nil {
+			return nil, err
+		}
 	}
 	if b.job.IOEngine != load.Null && b.job.Filename == "" {
 		size := b.job.Offset + b.job.Size
@@ -159,5 +171,11 @@ func (b *blockRun) fileState() FileState {
 	return s
 }
 
-// Close implements Runner. The file stays for the next trial.
-func (b *blockRun) Close() error { return b.run.Close() }
+// Close implements Runner. The file stays for the next trial, unless it is to be a fresh one.
+func (b *blockRun) Close() error {
+	err := b.run.Close()
+	if b.fresh != "" {
+		err = errors.Join(err, removeIfThere(b.fresh))
+	}
+	return err
+}

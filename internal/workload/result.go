@@ -29,7 +29,7 @@ type Result struct {
 	Start time.Time `json:"start"`
 	// Classes holds the operations, the first being the one that counts: read,
 	// write and sync of block jobs; append; commit, write and sync of wal; file, stat, read
-	// and write of tree.
+	// and write of tree; command, with the bytes that it read and wrote.
 	Classes []load.Class `json:"classes"`
 	// Samples holds one entry each load.SampleEvery: a second, less in a short window.
 	Samples []load.Sample `json:"samples,omitempty"`
@@ -38,6 +38,9 @@ type Result struct {
 	Stage []StageResult `json:"stage,omitempty"`
 	// HTTP is what the requests of http came to. A record keeps it without the timings of each.
 	HTTP *httpload.Tally `json:"http,omitempty"`
+	// Command is what became of the program of command, Source what tree and command read.
+	Command *CommandEnd  `json:"command,omitempty"`
+	Source  *SourceState `json:"source,omitempty"`
 	// ProcRead and ProcWritten are what the kernel charged to the worker at the
 	// storage layer in the window (/proc/self/io read_bytes, write_bytes): 0 for reads
 	// that the page cache served. -1: unknown.
@@ -180,14 +183,17 @@ func (r *Result) Bytes() (read, written int64) {
 	return read, written
 }
 
-// Value returns the figure of metric m: a rate over the measured window. It is
+// Value returns the figure of metric m: a rate over the measured window, or its length. It is
 // 0 for an empty window.
 func (r *Result) Value(m Metric) float64 {
 	if r.Elapsed <= 0 {
 		return 0
 	}
 	ops, bytes := r.counted()
-	if m.Unit == "B/s" {
+	switch m.Unit {
+	case Seconds:
+		return r.Elapsed.Seconds()
+	case "B/s":
 		return float64(bytes) / r.Elapsed.Seconds()
 	}
 	return float64(ops) / r.Elapsed.Seconds()

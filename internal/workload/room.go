@@ -25,6 +25,13 @@ func (s Spec) Room() (file string, bytes int64) {
 			trees = 3
 		}
 		return "tree " + strconv.Itoa(s.Count) + " " + strconv.FormatInt(s.BS, 10), trees * int64(s.Count) * roundUp(s.BS)
+	case Command:
+		if s.Command == nil || s.Command.Site == nil {
+			return "", 0
+		}
+		// What is built of it is about as large.
+		site := s.Command.Site.WithDefaults()
+		return "command " + site.String(), 2 * (site.Bytes + int64(site.Files)*blockSize)
 	case Block:
 		if s.Job.Filename != "" {
 			return "", 0 // A file or device that is there.
@@ -32,6 +39,9 @@ func (s Spec) Room() (file string, bytes int64) {
 		bytes = s.Job.Offset + s.Job.Size
 		if s.Job.Size == 0 {
 			bytes = s.Job.Offset + defaultFile
+		}
+		if s.Fresh {
+			return "fresh", bytes // One trial has it after the other, and none two.
 		}
 		return "block " + strconv.FormatInt(bytes, 10), bytes
 	}

@@ -36,6 +36,12 @@ type Judged interface {
 
 // Prepare lays out what spec needs in dir.
 func Prepare(ctx context.Context, spec Spec, dir string) (Runner, error) {
+	return PrepareIn(ctx, spec, Folders{Work: dir})
+}
+
+// PrepareIn is Prepare with sources in a folder of their own.
+func PrepareIn(ctx context.Context, spec Spec, f Folders) (Runner, error) {
+	dir := f.Work
 	spec = spec.WithDefaults()
 	if err := spec.Validate(); err != nil {
 		return nil, err
@@ -48,7 +54,9 @@ func Prepare(ctx context.Context, spec Spec, dir string) (Runner, error) {
 	case HTTP:
 		return &httpRun{*spec.HTTP}, nil
 	case Tree:
-		return prepareTree(ctx, spec, filepath.Join(dir, "tree"))
+		return prepareTree(ctx, spec, f)
+	case Command:
+		return nil, errors.New("a command is run by package command")
 	}
 	if spec.Kind == Stage {
 		return prepareStage(ctx, spec, dir)
@@ -88,6 +96,8 @@ func (s Spec) WithDefaults() Spec {
 		set(defaultAppends, defaultLine)
 	case Tree:
 		set(defaultSources, defaultSource)
+	case Command:
+		s.Command = s.Command.withDefaults()
 	case WAL:
 		set(0, defaultCommit)
 		if s.Runtime == 0 {
@@ -119,8 +129,15 @@ func (s Spec) Validate() error {
 			}
 			j.Round = r
 		}
-		return j.Validate()
+		if err := j.Validate(); err != nil || !s.Fresh {
+			return err
+		}
+		return s.ValidateFresh()
 	case Append, WAL, Tree:
+	case Command:
+		if err := s.Command.validate(); err != nil {
+			return err
+		}
 	case HTTP:
 		if s.HTTP == nil {
 			return errors.New("http: nothing is asked")
@@ -137,7 +154,10 @@ func (s Spec) Validate() error {
 		}
 		return nil
 	default:
-		return fmt.Errorf("kind: %q is none of block, append, wal, tree", s.Kind)
+		return fmt.Errorf("kind: %q is none of block, append, wal, tree, command", s.Kind)
+	}
+	if s.Reads != "" && s.Reads != Cold && s.Reads != Warm {
+		return fmt.Errorf("reads: %q is neither %s nor %s", s.Reads, Cold, Warm)
 	}
 	if s.Count < 0 || s.Count > MaxCount {
 		return fmt.Errorf("count: %d is not between 1 and %d", s.Count, MaxCount)
@@ -147,6 +167,19 @@ func (s Spec) Validate() error {
 	}
 	if s.Runtime < 0 {
 		return fmt.Errorf("runtime: %v is negative", s.Runtime)
+	}
+	return nil
+}
+
+// ValidateFresh says what can't be done with a file that grows.
+func (s Spec) ValidateFresh() error {
+	switch j := s.Job; {
+	case j.RW != load.Write:
+		return errors.New("fresh: only a job of rw write makes its file as it goes")
+	case j.Filename != "":
+		return fmt.Errorf("fresh: %s is there already", j.Filename)
+	case j.Offset > 0 || j.NumJobs > 1 || j.Runtime > 0 || j.Loops > 1 || s.Steady.Round > 0:
+		return errors.New("fresh: the file is written once from its beginning: leave out offset, numjobs, runtime, loops and steady_state")
 	}
 	return nil
 }

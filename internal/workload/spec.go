@@ -1,5 +1,5 @@
 // Package workload says what I/O a trial does and does it: block jobs, which it
-// hands to package load, and the named workloads append, wal and tree.
+// hands to package load, the named workloads append, wal and tree, and any program.
 //
 // A Spec is made by a plan, travels to the worker as JSON, and is run there by
 // Prepare and Run. The same bytes run in every place, so that a difference between two
@@ -32,6 +32,8 @@ const (
 	// Stage is several block jobs that start together, on files that they name: what the dialects
 	// of other tools ask for. A plan has no word for it.
 	Stage Kind = "stage"
+	// Command runs a program, such as jekyll on a generated site (E1), and times it.
+	Command Kind = "command"
 	// HTTP asks a web server, as ab does. A plan has no word for it yet.
 	HTTP Kind = "http"
 )
@@ -45,6 +47,9 @@ type Spec struct {
 	Job load.Job `json:"job,omitzero"`
 	// Steady ends a block job when it is steady, at Job.Runtime at the latest.
 	Steady SteadyState `json:"steady_state,omitzero"`
+	// Fresh has a block job of sequential writes make its file, which grows as it is written, as dd's does: nothing is laid
+	// out, and it is gone with the trial.
+	Fresh bool `json:"fresh,omitempty"`
 	// Unsettled leaves what a block job has written in the page cache when the job is done, for a caller who
 	// looks at how it gets to the storage.
 	Unsettled bool `json:"unsettled,omitempty"`
@@ -61,14 +66,36 @@ type Spec struct {
 	// Runtime bounds wal (default 1 s) and, if set, append and tree, which then
 	// repeat until it is over.
 	Runtime time.Duration `json:"runtime,omitempty"`
+	// Reads says whether the sources of tree and command are in the page cache when the window begins: Cold or Warm. Empty:
+	// as the trial before, or their making, has left them.
+	Reads string `json:"reads,omitempty"`
+	// Command is what command runs.
+	Command *CommandSpec `json:"command,omitempty"`
 }
+
+// ReadsSources reports whether s reads files that are made before, which may lie in another place than what it writes.
+func (s Spec) ReadsSources() bool { return s.Kind == Tree || s.Kind == Command }
 
 // A Metric is the one figure by which trials of a workload are compared.
 type Metric struct {
 	// Name is what it is called in tables: "IOPS", "bandwidth", "commits", ...
 	Name string `json:"name"`
-	// Unit is "1/s" or "B/s". Higher is better for all of them.
+	// Unit is "1/s" or "B/s", of which higher is better, or Seconds, of which lower is.
 	Unit string `json:"unit"`
+}
+
+// Seconds is the Unit of a metric that is a time.
+const Seconds = "s"
+
+// LowerIsBetter reports whether a smaller value is the better one.
+func (m Metric) LowerIsBetter() bool { return m.Unit == Seconds }
+
+// Rate turns a value of m into one of which higher is better, for comparing: a time into how often it goes into a second.
+func (m Metric) Rate(v float64) float64 {
+	if m.LowerIsBetter() {
+		return 1 / v
+	}
+	return v
 }
 
 // largeBlock is the mean size of I/Os from which a block job is about bandwidth.
@@ -84,6 +111,8 @@ func (s Spec) Metric() Metric {
 		return Metric{"commits", "1/s"}
 	case Tree:
 		return Metric{"files", "1/s"}
+	case Command:
+		return Metric{"time", Seconds}
 	case HTTP:
 		return Metric{"requests", "1/s"}
 	}

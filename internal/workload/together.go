@@ -29,11 +29,14 @@ func Span(results []Result) (span, apart time.Duration, ok bool) {
 	return lastEnd.Sub(first), lastEnd.Sub(firstEnd), true
 }
 
-// Together returns the figure of metric m for clients that ran side by side: all their work over
+// Together returns the figure of metric m for clients that ran side by side: that time, or all their work over
 // the time from the first start to the last end. The sum of their own rates would be more than
 // was ever reached where they did not run for the whole time together.
 func Together(results []Result, m Metric) float64 {
 	span, _, ok := Span(results)
+	if ok && m.LowerIsBetter() {
+		return span.Seconds()
+	}
 	if len(results) == 1 || !ok {
 		var sum float64
 		for i := range results {

@@ -2,7 +2,6 @@ package workload
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -20,39 +19,25 @@ const perFolder = 40
 // treeRun is a synthetic site build: list the source, then stat and read each
 // file, and write an output for it.
 type treeRun struct {
-	spec Spec
-	src  string
-	out  string
-	buf  []byte
+	spec   Spec
+	source Source
+	src    string
+	out    string
+	buf    []byte
 	// prepared is how long the sources took to write, 0 when they were there.
 	prepared time.Duration
 }
 
-func prepareTree(ctx context.Context, spec Spec, dir string) (*treeRun, error) {
-	t := &treeRun{spec: spec, src: filepath.Join(dir, fmt.Sprintf("src-%d-%d", spec.Count, spec.BS)), out: filepath.Join(dir, "out"), buf: make([]byte, 256<<10)}
-	start := time.Now()
-	// A finished source tree carries a mark, written last, so that one that was
-	// broken off is made again.
-	mark := t.src + ".done"
-	if _, err := os.Stat(mark); err == nil {
-		return t, nil
-	}
-	if err := t.layout(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("lay out %d source files: %w", spec.Count, err), os.RemoveAll(t.src))
-	}
-	if err := os.WriteFile(mark, nil, 0o644); err != nil {
-		return nil, err
-	}
-	t.prepared = time.Since(start)
-	return t, nil
+func prepareTree(ctx context.Context, spec Spec, f Folders) (_ *treeRun, err error) {
+	t := &treeRun{spec: spec, src: filepath.Join(f.SourceDir(), "tree", fmt.Sprintf("src-%d-%d", spec.Count, spec.BS)), out: filepath.Join(f.Work, "tree", "out"), buf: make([]byte, 256<<10)}
+	t.source = Source{Dir: t.src, Write: t.layout}
+	t.prepared, err = t.source.Prepare(ctx, spec.Reads)
+	return t, err
 }
 
 // layout writes the source files: sizes between a quarter and 1.75 times the mean,
 // the same in every place, of data that can't be compressed.
-func (t *treeRun) layout(ctx context.Context) error {
-	if err := os.RemoveAll(t.src); err != nil {
-		return err
-	}
+func (t *treeRun) layout(ctx context.Context, src string) error {
 	rng := rand.New(rand.NewPCG(1, uint64(t.spec.Count)))
 	data := make([]byte, 2*t.spec.BS)
 	noise := rand.NewChaCha8([32]byte{'t', 'r', 'e', 'e'})
@@ -60,7 +45,7 @@ func (t *treeRun) layout(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		dir := filepath.Join(t.src, fmt.Sprintf("d%03d", i/perFolder))
+		dir := filepath.Join(src, fmt.Sprintf("d%03d", i/perFolder))
 		if i%perFolder == 0 {
 			if err := os.MkdirAll(dir, 0o755); err != nil {
 				return err
@@ -68,29 +53,11 @@ func (t *treeRun) layout(ctx context.Context) error {
 		}
 		size := t.spec.BS/4 + rng.Int64N(t.spec.BS*3/2+1)
 		noise.Read(data[:size])
-		if err := writeSynced(filepath.Join(dir, fmt.Sprintf("f%05d", i)), data[:size]); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("f%05d", i)), data[:size], 0o644); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// writeSynced writes a file and waits for it to be stored, so that no write of
-// the layout falls into a measured window.
-func writeSynced(path string, data []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
-	if err != nil {
-		return err
-	}
-	if _, err := f.Write(data); err != nil {
-		f.Close()
-		return err
-	}
-	if err := datasync(f); err != nil {
-		f.Close()
-		return err
-	}
-	return f.Close()
 }
 
 // A treeMeter holds the classes of a build.
@@ -121,7 +88,7 @@ func (t *treeRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result,
 	}
 	r := m.finish(m.file, m.stat, m.read, m.write)
 	win.close(r)
-	r.Prepared = t.prepared
+	r.Prepared, r.Source = t.prepared, t.source.State
 	return r, nil
 }
 

@@ -43,6 +43,18 @@ type cpuTimes struct {
 // openWindow takes the counters at the beginning.
 func openWindow() *window { return &window{before: takeSnapshot(true)} }
 
+// Measure calls f and returns what happened meanwhile, by the clock and by the counters of the process and the machine; and f's
+// error.
+func Measure(f func() error) (*Result, error) {
+	win := openWindow()
+	begin := time.Now()
+	err := f()
+	end := time.Now()
+	r := &Result{IOEngine: Syscalls, Start: begin, Elapsed: end.Sub(begin), WallElapsed: end.Round(0).Sub(begin.Round(0))}
+	win.close(r)
+	return r, err
+}
+
 // close takes them at the end and puts the differences into r.
 func (w *window) close(r *Result) {
 	b := takeSnapshot(false)

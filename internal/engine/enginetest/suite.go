@@ -31,6 +31,8 @@ type Suite struct {
 	Places []place.Kind
 	// Memory is set if the engine can limit memory here.
 	Memory bool
+	// Guest is set if workers run in a virtual machine, whose processes can't be seen from here.
+	Guest bool
 }
 
 // Run runs the suite.
@@ -38,6 +40,7 @@ func (s Suite) Run(t *testing.T) {
 	tests := map[string]func(*testing.T, Suite){
 		"Probe":       testProbe,
 		"Workloads":   testWorkloads,
+		"Sources":     testSources,
 		"Unsupported": testUnsupported,
 		"Buffers":     testBuffers,
 		"OpenFiles":   testOpenFiles,
@@ -48,6 +51,9 @@ func (s Suite) Run(t *testing.T) {
 		"HardClose":   testHardClose,
 
 		"OutsideMemory": testOutsideMemory,
+	}
+	if s.Guest {
+		delete(tests, "KilledTrial")
 	}
 	if s.Memory {
 		tests["OutOfMemory"] = testOutOfMemory
@@ -133,7 +139,11 @@ func testBuffers(t *testing.T, s Suite) {
 		sp.Seccomp = engine.Unconfined // Docker's own profile forbids io_uring.
 	}
 	a := open(t, e, sp)
-	for _, p := range a.Hello.Probes {
+	probes, err := a.Probe(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range probes {
 		if p.Engine == load.IOUring && !p.OK {
 			t.Skipf("io_uring is needed: %s", p.Reason)
 		}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/internal/disktest"
+	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/limit/hold"
+	"plimsoll/internal/limit/keeper"
+	"plimsoll/internal/limit/target"
+)
+
+// TestLimitRootGroupKeeper: what a keeper holds the root group to is shown, and what one has left there is cleared.
+func TestLimitRootGroupKeeper(t *testing.T) {
+	lab, loop, _, says := wideLab(t)
+	number, dir := disktest.Number(t, loop), t.TempDir()
+	a := &app{targets: &lab.targets}
+	l, err := a.newLimiter()
+	mustDo(t, err)
+	defer l.Close()
+	policy, run := filepath.Join(dir, "policy.yaml"), filepath.Join(dir, "run")
+	mustDo(t, os.WriteFile(policy, []byte("rules:\n- {name: one, match: all, where: {device: "+loop+", device_wide: true}, limits: {write_bps: 5MiB}}\n"), 0o600))
+	k, err := keeper.New(keeper.Options{Holder: l.Holder, Policy: policy, Run: run})
+	mustDo(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- k.Run(ctx) }()
+	group := disktest.NewBlkioGroup(t)
+	k.Started(target.Target{Kind: target.Cgroup, Name: string(group), Running: true})
+	for end := time.Now().Add(20 * time.Second); rootHas(t, "write_bps", loop) != "5242880" && time.Now().Before(end); time.Sleep(time.Millisecond) {
+	}
+	at := []string{"--device-wide", "--run", run}
+	shown := []string{"set for the rule one of plimsoll daemon: write_bps=5MiB", "has write_bps=5MiB"}
+	says(exitDone, shown, append([]string{"show"}, at...)...)
+	says(exitDone, []string{"stays in the root group", "change its policy instead"}, append([]string{"clear"}, at...)...)
+	if got := rootHas(t, "write_bps", loop); got != "5242880" {
+		t.Errorf("cleared under a keeper: the root group has %q", got)
+	}
+	cancel()
+	mustDo(t, <-ended)
+	mustDo(t, k.Close())
+
+	says(exitDone, shown, append([]string{"show"}, at...)...)
+	// A target has it where its data is on the device.
+	var d cgroup.Device
+	mustDo(t, d.UnmarshalText([]byte(number)))
+	for _, x := range []struct {
+		places map[cgroup.Device][]string
+		want   int
+	}{{nil, 0}, {map[cgroup.Device][]string{d: {"volume data"}}, 1}} {
+		all, err := l.keepers(nil, limitShow{Scope: &hold.Scope{}, Shown: []limitShown{{Places: x.places}}}, run)
+		if err != nil || len(all) != x.want {
+			t.Errorf("with data on %v: %+v, %v", x.places, all, err)
+		}
+	}
+	if text := says(exitDone, []string{"nothing is noted"}, append([]string{"clear", "--only", "read_bps"}, at...)...); strings.Contains(text, "cleared") {
+		t.Errorf("another key: %s", text)
+	}
+	says(exitDone, []string{"would write"}, append([]string{"clear", "--dry-run"}, at...)...)
+	if got := rootHas(t, "write_bps", loop); got != "5242880" {
+		t.Errorf("--dry-run: the root group has %q", got)
+	}
+	says(exitDone, []string{"the root group, for " + filepath.Base(loop) + " (" + number + "): cleared"}, append([]string{"clear"}, at...)...)
+	if got := rootHas(t, "write_bps", loop); got != "" {
+		t.Errorf("cleared: the root group has %q", got)
+	}
+	says(exitDone, []string{"nothing is noted"}, append([]string{"show"}, at...)...)
+}

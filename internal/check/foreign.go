@@ -1,0 +1,78 @@
+package check
+
+import (
+	"strings"
+
+	"plimsoll/internal/limit"
+	"plimsoll/internal/record"
+)
+
+// nearLimit is the share of a limit from which on it may be what was measured. A limit that others of its group use up too is near
+// for all of them together, which is what the device's counters tell. Below a half not even a job that comes in bursts is held.
+const nearLimit = 0.5
+
+// checkForeign tells of limits that the cell doesn't have and that may have held its I/O: such a figure is no place's.
+func checkForeign(v *view) []record.Warning {
+	var words []string
+	var rows []map[string]any
+	for _, f := range v.where.Foreign {
+		seen := v.seenBelow(f)
+		if !v.reaches(f) || v.ownBinds(f) || seen >= 0 && seen < nearLimit*f.Value {
+			continue
+		}
+		words = append(words, f.String())
+		rows = append(rows, map[string]any{"group": f.Group, "file": f.File, "key": string(f.Key), "value": f.Value, "device": f.Number, "seen": seen})
+	}
+	if len(words) == 0 {
+		return nil
+	}
+	what := "a limit that this cell doesn't have was"
+	if len(words) > 1 {
+		what = "limits that this cell doesn't have were"
+	}
+	return warning(Foreign, record.Doubt, map[string]any{"limits": rows},
+		"The figure may be that of a limit, not of the place: %s in force, %s.", what, strings.Join(words, " and "))
+}
+
+// reaches reports whether a limit holds what the trial did. That of version 1's root group holds no process of another group, but what
+// the kernel writes for it: from the page cache, for a journal, and beneath the first device.
+func (v *view) reaches(f limit.Applied) bool {
+	read := f.Key == limit.ReadBPS || f.Key == limit.ReadIOPS
+	if read && v.read.app <= 0 || !read && v.written.app <= 0 {
+		return false
+	}
+	top := v.where.Device != nil && v.where.Device.Name == f.Device
+	return f.By != limit.ByDevice || !top || !read && (!v.direct || v.synced)
+}
+
+// ownBinds reports whether a limit of the cell's own is no greater, for all clients together.
+func (v *view) ownBinds(f limit.Applied) bool {
+	own := v.where.Held.Of(f.Key)
+	return own > 0 && own*float64(len(v.t.Results)) <= f.Value
+}
+
+// seenBelow is the rate of what a limit is about, a second: what the application did, or what came to the limit's device if that was more,
+// whoever did it. -1: the device's counters aren't known.
+func (v *view) seenBelow(f limit.Applied) float64 {
+	most := -1.0
+	for i := range v.results {
+		r := &v.results[i]
+		d, ok := disk(r, f.Device)
+		if !ok || r.Elapsed <= 0 {
+			return -1
+		}
+		n := map[limit.Key]int64{limit.ReadBPS: d.ReadBytes, limit.WriteBPS: d.WrittenBytes, limit.ReadIOPS: d.Reads, limit.WriteIOPS: d.Writes}[f.Key]
+		most = max(most, float64(n)/r.Elapsed.Seconds())
+	}
+	if most < 0 || v.elapsed <= 0 {
+		return -1
+	}
+	app := v.written.app
+	if f.Key == limit.ReadBPS || f.Key == limit.ReadIOPS {
+		app = v.read.app
+	}
+	if f.Key == limit.ReadIOPS || f.Key == limit.WriteIOPS {
+		app = float64(ops(v.results))
+	}
+	return max(most, app/v.elapsed.Seconds())
+}

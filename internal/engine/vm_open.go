@@ -1,0 +1,279 @@
+package engine
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"plimsoll/internal/guest"
+	"plimsoll/internal/place"
+	"plimsoll/internal/tail"
+	"plimsoll/internal/wire"
+)
+
+// vmPatience is how long a machine may take to answer: an emulated one on a quiet computer needs four seconds, and five
+// times that beside other work.
+const vmPatience = time.Minute
+
+// vmDir is where a machine's place is mounted in it.
+const vmDir = "/place"
+
+// A vmPlace is the device that a machine's place is on.
+type vmPlace struct {
+	// args are QEMU's; files are given to it, the first as the number in firstFile.
+	args []string
+	// setup tells the guest.
+	setup wire.Setup
+	// storage and hostPath are Info's.
+	storage, hostPath string
+	// socket is QEMU's end of the share daemon's, which daemon serves; nil without one.
+	socket *os.File
+	daemon *process
+}
+
+// tryID names a machine that is only tried.
+func tryID() string {
+	var b [4]byte
+	rand.Read(b[:])
+	return "try-" + hex.EncodeToString(b[:])
+}
+
+// Open implements Engine.
+func (v *vm) Open(ctx context.Context, spec Spec) (Session, error) {
+	if err := v.supports(spec); err != nil {
+		return nil, err
+	}
+	base, err := v.prepare(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := v.canHave(base, spec.Place.Kind); err != nil {
+		return nil, err
+	}
+	if err := v.room(v.memoryOf(spec)); err != nil {
+		return nil, err
+	}
+	s, err := v.start(ctx, base, base.accel, spec.ID, spec)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// start starts a machine and returns it when its worker has done its setup and speaks.
+func (v *vm) start(ctx context.Context, base *vmBase, accel, id string, spec Spec) (*vmSession, error) {
+	s := &vmSession{vm: v, base: base, accel: accel, id: id, dir: ownFolder(filepath.Join(v.State, "vm"), id), console: &tail.Buffer{Max: logSize}}
+	s.own = []string{s.dir}
+	if spec.Place.Kind == place.Bind {
+		parent, err := dataParent(v.State, spec.Place.Path)
+		if err != nil {
+			return nil, err
+		}
+		s.data = ownFolder(parent, id)
+		if _, err := os.Lstat(s.data); err == nil {
+			return nil, fmt.Errorf("make the trial's folder: %s is there already", s.data)
+		}
+		s.own = append(s.own, s.data)
+	}
+	if err := v.journal.note(leftover{ID: id, Engine: v.Name(), Owner: Self(), Paths: s.own}); err != nil {
+		return nil, ownFault(v.State, err)
+	}
+	if err := s.begin(ctx, spec); err != nil {
+		return nil, errors.Join(err, s.Close(context.WithoutCancel(ctx)))
+	}
+	return s, nil
+}
+
+// begin makes what the machine needs, starts it, and waits for its answer.
+func (s *vmSession) begin(ctx context.Context, spec Spec) error {
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return ownFault(s.vm.State, err)
+	}
+	if err := s.vm.equip(s, spec); err != nil {
+		return err
+	}
+	saved := s.vm.savedPath(s.base, s.accel, spec)
+	if f := openSaved(saved); f != nil {
+		err := s.goOn(ctx, spec, f)
+		if err == nil || !s.unsaved(ctx) {
+			return err
+		}
+		// It is of no use, whatever is wrong with it: the machine boots.
+		if err := errors.Join(os.Remove(saved), s.again(ctx, spec)); err != nil {
+			return err
+		}
+	}
+	if err := s.launch(spec, nil); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, vmPatience, fmt.Errorf("the machine gave no answer within %v", vmPatience))
+	defer cancel()
+	if err := s.awaitBoot(ctx); err != nil {
+		return err
+	}
+	if saved != "" {
+		if err := s.save(saved); err != nil {
+			return err
+		}
+	}
+	return s.setUp(ctx)
+}
+
+// goOn starts the machine from where one was saved.
+func (s *vmSession) goOn(ctx context.Context, spec Spec, from *os.File) error {
+	defer from.Close()
+	if err := s.launch(spec, from); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, goOnPatience, fmt.Errorf("the saved machine gave no answer within %v", goOnPatience))
+	defer cancel()
+	deadline, _ := ctx.Deadline()
+	if err := s.monitor.goOn(deadline); err != nil {
+		return err
+	}
+	return s.setUp(ctx)
+}
+
+// setUp tells the machine what it is for, and waits until its worker says hello, which is left to be read.
+func (s *vmSession) setUp(ctx context.Context) error {
+	if err := wire.NewWriter(s.process.stdin).Send(wire.Message{Setup: &s.place.setup}); err != nil {
+		return fmt.Errorf("tell the machine what it is for: %w", err)
+	}
+	return s.await(ctx, func() error {
+		_, err := s.out.Peek(1)
+		return err
+	})
+}
+
+// await waits for what the machine says, and kills it if that takes too long.
+func (s *vmSession) await(ctx context.Context, read func() error) error {
+	got := make(chan error, 1)
+	go func() { got <- read() }()
+	select {
+	case err := <-got:
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, io.EOF) {
+			return fmt.Errorf("what the machine says: %w", err)
+		}
+		return fmt.Errorf("the machine ended as it started: %s", s.State(ctx))
+	case <-ctx.Done():
+		s.kill()
+		<-got
+		return fmt.Errorf("%w%s", context.Cause(ctx), s.lastWords())
+	}
+}
+
+// goOnPatience is how long a machine that goes on may take to answer; a second, on a quiet computer.
+const goOnPatience = 15 * time.Second
+
+// unsaved reports whether a machine that did not go on may do so if it boots: it is not the guest that gave up, nor
+// the caller.
+func (s *vmSession) unsaved(ctx context.Context) bool {
+	if ctx.Err() != nil || s.process == nil || s.orphan.Load() {
+		return false
+	}
+	s.kill()
+	<-s.waited
+	var ee *exec.ExitError
+	return !errors.As(s.waitErr, &ee) || ee.ExitCode() <= 2*wire.ExitBase
+}
+
+// again makes the session's devices anew for another start.
+func (s *vmSession) again(ctx context.Context, spec Spec) error {
+	s.process.end(ctx, 0)
+	if s.process = nil; s.monitor != nil {
+		s.monitor.close()
+	}
+	s.place = vmPlace{}
+	s.console = &tail.Buffer{Max: logSize}
+	for _, dir := range s.own {
+		if _, err := removeOwn(dir, s.id); err != nil {
+			return err
+		}
+	}
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return err
+	}
+	return s.vm.equip(s, spec)
+}
+
+// awaitBoot waits for the machine's first line.
+func (s *vmSession) awaitBoot(ctx context.Context) error {
+	var line []byte
+	err := s.await(ctx, func() (err error) {
+		line, err = s.out.ReadSlice('\n')
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	m, _, err := wire.NewReader(bytes.NewReader(line)).Next()
+	if err != nil || m.Booted == nil {
+		return fmt.Errorf("the machine's first line is %.80q", line)
+	}
+	return nil
+}
+
+// launch starts QEMU; from is where it goes on, nil if it boots.
+func (s *vmSession) launch(spec Spec, from *os.File) error {
+	console, consoleEnd, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer consoleEnd.Close()
+	monitor, monitorEnd, err := newMonitor()
+	if err != nil {
+		console.Close()
+		return err
+	}
+	defer monitorEnd.Close()
+	s.monitor = monitor
+	files, args := []*os.File{consoleEnd, monitorEnd}, s.arguments(spec)
+	if s.place.socket != nil {
+		files = append(files, s.place.socket)
+		defer s.place.socket.Close()
+	}
+	if from != nil {
+		files, args = append(files, from), append(args, "-incoming", fmt.Sprintf("fd:%d", consoleFD+len(files)))
+	}
+	s.process, err = startProcess(append([]string{s.base.qemu}, args...), files...)
+	if err != nil {
+		console.Close()
+		return err
+	}
+	s.consoleEnd = make(chan struct{})
+	go func() {
+		defer close(s.consoleEnd)
+		defer console.Close()
+		_, _ = io.Copy(s.console, console)
+	}()
+	s.out = bufio.NewReaderSize(s.process.stdout, 64<<10)
+	s.info = Info{
+		Runtime: s.base.runtime(s.accel), Storage: s.place.storage, PID: s.cmd.Process.Pid, HostPath: s.place.hostPath, Guest: true,
+	}
+	if s.place.daemon != nil {
+		go s.watchDaemon(s.place.daemon)
+	}
+	// From here on a sweep knows what to kill.
+	return s.noteProcesses()
+}
+
+// modulePaths are where the guest has modules.
+func modulePaths(files []string) []string {
+	var out []string
+	for _, f := range files {
+		out = append(out, guest.ModulePath(f))
+	}
+	return out
+}

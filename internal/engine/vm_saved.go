@@ -1,0 +1,95 @@
+package engine
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"plimsoll/internal/place"
+)
+
+// A machine that has booted is saved once, before it is told what it is for, and others of its kind go on from there:
+// they load the modules of their place, and mount it, themselves. So whatever a disk or share holds, it is none of the
+// saved machine's. A saved machine has 70 MB.
+
+// maxSaved is how many saved machines are kept: those that were used last.
+const maxSaved = 6
+
+// savedPath is where a machine of the same kind as that of spec is saved, empty if such a machine can't be: virtiofsd knows
+// more of it than QEMU.
+func (v *vm) savedPath(b *vmBase, accel string, spec Spec) string {
+	if v.Boot || spec.Place.Kind == place.Bind && v.Share == ShareVirtioFS {
+		return ""
+	}
+	st, err := os.Stat(b.qemu)
+	if err != nil {
+		return ""
+	}
+	share := ""
+	if spec.Place.Kind == place.Bind {
+		share = Share9P
+	}
+	device := spec.Place.Kind
+	if device == place.Tmpfs {
+		device = "" // As a machine that is only tried.
+	}
+	sum := sha256.Sum256(fmt.Append(nil, b.qemu, b.version, st.Size(), st.ModTime().UnixNano(), b.image, b.initrd, b.modules, kernelWords,
+		accel, v.cpusOf(), v.memoryOf(spec), device, share, Self().Boot))
+	return filepath.Join(v.vmCache(), savedPrefix+hex.EncodeToString(sum[:8]))
+}
+
+// savedPrefix begins the names of saved machines.
+const savedPrefix = "saved-"
+
+// save saves a machine that waits for its setup, unless that can't be. What goes wrong with the file costs nothing but
+// the next start's time.
+func (s *vmSession) save(path string) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".saved-*")
+	if err != nil {
+		return nil
+	}
+	defer os.Remove(tmp.Name())
+	err = s.monitor.save(tmp)
+	var stopped *stoppedError
+	if errors.As(err, &stopped) {
+		return errors.Join(err, tmp.Close())
+	}
+	if cerr := tmp.Close(); err == nil && cerr == nil && os.Rename(tmp.Name(), path) == nil {
+		s.vm.dropSaved()
+	}
+	return nil
+}
+
+// openSaved opens a saved machine, nil if there is none, and notes that it was used.
+func openSaved(path string) *os.File {
+	if path == "" {
+		return nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	now := time.Now()
+	_ = os.Chtimes(path, now, now)
+	return f
+}
+
+// dropSaved removes the saved machines that were not used for the longest time.
+func (v *vm) dropSaved() {
+	paths, _ := filepath.Glob(filepath.Join(v.vmCache(), savedPrefix+"*"))
+	used := map[string]time.Time{}
+	for _, p := range paths {
+		if st, err := os.Stat(p); err == nil {
+			used[p] = st.ModTime()
+		}
+	}
+	slices.SortFunc(paths, func(a, b string) int { return used[b].Compare(used[a]) })
+	for _, p := range paths[min(len(paths), maxSaved):] {
+		_ = os.Remove(p)
+	}
+}

@@ -1,0 +1,83 @@
+package engine_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"plimsoll/internal/agent"
+	"plimsoll/internal/engine"
+	"plimsoll/internal/place"
+	"plimsoll/internal/workload"
+)
+
+// openVM opens a machine and closes it at the test's end.
+func openVM(t *testing.T, e engine.Engine, id string, spec engine.Spec) *agent.Agent {
+	t.Helper()
+	spec.ID = id
+	s, err := e.Open(t.Context(), spec)
+	if err != nil {
+		t.Fatalf("Open(%s) = %v", id, err)
+	}
+	a, err := agent.Open(t.Context(), s)
+	if err != nil {
+		t.Errorf("%v; log: %s", err, s.Log())
+		s.Close(t.Context())
+		t.FailNow()
+	}
+	return a
+}
+
+// appends does a few appends, which need a folder that works.
+func appends(t *testing.T, a *agent.Agent) {
+	t.Helper()
+	if err := a.Prepare(t.Context(), "1", workload.Spec{Name: "append", Kind: workload.Append, Count: 20}); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Start("1"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Wait(t.Context(), "1", nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestVMSaved: a machine that has booted is saved, others of its kind go on from there with a disk or share of
+// their own, and a file that is no machine costs a boot.
+func TestVMSaved(t *testing.T) {
+	needVM(t)
+	state := t.TempDir()
+	e := engine.NewVM(vmOptions(t, state))
+	for _, kind := range []place.Kind{place.Layer, place.Bind} {
+		t.Run(string(kind), func(t *testing.T) {
+			spec := engine.Spec{Place: place.Spec{Name: "p", Kind: kind}}
+			for i, what := range []string{"boots", "goes on", "goes on again"} {
+				begin := time.Now()
+				a := openVM(t, e, string(kind)+"-"+string(rune('a'+i)), spec)
+				t.Logf("%s: %v to its hello", what, time.Since(begin))
+				appends(t, a)
+				if err := a.Close(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	paths, err := filepath.Glob(filepath.Join(state, "cache/vm/saved-*"))
+	if err != nil || len(paths) != 2 {
+		t.Fatalf("saved are %v, %v, want two", paths, err)
+	}
+	for _, p := range paths {
+		if err := os.Truncate(p, 1<<20); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a := openVM(t, e, "damaged", engine.Spec{Place: place.Spec{Name: "p", Kind: place.Bind}})
+	appends(t, a)
+	if err := a.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if left, _ := os.ReadDir(filepath.Join(state, "vm")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}

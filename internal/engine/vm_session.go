@@ -1,0 +1,145 @@
+package engine
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"plimsoll/internal/tail"
+	"plimsoll/internal/wire"
+)
+
+// vmSession is a worker in a virtual machine.
+type vmSession struct {
+	*process
+	vm    *vm
+	base  *vmBase
+	accel string
+	// id names the journal's entry, dir is the session's own folder, data that in the user's; own lists both.
+	id, dir, data string
+	own           []string
+	place         vmPlace
+	out           *bufio.Reader
+	monitor       *monitor
+	// console holds the last of what the guest's kernel and worker said there; consoleEnd is closed when that is all.
+	console    *tail.Buffer
+	consoleEnd chan struct{}
+	// orphan is set when the share's daemon ended before the machine did.
+	orphan atomic.Bool
+}
+
+// processesSuffix ends the name of the journal's entry of a session's processes. It is one of its own: an entry is
+// complete or torn, and the one of the folders was written before there were processes.
+const processesSuffix = "-processes"
+
+// noteProcesses notes the processes that there are so far.
+func (s *vmSession) noteProcesses() error {
+	l := leftover{ID: s.id + processesSuffix, Engine: s.vm.Name(), Owner: Self()}
+	for _, p := range []*process{s.place.daemon, s.process} {
+		if p != nil {
+			o := ownerOf(p.cmd.Process.Pid)
+			o.Namespace = l.Owner.Namespace
+			l.Processes = append(l.Processes, o)
+		}
+	}
+	return s.vm.journal.note(l)
+}
+
+// Stdout implements Session: what comes behind the machine's first line.
+func (s *vmSession) Stdout() io.Reader { return s.out }
+
+// Log implements Session: what QEMU said, then the console.
+func (s *vmSession) Log() string {
+	return strings.TrimSpace(s.process.Log() + "\n" + s.console.String())
+}
+
+// lastWords are the last that was said, with a colon before it; empty if nothing was.
+func (s *vmSession) lastWords() string {
+	if words := tail.LastWords(s.Log()); words != "" {
+		return ": " + words
+	}
+	return ""
+}
+
+// panicWords begin what a kernel says when it gives up.
+const panicWords = "Kernel panic - not syncing: "
+
+// State implements Session. The guest's exit status comes as QEMU's.
+func (s *vmSession) State(ctx context.Context) string {
+	select {
+	case <-s.waited:
+	case <-ctx.Done():
+		return "the machine closed its output and still runs"
+	}
+	// The console's last words may be on their way.
+	select {
+	case <-s.consoleEnd:
+	case <-ctx.Done():
+	case <-time.After(time.Second):
+	}
+	if s.orphan.Load() {
+		return "the share's daemon ended: " + exitWords(s.place.daemon.waitErr) + colon(tail.LastWords(s.place.daemon.Log()))
+	}
+	console := s.console.String()
+	if _, why, ok := strings.Cut(console, panicWords); ok {
+		why, _, _ = strings.Cut(why, "\n")
+		return "the guest's kernel panicked: " + strings.TrimSpace(why)
+	}
+	var ee *exec.ExitError
+	if !errors.As(s.waitErr, &ee) {
+		return "the machine turned itself off" + colon(tail.LastWords(console))
+	}
+	if code := ee.ExitCode(); code > 2*wire.ExitBase {
+		return fmt.Sprintf("the guest ended with status %d", (code-1)/2-wire.ExitBase) + colon(tail.LastWords(console))
+	}
+	return "qemu: " + exitWords(s.waitErr) + colon(tail.LastWords(s.process.Log()))
+}
+
+// colon sets words off, if there are any.
+func colon(words string) string {
+	if words == "" {
+		return ""
+	}
+	return ": " + words
+}
+
+// watchDaemon ends the machine when its share's daemon is gone: the guest would wait for it for ever.
+func (s *vmSession) watchDaemon(d *process) {
+	<-d.waited
+	select {
+	case <-s.waited:
+	default:
+		s.orphan.Store(true)
+		s.kill()
+	}
+}
+
+// Close implements Session. The machine is not turned off but killed: what it has is thrown away.
+func (s *vmSession) Close(ctx context.Context) error {
+	if s.process != nil {
+		s.closeOnce.Do(func() { s.closeErr = s.end(ctx) })
+		return s.closeErr
+	}
+	return s.end(ctx)
+}
+
+// end ends the processes, then removes what the session made.
+func (s *vmSession) end(ctx context.Context) error {
+	for _, p := range []*process{s.process, s.place.daemon} {
+		if p != nil {
+			p.kill()
+			p.end(ctx, hostGrace)
+		}
+	}
+	if s.monitor != nil {
+		s.monitor.close()
+	}
+	_, err := s.vm.journal.clear(leftover{ID: s.id, Paths: s.own})
+	return errors.Join(s.vm.journal.forget(s.id+processesSuffix), err)
+}

@@ -1,0 +1,66 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"plimsoll/internal/limit"
+)
+
+// Ways to share a folder with a virtual machine, and what its guest may keep of it.
+const (
+	share9P       = "9p"
+	shareVirtioFS = "virtiofs"
+)
+
+// shareCaches are the words for a share's cache: Documentation/filesystems/9p.rst, and virtiofsd(1).
+var shareCaches = map[string][]string{
+	share9P:       {"none", "loose", "fscache", "mmap"},
+	shareVirtioFS: {"none", "auto", "always"},
+}
+
+// Bounds of a virtual machine. Linux with a worker doesn't start in less memory, nor an ext4 of use on a smaller disk.
+const (
+	minMachineMemory = 192 << 20
+	minMachineDisk   = 32 << 20
+	minMSize         = 4 << 10
+	maxMSize         = 1 << 20
+	maxMachineCPUs   = 64
+)
+
+// machineFields are the keys of an engine of kind vm.
+func machineFields() []field[EngineSpec] {
+	type E = EngineSpec
+	return []field[E]{
+		key("kernel", "Path of the machine's Linux kernel: a vmlinuz or vmlinux. Default: the running kernel's if it is installed, else the newest that is.", absolute(), func(e *E) *string { return &e.Machine.Kernel }),
+		key("modules", "Folder of that kernel's modules, which has modules.dep. Default: looked for in /lib/modules and beside the kernel.", absolute(), func(e *E) *string { return &e.Machine.Modules }),
+		key("accel", "What runs the machine's processor: kvm, or tcg, which emulates it. Default: kvm if a machine answers with it, else tcg.", choice("kvm", "tcg"), func(e *E) *string { return &e.Machine.Accel }),
+		key("memory", "The machine's memory. Default: 256 MiB, and what a tmpfs needs.", amount(minMachineMemory, limit.MaxMemory), func(e *E) *int64 { return &e.Machine.Memory }),
+		key("cpus", "How many processors the machine has. Default: as many as this one, 4 at most.", integer(1, maxMachineCPUs), func(e *E) *int { return &e.Machine.CPUs }),
+		key("share", "How a place of kind bind is shared with the machine. Default: 9p.", choice(share9P, shareVirtioFS), func(e *E) *string { return &e.Machine.Share }),
+		key("cache", "What the machine keeps of a share: of 9p none, loose, fscache or mmap, of virtiofs none, auto or always. Default: none of 9p, auto of virtiofs.", choice("none", "loose", "fscache", "mmap", "auto", "always"), func(e *E) *string { return &e.Machine.Cache }),
+		key("msize", "The largest message of 9p. Default: 500 KiB.", amount(minMSize, maxMSize), func(e *E) *int64 { return &e.Machine.MSize }),
+		key("disk", "Size of the machine's own disk, a place of kind layer; only what is written takes room. Default: 8 GiB.", amount(minMachineDisk, limit.MaxMemory), func(e *E) *int64 { return &e.Machine.Disk }),
+		key("format", "Format of the disk's file. Default: raw.", choice("raw", "qcow2"), func(e *E) *string { return &e.Machine.Format }),
+		key("disk_cache", "What this machine keeps of the disk, in QEMU's words. Default: writeback.", choice("none", "writeback", "writethrough", "directsync", "unsafe"), func(e *E) *string { return &e.Machine.DiskCache }),
+		key("boot", "Boots each machine, in place of going on from one that was saved when it had booted. Default: false.", boolean(), func(e *E) *bool { return &e.Machine.Boot }),
+	}
+}
+
+// checkMachine finds what single keys don't say.
+func checkMachine(d *decoder, path string, e *EngineSpec) {
+	m := &e.Machine
+	share := share9P
+	if m.Share != "" {
+		share = m.Share
+	}
+	if known := shareCaches[share]; m.Cache != "" && !slices.Contains(known, m.Cache) {
+		d.fail(join(path, "cache"), "%s knows no cache %s: use %s", share, m.Cache, strings.Join(known, ", "))
+	}
+	if m.MSize > 0 && share != share9P {
+		d.fail(join(path, "msize"), "msize is for 9p, and share is %s", share)
+	}
+	if m.Modules != "" && m.Kernel == "" {
+		d.fail(join(path, "modules"), "modules belong to a kernel: name it too")
+	}
+}

@@ -1,0 +1,65 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// machinePlan is a plan with one virtual machine that has options.
+func machinePlan(options string) []byte {
+	return []byte("name: t\nengines: [{name: m, kind: vm" + options + "}]\nplaces: {bind: {}, layer: {}}\nworkloads: {a: {kind: append}}\n")
+}
+
+func TestMachine(t *testing.T) {
+	schema := compileSchema(t)
+	for options, want := range map[string]Machine{
+		"": {},
+		", kernel: /boot/vmlinuz, modules: /m, accel: tcg, memory: 1GiB, cpus: 2, boot: true": {Kernel: "/boot/vmlinuz", Modules: "/m", Accel: "tcg", Memory: 1 << 30, CPUs: 2, Boot: true},
+		", share: 9p, cache: loose, msize: 64KiB":                                             {Share: "9p", Cache: "loose", MSize: 64 << 10},
+		", cache: mmap":                                       {Cache: "mmap"},
+		", share: virtiofs, cache: always":                    {Share: "virtiofs", Cache: "always"},
+		", disk: 1GiB, format: qcow2, disk_cache: directsync": {Disk: 1 << 30, Format: "qcow2", DiskCache: "directsync"},
+	} {
+		text := machinePlan(options)
+		p, err := Parse("f", text)
+		if err != nil {
+			t.Errorf("%s: %v", options, err)
+			continue
+		}
+		if diff := cmp.Diff(EngineSpec{Name: "m", Engine: VM, Machine: want}, p.Engines[0]); diff != "" {
+			t.Errorf("%s: %s", options, diff)
+		}
+		if err := validate(t, schema, text); err != nil {
+			t.Errorf("%s: the schema says %v", options, err)
+		}
+		again, err := Parse("again", p.Marshal())
+		if err != nil {
+			t.Errorf("%s: what was written can't be read: %v", options, err)
+		} else if diff := cmp.Diff(p.Engines, again.Engines); diff != "" {
+			t.Errorf("%s: written and read again it differs: %s", options, diff)
+		}
+	}
+}
+
+func TestMachineRefuses(t *testing.T) {
+	for options, want := range map[string]string{
+		", cache: always":                 "engines.0.cache: 9p knows no cache always: use none, loose, fscache, mmap",
+		", share: virtiofs, cache: loose": "engines.0.cache: virtiofs knows no cache loose: use none, auto, always",
+		", share: virtiofs, msize: 64KiB": "engines.0.msize: msize is for 9p, and share is virtiofs",
+		", modules: /m":                   "engines.0.modules: modules belong to a kernel",
+		", kernel: vmlinuz":               "is not absolute",
+		", share: nfs":                    "wants one of 9p, virtiofs",
+		", accel: hvf":                    "wants one of kvm, tcg",
+		", memory: 64MiB":                 "engines.0.memory",
+		", cpus: 0":                       "engines.0.cpus",
+		", disk: 1MiB":                    "engines.0.disk",
+		", disk_cache: always":            "wants one of none, writeback, writethrough, directsync, unsafe",
+		", image: x":                      `a vm engine has no key "image"`,
+	} {
+		if _, err := Parse("f", machinePlan(options)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want it to contain %q", options, err, want)
+		}
+	}
+}

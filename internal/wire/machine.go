@@ -1,0 +1,42 @@
+package wire
+
+import "time"
+
+// PortName is the name of the virtio-serial port over which the first process of a virtual machine speaks.
+const PortName = "plimsoll"
+
+// ExitBase is added to the exit status that such a process gives its machine (isa-debug-exit): QEMU's own are small.
+const ExitBase = 16
+
+// Booted is the first line of a worker that is the first process of a virtual machine: it has nothing mounted
+// but what the kernel shows, and waits for its Setup. A machine that was saved here goes on here.
+type Booted struct {
+	// Kernel is uname's release, Memory the machine's, in bytes.
+	Kernel string `json:"kernel"`
+	Memory int64  `json:"memory"`
+}
+
+// Setup says what a virtual machine is used for. Its answer is the agent's hello; what went wrong is told on the console.
+type Setup struct {
+	// Now is the parent's clock, and Seed mixed into the kernel's random numbers: a machine that was saved has those of
+	// the moment in which it was.
+	Now  time.Time `json:"now"`
+	Seed []byte    `json:"seed"`
+	// Modules are files of the first root file system, loaded in this order.
+	Modules []string `json:"modules,omitempty"`
+	// Source is mounted on Dir as a file system of type FSType, with options as mount(8) has them.
+	Source  string `json:"source"`
+	FSType  string `json:"fs_type"`
+	Options string `json:"options,omitempty"`
+	Dir     string `json:"dir"`
+	// Work is the folder in Dir that the agent works in, empty for Dir itself.
+	Work string `json:"work,omitempty"`
+	// Memory in bytes and CPUs bound the agent and its trials all the time; 0: not. The rates hold while a trial is
+	// measured, on the device that is mounted.
+	Memory    int64   `json:"memory,omitempty"`
+	CPUs      float64 `json:"cpus,omitempty"`
+	ReadBPS   int64   `json:"read_bps,omitempty"`
+	WriteBPS  int64   `json:"write_bps,omitempty"`
+	ReadIOPS  int64   `json:"read_iops,omitempty"`
+	WriteIOPS int64   `json:"write_iops,omitempty"`
+}

@@ -1,0 +1,194 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/wire"
+	"plimsoll/internal/workload"
+)
+
+// portPatience is how long the port's device may take to appear once its driver is loaded.
+const portPatience = 10 * time.Second
+
+// Machine is the life of the first process of a virtual machine: it mounts what the kernel shows, loads the modules
+// of its first arguments, and waits on its port for a Setup; then it is the agent of that place. It returns when the
+// port's input ends, and the machine has then to be turned off (TurnOff).
+func Machine(ctx context.Context, exe string, modules []string) error {
+	if err := mountKernel(); err != nil {
+		return err
+	}
+	if err := loadModules(modules); err != nil {
+		return err
+	}
+	port, err := openPort(wire.PortName)
+	if err != nil {
+		return err
+	}
+	defer port.Close()
+	w := wire.NewWriter(port)
+	if err := w.Send(wire.Message{Booted: booted()}); err != nil {
+		return err
+	}
+	m, _, err := wire.NewReader(port).Next()
+	if err != nil {
+		return fmt.Errorf("wait for the setup: %w", err)
+	}
+	if m.Setup == nil {
+		return errors.New("the first message is no setup")
+	}
+	dir, err := setUp(m.Setup)
+	if err != nil {
+		return err
+	}
+	g, err := enterGroup(m.Setup)
+	if err != nil {
+		return err
+	}
+	RaiseOpenFiles()
+	remove, err := ownFolder(dir)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	return answer(ctx, trialCommand{exe: exe, folders: workload.Folders{Work: dir}, group: g}, port, port)
+}
+
+// mountKernel mounts what the kernel shows of itself.
+func mountKernel() error {
+	for _, m := range []struct{ kind, dir string }{
+		{"proc", "/proc"}, {"sysfs", "/sys"}, {"devtmpfs", "/dev"}, {"cgroup2", cgroupRoot},
+	} {
+		err := unix.Mount(m.kind, m.dir, m.kind, unix.MS_NOSUID|unix.MS_NOEXEC, "")
+		// A kernel may mount devtmpfs itself, and have no control groups.
+		if err != nil && !errors.Is(err, unix.EBUSY) && m.kind != "cgroup2" {
+			return fmt.Errorf("mount %s: %w", m.kind, err)
+		}
+	}
+	return nil
+}
+
+// loadModules loads the modules of files, in this order.
+func loadModules(files []string) error {
+	for _, file := range files {
+		if err := loadModule(file); err != nil {
+			return fmt.Errorf("load the kernel's module %s: %w", filepath.Base(file), err)
+		}
+	}
+	return nil
+}
+
+func loadModule(file string) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := unix.FinitModule(int(f.Fd()), "", 0); err != nil && !errors.Is(err, unix.EEXIST) {
+		return err
+	}
+	return nil
+}
+
+// openPort opens the virtio-serial port of that name as soon as it is there.
+func openPort(name string) (*os.File, error) {
+	for deadline := time.Now().Add(portPatience); ; time.Sleep(2 * time.Millisecond) {
+		names, _ := filepath.Glob("/sys/class/virtio-ports/*/name")
+		for _, n := range names {
+			if b, err := os.ReadFile(n); err != nil || strings.TrimSpace(string(b)) != name {
+				continue
+			}
+			f, err := os.OpenFile(filepath.Join("/dev", filepath.Base(filepath.Dir(n))), os.O_RDWR, 0)
+			if err == nil || !notYet(err) {
+				return f, err
+			}
+		}
+		if time.Now().After(deadline) {
+			return nil, fmt.Errorf("the machine has no virtio-serial port named %s", name)
+		}
+	}
+}
+
+// notYet reports whether a device may still come.
+func notYet(err error) bool { return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENXIO) }
+
+// booted describes the machine.
+func booted() *wire.Booted {
+	b := &wire.Booted{}
+	var u unix.Utsname
+	if unix.Uname(&u) == nil {
+		b.Kernel = unix.ByteSliceToString(u.Release[:])
+	}
+	var si unix.Sysinfo_t
+	if unix.Sysinfo(&si) == nil {
+		b.Memory = int64(si.Totalram) * int64(si.Unit)
+	}
+	return b
+}
+
+// setUp makes the machine ready for its place, and returns the folder to work in.
+func setUp(s *wire.Setup) (dir string, err error) {
+	setClock(s.Now)
+	if f, err := os.OpenFile("/dev/urandom", os.O_WRONLY, 0); err == nil {
+		_, _ = f.Write(s.Seed)
+		_ = unix.IoctlSetInt(int(f.Fd()), unix.RNDRESEEDCRNG, 0)
+		f.Close()
+	}
+	if err := loadModules(s.Modules); err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
+		return "", err
+	}
+	if strings.HasPrefix(s.Source, "/dev/") {
+		if err := awaitFile(s.Source); err != nil {
+			return "", err
+		}
+	}
+	if err := unix.Mount(s.Source, s.Dir, s.FSType, unix.MS_NOSUID|unix.MS_NODEV, s.Options); err != nil {
+		return "", fmt.Errorf("mount %s (%s, %s) in the guest: %w", s.Source, s.FSType, s.Options, err)
+	}
+	return filepath.Join(s.Dir, s.Work), nil
+}
+
+// awaitFile waits until a device's file is there.
+func awaitFile(path string) error {
+	for deadline := time.Now().Add(portPatience); ; time.Sleep(time.Millisecond) {
+		_, err := os.Stat(path)
+		if err == nil || time.Now().After(deadline) {
+			return err
+		}
+	}
+}
+
+// setClock sets the machine's clock, which may be that of the moment in which it was saved.
+func setClock(now time.Time) {
+	if now.IsZero() {
+		return
+	}
+	tv := unix.NsecToTimeval(now.UnixNano())
+	_ = unix.Settimeofday(&tv)
+}
+
+// exitPort is where the machine's isa-debug-exit listens, if it has one.
+const exitPort = 0xf4
+
+// TurnOff ends the machine. Where it has the device isa-debug-exit and the kernel lets it be reached
+// (/dev/port), QEMU ends with (wire.ExitBase+status)*2+1; else with 0.
+func TurnOff(status int) {
+	unix.Sync()
+	if f, err := os.OpenFile("/dev/port", os.O_WRONLY, 0); err == nil {
+		_, _ = f.WriteAt([]byte{byte(wire.ExitBase + status)}, exitPort)
+	}
+	for {
+		_ = unix.Reboot(unix.LINUX_REBOOT_CMD_RESTART)
+		time.Sleep(time.Second)
+	}
+}
