@@ -329,7 +329,7 @@ func testDaemonGone(t *testing.T, api *client.Client, d *dockertest.Daemon) {
 	before := objects(t, api)
 	const plan = `
 name: gone
-workloads: {w: {rw: randread, bs: 4KiB, size: 1MiB, runtime: 50ms}, append: {kind: append, count: 50}}
+workloads: {w: {rw: randread, bs: 4KiB, size: 1MiB, runtime: 200ms}, append: {kind: append, count: 50}}
 engines: [host, docker]
 places: {dir: {}, volume: {}, bind: {}}
 blocks: 8

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"plimsoll/internal/device"
 	"plimsoll/internal/disktest"
 	"plimsoll/internal/limit"
@@ -57,7 +59,8 @@ func newWideLab(t *testing.T) *wideLab {
 	}
 	l.loop = disktest.Loop(t, l.images[0], false, l.images[1])
 	t.Cleanup(func() { l.put("0") })
-	l.dir = disktest.Mount(t, l.loop, "ext4", 0, "")
+	// The device is read-only, so that its file may be changed.
+	l.dir = disktest.Mount(t, l.loop, "ext4", unix.MS_RDONLY, "")
 	sleeper := exec.Command("sleep", "600")
 	if err := sleeper.Start(); err != nil {
 		t.Fatal(err)
@@ -291,7 +294,7 @@ func TestWideOfAnotherDisk(t *testing.T) {
 	if err := os.Mkdir(l.dir+"/again", 0o700); err != nil {
 		t.Fatal(err)
 	}
-	disktest.MountAt(t, l.loop, l.dir+"/again", "ext4", 0, "")
+	disktest.MountAt(t, l.loop, l.dir+"/again", "ext4", unix.MS_RDONLY, "")
 	l.dir += "/again"
 	l.kill()
 	if err := disktest.Unmount(l.dir); err != nil {

@@ -162,7 +162,7 @@ func (r *Runner) attempt(ctx context.Context, t *record.Trial, spec workload.Spe
 	if err := at.run(ctx, t); err != nil {
 		return errors.Join(err, r.dropLost(t.Cell, err))
 	}
-	return nil
+	return idle(t)
 }
 
 // dropLost closes the agents of a cell that are gone or did not stop, and all of

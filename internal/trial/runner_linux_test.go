@@ -264,6 +264,17 @@ func TestPartner(t *testing.T) {
 	}
 }
 
+// TestIdle: a window in which nothing was complete is a failure that says so, and no figure of 0.
+func TestIdle(t *testing.T) {
+	r, _, _ := newRunner(t, strings.Replace(twoClients, "{kind: append, count: 200}", "{rw: write, bs: 64MiB, size: 64MiB, runtime: 1ms}", 1))
+	begin(t, r)
+	r.choose(nil)
+	tr, _ := r.trial(t.Context(), record.Cell{Workload: "append", Engine: "host", Place: "dir", Limits: r.Plan.Limits[0].Name, Clients: 1}, 0, 0)
+	if tr.Status != record.Failed || tr.Phase != "run" || !strings.Contains(tr.Error, "not one I/O was complete in the window of 1") {
+		t.Errorf("trial %s in phase %q: %q", tr.Status, tr.Phase, tr.Error)
+	}
+}
+
 // TestRunnerAlone: a run needs nobody who watches, judges or hurries it.
 func TestRunnerAlone(t *testing.T) {
 	r, n, _ := newRunner(t, twoClients)
