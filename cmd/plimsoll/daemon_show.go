@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"plimsoll/internal/clean"
+	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/limit/policy"
 	"plimsoll/internal/limit/target"
@@ -40,6 +41,7 @@ func (a *app) showCheck(path string, p *policy.Policy, looked keeper.Looked, run
 	w.row("CONTAINER", "LIMIT", "VALUE", "DEVICE", "RULE", "NOW")
 	free := 0
 	var faults faultLines
+	var escapes escapeLines
 	for _, s := range looked.Containers {
 		if len(s.Rules) == 0 {
 			free++
@@ -55,12 +57,14 @@ func (a *app) showCheck(path string, p *policy.Policy, looked keeper.Looked, run
 		}
 		faults.add(s.Target, s.Faults)
 		faults.unlimited(s.Target, s.Unlimited)
+		escapes.add(s.Target, s.Escapes)
 	}
 	faults.add("", looked.TogetherFaults)
 	if err := w.Flush(); err != nil {
 		return err
 	}
 	faults.print(a.stdout)
+	escapes.print(a.stdout)
 	if free > 0 {
 		fmt.Fprintf(a.stdout, "%d containers match no rule\n", free)
 	}
@@ -93,6 +97,39 @@ func (l *faultLines) unlimited(who string, sentences []string) {
 func (l faultLines) print(w io.Writer) {
 	for _, line := range l {
 		fmt.Fprintln(w, line)
+	}
+}
+
+// escapeLines are what gets past limits: one line for all data of which the same is to be said.
+type escapeLines struct {
+	texts []string
+	data  map[string][]string
+}
+
+func (l *escapeLines) add(who string, escapes []hold.Escape) {
+	for _, e := range escapes {
+		text := e.Text()
+		if l.data == nil {
+			l.data = map[string][]string{}
+		}
+		if l.data[text] == nil {
+			l.texts = append(l.texts, text)
+		}
+		l.data[text] = append(l.data[text], who+" "+e.Data)
+	}
+}
+
+// namedEscapes is how many are named of those of which the same is to be said.
+const namedEscapes = 5
+
+func (l escapeLines) print(w io.Writer) {
+	for _, text := range l.texts {
+		names := l.data[text]
+		line := strings.Join(names[:min(len(names), namedEscapes)], ", ")
+		if more := len(names) - namedEscapes; more > 0 {
+			line += fmt.Sprintf(" and %d more", more)
+		}
+		fmt.Fprintln(w, clean.Line(line+": "+text))
 	}
 }
 
@@ -154,9 +191,11 @@ func (a *app) daemonStatus(o daemonOptions) error {
 	all = append(all, s.Together...)
 	say("%d containers held, %d others", len(s.Containers), s.Others)
 	var faults faultLines
+	var escapes escapeLines
 	for _, c := range all {
 		faults.add(c.Target, c.Faults)
 		faults.unlimited(c.Target, c.Unlimited)
+		escapes.add(c.Target, c.Escapes)
 	}
 	faults.add("", s.TogetherFaults)
 	if len(all) == 0 {
@@ -174,6 +213,7 @@ func (a *app) daemonStatus(o daemonOptions) error {
 		return err
 	}
 	faults.print(a.stdout)
+	escapes.print(a.stdout)
 	return a.showUsage(s)
 }
 

@@ -122,35 +122,11 @@ func within(p, dir string) bool {
 
 // escapeNotes say which writes a limit on writes lets through.
 func (l *limiter) escapeNotes(s *hold.Scope, set limit.Limits) (notes []string) {
-	if !set.Has(limit.WriteBPS) && !set.Has(limit.WriteIOPS) || s.HasWide() {
-		return nil
-	}
-	inRoot := l.rootLimits()
-	for _, g := range s.Grounds {
-		if heldInRoot(g.Explanation, set, inRoot) {
-			continue
+	inRoot := l.RootLimits()
+	for _, e := range s.Escapes(set, "--device-wide") {
+		if !e.HeldBy(inRoot) {
+			notes = append(notes, e.String())
 		}
-		var modes []string
-		why, root := "", false
-		for _, m := range g.Explanation.Modes {
-			if m.Name != explain.Read && (m.Group == explain.Leaks || m.Group == explain.Partly) {
-				modes, why, root = append(modes, m.Name), m.Why, m.Device == explain.Held
-			}
-		}
-		if len(modes) == 0 {
-			continue
-		}
-		n := fmt.Sprintf("%s: writes are NOT held in the mode %s: %s", g.Name, strings.Join(modes, ", "), why)
-		others := g.Explanation.Others()
-		switch {
-		case root && len(others) == 0:
-			n += "; --device-wide holds them too"
-		case root && !slices.Contains(others, "/"):
-			n += "; --device-wide holds them too, for all who write to the device (" + strings.Join(others, ", ") + ")"
-		case root:
-			n += "; give the data a device of its own, where --device-wide holds them"
-		}
-		notes = append(notes, n)
 	}
 	return notes
 }

@@ -6,30 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/internal/limit"
-	"plimsoll/internal/limit/cgroup"
-	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/hold"
 )
-
-// heldInRoot reports whether the root group has limits on writes, for all devices of a path, that hold what is set: what gets
-// past a container's group comes to the device under that one (version 1).
-func heldInRoot(e *explain.Explanation, set limit.Limits, inRoot map[cgroup.Device]limit.Limits) bool {
-	devices := 0
-	for _, d := range e.Hard {
-		if d.ReadsOnly {
-			continue
-		}
-		devices++
-		has := inRoot[cgroup.Device{Major: d.Major, Minor: d.Minor}]
-		for _, k := range []limit.Key{limit.WriteBPS, limit.WriteIOPS} {
-			if set.Has(k) && (!has.Has(k) || *has.Whole(k) > *set.Whole(k)) {
-				return false
-			}
-		}
-	}
-	return devices > 0
-}
 
 // otherDevice says that nothing of a container is on the device that was named for its limits, as far as can be seen: it is on
 // another one, and the limits hold nothing yet.

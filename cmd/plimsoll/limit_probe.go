@@ -119,7 +119,7 @@ func (l *limiter) probed(ctx context.Context, name string, where limitWhere) (t 
 func (a *app) verifyProbed(ctx context.Context, l *limiter, t target.Target, groups *cgroup.Target, v verification, named limit.Limits, info engine.Info, r verify.Request) ([]verify.Row, error) {
 	d := v.spot
 	n := cgroup.Device{Major: d.Major, Minor: d.Minor}
-	v.inRoot = l.rootLimits()[n]
+	v.inRoot = l.RootLimits()[n]
 	own := named
 	if own.IsZero() && t.Kind == target.Container {
 		has, err := l.Groups.Find(t.PID, t.ID, t.CgroupsPath())

@@ -188,7 +188,7 @@ func (a *app) limitVerify(ctx context.Context, name string, f limitVerifyFlags, 
 // verifications finds what is to be tried: the limits of the kernel's, or those that were named. only are numbers of
 // devices, empty for all.
 func (l *limiter) verifications(s *hold.Scope, named limit.Limits, only []string) ([]verification, error) {
-	root := l.rootLimits()
+	root := l.RootLimits()
 	wide := slices.ContainsFunc(s.Parts, func(p hold.Part) bool { return p.DeviceWide })
 	var list []verification
 	for _, p := range s.Parts {
@@ -233,19 +233,6 @@ func withoutUsers(s *hold.Scope) string {
 		return ", and no running container uses it"
 	}
 	return ""
-}
-
-// rootLimits are what the root group of version 1 is held to.
-func (l *limiter) rootLimits() map[cgroup.Device]limit.Limits {
-	groups, err := l.Groups.Device()
-	if err != nil {
-		return nil
-	}
-	states, err := l.Groups.Read(groups)
-	if err != nil || len(states) == 0 {
-		return nil
-	}
-	return states[0].Devices
 }
 
 // nobody is the root group of version 1, where the kernel writes back what others left in the page cache; nil with version 2.

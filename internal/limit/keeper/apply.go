@@ -30,7 +30,7 @@ func (k *Keeper) apply(e *entry) (writes int) {
 	p := k.loaded.policy
 	k.mu.Unlock()
 	if len(p.Of(e.target)) == 0 && len(e.held) == 0 {
-		e.rules, e.unlimited, e.broken, e.parts, e.settled = nil, nil, nil, nil, time.Now()
+		e.rules, e.unlimited, e.escapes, e.broken, e.parts, e.settled = nil, nil, nil, nil, nil, time.Now()
 		k.setWide(e, nil)
 		k.setShares(e, nil)
 		return 0
@@ -60,6 +60,7 @@ func (k *Keeper) apply(e *entry) (writes int) {
 	if writes > 0 {
 		if held := e.slots(); len(held) > 0 {
 			k.logf("%s: held to %s", e.name(), names(held))
+			k.tellEscapes(e)
 		} else {
 			k.logf("%s: no rule limits it any more", e.name())
 		}
@@ -156,7 +157,7 @@ func (k *Keeper) settle(e *entry) (writes int, err error) {
 		r := rule(k.holder, &p, k.ceilings(), e.target)
 		if broken == nil {
 			broken = r.faults
-			e.rules, e.unlimited = r.rules, r.unlimited
+			e.rules, e.unlimited, e.escapes = r.rules, r.unlimited, r.escapes
 		}
 		var own, wide, shares []Grant
 		for _, g := range r.grants {
@@ -240,9 +241,10 @@ func (k *Keeper) applyRoot() {
 	}
 	old := faultTexts(k.root.broken)
 	k.root.broken = nil
-	n, err := 0, k.meet(k.root)
+	met, err := k.meet(k.root, func(s Slot) bool { _, ok := last[s]; return ok })
+	n := 0
 	if err == nil {
-		n, err = k.hold(k.root, over(slices.Collect(maps.Values(last)), k.inherited()))
+		n, err = k.holdMet(k.root, over(slices.Collect(maps.Values(last)), k.inherited()), met)
 	}
 	k.writes.Add(int64(n))
 	if err != nil {

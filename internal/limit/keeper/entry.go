@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"plimsoll/internal/device/hierarchy"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/hold"
@@ -61,6 +59,8 @@ type entry struct {
 	rules    []string
 	// unlimited says of the data that the rules are for which has no limit, and why.
 	unlimited []string
+	// escapes are what of it gets past limits on writes, unless the root group holds that.
+	escapes []hold.Escape
 	// settled is when its rules were asked last.
 	settled time.Time
 	// parts are what is held, and checked.
@@ -99,18 +99,25 @@ func (e *entry) name() string {
 // hold makes what an entry has what grants say: it takes away what no rule gives any more, writes what differs, and returns
 // how many writes that took. The faults of what is refused are added to broken.
 func (k *Keeper) hold(e *entry, grants []Grant) (writes int, err error) {
+	met, err := k.meet(e, func(s Slot) bool { return given(grants, s) })
+	if err != nil {
+		return 0, err
+	}
+	return k.holdMet(e, grants, met)
+}
+
+// given reports whether one of the grants is for a slot.
+func given(grants []Grant, s Slot) bool {
+	return slices.ContainsFunc(grants, func(g Grant) bool { return g.Slot == s })
+}
+
+// holdMet is hold for an entry that was met, of which somebody has changed what is in the slots met.
+func (k *Keeper) holdMet(e *entry, grants []Grant, met []Slot) (writes int, err error) {
 	if k.plans {
 		return 0, k.plan(e, grants)
 	}
-	if err := k.meet(e); err != nil {
-		return 0, err
-	}
 	now := time.Now()
-	wanted := map[Slot]Grant{}
-	for _, g := range grants {
-		wanted[g.Slot] = g
-	}
-	n, err := k.release(e, func(s Slot) bool { _, ok := wanted[s]; return !ok })
+	n, err := k.release(e, func(s Slot) bool { return !given(grants, s) })
 	writes += n
 	if err != nil {
 		return writes, err
@@ -119,6 +126,11 @@ func (k *Keeper) hold(e *entry, grants []Grant) (writes int, err error) {
 	fresh := slices.ContainsFunc(grants, func(g Grant) bool { return e.held[g.Slot] == nil || k.fateOf(e.held[g.Slot]) == replaced })
 	var before []cgroup.State
 	var notes []hold.Wide
+	// others are the limits of disks that have made way for others: what those have, nobody has changed.
+	others := map[Slot]bool{}
+	for s, h := range e.held {
+		others[s] = k.fateOf(h) == replaced
+	}
 	if fresh {
 		if before, err = k.holder.Groups.Read(e.groups); err != nil {
 			return writes, err
@@ -154,14 +166,21 @@ func (k *Keeper) hold(e *entry, grants []Grant) (writes int, err error) {
 		return writes, err
 	}
 	e.parts = nil
+	var changed []cgroup.Edit
 	for _, p := range ps {
-		n, err := k.write(e, p)
+		n, edits, err := k.write(e, p)
 		writes += n
 		if errors.Is(err, cgroup.ErrGone) {
 			return writes, err
 		}
 		if err == nil {
 			e.parts = append(e.parts, p)
+			// What was held, is to be the same and differed all the same, somebody has changed.
+			changed = append(changed, slices.DeleteFunc(edits, func(x cgroup.Edit) bool {
+				return !slices.ContainsFunc(p.slots, func(s Slot) bool {
+					return s.of(x) && (slices.Contains(met, s) || old[s] != nil && e.held[s].prior == nil && !others[s])
+				})
+			})...)
 			for _, s := range p.slots {
 				e.held[s].prior = nil
 			}
@@ -182,23 +201,29 @@ func (k *Keeper) hold(e *entry, grants []Grant) (writes int, err error) {
 			}
 		}
 	}
+	if last, n := e.lastDrift, e.drift; len(changed) > 0 {
+		if e.drifts(changed); e.drift > n {
+			k.drifted(e, last)
+		}
+	}
 	if renoted || len(ps) > len(e.parts) {
 		err = k.store.save(e)
 	}
 	return writes, err
 }
 
-// write writes what one rule gives, all of it or nothing, and returns how many writes that took.
-func (k *Keeper) write(e *entry, p part) (writes int, err error) {
-	plans, first, err := k.differs(e, p)
-	if err != nil || first == nil {
-		return 0, err
+// write writes what one rule gives, all of it or nothing, and returns how many writes that took, and what had differed.
+func (k *Keeper) write(e *entry, p part) (writes int, edits []cgroup.Edit, err error) {
+	plans, edits, err := k.differs(e, p)
+	if err != nil || len(plans) == 0 {
+		return 0, nil, err
 	}
-	return k.put(e, p, plans)
+	writes, err = k.put(e, p, plans)
+	return writes, edits, err
 }
 
-// differs plans what has to be written for what one rule gives. first is the first of that, nil if all is so already.
-func (k *Keeper) differs(e *entry, p part) (plans []*cgroup.Diff, first *cgroup.Edit, err error) {
+// differs plans what has to be written for what one rule gives: edits is all of that, none if all is so already.
+func (k *Keeper) differs(e *entry, p part) (plans []*cgroup.Diff, edits []cgroup.Edit, err error) {
 	for _, w := range p.wants {
 		d, err := k.holder.Groups.Plan(e.groups, w)
 		if err != nil {
@@ -207,12 +232,10 @@ func (k *Keeper) differs(e *entry, p part) (plans []*cgroup.Diff, first *cgroup.
 		if d.Empty() {
 			continue
 		}
-		if first == nil {
-			first = &d.Edits[0]
-		}
+		edits = append(edits, d.Edits...)
 		plans = append(plans, d)
 	}
-	return plans, first, nil
+	return plans, edits, nil
 }
 
 // put writes what was planned for what one rule gives, all of it or nothing.
@@ -274,7 +297,7 @@ func (k *Keeper) releaseFrom(e *entry, lost func(Slot) bool, notes []hold.Wide) 
 		return 0, nil
 	}
 	for _, p := range parts(back) {
-		n, err := k.write(e, p)
+		n, _, err := k.write(e, p)
 		writes += n
 		if err != nil && !errors.Is(err, cgroup.ErrGone) {
 			return writes, fmt.Errorf("take away limits: %w", err)
@@ -291,13 +314,13 @@ func (k *Keeper) releaseFrom(e *entry, lost func(Slot) bool, notes []hold.Wide) 
 func (k *Keeper) check(e *entry) (writes int, faults []Fault, err error) {
 	for i := range e.parts {
 		p := &e.parts[i]
-		plans, edit, err := k.differs(e, *p)
+		plans, edits, err := k.differs(e, *p)
 		n := 0
 		// Asked where something is to be written alone, so that a look without drift costs no more.
-		if (err != nil || edit != nil) && k.moved(e, p) {
+		if (err != nil || len(edits) > 0) && k.moved(e, p) {
 			return writes, faults, errReplaced
 		}
-		if edit != nil {
+		if len(edits) > 0 {
 			n, err = k.put(e, *p, plans)
 			writes += n
 		}
@@ -306,29 +329,11 @@ func (k *Keeper) check(e *entry) (writes int, faults []Fault, err error) {
 			return writes, faults, err
 		case err != nil:
 			faults = append(faults, Fault{Rule: p.rule, Text: err.Error(), Err: err})
-		case edit != nil && !e.below(edit):
-			e.drifts(edit)
+		default:
+			e.drifts(edits)
 		}
 	}
 	return writes, faults, nil
-}
-
-// drifts counts what was put back.
-func (e *entry) drifts(edit *cgroup.Edit) {
-	e.drift++
-	e.lastDrift, e.drifted = time.Now(), edit.String()
-	for s, h := range e.held {
-		if (edit.Device == "" || edit.Device == s.Device) && slices.Contains(edit.Keys, s.Key) {
-			h.Drift++
-		}
-	}
-}
-
-// below reports whether an edit is of a group below the entry's own that had no limit yet: the container has made
-// it, and nobody changed anything.
-func (e *entry) below(edit *cgroup.Edit) bool {
-	g, err := e.groups.Group(hierarchy.IO)
-	return err == nil && edit.Group != g.Path && len(edit.Was) == 1 && strings.HasSuffix(edit.Was[0], " 0")
 }
 
 // wasLimit is what a target had in a slot before.

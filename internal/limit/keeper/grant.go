@@ -62,6 +62,8 @@ type ruling struct {
 	faults []Fault
 	// unlimited says of what rules hold which of its data has no limit, and why.
 	unlimited []string
+	// escapes are what of the data gets past limits on writes.
+	escapes []hold.Escape
 }
 
 // Ceilings tells what a device was measured to carry; see limit.Ask.Resolve.
@@ -79,15 +81,17 @@ func rule(h *hold.Holder, p *policy.Policy, ceilings Ceilings, t target.Target) 
 			continue
 		}
 		out.rules = append(out.rules, r.Name)
-		grants, unlimited, err := grantsOf(h, r, ceilings, t)
+		grants, scopes, err := grantsOf(h, r, ceilings, t)
 		if err != nil {
 			out.faults = append(out.faults, Fault{Rule: r.Name, Text: err.Error(), Err: err})
 			continue
 		}
-		for _, u := range unlimited {
-			if !slices.Contains(out.unlimited, u) {
-				out.unlimited = append(out.unlimited, u)
-			}
+		var set limit.Limits
+		for _, g := range grants {
+			set = set.With(g.Key, g.limits)
+		}
+		for _, s := range scopes {
+			out.without(s, set)
 		}
 		for _, g := range grants {
 			g.rank = i
@@ -114,9 +118,22 @@ func rule(h *hold.Holder, p *policy.Policy, ceilings Ceilings, t target.Target) 
 	return out
 }
 
-// grantsOf is what one rule alone gives a container; unlimited says which of the data that it is for has no limit, and why.
-func grantsOf(h *hold.Holder, r *policy.Rule, ceilings Ceilings, t target.Target) (grants []Grant, unlimited []string, err error) {
-	var scopes []*hold.Scope
+// without notes what of the data that a rule gives limits to has none, or none in some modes.
+func (out *ruling) without(s *hold.Scope, set limit.Limits) {
+	for _, u := range s.Unlimited {
+		if !slices.Contains(out.unlimited, u) {
+			out.unlimited = append(out.unlimited, u)
+		}
+	}
+	for _, e := range s.Escapes(set, "where: {device_wide: true}") {
+		if !slices.ContainsFunc(out.escapes, func(o hold.Escape) bool { return o.String() == e.String() }) {
+			out.escapes = append(out.escapes, e)
+		}
+	}
+}
+
+// grantsOf is what one rule alone gives a container, in which parts of its data.
+func grantsOf(h *hold.Holder, r *policy.Rule, ceilings Ceilings, t target.Target) (grants []Grant, scopes []*hold.Scope, err error) {
 	if policy.IO(r.Limits) {
 		places, err := wheres(r, t)
 		if err != nil {
@@ -128,7 +145,6 @@ func grantsOf(h *hold.Holder, r *policy.Rule, ceilings Ceilings, t target.Target
 				return nil, nil, err
 			}
 			scopes = append(scopes, s)
-			unlimited = append(unlimited, s.Unlimited...)
 		}
 	}
 	all := devices(scopes)
@@ -166,7 +182,7 @@ func grantsOf(h *hold.Holder, r *policy.Rule, ceilings Ceilings, t target.Target
 			}
 		}
 	}
-	return grants, unlimited, nil
+	return grants, scopes, nil
 }
 
 // grant is a rule's for a slot.

@@ -98,9 +98,11 @@ type Keeper struct {
 	shares       map[string][]Grant
 	budgets      map[string]*entry
 	budgetFaults map[string]string
-	engines      map[string]Engine
-	syncErr      string
-	lastTick     Tick
+	// told are what was logged of data that gets past limits, since the policy was loaded.
+	told     map[string]bool
+	engines  map[string]Engine
+	syncErr  string
+	lastTick Tick
 
 	root    *entry
 	ceiling ceilingCache

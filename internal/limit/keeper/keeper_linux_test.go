@@ -90,6 +90,33 @@ func TestDrift(t *testing.T) {
 	}
 }
 
+// TestDriftMeanwhile: what was changed while no keeper ran is put back by the next, and counted, each limit of it.
+func TestDriftMeanwhile(t *testing.T) {
+	b := newBench(t, Options{}, "rules:\n- {name: one, match: all, where: {device: DISK}, limits: {write_bps: 1MiB, read_iops: 100}}\n")
+	begin := func() {
+		t.Helper()
+		b.k.Started(targetOf(b.group))
+		b.has("1048576")
+		eventually(t, "the keeper is done with it", func() bool { s := b.k.Status(); return len(s.Containers) == 1 && len(s.Containers[0].Held) == 2 })
+	}
+	begin()
+	b.stop()
+	for _, file := range []string{"blkio.throttle.write_bps_device", "blkio.throttle.read_iops_device"} {
+		if err := b.group.Put(file, b.number+" 7000"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.begin()
+	begin()
+	eventually(t, "both are counted, as one correction", func() bool {
+		s := b.k.Status()
+		return s.Drift == 1 && s.Containers[0].Drift == 1 && s.Containers[0].Held[0].Drift == 1 && s.Containers[0].Held[1].Drift == 1
+	})
+	if s := b.k.Status().Containers[0]; strings.Count(s.Drifted, "7000") != 2 {
+		t.Errorf("told of %q, want both", s.Drifted)
+	}
+}
+
 // TestFight: who writes again and again is answered more and more seldom.
 func TestFight(t *testing.T) {
 	b := newBench(t, Options{}, oneRule)

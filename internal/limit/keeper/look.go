@@ -32,6 +32,8 @@ type Seen struct {
 	Faults []Fault       `json:"faults,omitempty"`
 	// Unlimited says of the data that rules are for which has no limit, and why.
 	Unlimited []string `json:"unlimited,omitempty"`
+	// Escapes are what of the data would get past limits on writes, and not into one of the root group's.
+	Escapes []hold.Escape `json:"escapes,omitempty"`
 }
 
 // A GrantedSeen is a grant, and what is there now.
@@ -70,6 +72,10 @@ func Look(h *hold.Holder, p *policy.Policy, ceilings Ceilings, targets []target.
 	if root := k.root.planned(); len(root.Grants)+len(root.Faults) > 0 {
 		out.RootGroup = &root
 	}
+	root := k.inRoot()
+	for i := range out.Containers {
+		out.Containers[i].Escapes = escaping(out.Containers[i].Escapes, root)
+	}
 	k.applyBudgets()
 	for _, e := range k.budgets {
 		out.Together = append(out.Together, e.planned())
@@ -83,7 +89,7 @@ func Look(h *hold.Holder, p *policy.Policy, ceilings Ceilings, targets []target.
 
 // planned is what an entry would be held to.
 func (e *entry) planned() Seen {
-	s := Seen{Target: e.name(), ID: e.id, Rules: e.rules, Faults: e.broken, Unlimited: e.unlimited}
+	s := Seen{Target: e.name(), ID: e.id, Rules: e.rules, Faults: e.broken, Unlimited: e.unlimited, Escapes: e.escapes}
 	for _, h := range e.slots() {
 		s.Grants = append(s.Grants, GrantedSeen{h.Grant, h.Was, h.was == h.limits})
 	}

@@ -14,11 +14,11 @@ import (
 // would come back over what somebody has set since, and a limit would seem to have been held all the time.
 
 // meet drops those of an entry's notes of which the kernel has something else than the keeper's own value by now, and tells of it: the limits
-// are left as they are, and are what was there before where a rule sets them anew. It looks once at what was noted, as a change of
-// what a running keeper holds is put back.
-func (k *Keeper) meet(e *entry) error {
+// are left as they are, unless wanted says that a rule sets them anew: those are returned, and what is there now is what was before.
+// It looks once at what was noted, as a change of what a running keeper holds is put back.
+func (k *Keeper) meet(e *entry, wanted func(Slot) bool) (changed []Slot, err error) {
 	if k.plans || e.groups == nil {
-		return nil
+		return nil, nil
 	}
 	var states []cgroup.State
 	dropped := false
@@ -27,9 +27,8 @@ func (k *Keeper) meet(e *entry) error {
 			continue
 		}
 		if states == nil {
-			var err error
 			if states, err = k.holder.Groups.Read(e.groups); err != nil {
-				return err
+				return changed, err
 			}
 		}
 		h.unmet = false
@@ -37,14 +36,18 @@ func (k *Keeper) meet(e *entry) error {
 		if k.fateOf(h) != stays || k.owns(e, h, states) {
 			continue
 		}
-		k.leave(e, h, states)
+		if wanted(h.Slot) {
+			changed = append(changed, h.Slot)
+		} else {
+			k.leave(e, h, states)
+		}
 		delete(e.held, h.Slot)
 		dropped = true
 	}
 	if !dropped {
-		return nil
+		return nil, nil
 	}
-	return k.store.save(e)
+	return changed, k.store.save(e)
 }
 
 // owns reports whether the kernel has what the keeper set for h: as it was noted, as it was before that, where the keeper was

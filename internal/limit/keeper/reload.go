@@ -132,7 +132,7 @@ func (k *Keeper) reloadPolicy(now bool) {
 	}
 	k.mu.Lock()
 	p.pending = stamp
-	k.loaded = p
+	k.loaded, k.told = p, nil
 	k.mu.Unlock()
 	k.ceiling.forget()
 	k.logf("policy loaded: %d rules of %s", len(p.policy.Rules), k.opt.Policy)

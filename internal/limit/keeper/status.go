@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/target"
 	"plimsoll/internal/watch"
 )
@@ -89,6 +90,8 @@ type ContainerStatus struct {
 	Faults []Fault   `json:"faults,omitempty"`
 	// Unlimited says of the data that rules are for which has no limit, and why: what lies in memory, for one.
 	Unlimited []string `json:"unlimited,omitempty"`
+	// Escapes are what of the data gets past the limits on writes that rules give, and not into one of the root group's.
+	Escapes []hold.Escape `json:"escapes,omitempty"`
 	// Drift is how often a limit had been changed, LastDrift when last, and Drifted what was put back then.
 	Drift     int        `json:"drift"`
 	LastDrift *time.Time `json:"last_drift,omitempty"`
@@ -139,6 +142,11 @@ func (k *Keeper) Status() Status {
 	if root := k.root.view(end).status; len(root.Held)+len(root.Faults) > 0 {
 		s.RootGroup = &root
 	}
+	if root := k.inRoot(); len(s.Containers) > 0 {
+		for i := range s.Containers {
+			s.Containers[i].Escapes = escaping(s.Containers[i].Escapes, root)
+		}
+	}
 	return s
 }
 
@@ -177,7 +185,7 @@ func (e *entry) view(end time.Time) *view {
 
 // statusNow is status for an entry that is locked.
 func (e *entry) statusNow() ContainerStatus {
-	c := ContainerStatus{Target: e.name(), ID: e.id, PID: e.process.PID, Since: e.since, Rules: e.rules, Unlimited: e.unlimited, Faults: slices.Clone(e.broken), Drift: e.drift, Drifted: e.drifted}
+	c := ContainerStatus{Target: e.name(), ID: e.id, PID: e.process.PID, Since: e.since, Rules: e.rules, Unlimited: e.unlimited, Escapes: e.escapes, Faults: slices.Clone(e.broken), Drift: e.drift, Drifted: e.drifted}
 	if !e.lastDrift.IsZero() {
 		at := e.lastDrift
 		c.LastDrift = &at

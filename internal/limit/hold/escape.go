@@ -1,0 +1,99 @@
+package hold
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/limit/explain"
+)
+
+// An Escape is data whose writes get past a limit on them in some modes: on version 1 of control groups, what the kernel writes
+// back from the page cache.
+type Escape struct {
+	// Data is what it is, as a Ground's name.
+	Data string `json:"data"`
+	// Modes are those in which writes are not held, and Why says why.
+	Modes []string `json:"modes"`
+	Why   string   `json:"why"`
+	// Instead says what would hold them, "" where nothing does.
+	Instead string `json:"instead,omitempty"`
+
+	set     limit.Limits
+	devices []cgroup.Device
+}
+
+// String is the escape in a sentence.
+func (e Escape) String() string { return e.Data + ": " + e.Text() }
+
+// Text is the sentence without the data's name.
+func (e Escape) Text() string {
+	s := fmt.Sprintf("writes are NOT held in the mode %s: %s", strings.Join(e.Modes, ", "), e.Why)
+	if e.Instead != "" {
+		s += "; " + e.Instead
+	}
+	return s
+}
+
+// HeldBy reports whether limits of the root group, by device, hold all that gets past: it comes to the devices under that one.
+func (e Escape) HeldBy(root map[cgroup.Device]limit.Limits) bool {
+	for _, d := range e.devices {
+		has := root[d]
+		for _, k := range []limit.Key{limit.WriteBPS, limit.WriteIOPS} {
+			if e.set.Has(k) && (!has.Has(k) || *has.Whole(k) > *e.set.Whole(k)) {
+				return false
+			}
+		}
+	}
+	return len(e.devices) > 0
+}
+
+// Escapes are the scope's data of which limits on writes let some through. wide is what a user says to have the root group hold it:
+// "--device-wide".
+func (s *Scope) Escapes(set limit.Limits, wide string) (all []Escape) {
+	if !set.Has(limit.WriteBPS) && !set.Has(limit.WriteIOPS) || s.HasWide() {
+		return nil
+	}
+	for _, g := range s.Grounds {
+		e, root := Escape{Data: g.Name, set: set}, false
+		for _, m := range g.Explanation.Modes {
+			if m.Name != explain.Read && (m.Group == explain.Leaks || m.Group == explain.Partly) {
+				e.Modes, e.Why, root = append(e.Modes, m.Name), m.Why, m.Device == explain.Held
+			}
+		}
+		if len(e.Modes) == 0 {
+			continue
+		}
+		others := g.Explanation.Others()
+		switch {
+		case root && len(others) == 0:
+			e.Instead = wide + " holds them too"
+		case root && !slices.Contains(others, "/"):
+			e.Instead = wide + " holds them too, for all who write to the device (" + strings.Join(others, ", ") + ")"
+		case root:
+			e.Instead = "give the data a device of its own, where " + wide + " holds them"
+		}
+		for _, d := range g.Explanation.Hard {
+			if !d.ReadsOnly {
+				e.devices = append(e.devices, cgroup.Device{Major: d.Major, Minor: d.Minor})
+			}
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+// RootLimits are the limits of the root group by device, none where there is no group that has them.
+func (h *Holder) RootLimits() map[cgroup.Device]limit.Limits {
+	groups, err := h.Groups.Device()
+	if err != nil {
+		return nil
+	}
+	states, err := h.Groups.Read(groups)
+	if err != nil || len(states) == 0 {
+		return nil
+	}
+	return states[0].Devices
+}

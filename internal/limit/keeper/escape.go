@@ -1,0 +1,55 @@
+package keeper
+
+import (
+	"slices"
+	"strings"
+
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/limit/hold"
+)
+
+// escaping are those of escapes that the root group doesn't hold either.
+func escaping(escapes []hold.Escape, root map[cgroup.Device]limit.Limits) []hold.Escape {
+	return slices.DeleteFunc(slices.Clone(escapes), func(e hold.Escape) bool { return e.HeldBy(root) })
+}
+
+// inRoot is what the root group holds, and what it is about to.
+func (k *Keeper) inRoot() map[cgroup.Device]limit.Limits {
+	all := map[cgroup.Device]limit.Limits{}
+	for d, l := range k.holder.RootLimits() {
+		all[d] = l
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, grants := range k.wides {
+		for _, g := range grants {
+			if d, ok := number(g.Device); ok {
+				all[d] = all[d].With(g.Key, g.limits)
+			}
+		}
+	}
+	return all
+}
+
+// tellEscapes logs what of an entry's data gets past its limits: once for all containers that the same rules hold.
+func (k *Keeper) tellEscapes(e *entry) {
+	if len(e.escapes) == 0 {
+		return
+	}
+	for _, x := range escaping(e.escapes, k.inRoot()) {
+		told := strings.Join(e.rules, ", ") + ": " + x.Text()
+		k.mu.Lock()
+		again := k.told[told]
+		if !again {
+			if k.told == nil {
+				k.told = map[string]bool{}
+			}
+			k.told[told] = true
+		}
+		k.mu.Unlock()
+		if !again {
+			k.logf("%s: %s (told once of what these rules hold: %s)", e.name(), x, strings.Join(e.rules, ", "))
+		}
+	}
+}
