@@ -160,7 +160,7 @@ func TestDaemon(t *testing.T) {
 		}
 		return s
 	}
-	do(exitDone, []string{"4 rules", "write_bps", "8MiB", "can't be kept", "Docker at " + docker.Host + ": connected", "1 containers held", "in the last ", "1 idle"}, "--status")
+	do(exitDone, []string{"4 rules", "write_bps", "8MiB", "can't be kept", "Docker at " + docker.Host + ": connected", "1 container held", "in the last ", "1 idle"}, "--status")
 	do(exitFailure, []string{"another keeper runs here", "--status"})
 	if s := status(); s.PID != d.cmd.Process.Pid || len(s.Containers) != 1 || len(s.Containers[0].Faults) != 1 || len(s.Containers[0].Held) < 2 {
 		t.Errorf("state %+v", s)
@@ -199,7 +199,7 @@ func TestDaemon(t *testing.T) {
 	d.says("the limits stay")
 	show("memory=128MiB")
 	d = startDaemon(t, append(args, "--clear-on-stop")...)
-	d.says("rules of")
+	d.says("of " + policy)
 	for end := time.Now().Add(20 * time.Second); len(status().Containers) == 0 && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 	}
 	if got := d.end(syscall.SIGINT); got != exitDone {
@@ -255,6 +255,23 @@ func TestDaemonEvery(t *testing.T) {
 	}
 }
 
+// TestDaemonWords: what is wrong is said once, and with what would be right.
+func TestDaemonWords(t *testing.T) {
+	dir := t.TempDir()
+	for _, row := range []struct {
+		args   []string
+		status int
+		want   string
+	}{
+		{[]string{"--check-every", "1"}, exitUsage, "plimsoll: --check-every \"1\" is no time: it wants a number with its unit, as in 500ms, 30s or 2m\n"},
+		{[]string{"--run", "/proc/none/run"}, exitUsage, "plimsoll: mkdir /proc/none: no such file or directory\n"},
+	} {
+		if r := plimsoll(t, t.Context(), dir, "", append([]string{"daemon"}, row.args...)...); r.status != row.status || r.stderr != row.want {
+			t.Errorf("%v: status %d: %s", row.args, r.status, r.stderr)
+		}
+	}
+}
+
 // TestPolicyUnreadable: what is no regular file, or is too large for a policy, is neither waited for nor read.
 func TestPolicyUnreadable(t *testing.T) {
 	dir := t.TempDir()
@@ -293,7 +310,7 @@ func TestManualDaemon(t *testing.T) {
 		t.Fatalf("the daemon's examples are %q", lines)
 	}
 	d := startDaemon(t, "--policy", policy, "--run", run)
-	d.says("1 rules of " + policy)
+	d.says("1 rule of " + policy)
 	for _, line := range slices.Delete(lines, i, i+1) {
 		t.Run(line, func(t *testing.T) {
 			words := strings.Fields(line)

@@ -15,6 +15,7 @@ import (
 	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/limit/policy"
 	"plimsoll/internal/limit/target"
+	"plimsoll/internal/size"
 )
 
 // A cells prints a table whose cells are others' words.
@@ -31,7 +32,7 @@ func (c cells) row(words ...string) {
 
 // showCheck prints what each container would get.
 func (a *app) showCheck(path string, p *policy.Policy, looked keeper.Looked, running []target.Target) error {
-	fmt.Fprintf(a.stdout, "%s: %d rules, %d running containers\n", path, len(p.Rules), len(running))
+	fmt.Fprintf(a.stdout, "%s: %s, %s\n", path, size.Of(len(p.Rules), "rule"), size.Of(len(running), "running container"))
 	all := slices.Clone(looked.Containers)
 	if looked.RootGroup != nil {
 		all = append(all, *looked.RootGroup)
@@ -66,10 +67,10 @@ func (a *app) showCheck(path string, p *policy.Policy, looked keeper.Looked, run
 	faults.print(a.stdout)
 	escapes.print(a.stdout)
 	if free > 0 {
-		fmt.Fprintf(a.stdout, "%d containers match no rule\n", free)
+		fmt.Fprintf(a.stdout, "without a rule: %s\n", size.Of(free, "container"))
 	}
 	for _, name := range unmatched(p, running) {
-		fmt.Fprintf(a.stdout, "rule %s matches no running container\n", clean.Line(name))
+		fmt.Fprintf(a.stdout, "%s matches no running container\n", clean.Line(policy.Called(name)))
 	}
 	return nil
 }
@@ -165,7 +166,7 @@ func (a *app) daemonStatus(o daemonOptions) error {
 		fmt.Fprintln(a.stdout, clean.Line(fmt.Sprintf(format, args...)))
 	}
 	say("process %d, for %s", s.PID, ago(now, s.Since))
-	say("policy %s: %d rules, loaded %s ago", s.Policy.From, s.Policy.Rules, ago(now, s.Policy.Loaded))
+	say("policy %s: %s, loaded %s ago", s.Policy.From, size.Of(s.Policy.Rules, "rule"), ago(now, s.Policy.Loaded))
 	if s.Policy.Fault != "" {
 		say("NOT in force: %s", s.Policy.Fault)
 	}
@@ -180,16 +181,16 @@ func (a *app) daemonStatus(o daemonOptions) error {
 	if s.Unlisted != "" {
 		say("some containers may not be known: %s", s.Unlisted)
 	}
-	say("%d events, %d looks at all limits, %d writes, %d corrections of what others had changed", s.Events, s.Checks, s.Writes, s.Drift)
+	say("since then: %s of engines, all limits looked at %s, %s, and what others had changed put back %s", size.Of(int(s.Events), "event"), size.Of(int(s.Checks), "time"), size.Of(int(s.Writes), "write"), size.Of(int(s.Drift), "time"))
 	if !s.LastCheck.At.IsZero() {
-		say("the last look %s ago took %.1f ms for %d targets and %d writes", ago(now, s.LastCheck.At), float64(s.LastCheck.Took)/1e6, s.LastCheck.Groups, s.LastCheck.Writes)
+		say("the last look %s ago took %.1f ms for %s and %s", ago(now, s.LastCheck.At), float64(s.LastCheck.Took)/1e6, size.Of(s.LastCheck.Groups, "target"), size.Of(s.LastCheck.Writes, "write"))
 	}
 	all := slices.Clone(s.Containers)
 	if s.RootGroup != nil {
 		all = append(all, *s.RootGroup)
 	}
 	all = append(all, s.Together...)
-	say("%d containers held, %d others", len(s.Containers), s.Others)
+	say("%s held, %d without a rule", size.Of(len(s.Containers), "container"), s.Others)
 	var faults faultLines
 	var escapes escapeLines
 	for _, c := range all {

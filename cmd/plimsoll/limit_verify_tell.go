@@ -114,7 +114,7 @@ func verdict(all []verified) error {
 			}
 		}
 	}
-	of := plural(not+failed+unknown+held, "row")
+	of := size.Of(not+failed+unknown+held, "row")
 	switch {
 	case not > 0 && failed > 0:
 		return &exitError{exitNotHeld, fmt.Errorf("NOT held: %d of %s; could not be measured: %d", not, of, failed)}

@@ -101,18 +101,18 @@ func planSize(p *plan.Plan) string {
 			engines = append(engines, fmt.Sprintf("%d on %s", n, e.Name))
 		}
 	}
-	s := fmt.Sprintf("%s in %s (%s)", plural(len(workloads), "workload"), plural(len(spots), "place"), strings.Join(engines, ", "))
+	s := fmt.Sprintf("%s in %s (%s)", size.Of(len(workloads), "workload"), size.Of(len(spots), "place"), strings.Join(engines, ", "))
 	if n := len(limits); n > 1 {
 		s += fmt.Sprintf(", %d sets of limits", n)
 	}
 	if n := len(clients); n > 1 {
 		s += fmt.Sprintf(", %d numbers of clients", n)
 	}
-	s += ": " + plural(cells, "cell")
+	s += ": " + size.Of(cells, "cell")
 	if controls > 0 {
-		s += " and " + plural(controls, record.AAControl)
+		s += " and " + size.Of(controls, record.AAControl)
 	}
-	return fmt.Sprintf("%s, %s, %s; about %s if all of them can be measured", s, plural(p.Blocks, "block"), plural(p.Trials(), "trial"), size.Duration(p.Estimate().Round(time.Second)))
+	return fmt.Sprintf("%s, %s, %s; about %s if all of them can be measured", s, size.Of(p.Blocks, "block"), size.Of(p.Trials(), "trial"), size.Duration(p.Estimate().Round(time.Second)))
 }
 
 // checkReport is what check prints as JSON.
@@ -149,11 +149,4 @@ func checkReport(p *plan.Plan, err error) any {
 	}
 	report.Cells, report.Trials, report.Seconds = len(report.Keys), p.Trials(), p.Estimate().Seconds()
 	return report
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -12,6 +12,7 @@ import (
 
 	"plimsoll/internal/record"
 	"plimsoll/internal/report"
+	"plimsoll/internal/size"
 	"plimsoll/internal/store"
 )
 
@@ -150,7 +151,7 @@ func (a *app) loadReport(db *store.Store, ref string) (*report.Report, error) {
 	if damaged > 0 {
 		run.Warnings = append(run.Warnings, record.Warning{
 			Check: "records", Severity: record.Doubt,
-			Text: plural(damaged, "recorded trial") + " left out: what was recorded can't be read",
+			Text: size.Of(damaged, "recorded trial") + " left out: what was recorded can't be read",
 		})
 	}
 	return report.Build(run, trials, report.Options{Flags: a.stateFlag()}), nil

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/record"
+	"plimsoll/internal/size"
 	"plimsoll/internal/store"
 )
 
@@ -123,7 +124,7 @@ func (a *app) exportTo(ctx context.Context, db *store.Store, ids []string, opt e
 type missingError struct{ n int }
 
 func (e *missingError) Error() string {
-	return plural(e.n, "record") + " can't be read and so can't be exported; all others were"
+	return size.Of(e.n, "record") + " can't be read and so can't be exported; all others were"
 }
 
 // An exporter writes runs and their trials in one format.

@@ -10,6 +10,7 @@ import (
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
 
+	"plimsoll/internal/size"
 	"plimsoll/internal/store"
 )
 
@@ -97,7 +98,7 @@ func (a *app) remove(db *store.Store, ids []string, yes, asJSON bool) error {
 		}
 		trials += len(slots)
 	}
-	what := fmt.Sprintf("%s (%s) with %s", plural(len(ids), "run"), listed(ids), plural(trials, "trial"))
+	what := fmt.Sprintf("%s (%s) with %s", size.Of(len(ids), "run"), listed(ids), size.Of(trials, "trial"))
 	if !yes {
 		ok, err := a.confirm("Remove " + what + "?")
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/record"
+	"plimsoll/internal/size"
 )
 
 // answer sums up what every place of every engine costs over all workloads.
@@ -315,7 +316,7 @@ func all(n, of int) string {
 	case n == of && n > 2:
 		return fmt.Sprintf("all %d workloads", n)
 	}
-	return fmt.Sprintf("%d of %s", n, count(of, "workload"))
+	return fmt.Sprintf("%d of %s", n, size.Of(of, "workload"))
 }
 
 // names lists workloads out of so many, four at most by name.

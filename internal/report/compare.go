@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/record"
+	"plimsoll/internal/size"
 	"plimsoll/internal/stats"
 )
 
@@ -36,7 +37,7 @@ func (g *gathered) compare(r *Report, opt Options) {
 			case own == groups[j]:
 				c.Kind, c.Verdict = Base, "baseline"
 			case own == nil || !slices.ContainsFunc(own.trials, measured):
-				c.Kind, c.Verdict = Missing, fmt.Sprintf("no baseline with %s", count(c.Clients, "client"))
+				c.Kind, c.Verdict = Missing, fmt.Sprintf("no baseline with %s", size.Of(c.Clients, "client"))
 			default:
 				pairs = append(pairs, stats.Pair{Cell: index[groups[j]], Baseline: index[own], Control: c.Control})
 				to = append(to, func(x stats.Comparison) {
@@ -175,7 +176,7 @@ func (c *Cell) fail() {
 	c.Kind = Failed
 	c.Verdict = "FAILED"
 	if c.FailedN > 0 {
-		c.Verdict = fmt.Sprintf("FAILED in %s", count(c.FailedN, "trial"))
+		c.Verdict = fmt.Sprintf("FAILED in %s", size.Of(c.FailedN, "trial"))
 	}
 }
 

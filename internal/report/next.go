@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"plimsoll/internal/record"
+	"plimsoll/internal/size"
 )
 
 // mostNext bounds the blocks that Next asks for: twenty, or three times what there was. What
@@ -70,7 +71,7 @@ const neighbour = "neighbour"
 
 // why explains a Next, to stand beside its command or in its place.
 func (n *Next) why() string {
-	open := count(n.Open, "cell") + " " + plural(n.Open, "is", "are") + " not settled"
+	open := size.Of(n.Open, "cell") + " " + plural(n.Open, "is", "are") + " not settled"
 	if n.Command == "" {
 		busy := ""
 		if n.Busy {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/proof"
+	"plimsoll/internal/size"
 )
 
 // summary is what the tables of the interference and the limits come to, a sentence each.
@@ -82,7 +83,7 @@ func (r *Report) limitsText() string {
 			worst = l
 		}
 	}
-	s := fmt.Sprintf("%d of %s held", by[proof.Held], count(len(r.Limits), "limit"))
+	s := fmt.Sprintf("%d of %s held", by[proof.Held], size.Of(len(r.Limits), "limit"))
 	if n := by[proof.Unproved]; n > 0 {
 		s += fmt.Sprintf("; %d unproved", n)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"plimsoll/hist"
 	"plimsoll/internal/record"
+	"plimsoll/internal/size"
 	"plimsoll/internal/stats"
 )
 
@@ -92,5 +93,5 @@ func (c *Cell) outlierText() string {
 		blocks = append(blocks, record.BlockName(b))
 	}
 	return fmt.Sprintf("%s: %s far off the others, in %s; nothing was left out",
-		c.Label, plural(len(blocks), "a trial lies", count(len(blocks), "trial")+" lie"), strings.Join(blocks, ", "))
+		c.Label, plural(len(blocks), "a trial lies", size.Of(len(blocks), "trial")+" lie"), strings.Join(blocks, ", "))
 }

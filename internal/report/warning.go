@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"plimsoll/internal/record"
+	"plimsoll/internal/size"
 )
 
 // notebook gathers the warnings of one workload. The same check with the same
@@ -135,7 +136,7 @@ func inTrials(n, of int) string {
 	case n == of && n > 2:
 		return fmt.Sprintf("in all %d trials", n)
 	}
-	return fmt.Sprintf("in %d of %s", n, count(of, "trial"))
+	return fmt.Sprintf("in %d of %s", n, size.Of(of, "trial"))
 }
 
 // severity takes what is no Doubt for a Note.
@@ -195,12 +196,4 @@ func mask(s string) string {
 func startsWithLetter(s string) bool {
 	r, _ := utf8.DecodeRuneInString(s)
 	return unicode.IsLetter(r)
-}
-
-// count is "1 trial", "2 trials".
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

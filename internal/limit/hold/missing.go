@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"plimsoll/internal/limit/target"
 )
@@ -36,6 +37,7 @@ func misnamed(format string, args ...any) error { return &NameError{fmt.Sprintf(
 
 // named is the path that a user named for a target, of the target itself or, if that has no files of its own, of the host.
 func (h *Holder) named(t target.Target, path string) ([]Ground, error) {
+	path = filepath.Clean(path)
 	if t.PID != 0 {
 		g, err := h.inside(t, path, path)
 		if errors.Is(err, fs.ErrNotExist) && t.Rootfs == "" && h.Finder.Alive(t) == nil {

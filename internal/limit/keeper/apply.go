@@ -12,6 +12,7 @@ import (
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/hold"
+	"plimsoll/internal/limit/policy"
 )
 
 // What is refused is tried again after firstRetry, then more and more seldom.
@@ -118,7 +119,7 @@ func (f Fault) String() string {
 	if f.Rule == "" {
 		return f.Text
 	}
-	return fmt.Sprintf("rule %s can't be kept: %s", f.Rule, f.Text)
+	return fmt.Sprintf("%s can't be kept: %s", policy.Called(f.Rule), f.Text)
 }
 
 func faultTexts(fs []Fault) []string {

@@ -33,6 +33,7 @@ import (
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/policy"
 	"plimsoll/internal/recent"
+	"plimsoll/internal/size"
 )
 
 // Options are how a Keeper works.
@@ -179,7 +180,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 		return err
 	}
 	defer k.hush()
-	k.logf("keeper %d: %d rules of %s", os.Getpid(), len(k.rules()), k.opt.Policy)
+	k.logf("keeper %d: %s of %s", os.Getpid(), size.Of(len(k.rules()), "rule"), k.opt.Policy)
 	events := k.holder.Finder.Events(ctx)
 	disks := diskEvents(ctx)
 	check, poll, all := time.NewTicker(k.opt.Check), time.NewTicker(k.opt.Poll), time.NewTicker(k.opt.Sync)

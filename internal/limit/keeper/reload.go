@@ -10,6 +10,7 @@ import (
 
 	"plimsoll/internal/limit/policy"
 	"plimsoll/internal/regular"
+	"plimsoll/internal/size"
 )
 
 // A loadedPolicy is the policy in force.
@@ -135,7 +136,7 @@ func (k *Keeper) reloadPolicy(now bool) {
 	k.loaded, k.told = p, nil
 	k.mu.Unlock()
 	k.ceiling.forget()
-	k.logf("policy loaded: %d rules of %s", len(p.policy.Rules), k.opt.Policy)
+	k.logf("policy loaded: %s of %s", size.Of(len(p.policy.Rules), "rule"), k.opt.Policy)
 	for _, e := range k.all() {
 		k.background(func() {
 			e.mu.Lock()

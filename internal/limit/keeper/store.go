@@ -60,8 +60,10 @@ type keptHeld struct {
 // newStore makes the folder.
 func newStore(dir, proc string) (*store, error) {
 	locks := dir + ".locks"
-	if err := errors.Join(os.MkdirAll(dir, 0o700), os.MkdirAll(locks, 0o700)); err != nil {
-		return nil, err
+	for _, d := range []string{dir, locks} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			return nil, err
+		}
 	}
 	boot, _ := os.ReadFile(filepath.Join(proc, "sys", "kernel", "random", "boot_id"))
 	return &store{dir, locks, strings.TrimSpace(string(boot))}, nil

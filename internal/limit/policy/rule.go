@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -238,4 +239,15 @@ func (d *decoder) limits(n *yaml.Node, a *limit.Ask) {
 	if a.IsZero() && len(d.faults) == before {
 		d.fail(n, "limits has no limit in it")
 	}
+}
+
+// numbered is the name of a rule that has none of its own.
+var numbered = regexp.MustCompile(`^rule [0-9]+$`)
+
+// Called is a rule in a sentence: "rule web", and "rule 2" of one without a name.
+func Called(name string) string {
+	if numbered.MatchString(name) {
+		return name
+	}
+	return "rule " + name
 }
