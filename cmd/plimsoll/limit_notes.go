@@ -16,6 +16,7 @@ import (
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/keeper"
+	"plimsoll/internal/limit/policy"
 	"plimsoll/internal/limit/target"
 )
 
@@ -39,6 +40,7 @@ func (a *app) changeNotes(ctx context.Context, l *limiter, s *hold.Scope, c limi
 			notes = append(notes, w)
 		}
 	}
+	notes = append(notes, l.leftNotes(s, c, where.run)...)
 	return append(notes, a.keeperNotes(s, c, where.run)...)
 }
 
@@ -204,7 +206,7 @@ func (a *app) keeperNotes(s *hold.Scope, c limit.Change, run string) (notes []st
 		var words []string
 		for _, h := range held {
 			if c.Touches(h.Key) && (h.Device == "" || len(devices) == 0 || slices.ContainsFunc(devices, func(d explain.Spot) bool { return d.Number() == h.Device })) {
-				words = append(words, fmt.Sprintf("%s=%s by the rule %s", h.Key, h.Value, h.Rule))
+				words = append(words, fmt.Sprintf("%s=%s by %s", h.Key, h.Value, policy.Called(h.Rule)))
 			}
 		}
 		if slices.Sort(words); len(words) > 0 {

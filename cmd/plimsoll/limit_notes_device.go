@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/hold"
+	"plimsoll/internal/limit/keeper"
 )
 
 // otherDevice says that nothing of a container is on the device that was named for its limits, as far as can be seen: it is on
@@ -37,6 +39,48 @@ func (l *limiter) otherDevice(s *hold.Scope, where limitWhere) (notes []string) 
 		if !shared {
 			notes = append(notes, fmt.Sprintf("nothing of %s is on %s, so that nothing is held as yet: its data is on %s", p.Name, where.Device, cmp.Or(strings.Join(on, ", "), "no disk")))
 		}
+	}
+	return notes
+}
+
+// leftNotes say that the root group goes on holding what a daemon of the folder run holds it to, or has left there, on devices of the
+// data whose own limits were changed.
+func (l *limiter) leftNotes(s *hold.Scope, c limit.Change, run string) (notes []string) {
+	if s.HasWide() {
+		return nil
+	}
+	if run == "" {
+		run = defaultRunDir()
+	}
+	held, err := keeper.RootGroup(l.Holder, run)
+	if err != nil || len(held) == 0 {
+		return nil // What another user's daemon holds is not this one's to see.
+	}
+	on := map[string]bool{}
+	for _, d := range s.Devices() {
+		on[d.Number()] = true
+	}
+	for _, p := range s.Parts {
+		if len(on) > 0 || p.Target == nil || p.Target.PID == 0 {
+			continue
+		}
+		if all, err := l.Look(*p.Target); err == nil {
+			for _, d := range all.Devices() {
+				on[d.Number()] = true
+			}
+		}
+	}
+	for _, h := range held {
+		if !on[h.Device] || !c.Touches(h.Key) {
+			continue
+		}
+		n := fmt.Sprintf("the root group still has %s=%s on %s, for %s: what anybody writes to that device is held to it", h.Key, h.Value, h.DeviceName, h.Whose())
+		if keeper.Runs(run) {
+			n += "; its policy says so"
+		} else {
+			n += "; plimsoll limit clear --device-wide --device /dev/" + h.DeviceName + " takes it away"
+		}
+		notes = append(notes, n)
 	}
 	return notes
 }

@@ -145,7 +145,7 @@ func TestLimitNotes(t *testing.T) {
 			{Grant: keeper.Grant{Slot: keeper.Slot{Key: limit.WriteBPS, Device: disktest.Number(t, loop)}, Value: "10MiB", Rule: "shop"}},
 			{Grant: keeper.Grant{Slot: keeper.Slot{Key: limit.Memory}, Value: "1GiB", Rule: "shop"}}}}}})
 	for _, args := range [][]string{{"set", name, "--path", "/a", "--write-bps", "20MiB"}, {"clear", name, "--only", "write_bps"}} {
-		says([]string{"the daemon (process 42) holds container", "to write_bps=10MiB by the rule shop, and puts that back at once: change its policy /etc/plimsoll/policy.yaml"}, "memory", append(args, "--run", run)...)
+		says([]string{"the daemon (process 42) holds container", "to write_bps=10MiB by rule shop, and puts that back at once: change its policy /etc/plimsoll/policy.yaml"}, "memory", append(args, "--run", run)...)
 	}
 	says(nil, "the daemon (", "set", name, "--path", "/a", "--read-bps", "20MiB", "--run", run)
 	says([]string{"cleared"}, "", "clear", name)

@@ -35,7 +35,7 @@ func TestLimitRootGroupKeeper(t *testing.T) {
 	for end := time.Now().Add(20 * time.Second); rootHas(t, "write_bps", loop) != "5242880" && time.Now().Before(end); time.Sleep(time.Millisecond) {
 	}
 	at := []string{"--device-wide", "--run", run}
-	shown := []string{"set for the rule one of plimsoll daemon: write_bps=5MiB", "has write_bps=5MiB"}
+	shown := []string{"set for rule one of plimsoll daemon: write_bps=5MiB", "has write_bps=5MiB"}
 	says(exitDone, shown, append([]string{"show"}, at...)...)
 	says(exitDone, []string{"stays in the root group", "change its policy instead"}, append([]string{"clear"}, at...)...)
 	if got := rootHas(t, "write_bps", loop); got != "5242880" {
@@ -46,6 +46,9 @@ func TestLimitRootGroupKeeper(t *testing.T) {
 	mustDo(t, k.Close())
 
 	says(exitDone, shown, append([]string{"show"}, at...)...)
+	// Who clears what is its own of it is told of that.
+	says(exitDone, []string{"the root group still has write_bps=5MiB on " + filepath.Base(loop) + ", for rule one of plimsoll daemon", "clear --device-wide --device " + loop + " takes it away"},
+		"clear", "cgroup:"+string(group), "--device", loop, "--run", run)
 	// A target has it where its data is on the device.
 	var d cgroup.Device
 	mustDo(t, d.UnmarshalText([]byte(number)))

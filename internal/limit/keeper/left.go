@@ -10,6 +10,7 @@ import (
 	"plimsoll/internal/device"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/hold"
+	"plimsoll/internal/limit/policy"
 )
 
 // RootGroup lists what the keeper of the folder run holds the root group to, or what one that has ended has left there: nobody's control group shows
@@ -62,7 +63,7 @@ func ClearRootGroup(h *hold.Holder, run string, notes *hold.Wides, those func(He
 	}
 	if Runs(run) {
 		for _, held := range list {
-			kept = append(kept, fmt.Sprintf("%s=%s on %s stays in the root group: the daemon of %s holds it by the rule %s, and would put it back: change its policy instead", held.Key, held.Value, held.DeviceName, run, held.Rule))
+			kept = append(kept, fmt.Sprintf("%s=%s on %s stays in the root group: the daemon of %s holds it by %s, and would put it back: change its policy instead", held.Key, held.Value, held.DeviceName, run, policy.Called(held.Rule)))
 		}
 		return nil, kept, nil
 	}
@@ -116,7 +117,7 @@ func leftDone(e *entry, h *Held, diff *cgroup.Diff, notes ...string) hold.Done {
 }
 
 // Whose says who set a limit of the root group.
-func (h Held) Whose() string { return fmt.Sprintf("the rule %s of plimsoll daemon", h.Rule) }
+func (h Held) Whose() string { return policy.Called(h.Rule) + " of plimsoll daemon" }
 
 // Noted is h as limits of the root group are noted.
 func (h Held) Noted() hold.Wide {
