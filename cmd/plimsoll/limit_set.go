@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/weight"
 )
@@ -135,7 +137,13 @@ func (a *app) limitSet(ctx context.Context, name string, where limitWhere, ask l
 	if err := l.empty(s, change); err != nil {
 		return limitError(err)
 	}
-	return a.change(ctx, l, a.wide(l, apply, how.dry), s, change, where, how.dry)
+	err = a.change(ctx, l, a.wide(l, apply, how.dry), s, change, where, how.dry)
+	var fault *cgroup.Fault
+	if errors.As(err, &fault) && how.enable == "" && slices.Contains(fault.Keys, limit.Weight) && strings.HasPrefix(fault.Fix, "echo ") {
+		// What would have to be written is named; the flag writes it.
+		err = &exitError{exitCannot, fmt.Errorf("%w; --enable-weights does that, for all who use the disk, and limit clear undoes it", err)}
+	}
+	return err
 }
 
 // enabling makes disks be divided by weight before the weight is set, and puts them back if that fails.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -26,6 +27,9 @@ type verified struct {
 
 // tellRows prints what was found of one.
 func (a *app) tellRows(v verified) error {
+	if len(v.Rows) == 0 && v.Error != "" {
+		return nil // The error is told.
+	}
 	of := ""
 	if v.members > 1 {
 		of = fmt.Sprintf(", one of the %d devices that its data is on, each with the limit: judged by what came to this one", v.members)
@@ -65,6 +69,16 @@ func (a *app) tellVerified(all []verified, asJSON bool, err error) error {
 		if jerr := a.printJSON(all); jerr != nil {
 			return jerr
 		}
+	}
+	if errors.Is(err, context.Canceled) {
+		tried := 0
+		for _, v := range all {
+			tried += len(v.Rows)
+		}
+		if tried == 0 {
+			return errors.New("interrupted before anything was proved")
+		}
+		return fmt.Errorf("interrupted: %s tried, see the lines above; the rest is not known", size.Of(tried, "row"))
 	}
 	if err != nil {
 		return err

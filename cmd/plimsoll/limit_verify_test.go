@@ -1,7 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"io"
 	"math"
 	"os"
 	"reflect"
@@ -145,6 +148,23 @@ func TestVerifyDocs(t *testing.T) {
 			if key, _, _ := strings.Cut(f.Tag.Get("json"), ","); f.IsExported() && !strings.Contains(page, "`"+key+"`") {
 				t.Errorf("docs/limit.md lacks the key %q of %s", key, typ)
 			}
+		}
+	}
+}
+
+// TestVerifyLimitsInterrupted: what was tried until an interrupt stands, and what is told says so.
+func TestVerifyLimitsInterrupted(t *testing.T) {
+	for _, row := range []struct {
+		rows []verify.Row
+		want string
+	}{
+		{nil, "interrupted before anything was proved"},
+		{[]verify.Row{{Verdict: verify.Held}}, "interrupted: 1 row tried, see the lines above; the rest is not known"},
+	} {
+		a := &app{stdout: io.Discard}
+		err := a.tellVerified([]verified{{Rows: row.rows}}, false, limitError(fmt.Errorf("worker: %w", context.Canceled)))
+		if err == nil || err.Error() != row.want {
+			t.Errorf("%d rows: %v, want %q", len(row.rows), err, row.want)
 		}
 	}
 }

@@ -115,6 +115,13 @@ func (d *Daemon) stop(t testing.TB) {
 	}
 }
 
+// Program returns the path of a program that the daemons of tests use, such as runc: that of PLIMSOLL_DOCKERD, or else the
+// installed one. It skips the test where there is none.
+func Program(t testing.TB, name string) string {
+	t.Helper()
+	return find(t, name)
+}
+
 // find returns the path of a program in PLIMSOLL_DOCKERD, or else of the installed one.
 func find(t testing.TB, name string) string {
 	t.Helper()

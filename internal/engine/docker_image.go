@@ -210,3 +210,11 @@ func dockerTar(worker []byte, workerPath, dataPath string, open ...string) (*byt
 	}
 	return &b, w.Close()
 }
+
+// dockerImageGone reports whether a container could not be made since its image is not there any more: another plimsoll removed
+// it. Docker's own store says "No such image"; containerd's, whose image goes before what it consists of, also "failed to read config
+// content: content digest sha256:...: not found", as an internal error.
+func dockerImageGone(err error) bool {
+	text := strings.ToLower(err.Error())
+	return cerrdefs.IsNotFound(err) && strings.Contains(text, "image") || strings.Contains(text, "content digest") && strings.Contains(text, "not found")
+}

@@ -217,7 +217,7 @@ func (s *dockerSession) create(ctx context.Context, d *dockerDaemon, spec Spec, 
 		switch {
 		case errors.As(err, &u):
 			return err
-		case cerrdefs.IsNotFound(err) && spec.Image == "" && strings.Contains(strings.ToLower(err.Error()), "image"):
+		case spec.Image == "" && dockerImageGone(err):
 			fresh, ierr := s.e.image(ctx, s.api, d, "")
 			if ierr != nil {
 				return ierr

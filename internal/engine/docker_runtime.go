@@ -46,7 +46,7 @@ func runtimeErr(err error, spec Spec, d *dockerDaemon) error {
 	}
 	missing := slices.ContainsFunc(runtimeWords[:3], func(w string) bool { return strings.Contains(err.Error(), w) })
 	gone := slices.ContainsFunc(runtimeWords[3:], func(w string) bool { return strings.Contains(err.Error(), w) }) &&
-		(strings.Contains(err.Error(), "not found") || strings.Contains(err.Error(), "no such file"))
+		slices.ContainsFunc([]string{"not found", "no such file", "not installed"}, func(w string) bool { return strings.Contains(err.Error(), w) })
 	if missing || gone {
 		return noRuntime(spec.Runtime, d)
 	}

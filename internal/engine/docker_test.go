@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	cerrdefs "github.com/containerd/errdefs"
 	"github.com/google/go-cmp/cmp"
 	"github.com/moby/moby/api/types/events"
 	"github.com/moby/moby/api/types/system"
@@ -238,4 +240,21 @@ func TestDockerSweepsFolders(t *testing.T) {
 func dockerFileExists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
+}
+
+// TestDockerImageGone: both stores' words for an image that another plimsoll has removed, and for no other error.
+func TestDockerImageGone(t *testing.T) {
+	for text, row := range map[string]struct {
+		kind error
+		want bool
+	}{
+		"No such image: plimsoll-worker:0123":                                  {cerrdefs.ErrNotFound, true},
+		"failed to read config content: content digest sha256:1a31: not found": {cerrdefs.ErrInternal, true},
+		"No such container: web":                                               {cerrdefs.ErrNotFound, false},
+		"no space left on the device":                                          {cerrdefs.ErrInternal, false},
+	} {
+		if got := dockerImageGone(fmt.Errorf("%s: %w", text, row.kind)); got != row.want {
+			t.Errorf("%q is told as gone: %v", text, got)
+		}
+	}
 }

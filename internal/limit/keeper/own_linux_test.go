@@ -26,7 +26,7 @@ func TestMeanwhile(t *testing.T) {
 	}{
 		{"as it was", "", oneRule, "1048576", "", "777", false, "777"},
 		{"as it was, and no rule", "", none, "777", "", "", false, "777"},
-		{"set", "300", none, "300", "is 300, and no more the 1MiB of the rule one: somebody has changed it, and it is left so; what was there before the keeper, 777, doesn't come back", "", false, "300"},
+		{"set", "300", none, "300", "is 300, and no more the 1MiB of rule one: somebody has changed it, and it is left so; what was there before the keeper, 777, doesn't come back", "", false, "300"},
 		{"cleared", "0", none, "", "is none, and no more the 1MiB", "", false, ""},
 		{"as before", "777", none, "777", "is 777, and no more the 1MiB", "", false, "777"},
 		{"set, and held again", "300", oneRule, "1048576", "somebody changed a limit; put back: ", "300", true, "300"},

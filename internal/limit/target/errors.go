@@ -36,14 +36,58 @@ func (e *NotFoundError) Error() string {
 	} else if e.Ref.Kind == Container && strings.Trim(e.Ref.Name, "0123456789") == "" && e.Ref.Engine == "" {
 		s += "; for a process write pid:" + e.Ref.Name
 	}
-	for _, u := range e.Unasked {
-		s += "; not asked: " + u.Error()
+	for _, u := range sentences(e.Unasked) {
+		s += "; not asked: " + u
 	}
 	return s
 }
 
 // Unwrap returns why others were not asked: a fs.ErrPermission may be among them.
 func (e *NotFoundError) Unwrap() []error { return e.Unasked }
+
+// A privateError says that a folder is not this user's to read.
+type privateError struct {
+	// name is what it is of, root the folder.
+	name, root string
+	err        error
+}
+
+// Error implements error. The reason repeats the folder, and is left out.
+func (e *privateError) Error() string { return sentences([]error{e})[0] }
+
+// Unwrap returns the reason.
+func (e *privateError) Unwrap() error { return e.err }
+
+// sentences says what errors say, all folders that are not this user's in one sentence.
+func sentences(errs []error) (list []string) {
+	at, folders := -1, ""
+	for _, err := range errs {
+		var p *privateError
+		if !errors.As(err, &p) {
+			list = append(list, err.Error())
+			continue
+		}
+		if at < 0 {
+			at, list = len(list), append(list, "")
+		} else {
+			folders += ", "
+		}
+		folders += p.root + " (" + p.name + ")"
+	}
+	if at >= 0 {
+		list[at] = "this user may not read " + folders + "; run as root"
+	}
+	return list
+}
+
+// An UnlistedError says why some containers may be missing from a list.
+type UnlistedError struct{ Reasons []error }
+
+// Error implements error.
+func (e *UnlistedError) Error() string { return strings.Join(sentences(e.Reasons), "\n") }
+
+// Unwrap returns the reasons.
+func (e *UnlistedError) Unwrap() []error { return e.Reasons }
 
 // An AmbiguousError says that a name means several things.
 type AmbiguousError struct {

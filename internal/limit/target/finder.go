@@ -223,5 +223,8 @@ func (f *Finder) List(ctx context.Context) ([]Target, error) {
 	if ctx.Err() != nil {
 		errs = []error{fmt.Errorf("list containers: %w", ctx.Err())}
 	}
-	return merge(answers), errors.Join(errs...)
+	if len(errs) == 0 {
+		return merge(answers), nil
+	}
+	return merge(answers), &UnlistedError{errs}
 }

@@ -55,7 +55,7 @@ func (s *tree) unreadable(err error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return absentError{fmt.Errorf("%s has no folder %s here: %w", s.name, s.root, err)}
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("%s: this user may not read %s; run as root: %w", s.name, s.root, err)
+		return &privateError{s.name, s.root, err}
 	}
 	return fmt.Errorf("%s: %w", s.name, err)
 }

@@ -71,9 +71,9 @@ func TestUser(t *testing.T) {
 	}
 	for _, want := range []string{
 		"docker: true: there is no container web; not asked: this user may not use the socket " + dir + "/docker.sock; run as root",
-		"containerd: true: there is no container web; not asked: containerd: this user may not read " + dir + "/state/" + taskFolder + "; run as root",
-		"runc: true: there is no container web; not asked: runc: this user may not read " + dir + "/runc; run as root",
-		"podman: true: there is no container web; not asked: the storage of Podman and CRI-O: this user may not read " + dir + "/graph; run as root",
+		"containerd: true: there is no container web; not asked: this user may not read " + dir + "/state/" + taskFolder + " (containerd); run as root",
+		"runc: true: there is no container web; not asked: this user may not read " + dir + "/runc (runc); run as root",
+		"podman: true: there is no container web; not asked: this user may not read " + dir + "/graph (the storage of Podman and CRI-O); run as root",
 	} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("said %q, want %q", out, want)
