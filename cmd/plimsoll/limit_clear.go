@@ -109,7 +109,7 @@ func (a *app) limitClear(ctx context.Context, l *limiter, name string, only []li
 		}
 		list, bad := l.Wides(a.stateDir).For(ref)
 		if bad != nil || len(list) == 0 {
-			return err
+			return refusedThere(err, limit.Limits{})
 		}
 		gone := &hold.Scope{Target: target.Target{Kind: ref.Kind, Engine: ref.Engine, Namespace: ref.Namespace, Name: ref.Name}}
 		gone.Notes = append(gone.Notes, "nothing else was cleared: "+err.Error())

@@ -11,6 +11,7 @@ import (
 
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/limit/engineapi"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/weight"
 )
@@ -107,6 +108,17 @@ func asksIO(ask limit.Ask) bool {
 		slices.ContainsFunc(ask.Remove, limit.Key.IO)
 }
 
+// refusedThere puts the words of a daemon elsewhere, which refuses a change, in the place of err, which says that it is elsewhere.
+func refusedThere(err error, set limit.Limits) error {
+	var there *hold.ImpossibleError
+	if errors.As(err, &there) {
+		if refused := engineapi.Refused(there.OS, set); refused != nil {
+			return &exitError{exitCannot, fmt.Errorf("%s: %w", there.What, refused)}
+		}
+	}
+	return err
+}
+
 // limitSet sets what was asked for.
 func (a *app) limitSet(ctx context.Context, name string, where limitWhere, ask limit.Ask, how limitHow) error {
 	l, err := a.newLimiter()
@@ -116,7 +128,7 @@ func (a *app) limitSet(ctx context.Context, name string, where limitWhere, ask l
 	defer l.Close()
 	s, err := l.scope(ctx, name, where, asksIO(ask))
 	if err != nil {
-		return err
+		return refusedThere(err, ask.Limits)
 	}
 	change, err := a.resolveLimits(ask, s)
 	if err != nil {

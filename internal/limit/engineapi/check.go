@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"plimsoll/internal/device"
 	"slices"
 	"strings"
+
+	"plimsoll/internal/device"
+	"plimsoll/internal/limit"
 )
 
 // windowsUpdate is in the words of Docker on Windows (moby, daemon/container/container_windows.go).
@@ -14,6 +16,18 @@ var windowsUpdate = &UnsupportedError{
 	What: "limits of a running container",
 	Why:  "resource updating isn't supported on Windows",
 	Fix:  "make the container anew with them",
+}
+
+// Refused is what a daemon whose containers run on a system answers to a change of a running container's limits, and removing is a
+// change: nil where it takes some. Windows takes none, and weights not even at create.
+func Refused(system string, set limit.Limits) error {
+	switch {
+	case system != "windows":
+		return nil
+	case set.Has(limit.Weight):
+		return Limits{Weight: 100}.checkWindows(1)
+	}
+	return windowsUpdate
 }
 
 // leastMemory is Docker's, in bytes (moby, daemon/daemon_unix.go, linuxMinMemory).

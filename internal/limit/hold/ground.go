@@ -87,7 +87,7 @@ func (h *Holder) hostGround(name, path string) ([]Ground, error) {
 
 func hostGroundOf(name, path string, e *explain.Explanation) ([]Ground, error) {
 	if !e.Possible {
-		return nil, &ImpossibleError{name, e.Why, e.Instead}
+		return nil, &ImpossibleError{What: name, Why: e.Why, Instead: e.Instead}
 	}
 	return []Ground{{name, path, e}}, nil
 }
@@ -99,7 +99,7 @@ func (h *Holder) inside(t target.Target, name, path string) ([]Ground, error) {
 		return nil, err
 	}
 	if e := g.Explanation; !e.Possible {
-		return nil, &ImpossibleError{name, e.Why, e.Instead}
+		return nil, &ImpossibleError{What: name, Why: e.Why, Instead: e.Instead}
 	}
 	return []Ground{g}, nil
 }
@@ -139,9 +139,9 @@ func (h *Holder) all(s *Scope) ([]Ground, error) {
 			list = append(list, g)
 			return nil
 		}
-		s.Unlimited = append(s.Unlimited, (&ImpossibleError{name, e.Why, e.Instead}).Error())
+		s.Unlimited = append(s.Unlimited, (&ImpossibleError{What: name, Why: e.Why, Instead: e.Instead}).Error())
 		if first == nil {
-			first = &ImpossibleError{t.Ref() + ", " + name, e.Why, e.Instead}
+			first = &ImpossibleError{What: t.Ref() + ", " + name, Why: e.Why, Instead: e.Instead}
 		}
 		return nil
 	}

@@ -117,6 +117,8 @@ type Scope struct {
 // An ImpossibleError says that nothing can be limited there, why, and what can be done instead.
 type ImpossibleError struct {
 	What, Why, Instead string
+	// OS is what a container elsewhere runs on, "" for this machine's.
+	OS string
 }
 
 // Error implements error.
@@ -147,7 +149,7 @@ func (h *Holder) ScopeOf(t target.Target, where Where, io bool) (*Scope, error) 
 func (h *Holder) scope(ctx context.Context, s *Scope, where Where, io bool) (_ *Scope, err error) {
 	t := s.Target
 	if t.Elsewhere != "" {
-		return nil, &ImpossibleError{What: t.Ref(), Why: t.Elsewhere, Instead: "run plimsoll there"}
+		return nil, elsewhere(t)
 	}
 	s.Notes = slices.Clone(t.Notes)
 	if io {

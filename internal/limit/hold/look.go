@@ -12,7 +12,7 @@ import (
 func (h *Holder) Look(t target.Target) (*Scope, error) {
 	s := &Scope{Target: t}
 	if t.Elsewhere != "" {
-		return nil, &ImpossibleError{What: t.Ref(), Why: t.Elsewhere, Instead: "run plimsoll there"}
+		return nil, elsewhere(t)
 	}
 	p, err := h.part(s, &s.Target)
 	if err != nil {

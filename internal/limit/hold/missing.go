@@ -27,6 +27,11 @@ func (e *MissingError) Error() string {
 // Is reports it as fs.ErrNotExist.
 func (e *MissingError) Is(err error) bool { return err == fs.ErrNotExist }
 
+// elsewhere says that a target is not on this machine's kernel.
+func elsewhere(t target.Target) error {
+	return &ImpossibleError{What: t.Ref(), Why: t.Elsewhere, Instead: "run plimsoll there", OS: t.OS}
+}
+
 // A NameError says that what a user named, or left out, is not what a limit can be for.
 type NameError struct{ text string }
 

@@ -11,7 +11,7 @@ import (
 // LookVolume explains what a volume of this machine lies on. The error says why that can't be told.
 func (h *Holder) LookVolume(v target.Target) (*explain.Explanation, error) {
 	if v.Elsewhere != "" {
-		return nil, &ImpossibleError{What: v.Ref(), Why: v.Elsewhere, Instead: "run plimsoll there"}
+		return nil, elsewhere(v)
 	}
 	path, err := volumeData(v)
 	if err != nil {
