@@ -94,6 +94,7 @@ are those that plimsoll daemon holds there, or has left there when it ended, on 
 func (a *app) limitShow(ctx context.Context, l *limiter, args []string, run string, wide, asJSON bool) error {
 	out := limitShow{Shown: []limitShown{}}
 	notes, err := l.Wides(a.stateDir).List()
+	unknown := ""
 	if len(args) > 0 {
 		ref, bad := target.Parse(args[0])
 		if bad != nil {
@@ -102,6 +103,9 @@ func (a *app) limitShow(ctx context.Context, l *limiter, args []string, run stri
 		s, fault := l.scope(ctx, args[0], limitWhere{}, isVolume(args[0]))
 		if fault == nil {
 			out.Scope = s
+			if err != nil && !wide {
+				unknown, err = fmt.Sprintf("what was set for it in the root group is not known: %v", err), nil
+			}
 			notes = slices.DeleteFunc(notes, func(w hold.Wide) bool { return w.For != s.Owner() })
 		} else {
 			// What has gone, or isn't used, may have limits in the root group all the same.
@@ -117,6 +121,9 @@ func (a *app) limitShow(ctx context.Context, l *limiter, args []string, run stri
 	if out.Scope != nil && !wide {
 		if out.Shown, err = l.shown(ctx, out.Scope); err != nil {
 			return err
+		}
+		if unknown != "" && len(out.Shown) > 0 {
+			out.Shown[0].Notes = append(out.Shown[0].Notes, unknown)
 		}
 	}
 	if out.Scope != nil {

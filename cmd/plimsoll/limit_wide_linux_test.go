@@ -9,6 +9,8 @@ import (
 
 	"plimsoll/internal/disktest"
 	"plimsoll/internal/limit/target"
+
+	"golang.org/x/sys/unix"
 )
 
 // rootThrottle is version 1's root group's file of a rate.
@@ -111,6 +113,11 @@ func TestLimitRootGroup(t *testing.T) {
 	says(exitDone, nil, "set", two, "--path", dir, "--write-bps", "none")
 	root("none", "")
 
+	// What goes with a removal at the device is told, with whose it was.
+	says(exitDone, nil, set(one, "6MiB")...)
+	says(exitDone, []string{"write_bps=6MiB on " + disk, "was set there for cgroup:/", "and has gone with this"}, "set", two, "--path", dir, "--write-bps", "none", "--device-wide")
+	root("another's none", "")
+
 	// Where both go at once, neither comes back.
 	says(exitDone, nil, set(one, "6MiB")...)
 	says(exitDone, nil, set(two, "3MiB")...)
@@ -164,6 +171,39 @@ func TestLimitDeviceWideGone(t *testing.T) {
 		says(exitFailure, nil, "clear", name)
 	}
 	says(exitUsage, []string{"takes TARGET, or --device-wide"}, "clear")
+}
+
+// TestLimitWideNotes: a state folder that can't be written, and notes that can't be read, are no matter to who has nothing there.
+func TestLimitWideNotes(t *testing.T) {
+	l, loop, dir, says := wideLab(t)
+	one, two := "cgroup:"+strings.TrimPrefix(string(disktest.NewBlkioGroup(t)), "/sys/fs/cgroup/blkio"), "cgroup:"+strings.TrimPrefix(string(disktest.NewBlkioGroup(t)), "/sys/fs/cgroup/blkio")
+	says(exitDone, nil, "set", one, "--path", dir, "--write-bps", "6MiB", "--device-wide")
+	b, err := os.ReadFile(filepath.Join(l.state, "device-wide.json"))
+	mustDo(t, err)
+	writable := l.state
+	l.state = disktest.Tmpfs(t, "size=1m")
+	mustDo(t, os.WriteFile(filepath.Join(l.state, "device-wide.json"), b, 0o600))
+	disktest.Remount(t, l.state, unix.MS_RDONLY)
+	l.do(t, exitDone, "set", two, "--device", loop, "--write-bps", "4MiB")
+	if text := l.do(t, exitDone, "clear", two); !strings.Contains(text, "cleared") {
+		t.Errorf("clear with a folder that can't be written: %s", text)
+	}
+	l.do(t, exitFailure, "clear", one)
+	disktest.Remount(t, l.state, 0)
+	for _, broken := range []string{"", "{", "null", `{"version": 99}`} {
+		mustDo(t, os.WriteFile(filepath.Join(l.state, "device-wide.json"), []byte(broken), 0o600))
+		l.do(t, exitDone, "set", two, "--device", loop, "--write-bps", "4MiB")
+		for _, do := range []string{"show", "clear"} {
+			if text := l.do(t, exitDone, do, two); !strings.Contains(text, "in the root group is not known") {
+				t.Errorf("notes of %q: %s: %s", broken, do, text)
+			}
+		}
+		if text := l.do(t, exitFailure, "show", "--device-wide"); !strings.Contains(text, "--device DISK --device-wide takes that away") {
+			t.Errorf("notes of %q: show: %s", broken, text)
+		}
+	}
+	l.state = writable
+	l.do(t, exitDone, "clear", one)
 }
 
 // TestLimitNumberReused: what was set in the root group for a device that has gone is shown as that, when another has its number, and

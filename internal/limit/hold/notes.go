@@ -20,6 +20,8 @@ import (
 type notebook[T any] struct {
 	// file is where it is, "" for nowhere: nothing is noted then, and about what it is on: for an error of one that can't be read.
 	file, about string
+	// instead says what does what the notes can't tell any more, maybe empty.
+	instead string
 }
 
 // notesMax is more than notes of all of a machine's devices take.
@@ -38,8 +40,11 @@ func (n notebook[T]) read() ([]T, error) {
 		return nil, err
 	}
 	var all []T
-	if err := json.Unmarshal(b, &all); err != nil {
-		return nil, fmt.Errorf("%s: %w; it notes %s: look at them, and remove it", n.file, err, n.about)
+	if err = json.Unmarshal(b, &all); err == nil && all == nil {
+		err = errors.New("it holds no list")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; it notes %s: look at it, and remove it%s", n.file, err, n.about, n.instead)
 	}
 	return all, nil
 }

@@ -73,7 +73,7 @@ func released(n Wide, now limit.Limits, all, after []Wide) (c limit.Change, note
 	for _, k := range keysOf(n.Limits) {
 		text := now.Text(k)
 		// One that was noted last and never set, as plimsoll was killed, is not in force.
-		is := last(all, n.Device, k, func(o Wide) bool { return o.Limits.Text(k) == text })
+		is := last(all, n.Device, k, func(o Wide) bool { return o.has(k, text) })
 		rest := Last(slices.DeleteFunc(slices.Clone(after), func(o Wide) bool { return o.For == n.For }), n.Device, k)
 		switch {
 		case !now.Has(k):

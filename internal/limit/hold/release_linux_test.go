@@ -110,6 +110,84 @@ func TestNotedAndNotSet(t *testing.T) {
 	}
 }
 
+// TestKilledBetween: one who is killed between noting another value and writing it leaves the one before, which is still its own.
+func TestKilledBetween(t *testing.T) {
+	disktest.NewBlkioGroup(t)
+	loop := disktest.Loop(t, disktest.Image(t, 16<<20), false)
+	h := holder(t)
+	w := h.Wides(t.TempDir())
+	group := disktest.NewBlkioGroup(t)
+	scope := func(wide bool) *Scope {
+		t.Helper()
+		s, err := h.Scope(t.Context(), ref(t, group), Where{Device: loop, DeviceWide: wide}, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	// set changes the limit; with apply not called it is killed before it writes.
+	set := func(bps int64, killed bool) (noted []byte) {
+		t.Helper()
+		s, c := scope(true), limit.Change{Set: limit.Limits{WriteBPS: bps}}
+		_, err := w.Around(t.Context(), s, c, false, func() ([]Done, error) {
+			var err error
+			if noted, err = os.ReadFile(w.notes.file); err != nil {
+				t.Error(err)
+			}
+			return h.Apply(t.Context(), s, c)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if killed {
+			if err := os.WriteFile(w.notes.file, noted, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return noted
+	}
+	clear := func() {
+		t.Helper()
+		s, c := scope(false), limit.Clear()
+		if _, err := w.Around(t.Context(), s, c, false, func() ([]Done, error) { return h.Apply(t.Context(), s, c) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() { clear() })
+	put := func(value string) {
+		t.Helper()
+		if err := os.WriteFile("/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device", []byte(disktest.Number(t, loop)+" "+value), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set(5<<20, false)
+	set(9<<20, true)
+	put("5242880") // As it was when it was killed.
+	clear()
+	if got := wideOf(t, loop, "write_bps"); got != "" {
+		t.Errorf("killed before the second value: after clear the root group has %q", got)
+	}
+	// Twice in a row.
+	set(5<<20, false)
+	set(9<<20, true)
+	put("5242880")
+	set(7<<20, true)
+	put("5242880")
+	clear()
+	if got := wideOf(t, loop, "write_bps"); got != "" {
+		t.Errorf("killed twice: after clear the root group has %q", got)
+	}
+	// Where nobody was killed, another's value is another's.
+	set(5<<20, false)
+	set(9<<20, false)
+	put("5242880")
+	clear()
+	if got := wideOf(t, loop, "write_bps"); got != "5242880" {
+		t.Errorf("somebody's own 5 MiB was taken away: %q", got)
+	}
+	put("0")
+}
+
 // TestSomebodyElsesInRootGroup: who takes the place of a limit in the root group that nobody noted is told so, and nothing is
 // said of one's own.
 func TestSomebodyElsesInRootGroup(t *testing.T) {

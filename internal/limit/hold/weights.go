@@ -256,7 +256,7 @@ func groupsOf(s *Scope) ([]*hierarchy.Group, error) {
 
 // notes are those of what was enabled.
 func (w *Weights) notes() notebook[Enabled] {
-	return notebook[Enabled]{w.File, "which disks were made to be divided by weight"}
+	return notebook[Enabled]{file: w.File, about: "which disks were made to be divided by weight"}
 }
 
 // stands reports whether what was enabled may be so yet: in this boot, and on that device, whatever has its number. What has got

@@ -24,6 +24,8 @@ type Wide struct {
 	Disk   string        `json:"disk"`
 	// Limits are the rates.
 	Limits limit.Limits `json:"limits"`
+	// Prior are the rates that the kernel had for it before these, until these are written: one who is killed in between leaves them there.
+	Prior limit.Limits `json:"prior,omitzero"`
 	// Boot is the boot in which they were set: they don't outlive it.
 	Boot string `json:"boot"`
 	Medium
@@ -37,6 +39,11 @@ type Wide struct {
 
 // String says what was set, and where: "write_bps=6MiB on loop1 (7:1)".
 func (w Wide) String() string { return fmt.Sprintf("%s on %s (%s)", w.Limits, w.Disk, w.Device) }
+
+// has reports whether a rate of the kernel's, as text, is w's: as it is noted, or as it was before that.
+func (w Wide) has(k limit.Key, text string) bool {
+	return w.Limits.Has(k) && (w.Limits.Text(k) == text || w.Prior.Has(k) && w.Prior.Text(k) == text)
+}
 
 // Wides notes for whom limits of the root group were set, and takes them away with that target's others. Where several
 // targets have one on a disk, that of the last is in force, and those before come back. What somebody else has set there
@@ -53,7 +60,10 @@ func (h *Holder) Wides(folder string) *Wides { return NewWides(h.FS, h.Groups, f
 
 // NewWides returns the notes in a folder of a machine's root group. Without a folder nothing is noted.
 func NewWides(fs device.FS, groups *cgroup.Host, folder string) *Wides {
-	w := &Wides{fs, groups, device.Text(fs.Proc, "sys", "kernel", "random", "boot_id"), notebook[Wide]{about: "which limits of the root group were set, and for whom"}}
+	w := &Wides{fs, groups, device.Text(fs.Proc, "sys", "kernel", "random", "boot_id"), notebook[Wide]{
+		about:   "which limits of the root group were set, and for whom",
+		instead: "; the root group's files blkio.throttle.*_device tell what it has, and plimsoll limit clear TARGET --device DISK --device-wide takes that away",
+	}}
 	if folder != "" {
 		w.notes.file = filepath.Join(folder, "device-wide.json")
 	}
@@ -81,7 +91,7 @@ func (w *Wides) List() ([]Wide, error) {
 				}
 			}
 			n.Former = true
-			n.Limits = n.Limits.Without(slices.DeleteFunc(keysOf(n.Limits), func(k limit.Key) bool { return now[n.Device].Text(k) == n.Limits.Text(k) })...)
+			n.Limits = n.Limits.Without(slices.DeleteFunc(keysOf(n.Limits), func(k limit.Key) bool { return n.has(k, now[n.Device].Text(k)) })...)
 			if len(keysOf(n.Limits)) == 0 {
 				continue
 			}
@@ -141,6 +151,14 @@ func (s *Scope) Owner() string { return s.Target.Ref() }
 // noted, and those that are removed elsewhere are removed there as well. With dry apply only plans, and so does Around.
 func (w *Wides) Around(ctx context.Context, s *Scope, c limit.Change, dry bool, apply func() ([]Done, error)) (done []Done, err error) {
 	all, err := w.List()
+	if err != nil && !s.HasWide() {
+		// The target's own limits have nothing to do with that.
+		done, failed := apply()
+		if len(done) > 0 {
+			done[0].Notes = append(done[0].Notes, fmt.Sprintf("what was set for it in the root group is not known, and left: %v", err))
+		}
+		return done, failed
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -150,6 +168,9 @@ func (w *Wides) Around(ctx context.Context, s *Scope, c limit.Change, dry bool, 
 	}
 	if dry {
 		return w.around(s, r, all, true, apply)
+	}
+	if !s.HasWide() && !slices.ContainsFunc(all, func(n Wide) bool { return n.For == s.Owner() }) {
+		return apply() // The notes don't change, and a folder that can't be written is no matter.
 	}
 	err = w.notes.locked(ctx, func() error {
 		if all, err = w.List(); err != nil {
@@ -177,13 +198,16 @@ func (w *Wides) around(s *Scope, r limit.Change, all []Wide, dry bool, apply fun
 		}
 		noted, told = w.add(noted, s, r.Set, now)
 	}
-	after, mine := slices.Clone(noted), []Wide(nil)
+	after, mine := written(noted, s.Owner()), []Wide(nil)
 	for _, n := range all {
 		if len(s.Grounds) > 0 && !slices.ContainsFunc(s.Devices(), func(d explain.Spot) bool { return d.Number() == n.Device.String() }) {
 			continue
 		}
 		switch {
 		case s.HasWide(): // The change itself removes them, whoever's they are.
+			if both := n.only(r.Remove); n.For != s.Owner() && !n.Former && !n.Ended && !both.Limits.IsZero() {
+				told = append(told, fmt.Sprintf("%s was set there for %s, and has gone with this; to clear what is %s's alone: plimsoll limit clear %s", both, n.For, s.Owner(), s.Owner()))
+			}
 			after = without(after, n, r.Remove)
 		case n.For == s.Owner():
 			mine, after = append(mine, n.only(r.Remove)), without(after, n, r.Remove)
@@ -261,9 +285,14 @@ func (w *Wides) add(all []Wide, s *Scope, set limit.Limits, now map[cgroup.Devic
 			both := o.only(keysOf(mine))
 			switch {
 			case o.For == n.For:
-				for _, k := range limit.Keys {
-					if o.Limits.Has(k) && !n.Limits.Has(k) {
+				for _, k := range keysOf(o.Limits) {
+					switch {
+					case !n.Limits.Has(k):
 						n.Limits = n.Limits.With(k, o.Limits)
+					case o.Prior.Has(k) && o.Prior.Text(k) == now[n.Device].Text(k):
+						n.Prior = n.Prior.With(k, o.Prior) // Its last change was never made.
+					default:
+						n.Prior = n.Prior.With(k, o.Limits)
 					}
 				}
 			case o.Former:
@@ -278,13 +307,24 @@ func (w *Wides) add(all []Wide, s *Scope, set limit.Limits, now map[cgroup.Devic
 			}
 		}
 		for _, k := range keysOf(mine) {
-			if is := last(all, n.Device, k, func(Wide) bool { return true }); now[n.Device].Has(k) && (is == nil || is.Limits.Text(k) != now[n.Device].Text(k)) {
+			if is := last(all, n.Device, k, func(Wide) bool { return true }); now[n.Device].Has(k) && (is == nil || !is.has(k, now[n.Device].Text(k))) {
 				told = append(told, fmt.Sprintf("%s=%s was set there by somebody else (plimsoll run and plimsoll daemon do so too), who may set or remove it again", k, now[n.Device].Text(k)))
 			}
 		}
 		all = append(slices.DeleteFunc(all, func(o Wide) bool { return o.For == n.For && o.Device == n.Device }), n)
 	}
 	return all, told
+}
+
+// written is what is noted when a change for a target has been written: nothing that was before it is left.
+func written(all []Wide, owner string) []Wide {
+	all = slices.Clone(all)
+	for i := range all {
+		if all[i].For == owner {
+			all[i].Prior = limit.Limits{}
+		}
+	}
+	return all
 }
 
 // tell notes sentences with what was done in the root group.
