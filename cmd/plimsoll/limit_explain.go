@@ -84,6 +84,11 @@ func (a *app) limitExplain(ctx context.Context, host device.FS, paths []string, 
 			return err
 		}
 		for _, e := range list {
+			if err := empty(host, e.Hard); err != nil {
+				return limitError(err)
+			}
+		}
+		for _, e := range list {
 			out.Paths = append(out.Paths, e)
 			if !e.Possible {
 				impossible = append(impossible, e.Path)

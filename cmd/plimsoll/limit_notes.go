@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/internal/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/hold"
@@ -49,8 +50,13 @@ func (l *limiter) empty(s *hold.Scope, c limit.Change) error {
 	if !c.Set.IO() {
 		return nil
 	}
-	for _, d := range s.Devices() {
-		if dev, err := l.FS.Disk(d.Major, d.Minor); err == nil && dev.Size == 0 {
+	return empty(l.FS, s.Devices())
+}
+
+// empty is why one of some devices can't be limited that has nothing in it.
+func empty(fs device.FS, devices []explain.Spot) error {
+	for _, d := range devices {
+		if dev, err := fs.Disk(d.Major, d.Minor); err == nil && dev.Size == 0 {
 			return &hold.ImpossibleError{What: fmt.Sprintf("%s (%s)", d.Name, d.Number()), Why: "nothing is in it: it has no size, as a loop device without a file and a drive without a medium",
 				Instead: "attach it first; plimsoll limit clear removes what it had"}
 		}

@@ -196,6 +196,9 @@ func TestLimitEmptyDevice(t *testing.T) {
 	if text := l.do(t, exitCannot, "set", name, "--device", loop, "--write-bps", "2MiB"); !strings.Contains(text, "nothing is in it") || !strings.Contains(text, "attach it first") {
 		t.Errorf("set: %s", text)
 	}
+	if text := l.do(t, exitCannot, "explain", loop); !strings.Contains(text, "nothing is in it") {
+		t.Errorf("explain: %s", text)
+	}
 	has := func() string {
 		b, err := os.ReadFile(filepath.Join(string(group), "blkio.throttle.write_bps_device"))
 		if err != nil {

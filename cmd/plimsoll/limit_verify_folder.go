@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"plimsoll/internal/clean"
 	"plimsoll/internal/inroot"
@@ -35,7 +36,7 @@ func (v verification) folder() (string, error) {
 		return filepath.Abs(v.ground.Path)
 	}
 	// The same for a container's root. Its dots are left for who knows its links.
-	return "/" + v.ground.Path, nil
+	return "/" + strings.TrimLeft(v.ground.Path, "/"), nil
 }
 
 // standsOn refuses a folder, found by v's path, that is not on the device whose limit is to be tried: what is done there

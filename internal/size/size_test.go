@@ -25,7 +25,7 @@ func TestParseRefuses(t *testing.T) {
 		{"-1", "negative"},
 		{"-1MiB", "negative"},
 		{"+1", "no size"},
-		{"1e6", "unknown unit"},
+		{"1e6", "write 1000000"},
 		{".5GiB", "no size"},
 		{"5.GiB", "no size"},
 		{"1.2.3", "no size"},
