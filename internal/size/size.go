@@ -71,7 +71,7 @@ func split(s string) (number, unit string, err error) {
 		end = len(s)
 	}
 	number, unit = s[:end], strings.TrimPrefix(s[end:], " ")
-	if f, err := strconv.ParseFloat(s, 64); err == nil && unit != "" && math.Trunc(f) == f && f < 1<<53 {
+	if f, err := strconv.ParseFloat(s, 64); err == nil && number != "" && unit != "" && math.Trunc(f) == f && f < 1<<53 {
 		return "", "", fmt.Errorf("%q is written with an exponent: write %d, or a number and a unit, like 4KiB or 10MB", s, int64(f))
 	}
 	if !isDecimal(number) || (end < len(s) && unit == "") {
