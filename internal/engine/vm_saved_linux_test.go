@@ -1,8 +1,11 @@
 package engine_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,6 +46,36 @@ func appends(t *testing.T, a *agent.Agent) {
 	}
 }
 
+// machineMemory is what the one QEMU that this process has started has of the machine's memory, in bytes: its own part of it, and its share of
+// what others have mapped too (proc(5), smaps_rollup).
+func machineMemory(t *testing.T) (bytes int64) {
+	t.Helper()
+	dirs, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range dirs {
+		status, err := os.ReadFile(filepath.Join(dir, "status"))
+		if err != nil || !strings.HasPrefix(string(status), "Name:\tqemu-system") || !strings.Contains(string(status), fmt.Sprintf("\nPPid:\t%d\n", os.Getpid())) {
+			continue
+		}
+		all, err := os.ReadFile(filepath.Join(dir, "smaps_rollup"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(all)) {
+			if f := strings.Fields(line); len(f) == 3 && f[0] == "Pss:" {
+				kib, err := strconv.ParseInt(f[1], 10, 64)
+				if err != nil {
+					t.Fatal(err)
+				}
+				bytes += kib << 10
+			}
+		}
+	}
+	return bytes
+}
+
 // TestVMSaved: a machine that has booted is saved, others of its kind go on from there with a disk or share of
 // their own, and a file that is no machine costs a boot.
 func TestVMSaved(t *testing.T) {
@@ -57,6 +90,11 @@ func TestVMSaved(t *testing.T) {
 				a := openVM(t, e, string(kind)+"-"+string(rune('a'+i)), spec)
 				t.Logf("%s: %v to its hello", what, time.Since(begin))
 				appends(t, a)
+				if bytes := machineMemory(t); bytes <= 0 || bytes > 300<<20 {
+					t.Errorf("%s: the machine takes %d MiB, want 300 at most", what, bytes>>20)
+				} else {
+					t.Logf("%s: the machine takes %d MiB", what, bytes>>20)
+				}
 				if err := a.Close(t.Context()); err != nil {
 					t.Error(err)
 				}
