@@ -36,8 +36,8 @@ func (r *Row) judgeLate(m *measured, tolerance float64) {
 	least := may
 	if may > alone {
 		least = min(wrote, may)
-		if r.Members > 1 {
-			least = min(least, mine.total()) // What was written may have come to the others.
+		if r.Members > 1 || r.Key.IOPS() {
+			least = min(least, mine.total()) // What was written may have come to the others, or as fewer I/Os.
 		}
 	}
 	// From the start, and from the latest time that the flusher can have begun at.
@@ -57,7 +57,7 @@ func (r *Row) judgeLate(m *measured, tolerance float64) {
 	short := r.Elapsed < LeastTime/2
 	above := float64(r.Asked) * (1 + tolerance)
 	switch {
-	case least/whole > above:
+	case least > above*whole && (!r.Key.IOPS() || least > float64(r.Asked)*(whole+carried.Seconds())):
 		r.Seen = least / work
 		r.decide(r.Seen, r.Seen, r.Seen, tolerance, short)
 		return

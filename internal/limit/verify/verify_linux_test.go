@@ -90,16 +90,16 @@ func (b bench) request(t *testing.T, asked map[limit.Key]int64, modes ...verify.
 	}
 }
 
-// whole puts a limit on writes to the device into the root group, until the test ends.
-func (b bench) whole(t *testing.T, value int64) {
+// whole puts a limit on the device into the root group's file, until the test ends.
+func (b bench) whole(t *testing.T, file string, value int64) {
 	t.Helper()
 	root := disktest.Group(b.nobody.Dir)
 	t.Cleanup(func() {
-		if err := root.Put("blkio.throttle.write_bps_device", b.number+" 0"); err != nil {
+		if err := root.Put(file, b.number+" 0"); err != nil {
 			t.Error(err)
 		}
 	})
-	if err := root.Put("blkio.throttle.write_bps_device", fmt.Sprintf("%s %d", b.number, value)); err != nil {
+	if err := root.Put(file, fmt.Sprintf("%s %d", b.number, value)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -139,7 +139,7 @@ func (b bench) neighbour(t *testing.T) {
 func TestNeighbour(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "ext4")
-	b.whole(t, 4<<20)
+	b.whole(t, "blkio.throttle.write_bps_device", 4<<20)
 	b.put(t, "blkio.throttle.write_bps_device", 4<<20)
 	b.neighbour(t)
 	for range 4 {
@@ -173,7 +173,7 @@ func TestNeighbour(t *testing.T) {
 func TestNotTold(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "ext4")
-	b.whole(t, 4<<20)
+	b.whole(t, "blkio.throttle.write_bps_device", 4<<20)
 	b.neighbour(t)
 	// As on a kernel that doesn't count.
 	r := b.request(t, map[limit.Key]int64{limit.WriteBPS: 4 << 20}, verify.Buffered)
@@ -346,5 +346,29 @@ func TestInterrupt(t *testing.T) {
 	_, err := verify.Run(ctx, verify.Request{Agent: b.agent, Device: b.device, FS: device.Host(), Asked: map[limit.Key]int64{limit.WriteBPS: 4 << 20}})
 	if err != context.DeadlineExceeded {
 		t.Errorf("error %v, want the deadline", err)
+	}
+}
+
+// TestSmallWrites: a limit on the number of writes in the group alone holds what a process sends itself, and not what the flusher writes
+// back; with the root group's too it holds that as well.
+func TestSmallWrites(t *testing.T) {
+	t.Parallel()
+	const asked = 200
+	for _, fs := range []string{"ext4", "xfs", "btrfs"} {
+		t.Run(fs, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, fs)
+			b.put(t, "blkio.throttle.write_iops_device", asked)
+			rows, err := verify.Run(t.Context(), b.request(t, map[limit.Key]int64{limit.WriteIOPS: asked}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = rows
+			b.whole(t, "blkio.throttle.write_iops_device", asked)
+			rows, err = verify.Run(t.Context(), b.request(t, map[limit.Key]int64{limit.WriteIOPS: asked}))
+			if err != nil {
+				t.Fatal(err)
+			}
+		})
 	}
 }
