@@ -133,8 +133,12 @@ func (r *Row) judgeApp(m *measured, tolerance float64) {
 	// what others of the group do. What others do on the device says nothing of this limit.
 	charged := own.of(r.Elapsed, whole)
 	r.others(charged)
-	if r.small() && r.merged(m, tolerance) {
-		return
+	if r.small() {
+		// Threads of the file system may have written it, in nobody's group: that is this row's as well.
+		r.others(r.chargeCourse(m.course, forever, true).of(r.Elapsed, true))
+		if r.merged(m, tolerance) {
+			return
+		}
 	}
 	if !whole {
 		r.settle(app)

@@ -1,0 +1,106 @@
+package verify
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/internal/limit"
+	"plimsoll/internal/workload"
+)
+
+// TestMerged: of small writes through the page cache, what counts is how many came to the device. Where the kernel has made fewer of them,
+// neither what the application saw nor how fast those few came says that a limit doesn't hold.
+func TestMerged(t *testing.T) {
+	const asked, all, block = 200, 1000, 4096
+	// So many writes come at a rate, in writes a second.
+	at := func(rate, n float64) func(time.Duration) float64 {
+		return func(at time.Duration) float64 {
+			return block * min(rate, max(0, n-at.Seconds()*rate)/sampleEvery.Seconds())
+		}
+	}
+	add := func(a, b func(time.Duration) float64) func(time.Duration) float64 {
+		return func(at time.Duration) float64 { return a(at) + b(at) }
+	}
+	none := steady(0)
+	const merged = "of the application's 1 k writes of 4 KiB, each with a gap to the next, no more than 30 came to the device: the file system or the kernel has made larger ones of them"
+	for _, row := range []struct {
+		name        string
+		mode        Mode
+		app, device func(time.Duration) float64
+		own, nobody func(time.Duration) float64 // nil: not counted
+		version2    bool
+		elapsed     float64 // of the application, in seconds
+		want        Verdict
+		words       string
+	}{
+		{"the sync is held", BufferedSync, at(200, all), at(200, all), at(200, all), none, false, 5, Held, "saw 200 IOPS"},
+		{"the sync is not held", BufferedSync, at(2000, all), at(2000, all), at(2000, all), none, false, 0.5, NotHeld, "saw 2 k IOPS (10 times)"},
+		{"others' threads wrote it", BufferedSync, at(2000, all), at(2000, all), none, at(2000, all), false, 0.5, NotHeld, "saw 2 k IOPS (10 times)"},
+		{"the sync's few are in the limit", BufferedSync, at(2000, all), at(60, 30), at(60, 30), none, false, 0.5, Unproved, merged},
+		{"nobody counts, and they are few", BufferedSync, at(2000, all), at(60, 30), nil, nil, false, 0.5, Unproved, merged},
+		{"few by the group's count, beside another", BufferedSync, at(2000, all), at(5000, 2500), at(60, 30), none, false, 0.5, Unproved, merged},
+		{"half, and still too many", BufferedSync, at(2000, all), at(1000, 500), at(1000, 500), none, false, 0.5, NotHeld, "saw 1 k IOPS (5 times)"},
+		{"the flusher is held", Buffered, at(10000, all), at(200, all), none, at(10000, all), false, 0.1, Held, "saw 200 IOPS"},
+		{"the flusher is not held", Buffered, at(10000, all), at(5000, all), none, at(5000, all), false, 0.1, NotHeld, "saw 5 k IOPS (25 times)"},
+		{"the flusher's few come at once", Buffered, at(10000, all), at(300, 30), none, at(300, 30), false, 0.1, Unproved, merged},
+		{"the flusher's few, within the slices", Buffered, at(10000, all), at(600, 30), none, at(600, 30), false, 0.1, Unproved, merged},
+		{"the flusher's few are held", Buffered, at(10000, all), at(200, 600), none, at(200, 600), false, 0.1, Held, "saw 200 IOPS"},
+		{"charged to who wrote", Buffered, at(10000, all), at(5000, all), at(5000, all), nil, true, 0.1, NotHeld, "saw 5 k IOPS (25 times)"},
+		// Nobody knows how many of what came was the row's: perhaps 30.
+		{"others in nobody's group", Buffered, at(10000, all), at(5000, 20000), none, at(5000, 20000), false, 0.1, Unproved, "others used the device too"},
+		{"others, and few are charged", Buffered, at(10000, all), add(at(300, 30), at(5000, 20000)), at(300, 30), nil, true, 0.1, Unproved, ""},
+	} {
+		r := Row{Key: limit.WriteIOPS, Mode: row.mode, Asked: asked, BS: block}
+		p := points(10*time.Second, row.device)
+		if row.own != nil {
+			nobody := row.nobody
+			if nobody == nil {
+				nobody = none
+			}
+			p = charged(p, row.own, nobody)
+			for i := range p {
+				if row.version2 {
+					p[i].charge.nobody = nil
+				}
+			}
+		}
+		elapsed := time.Duration(row.elapsed * float64(time.Second))
+		r.judge(&measured{
+			result: &workload.Result{Elapsed: elapsed, Samples: samples(elapsed, row.app)}, course: p,
+			device:  &workload.DiskDelta{Writes: p[len(p)-1].writes},
+			flushed: 10 * time.Second,
+		}, DefaultTolerance)
+		if r.Verdict != row.want || !strings.Contains(r.Words(), row.words) {
+			t.Errorf("%s: %s; want %s with %q", row.name, r.Words(), row.want, row.words)
+		}
+	}
+}
+
+// TestSaysNothing: a mode that was named and says nothing of a limit has a row that says so; one that was not has none.
+func TestSaysNothing(t *testing.T) {
+	r := Request{Asked: map[limit.Key]int64{limit.ReadBPS: 1 << 20, limit.ReadIOPS: 100}, Modes: []Mode{DSync, BufferedSync}}
+	told := 0
+	r.OnRow = func(Row) { told++ }
+	rows, err := Run(context.Background(), r)
+	if err != nil || len(rows) != 4 || told != 4 {
+		t.Fatalf("%d rows, %d told, %v; want 4", len(rows), told, err)
+	}
+	for _, row := range rows {
+		if row.Verdict != Unproved || !strings.Contains(row.Words(), "reads don't sync, and "+string(row.Mode)+" says nothing of them: direct and buffered do") {
+			t.Errorf("%s %s: %s", row.Key, row.Mode, row.Words())
+		}
+	}
+	if r.Rows() != 0 {
+		t.Errorf("%d rows are tried, want none", r.Rows())
+	}
+	r.Modes = nil
+	if r.Rows() != 4 {
+		t.Errorf("%d rows are tried, want direct and buffered of both", r.Rows())
+	}
+	r.Asked = map[limit.Key]int64{limit.WriteIOPS: 100, limit.WriteBPS: 1 << 20}
+	if r.Rows() != 2*len(Modes) {
+		t.Errorf("%d rows are tried, want all modes of both", r.Rows())
+	}
+}
