@@ -290,7 +290,8 @@ func (a *app) verifyOne(ctx context.Context, l *limiter, v verification, r verif
 	}
 	// Version 2 charges memory and I/O to one group; on version 1 its memory need not be taken up.
 	inside := engine.Inside{ID: scratchID(), Root: v.root(), Dir: dir, Groups: []string{group.Dir}, Accept: func(f *os.File) error { return l.standsOn(v, f) }}
-	if err := errors.Join(tooSlow(v.part.Name, r), room(inside, r.Room())); err != nil {
+	err = room(inside, &r)
+	if err := errors.Join(err, tooSlow(v.part.Name, r)); err != nil {
 		return nil, err
 	}
 	if v.part.Target.Kind == target.Container {

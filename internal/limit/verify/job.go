@@ -118,7 +118,11 @@ func (r Request) once(key limit.Key, j load.Job) int64 {
 // spread is how many small writes pass the limit on them in the time of a row.
 func (r Request) spread() int64 {
 	n := times(times(r.Asked[limit.WriteIOPS], int64(r.members())), int64(r.Time.Seconds()))
-	return max(min(n, mostFile/(smallBS+gap)), 1)
+	most := int64(mostFile)
+	if r.Free > 0 {
+		most = min(most, r.Free)
+	}
+	return max(min(n, most/(smallBS+gap)), 1)
 }
 
 // times is a product that stays at the greatest file size where it would be larger.

@@ -104,3 +104,24 @@ func TestSaysNothing(t *testing.T) {
 		t.Errorf("%d rows are tried, want all modes of both", r.Rows())
 	}
 }
+
+// TestSpread: small writes take no more room than there is, and leave the others what those need.
+func TestSpread(t *testing.T) {
+	for _, row := range []struct {
+		free, most, writes int64
+		modes              []Mode
+	}{
+		{0, 200 << 20, 5000 * 5, nil},
+		{1, 100 << 20, 1, nil},
+		{160 << 20, 160 << 20, 160 << 20 / 8192, nil},
+		{0, 100 << 20, 0, []Mode{Direct, DSync}},
+	} {
+		r := Request{Asked: map[limit.Key]int64{limit.WriteIOPS: 5000}, Time: DefaultTime, Free: row.free, Modes: row.modes}
+		if got := r.Room(); got > row.most {
+			t.Errorf("%d free, %v: a file of %d, want %d at most", row.free, row.modes, got, row.most)
+		}
+		if got := r.job(limit.WriteIOPS, Buffered).IOSize / smallBS; row.writes > 0 && (got > row.writes || got < row.writes-32) {
+			t.Errorf("%d free: %d writes, want %d", row.free, got, row.writes)
+		}
+	}
+}

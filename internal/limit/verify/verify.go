@@ -83,6 +83,9 @@ type Request struct {
 	// Asked holds the limits, in bytes or I/Os per second. Under are those that the kernel has, where others are asked
 	// for; nil: the same.
 	Asked, Under map[limit.Key]int64
+	// Free is how many bytes of scratch small writes may be spread over, whose file is twice as large as what they write; 0: as many as
+	// they need. What else is tried is not made smaller.
+	Free int64
 	// Modes are tried of each limit, and one that says nothing of it is a row that says so; nil: all that say something of it.
 	Modes []Mode
 	// Time is how long each row is measured, 0: DefaultTime. Tolerance is a share of
