@@ -41,7 +41,9 @@ func TestMerged(t *testing.T) {
 		{"the sync's few are in the limit", BufferedSync, at(2000, all), at(60, 30), at(60, 30), none, false, 0.5, Unproved, merged},
 		{"nobody counts, and they are few", BufferedSync, at(2000, all), at(60, 30), nil, nil, false, 0.5, Unproved, merged},
 		{"few by the group's count, beside another", BufferedSync, at(2000, all), at(5000, 2500), at(60, 30), none, false, 0.5, Unproved, merged},
+		{"half, at the limit", BufferedSync, at(400, all), at(200, 500), at(200, 500), none, false, 2.5, Held, "saw 200 IOPS"},
 		{"half, and still too many", BufferedSync, at(2000, all), at(1000, 500), at(1000, 500), none, false, 0.5, NotHeld, "saw 1 k IOPS (5 times)"},
+		{"nothing came", BufferedSync, at(200, all), none, none, none, false, 5, Unproved, "most went elsewhere, or the device counts nothing"},
 		{"the flusher is held", Buffered, at(10000, all), at(200, all), none, at(10000, all), false, 0.1, Held, "saw 200 IOPS"},
 		{"the flusher is not held", Buffered, at(10000, all), at(5000, all), none, at(5000, all), false, 0.1, NotHeld, "saw 5 k IOPS (25 times)"},
 		{"the flusher's few come at once", Buffered, at(10000, all), at(300, 30), none, at(300, 30), false, 0.1, Unproved, merged},
@@ -50,7 +52,10 @@ func TestMerged(t *testing.T) {
 		{"charged to who wrote", Buffered, at(10000, all), at(5000, all), at(5000, all), nil, true, 0.1, NotHeld, "saw 5 k IOPS (25 times)"},
 		// Nobody knows how many of what came was the row's: perhaps 30.
 		{"others in nobody's group", Buffered, at(10000, all), at(5000, 20000), none, at(5000, 20000), false, 0.1, Unproved, "others used the device too"},
-		{"others, and few are charged", Buffered, at(10000, all), add(at(300, 30), at(5000, 20000)), at(300, 30), nil, true, 0.1, Unproved, ""},
+		{"others, and few are charged", Buffered, at(10000, all), add(at(300, 30), at(5000, 20000)), at(300, 30), nil, true, 0.1, Unproved, "others used the device too"},
+		{"a sync beside others, and few are charged", BufferedSync, at(2000, all), at(5000, 20000), at(60, 30), nil, true, 0.5, Unproved, "others used the device too"},
+		{"a sync that is charged, beside others", BufferedSync, at(2000, all), at(5000, 20000), at(2000, all), nil, true, 0.5, NotHeld, "saw 2 k IOPS"},
+		{"a sync's few, charged to who wrote", BufferedSync, at(2000, all), at(60, 30), at(60, 30), nil, true, 0.5, Unproved, merged},
 	} {
 		r := Row{Key: limit.WriteIOPS, Mode: row.mode, Asked: asked, BS: block}
 		p := points(10*time.Second, row.device)
@@ -66,11 +71,12 @@ func TestMerged(t *testing.T) {
 				}
 			}
 		}
+		_, flushed := r.deviceCourse(p, forever).untilLast()
 		elapsed := time.Duration(row.elapsed * float64(time.Second))
 		r.judge(&measured{
 			result: &workload.Result{Elapsed: elapsed, Samples: samples(elapsed, row.app)}, course: p,
 			device:  &workload.DiskDelta{Writes: p[len(p)-1].writes},
-			flushed: 10 * time.Second,
+			flushed: flushed,
 		}, DefaultTolerance)
 		if r.Verdict != row.want || !strings.Contains(r.Words(), row.words) {
 			t.Errorf("%s: %s; want %s with %q", row.name, r.Words(), row.want, row.words)
