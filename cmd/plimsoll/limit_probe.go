@@ -152,10 +152,10 @@ func (a *app) verifyProbed(ctx context.Context, l *limiter, t target.Target, gro
 		return nil, err
 	}
 	r.FS, r.Device = l.FS, *disk
-	if err := tooSlow(t.Ref(), r); err != nil {
+	if err := room(engine.Inside{Root: "/", Dir: info.HostPath}, &r); err != nil {
 		return nil, err
 	}
-	if err := room(engine.Inside{Root: "/", Dir: info.HostPath}, r.Room()); err != nil {
+	if err := tooSlow(t.Ref(), r); err != nil {
 		return nil, err
 	}
 	if r.Group, err = groups.Group(hierarchy.IO); err != nil {

@@ -28,7 +28,9 @@ import (
 // limitVerifyFlags are those of limit verify.
 type limitVerifyFlags struct {
 	limitWhere
-	modes     []string
+	modes []string
+	// named is set where the modes were named: each of them is answered for, also by a row that it says nothing of a limit.
+	named     bool
 	probe     bool
 	time      time.Duration
 	tolerance float64
@@ -42,8 +44,9 @@ func (a *app) limitVerifyCommand() *cobra.Command {
 		Short: "Prove by measuring whether limits on I/O hold",
 		Long: `Verify does I/O against each limit that the kernel has for a target, in its own control groups
 and on its own file systems, and says what was asked for, what the application saw and what reached the
-device. Each limit is tried in four modes: direct I/O, O_DSYNC, buffered with a sync
-at the end, and buffered, where the kernel's flusher writes back.
+device. Each limit on writes is tried in four modes: direct I/O, O_DSYNC, buffered with a sync
+at the end, and buffered, where the kernel's flusher writes back; each on reads in direct and
+buffered, for reads don't sync.
 
 The limits that are tried are those that are set. With --write-bps and the like it measures
 against others instead: it sets nothing, so that what the kernel doesn't have is
@@ -89,6 +92,7 @@ not held; 5 it can't be held or tried here.`,
 		if len(ask.Remove) > 0 {
 			return usageError("%s none: no limit can't be tried; name one, or leave it out to try what is set", ask.Remove[0].Flag())
 		}
+		f.named = cmd.Flags().Changed("modes")
 		return a.limitVerify(cmd.Context(), args[0], f, ask)
 	}
 	return cmd
@@ -146,6 +150,9 @@ func (a *app) limitVerify(ctx context.Context, name string, f limitVerifyFlags, 
 		return err
 	}
 	defer l.Close()
+	if !f.named {
+		modes = nil
+	}
 	r := verify.Request{Modes: modes, Time: f.time, Tolerance: f.tolerance / 100}
 	if f.probe {
 		all, err := a.verifyProbe(ctx, l, name, f, ask, r)
@@ -264,6 +271,9 @@ func tightest(all ...limit.Limits) map[limit.Key]int64 {
 // verifyOne starts a worker where the limits are, and tries them.
 func (a *app) verifyOne(ctx context.Context, l *limiter, v verification, r verify.Request) (rows []verify.Row, err error) {
 	r.Asked, r.Under, r.FS, r.Members = v.asked, v.under, l.FS, v.members()
+	if r.Rows() == 0 {
+		return verify.Run(ctx, r)
+	}
 	d, err := l.FS.Disk(v.spot.Major, v.spot.Minor)
 	if err != nil {
 		return nil, err
@@ -280,7 +290,8 @@ func (a *app) verifyOne(ctx context.Context, l *limiter, v verification, r verif
 	}
 	// Version 2 charges memory and I/O to one group; on version 1 its memory need not be taken up.
 	inside := engine.Inside{ID: scratchID(), Root: v.root(), Dir: dir, Groups: []string{group.Dir}, Accept: func(f *os.File) error { return l.standsOn(v, f) }}
-	if err := errors.Join(tooSlow(v.part.Name, r), room(inside, r.Room())); err != nil {
+	err = room(inside, &r)
+	if err := errors.Join(err, tooSlow(v.part.Name, r)); err != nil {
 		return nil, err
 	}
 	if v.part.Target.Kind == target.Container {

@@ -102,13 +102,14 @@ func (l *limiter) limitedOn(t target.Target, device string) string {
 // scratchID tells this process's scratch folders from others'.
 func scratchID() string { return fmt.Sprintf("%d-%d", os.Getpid(), time.Now().UnixNano()) }
 
-// room refuses where a scratch file of so many bytes would leave little.
-func room(in engine.Inside, need int64) error {
+// room refuses where a scratch file as large as r needs would leave little. r is told how much there is.
+func room(in engine.Inside, r *verify.Request) error {
 	free, err := inroot.Free(in.Root, in.Dir)
 	if err != nil {
 		return err
 	}
-	return roomIn(in.Dir, free, need)
+	r.Free = max(free/2, 1)
+	return roomIn(in.Dir, free, r.Room())
 }
 
 // roomIn is room where so many bytes are free.

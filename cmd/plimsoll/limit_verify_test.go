@@ -96,7 +96,8 @@ func TestVerifyRoom(t *testing.T) {
 func TestVerifyReason(t *testing.T) {
 	const mib = 1 << 20
 	v1 := &explain.Explanation{Modes: []explain.Mode{
-		{Name: explain.Read, Group: explain.Held}, {Name: explain.Direct, Group: explain.Held}, {Name: explain.Buffered, Group: explain.Leaks, Device: explain.Held, Why: "the flusher"},
+		{Name: explain.Read, Group: explain.Held}, {Name: explain.Direct, Group: explain.Held}, {Name: explain.BufferedSync, Group: explain.Held, Why: "by the fsync"},
+		{Name: explain.Buffered, Group: explain.Leaks, Device: explain.Held, Why: "the flusher"},
 	}}
 	v2 := &explain.Explanation{Modes: []explain.Mode{{Name: explain.Direct, Group: explain.Held}, {Name: explain.Buffered, Group: explain.Leaks, Why: "btrfs compresses"}}}
 	for _, tt := range []struct {
@@ -113,12 +114,15 @@ func TestVerifyReason(t *testing.T) {
 		{"reads", v1, limit.Limits{}, limit.Limits{}, limit.ReadIOPS, verify.Buffered, "the kernel has no read_iops", "--read-iops 300"},
 		{"the flusher", v1, limit.Limits{WriteBPS: 5 * mib}, limit.Limits{}, limit.WriteBPS, verify.Buffered, "the flusher; the root group has no write_bps on loop1: --device-wide sets it, for all who write to loop1", "--write-bps 5MiB --device-wide"},
 		{"the flusher's is wider", v1, limit.Limits{WriteBPS: 5 * mib}, limit.Limits{WriteBPS: 6 * mib}, limit.WriteBPS, verify.Buffered, "the root group has write_bps of 6MiB on loop1", "--device-wide"},
+		{"the flusher's number", v1, limit.Limits{WriteIOPS: 200}, limit.Limits{}, limit.WriteIOPS, verify.Buffered, "the flusher; the root group has no write_iops on loop1: --device-wide sets it, for all who write to loop1", "--write-iops 200 --device-wide"},
+		{"before the sync", v1, limit.Limits{WriteIOPS: 200}, limit.Limits{}, limit.WriteIOPS, verify.BufferedSync, "a part was written before the sync: the flusher; the root group has no write_iops", "--write-iops 200 --device-wide"},
+		{"a sync without a limit", v1, limit.Limits{}, limit.Limits{}, limit.WriteIOPS, verify.BufferedSync, "the kernel has no write_iops for container web", "plimsoll limit set web --path '/a b' --write-iops 200"},
 		{"nothing holds it", v2, limit.Limits{WriteBPS: 5 * mib}, limit.Limits{}, limit.WriteBPS, verify.Buffered, "btrfs compresses", ""},
 		{"nobody knows", v1, limit.Limits{WriteBPS: 5 * mib}, limit.Limits{}, limit.WriteBPS, verify.Direct, "nothing is known that goes past it", "plimsoll limit explain"},
 	} {
 		v := verification{
 			part: hold.Part{Name: "container web"}, ground: hold.Ground{Explanation: tt.on}, spot: explain.Spot{Name: "loop1"},
-			asked:   map[limit.Key]int64{limit.WriteBPS: 5 * mib, limit.ReadIOPS: 300},
+			asked:   map[limit.Key]int64{limit.WriteBPS: 5 * mib, limit.ReadIOPS: 300, limit.WriteIOPS: 200},
 			inGroup: tt.group, inRoot: tt.root, again: again("web", limitWhere{Where: hold.Where{Path: "/a b"}}),
 		}
 		rows := []verify.Row{{Key: tt.key, Mode: tt.mode, Verdict: verify.NotHeld}, {Key: tt.key, Mode: tt.mode, Verdict: verify.Held}}

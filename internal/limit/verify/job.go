@@ -3,7 +3,6 @@ package verify
 import (
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"plimsoll/internal/limit"
@@ -31,14 +30,23 @@ const (
 	writers = 4
 	// readers is how many threads read, for each device, where there are several.
 	readers = 4
+	// gap is what is left out between two small writes through the page cache, in bytes: they go to every second block.
+	gap = smallBS
 )
+
+// cached reports whether what is written is left to the page cache, from which neighbours go to the device together.
+func (m Mode) cached() bool { return m == BufferedSync || m == Buffered }
 
 // job is the I/O that tries a limit in a mode. All jobs of a request share one file.
 func (r Request) job(key limit.Key, mode Mode) load.Job {
 	j := load.Job{RW: load.Read, BS: r.blockSize(key), Size: r.fileSize(), Runtime: r.Time, SampleEvery: sampleEvery}
 	switch {
-	case key.Writes() && key.IOPS() && mode != Buffered && mode != BufferedSync:
+	case key.Writes() && key.IOPS() && !mode.cached():
 		j.RW = load.RandWrite
+	case key.Writes() && key.IOPS():
+		// The kernel makes one I/O of neighbours, whatever the order that they were written in: what is left out between them keeps
+		// them apart.
+		j.RW, j.RWNumber = load.Write, gap
 	case key.Writes():
 		j.RW = load.Write
 	case key.IOPS():
@@ -56,11 +64,11 @@ func (r Request) job(key limit.Key, mode Mode) load.Job {
 	case BufferedSync:
 		// One pass, so that no block is written twice and reaches the device once.
 		j.IOEngine, j.EndFsync, j.Runtime = load.PSync, true, 0
-		j.IOSize = min(j.Size, r.bytes(key, j.BS))
+		j.IOSize = r.once(key, j)
 	case Buffered:
 		// One pass: the second one of a read would find everything in the cache, and what is written twice before it
 		// is flushed reaches the device once.
-		j.IOEngine, j.Runtime, j.IOSize = load.PSync, 0, min(j.Size, r.bytes(key, j.BS))
+		j.IOEngine, j.Runtime, j.IOSize = load.PSync, 0, r.once(key, j)
 		if j.RW == load.RandRead {
 			j.NumJobs, j.Runtime, j.IOSize = writers, r.Time, 0
 		}
@@ -93,6 +101,30 @@ func (r Request) bytes(key limit.Key, bs int64) int64 {
 	return max(n/bs*bs, leastFile)
 }
 
+// once is how many bytes a job does that goes through its file once: what passes the limit in the time of a row, or all that the
+// file has room for.
+func (r Request) once(key limit.Key, j load.Job) int64 {
+	if j.RWNumber == 0 {
+		return min(j.Size, r.bytes(key, j.BS))
+	}
+	n := r.spread()
+	if w := r.under(key); w > 0 {
+		// Where the kernel's limit is far below the one that is asked for, so many would take hours.
+		n = min(n, max(2*times(times(w, int64(r.members())), int64(r.Time.Seconds())), 1))
+	}
+	return min(n, j.Size/(j.BS+gap)) * j.BS
+}
+
+// spread is how many small writes pass the limit on them in the time of a row.
+func (r Request) spread() int64 {
+	n := times(times(r.Asked[limit.WriteIOPS], int64(r.members())), int64(r.Time.Seconds()))
+	most := int64(mostFile)
+	if r.Free > 0 {
+		most = min(most, r.Free)
+	}
+	return max(min(n, most/(smallBS+gap)), 1)
+}
+
 // times is a product that stays at the greatest file size where it would be larger.
 func times(a, b int64) int64 {
 	if a > mostFile/max(b, 1) {
@@ -110,6 +142,9 @@ func (r Request) fileSize() int64 {
 		if r.Asked[key] > 0 {
 			n = max(n, r.bytes(key, r.blockSize(key)))
 		}
+	}
+	if r.Asked[limit.WriteIOPS] > 0 && (r.wants(BufferedSync) || r.wants(Buffered)) {
+		n = max(n, r.spread()*(smallBS+gap))
 	}
 	if w := r.Asked[limit.WriteBPS]; w > 0 {
 		n = min(n, max(2*r.bytes(limit.WriteBPS, smallBS), leastFile))
@@ -131,21 +166,21 @@ func (r Request) under(k limit.Key) int64 {
 	return r.Asked[k]
 }
 
-// written is how long so many bytes take at least to be written under the kernel's limits, in I/Os of any size.
-func (r Request) written(bytes int64) time.Duration {
+// written is how long so many bytes take at least to be written under the kernel's limits, in I/Os of that size.
+func (r Request) written(bytes, io int64) time.Duration {
 	seconds := 0.0
 	if w := r.under(limit.WriteBPS); w > 0 {
 		seconds = float64(bytes) / float64(w)
 	}
 	if w := r.under(limit.WriteIOPS); w > 0 {
-		seconds = max(seconds, float64(bytes)/float64(largeIO)/float64(w))
+		seconds = max(seconds, float64(bytes)/float64(io)/float64(w))
 	}
 	return time.Duration(min(seconds*1e9, float64(math.MaxInt64/2)))
 }
 
 // LayOut is how long the scratch file takes to be written, under the limits on writes that the kernel has. It is written
 // in the groups that are tried, where nothing but its end ends that.
-func (r Request) LayOut() time.Duration { return r.written(r.Room()) }
+func (r Request) LayOut() time.Duration { return r.written(r.Room(), largeIO) }
 
 // Lasts is about how long the request takes.
 func (r Request) Lasts() time.Duration {
@@ -153,21 +188,20 @@ func (r Request) Lasts() time.Duration {
 		r.Time = DefaultTime
 	}
 	all := r.LayOut()
-	for _, key := range keys {
-		for _, mode := range Modes {
-			if r.Asked[key] <= 0 || !slices.Contains(r.Modes, mode) || !tries(key, mode) {
-				continue
-			}
-			row := r.Time
-			// What is done once with so many bytes lasts as long as those take.
-			if j := r.job(key, mode); j.Runtime == 0 && key.Writes() {
-				row = max(row, r.written(j.IOSize))
-			} else if j.Runtime == 0 && key == limit.ReadBPS && r.under(key) > 0 {
-				row = max(row, time.Duration(float64(j.IOSize)/float64(r.under(key))*1e9))
-			}
-			all += row
+	r.pairs(func(key limit.Key, mode Mode) {
+		row := r.Time
+		j := r.job(key, mode)
+		// What is done once with so many bytes lasts as long as those take.
+		switch {
+		case j.Runtime == 0 && j.RWNumber > 0:
+			row = max(row, r.written(j.IOSize, j.BS))
+		case j.Runtime == 0 && key.Writes():
+			row = max(row, r.written(j.IOSize, largeIO))
+		case j.Runtime == 0 && key == limit.ReadBPS && r.under(key) > 0:
+			row = max(row, time.Duration(float64(j.IOSize)/float64(r.under(key))*1e9))
 		}
-	}
+		all += row
+	})
 	return all
 }
 

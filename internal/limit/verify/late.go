@@ -36,8 +36,8 @@ func (r *Row) judgeLate(m *measured, tolerance float64) {
 	least := may
 	if may > alone {
 		least = min(wrote, may)
-		if r.Members > 1 {
-			least = min(least, mine.total()) // What was written may have come to the others.
+		if r.Members > 1 || r.Key.IOPS() {
+			least = min(least, mine.total()) // What was written may have come to the others, or as fewer I/Os.
 		}
 	}
 	// From the start, and from the latest time that the flusher can have begun at.
@@ -56,14 +56,19 @@ func (r *Row) judgeLate(m *measured, tolerance float64) {
 	}
 	short := r.Elapsed < LeastTime/2
 	above := float64(r.Asked) * (1 + tolerance)
+	slack := 0.0
+	if r.Key.IOPS() {
+		// Few may come, where they are merged: no more at once than the limiter's slices let through.
+		slack = float64(r.Asked) * carried.Seconds()
+	}
 	switch {
-	case least/whole > above:
+	case (least-slack)/whole > above:
 		r.Seen = least / work
 		r.decide(r.Seen, r.Seen, r.Seen, tolerance, short)
 		return
-	case may/whole > above:
+	case (may-slack)/whole > above:
 		r.Seen = may / whole
-		r.decide(least/whole, r.Seen, r.Seen, tolerance, short)
+		r.decide((least-slack)/whole, r.Seen, r.Seen, tolerance, short)
 		return
 	}
 	r.Seen = may / work

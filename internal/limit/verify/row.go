@@ -109,6 +109,9 @@ func (r *Row) judge(m *measured, tolerance float64) {
 	default:
 		r.judgeApp(m, tolerance)
 	}
+	if r.Verdict == Unproved && r.small() {
+		r.blameMerging(m)
+	}
 }
 
 // carried is what the limiter may let through beyond the time that has gone: the slice of a tenth of a second that it is in
@@ -130,6 +133,13 @@ func (r *Row) judgeApp(m *measured, tolerance float64) {
 	// what others of the group do. What others do on the device says nothing of this limit.
 	charged := own.of(r.Elapsed, whole)
 	r.others(charged)
+	if r.small() {
+		// Threads of the file system may have written it, in nobody's group: that is this row's as well.
+		r.others(r.chargeCourse(m.course, forever, true).of(r.Elapsed, true))
+		if r.merged(m, tolerance) {
+			return
+		}
+	}
 	if !whole {
 		r.settle(app)
 		if r.uneven(app, tolerance) {

@@ -213,6 +213,9 @@ func TestJobs(t *testing.T) {
 				if j.Size < leastFile || j.Size > mostFile || j.Size%j.BS != 0 || j.IOSize > j.Size || j.BS < smallBS || j.BS > bigBS {
 					t.Errorf("%v: %s, %s: file %d, block %d, io_size %d", asked, key, mode, j.Size, j.BS, j.IOSize)
 				}
+				if j.RWNumber > 0 && j.IOSize/j.BS*(j.BS+j.RWNumber) > j.Size {
+					t.Errorf("%v: %s, %s: %d writes of %d with gaps of %d are more than a file of %d holds", asked, key, mode, j.IOSize/j.BS, j.BS, j.RWNumber, j.Size)
+				}
 				if !key.IOPS() && j.BS > smallBS && value/j.BS < perSecond {
 					t.Errorf("%v: %s: blocks of %d", asked, key, j.BS)
 				}
@@ -237,6 +240,8 @@ func TestLayOut(t *testing.T) {
 		{map[limit.Key]int64{limit.ReadBPS: 10 << 20}, map[limit.Key]int64{limit.WriteBPS: 2}, MostLayOut, 365 * 24 * time.Hour},
 		{map[limit.Key]int64{limit.WriteBPS: 2}, map[limit.Key]int64{}, 0, 0},
 		{map[limit.Key]int64{limit.ReadIOPS: 50}, nil, 0, 0},
+		{map[limit.Key]int64{limit.WriteIOPS: 1000}, nil, 0, time.Second},
+		{map[limit.Key]int64{limit.WriteIOPS: 10000}, map[limit.Key]int64{limit.WriteIOPS: 100}, 0, time.Minute},
 	} {
 		r := Request{Asked: row.asked, Under: row.under, Modes: Modes, Time: DefaultTime}
 		if got := r.LayOut(); got < row.least || got > row.most {
@@ -244,6 +249,8 @@ func TestLayOut(t *testing.T) {
 		}
 		if got, least := r.Lasts(), r.LayOut()+time.Duration(r.Rows())*r.Time; got < least {
 			t.Errorf("%v under %v: it lasts %v, want %v at least", row.asked, row.under, got, least)
+		} else if most := r.LayOut() + time.Duration(r.Rows())*2*r.Time; row.asked[limit.WriteIOPS] > 0 && got > most {
+			t.Errorf("%v under %v: it lasts %v, want %v at most", row.asked, row.under, got, most)
 		}
 	}
 }

@@ -83,7 +83,10 @@ type Request struct {
 	// Asked holds the limits, in bytes or I/Os per second. Under are those that the kernel has, where others are asked
 	// for; nil: the same.
 	Asked, Under map[limit.Key]int64
-	// Modes are tried; nil: all.
+	// Free is how many bytes of scratch small writes may be spread over, whose file is twice as large as what they write; 0: as many as
+	// they need. What else is tried is not made smaller.
+	Free int64
+	// Modes are tried of each limit, and one that says nothing of it is a row that says so; nil: all that say something of it.
 	Modes []Mode
 	// Time is how long each row is measured, 0: DefaultTime. Tolerance is a share of
 	// the limit, 0: DefaultTolerance.
@@ -102,16 +105,14 @@ func Run(ctx context.Context, r Request) ([]Row, error) {
 	if r.Tolerance == 0 {
 		r.Tolerance = DefaultTolerance
 	}
-	if r.Modes == nil {
-		r.Modes = Modes
-	}
 	var rows []Row
 	for _, key := range keys {
 		if r.Asked[key] <= 0 {
 			continue
 		}
 		for _, mode := range Modes {
-			if !slices.Contains(r.Modes, mode) || !tries(key, mode) {
+			tried := tries(key, mode)
+			if !r.wants(mode) || r.Modes == nil && !tried {
 				continue
 			}
 			row, err := r.row(ctx, key, mode)
@@ -122,7 +123,7 @@ func Run(ctx context.Context, r Request) ([]Row, error) {
 			if r.OnRow != nil {
 				r.OnRow(row)
 			}
-			if !r.Agent.Fit() {
+			if tried && !r.Agent.Fit() {
 				return rows, fmt.Errorf("%s, %s: the worker is gone: %s", key, mode, row.Error)
 			}
 		}
@@ -130,28 +131,29 @@ func Run(ctx context.Context, r Request) ([]Row, error) {
 	return rows, nil
 }
 
-// tries reports whether a mode says something of a limit. Reads don't sync, and small writes leave the page
-// cache as few large ones, whatever limit there is on their number.
+// wants reports whether a mode is among those that were asked for.
+func (r Request) wants(mode Mode) bool { return r.Modes == nil || slices.Contains(r.Modes, mode) }
+
+// tries reports whether a mode says something of a limit: all do of writes, but reads don't sync.
 func tries(key limit.Key, mode Mode) bool {
-	switch {
-	case !key.Writes():
-		return mode == Direct || mode == Buffered
-	case key.IOPS():
-		return mode == Direct || mode == DSync
-	}
-	return true
+	return key.Writes() || mode == Direct || mode == Buffered
 }
 
-// Rows is how many rows the request has.
-func (r Request) Rows() int {
-	n := 0
+// pairs calls f with each limit and mode that is tried.
+func (r Request) pairs(f func(limit.Key, Mode)) {
 	for _, key := range keys {
 		for _, mode := range Modes {
-			if r.Asked[key] > 0 && slices.Contains(r.Modes, mode) && tries(key, mode) {
-				n++
+			if r.Asked[key] > 0 && r.wants(mode) && tries(key, mode) {
+				f(key, mode)
 			}
 		}
 	}
+}
+
+// Rows is how many rows of the request are tried: those of a mode that says nothing of a limit are not among them.
+func (r Request) Rows() int {
+	n := 0
+	r.pairs(func(limit.Key, Mode) { n++ })
 	return n
 }
 
@@ -176,6 +178,10 @@ func (r Request) row(ctx context.Context, key limit.Key, mode Mode) (Row, error)
 	row := Row{Key: key, Mode: mode, Asked: r.Asked[key]}
 	if r.Members > 1 {
 		row.Members = r.Members
+	}
+	if !tries(key, mode) {
+		row.BS, row.Verdict, row.Why = r.blockSize(key), Unproved, fmt.Sprintf("reads don't sync, and %s says nothing of them: %s and %s do", mode, Direct, Buffered)
+		return row, nil
 	}
 	job := r.job(key, mode)
 	row.BS = job.BS

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/limit/verify"
+)
+
+// TestVerifySmallWrites: a limit on the number of writes in the group alone is told not to hold what the flusher writes back, with what
+// mends it; and a mode that is named has a row, or is said to say nothing.
+func TestVerifySmallWrites(t *testing.T) {
+	l := newBadLab(t)
+	run := func(args ...string) (status int, out, errs string) {
+		var o, e bytes.Buffer
+		a := &app{stdin: strings.NewReader(""), stdout: &o, stderr: &e, targets: &l.targets}
+		status = a.run(t.Context(), append(append([]string{"limit"}, args...), "--path", l.path, "--state", l.state))
+		return status, o.String(), e.String()
+	}
+	if status, out, errs := run("set", l.name, "--write-iops", "100"); status != exitDone {
+		t.Fatalf("set: status %d: %s%s", status, out, errs)
+	}
+	status, out, errs := run("verify", l.name, "--write-iops", "100", "--modes", "buffered", "--time", "3s", "--json")
+	var got []verified
+	if err := json.Unmarshal([]byte(out), &got); err != nil || len(got) != 1 || len(got[0].Rows) != 1 {
+		t.Fatalf("status %d: %v: %s%s", status, err, out, errs)
+	}
+	r := got[0].Rows[0]
+	if status != exitNotHeld || r.Verdict != verify.NotHeld || !strings.Contains(r.Why, "flusher") || !strings.Contains(r.Fix, "--write-iops 100 --device-wide") {
+		t.Errorf("status %d, %+v", status, r)
+	}
+	if !strings.Contains(errs, "trying one limit in one mode") {
+		t.Errorf("stderr %q", errs)
+	}
+	status, out, errs = run("verify", l.name, "--read-iops", "100", "--modes", "dsync")
+	if status != exitCannot || !strings.Contains(out, "unproved: reads don't sync, and dsync says nothing of them") || strings.Contains(errs, "trying") {
+		t.Errorf("status %d: %s%s", status, out, errs)
+	}
+}
