@@ -48,8 +48,11 @@ type entry struct {
 
 	// seen is what is told of it while it is locked.
 	seen atomic.Pointer[view]
-	// told is set while a look is due because something was written.
-	told atomic.Bool
+	// told is set while a look is due because something was written. Who sets it has toldAt, when it was set last, and row, how often
+	// that was soon after the time before.
+	told   atomic.Bool
+	toldAt time.Time
+	row    int
 
 	mu     sync.Mutex
 	target target.Target

@@ -111,7 +111,9 @@ type Keeper struct {
 	meter   meter
 
 	events, checks, writes, drift atomic.Int64
-	ticking                       atomic.Bool
+	// looks counts those at single entries of which something was told.
+	looks   atomic.Int64
+	ticking atomic.Bool
 
 	// budgeting is held while budgets are put in their place; synced is set when all containers were asked for and are held,
 	// budgetsDue while that is due.
