@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -154,6 +155,29 @@ func logHook(run string, cause error) error {
 	return errors.Join(err, f.Close())
 }
 
+// bundled is the hook that is put into bundles: self, called as o says.
+func (o hookOptions) bundled(self, state string) specs.Hook {
+	timeout := hookTimeout
+	h := specs.Hook{
+		Path: self, Args: []string{"plimsoll", "limit", "hook", "--policy", o.policy, "--run", o.run, "--state", state},
+		Env: []string{"PATH=" + os.Getenv("PATH")}, Timeout: &timeout,
+	}
+	if o.bestEffort {
+		h.Args = append(h.Args, "--best-effort")
+	}
+	return h
+}
+
+// wasBundled reports whether a hook is one that plimsoll has put into a bundle, with whatever flags, and wherever it was then. Those that Podman takes from
+// its folder of hooks have no environment, and a user's have another.
+func wasBundled(h specs.Hook) bool {
+	if len(h.Args) < 9 || len(h.Args) > 10 || len(h.Env) != 1 || !strings.HasPrefix(h.Env[0], "PATH=") {
+		return false
+	}
+	flags := []string{h.Args[3], h.Args[5], h.Args[7]}
+	return slices.Equal(h.Args[:3], []string{"plimsoll", "limit", "hook"}) && slices.Equal(flags, []string{"--policy", "--run", "--state"})
+}
+
 // wrapRuntime puts the hook into a bundle that is to be created, and becomes the runtime.
 func (a *app) wrapRuntime(o hookOptions, args []string) error {
 	program, err := exec.LookPath(o.runtime)
@@ -169,13 +193,7 @@ func (a *app) wrapRuntime(o hookOptions, args []string) error {
 		if err != nil {
 			return err
 		}
-		h := specs.Hook{Path: self, Args: []string{"plimsoll", "limit", "hook", "--policy", o.policy, "--run", o.run, "--state", a.stateDir}, Env: []string{"PATH=" + os.Getenv("PATH")}}
-		if o.bestEffort {
-			h.Args = append(h.Args, "--best-effort")
-		}
-		timeout := hookTimeout
-		h.Timeout = &timeout
-		if err := ocihook.Add(bundle, h); err != nil {
+		if err := ocihook.Add(bundle, o.bundled(self, a.stateDir), wasBundled); err != nil {
 			// The engine that calls may keep what its runtime prints to itself.
 			if err := a.hookFailed(o, fmt.Errorf("put the hook into the bundle: %w", err)); err != nil {
 				return err
