@@ -107,16 +107,25 @@ func (a *app) hook(o hookOptions) error {
 		fmt.Fprintf(a.stderr, "there is no policy %s: %s is not limited\n", o.policy, clean.Line(t.Ref()))
 		return nil
 	}
-	done, err := keeper.Once(keeper.Options{Holder: l.Holder, Policy: o.policy, Run: o.run, Ceilings: a.ceilings}, t)
+	done, err := keeper.Once(keeper.Options{Holder: l.Holder, Policy: o.policy, Run: o.run, Ceilings: a.ceilings, Unnoted: o.bestEffort}, t)
 	for _, n := range append(t.Notes, done.Notes...) {
 		fmt.Fprintf(a.stderr, "note: %s: %s\n", clean.Line(t.Ref()), clean.Text(n))
 	}
 	if err != nil {
 		return policyError(err)
 	}
-	if done.Stale != nil {
-		// The container is held all the same, and what is said here may be seen by nobody.
-		if err := logHook(o.run, fmt.Errorf("%s: %w", t.Ref(), done.Stale)); err != nil {
+	if len(done.Held) == 0 {
+		done.Unnoted = nil
+	} else if done.Unnoted != nil {
+		done.Unnoted = fmt.Errorf("it is held to its limits, which plimsoll daemon isn't told of, and takes for somebody else's: %w", done.Unnoted)
+		fmt.Fprintf(a.stderr, "note: %s: %s\n", clean.Line(t.Ref()), clean.Text(done.Unnoted.Error()))
+	}
+	// The container is held all the same, and what is said here may be seen by nobody.
+	for _, cause := range []error{done.Stale, done.Unnoted} {
+		if cause == nil {
+			continue
+		}
+		if err := logHook(o.run, fmt.Errorf("%s: %w", t.Ref(), cause)); err != nil {
 			fmt.Fprintf(a.stderr, "note: %s\n", clean.Text(err.Error()))
 		}
 	}

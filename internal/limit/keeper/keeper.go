@@ -52,6 +52,8 @@ type Options struct {
 	Notes *hold.Wides
 	// Ceilings is what percentages are of; nil knows nothing.
 	Ceilings Ceilings
+	// Unnoted lets Once hold also what can't be noted.
+	Unnoted bool
 	// ClearOnStop takes all limits away at the end. Otherwise they stay.
 	ClearOnStop bool
 	// Log is given a line for whatever happens, in which names may be anything: it has to be cleaned before it is shown. nil says

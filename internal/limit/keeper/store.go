@@ -27,6 +27,9 @@ type store struct {
 	locks string
 	// boot tells this boot from others, should dir outlive one after all.
 	boot string
+	// lax is set where what can't be noted is held all the same, and unnoted is why something could not.
+	lax     bool
+	unnoted error
 }
 
 // A kept is a file of the store.
@@ -65,8 +68,34 @@ func newStore(dir, proc string) (*store, error) {
 			return nil, err
 		}
 	}
+	return &store{dir: dir, locks: locks, boot: bootOf(proc)}, nil
+}
+
+// bootOf tells this boot from others, "" where nobody can.
+func bootOf(proc string) string {
 	boot, _ := os.ReadFile(filepath.Join(proc, "sys", "kernel", "random", "boot_id"))
-	return &store{dir, locks, strings.TrimSpace(string(boot))}, nil
+	return strings.TrimSpace(string(boot))
+}
+
+// laxStore is newStore for one who holds also what can't be noted.
+func laxStore(dir, proc string) *store {
+	s, err := newStore(dir, proc)
+	if err != nil {
+		s = &store{dir: dir, locks: dir + ".locks", boot: bootOf(proc)}
+	}
+	s.lax, s.unnoted = true, err
+	return s
+}
+
+// failed is err, or nil where that is no reason to end: it is kept then.
+func (s *store) failed(err error) error {
+	if err == nil || !s.lax {
+		return err
+	}
+	if s.unnoted == nil {
+		s.unnoted = err
+	}
+	return nil
 }
 
 // path is the file of a target. Its names are chosen by others, so that they can't be a file's.
@@ -95,7 +124,7 @@ func (s *store) save(e *entry) error {
 		return err
 	}
 	if err := s.put(s.path(e), b); err != nil {
-		return fmt.Errorf("note what is held: %w", err)
+		return s.failed(fmt.Errorf("note what is held: %w", err))
 	}
 	return nil
 }
@@ -119,7 +148,7 @@ func (s *store) put(path string, b []byte) error {
 // forget removes an entry's file.
 func (s *store) forget(e *entry) error {
 	if err := os.Remove(s.path(e)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("note that nothing is held: %w", err)
+		return s.failed(fmt.Errorf("note that nothing is held: %w", err))
 	}
 	return nil
 }
@@ -161,7 +190,7 @@ func (s *store) lock(e *entry) (unlock func(), err error) {
 	for end := time.Now().Add(lockWait); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 		if err != nil {
-			return nil, err
+			return func() {}, s.failed(err)
 		}
 		err = filelock.Alone(f)
 		if errors.Is(err, errors.ErrUnsupported) {
