@@ -110,9 +110,13 @@ func (s *store) path(e *entry) string {
 	return filepath.Join(s.dir, hex.EncodeToString(sum[:16])+".json")
 }
 
-// save writes what an entry holds, or removes the file if that is nothing.
+// save writes what an entry holds, or removes the file if that is nothing, and no other that can't be read: the next keeper shall
+// tell of it, too.
 func (s *store) save(e *entry) error {
 	if len(e.held) == 0 {
+		if e.unknown != "" {
+			return nil
+		}
 		return s.forget(e)
 	}
 	k := kept{Boot: s.boot, Name: e.name(), Group: e.group(), ID: e.id, PID: e.process.PID, StartTime: e.process.StartTime, Known: knownOf(e.target)}
@@ -172,13 +176,32 @@ func (s *store) load(e *entry) (map[Slot]*Held, *known, error) {
 	if err := json.Unmarshal(b, &k); err != nil {
 		return held, nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if k.Boot != s.boot || k.PID != e.process.PID || k.StartTime != e.process.StartTime {
+	if k.Boot != s.boot && k.Boot != "" {
 		return held, nil, nil
+	}
+	if err := k.check(s, e); err != nil {
+		return held, nil, fmt.Errorf("%s: %w", path, err)
 	}
 	for _, h := range k.Held {
 		held[h.Slot] = h.remembered()
 	}
 	return held, k.Known, nil
+}
+
+// check returns why a file of this boot is no note of what is held of an entry: there is none without a limit.
+func (k kept) check(s *store, e *entry) error {
+	switch {
+	case k.Boot != s.boot || len(k.Held) == 0:
+		return errors.New("it is no note of what is held")
+	case k.PID != e.process.PID || k.StartTime != e.process.StartTime:
+		return fmt.Errorf("it is a note of process %d", k.PID)
+	}
+	for _, h := range k.Held {
+		if !slices.Contains(limit.Keys, h.Key) {
+			return fmt.Errorf("%q is no limit", h.Key)
+		}
+	}
+	return nil
 }
 
 // lockWait is how long another is waited for who holds the same target: a keeper or a hook.
