@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -106,16 +107,25 @@ func (a *app) hook(o hookOptions) error {
 		fmt.Fprintf(a.stderr, "there is no policy %s: %s is not limited\n", o.policy, clean.Line(t.Ref()))
 		return nil
 	}
-	done, err := keeper.Once(keeper.Options{Holder: l.Holder, Policy: o.policy, Run: o.run, Ceilings: a.ceilings}, t)
+	done, err := keeper.Once(keeper.Options{Holder: l.Holder, Policy: o.policy, Run: o.run, Ceilings: a.ceilings, Unnoted: o.bestEffort}, t)
 	for _, n := range append(t.Notes, done.Notes...) {
 		fmt.Fprintf(a.stderr, "note: %s: %s\n", clean.Line(t.Ref()), clean.Text(n))
 	}
 	if err != nil {
 		return policyError(err)
 	}
-	if done.Stale != nil {
-		// The container is held all the same, and what is said here may be seen by nobody.
-		if err := logHook(o.run, fmt.Errorf("%s: %w", t.Ref(), done.Stale)); err != nil {
+	if len(done.Held) == 0 {
+		done.Unnoted = nil
+	} else if done.Unnoted != nil {
+		done.Unnoted = fmt.Errorf("it is held to its limits, which plimsoll daemon isn't told of, and takes for somebody else's: %w", done.Unnoted)
+		fmt.Fprintf(a.stderr, "note: %s: %s\n", clean.Line(t.Ref()), clean.Text(done.Unnoted.Error()))
+	}
+	// The container is held all the same, and what is said here may be seen by nobody.
+	for _, cause := range []error{done.Stale, done.Unnoted} {
+		if cause == nil {
+			continue
+		}
+		if err := logHook(o.run, fmt.Errorf("%s: %w", t.Ref(), cause)); err != nil {
 			fmt.Fprintf(a.stderr, "note: %s\n", clean.Text(err.Error()))
 		}
 	}
@@ -154,6 +164,29 @@ func logHook(run string, cause error) error {
 	return errors.Join(err, f.Close())
 }
 
+// bundled is the hook that is put into bundles: self, called as o says.
+func (o hookOptions) bundled(self, state string) specs.Hook {
+	timeout := hookTimeout
+	h := specs.Hook{
+		Path: self, Args: []string{"plimsoll", "limit", "hook", "--policy", o.policy, "--run", o.run, "--state", state},
+		Env: []string{"PATH=" + os.Getenv("PATH")}, Timeout: &timeout,
+	}
+	if o.bestEffort {
+		h.Args = append(h.Args, "--best-effort")
+	}
+	return h
+}
+
+// wasBundled reports whether a hook is one that plimsoll has put into a bundle, with whatever flags, and wherever it was then. Those that Podman takes from
+// its folder of hooks have no environment, and a user's have another.
+func wasBundled(h specs.Hook) bool {
+	if len(h.Args) < 9 || len(h.Args) > 10 || len(h.Env) != 1 || !strings.HasPrefix(h.Env[0], "PATH=") {
+		return false
+	}
+	flags := []string{h.Args[3], h.Args[5], h.Args[7]}
+	return slices.Equal(h.Args[:3], []string{"plimsoll", "limit", "hook"}) && slices.Equal(flags, []string{"--policy", "--run", "--state"})
+}
+
 // wrapRuntime puts the hook into a bundle that is to be created, and becomes the runtime.
 func (a *app) wrapRuntime(o hookOptions, args []string) error {
 	program, err := exec.LookPath(o.runtime)
@@ -169,13 +202,7 @@ func (a *app) wrapRuntime(o hookOptions, args []string) error {
 		if err != nil {
 			return err
 		}
-		h := specs.Hook{Path: self, Args: []string{"plimsoll", "limit", "hook", "--policy", o.policy, "--run", o.run, "--state", a.stateDir}, Env: []string{"PATH=" + os.Getenv("PATH")}}
-		if o.bestEffort {
-			h.Args = append(h.Args, "--best-effort")
-		}
-		timeout := hookTimeout
-		h.Timeout = &timeout
-		if err := ocihook.Add(bundle, h); err != nil {
+		if err := ocihook.Add(bundle, o.bundled(self, a.stateDir), wasBundled); err != nil {
 			// The engine that calls may keep what its runtime prints to itself.
 			if err := a.hookFailed(o, fmt.Errorf("put the hook into the bundle: %w", err)); err != nil {
 				return err

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"plimsoll/internal/device"
@@ -313,11 +314,13 @@ func (s *Sampler) counters(r *Reading) {
 	r.Groups = make(map[string]map[Number]cgroupio.Counters, len(groups))
 	for i, g := range groups {
 		all, err := cgroupio.GroupCounters(g, s.read)
-		if i > 0 && errors.Is(err, fs.ErrNotExist) {
+		// One whose file was open says ENODEV.
+		gone := errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENODEV)
+		if i > 0 && gone {
 			continue // It was removed meanwhile.
 		}
 		if err != nil {
-			if errors.Is(err, fs.ErrNotExist) {
+			if gone {
 				err = fmt.Errorf("%s: %w", r.Subject.Ref, cgroup.ErrGone)
 			}
 			r.Err = err

@@ -2,12 +2,9 @@ package cgroup
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strings"
-	"syscall"
 
 	"plimsoll/internal/device/hierarchy"
 	"plimsoll/internal/limit"
@@ -84,12 +81,4 @@ func (d *Diff) made(e *Edit) bool {
 // ofTop reports whether an edit is of one of the target's own groups.
 func (d *Diff) ofTop(e *Edit) bool {
 	return e.group != nil && slices.ContainsFunc(d.top, func(g *hierarchy.Group) bool { return g.Dir == e.group.Dir })
-}
-
-// belowGone reports whether an error means that a group below the target's own has gone.
-func (h *Host) belowGone(d *Diff, e *Edit, err error) bool {
-	if e.group == nil || d.ofTop(e) {
-		return false
-	}
-	return (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENODEV)) && !h.exists(e.group.Dir)
 }

@@ -80,9 +80,9 @@ func unsupported(key limit.Key, why, fix string) *Fault {
 }
 
 // missing is the fault of a control file that isn't there: the group is gone, or its controller
-// is not given to it, or the kernel has no such file.
-func (h *Host) missing(g *hierarchy.Group, file string, keys ...limit.Key) error {
-	if !h.exists(g.Dir) {
+// is not given to it, or the kernel has no such file. err is what the kernel said of it.
+func (h *Host) missing(g *hierarchy.Group, file string, err error, keys ...limit.Key) error {
+	if h.gone(g, err) {
 		return fmt.Errorf("%s: %w", g.Path, ErrGone)
 	}
 	f := &Fault{Keys: keys, File: filepath.Join(g.Dir, file), Err: ErrUnsupported, Why: "this kernel has no such file"}
@@ -138,6 +138,10 @@ func (h *Host) exists(dir string) bool {
 func (h *Host) refused(e *Edit, text string, err error) error {
 	f := &Fault{Keys: e.Keys, Device: e.Device, File: e.File, Text: text, Err: err}
 	var number syscall.Errno
+	if e.group != nil && errors.Is(err, ErrGone) {
+		f.Err, f.Why = ErrGone, ErrGone.Error()
+		return f
+	}
 	if !errors.As(err, &number) {
 		f.Why = err.Error()
 		return f
@@ -146,7 +150,7 @@ func (h *Host) refused(e *Edit, text string, err error) error {
 	switch number {
 	case syscall.ENOENT:
 		if e.group != nil {
-			return h.missing(e.group, filepath.Base(e.File), e.Keys...)
+			return h.missing(e.group, filepath.Base(e.File), err, e.Keys...)
 		}
 	case syscall.ENODEV:
 		h.noDevice(f, e)

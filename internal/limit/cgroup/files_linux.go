@@ -1,6 +1,7 @@
 package cgroup
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -16,11 +17,36 @@ type kernel struct{}
 func open(path string, flags int) (fd int, err error) {
 	for {
 		fd, err = unix.Open(path, flags|unix.O_CLOEXEC, 0)
-		if err == nil {
+		switch err {
+		case nil:
 			return fd, nil
-		}
-		if err != unix.EINTR {
+		case unix.EINTR:
+		case unix.ENODEV:
+			return -1, vanished{"open", path}
+		default:
 			return -1, &fs.PathError{Op: "open", Path: path, Err: err}
+		}
+	}
+}
+
+// removed reports whether the file behind a descriptor, or the one that has its name by now, shows that its group was removed. A living
+// group's can be read, by its name, and is the same.
+func removed(fd int, path string) bool {
+	again, err := open(path, unix.O_RDONLY)
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	defer unix.Close(again)
+	var was, is unix.Stat_t
+	if unix.Fstat(fd, &was) != nil || unix.Fstat(again, &is) != nil {
+		return false
+	}
+	if was.Dev != is.Dev || was.Ino != is.Ino {
+		return true // The group was made anew.
+	}
+	for {
+		if _, err = unix.Read(again, make([]byte, 1)); err != unix.EINTR {
+			return err == unix.ENODEV
 		}
 	}
 }
@@ -39,6 +65,10 @@ func (kernel) read(path string, buf []byte) ([]byte, error) {
 		n, err := unix.Read(fd, buf[len(buf):cap(buf)])
 		if err == unix.EINTR {
 			continue
+		}
+		if err == unix.ENODEV {
+			// No reader of limits is told of a disk that isn't there.
+			return nil, vanished{"read", path}
 		}
 		if err != nil {
 			return nil, &fs.PathError{Op: "read", Path: path, Err: err}
@@ -64,6 +94,9 @@ func (kernel) write(path, text string) error {
 		n, err := unix.Write(fd, []byte(text))
 		switch {
 		case err == unix.EINTR:
+		case err == unix.ENODEV && removed(fd, path):
+			// It may be said of the disk as well.
+			return vanished{"write", path}
 		case err != nil:
 			return &fs.PathError{Op: "write", Path: path, Err: err}
 		case n != len(text):

@@ -54,7 +54,7 @@ func (h *Host) Make(name string, cs ...hierarchy.Controller) (_ *Own, err error)
 		}
 		if !root.Given() {
 			// What missing says needs the group to be there.
-			return nil, h.missing(&g, g.Name()+".*")
+			return nil, h.missing(&g, g.Name()+".*", fs.ErrNotExist)
 		}
 		o.put(c, &g, nil)
 	}

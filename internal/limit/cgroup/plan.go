@@ -157,15 +157,16 @@ func (p *planner) device(d Device, keys ...limit.Key) error {
 }
 
 // absent is what an error of reading a file means. It is none where the file is not there and nothing is to
-// be set in it, or where the group is one below the target's own that was removed meanwhile.
+// be set in it, or where the group is one below the target's own: that was removed meanwhile, as the target's own, which is read first, has the file.
 func (p *planner) absent(g *hierarchy.Group, file string, err error, keys []limit.Key) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	own := slices.ContainsFunc(p.diff.top, func(top *hierarchy.Group) bool { return top.Dir == g.Dir })
-	exists := p.host.exists(g.Dir)
-	if (exists && p.removing(keys...)) || (!exists && !own) {
+	if !slices.ContainsFunc(p.diff.top, func(top *hierarchy.Group) bool { return top.Dir == g.Dir }) {
 		return nil
 	}
-	return p.host.missing(g, file, keys...)
+	if !errors.Is(err, ErrGone) && p.removing(keys...) && p.host.exists(g.Dir) {
+		return nil
+	}
+	return p.host.missing(g, file, err, keys...)
 }

@@ -39,10 +39,14 @@ func (h *Host) Read(t *Target) ([]State, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", t.Name, err)
 		}
-		for _, g := range groups {
+		for i, g := range groups {
 			s := State{Group: g.Path, Version: g.Version, Devices: map[Device]limit.Limits{}}
-			if err := p.readIO(g, &s); err != nil {
-				return nil, err
+			err := p.readIO(g, &s)
+			if i > 0 && errors.Is(err, ErrGone) {
+				continue
+			}
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", t.Name, err)
 			}
 			states = append(states, s)
 		}
@@ -111,10 +115,10 @@ func (p *planner) readIO(g *hierarchy.Group, s *State) error {
 	return p.readWeights(g, s, set)
 }
 
-// parsed reads and parses a file; one that is not there is empty.
+// parsed reads and parses a file; one that is not there is empty. The error wraps ErrGone if its group was removed.
 func parsed[T any](p *planner, g *hierarchy.Group, file string, parse func([]byte) (T, error)) (T, error) {
 	b, err := p.read(g, file)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrGone) {
 		b, err = nil, nil
 	}
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 )
@@ -121,7 +122,7 @@ func (x *Transaction) Undo(ctx context.Context, cause error) error {
 			switch {
 			case err == nil:
 				undone = true
-			case e.group == nil || x.host.exists(e.group.Dir):
+			case e.group == nil || !errors.Is(err, fs.ErrNotExist) && x.host.exists(e.group.Dir):
 				left = append(left, fmt.Sprintf("%s to %s (%v)", quoted([]string{text}), e.File, reason(err)))
 			}
 		}

@@ -99,7 +99,7 @@ func (p *planner) weight(g *hierarchy.Group, keys []limit.Key) error {
 
 // noWeight is the fault where no file for weights exists.
 func (p *planner) noWeight(g *hierarchy.Group, keys []limit.Key) error {
-	err := p.host.missing(g, weightScales(g.Version)[0].files[0], keys...)
+	err := p.host.missing(g, weightScales(g.Version)[0].files[0], fs.ErrNotExist, keys...)
 	var f *Fault
 	if errors.As(err, &f) && errors.Is(f.Err, ErrUnsupported) && !g.IsRoot() {
 		f.Why, f.Fix = "this kernel has no weights for groups", "load bfq (modprobe bfq) and let it schedule the disk, or give rates"

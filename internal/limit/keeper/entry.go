@@ -48,15 +48,20 @@ type entry struct {
 
 	// seen is what is told of it while it is locked.
 	seen atomic.Pointer[view]
-	// told is set while a look is due because something was written.
-	told atomic.Bool
+	// told is set while a look is due because something was written. Who sets it has toldAt, when it was set last, and row, how often
+	// that was soon after the time before.
+	told   atomic.Bool
+	toldAt time.Time
+	row    int
 
 	mu     sync.Mutex
 	target target.Target
 	// recalled is set when what was noted of it was read.
 	recalled bool
-	groups   *cgroup.Target
-	rules    []string
+	// unknown says that it could not be read, and why, until rules hold the entry anew.
+	unknown string
+	groups  *cgroup.Target
+	rules   []string
 	// unlimited says of the data that the rules are for which has no limit, and why.
 	unlimited []string
 	// escapes are what of it gets past limits on writes, unless the root group holds that.
@@ -205,6 +210,9 @@ func (k *Keeper) holdMet(e *entry, grants []Grant, met []Slot) (writes int, err 
 		if e.drifts(changed); e.drift > n {
 			k.drifted(e, last)
 		}
+	}
+	if len(e.parts) > 0 {
+		e.unknown = ""
 	}
 	if renoted || len(ps) > len(e.parts) {
 		err = k.store.save(e)

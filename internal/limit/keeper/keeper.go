@@ -52,6 +52,8 @@ type Options struct {
 	Notes *hold.Wides
 	// Ceilings is what percentages are of; nil knows nothing.
 	Ceilings Ceilings
+	// Unnoted lets Once hold also what can't be noted.
+	Unnoted bool
 	// ClearOnStop takes all limits away at the end. Otherwise they stay.
 	ClearOnStop bool
 	// Log is given a line for whatever happens, in which names may be anything: it has to be cleaned before it is shown. nil says
@@ -111,7 +113,9 @@ type Keeper struct {
 	meter   meter
 
 	events, checks, writes, drift atomic.Int64
-	ticking                       atomic.Bool
+	// looks counts those at single entries of which something was told.
+	looks   atomic.Int64
+	ticking atomic.Bool
 
 	// budgeting is held while budgets are put in their place; synced is set when all containers were asked for and are held,
 	// budgetsDue while that is due.

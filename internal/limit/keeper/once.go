@@ -20,13 +20,15 @@ type Done struct {
 	Faults []Fault
 	// Notes are sentences to be told.
 	Notes []string
+	// Unnoted is why what is held could not be noted for the keeper, nil if it is noted.
+	Unnoted error
 	// Stale says that the policy isn't the one in force, why, and which is; nil if it is.
 	Stale error
 }
 
 // Once holds one target to the policy, as a keeper would that meets it, and notes that for the keeper of the folder Run. It is
 // for hooks: no lock is taken, and the root group is left to the keeper. A policy with faults is replaced by the one that the keeper
-// found good last, where there is one.
+// found good last, where there is one. What can't be noted is not held, unless opt.Unnoted is set.
 func Once(opt Options, t target.Target) (Done, error) {
 	var out Done
 	p, err := lastGood(opt, &out)
@@ -35,7 +37,9 @@ func Once(opt Options, t target.Target) (Done, error) {
 	}
 	opt.Log = func(line string) { out.Notes = append(out.Notes, line) }
 	k := &Keeper{opt: opt, holder: opt.Holder, wides: map[string][]Grant{}, shares: map[string][]Grant{}, loaded: loadedPolicy{policy: p}, closed: true}
-	if k.store, err = newStore(filepath.Join(opt.Run, "held"), opt.Holder.FS.Proc); err != nil {
+	if dir := filepath.Join(opt.Run, "held"); opt.Unnoted {
+		k.store = laxStore(dir, opt.Holder.FS.Proc)
+	} else if k.store, err = newStore(dir, opt.Holder.FS.Proc); err != nil {
 		return out, err
 	}
 	e := &entry{key: keyOf(t), id: t.ID, process: t, target: t, since: time.Now()}
@@ -51,7 +55,7 @@ func Once(opt Options, t target.Target) (Done, error) {
 	if _, err := k.settle(e); err != nil {
 		return out, err
 	}
-	out.Rules, out.Faults = e.rules, e.broken
+	out.Rules, out.Faults, out.Unnoted = e.rules, e.broken, k.store.unnoted
 	for _, h := range e.slots() {
 		out.Held = append(out.Held, *h)
 	}

@@ -16,8 +16,14 @@ func (k *Keeper) recall(e *entry) {
 		return
 	}
 	held, known, err := k.store.load(e)
-	if err != nil && !e.recalled {
-		k.logf("%s: what is held of it isn't known: %v", e.name(), err)
+	if err != nil {
+		text := "what was held of it isn't known: " + err.Error()
+		if !e.recalled {
+			k.logf("%s: %s", e.name(), text)
+		}
+		e.unknown = text
+	} else if len(held) > 0 {
+		e.unknown = "" // A hook has noted it anew.
 	}
 	e.recalled, e.held = true, held
 	if known != nil && e.target.Partial {

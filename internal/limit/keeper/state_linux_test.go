@@ -118,7 +118,7 @@ func TestNotesTogether(t *testing.T) {
 	for range 8 {
 		all.Go(func() {
 			for range 50 {
-				mine := &entry{key: e.key, target: e.target, held: map[Slot]*Held{{Key: "cpus"}: {}}}
+				mine := &entry{key: e.key, target: e.target, held: map[Slot]*Held{{Key: "cpus"}: {Grant: Grant{Slot: Slot{Key: "cpus"}}}}}
 				if err := s.save(mine); err != nil {
 					t.Error(err)
 				}
@@ -184,7 +184,7 @@ func TestBrokenNotes(t *testing.T) {
 	}
 	b.k.Started(targetOf(b.group))
 	b.has("1048576")
-	eventually(t, "the broken file is told of", func() bool { return b.said("what is held of it isn't known: " + b.k.store.path(e)) })
+	eventually(t, "the broken file is told of", func() bool { return b.said("what was held of it isn't known: " + b.k.store.path(e)) })
 	eventually(t, "it is noted again", func() bool {
 		text, err := os.ReadFile(b.k.store.path(e))
 		return err == nil && json.Valid(text)

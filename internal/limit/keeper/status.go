@@ -186,6 +186,9 @@ func (e *entry) view(end time.Time) *view {
 // statusNow is status for an entry that is locked.
 func (e *entry) statusNow() ContainerStatus {
 	c := ContainerStatus{Target: e.name(), ID: e.id, PID: e.process.PID, Since: e.since, Rules: e.rules, Unlimited: e.unlimited, Escapes: e.escapes, Faults: slices.Clone(e.broken), Drift: e.drift, Drifted: e.drifted}
+	if e.unknown != "" {
+		c.Faults = append(c.Faults, Fault{Text: e.unknown})
+	}
 	if !e.lastDrift.IsZero() {
 		at := e.lastDrift
 		c.LastDrift = &at

@@ -27,6 +27,9 @@ type store struct {
 	locks string
 	// boot tells this boot from others, should dir outlive one after all.
 	boot string
+	// lax is set where what can't be noted is held all the same, and unnoted is why something could not.
+	lax     bool
+	unnoted error
 }
 
 // A kept is a file of the store.
@@ -65,8 +68,34 @@ func newStore(dir, proc string) (*store, error) {
 			return nil, err
 		}
 	}
+	return &store{dir: dir, locks: locks, boot: bootOf(proc)}, nil
+}
+
+// bootOf tells this boot from others, "" where nobody can.
+func bootOf(proc string) string {
 	boot, _ := os.ReadFile(filepath.Join(proc, "sys", "kernel", "random", "boot_id"))
-	return &store{dir, locks, strings.TrimSpace(string(boot))}, nil
+	return strings.TrimSpace(string(boot))
+}
+
+// laxStore is newStore for one who holds also what can't be noted.
+func laxStore(dir, proc string) *store {
+	s, err := newStore(dir, proc)
+	if err != nil {
+		s = &store{dir: dir, locks: dir + ".locks", boot: bootOf(proc)}
+	}
+	s.lax, s.unnoted = true, err
+	return s
+}
+
+// failed is err, or nil where that is no reason to end: it is kept then.
+func (s *store) failed(err error) error {
+	if err == nil || !s.lax {
+		return err
+	}
+	if s.unnoted == nil {
+		s.unnoted = err
+	}
+	return nil
 }
 
 // path is the file of a target. Its names are chosen by others, so that they can't be a file's.
@@ -81,9 +110,13 @@ func (s *store) path(e *entry) string {
 	return filepath.Join(s.dir, hex.EncodeToString(sum[:16])+".json")
 }
 
-// save writes what an entry holds, or removes the file if that is nothing.
+// save writes what an entry holds, or removes the file if that is nothing, and no other that can't be read: the next keeper shall
+// tell of it, too.
 func (s *store) save(e *entry) error {
 	if len(e.held) == 0 {
+		if e.unknown != "" {
+			return nil
+		}
 		return s.forget(e)
 	}
 	k := kept{Boot: s.boot, Name: e.name(), Group: e.group(), ID: e.id, PID: e.process.PID, StartTime: e.process.StartTime, Known: knownOf(e.target)}
@@ -95,7 +128,7 @@ func (s *store) save(e *entry) error {
 		return err
 	}
 	if err := s.put(s.path(e), b); err != nil {
-		return fmt.Errorf("note what is held: %w", err)
+		return s.failed(fmt.Errorf("note what is held: %w", err))
 	}
 	return nil
 }
@@ -119,7 +152,7 @@ func (s *store) put(path string, b []byte) error {
 // forget removes an entry's file.
 func (s *store) forget(e *entry) error {
 	if err := os.Remove(s.path(e)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("note that nothing is held: %w", err)
+		return s.failed(fmt.Errorf("note that nothing is held: %w", err))
 	}
 	return nil
 }
@@ -143,13 +176,32 @@ func (s *store) load(e *entry) (map[Slot]*Held, *known, error) {
 	if err := json.Unmarshal(b, &k); err != nil {
 		return held, nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if k.Boot != s.boot || k.PID != e.process.PID || k.StartTime != e.process.StartTime {
+	if k.Boot != s.boot && k.Boot != "" {
 		return held, nil, nil
+	}
+	if err := k.check(s, e); err != nil {
+		return held, nil, fmt.Errorf("%s: %w", path, err)
 	}
 	for _, h := range k.Held {
 		held[h.Slot] = h.remembered()
 	}
 	return held, k.Known, nil
+}
+
+// check returns why a file of this boot is no note of what is held of an entry: there is none without a limit.
+func (k kept) check(s *store, e *entry) error {
+	switch {
+	case k.Boot != s.boot || len(k.Held) == 0:
+		return errors.New("it is no note of what is held")
+	case k.PID != e.process.PID || k.StartTime != e.process.StartTime:
+		return fmt.Errorf("it is a note of process %d", k.PID)
+	}
+	for _, h := range k.Held {
+		if !slices.Contains(limit.Keys, h.Key) {
+			return fmt.Errorf("%q is no limit", h.Key)
+		}
+	}
+	return nil
 }
 
 // lockWait is how long another is waited for who holds the same target: a keeper or a hook.
@@ -161,7 +213,7 @@ func (s *store) lock(e *entry) (unlock func(), err error) {
 	for end := time.Now().Add(lockWait); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 		if err != nil {
-			return nil, err
+			return func() {}, s.failed(err)
 		}
 		err = filelock.Alone(f)
 		if errors.Is(err, errors.ErrUnsupported) {

@@ -56,9 +56,10 @@ func Bundle(args []string, dir string) (bundle string, ok bool) {
 // maxConfig bounds a bundle's configuration, in bytes.
 const maxConfig = 16 << 20
 
-// Add puts a hook into a bundle's config.json, unless it is there already. All else stays as it is, also what
-// this version of the specification doesn't know.
-func Add(bundle string, hook specs.Hook) error {
+// Add puts a hook into a bundle's config.json, unless it is there already. A bundle may be used again: in the place of hooks that
+// earlier put there, which Add asks of each, comes this one. All else stays as it is, also what this version of the specification
+// doesn't know.
+func Add(bundle string, hook specs.Hook, earlier func(specs.Hook) bool) error {
 	path := filepath.Join(bundle, "config.json")
 	info, err := os.Stat(path)
 	if err != nil {
@@ -87,16 +88,14 @@ func Add(bundle string, hook specs.Hook) error {
 	if err != nil {
 		return err
 	}
-	for _, h := range there {
-		var compact bytes.Buffer
-		if json.Compact(&compact, h) == nil && bytes.Equal(compact.Bytes(), ours) {
-			return nil
-		}
+	after, same := put(there, ours, earlier)
+	if same {
+		return nil
 	}
 	if hooks == nil {
 		hooks = map[string]json.RawMessage{} // "hooks": null
 	}
-	if hooks["createRuntime"], err = json.Marshal(append(there, ours)); err != nil {
+	if hooks["createRuntime"], err = json.Marshal(after); err != nil {
 		return err
 	}
 	if config["hooks"], err = json.Marshal(hooks); err != nil {
@@ -107,6 +106,30 @@ func Add(bundle string, hook specs.Hook) error {
 		return err
 	}
 	return replace(path, text, info.Mode().Perm())
+}
+
+// put puts a hook in the place of the first earlier one, or at the end, and leaves the other earlier ones out. same is set if nothing
+// changes by that.
+func put(there []json.RawMessage, ours json.RawMessage, earlier func(specs.Hook) bool) (after []json.RawMessage, same bool) {
+	placed := false
+	same = true
+	for _, h := range there {
+		var old specs.Hook
+		var compact bytes.Buffer
+		equal := json.Compact(&compact, h) == nil && bytes.Equal(compact.Bytes(), ours)
+		switch {
+		case !equal && (json.Unmarshal(h, &old) != nil || !earlier(old)):
+			after = append(after, h)
+		case placed:
+			same = false
+		default:
+			after, placed, same = append(after, ours), true, same && equal
+		}
+	}
+	if !placed {
+		return append(after, ours), false
+	}
+	return after, same
 }
 
 // replace writes a file anew, so that nobody reads a part of it.

@@ -45,7 +45,7 @@ func TestAdd(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 { // A second time it is there already.
-			if err := Add(dir, hook); err != nil {
+			if err := Add(dir, hook, never); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -73,11 +73,48 @@ func TestAdd(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "config.json"), []byte(config), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if err := Add(dir, hook); err == nil || !strings.Contains(err.Error(), want) {
+		if err := Add(dir, hook, never); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Add to %q = %v, want %q", config, err, want)
 		}
 	}
-	if err := Add(t.TempDir(), hook); err == nil {
+	if err := Add(t.TempDir(), hook, never); err == nil {
 		t.Error("a bundle without a configuration is taken")
+	}
+}
+
+// never is for bundles in which no earlier hook is looked for.
+func never(specs.Hook) bool { return false }
+
+// TestAddAgain: an earlier hook makes way for the one of now, which stands in its place, and others' stay byte for byte.
+func TestAddAgain(t *testing.T) {
+	hook := specs.Hook{Path: "/usr/bin/plimsoll", Args: []string{"now"}}
+	earlier := func(h specs.Hook) bool { return len(h.Args) > 0 && h.Args[0] == "earlier" }
+	const other, more = `{"path":"/y","args":["now"],"unknown":12345678901234567890}`, `{"path":"/z"}`
+	const was, ours = `{"path":"/old/plimsoll","args":["earlier","--strict"]}`, `{"path":"/usr/bin/plimsoll","args":["now"]}`
+	for there, want := range map[string]string{
+		"":                                     ours,
+		other:                                  other + "," + ours,
+		was:                                    ours,
+		other + "," + was + "," + more:         other + "," + ours + "," + more,
+		was + "," + other + "," + was:          ours + "," + other,
+		was + "," + ours + "," + more:          ours + "," + more,
+		ours + "," + more + "," + was:          ours + "," + more,
+		more + ",5," + was:                     more + ",5," + ours,
+		other + "," + ours:                     other + "," + ours,
+		ours + "," + more + "," + ours + ",{}": ours + "," + more + ",{}",
+	} {
+		dir := t.TempDir()
+		file := filepath.Join(dir, "config.json")
+		if err := os.WriteFile(file, []byte(`{"hooks":{"createRuntime":[`+there+`]}}`), 0o640); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if err := Add(dir, hook, earlier); err != nil {
+				t.Fatal(err)
+			}
+			if b, err := os.ReadFile(file); err != nil || string(b) != `{"hooks":{"createRuntime":[`+want+`]}}` {
+				t.Errorf("Add beside %s: %s, %v, want %s", there, b, err, want)
+			}
+		}
 	}
 }

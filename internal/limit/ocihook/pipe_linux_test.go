@@ -15,7 +15,7 @@ func TestAddPipe(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(dir, "config.json"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := Add(dir, specs.Hook{Path: "/usr/bin/plimsoll"}); err == nil || !strings.Contains(err.Error(), "config.json is a named pipe") {
+	if err := Add(dir, specs.Hook{Path: "/usr/bin/plimsoll"}, never); err == nil || !strings.Contains(err.Error(), "config.json is a named pipe") {
 		t.Errorf("Add() = %v", err)
 	}
 }

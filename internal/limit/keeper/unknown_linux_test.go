@@ -1,0 +1,111 @@
+package keeper
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestUnknown: what can't be read of the notes of a container is a fault in the state, also of the next keeper, until rules hold it anew or it ends.
+// It was told in the log alone, or not at all.
+func TestUnknown(t *testing.T) {
+	b := newBench(t, Options{}, oneRule)
+	b.k.Started(targetOf(b.group))
+	b.has("1048576")
+	note := b.k.store.path(&entry{key: keyOf(targetOf(b.group))})
+	good, err := os.ReadFile(note)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// unknown are the faults of that kind, as --status is told.
+	unknown := func() (texts []string) {
+		s, err := Ask(b.opt.Run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range s.Containers {
+			for _, f := range c.Faults {
+				if strings.HasPrefix(f.Text, "what was held of it isn't known: "+note) && f.Rule == "" && c.Target == targetOf(b.group).Ref() {
+					texts = append(texts, f.Text)
+				}
+			}
+		}
+		return texts
+	}
+	begin := func(policy string) {
+		t.Helper()
+		b.write(b.text(policy))
+		b.begin()
+		b.k.Started(targetOf(b.group))
+		eventually(t, "it serves", func() bool { return Runs(b.opt.Run) })
+	}
+	for text, why := range map[string]string{
+		string(good[:len(good)/2]): "unexpected end", "": "unexpected end", "null": "no note of what is held", `{"x":1}`: "no note of what is held", "[]": "cannot unmarshal",
+		strings.Replace(string(good), `"held":`, `"hold":`, 1):                     "no note of what is held",
+		strings.Replace(string(good), `"held":`, `"pid":7,"held":`, 1):             "a note of process 7",
+		strings.Replace(string(good), `"key":"write_bps"`, `"key":"\u001b[2J"`, 1): `"\x1b[2J" is no limit`,
+		string(good) + string(good):                                                "after top-level value",
+	} {
+		b.stop()
+		if err := os.WriteFile(note, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, policy := range []string{"rules: []\n", "rules:\n- {name: none, match: all, where: {device: /dev/plimsoll-none}, limits: {write_bps: 1MiB}}\n"} {
+			begin(policy)
+			eventually(t, "the state has a fault", func() bool { f := unknown(); return len(f) == 1 && strings.Contains(f[0], why) })
+			b.stop()
+		}
+		// Rules hold it anew, soon or later.
+		begin("rules: []\n")
+		eventually(t, "the state has a fault", func() bool { return len(unknown()) == 1 })
+		b.load(oneRule)
+		eventually(t, "the fault goes", func() bool {
+			s := b.k.Status()
+			return len(unknown()) == 0 && len(s.Containers) == 1 && len(s.Containers[0].Held) == 1
+		})
+	}
+	// A note of another boot is none that somebody misses.
+	b.stop()
+	if err := os.WriteFile(note, []byte(`{"boot":"another","held":[]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	begin("rules: []\n")
+	eventually(t, "it is met", func() bool { return b.k.Status().Others == 1 })
+	if f := unknown(); len(f) > 0 {
+		t.Errorf("of another boot: %q", f)
+	}
+}
+
+// TestUnknownEnds: the fault goes with the container.
+func TestUnknownEnds(t *testing.T) {
+	b := newBench(t, Options{}, "rules: []\n")
+	child := exec.Command("sleep", "1000")
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	end := func() { _ = child.Process.Kill(); _ = child.Wait() }
+	defer end()
+	if err := b.group.Add(child.Process.Pid); err != nil {
+		t.Fatal(err)
+	}
+	c := targetOf(b.group)
+	c.PID = child.Process.Pid
+	key := keyOf(c)
+	if err := os.WriteFile(b.k.store.path(&entry{key: key}), []byte("null"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.k.Started(c)
+	eventually(t, "the state has a fault", func() bool {
+		s := b.k.Status().Containers
+		return len(s) == 1 && slices.ContainsFunc(s[0].Faults, func(f Fault) bool { return strings.HasPrefix(f.Text, "what was held of it isn't known") })
+	})
+	end()
+	b.k.Sync(t.Context())
+	eventually(t, "it is forgotten", func() bool {
+		left, _ := filepath.Glob(filepath.Join(b.opt.Run, "held", "*"))
+		return len(b.k.Status().Containers)+len(left) == 0
+	})
+}
