@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"plimsoll/internal/disktest"
+	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/target"
 )
 
@@ -67,6 +69,23 @@ func (l unitLab) stands(t *testing.T, when string, limited bool) {
 	l.has(t, when, "io.max", io)
 	l.has(t, when, "cpu.max", cpu)
 	l.has(t, when, "memory.max", memory)
+}
+
+// scope starts a scope, which ends with the test.
+func scope(t *testing.T, name string) unitLab {
+	t.Helper()
+	cmd := exec.Command("systemd-run", "--scope", "--unit="+name, "sleep", "1000")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	for exec.Command("systemctl", "is-active", "--quiet", name).Run() != nil {
+		time.Sleep(50 * time.Millisecond)
+	}
+	return unitLab{limitLab: limitLab{target.Options{}, t.TempDir()}, name: name, group: "system.slice/" + name}
 }
 
 // TestLimitSystemd: limits of a service and of a scope are systemd's own properties, so that a daemon-reload, another property and
@@ -126,18 +145,8 @@ func TestLimitSystemd(t *testing.T) {
 
 	t.Run("scope", func(t *testing.T) {
 		const name = "plimsoll-test.scope"
-		cmd := exec.Command("systemd-run", "--scope", "--unit="+name, "sleep", "1000")
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			cmd.Process.Kill()
-			cmd.Wait()
-		})
-		for exec.Command("systemctl", "is-active", "--quiet", name).Run() != nil {
-			time.Sleep(50 * time.Millisecond)
-		}
-		l := unitLab{limitLab{target.Options{}, t.TempDir()}, name, "system.slice/" + name, disktest.Number(t, loop)}
+		l := scope(t, name)
+		l.number = disktest.Number(t, loop)
 		l.stands(t, "before", false)
 		l.do(t, exitDone, append([]string{"set", "unit:" + name}, limits...)...)
 		systemctl(t, "systemctl", "daemon-reload")
@@ -146,6 +155,39 @@ func TestLimitSystemd(t *testing.T) {
 		systemctl(t, "systemctl", "daemon-reload")
 		l.stands(t, "cleared", false)
 	})
+
+	for by, file := range map[string]string{"iocost": "io.weight", "bfq": "io.bfq.weight"} {
+		t.Run("weights by "+by, func(t *testing.T) {
+			name := "plimsoll-" + by + ".scope"
+			disktest.Schedule(t, loop, "none")
+			l := scope(t, name)
+			l.number = disktest.Number(t, loop)
+			shares, _ := limit.CPUWeight(512)
+			t.Cleanup(func() { _ = os.WriteFile(costQoSFile, []byte(l.number+" enable=0"), 0) })
+			// The scope has neither controller yet.
+			l.do(t, exitDone, "set", "unit:"+name, "--device", loop, "--weight", "200", "--cpu-shares", "512", "--enable-weights="+by)
+			for _, args := range [][]string{nil, {"daemon-reload"}, {"set-property", "--runtime", name, "TasksMax=100"}} {
+				if args != nil {
+					systemctl(t, "systemctl", args...)
+				}
+				l.has(t, fmt.Sprint("after ", args), "cpu.weight", fmt.Sprint(shares))
+				l.has(t, fmt.Sprint("after ", args), file, "default 100\n"+l.number+" 200")
+			}
+			if is := systemctl(t, "systemctl", "show", "--property=CPUWeight,IODeviceWeight", name); !strings.Contains(is, fmt.Sprintf("CPUWeight=%d\n", shares)) || !strings.Contains(is, "IODeviceWeight="+loop+" ") {
+				t.Errorf("properties: %q", is)
+			}
+			if text := l.do(t, exitDone, "clear", "unit:"+name); !strings.Contains(text, "is no more divided by weight") {
+				t.Errorf("clear: %s", text)
+			}
+			systemctl(t, "systemctl", "daemon-reload")
+			if is := systemctl(t, "systemctl", "show", "--property=CPUWeight", name); is != "CPUWeight=[not set]\n" {
+				t.Errorf("properties after clear: %q", is)
+			}
+			if b, err := os.ReadFile(filepath.Join("/sys/fs/cgroup", l.group, file)); err == nil && strings.Contains(string(b), " 200") {
+				t.Errorf("cleared, %s has %q", file, b)
+			}
+		})
+	}
 
 	t.Run("gone", func(t *testing.T) {
 		l := limitLab{target.Options{}, t.TempDir()}

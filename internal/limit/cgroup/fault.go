@@ -100,12 +100,13 @@ func (h *Host) missing(g *hierarchy.Group, file string, err error, keys ...limit
 	}
 	// The topmost that holds it back is the one to begin with.
 	f.Err, f.Why = ErrNotGiven, "the "+controller+" controller is not given to this group"
-	below := g
-	for a := g.Parent(); a != nil; below, a = a, a.Parent() {
+	var below []string // The names on the way from a to the group.
+	for a, on := g.Parent(), g; a != nil; on, a = a, a.Parent() {
+		below = append([]string{filepath.Base(on.Dir)}, below...)
 		if !a.Given() {
 			control := filepath.Join(a.Dir, "cgroup.subtree_control")
 			f.Why = fmt.Sprintf("the %s controller is not given to this group: %s does not list it", controller, control)
-			f.Fix = fmt.Sprintf("echo +%s > %s", controller, control) + unitFix(filepath.Base(a.Dir), filepath.Base(below.Dir), controller)
+			f.Fix = fmt.Sprintf("echo +%s > %s", controller, control) + unitFix(filepath.Base(a.Dir), below, controller)
 		}
 	}
 	return f
@@ -115,14 +116,23 @@ func (h *Host) missing(g *hierarchy.Group, file string, err error, keys ...limit
 var accounting = map[string]string{"io": "IOAccounting=yes", "memory": "MemoryAccounting=yes", "cpu": "CPUWeight=100"}
 
 // unitFix says how systemd is told, which undoes what others write to its units' groups. above is the group that does not
-// hand on the controller, below the next on the way.
-func unitFix(above, below, controller string) string {
-	unit := func(name string) bool {
-		return slices.ContainsFunc([]string{".slice", ".service", ".scope"}, func(s string) bool { return strings.HasSuffix(name, s) })
+// hand on the controller, below are the next on the way to the group that lacks it. A unit that is given a controller has it given to all
+// slices above, so that the innermost unit is named: below a service or a scope the names are not this systemd's.
+func unitFix(above string, below []string, controller string) string {
+	innermost := ""
+	for _, name := range below {
+		slice := strings.HasSuffix(name, ".slice")
+		if !slice && !strings.HasSuffix(name, ".service") && !strings.HasSuffix(name, ".scope") {
+			break
+		}
+		innermost = name
+		if !slice {
+			break
+		}
 	}
 	switch {
-	case unit(below):
-		return fmt.Sprintf("; where systemd runs, instead: systemctl set-property %s %s", below, accounting[controller])
+	case innermost != "":
+		return fmt.Sprintf("; where systemd runs, instead: systemctl set-property %s %s", innermost, accounting[controller])
 	case strings.HasSuffix(above, ".service") || strings.HasSuffix(above, ".scope"):
 		return fmt.Sprintf("; where systemd runs, instead: systemctl edit %s, with Delegate=%s in its [Service] or [Scope]", above, controller)
 	}

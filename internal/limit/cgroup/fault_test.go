@@ -56,6 +56,18 @@ func TestFaults(t *testing.T) {
 			f.put("cg/system.slice/cgroup.subtree_control", "cpu memory\n")
 			f.put("cg/system.slice/c.service/cgroup.subtree_control", "cpu memory\n")
 		}, nil, set(rate, vda), ErrNotGiven, []string{"echo +io > ROOT/cg/system.slice/cgroup.subtree_control; where systemd runs, instead: systemctl set-property c.service IOAccounting=yes"}},
+		{"unit not given from the top", 2, func(f *fake) {
+			f.group("/system.slice/c.service/d.scope")
+			f.drop("cg/system.slice/c.service/d.scope/io.max")
+			for _, g := range []string{"system.slice/c.service/d.scope/cgroup.controllers", "system.slice/cgroup.subtree_control", "system.slice/c.service/cgroup.subtree_control", "cgroup.subtree_control"} {
+				f.put("cg/"+g, "cpu memory\n")
+			}
+		}, nil, set(rate, vda), ErrNotGiven, []string{"echo +io > ROOT/cg/cgroup.subtree_control; where systemd runs, instead: systemctl set-property c.service IOAccounting=yes"}},
+		{"weight not given, of a disk that is divided", 2, func(f *fake) {
+			f.drop("cg/c/io.max", "cg/c/io.weight", "cg/c/io.bfq.weight", "cg/c/io.latency")
+			f.put("cg/c/cgroup.controllers", "cpu memory\n")
+			f.put("cg/cgroup.subtree_control", "cpu memory\n")
+		}, nil, set(limit.Limits{Weight: 200}, sdb), ErrNotGiven, []string{"weight: ROOT/cg/c/io.bfq.weight: the io controller is not given"}},
 		{"not delegated", 2, func(f *fake) {
 			f.group("/user@1.service/d")
 			f.drop("cg/user@1.service/d/io.max")
@@ -101,7 +113,7 @@ func TestFaults(t *testing.T) {
 			if tt.prepare != nil {
 				tt.prepare(f)
 			}
-			for _, deeper := range []string{"/system.slice/c.service/d", "/user@1.service/d"} {
+			for _, deeper := range []string{"/system.slice/c.service/d", "/system.slice/c.service/d.scope", "/user@1.service/d"} {
 				if f.has(f.dirs(deeper)[0], "cgroup.procs") {
 					target = f.target(deeper)
 				}

@@ -6,10 +6,12 @@ import (
 	"slices"
 	"strings"
 
+	"plimsoll/internal/device/hierarchy"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/unit"
+	"plimsoll/internal/limit/weight"
 )
 
 // want is what a part shall have for a change.
@@ -253,7 +255,7 @@ func (h *Holder) unitChange(s *Scope, p Part, c limit.Change) unit.Change {
 		u.Paths = append(u.Paths, node(w.Name))
 		if c.Set.Weight > 0 {
 			x := unit.Device{Path: node(w.Name), Weight: uint64(c.Set.Weight)}
-			if w.By == explain.ByBFQ {
+			if h.dividedBy(p, w) == weight.ByBFQ {
 				x.Weight = unit.ForBFQ(x.Weight)
 			}
 			u.Set.Devices = append(u.Set.Devices, x)
@@ -263,6 +265,16 @@ func (h *Holder) unitChange(s *Scope, p Part, c limit.Change) unit.Change {
 		u.Set.Weight = uint64(c.Set.Weight)
 	}
 	return u
+}
+
+// dividedBy is what divides a disk by weight now, for a part: --enable-weights may have changed it since the disk was looked at, and
+// where no group has the I/O controller yet that look sees no weights of bfq.
+func (h *Holder) dividedBy(p Part, w explain.Weight) string {
+	g, err := p.Groups.Group(hierarchy.IO)
+	if err != nil {
+		return w.By
+	}
+	return h.Groups.WeightEffect(g, cgroup.Device{Major: w.Major, Minor: w.Minor}).By
 }
 
 // node is the path of a device's node. In the kernel's names a "!" stands for the "/" of the node's.

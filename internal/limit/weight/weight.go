@@ -152,8 +152,12 @@ func enabled(qos, number string) bool {
 }
 
 // hasAny reports whether the group has one of the files, or any group near the root if it is none in particular: the
-// root itself never has weights.
+// root itself never has weights. Of a group that the controller isn't given to yet the files say nothing about the disk: whoever writes
+// the weight says what the group lacks, or has systemd give it first.
 func (p Place) hasAny(files []string) bool {
+	if p.Group != nil && p.ungiven() {
+		return true
+	}
 	return slices.ContainsFunc(files, func(f string) bool {
 		if p.Group == nil {
 			return InAnyGroup(p.Root.Dir, f)
@@ -161,6 +165,15 @@ func (p Place) hasAny(files []string) bool {
 		_, err := os.Stat(filepath.Join(p.Group.Dir, f))
 		return err == nil
 	})
+}
+
+// ungiven reports whether the group is one of version 2 without the I/O controller.
+func (p Place) ungiven() bool {
+	if p.Root.Version != 2 || p.Group.Dir == p.Root.Dir {
+		return false
+	}
+	b, err := os.ReadFile(filepath.Join(p.Group.Dir, "cgroup.controllers"))
+	return err == nil && !slices.Contains(strings.Fields(string(b)), "io")
 }
 
 // InAnyGroup reports whether a file is in a group or one of the two levels below it. The root has

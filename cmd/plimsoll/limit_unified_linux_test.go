@@ -1,0 +1,163 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/disktest"
+	"plimsoll/internal/limit/target"
+)
+
+// kept is what a group's file has, in one line.
+func kept(t *testing.T, g disktest.Group, file string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(string(g), file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(b))
+}
+
+// TestLimitUnifiedVerify: version 2 holds all four modes, also what is written back later: with the io and the memory controller it is
+// charged to the group that wrote.
+func TestLimitUnifiedVerify(t *testing.T) {
+	needRun(t)
+	group := disktest.NewUnifiedGroup(t, "io", "memory")
+	_, dir := fastDisk(t)
+	l := limitLab{target.Options{}, t.TempDir()}
+	name := "cgroup:" + string(group)
+	l.do(t, exitDone, "set", name, "--path", dir, "--write-bps", "4MiB")
+	text := l.do(t, exitDone, "verify", name, "--path", dir, "--time", "5s", "--json")
+	var got []struct {
+		Rows []struct{ Verdict, Mode string }
+	}
+	if err := json.Unmarshal([]byte(text[strings.Index(text, "["):strings.LastIndex(text, "]")+1]), &got); err != nil || len(got) != 1 {
+		t.Fatalf("%v: %s", err, text)
+	}
+	modes := map[string]string{}
+	for _, r := range got[0].Rows {
+		modes[r.Mode] = r.Verdict
+	}
+	for _, mode := range []string{"direct", "dsync", "buffered+fsync", "buffered"} {
+		if modes[mode] != "held" {
+			t.Errorf("%s is %q, want it held: %s", mode, modes[mode], text)
+		}
+	}
+	l.do(t, exitDone, "clear", name)
+	if is := kept(t, group, "io.max"); is != "" {
+		t.Errorf("cleared, io.max has %q", is)
+	}
+	if text := l.do(t, exitNotHeld, "verify", name, "--path", dir, "--write-bps", "1MiB", "--modes", "direct", "--time", "3s"); !strings.Contains(text, "limit NOT held: asked 1 MiB/s") {
+		t.Errorf("without a limit: %s", text)
+	}
+}
+
+// notGiven asks for a limit on I/O, and for others, for a group that has no io controller as its parent doesn't give it on.
+func notGiven(t *testing.T, parent, group disktest.Group, others map[string]string) {
+	t.Helper()
+	loop, _ := fastDisk(t)
+	l := limitLab{target.Options{}, t.TempDir()}
+	args := []string{"set", "cgroup:" + string(group), "--device", loop, "--write-bps", "2MiB"}
+	before := map[string]string{}
+	for flag, file := range others {
+		args = append(args, strings.Fields(flag)...)
+		before[file] = kept(t, group, file)
+	}
+	text := l.do(t, exitCannot, args...)
+	control := filepath.Join(string(parent), "cgroup.subtree_control")
+	for _, w := range []string{filepath.Base(string(group)), "the io controller is not given to this group: " + control + " does not list it", "echo +io > " + control} {
+		if !strings.Contains(text, w) {
+			t.Errorf("no %q in %s", w, text)
+		}
+	}
+	for file, was := range before {
+		if is := kept(t, group, file); is != was {
+			t.Errorf("refused, %s has %q, want %q", file, is, was)
+		}
+	}
+	l.do(t, exitCannot, append(args, "--dry-run")...)
+	for _, command := range [][]string{{"show"}, {"clear"}} {
+		if text := l.do(t, exitDone, append(command, "cgroup:"+string(group))...); strings.Contains(text, "write_bps=") {
+			t.Errorf("%s: %s", command, text)
+		}
+	}
+	if b, err := os.ReadFile(control); err != nil || strings.Contains(string(b), "io") {
+		t.Errorf("%s has %q, %v", control, b, err)
+	}
+}
+
+// TestLimitUnifiedNotGivenRoot: where the root doesn't give the io controller on, that is said, with what gives it.
+func TestLimitUnifiedNotGivenRoot(t *testing.T) {
+	needRun(t)
+	const root = disktest.Group("/sys/fs/cgroup")
+	if b, err := os.ReadFile(filepath.Join(string(root), "cgroup.subtree_control")); err != nil || strings.Contains(string(b), "io") {
+		t.Skip("needs a root group of cgroup version 2 that doesn't give the io controller on")
+	}
+	group := disktest.NewUnifiedGroup(t, "memory")
+	notGiven(t, root, group, map[string]string{"--memory 64MiB": "memory.max"})
+}
+
+// TestLimitUnifiedNotGiven: where a group further down holds it back, that one is named, and no other limit that was asked for is set.
+func TestLimitUnifiedNotGiven(t *testing.T) {
+	needRun(t)
+	parent := disktest.NewUnifiedGroup(t, "io", "memory", "cpu")
+	group := parent.Child(t, "memory", "cpu")
+	notGiven(t, parent, group, map[string]string{"--memory 64MiB": "memory.max", "--cpus 0.5": "cpu.max", "--cpu-shares 512": "cpu.weight"})
+	// What is named mends it.
+	if out, err := exec.Command("sh", "-c", "echo +io > "+string(parent)+"/cgroup.subtree_control").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	loop, _ := fastDisk(t)
+	l := limitLab{target.Options{}, t.TempDir()}
+	l.do(t, exitDone, "set", "cgroup:"+string(group), "--device", loop, "--write-bps", "2MiB", "--memory", "64MiB")
+	if is := group.Line(t, "io.max", disktest.Number(t, loop)); is != "rbps=max wbps=2097152 riops=max wiops=max" || kept(t, group, "memory.max") != "67108864" {
+		t.Errorf("given, io.max has %q, memory.max %s", is, kept(t, group, "memory.max"))
+	}
+}
+
+// TestLimitUnifiedWeights: iocost divides a disk by weight when it is asked to, and the last clear turns it off again.
+func TestLimitUnifiedWeights(t *testing.T) {
+	needRun(t)
+	group, other := disktest.NewUnifiedGroup(t, "io"), disktest.NewUnifiedGroup(t, "io")
+	if _, err := os.Stat(costQoSFile); err != nil {
+		t.Skip("needs iocost, which version 2 of control groups has")
+	}
+	loop, _ := fastDisk(t)
+	number, disk := disktest.Number(t, loop), filepath.Base(loop)
+	disktest.Schedule(t, loop, "none")
+	t.Cleanup(func() { _ = os.WriteFile(costQoSFile, []byte(number+" enable=0"), 0) })
+	l := limitLab{target.Options{}, t.TempDir()}
+	name, neighbor := "cgroup:"+string(group), "cgroup:"+string(other)
+	root := disktest.Group("/sys/fs/cgroup")
+	has := func(when string, on bool, weight string) {
+		t.Helper()
+		qos := root.Line(t, "io.cost.qos", number)
+		if is := strings.HasPrefix(qos, "enable=1"); is != on {
+			t.Errorf("%s: io.cost.qos has %q, want it on: %v", when, qos, on)
+		}
+		if is := group.Line(t, "io.weight", number); is != weight {
+			t.Errorf("%s: io.weight has %q, want %q", when, kept(t, group, "io.weight"), weight)
+		}
+	}
+	set := []string{"set", name, "--device", loop, "--weight", "200"}
+	l.says(t, exitCannot, []string{disk, "--enable-weights does that"}, set...)
+	has("refused", false, "")
+	l.says(t, exitDone, []string{"set weight=200", "weights take effect on " + disk + " by iocost", "for all who use it; plimsoll limit clear puts that back"}, append(set, "--enable-weights=iocost")...)
+	has("enabled", true, "200")
+	l.says(t, exitDone, []string{"as wanted already"}, set...)
+	l.says(t, exitDone, []string{"weight=200"}, "show", name)
+	l.says(t, exitDone, []string{"set weight=50"}, "set", neighbor, "--device", loop, "--weight", "50", "--enable-weights=iocost")
+	if is := other.Line(t, "io.weight", number); is != "50" {
+		t.Errorf("the neighbor's io.weight has %q", is)
+	}
+	l.says(t, exitDone, []string{"would write"}, "clear", name, "--dry-run")
+	has("clear --dry-run", true, "200")
+	l.says(t, exitDone, []string{"cleared"}, "clear", name)
+	has("cleared, and the neighbor has one", true, "")
+	l.says(t, exitDone, []string{disk + " is no more divided by weight", "put back as it was"}, "set", neighbor, "--device", loop, "--weight", "none")
+	has("all cleared", false, "")
+}

@@ -1,0 +1,65 @@
+package disktest
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// unifiedRoot is where version 2 alone is mounted. Beside version 1 it is elsewhere, and has none of these controllers.
+const unifiedRoot = "/sys/fs/cgroup"
+
+// NewUnifiedGroup makes a group of version 2 with the named controllers, below the root, and removes it when the test
+// ends. The test is skipped where version 2 doesn't have them.
+//
+// The root is made to give them on if it doesn't, and left so, as by NewMemoryGroup.
+func NewUnifiedGroup(t testing.TB, controllers ...string) Group {
+	t.Helper()
+	root := Group(unifiedRoot)
+	has := root.words("cgroup.controllers")
+	for _, c := range controllers {
+		if !slices.Contains(has, c) {
+			t.Skipf("needs the %s controller of cgroup version 2", c)
+		}
+	}
+	needRoot(t, "makes a control group")
+	return root.Child(t, controllers...)
+}
+
+// Child makes a group of version 2 below g, which is made to give the controllers on to it.
+func (g Group) Child(t testing.TB, controllers ...string) Group {
+	t.Helper()
+	given := g.words("cgroup.subtree_control")
+	for _, c := range controllers {
+		if slices.Contains(given, c) {
+			continue
+		}
+		if err := g.Put("cgroup.subtree_control", "+"+c); err != nil {
+			t.Fatalf("give %s on from %s: %v", c, g, err)
+		}
+	}
+	return NewGroup(t, string(g))
+}
+
+// Line is what a file of version 2 has for a device, such as io.max: what follows its number, "" for nothing.
+func (g Group) Line(t testing.TB, file, number string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(string(g), file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(b)) {
+		if rest, ok := strings.CutPrefix(line, number+" "); ok {
+			return strings.TrimSpace(rest)
+		}
+	}
+	return ""
+}
+
+// words are those of one of the group's files, none if it can't be read.
+func (g Group) words(file string) []string {
+	b, _ := os.ReadFile(filepath.Join(string(g), file))
+	return strings.Fields(string(b))
+}
