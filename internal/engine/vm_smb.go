@@ -83,7 +83,8 @@ func (v *vm) shareSMB(s *vmSession, p *vmPlace) error {
 func smbFolder(dir string) string { return filepath.Join(dir, "smb") }
 
 // smbConfig writes the configuration of an smbd that has nothing in common with one of the system's: smb.conf(5). Whoever
-// connects is its guest, as the user that runs plimsoll.
+// connects is a guest, who is made the user that runs plimsoll. That user must not be the guest's account: smbd takes its files for
+// another's then, and refuses to create any unless it is root.
 func (v *vm) smbConfig(s *vmSession) (string, error) {
 	if strings.ContainsAny(s.data, "%\n\"") || strings.HasSuffix(s.data, `\`) {
 		return "", v.no("share smb", fmt.Sprintf("the folder %q has a character in its path that smbd takes for its own", s.data), "give the place another path")
@@ -106,8 +107,7 @@ func (v *vm) smbConfig(s *vmSession) (string, error) {
 		fmt.Fprintf(&own, "%s = /proc/self/fd/%d/%s\n", key, daemonSocketFD, d)
 	}
 	config := filepath.Join(folder, "smb.conf")
-	text := "[global]\n" + own.String() + smbGlobal + "guest account = " + u.Username +
-		"\n[" + shareTag + "]\npath = " + s.data + "\nread only = no\nguest ok = yes\nforce user = " + u.Username + "\n"
+	text := "[global]\n" + own.String() + smbGlobal + "\n[" + shareTag + "]\npath = " + s.data + "\nread only = no\nguest ok = yes\nforce user = " + u.Username + "\n"
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return "", ownFault(v.State, err)
 	}
