@@ -1,6 +1,7 @@
 package check
 
 import (
+	"slices"
 	"strings"
 
 	"plimsoll/internal/record"
@@ -43,9 +44,12 @@ func (v *view) arrived() bool {
 		(v.written.app == 0 || v.written.share(v.slack) >= allReached)
 }
 
-// passesOn reports whether a file system hands its requests to a program or a host.
+// passers are file systems that hand their requests to a program, a host or a server.
+var passers = []string{"9p", "virtiofs", "fuse", "cifs", "smb3", "nfs", "nfs4"}
+
+// passesOn reports whether a file system is one of them.
 func passesOn(fs string) bool {
-	return fs == "virtiofs" || fs == "9p" || fs == "fuse" || strings.HasPrefix(fs, "fuse.")
+	return slices.Contains(passers, fs) || strings.HasPrefix(fs, "fuse.")
 }
 
 func orUnknown(s string) string {

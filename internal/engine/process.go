@@ -44,6 +44,7 @@ type process struct {
 // get the terminal's signals: plimsoll decides what an interrupt means for it.
 func startProcess(argv []string, files ...*os.File) (*process, error) {
 	p := &process{cmd: exec.Command(argv[0], argv[1:]...), log: &tail.Buffer{Max: logSize}, waited: make(chan struct{})}
+	p.cmd.ExtraFiles = files
 	// Pipes of our own, not exec's: Wait must not close stdout under a reader
 	// that still has a result to read.
 	inR, inW, err := os.Pipe()
@@ -58,21 +59,48 @@ func startProcess(argv []string, files ...*os.File) (*process, error) {
 	}
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = inR, outW, p.log
 	p.stdin, p.stdout = inW, outR
-	p.cmd.ExtraFiles = files
-	p.cmd.Env = plainEnviron(os.Environ())
-	p.cmd.SysProcAttr = ownGroup()
-	// A runtime may leave a grandchild holding standard error.
-	p.cmd.WaitDelay = time.Second
-	err = p.cmd.Start()
+	err = p.start()
 	inR.Close()
 	outW.Close()
 	if err != nil {
 		inW.Close()
 		outR.Close()
-		return nil, fmt.Errorf("start %s: %w", argv[0], err)
+		return nil, err
+	}
+	return p, nil
+}
+
+// startServer starts argv on a connection, which is its standard input; what it prints is its log. It inherits files as
+// startProcess has them.
+func startServer(argv []string, connection *os.File, files ...*os.File) (*process, error) {
+	p := &process{cmd: exec.Command(argv[0], argv[1:]...), log: &tail.Buffer{Max: logSize}, waited: make(chan struct{})}
+	p.stdin, p.stdout = noPipe{}, noPipe{}
+	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = connection, p.log, p.log
+	p.cmd.ExtraFiles = files
+	if err := p.start(); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// noPipe is in place of a pipe to a child that has none.
+type noPipe struct{}
+
+func (noPipe) Read([]byte) (int, error)    { return 0, io.EOF }
+func (noPipe) Write(b []byte) (int, error) { return 0, io.ErrClosedPipe }
+func (noPipe) Close() error                { return nil }
+
+// start starts the child, and waits for its end from then on.
+func (p *process) start() error {
+	p.cmd.Env = plainEnviron(os.Environ())
+	p.cmd.SysProcAttr = ownGroup()
+	// A runtime may leave a grandchild holding standard error.
+	p.cmd.WaitDelay = time.Second
+	if err := p.cmd.Start(); err != nil {
+		return fmt.Errorf("start %s: %w", p.cmd.Args[0], err)
 	}
 	go p.wait()
-	return p, nil
+	return nil
 }
 
 // plainEnviron is env without what steers the Go runtime of the worker or of the runtime that

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -21,7 +22,11 @@ import (
 const (
 	Share9P       = "9p"
 	ShareVirtioFS = "virtiofs"
+	ShareSMB      = "smb"
 )
+
+// shareWays are all of them.
+var shareWays = []string{Share9P, ShareVirtioFS, ShareSMB}
 
 // What runs a virtual machine's processor.
 const (
@@ -51,7 +56,7 @@ type VMOptions struct {
 	// Share is how a place of kind bind is shared. Empty: Share9P.
 	Share string
 	// ShareCache is what the guest keeps of a share: of 9p none, loose, fscache or mmap (default: none); of virtiofs none, auto or
-	// always (default: auto). MSize is the largest message of 9p in bytes; 0: 500 KiB, the most that virtio carries.
+	// always (default: auto); of smb none, strict or loose (default: strict). MSize is the largest message of 9p in bytes; 0: 500 KiB, the most that virtio carries.
 	ShareCache string
 	MSize      int64
 	// DiskFormat is DiskRaw (default) or DiskQCOW2; DiskCache is QEMU's word: none, writeback (default), writethrough,
@@ -213,28 +218,39 @@ func (v *vm) canHave(base *vmBase, kind place.Kind) error {
 		if _, err := v.shareDaemon(); err != nil {
 			return err
 		}
+	case kind == place.Bind && v.Share == ShareSMB:
+		if _, err := v.smbd(); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
 // modulesOf lists the modules that a kind of place, shared in that way, needs beside those that every machine has.
 func (v *vm) modulesOf(base *vmBase, kind place.Kind, share string) ([]string, error) {
-	var names []string
+	var names, wishes []string
 	what := "place " + string(kind)
 	switch {
 	case kind == place.Layer:
 		names = []string{"virtio_blk", "ext4"}
 	case kind == place.Bind && share == ShareVirtioFS:
 		names, what = []string{"virtiofs"}, "share virtiofs"
+	case kind == place.Bind && share == ShareSMB:
+		names, wishes, what = smbModules, smbCrypto, "share smb"
 	case kind == place.Bind:
 		names, what = []string{"9pnet_virtio", "9p"}, "share 9p"
+	}
+	for _, w := range wishes {
+		if _, err := base.kernel.Resolve(w); err == nil {
+			names = append(slices.Clip(names), w)
+		}
 	}
 	files, err := base.kernel.Resolve(names...)
 	var m *guest.MissingModuleError
 	if errors.As(err, &m) {
 		fix := "name another kernel with kernel: PATH"
 		if kind == place.Bind {
-			fix = "use the other of 9p and virtiofs with share:, or " + fix
+			fix = "use another of 9p, virtiofs and smb with share:, or " + fix
 		}
 		return nil, v.no(what, err.Error(), fix)
 	}

@@ -122,7 +122,7 @@ func (v *vm) makeImages(b *vmBase) error {
 	}
 	all := append([]string{}, b.modules...)
 	for _, kind := range []place.Kind{place.Layer, place.Bind} {
-		for _, share := range []string{Share9P, ShareVirtioFS} {
+		for _, share := range shareWays {
 			// All that the kernel has of them, so that one file serves every place.
 			if files, err := v.modulesOf(b, kind, share); err == nil {
 				all = append(all, files...)

@@ -1,20 +1,16 @@
 package engine_test
 
 import (
-	"context"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"plimsoll/internal/engine"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/place"
-	"plimsoll/internal/workload"
 )
 
 // layerSpec asks for a machine with a disk of its own.
@@ -75,6 +71,7 @@ func TestVMMissing(t *testing.T) {
 		"memory":       {func(o *engine.VMOptions) { o.Memory = 1 << 44 }, layerSpec(""), "are available here; free some"},
 		"share limits": {func(*engine.VMOptions) {}, engine.Spec{Place: place.Spec{Kind: place.Bind}, Limits: limit.Limits{WriteBPS: 1 << 20}}, "a share is no block device in the guest"},
 		"weight":       {func(*engine.VMOptions) {}, engine.Spec{Place: place.Spec{Kind: place.Layer}, Limits: limit.Limits{Weight: 200}}, "it is about neighbours"},
+		"smbd":         {func(o *engine.VMOptions) { lacks("smbd")(o); o.Root, o.Share = t.TempDir(), engine.ShareSMB }, engine.Spec{Place: place.Spec{Kind: place.Bind}}, "smbd is not installed, which serves it; install samba"},
 		"virtiofsd":    {func(o *engine.VMOptions) { lacks("virtiofsd")(o); o.Root, o.Share = t.TempDir(), engine.ShareVirtioFS }, engine.Spec{Place: place.Spec{Kind: place.Bind}}, "virtiofsd is not installed"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -159,41 +156,6 @@ func TestVMKVMHangs(t *testing.T) {
 		}
 	}
 	wantNothingLeft(t, o.State, "try-")
-}
-
-// TestVMDaemonDies: a machine whose share's daemon dies is ended, and the trial says why.
-func TestVMDaemonDies(t *testing.T) {
-	needVM(t)
-	o := vmOptions(t, t.TempDir())
-	o.Share = engine.ShareVirtioFS
-	a := openVM(t, engine.NewVM(o), "daemon-1", engine.Spec{Place: place.Spec{Name: "bind", Kind: place.Bind}})
-	defer wantNothingLeft(t, o.State, "daemon-1")
-	defer a.Close(context.WithoutCancel(t.Context()))
-	long := workload.Spec{Name: "long", Kind: workload.WAL, Runtime: time.Hour}
-	if err := a.Prepare(t.Context(), "1", long); err != nil {
-		t.Fatal(err)
-	}
-	if err := a.Start("1"); err != nil {
-		t.Fatal(err)
-	}
-	daemon := 0
-	dirs, _ := filepath.Glob("/proc/[0-9]*/cmdline")
-	for _, d := range dirs {
-		if b, err := os.ReadFile(d); err == nil && strings.Contains(string(b), "virtiofsd") && strings.Contains(string(b), "plimsoll-daemon-1") {
-			daemon = atoi(filepath.Base(filepath.Dir(d)))
-		}
-	}
-	if daemon == 0 {
-		t.Fatal("no virtiofsd is to be found")
-	}
-	if err := syscall.Kill(daemon, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	if _, err := a.Wait(ctx, "1", nil); err == nil || !strings.Contains(err.Error(), "the share's daemon ended: killed") {
-		t.Errorf("Wait() = %v, want the end of the daemon", err)
-	}
 }
 
 func atoi(s string) int {

@@ -38,6 +38,8 @@ type vmPlace struct {
 	// socket is QEMU's end of the share daemon's, which daemon serves; nil without one.
 	socket *os.File
 	daemon *process
+	// sharedMemory is set if the daemon reads the guest's memory.
+	sharedMemory bool
 }
 
 // tryID names a machine that is only tried.

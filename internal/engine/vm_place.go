@@ -110,6 +110,9 @@ func (v *vm) share(s *vmSession, p *vmPlace) error {
 	if v.Share == ShareVirtioFS {
 		return v.shareVirtioFS(s, p)
 	}
+	if v.Share == ShareSMB {
+		return v.shareSMB(s, p)
+	}
 	cache, msize := cmp.Or(v.ShareCache, "none"), cmp.Or(v.MSize, vmMSize)
 	p.storage = fmt.Sprintf("9p, cache=%s, msize=%d", cache, msize)
 	p.args = []string{

@@ -39,8 +39,7 @@ func (s *vmSession) arguments(spec Spec) []string {
 		"-chardev", fmt.Sprintf("socket,id=monitor,fd=%d", monitorFD), "-mon", "chardev=monitor,mode=control",
 		"-device", "isa-debug-exit,iobase=0xf4,iosize=1",
 	}
-	if s.place.socket != nil {
-		// The share's daemon reads the guest's memory.
+	if s.place.sharedMemory {
 		machine += ",memory-backend=memory"
 		args = append(args, "-object", fmt.Sprintf("memory-backend-memfd,id=memory,size=%dM,share=on", memory>>20))
 	}

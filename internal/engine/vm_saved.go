@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -32,7 +33,7 @@ func (v *vm) savedPath(b *vmBase, accel string, spec Spec) string {
 	}
 	share := ""
 	if spec.Place.Kind == place.Bind {
-		share = Share9P
+		share = cmp.Or(v.Share, Share9P)
 	}
 	device := spec.Place.Kind
 	if device == place.Tmpfs {

@@ -54,9 +54,13 @@ func (s *vmSession) noteProcesses() error {
 // Stdout implements Session: what comes behind the machine's first line.
 func (s *vmSession) Stdout() io.Reader { return s.out }
 
-// Log implements Session: what QEMU said, then the console.
+// Log implements Session: what QEMU and the share's daemon said, then the console.
 func (s *vmSession) Log() string {
-	return strings.TrimSpace(s.process.Log() + "\n" + s.console.String())
+	said := s.process.Log() + "\n"
+	if s.place.daemon != nil {
+		said += s.place.daemon.Log() + "\n"
+	}
+	return strings.TrimSpace(said + s.console.String())
 }
 
 // lastWords are the last that was said, with a colon before it; empty if nothing was.

@@ -45,7 +45,7 @@ func (v *vm) shareVirtioFS(s *vmSession, p *vmPlace) error {
 		return fmt.Errorf("make the socket of the share's daemon: %w", err)
 	}
 	defer listening.Close()
-	p.socket = connected
+	p.socket, p.sharedMemory = connected, true
 	if p.daemon, err = startProcess(append([]string{daemon}, args...), listening); err != nil {
 		connected.Close()
 		p.socket = nil

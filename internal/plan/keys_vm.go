@@ -11,12 +11,14 @@ import (
 const (
 	share9P       = "9p"
 	shareVirtioFS = "virtiofs"
+	shareSMB      = "smb"
 )
 
-// shareCaches are the words for a share's cache: Documentation/filesystems/9p.rst, and virtiofsd(1).
+// shareCaches are the words for a share's cache: Documentation/filesystems/9p.rst, virtiofsd(1) and mount.cifs(8).
 var shareCaches = map[string][]string{
 	share9P:       {"none", "loose", "fscache", "mmap"},
 	shareVirtioFS: {"none", "auto", "always"},
+	shareSMB:      {"none", "strict", "loose"},
 }
 
 // Bounds of a virtual machine. Linux with a worker doesn't start in less memory, nor an ext4 of use on a smaller disk.
@@ -37,8 +39,8 @@ func machineFields() []field[EngineSpec] {
 		key("accel", "What runs the machine's processor: kvm, or tcg, which emulates it. Default: kvm if a machine answers with it, else tcg.", choice("kvm", "tcg"), func(e *E) *string { return &e.Machine.Accel }),
 		key("memory", "The machine's memory. Default: 256 MiB, and what a tmpfs needs.", amount(minMachineMemory, limit.MaxMemory), func(e *E) *int64 { return &e.Machine.Memory }),
 		key("cpus", "How many processors the machine has. Default: as many as this one, 4 at most.", integer(1, maxMachineCPUs), func(e *E) *int { return &e.Machine.CPUs }),
-		key("share", "How a place of kind bind is shared with the machine. Default: 9p.", choice(share9P, shareVirtioFS), func(e *E) *string { return &e.Machine.Share }),
-		key("cache", "What the machine keeps of a share: of 9p none, loose, fscache or mmap, of virtiofs none, auto or always. Default: none of 9p, auto of virtiofs.", choice("none", "loose", "fscache", "mmap", "auto", "always"), func(e *E) *string { return &e.Machine.Cache }),
+		key("share", "How a place of kind bind is shared with the machine. Default: 9p.", choice(share9P, shareVirtioFS, shareSMB), func(e *E) *string { return &e.Machine.Share }),
+		key("cache", "What the machine keeps of a share: of 9p none, loose, fscache or mmap, of virtiofs none, auto or always, of smb none, strict or loose. Default: none of 9p, auto of virtiofs, strict of smb.", choice("none", "loose", "fscache", "mmap", "auto", "always", "strict"), func(e *E) *string { return &e.Machine.Cache }),
 		key("msize", "The largest message of 9p. Default: 500 KiB.", amount(minMSize, maxMSize), func(e *E) *int64 { return &e.Machine.MSize }),
 		key("disk", "Size of the machine's own disk, a place of kind layer; only what is written takes room. Default: 8 GiB.", amount(minMachineDisk, limit.MaxMemory), func(e *E) *int64 { return &e.Machine.Disk }),
 		key("format", "Format of the disk's file. Default: raw.", choice("raw", "qcow2"), func(e *E) *string { return &e.Machine.Format }),

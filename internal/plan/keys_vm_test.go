@@ -20,6 +20,7 @@ func TestMachine(t *testing.T) {
 		", share: 9p, cache: loose, msize: 64KiB":                                             {Share: "9p", Cache: "loose", MSize: 64 << 10},
 		", cache: mmap":                                       {Cache: "mmap"},
 		", share: virtiofs, cache: always":                    {Share: "virtiofs", Cache: "always"},
+		", share: smb, cache: strict":                         {Share: "smb", Cache: "strict"},
 		", disk: 1GiB, format: qcow2, disk_cache: directsync": {Disk: 1 << 30, Format: "qcow2", DiskCache: "directsync"},
 	} {
 		text := machinePlan(options)
@@ -48,9 +49,11 @@ func TestMachineRefuses(t *testing.T) {
 		", cache: always":                 "engines.0.cache: 9p knows no cache always: use none, loose, fscache, mmap",
 		", share: virtiofs, cache: loose": "engines.0.cache: virtiofs knows no cache loose: use none, auto, always",
 		", share: virtiofs, msize: 64KiB": "engines.0.msize: msize is for 9p, and share is virtiofs",
+		", share: smb, cache: auto":       "engines.0.cache: smb knows no cache auto: use none, strict, loose",
+		", share: smb, msize: 64KiB":      "engines.0.msize: msize is for 9p, and share is smb",
 		", modules: /m":                   "engines.0.modules: modules belong to a kernel",
 		", kernel: vmlinuz":               "is not absolute",
-		", share: nfs":                    "wants one of 9p, virtiofs",
+		", share: nfs":                    "wants one of 9p, virtiofs, smb",
 		", accel: hvf":                    "wants one of kvm, tcg",
 		", memory: 64MiB":                 "engines.0.memory",
 		", cpus: 0":                       "engines.0.cpus",

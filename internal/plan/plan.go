@@ -112,7 +112,7 @@ type EngineSpec struct {
 type Machine struct {
 	// Kernel and Modules are paths: of the kernel's file, and of the folder of its modules.
 	Kernel, Modules string
-	// Accel is kvm or tcg. Share is 9p or virtiofs, with its Cache and, of 9p, its largest message MSize in bytes.
+	// Accel is kvm or tcg. Share is 9p, virtiofs or smb, with its Cache and, of 9p, its largest message MSize in bytes.
 	Accel, Share, Cache string
 	MSize               int64
 	// Disk is the size of its own disk in bytes, Format that of its file, DiskCache QEMU's word for its cache.

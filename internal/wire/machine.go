@@ -24,6 +24,9 @@ type Setup struct {
 	Seed []byte    `json:"seed"`
 	// Modules are files of the first root file system, loaded in this order.
 	Modules []string `json:"modules,omitempty"`
+	// Address is given to the machine's network interface before anything is mounted, with the length of its network's
+	// prefix: "10.0.2.15/24". Empty: it has none.
+	Address string `json:"address,omitempty"`
 	// Source is mounted on Dir as a file system of type FSType, with options as mount(8) has them.
 	Source  string `json:"source"`
 	FSType  string `json:"fs_type"`

@@ -147,6 +147,11 @@ func setUp(s *wire.Setup) (dir string, err error) {
 	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
 		return "", err
 	}
+	if s.Address != "" {
+		if err := setAddress(s.Address); err != nil {
+			return "", fmt.Errorf("give the guest's network interface the address %s: %w", s.Address, err)
+		}
+	}
 	if strings.HasPrefix(s.Source, "/dev/") {
 		if err := awaitFile(s.Source); err != nil {
 			return "", err

@@ -1,0 +1,165 @@
+package engine_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"plimsoll/internal/engine"
+	"plimsoll/internal/place"
+	"plimsoll/internal/workload"
+)
+
+// bindSpec asks for a machine with a share.
+var bindSpec = engine.Spec{Place: place.Spec{Name: "bind", Kind: place.Bind}}
+
+// needSMBD skips a test that needs Samba's server.
+func needSMBD(t *testing.T) {
+	t.Helper()
+	needVM(t)
+	if _, err := exec.LookPath("smbd"); err != nil {
+		t.Skip("smbd is needed: scripts/setup guest")
+	}
+}
+
+// processOf finds the process of that name which has the session's folder among its arguments, 0 if there is none.
+func processOf(name, id string) int {
+	paths, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, p := range paths {
+		b, err := os.ReadFile(p)
+		program, args, _ := strings.Cut(string(b), "\x00")
+		if err == nil && filepath.Base(program) == name && strings.Contains(args, "plimsoll-"+id) {
+			return atoi(filepath.Base(filepath.Dir(p)))
+		}
+	}
+	return 0
+}
+
+// listening lists what listens on TCP in this machine's network.
+func listening(t *testing.T) []string {
+	t.Helper()
+	var out []string
+	for _, f := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			continue
+		}
+		for line := range strings.Lines(string(b)) {
+			// sl local_address rem_address st ... inode: 0A is LISTEN.
+			if w := strings.Fields(line); len(w) > 9 && w[3] == "0A" {
+				out = append(out, "socket:["+w[9]+"]")
+			}
+		}
+	}
+	return out
+}
+
+// TestVMSMB: smbd serves a machine that boots and one that goes on, on one connection: neither it nor QEMU listens, and what
+// it keeps is in the session's folder, which goes.
+func TestVMSMB(t *testing.T) {
+	needSMBD(t)
+	// Longer than a socket's path may be.
+	state := filepath.Join(t.TempDir(), strings.Repeat("long/", 30))
+	o := vmOptions(t, state)
+	o.Share = engine.ShareSMB
+	e := engine.NewVM(o)
+	for _, id := range []string{"boots", "goes-on"} {
+		a := openVM(t, e, id, bindSpec)
+		if got := a.Info().Storage; got != "smb 3.1.1, cache=strict" {
+			t.Errorf("Storage = %q", got)
+		}
+		if m := a.Hello.Mount; m.FSType != "cifs" {
+			t.Errorf("the place is mounted as %+v, want cifs", m)
+		}
+		daemon := processOf("smbd", id)
+		if daemon == 0 {
+			t.Error("no smbd is to be found")
+		}
+		for _, pid := range []int{daemon, a.Info().PID} {
+			fds, _ := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "fd/*"))
+			for _, fd := range fds {
+				if to, err := os.Readlink(fd); err == nil && slices.Contains(listening(t), to) {
+					t.Errorf("process %d listens: %s", pid, to)
+				}
+			}
+		}
+		appends(t, a)
+		if err := a.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		wantNothingLeft(t, state, id)
+		if pid := processOf("smbd", id); pid != 0 {
+			t.Errorf("left behind: smbd %d", pid)
+		}
+	}
+	if saved, _ := filepath.Glob(filepath.Join(state, "cache/vm/saved-*")); len(saved) != 1 {
+		t.Errorf("saved are %v, want one", saved)
+	}
+}
+
+// TestVMDaemonDies: a machine whose share's daemon dies is ended, and the trial says why.
+func TestVMDaemonDies(t *testing.T) {
+	needVM(t)
+	for share, program := range map[string]string{engine.ShareVirtioFS: "virtiofsd", engine.ShareSMB: "smbd"} {
+		t.Run(share, func(t *testing.T) {
+			if share == engine.ShareSMB {
+				needSMBD(t)
+			}
+			o := vmOptions(t, t.TempDir())
+			o.Share = share
+			a := openVM(t, engine.NewVM(o), "daemon-1", bindSpec)
+			defer wantNothingLeft(t, o.State, "daemon-1")
+			defer a.Close(context.WithoutCancel(t.Context()))
+			long := workload.Spec{Name: "long", Kind: workload.WAL, Runtime: time.Hour}
+			if err := a.Prepare(t.Context(), "1", long); err != nil {
+				t.Fatal(err)
+			}
+			if err := a.Start("1"); err != nil {
+				t.Fatal(err)
+			}
+			daemon := processOf(program, "daemon-1")
+			if daemon == 0 {
+				t.Fatalf("no %s is to be found", program)
+			}
+			if err := syscall.Kill(daemon, syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			if _, err := a.Wait(ctx, "1", nil); err == nil || !strings.Contains(err.Error(), "the share's daemon ended: killed") {
+				t.Errorf("Wait() = %v, want the end of the daemon", err)
+			}
+		})
+	}
+}
+
+// TestVMDaemonNeverServes: an smbd that ends as it starts is told with its words.
+func TestVMDaemonNeverServes(t *testing.T) {
+	needVM(t)
+	fake := filepath.Join(t.TempDir(), "smbd")
+	if err := os.WriteFile(fake, []byte("#!/bin/sh\necho 'no such option: --interactive' >&2; exit 1\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	o := vmOptions(t, t.TempDir())
+	o.Share = engine.ShareSMB
+	o.LookPath = func(name string) (string, error) {
+		if name == "smbd" {
+			return fake, nil
+		}
+		return exec.LookPath(name)
+	}
+	spec := bindSpec
+	spec.ID = "never-1"
+	_, err := engine.NewVM(o).Open(t.Context(), spec)
+	if want := "the share's daemon ended: exit status 1: no such option: --interactive"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("Open() = %v, want it to say %q", err, want)
+	}
+	wantNothingLeft(t, o.State, "never-1")
+}

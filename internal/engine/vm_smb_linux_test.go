@@ -1,0 +1,63 @@
+package engine
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestSMBConfig: an smbd has nothing in common with the system's: each of its folders is the session's, and there.
+func TestSMBConfig(t *testing.T) {
+	v := NewVM(VMOptions{State: t.TempDir()}).(*vm)
+	s := &vmSession{vm: v, dir: filepath.Join(v.State, "vm", "plimsoll-a"), data: "/srv/a folder/plimsoll-a"}
+	path, err := v.smbConfig(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What Debian's smbd -b lists as its paths, and smb.conf(5) can move.
+	for _, key := range []string{"private dir", "lock directory", "state directory", "cache directory", "pid directory", "ncalrpc dir"} {
+		_, dir, ok := strings.Cut(string(b), "\n"+key+" = /proc/self/fd/3/")
+		dir, _, _ = strings.Cut(dir, "\n")
+		if st, err := os.Stat(filepath.Join(s.dir, "smb", dir)); !ok || dir == "" || err != nil || !st.IsDir() {
+			t.Errorf("%s is not in the session's folder, or not there: %v\n%s", key, err, b)
+		}
+	}
+	for _, want := range []string{"\nsmb passwd file = /proc/self/fd/3/", "\nlog file = /proc/self/fd/3/", "\npath = /srv/a folder/plimsoll-a\n"} {
+		if !strings.Contains(string(b), want) {
+			t.Errorf("the configuration lacks %q:\n%s", want, b)
+		}
+	}
+	if strings.Contains(string(b), "guest account") {
+		t.Errorf("the configuration sets the guest's account:\n%s", b)
+	}
+	for _, data := range []string{"/srv/%U/plimsoll-a", "/srv/a\nwide links = yes\n/plimsoll-a"} {
+		s.data = data
+		if _, err := v.smbConfig(s); err == nil || !strings.Contains(err.Error(), "give the place another path") {
+			t.Errorf("smbConfig(%q) = %v, want it refused", data, err)
+		}
+	}
+}
+
+// TestConnectionPair: what is written at one end is read at the other.
+func TestConnectionPair(t *testing.T) {
+	served, connected, err := connectionPair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer served.Close()
+	defer connected.Close()
+	for _, e := range [][2]*os.File{{served, connected}, {connected, served}} {
+		if _, err := e[0].WriteString("hello"); err != nil {
+			t.Fatal(err)
+		}
+		b := make([]byte, 5)
+		if _, err := e[1].Read(b); err != nil || string(b) != "hello" {
+			t.Errorf("Read() = %q, %v", b, err)
+		}
+	}
+}
