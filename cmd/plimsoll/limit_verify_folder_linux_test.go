@@ -34,7 +34,7 @@ func TestVerifyFolder(t *testing.T) {
 		{0, false, "mnt", filepath.Join(here, "mnt")},
 		{1, false, "data", "/data"},
 		// That of the container's, not what a folder of the host's with the same name is mounted on.
-		{1, false, "/data", "//data"},
+		{1, false, "/data", "/data"},
 		{1, true, "/srv/v", "/v"},
 		{1, true, "/srv/gone", ""},
 	} {
