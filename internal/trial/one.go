@@ -193,6 +193,13 @@ func fail(t *record.Trial, err error) {
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		t.Phase = "timeout"
+		switch {
+		case te == nil:
+		case errors.Is(err, agent.ErrLost):
+			t.Error += ", and the worker doesn't answer"
+		default:
+			t.Error += " (it was in the phase " + te.Phase + ")"
+		}
 	}
 }
 
