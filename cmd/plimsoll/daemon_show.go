@@ -32,7 +32,7 @@ func (c cells) row(words ...string) {
 
 // showCheck prints what each container would get.
 func (a *app) showCheck(path string, p *policy.Policy, looked keeper.Looked, running []target.Target) error {
-	fmt.Fprintf(a.stdout, "%s: %s, %s\n", path, size.Of(len(p.Rules), "rule"), size.Of(len(running), "running container"))
+	fmt.Fprintf(a.stdout, "%s: %s, %s\n", path, size.Plural(len(p.Rules), "rule"), size.Plural(len(running), "running container"))
 	all := slices.Clone(looked.Containers)
 	if looked.RootGroup != nil {
 		all = append(all, *looked.RootGroup)
@@ -67,7 +67,7 @@ func (a *app) showCheck(path string, p *policy.Policy, looked keeper.Looked, run
 	faults.print(a.stdout)
 	escapes.print(a.stdout)
 	if free > 0 {
-		fmt.Fprintf(a.stdout, "without a rule: %s\n", size.Of(free, "container"))
+		fmt.Fprintf(a.stdout, "without a rule: %s\n", size.Plural(free, "container"))
 	}
 	for _, name := range unmatched(p, running) {
 		fmt.Fprintf(a.stdout, "%s matches no running container\n", clean.Line(policy.Called(name)))
@@ -166,7 +166,7 @@ func (a *app) daemonStatus(o daemonOptions) error {
 		fmt.Fprintln(a.stdout, clean.Line(fmt.Sprintf(format, args...)))
 	}
 	say("process %d, for %s", s.PID, ago(now, s.Since))
-	say("policy %s: %s, loaded %s ago", s.Policy.From, size.Of(s.Policy.Rules, "rule"), ago(now, s.Policy.Loaded))
+	say("policy %s: %s, loaded %s ago", s.Policy.From, size.Plural(s.Policy.Rules, "rule"), ago(now, s.Policy.Loaded))
 	if s.Policy.Fault != "" {
 		say("NOT in force: %s", s.Policy.Fault)
 	}
@@ -181,16 +181,16 @@ func (a *app) daemonStatus(o daemonOptions) error {
 	if s.Unlisted != "" {
 		say("some containers may not be known: %s", s.Unlisted)
 	}
-	say("since then: %s of engines, all limits looked at %s, %s, and what others had changed put back %s", size.Of(int(s.Events), "event"), size.Of(int(s.Checks), "time"), size.Of(int(s.Writes), "write"), size.Of(int(s.Drift), "time"))
+	say("since its start: %s of engines, all limits looked at %s, %s, and what others had changed put back %s", size.Plural(int(s.Events), "event"), size.Plural(int(s.Checks), "time"), size.Plural(int(s.Writes), "write"), size.Plural(int(s.Drift), "time"))
 	if !s.LastCheck.At.IsZero() {
-		say("the last look %s ago took %.1f ms for %s and %s", ago(now, s.LastCheck.At), float64(s.LastCheck.Took)/1e6, size.Of(s.LastCheck.Groups, "target"), size.Of(s.LastCheck.Writes, "write"))
+		say("the last look %s ago took %.1f ms for %s and %s", ago(now, s.LastCheck.At), float64(s.LastCheck.Took)/1e6, size.Plural(s.LastCheck.Groups, "target"), size.Plural(s.LastCheck.Writes, "write"))
 	}
 	all := slices.Clone(s.Containers)
 	if s.RootGroup != nil {
 		all = append(all, *s.RootGroup)
 	}
 	all = append(all, s.Together...)
-	say("%s held, %d without a rule", size.Of(len(s.Containers), "container"), s.Others)
+	say("%s held, %d without a rule", size.Plural(len(s.Containers), "container"), s.Others)
 	var faults faultLines
 	var escapes escapeLines
 	for _, c := range all {

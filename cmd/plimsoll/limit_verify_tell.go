@@ -78,7 +78,7 @@ func (a *app) tellVerified(all []verified, asJSON bool, err error) error {
 		if tried == 0 {
 			return errors.New("interrupted before anything was proved")
 		}
-		return fmt.Errorf("interrupted: %s tried, see the lines above; the rest is not known", size.Of(tried, "row"))
+		return fmt.Errorf("interrupted: %s tried, see the lines above; the rest is not known", size.Plural(tried, "row"))
 	}
 	if err != nil {
 		return err
@@ -128,7 +128,7 @@ func verdict(all []verified) error {
 			}
 		}
 	}
-	of := size.Of(not+failed+unknown+held, "row")
+	of := size.Plural(not+failed+unknown+held, "row")
 	switch {
 	case not > 0 && failed > 0:
 		return &exitError{exitNotHeld, fmt.Errorf("NOT held: %d of %s; could not be measured: %d", not, of, failed)}

@@ -101,18 +101,18 @@ func planSize(p *plan.Plan) string {
 			engines = append(engines, fmt.Sprintf("%d on %s", n, e.Name))
 		}
 	}
-	s := fmt.Sprintf("%s in %s (%s)", size.Of(len(workloads), "workload"), size.Of(len(spots), "place"), strings.Join(engines, ", "))
+	s := fmt.Sprintf("%s in %s (%s)", size.Plural(len(workloads), "workload"), size.Plural(len(spots), "place"), strings.Join(engines, ", "))
 	if n := len(limits); n > 1 {
 		s += fmt.Sprintf(", %d sets of limits", n)
 	}
 	if n := len(clients); n > 1 {
 		s += fmt.Sprintf(", %d numbers of clients", n)
 	}
-	s += ": " + size.Of(cells, "cell")
+	s += ": " + size.Plural(cells, "cell")
 	if controls > 0 {
-		s += " and " + size.Of(controls, record.AAControl)
+		s += " and " + size.Plural(controls, record.AAControl)
 	}
-	return fmt.Sprintf("%s, %s, %s; about %s if all of them can be measured", s, size.Of(p.Blocks, "block"), size.Of(p.Trials(), "trial"), size.Duration(p.Estimate().Round(time.Second)))
+	return fmt.Sprintf("%s, %s, %s; about %s if all of them can be measured", s, size.Plural(p.Blocks, "block"), size.Plural(p.Trials(), "trial"), size.Duration(p.Estimate().Round(time.Second)))
 }
 
 // checkReport is what check prints as JSON.

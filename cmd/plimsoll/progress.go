@@ -44,10 +44,10 @@ func (p *progress) Note(text string) { fmt.Fprintf(p.w, "%s%s\n", p.clear(), cle
 func (p *progress) Plan(trials, blocks, done int) {
 	p.trials, p.blocks, p.begin = trials, blocks, time.Now()
 	if done > 0 {
-		fmt.Fprintf(p.w, "%s%d of %s left, in %s\n", p.clear(), trials-done, size.Of(trials, "trial"), size.Of(blocks, "block"))
+		fmt.Fprintf(p.w, "%s%d of %s left, in %s\n", p.clear(), trials-done, size.Plural(trials, "trial"), size.Plural(blocks, "block"))
 		return
 	}
-	fmt.Fprintf(p.w, "%s%s in %s\n", p.clear(), size.Of(trials, "trial"), size.Of(blocks, "block"))
+	fmt.Fprintf(p.w, "%s%s in %s\n", p.clear(), size.Plural(trials, "trial"), size.Plural(blocks, "block"))
 }
 
 // Trial implements trial.Observer.

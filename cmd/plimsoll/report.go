@@ -151,7 +151,7 @@ func (a *app) loadReport(db *store.Store, ref string) (*report.Report, error) {
 	if damaged > 0 {
 		run.Warnings = append(run.Warnings, record.Warning{
 			Check: "records", Severity: record.Doubt,
-			Text: size.Of(damaged, "recorded trial") + " left out: what was recorded can't be read",
+			Text: size.Plural(damaged, "recorded trial") + " left out: what was recorded can't be read",
 		})
 	}
 	return report.Build(run, trials, report.Options{Flags: a.stateFlag()}), nil

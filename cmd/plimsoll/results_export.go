@@ -124,7 +124,7 @@ func (a *app) exportTo(ctx context.Context, db *store.Store, ids []string, opt e
 type missingError struct{ n int }
 
 func (e *missingError) Error() string {
-	return size.Of(e.n, "record") + " can't be read and so can't be exported; all others were"
+	return size.Plural(e.n, "record") + " can't be read and so can't be exported; all others were"
 }
 
 // An exporter writes runs and their trials in one format.

@@ -98,7 +98,7 @@ func (a *app) remove(db *store.Store, ids []string, yes, asJSON bool) error {
 		}
 		trials += len(slots)
 	}
-	what := fmt.Sprintf("%s (%s) with %s", size.Of(len(ids), "run"), listed(ids), size.Of(trials, "trial"))
+	what := fmt.Sprintf("%s (%s) with %s", size.Plural(len(ids), "run"), listed(ids), size.Plural(trials, "trial"))
 	if !yes {
 		ok, err := a.confirm("Remove " + what + "?")
 		if err != nil {

@@ -120,7 +120,7 @@ func printRun(w io.Writer, r *record.Run) {
 		fmt.Fprintf(t, "%s\t%s\n", name, printable(fmt.Sprintf(format, args...)))
 	}
 	line("Run", "%s, %s", r.ID, statusWords(r.Status, r.PlanText != ""))
-	line("Plan", "%s, %s, seed %d, margin %g", r.Plan, size.Of(r.Blocks, "block"), r.Seed, r.Margin)
+	line("Plan", "%s, %s, seed %d, margin %g", r.Plan, size.Plural(r.Blocks, "block"), r.Seed, r.Margin)
 	if r.Quick {
 		line("", "quick: too few blocks to prove anything")
 	}
@@ -128,7 +128,7 @@ func printRun(w io.Writer, r *record.Run) {
 	line("Command", "%s", r.Command)
 	m := r.Machine
 	line("Machine", "%s: %s, %s, %s, %s (%s), %s of memory, cgroup %s, clock %s", m.Hostname, m.OS, m.Kernel, m.Arch,
-		size.Of(m.CPUs, "CPU"), m.CPUModel, size.Bytes(m.Memory), m.Cgroup, m.Clock)
+		size.Plural(m.CPUs, "CPU"), m.CPUModel, size.Bytes(m.Memory), m.Cgroup, m.Clock)
 	if m.Virtual != "" {
 		line("", "a virtual machine (%s)", m.Virtual)
 	}
@@ -172,11 +172,11 @@ func printSkipped(w io.Writer, all []record.Skip) {
 		}
 	}
 	for _, reason := range reasons {
-		at := size.Of(len(workloads[reason]), "workload")
+		at := size.Plural(len(workloads[reason]), "workload")
 		if len(workloads[reason]) == 1 {
 			at = workloads[reason][0]
 		}
-		fmt.Fprintf(w, "  %s of %s at %s: %s\n", size.Of(cells[reason], "cell"), printable(strings.Join(spots[reason], ", ")), printable(at), printable(reason))
+		fmt.Fprintf(w, "  %s of %s at %s: %s\n", size.Plural(cells[reason], "cell"), printable(strings.Join(spots[reason], ", ")), printable(at), printable(reason))
 	}
 }
 

@@ -55,7 +55,7 @@ func printCommand(line func(name, format string, args ...any), end *workload.Com
 	if end.Signal != "" {
 		how = "signal " + end.Signal
 	}
-	line("Program", "%s; %s with %s in its destination", how, size.Of(int(end.Files), "file"), size.Bytes(end.Bytes))
+	line("Program", "%s; %s with %s in its destination", how, size.Plural(int(end.Files), "file"), size.Bytes(end.Bytes))
 	for _, out := range []struct {
 		name, text string
 		bytes      int64
@@ -77,7 +77,7 @@ func printTrial(w io.Writer, t *record.Trial) {
 	}
 	c := t.Cell
 	line("Trial", "%s, the %s of run %s, %s", trialName(t), ordinal(t.Order+1), t.Run, t.Status)
-	line("Cell", "workload %s, engine %s, place %s, limits %s, %s", c.Workload, c.Engine, c.Places(), c.Limits, size.Of(c.Clients, "client"))
+	line("Cell", "workload %s, engine %s, place %s, limits %s, %s", c.Workload, c.Engine, c.Places(), c.Limits, size.Plural(c.Clients, "client"))
 	line("Started", "%s (UTC); took %s, %s of it overhead", timeWord(t.Started), size.Duration(t.Wall), size.Duration(t.Overhead))
 	if t.Status == record.Done {
 		line("Value", "%s (%s)", figure(t.Value, t.Metric), t.Metric.Name)

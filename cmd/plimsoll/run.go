@@ -140,7 +140,7 @@ func (a *app) runPlan(ctx context.Context, f runFlags, args []string) error {
 		return err
 	}
 	if failed > 0 {
-		return &exitError{exitCellsFailed, fmt.Errorf("%s failed; the report says why", size.Of(failed, "trial"))}
+		return &exitError{exitCellsFailed, fmt.Errorf("%s failed; the report says why", size.Plural(failed, "trial"))}
 	}
 	return nil
 }

@@ -90,9 +90,9 @@ func (a *app) loadResumed(db *store.Store, id, blocks string) (*runJob, error) {
 	}
 	switch {
 	case blocks != "" && p.Blocks < run.Blocks:
-		return nil, usageError("run %s has %s: --blocks is how many it is to have in all, %d or more", id, size.Of(run.Blocks, "block"), run.Blocks+1)
+		return nil, usageError("run %s has %s: --blocks is how many it is to have in all, %d or more", id, size.Plural(run.Blocks, "block"), run.Blocks+1)
 	case run.Status == record.Done && p.Blocks == run.Blocks:
-		return nil, usageError("run %s is complete with %s: there is nothing to resume; --blocks %d adds some", id, size.Of(run.Blocks, "block"), run.Blocks+plan.DefaultBlocks)
+		return nil, usageError("run %s is complete with %s: there is nothing to resume; --blocks %d adds some", id, size.Plural(run.Blocks, "block"), run.Blocks+plan.DefaultBlocks)
 	}
 	if diff := fingerprint.Same(run.Machine, fingerprint.Machine(device.Host())); len(diff) > 0 {
 		return nil, usageError("run %s was begun on another machine (%s): begin a new one", id, strings.Join(diff, "; "))

@@ -39,7 +39,7 @@ func (t watchText) write(i *watch.Interval) string {
 			idle++
 		}
 	}
-	fmt.Fprintf(&b, "  %s, %d idle\n\n", size.Of(len(i.Subjects), "target"), idle)
+	fmt.Fprintf(&b, "  %s, %d idle\n\n", size.Plural(len(i.Subjects), "target"), idle)
 	rows := t.targets(i)
 	switch {
 	case len(i.Subjects) == 0 && !t.all:
@@ -330,7 +330,7 @@ func onScreen(text string, height, width int) string {
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	if room := height - 1; len(lines) > room && room > 1 {
 		more := len(lines) - room + 1
-		lines = append(lines[:room-1], fmt.Sprintf("... %s: a higher window, --devices or a TARGET shows them", size.Of(more, "more line")))
+		lines = append(lines[:room-1], fmt.Sprintf("... %s: a higher window, --devices or a TARGET shows them", size.Plural(more, "more line")))
 	}
 	var b strings.Builder
 	b.WriteString("\x1b[H")

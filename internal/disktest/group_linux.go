@@ -7,8 +7,10 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -59,6 +61,32 @@ func (g Group) Put(file, text string) error {
 
 // Add moves a process and all of its threads into the group.
 func (g Group) Add(pid int) error { return g.Put("cgroup.procs", strconv.Itoa(pid)) }
+
+// Churn makes and removes groups below the group until the returned function is called, or the test's end, as a container may that starts and
+// ends jobs: each lives for up to six times step. Between two there is a pause. Those of another name don't get in each other's way.
+func (g Group) Churn(t testing.TB, name string, step, pause time.Duration) (stop func()) {
+	t.Helper()
+	var over atomic.Bool
+	var done sync.WaitGroup
+	done.Go(func() {
+		for i := 0; !over.Load(); i++ {
+			below := filepath.Join(string(g), fmt.Sprintf("%s%d", name, i))
+			if err := os.Mkdir(below, 0o755); err != nil {
+				t.Error(err)
+				return
+			}
+			time.Sleep(time.Duration(i%7) * step)
+			if err := os.Remove(below); err != nil {
+				t.Error(err)
+				return
+			}
+			time.Sleep(pause)
+		}
+	})
+	stop = func() { over.Store(true); done.Wait() }
+	t.Cleanup(stop)
+	return stop
+}
 
 // Number is a device's number as the controllers want it: "7:0".
 func Number(t testing.TB, device string) string {

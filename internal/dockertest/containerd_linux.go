@@ -13,7 +13,7 @@ func startContainerdAlone(t testing.TB) *Daemon {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, to start containerd")
 	}
-	containerd, ctr := find(t, "containerd"), find(t, "ctr")
+	containerd, ctr := Program(t, "containerd"), Program(t, "ctr")
 	d := &Daemon{Dir: tempDir(t), Env: programsFirst(os.Environ())}
 	t.Cleanup(func() { d.stop(t) })
 	d.Host = "unix://" + filepath.Join(d.Dir, "containerd.sock")

@@ -22,8 +22,8 @@ func startDocker(t testing.TB, config string) *Daemon {
 		t.Skip("needs root, to start a Docker daemon")
 	}
 	env := programsFirst(os.Environ())
-	dockerd := find(t, "dockerd")
-	containerd := find(t, "containerd")
+	dockerd := Program(t, "dockerd")
+	containerd := Program(t, "containerd")
 	d := &Daemon{Dir: tempDir(t), config: config}
 	t.Cleanup(func() { d.stop(t) })
 	d.Host = "unix://" + filepath.Join(d.Dir, "docker.sock")
@@ -115,15 +115,9 @@ func (d *Daemon) stop(t testing.TB) {
 	}
 }
 
-// Program returns the path of a program that the daemons of tests use, such as runc: that of PLIMSOLL_DOCKERD, or else the
-// installed one. It skips the test where there is none.
+// Program returns the path of a program that the daemons of tests use, such as runc: that in PLIMSOLL_DOCKERD, or else the installed
+// one. It skips the test where there is none.
 func Program(t testing.TB, name string) string {
-	t.Helper()
-	return find(t, name)
-}
-
-// find returns the path of a program in PLIMSOLL_DOCKERD, or else of the installed one.
-func find(t testing.TB, name string) string {
 	t.Helper()
 	if dir := os.Getenv(EnvPrograms); dir != "" {
 		path := filepath.Join(dir, name)

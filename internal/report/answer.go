@@ -316,7 +316,7 @@ func all(n, of int) string {
 	case n == of && n > 2:
 		return fmt.Sprintf("all %d workloads", n)
 	}
-	return fmt.Sprintf("%d of %s", n, size.Of(of, "workload"))
+	return fmt.Sprintf("%d of %s", n, size.Plural(of, "workload"))
 }
 
 // names lists workloads out of so many, four at most by name.

@@ -37,7 +37,7 @@ func (g *gathered) compare(r *Report, opt Options) {
 			case own == groups[j]:
 				c.Kind, c.Verdict = Base, "baseline"
 			case own == nil || !slices.ContainsFunc(own.trials, measured):
-				c.Kind, c.Verdict = Missing, fmt.Sprintf("no baseline with %s", size.Of(c.Clients, "client"))
+				c.Kind, c.Verdict = Missing, fmt.Sprintf("no baseline with %s", size.Plural(c.Clients, "client"))
 			default:
 				pairs = append(pairs, stats.Pair{Cell: index[groups[j]], Baseline: index[own], Control: c.Control})
 				to = append(to, func(x stats.Comparison) {
@@ -176,7 +176,7 @@ func (c *Cell) fail() {
 	c.Kind = Failed
 	c.Verdict = "FAILED"
 	if c.FailedN > 0 {
-		c.Verdict = fmt.Sprintf("FAILED in %s", size.Of(c.FailedN, "trial"))
+		c.Verdict = fmt.Sprintf("FAILED in %s", size.Plural(c.FailedN, "trial"))
 	}
 }
 

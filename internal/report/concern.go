@@ -34,7 +34,7 @@ type Concern struct {
 // text is the sentence on a concern: what was seen where it was worst, and how often.
 func (c Concern) text() string {
 	at := c.Workload + ", " + c.Cell
-	trials := size.Of(c.Trials, "trial")
+	trials := size.Plural(c.Trials, "trial")
 	if c.Cells == 1 {
 		return c.Text + " (" + trials + " of " + at + ")"
 	}
@@ -42,7 +42,7 @@ func (c Concern) text() string {
 	if c.Graded {
 		which = "worst"
 	}
-	return fmt.Sprintf("%s (%s in %d of %s; this is the %s: %s)", c.Text, trials, c.Cells, size.Of(c.OfCells, "cell"), which, at)
+	return fmt.Sprintf("%s (%s in %d of %s; this is the %s: %s)", c.Text, trials, c.Cells, size.Plural(c.OfCells, "cell"), which, at)
 }
 
 // addConcerns merges the footnotes of all workloads by kind, those that touch most
@@ -143,7 +143,7 @@ func (r *Report) doubtText() string {
 			"take them for what the machine did just then", n)
 	}
 	return fmt.Sprintf("%d of %s %s in doubt (!): half or more of the trials behind %s, or of the baseline's, don't show what they seem to",
-		n, size.Of(of, "figure"), plural(n, "is", "are"), plural(n, "it", "them"))
+		n, size.Plural(of, "figure"), plural(n, "is", "are"), plural(n, "it", "them"))
 }
 
 // A FailureGroup is what trials of one or more cells died of.

@@ -34,7 +34,7 @@ func describe(s workload.Spec) string {
 			if h.KeepAlive {
 				kept = " that are kept"
 			}
-			return fmt.Sprintf("%s requests of %s over %s%s: a closed loop", commas(strconv.Itoa(h.Requests)), h.Address, size.Of(h.Concurrency, "connection"), kept)
+			return fmt.Sprintf("%s requests of %s over %s%s: a closed loop", commas(strconv.Itoa(h.Requests)), h.Address, size.Plural(h.Concurrency, "connection"), kept)
 		}
 	case workload.Tree:
 		again := ""
@@ -46,7 +46,7 @@ func describe(s workload.Spec) string {
 		if c := s.Command; c != nil {
 			text := "run " + strings.Join(c.Argv, " ")
 			if c.Site != nil {
-				text += fmt.Sprintf(" on a site of %s in %s files of %s", size.Of(c.Site.Posts, "post"), commas(strconv.Itoa(c.Site.Files)), bytesText(c.Site.Bytes))
+				text += fmt.Sprintf(" on a site of %s in %s files of %s", size.Plural(c.Site.Posts, "post"), commas(strconv.Itoa(c.Site.Files)), bytesText(c.Site.Bytes))
 			}
 			return text + readsText(s.Reads)
 		}
@@ -87,8 +87,8 @@ func describeJob(j load.Job, s workload.SteadyState) string {
 	add(j.Direct, "direct")
 	add(!j.Direct, "buffered")
 	add(j.Sync != "", "O_%s", strings.ToUpper(j.Sync))
-	add(j.Fsync > 0, "fsync every %s", size.Of(j.Fsync, "write"))
-	add(j.FDataSync > 0, "fdatasync every %s", size.Of(j.FDataSync, "write"))
+	add(j.Fsync > 0, "fsync every %s", size.Plural(j.Fsync, "write"))
+	add(j.FDataSync > 0, "fdatasync every %s", size.Plural(j.FDataSync, "write"))
 	add(j.EndFsync, "fsync at the end")
 	open := j.OpenLoop()
 	add(!open && j.RateIOPS > 0, "%ss at most %d/s%s", j.RateOnly, j.RateIOPS, process(j))
@@ -101,7 +101,7 @@ func describeJob(j load.Job, s workload.SteadyState) string {
 	add(j.PercentageRandom != nil && *j.PercentageRandom < 100, "%d %% at random offsets", deref(j.PercentageRandom))
 	add(j.BlockAlign > 0, "aligned to %s", bytesText(j.BlockAlign))
 	add(j.Data == load.DataZero, "of zeros")
-	add(j.Data == load.DataPattern, "of a pattern of %s", size.Of(len(j.Pattern), "byte"))
+	add(j.Data == load.DataPattern, "of a pattern of %s", size.Plural(len(j.Pattern), "byte"))
 	add(len(j.CPUs) > 0, "on processors %s", strings.Trim(fmt.Sprint(j.CPUs), "[]"))
 	add(j.Compress > 0, "%d %% zeros", j.Compress)
 	add(j.Dedupe > 0, "%d %% copies", j.Dedupe)

@@ -71,7 +71,7 @@ const neighbour = "neighbour"
 
 // why explains a Next, to stand beside its command or in its place.
 func (n *Next) why() string {
-	open := size.Of(n.Open, "cell") + " " + plural(n.Open, "is", "are") + " not settled"
+	open := size.Plural(n.Open, "cell") + " " + plural(n.Open, "is", "are") + " not settled"
 	if n.Command == "" {
 		busy := ""
 		if n.Busy {

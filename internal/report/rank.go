@@ -40,9 +40,9 @@ func (x Ratio) sound() bool { return x.Ratio.Known() && x.Ratio > 0 && !x.Doubt 
 
 // comparedText says with what the places are compared and how they are put in order.
 func (r *Report) comparedText() string {
-	s := fmt.Sprintf("Compared with %s over %s, ", r.Against, size.Of(len(r.Workloads), "workload"))
+	s := fmt.Sprintf("Compared with %s over %s, ", r.Against, size.Plural(len(r.Workloads), "workload"))
 	if r.severalClients() {
-		s = fmt.Sprintf("Compared with %s with as many clients over %s, ", r.Against, size.Of(len(r.Workloads), "workload"))
+		s = fmt.Sprintf("Compared with %s with as many clients over %s, ", r.Against, size.Plural(len(r.Workloads), "workload"))
 	}
 	switch n := len(r.Ranked); {
 	case n == 0:
@@ -55,7 +55,7 @@ func (r *Report) comparedText() string {
 
 func rankedNames(names []string) string {
 	if len(names) > 4 {
-		return size.Of(len(names), "workload")
+		return size.Plural(len(names), "workload")
 	}
 	s := names[0]
 	for i, n := range names[1:] {

@@ -18,13 +18,13 @@ func remarks(r *Report, g *gathered, opt Options) []Remark {
 		out = append(out, Remark{grade, fmt.Sprintf(format, args...)})
 	}
 	if r.Run.Quick {
-		add(record.Doubt, "%s %s nothing: %s orders of magnitude; take 6 or more for verdicts (the plan's own number, or --blocks)", size.Of(r.Run.Blocks, "block"), plural(r.Run.Blocks, "proves", "prove"), plural(r.Run.Blocks, "it shows", "they show"))
+		add(record.Doubt, "%s %s nothing: %s orders of magnitude; take 6 or more for verdicts (the plan's own number, or --blocks)", size.Plural(r.Run.Blocks, "block"), plural(r.Run.Blocks, "proves", "prove"), plural(r.Run.Blocks, "it shows", "they show"))
 	}
 	if text := unfinished(r, g, opt); text != "" {
 		add(record.Doubt, "%s", text)
 	}
 	if n, of := failedCells(r); n > 0 {
-		add(record.Doubt, "%d of %s had failed trials", n, size.Of(of, "cell"))
+		add(record.Doubt, "%d of %s had failed trials", n, size.Plural(of, "cell"))
 	}
 	out = append(out, runWarnings(r.Run.Warnings)...)
 	for _, text := range r.ioEngineTexts() {
@@ -34,11 +34,11 @@ func remarks(r *Report, g *gathered, opt Options) []Remark {
 		add(record.Note, "%s", text)
 	}
 	if c := r.Run.Ceiling; c.IOPS > 0 {
-		add(record.Note, "the load generator's own ceiling is %s a thread on a null target (%s)", rateText(c.IOPS, "I/Os"), size.Of(c.CPUs, "CPU"))
+		add(record.Note, "the load generator's own ceiling is %s a thread on a null target (%s)", rateText(c.IOPS, "I/Os"), size.Plural(c.CPUs, "CPU"))
 	} else {
 		add(record.Note, "the load generator's own ceiling was not measured")
 	}
-	add(record.Note, "%s of %s, each block in a fresh random order, seed %d", size.Of(len(g.trials), "trial"), blocksText(r, g), r.Run.Seed)
+	add(record.Note, "%s of %s, each block in a fresh random order, seed %d", size.Plural(len(g.trials), "trial"), blocksText(r, g), r.Run.Seed)
 	slices.SortStableFunc(out, func(a, b Remark) int { return severityOrder(a.Severity) - severityOrder(b.Severity) })
 	return out
 }
@@ -63,7 +63,7 @@ func runWarnings(all []record.Warning) []Remark {
 	}
 	for i, n := range more {
 		if n > 0 {
-			out[i].Text += fmt.Sprintf(" (and so %s)", size.Of(n, "other cell"))
+			out[i].Text += fmt.Sprintf(" (and so %s)", size.Plural(n, "other cell"))
 		}
 	}
 	return out
@@ -71,9 +71,9 @@ func runWarnings(all []record.Warning) []Remark {
 
 func blocksText(r *Report, g *gathered) string {
 	if n := len(g.blocks); n != r.Run.Blocks {
-		return fmt.Sprintf("%s (%d were asked for)", size.Of(n, "block"), r.Run.Blocks)
+		return fmt.Sprintf("%s (%d were asked for)", size.Plural(n, "block"), r.Run.Blocks)
 	}
-	return size.Of(r.Run.Blocks, "block")
+	return size.Plural(r.Run.Blocks, "block")
 }
 
 // unfinished says how much of a run that didn't come to its end was measured.
@@ -93,12 +93,12 @@ func unfinished(r *Report, g *gathered, opt Options) string {
 	if how == "" {
 		how = "the run's status is " + r.Run.Status
 	}
-	text := fmt.Sprintf("%s: %s measured", how, size.Of(len(g.trials), "trial"))
+	text := fmt.Sprintf("%s: %s measured", how, size.Plural(len(g.trials), "trial"))
 	if g.run.PlanText == "" {
 		return text // A line of another tool: its command alone repeats it.
 	}
 	return fmt.Sprintf("%s, %d of %s complete; plimsoll run --resume %s%s measures the rest",
-		text, whole, size.Of(r.Run.Blocks, "block"), r.Run.ID, opt.Flags)
+		text, whole, size.Plural(r.Run.Blocks, "block"), r.Run.ID, opt.Flags)
 }
 
 func failedCells(r *Report) (failed, all int) {

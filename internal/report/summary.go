@@ -83,7 +83,7 @@ func (r *Report) limitsText() string {
 			worst = l
 		}
 	}
-	s := fmt.Sprintf("%d of %s held", by[proof.Held], size.Of(len(r.Limits), "limit"))
+	s := fmt.Sprintf("%d of %s held", by[proof.Held], size.Plural(len(r.Limits), "limit"))
 	if n := by[proof.Unproved]; n > 0 {
 		s += fmt.Sprintf("; %d unproved", n)
 	}

@@ -93,5 +93,5 @@ func (c *Cell) outlierText() string {
 		blocks = append(blocks, record.BlockName(b))
 	}
 	return fmt.Sprintf("%s: %s far off the others, in %s; nothing was left out",
-		c.Label, plural(len(blocks), "a trial lies", size.Of(len(blocks), "trial")+" lie"), strings.Join(blocks, ", "))
+		c.Label, plural(len(blocks), "a trial lies", size.Plural(len(blocks), "trial")+" lie"), strings.Join(blocks, ", "))
 }

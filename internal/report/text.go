@@ -132,7 +132,7 @@ func whenText(run record.Run) string {
 func machineText(m record.Machine) string {
 	parts := []string{m.Hostname, strings.TrimSpace(m.OS + " " + m.Kernel + " " + m.Arch)}
 	if m.CPUs > 0 {
-		parts = append(parts, strings.TrimSpace(size.Of(m.CPUs, "CPU")+" "+m.CPUModel))
+		parts = append(parts, strings.TrimSpace(size.Plural(m.CPUs, "CPU")+" "+m.CPUModel))
 	}
 	if m.Memory > 0 {
 		parts = append(parts, fmt.Sprintf("%.1f GiB memory", float64(m.Memory)/(1<<30)))
@@ -291,7 +291,7 @@ func (w *Workload) thin() string {
 	}
 	where := strings.Join(cells, ", ")
 	if len(cells) > 3 {
-		where = size.Of(len(cells), "cell")
+		where = size.Plural(len(cells), "cell")
 	}
 	only := commas(strconv.FormatUint(least, 10))
 	if most > least {
@@ -346,7 +346,7 @@ func (p *textPage) asides(w *Workload) {
 
 // text is the sentence on a failure.
 func (f Failure) text() string {
-	s := "FAILED in " + size.Of(f.Trials, "trial")
+	s := "FAILED in " + size.Plural(f.Trials, "trial")
 	if f.Phase != "" {
 		s += " at " + f.Phase
 	}

@@ -136,7 +136,7 @@ func inTrials(n, of int) string {
 	case n == of && n > 2:
 		return fmt.Sprintf("in all %d trials", n)
 	}
-	return fmt.Sprintf("in %d of %s", n, size.Of(of, "trial"))
+	return fmt.Sprintf("in %d of %s", n, size.Plural(of, "trial"))
 }
 
 // severity takes what is no Doubt for a Note.

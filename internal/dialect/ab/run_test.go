@@ -178,7 +178,8 @@ func TestTimesAreThoseOfTheSocket(t *testing.T) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	for _, x := range r.Timings {
-		if x.Processing()-x.Wait < 90_000 || x.Connect > x.Total || x.Start < time.Now().Add(-time.Minute).UnixMicro() {
+		// A client that is told late of what has come, or of what it has sent, sees less of a wait, and all of it in the total.
+		if x.Processing()-x.Wait < 45_000 || x.Total < 90_000 || x.Connect > x.Total || x.Start < time.Now().Add(-time.Minute).UnixMicro() {
 			t.Errorf("%+v", x)
 		}
 	}
@@ -192,7 +193,7 @@ func TestTimesAreThoseOfTheSocket(t *testing.T) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	for i, x := range r.Timings {
-		if x.Wait < 50_000 || i > 0 && x.Connect != 0 {
+		if x.Wait < 25_000 || x.Total < 50_000 || i > 0 && x.Connect != 0 {
 			t.Errorf("%+v", x)
 		}
 	}

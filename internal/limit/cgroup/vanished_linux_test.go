@@ -2,13 +2,10 @@ package cgroup
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -16,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/disktest"
 	"plimsoll/internal/limit"
 )
 
@@ -40,28 +38,10 @@ func vanishing(t *testing.T) (l *lab, dir string) {
 // Their files said "no such device", which ended each of these now and then.
 func TestVanishing(t *testing.T) {
 	l, dir := vanishing(t)
-	var stop atomic.Bool
-	var done sync.WaitGroup
-	for n := range 2 {
-		done.Go(func() {
-			for i := 0; !stop.Load(); i++ {
-				// It lives for some of the time only: what comes without end is another matter (TestV1Unsettled).
-				below := filepath.Join(dir, fmt.Sprintf("x%d-%d", n, i))
-				if err := os.Mkdir(below, 0o755); err != nil {
-					t.Error(err)
-					return
-				}
-				time.Sleep(time.Duration(i%7) * 20 * time.Microsecond)
-				if err := os.Remove(below); err != nil {
-					t.Error(err)
-					return
-				}
-				time.Sleep(200 * time.Microsecond)
-			}
-		})
+	for _, name := range []string{"x", "y"} {
+		// With a pause: what comes without end is another matter (TestV1Unsettled).
+		defer disktest.Group(dir).Churn(t, name, 20*time.Microsecond, 200*time.Microsecond)()
 	}
-	defer done.Wait()
-	defer stop.Store(true)
 	rates := limit.Limits{ReadBPS: 2 * mib, WriteBPS: 2 * mib, ReadIOPS: 200, WriteIOPS: 200}
 	unsettled := 0
 	const times = 1500

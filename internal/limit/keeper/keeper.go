@@ -184,7 +184,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 		return err
 	}
 	defer k.hush()
-	k.logf("keeper %d: %s of %s", os.Getpid(), size.Of(len(k.rules()), "rule"), k.opt.Policy)
+	k.logf("keeper %d: %s of %s", os.Getpid(), size.Plural(len(k.rules()), "rule"), k.opt.Policy)
 	events := k.holder.Finder.Events(ctx)
 	disks := diskEvents(ctx)
 	check, poll, all := time.NewTicker(k.opt.Check), time.NewTicker(k.opt.Poll), time.NewTicker(k.opt.Sync)

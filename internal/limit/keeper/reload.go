@@ -136,7 +136,7 @@ func (k *Keeper) reloadPolicy(now bool) {
 	k.loaded, k.told = p, nil
 	k.mu.Unlock()
 	k.ceiling.forget()
-	k.logf("policy loaded: %s of %s", size.Of(len(p.policy.Rules), "rule"), k.opt.Policy)
+	k.logf("policy loaded: %s of %s", size.Plural(len(p.policy.Rules), "rule"), k.opt.Policy)
 	for _, e := range k.all() {
 		k.background(func() {
 			e.mu.Lock()

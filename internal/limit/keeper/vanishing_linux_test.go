@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,24 +19,8 @@ func TestVanishing(t *testing.T) {
 	eventually(t, "the keeper is done with it", func() bool { return b.said("held to") })
 	looks := b.k.looks.Load()
 	began, cpu := time.Now(), used(t)
-	var stop atomic.Bool
-	var done sync.WaitGroup
-	done.Go(func() {
-		for i := 0; !stop.Load(); i++ {
-			below := filepath.Join(string(b.group), fmt.Sprintf("x%d", i))
-			if err := os.Mkdir(below, 0o755); err != nil {
-				t.Error(err)
-				return
-			}
-			time.Sleep(time.Duration(i%7) * 100 * time.Microsecond)
-			if err := os.Remove(below); err != nil {
-				t.Error(err)
-				return
-			}
-		}
-	})
-	defer done.Wait()
-	defer stop.Store(true)
+	stop := b.group.Churn(t, "x", 100*time.Microsecond, 0)
+	defer stop()
 	var longest time.Duration
 	for i := range 20 {
 		time.Sleep(100 * time.Millisecond)
