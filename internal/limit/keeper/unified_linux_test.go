@@ -34,6 +34,13 @@ func (b *bench) max(g disktest.Group, want string) {
 	})
 }
 
+// released waits until the keeper is done with the removal of all its limits of the group. It looks at what it has written once more, and
+// writes again what somebody changes before that.
+func (b *bench) released() {
+	b.t.Helper()
+	eventually(b.t, "the keeper is done with the removal", func() bool { return b.said("no rule limits it any more") })
+}
+
 // writes begins to write so many MiB to the disk directly, in a group. Its end is waited for with the function.
 func (b *bench) writes(g disktest.Group, mib, at int) (wait func()) {
 	b.t.Helper()
@@ -114,6 +121,7 @@ func TestUnified(t *testing.T) {
 	b.k.Reload()
 	// That was somebody else's by then, and comes back.
 	b.max(b.group, "rbps=max wbps=7000000 riops=500 wiops=max")
+	b.released()
 	if err := b.group.Put("io.max", b.number+" wbps=max riops=max"); err != nil {
 		t.Fatal(err)
 	}
@@ -138,6 +146,7 @@ func TestUnifiedNone(t *testing.T) {
 	b.write("rules: []\n")
 	b.k.Reload()
 	b.max(b.group, "rbps=max wbps=5000000 riops=500 wiops=max")
+	b.released()
 	// Nothing was there before: the keeper's own goes with max.
 	if err := b.group.Put("io.max", b.number+" wbps=max riops=max"); err != nil {
 		t.Fatal(err)
