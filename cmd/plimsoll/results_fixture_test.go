@@ -54,6 +54,7 @@ func results(t *testing.T) (state string, trials []record.Trial) {
 			mustDo(t, db.PutTrial(tr))
 			tr.Started = tr.Started.Add(time.Hour)
 			tr.Error = "=killed again"
+			tr.Waits = []string{"worker trial (process 7): 1 \x1b[31mstopped"}
 			trials = append(trials, tr)
 		} else {
 			trials = append(trials, tr)

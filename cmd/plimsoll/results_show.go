@@ -217,4 +217,7 @@ func printFailure(w io.Writer, t *record.Trial) {
 	for line := range strings.Lines(t.Log) {
 		fmt.Fprintf(w, "    | %s\n", printable(strings.TrimRight(line, "\r\n")))
 	}
+	for _, line := range t.Waits {
+		fmt.Fprintf(w, "    at its end: %s\n", printable(line))
+	}
 }

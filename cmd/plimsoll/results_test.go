@@ -115,7 +115,7 @@ func TestResultsShow(t *testing.T) {
 		"mixed: psync, docker volume forbids", "1 cell of docker volume at mixed: no daemon answers",
 		"doubt (quick): Three blocks prove nothing.",
 		"mixed/host/dir 2 0 2 1.5 k/s 1.5 k/s 1.5 k/s 100 µs ", "mixed/host/volume 1 1 2 ",
-		"Failed\n mixed/host/volume, block 2\n in measure: =killed again\n it got as far as: 3 of 5 s\n | first?[31m line\n | second line\n",
+		"Failed\n mixed/host/volume, block 2\n in measure: =killed again\n it got as far as: 3 of 5 s\n | first?[31m line\n | second line\n at its end: worker trial (process 7): 1 ?[31mstopped\n",
 		"Warnings of trials\n doubt (steady): The rate fell by 10 % to 1.5 KiB.\n in 4 trials; the figures are those of mixed/host/dir, block 1\n note (clock)",
 	} {
 		if !strings.Contains(got, want) {

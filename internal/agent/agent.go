@@ -38,6 +38,9 @@ type Agent struct {
 	quit chan struct{}
 	// open is the trial that was asked for and has not ended, if any.
 	open string
+	// phase is what the trial was told to do last, its layout or its measured window, and since when.
+	phase string
+	since time.Time
 	// unfit is set when no further trial may run.
 	unfit bool
 }
@@ -193,7 +196,7 @@ func (a *Agent) drain(ctx context.Context) error {
 // Prepare asks for a trial and waits until its files are laid out. When ctx ends
 // first the trial is stopped, as Wait does.
 func (a *Agent) Prepare(ctx context.Context, id string, spec workload.Spec) error {
-	a.open = id
+	a.open, a.phase, a.since = id, wire.PhasePrepare, time.Now()
 	if err := a.out.Send(wire.Message{Run: &wire.Run{ID: id, Spec: spec}}); err != nil {
 		return a.lost()
 	}
@@ -246,6 +249,7 @@ func (e noProgram) Is(target error) bool { return target == workload.ErrNoProgra
 
 // Start begins the trial that Prepare made ready.
 func (a *Agent) Start(id string) error {
+	a.phase, a.since = wire.PhaseRun, time.Now()
 	if err := a.out.Send(wire.Message{Start: &wire.Start{ID: id}}); err != nil {
 		return a.lost()
 	}
@@ -325,6 +329,8 @@ func (a *Agent) abandon(id string, cause error) error {
 	if errors.Is(cause, ErrLost) {
 		return cause
 	}
+	end := &TrialError{Phase: a.phase, Text: cause.Error(), err: cause}
+	end.Waits, end.Since = a.look(cause)
 	if err := a.out.Send(wire.Message{Stop: &wire.Stop{ID: id}}); err != nil {
 		return errors.Join(cause, a.lost())
 	}
@@ -336,13 +342,16 @@ func (a *Agent) abandon(id string, cause error) error {
 		case err != nil:
 			// It did not stop: the session is not fit for another trial.
 			a.unfit = true
-			return &TrialError{Phase: wire.PhaseRun, Text: cause.Error(), Log: a.Session.Log(), err: errors.Join(cause, ErrLost)}
+			end.Log, end.err = a.Session.Log(), errors.Join(cause, ErrLost)
+			return end
 		case m.Error != nil && m.Error.ID == id:
 			// Its signal was our own, and says nothing.
-			return &TrialError{Phase: m.Error.Phase, Text: cause.Error(), Log: m.Error.Log, Done: m.Error.Done, Command: m.Error.Command, err: cause}
+			end.Phase, end.Log, end.Done, end.Command = m.Error.Phase, m.Error.Log, m.Error.Done, m.Error.Command
+			return end
 		case m.Result != nil && m.Result.ID == id:
 			// It was done in the same moment.
-			return &TrialError{Phase: wire.PhaseRun, Text: cause.Error(), Log: a.Session.Log(), err: cause}
+			end.Log = a.Session.Log()
+			return end
 		}
 	}
 }

@@ -2,6 +2,8 @@ package agent
 
 import (
 	"fmt"
+	"time"
+
 	"plimsoll/internal/size"
 	"plimsoll/internal/wire"
 	"plimsoll/internal/workload"
@@ -22,6 +24,10 @@ type TrialError struct {
 	Done *load.Sample
 	// Command is what became of the trial's program; nil if it has none.
 	Command *workload.CommandEnd
+	// Waits are the lines of procfs.Waits on the worker's processes, and Since is how long the trial was in its phase, when it was
+	// ended by a deadline.
+	Waits []string
+	Since time.Duration
 
 	err error
 }

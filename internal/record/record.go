@@ -151,6 +151,9 @@ type Trial struct {
 	Phase    string `json:"phase,omitempty"`
 	Log      string `json:"log,omitempty"`
 	Progress string `json:"progress,omitempty"`
+	// Waits says what the processes of a trial that its timeout ended were doing then, a line each. Those of clients on other
+	// machines are not known.
+	Waits []string `json:"waits,omitempty"`
 	// Command is what became of the program of a failed trial that runs one: its exit status and what it said. That of a
 	// trial that worked is in its Results.
 	Command *workload.CommandEnd `json:"command,omitempty"`

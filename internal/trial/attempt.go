@@ -66,13 +66,17 @@ func unsettled(spec workload.Spec, f *flush) workload.Spec {
 // measure starts clients that are ready, and has it witnessed what they do.
 func (a *attempt) measure(ctx context.Context, t *record.Trial, id string, flush *flush) error {
 	// The witness looks at limits too, and may take what the cell's own replace for no other.
+	begin := time.Now()
 	hold, err := a.hold(ctx)
 	after := func(t *record.Trial) { t.Where = make([]record.Where, len(a.agents)) }
 	if a.witness != nil {
 		after = a.witness.Before(a.agents, a.target)
 	}
 	if err == nil {
-		if t.StartSkew, err = start(a.agents, id); err == nil {
+		if err = late(ctx, time.Since(begin)); err == nil {
+			t.StartSkew, err = start(a.agents, id)
+		}
+		if err == nil {
 			t.Results, err = a.wait(ctx, id, t.Spec)
 		}
 		after(t)
@@ -88,6 +92,16 @@ func (a *attempt) measure(ctx context.Context, t *record.Trial, id string, flush
 		t.Where[i].Foreign = hold.Foreign(t.Where[i].Foreign)
 	}
 	return err
+}
+
+// late says that the timeout came while plimsoll itself looked at what the clients stand on and set limits, if so: the workers have
+// nothing to do with it. After an interrupt it is the interrupt.
+func late(ctx context.Context, took time.Duration) error {
+	cause := context.Cause(ctx)
+	if !errors.Is(cause, context.DeadlineExceeded) {
+		return cause
+	}
+	return fmt.Errorf("%w: its workers were ready, and to look at the storage and set the limits took %v", cause, took.Round(time.Millisecond))
 }
 
 // hold puts the limits on I/O in force: after the layout of files, which is not what they are asked for.

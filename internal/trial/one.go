@@ -186,19 +186,18 @@ func fail(t *record.Trial, err error) {
 	t.Phase = "open"
 	var te *agent.TrialError
 	if errors.As(err, &te) {
-		t.Phase, t.Log, t.Progress, t.Command = te.Phase, te.Log, te.Progress(), te.Command
+		t.Phase, t.Log, t.Progress, t.Command, t.Waits = te.Phase, te.Log, te.Progress(), te.Command, te.Waits
 		if c := te.Command; c != nil {
 			t.Log = saidBy(c)
 		}
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		t.Phase = "timeout"
-		switch {
-		case te == nil:
-		case errors.Is(err, agent.ErrLost):
-			t.Error += ", and the worker doesn't answer"
-		default:
-			t.Error += " (it was in the phase " + te.Phase + ")"
+		if te != nil {
+			if errors.Is(err, agent.ErrLost) {
+				t.Error += ", and the worker doesn't answer"
+			}
+			t.Error += fmt.Sprintf(" (it was in the phase %s, for %v)", te.Phase, te.Since.Round(time.Millisecond))
 		}
 	}
 }

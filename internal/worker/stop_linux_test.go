@@ -3,8 +3,11 @@ package worker
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"plimsoll/internal/wire"
 	"plimsoll/internal/workload"
@@ -53,6 +56,37 @@ func TestAgentStopLeavesOrder(t *testing.T) {
 	p.wantError("3", wire.PhasePrepare, "")
 	if st, err := os.Stat(filepath.Join(dir, "made")); err == nil {
 		t.Errorf("a file of %d bytes was left half made", st.Size())
+	}
+	wantNoTrial(t, dir)
+}
+
+// TestAgentStopStuck: a trial that can't be stopped says what it was at before it is killed. Here it appends to a pipe that nobody
+// reads, which somebody has put in its file's place.
+func TestAgentStopStuck(t *testing.T) {
+	dir := t.TempDir()
+	p := serve(t, realWorker(t), dir)
+	p.run("1", workload.Spec{Name: "append", Kind: workload.Append, Count: workload.MaxCount})
+	p.wantReady("1")
+	p.send(wire.Message{Start: &wire.Start{ID: "1"}})
+	file, pipe := filepath.Join(dir, "append.log"), filepath.Join(dir, "pipe")
+	if err := unix.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		if _, err := os.Stat(file); err == nil {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("nothing is appended")
+		}
+	}
+	if err := os.Rename(pipe, file); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(100 * time.Millisecond) // So that it is in open, and not at its next look at the end.
+	p.send(wire.Message{Stop: &wire.Stop{ID: "1"}})
+	if e := p.wantError("1", wire.PhaseRun, ""); e.Signal == "" || !strings.Contains(e.Log, "still at work: goroutine 1 [syscall") || !strings.Contains(e.Log, "workload.appendOnce < ") {
+		t.Errorf("stopped with %+v, want it killed, and where it was in its log", e)
 	}
 	wantNoTrial(t, dir)
 }

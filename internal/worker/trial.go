@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"syscall"
@@ -37,6 +38,7 @@ func Trial(ctx context.Context, folders workload.Folders, in io.Reader, out io.W
 	}()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	defer watchEnd(ctx, os.Stderr)()
 	start, finish := make(chan wire.Message, 1), make(chan int, 1)
 	go listen(r, start, finish, cancel)
 	prepare := workload.PrepareIn
