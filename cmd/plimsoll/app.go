@@ -106,6 +106,7 @@ programs.
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.PersistentFlags().StringVar(&a.stateDir, "state", defaultStateDir(), "folder of the database and of Plimsoll's own data")
+	notEmpty(root, "state")
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(a.runCommand(), a.planCommand(), a.resultsCommand(), a.reportCommand(), a.limitCommand(), a.watchCommand(), a.daemonCommand(), a.doctorCommand(), a.versionCommand(), exitTopic())

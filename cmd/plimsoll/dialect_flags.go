@@ -57,7 +57,14 @@ func (a *app) splitDialect(args []string) (f dialectFlags, rest []string, err er
 		return func(_, v string) error { *to = v; return nil }
 	}
 	values := map[string]func(flag, value string) error{
-		"--engine": text(&f.engine), "--place": text(&f.place), "--image": text(&f.image), "--state": text(&a.stateDir),
+		"--engine": text(&f.engine), "--place": text(&f.place), "--image": text(&f.image),
+		"--state": func(flag, v string) error {
+			if v == "" {
+				return fmt.Errorf("%s: %w", flag, errEmpty)
+			}
+			a.stateDir = v
+			return nil
+		},
 		"--network": text(&f.network),
 		"--isolation": func(flag, v string) error {
 			f.isolation = v

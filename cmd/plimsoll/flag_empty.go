@@ -11,10 +11,13 @@ import (
 // were it the same as no flag, "clear web --device $DISK" would clear all devices.
 type filled struct{ pflag.Value }
 
+// errEmpty says that a flag's text is empty.
+var errEmpty = errors.New("it is empty: give it a value, or leave the flag out")
+
 // Set implements pflag.Value.
 func (v filled) Set(s string) error {
 	if s == "" {
-		return errors.New("it is empty: give it a value, or leave the flag out")
+		return errEmpty
 	}
 	return v.Value.Set(s)
 }
@@ -23,6 +26,9 @@ func (v filled) Set(s string) error {
 func notEmpty(cmd *cobra.Command, names ...string) {
 	for _, name := range names {
 		f := cmd.Flags().Lookup(name)
+		if f == nil {
+			f = cmd.PersistentFlags().Lookup(name)
+		}
 		f.Value = filled{f.Value}
 		if f.DefValue == "[]" {
 			f.DefValue = "" // That of an empty list is left out of the help by its type, which is now another.
