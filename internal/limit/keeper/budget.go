@@ -265,7 +265,9 @@ func (k *Keeper) applyBudget(e *entry, wanted map[Slot]Grant) {
 	if len(grants) == 0 && (err == nil || gone) {
 		e.gone = true
 		k.watch.remove(e)
-		_ = k.store.forget(e)
+		if e.unknown == "" {
+			_ = k.store.forget(e)
+		}
 		k.mu.Lock()
 		delete(k.budgets, e.target.Name)
 		k.mu.Unlock()
@@ -280,7 +282,8 @@ func (k *Keeper) applyBudget(e *entry, wanted map[Slot]Grant) {
 
 // oldBudgets lets go what an earlier keeper held and no rule wants any more. It is for when all containers are known.
 func (k *Keeper) oldBudgets() {
-	for _, p := range k.store.budgets() {
+	paths, _ := k.store.budgets()
+	for _, p := range paths {
 		k.mu.Lock()
 		if k.budgets[p] == nil {
 			k.budgets[p] = k.newBudget(p)
@@ -288,6 +291,7 @@ func (k *Keeper) oldBudgets() {
 		k.mu.Unlock()
 	}
 	k.applyBudgets()
+	k.tellLost()
 }
 
 // every lists all that is held: containers, what they have together, and the root group.

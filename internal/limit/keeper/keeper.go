@@ -101,6 +101,8 @@ type Keeper struct {
 	shares       map[string][]Grant
 	budgets      map[string]*entry
 	budgetFaults map[string]string
+	// lostTold are the notes of groups that were told in the log to be unreadable.
+	lostTold []string
 	// told are what was logged of data that gets past limits, since the policy was loaded.
 	told     map[string]bool
 	engines  map[string]Engine

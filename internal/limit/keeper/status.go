@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -124,11 +125,12 @@ func (k *Keeper) Status() Status {
 	}
 	budgets := slices.Collect(maps.Values(k.budgets))
 	k.mu.Unlock()
+	s.TogetherFaults = append(s.TogetherFaults, k.lostBudgets()...)
 	for _, e := range budgets {
 		s.Together = append(s.Together, e.view(end).status)
 	}
 	slices.SortFunc(s.Together, func(a, b ContainerStatus) int { return strings.Compare(a.Target, b.Target) })
-	slices.SortFunc(s.TogetherFaults, func(a, b Fault) int { return strings.Compare(a.Rule, b.Rule) })
+	slices.SortFunc(s.TogetherFaults, func(a, b Fault) int { return cmp.Or(strings.Compare(a.Rule, b.Rule), strings.Compare(a.Text, b.Text)) })
 	slices.SortFunc(s.Engines, func(a, b Engine) int { return strings.Compare(a.Name, b.Name) })
 	for _, e := range k.all() {
 		c := e.view(end).status

@@ -188,11 +188,14 @@ func (s *store) load(e *entry) (map[Slot]*Held, *known, error) {
 	return held, k.Known, nil
 }
 
+// errNoNote says of a file that keepers don't write such.
+var errNoNote = errors.New("it is no note of what is held")
+
 // check returns why a file of this boot is no note of what is held of an entry: there is none without a limit.
 func (k kept) check(s *store, e *entry) error {
 	switch {
 	case k.Boot != s.boot || len(k.Held) == 0:
-		return errors.New("it is no note of what is held")
+		return errNoNote
 	case k.PID != e.process.PID || k.StartTime != e.process.StartTime:
 		return fmt.Errorf("it is a note of process %d", k.PID)
 	}
@@ -251,16 +254,30 @@ func (s *store) files(pattern string) (paths []string) {
 	return paths
 }
 
-// budgets lists those groups.
-func (s *store) budgets() (paths []string) {
-	files := s.files(budgetFile + "*.json")
-	for _, f := range files {
+// budgets lists those groups. unread are the files that don't tell which group they are about, with why.
+func (s *store) budgets() (paths []string, unread map[string]error) {
+	unread = map[string]error{}
+	for _, f := range s.files(budgetFile + "*.json") {
 		var k kept
-		if b, err := regular.Read(f, noteMax); err == nil && json.Unmarshal(b, &k) == nil && k.Boot == s.boot && k.Group != "" {
+		b, err := regular.Read(f, noteMax)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			err = json.Unmarshal(b, &k)
+		}
+		switch {
+		case err != nil:
+			unread[f] = err
+		case k.Boot != s.boot && k.Boot != "":
+			// The kernel's limits went with that boot.
+		case k.Boot != s.boot || k.Group == "":
+			unread[f] = errNoNote
+		default:
 			paths = append(paths, k.Group)
 		}
 	}
-	return paths
+	return paths, unread
 }
 
 // group is the path of a group that containers have in common, "" for others.

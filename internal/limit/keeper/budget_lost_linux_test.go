@@ -1,0 +1,82 @@
+package keeper
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/limit/target"
+)
+
+// TestLostBudgets: a note of what containers have together that can't be read is a fault in the state and the log, until a rule holds the group
+// anew. It was passed over, so that nobody was told of a limit that stays.
+func TestLostBudgets(t *testing.T) {
+	const rule = "rules:\n- {name: shop, match: {name: \"/shop/*\"}, together: true, limits: {memory: 100MiB}}\n"
+	h, root := v2Holder(t, "/shop/web", "/shop/db")
+	r := start(t, Options{Holder: h, Check: hour}, rule)
+	limit := func() string {
+		b, err := os.ReadFile(filepath.Join(root, "cg/shop/memory.max"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.TrimSpace(string(b))
+	}
+	begin := func() {
+		for _, g := range []string{"/shop/web", "/shop/db"} {
+			r.k.Started(target.Target{Kind: target.Cgroup, Name: g, Running: true})
+		}
+	}
+	begin()
+	eventually(t, "it is held", func() bool { return limit() == "104857600" })
+	notes, err := filepath.Glob(filepath.Join(r.opt.Run, "held", budgetFile+"*.json"))
+	if err != nil || len(notes) != 1 {
+		t.Fatalf("notes %q, %v", notes, err)
+	}
+	for text, why := range map[string]string{
+		"": "unexpected end", `{"group":`: "unexpected end", "null": "no note of what is held", `{"held":[]}`: "no note of what is held", "[]": "cannot unmarshal",
+	} {
+		r.stop()
+		if err := os.WriteFile(notes[0], []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r.write("rules: []\n")
+		r.begin()
+		eventually(t, "it serves", func() bool { return Runs(r.opt.Run) })
+		r.k.oldBudgets()
+		s, err := Ask(r.opt.Run)
+		if err != nil || len(s.TogetherFaults) != 1 || !strings.Contains(s.TogetherFaults[0].Text, notes[0]) || !strings.Contains(s.TogetherFaults[0].Text, why) {
+			t.Errorf("%q: the state has %+v, %v", text, s.TogetherFaults, err)
+		}
+		if !r.said("what containers had together isn't known: " + notes[0]) {
+			t.Errorf("%q: the log doesn't tell", text)
+		}
+		if now := limit(); now != "104857600" {
+			t.Errorf("%q: memory.max is %s", text, now)
+		}
+		// A rule that wants it writes the note anew.
+		r.write(rule)
+		r.k.Reload()
+		begin()
+		eventually(t, "the fault goes", func() bool {
+			s := r.k.Status()
+			return len(s.TogetherFaults) == 0 && len(s.Together) == 1 && len(s.Together[0].Held) == 1 && len(s.Together[0].Faults) == 0
+		})
+	}
+	// Who has looked removes the file.
+	r.stop()
+	if err := os.WriteFile(notes[0], nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.write("rules: []\n")
+	r.begin()
+	if f := r.k.Status().TogetherFaults; len(f) != 1 {
+		t.Errorf("the state has %+v", f)
+	}
+	if err := os.Remove(notes[0]); err != nil {
+		t.Fatal(err)
+	}
+	if f := r.k.Status().TogetherFaults; len(f) != 0 {
+		t.Errorf("the file is removed: %+v", f)
+	}
+}
