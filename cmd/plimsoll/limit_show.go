@@ -41,8 +41,9 @@ type limitWide struct {
 	hold.Wide
 	// Now is what the kernel has there.
 	Now limit.Limits `json:"now"`
-	// Former is set where they were set when another device had the number.
-	Former bool `json:"former,omitempty"`
+	// Former is set where they were set when another device had the number, and Gone if none has it now: what they were set on has gone.
+	Former bool `json:"former"`
+	Gone   bool `json:"gone"`
 }
 
 // A limitShow is what show prints with --json.
@@ -218,7 +219,7 @@ func (l *limiter) wideNow(notes []hold.Wide) (all []limitWide, err error) {
 		return nil, limitError(err)
 	}
 	for _, n := range notes {
-		all = append(all, limitWide{n, states[0].Devices[n.Device], n.Former})
+		all = append(all, limitWide{n, states[0].Devices[n.Device], n.Former, n.Gone})
 	}
 	return all, nil
 }
@@ -250,8 +251,8 @@ func (a *app) showLimits(l *limiter, out limitShow) error {
 			now = "has nothing any more"
 		}
 		whose := "set for " + d.For
-		if d.Former {
-			whose += " when another device had that number"
+		if when := d.When(); when != "" {
+			whose += " " + when
 		}
 		row("device-wide, in the root group", "/", d.Disk+" ("+d.Device.String()+")", now, whose+": "+limitWords(d.Limits))
 	}
@@ -272,6 +273,11 @@ func (a *app) showLimits(l *limiter, out limitShow) error {
 		}
 		for _, n := range s.Notes {
 			fmt.Fprintln(a.stdout, clean.Line(fmt.Sprintf("%s: note: %s", s.Part.Name, n)))
+		}
+	}
+	for _, d := range out.DeviceWide {
+		if d.When() != "" {
+			fmt.Fprintln(a.stdout, clean.Line("note: "+d.Still(a.stateFlag())))
 		}
 	}
 	if out.Scope == nil {

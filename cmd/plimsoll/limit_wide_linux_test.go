@@ -221,11 +221,11 @@ func TestLimitNumberReused(t *testing.T) {
 			t.Errorf("show: %s", text)
 		}
 		disktest.Reattach(t, loop, other)
-		if text, want := l.do(t, exitDone, "show", "--device-wide"), "set for "+name+" when another device had that number: write_bps=6MiB"; !strings.Contains(text, want) {
-			t.Errorf("show: no %q in\n%s", want, text)
+		if text, want := l.do(t, exitDone, "show", "--device-wide"), "set for "+name+" when another device had that number: write_bps=6MiB"; !strings.Contains(text, want) || !strings.Contains(text, "plimsoll limit clear "+name+" --state "+l.state+" removes it") {
+			t.Errorf("show: no %q, with what removes it, in\n%s", want, text)
 		}
 		var got limitShow
-		if err := json.Unmarshal([]byte(l.do(t, exitDone, "show", "--device-wide", "--json")), &got); err != nil || len(got.DeviceWide) != 1 || !got.DeviceWide[0].Former {
+		if err := json.Unmarshal([]byte(l.do(t, exitDone, "show", "--device-wide", "--json")), &got); err != nil || len(got.DeviceWide) != 1 || !got.DeviceWide[0].Former || got.DeviceWide[0].Gone {
 			t.Errorf("show --json: %+v, %v", got.DeviceWide, err)
 		}
 		l.do(t, exitDone, "clear", clear)

@@ -58,9 +58,30 @@ func (w Wide) cleared() string {
 	return "plimsoll limit clear " + w.For
 }
 
-// still says that another device than w's has its limits.
-func (w Wide) still() string {
-	return fmt.Sprintf("the root group still has %s, set for %s when another device had that number; %s removes it", w, w.For, w.cleared())
+// When says what has become of the device that w was set on, "" if that is there as it was.
+func (w Wide) When() string {
+	switch {
+	case w.Gone:
+		return "on a device that has gone"
+	case w.Former:
+		return "when another device had that number"
+	}
+	return ""
+}
+
+// Still says of limits whose device isn't there as it was that the kernel has them still, and which command removes them. flags
+// are what it has to be given besides.
+func (w Wide) Still(flags string) string {
+	s := fmt.Sprintf("the root group still has %s, set for %s %s; ", w, w.For, w.When())
+	if w.Gone {
+		s += "whatever gets that number next is held to it; "
+	}
+	return s + w.cleared() + flags + " removes it"
+}
+
+// vacant reports whether nothing is in the device that has a number now, such as a loop device without a file.
+func vacant(f device.FS, n cgroup.Device) bool {
+	return device.Text(f.Sys, "dev", "block", n.String(), "size") == "0"
 }
 
 // A TakenError says that a disk has limits in the root group already.
@@ -159,8 +180,9 @@ func (w *Wides) Return(ctx context.Context, n Wide) error {
 		default:
 			all, i = append([]Wide{n}, all...), 0
 		}
-		if m, err := mediumOf(w.fs, n.Device); err == nil && !n.is(m) && device.Text(w.fs.Sys, "dev", "block", n.Device.String(), "size") != "0" {
-			return errors.New(n.still())
+		if m, err := mediumOf(w.fs, n.Device); err == nil && !n.is(m) && !vacant(w.fs, n.Device) {
+			n.Former = true
+			return errors.New(n.Still(""))
 		}
 		after := slices.Delete(slices.Clone(all), i, i+1)
 		_, back, err := w.release(all, after, []Wide{n}, false)

@@ -33,6 +33,8 @@ type Wide struct {
 	By *Process `json:"by,omitempty"`
 	// Former is set where the number is another device's by now, and the kernel still has the limits for it.
 	Former bool `json:"-"`
+	// Gone is set beside Former where the number is no device's by now: it is one with nothing in it.
+	Gone bool `json:"-"`
 	// Ended is set where the process that has them was killed, and the kernel may still have them.
 	Ended bool `json:"-"`
 }
@@ -90,7 +92,7 @@ func (w *Wides) List() ([]Wide, error) {
 					return nil, err
 				}
 			}
-			n.Former = true
+			n.Former, n.Gone = true, vacant(w.fs, n.Device)
 			n.Limits = n.Limits.Without(slices.DeleteFunc(keysOf(n.Limits), func(k limit.Key) bool { return n.has(k, now[n.Device].Text(k)) })...)
 			if len(keysOf(n.Limits)) == 0 {
 				continue
@@ -297,7 +299,7 @@ func (w *Wides) add(all []Wide, s *Scope, set limit.Limits, now map[cgroup.Devic
 				}
 			case o.Former:
 				if o.Limits = o.Limits.Without(keysOf(mine)...); !o.Limits.IsZero() {
-					told = append(told, o.still())
+					told = append(told, o.Still(""))
 				}
 			case both.Limits.IsZero():
 			case o.Ended:
