@@ -156,7 +156,7 @@ type checkResult struct {
 	Policy string `json:"policy"`
 	Rules  int    `json:"rules"`
 	keeper.Looked
-	Unmatched []string `json:"unmatched_rules,omitempty"`
+	Unmatched []string `json:"unmatched_rules"`
 }
 
 // daemonCheck shows what a policy gives to what runs now.
@@ -180,7 +180,7 @@ func (a *app) daemonCheck(ctx context.Context, o daemonOptions) error {
 	}
 	looked := keeper.Look(l.Holder, p, a.ceilings, running)
 	if o.json {
-		return a.printJSON(checkResult{o.policy, len(p.Rules), looked, unmatched(p, running)})
+		return a.printJSON(withLists(checkResult{o.policy, len(p.Rules), looked, unmatched(p, running)}))
 	}
 	return a.showCheck(o.policy, p, looked, running)
 }

@@ -159,7 +159,7 @@ func (a *app) daemonStatus(o daemonOptions) error {
 		return err
 	}
 	if o.json {
-		return a.printJSON(s)
+		return a.printJSON(withLists(s))
 	}
 	now := time.Now()
 	say := func(format string, args ...any) {

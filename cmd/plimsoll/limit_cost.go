@@ -72,7 +72,7 @@ Exit status: 0; 1 if the kernel refused it; 2 for wrong usage; 5 if it can't be 
 
 // A costResult is what cost prints with --json.
 type costResult struct {
-	DryRun bool          `json:"dry_run,omitempty"`
+	DryRun bool          `json:"dry_run"`
 	Device string        `json:"device"`
 	Number string        `json:"number"`
 	Edits  []cgroup.Edit `json:"edits"`
@@ -82,7 +82,7 @@ type costResult struct {
 func (a *app) tellCost(r costResult, asJSON bool) error {
 	if asJSON {
 		r.Edits = append([]cgroup.Edit{}, r.Edits...) // None is a list, too.
-		return a.printJSON(r)
+		return a.printJSON(withLists(r))
 	}
 	verb := "set"
 	if r.DryRun {

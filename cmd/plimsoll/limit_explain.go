@@ -61,7 +61,7 @@ type explained struct {
 	Host *explain.Host `json:"host"`
 	// Paths are in the order in which they were asked for.
 	Paths  []*explain.Explanation `json:"paths"`
-	Shared []explain.Shared       `json:"shared,omitempty"`
+	Shared []explain.Shared       `json:"shared"`
 }
 
 // limitExplain looks at paths on a machine and prints what it found.
@@ -97,7 +97,7 @@ func (a *app) limitExplain(ctx context.Context, host device.FS, paths []string, 
 	}
 	out.Shared = explain.Sharing(out.Paths)
 	if asJSON {
-		err = a.printJSON(out)
+		err = a.printJSON(withLists(out))
 	} else {
 		_, err = io.WriteString(a.stdout, out.text())
 	}

@@ -29,11 +29,11 @@ type limitShown struct {
 	Part   hold.Part      `json:"part"`
 	Groups []cgroup.State `json:"groups"`
 	// Places are what of the target's data is on each device.
-	Places map[cgroup.Device][]string `json:"places,omitempty"`
+	Places map[cgroup.Device][]string `json:"places"`
 	// Stored is what the engine sets again at the container's next start.
 	Stored *hold.Stored `json:"stored,omitempty"`
 	// Notes say what could not be found out.
-	Notes []string `json:"notes,omitempty"`
+	Notes []string `json:"notes"`
 }
 
 // A limitWide is what show tells of limits that were set in the root group.
@@ -51,7 +51,7 @@ type limitShow struct {
 	*hold.Scope
 	Shown []limitShown `json:"shown"`
 	// DeviceWide are the limits that were set for the target in the root group; without a target, for any.
-	DeviceWide []limitWide `json:"device_wide,omitempty"`
+	DeviceWide []limitWide `json:"device_wide"`
 }
 
 // limitShowCommand shows the limits that a target has.
@@ -137,7 +137,7 @@ func (a *app) limitShow(ctx context.Context, l *limiter, args []string, run stri
 		return err
 	}
 	if asJSON {
-		return a.printJSON(out)
+		return a.printJSON(withLists(out))
 	}
 	return a.showLimits(l, out)
 }

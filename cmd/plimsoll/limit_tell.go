@@ -25,7 +25,7 @@ func (a *app) change(ctx context.Context, l *limiter, apply applier, s *hold.Sco
 // tellDone prints what was done.
 func (a *app) tellDone(l *limiter, s *hold.Scope, change limit.Change, done []hold.Done, where limitWhere, dry bool) error {
 	if where.json {
-		return a.printJSON(limitResult{DryRun: dry, Scope: s, Set: change.Set, Remove: change.Remove, Done: done, Implied: implied(s, change)})
+		return a.printJSON(withLists(limitResult{DryRun: dry, Scope: s, Set: change.Set, Remove: change.Remove, Done: done, Implied: implied(s, change)}))
 	}
 	a.tellChange(s, change, done, dry)
 	if prove := a.proveIt(l, s, change, where); prove != "" && !dry {
@@ -36,12 +36,12 @@ func (a *app) tellDone(l *limiter, s *hold.Scope, change limit.Change, done []ho
 
 // A limitResult is what set and clear print with --json.
 type limitResult struct {
-	DryRun bool `json:"dry_run,omitempty"`
+	DryRun bool `json:"dry_run"`
 	*hold.Scope
 	Set     limit.Limits    `json:"set"`
-	Remove  []limit.Key     `json:"remove,omitempty"`
+	Remove  []limit.Key     `json:"remove"`
 	Done    []hold.Done     `json:"done"`
-	Implied []limit.Implied `json:"implied,omitempty"`
+	Implied []limit.Implied `json:"implied"`
 }
 
 // implied says what the rates of a change mean in the other unit.

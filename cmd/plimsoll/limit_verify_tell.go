@@ -66,7 +66,7 @@ func (v *verified) ended(err error) {
 // tellVerified ends a verification that broke off with err, or didn't.
 func (a *app) tellVerified(all []verified, asJSON bool, err error) error {
 	if asJSON && len(all) > 0 {
-		if jerr := a.printJSON(all); jerr != nil {
+		if jerr := a.printJSON(withLists(all)); jerr != nil {
 			return jerr
 		}
 	}

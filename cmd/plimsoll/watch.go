@@ -226,7 +226,7 @@ func (a *app) watchScreen(opt watchOptions) func(*watch.Interval) error {
 	if opt.json {
 		enc := json.NewEncoder(a.stdout)
 		enc.SetEscapeHTML(false)
-		return func(i *watch.Interval) error { return enc.Encode(i) }
+		return func(i *watch.Interval) error { return enc.Encode(withLists(i)) }
 	}
 	text := watchText{all: len(opt.named) > 0, devices: opt.devices, count: opt.count}
 	first := true

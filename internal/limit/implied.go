@@ -20,7 +20,7 @@ type Implied struct {
 	By Key `json:"by"`
 	// Largest says that BlockSize is the largest I/O that the device takes whole, so that BPS is
 	// all the bandwidth there is.
-	Largest bool `json:"largest,omitempty"`
+	Largest bool `json:"largest"`
 }
 
 // Implied says what the rates of l let through in I/Os of the sizes, and in the largest that the

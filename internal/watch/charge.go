@@ -21,8 +21,8 @@ type Charge struct {
 	Name   string `json:"name"`
 	Number Number `json:"number"`
 	// Places are the subject's data on it: "volume data". Empty: it is only beneath another device, or it isn't known.
-	Places []string `json:"places,omitempty"`
-	Above  []string `json:"above,omitempty"`
+	Places []string `json:"places"`
+	Above  []string `json:"above"`
 	// Read, Write and Discard are nil where the kernel doesn't count; Why says why not.
 	Read    *Flow  `json:"read"`
 	Write   *Flow  `json:"write"`
@@ -45,7 +45,7 @@ type Total struct {
 	// from the subject's own data there. Bytes then is the least that it can be.
 	Most int64 `json:"bytes_most"`
 	// Partial is set where one of the subject's devices isn't counted.
-	Partial bool `json:"partial,omitempty"`
+	Partial bool `json:"partial"`
 }
 
 // begun is a counter's state before everything.

@@ -57,7 +57,7 @@ type DiskUse struct {
 	DiscSz   float64  `json:"dareq-sz"`
 	Queue    float64  `json:"aqu-sz"`
 	Util     float64  `json:"util"`
-	Beneath  []string `json:"beneath,omitempty"`
+	Beneath  []string `json:"beneath"`
 	// Active is whether any request was completed: iostat -z leaves others out.
 	Active bool `json:"active"`
 	// Read and Write are the bytes and I/Os behind the rates.

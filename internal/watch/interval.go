@@ -18,14 +18,14 @@ type Interval struct {
 	At      time.Time `json:"at"`
 	Seconds float64   `json:"seconds"`
 	// Subjects are what was asked for, the busiest first.
-	Subjects []Usage     `json:"targets,omitempty"`
-	Volumes  []VolumeUse `json:"volumes,omitempty"`
+	Subjects []Usage     `json:"targets"`
+	Volumes  []VolumeUse `json:"volumes"`
 	// Nobody is what was charged to version 1's root group: processes in no group, and buffered writes, whoever wrote.
 	Nobody *Nobody `json:"nobody,omitempty"`
 	// Devices are all whole block devices, the busiest first.
 	Devices []DiskUse `json:"devices"`
 	// Notes are sentences to be told.
-	Notes []string `json:"notes,omitempty"`
+	Notes []string `json:"notes"`
 }
 
 // A Usage is what one subject did.
@@ -37,28 +37,28 @@ type Usage struct {
 	ID     string        `json:"id,omitempty"`
 	Image  string        `json:"image,omitempty"`
 	// Groups are those whose counters were added up.
-	Groups []string `json:"groups,omitempty"`
+	Groups []string `json:"groups"`
 	// App is what its processes did, nil where that can't be read: AppWhy says why.
 	App    *App   `json:"app"`
 	AppWhy string `json:"app_why,omitempty"`
 	// Read and Write are what reached devices for it, nil where the kernel doesn't count.
 	Read    *Total   `json:"read"`
 	Write   *Total   `json:"write"`
-	Devices []Charge `json:"devices,omitempty"`
+	Devices []Charge `json:"devices"`
 	// Uncharged is how many more bytes its processes gave to storage than were charged to it, where the kernel writes back
 	// buffered writes in nobody's group; nil elsewhere, and where one of the two isn't known.
 	Uncharged *int64 `json:"uncharged_bytes,omitempty"`
 	// Rates are the limits on rates, and what was seen of each.
-	Rates []Rate `json:"rates,omitempty"`
+	Rates []Rate `json:"rates"`
 	// Limits are those that aren't for a device: the weight, CPUs, shares, memory.
 	Limits *limit.Limits `json:"limits,omitempty"`
 	CPU    *CPU          `json:"cpu,omitempty"`
 	// Waits are the pressure of I/O.
 	Waits *Waits `json:"pressure,omitempty"`
 	// Ended is set if it ended in the interval: nothing is known of it then.
-	Ended bool     `json:"ended,omitempty"`
+	Ended bool     `json:"ended"`
 	Why   string   `json:"why,omitempty"`
-	Notes []string `json:"notes,omitempty"`
+	Notes []string `json:"notes"`
 
 	subject *Subject
 	// seconds is how long it was looked at.
@@ -69,7 +69,7 @@ type Usage struct {
 type Nobody struct {
 	Devices []Charge `json:"devices"`
 	// Rates are the limits in the root group: they are for whole devices (limit set --device-wide).
-	Rates []Rate `json:"rates,omitempty"`
+	Rates []Rate `json:"rates"`
 }
 
 // A VolumeUse is what reached a volume's device.
@@ -79,12 +79,12 @@ type VolumeUse struct {
 	Name   string `json:"name"`
 	Path   string `json:"path"`
 	// Devices are the names of those that it lies on.
-	Devices []string `json:"devices,omitempty"`
+	Devices []string `json:"devices"`
 	// Read and Write are what the device did, whoever wanted it; nil where it isn't the volume's own: Why says so.
 	Read  *Flow    `json:"read"`
 	Write *Flow    `json:"write"`
 	Why   string   `json:"why,omitempty"`
-	Users []string `json:"users,omitempty"`
+	Users []string `json:"users"`
 }
 
 // Between returns what was done between two samples of one Sampler. beneath are the devices that one stands on

@@ -16,7 +16,7 @@ type Edit struct {
 	Group string `json:"group,omitempty"`
 	File  string `json:"file"`
 	// Keys are the limits that it is about; empty for a prerequisite.
-	Keys []limit.Key `json:"keys,omitempty"`
+	Keys []limit.Key `json:"keys"`
 	// Device is the number of the device that it is for, "" where it is for none or all.
 	Device string `json:"device,omitempty"`
 	// Text is what is written, line by line: the kernel takes one value a write.
@@ -50,7 +50,7 @@ type Diff struct {
 	// Held counts the values that are as wanted already.
 	Held int `json:"held"`
 	// Notes say what one should know of the result, such as a weight that its file's scale cut.
-	Notes []string `json:"notes,omitempty"`
+	Notes []string `json:"notes"`
 
 	host *Host
 	// top is the group that has to be there; groups below it may go away.

@@ -23,7 +23,7 @@ type State struct {
 	// Limits are those that are not for a device: the weight for all, CPUs, shares and memory.
 	Limits limit.Limits `json:"limits"`
 	// Devices are the rates, latencies and weights on single devices.
-	Devices map[Device]limit.Limits `json:"devices,omitempty"`
+	Devices map[Device]limit.Limits `json:"devices"`
 }
 
 // Read returns the limits that a target has now. The first State is that of its own groups; in version 1

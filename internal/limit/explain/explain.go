@@ -62,7 +62,7 @@ type Spot struct {
 	MaxIO int64 `json:"max_io,omitempty"`
 	// ReadsOnly is set where only what was never written since the container was made is
 	// read from: a lower folder of an overlay on another device.
-	ReadsOnly bool `json:"reads_only,omitempty"`
+	ReadsOnly bool `json:"reads_only"`
 	// MQ is set where it has request queues of its own (blk-mq), at which the kernel holds io.latency.
 	MQ bool `json:"-"`
 	// Why says why it is this device, where that is no matter of course.
@@ -81,13 +81,13 @@ type Explanation struct {
 	Why      string `json:"why,omitempty"`
 	Instead  string `json:"instead,omitempty"`
 	// Hard are the devices that limits of bandwidth and IOPS go on. Each gets the whole limit.
-	Hard []Spot `json:"hard,omitempty"`
+	Hard []Spot `json:"hard"`
 	// Weights are the disks that weights go on.
-	Weights []Weight `json:"weights,omitempty"`
+	Weights []Weight `json:"weights"`
 	// Modes are the ways to read and write, and what is held of each.
-	Modes []Mode `json:"modes,omitempty"`
+	Modes []Mode `json:"modes"`
 	// Notes are further things to know, each a sentence.
-	Notes []string `json:"notes,omitempty"`
+	Notes []string `json:"notes"`
 	// Tree is what the path stands on, from the mount to the disks.
 	Tree *Layer `json:"tree"`
 

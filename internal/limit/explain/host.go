@@ -34,7 +34,7 @@ type Host struct {
 	Memory int `json:"memory"`
 	// ChargesV1 is set on kernels that charge buffered writes to who wrote in version 1 too: those of
 	// Alibaba Cloud Linux, booted with cgwb_v1.
-	ChargesV1 bool `json:"charges_v1,omitempty"`
+	ChargesV1 bool `json:"charges_v1"`
 
 	fs device.FS
 	// root is the topmost group of the I/O controller, nil if there is none.

@@ -11,7 +11,7 @@ import (
 type Layer struct {
 	*device.Node
 	// Limit is set where a hard limit goes.
-	Limit bool `json:"limit,omitempty"`
+	Limit bool `json:"limit"`
 	// Weight is set where a weight goes.
 	Weight *Weight `json:"weight,omitempty"`
 	// Charge says how much of what is held at the top is still charged to the container here. A limit
@@ -20,7 +20,7 @@ type Layer struct {
 	// Lost says by what it got lost.
 	Lost string `json:"lost,omitempty"`
 	// Below stands in for the node's own.
-	Below []*Layer `json:"below,omitempty"`
+	Below []*Layer `json:"below"`
 }
 
 // layers follows the charge down a tree.

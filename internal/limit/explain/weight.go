@@ -26,7 +26,7 @@ type Weight struct {
 	// Charge says how much of what the path's containers do there is charged to them.
 	Charge Verdict `json:"charge,omitempty"`
 	// Ready is set where they have none, but the kernel has what it takes: Fix turns it on.
-	Ready bool `json:"ready,omitempty"`
+	Ready bool `json:"ready"`
 	// Why says what is missing, Fix what would mend it.
 	Why string `json:"why,omitempty"`
 	Fix string `json:"fix,omitempty"`

@@ -64,15 +64,15 @@ type Done struct {
 	Diff   *cgroup.Diff `json:"diff"`
 	Writes int          `json:"writes"`
 	// Properties are those that systemd was given for the part's unit.
-	Properties []string `json:"properties,omitempty"`
+	Properties []string `json:"properties"`
 	// Forgot are limits that the engine had stored and has no more, each in words.
-	Forgot []string `json:"forgot,omitempty"`
+	Forgot []string `json:"forgot"`
 	// Stored is what the engine has stored of what was changed, and sets again at the next start.
 	Stored *Stored `json:"stored,omitempty"`
 	// Kept names the engine that has stored what was set, "" if none was to.
 	Kept string `json:"kept,omitempty"`
 	// Notes say what could not be found out.
-	Notes []string `json:"notes,omitempty"`
+	Notes []string `json:"notes"`
 
 	// unit is what is set of the part's unit for the change.
 	unit   unit.Edit

@@ -90,7 +90,7 @@ type Part struct {
 	// Target is the container, nil for the root group.
 	Target *target.Target `json:"-"`
 	// DeviceWide is set for the root group: it is told of rates alone.
-	DeviceWide bool `json:"device_wide,omitempty"`
+	DeviceWide bool `json:"device_wide"`
 	// For is whose limits in the root group they are, where they were set for a target before; "" for the target's own groups.
 	For string `json:"for,omitempty"`
 	// Unit is the unit of systemd that has made the groups, "" if none has. Limits are given to it as well: at a
@@ -102,9 +102,9 @@ type Part struct {
 type Scope struct {
 	Target  target.Target `json:"target"`
 	Parts   []Part        `json:"parts"`
-	Grounds []Ground      `json:"grounds,omitempty"`
+	Grounds []Ground      `json:"grounds"`
 	// Notes are sentences to be told.
-	Notes []string `json:"notes,omitempty"`
+	Notes []string `json:"notes"`
 
 	// Unlimited says of the data that was left out of the grounds why it can't be limited, and what can be done instead: a sentence
 	// each. A change that limits I/O has them in Notes.

@@ -23,9 +23,9 @@ type Slot struct {
 	// Device is a number such as "254:0"; empty for what is not about a device.
 	Device string `json:"device,omitempty"`
 	// Wide is set for the root group's limit on the device (version 1): all who write to it share that.
-	Wide bool `json:"device_wide,omitempty"`
+	Wide bool `json:"device_wide"`
 	// Together is set for what all containers of the rule have together (version 2).
-	Together bool `json:"together,omitempty"`
+	Together bool `json:"together"`
 }
 
 // A Grant is what a rule gives a slot.

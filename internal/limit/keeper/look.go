@@ -18,8 +18,8 @@ type Looked struct {
 	// RootGroup is what rules that are device-wide give.
 	RootGroup *Seen `json:"root_group,omitempty"`
 	// Together are the groups that several containers have in common, and TogetherFaults the rules that can't be kept for them.
-	Together       []Seen  `json:"together,omitempty"`
-	TogetherFaults []Fault `json:"together_faults,omitempty"`
+	Together       []Seen  `json:"together"`
+	TogetherFaults []Fault `json:"together_faults"`
 }
 
 // A Seen is what a policy would give a container, or a group of several.
@@ -27,13 +27,13 @@ type Seen struct {
 	Target string `json:"target"`
 	ID     string `json:"id,omitempty"`
 	// Rules are the names of those that match, in their order.
-	Rules  []string      `json:"rules,omitempty"`
-	Grants []GrantedSeen `json:"limits,omitempty"`
-	Faults []Fault       `json:"faults,omitempty"`
+	Rules  []string      `json:"rules"`
+	Grants []GrantedSeen `json:"limits"`
+	Faults []Fault       `json:"faults"`
 	// Unlimited says of the data that rules are for which has no limit, and why.
-	Unlimited []string `json:"unlimited,omitempty"`
+	Unlimited []string `json:"unlimited"`
 	// Escapes are what of the data would get past limits on writes, and not into one of the root group's.
-	Escapes []hold.Escape `json:"escapes,omitempty"`
+	Escapes []hold.Escape `json:"escapes"`
 }
 
 // A GrantedSeen is a grant, and what is there now.

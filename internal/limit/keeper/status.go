@@ -42,8 +42,8 @@ type Status struct {
 	// RootGroup is held for rules that are device-wide.
 	RootGroup *ContainerStatus `json:"root_group,omitempty"`
 	// Together are the groups that several containers have in common, and TogetherFaults the rules that can't be kept for them.
-	Together       []ContainerStatus `json:"together,omitempty"`
-	TogetherFaults []Fault           `json:"together_faults,omitempty"`
+	Together       []ContainerStatus `json:"together"`
+	TogetherFaults []Fault           `json:"together_faults"`
 	// Events counts what engines told, Checks the looks at all limits, Writes all writes to control files, and Drift how
 	// often a limit had been changed by somebody else.
 	Events int64 `json:"events"`
@@ -86,13 +86,13 @@ type ContainerStatus struct {
 	PID    int    `json:"pid,omitempty"`
 	// Since is when the keeper met it.
 	Since  time.Time `json:"since"`
-	Rules  []string  `json:"rules,omitempty"`
-	Held   []Held    `json:"held,omitempty"`
-	Faults []Fault   `json:"faults,omitempty"`
+	Rules  []string  `json:"rules"`
+	Held   []Held    `json:"held"`
+	Faults []Fault   `json:"faults"`
 	// Unlimited says of the data that rules are for which has no limit, and why: what lies in memory, for one.
-	Unlimited []string `json:"unlimited,omitempty"`
+	Unlimited []string `json:"unlimited"`
 	// Escapes are what of the data gets past the limits on writes that rules give, and not into one of the root group's.
-	Escapes []hold.Escape `json:"escapes,omitempty"`
+	Escapes []hold.Escape `json:"escapes"`
 	// Drift is how often a limit had been changed, LastDrift when last, and Drifted what was put back then.
 	Drift     int        `json:"drift"`
 	LastDrift *time.Time `json:"last_drift,omitempty"`

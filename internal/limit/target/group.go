@@ -19,13 +19,13 @@ type Group struct {
 	Version int `json:"version"`
 	// Controllers are those of a hierarchy of version 1, such as cpu and cpuacct, or its
 	// name: "name=systemd". It is empty for version 2.
-	Controllers []string `json:"controllers,omitempty"`
+	Controllers []string `json:"controllers"`
 	// Path is below the hierarchy's mount point, as seen from this process's own namespace
 	// of control groups: "/docker/<id>".
 	Path string `json:"path"`
 	// Shared is whether the group is not the container's own: limits on it hold others,
 	// too. Where there is no container it is whether that can't be told.
-	Shared bool `json:"shared,omitempty"`
+	Shared bool `json:"shared"`
 }
 
 // Groups reads which groups a container's or process's PID is in now: its own groups,

@@ -76,11 +76,11 @@ type Target struct {
 	Image string `json:"image,omitempty"`
 	// Labels are the container's. Those of a Kubernetes pod are among them, and what the
 	// kubelet calls io.kubernetes.pod.name and the like is there under those names.
-	Labels map[string]string `json:"labels,omitempty"`
+	Labels map[string]string `json:"labels"`
 	// Mounts are what the host mounted into the container; of a volume, the volume.
-	Mounts []Mount `json:"mounts,omitempty"`
+	Mounts []Mount `json:"mounts"`
 	// Sandbox is whether the container only keeps a pod's namespaces. List and Events leave it out.
-	Sandbox bool `json:"sandbox,omitempty"`
+	Sandbox bool `json:"sandbox"`
 	// State is the engine's word for how it is: running, exited, inactive.
 	State string `json:"state,omitempty"`
 	// Running is whether there is something to hold to limits now: a process, or a group
@@ -91,7 +91,7 @@ type Target struct {
 	// StartTime is when PID started, in clock ticks since boot (field 22 of proc_pid_stat(5)).
 	StartTime uint64 `json:"start_time,omitempty"`
 	// Groups are the control groups, one for each hierarchy.
-	Groups []Group `json:"groups,omitempty"`
+	Groups []Group `json:"groups"`
 	// Elsewhere says why the container is not on this machine: limits go through the
 	// engine's API only. It is empty if it is here.
 	Elsewhere string `json:"elsewhere,omitempty"`
@@ -100,14 +100,14 @@ type Target struct {
 	Host string `json:"host,omitempty"`
 	OS   string `json:"os,omitempty"`
 	// Users are the running containers that have a volume mounted.
-	Users []Target `json:"users,omitempty"`
+	Users []Target `json:"users"`
 	// Asked are the limits in the container's config.json, with which its runtime began it; nil if the daemon
 	// told of it, which has them.
 	Asked *specs.LinuxResources `json:"-"`
 	// Partial is set where the engine's daemon knows more of it, such as labels, and could not be asked.
 	Partial bool `json:"-"`
 	// Notes are doubts, a sentence each.
-	Notes []string `json:"notes,omitempty"`
+	Notes []string `json:"notes"`
 	// Rootfs is the host's folder with the container's root, where its process is not in there yet: a
 	// runtime calls its hooks before. Otherwise it is empty, and the process tells.
 	Rootfs string `json:"-"`

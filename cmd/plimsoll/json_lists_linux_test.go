@@ -1,0 +1,81 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/explain"
+	"plimsoll/internal/limit/hold"
+	"plimsoll/internal/limit/keeper"
+	"plimsoll/internal/limit/verify"
+	"plimsoll/internal/watch"
+)
+
+// TestJSONLists: lists, maps and booleans are in what limit, daemon and watch print as JSON also where they are empty or false, and no list is null: a
+// script loops over them. They were left out.
+func TestJSONLists(t *testing.T) {
+	for _, v := range []any{
+		limitShow{Scope: &hold.Scope{}, Shown: make([]limitShown, 1), DeviceWide: make([]limitWide, 1)}, limitResult{Scope: &hold.Scope{}, Done: make([]hold.Done, 1)},
+		explained{Paths: []*explain.Explanation{{}}}, []verified{{Rows: make([]verify.Row, 1)}}, costResult{}, checkResult{},
+		keeper.Status{Containers: make([]keeper.ContainerStatus, 1), RootGroup: &keeper.ContainerStatus{}}, &watch.Interval{Subjects: make([]watch.Usage, 1), Volumes: make([]watch.VolumeUse, 1)},
+	} {
+		b, err := json.Marshal(withLists(v))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got any
+		if err := json.Unmarshal(b, &got); err != nil {
+			t.Fatal(err)
+		}
+		t.Run(reflect.TypeOf(v).String(), func(t *testing.T) { sameKeys(t, reflect.TypeOf(v), got) })
+	}
+	before := keeper.Status{}
+	_ = withLists(&before)
+	if before.Containers != nil {
+		t.Error("what it points to was changed")
+	}
+	var out bytes.Buffer
+	if err := (&app{stdout: &out}).printJSON(withLists(map[string][]int{"none": nil})); err != nil || strings.Contains(out.String(), "null") {
+		t.Errorf("%s, %v", out.String(), err)
+	}
+}
+
+// sameKeys fails a test if what JSON has of a type lacks one of its lists, maps or booleans, or has null for it.
+func sameKeys(t *testing.T, of reflect.Type, got any) {
+	t.Helper()
+	if of.Kind() == reflect.Pointer {
+		of = of.Elem()
+	}
+	list, _ := got.([]any)
+	m, _ := got.(map[string]any)
+	switch {
+	case of == reflect.TypeFor[limit.Limits]() || strings.HasSuffix(of.PkgPath(), "/internal/device") || got == nil:
+		// Of limits those are there that there are; a device or mount has what it has.
+	case of.Kind() == reflect.Slice && of.Elem().Kind() != reflect.Uint8:
+		for _, e := range list {
+			sameKeys(t, of.Elem(), e)
+		}
+	case of.Kind() == reflect.Struct:
+		for i := range of.NumField() {
+			f := of.Field(i)
+			words := strings.Split(f.Tag.Get("json"), ",")
+			switch {
+			case f.Anonymous && words[0] == "":
+				sameKeys(t, f.Type, got)
+				continue
+			case !f.IsExported() || words[0] == "-" || words[0] == "":
+				continue
+			}
+			e, ok := m[words[0]]
+			if kinds := []reflect.Kind{reflect.Slice, reflect.Map, reflect.Bool}; slices.Contains(kinds, f.Type.Kind()) && (!ok || e == nil) {
+				t.Errorf("%s of %s is left out, or null: %v", words[0], of, e)
+			}
+			sameKeys(t, f.Type, e)
+		}
+	}
+}
