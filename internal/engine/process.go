@@ -22,7 +22,9 @@ const logSize = 8 << 10
 // A process is an agent that runs as a child of plimsoll, directly or through a
 // runtime. It implements most of Session.
 type process struct {
-	cmd    *exec.Cmd
+	cmd *exec.Cmd
+	// tied has the kernel kill the child when plimsoll ends, for one that doesn't end with its input.
+	tied   bool
 	stdin  io.WriteCloser
 	stdout io.ReadCloser
 	log    *tail.Buffer
@@ -43,8 +45,25 @@ type process struct {
 // startProcess starts argv with pipes; it inherits files from its fourth file on. The child doesn't
 // get the terminal's signals: plimsoll decides what an interrupt means for it.
 func startProcess(argv []string, files ...*os.File) (*process, error) {
+	return newProcess(argv, files).startPiped()
+}
+
+// startMachine is startProcess for one that is tied to plimsoll.
+func startMachine(argv []string, files ...*os.File) (*process, error) {
+	p := newProcess(argv, files)
+	p.tied = true
+	return p.startPiped()
+}
+
+// newProcess returns a child that is not started yet.
+func newProcess(argv []string, files []*os.File) *process {
 	p := &process{cmd: exec.Command(argv[0], argv[1:]...), log: &tail.Buffer{Max: logSize}, waited: make(chan struct{})}
 	p.cmd.ExtraFiles = files
+	return p
+}
+
+// startPiped starts the child with pipes.
+func (p *process) startPiped() (*process, error) {
 	// Pipes of our own, not exec's: Wait must not close stdout under a reader
 	// that still has a result to read.
 	inR, inW, err := os.Pipe()
@@ -70,13 +89,13 @@ func startProcess(argv []string, files ...*os.File) (*process, error) {
 	return p, nil
 }
 
-// startServer starts argv on a connection, which is its standard input; what it prints is its log. It inherits files as
-// startProcess has them.
+// startServer starts argv, tied to plimsoll, on a connection, which is its standard input; what it prints is its log. It
+// inherits files as startProcess has them.
 func startServer(argv []string, connection *os.File, files ...*os.File) (*process, error) {
-	p := &process{cmd: exec.Command(argv[0], argv[1:]...), log: &tail.Buffer{Max: logSize}, waited: make(chan struct{})}
+	p := newProcess(argv, files)
+	p.tied = true
 	p.stdin, p.stdout = noPipe{}, noPipe{}
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = connection, p.log, p.log
-	p.cmd.ExtraFiles = files
 	if err := p.start(); err != nil {
 		return nil, err
 	}
@@ -96,7 +115,11 @@ func (p *process) start() error {
 	p.cmd.SysProcAttr = ownGroup()
 	// A runtime may leave a grandchild holding standard error.
 	p.cmd.WaitDelay = time.Second
-	if err := p.cmd.Start(); err != nil {
+	start := p.cmd.Start
+	if p.tied {
+		start = p.startTied
+	}
+	if err := start(); err != nil {
 		return fmt.Errorf("start %s: %w", p.cmd.Args[0], err)
 	}
 	go p.wait()

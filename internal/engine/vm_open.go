@@ -249,7 +249,7 @@ func (s *vmSession) launch(spec Spec, from *os.File) error {
 	if from != nil {
 		files, args = append(files, from), append(args, "-incoming", fmt.Sprintf("fd:%d", consoleFD+len(files)))
 	}
-	s.process, err = startProcess(append([]string{s.base.qemu}, args...), files...)
+	s.process, err = startMachine(append([]string{s.base.qemu}, args...), files...)
 	if err != nil {
 		console.Close()
 		return err

@@ -46,7 +46,7 @@ func (v *vm) shareVirtioFS(s *vmSession, p *vmPlace) error {
 	}
 	defer listening.Close()
 	p.socket, p.sharedMemory = connected, true
-	if p.daemon, err = startProcess(append([]string{daemon}, args...), listening); err != nil {
+	if p.daemon, err = startMachine(append([]string{daemon}, args...), listening); err != nil {
 		connected.Close()
 		p.socket = nil
 		return err

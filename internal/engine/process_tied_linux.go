@@ -1,0 +1,23 @@
+package engine
+
+import (
+	"runtime"
+	"syscall"
+)
+
+// startTied starts the child, which the kernel kills when plimsoll ends, in whatever way: prctl(2), PR_SET_PDEATHSIG. What ends a child
+// then is the end of the thread that started it. So that thread is kept until the child's own.
+func (p *process) startTied() error {
+	p.cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
+	started := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := p.cmd.Start()
+		started <- err
+		if err == nil {
+			<-p.waited
+		}
+	}()
+	return <-started
+}
