@@ -196,10 +196,16 @@ func testWorkloads(t *testing.T, s Suite) {
 }
 
 // trial runs one workload in an agent.
-func trial(t *testing.T, a *agent.Agent, id string, w workload.Spec) (*workload.Result, error) {
+func trial(t *testing.T, a *agent.Agent, id string, w workload.Spec) (_ *workload.Result, err error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
+	defer func() {
+		// Nobody can look afterwards.
+		if te := (*agent.TrialError)(nil); errors.As(err, &te) && len(te.Waits) > 0 {
+			t.Logf("trial %s, in phase %s for %v:\n%s\n%s", id, te.Phase, te.Since, strings.Join(te.Waits, "\n"), te.Log)
+		}
+	}()
 	if err := a.Prepare(ctx, id, w); err != nil {
 		return nil, err
 	}
