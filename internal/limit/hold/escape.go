@@ -15,9 +15,10 @@ import (
 type Escape struct {
 	// Data is what it is, as a Ground's name.
 	Data string `json:"data"`
-	// Modes are those in which writes are not held, and Why says why.
-	Modes []string `json:"modes"`
-	Why   string   `json:"why"`
+	// Modes are those in which writes are not held, Partly those of them in which a part is, and Why says why.
+	Modes  []string `json:"modes"`
+	Partly []string `json:"partly"`
+	Why    string   `json:"why"`
 	// Instead says what would hold them, "" where nothing does.
 	Instead string `json:"instead,omitempty"`
 
@@ -30,7 +31,15 @@ func (e Escape) String() string { return e.Data + ": " + e.Text() }
 
 // Text is the sentence without the data's name.
 func (e Escape) Text() string {
-	s := fmt.Sprintf("writes are NOT held in the mode %s: %s", strings.Join(e.Modes, ", "), e.Why)
+	not := slices.DeleteFunc(slices.Clone(e.Modes), func(m string) bool { return slices.Contains(e.Partly, m) })
+	var how []string
+	if len(not) > 0 {
+		how = append(how, "NOT held in the mode "+strings.Join(not, ", "))
+	}
+	if len(e.Partly) > 0 {
+		how = append(how, "held only in part in the mode "+strings.Join(e.Partly, ", "))
+	}
+	s := fmt.Sprintf("writes are %s: %s", strings.Join(how, ", and "), e.Why)
 	if e.Instead != "" {
 		s += "; " + e.Instead
 	}
@@ -58,11 +67,20 @@ func (s *Scope) Escapes(set limit.Limits, wide string) (all []Escape) {
 	}
 	for _, g := range s.Grounds {
 		e, root := Escape{Data: g.Name, set: set}, false
+		var why []string
 		for _, m := range g.Explanation.Modes {
-			if m.Name != explain.Read && (m.Group == explain.Leaks || m.Group == explain.Partly) {
-				e.Modes, e.Why, root = append(e.Modes, m.Name), m.Why, m.Device == explain.Held
+			if m.Name == explain.Read || m.Group != explain.Leaks && m.Group != explain.Partly {
+				continue
+			}
+			e.Modes, root = append(e.Modes, m.Name), m.Device == explain.Held
+			if m.Group == explain.Partly {
+				e.Partly = append(e.Partly, m.Name)
+			}
+			if !slices.Contains(why, m.Why) {
+				why = append(why, m.Why)
 			}
 		}
+		e.Why = strings.Join(why, "; ")
 		if len(e.Modes) == 0 {
 			continue
 		}
@@ -73,7 +91,7 @@ func (s *Scope) Escapes(set limit.Limits, wide string) (all []Escape) {
 		case root && !slices.Contains(others, "/"):
 			e.Instead = wide + " holds them too, for all who write to the device (" + strings.Join(others, ", ") + ")"
 		case root:
-			e.Instead = "give the data a device of its own, where " + wide + " holds them"
+			e.Instead = "give the data a device of its own, on which " + wide + " holds them"
 		}
 		for _, d := range g.Explanation.Hard {
 			if !d.ReadsOnly {
