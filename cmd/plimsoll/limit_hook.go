@@ -89,6 +89,16 @@ func (a *app) hookFailed(o hookOptions, err error) error {
 	return nil
 }
 
+// A oneLine is told on one line: it is about what a container is called, and a name with a line break in it may look like another
+// message.
+type oneLine struct{ error }
+
+// Error implements error.
+func (e oneLine) Error() string { return clean.Line(e.error.Error()) }
+
+// Unwrap lets errors.As find the cause.
+func (e oneLine) Unwrap() error { return e.error }
+
 // hook holds the container whose state is on standard input.
 func (a *app) hook(o hookOptions) error {
 	l, err := a.newLimiter()
@@ -98,7 +108,7 @@ func (a *app) hook(o hookOptions) error {
 	defer l.Close()
 	t, err := l.finder.FromState(a.stdin)
 	if err != nil {
-		return err
+		return oneLine{err}
 	}
 	if t.Sandbox {
 		return nil // It keeps a pod's namespaces, and does no I/O.
@@ -112,7 +122,7 @@ func (a *app) hook(o hookOptions) error {
 		fmt.Fprintf(a.stderr, "note: %s: %s\n", clean.Line(t.Ref()), clean.Text(n))
 	}
 	if err != nil {
-		return policyError(err)
+		return oneLine{policyError(err)}
 	}
 	if len(done.Held) == 0 {
 		done.Unnoted = nil

@@ -60,7 +60,8 @@ func (a *app) tellChange(s *hold.Scope, change limit.Change, done []hold.Done, d
 		verb = "would write"
 	}
 	say := func(format string, args ...any) {
-		fmt.Fprintln(a.stdout, clean.Text(fmt.Sprintf(format, args...)))
+		// A line each: a name with a line break in it may look like another message.
+		fmt.Fprintln(a.stdout, clean.Line(fmt.Sprintf(format, args...)))
 	}
 	for _, d := range done {
 		switch {
@@ -79,7 +80,11 @@ func (a *app) tellChange(s *hold.Scope, change limit.Change, done []hold.Done, d
 		case change.Set.IsZero() || d.Part.For != "":
 			say("%s: cleared", d.Part.Name)
 		default:
-			say("%s: %s %s", d.Part.Name, verb, limitWords(change.Set))
+			set := change.Set
+			if d.Part.DeviceWide {
+				set = set.Without(slices.DeleteFunc(slices.Clone(limit.Keys), limit.Key.Rate)...) // It has no others.
+			}
+			say("%s: %s %s", d.Part.Name, verb, limitWords(set))
 		}
 		if len(d.Properties) > 0 && !dry {
 			say("  by systemd too, for the unit %s: a daemon-reload leaves them", d.Part.Unit)
@@ -99,7 +104,7 @@ func (a *app) tellChange(s *hold.Scope, change limit.Change, done []hold.Done, d
 	}
 	for _, g := range s.Grounds {
 		for _, d := range g.Explanation.Hard {
-			say("%s: on %s (%s)", g.Name, d.Name, d.Number())
+			say("%s: on %s (%s)", clean.Name(g.Name), d.Name, d.Number())
 		}
 	}
 	for _, i := range implied(s, change) {

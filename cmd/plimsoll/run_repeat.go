@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"plimsoll/internal/clean"
 	"plimsoll/internal/plan"
 )
 
@@ -46,8 +47,23 @@ func repeatCommand(f runFlags, args []string, seed uint64, state, id string) str
 	return from + strings.Join(words, " ")
 }
 
-// shellQuote quotes a word for a POSIX shell where it needs it.
+// shellQuote quotes a word for a POSIX shell where it needs it. One that a terminal would not show as it is, with a line break or an
+// escape sequence in it, is quoted as $'...', which bash, zsh and ksh had before POSIX did.
 func shellQuote(w string) string {
+	if clean.Name(w) != w {
+		var b strings.Builder
+		for _, c := range []byte(w) {
+			switch {
+			case c == '\\' || c == '\'':
+				b.WriteString("\\" + string(rune(c)))
+			case c < ' ' || c > '~':
+				fmt.Fprintf(&b, `\%03o`, c)
+			default:
+				b.WriteByte(c)
+			}
+		}
+		return "$'" + b.String() + "'"
+	}
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./=,:@%+", r)
 	}

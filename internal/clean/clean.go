@@ -4,6 +4,7 @@ package clean
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
 )
@@ -39,6 +40,14 @@ func Line(s string) string {
 		return s
 	}
 	return strings.Join(strings.Fields(s), " ")
+}
+
+// Name is a foreign name as it is, or quoted where a terminal would not show it so: with a line break, an escape sequence or the like in it.
+func Name(s string) string {
+	if Text(s) == s && !strings.Contains(s, "\n") {
+		return s
+	}
+	return strconv.Quote(s)
 }
 
 func plain(s string) bool {

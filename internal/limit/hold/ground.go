@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"plimsoll/internal/clean"
 	"plimsoll/internal/device"
 	"plimsoll/internal/inroot"
 	"plimsoll/internal/limit"
@@ -33,7 +34,7 @@ func (h *Holder) grounds(s *Scope, where Where) ([]Ground, error) {
 				return h.inside(t, "volume "+m.Volume, m.Destination)
 			}
 		}
-		return nil, misnamed("%s has no volume %s%s", t.Ref(), where.Volume, volumesOf(t))
+		return nil, misnamed("%s has no volume %s%s", t.Ref(), clean.Name(where.Volume), volumesOf(t))
 	case where.Path != "":
 		return h.named(t, where.Path)
 	case t.PID == 0:
@@ -47,11 +48,11 @@ func (h *Holder) device(path string) ([]Ground, error) {
 	st, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, misnamed("there is no device %s (any more); name one of this machine's, such as /dev/sda", path)
+		return nil, misnamed("there is no device %s (any more); name one of this machine's, such as /dev/sda", clean.Name(path))
 	case err != nil:
 		return nil, err
 	case st.Mode()&os.ModeDevice == 0 || st.Mode()&os.ModeCharDevice != 0:
-		return nil, misnamed("%s is no block device; plimsoll limit explain %s shows the one that it is on", path, path)
+		return nil, misnamed("%s is no block device; plimsoll limit explain %s shows the one that it is on", clean.Name(path), clean.Name(path))
 	}
 	e, err := h.node(path)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"plimsoll/internal/clean"
 	"plimsoll/internal/limit/target"
 )
 
@@ -19,9 +20,9 @@ type MissingError struct {
 // Error implements error.
 func (e *MissingError) Error() string {
 	if e.Target == "" {
-		return fmt.Sprintf("there is no %s on this host: name a folder or a file that exists", e.Path)
+		return fmt.Sprintf("there is no %s on this host: name a folder or a file that exists", clean.Name(e.Path))
 	}
-	return fmt.Sprintf("there is no %s in %s: name a folder or a file that it has", e.Path, e.Target)
+	return fmt.Sprintf("there is no %s in %s: name a folder or a file that it has", clean.Name(e.Path), e.Target)
 }
 
 // Is reports it as fs.ErrNotExist.
