@@ -17,6 +17,9 @@ const (
 	// the kernel counts.
 	stolen      = 0.05
 	stolenFloor = 30 * time.Millisecond
+	// waitedCPU is the share of its processors' time that a virtual machine may wait: on a quiet computer its own threads and the share's
+	// daemon wait for each other for some of it.
+	waitedCPU = 0.2
 	// othersCPU is the share of all CPUs that others may use; allBusy is when the
 	// machine has nothing left.
 	othersCPU = 0.25
@@ -30,6 +33,7 @@ const (
 func checkNeighbour(v *view) []record.Warning {
 	out := v.foreignBytes()
 	out = append(out, v.steal()...)
+	out = append(out, v.waitForCPU()...)
 	out = append(out, v.otherCPU()...)
 	return append(out, v.otherWaits()...)
 }
@@ -96,6 +100,17 @@ func (v *view) steal() []record.Warning {
 		return nil
 	}
 	return warning(Neighbour, record.Doubt, map[string]any{"steal": share}, "The hypervisor took %s of the CPU time (steal) for other machines.", percent(share))
+}
+
+// waitForCPU tells that the virtual machine of the worker had to wait for what else this machine did. Each operation on a share
+// changes between several programs here, and each change waits.
+func (v *view) waitForCPU() []record.Warning {
+	share := v.host().CPUWait
+	if !(share > waitedCPU) || time.Duration(share*float64(v.elapsed)) < stolenFloor {
+		return nil
+	}
+	return warning(Neighbour, record.Doubt, map[string]any{"cpu_wait": share},
+		"The virtual machine waited %s of its processors' time for the CPUs of this one, which had other work.", percent(share))
 }
 
 // otherCPU tells of CPU time that was not the worker's.

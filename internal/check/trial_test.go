@@ -267,6 +267,8 @@ func TestNeighbour(t *testing.T) {
 		{"others write", written(21*mib + 5*inFlightSlack/4), "neighbour/doubt", "were not this worker's"},
 		{"a journal's worth", func(t *record.Trial) { reads(t, mib, mib, mib); written(foreignFloor + inFlightSlack)(t) }, "", ""},
 		{"wal's own journal", func(t *record.Trial) { named(t, workload.WAL, 10*mib, 80*mib) }, "amplification/note", ""},
+		{"wait at the limit", host(func(h *workload.HostDelta) { h.CPUWait = 0.2 }), "", ""},
+		{"wait", host(func(h *workload.HostDelta) { h.CPUWait = 0.41 }), "neighbour/doubt", "waited 41 % of its processors' time"},
 		{"steal at the limit", host(func(h *workload.HostDelta) { h.Steal = 0.05 }), "", ""},
 		{"steal", host(func(h *workload.HostDelta) { h.Steal = 0.051 }), "neighbour/doubt", "5 %"},
 		{"steal of a tick in a short window", func(t *record.Trial) {

@@ -18,6 +18,7 @@ var graver = []struct {
 	{key: "steal"},
 	{key: "others"},
 	{key: "io_some"},
+	{key: "cpu_wait"},
 	{key: "factor"},
 	{key: "missed", per: "arrivals"},
 	{key: "iops", per: "ceiling"},

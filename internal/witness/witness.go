@@ -64,12 +64,13 @@ func (w *Witness) Before(agents []*agent.Agent, target string) func(*record.Tria
 		}
 		grounds[i] = s
 	}
-	before, limits := w.throttles(agents), w.limits(agents, grounds)
+	before, limits, waited := w.throttles(agents), w.limits(agents, grounds), w.waits(agents)
 	return func(t *record.Trial) {
 		for i, a := range agents {
 			fill(t, i, a, grounds[i], target)
 		}
 		addThrottles(t.Results, before, w.throttles(agents))
+		addWaits(t.Results, agents, waited, w.waits(agents))
 		addLimits(t.Where, limits, w.limits(agents, grounds))
 	}
 }

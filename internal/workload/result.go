@@ -132,6 +132,9 @@ type HostDelta struct {
 	CPUBusy float64 `json:"cpu_busy"`
 	// Steal is the share that the hypervisor took, 0 to 1.
 	Steal float64 `json:"steal"`
+	// CPUWait is the share of its processors' time for which a virtual machine of Plimsoll's own waited for a CPU of the machine that it is
+	// on, 0 to 1: what it can't see itself.
+	CPUWait float64 `json:"cpu_wait,omitempty"`
 	// IOSome is the share of time in which a task waited for I/O (PSI io some),
 	// 0 to 1, -1 where the kernel doesn't say.
 	IOSome float64 `json:"io_some"`

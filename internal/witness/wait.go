@@ -1,0 +1,62 @@
+package witness
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/internal/agent"
+	"plimsoll/internal/workload"
+)
+
+// A wait is how long the threads of a virtual machine were ready to run and had no CPU of this machine's.
+type wait struct {
+	at    time.Time
+	total time.Duration
+	known bool
+}
+
+// waits reads each agent's, if it runs in a virtual machine: what else this machine does is not to be seen from inside.
+func (w *Witness) waits(agents []*agent.Agent) []wait {
+	all := make([]wait, len(agents))
+	for i, a := range agents {
+		if info := a.Session.Info(); info.Guest && info.PID > 0 {
+			all[i] = w.waitOf(info.PID)
+		}
+	}
+	return all
+}
+
+// waitOf adds up the run delays of a process's threads (Documentation/scheduler/sched-stats.rst: /proc/PID/schedstat, in nanoseconds).
+// A kernel without CONFIG_SCHED_INFO has none.
+func (w *Witness) waitOf(pid int) wait {
+	files, _ := filepath.Glob(filepath.Join(w.fs.Proc, strconv.Itoa(pid), "task", "*", "schedstat"))
+	out := wait{at: time.Now()}
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			continue // A thread that has ended.
+		}
+		if fields := strings.Fields(string(b)); len(fields) == 3 {
+			if ns, err := strconv.ParseInt(fields[1], 10, 64); err == nil {
+				out.total += time.Duration(ns)
+				out.known = true
+			}
+		}
+	}
+	return out
+}
+
+// addWaits gives results what their machines have waited between two readings, as a share of the time of the machine's processors. A
+// thread that ended in between takes its own along.
+func addWaits(results []workload.Result, agents []*agent.Agent, before, after []wait) {
+	for i := range results {
+		a, b := before[i], after[i]
+		whole := b.at.Sub(a.at) * time.Duration(max(1, agents[i].Hello.CPUs))
+		if a.known && b.known && whole > 0 && b.total > a.total {
+			results[i].Host.CPUWait = min(1, float64(b.total-a.total)/float64(whole))
+		}
+	}
+}
