@@ -1,10 +1,15 @@
 package main
 
 import (
+	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"plimsoll/internal/report"
 )
 
 // vmTests names the variable with which scripts/test-guest asks for the tests that boot machines: an emulated processor takes all
@@ -28,4 +33,64 @@ func needVM(t *testing.T) (kernel string) {
 		t.Skip("the tests' kernel is needed: scripts/guest fetches it")
 	}
 	return kernel
+}
+
+// machines sets the engines of a plan to machines that share in these ways, each named for its own; an emulated processor is there everywhere.
+func machines(kernel string, shares ...string) string {
+	var list []string
+	for _, s := range shares {
+		list = append(list, fmt.Sprintf("{name: %q, kind: vm, accel: tcg, kernel: %q, share: %q}", s, kernel, s))
+	}
+	return "engines=[" + strings.Join(list, ", ") + "]"
+}
+
+// TestVMAppend: the plan raw-write tells a machine's own disk from its shares, by verdicts: the disk is faster than virtiofs, and virtiofs faster
+// than 9p. What other work of this computer hides is no fault, so it goes on with more blocks; the wrong order is one at once.
+func TestVMAppend(t *testing.T) {
+	kernel, dir := needVM(t), t.TempDir()
+	args := []string{
+		"run", "raw-write", "--json", "--only", "workload=append", "--set", machines(kernel, "9p", "virtiofs"), "--set", "places={layer: {}, bind: {}}",
+		"--set", "baseline={engine: virtiofs, place: bind}", "--blocks", "8",
+	}
+	want := map[string]report.Kind{"9p layer": report.Faster, "virtiofs layer": report.Faster, "9p bind": report.Slower}
+	for _, more := range []string{"16", "24", ""} {
+		r := plimsoll(t, t.Context(), dir, "", args...)
+		if r.status != exitDone {
+			t.Fatalf("status %d\n%s", r.status, r.stderr)
+		}
+		var said struct{ Reports []report.Report }
+		mustDo(t, json.Unmarshal([]byte(r.stdout), &said))
+		if len(said.Reports) != 1 || len(said.Reports[0].Workloads) != 1 {
+			t.Fatalf("the report is %.2000s", r.stdout)
+		}
+		open, seen := 0, 0
+		for _, c := range said.Reports[0].Workloads[0].Cells {
+			expect, ok := want[c.Engine+" "+c.Place]
+			if !ok || c.Compared == nil {
+				continue
+			}
+			seen++
+			t.Logf("%s %s: %s, %.2f x (%.2f to %.2f) in %d blocks", c.Engine, c.Place, c.Kind, c.Compared.Ratio, c.Compared.Low, c.Compared.High, c.Compared.N)
+			switch c.Kind {
+			case expect:
+			case report.Inconclusive:
+				open++
+			default:
+				t.Errorf("%s %s is %s, want %s", c.Engine, c.Place, c.Kind, expect)
+			}
+		}
+		for _, c := range said.Reports[0].Concerns {
+			t.Logf("%s %s: %s: %s", c.Check, c.Severity, c.Cell, c.Text)
+		}
+		switch {
+		case seen != len(want):
+			t.Fatalf("%d cells are compared, want %d", seen, len(want))
+		case t.Failed() || open == 0:
+			checkClean(t, dir)
+			return
+		case more == "":
+			t.Errorf("%d of %d verdicts are open after all blocks", open, seen)
+		}
+		args = []string{"run", "--json", "--resume", "last", "--blocks", more}
+	}
 }
