@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -71,4 +72,54 @@ func TestVMKilled(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestVMTenAtOnce: ten runs with a machine each are started at once, in one state folder that is new to all of them. Each is done; but those whose
+// machine needs more memory than there is skip its cell, and say how much. Nothing is left of any.
+func TestVMTenAtOnce(t *testing.T) {
+	kernel, dir := needVM(t), t.TempDir()
+	type run struct {
+		cmd       *exec.Cmd
+		out, errs bytes.Buffer
+		small     bool
+	}
+	var runs []*run
+	for i := range 10 {
+		r := &run{small: i%5 != 4}
+		memory, place := "256MiB", []string{"layer", "bind", "tmpfs"}[i%3]
+		if !r.small {
+			memory = "1TiB"
+		}
+		r.cmd = exec.Command(os.Args[0], "run", "-", "--json", "--state", dir)
+		r.cmd.Env = append(os.Environ(), asPlimsoll+"=1")
+		r.cmd.Stdin = strings.NewReader(fmt.Sprintf("name: ten\nworkloads: {append: {kind: append, count: 50}}\nengines: [{name: vm, kind: vm, accel: tcg, kernel: %q, memory: %s}]\nplaces: {%s: {}}\nblocks: 1\n",
+			kernel, memory, place))
+		r.cmd.Stdout, r.cmd.Stderr = &r.out, &r.errs
+		mustDo(t, r.cmd.Start())
+		runs = append(runs, r)
+	}
+	for i, r := range runs {
+		_ = r.cmd.Wait()
+		status := r.cmd.ProcessState.ExitCode()
+		if r.small && status != exitDone {
+			t.Errorf("run %d: status %d\n%s\n%s", i, status, r.errs.String(), r.out.String())
+		}
+		if want := "of memory are available here"; !r.small && (status != exitCannot || !strings.Contains(r.errs.String()+r.out.String(), want)) {
+			t.Errorf("run %d: status %d, want %d and %q\n%s", i, status, exitCannot, want, r.errs.String())
+		}
+	}
+	if left := processesWith(dir); len(left) > 0 {
+		t.Errorf("left behind:\n%s", strings.Join(left, "\n"))
+	}
+	for _, sub := range []string{"vm", "data", "sessions"} {
+		files, _ := os.ReadDir(filepath.Join(dir, sub))
+		for _, f := range files {
+			t.Errorf("left behind: %s/%s", sub, f.Name())
+		}
+	}
+	// What is being made has a name with a dot before it.
+	if torn, _ := filepath.Glob(filepath.Join(dir, "cache/vm/.*-*")); len(torn) > 0 {
+		t.Errorf("left behind: %v", torn)
+	}
+	checkClean(t, dir)
 }

@@ -131,6 +131,9 @@ func (v *vm) Probe(ctx context.Context) Probe {
 	}
 	if err := v.try(ctx, base, base.accel); err != nil {
 		p.Missing, p.Fix = "no machine starts: "+err.Error(), "see what "+base.qemu+" says; 'accel: tcg' in the plan emulates the processor"
+		if isUnsupported(err) {
+			p.Missing, p.Fix = parts(err)
+		}
 		return p
 	}
 	p.OK, p.Version = true, base.words()
@@ -144,6 +147,12 @@ func parts(err error) (missing, fix string) {
 		return u.Reason, u.Fix
 	}
 	return err.Error(), ""
+}
+
+// isUnsupported reports whether an error is about what was asked for.
+func isUnsupported(err error) bool {
+	var u *Unsupported
+	return errors.As(err, &u)
 }
 
 // no is what can't be had.

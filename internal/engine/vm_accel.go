@@ -64,6 +64,9 @@ func (v *vm) askKVM(ctx context.Context, b *vmBase) (kvmAnswer, error) {
 	if ctx.Err() != nil {
 		return a, context.Cause(ctx)
 	}
+	if isUnsupported(err) {
+		return a, err // It was not KVM: there is no memory for a machine.
+	}
 	a.Works = err == nil
 	if err != nil {
 		a.Why = err.Error()

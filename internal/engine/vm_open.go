@@ -20,9 +20,15 @@ import (
 	"plimsoll/internal/wire"
 )
 
-// vmPatience is how long a machine may take to answer: an emulated one on a quiet computer needs four seconds, and five
-// times that beside other work.
-const vmPatience = time.Minute
+// vmPatience is how long a machine may take to answer: an emulated one on a quiet computer needs four seconds, each of ten that are
+// started at once on two processors half a minute, and several times that beside other work.
+const vmPatience = 3 * time.Minute
+
+// Patience is how long Open may take in all: a saved machine that does not go on is booted.
+func (v *vm) Patience() time.Duration { return goOnPatience + vmPatience + vmGrace }
+
+// vmGrace is what making disks and starting programs may take beside that.
+const vmGrace = 30 * time.Second
 
 // vmDir is where a machine's place is mounted in it.
 const vmDir = "/place"
@@ -61,9 +67,6 @@ func (v *vm) Open(ctx context.Context, spec Spec) (Session, error) {
 	if err := v.canHave(base, spec.Place.Kind); err != nil {
 		return nil, err
 	}
-	if err := v.room(v.memoryOf(spec)); err != nil {
-		return nil, err
-	}
 	s, err := v.start(ctx, base, base.accel, spec.ID, spec)
 	if err != nil {
 		return nil, err
@@ -73,6 +76,9 @@ func (v *vm) Open(ctx context.Context, spec Spec) (Session, error) {
 
 // start starts a machine and returns it when its worker has done its setup and speaks.
 func (v *vm) start(ctx context.Context, base *vmBase, accel, id string, spec Spec) (*vmSession, error) {
+	if err := v.room(v.memoryOf(spec)); err != nil {
+		return nil, err
+	}
 	s := &vmSession{vm: v, base: base, accel: accel, id: id, dir: ownFolder(filepath.Join(v.State, "vm"), id), console: &tail.Buffer{Max: logSize}}
 	s.own = []string{s.dir}
 	if spec.Place.Kind == place.Bind {
@@ -176,8 +182,9 @@ func (s *vmSession) await(ctx context.Context, read func() error) error {
 	}
 }
 
-// goOnPatience is how long a machine that goes on may take to answer; a second, on a quiet computer.
-const goOnPatience = 15 * time.Second
+// goOnPatience is how long a machine that goes on may take to answer; a second, on a quiet computer. To give up too early costs
+// a boot, which takes longer still.
+const goOnPatience = 30 * time.Second
 
 // unsaved reports whether a machine that did not go on may do so if it boots: it is not the guest that gave up, nor
 // the caller.

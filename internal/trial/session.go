@@ -17,6 +17,18 @@ import (
 // be waited for.
 const openTimeout = 30 * time.Second
 
+// patient is an engine whose sessions may need another time than openTimeout to start, and which says itself what took too long: a
+// virtual machine boots.
+type patient interface{ Patience() time.Duration }
+
+// patience is how long a session of e may take to start.
+func patience(e engine.Engine) time.Duration {
+	if p, ok := e.(patient); ok {
+		return p.Patience()
+	}
+	return openTimeout
+}
+
 // A pool holds the running agents of one block, by what they stand for. Every block
 // opens its own, so that a container's luck with its files is drawn anew.
 type pool struct {
@@ -71,7 +83,8 @@ func (p *pool) get(ctx context.Context, s seat) (*agent.Agent, time.Duration, er
 	}
 	start := time.Now()
 	s.spec.ID = sessionID(p.run)
-	ctx, cancel := context.WithTimeoutCause(ctx, openTimeout, fmt.Errorf("no worker answered within %v", openTimeout))
+	limit := patience(e)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no worker answered within %v", limit))
 	defer cancel()
 	session, err := p.open(ctx, e, s.spec)
 	if err != nil {

@@ -77,3 +77,28 @@ func TestPoolHangingClose(t *testing.T) {
 	close(e.free)
 	<-e.closed
 }
+
+// A slow engine has a patience of its own, and keeps the deadline that it was given.
+type slow struct {
+	engine.Engine
+	until time.Time
+}
+
+func (s *slow) Patience() time.Duration { return time.Hour }
+
+func (s *slow) Open(ctx context.Context, _ engine.Spec) (engine.Session, error) {
+	s.until, _ = ctx.Deadline()
+	return nil, errors.New("enough")
+}
+
+// TestPoolPatience: an engine that says how long its sessions may take to start gets as long.
+func TestPoolPatience(t *testing.T) {
+	e := &slow{}
+	p := newPool(map[string]engine.Engine{"e": e}, "r", t.Context())
+	if _, _, err := p.get(t.Context(), seat{engine: "e"}); err == nil || err.Error() != "enough" {
+		t.Errorf("get() = %v, want what the engine said", err)
+	}
+	if left := time.Until(e.until); left < 30*time.Minute {
+		t.Errorf("the engine was given %v, want an hour", left)
+	}
+}
