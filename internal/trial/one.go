@@ -148,6 +148,9 @@ func (r *Runner) seeded(spec workload.Spec, t *record.Trial, client int) workloa
 func (r *Runner) attempt(ctx context.Context, t *record.Trial, spec workload.Spec, limit *timeout) error {
 	agents, opening, err := r.agents(ctx, t.Cell)
 	t.SessionOpen = opening
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%w, while its containers were opened", err)
+	}
 	if err != nil {
 		return err
 	}

@@ -90,6 +90,14 @@ blocks: 1
 	}
 }
 
+// neverEngine opens nothing before it is told to give up.
+type neverEngine struct{ engine.Engine }
+
+func (neverEngine) Open(ctx context.Context, _ engine.Spec) (engine.Session, error) {
+	<-ctx.Done()
+	return nil, context.Cause(ctx)
+}
+
 // slowWitness looks for longer than the timeout.
 type slowWitness time.Duration
 
@@ -100,12 +108,18 @@ func (w slowWitness) Before([]*agent.Agent, string) func(*record.Trial) {
 
 // TestTimeoutBeforeStart: a worker is not blamed for what plimsoll itself waited for.
 func TestTimeoutBeforeStart(t *testing.T) {
-	r, _, _ := newRunner(t, "name: slow\nworkloads: {append: {kind: append, count: 200}}\nengines: [host]\nplaces: {dir: {}}\ntimeout: 1s\nblocks: 1\n")
+	r, _, host := newRunner(t, "name: slow\nworkloads: {append: {kind: append, count: 200}}\nengines: [host]\nplaces: {dir: {}}\ntimeout: 1s\nblocks: 1\n")
 	r.Witness = slowWitness(1100 * time.Millisecond)
 	begin(t, r)
 	r.choose(nil)
 	tr, err := r.trial(t.Context(), record.Cell{Workload: "append", Engine: "host", Place: "dir", Limits: r.Plan.Limits[0].Name, Clients: 1}, 0, 0)
 	if err == nil || tr.Phase != "timeout" || !strings.Contains(tr.Error, "its workers were ready, and to look at the storage and set the limits took 1.") || strings.Contains(tr.Error, "phase") {
+		t.Errorf("%s at %s: %s", tr.Status, tr.Phase, tr.Error)
+	}
+	begin(t, r)
+	r.Engines["host"] = neverEngine{host}
+	tr, err = r.trial(t.Context(), record.Cell{Workload: "append", Engine: "host", Place: "dir", Limits: r.Plan.Limits[0].Name, Clients: 1}, 0, 0)
+	if err == nil || tr.Phase != "timeout" || !strings.HasSuffix(tr.Error, "timeout of 1s, while its containers were opened") {
 		t.Errorf("%s at %s: %s", tr.Status, tr.Phase, tr.Error)
 	}
 }
