@@ -30,7 +30,7 @@ func (a *app) newEngine(kind string) (engine.Engine, error) {
 func (a *app) newVM(m plan.Machine) engine.Engine {
 	return engine.NewVM(engine.VMOptions{
 		State: a.stateDir, Worker: workerbin.Bytes, LookPath: exec.LookPath,
-		Kernel: m.Kernel, Modules: m.Modules, Accel: m.Accel, Memory: m.Memory, CPUs: m.CPUs, Boot: m.Boot,
+		Kernel: m.Kernel, Modules: m.Modules, Accel: m.Accel, Memory: m.Memory, CPUs: m.CPUs, Limits: m.Limits, Boot: m.Boot,
 		Share: m.Share, ShareCache: m.Cache, MSize: m.MSize, DiskSize: m.Disk, DiskFormat: m.Format, DiskCache: m.DiskCache,
 	})
 }

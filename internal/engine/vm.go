@@ -67,6 +67,8 @@ type VMOptions struct {
 	// machine, 4 at most.
 	Memory int64
 	CPUs   int
+	// Limits is where a cell's limits hold: LimitsInside (default) or LimitsOutside.
+	Limits string
 	// Boot has each machine boot, in place of going on from where one was saved that had booted.
 	Boot bool
 }
@@ -177,15 +179,20 @@ func (v *vm) supports(spec Spec) error {
 			continue
 		}
 		switch {
-		case k == limit.Weight || k == limit.CPUShares || k == limit.Latency:
-			return v.no("limit "+string(k), "it is about neighbours, and a virtual machine has one worker alone", "use rates, memory or cpus")
 		case k.IO() && spec.Place.Kind == place.Tmpfs:
 			return v.no("limit on I/O", memoryPlace, ioLimitsFix)
+		case v.outside():
+		case k == limit.Weight || k == limit.CPUShares || k == limit.Latency:
+			return v.no("limit "+string(k), "it is about neighbours, and a virtual machine has one worker alone", "use rates, memory or cpus")
 		case k.IO() && spec.Place.Kind == place.Bind:
-			return v.no("limit on I/O", "a share is no block device in the guest, whose control groups limit those alone", "use layer")
+			return v.no("limit on I/O", "a share is no block device in the guest, whose control groups limit those alone", "use layer, or 'limits: outside' of the engine")
 		}
 	}
-	if spec.Limits.DeviceWide {
+	if v.outside() {
+		if err := v.supportsOutside(spec); err != nil {
+			return err
+		}
+	} else if spec.Limits.DeviceWide {
 		return v.no("limit device_wide", "the guest's control groups have version 2, where buffered writes are the writer's", "leave it out")
 	}
 	for _, k := range limit.SystemKeys {

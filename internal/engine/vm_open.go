@@ -205,6 +205,12 @@ func (s *vmSession) again(ctx context.Context, spec Spec) error {
 		s.monitor.close()
 	}
 	s.place = vmPlace{}
+	if s.limits != nil {
+		if err := removeCgroups(folderPrefix + s.id); err != nil {
+			return err
+		}
+		s.limits = nil
+	}
 	s.console = &tail.Buffer{Max: logSize}
 	for _, dir := range s.own {
 		if _, err := removeOwn(dir, s.id); err != nil {
@@ -275,7 +281,7 @@ func (s *vmSession) launch(spec Spec, from *os.File) error {
 		go s.watchDaemon(s.place.daemon)
 	}
 	// From here on a sweep knows what to kill.
-	return s.noteProcesses()
+	return errors.Join(s.noteProcesses(), s.enclose(spec))
 }
 
 // modulePaths are where the guest has modules.

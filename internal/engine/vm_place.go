@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/internal/limit"
 	"plimsoll/internal/place"
 	"plimsoll/internal/wire"
 )
@@ -21,6 +22,9 @@ func (v *vm) equip(s *vmSession, spec Spec) error {
 	seed := make([]byte, 32)
 	rand.Read(seed)
 	l := spec.Limits
+	if v.outside() {
+		l = limit.Limits{}
+	}
 	p := vmPlace{setup: wire.Setup{
 		Now: time.Now(), Seed: seed, Dir: vmDir, Memory: l.Memory, CPUs: l.CPUs,
 		ReadBPS: l.ReadBPS, WriteBPS: l.WriteBPS, ReadIOPS: l.ReadIOPS, WriteIOPS: l.WriteIOPS,

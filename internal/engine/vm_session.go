@@ -32,6 +32,8 @@ type vmSession struct {
 	consoleEnd chan struct{}
 	// orphan is set when the share's daemon ended before the machine did.
 	orphan atomic.Bool
+	// limits are those that hold around the machine; nil: none do.
+	limits *ioLimits
 }
 
 // processesSuffix ends the name of the journal's entry of a session's processes. It is one of its own: an entry is
@@ -143,6 +145,11 @@ func (s *vmSession) end(ctx context.Context) error {
 	}
 	if s.monitor != nil {
 		s.monitor.close()
+	}
+	if s.limits != nil {
+		if err := removeCgroups(folderPrefix + s.id); err != nil {
+			return err
+		}
 	}
 	_, err := s.vm.journal.clear(leftover{ID: s.id, Paths: s.own})
 	return errors.Join(s.vm.journal.forget(s.id+processesSuffix), err)

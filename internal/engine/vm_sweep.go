@@ -33,6 +33,11 @@ func (v *vm) Sweep(context.Context) ([]string, error) {
 		if alive[strings.TrimSuffix(l.ID, processesSuffix)] {
 			continue
 		}
+		// One whose limits held around it had a group.
+		if err := removeCgroups(folderPrefix + strings.TrimSuffix(l.ID, processesSuffix)); err != nil {
+			errs = append(errs, err)
+			continue
+		}
 		removed, err := v.journal.clear(l)
 		done, errs = append(done, removed...), append(errs, err)
 	}

@@ -45,6 +45,7 @@ func machineFields() []field[EngineSpec] {
 		key("disk", "Size of the machine's own disk, a place of kind layer; only what is written takes room. Default: 8 GiB.", amount(minMachineDisk, limit.MaxMemory), func(e *E) *int64 { return &e.Machine.Disk }),
 		key("format", "Format of the disk's file. Default: raw.", choice("raw", "qcow2"), func(e *E) *string { return &e.Machine.Format }),
 		key("disk_cache", "What this machine keeps of the disk, in QEMU's words. Default: writeback.", choice("none", "writeback", "writethrough", "directsync", "unsafe"), func(e *E) *string { return &e.Machine.DiskCache }),
+		key("limits", "Where the limits of a cell hold: inside, by the guest's control groups, or outside, by one of this machine's around QEMU and the daemon of the share. Default: inside.", choice("inside", "outside"), func(e *E) *string { return &e.Machine.Limits }),
 		key("boot", "Boots each machine, in place of going on from one that was saved when it had booted. Default: false.", boolean(), func(e *E) *bool { return &e.Machine.Boot }),
 	}
 }

@@ -121,6 +121,8 @@ type Machine struct {
 	// Memory is in bytes.
 	Memory int64
 	CPUs   int
+	// Limits is inside or outside: where the limits of a cell hold.
+	Limits string
 	// Boot: no saved machine is used.
 	Boot bool
 }
