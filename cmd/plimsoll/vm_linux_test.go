@@ -45,15 +45,17 @@ func machines(kernel string, shares ...string) string {
 }
 
 // TestVMAppend: the plan raw-write tells a machine's own disk from its shares, by verdicts: the disk is faster than virtiofs, and virtiofs faster
-// than 9p. What other work of this computer hides is no fault, so it goes on with more blocks; the wrong order is one at once.
+// than 9p. What other work of this computer hides is no fault: it goes on with more blocks, and what is not proved even then has to lie on the right side, with
+// the report's word that the computer was busy. The wrong order is a fault at once.
 func TestVMAppend(t *testing.T) {
 	kernel, dir := needVM(t), t.TempDir()
+	defer func() { checkClean(t, dir) }()
 	args := []string{
 		"run", "raw-write", "--json", "--only", "workload=append", "--set", machines(kernel, "9p", "virtiofs"), "--set", "places={layer: {}, bind: {}}",
-		"--set", "baseline={engine: virtiofs, place: bind}", "--blocks", "8",
+		"--set", "baseline={engine: virtiofs, place: bind}", "--set", "exclude=[{engine: 9p, place: layer}]", "--blocks", "8",
 	}
-	want := map[string]report.Kind{"9p layer": report.Faster, "virtiofs layer": report.Faster, "9p bind": report.Slower}
-	for _, more := range []string{"16", "24", ""} {
+	want := map[string]report.Kind{"virtiofs layer": report.Faster, "9p bind": report.Slower}
+	for _, more := range []string{"16", ""} {
 		r := plimsoll(t, t.Context(), dir, "", args...)
 		if r.status != exitDone {
 			t.Fatalf("status %d\n%s", r.status, r.stderr)
@@ -63,7 +65,7 @@ func TestVMAppend(t *testing.T) {
 		if len(said.Reports) != 1 || len(said.Reports[0].Workloads) != 1 {
 			t.Fatalf("the report is %.2000s", r.stdout)
 		}
-		open, seen := 0, 0
+		open, seen, next := 0, 0, said.Reports[0].Next
 		for _, c := range said.Reports[0].Workloads[0].Cells {
 			expect, ok := want[c.Engine+" "+c.Place]
 			if !ok || c.Compared == nil {
@@ -75,6 +77,9 @@ func TestVMAppend(t *testing.T) {
 			case expect:
 			case report.Inconclusive:
 				open++
+				if more == "" && (expect == report.Faster) != (c.Compared.Ratio > 1) {
+					t.Errorf("%s %s looks wrong, and is not proved", c.Engine, c.Place)
+				}
 			default:
 				t.Errorf("%s %s is %s, want %s", c.Engine, c.Place, c.Kind, expect)
 			}
@@ -86,10 +91,9 @@ func TestVMAppend(t *testing.T) {
 		case seen != len(want):
 			t.Fatalf("%d cells are compared, want %d", seen, len(want))
 		case t.Failed() || open == 0:
-			checkClean(t, dir)
 			return
-		case more == "":
-			t.Errorf("%d of %d verdicts are open after all blocks", open, seen)
+		case more == "" && (next == nil || !next.Busy):
+			t.Errorf("%d of %d verdicts are open after all blocks, on a computer with no other work", open, seen)
 		}
 		args = []string{"run", "--json", "--resume", "last", "--blocks", more}
 	}
