@@ -38,7 +38,7 @@ unless --volume, --path or --device says less; of pid:N for the device of its /,
 is of what the device was measured to carry ("plimsoll run" keeps that).
 
 A container that is started again begins without these limits, unless --keep has its engine store
-them: Docker does (limits of devices from version 29.6), and Podman from version 5. What Docker
+them: Docker does (limits of devices from version 29.6), and Podman from version 5.1. What Docker
 has stored of memory and CPUs, and all that Podman has, no update of theirs takes back: only a new
 container is rid of it. The daemon's policy holds limits over restarts without that.
 
@@ -68,7 +68,7 @@ Exit status: 0; 1 if a limit was refused; 2 for wrong usage; 5 if it can't be ha
 	where.register(cmd)
 	f := cmd.Flags()
 	f.BoolVar(&how.dry, "dry-run", false, "say what would be written, and write nothing")
-	f.BoolVar(&how.keep, "keep", false, "have the engine store it too, for the container's next start (Docker; Podman 5)")
+	f.BoolVar(&how.keep, "keep", false, "have the engine store it too, for the container's next start (Docker; Podman 5.1)")
 	f.StringVar(&how.enable, "enable-weights", "", "with --weight: make the disk be divided by weight, for all who use it: bfq, iocost or auto")
 	f.Lookup("enable-weights").NoOptDefVal = enableAuto
 	where.registerRun(cmd)

@@ -14,7 +14,7 @@
 //   - A list of devices replaces what is stored, and adds to what the kernel has.
 //   - runc before 1.4 passes over devices in an update (seen with 1.1.5 under Podman 4.3). So the
 //     kernel is read after it, too.
-//   - Podman's update is for as long as the container runs, before version 5.
+//   - Podman's update is for as long as the container runs, before version 5.1.
 //   - Windows takes limits when the container is made, and none later.
 package engineapi
 
@@ -220,7 +220,7 @@ func (a *API) Forget(ctx context.Context, id string, which Which) (left Limits, 
 // does. It asks nobody.
 func (a *API) Keeps(l Limits) error {
 	if a.daemon.Name == "podman" && a.forgets() {
-		return &UnsupportedError{What: "limits for the next start", Why: a.title() + " keeps an update while the container runs", Fix: "make the container anew with them, or upgrade to Podman 5"}
+		return &UnsupportedError{What: "limits for the next start", Why: a.title() + " keeps an update while the container runs", Fix: "make the container anew with them, or upgrade to Podman 5.1"}
 	}
 	if a.daemon.OS == "windows" {
 		return windowsUpdate

@@ -11,8 +11,6 @@ import (
 	"net/http"
 	"net/url"
 	"plimsoll/internal/device"
-	"strconv"
-	"strings"
 
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
@@ -41,10 +39,12 @@ func (a *API) setPodman(ctx context.Context, id string, l Limits) (Outcome, erro
 	}
 	was := stored(before)
 	if len(l.Devices) > 0 {
-		// Alone and first: if they are passed over, nothing else was set.
-		err := a.callPodman(ctx, id, &specs.LinuxResources{BlockIO: podmanBlockIO(was, Limits{Devices: l.Devices})})
+		// First, beside what there was: if they are passed over, nothing else was set.
+		err := a.callPodman(ctx, id, podmanResources(before, Limits{Devices: l.Devices}))
 		if err == nil {
-			err = a.holds(ctx, id, l.Devices)
+			if err = a.holds(ctx, id, l.Devices); err != nil && !a.forgets() {
+				err = errors.Join(err, a.callPodman(ctx, id, podmanResources(before, was)))
+			}
 		}
 		if err != nil {
 			return Outcome{}, fmt.Errorf("container %.12s: %w", id, err)
@@ -69,16 +69,16 @@ func (a *API) setPodman(ctx context.Context, id string, l Limits) (Outcome, erro
 	return o, nil
 }
 
-// forgets reports whether Podman is older than 5, which keeps no update (podman,
-// libpod/container_internal.go, update).
+// forgets reports whether Podman is older than 5.1, which keeps no update (podman,
+// libpod/container_internal.go, update, and the release notes of 5.1.0).
 func (a *API) forgets() bool {
-	major, _, _ := strings.Cut(a.daemon.Version, ".")
-	n, err := strconv.Atoi(major)
-	return err == nil && n < 5
+	var major, minor int
+	_, err := fmt.Sscanf(a.daemon.Version, "%d.%d", &major, &minor)
+	return err == nil && (major < 5 || major == 5 && minor < 1)
 }
 
-// podmanResources are the limits that there are and l's, which win: Podman 5 puts what it is given in
-// the place of all that it has stored.
+// podmanResources are the limits that there are and l's, which win: Podman puts what it is given in the place of all that it has
+// stored, from 5.1 to 5.3; later ones in the place of the keys that it is given.
 func podmanResources(before *container.HostConfig, l Limits) *specs.LinuxResources {
 	r := &specs.LinuxResources{}
 	was := stored(before)
