@@ -56,7 +56,7 @@ func (n notebook[T]) write(all []T) error {
 	}
 	if len(all) == 0 {
 		if err := os.Remove(n.file); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
+			return n.unwritten(err)
 		}
 		return nil
 	}
@@ -65,9 +65,15 @@ func (n notebook[T]) write(all []T) error {
 		return err
 	}
 	if err := os.WriteFile(n.file+".new", b, 0o600); err != nil {
-		return err
+		_ = os.Remove(n.file + ".new") // Half a file takes the room that is missing.
+		return n.unwritten(err)
 	}
 	return os.Rename(n.file+".new", n.file)
+}
+
+// unwritten says what a folder is for that can't be written, and what helps.
+func (n notebook[T]) unwritten(err error) error {
+	return fmt.Errorf("note %s: %w; see that there is room in %s, and that it can be written", n.about, err, filepath.Dir(n.file))
 }
 
 // lockWait is how long one process may have the notes before another gives up waiting for it. It has them for a whole change, as what is
@@ -81,11 +87,11 @@ func (n notebook[T]) locked(ctx context.Context, f func() error) error {
 		return f()
 	}
 	if err := os.MkdirAll(filepath.Dir(n.file), 0o755); err != nil {
-		return err
+		return n.unwritten(err)
 	}
 	lock, err := os.OpenFile(n.file+".lock", os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return err
+		return n.unwritten(err)
 	}
 	defer lock.Close()
 	var whose string
