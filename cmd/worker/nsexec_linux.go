@@ -20,11 +20,17 @@ import (
 //	--overlay LOWER:UPPER:WORK:MERGED    mount an overlay on MERGED; more LOWERs may follow
 //	                                     the first, each under the one before it
 //	--tmpfs SIZE:TARGET                  mount a tmpfs of SIZE bytes on TARGET; it may be given more than once
+//	--bind FOLDER:TARGET                 make TARGET, in one of these tmpfs, and mount FOLDER there, which one of
+//	                                     them may hide from where it was; it may be given more than once
+//	--child                              run COMMAND as a child in place of becoming it
 func nsexec(args []string) error {
 	flags := flag.NewFlagSet("nsexec", flag.ContinueOnError)
 	overlay := flags.String("overlay", "", "LOWER:UPPER:WORK:MERGED")
+	asChild := flags.Bool("child", false, "run COMMAND as a child")
 	var tmpfs []string
 	flags.Func("tmpfs", "SIZE:TARGET", func(s string) error { tmpfs = append(tmpfs, s); return nil })
+	var binds []string
+	flags.Func("bind", "FOLDER:TARGET", func(s string) error { binds = append(binds, s); return nil })
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -45,6 +51,10 @@ func nsexec(args []string) error {
 			return err
 		}
 	}
+	folders, err := openFolders(binds)
+	if err != nil {
+		return err
+	}
 	for _, t := range tmpfs {
 		size, target, ok := strings.Cut(t, ":")
 		if !ok {
@@ -54,12 +64,48 @@ func nsexec(args []string) error {
 			return fmt.Errorf("mount tmpfs on %s: %w", target, err)
 		}
 	}
+	for i, b := range binds {
+		if err := bindFolder(folders[i], b[strings.LastIndex(b, ":")+1:]); err != nil {
+			return err
+		}
+	}
 	path, err := exec.LookPath(flags.Arg(0))
 	if err != nil {
 		return err
 	}
+	if *asChild {
+		return runChild(path, flags.Args())
+	}
 	if err := unix.Exec(path, flags.Args(), os.Environ()); err != nil {
 		return fmt.Errorf("run %s: %w", path, err)
+	}
+	return nil
+}
+
+// openFolders opens the folders of FOLDER:TARGETs before anything is mounted over them. They are closed as the command begins.
+func openFolders(binds []string) ([]int, error) {
+	var fds []int
+	for _, b := range binds {
+		i := strings.LastIndex(b, ":")
+		if i < 0 {
+			return nil, fmt.Errorf("--bind %q is not FOLDER:TARGET", b)
+		}
+		fd, err := unix.Open(b[:i], unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return nil, &os.PathError{Op: "open", Path: b[:i], Err: err}
+		}
+		fds = append(fds, fd)
+	}
+	return fds, nil
+}
+
+// bindFolder mounts an open folder on target, which it makes.
+func bindFolder(folder int, target string) error {
+	if err := os.MkdirAll(target, 0o755); err != nil {
+		return err
+	}
+	if err := unix.Mount(fmt.Sprintf("/proc/self/fd/%d", folder), target, "", unix.MS_BIND, ""); err != nil {
+		return fmt.Errorf("mount a folder on %s: %w", target, err)
 	}
 	return nil
 }

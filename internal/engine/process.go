@@ -24,7 +24,10 @@ const logSize = 8 << 10
 type process struct {
 	cmd *exec.Cmd
 	// tied has the kernel kill the child when plimsoll ends, for one that doesn't end with its input.
-	tied   bool
+	tied bool
+	// fenced has a tied child be the first process of a PID namespace, which ends with it. The caller is locked to its thread,
+	// and keeps it until the child's end.
+	fenced bool
 	stdin  io.WriteCloser
 	stdout io.ReadCloser
 	log    *tail.Buffer
@@ -52,6 +55,14 @@ func startProcess(argv []string, files ...*os.File) (*process, error) {
 func startMachine(argv []string, files ...*os.File) (*process, error) {
 	p := newProcess(argv, files)
 	p.tied = true
+	return p.startPiped()
+}
+
+// startFenced is startMachine for a child that is the first process of a PID namespace: what it has started ends with it, though it is
+// killed. The caller is locked to its thread, of which the child has what is the thread's own, and keeps it until the child's end.
+func startFenced(argv []string, files ...*os.File) (*process, error) {
+	p := newProcess(argv, files)
+	p.tied, p.fenced = true, true
 	return p.startPiped()
 }
 

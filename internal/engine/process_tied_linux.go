@@ -9,6 +9,10 @@ import (
 // then is the end of the thread that started it. So that thread is kept until the child's own.
 func (p *process) startTied() error {
 	p.cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
+	if p.fenced {
+		p.cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWPID
+		return p.cmd.Start()
+	}
 	started := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread()
