@@ -31,7 +31,9 @@ func (a *app) newVM(m plan.Machine) engine.Engine {
 	return engine.NewVM(engine.VMOptions{
 		State: a.stateDir, Worker: workerbin.Bytes, LookPath: exec.LookPath,
 		Kernel: m.Kernel, Modules: m.Modules, Accel: m.Accel, Memory: m.Memory, CPUs: m.CPUs, Limits: m.Limits, Boot: m.Boot,
-		Share: m.Share, ShareCache: m.Cache, MSize: m.MSize, DiskSize: m.Disk, DiskFormat: m.Format, DiskCache: m.DiskCache,
+		Share: m.Share, ShareCache: m.Cache, MSize: m.MSize,
+		NFSVersion: m.Vers, NFSRead: m.RSize, NFSWrite: m.WSize, NFSSync: m.Sync,
+		DiskSize: m.Disk, DiskFormat: m.Format, DiskCache: m.DiskCache,
 	})
 }
 

@@ -28,10 +28,12 @@ func appended(dir string) bool {
 // next run removes their folders.
 func TestVMKilled(t *testing.T) {
 	kernel := needVM(t)
-	for _, share := range []string{"9p", "virtiofs", "smb"} {
+	for _, share := range []string{"9p", "virtiofs", "smb", "nfs"} {
 		t.Run(share, func(t *testing.T) {
-			if _, err := exec.LookPath("smbd"); err != nil && share == "smb" {
-				t.Skip("smbd is needed: scripts/setup guest")
+			for of, program := range map[string]string{"smb": "smbd", "nfs": "ganesha.nfsd"} {
+				if _, err := exec.LookPath(program); err != nil && share == of {
+					t.Skip(program + " is needed: scripts/setup guest")
+				}
 			}
 			dir := t.TempDir()
 			cmd := exec.Command(os.Args[0], "run", "-", "--state", dir)

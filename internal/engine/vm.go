@@ -23,10 +23,11 @@ const (
 	Share9P       = "9p"
 	ShareVirtioFS = "virtiofs"
 	ShareSMB      = "smb"
+	ShareNFS      = "nfs"
 )
 
 // shareWays are all of them.
-var shareWays = []string{Share9P, ShareVirtioFS, ShareSMB}
+var shareWays = []string{Share9P, ShareVirtioFS, ShareSMB, ShareNFS}
 
 // What runs a virtual machine's processor.
 const (
@@ -56,9 +57,14 @@ type VMOptions struct {
 	// Share is how a place of kind bind is shared. Empty: Share9P.
 	Share string
 	// ShareCache is what the guest keeps of a share: of 9p none, loose, fscache or mmap (default: none); of virtiofs none, auto or
-	// always (default: auto); of smb none, strict or loose (default: strict). MSize is the largest message of 9p in bytes; 0: 500 KiB, the most that virtio carries.
+	// always (default: auto); of smb none, strict or loose (default: strict); of nfs none, auto or loose (default: auto). MSize is the largest message of 9p in bytes; 0: 500 KiB, the most that virtio carries.
 	ShareCache string
 	MSize      int64
+	// NFSVersion is 4.0, 4.1 or 4.2 (default), NFSRead and NFSWrite are the largest of its reads and writes in bytes (0: what
+	// both sides can, 1 MiB). NFSSync has each write wait until the server has synced it.
+	NFSVersion        string
+	NFSRead, NFSWrite int64
+	NFSSync           bool
 	// DiskFormat is DiskRaw (default) or DiskQCOW2; DiskCache is QEMU's word: none, writeback (default), writethrough,
 	// directsync or unsafe; DiskSize is in bytes, 0: 8 GiB, of which only what is written takes room.
 	DiskFormat, DiskCache string
@@ -238,6 +244,10 @@ func (v *vm) canHave(base *vmBase, kind place.Kind) error {
 		if _, err := v.smbd(); err != nil {
 			return err
 		}
+	case kind == place.Bind && v.Share == ShareNFS:
+		if _, err := v.nfsServer(); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -253,6 +263,8 @@ func (v *vm) modulesOf(base *vmBase, kind place.Kind, share string) ([]string, e
 		names, what = []string{"virtiofs"}, "share virtiofs"
 	case kind == place.Bind && share == ShareSMB:
 		names, wishes, what = smbModules, smbCrypto, "share smb"
+	case kind == place.Bind && share == ShareNFS:
+		names, what = nfsModules, "share nfs"
 	case kind == place.Bind:
 		names, what = []string{"9pnet_virtio", "9p"}, "share 9p"
 	}
@@ -266,7 +278,7 @@ func (v *vm) modulesOf(base *vmBase, kind place.Kind, share string) ([]string, e
 	if errors.As(err, &m) {
 		fix := "name another kernel with kernel: PATH"
 		if kind == place.Bind {
-			fix = "use another of 9p, virtiofs and smb with share:, or " + fix
+			fix = "use another of 9p, virtiofs, smb and nfs with share:, or " + fix
 		}
 		return nil, v.no(what, err.Error(), fix)
 	}

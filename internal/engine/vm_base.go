@@ -123,7 +123,10 @@ func (v *vm) makeImages(b *vmBase) error {
 	all := append([]string{}, b.modules...)
 	for _, kind := range []place.Kind{place.Layer, place.Bind} {
 		for _, share := range shareWays {
-			// All that the kernel has of them, so that one file serves every place.
+			// All that the kernel has of them, so that one file serves every place; but those of NFS are a third of all.
+			if share == ShareNFS && v.Share != ShareNFS {
+				continue
+			}
 			if files, err := v.modulesOf(b, kind, share); err == nil {
 				all = append(all, files...)
 			}

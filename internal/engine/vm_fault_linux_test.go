@@ -72,7 +72,12 @@ func TestVMMissing(t *testing.T) {
 		"share limits": {func(*engine.VMOptions) {}, engine.Spec{Place: place.Spec{Kind: place.Bind}, Limits: limit.Limits{WriteBPS: 1 << 20}}, "a share is no block device in the guest"},
 		"weight":       {func(*engine.VMOptions) {}, engine.Spec{Place: place.Spec{Kind: place.Layer}, Limits: limit.Limits{Weight: 200}}, "it is about neighbours"},
 		"smbd":         {func(o *engine.VMOptions) { lacks("smbd")(o); o.Root, o.Share = t.TempDir(), engine.ShareSMB }, engine.Spec{Place: place.Spec{Kind: place.Bind}}, "smbd is not installed, which serves it; install samba"},
-		"virtiofsd":    {func(o *engine.VMOptions) { lacks("virtiofsd")(o); o.Root, o.Share = t.TempDir(), engine.ShareVirtioFS }, engine.Spec{Place: place.Spec{Kind: place.Bind}}, "virtiofsd is not installed"},
+		"ganesha":      {func(o *engine.VMOptions) { lacks("ganesha.nfsd")(o); o.Share = engine.ShareNFS }, engine.Spec{Place: place.Spec{Kind: place.Bind}}, "ganesha.nfsd is not installed, which serves it; install nfs-ganesha and nfs-ganesha-vfs"},
+		"ganesha's": {func(o *engine.VMOptions) {
+			o.LookPath = func(string) (string, error) { return exec.LookPath("qemu-system-x86_64") }
+			o.Root, o.Share = t.TempDir(), engine.ShareNFS
+		}, engine.Spec{Place: place.Spec{Kind: place.Bind}}, "ganesha.nfsd has no part for this machine's file systems (libfsalvfs.so); install nfs-ganesha-vfs"},
+		"virtiofsd": {func(o *engine.VMOptions) { lacks("virtiofsd")(o); o.Root, o.Share = t.TempDir(), engine.ShareVirtioFS }, engine.Spec{Place: place.Spec{Kind: place.Bind}}, "virtiofsd is not installed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if name == "first module" || name == "share's" {

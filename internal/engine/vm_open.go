@@ -106,7 +106,7 @@ func (s *vmSession) begin(ctx context.Context, spec Spec) error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return ownFault(s.vm.State, err)
 	}
-	if err := s.vm.equip(s, spec); err != nil {
+	if err := s.vm.equip(ctx, s, spec); err != nil {
 		return err
 	}
 	saved := s.vm.savedPath(s.base, s.accel, spec)
@@ -220,7 +220,7 @@ func (s *vmSession) again(ctx context.Context, spec Spec) error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return err
 	}
-	return s.vm.equip(s, spec)
+	return s.vm.equip(ctx, s, spec)
 }
 
 // awaitBoot waits for the machine's first line.

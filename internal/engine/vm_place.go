@@ -18,7 +18,7 @@ import (
 )
 
 // equip makes the device of a machine's place, and says what the guest does with it.
-func (v *vm) equip(s *vmSession, spec Spec) error {
+func (v *vm) equip(ctx context.Context, s *vmSession, spec Spec) error {
 	seed := make([]byte, 32)
 	rand.Read(seed)
 	l := spec.Limits
@@ -43,7 +43,7 @@ func (v *vm) equip(s *vmSession, spec Spec) error {
 	case place.Bind:
 		if err = os.Mkdir(s.data, 0o700); err == nil {
 			p.hostPath = s.data
-			err = v.share(s, &p)
+			err = v.share(ctx, s, &p)
 		}
 	}
 	s.place = p
@@ -110,12 +110,14 @@ func (v *vm) tool(name string, args ...string) error {
 }
 
 // share shares the session's folder with the machine.
-func (v *vm) share(s *vmSession, p *vmPlace) error {
-	if v.Share == ShareVirtioFS {
+func (v *vm) share(ctx context.Context, s *vmSession, p *vmPlace) error {
+	switch v.Share {
+	case ShareVirtioFS:
 		return v.shareVirtioFS(s, p)
-	}
-	if v.Share == ShareSMB {
+	case ShareSMB:
 		return v.shareSMB(s, p)
+	case ShareNFS:
+		return v.shareNFS(ctx, s, p)
 	}
 	cache, msize := cmp.Or(v.ShareCache, "none"), cmp.Or(v.MSize, vmMSize)
 	p.storage = fmt.Sprintf("9p, cache=%s, msize=%d", cache, msize)

@@ -107,10 +107,13 @@ func TestVMSMB(t *testing.T) {
 // TestVMDaemonDies: a machine whose share's daemon dies is ended, and the trial says why.
 func TestVMDaemonDies(t *testing.T) {
 	needVM(t)
-	for share, program := range map[string]string{engine.ShareVirtioFS: "virtiofsd", engine.ShareSMB: "smbd"} {
+	for share, program := range map[string]string{engine.ShareVirtioFS: "virtiofsd", engine.ShareSMB: "smbd", engine.ShareNFS: "ganesha.nfsd"} {
 		t.Run(share, func(t *testing.T) {
-			if share == engine.ShareSMB {
+			switch share {
+			case engine.ShareSMB:
 				needSMBD(t)
+			case engine.ShareNFS:
+				needGanesha(t)
 			}
 			o := vmOptions(t, t.TempDir())
 			o.Share = share

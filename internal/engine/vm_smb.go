@@ -31,11 +31,8 @@ func (v *vm) smbd() (string, error) {
 	return "", v.no("share smb", "smbd is not installed, which serves it", "install samba (its own services need not run), or use share: 9p")
 }
 
-// Addresses of a machine's network, which QEMU makes up: it leads to the share's daemon and nowhere else.
-const (
-	guestAddress  = "10.0.2.15/24"
-	serverAddress = "10.0.2.100"
-)
+// smbPort is where a guest looks for SMB.
+const smbPort = 445
 
 // shareSMB starts smbd on the session's folder, as inetd would: on one connection, of which QEMU inherits the other end and gives
 // it to the first in the guest that connects. Nothing listens, here or anywhere else, and so nobody else gets at the folder.
@@ -67,12 +64,7 @@ func (v *vm) shareSMB(s *vmSession, p *vmPlace) error {
 	}
 	cache := cmp.Or(v.ShareCache, "strict")
 	p.storage = "smb 3.1.1, cache=" + cache
-	p.args = []string{
-		"-chardev", fmt.Sprintf("socket,id=share,fd=%d", shareFD),
-		"-netdev", "user,id=net,ipv6=off,restrict=on,guestfwd=tcp:" + serverAddress + ":445-chardev:share",
-		"-device", "virtio-net-pci,netdev=net,romfile=",
-	}
-	p.setup.Address = guestAddress
+	p.network(smbPort)
 	p.setup.Source, p.setup.FSType = "//"+serverAddress+"/"+shareTag, "cifs"
 	p.setup.Options = "ip=" + serverAddress + ",vers=3.1.1,username=plimsoll,password=,cache=" + cache
 	s.place = *p

@@ -12,13 +12,15 @@ const (
 	share9P       = "9p"
 	shareVirtioFS = "virtiofs"
 	shareSMB      = "smb"
+	shareNFS      = "nfs"
 )
 
-// shareCaches are the words for a share's cache: Documentation/filesystems/9p.rst, virtiofsd(1) and mount.cifs(8).
+// shareCaches are the words for a share's cache: Documentation/filesystems/9p.rst, virtiofsd(1), mount.cifs(8) and nfs(5).
 var shareCaches = map[string][]string{
 	share9P:       {"none", "loose", "fscache", "mmap"},
 	shareVirtioFS: {"none", "auto", "always"},
 	shareSMB:      {"none", "strict", "loose"},
+	shareNFS:      {"none", "auto", "loose"},
 }
 
 // Bounds of a virtual machine. Linux with a worker doesn't start in less memory, nor an ext4 of use on a smaller disk.
@@ -27,6 +29,8 @@ const (
 	minMachineDisk   = 32 << 20
 	minMSize         = 4 << 10
 	maxMSize         = 1 << 20
+	minNFSSize       = 4 << 10
+	maxNFSSize       = 1 << 20
 	maxMachineCPUs   = 64
 )
 
@@ -39,9 +43,13 @@ func machineFields() []field[EngineSpec] {
 		key("accel", "What runs the machine's processor: kvm, or tcg, which emulates it. Default: kvm if a machine answers with it, else tcg.", choice("kvm", "tcg"), func(e *E) *string { return &e.Machine.Accel }),
 		key("memory", "The machine's memory. Default: 256 MiB, and what a tmpfs needs.", amount(minMachineMemory, limit.MaxMemory), func(e *E) *int64 { return &e.Machine.Memory }),
 		key("cpus", "How many processors the machine has. Default: as many as this one, 4 at most.", integer(1, maxMachineCPUs), func(e *E) *int { return &e.Machine.CPUs }),
-		key("share", "How a place of kind bind is shared with the machine. Default: 9p.", choice(share9P, shareVirtioFS, shareSMB), func(e *E) *string { return &e.Machine.Share }),
-		key("cache", "What the machine keeps of a share: of 9p none, loose, fscache or mmap, of virtiofs none, auto or always, of smb none, strict or loose. Default: none of 9p, auto of virtiofs, strict of smb.", choice("none", "loose", "fscache", "mmap", "auto", "always", "strict"), func(e *E) *string { return &e.Machine.Cache }),
+		key("share", "How a place of kind bind is shared with the machine. Default: 9p.", choice(share9P, shareVirtioFS, shareSMB, shareNFS), func(e *E) *string { return &e.Machine.Share }),
+		key("cache", "What the machine keeps of a share: of 9p none, loose, fscache or mmap, of virtiofs none, auto or always, of smb none, strict or loose, of nfs none, auto or loose. Default: none of 9p, auto of virtiofs and nfs, strict of smb.", choice("none", "loose", "fscache", "mmap", "auto", "always", "strict"), func(e *E) *string { return &e.Machine.Cache }),
 		key("msize", "The largest message of 9p. Default: 500 KiB.", amount(minMSize, maxMSize), func(e *E) *int64 { return &e.Machine.MSize }),
+		key("vers", "Version of nfs. Default: 4.2.", version("4.0", "4.1", "4.2"), func(e *E) *string { return &e.Machine.Vers }),
+		key("rsize", "The largest read of nfs. Default: 1 MiB.", amount(minNFSSize, maxNFSSize), func(e *E) *int64 { return &e.Machine.RSize }),
+		key("wsize", "The largest write of nfs. Default: 1 MiB.", amount(minNFSSize, maxNFSSize), func(e *E) *int64 { return &e.Machine.WSize }),
+		key("sync", "Mounts nfs so that each write waits until its server has synced it. Default: false.", boolean(), func(e *E) *bool { return &e.Machine.Sync }),
 		key("disk", "Size of the machine's own disk, a place of kind layer; only what is written takes room. Default: 8 GiB.", amount(minMachineDisk, limit.MaxMemory), func(e *E) *int64 { return &e.Machine.Disk }),
 		key("format", "Format of the disk's file. Default: raw.", choice("raw", "qcow2"), func(e *E) *string { return &e.Machine.Format }),
 		key("disk_cache", "What this machine keeps of the disk, in QEMU's words. Default: writeback.", choice("none", "writeback", "writethrough", "directsync", "unsafe"), func(e *E) *string { return &e.Machine.DiskCache }),
@@ -62,6 +70,19 @@ func checkMachine(d *decoder, path string, e *EngineSpec) {
 	}
 	if m.MSize > 0 && share != share9P {
 		d.fail(join(path, "msize"), "msize is for 9p, and share is %s", share)
+	}
+	for _, k := range []struct {
+		name string
+		set  bool
+		size int64
+	}{{"vers", m.Vers != "", 0}, {"rsize", m.RSize > 0, m.RSize}, {"wsize", m.WSize > 0, m.WSize}, {"sync", m.Sync, 0}} {
+		if k.set && share != shareNFS {
+			d.fail(join(path, k.name), "%s is for nfs, and share is %s", k.name, share)
+		}
+		// A kernel rounds others.
+		if k.size&(k.size-1) != 0 {
+			d.fail(join(path, k.name), "%s has to be a power of two", k.name)
+		}
 	}
 	if m.Modules != "" && m.Kernel == "" {
 		d.fail(join(path, "modules"), "modules belong to a kernel: name it too")

@@ -112,9 +112,13 @@ type EngineSpec struct {
 type Machine struct {
 	// Kernel and Modules are paths: of the kernel's file, and of the folder of its modules.
 	Kernel, Modules string
-	// Accel is kvm or tcg. Share is 9p, virtiofs or smb, with its Cache and, of 9p, its largest message MSize in bytes.
+	// Accel is kvm or tcg. Share is 9p, virtiofs, smb or nfs, with its Cache and, of 9p, its largest message MSize in bytes.
 	Accel, Share, Cache string
 	MSize               int64
+	// Vers is the version of NFS; RSize and WSize are the largest of its reads and writes in bytes. Sync: its writes are synced.
+	Vers         string
+	RSize, WSize int64
+	Sync         bool
 	// Disk is the size of its own disk in bytes, Format that of its file, DiskCache QEMU's word for its cache.
 	Disk              int64
 	Format, DiskCache string

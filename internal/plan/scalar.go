@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
@@ -288,4 +289,15 @@ func words(want string, max int, lines bool) scalar[string] {
 		},
 		json: func() object { return object{"type": "string", "minLength": 1, "maxLength": max} },
 	}
+}
+
+// version is one of some versions such as 4.2, which YAML takes for a number.
+func version(words ...string) scalar[string] {
+	s := choice(words...)
+	var list []any
+	for _, w := range words {
+		list = append(list, w, json.Number(w))
+	}
+	s.json = func() object { return object{"enum": list} }
+	return s
 }
