@@ -139,14 +139,19 @@ func TestCIRefusesSecondTries(t *testing.T) {
 	}
 }
 
-// TestGuestRefusesSkips: so does the guest's round, whose tests speak as they do on its console; and a failed
-// one fails it. The guest stands in: the real one takes minutes.
+// TestGuestRefusesSkips: so does the guest's round, whose tests speak as they do on its console; a failed
+// one fails it, and so does one that needed a second try and may have none. The guest stands in: the real one takes minutes.
 func TestGuestRefusesSkips(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the guest needs amd64")
 	}
 	const console = "guest: Linux 6.1.0, up after 3.2 s\r\n=== PACKAGE plimsoll/internal/engine\r\n\x16=== RUN   TestOCISuite\r\n%s\x16--- %s: TestOCISuite (0.10s)\r\n\x16%s\r\n" +
 		"%s\tplimsoll/internal/engine\t0.100s (crun)\r\n"
+	// again is a test that failed, and what says that it ran again.
+	again := func(name string) string {
+		return "\x16--- FAIL: " + name + " (0.10s)\r\n\x16FAIL\r\n=== PACKAGE plimsoll/internal/engine\r\n" +
+			"=== RERUN plimsoll/internal/engine." + name + ": 2 runs, 1 failures\r\n"
+	}
 	for _, tt := range []struct {
 		name, words, verdict, end, said string
 		status                          int
@@ -155,8 +160,10 @@ func TestGuestRefusesSkips(t *testing.T) {
 		{"pass", "", "PASS", "PASS", "ok", 0, "none"},
 		{"skip", "    suite_test.go:1: runc is needed\r\n", "SKIP", "PASS", "ok", 0, "plimsoll/internal/engine.TestOCISuite: MAY NOT SKIP HERE: suite_test.go:1: runc is needed"},
 		{"fail", "    suite_test.go:1: wrong\r\n", "FAIL", "FAIL", "FAIL", 1, "none"},
+		{"second try", again("TestOCISuite"), "PASS", "PASS", "ok", 0, "plimsoll/internal/engine.TestOCISuite: noise"},
+		{"no second try", again("TestRunKilled"), "PASS", "PASS", "ok", 0, "plimsoll/internal/engine.TestRunKilled: MAY NOT PASS BY A SECOND TRY"},
 	} {
-		tr := newTree(t, "scripts/test-guest", ".ci/may-skip-guest")
+		tr := newTree(t, "scripts/test-guest", ".ci/may-skip-guest", ".ci/may-not-rerun")
 		tr.write("internal/workerbin/bin/worker-linux-amd64", "")
 		tr.write("console", strings.ReplaceAll(fmt.Sprintf(console, tt.words, tt.verdict, tt.end, tt.said), "\r", ""))
 		tr.write("scripts/guest", fmt.Sprintf("#!/bin/sh\ncat console\nexit %d\n", tt.status))
@@ -168,7 +175,7 @@ func TestGuestRefusesSkips(t *testing.T) {
 		// The test programs themselves are not built, and neither is that of their containers.
 		tr.stand("go", `case $1 in test | build) ;; *) exec `+real+` "$@" ;; esac`)
 		out, err := tr.run("scripts/test-guest")
-		if (err == nil) != (tt.name == "pass") || !strings.Contains(out, tt.want) {
+		if (err == nil) != (tt.name == "pass" || tt.name == "second try") || !strings.Contains(out, tt.want) {
 			t.Errorf("%s: %v, want %q\n%s", tt.name, err, tt.want, out)
 		}
 		if strings.Contains(out, "\x16") || !strings.Contains(out, "--- "+tt.verdict+": TestOCISuite") {
