@@ -120,6 +120,20 @@ func (e *examination) engines(ctx context.Context) {
 			e.report.HostImpossible = e.report.HostImpossible || en.Name() == "host"
 		}
 		e.add(i)
+		if p.OK {
+			e.shares(en.Name(), engine.Shares(ctx, en))
+		}
+	}
+}
+
+// shares tells of the ways in which an engine's machines get folders of this one.
+func (e *examination) shares(of string, list []engine.Share) {
+	for _, s := range list {
+		i := Item{ID: "share/" + s.Name, Group: Measure, Status: OK, What: "share " + s.Name + " of the engine " + of}
+		if s.Missing != "" {
+			i.Status, i.Why, i.Fix = No, s.Missing, s.Fix
+		}
+		e.add(i)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -173,6 +174,18 @@ func TestLookEngines(t *testing.T) {
 	o.ProbeIO = func(string) []load.Probe { return []load.Probe{{Engine: load.PSync}, {Engine: load.Null, OK: true}} }
 	if r := Look(t.Context(), o); !r.HostImpossible {
 		t.Error("nothing but null works, yet measuring is called possible")
+	}
+}
+
+func TestLookShares(t *testing.T) {
+	e := &examination{}
+	e.shares("vm", []engine.Share{{Name: "9p"}, {Name: "smb", Missing: "no smbd", Fix: "install it"}})
+	want := []Item{
+		{ID: "share/9p", Group: Measure, Status: OK, What: "share 9p of the engine vm"},
+		{ID: "share/smb", Group: Measure, Status: No, What: "share smb of the engine vm", Why: "no smbd", Fix: "install it"},
+	}
+	if !slices.Equal(e.report.Items, want) {
+		t.Errorf("%+v, want %+v", e.report.Items, want)
 	}
 }
 

@@ -223,30 +223,18 @@ func (v *vm) supports(spec Spec) error {
 
 // canHave says what is missing for a kind of place.
 func (v *vm) canHave(base *vmBase, kind place.Kind) error {
-	if _, err := v.modulesOf(base, kind, v.Share); err != nil {
+	if kind == place.Bind {
+		return v.canShare(base, v.Share)
+	}
+	if _, err := v.modulesOf(base, kind, ""); err != nil || kind != place.Layer {
 		return err
 	}
-	switch {
-	case kind == place.Layer:
-		if _, err := v.LookPath("mkfs.ext4"); err != nil {
-			return v.no("place layer", "mkfs.ext4 is not installed, which makes the machine's disk", "install e2fsprogs")
-		}
-		if v.DiskFormat == DiskQCOW2 {
-			if _, err := v.LookPath("qemu-img"); err != nil {
-				return v.no("disk of format qcow2", "qemu-img is not installed, which makes it", "install qemu-utils, or use raw")
-			}
-		}
-	case kind == place.Bind && v.Share == ShareVirtioFS:
-		if _, err := v.shareDaemon(); err != nil {
-			return err
-		}
-	case kind == place.Bind && v.Share == ShareSMB:
-		if _, err := v.smbd(); err != nil {
-			return err
-		}
-	case kind == place.Bind && v.Share == ShareNFS:
-		if _, err := v.nfsServer(); err != nil {
-			return err
+	if _, err := v.LookPath("mkfs.ext4"); err != nil {
+		return v.no("place layer", "mkfs.ext4 is not installed, which makes the machine's disk", "install e2fsprogs")
+	}
+	if v.DiskFormat == DiskQCOW2 {
+		if _, err := v.LookPath("qemu-img"); err != nil {
+			return v.no("disk of format qcow2", "qemu-img is not installed, which makes it", "install qemu-utils, or use raw")
 		}
 	}
 	return nil
