@@ -87,8 +87,11 @@ func (v *view) excess(f flow) float64 {
 	return max(0, f.device-own)
 }
 
-// machineCPUs is how many CPUs the machine has, 0 if not known.
+// machineCPUs is how many CPUs the worker's machine has, 0 if not known: its own word, as it may be a virtual one of this machine.
 func (v *view) machineCPUs() int {
+	if n := v.host().CPUs; n > 0 {
+		return n
+	}
 	return max(v.run.Machine.CPUs, v.run.Ceiling.CPUs)
 }
 

@@ -279,6 +279,10 @@ func TestNeighbour(t *testing.T) {
 		{"others' CPU at the limit", host(func(h *workload.HostDelta) { h.CPUBusy = 0.325 }), "", ""},
 		{"others' CPU", host(func(h *workload.HostDelta) { h.CPUBusy = 0.33 }), "neighbour/note", ""},
 		{"no CPU left", host(func(h *workload.HostDelta) { h.CPUBusy = 0.95 }), "neighbour/doubt", "All CPUs were busy"},
+		{"the only CPU of a virtual machine", func(t *record.Trial) {
+			t.Results[0].Usage, t.Results[0].Disks[0].Busy = load.Usage{User: 450 * ms}, 250*ms
+			t.Results[0].Host.CPUs, t.Results[0].Host.CPUBusy = 1, 0.95
+		}, "", ""},
 		{"waits, its own", host(func(h *workload.HostDelta) { h.IOSome = 1 }), "", ""},
 		{"others read beside append", func(t *record.Trial) {
 			named(t, workload.Append, 640*kib, 0)

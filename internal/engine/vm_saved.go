@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"plimsoll/internal/place"
@@ -82,10 +83,13 @@ func openSaved(path string) *os.File {
 
 // dropSaved removes the saved machines that were not used for the longest time.
 func (v *vm) dropSaved() {
-	paths, _ := filepath.Glob(filepath.Join(v.vmCache(), savedPrefix+"*"))
+	entries, _ := os.ReadDir(v.vmCache())
+	var paths []string
 	used := map[string]time.Time{}
-	for _, p := range paths {
-		if st, err := os.Stat(p); err == nil {
+	for _, e := range entries {
+		if st, err := e.Info(); err == nil && strings.HasPrefix(e.Name(), savedPrefix) {
+			p := filepath.Join(v.vmCache(), e.Name())
+			paths = append(paths, p)
 			used[p] = st.ModTime()
 		}
 	}

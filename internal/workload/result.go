@@ -128,6 +128,8 @@ type Throttled struct {
 
 // HostDelta is the load of the machine in the window.
 type HostDelta struct {
+	// CPUs is how many the worker's machine has, which a virtual machine's are fewer of than this one's; 0: not known.
+	CPUs int `json:"cpus,omitempty"`
 	// CPUBusy is the busy share of all CPUs, 0 to 1, the worker's own included.
 	CPUBusy float64 `json:"cpu_busy"`
 	// Steal is the share that the hypervisor took, 0 to 1.

@@ -79,7 +79,7 @@ func (r *Result) between(a, b snapshot) {
 
 // hostDelta is the machine's load between two snapshots.
 func hostDelta(a, b snapshot) HostDelta {
-	h := HostDelta{IOSome: -1}
+	h := HostDelta{IOSome: -1, CPUs: len(b.cpus)}
 	if total := b.cpu.total - a.cpu.total; total > 0 {
 		h.CPUBusy = share(1 - float64(b.cpu.idle-a.cpu.idle)/float64(total))
 		h.Steal = share(float64(b.cpu.steal-a.cpu.steal) / float64(total))
