@@ -168,17 +168,16 @@ func (v *vm) no(what, reason, fix string) error { return &Unsupported{v.Name(), 
 
 // supports says what a virtual machine can't do of spec.
 func (v *vm) supports(spec Spec) error {
-	switch spec.Place.Kind {
-	case place.Layer, place.Bind, place.Tmpfs:
-	case place.Dir:
-		return v.no("place dir", "a virtual machine sees a host folder through a share", "use bind")
-	case place.Volume:
-		return v.no("place volume", "it has no daemon that knows named volumes", "use layer for a disk of its own, or bind")
-	default:
-		return v.no("place "+string(spec.Place.Kind), "it is not offered yet", "use bind")
-	}
-	if spec.Source != nil {
-		return v.no("sources in a place of their own", "a virtual machine has one place as yet", "leave sources out, so that they lie in the place")
+	for _, p := range spec.places() {
+		switch p.Kind {
+		case place.Layer, place.Bind, place.Tmpfs:
+		case place.Dir:
+			return v.no("place dir", "a virtual machine sees a host folder through a share", "use bind")
+		case place.Volume:
+			return v.no("place volume", "it has no daemon that knows named volumes", "use layer for a disk of its own, or bind")
+		default:
+			return v.no("place "+string(p.Kind), "it is not offered yet", "use bind")
+		}
 	}
 	for _, k := range limit.Keys {
 		if !spec.Limits.Has(k) {
@@ -278,8 +277,10 @@ func (v *vm) memoryOf(spec Spec) int64 {
 	m := v.Memory
 	if m == 0 {
 		m = vmMemory
-		if size := cmp.Or(spec.Place.Size, defaultTmpfs); spec.Place.Kind == place.Tmpfs && size > vmSpare {
-			m += size
+		for _, p := range spec.places() {
+			if size := cmp.Or(p.Size, defaultTmpfs); p.Kind == place.Tmpfs && size > vmSpare {
+				m += size
+			}
 		}
 	}
 	const step = 64 << 20

@@ -65,14 +65,14 @@ func (v *vm) shareNFS(ctx context.Context, s *vmSession, p *vmPlace) error {
 	if err != nil {
 		return err
 	}
-	if err := handleFault(s.data); err != nil {
+	if err := handleFault(p.data); err != nil {
 		return v.no("share nfs", "its server can't open files there by their handles: "+err.Error(), "give the place a path on another file system, or use another share: 9p, virtiofs or smb")
 	}
 	version, err := ganeshaVersion(ctx, daemon)
 	if err != nil {
 		return err
 	}
-	argv, err := v.ganesha(s, daemon)
+	argv, err := v.ganesha(p, daemon)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,6 @@ func (v *vm) shareNFS(ctx context.Context, s *vmSession, p *vmPlace) error {
 		if p.daemon, err = startFenced(argv); err != nil {
 			return nil, err
 		}
-		s.place = *p
 		if err := s.noteProcesses(); err != nil {
 			return p.daemon.waited, err
 		}
@@ -102,20 +101,20 @@ func (v *vm) shareNFS(ctx context.Context, s *vmSession, p *vmPlace) error {
 		return err
 	}
 	vers, cache := cmp.Or(v.NFSVersion, nfsVersion), cmp.Or(v.ShareCache, "auto")
-	p.network(nfsPort)
+	s.network(p, nfsPort)
 	p.storage = fmt.Sprintf("nfs %s, nfs-ganesha %s, cache=%s", vers, version, cache)
-	p.setup.Source, p.setup.FSType = serverAddress+":/"+shareTag, "nfs4"
-	p.setup.Options = "addr=" + serverAddress + ",clientaddr=" + guestAddress + ",proto=tcp,sec=sys,hard,vers=" + vers + nfsCaches[cache]
+	p.mount.Source, p.mount.FSType = p.server+":/"+shareTag, "nfs4"
+	p.mount.Options = "addr=" + p.server + ",clientaddr=" + guestAddress + ",proto=tcp,sec=sys,hard,vers=" + vers + nfsCaches[cache]
 	for _, size := range []struct {
 		option string
 		bytes  int64
 	}{{"rsize", v.NFSRead}, {"wsize", v.NFSWrite}} {
 		if size.bytes > 0 {
-			p.setup.Options += fmt.Sprintf(",%s=%d", size.option, size.bytes)
+			p.mount.Options += fmt.Sprintf(",%s=%d", size.option, size.bytes)
 		}
 	}
 	if v.NFSSync {
-		p.setup.Options += ",sync"
+		p.mount.Options += ",sync"
 		p.storage += ", sync"
 	}
 	return nil
@@ -125,12 +124,12 @@ func (v *vm) shareNFS(ctx context.Context, s *vmSession, p *vmPlace) error {
 const nfsPatience = 20 * time.Second
 
 // ganesha writes the configuration of a Ganesha that has nothing in common with one of the system's, and returns how to run it.
-func (v *vm) ganesha(s *vmSession, daemon string) ([]string, error) {
+func (v *vm) ganesha(p *vmPlace, daemon string) ([]string, error) {
 	exe, err := v.worker.install("linux", runtime.GOARCH)
 	if err != nil {
 		return nil, ownFault(v.State, err)
 	}
-	folder := filepath.Join(s.dir, "nfs")
+	folder := filepath.Join(p.dir, "nfs")
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		return nil, ownFault(v.State, err)
 	}
@@ -142,8 +141,8 @@ func (v *vm) ganesha(s *vmSession, daemon string) ([]string, error) {
 		argv = append(argv, "--tmpfs", "16m:"+dir)
 	}
 	// Named so that a list of processes tells whose it is; --bind splits at the last colon.
-	own := filepath.Join("/run", strings.ReplaceAll(s.dir, ":", "-"))
-	argv = append(argv, "--bind", s.data+":"+nfsFolder, "--bind", folder+":"+own, "--")
+	own := filepath.Join("/run", strings.ReplaceAll(p.dir, ":", "-"))
+	argv = append(argv, "--bind", p.data+":"+nfsFolder, "--bind", folder+":"+own, "--")
 	return append(argv, daemon, "-F", "-L", "STDERR", "-p", "/run/ganesha.pid", "-f", own+"/ganesha.conf"), nil
 }
 

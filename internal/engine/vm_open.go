@@ -30,22 +30,27 @@ func (v *vm) Patience() time.Duration { return goOnPatience + vmPatience + vmGra
 // vmGrace is what making disks and starting programs may take beside that.
 const vmGrace = 30 * time.Second
 
-// vmDir is where a machine's place is mounted in it.
-const vmDir = "/place"
+// vmDirs are where a machine's places are mounted in it: that of the data, and that of the sources.
+var vmDirs = []string{"/place", "/sources"}
 
-// A vmPlace is the device that a machine's place is on.
+// A vmPlace is the device that one of a machine's places is on.
 type vmPlace struct {
-	// args are QEMU's; files are given to it, the first as the number in firstFile.
-	args []string
-	// setup tells the guest.
-	setup wire.Setup
+	// dir holds what is made for it, data is its folder in the user's, for a share.
+	dir, data string
+	// name tells it from the machine's other place, in QEMU's words and the guest's; server is its server's address there.
+	name, server string
+	// args are QEMU's; forward, if set, is what its network leads to.
+	args    []string
+	forward string
+	// mount tells the guest.
+	mount wire.GuestMount
 	// storage and hostPath are Info's.
 	storage, hostPath string
 	// socket is QEMU's end of the share daemon's, which daemon serves; nil without one.
 	socket *os.File
 	daemon *process
-	// sharedMemory is set if the daemon reads the guest's memory.
-	sharedMemory bool
+	// sharedMemory is set if the daemon reads the guest's memory, disk if the place is a disk of the machine's own.
+	sharedMemory, disk bool
 }
 
 // tryID names a machine that is only tried.
@@ -64,8 +69,10 @@ func (v *vm) Open(ctx context.Context, spec Spec) (Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := v.canHave(base, spec.Place.Kind); err != nil {
-		return nil, err
+	for _, p := range spec.places() {
+		if err := v.canHave(base, p.Kind); err != nil {
+			return nil, err
+		}
 	}
 	s, err := v.start(ctx, base, base.accel, spec.ID, spec)
 	if err != nil {
@@ -81,16 +88,23 @@ func (v *vm) start(ctx context.Context, base *vmBase, accel, id string, spec Spe
 	}
 	s := &vmSession{vm: v, base: base, accel: accel, id: id, dir: ownFolder(filepath.Join(v.State, "vm"), id), console: &tail.Buffer{Max: logSize}}
 	s.own = []string{s.dir}
-	if spec.Place.Kind == place.Bind {
-		parent, err := dataParent(v.State, spec.Place.Path)
+	for i, p := range spec.places() {
+		if p.Kind != place.Bind {
+			s.data = append(s.data, "")
+			continue
+		}
+		parent, err := dataParent(v.State, p.Path)
 		if err != nil {
 			return nil, err
 		}
-		s.data = ownFolder(parent, id)
-		if _, err := os.Lstat(s.data); err == nil {
-			return nil, fmt.Errorf("make the trial's folder: %s is there already", s.data)
+		folder := ownFolder(parent, id)
+		if i > 0 {
+			folder = ownSource(parent, id)
 		}
-		s.own = append(s.own, s.data)
+		if _, err := os.Lstat(folder); err == nil {
+			return nil, fmt.Errorf("make the trial's folder: %s is there already", folder)
+		}
+		s.data, s.own = append(s.data, folder), append(s.own, folder)
 	}
 	if err := v.journal.note(leftover{ID: id, Engine: v.Name(), Owner: Self(), Paths: s.own}); err != nil {
 		return nil, ownFault(v.State, err)
@@ -153,7 +167,7 @@ func (s *vmSession) goOn(ctx context.Context, spec Spec, from *os.File) error {
 
 // setUp tells the machine what it is for, and waits until its worker says hello, which is left to be read.
 func (s *vmSession) setUp(ctx context.Context) error {
-	if err := wire.NewWriter(s.process.stdin).Send(wire.Message{Setup: &s.place.setup}); err != nil {
+	if err := wire.NewWriter(s.process.stdin).Send(wire.Message{Setup: &s.setup}); err != nil {
 		return fmt.Errorf("tell the machine what it is for: %w", err)
 	}
 	return s.await(ctx, func() error {
@@ -189,7 +203,7 @@ const goOnPatience = 30 * time.Second
 // unsaved reports whether a machine that did not go on may do so if it boots: it is not the guest that gave up, nor
 // the caller.
 func (s *vmSession) unsaved(ctx context.Context) bool {
-	if ctx.Err() != nil || s.process == nil || s.orphan.Load() {
+	if ctx.Err() != nil || s.process == nil || s.orphan.Load() != nil {
 		return false
 	}
 	s.kill()
@@ -204,7 +218,7 @@ func (s *vmSession) again(ctx context.Context, spec Spec) error {
 	if s.process = nil; s.monitor != nil {
 		s.monitor.close()
 	}
-	s.place = vmPlace{}
+	s.places = nil
 	if s.limits != nil {
 		if err := removeCgroups(folderPrefix + s.id); err != nil {
 			return err
@@ -255,9 +269,11 @@ func (s *vmSession) launch(spec Spec, from *os.File) error {
 	defer monitorEnd.Close()
 	s.monitor = monitor
 	files, args := []*os.File{consoleEnd, monitorEnd}, s.arguments(spec)
-	if s.place.socket != nil {
-		files = append(files, s.place.socket)
-		defer s.place.socket.Close()
+	for _, p := range s.places {
+		if p.socket != nil {
+			files = append(files, p.socket)
+			defer p.socket.Close()
+		}
 	}
 	if from != nil {
 		files, args = append(files, from), append(args, "-incoming", fmt.Sprintf("fd:%d", consoleFD+len(files)))
@@ -275,10 +291,14 @@ func (s *vmSession) launch(spec Spec, from *os.File) error {
 	}()
 	s.out = bufio.NewReaderSize(s.process.stdout, 64<<10)
 	s.info = Info{
-		Runtime: s.base.runtime(s.accel), Storage: s.place.storage, PID: s.cmd.Process.Pid, HostPath: s.place.hostPath, Guest: true,
+		Runtime: s.base.runtime(s.accel), Storage: s.places[0].storage, PID: s.cmd.Process.Pid, HostPath: s.places[0].hostPath, Guest: true,
 	}
-	if s.place.daemon != nil {
-		go s.watchDaemon(s.place.daemon)
+	if len(s.places) > 1 {
+		s.info.Storage += "; sources: " + s.places[1].storage
+		s.info.SourcePath = s.places[1].hostPath
+	}
+	for _, d := range s.daemons() {
+		go s.watchDaemon(d)
 	}
 	// From here on a sweep knows what to kill.
 	return errors.Join(s.noteProcesses(), s.enclose(spec))

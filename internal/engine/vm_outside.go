@@ -49,8 +49,8 @@ func (s *vmSession) enclose(spec Spec) error {
 	if err == nil {
 		s.limits.own, err = groups.Make(folderPrefix+s.id, needs...)
 	}
-	for _, p := range []*process{s.place.daemon, s.process} {
-		if err == nil && p != nil {
+	for _, p := range append(s.daemons(), s.process) {
+		if err == nil {
 			err = s.limits.own.Add(p.cmd.Process.Pid)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,7 +18,7 @@ import (
 	"plimsoll/internal/wire"
 )
 
-// equip makes the device of a machine's place, and says what the guest does with it.
+// equip makes the devices of a machine's places, and says what the guest does with them.
 func (v *vm) equip(ctx context.Context, s *vmSession, spec Spec) error {
 	seed := make([]byte, 32)
 	rand.Read(seed)
@@ -25,36 +26,64 @@ func (v *vm) equip(ctx context.Context, s *vmSession, spec Spec) error {
 	if v.outside() {
 		l = limit.Limits{}
 	}
-	p := vmPlace{setup: wire.Setup{
-		Now: time.Now(), Seed: seed, Dir: vmDir, Memory: l.Memory, CPUs: l.CPUs,
+	s.setup = wire.Setup{
+		Now: time.Now(), Seed: seed, Memory: l.Memory, CPUs: l.CPUs,
 		ReadBPS: l.ReadBPS, WriteBPS: l.WriteBPS, ReadIOPS: l.ReadIOPS, WriteIOPS: l.WriteIOPS,
-	}}
-	files, err := v.modulesOf(s.base, spec.Place.Kind, v.Share)
+	}
+	for i, where := range spec.places() {
+		p := &vmPlace{dir: s.dir, data: s.data[i], name: vmDirs[i][1:], server: serverAddresses[i], mount: wire.GuestMount{Dir: vmDirs[i]}}
+		// From here on what it starts ends with the session.
+		s.places = append(s.places, p)
+		if err := v.equipPlace(ctx, s, p, where); err != nil {
+			return err
+		}
+		if i == 0 {
+			s.setup.Place = p.mount
+		} else {
+			s.setup.Sources = &p.mount
+		}
+	}
+	return nil
+}
+
+// equipPlace makes the device of one place.
+func (v *vm) equipPlace(ctx context.Context, s *vmSession, p *vmPlace, where place.Spec) error {
+	files, err := v.modulesOf(s.base, where.Kind, v.Share)
 	if err != nil {
 		return err
 	}
-	p.setup.Modules = modulePaths(files)
-	switch spec.Place.Kind {
-	case place.Tmpfs:
-		p.setup.Source, p.setup.FSType, p.setup.Options = "tmpfs", "tmpfs", fmt.Sprintf("size=%s,mode=0755", tmpfsSize(spec.Place))
-		p.storage = "memory of the guest"
-	case place.Layer:
-		err = v.ownDisk(s, &p)
-	case place.Bind:
-		if err = os.Mkdir(s.data, 0o700); err == nil {
-			p.hostPath = s.data
-			err = v.share(ctx, s, &p)
+	for _, m := range modulePaths(files) {
+		if !slices.Contains(s.setup.Modules, m) {
+			s.setup.Modules = append(s.setup.Modules, m)
 		}
 	}
-	s.place = p
-	return err
+	if len(s.places) > 1 {
+		p.dir = filepath.Join(s.dir, p.name)
+		if err := os.Mkdir(p.dir, 0o700); err != nil {
+			return ownFault(v.State, err)
+		}
+	}
+	switch where.Kind {
+	case place.Tmpfs:
+		p.mount.Source, p.mount.FSType, p.mount.Options = "tmpfs", "tmpfs", fmt.Sprintf("size=%s,mode=0755", tmpfsSize(where))
+		p.storage = "memory of the guest"
+	case place.Layer:
+		return v.ownDisk(s, p)
+	case place.Bind:
+		if err := os.Mkdir(p.data, 0o700); err != nil {
+			return err
+		}
+		p.hostPath = p.data
+		return v.share(ctx, s, p)
+	}
+	return nil
 }
 
 // ownDisk makes the machine's disk, with an ext4 on it.
 func (v *vm) ownDisk(s *vmSession, p *vmPlace) error {
 	size := cmp.Or(v.DiskSize, vmDiskSize)
 	format, cache := cmp.Or(v.DiskFormat, DiskRaw), cmp.Or(v.DiskCache, "writeback")
-	disk := filepath.Join(s.dir, "disk")
+	disk := filepath.Join(p.dir, "disk")
 	if err := makeSparse(disk, size); err != nil {
 		return ownFault(v.State, fmt.Errorf("make the machine's disk: %w", err))
 	}
@@ -72,13 +101,19 @@ func (v *vm) ownDisk(s *vmSession, p *vmPlace) error {
 			return err
 		}
 	}
-	p.hostPath = disk
+	before := 0
+	for _, other := range s.places {
+		if other.disk {
+			before++
+		}
+	}
+	p.hostPath, p.disk = disk, true
 	p.storage = fmt.Sprintf("virtio-blk, %s, cache=%s", format, cache)
 	p.args = []string{
-		"-drive", fmt.Sprintf("if=none,id=disk,file=%s,format=%s,cache=%s,aio=threads,discard=unmap", optionValue(disk), format, cache),
-		"-device", "virtio-blk-pci,drive=disk",
+		"-drive", fmt.Sprintf("if=none,id=disk-%s,file=%s,format=%s,cache=%s,aio=threads,discard=unmap", p.name, optionValue(disk), format, cache),
+		"-device", "virtio-blk-pci,drive=disk-" + p.name,
 	}
-	p.setup.Source, p.setup.FSType, p.setup.Options, p.setup.Work = "/dev/vda", "ext4", "noinit_itable", "data"
+	p.mount.Source, p.mount.FSType, p.mount.Options, p.mount.Work = "/dev/vd"+string(rune('a'+before)), "ext4", "noinit_itable", "data"
 	return nil
 }
 
@@ -122,13 +157,29 @@ func (v *vm) share(ctx context.Context, s *vmSession, p *vmPlace) error {
 	cache, msize := cmp.Or(v.ShareCache, "none"), cmp.Or(v.MSize, vmMSize)
 	p.storage = fmt.Sprintf("9p, cache=%s, msize=%d", cache, msize)
 	p.args = []string{
-		"-fsdev", fmt.Sprintf("local,id=share,path=%s,security_model=none,multidevs=remap", optionValue(s.data)),
-		"-device", "virtio-9p-pci,fsdev=share,mount_tag=" + shareTag,
+		"-fsdev", fmt.Sprintf("local,id=%s,path=%s,security_model=none,multidevs=remap", p.share(), optionValue(p.data)),
+		"-device", "virtio-9p-pci,fsdev=" + p.share() + ",mount_tag=" + p.tag(),
 	}
-	p.setup.Source, p.setup.FSType = shareTag, "9p"
-	p.setup.Options = fmt.Sprintf("trans=virtio,version=9p2000.L,msize=%d,cache=%s", msize, cache)
+	p.mount.Source, p.mount.FSType = p.tag(), "9p"
+	p.mount.Options = fmt.Sprintf("trans=virtio,version=9p2000.L,msize=%d,cache=%s", msize, cache)
 	return nil
 }
 
-// shareTag is what the guest mounts a share by.
+// shareTag is what the guest mounts a share by, and tag that where the machine has the names of both places' shares.
 const shareTag = "plimsoll"
+
+func (p *vmPlace) tag() string { return shareTag + "-" + p.name }
+
+// share names the share in QEMU's options.
+func (p *vmPlace) share() string { return "share-" + p.name }
+
+// socketFD is the number of the file in which QEMU inherits the socket of a place.
+func (s *vmSession) socketFD(p *vmPlace) int {
+	fd := shareFD
+	for _, other := range s.places {
+		if other != p && other.socket != nil {
+			fd++
+		}
+	}
+	return fd
+}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -39,12 +40,19 @@ func (s *vmSession) arguments(spec Spec) []string {
 		"-chardev", fmt.Sprintf("socket,id=monitor,fd=%d", monitorFD), "-mon", "chardev=monitor,mode=control",
 		"-device", "isa-debug-exit,iobase=0xf4,iosize=1",
 	}
-	if s.place.sharedMemory {
+	if slices.ContainsFunc(s.places, func(p *vmPlace) bool { return p.sharedMemory }) {
 		machine += ",memory-backend=memory"
 		args = append(args, "-object", fmt.Sprintf("memory-backend-memfd,id=memory,size=%dM,share=on", memory>>20))
 	}
 	args = append(args, "-machine", machine)
-	return append(args, s.place.args...)
+	network := ""
+	for _, p := range s.places {
+		args, network = append(args, p.args...), network+p.forward
+	}
+	if network != "" {
+		args = append(args, "-netdev", "user,id=net,ipv6=off,restrict=on"+network, "-device", "virtio-net-pci,netdev=net,romfile=")
+	}
+	return args
 }
 
 // optionValue is a value in a list of QEMU's options, in which commas are doubled.

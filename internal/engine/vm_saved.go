@@ -25,23 +25,26 @@ const maxSaved = 6
 // savedPath is where a machine of the same kind as that of spec is saved, empty if such a machine can't be: virtiofsd knows
 // more of it than QEMU.
 func (v *vm) savedPath(b *vmBase, accel string, spec Spec) string {
-	if v.Boot || spec.Place.Kind == place.Bind && v.Share == ShareVirtioFS {
+	devices := ""
+	for _, p := range spec.places() {
+		switch {
+		case p.Kind == place.Bind && v.Share == ShareVirtioFS:
+			return ""
+		case p.Kind == place.Bind:
+			devices += " " + cmp.Or(v.Share, Share9P)
+		case p.Kind != place.Tmpfs: // As a machine that is only tried.
+			devices += " " + string(p.Kind)
+		}
+	}
+	if v.Boot {
 		return ""
 	}
 	st, err := os.Stat(b.qemu)
 	if err != nil {
 		return ""
 	}
-	share := ""
-	if spec.Place.Kind == place.Bind {
-		share = cmp.Or(v.Share, Share9P)
-	}
-	device := spec.Place.Kind
-	if device == place.Tmpfs {
-		device = "" // As a machine that is only tried.
-	}
 	sum := sha256.Sum256(fmt.Append(nil, b.qemu, b.version, st.Size(), st.ModTime().UnixNano(), b.image, b.initrd, b.modules, kernelWords,
-		accel, v.cpusOf(), v.memoryOf(spec), device, share, Self().Boot))
+		accel, v.cpusOf(), v.memoryOf(spec), devices, Self().Boot))
 	return filepath.Join(v.vmCache(), savedPrefix+hex.EncodeToString(sum[:8]))
 }
 

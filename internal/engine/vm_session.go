@@ -21,17 +21,20 @@ type vmSession struct {
 	vm    *vm
 	base  *vmBase
 	accel string
-	// id names the journal's entry, dir is the session's own folder, data that in the user's; own lists both.
-	id, dir, data string
-	own           []string
-	place         vmPlace
-	out           *bufio.Reader
-	monitor       *monitor
+	// id names the journal's entry, dir is the session's own folder, data are those in the user's, by place, empty where it has none; own
+	// lists all of them.
+	id, dir   string
+	data, own []string
+	// setup tells the guest what it is for, places are what it has for that: of the data, and of the sources.
+	setup   wire.Setup
+	places  []*vmPlace
+	out     *bufio.Reader
+	monitor *monitor
 	// console holds the last of what the guest's kernel and worker said there; consoleEnd is closed when that is all.
 	console    *tail.Buffer
 	consoleEnd chan struct{}
-	// orphan is set when the share's daemon ended before the machine did.
-	orphan atomic.Bool
+	// orphan is the share's daemon that ended before the machine did.
+	orphan atomic.Pointer[process]
 	// limits are those that hold around the machine; nil: none do.
 	limits *ioLimits
 }
@@ -43,7 +46,7 @@ const processesSuffix = "-processes"
 // noteProcesses notes the processes that there are so far.
 func (s *vmSession) noteProcesses() error {
 	l := leftover{ID: s.id + processesSuffix, Engine: s.vm.Name(), Owner: Self()}
-	for _, p := range []*process{s.place.daemon, s.process} {
+	for _, p := range append(s.daemons(), s.process) {
 		if p != nil {
 			o := ownerOf(p.cmd.Process.Pid)
 			o.Namespace = l.Owner.Namespace
@@ -53,14 +56,24 @@ func (s *vmSession) noteProcesses() error {
 	return s.vm.journal.note(l)
 }
 
+// daemons are those of the machine's shares.
+func (s *vmSession) daemons() (list []*process) {
+	for _, p := range s.places {
+		if p.daemon != nil {
+			list = append(list, p.daemon)
+		}
+	}
+	return list
+}
+
 // Stdout implements Session: what comes behind the machine's first line.
 func (s *vmSession) Stdout() io.Reader { return s.out }
 
-// Log implements Session: what QEMU and the share's daemon said, then the console.
+// Log implements Session: what QEMU and the shares' daemons said, then the console.
 func (s *vmSession) Log() string {
 	said := s.process.Log() + "\n"
-	if s.place.daemon != nil {
-		said += s.place.daemon.Log() + "\n"
+	for _, d := range s.daemons() {
+		said += d.Log() + "\n"
 	}
 	return strings.TrimSpace(said + s.console.String())
 }
@@ -89,8 +102,8 @@ func (s *vmSession) State(ctx context.Context) string {
 	case <-ctx.Done():
 	case <-time.After(time.Second):
 	}
-	if s.orphan.Load() {
-		return "the share's daemon ended: " + exitWords(s.place.daemon.waitErr) + colon(tail.LastWords(s.place.daemon.Log()))
+	if d := s.orphan.Load(); d != nil {
+		return "the share's daemon ended: " + exitWords(d.waitErr) + colon(tail.LastWords(d.Log()))
 	}
 	console := s.console.String()
 	if _, why, ok := strings.Cut(console, panicWords); ok {
@@ -121,7 +134,7 @@ func (s *vmSession) watchDaemon(d *process) {
 	select {
 	case <-s.waited:
 	default:
-		s.orphan.Store(true)
+		s.orphan.Store(d)
 		s.kill()
 	}
 }
@@ -137,7 +150,7 @@ func (s *vmSession) Close(ctx context.Context) error {
 
 // end ends the processes, then removes what the session made.
 func (s *vmSession) end(ctx context.Context) error {
-	for _, p := range []*process{s.process, s.place.daemon} {
+	for _, p := range append([]*process{s.process}, s.daemons()...) {
 		if p != nil {
 			p.kill()
 			p.end(ctx, hostGrace)

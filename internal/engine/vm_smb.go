@@ -41,12 +41,12 @@ func (v *vm) shareSMB(s *vmSession, p *vmPlace) error {
 	if err != nil {
 		return err
 	}
-	config, err := v.smbConfig(s)
+	config, err := v.smbConfig(p)
 	if err != nil {
 		return err
 	}
 	// Samba makes sockets in its folders, whose paths have 107 bytes at most: a state folder's may have more.
-	folder, err := os.Open(smbFolder(s.dir))
+	folder, err := os.Open(smbFolder(p.dir))
 	if err != nil {
 		return err
 	}
@@ -64,10 +64,9 @@ func (v *vm) shareSMB(s *vmSession, p *vmPlace) error {
 	}
 	cache := cmp.Or(v.ShareCache, "strict")
 	p.storage = "smb 3.1.1, cache=" + cache
-	p.network(smbPort)
-	p.setup.Source, p.setup.FSType = "//"+serverAddress+"/"+shareTag, "cifs"
-	p.setup.Options = "ip=" + serverAddress + ",vers=3.1.1,username=plimsoll,password=,cache=" + cache
-	s.place = *p
+	s.network(p, smbPort)
+	p.mount.Source, p.mount.FSType = "//"+p.server+"/"+shareTag, "cifs"
+	p.mount.Options = "ip=" + p.server + ",vers=3.1.1,username=plimsoll,password=,cache=" + cache
 	return s.noteProcesses()
 }
 
@@ -77,15 +76,15 @@ func smbFolder(dir string) string { return filepath.Join(dir, "smb") }
 // smbConfig writes the configuration of an smbd that has nothing in common with one of the system's: smb.conf(5). Whoever
 // connects is a guest, who is made the user that runs plimsoll. That user must not be the guest's account: smbd takes its files for
 // another's then, and refuses to create any unless it is root.
-func (v *vm) smbConfig(s *vmSession) (string, error) {
-	if strings.ContainsAny(s.data, "%\n\"") || strings.HasSuffix(s.data, `\`) {
-		return "", v.no("share smb", fmt.Sprintf("the folder %q has a character in its path that smbd takes for its own", s.data), "give the place another path")
+func (v *vm) smbConfig(p *vmPlace) (string, error) {
+	if strings.ContainsAny(p.data, "%\n\"") || strings.HasSuffix(p.data, `\`) {
+		return "", v.no("share smb", fmt.Sprintf("the folder %q has a character in its path that smbd takes for its own", p.data), "give the place another path")
 	}
 	u, err := user.Current()
 	if err != nil {
 		return "", fmt.Errorf("the share's user: %w", err)
 	}
-	folder := smbFolder(s.dir)
+	folder := smbFolder(p.dir)
 	var own strings.Builder
 	for _, d := range []string{"private", "lock", "state", "cache", "pid", "ncalrpc"} {
 		if err := os.MkdirAll(filepath.Join(folder, d), 0o700); err != nil {
@@ -99,7 +98,7 @@ func (v *vm) smbConfig(s *vmSession) (string, error) {
 		fmt.Fprintf(&own, "%s = /proc/self/fd/%d/%s\n", key, daemonSocketFD, d)
 	}
 	config := filepath.Join(folder, "smb.conf")
-	text := "[global]\n" + own.String() + smbGlobal + "\n[" + shareTag + "]\npath = " + s.data + "\nread only = no\nguest ok = yes\nforce user = " + u.Username + "\n"
+	text := "[global]\n" + own.String() + smbGlobal + "\n[" + shareTag + "]\npath = " + p.data + "\nread only = no\nguest ok = yes\nforce user = " + u.Username + "\n"
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return "", ownFault(v.State, err)
 	}

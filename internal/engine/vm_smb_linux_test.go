@@ -10,8 +10,8 @@ import (
 // TestSMBConfig: an smbd has nothing in common with the system's: each of its folders is the session's, and there.
 func TestSMBConfig(t *testing.T) {
 	v := NewVM(VMOptions{State: t.TempDir()}).(*vm)
-	s := &vmSession{vm: v, dir: filepath.Join(v.State, "vm", "plimsoll-a"), data: "/srv/a folder/plimsoll-a"}
-	path, err := v.smbConfig(s)
+	p := &vmPlace{dir: filepath.Join(v.State, "vm", "plimsoll-a"), data: "/srv/a folder/plimsoll-a"}
+	path, err := v.smbConfig(p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +23,7 @@ func TestSMBConfig(t *testing.T) {
 	for _, key := range []string{"private dir", "lock directory", "state directory", "cache directory", "pid directory", "ncalrpc dir"} {
 		_, dir, ok := strings.Cut(string(b), "\n"+key+" = /proc/self/fd/3/")
 		dir, _, _ = strings.Cut(dir, "\n")
-		if st, err := os.Stat(filepath.Join(s.dir, "smb", dir)); !ok || dir == "" || err != nil || !st.IsDir() {
+		if st, err := os.Stat(filepath.Join(p.dir, "smb", dir)); !ok || dir == "" || err != nil || !st.IsDir() {
 			t.Errorf("%s is not in the session's folder, or not there: %v\n%s", key, err, b)
 		}
 	}
@@ -36,8 +36,8 @@ func TestSMBConfig(t *testing.T) {
 		t.Errorf("the configuration sets the guest's account:\n%s", b)
 	}
 	for _, data := range []string{"/srv/%U/plimsoll-a", "/srv/a\nwide links = yes\n/plimsoll-a"} {
-		s.data = data
-		if _, err := v.smbConfig(s); err == nil || !strings.Contains(err.Error(), "give the place another path") {
+		p.data = data
+		if _, err := v.smbConfig(p); err == nil || !strings.Contains(err.Error(), "give the place another path") {
 			t.Errorf("smbConfig(%q) = %v, want it refused", data, err)
 		}
 	}

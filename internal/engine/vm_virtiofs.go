@@ -36,11 +36,11 @@ func (v *vm) shareVirtioFS(s *vmSession, p *vmPlace) error {
 		return err
 	}
 	cache := cmp.Or(v.ShareCache, "auto")
-	args, err := daemonArguments(daemon, s.data, cache)
+	args, err := daemonArguments(daemon, p.data, cache)
 	if err != nil {
 		return err
 	}
-	listening, connected, err := socketPair(s.dir)
+	listening, connected, err := socketPair(p.dir)
 	if err != nil {
 		return fmt.Errorf("make the socket of the share's daemon: %w", err)
 	}
@@ -53,11 +53,10 @@ func (v *vm) shareVirtioFS(s *vmSession, p *vmPlace) error {
 	}
 	p.storage = "virtiofs, cache=" + cache
 	p.args = []string{
-		"-chardev", fmt.Sprintf("socket,id=share,fd=%d", shareFD),
-		"-device", "vhost-user-fs-pci,chardev=share,queue-size=1024,tag=" + shareTag,
+		"-chardev", fmt.Sprintf("socket,id=%s,fd=%d", p.share(), s.socketFD(p)),
+		"-device", "vhost-user-fs-pci,chardev=" + p.share() + ",queue-size=1024,tag=" + p.tag(),
 	}
-	p.setup.Source, p.setup.FSType = shareTag, "virtiofs"
-	s.place = *p
+	p.mount.Source, p.mount.FSType = p.tag(), "virtiofs"
 	return s.noteProcesses()
 }
 

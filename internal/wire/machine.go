@@ -27,19 +27,26 @@ type Setup struct {
 	// Address is given to the machine's network interface before anything is mounted, with the length of its network's
 	// prefix: "10.0.2.15/24". Empty: it has none.
 	Address string `json:"address,omitempty"`
-	// Source is mounted on Dir as a file system of type FSType, with options as mount(8) has them.
-	Source  string `json:"source"`
-	FSType  string `json:"fs_type"`
-	Options string `json:"options,omitempty"`
-	Dir     string `json:"dir"`
-	// Work is the folder in Dir that the agent works in, empty for Dir itself.
-	Work string `json:"work,omitempty"`
+	// Place is where the agent works, and Sources where the sources are that its trials read; nil: in Place.
+	Place   GuestMount  `json:"place"`
+	Sources *GuestMount `json:"sources,omitempty"`
 	// Memory in bytes and CPUs bound the agent and its trials all the time; 0: not. The rates hold while a trial is
-	// measured, on the device that is mounted.
+	// measured, on the device that is mounted for the place.
 	Memory    int64   `json:"memory,omitempty"`
 	CPUs      float64 `json:"cpus,omitempty"`
 	ReadBPS   int64   `json:"read_bps,omitempty"`
 	WriteBPS  int64   `json:"write_bps,omitempty"`
 	ReadIOPS  int64   `json:"read_iops,omitempty"`
 	WriteIOPS int64   `json:"write_iops,omitempty"`
+}
+
+// A GuestMount is a mount that a virtual machine makes for one of its places.
+type GuestMount struct {
+	// Source is mounted on Dir as a file system of type FSType, with options as mount(8) has them.
+	Source  string `json:"source"`
+	FSType  string `json:"fs_type"`
+	Options string `json:"options,omitempty"`
+	Dir     string `json:"dir"`
+	// Work is the folder in Dir that is used, empty for Dir itself.
+	Work string `json:"work,omitempty"`
 }

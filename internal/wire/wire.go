@@ -39,7 +39,7 @@ const MaxLine = 16 << 20
 
 // Version is the version of the language. Both sides are built together and
 // embedded one in the other, so a difference is a bug or a stale container.
-const Version = 3
+const Version = 4
 
 // OpenFiles is how many files a worker has to be able to have open, where somebody may allow it
 // so many (RLIMIT_NOFILE): a line of fio's may name 16,384, and each thread has a ring besides. A

@@ -113,7 +113,7 @@ func (w *Witness) look(a *agent.Agent, target string) seen {
 	case target != "":
 		s.stack, err = w.fs.Of(target)
 	case info.Guest:
-		s.stack = guestStack(a)
+		s.stack = guestStack(mountOf(a))
 	case info.PID == 0:
 		// The worker's device numbers mean nothing here.
 		s.stack = &device.Stack{Mount: mountOf(a), Why: "the worker does not run on this machine"}
@@ -141,8 +141,7 @@ func (w *Witness) look(a *agent.Agent, target string) seen {
 }
 
 // guestStack is what a worker in a virtual machine stands on: the machine's own disk, whose counters it reads there.
-func guestStack(a *agent.Agent) *device.Stack {
-	m := mountOf(a)
+func guestStack(m device.Mount) *device.Stack {
 	s := &device.Stack{Mount: m}
 	if name, ok := strings.CutPrefix(m.Source, "/dev/"); ok {
 		s.Device = &device.Device{Name: name + " of the guest", Major: m.Major, Minor: m.Minor, Stack: []string{name}}
@@ -161,6 +160,10 @@ func (w *Witness) lookFrom(a *agent.Agent) *record.From {
 	info := a.Session.Info()
 	f := &record.From{FSType: m.FSType, Path: folder(info.SourcePath, ""), Options: m.Options, Source: m.Source}
 	if info.PID == 0 {
+		return f
+	}
+	if info.Guest {
+		f.Device = guestStack(deviceMount(*m)).Device
 		return f
 	}
 	stack, err := w.fs.OfMount(deviceMount(*m))

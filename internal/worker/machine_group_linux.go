@@ -66,7 +66,7 @@ func (g *group) enter(s *wire.Setup) error {
 	}
 	if g.rates != "" {
 		var st unix.Stat_t
-		if err := unix.Stat(s.Dir, &st); err != nil {
+		if err := unix.Stat(s.Place.Dir, &st); err != nil {
 			return err
 		}
 		g.device = fmt.Sprintf("%d:%d", unix.Major(st.Dev), unix.Minor(st.Dev))

@@ -44,7 +44,7 @@ func Machine(ctx context.Context, exe string, modules []string) error {
 	if m.Setup == nil {
 		return errors.New("the first message is no setup")
 	}
-	dir, err := setUp(m.Setup)
+	folders, err := setUp(m.Setup)
 	if err != nil {
 		return err
 	}
@@ -53,12 +53,17 @@ func Machine(ctx context.Context, exe string, modules []string) error {
 		return err
 	}
 	RaiseOpenFiles()
-	remove, err := ownFolder(dir)
-	if err != nil {
-		return err
+	for _, dir := range []string{folders.Work, folders.Source} {
+		if dir == "" {
+			continue
+		}
+		remove, err := ownFolder(dir)
+		if err != nil {
+			return err
+		}
+		defer remove()
 	}
-	defer remove()
-	return answer(ctx, trialCommand{exe: exe, folders: workload.Folders{Work: dir}, group: g}, port, port)
+	return answer(ctx, trialCommand{exe: exe, folders: folders, group: g}, port, port)
 }
 
 // mountKernel mounts what the kernel shows of itself.
@@ -133,8 +138,8 @@ func booted() *wire.Booted {
 	return b
 }
 
-// setUp makes the machine ready for its place, and returns the folder to work in.
-func setUp(s *wire.Setup) (dir string, err error) {
+// setUp makes the machine ready for its places, and returns their folders.
+func setUp(s *wire.Setup) (f workload.Folders, err error) {
 	setClock(s.Now)
 	if f, err := os.OpenFile("/dev/urandom", os.O_WRONLY, 0); err == nil {
 		_, _ = f.Write(s.Seed)
@@ -142,25 +147,34 @@ func setUp(s *wire.Setup) (dir string, err error) {
 		f.Close()
 	}
 	if err := loadModules(s.Modules); err != nil {
-		return "", err
-	}
-	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
-		return "", err
+		return f, err
 	}
 	if s.Address != "" {
 		if err := setAddress(s.Address); err != nil {
-			return "", fmt.Errorf("give the guest's network interface the address %s: %w", s.Address, err)
+			return f, fmt.Errorf("give the guest's network interface the address %s: %w", s.Address, err)
 		}
 	}
-	if strings.HasPrefix(s.Source, "/dev/") {
-		if err := awaitFile(s.Source); err != nil {
+	if f.Work, err = mountPlace(&s.Place); err != nil || s.Sources == nil {
+		return f, err
+	}
+	f.Source, err = mountPlace(s.Sources)
+	return f, err
+}
+
+// mountPlace mounts one of the machine's places, and returns the folder in it that is used.
+func mountPlace(m *wire.GuestMount) (dir string, err error) {
+	if err := os.MkdirAll(m.Dir, 0o755); err != nil {
+		return "", err
+	}
+	if strings.HasPrefix(m.Source, "/dev/") {
+		if err := awaitFile(m.Source); err != nil {
 			return "", err
 		}
 	}
-	if err := unix.Mount(s.Source, s.Dir, s.FSType, unix.MS_NOSUID|unix.MS_NODEV, s.Options); err != nil {
-		return "", fmt.Errorf("mount %s (%s, %s) in the guest: %w", s.Source, s.FSType, s.Options, err)
+	if err := unix.Mount(m.Source, m.Dir, m.FSType, unix.MS_NOSUID|unix.MS_NODEV, m.Options); err != nil {
+		return "", fmt.Errorf("mount %s (%s, %s) in the guest: %w", m.Source, m.FSType, m.Options, err)
 	}
-	return filepath.Join(s.Dir, s.Work), nil
+	return filepath.Join(m.Dir, m.Work), nil
 }
 
 // awaitFile waits until a device's file is there.

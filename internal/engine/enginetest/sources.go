@@ -49,7 +49,8 @@ func testSources(t *testing.T, s Suite) {
 				if (path == "") != (from == place.Tmpfs) {
 					t.Errorf("the host's path of the sources is %q", path)
 				}
-				if path != "" {
+				// What is on a machine's own disk is in a file here.
+				if path != "" && !(s.Guest && from == place.Layer) {
 					if files, _ := filepath.Glob(filepath.Join(path, "tree", "src-5-1024", "d000", "f0*")); len(files) != 5 {
 						t.Errorf("%d source files in %s, want 5", len(files), path)
 					}
@@ -60,7 +61,7 @@ func testSources(t *testing.T, s Suite) {
 					})
 				}
 				data := a.Session.Info().HostPath
-				if data == "" {
+				if data == "" || s.Guest && to == place.Layer {
 					return
 				}
 				if files, _ := filepath.Glob(filepath.Join(data, "tree", "src*")); len(files) > 0 && data != path {

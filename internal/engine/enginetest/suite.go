@@ -54,8 +54,6 @@ func (s Suite) Run(t *testing.T) {
 	}
 	if s.Guest {
 		delete(tests, "KilledTrial")
-		// Sources in a place of their own are refused in a machine as yet.
-		delete(tests, "Sources")
 	}
 	if s.Memory {
 		tests["OutOfMemory"] = testOutOfMemory
