@@ -63,12 +63,12 @@ func TestLimitCostFiles(t *testing.T) {
 	if err != nil || len(edits) != 2 || edits[1].Was[0] != "8:0 enable=0" {
 		t.Fatalf("apply() = %v, %v", edits, err)
 	}
-	costJSON(t, edits, root, `{"device":"sda","number":"8:0","edits":[`+
+	costJSON(t, edits, root, `{"dry_run":false,"device":"sda","number":"8:0","edits":[`+
 		`{"group":"/","file":"ROOT/cg/io.cost.model","keys":["io.cost.model"],"device":"8:0",`+
 		`"text":["8:0 rbps=500000000 rseqiops=80000 rrandiops=60000 wbps=400000000 wseqiops=70000 wrandiops=50000"],"was":["8:0 ctrl=auto"]},`+
 		`{"group":"/","file":"ROOT/cg/io.cost.qos","keys":["io.cost.qos"],"device":"8:0",`+
 		`"text":["8:0 enable=1 rpct=95.00 rlat=5000 max=150.00"],"was":["8:0 enable=0"]}]}`)
-	costJSON(t, nil, root, `{"device":"sda","number":"8:0","edits":[]}`)
+	costJSON(t, nil, root, `{"dry_run":false,"device":"sda","number":"8:0","edits":[]}`)
 	const qos, model = "8:0 enable=1 rpct=95.00 rlat=5000 max=150.00", "8:0 rbps=500000000 rseqiops=80000 rrandiops=60000 wbps=400000000 wseqiops=70000 wrandiops=50000"
 	has("set", qos, model)
 	if edits, err := want.apply(h, disk, false); err != nil || len(edits) != 0 {
