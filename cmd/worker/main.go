@@ -71,7 +71,7 @@ func run(args []string) error {
 	}
 	folders := workload.Folders{Work: *dir, Source: *source}
 	if args[0] == "trial" {
-		return worker.Trial(ctx, folders, os.Stdin, os.Stdout)
+		return worker.Trial(ctx, folders, worker.Input(), os.Stdout)
 	}
 	exe, err := os.Executable()
 	if err != nil {
@@ -79,9 +79,9 @@ func run(args []string) error {
 	}
 	worker.RaiseOpenFiles()
 	if *inside != "" {
-		return worker.AgentInside(ctx, exe, os.NewFile(3, "folder"), os.NewFile(4, "base"), *inside, os.Stdin, os.Stdout)
+		return worker.AgentInside(ctx, exe, os.NewFile(3, "folder"), os.NewFile(4, "base"), *inside, worker.Input(), os.Stdout)
 	}
-	return worker.Agent(ctx, exe, folders, os.Stdin, os.Stdout)
+	return worker.Agent(ctx, exe, folders, worker.Input(), os.Stdout)
 }
 
 // printIdentity tells a parent that it is this worker which speaks.

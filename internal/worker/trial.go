@@ -132,6 +132,8 @@ const little = 1 << 20
 // a processor. A trial that makes more garbage than expected is collected nevertheless. The function
 // that it returns puts things back.
 func holdCollector() (resume func()) {
+	// Each of these calls stops the world.
+	defer keepAwake()()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	// Where next to nothing was allocated yet, no collection can be under way, and one would find nothing.
@@ -142,6 +144,7 @@ func holdCollector() (resume func()) {
 	limit := debug.SetMemoryLimit(int64(m.Sys-m.HeapReleased) + garbage)
 	percent := debug.SetGCPercent(-1)
 	return func() {
+		defer keepAwake()()
 		debug.SetGCPercent(percent)
 		debug.SetMemoryLimit(limit)
 	}

@@ -1,0 +1,33 @@
+package worker
+
+import (
+	"sync"
+	"time"
+)
+
+// awakeEvery bounds how long a stop of the world is held up.
+const awakeEvery = 5 * time.Millisecond
+
+// keepAwake keeps the runtime's monitor from a long sleep until the function that it returns is called: it sleeps no longer than until the
+// next timer, and it is who finds a thread that a stop of the world has overlooked (see Input; a thread of the load's may
+// wait in a system call, too).
+func keepAwake() (stop func()) {
+	var mu sync.Mutex
+	over := false
+	mu.Lock()
+	defer mu.Unlock()
+	var t *time.Timer
+	t = time.AfterFunc(awakeEvery, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if !over {
+			t.Reset(awakeEvery)
+		}
+	})
+	return func() {
+		mu.Lock()
+		defer mu.Unlock()
+		over = true
+		t.Stop()
+	}
+}
