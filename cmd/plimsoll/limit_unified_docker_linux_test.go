@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/moby/moby/api/types/blkiodev"
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/client"
+
+	"plimsoll/internal/disktest"
+	"plimsoll/internal/dockerapi"
+	"plimsoll/internal/dockertest"
+	"plimsoll/internal/limit/target"
+)
+
+// unifiedGroupOf is the group of version 2 that a process is in (cgroups(7): the line of hierarchy 0).
+func unifiedGroupOf(t *testing.T, pid int) disktest.Group {
+	t.Helper()
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cgroup")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(b)) {
+		if path, ok := strings.CutPrefix(strings.TrimSpace(line), "0::"); ok {
+			return disktest.Group(filepath.Join("/sys/fs/cgroup", path))
+		}
+	}
+	t.Fatalf("process %d is in no group of version 2: %s", pid, b)
+	return ""
+}
+
+// TestLimitUnifiedDocker: a container of Docker on version 2 that was made with a limit of a device takes another while it runs, is held to
+// it, and is rid of it, which Docker's own update can't do; what Docker has stored is told, and comes back with the next start.
+func TestLimitUnifiedDocker(t *testing.T) {
+	needRun(t)
+	disktest.NewUnifiedGroup(t, "io") // Skips where version 2 has no io controller.
+	d := dockertest.Start(t)
+	api, err := client.New(client.WithHost(d.Host))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer api.Close()
+	dockertest.ImportSleeper(t, api)
+	loop, dir := fastDisk(t)
+	number := disktest.Number(t, loop)
+	made, err := api.ContainerCreate(t.Context(), client.ContainerCreateOptions{
+		Name: "web", Config: &container.Config{Image: dockertest.SleeperImage, Entrypoint: []string{"/sleeper"}},
+		HostConfig: &container.HostConfig{NetworkMode: "none", Resources: container.Resources{
+			CgroupParent: d.CgroupParent, BlkioDeviceWriteBps: []*blkiodev.ThrottleDevice{{Path: loop, Rate: 8 << 20}},
+		}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if _, err := api.ContainerRemove(context.Background(), made.ID, client.ContainerRemoveOptions{Force: true}); err != nil {
+			t.Error(err)
+		}
+	})
+	group := func() disktest.Group {
+		t.Helper()
+		c, err := api.ContainerInspect(t.Context(), made.ID, client.ContainerInspectOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return unifiedGroupOf(t, c.Container.State.Pid)
+	}
+	if _, err := api.ContainerStart(t.Context(), made.ID, client.ContainerStartOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	has := func(want string) {
+		t.Helper()
+		if is := group().Line(t, "io.max", number); is != want {
+			t.Errorf("io.max has %q of %s, want %q", is, number, want)
+		}
+	}
+	const stored = "rbps=max wbps=8388608 riops=max wiops=max"
+	has(stored)
+	l := limitLab{target.Options{Daemons: []dockerapi.Address{{Host: d.Host, Source: "the test"}}}, t.TempDir()}
+	if text := l.do(t, exitDone, "show", "docker:web"); !strings.Contains(text, "write_bps=8MiB") {
+		t.Errorf("show: %s", text)
+	}
+	l.do(t, exitDone, "set", "docker:web", "--device", loop, "--write-bps", "1MiB")
+	has("rbps=max wbps=1048576 riops=max wiops=max")
+	cmd := exec.Command("sh", "-c", `echo $$ >"$0" && exec dd if=/dev/zero of=`+dir+`/file bs=64k count=64 oflag=direct`, string(group())+"/cgroup.procs")
+	began := time.Now()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("dd: %v: %s", err, out)
+	}
+	if took := time.Since(began); took < 3*time.Second {
+		t.Errorf("4 MiB were written at 1 MiB/s in %v", took)
+	}
+	text := l.do(t, exitDone, "clear", "docker:web")
+	has("")
+	if !strings.Contains(text, "has stored write_bps=8MiB on "+loop) && !strings.Contains(text, "forgotten write_bps=8MiB on "+loop) {
+		t.Errorf("clear says nothing of what Docker has stored: %s", text)
+	}
+	if !strings.Contains(text, "forgotten") {
+		if _, err := api.ContainerRestart(t.Context(), made.ID, client.ContainerRestartOptions{Signal: "KILL"}); err != nil {
+			t.Fatal(err)
+		}
+		has(stored)
+	}
+}
