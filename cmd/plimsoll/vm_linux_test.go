@@ -46,7 +46,7 @@ func machines(kernel string, shares ...string) string {
 
 // TestVMAppend: the plan raw-write tells a machine's own disk from its shares, by verdicts: the disk is faster than virtiofs, and virtiofs faster
 // than 9p. What other work of this computer hides is no fault: it goes on with more blocks, and what is not proved even then has to lie on the right side, with
-// the report's word that the computer was busy. The wrong order is a fault at once.
+// in a campaign with the report's word that the computer was busy. The wrong order is a fault at once.
 func TestVMAppend(t *testing.T) {
 	kernel, dir := needVM(t), t.TempDir()
 	defer func() { checkClean(t, dir) }()
@@ -92,7 +92,7 @@ func TestVMAppend(t *testing.T) {
 			t.Fatalf("%d cells are compared, want %d", seen, len(want))
 		case t.Failed() || open == 0:
 			return
-		case more == "" && (next == nil || !next.Busy):
+		case more == "" && os.Getenv("PLIMSOLL_CAMPAIGN") != "" && (next == nil || !next.Busy):
 			t.Errorf("%d of %d verdicts are open after all blocks, on a computer with no other work", open, seen)
 		}
 		args = []string{"run", "--json", "--resume", "last", "--blocks", more}
