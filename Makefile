@@ -79,6 +79,7 @@ bench: setup-test build ## Figures side by side with fio, in one run; QUICK=1 le
 
 campaign: build ## The long forms of the slow tests.
 	PLIMSOLL_CAMPAIGN=1 go test -timeout 2h -count=1 ./...
+	scripts/guest kernel && PLIMSOLL_CAMPAIGN=1 PLIMSOLL_TEST_VM=1 go test -count=1 -timeout 1h -run TestVMAppend ./cmd/plimsoll
 
 # The second round: the current Docker Engine, built once from its modules, for the tests that start a daemon.
 DOCKER_TESTS = ./internal/dockertest ./internal/engine ./internal/limit/engineapi ./internal/limit/keeper ./internal/limit/target ./cmd/plimsoll
