@@ -71,7 +71,6 @@ func waits(root string, pid int) string {
 	tasks, _ := os.ReadDir(filepath.Join(dir, "task"))
 	var kinds []string
 	count := map[string]int{}
-	var ran, wanted time.Duration
 	for _, t := range tasks {
 		task := filepath.Join(dir, "task", t.Name())
 		kind := doing(task)
@@ -81,12 +80,11 @@ func waits(root string, pid int) string {
 		if count[kind]++; count[kind] == 1 {
 			kinds = append(kinds, kind)
 		}
-		r, w := scheduled(task)
-		ran, wanted = ran+r, wanted+w
 	}
 	if len(kinds) == 0 {
 		return ""
 	}
+	ran, wanted, _ := Scheduled(root, pid)
 	// The rarest first: most threads of a program wait for work.
 	slices.SortStableFunc(kinds, func(a, b string) int { return count[a] - count[b] })
 	rest := ""
@@ -163,14 +161,19 @@ func frames(task string) string {
 	return strings.Join(names, " < ")
 }
 
-// scheduled is how long a thread ran, and how long it was ready and did not run.
-func scheduled(task string) (ran, wanted time.Duration) {
-	b, _ := os.ReadFile(filepath.Join(task, "schedstat"))
-	var r, w int64
-	if n, _ := fmt.Sscan(string(b), &r, &w); n < 2 {
-		return 0, 0
+// Scheduled adds up how long the threads of a process of the procfs at root have run on a CPU so far, and how long they wanted one and had
+// to wait (Documentation/scheduler/sched-stats.rst: schedstat, in nanoseconds). Threads that have ended are left out. known is
+// whether any could be read: a kernel without CONFIG_SCHED_INFO has none.
+func Scheduled(root string, pid int) (ran, wanted time.Duration, known bool) {
+	files, _ := filepath.Glob(filepath.Join(root, strconv.Itoa(pid), "task", "*", "schedstat"))
+	for _, f := range files {
+		b, _ := os.ReadFile(f)
+		var r, w int64
+		if n, _ := fmt.Sscan(string(b), &r, &w); n == 2 {
+			ran, wanted, known = ran+time.Duration(r), wanted+time.Duration(w), true
+		}
 	}
-	return time.Duration(r), time.Duration(w)
+	return ran, wanted, known
 }
 
 // name is how a process was called: its program and, for one such as "worker trial", the word behind it.

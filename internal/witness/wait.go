@@ -1,13 +1,10 @@
 package witness
 
 import (
-	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
 
 	"plimsoll/internal/agent"
+	"plimsoll/internal/procfs"
 	"plimsoll/internal/workload"
 )
 
@@ -23,30 +20,11 @@ func (w *Witness) waits(agents []*agent.Agent) []wait {
 	all := make([]wait, len(agents))
 	for i, a := range agents {
 		if info := a.Session.Info(); info.Guest && info.PID > 0 {
-			all[i] = w.waitOf(info.PID)
+			all[i].at = time.Now()
+			_, all[i].total, all[i].known = procfs.Scheduled(w.fs.Proc, info.PID)
 		}
 	}
 	return all
-}
-
-// waitOf adds up the run delays of a process's threads (Documentation/scheduler/sched-stats.rst: /proc/PID/schedstat, in nanoseconds).
-// A kernel without CONFIG_SCHED_INFO has none.
-func (w *Witness) waitOf(pid int) wait {
-	files, _ := filepath.Glob(filepath.Join(w.fs.Proc, strconv.Itoa(pid), "task", "*", "schedstat"))
-	out := wait{at: time.Now()}
-	for _, f := range files {
-		b, err := os.ReadFile(f)
-		if err != nil {
-			continue // A thread that has ended.
-		}
-		if fields := strings.Fields(string(b)); len(fields) == 3 {
-			if ns, err := strconv.ParseInt(fields[1], 10, 64); err == nil {
-				out.total += time.Duration(ns)
-				out.known = true
-			}
-		}
-	}
-	return out
 }
 
 // addWaits gives results what their machines have waited between two readings, as a share of the time of the machine's processors. A

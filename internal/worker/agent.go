@@ -31,16 +31,11 @@ import (
 // Agent serves requests until in ends. exe is the worker's own program, which it
 // runs again for each trial; trials work in folders.
 func Agent(ctx context.Context, exe string, folders workload.Folders, in io.Reader, out io.Writer) error {
-	for _, dir := range []string{folders.Work, folders.Source} {
-		if dir == "" {
-			continue
-		}
-		remove, err := ownFolder(dir)
-		if err != nil {
-			return err
-		}
-		defer remove()
+	remove, err := ownFolders(folders)
+	if err != nil {
+		return err
 	}
+	defer remove()
 	return answer(ctx, trialCommand{exe: exe, folders: folders}, in, out)
 }
 
@@ -129,6 +124,28 @@ func answer(ctx context.Context, trial trialCommand, in io.Reader, out io.Writer
 			current = nil
 		}
 	}
+}
+
+// ownFolders is ownFolder for each folder that there is of f: all of them are made, or none.
+func ownFolders(f workload.Folders) (remove func(), err error) {
+	var made []func()
+	remove = func() {
+		for _, r := range made {
+			r()
+		}
+	}
+	for _, dir := range []string{f.Work, f.Source} {
+		if dir == "" {
+			continue
+		}
+		r, err := ownFolder(dir)
+		if err != nil {
+			remove()
+			return nil, err
+		}
+		made = append(made, r)
+	}
+	return remove, nil
 }
 
 // ownFolder makes dir unless it is there. A folder that it made is removed by the

@@ -9,8 +9,8 @@ import (
 const awakeEvery = 5 * time.Millisecond
 
 // keepAwake keeps the runtime's monitor from a long sleep until the function that it returns is called: it sleeps no longer than until the
-// next timer, and it is who finds a thread that a stop of the world has overlooked (see Input; a thread of the load's may
-// wait in a system call, too).
+// next timer, and it is who finds a thread that a stop of the world has overlooked (see Input). On Windows that may be the one that reads
+// the input, which no poller does there; and one of the load's may wait in a system call anywhere.
 func keepAwake() (stop func()) {
 	var mu sync.Mutex
 	over := false

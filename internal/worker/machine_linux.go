@@ -53,16 +53,11 @@ func Machine(ctx context.Context, exe string, modules []string) error {
 		return err
 	}
 	RaiseOpenFiles()
-	for _, dir := range []string{folders.Work, folders.Source} {
-		if dir == "" {
-			continue
-		}
-		remove, err := ownFolder(dir)
-		if err != nil {
-			return err
-		}
-		defer remove()
+	remove, err := ownFolders(folders)
+	if err != nil {
+		return err
 	}
+	defer remove()
 	return answer(ctx, trialCommand{exe: exe, folders: folders, group: g}, port, port)
 }
 
