@@ -71,9 +71,11 @@ cross: workers ## Everything but the Linux-only files builds for the others.
 	GOOS=darwin GOARCH=arm64 go build -o /dev/null ./cmd/plimsoll
 	GOARCH=arm64 go build -o /dev/null ./cmd/plimsoll
 
+# A machine's kernel is that of the tests where none is installed.
+KERNEL = $(wildcard $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/plimsoll/guest/vmlinux)
 bench: setup-test build ## Figures side by side with fio, in one run; QUICK=1 leaves the minutes of make run out.
 	go run ./cmd/loadbench
-	scripts/with-dockerd go run ./cmd/trialbench -quick bin/plimsoll $(if $(QUICK),,-run bin/plimsoll)
+	scripts/with-dockerd go run ./cmd/trialbench -machines 5 $(KERNEL:%=-kernel %) -quick bin/plimsoll $(if $(QUICK),,-run bin/plimsoll)
 	go run ./cmd/limitbench
 	go test -run '^$$' -bench 'Report.*10k' -benchtime 3x ./internal/report ./cmd/plimsoll
 

@@ -62,10 +62,12 @@ var elsewhere = map[string]string{
 	"plimsoll run --resume last --blocks 20":       "TestRunMoreBlocks",
 	"plimsoll run caps":                            "TestCaps",
 	"plimsoll run neighbours":                      "TestNeighbours",
-	"plimsoll run site-build --quick":              "TestSiteBuild",
-	"plimsoll run raw-write --quick":               "TestRawWrite",
+	"plimsoll run site-build --quick":              "TestVMPlans",
+	"plimsoll run raw-write --quick":               "TestVMPlans",
 	"plimsoll watch web volume:data --interval 5s": "TestWatch",
 	"plimsoll limit cost /dev/sda --qos enable=0":  "TestLimitCostReal",
+
+	`plimsoll run site-build --quick --only "engine=host|oci|docker"`: "TestSiteBuild",
 
 	"plimsoll limit cost /dev/sda --qos rpct=95,rlat=5ms,wpct=95,wlat=5ms,min=50,max=150":                                      "TestLimitCostReal",
 	"plimsoll limit cost /dev/sda --model rbps=500MB,rseqiops=80000,rrandiops=60000,wbps=400MB,wseqiops=70000,wrandiops=50000": "TestLimitCostReal",

@@ -3,11 +3,12 @@
 // it, and warm, in one that runs. The trials are those of a run: with the witness below the
 // application, the checks and the database. make bench calls it.
 //
-//	trialbench [-rounds N] [-docker HOST] [-quick PLIMSOLL] [-run PLIMSOLL]
+//	trialbench [-rounds N] [-docker HOST] [-machines N] [-kernel FILE] [-quick PLIMSOLL] [-run PLIMSOLL]
 //
+// With -machines it starts as many virtual machines of each kind, and takes the time to their first I/O; -kernel is theirs.
 // An engine that does not work here is skipped with the reason. With -quick, the path of a plimsoll,
-// it also takes the time of one 'plimsoll run --quick', from its start to its end, and with -run that of
-// the default plan with all its blocks, as make run does it, which takes minutes.
+// it also takes the time of one 'plimsoll run --quick', from its start to its end, and of those of the plans that ask what isolation
+// costs; and with -run that of the default plan with all its blocks, as make run does it, which takes minutes.
 package main
 
 import (
@@ -60,9 +61,11 @@ func main() {
 	rounds := flag.Int("rounds", 15, "trials of each kind")
 	docker := flag.String("docker", "", "address of the Docker daemon (default: DOCKER_HOST or the system's)")
 	quick := flag.String("quick", "", "the plimsoll of which 'run --quick' is timed (default: none)")
+	machines := flag.Int("machines", 0, "virtual machines of each kind that are started (default: none)")
+	kernel := flag.String("kernel", "", "the kernel's file of virtual machines (default: that of this computer)")
 	full := flag.String("run", "", "the plimsoll of which the default plan's run is timed (default: none)")
 	flag.Parse()
-	if err := run(context.Background(), os.Stdout, options{rounds: *rounds, docker: *docker, quick: *quick, full: *full, worker: workerbin.Bytes}); err != nil {
+	if err := run(context.Background(), os.Stdout, options{rounds: *rounds, docker: *docker, machines: *machines, kernel: *kernel, quick: *quick, full: *full, worker: workerbin.Bytes}); err != nil {
 		fmt.Fprintln(os.Stderr, "trialbench:", err)
 		os.Exit(1)
 	}
@@ -72,9 +75,12 @@ func main() {
 type options struct {
 	rounds int
 	docker string // the daemon's address
-	quick  string // the plimsoll of which the quick run is timed, empty: none
-	full   string // that of which the whole run is timed, empty: none
-	worker engine.WorkerSource
+	// machines is how many virtual machines of each kind are started, kernel their kernel's file; empty: that of this computer.
+	machines int
+	kernel   string
+	quick    string // the plimsoll of which the quick runs are timed, empty: none
+	full     string // that of which the whole run is timed, empty: none
+	worker   engine.WorkerSource
 }
 
 func run(ctx context.Context, stdout io.Writer, o options) error {
@@ -111,6 +117,11 @@ func run(ctx context.Context, stdout io.Writer, o options) error {
 	if err := out.Flush(); err != nil {
 		return err
 	}
+	if o.machines > 0 {
+		if err := startMachines(ctx, stdout, o, state); err != nil {
+			return err
+		}
+	}
 	for _, w := range []struct {
 		whole
 		program, folder string
@@ -118,9 +129,12 @@ func run(ctx context.Context, stdout io.Writer, o options) error {
 		if w.program == "" {
 			continue
 		}
-		if err := timeWhole(ctx, stdout, w.whole, w.program, o.docker, filepath.Join(state, w.folder)); err != nil {
+		if _, err := timeWhole(ctx, stdout, w.whole, w.program, o.docker, filepath.Join(state, w.folder)); err != nil {
 			return err
 		}
+	}
+	if o.quick != "" {
+		return timePlans(ctx, stdout, o, state)
 	}
 	return nil
 }

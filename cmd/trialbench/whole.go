@@ -39,7 +39,7 @@ const cellsFailed = 3
 
 // timeWhole does a run with its state in a folder of its own and its report beside that, and prints how long
 // it took beside the goal. A run that didn't come to its end has no time.
-func timeWhole(ctx context.Context, stdout io.Writer, w whole, program, docker, state string) error {
+func timeWhole(ctx context.Context, stdout io.Writer, w whole, program, docker, state string) (time.Duration, error) {
 	args := append(slices.Clone(w.args), "--state", state)
 	if w.report {
 		args = append(args, "--out", filepath.Dir(state))
@@ -59,8 +59,8 @@ func timeWhole(ctx context.Context, stdout io.Writer, w whole, program, docker, 
 	case errors.As(err, &exit) && exit.ExitCode() == cellsFailed:
 		what += ", in which cells failed"
 	case err != nil:
-		return fmt.Errorf("%s %s: %w: %s", program, strings.Join(w.args, " "), err, clean.Line(tail.LastWords(talk.String())))
+		return 0, fmt.Errorf("%s %s: %w: %s", program, strings.Join(w.args, " "), err, clean.Line(tail.LastWords(talk.String())))
 	}
 	_, err = fmt.Fprintln(stdout, goal.Took(what, took, w.most))
-	return err
+	return took, err
 }

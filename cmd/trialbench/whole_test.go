@@ -31,9 +31,12 @@ func TestTimeWhole(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out bytes.Buffer
-		err := timeWhole(t.Context(), &out, tt.whole, program, "unix:///d.sock", state)
+		took, err := timeWhole(t.Context(), &out, tt.whole, program, "unix:///d.sock", state)
 		if (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
 			t.Errorf("%s: %v, want %q", tt.name, err, tt.err)
+		}
+		if err == nil && took <= 0 {
+			t.Errorf("%s: it took %v", tt.name, took)
 		}
 		if !regexp.MustCompile(tt.out).Match(out.Bytes()) {
 			t.Errorf("%s: %q, want %s", tt.name, out.String(), tt.out)
@@ -45,7 +48,7 @@ func TestTimeWhole(t *testing.T) {
 			t.Errorf("%s: it was called with %q, want %s", tt.name, b, tt.args)
 		}
 	}
-	if err := timeWhole(t.Context(), &bytes.Buffer{}, quickRun, filepath.Join(t.TempDir(), "none"), "", filepath.Join(t.TempDir(), "s")); err == nil {
+	if _, err := timeWhole(t.Context(), &bytes.Buffer{}, quickRun, filepath.Join(t.TempDir(), "none"), "", filepath.Join(t.TempDir(), "s")); err == nil {
 		t.Error("a program that isn't there has a time")
 	}
 }

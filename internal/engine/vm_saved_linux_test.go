@@ -1,17 +1,15 @@
 package engine_test
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
 	"plimsoll/internal/agent"
 	"plimsoll/internal/engine"
 	"plimsoll/internal/place"
+	"plimsoll/internal/procfs"
 	"plimsoll/internal/workload"
 )
 
@@ -46,32 +44,16 @@ func appends(t *testing.T, a *agent.Agent) {
 	}
 }
 
-// machineMemory is what the one QEMU that this process has started has of the machine's memory, in bytes: its own part of it, and its share of
-// what others have mapped too (proc(5), smaps_rollup).
-func machineMemory(t *testing.T) (bytes int64) {
+// machineMemory is what the one QEMU that this process has started has of the machine's memory, in bytes.
+func machineMemory(t *testing.T) int64 {
 	t.Helper()
-	dirs, err := filepath.Glob("/proc/[0-9]*")
+	machines := procfs.Children("/proc", os.Getpid(), "qemu-system")
+	if len(machines) != 1 {
+		t.Fatalf("this process has %d machines, want 1", len(machines))
+	}
+	bytes, err := procfs.Memory("/proc", machines[0])
 	if err != nil {
 		t.Fatal(err)
-	}
-	for _, dir := range dirs {
-		status, err := os.ReadFile(filepath.Join(dir, "status"))
-		if err != nil || !strings.HasPrefix(string(status), "Name:\tqemu-system") || !strings.Contains(string(status), fmt.Sprintf("\nPPid:\t%d\n", os.Getpid())) {
-			continue
-		}
-		all, err := os.ReadFile(filepath.Join(dir, "smaps_rollup"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for line := range strings.Lines(string(all)) {
-			if f := strings.Fields(line); len(f) == 3 && f[0] == "Pss:" {
-				kib, err := strconv.ParseInt(f[1], 10, 64)
-				if err != nil {
-					t.Fatal(err)
-				}
-				bytes += kib << 10
-			}
-		}
 	}
 	return bytes
 }

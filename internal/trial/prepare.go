@@ -146,6 +146,8 @@ func (r *Runner) lacksProgram(ctx context.Context, c record.Cell, agents []*agen
 	switch {
 	case e.Engine == plan.Host:
 		return fmt.Sprintf("there is no program %s on this machine; install it", program)
+	case e.Engine == plan.VM:
+		return fmt.Sprintf("there is no program %s in the virtual machine, which has the worker alone; workloads that are no command run there", program)
 	case e.Image == "":
 		return fmt.Sprintf("there is no program %s in a container of the worker alone; name an image that has it (image: of the engine %s)", program, c.Engine)
 	}

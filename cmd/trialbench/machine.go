@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"plimsoll/internal/agent"
+	"plimsoll/internal/engine"
+	"plimsoll/internal/goal"
+	"plimsoll/internal/place"
+	"plimsoll/internal/procfs"
+	"plimsoll/internal/workload"
+)
+
+// What a machine may take: to its first I/O when it boots and when it goes on from where one was saved, and of this
+// computer's memory.
+const (
+	mostBoot   = 6 * time.Second
+	mostGoOn   = 1500 * time.Millisecond
+	mostMemory = 300 << 20
+)
+
+// shares are how machines get at what they measure, each by an engine with that share; nothing is the machine's own disk.
+var shares = []string{"", engine.Share9P, engine.ShareVirtioFS, engine.ShareSMB, engine.ShareNFS}
+
+// startMachines prints, for each way in, how long it takes from nothing to the first I/O that a machine has done there, and what memory it takes then.
+func startMachines(ctx context.Context, stdout io.Writer, o options, state string) error {
+	out := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(out, "start of a machine to its first I/O\tmedian\tmin - max\ttarget\tresult")
+	var most int64
+	for _, share := range shares {
+		name, spec := "its own disk", engine.Spec{Place: place.Spec{Name: "p", Kind: place.Layer}}
+		if share != "" {
+			name, spec.Place.Kind = share, place.Bind
+		}
+		for _, boot := range []bool{true, false} {
+			what, target := name+", boots", mostBoot
+			if !boot {
+				what, target = name+", goes on from a saved one", mostGoOn
+			}
+			if !boot && share == engine.ShareVirtioFS {
+				continue // Its machines always boot: QEMU can't save one.
+			}
+			e := engine.NewVM(engine.VMOptions{State: state, Worker: o.worker, LookPath: exec.LookPath, Kernel: o.kernel, Share: share, Boot: boot})
+			times, bytes, err := starts(ctx, e, spec, o.machines)
+			if lacks := new(engine.Unsupported); errors.As(err, &lacks) {
+				fmt.Fprintf(out, "%s\tskipped: %v\n", name, err)
+				break
+			}
+			if err != nil {
+				return fmt.Errorf("machine with %s: %w", name, err)
+			}
+			row(out, what, times, target)
+			most = max(most, bytes)
+		}
+	}
+	if most > 0 {
+		fmt.Fprintf(out, "memory of a machine, the most of these\t%d MiB\t\t<= %d MiB\t%s\n", most>>20, mostMemory>>20, goal.Verdict(most <= mostMemory))
+	}
+	return out.Flush()
+}
+
+// starts starts machines one after another, and returns how long each took to its first I/O, and the most memory that one had.
+// The first is left out: by it the engine finds its way, unpacks the kernel and saves what the others go on from.
+func starts(ctx context.Context, e engine.Engine, spec engine.Spec, rounds int) (times []time.Duration, bytes int64, err error) {
+	for i := range rounds + 1 {
+		begin := time.Now()
+		spec.ID = fmt.Sprintf("bench-%d-%d", os.Getpid(), i)
+		took, memory, err := firstIO(ctx, e, spec, begin)
+		if err != nil {
+			return nil, 0, err
+		}
+		if i > 0 {
+			times, bytes = append(times, took), max(bytes, memory)
+		}
+	}
+	return times, bytes, nil
+}
+
+// firstIO starts one machine, has it append to a file once, and ends it.
+func firstIO(ctx context.Context, e engine.Engine, spec engine.Spec, begin time.Time) (took time.Duration, bytes int64, err error) {
+	s, err := e.Open(ctx, spec)
+	if err != nil {
+		return 0, 0, err
+	}
+	a, err := agent.Open(ctx, s)
+	if err != nil {
+		return 0, 0, errors.Join(err, s.Close(ctx))
+	}
+	defer func() { err = errors.Join(err, a.Close(ctx)) }()
+	if err := a.Prepare(ctx, "1", workload.Spec{Name: "append", Kind: workload.Append, Count: 1}); err != nil {
+		return 0, 0, err
+	}
+	if err := a.Start("1"); err != nil {
+		return 0, 0, err
+	}
+	if _, err := a.Wait(ctx, "1", nil); err != nil {
+		return 0, 0, err
+	}
+	took = time.Since(begin)
+	for _, pid := range procfs.Children("/proc", os.Getpid(), "qemu-system") {
+		memory, err := procfs.Memory("/proc", pid)
+		if err != nil {
+			return 0, 0, err
+		}
+		bytes += memory
+	}
+	return took, bytes, nil
+}
+
+// e1Plans are those that ask what isolation costs, machines included.
+var e1Plans = []string{"raw-write", "site-build"}
+
+// mostPlans is how long the quick forms of both may take on two cores.
+const mostPlans = 6 * time.Minute
+
+// timePlans does the quick forms of e1Plans and prints how long they took together beside the goal.
+func timePlans(ctx context.Context, stdout io.Writer, o options, state string) error {
+	var all time.Duration
+	for _, name := range e1Plans {
+		w := whole{"plimsoll run " + name + " --quick", []string{"run", name, "--quick"}, true, mostPlans}
+		if o.kernel != "" {
+			for _, e := range []string{"vm", "virtiofs"} {
+				w.args = append(w.args, "--set", "engines."+e+".kernel="+o.kernel)
+			}
+		}
+		took, err := timeWhole(ctx, stdout, w, o.quick, o.docker, filepath.Join(state, name))
+		if err != nil {
+			return err
+		}
+		all += took
+	}
+	_, err := fmt.Fprintln(stdout, goal.Took(strings.Join(e1Plans, " and ")+" --quick", all, mostPlans))
+	return err
+}

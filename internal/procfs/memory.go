@@ -1,0 +1,44 @@
+package procfs
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Memory is what a process of the procfs at root has of the machine's memory, in bytes: its own part, and its share of what
+// others have mapped too (Pss in smaps_rollup of proc_pid_smaps(5)).
+func Memory(root string, pid int) (bytes int64, err error) {
+	name := filepath.Join(root, strconv.Itoa(pid), "smaps_rollup")
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(b)) {
+		if f := strings.Fields(line); len(f) == 3 && f[0] == "Pss:" && f[2] == "kB" {
+			kib, err := strconv.ParseInt(f[1], 10, 64)
+			return kib << 10, err
+		}
+	}
+	return 0, fmt.Errorf("%s has no Pss", name)
+}
+
+// Children lists the processes of the procfs at root that a process has started and that run a program whose name begins so: of the
+// name the kernel keeps 15 bytes (TASK_COMM_LEN of include/linux/sched.h).
+func Children(root string, pid int, program string) []int {
+	dirs, _ := filepath.Glob(filepath.Join(root, "[0-9]*"))
+	var found []int
+	for _, dir := range dirs {
+		child, err := strconv.Atoi(filepath.Base(dir))
+		if err != nil || Parent(root, child) != pid {
+			continue
+		}
+		if name, err := os.ReadFile(filepath.Join(dir, "comm")); err == nil && bytes.HasPrefix(name, []byte(program)) {
+			found = append(found, child)
+		}
+	}
+	return found
+}
