@@ -95,6 +95,10 @@ func (v *vm) findKernel(b *vmBase) error {
 		running, _ := os.ReadFile("/proc/sys/kernel/osrelease")
 		b.kernel, err = guest.Find(v.Root, strings.TrimSpace(string(running)))
 	}
+	if err == nil && b.kernel.Modules == "" {
+		return v.no("virtual machine", fmt.Sprintf("the modules of kernel %s, of version %s, are not to be found", b.kernel.Path, b.kernel.Version),
+			"name the folder that has their modules.dep, beside kernel: in the plan: modules: /path/lib/modules/"+b.kernel.Version)
+	}
 	if err == nil {
 		b.modules, err = b.kernel.Resolve(baseModules...)
 	}

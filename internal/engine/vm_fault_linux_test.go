@@ -64,8 +64,9 @@ func TestVMMissing(t *testing.T) {
 		"mkfs":         {lacks("mkfs.ext4"), layerSpec(""), "mkfs.ext4 is not installed"},
 		"qemu-img":     {func(o *engine.VMOptions) { lacks("qemu-img")(o); o.DiskFormat = engine.DiskQCOW2 }, layerSpec(""), "qemu-img is not installed"},
 		"kernel":       {func(o *engine.VMOptions) { o.Kernel, o.Root = "", t.TempDir() }, layerSpec(""), "no Linux kernel is installed"},
-		"named kernel": {func(o *engine.VMOptions) { o.Kernel = "/nowhere/vmlinuz" }, layerSpec(""), "open /nowhere/vmlinuz: no such file"},
+		"named kernel": {func(o *engine.VMOptions) { o.Kernel = "/nowhere/vmlinuz" }, layerSpec(""), "/nowhere/vmlinuz: no such file"},
 		"no kernel":    {func(o *engine.VMOptions) { o.Kernel = "/proc/self/exe" }, layerSpec(""), "it doesn't say its version"},
+		"no modules":   {func(o *engine.VMOptions) { o.Kernel, o.Modules, o.Root = bareKernel(t), "", t.TempDir() }, layerSpec(""), "are not to be found; name the folder that has their modules.dep, beside kernel: in the plan: modules: "},
 		"first module": {func(o *engine.VMOptions) { bare(o, "kernel/virtio_pci.ko:\n") }, layerSpec(""), "-amd64 has no module virtio_console"},
 		"share's":      {func(o *engine.VMOptions) { bare(o, "kernel/virtio_pci.ko:\nkernel/virtio_console.ko:\n") }, engine.Spec{Place: place.Spec{Kind: place.Bind}}, "engine vm has no share 9p: the kernel "},
 		"memory":       {func(o *engine.VMOptions) { o.Memory = 1 << 44 }, layerSpec(""), "are available here; free some"},
@@ -104,6 +105,18 @@ func TestVMMissing(t *testing.T) {
 			wantNothingLeft(t, o.State, tt.spec.ID)
 		})
 	}
+}
+
+// bareKernel is a file that says the version of a kernel, with no modules beside it.
+func bareKernel(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "vmlinux")
+	// Not one text, which this program's own file would say, too.
+	says := strings.Join([]string{"Linux", "version", "6.1.0-0-none", "(nobody)"}, " ")
+	if err := os.WriteFile(path, []byte("\x7fELF"+strings.Repeat("\x00", 1<<12)+says), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // TestVMPanic: a guest whose kernel panics is told with the kernel's own words.

@@ -12,6 +12,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"plimsoll/internal/regular"
 )
 
 // A Kernel is a kernel's file and the modules that belong to it.
@@ -62,13 +64,14 @@ func Find(root, running string) (Kernel, error) {
 // Open looks at the kernel in a file. modules names the folder of its modules; empty: it is looked for where
 // distributions have it, below root and beside the kernel.
 func Open(root, path, modules string) (Kernel, error) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return Kernel{}, fmt.Errorf("kernel: %w", err)
 	}
 	defer f.Close()
-	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
-		return Kernel{}, fmt.Errorf("kernel %s is no file", path)
+	if st, err := f.Stat(); err != nil || st.Size() > maxKernel {
+		// Its version would be looked for in all of it.
+		return Kernel{}, fmt.Errorf("kernel %s is larger than %d MiB, which no kernel is", path, maxKernel>>20)
 	}
 	version, err := versionOf(f)
 	if err != nil {

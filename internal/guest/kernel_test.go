@@ -139,7 +139,7 @@ func TestOpenRefuses(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, map[string]string{"short": "x", "text": strings.Repeat("text ", 1000), "elf": "\x7fELF" + strings.Repeat("x", 4096), "m/other": ""})
 	for path, want := range map[string]string{
-		"none": "no such file", "short": "neither a bzImage nor a vmlinux", "text": "neither a bzImage nor a vmlinux", "elf": "doesn't say its version", ".": "is no file",
+		"none": "no such file", "short": "neither a bzImage nor a vmlinux", "text": "neither a bzImage nor a vmlinux", "elf": "doesn't say its version", ".": "is a directory",
 	} {
 		if k, err := Open(dir, filepath.Join(dir, path), ""); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Open(%s) = %+v, %v, want %q", path, k, err, want)

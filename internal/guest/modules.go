@@ -4,11 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"plimsoll/internal/regular"
 )
 
 // depFile is depmod's table of what each module needs.
@@ -152,9 +153,15 @@ func readModules(k Kernel) (*modules, error) {
 	return m, nil
 }
 
+// maxTable bounds one of depmod's tables, and maxModule a module, in bytes: the largest of a distribution's have 2 MB and 15 MB.
+const (
+	maxTable  = 64 << 20
+	maxModule = 256 << 20
+)
+
 // eachLine calls f for the lines of a file.
 func eachLine(file string, f func(line string)) error {
-	b, err := os.ReadFile(file)
+	b, err := regular.Read(file, maxTable)
 	if err != nil {
 		return err
 	}
@@ -169,7 +176,7 @@ func eachLine(file string, f func(line string)) error {
 // readModule returns a module as the kernel loads it. An unpacked one is, from Linux 5.17 on, the only kind that all
 // kernels take.
 func readModule(file string) ([]byte, error) {
-	b, err := os.ReadFile(file)
+	b, err := regular.Read(file, maxModule)
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/therootcompany/xz"
+
+	"plimsoll/internal/regular"
 )
 
 // ErrPacked is returned by Unpack for a kernel that has to be booted as it is: an emulated processor unpacks it itself, in
@@ -27,7 +29,7 @@ const maxKernel = 512 << 20
 // Unpack writes the kernel to a new file as an ELF file that a virtual machine can begin at once (the PVH entry of
 // Xen's, docs/misc/pvh.pandoc). It returns ErrPacked if the kernel is packed in a way that isn't known here, or has no such entry.
 func (k Kernel) Unpack(to string) error {
-	image, err := os.ReadFile(k.Path)
+	image, err := regular.Read(k.Path, maxKernel)
 	if err != nil {
 		return fmt.Errorf("unpack the kernel: %w", err)
 	}
