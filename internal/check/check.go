@@ -53,13 +53,14 @@ const (
 	Limited       = "limited"
 	Warm          = "warm"
 	Foreign       = "foreign-limit"
+	Emulated      = "emulated"
 )
 
 // IDs lists them all.
 var IDs = []string{
 	Cache, Direct, Unwritten, Compressible, Generator, Throttled, Burst, Cap, Neighbour, Drift, IOEngine, Unlike,
 	Amplification, Clock, Unsteady, NeverSteady, Unspoken, Window, FirstTouch, Overhead, Skew, DeviceUnknown, Rate, EngineNote,
-	Limit, Limited, Warm, Foreign,
+	Limit, Limited, Warm, Foreign, Emulated,
 }
 
 // Trial returns the doubts about one trial. run is the run it belongs to, for the
@@ -89,6 +90,7 @@ func Trial(t *record.Trial, run *record.Run) []record.Warning {
 		{false, true, checkWarm},
 		// Whether the generator could.
 		{false, false, checkIOEngine}, {true, false, checkGenerator}, {false, false, checkThrottled}, {false, false, checkRate}, {false, false, checkEngineNotes},
+		{true, false, checkEmulated},
 		// Whether its limits held, and whether they are what was measured.
 		{false, true, checkLimit}, {false, true, checkLimited}, {true, true, checkForeign},
 		// Whether it was alone, steady, and everywhere on the same ground.
