@@ -108,13 +108,10 @@ func (v *vm) findKernel(b *vmBase) error {
 	return nil
 }
 
-// vmCache is the folder in which machines' kernels, first root file systems and saved states are kept.
-func (v *vm) vmCache() string { return filepath.Join(v.State, "cache", "vm") }
-
 // makeImages makes the kernel's unpacked file and the first root file system, unless they are there. Their
 // names carry what they are made from.
 func (v *vm) makeImages(b *vmBase) error {
-	if err := os.MkdirAll(v.vmCache(), 0o700); err != nil {
+	if err := v.ownCache(); err != nil {
 		return err
 	}
 	if err := v.unpackKernel(b); err != nil {
@@ -147,7 +144,7 @@ func (v *vm) makeImages(b *vmBase) error {
 		fmt.Fprintln(h, m, st.Size(), st.ModTime().UnixNano())
 	}
 	b.initrd = filepath.Join(v.vmCache(), "initramfs-"+hex.EncodeToString(h.Sum(nil)[:8]))
-	if _, err := os.Stat(b.initrd); err == nil {
+	if ours(b.initrd) && guest.IsInitramfs(b.initrd) {
 		return nil
 	}
 	return guest.WriteInitramfs(b.initrd, worker, all)
@@ -161,7 +158,7 @@ func (v *vm) unpackKernel(b *vmBase) error {
 	}
 	sum := sha256.Sum256(fmt.Append(nil, b.kernel.Path, st.Size(), st.ModTime().UnixNano()))
 	b.image = filepath.Join(v.vmCache(), "kernel-"+hex.EncodeToString(sum[:8]))
-	if _, err := os.Stat(b.image); err == nil {
+	if ours(b.image) && guest.IsUnpacked(b.image) {
 		return nil
 	}
 	err = b.kernel.Unpack(b.image)

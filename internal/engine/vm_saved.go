@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/internal/filelock"
 	"plimsoll/internal/place"
 )
 
@@ -54,17 +55,12 @@ const savedPrefix = "saved-"
 // save saves a machine that waits for its setup, unless that can't be. What goes wrong with the file costs nothing but
 // the next start's time.
 func (s *vmSession) save(path string) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".saved-*")
-	if err != nil {
-		return nil
-	}
-	defer os.Remove(tmp.Name())
-	err = s.monitor.save(tmp)
 	var stopped *stoppedError
+	err := filelock.Write(path, savedPrefix, s.monitor.save)
 	if errors.As(err, &stopped) {
-		return errors.Join(err, tmp.Close())
+		return err
 	}
-	if cerr := tmp.Close(); err == nil && cerr == nil && os.Rename(tmp.Name(), path) == nil {
+	if err == nil {
 		s.vm.dropSaved()
 	}
 	return nil
@@ -72,7 +68,7 @@ func (s *vmSession) save(path string) error {
 
 // openSaved opens a saved machine, nil if there is none, and notes that it was used.
 func openSaved(path string) *os.File {
-	if path == "" {
+	if path == "" || !ours(path) {
 		return nil
 	}
 	f, err := os.Open(path)

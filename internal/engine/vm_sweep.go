@@ -41,5 +41,6 @@ func (v *vm) Sweep(context.Context) ([]string, error) {
 		removed, err := v.journal.clear(l)
 		done, errs = append(done, removed...), append(errs, err)
 	}
-	return done, errors.Join(errs...)
+	torn, err := v.sweepCache()
+	return append(done, torn...), errors.Join(append(errs, err)...)
 }

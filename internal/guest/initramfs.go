@@ -2,12 +2,15 @@ package guest
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path"
-	"path/filepath"
+
+	"plimsoll/internal/filelock"
+	"plimsoll/internal/regular"
 )
 
 // ModulesDir is the folder of the first root file system that modules are in.
@@ -16,17 +19,32 @@ const ModulesDir = "/modules"
 // WriteInitramfs writes the first root file system to a new file: init is the program /init, and modules are
 // files that Resolve named. ModulePath says where each is.
 func WriteInitramfs(to string, init []byte, modules []string) error {
-	tmp, err := os.CreateTemp(filepath.Dir(to), ".initramfs-*")
+	err := filelock.Write(to, "initramfs-", func(f *os.File) error {
+		buffered := bufio.NewWriterSize(f, 1<<20)
+		return errors.Join(writeInitramfs(buffered, init, modules), buffered.Flush())
+	})
 	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name())
-	buffered := bufio.NewWriterSize(tmp, 1<<20)
-	err = writeInitramfs(buffered, init, modules)
-	if err := errors.Join(err, buffered.Flush(), tmp.Close()); err != nil {
 		return fmt.Errorf("write the guest's first root file system: %w", err)
 	}
-	return os.Rename(tmp.Name(), to)
+	return nil
+}
+
+// IsInitramfs reports whether a file is a first root file system to its end: a power cut may have left less.
+func IsInitramfs(path string) bool {
+	f, err := regular.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	// Nothing is padded behind its last entry's name but to a multiple of four.
+	name := []byte(endName + "\x00")
+	last := make([]byte, len(name)+3)
+	_, err = f.ReadAt(last, max(st.Size()-int64(len(last)), 0))
+	return err == nil && st.Size()%4 == 0 && bytes.Contains(last, name)
 }
 
 // ModulePath is where the module of a file is in the first root file system.
@@ -67,6 +85,9 @@ type archive struct {
 	err error
 }
 
+// endName is what an archive's last entry is called.
+const endName = "TRAILER!!!"
+
 func (a *archive) add(name string, mode uint32, content []byte) { a.entry(name, mode, 0, 0, content) }
 
 func (a *archive) device(name string, mode, major, minor uint32) {
@@ -84,7 +105,7 @@ func (a *archive) entry(name string, mode, major, minor uint32, content []byte) 
 }
 
 func (a *archive) end() error {
-	a.entry("TRAILER!!!", 0, 0, 0, nil)
+	a.entry(endName, 0, 0, 0, nil)
 	return a.err
 }
 

@@ -10,12 +10,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/therootcompany/xz"
 
+	"plimsoll/internal/filelock"
 	"plimsoll/internal/regular"
 )
 
@@ -37,19 +37,40 @@ func (k Kernel) Unpack(to string) error {
 	if err != nil {
 		return err
 	}
-	if !hasPVH(plain) {
+	if !hasPVH(bytes.NewReader(plain)) {
 		return fmt.Errorf("%w: it has no PVH entry", ErrPacked)
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(to), ".kernel-*")
-	if err != nil {
+	err = filelock.Write(to, "kernel-", func(f *os.File) error {
+		_, err := f.Write(plain)
 		return err
-	}
-	defer os.Remove(tmp.Name())
-	_, err = tmp.Write(plain)
-	if err := errors.Join(err, tmp.Close()); err != nil {
+	})
+	if err != nil {
 		return fmt.Errorf("unpack the kernel: %w", err)
 	}
-	return os.Rename(tmp.Name(), to)
+	return nil
+}
+
+// IsUnpacked reports whether a file is a kernel as Unpack makes them, all of it: a power cut may have left less.
+func IsUnpacked(path string) bool {
+	f, err := regular.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	e, err := elf.NewFile(f)
+	if err != nil {
+		return false
+	}
+	for _, p := range e.Progs {
+		if p.Off+p.Filesz > uint64(st.Size()) {
+			return false
+		}
+	}
+	return hasPVH(f)
 }
 
 // unpacked returns the ELF file in a bzImage, or the image itself if it is one.
@@ -134,8 +155,8 @@ func decompress(b []byte) ([]byte, error) {
 const notePVH = 18
 
 // hasPVH reports whether an ELF file has the entry that QEMU begins it at.
-func hasPVH(file []byte) bool {
-	f, err := elf.NewFile(bytes.NewReader(file))
+func hasPVH(file io.ReaderAt) bool {
+	f, err := elf.NewFile(file)
 	if err != nil || f.Machine != elf.EM_X86_64 {
 		return false
 	}
