@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -59,7 +58,10 @@ func (v *vm) prepare(ctx context.Context) (*vmBase, error) {
 		return nil, v.no("virtual machine", "qemu-system-x86_64 is not installed", "install qemu-system-x86")
 	}
 	if b.version, err = qemuVersion(ctx, b.qemu); err != nil {
-		return nil, v.no("virtual machine", err.Error(), "install qemu-system-x86")
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		return nil, v.no("virtual machine", err.Error(), "install qemu-system-x86 anew")
 	}
 	if err := v.findKernel(b); err != nil {
 		return nil, err
@@ -78,12 +80,12 @@ func (v *vm) prepare(ctx context.Context) (*vmBase, error) {
 var versionWords = regexp.MustCompile(`version ([0-9][0-9.]*)`)
 
 func qemuVersion(ctx context.Context, qemu string) (string, error) {
-	out, err := exec.CommandContext(ctx, qemu, "--version").Output()
-	m := versionWords.FindSubmatch(out)
+	said, err := say(ctx, qemu, "--version")
+	m := versionWords.FindStringSubmatch(said)
 	if err != nil || m == nil {
-		return "", fmt.Errorf("%s doesn't run: %w", qemu, errors.Join(err, fmt.Errorf("it says %.80q", out)))
+		return "", notRunning(qemu, said, err)
 	}
-	return string(m[1]), nil
+	return m[1], nil
 }
 
 // findKernel finds the kernel and its first modules.

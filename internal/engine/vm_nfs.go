@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -182,12 +181,10 @@ EXPORT {
 var ganeshaWords = regexp.MustCompile(`Release = V([0-9][0-9.]*)`)
 
 func ganeshaVersion(ctx context.Context, daemon string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, toolPatience)
-	defer cancel()
-	out, err := exec.CommandContext(ctx, daemon, "-v").CombinedOutput()
-	m := ganeshaWords.FindSubmatch(out)
+	said, err := say(ctx, daemon, "-v")
+	m := ganeshaWords.FindStringSubmatch(said)
 	if err != nil || m == nil {
-		return "", fmt.Errorf("%s doesn't run: %w", daemon, errors.Join(err, fmt.Errorf("it says %.200q", strings.TrimSpace(string(out)))))
+		return "", notRunning(daemon, said, err)
 	}
-	return string(m[1]), nil
+	return m[1], nil
 }

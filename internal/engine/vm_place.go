@@ -7,10 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"plimsoll/internal/limit"
@@ -68,7 +66,7 @@ func (v *vm) equipPlace(ctx context.Context, s *vmSession, p *vmPlace, where pla
 		p.mount.Source, p.mount.FSType, p.mount.Options = "tmpfs", "tmpfs", fmt.Sprintf("size=%s,mode=0755", tmpfsSize(where))
 		p.storage = "memory of the guest"
 	case place.Layer:
-		return v.ownDisk(s, p)
+		return v.ownDisk(ctx, s, p)
 	case place.Bind:
 		if err := os.Mkdir(p.data, 0o700); err != nil {
 			return err
@@ -80,7 +78,7 @@ func (v *vm) equipPlace(ctx context.Context, s *vmSession, p *vmPlace, where pla
 }
 
 // ownDisk makes the machine's disk, with an ext4 on it.
-func (v *vm) ownDisk(s *vmSession, p *vmPlace) error {
+func (v *vm) ownDisk(ctx context.Context, s *vmSession, p *vmPlace) error {
 	size := cmp.Or(v.DiskSize, vmDiskSize)
 	format, cache := cmp.Or(v.DiskFormat, DiskRaw), cmp.Or(v.DiskCache, "writeback")
 	disk := filepath.Join(p.dir, "disk")
@@ -88,13 +86,13 @@ func (v *vm) ownDisk(s *vmSession, p *vmPlace) error {
 		return ownFault(v.State, fmt.Errorf("make the machine's disk: %w", err))
 	}
 	// What is lazy is done by nobody, since the disk is mounted with noinit_itable: it would fall into the measurement.
-	if err := v.tool("mkfs.ext4", "-q", "-F", "-m", "0", "-E", "lazy_itable_init=1,lazy_journal_init=1,nodiscard", disk); err != nil {
+	if err := v.tool(ctx, "mkfs.ext4", "-q", "-F", "-m", "0", "-E", "lazy_itable_init=1,lazy_journal_init=1,nodiscard", disk); err != nil {
 		return fmt.Errorf("make the machine's disk: %w", err)
 	}
 	if format == DiskQCOW2 {
 		plain := disk
 		disk += ".qcow2"
-		if err := v.tool("qemu-img", "convert", "-f", "raw", "-O", "qcow2", plain, disk); err != nil {
+		if err := v.tool(ctx, "qemu-img", "convert", "-f", "raw", "-O", "qcow2", plain, disk); err != nil {
 			return fmt.Errorf("make the machine's disk: %w", err)
 		}
 		if err := os.Remove(plain); err != nil {
@@ -124,24 +122,6 @@ func makeSparse(path string, size int64) error {
 		return err
 	}
 	return errors.Join(f.Truncate(size), f.Close())
-}
-
-// toolPatience is how long a program that makes a disk may take.
-const toolPatience = 20 * time.Second
-
-// tool runs a program to its end.
-func (v *vm) tool(name string, args ...string) error {
-	path, err := v.LookPath(name)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), toolPatience)
-	defer cancel()
-	out, err := exec.CommandContext(ctx, path, args...).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("%s: %w: %s", name, err, strings.TrimSpace(string(out[:min(len(out), 500)])))
-	}
-	return nil
 }
 
 // share shares the session's folder with the machine.

@@ -1,0 +1,50 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// toolPatience is how long a program that makes a disk, or only says its version, may take.
+const toolPatience = 20 * time.Second
+
+// say runs a program to its end and returns the first of what it says. One that takes too long is killed, with all that it has started.
+func say(ctx context.Context, argv ...string) (string, error) {
+	limited, cancel := context.WithTimeoutCause(ctx, toolPatience, fmt.Errorf("it took longer than %v", toolPatience))
+	defer cancel()
+	said := &firstBytes{enough: true}
+	cmd := command(limited, argv...)
+	cmd.Stdout, cmd.Stderr = said, said
+	err := cmd.Run()
+	if err != nil && limited.Err() != nil {
+		err = context.Cause(limited)
+	}
+	return strings.TrimSpace(string(said.kept)), err
+}
+
+// tool runs a program whose work is not what it says.
+func (v *vm) tool(ctx context.Context, name string, args ...string) error {
+	path, err := v.LookPath(name)
+	if err != nil {
+		return err
+	}
+	said, err := say(ctx, append([]string{path}, args...)...)
+	if err != nil {
+		return fmt.Errorf("%s: %w: %.500s", name, err, said)
+	}
+	return nil
+}
+
+// notRunning is the error of a program that did not say its version.
+func notRunning(path, said string, err error) error {
+	if err == nil {
+		err = errors.New("it doesn't say its version")
+	}
+	if said == "" {
+		return fmt.Errorf("%s doesn't run: %w", path, err)
+	}
+	return fmt.Errorf("%s doesn't run: %w; it says %.80q", path, err, said)
+}
