@@ -34,8 +34,14 @@ func TestVMToolHangs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if cmdline, _ := os.ReadFile(filepath.Join("/proc", strings.TrimSpace(string(b)), "cmdline")); strings.Contains(string(cmdline), "sleep") {
-		t.Errorf("left behind: process %s: %q", b, cmdline)
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		cmdline, _ := os.ReadFile(filepath.Join("/proc", strings.TrimSpace(string(b)), "cmdline"))
+		if !strings.Contains(string(cmdline), "sleep") {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("left behind: process %s: %q", b, cmdline)
+		}
 	}
 }
 
