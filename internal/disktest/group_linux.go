@@ -97,3 +97,13 @@ func Number(t testing.TB, device string) string {
 	}
 	return strings.TrimSpace(string(b))
 }
+
+// NodeNumber is Number of a device's node whose name need not be the kernel's.
+func NodeNumber(t testing.TB, node string) string {
+	t.Helper()
+	var st unix.Stat_t
+	if err := unix.Stat(node, &st); err != nil {
+		t.Fatalf("%s: %v", node, err)
+	}
+	return fmt.Sprintf("%d:%d", unix.Major(st.Rdev), unix.Minor(st.Rdev))
+}

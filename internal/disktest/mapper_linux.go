@@ -3,6 +3,7 @@ package disktest
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -16,10 +17,7 @@ var mappers atomic.Int64
 // end of the test, unless RemoveMapper has done so.
 func Mapper(t testing.TB, device string) string {
 	t.Helper()
-	needRoot(t, "makes a device of the device mapper")
-	if _, err := os.Stat("/sys/class/misc/device-mapper"); err != nil {
-		t.Skip("needs device mapper in the kernel")
-	}
+	needMapper(t)
 	size, err := os.ReadFile("/sys/block/" + strings.TrimPrefix(device, "/dev/") + "/size")
 	if err != nil {
 		t.Fatal(err)
@@ -27,16 +25,14 @@ func Mapper(t testing.TB, device string) string {
 	name := fmt.Sprintf("plimsoll-test-%d-mapper-%d", os.Getpid(), mappers.Add(1))
 	// Without udev the nodes are the kernel's.
 	Run(t, "dmsetup", "create", "--noudevsync", name, "--table", "0 "+strings.TrimSpace(string(size))+" linear "+device+" 0")
+	node := mapperNode(t, name)
 	t.Cleanup(func() {
-		if _, err := os.Stat("/dev/mapper/" + name); err == nil {
+		// The node by its name is udev's, where there is one.
+		if is, err := os.ReadFile("/sys/block/" + strings.TrimPrefix(node, "/dev/") + "/dm/name"); err == nil && strings.TrimSpace(string(is)) == name {
 			Run(t, "dmsetup", "remove", "--noudevsync", "--retry", name)
 		}
 	})
-	minor := Run(t, "dmsetup", "info", "--columns", "--noheadings", "-o", "minor", name)
-	if _, err := strconv.Atoi(minor); err != nil {
-		t.Fatal(err)
-	}
-	return "/dev/dm-" + minor
+	return node
 }
 
 // RemoveMapper takes a device away that Mapper made. Its number is free for the next then.
@@ -44,4 +40,33 @@ func RemoveMapper(t testing.TB, device string) {
 	t.Helper()
 	minor := strings.TrimPrefix(device, "/dev/dm-")
 	Run(t, "dmsetup", "remove", "--noudevsync", "--retry", "--major", strings.Split(Number(t, device), ":")[0], "--minor", minor)
+}
+
+// needMapper skips the test where the kernel has no device mapper: that of make test-guest has it.
+func needMapper(t testing.TB) {
+	t.Helper()
+	needRoot(t, "makes a device of the device mapper")
+	if _, err := os.Stat("/sys/class/misc/device-mapper"); err != nil {
+		t.Skip("needs device mapper in the kernel")
+	}
+}
+
+// mapperNode is the kernel's node of a device of the device mapper.
+func mapperNode(t testing.TB, name string) string {
+	t.Helper()
+	minor := Run(t, "dmsetup", "info", "--columns", "--noheadings", "-o", "minor", name)
+	if _, err := strconv.Atoi(minor); err != nil {
+		t.Fatal(err)
+	}
+	return "/dev/dm-" + minor
+}
+
+// withoutUdev runs a program that makes devices of the device mapper, which else waits for udev to make their nodes (libdevmapper's
+// own variable). It skips the test where there is none.
+func withoutUdev(t testing.TB, argv ...string) string {
+	t.Helper()
+	if _, err := exec.LookPath(argv[0]); err != nil {
+		t.Skip("needs " + argv[0])
+	}
+	return Run(t, append([]string{"env", "DM_DISABLE_UDEV=1", "LVM_SUPPRESS_FD_WARNINGS=1"}, argv...)...)
 }
