@@ -146,7 +146,7 @@ func (v *vm) ganesha(p *vmPlace, daemon string) ([]string, error) {
 }
 
 // ganeshaConfig is Ganesha's configuration: ganesha-core-config(8), ganesha-export-config(8). There is nobody whose locks it had to
-// know from before, nor one who has a Kerberos.
+// know from before, nor one who has a Kerberos, nor a D-Bus: that these are missing is no last word of it (ganesha-log-config(8)).
 const ganeshaConfig = `NFS_CORE_PARAM {
 	Protocols = 4;
 	NFS_Port = 2049;
@@ -162,7 +162,7 @@ NFSv4 {
 }
 LOG {
 	Default_Log_Level = CRIT;
-	COMPONENTS { DBUS = FATAL; }
+	COMPONENTS { DBUS = FATAL; NFS_CB = FATAL; }
 }
 EXPORT {
 	Export_Id = 1;

@@ -137,6 +137,8 @@ func TestEstimate(t *testing.T) {
 		{"a few buffered writes", strings.Replace(strings.Replace(job, "%s", ", rate_iops: 100", 1), "rw: read", "rw: write", 1), 10 * time.Second, 10500 * time.Millisecond},
 		{"direct writes", strings.Replace(strings.Replace(job, "%s", ", direct: true", 1), "rw: read", "rw: write", 1), 10 * time.Second, 10500 * time.Millisecond},
 		{"synced writes", strings.Replace(strings.Replace(job, "%s", ", fdatasync: 1", 1), "rw: read", "rw: write", 1), 10 * time.Second, 10500 * time.Millisecond},
+		// Three machines and a control, in two blocks: one of them boots.
+		{"virtual machines", "name: m\nblocks: 2\nworkloads: {a: {kind: append, count: 1}}\nplaces: {bind: {}}\nengines: [vm, {name: nfs, kind: vm, share: nfs}, {name: fs, kind: vm, share: virtiofs}]\n", 33 * time.Second, 36 * time.Second},
 		{"huge", head + "blocks: 1000\ntimeout: 24h\nclients: 256\nworkloads: {a: {rw: read, size: 1024TiB, bs: 1}}\n", 1 << 62, 1<<63 - 1},
 	} {
 		if got := parse(t, tt.yaml).Estimate(); got < tt.low || got > tt.high {

@@ -13,12 +13,15 @@ import (
 
 // What a run costs beside its measured windows, for Estimate. Each block opens
 // a container for every combination of engine, place and limits, and each trial
-// starts a process in it. Measured with runc 1.1 and Docker 20.10 on two cores, rounded up.
+// starts a process in it. Measured with runc 1.1, Docker 20.10 and QEMU 7.2 without KVM on two cores, rounded up.
 const (
 	trialOverhead  = 20 * time.Millisecond
 	hostOverhead   = 20 * time.Millisecond
 	ociOverhead    = 150 * time.Millisecond
 	dockerOverhead = time.Second
+	// A virtual machine's, emulated, with its first connection to a share: one that goes on from where it was saved, and one that boots.
+	vmOverhead     = 3 * time.Second
+	vmBootOverhead = 8 * time.Second
 )
 
 // Rates that Estimate assumes of an ordinary SSD. A slow disk takes longer, and
@@ -49,13 +52,12 @@ func (p *Plan) Estimate() time.Duration {
 	sites := map[session]map[site.Spec]bool{}
 	for _, c := range p.Cells() {
 		w, _ := p.Workload(c.Workload)
-		e, _ := p.Engine(c.Engine)
 		total += float64(p.Blocks) * (works(w) + trialOverhead.Seconds())
 		spec, _ := p.Place(c.Place)
 		if spec.Kind != place.Tmpfs { // Memory is laid out in no time, and nothing is written back from it.
 			total += float64(p.Blocks) * float64(buffered(w)) * float64(c.Clients) / assumedBytes
 		}
-		s := session{e.Engine, c.Places(), c.Limits, c.Control}
+		s := session{c.Engine, c.Places(), c.Limits, c.Control}
 		places[s] = c.Place
 		if w.Command != nil && w.Command.Site != nil {
 			made := w.Command.Site.WithDefaults()
@@ -70,8 +72,10 @@ func (p *Plan) Estimate() time.Duration {
 		laidOut[s] = max(laidOut[s], w.Job.Size*int64(c.Clients))
 	}
 	for s, bytes := range laidOut {
-		total += float64(p.Blocks) * overhead(s.engine).Seconds()
-		if spec, _ := p.Place(places[s]); spec.Kind != place.Tmpfs {
+		spec, _ := p.Place(places[s])
+		e, _ := p.Engine(s.engine)
+		total += float64(p.Blocks) * overhead(e, spec.Kind).Seconds()
+		if spec.Kind != place.Tmpfs {
 			total += float64(p.Blocks) * float64(bytes) / assumedBytes
 		}
 	}
@@ -81,13 +85,18 @@ func (p *Plan) Estimate() time.Duration {
 	return time.Duration(total * float64(time.Second))
 }
 
-// overhead is what starting and ending one container costs.
-func overhead(engine string) time.Duration {
-	switch engine {
+// overhead is what starting and ending one container costs, or a virtual machine with one of a kind of place.
+func overhead(e EngineSpec, kind place.Kind) time.Duration {
+	switch e.Engine {
 	case Host:
 		return hostOverhead
 	case OCI:
 		return ociOverhead
+	case VM:
+		if e.Machine.Boot || kind == place.Bind && e.Machine.Share == "virtiofs" {
+			return vmBootOverhead
+		}
+		return vmOverhead
 	}
 	return dockerOverhead
 }
