@@ -16,7 +16,7 @@ var manualYAML = regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$")
 // skippedAsTold are the reasons for which the manual itself says that cells are skipped: no daemon, no
 // volume of oci's, limits that the host has not, a virtual machine without a kernel, and programs that a container of the worker
 // alone has not.
-var skippedAsTold = regexp.MustCompile(`docker\.sock|engine oci has no place volume|engine host has no limit (memory|cpus)|no Linux kernel is installed|kernel: open|qemu-(system-x86_64|img) is not installed|(virtiofs|smb|ganesha\.nfs)d is not installed|only root may run ganesha\.nfsd|there is no program (jekyll|cp) `)
+var skippedAsTold = regexp.MustCompile(`docker\.sock|engine oci has no place volume|engine host has no limit (memory|cpus)|no Linux kernel is installed|kernel: stat|qemu-(system-x86_64|img) is not installed|(virtiofs|smb|ganesha\.nfs)d is not installed|only root may run ganesha\.nfsd|there is no program (jekyll|cp) `)
 
 // whole makes a plan of a piece of one: the keys that it lacks are those of a small plan.
 func whole(piece string) string {
