@@ -108,7 +108,8 @@ func (v *vm) ownDisk(ctx context.Context, s *vmSession, p *vmPlace) error {
 	p.hostPath, p.disk = disk, true
 	p.storage = fmt.Sprintf("virtio-blk, %s, cache=%s", format, cache)
 	p.args = []string{
-		"-drive", fmt.Sprintf("if=none,id=disk-%s,file=%s,format=%s,cache=%s,aio=threads,discard=unmap", p.name, optionValue(disk), format, cache),
+		// Errors are the guest's: QEMU stops a machine for which there is no room, and waits for somebody who makes some.
+		"-drive", fmt.Sprintf("if=none,id=disk-%s,file=%s,format=%s,cache=%s,aio=threads,discard=unmap,werror=report,rerror=report", p.name, optionValue(disk), format, cache),
 		"-device", "virtio-blk-pci,drive=disk-" + p.name,
 	}
 	p.mount.Source, p.mount.FSType, p.mount.Options, p.mount.Work = "/dev/vd"+string(rune('a'+before)), "ext4", "noinit_itable", "data"

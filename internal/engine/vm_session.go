@@ -69,14 +69,24 @@ func (s *vmSession) daemons() (list []*process) {
 // Stdout implements Session: what comes behind the machine's first line.
 func (s *vmSession) Stdout() io.Reader { return s.out }
 
-// Log implements Session: what QEMU and the shares' daemons said, then the console.
+// Log implements Session: what QEMU and the shares' daemons said, then the console, and last what no one in the machine can know.
 func (s *vmSession) Log() string {
 	said := s.process.Log() + "\n"
 	for _, d := range s.daemons() {
 		said += d.Log() + "\n"
 	}
-	return strings.TrimSpace(said + s.console.String())
+	said = strings.TrimSpace(said + s.console.String())
+	for _, p := range s.places {
+		// The guest only knows of an error of its disk.
+		if p.disk && isFull(p.dir) {
+			said += "\nthe file system on which the machine's disk is, " + p.hostPath + ", is full"
+		}
+	}
+	return strings.TrimSpace(said)
 }
+
+// diskBreath is so little room, in bytes, that a machine's disk can't grow.
+const diskBreath = 1 << 20
 
 // lastWords are the last that was said, with a colon before it; empty if nothing was.
 func (s *vmSession) lastWords() string {
