@@ -47,7 +47,10 @@ func (v verification) reason(key limit.Key, mode verify.Mode) (why, fix string) 
 	case m.Device == explain.Held:
 		return m.Why + ", which has the limit too; nothing is known that goes past it there", ""
 	}
-	return m.Why, ""
+	if mode == verify.Buffered {
+		fix = v.ground.Explanation.Mend()
+	}
+	return m.Why, fix
 }
 
 // mode is what is known of a mode where the files are, nil if nothing is.

@@ -93,8 +93,8 @@ type Explanation struct {
 
 	// others are where other data on a device of Hard is mounted.
 	others []string
-	// several is what Several says.
-	several string
+	// several is what Several says, and mend what Mend does.
+	several, mend string
 }
 
 // Others lists where other data on the devices of the path's limits is mounted: whom a limit for a whole device slows down too.
@@ -208,11 +208,11 @@ func (h *Host) notes(e *Explanation, data *device.Node) []string {
 		}
 	}
 	if h.IO == 2 && len(hardNames(e.Hard)) > 0 && slices.ContainsFunc(e.Modes, func(m Mode) bool { return m.Name == Buffered && m.Group == Leaks }) {
-		if h.Memory != 2 {
-			add("Boot with cgroup_no_v1=all: with the memory controller in version 2 as well, buffered writes are charged to who wrote.")
-		} else {
-			add("Use ext4 without data=journal, xfs, btrfs or f2fs for the volume: they say whose data they write.")
+		e.mend = "boot with cgroup_no_v1=all: with the memory controller in version 2 as well, buffered writes are charged to who wrote"
+		if h.Memory == 2 {
+			e.mend = "use ext4 without data=journal, xfs, btrfs or f2fs for the volume: they say whose data they write"
 		}
+		add("%s%s.", strings.ToUpper(e.mend[:1]), e.mend[1:])
 	}
 	for _, b := range data.Below {
 		if b.Role == device.RoleLog {
@@ -234,6 +234,9 @@ func hardNames(spots []Spot) (names []string) {
 
 // Several says what a limit on each of several devices lets through in all, "" where the data is on one.
 func (e *Explanation) Several() string { return e.several }
+
+// Mend says what would have version 2 hold the buffered writes that it lets past, "" where it does or nothing would.
+func (e *Explanation) Mend() string { return e.mend }
 
 // members counts the devices that a btrfs has its data on.
 func members(data *device.Node) int {

@@ -169,7 +169,12 @@ func (h *Host) journal(string) Mode {
 }
 
 // compression: threads of btrfs submit what they have compressed. With version 2 they submit it
-// for the writer's group; with version 1, measured on Linux 6.18, all of 16 MiB escaped in every mode.
-func (h *Host) compression(string) Mode {
+// for the writer's group; with version 1, measured on Linux 6.18, all of 16 MiB escaped in every mode. Direct writes are
+// not compressed, but since Linux 6.14 those to files with checksums go through the page cache, and are (btrfs(5), "Checksumming").
+// Measured on Linux 6.1: 98 % of them were charged.
+func (h *Host) compression(mode string) Mode {
+	if mode == Direct && !h.since(6, 14) {
+		return Mode{Group: Held}
+	}
 	return Mode{Group: Leaks, Why: "threads of btrfs compress the data and submit it, in the root group"}
 }
