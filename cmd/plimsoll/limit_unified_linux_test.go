@@ -120,7 +120,7 @@ func TestLimitUnifiedWeights(t *testing.T) {
 	if _, err := os.Stat(costQoSFile); err != nil {
 		t.Skip("needs iocost, which version 2 of control groups has")
 	}
-	loop, _ := fastDisk(t)
+	loop, dir := fastDisk(t)
 	number, disk := disktest.Number(t, loop), filepath.Base(loop)
 	disktest.Schedule(t, loop, "none")
 	t.Cleanup(func() { _ = os.WriteFile(costQoSFile, []byte(number+" enable=0"), 0) })
@@ -148,6 +148,8 @@ func TestLimitUnifiedWeights(t *testing.T) {
 	if is := other.Line(t, "io.weight", number); is != "50" {
 		t.Errorf("the neighbor's io.weight has %q", is)
 	}
+	// What a share comes to depends on the others: there is nothing that verify could hold it to.
+	l.says(t, exitCannot, []string{"no limit on I/O that could be tried", "shares"}, "verify", name, "--path", dir)
 	l.says(t, exitDone, []string{"would write"}, "clear", name, "--dry-run")
 	has("clear --dry-run", true, "200")
 	l.says(t, exitDone, []string{"cleared"}, "clear", name)
