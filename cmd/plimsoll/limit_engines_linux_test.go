@@ -224,34 +224,8 @@ func TestLimitRuntimes(t *testing.T) {
 			}
 			_, dir := fastDisk(t)
 			path = firstVersionAlone(t, path)
-			root := sleeperRoot(t)
-			bundle, state, id := filepath.Dir(root), filepath.Join(t.TempDir(), name), fmt.Sprintf("plimsoll-limit-%d-%s", os.Getpid(), name)
-			spec := exec.Command(path, "spec")
-			spec.Dir = bundle
-			if out, err := spec.CombinedOutput(); err != nil {
-				t.Fatalf("%s spec: %v: %s", name, err, out)
-			}
-			editJSON(t, filepath.Join(bundle, "config.json"), func(c map[string]any) {
-				process := c["process"].(map[string]any)
-				process["terminal"], process["args"] = false, []string{"/sleeper"}
-				c["mounts"] = append(c["mounts"].([]any), map[string]any{"destination": "/data", "type": "bind", "source": dir, "options": []string{"rbind", "rw"}})
-				if tt.cgroup != "" {
-					c["linux"].(map[string]any)["cgroupsPath"] = tt.cgroup
-				}
-				c["linux"].(map[string]any)["resources"].(map[string]any)["cpu"] = map[string]any{"shares": 512}
-			})
-			words, err := os.Create(filepath.Join(bundle, "words"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer words.Close()
-			run := exec.Command(path, "--root", state, "run", "--detach", "--bundle", bundle, id)
-			run.Stdout, run.Stderr = words, words // The container keeps them open.
-			t.Cleanup(func() { exec.Command(path, "--root", state, "delete", "--force", id).Run() })
-			if err := run.Run(); err != nil {
-				b, _ := os.ReadFile(words.Name())
-				t.Fatalf("%s run: %v: %s", name, err, b)
-			}
+			id := fmt.Sprintf("plimsoll-limit-%d-%s", os.Getpid(), name)
+			state := runBundle(t, path, id, dir, tt.cgroup)
 			l := limitLab{target.Options{Runc: []string{state}}, t.TempDir()}
 			if name == "crun" {
 				l.targets.Runc, l.targets.Crun = nil, []string{state}
@@ -262,6 +236,42 @@ func TestLimitRuntimes(t *testing.T) {
 			l.provesStored(t, "oci:"+id)
 		})
 	}
+}
+
+// runBundle has a runtime run a container that waits, with a folder of the host as its /data, in a group of its own name or else of
+// cgroup's, with 512 CPU shares, until the test ends. It returns the folder of the runtime's state.
+func runBundle(t *testing.T, path, id, dir, cgroup string) (state string) {
+	t.Helper()
+	name := filepath.Base(path)
+	root := sleeperRoot(t)
+	bundle, state := filepath.Dir(root), filepath.Join(t.TempDir(), name)
+	spec := exec.Command(path, "spec")
+	spec.Dir = bundle
+	if out, err := spec.CombinedOutput(); err != nil {
+		t.Fatalf("%s spec: %v: %s", name, err, out)
+	}
+	editJSON(t, filepath.Join(bundle, "config.json"), func(c map[string]any) {
+		process := c["process"].(map[string]any)
+		process["terminal"], process["args"] = false, []string{"/sleeper"}
+		c["mounts"] = append(c["mounts"].([]any), map[string]any{"destination": "/data", "type": "bind", "source": dir, "options": []string{"rbind", "rw"}})
+		if cgroup != "" {
+			c["linux"].(map[string]any)["cgroupsPath"] = cgroup
+		}
+		c["linux"].(map[string]any)["resources"].(map[string]any)["cpu"] = map[string]any{"shares": 512}
+	})
+	words, err := os.Create(filepath.Join(bundle, "words"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer words.Close()
+	run := exec.Command(path, "--root", state, "run", "--detach", "--bundle", bundle, id)
+	run.Stdout, run.Stderr = words, words // The container keeps them open.
+	t.Cleanup(func() { exec.Command(path, "--root", state, "delete", "--force", id).Run() })
+	if err := run.Run(); err != nil {
+		b, _ := os.ReadFile(words.Name())
+		t.Fatalf("%s run: %v: %s", name, err, b)
+	}
+	return state
 }
 
 // provesStored is proves of a container whose config.json has limits of its own.
