@@ -96,6 +96,7 @@ test-current-docker: setup-test build
 # A second kernel: Linux 6.1 with cgroup version 2 alone, in an emulated machine.
 test-guest: workers ## The tests that depend on control groups, in a guest with version 2.
 	scripts/setup guest
+	scripts/setup-virtiofsd
 	scripts/test-guest
 
 test-clean: ## The README's two commands in a bare Debian root.

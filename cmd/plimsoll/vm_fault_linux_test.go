@@ -28,8 +28,18 @@ func appended(dir string) bool {
 // next run removes their folders.
 func TestVMKilled(t *testing.T) {
 	kernel := needVM(t)
-	for _, share := range []string{"9p", "virtiofs", "smb", "nfs"} {
-		t.Run(share, func(t *testing.T) {
+	cache, err := os.UserCacheDir()
+	mustDo(t, err)
+	for _, name := range []string{"9p", "virtiofs", "virtiofs in Rust", "smb", "nfs"} {
+		t.Run(name, func(t *testing.T) {
+			share, _, inRust := strings.Cut(name, " ")
+			if inRust {
+				daemons, _ := filepath.Glob(filepath.Join(cache, "plimsoll/virtiofsd-*/bin"))
+				if len(daemons) == 0 {
+					t.Skip("the virtiofsd in Rust is needed: scripts/setup-virtiofsd builds it where there is a cargo")
+				}
+				t.Setenv("PATH", daemons[0]+":"+os.Getenv("PATH"))
+			}
 			for of, program := range map[string]string{"smb": "smbd", "nfs": "ganesha.nfsd"} {
 				if _, err := exec.LookPath(program); err != nil && share == of {
 					t.Skip(program + " is needed: scripts/setup guest")

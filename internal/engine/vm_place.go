@@ -129,7 +129,7 @@ func makeSparse(path string, size int64) error {
 func (v *vm) share(ctx context.Context, s *vmSession, p *vmPlace) error {
 	switch v.Share {
 	case ShareVirtioFS:
-		return v.shareVirtioFS(s, p)
+		return v.shareVirtioFS(ctx, s, p)
 	case ShareSMB:
 		return v.shareSMB(s, p)
 	case ShareNFS:

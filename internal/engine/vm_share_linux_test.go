@@ -107,39 +107,49 @@ func TestVMSMB(t *testing.T) {
 // TestVMDaemonDies: a machine whose share's daemon dies is ended, and the trial says why.
 func TestVMDaemonDies(t *testing.T) {
 	needVM(t)
-	for share, program := range map[string]string{engine.ShareVirtioFS: "virtiofsd", engine.ShareSMB: "smbd", engine.ShareNFS: "ganesha.nfsd"} {
+	t.Run("virtiofs", func(t *testing.T) {
+		eachVirtioFS(t, func(t *testing.T, _ string, o func(*testing.T, string) engine.VMOptions) {
+			daemonDies(t, o(t, t.TempDir()), "virtiofsd")
+		})
+	})
+	for share, program := range map[string]string{engine.ShareSMB: "smbd", engine.ShareNFS: "ganesha.nfsd"} {
 		t.Run(share, func(t *testing.T) {
-			switch share {
-			case engine.ShareSMB:
+			if share == engine.ShareSMB {
 				needSMBD(t)
-			case engine.ShareNFS:
+			} else {
 				needGanesha(t)
 			}
 			o := vmOptions(t, t.TempDir())
 			o.Share = share
-			a := openVM(t, engine.NewVM(o), "daemon-1", bindSpec)
-			defer wantNothingLeft(t, o.State, "daemon-1")
-			defer a.Close(context.WithoutCancel(t.Context()))
-			long := workload.Spec{Name: "long", Kind: workload.WAL, Runtime: time.Hour}
-			if err := a.Prepare(t.Context(), "1", long); err != nil {
-				t.Fatal(err)
-			}
-			if err := a.Start("1"); err != nil {
-				t.Fatal(err)
-			}
-			daemon := processOf(program, "daemon-1")
-			if daemon == 0 {
-				t.Fatalf("no %s is to be found", program)
-			}
-			if err := syscall.Kill(daemon, syscall.SIGKILL); err != nil {
-				t.Fatal(err)
-			}
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
-			if _, err := a.Wait(ctx, "1", nil); err == nil || !strings.Contains(err.Error(), "the share's daemon ended: killed") {
-				t.Errorf("Wait() = %v, want the end of the daemon", err)
-			}
+			daemonDies(t, o, program)
 		})
+	}
+}
+
+// daemonDies kills the daemon of a machine's share in the middle of a trial.
+func daemonDies(t *testing.T, o engine.VMOptions, program string) {
+	t.Helper()
+	a := openVM(t, engine.NewVM(o), "daemon-1", bindSpec)
+	defer wantNothingLeft(t, o.State, "daemon-1")
+	defer a.Close(context.WithoutCancel(t.Context()))
+	long := workload.Spec{Name: "long", Kind: workload.WAL, Runtime: time.Hour}
+	if err := a.Prepare(t.Context(), "1", long); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Start("1"); err != nil {
+		t.Fatal(err)
+	}
+	daemon := processOf(program, "daemon-1")
+	if daemon == 0 {
+		t.Fatalf("no %s is to be found", program)
+	}
+	if err := syscall.Kill(daemon, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if _, err := a.Wait(ctx, "1", nil); err == nil || !strings.Contains(err.Error(), "the share's daemon ended: killed") {
+		t.Errorf("Wait() = %v, want the end of the daemon", err)
 	}
 }
 
@@ -152,12 +162,7 @@ func TestVMDaemonNeverServes(t *testing.T) {
 	}
 	o := vmOptions(t, t.TempDir())
 	o.Share = engine.ShareSMB
-	o.LookPath = func(name string) (string, error) {
-		if name == "smbd" {
-			return fake, nil
-		}
-		return exec.LookPath(name)
-	}
+	o.LookPath = instead("smbd", fake)
 	spec := bindSpec
 	spec.ID = "never-1"
 	_, err := engine.NewVM(o).Open(t.Context(), spec)

@@ -2,16 +2,20 @@ package engine
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 )
 
-// shareDaemons are where distributions put virtiofsd, the one written in Rust first: it is the one that is kept up.
+// shareDaemons are where distributions put virtiofsd, those folders first that have the one written in Rust: it is the one that is kept up.
 var shareDaemons = []string{"usr/libexec/virtiofsd", "usr/lib/virtiofsd", "usr/lib/qemu/virtiofsd", "usr/libexec/qemu/virtiofsd", "usr/lib/qemu-kvm/virtiofsd"}
 
-// shareDaemon finds virtiofsd, which is on nobody's PATH.
+// shareDaemon finds virtiofsd, which is on nobody's PATH unless he put it there.
 func (v *vm) shareDaemon() (string, error) {
 	if path, err := v.LookPath("virtiofsd"); err == nil {
 		return path, nil
@@ -30,13 +34,17 @@ const daemonSocketFD = 3
 
 // shareVirtioFS starts virtiofsd on the session's folder. It listens on a socket that has no name any more when QEMU
 // is started, which inherits its end of the one connection: so nobody else gets at the folder.
-func (v *vm) shareVirtioFS(s *vmSession, p *vmPlace) error {
-	daemon, err := v.shareDaemon()
+func (v *vm) shareVirtioFS(ctx context.Context, s *vmSession, p *vmPlace) error {
+	path, err := v.shareDaemon()
+	if err != nil {
+		return err
+	}
+	daemon, err := askDaemon(ctx, path)
 	if err != nil {
 		return err
 	}
 	cache := cmp.Or(v.ShareCache, "auto")
-	args, err := daemonArguments(daemon, p.data, cache)
+	args, err := daemon.arguments(p.data, cache)
 	if err != nil {
 		return err
 	}
@@ -46,12 +54,12 @@ func (v *vm) shareVirtioFS(s *vmSession, p *vmPlace) error {
 	}
 	defer listening.Close()
 	p.socket, p.sharedMemory = connected, true
-	if p.daemon, err = startMachine(append([]string{daemon}, args...), listening); err != nil {
+	if p.daemon, err = startMachine(append([]string{path}, args...), listening); err != nil {
 		connected.Close()
 		p.socket = nil
 		return err
 	}
-	p.storage = "virtiofs, cache=" + cache
+	p.storage = fmt.Sprintf("virtiofs, %s, cache=%s", daemon, cache)
 	p.args = []string{
 		"-chardev", fmt.Sprintf("socket,id=%s,fd=%d", p.share(), s.socketFD(p)),
 		"-device", "vhost-user-fs-pci,chardev=" + p.share() + ",queue-size=1024,tag=" + p.tag(),
@@ -60,15 +68,46 @@ func (v *vm) shareVirtioFS(s *vmSession, p *vmPlace) error {
 	return s.noteProcesses()
 }
 
-// daemonArguments are those of a virtiofsd: O_DIRECT in the guest is that here too. There are two of them, of which the one in C was part of QEMU until 8.0 and takes options as
-// mount does.
-func daemonArguments(daemon, folder, cache string) ([]string, error) {
+// A virtiofsd is one of the two daemons of that name. That in C was part of QEMU until 8.0, and takes options as mount does; that in
+// Rust has taken its place. Distributions put either into the same folders, so what it says of itself tells them apart.
+type virtiofsd struct {
+	version string
+	rust    bool
+}
+
+// String names the daemon in records.
+func (d virtiofsd) String() string {
+	language := "C"
+	if d.rust {
+		language = "Rust"
+	}
+	return fmt.Sprintf("virtiofsd %s (%s)", d.version, language)
+}
+
+// daemonWords find the version in what virtiofsd --version prints: "virtiofsd version 7.2.22 (Debian ...)" that in C, "virtiofsd backend
+// 1.6.1" or, since 1.7, "virtiofsd 1.14.0" that in Rust.
+var daemonWords = regexp.MustCompile(`^virtiofsd (version |backend |)([0-9][0-9.]*)`)
+
+func askDaemon(ctx context.Context, path string) (virtiofsd, error) {
+	ctx, cancel := context.WithTimeout(ctx, toolPatience)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, path, "--version").CombinedOutput()
+	m := daemonWords.FindSubmatch(out)
+	if err != nil || m == nil {
+		return virtiofsd{}, fmt.Errorf("%s doesn't run: %w", path, errors.Join(err, fmt.Errorf("it says %.200q", strings.TrimSpace(string(out)))))
+	}
+	return virtiofsd{version: string(m[2]), rust: string(m[1]) != "version "}, nil
+}
+
+// arguments are those of a daemon that serves a folder: O_DIRECT in the guest is that here too. It speaks of errors alone, so that its last
+// words are none that it begins with, such as how many files it may open.
+func (d virtiofsd) arguments(folder, cache string) ([]string, error) {
 	socket := fmt.Sprintf("--fd=%d", daemonSocketFD)
-	if strings.Contains(daemon, "/qemu") {
+	if !d.rust {
 		if strings.ContainsAny(folder, ",\\") {
 			return nil, &Unsupported{"vm", "share virtiofs", "the folder " + folder + " has a comma or backslash in its path, which virtiofsd takes for its own", "give the place another path"}
 		}
-		return []string{socket, "-o", "source=" + folder, "-o", "cache=" + cache, "-o", "sandbox=chroot", "-o", "allow_direct_io"}, nil
+		return []string{socket, "-o", "source=" + folder, "-o", "cache=" + cache, "-o", "sandbox=chroot", "-o", "allow_direct_io", "-o", "log_level=err"}, nil
 	}
 	if cache == "none" {
 		cache = "never"
@@ -77,5 +116,5 @@ func daemonArguments(daemon, folder, cache string) ([]string, error) {
 	if os.Geteuid() != 0 {
 		sandbox = "none" // The others need root.
 	}
-	return []string{socket, "--shared-dir", folder, "--cache", cache, "--sandbox", sandbox, "--allow-direct-io"}, nil
+	return []string{socket, "--shared-dir", folder, "--cache", cache, "--sandbox", sandbox, "--allow-direct-io", "--log-level", "error"}, nil
 }
