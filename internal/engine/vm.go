@@ -131,7 +131,7 @@ func (v *vm) Probe(ctx context.Context) Probe {
 	p.Notes = base.notes
 	p.Places = []place.Kind{place.Tmpfs}
 	for _, kind := range []place.Kind{place.Layer, place.Bind} {
-		if err := v.canHave(base, kind); err != nil {
+		if err := v.canHave(ctx, base, kind); err != nil {
 			p.Notes = append(p.Notes, err.Error())
 			continue
 		}
@@ -221,9 +221,9 @@ func (v *vm) supports(spec Spec) error {
 }
 
 // canHave says what is missing for a kind of place.
-func (v *vm) canHave(base *vmBase, kind place.Kind) error {
+func (v *vm) canHave(ctx context.Context, base *vmBase, kind place.Kind) error {
 	if kind == place.Bind {
-		return v.canShare(base, v.Share)
+		return v.canShare(ctx, base, v.Share)
 	}
 	if _, err := v.modulesOf(base, kind, ""); err != nil || kind != place.Layer {
 		return err

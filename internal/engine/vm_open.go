@@ -70,7 +70,7 @@ func (v *vm) Open(ctx context.Context, spec Spec) (Session, error) {
 		return nil, err
 	}
 	for _, p := range spec.places() {
-		if err := v.canHave(base, p.Kind); err != nil {
+		if err := v.canHave(ctx, base, p.Kind); err != nil {
 			return nil, err
 		}
 	}

@@ -28,7 +28,7 @@ func Shares(ctx context.Context, e Engine) []Share {
 	var list []Share
 	for _, name := range shareWays {
 		s := Share{Name: name}
-		if err := v.canShare(base, name); err != nil {
+		if err := v.canShare(ctx, base, name); err != nil {
 			s.Missing, s.Fix = parts(err)
 		}
 		list = append(list, s)
@@ -37,14 +37,14 @@ func Shares(ctx context.Context, e Engine) []Share {
 }
 
 // canShare says why folders can't be shared in a way, nil if they can: what the guest's kernel lacks, or which server.
-func (v *vm) canShare(base *vmBase, share string) error {
+func (v *vm) canShare(ctx context.Context, base *vmBase, share string) error {
 	_, err := v.modulesOf(base, place.Bind, share)
 	if err != nil {
 		return err
 	}
 	switch share {
 	case ShareVirtioFS:
-		_, err = v.shareDaemon()
+		_, err = v.shareDaemon(ctx)
 	case ShareSMB:
 		_, err = v.smbd()
 	case ShareNFS:

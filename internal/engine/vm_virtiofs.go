@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -15,18 +14,37 @@ import (
 // shareDaemons are where distributions put virtiofsd, those folders first that have the one written in Rust: it is the one that is kept up.
 var shareDaemons = []string{"usr/libexec/virtiofsd", "usr/lib/virtiofsd", "usr/lib/qemu/virtiofsd", "usr/libexec/qemu/virtiofsd", "usr/lib/qemu-kvm/virtiofsd"}
 
-// shareDaemon finds virtiofsd, which is on nobody's PATH unless he put it there.
-func (v *vm) shareDaemon() (string, error) {
+// daemonPath finds virtiofsd, which is on nobody's PATH unless he put it there; empty if there is none.
+func (v *vm) daemonPath() string {
 	if path, err := v.LookPath("virtiofsd"); err == nil {
-		return path, nil
+		return path
 	}
 	for _, d := range shareDaemons {
 		path := filepath.Join(v.Root, d)
 		if st, err := os.Stat(path); err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0 {
-			return path, nil
+			return path
 		}
 	}
-	return "", v.no("share virtiofs", "virtiofsd is not installed, which serves it", "install virtiofsd (Debian 12: qemu-system-common), or use share: 9p")
+	return ""
+}
+
+// shareDaemon finds virtiofsd and asks what it is.
+func (v *vm) shareDaemon(ctx context.Context) (virtiofsd, error) {
+	path := v.daemonPath()
+	const what, instead = "share virtiofs", ", or use share: 9p"
+	if path == "" {
+		return virtiofsd{}, v.no(what, "virtiofsd is not installed, which serves it", "install virtiofsd (Debian 12: qemu-system-common)"+instead)
+	}
+	d, err := askDaemon(ctx, path)
+	switch {
+	case ctx.Err() != nil:
+		return d, context.Cause(ctx)
+	case err != nil:
+		return d, v.no(what, err.Error(), "install another virtiofsd"+instead)
+	case !d.rust && os.Geteuid() != 0:
+		return d, v.no(what, fmt.Sprintf("%s serves root alone", d), "run plimsoll as root, install the virtiofsd in Rust"+instead)
+	}
+	return d, nil
 }
 
 // daemonSocketFD is the number of the socket that virtiofsd inherits.
@@ -35,11 +53,7 @@ const daemonSocketFD = 3
 // shareVirtioFS starts virtiofsd on the session's folder. It listens on a socket that has no name any more when QEMU
 // is started, which inherits its end of the one connection: so nobody else gets at the folder.
 func (v *vm) shareVirtioFS(ctx context.Context, s *vmSession, p *vmPlace) error {
-	path, err := v.shareDaemon()
-	if err != nil {
-		return err
-	}
-	daemon, err := askDaemon(ctx, path)
+	daemon, err := v.shareDaemon(ctx)
 	if err != nil {
 		return err
 	}
@@ -54,7 +68,7 @@ func (v *vm) shareVirtioFS(ctx context.Context, s *vmSession, p *vmPlace) error 
 	}
 	defer listening.Close()
 	p.socket, p.sharedMemory = connected, true
-	if p.daemon, err = startMachine(append([]string{path}, args...), listening); err != nil {
+	if p.daemon, err = startMachine(append([]string{daemon.path}, args...), listening); err != nil {
 		connected.Close()
 		p.socket = nil
 		return err
@@ -71,8 +85,8 @@ func (v *vm) shareVirtioFS(ctx context.Context, s *vmSession, p *vmPlace) error 
 // A virtiofsd is one of the two daemons of that name. That in C was part of QEMU until 8.0, and takes options as mount does; that in
 // Rust has taken its place. Distributions put either into the same folders, so what it says of itself tells them apart.
 type virtiofsd struct {
-	version string
-	rust    bool
+	path, version string
+	rust          bool
 }
 
 // String names the daemon in records.
@@ -94,9 +108,9 @@ func askDaemon(ctx context.Context, path string) (virtiofsd, error) {
 	out, err := exec.CommandContext(ctx, path, "--version").CombinedOutput()
 	m := daemonWords.FindSubmatch(out)
 	if err != nil || m == nil {
-		return virtiofsd{}, fmt.Errorf("%s doesn't run: %w", path, errors.Join(err, fmt.Errorf("it says %.200q", strings.TrimSpace(string(out)))))
+		return virtiofsd{}, fmt.Errorf("%s doesn't run: %w", path, cmp.Or(err, fmt.Errorf("it says %.200q", strings.TrimSpace(string(out)))))
 	}
-	return virtiofsd{version: string(m[2]), rust: string(m[1]) != "version "}, nil
+	return virtiofsd{path, string(m[2]), string(m[1]) != "version "}, nil
 }
 
 // arguments are those of a daemon that serves a folder: O_DIRECT in the guest is that here too. It speaks of errors alone, so that its last
