@@ -24,6 +24,8 @@ type Kernel struct {
 	Version string
 	// Modules is the folder with modules.dep; empty if the kernel has none.
 	Modules string
+	// unlisted is a folder with its modules that has no modules.dep, as in a package that was unpacked and not installed.
+	unlisted string
 }
 
 // ErrNoKernel is returned by Find where none is installed.
@@ -88,11 +90,14 @@ func Open(root, path, modules string) (Kernel, error) {
 	for _, dir := range []string{
 		beside,
 		filepath.Join(root, "lib/modules", version), filepath.Join(root, "usr/lib/modules", version),
-		filepath.Join(beside, "lib/modules", version), filepath.Join(beside, "../lib/modules", version),
+		filepath.Join(beside, "lib/modules", version), filepath.Join(beside, "../lib/modules", version), filepath.Join(beside, "../usr/lib/modules", version),
 	} {
 		if _, err := os.Stat(filepath.Join(dir, depFile)); err == nil {
 			k.Modules = dir
 			break
+		}
+		if _, err := os.Stat(filepath.Join(dir, "kernel")); err == nil && filepath.Base(dir) == version {
+			k.unlisted = dir
 		}
 	}
 	return k, nil

@@ -154,6 +154,28 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
+// TestUnpackedPackage: a kernel of a package that was unpacked has its modules beside it, in either of the folders that distributions use; what makes
+// the list of them is told.
+func TestUnpackedPackage(t *testing.T) {
+	for _, lib := range []string{"lib", "usr/lib"} {
+		dir := t.TempDir()
+		modules := filepath.Join(dir, lib, "modules/6.9")
+		write(t, dir, map[string]string{"boot/vmlinuz-6.9": string(bzImage("6.9", []byte("x"))), lib + "/modules/6.9/kernel/ext4.ko": "x"})
+		k, err := Open(t.TempDir(), filepath.Join(dir, "boot/vmlinuz-6.9"), "")
+		if err != nil || k.Modules != "" {
+			t.Errorf("%s: Open() = %+v, %v, want it without modules", lib, k, err)
+		}
+		want := "depmod -b " + filepath.Dir(filepath.Join(dir, lib)) + " 6.9 makes it"
+		if _, err := k.Resolve("ext4"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: Resolve() = %v, want %q", lib, err, want)
+		}
+		write(t, dir, map[string]string{lib + "/modules/6.9/modules.dep": "kernel/ext4.ko:\n"})
+		if k, err = Open(t.TempDir(), k.Path, ""); err != nil || k.Modules != modules {
+			t.Errorf("%s: Open() = %+v, %v, want its modules in %s", lib, k, err, modules)
+		}
+	}
+}
+
 // TestFind: the running kernel if it is there, else the newest; none without modules.
 func TestFind(t *testing.T) {
 	root := t.TempDir()

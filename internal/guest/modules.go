@@ -41,6 +41,10 @@ type modules struct {
 // Resolve lists the files of the modules that have to be loaded so that names work, in that order, without those that
 // are built in. The error is a *MissingModuleError if there is none of a name.
 func (k Kernel) Resolve(names ...string) ([]string, error) {
+	if k.Modules == "" && k.unlisted != "" {
+		// depmod(8) wants the folder above lib/modules.
+		return nil, fmt.Errorf("the modules of kernel %s have no list (%s), since its package was not installed: depmod -b %s %s makes it", k.Version, depFile, filepath.Join(k.unlisted, "../../.."), k.Version)
+	}
 	if k.Modules == "" {
 		return nil, fmt.Errorf("the modules of kernel %s are not to be found: name their folder", k.Version)
 	}
