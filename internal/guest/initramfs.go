@@ -13,8 +13,8 @@ import (
 	"plimsoll/internal/regular"
 )
 
-// ModulesDir is the folder of the first root file system that modules are in.
-const ModulesDir = "/modules"
+// modulesDir is the folder of the first root file system that modules are in.
+const modulesDir = "/modules"
 
 // WriteInitramfs writes the first root file system to a new file: init is the program /init, and modules are
 // files that Resolve named. ModulePath says where each is.
@@ -48,7 +48,7 @@ func IsInitramfs(path string) bool {
 }
 
 // ModulePath is where the module of a file is in the first root file system.
-func ModulePath(file string) string { return path.Join(ModulesDir, moduleName(file)+".ko") }
+func ModulePath(file string) string { return path.Join(modulesDir, moduleName(file)+".ko") }
 
 // Kinds and modes of files (inode(7)).
 const (
@@ -60,7 +60,7 @@ const (
 
 func writeInitramfs(w io.Writer, init []byte, modules []string) error {
 	a := archive{w: w}
-	for _, dir := range []string{"dev", "proc", "sys", "run", "tmp", "place", ModulesDir[1:]} {
+	for _, dir := range []string{"dev", "proc", "sys", "run", "tmp", "place", modulesDir[1:]} {
 		a.add(dir, modeDir, nil)
 	}
 	// The kernel opens it for the first process, before anything is mounted: character device 5:1.

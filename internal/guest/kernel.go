@@ -28,11 +28,12 @@ type Kernel struct {
 	unlisted string
 }
 
-// ErrNoKernel is returned by Find where none is installed.
-var ErrNoKernel = errors.New("no Linux kernel is installed in /boot or /usr/lib/modules")
+// errNoKernel is returned by Find where none is installed.
+var errNoKernel = errors.New("no Linux kernel is installed in /boot or /usr/lib/modules")
 
-// Find returns the kernel of the running version if it is installed below root, else the newest that is. One
-// without modules is passed over: it can't drive the devices of a virtual machine, as a rule.
+// Find returns the kernel of the running version if it is installed below root, else the newest that is; of several builds of one version that with
+// the modules of 9p, which those for clouds lack, and rather the ordinary one. One without modules is passed over: it can't drive the
+// devices of a virtual machine, as a rule.
 func Find(root, running string) (Kernel, error) {
 	paths, _ := filepath.Glob(filepath.Join(root, "boot/vmlinuz-*"))
 	for _, dir := range []string{"usr/lib/modules", "lib/modules"} {
@@ -58,9 +59,9 @@ func Find(root, running string) (Kernel, error) {
 		if err := errors.Join(errs...); err != nil {
 			return Kernel{}, fmt.Errorf("none of the kernels here can be used: %w", err)
 		}
-		return Kernel{}, ErrNoKernel
+		return Kernel{}, errNoKernel
 	}
-	return slices.MaxFunc(found, func(a, b Kernel) int { return compareVersions(a.Version, b.Version) }), nil
+	return slices.MaxFunc(found, compareKernels), nil
 }
 
 // Open looks at the kernel in a file. modules names the folder of its modules; empty: it is looked for where
@@ -163,27 +164,6 @@ func versionInELF(f *os.File) (string, error) {
 
 func isVersion(s string) bool {
 	return len(s) > 2 && s[0] >= '0' && s[0] <= '9' && !strings.ContainsAny(s, "/\x00")
-}
-
-// numbers are the parts of a version that are compared as such.
-var numbers = regexp.MustCompile(`[0-9]+|[^0-9]+`)
-
-// compareVersions orders versions of kernels: 6.10 is newer than 6.9.
-func compareVersions(a, b string) int {
-	x, y := numbers.FindAllString(a, -1), numbers.FindAllString(b, -1)
-	for i := range min(len(x), len(y)) {
-		n, m := x[i], y[i]
-		if n[0] >= '0' && n[0] <= '9' && m[0] >= '0' && m[0] <= '9' {
-			n, m = strings.TrimLeft(n, "0"), strings.TrimLeft(m, "0")
-			if len(n) != len(m) {
-				return len(n) - len(m)
-			}
-		}
-		if c := strings.Compare(n, m); c != 0 {
-			return c
-		}
-	}
-	return len(x) - len(y)
 }
 
 // notThere reports whether a file is simply missing.

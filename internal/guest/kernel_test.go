@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -179,8 +180,8 @@ func TestUnpackedPackage(t *testing.T) {
 // TestFind: the running kernel if it is there, else the newest; none without modules.
 func TestFind(t *testing.T) {
 	root := t.TempDir()
-	if _, err := Find(root, "6.1.0-9-amd64"); !errors.Is(err, ErrNoKernel) {
-		t.Errorf("Find() with none = %v, want ErrNoKernel", err)
+	if _, err := Find(root, "6.1.0-9-amd64"); !errors.Is(err, errNoKernel) {
+		t.Errorf("Find() with none = %v, want errNoKernel", err)
 	}
 	boot := func(version string) string { return string(bzImage(version, []byte("x"))) }
 	write(t, root, map[string]string{"boot/vmlinuz-7.0": boot("7.0")})
@@ -201,5 +202,43 @@ func TestFind(t *testing.T) {
 		if err != nil || k.Version != want || k.Modules == "" {
 			t.Errorf("Find(%s) = %+v, %v, want %s", running, k, err, want)
 		}
+	}
+}
+
+// TestFindOrder: versions are compared by their numbers; of builds of one version the one with 9p is found, and rather
+// the ordinary one than one for clouds or real time.
+func TestFindOrder(t *testing.T) {
+	const with9P = "kernel/9pnet.ko:\nkernel/9pnet_virtio.ko: kernel/9pnet.ko\nkernel/9p.ko: kernel/9pnet.ko\n"
+	for _, tt := range []struct {
+		name string
+		// no9P lack 9p, others have it; the first of all is wanted.
+		no9P, all []string
+	}{
+		{"for clouds", []string{"6.1.0-56-cloud-amd64"}, []string{"6.1.0-56-amd64", "6.1.0-56-cloud-amd64", "6.1.0-56-rt-amd64"}},
+		{"real time", nil, []string{"6.1.0-56-amd64", "6.1.0-56-rt-amd64"}},
+		{"generic", nil, []string{"6.8.0-31-generic", "6.8.0-31-lowlatency", "6.8.0-31-kvm"}},
+		{"9p before an ordinary name", []string{"6.1.0-56-amd64"}, []string{"6.1.0-56-rt-amd64", "6.1.0-56-amd64"}},
+		{"newer before 9p", []string{"6.1.0-57-cloud-amd64"}, []string{"6.1.0-57-cloud-amd64", "6.1.0-56-amd64"}},
+		{"numbers, not digits", nil, []string{"6.1.0-100-amd64", "6.1.0-56-amd64", "6.1.0-9-amd64"}},
+		{"release", nil, []string{"6.10", "6.10-rc3", "6.9.12"}},
+		{"candidates", nil, []string{"6.10-rc10-amd64", "6.10-rc3-amd64", "6.10-rc-amd64", "6.9.7-amd64"}},
+		{"a release's numbers", nil, []string{"6.10.0-1-amd64", "6.10-rc7-amd64"}},
+		{"Fedora's candidate", nil, []string{"6.10.0-100.fc41.x86_64", "6.10.0-0.rc3.20240614.fc42.x86_64"}},
+		{"more numbers", nil, []string{"6.10.1", "6.10"}},
+		{"backports", nil, []string{"6.12.43+deb13-amd64", "6.12.43+deb12-amd64", "6.12.43+deb12-cloud-amd64"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			root := t.TempDir()
+			for _, v := range tt.all {
+				modules := with9P
+				if slices.Contains(tt.no9P, v) {
+					modules = ""
+				}
+				write(t, root, map[string]string{"boot/vmlinuz-" + v: string(bzImage(v, []byte("x"))), "lib/modules/" + v + "/modules.dep": modules})
+			}
+			if k, err := Find(root, "5.10.0-1-amd64"); err != nil || k.Version != tt.all[0] {
+				t.Errorf("Find() of %v = %s, %v, want %s", tt.all, k.Version, err, tt.all[0])
+			}
+		})
 	}
 }
