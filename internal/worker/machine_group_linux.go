@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"plimsoll/internal/limit"
 	"plimsoll/internal/size"
 	"plimsoll/internal/wire"
 )
@@ -60,7 +61,7 @@ func (g *group) enter(s *wire.Setup) error {
 		}
 	}
 	if s.CPUs > 0 {
-		if err := g.set("cpu.max", fmt.Sprintf("%d 100000", int64(s.CPUs*100_000))); err != nil {
+		if err := g.set("cpu.max", cpuMax(s.CPUs)); err != nil {
 			return err
 		}
 	}
@@ -72,6 +73,12 @@ func (g *group) enter(s *wire.Setup) error {
 		g.device = fmt.Sprintf("%d:%d", unix.Major(st.Dev), unix.Minor(st.Dev))
 	}
 	return g.set("cgroup.procs", "0")
+}
+
+// cpuMax is what cpu.max says of a number of CPUs.
+func cpuMax(cpus float64) string {
+	quota, period := limit.CPUQuota(cpus, limit.CPUPeriod)
+	return fmt.Sprintf("%d %d", quota, period)
 }
 
 func (g *group) set(file, value string) error {

@@ -3,6 +3,7 @@ package workload
 import (
 	"bytes"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -64,17 +65,30 @@ func (s *snapshot) readMachine() {
 }
 
 // throttled reads cpu.stat of the worker's own group, where the container shows
-// it: at the root of its cgroup namespace. v2 counts usec, v1 nanoseconds.
+// it: at the root of its cgroup namespace, or, as in a virtual machine, where /proc/self/cgroup says. v2 counts usec, v1 nanoseconds.
 func throttled() Throttled {
-	if b, err := os.ReadFile("/sys/fs/cgroup/cpu.stat"); err == nil {
-		k := parseKeys(b)
-		return Throttled{k["nr_throttled"], time.Duration(k["throttled_usec"]) * time.Microsecond}
+	own, _ := os.ReadFile("/proc/self/cgroup")
+	for _, dir := range []string{filepath.Join("/sys/fs/cgroup", unifiedGroup(string(own))), "/sys/fs/cgroup"} {
+		if b, err := os.ReadFile(filepath.Join(dir, "cpu.stat")); err == nil {
+			k := parseKeys(b)
+			return Throttled{k["nr_throttled"], time.Duration(k["throttled_usec"]) * time.Microsecond}
+		}
 	}
 	if b, err := os.ReadFile("/sys/fs/cgroup/cpu/cpu.stat"); err == nil {
 		k := parseKeys(b)
 		return Throttled{k["nr_throttled"], time.Duration(k["throttled_time"])}
 	}
 	return Throttled{}
+}
+
+// unifiedGroup is the group of version 2 in /proc/<pid>/cgroup; "/" if it says none, or one that is outside this namespace.
+func unifiedGroup(text string) string {
+	for line := range strings.Lines(text) {
+		if group, ok := strings.CutPrefix(strings.TrimSpace(line), "0::/"); ok && !strings.Contains("/"+group+"/", "/../") {
+			return "/" + group
+		}
+	}
+	return "/"
 }
 
 // datasync is fdatasync(2), again after a signal.
