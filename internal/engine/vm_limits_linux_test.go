@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -53,10 +54,11 @@ func measureIn(t *testing.T, a *agent.Agent, id string, job load.Job) *workload.
 const vmCPUs = 0.29
 
 // TestVMLimits: limits hold inside the guest; those on rates while a trial is measured, and not while its files are laid out. Without them the same
-// machine passes each.
+// machine passes each, until it has no more memory.
 func TestVMLimits(t *testing.T) {
 	needVM(t)
-	e := engine.NewVM(vmOptions(t, t.TempDir()))
+	o := vmOptions(t, t.TempDir())
+	e := engine.NewVM(o)
 	for _, tt := range []struct {
 		name   string
 		limits limit.Limits
@@ -67,6 +69,7 @@ func TestVMLimits(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			a := openVM(t, e, "limits-"+tt.name, engine.Spec{Place: place.Spec{Name: "layer", Kind: place.Layer}, Limits: tt.limits})
+			defer wantNothingLeft(t, o.State, "limits-"+tt.name)
 			defer func() {
 				if err := a.Close(t.Context()); err != nil {
 					t.Error(err)
@@ -77,6 +80,9 @@ func TestVMLimits(t *testing.T) {
 			}
 			if tt.name != "rates" {
 				testCPUs(t, a, tt.limits.CPUs > 0)
+			}
+			if tt.name == "none" {
+				testOutOfMemory(t, a)
 			}
 			if !strings.HasPrefix(a.Info().Storage, "virtio-blk, raw, cache=writeback") || !strings.HasPrefix(a.Info().Runtime, "qemu ") {
 				t.Errorf("Info() = %+v, want the disk and QEMU in words", a.Info())
@@ -121,4 +127,23 @@ func testCPUs(t *testing.T, a *agent.Agent, limited bool) {
 	if stopped := res.Throttled.Periods > 0 && res.Throttled.Time > 0; stopped != limited {
 		t.Errorf("the worker was stopped %+v, want so: %v", res.Throttled, limited)
 	}
+}
+
+// testOutOfMemory: a trial that the guest's kernel kills since the machine has no more memory says so, with what it has; the machine serves
+// the next.
+func testOutOfMemory(t *testing.T, a *agent.Agent) {
+	t.Helper()
+	// Its buffers are twice what the machine has, in pieces that the kernel promises.
+	job := load.Job{RW: load.RandWrite, BS: 4 << 20, Size: 16 << 20, IODepth: 32, NumJobs: 4, NumberIOs: 64, IOEngine: load.IOUring}
+	err := a.Prepare(t.Context(), "big", workload.Spec{Name: "big", Kind: workload.Block, Job: job})
+	if err == nil {
+		if err = a.Start("big"); err == nil {
+			_, err = a.Wait(t.Context(), "big", nil)
+		}
+	}
+	var te *agent.TrialError
+	if !errors.As(err, &te) || !strings.Contains(te.Text, "out of memory (the guest's own: 2") || !strings.Contains(te.Text, " MiB in all)") {
+		t.Errorf("a trial in too little memory = %v, want it to name the guest's", err)
+	}
+	appends(t, a)
 }

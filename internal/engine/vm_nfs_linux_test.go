@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -44,7 +45,7 @@ func TestVMNFSSuite(t *testing.T) {
 	}.Run(t)
 }
 
-// TestVMNFS: Ganesha serves a machine that boots and one that goes on, in a network of its own where nobody else is, and
+// TestVMNFS: Ganesha serves a machine that boots and those that go on, with each of the caches, in a network of its own where nobody else is, and
 // leaves nothing in the folders that it knows.
 func TestVMNFS(t *testing.T) {
 	needGanesha(t)
@@ -55,11 +56,20 @@ func TestVMNFS(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := ganeshaFiles(t)
-	e := engine.NewVM(nfsOptions(t, state))
-	for _, id := range []string{"boots", "goes-on"} {
-		a := openVM(t, e, id, bindSpec)
-		if got := a.Info().Storage; !strings.HasPrefix(got, "nfs 4.2, nfs-ganesha ") || !strings.HasSuffix(got, ", cache=auto") {
+	for _, tt := range []struct{ id, cache, mounted string }{
+		{"boots", "", ""},
+		{"goes-on", "none", "acdirmax=0 acdirmin=0 acregmax=0 acregmin=0 lookupcache=none"},
+		{"goes-on-again", "loose", "nocto"},
+	} {
+		id := tt.id
+		o := nfsOptions(t, state)
+		o.ShareCache = tt.cache
+		a := openVM(t, engine.NewVM(o), id, bindSpec)
+		if got := a.Info().Storage; !strings.HasPrefix(got, "nfs 4.2, nfs-ganesha ") || !strings.HasSuffix(got, ", cache="+cmp.Or(tt.cache, "auto")) {
 			t.Errorf("Storage = %q", got)
+		}
+		if got := wordsOf(a.Hello.Mount.Options, "ac", "noac", "nocto", "lookupcache="); got != tt.mounted {
+			t.Errorf("the place is mounted with %q, want %q of the cache", got, tt.mounted)
 		}
 		m := a.Hello.Mount
 		for _, want := range []string{"vers=4.2", "rsize=1048576", "wsize=1048576", "hard", "proto=tcp", "sec=sys"} {

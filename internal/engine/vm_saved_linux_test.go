@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/workload"
 )
 
-// openVM opens a machine and closes it at the test's end.
+// openVM opens a machine, which the caller closes.
 func openVM(t *testing.T, e engine.Engine, id string, spec engine.Spec) *agent.Agent {
 	t.Helper()
 	spec.ID = id

@@ -61,7 +61,7 @@ func listening(t *testing.T) []string {
 	return out
 }
 
-// TestVMSMB: smbd serves a machine that boots and one that goes on, on one connection: neither it nor QEMU listens, and what
+// TestVMSMB: smbd serves a machine that boots and those that go on, with each of its caches, on one connection: neither it nor QEMU listens, and what
 // it keeps is in the session's folder, which goes.
 func TestVMSMB(t *testing.T) {
 	needSMBD(t)
@@ -69,14 +69,15 @@ func TestVMSMB(t *testing.T) {
 	state := filepath.Join(t.TempDir(), strings.Repeat("long/", 30))
 	o := vmOptions(t, state)
 	o.Share = engine.ShareSMB
-	e := engine.NewVM(o)
-	for _, id := range []string{"boots", "goes-on"} {
-		a := openVM(t, e, id, bindSpec)
-		if got := a.Info().Storage; got != "smb 3.1.1, cache=strict" {
-			t.Errorf("Storage = %q", got)
+	for _, tt := range []struct{ id, cache, mounted string }{{"boots", "", "strict"}, {"goes-on", "none", "none"}, {"goes-on-again", "loose", "loose"}} {
+		id := tt.id
+		o.ShareCache = tt.cache
+		a := openVM(t, engine.NewVM(o), id, bindSpec)
+		if got, want := a.Info().Storage, "smb 3.1.1, cache="+tt.mounted; got != want {
+			t.Errorf("Storage = %q, want %q", got, want)
 		}
-		if m := a.Hello.Mount; m.FSType != "cifs" {
-			t.Errorf("the place is mounted as %+v, want cifs", m)
+		if m := a.Hello.Mount; m.FSType != "cifs" || wordsOf(m.Options, "none", "strict", "loose", "vers=") != "cache="+tt.mounted+" vers=3.1.1" {
+			t.Errorf("the place is mounted as %+v, want cifs with cache=%s", m, tt.mounted)
 		}
 		daemon := processOf("smbd", id)
 		if daemon == 0 {
