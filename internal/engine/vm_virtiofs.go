@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -103,14 +102,12 @@ func (d virtiofsd) String() string {
 var daemonWords = regexp.MustCompile(`^virtiofsd (version |backend |)([0-9][0-9.]*)`)
 
 func askDaemon(ctx context.Context, path string) (virtiofsd, error) {
-	ctx, cancel := context.WithTimeout(ctx, toolPatience)
-	defer cancel()
-	out, err := exec.CommandContext(ctx, path, "--version").CombinedOutput()
-	m := daemonWords.FindSubmatch(out)
+	said, err := say(ctx, path, "--version")
+	m := daemonWords.FindStringSubmatch(said)
 	if err != nil || m == nil {
-		return virtiofsd{}, fmt.Errorf("%s doesn't run: %w", path, cmp.Or(err, fmt.Errorf("it says %.200q", strings.TrimSpace(string(out)))))
+		return virtiofsd{}, notRunning(path, said, err)
 	}
-	return virtiofsd{path, string(m[2]), string(m[1]) != "version "}, nil
+	return virtiofsd{path, m[2], m[1] != "version "}, nil
 }
 
 // arguments are those of a daemon that serves a folder: O_DIRECT in the guest is that here too. It speaks of errors alone, so that its last
