@@ -4,18 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 
 	"plimsoll/internal/guest"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/place"
-	"plimsoll/internal/size"
 )
 
 // Ways in which a folder of this machine is shared with a virtual machine.
@@ -294,21 +290,3 @@ func (v *vm) cpusOf() int {
 	}
 	return min(runtime.NumCPU(), vmCPUs)
 }
-
-// room refuses a machine that this one has no memory for: the kernel would kill something else for it.
-func (v *vm) room(need int64) error {
-	b, err := os.ReadFile("/proc/meminfo")
-	if err != nil {
-		return nil
-	}
-	for line := range strings.Lines(string(b)) {
-		var kb int64
-		if n, _ := fmt.Sscanf(line, "MemAvailable: %d kB", &kb); n == 1 && kb<<10 < need+vmOverhead {
-			return v.no(fmt.Sprintf("machine of %s", size.Bytes(need)), fmt.Sprintf("it takes %s with what QEMU needs itself, and %s of memory are available here", size.Bytes(need+vmOverhead), size.Bytes(kb<<10)), "free some, or make memory: or the tmpfs smaller")
-		}
-	}
-	return nil
-}
-
-// vmOverhead is what QEMU takes beside the guest's memory: an emulated processor's translated code for the most part.
-const vmOverhead = 160 << 20
