@@ -90,7 +90,7 @@ fi`)
 func (m *machine) setup(target string) (status int, calls []string, said string) {
 	m.t.Helper()
 	cmd := exec.Command(filepath.Join(m.bin, "bash"), "scripts/setup", target)
-	cmd.Env = []string{"PATH=" + m.bin, "SETUP_SBIN=" + m.bin, "SETUP_POLICY=" + m.policy}
+	cmd.Env = []string{"PATH=" + m.bin, "SETUP_SBIN=" + m.bin, "SETUP_ROOT=" + filepath.Dir(m.bin), "SETUP_POLICY=" + m.policy}
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	var ee *exec.ExitError
@@ -142,6 +142,51 @@ func TestSetupRoot(t *testing.T) {
 		if status, calls, said := m.setup(tt.target); status != 0 || len(calls) > 0 || said != "" {
 			t.Errorf("setup %s again: status %d, calls %q, said %q; want nothing to do", tt.target, status, calls, said)
 		}
+	}
+}
+
+// TestSetupVirtioFS: virtiofsd is installed where it is a package of its own, and not asked for where QEMU's brings it.
+func TestSetupVirtioFS(t *testing.T) {
+	for _, tt := range []struct {
+		name, uid string
+		// qemu and virtiofsd are there already, known is what apt-cache knows of the latter.
+		qemu, virtiofsd, known bool
+		calls                  int
+		want                   string
+	}{
+		{"Debian 13", "0", false, false, true, 2, "setup: installing qemu-system-x86 virtiofsd\n"},
+		{"Debian 13 with QEMU", "0", true, false, true, 2, "setup: installing virtiofsd\n"},
+		{"Debian 12", "0", false, false, false, 2, "setup: installing qemu-system-x86\n"},
+		{"complete", "0", true, true, true, 0, ""},
+		{"nowhere", "0", true, false, false, 1, "setup: no package virtiofsd is known here: tests that need it will fail\n"},
+		{"no root", "1000", true, false, true, 0, "apt-get install --no-install-recommends virtiofsd\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			have := []string{"go", "qemu-img", "smbd", "ganesha.nfsd", "cpio", "xz", "modprobe", "mkfs.ext4", "mkfs.xfs", "mkfs.btrfs", "dmsetup", "lvm", "cryptsetup", "make-bcache", "crun", "runc", "systemctl", "dockerd", "containerd"}
+			if tt.qemu {
+				have = append(have, "qemu-system-x86_64")
+			}
+			if tt.virtiofsd {
+				have = append(have, "virtiofsd")
+			}
+			m := newMachine(t, tt.uid, have...)
+			m.addApt()
+			if tt.known {
+				m.add("apt-cache", `[ "$*" = "show virtiofsd" ]`)
+			} else {
+				m.add("apt-cache", "exit 100")
+			}
+			// Two of its packages are told by what they hold.
+			for _, f := range []string{"usr/lib/x86_64-linux-gnu/ganesha/libfsalvfs.so", "usr/share/doc/busybox-static"} {
+				if err := os.MkdirAll(filepath.Join(filepath.Dir(m.bin), f), 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			status, calls, said := m.setup("guest")
+			if wantStatus := map[string]int{"0": 0, "1000": 1}[tt.uid]; status != wantStatus || len(calls) != tt.calls || !strings.HasSuffix(said, tt.want) || tt.want == "" && said != "" {
+				t.Errorf("status %d, calls %q, said %q; want %d, %d calls and %q", status, calls, said, wantStatus, tt.calls, tt.want)
+			}
+		})
 	}
 }
 
