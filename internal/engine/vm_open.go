@@ -10,8 +10,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"plimsoll/internal/guest"
@@ -86,7 +86,7 @@ func (v *vm) start(ctx context.Context, base *vmBase, accel, id string, spec Spe
 	if err := v.room(v.memoryOf(spec)); err != nil {
 		return nil, err
 	}
-	s := &vmSession{vm: v, base: base, accel: accel, id: id, dir: ownFolder(filepath.Join(v.State, "vm"), id), console: &tail.Buffer{Max: logSize}}
+	s := &vmSession{vm: v, base: base, accel: accel, id: id, dir: ownFolder(filepath.Join(v.State, "vm"), id)}
 	s.own = []string{s.dir}
 	for i, p := range spec.places() {
 		if p.Kind != place.Bind {
@@ -124,13 +124,17 @@ func (s *vmSession) begin(ctx context.Context, spec Spec) error {
 		return err
 	}
 	saved := s.vm.savedPath(s.base, s.accel, spec)
-	if f := openSaved(saved); f != nil {
-		err := s.goOn(ctx, spec, f)
+	if from := openSaved(saved); from != nil {
+		defer from.Close()
+		if err := s.launch(spec, from); err != nil {
+			return err
+		}
+		err := s.goOn(ctx)
 		if err == nil || !s.unsaved(ctx) {
 			return err
 		}
 		// It is of no use, whatever is wrong with it: the machine boots.
-		if err := errors.Join(os.Remove(saved), s.again(ctx, spec)); err != nil {
+		if err := errors.Join(dropFile(from), s.again(ctx, spec)); err != nil {
 			return err
 		}
 	}
@@ -146,21 +150,6 @@ func (s *vmSession) begin(ctx context.Context, spec Spec) error {
 		if err := s.save(saved); err != nil {
 			return err
 		}
-	}
-	return s.setUp(ctx)
-}
-
-// goOn starts the machine from where one was saved.
-func (s *vmSession) goOn(ctx context.Context, spec Spec, from *os.File) error {
-	defer from.Close()
-	if err := s.launch(spec, from); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, goOnPatience, fmt.Errorf("the saved machine gave no answer within %v", goOnPatience))
-	defer cancel()
-	deadline, _ := ctx.Deadline()
-	if err := s.monitor.goOn(deadline); err != nil {
-		return err
 	}
 	return s.setUp(ctx)
 }
@@ -194,47 +183,6 @@ func (s *vmSession) await(ctx context.Context, read func() error) error {
 		<-got
 		return fmt.Errorf("%w%s", context.Cause(ctx), s.lastWords())
 	}
-}
-
-// goOnPatience is how long a machine that goes on may take to answer; a second, on a quiet computer. To give up too early costs
-// a boot, which takes longer still.
-const goOnPatience = 30 * time.Second
-
-// unsaved reports whether a machine that did not go on may do so if it boots: it is not the guest that gave up, nor
-// the caller.
-func (s *vmSession) unsaved(ctx context.Context) bool {
-	if ctx.Err() != nil || s.process == nil || s.orphan.Load() != nil {
-		return false
-	}
-	s.kill()
-	<-s.waited
-	var ee *exec.ExitError
-	return !errors.As(s.waitErr, &ee) || ee.ExitCode() <= 2*wire.ExitBase
-}
-
-// again makes the session's devices anew for another start.
-func (s *vmSession) again(ctx context.Context, spec Spec) error {
-	s.process.end(ctx, 0)
-	if s.process = nil; s.monitor != nil {
-		s.monitor.close()
-	}
-	s.places = nil
-	if s.limits != nil {
-		if err := removeCgroups(folderPrefix + s.id); err != nil {
-			return err
-		}
-		s.limits = nil
-	}
-	s.console = &tail.Buffer{Max: logSize}
-	for _, dir := range s.own {
-		if _, err := removeOwn(dir, s.id); err != nil {
-			return err
-		}
-	}
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return err
-	}
-	return s.vm.equip(ctx, s, spec)
 }
 
 // awaitBoot waits for the machine's first line.
@@ -272,22 +220,24 @@ func (s *vmSession) launch(spec Spec, from *os.File) error {
 	for _, p := range s.places {
 		if p.socket != nil {
 			files = append(files, p.socket)
-			defer p.socket.Close()
 		}
 	}
 	if from != nil {
 		files, args = append(files, from), append(args, "-incoming", fmt.Sprintf("fd:%d", consoleFD+len(files)))
 	}
 	s.process, err = startMachine(append([]string{s.base.qemu}, args...), files...)
+	// QEMU has them now, and so is the only one who keeps them open.
+	s.closeSockets()
 	if err != nil {
 		console.Close()
 		return err
 	}
-	s.consoleEnd = make(chan struct{})
+	said, end := &tail.Buffer{Max: logSize}, make(chan struct{})
+	s.console, s.consoleEnd = said, end
 	go func() {
-		defer close(s.consoleEnd)
+		defer close(end)
 		defer console.Close()
-		_, _ = io.Copy(s.console, console)
+		_, _ = io.Copy(said, console)
 	}()
 	s.out = bufio.NewReaderSize(s.process.stdout, 64<<10)
 	s.info = Info{
@@ -297,8 +247,9 @@ func (s *vmSession) launch(spec Spec, from *os.File) error {
 		s.info.Storage += "; sources: " + s.places[1].storage
 		s.info.SourcePath = s.places[1].hostPath
 	}
+	s.orphan = new(atomic.Pointer[process])
 	for _, d := range s.daemons() {
-		go s.watchDaemon(d)
+		go watchDaemon(d, s.process, s.orphan)
 	}
 	// From here on a sweep knows what to kill.
 	return errors.Join(s.noteProcesses(), s.enclose(spec))

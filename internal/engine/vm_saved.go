@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -78,6 +79,22 @@ func openSaved(path string) *os.File {
 	now := time.Now()
 	_ = os.Chtimes(path, now, now)
 	return f
+}
+
+// dropFile removes a saved machine that was opened and is of no use. That another has removed it before, or has put a new one in its place, is
+// no error.
+func dropFile(f *os.File) error {
+	used, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if there, err := os.Lstat(f.Name()); err != nil || !os.SameFile(used, there) {
+		return nil
+	}
+	if err := os.Remove(f.Name()); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // dropSaved removes the saved machines that were not used for the longest time.

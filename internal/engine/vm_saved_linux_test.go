@@ -58,8 +58,8 @@ func machineMemory(t *testing.T) int64 {
 	return bytes
 }
 
-// TestVMSaved: a machine that has booted is saved, others of its kind go on from there with a disk or share of
-// their own, and a file that is no machine costs a boot.
+// TestVMSaved: a machine that has booted is saved, and others of its kind go on from there with a disk or share of
+// their own.
 func TestVMSaved(t *testing.T) {
 	needVM(t)
 	state := t.TempDir()
@@ -83,21 +83,49 @@ func TestVMSaved(t *testing.T) {
 			}
 		})
 	}
-	paths, err := filepath.Glob(filepath.Join(state, "cache/vm/saved-*"))
-	if err != nil || len(paths) != 2 {
-		t.Fatalf("saved are %v, %v, want two", paths, err)
-	}
-	for _, p := range paths {
-		if err := os.Truncate(p, 1<<20); err != nil {
-			t.Fatal(err)
-		}
-	}
-	a := openVM(t, e, "damaged", engine.Spec{Place: place.Spec{Name: "p", Kind: place.Bind}})
-	appends(t, a)
-	if err := a.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
 	if left, _ := os.ReadDir(filepath.Join(state, "vm")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
+	}
+}
+
+// TestVMSavedDamaged: a file that is no machine any more costs a boot, whatever daemons serve the machine's folder.
+func TestVMSavedDamaged(t *testing.T) {
+	needVM(t)
+	for _, share := range []string{engine.Share9P, engine.ShareSMB, engine.ShareNFS} {
+		t.Run(share, func(t *testing.T) {
+			switch share {
+			case engine.ShareSMB:
+				needSMBD(t)
+			case engine.ShareNFS:
+				needGanesha(t)
+			}
+			o := vmOptions(t, t.TempDir())
+			o.Share = share
+			e := engine.NewVM(o)
+			for _, id := range []string{"boots", "damaged"} {
+				paths, err := filepath.Glob(filepath.Join(o.State, "cache/vm/saved-*"))
+				if err != nil || len(paths) > 1 {
+					t.Fatalf("saved are %v, %v", paths, err)
+				}
+				for _, p := range paths {
+					if err := os.Truncate(p, 1<<20); err != nil {
+						t.Fatal(err)
+					}
+				}
+				a := openVM(t, e, id, bindSpec)
+				appends(t, a)
+				if err := a.Close(t.Context()); err != nil {
+					t.Error(err)
+				}
+				wantNothingLeft(t, o.State, id)
+			}
+			paths, _ := filepath.Glob(filepath.Join(o.State, "cache/vm/saved-*"))
+			if len(paths) != 1 {
+				t.Fatalf("saved are %v, want one", paths)
+			}
+			if st, err := os.Stat(paths[0]); err != nil || st.Size() == 1<<20 {
+				t.Errorf("the damaged file is still there: %v", err)
+			}
+		})
 	}
 }

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os/exec"
 	"strings"
 	"sync/atomic"
 	"time"
 
+	"plimsoll/internal/procfs"
 	"plimsoll/internal/tail"
 	"plimsoll/internal/wire"
 )
@@ -33,8 +35,8 @@ type vmSession struct {
 	// console holds the last of what the guest's kernel and worker said there; consoleEnd is closed when that is all.
 	console    *tail.Buffer
 	consoleEnd chan struct{}
-	// orphan is the share's daemon that ended before the machine did.
-	orphan atomic.Pointer[process]
+	// orphan is the share's daemon that ended before the machine did, which process is.
+	orphan *atomic.Pointer[process]
 	// limits are those that hold around the machine; nil: none do.
 	limits *ioLimits
 }
@@ -138,14 +140,18 @@ func colon(words string) string {
 	return ": " + words
 }
 
-// watchDaemon ends the machine when its share's daemon is gone: the guest would wait for it for ever.
-func (s *vmSession) watchDaemon(d *process) {
+// watchDaemon ends a machine when its share's daemon is gone: the guest would wait for it for ever.
+func watchDaemon(d, machine *process, orphan *atomic.Pointer[process]) {
 	<-d.waited
+	// A machine that ended first took the daemon's connection along, though nobody may know of its end yet.
+	if _, err := procfs.Running("/proc", machine.cmd.Process.Pid); errors.Is(err, fs.ErrNotExist) {
+		return
+	}
 	select {
-	case <-s.waited:
+	case <-machine.waited:
 	default:
-		s.orphan.Store(d)
-		s.kill()
+		orphan.Store(d)
+		machine.kill()
 	}
 }
 
@@ -160,15 +166,7 @@ func (s *vmSession) Close(ctx context.Context) error {
 
 // end ends the processes, then removes what the session made.
 func (s *vmSession) end(ctx context.Context) error {
-	for _, p := range append([]*process{s.process}, s.daemons()...) {
-		if p != nil {
-			p.kill()
-			p.end(ctx, hostGrace)
-		}
-	}
-	if s.monitor != nil {
-		s.monitor.close()
-	}
+	s.stop(ctx)
 	if s.limits != nil {
 		if err := removeCgroups(folderPrefix + s.id); err != nil {
 			return err
@@ -176,4 +174,27 @@ func (s *vmSession) end(ctx context.Context) error {
 	}
 	_, err := s.vm.journal.clear(leftover{ID: s.id, Paths: s.own})
 	return errors.Join(s.vm.journal.forget(s.id+processesSuffix), err)
+}
+
+// stop ends the processes, and closes what leads to them.
+func (s *vmSession) stop(ctx context.Context) {
+	for _, p := range append([]*process{s.process}, s.daemons()...) {
+		if p != nil {
+			p.kill()
+			p.end(ctx, hostGrace)
+		}
+	}
+	s.closeSockets()
+	if s.monitor != nil {
+		s.monitor.close()
+	}
+}
+
+// closeSockets closes QEMU's ends of the daemons' connections.
+func (s *vmSession) closeSockets() {
+	for _, p := range s.places {
+		if p.socket != nil {
+			p.socket.Close()
+		}
+	}
 }
