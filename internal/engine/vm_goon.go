@@ -19,8 +19,7 @@ const goOnPatience = 30 * time.Second
 func (s *vmSession) goOn(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, goOnPatience, fmt.Errorf("the saved machine gave no answer within %v", goOnPatience))
 	defer cancel()
-	deadline, _ := ctx.Deadline()
-	if err := s.monitor.goOn(deadline); err != nil {
+	if err := s.monitor.goOn(ctx); err != nil {
 		return err
 	}
 	return s.setUp(ctx)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +18,11 @@ import (
 type monitor struct {
 	conn *net.UnixConn
 	in   *bufio.Reader
+	// begun is the beginning of a line whose end did not come in time, asked counts the commands.
+	begun []byte
+	asked int
+	// patience is how long it may take to save the machine, and then to have it go on.
+	patience time.Duration
 }
 
 // newMonitor returns a monitor, and the end that QEMU inherits.
@@ -33,25 +39,56 @@ func newMonitor() (*monitor, *os.File, error) {
 		return nil, nil, err
 	}
 	conn := c.(*net.UnixConn)
-	return &monitor{conn: conn, in: bufio.NewReader(conn)}, theirs, nil
+	return &monitor{conn: conn, in: bufio.NewReader(conn), patience: savePatience}, theirs, nil
 }
 
 func (m *monitor) close() error { return m.conn.Close() }
 
-// greet begins the conversation.
-func (m *monitor) greet(deadline time.Time) error {
-	if err := m.conn.SetDeadline(deadline); err != nil {
+// during has a part of the conversation end with ctx: what it says then is why ctx is over.
+func (m *monitor) during(ctx context.Context, talk func() error) error {
+	if err := m.conn.SetDeadline(time.Time{}); err != nil {
 		return err
 	}
-	if _, err := m.in.ReadBytes('\n'); err != nil {
+	over := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(over)
+		_ = m.conn.SetDeadline(time.Unix(1, 0))
+	})
+	err := talk()
+	if !stop() {
+		<-over
+	}
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// greet begins the conversation.
+func (m *monitor) greet() error {
+	if _, err := m.line(); err != nil {
 		return err
 	}
 	return m.do("qmp_capabilities", nil, nil)
 }
 
-// do has a command carried out and reads its answer. Events in between are of no interest.
+// line reads a line, of which a part may have come before.
+func (m *monitor) line() ([]byte, error) {
+	b, err := m.in.ReadBytes('\n')
+	m.begun = append(m.begun, b...)
+	if err != nil {
+		return nil, err
+	}
+	whole := m.begun
+	m.begun = nil
+	return whole, nil
+}
+
+// do has a command carried out and reads its answer. Events in between are of no interest, nor is the answer to a command before it that
+// came too late.
 func (m *monitor) do(command string, arguments any, answer any, files ...*os.File) error {
-	request := map[string]any{"execute": command}
+	m.asked++
+	request := map[string]any{"execute": command, "id": m.asked}
 	if arguments != nil {
 		request["arguments"] = arguments
 	}
@@ -67,7 +104,7 @@ func (m *monitor) do(command string, arguments any, answer any, files ...*os.Fil
 		return fmt.Errorf("qemu's monitor: %s: %w", command, err)
 	}
 	for {
-		line, err := m.in.ReadBytes('\n')
+		line, err := m.line()
 		if err != nil {
 			if errors.Is(err, io.EOF) {
 				err = errors.New("qemu has ended")
@@ -75,6 +112,7 @@ func (m *monitor) do(command string, arguments any, answer any, files ...*os.Fil
 			return fmt.Errorf("qemu's monitor: %s: %w", command, err)
 		}
 		var said struct {
+			ID     *int            `json:"id"`
 			Return json.RawMessage `json:"return"`
 			Error  *struct {
 				Desc string `json:"desc"`
@@ -84,6 +122,7 @@ func (m *monitor) do(command string, arguments any, answer any, files ...*os.Fil
 			return fmt.Errorf("qemu's monitor: %.80q: %w", line, err)
 		}
 		switch {
+		case said.ID != nil && *said.ID != m.asked:
 		case said.Error != nil:
 			return fmt.Errorf("qemu's monitor: %s: %s", command, said.Error.Desc)
 		case said.Return != nil && answer != nil:
@@ -97,28 +136,57 @@ func (m *monitor) do(command string, arguments any, answer any, files ...*os.Fil
 // savePatience is how long it may take to save a machine: 70 MB as a rule.
 const savePatience = 20 * time.Second
 
-// save writes the machine's whole state to a file, and has it go on.
-func (m *monitor) save(to *os.File) (err error) {
-	if err := m.greet(time.Now().Add(savePatience)); err != nil {
-		return err
-	}
-	if err := m.do("stop", nil, nil); err != nil {
-		return err
-	}
-	defer func() {
-		if e := m.do("cont", nil, nil); e != nil {
-			err = errors.Join(err, &stoppedError{e})
+// save writes the machine's whole state to a file, and has it go on, also if that could not be done. Only if ctx is over, and nobody waits
+// for the machine any more, it stays as it is.
+func (m *monitor) save(ctx context.Context, to *os.File) error {
+	limited, cancel := context.WithTimeoutCause(ctx, m.patience, fmt.Errorf("to save the machine took longer than %v", m.patience))
+	defer cancel()
+	stopped, begun := false, false
+	err := m.during(limited, func() error {
+		if err := m.greet(); err != nil {
+			return err
 		}
-	}()
-	if err := m.do("migrate-set-parameters", map[string]any{"max-bandwidth": 16 << 30}, nil); err != nil {
+		stopped = true
+		if err := m.do("stop", nil, nil); err != nil {
+			return err
+		}
+		if err := m.do("migrate-set-parameters", map[string]any{"max-bandwidth": 16 << 30}, nil); err != nil {
+			return err
+		}
+		if err := m.do("getfd", map[string]any{"fdname": "saved"}, nil, to); err != nil {
+			return err
+		}
+		begun = true
+		if err := m.do("migrate", map[string]any{"uri": "fd:saved"}, nil); err != nil {
+			return err
+		}
+		return m.saved()
+	})
+	if ctx.Err() != nil || !stopped {
 		return err
 	}
-	if err := m.do("getfd", map[string]any{"fdname": "saved"}, nil, to); err != nil {
-		return err
+	// It may have taken all the time that there was.
+	limited, cancel = context.WithTimeoutCause(ctx, m.patience, fmt.Errorf("it took longer than %v", m.patience))
+	defer cancel()
+	if e := m.during(limited, func() error {
+		if err != nil && begun {
+			if err := m.do("migrate_cancel", nil, nil); err != nil {
+				return err
+			}
+			// Until it is done with the file QEMU refuses to go on.
+			if err := m.saved(); err != nil && !errors.As(err, new(*notSavedError)) {
+				return err
+			}
+		}
+		return m.do("cont", nil, nil)
+	}); e != nil {
+		return errors.Join(err, &stoppedError{e})
 	}
-	if err := m.do("migrate", map[string]any{"uri": "fd:saved"}, nil); err != nil {
-		return err
-	}
+	return err
+}
+
+// saved waits until QEMU has saved the machine, or says that it does not, which is a notSavedError.
+func (m *monitor) saved() error {
 	for {
 		var s struct {
 			Status string `json:"status"`
@@ -130,31 +198,38 @@ func (m *monitor) save(to *os.File) (err error) {
 		switch s.Status {
 		case "completed":
 			return nil
-		case "failed", "cancelled":
-			return fmt.Errorf("qemu could not save the machine: %s", s.Desc)
+		case "failed", "cancelled", "": // The last is one that never began.
+			return &notSavedError{s.Desc}
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
 }
 
+// A notSavedError has QEMU's words on why a machine was not saved.
+type notSavedError struct{ why string }
+
+func (e *notSavedError) Error() string { return "qemu could not save the machine" + colon(e.why) }
+
 // goOn has a machine that is being read from where it was saved go on as soon as that is done.
-func (m *monitor) goOn(deadline time.Time) error {
-	if err := m.greet(deadline); err != nil {
-		return err
-	}
-	for {
-		var s struct {
-			Status string `json:"status"`
-		}
-		if err := m.do("query-status", nil, &s); err != nil {
+func (m *monitor) goOn(ctx context.Context) error {
+	return m.during(ctx, func() error {
+		if err := m.greet(); err != nil {
 			return err
 		}
-		if s.Status != "inmigrate" {
-			// It was saved as one that is stopped.
-			return m.do("cont", nil, nil)
+		for {
+			var s struct {
+				Status string `json:"status"`
+			}
+			if err := m.do("query-status", nil, &s); err != nil {
+				return err
+			}
+			if s.Status != "inmigrate" {
+				// It was saved as one that is stopped.
+				return m.do("cont", nil, nil)
+			}
+			time.Sleep(5 * time.Millisecond)
 		}
-		time.Sleep(5 * time.Millisecond)
-	}
+	})
 }
 
 // A stoppedError says that a machine was stopped to be saved, and does not go on.

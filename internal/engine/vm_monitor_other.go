@@ -3,17 +3,17 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"os"
-	"time"
 )
 
 type monitor struct{}
 
-func newMonitor() (*monitor, *os.File, error) { return nil, nil, errors.ErrUnsupported }
-func (*monitor) close() error                 { return nil }
-func (*monitor) save(*os.File) error          { return errors.ErrUnsupported }
-func (*monitor) goOn(time.Time) error         { return errors.ErrUnsupported }
+func newMonitor() (*monitor, *os.File, error)         { return nil, nil, errors.ErrUnsupported }
+func (*monitor) close() error                         { return nil }
+func (*monitor) save(context.Context, *os.File) error { return errors.ErrUnsupported }
+func (*monitor) goOn(context.Context) error           { return errors.ErrUnsupported }
 
 // A stoppedError says that a machine was stopped to be saved, and does not go on.
 type stoppedError struct{ err error }

@@ -147,7 +147,7 @@ func (s *vmSession) begin(ctx context.Context, spec Spec) error {
 		return err
 	}
 	if saved != "" {
-		if err := s.save(saved); err != nil {
+		if err := s.save(ctx, saved); err != nil {
 			return err
 		}
 	}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -55,9 +56,12 @@ const savedPrefix = "saved-"
 
 // save saves a machine that waits for its setup, unless that can't be. What goes wrong with the file costs nothing but
 // the next start's time.
-func (s *vmSession) save(path string) error {
+func (s *vmSession) save(ctx context.Context, path string) error {
 	var stopped *stoppedError
-	err := filelock.Write(path, savedPrefix, s.monitor.save)
+	err := filelock.Write(path, savedPrefix, func(f *os.File) error { return s.monitor.save(ctx, f) })
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	if errors.As(err, &stopped) {
 		return err
 	}
