@@ -16,22 +16,34 @@ import (
 // hosts that are virtual themselves it never does, although the device is there.
 const kvmPatience = 8 * time.Second
 
-// A kvmAnswer is what was found out about KVM, kept for as long as the machine runs: to wait in vain costs seconds.
+// A kvmAnswer is what was found out about KVM, kept for as long as the machine runs, and QEMU and the kernel are the same: to wait in vain
+// costs seconds.
 type kvmAnswer struct {
-	Boot  string `json:"boot"`
+	kvmKey
 	Works bool   `json:"works"`
 	Why   string `json:"why,omitempty"`
 }
 
+// A kvmKey is what an answer is about.
+type kvmKey struct {
+	Boot string `json:"boot"`
+	// QEMU is its path and version, Kernel the image that was booted.
+	QEMU   string `json:"qemu"`
+	Kernel string `json:"kernel"`
+}
+
+// kvmDevice is where the kernel offers KVM.
+const kvmDevice = "/dev/kvm"
+
 // chooseAccel finds out whether KVM works, by a machine that has to answer, unless the caller chose.
-func (v *vm) chooseAccel(ctx context.Context, b *vmBase) error {
+func (v *vm) chooseAccel(ctx context.Context, b *vmBase, device string) error {
 	if v.Accel != "" {
 		b.accel = v.Accel
 		return nil
 	}
 	b.accel = AccelTCG
 	why := ""
-	if f, err := os.OpenFile("/dev/kvm", os.O_RDWR, 0); err != nil {
+	if f, err := os.OpenFile(device, os.O_RDWR, 0); err != nil {
 		why = err.Error()
 	} else {
 		f.Close()
@@ -50,17 +62,21 @@ func (v *vm) chooseAccel(ctx context.Context, b *vmBase) error {
 	return nil
 }
 
-// askKVM returns what is known of KVM, and tries it if that is nothing.
+// askKVM returns what is known of KVM, and tries it if that is nothing. Noted is that it works, and that it is silent; whatever else goes
+// wrong may pass: another hypervisor that has the processor, a disk that is full.
 func (v *vm) askKVM(ctx context.Context, b *vmBase) (kvmAnswer, error) {
 	path := filepath.Join(v.vmCache(), "kvm.json")
-	a := kvmAnswer{Boot: Self().Boot}
+	a := kvmAnswer{kvmKey: kvmKey{Boot: Self().Boot, QEMU: b.qemu + " " + b.version, Kernel: b.image}}
 	var old kvmAnswer
-	if text, err := os.ReadFile(path); err == nil && json.Unmarshal(text, &old) == nil && old.Boot == a.Boot && a.Boot != "" {
+	if text, err := os.ReadFile(path); err == nil && json.Unmarshal(text, &old) == nil && old.kvmKey == a.kvmKey && a.Boot != "" {
 		return old, nil
 	}
 	tryCtx, cancel := context.WithTimeoutCause(ctx, kvmPatience, errKVMSilent)
 	defer cancel()
-	err := v.try(tryCtx, b, AccelKVM)
+	// Neither saved nor gone on with: that may take longer for other reasons.
+	fresh := &vm{VMOptions: v.VMOptions, worker: v.worker, journal: v.journal}
+	fresh.Boot = true
+	err := fresh.try(tryCtx, b, AccelKVM)
 	if ctx.Err() != nil {
 		return a, context.Cause(ctx)
 	}
@@ -69,7 +85,9 @@ func (v *vm) askKVM(ctx context.Context, b *vmBase) (kvmAnswer, error) {
 	}
 	a.Works = err == nil
 	if err != nil {
-		a.Why = err.Error()
+		if a.Why = err.Error(); !errors.Is(err, errKVMSilent) {
+			return a, nil
+		}
 	}
 	text, err := json.Marshal(a)
 	if err != nil {

@@ -69,7 +69,7 @@ func (v *vm) prepare(ctx context.Context) (*vmBase, error) {
 	if err := v.makeImages(b); err != nil {
 		return nil, ownFault(v.State, err)
 	}
-	if err := v.chooseAccel(ctx, b); err != nil {
+	if err := v.chooseAccel(ctx, b, kvmDevice); err != nil {
 		return nil, err
 	}
 	v.base = b

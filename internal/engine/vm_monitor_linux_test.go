@@ -85,6 +85,8 @@ func TestSaveLate(t *testing.T) {
 						return `"return": {"status": "cancelling"}`
 					}
 					return `"return": {"status": "cancelled"}`
+				case "query-status":
+					return `"return": {"status": "running"}`
 				}
 				return nothing
 			})
@@ -93,7 +95,11 @@ func TestSaveLate(t *testing.T) {
 			if err == nil || err.Error() != "to save the machine took longer than 2s" || errors.As(err, new(*stoppedError)) {
 				t.Errorf("save() = %v, want that it took too long, of a machine that goes on", err)
 			}
-			if got, want := commands(), append(slices.Clone(begins), "migrate_cancel", "query-migrate", "cont"); !slices.Equal(got, want) {
+			var s struct{ Status string }
+			if err := m.do("query-status", nil, &s); err != nil || s.Status != "running" {
+				t.Errorf("the answer to the next command is %q, %v, want its own", s.Status, err)
+			}
+			if got, want := commands(), append(slices.Clone(begins), "migrate_cancel", "query-migrate", "cont", "query-status"); !slices.Equal(got, want) {
 				t.Errorf("QEMU was told %q, want %q", got, want)
 			}
 		})
