@@ -1,10 +1,15 @@
 package engine
 
 import (
+	"errors"
+	"slices"
+	"syscall"
+
 	"plimsoll/internal/device"
 	"plimsoll/internal/device/hierarchy"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/procfs"
 	"plimsoll/internal/size"
 )
 
@@ -28,7 +33,8 @@ func (s *vmSession) ioLimits() *ioLimits {
 }
 
 // enclose puts the machine's processes into a control group of Plimsoll's own, if the cell's limits hold around it. Those on memory and CPUs
-// hold from now on, those on I/O while a trial is measured (Hold).
+// hold from now on, those on I/O while a trial is measured (Hold). What a process has of memory by then stays charged to plimsoll's own group,
+// in both versions: a few MB of QEMU, which has only just been started, and all of a share's daemon as it waits for its first request.
 func (s *vmSession) enclose(spec Spec) error {
 	l := spec.Limits
 	if !s.vm.outside() || l.IsZero() {
@@ -51,7 +57,7 @@ func (s *vmSession) enclose(spec Spec) error {
 	}
 	for _, p := range append(s.daemons(), s.process) {
 		if err == nil {
-			err = s.limits.own.Add(p.cmd.Process.Pid)
+			err = addFamily(p.cmd.Process.Pid, s.limits.own.Add)
 		}
 	}
 	if rest := restOf(l); err == nil && !rest.IsZero() {
@@ -59,6 +65,23 @@ func (s *vmSession) enclose(spec Spec) error {
 	}
 	if err != nil {
 		return s.limits.no(keysOf(l), "the machine gets no control group of its own here: "+err.Error(), "run as root, or leave 'limits: outside' out, so that the guest's hold")
+	}
+	return nil
+}
+
+// addFamily adds a process and all that it has started. One that is in a group starts others in there, so it is done when there is none
+// any more that was not added.
+func addFamily(pid int, add func(pid int) error) error {
+	added := map[int]bool{}
+	for found := []int{pid}; len(found) > 0; {
+		for _, p := range found {
+			// One that has ended meanwhile needs no group.
+			if err := add(p); err != nil && !errors.Is(err, syscall.ESRCH) {
+				return err
+			}
+			added[p] = true
+		}
+		found = slices.DeleteFunc(procfs.Descendants("/proc", pid), func(p int) bool { return added[p] })
 	}
 	return nil
 }
