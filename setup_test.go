@@ -162,7 +162,7 @@ func TestSetupVirtioFS(t *testing.T) {
 		{"no root", "1000", true, false, true, 0, "apt-get install --no-install-recommends virtiofsd\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			have := []string{"go", "qemu-img", "smbd", "ganesha.nfsd", "cpio", "xz", "modprobe", "mkfs.ext4", "mkfs.xfs", "mkfs.btrfs", "dmsetup", "lvm", "cryptsetup", "make-bcache", "crun", "runc", "systemctl", "dockerd", "containerd"}
+			have := []string{"go", "qemu-img", "smbd", "ganesha.nfsd", "cargo", "cc", "cpio", "xz", "modprobe", "mkfs.ext4", "mkfs.xfs", "mkfs.btrfs", "dmsetup", "lvm", "cryptsetup", "make-bcache", "crun", "runc", "systemctl", "dockerd", "containerd"}
 			if tt.qemu {
 				have = append(have, "qemu-system-x86_64")
 			}
@@ -176,8 +176,8 @@ func TestSetupVirtioFS(t *testing.T) {
 			} else {
 				m.add("apt-cache", "exit 100")
 			}
-			// Two of its packages are told by what they hold.
-			for _, f := range []string{"usr/lib/x86_64-linux-gnu/ganesha/libfsalvfs.so", "usr/share/doc/busybox-static"} {
+			// Some of its packages are told by what they hold.
+			for _, f := range []string{"usr/include/cap-ng.h", "usr/include/seccomp.h", "usr/lib/x86_64-linux-gnu/ganesha/libfsalvfs.so", "usr/share/doc/busybox-static"} {
 				if err := os.MkdirAll(filepath.Join(filepath.Dir(m.bin), f), 0o755); err != nil {
 					t.Fatal(err)
 				}
