@@ -69,6 +69,9 @@ func (v *vm) prepare(ctx context.Context) (*vmBase, error) {
 	if err := v.makeImages(b); err != nil {
 		return nil, ownFault(v.State, err)
 	}
+	v.touch(b.image, b.initrd)
+	v.dropImages()
+	v.dropSaved()
 	if err := v.chooseAccel(ctx, b, kvmDevice); err != nil {
 		return nil, err
 	}
@@ -145,7 +148,7 @@ func (v *vm) makeImages(b *vmBase) error {
 		}
 		fmt.Fprintln(h, m, st.Size(), st.ModTime().UnixNano())
 	}
-	b.initrd = filepath.Join(v.vmCache(), "initramfs-"+hex.EncodeToString(h.Sum(nil)[:8]))
+	b.initrd = filepath.Join(v.vmCache(), initrdPrefix+hex.EncodeToString(h.Sum(nil)[:8]))
 	if ours(b.initrd) && guest.IsInitramfs(b.initrd) {
 		return nil
 	}
@@ -159,7 +162,7 @@ func (v *vm) unpackKernel(b *vmBase) error {
 		return err
 	}
 	sum := sha256.Sum256(fmt.Append(nil, b.kernel.Path, st.Size(), st.ModTime().UnixNano()))
-	b.image = filepath.Join(v.vmCache(), "kernel-"+hex.EncodeToString(sum[:8]))
+	b.image = filepath.Join(v.vmCache(), kernelPrefix+hex.EncodeToString(sum[:8]))
 	if ours(b.image) && guest.IsUnpacked(b.image) {
 		return nil
 	}

@@ -2,10 +2,12 @@ package engine_test
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"plimsoll/internal/engine"
 )
@@ -64,6 +66,37 @@ func TestVMCacheTorn(t *testing.T) {
 		if len(got) != len(whole) {
 			t.Errorf("the cache has %v", got)
 		}
+	}
+}
+
+// TestVMCacheOld: what was saved at another boot of this computer is removed by the first that looks for a machine's kernel, and so are kernels
+// that were not used for long.
+func TestVMCacheOld(t *testing.T) {
+	needVM(t)
+	o := vmOptions(t, t.TempDir())
+	dir := filepath.Join(o.State, "cache/vm")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	long := time.Now().Add(-100 * time.Hour)
+	for _, name := range []string{"saved-01234567-0123456789abcdef", "saved-0123456789abcdef", "kernel-1", "kernel-2", "kernel-3", "initramfs-1"} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, long, long); err != nil {
+			t.Fatal(err)
+		}
+		long = long.Add(-time.Hour)
+	}
+	engine.Shares(t.Context(), engine.NewVM(o))
+	got := map[string]int{}
+	for path := range cached(t, o.State) {
+		kind, _, _ := strings.Cut(filepath.Base(path), "-")
+		got[kind]++
+	}
+	if want := map[string]int{"kernel": 3, "initramfs": 2}; !maps.Equal(got, want) {
+		t.Errorf("the cache has %v, want %v", got, want)
 	}
 }
 

@@ -145,6 +145,25 @@ func TestSavedDamaged(t *testing.T) {
 	}
 }
 
+// TestLaunchTouches: what a machine boots from is noted as used, for a plimsoll that has others.
+func TestLaunchTouches(t *testing.T) {
+	v, _ := fakeVM(t)
+	v.base.image, v.base.initrd = filepath.Join(v.vmCache(), "kernel-1"), filepath.Join(v.vmCache(), "initramfs-1")
+	long := time.Now().Add(-100 * time.Hour)
+	for _, path := range []string{v.base.image, v.base.initrd} {
+		touch(t, path, "")
+		if err := os.Chtimes(path, long, long); err != nil {
+			t.Fatal(err)
+		}
+	}
+	openFake(t, v, fakeSpec("touches"))
+	for _, path := range []string{v.base.image, v.base.initrd} {
+		if st, err := os.Stat(path); err != nil || time.Since(st.ModTime()) > time.Hour {
+			t.Errorf("%s was last used at %v, %v", path, st.ModTime(), err)
+		}
+	}
+}
+
 // TestDropFile: only the file that was opened is removed.
 func TestDropFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "saved-1")

@@ -124,7 +124,7 @@ func (s *vmSession) begin(ctx context.Context, spec Spec) error {
 		return err
 	}
 	saved := s.vm.savedPath(s.base, s.accel, spec)
-	if from := openSaved(saved); from != nil {
+	if from := s.vm.openSaved(saved); from != nil {
 		defer from.Close()
 		if err := s.launch(spec, from); err != nil {
 			return err
@@ -225,6 +225,7 @@ func (s *vmSession) launch(spec Spec, from *os.File) error {
 	if from != nil {
 		files, args = append(files, from), append(args, "-incoming", fmt.Sprintf("fd:%d", consoleFD+len(files)))
 	}
+	s.vm.touch(s.base.image, s.base.initrd)
 	s.process, err = startMachine(append([]string{s.base.qemu}, args...), files...)
 	// QEMU has them now, and so is the only one who keeps them open.
 	s.closeSockets()

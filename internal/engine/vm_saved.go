@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -47,12 +46,18 @@ func (v *vm) savedPath(b *vmBase, accel string, spec Spec) string {
 		return ""
 	}
 	sum := sha256.Sum256(fmt.Append(nil, b.qemu, b.version, st.Size(), st.ModTime().UnixNano(), b.image, b.initrd, b.modules, kernelWords,
-		accel, v.cpusOf(), v.memoryOf(spec), devices, Self().Boot))
-	return filepath.Join(v.vmCache(), savedPrefix+hex.EncodeToString(sum[:8]))
+		accel, v.cpusOf(), v.memoryOf(spec), devices))
+	return filepath.Join(v.vmCache(), savedNow()+hex.EncodeToString(sum[:8]))
 }
 
 // savedPrefix begins the names of saved machines.
 const savedPrefix = "saved-"
+
+// savedNow begins the names of those that were saved since this computer was booted: the processor's clock, and what it can, are others then.
+func savedNow() string {
+	sum := sha256.Sum256([]byte(Self().Boot))
+	return savedPrefix + hex.EncodeToString(sum[:4]) + "-"
+}
 
 // save saves a machine that waits for its setup, unless that can't be. What goes wrong with the file costs nothing but
 // the next start's time.
@@ -72,7 +77,7 @@ func (s *vmSession) save(ctx context.Context, path string) error {
 }
 
 // openSaved opens a saved machine, nil if there is none, and notes that it was used.
-func openSaved(path string) *os.File {
+func (v *vm) openSaved(path string) *os.File {
 	if path == "" || !ours(path) {
 		return nil
 	}
@@ -80,8 +85,7 @@ func openSaved(path string) *os.File {
 	if err != nil {
 		return nil
 	}
-	now := time.Now()
-	_ = os.Chtimes(path, now, now)
+	v.touch(path)
 	return f
 }
 
@@ -101,20 +105,10 @@ func dropFile(f *os.File) error {
 	return nil
 }
 
-// dropSaved removes the saved machines that were not used for the longest time.
+// dropSaved removes the saved machines of other boots, and of those of this one what was not used for the longest time.
 func (v *vm) dropSaved() {
-	entries, _ := os.ReadDir(v.vmCache())
-	var paths []string
-	used := map[string]time.Time{}
-	for _, e := range entries {
-		if st, err := e.Info(); err == nil && strings.HasPrefix(e.Name(), savedPrefix) {
-			p := filepath.Join(v.vmCache(), e.Name())
-			paths = append(paths, p)
-			used[p] = st.ModTime()
-		}
-	}
-	slices.SortFunc(paths, func(a, b string) int { return used[b].Compare(used[a]) })
-	for _, p := range paths[min(len(paths), maxSaved):] {
-		_ = os.Remove(p)
-	}
+	now := savedNow()
+	v.dropCached(savedPrefix, func(name string, rank int, _ time.Time) bool {
+		return strings.HasPrefix(name, now) && rank < maxSaved
+	})
 }
