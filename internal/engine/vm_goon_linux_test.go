@@ -7,7 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -145,6 +147,31 @@ func TestSavedDamaged(t *testing.T) {
 	}
 }
 
+// TestSavedDamagedAtOnce: all machines that meet a damaged file at once boot.
+func TestSavedDamagedAtOnce(t *testing.T) {
+	v, dir := fakeVM(t)
+	openFake(t, v, fakeSpec("first"))
+	touch(t, filepath.Join(dir, "damaged"), "")
+	// They wait for each other, so that all have the same file.
+	touch(t, filepath.Join(dir, "before"), "#!/bin/sh\ncase \" $* \" in *' -incoming '*) echo >>"+dir+"/met; while [ $(wc -l <"+dir+"/met) -lt 4 ]; do sleep 0.01; done;; esac\n")
+	var all sync.WaitGroup
+	for i := range 4 {
+		all.Go(func() {
+			s, err := v.Open(t.Context(), fakeSpec("machine-"+strconv.Itoa(i)))
+			if err == nil {
+				err = s.Close(t.Context())
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if all, saved := starts(t, dir); all != 9 || saved != 4 {
+		t.Errorf("%d starts, %d from where one was saved, want 9 and 4", all, saved)
+	}
+}
+
 // TestLaunchTouches: what a machine boots from is noted as used, for a plimsoll that has others.
 func TestLaunchTouches(t *testing.T) {
 	v, _ := fakeVM(t)
@@ -249,7 +276,11 @@ func TestWatchDaemon(t *testing.T) {
 	orphan = new(atomic.Pointer[process])
 	// As if nobody had asked yet how the machine ended.
 	late := &process{cmd: machine.cmd, waited: make(chan struct{})}
-	watchDaemon(daemon, late, orphan)
+	watched := make(chan struct{})
+	go func() { defer close(watched); watchDaemon(daemon, late, orphan) }()
+	time.Sleep(50 * time.Millisecond)
+	close(late.waited)
+	<-watched
 	if orphan.Load() != nil {
 		t.Error("the daemon is told to have ended before its machine")
 	}

@@ -143,13 +143,19 @@ func colon(words string) string {
 // watchDaemon ends a machine when its share's daemon is gone: the guest would wait for it for ever.
 func watchDaemon(d, machine *process, orphan *atomic.Pointer[process]) {
 	<-d.waited
-	// A machine that ended first took the daemon's connection along, though nobody may know of its end yet.
+	// A machine that ended first took the daemon's connection along, though nobody may have been told of its end yet.
+	grace := time.Duration(0)
 	if _, err := procfs.Running("/proc", machine.cmd.Process.Pid); errors.Is(err, fs.ErrNotExist) {
-		return
+		grace = hostGrace
 	}
 	select {
 	case <-machine.waited:
+		return
 	default:
+	}
+	select {
+	case <-machine.waited:
+	case <-time.After(grace):
 		orphan.Store(d)
 		machine.kill()
 	}
