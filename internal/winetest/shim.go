@@ -31,9 +31,9 @@ var prng = []byte{
 	0xc3, // ret
 }
 
-// Shim is a bcryptprimitives.dll with one function, ProcessPrng. The format is that of
+// shim is a bcryptprimitives.dll with one function, ProcessPrng. The format is that of
 // https://learn.microsoft.com/windows/win32/debug/pe-format.
-func Shim() []byte {
+func shim() []byte {
 	file := make([]byte, 2*rawAt)
 	le := binary.LittleEndian
 	copy(file, "MZ")

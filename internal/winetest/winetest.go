@@ -1,7 +1,7 @@
 // Package winetest runs programs for Windows in tests, under Wine.
 //
 // Wine before 9 lacks bcryptprimitives.dll, without which no Go program starts (Go 1.24 takes its
-// random seed from there). Shim makes one, so that Debian's Wine 8 will do.
+// random seed from there). shim makes one, so that Debian's Wine 8 will do.
 package winetest
 
 import (
@@ -46,12 +46,12 @@ func Find(t testing.TB) *Wine {
 			cancel()
 		}
 	})
-	if out, err := w.Run(t, "wineboot", "-i"); err != nil {
+	if out, err := w.run(t, "", "wineboot", "-i"); err != nil {
 		t.Fatalf("wineboot: %v\n%s", err, out)
 	}
 	dll := filepath.Join(w.Prefix, "drive_c", "windows", "system32", "bcryptprimitives.dll")
 	if _, err := os.Stat(dll); errors.Is(err, os.ErrNotExist) {
-		if err := os.WriteFile(dll, Shim(), 0o644); err != nil {
+		if err := os.WriteFile(dll, shim(), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -71,8 +71,15 @@ func find(name string) (string, error) {
 	return "", &exec.Error{Name: name, Err: exec.ErrNotFound}
 }
 
-// Run runs a program of Windows and returns what it printed. It is killed after three minutes.
+// Run runs a program of Windows in the root of drive C: and returns what it printed. There it sees no /proc or /sys, as on
+// Windows: Wine has the whole machine on another drive. It is killed after three minutes.
 func (w *Wine) Run(t testing.TB, exe string, args ...string) (string, error) {
+	t.Helper()
+	return w.run(t, filepath.Join(w.Prefix, "drive_c"), exe, args...)
+}
+
+// run is Run in dir, the current folder if that is empty.
+func (w *Wine) run(t testing.TB, dir, exe string, args ...string) (string, error) {
 	t.Helper()
 	wine, err := find("wine")
 	if err != nil {
@@ -87,7 +94,7 @@ func (w *Wine) Run(t testing.TB, exe string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	c := exec.CommandContext(ctx, wine, append([]string{exe}, args...)...)
-	c.Env, c.Stdout, c.Stderr = w.env, out, out
+	c.Env, c.Dir, c.Stdout, c.Stderr = w.env, dir, out, out
 	runErr := c.Run()
 	text, err := os.ReadFile(out.Name())
 	return string(text), errors.Join(runErr, err)
@@ -101,7 +108,7 @@ func RunTests(t testing.TB, names ...string) string {
 		t.Skip("builds a program")
 	}
 	w := Find(t)
-	out, err := w.Run(t, buildTests(t), "-test.v", "-test.run", "^("+strings.Join(names, "|")+")$")
+	out, err := w.run(t, "", buildTests(t), "-test.v", "-test.run", "^("+strings.Join(names, "|")+")$")
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
