@@ -38,11 +38,15 @@ func TestPlimsollExe(t *testing.T) {
 		{`diskspd --record --destructive C:\iotest.dat -b4K -d1 -W0 -w100 -c5M C:\iotest.dat`, []string{"Write IO\n"}},
 		{`fio --name=a --rw=randread --size=1m --number_ios=100 --filename=C\:\a.dat`, []string{"a: (groupid=0, jobs=1)"}},
 		{`results show last`, []string{": windows,", "host/dir/timespan 1"}},
+		{`doctor`, []string{"no      engine docker: no daemon's pipe at //./pipe/docker_engine\n", "fix: install and start Docker Desktop, or Docker Engine and its service (Start-Service docker), or set DOCKER_HOST\n"}},
 		{`version`, []string{"worker    windows/amd64 sha256:"}},
 	} {
 		out, err := w.Run(t, exe, append([]string{"--state", `C:\state`}, strings.Fields(c.line)...)...)
 		if err != nil {
 			t.Errorf("plimsoll.exe %s: %v\n%s", c.line, err, out)
+		}
+		if strings.Contains(out, "apt-get") {
+			t.Errorf("plimsoll.exe %s advises what Windows hasn't:\n%s", c.line, out)
 		}
 		for _, want := range c.wants {
 			if !strings.Contains(strings.ReplaceAll(out, "\r\n", "\n"), want) {

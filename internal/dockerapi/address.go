@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"github.com/moby/moby/client"
@@ -54,6 +55,8 @@ func find(asked string) (host, source string, err error) {
 	switch {
 	case !ok:
 		return "", source, fmt.Errorf("the daemon's address %q has no scheme", host)
+	case scheme == "npipe" && runtime.GOOS != "windows":
+		return "", source, fmt.Errorf("the daemon's address %q is a named pipe, which only Windows has", host)
 	case scheme == "unix", scheme == "npipe", scheme == "tcp", scheme == "http", scheme == "https":
 		return host, source, nil
 	case scheme == "ssh":

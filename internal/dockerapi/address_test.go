@@ -35,6 +35,7 @@ func TestFind(t *testing.T) {
 	}{
 		{name: "no scheme", asked: "localhost:2375", err: "no scheme"},
 		{name: "unknown scheme", asked: "gopher://x", err: "gopher"},
+		{name: "named pipe", asked: "npipe:////./pipe/docker_engine", err: "only Windows has"},
 		{name: "ssh", env: "ssh://me@far", err: "ssh -L"},
 		{name: "ssh context", context: "far", config: config, err: "ssh -L"},
 		{name: "no such context", context: "nosuch", config: config, err: `"nosuch"`},

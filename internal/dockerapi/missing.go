@@ -81,7 +81,8 @@ func (m machine) start() string {
 func unreachable(host, source, apiVersion string, err error) *Missing {
 	// The client hides the reason of a failed connection, so look at the socket.
 	cause, socket := err, ""
-	if u, uerr := url.Parse(host); uerr == nil && client.IsErrConnectionFailed(err) {
+	_, pipe := pipeOf(host) // Of a named pipe it tells.
+	if u, uerr := url.Parse(host); uerr == nil && !pipe && client.IsErrConnectionFailed(err) {
 		network, address := "tcp", u.Host
 		if u.Scheme == "unix" {
 			network, address = "unix", strings.TrimPrefix(host, "unix://")
@@ -103,6 +104,9 @@ func why(host, source, apiVersion string, err, cause error, here machine) *Missi
 	named := "" // Whoever named the address has to know which it is.
 	if source != "" {
 		named = ", which " + source + " names"
+	}
+	if pipe, ok := pipeOf(host); ok && m.whyPipe(pipe, named, source, cause, here) {
+		return m
 	}
 	var ne net.Error
 	var dns *net.DNSError

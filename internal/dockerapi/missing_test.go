@@ -45,6 +45,13 @@ func TestWhy(t *testing.T) {
 		{"tcp://h:1", "DOCKER_HOST", wrap(context.DeadlineExceeded), with(), "does not answer in time", "can be reached"},
 		{"unix:///s", "", errors.New("teapot"), with(), "teapot", "DOCKER_HOST"},
 		{"unix:///s", "", errors.New("readLoopPeekFailLocked: %!w(<nil>)"), with(), "is no Docker daemon", "DOCKER_HOST"},
+		{"npipe:////./pipe/e", "", wrap(fs.ErrNotExist), with(), "no daemon's pipe at //./pipe/e", "install and start Docker Desktop, or Docker Engine and its service (Start-Service docker), or set DOCKER_HOST"},
+		{"npipe:////./pipe/e", "", wrap(fs.ErrNotExist), with("docker"), "the docker command is installed, but no daemon is running: no pipe at //./pipe/e", "start Docker Desktop, or the service docker"},
+		{"npipe:////./pipe/e", "", wrap(fs.ErrNotExist), with("docker", "dockerd"), "Docker is installed, but its daemon isn't running: no pipe at //./pipe/e", "start its service as an administrator: Start-Service docker"},
+		{"npipe:////./pipe/e", "DOCKER_HOST", wrap(fs.ErrNotExist), with("docker"), "no daemon's pipe at //./pipe/e, which DOCKER_HOST names", "unset DOCKER_HOST"},
+		{"npipe:////./pipe/e", "the docker context far", wrap(fs.ErrPermission), with(), "may not use the pipe //./pipe/e, which the docker context far names", "net localgroup docker-users %USERNAME% /add"},
+		{"npipe:////./pipe/e", "", wrap(context.DeadlineExceeded), with(), "the daemon at //./pipe/e does not answer in time", "Restart-Service docker"},
+		{"npipe:////./pipe/e", "", errors.New("teapot"), with(), "teapot", "DOCKER_HOST"},
 	} {
 		got := why(x.host, x.source, "", x.cause, x.cause, x.here)
 		if !strings.Contains(got.Missing, x.missing) || !strings.Contains(got.Fix, x.fix) {

@@ -1,0 +1,44 @@
+package winetest
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/Microsoft/go-winio"
+)
+
+// ServePipe serves handler on a named pipe until the end of the test, and returns its address as in DOCKER_HOST. name is
+// that of the pipe alone.
+func ServePipe(t testing.TB, name string, handler http.Handler) string {
+	t.Helper()
+	path := `\\.\pipe\` + name
+	l, err := winio.ListenPipe(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := firstInstance(path)
+	s := &http.Server{Handler: handler}
+	go s.Serve(l)
+	t.Cleanup(func() {
+		if first != nil {
+			first.Close()
+		}
+		s.Close()
+	})
+	return "npipe:////./pipe/" + name
+}
+
+// firstInstance takes what Wine 8 gives the first client: the instance that holds the pipe's name for the listener, which
+// nobody serves. Windows has no client connect to one that may not be read or written; there it is nil.
+func firstInstance(path string) net.Conn {
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer cancel()
+	c, err := winio.DialPipeContext(ctx, path)
+	if err != nil {
+		return nil
+	}
+	return c
+}
