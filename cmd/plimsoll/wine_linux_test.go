@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,6 +30,12 @@ func TestPlimsollExe(t *testing.T) {
 	if _, err := workerbin.Bytes("windows", "amd64"); err == nil {
 		t.Error("a plimsoll for Linux carries the worker for Windows")
 	}
+	t.Run("lines", func(t *testing.T) { exeLines(t, w, exe) })
+	t.Run("flags", func(t *testing.T) { exeFlags(t, w, exe) })
+}
+
+// exeLines runs lines and looks at what is printed.
+func exeLines(t *testing.T, w *winetest.Wine, exe string) {
 	for _, c := range []struct {
 		line  string
 		wants []string
@@ -52,6 +59,44 @@ func TestPlimsollExe(t *testing.T) {
 			if !strings.Contains(strings.ReplaceAll(out, "\r\n", "\n"), want) {
 				t.Errorf("plimsoll.exe %s prints no %q:\n%s", c.line, want, out)
 			}
+		}
+	}
+}
+
+// exeFlags: the file that is measured is opened without buffers, or through the disk's cache, as the line says
+// (https://github.com/microsoft/diskspd/wiki/Command-line-and-parameters, -S; fio's HOWTO, direct and sync). Wine takes the
+// flags and goes on as without them, so that no figure tells.
+func exeFlags(t *testing.T, w *winetest.Wine, exe string) {
+	const target, fio = ` -b8K -d1 -W0 -o4 -t2 -r -w25 -c1M C:\flags.dat`, `fio --name=a --rw=randwrite --size=1m --number_ios=10 --filename=C\:\flags.dat`
+	const unbuffered, through, overlapped = winetest.NoBuffering, winetest.WriteThrough, winetest.Overlapped
+	for line, want := range map[string]uint32{
+		"diskspd -Sh" + target:          overlapped | unbuffered | through,
+		"diskspd -h" + target:           overlapped | unbuffered | through,
+		"diskspd -Suw" + target:         overlapped | unbuffered | through,
+		"diskspd -Su" + target:          overlapped | unbuffered,
+		"diskspd -Sw" + target:          overlapped | through,
+		"diskspd -Sb" + target:          overlapped,
+		"diskspd" + target:              overlapped,
+		fio + " --direct=1":             unbuffered,
+		fio + " --sync=1":               through,
+		fio + " --direct=1 --sync=sync": unbuffered | through,
+		fio:                             0,
+	} {
+		args := strings.Fields(line)
+		opens, err := w.Opened(t, `C:\flags.dat`, exe, append([]string{"--state", `C:\state`}, args...)...)
+		if err != nil {
+			t.Errorf("plimsoll.exe %s: %v", line, err)
+			continue
+		}
+		// The file is looked at and laid out before; each thread of overlapped I/O opens it again.
+		var measured []uint32
+		for i, flags := range opens {
+			if flags&overlapped != 0 || want&overlapped == 0 && i == len(opens)-1 {
+				measured = append(measured, flags&(overlapped|unbuffered|through))
+			}
+		}
+		if len(measured) == 0 || slices.ContainsFunc(measured, func(f uint32) bool { return f != want }) {
+			t.Errorf("plimsoll.exe %s measures a file opened with %#x of %#x, want %#x", line, measured, opens, want)
 		}
 	}
 }
