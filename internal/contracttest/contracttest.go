@@ -9,32 +9,69 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v3"
 )
 
-// A Description is the Engine's published description of its API.
-type Description struct{ doc map[string]any }
+// A Description is the Engine's published description of its API. It is safe for concurrent use.
+type Description struct {
+	doc map[string]any
+	// compiled holds schemas that were made ready, by the address of their map.
+	compiled sync.Map
+}
 
 // Read reads the description that the API's module brings.
 func Read(t *testing.T) *Description {
 	t.Helper()
-	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/moby/moby/api").Output()
+	s, err := read()
 	if err != nil {
-		t.Fatalf("where the API's module is: %v", err)
-	}
-	b, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(dir)), "swagger.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &Description{}
-	if err := yaml.Unmarshal(b, &s.doc); err != nil {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// read reads it once: its half megabyte takes a second.
+var read = sync.OnceValues(func() (*Description, error) {
+	path, err := file()
+	if err != nil {
+		return nil, err
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	s := &Description{}
+	return s, yaml.Unmarshal(b, &s.doc)
+})
+
+// envFile names the description's file to tests that run where no go command is.
+const envFile = "PLIMSOLL_TEST_ENGINE_API"
+
+// Export lets the programs that this test starts find the description, under Wine too.
+func Export(t *testing.T) {
+	t.Helper()
+	path, err := file()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(envFile, path)
+}
+
+func file() (string, error) {
+	if path := os.Getenv(envFile); path != "" {
+		return path, nil
+	}
+	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/moby/moby/api").Output()
+	if err != nil {
+		return "", fmt.Errorf("where the API's module is: %w", err)
+	}
+	return filepath.Join(strings.TrimSpace(string(dir)), "swagger.yaml"), nil
 }
 
 // At walks down the description: "definitions", "Resources".
@@ -51,14 +88,35 @@ func (s *Description) At(t *testing.T, keys ...string) map[string]any {
 }
 
 // Problems says how a body is not as a schema of the description has it, or has keys that the schema
-// doesn't know: a daemon passes over those without a word. A null is a key that is not there,
-// as the daemon takes it.
+// doesn't know, at any depth: a daemon passes over those without a word. A null is a value that is not there,
+// as the daemon takes it; its key has to be known all the same.
 func (s *Description) Problems(schema map[string]any, body string) (problems []string, err error) {
 	v, err := jsonschema.UnmarshalJSON(strings.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
+	raw, err := jsonschema.UnmarshalJSON(strings.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
 	v = withoutNull(v)
+	compiled, err := s.compile(schema)
+	if err != nil {
+		return nil, err
+	}
+	if err := compiled.Validate(v); err != nil {
+		problems = append(problems, err.Error())
+	}
+	problems = append(problems, s.unknown(schema, raw, "")...)
+	return problems, nil
+}
+
+// compile makes a schema ready, once: all definitions go into it.
+func (s *Description) compile(schema map[string]any) (*jsonschema.Schema, error) {
+	at := reflect.ValueOf(schema).Pointer()
+	if c, ok := s.compiled.Load(at); ok {
+		return c.(*jsonschema.Schema), nil
+	}
 	root := map[string]any{"$schema": "http://json-schema.org/draft-04/schema#", "allOf": []any{plainSchema(schema)}, "definitions": plainSchema(s.doc["definitions"])}
 	var b bytes.Buffer
 	if err := json.NewEncoder(&b).Encode(root); err != nil {
@@ -76,25 +134,8 @@ func (s *Description) Problems(schema map[string]any, body string) (problems []s
 	if err != nil {
 		return nil, err
 	}
-	if err := compiled.Validate(v); err != nil {
-		problems = append(problems, err.Error())
-	}
-	known := map[string]bool{}
-	s.Keys(schema, known)
-	for k := range v.(map[string]any) {
-		if !known[k] {
-			problems = append(problems, "unknown key "+k)
-		}
-	}
-	return problems, nil
-}
-
-// Check fails the test unless a body is as the description has it.
-func (s *Description) Check(t *testing.T, schema map[string]any, body string) {
-	t.Helper()
-	if problems, err := s.Problems(schema, body); err != nil || len(problems) > 0 {
-		t.Errorf("the request %s is not as the Engine's API has it: %v %v", body, problems, err)
-	}
+	s.compiled.Store(at, compiled)
+	return compiled, nil
 }
 
 // Keys collects the properties of a schema and of all that it is made of.
@@ -124,6 +165,9 @@ func plainSchema(v any) any {
 				continue
 			}
 			m[k] = plainSchema(x)
+		}
+		if enum, ok := m["enum"].([]any); ok && m["type"] == "string" && !slices.Contains(enum, any("")) {
+			m["enum"] = append(slices.Clip(enum), "") // The client sends it for what was not said, and the daemon has a default.
 		}
 		if typ, ok := m["type"].(string); ok && v["x-nullable"] == true {
 			m["type"] = []any{typ, "null"}
