@@ -305,10 +305,10 @@ func (s *dockerSession) describe(ctx context.Context, d *dockerDaemon, spec Spec
 	}
 	for _, m := range c.Mounts {
 		// A nameless volume goes away with the container, but a little later.
-		if spec.Place.Kind == place.Volume && spec.Volume == "" && m.Destination == img.data {
+		if spec.Place.Kind == place.Volume && spec.Volume == "" && sameInContainer(m.Destination, img.data, img) {
 			s.volume = m.Name
 		}
-		if spec.Source != nil && spec.Source.Kind == place.Volume && m.Destination == img.source() {
+		if spec.Source != nil && spec.Source.Kind == place.Volume && sameInContainer(m.Destination, img.source(), img) {
 			s.sourceVolume = m.Name
 		}
 	}
@@ -318,8 +318,8 @@ func (s *dockerSession) describe(ctx context.Context, d *dockerDaemon, spec Spec
 	if c.State != nil {
 		s.info.PID = dockerPID(c.State.Pid, s.id)
 	}
-	s.info.HostPath = s.hostPath(c, spec.Place, img.data, s.folder)
+	s.info.HostPath = s.hostPath(c, spec.Place, img, img.data, s.folder)
 	if spec.Source != nil {
-		s.info.SourcePath = s.hostPath(c, *spec.Source, img.source(), s.sourceFolder)
+		s.info.SourcePath = s.hostPath(c, *spec.Source, img, img.source(), s.sourceFolder)
 	}
 }

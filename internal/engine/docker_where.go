@@ -19,14 +19,14 @@ func isolationOf(h *container.HostConfig, spec Spec) string {
 
 // hostPath is where what is in a place is on the host, empty for memory and where unknown. target is its path in the container, folder
 // the host's of a bind.
-func (s *dockerSession) hostPath(c container.InspectResponse, p place.Spec, target, folder string) string {
+func (s *dockerSession) hostPath(c container.InspectResponse, p place.Spec, img *dockerImage, target, folder string) string {
 	switch p.Kind {
 	case place.Bind:
 		return folder
 	case place.Volume:
 		for _, m := range c.Mounts {
-			if m.Destination == target {
-				return m.Source + "/" + folderPrefix + s.name
+			if sameInContainer(m.Destination, target, img) {
+				return m.Source + img.separator() + folderPrefix + s.name
 			}
 		}
 	case place.Layer:

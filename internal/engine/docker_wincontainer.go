@@ -77,7 +77,27 @@ func checkWindows(spec Spec, d *dockerDaemon) error {
 	case spec.Limits.Latency > 0:
 		return no("limit latency", "Windows has no target of latency", "use io_maxiops and io_maxbandwidth")
 	}
+	for _, p := range spec.places() {
+		if p.Kind == place.Bind && !onDrive(p.Path) {
+			return no("place bind on "+p.Path, "Windows mounts folders of drives into containers, and this is on none", `give the share a drive for all users (New-SmbGlobalMapping -LocalPath G: -RemotePath \\SERVER\SHARE) and name that`)
+		}
+	}
 	return dockerLimits(d, spec, nil, &container.HostConfig{})
+}
+
+// onDrive reports whether a host's path on Windows is on a drive, as the daemon there wants it (moby's
+// daemon/volume/mounts/windows_parser.go, rxDestination): \\server\share isn't. What is relative is on the current drive.
+func onDrive(path string) bool {
+	path = strings.TrimPrefix(strings.ReplaceAll(path, "/", `\`), `\\?\`)
+	return !strings.HasPrefix(path, `\\`) && !strings.HasPrefix(strings.ToUpper(path), `UNC\`)
+}
+
+// sameInContainer reports whether two paths in a container are the same: Windows has no case, and takes either separator.
+func sameInContainer(a, b string, img *dockerImage) bool {
+	if !img.windows {
+		return a == b
+	}
+	return strings.EqualFold(strings.ReplaceAll(a, "/", `\`), strings.ReplaceAll(b, "/", `\`))
 }
 
 // askWindows asks for what is for devices as well, so that it is refused in the daemon's words: the devices themselves

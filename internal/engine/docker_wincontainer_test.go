@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -57,15 +57,19 @@ func (f *windowsFake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func newWindowsFake(t *testing.T) (*windowsFake, Engine) {
 	f := &windowsFake{}
-	s := httptest.NewServer(contracttest.Record(t, f))
-	t.Cleanup(s.Close)
-	worker := func(goos, goarch string) ([]byte, error) {
-		if goos != "windows" || goarch != "amd64" {
-			return nil, fmt.Errorf("asked for the worker of %s/%s", goos, goarch)
-		}
-		return []byte("MZ"), nil
+	return f, windowsEngine(serveFake(t, contracttest.Record(t, f)))
+}
+
+func windowsEngine(host string) Engine {
+	return NewDocker(DockerOptions{Host: host, Worker: windowsWorker})
+}
+
+// windowsWorker is no worker, and is for Windows alone.
+func windowsWorker(goos, goarch string) ([]byte, error) {
+	if goos != "windows" || goarch != "amd64" {
+		return nil, fmt.Errorf("asked for the worker of %s/%s", goos, goarch)
 	}
-	return f, NewDocker(DockerOptions{Host: "tcp://" + strings.TrimPrefix(s.URL, "http://"), Worker: worker})
+	return []byte("MZ"), nil
 }
 
 // TestDockerWindowsRequest: what a plan's limits and isolation become in the request that makes a Windows container; it is as
@@ -118,7 +122,7 @@ func TestDockerWindowsRequest(t *testing.T) {
 				!strings.HasPrefix(body.Entrypoint[3], `C:\plimsoll-data-`) || strings.Contains(strings.Join(body.Entrypoint, ""), "/") {
 				t.Errorf("the container is user %q's in %q and runs %q", body.User, body.WorkingDir, body.Entrypoint)
 			}
-			if len(f.paths) == 0 || !strings.Contains(f.paths[0], "/archive") || !strings.Contains(f.paths[0], "path=C%3A%5C") {
+			if len(f.paths) == 0 || !strings.Contains(f.paths[0], "/archive") || !strings.Contains(f.paths[0], "path="+url.QueryEscape(archiveRoot)) {
 				t.Errorf("the worker went to %q", f.paths)
 			}
 		})
@@ -174,7 +178,11 @@ func TestDockerWindowsRefuses(t *testing.T) {
 func TestDockerWindowsProbe(t *testing.T) {
 	_, e := newWindowsFake(t)
 	p := e.Probe(t.Context())
-	if !p.OK || !strings.Contains(strings.Join(p.Notes, "\n"), "need an image of Windows") || cmp.Diff([]place.Kind{place.Layer, place.Volume}, p.Places) != "" {
+	want := []place.Kind{place.Layer, place.Volume}
+	if onWindows { // The daemon's folders are this machine's.
+		want = append(want, place.Bind)
+	}
+	if !p.OK || !strings.Contains(strings.Join(p.Notes, "\n"), "need an image of Windows") || cmp.Diff(want, p.Places) != "" {
 		t.Errorf("Probe() = %+v", p)
 	}
 }

@@ -22,7 +22,7 @@ type Wine struct {
 	env    []string
 }
 
-// Find skips the test without Wine, and makes a prefix of the test's own otherwise. At the end of
+// Find skips the test without Wine, and makes a prefix of the test's own otherwise, with the drives C: and D:. At the end of
 // the test all of its processes are ended, and nothing of it is left.
 func Find(t testing.TB) *Wine {
 	t.Helper()
@@ -48,6 +48,10 @@ func Find(t testing.TB) *Wine {
 	})
 	if out, err := w.run(t, "", "wineboot", "-i"); err != nil {
 		t.Fatalf("wineboot: %v\n%s", err, out)
+	}
+	// A drive that isn't the system's.
+	if err := errors.Join(os.Mkdir(filepath.Join(w.Prefix, "drive_d"), 0o755), os.Symlink("../drive_d", filepath.Join(w.Prefix, "dosdevices", "d:"))); err != nil {
+		t.Fatal(err)
 	}
 	dll := filepath.Join(w.Prefix, "drive_c", "windows", "system32", "bcryptprimitives.dll")
 	if _, err := os.Stat(dll); errors.Is(err, os.ErrNotExist) {
