@@ -130,3 +130,26 @@ func TestResultsExportCSV(t *testing.T) {
 		t.Errorf("row of a failed trial: %v", failed)
 	}
 }
+
+// TestCSVIsolation: a trial's row says how its Windows containers were kept apart, each way once.
+func TestCSVIsolation(t *testing.T) {
+	for _, x := range []struct {
+		clients []string
+		want    string
+	}{{[]string{""}, ""}, {[]string{"hyperv", "hyperv"}, "hyperv"}, {[]string{"process", "hyperv"}, "process + hyperv"}} {
+		trial := &record.Trial{}
+		for _, isolation := range x.clients {
+			trial.Where = append(trial.Where, record.Where{Isolation: isolation})
+		}
+		var out strings.Builder
+		e := newCSVExporter(&out)
+		mustDo(t, e.run(nil))
+		mustDo(t, e.trial(trial))
+		e.out.Flush()
+		rows, err := csv.NewReader(strings.NewReader(out.String())).ReadAll()
+		mustDo(t, err)
+		if i := slices.Index(rows[0], "isolation"); i < 0 || rows[1][i] != x.want {
+			t.Errorf("%q: %q in column %d, want %q", x.clients, rows[1], i, x.want)
+		}
+	}
+}
