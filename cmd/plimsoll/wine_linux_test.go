@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -60,6 +61,12 @@ func exeLines(t *testing.T, w *winetest.Wine, exe string) {
 				t.Errorf("plimsoll.exe %s prints no %q:\n%s", c.line, want, out)
 			}
 		}
+	}
+	// No socket of Linux is asked.
+	out, err := w.Run(t, exe, "--state", `C:\state`, "limit", "show", "web")
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != exitCannot || !strings.Contains(out, "limits are set on Linux") || strings.Contains(out, "podman") {
+		t.Errorf("plimsoll.exe limit show web: %v\n%s", err, out)
 	}
 }
 
