@@ -22,11 +22,8 @@ func (v *vm) smbd() (string, error) {
 	if path, err := v.LookPath("smbd"); err == nil {
 		return path, nil
 	}
-	for _, d := range []string{"usr/sbin/smbd", "usr/local/sbin/smbd", "usr/local/samba/sbin/smbd"} {
-		path := filepath.Join(v.Root, d)
-		if st, err := os.Stat(path); err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0 {
-			return path, nil
-		}
+	if path := firstProgram(v.Root, "usr/sbin/smbd", "usr/local/sbin/smbd", "usr/local/samba/sbin/smbd"); path != "" {
+		return path, nil
 	}
 	return "", v.no("share smb", "smbd is not installed, which serves it", "install samba (its own services need not run), or use share: 9p")
 }

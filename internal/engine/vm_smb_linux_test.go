@@ -61,3 +61,27 @@ func TestConnectionPair(t *testing.T) {
 		}
 	}
 }
+
+// TestFirstProgram: what can't be run is passed over.
+func TestFirstProgram(t *testing.T) {
+	root := t.TempDir()
+	for name, mode := range map[string]os.FileMode{"a/smbd": 0, "b/smbd": 0o644, "c/smbd": 0o755, "d/smbd": 0o755} {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if mode == 0 {
+			if err := os.Mkdir(path, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		} else if err := os.WriteFile(path, nil, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := firstProgram(root, "none/smbd", "a/smbd", "b/smbd", "c/smbd", "d/smbd"), filepath.Join(root, "c/smbd"); got != want {
+		t.Errorf("firstProgram() = %q, want %q", got, want)
+	}
+	if got := firstProgram(root, "none/smbd", "a/smbd", "b/smbd"); got != "" {
+		t.Errorf("firstProgram() = %q of none", got)
+	}
+}

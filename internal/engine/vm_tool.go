@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 )
@@ -36,6 +38,18 @@ func (v *vm) tool(ctx context.Context, name string, args ...string) error {
 		return fmt.Errorf("%s: %w: %.500s", name, err, said)
 	}
 	return nil
+}
+
+// firstProgram is the path of the first program of names, below root, that is there and may be run; empty if none is. It is for those that
+// are on nobody's PATH.
+func firstProgram(root string, names ...string) string {
+	for _, name := range names {
+		path := filepath.Join(root, name)
+		if st, err := os.Stat(path); err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0 {
+			return path
+		}
+	}
+	return ""
 }
 
 // notRunning is the error of a program that did not say its version.
