@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 )
@@ -18,13 +17,7 @@ func (v *vm) daemonPath() string {
 	if path, err := v.LookPath("virtiofsd"); err == nil {
 		return path
 	}
-	for _, d := range shareDaemons {
-		path := filepath.Join(v.Root, d)
-		if st, err := os.Stat(path); err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0 {
-			return path
-		}
-	}
-	return ""
+	return firstProgram(v.Root, shareDaemons...)
 }
 
 // shareDaemon finds virtiofsd and asks what it is.
