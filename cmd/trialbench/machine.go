@@ -25,7 +25,7 @@ import (
 const (
 	mostBoot   = 6 * time.Second
 	mostGoOn   = 1500 * time.Millisecond
-	mostMemory = 300 << 20
+	mostMemory = 300_000_000
 )
 
 // shares are how machines get at what they measure, each by an engine with that share; nothing is the machine's own disk.
@@ -63,7 +63,7 @@ func startMachines(ctx context.Context, stdout io.Writer, o options, state strin
 		}
 	}
 	if most > 0 {
-		fmt.Fprintf(out, "memory of a machine, the most of these\t%d MiB\t\t<= %d MiB\t%s\n", most>>20, mostMemory>>20, goal.Verdict(most <= mostMemory))
+		fmt.Fprintf(out, "memory of a machine, the most of these\t%d MB\t\t<= %d MB\t%s\n", most/1e6, int64(mostMemory)/1e6, goal.Verdict(most <= mostMemory))
 	}
 	return out.Flush()
 }

@@ -72,8 +72,8 @@ func TestVMSaved(t *testing.T) {
 				a := openVM(t, e, string(kind)+"-"+string(rune('a'+i)), spec)
 				t.Logf("%s: %v to its hello", what, time.Since(begin))
 				appends(t, a)
-				if bytes := machineMemory(t); bytes <= 0 || bytes > 300<<20 {
-					t.Errorf("%s: the machine takes %d MiB, want 300 at most", what, bytes>>20)
+				if bytes := machineMemory(t); bytes <= 0 || bytes > 300_000_000 {
+					t.Errorf("%s: the machine takes %d MiB, want 286 at most", what, bytes>>20)
 				} else {
 					t.Logf("%s: the machine takes %d MiB", what, bytes>>20)
 				}
