@@ -66,7 +66,7 @@ func TestVMVirtioFSSuite(t *testing.T) {
 		state := t.TempDir()
 		enginetest.Suite{
 			New:    func(t *testing.T) engine.Engine { return engine.NewVM(o(t, state)) },
-			Places: []place.Kind{place.Bind},
+			Places: []place.Kind{place.Bind, place.Layer, place.Tmpfs},
 			Memory: true, Guest: true,
 		}.Run(t)
 	})
