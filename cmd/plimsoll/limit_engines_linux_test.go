@@ -259,6 +259,13 @@ func runBundle(t *testing.T, path, id, dir, cgroup string) (state string) {
 		}
 		c["linux"].(map[string]any)["resources"].(map[string]any)["cpu"] = map[string]any{"shares": 512}
 	})
+	startBundle(t, path, state, bundle, id)
+	return state
+}
+
+// startBundle has a runtime, whose state is in a folder, run a bundle's container until the test ends.
+func startBundle(t *testing.T, path, state, bundle, id string) {
+	t.Helper()
 	words, err := os.Create(filepath.Join(bundle, "words"))
 	if err != nil {
 		t.Fatal(err)
@@ -269,9 +276,8 @@ func runBundle(t *testing.T, path, id, dir, cgroup string) (state string) {
 	t.Cleanup(func() { exec.Command(path, "--root", state, "delete", "--force", id).Run() })
 	if err := run.Run(); err != nil {
 		b, _ := os.ReadFile(words.Name())
-		t.Fatalf("%s run: %v: %s", name, err, b)
+		t.Fatalf("%s run: %v: %s", path, err, b)
 	}
-	return state
 }
 
 // provesStored is proves of a container whose config.json has limits of its own.

@@ -45,18 +45,7 @@ func boundContainer(t *testing.T, binds map[string]string) (l limitLab, name str
 			c["mounts"] = append(c["mounts"].([]any), map[string]any{"destination": to, "type": "bind", "source": binds[to], "options": []string{"rbind", "rw"}})
 		}
 	})
-	words, err := os.Create(filepath.Join(bundle, "words"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer words.Close()
-	run := exec.Command(path, "--root", state, "run", "--detach", "--bundle", bundle, id)
-	run.Stdout, run.Stderr = words, words // The container keeps them open.
-	t.Cleanup(func() { exec.Command(path, "--root", state, "delete", "--force", id).Run() })
-	if err := run.Run(); err != nil {
-		b, _ := os.ReadFile(words.Name())
-		t.Fatalf("runc run: %v: %s", err, b)
-	}
+	startBundle(t, path, state, bundle, id)
 	return limitLab{target.Options{Runc: []string{state}}, t.TempDir()}, "oci:" + id
 }
 

@@ -26,7 +26,7 @@ const (
 // one that sleeps. What is in the pipes of its standard input and output, and nobody reads, is told too. Processes that are gone are left out; with none, it is empty.
 func Waits(root string, pid int) []string {
 	var lines []string
-	for _, p := range family(root, pid) {
+	for _, p := range append([]int{pid}, Descendants(root, pid)...) {
 		if len(lines) == mostProcesses {
 			return append(lines, "and more processes")
 		}
@@ -45,24 +45,6 @@ func Parent(root string, pid int) int {
 	}
 	parent, _ := strconv.Atoi(f[1])
 	return parent
-}
-
-// family lists a process, what it started, and what that started. The kernel may be built without the lists
-// (CONFIG_PROC_CHILDREN): then it is the process alone.
-func family(root string, pid int) []int {
-	all := []int{pid}
-	for i := 0; i < len(all) && len(all) <= 10*mostProcesses; i++ {
-		files, _ := filepath.Glob(filepath.Join(root, strconv.Itoa(all[i]), "task", "*", "children"))
-		for _, f := range files {
-			b, _ := os.ReadFile(f)
-			for _, word := range strings.Fields(string(b)) {
-				if child, err := strconv.Atoi(word); err == nil && !slices.Contains(all, child) {
-					all = append(all, child)
-				}
-			}
-		}
-	}
-	return all
 }
 
 // waits is the line of one process, "" if it is gone.
