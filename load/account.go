@@ -17,11 +17,14 @@ type account struct {
 	lat      [opCount]hist.Histogram
 	response [opCount]hist.Histogram
 	files    []fileAccount // of each file, if that is asked for
-	started  int64         // reads and writes taken up, ramp included
+	over     [opCount]overrun
+	first    ending     // of the reads and writes in over, that which ended first
+	crossed  []crossing // of a job with rounds
+	started  int64      // reads and writes taken up, ramp included
 	late     int64
 	maxLate  int64
-	unfinish int64
 	doneAt   int64
+	atPeer   int64 // time spent there
 	usage    ThreadUsage
 	_        [64]byte
 }
@@ -30,6 +33,7 @@ type account struct {
 type fileAccount struct {
 	bytes [2]int64
 	lat   [2]hist.Histogram
+	over  [2]overrun
 }
 
 // inFile counts one I/O in its file.
@@ -75,19 +79,33 @@ func (a *account) show() {
 
 // counted is what the thread counted of reads or writes, handed in or not.
 func (a *account) counted(op int) count {
-	h := a.handed[op]
-	return count{h.ops + int64(a.lat[op].Count()), h.bytes + a.bytes[op], h.lat + int64(a.lat[op].Sum())}
+	h, o := a.handed[op], a.over[op]
+	return count{h.ops + int64(a.lat[op].Count()) - o.n, h.bytes + a.bytes[op], h.lat + int64(a.lat[op].Sum()) - o.lat}
 }
 
-// sum adds up what the threads measured.
-func (r *Run) sum(res *Result) {
+// accounts are those of all threads.
+func (r *Run) accounts() []*account {
+	var all []*account
+	for _, t := range r.threads {
+		all = append(all, &t.acct)
+	}
+	return all
+}
+
+// sums are what the reads and the writes of the window came to: of all, and of each lane where Job.PerJob asks for that.
+type sums struct {
+	all   [2]count
+	lanes [][2]count
+}
+
+// sum adds up what the threads measured, each in its account.
+func (r *Run) sum(res *Result, accounts []*account) (s sums) {
 	var all account
 	first, last := int64(-1), int64(0)
 	if r.book != nil {
 		all.merge(&r.book.total)
 	}
-	for _, t := range r.threads {
-		a := &t.acct
+	for _, a := range accounts {
 		all.merge(a)
 		all.usage = all.usage.plus(a.usage, 1)
 		if first < 0 || a.doneAt < first {
@@ -97,26 +115,40 @@ func (r *Run) sum(res *Result) {
 	}
 	res.FirstDone = time.Duration(max(first-r.begin.Load(), 0))
 	res.LastDone = time.Duration(max(last-r.begin.Load(), 0))
-	res.Late, res.MaxLate, res.Unfinished = all.late, time.Duration(all.maxLate), all.unfinish
-	res.Missed = r.missed(all.started)
+	res.Late, res.MaxLate = all.late, time.Duration(all.maxLate)
+	res.Missed, res.AtPeer = r.missed(all.started), time.Duration(all.atPeer)
 	res.Classes, res.Threads = r.classes(&all), all.usage
+	res.Drained = all.drained(r.end.Load())
+	res.Trace = r.traced()
+	s.all = all.readsAndWrites()
 	if !r.job.PerJob {
-		return
+		return s
 	}
+	per := len(accounts) / len(r.lanes)
 	for i := range r.lanes {
 		var one account
 		j := JobResult{}
-		for _, t := range r.laneThreads(i) {
-			one.merge(&t.acct)
-			one.usage = one.usage.plus(t.acct.usage, 1)
-			j.Done = max(j.Done, time.Duration(t.acct.doneAt-r.begin.Load()))
+		for _, a := range accounts[i*per : (i+1)*per] {
+			one.merge(a)
+			one.usage = one.usage.plus(a.usage, 1)
+			j.Done = max(j.Done, time.Duration(a.doneAt-r.begin.Load()))
 		}
+		s.lanes = append(s.lanes, one.readsAndWrites())
 		j.Classes, j.Threads = r.classes(&one), one.usage
 		for k := range one.files {
 			j.Files = append(j.Files, FileResult{r.fileClasses(&one.files[k])})
 		}
 		res.Jobs = append(res.Jobs, j)
 	}
+	return s
+}
+
+// readsAndWrites is what was counted of both.
+func (a *account) readsAndWrites() (all [2]count) {
+	for op := range all {
+		all[op] = a.counted(op)
+	}
+	return all
 }
 
 // merge adds what b counted to a.
@@ -125,7 +157,10 @@ func (a *account) merge(b *account) {
 		a.lat[op].Merge(&b.lat[op])
 		a.response[op].Merge(&b.response[op])
 		a.bytes[op] += b.bytes[op]
+		a.over[op].add(b.over[op])
 	}
+	a.first = earlier(a.first, b.first)
+	a.crossed = append(a.crossed, b.crossed...)
 	if len(a.files) < len(b.files) {
 		a.files = make([]fileAccount, len(b.files))
 	}
@@ -133,22 +168,28 @@ func (a *account) merge(b *account) {
 		for op := range b.files[i].lat {
 			a.files[i].lat[op].Merge(&b.files[i].lat[op])
 			a.files[i].bytes[op] += b.files[i].bytes[op]
+			a.files[i].over[op].add(b.files[i].over[op])
 		}
 	}
 	a.started += b.started
+	a.atPeer += b.atPeer
 	a.late += b.late
 	a.maxLate = max(a.maxLate, b.maxLate)
-	a.unfinish += b.unfinish
+}
+
+// newClass is a class of which lat holds all latencies, those of over among them.
+func newClass(name string, bytes int64, lat *hist.Histogram, over overrun) Class {
+	return Class{Name: name, Ops: int64(lat.Count()) - over.n, Bytes: bytes, InFlight: over.n, AtLeast: over.atLeast, Lat: lat}
 }
 
 // classes are the job's kinds of operation with what a holds of them.
 func (r *Run) classes(a *account) []Class {
 	var all []Class
-	for op, name := range opNames {
+	for op := range opCount {
 		if !r.has(op) {
 			continue
 		}
-		c := Class{Name: name, Ops: int64(a.lat[op].Count()), Bytes: a.bytes[op], Lat: &a.lat[op]}
+		c := newClass(r.opName(op), a.bytes[op], &a.lat[op], a.over[op])
 		if op != opSync && r.pace.open {
 			c.Response = &a.response[op]
 		}
@@ -162,10 +203,18 @@ func (r *Run) fileClasses(f *fileAccount) []Class {
 	var all []Class
 	for op := range f.lat {
 		if r.has(op) {
-			all = append(all, Class{Name: opNames[op], Ops: int64(f.lat[op].Count()), Bytes: f.bytes[op], Lat: &f.lat[op]})
+			all = append(all, newClass(r.opName(op), f.bytes[op], &f.lat[op], f.over[op]))
 		}
 	}
 	return all
+}
+
+// opName is what an operation of the job is called.
+func (r *Run) opName(op int) string {
+	if op == opRead && r.job.trims() {
+		return Trim
+	}
+	return opNames[op]
 }
 
 // has reports whether the job has operations of the kind.

@@ -37,8 +37,9 @@ type buffers struct {
 	// dedupe is the percentage of writes that are segment dup, which is never stamped.
 	dedupe uint64
 	dup    uint32
-	// unit is what Verify stamps; 0: it doesn't. run is its stamp of the run.
+	// unit is what Verify stamps; 0: it doesn't. run is its stamp of the run. only is the pattern that is looked for instead of stamps.
 	unit int64
+	only []byte
 	run  uint64
 }
 
@@ -46,10 +47,13 @@ type buffers struct {
 // share a lane's pool.
 func newBuffers(j Job, depth, share int, seed uint64) (*buffers, error) {
 	b := &buffers{
-		stride: (j.maxBlock() + pageSize - 1) &^ (pageSize - 1), plain: j.Data == DataZero || j.Data == DataPattern || j.Data == DataSource,
+		stride: (j.maxBlock() + pageSize - 1) &^ (pageSize - 1), plain: j.Data == DataZero || j.Data == DataPattern && (!j.Verify || j.PatternOnly) || j.Data == DataSource || j.Peer != "",
 		dedupe: uint64(j.Dedupe), unit: j.VerifyUnit(), run: j.RandSeed,
 	}
-	if j.reads() {
+	if j.PatternOnly {
+		b.only = j.Pattern
+	}
+	if j.Reads() {
 		b.reads = depth
 	}
 	segs := 0

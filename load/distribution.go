@@ -14,10 +14,10 @@ type Distribution struct {
 	// Kind is random, zipf, pareto, normal, zoned or zoned_abs.
 	Kind string
 	// Param is the theta of zipf (over 0), the h of pareto (0 to 1: with 0.2, 80 % of
-	// the I/Os go to 20 % of the blocks), or the standard deviation of normal in percent of the region.
+	// the I/Os go to 20 % of the blocks), or by how many percent of the blocks normal's ranks deviate further.
 	Param float64
-	// Center is where the block is that zipf and pareto visit most often, or the middle of normal: a share of the region from
-	// its start, 0 to 1. nil: any block, the same for a seed, and 0.5 for normal.
+	// Center is where the block is that zipf and pareto visit most often: a share of the region from its start, 0 to 1. nil: any block, the same
+	// for a seed. normal's blocks lie all over the region in any case, as with fio 3.33.
 	Center *float64
 	// Zones are those of zoned and zoned_abs, from the start of the region on.
 	Zones []Zone
@@ -93,7 +93,7 @@ func (d Distribution) check() error {
 		}
 	case Normal:
 		if bad || d.Param < 0 || d.Param > 100 {
-			return fmt.Errorf("normal:%v: the deviation has to be from 0 to 100 percent of the region", d.Param)
+			return fmt.Errorf("normal:%v: the deviation has to be from 0 to 100 percent of the blocks", d.Param)
 		}
 	}
 	return nil
@@ -171,13 +171,7 @@ func newDistribution(d Distribution, n uint64, align int64, seed uint64) distrib
 	case Pareto:
 		return &pareto{n: float64(n), power: math.Log(d.Param) / math.Log(1-d.Param), scatter: scatter}
 	case Normal:
-		if d.Param > 0 {
-			b := &normal{n: float64(n), dev: max(float64(n)*d.Param/100, 1), middle: float64(n) / 2}
-			if d.Center != nil {
-				b.around, b.middle = true, float64(n)**d.Center
-			}
-			return b
-		}
+		return &normal{n: float64(n), dev: min(math.Ceil(float64(n)*d.Param/100), float64(n)/2), scatter: scatter}
 	case Zoned, ZonedAbs:
 		return newZones(d, n, align)
 	}
@@ -255,29 +249,23 @@ func (p *pareto) next(g *generator) uint64 {
 	return p.scatter.at(uint64(min(p.n*math.Pow(g.float(), p.power), p.n-1)))
 }
 
-// normal is bell-shaped around the middle of the region, cut off at its ends; with a center it goes on at the other end, as
-// fio's does.
+// normal draws ranks that are bell-shaped around the middle one: the mean of normalDraws even ones, moved evenly by up to half of dev to
+// either side. The ranks are scattered over the region, with a center too, as fio 3.33 does (lib/gauss.c).
 type normal struct {
-	n, dev, middle float64
-	around         bool
+	n, dev  float64
+	scatter scattering
 }
 
+// normalDraws is fio's GAUSS_ITERS.
+const normalDraws = 12
+
 func (d *normal) next(g *generator) uint64 {
-	for {
-		// The polar method of Marsaglia and Bray.
-		x, y := 2*g.float()-1, 2*g.float()-1
-		s := x*x + y*y
-		if s >= 1 || s == 0 {
-			continue
-		}
-		v := d.middle + d.dev*x*math.Sqrt(-2*math.Log(s)/s)
-		if d.around {
-			v = math.Mod(math.Mod(v, d.n)+d.n, d.n)
-		}
-		if v >= 0 && v < d.n {
-			return uint64(v)
-		}
+	sum := 0.0
+	for range normalDraws {
+		sum += g.float()
 	}
+	v := sum/normalDraws*d.n + (g.float()-0.5)*d.dev
+	return d.scatter.at(uint64(min(max(v, 0), d.n-1)))
 }
 
 // zones are uniform within each zone.

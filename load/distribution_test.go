@@ -86,20 +86,6 @@ func TestParetoIsSelfSimilar(t *testing.T) {
 	}
 }
 
-func TestNormalIsBellShaped(t *testing.T) {
-	const n, total = 1000, 200000
-	sum, square := 0.0, 0.0
-	for i, s := range visits(t, "normal:10", n, total) {
-		sum += s * float64(i)
-		square += s * float64(i) * float64(i)
-	}
-	mean := sum / total
-	dev := math.Sqrt(square/total - mean*mean)
-	if math.Abs(mean-500) > 2 || math.Abs(dev-100) > 2 {
-		t.Errorf("mean %v, deviation %v; want 500 and 100", mean, dev)
-	}
-}
-
 func TestZones(t *testing.T) {
 	const n, total = 1000, 200000
 	for _, dist := range []string{"zoned:60/10:30/20:8/30:2/40", "zoned_abs:60/400k:30/800k:8/1200k:2"} {

@@ -24,16 +24,17 @@ type slot struct {
 	buf   uintptr
 	done  int64 // bytes transferred by earlier tries
 	seg   uint32
-	size  int32  // of the whole I/O, in bytes
+	size  int64  // of the whole I/O, in bytes
 	file  uint16 // index of the target
 	op    uint8
 	// walk is where the slot's next I/O goes, in bytes from the region's start, if each walks by itself.
 	walk int64
-	// counted: it was taken up in the measured window, out of the budget.
-	counted bool
+	// counted: it was taken up in the measured window, out of the budget. busy: it is in flight.
+	counted, busy bool
 }
 
-// A completion is the end of one try: res is the number of bytes or -errno.
+// A completion is the end of one try: res is the number of bytes or -errno. Of a trim, which may have more than 2 GiB, it is the lower
+// half of that number, which is none of an errno: that is no multiple of a sector.
 type completion struct {
 	slot uint32
 	res  int32
@@ -61,7 +62,7 @@ type nullEngine struct {
 func (e *nullEngine) run(batch []uint32, _ int, _ time.Duration) ([]completion, error) {
 	out := e.out[:0]
 	for _, s := range batch {
-		out = append(out, completion{s, e.slots[s].size})
+		out = append(out, completion{s, int32(e.slots[s].size)})
 	}
 	e.out = out
 	return out, nil

@@ -102,3 +102,11 @@ func (e *EngineError) Error() string {
 
 // Unwrap returns what the kernel said.
 func (e *EngineError) Unwrap() error { return e.Err }
+
+// A ReplacedError says that the file at a path is no longer the one that the caller looked at. Nothing was read or written.
+type ReplacedError struct{ Path string }
+
+// Error implements error.
+func (e *ReplacedError) Error() string {
+	return fmt.Sprintf("%s: another file took its place after it was looked at; nothing was written", e.Path)
+}

@@ -236,7 +236,7 @@ func TestLatenessIsOfTheWindow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := res.Ops() + res.Unfinished; res.Late > n {
+	if n := res.Ops() + res.InFlight(); res.Late > n {
 		t.Errorf("%d I/Os were late of the %d that the window had: those of the ramp must not count", res.Late, n)
 	}
 }

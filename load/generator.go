@@ -22,11 +22,19 @@ type generator struct {
 	readShare uint64
 	random    bool
 	pass      permutation // of the blocks, if bits != 0
-	cursor    *[2]cursor  // of reads and writes
-	shared    bool        // cursor belongs to several threads
+	cursor    *cursors
+	shared    bool // cursor belongs to several threads
+	// room is how many bytes the next I/O may have at most, if one of its sizes fits.
+	room int64
 	// vary is what the job asks for beyond blocks of one size in one file; nil: nothing.
 	vary *variety
 }
+
+// cursors are those of a file: where its reads and its writes are, in blocks or in bytes, and the visits of a pass.
+type cursors [3]cursor
+
+// passVisits is the cursor that numbers the visits of random blocks, which positions are none of.
+const passVisits = 2
 
 // A cursor counts: in own if it belongs to one thread, because an atomic
 // addition costs 20 cycles, else in n. Each has a cache line of its own.
@@ -88,7 +96,7 @@ func (g *generator) next(sl *slot) {
 	case g.random && g.pass.bits == 0:
 		n = g.below(g.blocks)
 	case g.random:
-		n = g.pass.turn(g.cursor[0].next(g.shared), g.blocks)
+		n = g.pass.turn(g.cursor[passVisits].next(g.shared), g.blocks)
 	default:
 		// Reads and writes of rw=rw walk the file independently, as in fio.
 		n = g.cursor[sl.op].next(g.shared)
@@ -96,7 +104,7 @@ func (g *generator) next(sl *slot) {
 			n %= g.blocks
 		}
 	}
-	sl.off, sl.size = g.base+int64(n)*g.bs, int32(g.bs)
+	sl.off, sl.size = g.base+int64(n)*g.bs, g.bs
 }
 
 // A permutation maps 0..n-1 onto itself in an irregular order, without memory: a

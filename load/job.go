@@ -10,6 +10,9 @@ const (
 	RandWrite = "randwrite"
 	RW        = "rw"
 	RandRW    = "randrw"
+	// Trim and RandTrim discard blocks of a block device, one at a time in each thread. The data there is lost.
+	Trim     = "trim"
+	RandTrim = "randtrim"
 )
 
 // Names of the I/O engines, from the strongest to the weakest, as fio calls
@@ -43,7 +46,7 @@ const (
 // field means fio's default unless its comment says otherwise. Times are
 // nanoseconds in JSON; sizes are bytes.
 type Job struct {
-	// RW is the pattern: read, write, randread, randwrite, rw or randrw. Writes
+	// RW is the pattern: read, write, randread, randwrite, rw, randrw, trim or randtrim. Writes
 	// overwrite what is in the file. Random offsets are uniform, with replacement (fio's
 	// norandommap), unless the job makes one pass; reads and writes of rw walk the file independently.
 	RW string `json:"rw"`
@@ -97,6 +100,10 @@ type Job struct {
 	// Tail lets the last I/O of a pass be shorter than BS, where the region is no whole number of them: at the end of a file
 	// that is read from beginning to end, once, by one thread of psync, as dd does. Else what is left there isn't done.
 	Tail bool `json:"tail,omitempty"`
+	// Peer is the other end of a copy, as dd makes one: the device that each write's data is read from right before it, or
+	// that each read's data is written to right after it. The time at the peer is in the window, and in no I/O's latency. It is
+	// one of PeerZero, PeerRandom and PeerNull, for one thread of psync.
+	Peer string `json:"peer,omitempty"`
 	// Runtime is the measured time, RampTime the unmeasured time before it, StartDelay
 	// the time before that in which nothing is done.
 	// Runtime 0 means one pass, or as IOSize, NumberIOs or Loops say: as many I/Os as the region has blocks. They touch
@@ -116,7 +123,8 @@ type Job struct {
 	// Loops repeats a job without Runtime that often. 0 is 1.
 	Loops int64 `json:"loops,omitempty"`
 	// RandomMap visits each block once before any comes twice, as fio does
-	// without norandommap. A job of one pass always does.
+	// without norandommap. A job of one pass always does, but with several sizes or a BlockAlign other than BS, which have no map. Runs of
+	// RWNumber and PercentageRandom have those begin at such blocks that are at a random offset.
 	RandomMap bool `json:"random_map,omitempty"`
 	// Distribution is how often the blocks of a random pattern are visited, in the words of fio's
 	// random_distribution: random (the default), zipf:THETA, pareto:H,
@@ -125,6 +133,8 @@ type Job struct {
 	// PercentageRandom is which share of a random pattern's I/Os go to a random
 	// offset; the others follow the I/O before them. nil: 100.
 	PercentageRandom *int `json:"percentage_random,omitempty"`
+	// PercentageRandomWrites is that share of the writes, where it is another one than that of the reads. nil: PercentageRandom.
+	PercentageRandomWrites *int `json:"percentage_random_writes,omitempty"`
 	// Direct asks for O_DIRECT. Default buffered, as in fio.
 	Direct bool `json:"direct,omitempty"`
 	// DropCache drops what a thread's I/Os touch from the page cache, as far as the kernel lets go, before each pass over the region but the
@@ -136,12 +146,17 @@ type Job struct {
 	Hint string `json:"hint,omitempty"`
 	// LargePages takes the buffers from the pages that Linux keeps for that (vm.nr_hugepages). There is no silent fallback.
 	LargePages bool `json:"large_pages,omitempty"`
+	// Append opens the file with O_APPEND: on Linux each write goes to the end of the file, whatever Offset says. A stage sets Offset to
+	// where the end is at the start.
+	Append bool `json:"append,omitempty"`
 	// Sync opens the file with O_DSYNC ("dsync") or O_SYNC ("sync").
 	Sync string `json:"sync,omitempty"`
 	// Fsync and FDataSync sync the file after every that many writes of a thread (0:
 	// never), when those in flight are complete.
 	Fsync     int `json:"fsync,omitempty"`
 	FDataSync int `json:"fdatasync,omitempty"`
+	// SyncReads has a mixed job sync after each read too, from such a sync to the next write, as fio does.
+	SyncReads bool `json:"sync_reads,omitempty"`
 	// EndFsync syncs the file once at the end, inside the measured time.
 	EndFsync bool `json:"end_fsync,omitempty"`
 	// EndDataOnly makes that sync one of the data only (fdatasync).
@@ -179,8 +194,12 @@ type Job struct {
 	Compress int `json:"buffer_compress_percentage,omitempty"`
 	Dedupe   int `json:"dedupe_percentage,omitempty"`
 	// Verify stamps what is written with offset, sequence and checksum, and checks the stamp of
-	// what is read; a block that isn't what it should be is a *VerifyError, which ends the run.
+	// what is read; a block that isn't what it should be is a *VerifyError, which ends the run. A mixed job only stamps: it reads
+	// what it hasn't written yet, too.
 	Verify bool `json:"verify,omitempty"`
+	// PatternOnly, with Verify and DataPattern, stamps nothing: each block that is read has to be Pattern over and over, from the block's
+	// beginning, as it was written. A block of the same pattern elsewhere, or of an earlier run, is not told apart.
+	PatternOnly bool `json:"pattern_only,omitempty"`
 	// RandSeed makes the offsets and the data repeatable. 0: a fixed seed.
 	RandSeed uint64 `json:"randseed,omitempty"`
 	// IOEngine is io_uring, linux-aio, psync, null, or windows-iocp on Windows. Empty: the strongest that
@@ -199,6 +218,9 @@ type Job struct {
 	// SampleEvery is the interval of Result.Samples, at least 10 ms. 0: that of the function of that name. With PerJob each
 	// JobResult has samples too.
 	SampleEvery time.Duration `json:"sample_every,omitempty"`
+	// Trace is how many I/Os Result.Trace keeps at most, from the beginning of the window on: up to MaxTrace. The threads share them, and
+	// have their memory from the start.
+	Trace int `json:"trace,omitempty"`
 }
 
 // OpenLoop reports whether I/Os arrive by a schedule, whatever becomes of those before.
@@ -281,6 +303,22 @@ func (j Job) BlockSizes() (least, mean, most int64) {
 		sum += o.share * meanSize(j.BS, split)
 	}
 	return least, int64(sum), most
+}
+
+// MeanSizes are the mean sizes in bytes of the job's reads and of its writes; 0 for what it doesn't do.
+func (j Job) MeanSizes() (read, write int64) {
+	j = j.WithDefaults()
+	share := 50
+	if j.RWMixRead != nil {
+		share = *j.RWMixRead
+	}
+	if j.reads() && share > 0 {
+		read = int64(meanSize(j.BS, j.ReadSplit))
+	}
+	if j.writes() && (share < 100 || !j.mixed()) {
+		write = int64(meanSize(j.BS, j.WriteSplit))
+	}
+	return read, write
 }
 
 // Kinds of written data (Job.Data).

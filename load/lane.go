@@ -13,7 +13,7 @@ type lane struct {
 	size   int64 // of the region, in bytes
 	blocks uint64
 	// cursors are those of each file; those of the first lane with SharedCursor.
-	cursors [][2]cursor
+	cursors []cursors
 	turns   *cursor
 	// start is the place of the first I/O, in bytes from base.
 	start int64
@@ -44,7 +44,7 @@ func newLanes(j Job, size int64, shared bool) []*lane {
 			l.blocks = end - first
 			l.size = int64(l.blocks-1)*unit + j.BS
 		}
-		l.cursors, l.turns = make([][2]cursor, j.fileCount()), new(cursor)
+		l.cursors, l.turns = make([]cursors, j.fileCount()), new(cursor)
 		if j.SharedCursor && i > 0 {
 			l.cursors, l.turns = lanes[0].cursors, lanes[0].turns
 		}
@@ -63,7 +63,7 @@ func (l *lane) startAt(at uint64) {
 		return
 	}
 	for i := range l.cursors {
-		for op := range l.cursors[i] {
+		for op := range l.cursors[i][:passVisits] {
 			l.cursors[i][op].own = at
 			l.cursors[i][op].n.Store(at)
 		}
@@ -142,6 +142,14 @@ func times(a, b int64) int64 {
 	return math.MaxInt64
 }
 
+// room is how many bytes are left for an I/O that counts; one that doesn't may be of any size.
+func (l *lane) room(counted bool) int64 {
+	if !counted {
+		return math.MaxInt64
+	}
+	return l.bytes.Load()
+}
+
 // take takes one I/O off the budget and reports whether there was one.
 func (l *lane) take() bool {
 	if l.budget.Load() <= 0 || l.bytes.Load() <= 0 {
@@ -155,7 +163,7 @@ func (l *lane) generator(j Job, n int) generator {
 	g := generator{
 		base: l.base, bs: j.BS, blocks: l.blocks,
 		random: j.random(), cursor: &l.cursors[0], shared: l.shared,
-		rng: j.RandSeed + uint64(n)*0x9e3779b97f4a7c15,
+		rng: j.RandSeed + uint64(n)*0x9e3779b97f4a7c15, room: math.MaxInt64,
 	}
 	switch {
 	case j.mixed():
@@ -167,7 +175,7 @@ func (l *lane) generator(j Job, n int) generator {
 	case j.reads():
 		g.readShare = 1 << 32
 	}
-	if g.random && (j.RandomMap || j.Runtime == 0) && !j.split() && j.Distribution == "" {
+	if g.random && (j.RandomMap || j.Runtime == 0) && !j.split() && j.Distribution == "" && j.align() == j.BS {
 		g.pass = newPermutation(l.blocks, j.RandSeed)
 	}
 	g.vary = l.variety(j)
@@ -180,23 +188,29 @@ func (l *lane) generator(j Job, n int) generator {
 func (l *lane) variety(j Job) *variety {
 	if j.RWNumber == 0 && !j.split() && j.BlockAlign == 0 && !j.SharedCursor && j.fileCount() == 1 &&
 		!j.OneSequence && !j.Parallel && j.StartIncrement == 0 && !j.Tail &&
-		j.Distribution == "" && j.PercentageRandom == nil {
+		j.Distribution == "" && j.PercentageRandom == nil && j.PercentageRandomWrites == nil {
 		return nil
 	}
 	v := &variety{
 		sizes: [2]sizes{newSizes(j.BS, j.ReadSplit), newSizes(j.BS, j.WriteSplit)},
-		size:  l.size, align: j.align(), random: 1 << 32,
+		size:  l.size, align: j.align(), random: [2]uint64{1 << 32, 1 << 32},
 		files: uint64(j.fileCount()), service: j.FileService,
 		one: j.OneSequence, alone: j.Parallel, tail: j.Tail,
 		turns: l.turns, perFile: max(l.blocks, 1), cursors: l.cursors,
 	}
 	if j.random() {
 		v.run = j.RWNumber
+		if (v.run > 1 || j.PercentageRandom != nil) && !v.one {
+			v.at = make([][2]int64, j.fileCount())
+		}
 	} else {
 		v.step = j.RWNumber
 	}
 	if p := j.PercentageRandom; p != nil {
-		v.random = uint64(*p) << 32 / 100
+		v.random = [2]uint64{uint64(*p) << 32 / 100, uint64(*p) << 32 / 100}
+	}
+	if p := j.PercentageRandomWrites; p != nil {
+		v.random[opWrite] = uint64(*p) << 32 / 100
 	}
 	if d, err := ParseDistribution(j.Distribution); err == nil {
 		n := uint64(max((l.size-min(v.sizes[0].max, v.sizes[1].max))/v.align+1, 1))

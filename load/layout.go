@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"fmt"
+	"os"
 	"time"
 )
 
@@ -47,15 +48,25 @@ func (e *ExistsError) Error() string {
 // delayed extent, which is then verified. The file is dropped from the page cache. On an error or when
 // ctx is done a partial file is removed. A file that doesn't fit is a *SpaceError.
 func Layout(ctx context.Context, path string, size int64, opt LayoutOptions) (LayoutResult, error) {
+	f, res, err := LayoutFile(ctx, path, size, opt)
+	if f != nil {
+		f.Close() // It is synced.
+	}
+	return res, err
+}
+
+// LayoutFile is Layout for a caller who goes on with the very file that was laid out, whatever its path leads to by then. The file is
+// nil with an error, and one that was reused.
+func LayoutFile(ctx context.Context, path string, size int64, opt LayoutOptions) (*os.File, LayoutResult, error) {
 	if size <= 0 {
-		return LayoutResult{}, fmt.Errorf("layout %s: size %d has to be positive", path, size)
+		return nil, LayoutResult{}, fmt.Errorf("layout %s: size %d has to be positive", path, size)
 	}
 	if opt.Seed == 0 {
 		opt.Seed = defaultSeed
 	}
-	res, err := layout(ctx, path, size, opt)
+	f, res, err := layout(ctx, path, size, opt)
 	if err != nil {
-		return res, fmt.Errorf("layout: %w", err)
+		return nil, res, fmt.Errorf("layout: %w", err)
 	}
-	return res, nil
+	return f, res, nil
 }

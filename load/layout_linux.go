@@ -29,16 +29,16 @@ type writer struct {
 	next   atomic.Int64 // offset of the next chunk
 }
 
-func layout(ctx context.Context, path string, size int64, opt LayoutOptions) (res LayoutResult, err error) {
+func layout(ctx context.Context, path string, size int64, opt LayoutOptions) (f *os.File, res LayoutResult, err error) {
 	w := &writer{path: path, fd: -1, size: size, seed: opt.Seed}
 	if err := w.claim(opt, &res); err != nil || res.Reused {
-		return res, err
+		return nil, res, err
 	}
 	start := time.Now()
 	undo := func() error { return unix.Ftruncate(w.fd, 0) }
 	if w.fd < 0 {
 		if err := w.open(); err != nil {
-			return res, err
+			return nil, res, err
 		}
 		undo = func() error { return ignoreMissing(os.Remove(path)) }
 	}
@@ -46,19 +46,24 @@ func layout(ctx context.Context, path string, size int64, opt LayoutOptions) (re
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, undo())
+			unix.Close(w.fd)
 		}
-		unix.Close(w.fd)
 	}()
 	if err := w.reserve(); err != nil {
-		return res, err
+		return nil, res, err
 	}
 	if err := w.write(ctx); err != nil {
-		return res, err
+		return nil, res, err
 	}
 	res.Elapsed = time.Since(start)
 	res.Rate = float64(size) / res.Elapsed.Seconds()
 	res.Direct = w.direct
-	return res, w.verify(&res)
+	if err := w.verify(&res); err != nil {
+		return nil, res, err
+	}
+	// It is whole: another layout may judge it. Where there are no locks there is none to give back.
+	_ = unix.Flock(w.fd, unix.LOCK_UN)
+	return os.NewFile(uintptr(w.fd), path), res, nil
 }
 
 func ignoreMissing(err error) error {

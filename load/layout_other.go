@@ -11,42 +11,43 @@ import (
 )
 
 // layout writes the file buffered and syncs it.
-func layout(ctx context.Context, path string, size int64, opt LayoutOptions) (res LayoutResult, err error) {
+func layout(ctx context.Context, path string, size int64, opt LayoutOptions) (f *os.File, res LayoutResult, err error) {
 	if st, err := os.Lstat(path); err == nil {
 		switch {
 		case !st.Mode().IsRegular():
-			return res, &ExistsError{path, "something else than a regular file"}
+			return nil, res, &ExistsError{path, "something else than a regular file"}
 		case opt.Reuse && st.Size() == size:
 			res.Reused, res.Info = true, unknownInfo(size)
-			return res, nil
+			return nil, res, nil
 		case !opt.Reuse && st.Size() > 0:
-			return res, &ExistsError{path, fmt.Sprintf("a file of %d bytes", st.Size())}
+			return nil, res, &ExistsError{path, fmt.Sprintf("a file of %d bytes", st.Size())}
 		}
 		if st.Size() > 0 {
 			if err := os.Remove(path); err != nil {
-				return res, err
+				return nil, res, err
 			}
 		}
 	}
 	f, made, err := empty(path)
 	if err != nil {
-		return res, err
+		return nil, res, err
 	}
 	start := time.Now()
 	err = writeAll(ctx, f, size, opt.Seed)
 	if err != nil && !made {
 		err = errors.Join(err, f.Truncate(0))
 	}
-	if err = errors.Join(err, f.Close()); err != nil && made {
-		err = errors.Join(err, os.Remove(path))
-	}
 	if err != nil {
-		return res, err
+		err = errors.Join(err, f.Close())
+		if made {
+			err = errors.Join(err, os.Remove(path))
+		}
+		return nil, res, err
 	}
 	res.Elapsed = time.Since(start)
 	res.Rate = float64(size) / res.Elapsed.Seconds()
 	res.Info = unknownInfo(size)
-	return res, nil
+	return f, res, nil
 }
 
 // empty makes the file, or opens the empty one that is there.

@@ -12,6 +12,8 @@
 // ring and buffers outside of Go's heap. Its loop allocates nothing, uses
 // no channel, and counts every I/O in a histogram. All threads decide by the clock, not by a
 // signal, whether an I/O completed inside the measured window, so that the edges cost nothing.
+// The rate is of what was complete in the window. An I/O in flight at its end is awaited, and counts in the
+// latencies, as with fio: a stall would else be seen only if it ended in time.
 //
 // The thing easily got wrong: a run without a rate is a closed loop, whose
 // latency is "at that depth". A stall of the generator or the disk is then seen by as many I/Os as
@@ -35,7 +37,12 @@ type Class struct {
 	// Ops and Bytes were completed inside the measured window.
 	Ops   int64 `json:"ops"`
 	Bytes int64 `json:"bytes"`
-	// Lat holds the latency of every one of the Ops, in nanoseconds: the service
+	// InFlight counts the operations that were in flight when the window ended. They are in Lat and in Response, or a
+	// stall at the end would go unseen, but not in Ops and Bytes, of which the rate is made.
+	InFlight int64 `json:"in_flight,omitempty"`
+	// AtLeast is how many of those never ended while somebody waited: theirs is the time that they had taken by then.
+	AtLeast int64 `json:"at_least,omitempty"`
+	// Lat holds the latency of every one of the Ops and of those InFlight, in nanoseconds: the service
 	// time, from when the thread took the I/O up to when it saw its completion.
 	// In a closed loop that is the latency at the job's depth.
 	Lat *hist.Histogram `json:"lat,omitempty"`

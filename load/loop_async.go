@@ -43,6 +43,7 @@ func (t *thread) asyncLoop() error {
 				wait, want = 0, 0
 			}
 		}
+		t.waits(now)
 		out, err := t.async.run(t.batch, want, wait)
 		t.batch = t.batch[:0]
 		if err != nil {
@@ -51,7 +52,7 @@ func (t *thread) asyncLoop() error {
 			t.bufs = nil
 			return &IOError{Path: r.job.path(0), Op: r.engine, Err: err}
 		}
-		if err := t.reap(out, clk.now()); err != nil && failed == nil {
+		if err := t.reapAt(out, clk.now()); err != nil && failed == nil {
 			failed = err
 			r.stop()
 		}
@@ -96,10 +97,14 @@ func (t *thread) arm(s uint32, now, due int64, counted bool) {
 	if t.run.ceiling.on {
 		t.draw(now)
 	}
+	if t.run.split {
+		t.gen.room = t.lane.room(counted)
+	}
 	t.gen.next(sl)
-	sl.start, sl.due, sl.done, sl.counted = now, due, 0, counted
+	sl.start, sl.due, sl.done, sl.counted, sl.busy = now, due, 0, counted, true
 	if sl.op == opRead {
 		sl.seg = s
+		t.readSince = t.run.job.SyncReads && t.synced && t.sinceSync == 0
 	} else {
 		t.seq++
 		t.sinceSync++
@@ -118,6 +123,16 @@ func (t *thread) arm(s uint32, now, due int64, counted bool) {
 	}
 }
 
+// reapAt is reap, which others may look at when the threads have nothing left to begin.
+func (t *thread) reapAt(out []completion, now int64) error {
+	if now < t.run.last.Load() {
+		return t.reap(out, now)
+	}
+	t.run.draining.Lock()
+	defer t.run.draining.Unlock()
+	return t.reap(out, now)
+}
+
 // reap counts the completions that were seen at now.
 func (t *thread) reap(out []completion, now int64) error {
 	t.turn()
@@ -130,7 +145,7 @@ func (t *thread) reap(out []completion, now int64) error {
 	var last [2]int64
 	for _, c := range out {
 		sl := &t.slots[c.slot]
-		if c.res != sl.size {
+		if c.res != int32(sl.size) {
 			if t.refused(sl, c.res, now) {
 				t.release(c.slot)
 				continue
@@ -145,7 +160,7 @@ func (t *thread) reap(out []completion, now int64) error {
 			}
 		}
 		op := sl.op & 1
-		if op == opRead && t.bufs.unit > 0 {
+		if op == opRead && t.checks {
 			if e := t.verify(sl); e != nil {
 				err = e
 			}
@@ -163,11 +178,15 @@ func (t *thread) reap(out []completion, now int64) error {
 			if a.files != nil {
 				a.inFile(sl, lat)
 			}
+			t.note(sl, now)
 			if sl.due != 0 {
 				a.response[op].Record(now - sl.due)
 			}
-		case now > r.begin.Load() && sl.start <= r.end.Load():
-			a.unfinish++
+			if t.round > 0 {
+				t.cross(sl, lat)
+			}
+		default:
+			t.overrun(sl, now, false)
 		}
 		t.release(c.slot)
 	}
@@ -180,9 +199,11 @@ func (t *thread) reap(out []completion, now int64) error {
 
 // release makes the slot free again.
 func (t *thread) release(s uint32) {
-	if sl := &t.slots[s]; sl.op == opWrite {
+	sl := &t.slots[s]
+	if sl.op == opWrite {
 		t.bufs.giveSegment(sl.seg)
 	}
+	sl.busy = false
 	t.free = append(t.free, s)
 }
 
@@ -193,9 +214,7 @@ func (t *thread) refused(sl *slot, res int32, now int64) bool {
 	if res != -int32(syscall.EAGAIN) && res != -int32(syscall.ECANCELED) || now < r.last.Load() {
 		return false
 	}
-	if now > r.begin.Load() && sl.start <= r.end.Load() {
-		t.acct.unfinish++
-	}
+	t.overrun(sl, now, true)
 	return true
 }
 
@@ -234,7 +253,7 @@ func (t *thread) uneven(sl *slot, res int32) (again bool, err error) {
 // failure describes the I/O of a slot that failed.
 func (t *thread) failure(sl *slot, err error) error {
 	return &IOError{
-		Path: t.run.job.path(int(sl.file)), Op: opNames[sl.op],
+		Path: t.run.job.path(int(sl.file)), Op: t.run.opName(int(sl.op)),
 		Offset: sl.off + sl.done, Size: int64(sl.size) - sl.done, Err: err,
 	}
 }

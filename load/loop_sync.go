@@ -40,10 +40,17 @@ func (t *thread) syncLoop() error {
 		}
 		t.arm(0, now, due, counted)
 		sl := &t.slots[0]
+		if t.peer != nil && sl.op == opWrite {
+			if err := t.meet(sl); err != nil {
+				return err
+			}
+			sl.start = clk.now()
+		}
+		t.waits(now)
 		f := r.files[sl.file]
 		res := f.transfer(sl)
-		for res != sl.size {
-			if t.refused(sl, res, clk.now()) {
+		for res != int32(sl.size) {
+			if t.refusedAt(sl, res, clk.now()) {
 				return nil
 			}
 			again, err := t.uneven(sl, res)
@@ -56,7 +63,12 @@ func (t *thread) syncLoop() error {
 			res = f.transfer(sl)
 		}
 		t.count(sl, clk.now())
-		if sl.op == opRead && t.bufs.unit > 0 {
+		if t.peer != nil && sl.op == opRead {
+			if err := t.meet(sl); err != nil {
+				return err
+			}
+		}
+		if sl.op == opRead && t.checks {
 			if err := t.verify(sl); err != nil {
 				return err
 			}
@@ -64,20 +76,39 @@ func (t *thread) syncLoop() error {
 	}
 }
 
+// refusedAt is refused, which others may look at.
+func (t *thread) refusedAt(sl *slot, res int32, now int64) bool {
+	if now < t.run.last.Load() {
+		return false
+	}
+	t.run.draining.Lock()
+	defer t.run.draining.Unlock()
+	return t.refused(sl, res, now)
+}
+
 // count counts the I/O of psync's only slot, complete at now.
 func (t *thread) count(sl *slot, now int64) {
+	if now < t.run.last.Load() {
+		t.countIt(sl, now)
+		return
+	}
+	t.run.draining.Lock() // As reapAt does.
+	defer t.run.draining.Unlock()
+	t.countIt(sl, now)
+}
+
+func (t *thread) countIt(sl *slot, now int64) {
 	r := t.run
 	t.turn()
 	if sl.op == opWrite {
 		t.bufs.giveSegment(sl.seg)
 	}
+	sl.busy = false
 	switch {
 	case now < r.begin.Load():
 		return
 	case r.timed && now > r.end.Load():
-		if sl.start <= r.end.Load() {
-			t.acct.unfinish++
-		}
+		t.overrun(sl, now, false)
 		return
 	case !t.paid(sl):
 		return
@@ -88,8 +119,12 @@ func (t *thread) count(sl *slot, now int64) {
 	if t.acct.files != nil {
 		t.acct.inFile(sl, now-sl.start)
 	}
+	t.note(sl, now)
 	if sl.due != 0 {
 		t.acct.response[op].Record(now - sl.due)
+	}
+	if t.round > 0 {
+		t.cross(sl, now-sl.start)
 	}
 	t.publish(now)
 }

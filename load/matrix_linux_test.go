@@ -90,7 +90,7 @@ func checkResult(t *testing.T, r *Run, res *Result, want int64) {
 	}
 	var ops, bytes int64
 	for _, c := range res.Classes {
-		if int64(c.Lat.Count()) != c.Ops {
+		if int64(c.Lat.Count()) != c.Ops+c.InFlight {
 			t.Errorf("%s: %d operations, %d in the histogram", c.Name, c.Ops, c.Lat.Count())
 		}
 		if c.Name == "sync" {
@@ -105,14 +105,14 @@ func checkResult(t *testing.T, r *Run, res *Result, want int64) {
 		if (c.Response != nil) != (j.RateIOPS > 0) {
 			t.Errorf("%s: response times %v at rate %d", c.Name, c.Response, j.RateIOPS)
 		}
-		if c.Response != nil && (int64(c.Response.Count()) != c.Ops || c.Response.Sum() < c.Lat.Sum()) {
+		if c.Response != nil && (int64(c.Response.Count()) != c.Ops+c.InFlight || c.Response.Sum() < c.Lat.Sum()) {
 			t.Errorf("%s: %d response times with sum %d, %d service times with sum %d", c.Name, c.Response.Count(), c.Response.Sum(), c.Lat.Count(), c.Lat.Sum())
 		}
 		slack := time.Duration(0)
 		if j.RampTime > 0 {
 			slack = time.Second // The window begins when somebody was awake to read the counters.
 		}
-		if c.Ops > 0 && int64(c.Lat.Max()) > int64(res.Elapsed+j.RampTime)+int64(slack) {
+		if c.Ops > 0 && int64(c.Lat.Max()) > int64(res.Elapsed+res.Drained+j.RampTime)+int64(slack) {
 			t.Errorf("%s: the slowest took %v in a window of %v", c.Name, time.Duration(c.Lat.Max()), res.Elapsed)
 		}
 		ops += c.Ops
@@ -136,13 +136,14 @@ func checkResult(t *testing.T, r *Run, res *Result, want int64) {
 	if res.Elapsed <= 0 || res.FirstDone > res.LastDone || res.LastDone > res.Elapsed {
 		t.Errorf("elapsed %v, first done %v, last done %v", res.Elapsed, res.FirstDone, res.LastDone)
 	}
-	if j.Runtime > 0 && j.NumberIOs == 0 && res.Elapsed != j.Runtime {
+	// On a busy machine the first I/O may end after the window, which then lasts until that.
+	if j.Runtime > 0 && j.NumberIOs == 0 && res.Elapsed != j.Runtime && (res.Elapsed < j.Runtime || res.Ops() > 1) {
 		t.Errorf("elapsed %v, want the runtime %v", res.Elapsed, j.Runtime)
 	}
 	if n := j.RateIOPS * int64(j.NumJobs); n > 0 && j.Runtime > 0 {
 		asked := int64(j.Runtime.Seconds() * float64(n))
 		// Each lane has one at time zero; the rate is an end on its own only for what came due.
-		if got := res.Ops() + res.Unfinished + res.Missed; got < asked-int64(j.NumJobs) || got > asked+int64(j.NumJobs) {
+		if got := res.Ops() + res.InFlight() + res.Missed; got < asked-int64(j.NumJobs) || got > asked+int64(j.NumJobs) {
 			t.Errorf("%d I/Os done, left or missed at %d/s in %v, want %d", got, n, j.Runtime, asked)
 		}
 	}
@@ -205,7 +206,7 @@ func checkStamps(t *testing.T, j Job, res *Result, blocks int64) {
 		t.Errorf("%d blocks were written by rw=%s", touched, j.RW)
 	}
 	// Those of the ramp and those that were cut off are on the disk and in no figure.
-	if j.RampTime == 0 && touched > writes+res.Unfinished {
+	if j.RampTime == 0 && touched > writes+res.InFlight() {
 		t.Errorf("%d blocks were written, %d counted", touched, writes)
 	}
 	if j.Runtime == 0 && j.NumberIOs == 0 && (j.RW == Write || j.RW == RandWrite) && touched != blocks {

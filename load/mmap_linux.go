@@ -67,7 +67,7 @@ func (t *target) copy(s *slot) (n int32) {
 	place := t.mem[s.off : s.off+int64(s.size)]
 	if s.op == opRead {
 		copy(buf, place)
-		return s.size
+		return int32(s.size)
 	}
 	copy(place, buf)
 	if t.through {
@@ -77,5 +77,5 @@ func (t *target) copy(s *slot) (n int32) {
 			return -int32(unix.EIO)
 		}
 	}
-	return s.size
+	return int32(s.size)
 }

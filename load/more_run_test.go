@@ -234,7 +234,7 @@ func TestPoissonRate(t *testing.T) {
 		res := start(t, Job{RW: RandRead, IODepth: c.depth, NumJobs: c.jobs, Size: 1 << 20, IOEngine: c.engine, Runtime: 500 * time.Millisecond, RateIOPS: 20000, RateProcess: Poisson})
 		// The count of a Poisson process has the variance of its mean: 100 I/Os here.
 		want := float64(10000 * c.jobs)
-		got := float64(res.Ops() + res.Missed + res.Unfinished)
+		got := float64(res.Ops() + res.Missed + res.InFlight())
 		if got < want-600*float64(c.jobs) || got > want+600*float64(c.jobs) {
 			t.Errorf("%+v: %v arrivals, want about %v", c, got, want)
 		}
@@ -294,7 +294,7 @@ func TestStartDelayIsNotMeasured(t *testing.T) {
 	if d := time.Since(t0); d < 110*time.Millisecond || res.Elapsed > 55*time.Millisecond || res.Start.Sub(t0) < 59*time.Millisecond {
 		t.Errorf("took %v, of which %v were measured, from %v on", d, res.Elapsed, res.Start.Sub(t0))
 	}
-	if n := res.Ops() + res.Missed + res.Unfinished; n < 45 || n > 51 {
+	if n := res.Ops() + res.Missed + res.InFlight(); n < 45 || n > 51 {
 		t.Errorf("%d I/Os of 50", n)
 	}
 }
@@ -326,5 +326,72 @@ func TestRunsSideBySide(t *testing.T) {
 	}
 	if after := runtime.GOMAXPROCS(0); after != before {
 		t.Errorf("GOMAXPROCS is %d after the runs and was %d", after, before)
+	}
+}
+
+// TestSizesFillTheRegion: I/Os of several sizes end where the region does, and are as many bytes as it has, as fio's are.
+func TestSizesFillTheRegion(t *testing.T) {
+	const size = 2<<20 + 12<<10
+	path := written(t, size)
+	for _, engine := range realEngines() {
+		needEngine(t, engine)
+		for _, rw := range []string{Read, Write, RandRead, RandWrite} {
+			for loops := int64(1); loops <= 2; loops++ {
+				j := Job{RW: rw, Filename: path, IOEngine: engine, Loops: loops, IODepth: 3}
+				split := []SizeShare{{4096, 50}, {65536, 50}}
+				if j.ReadSplit = split; j.Writes() {
+					j.ReadSplit, j.WriteSplit = nil, split
+				}
+				if synchronous(engine) {
+					j.IODepth = 1 // Threads that share a budget may all take a last I/O.
+				}
+				n := int64(0)
+				for _, c := range start(t, j).Classes {
+					n += c.Bytes
+				}
+				if n != size*loops {
+					t.Errorf("%s %s, %d passes: %d bytes, want %d", engine, rw, loops, n, size*loops)
+				}
+			}
+		}
+	}
+	all := drawMany(t, Job{RW: Read, ReadSplit: []SizeShare{{4096, 10}, {65536, 90}}, Runtime: time.Second}, size, 400)
+	for i, s := range all[1:] {
+		if end := all[i].off + int64(all[i].size); s.off != end%size {
+			t.Fatalf("I/O %d is at %d, want %d", i+1, s.off, end%size)
+		}
+	}
+}
+
+// TestSyncsFollowReadsToo: with SyncReads each read between a sync and the next write has a sync of its own.
+func TestSyncsFollowReadsToo(t *testing.T) {
+	path := written(t, 1<<20)
+	for _, engine := range realEngines() {
+		needEngine(t, engine)
+		for every, least := range map[int]int64{1: 90, 3: 22} {
+			j := Job{RW: RandRW, Filename: path, IOEngine: engine, NumberIOs: 100, Fsync: every}
+			res := start(t, j)
+			without, writes := res.Class("sync").Ops, res.Class("write").Ops
+			j.SyncReads = true
+			with := start(t, j).Class("sync").Ops
+			if without != writes/int64(every) || with < least || with <= without || with > 100 {
+				t.Errorf("%s, fsync=%d: %d syncs of %d writes, and %d with those after reads", engine, every, without, writes, with)
+			}
+		}
+	}
+}
+
+// TestMixedJobsOnlyStamp: a mixed job reads what it hasn't written yet; a job of reads finds what it wrote.
+func TestMixedJobsOnlyStamp(t *testing.T) {
+	for _, engine := range realEngines() {
+		needEngine(t, engine)
+		j := Job{RW: RandRW, Filename: written(t, 1<<20), IOEngine: engine, IODepth: 4, Verify: true, RandSeed: 7}
+		start(t, j)
+		j.RW = Read
+		r := prepare(t, j)
+		var wrong *VerifyError
+		if _, err := r.Start(context.Background(), nil); !errors.As(err, &wrong) {
+			t.Errorf("%s: half of the file was never written, but reading it back says %v", engine, err)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -23,10 +24,15 @@ func (r *Run) open() error {
 	if r.engine == Null {
 		return nil
 	}
-	for _, path := range j.paths() {
+	for i, path := range j.paths() {
 		f, err := openTarget(*j, path)
 		if err != nil {
 			return err
+		}
+		if i < len(r.looked) && r.looked[i] != nil {
+			if err := f.mustBe(r.looked[i]); err != nil {
+				return errors.Join(err, f.close())
+			}
 		}
 		if j.Tail && j.Direct {
 			f.ask = j.BS // Direct I/O has no shorter one.
@@ -117,7 +123,7 @@ func (f *target) fits(j Job, size int64) error {
 	if a := f.dioAlign; j.Direct && a > 0 && (j.BS%a != 0 || j.Offset%a != 0 || j.align()%a != 0) {
 		return &OptionError{"bs", fmt.Sprint(j.BS), fmt.Sprintf("direct I/O on %s needs bs and offset to be multiples of %d", f.path, a)}
 	}
-	if !j.reads() {
+	if !j.Reads() {
 		return nil
 	}
 	bad := &UnwrittenError{Path: f.path, Offset: j.Offset, Size: size, FileSize: f.size}

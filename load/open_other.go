@@ -18,6 +18,9 @@ func openFile(j Job, path string) (*os.File, how, error) {
 	if j.IOEngine == IOUring || j.IOEngine == LinuxAIO || j.IOEngine == MMap {
 		return nil, how{}, &EngineError{j.IOEngine, "only Linux has it; use psync", ErrNotSupported}
 	}
+	if j.trims() {
+		return nil, how{}, canTrim(path)
+	}
 	flags := os.O_RDONLY
 	if j.writes() {
 		flags = os.O_RDWR

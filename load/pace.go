@@ -163,35 +163,61 @@ func (t *thread) advance(k *tickets, s schedule, op int, w int64, first bool) {
 // but no thread took up.
 func (r *Run) missed(started int64) int64 {
 	p := &r.pace
-	if !p.open || r.job.Runtime == 0 || !r.unlimited || p.of[0].weight == 0 {
+	if !p.open || r.job.Runtime == 0 || !r.unlimited {
 		return 0
 	}
-	end := r.last.Load() - r.start
-	if !p.poisson {
+	last := r.last.Load()
+	if !p.poisson && p.of[0].weight != 0 {
 		asked := int64(0)
 		for _, l := range r.lanes {
 			for _, s := range p.of {
 				if s.rate > 0 {
-					asked += int64(float64(max(end-l.shift.Load(), 0)) / 1e9 * float64(s.rate) / float64(s.weight))
+					asked += int64(float64(max(last-r.start-l.shift.Load(), 0)) / 1e9 * float64(s.rate) / float64(s.weight))
 				}
 			}
 		}
 		return max(asked-started, 0)
 	}
-	// What the schedule had not drawn by the end is expected at its rate.
 	missed := 0.0
+	if p.poisson {
+		missed = float64(r.held(last)) // A linear schedule counts one when the next is taken.
+	}
 	for _, l := range r.lanes {
-		drawn := [2]int64{l.ticket.Load(), 0}
+		count, time := [2]int64{l.ticket.Load()}, [2]int64{l.ticket.Load()}
 		if p.apart {
-			drawn = l.tickets.time
+			count, time = l.tickets.count, l.tickets.time
 		}
 		for op, s := range p.of {
-			if s.rate > 0 {
-				missed += max(float64(end-l.shift.Load()-drawn[op]/tick), 0) / 1e9 * float64(s.rate) / float64(s.weight)
+			if s.rate == 0 {
+				continue
 			}
+			if s.weight == 0 {
+				s.weight = r.meanBlock(op)
+			}
+			missed += s.undrawn(float64(last-r.start-l.shift.Load()), count[op], time[op], p.poisson)
 		}
 	}
 	return int64(missed)
+}
+
+// held is how many I/Os the threads took from the schedule that were due before last, and did not start.
+func (r *Run) held(last int64) (n int64) {
+	for _, t := range r.threads {
+		if t.holding && t.hold < last {
+			n++
+		}
+	}
+	return n
+}
+
+// meanBlock is the mean size in bytes of the I/Os of schedule op, where they have several.
+func (r *Run) meanBlock(op int) int64 {
+	if r.pace.apart {
+		reads, writes := r.job.MeanSizes()
+		return max([2]int64{reads, writes}[op], 1)
+	}
+	_, mean, _ := r.job.BlockSizes()
+	return max(mean, 1)
 }
 
 // idle waits at most d, with no I/O in flight. It returns early to let the thread

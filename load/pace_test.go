@@ -118,8 +118,21 @@ func TestMissedOfBothDirections(t *testing.T) {
 			RW: RandRW, Size: 1 << 20, IOEngine: Null, RateIOPS: 9000, WriteRateIOPS: 1000, RateProcess: process,
 			ThinkTime: time.Millisecond, Runtime: 300 * time.Millisecond,
 		})
-		if got := float64(res.Ops() + res.Missed + res.Unfinished); got < 2700 || got > 3300 || res.Missed < 2000 {
+		if got := float64(res.Ops() + res.Missed + res.InFlight()); got < 2700 || got > 3300 || res.Missed < 2000 {
 			t.Errorf("%s: %d done and %d missed, want 3000 in all", process, res.Ops(), res.Missed)
+		}
+	}
+}
+
+// TestMissedOfSeveralSizes: bytes that a rate asked for and nobody moved are I/Os of the mean size that were missed.
+func TestMissedOfSeveralSizes(t *testing.T) {
+	for _, process := range []string{Linear, Poisson} {
+		res := start(t, Job{
+			RW: RandRead, Size: 1 << 20, IOEngine: Null, ReadSplit: []SizeShare{{4096, 50}, {12288, 50}}, Rate: 10_000 * 8192, RateProcess: process,
+			ThinkTime: time.Millisecond, Runtime: 300 * time.Millisecond,
+		})
+		if got := float64(res.Ops() + res.Missed + res.InFlight()); got < 2400 || got > 3600 || res.Missed < 2000 {
+			t.Errorf("%s: %d done and %d missed, want about 3000 in all", process, res.Ops(), res.Missed)
 		}
 	}
 }

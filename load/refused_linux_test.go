@@ -130,8 +130,8 @@ func TestRefusedRunEnds(t *testing.T) {
 				if res == nil || res.Ops() != 50 {
 					t.Errorf("it ended with %+v, want 50 I/Os", res)
 				}
-				if !c.stop && res.Unfinished != 4 {
-					t.Errorf("%d I/Os were unfinished, want those in flight", res.Unfinished)
+				if !c.stop && res.InFlight() != 4 {
+					t.Errorf("%d I/Os were unfinished, want those in flight", res.InFlight())
 				}
 			})
 		}

@@ -6,15 +6,15 @@ import (
 	"plimsoll/hist"
 )
 
-// A Result is what a run measured. It holds only what was completed inside the
-// measured window.
+// A Result is what a run measured in its window, and the latencies of what was in flight when that ended.
 type Result struct {
 	// Engine did the I/O, and Clock timed it: "tsc" or "monotonic".
 	Engine string `json:"engine"`
 	Clock  string `json:"clock"`
 	// Start is the beginning of the window by the wall clock.
 	Start time.Time `json:"start"`
-	// Elapsed is the length of the window. WallElapsed is the same by the wall
+	// Elapsed is the length of the window. One in which nothing was complete, though I/Os were in flight, lasts
+	// until the first of them ended: so long took one I/O. WallElapsed is the same by the wall
 	// clock, which somebody may have set.
 	Elapsed     time.Duration `json:"elapsed"`
 	WallElapsed time.Duration `json:"wall_elapsed"`
@@ -27,14 +27,19 @@ type Result struct {
 	// Samples holds one entry each SampleEvery and one for the rest. Their sums are those
 	// of reads and writes in Classes.
 	Samples []Sample `json:"samples,omitempty"`
+	// Trace holds the first I/Os of the window, up to as many as Job.Trace asks for; those that were in flight at its end are among them.
+	Trace Trace `json:"trace,omitempty"`
 	// Jobs holds what each of the NumJobs measured, if the job asked for it (PerJob).
 	Jobs  []JobResult `json:"jobs,omitempty"`
 	Usage Usage       `json:"usage"`
 	// Threads is what the job's own threads cost, from their start (the ramp included) to their end.
 	Threads ThreadUsage `json:"threads"`
-	// Unfinished counts the I/Os that were in flight at the end of a timed
-	// window. They are in no class.
-	Unfinished int64 `json:"unfinished,omitempty"`
+	// AtPeer is how much of the window went by at the job's Peer.
+	AtPeer time.Duration `json:"at_peer,omitempty"`
+	// Crossings are, for a job with rounds, the I/Os that were in flight when the last of them ended, and ended after it.
+	Crossings []Crossing `json:"-"`
+	// Drained is how long after the window the last of its I/Os in flight ended.
+	Drained time.Duration `json:"drained,omitempty"`
 	// Late counts the I/Os of an open loop that were started more than LateAfter
 	// after their time, and MaxLate is the worst case. Missed counts those whose
 	// time came but which were never started.
@@ -81,6 +86,17 @@ func (r *Result) Ops() int64 {
 	return n
 }
 
+// InFlight returns the number of reads and writes that were in flight when the window ended.
+func (r *Result) InFlight() int64 {
+	var n int64
+	for _, c := range r.Classes {
+		if c.Name != opNames[opSync] {
+			n += c.InFlight
+		}
+	}
+	return n
+}
+
 // IOPS returns the reads and writes per second, 0 for an empty window.
 func (r *Result) IOPS() float64 {
 	if r.Elapsed <= 0 {
@@ -113,6 +129,8 @@ type FileResult struct {
 func (c *Class) Merge(o Class) {
 	c.Ops += o.Ops
 	c.Bytes += o.Bytes
+	c.InFlight += o.InFlight
+	c.AtLeast += o.AtLeast
 	c.Lat = merged(c.Lat, o.Lat)
 	c.Response = merged(c.Response, o.Response)
 }

@@ -25,6 +25,20 @@ type Round struct {
 	Late    int64
 	MaxLate time.Duration
 	Behind  int64
+	// Crossings are the I/Os of Classes that were in flight when the round began, for who counts only the rounds before it: they were
+	// in flight at the end of those.
+	Crossings []Crossing
+}
+
+// A Crossing is an operation that was in flight at the end of a round.
+type Crossing struct {
+	// Class is its kind: read, write or sync.
+	Class string
+	// Start is when it was begun, from the beginning of the window; less than 0 in the ramp.
+	Start time.Duration
+	// Lat is how long it took, and Response how long from its time in an open loop, else 0; AtLeast: it had not ended then.
+	Lat, Response time.Duration
+	AtLeast       bool
 }
 
 // leastRound is the shortest round: several of the least samples.
@@ -34,6 +48,7 @@ const leastRound = 4 * leastSample
 type book struct {
 	// number is that of the open round. A thread that sees it change hands in its account.
 	number atomic.Int64
+	began  int64 // when that round did, under mu
 
 	mu      sync.Mutex
 	closed  account // what was handed in of the round before the open one
@@ -59,7 +74,7 @@ func (t *thread) handIn(b *book) {
 	}
 	a.empty()
 	a.show() // So that samples never go back behind what was handed in.
-	t.round = b.number.Load()
+	t.round, t.from = b.number.Load(), b.began
 	if b.waiting--; b.waiting == 0 {
 		b.full <- struct{}{}
 	}
@@ -72,7 +87,8 @@ func (a *account) empty() {
 		a.lat[op].Reset()
 		a.response[op].Reset()
 	}
-	a.started, a.late, a.maxLate, a.unfinish = 0, 0, 0, 0
+	a.over, a.first, a.crossed = [opCount]overrun{}, ending{}, a.crossed[:0]
+	a.started, a.late, a.maxLate = 0, 0, 0
 }
 
 // rounds follows a measured window that has rounds. There is a sample at the end of each.
@@ -123,7 +139,7 @@ func (w *watch) watchRounds(ctx context.Context) {
 		}
 	}
 	w.edge(r.end.Load())
-	<-w.done
+	w.drain()
 }
 
 // samplesPerWindow is how many rounds are sampled as finely as a window of their length would be: those that
@@ -139,6 +155,7 @@ func (rs *rounds) close() int64 {
 	b.mu.Lock()
 	b.waiting = len(r.threads)
 	now := r.clk.now()
+	b.began = now
 	b.number.Store(int64(rs.open.Number) + 1)
 	b.mu.Unlock()
 	rs.end(now)
@@ -186,6 +203,7 @@ func (rs *rounds) take(a *account) {
 	for _, class := range rs.run.classes(a) {
 		c.Classes = append(c.Classes, class.clone()) // The account is used again.
 	}
+	c.Crossings = rs.run.crossings(a)
 	a.empty()
 	if rs.run.OnRound != nil {
 		rs.run.OnRound(c)
@@ -218,6 +236,7 @@ func (rs *rounds) finish() {
 	}
 	end := r.begin.Load() + int64(rs.res.Elapsed)
 	if time.Duration(end-r.begin.Load())-rs.open.From < r.job.Round/2 {
+		rs.res.Crossings = r.crossings(last)
 		b.total.merge(last)
 		return
 	}

@@ -34,7 +34,7 @@ func wantWhole(t *testing.T, round time.Duration, rounds []Round, res *Result) {
 		end, wall = o.To, wall+o.WallElapsed
 		late, maxLate = late+o.Late, max(maxLate, o.MaxLate)
 		for _, c := range o.Classes {
-			if c.Lat.Count() != uint64(c.Ops) {
+			if c.Lat.Count() != uint64(c.Ops+c.InFlight) {
 				t.Errorf("round %d: %d of %s with the latencies of %d", i, c.Ops, c.Name, c.Lat.Count())
 			}
 			if sums[c.Name] == nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -29,12 +30,17 @@ type Run struct {
 	// its OnRound comes when all threads are done. A rest of less than half a round is none.
 	OnTurn  func(number int)
 	OnRound func(Round)
+	// OnHang, if set before Start, is called by Start's goroutine from a second after the end of a timed window on, and each second, as
+	// long as I/Os of the window are in flight: with the result as it is by then, in which those have the time that they have taken so far
+	// (Class.AtLeast). Start itself waits for them, since their buffers can't be given back before.
+	OnHang func(*Result)
 
 	job     Job
 	engine  string
 	notes   []string
 	buffers string // as in Result
 	files   []*target
+	looked  []*os.File // see PrepareFiles
 	clk     clock
 	wall    func() time.Time // the wall clock, which somebody may set
 	threads []*thread
@@ -68,8 +74,10 @@ type Run struct {
 	pace       pace
 	ceiling    ceiling
 	left       atomic.Int64 // threads that are not done yet
-	syncing    sync.Mutex   // held by Sync
-	book       *book        // nil: no rounds
+	// draining is held by a thread for what it counts when no I/O is begun any more, and by who looks at that.
+	draining sync.Mutex
+	syncing  sync.Mutex // held by Sync
+	book     *book      // nil: no rounds
 }
 
 // Prepare validates job, opens its file and sets up everything that Start needs.
@@ -79,7 +87,12 @@ type Run struct {
 //
 // Each thread of the job takes one of Go's processors for as long as it runs, so Prepare
 // raises runtime.GOMAXPROCS by their number; Close sets it back.
-func Prepare(job Job) (*Run, error) {
+func Prepare(job Job) (*Run, error) { return PrepareFiles(job, nil) }
+
+// PrepareFiles is Prepare for a caller who has looked at the job's files and holds them open. files are in the order of the
+// job's, and may be fewer; nil stands for one that nobody looked at. Nothing is read or written where a path leads to another
+// file meanwhile: that is a *ReplacedError.
+func PrepareFiles(job Job, files []*os.File) (*Run, error) {
 	if err := job.Validate(); err != nil {
 		return nil, fmt.Errorf("job: %w", err)
 	}
@@ -87,7 +100,7 @@ func Prepare(job Job) (*Run, error) {
 	if job.RandSeed == 0 {
 		job.RandSeed = defaultSeed
 	}
-	r := &Run{job: job, wall: time.Now, gate: make(chan struct{})}
+	r := &Run{job: job, looked: files, wall: time.Now, gate: make(chan struct{})}
 	r.begin.Store(unset)
 	r.end.Store(unset)
 	r.last.Store(unset)
@@ -159,7 +172,6 @@ func (r *Run) Start(ctx context.Context, onSample func(Sample)) (*Result, error)
 	if w.rounds != nil {
 		w.rounds.finish()
 	}
-	r.sum(res)
 	w.finish()
 	return res, w.err(ctx)
 }

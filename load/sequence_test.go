@@ -141,8 +141,8 @@ func TestCoolDownGoesOnUncounted(t *testing.T) {
 			t.Errorf("%s: ended after %v, want 400 ms", engine, d)
 		}
 		// The schedule has 101 in the window and 300 after it.
-		if n := res.Ops(); n > 110 || res.Elapsed != 100*time.Millisecond || res.Unfinished > 1 {
-			t.Errorf("%s: %d I/Os in %v, %d unfinished; want those of the window", engine, n, res.Elapsed, res.Unfinished)
+		if n := res.Ops(); n > 110 || res.Elapsed != 100*time.Millisecond || res.InFlight() > 1 {
+			t.Errorf("%s: %d I/Os in %v, %d unfinished; want those of the window", engine, n, res.Elapsed, res.InFlight())
 		}
 		if started := r.threads[0].acct.started; started < 200 {
 			t.Errorf("%s: only %d I/Os were done, want those of the cool-down too", engine, started)

@@ -5,16 +5,16 @@ import (
 	"syscall"
 )
 
-// syncDue reports whether enough was written for a sync. The writes in flight
+// syncDue reports whether enough was written for a sync, or was read after one. The writes in flight
 // are awaited first, so that the sync covers them.
 func (t *thread) syncDue() bool {
-	return t.run.syncEvery > 0 && t.sinceSync >= t.run.syncEvery
+	return t.run.syncEvery > 0 && (t.sinceSync >= t.run.syncEvery || t.readSince)
 }
 
 // sync syncs the file and counts that. Nothing of this thread is in flight.
 func (t *thread) sync() error {
 	r := t.run
-	t.sinceSync = 0
+	t.sinceSync, t.readSince, t.synced = 0, false, true
 	err := t.doSync(r.job.FDataSync > 0)
 	if err == nil && r.OnSync != nil {
 		r.OnSync(t.number, int64(t.seq&(1<<40-1)))
@@ -28,6 +28,8 @@ func (t *thread) doSync(dataOnly bool) error {
 		return nil
 	}
 	t0 := r.clk.now()
+	t.syncing = t0
+	t.waits(t0)
 	for i, f := range r.files {
 		err := f.sync(dataOnly)
 		if err == nil {
@@ -39,9 +41,23 @@ func (t *thread) doSync(dataOnly bool) error {
 		}
 		return &IOError{Path: r.job.path(i), Op: name, Err: err}
 	}
+	now := r.clk.now()
+	if now >= r.last.Load() {
+		r.draining.Lock() // As reapAt does.
+		defer r.draining.Unlock()
+	}
 	t.turn()
-	if now := r.clk.now(); now >= r.begin.Load() && (!r.timed || now <= r.end.Load()) {
+	t.syncing = 0
+	sl := slot{op: opSync, start: t0, counted: true}
+	switch {
+	case now < r.begin.Load():
+	case r.timed && now > r.end.Load():
+		t.overrun(&sl, now, false)
+	default:
 		t.acct.lat[opSync].Record(now - t0)
+		if t.round > 0 {
+			t.cross(&sl, now-t0)
+		}
 	}
 	return nil
 }

@@ -37,6 +37,22 @@ func openTarget(j Job, path string) (*target, error) {
 	return &target{path: path, f: f, size: st.Size(), dioAlign: -1, how: h}, nil
 }
 
+// mustBe is an error unless the target is the file that f is.
+func (t *target) mustBe(f *os.File) error {
+	own, err := t.f.Stat()
+	if err != nil {
+		return err
+	}
+	other, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if !os.SameFile(own, other) {
+		return &ReplacedError{t.path}
+	}
+	return nil
+}
+
 // dropCache has no means here.
 func (t *target) dropCache(_, _ int64) {}
 

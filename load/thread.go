@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 )
 
 // A thread is one of the job's operating system threads: it prepares itself,
@@ -23,19 +24,29 @@ type thread struct {
 	// sinceSync counts writes since the last sync, sinceThink I/Os since the last pause.
 	sinceSync  int
 	sinceThink int64
+	// synced: there was a sync; readSince: after the last one there were only reads, and they are to be synced too (SyncReads).
+	synced, readSince bool
 	// dropEvery and sinceDrop are the bytes of a pass, and those since the last one (DropCache).
 	dropEvery, sinceDrop int64
+	checks               bool // what is read is verified
 
-	lastSize int32  // of the I/O before
+	lastSize int64  // of the I/O before
 	next     uint8  // what comes next, where reads and writes have schedules of their own
 	mix      uint64 // the generator's readShare as the job has it
 	// hold is an I/O of an open loop whose time has not come; holding says that
 	// there is one.
 	hold    int64
 	holding bool
+	peer    *peer // nil: none
 	out     bool  // the budget is used up
 	round   int64 // in which acct is counted
+	from    int64 // when that began
 	unbind  func()
+	// waiting is what waits tells Go's race detector; syncing is when a sync began, 0 while there is none.
+	waiting atomic.Int64
+	syncing int64
+	ended   bool // under Run.draining
+	trace   []TracedIO
 	acct    account
 }
 
@@ -62,6 +73,9 @@ func (r *Run) setUp() error {
 				t.dropEvery = l.passBytes(r.job)
 			}
 			t.mix = t.gen.readShare
+			if r.job.Trace > 0 {
+				t.trace = make([]TracedIO, 0, max(r.job.Trace/(perLane*r.job.NumJobs), 1))
+			}
 			r.threads = append(r.threads, t)
 			r.running.Add(1)
 			go t.main(depth, perLane, ready, &r.errs[n])
@@ -138,8 +152,11 @@ func (t *thread) main(depth, share int, ready chan<- error, fail *error) {
 		*fail = err
 	}
 	t.turn()
+	t.run.draining.Lock()
+	defer t.run.draining.Unlock()
 	t.acct.usage = threadUsage().plus(before, -1)
 	t.acct.doneAt = t.doneAt()
+	t.ended = true
 }
 
 // prepare makes the thread's buffers and ring.
@@ -153,9 +170,16 @@ func (t *thread) prepare(depth, share int) error {
 	if t.bufs, err = newBuffers(r.job, depth, share, t.gen.rand()); err != nil {
 		return fmt.Errorf("buffers for iodepth=%d and bs=%d: %w", depth, r.job.maxBlock(), err)
 	}
+	if t.peer, err = openPeer(r.job.Peer); err != nil {
+		return err
+	}
 	if r.job.PerFile {
 		t.acct.files = make([]fileAccount, r.job.fileCount())
 	}
+	if r.book != nil {
+		t.acct.crossed = make([]crossing, 0, depth)
+	}
+	t.checks = t.bufs.unit > 0 && !r.job.mixed()
 	t.slots = make([]slot, depth)
 	t.free = make([]uint32, depth)
 	t.batch = make([]uint32, 0, depth)
@@ -177,6 +201,9 @@ func (t *thread) tearDown() {
 	}
 	if t.async != nil {
 		t.async.close()
+	}
+	if t.peer != nil {
+		t.peer.close()
 	}
 	if t.bufs != nil {
 		t.bufs.close()

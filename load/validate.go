@@ -13,6 +13,7 @@ import (
 // nothing below needs them.
 const (
 	maxBS      = 1 << 30
+	maxTrim    = 1 << 40 // A trim has no buffer.
 	maxDepth   = 4096
 	maxThreads = 1024
 	maxBuffers = 8 << 30
@@ -79,15 +80,26 @@ func (j Job) WithDefaults() Job {
 	return j
 }
 
-// random, reads and writes say what the pattern does.
-func (j Job) random() bool { return j.RW == RandRead || j.RW == RandWrite || j.RW == RandRW }
+// random, reads and writes say what the pattern does. To the loops a trim is a read in which no data moves.
+func (j Job) random() bool {
+	return j.RW == RandRead || j.RW == RandWrite || j.RW == RandRW || j.RW == RandTrim
+}
+func (j Job) trims() bool  { return j.RW == Trim || j.RW == RandTrim }
 func (j Job) mixed() bool  { return j.RW == RW || j.RW == RandRW }
-func (j Job) reads() bool  { return j.RW == Read || j.RW == RandRead || j.mixed() }
+func (j Job) reads() bool  { return j.RW == Read || j.RW == RandRead || j.mixed() || j.trims() }
 func (j Job) writes() bool { return j.RW == Write || j.RW == RandWrite || j.mixed() }
 
-// Reads and Writes report whether the job reads, and whether it writes.
-func (j Job) Reads() bool  { return j.reads() }
-func (j Job) Writes() bool { return j.writes() }
+// Reads and Writes report whether the job reads, and whether it changes what is there: a trim does.
+func (j Job) Reads() bool  { return j.reads() && !j.trims() }
+func (j Job) Writes() bool { return j.writes() || j.trims() }
+
+// maxSize is the greatest size of an I/O.
+func (j Job) maxSize() int64 {
+	if j.trims() {
+		return maxTrim
+	}
+	return maxBS
+}
 
 // synchronous reports whether the engine does one I/O at a time in each thread.
 func synchronous(engine string) bool { return engine == PSync || engine == MMap }
@@ -107,7 +119,7 @@ func (v *validator) add(option string, value any, format string, args ...any) {
 }
 
 func (v *validator) pattern(j Job) {
-	all := []string{Read, Write, RandRead, RandWrite, RW, RandRW}
+	all := []string{Read, Write, RandRead, RandWrite, RW, RandRW, Trim, RandTrim}
 	if !slices.Contains(all, j.RW) {
 		hint := ""
 		if j.RW == "readwrite" {
@@ -115,6 +127,13 @@ func (v *validator) pattern(j Job) {
 		}
 		v.add("rw", quote(j.RW), "not a pattern; use one of %s%s", strings.Join(all, ", "), hint)
 		return
+	}
+	switch {
+	case !j.trims():
+	case j.IOEngine != PSync && j.IOEngine != Null:
+		v.add("ioengine", quote(j.IOEngine), "can't trim; use %s or %s", PSync, Null)
+	case j.Verify:
+		v.add("rw", quote(j.RW), "leaves nothing that could be verified")
 	}
 	if p := j.RWMixRead; p != nil {
 		if *p < 0 || *p > 100 {
@@ -128,7 +147,7 @@ func (v *validator) pattern(j Job) {
 
 func (v *validator) sizes(j Job) {
 	switch {
-	case j.BS < 1 || j.BS > maxBS:
+	case j.BS < 1 || j.BS > j.maxSize():
 		v.add("bs", j.BS, "has to be from 1 byte to 1 GiB")
 		return
 	case j.Direct && j.BS%512 != 0:
@@ -166,7 +185,7 @@ func (v *validator) threads(j Job) {
 	if n := j.osThreads(j.IOEngine); n > maxThreads {
 		v.add("iodepth", j.IODepth, "with numjobs=%d psync would need %d threads; %d are allowed, or use io_uring", j.NumJobs, n, maxThreads)
 	}
-	if j.BS > 0 && j.BS <= maxBS && j.maxBlock() <= maxBS && j.maxBlock()*int64(j.IODepth)*int64(j.NumJobs) > maxBuffers {
+	if !j.trims() && j.BS > 0 && j.BS <= maxBS && j.maxBlock() <= maxBS && j.maxBlock()*int64(j.IODepth)*int64(j.NumJobs) > maxBuffers {
 		v.add("iodepth", j.IODepth, "with bs=%d and numjobs=%d the buffers would take more than 8 GiB; lower one of the three", j.BS, j.NumJobs)
 	}
 }
@@ -178,6 +197,9 @@ func (v *validator) ends(j Job) {
 	}
 	if j.RampTime < 0 || j.RampTime > year {
 		v.add("ramp_time", j.RampTime, "has to be from 0 to a year")
+	}
+	if j.Trace < 0 || j.Trace > MaxTrace {
+		v.add("trace", j.Trace, "has to be from 0 to %d", MaxTrace)
 	}
 	if j.SampleEvery != 0 && (j.SampleEvery < leastSample || j.SampleEvery > year) {
 		v.add("sample_every", j.SampleEvery, "has to be from 10ms to a year, or 0")
@@ -220,8 +242,14 @@ func (v *validator) syncs(j Job) {
 			v.add(o.name, o.n, "rw=%s writes nothing that could be synced; leave it out", j.RW)
 		}
 	}
+	if j.SyncReads && (!j.mixed() || j.Fsync+j.FDataSync == 0) {
+		v.add("sync_reads", true, "needs a mixed job with fsync or fdatasync")
+	}
 	if j.Fsync > 0 && j.FDataSync > 0 {
 		v.add("fdatasync", j.FDataSync, "contradicts fsync=%d; use one of the two", j.Fsync)
+	}
+	if j.Append && (j.RW != Write || j.osThreads(j.IOEngine) > 1 || j.fileCount() > 1) {
+		v.add("append", true, "needs rw=write, one file and one thread")
 	}
 	if j.EndDataOnly && !j.EndFsync {
 		v.add("end_data_only", true, "needs end_fsync")

@@ -20,7 +20,7 @@ func (v *validator) splits(j Job) {
 		for _, s := range o.all {
 			total += s.Percent
 			switch {
-			case s.Size < 1 || s.Size > maxBS:
+			case s.Size < 1 || s.Size > j.maxSize():
 				v.add(o.name, s.Size, "each size has to be from 1 byte to 1 GiB")
 				return
 			case j.Direct && s.Size%512 != 0:
@@ -45,7 +45,7 @@ func (v *validator) splits(j Job) {
 // randomness looks at what random offsets are drawn from, and at the way of a sequential job.
 func (v *validator) randomness(j Job) {
 	switch {
-	case j.BlockAlign < 0 || j.BlockAlign > maxBS:
+	case j.BlockAlign < 0 || j.BlockAlign > j.maxSize():
 		v.add("blockalign", j.BlockAlign, "has to be from 0 (that of the smallest I/O) to 1 GiB")
 	case j.BlockAlign > 0 && !j.random():
 		v.add("blockalign", j.BlockAlign, "has no meaning with rw=%s, whose offsets follow one another", j.RW)
@@ -62,12 +62,16 @@ func (v *validator) randomness(j Job) {
 			v.add("random_distribution", quote(j.Distribution), "contradicts random_map, which visits each block once a pass")
 		}
 	}
-	if p := j.PercentageRandom; p != nil {
-		switch {
+	for _, share := range []struct {
+		name string
+		p    *int
+	}{{"percentage_random", j.PercentageRandom}, {"percentage_random_writes", j.PercentageRandomWrites}} {
+		switch p := share.p; {
+		case p == nil:
 		case *p < 0 || *p > 100:
-			v.add("percentage_random", *p, "has to be a percentage from 0 to 100")
+			v.add(share.name, *p, "has to be a percentage from 0 to 100")
 		case !j.random():
-			v.add("percentage_random", *p, "has no meaning with rw=%s; use a random pattern", j.RW)
+			v.add(share.name, *p, "has no meaning with rw=%s; use a random pattern", j.RW)
 		}
 	}
 	switch {
@@ -83,6 +87,9 @@ func (v *validator) randomness(j Job) {
 	}
 	if j.RandomMap && j.split() {
 		v.add("random_map", true, "can't be kept with I/Os of several sizes; leave one of the two out")
+	}
+	if j.RandomMap && j.BlockAlign > 0 && j.BlockAlign != j.BS {
+		v.add("random_map", true, "can't be kept with blockalign=%d, which isn't bs=%d; leave one of the two out", j.BlockAlign, j.BS)
 	}
 	if j.SharedCursor && j.random() {
 		v.add("shared_cursor", true, "has no meaning with rw=%s, whose threads draw their offsets", j.RW)
@@ -246,10 +253,24 @@ func (v *validator) data(j Job) {
 	}
 	switch {
 	case !j.Verify:
-	case !random || j.Dedupe > 0:
+	case j.PatternOnly && (j.Data != DataPattern || len(j.Pattern) == 0):
+		v.add("pattern_only", true, "needs a pattern")
+	case j.PatternOnly:
+	case !random && j.Data != DataPattern || j.Dedupe > 0:
 		v.add("verify", true, "every block has to be its own: leave out the data options")
 	case j.VerifyUnit() < leastUnit:
 		v.add("verify", true, "all sizes and offsets have to be multiples of %d", leastUnit)
+	}
+	switch {
+	case j.Peer == "":
+	case !slices.Contains([]string{PeerZero, PeerRandom, PeerNull}, j.Peer):
+		v.add("peer", quote(j.Peer), "use %s, %s or %s", PeerZero, PeerRandom, PeerNull)
+	case j.mixed() || j.Peer == PeerNull != j.reads():
+		v.add("peer", j.Peer, "%s takes what is read, the others give what is written", PeerNull)
+	case j.IOEngine != PSync || j.NumJobs != 1 || j.IODepth != 1:
+		v.add("peer", j.Peer, "needs ioengine=psync, numjobs=1 and iodepth=1")
+	case j.Verify || j.Dedupe > 0 || j.Compress > 0 || len(j.Pattern) > 0:
+		v.add("peer", j.Peer, "what is written comes from it: leave out verify and the data options")
 	}
 	for _, c := range j.CPUs {
 		if c < 0 || c >= maxCPUs {

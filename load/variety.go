@@ -6,24 +6,27 @@ import "slices"
 // file. It belongs to one thread, but what is in turns and cursors to its lane.
 type variety struct {
 	sizes   [2]sizes
-	size    int64  // of the region, in bytes
-	align   int64  // of random offsets
-	step    int64  // of sequential ones: what is left out after each
-	run     int64  // I/Os in sequence after each random offset, with the one there; 0: 1
-	inRun   int64  // how many of them are done
-	random  uint64 // probability of a random offset, times 2^32
-	one     bool   // reads and writes are one sequence
-	alone   bool   // each slot walks by itself
-	tail    bool   // the last I/O is what is left
-	begun   bool   // there was an I/O before,
-	last    uint8  // which was this operation
+	size    int64     // of the region, in bytes
+	align   int64     // of random offsets
+	step    int64     // of sequential ones: what is left out after each
+	run     int64     // I/Os in sequence after each random offset, with the one there; 0: 1
+	inRun   int64     // how many of them are done
+	random  [2]uint64 // probability of a random offset of reads and of writes, times 2^32
+	one     bool      // reads and writes are one sequence
+	alone   bool      // each slot walks by itself
+	tail    bool      // the last I/O is what is left
+	begun   bool      // there was an I/O before,
+	last    uint8     // which was this operation
 	dist    distribution
 	files   uint64
 	service string
 	// turns numbers the I/Os, to choose their files; turn is the last of this thread.
 	turns   *cursor
 	perFile uint64 // I/Os of one file before the next one's, in sequential service
-	cursors [][2]cursor
+	cursors []cursors
+	// at is where the reads and writes of each file go on that follow one at a random offset, in bytes; nil where none do. It is
+	// the thread's own, as its runs are.
+	at [][2]int64
 }
 
 // sizes draws the size of an I/O.
@@ -64,23 +67,29 @@ func newSizes(bs int64, split []SizeShare) sizes {
 	return s
 }
 
-func (s *sizes) draw(g *generator) int64 {
+// draw draws one of the sizes up to most, or the smallest if none is.
+func (s *sizes) draw(g *generator, most int64) int64 {
 	if s.one != 0 {
 		return s.one
 	}
-	r := g.rand() >> 32
-	for i, p := range s.upTo {
-		if r < p {
+	// One that doesn't fit is drawn again, as in fio. The smallest may be rare.
+	for range 256 {
+		r := g.rand() >> 32
+		i := slices.IndexFunc(s.upTo, func(p uint64) bool { return r < p })
+		if i < 0 {
+			i = len(s.all) - 1
+		}
+		if s.all[i] <= most {
 			return s.all[i]
 		}
 	}
-	return s.all[len(s.all)-1]
+	return s.min()
 }
 
 // varied fills in what I/O comes next; the operation is there already.
 func (g *generator) varied(sl *slot) {
 	v := g.vary
-	jump := v.isRandom(g)
+	jump := v.isRandom(g, sl.op&1)
 	if v.one {
 		jump = jump || g.random && !v.begun
 		if g.random && !jump {
@@ -88,9 +97,13 @@ func (g *generator) varied(sl *slot) {
 		}
 		v.last, v.begun = sl.op, true
 	}
-	size := v.sizes[sl.op&1].draw(g)
-	sl.size = int32(size)
 	sl.file = uint16(v.file(g))
+	most := g.room
+	if v.sizes[sl.op&1].one == 0 {
+		most = min(most, v.rest(g, sl, jump))
+	}
+	size := v.sizes[sl.op&1].draw(g, most)
+	sl.size = size
 	if v.alone {
 		if sl.walk+size > v.size {
 			sl.walk = 0
@@ -105,31 +118,60 @@ func (g *generator) varied(sl *slot) {
 	}
 	if v.tail {
 		size = min(size, v.size-int64(cur.own))
-		sl.size = int32(size)
+		sl.size = size
 	}
-	if !jump {
+	switch {
+	case !jump && v.at == nil:
 		sl.off = g.base + v.sequential(cur, size, g.shared)
 		return
+	case !jump:
+		follow := &v.at[sl.file][sl.op&1]
+		if *follow+size <= v.size {
+			sl.off = g.base + *follow
+			*follow += size
+			return
+		}
+		// At the region's end a random offset takes the place of what would follow, as in fio.
 	}
 	var at int64
 	switch n := uint64((v.size-size)/v.align + 1); {
 	case v.dist != nil:
 		at = int64(min(v.dist.next(g), n-1)) * v.align
 	case g.pass.bits != 0:
-		at = int64(g.pass.turn(v.cursors[sl.file][0].next(g.shared), g.blocks)) * g.bs
+		at = int64(g.pass.turn(v.cursors[sl.file][passVisits].next(g.shared), g.blocks)) * g.bs
 	default:
 		at = int64(g.below(n)) * v.align
 	}
 	sl.off = g.base + at
 	switch {
-	case g.pass.bits != 0:
-	case !g.shared:
+	case v.at != nil:
 		// What comes in sequence goes on from here.
+		v.at[sl.file][sl.op&1] = at + size
+	case v.one && !g.shared:
 		cur.own = uint64(at + size)
 	case v.one:
 		// So does what the other threads of the lane do next.
 		cur.n.Store(uint64(at + size))
 	}
+}
+
+// rest is how many bytes the region has from where the next I/O follows the one before it; any number where it doesn't, and at the
+// region's end, where it begins anew.
+func (v *variety) rest(g *generator, sl *slot, jump bool) int64 {
+	at := int64(0)
+	switch {
+	case v.alone || jump || g.shared || v.step != 0:
+	case v.at != nil:
+		at = v.at[sl.file][sl.op&1]
+	case v.one:
+		at = int64(v.cursors[sl.file][0].own)
+	default:
+		at = int64(v.cursors[sl.file][sl.op&1].own)
+	}
+	if left := v.size - at; left >= v.sizes[sl.op&1].min() {
+		return left
+	}
+	return v.size
 }
 
 // file chooses the file of the next I/O.
@@ -146,8 +188,8 @@ func (v *variety) file(g *generator) uint64 {
 	return v.turns.next(g.shared) % v.files
 }
 
-// isRandom reports whether the next I/O goes to a random offset.
-func (v *variety) isRandom(g *generator) bool {
+// isRandom reports whether the next I/O, of that operation, goes to a random offset.
+func (v *variety) isRandom(g *generator, op uint8) bool {
 	if !g.random {
 		return false
 	}
@@ -156,7 +198,7 @@ func (v *variety) isRandom(g *generator) bool {
 		v.inRun = (v.inRun + 1) % v.run
 		return first
 	}
-	return v.random > 1<<32-1 || g.rand()>>32 < v.random
+	return v.random[op] > 1<<32-1 || g.rand()>>32 < v.random[op]
 }
 
 // sequential returns the next place for size bytes from the region's start.

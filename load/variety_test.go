@@ -1,6 +1,7 @@
 package load
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"testing"
@@ -59,7 +60,7 @@ func TestSplitSharesAndAlignment(t *testing.T) {
 	const n, size = 100000, 1<<20 + 4096
 	seen := map[int32]int{}
 	for _, s := range drawMany(t, j, size, n) {
-		seen[s.size]++
+		seen[int32(s.size)]++
 		if s.off%4096 != 0 || s.off < 0 || s.off+int64(s.size) > size {
 			t.Fatalf("I/O of %d at %d", s.size, s.off)
 		}
@@ -118,6 +119,71 @@ func TestPercentageRandomAndRuns(t *testing.T) {
 	}
 	if got := follow(Job{RW: RandRead, BS: 4096, RWNumber: 8, Runtime: time.Second}); math.Abs(got-87.5) > 0.5 {
 		t.Errorf("randread:8: %v %% follow the I/O before them, want 87.5", got)
+	}
+}
+
+// TestRunsBeginAtBlocksOfTheMap: with a map each run begins at a block that none began at before, and goes on from there; a rest that
+// the region has no room for is a new run's. Reads and writes go on apart, and so do the threads of a lane.
+func TestRunsBeginAtBlocksOfTheMap(t *testing.T) {
+	const blocks = 256
+	for _, rw := range []string{RandRead, RandRW} {
+		begun, at := map[int64]bool{}, [2]int64{}
+		for i, s := range drawMany(t, Job{RW: rw, BS: 4096, RWNumber: 8, RandomMap: true, Runtime: time.Second}, blocks*4096, 8*blocks) {
+			first := i%8 == 0
+			if s.off%4096 != 0 || s.off+4096 > blocks*4096 {
+				t.Fatalf("%s: I/O %d is at %d", rw, i, s.off)
+			}
+			if !first && at[s.op]+4096 <= blocks*4096 && s.off != at[s.op] {
+				t.Fatalf("%s: I/O %d is at %d, want %d", rw, i, s.off, at[s.op])
+			}
+			if at[s.op] = s.off + 4096; first {
+				if begun[s.off] && len(begun) < blocks*7/10 {
+					t.Fatalf("%s: a second run begins at %d, the %d. of all", rw, s.off, len(begun))
+				}
+				begun[s.off] = true
+			}
+		}
+		if len(begun) < blocks*8/10 {
+			t.Errorf("%s: %d runs begin at %d blocks", rw, blocks, len(begun))
+		}
+	}
+	j := Job{RW: RandRead, BS: 4096, RWNumber: 4, IODepth: 2, RandomMap: true, Runtime: time.Second}
+	l := newLanes(j.WithDefaults(), blocks*4096, true)[0]
+	threads := [2]generator{l.generator(j, 0), l.generator(j, 1)}
+	last := [2]int64{}
+	for i := range 40 {
+		for n := range threads {
+			_, off := draw(&threads[n])
+			if i%4 > 0 && last[n]+4096 < blocks*4096 && off != last[n]+4096 {
+				t.Fatalf("thread %d: I/O %d is at %d, want %d", n, i, off, last[n]+4096)
+			}
+			last[n] = off
+		}
+	}
+}
+
+// TestBlockAlignLeavesNoMap: offsets that blocks overlap at, or that leave some out, are drawn with replacement, as in fio.
+func TestBlockAlignLeavesNoMap(t *testing.T) {
+	for _, c := range []struct{ bs, align int64 }{{4096, 16384}, {65536, 4096}} {
+		seen := map[int64]bool{}
+		for _, s := range drawMany(t, Job{RW: RandRead, BS: c.bs, BlockAlign: c.align}, 1<<20, 400) {
+			if s.off%c.align != 0 || s.off+c.bs > 1<<20 {
+				t.Fatalf("bs=%d blockalign=%d: an I/O at %d", c.bs, c.align, s.off)
+			}
+			seen[s.off%65536] = true
+		}
+		if want := int(65536 / c.align); len(seen) != want {
+			t.Errorf("bs=%d blockalign=%d: %d places within 64 KiB, want %d", c.bs, c.align, len(seen), want)
+		}
+	}
+	bad := Job{RW: RandRead, BS: 4096, BlockAlign: 16384, RandomMap: true, Runtime: time.Second, Filename: "f"}
+	var opt *OptionError
+	if err := bad.Validate(); !errors.As(err, &opt) || opt.Option != "random_map" {
+		t.Errorf("a map of blocks that are aligned to more than their size: %v", err)
+	}
+	bad.BlockAlign = 4096
+	if err := bad.Validate(); err != nil {
+		t.Error(err)
 	}
 }
 

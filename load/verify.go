@@ -77,12 +77,28 @@ func (b *buffers) seal(p []byte, off int64, seq uint64) {
 func (t *thread) verify(sl *slot) error {
 	b := t.bufs
 	p := b.data(sl.seg, int64(sl.size))
+	if b.only != nil {
+		if at := unlike(p, b.only); at >= 0 {
+			return &VerifyError{Path: t.run.job.path(int(sl.file)), Offset: sl.off, Size: int64(sl.size), Found: fmt.Sprintf("byte %d is %02x where the pattern has %02x", at, p[at], b.only[at%len(b.only)])}
+		}
+		return nil
+	}
 	for at := int64(0); at < int64(len(p)); at += b.unit {
 		if found := b.check(p[at:][:b.unit], sl.off+at); found != "" {
 			return &VerifyError{Path: t.run.job.path(int(sl.file)), Offset: sl.off + at, Size: b.unit, Found: found}
 		}
 	}
 	return nil
+}
+
+// unlike is the first byte of p that is not of the pattern, repeated; -1 if there is none.
+func unlike(p, pattern []byte) int {
+	for i, c := range p {
+		if c != pattern[i%len(pattern)] {
+			return i
+		}
+	}
+	return -1
 }
 
 // check says what is wrong with a unit that was read at off, "" if nothing.

@@ -146,7 +146,7 @@ func (w *watch) window(ctx context.Context) {
 	if r.timed {
 		w.edge(r.end.Load())
 	}
-	<-w.done
+	w.drain()
 }
 
 // edge notes what holds at the end of the window.
@@ -170,6 +170,9 @@ func (w *watch) edge(end int64) {
 // finish completes the result after the threads are done and summed up.
 func (w *watch) finish() {
 	r := w.run
+	accounts := r.accounts()
+	stretched := r.stretch(accounts)
+	sums := r.sum(w.res, accounts)
 	last := r.begin.Load() + int64(w.res.LastDone)
 	if !w.ended {
 		w.edge(last)
@@ -181,12 +184,18 @@ func (w *watch) finish() {
 		w.res.Elapsed -= time.Duration(early)
 		w.res.WallElapsed -= time.Duration(early)
 	}
-	if all := w.counted(); all != w.seen || len(w.res.Samples) == 0 {
-		w.sample(r.begin.Load()+int64(w.res.Elapsed), all)
+	if stretched > 0 {
+		more := time.Duration(stretched-r.begin.Load()) - w.res.Elapsed
+		w.res.Elapsed += more
+		w.res.WallElapsed += more
+		w.res.Drained = max(w.res.Drained-more, 0)
+	}
+	if sums.all != w.seen || len(w.res.Samples) == 0 {
+		w.sample(r.begin.Load()+int64(w.res.Elapsed), sums.all)
 	}
 	for i := range w.lanes {
 		l := &w.lanes[i]
-		if all := countedIn(w.res.Jobs[i].Classes); all != l.seen {
+		if all := sums.lanes[i]; all != l.seen {
 			l.add(r, r.begin.Load()+int64(w.res.Elapsed), all)
 		}
 		w.res.Jobs[i].Samples = l.all
@@ -210,21 +219,6 @@ func (w *watch) sampleLanes(now int64) {
 	for i := range w.lanes {
 		w.lanes[i].add(w.run, now, progressOf(w.run.laneThreads(i)))
 	}
-}
-
-// counted is what the finished threads counted.
-func (w *watch) counted() [2]count { return countedIn(w.res.Classes) }
-
-// countedIn is what the classes hold of reads and writes.
-func countedIn(classes []Class) (all [2]count) {
-	for _, c := range classes {
-		for op := range all {
-			if c.Name == opNames[op] {
-				all[op] = count{c.Ops, c.Bytes, int64(c.Lat.Sum())}
-			}
-		}
-	}
-	return all
 }
 
 // sample adds the interval that ends at now, by which all reads and writes were

@@ -15,6 +15,7 @@ import (
 	"plimsoll/internal/goal"
 	"plimsoll/internal/leaktest"
 	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/judge"
 	"plimsoll/internal/limit/verify"
 )
 
@@ -125,12 +126,12 @@ type fakeBed struct {
 func (b fakeBed) Close() error { b.closed.Add(1); return nil }
 
 func (b fakeBed) try(_ context.Context, r rung, t time.Duration) (verify.Row, error) {
-	row := verify.Row{Key: r.key, Mode: verify.Direct, Asked: r.asked, App: float64(r.asked), Elapsed: t, Verdict: verify.Held}
+	row := verify.Row{Key: r.key, Mode: verify.Direct, Asked: r.asked, App: float64(r.asked), Elapsed: t, Verdict: judge.Held}
 	switch r.asked {
 	case 10e6:
 		row.Off, row.Overshoot = -0.03, 0.21
 	case 20000:
-		row = verify.Row{Key: r.key, Mode: verify.Direct, Asked: r.asked, Verdict: verify.Failed, Error: "it broke"}
+		row = verify.Row{Key: r.key, Mode: verify.Direct, Asked: r.asked, Verdict: judge.Failed, Error: "it broke"}
 	}
 	return row, b.err
 }
@@ -200,7 +201,7 @@ func TestMemoryBed(t *testing.T) {
 		t.Fatal(err)
 	}
 	row, err := b.try(t.Context(), rung{key: limit.WriteIOPS, asked: 50}, verify.LeastTime)
-	if err != nil || row.Verdict != verify.Held {
+	if err != nil || row.Verdict != judge.Held {
 		t.Errorf("try() = %s, %v", row.Words(), err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)

@@ -57,7 +57,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	out := &outputFile{w: a.stdout}
 	a.stdout = out
 	root := a.rootCommand()
-	root.SetArgs(args)
+	root.SetArgs(a.plain(args))
 	err := together(root.ExecuteContext(ctx))
 	if err == nil {
 		err = out.lost()

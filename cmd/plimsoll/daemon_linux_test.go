@@ -16,6 +16,7 @@ import (
 
 	"github.com/moby/moby/client"
 
+	"plimsoll/internal/clean"
 	"plimsoll/internal/dockertest"
 	"plimsoll/internal/limit/keeper"
 )
@@ -297,7 +298,7 @@ func TestManualDaemon(t *testing.T) {
 	mustDo(t, os.Mkdir(bin, 0o755))
 	self, err := filepath.Abs(os.Args[0])
 	mustDo(t, err)
-	script := fmt.Sprintf("#!/bin/sh\n%s=1 exec %s \"$@\" --policy %s --run %s\n", asPlimsoll, shellQuote(self), shellQuote(policy), shellQuote(run))
+	script := fmt.Sprintf("#!/bin/sh\n%s=1 exec %s \"$@\" --policy %s --run %s\n", asPlimsoll, clean.Shell(self), clean.Shell(policy), clean.Shell(run))
 	mustDo(t, os.WriteFile(filepath.Join(bin, "plimsoll"), []byte(script), 0o755))
 	var lines []string
 	for _, line := range examples(t) {

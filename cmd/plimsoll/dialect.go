@@ -21,8 +21,11 @@ import (
 	"plimsoll/internal/engine"
 	"plimsoll/internal/fingerprint"
 	"plimsoll/internal/httpload"
+	"plimsoll/internal/limit/judge"
 	"plimsoll/internal/plan"
+	"plimsoll/internal/proof"
 	"plimsoll/internal/record"
+	"plimsoll/internal/size"
 	"plimsoll/internal/store"
 	"plimsoll/internal/trial"
 	"plimsoll/internal/witness"
@@ -72,6 +75,13 @@ func (a *app) runDialect(ctx context.Context, tool dialectTool, f dialectFlags, 
 	if err := refuseFlags(tool, f); err != nil {
 		return err
 	}
+	stderr := a.stderr
+	if f.quiet {
+		stderr = dialect.Quiet{Writer: a.stderr}
+	}
+	for _, n := range f.notes {
+		dialect.Note(stderr, "%s", n)
+	}
 	test, err := tool.parse(a.fileReader(ctx), rest, f.destructive)
 	if err != nil && ctx.Err() != nil {
 		return fmt.Errorf("%s: interrupted while its files were read", tool.name)
@@ -80,19 +90,22 @@ func (a *app) runDialect(ctx context.Context, tool dialectTool, f dialectFlags, 
 		return usageError("%s: %w", tool.name, err)
 	}
 	if tool.web && f.here() {
-		return lineError(ctx, tool.name, test.Run(ctx, nil, a.stdout, a.stderr))
+		return lineError(ctx, tool.name, test.Run(ctx, nil, a.stdout, stderr))
 	}
 	if t, ok := test.(interface{ Elsewhere() error }); ok {
 		if err := t.Elsewhere(); err != nil {
 			return usageError("%s: %w", tool.name, err)
 		}
 	}
-	s, err := a.openDialect(ctx, tool, f, args)
+	s, err := a.openDialect(ctx, tool, f, args, stderr)
 	if err != nil {
 		return lineError(ctx, tool.name, err)
 	}
-	err = test.Run(ctx, s, a.stdout, a.stderr)
-	return lineError(ctx, tool.name, errors.Join(err, s.close(err, ctx.Err() != nil)))
+	err = test.Run(ctx, s, a.stdout, stderr)
+	if err := lineError(ctx, tool.name, errors.Join(err, s.close(err, ctx.Err() != nil))); err != nil {
+		return err
+	}
+	return s.outcome(tool.name)
 }
 
 // A dialectSession is a dialect.Session on a bench.
@@ -106,12 +119,17 @@ type dialectSession struct {
 	recorded bool
 	release  func() error
 	doubts   []record.Warning
-	// quiet: they aren't told. closed: close was called.
+	// passed is how many limits were not held.
+	passed int
+	// implied says what the limits mean in the other unit.
+	implied []string
+	stderr  io.Writer
+	// quiet: neither the doubts nor that are printed. closed: close was called.
 	quiet, closed bool
 }
 
 // openDialect opens the container that a tool's line runs in.
-func (a *app) openDialect(ctx context.Context, tool dialectTool, f dialectFlags, args []string) (*dialectSession, error) {
+func (a *app) openDialect(ctx context.Context, tool dialectTool, f dialectFlags, args []string, stderr io.Writer) (*dialectSession, error) {
 	kind := f.engine
 	if kind == "" {
 		kind = plan.Host
@@ -138,16 +156,16 @@ func (a *app) openDialect(ctx context.Context, tool dialectTool, f dialectFlags,
 	}
 	words := []string{"plimsoll", tool.name}
 	for _, w := range args {
-		words = append(words, shellQuote(w))
+		words = append(words, clean.Shell(w))
 	}
-	s := &dialectSession{app: a, inPlace: inPlace, release: func() error { return nil }}
+	s := &dialectSession{app: a, stderr: stderr, inPlace: inPlace, release: func() error { return nil }}
 	s.bench = &trial.Bench{
 		Engine: e, Spec: engine.Spec{Place: where, Image: f.image, Isolation: f.isolation, Limits: f.limits, Network: dialectNetwork(tool, f, kind)}, Cell: record.Cell{Engine: kind, Place: where.Name, Limits: f.limits.Name},
 		Run: &record.Run{
 			ID: id, Plan: tool.name, Command: strings.Join(words, " "), Version: version, Blocks: 1, Quick: true, Started: now,
 			Status: record.Running, Machine: fingerprint.Machine(device.Host()), Baseline: map[string]string{},
 		},
-		Witness: witness.New(device.Host()), Judge: judge{}, Hard: a.hardContext(),
+		Witness: witness.New(device.Host()), Judge: checks{}, Hard: a.hardContext(),
 	}
 	if f.record {
 		// First: what can't be recorded need not be measured.
@@ -182,6 +200,9 @@ func (s *dialectSession) open(ctx context.Context) error {
 	p := e.Probe(ctx)
 	if ctx.Err() != nil {
 		return context.Cause(ctx) // An engine that was asked in vain is not missing.
+	}
+	if p.Failed {
+		return fmt.Errorf("engine %s: %s; %s", e.Name(), p.Missing, p.Fix)
 	}
 	if !p.OK {
 		return &exitError{exitCannot, fmt.Errorf("engine %s: %s; %s", e.Name(), p.Missing, p.Fix)}
@@ -246,8 +267,27 @@ func (s *dialectSession) trial(ctx context.Context, spec workload.Spec, onSample
 	if err != nil {
 		return nil, err
 	}
-	s.doubts = append(s.doubts, t.Warnings...)
+	s.note(t)
+	s.implied = append(s.implied, proof.Implied(t, s.bench.Spec.Limits)...)
 	return &t.Results[0], nil
+}
+
+// note keeps what a trial that worked says of its figures and limits.
+func (s *dialectSession) note(t *record.Trial) {
+	s.doubts = append(s.doubts, t.Warnings...)
+	for _, r := range proof.Of(t) {
+		if r.Verdict == judge.NotHeld {
+			s.passed++
+		}
+	}
+}
+
+// outcome is the error of a tool's line all of which worked: that limits were not held, or nil.
+func (s *dialectSession) outcome(tool string) error {
+	if s.passed == 0 {
+		return nil
+	}
+	return &exitError{exitNotHeld, fmt.Errorf("%s: %s NOT held", tool, size.Plural(s.passed, "limit"))}
 }
 
 // withoutTimings leaves the times of single requests out of a record: their histogram is in it, and they may be
@@ -257,7 +297,7 @@ func withoutTimings(t record.Trial) record.Trial {
 	for i := range t.Results {
 		if h := t.Results[i].HTTP; h != nil {
 			short := *h
-			short.Timings = nil
+			short.Timings, short.InFlight = nil, nil
 			t.Results[i].HTTP = &short
 		}
 	}
@@ -274,13 +314,24 @@ func (s *dialectSession) Finish(ctx context.Context, quiet bool) error {
 
 var _ dialect.Finisher = (*dialectSession)(nil)
 
-// tellDoubts says what is doubtful about the figures.
-func (s *dialectSession) tellDoubts() {
+// tell says what the limits mean, and what is doubtful about the figures, each once.
+func (s *dialectSession) tell() {
+	if s.quiet {
+		return
+	}
 	told := map[string]bool{}
+	say := func(text string) {
+		if !told[text] {
+			told[text] = true
+			dialect.Note(s.stderr, "%s", clean.Text(text))
+		}
+	}
+	for _, i := range s.implied {
+		say(i)
+	}
 	for _, w := range s.doubts {
-		if w.Severity == record.Doubt && !told[w.Text] && !s.quiet {
-			told[w.Text] = true
-			fmt.Fprintf(s.app.stderr, "plimsoll: doubt (%s): %s\n", w.Check, clean.Text(w.Text))
+		if w.Severity == record.Doubt {
+			say("doubt (" + w.Check + "): " + w.Text)
 		}
 	}
 }
@@ -292,7 +343,7 @@ func (s *dialectSession) close(failed error, interrupted bool) error {
 	}
 	s.closed = true
 	err := s.bench.Close()
-	s.tellDoubts()
+	s.tell()
 	if s.db == nil {
 		return err
 	}
@@ -307,7 +358,7 @@ func (s *dialectSession) close(failed error, interrupted bool) error {
 	}
 	err = errors.Join(err, s.release(), s.db.Close())
 	if err == nil && s.recorded {
-		fmt.Fprintf(s.app.stderr, "plimsoll: recorded as run %s: 'plimsoll report %s%s' shows it\n", run.ID, run.ID, s.app.stateFlag())
+		dialect.Note(s.stderr, "recorded as run %s: 'plimsoll report %s%s' shows it", run.ID, run.ID, s.app.stateFlag())
 	}
 	return err
 }

@@ -135,7 +135,8 @@ func TestDialectLimitsAreRefused(t *testing.T) {
 		want   string
 	}{
 		{[]string{"--memory", "64MiB"}, exitCannot, "engine host has no limit memory"},
-		{[]string{"--memory", "64M", "--engine", "oci"}, exitUsage, "--memory 64M: "},
+		{[]string{"--memory", "64M", "--engine", "oci"}, exitDone, "--memory 64M is read as Docker reads it: 64MiB"},
+		{[]string{"--memory", "64X", "--engine", "oci"}, exitUsage, "--memory 64X: "},
 		{[]string{"--memory=1MiB", "--engine", "oci"}, exitUsage, "--memory 1MiB: 1MiB is too little: no container starts with so little; write 6MiB to 1PiB"},
 		{[]string{"--cpus", "none", "--engine", "oci"}, exitUsage, "--cpus none: \"none\" is no number of CPUs"},
 		{[]string{"--cpus"}, exitUsage, "--cpus needs a value"},
@@ -144,7 +145,7 @@ func TestDialectLimitsAreRefused(t *testing.T) {
 		{[]string{"--write-iops", "1", "--engine", "oci"}, exitUsage, "write 2 to 4294967294"},
 		{[]string{"--io-maxiops", "100"}, exitCannot, "engine host has no limit io_maxiops: it holds the system drive of a Windows container"},
 		{[]string{"--io-maxbandwidth=5MiB", "--engine", "oci"}, exitCannot, "engine oci has no limit io_maxbandwidth"},
-		{[]string{"--io-maxbandwidth=5m", "--engine", "oci"}, exitUsage, "--io-maxbandwidth 5m: "},
+		{[]string{"--io-maxbandwidth=5m", "--engine", "oci"}, exitCannot, "--io-maxbandwidth 5m is read as Docker reads it: 5MiB"},
 		{[]string{"--io-maxiops=0", "--engine", "oci"}, exitUsage, "--io-maxiops 0: 0 is no limit"},
 		{[]string{"--isolation", "hyperv", "--engine", "oci"}, exitCannot, "engine oci has no isolation hyperv"},
 		{[]string{"--isolation=vm", "--engine", "docker"}, exitUsage, "--isolation vm: use process or hyperv"},

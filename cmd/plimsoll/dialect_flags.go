@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/docker/go-units"
 
 	"plimsoll/internal/engine"
 	"plimsoll/internal/limit"
@@ -18,8 +21,10 @@ type dialectFlags struct {
 	engine, place, image string
 	network, isolation   string
 	limits               limit.Limits
-	record, help         bool
+	record, help, quiet  bool
 	destructive          []string
+	// notes say what was read otherwise than it stands there.
+	notes []string
 }
 
 // dialectHelp describes them.
@@ -38,9 +43,11 @@ func dialectHelp(tool dialectTool) string {
 	return `
 
 Plimsoll's own flags may stand anywhere between the tool's:
-  --engine host|oci|docker   where the load runs (default host)` + where + `
+  --engine host|oci|docker|vm
+                             where the load runs (default host): a container of a runtime or a daemon, or a
+                             virtual machine` + where + `
   --image NAME               an image of the engine to run in, instead of an empty one
-  --memory SIZE              limits of the container, as in a plan: memory with its page cache (64MiB),
+  --memory SIZE              limits of the container: memory with its page cache (64m, as Docker reads it),
   --cpus N                   processors (0.5),
   --cpu-shares N             and weight on busy processors (1024 is normal)
   --read-bps, --write-bps RATE, --read-iops, --write-iops N, --weight N, --latency TIME
@@ -48,7 +55,17 @@ Plimsoll's own flags may stand anywhere between the tool's:
   --device-wide              hold the rates at the device too: what the kernel writes back later
   --io-maxiops N, --io-maxbandwidth RATE, --isolation process|hyperv
                              of a Windows container: limits of its system drive, and how it is kept apart
-  --record                   keep it as a run: 'plimsoll report last' shows it with its doubts` + leave
+  --record                   keep it as a run: 'plimsoll report last' shows it with its doubts
+  --quiet                    no notes and doubts on standard error, as for '2>&1 | jq'` + leave
+}
+
+// ownFlags are the names of Plimsoll's own flags beside a tool's line.
+func ownFlags() []string {
+	own := []string{"--engine", "--place", "--image", "--network", "--isolation", "--destructive", "--state", "--record", "--quiet", "--help"}
+	for _, key := range plan.LimitKeys() {
+		own = append(own, limit.Key(key).Flag())
+	}
+	return own
 }
 
 // splitDialect takes Plimsoll's own flags out of a tool's arguments.
@@ -80,7 +97,11 @@ func (a *app) splitDialect(args []string) (f dialectFlags, rest []string, err er
 			continue // It has no value.
 		}
 		values["--"+strings.ReplaceAll(key, "_", "-")] = func(flag, v string) error {
-			err := plan.SetLimit(&f.limits, key, v, flag+" "+v)
+			from := flag + " " + v
+			if limit.Key(key) == limit.Memory || limit.Key(key) == limit.SystemBPS {
+				v = f.dockerSize(limit.Key(key), v)
+			}
+			err := plan.SetLimit(&f.limits, key, v, from)
 			f.limits.Name = f.limits.String() // No plan names it.
 			return err
 		}
@@ -95,6 +116,9 @@ func (a *app) splitDialect(args []string) (f dialectFlags, rest []string, err er
 		case args[i] == "--device-wide":
 			f.limits.DeviceWide = true
 			f.limits.Name = f.limits.String()
+			continue
+		case args[i] == "--quiet":
+			f.quiet = true
 			continue
 		case args[i] == "--help":
 			f.help = true
@@ -117,6 +141,24 @@ func (a *app) splitDialect(args []string) (f dialectFlags, rest []string, err er
 		return f, nil, usageError("%w", err)
 	}
 	return f, rest, nil
+}
+
+// dockerSize is the value of a flag that is Docker's, as Docker reads it (opts.MemBytes): "4G", "5m" and "4GB" count in powers of 1024.
+// It says so where Plimsoll's own sizes are written otherwise. What Docker refuses stays as it is.
+func (f *dialectFlags) dockerSize(k limit.Key, v string) string {
+	n, err := units.RAMInBytes(v)
+	if err != nil {
+		return v
+	}
+	plain := strconv.FormatInt(n, 10)
+	docker, err := limit.Parse(k, plain)
+	if err != nil {
+		return v
+	}
+	if own, err := limit.Parse(k, v); err != nil || own != docker {
+		f.notes = append(f.notes, fmt.Sprintf("%s %s is read as Docker reads it: %s", k.Flag(), v, docker.Text(k)))
+	}
+	return plain
 }
 
 // dialectPlace reads --place. A line that uses no storage gets a place that costs nothing.

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bytes"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"plimsoll/internal/limit"
@@ -16,5 +19,62 @@ func TestWindowsFlags(t *testing.T) {
 	want := limit.Limits{Name: "memory=4GiB cpus=1.5 io_maxiops=100 io_maxbandwidth=5MiB", SystemIOPS: 100, SystemBPS: 5 << 20, CPUs: 1.5, Memory: 4 << 30}
 	if f.limits != want || f.isolation != "process" || !slices.Equal(rest, []string{"-b8K", "iotest.dat"}) {
 		t.Errorf("splitDialect = %+v with %q, want %+v", f, rest, want)
+	}
+}
+
+// TestDockersFlags: what Docker has is read as Docker reads it, which is said where Plimsoll's own sizes differ.
+func TestDockersFlags(t *testing.T) {
+	for _, row := range []struct {
+		args  string
+		want  limit.Limits
+		notes []string
+	}{
+		{"--memory 4G", limit.Limits{Memory: 4 << 30}, []string{"--memory 4G is read as Docker reads it: 4GiB"}},
+		{"--memory=512m", limit.Limits{Memory: 512 << 20}, []string{"--memory 512m is read as Docker reads it: 512MiB"}},
+		{"--memory 64MB", limit.Limits{Memory: 64 << 20}, []string{"--memory 64MB is read as Docker reads it: 64MiB"}},
+		{"--memory 64MiB", limit.Limits{Memory: 64 << 20}, nil},
+		{"--memory 67108864", limit.Limits{Memory: 64 << 20}, nil},
+		{"--io-maxbandwidth=5m", limit.Limits{SystemBPS: 5 << 20}, []string{"--io-maxbandwidth 5m is read as Docker reads it: 5MiB"}},
+		{"--io-maxbandwidth 5MiB/s", limit.Limits{SystemBPS: 5 << 20}, nil},
+		{"--write-bps 5MB", limit.Limits{WriteBPS: 5_000_000}, nil}, // Docker's is --device-write-bps.
+	} {
+		f, rest, err := new(app).splitDialect(strings.Fields(row.args))
+		f.limits.Name = ""
+		if err != nil || len(rest) > 0 || f.limits != row.want || !slices.Equal(f.notes, row.notes) {
+			t.Errorf("%s: %+v, notes %q, %v; want %+v, %q", row.args, f.limits, f.notes, err, row.want, row.notes)
+		}
+	}
+	for _, bad := range []string{"--memory 4Q", "--memory 4M", "--write-bps 5m", "--memory -4G"} {
+		if _, _, err := new(app).splitDialect(strings.Fields(bad)); err == nil || !strings.Contains(err.Error(), bad) {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}
+
+// TestPastedLines: a line with a web page's dashes and quotes is read as it was meant, each tool's and Plimsoll's own flags, and said.
+func TestPastedLines(t *testing.T) {
+	for line, want := range map[string]string{
+		"diskspd –b8K –d30 –o4 –t8 –h –r –w25 –L –Z1G –c5G “iotest.dat”": "diskspd -b8K -d30 -o4 -t8 -h -r -w25 -L -Z1G -c5G iotest.dat",
+		"diskspd –b8K x –engine oci —io-maxiops=100":                     "diskspd -b8K x --engine oci --io-maxiops=100",
+		"fio –name=a –rw=read —engine oci –record":                       "fio --name=a --rw=read --engine oci --record",
+		"orion –run simple –lun-size 1GiB –testname t —quiet":            "orion -run simple --lun-size 1GiB -testname t --quiet",
+		"ab –n 10 –kc 2 http://h/":                                       "ab -n 10 -kc 2 http://h/",
+		"dd if=“/dev/zero” of=f –place layer":                            "dd if=/dev/zero of=f --place layer",
+		"limit set web –write-bps 10MiB":                                 "limit set web --write-bps 10MiB",
+		"--state /s diskspd –b8K x":                                      "--state /s diskspd -b8K x",
+	} {
+		var said bytes.Buffer
+		got := (&app{stderr: &said}).plain(strings.Fields(line))
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s is read as %q", line, got)
+		}
+		if quiet := strings.Contains(want, "--quiet"); quiet == strings.Contains(said.String(), "are read as those of a keyboard: plimsoll "+want) {
+			t.Errorf("%s: said %q", line, said.String())
+		}
+	}
+	for _, m := range regexp.MustCompile(`--[a-z-]+`).FindAllString(dialectHelp(dialectTool{})+dialectHelp(dialectTool{web: true}), -1) {
+		if !slices.Contains(ownFlags(), m) {
+			t.Errorf("%s is not among Plimsoll's own flags", m)
+		}
 	}
 }

@@ -140,7 +140,7 @@ func TestDialectsRefuse(t *testing.T) {
 		// Not after the work whose output is lost then.
 		{strings.Fields("fio --name=a --rw=write --size=1m --ioengine=psync --output=none/out.json"), exitFailure, "none/out.json"},
 		{strings.Fields("fio --name=a --rw=write --size=1m --ioengine=psync --write_bw_log=none/a --log_avg_msec=100"), exitFailure, "none/a_bw.1.log"},
-		{strings.Fields("fio --name=a --rw=write --size=1m --ioengine=psync --output=out --filename=/nonexistent/a"), exitFailure, "/nonexistent/a"},
+		{strings.Fields("fio --name=a --rw=write --size=1m --ioengine=psync --output=out --filename=/dev/null/a"), exitFailure, "/dev/null/a"},
 		{[]string{"diskspd", "-b4Q", "x"}, exitUsage, "-b4Q"},
 		{[]string{"orion", "-run", "simpel"}, exitUsage, "simple"},
 		{[]string{"dd", "if=/dev/zero"}, exitUsage, "of="},

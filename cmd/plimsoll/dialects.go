@@ -4,15 +4,18 @@ import (
 	"context"
 	"io"
 	"os"
+	"runtime"
 
 	"github.com/spf13/cobra"
 
+	"plimsoll/internal/device"
 	"plimsoll/internal/dialect"
 	"plimsoll/internal/dialect/ab"
 	"plimsoll/internal/dialect/dd"
 	"plimsoll/internal/dialect/diskspd"
 	"plimsoll/internal/dialect/fio"
 	"plimsoll/internal/dialect/orion"
+	"plimsoll/internal/fingerprint"
 	"plimsoll/internal/userfile"
 )
 
@@ -47,7 +50,7 @@ that can't be kept is an error, never ignored.`,
   plimsoll fio --name=a --rw=randread --bs=4k --iodepth=32 --direct=1 --size=1g --runtime=10 --time_based
   plimsoll fio job.fio --output-format=json+ --engine docker --place volume`,
 			parse: func(read dialect.FileReader, args, destructive []string) (dialectTest, error) {
-				t, err := fio.Parse(args, fio.Source{ReadFile: read, Env: os.Getenv})
+				t, err := fio.Parse(args, fio.Source{ReadFile: read, Env: os.Getenv, Machine: machineWord, Device: isDevice})
 				if err != nil {
 					return nil, err
 				}
@@ -107,6 +110,12 @@ stalls is asked less, so its stalls are seen by few requests. docs/ab.md lists t
 	}
 }
 
+// isDevice reports whether there is a device at path.
+func isDevice(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && st.Mode()&os.ModeDevice != 0
+}
+
 // dialectCommands are the commands of the tools.
 func (a *app) dialectCommands() []*cobra.Command {
 	var all []*cobra.Command
@@ -114,4 +123,15 @@ func (a *app) dialectCommands() []*cobra.Command {
 		all = append(all, a.dialectCommand(t))
 	}
 	return all
+}
+
+// machineWord is what a keyword of fio's job files says of this machine, 0 if it isn't known.
+func machineWord(keyword string) int64 {
+	switch keyword {
+	case "pagesize":
+		return int64(os.Getpagesize())
+	case "ncpus":
+		return int64(runtime.NumCPU())
+	}
+	return fingerprint.Machine(device.Host()).Memory >> 20
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"plimsoll/internal/clean"
 )
 
 // exampleLine finds command lines; what follows three spaces explains.
@@ -125,8 +127,11 @@ func TestManualRuns(t *testing.T) {
 			for _, name := range []string{"mine.yaml", "my.yaml", "my-plan.yaml"} {
 				mustDo(t, os.WriteFile(filepath.Join(dir, name), []byte(mine), 0o644))
 			}
+			mustDo(t, os.WriteFile(filepath.Join(dir, "job.fio"), []byte("[job]\nrw=randread\nsize=4m\nruntime=50ms\ntime_based\nnorandommap\n"), 0o644))
 			few := ""
 			switch {
+			case strings.HasPrefix(line, "plimsoll run job.fio"):
+				few = " --blocks 1"
 			case strings.HasPrefix(line, "plimsoll run") && strings.Contains(line, ".yaml"):
 				few = " --blocks 1"
 			case strings.HasPrefix(line, "plimsoll run") && strings.Contains(line, "--only engine=oci"):
@@ -138,7 +143,7 @@ func TestManualRuns(t *testing.T) {
 			case strings.HasPrefix(line, "plimsoll results rm") && !strings.Contains(line, "--yes"):
 				few = " --yes" // It asks on a terminal only.
 			}
-			script := fmt.Sprintf("#!/bin/sh\n%s=1 exec %s \"$@\"%s --state %s\n", asPlimsoll, shellQuote(self), few, shellQuote(state))
+			script := fmt.Sprintf("#!/bin/sh\n%s=1 exec %s \"$@\"%s --state %s\n", asPlimsoll, clean.Shell(self), few, clean.Shell(state))
 			writeProgram(t, filepath.Join(bin, "plimsoll"), script)
 
 			sh := exec.CommandContext(t.Context(), "sh", "-c", filledIn(line))

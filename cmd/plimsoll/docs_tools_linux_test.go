@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/clean"
 	"plimsoll/internal/dockertest"
 )
 
@@ -141,7 +142,7 @@ func (b *bench) furnish() {
 	}
 	job := "[job]\nrw=randread\nbs=4k\nsize=1m\nioengine=psync\n"
 	mustDo(b.t, os.WriteFile(filepath.Join(b.dir, "job.fio"), []byte(job), 0o644))
-	program := fmt.Sprintf("#!/bin/sh\n%s=1 exec %s \"$@\" --state %s\n", asPlimsoll, shellQuote(b.self), shellQuote(b.state))
+	program := fmt.Sprintf("#!/bin/sh\n%s=1 exec %s \"$@\" --state %s\n", asPlimsoll, clean.Shell(b.self), clean.Shell(b.state))
 	writeProgram(b.t, filepath.Join(b.dir, "bin", "plimsoll"), program)
 	// ssh HOST COMMAND, with this machine as every other.
 	writeProgram(b.t, filepath.Join(b.dir, "bin", "ssh"), "#!/bin/sh\nshift\nexec sh -c \"$*\"\n")

@@ -28,7 +28,7 @@ var exits = []struct {
 	{exitFailure, "error", "An error: the message says which. Also a run that was interrupted; what it measured is kept, and 'plimsoll run --resume' goes on."},
 	{exitUsage, "wrong usage or bad input", "Wrong usage or bad input: a flag, a plan, a run that is not known, a path that does not exist, data that would be written over without --destructive. Nothing was begun."},
 	{exitCellsFailed, "done, but some cells failed", "The run is done, but some of its trials failed. The report has the errors, and the figures of all others."},
-	{exitNotHeld, "a check or limit did not hold", "A check or a limit did not hold: limit verify, if more came through than the limit allows."},
+	{exitNotHeld, "a check or limit did not hold", "A check or a limit did not hold: limit verify, a run, or a line of another tool with limits, if more came through than a limit allows; verify, if storage lost or changed blocks; selfcheck, if plimsoll and fio disagree. A run of which trials failed too ends with 4, not with 3."},
 	{exitCannot, "can't be done here", "It can't be done here: a run of which nothing could be measured on this machine, with what is missing; doctor, if not even the host engine can measure; limit, if something can't be limited, tried or proved; watch, where there are no counters."},
 }
 

@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"plimsoll/internal/disktest"
 )
 
@@ -19,13 +17,13 @@ import (
 func TestExitCodes(t *testing.T) {
 	needRun(t)
 	t.Setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
-	ro := disktest.Mount(t, "tmpfs", "tmpfs", unix.MS_RDONLY, "")
+	full := disktest.Mount(t, "tmpfs", "tmpfs", 0, "nr_inodes=2") // Writable, and without room for a file of the trial's.
 	file := filepath.Join(t.TempDir(), "file")
 	mustDo(t, os.WriteFile(file, nil, 0o600))
 	plan := func(engines, places string) string {
 		return "name: p\nworkloads: {w: {kind: append, count: 20}}\nengines: [" + engines + "]\nplaces: {" + places + "}\nblocks: 40\n"
 	}
-	failing := plan("host", "dir: {}, ro: {kind: dir, path: "+ro+"}")
+	failing := plan("host", "dir: {}, full: {kind: dir, path: "+full+"}")
 	for _, tt := range []struct {
 		name, plan string
 		args       []string

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"plimsoll/internal/check"
 	"plimsoll/internal/device"
@@ -87,22 +88,66 @@ type measured struct {
 type ceiling struct {
 	key  limit.Key
 	rate float64
-	run  string
-	cell string
-	size int64
+	on   *bearer
+	// brief is a greater one that was measured for too short a time to count beside this one; nil without.
+	brief *ceiling
+}
+
+// A bearer is a cell whose trials count for a device's ceiling. A baseline and its control are one cell.
+type bearer struct {
+	run, cell string
+	// took is the time that was measured in all trials, and trials how many there are.
+	took   time.Duration
+	trials int
+	size   int64
+	rates  [4][]float64
 	// doubts are the checks that have other doubts about the cell.
 	doubts []string
 }
 
-// String says what was measured, by which run and with which I/Os.
-func (c ceiling) String() string {
-	rate := size.Rate(c.rate)
-	if c.key == limit.ReadIOPS || c.key == limit.WriteIOPS {
-		rate = fmt.Sprintf("%.0f I/Os a second", c.rate)
+// leastCarried is the time that has to be measured in a cell for a rate that a device is known to carry: ten of the kernel's throttle slices. Less, as
+// of a quick run, counts only where there is no more.
+const leastCarried = time.Second
+
+// add takes over a cell's median if that says more of the device than what c has.
+func (c *ceiling) add(n ceiling) {
+	solid, better := c.on != nil && c.on.took >= leastCarried, n.on.took >= leastCarried
+	switch {
+	case n.rate <= 0:
+	case better == solid && n.rate > c.rate:
+		n.brief = c.brief
+		*c = n
+	case better && !solid:
+		old := *c
+		if *c = n; old.rate > n.rate {
+			c.brief = &old
+		}
+	case !better && solid && n.rate > c.rate && (c.brief == nil || n.rate > c.brief.rate):
+		c.brief = &n
 	}
-	text := fmt.Sprintf("%s, the most that was measured: %s of run %s, in I/Os of %s", rate, c.cell, c.run, size.Format(c.size))
-	if len(c.doubts) > 0 {
-		text += " (in doubt: " + strings.Join(c.doubts, ", ") + ")"
+	if c.brief != nil && c.brief.rate <= c.rate {
+		c.brief = nil
+	}
+}
+
+// text is the rate with its unit.
+func (c ceiling) text() string {
+	if c.key == limit.ReadIOPS || c.key == limit.WriteIOPS {
+		return fmt.Sprintf("%.0f I/Os a second", c.rate)
+	}
+	return size.Rate(c.rate)
+}
+
+// String says what was measured, by which run, with which I/Os and for how long.
+func (c ceiling) String() string {
+	b := c.on
+	text := fmt.Sprintf("%s, the most that was measured: %s of run %s, in I/Os of %s, %s in %s", c.text(), b.cell, b.run, size.Format(b.size),
+		size.Plural(b.trials, "trial"), size.Duration(b.took.Round(time.Millisecond)))
+	if len(b.doubts) > 0 {
+		text += " (in doubt: " + strings.Join(b.doubts, ", ") + ")"
+	}
+	if n := c.brief; n != nil {
+		text += fmt.Sprintf("; run %s saw %s, but in %s only", n.on.run, n.text(), size.Duration(n.on.took.Round(time.Millisecond)))
 	}
 	return text
 }
@@ -152,7 +197,7 @@ func (a *app) ceilings(name string) (limit.Limits, error) {
 }
 
 // measured looks for the greatest rates of a device, whatever it was called: of each cell the median over its trials, and of
-// those the greatest. Trials don't count whose figure isn't the device's.
+// those the greatest. Cells that were measured for less than leastCarried count where there is no other. Trials don't count whose figure isn't the device's.
 func (a *app) measured(d device.Device) (measured, error) {
 	m := measured{name: d.Name, unknown: d.Identity == ""}
 	path := filepath.Join(a.stateDir, "plimsoll.db")
@@ -169,8 +214,7 @@ func (a *app) measured(d device.Device) (measured, error) {
 		return m, err
 	}
 	for _, run := range runs {
-		cells := map[string][4][]float64{}
-		sizes, doubts := map[string]int64{}, map[string][]string{}
+		cells := map[record.Cell]*bearer{}
 		for t, err := range db.EachTrial(run, store.TrialsOptions{}) {
 			if err != nil {
 				return m, err
@@ -179,28 +223,45 @@ func (a *app) measured(d device.Device) (measured, error) {
 			if !ok || !m.counts(t, on, d) {
 				continue
 			}
-			c := cells[t.Key]
-			for i := range rates {
-				c[i] = append(c[i], rates[i])
+			cell := t.Cell
+			cell.Control = false
+			c := cells[cell]
+			if c == nil {
+				c = &bearer{run: run, cell: t.Key}
+				cells[cell] = c
 			}
-			cells[t.Key] = c
-			_, sizes[t.Key], _ = t.Spec.Job.BlockSizes()
-			for _, w := range t.Warnings {
-				if w.Severity == record.Doubt && !slices.Contains(doubts[t.Key], w.Check) {
-					doubts[t.Key] = append(doubts[t.Key], w.Check)
-				}
-			}
+			c.add(t, rates)
 		}
-		for key, c := range cells {
-			for i := range c {
-				slices.Sort(c[i])
-				if rate := c[i][len(c[i])/2]; rate > m.of[i].rate {
-					m.of[i] = ceiling{rateKeys[i], rate, run, key, sizes[key], doubts[key]}
-				}
+		for _, c := range cells {
+			for i := range c.rates {
+				slices.Sort(c.rates[i])
+				m.of[i].add(ceiling{key: rateKeys[i], rate: median(c.rates[i]), on: c})
 			}
 		}
 	}
 	return m, nil
+}
+
+// add takes in a trial that counts.
+func (b *bearer) add(t record.Trial, rates [4]float64) {
+	for i := range rates {
+		b.rates[i] = append(b.rates[i], rates[i])
+	}
+	if !t.Cell.Control {
+		b.cell = t.Key // The control's own key names what nobody asked for.
+	}
+	b.trials++
+	took := time.Duration(0)
+	for _, r := range t.Results {
+		took = max(took, r.Elapsed)
+	}
+	b.took += took
+	_, b.size, _ = t.Spec.Job.BlockSizes()
+	for _, w := range t.Warnings {
+		if w.Severity == record.Doubt && !slices.Contains(b.doubts, w.Check) {
+			b.doubts = append(b.doubts, w.Check)
+		}
+	}
 }
 
 // notDevice are the doubts that say that a figure isn't what the device can carry: another figure than the device's, or one that

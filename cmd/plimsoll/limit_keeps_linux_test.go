@@ -29,6 +29,12 @@ type keeping struct {
 // keep starts a keeper with one rule, for whatever it is told of: where, and limits, are a policy's words.
 func keep(t *testing.T, o target.Options, match, where, limits string) *keeping {
 	t.Helper()
+	return keepText(t, o, fmt.Sprintf("rules:\n- {name: one, match: %s, where: %s, limits: %s}\n", match, where, limits))
+}
+
+// keepText starts a keeper with a policy.
+func keepText(t *testing.T, o target.Options, text string) *keeping {
+	t.Helper()
 	if o.Proc == "" {
 		o.Proc = "/proc"
 	}
@@ -39,7 +45,6 @@ func keep(t *testing.T, o target.Options, match, where, limits string) *keeping 
 		t.Fatal(err)
 	}
 	policy := filepath.Join(t.TempDir(), "policy.yaml")
-	text := fmt.Sprintf("rules:\n- {name: one, match: %s, where: %s, limits: %s}\n", match, where, limits)
 	if err := os.WriteFile(policy, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/clean"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/explain"
@@ -41,15 +42,15 @@ func TestHostilePaths(t *testing.T) {
 	}
 	dir := t.TempDir()
 	for _, name := range []string{forged, "it's\n\\ \u00e9\u202e", "plain", "two words", "it's"} {
-		word := shellQuote(name)
+		word := clean.Shell(name)
 		if strings.ContainsAny(word, "\n\x1b") {
-			t.Errorf("shellQuote(%q) = %q", name, word)
+			t.Errorf("clean.Shell(%q) = %q", name, word)
 		}
 		file := filepath.Join(dir, strings.ReplaceAll(name, "/", "_"))
 		if err := os.WriteFile(file, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := exec.Command("bash", "-c", "ls -d "+shellQuote(file)+" >/dev/null && printf %s "+word).CombinedOutput(); err != nil || string(got) != name {
+		if got, err := exec.Command("bash", "-c", "ls -d "+clean.Shell(file)+" >/dev/null && printf %s "+word).CombinedOutput(); err != nil || string(got) != name {
 			t.Errorf("bash reads %s as %q, %v; want %q", word, got, err, name)
 		}
 	}

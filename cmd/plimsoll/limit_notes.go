@@ -12,7 +12,9 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/internal/clean"
 	"plimsoll/internal/device"
+	"plimsoll/internal/device/hierarchy"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/hold"
@@ -35,6 +37,7 @@ func (a *app) changeNotes(ctx context.Context, l *limiter, s *hold.Scope, c limi
 		}
 		notes = append(notes, l.otherDevice(s, where)...)
 		notes = append(notes, l.escapeNotes(s, c.Set)...)
+		notes = append(notes, laterNote(s, c.Set)...)
 		notes = append(notes, l.elsewhere(ctx, s, where)...)
 		notes = append(notes, a.stillWide(l, s, c)...)
 		if w := s.HoldsOthers(); w != "" {
@@ -43,6 +46,19 @@ func (a *app) changeNotes(ctx context.Context, l *limiter, s *hold.Scope, c limi
 	}
 	notes = append(notes, l.leftNotes(s, c, where.run)...)
 	return append(notes, a.keeperNotes(s, c, where.run)...)
+}
+
+// laterNote says that version 1 holds each group by itself, so that one which is made later has no limit.
+func laterNote(s *hold.Scope, set limit.Limits) []string {
+	for _, p := range s.Parts {
+		if p.Target == nil || set.ReadBPS == 0 && set.WriteBPS == 0 && set.ReadIOPS == 0 && set.WriteIOPS == 0 {
+			continue
+		}
+		if g, err := p.Groups.Group(hierarchy.IO); err == nil && g.Version == 1 {
+			return []string{"a group that is made below " + p.Name + "'s later has no limit (control groups of version 1): only plimsoll daemon, with a policy, holds those as they come"}
+		}
+	}
+	return nil
 }
 
 // empty refuses limits on a device that has nothing in it: what is put into it later is somebody else's.
@@ -156,7 +172,7 @@ func (l *limiter) elsewhere(ctx context.Context, s *hold.Scope, where limitWhere
 	if _, ok := sharedDevice(there.Grounds[0].Explanation, s.Devices()); ok || len(there.Devices()) == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("these limits are for the device of the process's /; its working folder %s is on %s, for which --path %s sets them", cwd, there.Devices()[0].Name, shellQuote(cwd))}
+	return []string{fmt.Sprintf("these limits are for the device of the process's /; its working folder %s is on %s, for which --path %s sets them", cwd, there.Devices()[0].Name, clean.Shell(cwd))}
 }
 
 // stillWide says that the root group goes on holding what was set there for a target, where that was set without now.
@@ -262,7 +278,7 @@ func (a *app) proveIt(l *limiter, s *hold.Scope, c limit.Change, where limitWher
 		words = append(words, "--device-wide")
 	}
 	for i, w := range words {
-		words[i] = shellQuote(w)
+		words[i] = clean.Shell(w)
 	}
 	return strings.Join(words, " ") + a.stateFlag()
 }

@@ -150,6 +150,9 @@ func (a *app) limitSet(ctx context.Context, name string, where limitWhere, ask l
 		return limitError(err)
 	}
 	err = a.change(ctx, l, a.wide(l, apply, how.dry), s, change, where, how.dry)
+	if how.keep {
+		err = keepInstead(err, s, change, where)
+	}
 	var fault *cgroup.Fault
 	if errors.As(err, &fault) && how.enable == "" && slices.Contains(fault.Keys, limit.Weight) && strings.HasPrefix(fault.Fix, "echo ") {
 		// What would have to be written is named; the flag writes it.

@@ -52,6 +52,9 @@ type limitShow struct {
 	Shown []limitShown `json:"shown"`
 	// DeviceWide are the limits that were set for the target in the root group; without a target, for any.
 	DeviceWide []limitWide `json:"device_wide"`
+
+	// loose says which of the target's groups lack its limits.
+	loose []string
 }
 
 // limitShowCommand shows the limits that a target has.
@@ -66,15 +69,24 @@ limited. On control groups of version 1 each group below the container's own is
 limited by itself, and is shown. What the engine has stored, and sets again at the container's next
 start, is told below.
 
+Without TARGET it lists the limits of all groups on the machine, and who set each as far as that is known: the
+daemon, the engine, systemd, or anybody else.
+
 Beside a limit stands what of the target is on its device. Limits that were set for the target in the root group
-(--device-wide) are shown with whom they are for, also when it has gone; without TARGET --device-wide shows those of all. So
+(--device-wide) are shown with whom they are for, also when it has gone; --device-wide without TARGET shows those of all. So
 are those that plimsoll daemon holds there, or has left there when it ended, on the devices of the target's data.
 
 ` + targetHelp,
-		Example: `  plimsoll limit show web
+		Example: `  plimsoll limit show
+  plimsoll limit show web
   plimsoll limit show volume:data --json
   plimsoll limit show --device-wide`,
-		Args: targetOr("device-wide"),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usageError("%s takes one TARGET at most: see '%s --help'", cmd.CommandPath(), cmd.CommandPath())
+			}
+			return nil
+		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().BoolVar(&wide, "device-wide", false, "only what was set in the root group (control groups of version 1)")
@@ -86,6 +98,9 @@ are those that plimsoll daemon holds there, or has left there when it ended, on 
 			return err
 		}
 		defer l.Close()
+		if len(args) == 0 && !wide {
+			return a.limitList(cmd.Context(), l, run, asJSON)
+		}
 		return a.limitShow(cmd.Context(), l, args, run, wide, asJSON)
 	}
 	return cmd
@@ -129,6 +144,8 @@ func (a *app) limitShow(ctx context.Context, l *limiter, args []string, run stri
 	}
 	if out.Scope != nil {
 		out.Scope.Notes = append(out.Scope.Notes, togetherShown(out.Scope, out.Shown)...)
+		out.loose = l.looseNotes(out.Shown)
+		out.Scope.Notes = append(out.Scope.Notes, out.loose...)
 	}
 	if notes, err = l.keepers(notes, out, run); err != nil {
 		return err
@@ -283,7 +300,7 @@ func (a *app) showLimits(l *limiter, out limitShow) error {
 	if out.Scope == nil {
 		return nil
 	}
-	told := togetherShown(out.Scope, out.Shown)
+	told := append(togetherShown(out.Scope, out.Shown), out.loose...)
 	if len(out.Scope.Parts) == 0 {
 		told = out.Scope.Notes
 	}

@@ -25,9 +25,16 @@ func (a *app) change(ctx context.Context, l *limiter, apply applier, s *hold.Sco
 // tellDone prints what was done.
 func (a *app) tellDone(l *limiter, s *hold.Scope, change limit.Change, done []hold.Done, where limitWhere, dry bool) error {
 	if where.json {
-		return a.printJSON(withLists(limitResult{DryRun: dry, Scope: s, Set: change.Set, Remove: change.Remove, Done: done, Implied: implied(s, change)}))
+		result := limitResult{DryRun: dry, Scope: s, Set: change.Set, Remove: change.Remove, Done: done, Implied: implied(s, change)}
+		if !stored(done) {
+			result.Policy = restartPolicy(s, change, where)
+		}
+		return a.printJSON(withLists(result))
 	}
 	a.tellChange(s, change, done, dry)
+	if !dry {
+		a.tellRestart(s, change, done, where)
+	}
 	if prove := a.proveIt(l, s, change, where); prove != "" && !dry {
 		fmt.Fprintln(a.stdout, clean.Text("prove it: "+prove))
 	}
@@ -42,6 +49,9 @@ type limitResult struct {
 	Remove  []limit.Key     `json:"remove"`
 	Done    []hold.Done     `json:"done"`
 	Implied []limit.Implied `json:"implied"`
+	// Policy is the rule by which plimsoll daemon holds the limits over restarts of the containers, which lose them; empty where
+	// nothing is lost.
+	Policy string `json:"policy,omitempty"`
 }
 
 // implied says what the rates of a change mean in the other unit.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/limit/verify"
+	"plimsoll/internal/limit/judge"
 )
 
 // TestVerifySmallWrites: a limit on the number of writes in the group alone is told not to hold what the flusher writes back, with what
@@ -28,7 +28,7 @@ func TestVerifySmallWrites(t *testing.T) {
 		t.Fatalf("status %d: %v: %s%s", status, err, out, errs)
 	}
 	r := got[0].Rows[0]
-	if status != exitNotHeld || r.Verdict != verify.NotHeld || !strings.Contains(r.Why, "flusher") || !strings.Contains(r.Fix, "--write-iops 100 --device-wide") {
+	if status != exitNotHeld || r.Verdict != judge.NotHeld || !strings.Contains(r.Why, "flusher") || !strings.Contains(r.Fix, "--write-iops 100 --device-wide") {
 		t.Errorf("status %d, %+v", status, r)
 	}
 	if !strings.Contains(errs, "trying one limit in one mode") {

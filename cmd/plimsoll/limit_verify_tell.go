@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 
 	"plimsoll/internal/clean"
+	"plimsoll/internal/limit/judge"
 	"plimsoll/internal/limit/verify"
 	"plimsoll/internal/size"
 )
@@ -42,7 +43,7 @@ func (a *app) tellRows(v verified) error {
 		return err
 	}
 	for _, r := range v.Rows {
-		if r.Verdict != verify.NotHeld || r.Why == "" {
+		if r.Verdict != judge.NotHeld || r.Why == "" {
 			continue
 		}
 		fmt.Fprintf(a.stdout, "%s, %s, is not held: %s\n", r.Key, r.Mode, clean.Line(r.Why))
@@ -95,12 +96,15 @@ func printRows(out io.Writer, rows []verify.Row) error {
 		if r.Converged >= 0 && r.Elapsed > 0 && r.Mode != verify.BufferedSync {
 			settled = size.Duration(r.Converged)
 		}
-		if r.Elapsed > 0 && r.Mode != verify.BufferedSync && r.Mode != verify.Buffered {
+		if r.Elapsed > 0 && r.Mode != verify.BufferedSync && r.Mode != verify.Buffered && r.Mode != verify.Elsewhere {
 			over = fmt.Sprintf("+%.0f %%", r.Overshoot*100)
 		}
 		app, dev, off := "", "", ""
 		if r.Elapsed > 0 {
 			app, dev, off = r.Rate(r.App), r.Rate(r.Device), fmt.Sprintf("%+.1f %%", r.Off*100)
+			if r.Mode == verify.Elsewhere {
+				app = ""
+			}
 			if r.Others > r.Device/20 && r.Others > float64(r.Asked)/20 {
 				dev += fmt.Sprintf(" (%s others')", r.Rate(r.Others))
 			}
@@ -117,11 +121,11 @@ func verdict(all []verified) error {
 	for _, v := range all {
 		for _, r := range v.Rows {
 			switch r.Verdict {
-			case verify.NotHeld:
+			case judge.NotHeld:
 				not++
-			case verify.Held:
+			case judge.Held:
 				held++
-			case verify.Failed:
+			case judge.Failed:
 				failed++
 			default:
 				unknown++

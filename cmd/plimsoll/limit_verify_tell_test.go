@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/judge"
 	"plimsoll/internal/limit/verify"
 )
 
@@ -18,18 +19,18 @@ import (
 func TestVerifyText(t *testing.T) {
 	const mib = 1 << 20
 	v := verified{Part: "container web", Ground: "volume data", Device: "loop1", number: "7:1", Rows: []verify.Row{
-		{Key: limit.WriteBPS, Mode: verify.Direct, Asked: 8 * mib, App: 8.1 * mib, Device: 7.99 * mib, Seen: 8.1 * mib, Off: 0.0125, Overshoot: 0.08, Converged: 300 * time.Millisecond, Elapsed: 5 * time.Second, Verdict: verify.Held},
+		{Key: limit.WriteBPS, Mode: verify.Direct, Asked: 8 * mib, App: 8.1 * mib, Device: 7.99 * mib, Seen: 8.1 * mib, Off: 0.0125, Overshoot: 0.08, Converged: 300 * time.Millisecond, Elapsed: 5 * time.Second, Verdict: judge.Held},
 		// What others did is told beside the device's, and the rate that never settled isn't said to have.
-		{Key: limit.WriteBPS, Mode: verify.DSync, Asked: 8 * mib, App: 5 * mib, Device: 346 * mib, Others: 338 * mib, Seen: 5 * mib, Off: -0.375, Converged: -1, Elapsed: 5 * time.Second, Verdict: verify.Held},
+		{Key: limit.WriteBPS, Mode: verify.DSync, Asked: 8 * mib, App: 5 * mib, Device: 346 * mib, Others: 338 * mib, Seen: 5 * mib, Off: -0.375, Converged: -1, Elapsed: 5 * time.Second, Verdict: judge.Held},
 		// Neither has a first second of its own.
-		{Key: limit.WriteBPS, Mode: verify.BufferedSync, Asked: 8 * mib, App: 8 * mib, Device: 8 * mib, Seen: 8 * mib, Overshoot: 1, Elapsed: 5 * time.Second, Verdict: verify.Held},
+		{Key: limit.WriteBPS, Mode: verify.BufferedSync, Asked: 8 * mib, App: 8 * mib, Device: 8 * mib, Seen: 8 * mib, Overshoot: 1, Elapsed: 5 * time.Second, Verdict: judge.Held},
 		{
-			Key: limit.WriteBPS, Mode: verify.Buffered, Asked: 8 * mib, App: 968 * mib, Device: 344 * mib, Seen: 344 * mib, Off: 42, Overshoot: 3, Converged: -1, Elapsed: time.Second, Verdict: verify.NotHeld,
+			Key: limit.WriteBPS, Mode: verify.Buffered, Asked: 8 * mib, App: 968 * mib, Device: 344 * mib, Seen: 344 * mib, Off: 42, Overshoot: 3, Converged: -1, Elapsed: time.Second, Verdict: judge.NotHeld,
 			Why: "the flusher\nwrites it", Fix: "plimsoll limit set web --device-wide",
 		},
-		{Key: limit.ReadIOPS, Mode: verify.Direct, Asked: 500, App: 300, Device: -1, Others: -1, Seen: 300, Off: -0.4, Converged: -1, Elapsed: 3 * time.Second, Verdict: verify.Unproved, Why: "the disk is slower"},
+		{Key: limit.ReadIOPS, Mode: verify.Direct, Asked: 500, App: 300, Device: -1, Others: -1, Seen: 300, Off: -0.4, Converged: -1, Elapsed: 3 * time.Second, Verdict: judge.Unproved, Why: "the disk is slower"},
 		// One that wasn't measured has no figures.
-		{Key: limit.ReadIOPS, Mode: verify.Buffered, Asked: 500, Converged: -1, Verdict: verify.Failed, Error: "no room"},
+		{Key: limit.ReadIOPS, Mode: verify.Buffered, Asked: 500, Converged: -1, Verdict: judge.Failed, Error: "no room"},
 	}}
 	const want = `container web, volume data, on loop1 (7:1):
 limit      mode            asked     application  device                         error      first second  settled after  verdict

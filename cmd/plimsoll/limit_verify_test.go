@@ -15,6 +15,7 @@ import (
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/hold"
+	"plimsoll/internal/limit/judge"
 	"plimsoll/internal/limit/verify"
 )
 
@@ -32,19 +33,19 @@ func statusOf(err error) int {
 // TestVerdict: what the rows stand for. One that could not be measured is no success beside one that is held.
 func TestVerdict(t *testing.T) {
 	for _, tt := range []struct {
-		rows   []verify.Verdict
+		rows   []judge.Verdict
 		status int
 		words  string
 	}{
-		{[]verify.Verdict{verify.Held}, exitDone, ""},
-		{[]verify.Verdict{verify.Held, verify.Unproved}, exitDone, ""},
-		{[]verify.Verdict{verify.Unproved}, exitCannot, "nothing was proved"},
+		{[]judge.Verdict{judge.Held}, exitDone, ""},
+		{[]judge.Verdict{judge.Held, judge.Unproved}, exitDone, ""},
+		{[]judge.Verdict{judge.Unproved}, exitCannot, "nothing was proved"},
 		{nil, exitCannot, "nothing was proved"},
-		{[]verify.Verdict{verify.Held, verify.Failed}, exitFailure, "could not be measured: 1 of 2 rows"},
-		{[]verify.Verdict{verify.Failed}, exitFailure, "could not be measured: 1 of 1 row"},
-		{[]verify.Verdict{verify.Unproved, verify.Failed}, exitFailure, "could not be measured: 1 of 2 rows"},
-		{[]verify.Verdict{verify.Held, verify.NotHeld}, exitNotHeld, "NOT held: 1 of 2 rows"},
-		{[]verify.Verdict{verify.Failed, verify.NotHeld, verify.Held}, exitNotHeld, "NOT held: 1 of 3 rows; could not be measured: 1"},
+		{[]judge.Verdict{judge.Held, judge.Failed}, exitFailure, "could not be measured: 1 of 2 rows"},
+		{[]judge.Verdict{judge.Failed}, exitFailure, "could not be measured: 1 of 1 row"},
+		{[]judge.Verdict{judge.Unproved, judge.Failed}, exitFailure, "could not be measured: 1 of 2 rows"},
+		{[]judge.Verdict{judge.Held, judge.NotHeld}, exitNotHeld, "NOT held: 1 of 2 rows"},
+		{[]judge.Verdict{judge.Failed, judge.NotHeld, judge.Held}, exitNotHeld, "NOT held: 1 of 3 rows; could not be measured: 1"},
 	} {
 		v := verified{}
 		for _, verdict := range tt.rows {
@@ -112,9 +113,9 @@ func TestVerifyReason(t *testing.T) {
 		{"it isn't set", v1, limit.Limits{}, limit.Limits{}, limit.WriteBPS, verify.Direct, "the kernel has no write_bps for container web on loop1; verify sets nothing", "plimsoll limit set web --path '/a b' --write-bps 5MiB"},
 		{"it is set to more", v1, limit.Limits{WriteBPS: 10 * mib}, limit.Limits{}, limit.WriteBPS, verify.Direct, "the kernel has write_bps of 10MiB", "--write-bps 5MiB"},
 		{"reads", v1, limit.Limits{}, limit.Limits{}, limit.ReadIOPS, verify.Buffered, "the kernel has no read_iops", "--read-iops 300"},
-		{"the flusher", v1, limit.Limits{WriteBPS: 5 * mib}, limit.Limits{}, limit.WriteBPS, verify.Buffered, "the flusher; the root group has no write_bps on loop1: --device-wide sets it, for all who write to loop1", "--write-bps 5MiB --device-wide"},
+		{"the flusher", v1, limit.Limits{WriteBPS: 5 * mib}, limit.Limits{}, limit.WriteBPS, verify.Buffered, "the flusher; the root group has no write_bps on loop1", "--write-bps 5MiB --device-wide"},
 		{"the flusher's is wider", v1, limit.Limits{WriteBPS: 5 * mib}, limit.Limits{WriteBPS: 6 * mib}, limit.WriteBPS, verify.Buffered, "the root group has write_bps of 6MiB on loop1", "--device-wide"},
-		{"the flusher's number", v1, limit.Limits{WriteIOPS: 200}, limit.Limits{}, limit.WriteIOPS, verify.Buffered, "the flusher; the root group has no write_iops on loop1: --device-wide sets it, for all who write to loop1", "--write-iops 200 --device-wide"},
+		{"the flusher's number", v1, limit.Limits{WriteIOPS: 200}, limit.Limits{}, limit.WriteIOPS, verify.Buffered, "the flusher; the root group has no write_iops on loop1", "--write-iops 200 --device-wide"},
 		{"before the sync", v1, limit.Limits{WriteIOPS: 200}, limit.Limits{}, limit.WriteIOPS, verify.BufferedSync, "a part was written before the sync: the flusher; the root group has no write_iops", "--write-iops 200 --device-wide"},
 		{"a sync without a limit", v1, limit.Limits{}, limit.Limits{}, limit.WriteIOPS, verify.BufferedSync, "the kernel has no write_iops for container web", "plimsoll limit set web --path '/a b' --write-iops 200"},
 		{"nothing holds it", v2, limit.Limits{WriteBPS: 5 * mib}, limit.Limits{}, limit.WriteBPS, verify.Buffered, "btrfs compresses", ""},
@@ -125,7 +126,7 @@ func TestVerifyReason(t *testing.T) {
 			asked:   map[limit.Key]int64{limit.WriteBPS: 5 * mib, limit.ReadIOPS: 300, limit.WriteIOPS: 200},
 			inGroup: tt.group, inRoot: tt.root, again: again("web", limitWhere{Where: hold.Where{Path: "/a b"}}),
 		}
-		rows := []verify.Row{{Key: tt.key, Mode: tt.mode, Verdict: verify.NotHeld}, {Key: tt.key, Mode: tt.mode, Verdict: verify.Held}}
+		rows := []verify.Row{{Key: tt.key, Mode: tt.mode, Verdict: judge.NotHeld}, {Key: tt.key, Mode: tt.mode, Verdict: judge.Held}}
 		v.explain(rows)
 		if !strings.Contains(rows[0].Why, tt.words) || !strings.Contains(rows[0].Fix, tt.fix) || tt.fix == "" && rows[0].Fix != "" {
 			t.Errorf("%s: %q, fix %q; want %q, %q", tt.name, rows[0].Why, rows[0].Fix, tt.words, tt.fix)
@@ -163,7 +164,7 @@ func TestVerifyLimitsInterrupted(t *testing.T) {
 		want string
 	}{
 		{nil, "interrupted before anything was proved"},
-		{[]verify.Row{{Verdict: verify.Held}}, "interrupted: 1 row tried, see the lines above; the rest is not known"},
+		{[]verify.Row{{Verdict: judge.Held}}, "interrupted: 1 row tried, see the lines above; the rest is not known"},
 	} {
 		a := &app{stdout: io.Discard}
 		err := a.tellVerified([]verified{{Rows: row.rows}}, false, limitError(fmt.Errorf("worker: %w", context.Canceled)))

@@ -9,6 +9,7 @@ import (
 	"plimsoll/internal/clean"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/explain"
+	"plimsoll/internal/limit/judge"
 	"plimsoll/internal/limit/verify"
 	"plimsoll/internal/size"
 )
@@ -16,7 +17,7 @@ import (
 // explain says of each row that is not held why not, as far as it is known, and what mends it.
 func (v verification) explain(rows []verify.Row) {
 	for i := range rows {
-		if r := &rows[i]; r.Verdict == verify.NotHeld {
+		if r := &rows[i]; r.Verdict == judge.NotHeld {
 			r.Why, r.Fix = v.reason(r.Key, r.Mode)
 		}
 	}
@@ -43,7 +44,7 @@ func (v verification) reason(key limit.Key, mode verify.Mode) (why, fix string) 
 	case m == nil || m.Group == explain.Held:
 		return "the kernel has the limit, and nothing is known that goes past it here", "plimsoll limit explain shows what the path stands on"
 	case m.Device == explain.Held && (root == 0 || root > asked):
-		return m.Why + "; the root group " + has(key, root) + " on " + v.spot.Name + ": --device-wide sets it, for all who write to " + v.spot.Name, set + " --device-wide" + v.state
+		return m.Why + "; the root group " + has(key, root) + " on " + v.spot.Name, v.wide(set + " --device-wide" + v.state)
 	case m.Device == explain.Held:
 		return m.Why + ", which has the limit too; nothing is known that goes past it there", ""
 	}
@@ -51,6 +52,24 @@ func (v verification) reason(key limit.Key, mode verify.Mode) (why, fix string) 
 		fix = v.ground.Explanation.Mend()
 	}
 	return m.Why, fix
+}
+
+// wide is the advice to set a limit in the root group, by a command. It slows down all who write to the device: where others do, it says so
+// first, and prefers a device of the data's own. On the device of / it gives no command.
+func (v verification) wide(command string) string {
+	others := v.ground.Explanation.Others()
+	if len(others) == 0 {
+		return command
+	}
+	reach := fmt.Sprintf("%s is not this data's alone: a limit for all who write to it slows down %s too; ", v.spot.Name, strings.Join(others, ", "))
+	if slices.Contains(others, "/") {
+		reach = fmt.Sprintf("%s is the device of / (it has %s): a limit for all who write to it slows down the whole machine; ", v.spot.Name, strings.Join(others, ", "))
+	}
+	own := "better give the data a volume with a device of its own, and limit that with --device-wide"
+	if slices.Contains(others, "/") {
+		return reach + own
+	}
+	return reach + own + "; or, for all of them: " + command
 }
 
 // mode is what is known of a mode where the files are, nil if nothing is.
@@ -104,10 +123,10 @@ func flagValue(key limit.Key, n int64) string {
 
 // again is a command line's target and what it is for, to be given to another command.
 func again(name string, where limitWhere) string {
-	words := []string{shellQuote(name)}
+	words := []string{clean.Shell(name)}
 	for _, f := range [][2]string{{"--volume", where.Volume}, {"--path", where.Path}, {"--device", where.Device}} {
 		if f[1] != "" {
-			words = append(words, f[0], shellQuote(f[1]))
+			words = append(words, f[0], clean.Shell(f[1]))
 		}
 	}
 	return strings.Join(words, " ")

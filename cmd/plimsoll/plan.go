@@ -69,8 +69,10 @@ func (a *app) readPlan(ctx context.Context, arg string) (file string, text []byt
 		return "", nil, usageError("there is no file and no built-in plan %q; built in: %s", arg, strings.Join(plans.Names(), ", "))
 	case err != nil:
 		return "", nil, usageError("read the plan %s: %w", file, err)
+	case isJobFile(file, text):
+		text, err = a.planOfJobs(ctx, file, text)
 	}
-	return file, text, nil
+	return file, text, err
 }
 
 // openStdin is standard input for package userfile.

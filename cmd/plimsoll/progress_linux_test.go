@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -19,33 +18,6 @@ import (
 	"plimsoll/internal/record"
 	"plimsoll/internal/workload"
 )
-
-// TestShellQuote: real shells read back what was quoted; what is as $'...' isn't for one as old as Debian's sh.
-func TestShellQuote(t *testing.T) {
-	words := []string{"", " ", "'", "''", `\`, "$HOME", "`id`", "a b", "*", "~", "!", "#", "a\nb", "é", "engine=oci", "--set", "a'b\"c", "-", "&&", "\t"}
-	words = append(words, "a\x1b[31mb", "1\n2\\'3")
-	for _, shell := range []string{"sh", "bash"} {
-		var line []string
-		want := ""
-		for _, w := range words {
-			if q := shellQuote(w); shell == "bash" || !strings.HasPrefix(q, "$'") {
-				line, want = append(line, q), want+w+"\x00"
-			}
-		}
-		out, err := exec.Command(shell, "-c", `for w in `+strings.Join(line, " ")+`; do printf '%s\0' "$w"; done`).Output()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if string(out) != want || len(line) < 15 {
-			t.Errorf("%s read %q of %d words, want %q", shell, out, len(line), want)
-		}
-	}
-	for _, w := range []string{"plan.yaml", "a.b=c/d", "--blocks"} {
-		if got := shellQuote(w); got != w {
-			t.Errorf("shellQuote(%q) = %q, want it plain", w, got)
-		}
-	}
-}
 
 func TestRepeatCommand(t *testing.T) {
 	for _, row := range []struct {

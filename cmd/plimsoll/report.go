@@ -135,12 +135,12 @@ func (a *app) loadReport(db *store.Store, ref string) (*report.Report, error) {
 		return nil, err
 	}
 	var trials []record.Trial
-	damaged := 0
+	var damaged missingError
 	for t, err := range db.EachTrial(id, store.TrialsOptions{Histograms: true}) {
 		var bad *store.DamageError
 		switch {
 		case errors.As(err, &bad):
-			damaged++
+			damaged.add(bad)
 			fmt.Fprintf(a.stderr, "plimsoll: %v\n", err)
 		case err != nil:
 			return nil, err
@@ -148,11 +148,12 @@ func (a *app) loadReport(db *store.Store, ref string) (*report.Report, error) {
 			trials = append(trials, t)
 		}
 	}
-	if damaged > 0 {
-		run.Warnings = append(run.Warnings, record.Warning{
-			Check: "records", Severity: record.Doubt,
-			Text: size.Plural(damaged, "recorded trial") + " left out: what was recorded can't be read",
-		})
+	if damaged != (missingError{}) {
+		text := size.Plural(damaged.n, "recorded trial") + " left out: what was recorded can't be read"
+		if damaged.more {
+			text = damaged.what() + " can't be read and are left out"
+		}
+		run.Warnings = append(run.Warnings, record.Warning{Check: "records", Severity: record.Doubt, Text: text})
 	}
 	return report.Build(run, trials, report.Options{Flags: a.stateFlag()}), nil
 }

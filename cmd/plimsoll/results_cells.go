@@ -24,6 +24,8 @@ type overview struct {
 	failed   []record.Trial
 	warnings []warningView
 	damaged  []error
+	// missing is how much damaged hides.
+	missing missingError
 }
 
 // A cellView is a line in the list of cells.
@@ -52,11 +54,13 @@ func overlook(db *store.Store, id string) (*overview, error) {
 		switch {
 		case errors.As(err, &bad):
 			o.damaged = append(o.damaged, err)
+			o.missing.add(bad)
 			continue
 		case err != nil:
 			return nil, err
 		}
 		o.cell(&t)
+		counted := map[int]bool{} // Clients may have the same one.
 		for _, w := range t.Warnings {
 			at := w.Severity + "\x00" + w.Check + "\x00" + figures.ReplaceAllString(w.Text, "#")
 			i, ok := seen[at]
@@ -65,7 +69,10 @@ func overlook(db *store.Store, id string) (*overview, error) {
 				seen[at] = i
 				o.warnings = append(o.warnings, warningView{Warning: w, where: trialName(&t)})
 			}
-			o.warnings[i].trials++
+			if !counted[i] {
+				counted[i] = true
+				o.warnings[i].trials++
+			}
 		}
 	}
 	slices.Sort(o.keys)
@@ -85,17 +92,14 @@ func (o *overview) cell(t *record.Trial) {
 		o.cells[t.Key] = c
 		o.keys = append(o.keys, t.Key)
 	}
-	for _, w := range t.Warnings {
-		if w.Severity == record.Doubt {
-			c.doubts++
-			break
-		}
-	}
 	if t.Status == record.Failed {
 		c.failed++
 		t.Results = nil
 		o.failed = append(o.failed, *t)
 		return
+	}
+	if slices.ContainsFunc(t.Warnings, func(w record.Warning) bool { return w.Severity == record.Doubt }) {
+		c.doubts++
 	}
 	c.metric = t.Metric
 	c.values = append(c.values, t.Value)

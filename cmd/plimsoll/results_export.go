@@ -120,11 +120,36 @@ func (a *app) exportTo(ctx context.Context, db *store.Store, ids []string, opt e
 	return nil
 }
 
-// A missingError says that an export is not complete.
-type missingError struct{ n int }
+// A missingError says that an export is not complete: how many records it lacks, and whether it may lack more.
+type missingError struct {
+	n    int
+	more bool
+}
+
+// add counts what a fault hides.
+func (e *missingError) add(bad *store.DamageError) {
+	switch {
+	case bad.Lost == store.LostUnknown:
+		e.more = true
+	default:
+		e.n += max(bad.Lost, 1)
+	}
+}
+
+// what names what lacks: "2 records".
+func (e *missingError) what() string {
+	pages := "trials on damaged pages, whose number is not known,"
+	switch {
+	case !e.more:
+		return size.Plural(e.n, "record")
+	case e.n == 0:
+		return pages
+	}
+	return size.Plural(e.n, "record") + " and " + pages
+}
 
 func (e *missingError) Error() string {
-	return size.Plural(e.n, "record") + " can't be read and so can't be exported; all others were"
+	return e.what() + " can't be read and so can't be exported; all others were"
 }
 
 // An exporter writes runs and their trials in one format.
@@ -141,7 +166,7 @@ type exporter interface {
 func (a *app) export(db *store.Store, ids []string, opt exportOptions, w io.Writer) error {
 	out := bufio.NewWriterSize(w, 1<<16)
 	e := newExporter(opt.format, out)
-	missing := 0
+	var missing missingError
 	// lost counts err if it is about one record, and returns all others.
 	lost := func(err error) error {
 		var bad *store.DamageError
@@ -149,7 +174,7 @@ func (a *app) export(db *store.Store, ids []string, opt exportOptions, w io.Writ
 			return err
 		}
 		fmt.Fprintf(a.stderr, "plimsoll: %v\n", err)
-		missing++
+		missing.add(bad)
 		return nil
 	}
 	for _, id := range ids {
@@ -178,8 +203,8 @@ func (a *app) export(db *store.Store, ids []string, opt exportOptions, w io.Writ
 	if err := out.Flush(); err != nil {
 		return err
 	}
-	if missing > 0 {
-		return &missingError{missing}
+	if missing != (missingError{}) {
+		return &missing
 	}
 	return nil
 }

@@ -114,7 +114,7 @@ func TestResultsExportCSV(t *testing.T) {
 		"mean_ns": "366666.7", "syncs": "20", "sync_p50_ns": "8000000", "sync_p99_ns": "8000000", "user_ns": "2000000000", "system_ns": "4000000000", "throttled_ns": "0",
 		"app_read_bytes": "4194304", "app_written_bytes": "2097152", "proc_read_bytes": "4194304", "proc_written_bytes": "2097152",
 		"device": "vda", "device_read_bytes": "4194304", "device_written_bytes": "3145728", "device_busy_ns": "1000000000", "fs_type": "ext4", "runtime": "runc 1.1.5", "kernel": "6.1.0",
-		"doubts": "1", "notes": "1", "warnings": "note (clock): The clock was set.; doubt (steady): The rate fell by 10 % to 1.5 KiB.",
+		"doubts": "1", "notes": "2", "warnings": "note (clock): The clock was set.; note (clock): The clock was set.; doubt (steady): The rate fell by 10 % to 1.5 KiB.",
 	}
 	got := row(1)
 	for _, name := range []string{"p50_ns", "p90_ns", "p99_ns", "p999_ns"} { // Within the width of a bucket.

@@ -95,7 +95,7 @@ func (a *app) showRun(db *store.Store, id string, asJSON bool) error {
 		fmt.Fprintf(a.stderr, "plimsoll: %v\n", err)
 	}
 	if len(o.damaged) > 0 {
-		return fmt.Errorf("%d records of run %s can't be read and are left out", len(o.damaged), id)
+		return fmt.Errorf("run %s: %s can't be read and are left out", id, o.missing.what())
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"plimsoll/internal/size"
 	"plimsoll/internal/store"
 	"plimsoll/internal/workload"
+	"plimsoll/load"
 )
 
 // showTrial shows all attempts at one cell in one block.
@@ -26,6 +28,12 @@ func (a *app) showTrial(db *store.Store, id, key string, block int, asJSON bool)
 	if asJSON {
 		return a.printJSON(trials)
 	}
+	slots, err := db.Slots(id)
+	if err != nil {
+		return err
+	}
+	// Record.Order counts the cells that could not be run too, so it is no number for people.
+	nth := 1 + slices.IndexFunc(slots, func(s store.Slot) bool { return s.Key == key && s.Block == block })
 	for i := range trials {
 		if i > 0 {
 			fmt.Fprintln(a.stdout)
@@ -33,7 +41,7 @@ func (a *app) showTrial(db *store.Store, id, key string, block int, asJSON bool)
 		if len(trials) > 1 {
 			fmt.Fprintf(a.stdout, "Attempt %d of %d\n", i+1, len(trials))
 		}
-		printTrial(a.stdout, &trials[i])
+		printTrial(a.stdout, &trials[i], nth, len(slots))
 	}
 	return nil
 }
@@ -70,13 +78,14 @@ func printCommand(line func(name, format string, args ...any), end *workload.Com
 	}
 }
 
-func printTrial(w io.Writer, t *record.Trial) {
+// printTrial prints one attempt at a trial, which is the nth of so many in its run.
+func printTrial(w io.Writer, t *record.Trial, nth, of int) {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(out, "%s\t%s\n", name, printable(fmt.Sprintf(format, args...)))
 	}
 	c := t.Cell
-	line("Trial", "%s, the %s of run %s, %s", trialName(t), ordinal(t.Order+1), t.Run, t.Status)
+	line("Trial", "%s, the %s of %d in run %s, %s", trialName(t), ordinal(nth), of, t.Run, t.Status)
 	line("Cell", "workload %s, engine %s, place %s, limits %s, %s", c.Workload, c.Engine, c.Places(), c.Limits, size.Plural(c.Clients, "client"))
 	line("Started", "%s (UTC); took %s, %s of it overhead", timeWord(t.Started), size.Duration(t.Wall), size.Duration(t.Overhead))
 	if t.Status == record.Done {
@@ -165,7 +174,7 @@ func printResult(line func(name, format string, args ...any), i int, r *workload
 		if c.Response != nil {
 			name = "service time"
 		}
-		line("", "%s: %d operations, %s%s%s", c.Name, c.Ops, size.Bytes(c.Bytes), timesText("response time", c.Response), timesText(name, c.Lat))
+		line("", "%s: %d operations, %s%s%s%s", c.Name, c.Ops, size.Bytes(c.Bytes), timesText("response time", c.Response), timesText(name, c.Lat), inFlightText(c))
 	}
 	if v := r.Verified; v.Bytes > 0 {
 		line("", "%s checked, and as they were written", size.Bytes(v.Bytes))
@@ -182,6 +191,17 @@ func timesText(name string, h *hist.Histogram) string {
 		text += fmt.Sprintf(" p%g %s,", p, size.Duration(time.Duration(h.Percentile(p))))
 	}
 	return text + " most " + size.Duration(time.Duration(h.Max()))
+}
+
+// inFlightText says how many more operations than those of the window the times are of.
+func inFlightText(c load.Class) string {
+	switch {
+	case c.AtLeast > 0:
+		return fmt.Sprintf("; %d in flight at the end, of which %d never ended: they took at least what is shown", c.InFlight, c.AtLeast)
+	case c.InFlight > 0:
+		return fmt.Sprintf("; with %d in flight at the end", c.InFlight)
+	}
+	return ""
 }
 
 // known prints bytes of which -1 means unknown.

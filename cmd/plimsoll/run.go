@@ -42,8 +42,8 @@ func (a *app) runCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run [PLAN|-]",
 		Short: "Measure this machine's container storage and say what was found",
-		Long: `Runs a plan: a built-in one by its name, a file, or - for standard input. Without
-a plan it runs "places", which answers: where may I put my container's data on
+		Long: `Runs a plan: a built-in one by its name, a file, or - for standard input. A job file
+of fio is a plan whose workloads are its jobs, in the places of "places". Without a plan it runs "places", which answers: where may I put my container's data on
 this machine, and what does each place cost?
 
 Every cell of the plan is run once a block, in a fresh random order. What can't
@@ -53,11 +53,13 @@ with --resume. --resume RUN --blocks N goes on until the run has N blocks in all
 with one that is complete: same plan, seed and machine. The table goes to standard output, everything else to standard error.
 
 Exit status: 0 done; 1 error; 2 bad plan or flags; 3 done, but some cells
-failed; 5 nothing of the plan can be done here.`,
+failed; 4 done, but a limit of the plan was not held, whether cells failed or
+not; 5 nothing of the plan can be done here.`,
 		Example: `  plimsoll run                                 the default plan, about five minutes
   plimsoll run --quick                         the same in about a minute; proves nothing
   plimsoll run --only engine=oci --out .       only these cells; writes ./report.html
   plimsoll run my-plan.yaml --blocks 12 --json
+  plimsoll run job.fio --only engine=host      the jobs of a job file of fio, in each place
   plimsoll run --resume                        go on with the last run that was broken off
   plimsoll run --resume last --blocks 20       more blocks, for what is inconclusive`,
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -131,7 +133,7 @@ func (a *app) runPlan(ctx context.Context, f runFlags, args []string) error {
 		// Who interrupts twice doesn't wait for a report.
 		return fmt.Errorf("%w: 'plimsoll report %s%s' shows it, 'plimsoll run --resume %[2]s%[3]s' goes on", runErr, job.run.ID, a.stateFlag())
 	}
-	failed, err := a.present(db, job.run.ID, f, runErr != nil)
+	seen, err := a.present(db, job.run.ID, f, runErr != nil)
 	if runErr != nil {
 		// The last line says how to go on, whatever else went wrong.
 		return errors.Join(err, fmt.Errorf("%w: 'plimsoll run --resume %s%s' goes on", runErr, job.run.ID, a.stateFlag()))
@@ -139,10 +141,7 @@ func (a *app) runPlan(ctx context.Context, f runFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	if failed > 0 {
-		return &exitError{exitCellsFailed, fmt.Errorf("%s failed; the report says why", size.Plural(failed, "trial"))}
-	}
-	return nil
+	return seen.err()
 }
 
 // A runJob is a run that is about to start or to go on.
@@ -217,7 +216,7 @@ func (a *app) measure(ctx context.Context, db *store.Store, job *runJob, engines
 	a.sweepOthers(ctx, engines)
 	r := &trial.Runner{
 		Plan: job.plan, Engines: engines, Recorder: db, Observer: newProgress(a.stderr),
-		Judge: judge{}, Witness: witness.New(device.Host()), Hard: a.hardContext(), Done: job.done, Earlier: job.earlier, StateDir: a.stateDir,
+		Judge: checks{}, Witness: witness.New(device.Host()), Hard: a.hardContext(), Done: job.done, Earlier: job.earlier, StateDir: a.stateDir,
 	}
 	return r.Run(ctx, job.run)
 }
@@ -282,5 +281,5 @@ func (a *app) stateFlag() string {
 	if a.stateDir == defaultStateDir() {
 		return ""
 	}
-	return " --state " + shellQuote(a.stateDir)
+	return " --state " + clean.Shell(a.stateDir)
 }

@@ -7,31 +7,61 @@ import (
 	"os"
 	"path/filepath"
 
+	"plimsoll/internal/limit/judge"
 	"plimsoll/internal/record"
 	"plimsoll/internal/report"
+	"plimsoll/internal/size"
 	"plimsoll/internal/store"
 )
 
+// A runOutcome is what a run's exit status depends on.
+type runOutcome struct {
+	// failed trials; limits, of which notHeld were not held.
+	failed, limits, notHeld int
+}
+
+// err is the outcome as an error with its exit status, nil for a run that has neither failed trials nor limits that were not held.
+// A limit that was not held goes first: it is a finding of the run, and failed trials are none.
+func (o runOutcome) err() error {
+	failed := size.Plural(o.failed, "trial") + " failed; the report says why"
+	switch {
+	case o.notHeld > 0 && o.failed > 0:
+		return &exitError{exitNotHeld, fmt.Errorf("NOT held: %d of %s; and %s", o.notHeld, size.Plural(o.limits, "limit"), failed)}
+	case o.notHeld > 0:
+		return &exitError{exitNotHeld, fmt.Errorf("NOT held: %d of %s", o.notHeld, size.Plural(o.limits, "limit"))}
+	case o.failed > 0:
+		return &exitError{exitCellsFailed, errors.New(failed)}
+	}
+	return nil
+}
+
 // present writes the files of a run's report and prints it, shortly if the run was
-// interrupted. It returns how many trials failed.
-func (a *app) present(db *store.Store, id string, f runFlags, interrupted bool) (failed int, err error) {
+// interrupted.
+func (a *app) present(db *store.Store, id string, f runFlags, interrupted bool) (o runOutcome, err error) {
 	run, err := db.Run(id)
 	if err != nil {
-		return 0, err
+		return o, err
 	}
 	trials, err := db.Trials(id, store.TrialsOptions{Histograms: true})
 	if err != nil {
-		return 0, err
+		return o, err
 	}
 	for _, t := range trials {
 		if t.Status == record.Failed {
-			failed++
+			o.failed++
 		}
 	}
 	if len(trials) == 0 && interrupted {
-		return 0, nil // There is nothing to tell yet.
+		return o, nil // There is nothing to tell yet.
 	}
-	set := report.NewSet(report.Build(run, trials, report.Options{Flags: a.stateFlag()}))
+	r := report.Build(run, trials, report.Options{Flags: a.stateFlag()})
+	for _, l := range r.Limits {
+		o.limits++
+		if l.Verdict == judge.NotHeld {
+			o.notHeld++
+		}
+	}
+	set := report.NewSet(r)
 	format := "text"
 	if f.json {
 		format = "json"
@@ -43,7 +73,7 @@ func (a *app) present(db *store.Store, id string, f runFlags, interrupted bool) 
 	term := terminal(a.stdout)
 	term.Interrupted = interrupted
 	term.More = a.whereMore(id, f.out)
-	return failed, errors.Join(err, a.renderReport(a.stdout, format, set, term))
+	return o, errors.Join(err, a.renderReport(a.stdout, format, set, term))
 }
 
 // whereMore says where all of a run's report is, to follow its short form. out is the

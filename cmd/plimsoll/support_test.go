@@ -8,6 +8,29 @@ import (
 	"testing"
 )
 
+// declaredTests maps the name of each test function below top to the text of its file.
+func declaredTests(t *testing.T, top string) map[string]string {
+	t.Helper()
+	there := map[string]string{}
+	declared := regexp.MustCompile(`(?m)^func (Test[A-Za-z0-9_]+)\(`)
+	for _, dir := range []string{"cmd", "hist", "internal", "load", "scripts"} {
+		err := filepath.WalkDir(filepath.Join(top, dir), func(path string, _ os.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			b, err := os.ReadFile(path)
+			for _, m := range declared.FindAllSubmatch(b, -1) {
+				there[string(m[1])] = string(b)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return there
+}
+
 // TestSupportNamesTests: what docs/support.md calls tested has the tests that it names, and what it says runs in a guest is chosen by
 // scripts/test-guest.
 func TestSupportNamesTests(t *testing.T) {
@@ -20,23 +43,7 @@ func TestSupportNamesTests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	there := map[string]bool{}
-	declared := regexp.MustCompile(`(?m)^func (Test[A-Za-z0-9_]+)\(`)
-	for _, dir := range []string{"cmd", "hist", "internal", "load", "scripts"} {
-		err := filepath.WalkDir(filepath.Join(top, dir), func(path string, _ os.DirEntry, err error) error {
-			if err != nil || !strings.HasSuffix(path, "_test.go") {
-				return err
-			}
-			b, err := os.ReadFile(path)
-			for _, m := range declared.FindAllSubmatch(b, -1) {
-				there[string(m[1])] = true
-			}
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	there := declaredTests(t, top)
 	var chosen []*regexp.Regexp
 	for _, m := range regexp.MustCompile(`(?m)^t '.*' \S+ '?([^'\n]+?)'?$`).FindAllStringSubmatch(string(guest), -1) {
 		chosen = append(chosen, regexp.MustCompile(m[1]))
@@ -58,7 +65,7 @@ func TestSupportNamesTests(t *testing.T) {
 		rows++
 		for _, m := range named.FindAllStringSubmatch(line, -1) {
 			tests++
-			if !there[m[1]] {
+			if there[m[1]] == "" {
 				t.Errorf("docs/support.md names %s, which is no test: %s", m[1], line)
 			}
 			if strings.Contains(line, "| in a guest") && !inGuest(m[1]) {

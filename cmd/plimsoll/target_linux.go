@@ -10,7 +10,7 @@ import (
 // writable refuses a folder in which this user may make no file, before every cell of it fails
 // in every block. Other reasons, such as a disk that went read-only, are the trials' to find.
 func writable(path string) error {
-	if err := unix.Access(path, unix.W_OK|unix.X_OK); errors.Is(err, unix.EACCES) {
+	if err := unix.Access(path, unix.W_OK|unix.X_OK); errors.Is(err, unix.EACCES) || errors.Is(err, unix.EROFS) {
 		return fmt.Errorf("%s can't be written: %w", path, err)
 	}
 	return nil

@@ -93,7 +93,7 @@ func (a *app) verifyWrite(ctx context.Context, f verifyFlags, path string) (err 
 		return err
 	}
 	defer func() { err = errors.Join(err, closeJournal()) }()
-	own, err := workload.MakeFile(ctx, path, length, []string{f.destructive})
+	file, own, err := workload.MakeFile(ctx, path, length, []string{f.destructive})
 	if err != nil {
 		if errors.Is(err, workload.ErrOverwrite) {
 			return usageError("%w", err)
@@ -103,9 +103,11 @@ func (a *app) verifyWrite(ctx context.Context, f verifyFlags, path string) (err 
 		}
 		return err
 	}
+	defer file.Close()
+	o.File = file
 	n, err := verify.Write(ctx, o)
 	if own {
-		workload.MarkFile(path) // Also as far as it got, so that it can be written anew.
+		workload.MarkFile(file) // Also as far as it got, so that it can be written anew.
 	}
 	if err != nil && ctx.Err() != nil {
 		return fmt.Errorf("interrupted; %d blocks were written and synced before", n)

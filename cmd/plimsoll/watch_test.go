@@ -1,6 +1,7 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,6 +16,8 @@ import (
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/watch"
 )
+
+var update = flag.Bool("update", false, "write the golden files anew")
 
 // watchedInterval has a row of every kind.
 func watchedInterval() *watch.Interval {
@@ -32,8 +35,8 @@ func watchedInterval() *watch.Interval {
 				App:  &watch.App{ReadCalls: *flow(1), WriteCalls: *flow(17), StorageRead: mib, StorageWritten: 17 * mib, Cancelled: mib, Processes: 1},
 				Read: total(1, 1), Write: total(11, 12), Uncharged: &left,
 				Devices: []watch.Charge{
-					{Name: "loop0", Number: "7:0", Places: []string{"volume data"}, Read: flow(0), Write: flow(10), Buffered: explain.Leaks, Waited: &waited},
-					{Name: "vda", Number: "254:0", Places: []string{"its own layer", "/srv"}, Above: []string{"loop0"}, Read: flow(1), Write: flow(2), Buffered: explain.Late},
+					{Name: "loop0", Number: "7:0", Places: []string{"volume data"}, Read: flow(0), Write: flow(10), Buffered: explain.Leaks, Waited: &waited, Service: &watch.Service{Await: 1.5, Queue: 0.02, Util: 12, Alone: true}},
+					{Name: "vda", Number: "254:0", Places: []string{"its own layer", "/srv"}, Above: []string{"loop0"}, Read: flow(1), Write: flow(2), Buffered: explain.Late, Service: &watch.Service{Await: 0.25, Queue: 0.5, Util: 40}},
 					{Name: "sdb", Number: "8:16", Places: []string{"/logs"}, Why: "not counted"},
 					{Name: "sdc", Number: "8:32", Above: []string{"vda"}, Read: flow(0), Write: flow(0)},
 				},
@@ -42,7 +45,7 @@ func watchedInterval() *watch.Interval {
 					{Group: "/web", Device: "sdb", Number: "8:16", Key: limit.ReadIOPS, Asked: 500, Standing: watch.Unknown},
 					{Group: "/web/below", Device: "loop0", Number: "7:0", Key: limit.WriteBPS, Asked: 40 * mib, Seen: &seen, Standing: watch.Below},
 				},
-				Limits: &limit.Limits{CPUs: 1.5}, CPU: &watch.CPU{Periods: 5, Seconds: 0.5}, Waits: &watch.Waits{Some: 0.97, Full: 0.5},
+				Limits: &limit.Limits{CPUs: 1.5}, CPU: &watch.CPU{Periods: 5, Seconds: 0.5}, Waits: &watch.Waits{Some: 0.97, Full: 0.5}, WaitTime: &watch.WaitTime{Seconds: 0.97, From: "pressure"},
 				Notes: []string{"a doubt\x1b[2J"},
 			},
 			{Ref: "podman:user", AppWhy: "process 7: permission denied", Read: total(0, 1), Write: total(0, 0), Devices: []watch.Charge{{Name: "vda", Number: "254:0", Read: flow(1), Write: flow(0)}}},
@@ -74,6 +77,11 @@ func TestWatchText(t *testing.T) {
 	} {
 		got := tt.text.write(watchedInterval())
 		name := filepath.Join("testdata", "watch", tt.file)
+		if *update {
+			if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
 		want, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

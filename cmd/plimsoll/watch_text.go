@@ -63,7 +63,7 @@ func (t watchText) write(i *watch.Interval) string {
 
 // targets is the table of the targets, and of what was charged to nobody.
 func (t watchText) targets(i *watch.Interval) table {
-	rows := table{head: []string{"TARGET", "WHERE", "READ", "r/s", "WRITE", "w/s", "WAITS", "LIMITS"}, right: []int{2, 3, 4, 5, 6}}
+	rows := table{head: []string{"TARGET", "WHERE", "READ", "r/s", "WRITE", "w/s", "AWAIT", "QUEUE", "UTIL", "WAITS", "LIMITS"}, right: []int{2, 3, 4, 5, 6, 7, 8, 9}}
 	for _, u := range i.Subjects {
 		if u.Busy() || t.all {
 			t.target(&rows, u, i.Seconds)
@@ -91,10 +91,10 @@ func (t watchText) target(rows *table, u watch.Usage, seconds float64) {
 	}
 	held := stopped(u)
 	if u.App != nil {
-		row("calls of "+countOf(u.App.Processes, "process", "processes"), size.Rate(u.App.ReadCalls.BytesS), size.Count(u.App.ReadCalls.IOsS), size.Rate(u.App.WriteCalls.BytesS), size.Count(u.App.WriteCalls.IOsS), waitsWord(u.Waits, seconds), held)
+		row("calls of "+countOf(u.App.Processes, "process", "processes"), size.Rate(u.App.ReadCalls.BytesS), size.Count(u.App.ReadCalls.IOsS), size.Rate(u.App.WriteCalls.BytesS), size.Count(u.App.WriteCalls.IOsS), "", "", "", waitsWord(u.WaitTime, seconds), held)
 		row("for storage", size.Rate(float64(u.App.StorageRead)/seconds), "", size.Rate(float64(u.App.Wrote())/seconds), "")
 	} else {
-		row("processes: "+u.AppWhy, "?", "?", "?", "?", waitsWord(u.Waits, seconds), held)
+		row("processes: "+u.AppWhy, "?", "?", "?", "?", "", "", "", waitsWord(u.WaitTime, seconds), held)
 	}
 	for _, c := range u.Devices {
 		row(t.charge(c, u.Rates, escapes(u) && (c.Buffered == explain.Leaks || c.Buffered == explain.Partly))...)
@@ -109,7 +109,7 @@ func (t watchText) target(rows *table, u watch.Usage, seconds float64) {
 	// Limits of groups below the container's own, which has those in the rows above.
 	for _, r := range u.Rates {
 		if len(u.Groups) > 0 && r.Group != u.Groups[0] {
-			row(r.Group+", "+r.Device, "", "", "", "", "", rateWords(r))
+			row(r.Group+", "+r.Device, "", "", "", "", "", "", "", "", rateWords(r))
 		}
 	}
 	for _, n := range u.Notes {
@@ -159,7 +159,7 @@ func (t watchText) charge(c watch.Charge, rates []watch.Rate, least bool) []stri
 	}
 	limits := strings.Join(held, "; ")
 	if c.Read == nil {
-		return []string{where + " (not counted)", "?", "?", "?", "?", "", limits}
+		return []string{where + " (not counted)", "?", "?", "?", "?", "?", "?", "?", "", limits}
 	}
 	write := size.Rate(c.Write.BytesS)
 	if least {
@@ -169,7 +169,20 @@ func (t watchText) charge(c watch.Charge, rates []watch.Rate, least bool) []stri
 	if c.Waited != nil {
 		waits = size.Duration(time.Duration(*c.Waited * float64(time.Second)))
 	}
-	return []string{where, size.Rate(c.Read.BytesS), size.Count(c.Read.IOsS), write, size.Count(c.Write.IOsS), waits, limits}
+	await, queue, util := serviceWords(c.Service)
+	return []string{where, size.Rate(c.Read.BytesS), size.Count(c.Read.IOsS), write, size.Count(c.Write.IOsS), await, queue, util, waits, limits}
+}
+
+// serviceWords are the device's time for a target: exact where nothing else used the device.
+func serviceWords(s *watch.Service) (await, queue, util string) {
+	if s == nil {
+		return "", "", ""
+	}
+	about := ""
+	if !s.Alone {
+		about = "≈ "
+	}
+	return fmt.Sprintf("%s%.2f ms", about, s.Await), fmt.Sprintf("%s%.2f", about, s.Queue), fmt.Sprintf("%s%.0f %%", about, s.Util)
 }
 
 // nobody adds the rows of the root group.
@@ -179,7 +192,7 @@ func (t watchText) nobody(rows *table, n *watch.Nobody) {
 	}
 	name := "(nobody's group)"
 	for _, c := range n.Devices {
-		rows.add(append([]string{name}, t.charge(watch.Charge{Name: c.Name, Number: c.Number, Read: c.Read, Write: c.Write, Why: c.Why}, n.Rates, false)...)...)
+		rows.add(append([]string{name}, t.charge(watch.Charge{Name: c.Name, Number: c.Number, Read: c.Read, Write: c.Write, Service: c.Service, Why: c.Why}, n.Rates, false)...)...)
 		name = ""
 	}
 }
@@ -229,12 +242,12 @@ func stopped(u watch.Usage) string {
 	return fmt.Sprintf("cpus %g: stopped for %.2f s", u.Limits.CPUs, u.CPU.Seconds)
 }
 
-// waitsWord is the share of the time in which a process waited for I/O.
-func waitsWord(w *watch.Waits, seconds float64) string {
+// waitsWord is the share of the time in which at least one thread waited for I/O.
+func waitsWord(w *watch.WaitTime, seconds float64) string {
 	if w == nil {
 		return "?"
 	}
-	return fmt.Sprintf("%.0f %%", min(100, w.Some/seconds*100))
+	return fmt.Sprintf("%.0f %%", min(100, w.Seconds/seconds*100))
 }
 
 // countOf is a number of things.

@@ -260,6 +260,9 @@ func (a *Agent) Start(id string) error {
 type Events struct {
 	// Sample is called for each sample, Round at the end of each round of a job with a steady state, in order.
 	Sample, Round func(load.Sample)
+	// Hanging is called each second when the measured window is over and I/Os of it are in flight, with the result as it would be if
+	// they never ended.
+	Hanging func(*workload.Result)
 	// Settling is called when the measured window is over and buffered writes are waited for, again and again:
 	// with how many bytes the trial's machine has yet to write back, -1 where that isn't known.
 	Settling func(left int64)
@@ -280,6 +283,7 @@ func (a *Agent) Finish(id string, from int) {
 
 // Hear is Wait that tells more.
 func (a *Agent) Hear(ctx context.Context, id string, on Events) (*workload.Result, error) {
+	var halts []workload.Halt
 	for {
 		m, err := a.next(ctx)
 		if err != nil {
@@ -297,11 +301,18 @@ func (a *Agent) Hear(ctx context.Context, id string, on Events) (*workload.Resul
 			if on.Round != nil {
 				on.Round(m.Round.Sample)
 			}
+		case m.Hanging != nil && m.Hanging.ID == id:
+			if on.Hanging != nil {
+				on.Hanging(&m.Hanging.Result)
+			}
 		case m.Settling != nil && m.Settling.ID == id:
 			if on.Settling != nil {
 				on.Settling(m.Settling.Left)
 			}
+		case m.Halts != nil && m.Halts.ID == id:
+			halts = m.Halts.Halts
 		case m.Result != nil && m.Result.ID == id:
+			m.Result.Halt(halts)
 			return &m.Result.Result, nil
 		case m.Error != nil && m.Error.ID == id:
 			return nil, failed(m.Error)

@@ -26,10 +26,16 @@ func (a *Agent) misplaced(m wire.Message, id string, running bool) string {
 		return "it was ready a second time"
 	case m.Result != nil && m.Result.ID == id && !running:
 		return "it sent a result before the start"
+	case m.Halts != nil && m.Halts.ID == id && !running:
+		return "it stood still before the start"
 	case m.Sample != nil && m.Sample.ID == id && !running:
 		return "it sent a sample before the start"
 	case m.Settling != nil && m.Settling.ID == id && !running:
 		return "it settled before the start"
+	case m.Hanging != nil && m.Hanging.ID == id && !running:
+		return "its I/Os hung before the start"
+	case m.Hanging != nil && m.Hanging.ID == id:
+		return badResult(&m.Hanging.Result)
 	case m.Sample != nil && m.Sample.ID == id:
 		return badSample(m.Sample.Sample)
 	case m.Round != nil && m.Round.ID == id && !running:
@@ -64,7 +70,7 @@ func badResult(r *workload.Result) string {
 	if len(r.Classes) == 0 {
 		return "a result without operations"
 	}
-	for _, d := range []time.Duration{r.Prepared, r.MaxLate} {
+	for _, d := range []time.Duration{r.Prepared, r.MaxLate, r.Drained} {
 		if d < 0 {
 			return fmt.Sprintf("a time of %v", d)
 		}
@@ -113,10 +119,12 @@ func badClass(c load.Class) string {
 	switch {
 	case c.Ops < 0 || c.Bytes < 0:
 		return fmt.Sprintf("%d operations of %d bytes", c.Ops, c.Bytes)
-	case c.Lat == nil && c.Ops > 0:
+	case c.Lat == nil && c.Ops+c.InFlight > 0:
 		return fmt.Sprintf("%d operations without their latencies", c.Ops)
-	case c.Lat != nil && c.Lat.Count() != uint64(c.Ops):
-		return fmt.Sprintf("%d operations with the latencies of %d", c.Ops, c.Lat.Count())
+	case c.InFlight < 0 || c.AtLeast < 0 || c.AtLeast > c.InFlight:
+		return fmt.Sprintf("%d operations in flight at the end, of which %d never ended", c.InFlight, c.AtLeast)
+	case c.Lat != nil && c.Lat.Count() != uint64(c.Ops+c.InFlight):
+		return fmt.Sprintf("%d operations with the latencies of %d", c.Ops+c.InFlight, c.Lat.Count())
 	}
 	return ""
 }

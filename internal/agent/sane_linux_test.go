@@ -32,7 +32,7 @@ func TestHostile(t *testing.T) {
 		{"late words of another trial", `{"error":{"id":"0","phase":"run","text":"no such trial"}}` + "\n" + ready, `{"sample":{"id":"0"}}` + "\n" + result, ""},
 		{"escape codes", ready, spoilt(`"append"`, `"\u001b[31mappend"`), ""},
 		{"invalid UTF-8", ready, spoilt(`"append"`, "\"\xff\xfe\""), ""},
-		{"hello again", `{"hello":{"version":4}}`, "", "hello again"},
+		{"hello again", `{"hello":{"version":5}}`, "", "hello again"},
 		{"engines that nobody asked for", `{"probed":{"probes":[]}}`, "", "nobody asked for"},
 		{"plimsoll's probe", `{"probe":{}}`, "", "only plimsoll says"},
 		{"plimsoll's words", `{"stop":{"id":"1"}}`, "", "only plimsoll says"},

@@ -41,7 +41,7 @@ func checkAmplification(v *view) []record.Warning {
 			continue
 		}
 		// What goes beyond a direct job's overwrites is no journal but a neighbour's, and told as that.
-		if f.name == "written" && v.direct && !v.synced && len(v.foreignBytes()) > 0 {
+		if f.name == "written" && (v.direct || v.synced) && len(v.foreignBytes()) > 0 {
 			continue
 		}
 		moved := f.device

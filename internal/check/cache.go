@@ -27,6 +27,9 @@ func checkCache(v *view) []record.Warning {
 		return warning(Cache, record.Note, nil, "%s is memory: nothing reaches a device, with O_DIRECT or without.", v.where.FSType)
 	case v.memory:
 		return warning(Cache, record.Note, nil, "%s is memory: nothing reaches a device.", v.where.FSType)
+	case v.where.InMemory != "":
+		return unsafe(warning(Cache, record.Doubt, map[string]any{"in_memory": v.where.InMemory, "fs": v.where.FSType},
+			"This place is memory and no disk, although it looks like one: %s. The figure is the speed of memory, and the data is gone with it.", v.where.InMemory))
 	case !v.onDisk():
 		return deviceUnknown(v)
 	case !v.block && !v.synced:
@@ -88,7 +91,7 @@ func (v *view) reached(f flow) []record.Warning {
 	case v.block && v.direct:
 		return warning(Cache, record.Doubt, v.evidence(f), "%s, although O_DIRECT was accepted: something above the device answered.", capital(v.sentence(f)))
 	case write && v.synced:
-		return warning(Cache, record.Doubt, v.evidence(f), "%s, although the job syncs its writes: the syncs did not reach the device.", capital(v.sentence(f)))
+		return unsafe(warning(Cache, record.Doubt, v.evidence(f), "%s, although the job syncs its writes: the syncs did not reach the device.", capital(v.sentence(f))))
 	}
 	return warning(Cache, record.Doubt, v.evidence(f), "%s: this is the speed of memory. direct: true measures the device.", capital(v.sentence(f)))
 }
@@ -107,34 +110,28 @@ func (v *view) evidence(f flow) map[string]any {
 	return map[string]any{"direction": f.name, "app": f.app, "device": f.device, "process": f.proc, "cgroup": f.group, "slack": v.slack}
 }
 
-// beneath looks under a loop device: bytes may reach it and end in the host's page cache,
-// where its file lives.
+// beneath looks under the device: bytes may reach a loop device, or the disk of a virtual machine, and end in the page cache that
+// holds its file.
 func (v *view) beneath() []record.Warning {
-	d := v.where.Device
-	if d == nil || len(d.Stack) < 2 || !strings.HasPrefix(d.Stack[0], "loop") || !v.block {
+	if !v.block || !v.direct && !v.synced {
 		return nil
 	}
-	if !v.direct && !v.synced {
-		return nil
-	}
-	bottom := d.Stack[len(d.Stack)-1]
-	// Not listed: it did nothing. That the loop itself is listed shows that the
-	// worker sees the counters.
-	r := longest(v.results)
-	if _, ok := disk(r, d.Name); !ok {
-		return nil
-	}
-	b, _ := disk(r, bottom)
 	f := v.mostly()
-	f.device = float64(b.ReadBytes)
-	if f.name == "written" {
-		f.device = float64(b.WrittenBytes)
-	}
-	if f.app < baseSlack || f.share(v.slack) >= mostReached {
+	if f.app < baseSlack {
 		return nil
 	}
-	return warning(Cache, record.Doubt, v.evidence(f), "The bytes %s went through %s, but only %s of them through %s beneath it: the page cache behind the loop device did the rest.",
-		f.name, d.Name, percent(f.device/f.app), bottom)
+	for i, l := range v.truth.Layers {
+		if f.device = float64(l.Read); f.name == "written" {
+			f.device = float64(l.Written)
+		}
+		if i == 0 || f.share(v.slack) >= mostReached {
+			continue
+		}
+		above := v.truth.Layers[i-1]
+		return warning(Cache, record.Doubt, v.evidence(f), "The bytes %s went through %s, but only %s of them through %s beneath it: the page cache behind %s did the rest.",
+			f.name, above.Name(), percent(f.device/f.app), l.Name(), above.Name())
+	}
+	return nil
 }
 
 // charges are the file systems on which the kernel is known to charge reads to

@@ -54,13 +54,16 @@ const (
 	Warm          = "warm"
 	Foreign       = "foreign-limit"
 	Emulated      = "emulated"
+	InFlight      = "in-flight"
+	Sync          = "sync"
+	Halted        = "halted"
 )
 
 // IDs lists them all.
 var IDs = []string{
 	Cache, Direct, Unwritten, Compressible, Generator, Throttled, Burst, Cap, Neighbour, Drift, IOEngine, Unlike,
 	Amplification, Clock, Unsteady, NeverSteady, Unspoken, Window, FirstTouch, Overhead, Skew, DeviceUnknown, Rate, EngineNote,
-	Limit, Limited, Warm, Foreign, Emulated,
+	Limit, Limited, Warm, Foreign, Emulated, InFlight, Sync, Halted,
 }
 
 // Trial returns the doubts about one trial. run is the run it belongs to, for the
@@ -84,12 +87,12 @@ func Trial(t *record.Trial, run *record.Run) []record.Warning {
 		check   func(*view) []record.Warning
 	}{
 		// Whether there was a measurement at all.
-		{false, false, checkWindow}, {false, false, checkClock}, {false, false, checkSkew},
+		{false, false, checkWindow}, {false, false, checkInFlight}, {false, false, checkClock}, {false, false, checkSkew},
 		// Whether the storage did it.
-		{true, true, checkCache}, {true, true, checkDirect}, {true, true, checkUnwritten}, {true, true, checkCompressible}, {true, true, checkAmplification},
+		{true, true, checkCache}, {true, true, checkSync}, {true, true, checkDirect}, {true, true, checkUnwritten}, {true, true, checkCompressible}, {true, true, checkAmplification},
 		{false, true, checkWarm},
 		// Whether the generator could.
-		{false, false, checkIOEngine}, {true, false, checkGenerator}, {false, false, checkThrottled}, {false, false, checkRate}, {false, false, checkEngineNotes},
+		{false, false, checkIOEngine}, {true, false, checkGenerator}, {false, false, checkThrottled}, {true, false, checkHalted}, {false, false, checkRate}, {false, false, checkEngineNotes},
 		{true, false, checkEmulated},
 		// Whether its limits held, and whether they are what was measured.
 		{false, true, checkLimit}, {false, true, checkLimited}, {true, true, checkForeign},
@@ -197,6 +200,14 @@ func warning(check, severity string, evidence map[string]any, format string, arg
 	// The values are numbers, strings and lists of them: there is nothing to fail.
 	w.Evidence, _ = json.Marshal(evidence)
 	return []record.Warning{w}
+}
+
+// unsafe marks warnings of data that was to be kept and may be lost.
+func unsafe(ws []record.Warning) []record.Warning {
+	for i := range ws {
+		ws[i].Unsafe = true
+	}
+	return ws
 }
 
 // isBlock reports whether a trial is a block job with real I/O.

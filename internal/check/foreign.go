@@ -11,13 +11,17 @@ import (
 // for all of them together, which is what the device's counters tell. Below a half not even a job that comes in bursts is held.
 const nearLimit = 0.5
 
+// waitedMemory is the share of the window for which somebody may wait for memory, where a limit on it was reached: as much as the margin
+// that figures are compared with.
+const waitedMemory = 0.05
+
 // checkForeign tells of limits that the cell doesn't have and that may have held its I/O: such a figure is no place's.
 func checkForeign(v *view) []record.Warning {
 	var words []string
 	var rows []map[string]any
 	for _, f := range v.where.Foreign {
-		seen := v.seenBelow(f)
-		if !v.reaches(f) || v.ownBinds(f) || seen >= 0 && seen < nearLimit*f.Value {
+		seen, near := v.nearTo(f)
+		if !near || v.ownBinds(f) {
 			continue
 		}
 		words = append(words, f.String())
@@ -32,6 +36,29 @@ func checkForeign(v *view) []record.Warning {
 	}
 	return warning(Foreign, record.Doubt, map[string]any{"limits": rows},
 		"The figure may be that of a limit, not of the place: %s in force, %s.", what, strings.Join(words, " and "))
+}
+
+// nearTo reports whether a limit may be what was measured, and how much of what it is about was seen: of a rate, by the
+// second; of CPUs, how many were used; of memory, for which share of the time somebody waited for some. -1: unknown.
+func (v *view) nearTo(f limit.Applied) (seen float64, near bool) {
+	switch f.Key {
+	case limit.CPUs:
+		if v.elapsed <= 0 {
+			return -1, false
+		}
+		seen = v.cpu().Seconds() / v.elapsed.Seconds()
+		wanted := seen // What it would have used, had nobody else been there.
+		for i := range v.results {
+			wanted += max(0, v.results[i].Starved)
+		}
+		return seen, wanted >= nearLimit*f.Value
+	case limit.Memory:
+		// It was reached, or it would not be here; in an unlimited page cache that costs next to nothing.
+		seen = v.host().MemorySome
+		return seen, seen > waitedMemory
+	}
+	seen = v.seenBelow(f)
+	return seen, v.reaches(f) && !(seen >= 0 && seen < nearLimit*f.Value)
 }
 
 // reaches reports whether a limit holds what the trial did. That of version 1's root group holds no process of another group, but what

@@ -69,3 +69,38 @@ func TestForeignLimit(t *testing.T) {
 		}
 	}
 }
+
+// TestForeignAround: CPUs and memory that groups around the worker hold back are doubts where they may be what was measured.
+func TestForeignAround(t *testing.T) {
+	const mib = 1 << 20
+	cpus := limit.Applied{Key: limit.CPUs, Value: 1, By: limit.ByGroup, Group: "/pod", File: "cpuset.cpus"}
+	memory := limit.Applied{Key: limit.Memory, Value: 64 * mib, By: limit.ByGroup, Group: "/pod"}
+	for _, x := range []struct {
+		name    string
+		foreign limit.Applied
+		used    time.Duration // of two seconds
+		waited  float64
+		want    string
+	}{
+		{"half of its CPU", cpus, time.Second, 0, "cpus=1 in /pod"},
+		{"less", cpus, 999 * time.Millisecond, 0, ""},
+		{"memory that was waited for", memory, 0, 0.06, "memory=64MiB in /pod"},
+		{"memory that nobody waited for", memory, 0, 0.05, ""},
+		{"memory, and the kernel doesn't say", memory, 0, -1, ""},
+	} {
+		tr := &record.Trial{
+			Status: record.Done, Spec: workload.Spec{Kind: workload.Append}, Where: []record.Where{{Foreign: []limit.Applied{x.foreign}}},
+			Results: []workload.Result{{Elapsed: 2 * time.Second, WallElapsed: 2 * time.Second, Classes: []load.Class{{Name: "append", Ops: 5000, Bytes: mib}}, Usage: load.Usage{User: x.used}, Host: workload.HostDelta{MemorySome: x.waited}}},
+			Truth:   []record.Truth{{}},
+		}
+		var got string
+		for _, w := range Trial(tr, nil) {
+			if w.Check == Foreign {
+				got += w.Text
+			}
+		}
+		if (got != "") != (x.want != "") || !strings.Contains(got, x.want) {
+			t.Errorf("%s: %q, want %q", x.name, got, x.want)
+		}
+	}
+}

@@ -1,11 +1,15 @@
 package check
 
 import (
+	"fmt"
+	"math"
+	"slices"
 	"strings"
-	"time"
 
+	"plimsoll/internal/limit"
 	"plimsoll/internal/record"
 	"plimsoll/internal/size"
+	"plimsoll/internal/workload"
 	"plimsoll/load"
 )
 
@@ -74,22 +78,70 @@ func (v *view) cpuBound(cpus int) []record.Warning {
 		used, cpus, v.truth.Device, percent(busy))
 }
 
-// checkThrottled tells whether the CPU controller stopped a worker. Where the cell
-// has a CPU limit that is what was asked for.
+// checkThrottled tells whether the CPU controller stopped a worker, and by the quota of which group. Where the cell
+// has a CPU limit its own group's stops are what was asked for; those of a group above it never are.
 func checkThrottled(v *view) []record.Warning {
-	var periods int64
-	var stopped time.Duration
+	own, around := v.stops()
+	var out []record.Warning
+	if own.Periods > 0 {
+		severity := record.Doubt
+		if v.asksCPUs() {
+			severity = record.Note
+		}
+		out = append(out, v.stopped(severity, own, "")...)
+	}
+	for _, g := range around {
+		by := fmt.Sprintf(", by a quota of %.2f CPUs that the control group %s has", g.CPUs, g.Group)
+		out = append(out, v.stopped(record.Doubt, g, by)...)
+	}
+	return out
+}
+
+// asksCPUs reports whether the cell has a CPU limit.
+func (v *view) asksCPUs() bool { return strings.Contains(strings.ToLower(v.where.Limits), "cpu") }
+
+// stopped words the stops of a group.
+func (v *view) stopped(severity string, g workload.ThrottledGroup, by string) []record.Warning {
+	e := map[string]any{"periods": g.Periods, "time_ns": int64(g.Time), "elapsed_ns": int64(v.elapsed)}
+	if by != "" {
+		e["group"], e["cpus"] = g.Group, g.CPUs
+	}
+	return warning(Throttled, severity, e,
+		"The CPU controller stopped the worker %s, for %s in all of a window of %s%s.", times(g.Periods), size.Duration(g.Time), size.Duration(v.elapsed), by)
+}
+
+// sameQuota is by how much a quota may differ from the limit that was asked for and still be it: the kernel has whole microseconds.
+const sameQuota = 0.01
+
+// stops are what the CPU controller did to the clients: by the limit of the cell, or by a quota that nobody can name, and
+// by each group whose quota is another. Clients that share a group were stopped together.
+func (v *view) stops() (own workload.ThrottledGroup, around []workload.ThrottledGroup) {
 	for i := range v.t.Results {
-		periods += v.t.Results[i].Throttled.Periods
-		stopped += v.t.Results[i].Throttled.Time
+		r := &v.t.Results[i].Throttled
+		groups := r.Groups
+		if len(groups) == 0 {
+			groups = []workload.ThrottledGroup{{Periods: r.Periods, Time: r.Time}}
+		}
+		for _, g := range groups {
+			at := slices.IndexFunc(around, func(o workload.ThrottledGroup) bool { return o.Group == g.Group })
+			switch {
+			case v.asked(g):
+				own.Periods, own.Time = own.Periods+g.Periods, own.Time+g.Time
+			case at < 0:
+				around = append(around, g)
+			case g.Periods > around[at].Periods:
+				around[at] = g
+			}
+		}
 	}
-	if periods <= 0 {
-		return nil
+	return own, around
+}
+
+// asked reports whether a group's quota is the cell's limit, as far as can be told.
+func (v *view) asked(g workload.ThrottledGroup) bool {
+	if g.CPUs <= 0 {
+		return true
 	}
-	severity := record.Doubt
-	if strings.Contains(strings.ToLower(v.where.Limits), "cpu") {
-		severity = record.Note
-	}
-	return warning(Throttled, severity, map[string]any{"periods": periods, "time_ns": int64(stopped), "elapsed_ns": int64(v.elapsed)},
-		"The CPU controller stopped the worker %s, for %s in all of a window of %s.", times(periods), size.Duration(stopped), size.Duration(v.elapsed))
+	asked := v.where.Held.Of(limit.CPUs)
+	return v.asksCPUs() && (asked == 0 || math.Abs(g.CPUs-asked) <= sameQuota*asked)
 }

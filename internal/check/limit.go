@@ -5,6 +5,7 @@ import (
 
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/explain"
+	"plimsoll/internal/limit/judge"
 	"plimsoll/internal/proof"
 	"plimsoll/internal/record"
 	"plimsoll/internal/workload"
@@ -15,7 +16,7 @@ func checkLimit(v *view) []record.Warning {
 	var out []record.Warning
 	passed := false
 	for _, r := range proof.Of(v.t) {
-		if r.Verdict != proof.NotHeld || r.Key == limit.CPUs {
+		if r.Verdict != judge.NotHeld || r.Key == limit.CPUs {
 			continue
 		}
 		passed = true
@@ -62,7 +63,7 @@ func (v *view) leak() []record.Warning {
 // checkLimited tells that the limit is what was measured.
 func checkLimited(v *view) []record.Warning {
 	for _, r := range proof.Of(v.t) {
-		if r.Verdict != proof.Held || r.Key == limit.CPUs {
+		if !r.Limited() || r.Key == limit.CPUs {
 			continue
 		}
 		return warning(Limited, record.Note, evidence(r), "The figure is that of the limit, not of the place: %s, %s.", r.Key, r)

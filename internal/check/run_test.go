@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"plimsoll/internal/record"
 	"plimsoll/internal/workload"
 	"plimsoll/load"
@@ -186,8 +188,8 @@ func TestTruth(t *testing.T) {
 		AppRead: 100, AppWritten: 5, ProcRead: 10, ProcWritten: 20, CgroupRead: 3, CgroupWritten: -1,
 		Device: "sda", DeviceRead: 300, DeviceWritten: 4, DeviceBusy: 9,
 	}
-	if got != want {
-		t.Errorf("Truth = %+v, want %+v", got, want)
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("Truth (-want +got):\n%s", d)
 	}
 	for _, tt := range []struct {
 		name   string

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/device"
+	"plimsoll/internal/limit"
 	"plimsoll/internal/record"
 	"plimsoll/internal/workload"
 	"plimsoll/load"
@@ -81,6 +83,7 @@ func TestCacheBeneathLoop(t *testing.T) {
 				{Major: 254, Name: "vda", ReadBytes: bottom},
 			}
 			retruth(t)
+			t.Truth[0].Layers = Layers([]device.Layer{{Parts: []device.Part{{Name: "loop0", Major: 7}}}, {Parts: []device.Part{{Name: "vda", Major: 254}}}}, t.Results[0].Disks, true)
 		}
 	}
 	testRows(t, []row{
@@ -227,6 +230,10 @@ func TestGenerator(t *testing.T) {
 			t.Results[0].Throttled = workload.Throttled{Periods: 1, Time: 7 * ms}
 		}
 	}
+	around := func(t *record.Trial, group string, cpus float64) {
+		t.Where[0].Held = &limit.Held{Applied: []limit.Applied{{Key: limit.CPUs, Value: 0.5, By: limit.ByEngine}}}
+		t.Results[0].Throttled.Groups = []workload.ThrottledGroup{{Group: group, CPUs: cpus, Periods: 1, Time: 7 * ms}}
+	}
 	testRows(t, []row{
 		{"80 % of the ceiling", at(4e6), "", ""},
 		{"more", at(4e6 + 2), "generator/doubt", "of what the load generator can do"},
@@ -240,6 +247,9 @@ func TestGenerator(t *testing.T) {
 		{"CPU not full", cpu(450*ms-1, 0), "", ""},
 		{"stopped", throttled(""), "throttled/doubt", "stopped the worker once, for 7 ms"},
 		{"stopped, as asked", throttled("cpus=0.5"), "throttled/note", ""},
+		{"stopped as asked, by its group", func(t *record.Trial) { throttled("cpus=0.5")(t); around(t, "/box", 0.5) }, "throttled/note", ""},
+		{"stopped by a quota around it", func(t *record.Trial) { throttled("cpus=0.5")(t); around(t, "/pod", 0.2) }, "throttled/doubt", "by a quota of 0.20 CPUs that the control group /pod has"},
+		{"stopped by a quota, and no limit", func(t *record.Trial) { throttled("")(t); around(t, "/pod", 0.5) }, "throttled/doubt", "the control group /pod has"},
 		{"fallback", func(t *record.Trial) { t.Results[0].IOEngine = load.LinuxAIO }, "io-engine/doubt", "asked for the I/O engine io_uring and was done by linux-aio"},
 		{"linux-aio, buffered", func(t *record.Trial) {
 			buffered(t)

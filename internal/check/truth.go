@@ -1,6 +1,7 @@
 package check
 
 import (
+	"plimsoll/internal/device"
 	"plimsoll/internal/record"
 	"plimsoll/internal/workload"
 )
@@ -41,4 +42,28 @@ func Truth(r *workload.Result, dev *record.Device, why string, cgroupRead, cgrou
 // other systems have neither.
 func countsDisks(r *workload.Result) bool {
 	return len(r.Disks) > 0 || r.ProcRead >= 0 || r.ProcWritten >= 0
+}
+
+// Layers puts beside the layers of a place what they did in the window of a client's result.
+func Layers(layers []device.Layer, disks []workload.DiskDelta, flushes bool) []record.Layer {
+	var out []record.Layer
+	for _, l := range layers {
+		r := record.Layer{Layer: l}
+		if !flushes {
+			r.Flushes = -1
+		}
+		for _, p := range l.Parts {
+			for _, d := range disks {
+				if d.Major != p.Major || d.Minor != p.Minor {
+					continue
+				}
+				r.Read, r.Written = r.Read+d.ReadBytes, r.Written+d.WrittenBytes
+				if flushes {
+					r.Flushes = max(r.Flushes, d.Flushes)
+				}
+			}
+		}
+		out = append(out, r)
+	}
+	return out
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/internal/limit/judge"
 	"plimsoll/internal/record"
 	"plimsoll/internal/size"
 	"plimsoll/internal/workload"
@@ -19,10 +20,6 @@ const (
 	// shortWindow is the period of the CPU controller: what a shorter window
 	// shows depends on where in the period it fell.
 	shortWindow = 100 * time.Millisecond
-	// limitedWindow is ten slices of the block throttle (HZ/10 each): the first
-	// slice lets a burst through, which is 10 % of ten.
-	limitedWindow = time.Second
-
 	// tailOps is the least number of I/Os for a p99: ten in the tail.
 	tailOps = 1000
 	// fewOps is the least number for a rate: the error of a count of 30 is
@@ -46,7 +43,7 @@ func checkWindow(v *view) []record.Warning {
 		return nil // It is timed as a whole, and nothing of it is counted.
 	case ops < fewOps:
 		return warning(Window, record.Doubt, e, "The figure rests on %s: chance alone moves it by more than 18 %%.", operations(ops))
-	case v.elapsed < limitedWindow && (strings.Contains(limits, "bps") || strings.Contains(limits, "iops")):
+	case v.elapsed < judge.Shortest && (strings.Contains(limits, "bps") || strings.Contains(limits, "iops")):
 		return warning(Window, record.Note, e, "The window of %s is short for a limited cell: the kernel throttles in slices of 100 ms and lets a burst through first.", size.Duration(v.elapsed))
 	case v.elapsed < shortWindow:
 		return warning(Window, record.Note, e, "The window was only %s long.", size.Duration(v.elapsed))

@@ -123,7 +123,7 @@ func hidden(n *Node) string {
 		return "a volume of ZFS: the pool does its own I/O on disks that the kernel doesn't name"
 	case strings.HasPrefix(name, "nbd"), strings.HasPrefix(name, "rbd"), strings.HasPrefix(name, "drbd"):
 		return "its data goes over the network, or to a program"
-	case strings.HasPrefix(name, "zram"), strings.HasPrefix(name, "ram"):
+	case isMemory(n):
 		return "it is memory"
 	}
 	return ""

@@ -34,10 +34,13 @@ type FS struct {
 	// Targets tells what a device of the device mapper is made of, which sysfs doesn't
 	// show. nil: it isn't known. An error means the same.
 	Targets func(major, minor uint32) ([]Target, error)
+	// Backing tells the number of the file system and of the inode of a loop device's file, which has a name in sysfs only: that may
+	// mean another file by now, or here. nil: it isn't known. An error means the same.
+	Backing func(name string) (dev, inode uint64, err error)
 }
 
 // Host is where a Linux host has them.
-func Host() FS { return FS{Proc: "/proc", Sys: "/sys", Targets: targets} }
+func Host() FS { return FS{Proc: "/proc", Sys: "/sys", Targets: targets, Backing: backing} }
 
 // A Device is a block device under a place.
 type Device struct {
@@ -52,7 +55,9 @@ type Device struct {
 	NrRequests int    `json:"nr_requests"`
 	// WriteCache is "write back" or "write through".
 	WriteCache string `json:"write_cache"`
-	LogicalBS  int    `json:"logical_bs"`
+	// FUA is set for a device that can make a single write durable without a flush of its cache.
+	FUA       bool `json:"fua,omitempty"`
+	LogicalBS int  `json:"logical_bs"`
 	// MaxIO is how many bytes one I/O has at most (max_sectors_kb): larger ones are
 	// cut, and each part counts as an I/O. 0: unknown.
 	MaxIO int64 `json:"max_io,omitempty"`

@@ -14,17 +14,47 @@ import (
 // another device: opening it with O_EXCL fails then (open(2)). O_EXCL means nothing for
 // files: those are looked up among the files of loop devices and the swap areas.
 func NotInUse(path string) error {
-	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_EXCL|unix.O_CLOEXEC, 0)
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_EXCL|unix.O_NONBLOCK, 0)
 	if errors.Is(err, unix.EBUSY) {
-		return fmt.Errorf("%s is mounted or used by another device: it is never written over", path)
+		return inUse(path)
 	}
 	if err != nil {
-		return fmt.Errorf("open %s: %w", path, err)
-	}
-	if err := unix.Close(fd); err != nil {
 		return err
 	}
-	st, err := os.Stat(path)
+	defer f.Close()
+	return fileNotInUse(f, path)
+}
+
+func inUse(path string) error {
+	return fmt.Errorf("%s is mounted or used by another device: it is never written over", path)
+}
+
+// FileNotInUse is NotInUse for an open file, whatever its path leads to by now.
+func FileNotInUse(f *os.File) error {
+	st, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if st.Mode().IsRegular() {
+		return fileNotInUse(f, f.Name())
+	}
+	other, err := os.OpenFile(f.Name(), os.O_RDONLY|unix.O_EXCL|unix.O_NONBLOCK, 0)
+	if errors.Is(err, unix.EBUSY) {
+		return inUse(f.Name())
+	}
+	if err != nil {
+		return err
+	}
+	defer other.Close()
+	if now, err := other.Stat(); err != nil || !os.SameFile(st, now) {
+		return fmt.Errorf("%s: another file took its place after it was looked at", f.Name())
+	}
+	return nil
+}
+
+// fileNotInUse looks for a file among those of loop devices and the swap areas.
+func fileNotInUse(f *os.File, path string) error {
+	st, err := f.Stat()
 	if err != nil || !st.Mode().IsRegular() {
 		return err
 	}

@@ -20,6 +20,7 @@ func Block(dir string) *Device {
 	d.Scheduler = chosen(Text(queue, "scheduler"))
 	d.NrRequests = int(number(queue, "nr_requests"))
 	d.WriteCache = Text(queue, "write_cache")
+	d.FUA = number(queue, "fua") == 1
 	d.LogicalBS = int(number(queue, "logical_block_size"))
 	// A stacked device that knows no bound says what 32 bits of sectors hold (blk_set_stacking_limits in block/blk-settings.c); its I/Os are split beneath.
 	if kib := number(queue, "max_sectors_kb"); kib < boundless {

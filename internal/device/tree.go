@@ -290,14 +290,44 @@ func (t *tracer) loopFile(n *Node, depth int) {
 		return // It was bound when the folder was looked at, and is free now.
 	}
 	file, deleted := strings.CutSuffix(n.File, " (deleted)")
+	m := t.holding(n.Name, file)
 	if deleted {
-		n.Why = "its file was deleted: this is what its name would be on"
+		n.Why = "its file was deleted"
+		if m == nil {
+			n.Why += ": this is what its name would be on"
+		}
 	}
-	b, err := t.path(file, depth+1)
+	var b *Node
+	var err error
+	if m != nil {
+		b, err = t.whole(*m, depth+1)
+	} else {
+		b, err = t.path(file, depth+1)
+	}
 	if err != nil {
 		n.Why = "its file can't be found: " + err.Error()
 		return
 	}
 	b.Role = RoleFile
 	n.Below = append(n.Below, b)
+}
+
+// holding finds the mount with the file of a loop device by the kernel's own number, where the file's name means another
+// file or none: it was deleted, something was mounted over it, or the name is of another mount namespace. nil: the name will do, or
+// no mount has the number.
+func (t *tracer) holding(loop, file string) *Mount {
+	if t.fs.Backing == nil {
+		return nil
+	}
+	dev, inode, err := t.fs.Backing(loop)
+	if err != nil || sameFile(file, dev, inode) {
+		return nil
+	}
+	major, minor := numberOf(dev)
+	for i := range t.mounts {
+		if m := &t.mounts[i]; m.Major == major && m.Minor == minor {
+			return m
+		}
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package disktest
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -90,7 +91,7 @@ const patience = time.Minute
 // patiently tries f again as long as the answer is EBUSY.
 func patiently(f func() error) error {
 	err := f()
-	for end := time.Now().Add(patience); err == unix.EBUSY && time.Now().Before(end); err = f() {
+	for end := time.Now().Add(patience); errors.Is(err, unix.EBUSY) && time.Now().Before(end); err = f() {
 		time.Sleep(20 * time.Millisecond)
 	}
 	return err

@@ -22,6 +22,8 @@ import (
 type Missing struct {
 	// Missing and Fix are sentences without an end.
 	Missing, Fix string
+	// There is set where a daemon is there and does not do its work: it doesn't answer in time, or answers with a fault.
+	There bool
 	// Cause is what the system said, nil if nothing: fs.ErrNotExist is a socket that is
 	// not there, fs.ErrPermission one that this user may not use.
 	Cause error
@@ -105,10 +107,12 @@ func why(host, source, apiVersion string, err, cause error, here machine) *Missi
 	if source != "" {
 		named = ", which " + source + " names"
 	}
-	if pipe, ok := pipeOf(host); ok && m.whyPipe(pipe, named, source, cause, here) {
+	pipe, isPipe := pipeOf(host)
+	if isPipe && m.whyPipe(pipe, named, source, cause, here) {
 		return m
 	}
 	var ne net.Error
+	var op *net.OpError
 	var dns *net.DNSError
 	switch {
 	case errors.Is(cause, fs.ErrNotExist) && source != "":
@@ -146,7 +150,7 @@ func why(host, source, apiVersion string, err, cause error, here machine) *Missi
 		m.Missing = "the machine of " + host + named + " is not known: " + dns.Err
 		m.Fix = otherAddress(source)
 	case errors.Is(cause, context.DeadlineExceeded), errors.As(cause, &ne) && ne.Timeout():
-		m.Missing = "the daemon at " + host + named + " does not answer in time"
+		m.There, m.Missing = true, "the daemon at "+host+named+" does not answer in time"
 		m.Fix = "look at its log, journalctl -u docker, and restart it"
 		if !local {
 			m.Fix = "check that it runs and can be reached, or: " + otherAddress(source)
@@ -160,6 +164,8 @@ func why(host, source, apiVersion string, err, cause error, here machine) *Missi
 	case cerrdefs.IsNotFound(err):
 		return stranger(host, "it knows no ping")
 	default:
+		// The client calls it a failed connection, too, when a daemon takes one and hangs up.
+		m.There = !client.IsErrConnectionFailed(err) || !isPipe && !(errors.As(cause, &op) && op.Op == "dial")
 		m.Missing = "the daemon at " + host + named + " can't be used: " + clean.Line(tail.Cut(err.Error(), maxWords))
 		m.Fix = "check that it runs, and DOCKER_HOST"
 	}

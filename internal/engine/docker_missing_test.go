@@ -63,21 +63,24 @@ func TestDockerProbeMissing(t *testing.T) {
 		return nil, fmt.Errorf("no worker for %s/%s in this plimsoll", goos, goarch)
 	}
 	good := map[string]string{"/version": `{"Version": "1", "Os": "linux", "Arch": "riscv64"}`, "/info": `{"OSType": "linux", "Architecture": "riscv64"}`}
-	for name, x := range map[string]struct{ host, missing string }{
-		"no socket":   {missing, "no daemon's socket"},
-		"bad host":    {"nonsense", "no scheme"},
-		"too old":     {fakeDaemon(t, "1.39", "linux", nil), "speaks API 1.39"},
-		"windows":     {fakeDaemon(t, "1.45", "windows", map[string]string{"/version": `{"Version": "1", "Os": "windows"}`, "/info": `{"OSType": "windows"}`}), "no worker for windows/"},
-		"errors":      {fakeDaemon(t, "1.45", "linux", nil), "what?"},
-		"nonsense":    {fakeDaemon(t, "1.45", "linux", map[string]string{"/version": "<html>", "/info": "<html>"}), "can't be used"},
-		"null answer": {fakeDaemon(t, "1.45", "linux", map[string]string{"/version": "null", "/info": "null"}), "no worker for linux/"},
-		"arch":        {fakeDaemon(t, "1.45", "linux", good), "no worker for linux/riscv64"},
+	for name, x := range map[string]struct {
+		host, missing string
+		failed        bool // A daemon that is there and fails, and not one that can't be had.
+	}{
+		"no socket":   {missing, "no daemon's socket", false},
+		"bad host":    {"nonsense", "no scheme", false},
+		"too old":     {fakeDaemon(t, "1.39", "linux", nil), "speaks API 1.39", false},
+		"windows":     {fakeDaemon(t, "1.45", "windows", map[string]string{"/version": `{"Version": "1", "Os": "windows"}`, "/info": `{"OSType": "windows"}`}), "no worker for windows/", false},
+		"errors":      {fakeDaemon(t, "1.45", "linux", nil), "what?", true},
+		"nonsense":    {fakeDaemon(t, "1.45", "linux", map[string]string{"/version": "<html>", "/info": "<html>"}), "can't be used", true},
+		"null answer": {fakeDaemon(t, "1.45", "linux", map[string]string{"/version": "null", "/info": "null"}), "no worker for linux/", false},
+		"arch":        {fakeDaemon(t, "1.45", "linux", good), "no worker for linux/riscv64", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := NewDocker(DockerOptions{Host: x.host, Worker: worker})
 			p := e.Probe(t.Context())
-			if p.Engine != "docker" || p.OK || !strings.Contains(p.Missing, x.missing) || p.Fix == "" {
-				t.Errorf("Probe() = %+v, want %q missing, and a fix", p, x.missing)
+			if p.Engine != "docker" || p.OK || !strings.Contains(p.Missing, x.missing) || p.Fix == "" || p.Failed != x.failed {
+				t.Errorf("Probe() = %+v, want %q missing, a fix, and failed %v", p, x.missing, x.failed)
 			}
 			if s, err := e.Open(t.Context(), Spec{ID: "a", Place: place.Spec{Kind: place.Layer}}); err == nil {
 				s.Close(t.Context())
@@ -163,6 +166,9 @@ func TestDockerStranger(t *testing.T) {
 			p := e.Probe(t.Context())
 			if p.OK || !strings.Contains(p.Missing, x.missing) || p.Fix == "" || strings.ContainsAny(p.Missing, "\n\x1b") || len(p.Missing) > 500 {
 				t.Errorf("Probe() = %q, fix %q, want %q missing, and a fix", p.Missing, p.Fix, x.missing)
+			}
+			if stranger := x.missing == "is no Docker daemon"; p.Failed == stranger {
+				t.Errorf("Failed = %v: a sick daemon has failed, and no daemon is not there", p.Failed)
 			}
 			if d := time.Since(start); d > 30*time.Second {
 				t.Errorf("Probe took %v", d)

@@ -28,8 +28,9 @@ func (e *docker) Probe(ctx context.Context) Probe {
 		p.Missing, p.Fix = err.Error(), "check the daemon and DOCKER_HOST"
 		var m *dockerapi.Missing
 		if errors.As(err, &m) {
-			p.Missing, p.Fix = m.Missing, m.Fix
+			p.Missing, p.Fix, p.Failed = m.Missing, m.Fix, m.There
 		}
+		p.Failed = p.Failed || errors.Is(err, context.DeadlineExceeded)
 		return p
 	}
 	p.Version, p.Notes = d.title(), dockerNotes(d)
@@ -44,7 +45,7 @@ func (e *docker) Probe(ctx context.Context) Probe {
 		return e.probeWindows(p, d)
 	}
 	if err := e.tryContainer(ctx, api, d); err != nil {
-		p.Missing = "a container can't be run: " + err.Error()
+		p.Failed, p.Missing = true, "a container can't be run: "+err.Error()
 		p.Fix = "look at the daemon's log (journalctl -u docker) and try: " + d.name + " info"
 		return p
 	}

@@ -144,6 +144,9 @@ type Probe struct {
 	// with a command where there is one. Both empty if OK.
 	Missing string `json:"missing,omitempty"`
 	Fix     string `json:"fix,omitempty"`
+	// Failed is set where the engine is here and did not do its work, as a daemon that does not answer: its cells have failed. Without it, and not
+	// OK, there is no such engine here, and its cells are skipped.
+	Failed bool `json:"failed,omitempty"`
 	// Notes are facts worth knowing: "crun 1.8.1 found but refuses hybrid cgroup hosts".
 	Notes []string `json:"notes,omitempty"`
 	// Places lists the kinds of places that the engine offers.

@@ -29,7 +29,7 @@ func (o *oci) runtimeFix() string {
 }
 
 // runtime returns the runtime to use: the one asked for, or the first that ran a
-// container. Only success is remembered.
+// container. Only success is remembered. The error is an errHung if one of them hung and none worked.
 func (o *oci) runtime(ctx context.Context, want string) (*ociRuntime, []string, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -41,6 +41,7 @@ func (o *oci) runtime(ctx context.Context, want string) (*ociRuntime, []string, 
 		names = []string{want}
 	}
 	var notes, tried []string
+	hung := false
 	for _, name := range names {
 		path, err := o.lookPath(name)
 		if err != nil {
@@ -55,6 +56,7 @@ func (o *oci) runtime(ctx context.Context, want string) (*ociRuntime, []string, 
 		}
 		rt := &ociRuntime{path: real, root: filepath.Join(o.state, "oci", "state")}
 		if err := o.tryOnce(ctx, rt, filepath.Base(name)); err != nil {
+			hung = hung || errors.Is(err, errHung)
 			why := fmt.Sprintf("%s is installed but can't run a container here: %s", rt.version, firstLine(err.Error()))
 			notes, tried = append(notes, why), append(tried, why)
 			continue
@@ -68,8 +70,18 @@ func (o *oci) runtime(ctx context.Context, want string) (*ociRuntime, []string, 
 		}
 		return rt, notes, nil
 	}
-	return nil, notes, errors.New(strings.Join(tried, "; "))
+	err := errors.New(strings.Join(tried, "; "))
+	if hung {
+		err = &hungError{err}
+	}
+	return nil, notes, err
 }
+
+// A hungError says why no runtime works where one of them hung, which a runtime that can't work here doesn't do.
+type hungError struct{ error }
+
+// Is implements errors.Is: it is an errHung, which its words name already.
+func (*hungError) Is(target error) bool { return target == errHung }
 
 // tryTimeout is how long the smallest container may take to run; an idle machine needs a
 // tenth of a second, a busy emulated one half a minute.
@@ -85,13 +97,15 @@ func (o *oci) tryOnce(ctx context.Context, rt *ociRuntime, name string) error {
 		rt.version = name
 		return errHung
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, tryTimeout, errHung)
+	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
+	began := time.Now()
 	var err error
 	if rt.version, err = ociVersion(ctx, rt.path, name); err == nil {
 		err = o.try(ctx, rt)
 	}
-	if err != nil && context.Cause(ctx) == errHung {
+	// The patience of whoever opens a session may end a moment before this one.
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) && time.Since(began) > tryTimeout/2 {
 		if o.hung == nil {
 			o.hung = map[string]bool{}
 		}

@@ -198,6 +198,24 @@ func TestOCIHangingProbe(t *testing.T) {
 	wantEmpty(t, state)
 }
 
+// TestOCIHangingOnly: an engine whose only runtime hangs is here and has failed, and is not one that isn't here. So has a
+// runtime that was asked for by name.
+func TestOCIHangingOnly(t *testing.T) {
+	needRoot(t)
+	t.Parallel() // It waits out the time that a runtime has to answer.
+	hang := script(t, "sleep 1000 & sleep 1000")
+	state := t.TempDir()
+	e := engine.NewOCI(state, workertest.Source(t), look(map[string]string{"crun": hang}))
+	if p := e.Probe(t.Context()); p.OK || !p.Failed || !strings.Contains(p.Missing, "did not end") || !strings.Contains(p.Missing, "runc is not installed") {
+		t.Errorf("Probe() = %+v, want it failed, since it did not end", p)
+	}
+	_, err := e.Open(t.Context(), engine.Spec{ID: ociID(), Place: place.Spec{Name: "layer", Kind: place.Layer}})
+	if u := (*engine.Unsupported)(nil); err == nil || errors.As(err, &u) {
+		t.Errorf("Open() = %v, want an error that is no refusal", err)
+	}
+	wantEmpty(t, state)
+}
+
 // TestOCIPaused: a container that somebody has paused is ended all the same.
 func TestOCIPaused(t *testing.T) {
 	needRoot(t)
@@ -262,11 +280,14 @@ func TestOCIHangingVersion(t *testing.T) {
 	asked := filepath.Join(t.TempDir(), "asked")
 	path := script(t, "echo x >>"+asked+"; sleep 1000")
 	e := engine.NewOCI(t.TempDir(), workertest.Source(t), exec.LookPath)
+	spec := engine.Spec{ID: ociID(), Runtime: path, Place: place.Spec{Name: "layer", Kind: place.Layer}}
+	// The patience of who asks may end a moment before the runtime's time does.
+	ctx, cancel := context.WithTimeout(t.Context(), 29*time.Second)
+	defer cancel()
 	for range 3 {
-		err := measureOCI(t, e, engine.Spec{Runtime: path, Place: place.Spec{Name: "layer", Kind: place.Layer}})
-		var u *engine.Unsupported
-		if !errors.As(err, &u) || !strings.Contains(u.Reason, "did not end within 30s") {
-			t.Errorf("Open() = %v, want that it did not end", err)
+		_, err := e.Open(ctx, spec)
+		if u := (*engine.Unsupported)(nil); err == nil || errors.As(err, &u) || !strings.Contains(err.Error(), "did not end within 30s") {
+			t.Errorf("Open() = %v, want that it did not end, and no refusal", err)
 		}
 	}
 	// Each question may take all of the time.

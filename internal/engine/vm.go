@@ -135,7 +135,8 @@ func (v *vm) Probe(ctx context.Context) Probe {
 	}
 	if err := v.try(ctx, base, base.accel); err != nil {
 		p.Missing, p.Fix = "no machine starts: "+err.Error(), "see what "+base.qemu+" says; 'accel: tcg' in the plan emulates the processor"
-		if isUnsupported(err) {
+		p.Failed = !isUnsupported(err)
+		if !p.Failed {
 			p.Missing, p.Fix = parts(err)
 		}
 		return p

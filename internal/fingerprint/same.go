@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"plimsoll/internal/limit"
 	"plimsoll/internal/record"
 	"plimsoll/internal/size"
 )
@@ -79,6 +80,7 @@ func SameWhere(a, b record.Where) []string {
 		// The plan asks for the same, and somebody around plimsoll for more.
 		d.text("memory limit in effect", memoryText(a.Memory), memoryText(b.Memory))
 	}
+	d.text("CPUs that the worker may use", cpusText(a), cpusText(b))
 	return d
 }
 
@@ -88,6 +90,16 @@ func memoryText(n int64) string {
 		return ""
 	}
 	return size.Bytes(n)
+}
+
+// cpusText is how many CPUs a cpuset or an affinity leaves to the worker; "all" where none takes any.
+func cpusText(w record.Where) string {
+	for _, f := range w.Foreign {
+		if f.Key == limit.CPUs {
+			return f.Text()
+		}
+	}
+	return "all"
 }
 
 // ownOptions name a container's or a volume's own folders; size is tmpfs's and

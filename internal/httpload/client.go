@@ -24,12 +24,19 @@ type Client struct {
 
 	begin time.Time
 	end   time.Time // of the limit; zero: none
+	ended bool      // a request was answered after it
+	// answered is closed when the first byte of an answer has come.
+	answered chan struct{}
+	once     sync.Once
 
 	mu      sync.Mutex
 	t       Tally
 	started int
 	good    int
 	fatal   error
+	// slowest is the longest that a connection took to stand, pending how long those took that did not, to the end.
+	slowest time.Duration
+	pending []time.Duration
 	stop    context.CancelFunc
 }
 
@@ -56,19 +63,31 @@ func (c *Client) Run(ctx context.Context) (*Tally, error) {
 	}
 	ctx, c.stop = context.WithCancel(ctx)
 	defer c.stop()
+	c.answered = make(chan struct{})
 	c.begin = time.Now()
 	if c.Spec.Limit > 0 {
 		c.end = c.begin.Add(c.Spec.Limit)
 	}
 	var all sync.WaitGroup
-	for range c.Spec.Concurrency {
-		all.Go(func() { c.work(ctx) })
+	for i := range c.Spec.Concurrency {
+		all.Go(func() {
+			c.work(ctx, i)
+			c.open() // It may have failed before any answer.
+		})
 	}
 	all.Wait()
-	if ctx.Err() != nil || c.over() {
+	if took := time.Since(c.begin); len(c.t.Timings) < c.Spec.Requests && !c.ended {
 		// It ended while requests were in flight, not with the last of them.
-		c.t.Elapsed = time.Since(c.begin)
+		c.t.Elapsed = took
+		if c.Spec.Limit > 0 && len(c.t.InFlight) > 0 {
+			c.t.Elapsed = c.Spec.Limit
+		}
 	}
+	for _, t := range c.t.InFlight {
+		end := time.UnixMicro(t.Start + t.Total).Sub(c.begin)
+		c.t.Drained = max(c.t.Drained, end-c.t.Elapsed)
+	}
+	c.t.Waiting = c.waiting()
 	return &c.t, c.fatal
 }
 
@@ -86,8 +105,22 @@ func (c *Client) take(ctx context.Context) bool {
 // over reports whether the time of -t is.
 func (c *Client) over() bool { return !c.end.IsZero() && !time.Now().Before(c.end) }
 
-// work is one of the concurrent clients: it asks again when it has its answer.
-func (c *Client) work(ctx context.Context) {
+// more reports whether there is a request left to make.
+func (c *Client) more(ctx context.Context) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return ctx.Err() == nil && c.fatal == nil && c.started < c.Spec.Requests && !c.over()
+}
+
+// work is one of the concurrent clients: it asks again when it has its answer. A request is taken when the connection for it
+// stands, as in ab: one that doesn't get through holds none back. The first client has an answer coming before the others begin.
+func (c *Client) work(ctx context.Context, number int) {
+	if number > 0 {
+		select {
+		case <-c.answered:
+		case <-ctx.Done():
+		}
+	}
 	var conn net.Conn
 	defer func() {
 		if conn != nil {
@@ -95,28 +128,30 @@ func (c *Client) work(ctx context.Context) {
 		}
 	}()
 	buf := make([]byte, 16<<10)
-	for c.take(ctx) {
-		var again bool
-		for again = true; again; {
-			conn, again = c.ask(ctx, conn, buf)
+	for taken := false; taken || c.more(ctx); {
+		start, reused := time.Now(), conn != nil
+		connected := start
+		if !reused {
+			var err error
+			if conn, err = c.connect(ctx); err != nil {
+				if conn = nil; taken || c.take(ctx) {
+					c.lost(ctx, &c.t.Connect, Timing{Start: start.UnixMicro()}, answer{}, err)
+				}
+				taken = false
+				continue
+			}
+			connected = time.Now()
 		}
+		if !taken && !c.take(ctx) {
+			return
+		}
+		conn, taken = c.ask(ctx, conn, reused, start, connected, buf)
 	}
 }
 
-// ask makes one request, over conn if there is one, and returns the connection for the next; nil if it is closed. It is to be
-// called again if the server had closed an idle connection, which is its right.
-func (c *Client) ask(ctx context.Context, conn net.Conn, buf []byte) (_ net.Conn, again bool) {
-	reused := conn != nil
-	start := time.Now()
-	connected := start
-	if !reused {
-		var err error
-		if conn, err = c.connect(ctx); err != nil {
-			c.lost(ctx, &c.t.Connect, Timing{Start: start.UnixMicro()}, answer{}, err)
-			return nil, false
-		}
-		connected = time.Now()
-	}
+// ask makes one request over conn, which was used before or was opened from start to connected, and returns the connection for the next; nil if
+// it is closed. The request is to be made again if the server had closed an idle connection, which is its right.
+func (c *Client) ask(ctx context.Context, conn net.Conn, reused bool, start, connected time.Time, buf []byte) (_ net.Conn, again bool) {
 	c.deadline(conn)
 	// A stop ends what is in flight.
 	unwatch := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
@@ -125,13 +160,13 @@ func (c *Client) ask(ctx context.Context, conn net.Conn, buf []byte) (_ net.Conn
 	if err != nil {
 		unwatch()
 		conn.Close()
-		if reused && sent == 0 && ctx.Err() == nil && !c.over() {
+		if reused && sent == 0 && ctx.Err() == nil {
 			return nil, true
 		}
 		c.lost(ctx, &c.t.Exceptions, since(start, connected, time.Now()), answer{}, fmt.Errorf("send: %w", err))
 		return nil, false
 	}
-	a, err := readAnswer(conn, buf, c.Spec.KeepAlive, c.Spec.HeadOnly)
+	a, err := readAnswer(&firstByte{conn, c}, buf, c.Spec.KeepAlive, c.Spec.HeadOnly)
 	keep := unwatch()
 	if err == nil && a.reusable && keep {
 		c.done(ctx, start, connected, written, a, int64(sent))
@@ -140,7 +175,7 @@ func (c *Client) ask(ctx context.Context, conn net.Conn, buf []byte) (_ net.Conn
 	conn.Close()
 	gone := a.read == 0 && (errors.Is(err, io.EOF) || isReset(err))
 	switch {
-	case reused && gone && ctx.Err() == nil && !c.over():
+	case reused && gone && ctx.Err() == nil:
 		return nil, true
 	case err == nil || a.read == 0 && errors.Is(err, io.EOF):
 		// An end without an answer is an answer of no length to ab.
@@ -159,13 +194,9 @@ func since(start, connected, end time.Time) Timing {
 	return Timing{Start: start.UnixMicro(), Connect: connected.Sub(start).Microseconds(), Total: end.Sub(start).Microseconds()}
 }
 
-// deadline limits the time of a request.
+// deadline limits the time of a request, which may end after the time of -t.
 func (c *Client) deadline(conn net.Conn) {
-	d := time.Now().Add(c.Spec.Timeout)
-	if !c.end.IsZero() && c.end.Before(d) {
-		d = c.end
-	}
-	_ = conn.SetDeadline(d) // A connection without deadlines would be caught by ctx only.
+	_ = conn.SetDeadline(time.Now().Add(c.Spec.Timeout)) // A connection without deadlines would be caught by ctx only.
 }
 
 // connect opens a connection, with TLS if the address has it.
@@ -175,7 +206,9 @@ func (c *Client) connect(ctx context.Context) (net.Conn, error) {
 		deadline = c.end
 	}
 	d := net.Dialer{Deadline: deadline}
+	begin := time.Now()
 	conn, err := d.DialContext(ctx, "tcp", c.Spec.Address)
+	c.stood(ctx, conn, time.Since(begin))
 	if err != nil || c.Secure == nil {
 		return conn, err
 	}
@@ -195,6 +228,17 @@ func (c *Client) done(ctx context.Context, start, connected, written time.Time, 
 	if ctx.Err() != nil || c.fatal != nil {
 		return // It came after the end.
 	}
+	timing := Timing{
+		Start: start.UnixMicro(), Connect: connected.Sub(start).Microseconds(),
+		Wait: max(a.first.Sub(written).Microseconds(), 0), Total: a.last.Sub(start).Microseconds(),
+	}
+	if c.over() {
+		if c.ended {
+			c.t.InFlight = append(c.t.InFlight, timing)
+			return
+		}
+		c.ended = true
+	}
 	c.good++
 	c.t.Read, c.t.Body, c.t.Sent = c.t.Read+a.read, c.t.Body+a.body, c.t.Sent+sent
 	switch {
@@ -212,18 +256,21 @@ func (c *Client) done(ctx context.Context, start, connected, written time.Time, 
 	if a.whole && (a.status == "" || a.status[0] != '2') {
 		c.t.NotSuccess++
 	}
-	c.keep(Timing{
-		Start: start.UnixMicro(), Connect: connected.Sub(start).Microseconds(),
-		Wait: max(a.first.Sub(written).Microseconds(), 0), Total: a.last.Sub(start).Microseconds(),
-	})
+	c.keep(timing)
 }
 
-// lost counts a request that failed, which ends the test unless -r was given. What is interrupted by the
-// end of the test isn't counted.
+// lost counts a request that failed, which ends the test unless -r was given. After the time of -t only one that was not answered in its own time is.
 func (c *Client) lost(ctx context.Context, kind *int, t Timing, a answer, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if ctx.Err() != nil || c.fatal != nil || c.over() {
+	if ctx.Err() != nil || c.fatal != nil {
+		return
+	}
+	if c.over() {
+		if kind == &c.t.Receive && errors.Is(err, os.ErrDeadlineExceeded) {
+			c.t.InFlight = append(c.t.InFlight, t)
+			c.t.Unanswered++
+		}
 		return
 	}
 	if !c.Spec.GoOn {
@@ -248,5 +295,8 @@ func (c *Client) keep(t Timing) {
 	c.t.Elapsed = time.Since(c.begin)
 	if c.OnDone != nil {
 		c.OnDone(len(c.t.Timings))
+	}
+	if len(c.t.Timings) == c.Spec.Requests {
+		c.stop() // Whoever still waits for a connection has nothing to ask any more.
 	}
 }

@@ -72,7 +72,7 @@ func TestDeadConnectionIsReplaced(t *testing.T) {
 	}
 	conn.Close()
 	c := &Client{Spec: usual(address), stop: func() {}}
-	if left, again := c.ask(context.Background(), conn, make([]byte, 512)); left != nil || !again || c.fatal != nil || c.t.Failed() != 0 {
+	if left, again := c.ask(context.Background(), conn, true, time.Now(), time.Now(), make([]byte, 512)); left != nil || !again || c.fatal != nil || c.t.Failed() != 0 {
 		t.Errorf("%v, %v, %v", left, again, c.fatal)
 	}
 }

@@ -21,7 +21,7 @@ type Spec struct {
 	Address string `json:"address"`
 	// Request is what is sent each time, head and body.
 	Request []byte `json:"request"`
-	// Requests are made in all, Concurrency at a time. No more are begun after Limit; 0: no limit.
+	// Requests are made in all, Concurrency at a time. No more are begun after Limit, and those in flight then are awaited; 0: no limit.
 	Requests    int           `json:"requests"`
 	Concurrency int           `json:"concurrency"`
 	Limit       time.Duration `json:"limit,omitempty"`
@@ -78,7 +78,17 @@ type Tally struct {
 	Read int64 `json:"read"`
 	Body int64 `json:"body"`
 	Sent int64 `json:"sent"`
-	// Elapsed is from the beginning to the end of the last request.
+	// SentAgain counts connections whose first packet (SYN) was dropped and had to be sent again, a second later or more. Waiting
+	// are those that did not stand when the test ended, for far longer than any other took: theirs was dropped too.
+	SentAgain int `json:"sent_again,omitempty"`
+	Waiting   int `json:"waiting,omitempty"`
+	// InFlight are the requests that were in flight when the time of Limit was over, but for the first of them that was answered, which is
+	// in Timings and ends the test, as in ab. ab leaves the others out. Unanswered of them had no answer within Timeout: they took that long at least.
+	// Drained is how long after the test the last of them ended.
+	InFlight   Timings       `json:"in_flight,omitempty"`
+	Unanswered int           `json:"unanswered,omitempty"`
+	Drained    time.Duration `json:"drained,omitempty"`
+	// Elapsed is from the beginning to the end of the last request of Timings.
 	Elapsed time.Duration `json:"elapsed"`
 }
 

@@ -9,7 +9,7 @@ import (
 
 // An Implied is what the rates of one direction let through in I/Os of one size.
 type Implied struct {
-	// Direction is "read" or "write".
+	// Direction is "read" or "write"; "both" for a rate of reads and writes together.
 	Direction string `json:"direction"`
 	// BlockSize is the size of an I/O in bytes.
 	BlockSize int64 `json:"block_size"`
@@ -36,7 +36,7 @@ func (l Limits) Implied(sizes []int64, maxIO int64) []Implied {
 		name      string
 		bps, iops int64
 		kb, ki    Key
-	}{{"read", l.ReadBPS, l.ReadIOPS, ReadBPS, ReadIOPS}, {"write", l.WriteBPS, l.WriteIOPS, WriteBPS, WriteIOPS}} {
+	}{{"read", l.ReadBPS, l.ReadIOPS, ReadBPS, ReadIOPS}, {"write", l.WriteBPS, l.WriteIOPS, WriteBPS, WriteIOPS}, {"both", l.SystemBPS, l.SystemIOPS, SystemBPS, SystemIOPS}} {
 		if d.bps <= 0 && d.iops <= 0 {
 			continue
 		}
@@ -68,7 +68,7 @@ func (l Limits) Implied(sizes []int64, maxIO int64) []Implied {
 // String is a sentence without a full stop: "write_iops lets 400 KiB/s through in I/Os of 4KiB".
 func (i Implied) String() string {
 	of := size.Format(i.BlockSize)
-	if i.By == ReadIOPS || i.By == WriteIOPS {
+	if i.By == ReadIOPS || i.By == WriteIOPS || i.By == SystemIOPS {
 		if i.Largest {
 			return fmt.Sprintf("%s lets up to %s through: the device takes I/Os of up to %s", i.By, size.Rate(float64(i.BPS)), of)
 		}

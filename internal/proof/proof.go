@@ -17,33 +17,11 @@ import (
 	"time"
 
 	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/judge"
 	"plimsoll/internal/record"
 	"plimsoll/internal/size"
 	"plimsoll/internal/workload"
-)
-
-// Tolerance is the share by which a rate may pass its limit, and by which it may stay below and still be the limit's.
-const Tolerance = 0.05
-
-// slice is the time in which the kernel counts for a limit, HZ/10 (throtl_slice in block/blk-throttle.c); the CPU
-// controller's period is as long (kernel/sched/core.c).
-const slice = 100 * time.Millisecond
-
-// carried are the slices' worth that a window may have beyond its own time: the one that is let through before it is over,
-// and one that throtl_trim_slice keeps for what was due and came late, as on a busy machine.
-const carried = 2 * slice
-
-// A Verdict says what a trial shows about a limit.
-type Verdict string
-
-// Verdicts, in the words of plimsoll limit verify.
-const (
-	// Held: the limit was reached and not passed.
-	Held Verdict = "held"
-	// NotHeld: more came through.
-	NotHeld Verdict = "limit NOT held"
-	// Unproved: something else was slower than the limit.
-	Unproved Verdict = "unproved"
+	"plimsoll/load"
 )
 
 // Where a rate was seen.
@@ -60,7 +38,11 @@ type Row struct {
 	Asked, Seen float64
 	// At is Application or Device.
 	At      string
-	Verdict Verdict
+	Verdict judge.Verdict
+	// Cause is why it is unproved, and Why the same in words; of one that is held, Why says what else counts against the limit, if that
+	// matters.
+	Cause judge.Cause
+	Why   string
 }
 
 // Error is how far the rate is from the limit, as a share of it: 0.01 is 1 % above.
@@ -84,9 +66,19 @@ func (r Row) String() string {
 		s += " at the device"
 	}
 	if e := r.Error(); e < 1 {
-		return s + fmt.Sprintf(" (%+.1f %%)", 100*e)
+		s += fmt.Sprintf(" (%+.1f %%)", 100*e)
+	} else {
+		s += fmt.Sprintf(" (%.1f times)", r.Seen/r.Asked)
 	}
-	return s + fmt.Sprintf(" (%.1f times)", r.Seen/r.Asked)
+	if r.Why != "" {
+		s += "; " + r.Why
+	}
+	return s
+}
+
+// Limited reports whether the limit is what bounded the rate: it was reached, and nothing shows that it was passed.
+func (r Row) Limited() bool {
+	return r.Verdict == judge.Held || r.Cause == judge.TooShort && r.Seen >= r.Asked*(1-judge.Tolerance)
 }
 
 // Of returns what a trial shows about each of its limits that is a rate, in the order of limit.Keys; nothing for one
@@ -134,10 +126,10 @@ func AtOnce(t *record.Trial, writes bool) bool {
 	return direct || writes && (j.Sync != "" || j.EndFsync || j.Fsync > 0 || j.FDataSync > 0)
 }
 
-// done is what one client did in a direction: bytes and I/Os.
+// done is what one client did in a direction: bytes and I/Os. A log's commits are its writes once more, with their syncs.
 func done(r *workload.Result, writes bool) (bytes, ops int64) {
 	for _, c := range r.Classes {
-		if c.Name == "write" == writes && (c.Name == "read" || c.Name == "write") || writes && (c.Name == "append" || c.Name == "commit") {
+		if !writes && c.Name == "read" || writes && (c.Name == "write" || c.Name == "append") {
 			bytes, ops = bytes+c.Bytes, ops+c.Ops
 		}
 	}
@@ -172,7 +164,17 @@ func application(t *record.Trial, k limit.Key, writes, inBytes bool) *Row {
 		if asked == 0 || n == 0 || r.Elapsed <= 0 {
 			continue
 		}
-		row := judge(Row{Key: k, Asked: asked, Seen: float64(n) / r.Elapsed.Seconds(), At: Application}, r.Elapsed, slack(t, inBytes))
+		seen := float64(n) / r.Elapsed.Seconds()
+		under := judge.Seen{Asked: asked, Window: r.Elapsed, InFlight: inFlight(t, inBytes)}
+		if inBytes && i < len(t.Truth) {
+			// What the file system adds to a write counts against the limit, too. What is in flight may have been charged and not done.
+			charged := t.Truth[i].CgroupRead
+			if writes {
+				charged = t.Truth[i].CgroupWritten
+			}
+			under.Reached = max(seen, (float64(charged)-under.InFlight)/r.Elapsed.Seconds())
+		}
+		row := rowOf(k, Application, seen, seen, under)
 		if worst == nil || row.Seen > worst.Seen {
 			worst = &row
 		}
@@ -208,14 +210,17 @@ func device(t *record.Trial, k limit.Key, writes, inBytes bool) *Row {
 		if elapsed += settled; settled > 0 {
 			n += map[bool]int64{true: flushed.Bytes, false: flushed.Writes}[inBytes]
 		}
-		row := judge(Row{Key: k, Asked: asked, Seen: float64(n) / elapsed.Seconds(), At: Device}, elapsed, slack(t, inBytes))
-		if inBytes && moved < n && row.Verdict == NotHeld {
-			// The clients had less to do than the device did: the rest is others', or the file system's.
-			if own := judge(Row{Key: k, Asked: asked, Seen: float64(moved) / elapsed.Seconds(), At: Device}, elapsed, slack(t, inBytes)); own.Verdict != NotHeld {
-				row = own
-				row.Verdict = Unproved
-			}
+		seen := judge.Seen{Asked: asked, Window: elapsed, InFlight: inFlight(t, inBytes) + metadata(inBytes)}
+		// What the clients had to do: the rest of what the device did is others', or the file system's. No I/O is smaller than a page.
+		own := moved
+		if !inBytes {
+			own /= 4096
 		}
+		least := float64(min(own, n)) / elapsed.Seconds()
+		if float64(n) > float64(own)*added+seen.InFlight {
+			seen.Reached = max(least, 1) // Others can't make up for what the clients lack.
+		}
+		row := rowOf(k, Device, float64(n)/elapsed.Seconds(), least, seen)
 		if worst == nil || row.Error() > worst.Error() {
 			worst = &row
 		}
@@ -236,30 +241,55 @@ func diskOf(r *workload.Result, d *record.Device) *workload.DiskDelta {
 	return &workload.DiskDelta{} // One that did nothing is not listed.
 }
 
-// metadata is what a file system may write besides, in bytes: a journal, a few bitmaps.
-const metadata = 256 << 10
+// added is how many times what the clients did a file system may do at most, with its journal.
+const added = 1.1
 
-// slack is what may lie between the counters at both ends of a window: what is in flight, and metadata.
-func slack(t *record.Trial, inBytes bool) float64 {
-	j := t.Spec.Job
-	ios := float64(max(j.IODepth, 1) * max(j.NumJobs, 1))
-	if !inBytes {
-		return ios + metadata/4096
+// metadata is what a file system may write besides: a journal and a few bitmaps, in bytes or in I/Os of 4 KiB.
+func metadata(inBytes bool) float64 {
+	const bytes = 256 << 10
+	if inBytes {
+		return bytes
 	}
-	_, _, most := j.BlockSizes()
-	return ios*float64(max(most, 4096)) + metadata
+	return bytes / 4096
 }
 
-// judge fills in the verdict on a rate over a window.
-func judge(r Row, elapsed time.Duration, slack float64) Row {
-	allowed := r.Asked*(1+Tolerance) + (r.Asked*carried.Seconds()+slack)/elapsed.Seconds()
-	switch {
-	case r.Seen > allowed:
-		r.Verdict = NotHeld
-	case r.Seen >= r.Asked*(1-Tolerance):
-		r.Verdict = Held
-	default:
-		r.Verdict = Unproved
+// inFlight is what may lie between the counters at both ends of a window.
+func inFlight(t *record.Trial, inBytes bool) float64 {
+	jobs := []load.Job{t.Spec.Job}
+	switch t.Spec.Kind {
+	case workload.WAL, workload.Append:
+		jobs[0].BS = t.Spec.BS
+	case workload.Stage:
+		jobs = nil
+		for _, j := range t.Spec.Jobs {
+			jobs = append(jobs, j.Job)
+		}
+	}
+	n := 0.0
+	for _, j := range jobs {
+		ios := float64(max(j.IODepth, 1) * max(j.NumJobs, 1))
+		if _, _, most := j.BlockSizes(); inBytes {
+			ios *= float64(max(most, 4096))
+		}
+		n += ios
+	}
+	return n
+}
+
+// rowOf judges a rate; least is how much of it was surely the clients'.
+func rowOf(k limit.Key, at string, seen, least float64, s judge.Seen) Row {
+	r := Row{Key: k, Asked: s.Asked, Seen: seen, At: at}
+	s.Least, s.Most = least, seen
+	switch r.Verdict, r.Cause = s.Judge(); r.Cause {
+	case judge.TooShort:
+		r.Why = s.Short() + "; " + size.Duration(s.Enough()) + " would tell"
+	case judge.Shared:
+		r.Why = fmt.Sprintf("others used the device: between %s and %s were the clients'", Text(k, least), Text(k, seen))
+	case judge.Slower:
+		r.Why = "something else was slower than the limit"
+	}
+	if r.Verdict == judge.Held && !s.Reaches(seen) {
+		r.Why = "with what the file system adds it is " + Text(k, s.Reached)
 	}
 	return r
 }
@@ -270,11 +300,11 @@ func cpus(t *record.Trial) *Row {
 	for i := range t.Results {
 		r := &t.Results[i]
 		asked := t.Where[i].Held.Of(limit.CPUs)
-		used := r.Usage.User + r.Usage.System
+		used := (r.Usage.User + r.Usage.System).Seconds() / r.Elapsed.Seconds()
 		if asked == 0 || r.Elapsed <= 0 {
 			continue
 		}
-		row := judge(Row{Key: limit.CPUs, Asked: asked, Seen: used.Seconds() / r.Elapsed.Seconds(), At: Application}, r.Elapsed, 0)
+		row := rowOf(limit.CPUs, Application, used, used, judge.Seen{Asked: asked, Window: r.Elapsed})
 		if worst == nil || row.Seen > worst.Seen {
 			worst = &row
 		}

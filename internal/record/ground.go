@@ -104,6 +104,9 @@ func (t *Truth) add(other *Truth, longer bool) {
 		t.Device, t.DeviceWhy = other.Device, other.DeviceWhy
 		t.DeviceRead, t.DeviceWritten, t.DeviceBusy = other.DeviceRead, other.DeviceWritten, other.DeviceBusy
 	}
+	if len(t.Layers) == 0 || longer && len(other.Layers) > 0 {
+		t.Layers = other.Layers
+	}
 }
 
 // addBytes sums what is counted for each client apart.

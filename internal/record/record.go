@@ -134,7 +134,8 @@ type Trial struct {
 	Cell  Cell   `json:"cell"`
 	Key   string `json:"key"`
 	Block int    `json:"block"`
-	// Order is the trial's position in the whole run, from 0.
+	// Order is the trial's position, from 0, among all trials of the plan, also those of cells that
+	// were skipped. It grows over a run, and is the same when a run is resumed with other engines.
 	Order   int       `json:"order"`
 	Started time.Time `json:"started"`
 	// Wall is how long the whole trial took; Overhead the part that was not
@@ -201,6 +202,29 @@ type Truth struct {
 	DeviceRead    int64         `json:"device_read"`
 	DeviceWritten int64         `json:"device_written"`
 	DeviceBusy    time.Duration `json:"device_busy"`
+	// Layers are the devices from the one under the file system down to the hardware, of a virtual machine's disk or share those of the machine
+	// that it is on as well. Empty where there is no device, it isn't known, and in records of older versions.
+	Layers []Layer `json:"layers,omitempty"`
+}
+
+// A Layer is a step of the way from a file system down to the hardware, and what its devices did in the window, whoever
+// asked for it.
+type Layer struct {
+	device.Layer
+	// Host is set for a device of the machine that a virtual one is on.
+	Host    bool  `json:"host,omitempty"`
+	Read    int64 `json:"read"`
+	Written int64 `json:"written"`
+	// Flushes is -1 where the kernel doesn't count them. Several devices are each flushed for one sync: it is the most of one of them.
+	Flushes int64 `json:"flushes"`
+}
+
+// Name names the devices of a layer, and whose they are.
+func (l Layer) Name() string {
+	if l.Host {
+		return l.Layer.Name() + " of the machine's host"
+	}
+	return l.Layer.Name()
 }
 
 // Where is the fingerprint of a client's ground: what its data stood on.
@@ -235,6 +259,10 @@ type Where struct {
 	// Memory is the limit in effect on the worker's group, in bytes, whoever set it: the plan, or
 	// somebody around plimsoll. 0: none, or not known.
 	Memory int64 `json:"memory,omitempty"`
+	// InMemory says why data is in memory that is presented as a disk or as another file system; empty: it isn't known to be.
+	InMemory string `json:"in_memory,omitempty"`
+	// Unflushed is the mount option by which the file system answers syncs without a flush of the disk; empty: there is none.
+	Unflushed string `json:"unflushed,omitempty"`
 }
 
 // From is what the sources of a workload stood on.
@@ -278,6 +306,9 @@ type Warning struct {
 	Severity string `json:"severity"`
 	// Text is the verdict in a plain sentence, with its figures.
 	Text string `json:"text"`
+	// Unsafe is set where the figure is of data that was to be kept and that a power cut may take: its syncs flushed
+	// nothing, or it is in memory.
+	Unsafe bool `json:"unsafe,omitempty"`
 	// Evidence holds the figures for machines.
 	Evidence json.RawMessage `json:"evidence,omitempty"`
 }

@@ -32,10 +32,10 @@ func (r *Report) absent(opt Options) {
 		skips[key] = append(skips[key], s)
 	}
 	for _, key := range order {
-		a := Answer{Engine: key.engine, Place: key.place, Overall: Unknown}
+		a := Answer{Engine: key.engine, Place: key.place, Overall: Unknown, OverallLow: Unknown, OverallHigh: Unknown}
 		a.Text = "not measured: " + r.reasons(skips[key], key.place != "", opt)
 		for _, w := range r.Workloads {
-			a.Ratios = append(a.Ratios, Ratio{Workload: w.Name, Ratio: Unknown, Kind: Skipped})
+			a.Ratios = append(a.Ratios, Ratio{Workload: w.Name, Ratio: Unknown, Low: Unknown, High: Unknown, Kind: Skipped})
 		}
 		r.Answers = append(r.Answers, a)
 	}

@@ -61,8 +61,14 @@ func (w *Workload) figure(c *Cell) (rate, p99 string) {
 	return rate, p99
 }
 
-// label is the place as the overview has it: "host dir".
-func (a *Answer) label() string { return strings.TrimSpace(a.Engine + " " + a.Place) }
+// label is the place as the overview has it: "host dir", "host nobarrier, less safe".
+func (a *Answer) label() string {
+	s := strings.TrimSpace(a.Engine + " " + a.Place)
+	if c := a.caution(); c != "" {
+		s += ", " + string(c)
+	}
+	return s
+}
 
 // cell is the answer's cell in a workload, the one with fewest clients; nil if nothing was measured there.
 func (a *Answer) cell(w *Workload) *Cell {

@@ -32,7 +32,10 @@ func (r *Report) answer(opt Options) {
 				r.Answers = append(r.Answers, Answer{Engine: key.engine, Place: key.place, Ratios: r.blank(c.Cell)})
 			}
 			a := &r.Answers[n]
-			a.Memory = a.Memory || c.Disk.Memory
+			a.Memory, a.memoryWhy = a.Memory || c.Disk.Memory, cmp.Or(a.memoryWhy, c.Where.InMemory)
+			if c.caution() == lessSafe {
+				a.Unsafe = append(a.Unsafe, w.Name)
+			}
 			if a.On == "" {
 				a.On = standsOn(c.Where)
 			}
@@ -51,9 +54,9 @@ func (r *Report) answer(opt Options) {
 			cmp.Compare(engineOrder(a.Engine), engineOrder(b.Engine)),
 			cmp.Compare(a.Engine, b.Engine),
 			cmp.Compare(bit(!a.Baseline), bit(!b.Baseline)),
-			cmp.Compare(bit(a.Memory), bit(b.Memory)),
+			cmp.Compare(bit(a.caution() != ""), bit(b.caution() != "")),
 			cmp.Compare(bit(!a.Overall.Known()), bit(!b.Overall.Known())),
-			-cmp.Compare(float64(a.Overall), float64(b.Overall)),
+			r.cheaper(a, b),
 		)
 	})
 }
@@ -96,7 +99,7 @@ func (r *Report) againstWhy() string {
 func (r *Report) blank(c record.Cell) []Ratio {
 	out := make([]Ratio, len(r.Workloads))
 	for i, w := range r.Workloads {
-		out[i] = Ratio{Workload: w.Name, Ratio: Unknown, Kind: Missing}
+		out[i] = Ratio{Workload: w.Name, Ratio: Unknown, Low: Unknown, High: Unknown, Kind: Missing}
 		c.Workload = w.Name
 		if slices.ContainsFunc(r.Run.Skipped, func(s record.Skip) bool { return s.Cell == c }) {
 			out[i].Kind = Skipped
@@ -106,12 +109,12 @@ func (r *Report) blank(c record.Cell) []Ratio {
 }
 
 func ratioOf(w *Workload, c *Cell) Ratio {
-	out := Ratio{Workload: w.Name, Ratio: Unknown, Kind: c.Kind}
+	out := Ratio{Workload: w.Name, Ratio: Unknown, Low: Unknown, High: Unknown, Kind: c.Kind}
 	switch {
 	case c.Kind == Base:
-		out.Ratio = 1
+		out.Ratio, out.Low, out.High = 1, 1, 1
 	case c.Compared != nil:
-		out.Ratio, out.Tentative = c.Compared.Ratio, c.Compared.Tentative
+		out.Ratio, out.Low, out.High, out.Tentative = c.Compared.Ratio, c.Compared.Low, c.Compared.High, c.Compared.Tentative
 	}
 	if !out.Ratio.Known() {
 		return out
@@ -139,8 +142,8 @@ func (a *Answer) finish(r *Report, tellDoubts bool) {
 	}
 	a.Baseline = len(by[Base]) > 0
 	var parts []string
-	if a.Memory {
-		parts = append(parts, "memory, not storage: its data is gone with the container")
+	if text := a.safetyText(); text != "" {
+		parts = append(parts, text)
 	}
 	if a.Baseline {
 		parts = append(parts, "what the others are compared with")
@@ -156,7 +159,7 @@ func (a *Answer) finish(r *Report, tellDoubts bool) {
 		parts = append(parts, a.uncompared(r))
 	}
 	if doubts > 0 && !a.Baseline && tellDoubts {
-		parts = append(parts, doubtText(doubts, compared))
+		parts = append(parts, doubtText(doubts, compared, r.Order != NoOrder && a.ordered()))
 	}
 	if a.Memory {
 		a.On = ""
@@ -182,14 +185,16 @@ func (a *Answer) uncompared(r *Report) string {
 	return "measured, but there is no baseline to compare with"
 }
 
-func doubtText(n, of int) string {
+// doubtText says how many figures of a place are in doubt, and what that means for the order, if the place has one in it.
+func doubtText(n, of int, ordered bool) string {
 	if n == of {
 		return "every figure of it is in doubt (!)"
 	}
-	if n == 1 {
-		return "1 figure is in doubt (!) and left out of the order"
+	s := fmt.Sprintf("%s %s in doubt (!)", size.Plural(n, "figure"), plural(n, "is", "are"))
+	if ordered {
+		s += " and left out of the order"
 	}
-	return fmt.Sprintf("%d figures are in doubt (!) and left out of the order", n)
+	return s
 }
 
 // verdicts words the comparisons by kind.
@@ -293,7 +298,7 @@ func (a *Answer) extreme(r *Report, k Kind, s []Ratio, least bool) string {
 	}
 	at := all(len(s), len(a.Ratios))
 	by := strings.Replace(strings.TrimPrefix(verdict, "looks "), string(k), "", 1)
-	return fmt.Sprintf("%s%s at %s, most at %s (%s)", looks, k, at, most.Workload, strings.Replace(strings.TrimSpace(by), " ; ", "; ", 1))
+	return fmt.Sprintf("%s%s at %s, most at %s (%s)", looks, k, at, most.Workload, strings.NewReplacer(" ; ", "; ", " , ", ", ").Replace(strings.TrimSpace(by)))
 }
 
 // verdictOf finds the short verdict of a's cell of one workload.

@@ -46,6 +46,8 @@ type gathered struct {
 	workloads []string
 	cells     map[string][]*group
 	trials    []*record.Trial
+	// stored are the workloads whose figures count until the writes were on the storage: see untilStored.
+	stored map[string]bool
 }
 
 // group is the trials of one cell, by block.
@@ -63,6 +65,7 @@ func gather(run record.Run, trials []record.Trial) *gathered {
 		}
 	}
 	slices.SortStableFunc(g.trials, func(a, b *record.Trial) int { return cmp.Compare(a.Order, b.Order) })
+	g.untilStored()
 	groups := map[record.Cell]*group{}
 	blocks := map[int]bool{}
 	for _, t := range g.trials {

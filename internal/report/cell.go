@@ -18,6 +18,9 @@ func (g *gathered) workload(name string, notes *notebook) Workload {
 		notes.add(row, c.trials)
 		if w.What == "" {
 			w.What = describe(c.trials[0].Spec)
+			if g.stored[name] {
+				w.What += storedText
+			}
 			w.Metric = c.trials[0].Metric
 		}
 	}
@@ -92,7 +95,7 @@ func (c *group) cellOf() Cell {
 		out.CPUPerOp = Num(float64(cpu) / float64(ops))
 	}
 	out.Latency = latencies(c.trials)
-	out.Disk = diskOf(c.trials)
+	out.Disk, out.Unsafe = diskOf(c.trials), unsafeIn(c.trials)
 	out.PerClient = perClient(c.trials)
 	out.Open, out.Steady = openLoopOf(c.trials), steadyOf(c.trials)
 	return out

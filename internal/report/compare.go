@@ -42,6 +42,7 @@ func (g *gathered) compare(r *Report, opt Options) {
 				pairs = append(pairs, stats.Pair{Cell: index[groups[j]], Baseline: index[own], Control: c.Control})
 				to = append(to, func(x stats.Comparison) {
 					c.compared(x)
+					c.warnOf(&w.Cells[slices.Index(groups, own)])
 					w.noiseFloor(x)
 				})
 			}

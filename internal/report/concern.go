@@ -24,8 +24,8 @@ type Concern struct {
 	Graded   bool   `json:"graded,omitempty"`
 	Workload string `json:"workload"`
 	Cell     string `json:"cell"`
-	// Trials and Cells count where it was raised, controls included; OfCells is how many
-	// cells the run has.
+	// Trials and Cells count where it was raised; OfCells is how many cells the run has. A control's trials count, and
+	// it is one cell with its baseline.
 	Trials  int `json:"trials"`
 	Cells   int `json:"cells"`
 	OfCells int `json:"of_cells"`
@@ -52,24 +52,29 @@ func (r *Report) addConcerns(notes []notebook) {
 		Concern
 		grave float64
 		feet  []*Footnote
+		// trials and cells have raised it. Several footnotes of one kind may stand in the same ones.
+		trials map[[3]int]bool
+		cells  map[[2]int]bool
 	}
 	var all []*sum
 	by := map[string]*sum{}
 	cells := 0
 	for i := range r.Workloads {
 		w := &r.Workloads[i]
-		cells += len(w.Cells)
+		cells += countCells(w.Cells)
 		for j, e := range notes[i].entries {
 			key := e.severity + "\x00" + e.check + "\x00" + kindOfText(e.masked)
 			s := by[key]
 			if s == nil {
-				s = &sum{Concern: Concern{Check: e.check, Severity: e.severity}, grave: math.Inf(-1)}
+				s = &sum{Concern: Concern{Check: e.check, Severity: e.severity}, grave: math.Inf(-1), trials: map[[3]int]bool{}, cells: map[[2]int]bool{}}
 				by[key] = s
 				all = append(all, s)
 			}
 			for _, m := range e.marks {
-				s.Cells++
-				s.Trials += m.trials
+				s.cells[[2]int{i, baseOf(w.Cells, m.row)}] = true
+				for _, t := range m.trials {
+					s.trials[[3]int{i, m.row, t}] = true
+				}
 			}
 			if e.grave > s.grave || s.Text == "" {
 				s.grave, s.Text = e.grave, w.Footnotes[j].Text
@@ -77,6 +82,9 @@ func (r *Report) addConcerns(notes []notebook) {
 			}
 			s.feet = append(s.feet, &w.Footnotes[j])
 		}
+	}
+	for _, s := range all {
+		s.Cells, s.Trials = len(s.cells), len(s.trials)
 	}
 	slices.SortStableFunc(all, func(a, b *sum) int {
 		return cmp.Or(cmp.Compare(severityOrder(a.Severity), severityOrder(b.Severity)), -cmp.Compare(a.Cells, b.Cells))

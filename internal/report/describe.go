@@ -99,6 +99,7 @@ func describeJob(j load.Job, s workload.SteadyState) string {
 	add(j.ThinkTime > 0 && j.ThinkTimeBlocks > 1, "a pause of %s after every %d I/Os", size.Duration(j.ThinkTime), j.ThinkTimeBlocks)
 	add(j.Distribution != "", "offsets by %s", j.Distribution)
 	add(j.PercentageRandom != nil && *j.PercentageRandom < 100, "%d %% at random offsets", deref(j.PercentageRandom))
+	add(j.PercentageRandomWrites != nil, "%d %% of the writes at random offsets", deref(j.PercentageRandomWrites))
 	add(j.BlockAlign > 0, "aligned to %s", bytesText(j.BlockAlign))
 	add(j.Data == load.DataZero, "of zeros")
 	add(j.Data == load.DataPattern, "of a pattern of %s", size.Plural(len(j.Pattern), "byte"))

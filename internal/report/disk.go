@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 
+	"plimsoll/internal/device"
 	"plimsoll/internal/record"
 )
 
@@ -15,10 +16,13 @@ func diskOf(trials []*record.Trial) Disk {
 			continue
 		}
 		for _, g := range t.Grounds() {
-			d.Memory = d.Memory || g.Where.FSType == "tmpfs"
+			d.Memory = d.Memory || device.IsMemory(g.Where.FSType) || g.Where.InMemory != ""
 			truth := g.Truth
 			if truth.DeviceWhy != "" {
 				d.Why = truth.DeviceWhy
+			}
+			if g.Where.InMemory != "" {
+				d.Why = g.Where.InMemory
 			}
 			if truth.Device == "" {
 				continue

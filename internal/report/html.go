@@ -86,7 +86,7 @@ func (HTML) Render(w io.Writer, s Set) error {
 		"class": func(k Kind) string { return strings.ReplaceAll(string(k), " ", "-") },
 		"clean": clean.Text, "one": clean.Line,
 		"last": func(i int, columns []sheetColumn) bool { return i == len(columns)-1 },
-		"fail": Failure.text, "sign": func(x Ratio) string { return x.sign() },
+		"fail": Failure.text, "sign": func(x Ratio) string { return x.sign() }, "label": func(a Answer) string { return a.label() },
 	}).Parse(pageText)
 	if err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"plimsoll/internal/limit"
-	"plimsoll/internal/proof"
+	"plimsoll/internal/limit/judge"
 	"plimsoll/internal/record"
 	"plimsoll/internal/workload"
 	"plimsoll/load"
@@ -58,7 +58,7 @@ func TestInterference(t *testing.T) {
 		t.Errorf("with limits: %+v", own)
 	}
 	for format, want := range map[string][]string{
-		"text": {"a client loses this much of its pace: 50 % without limits, nothing under own.", "1 of 2 limits held; 1 NOT held", "━━ interference", "direct, oci, 2 clients\n     disk", "unhindered", "━━ limits", "NOT held"},
+		"text": {"a client loses this much of its pace: 49 to 51 % without limits, nothing under own.", "1 of 2 limits held; 1 NOT held", "━━ interference", "direct, oci, 2 clients\n     disk", "unhindered", "━━ limits", "NOT held"},
 		"md":   {"## interference", "50 %", "1 of 2 limits held; 1 NOT held", "## limits", "| held |"},
 		"html": {"<h2>interference</h2>", "50 %", "<h2>limits</h2>", `<p>1 of 2 limits held; 1 NOT held`, `class="l k-faster">held<`},
 		"json": {`"interference":`, `"score": 0.5`, `"limits":`, `"write_bps=10MiB on loop0 (7:0) in /plimsoll-1"`},
@@ -102,13 +102,13 @@ func TestInterference(t *testing.T) {
 
 // TestLimitRows: a cell that passes its limit in half of its trials has not held it.
 func TestLimitRows(t *testing.T) {
-	for pace, want := range map[float64]proof.Verdict{10: proof.Held, 50: proof.NotHeld, 5: proof.Unproved} {
+	for pace, want := range map[float64]judge.Verdict{10: judge.Held, 50: judge.NotHeld, 5: judge.Unproved} {
 		run, trials := limitedRun(4, map[string]float64{"own/1": pace})
 		r := Build(run, trials, Options{})
 		if len(r.Limits) != 1 {
 			t.Fatalf("%v: %+v", pace, r.Limits)
 		}
-		if text := r.Summary[0]; want == proof.NotHeld && text != "0 of 1 limit held; 1 NOT held, worst write_bps of direct at oci disk, own: asked 10 MiB/s, saw 50.2 MiB/s." || want == proof.Unproved && text != "0 of 1 limit held; 1 unproved." {
+		if text := r.Summary[0]; want == judge.NotHeld && text != "0 of 1 limit held; 1 NOT held, worst write_bps of direct at oci disk, own: asked 10 MiB/s, saw 50.2 MiB/s." || want == judge.Unproved && text != "0 of 1 limit held; 1 unproved." {
 			t.Errorf("%v MiB/s: %q", pace, text)
 		}
 		if l := r.Limits[0]; l.Verdict != want || l.Trials != 4 || l.Asked != 10<<20 || math.Abs(float64(l.Error)-(pace/10-1)) > 0.1 || !strings.Contains(l.Implied, "160 I/Os a second through of 64KiB") {
@@ -132,5 +132,88 @@ func TestSheetsFitATerminal(t *testing.T) {
 		if !strings.Contains(wide, head) {
 			t.Errorf("at 120 columns there is no %q:\n%s", head, wide)
 		}
+	}
+}
+
+// TestHeadlineOfProof: the headline says what rows prove, and nothing of rows that prove nothing.
+func TestHeadlineOfProof(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		blocks int
+		rows   []Interference
+		want   string
+	}{
+		{"nothing proved", 6, []Interference{
+			{Score: 0.89, Low: -0.3, High: 0.97, Verdict: unclear, engine: "oci", place: "disk"},
+			{Score: 0, Low: -0.3, High: 0.3, Verdict: unclear, engine: "oci", place: "disk"},
+		}, "What a client loses next to others that do the same is not proved: all 2 rows have no verdict."},
+		{"too few blocks", 3, []Interference{{Score: 0.5, Low: 0.4, High: 0.6, Tentative: true, Verdict: "looks hindered", engine: "oci", place: "disk"}},
+			"What a client loses next to others that do the same is not proved: the one row has no verdict."},
+		{"some", 6, []Interference{
+			{Score: 0.5, Low: 0.412, High: 0.587, Verdict: hindered, engine: "oci", place: "disk", limits: "none"},
+			{Score: 0.7, Low: 0.655, High: 0.744, Verdict: hindered, engine: "oci", place: "disk", limits: "none"},
+			{Score: 0.9, Low: -0.1, High: 0.99, Verdict: unclear, engine: "oci", place: "disk", limits: "none"},
+			{Score: 0.02, Low: -0.01, High: 0.04, Verdict: unhindered, engine: "oci", place: "disk", limits: "own"},
+		}, "Next to others that do the same, a client loses this much of its pace: 41 to 75 % without limits, nothing under own; 1 of 4 rows has no verdict."},
+	} {
+		r := &Report{Interference: tt.rows}
+		if got := r.interferenceText(); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// bufferedRun is a run of limitedRun's cells through the page cache: memory took the bytes in 10 ms, and the device
+// wrote them at the paces.
+func bufferedRun(blocks int, cells map[string]float64) (record.Run, []record.Trial) {
+	run, trials := limitedRun(blocks, cells)
+	for i := range trials {
+		tr := &trials[i]
+		tr.Spec.Job.Direct = false
+		all := int64(0)
+		for c := range tr.Results {
+			all += tr.Results[c].Classes[0].Bytes
+		}
+		for c := range tr.Results {
+			r := &tr.Results[c]
+			bytes := r.Classes[0].Bytes
+			r.File.DirectOpen = false
+			r.Elapsed, r.Settled, r.Flushed = 10*time.Millisecond, 990*time.Millisecond, &workload.Flushed{Bytes: all}
+			tr.Where[c].Device = &record.Device{Name: "loop0", Major: 7}
+			tr.Truth = append(tr.Truth, record.Truth{AppWritten: bytes, Device: "loop0"})
+		}
+		tr.Warnings = append(tr.Warnings, record.Warning{Check: "cache", Severity: record.Doubt, Text: "this is the speed of memory", Evidence: []byte(`{"direction":"written"}`)})
+		tr.Value = workload.Together(tr.Results, tr.Metric)
+	}
+	run.Baseline["direct"] = key(record.Cell{Workload: "direct", Engine: "oci", Place: "disk", Limits: "none", Clients: 1})
+	return run, trials
+}
+
+// TestRowsOfACellAgree: what the comparison, the interference and the limits say of a cell is of one figure. A limit that holds buffered
+// writes to a hundredth is not "no difference".
+func TestRowsOfACellAgree(t *testing.T) {
+	run, trials := bufferedRun(8, map[string]float64{"none/1": 1000, "none/11": 500, "device/1": 10, "device/11": 10})
+	before := trials[0].Value
+	r := Build(run, trials, Options{})
+	if trials[0].Value != before {
+		t.Error("Build changed the records")
+	}
+	if row := r.Limits[0]; row.Label != "oci disk, device" || math.Abs(float64(row.Seen)/(10<<20)-1) > 0.02 {
+		t.Fatalf("%+v", row)
+	}
+	c := find(t, r, "direct", "oci disk, device")
+	if c.Compared == nil || c.Compared.Ratio > 0.0101 || c.Compared.Ratio < 0.0099 || c.Kind != Slower || math.Abs(float64(c.Median)/(10<<20)-1) > 0.02 {
+		t.Errorf("the comparison says %s, %+v, of a median of %v", c.Verdict, c.Compared, c.Median)
+	}
+	if f := r.Interference[0]; f.Label != "oci disk" || math.Abs(float64(f.PaceAlone)/float64(find(t, r, "direct", "oci disk").Median)-1) > 0.001 {
+		t.Errorf("the interference begins at %v, the table has %v", f.PaceAlone, find(t, r, "direct", "oci disk").Median)
+	}
+	if c.Doubt || c.Disk.Write < 0.99 || !strings.HasSuffix(r.Workloads[0].What, storedText) {
+		t.Errorf("doubt %v, to disk %v, %q", c.Doubt, c.Disk.Write, r.Workloads[0].What)
+	}
+	// Where one trial of the workload wasn't followed to the storage, none counts so.
+	trials[3].Results[0].Flushed = nil
+	if got := find(t, Build(run, trials, Options{}), "direct", "oci disk, device"); got.Compared.Ratio < 0.009 || math.Abs(float64(got.Median)/(1000<<20)-1) > 0.02 {
+		t.Errorf("without one: %v, %v", got.Compared, got.Median)
 	}
 }

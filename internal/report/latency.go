@@ -30,7 +30,7 @@ func histograms(trials []*record.Trial) []Latency {
 		}
 		for i := range t.Results {
 			for _, c := range t.Results[i].Classes {
-				if c.Lat == nil || c.Ops == 0 {
+				if c.Lat.Count() == 0 {
 					continue
 				}
 				if c.Response != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/judge"
 	"plimsoll/internal/proof"
 	"plimsoll/internal/record"
 )
@@ -26,13 +27,17 @@ type LimitRow struct {
 	At string `json:"at"`
 	// Error is Seen over Asked, less 1.
 	Error   Num           `json:"error"`
-	Verdict proof.Verdict `json:"verdict"`
+	Verdict judge.Verdict `json:"verdict"`
+	// Cause and Why say why it is unproved, as one of the trials has it: "too short", and the same in words. Why also says what a file
+	// system adds, where a limit is held by that.
+	Cause judge.Cause `json:"cause,omitempty"`
+	Why   string      `json:"why,omitempty"`
 	// Trials count, NotHeld of them showed more than the limit.
 	Trials  int `json:"trials"`
 	NotHeld int `json:"not_held"`
 	// Applied says what the kernel had: "write_bps=10MiB on loop0 (7:0) in /plimsoll-1".
 	Applied []string `json:"applied,omitempty"`
-	// Implied says what the limit means in the other unit at the workload's block size.
+	// Implied says what the limit means in the other unit at the workload's block sizes.
 	Implied string `json:"implied,omitempty"`
 
 	// engine and place are the cell's, with limits and clients where they are not the plain ones.
@@ -68,32 +73,44 @@ func limitsOf(w *Workload, cell *Cell, c *group) (rows []LimitRow) {
 		var values []float64
 		for _, p := range all {
 			values = append(values, p.Seen)
-			row.NotHeld += bit(p.Verdict == proof.NotHeld)
+			row.NotHeld += bit(p.Verdict == judge.NotHeld)
 		}
 		slices.Sort(values)
 		row.Seen, _, _, _ = interval(values)
 		row.Low, row.High = Num(values[0]), Num(values[len(values)-1])
 		row.Error = row.Seen/row.Asked - 1
-		row.Verdict = verdictOver(all, row.NotHeld)
+		over := verdictOver(all)
+		row.Verdict, row.Cause, row.Why = over.Verdict, over.Cause, over.Why
 		row.Applied, row.Implied = appliedOf(c.trials[0], k), implied(c.trials[0], k)
 		rows = append(rows, row)
 	}
 	return rows
 }
 
-// verdictOver is that of most trials; one that shows more in half of them is not held.
-func verdictOver(all []proof.Row, notHeld int) proof.Verdict {
-	held := 0
+// verdictOver is the trial whose verdict counts for all: one that was not held, else one of those that most agree with.
+func verdictOver(all []proof.Row) proof.Row {
+	if i := slices.IndexFunc(all, func(p proof.Row) bool { return p.Verdict == judge.NotHeld }); i >= 0 {
+		return all[i]
+	}
+	var held, not []proof.Row
 	for _, p := range all {
-		held += bit(p.Verdict == proof.Held)
+		if p.Verdict == judge.Held {
+			held = append(held, p)
+		} else {
+			not = append(not, p)
+		}
 	}
-	switch {
-	case 2*notHeld >= len(all):
-		return proof.NotHeld
-	case 2*held > len(all):
-		return proof.Held
+	if len(held) > len(not) {
+		return held[0]
 	}
-	return proof.Unproved
+	// Why most of the others are unproved.
+	most, best := map[judge.Cause]int{}, not[0]
+	for _, p := range not {
+		if most[p.Cause]++; most[p.Cause] > most[best.Cause] {
+			best = p
+		}
+	}
+	return best
 }
 
 // appliedOf is what was set for a key.
@@ -108,19 +125,14 @@ func appliedOf(t *record.Trial, k limit.Key) (words []string) {
 	return words
 }
 
-// implied is what a rate means at the workload's block size.
+// implied is what a rate means at the workload's block sizes.
 func implied(t *record.Trial, k limit.Key) string {
 	if !k.Rate() {
 		return ""
 	}
 	var l limit.Limits
 	*l.Whole(k) = int64(t.FirstWhere().Held.Of(k))
-	_, mean, _ := t.Spec.Job.BlockSizes()
-	for _, x := range l.Implied([]int64{int64(mean)}, 0) {
-		// With the value: sets of limits differ in it.
-		return string(k) + " " + l.Text(k) + strings.TrimPrefix(x.String(), string(k))
-	}
-	return ""
+	return strings.Join(proof.Implied(t, l), "; ")
 }
 
 // limitsSheet is the table of the limits; nil without any.
@@ -128,7 +140,7 @@ func (r *Report) limitsSheet() *sheet {
 	if len(r.Limits) == 0 {
 		return nil
 	}
-	s := &sheet{Title: "limits", Legend: "what was asked for and what was seen, the median of the trials; up to 5 % off is held", Columns: []sheetColumn{
+	s := &sheet{Title: "limits", Legend: "what was asked for and what was seen, the median of the trials; held: within 5 % of the limit, and in no trial beyond", Columns: []sheetColumn{
 		{Head: "workload", Left: true, Group: true}, {Head: "engine", Left: true, Group: true}, {Head: "where", Left: true}, {Head: "limit", Left: true},
 		{Head: "asked"}, {Head: "seen"}, {Head: "off", Drop: 1}, {Head: "seen at", Left: true, Drop: 2}, {Head: "verdict", Left: true},
 	}}
@@ -140,18 +152,39 @@ func (r *Report) limitsSheet() *sheet {
 		}
 		s.Rows = append(s.Rows, sheetRow{
 			Group: l.Workload + ", " + l.engine, Kind: l.kind(),
-			Cells: []string{l.Workload, l.engine, l.place, string(l.Key), l.text(l.Asked), l.text(l.Seen), off, l.At, strings.TrimPrefix(string(l.Verdict), "limit ")},
+			Cells: []string{l.Workload, l.engine, l.place, string(l.Key), l.text(l.Asked), l.text(l.Seen), off, l.At, l.verdict()},
 		})
-		if l.Verdict == proof.Unproved {
-			s.note("Unproved: something else was slower than the limit.")
+		if note := unproved[l.Cause]; note != "" {
+			s.note(note)
+		} else if l.Why != "" {
+			s.note(fmt.Sprintf("%s, %s, %s: %s.", l.Workload, l.place, l.Key, l.Why))
 		}
 		if l.At == proof.Device {
 			s.note("Buffered I/O: asked and seen are those of all clients together, at the device, until it was on the storage.")
-		} else if l.Implied != "" {
+		}
+		if l.Implied != "" {
 			s.note(l.Implied + ".")
 		}
 	}
 	return s
+}
+
+// unproved says in the table why limits are.
+var unproved = map[judge.Cause]string{
+	judge.TooShort: "Unproved, too short: the kernel throttles in slices of 100 ms, and two of them are much of a short window; from 4 s on they are less than 5 %.",
+	judge.Shared:   "Unproved, shared: others used the device too.",
+	judge.Slower:   "Unproved, slower: something else was slower than the limit.",
+}
+
+// verdict is the verdict as the table has it: "held", "NOT held in 2 of 6", "unproved: too short".
+func (l *LimitRow) verdict() string {
+	switch {
+	case l.Cause != "":
+		return l.Verdict.String() + ": " + string(l.Cause)
+	case l.Verdict == judge.NotHeld && l.NotHeld < l.Trials:
+		return fmt.Sprintf("NOT held in %d of %d", l.NotHeld, l.Trials)
+	}
+	return strings.TrimPrefix(l.Verdict.String(), "limit ")
 }
 
 // text is a value with its unit, short enough for a table.
@@ -165,9 +198,9 @@ func (l *LimitRow) text(n Num) string {
 // kind is the verdict as that of a comparison.
 func (l *LimitRow) kind() Kind {
 	switch l.Verdict {
-	case proof.Held:
+	case judge.Held:
 		return Faster
-	case proof.NotHeld:
+	case judge.NotHeld:
 		return Failed
 	}
 	return Inconclusive

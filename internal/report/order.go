@@ -77,3 +77,24 @@ func label(c record.Cell) string {
 	}
 	return s
 }
+
+// baseOf is the row of the cell that the one in a row is a copy of: of a control its baseline's, of others their own.
+func baseOf(cells []Cell, row int) int {
+	c := cells[row].Cell
+	if !c.Control {
+		return row
+	}
+	c.Control = false
+	if i := slices.IndexFunc(cells, func(o Cell) bool { return o.Cell == c }); i >= 0 {
+		return i
+	}
+	return row
+}
+
+// countCells counts cells: a control is one with its baseline.
+func countCells(cells []Cell) (n int) {
+	for row := range cells {
+		n += bit(baseOf(cells, row) == row)
+	}
+	return n
+}

@@ -103,12 +103,14 @@ func unfinished(r *Report, g *gathered, opt Options) string {
 
 func failedCells(r *Report) (failed, all int) {
 	for _, w := range r.Workloads {
-		for _, c := range w.Cells {
-			all++
+		all += countCells(w.Cells)
+		bad := map[int]bool{}
+		for row, c := range w.Cells {
 			if c.FailedN > 0 {
-				failed++
+				bad[baseOf(w.Cells, row)] = true
 			}
 		}
+		failed += len(bad)
 	}
 	return failed, all
 }

@@ -75,11 +75,13 @@ type Report struct {
 	Against string `json:"against"`
 	// AgainstWhy says why there is no ratio at all; empty where there are some.
 	AgainstWhy string `json:"against_why,omitempty"`
-	// Ranked are the workloads that the order of places rests on: those in which every place
-	// has a ratio that is not in doubt. Empty: there is no order.
+	// Ranked are the workloads that the overall figures rest on: those in which every place
+	// has a ratio that is not in doubt. Empty: there are no overall figures.
 	Ranked []string `json:"ranked"`
-	// Answers holds a sentence per engine and place, the cheapest first within
-	// an engine; engines are in the plan's order.
+	// Order says what the order of the Answers within an engine shows.
+	Order Order `json:"order"`
+	// Answers holds a sentence per engine and place; engines are in the plan's order. Within an engine the
+	// cheapest comes first where there is an Order.
 	Answers []Answer `json:"answers"`
 	// Remarks are sentences about the run as a whole, the gravest first.
 	Remarks []Remark `json:"remarks"`
@@ -114,20 +116,30 @@ type Answer struct {
 	// On says what the data stood on: "data on ext4 (vda) in /srv". Empty for memory.
 	On string `json:"on,omitempty"`
 	// Overall is the geometric mean of the ratios to the baseline over the report's
-	// Ranked workloads: a point estimate, for ranking only.
-	Overall Num `json:"overall"`
-	// Memory is set for tmpfs: fast, and gone with the container.
+	// Ranked workloads: a point estimate. OverallLow and OverallHigh bound it, together with all
+	// other ratios of the report; they are unknown where the ratios have no intervals.
+	Overall     Num `json:"overall"`
+	OverallLow  Num `json:"overall_low"`
+	OverallHigh Num `json:"overall_high"`
+	// Memory is set for tmpfs, and for what else is memory: fast, and gone with the container.
 	Memory bool `json:"memory,omitempty"`
+	// Unsafe are the workloads at which a power cut may take what the place has synced. Such a place has no Overall.
+	Unsafe []string `json:"unsafe,omitempty"`
 	// Baseline is set for the place that the others are compared with.
 	Baseline bool `json:"baseline,omitempty"`
 	// Ratios holds an entry per workload, in the report's order.
 	Ratios []Ratio `json:"ratios"`
+	// memoryWhy says why what looks like a disk is memory; empty for tmpfs, which says so itself.
+	memoryWhy string
 }
 
 // A Ratio is one field of the overview.
 type Ratio struct {
 	Workload string `json:"workload"`
 	Ratio    Num    `json:"ratio"`
+	// Low and High are the simultaneous interval of the ratio, unknown with a single block.
+	Low  Num `json:"low"`
+	High Num `json:"high"`
 	// Kind is the kind of the verdict, or Failed, Skipped or Missing.
 	Kind Kind `json:"kind"`
 	// Tentative is set when there were too few blocks to prove the verdict.
@@ -256,6 +268,8 @@ type Cell struct {
 	Marks []int `json:"marks,omitempty"`
 	// Doubt is set when a Doubt stands in at least half of the trials.
 	Doubt bool `json:"doubt,omitempty"`
+	// Unsafe is set when in at least half of the trials a power cut may have taken what was synced.
+	Unsafe bool `json:"unsafe,omitempty"`
 	// Outliers are the blocks of trials that lie far from the cell's others. They are in
 	// all figures.
 	Outliers []int `json:"outliers,omitempty"`
@@ -269,6 +283,8 @@ type Cell struct {
 	IOEngine string `json:"io_engine,omitempty"`
 	// Where is the fingerprint of what the data stood on, of the first trial's first client.
 	Where record.Where `json:"where"`
+	// aside is what Verdict says of the cell's safety beside the baseline's: ", less safe".
+	aside string
 	// series holds the trials' figures for drawing.
 	series []series
 }
@@ -321,7 +337,7 @@ type Disk struct {
 	// Device names the disk, Why says why there is none.
 	Device string `json:"device,omitempty"`
 	Why    string `json:"why,omitempty"`
-	// Memory is set for tmpfs.
+	// Memory is set for tmpfs, and for a disk that is memory; Why then says how that is known.
 	Memory bool `json:"memory,omitempty"`
 }
 

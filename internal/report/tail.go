@@ -46,7 +46,7 @@ func (l *Latency) addTail(trials []*record.Trial, seed uint64) {
 func classHistogram(t *record.Trial, name string) *hist.Histogram {
 	if t.Status == record.Done && len(t.Results) == 1 {
 		for _, c := range t.Results[0].Classes {
-			if c.Name == name && c.Response == nil && c.Ops > 0 {
+			if c.Name == name && c.Response == nil && c.Lat.Count() > 0 {
 				return c.Lat // To merge one would be half of the work of a big report.
 			}
 		}

@@ -250,7 +250,7 @@ func (c *Cell) intervalText(between string) string {
 // shorter is short in fewer words, for narrow tables: "inconclusive, ~6" is about 6 more blocks,
 // and how far equivalence reaches is the same for all cells.
 func (c *Cell) shorter() string {
-	s := strings.NewReplacer(" more blocks", "", " more block", "", " times faster", "x faster", " times slower", "x slower", "FAILED", "FAIL").Replace(c.short())
+	s := strings.NewReplacer(" more blocks", "", " more block", "", " times faster", "x faster", " times slower", "x slower", "FAILED", "FAIL").Replace(strings.Replace(c.short(), c.aside, "", 1))
 	if c.Kind == Failed {
 		s = c.short() // There is nothing else in the row.
 	}
@@ -271,7 +271,7 @@ func (c *Cell) shorter() string {
 		}
 		s = s[:i] + rest
 	}
-	return s
+	return insert(s, c.aside)
 }
 
 // The percentiles of a class that a cell may not have.
@@ -346,8 +346,8 @@ func pText(n Num) string {
 // pShort is pText without the zero that each p begins with: .031.
 func pShort(n Num) string { return strings.Replace(pText(n), "0.", ".", 1) }
 
-// tightWords shortens a verdict further than shorter does: "slower 13-19 %", "inconclusive ~6".
-var tightWords = strings.NewReplacer("slower by ", "slower ", "faster by ", "faster ", "inconclusive, ~", "inconclusive ~")
+// tightWords shortens a verdict further than shorter does: "slower 13-19 %", "inconclusive ~6", "5.9-6.8x, memory", whose ratio says that it is faster.
+var tightWords = strings.NewReplacer("slower by ", "slower ", "faster by ", "faster ", "inconclusive, ~", "inconclusive ~", "x faster, in memory", "x, memory", "x faster, less safe", "x, less safe")
 
 // ofTrials finds of how many trials some failed: "; 1/6 FAIL". The report's head has the number of blocks.
 var ofTrials = regexp.MustCompile(`\b([0-9]+)/[0-9]+ FAIL$`)

@@ -27,19 +27,19 @@ type entry struct {
 	worst int
 }
 
-// cellMark says that a warning stands in some of the trials of a cell, which
-// is numbered by its row in the workload's table.
-type cellMark struct{ row, trials, of int }
+// cellMark says in which trials of a cell a warning stands. The cell is numbered by its row in the
+// workload's table, and its trials by their place in the cell.
+type cellMark struct {
+	row    int
+	trials []int
+	of     int
+}
 
 // add notes the warnings of the trials of the cell in one row.
 func (n *notebook) add(row int, trials []*record.Trial) {
-	for _, t := range trials {
-		seen := map[*entry]bool{}
+	for i, t := range trials {
 		for _, w := range t.Warnings {
-			if e := n.entry(w, row); !seen[e] {
-				seen[e] = true
-				e.count(row, len(trials))
-			}
+			n.entry(w, row).count(row, i, len(trials))
 		}
 	}
 }
@@ -61,12 +61,14 @@ func (n *notebook) entry(w record.Warning, row int) *entry {
 	return e
 }
 
-func (e *entry) count(row, of int) {
-	if k := len(e.marks); k > 0 && e.marks[k-1].row == row {
-		e.marks[k-1].trials++
-		return
+// count notes that the warning stands in one of the trials of a cell. A trial counts once.
+func (e *entry) count(row, trial, of int) {
+	if k := len(e.marks) - 1; k < 0 || e.marks[k].row != row {
+		e.marks = append(e.marks, cellMark{row: row, of: of})
 	}
-	e.marks = append(e.marks, cellMark{row, 1, of})
+	if m := &e.marks[len(e.marks)-1]; !slices.Contains(m.trials, trial) {
+		m.trials = append(m.trials, trial)
+	}
 }
 
 // footnotes numbers the warnings, doubts first, and marks the cells with them.
@@ -75,6 +77,7 @@ func (n *notebook) footnotes(cells []Cell) []Footnote {
 		return cmp.Compare(severityOrder(a.severity), severityOrder(b.severity))
 	})
 	var out []Footnote
+	doubted := make([]map[int]bool, len(cells))
 	for i, e := range n.entries {
 		// What follows the text, the cells, is a part of the sentence.
 		f := Footnote{Mark: markOf(i+1, e.severity), Check: e.check, Severity: e.severity, Text: strings.TrimSuffix(e.text, ".")}
@@ -82,11 +85,20 @@ func (n *notebook) footnotes(cells []Cell) []Footnote {
 		for _, m := range e.marks {
 			c := &cells[m.row]
 			c.Marks = append(c.Marks, i+1)
-			// A doubt about one trial of six doesn't spoil a median; half of them do.
-			c.Doubt = c.Doubt || e.severity == record.Doubt && 2*m.trials >= m.of
-			where = append(where, cellTrials{c.Label, inTrials(m.trials, m.of)})
+			where = append(where, cellTrials{c.Label, inTrials(len(m.trials), m.of)})
+			if e.severity != record.Doubt {
+				continue
+			}
+			if doubted[m.row] == nil {
+				doubted[m.row] = map[int]bool{}
+			}
+			for _, t := range m.trials {
+				doubted[m.row][t] = true
+			}
+			// A doubt about one trial of six doesn't spoil a median. Half of the trials do, whichever doubts they have.
+			c.Doubt = 2*len(doubted[m.row]) >= m.of
 		}
-		f.Where = whereText(e.marks, where, len(cells))
+		f.Where = whereText(e.marks, where, cells)
 		out = append(out, f)
 	}
 	return out
@@ -100,13 +112,13 @@ type cellTrials struct{ label, trials string }
 
 // whereText lists the cells of a footnote, those with equally many trials
 // together, or says "in all cells" where that is so.
-func whereText(marks []cellMark, where []cellTrials, cells int) string {
+func whereText(marks []cellMark, where []cellTrials, cells []Cell) string {
 	trials, of := 0, 0
 	for _, m := range marks {
-		trials, of = trials+m.trials, of+m.of
+		trials, of = trials+len(m.trials), of+m.of
 	}
-	if cells > 1 && len(marks) == cells {
-		return fmt.Sprintf("in all %d cells, %s", cells, inTrials(trials, of))
+	if n := countCells(cells); n > 1 && len(marks) == len(cells) {
+		return fmt.Sprintf("in all %d cells, %s", n, inTrials(trials, of))
 	}
 	more := ""
 	if len(where) > maxWhere {

@@ -8,6 +8,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"plimsoll/internal/record"
+	"plimsoll/internal/size"
 )
 
 // ErrAlive says that a run is being measured by a living process.
@@ -42,18 +43,28 @@ func (e *RefError) Error() string {
 	return fmt.Sprintf("run %q is not known; the newest are %s (see: plimsoll results ls)", e.Ref, list)
 }
 
-// A DamageError says that one record can't be read. Others still can.
+// A DamageError says that one record can't be read, or those on damaged pages. Others still can.
 type DamageError struct {
 	Run string
-	// Key, Block and Attempt name the trial; Key is empty for the run's own record.
+	// Key, Block and Attempt name the trial; Key is empty for the run's own record and for pages.
 	Key            string
 	Block, Attempt int
-	Err            error
+	// Lost is how many trials the damaged pages hold: 0 for one record, LostUnknown where the index is damaged too.
+	Lost int
+	Err  error
 }
+
+// LostUnknown is a DamageError's Lost where the number of trials is not known.
+const LostUnknown = -1
 
 // Error implements error.
 func (e *DamageError) Error() string {
-	if e.Key == "" {
+	switch {
+	case e.Lost == LostUnknown:
+		return fmt.Sprintf("pages with trials of run %s are damaged, and how many trials were there is not known: %v", e.Run, e.Err)
+	case e.Lost > 0:
+		return fmt.Sprintf("pages with %s of run %s are damaged: %v", size.Plural(e.Lost, "trial"), e.Run, e.Err)
+	case e.Key == "":
 		return fmt.Sprintf("the record of run %s is damaged: %v", e.Run, e.Err)
 	}
 	return fmt.Sprintf("the record of run %s, trial %s, %s, attempt %d is damaged: %v", e.Run, e.Key, record.BlockName(e.Block), e.Attempt, e.Err)
@@ -77,7 +88,12 @@ func (s *Store) explain(verb string, err error) error {
 	case sqlite3.SQLITE_NOTADB:
 		fix = "; it is not a database: move it away, or name another state folder with --state"
 	case sqlite3.SQLITE_CORRUPT:
-		fix = "; it is damaged: save what can be read (plimsoll results export), then move it away with its -wal and -shm files"
+		away := "move it away with its -wal and -shm files, or name another state folder with --state"
+		fix = "; it is damaged, and nothing can be exported from it: restore a copy, or " + away
+		// Advice must not fail as what was asked for did: export needs the list of the runs.
+		if ids, err := s.listIDs(""); err == nil && len(ids) > 0 {
+			fix = fmt.Sprintf("; it is damaged: save what can be read (plimsoll results export %s -o FILE), then %s", strings.Join(ids[:min(len(ids), maxCandidates)], " "), away)
+		}
 	case sqlite3.SQLITE_BUSY:
 		fix = fmt.Sprintf("; another process kept it locked for %v", busyTimeout)
 	case sqlite3.SQLITE_IOERR:

@@ -82,23 +82,29 @@ func (s *Store) unknown(ref string) error {
 
 // ids returns the ids of runs, newest first.
 func (s *Store) ids(where string, args ...any) ([]string, error) {
-	rows, err := s.db.Query("SELECT id FROM runs "+where+" ORDER BY started DESC, id DESC", args...)
+	ids, err := s.listIDs(where, args...)
 	if err != nil {
 		return nil, s.explain("list the runs of", err)
+	}
+	return ids, nil
+}
+
+// listIDs is ids with SQLite's own errors.
+func (s *Store) listIDs(where string, args ...any) ([]string, error) {
+	rows, err := s.db.Query("SELECT id FROM runs "+where+" ORDER BY started DESC, id DESC", args...)
+	if err != nil {
+		return nil, err
 	}
 	defer rows.Close()
 	var ids []string
 	for rows.Next() {
 		var id string
 		if err := rows.Scan(&id); err != nil {
-			return nil, s.explain("list the runs of", err)
+			return nil, err
 		}
 		ids = append(ids, id)
 	}
-	if err := rows.Err(); err != nil {
-		return nil, s.explain("list the runs of", err)
-	}
-	return ids, nil
+	return ids, rows.Err()
 }
 
 // IDs returns the ids of all runs, the one started last first. Unlike Runs it

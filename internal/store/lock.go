@@ -32,13 +32,15 @@ func (s *Store) Own(id string) (release func() error, err error) {
 		return nil, s.unknown(id)
 	}
 	path := s.lockPath(id)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	// Whoever may read the database may see who is alive.
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("make the folder of the locks: %w; name another state folder with --state", err)
 	}
 	for range ownTries {
 		f, err := lockFile(path)
 		if err == nil {
 			s.owned.Store(f, nil)
+			sweepLocks(filepath.Dir(path))
 			return func() error {
 				s.owned.Delete(f)
 				return filelock.Remove(f)
@@ -54,7 +56,7 @@ func (s *Store) Own(id string) (release func() error, err error) {
 
 // lockFile locks path and writes this process's id into it, for humans.
 func lockFile(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +93,32 @@ func ownerOf(path string) string {
 	return "unknown"
 }
 
-// Alive reports whether a living process owns run id, this one included.
+// sweepLocks removes the locks that killed processes left behind.
+func sweepLocks(dir string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if id, ok := strings.CutSuffix(e.Name(), ".lock"); !ok || !runID.MatchString(id) || !e.Type().IsRegular() {
+			continue
+		}
+		f, err := os.OpenFile(filepath.Join(dir, e.Name()), os.O_RDWR, 0)
+		if err != nil {
+			continue // It is gone, or another user's.
+		}
+		if filelock.Alone(f) != nil {
+			f.Close()
+			continue
+		}
+		// What can't be removed does no harm.
+		_ = filelock.Remove(f)
+	}
+}
+
+// Alive reports whether a living process owns run id, this one included. Where this user may not ask, as of another user's
+// run of an older version, it does if the kernel lists its lock, or doesn't let that be seen either: a run whose record
+// says that it is measured isn't called broken then.
 func (s *Store) Alive(id string) (bool, error) {
 	if !runID.MatchString(id) {
 		return false, s.unknown(id)
@@ -99,6 +126,9 @@ func (s *Store) Alive(id string) (bool, error) {
 	f, err := os.Open(s.lockPath(id))
 	if errors.Is(err, os.ErrNotExist) {
 		return false, nil
+	}
+	if errors.Is(err, os.ErrPermission) {
+		return lockListed(s.lockPath(id)), nil
 	}
 	if err != nil {
 		return false, fmt.Errorf("see whether run %s is being measured: %w", id, err)

@@ -229,7 +229,7 @@ func TestDelete(t *testing.T) {
 		must(t, s.PutTrial(sampleTrial("big", i+1, 1)))
 	}
 	must(t, s.shrink())
-	before := size(t, s.path)
+	before := fileSize(t, s.path)
 
 	release, err := s.Own("keep")
 	must(t, err)
@@ -247,7 +247,7 @@ func TestDelete(t *testing.T) {
 
 	must(t, s.Delete("big"))
 	must(t, s.Delete())
-	if after := size(t, s.path); after > before/10 {
+	if after := fileSize(t, s.path); after > before/10 {
 		t.Errorf("the database has %d bytes after the removal, and had %d before", after, before)
 	}
 	if got, err := s.Trials("big", TrialsOptions{Attempts: true}); err != nil || len(got) != 0 {
@@ -265,7 +265,7 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-func size(t *testing.T, path string) int64 {
+func fileSize(t *testing.T, path string) int64 {
 	t.Helper()
 	fi, err := os.Stat(path)
 	must(t, err)

@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"sync"
 
+	sqlite3 "modernc.org/sqlite/lib"
+
 	"plimsoll/internal/record"
 )
 
@@ -153,38 +155,116 @@ func (b *batch) decode(d *decoder, run string) {
 
 // readRows sends the rows in batches until send says that nobody wants more.
 func (s *Store) readRows(ctx context.Context, run string, opt TrialsOptions, send func(*batch) bool) error {
-	rows, err := s.queryTrials(ctx, run, opt)
-	if err != nil {
-		return s.explain("read the trials of run "+run+" from", err)
-	}
-	defer rows.Close()
 	in := make([]rawTrial, 0, batchSize)
 	flush := func() bool {
 		b := &batch{in: in, ready: make(chan struct{})}
 		in = make([]rawTrial, 0, batchSize)
 		return send(b)
 	}
+	seen := map[rowName]bool{}
+	err := s.walk(ctx, run, opt, func(r rawTrial) bool {
+		seen[r.name()] = true
+		in = append(in, r)
+		return len(in) < batchSize || flush()
+	})
+	if code(err)&0xff == sqlite3.SQLITE_CORRUPT {
+		rest := s.salvage(ctx, run, opt, seen)
+		in = append(in, rest...)
+		err = &DamageError{Run: run, Lost: s.lost(ctx, run, opt, len(seen)), Err: fmt.Errorf("%w: %d of its trials can still be read", err, len(seen))}
+	} else if err != nil {
+		err = s.explain("read the trials of run "+run+" from", err)
+	}
+	flush() // Also before an error: these were read.
+	return err
+}
+
+// walk reads rows in their order until each is done with them.
+func (s *Store) walk(ctx context.Context, run string, opt TrialsOptions, each func(rawTrial) bool) error {
+	rows, err := s.queryTrials(ctx, run, opt)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
 	for rows.Next() {
 		var r rawTrial
-		if err := rows.Scan(&r.key, &r.block, &r.attempt, &r.rec, &r.histograms); err != nil {
-			return s.explain("read the trials of run "+run+" from", err)
+		if err := r.scan(rows); err != nil {
+			return err
 		}
-		if in = append(in, r); len(in) == batchSize && !flush() {
+		if !each(r) {
 			return nil
 		}
 	}
-	flush() // Also before an error: these were read.
-	if err := rows.Err(); err != nil {
-		return s.explain("read the trials of run "+run+" from", err)
-	}
-	return nil
+	return rows.Err()
 }
 
+// A rowName tells trials of a run apart.
+type rowName struct {
+	key            string
+	block, attempt int
+}
+
+func (r *rawTrial) name() rowName { return rowName{r.key, r.block, r.attempt} }
+
+func (r *rawTrial) scan(rows *sql.Rows) error {
+	return rows.Scan(&r.key, &r.block, &r.attempt, &r.rec, &r.histograms)
+}
+
+// salvage reads the trials of a run that seen lacks one by one, past pages that are damaged, and adds them to seen. Neither an
+// index nor the table as a whole can be walked there.
+func (s *Store) salvage(ctx context.Context, run string, opt TrialsOptions, seen map[rowName]bool) (all []rawTrial) {
+	last := int64(salvageRows)
+	// The last row may be on a page that is whole.
+	_ = s.db.QueryRowContext(ctx, "SELECT rowid FROM trials ORDER BY rowid DESC LIMIT 1").Scan(&last)
+	for id := int64(1); id <= last && ctx.Err() == nil; id++ {
+		rows, err := s.queryRow(ctx, run, opt, id)
+		if err != nil {
+			continue
+		}
+		var r rawTrial
+		if rows.Next() && r.scan(rows) == nil && !seen[r.name()] {
+			seen[r.name()] = true
+			all = append(all, r)
+		}
+		rows.Close()
+	}
+	return all
+}
+
+// lost is how many of the trials that are asked for can't be read, by the index, which has no blobs; LostUnknown if that is damaged too.
+func (s *Store) lost(ctx context.Context, run string, opt TrialsOptions, read int) int {
+	where, args := opt.where("run = ?", run)
+	var all int
+	if err := s.db.QueryRowContext(ctx, "SELECT count(*) FROM trials WHERE "+where, args...).Scan(&all); err != nil || all <= read {
+		return LostUnknown
+	}
+	return all - read
+}
+
+// salvageRows is how many rows salvage tries where it can't find the last one.
+const salvageRows = 100_000
+
 func (s *Store) queryTrials(ctx context.Context, run string, opt TrialsOptions) (*sql.Rows, error) {
-	what, where, args := "NULL", "run = ?", []any{run}
+	return s.query(ctx, "run = ?", run, opt, " ORDER BY block, ord, attempt")
+}
+
+// queryRow asks for one row by its number, without an index, which may be damaged.
+func (s *Store) queryRow(ctx context.Context, run string, opt TrialsOptions, id int64) (*sql.Rows, error) {
+	return s.query(ctx, fmt.Sprintf("rowid = %d AND +run = ?", id), run, opt, "")
+}
+
+func (s *Store) query(ctx context.Context, condition, run string, opt TrialsOptions, order string) (*sql.Rows, error) {
+	what := "NULL"
 	if opt.Histograms {
 		what = "histograms"
 	}
+	where, args := opt.where(condition, run)
+	return s.db.QueryContext(ctx, "SELECT key, block, attempt, record, "+what+
+		" FROM trials WHERE "+where+order, args...)
+}
+
+// where adds what is chosen to a condition on the run.
+func (opt TrialsOptions) where(where, run string) (string, []any) {
+	args := []any{run}
 	if !opt.Attempts {
 		where += " AND superseded = 0"
 	}
@@ -194,6 +274,5 @@ func (s *Store) queryTrials(ctx context.Context, run string, opt TrialsOptions) 
 	if opt.Block != nil {
 		where, args = where+" AND block = ?", append(args, *opt.Block)
 	}
-	return s.db.QueryContext(ctx, "SELECT key, block, attempt, record, "+what+
-		" FROM trials WHERE "+where+" ORDER BY block, ord, attempt", args...)
+	return where, args
 }

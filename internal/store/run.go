@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"time"
 
+	sqlite3 "modernc.org/sqlite/lib"
+
 	"plimsoll/internal/record"
 )
 
@@ -58,6 +60,9 @@ func (s *Store) Run(id string) (record.Run, error) {
 	err := s.db.QueryRow("SELECT record FROM runs WHERE id = ?", id).Scan(&text)
 	if errors.Is(err, sql.ErrNoRows) {
 		return record.Run{}, s.unknown(id)
+	}
+	if code(err)&0xff == sqlite3.SQLITE_CORRUPT {
+		return record.Run{}, &DamageError{Run: id, Err: err}
 	}
 	if err != nil {
 		return record.Run{}, s.explain("read run "+id+" from", err)

@@ -80,7 +80,7 @@ func (a *attempt) measure(ctx context.Context, t *record.Trial, id string, flush
 			t.Results, err = a.wait(ctx, id, t.Spec)
 		}
 		after(t)
-		if err == nil && flush != nil {
+		if err == nil && flush != nil && ctx.Err() == nil {
 			err = flush.run(ctx, a, t, t.Where)
 		}
 		err = errors.Join(err, hold.Release())
@@ -134,11 +134,17 @@ func (a *attempt) wait(ctx context.Context, id string, spec workload.Spec) ([]wo
 	jury := newJury(a.agents, id, spec)
 	results := make([]workload.Result, len(a.agents))
 	err := each(ctx, a.agents, func(ctx context.Context, i int, one *agent.Agent) error {
+		var hanging *workload.Result
 		res, err := one.Hear(ctx, id, agent.Events{
-			Sample: a.onSample, Round: func(s load.Sample) { jury.round(i, s) },
+			Hanging: func(r *workload.Result) { hanging = r },
+			Sample:  a.onSample, Round: func(s load.Sample) { jury.round(i, s) },
 			Settling: func(left int64) { a.timeout.settling(i, left) },
 		})
 		a.timeout.measured(i)
+		if hanging != nil && errors.Is(err, context.DeadlineExceeded) {
+			// Its window was measured. What never ended took so long at least.
+			res, err = hanging, nil
+		}
 		if err != nil {
 			return err
 		}

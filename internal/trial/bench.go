@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"time"
 
@@ -34,6 +35,8 @@ type Bench struct {
 	agent  *agent.Agent
 	opened time.Duration
 	trials int
+	// marks are the files of earlier stages that their file systems can't mark as Plimsoll's.
+	marks workload.Marks
 }
 
 // Open starts the container. The error is an *engine.Unsupported when the engine can't
@@ -60,7 +63,9 @@ func (b *Bench) Trial(ctx context.Context, spec workload.Spec, onSample func(loa
 		Started: time.Now(), Status: record.Done, Spec: spec, Metric: spec.Metric(),
 	}
 	b.trials++
+	t.Spec.Marks = maps.Clone(b.marks)
 	err := b.attempt(ctx, t, onSample)
+	b.remember(t.Results)
 	if why := lostGround(ctx, cell.Engine, b.Engine, b.Spec, err); why != nil {
 		return nil, why
 	}
@@ -75,6 +80,16 @@ func (b *Bench) Trial(ctx context.Context, spec workload.Spec, onSample func(loa
 		}
 	}
 	return t, err
+}
+
+// remember takes over what a stage says of its files.
+func (b *Bench) remember(results []workload.Result) {
+	for i := range results {
+		if b.marks == nil {
+			b.marks = workload.Marks{}
+		}
+		maps.Copy(b.marks, results[i].Marks)
+	}
 }
 
 // attempt does the trial, in a new container if the trial before it broke the last one.

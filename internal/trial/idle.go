@@ -9,14 +9,19 @@ import (
 	"plimsoll/internal/wire"
 )
 
-// idle is the error of a trial in whose window nothing was complete, nil for any other. 0 would be a figure that nobody
-// measured: a window too short for one I/O, or for a machine so busy that the threads came after its end, says nothing of the
-// place, and no ratio can be made of it.
+// idle is the error of a trial in which nothing was complete, nil for any other. 0 would be a figure that nobody
+// measured: a machine so busy that the threads came after the window's end says nothing of the
+// place, and no ratio can be made of it. A window that ends before its first I/O does lasts until then, and is no such one.
 func idle(t *record.Trial) error {
 	if t.Value > 0 {
 		return nil
 	}
+	window := max(t.Spec.Job.Runtime, t.Spec.Runtime)
+	if hung(t) {
+		return &agent.TrialError{Phase: "timeout", Text: fmt.Sprintf(
+			"not one I/O that was begun in the window of %s ended before the trial's timeout: the storage hangs", size.Duration(window))}
+	}
 	return &agent.TrialError{Phase: wire.PhaseRun, Text: fmt.Sprintf(
 		"not one I/O was complete in the window of %s: a longer runtime tells how slow it is; or the limits are too low for the block size",
-		size.Duration(t.Spec.Job.Runtime))}
+		size.Duration(window))}
 }

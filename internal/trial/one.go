@@ -37,17 +37,18 @@ func (r *Runner) trial(ctx context.Context, cell record.Cell, block, order int) 
 	return t, err
 }
 
-// overhead is the part of a trial that is not the measured window with the rounds before it, the
+// overhead is the part of a trial that is not the measured window with the rounds before it, the wait for what was in flight at its end, the
 // job's own ramp time, the layout of its files, the wait for its buffered writes, or reading them back.
 func overhead(t *record.Trial) time.Duration {
-	var window, prepared, settled, verified time.Duration
+	var window, drained, prepared, settled, verified time.Duration
 	for _, res := range t.Results {
+		drained = max(drained, res.Drained)
 		window = max(window, res.Worked())
 		prepared = max(prepared, res.Prepared)
 		settled = max(settled, res.Settled)
 		verified = max(verified, res.Verified.Took)
 	}
-	return t.Wall - window - prepared - settled - verified - t.Spec.Job.RampTime
+	return t.Wall - window - drained - prepared - settled - verified - t.Spec.Job.RampTime
 }
 
 // spec is the workload of a cell with its I/O engine, and with its file if the
@@ -119,6 +120,9 @@ func (r *Runner) tmpfsSize() int64 {
 
 // agents returns the running agents of a cell, starting what doesn't run.
 func (r *Runner) agents(ctx context.Context, cell record.Cell) ([]*agent.Agent, time.Duration, error) {
+	if err := r.failed[cell.Engine]; err != nil {
+		return nil, 0, err
+	}
 	var agents []*agent.Agent
 	var opening time.Duration
 	for _, s := range r.seats(cell) {
@@ -165,7 +169,15 @@ func (r *Runner) attempt(ctx context.Context, t *record.Trial, spec workload.Spe
 	if err := at.run(ctx, t); err != nil {
 		return errors.Join(err, r.dropLost(t.Cell, err))
 	}
+	if hung(t) {
+		return errors.Join(idle(t), r.dropLost(t.Cell, context.DeadlineExceeded))
+	}
 	return idle(t)
+}
+
+// hung reports whether I/Os of t never ended: what hangs may hang on in the next trial.
+func hung(t *record.Trial) bool {
+	return slices.ContainsFunc(t.Results, func(r workload.Result) bool { return r.AtLeast() > 0 })
 }
 
 // dropLost closes the agents of a cell that are gone or did not stop, and all of

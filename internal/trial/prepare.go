@@ -33,9 +33,10 @@ func (r *Runner) prepare(ctx context.Context) error {
 	return nil
 }
 
-// probe asks the engines, and drops the cells of those that don't work here.
+// probe asks the engines, and drops the cells of those that aren't here. Cells of those that are here and fail stay, to fail.
 func (r *Runner) probe(ctx context.Context) {
 	probes := map[string]engine.Probe{}
+	r.failed = map[string]error{}
 	for name, e := range r.Engines {
 		if left, err := e.Sweep(ctx); err != nil {
 			r.warn(record.Note, "sweep", fmt.Sprintf("leftovers of an earlier run with engine %s could not be removed: %v", name, err))
@@ -52,8 +53,11 @@ func (r *Runner) probe(ctx context.Context) {
 			if p.Fix != "" {
 				reason += "; " + p.Fix
 			}
-			r.skip(c, reason)
-			continue
+			if !p.Failed {
+				r.skip(c, reason)
+				continue
+			}
+			r.failed[c.Engine] = errors.New(reason)
 		}
 		if w, _ := r.Plan.Workload(c.Workload); r.target(c) != "" && (w.Kind != workload.Block || w.Fresh) {
 			r.skip(c, fmt.Sprintf("workload %s needs a folder, and place %s is a file or a device", c.Workload, c.Place))

@@ -92,6 +92,9 @@ type Runner struct {
 	// room is what the files of all cells need.
 	room   *ledger
 	engine map[string]workload.Spec // by workload, with the I/O engine chosen
+	// failed says of engines that are here and fail what they were seen to do, by the plan's names: their cells fail with it. To ask them again
+	// for each cell and block would take their whole patience each time.
+	failed map[string]error
 	// disks are those of the places, by name, with why there is none.
 	disks map[string]ownDisk
 }
@@ -192,7 +195,10 @@ func (r *Runner) measure(ctx context.Context) error {
 				return ErrInterrupted // It was cut short: it shows nothing.
 			}
 			// Going on would use up all trials of the engine in seconds, and its cells would be compared
-			// with others that were measured in another hour.
+			// with others that were measured in another hour. One that failed from the beginning has nothing to compare.
+			if r.failed[cell.Engine] != nil {
+				err = nil
+			}
 			if why := lostGround(ctx, cell.Engine, r.Engines[cell.Engine], r.seats(cell)[0].spec, err); why != nil {
 				if !r.begun {
 					r.Observer.Note(why.Error()) // There is no run that could be said to be broken off.

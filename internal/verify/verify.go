@@ -22,8 +22,10 @@ import (
 
 // Options say what is written.
 type Options struct {
-	// Path is the file, which has to have Size bytes.
+	// Path is the file, which has to have Size bytes. File, if not nil, is that file as its caller has looked at it: no other one
+	// is written.
 	Path string
+	File *os.File
 	// Size is in bytes, a multiple of BS (default 4096). Depth (default 1) is how many writes
 	// are in flight; Every (default 32) is after how many writes the file is synced.
 	Size  int64
@@ -68,7 +70,7 @@ func Write(ctx context.Context, o Options) (flushed int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	run, err := load.Prepare(j)
+	run, err := load.PrepareFiles(j, []*os.File{o.File})
 	if err != nil {
 		return 0, err
 	}

@@ -31,6 +31,8 @@ type Charge struct {
 	// Buffered says how much of what is written through the page cache is among it: "held" and "late" are all, "partly" and "leaks"
 	// some and nothing.
 	Buffered explain.Verdict `json:"buffered,omitempty"`
+	// Service is the time that the device took for it, nil where it did nothing there or isn't counted.
+	Service *Service `json:"service,omitempty"`
 	// Waited is for how many seconds iocost held the group's I/O back here, nil where the kernel doesn't show it.
 	Waited *float64 `json:"waited_seconds,omitempty"`
 
@@ -295,6 +297,55 @@ func waits(a, b *Reading) *Waits {
 		before = Pressure{}
 	}
 	return &Waits{(a.Pressure.Some - before.Some).Seconds(), (a.Pressure.Full - before.Full).Seconds()}
+}
+
+// A WaitTime is for how many seconds of an interval at least one thread of a subject waited for I/O, of the device or of a limit.
+type WaitTime struct {
+	Seconds float64 `json:"seconds"`
+	// From is how that is known: "pressure", "asynchronous calls" or "delay accounting".
+	From string `json:"from"`
+}
+
+// waitTime is the longest of what is known, nil where nothing is: of the pressure, which leaves asynchronous I/O out; of threads that
+// slept in calls that wait for asynchronous I/O, while the subject was at a limit or a device worked for it; and of delay accounting.
+func (u *Usage) waitTime(a, b *Reading) *WaitTime {
+	var out *WaitTime
+	take := func(seconds float64, from string) {
+		if out == nil || seconds > out.Seconds {
+			out = &WaitTime{min(seconds, u.seconds), from}
+		}
+	}
+	if u.Waits != nil {
+		take(u.Waits.Some, "pressure")
+	}
+	if b == nil {
+		return out
+	}
+	if a.Delays != nil && b.Delays != nil {
+		take(delayOf(b.Delays, a.Delays, u.seconds), "delay accounting")
+	}
+	asleep := slept(b.Async, a.Async, u.seconds)
+	if asleep < leastWait*u.seconds {
+		return out
+	}
+	busy, counted := 0.0, true
+	for _, c := range u.Devices {
+		counted = counted && c.Read != nil
+		if c.Service != nil {
+			busy = max(busy, c.Service.Util/100*u.seconds)
+		}
+	}
+	for _, r := range u.Rates {
+		if r.Standing == At || r.Standing == Above || r.Waiting > 0 {
+			busy = u.seconds
+		}
+	}
+	if busy = min(busy, asleep); busy > 0 {
+		take(busy, "asynchronous calls")
+	} else if !counted && u.App != nil && u.App.StorageRead+u.App.StorageWritten > 0 {
+		return nil // They may have slept for I/O, or for want of any.
+	}
+	return out
 }
 
 // sortedPaths are the paths of groups, the topmost first.

@@ -55,6 +55,8 @@ type Usage struct {
 	CPU    *CPU          `json:"cpu,omitempty"`
 	// Waits are the pressure of I/O.
 	Waits *Waits `json:"pressure,omitempty"`
+	// WaitTime is for how long it waited for I/O, asynchronous I/O included; nil where that isn't known.
+	WaitTime *WaitTime `json:"waits,omitempty"`
 	// Ended is set if it ended in the interval: nothing is known of it then.
 	Ended bool     `json:"ended"`
 	Why   string   `json:"why,omitempty"`
@@ -103,7 +105,7 @@ func Between(before, after *Sample, beneath func(Number) []Number) (*Interval, e
 	out := &Interval{At: after.At, Seconds: seconds}
 	p.disks(out)
 	for ref, a := range after.Subjects {
-		if u, ok := p.usage(a, before.Subjects[ref]); ok {
+		if u, ok := p.usage(a, before.Subjects[ref], out.Devices); ok {
 			out.Subjects = append(out.Subjects, u)
 		}
 	}
@@ -117,7 +119,7 @@ func Between(before, after *Sample, beneath func(Number) []Number) (*Interval, e
 	slices.SortFunc(out.Subjects, func(a, b Usage) int {
 		return cmp.Or(cmp.Compare(b.busy(), a.busy()), cmp.Compare(b.waited(), a.waited()), cmp.Compare(a.Ref, b.Ref))
 	})
-	out.Nobody = p.nobody()
+	out.Nobody = p.nobody(out.Devices)
 	for _, v := range after.Volumes {
 		out.Volumes = append(out.Volumes, p.volume(v, out.Devices, seconds))
 	}
@@ -133,8 +135,8 @@ const leastWait = 0.01
 // waited is how much a subject waited for I/O, for the order: for seconds, or with bytes that a limit holds back.
 func (u Usage) waited() float64 {
 	w := 0.0
-	if u.Waits != nil && u.Waits.Some >= leastWait*u.seconds {
-		w = u.Waits.Some
+	if u.WaitTime != nil && u.WaitTime.Seconds >= leastWait*u.seconds {
+		w = u.WaitTime.Seconds
 	}
 	for _, r := range u.Rates {
 		if r.Waiting > 0 || r.Seen != nil && *r.Seen > 0 {
@@ -197,7 +199,7 @@ func named(s *Subject) Usage {
 }
 
 // usage is what a subject did. ok is false for one that was found in the interval and is older: its next will tell.
-func (p pair) usage(a, b *Reading) (_ Usage, ok bool) {
+func (p pair) usage(a, b *Reading, devices []DiskUse) (_ Usage, ok bool) {
 	u := named(a.Subject)
 	if b != nil && b.Subject.Target.StartTime != a.Subject.Target.StartTime {
 		b = nil // It was started again.
@@ -230,14 +232,16 @@ func (p pair) usage(a, b *Reading) (_ Usage, ok bool) {
 	u.app(a, b, p.before.Ticks, seconds)
 	u.CPU, u.Waits = throttled(a, b), waits(a, b)
 	if a.Err != nil {
-		u.Why = a.Err.Error()
+		u.Why, u.WaitTime = a.Err.Error(), u.waitTime(a, b)
 		return u, true
 	}
 	deltas := p.deltas(a, b)
 	u.Groups = sortedPaths(a.Groups)
 	u.Devices = p.charges(a.Subject, deltas, seconds)
+	services(u.Devices, devices)
 	u.Read, u.Write = total(a.Subject, u.Devices, seconds, reads), total(a.Subject, u.Devices, seconds, writes)
 	u.Rates, u.Limits = p.rates(a, b, deltas, seconds)
+	u.WaitTime = u.waitTime(a, b)
 	u.submittedBefore()
 	u.uncharged()
 	return u, true
@@ -284,7 +288,7 @@ func (u *Usage) uncharged() {
 }
 
 // nobody is what the root group did.
-func (p pair) nobody() *Nobody {
+func (p pair) nobody(devices []DiskUse) *Nobody {
 	a, b := p.after.Nobody, p.before.Nobody
 	if a == nil || b == nil || a.Err != nil || b.Err != nil {
 		return nil
@@ -295,6 +299,7 @@ func (p pair) nobody() *Nobody {
 	}
 	deltas := p.deltas(a, b)
 	n := &Nobody{Devices: p.charges(a.Subject, deltas, seconds)}
+	services(n.Devices, devices)
 	n.Rates, _ = p.rates(a, b, deltas, seconds)
 	return n
 }

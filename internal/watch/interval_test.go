@@ -313,15 +313,23 @@ func TestRates(t *testing.T) {
 	}
 }
 
-// TestJudge: a tenth of a second's worth may come through at once.
+// TestJudge: two of the kernel's slices may come through at once.
 func TestJudge(t *testing.T) {
 	for _, tt := range []struct {
 		seen, seconds float64
 		want          Standing
-	}{{89, 1, Below}, {90, 1, At}, {115, 1, At}, {116, 1, Above}, {106.1, 10, Above}, {106, 10, At}} {
+	}{{94, 1, Below}, {95, 1, At}, {125, 1, At}, {126, 1, Above}, {107.1, 10, Above}, {107, 10, At}} {
 		r := Rate{Asked: 100, Seen: &tt.seen}
-		if r.judge(tt.seen, tt.seconds); r.Standing != tt.want {
+		if r.judge(tt.seen, tt.seconds, r.Asked); r.Standing != tt.want {
 			t.Errorf("%g of 100 in %g s is %q, want %q", tt.seen, tt.seconds, r.Standing, tt.want)
+		}
+	}
+	// A limit that changed in the interval isn't passed, nor one that was set in it.
+	for _, was := range []int64{0, 400} {
+		seen := 304.0
+		r := Rate{Asked: 100, Seen: &seen}
+		if r.judge(seen, 10, was); r.Standing != Changed {
+			t.Errorf("304 of 100, which were %d at the beginning, are %q, want %q", was, r.Standing, Changed)
 		}
 	}
 }
@@ -335,12 +343,12 @@ func TestWaits(t *testing.T) {
 		return out
 	}
 	u := one(t, at(0, r(time.Second, time.Second)), at(1, r(1500*time.Millisecond, 1200*time.Millisecond)))
-	if u.CPU == nil || *u.CPU != (CPU{500, 0.5}) || u.Waits == nil || *u.Waits != (Waits{0.2, 0.1}) {
-		t.Errorf("CPU %+v, waits %+v", u.CPU, u.Waits)
+	if u.CPU == nil || *u.CPU != (CPU{500, 0.5}) || u.Waits == nil || *u.Waits != (Waits{0.2, 0.1}) || u.WaitTime == nil || *u.WaitTime != (WaitTime{0.2, "pressure"}) {
+		t.Errorf("CPU %+v, waits %+v, %+v", u.CPU, u.Waits, u.WaitTime)
 	}
 	u = one(t, at(0, reading(web(), counts{}, 0)), at(1, r(1, 1)))
-	if u.CPU != nil || u.Waits != nil {
-		t.Errorf("CPU %+v, waits %+v, want none", u.CPU, u.Waits)
+	if u.CPU != nil || u.Waits != nil || u.WaitTime != nil {
+		t.Errorf("CPU %+v, waits %+v, %+v, want none", u.CPU, u.Waits, u.WaitTime)
 	}
 	waited := func(d time.Duration) cgroupio.Counters {
 		return cgroupio.Counters{Waited: d, Delayed: d, Timed: true}

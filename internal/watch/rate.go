@@ -3,9 +3,12 @@ package watch
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"plimsoll/internal/device/cgroupio"
 	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/limit/judge"
 )
 
 // A Standing is where a rate is by its limit.
@@ -13,25 +16,20 @@ type Standing string
 
 // Standings.
 const (
-	// Below: less than nine tenths of the limit were used.
+	// Below: less came through than the limit, by more than the tolerance.
 	Below Standing = "below"
 	// At: the limit is what holds it, or nearly.
 	At Standing = "at the limit"
 	// Above: more came through than the kernel lets through in slices of a tenth of a second.
 	Above Standing = "ABOVE THE LIMIT"
+	// Changed: the limit was set or changed in the interval, and what was seen would reach the new one. The next interval will tell.
+	Changed Standing = "the limit changed in this interval"
 	// Unknown: the kernel doesn't count there, or what came through may have been submitted before the first sample.
 	Unknown Standing = "unknown"
 )
 
-// reached is the share of a limit from which on it counts as what holds the rate, as in limit verify.
-const reached = 0.9
-
-// slice is how long in seconds the kernel lets a limit's share of time through at once, and tolerance by how much a limit is missed
-// apart from that.
-const (
-	slice     = 0.1
-	tolerance = 0.05
-)
+// matters is the share of a limit from which on what isn't known hides where the rate stands.
+const matters = 0.1
 
 // A Rate is a limit that a group is asked to stay under on a device, and what was seen of it.
 type Rate struct {
@@ -52,14 +50,20 @@ type Rate struct {
 	hidden bool
 }
 
-// judge says where the rate stands. least is what of it is beyond doubt, in bytes or I/Os a second.
-func (r *Rate) judge(least, seconds float64) {
-	switch {
-	case r.Seen == nil:
+// judge says where the rate stands. least is what of it is beyond doubt, in bytes or I/Os a second; was is the limit at the
+// interval's beginning, 0 if there was none.
+func (r *Rate) judge(least, seconds float64, was int64) {
+	if r.Seen == nil {
 		r.Standing = Unknown
-	case least > float64(r.Asked)*(1+tolerance+slice/seconds):
+		return
+	}
+	s := judge.Seen{Asked: float64(r.Asked), Least: least, Most: *r.Seen, Window: time.Duration(seconds * float64(time.Second))}
+	switch v, _ := s.Judge(); {
+	case was != r.Asked && s.Reaches(*r.Seen):
+		r.Standing = Changed
+	case v == judge.NotHeld:
 		r.Standing = Above
-	case *r.Seen >= float64(r.Asked)*reached:
+	case s.Reaches(*r.Seen):
 		r.Standing = At
 	default:
 		r.Standing = Below
@@ -105,7 +109,7 @@ func (p pair) rates(a, b *Reading, deltas map[string]map[Number]cgroupio.Counter
 				} else {
 					r.Waiting = w.WriteBytes
 				}
-				r.judge(min(least, seen*seconds)/seconds, seconds)
+				r.judge(min(least, seen*seconds)/seconds, seconds, b.limit(s.Group, d, k))
 				if pace, ahead := p.paces[n]; ahead && r.Standing == Below && pace.hides(k, l, idle, seconds) {
 					r.Seen, r.Standing, r.hidden = nil, Unknown, true
 				}
@@ -117,6 +121,20 @@ func (p pair) rates(a, b *Reading, deltas map[string]map[Number]cgroupio.Counter
 		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Device, b.Device), cmp.Compare(slices.Index(limit.Keys, a.Key), slices.Index(limit.Keys, b.Key)))
 	})
 	return out, others
+}
+
+// limit is what a group was held to when it was read; 0: nothing.
+func (r *Reading) limit(group string, d cgroup.Device, k limit.Key) int64 {
+	if r == nil {
+		return 0
+	}
+	for _, s := range r.Limits {
+		if s.Group == group {
+			asked, _ := ofKey(k, s.Devices[d], cgroupio.Counters{})
+			return asked
+		}
+	}
+	return 0
 }
 
 // mostlyWaits is the share of an interval from which on who waited for I/O, and was charged nothing, waits for what was charged before.
@@ -142,7 +160,7 @@ func waitsForNothing(a, b *Reading, deltas map[string]map[Number]cgroupio.Counte
 // enough to matter, or the subject waits for what it isn't known to have submitted.
 func (p pace) hides(k limit.Key, l limit.Limits, idle bool, seconds float64) bool {
 	asked, more := ofKey(k, l, p.unclaimed())
-	return more > float64(asked)*(1-reached)*seconds || idle && p.ahead == (cgroupio.Counters{})
+	return more > float64(asked)*matters*seconds || idle && p.ahead == (cgroupio.Counters{})
 }
 
 // ofKey is a limit, and what was counted of what it limits.

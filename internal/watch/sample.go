@@ -60,6 +60,10 @@ type Reading struct {
 	CPU *cgroupio.Throttled
 	// Pressure is how long its processes stood still for I/O; nil where the kernel doesn't tell.
 	Pressure *Pressure
+	// Async are the threads that wait for asynchronous I/O.
+	Async map[int]Thread
+	// Delays is for how long each thread has waited for I/O of its own, nil where pressure says it or the kernel doesn't count.
+	Delays map[int]time.Duration
 	// below are the groups with its processes, nil where they are not known yet.
 	below []*hierarchy.Group
 	// Err says why there are no counters. It wraps cgroup.ErrGone if the group was removed.
@@ -275,7 +279,20 @@ func (s *Sampler) subject(sub *Subject, births map[int]birth, i int) *Reading {
 	}
 	r.Processes, r.AppErr = s.processes(r, births)
 	r.below = nil
+	s.waiting(r)
 	return r
+}
+
+// waiting reads what threads of a subject wait for, unless it has done nothing since the last sample and none waited then.
+func (s *Sampler) waiting(r *Reading) {
+	last := s.last[r.Subject.Ref]
+	if last != nil && len(last.Async) == 0 && maps.EqualFunc(last.Groups, r.Groups, maps.Equal[map[Number]cgroupio.Counters]) {
+		return
+	}
+	r.Async = s.asyncWaits(r.Processes)
+	if r.Pressure == nil {
+		r.Delays, _ = s.delayed(r.Processes)
+	}
 }
 
 // limitsFor is in how many samples the limits of a subject that does nothing are read once: they take longer to read than

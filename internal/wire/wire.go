@@ -17,7 +17,9 @@
 //	                      <----  {"sample": ...}        one a second, more in a short window
 //	                      <----  {"round": ...}         the end of a round, if the job has a steady state
 //	{"finish": {id, from}} --->                         all clients are steady since that round
+//	                      <----  {"hanging": ...}       the window is over; one a second as long as its I/Os are in flight
 //	                      <----  {"settling": ...}      the window is over; one a second until buffered writes are on the storage
+//	                      <----  {"halts": ...}         when the trial stood still, if it did
 //	                      <----  {"result": ...}  or  {"error": ...}
 //	end of input          ---->                         the agent ends, the container with it
 //
@@ -39,7 +41,7 @@ const MaxLine = 16 << 20
 
 // Version is the version of the language. Both sides are built together and
 // embedded one in the other, so a difference is a bug or a stale container.
-const Version = 4
+const Version = 5
 
 // OpenFiles is how many files a worker has to be able to have open, where somebody may allow it
 // so many (RLIMIT_NOFILE): a line of fio's may name 16,384, and each thread has a ring besides. A
@@ -54,7 +56,9 @@ type Message struct {
 	Ready    *Ready    `json:"ready,omitempty"`
 	Sample   *Sample   `json:"sample,omitempty"`
 	Round    *Round    `json:"round,omitempty"`
+	Hanging  *Result   `json:"hanging,omitempty"`
 	Settling *Settling `json:"settling,omitempty"`
+	Halts    *Halts    `json:"halts,omitempty"`
 	Result   *Result   `json:"result,omitempty"`
 	Error    *Error    `json:"error,omitempty"`
 	Booted   *Booted   `json:"booted,omitempty"`
@@ -175,7 +179,13 @@ type Settling struct {
 	Left int64 `json:"left"`
 }
 
-// Result ends a trial that worked.
+// Halts are when a trial's process stood still. The agent sends them before the result, since the process can't know.
+type Halts struct {
+	ID    string          `json:"id"`
+	Halts []workload.Halt `json:"halts"`
+}
+
+// Result ends a trial that worked. As Message.Hanging it is what the result would be if the I/Os in flight never ended (load.Class.AtLeast).
 type Result struct {
 	ID string `json:"id"`
 	workload.Result

@@ -43,6 +43,7 @@ func TestThrottledFromOutside(t *testing.T) {
 	for pid, group := range map[int]string{10: "/unit", 11: "/unit", 12: "/"} {
 		write(fmt.Sprintf("proc/%d/cgroup", pid), "0::"+group+"\n")
 	}
+	write("cg/unit/cpu.max", "50000 100000\n")
 	write("cg/unit/cpu.stat", "nr_periods 10\nnr_throttled 2\nthrottled_usec 1500\n")
 	write("cg/cpu.stat", "nr_periods 0\nnr_throttled 0\nthrottled_usec 0\n")
 	var agents []*agent.Agent
@@ -59,7 +60,8 @@ func TestThrottledFromOutside(t *testing.T) {
 	for _, r := range trial.Results {
 		got = append(got, r.Throttled)
 	}
-	want := []workload.Throttled{own, {Periods: 5, Time: 3 * time.Millisecond}, {}}
+	unit := []workload.ThrottledGroup{{Group: "/unit", CPUs: 0.5, Periods: 5, Time: 3 * time.Millisecond}}
+	want := []workload.Throttled{{Periods: 3, Time: time.Millisecond, Groups: unit}, {Periods: 5, Time: 3 * time.Millisecond, Groups: unit}, {}}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("throttled (-want +got):\n%s", d)
 	}

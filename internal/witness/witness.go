@@ -41,7 +41,10 @@ type seen struct {
 	from    *record.From    // nil: the sources have no place of their own
 	devices []cgroup.Device // all of stack
 	version int             // of the io controller
-	memory  int64
+	// layers are what the worker's kernel shows below the place, host those of this machine below a virtual one's disk or share.
+	layers, host        []device.Layer
+	inMemory, unflushed string
+	memory              int64
 }
 
 // New returns a witness that looks at the machine through fs.
@@ -64,43 +67,21 @@ func (w *Witness) Before(agents []*agent.Agent, target string) func(*record.Tria
 		}
 		grounds[i] = s
 	}
-	before, limits, waited := w.throttles(agents), w.limits(agents, grounds), w.waits(agents)
+	before, limits, waited, memory := w.throttles(agents), w.limits(agents, grounds), w.waits(agents), w.reached(agents)
+	disks := workload.ReadDisks(w.fs.Proc)
 	return func(t *record.Trial) {
+		host, flushes := disks.Until(workload.ReadDisks(w.fs.Proc))
 		for i, a := range agents {
 			fill(t, i, a, grounds[i], target)
+			if i < len(t.Truth) {
+				t.Truth[i].Layers = grounds[i].did(&t.Results[i], a.Session.Info(), host, flushes && disks.Known())
+			}
 		}
 		addThrottles(t.Results, before, w.throttles(agents))
 		addWaits(t.Results, agents, waited, w.waits(agents))
 		addLimits(t.Where, limits, w.limits(agents, grounds))
-	}
-}
-
-// throttles reads how often the CPU controller has stopped each agent's group; an
-// entry is zero where that can't be told.
-//
-// A worker reads it itself, but sees no more than the root of its own view of the
-// groups. On the host, or in a container that shows none, that isn't its group, and a
-// quota that somebody set for Plimsoll's own unit or pod would stay unseen.
-func (w *Witness) throttles(agents []*agent.Agent) []cgroupio.Throttled {
-	all := make([]cgroupio.Throttled, len(agents))
-	for i, a := range agents {
-		if pid := a.Session.Info().PID; pid > 0 {
-			// No controller, or the root group: nothing stops it.
-			all[i], _ = cgroupio.ReadThrottle(w.fs, pid)
-		}
-	}
-	return all
-}
-
-// addThrottles gives results what happened to their groups between two readings, where the
-// worker itself saw nothing. The readings are a little further apart than the ends of the window, and a
-// ramp lies between them too.
-func addThrottles(results []workload.Result, before, after []cgroupio.Throttled) {
-	for i := range results {
-		d := workload.Throttled{Periods: after[i].Periods - before[i].Periods, Time: after[i].Time - before[i].Time}
-		if results[i].Throttled.Periods == 0 && d.Periods > 0 && d.Time > 0 {
-			results[i].Throttled = d
-		}
+		addReached(t.Where, memory, w.reached(agents))
+		w.addCPUSets(t, agents)
 	}
 }
 
@@ -128,6 +109,13 @@ func (w *Witness) look(a *agent.Agent, target string) seen {
 	}
 	s.from = w.lookFrom(a)
 	s.devices = devicesOf(s.stack)
+	s.layers, s.inMemory, s.unflushed = s.stack.Layers(), s.stack.InMemory(), s.stack.Unflushed()
+	switch {
+	case info.Guest:
+		s.beneathGuest(w.fs, info.HostPath)
+	case len(s.layers) == 0 && info.PID > 0 && strings.HasPrefix(s.stack.Mount.FSType, "fuse"):
+		s.layers = w.fs.Volatile()
+	}
 	if info.PID > 0 {
 		// Without a controller there is no limit.
 		s.memory, _ = cgroupio.ReadMemoryLimit(w.fs, info.PID)
@@ -138,6 +126,41 @@ func (w *Witness) look(a *agent.Agent, target string) seen {
 	}
 	_, _, s.version, _ = cgroupio.ReadCgroupIO(w.fs, info.PID, s.stack.Device)
 	return s
+}
+
+// beneathGuest adds what the disk or share of a virtual machine stands on here.
+func (s *seen) beneathGuest(fs device.FS, hostPath string) {
+	if d := s.stack.Device; d != nil {
+		// The disk has a cache for the guest as long as QEMU says so; the guest's kernel counts the flushes that it then sends.
+		s.layers = []device.Layer{{Parts: []device.Part{{Name: d.Name, Major: d.Major, Minor: d.Minor}}}}
+	}
+	if hostPath == "" {
+		return
+	}
+	if stack, err := fs.Of(hostPath); err == nil {
+		s.host = stack.Layers()
+		s.inMemory = stack.InMemory()
+		if device.IsMemory(stack.Mount.FSType) {
+			s.inMemory = "the host's file is on " + stack.Mount.FSType + " (" + stack.Mount.Point + ")"
+		}
+	}
+}
+
+// did says what the layers of a place did in a client's window. A virtual machine doesn't see those of its host, which are counted from
+// before the window to after it, and so are all where the worker can't see the counters.
+func (s *seen) did(r *workload.Result, info engine.Info, host []workload.DiskDelta, flushes bool) []record.Layer {
+	var out []record.Layer
+	switch {
+	case len(r.Disks) > 0 || r.ProcWritten >= 0:
+		out = check.Layers(s.layers, r.Disks, r.CountsFlushes)
+	case info.PID > 0 && !info.Guest:
+		out = check.Layers(s.layers, host, flushes)
+	}
+	for _, l := range check.Layers(s.host, host, flushes) {
+		l.Host = true
+		out = append(out, l)
+	}
+	return out
 }
 
 // guestStack is what a worker in a virtual machine stands on: the machine's own disk, whose counters it reads there.
@@ -200,6 +223,7 @@ func fill(t *record.Trial, client int, a *agent.Agent, s seen, target string) {
 	where.Runtime, where.Daemon, where.Storage = info.Runtime, info.Daemon, info.Storage
 	where.Kernel = a.Hello.Kernel
 	where.CgroupVersion, where.Memory = s.version, s.memory
+	where.InMemory, where.Unflushed = s.inMemory, s.unflushed
 	t.Where = append(t.Where, where)
 	if client >= len(t.Results) {
 		return

@@ -113,6 +113,7 @@ func answer(ctx context.Context, trial trialCommand, in io.Reader, out io.Writer
 				current = nil
 				continue
 			}
+			current.pulse.begin()
 			current.send(line)
 		case m.Finish != nil && current != nil && current.id == m.Finish.ID:
 			current.send(line)
@@ -202,6 +203,8 @@ type trialProcess struct {
 	group *group
 	// own and all are what group.kills said before.
 	own, all int64
+	// pulse sees when the process stands still.
+	pulse *pulse
 	// refused is why it was killed before its start.
 	refused atomic.Pointer[string]
 }
@@ -225,7 +228,7 @@ func startTrial(ctx context.Context, trial trialCommand, id string, request []by
 		return nil, fmt.Errorf("start the trial's process: %w", err)
 	}
 	preferAsVictim(cmd.Process.Pid)
-	t := &trialProcess{id: id, cmd: cmd, stdin: stdin, done: make(chan struct{}), group: trial.group}
+	t := &trialProcess{id: id, cmd: cmd, stdin: stdin, done: make(chan struct{}), group: trial.group, pulse: newPulse(cmd.Process.Pid)}
 	t.own, t.all = t.group.kills()
 	go t.forward(stdout, log, out)
 	t.send(request)
@@ -275,6 +278,7 @@ func (t *trialProcess) forward(stdout io.Reader, log *tail.Buffer, out *wire.Wri
 	r := wire.NewReader(stdout)
 	r.SealedResults = true
 	told, result, err := t.relay(r, end.Error, out)
+	halts := t.pulse.end()
 	if err != nil {
 		// It can't be followed any more: a process that goes on would be waited for in vain.
 		t.cmd.Process.Kill()
@@ -283,6 +287,9 @@ func (t *trialProcess) forward(stdout io.Reader, log *tail.Buffer, out *wire.Wri
 	t.group.release()
 	switch {
 	case result != nil:
+		if len(halts) > 0 {
+			out.Send(wire.Message{Halts: &wire.Halts{ID: t.id, Halts: halts}})
+		}
 		out.SendLine(result)
 		return
 	case told.Error != nil:
@@ -331,7 +338,7 @@ func (t *trialProcess) relay(r *wire.Reader, progress *wire.Error, out *wire.Wri
 			progress.Done.At = m.Sample.At
 			progress.Done.Ops += m.Sample.Ops
 			progress.Done.Bytes += m.Sample.Bytes
-		case m.Round != nil, m.Settling != nil:
+		case m.Round != nil, m.Settling != nil, m.Hanging != nil:
 		default:
 			return last, nil, fmt.Errorf("not for the parent: %.80q", line)
 		}

@@ -99,11 +99,17 @@ func listen(r *wire.Reader, first chan<- wire.Message, finish chan<- int, cancel
 // measure runs a prepared workload, waits for its writes and cleans up after it, before anybody is
 // told its end: what is removed or written back later would fall into the next trial.
 func measure(ctx context.Context, run workload.Runner, id string, w *wire.Writer) wire.Message {
+	if h, ok := run.(workload.Hanger); ok {
+		h.OnHang(func(r *workload.Result) { w.Send(wire.Message{Hanging: &wire.Result{ID: id, Result: *r}}) })
+	}
 	resume := holdCollector()
 	res, err := run.Run(ctx, func(s load.Sample) {
 		w.Send(wire.Message{Sample: &wire.Sample{ID: id, Sample: s}})
 	})
 	resume()
+	if err == nil {
+		res.SetBegun()
+	}
 	if s, ok := run.(workload.Settler); ok && err == nil {
 		err = s.Settle(ctx, res, func(left int64) {
 			w.Send(wire.Message{Settling: &wire.Settling{ID: id, Left: left}})

@@ -6,7 +6,6 @@ import (
 	"os"
 	"time"
 
-	"plimsoll/hist"
 	"plimsoll/load"
 )
 
@@ -14,6 +13,7 @@ import (
 type appendRun struct {
 	spec Spec
 	path string
+	hang func(*Result)
 }
 
 // Run implements Runner.
@@ -26,48 +26,48 @@ func (a *appendRun) Run(ctx context.Context, onSample func(load.Sample)) (*Resul
 	if err := removeIfThere(a.path); err != nil {
 		return nil, err
 	}
-	c := load.Class{Name: "append", Lat: &hist.Histogram{}}
-	w := openWindow()
-	m := newMeter(a.spec.Runtime, onSample)
-	at := m.start
-	for i := 0; a.more(i, at.Sub(m.start)); i++ {
+	m := newMeter(a.spec.Runtime, onSample, a.hang, "append")
+	m.step(m.start, 1)
+	for i, now := 0, m.start; a.more(i, m.done(now)); i++ {
 		if err := appendOnce(a.path, line); err != nil {
 			return nil, m.partial(fmt.Errorf("append %d: %w", i+1, err))
 		}
-		now := time.Now()
-		c.Lat.Record(int64(now.Sub(at)))
-		c.Ops++
-		c.Bytes += a.spec.BS
-		at = now
-		m.done(now, a.spec.BS)
+		now = time.Now()
+		m.step(now, 1, ended{0, a.spec.BS})
 		if ctx.Err() != nil {
-			return nil, m.partial(context.Cause(ctx))
+			return nil, m.cancelled(ctx)
 		}
 	}
-	r := m.finish(c)
-	w.close(r)
-	return r, nil
+	return m.finish(), nil
 }
 
+// OnHang implements Hanger.
+func (a *appendRun) OnHang(tell func(*Result)) { a.hang = tell }
+
 // more reports whether another append is due: Count of them, or Runtime's worth.
-func (a *appendRun) more(done int, elapsed time.Duration) bool {
+func (a *appendRun) more(done int, over bool) bool {
 	if a.spec.Runtime > 0 {
-		return elapsed < a.spec.Runtime
+		return !over
 	}
 	return done < a.spec.Count
 }
 
 // appendOnce is what a shell's `echo >> file` does.
 func appendOnce(path string, line []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	return writeFile(path, os.O_APPEND, line)
+}
+
+// writeFile opens a file for writing, makes it if it isn't there, writes data and closes it.
+func writeFile(path string, flag int, data []byte) error {
+	f, err := openFile(path, os.O_WRONLY|os.O_CREATE|flag)
 	if err != nil {
 		return err
 	}
-	if _, err := f.Write(line); err != nil {
-		f.Close()
+	if err := f.write(data); err != nil {
+		f.close()
 		return err
 	}
-	return f.Close()
+	return f.close()
 }
 
 // Close implements Runner. Removing the file also drops its dirty pages, so that

@@ -12,7 +12,7 @@ type Arrivals struct {
 	// first client's start to the last one's end.
 	Offered  float64 `json:"offered"`
 	Achieved float64 `json:"achieved"`
-	// Due is how many were done or missed. Late of them were started more than load.LateAfter after their time, at
+	// Due is how many were begun, those in flight at the window's end included, or missed. Late of them were started more than load.LateAfter after their time, at
 	// worst by MaxLate; Missed came due and were never started.
 	Due     int64         `json:"due"`
 	Late    int64         `json:"late"`
@@ -31,14 +31,14 @@ func ArrivalsOf(job load.Job, results []Result) (a Arrivals, ok bool) {
 	for i := range results {
 		r := &results[i]
 		if open {
-			a.add(r.Ops(), r.Late, r.Missed, r.MaxLate)
+			a.add(r.Ops()+r.InFlight(), r.Late, r.Missed, r.MaxLate)
 		}
 		for k := range r.Stage {
 			if s := &r.Stage[k]; s.Job.OpenLoop() {
 				open = true
 				a.Offered += s.Job.Offered()
 				a.Achieved += s.IOPS()
-				a.add(s.Ops(), s.Late, s.Missed, s.MaxLate)
+				a.add(s.Ops()+s.InFlight(), s.Late, s.Missed, s.MaxLate)
 			}
 		}
 	}
@@ -46,8 +46,8 @@ func ArrivalsOf(job load.Job, results []Result) (a Arrivals, ok bool) {
 }
 
 // add adds what one job of one client did.
-func (a *Arrivals) add(done, late, missed int64, worst time.Duration) {
-	a.Due += done + missed
+func (a *Arrivals) add(begun, late, missed int64, worst time.Duration) {
+	a.Due += begun + missed
 	a.Late += late
 	a.Missed += missed
 	a.MaxLate = max(a.MaxLate, worst)
@@ -65,7 +65,7 @@ func StageArrivals(results []Result) (a Arrivals, ok bool) {
 			ok = true
 			a.Offered += s.Job.Offered()
 			a.Achieved += s.IOPS()
-			a.Due += s.Ops() + s.Missed
+			a.Due += s.Ops() + s.InFlight() + s.Missed
 			a.Late += s.Late
 			a.Missed += s.Missed
 			a.MaxLate = max(a.MaxLate, s.MaxLate)

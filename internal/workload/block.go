@@ -22,6 +22,8 @@ type blockRun struct {
 	touch    float64
 	// keeper follows the rounds of a job with a steady state; else nil.
 	keeper *roundKeeper
+	// hang is told the result while I/Os of the window are in flight; nil: nobody is.
+	hang func(*Result)
 	// fresh is the path of a file that is this trial's alone; "" for one that stays.
 	fresh string
 	// unsettled is Spec.Unsettled.
@@ -47,7 +49,7 @@ func prepareBlock(ctx context.Context, spec Spec, dir string) (*blockRun, error)
 		if err := removeIfThere(b.fresh); err != nil {
 			return nil, err
 		}
-		if err := truncate(b.fresh); err != nil {
+		if err := createFresh(b.fresh); err != nil {
 			return nil, err
 		}
 	}
@@ -90,25 +92,43 @@ func prepareBlock(ctx context.Context, spec Spec, dir string) (*blockRun, error)
 func (b *blockRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result, error) {
 	r := &Result{}
 	b.follow(r)
+	if b.hang != nil {
+		b.run.OnHang = func(l *load.Result) {
+			h := *r
+			if b.fill(&h, l) == nil {
+				h.File = b.unknownFile() // To look at a file may hang too.
+				b.hang(&h)
+			}
+		}
+	}
 	l, err := b.run.Start(ctx, onSample)
 	if err != nil {
 		return nil, partial(l, err)
 	}
-	r.IOEngine, r.Buffers = l.Engine, l.Buffers
-	r.Start, r.Elapsed, r.WallElapsed = l.Start, l.Elapsed, l.WallElapsed
-	r.Classes, r.Samples, r.Usage = l.Classes, l.Samples, l.Usage
-	r.Notes = slices.Clone(l.Notes)
-	r.Late, r.MaxLate, r.Missed = l.Late, l.MaxLate, l.Missed
-	r.Prepared = b.prepared
-	if b.keeper != nil {
-		if err := b.keeper.fill(r, l.Samples); err != nil {
-			return nil, partial(l, err)
-		}
+	if err := b.fill(r, l); err != nil {
+		return nil, partial(l, err)
 	}
 	if b.job.Filename != "" {
 		r.File = b.fileState()
 	}
 	return r, nil
+}
+
+// OnHang implements Hanger.
+func (b *blockRun) OnHang(tell func(*Result)) { b.hang = tell }
+
+// fill puts what was measured into r, beside the counters.
+func (b *blockRun) fill(r *Result, l *load.Result) error {
+	r.IOEngine, r.Buffers = l.Engine, l.Buffers
+	r.Start, r.Elapsed, r.WallElapsed = l.Start, l.Elapsed, l.WallElapsed
+	r.Classes, r.Samples, r.Usage = l.Classes, l.Samples, l.Usage
+	r.Notes = slices.Clone(l.Notes)
+	r.Late, r.MaxLate, r.Missed, r.Drained = l.Late, l.MaxLate, l.Missed, l.Drained
+	r.Prepared = b.prepared
+	if b.keeper != nil {
+		return b.keeper.fill(r, l)
+	}
+	return nil
 }
 
 // follow has the counters read at the edges of what is measured.
@@ -161,7 +181,7 @@ func partial(l *load.Result, err error) error {
 
 // fileState looks at the file after the run.
 func (b *blockRun) fileState() FileState {
-	s := FileState{DirectAsked: b.job.Direct, DirectOpen: b.job.Direct && b.refused == "", DirectError: b.refused, FirstTouch: b.touch, Extents: -1, Unwritten: -1, Shared: -1, Delalloc: -1, DIOAlign: -1, Resident: -1}
+	s := b.unknownFile()
 	i, err := load.Inspect(b.job.Filename, b.job.Offset, b.job.Size)
 	if err != nil {
 		return s
@@ -171,6 +191,11 @@ func (b *blockRun) fileState() FileState {
 	return s
 }
 
+// unknownFile is what is known of the file without a look at it.
+func (b *blockRun) unknownFile() FileState {
+	return FileState{DirectAsked: b.job.Direct, DirectOpen: b.job.Direct && b.refused == "", DirectError: b.refused, FirstTouch: b.touch, Extents: -1, Unwritten: -1, Shared: -1, Delalloc: -1, DIOAlign: -1, Resident: -1}
+}
+
 // Close implements Runner. The file stays for the next trial, unless it is to be a fresh one.
 func (b *blockRun) Close() error {
 	err := b.run.Close()
@@ -178,4 +203,13 @@ func (b *blockRun) Close() error {
 		err = errors.Join(err, removeIfThere(b.fresh))
 	}
 	return err
+}
+
+// createFresh makes an empty file where there is none.
+func createFresh(path string) error {
+	f, err := createNew(path)
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"plimsoll/hist"
 	"plimsoll/internal/httpload"
 	"plimsoll/load"
 )
@@ -13,11 +12,10 @@ import (
 type httpRun struct{ spec httpload.Spec }
 
 // Run implements Runner. The class counts requests and the bytes of answers; its latencies are whole requests, with
-// their connections. What ab's report needs beyond that is in Result.HTTP.
+// their connections. With a limit of time the window ends, as ab's does, with the first answer behind it. What ab's report needs beyond that is in Result.HTTP.
 func (h *httpRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result, error) {
-	win := openWindow()
-	m := newMeter(h.spec.Limit, onSample)
-	c := httpload.Client{Spec: h.spec, OnDone: func(int) { m.done(time.Now(), 0) }}
+	m := newMeter(h.spec.Limit, onSample, nil, "request")
+	c := httpload.Client{Spec: h.spec, OnDone: func(int) { m.request() }}
 	tally, err := c.Run(ctx)
 	if err == nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
@@ -25,12 +23,17 @@ func (h *httpRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result,
 	if err != nil {
 		return nil, m.partial(err)
 	}
-	class := load.Class{Name: "request", Ops: int64(len(tally.Timings)), Bytes: tally.Read, Lat: new(hist.Histogram)}
-	for _, t := range tally.Timings {
-		class.Lat.Record(t.Total * int64(time.Microsecond))
+	class := &m.classes[0]
+	class.Ops, class.Bytes = int64(len(tally.Timings)), tally.Read
+	class.InFlight, class.AtLeast = int64(len(tally.InFlight)), int64(tally.Unanswered)
+	for _, all := range []httpload.Timings{tally.Timings, tally.InFlight} {
+		for _, t := range all {
+			class.Lat.Record(t.Total * int64(time.Microsecond))
+		}
 	}
-	r := m.finish(class)
-	win.close(r)
+	r := m.finish()
+	r.WallElapsed += tally.Elapsed - r.Elapsed
+	r.Elapsed, r.Drained = tally.Elapsed, tally.Drained
 	// Requests are no I/O of a place.
 	r.IOEngine, r.HTTP = "", tally
 	return r, nil

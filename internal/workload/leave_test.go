@@ -38,6 +38,16 @@ func refused(t *testing.T, what, dir, path string, jobs ...StageJob) {
 	}
 }
 
+// makeFile is MakeFile, and closes the file.
+func makeFile(t *testing.T, path string, size int64, leave ...string) (own bool, err error) {
+	t.Helper()
+	f, own, err := MakeFile(context.Background(), path, size, leave)
+	if err == nil {
+		err = f.Close()
+	}
+	return own, err
+}
+
 func TestAllowed(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -114,22 +124,19 @@ func TestLeaveIsForOneRun(t *testing.T) {
 	if _, err := stage(t, dir, whole); err != nil {
 		t.Fatal(err)
 	}
-	if !stamped(path, 8<<14) {
-		t.Error("the file is not full of stamps")
-	}
 	refused(t, "after a run that wrote all of it", dir, path, w)
-	if own, err := MakeFile(context.Background(), path, 8192, []string{path}); own || err != nil {
+	if own, err := makeFile(t, path, 8192, path); own || err != nil {
 		t.Errorf("MakeFile() = %v, %v, of a file that is the user's", own, err)
 	}
 	// What it made, it may write again; an edit of the user's makes it his.
 	made := filepath.Join(dir, "made")
 	for range 2 {
-		if own, err := MakeFile(context.Background(), made, 8192, nil); !own || err != nil {
+		if own, err := makeFile(t, made, 8192); !own || err != nil {
 			t.Errorf("MakeFile() = %v, %v, of a file of its own", own, err)
 		}
 	}
 	foreign(t, dir, "made", []byte("an edit"))
-	if own, err := MakeFile(context.Background(), made, 4, nil); own || err == nil {
+	if own, err := makeFile(t, made, 4); own || err == nil {
 		t.Errorf("MakeFile() = %v, %v, of a file that the user edited", own, err)
 	}
 }
@@ -143,40 +150,5 @@ func TestSmallFilesAreKnownByTheirMark(t *testing.T) {
 		path := foreign(t, dir, "small", data)
 		refused(t, "write", dir, path, StageJob{Name: "x", Job: load.Job{RW: load.Write, Filename: "small", BS: 4, NumberIOs: 1}})
 		refused(t, "truncate", dir, path, StageJob{Name: "x", Truncate: true, Job: load.Job{RW: load.Write, Filename: "small", BS: 512, Size: 512}})
-	}
-}
-
-// TestStamped: where there are no marks, a file is known by the stamps of its blocks, and by all of them if they are few.
-func TestStamped(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "f")
-	for _, c := range []struct {
-		size, edit int64 // edit < 0: none
-		want       bool
-	}{
-		{15 << 12, -1, false}, {16 << 12, -1, true}, {17<<12 + 1, -1, true}, {1 << 20, -1, true}, {4 << 20, -1, true},
-		{16 << 12, 0, false}, {17 << 12, 16 << 12, false}, {1 << 20, 77 << 12, false}, {4 << 20, 4<<20 - 4<<12, false},
-	} {
-		if _, err := load.Layout(context.Background(), path, c.size, load.LayoutOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		if c.edit >= 0 {
-			f, err := os.OpenFile(path, os.O_WRONLY, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := f.WriteAt([]byte("precious"), c.edit); err != nil {
-				t.Fatal(err)
-			}
-			if err := f.Close(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if got := stamped(path, c.size); got != c.want {
-			t.Errorf("stamped() = %v of %d bytes with an edit at %d, want %v", got, c.size, c.edit, c.want)
-		}
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
-		}
 	}
 }

@@ -3,6 +3,8 @@ package workload
 import (
 	"errors"
 	"fmt"
+	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -10,36 +12,29 @@ import (
 // markName is an extended attribute of files whose data Plimsoll wrote.
 const markName = "user.plimsoll"
 
-// stateOf is what a file's mark says: it is void when somebody else wrote to the file since.
-func stateOf(path string) (string, error) {
-	var st unix.Stat_t
-	if err := unix.Stat(path, &st); err != nil {
-		return "", err
-	}
-	if st.Mode&unix.S_IFMT != unix.S_IFREG {
-		return "", unix.EINVAL
-	}
-	return fmt.Sprintf("%d %d.%09d", st.Size, st.Mtim.Sec, st.Mtim.Nsec), nil
+// setMark writes the mark, and reports whether the file system has such attributes.
+func setMark(f *os.File, state string) bool {
+	err := unix.Fsetxattr(int(f.Fd()), markName, []byte(state), 0)
+	return !errors.Is(err, unix.ENOTSUP)
 }
 
-// mark notes in a file that what it holds now is Plimsoll's. Where the file system has no such
-// attributes nothing is noted; see stamped.
-func mark(path string) {
-	if s, err := stateOf(path); err == nil {
-		_ = unix.Setxattr(path, markName, []byte(s), 0)
-	}
-}
-
-// marked reports whether the file system has marks, and whether the file has one and holds what it held then.
-func marked(path string) (can, same bool) {
+// getMark reads the mark, "" if there is none, and reports whether the file system has such attributes.
+func getMark(f *os.File) (state string, can bool) {
 	var p [64]byte
-	n, err := unix.Getxattr(path, markName, p[:])
-	if errors.Is(err, unix.ENOTSUP) {
-		return false, false
-	}
+	n, err := unix.Fgetxattr(int(f.Fd()), markName, p[:])
 	if err != nil {
-		return true, false // ENODATA first of all: it isn't marked.
+		return "", !errors.Is(err, unix.ENOTSUP)
 	}
-	s, err := stateOf(path)
-	return true, err == nil && s == string(p[:n])
+	return string(p[:n]), true
+}
+
+// age sets the time at which a file says that it was written.
+func age(f *os.File, to time.Time) error {
+	tv := []unix.Timeval{unix.NsecToTimeval(to.UnixNano()), unix.NsecToTimeval(to.UnixNano())}
+	return unix.Futimes(int(f.Fd()), tv)
+}
+
+// stateText is the length of a file and when it was written.
+func stateText(st os.FileInfo) string {
+	return fmt.Sprintf("%d %d.%09d", st.Size(), st.ModTime().Unix(), st.ModTime().Nanosecond())
 }

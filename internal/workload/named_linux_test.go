@@ -54,7 +54,7 @@ func checkClasses(t *testing.T, r *Result, want ...load.Class) {
 		if w := want[i]; c.Name != w.Name || c.Ops != w.Ops || c.Bytes != w.Bytes {
 			t.Errorf("class %s: %d operations, %d bytes, want %s: %d, %d", c.Name, c.Ops, c.Bytes, w.Name, w.Ops, w.Bytes)
 		}
-		if c.Lat == nil || int64(c.Lat.Count()) != c.Ops {
+		if c.Lat == nil || int64(c.Lat.Count()) != c.Ops+c.InFlight {
 			t.Errorf("class %s: the histogram doesn't hold all %d operations", c.Name, c.Ops)
 		}
 	}

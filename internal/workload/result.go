@@ -27,6 +27,16 @@ type Result struct {
 	WallElapsed time.Duration `json:"wall_elapsed"`
 	// Start is when the window began, by the worker's wall clock.
 	Start time.Time `json:"start"`
+	// Begun is Start by the machine's monotonic clock, which all of its processes share; 0: not known.
+	Begun time.Duration `json:"begun,omitempty"`
+	// Halted is for how long the worker's process stood still in the window although no I/O held it up.
+	Halted []Halted `json:"halted,omitempty"`
+	// Starved is the share of the window for which the worker's threads were ready to run and had no CPU, 0 to 1: the mean over
+	// the threads, each by how much it ran and wanted to (schedstat). -1: not known.
+	Starved float64 `json:"starved,omitempty"`
+	// Fetched is how many pages of the worker's memory had to be read back from storage in the window, since the kernel had
+	// taken them away (major faults).
+	Fetched int64 `json:"fetched,omitempty"`
 	// Classes holds the operations, the first being the one that counts: read,
 	// write and sync of block jobs; append; commit, write and sync of wal; file, stat, read
 	// and write of tree; command, with the bytes that it read and wrote.
@@ -36,6 +46,8 @@ type Result struct {
 	Usage   load.Usage    `json:"usage"`
 	// Stage holds what each job of a stage measured, in the order of the spec; Classes are their sums.
 	Stage []StageResult `json:"stage,omitempty"`
+	// Marks are the stage's own files that their file system can't mark, for Spec.Marks of the session's next stage.
+	Marks Marks `json:"marks,omitempty"`
 	// HTTP is what the requests of http came to. A record keeps it without the timings of each.
 	HTTP *httpload.Tally `json:"http,omitempty"`
 	// Command is what became of the program of command, Source what tree and command read.
@@ -49,6 +61,8 @@ type Result struct {
 	// Disks holds every block device that did anything in the window, from
 	// /proc/diskstats, whoever asked for it.
 	Disks []DiskDelta `json:"disks,omitempty"`
+	// CountsFlushes is set where the kernel counts the flushes of Disks: Linux does since 5.5.
+	CountsFlushes bool `json:"counts_flushes,omitempty"`
 	// Cgroup holds what the kernel charged to the worker's group in the window, by
 	// device, where the container shows its own group; nil where it does not. On the host it is the root's, and
 	// means nothing.
@@ -62,6 +76,8 @@ type Result struct {
 	Late    int64         `json:"late,omitempty"`
 	MaxLate time.Duration `json:"max_late,omitempty"`
 	Missed  int64         `json:"missed,omitempty"`
+	// Drained is how long after the window the last of the operations ended that were in flight when it did.
+	Drained time.Duration `json:"drained,omitempty"`
 	// File is the state of the file of a block job.
 	File FileState `json:"file,omitzero"`
 	// Prepared is how long it took to lay out files before the window.
@@ -110,6 +126,8 @@ type DiskDelta struct {
 	WriteTime   time.Duration `json:"write_time,omitempty"`
 	// Busy is the time in which at least one request was in flight.
 	Busy time.Duration `json:"busy"`
+	// Flushes is how often the device's own cache was flushed, where the kernel counts that. Devices that hand every request on (LVM, md) count none.
+	Flushes int64 `json:"flushes,omitempty"`
 }
 
 // A CgroupDelta is what one group did on one block device in the measured window.
@@ -122,6 +140,19 @@ type CgroupDelta struct {
 
 // Throttled counts the stops of the CPU controller (cpu.stat).
 type Throttled struct {
+	Periods int64         `json:"periods"`
+	Time    time.Duration `json:"time"`
+	// Groups are the groups that were stopped, the worker's own or some above it, as plimsoll saw them from outside, with the ramp
+	// included. None: that can't be seen from there.
+	Groups []ThrottledGroup `json:"groups,omitempty"`
+}
+
+// A ThrottledGroup is a control group that the CPU controller stopped, with all that is in it and below it.
+type ThrottledGroup struct {
+	// Group is its name, as /proc/<pid>/cgroup has it.
+	Group string `json:"group"`
+	// CPUs is its quota, in CPUs.
+	CPUs    float64       `json:"cpus"`
 	Periods int64         `json:"periods"`
 	Time    time.Duration `json:"time"`
 }
@@ -140,6 +171,10 @@ type HostDelta struct {
 	// IOSome is the share of time in which a task waited for I/O (PSI io some),
 	// 0 to 1, -1 where the kernel doesn't say.
 	IOSome float64 `json:"io_some"`
+	// MemorySome is the same of memory: a task waited until some was free, or for pages of its own that had been taken from it.
+	MemorySome float64 `json:"memory_some,omitempty"`
+	// Allowed is how many of the CPUs the worker may use (cpuset, sched_setaffinity); 0: not known.
+	Allowed int `json:"allowed,omitempty"`
 }
 
 // FileState is what is known of the file under a block job.
@@ -172,6 +207,29 @@ type FileState struct {
 func (r *Result) Ops() int64 {
 	ops, _ := r.counted()
 	return ops
+}
+
+// InFlight returns the number of reads and writes, or of the class that counts, that were in flight when the window ended.
+func (r *Result) InFlight() int64 {
+	var n int64
+	for i, c := range r.Classes {
+		if i > 0 && (r.Classes[0].Name != "read" && r.Classes[0].Name != "write") {
+			break
+		}
+		if c.Name != "sync" {
+			n += c.InFlight
+		}
+	}
+	return n
+}
+
+// AtLeast returns the number of operations of any class that never ended while they were awaited.
+func (r *Result) AtLeast() int64 {
+	var n int64
+	for _, c := range r.Classes {
+		n += c.AtLeast
+	}
+	return n
 }
 
 // Bytes returns the bytes the application moved in the window: reads and

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"plimsoll/hist"
 	"plimsoll/internal/steady"
 	"plimsoll/load"
 )
@@ -225,8 +226,8 @@ func (k *roundKeeper) finish(from int) {
 	}
 }
 
-// fill makes r the result of the rounds that count. samples are those of the whole run.
-func (k *roundKeeper) fill(r *Result, samples []load.Sample) error {
+// fill makes r the result of the rounds that count. l is that of the whole run.
+func (k *roundKeeper) fill(r *Result, l *load.Result) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	n := len(k.each)
@@ -257,12 +258,39 @@ func (k *roundKeeper) fill(r *Result, samples []load.Sample) error {
 			r.add(c)
 		}
 	}
+	if r.Drained = 0; r.InFlight() > 0 {
+		r.Drained = l.Drained // The last of them ended with the job.
+	}
+	for _, o := range k.kept[b:] {
+		r.cross(o.Crossings, last.To)
+	}
+	r.cross(l.Crossings, last.To)
 	r.Missed = last.Behind
 	if a > 0 {
 		r.Missed = max(last.Behind-k.kept[a-1].Behind, 0)
 	}
-	r.Samples = within(samples, window[0].From, last.To)
+	r.Samples = within(l.Samples, window[0].From, last.To)
 	return nil
+}
+
+// cross adds the operations to r that were in flight when its window ended, at end by the time of the run.
+func (r *Result) cross(all []load.Crossing, end time.Duration) {
+	for _, o := range all {
+		if o.Start > end {
+			continue
+		}
+		one := load.Class{Name: o.Class, InFlight: 1, Lat: new(hist.Histogram)}
+		one.Lat.Record(int64(o.Lat))
+		if o.Response > 0 {
+			one.Response = new(hist.Histogram)
+			one.Response.Record(int64(o.Response))
+		}
+		if o.AtLeast {
+			one.AtLeast = 1
+		}
+		r.add(one)
+		r.Drained = max(r.Drained, o.Start+o.Lat-end)
+	}
 }
 
 // within are the samples of the window from from to to, by its own time.

@@ -118,7 +118,7 @@ func TestOnlyTheChosenRoundsCount(t *testing.T) {
 	k.finish(0) // It is decided.
 	var r Result
 	samples := []load.Sample{{At: 500 * time.Millisecond, Ops: 450}, {At: 2 * time.Second, Ops: 1150}, {At: 3 * time.Second, Ops: 100}, {At: 7 * time.Second, Ops: 400}, {At: 8 * time.Second, Ops: 500}}
-	if err := k.fill(&r, samples); err != nil {
+	if err := k.fill(&r, &load.Result{Samples: samples}); err != nil {
 		t.Fatal(err)
 	}
 	c := r.Classes[0]
@@ -144,14 +144,14 @@ func TestOnlyTheChosenRoundsCount(t *testing.T) {
 
 func TestNeverSteadyLeavesTheLastRounds(t *testing.T) {
 	var r Result
-	if err := keeperOf(64, 32, 16, 8, 4, 2, 1).fill(&r, nil); err != nil || r.Ops() != 16+8+4+2+1 || r.Rounds.From != 2 || r.Rounds.To != 7 {
+	if err := keeperOf(64, 32, 16, 8, 4, 2, 1).fill(&r, new(load.Result)); err != nil || r.Ops() != 16+8+4+2+1 || r.Rounds.From != 2 || r.Rounds.To != 7 {
 		t.Errorf("%d I/Os of rounds %+v, %v", r.Ops(), r.Rounds, err)
 	}
 	// Fewer than a window has, as rounds of a stuck thread get longer.
-	if err := keeperOf(64, 32).fill(&r, nil); err != nil || r.Ops() != 96 || r.Rounds.To != 2 {
+	if err := keeperOf(64, 32).fill(&r, new(load.Result)); err != nil || r.Ops() != 96 || r.Rounds.To != 2 {
 		t.Errorf("%d I/Os of rounds %+v, %v", r.Ops(), r.Rounds, err)
 	}
-	if err := keeperOf().fill(&r, nil); err == nil {
+	if err := keeperOf().fill(&r, new(load.Result)); err == nil {
 		t.Error("a result of no round")
 	}
 }
@@ -168,7 +168,7 @@ func TestAChoiceThatCameTooLate(t *testing.T) {
 	}{{9, -1}, {10, 10 + 11 + 12 + 13 + 14}, {keptRounds + 5, 5*keptRounds + 35}, {keptRounds + 6, -1}, {-1, -1}} {
 		k, r := keeperOf(ops...), Result{}
 		k.finish(row.from)
-		err := k.fill(&r, nil)
+		err := k.fill(&r, new(load.Result))
 		if (err != nil) != (row.want < 0) || err == nil && r.Ops() != row.want || err != nil && !strings.Contains(err.Error(), "not kept") {
 			t.Errorf("from %d: %d I/Os, %v; want %d", row.from, r.Ops(), err, row.want)
 		}
@@ -225,7 +225,7 @@ func TestJobWithRounds(t *testing.T) {
 		}
 	}
 	c := r.Classes[0]
-	if ops != c.Ops || c.Lat.Count() != uint64(ops) || c.Response.Count() != uint64(ops) || ops == 0 {
+	if ops != c.Ops || c.Lat.Count() != uint64(ops+c.InFlight) || c.Response.Count() != uint64(ops+c.InFlight) || ops == 0 {
 		t.Errorf("%d I/Os in the rounds, %d in the class, with %d latencies and %d response times", ops, c.Ops, c.Lat.Count(), c.Response.Count())
 	}
 	ops = 0

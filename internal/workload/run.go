@@ -34,6 +34,13 @@ type Judged interface {
 	Finish(from int)
 }
 
+// A Hanger is the Runner of a job whose I/Os may be in flight when its window ends.
+type Hanger interface {
+	Runner
+	// OnHang, before Run, has tell called each second as long as they are, with the result as it would be if they never ended.
+	OnHang(tell func(*Result))
+}
+
 // Prepare lays out what spec needs in dir.
 func Prepare(ctx context.Context, spec Spec, dir string) (Runner, error) {
 	return PrepareIn(ctx, spec, Folders{Work: dir})
@@ -196,67 +203,3 @@ func (e *PartialError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the cause.
 func (e *PartialError) Unwrap() error { return e.Err }
-
-// A meter counts the operations of a named workload and takes its samples. It
-// belongs to one goroutine.
-type meter struct {
-	start    time.Time
-	onSample func(load.Sample)
-	every    time.Duration // between samples
-	next     time.Time
-	last     load.Sample
-	samples  []load.Sample
-	ops      int64
-	bytes    int64
-}
-
-// newMeter starts the measured window.
-func newMeter(runtime time.Duration, onSample func(load.Sample)) *meter {
-	now := time.Now()
-	every := load.SampleEvery(runtime)
-	return &meter{start: now, every: every, next: now.Add(every), onSample: onSample}
-}
-
-// done counts one operation that ended at now.
-func (m *meter) done(now time.Time, bytes int64) {
-	m.ops++
-	m.bytes += bytes
-	if now.Before(m.next) {
-		return
-	}
-	m.sample(now)
-	for !m.next.After(now) {
-		m.next = m.next.Add(m.every)
-	}
-}
-
-// sample closes an interval.
-func (m *meter) sample(now time.Time) {
-	s := load.Sample{At: now.Sub(m.start), Ops: m.ops - m.last.Ops, Bytes: m.bytes - m.last.Bytes}
-	m.last = load.Sample{Ops: m.ops, Bytes: m.bytes}
-	m.samples = append(m.samples, s)
-	if m.onSample != nil {
-		m.onSample(s)
-	}
-}
-
-// partial adds to an error how far the workload got.
-func (m *meter) partial(err error) error {
-	return &PartialError{load.Sample{At: time.Since(m.start), Ops: m.ops, Bytes: m.bytes}, err}
-}
-
-// finish closes the window and returns the result with the classes given.
-func (m *meter) finish(classes ...load.Class) *Result {
-	now := time.Now()
-	if m.ops > m.last.Ops {
-		m.sample(now)
-	}
-	return &Result{
-		IOEngine:    Syscalls,
-		Start:       m.start,
-		Elapsed:     now.Sub(m.start),
-		WallElapsed: now.Round(0).Sub(m.start.Round(0)),
-		Classes:     classes,
-		Samples:     m.samples,
-	}
-}

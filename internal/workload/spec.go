@@ -55,6 +55,8 @@ type Spec struct {
 	Unsettled bool `json:"unsettled,omitempty"`
 	// Jobs are the jobs of a stage.
 	Jobs []StageJob `json:"jobs,omitempty"`
+	// Marks are what earlier stages of the session know of files that their file system can't mark as Plimsoll's.
+	Marks Marks `json:"marks,omitempty"`
 	// HTTP is what http asks.
 	HTTP *httpload.Spec `json:"http,omitempty"`
 	// Count is the number of operations of append (default 10,000) and of source

@@ -20,14 +20,19 @@ type StageJob struct {
 	// trial's folder.
 	Job load.Job `json:"job"`
 	// Size is the length in bytes that each of its files gets if it doesn't exist, by
-	// writing data. 0: the files have to exist.
+	// writing data, or is Plimsoll's own and shorter: then it is made anew, as fio does. 0: the files have to exist.
 	Size int64 `json:"size,omitempty"`
 	// Truncate makes each of its files, or empties it, instead of laying it out: writes then
 	// extend it, as dd's do.
 	Truncate bool `json:"truncate,omitempty"`
+	// Keep is how many bytes at the beginning of a file Truncate leaves: a longer file is cut there, and a shorter one gets a hole up to
+	// there, as dd's seek= does.
+	Keep int64 `json:"keep,omitempty"`
 	// Extend makes each of its files that doesn't exist, empty, instead of laying it out, and keeps what is in one that does: writes
 	// beyond its end extend it, as dd's with conv=notrunc do.
 	Extend bool `json:"extend,omitempty"`
+	// Parents makes the folders of files that are laid out, as fio does; they stay. Else a folder that isn't there is an error.
+	Parents bool `json:"parents,omitempty"`
 	// Exist says whether its files have to be there already (Must), or must not be (MustNot). Empty: either.
 	Exist string `json:"exist,omitempty"`
 	// Destructive are the files that may be written over though they hold data Plimsoll did not write, and
@@ -35,15 +40,22 @@ type StageJob struct {
 	Destructive []string `json:"destructive_paths,omitempty"`
 	// Remove removes its files at the end.
 	Remove bool `json:"remove,omitempty"`
-	// OffsetPercent and SizePercent give the region in percent of its shortest file, instead of
-	// Job.Offset and Job.Size. IOPercent is Job.IOSize in percent of the region over all files. 0: none of it.
+	// OffsetPercent and SizePercent give the region in percent of its shortest file, behind
+	// Job.Offset and instead of Job.Size. IOPercent is Job.IOSize in percent of the region over all files. 0: none of it.
 	OffsetPercent int `json:"offset_percent,omitempty"`
-	SizePercent   int `json:"size_percent,omitempty"`
-	IOPercent     int `json:"io_percent,omitempty"`
+	// StepPercent moves the region on by that percentage of its shortest file, Steps times.
+	StepPercent int `json:"step_percent,omitempty"`
+	Steps       int `json:"steps,omitempty"`
+	// OffsetAlign is what an offset of OffsetPercent or StepPercent is the next multiple of, in bytes. 0: the block size.
+	OffsetAlign int64 `json:"offset_align,omitempty"`
+	SizePercent int   `json:"size_percent,omitempty"`
+	IOPercent   int   `json:"io_percent,omitempty"`
 	// Clip cuts Job.Size to the whole blocks that its shortest file has from Job.Offset on, with Job.Tail to all of it.
 	Clip bool `json:"clip,omitempty"`
 	// Invalidate drops its files from the page cache before the start, as far as the kernel does that.
 	Invalidate bool `json:"invalidate,omitempty"`
+	// PreRead reads its region into the page cache before the start, after Invalidate.
+	PreRead bool `json:"pre_read,omitempty"`
 	// EndAll ends the other jobs of the stage when this one ends.
 	EndAll bool `json:"end_all,omitempty"`
 	// Least, if not nil, ends the job with an error when it is slower.
@@ -72,26 +84,26 @@ type StageResult struct {
 
 // stageRun is several block jobs that start together.
 type stageRun struct {
-	jobs     []StageJob
-	runs     []*load.Run
-	remove   []string
-	own      []string // files that are ours and change, to be marked
+	jobs []StageJob
+	runs []*load.Run
+	// claims are the files by their absolute paths, and marks what the session knows of files that can't be marked.
+	claims   map[string]*claim
+	marks    Marks
 	prepared time.Duration
 }
 
 // prepareStage lays out the files of all jobs and opens them.
 func prepareStage(ctx context.Context, spec Spec, dir string) (_ *stageRun, err error) {
-	s := &stageRun{jobs: slices.Clone(spec.Jobs)}
+	s := &stageRun{jobs: slices.Clone(spec.Jobs), claims: map[string]*claim{}, marks: spec.Marks}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
 		}
 	}()
 	begin := time.Now()
-	made := map[string]bool{}
 	for i := range s.jobs {
 		j := &s.jobs[i]
-		if err := s.files(ctx, j, dir, made); err != nil {
+		if err := s.files(ctx, j, dir); err != nil {
 			return nil, err
 		}
 	}
@@ -104,7 +116,10 @@ func prepareStage(ctx context.Context, spec Spec, dir string) (_ *stageRun, err 
 		if err := j.invalidate(); err != nil {
 			return nil, err
 		}
-		r, err := load.Prepare(j.Job)
+		if err := j.preRead(ctx); err != nil {
+			return nil, err
+		}
+		r, err := load.PrepareFiles(j.Job, s.looked(j))
 		if err != nil {
 			return nil, fmt.Errorf("job %s: %w", j.Name, err)
 		}
@@ -168,6 +183,9 @@ func (s *stageRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result
 		return nil, err
 	}
 	r.gather(s.aligned())
+	if r.Marks = s.mark(); len(r.Marks) == 0 {
+		r.Marks = nil
+	}
 	return r, nil
 }
 
@@ -200,6 +218,7 @@ func (r *Result) gather(aligned bool) {
 			r.Buffers = s.Buffers
 		}
 		r.Late, r.Missed, r.MaxLate = r.Late+s.Late, r.Missed+s.Missed, max(r.MaxLate, s.MaxLate)
+		r.Drained = max(r.Drained, s.Drained)
 		for _, n := range s.Notes {
 			r.Notes = append(r.Notes, s.Name+": "+n)
 		}
@@ -234,13 +253,17 @@ func (s *stageRun) Close() error {
 	for _, r := range s.runs {
 		errs = append(errs, r.Close())
 	}
-	for _, p := range s.own {
-		mark(p)
-	}
-	for _, p := range s.remove {
-		if err := os.Remove(p); err != nil && !errors.Is(err, os.ErrNotExist) {
-			errs = append(errs, err)
+	s.mark()
+	return errors.Join(append(errs, s.release())...)
+}
+
+// looked are the job's files that were looked at, in its order.
+func (s *stageRun) looked(j *StageJob) []*os.File {
+	var files []*os.File
+	for _, p := range j.paths() {
+		if c := s.claims[p]; c != nil {
+			files = append(files, c.file)
 		}
 	}
-	return errors.Join(errs...)
+	return files
 }

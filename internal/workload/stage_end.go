@@ -80,7 +80,7 @@ func newEnds(ctx context.Context, jobs []StageJob) *ends {
 // watch is the onSample of job i: report's, and its own look at the samples.
 func (e *ends) watch(i int, report func(load.Sample)) func(load.Sample) {
 	if l := e.jobs[i].Least; l != nil {
-		e.least[i].least = *l
+		e.least[i] = newLeastWatch(*l, e.jobs[i].Job)
 		next := report
 		report = func(s load.Sample) {
 			if next != nil {

@@ -121,7 +121,7 @@ func TestStageRegionInPercent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if j := res.Stage[0].Job; j.Offset != 942080 || j.Size != 1<<20-942080 {
+	if j := res.Stage[0].Job; j.Offset != 946176 || j.Size != 1<<20-946176 {
 		t.Errorf("offset %d, size %d", j.Offset, j.Size)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "small"), make([]byte, 4096), 0o600); err != nil {

@@ -35,4 +35,14 @@ func TestStageInvalidatesItsFiles(t *testing.T) {
 	if n := read(true); n < 4<<20 {
 		t.Errorf("with: only %d bytes came from the disk", n)
 	}
+	job.PreRead = true
+	if n := read(true); n != 0 {
+		t.Errorf("read before the start: %d bytes came from the disk all the same", n)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if n := read(true); n != 0 {
+		t.Errorf("laid out and read before the start: %d bytes came from the disk all the same", n)
+	}
 }

@@ -13,7 +13,8 @@ type LeastRate struct {
 	Read  int64 `json:"read,omitempty"`
 	Write int64 `json:"write,omitempty"`
 	Bytes bool  `json:"bytes,omitempty"`
-	// Cycle is over which time they are judged. The samples of the job cut it: no less than load.Job.SampleEvery.
+	// Cycle is over which time they are judged. The samples of the job cut it: no less than load.Job.SampleEvery. What one I/O
+	// more would put right is judged with the next samples, so that a rate of less than an I/O a cycle can be kept.
 	Cycle time.Duration `json:"cycle"`
 }
 
@@ -41,31 +42,52 @@ func (e *RateError) Error() string {
 // leastWatch judges the samples of one job.
 type leastWatch struct {
 	least LeastRate
-	// since is when the cycle began, and read and write what was done in it.
-	since       time.Duration
-	read, write int64
+	// dirs are the reads and the writes.
+	dirs [2]leastDir
+}
+
+// leastDir is what was done since a cycle of reads or writes began, in I/Os or bytes.
+type leastDir struct {
+	since time.Duration
+	done  int64
+	// unit is what one I/O counts.
+	unit int64
+}
+
+func newLeastWatch(l LeastRate, job load.Job) leastWatch {
+	w := leastWatch{least: l}
+	for i := range w.dirs {
+		w.dirs[i].unit = 1
+		if l.Bytes {
+			_, _, w.dirs[i].unit = job.BlockSizes()
+		}
+	}
+	return w
 }
 
 // add takes a sample in, and returns the error of a cycle that it ended.
 func (w *leastWatch) add(s load.Sample) error {
-	if s.At <= settling {
-		w.since = s.At
-		return nil
-	}
-	r, wr := s.Ops-s.WriteOps, s.WriteOps
+	done, least := [2]int64{s.Ops - s.WriteOps, s.WriteOps}, [2]int64{w.least.Read, w.least.Write}
 	if w.least.Bytes {
-		r, wr = s.Bytes-s.WriteBytes, s.WriteBytes
+		done = [2]int64{s.Bytes - s.WriteBytes, s.WriteBytes}
 	}
-	w.read, w.write = w.read+r, w.write+wr
-	d := s.At - w.since
-	if d < w.least.Cycle {
-		return nil
-	}
-	got := [2]int64{int64(float64(w.read) / d.Seconds()), int64(float64(w.write) / d.Seconds())}
-	w.since, w.read, w.write = s.At, 0, 0
-	for i, least := range [2]int64{w.least.Read, w.least.Write} {
-		if got[i] < least {
-			return &RateError{What: [2]string{"reads", "writes"}[i], Got: got[i], Least: least, Bytes: w.least.Bytes, For: d}
+	for i := range w.dirs {
+		d := &w.dirs[i]
+		if s.At <= settling {
+			d.since = s.At
+			continue
+		}
+		d.done += done[i]
+		span := s.At - d.since
+		if span < w.least.Cycle {
+			continue
+		}
+		a := func(n int64) int64 { return int64(float64(n) / span.Seconds()) }
+		switch {
+		case a(d.done) >= least[i]:
+			d.since, d.done = s.At, 0
+		case a(d.done+d.unit) < least[i]:
+			return &RateError{What: [2]string{"reads", "writes"}[i], Got: a(d.done), Least: least[i], Bytes: w.least.Bytes, For: span}
 		}
 	}
 	return nil

@@ -22,10 +22,15 @@ func TestLeastRate(t *testing.T) {
 	}{
 		{LeastRate{Read: 200, Write: 100, Cycle: time.Second}, []int64{0, 0, 0, 0, 50, 50, 100, 0}, -1, ""},
 		{LeastRate{Write: 100, Cycle: time.Second}, []int64{0, 0, 0, 0, 50, 50, 98, 0}, 7, "writes of 98 a second in 1s are less than the least rate, 100"},
-		{LeastRate{Read: 201, Cycle: time.Second}, []int64{0, 0, 0, 0, 50, 50}, 5, "reads of 200 a second in 1s are less than the least rate, 201"},
-		{LeastRate{Write: 4096 * 100, Bytes: true, Cycle: 2 * time.Second}, []int64{0, 0, 0, 0, 200, 0, 0, 0, 0, 0, 0, 199}, 11, "writes of 407552 bytes a second in 2s are less than the least rate, 409600"},
+		{LeastRate{Read: 202, Cycle: time.Second}, []int64{0, 0, 0, 0, 50, 50}, 5, "reads of 200 a second in 1s are less than the least rate, 202"},
+		{LeastRate{Write: 4096 * 100, Bytes: true, Cycle: 2 * time.Second}, []int64{0, 0, 0, 0, 200, 0, 0, 0, 0, 0, 0, 198}, 11, "writes of 405504 bytes a second in 2s are less than the least rate, 409600"},
+		// An I/O every two seconds is half a one a second, whichever cycle sees it; one every three is not.
+		{LeastRate{Write: 2048, Bytes: true, Cycle: time.Second}, []int64{0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1}, -1, ""},
+		{LeastRate{Write: 2048, Bytes: true, Cycle: time.Second}, []int64{0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0}, 10, "writes of 0 bytes a second in 2.5s are less than the least rate, 2048"},
+		// A little too slow shows after some cycles: 28 in three seconds are 9.3.
+		{LeastRate{Write: 10, Cycle: time.Second}, []int64{0, 0, 0, 0, 5, 4, 5, 5, 5, 4, 5, 5, 5, 4, 5}, 9, "writes of 9 a second in 3s are less than the least rate, 10"},
 	} {
-		w := leastWatch{least: c.least}
+		w := newLeastWatch(c.least, load.Job{RW: load.RandRW, BS: 4096})
 		at, text := -1, ""
 		for i, n := range c.writes {
 			if err := w.add(sample(i+1, 100, n)); err != nil {

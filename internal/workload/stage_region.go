@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/bits"
@@ -10,7 +11,7 @@ import (
 
 // resolve turns the percentages of a job into bytes and clips its region, now that its files are there.
 func (j *StageJob) resolve() error {
-	if j.OffsetPercent == 0 && j.SizePercent == 0 && j.IOPercent == 0 && !j.Clip || j.Job.IOEngine == load.Null {
+	if j.OffsetPercent == 0 && j.StepPercent == 0 && j.SizePercent == 0 && j.IOPercent == 0 && !j.Clip && !j.Job.Append || j.Job.IOEngine == load.Null {
 		return nil
 	}
 	least, shortest := int64(math.MaxInt64), ""
@@ -23,12 +24,18 @@ func (j *StageJob) resolve() error {
 			least, shortest = n, p
 		}
 	}
+	if j.Job.Append {
+		j.Job.Offset = least // The kernel puts it there in any case.
+		return nil
+	}
 	unit := j.Job.BS
 	if unit < 1 {
 		unit = 4096 // load's default
 	}
-	if j.OffsetPercent > 0 {
-		j.Job.Offset = percent(least, j.OffsetPercent) / unit * unit
+	if j.OffsetPercent > 0 || j.StepPercent > 0 {
+		align := cmp.Or(max(j.OffsetAlign, 0), unit)
+		at := min(j.Job.Offset, least) + percent(least, j.OffsetPercent) + int64(j.Steps)*percent(least, j.StepPercent)
+		j.Job.Offset = (at + align - 1) / align * align
 	}
 	if j.SizePercent > 0 {
 		j.Job.Size = percent(least, j.SizePercent)

@@ -45,7 +45,7 @@ func TestStageRunsItsJobsTogether(t *testing.T) {
 	if d := large.Start.Sub(small.Start); d > 150*time.Millisecond || d < -150*time.Millisecond {
 		t.Errorf("the jobs started %v apart", d)
 	}
-	if len(res.Classes) != 2 || res.Classes[0].Ops != small.Ops() || res.Classes[1].Bytes != large.Classes[0].Bytes || res.Classes[1].Lat.Count() != uint64(large.Ops()) {
+	if len(res.Classes) != 2 || res.Classes[0].Ops != small.Ops() || res.Classes[1].Bytes != large.Classes[0].Bytes || res.Classes[1].Lat.Count() != uint64(large.Ops()+large.InFlight()) {
 		t.Errorf("sums %+v of %+v", res.Classes, res.Stage)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "a")); err != nil {
@@ -90,12 +90,48 @@ func TestStageSpareWhatIsNotOurs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	own.Size = 1 << 20
-	if _, err := stage(t, dir, own); err == nil || !strings.Contains(err.Error(), "has 65536 bytes, but the job needs 1048576") {
-		t.Errorf("a file that is too short: %v", err)
+	// It is made anew for a job that needs more of it, which somebody's isn't: nor when somebody wrote to it since.
+	for _, rw := range []string{load.RandWrite, load.Read} {
+		own.Size, own.Job.RW = own.Size*4, rw
+		r, err := stage(t, dir, own)
+		if err != nil {
+			t.Fatalf("%s of a file that is too short: %v", rw, err)
+		}
+		if got := r.Stage[0].FileSizes[0]; got != own.Size {
+			t.Errorf("%s: the file has %d bytes, want %d", rw, got, own.Size)
+		}
+	}
+	r.Size = 1 << 20
+	if _, err := stage(t, dir, r); err == nil || !strings.Contains(err.Error(), "bytes, but the job needs 1048576") {
+		t.Errorf("somebody's file that is too short: %v", err)
+	}
+	f, err := os.OpenFile(filepath.Join(dir, "own"), os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt([]byte("mine"), 4096); err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	own.Size *= 2
+	if _, err := stage(t, dir, own); err == nil || !strings.Contains(err.Error(), "but the job needs") {
+		t.Errorf("one that somebody wrote to: %v", err)
 	}
 	if _, err := stage(t, dir, StageJob{Name: "no", Job: load.Job{RW: load.Read, Filename: "missing"}}); !errors.Is(err, ErrMissing) || !strings.HasSuffix(err.Error(), "missing does not exist; give a size, and it is made") {
 		t.Errorf("a missing file: %v", err)
+	}
+}
+
+// TestStageMakesParents: the folders of a file are made where the job asks for it, and nowhere else.
+func TestStageMakesParents(t *testing.T) {
+	dir := t.TempDir()
+	j := StageJob{Name: "a", Size: 64 << 10, Job: load.Job{RW: load.Read, Filename: "one/two/file"}}
+	if _, err := stage(t, dir, j); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("without leave for it: %v", err)
+	}
+	j.Parents = true
+	if _, err := stage(t, dir, j); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -3,13 +3,11 @@ package workload
 import (
 	"context"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"time"
 
-	"plimsoll/hist"
 	"plimsoll/load"
 )
 
@@ -26,6 +24,7 @@ type treeRun struct {
 	buf    []byte
 	// prepared is how long the sources took to write, 0 when they were there.
 	prepared time.Duration
+	hang     func(*Result)
 }
 
 func prepareTree(ctx context.Context, spec Spec, f Folders) (_ *treeRun, err error) {
@@ -60,40 +59,42 @@ func (t *treeRun) layout(ctx context.Context, src string) error {
 	return nil
 }
 
-// A treeMeter holds the classes of a build.
-type treeMeter struct {
-	*meter
-	file, stat, read, write load.Class
-}
+// The classes of a build.
+const (
+	treeFile = iota
+	treeStat
+	treeRead
+	treeWrite
+)
 
 // Run implements Runner.
 func (t *treeRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result, error) {
 	if err := os.RemoveAll(t.out); err != nil {
 		return nil, err
 	}
-	c := func(name string) load.Class { return load.Class{Name: name, Lat: &hist.Histogram{}} }
-	win := openWindow()
-	m := &treeMeter{newMeter(t.spec.Runtime, onSample), c("file"), c("stat"), c("read"), c("write")}
+	m := newMeter(t.spec.Runtime, onSample, t.hang, "file", "stat", "read", "write")
 	// The builds before the last two are removed, so that a long run doesn't fill the
 	// place; a site's generator replaces its output too.
-	for build := 0; build == 0 || time.Since(m.start) < t.spec.Runtime; build++ {
+	for build := 0; build == 0 || t.spec.Runtime > 0 && !m.done(time.Now()); build++ {
 		if build >= 2 {
 			if err := os.RemoveAll(filepath.Join(t.out, fmt.Sprint(build-2))); err != nil {
 				return nil, m.partial(err)
 			}
 		}
 		if err := t.build(ctx, m, filepath.Join(t.out, fmt.Sprint(build))); err != nil {
-			return nil, m.partial(fmt.Errorf("build %d, after %d files in all: %w", build+1, m.file.Ops, err))
+			return nil, m.partial(fmt.Errorf("build %d, after %d files in all: %w", build+1, m.ops, err))
 		}
 	}
-	r := m.finish(m.file, m.stat, m.read, m.write)
-	win.close(r)
+	r := m.finish()
 	r.Prepared, r.Source = t.prepared, t.source.State
 	return r, nil
 }
 
-// build does one pass over the sources.
-func (t *treeRun) build(ctx context.Context, m *treeMeter, out string) error {
+// OnHang implements Hanger.
+func (t *treeRun) OnHang(tell func(*Result)) { t.hang = tell }
+
+// build does one pass over the sources, or what the window has room for.
+func (t *treeRun) build(ctx context.Context, m *meter, out string) error {
 	dirs, err := os.ReadDir(t.src)
 	if err != nil {
 		return err
@@ -111,6 +112,9 @@ func (t *treeRun) build(ctx context.Context, m *treeMeter, out string) error {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
+			if m.done(time.Now()) {
+				return nil
+			}
 			if err := t.page(m, filepath.Join(from, f.Name()), filepath.Join(to, f.Name())); err != nil {
 				return err
 			}
@@ -120,58 +124,46 @@ func (t *treeRun) build(ctx context.Context, m *treeMeter, out string) error {
 }
 
 // page turns one source file into one output file.
-func (t *treeRun) page(m *treeMeter, from, to string) error {
-	t0 := time.Now()
+func (t *treeRun) page(m *meter, from, to string) error {
+	m.step(time.Now(), 1<<treeFile|1<<treeStat)
 	if _, err := os.Stat(from); err != nil {
 		return err
 	}
-	t1 := time.Now()
+	m.step(time.Now(), 1<<treeRead, ended{treeStat, 0})
 	data, err := t.readAll(from)
 	if err != nil {
 		return err
 	}
-	t2 := time.Now()
-	if err := os.WriteFile(to, data, 0o644); err != nil {
+	n := int64(len(data))
+	m.step(time.Now(), 1<<treeWrite, ended{treeRead, n})
+	if err := writeFile(to, os.O_TRUNC, data); err != nil {
 		return err
 	}
-	t3 := time.Now()
-	n := int64(len(data))
-	count(&m.stat, t1.Sub(t0), 0)
-	count(&m.read, t2.Sub(t1), n)
-	count(&m.write, t3.Sub(t2), n)
-	count(&m.file, t3.Sub(t0), 0)
-	m.done(t3, 2*n)
+	m.step(time.Now(), 0, ended{treeWrite, n}, ended{treeFile, 0})
 	return nil
 }
 
 // readAll reads a file into the run's own buffer, which grows as needed.
 func (t *treeRun) readAll(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := openFile(path, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer f.close()
 	n := 0
 	for {
 		if n == len(t.buf) {
 			t.buf = append(t.buf, make([]byte, len(t.buf))...)
 		}
-		k, err := f.Read(t.buf[n:])
-		n += k
-		if err == io.EOF {
-			return t.buf[:n], nil
-		}
+		k, err := f.read(t.buf[n:])
 		if err != nil {
 			return nil, err
 		}
+		if k == 0 {
+			return t.buf[:n], nil
+		}
+		n += k
 	}
-}
-
-// count adds one operation to a class.
-func count(c *load.Class, d time.Duration, bytes int64) {
-	c.Lat.Record(int64(d))
-	c.Ops++
-	c.Bytes += bytes
 }
 
 // Close implements Runner. The sources stay for the next trial in this place;

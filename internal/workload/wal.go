@@ -7,7 +7,6 @@ import (
 	"os"
 	"time"
 
-	"plimsoll/hist"
 	"plimsoll/load"
 )
 
@@ -15,10 +14,11 @@ import (
 type walRun struct {
 	spec   Spec
 	path   string
-	f      *os.File
+	f      file
 	record []byte
 	// at is the offset of the next record.
-	at int64
+	at   int64
+	hang func(*Result)
 }
 
 // segment is where the log begins anew, over its own old records, as databases
@@ -27,7 +27,7 @@ type walRun struct {
 const segment = 64 << 20
 
 func prepareWAL(spec Spec, path string) (*walRun, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
+	f, err := openFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC)
 	if err != nil {
 		return nil, err
 	}
@@ -40,54 +40,40 @@ func prepareWAL(spec Spec, path string) (*walRun, error) {
 
 // Run implements Runner.
 func (w *walRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result, error) {
-	commit := load.Class{Name: "commit", Lat: &hist.Histogram{}}
-	write := load.Class{Name: "write", Lat: &hist.Histogram{}}
-	sync := load.Class{Name: "sync", Lat: &hist.Histogram{}}
-	win := openWindow()
-	m := newMeter(w.spec.Runtime, onSample)
-	begin := m.start
-	for w.more(commit.Ops, begin.Sub(m.start)) {
+	const commit, write, sync = 0, 1, 2
+	m := newMeter(w.spec.Runtime, onSample, w.hang, "commit", "write", "sync")
+	m.step(m.start, 1<<commit|1<<write)
+	for i, now := 0, m.start; w.more(i, m.done(now)); i++ {
 		if w.at+w.spec.BS > segment {
 			w.at = 0
 		}
-		if _, err := w.f.WriteAt(w.record, w.at); err != nil {
-			return nil, m.partial(fmt.Errorf("commit %d: %w", commit.Ops+1, err))
+		if err := w.f.writeAt(w.record, w.at); err != nil {
+			return nil, m.partial(fmt.Errorf("commit %d: %w", i+1, err))
 		}
 		w.at += w.spec.BS
-		written := time.Now()
-		if err := datasync(w.f); err != nil {
-			return nil, m.partial(fmt.Errorf("commit %d: fdatasync: %w", commit.Ops+1, err))
+		m.step(time.Now(), 1<<sync, ended{write, w.spec.BS})
+		if err := w.f.datasync(); err != nil {
+			return nil, m.partial(fmt.Errorf("commit %d: %w", i+1, err))
 		}
-		end := time.Now()
-		write.Lat.Record(int64(written.Sub(begin)))
-		sync.Lat.Record(int64(end.Sub(written)))
-		commit.Lat.Record(int64(end.Sub(begin)))
-		commit.Ops++
-		write.Ops++
-		sync.Ops++
-		commit.Bytes += w.spec.BS
-		write.Bytes += w.spec.BS
-		m.done(end, w.spec.BS)
-		begin = end
+		now = time.Now()
+		m.step(now, 1<<commit|1<<write, ended{sync, 0}, ended{commit, w.spec.BS})
 		if ctx.Err() != nil {
-			return nil, m.partial(context.Cause(ctx))
+			return nil, m.cancelled(ctx)
 		}
 	}
-	r := m.finish(commit, write, sync)
-	win.close(r)
-	return r, nil
+	return m.finish(), nil
 }
 
+// OnHang implements Hanger.
+func (w *walRun) OnHang(tell func(*Result)) { w.hang = tell }
+
 // more reports whether another commit is due.
-func (w *walRun) more(done int64, elapsed time.Duration) bool {
-	if w.spec.Count > 0 && done >= int64(w.spec.Count) {
-		return false
-	}
-	return elapsed < w.spec.Runtime
+func (w *walRun) more(done int, over bool) bool {
+	return !over && (w.spec.Count == 0 || done < w.spec.Count)
 }
 
 // Close implements Runner.
 func (w *walRun) Close() error {
-	w.f.Close()
+	w.f.close()
 	return removeIfThere(w.path)
 }

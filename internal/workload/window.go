@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"cmp"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,14 +27,54 @@ type window struct {
 type snapshot struct {
 	at       time.Time
 	proc     map[string]int64 // /proc/self/io
-	disks    map[string]DiskDelta
+	disks    DiskCounts
 	cgroup   map[[2]uint32]CgroupDelta
 	cpu      cpuTimes
-	cpus     []CPUDelta    // times since the start of the machine
-	pressure time.Duration // PSI io some, total
-	havePSI  bool
+	cpus     []CPUDelta // times since the start of the machine
+	io       pressure   // /proc/pressure/io
+	memory   pressure   // /proc/pressure/memory
+	threads  map[int]scheduled
+	faults   int64 // major, of this process
+	allowed  int   // CPUs that this process may use, 0: not known
 	usage    load.Usage
 	throttle Throttled
+}
+
+// A scheduled is for how long a thread ran so far, and for how long it was ready to and had no CPU (/proc/<pid>/schedstat, Documentation/scheduler/sched-stats.rst).
+type scheduled struct{ ran, waited time.Duration }
+
+// starved is Result.Starved of the threads of two moments that are d apart. A thread that ended in between takes its own along.
+func starved(a, b map[int]scheduled, d time.Duration) float64 {
+	if a == nil || b == nil || d <= 0 {
+		return -1
+	}
+	var sum, weights float64
+	for id, now := range b {
+		ran, waited := float64(now.ran-a[id].ran), float64(now.waited-a[id].waited)
+		if waited < 0 || ran < 0 {
+			continue // Another thread of the same number.
+		}
+		sum += waited * (ran + waited)
+		weights += ran + waited
+	}
+	if weights == 0 {
+		return 0
+	}
+	return share(sum / weights / float64(d))
+}
+
+// A pressure is for how long some task waited for a resource so far (PSI some, total).
+type pressure struct {
+	total time.Duration
+	known bool
+}
+
+// share is the share of d in which a task waited since p, -1 if that isn't known.
+func (p pressure) share(now pressure, d time.Duration) float64 {
+	if !p.known || !now.known || d <= 0 {
+		return -1
+	}
+	return share(float64(now.total-p.total) / float64(d))
 }
 
 // cpuTimes are the first line of /proc/stat, in ticks.
@@ -70,22 +112,21 @@ func (r *Result) between(a, b snapshot) {
 		r.ProcRead = b.proc["read_bytes"] - a.proc["read_bytes"]
 		r.ProcWritten = b.proc["write_bytes"] - a.proc["write_bytes"]
 	}
-	r.Disks = diskDeltas(a.disks, b.disks)
+	r.Disks, r.CountsFlushes = a.disks.Until(b.disks)
 	r.Cgroup = cgroupDeltas(a.cgroup, b.cgroup)
 	r.Host = hostDelta(a, b)
+	r.Starved, r.Fetched = starved(a.threads, b.threads, b.at.Sub(a.at)), b.faults-a.faults
 	r.Usage = load.Usage{User: b.usage.User - a.usage.User, System: b.usage.System - a.usage.System, MaxRSS: b.usage.MaxRSS}
-	r.Throttled = Throttled{b.throttle.Periods - a.throttle.Periods, b.throttle.Time - a.throttle.Time}
+	r.Throttled = Throttled{Periods: b.throttle.Periods - a.throttle.Periods, Time: b.throttle.Time - a.throttle.Time}
 }
 
 // hostDelta is the machine's load between two snapshots.
 func hostDelta(a, b snapshot) HostDelta {
-	h := HostDelta{IOSome: -1, CPUs: len(b.cpus)}
+	d := b.at.Sub(a.at)
+	h := HostDelta{IOSome: a.io.share(b.io, d), MemorySome: a.memory.share(b.memory, d), CPUs: len(b.cpus), Allowed: b.allowed}
 	if total := b.cpu.total - a.cpu.total; total > 0 {
 		h.CPUBusy = share(1 - float64(b.cpu.idle-a.cpu.idle)/float64(total))
 		h.Steal = share(float64(b.cpu.steal-a.cpu.steal) / float64(total))
-	}
-	if d := b.at.Sub(a.at); a.havePSI && b.havePSI && d > 0 {
-		h.IOSome = share(float64(b.pressure-a.pressure) / float64(d))
 	}
 	return h
 }
@@ -94,11 +135,29 @@ func hostDelta(a, b snapshot) HostDelta {
 // and the kernel lets iowait go back (proc(5)).
 func share(f float64) float64 { return min(max(f, 0), 1) }
 
-// diskDeltas subtracts, keeping the disks that did anything.
-func diskDeltas(a, b map[string]DiskDelta) []DiskDelta {
-	var ds []DiskDelta
-	for name, d := range b {
-		p := a[name]
+// DiskCounts are what the machine's disks have done so far. The zero value is that of a machine that doesn't say.
+type DiskCounts struct {
+	disks   map[string]DiskDelta
+	flushes bool // the kernel counts them
+}
+
+// ReadDisks reads the counts of the machine whose procfs has the root proc.
+func ReadDisks(proc string) DiskCounts {
+	f, err := os.Open(filepath.Join(proc, "diskstats"))
+	if err != nil {
+		return DiskCounts{}
+	}
+	defer f.Close()
+	return parseDiskstats(f)
+}
+
+// Known reports whether the machine says what its disks do.
+func (a DiskCounts) Known() bool { return a.disks != nil }
+
+// Until subtracts a from the later counts b, keeping the disks that did anything. flushes says whether both count flushes.
+func (a DiskCounts) Until(b DiskCounts) (ds []DiskDelta, flushes bool) {
+	for name, d := range b.disks {
+		p := a.disks[name]
 		d.Reads = grown(p.Reads, d.Reads)
 		d.Writes = grown(p.Writes, d.Writes)
 		d.ReadBytes = grown(p.ReadBytes, d.ReadBytes)
@@ -108,12 +167,13 @@ func diskDeltas(a, b map[string]DiskDelta) []DiskDelta {
 		d.ReadTime = grown(p.ReadTime, d.ReadTime)
 		d.WriteTime = grown(p.WriteTime, d.WriteTime)
 		d.Busy = grown(p.Busy, d.Busy)
-		if d.Reads > 0 || d.Writes > 0 || d.Busy > 0 {
+		d.Flushes = grown(p.Flushes, d.Flushes)
+		if d.Reads > 0 || d.Writes > 0 || d.Flushes > 0 || d.Busy > 0 {
 			ds = append(ds, d)
 		}
 	}
 	slices.SortFunc(ds, func(a, b DiskDelta) int { return cmp.Compare(a.Name, b.Name) })
-	return ds
+	return ds, a.flushes && b.flushes
 }
 
 // grown is how much a counter grew. One that went back began anew: its device
@@ -206,21 +266,26 @@ const (
 	busyBits    = 42
 )
 
+// flushFields is how many fields a line has up to the flushes, which Linux counts since 5.5.
+const flushFields = 19
+
 // parseDiskstats reads /proc/diskstats: major, minor, name, then reads
-// completed, merged, sectors, ms; writes the same; in flight, ms busy, ...
+// completed, merged, sectors, ms; writes the same; in flight, ms busy, weighted ms; discards like reads; flushes, ...
 // (Documentation/admin-guide/iostats.rst). Lines that are short or hold anything
 // but numbers are passed over.
-func parseDiskstats(r io.Reader) map[string]DiskDelta {
+func parseDiskstats(r io.Reader) DiskCounts {
 	disks := map[string]DiskDelta{}
+	counts := DiskCounts{disks: disks}
 	for s := bufio.NewScanner(r); s.Scan(); {
 		f := strings.Fields(s.Text())
 		if len(f) < 14 {
 			continue
 		}
-		n := make([]int64, 14)
+		n := make([]int64, flushFields)
 		var err error
-		for i := range n {
-			if i == 2 || i == 11 { // In flight is negative on some kernels, and not used.
+		for i := range min(len(f), len(n)) {
+			// In flight is negative on some kernels, and not used. Nor is the weighted time, and what discards did.
+			if i == 2 || i == 11 || i > 12 && i < flushFields-1 {
 				continue
 			}
 			bits := counterBits
@@ -242,10 +307,12 @@ func parseDiskstats(r io.Reader) map[string]DiskDelta {
 			Writes: n[7], WrittenBytes: n[9] * sectorSize,
 			ReadMerges: n[4], ReadTime: time.Duration(n[6]) * time.Millisecond,
 			WriteMerges: n[8], WriteTime: time.Duration(n[10]) * time.Millisecond,
-			Busy: time.Duration(n[12]) * time.Millisecond,
+			Busy:    time.Duration(n[12]) * time.Millisecond,
+			Flushes: n[flushFields-1],
 		}
+		counts.flushes = counts.flushes || len(f) >= flushFields
 	}
-	return disks
+	return counts
 }
 
 // parseKeys reads lines of "key: number" or "key number".
@@ -287,14 +354,14 @@ func parseCPU(b []byte) cpuTimes {
 
 // parsePressure reads the total of the some line of a pressure file, in
 // microseconds (Documentation/accounting/psi.rst).
-func parsePressure(b []byte) (time.Duration, bool) {
+func parsePressure(b []byte) pressure {
 	for line := range strings.Lines(string(b)) {
 		if !strings.HasPrefix(line, "some ") {
 			continue
 		}
 		_, v, ok := strings.Cut(strings.TrimSpace(line), "total=")
 		n, err := strconv.ParseInt(v, 10, 64)
-		return time.Duration(n) * time.Microsecond, ok && err == nil
+		return pressure{time.Duration(n) * time.Microsecond, ok && err == nil}
 	}
-	return 0, false
+	return pressure{}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -32,10 +33,7 @@ func (s *snapshot) readMoved() {
 	if b, err := os.ReadFile("/proc/self/io"); err == nil {
 		s.proc = parseKeys(b)
 	}
-	if f, err := os.Open("/proc/diskstats"); err == nil {
-		s.disks = parseDiskstats(f)
-		f.Close()
-	}
+	s.disks = ReadDisks("/proc")
 	for _, path := range []string{"/sys/fs/cgroup/blkio/blkio.throttle.io_service_bytes", "/sys/fs/cgroup/io.stat"} {
 		if f, err := os.Open(path); err == nil {
 			s.cgroup = parseCgroupIO(f)
@@ -58,10 +56,58 @@ func (s *snapshot) readMachine() {
 		s.cpus = parseCPUs(bytes.NewReader(b))
 	}
 	if b, err := os.ReadFile("/proc/pressure/io"); err == nil {
-		s.pressure, s.havePSI = parsePressure(b)
+		s.io = parsePressure(b)
+	}
+	if b, err := os.ReadFile("/proc/pressure/memory"); err == nil {
+		s.memory = parsePressure(b)
+	}
+	var cpus unix.CPUSet
+	if unix.SchedGetaffinity(os.Getpid(), &cpus) == nil {
+		s.allowed = cpus.Count()
 	}
 	s.usage = load.ProcessUsage()
 	s.throttle = throttled()
+	var ru unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &ru) == nil {
+		s.faults = ru.Majflt
+	}
+	s.threads = threadTimes()
+}
+
+// threadTimes reads what the scheduler says of each thread of this process; nil where it says nothing (no CONFIG_SCHED_INFO).
+func threadTimes() map[int]scheduled {
+	tasks, _ := os.ReadDir("/proc/self/task")
+	var all map[int]scheduled
+	for _, t := range tasks {
+		id, err := strconv.Atoi(t.Name())
+		if err != nil {
+			continue
+		}
+		b, err := os.ReadFile("/proc/self/task/" + t.Name() + "/schedstat")
+		f := strings.Fields(string(b))
+		if err != nil || len(f) < 2 {
+			continue
+		}
+		ran, err1 := strconv.ParseInt(f[0], 10, 64)
+		waited, err2 := strconv.ParseInt(f[1], 10, 64)
+		if err1 != nil || err2 != nil {
+			continue
+		}
+		if all == nil {
+			all = make(map[int]scheduled, len(tasks))
+		}
+		all[id] = scheduled{time.Duration(ran), time.Duration(waited)}
+	}
+	return all
+}
+
+// Monotonic is the machine's monotonic clock; 0 where all processes don't share one.
+func Monotonic() time.Duration {
+	var ts unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts) != nil {
+		return 0
+	}
+	return time.Duration(ts.Nano())
 }
 
 // throttled reads cpu.stat of the worker's own group, where the container shows
@@ -71,12 +117,12 @@ func throttled() Throttled {
 	for _, dir := range []string{filepath.Join("/sys/fs/cgroup", unifiedGroup(string(own))), "/sys/fs/cgroup"} {
 		if b, err := os.ReadFile(filepath.Join(dir, "cpu.stat")); err == nil {
 			k := parseKeys(b)
-			return Throttled{k["nr_throttled"], time.Duration(k["throttled_usec"]) * time.Microsecond}
+			return Throttled{Periods: k["nr_throttled"], Time: time.Duration(k["throttled_usec"]) * time.Microsecond}
 		}
 	}
 	if b, err := os.ReadFile("/sys/fs/cgroup/cpu/cpu.stat"); err == nil {
 		k := parseKeys(b)
-		return Throttled{k["nr_throttled"], time.Duration(k["throttled_time"])}
+		return Throttled{Periods: k["nr_throttled"], Time: time.Duration(k["throttled_time"])}
 	}
 	return Throttled{}
 }
@@ -91,12 +137,8 @@ func unifiedGroup(text string) string {
 	return "/"
 }
 
-// datasync is fdatasync(2), again after a signal.
-func datasync(f *os.File) error {
-	for {
-		err := unix.Fdatasync(int(f.Fd()))
-		if err != unix.EINTR {
-			return err
-		}
-	}
+// fdatasync is fdatasync(2), again after a signal.
+func fdatasync(fd int) error {
+	_, err := again(func() (int, error) { return 0, unix.Fdatasync(fd) })
+	return err
 }

@@ -3,12 +3,19 @@
 package workload
 
 import (
-	"os"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // takeSnapshot knows no counters on this system.
 func takeSnapshot(bool) snapshot { return snapshot{at: time.Now()} }
 
-// datasync syncs data and metadata; this system has no call for the data alone.
-func datasync(f *os.File) error { return f.Sync() }
+// Monotonic is not known on this system.
+func Monotonic() time.Duration { return 0 }
+
+// fdatasync syncs data and metadata; this system has no call for the data alone.
+func fdatasync(fd int) error {
+	_, err := again(func() (int, error) { return 0, unix.Fsync(fd) })
+	return err
+}

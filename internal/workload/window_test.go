@@ -23,11 +23,15 @@ func TestParseDiskstats(t *testing.T) {
 	want := map[string]DiskDelta{
 		"loop0": {Major: 7, Name: "loop0"},
 		"vda": {Major: 254, Name: "vda", Reads: 15230, ReadBytes: 512<<20 + 1024, Writes: 20511, WrittenBytes: 1536 << 20, Busy: 21044 * time.Millisecond,
-			ReadMerges: 4221, ReadTime: 8123 * time.Millisecond, WriteMerges: 11876, WriteTime: 40961 * time.Millisecond},
+			ReadMerges: 4221, ReadTime: 8123 * time.Millisecond, WriteMerges: 11876, WriteTime: 40961 * time.Millisecond, Flushes: 812},
 		"vda1": {Major: 254, Minor: 1, Name: "vda1", Reads: 1, ReadBytes: 4096, Writes: 2, WrittenBytes: 8192, Busy: 4 * time.Millisecond},
 	}
-	if diff := cmp.Diff(want, parseDiskstats(strings.NewReader(diskstats))); diff != "" {
-		t.Error(diff)
+	got := parseDiskstats(strings.NewReader(diskstats))
+	if diff := cmp.Diff(want, got.disks); diff != "" || !got.flushes {
+		t.Errorf("flushes counted: %v; %s", got.flushes, diff)
+	}
+	if old := parseDiskstats(strings.NewReader("254 1 vda1 1 0 8 0 2 0 16 0 -1 4 0 0 0 0 0\n")); old.flushes || len(old.disks) != 1 {
+		t.Errorf("before Linux 5.5: %+v, want no flushes", old)
 	}
 }
 
@@ -69,8 +73,8 @@ func TestParsePressure(t *testing.T) {
 		{"some total=x\n", 0, false},
 		{"some avg10=1.53 avg60=0.87 avg300=0.24 total=81234567\nfull avg10=1.20 avg60=0.70 avg300=0.20 total=71234567\n", 81234567 * time.Microsecond, true},
 	} {
-		if got, ok := parsePressure([]byte(row.in)); ok != row.ok || ok && got != row.want {
-			t.Errorf("parsePressure(%q) = %v, %v, want %v, %v", row.in, got, ok, row.want, row.ok)
+		if got := parsePressure([]byte(row.in)); got.known != row.ok || row.ok && got.total != row.want {
+			t.Errorf("parsePressure(%q) = %v, want %v, %v", row.in, got, row.want, row.ok)
 		}
 	}
 }
@@ -101,10 +105,14 @@ func TestParseKeys(t *testing.T) {
 
 func TestDeltas(t *testing.T) {
 	a := map[string]DiskDelta{"same": {Name: "same", Reads: 5}, "back": {Name: "back", Reads: 9, ReadBytes: 900, Busy: 9}, "gone": {Name: "gone", Reads: 1}}
-	b := map[string]DiskDelta{"same": {Name: "same", Reads: 5}, "back": {Name: "back", Reads: 2, ReadBytes: 200, Busy: 3}, "new": {Name: "new", Writes: 1, WrittenBytes: 512}}
-	want := []DiskDelta{{Name: "back", Reads: 2, ReadBytes: 200, Busy: 3}, {Name: "new", Writes: 1, WrittenBytes: 512}}
-	if diff := cmp.Diff(want, diskDeltas(a, b)); diff != "" {
-		t.Error(diff)
+	b := map[string]DiskDelta{"same": {Name: "same", Reads: 5}, "flushed": {Name: "flushed", Flushes: 2}, "back": {Name: "back", Reads: 2, ReadBytes: 200, Busy: 3}, "new": {Name: "new", Writes: 1, WrittenBytes: 512}}
+	want := []DiskDelta{{Name: "back", Reads: 2, ReadBytes: 200, Busy: 3}, {Name: "flushed", Flushes: 2}, {Name: "new", Writes: 1, WrittenBytes: 512}}
+	got, flushes := DiskCounts{a, true}.Until(DiskCounts{b, true})
+	if diff := cmp.Diff(want, got); diff != "" || !flushes {
+		t.Errorf("flushes counted: %v; %s", flushes, diff)
+	}
+	if _, flushes := (DiskCounts{a, false}).Until(DiskCounts{b, true}); flushes {
+		t.Error("flushes are counted that were not at the beginning")
 	}
 	if got := cgroupDeltas(nil, nil); got != nil {
 		t.Errorf("cgroupDeltas of what can't be read = %v, want nil", got)
@@ -116,16 +124,16 @@ func TestDeltas(t *testing.T) {
 
 func TestHostDelta(t *testing.T) {
 	now := time.Now()
-	a := snapshot{at: now, cpu: cpuTimes{total: 100, idle: 50, steal: 1}, pressure: time.Second, havePSI: true}
+	a := snapshot{at: now, cpu: cpuTimes{total: 100, idle: 50, steal: 1}, io: pressure{time.Second, true}, memory: pressure{time.Second, true}}
 	for name, row := range map[string]struct {
 		b    snapshot
 		want HostDelta
 	}{
-		"no time":        {snapshot{at: now, cpu: a.cpu, pressure: time.Second, havePSI: true}, HostDelta{IOSome: -1}},
-		"no PSI":         {snapshot{at: now.Add(time.Second), cpu: a.cpu}, HostDelta{IOSome: -1}},
-		"iowait back":    {snapshot{at: now, cpu: cpuTimes{total: 110, idle: 49, steal: 1}}, HostDelta{CPUBusy: 1, IOSome: -1}},
-		"more than time": {snapshot{at: now.Add(time.Second), cpu: a.cpu, pressure: 3 * time.Second, havePSI: true}, HostDelta{IOSome: 1}},
-		"usual":          {snapshot{at: now.Add(time.Second), cpu: cpuTimes{total: 200, idle: 125, steal: 11}, pressure: 1500 * time.Millisecond, havePSI: true}, HostDelta{CPUBusy: 0.25, Steal: 0.1, IOSome: 0.5}},
+		"no time":        {snapshot{at: now, cpu: a.cpu, io: pressure{time.Second, true}}, HostDelta{IOSome: -1, MemorySome: -1}},
+		"no PSI":         {snapshot{at: now.Add(time.Second), cpu: a.cpu}, HostDelta{IOSome: -1, MemorySome: -1}},
+		"iowait back":    {snapshot{at: now, cpu: cpuTimes{total: 110, idle: 49, steal: 1}}, HostDelta{CPUBusy: 1, IOSome: -1, MemorySome: -1}},
+		"more than time": {snapshot{at: now.Add(time.Second), cpu: a.cpu, io: pressure{3 * time.Second, true}}, HostDelta{IOSome: 1, MemorySome: -1}},
+		"usual":          {snapshot{at: now.Add(time.Second), cpu: cpuTimes{total: 200, idle: 125, steal: 11}, io: pressure{1500 * time.Millisecond, true}, memory: pressure{1250 * time.Millisecond, true}, allowed: 3}, HostDelta{CPUBusy: 0.25, Steal: 0.1, IOSome: 0.5, MemorySome: 0.25, Allowed: 3}},
 	} {
 		if got := hostDelta(a, row.b); got != row.want {
 			t.Errorf("%s: %+v, want %+v", name, got, row.want)
@@ -139,7 +147,7 @@ func FuzzWindow(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		for name, d := range parseDiskstats(bytes.NewReader(b)) {
+		for name, d := range parseDiskstats(bytes.NewReader(b)).disks {
 			if name != d.Name || d.Reads < 0 || d.Writes < 0 || d.ReadBytes < 0 || d.WrittenBytes < 0 || d.Busy < 0 {
 				t.Errorf("parseDiskstats(%q)[%q] = %+v", b, name, d)
 			}

@@ -1,7 +1,6 @@
 package workload
 
 import (
-	"os"
 	"runtime"
 	"time"
 	"unsafe"
@@ -36,5 +35,5 @@ func takeSnapshot(bool) snapshot {
 	return s
 }
 
-// datasync syncs data and metadata; this system has no call for the data alone.
-func datasync(f *os.File) error { return f.Sync() }
+// Monotonic is not known on this system.
+func Monotonic() time.Duration { return 0 }

@@ -93,42 +93,95 @@ func TestReadCgroupIOUnified(t *testing.T) {
 		"cg/c1/cpu.stat":        "usage_usec 5\nnr_periods 3\nnr_throttled 2\nthrottled_usec 1500\n",
 		"cg/c2/cpu.stat":        "usage_usec 5\n",
 	})
+	c1 := []CPUGroup{{Path: "/box/c1", Throttled: Throttled{Periods: 2, Time: 1500 * time.Microsecond}}}
 	for _, tt := range []struct {
 		pid           int
 		major         uint32
 		read, written int64
 		version       int
 		err           error
-		throttled     Throttled
+		throttled     []CPUGroup
 		throttleErr   bool
 	}{
-		{pid: 10, major: 254, read: 100, written: 200, version: 2, throttled: Throttled{Periods: 2, Time: 1500 * time.Microsecond}},
-		{pid: 10, major: 8, read: 0, written: 0, version: 2, throttled: Throttled{Periods: 2, Time: 1500 * time.Microsecond}},
-		{pid: 11, major: 254, read: -1, written: -1, version: 2, err: ErrNotCounted, throttleErr: true},
+		{pid: 10, major: 254, read: 100, written: 200, version: 2, throttled: c1},
+		{pid: 10, major: 8, read: 0, written: 0, version: 2, throttled: c1},
+		{pid: 11, major: 254, read: -1, written: -1, version: 2, err: ErrNotCounted},
 		{pid: 12, major: 254, read: -1, written: -1, version: 0, err: ErrNotCounted, throttleErr: true},
 	} {
 		read, written, version, err := ReadCgroupIO(fs, tt.pid, &device.Device{Major: tt.major})
 		if read != tt.read || written != tt.written || version != tt.version || !errors.Is(err, tt.err) {
 			t.Errorf("process %d: %d, %d, v%d, %v, want %d, %d, v%d, %v", tt.pid, read, written, version, err, tt.read, tt.written, tt.version, tt.err)
 		}
-		throttled, err := ReadThrottle(fs, tt.pid)
+		throttled, err := ReadThrottles(fs, tt.pid)
 		if diff := cmp.Diff(tt.throttled, throttled); diff != "" || (err != nil) != tt.throttleErr {
-			t.Errorf("ReadThrottle(%d) = %v, %v", tt.pid, throttled, err)
+			t.Errorf("ReadThrottles(%d) = %v, %v", tt.pid, throttled, err)
 		}
 	}
 }
 
-func TestReadThrottleHybrid(t *testing.T) {
+func TestReadThrottlesHybrid(t *testing.T) {
 	fs := host(t, hybrid())
 	for _, bad := range []int{11, 12, 13, 15, 99} {
-		if got, err := ReadThrottle(fs, bad); err == nil {
-			t.Errorf("ReadThrottle(%d) = %v, want an error", bad, got)
+		if got, err := ReadThrottles(fs, bad); len(got) > 0 {
+			t.Errorf("ReadThrottles(%d) = %v, %v, want none", bad, got, err)
 		}
 	}
-	got, err := ReadThrottle(fs, 10)
-	want := Throttled{Periods: 4, Time: 2500 * time.Microsecond}
-	if err != nil || got != want {
-		t.Errorf("ReadThrottle(10) = %v, %v, want %v", got, err, want)
+	got, err := ReadThrottles(fs, 10)
+	if err != nil || len(got) != 1 || got[0].Throttled != (Throttled{Periods: 4, Time: 2500 * time.Microsecond}) {
+		t.Errorf("ReadThrottles(10) = %v, %v", got, err)
+	}
+}
+
+// TestReadAround: what groups above a process hold counts, in both versions: quotas, CPUs, and memory limits that were reached.
+func TestReadAround(t *testing.T) {
+	v2 := host(t, map[string]string{
+		"proc/self/mountinfo": "1 0 8:1 / / rw - ext4 /dev/a rw\n4 1 0:32 / ROOT/cg rw - cgroup2 cgroup2 rw\n",
+		"proc/10/cgroup":      "0::/pod/box\n", "cg/cgroup.controllers": "cpu cpuset memory\n", "cg/cpuset.cpus.effective": "0-3\n",
+		"cg/cpu.stat":    "usage_usec 5\nnr_periods 0\nnr_throttled 0\nthrottled_usec 0\n",
+		"cg/pod/cpu.max": "20000 100000\n", "cg/pod/cpu.stat": "nr_throttled 7\nthrottled_usec 9\n", "cg/pod/cpuset.cpus.effective": "1,3\n",
+		"cg/pod/memory.max": "max\n", "cg/pod/memory.high": "5000\n", "cg/pod/memory.events": "high 9\nmax 9\n", "cg/pod/memory.events.local": "low 1\nhigh 3\nmax 1\noom 0\n",
+		"cg/pod/box/cpu.max": "max 100000\n", "cg/pod/box/cpu.stat": "nr_throttled 0\nthrottled_usec 0\n", "cg/pod/box/cpuset.cpus.effective": "1,3\n",
+		"cg/pod/box/memory.max": "9000\n", "cg/pod/box/memory.high": "max\n", "cg/pod/box/memory.events": "high 0\nmax 2\n",
+	})
+	v1 := host(t, map[string]string{
+		"proc/self/mountinfo": "1 0 8:1 / / rw - ext4 /dev/a rw\n4 1 0:32 / ROOT/cg rw - cgroup cgroup rw,cpu,cpuset,memory\n",
+		"proc/10/cgroup":      "4:cpu,cpuset,memory:/pod/box\n", "cg/cpuset.effective_cpus": "0-3\n",
+		"cg/cpu.stat": "nr_periods 0\nnr_throttled 0\nthrottled_time 0\n", "cg/cpu.cfs_quota_us": "-1\n", "cg/cpu.cfs_period_us": "100000\n",
+		"cg/pod/cpu.cfs_quota_us": "20000\n", "cg/pod/cpu.cfs_period_us": "100000\n", "cg/pod/cpu.stat": "nr_throttled 7\nthrottled_time 9000\n", "cg/pod/cpuset.effective_cpus": "1,3\n",
+		"cg/memory.limit_in_bytes": "9223372036854771712\n", "cg/memory.failcnt": "0\n",
+		"cg/pod/memory.limit_in_bytes": "5000\n", "cg/pod/memory.failcnt": "4\n",
+		"cg/pod/box/cpu.cfs_quota_us": "-1\n", "cg/pod/box/cpu.cfs_period_us": "100000\n", "cg/pod/box/cpu.stat": "nr_throttled 0\nthrottled_time 0\n", "cg/pod/box/cpuset.effective_cpus": "1,3\n",
+		"cg/pod/box/memory.limit_in_bytes": "9000\n", "cg/pod/box/memory.failcnt": "2\n",
+	})
+	wantCPU := []CPUGroup{{Path: "/pod/box"}, {Path: "/pod", CPUs: 0.2, Throttled: Throttled{Periods: 7, Time: 9 * time.Microsecond}}, {Path: "/"}}
+	wantMemory := []MemoryReached{{"/pod/box", 9000, 2}, {"/pod", 5000, 4}}
+	for name, fs := range map[string]device.FS{"version 1": v1, "version 2": v2} {
+		cpu, err := ReadThrottles(fs, 10)
+		if d := cmp.Diff(wantCPU, cpu); d != "" || err != nil {
+			t.Errorf("%s: ReadThrottles: %v (-want +got):\n%s", name, err, d)
+		}
+		if g, n, err := ReadCPUSet(fs, 10); err != nil || g == nil || g.Path != "/pod" || n != 2 {
+			t.Errorf("%s: ReadCPUSet = %+v, %d, %v, want 2 by /pod", name, g, n, err)
+		}
+		m, err := ReadMemory(fs, 10)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		got := m.Reached()
+		if name == "version 1" && len(got) == 3 {
+			got = got[:2] // The root's, which has none.
+		}
+		if d := cmp.Diff(wantMemory, got); d != "" {
+			t.Errorf("%s: Reached (-want +got):\n%s", name, d)
+		}
+		if n, err := ReadMemoryLimit(fs, 10); n != 5000 || err != nil {
+			t.Errorf("%s: ReadMemoryLimit = %d, %v, want the least, 5000", name, n, err)
+		}
+	}
+	for _, bad := range []string{"", "a", "3-1", "1,", "-1"} {
+		if n, err := countList(bad); err == nil {
+			t.Errorf("countList(%q) = %d, want an error", bad, n)
+		}
 	}
 }
 

@@ -32,6 +32,7 @@ var (
 	IO     = Controller{"blkio", "io"}
 	CPU    = Controller{"cpu", "cpu"}
 	Memory = Controller{"memory", "memory"}
+	CPUSet = Controller{"cpuset", "cpuset"}
 	// Unified is no controller but what every group of version 2 has, such as pressure
 	// (cgroup.controllers says nothing of it). A host with all of its controllers in version 1 may have it.
 	Unified = Controller{}

@@ -62,6 +62,32 @@ func whole(at func(*Test) *int, least, most int) func(*Test, string, string) err
 	}
 }
 
+// html makes the setter of attributes of HTML, which ask for it.
+func html(at func(*Test) *string) func(*Test, string, string) error {
+	return func(t *Test, arg, v string) error {
+		t.HTML = true
+		if strings.ContainsFunc(v, control) {
+			return dialect.Usagef(arg, "has to be text without control characters")
+		}
+		*at(t) = v
+		return nil
+	}
+}
+
+// proxy sets what is asked for the address.
+func proxy(t *Test, arg, v string) error {
+	host, port, ok := strings.Cut(v, ":")
+	n, err := uint64(80), error(nil)
+	if ok {
+		n, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err != nil || n == 0 || host == "" || strings.ContainsFunc(v, func(r rune) bool { return control(r) || r == ' ' || r == '/' }) {
+		return dialect.Usagef(arg, "has to be a host and a port, as in -X 127.0.0.1:3128")
+	}
+	t.ProxyHost, t.ProxyPort = host, int(n)
+	return nil
+}
+
 // Options are ab's, in the order of its help.
 var Options = []Option{
 	{Letter: 'n', Value: "requests", Note: "how many requests; default 1", set: whole(func(t *Test) *int { return &t.Requests }, 1, maxRequests)},
@@ -80,11 +106,11 @@ var Options = []Option{
 	{Letter: 'u', Value: "putfile", Note: "file to PUT", set: text(func(t *Test) *string { return &t.PutFile })},
 	{Letter: 'T', Value: "content-type", Note: "type of what is sent; default text/plain", set: text(func(t *Test) *string { return &t.ContentType })},
 	{Letter: 'v', Value: "verbosity", Note: "2: prints the request, the headers and what is no success; 3 and more: all status codes", set: whole(func(t *Test) *int { return &t.Verbosity }, 0, 100)},
-	{Letter: 'w', Note: "tables of HTML; use the CSV files of -e and -g", Refused: true},
+	{Letter: 'w', Note: "the report is a table of HTML, without percentages", set: flag(func(t *Test) *bool { return &t.HTML })},
 	{Letter: 'i', Note: "HEAD instead of GET", set: flag(func(t *Test) *bool { return &t.Head })},
-	{Letter: 'x', Value: "attributes", Note: "goes with -w", Refused: true},
-	{Letter: 'y', Value: "attributes", Note: "goes with -w", Refused: true},
-	{Letter: 'z', Value: "attributes", Note: "goes with -w", Refused: true},
+	{Letter: 'x', Value: "attributes", Note: "-w with attributes of the table", set: html(func(t *Test) *string { return &t.TableAttributes })},
+	{Letter: 'y', Value: "attributes", Note: "-w with attributes of its rows", set: html(func(t *Test) *string { return &t.RowAttributes })},
+	{Letter: 'z', Value: "attributes", Note: "-w with attributes of its cells; default bgcolor=white", set: html(func(t *Test) *string { return &t.CellAttributes })},
 	{Letter: 'C', Value: "attribute", Note: "adds a cookie, as in id=5; several are all sent (ab sends the last)", set: func(t *Test, arg, v string) error {
 		t.Cookies = append(t.Cookies, v)
 		return text(func(t *Test) *string { return &t.Cookies[len(t.Cookies)-1] })(t, arg, v)
@@ -97,8 +123,8 @@ var Options = []Option{
 		return text(func(t *Test) *string { return &t.Headers[len(t.Headers)-1] })(t, arg, v)
 	}},
 	{Letter: 'A', Value: "user:password", Note: "basic authentication", set: text(func(t *Test) *string { return &t.Auth })},
-	{Letter: 'P', Value: "user:password", Note: "proxies are not supported: they would be measured too", Refused: true},
-	{Letter: 'X', Value: "proxy:port", Note: "proxies are not supported: they would be measured too", Refused: true},
+	{Letter: 'P', Value: "user:password", Note: "basic authentication at the proxy", set: text(func(t *Test) *string { return &t.ProxyAuth })},
+	{Letter: 'X', Value: "proxy:port", Note: "asks a proxy for the address, which has to be http; port 80 if there is none. What the proxy takes is in the times", set: proxy},
 	{Letter: 'V', Note: "use 'plimsoll version'", Refused: true},
 	{Letter: 'k', Note: "several requests over one connection (keep-alive)", set: flag(func(t *Test) *bool { return &t.KeepAlive })},
 	{Letter: 'd', Note: "leaves out the table of percentages", set: flag(func(t *Test) *bool { return &t.NoPercent })},
@@ -116,7 +142,7 @@ var Options = []Option{
 		return nil
 	}},
 	{Letter: 'h', Note: "use --help", Refused: true},
-	{Letter: 'I', Note: "the name of the server is always sent", Refused: true},
+	{Letter: 'I', Note: "TLS without the server's name (SNI)", set: flag(func(t *Test) *bool { return &t.NoServerName })},
 	{Letter: 'Z', Value: "ciphersuite", Note: "Go chooses among the safe ones", Refused: true},
 	{Letter: 'f', Value: "protocol", Note: "TLS 1.2 and 1.3 are spoken", Refused: true},
 	{Letter: 'E', Value: "certfile", Note: "client certificates are not supported", Refused: true},

@@ -31,6 +31,14 @@ type Test struct {
 	Cookies, Headers []string
 	// The switches -k -i -d -S -q -l -r.
 	KeepAlive, Head, NoPercent, NoConfidence, Quiet, AnyLength, GoOn bool
+	// HTML is -w, with the attributes of -x, -y and -z.
+	HTML                                           bool
+	TableAttributes, RowAttributes, CellAttributes string
+	// ProxyHost and ProxyPort are -X, "" for none, ProxyURL the address as it was given, which the proxy is asked for, and ProxyAuth
+	// is -P. NoServerName is -I.
+	ProxyHost, ProxyURL, ProxyAuth string
+	ProxyPort                      int
+	NoServerName                   bool
 	// TLS says that the URL is https. Host is a name or an address without brackets; Path begins with a slash.
 	TLS        bool
 	Host, Path string
@@ -69,6 +77,9 @@ func Parse(args []string) (*Test, error) {
 	}
 	if err := t.address(rest[0]); err != nil {
 		return nil, err
+	}
+	if t.ProxyHost != "" {
+		t.ProxyURL = rest[0]
 	}
 	return t, t.check()
 }
@@ -171,6 +182,10 @@ func (t *Test) check() error {
 		return dialect.Usagef("-m "+t.Method, "contradicts -p and -u, which have methods of their own")
 	case t.Auth != "" && !strings.Contains(t.Auth, ":"):
 		return dialect.Usagef("-A "+t.Auth, "has to be user:password")
+	case t.ProxyAuth != "" && (t.ProxyHost == "" || !strings.Contains(t.ProxyAuth, ":")):
+		return dialect.Usagef("-P "+t.ProxyAuth, "has to be user:password, and needs -X")
+	case t.ProxyHost != "" && t.TLS:
+		return dialect.Usagef("-X "+t.ProxyHost, "asks a proxy, which has to read the request: use http://")
 	}
 	return nil
 }
@@ -203,4 +218,9 @@ func (t *Test) hostPort() string {
 }
 
 // dialAddress is where to connect to.
-func (t *Test) dialAddress() string { return net.JoinHostPort(t.Host, strconv.Itoa(t.Port)) }
+func (t *Test) dialAddress() string {
+	if t.ProxyHost != "" {
+		return net.JoinHostPort(t.ProxyHost, strconv.Itoa(t.ProxyPort))
+	}
+	return net.JoinHostPort(t.Host, strconv.Itoa(t.Port))
+}

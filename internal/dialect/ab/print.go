@@ -18,6 +18,30 @@ Licensed to The Apache Software Foundation, http://www.apache.org/
 
 `
 
+// bannerHTML is what it prints first with -w.
+const bannerHTML = `<p>
+ This is ApacheBench, Version 2.3 <i>&lt;$Revision: 1843412 $&gt;</i><br>
+ Copyright 1996 Adam Twiss, Zeus Technology Ltd, http://www.zeustech.net/<br>
+ Licensed to The Apache Software Foundation, http://www.apache.org/<br>
+</p>
+<p>
+`
+
+// heading is what stands before the report.
+func (t *Test) heading(beat int) string {
+	if t.HTML {
+		return bannerHTML
+	}
+	through, dots := "", "..."
+	if t.ProxyHost != "" {
+		through = fmt.Sprintf("[through %s:%d] ", t.ProxyHost, t.ProxyPort)
+	}
+	if beat > 0 {
+		dots = "\n"
+	}
+	return fmt.Sprintf("%sBenchmarking %s %s(be patient)%s", banner, t.Host, through, dots)
+}
+
 // A tally is what all requests came to, and what the report says of TLS.
 type tally struct {
 	httpload.Tally

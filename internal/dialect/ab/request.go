@@ -9,7 +9,11 @@ import (
 // request is what is sent each time: the head as ab writes it, byte for byte, and the body.
 func (t *Test) request(body []byte) []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s HTTP/1.0\r\n", t.method(), t.Path)
+	target := t.Path
+	if t.ProxyHost != "" {
+		target = t.ProxyURL
+	}
+	fmt.Fprintf(&b, "%s %s HTTP/1.0\r\n", t.method(), target)
 	if t.KeepAlive {
 		b.WriteString("Connection: Keep-Alive\r\n")
 	}
@@ -18,6 +22,9 @@ func (t *Test) request(body []byte) []byte {
 	}
 	if t.Auth != "" {
 		b.WriteString("Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(t.Auth)) + "\r\n")
+	}
+	if t.ProxyAuth != "" {
+		b.WriteString("Proxy-Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(t.ProxyAuth)) + "\r\n")
 	}
 	if t.sends() {
 		fmt.Fprintf(&b, "Content-length: %d\r\nContent-type: %s\r\n", len(body), t.ContentType)

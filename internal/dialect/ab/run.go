@@ -9,6 +9,7 @@ import (
 
 	"plimsoll/internal/dialect"
 	"plimsoll/internal/httpload"
+	"plimsoll/internal/size"
 	"plimsoll/internal/userfile"
 )
 
@@ -48,13 +49,8 @@ func (t *Test) Run(ctx context.Context, session dialect.Session, stdout, stderr 
 func (t *Test) measure(ctx context.Context, session dialect.Session, body []byte, stdout, stderr io.Writer) (*tally, error) {
 	spec, beat := t.spec(body), t.beat()
 	// Before ab's first line, the end of which stays open until the requests are done.
-	fmt.Fprintf(stderr, "plimsoll: closed loop: a connection asks again when it has its answer; a stall of the server is in at most %d of the times (-c)\n", t.Concurrency)
-	fmt.Fprint(stdout, banner)
-	dots := "..."
-	if beat > 0 {
-		dots = "\n"
-	}
-	fmt.Fprintf(stdout, "Benchmarking %s (be patient)%s", t.Host, dots)
+	dialect.Note(stderr, "closed loop: a connection asks again when it has its answer; a stall of the server is in at most %d of the times (-c)", t.Concurrency)
+	fmt.Fprint(stdout, t.heading(beat))
 	if t.Verbosity >= 2 {
 		fmt.Fprintf(stdout, "INFO: %s header == \n---\n%s\n---\n", t.method(), spec.Request)
 	}
@@ -71,8 +67,43 @@ func (t *Test) measure(ctx context.Context, session dialect.Session, body []byte
 	} else {
 		fmt.Fprintln(stdout, "..done")
 	}
-	fmt.Fprint(stdout, t.report(r))
+	if t.HTML {
+		fmt.Fprint(stdout, t.reportHTML(r))
+	} else {
+		fmt.Fprint(stdout, t.report(r))
+	}
+	t.noteDropped(stderr, r)
+	noteInFlight(stderr, r)
 	return r, ctx.Err()
+}
+
+// noteDropped says how many connections were not let in at once.
+func (t *Test) noteDropped(stderr io.Writer, r *tally) {
+	if n := r.SentAgain + r.Waiting; n > 0 {
+		rest := ""
+		if r.Waiting > 0 {
+			rest = fmt.Sprintf("; %d of them were never let in, so that fewer than %d asked at a time", r.Waiting, t.Concurrency)
+		}
+		dialect.Note(stderr, "the first packet (SYN) of %d connections was dropped, and is sent again after a second: the server's queue of new connections (its listen backlog) is shorter than -c %d needs%s", n, t.Concurrency, rest)
+	}
+}
+
+// noteInFlight reports requests that were in flight at the end of -t and took longer than all that ab's report has.
+func noteInFlight(stderr io.Writer, r *tally) {
+	longest := func(all httpload.Timings) (most int64) {
+		for _, t := range all {
+			most = max(most, t.Total)
+		}
+		return most
+	}
+	if most := longest(r.InFlight); most > longest(r.Timings) {
+		rest := ""
+		if r.Unanswered > 0 {
+			rest = fmt.Sprintf("; %d of them had no answer by then (-s)", r.Unanswered)
+		}
+		dialect.Note(stderr, "%d more requests were in flight at the end of -t, which ab leaves out: the longest took %s, longer than all in the report%s",
+			len(r.InFlight), size.Duration(time.Duration(most)*time.Microsecond), rest)
+	}
 }
 
 // spec is what is asked; the name of the server is not looked up yet.
@@ -103,7 +134,7 @@ func (t *Test) ask(ctx context.Context, session dialect.Session, spec httpload.S
 	c := &httpload.Client{Spec: spec}
 	var secret *security
 	if t.TLS {
-		secret = newSecurity(t.Host)
+		secret = newSecurity(t.Host, !t.NoServerName)
 		c.Secure = secret.handshake
 	}
 	if beat > 0 {

@@ -13,7 +13,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -53,7 +56,7 @@ func realAB(t *testing.T, args ...string) (stdout, stderr string) {
 
 // lines of the report that hold times. All others must be ab's to the digit.
 var (
-	timed    = regexp.MustCompile(`(?m)^(Time taken|Requests per|Time per|Transfer rate|  +[0-9.]+ kb/s|Connect:|Processing:|Waiting:|Total:|  ?[0-9]+%).*$`)
+	timed    = regexp.MustCompile(`(?m)^(Time taken|Requests per|Time per|Transfer rate|  +[0-9.]+ kb/s|Connect:|Processing:|Waiting:|Total:|  ?[0-9]+%|<tr.*(Time taken for tests|Requests per second|Connect|Processing|Total):</th>|<tr.* kb/s ).*$`)
 	figure   = regexp.MustCompile(` *[0-9]+(\.[0-9]+)?`)
 	revision = regexp.MustCompile(`\$Revision[^$]*\$`)
 	doubts   = regexp.MustCompile(`(?m)^(WARNING: The|ERROR: The) .*\n.*\n`)
@@ -80,6 +83,8 @@ func TestReportIsABs(t *testing.T) {
 		{"-n 20 -c 4", "/"}, {"-n 20 -c 4 -k", "/"}, {"-n 1", "/x?y=1"}, {"-n 10", "/500"}, {"-n 10", "/var"}, {"-n 10 -l", "/var"}, {"-n 10", "/drop"},
 		{"-n 10 -S", "/"}, {"-n 10 -d", "/"}, {"-n 10 -i", "/"}, {"-n 10 -i -k", "/"}, {"-n 10 -T a/b -p " + body, "/"}, {"-n 10 -k -u " + body, "/"},
 		{"-n 400 -c 2 -k", "/"}, {"-n 400 -q -k", "/"}, {"-n 3 -v 2 -k", "/500"},
+		{"-n 20 -c 4 -w", "/"}, {"-n 20 -k -w", "/500"}, {"-n 10 -w -l", "/var"}, {"-n 10 -w", "/var"}, {"-n 10 -w -p " + body, "/"},
+		{"-n 10 -x border=1 -y class=a -z class=b", "/"}, {"-n 200 -w -k", "/"},
 	} {
 		t.Run(c.options+c.path, func(t *testing.T) {
 			s := serve(t, plain)
@@ -123,6 +128,22 @@ func TestRequestsAreABs(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(want, s.seen()); diff != "" || len(want) != 1 {
+			t.Errorf("%v:\n%s", args, diff)
+		}
+	}
+	// A proxy gets the whole address, and is where the connection goes.
+	for _, more := range [][]string{nil, {"-P", "u:p"}, {"-k", "-A", "a:b", "-P", "u:p"}} {
+		args := append([]string{"-X", s.listener.Addr().String(), "-n", "2"}, append(more, "http://example.test:81/x?y=1")...)
+		want, _ := realAB(t, args...)
+		sent := s.seen()
+		got, _, err := run(t, context.Background(), args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(sent, s.seen()); diff != "" || len(sent) != 2 {
+			t.Errorf("%v:\n%s", args, diff)
+		}
+		if diff := cmp.Diff(comparable(want), comparable(got)); diff != "" {
 			t.Errorf("%v:\n%s", args, diff)
 		}
 	}
@@ -200,12 +221,22 @@ func TestTimesAreThoseOfTheSocket(t *testing.T) {
 }
 
 // TestConcurrencyIsKept: no more than -c requests are in flight, and all of them are when the server waits for
-// them.
+// them. The first is alone until it is answered, as ab's is.
 func TestConcurrencyIsKept(t *testing.T) {
 	arrived, leave := make(chan struct{}, 100), make(chan struct{})
+	var first sync.Once
 	s := serve(t, func(w net.Conn, request string, n int) bool {
-		arrived <- struct{}{}
-		<-leave
+		alone := false
+		first.Do(func() {
+			time.Sleep(20 * time.Millisecond)
+			if alone = true; len(arrived) > 0 {
+				t.Errorf("%d requests beside the first", len(arrived))
+			}
+		})
+		if !alone {
+			arrived <- struct{}{}
+			<-leave
+		}
 		return plain(w, request, n)
 	})
 	done := make(chan error, 1)
@@ -303,18 +334,73 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestTimeLimit: -t ends also a request that hangs, which isn't counted.
+// TestTimeLimit: with -t the first answer after the time ends the test and is in the report, as in ab: a server that stalls at the end makes a
+// long test and a long time.
 func TestTimeLimit(t *testing.T) {
-	s := serve(t, func(w net.Conn, request string, n int) bool {
-		if n > 5 {
-			_, err := io.Copy(io.Discard, w)
-			return err == nil
+	const stall = 600 * time.Millisecond
+	stalling := func() *server {
+		var once sync.Once
+		var from time.Time
+		return serve(t, func(w net.Conn, request string, n int) bool {
+			once.Do(func() { from = time.Now() })
+			late := time.Since(from) > 800*time.Millisecond
+			time.Sleep(2 * time.Millisecond)
+			if late {
+				time.Sleep(stall)
+			}
+			return plain(w, request, n)
+		})
+	}
+	want, _ := realAB(t, "-t", "1", "-k", stalling().url("/"))
+	r, err := measured(t, "-t", "1", "-k", stalling().url("/"))
+	if err != nil || r.Failed() != 0 || len(r.InFlight) != 0 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	longest := regexp.MustCompile(`(?m)^ 100% +(\d+) `).FindStringSubmatch(want)
+	taken := regexp.MustCompile(`(?m)^Time taken for tests: +([\d.]+) seconds`).FindStringSubmatch(want)
+	if longest == nil || taken == nil {
+		t.Fatal(want)
+	}
+	ms, _ := strconv.ParseFloat(longest[1], 64)
+	seconds, _ := strconv.ParseFloat(taken[1], 64)
+	last := r.Timings[len(r.Timings)-1]
+	if ms < 600 || seconds < 1.3 || last.Total < stall.Microseconds() || r.Elapsed < 1300*time.Millisecond {
+		t.Errorf("ab: %v ms at most, in %v s; here %d us, in %v", ms, seconds, last.Total, r.Elapsed)
+	}
+}
+
+// TestTimeLimitInFlight: with -t, answers after the one that ended the test are not in ab's report. They are awaited, up to -s, and reported beside it if
+// they took longer.
+func TestTimeLimitInFlight(t *testing.T) {
+	for _, c := range []struct {
+		stall      time.Duration
+		unanswered int
+		say        string
+	}{
+		{1500 * time.Millisecond, 0, "more requests were in flight at the end of -t, which ab leaves out: the longest took 1."},
+		{time.Hour, 1, "; 1 of them had no answer by then (-s)"},
+	} {
+		over := make(chan struct{})
+		s := serve(t, func(w net.Conn, request string, n int) bool {
+			time.Sleep(2 * time.Millisecond)
+			if n == 30 {
+				select {
+				case <-time.After(c.stall):
+				case <-over:
+				}
+			}
+			return plain(w, request, n)
+		})
+		r, err := measured(t, "-t", "1", "-c", "3", "-s", "3", "-k", s.url("/"))
+		if err != nil || r.Failed() != 0 || len(r.InFlight) == 0 || r.Unanswered != c.unanswered || r.Elapsed > 1300*time.Millisecond || r.Drained < 100*time.Millisecond {
+			t.Errorf("%v: %d in flight, %d unanswered, in %v and %v; %v", c.stall, len(r.InFlight), r.Unanswered, r.Elapsed, r.Drained, err)
 		}
-		return plain(w, request, n)
-	})
-	r, err := measured(t, "-t", "1", "-k", s.url("/"))
-	if err != nil || len(r.Timings) != 5 || r.Failed() != 0 || r.Elapsed < time.Second {
-		t.Errorf("%+v, %v", r, err)
+		var said bytes.Buffer
+		noteInFlight(&said, r)
+		if !strings.Contains(said.String(), c.say) {
+			t.Errorf("%v: %s", c.stall, said.String())
+		}
+		close(over)
 	}
 }
 
@@ -342,10 +428,20 @@ func TestTLS(t *testing.T) {
 	defer s.Close()
 	url := strings.Replace(s.URL, "127.0.0.1", "localhost", 1) + "/"
 	lines := regexp.MustCompile(`(?m)^(SSL/TLS Protocol|Server Temp Key|TLS Server Name|Document Length): .*$`)
+	var named atomic.Int32
+	s.TLS.GetConfigForClient = func(h *tls.ClientHelloInfo) (*tls.Config, error) {
+		if h.ServerName != "" {
+			named.Add(1)
+		}
+		return nil, nil
+	}
+	if got, _, err := run(t, context.Background(), "-n", "4", "-I", url); err != nil || named.Load() != 0 || strings.Contains(got, "TLS Server Name") {
+		t.Errorf("-I: the server is told its name %d times, %v:\n%s", named.Load(), err, got)
+	}
 	want, _ := realAB(t, "-n", "4", "-k", url)
 	got, _, err := run(t, context.Background(), "-n", "4", "-k", url)
-	if err != nil {
-		t.Fatal(err)
+	if err != nil || named.Load() != 2 {
+		t.Fatal(named.Load(), err)
 	}
 	// The suite is the client's choice.
 	suite := regexp.MustCompile(`TLS_AES_\d+_GCM_SHA\d+,(\d+),\d+|TLS_CHACHA20_POLY1305_SHA256,(\d+),\d+`)

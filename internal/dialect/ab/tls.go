@@ -22,8 +22,13 @@ type security struct {
 }
 
 // newSecurity is for connections to a host. ab doesn't check who answers, nor is it needed to measure.
-func newSecurity(host string) *security {
-	return &security{config: &tls.Config{ServerName: host, InsecureSkipVerify: true, CurvePreferences: curves}}
+// With named it is told the name that is asked for (SNI).
+func newSecurity(host string, named bool) *security {
+	s := &security{config: &tls.Config{InsecureSkipVerify: true, CurvePreferences: curves}}
+	if named {
+		s.config.ServerName = host
+	}
+	return s
 }
 
 // handshake is httpload.Client's Secure.

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/dialect"
 	"plimsoll/internal/dialect/dialecttest"
 	"plimsoll/internal/fuzztest"
 	"plimsoll/load"
@@ -107,20 +108,28 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// run parses and runs a line in dir and returns what it printed.
+// run parses and runs a line in dir and returns what it printed, without Plimsoll's notes.
 func run(t *testing.T, dir string, args ...string) (string, *dialecttest.Local, error) {
+	t.Helper()
+	var errs bytes.Buffer
+	s, err := runTo(t, dialect.Quiet{Writer: &errs}, dir, args...)
+	return errs.String(), s, err
+}
+
+// runTo parses and runs a line in dir, with this standard error.
+func runTo(t *testing.T, stderr io.Writer, dir string, args ...string) (*dialecttest.Local, error) {
 	t.Helper()
 	test, err := Parse(args, nil)
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
 	s := &dialecttest.Local{Dir: dir}
-	var out, errs bytes.Buffer
-	err = test.Run(context.Background(), s, &out, &errs)
+	var out bytes.Buffer
+	err = test.Run(context.Background(), s, &out, stderr)
 	if out.Len() > 0 {
 		t.Errorf("standard output has %q", out.String())
 	}
-	return errs.String(), s, err
+	return s, err
 }
 
 var lastLines = regexp.MustCompile(`^16\+0 records in\n16\+0 records out\n1048576 bytes \(1\.0 MB, 1\.0 MiB\) copied, [0-9.e-]+ s, [0-9.]+ [kMG]B/s\n$`)
@@ -168,6 +177,16 @@ func TestExistingFiles(t *testing.T) {
 		{false, "bs=4 count=1 conv=nocreat", "no"},
 		{false, "bs=4 count=2 conv=notrunc", ""},
 		{false, "bs=4 count=1 seek=2 conv=notrunc", ""},
+		{true, "bs=4 count=1 seek=2", ""}, // What is behind it goes, what is before it stays.
+		{true, "bs=4 count=1 seek=9", ""},
+		{false, "bs=4 count=1 seek=9", ""},
+		{false, "bs=4 count=1 seek=9 conv=nocreat", "no"},
+		{true, "bs=4 count=2 oflag=append conv=notrunc", ""},
+		{true, "bs=4 count=2 oflag=append conv=notrunc seek=1", ""},
+		{true, "bs=4 count=2 oflag=append", ""},
+		{true, "bs=4 count=2 oflag=append seek=3", ""},
+		{false, "bs=4 count=2 oflag=append", ""},
+		{true, "bs=4 count=2 conv=sync", ""},
 	} {
 		// First dd, then ours.
 		var left, failed [2]string
@@ -270,11 +289,11 @@ func TestParseRefuses(t *testing.T) {
 		"if=/dev/zero of=f cuont=1":                                        "did you mean count?",
 		"if=/dev/zero of=f count=1 oflag=dircet":                           "argument 4, oflag=dircet: \"dircet\" is unknown; did you mean direct?",
 		"if=/dev/zero of=f count=1 conv=ucase":                             "converts text",
-		"if=/dev/zero of=f count=1 conv=sync":                              "use oflag=sync",
 		"if=/dev/zero of=f count=1 if=x":                                   "was given before",
 		"if=/dev/zero of=/dev/null count=1":                                "neither side",
 		"of=f count=1":                                                     "give both",
-		"if=/dev/zero of=f count=1 seek=4":                                 "conv=notrunc",
+		"if=f of=/dev/null iflag=append":                                   "is for oflag=",
+		"if=f of=/dev/null conv=fsync":                                     "have no meaning",
 		"if=/dev/zero of=f count=1 conv=nocreat,excl":                      "contradicts conv=excl",
 		"if=/dev/zero of=f count=99999999999999G":                          "too large",
 		"if=f of=/dev/null bs=1M skip=17592186044416":                      "skip=17592186044416: too large",
@@ -361,6 +380,7 @@ func TestReadEndsWithTheFile(t *testing.T) {
 		"if=in bs=1K count=3", "if=in bs=1K count=10", "if=in bs=1K count=11", "if=in bs=1K count=1000000", "if=in bs=1K", "if=in bs=1000", "if=in bs=1M",
 		"if=in bs=1M count=1", "if=in bs=1K skip=4 count=100", "if=in bs=1K skip=4 count=6", "if=in bs=1K skip=10", "if=in",
 		"if=in bs=4K iflag=direct", "if=in bs=4K iflag=direct count=2", "if=in bs=1M iflag=direct", "if=in bs=8K iflag=direct skip=1",
+		"if=in bs=1K conv=sync", "if=in bs=1K skip=4 conv=notrunc,sync", "if=whole bs=4K conv=sync", "if=byte conv=sync",
 		"if=whole bs=4K", "if=whole bs=4K iflag=direct", "if=whole bs=3K", "if=byte", "if=byte bs=4K iflag=direct",
 	} {
 		args := append(strings.Fields(line), "of=/dev/null")

@@ -46,8 +46,8 @@ const defaultBS = 512
 // words are dd's operands and what each of their lists may hold here.
 var (
 	operands = []string{"if", "of", "bs", "ibs", "obs", "cbs", "count", "skip", "iseek", "seek", "oseek", "iflag", "oflag", "conv", "status"}
-	flags    = []string{"direct", "dsync", "sync", "count_bytes", "skip_bytes", "seek_bytes", "fullblock", "nocache", "noatime", "nonblock"}
-	convs    = []string{"fsync", "fdatasync", "notrunc", "nocreat", "excl"}
+	flags    = []string{"direct", "dsync", "sync", "count_bytes", "skip_bytes", "seek_bytes", "fullblock", "nocache", "noatime", "nonblock", "append"}
+	convs    = []string{"fsync", "fdatasync", "notrunc", "nocreat", "excl", "sync"}
 )
 
 // sameAs are other spellings of operands.
@@ -58,7 +58,7 @@ var refused = map[string]string{
 	"cbs": "converts text, which is no I/O", "ascii": "converts text", "ebcdic": "converts text", "ibm": "converts text",
 	"block": "converts text", "unblock": "converts text", "lcase": "converts text", "ucase": "converts text",
 	"swab": "converts data", "sparse": "leaves blocks out", "noerror": "goes on after errors, whose figures show nothing",
-	"append": "has no offset of its own; use seek=", "directory": "opens folders", "nolinks": "isn't supported", "nofollow": "isn't supported", "noctty": "isn't supported", "binary": "isn't supported", "text": "isn't supported",
+	"directory": "opens folders", "nolinks": "isn't supported", "nofollow": "isn't supported", "noctty": "isn't supported", "binary": "isn't supported", "text": "isn't supported",
 }
 
 // Parse reads dd's operands.
@@ -185,9 +185,6 @@ func list(arg string, have []string, value string, all []string) ([]string, erro
 		if why := refused[w]; why != "" {
 			return nil, dialect.Usagef(arg, "%s %s", w, why)
 		}
-		if w == "sync" && slices.Equal(all, convs) {
-			return nil, dialect.Usagef(arg, "conv=sync pads short blocks; for synchronous I/O use oflag=sync")
-		}
 		return nil, unknown(arg, w, all)
 	}
 	return have, nil
@@ -267,12 +264,12 @@ func (t *Test) check() error {
 		return dialect.Usagef(fmt.Sprintf("count=%d", t.Count), "too large for any file")
 	case slices.Contains(t.Conv, "nocreat") && slices.Contains(t.Conv, "excl"):
 		return dialect.Usagef("conv=nocreat", "contradicts conv=excl: the file has to be there, or it must not be")
-	case source && t.Seek > 0 && !slices.Contains(t.Conv, "notrunc"):
-		return dialect.Usagef(fmt.Sprintf("seek=%d", t.Seek), "needs conv=notrunc here, which keeps the rest of the file")
 	case source && (t.Skip > 0 || len(t.InFlags) > 0 && slices.Contains(t.InFlags, "direct")):
 		return dialect.Usagef("if="+t.In, "skip= and iflag=direct have no meaning for it")
-	case t.Out == null && (t.Seek > 0 || len(t.Conv) > 0 || slices.Contains(t.OutFlags, "direct")):
-		return dialect.Usagef("of="+t.Out, "seek=, conv= and oflag=direct have no meaning for it")
+	case t.Out == null && (t.Seek > 0 || slices.ContainsFunc(t.Conv, func(c string) bool { return c != "sync" && c != "notrunc" }) || slices.Contains(t.OutFlags, "direct")):
+		return dialect.Usagef("of="+t.Out, "seek=, oflag=direct, and of conv= all but sync and notrunc, have no meaning for it")
+	case slices.Contains(t.InFlags, "append"):
+		return dialect.Usagef("iflag=append", "is for oflag=: nothing is written to the input")
 	}
 	return nil
 }

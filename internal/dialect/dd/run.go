@@ -40,12 +40,30 @@ func (t *Test) Run(ctx context.Context, s dialect.Session, _, stderr io.Writer) 
 	if t.Status == "none" {
 		return unfinished
 	}
-	records := fmt.Sprintf("%d+%d records", bytes/t.BS, min(bytes%t.BS, 1))
-	fmt.Fprintf(stderr, "%s in\n%[1]s out\n", records)
+	t.notePeer(stderr, bytes, res.Elapsed, res.Stage[0].AtPeer)
+	whole, part := bytes/t.BS, min(bytes%t.BS, 1)
+	fmt.Fprintf(stderr, "%d+%d records in\n", whole, part)
+	if slices.Contains(t.Conv, "sync") {
+		whole, part, bytes = whole+part, 0, (whole+part)*t.BS // What is missing of a block is written as zeros.
+	}
+	fmt.Fprintf(stderr, "%d+%d records out\n", whole, part)
 	if t.Status != "noxfer" {
 		fmt.Fprintln(stderr, summary(bytes, res.Elapsed, false))
 	}
 	return unfinished
+}
+
+// notePeer says what the storage did alone, where reading the input, or writing to /dev/null, took a share of the time that
+// shows in the figure.
+func (t *Test) notePeer(stderr io.Writer, bytes int64, all, peer time.Duration) {
+	if peer < all/10 || peer >= all || all < 10*time.Millisecond {
+		return
+	}
+	what := "reading " + t.In
+	if t.Out == null {
+		what = "writing to " + t.Out
+	}
+	dialect.Note(stderr, "%s took %.2g of the %.2g s; without that the storage did %s", what, peer.Seconds(), all.Seconds(), rate(bytes, all-peer))
 }
 
 // file is the side of the line that is storage.
@@ -59,7 +77,7 @@ func (t *Test) file() string {
 // job is what the line asks for.
 func (t *Test) job(session dialect.Session) workload.StageJob {
 	if t.Out == null {
-		j := load.Job{RW: load.Read, BS: t.BS, Filename: session.Path(t.In), Offset: t.Skip * t.BS, IOEngine: load.PSync, Tail: true}
+		j := load.Job{RW: load.Read, BS: t.BS, Filename: session.Path(t.In), Offset: t.Skip * t.BS, IOEngine: load.PSync, Tail: true, Peer: load.PeerNull}
 		if t.Count > 0 {
 			j.Size = t.Count * t.BS
 		}
@@ -68,16 +86,19 @@ func (t *Test) job(session dialect.Session) workload.StageJob {
 	}
 	j := load.Job{
 		RW: load.Write, BS: t.BS, Filename: session.Path(t.Out), Offset: t.Seek * t.BS, Size: t.Count * t.BS, IOEngine: load.PSync,
+		Peer: load.PeerRandom, Append: slices.Contains(t.OutFlags, "append"),
 		EndFsync: slices.Contains(t.Conv, "fsync") || slices.Contains(t.Conv, "fdatasync"),
 	}
 	j.EndDataOnly = j.EndFsync && !slices.Contains(t.Conv, "fsync")
 	if t.In == zero {
-		j.Data = load.DataZero
+		j.Data, j.Peer = load.DataZero, load.PeerZero
 	}
 	j.Direct, j.Sync = modes(t.OutFlags)
 	s := workload.StageJob{Name: "write", Job: j, Size: (t.Seek + t.Count) * t.BS}
 	s.Extend = slices.Contains(t.Conv, "notrunc")
-	s.Truncate = !s.Extend
+	if s.Truncate = !s.Extend; s.Truncate {
+		s.Keep = j.Offset
+	}
 	switch {
 	case slices.Contains(t.Conv, "nocreat"):
 		s.Exist = workload.Must

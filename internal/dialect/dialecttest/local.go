@@ -17,6 +17,8 @@ type Local struct {
 	Stages [][]workload.StageJob
 	// Results keeps what came of it.
 	Results []*workload.Result
+
+	marks workload.Marks
 }
 
 // Path implements dialect.Session.
@@ -30,7 +32,7 @@ func (l *Local) Path(name string) string {
 // Stage implements dialect.Session.
 func (l *Local) Stage(ctx context.Context, name string, jobs []workload.StageJob, onSample func(load.Sample)) (*workload.Result, error) {
 	l.Stages = append(l.Stages, jobs)
-	r, err := workload.Prepare(ctx, workload.Spec{Name: name, Kind: workload.Stage, Jobs: jobs}, l.Dir)
+	r, err := workload.Prepare(ctx, workload.Spec{Name: name, Kind: workload.Stage, Jobs: jobs, Marks: l.marks}, l.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -43,6 +45,9 @@ func (l *Local) Stage(ctx context.Context, name string, jobs []workload.StageJob
 		err = s.Settle(ctx, res, nil)
 	}
 	l.Results = append(l.Results, res)
+	if res != nil && res.Marks != nil {
+		l.marks = res.Marks
+	}
 	return res, err
 }
 

@@ -2,6 +2,7 @@ package diskspd
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -234,6 +235,13 @@ func (c *checker) supported(p *Profile, s *Span) error {
 	return nil
 }
 
+// windowsDisk and windowsVolume are Windows' names of devices, as in \\.\PhysicalDrive1 and \\.\C:, also as a shell leaves them that takes backslashes
+// for its own.
+var (
+	windowsDisk   = regexp.MustCompile(`(?i)^\\{1,2}[.?]\\?PhysicalDrive\d+$`)
+	windowsVolume = regexp.MustCompile(`(?i)^\\{1,2}[.?]\\?([a-z]:|Volume\{[0-9a-f-]+\})\\?$`)
+)
+
 func (c *checker) supportedTarget(t *Target) error {
 	switch {
 	case t.Path == "":
@@ -242,9 +250,9 @@ func (c *checker) supportedTarget(t *Target) error {
 		return usage(c.place("path"), "the path %q holds a NUL byte", t.Path)
 	case t.template() > 0 || strings.HasPrefix(t.Path, "*"):
 		return usage(c.place("X"), "the template target %s was not replaced: give its path on the command line", t.Path)
-	case strings.HasPrefix(t.Path, "#"):
+	case strings.HasPrefix(t.Path, "#") || windowsDisk.MatchString(t.Path):
 		return usage(t.Path, "disks of Windows aren't supported; on Linux name the device, as in /dev/sdb")
-	case len(t.Path) == 2 && t.Path[1] == ':':
+	case len(t.Path) == 2 && t.Path[1] == ':' || windowsVolume.MatchString(t.Path):
 		return usage(t.Path, "volumes of Windows aren't supported; name a file on it, or on Linux a device, as in /dev/sdb1")
 	case t.SequentialScan && t.RandomAccess:
 		return c.bad("f", "-fs contradicts -fr: the cache reads ahead, or it doesn't")
@@ -253,7 +261,7 @@ func (c *checker) supportedTarget(t *Target) error {
 	case t.FlushType != "" && t.FlushType != "ViewOfFile":
 		return c.bad("N", "-Nn and -Ni aren't supported: they are for memory that keeps its data; the nearest is -Nv")
 	case t.Cache == NoLocalCache:
-		return c.bad("S", "-Sr isn't supported: caching on the server only; the nearest is -Su")
+		return c.bad("S", "-Sr isn't supported: it is for remote file systems (SMB, NFS), whose server then does all caching; the nearest is -Su")
 	case t.Priority < 3:
 		return c.bad("I", "isn't supported but for 3, normal: the load generator sets no priority")
 	case len(t.ThreadTargets) > 0:

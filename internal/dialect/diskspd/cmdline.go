@@ -112,7 +112,7 @@ func (p *parser) option(a string) error {
 	if o == nil {
 		return unknown(p.at, a)
 	}
-	if !strings.Contains(" X r rs a f S v ", " "+o.prefix+" ") { // these look themselves
+	if !strings.Contains(" X r rs a f S v c ", " "+o.prefix+" ") { // these look themselves, or the last of them counts
 		if before, twice := p.values[o.prefix]; twice && before != value {
 			return usage(p.at, "contradicts -%s%s before it", o.prefix, before)
 		}

@@ -93,6 +93,10 @@ func TestParseRefuses(t *testing.T) {
 		{"-D9 f", "argument 1, -D9", "less than 10 ms"},
 		{"*1", "time span 1, target 1", "was not replaced"},
 		{"#0", "#0", "/dev/sdb"},
+		{`\\.\PhysicalDrive1`, `\\.\PhysicalDrive1`, "disks of Windows aren't supported; on Linux name the device, as in /dev/sdb"},
+		{`\.physicaldrive12`, `\.physicaldrive12`, "disks of Windows"}, // As a shell leaves it.
+		{`\\.\C:`, `\\.\C:`, "volumes of Windows"},
+		{`\\?\Volume{4c1b02c1-d990-11dc-99ae-806e6f6e6963}\`, `\\?\Volume{4c1b`, "volumes of Windows"},
 		{"C:", "C:", "/dev/sdb1"},
 		{"-Xnone.xml", "argument 1, -Xnone.xml", "no such file"},
 		{"-X/dev/zero", "/dev/zero", "are no profile"},
@@ -361,4 +365,15 @@ func parseAndLower(t *testing.T, line, profile string) {
 		}
 	}
 	_ = test.Profile.report(&r)
+}
+
+// TestLastSize: the last of several -c counts, as in DiskSpd.
+func TestLastSize(t *testing.T) {
+	test, err := Parse(strings.Fields("-c1G -b4K -c8M f"), ParseOptions{Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := test.Profile.Spans[0].Targets[0].FileSize; got != 8<<20 {
+		t.Errorf("%d bytes, want 8 MiB", got)
+	}
 }

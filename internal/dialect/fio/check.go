@@ -13,9 +13,11 @@ import (
 func (j *job) check() error {
 	bad := func(format string, args ...any) error { return dialect.Usagef(j.where, format, args...) }
 	writes, reads := j.writes(), j.reads()
+	if j.timeBased && j.runtime == 0 {
+		j.timeBased = false
+		j.note("time_based has no effect without runtime, as in fio")
+	}
 	switch {
-	case j.timeBased && j.runtime == 0:
-		return bad("time_based needs a runtime")
 	case writes && j.fsync > 0 && j.fdatasync > 0:
 		return bad("fsync=%d contradicts fdatasync=%d", j.fsync, j.fdatasync)
 	case reads && j.rate.read > 0 && j.iops.read > 0, writes && j.rate.write > 0 && j.iops.write > 0:
@@ -37,10 +39,6 @@ func (j *job) check() error {
 		return bad("buffer_compress_percentage and dedupe_percentage need random data, not zero_buffers or buffer_pattern")
 	case j.filename != "" && j.nrfiles > 1:
 		return bad("filename names the files, so nrfiles=%d has no meaning; leave it out", j.nrfiles)
-	case j.offsetInc.percent:
-		return bad("offset_increment in percent is not supported; give bytes")
-	case j.hasDataLogs() && j.logAvg == 0:
-		return bad("logs hold averages here: give log_avg_msec, as in log_avg_msec=1000")
 	case j.steady.Metric != "" && j.ssDur < time.Second:
 		return bad("steadystate needs a steadystate_duration of at least a second")
 	case j.steady.Metric == "" && j.ssDur > 0:
@@ -54,14 +52,18 @@ func (j *job) check() error {
 func (j *job) checkVerify(bad func(string, ...any) error) error {
 	switch {
 	case !j.verify && j.verifyOnly:
-		return bad("verify_only needs verify=crc32c")
+		return bad("verify_only needs verify")
 	case !j.verify:
 		return nil
 	case j.ioengine == "null":
 		return bad("the null engine keeps nothing that could be verified")
 	case (j.verifyOnly || !j.writes()) && !j.randrepeat && j.randseed == 0:
 		return bad("verifying what another job wrote needs its seed: randrepeat=1 or randseed")
-	case j.zero || len(j.pattern) > 0 || j.dedupe > 0:
+	case j.patternOnly && len(j.verifyPattern) == 0:
+		return bad("verify=pattern needs verify_pattern")
+	case j.patternOnly && j.blockSize()%int64(len(j.verifyPattern)) != 0:
+		return bad("verify=pattern: the %d bytes of verify_pattern have to fit a block a whole number of times", len(j.verifyPattern))
+	case j.zero || len(j.pattern) > 0 && len(j.verifyPattern) == 0 || j.dedupe > 0:
 		return bad("verify needs blocks that are each their own: leave zero_buffers, buffer_pattern and dedupe_percentage out")
 	case !j.writes() || j.verifyOnly || !j.doVerify:
 		return nil
@@ -71,8 +73,8 @@ func (j *job) checkVerify(bad func(string, ...any) error) error {
 		return bad("unlink would remove the files before they are read back; remove them yourself")
 	case j.blockalign.hasRead || j.blockalign.hasWrite:
 		return bad("verify with blockalign is not supported")
-	case j.rw == load.RandWrite && !j.mapped():
-		return bad("verify reads back the whole region, but without a random map (norandommap, random_distribution, several sizes) some of it is never written. Use do_verify=0")
+	case j.rw == load.RandWrite && (!j.mapped() || j.percRandom != nil && j.percRandom.write < 100):
+		return bad("verify reads back the whole region, but without a random map (norandommap, random_distribution, percentage_random, several sizes) some of it is never written. Use do_verify=0")
 	case j.hasRWNumber && j.rwNumber != 0:
 		return bad("verify reads back the whole region, but rw=%s:%d leaves some of it out. Use do_verify=0", j.rw, j.rwNumber)
 	}

@@ -21,6 +21,14 @@ func ignoredCommand(value bool, why string) command {
 	return command{value, "accepted: " + why, func(*parser, string) error { return nil }}
 }
 
+// notedCommand is ignored, and the user is told.
+func notedCommand(name string, value bool, why string) command {
+	return command{value, "accepted, with a note: " + why, func(p *parser, _ string) error {
+		p.test.note("--%s has no effect: %s", name, why)
+		return nil
+	}}
+}
+
 // commands are the options of fio that belong to no job. docs/fio.md is checked against it.
 var commands = map[string]command{
 	"section": {true, "only that job of the files; may be repeated", func(p *parser, v string) error {
@@ -34,7 +42,7 @@ var commands = map[string]command{
 		p.test.Output = v
 		return nil
 	}},
-	"output-format": {true, "normal, json, json+, or several with commas", setFormat},
+	"output-format": {true, "normal, json, json+, terse (minimal), or several with commas", setFormat},
 	"readonly": {false, "refuses jobs that write", func(p *parser, _ string) error {
 		p.test.readonly = true
 		return nil
@@ -43,34 +51,49 @@ var commands = map[string]command{
 		p.test.ParseOnly = true
 		return nil
 	}},
-	"eta":                 ignoredCommand(true, "there is no line of progress in the output"),
-	"eta-newline":         ignoredCommand(true, "there is no line of progress in the output"),
-	"eta-interval":        ignoredCommand(true, "there is no line of progress in the output"),
-	"max-jobs":            ignoredCommand(true, "there may be 1024 clones in any case"),
-	"alloc-size":          ignoredCommand(true, "memory is taken as it is needed"),
-	"warnings-fatal":      ignoredCommand(false, "what is wrong is always an error"),
-	"minimal":             refusedCommand("minimal", false, "use --output-format=json"),
-	"append-terse":        refusedCommand("append-terse", false, "use --output-format=normal,json"),
-	"terse-version":       refusedCommand("terse-version", true, "use --output-format=json"),
-	"status-interval":     refusedCommand("status-interval", true, "there is one output, at the end"),
-	"bandwidth-log":       refusedCommand("bandwidth-log", false, "use write_bw_log"),
-	"latency-log":         refusedCommand("latency-log", false, "use write_lat_log"),
-	"idle-prof":           refusedCommand("idle-prof", true, "the record of a trial has how busy the machine was"),
-	"showcmd":             refusedCommand("showcmd", true, "write the command yourself"),
-	"client":              refusedCommand("client", true, "use Plimsoll's engines and places"),
-	"server":              refusedCommand("server", false, "use Plimsoll's engines and places"),
-	"remote-config":       refusedCommand("remote-config", true, "use Plimsoll's engines and places"),
-	"daemonize":           refusedCommand("daemonize", true, "use Plimsoll's engines and places"),
-	"trigger":             refusedCommand("trigger", true, "commands are not run"),
-	"trigger-file":        refusedCommand("trigger-file", true, "commands are not run"),
-	"trigger-timeout":     refusedCommand("trigger-timeout", true, "commands are not run"),
-	"trigger-remote":      refusedCommand("trigger-remote", true, "commands are not run"),
-	"aux-path":            refusedCommand("aux-path", true, "name the file with --output"),
-	"debug":               refusedCommand("debug", true, "there are no such messages"),
-	"inflate-log":         refusedCommand("inflate-log", true, "logs are not compressed"),
-	"cpuclock-test":       refusedCommand("cpuclock-test", false, "plimsoll doctor looks at the clock"),
-	"crctest":             refusedCommand("crctest", false, "only crc32c is used"),
-	"version":             refusedCommand("version", false, "use plimsoll version"),
+	"eta":            ignoredCommand(true, "there is no line of progress in the output"),
+	"eta-newline":    ignoredCommand(true, "there is no line of progress in the output"),
+	"eta-interval":   ignoredCommand(true, "there is no line of progress in the output"),
+	"max-jobs":       ignoredCommand(true, "there may be 1024 clones in any case"),
+	"alloc-size":     ignoredCommand(true, "memory is taken as it is needed"),
+	"warnings-fatal": ignoredCommand(false, "what is wrong is always an error"),
+	"minimal": {false, "as --output-format=terse", func(p *parser, _ string) error {
+		p.test.Formats = []string{"terse"}
+		return nil
+	}},
+	"append-terse": {false, "the terse output, too", func(p *parser, _ string) error {
+		if !slices.Contains(p.test.Formats, "terse") {
+			p.test.Formats = append(p.test.Formats, "terse")
+		}
+		return nil
+	}},
+	"terse-version": {true, "2, 3 (default), 4 or 5", func(p *parser, v string) error {
+		n, err := parseInt(v, 2, 5)
+		p.test.terseVersion = int(n)
+		return err
+	}},
+	"status-interval": notedCommand("status-interval", true, "there is one output, at the end"),
+	"bandwidth-log":   refusedCommand("bandwidth-log", false, "use write_bw_log"),
+	"latency-log":     refusedCommand("latency-log", false, "use write_lat_log"),
+	"idle-prof":       notedCommand("idle-prof", true, "the output has no idleness of processors; the record of a trial (--record) has how busy the machine was"),
+	"showcmd":         refusedCommand("showcmd", true, "write the command yourself"),
+	"client":          refusedCommand("client", true, "use Plimsoll's engines and places"),
+	"server":          refusedCommand("server", false, "use Plimsoll's engines and places"),
+	"remote-config":   refusedCommand("remote-config", true, "use Plimsoll's engines and places"),
+	"daemonize":       refusedCommand("daemonize", true, "use Plimsoll's engines and places"),
+	"trigger":         refusedCommand("trigger", true, "commands are not run"),
+	"trigger-file":    refusedCommand("trigger-file", true, "commands are not run"),
+	"trigger-timeout": refusedCommand("trigger-timeout", true, "commands are not run"),
+	"trigger-remote":  refusedCommand("trigger-remote", true, "commands are not run"),
+	"aux-path":        refusedCommand("aux-path", true, "name the file with --output"),
+	"debug":           refusedCommand("debug", true, "there are no such messages"),
+	"inflate-log":     refusedCommand("inflate-log", true, "logs are not compressed"),
+	"cpuclock-test":   refusedCommand("cpuclock-test", false, "plimsoll doctor looks at the clock"),
+	"crctest":         refusedCommand("crctest", false, "only crc32c is used"),
+	"version": {false, "prints the version of fio that outputs are like, and runs nothing", func(p *parser, _ string) error {
+		p.test.Version = true
+		return nil
+	}},
 	"merge-blktrace-only": refusedCommand("merge-blktrace-only", false, noReplay),
 	"cmdhelp":             refusedCommand("cmdhelp", true, "docs/fio.md has the options"),
 	"enghelp":             refusedCommand("enghelp", true, "docs/fio.md has the engines"),
@@ -90,10 +113,10 @@ var commandNames = func() []string {
 func setFormat(p *parser, v string) error {
 	p.test.Formats = nil
 	for _, f := range strings.Split(v, ",") {
-		if f == "terse" || f == "minimal" {
-			return fmt.Errorf("terse is not supported; use json")
+		if f == "minimal" {
+			f = "terse"
 		}
-		w, err := oneOf(f, "normal", "json", "json+")
+		w, err := oneOf(f, "normal", "json", "json+", "terse")
 		if err != nil {
 			return err
 		}

@@ -22,7 +22,7 @@ func (t *Test) contradictions(section string, all []assignment) error {
 	last, own := map[string]assignment{}, map[string]assignment{}
 	noted := map[*Option]bool{}
 	for _, a := range all {
-		if b, ok := own[a.opt.Name]; ok && b.value != a.value && !noted[a.opt] && a.opt.Name != "name" {
+		if b, ok := own[a.opt.Name]; ok && b.value != a.value && !noted[a.opt] && a.opt.Name != "name" && !partial(a.value) {
 			noted[a.opt] = true
 			t.note("%s: %s=%s takes the place of %s=%s, as in fio", section, a.key, a.value, b.key, b.value)
 		}
@@ -43,6 +43,11 @@ func (t *Test) contradictions(section string, all []assignment) error {
 		}
 	}
 	return nil
+}
+
+// partial reports whether a value of a list leaves some of it as it was: those of reads, or of writes.
+func partial(value string) bool {
+	return strings.HasPrefix(value, ",") || strings.HasSuffix(value, ",")
 }
 
 // ordered reports whether it makes a difference which of the two comes last. An option that is wrong by

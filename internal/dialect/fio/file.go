@@ -39,6 +39,7 @@ func (f *fileParser) line(line, where string) error {
 			return dialect.Usagef(where, "a section is written [name]")
 		}
 		f.at, f.inside = nil, true
+		p.blocks++
 		if name == "global" {
 			return nil
 		}
@@ -59,6 +60,9 @@ func (f *fileParser) line(line, where string) error {
 	key, value, has := strings.Cut(line, "=")
 	key, value = strings.TrimSpace(key), strings.TrimSpace(value)
 	value, err := p.expand(value)
+	if err == nil {
+		value, err = p.keyword(value)
+	}
 	if err != nil {
 		return dialect.Usagef(where, "%v", err)
 	}
@@ -77,7 +81,7 @@ func (f *fileParser) line(line, where string) error {
 	if p.count++; p.count > maxOptions {
 		return dialect.Usagef(where, "more than %d options", maxOptions)
 	}
-	a := assignment{opt, key, value, has, where}
+	a := assignment{opt: opt, key: key, value: value, hasValue: has, where: where, block: p.blocks}
 	if f.at == nil {
 		p.globals = append(p.globals, a)
 	} else {

@@ -26,14 +26,19 @@ import (
 
 // A Test is a parsed command line.
 type Test struct {
-	// Formats are the outputs in their order: normal, json or json+.
+	// Formats are the outputs in their order: normal, json, json+ or terse.
 	Formats []string
 	// Output is the file that the output goes to, "" for standard output.
 	Output string
 	// ParseOnly says that nothing is to be run.
 	ParseOnly bool
+	// Version says that only the version is to be printed.
+	Version bool
 
-	readonly bool
+	// terseVersion is that of the terse output, 2 to 5.
+	terseVersion int
+	readonly     bool
+	isDevice     func(path string) bool
 	// sources are the files that it was read from.
 	sources []string
 	jobs    []*job
@@ -54,21 +59,42 @@ type clone struct {
 	number int // within its job, from 0 on
 	group  int
 	files  []string
+	// device: the job's name is that of a device, which is its file.
+	device bool
 	load   load.Job
 	spec   workload.StageJob
 	// verify is what reads back, nil if nothing does.
 	verify *workload.StageJob
 }
 
-func (j *job) writes() bool      { return load.Job{RW: j.rw}.Writes() }
-func (j *job) reads() bool       { return load.Job{RW: j.rw}.Reads() }
+func (j *job) trims() bool       { return j.rw == load.Trim || j.rw == load.RandTrim }
+func (j *job) writes() bool      { return load.Job{RW: j.rw}.Writes() && !j.trims() }
+func (j *job) reads() bool       { return load.Job{RW: j.rw}.Reads() || j.trims() }
 func (j *job) random() bool      { return strings.HasPrefix(j.rw, "rand") }
 func (j *job) hasDataLogs() bool { return j.bwLog != nil || j.iopsLog != nil || j.latLog != nil }
 
-// mapped reports whether a random job visits each block once a pass.
+// tracesLogs reports whether the job's logs have a line for each I/O.
+func (j *job) tracesLogs() bool { return j.hasDataLogs() && j.logAvg == 0 }
+
+// trimsAreReads has a job of trims take what options say of trims for its reads, since to package load a trim is one.
+func (j *job) trimsAreReads() {
+	for _, p := range []*pair{&j.bs, &j.blockalign, &j.rate, &j.iops, &j.rateMin, &j.iopsMin, j.percRandom} {
+		if p != nil {
+			p.read, p.hasRead = p.trim, p.hasTrim
+		}
+	}
+	j.readSplit = j.trimSplit
+}
+
+// mapped reports whether random offsets of a job come once a pass.
 func (j *job) mapped() bool {
 	r, w := j.splits()
-	return j.random() && !j.norandommap && (j.distribution == "" || j.distribution == load.Random) && len(r)+len(w) == 0 && j.percRandom == nil
+	return j.random() && !j.norandommap && (j.distribution == "" || j.distribution == load.Random) && len(r)+len(w) == 0 && !j.alignedApart()
+}
+
+// alignedApart reports whether blocks are aligned to something else than their size, which turns the map off in fio.
+func (j *job) alignedApart() bool {
+	return j.blockalign.hasRead && j.blockalign.read != j.bs.read || j.blockalign.hasWrite && j.blockalign.write != j.bs.write
 }
 
 // splits are the sizes of reads and writes, where they are not all of one size.
@@ -119,10 +145,16 @@ func (t *Test) plan() error {
 		if i > 0 && (j.stonewall || j.newGroup) {
 			group++
 		}
-		if i == 0 || j.stonewall {
+		if err := t.wait(i); err != nil {
+			return err
+		}
+		if i == 0 || j.stonewall || j.waitFor != "" {
 			t.stages = append(t.stages, nil)
 		}
-		if t.readonly && j.writes() && !j.verifyOnly {
+		for _, n := range j.notes {
+			t.note("%s: %s", j.name, n)
+		}
+		if t.readonly && (j.writes() || j.trims()) && !j.verifyOnly {
 			return dialect.Usagef(j.where, "rw=%s writes, but --readonly was given", j.rw)
 		}
 		if synchronous[j.ioengine] && j.iodepth > 1 {
@@ -131,7 +163,7 @@ func (t *Test) plan() error {
 		}
 		for n := range j.numjobs {
 			thread++
-			c := &clone{job: j, thread: thread, number: n, group: group}
+			c := &clone{job: j, thread: thread, number: n, group: group, device: t.device(j)}
 			if err := c.lower(t); err != nil {
 				return err
 			}
@@ -143,11 +175,45 @@ func (t *Test) plan() error {
 		if err := apart(s); err != nil {
 			return err
 		}
+		trace(s)
 		for _, c := range s {
 			for _, f := range c.files {
 				c.spec.Size = max(c.spec.Size, t.need[f])
 			}
 		}
+	}
+	return nil
+}
+
+// device reports whether the job's name is the path of a device, which then is its file, as in fio.
+func (t *Test) device(j *job) bool {
+	return j.filename == "" && j.nrfiles == 1 && t.isDevice != nil && t.isDevice(j.section)
+}
+
+// wait refuses a wait_for that is no stage's end: what waits for one of several jobs would have to start in the middle of theirs. A
+// job of a stage that ended before is waited for by all that follow.
+func (t *Test) wait(i int) error {
+	j := t.jobs[i]
+	if j.waitFor == "" || j.stonewall {
+		return nil
+	}
+	k := slices.IndexFunc(t.jobs[:i], func(o *job) bool { return o.section == j.waitFor })
+	if k < 0 {
+		return dialect.Usagef(j.where, "wait_for=%s: no job before it is called so", j.waitFor)
+	}
+	others, in := "", false
+	for _, c := range t.stages[len(t.stages)-1] {
+		if c.job.section == j.waitFor {
+			in = true
+		} else {
+			others = c.job.name
+		}
+	}
+	switch {
+	case !in:
+		j.waitFor = "" // That ended with its stage.
+	case others != "":
+		return dialect.Usagef(j.where, "wait_for=%s: it runs beside %s, and to wait for one of several jobs is not supported; the nearest is stonewall, which waits for all", j.waitFor, others)
 	}
 	return nil
 }
@@ -168,8 +234,8 @@ func (c *clone) paths() []string {
 	var out []string
 	seen := map[string]bool{}
 	add := func(name string) {
-		if dir != "" && !path.IsAbs(name) {
-			name = path.Join(dir, name)
+		if dir != "" {
+			name = path.Join(dir, name) // Also where name begins with a slash, as in fio.
 		}
 		if !seen[name] {
 			seen[name] = true
@@ -184,13 +250,16 @@ func (c *clone) paths() []string {
 		}
 		return out
 	}
+	if c.device {
+		add(j.section)
+		return out
+	}
 	format := j.format
 	if format == "" {
 		format = "$jobname.$jobnum.$filenum"
 	}
-	name := strings.ReplaceAll(j.section, "/", "_")
 	for i := range j.nrfiles {
-		add(strings.NewReplacer("$jobname", name, "$jobnum", strconv.Itoa(c.number),
+		add(strings.NewReplacer("$jobname", j.section, "$jobnum", strconv.Itoa(c.number),
 			"$filenum", strconv.Itoa(i), "$clientuid", "").Replace(format))
 		if len(out[len(out)-1]) > maxPath {
 			break

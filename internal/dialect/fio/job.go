@@ -1,6 +1,7 @@
 package fio
 
 import (
+	"fmt"
 	"time"
 
 	"plimsoll/internal/steady"
@@ -22,6 +23,8 @@ type job struct {
 	blockalign    pair
 	readSplit     []load.SizeShare
 	writeSplit    []load.SizeShare
+	trimSplit     []load.SizeShare
+	spans         [3]string // of the sizes of reads, writes and trims, as the output shows them
 	ioengine      string
 	iodepth       int
 	numjobs       int
@@ -32,6 +35,7 @@ type job struct {
 	size, ioSize  amount
 	filesize      int64
 	offset        amount
+	offsetAlign   int64
 	offsetInc     amount
 	filename      string
 	directory     string
@@ -40,10 +44,11 @@ type job struct {
 	service       string
 	unlink        bool
 	invalidate    bool
+	preRead       bool
 	mixRead       int
 	hasMix        bool
 	distribution  string
-	percRandom    *int
+	percRandom    *pair
 	norandommap   bool
 	randrepeat    bool
 	randseed      uint64
@@ -67,9 +72,12 @@ type job struct {
 	loops         int64
 	numberIOs     int64
 	verify        bool
+	patternOnly   bool
+	verifyPattern []byte
 	doVerify      bool
 	verifyOnly    bool
 	stonewall     bool
+	waitFor       string
 	newGroup      bool
 	group         bool
 	exitall       bool
@@ -89,8 +97,17 @@ type job struct {
 	latLog        *string
 	logAvg        time.Duration
 	perJobLogs    bool
+	logOffset     bool
+	logPrio       bool
 	unixEpoch     bool
 	kbBase        int64
+	unified       unified
+	// notes are what the user should know of the job's options.
+	notes []string
+}
+
+func (j *job) note(format string, args ...any) {
+	j.notes = append(j.notes, fmt.Sprintf(format, args...))
 }
 
 // byPattern is the hint that rw makes, fio's default.
@@ -102,7 +119,7 @@ type keyValue struct{ Key, Value string }
 // newJob has fio's defaults.
 func newJob() *job {
 	return &job{
-		rw: load.Read, bs: pair{4096, 4096, false, false}, ioengine: "psync", iodepth: 1, numjobs: 1,
+		rw: load.Read, bs: pair{read: 4096, write: 4096, trim: 4096}, ioengine: "psync", iodepth: 1, numjobs: 1,
 		nrfiles: 1, service: load.RoundRobin, invalidate: true, mixRead: 50, randrepeat: true,
 		rateProcess: load.Linear, thinkBlocks: 1, loops: 1, doVerify: true, clatPct: true,
 		hint: byPattern, rateCycle: 1000, percentiles: defaultPercentiles, perJobLogs: true, kbBase: 1024,

@@ -132,14 +132,17 @@ func (j *jobReport) json(r *report, plus bool) object {
 		{"jobname", j.job.name}, {"groupid", j.group}, {"error", 0}, {"eta", math.MaxInt32},
 		{"elapsed", r.elapsedSeconds()}, {"job options", options(j.job.own)},
 	}
-	for d, name := range className {
-		o = append(o, member{name, append(j.dirs[d].json(j, plus), j.dirJSON(d, plus)...)})
+	if j.job.unified != mixedOnly {
+		for d, name := range className {
+			o = append(o, member{name, append(j.dirs[d].json(j, plus), j.dirJSON(d, plus)...)})
+		}
+		o = append(o, member{"sync", object{{"total_ios", j.syncs}, {"lat_ns", j.latency(&j.sync, true, plus)}}})
 	}
-	var none dirReport
-	sync := object{{"total_ios", j.syncs}, {"lat_ns", j.latency(&j.sync, true, plus)}}
+	if j.mixed != nil {
+		o = append(o, member{"mixed", append(j.mixed.json(j, plus), j.mixedJSON(plus)...)})
+	}
 	ns, us, ms := j.distribution()
 	o = append(o,
-		member{"trim", none.json(j, plus)}, member{"sync", sync},
 		member{"job_runtime", j.runtime}, member{"usr_cpu", float(j.cpuShare(j.cpu.User))}, member{"sys_cpu", float(j.cpuShare(j.cpu.System))},
 		member{"ctx", j.cpu.Switches}, member{"majf", j.cpu.MajorFaults}, member{"minf", j.cpu.MinorFaults},
 		member{"iodepth_level", shares(levelNames, j.levels[:])},
@@ -207,8 +210,8 @@ func (d *dirReport) json(j *jobReport, plus bool) object {
 		{"io_bytes", d.bytes}, {"io_kbytes", d.bytes >> 10}, {"bw_bytes", bw}, {"bw", bw >> 10}, {"iops", float(iops)},
 		{"runtime", d.runtime}, {"total_ios", d.ops}, {"short_ios", 0}, {"drop_ios", 0},
 		{"slat_ns", j.latency(empty, false, false)},
-		{"clat_ns", j.latency(&d.lat, j.job.clatPct, plus)},
-		{"lat_ns", j.latency(&d.lat, j.job.latPct, plus)},
+		{"clat_ns", j.latency(&d.lat, j.clatPct, plus)},
+		{"lat_ns", j.latency(&d.lat, j.latPct, plus)},
 		{"bw_min", int64(d.bw.min)}, {"bw_max", int64(d.bw.max)}, {"bw_agg", float(d.share)}, {"bw_mean", float(d.bw.mean)},
 		{"bw_dev", float(d.bw.stddev())}, {"bw_samples", d.bw.n},
 		{"iops_min", int64(d.iops.min)}, {"iops_max", int64(d.iops.max)}, {"iops_mean", float(d.iops.mean)},

@@ -6,13 +6,16 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"plimsoll/load"
 )
 
 func (t *Test) hasLogs() bool { return slices.ContainsFunc(t.jobs, (*job).hasDataLogs) }
 
 // writeLogs makes the files of write_bw_log, write_iops_log and write_lat_log. A line is
-// "time in ms, value, 0 for reads or 1 for writes, block size, offset", the last two 0 for averages, as
-// fio 3.33 writes them. Bandwidths are KiB a second, latencies nanoseconds.
+// "time in ms, value, 0 for reads, 1 for writes or 2 for trims, block size, priority", the last two 0 for averages, with the offset
+// before the priority if that is asked for, as fio 3.33 writes them. Bandwidths are KiB a second, of a single I/O kB a second,
+// latencies nanoseconds.
 func (t *Test) writeLogs(all []measured, create func(string) (io.WriteCloser, error)) error {
 	files := map[string]*bytes.Buffer{}
 	var order []string
@@ -22,7 +25,11 @@ func (t *Test) writeLogs(all []measured, create func(string) (io.WriteCloser, er
 				files[l.name] = new(bytes.Buffer)
 				order = append(order, l.name)
 			}
-			if l.value != nil {
+			switch {
+			case l.value == nil:
+			case m.clone.job.tracesLogs():
+				m.logEach(files[l.name], l.each)
+			default:
 				m.log(files[l.name], l.latency, l.value)
 			}
 		}
@@ -68,8 +75,9 @@ func (t *Test) logNames() (all []string) {
 type logFile struct {
 	name    string
 	latency bool
-	// value makes the figure of a sample; nil: the log stays empty.
+	// value makes the figure of a sample; nil: the log stays empty. each makes that of one I/O.
 	value func(ops, bytes, lat, ns float64) float64
+	each  func(load.TracedIO) int64
 }
 
 // logs are the files that the clone's job asks for.
@@ -78,17 +86,23 @@ func (c *clone) logs() (all []logFile) {
 		prefix *string
 		kind   string
 		value  func(ops, bytes, lat, ns float64) float64
+		each   func(load.TracedIO) int64
 	}{
-		{c.job.bwLog, "bw", func(_, b, _, ns float64) float64 { return b / 1024 * 1e9 / ns }},
-		{c.job.iopsLog, "iops", func(ops, _, _, ns float64) float64 { return ops * 1e9 / ns }},
-		{c.job.latLog, "lat", meanLatency}, {c.job.latLog, "clat", meanLatency}, {c.job.latLog, "slat", nil},
+		{c.job.bwLog, "bw", func(_, b, _, ns float64) float64 { return b / 1024 * 1e9 / ns }, bandwidth},
+		{c.job.iopsLog, "iops", func(ops, _, _, ns float64) float64 { return ops * 1e9 / ns }, func(load.TracedIO) int64 { return 1 }},
+		{c.job.latLog, "lat", meanLatency, latency}, {c.job.latLog, "clat", meanLatency, latency}, {c.job.latLog, "slat", nil, nil},
 	} {
 		if l.prefix != nil {
-			all = append(all, logFile{c.logName(*l.prefix, l.kind), l.kind == "clat" || l.kind == "lat", l.value})
+			all = append(all, logFile{c.logName(*l.prefix, l.kind), l.kind == "clat" || l.kind == "lat", l.value, l.each})
 		}
 	}
 	return all
 }
+
+func latency(o load.TracedIO) int64 { return int64(o.Lat) }
+
+// bandwidth of an I/O is in kB a second, as fio has it.
+func bandwidth(o load.TracedIO) int64 { return int64(float64(o.Size) * 1e6 / float64(max(o.Lat, 1))) }
 
 func meanLatency(ops, _, lat, _ float64) float64 { return lat / ops }
 
@@ -106,10 +120,7 @@ func (c *clone) logName(prefix, kind string) string {
 // log writes a line for each sample and direction that had any I/O; without any there is no latency.
 func (m measured) log(w *bytes.Buffer, latency bool, value func(ops, bytes, lat, ns float64) float64) {
 	samples, lengths := m.sampled()
-	epoch := int64(0)
-	if m.clone.job.unixEpoch {
-		epoch = m.result.Start.UnixMilli()
-	}
+	epoch := m.epoch()
 	for i, s := range samples {
 		for d, name := range className {
 			if m.result.Class(name) == nil {
@@ -122,7 +133,65 @@ func (m measured) log(w *bytes.Buffer, latency bool, value func(ops, bytes, lat,
 			if latency && ops == 0 {
 				continue
 			}
-			fmt.Fprintf(w, "%d, %.0f, %d, 0, 0\n", epoch+s.At.Milliseconds(), value(float64(ops), float64(b), float64(lat), float64(lengths[i])), d)
+			fmt.Fprintf(w, "%d, %.0f, %d, 0%s\n", epoch+s.At.Milliseconds(), value(float64(ops), float64(b), float64(lat), float64(lengths[i])), d, m.clone.job.logEnd(0))
 		}
 	}
+}
+
+// epoch is the time of the logs' 0, in ms.
+func (m measured) epoch() int64 {
+	if m.clone.job.unixEpoch {
+		return m.result.Start.UnixMilli()
+	}
+	return 0
+}
+
+// logEnd is what a line has behind the size: the offset, if it is asked for, and the priority.
+func (j *job) logEnd(offset int64) string {
+	end := ", 0"
+	if j.logPrio {
+		end = ", 0x0000"
+	}
+	if j.logOffset {
+		end = fmt.Sprintf(", %d%s", offset, end)
+	}
+	return end
+}
+
+// logEach writes a line for each I/O.
+func (m measured) logEach(w *bytes.Buffer, value func(load.TracedIO) int64) {
+	epoch := m.epoch()
+	for _, o := range m.result.Trace {
+		d := 0
+		switch {
+		case m.clone.job.trims():
+			d = 2
+		case o.Write:
+			d = 1
+		}
+		fmt.Fprintf(w, "%d, %d, %d, %d%s\n", epoch+o.End.Milliseconds(), value(o), d, o.Size, m.clone.job.logEnd(o.Offset))
+	}
+}
+
+// trace has the clones of a stage keep the I/Os that their logs have a line for: as many as a message has room for, shared among them.
+func trace(stage []*clone) {
+	n := 0
+	for _, c := range stage {
+		if c.job.tracesLogs() {
+			n++
+		}
+	}
+	for _, c := range stage {
+		if c.job.tracesLogs() {
+			c.spec.Job.Trace = load.MaxTrace / n
+		}
+	}
+}
+
+// cutLog says that the clone did more I/Os than its logs have lines, "" if it didn't.
+func (m measured) cutLog() string {
+	if n := m.result.Ops(); m.clone.job.tracesLogs() && n > int64(len(m.result.Trace)) {
+		return fmt.Sprintf("%s: its logs have the first %d of %d I/Os; give log_avg_msec for averages over all of its time", m.clone.job.name, len(m.result.Trace), n)
+	}
+	return ""
 }

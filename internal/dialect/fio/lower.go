@@ -1,7 +1,9 @@
 package fio
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"time"
 
 	"plimsoll/internal/dialect"
@@ -27,6 +29,10 @@ func (c *clone) lower(t *Test) error {
 		Compress: 0, Verify: j.verify, RandSeed: c.seed(), CPUs: j.cpus,
 		FileService: j.service,
 	}
+	if j.trims() && l.IOEngine != load.Null {
+		l.IOEngine, l.IODepth = load.PSync, 1 // So fio does them, whatever the engine is.
+		c.spec.Exist = workload.Must
+	}
 	if j.verifyOnly {
 		l.RW = map[string]string{load.Write: load.Read, load.RandWrite: load.RandRead}[j.rw]
 		if !j.writes() {
@@ -51,8 +57,9 @@ func (c *clone) lower(t *Test) error {
 	if j.splitCPUs && len(j.cpus) > 0 {
 		l.CPUs = []int{j.cpus[c.number%len(j.cpus)]}
 	}
-	if l.Writes() {
+	if l.Writes() && !j.trims() {
 		l.Fsync, l.FDataSync, l.EndFsync = j.fsync, j.fdatasync, j.endFsync
+		l.SyncReads = l.Reads() && j.fsync+j.fdatasync > 0
 		l.Compress, l.Dedupe = j.compress, j.dedupe
 		switch {
 		case j.zero:
@@ -70,11 +77,16 @@ func (c *clone) lower(t *Test) error {
 	}
 	if j.random() {
 		l.RandomMap = j.mapped()
-		l.Distribution, l.PercentageRandom = j.distribution, j.percRandom
+		l.Distribution = j.distribution
+		l.PercentageRandom, l.PercentageRandomWrites = j.randomShares()
 		l.BlockAlign = j.blockalign.read
 		if !j.blockalign.hasRead {
 			l.BlockAlign = j.blockalign.write
 		}
+	}
+	if j.verify && len(j.verifyPattern) > 0 {
+		l.Data, l.Pattern, l.PatternOnly = load.DataPattern, j.verifyPattern, j.patternOnly
+		l.Compress, l.Dedupe = 0, 0
 	}
 	c.rate(&l)
 	l.SampleEvery = c.samples()
@@ -98,7 +110,26 @@ func (c *clone) lower(t *Test) error {
 	if err := c.region(t, bad); err != nil {
 		return err
 	}
+	c.spec.Parents = true
+	if t.readonly && l.IOEngine != load.Null {
+		c.spec.Exist, c.spec.Clip = workload.Must, true
+	}
 	return c.stageJob(bad)
+}
+
+// randomShares are percentage_random of a job: of its reads, or of all it does, and of its writes where they have another.
+func (j *job) randomShares() (all, writes *int) {
+	if j.percRandom == nil {
+		return nil, nil
+	}
+	r, w := int(j.percRandom.read), int(j.percRandom.write)
+	switch {
+	case !j.writes():
+		return &r, nil
+	case !j.reads() || r == w:
+		return &w, nil
+	}
+	return &r, &w
 }
 
 // seed is the same in each run with randrepeat, and another in each clone. Without, Run draws it. Jobs that verify have
@@ -122,7 +153,7 @@ func (c *clone) samples() time.Duration {
 	switch {
 	case j.steady.Metric != "":
 		return time.Second
-	case j.hasDataLogs():
+	case j.hasDataLogs() && j.logAvg > 0:
 		return j.logAvg
 	}
 	return sampleEvery * (1 + j.runtime/(sampleEvery*(load.MaxSamples+1)))
@@ -155,7 +186,7 @@ func (c *clone) rate(l *load.Job) {
 	if bytes {
 		r, w = j.rate.read, j.rate.write
 	}
-	reads, writes := l.Reads(), l.Writes()
+	reads, writes := l.Reads() || c.job.trims(), l.Writes() && !c.job.trims()
 	if l.RWMixRead != nil {
 		reads, writes = *l.RWMixRead > 0, *l.RWMixRead < 100
 	}
@@ -196,10 +227,10 @@ func (c *clone) leastRate() *workload.LeastRate {
 		min, bytes = j.rateMin, true
 	}
 	l := workload.LeastRate{Read: min.read, Write: min.write, Bytes: bytes, Cycle: time.Duration(j.rateCycle) * time.Millisecond}
-	if !c.load.Reads() {
+	if !c.load.Reads() && !c.job.trims() {
 		l.Read = 0
 	}
-	if !c.load.Writes() {
+	if !c.load.Writes() || c.job.trims() {
 		l.Write = 0
 	}
 	if l.Read+l.Write == 0 || c.load.RW != j.rw {
@@ -222,25 +253,25 @@ func (c *clone) region(t *Test, bad func(string, ...any) error) error {
 	}
 	null := l.IOEngine == load.Null
 	switch {
-	case null && (j.size.percent || j.offset.percent):
+	case null && (j.size.percent || j.offset.percent || j.offsetInc.percent):
 		return bad("the null engine has no file that anything could be a percentage of; give bytes")
 	case null && region == 0:
 		return bad("the null engine has no file; give a size")
-	case region == 0 && j.filename == "":
+	case region == 0 && j.filename == "" && !c.device:
 		return bad("give a size, or a filename that exists")
 	case region > 0 && region < l.BS:
 		return bad("size=%d is less than one block of bs=%d for each of %d files", j.size.n, l.BS, n)
 	}
 	switch {
 	case j.offset.percent:
-		spec.OffsetPercent = int(j.offset.n)
+		spec.OffsetPercent, spec.OffsetAlign = int(j.offset.n), j.offsetAlign
 	default:
 		l.Offset = j.offset.n
 	}
-	if spec.OffsetPercent > 0 && j.offsetInc.n > 0 {
-		return bad("offset in percent with offset_increment is not supported; give bytes")
-	}
 	inc := j.offsetInc.n
+	if j.offsetInc.percent {
+		spec.StepPercent, spec.Steps, spec.OffsetAlign, inc = int(inc), c.number, j.offsetAlign, 0
+	}
 	if inc > 0 && (inc > math.MaxInt64/maxClones/2 || l.Offset > math.MaxInt64/2) {
 		return bad("offset_increment=%d ends beyond any file", inc)
 	}
@@ -249,9 +280,10 @@ func (c *clone) region(t *Test, bad func(string, ...any) error) error {
 		return bad("size=%d from offset %d on ends beyond any file", region, l.Offset)
 	}
 	l.Size = region
-	c.ends(region, n)
-	if region > 0 && !null {
-		end := max(l.Offset+region, behind(region, spec.OffsetPercent), j.filesize)
+	l.ReadSplit, l.WriteSplit = fitting(l.ReadSplit, region), fitting(l.WriteSplit, region)
+	c.ends(region, n, t.readonly)
+	if region > 0 && !null && !t.readonly {
+		end := max(l.Offset+region, behind(l.Offset+region+cmp.Or(max(spec.OffsetAlign, 0), l.BS), spec.OffsetPercent+spec.Steps*spec.StepPercent), j.filesize)
 		for _, f := range c.files {
 			t.need[f] = max(t.need[f], end)
 		}
@@ -259,7 +291,24 @@ func (c *clone) region(t *Test, bad func(string, ...any) error) error {
 	return nil
 }
 
-// behind is how long a file has to be for the region to fit behind an offset of that percentage of it, 0 without one.
+// fitting are the sizes that a region has room for, if it is known and any does: fio draws until one fits.
+func fitting(split []load.SizeShare, region int64) []load.SizeShare {
+	out := slices.DeleteFunc(slices.Clone(split), func(s load.SizeShare) bool { return s.Size > region })
+	if region == 0 || len(out) == 0 || len(out) == len(split) {
+		return split
+	}
+	sum := 0.0
+	for _, s := range out {
+		sum += s.Percent
+	}
+	for i := range out {
+		out[i].Percent *= 100 / sum
+	}
+	return out
+}
+
+// behind is how long a file has to be for the region to fit behind an offset of that percentage of it, 0 without one. The region has room for
+// the rounding of the offset, which goes up to the next block.
 func behind(region int64, percent int) int64 {
 	if percent <= 0 || percent >= 100 || region > math.MaxInt64/100 {
 		return 0
@@ -268,8 +317,9 @@ func behind(region int64, percent int) int64 {
 	return (region*100 + part - 1) / part
 }
 
-// ends sets what ends a clone whose region has that many bytes in each of n files; 0: it is not known yet.
-func (c *clone) ends(region, n int64) {
+// ends sets what ends a clone whose region has that many bytes in each of n files; 0: it is not known yet. There may be less in a
+// file that is not to be made.
+func (c *clone) ends(region, n int64, readonly bool) {
 	j, l := c.job, &c.load
 	if j.timeBased {
 		return
@@ -287,7 +337,7 @@ func (c *clone) ends(region, n int64) {
 		}
 	case j.ioSize.n > 0:
 		l.IOSize = j.ioSize.n
-	case region > 0 && region <= math.MaxInt64/n && c.spec.OffsetPercent == 0:
+	case region > 0 && region <= math.MaxInt64/n && c.spec.OffsetPercent+c.spec.StepPercent == 0 && !readonly:
 		l.IOSize = region * n
 		// A pass of blocks, which a region may not consist of. One with gaps goes on until it has
 		// as many bytes, as in fio.
@@ -308,7 +358,7 @@ func (c *clone) stageJob(bad func(string, ...any) error) error {
 	j, spec := c.job, &c.spec
 	spec.Name = j.name
 	spec.Remove, spec.EndAll = j.unlink, j.exitall
-	spec.Invalidate = j.invalidate && !j.direct
+	spec.Invalidate, spec.PreRead = j.invalidate && !j.direct, j.preRead && c.load.IOEngine != load.Null
 	spec.Least = c.leastRate()
 	if j.steady.Metric != "" {
 		spec.Steady = &workload.SteadyEnd{Criterion: j.steady, Window: int(j.ssDur / time.Second), Ramp: int(j.ssRamp / time.Second)}
@@ -326,14 +376,15 @@ func (c *clone) stageJob(bad func(string, ...any) error) error {
 	if j.verify && j.writes() && j.doVerify && !j.verifyOnly {
 		v := load.Job{
 			RW: load.Read, BS: c.load.BS, IODepth: c.load.IODepth, NumJobs: 1, Direct: c.load.Direct, IOEngine: c.load.IOEngine,
-			Offset: c.load.Offset, Size: c.load.Size, Verify: true, RandSeed: c.load.RandSeed, CPUs: c.load.CPUs,
+			Offset: c.load.Offset, Size: c.load.Size, Verify: true, Data: c.load.Data, Pattern: c.load.Pattern, PatternOnly: c.load.PatternOnly, RandSeed: c.load.RandSeed, CPUs: c.load.CPUs,
 			Filename: c.load.Filename, Files: c.load.Files, SampleEvery: sampleEvery,
 		}
 		if err := v.Validate(); err != nil {
 			return c.refuse(err)
 		}
 		c.verify = &workload.StageJob{
-			Name: j.name, Job: v, Invalidate: j.invalidate && !j.direct, SizePercent: spec.SizePercent, OffsetPercent: spec.OffsetPercent,
+			Name: j.name, Job: v, Invalidate: j.invalidate && !j.direct, SizePercent: spec.SizePercent, OffsetPercent: spec.OffsetPercent, OffsetAlign: spec.OffsetAlign,
+			StepPercent: spec.StepPercent, Steps: spec.Steps,
 		}
 	}
 	if spec.SizePercent == 0 && c.load.Size == 0 && c.spec.IOPercent > 0 && c.load.IOEngine == load.Null {

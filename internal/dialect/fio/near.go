@@ -6,30 +6,26 @@ import "strings"
 // Plimsoll's own, which begin with two dashes. What isn't here has nothing near to it, and its text says so.
 var nearest = map[string]string{
 	"thinktime_blocks_type": "thinktime_blocks", "thinktime_iotime": "thinktime_blocks",
-	"rw_sequencer": "rw", "iodepth_low": "iodepth", "exit_what": "exitall", "wait_for": "stonewall",
+	"rw_sequencer": "rw", "iodepth_low": "iodepth", "exit_what": "exitall",
 	"flow": "rate_iops", "flow_id": "rate_iops", "flow_sleep": "rate_iops",
 
 	"dedupe_mode": "dedupe_percentage", "dedupe_working_set_percentage": "dedupe_percentage", "dedupe_global": "dedupe_percentage",
-	"verify_interval": "verify", "verify_offset": "verify", "verify_pattern": "verify", "verify_dump": "verify",
-	"verify_async": "numjobs", "verify_async_cpus": "cpus_allowed", "verify_backlog": "do_verify", "verify_backlog_batch": "do_verify",
-	"verify_state_load": "verify_only", "verify_state_save": "do_verify", "experimental_verify": "verify",
 	"ignore_error": "verify_fatal", "error_dump": "verify_fatal", "continue_on_error": "verify_fatal",
 
-	"ss_interval": "steadystate_duration", "slat_percentiles": "clat_percentiles",
+	"ss_interval":    "steadystate_duration",
 	"write_hist_log": "--output-format", "log_hist_msec": "log_avg_msec", "log_hist_coarseness": "log_avg_msec",
-	"log_max_value": "log_avg_msec", "log_offset": "log_avg_msec", "log_prio": "log_avg_msec",
-	"log_compression": "log_avg_msec", "log_compression_cpus": "log_avg_msec", "log_store_compressed": "log_avg_msec",
-	"log_alternate_epoch": "log_unix_epoch", "log_alternate_epoch_clock_id": "log_unix_epoch",
-	"gtod_cpu": "gtod_reduce", "unified_rw_reporting": "group_reporting", "significant_figures": "--output-format",
-	"stats": "group_reporting", "disk_util": "--output-format", "block_error_percentiles": "percentile_list", "unit_base": "kb_base",
+	"log_max_value":        "log_avg_msec",
+	"log_store_compressed": "log_avg_msec",
+	"log_alternate_epoch":  "log_unix_epoch", "log_alternate_epoch_clock_id": "log_unix_epoch",
+	"significant_figures": "--output-format",
+	"stats":               "group_reporting", "disk_util": "--output-format", "block_error_percentiles": "percentile_list", "unit_base": "kb_base",
 	"max_latency": "percentile_list", "latency_target": "iodepth", "latency_window": "iodepth", "latency_percentile": "percentile_list", "latency_run": "iodepth",
 
 	"allow_file_create": "filename", "allow_mounted_write": "--destructive", "create_only": "size", "fill_device": "size",
-	"file_append": "offset", "pre_read": "stonewall", "unlink_each_loop": "unlink", "offset_align": "blockalign", "bs_unaligned": "bsrange",
+	"file_append": "offset", "unlink_each_loop": "unlink", "bs_unaligned": "bsrange",
 	"lockfile": "offset_increment", "opendir": "filename", "unique_filename": "filename_format",
-	"sync_file_range": "fdatasync", "write_barrier": "fsync", "atomic": "direct", "uncached": "direct", "write_hint": "fadvise_hint",
-	"io_submit_mode": "rate_process", "serialize_overlap": "offset_increment",
-	"hipri": "ioengine", "hipri_percentage": "ioengine", "cmd_type": "ioengine", "thp": "ioengine", "sqthread_poll": "ioengine", "sqthread_poll_cpu": "cpus_allowed", "force_async": "ioengine", "nowait": "ioengine", "userspace_reap": "ioengine",
+	"sync_file_range": "fdatasync", "write_barrier": "fsync", "atomic": "direct", "uncached": "direct",
+	"cmd_type": "ioengine", "thp": "ioengine", "force_async": "ioengine", "nowait": "ioengine",
 
 	"cgroup": "--cpus", "cgroup_weight": "--cpu-shares", "cgroup_nodelete": "--cpus", "nice": "--cpu-shares",
 	"prio": "rate_iops", "prioclass": "rate_iops", "cmdprio_percentage": "rate_iops",
@@ -46,8 +42,8 @@ var nearest = map[string]string{
 	"zone_reset_threshold": "size", "zone_reset_frequency": "size",
 
 	// Of the line.
-	"minimal": "--output-format", "append-terse": "--output-format", "terse-version": "--output-format", "status-interval": "--eta-newline",
-	"bandwidth-log": "write_bw_log", "latency-log": "write_lat_log", "idle-prof": "--record", "showcmd": "--parse-only",
+
+	"bandwidth-log": "write_bw_log", "latency-log": "write_lat_log", "showcmd": "--parse-only",
 	"client": "--engine", "server": "--engine", "remote-config": "--engine", "daemonize": "--engine",
 	"trigger": "exitall", "trigger-file": "exitall", "trigger-timeout": "runtime", "trigger-remote": "exitall",
 	"aux-path": "--output", "inflate-log": "log_avg_msec", "crctest": "verify", "merge-blktrace-only": "random_distribution",

@@ -18,7 +18,7 @@ type openLoop struct {
 	late, missed int64
 	worst        int64 // how late the latest I/O was started, in ns
 	poisson      bool
-	dirs         [2]openDir
+	dirs         [3]openDir
 }
 
 // openDir is a direction of an open loop.
@@ -40,8 +40,12 @@ func (j *jobReport) addOpenLoop(m measured) {
 	o.late, o.missed = o.late+m.result.Late, o.missed+m.result.Missed
 	o.worst = max(o.worst, int64(m.result.MaxLate))
 	o.poisson = o.poisson || l.RateProcess == load.Poisson
-	asked := [2]openDir{{iops: l.RateIOPS, bytes: l.Rate}, {iops: l.WriteRateIOPS, bytes: l.WriteRate}}
-	if !l.Reads() {
+	asked := [3]openDir{{iops: l.RateIOPS, bytes: l.Rate}, {iops: l.WriteRateIOPS, bytes: l.WriteRate}}
+	switch {
+	case l.Reads():
+	case l.RW == load.Trim || l.RW == load.RandTrim:
+		asked[0], asked[2] = asked[2], asked[0]
+	default:
 		asked[0], asked[1] = asked[1], asked[0]
 	}
 	for d, name := range className {
@@ -54,7 +58,9 @@ func (j *jobReport) addOpenLoop(m measured) {
 }
 
 // ops is how many I/Os were started.
-func (o *openLoop) ops() int64 { return int64(o.dirs[0].response.Count() + o.dirs[1].response.Count()) }
+func (o *openLoop) ops() int64 {
+	return int64(o.dirs[0].response.Count() + o.dirs[1].response.Count() + o.dirs[2].response.Count())
+}
 
 // json is the job's own figures.
 func (o *openLoop) json() object {
@@ -70,7 +76,10 @@ func (j *jobReport) dirJSON(d int, plus bool) object {
 	if j.open == nil {
 		return nil
 	}
-	o := &j.open.dirs[d]
+	return j.open.dirs[d].json(j, plus)
+}
+
+func (o *openDir) json(j *jobReport, plus bool) object {
 	if o.iops+o.bytes == 0 {
 		return nil
 	}

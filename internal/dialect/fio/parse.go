@@ -30,6 +30,10 @@ type Source struct {
 	ReadFile dialect.FileReader
 	// Env is os.Getenv: ${NAME} in a job file.
 	Env func(name string) string
+	// Machine says how much a job file's keyword stands for: pagesize, mb_memory or ncpus. nil, and 0: it isn't known.
+	Machine func(keyword string) int64
+	// Device reports whether a path is a device of this machine: a job of that name works on it. nil: none is.
+	Device func(path string) bool
 }
 
 // assignment is an option as it was written.
@@ -38,6 +42,8 @@ type assignment struct {
 	key, value string
 	hasValue   bool
 	where      string
+	// block is the section of a file that it stands in, 0 on a line.
+	block int
 }
 
 // parser collects jobs from a line and its files.
@@ -51,6 +57,7 @@ type parser struct {
 	count    int
 	work     int
 	text     int // bytes of all files
+	blocks   int // sections of files, [global] too
 	includes int
 }
 
@@ -66,7 +73,7 @@ type section struct {
 // Parse reads a fio command line without the program's name, and the job files that it names.
 // Errors are *dialect.UsageErrors.
 func Parse(args []string, src Source) (*Test, error) {
-	p := &parser{src: src, test: &Test{Formats: []string{"normal"}}}
+	p := &parser{src: src, test: &Test{Formats: []string{"normal"}, terseVersion: 3, isDevice: src.Device}}
 	files, err := p.line(args)
 	if err != nil {
 		return nil, err
@@ -109,6 +116,9 @@ func (p *parser) line(args []string) (files []string, err error) {
 			where += " " + value
 			return nil
 		}
+		if key, err = inFull(key, where); err != nil {
+			return nil, err
+		}
 		if c, ok := commands[key]; ok {
 			if c.value {
 				if err := takes(); err != nil {
@@ -143,7 +153,7 @@ func (p *parser) line(args []string) (files []string, err error) {
 		if p.count++; p.count > maxOptions || len(value) > maxValue {
 			return nil, dialect.Usagef("fio", "more than %d options, or a value of more than %d bytes", maxOptions, maxValue)
 		}
-		a := assignment{opt, key, value, has, where}
+		a := assignment{opt: opt, key: key, value: value, hasValue: has, where: where}
 		if at == nil {
 			p.cmd = append(p.cmd, a)
 		} else {
@@ -255,6 +265,12 @@ func (p *parser) finish() (*Test, error) {
 			return nil, dialect.Usagef("--section="+o, "there is no such job")
 		}
 	}
+	if t.Version {
+		return t, nil
+	}
+	if len(t.jobs) == 0 && t.ParseOnly && p.includes > 0 {
+		return t, nil // Files with nothing but [global] are read for others to add jobs to; fio finds nothing wrong with them.
+	}
 	if len(t.jobs) == 0 {
 		return nil, dialect.Usagef("fio", "no job: name a job file, or begin a job with --name=NAME --rw=...")
 	}
@@ -277,28 +293,39 @@ func (a assignment) pair() []keyValue {
 	return []keyValue{{a.opt.Name, a.value}}
 }
 
-// job applies the options of a section, kb_base first, since it is how others are read.
+// job applies the options of a section.
 func (s *section) job() (*job, error) {
 	j := newJob()
 	j.name, j.section, j.where = cmp.Or(s.title, s.name), s.name, s.where
-	for _, first := range []bool{true, false} {
-		for i, a := range slices.Concat(s.globals, s.own) {
-			if (a.opt.Name == "kb_base") != first {
-				continue
-			}
-			if a.opt.Name == "name" {
-				if i >= len(s.globals) {
-					j.own = append(j.own, a.pair()...)
-				}
-				continue
-			}
-			if err := a.apply(j); err != nil {
-				return nil, err
-			}
-			if i >= len(s.globals) {
-				j.own = append(j.own, a.pair()...)
-			}
+	own := basesFirst(s.own)
+	for _, a := range own {
+		j.own = append(j.own, a.pair()...)
+	}
+	for _, a := range slices.Concat(basesFirst(s.globals), own) {
+		if a.opt.Name == "name" {
+			continue
+		}
+		if err := a.apply(j); err != nil {
+			return nil, err
 		}
 	}
+	j.spans = [3]string{span(j.readSplit, j.bs.read, j.kbBase), span(j.writeSplit, j.bs.write, j.kbBase), span(j.trimSplit, j.bs.trim, j.kbBase)}
+	if j.trims() {
+		j.trimsAreReads()
+	}
+	j.invalidate = j.invalidate && !j.preRead // As in fio.
 	return j, j.check()
+}
+
+// basesFirst puts kb_base before the other options of its section of a file. On a line it stands where it stands: it is how what
+// comes behind it is read.
+func basesFirst(all []assignment) []assignment {
+	out := slices.Clone(all)
+	slices.SortStableFunc(out, func(a, b assignment) int {
+		rank := func(a assignment) int {
+			return 2*a.block + map[bool]int{true: 0, false: 1}[a.opt.Name == "kb_base" || a.block == 0]
+		}
+		return rank(a) - rank(b)
+	})
+	return out
 }

@@ -50,7 +50,7 @@ func TestParseRefuses(t *testing.T) {
 		{append(ok, "--bs"), "argument 4, --bs: needs a value"},
 		{append(ok, "--direct=1", "--iodepth", "x"), "argument 5, --iodepth x: iodepth:"},
 		{append(ok, "--bs="), "bs needs a value"},
-		{append(ok, "--rw=trim"), "trims are not supported"},
+		{append(ok, "--rw=trimwrite"), "use trim or randtrim"},
 		{append(ok, "--rw=reads"), "did you mean read?"},
 		{append(ok, "--rw=randread:0"), "from 1 on"},
 		{append(ok, "--ioengine=mmap", "--direct=1"), "direct=1 contradicts ioengine=mmap"},
@@ -58,10 +58,8 @@ func TestParseRefuses(t *testing.T) {
 		{append(ok, "--ioengine=rbd"), "is none of"},
 		{append(ok, "--latency_target=1ms"), "latency_target is not supported: a search"},
 		{append(ok, "--cgroup=x"), "use Plimsoll's limits"},
-		{append(ok, "--output-format=terse"), "use json"},
+		{append(ok, "--terse-version=6"), "from 2 to 5"},
 		{append(ok, "--output-format=jsn"), "did you mean json?"},
-		{append(ok, "--minimal"), "not supported: use --output-format=json"},
-		{append(ok, "--time_based"), "time_based needs a runtime"},
 		{append(ok, "--runtime=5q"), "is no time"},
 		{append(ok, "--rate_min=1m", "--rate_iops_min=5"), "rate_min contradicts rate_iops_min"},
 		{append(ok, "--rate_iops=5", "--rate_iops_min=6"), "the least rate is more than the rate"},
@@ -77,12 +75,13 @@ func TestParseRefuses(t *testing.T) {
 		{append(ok, "--bssplit=4k/50:8k/50", "--bsrange=4k-16k"), "bsrange contradicts bssplit"},
 		{append(ok, "--cpus_allowed=0", "--cpumask=3"), "cpumask contradicts cpus_allowed"},
 		{[]string{"i.fio"}, "i.fio:3: buffered contradicts direct (i.fio:2)"},
-		{append(ok, "--write_bw_log=x"), "give log_avg_msec"},
 		{append(ok, "--steadystate=iops:1%"), "needs a steadystate_duration"},
 		{append(ok, "--ss_dur=5"), "needs steadystate"},
 		{append(ok, "--steadystate=iop:1%"), "did you mean iops?"},
 		{append(ok, "--steadystate=iops"), "needs a limit"},
-		{append(ok, "--verify=md5"), "use verify=crc32c"},
+		{append(ok, "--verify=md6"), "did you mean md5?"},
+		{append(ok, "--verify=pattern"), "needs verify_pattern"},
+		{append(ok, "--verify=pattern", "--verify_pattern=0x010203"), "a whole number of times"},
 		{[]string{"--name=a", "--rw=randrw", "--size=1m", "--verify=crc32c"}, "writes only part"},
 		{[]string{"--name=a", "--rw=randwrite", "--size=1m", "--verify=crc32c", "--norandommap"}, "never written"},
 		{append(ok, "--verify_only"), "verify_only needs verify"},
@@ -98,7 +97,6 @@ func TestParseRefuses(t *testing.T) {
 		{append(ok, "--direct=2"), "0 or 1"},
 		{append(ok, "--size=150%"), "from 0% to 100%"},
 		{append(ok, "--size=1k"), "less than one block"},
-		{append(ok, "--bssplit=4k/60:8k/60"), "add up to"},
 		{append(ok, "--bsrange=4k"), "two sizes"},
 		{append(ok, "--direct=1", "--bs=1000"), "multiple of 512"},
 		{append(ok, "--cpus_allowed=3-1"), "no list of processors"},
@@ -113,12 +111,11 @@ func TestParseRefuses(t *testing.T) {
 		{[]string{"d.fio"}, "includes itself"},
 		{[]string{"e.fio"}, "e.fio:1: a section is written [name]"},
 		{[]string{"f.fio"}, "f.fio:3: bs: \"x\" is no size"},
-		{[]string{"g.fio"}, "g.fio:1: time_based needs a runtime"},
 		{[]string{"h.fio"}, "more than"},
 	} {
 		_, err := Parse(v.args, memory(map[string]string{
 			"a.fio": "[a]\nblok_size=4k\n", "b.fio": "bs=4k\n", "c.fio": "[a]\nbs=${NOT}\n", "d.fio": "include d.fio\n",
-			"e.fio": "[a\n", "f.fio": "[global]\nrw=read\nbs=x\n[a]\nsize=1m\n", "g.fio": "[a]\nsize=1m\ntime_based\n",
+			"e.fio": "[a\n", "f.fio": "[global]\nrw=read\nbs=x\n[a]\nsize=1m\n",
 			"i.fio": "[global]\ndirect=1\nbuffered=1\n[a]\nsize=1m\n",
 			"h.fio": strings.Repeat("[a]\nsize=1m\n", 2000),
 		}, nil))
@@ -286,7 +283,7 @@ func TestParseLineAsGetoptDoes(t *testing.T) {
 }
 
 func TestRandomMapIsFios(t *testing.T) {
-	for arg, want := range map[string]bool{"--rw=randread": true, "--norandommap": false, "--random_distribution=zipf:1.1": false, "--bssplit=4k/50:8k/50": false, "--percentage_random=50": false, "--rw=read": false} {
+	for arg, want := range map[string]bool{"--rw=randread": true, "--norandommap": false, "--random_distribution=zipf:1.1": false, "--bssplit=4k/50:8k/50": false, "--percentage_random=50": true, "--rw=randread:8": true, "--ba=16k": false, "--ba=4k": true, "--bs=64k": true, "--rw=read": false} {
 		test, err := Parse([]string{"--name=a", "--size=1m", "--rw=randread", arg}, Source{})
 		if err != nil {
 			t.Fatal(err)
@@ -330,8 +327,15 @@ func TestSizesAndTimesAreFios(t *testing.T) {
 	if got, err := parseTime("5", time.Microsecond); err != nil || got != 5*time.Microsecond {
 		t.Errorf("parseTime(5) of thinktime = %v, %v", got, err)
 	}
-	if got, err := parsePattern(`"ab"-12-0xdeadface`); err != nil || string(got) != "ab\x0c\xde\xad\xfa\xce" {
-		t.Errorf("parsePattern = % x, %v", got, err)
+	for in, want := range patterns {
+		if got, err := parsePattern(in); err != nil || string(got) != want {
+			t.Errorf("parsePattern(%q) = % x, %v, want % x", in, got, err, want)
+		}
+	}
+	for _, in := range []string{`"ab"-0xff`, `0x`, `0xzz`, `x`, `"ab`, `-`, `1-`, `4294967296`, `12 13`} {
+		if got, err := parsePattern(in); err == nil {
+			t.Errorf("parsePattern(%q) = % x", in, got)
+		}
 	}
 }
 
@@ -424,4 +428,14 @@ func FuzzParse(f *testing.F) {
 			}
 		})
 	})
+}
+
+// patterns are values of buffer_pattern and their bytes.
+var patterns = map[string]string{
+	`"ab"-120xdeadface`:  "ab\xf4\xff\xff\xff\xde\xad\xfa\xce",
+	`0xdeadface"abcd"-1`: "\xde\xad\xfa\xceabcd\xff\xff\xff\xff",
+	`0xff0x14`:           "\xff\x14",
+	`0xabc`:              "\x0a\xbc",
+	`258`:                "\x02\x01",
+	`0"x"`:               "\x00x",
 }

@@ -32,18 +32,22 @@ type jobReport struct {
 	job     *job
 	group   int
 	members int
-	dirs    [2]dirReport // reads, writes
+	dirs    [3]dirReport // reads, writes, trims
 	sync    hist.Histogram
 	syncs   int64
 	// runtime is the sum over the members in ms.
-	runtime     int64
-	cpu         load.ThreadUsage
-	levels      [7]float64
-	submits     int64 // I/Os that were submitted one at a time
-	steady      *workload.SteadyResult
-	percentiles []float64
+	runtime int64
+	cpu     load.ThreadUsage
+	levels  [7]float64
+	submits int64 // I/Os that were submitted one at a time
+	steady  *workload.SteadyResult
+	// percentiles, and whether those of clat and lat are shown, are what the last member says, as in fio.
+	percentiles     []float64
+	clatPct, latPct bool
 	// open is what is measured from the schedule; nil for a closed loop.
 	open *openLoop
+	// mixed is all directions as one, nil where they are only shown apart.
+	mixed *dirReport
 }
 
 // dirReport is the reads or the writes of a job.
@@ -93,7 +97,11 @@ func (s sampleStat) stddev() float64 {
 
 // groupReport is the summary of a group: a direction each.
 type groupReport struct {
-	dirs [2]groupDir
+	dirs [3]groupDir
+	// kbBase is that of its last job, as in fio.
+	kbBase int64
+	// unified is what its jobs have, joined as bits, as in fio.
+	unified unified
 }
 
 type groupDir struct {
@@ -129,7 +137,7 @@ func (t *Test) report(all []measured, disks []workload.DiskDelta, ran time.Durat
 		}
 		last := len(r.jobs) - 1
 		if last < 0 || !j.group || r.jobs[last].group != m.clone.group {
-			r.jobs = append(r.jobs, &jobReport{job: j, group: m.clone.group, percentiles: sortedPercentiles(j.percentiles)})
+			r.jobs = append(r.jobs, &jobReport{job: j, group: m.clone.group})
 			last++
 		}
 		r.jobs[last].add(m)
@@ -148,6 +156,12 @@ func (t *Test) report(all []measured, disks []workload.DiskDelta, ran time.Durat
 				dir.share = min(dir.bw.mean*100/agg, 100)
 			}
 		}
+		if m := j.mixed; m != nil {
+			m.share = 100
+			if agg := float64(r.groups[j.group].dirs[0].bw) / 1024; agg > 1 { // Also with both, as in fio.
+				m.share = min(m.bw.mean*100/agg, 100)
+			}
+		}
 	}
 	return r
 }
@@ -157,6 +171,8 @@ func sortedPercentiles(p []float64) []float64 { return slices.Sorted(slices.Valu
 // add takes one clone in.
 func (j *jobReport) add(m measured) {
 	j.members++
+	last := m.clone.job
+	j.percentiles, j.clatPct, j.latPct = sortedPercentiles(last.percentiles), last.clatPct, last.latPct
 	ms := milliseconds(m.result.Elapsed)
 	j.runtime += ms
 	j.addResult(m.result.Result, ms)
@@ -188,7 +204,7 @@ func (j *jobReport) add(m measured) {
 	}
 }
 
-var className = [2]string{"read", "write"}
+var className = [3]string{"read", "write", load.Trim}
 
 // addResult takes the counts of one run in, which took ms.
 func (j *jobReport) addResult(r load.Result, ms int64) {
@@ -271,6 +287,9 @@ func level(d int64) int {
 
 // finish turns counts into percent. What is there at all is at least 0.1 %, as in fio.
 func (j *jobReport) finish() {
+	if j.job.unified != apartOnly {
+		j.mixed = j.mix()
+	}
 	total := 0.0
 	for _, n := range j.levels {
 		total += n
@@ -290,7 +309,7 @@ var (
 
 // distribution is the share of I/Os in each bucket, in percent: ns, us and ms.
 func (j *jobReport) distribution() (ns, us [10]float64, ms [12]float64) {
-	total := float64(j.dirs[0].lat.Count() + j.dirs[1].lat.Count())
+	total := float64(j.dirs[0].lat.Count() + j.dirs[1].lat.Count() + j.dirs[2].lat.Count())
 	for d := range j.dirs {
 		for i, n := range j.dirs[d].lat.All() {
 			v, share := hist.Value(i), 100*float64(n)/total
@@ -325,8 +344,9 @@ func bucket(bounds []uint64, v uint64) int {
 
 // add takes a job into its group.
 func (g *groupReport) add(j *jobReport) {
-	for d := range j.dirs {
-		dir := &j.dirs[d]
+	g.kbBase = j.job.kbBase
+	g.unified |= j.job.unified
+	for d, dir := range j.shown() {
 		if dir.ops == 0 {
 			continue
 		}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/internal/clean"
 	"plimsoll/internal/dialect"
 	"plimsoll/internal/workload"
 	"plimsoll/load"
@@ -42,11 +43,18 @@ func (t *Test) Run(ctx context.Context, session dialect.Session, stdout, stderr 
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if t.Version {
+		_, err := fmt.Fprintln(stdout, version)
+		return err
+	}
 	for _, n := range t.notes {
-		fmt.Fprintln(stderr, "note: "+n)
+		dialect.Note(stderr, "%s", n)
 	}
 	if t.ParseOnly {
 		return nil
+	}
+	if err := t.here(session); err != nil {
+		return err
 	}
 	if o.Destructive, err = dialect.Leave(session, o.Destructive, t.allFiles()); err != nil {
 		return err
@@ -94,6 +102,8 @@ func (t *Test) Run(ctx context.Context, session dialect.Session, stdout, stderr 
 		switch f {
 		case "normal":
 			out.Write(r.text())
+		case "terse":
+			out.Write(r.terse(t.terseVersion))
 		default:
 			out.Write(r.json(f == "json+"))
 		}
@@ -149,6 +159,31 @@ func fill(f io.WriteCloser, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
+// stageName is what stage number i is called in a record: the names of its jobs, and its number where another stage has the same.
+func (t *Test) stageName(i int) string {
+	const most = 60 // A long list says no more.
+	names := func(i int) string {
+		var all []string
+		for _, c := range t.stages[i] {
+			if c.number == 0 {
+				all = append(all, c.job.name)
+			}
+		}
+		name := clean.Text(strings.Join(all, "+"))
+		if r := []rune(name); len(r) > most {
+			name = string(r[:most]) + "..."
+		}
+		return name
+	}
+	name := names(i)
+	for k := range t.stages {
+		if k != i && names(k) == name {
+			return fmt.Sprintf("%s %d", name, i+1)
+		}
+	}
+	return name
+}
+
 // stage runs stage number i, and reads back what asks for it.
 func (t *Test) stage(ctx context.Context, session dialect.Session, i int, clones []*clone, stderr io.Writer, o RunOptions) ([]measured, []workload.DiskDelta, time.Duration, error) {
 	var jobs []workload.StageJob
@@ -165,7 +200,7 @@ func (t *Test) stage(ctx context.Context, session dialect.Session, i int, clones
 			verify, verified = append(verify, v), append(verified, k)
 		}
 	}
-	res, err := session.Stage(ctx, fmt.Sprintf("fio-%d", i), jobs, nil)
+	res, err := session.Stage(ctx, t.stageName(i), jobs, nil)
 	if err != nil {
 		return nil, nil, 0, err
 	}
@@ -176,7 +211,10 @@ func (t *Test) stage(ctx context.Context, session dialect.Session, i int, clones
 	for k, c := range clones {
 		out[k] = measured{clone: c, result: res.Stage[k]}
 		for _, n := range res.Stage[k].Notes {
-			fmt.Fprintf(stderr, "note: %s: %s\n", c.job.name, n)
+			dialect.Note(stderr, "%s: %s", c.job.name, n)
+		}
+		if n := out[k].cutLog(); n != "" {
+			dialect.Note(stderr, "%s", n)
 		}
 	}
 	disks, elapsed := res.Disks, res.Elapsed
@@ -188,7 +226,7 @@ func (t *Test) stage(ctx context.Context, session dialect.Session, i int, clones
 			return nil, nil, 0, err
 		}
 	}
-	back, err := session.Stage(ctx, fmt.Sprintf("fio-%d-verify", i), verify, nil)
+	back, err := session.Stage(ctx, t.stageName(i)+" verify", verify, nil)
 	if err != nil {
 		return nil, nil, 0, err
 	}

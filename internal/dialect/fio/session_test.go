@@ -14,7 +14,7 @@ import (
 // place is a session that is not on the host: it has names of its own for the user's files.
 type place struct{ stages [][]workload.StageJob }
 
-func (p *place) Path(name string) string { return "/place/" + dialect.InPlace(name) }
+func (p *place) Path(name string) string { return "place/" + dialect.InPlace(name) }
 
 func (p *place) Stage(_ context.Context, _ string, jobs []workload.StageJob, _ func(load.Sample)) (*workload.Result, error) {
 	p.stages = append(p.stages, jobs)
@@ -41,13 +41,13 @@ func TestJobsHaveTheSessionsPaths(t *testing.T) {
 		t.Fatalf("%d stages, want that of a, its verification, and b with c", len(p.stages))
 	}
 	a, back, b, c := p.stages[0][0], p.stages[1][0], p.stages[2][0], p.stages[2][1]
-	if strings.Join(a.Job.Files, " ") != "/place/data_x /place/y" || strings.Join(a.Destructive, " ") != "/place/data_x" || a.Size != 8<<20 || a.Job.IOSize != 2<<20 || a.Job.Size != 1<<20 {
+	if strings.Join(a.Job.Files, " ") != "place/data_x place/y" || strings.Join(a.Destructive, " ") != "place/data_x" || a.Size != 8<<20 || a.Job.IOSize != 2<<20 || a.Job.Size != 1<<20 {
 		t.Errorf("a = %+v", a)
 	}
-	if back.Job.RW != load.Read || !back.Job.Verify || back.Job.RandSeed != a.Job.RandSeed || strings.Join(back.Job.Files, " ") != "/place/data_x /place/y" || back.Destructive != nil {
+	if back.Job.RW != load.Read || !back.Job.Verify || back.Job.RandSeed != a.Job.RandSeed || strings.Join(back.Job.Files, " ") != "place/data_x place/y" || back.Destructive != nil {
 		t.Errorf("reading back = %+v", back)
 	}
-	if b.Job.Filename != "/place/data_x" || b.Size != 8<<20 || strings.Join(c.Job.Files, " ") != "/place/d_c.0.0 /place/d_c.0.1" {
+	if b.Job.Filename != "place/data_x" || b.Size != 8<<20 || strings.Join(c.Job.Files, " ") != "place/d_c.0.0 place/d_c.0.1" {
 		t.Errorf("b = %+v\nc = %+v", b, c)
 	}
 	// The parsed test is as it was: it can be run again.

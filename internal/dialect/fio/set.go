@@ -3,6 +3,7 @@ package fio
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -102,7 +103,7 @@ func pairTo(f func(*job) *pair, least, most int64) setter {
 			return n, err
 		})
 		if err == nil {
-			*f(j) = p
+			f(j).set(p)
 		}
 		return err
 	}
@@ -127,10 +128,15 @@ func splitTo(one func(string, int64) ([]load.SizeShare, error)) setter {
 			case 0:
 				j.readSplit = s
 				if len(parts) == 1 {
-					j.writeSplit = s
+					j.writeSplit, j.trimSplit = s, s
 				}
 			case 1:
 				j.writeSplit = s
+				if len(parts) == 2 {
+					j.trimSplit = s
+				}
+			case 2:
+				j.trimSplit = s
 			}
 		}
 		return nil
@@ -140,12 +146,12 @@ func splitTo(one func(string, int64) ([]load.SizeShare, error)) setter {
 func setRW(j *job, v string) error {
 	word, number, has := strings.Cut(v, ":")
 	switch word {
-	case "trim", "randtrim", "trimwrite", "randtrimwrite":
-		return fmt.Errorf("trims are not supported; use read, write, randread, randwrite, rw or randrw")
+	case "trimwrite", "randtrimwrite":
+		return fmt.Errorf("trims and writes of the same blocks in turn are not supported; use trim or randtrim, and another job that writes")
 	case "readwrite":
 		word = load.RW
 	}
-	w, err := oneOf(word, load.Read, load.Write, load.RandRead, load.RandWrite, load.RW, load.RandRW)
+	w, err := oneOf(word, load.Read, load.Write, load.RandRead, load.RandWrite, load.RW, load.RandRW, load.Trim, load.RandTrim)
 	if err != nil {
 		return err
 	}
@@ -229,14 +235,17 @@ func setPercentageRandom(j *job, v string) error {
 	if err != nil {
 		return err
 	}
-	if p.hasRead && p.hasWrite && p.read != p.write {
-		return fmt.Errorf("%q: one share for reads and another for writes is not supported; use two jobs", v)
-	}
-	n := int(p.read)
+	// In fio a direction without a value keeps its default.
 	if !p.hasRead {
-		n = int(p.write)
+		p.read = 100
 	}
-	j.percRandom = &n
+	if !p.hasWrite {
+		p.write = 100
+	}
+	if !p.hasTrim {
+		p.trim = 100
+	}
+	j.percRandom = &p
 	return nil
 }
 
@@ -256,16 +265,32 @@ func setService(j *job, v string) error {
 	return err
 }
 
+// checksums are fio's words for what a stamp has of a block's data. Here it is CRC-32C in any case.
+var checksums = []string{
+	"crc32c", "crc32c-intel", "1", "md5", "crc64", "crc32", "crc16", "crc7", "xxhash", "sha1", "sha256", "sha512",
+	"sha3-224", "sha3-256", "sha3-384", "sha3-512", "meta", "pattern_hdr",
+}
+
 func setVerify(j *job, v string) error {
-	switch v {
-	case "crc32c", "crc32c-intel", "1":
-		j.verify = true
-		return nil
-	case "0":
-		j.verify = false
-		return nil
+	j.verify, j.patternOnly = slices.Contains(checksums, v) || v == "pattern", v == "pattern"
+	switch {
+	case j.verify && !j.patternOnly && !slices.Contains(checksums[:3], v):
+		j.note("verify=%s: each block is stamped with its offset, number and CRC-32C, which finds the same damage", v)
+	case v == "null":
+		j.note("verify=null: nothing is verified")
+	case !j.verify && v != "0":
+		_, err := oneOf(v, append([]string{"0", "pattern", "null"}, checksums...)...)
+		return err
 	}
-	return fmt.Errorf("verify=%s is not supported; use verify=crc32c", v)
+	return nil
+}
+
+func setVerifyPattern(j *job, v string) error {
+	p, err := parsePattern(v)
+	if err == nil {
+		j.verifyPattern = p
+	}
+	return err
 }
 
 func setCPUMask(j *job, v string) error {
@@ -323,6 +348,18 @@ func setFileSize(j *job, v string) error {
 
 func wordService() setter { return setService }
 
+func setOffsetAlign(j *job, v string) error {
+	n, err := parseSize(v, j.kbBase)
+	switch {
+	case err != nil:
+	case n < 0 || n > 1<<30:
+		err = fmt.Errorf("%q has to be from 0 to 1g", v)
+	default:
+		j.offsetAlign = n
+	}
+	return err
+}
+
 func setSeed(j *job, v string) error {
 	n, err := parseInt(v, 0, math.MaxInt64)
 	if err == nil {
@@ -379,6 +416,14 @@ func setKBBase(j *job, v string) error {
 	w, err := oneOf(v, "1024", "1000")
 	if err == nil {
 		j.kbBase = map[string]int64{"1024": 1024, "1000": 1000}[w]
+	}
+	return err
+}
+
+func setUnified(j *job, v string) error {
+	w, err := oneOf(v, "none", "mixed", "both", "0", "1", "2")
+	if err == nil {
+		j.unified = map[string]unified{"none": apartOnly, "0": apartOnly, "mixed": mixedOnly, "1": mixedOnly, "both": apartAndMixed, "2": apartAndMixed}[w]
 	}
 	return err
 }

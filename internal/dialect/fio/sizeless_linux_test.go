@@ -18,6 +18,9 @@ func TestAFileThatIsThereNeedsNoSize(t *testing.T) {
 		"size in percent":   "--rw=randread --norandommap --size=100%",
 		"half of it":        "--rw=randread --norandommap --size=50%",
 		"offset in percent": "--rw=randread --norandommap --offset=25%",
+		"increments":        "--rw=read --size=25% --offset_increment=25% --numjobs=3",
+		"increments behind": "--rw=randread --norandommap --offset=10% --size=20% --offset_increment=16% --numjobs=4",
+		"bytes and percent": "--rw=randread --offset=8k --size=64k --offset_increment=20% --numjobs=3",
 		"io_size":           "--rw=randread --norandommap --io_size=50%",
 		"zipf":              "--rw=randread --random_distribution=zipf:1.2",
 		"zoned":             "--rw=randread --random_distribution=zoned:60/10:30/20:10/70",
@@ -117,7 +120,7 @@ func TestOffsetInPercentOfANewFile(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "f"), make([]byte, 256<<10), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tryRun(t, dir, nil, strings.Fields("--name=x --filename=f --size=256k --offset=25% --rw=read")...); err == nil || !strings.Contains(err.Error(), "f has 262144 bytes, but the job needs 349526") {
+	if _, err := tryRun(t, dir, nil, strings.Fields("--name=x --filename=f --size=256k --offset=25% --rw=read")...); err == nil || !strings.Contains(err.Error(), "f has 262144 bytes, but the job needs 354987") {
 		t.Errorf("of a file that is too short: %v", err)
 	}
 }

@@ -2,6 +2,7 @@ package fio
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"plimsoll/load"
@@ -9,11 +10,12 @@ import (
 
 // Bounds that keep a typing error from taking the machine.
 const (
-	maxIODepth = 4096
-	maxNumJobs = 1024
-	maxNrFiles = 4096
-	maxRate    = 1 << 50
-	maxIOPS    = 1e9
+	maxIODepth     = 4096
+	maxNumJobs     = 1024
+	maxNrFiles     = 4096
+	maxRate        = 1 << 50
+	maxPercentiles = 20 // FIO_IO_U_LIST_MAX_LEN in its stat.h
+	maxIOPS        = 1e9
 )
 
 const (
@@ -34,6 +36,25 @@ func accepted(name, text string, aliases ...string) Option {
 	return Option{Name: name, Aliases: aliases, Support: Accepted, Text: text, set: func(*job, string) error { return nil }}
 }
 
+// noted is an Accepted option whose user is told that it has no effect, unless its value is one of off.
+func noted(name, text string, off ...string) Option {
+	o := accepted(name, text)
+	o.set = func(j *job, v string) error {
+		if !slices.Contains(off, v) {
+			j.note("%s=%s has no effect: %s", name, v, text)
+		}
+		return nil
+	}
+	return o
+}
+
+// notedBare is a noted option that may stand alone.
+func notedBare(name, text string, off ...string) Option {
+	o := noted(name, text, off...)
+	o.Bare = true
+	return o
+}
+
 // acceptedBare is an Accepted option that may stand alone.
 func acceptedBare(name, text string) Option {
 	o := accepted(name, text)
@@ -43,13 +64,6 @@ func acceptedBare(name, text string) Option {
 
 func refused(name, text string, off ...string) Option {
 	return Option{Name: name, Support: Refused, Text: text, Off: off}
-}
-
-// refusedBare is a Refused option that may stand alone.
-func refusedBare(name, text string, off ...string) Option {
-	o := refused(name, text, off...)
-	o.Bare = true
-	return o
 }
 
 // Texts that several options share.
@@ -78,21 +92,21 @@ var Options = []Option{
 	yes("size", "bytes of the region over all files of a clone, or percent of the file that is there", amountTo(func(j *job) *amount { return &j.size })),
 	yes("io_size", "bytes after which each clone ends, or percent of size", amountTo(func(j *job) *amount { return &j.ioSize }), "io_limit"),
 	yes("offset", "where the region begins, in bytes or percent of the file", amountTo(func(j *job) *amount { return &j.offset }), "fileoffset"),
-	yes("offset_increment", "moves the region of each clone on from that of the one before, in bytes", amountTo(func(j *job) *amount { return &j.offsetInc })),
+	yes("offset_increment", "moves the region of each clone on from that of the one before, in bytes or percent of the file", amountTo(func(j *job) *amount { return &j.offsetInc })),
 	yes("file_service_type", "roundrobin, sequential or random, without a number behind it", wordService()),
 	yes("unlink", "removes the files that this test made", boolTo(func(j *job) *bool { return &j.unlink })),
 	yes("invalidate", "drops the files from the page cache before the job and before each further pass, as far as the kernel lets go (default 1)", boolTo(func(j *job) *bool { return &j.invalidate })),
 
 	// The pattern.
-	yes("rw", "read, write, randread, randwrite, rw (readwrite), randrw, with fio's number behind a colon", setRW, "readwrite"),
-	yes("bs", "one size, or one for reads and one for writes", pairTo(func(j *job) *pair { return &j.bs }, 1, 1<<30), "blocksize"),
-	yes("ba", "alignment of random offsets; one for reads and writes", pairTo(func(j *job) *pair { return &j.blockalign }, 1, 1<<30), "blockalign"),
+	yes("rw", "read, write, randread, randwrite, rw (readwrite), randrw, trim and randtrim (of block devices, one at a time in each clone, as in fio), with fio's number behind a colon", setRW, "readwrite"),
+	yes("bs", "one size, or one for reads and one for writes", pairTo(func(j *job) *pair { return &j.bs }, 1, 1<<40), "blocksize"),
+	yes("ba", "alignment of random offsets; one for reads and writes. Other than bs it turns the random map off", pairTo(func(j *job) *pair { return &j.blockalign }, 1, 1<<40), "blockalign"),
 	yes("bsrange", "the multiples of the smaller size, equally often; up to 64 of them. No random map is kept with several sizes", splitTo(parseRange), "blocksize_range"),
 	yes("bssplit", "sizes and shares in percent, up to 64; for reads and writes separately after a comma. No random map is kept with several sizes", splitTo(parseSplit)),
 	yes("rwmixread", "percentage of reads of rw and randrw", setMix(false)),
 	yes("rwmixwrite", "percentage of writes of rw and randrw", setMix(true)),
-	yes("random_distribution", "random, zipf, pareto, normal (these three with a center behind the number or not, as in zipf:1.2:0.25), zoned, zoned_abs; the same for reads and writes", setDistribution),
-	yes("percentage_random", "share of random offsets in a random pattern; the same for reads and writes", setPercentageRandom),
+	yes("random_distribution", "random, zipf, pareto, normal (these three with a center behind the number or not, as in zipf:1.2:0.25; that of normal has no effect, as in fio 3.33), zoned, zoned_abs; the same for reads and writes", setDistribution),
+	yes("percentage_random", "share of random offsets in a random pattern, for reads and writes; a direction without a value has 100", setPercentageRandom),
 	bare("norandommap", "offsets with replacement; without it each block comes once a pass, as in fio", boolTo(func(j *job) *bool { return &j.norandommap })),
 	yes("randrepeat", "1: the same offsets in each run (default)", boolTo(func(j *job) *bool { return &j.randrepeat })),
 	yes("allrandrepeat", "as randrepeat: offsets and data come from one seed here", boolTo(func(j *job) *bool { return &j.randrepeat })),
@@ -147,14 +161,15 @@ var Options = []Option{
 	bare("group_reporting", "sums the jobs of a group up", boolTo(func(j *job) *bool { return &j.group })),
 	bare("exitall", "the end of this job ends the others of its stage", boolTo(func(j *job) *bool { return &j.exitall })),
 	refused("exit_what", "only group, which here is the stage", "group"),
+	accepted("threads", "no option of fio's jobs, which takes it all the same"),
 	acceptedBare("exitall_on_error", "an error always ends the whole test"),
-	refused("wait_for", "use stonewall"),
+	yes("wait_for", "the start waits for that job, where it and its clones are all that the stage before has", textTo(func(j *job) *string { return &j.waitFor })),
 
 	// Data.
 	bare("zero_buffers", "writes zeros", boolTo(func(j *job) *bool { return &j.zero })),
 	acceptedBare("refill_buffers", "every block that is written is new in any case"),
 	accepted("scramble_buffers", "every block that is written is new in any case"),
-	yes("buffer_pattern", "0x... , decimal numbers or \"text\", joined by minus signs; no file", setPattern),
+	yes("buffer_pattern", "0x... , decimal numbers or \"text\", one behind the other as in fio; no file", setPattern),
 	yes("buffer_compress_percentage", "percent of each written 4 KiB that are zeros", intTo(func(j *job) *int { return &j.compress }, 0, 100)),
 	accepted("buffer_compress_chunk", "the unit is 4 KiB"),
 	yes("dedupe_percentage", "percent of writes that repeat one block", intTo(func(j *job) *int { return &j.dedupe }, 0, 100)),
@@ -163,21 +178,23 @@ var Options = []Option{
 	refused("dedupe_global", "dedupe_mode is always repeat", "0"),
 
 	// Verification.
-	yes("verify", "crc32c: stamps each block with offset, number and checksum, and reads all back after the stage", setVerify),
+	yes("verify", "each block is stamped with offset, number and CRC-32C, whichever checksum is named, and all are read back after the stage; pattern: blocks are verify_pattern and no more", setVerify),
 	yes("do_verify", "0: writes stamped blocks without reading them back", boolTo(func(j *job) *bool { return &j.doVerify })),
 	bare("verify_only", "reads back what an earlier run of the same job wrote", boolTo(func(j *job) *bool { return &j.verifyOnly })),
 	accepted("verify_fatal", "the first bad block always ends the test"),
-	refused("verify_interval", "each I/O is stamped in units of up to 4 KiB"),
-	refused("verify_offset", "the stamp is at the start of a block", "0"),
-	refused("verify_pattern", "use verify=crc32c"),
-	refused("verify_dump", "the error names offset and contents of the bad block", "0"),
-	refused("verify_async", "each reading thread verifies", "0"),
-	refused("verify_async_cpus", "each reading thread verifies"),
-	refused("verify_backlog", "blocks are read back after the stage", "0"),
-	refused("verify_backlog_batch", "blocks are read back after the stage", "0"),
-	refused("verify_state_load", "state is in the stamps; use verify_only", "0"),
-	refused("verify_state_save", "state is in the stamps; use verify_only", "0"),
-	refused("experimental_verify", "use verify=crc32c", "0"),
+	accepted("verify_interval", "each I/O is stamped in units of up to 4 KiB"),
+	accepted("verify_offset", "the stamp is at the start of a block"),
+	yes("verify_pattern", "what verified blocks hold beside their stamps, as buffer_pattern is written; without %o", setVerifyPattern),
+	accepted("verify_dump", "the error names offset and contents of the bad block"),
+	accepted("verify_async", "each reading thread verifies"),
+	accepted("verify_async_cpus", "each reading thread verifies"),
+	noted("verify_backlog", "blocks are read back after the stage, not between the writes", "0"),
+	accepted("verify_backlog_batch", "blocks are read back after the stage, not between the writes"),
+	accepted("verify_state_load", "state is in the stamps"),
+	accepted("verify_state_save", "state is in the stamps"),
+	accepted("verifysort", "obsolete, without effect in fio 3.33 too"),
+	accepted("verifysort_nr", "obsolete, without effect in fio 3.33 too"),
+	accepted("experimental_verify", "what was written is in the stamps"),
 
 	// Steady state.
 	yes("steadystate", slopeText+", as fio judges them: the job ends when its limit is kept", setSteady, "ss"),
@@ -189,20 +206,20 @@ var Options = []Option{
 	yes("percentile_list", "up to 20", setPercentileList),
 	yes("clat_percentiles", "percentiles of the completion latency (default 1)", boolTo(func(j *job) *bool { return &j.clatPct })),
 	yes("lat_percentiles", "percentiles of the total latency, which here is the same", boolTo(func(j *job) *bool { return &j.latPct })),
-	refused("slat_percentiles", "submission is not timed apart; slat has no samples", "0"),
-	yes("write_bw_log", "the file of bandwidths, of averages over log_avg_msec, which it needs", logTo(func(j *job) **string { return &j.bwLog })),
-	yes("write_iops_log", "the file of I/Os a second, of averages over log_avg_msec, which it needs", logTo(func(j *job) **string { return &j.iopsLog })),
-	yes("write_lat_log", "the files of latencies (clat and lat are the same, slat is empty), of averages over log_avg_msec, which it needs", logTo(func(j *job) **string { return &j.latLog })),
-	yes("log_avg_msec", "interval of the logs in milliseconds", setLogAvg),
+	noted("slat_percentiles", "submission is not timed apart, so slat has no samples", "0"),
+	yes("write_bw_log", "the file of bandwidths, of each I/O, or of averages over log_avg_msec", logTo(func(j *job) **string { return &j.bwLog })),
+	yes("write_iops_log", "the file of I/Os a second, of each I/O, or of averages over log_avg_msec", logTo(func(j *job) **string { return &j.iopsLog })),
+	yes("write_lat_log", "the files of latencies (clat and lat are the same, slat is empty), of each I/O, or of averages over log_avg_msec", logTo(func(j *job) **string { return &j.latLog })),
+	yes("log_avg_msec", "interval of the logs in milliseconds; 0: a line for each I/O (default), of the first 400000 of a stage's clones together", setLogAvg),
 	yes("per_job_logs", "a log file for each clone (default 1)", boolTo(func(j *job) *bool { return &j.perJobLogs })),
 	refused("write_hist_log", "use json+, whose bins are the whole histogram"),
 	refused("log_hist_msec", "use json+, whose bins are the whole histogram", "0"),
 	refused("log_hist_coarseness", "use json+, whose bins are the whole histogram", "0"),
 	refused("log_max_value", "logs hold averages", "0"),
-	refused("log_offset", "logs hold averages over many offsets", "0"),
-	refused("log_prio", "logs hold averages", "0"),
-	refused("log_compression", "logs are small", "0"),
-	refused("log_compression_cpus", "logs are small"),
+	yes("log_offset", "a column of offsets; 0 for averages", boolTo(func(j *job) *bool { return &j.logOffset })),
+	yes("log_prio", "the last column is in hexadecimal; priorities are 0 here", boolTo(func(j *job) *bool { return &j.logPrio })),
+	accepted("log_compression", "logs are kept in memory as they are"),
+	accepted("log_compression_cpus", "logs are kept in memory as they are"),
 	refused("log_store_compressed", "logs are small", "0"),
 	yes("log_unix_epoch", "times of the logs are those of the wall clock, in milliseconds", boolTo(func(j *job) *bool { return &j.unixEpoch })),
 	refused("log_alternate_epoch", "use log_unix_epoch", "0"),
@@ -215,9 +232,9 @@ var Options = []Option{
 	accepted("disable_clat", keptAnyway),
 	accepted("disable_slat", "submission is not timed apart"),
 	accepted("disable_bw_measurement", keptAnyway, "disable_bw"),
-	refused("gtod_cpu", "reading the clock costs nothing here", "0"),
+	accepted("gtod_cpu", "each thread reads the clock, which takes nanoseconds"),
 	accepted("clocksource", "the fastest clock that is exact is used"),
-	refused("unified_rw_reporting", "reads and writes are reported apart", "none", "0"),
+	yes("unified_rw_reporting", "none or 0: reads and writes apart (default); mixed or 1: as one; both or 2: apart and as one", setUnified),
 	refused("significant_figures", "numbers have four significant figures", "4"),
 	refused("stats", "there is nothing but what was measured", "1"),
 	refused("disk_util", "the disks are always shown", "1"),
@@ -242,9 +259,9 @@ var Options = []Option{
 	refused("create_only", "files are made by the first test that needs them", "0"),
 	{Name: "fill_device", Aliases: []string{"fill_fs"}, Support: Refused, Text: "give a size", Off: []string{"0"}},
 	refused("file_append", "give an offset", "0"),
-	refused("pre_read", "use a first job that reads, with stonewall behind it", "0"),
+	yes("pre_read", "1: the files are read before the job starts, and not dropped from the page cache", boolTo(func(j *job) *bool { return &j.preRead })),
 	refused("unlink_each_loop", "use unlink", "0"),
-	refused("offset_align", "give an offset that is aligned", "0"),
+	yes("offset_align", "what an offset in percent is rounded up to, in bytes; 0: the block size (default)", setOffsetAlign),
 	{Name: "bs_unaligned", Aliases: []string{"blocksize_unaligned"}, Bare: true, Support: Refused, Text: "sizes in a range are multiples of the smallest", Off: []string{"0"}},
 	refused("lockfile", "files are not locked", "none"),
 	refused("opendir", "name the files with filename"),
@@ -252,25 +269,25 @@ var Options = []Option{
 	refused("sync_file_range", "use fdatasync"),
 	refused("write_barrier", "use fsync", "0"),
 	refused("atomic", "use direct=1", "0"),
-	refused("write_hint", "the kernel is given no hints", "none"),
-	refused("io_submit_mode", "only inline; a rate has response times from its schedule in any case", "inline"),
-	refused("serialize_overlap", "writes in flight may overlap", "0"),
+	noted("write_hint", "the kernel is given no hints", "none", "0"),
+	accepted("io_submit_mode", "an I/O waits for none before it while there is room in the depth, and a rate has response times from its schedule"),
+	noted("serialize_overlap", "writes in flight may overlap", "0"),
 
 	// Options of engines.
 	acceptedBare("fixedbufs", "buffers are registered with io_uring where the kernel allows it"),
 	acceptedBare("registerfiles", "files are registered with io_uring where the kernel allows it"),
 	accepted("nonvectored", "I/Os of io_uring have one buffer"),
-	refusedBare("hipri", "polled completion is not supported", "0"),
-	refusedBare("sqthread_poll", "polled submission is not supported", "0"),
-	refused("sqthread_poll_cpu", "polled submission is not supported"),
+	notedBare("hipri", "completions are waited for, not polled", "0"),
+	notedBare("sqthread_poll", "the job itself submits, no thread of the kernel", "0"),
+	accepted("sqthread_poll_cpu", "no thread of the kernel submits"),
 	refused("force_async", "the kernel decides", "0"),
 	refused("uncached", "use direct=1", "0"),
 	refused("nowait", "an I/O that has to wait is measured", "0"),
-	refused("hipri_percentage", "polled completion is not supported", "0"),
+	noted("hipri_percentage", "completions are waited for, not polled", "0"),
 	refused("cmdprio_percentage", noPrio, "0"), refused("cmdprio_class", noPrio), refused("cmdprio", noPrio, "0"), refused("cmdprio_bssplit", noPrio),
 	refused("cmd_type", "commands of NVMe are not sent"),
 	refused("thp", "the kernel decides whether a mapping has huge pages", "0"),
-	refusedBare("userspace_reap", "completions are read from the kernel's ring in any case", "0"),
+	acceptedBare("userspace_reap", "completions are read from the kernel's ring in any case"),
 
 	// What a job is allowed; other work.
 	refused("max_latency", "an I/O is not cut off; look at the maximum", "0"),
@@ -288,6 +305,7 @@ var Options = []Option{
 	refused("uid", "run Plimsoll as that user"), refused("gid", "run Plimsoll as that group"),
 	refused("exec_prerun", "commands are not run"), refused("exec_postrun", "commands are not run"),
 	refused("profile", "there are no profiles; write the job out"),
+	accepted("flow_watermark", "obsolete, without effect in fio 3.33 too"),
 	refused("flow", "use rate_iops"), refused("flow_id", "use rate_iops"), refused("flow_sleep", "use rate_iops"),
 	refused("write_iolog", noReplay), refused("read_iolog", noReplay), refused("read_iolog_chunked", noReplay),
 	refused("replay_no_stall", noReplay, "0"), refused("replay_redirect", noReplay), refused("replay_scale", noReplay),

@@ -45,6 +45,18 @@ func count(n float64) string { return number(n, 1000, figures, plainSuffixes) }
 func binary(n int64) string { return number(float64(n), 1024, figures, binarySuffixes) }
 func metric(n int64) string { return number(float64(n), 1000, figures, metricSuffixes) }
 
+// inBase prints bytes in the units of kb_base, and inOther in those that stand in brackets behind them.
+func inBase(n, kbBase int64) string {
+	if kbBase == 1000 {
+		return metric(n)
+	}
+	return binary(n)
+}
+func inOther(n, kbBase int64) string { return inBase(n, otherBase(kbBase)) }
+
+// otherBase is 1000 for 1024, and the other way round.
+func otherBase(kbBase int64) int64 { return kbBase ^ 1000 ^ 1024 }
+
 // text is fio's normal output.
 func (r *report) text() []byte {
 	var w bytes.Buffer
@@ -59,12 +71,15 @@ func (r *report) text() []byte {
 	}
 	for i, g := range r.groups {
 		fmt.Fprintf(&w, "\nRun status group %d (all jobs):\n", i)
-		for d, name := range []string{"   READ", "  WRITE"} {
-			if s := g.dirs[d]; s.any {
-				fmt.Fprintf(&w, "%s: bw=%s/s (%s/s), %s/s-%s/s (%s/s-%s/s), io=%s (%s), run=%d-%dmsec\n", name,
-					binary(s.bw), metric(s.bw), binary(s.min), binary(s.max), metric(s.min), metric(s.max),
-					binary(s.bytes), metric(s.bytes), s.minRun, s.maxRun)
+		k := g.kbBase
+		for d, name := range []string{"   READ", "  WRITE", "   TRIM"} {
+			if g.unified == mixedOnly {
+				name = mixedName
 			}
+			g.dirs[d].text(&w, name, k)
+		}
+		if g.unified == apartAndMixed {
+			g.mix().text(&w, mixedName, k)
 		}
 	}
 	if len(r.disks) > 0 {
@@ -76,6 +91,15 @@ func (r *report) text() []byte {
 	}
 	r.openLoopText(&w)
 	return w.Bytes()
+}
+
+// text is the line of a direction, if anything was done in it.
+func (s groupDir) text(w *bytes.Buffer, name string, k int64) {
+	if s.any {
+		fmt.Fprintf(w, "%s: bw=%s/s (%s/s), %s/s-%s/s (%s/s-%s/s), io=%s (%s), run=%d-%dmsec\n", name,
+			inBase(s.bw, k), inOther(s.bw, k), inBase(s.min, k), inBase(s.max, k), inOther(s.min, k), inOther(s.max, k),
+			inBase(s.bytes, k), inOther(s.bytes, k), s.minRun, s.maxRun)
+	}
 }
 
 func started(processes, threads int) string {
@@ -98,22 +122,23 @@ func started(processes, threads int) string {
 // head is the line of a job before the results.
 func head(w *bytes.Buffer, c *clone) {
 	j := c.job
-	span := func(all []load.SizeShare, bs int64) string {
-		lo, hi := bs, bs
-		for i, s := range all {
-			if i == 0 {
-				lo, hi = s.Size, s.Size
-			}
-			lo, hi = min(lo, s.Size), max(hi, s.Size)
-		}
-		return binary(lo) + "-" + binary(hi)
-	}
-	wr := span(j.writeSplit, j.bs.write)
 	fmt.Fprintf(w, "%s: (g=%d): rw=%s, bs=(R) %s, (W) %s, (T) %s, ioengine=%s, iodepth=%d\n",
-		j.name, c.group, j.rw, span(j.readSplit, j.bs.read), wr, wr, j.ioengine, j.iodepth)
+		j.name, c.group, j.rw, j.spans[0], j.spans[1], j.spans[2], j.ioengine, j.iodepth)
 	if j.numjobs > 1 {
 		w.WriteString("...\n")
 	}
+}
+
+// span is from the least to the greatest size of a direction.
+func span(all []load.SizeShare, bs, kbBase int64) string {
+	lo, hi := bs, bs
+	for i, s := range all {
+		if i == 0 {
+			lo, hi = s.Size, s.Size
+		}
+		lo, hi = min(lo, s.Size), max(hi, s.Size)
+	}
+	return inBase(lo, kbBase) + "-" + inBase(hi, kbBase)
 }
 
 func (j *jobReport) text(w *bytes.Buffer, r *report) {
@@ -121,8 +146,13 @@ func (j *jobReport) text(w *bytes.Buffer, r *report) {
 	if j.job.description != "" {
 		fmt.Fprintf(w, "  Description  : [%s]\n", j.job.description)
 	}
-	for d, name := range []string{"   read", "  write"} {
-		j.dirs[d].text(w, j, strings.TrimSpace(name), d == 1)
+	if j.job.unified != mixedOnly {
+		for d, name := range className {
+			j.dirs[d].text(w, j, name, d == 1, r.groups[j.group].kbBase)
+		}
+	}
+	if j.mixed != nil {
+		j.mixed.text(w, j, "mixed", false, r.groups[j.group].kbBase)
 	}
 	j.distributionText(w)
 	if j.syncs > 0 {
@@ -135,10 +165,11 @@ func (j *jobReport) text(w *bytes.Buffer, r *report) {
 	fmt.Fprintf(w, "  IO depths    : %s\n", list(levelNames, j.levels[:]))
 	fmt.Fprintf(w, "     submit    : %s\n", list(batchNames, j.batches()))
 	fmt.Fprintf(w, "     complete  : %s\n", list(batchNames, j.batches()))
-	fmt.Fprintf(w, "     issued rwts: total=%d,%d,0,%d short=0,0,0,0 dropped=0,0,0,0\n", j.dirs[0].ops, j.dirs[1].ops, j.syncs)
+	all := j.shown()
+	fmt.Fprintf(w, "     issued rwts: total=%d,%d,%d,%d short=0,0,0,0 dropped=0,0,0,0\n", all[0].ops, all[1].ops, all[2].ops, j.syncs)
 	fmt.Fprintf(w, "     latency   : target=0, window=0, percentile=100.00%%, depth=%d\n", j.job.iodepth)
 	if j.steady != nil {
-		j.steadyText(w)
+		j.steadyText(w, r.groups[j.group].kbBase)
 	}
 }
 
@@ -150,30 +181,33 @@ func list(names []string, xs []float64) string {
 	return strings.Join(parts, ", ")
 }
 
-func (d *dirReport) text(w *bytes.Buffer, j *jobReport, name string, write bool) {
+func (d *dirReport) text(w *bytes.Buffer, j *jobReport, name string, write bool, kbBase int64) {
 	if d.ops == 0 {
 		return
 	}
 	bw := perSecond(d.bytes, d.runtime)
-	fmt.Fprintf(w, "  %s: IOPS=%s, BW=%s/s (%s/s)(%s/%dmsec)", name, count(float64(perSecond(d.ops, d.runtime))), binary(bw), metric(bw), binary(d.bytes), d.runtime)
+	fmt.Fprintf(w, "  %s: IOPS=%s, BW=%s/s (%s/s)(%s/%dmsec)", name, count(float64(perSecond(d.ops, d.runtime))), inBase(bw, kbBase), inOther(bw, kbBase), inBase(d.bytes, kbBase), d.runtime)
 	if write {
 		w.WriteString("; 0 zone resets")
 	}
 	w.WriteByte('\n')
 	latencyLine(w, "  clat", &d.lat)
 	latencyLine(w, "   lat", &d.lat)
-	if j.job.clatPct {
+	if j.clatPct {
 		j.percentileText(w, "clat", &d.lat)
 	}
-	if j.job.latPct {
+	if j.latPct {
 		j.percentileText(w, " lat", &d.lat)
 	}
 	if d.bw.n == 0 {
 		return
 	}
 	unit, f := "KiB", 1.0
-	if d.bw.mean > 1<<20 {
-		unit, f = "MiB", 1024.0
+	if kbBase == 1000 {
+		unit = "kB" // They are KiB all the same, in fio too.
+	}
+	if k := float64(kbBase); d.bw.mean > k*k {
+		unit, f = "MiB", k
 	}
 	fmt.Fprintf(w, "   bw (%5s/s): min=%5.0f, max=%5.0f, per=%3.2f%%, avg=%5.2f, stdev=%5.2f, samples=%d\n", unit,
 		math.Floor(d.bw.min/f), math.Floor(d.bw.max/f), d.share, d.bw.mean/f, d.bw.stddev()/f, d.bw.n)
@@ -269,7 +303,7 @@ func (j *jobReport) distributionText(w *bytes.Buffer) {
 	line("msec", msNames, ms[:])
 }
 
-func (j *jobReport) steadyText(w *bytes.Buffer) {
+func (j *jobReport) steadyText(w *bytes.Buffer, kbBase int64) {
 	c, s := j.job.steady, j.steady
 	yes := "no"
 	if s.Attained {
@@ -284,5 +318,5 @@ func (j *jobReport) steadyText(w *bytes.Buffer) {
 		pct = "%"
 	}
 	bw := mean(s.BW)
-	fmt.Fprintf(w, "  steadystate  : attained=%s, bw=%s/s (%s/s), iops=%s, %s %s=%.3f%s\n", yes, binary(bw), metric(bw), count(float64(mean(s.IOPS))), c.Metric, what, s.Figure, pct)
+	fmt.Fprintf(w, "  steadystate  : attained=%s, bw=%s/s (%s/s), iops=%s, %s %s=%.3f%s\n", yes, inBase(bw, kbBase), inOther(bw, kbBase), count(float64(mean(s.IOPS))), c.Metric, what, s.Figure, pct)
 }

@@ -19,8 +19,21 @@ type amount struct {
 
 // A pair holds a value for reads and one for writes. set tells which were given.
 type pair struct {
-	read, write       int64
-	hasRead, hasWrite bool
+	read, write, trim          int64
+	hasRead, hasWrite, hasTrim bool
+}
+
+// set takes over what was given; the other keeps what it had, as in fio.
+func (p *pair) set(given pair) {
+	if given.hasRead {
+		p.read, p.hasRead = given.read, true
+	}
+	if given.hasWrite {
+		p.write, p.hasWrite = given.write, true
+	}
+	if given.hasTrim {
+		p.trim, p.hasTrim = given.trim, true
+	}
 }
 
 // most is the greater of both.
@@ -46,7 +59,7 @@ func parseSize(s string, kbBase int64) (int64, error) {
 		i++
 	}
 	number, suffix := t[:i], t[i:]
-	other := kbBase ^ 1000 ^ 1024
+	other := otherBase(kbBase)
 	base := kbBase
 	switch {
 	case strings.HasSuffix(suffix, "ib"):
@@ -78,6 +91,7 @@ func parseSize(s string, kbBase int64) (int64, error) {
 // parseAmount reads a size or a percentage.
 func parseAmount(s string, kbBase int64) (amount, error) {
 	if p, ok := strings.CutSuffix(strings.TrimSpace(s), "%"); ok {
+		p = strings.TrimSuffix(p, "%") // Templates of other programs write %% for it, which fio takes.
 		n, err := strconv.Atoi(strings.TrimSpace(p))
 		if err != nil || n < 0 || n > 100 {
 			return amount{}, fmt.Errorf("%q has to be a whole percentage from 0%% to 100%%", s)
@@ -162,10 +176,11 @@ func parseInt(s string, least, most int64) (int64, error) {
 	return n, nil
 }
 
-// parsePair reads "reads,writes,trims"; one value holds for all, an empty one keeps the default. What is said of
-// trims is read and has no meaning, since trims are refused.
+// parsePair reads "reads,writes,trims"; one value holds for all, an empty one keeps what was. Trims have that of
+// writes if they have none.
 func parsePair(s string, one func(string) (int64, error)) (pair, error) {
-	parts := strings.Split(s, ",")
+	// fio reads 4k-512k as it reads 4k,512k.
+	parts := strings.Split(strings.ReplaceAll(s, "-", ","), ",")
 	if len(parts) > 3 {
 		return pair{}, fmt.Errorf("%q has more than three values: reads, writes, trims", s)
 	}
@@ -183,10 +198,15 @@ func parsePair(s string, one func(string) (int64, error)) (pair, error) {
 			p.read, p.hasRead = n, true
 		case 1:
 			p.write, p.hasWrite = n, true
+		case 2:
+			p.trim, p.hasTrim = n, true
 		}
 	}
 	if len(parts) == 1 {
 		p.write, p.hasWrite = p.read, p.hasRead
+	}
+	if len(parts) < 3 {
+		p.trim, p.hasTrim = p.write, p.hasWrite
 	}
 	return p, nil
 }
@@ -198,6 +218,7 @@ func parseSplit(s string, kbBase int64) ([]load.SizeShare, error) {
 	left, open := 100.0, 0
 	for _, e := range strings.Split(s, ":") {
 		size, share, _ := strings.Cut(e, "/")
+		size, _, _ = strings.Cut(size, "-") // Of a range fio takes the first.
 		n, err := parseSize(size, kbBase)
 		if err != nil {
 			return nil, err
@@ -207,7 +228,7 @@ func parseSplit(s string, kbBase int64) ([]load.SizeShare, error) {
 		}
 		sh := load.SizeShare{Size: n, Percent: -1}
 		if share != "" {
-			p, err := strconv.Atoi(share)
+			p, err := strconv.Atoi(strings.TrimSuffix(share, ".")) // fio stops reading at the point.
 			if err != nil || p < 0 || p > 100 {
 				return nil, fmt.Errorf("%q: the share has to be a whole percentage from 0 to 100", e)
 			}
@@ -221,8 +242,11 @@ func parseSplit(s string, kbBase int64) ([]load.SizeShare, error) {
 			return nil, fmt.Errorf("more than 64 sizes")
 		}
 	}
-	if left < 0 || open == 0 && left > 0 {
-		return nil, fmt.Errorf("%q: the shares add up to %v %%, not to 100", s, 100-left)
+	switch {
+	case left < 0 && open > 0:
+		return nil, fmt.Errorf("%q: the shares add up to %v %%, which leaves nothing for sizes without one", s, 100-left)
+	case left > 0 && open == 0:
+		all[len(all)-1].Percent += left // As in fio. More than 100 are shares of their sum.
 	}
 	var out []load.SizeShare
 	for _, e := range all {
@@ -239,6 +263,9 @@ func parseSplit(s string, kbBase int64) ([]load.SizeShare, error) {
 // parseRange reads one direction of bsrange, 1k-16k: all multiples of the least size, equally often.
 func parseRange(s string, kbBase int64) ([]load.SizeShare, error) {
 	lo, hi, ok := strings.Cut(s, "-")
+	if !ok {
+		lo, hi, ok = strings.Cut(s, ":")
+	}
 	if !ok {
 		return nil, fmt.Errorf("%q has to be two sizes, as in 4k-64k", s)
 	}
@@ -262,72 +289,6 @@ func parseRange(s string, kbBase int64) ([]load.SizeShare, error) {
 		out = append(out, load.SizeShare{Size: a * (i + 1), Percent: 100 / float64(n)})
 	}
 	return out, nil
-}
-
-// parsePattern reads buffer_pattern: parts joined by minus signs, each "text" in double quotes, a
-// hexadecimal 0x... (bytes in the order written) or a decimal number (its bytes, the least first).
-func parsePattern(s string) ([]byte, error) {
-	var out []byte
-	for rest := s; rest != ""; {
-		if rest[0] == '"' {
-			text, after, ok := strings.Cut(rest[1:], `"`)
-			if !ok {
-				return nil, fmt.Errorf("%q: a quote is missing", s)
-			}
-			out, rest = append(out, text...), after
-		} else {
-			part, after := rest, ""
-			if i := strings.IndexByte(rest, '-'); i >= 0 {
-				part, after = rest[:i], rest[i:]
-			}
-			b, err := patternNumber(part)
-			if err != nil {
-				return nil, err
-			}
-			out, rest = append(out, b...), after
-		}
-		if rest != "" {
-			if rest[0] != '-' || len(rest) == 1 {
-				return nil, fmt.Errorf("%q: parts of a pattern are joined by single minus signs", s)
-			}
-			rest = rest[1:]
-		}
-	}
-	if len(out) == 0 || len(out) > 512 {
-		return nil, fmt.Errorf("%q has to make 1 to 512 bytes", s)
-	}
-	return out, nil
-}
-
-func patternNumber(s string) ([]byte, error) {
-	bad := fmt.Errorf("%q is neither a number, 0x... nor \"text\"", s)
-	var out []byte
-	if h, ok := strings.CutPrefix(strings.ToLower(s), "0x"); ok {
-		if len(h)%2 == 1 {
-			h = "0" + h
-		}
-		for i := 0; i < len(h); i += 2 {
-			b, err := strconv.ParseUint(h[i:i+2], 16, 8)
-			if err != nil {
-				return nil, bad
-			}
-			out = append(out, byte(b))
-		}
-		if len(out) == 0 {
-			return nil, bad
-		}
-		return out, nil
-	}
-	n, err := strconv.ParseUint(s, 10, 32)
-	if err != nil {
-		return nil, bad
-	}
-	for {
-		out = append(out, byte(n))
-		if n >>= 8; n == 0 {
-			return out, nil
-		}
-	}
 }
 
 // parseCPUs reads a list of processors, 0-3,6.
@@ -363,7 +324,7 @@ func parsePercentiles(s string) ([]float64, error) {
 		}
 		out = append(out, f)
 	}
-	if len(out) > 20 {
+	if len(out) > maxPercentiles {
 		return nil, fmt.Errorf("%d percentiles; at most 20", len(out))
 	}
 	return out, nil

@@ -39,7 +39,7 @@ func (t *Test) Run(ctx context.Context, s dialect.Session, stdout, stderr io.Wri
 	}
 	fmt.Fprint(stdout, maxima(all))
 	err = fill(files, t.contents(all, sizes))
-	fmt.Fprintf(stderr, "plimsoll: closed loop: the latencies are those at a fixed number of I/Os in flight; tables are in %s_%s_*\n", t.Name, stamp)
+	dialect.Note(stderr, "closed loop: the latencies are those at a fixed number of I/Os in flight; tables are in %s_%s_*", t.Name, stamp)
 	return errors.Join(failed, err)
 }
 
@@ -138,11 +138,11 @@ func sizeOf(path string) (int64, error) {
 // warn says how files of several sizes are used, and which loads are nobody's but Plimsoll's.
 func (t *Test) warn(stderr io.Writer, sizes []int64) {
 	if t.Workload == DSS {
-		fmt.Fprintf(stderr, "plimsoll: no published run shows the loads of -run dss; these are assumed: 1 to %d large I/Os by ones to %d, then in steps of %d (docs/orion.md). -run advanced -matrix point measures a load that you name\n",
+		dialect.Note(stderr, "no published run shows the loads of -run dss; these are assumed: 1 to %d large I/Os by ones to %d, then in steps of %d (docs/orion.md). -run advanced -matrix point measures a load that you name",
 			dssPerDisk*t.Disks, t.Disks, t.Disks)
 	}
 	if least := slices.Min(sizes); least >= 0 && least < slices.Max(sizes) {
-		fmt.Fprintf(stderr, "plimsoll: the files in %s.lun have several sizes; of each the first %d bytes are used\n", t.Name, least)
+		dialect.Note(stderr, "the files in %s.lun have several sizes; of each the first %d bytes are used", t.Name, least)
 	}
 }
 

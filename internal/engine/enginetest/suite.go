@@ -185,7 +185,7 @@ func testWorkloads(t *testing.T, s Suite) {
 				if res.Value(w.Metric()) <= 0 || res.Elapsed <= 0 {
 					t.Errorf("%s: value %v over %v, want more than nothing", w.Name, res.Value(w.Metric()), res.Elapsed)
 				}
-				if lat := res.Classes[0].Lat; lat == nil || int64(lat.Count()) != res.Classes[0].Ops {
+				if lat := res.Classes[0].Lat; lat == nil || int64(lat.Count()) != res.Classes[0].Ops+res.Classes[0].InFlight {
 					t.Errorf("%s: the histogram doesn't hold every operation", w.Name)
 				}
 			}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"plimsoll/internal/clean"
 	"plimsoll/internal/device"
 	"plimsoll/internal/limit"
 )
@@ -154,7 +155,7 @@ func checkDevices(devices []Device) error {
 			return fmt.Errorf("device %s: %w", d.Path, err)
 		}
 		if st.Mode()&os.ModeDevice == 0 || st.Mode()&os.ModeCharDevice != 0 {
-			return fmt.Errorf("%s is no block device; plimsoll limit explain %s shows the one below it", d.Path, d.Path)
+			return fmt.Errorf("%s is no block device; plimsoll limit explain %s shows the one below it", clean.Name(d.Path), clean.Shell(d.Path))
 		}
 		major, minor, ok := device.BlockNode(d.Path)
 		if !ok {
@@ -164,7 +165,7 @@ func checkDevices(devices []Device) error {
 			return fmt.Errorf("%s is device %d:%d, and not %d:%d", d.Path, major, minor, d.Major, d.Minor)
 		}
 		if _, err := os.Stat(fmt.Sprintf("/sys/dev/block/%d:%d/partition", major, minor)); err == nil {
-			return fmt.Errorf("%s is a partition, and the kernel limits whole disks only; plimsoll limit explain %s shows its disk", d.Path, d.Path)
+			return fmt.Errorf("%s is a partition, and the kernel limits whole disks only; plimsoll limit explain %s shows its disk", clean.Name(d.Path), clean.Shell(d.Path))
 		}
 	}
 	return nil

@@ -52,7 +52,7 @@ func (h *Holder) device(path string) ([]Ground, error) {
 	case err != nil:
 		return nil, err
 	case st.Mode()&os.ModeDevice == 0 || st.Mode()&os.ModeCharDevice != 0:
-		return nil, misnamed("%s is no block device; plimsoll limit explain %s shows the one that it is on", clean.Name(path), clean.Name(path))
+		return nil, misnamed("%s is no block device; plimsoll limit explain %s shows the one that it is on", clean.Name(path), clean.Shell(path))
 	}
 	e, err := h.node(path)
 	if err != nil {

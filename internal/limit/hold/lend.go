@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"plimsoll/internal/clean"
 	"plimsoll/internal/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
@@ -53,9 +54,9 @@ func (p *Process) ended(fs device.FS) bool {
 // cleared is the command that removes w.
 func (w Wide) cleared() string {
 	if _, err := target.Parse(w.For); err != nil {
-		return "plimsoll limit clear --device-wide --device " + node(w.Disk)
+		return "plimsoll limit clear --device-wide --device " + clean.Shell(node(w.Disk))
 	}
-	return "plimsoll limit clear " + w.For
+	return "plimsoll limit clear " + clean.Shell(w.For)
 }
 
 // When says what has become of the device that w was set on, "" if that is there as it was.

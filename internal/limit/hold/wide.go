@@ -7,7 +7,9 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"unicode/utf8"
 
+	"plimsoll/internal/clean"
 	"plimsoll/internal/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
@@ -19,6 +21,8 @@ import (
 type Wide struct {
 	// For is the target's reference: "volume:docker:data".
 	For string `json:"for"`
+	// ForBytes is For where that is no UTF-8, which JSON can't carry: a group's name may have any bytes.
+	ForBytes []byte `json:"for_bytes,omitempty"`
 	// Device is the disk's number, and Disk its name.
 	Device cgroup.Device `json:"device"`
 	Disk   string        `json:"disk"`
@@ -82,6 +86,9 @@ func (w *Wides) List() ([]Wide, error) {
 	var list []Wide
 	var now map[cgroup.Device]limit.Limits
 	for _, n := range all {
+		if len(n.ForBytes) > 0 {
+			n.For = string(n.ForBytes)
+		}
 		m, err := mediumOf(w.fs, n.Device)
 		if n.Boot != w.boot || errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -208,7 +215,7 @@ func (w *Wides) around(s *Scope, r limit.Change, all []Wide, dry bool, apply fun
 		switch {
 		case s.HasWide(): // The change itself removes them, whoever's they are.
 			if both := n.only(r.Remove); n.For != s.Owner() && !n.Former && !n.Ended && !both.Limits.IsZero() {
-				told = append(told, fmt.Sprintf("%s was set there for %s, and has gone with this; to clear what is %s's alone: plimsoll limit clear %s", both, n.For, s.Owner(), s.Owner()))
+				told = append(told, fmt.Sprintf("%s was set there for %s, and has gone with this; to clear what is %s's alone: plimsoll limit clear %s", both, n.For, s.Owner(), clean.Shell(s.Owner())))
 			}
 			after = without(after, n, r.Remove)
 		case n.For == s.Owner():
@@ -280,6 +287,9 @@ func (w *Wides) add(all []Wide, s *Scope, set limit.Limits, now map[cgroup.Devic
 		n := Wide{For: s.Owner(), Device: cgroup.Device{Major: d.Major, Minor: d.Minor}, Disk: d.Name, Limits: mine, Boot: w.boot}
 		// One that goes meanwhile is refused by the kernel.
 		n.Medium, _ = mediumOf(w.fs, n.Device)
+		if !utf8.ValidString(n.For) {
+			n.ForBytes = []byte(n.For)
+		}
 		for _, o := range all {
 			if o.Device != n.Device {
 				continue

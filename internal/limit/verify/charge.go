@@ -23,6 +23,8 @@ type charge struct {
 	// nobody is what was charged to version 1's root group: what the kernel writes back, whoever wrote it. nil where each group
 	// is charged for that, in version 2.
 	nobody *count
+	// others is what was charged in version 1 to all groups but own, the root group among them; nil in version 2, where own is exact.
+	others *count
 }
 
 // charges reads them; nil where the kernel doesn't count, or where the request names no group.
@@ -51,7 +53,12 @@ func (r Request) charges() *charge {
 	if err != nil || !counted {
 		return nil
 	}
-	return &charge{own: own, nobody: &nobody}
+	c := &charge{own: own, nobody: &nobody}
+	if all, err := cgroupio.Everybody(r.Nobody, os.ReadFile); err == nil {
+		a := all[key]
+		c.others = &count{a.Reads - own.reads, a.Writes - own.writes, a.ReadBytes - own.readBytes, a.WriteBytes - own.writtenBytes}
+	}
+	return c
 }
 
 // chargeCourse is what was charged until the window's end, that of nobody's group with it if it is asked for; nil where the

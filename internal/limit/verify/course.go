@@ -82,7 +82,7 @@ func (c course) rate(end time.Duration, whole bool) float64 {
 			x, y = append(x, s.at.Seconds()), append(y, s.total)
 		}
 	}
-	if whole || end < 2*time.Second || len(x) < 3 {
+	if whole || end < steadyFrom || len(x) < 3 {
 		return (c.by(end) - c.by(0)) / end.Seconds()
 	}
 	_, slope := stat.LinearRegression(x, y, nil, false)

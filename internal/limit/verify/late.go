@@ -1,6 +1,11 @@
 package verify
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+
+	"plimsoll/internal/limit/judge"
+)
 
 // judgeLate judges what the kernel's flusher writes back, by what reached the device of it.
 //
@@ -16,7 +21,7 @@ func (r *Row) judgeLate(m *measured, tolerance float64) {
 	r.Device, r.Elapsed = dev.untilLast()
 	if len(dev) < 2 {
 		r.Seen = -1
-		r.decide(-1, -1, -1, tolerance, false)
+		r.decide(judge.Seen{}, tolerance)
 		return
 	}
 	wrote, reached := app.total(), dev.total()
@@ -54,36 +59,29 @@ func (r *Row) judgeLate(m *measured, tolerance float64) {
 	if reached > alone {
 		r.Others = (reached - least) / work
 	}
-	short := r.Elapsed < LeastTime/2
-	above := float64(r.Asked) * (1 + tolerance)
-	slack := 0.0
-	if r.Key.IOPS() {
-		// Few may come, where they are merged: no more at once than the limiter's slices let through.
-		slack = float64(r.Asked) * carried.Seconds()
-	}
-	switch {
-	case (least-slack)/whole > above:
-		r.Seen = least / work
-		r.decide(r.Seen, r.Seen, r.Seen, tolerance, short)
-		return
-	case (may-slack)/whole > above:
-		r.Seen = may / whole
-		r.decide((least-slack)/whole, r.Seen, r.Seen, tolerance, short)
+	// By all of the time, slices and all: what is above the limit so is above it however late the flusher began.
+	total := judge.Seen{Asked: float64(r.Asked), Least: least / whole, Most: may / whole, Window: time.Duration(whole * float64(time.Second)), Tolerance: tolerance}
+	if total.Above(total.Most) {
+		r.Seen = total.Most
+		if total.Above(total.Least) {
+			r.Seen = least / work
+		}
+		r.decide(total, tolerance)
 		return
 	}
 	r.Seen = may / work
-	if r.lessCarried(r.Seen) > above {
+	if total.Above(r.Seen) {
 		// It may have begun earlier and have been made to wait: what came after the first of it is not concerned.
 		rate, d := came.rest()
 		if reached <= alone {
 			rate, d = dev.rest()
 		}
-		if d < LeastTime/2 || r.lessCarried(rate) > above {
+		if d < judge.Shortest || total.Above(rate) {
 			r.Off = r.Seen/float64(r.Asked) - 1
-			r.Verdict, r.Why = Unproved, fmt.Sprintf("the kernel's flusher began late, and when is not known: it wrote at between %s and %s; verify with more --time, or when the machine is quiet", r.Rate(may/whole), r.Rate(r.Seen))
+			r.Verdict, r.Why = judge.Unproved, fmt.Sprintf("the kernel's flusher began late, and when is not known: it wrote at between %s and %s; verify with more --time, or when the machine is quiet", r.Rate(may/whole), r.Rate(r.Seen))
 			return
 		}
 		r.Seen = rate
 	}
-	r.decide(r.lessCarried(min(least/work, r.Seen)), r.lessCarried(r.Seen), r.Seen, tolerance, short)
+	r.decide(judge.Seen{Least: min(least/work, r.Seen), Most: r.Seen}, tolerance)
 }

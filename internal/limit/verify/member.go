@@ -1,5 +1,7 @@
 package verify
 
+import "plimsoll/internal/limit/judge"
+
 // judgeMember judges one of several devices that a file system spreads its data over, each under the limit: by what came to
 // that one of them. What the application saw is of all together, and with stripes may be as many times the limit as there are
 // devices; of what has a copy on each, a read comes to one, and of what is on one, nothing comes to the others.
@@ -28,25 +30,13 @@ func (r *Row) judgeMember(m *measured, tolerance float64) {
 	} else if least < r.Seen {
 		r.Others = -1
 	}
-	short := r.Elapsed < LeastTime/2 && !whole
-	seen := r.Seen
 	if !whole {
 		r.settle(judged)
 		if r.uneven(judged, tolerance) {
 			return
 		}
 	} else {
-		least, seen = r.lessCarried(least), r.lessCarried(seen)
 		r.Seen = r.working(r.Seen, app, judged, tolerance)
 	}
-	r.decide(least, seen, r.Seen, tolerance, short)
-}
-
-// lessCarried is a rate of all of a row without what the limiter may let through beyond the row's time.
-func (r *Row) lessCarried(v float64) float64 {
-	asked := float64(r.Asked)
-	if v <= asked || r.Elapsed <= 0 {
-		return v
-	}
-	return max(asked, v-asked*carried.Seconds()/r.Elapsed.Seconds())
+	r.decide(judge.Seen{Least: least, Most: r.Seen, Steady: r.Elapsed >= steadyFrom && !whole}, tolerance)
 }

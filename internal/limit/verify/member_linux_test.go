@@ -8,6 +8,7 @@ import (
 
 	"plimsoll/internal/disktest"
 	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/judge"
 	"plimsoll/internal/limit/verify"
 )
 
@@ -67,18 +68,18 @@ func TestMembers(t *testing.T) {
 						if !row.Key.Writes() && row.Mode == verify.BufferedSync {
 							continue // Which says nothing of reads.
 						}
-						if row.Members != 2 || row.Verdict == verify.NotHeld || row.Verdict == verify.Failed {
+						if row.Members != 2 || row.Verdict == judge.NotHeld || row.Verdict == judge.Failed {
 							t.Errorf("%s %s: %s", row.Key, row.Mode, row.Words())
 						}
 						// What is on the other one proves nothing of this one's limit.
-						if row.Verdict == verify.Held && row.Device < asked/2 {
+						if row.Verdict == judge.Held && row.Device < asked/2 {
 							t.Errorf("%s %s: %s, but only %s came to this device", row.Key, row.Mode, row.Words(), row.Rate(row.Device))
 						}
 						// Enough threads read a mirror that each copy is read.
 						if profile == "raid1" && strings.Contains(row.Why, "to its other devices") {
 							t.Errorf("%s %s: %s", row.Key, row.Mode, row.Words())
 						}
-						if k := fmt.Sprintf("%s %s", row.Key, row.Mode); row.Verdict == verify.Held {
+						if k := fmt.Sprintf("%s %s", row.Key, row.Mode); row.Verdict == judge.Held {
 							if held[k] == nil {
 								held[k] = map[string]bool{}
 							}
@@ -113,7 +114,7 @@ func TestMembersNotHeld(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, row := range rows {
-		if row.Verdict != verify.NotHeld {
+		if row.Verdict != judge.NotHeld {
 			t.Errorf("%s: %s", row.Mode, row.Words())
 		}
 	}

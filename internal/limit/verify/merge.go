@@ -3,6 +3,7 @@ package verify
 import (
 	"fmt"
 
+	"plimsoll/internal/limit/judge"
 	"plimsoll/internal/size"
 )
 
@@ -28,17 +29,18 @@ func (r *Row) writes(m *measured) (wrote, least, most float64) {
 // merged fills in the verdict where the application saw more than the limit, and what came to the device of it may be no more
 // than the limiter lets through. It sets what was seen to what came, where that is less.
 func (r *Row) merged(m *measured, tolerance float64) bool {
-	above := float64(r.Asked) * (1 + tolerance)
 	wrote, least, most := r.writes(m)
-	if r.lessCarried(r.Seen) <= above || least >= wrote || len(m.course) < 2 {
+	s := judge.Seen{Asked: float64(r.Asked), Window: r.Elapsed, Tolerance: tolerance}
+	if !s.Above(r.Seen) || least >= wrote || len(m.course) < 2 {
 		return false
 	}
-	least, most = least/r.Elapsed.Seconds(), min(most, wrote)/r.Elapsed.Seconds()
-	if r.Seen = least; r.lessCarried(least) > above {
+	s.Least, s.Most = least/r.Elapsed.Seconds(), min(most, wrote)/r.Elapsed.Seconds()
+	s.Reached = max(s.Least, 1)
+	if r.Seen = s.Least; s.Above(s.Least - s.Extra()) {
 		return false
 	}
-	r.Seen = most
-	r.decide(r.lessCarried(least), r.lessCarried(most), least, tolerance, false)
+	r.Seen = s.Most
+	r.decide(s, tolerance)
 	return true
 }
 

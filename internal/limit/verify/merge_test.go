@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/judge"
 	"plimsoll/internal/workload"
 )
 
@@ -32,30 +33,30 @@ func TestMerged(t *testing.T) {
 		own, nobody func(time.Duration) float64 // nil: not counted
 		version2    bool
 		elapsed     float64 // of the application, in seconds
-		want        Verdict
+		want        judge.Verdict
 		words       string
 	}{
-		{"the sync is held", BufferedSync, at(200, all), at(200, all), at(200, all), none, false, 5, Held, "saw 200 IOPS"},
-		{"the sync is not held", BufferedSync, at(2000, all), at(2000, all), at(2000, all), none, false, 0.5, NotHeld, "saw 2 k IOPS (10 times)"},
-		{"others' threads wrote it", BufferedSync, at(2000, all), at(2000, all), none, at(2000, all), false, 0.5, NotHeld, "saw 2 k IOPS (10 times)"},
-		{"the sync's few are in the limit", BufferedSync, at(2000, all), at(60, 30), at(60, 30), none, false, 0.5, Unproved, merged},
-		{"nobody counts, and they are few", BufferedSync, at(2000, all), at(60, 30), nil, nil, false, 0.5, Unproved, merged},
-		{"few by the group's count, beside another", BufferedSync, at(2000, all), at(5000, 2500), at(60, 30), none, false, 0.5, Unproved, merged},
-		{"half, at the limit", BufferedSync, at(400, all), at(200, 500), at(200, 500), none, false, 2.5, Held, "saw 200 IOPS"},
-		{"half, and still too many", BufferedSync, at(2000, all), at(1000, 500), at(1000, 500), none, false, 0.5, NotHeld, "saw 1 k IOPS (5 times)"},
-		{"nothing came", BufferedSync, at(200, all), none, none, none, false, 5, Unproved, "most went elsewhere, or the device counts nothing"},
-		{"the flusher is held", Buffered, at(10000, all), at(200, all), none, at(10000, all), false, 0.1, Held, "saw 200 IOPS"},
-		{"the flusher is not held", Buffered, at(10000, all), at(5000, all), none, at(5000, all), false, 0.1, NotHeld, "saw 5 k IOPS (25 times)"},
-		{"the flusher's few come at once", Buffered, at(10000, all), at(300, 30), none, at(300, 30), false, 0.1, Unproved, merged},
-		{"the flusher's few, within the slices", Buffered, at(10000, all), at(600, 30), none, at(600, 30), false, 0.1, Unproved, merged},
-		{"the flusher's few are held", Buffered, at(10000, all), at(200, 600), none, at(200, 600), false, 0.1, Held, "saw 200 IOPS"},
-		{"charged to who wrote", Buffered, at(10000, all), at(5000, all), at(5000, all), nil, true, 0.1, NotHeld, "saw 5 k IOPS (25 times)"},
+		{"the sync is held", BufferedSync, at(200, all), at(200, all), at(200, all), none, false, 5, judge.Held, "saw 200 IOPS"},
+		{"the sync is not held", BufferedSync, at(2000, all), at(2000, all), at(2000, all), none, false, 0.5, judge.NotHeld, "saw 2 k IOPS (10 times)"},
+		{"others' threads wrote it", BufferedSync, at(2000, all), at(2000, all), none, at(2000, all), false, 0.5, judge.NotHeld, "saw 2 k IOPS (10 times)"},
+		{"the sync's few are in the limit", BufferedSync, at(2000, all), at(60, 30), at(60, 30), none, false, 0.5, judge.Unproved, merged},
+		{"nobody counts, and they are few", BufferedSync, at(2000, all), at(60, 30), nil, nil, false, 0.5, judge.Unproved, merged},
+		{"few by the group's count, beside another", BufferedSync, at(2000, all), at(5000, 2500), at(60, 30), none, false, 0.5, judge.Unproved, merged},
+		{"half, at the limit", BufferedSync, at(400, all), at(200, 500), at(200, 500), none, false, 2.5, judge.Held, "saw 200 IOPS"},
+		{"half, and still too many", BufferedSync, at(2000, all), at(1000, 500), at(1000, 500), none, false, 0.5, judge.NotHeld, "saw 1 k IOPS (5 times)"},
+		{"nothing came", BufferedSync, at(200, all), none, none, none, false, 5, judge.Unproved, "most went elsewhere, or the device counts nothing"},
+		{"the flusher is held", Buffered, at(10000, all), at(200, all), none, at(10000, all), false, 0.1, judge.Held, "saw 200 IOPS"},
+		{"the flusher is not held", Buffered, at(10000, all), at(5000, all), none, at(5000, all), false, 0.1, judge.NotHeld, "saw 5 k IOPS (25 times)"},
+		{"the flusher's few come at once", Buffered, at(10000, all), at(300, 30), none, at(300, 30), false, 0.1, judge.Unproved, merged},
+		{"the flusher's few, within the slices", Buffered, at(10000, all), at(600, 30), none, at(600, 30), false, 0.1, judge.Unproved, merged},
+		{"the flusher's few are held", Buffered, at(10000, all), at(200, 600), none, at(200, 600), false, 0.1, judge.Held, "saw 200 IOPS"},
+		{"charged to who wrote", Buffered, at(10000, all), at(5000, all), at(5000, all), nil, true, 0.1, judge.NotHeld, "saw 5 k IOPS (25 times)"},
 		// Nobody knows how many of what came was the row's: perhaps 30.
-		{"others in nobody's group", Buffered, at(10000, all), at(5000, 20000), none, at(5000, 20000), false, 0.1, Unproved, "others used the device too"},
-		{"others, and few are charged", Buffered, at(10000, all), add(at(300, 30), at(5000, 20000)), at(300, 30), nil, true, 0.1, Unproved, "others used the device too"},
-		{"a sync beside others, and few are charged", BufferedSync, at(2000, all), at(5000, 20000), at(60, 30), nil, true, 0.5, Unproved, "others used the device too"},
-		{"a sync that is charged, beside others", BufferedSync, at(2000, all), at(5000, 20000), at(2000, all), nil, true, 0.5, NotHeld, "saw 2 k IOPS"},
-		{"a sync's few, charged to who wrote", BufferedSync, at(2000, all), at(60, 30), at(60, 30), nil, true, 0.5, Unproved, merged},
+		{"others in nobody's group", Buffered, at(10000, all), at(5000, 20000), none, at(5000, 20000), false, 0.1, judge.Unproved, "others used the device too"},
+		{"others, and few are charged", Buffered, at(10000, all), add(at(300, 30), at(5000, 20000)), at(300, 30), nil, true, 0.1, judge.Unproved, "others used the device too"},
+		{"a sync beside others, and few are charged", BufferedSync, at(2000, all), at(5000, 20000), at(60, 30), nil, true, 0.5, judge.Unproved, "others used the device too"},
+		{"a sync that is charged, beside others", BufferedSync, at(2000, all), at(5000, 20000), at(2000, all), nil, true, 0.5, judge.NotHeld, "saw 2 k IOPS"},
+		{"a sync's few, charged to who wrote", BufferedSync, at(2000, all), at(60, 30), at(60, 30), nil, true, 0.5, judge.Unproved, merged},
 	} {
 		r := Row{Key: limit.WriteIOPS, Mode: row.mode, Asked: asked, BS: block}
 		p := points(10*time.Second, row.device)
@@ -94,7 +95,7 @@ func TestSaysNothing(t *testing.T) {
 		t.Fatalf("%d rows, %d told, %v; want 4", len(rows), told, err)
 	}
 	for _, row := range rows {
-		if row.Verdict != Unproved || !strings.Contains(row.Words(), "reads don't sync, and "+string(row.Mode)+" says nothing of them: direct and buffered do") {
+		if row.Verdict != judge.Unproved || !strings.Contains(row.Words(), "reads don't sync, and "+string(row.Mode)+" says nothing of them: direct and buffered do") {
 			t.Errorf("%s %s: %s", row.Key, row.Mode, row.Words())
 		}
 	}

@@ -5,26 +5,12 @@ import (
 	"time"
 
 	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/judge"
 	"plimsoll/internal/size"
 )
 
-// A Verdict is what was found of one limit in one mode.
-type Verdict string
-
-// The verdicts. Each is said in words by Row.Words.
-const (
-	// Held: what was seen reached the limit and did not pass it.
-	Held Verdict = "held"
-	// NotHeld: more was seen than the limit and the tolerance allow.
-	NotHeld Verdict = "not held"
-	// Unproved: something else kept the rate below the limit, so that nothing is known of it.
-	Unproved Verdict = "unproved"
-	// Failed: the row could not be measured.
-	Failed Verdict = "failed"
-)
-
-// reached is the share of a limit from which on it counts as what bounded the rate.
-const reached = 0.9
+// steadyFrom is how long a row must be for its rate to be that of a steady part, in which the limiter's slices don't show.
+const steadyFrom = 2 * time.Second
 
 // A Row is one limit in one mode. Rates are in bytes or I/Os per second, as the key says.
 type Row struct {
@@ -42,6 +28,8 @@ type Row struct {
 	// Others is how much of Device was not this row's: other groups' and, where the row is of what the kernel writes back, more than was
 	// written; -1: unknown.
 	Others float64 `json:"others"`
+	// Own is how much of the limit the target used itself beside the worker, 0 where that isn't known to matter. Then Seen is the sum.
+	Own float64 `json:"own"`
 	// Seen is what the verdict is about, App or the row's share of Device, and Off its distance from the limit as a
 	// share of it.
 	Seen float64 `json:"seen"`
@@ -54,7 +42,7 @@ type Row struct {
 	Converged time.Duration `json:"converged"`
 	// Elapsed is how long the row was measured.
 	Elapsed time.Duration `json:"elapsed"`
-	Verdict Verdict       `json:"verdict"`
+	Verdict judge.Verdict `json:"verdict"`
 	// Why explains a verdict other than held, and Fix is what would mend one that is not held. Of that both are the caller's, who
 	// knows what the files lie on.
 	Why string `json:"why,omitempty"`
@@ -64,21 +52,30 @@ type Row struct {
 // Words is the verdict as a sentence with its evidence.
 func (r Row) Words() string {
 	switch r.Verdict {
-	case Held:
+	case judge.Held:
 		s := fmt.Sprintf("held: asked %s, saw %s (%+.1f %%)", r.Rate(float64(r.Asked)), r.Rate(r.Seen), r.Off*100)
+		if r.Own > 0 {
+			return s + ", with the " + r.Rate(r.Own) + " that the target itself used"
+		}
 		if r.Members > 1 {
 			s += " at this device"
-		} else if r.Seen < float64(r.Asked)*reached {
+		} else if r.Off < -judge.Tolerance {
 			s += fmt.Sprintf("; with what the file system adds the device saw %s", r.Rate(r.Device-max(r.Others, 0)))
 		}
 		return s
-	case NotHeld:
+	case judge.NotHeld:
+		if r.Mode == Elsewhere {
+			return fmt.Sprintf("limit NOT held: asked %s; %s", r.Rate(float64(r.Asked)), r.Why)
+		}
 		s := fmt.Sprintf("limit NOT held: asked %s, saw %s (%.3g times)", r.Rate(float64(r.Asked)), r.Rate(r.Seen), r.Seen/float64(r.Asked))
+		if r.Own > 0 {
+			s += ", with the " + r.Rate(r.Own) + " that the target itself used"
+		}
 		if r.Members > 1 {
 			s += " at this device"
 		}
 		return s
-	case Unproved:
+	case judge.Unproved:
 		return "unproved: " + r.Why
 	}
 	return "failed: " + r.Error
@@ -109,15 +106,10 @@ func (r *Row) judge(m *measured, tolerance float64) {
 	default:
 		r.judgeApp(m, tolerance)
 	}
-	if r.Verdict == Unproved && r.small() {
+	if r.Verdict == judge.Unproved && r.small() {
 		r.blameMerging(m)
 	}
 }
-
-// carried is what the limiter may let through beyond the time that has gone: the slice of a tenth of a second that it is in
-// (throtl_slice in the kernel's block/blk-throttle.c), and one that throtl_trim_slice keeps for what came late. Where all counts,
-// from the first byte on, so much more is no fault.
-const carried = 200 * time.Millisecond
 
 // judgeApp judges what is done when the application is told so: by what the application saw.
 func (r *Row) judgeApp(m *measured, tolerance float64) {
@@ -146,16 +138,18 @@ func (r *Row) judgeApp(m *measured, tolerance float64) {
 			return
 		}
 	}
-	judged := r.Seen
+	if r.judgeSum(m, whole, tolerance) {
+		return
+	}
+	seen := r.Seen
 	if whole {
-		judged = r.lessCarried(judged)
 		came := own
 		if own == nil {
 			came = dev
 		}
-		r.Seen = r.working(r.Seen, app, came, tolerance)
+		r.Seen = r.working(seen, app, came, tolerance)
 	}
-	r.decide(judged, judged, max(r.Seen, charged), tolerance, r.Elapsed < LeastTime/2 && !whole)
+	r.decide(judge.Seen{Least: seen, Most: r.Seen, Reached: max(r.Seen, min(charged, r.Device)), Steady: !whole}, tolerance)
 }
 
 // until is the end of the courses that a row is judged by. One that counts whole has them whole: the device is followed from a moment before
@@ -176,10 +170,11 @@ func (r *Row) working(seen float64, app, came course, tolerance float64) float64
 	if d <= 0 {
 		return seen
 	}
-	if v := seen * r.Elapsed.Seconds() / d.Seconds(); r.lessCarried(v) <= float64(r.Asked)*(1+tolerance) {
-		return v
+	v := seen * r.Elapsed.Seconds() / d.Seconds()
+	if (judge.Seen{Asked: float64(r.Asked), Tolerance: tolerance}).Above(v) {
+		return seen
 	}
-	return seen
+	return v
 }
 
 // judgeRead judges reads through the page cache: by what reached the device, with what the kernel reads ahead.
@@ -204,7 +199,7 @@ func (r *Row) judgeRead(m *measured, tolerance float64) {
 	if r.uneven(judged, tolerance) {
 		return
 	}
-	r.decide(least, r.Seen, r.Seen, tolerance, r.Elapsed < LeastTime/2)
+	r.decide(judge.Seen{Least: least, Most: r.Seen, Steady: r.Elapsed >= steadyFrom}, tolerance)
 }
 
 // uneven fills in the verdict where the rate of the steady part is above the limit and all that came is no more than the limiter
@@ -212,7 +207,7 @@ func (r *Row) judgeRead(m *measured, tolerance float64) {
 func (r *Row) uneven(c course, tolerance float64) bool {
 	asked := float64(r.Asked)
 	above := asked * (1 + tolerance)
-	if r.Seen <= above || c.total() > above*(r.Elapsed+carried).Seconds() {
+	if r.Seen <= above || c.total() > above*(r.Elapsed+judge.Carried).Seconds() {
 		return false
 	}
 	from := min(time.Second, r.Elapsed/2)
@@ -221,7 +216,7 @@ func (r *Row) uneven(c course, tolerance float64) bool {
 		return false // It is above all the time.
 	}
 	r.Off = r.Seen/asked - 1
-	r.Verdict, r.Why = Unproved, fmt.Sprintf("it came unevenly, at %s after the first second and in all no more than the limit allows: the machine is busy; verify with more --time, or when it is quiet", r.Rate(r.Seen))
+	r.Verdict, r.Why = judge.Unproved, fmt.Sprintf("it came unevenly, at %s after the first second and in all no more than the limit allows: the machine is busy; verify with more --time, or when it is quiet", r.Rate(r.Seen))
 	return true
 }
 
@@ -251,29 +246,41 @@ func (r *Row) settle(c course) {
 	r.Converged = c.converged(float64(r.Asked), 0.1)
 }
 
-// decide fills in the verdict on a rate that is between least and seen; most is what came with all that counts against the
-// limit beside.
-func (r *Row) decide(least, seen, most, tolerance float64, short bool) {
-	asked := float64(r.Asked)
-	r.Off = r.Seen/asked - 1
-	switch {
-	case r.Seen < 0:
-		r.Verdict, r.Why = Unproved, "the device's counters could not be read"
-	case least > asked*(1+tolerance):
-		r.Verdict = NotHeld
-	case seen > asked*(1+tolerance):
-		r.Verdict, r.Why = Unproved, fmt.Sprintf("others used the device too, and the kernel doesn't tell whose it was: between %s and %s were this row's; verify when they are quiet", r.Rate(least), r.Rate(seen))
-	case short:
-		r.Verdict, r.Why = Unproved, fmt.Sprintf("it took only %s: the scratch file is too small for this limit", size.Duration(r.Elapsed))
-	case most < asked*reached && r.Members > 1 && r.App >= asked*reached:
-		r.Verdict, r.Why = Unproved, fmt.Sprintf("of the %s that the application saw no more than %s came to this device, below its limit of %s: the file system has sent the rest to its other devices", r.Rate(r.App), r.Rate(r.Seen), r.Rate(asked))
-	case most < asked*reached:
-		r.Verdict, r.Why = Unproved, fmt.Sprintf("something else is slower than the limit of %s: no more than %s came through in this mode", r.Rate(asked), r.Rate(r.Seen))
-	case r.elsewhere():
-		r.Verdict, r.Why = Unproved, fmt.Sprintf("of the %s that the application saw no more than %s reached the device: most went elsewhere, or the device counts nothing", r.Rate(r.App), r.Rate(r.Device))
-	default:
-		r.Verdict = Held
+// decide fills in the verdict on what was seen; the limit is r's, and the window where s has none.
+func (r *Row) decide(s judge.Seen, tolerance float64) {
+	s.Asked, s.Tolerance = float64(r.Asked), tolerance
+	if s.Window == 0 {
+		s.Window = r.Elapsed
 	}
+	r.Off = r.Seen/s.Asked - 1
+	if r.Seen < 0 {
+		r.Verdict, r.Why = judge.Unproved, "the device's counters could not be read"
+		return
+	}
+	var cause judge.Cause
+	r.Verdict, cause = s.Judge()
+	switch {
+	case r.Verdict == judge.Held && r.elsewhere():
+		r.Verdict, r.Why = judge.Unproved, fmt.Sprintf("of the %s that the application saw no more than %s reached the device: most went elsewhere, or the device counts nothing", r.Rate(r.App), r.Rate(r.Device))
+	case cause == judge.Shared:
+		r.Why = fmt.Sprintf("others used the device too, and the kernel doesn't tell whose it was: between %s and %s were this row's; verify when they are quiet", r.Rate(s.Least), r.Rate(s.Most))
+	case cause == judge.TooShort && r.Elapsed < judge.Shortest:
+		r.Why = fmt.Sprintf("too short: it took only %s: the scratch file is too small for this limit", size.Duration(r.Elapsed))
+	case cause == judge.TooShort:
+		r.Why = fmt.Sprintf("saw %s (%+.1f %%), %s: verify with --time %s", r.Rate(r.Seen), r.Off*100, s.Short(), r.enough(s))
+	case cause == judge.Slower && r.Members > 1 && s.Reaches(r.App):
+		r.Why = fmt.Sprintf("of the %s that the application saw no more than %s came to this device, below its limit of %s: the file system has sent the rest to its other devices", r.Rate(r.App), r.Rate(r.Seen), r.Rate(s.Asked))
+	case cause == judge.Slower:
+		r.Why = fmt.Sprintf("something else is slower than the limit of %s: no more than %s came through in this mode", r.Rate(s.Asked), r.Rate(r.Seen))
+		if r.Own > 0 {
+			r.Why += ", with the " + r.Rate(r.Own) + " that the target itself used"
+		}
+	}
+}
+
+// enough is a --time in which the row would tell, twice as long as it was at least.
+func (r *Row) enough(s judge.Seen) string {
+	return max(s.Enough(), 2*r.Elapsed).Round(time.Second).String()
 }
 
 // arrived is the share of what the application does past the page cache, or syncs, that at least is seen at the device

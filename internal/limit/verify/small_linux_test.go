@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/judge"
 	"plimsoll/internal/limit/verify"
 )
 
@@ -26,7 +27,7 @@ func (b bench) rows(t *testing.T, key limit.Key, asked int64, may ...verify.Mode
 		if len(rows) != len(verify.Modes) || len(byMode) != len(rows) {
 			t.Fatalf("%d rows of %d modes, want one for each of %d", len(rows), len(byMode), len(verify.Modes))
 		}
-		if !slices.ContainsFunc(rows, func(r verify.Row) bool { return r.Verdict == verify.Unproved && !slices.Contains(may, r.Mode) }) {
+		if !slices.ContainsFunc(rows, func(r verify.Row) bool { return r.Verdict == judge.Unproved && !slices.Contains(may, r.Mode) }) {
 			break
 		}
 	}
@@ -48,29 +49,29 @@ func TestSmallWrites(t *testing.T) {
 				may = []verify.Mode{verify.BufferedSync, verify.Buffered}
 			}
 			b.put(t, file, asked)
-			check := func(rows map[verify.Mode]verify.Row, flushed verify.Verdict) {
+			check := func(rows map[verify.Mode]verify.Row, flushed judge.Verdict) {
 				t.Helper()
 				for mode, r := range rows {
-					want := verify.Held
+					want := judge.Held
 					if mode == verify.Buffered {
 						want = flushed
 					}
 					switch {
 					case r.Verdict == want:
-					case slices.Contains(may, mode) && r.Verdict == verify.Unproved && strings.Contains(r.Why, "has made larger ones of them"):
-					case fs == "btrfs" && mode == verify.BufferedSync && r.Verdict == verify.NotHeld:
+					case slices.Contains(may, mode) && r.Verdict == judge.Unproved && strings.Contains(r.Why, "has made larger ones of them"):
+					case fs == "btrfs" && mode == verify.BufferedSync && r.Verdict == judge.NotHeld:
 						// While small writes come in, its threads make room for their metadata: they write before the sync, in the root group.
 					default:
 						t.Errorf("%s: %s, want %s", mode, r.Words(), want)
 					}
-					if mode == verify.Buffered && r.Verdict == verify.NotHeld && r.Seen < 5*asked {
+					if mode == verify.Buffered && r.Verdict == judge.NotHeld && r.Seen < 5*asked {
 						t.Errorf("%s: %s, want many times the limit", mode, r.Words())
 					}
 				}
 			}
-			check(b.rows(t, limit.WriteIOPS, asked, may...), verify.NotHeld)
+			check(b.rows(t, limit.WriteIOPS, asked, may...), judge.NotHeld)
 			b.whole(t, file, asked)
-			check(b.rows(t, limit.WriteIOPS, asked, may...), verify.Held)
+			check(b.rows(t, limit.WriteIOPS, asked, may...), judge.Held)
 		})
 	}
 }
@@ -86,7 +87,7 @@ func TestModesDeviceWide(t *testing.T) {
 			b.put(t, file, asked)
 			b.whole(t, file, asked)
 			for mode, r := range b.rows(t, limit.WriteBPS, asked) {
-				if r.Verdict != verify.Held {
+				if r.Verdict != judge.Held {
 					t.Errorf("%s: %s, want it held", mode, r.Words())
 				}
 			}

@@ -20,6 +20,7 @@ import (
 	"plimsoll/internal/device"
 	"plimsoll/internal/device/hierarchy"
 	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/judge"
 	"plimsoll/internal/workload"
 	"plimsoll/load"
 )
@@ -64,8 +65,8 @@ const (
 	DefaultTime = 5 * time.Second
 	// LeastTime is the least that says something.
 	LeastTime = 3 * time.Second
-	// DefaultTolerance is how far above the limit still counts as held.
-	DefaultTolerance = 0.05
+	// DefaultTolerance is how far above or below the limit still counts as held.
+	DefaultTolerance = judge.Tolerance
 )
 
 // A Request says what to verify.
@@ -86,6 +87,8 @@ type Request struct {
 	// Free is how many bytes of scratch small writes may be spread over, whose file is twice as large as what they write; 0: as many as
 	// they need. What else is tried is not made smaller.
 	Free int64
+	// Used is how much of each limit the target used itself before the rows, as Busy returns it.
+	Used map[limit.Key]float64
 	// Modes are tried of each limit, and one that says nothing of it is a row that says so; nil: all that say something of it.
 	Modes []Mode
 	// Time is how long each row is measured, 0: DefaultTime. Tolerance is a share of
@@ -180,13 +183,13 @@ func (r Request) row(ctx context.Context, key limit.Key, mode Mode) (Row, error)
 		row.Members = r.Members
 	}
 	if !tries(key, mode) {
-		row.BS, row.Verdict, row.Why = r.blockSize(key), Unproved, fmt.Sprintf("reads don't sync, and %s says nothing of them: %s and %s do", mode, Direct, Buffered)
+		row.BS, row.Verdict, row.Why = r.blockSize(key), judge.Unproved, fmt.Sprintf("reads don't sync, and %s says nothing of them: %s and %s do", mode, Direct, Buffered)
 		return row, nil
 	}
 	job := r.job(key, mode)
 	row.BS = job.BS
 	if why := r.bindsFirst(key, job.BS); why != "" {
-		row.Verdict, row.Why = Unproved, why
+		row.Verdict, row.Why = judge.Unproved, why
 		return row, nil
 	}
 	m, err := r.measure(ctx, job, mode)
@@ -194,9 +197,10 @@ func (r Request) row(ctx context.Context, key limit.Key, mode Mode) (Row, error)
 		if ctx.Err() != nil {
 			return row, context.Cause(ctx)
 		}
-		row.Verdict, row.Error = Failed, err.Error()
+		row.Verdict, row.Error = judge.Failed, err.Error()
 		return row, nil
 	}
+	m.busy = r.Used[key] > 0
 	row.judge(m, r.Tolerance)
 	return row, nil
 }
@@ -206,6 +210,8 @@ type measured struct {
 	result *workload.Result
 	// course is what the device did by the counters of its own, as seen from outside.
 	course []point
+	// busy: the target itself used the limit before.
+	busy bool
 	// device is the limited device's part of the result; nil if it did nothing.
 	device *workload.DiskDelta
 	// flushing is when the flusher was told to write back what was left in the page cache, and flushed when it had; 0 where nothing was left

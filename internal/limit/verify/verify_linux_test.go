@@ -18,6 +18,7 @@ import (
 	"plimsoll/internal/disktest"
 	"plimsoll/internal/engine"
 	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/judge"
 	"plimsoll/internal/limit/verify"
 	"plimsoll/internal/workertest"
 )
@@ -152,13 +153,13 @@ func TestNeighbour(t *testing.T) {
 		}
 		held := true
 		for _, r := range rows {
-			if r.Verdict == verify.NotHeld || r.Verdict == verify.Failed {
+			if r.Verdict == judge.NotHeld || r.Verdict == judge.Failed {
 				t.Errorf("%s: %s", r.Mode, r.Words())
 			}
 			if r.Others <= 0 || r.Others < r.Device/2 {
 				t.Errorf("%s: the device did %s, of which %s were the neighbour's", r.Mode, r.Rate(r.Device), r.Rate(r.Others))
 			}
-			held = held && r.Verdict == verify.Held
+			held = held && r.Verdict == judge.Held
 		}
 		if held || t.Failed() {
 			return
@@ -182,7 +183,7 @@ func TestNotTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(rows) != 1 || rows[0].Verdict != verify.Unproved || !strings.Contains(rows[0].Why, "others used the device too") {
+	if len(rows) != 1 || rows[0].Verdict != judge.Unproved || !strings.Contains(rows[0].Why, "others used the device too") {
 		t.Errorf("rows %+v, want one that is unproved for the others", rows)
 	}
 }
@@ -205,12 +206,12 @@ func TestFigures(t *testing.T) {
 			t.Fatalf("%d rows, want 5", len(rows))
 		}
 		if try < 3 && slices.ContainsFunc(rows, func(r verify.Row) bool {
-			return r.Verdict == verify.Unproved || r.Off < -0.2 || r.Mode == verify.Direct && r.Converged < 0
+			return r.Verdict == judge.Unproved || r.Off < -0.2 || r.Mode == verify.Direct && r.Converged < 0
 		}) {
 			continue // The machine is busy with other tests.
 		}
 		for _, r := range rows {
-			if r.Verdict != verify.Held || r.Off > verify.DefaultTolerance || r.Off < -0.2 {
+			if r.Verdict != judge.Held || r.Off > verify.DefaultTolerance || r.Off < -0.2 {
 				t.Errorf("%s %s: %s, off by %v", r.Key, r.Mode, r.Words(), r.Off)
 			}
 			// Nobody else is there: what came down is what the row did, with a journal at most.
@@ -260,13 +261,13 @@ func TestModes(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if !slices.ContainsFunc(rows, func(r verify.Row) bool { return r.Verdict == verify.Unproved }) {
+				if !slices.ContainsFunc(rows, func(r verify.Row) bool { return r.Verdict == judge.Unproved }) {
 					break
 				}
 				// A machine that is busy with other tests may not reach the limit now and then.
 			}
-			want := map[verify.Mode]verify.Verdict{
-				verify.Direct: verify.Held, verify.DSync: verify.Held, verify.BufferedSync: verify.Held, verify.Buffered: verify.NotHeld,
+			want := map[verify.Mode]judge.Verdict{
+				verify.Direct: judge.Held, verify.DSync: judge.Held, verify.BufferedSync: judge.Held, verify.Buffered: judge.NotHeld,
 			}
 			if len(rows) != len(want) {
 				t.Fatalf("%d rows, want %d", len(rows), len(want))
@@ -301,12 +302,12 @@ func TestNothingLimits(t *testing.T) {
 	}
 	for _, r := range rows {
 		if !r.Key.Writes() && r.Mode == verify.BufferedSync {
-			if r.Verdict != verify.Unproved || !strings.Contains(r.Why, "reads don't sync") {
+			if r.Verdict != judge.Unproved || !strings.Contains(r.Why, "reads don't sync") {
 				t.Errorf("%s %s: %s, want it unproved, for reads don't sync", r.Key, r.Mode, r.Words())
 			}
 			continue
 		}
-		if r.Verdict != verify.NotHeld {
+		if r.Verdict != judge.NotHeld {
 			t.Errorf("%s %s: %s, want it not held", r.Key, r.Mode, r.Words())
 		}
 	}
@@ -327,10 +328,10 @@ func TestIOPS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[limit.Key]verify.Verdict{
-		limit.ReadIOPS: verify.Held, limit.WriteIOPS: verify.Held,
+	want := map[limit.Key]judge.Verdict{
+		limit.ReadIOPS: judge.Held, limit.WriteIOPS: judge.Held,
 		// Hidden behind the limit on I/Os.
-		limit.ReadBPS: verify.Unproved, limit.WriteBPS: verify.Unproved,
+		limit.ReadBPS: judge.Unproved, limit.WriteBPS: judge.Unproved,
 	}
 	for _, r := range rows {
 		if r.Verdict != want[r.Key] {

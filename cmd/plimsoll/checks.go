@@ -1,0 +1,17 @@
+package main
+
+import (
+	"plimsoll/internal/check"
+	"plimsoll/internal/record"
+)
+
+// checks is package check behind trial.Judge.
+type checks struct{}
+
+// Trial implements trial.Judge.
+func (checks) Trial(t *record.Trial, run *record.Run) []record.Warning { return check.Trial(t, run) }
+
+// Run implements trial.Judge.
+func (checks) Run(run *record.Run, trials []record.Trial) []record.Warning {
+	return check.Run(run, trials)
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/moby/moby/client"
+
+	"plimsoll/internal/check"
+	"plimsoll/internal/device"
+	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/disktest"
+	"plimsoll/internal/dockertest"
+)
+
+// containerID is a container's in the name of its control group.
+var containerID = regexp.MustCompile(`[0-9a-f]{64}`)
+
+// byPause pauses a trial's container, as docker pause does.
+func byPause(api *client.Client) holding {
+	return func(t *testing.T, _, trial int, pause time.Duration) {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", trial))
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := containerID.FindString(string(b))
+		if _, err := api.ContainerPause(t.Context(), id, client.ContainerPauseOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(pause)
+		if _, err := api.ContainerUnpause(t.Context(), id, client.ContainerUnpauseOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestLieHaltedContainer: the worker does not run for a part of its window, in a container.
+func TestLieHaltedContainer(t *testing.T) {
+	needRun(t)
+	stopTrial := func(_ *testing.T, _, trial int, pause time.Duration) { bySignal(trial)(pause) }
+	stopWorker := func(_ *testing.T, agent, trial int, pause time.Duration) { bySignal(agent, trial)(pause) }
+	test := func(name, engine string, hold holding, want string) {
+		t.Run(name, func(t *testing.T) {
+			warnings, doubt := halted(t, engine, 400*time.Millisecond, hold)
+			if doubt("did not run for", want, "of the window") == "" {
+				t.Errorf("no doubt with %q: %q", want, warnings)
+			}
+		})
+	}
+	test("trial stopped in oci", "oci", stopTrial, "a signal had stopped it")
+	test("worker stopped in oci", "oci", stopWorker, "a signal had stopped it")
+	d := dockertest.Start(t)
+	t.Setenv("DOCKER_HOST", d.Host)
+	api, err := client.New(client.WithHost(d.Host))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer api.Close()
+	test("trial stopped in docker", "docker", stopTrial, "a signal had stopped it")
+	test("docker pause", "docker", byPause(api), "its control group was frozen")
+}
+
+// TestLieParentDocker: the daemon's containers are below a group with a CPU quota, and the host is not.
+func TestLieParentDocker(t *testing.T) {
+	needRun(t)
+	tree, err := hierarchy.Read(device.Host())
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := tree.Root(hierarchy.CPU)
+	if err != nil {
+		t.Skipf("needs the cpu controller: %v", err)
+	}
+	if root.Version == 2 {
+		disktest.NewUnifiedGroup(t, hierarchy.CPU.V2) // Has the root give the controller on.
+	}
+	d := dockertest.Start(t)
+	t.Setenv("DOCKER_HOST", d.Host)
+	dir := t.TempDir()
+	plan := strings.ReplaceAll(aroundPlan(cpuJob), "oci", "docker")
+	// The daemon makes its group with the first container.
+	if r := plimsoll(t, t.Context(), dir, plan, "run", "-"); r.status != exitDone {
+		t.Fatalf("without a quota: status %d: %s", r.status, r.stderr)
+	}
+	_, trials := records(t, dir)
+	for _, tr := range trials {
+		if doubt := doubtOf(tr, check.Throttled); doubt != "" {
+			t.Errorf("without a quota: %s %q", tr.Cell.Engine, doubt)
+		}
+	}
+	parent := disktest.Group(filepath.Join(root.Dir, d.CgroupParent))
+	mustDo(t, os.MkdirAll(string(parent), 0o755))
+	mustDo(t, quarter(parent, root.Version))
+	if r := plimsoll(t, t.Context(), dir, plan, "run", "-"); r.status != exitDone {
+		t.Fatalf("status %d: %s", r.status, r.stderr)
+	}
+	_, trials = records(t, dir)
+	wantDoubt(t, trials, "docker", check.Throttled, "quota of 0.25 CPUs", "control group "+d.CgroupParent+" has")
+	for _, tr := range trials {
+		if doubt := doubtOf(tr, check.Throttled); tr.Cell.Engine == "host" && doubt != "" {
+			t.Errorf("the host is said to be held as well: %q", doubt)
+		}
+	}
+	checkClean(t, dir)
+}
+
+// TestLieParentNamespace: plimsoll is in a container, whose root of control groups has a CPU quota, and makes its own containers below that, as
+// in a pod of Kubernetes.
+func TestLieParentNamespace(t *testing.T) {
+	needRun(t)
+	tree, err := hierarchy.Read(device.Host())
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := tree.Root(hierarchy.CPU)
+	if err != nil {
+		t.Skipf("needs the cpu controller: %v", err)
+	}
+	g := disktest.Group("")
+	if root.Version == 2 {
+		g = disktest.NewUnifiedGroup(t, hierarchy.CPU.V2)
+	} else {
+		g = disktest.NewGroup(t, root.Dir)
+	}
+	mustDo(t, quarter(g, root.Version))
+	// A cgroup namespace begins at the group that its first process is in, and its mounts are made there.
+	inside := []string{"-c", `echo $$ >"$0/cgroup.procs" && exec unshare --cgroup --mount --propagation private sh -c '
+awk "\$(NF-2) ~ /^cgroup2?\$/ { sub(/^r[wo],?/, \"\", \$NF); print \$5, \$(NF-2), \$NF }" /proc/self/mountinfo |
+	while read -r point type options; do umount "$point" && mount -t "$type" ${options:+-o "$options"} "$type" "$point" || exit 1; done && exec "$@"' "$0" "$@"`, string(g), os.Args[0]}
+	dir := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), "sh", slices.Concat(inside, []string{"run", "-", "--state", dir})...)
+	cmd.Stdin = strings.NewReader(aroundPlan(cpuJob))
+	if r := outcome(t, cmd); r.status != exitDone {
+		t.Fatalf("status %d: %s", r.status, r.stderr)
+	}
+	_, trials := records(t, dir)
+	for _, engine := range []string{"host", "oci"} {
+		wantDoubt(t, trials, engine, check.Throttled, "quota of 0.25 CPUs", "control group / has")
+	}
+	checkClean(t, dir)
+}
+
+// quarter gives a group a quota of a quarter of a CPU.
+func quarter(g disktest.Group, version int) error {
+	if version == 1 {
+		return g.Put("cpu.cfs_quota_us", "25000")
+	}
+	return g.Put("cpu.max", "25000 100000")
+}

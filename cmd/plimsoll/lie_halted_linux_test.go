@@ -1,0 +1,328 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/check"
+	"plimsoll/internal/device"
+	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/disktest"
+	"plimsoll/internal/procfs"
+)
+
+// A holding is how a test keeps processes from going on for a while.
+type holding func(t *testing.T, agent, trial int, pause time.Duration)
+
+// haltedPlan is one trial with a window of a second.
+func haltedPlan(engine, place string) string {
+	kind := "bind"
+	if engine == "host" {
+		kind = "dir"
+	}
+	return fmt.Sprintf(`
+name: halted
+workloads: {w: {rw: randread, bs: 4KiB, direct: true, size: 8MiB, runtime: 1s}}
+engines: [%s]
+places: {p: {kind: %s, path: %q}}
+blocks: 1
+`, engine, kind, place)
+}
+
+// workersOf are the agent and the trial that work now on a loop device, which is mounted in a place; 0 where there is none. In a container
+// the place has another name, but it is mounted there alone.
+func workersOf(loop, place string) (agent, trial int) {
+	ours, _ := os.Readlink("/proc/self/ns/mnt")
+	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, l := range lines {
+		b, err := os.ReadFile(l)
+		words := strings.Split(string(b), "\x00")
+		if err != nil || len(words) < 2 || words[1] != "trial" {
+			continue
+		}
+		process := filepath.Dir(l)
+		mark := place
+		if theirs, _ := os.Readlink(process + "/ns/mnt"); theirs != ours {
+			b, _ = os.ReadFile(process + "/mountinfo")
+			mark = " " + loop + " "
+		}
+		if !bytes.Contains(b, []byte(mark)) {
+			continue
+		}
+		trial, _ = strconv.Atoi(filepath.Base(process))
+		return procfs.Parent("/proc", trial), trial
+	}
+	return 0, 0
+}
+
+// inWindow waits until the trial in a place is in its window: it has read a lot by then, and its layout is done.
+func inWindow(t *testing.T, loop, place string, done chan result) (agent, trial int) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		select {
+		case r := <-done:
+			t.Fatalf("it is over, with status %d: %s%s", r.status, r.stdout, r.stderr)
+		default:
+		}
+		if agent, trial = workersOf(loop, place); trial == 0 {
+			continue
+		}
+		b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/io", trial))
+		for line := range strings.Lines(string(b)) {
+			if n, ok := strings.CutPrefix(line, "read_bytes: "); ok {
+				if read, _ := strconv.Atoi(strings.TrimSpace(n)); read > 1<<20 {
+					return agent, trial
+				}
+			}
+		}
+	}
+	t.Fatal("no trial began to read")
+	return 0, 0
+}
+
+// halted runs a plan whose first trial is held for a part of its window, and returns the doubts about it.
+func halted(t *testing.T, engine string, pause time.Duration, h holding) (warnings []string, doubts func(words ...string) string) {
+	t.Helper()
+	needRun(t)
+	loop, place := disktest.Disk(t, disktest.Options{Size: 64 << 20, Direct: true})
+	dir := t.TempDir()
+	done := make(chan result, 1)
+	go func() { done <- plimsoll(t, t.Context(), dir, haltedPlan(engine, place), "run", "-") }()
+	agent, trial := inWindow(t, loop, place, done)
+	h(t, agent, trial, pause)
+	if r := <-done; r.status != 0 {
+		t.Fatalf("status %d: %s", r.status, r.stderr)
+	}
+	_, trials := records(t, dir)
+	for _, tr := range trials {
+		warnings = append(warnings, texts(tr.Warnings)...)
+	}
+	return warnings, func(words ...string) string {
+		for _, tr := range trials {
+			if d := doubtOf(tr, check.Halted, words...); d != "" {
+				return d
+			}
+		}
+		return ""
+	}
+}
+
+// bySignal stops processes and lets them go on.
+func bySignal(pids ...int) func(time.Duration) {
+	return func(pause time.Duration) {
+		for _, p := range pids {
+			_ = unix.Kill(p, unix.SIGSTOP)
+		}
+		time.Sleep(pause)
+		for _, p := range pids {
+			_ = unix.Kill(p, unix.SIGCONT)
+		}
+	}
+}
+
+// byTracer attaches to all threads of a process, as a debugger does.
+func byTracer(t *testing.T, pid int, pause time.Duration) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var held []int
+	tasks, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	for _, task := range tasks {
+		id, _ := strconv.Atoi(task.Name())
+		if err := unix.PtraceAttach(id); err != nil {
+			continue // It has ended.
+		}
+		var ws unix.WaitStatus
+		if _, err := unix.Wait4(id, &ws, unix.WALL, nil); err == nil {
+			held = append(held, id)
+		}
+	}
+	if len(held) == 0 {
+		t.Error("no thread could be traced")
+	}
+	time.Sleep(pause)
+	for _, id := range held {
+		if err := unix.PtraceDetach(id); err != nil && err != syscall.ESRCH {
+			t.Errorf("detach: %v", err)
+		}
+	}
+}
+
+// freezer makes a group whose freezer the test has.
+func freezer(t *testing.T, version int) (g disktest.Group, file, on, off string) {
+	t.Helper()
+	if version == 1 {
+		return disktest.NewGroup(t, "/sys/fs/cgroup/freezer"), "freezer.state", "FROZEN", "THAWED"
+	}
+	tree, err := hierarchy.Read(device.Host())
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := tree.Root(hierarchy.Unified)
+	if err != nil {
+		t.Skipf("needs cgroup version 2: %v", err)
+	}
+	return disktest.NewGroup(t, root.Dir), "cgroup.freeze", "1", "0"
+}
+
+// byFreezer freezes processes with a group of a version.
+func byFreezer(version int, whom func(agent, trial int) []int) holding {
+	return func(t *testing.T, agent, trial int, pause time.Duration) {
+		g, file, on, off := freezer(t, version)
+		for _, p := range whom(agent, trial) {
+			if err := g.Add(p); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := g.Put(file, on); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(pause)
+		if err := g.Put(file, off); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestLieHalted: the worker does not run for a part of its window, which looks like a slow place.
+func TestLieHalted(t *testing.T) {
+	both := func(agent, trial int) []int { return []int{agent, trial} }
+	one := func(_, trial int) []int { return []int{trial} }
+	for _, x := range []struct {
+		name string
+		hold holding
+		want string
+	}{
+		{"trial stopped", func(_ *testing.T, _, trial int, pause time.Duration) { bySignal(trial)(pause) }, "a signal had stopped it"},
+		{"worker stopped", func(_ *testing.T, agent, trial int, pause time.Duration) { bySignal(agent, trial)(pause) }, "a signal had stopped it"},
+		{"traced", func(t *testing.T, _, trial int, pause time.Duration) { byTracer(t, trial, pause) }, "a debugger or tracer was attached"},
+		{"trial frozen with version 1", byFreezer(1, one), "the freezer held its control group"},
+		{"worker frozen with version 1", byFreezer(1, both), "its control group was frozen"},
+		{"trial frozen with version 2", byFreezer(2, one), "the freezer held its control group"},
+		{"worker frozen with version 2", byFreezer(2, both), "its control group was frozen"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			warnings, doubt := halted(t, "host", 400*time.Millisecond, x.hold)
+			if doubt("did not run for", x.want, "of the window") == "" {
+				t.Errorf("no doubt with %q: %q", x.want, warnings)
+			}
+		})
+	}
+}
+
+// TestLieStarved: the worker is ready to run and gets no CPU, since another program has a higher priority.
+func TestLieStarved(t *testing.T) {
+	for _, x := range []struct {
+		name string
+		hog  []string
+	}{
+		{"real time", []string{"chrt", "-f", "50"}},
+		{"nice", []string{"nice", "-n", "-20"}},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			warnings, doubt := halted(t, "host", 0, func(t *testing.T, _, trial int, _ time.Duration) {
+				// A process takes what its parent has: the trial stays on the CPU that the hog is on.
+				var first unix.CPUSet
+				first.Set(0)
+				tasks, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", trial))
+				for _, task := range tasks {
+					id, _ := strconv.Atoi(task.Name())
+					_ = unix.SchedSetaffinity(id, &first)
+				}
+				hog := exec.Command("taskset", append([]string{"-c", "0"}, append(x.hog, "sh", "-c", "for i in 1 2 3 4; do while :; do :; done & done; wait")...)...)
+				hog.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+				if err := hog.Start(); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(800 * time.Millisecond)
+				_ = unix.Kill(-hog.Process.Pid, unix.SIGKILL)
+				_ = hog.Wait()
+			})
+			if doubt("was ready to run and had no CPU", "of the window") == "" {
+				t.Errorf("no doubt: %q", warnings)
+			}
+		})
+	}
+}
+
+// TestLieSwapped: the kernel takes the worker's memory away again and again, so that it waits for its own pages.
+func TestLieSwapped(t *testing.T) {
+	swapFile(t)
+	warnings, doubt := halted(t, "host", 0, func(t *testing.T, _, trial int, _ time.Duration) {
+		for end := time.Now().Add(700 * time.Millisecond); time.Now().Before(end); {
+			if err := pageOut(trial); err != nil {
+				t.Skipf("needs process_madvise: %v", err)
+			}
+		}
+	})
+	if doubt("waited for its own memory", "pages") == "" {
+		t.Errorf("no doubt: %q", warnings)
+	}
+}
+
+// swapFile lends the machine some swap.
+func swapFile(t *testing.T) {
+	t.Helper()
+	needRun(t)
+	path := filepath.Join(t.TempDir(), "swap")
+	if err := os.WriteFile(path, make([]byte, 64<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	disktest.Run(t, "mkswap", path)
+	name, err := unix.BytePtrFromString(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, errno := unix.Syscall(unix.SYS_SWAPON, uintptr(unsafe.Pointer(name)), 0, 0); errno != 0 {
+		t.Skipf("needs swap: %v", errno)
+	}
+	t.Cleanup(func() {
+		if _, _, errno := unix.Syscall(unix.SYS_SWAPOFF, uintptr(unsafe.Pointer(name)), 0, 0); errno != 0 {
+			t.Errorf("swapoff: %v", errno)
+		}
+	})
+}
+
+// pageOut takes all private memory of a process away once (MADV_PAGEOUT).
+func pageOut(pid int) error {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return nil // It has ended.
+	}
+	defer unix.Close(fd)
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
+	if err != nil {
+		return nil
+	}
+	for line := range strings.Lines(string(b)) {
+		var from, to uint64
+		var access string
+		if n, _ := fmt.Sscanf(line, "%x-%x %s", &from, &to, &access); n != 3 || !strings.HasPrefix(access, "rw") {
+			continue
+		}
+		iov := [2]uint64{from, to - from} // struct iovec of another process
+		if _, _, errno := unix.Syscall6(unix.SYS_PROCESS_MADVISE, uintptr(fd), uintptr(unsafe.Pointer(&iov)), 1, unix.MADV_PAGEOUT, 0, 0); errno == unix.ENOSYS || errno == unix.EPERM {
+			return errno
+		}
+	}
+	return nil
+}
+
+// TestHonestIsNotHalted: a worker that nobody holds up is not said to stand still, whatever its I/O waits for.
+func TestHonestIsNotHalted(t *testing.T) {
+	warnings, doubt := halted(t, "host", 0, func(*testing.T, int, int, time.Duration) {})
+	if d := doubt("did not run for"); d != "" {
+		t.Errorf("a doubt without a reason: %q of %q", d, warnings)
+	}
+}

@@ -1,0 +1,215 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"plimsoll/internal/disktest"
+	"plimsoll/internal/limit/hold"
+	"plimsoll/internal/limit/judge"
+	"plimsoll/internal/report"
+)
+
+// limitRow runs a plan of one cell under limits and returns their only row, and the exit status.
+func limitRow(t *testing.T, dir, workload, limits string) (report.LimitRow, int) {
+	t.Helper()
+	plan := fmt.Sprintf("name: lie\nworkloads: {w: {%s}}\nengines: [host]\nplaces: {disk: {kind: dir, path: %s}}\nlimits: {some: {%s}}\nblocks: 1\n", workload, dir, limits)
+	state := t.TempDir()
+	r, status := reportText(t, state, plan)
+	if len(r.Limits) != 1 {
+		t.Fatalf("%d rows of limits, want 1: %+v", len(r.Limits), r.Limits)
+	}
+	t.Logf("%s: %+v", r.Limits[0].Verdict, r.Limits[0])
+	return r.Limits[0], status
+}
+
+// TestLieShortLimit: in a window of two slices a limiter lets half as much again through, which was "held".
+func TestLieShortLimit(t *testing.T) {
+	needThrottle(t)
+	_, dir := disktest.Disk(t, disktest.Options{Size: 64 << 20, Memory: true})
+	row, status := limitRow(t, dir, "rw: randread, bs: 4KiB, iodepth: 16, direct: true, size: 16MiB, runtime: 200ms", "read_iops: 500")
+	if row.Verdict != judge.Unproved || row.Cause != judge.TooShort || !strings.Contains(row.Why, "200 ms may hold") || status != exitDone {
+		t.Errorf("want it unproved and too short, with status %d: status %d, %+v", exitDone, status, row)
+	}
+}
+
+// TestLieRaisedLimit: somebody raises the limit in the middle of a trial.
+func TestLieRaisedLimit(t *testing.T) {
+	needThrottle(t)
+	loop, dir := disktest.Disk(t, disktest.Options{Size: 64 << 20, Memory: true})
+	over := make(chan bool)
+	raised := make(chan int, 1)
+	number := disktest.Number(t, loop)
+	go func() {
+		n := 0
+		defer func() { raised <- n }()
+		for {
+			select {
+			case <-over:
+				return
+			case <-time.After(10 * time.Millisecond):
+			}
+			// The cell's and its control's, whose order is random.
+			files, _ := filepath.Glob("/sys/fs/cgroup/blkio/plimsoll*/blkio.throttle.read_iops_device")
+			for _, f := range files {
+				if b, err := os.ReadFile(f); err == nil && strings.Contains(string(b), number+" 500") {
+					time.Sleep(time.Second)
+					if os.WriteFile(f, []byte(number+" 750"), 0) == nil {
+						n++
+					}
+				}
+			}
+		}
+	}()
+	row, status := limitRow(t, dir, "rw: randread, bs: 4KiB, iodepth: 16, direct: true, size: 16MiB, runtime: 4s", "read_iops: 500")
+	close(over)
+	if <-raised == 0 {
+		t.Fatal("the limit was not raised")
+	}
+	if row.Verdict != judge.NotHeld || row.Error < 0.1 || status != exitNotHeld {
+		t.Errorf("want it not held, with status %d: status %d, %+v", exitNotHeld, status, row)
+	}
+}
+
+// TestLieLogTwice: a log's bytes were counted as writes and as commits.
+func TestLieLogTwice(t *testing.T) {
+	needThrottle(t)
+	_, dir := disktest.Disk(t, disktest.Options{Size: 128 << 20, Memory: true})
+	row, status := limitRow(t, dir, "kind: wal, bs: 8192, runtime: 4s", "write_bps: 2MB")
+	if row.Verdict == judge.NotHeld || row.Error > 0.2 || status != exitDone {
+		t.Errorf("want no more than the kernel let through, with status %d: status %d, %+v", exitDone, status, row)
+	}
+}
+
+// TestLieNotHeldStatus: a run whose limit is not held ends with 4, also if trials failed.
+func TestLieNotHeldStatus(t *testing.T) {
+	needThrottle(t)
+	_, dir := disktest.Disk(t, disktest.Options{Size: 256 << 20, Memory: true})
+	for _, row := range []struct{ more, words string }{
+		{"", "NOT held: 1 of 1 limit"},
+		{", fails: {kind: command, argv: [\"false\"]}", "NOT held: 1 of 1 limit; and 2 trials failed; the report says why"},
+	} {
+		plan := fmt.Sprintf("name: lie\nworkloads: {w: {rw: write, bs: 64KiB, size: 64MiB}%s}\nengines: [host]\nplaces: {disk: {kind: dir, path: %s}}\nlimits: {some: {write_bps: 4MiB}}\nblocks: 1\n", row.more, dir)
+		r := plimsoll(t, t.Context(), t.TempDir(), plan, "run", "-")
+		if r.status != exitNotHeld || !strings.Contains(lastLine(r.stderr), row.words) {
+			t.Errorf("status %d, %q; want %d, %q", r.status, lastLine(r.stderr), exitNotHeld, row.words)
+		}
+	}
+}
+
+// runIn runs a command in a group until the test ends.
+func runIn(t *testing.T, g disktest.Group, argv ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command("sh", append([]string{"-c", "read go; exec \"$@\"", "sh"}, argv...)...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		cmd.Wait()
+	})
+	if err := g.Add(cmd.Process.Pid); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintln(in)
+	return cmd
+}
+
+// writing is a shell's loop that writes to a file in a folder as dd does, with more options of dd's.
+func writing(dir, options string) []string {
+	return []string{"sh", "-c", "while :; do dd if=/dev/zero of=" + dir + "/theirs bs=1M count=16 " + options + " 2>/dev/null; done"}
+}
+
+// TestLieChildGroup: a process of a limited group writes from a group below it, which version 1 doesn't hold. Verify found the limit held,
+// and show said nothing.
+func TestLieChildGroup(t *testing.T) {
+	l := newBadLab(t)
+	l.do(t, exitDone, "set", l.name, "--path", l.path, "--write-bps", "8MiB", "--read-iops", "none")
+	l.says(t, exitDone, []string{"a group that is made below", "has no limit (control groups of version 1): only plimsoll daemon"}, "set", l.name, "--path", l.path, "--write-bps", "8MiB")
+	below := disktest.NewGroup(t, string(l.group))
+	runIn(t, below, writing(l.path, "oflag=direct")...)
+	name := filepath.Base(string(below))
+	verify := []string{"verify", l.name, "--path", l.path, "--modes", "direct", "--time", "3s"}
+	l.says(t, exitNotHeld, []string{"elsewhere", "/" + name + ", which has no write_bps and did", "is not held", "plimsoll daemon with a policy holds those that come later"}, verify...)
+	l.says(t, exitDone, []string{"is NOT held: ", "/" + name + ", which has no write_bps"}, "show", l.name)
+	// Once it has the limit itself, it is said that there are two.
+	l.do(t, exitDone, "set", l.name, "--path", l.path, "--write-bps", "8MiB")
+	var out, errs bytes.Buffer
+	a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, targets: &l.targets}
+	a.run(t.Context(), append([]string{"limit"}, append(verify, "--state", l.state)...))
+	if text := out.String() + errs.String(); strings.Contains(text, "elsewhere") || !strings.Contains(text, " have the limit, each for itself (control groups of version 1): together they may do 2 times as much") {
+		t.Errorf("with the limit in both groups:\n%s", text)
+	}
+}
+
+// TestLieAdviceReach: advice that would slow down others says so first, and none is given that would slow down the whole machine.
+func TestLieAdviceReach(t *testing.T) {
+	l := newBadLab(t)
+	sub := filepath.Join(l.path, "sub")
+	if err := os.Mkdir(sub, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	l.do(t, exitDone, "set", l.name, "--path", sub, "--write-bps", "8MiB", "--read-iops", "none")
+	text := l.says(t, exitNotHeld, []string{"fix: " + filepath.Base(l.loop) + " is not this data's alone: a limit for all who write to it slows down " + l.path + " too; better give the data a volume with a device of its own"},
+		"verify", l.name, "--path", sub, "--modes", "buffered", "--time", "3s")
+	if !strings.Contains(text, "for all of them: plimsoll limit set ") {
+		t.Errorf("no command: %s", text)
+	}
+	lim, err := (&app{targets: &l.targets}).newLimiter()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lim.Close()
+	e, err := lim.Explain.Path("/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !e.Possible {
+		t.Logf("the machine's / takes no limits: %s", e.Why)
+		return
+	}
+	v := verification{ground: hold.Ground{Path: "/", Explanation: e}, spot: e.Hard[0]}
+	if got := v.wide("COMMAND"); !strings.Contains(got, "is the device of /") || !strings.Contains(got, "slows down the whole machine; better give the data a volume") || strings.Contains(got, "COMMAND") {
+		t.Errorf("advice for the device of /: %q", got)
+	}
+}
+
+// TestLieBusyTarget: the target itself uses its limit, so that next to nothing of the worker's comes through. That was "something else is
+// slower: no more than 0 B/s", and took four times as long as was announced.
+func TestLieBusyTarget(t *testing.T) {
+	l := newBadLab(t)
+	l.do(t, exitDone, "set", l.name, "--path", l.path, "--write-bps", "8MiB", "--read-iops", "none")
+	runIn(t, l.group, writing(l.path, "conv=fsync")...)
+	time.Sleep(2 * time.Second)
+	began := time.Now()
+	var out, errs bytes.Buffer
+	a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, targets: &l.targets}
+	status := a.run(t.Context(), []string{"limit", "verify", l.name, "--path", l.path, "--modes", "direct", "--time", "6s", "--state", l.state})
+	text := out.String() + errs.String()
+	t.Logf("status %d after %v:\n%s", status, time.Since(began), text)
+	if !strings.Contains(text, "at most: ") || !strings.Contains(text, " of its write_bps of 8 MiB/s itself") {
+		t.Error("it isn't announced that the target uses its limit")
+	}
+	// What was announced is kept, but for an end that waits for the limit.
+	if most := time.Since(began); most > 2*time.Minute {
+		t.Errorf("it took %v", most)
+	}
+	if !strings.Contains(text, "that the target itself used") && !strings.Contains(text, "that were announced") {
+		t.Error("it isn't said how much of the limit the target used itself")
+	}
+	if strings.Contains(text, "NOT held") {
+		t.Error("the sum is no more than the kernel let through")
+	}
+}

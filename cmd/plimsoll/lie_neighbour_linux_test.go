@@ -1,0 +1,129 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/check"
+	"plimsoll/internal/disktest"
+)
+
+// disturb uses a folder's disk, around the page cache, until the end of the test: it reads and writes in turn.
+func disturb(t *testing.T, folder string) {
+	t.Helper()
+	file := filepath.Join(folder, "neighbour")
+	dd := func(args ...string) *exec.Cmd {
+		return exec.CommandContext(t.Context(), "dd", append(args, "bs=1M", "count=16", "status=none")...)
+	}
+	write := []string{"if=/dev/zero", "of=" + file, "oflag=direct", "conv=notrunc"}
+	if out, err := dd(write...).CombinedOutput(); err != nil {
+		t.Fatalf("dd: %v: %s", err, out)
+	}
+	done := make(chan struct{})
+	stop := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if dd("if="+file, "of=/dev/null", "iflag=direct").Run() != nil || dd(write...).Run() != nil {
+				return // The test is over.
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		close(stop)
+		<-done
+	})
+}
+
+// TestLieNeighbourBeneath: something else uses a disk below the one that a place stands on. Each level is watched, for reads, and for jobs
+// that sync.
+func TestLieNeighbourBeneath(t *testing.T) {
+	needRun(t)
+	blocks := 1
+	if os.Getenv("PLIMSOLL_CAMPAIGN") != "" {
+		blocks = 4
+	}
+	plan := func(dir string) string {
+		return `
+name: neighbour
+workloads:
+  randread: {rw: randread, bs: 4KiB, size: 8MiB, direct: true, runtime: 400ms}
+  randwrite: {rw: randwrite, bs: 4KiB, size: 8MiB, direct: true, runtime: 400ms}
+  wal: {kind: wal, runtime: 400ms}
+engines: [host]
+blocks: ` + fmt.Sprint(blocks) + `
+places: {dir: {kind: dir, path: ` + dir + `}}
+`
+	}
+	// want runs the plan in dir while something else uses the disk of other, and wants a doubt that names its device.
+	want := func(t *testing.T, dir, other, device string) {
+		t.Helper()
+		disturb(t, other)
+		state := t.TempDir()
+		if r := plimsoll(t, t.Context(), state, plan(dir), "run", "-"); r.status != exitDone {
+			t.Fatalf("status %d: %s", r.status, r.stderr)
+		}
+		_, trials := records(t, state)
+		if n := doubted(trials, check.Neighbour, "that "+device+" moved in the window were not this worker's: something else was using the device"); n < len(trials)-blocks {
+			for _, tr := range trials {
+				t.Logf("%s: %+v", tr.Cell.Workload, tr.Truth)
+			}
+			t.Errorf("%d of %d trials are said to have had a neighbour on %s", n, len(trials), device)
+		}
+	}
+	bottom := func(t *testing.T, dir string) string {
+		_, below := filepath.Split(strings.TrimSpace(disktest.Run(t, "findmnt", "--noheadings", "--output", "SOURCE", "--target", dir)))
+		return below
+	}
+	t.Run("on the disk below a loop device", func(t *testing.T) {
+		_, dir := disktest.Disk(t, disktest.Options{Direct: true})
+		other := t.TempDir()
+		want(t, dir, other, bottom(t, other))
+	})
+	t.Run("on the disk below a buffered loop device", func(t *testing.T) {
+		_, dir := disktest.Disk(t, disktest.Options{})
+		other := t.TempDir()
+		want(t, dir, other, bottom(t, other))
+	})
+	t.Run("on the disk below two loop devices", func(t *testing.T) {
+		_, outer := disktest.Disk(t, disktest.Options{Direct: true, Size: 200 << 20})
+		inner := disktest.Loop(t, disktest.ImageIn(t, outer, 100<<20), true)
+		disktest.Format(t, inner, "ext4")
+		other := t.TempDir()
+		want(t, disktest.Mount(t, inner, "ext4", 0, ""), other, bottom(t, other))
+	})
+	for _, kind := range []string{"ext4", "xfs", "btrfs"} {
+		t.Run(fmt.Sprintf("in the file system %s with the file of a loop device", kind), func(t *testing.T) {
+			device, outer := disktest.Disk(t, disktest.Options{Kind: kind, Direct: true, Size: 500 << 20})
+			inner := disktest.Loop(t, disktest.ImageIn(t, outer, 100<<20), true)
+			disktest.Format(t, inner, "ext4")
+			want(t, disktest.Mount(t, inner, "ext4", 0, ""), outer, filepath.Base(device))
+		})
+	}
+	t.Run("on the same file system", func(t *testing.T) {
+		device, dir := disktest.Disk(t, disktest.Options{Direct: true})
+		want(t, dir, dir, filepath.Base(device))
+	})
+	t.Run("below an overlay", func(t *testing.T) {
+		_, dir := disktest.Disk(t, disktest.Options{Direct: true})
+		other := t.TempDir()
+		want(t, disktest.Overlay(t, dir), other, bottom(t, other))
+	})
+	t.Run("on another logical volume", func(t *testing.T) {
+		disk := disktest.Loop(t, disktest.Image(t, 400<<20), true)
+		group := disktest.LVM(t, disk)
+		mine, theirs := group.Create(t, "mine", "--size", "100M"), group.Create(t, "theirs", "--size", "100M")
+		disktest.Format(t, mine, "ext4")
+		disktest.Format(t, theirs, "ext4")
+		want(t, disktest.Mount(t, mine, "ext4", 0, ""), disktest.Mount(t, theirs, "ext4", 0, ""), filepath.Base(disk))
+	})
+}

@@ -1,0 +1,232 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/hist"
+	"plimsoll/internal/disktest"
+	"plimsoll/internal/record"
+)
+
+// stallFor is how long a planted stall takes, and lastStall the one at the window's end. Both are in the middle of a bucket of the
+// histograms, which are 2.1 and 4.2 ms wide there.
+const (
+	stallFor  = 151 * time.Millisecond
+	lastStall = 302 * time.Millisecond
+)
+
+// A stalled is what a line of fio said of a job that was stalled.
+type stalled struct {
+	Max        int64            `json:"max"`
+	Percentile map[string]int64 `json:"percentile"`
+}
+
+// fioLatency reads the latencies of one kind of operation from fio's output: read, write or sync.
+func fioLatency(t *testing.T, out []byte, op string) (lat stalled, total int64) {
+	t.Helper()
+	var doc struct {
+		Jobs []map[string]json.RawMessage
+	}
+	text := string(out)
+	if err := json.Unmarshal([]byte(text[max(strings.IndexByte(text, '{'), 0):]), &doc); err != nil || len(doc.Jobs) != 1 {
+		t.Fatalf("no JSON of a job: %v: %s", err, out)
+	}
+	var d struct {
+		Lat   stalled `json:"lat_ns"`
+		Total int64   `json:"total_ios"`
+	}
+	if err := json.Unmarshal(doc.Jobs[0][op], &d); err != nil {
+		t.Fatal(err)
+	}
+	return d.Lat, d.Total
+}
+
+// TestLieStall plants stalls of single I/Os at random moments, the last right before the end of the window, and has fio and
+// plimsoll do the same line: the maximum and the p99.9 agree within a bucket, with each I/O engine, in a closed loop and in an open
+// one, and for syncs.
+func TestLieStall(t *testing.T) {
+	needRun(t)
+	if _, err := exec.LookPath("fio"); err != nil {
+		t.Skip("fio is needed")
+	}
+	stalls, window := 3, 500*time.Millisecond
+	if os.Getenv("PLIMSOLL_CAMPAIGN") != "" {
+		stalls, window = 10, 2*time.Second
+	}
+	for _, s := range stallShapes() {
+		t.Run(s.name, func(t *testing.T) {
+			fs := disktest.NewSlowFS(t, s.mapped)
+			// A machine that others use may make an I/O of either slower by a bucket or more: three pairs are tried.
+			var said string
+			for range 3 {
+				theirs, ours := s.pair(t, fs, s.plan(stalls, window), window)
+				said = bucketsApart("maximum", ours.Max, theirs.Max) + bucketsApart("p99.9", ours.Percentile["99.900000"], theirs.Percentile["99.900000"])
+				if said == "" {
+					return
+				}
+				t.Log(said)
+			}
+			t.Error(said)
+		})
+	}
+}
+
+// A stallShape is a line of fio whose operations of one kind are stalled.
+type stallShape struct {
+	name, op, line string
+	mapped         bool
+}
+
+// stallShapes are all I/O engines, each in a closed and in an open loop, and syncs.
+func stallShapes() []stallShape {
+	var all []stallShape
+	for _, engine := range []string{"io_uring", "libaio", "psync", "pvsync", "mmap"} {
+		s := stallShape{engine + "-closed", "write", "--ioengine=" + engine + " --rw=randwrite --direct=1 --norandommap", false}
+		switch engine {
+		case "io_uring", "libaio":
+			s.line += " --iodepth=4"
+		case "mmap":
+			// A page that was touched is in memory: each is read once.
+			s.op, s.line, s.mapped = "read", "--ioengine=mmap --rw=randread", true
+		}
+		open := s
+		open.name, open.line = engine+"-open", s.line+" --rate_iops=400"
+		all = append(all, s, open)
+	}
+	return append(all, stallShape{"sync", "sync", "--rw=randwrite --direct=1 --ioengine=io_uring --norandommap --fsync=1", false})
+}
+
+// plan is so many stalls at random moments, the last right before the end of the window.
+func (s stallShape) plan(stalls int, window time.Duration) []disktest.Stall {
+	plan := []disktest.Stall{{Op: s.op, At: window - 40*time.Millisecond, For: lastStall}}
+	// Each in a part of the window of its own: a thread that does one I/O at a time meets them one after the other.
+	part := (window - 200*time.Millisecond) / time.Duration(stalls-1)
+	for i := range stalls - 1 {
+		at := time.Duration(i)*part + time.Duration(rand.Int64N(int64(part)))
+		plan = append(plan, disktest.Stall{Op: s.op, At: at, For: stallFor})
+	}
+	slices.SortFunc(plan, func(a, b disktest.Stall) int { return int(a.At - b.At) })
+	return plan
+}
+
+// pair has both do the line, with the same stalls.
+func (s stallShape) pair(t *testing.T, fs *disktest.SlowFS, plan []disktest.Stall, window time.Duration) (theirs, ours stalled) {
+	t.Helper()
+	const base = 1500 * time.Microsecond // So that an I/O more or less moves no percentile.
+	run := func(name string, do func(path string, args []string) []byte) stalled {
+		path := filepath.Join(fs.Dir, name)
+		if err := os.WriteFile(filepath.Join(fs.Back, name), make([]byte, 16<<20), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		args := append(strings.Fields(s.line), "--name=a", "--bs=4k", "--size=16m", "--filename="+path, "--output-format=json",
+			"--lat_percentiles=1", "--percentile_list=50:99.9", "--time_based", fmt.Sprintf("--runtime=%dms", window.Milliseconds()))
+		var out []byte
+		for try := 1; ; try++ {
+			fs.Plan(map[string]time.Duration{"read": base, "write": base, "sync": base}, plan...)
+			out = do(path, args)
+			n := fs.Left()
+			if n == 0 {
+				break
+			}
+			// On a busy machine no I/O may begin between the last stall's time and the end of the window.
+			if t.Logf("%s met all stalls but %d", name, n); try == 5 {
+				t.FailNow()
+			}
+		}
+		lat, total := fioLatency(t, out, s.op)
+		t.Logf("%s: %d I/Os, most %v, p99.9 %v", name, total, time.Duration(lat.Max), time.Duration(lat.Percentile["99.900000"]))
+		return lat
+	}
+	theirs = run("fio", func(_ string, args []string) []byte {
+		out, err := exec.Command("fio", append(args, "--thread")...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("fio: %v: %s", err, out)
+		}
+		return out
+	})
+	ours = run("plimsoll", func(path string, args []string) []byte {
+		r := plimsoll(t, t.Context(), t.TempDir(), "", append([]string{"fio", "--destructive", path}, args...)...)
+		if r.status != exitDone {
+			t.Fatalf("it ended with %d: %s", r.status, r.stderr)
+		}
+		return []byte(r.stdout)
+	})
+	return theirs, ours
+}
+
+// bucketsApart says that two latencies are more than a bucket of fio's histograms apart; "" if not.
+func bucketsApart(what string, ours, theirs int64) string {
+	d := hist.Index(uint64(ours)) - hist.Index(uint64(theirs))
+	if d >= -1 && d <= 1 {
+		return ""
+	}
+	return fmt.Sprintf("the %s is %v, and fio's %v: %d buckets apart. ", what, time.Duration(ours), time.Duration(theirs), d)
+}
+
+// TestLieHang hangs one I/O near the end of a plan's window, for longer than all of that, and for ever; and the first one for longer than
+// the window: all of them are trials with a figure, and the latency is there.
+func TestLieHang(t *testing.T) {
+	needRun(t)
+	for _, c := range []struct {
+		name, timeout string
+		depth         int
+		stall         disktest.Stall
+		atLeast       bool
+		say           string
+	}{
+		{"at-the-end", "60s", 4, disktest.Stall{Op: "write", At: 250 * time.Millisecond, For: 2 * time.Second}, false, "The last of the window's"},
+		{"for-ever", "4s", 4, disktest.Stall{Op: "write", At: 250 * time.Millisecond, For: disktest.Endless}, true, "The storage hung: 1 operation in flight"},
+		{"all-of-it", "60s", 1, disktest.Stall{Op: "write", For: 2 * time.Second}, false, "The figure rests on 1 operation"},
+	} {
+		for _, engine := range []string{"io_uring", "linux-aio", "psync"} {
+			t.Run(c.name+"/"+engine, func(t *testing.T) {
+				fs := disktest.NewSlowFS(t, false)
+				depth := c.depth
+				plan := fmt.Sprintf(`
+name: hang
+workloads:
+  w: {rw: randwrite, bs: 4KiB, iodepth: %d, direct: true, size: 1MiB, runtime: 300ms}
+io_engine: %s
+engines: [host]
+places: {dir: {path: %s}}
+blocks: 1
+timeout: %s
+`, depth, engine, fs.Dir, c.timeout)
+				dir := t.TempDir()
+				// Neither the layout of the file nor what tries the I/O engines.
+				fs.Match = func(name string, size int) bool { return strings.HasPrefix(name, "block-") && size == 4096 }
+				fs.Plan(map[string]time.Duration{"write": time.Millisecond}, c.stall)
+				if c.atLeast {
+					// Whatever else waits for that file, such as its removal, goes on when the trial is over.
+					defer time.AfterFunc(8*time.Second, fs.Release).Stop()
+				}
+				r := plimsoll(t, t.Context(), dir, plan, "run", "-")
+				_, trials := records(t, dir)
+				// What comes after a trial whose storage hangs may fail.
+				if r.status != exitDone && !c.atLeast || fs.Left() > 0 || len(trials) == 0 || trials[0].Status != record.Done {
+					t.Fatalf("status %d, %d stalls left: %s%s", r.status, fs.Left(), r.stdout, r.stderr)
+				}
+				one := trials[0].Results[0]
+				class := one.Classes[0]
+				if trials[0].Value <= 0 || (class.AtLeast > 0) != c.atLeast || class.Lat.Max() < int64(1900*time.Millisecond) {
+					t.Errorf("%v a second, %d in flight, %d of them for ever, at most %v", trials[0].Value, class.InFlight, class.AtLeast, time.Duration(class.Lat.Max()))
+				}
+				if c.depth > 1 && (one.Elapsed != 300*time.Millisecond || class.InFlight == 0 || class.Ops < 10) {
+					t.Errorf("%d I/Os in %v, and %d in flight", class.Ops, one.Elapsed, class.InFlight)
+				}
+				if full := plimsoll(t, t.Context(), dir, "", "report", "last", "--full"); !strings.Contains(full.stdout, c.say) {
+					t.Errorf("the report does not say %q:\n%s", c.say, full.stdout)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,237 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/internal/disktest"
+	"plimsoll/internal/record"
+	"plimsoll/internal/selfcheck"
+	"plimsoll/load"
+)
+
+// stalledRun runs a plan's workload in a place on a slow file system, in a window of 300 ms or with what the workload itself says, and returns its
+// only trial, which has to be done.
+func stalledRun(t *testing.T, fs *disktest.SlowFS, workload, more string) (record.Trial, string) {
+	t.Helper()
+	plan := fmt.Sprintf("name: stalled\nworkloads:\n  w: %s\nengines: [host]\nplaces: {dir: {path: %s}}\nblocks: 1\n%s", workload, fs.Dir, more)
+	dir := t.TempDir()
+	r := plimsoll(t, t.Context(), dir, plan, "run", "-")
+	_, trials := records(t, dir)
+	// After a trial whose storage hangs, the run may fail.
+	if fs.Left() > 0 || len(trials) == 0 || trials[0].Status != record.Done || r.status != exitDone && trials[0].Results[0].AtLeast() == 0 {
+		t.Fatalf("status %d, %d stalls left: %s%s", r.status, fs.Left(), r.stdout, r.stderr)
+	}
+	return trials[0], plimsoll(t, t.Context(), dir, "", "report", "last", "--full").stdout
+}
+
+// TestLieStallNamed stalls an operation of append, wal and tree near the end of their runtime, for longer than that and for ever, and the
+// first one for all of it: the rate is that of the window, and the latency counts.
+func TestLieStallNamed(t *testing.T) {
+	needRun(t)
+	for _, w := range []struct{ name, spec, op, file string }{
+		{"append", "{kind: append, runtime: 300ms}", "write", "append.log"},
+		{"wal", "{kind: wal, runtime: 300ms}", "sync", "wal.log"},
+		{"tree", "{kind: tree, count: 20, bs: 4KiB, runtime: 300ms}", "read", "f0"},
+	} {
+		for _, c := range []struct {
+			name, more string
+			stall      disktest.Stall
+			atLeast    bool
+			say        string
+		}{
+			{"at-the-end", "", disktest.Stall{At: 250 * time.Millisecond, For: 2 * time.Second}, false, "The last of the window's"},
+			{"for-ever", "timeout: 4s\n", disktest.Stall{At: 250 * time.Millisecond, For: disktest.Endless}, true, "The storage hung: "},
+			{"all-of-it", "", disktest.Stall{For: 2 * time.Second}, false, "The figure rests on 1 operation"},
+		} {
+			t.Run(w.name+"/"+c.name, func(t *testing.T) {
+				fs := disktest.NewSlowFS(t, false)
+				fs.Match = func(name string, _ int) bool { return strings.HasPrefix(name, w.file) }
+				c.stall.Op = w.op
+				fs.Plan(map[string]time.Duration{w.op: time.Millisecond}, c.stall)
+				if c.atLeast {
+					// Whatever else waits for that file, such as its removal, goes on when the trial is over.
+					defer time.AfterFunc(8*time.Second, fs.Release).Stop()
+				}
+				trial, report := stalledRun(t, fs, w.spec, c.more)
+				one := trial.Results[0]
+				class := one.Classes[0]
+				if trial.Value <= 0 || (class.AtLeast > 0) != c.atLeast || class.Lat.Max() < int64(1900*time.Millisecond) {
+					t.Errorf("%v a second, %d in flight, %d of them for ever, at most %v", trial.Value, class.InFlight, class.AtLeast, time.Duration(class.Lat.Max()))
+				}
+				switch {
+				case c.stall.At == 0:
+					if class.Ops != 1 || class.InFlight != 0 || one.Elapsed < 1900*time.Millisecond {
+						t.Errorf("%d operations in %v, and %d in flight", class.Ops, one.Elapsed, class.InFlight)
+					}
+				case one.Elapsed != 300*time.Millisecond || class.InFlight != 1 || class.Ops < 10:
+					t.Errorf("%d operations in %v, and %d in flight", class.Ops, one.Elapsed, class.InFlight)
+				}
+				if !strings.Contains(report, c.say) {
+					t.Errorf("the report does not say %q:\n%s", c.say, report)
+				}
+			})
+		}
+	}
+}
+
+// TestLieStallClients stalls one I/O of one of two clients at the end of their window: it is in that client's latencies and in what is said of both.
+func TestLieStallClients(t *testing.T) {
+	needRun(t)
+	fs := disktest.NewSlowFS(t, false)
+	fs.Match = func(name string, size int) bool { return strings.HasPrefix(name, "block-") && size == 4096 }
+	fs.Plan(map[string]time.Duration{"write": time.Millisecond}, disktest.Stall{Op: "write", At: 250 * time.Millisecond, For: 2 * time.Second})
+	trial, report := stalledRun(t, fs, "{rw: randwrite, bs: 4KiB, iodepth: 4, direct: true, size: 1MiB, runtime: 300ms}", "clients: 2\n")
+	var stalled int
+	for _, one := range trial.Results {
+		if one.Elapsed != 300*time.Millisecond || one.InFlight() == 0 || one.Ops() < 10 {
+			t.Errorf("%d I/Os in %v, and %d in flight", one.Ops(), one.Elapsed, one.InFlight())
+		}
+		if one.Classes[0].Lat.Max() > int64(1900*time.Millisecond) {
+			stalled++
+		}
+	}
+	if len(trial.Results) != 2 || stalled != 1 || !strings.Contains(report, "The last of the window's") {
+		t.Errorf("%d clients, %d of them stalled:\n%s", len(trial.Results), stalled, report)
+	}
+}
+
+// TestLieStallSteady stalls an I/O across the end of the last round of a job with a steady state: it is in the latencies of the rounds that count.
+func TestLieStallSteady(t *testing.T) {
+	needRun(t)
+	for _, engine := range []string{"io_uring", "psync"} {
+		t.Run(engine, func(t *testing.T) {
+			fs := disktest.NewSlowFS(t, false)
+			fs.Match = func(name string, size int) bool { return strings.HasPrefix(name, "block-") && size == 4096 }
+			fs.Plan(map[string]time.Duration{"write": time.Millisecond}, disktest.Stall{Op: "write", At: 900 * time.Millisecond, For: 2 * time.Second})
+			trial, report := stalledRun(t, fs,
+				"{rw: randwrite, bs: 4KiB, iodepth: 2, direct: true, size: 1MiB, runtime: 1s, steady_state: {round: 200ms}}", "io_engine: "+engine+"\n")
+			one := trial.Results[0]
+			class := one.Classes[0]
+			if one.Rounds == nil || one.Rounds.From != 0 || one.Rounds.To != 5 || class.InFlight == 0 || class.Ops < 10 || class.Lat.Max() < int64(1900*time.Millisecond) ||
+				one.Elapsed < 900*time.Millisecond || one.Elapsed > 1500*time.Millisecond {
+				t.Errorf("%+v: %d I/Os in %v, %d in flight, at most %v", one.Rounds, class.Ops, one.Elapsed, class.InFlight, time.Duration(class.Lat.Max()))
+			}
+			if !strings.Contains(report, "The last of the window's") {
+				t.Errorf("the report does not say it:\n%s", report)
+			}
+		})
+	}
+}
+
+// TestLieStallLine stalls the first I/O of a line of fio, and of a job of the self-check, for longer than the window: both have figures, as fio does.
+func TestLieStallLine(t *testing.T) {
+	needRun(t)
+	if _, err := exec.LookPath("fio"); err != nil {
+		t.Skip("fio is needed")
+	}
+	const stall = 1500 * time.Millisecond
+	fs := disktest.NewSlowFS(t, false)
+	path := filepath.Join(fs.Dir, "file")
+	plan := func(op string) {
+		if err := os.WriteFile(filepath.Join(fs.Back, "file"), make([]byte, 1<<20), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		fs.Plan(nil, disktest.Stall{Op: op, For: stall})
+	}
+	t.Run("fio", func(t *testing.T) {
+		args := strings.Fields("--name=a --rw=randwrite --bs=4k --size=1m --direct=1 --ioengine=psync --norandommap --time_based --runtime=300ms --output-format=json --lat_percentiles=1 --filename=" + path)
+		plan("write")
+		out, err := exec.Command("fio", append(args, "--thread")...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("fio: %v: %s", err, out)
+		}
+		theirs, total := fioLatency(t, out, "write")
+		plan("write")
+		r := plimsoll(t, t.Context(), t.TempDir(), "", append([]string{"fio", "--destructive", path}, args...)...)
+		if r.status != exitDone {
+			t.Fatalf("it ended with %d: %s", r.status, r.stderr)
+		}
+		ours, n := fioLatency(t, []byte(r.stdout), "write")
+		if n != 1 || total != 1 || ours.Max < stall.Nanoseconds() || theirs.Max < stall.Nanoseconds() {
+			t.Errorf("%d I/Os, at most %v; fio: %d, at most %v", n, time.Duration(ours.Max), total, time.Duration(theirs.Max))
+		}
+	})
+	t.Run("selfcheck", func(t *testing.T) {
+		t.Setenv(asPlimsoll, "1") // for the child
+		c := selfcheck.Case{Name: "stalled", Job: load.Job{
+			RW: load.RandRead, BS: 4096, IODepth: 1, IOEngine: load.PSync, Direct: true, Size: 1 << 20, Filename: path, Runtime: 300 * time.Millisecond,
+		}}
+		for name, program := range map[string]selfcheck.Program{
+			"plimsoll": selfcheck.Ours([]string{os.Args[0], "selfcheck", "--child"}, nil), "fio": selfcheck.Fio("fio", nil),
+		} {
+			plan("read")
+			got, err := program(t.Context(), c)
+			if err != nil || got.IOPS <= 0 || got.IOPS > 1 || got.Mean < float64(stall) {
+				t.Errorf("%s: %+v, %v", name, got, err)
+			}
+		}
+	})
+}
+
+// TestLieMissed stalls the only I/O in flight of an open loop, up to and beyond the window's end: those that were due meanwhile are missed, and what
+// was done, was in flight and is missed are all that was due. fio leaves them out without a word.
+func TestLieMissed(t *testing.T) {
+	needRun(t)
+	if _, err := exec.LookPath("fio"); err != nil {
+		t.Skip("fio is needed")
+	}
+	const rate, window, from = 400, 500 * time.Millisecond, 300 * time.Millisecond
+	fs := disktest.NewSlowFS(t, false)
+	path := filepath.Join(fs.Dir, "file")
+	args := strings.Fields(fmt.Sprintf("--name=a --rw=randwrite --bs=4k --size=1m --direct=1 --ioengine=psync --norandommap --time_based --runtime=%dms --rate_iops=%d --output-format=json --lat_percentiles=1 --filename=%s",
+		window.Milliseconds(), rate, path))
+	plan := func() {
+		if err := os.WriteFile(filepath.Join(fs.Back, "file"), make([]byte, 1<<20), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		fs.Plan(nil, disktest.Stall{Op: "write", At: from, For: time.Second})
+	}
+	plan()
+	out, err := exec.Command("fio", append(args, "--thread")...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("fio: %v: %s", err, out)
+	}
+	_, theirs := fioLatency(t, out, "write")
+	plan()
+	dir := t.TempDir()
+	r := plimsoll(t, t.Context(), dir, "", append([]string{"fio", "--destructive", path}, args...)...)
+	if r.status != exitDone || fs.Left() > 0 {
+		t.Fatalf("it ended with %d, %d stalls left: %s", r.status, fs.Left(), r.stderr)
+	}
+	var doc struct {
+		Jobs []struct {
+			OpenLoop struct {
+				Missed int64 `json:"missed_ios"`
+			} `json:"open_loop"`
+			Write struct {
+				Response struct {
+					Max int64
+				} `json:"response_ns"`
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(r.stdout[strings.IndexByte(r.stdout, '{'):]), &doc); err != nil || len(doc.Jobs) != 1 {
+		t.Fatalf("%v: %s", err, r.stdout)
+	}
+	_, ours := fioLatency(t, []byte(r.stdout), "write")
+	due := int64(rate * window.Seconds())
+	missed, most := doc.Jobs[0].OpenLoop.Missed, time.Duration(doc.Jobs[0].Write.Response.Max)
+	t.Logf("fio did %d, plimsoll %d and missed %d of %d; response %v at most", theirs, ours, missed, due, most)
+	// From the stall's begin on nothing could be started, which may be later than planned by what a busy machine takes.
+	if sum := ours + missed; sum < due-2 || sum > due+2 || missed < due/10 || most < 900*time.Millisecond {
+		t.Errorf("%d done and %d missed of %d, response %v at most", ours, missed, due, most)
+	}
+	if theirs > due-due/10 {
+		t.Errorf("fio did %d of %d: the stall did not hold it up", theirs, due)
+	}
+	if !strings.Contains(r.stderr, "The rate was not held: ") || !strings.Contains(r.stderr, "never") {
+		t.Errorf("no doubt: %s", r.stderr)
+	}
+}

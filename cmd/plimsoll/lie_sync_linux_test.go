@@ -1,0 +1,245 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/disktest"
+	"plimsoll/internal/leaktest"
+	"plimsoll/internal/record"
+)
+
+// noSyncs makes the test binary one whose syncs, and its children's, are answered and not done: see swallowSyncs.
+const noSyncs = "PLIMSOLL_TEST_NO_SYNCS"
+
+// roomy is the size of a disk that a log of 64 MiB and its file system's own fit into, in bytes: syncs that do nothing fill a smaller one at once.
+const roomy = 400 << 20
+
+// swallowSyncs has the kernel answer fsync and fdatasync of this process and its children without doing anything, as
+// systemd-nspawn --suppress-sync does.
+func swallowSyncs() error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	jump := func(nr uint32, to uint8) unix.SockFilter {
+		return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: to, K: nr}
+	}
+	filter := []unix.SockFilter{
+		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS}, // The number of the call is the first word (seccomp(2)).
+		jump(unix.SYS_FSYNC, 2), jump(unix.SYS_FDATASYNC, 1),
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO},
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+	if _, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&program))); errno != 0 {
+		return fmt.Errorf("seccomp: %w", errno)
+	}
+	return nil
+}
+
+// bindFS mounts a folder once more through the FUSE program bindfs; with eatmydata, that program's own syncs do nothing.
+func bindFS(t *testing.T, folder string, eatmydata bool) string {
+	t.Helper()
+	argv := []string{"bindfs", "-f", folder, t.TempDir()}
+	if eatmydata {
+		argv = append([]string{"eatmydata"}, argv...)
+	}
+	if _, err := exec.LookPath(argv[0]); err != nil {
+		t.Fatal("scripts/setup test installs it: ", err)
+	}
+	at := argv[len(argv)-1]
+	leaktest.Check(t, at)
+	cmd := exec.Command(argv[0], argv[1:]...)
+	mustDo(t, cmd.Start())
+	t.Cleanup(func() {
+		if err := disktest.Unmount(at); err != nil {
+			t.Error(err)
+		}
+		cmd.Wait()
+	})
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		var st unix.Statfs_t
+		if mustDo(t, unix.Statfs(at, &st)); st.Type == unix.FUSE_SUPER_MAGIC {
+			return at
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%v serves nothing", argv)
+		}
+	}
+}
+
+// syncPlan measures commits in places beside a folder that is safe.
+func syncPlan(safe string, places map[string]string) string {
+	plan := `
+name: syncs
+workloads:
+  wal: {kind: wal, runtime: 200ms}
+  dsync: {rw: randwrite, bs: 4KiB, size: 4MiB, direct: true, sync: dsync, number_ios: 200}
+  randread: {rw: randread, bs: 4KiB, size: 4MiB, direct: true, number_ios: 500}
+engines: [host]
+baseline: {engine: host, place: safe}
+blocks: 2
+places:
+  safe: {kind: dir, path: ` + safe + "}\n"
+	for name, dir := range places {
+		plan += fmt.Sprintf("  %s: {kind: dir, path: %s}\n", name, dir)
+	}
+	return plan
+}
+
+// lost counts the trials of a workload in which a warning says that what was synced may be lost.
+func lost(trials []record.Trial, workload string) (n, of int) {
+	for _, t := range trials {
+		if t.Cell.Workload != workload {
+			continue
+		}
+		of++
+		if slices.ContainsFunc(t.Warnings, func(w record.Warning) bool { return w.Unsafe && w.Severity == record.Doubt }) {
+			n++
+		}
+	}
+	return n, of
+}
+
+// wantLessSafe fails unless a place that loses syncs is called less safe in each of its trials that sync, in their verdicts, in the answer and in the
+// overview, and comes after the safe ones.
+func wantLessSafe(t *testing.T, dir, place string, workloads ...string) {
+	t.Helper()
+	_, trials := records(t, dir)
+	mine := byPlace(trials)[place]
+	for _, w := range workloads {
+		if n, of := lost(mine, w); n != of || of == 0 {
+			t.Errorf("%s: %d of %d trials are said to lose syncs; the first: %+v, %+v", w, n, of, mine[0].Warnings, mine[0].Truth)
+		}
+	}
+	if n, _ := lost(mine, "randread"); n > 0 {
+		t.Error("reads are said to lose syncs")
+	}
+	r := lastReport(t, dir)
+	a, at := answerOf(t, r, place)
+	if _, safe := answerOf(t, r, "safe"); !slices.Equal(a.Unsafe, workloads) || !strings.HasPrefix(a.Text, "less safe: ") || a.Overall.Known() || safe > at {
+		t.Errorf("the answer is %+v", a)
+	}
+	for _, w := range r.Workloads {
+		for _, c := range w.Cells {
+			if c.Place == place && strings.Contains(c.Verdict, ", less safe") != slices.Contains(workloads, w.Name) {
+				t.Errorf("%s: %q", w.Name, c.Verdict)
+			}
+		}
+	}
+	for _, format := range []string{"text", "md", "html"} {
+		if r := plimsoll(t, t.Context(), dir, "", "report", "last", "--format", format); !strings.Contains(r.stdout, place+", less safe") {
+			t.Errorf("%s: the overview doesn't say that %s is less safe:\n%.4000s", format, place, r.stdout)
+		}
+	}
+}
+
+// wantSafe fails if a place that keeps what it is asked to is said to lose syncs.
+func wantSafe(t *testing.T, dir, place string) {
+	t.Helper()
+	_, trials := records(t, dir)
+	for _, w := range []string{"wal", "dsync"} {
+		if n, of := lost(byPlace(trials)[place], w); n > 0 || of == 0 {
+			t.Errorf("%s on %s: %d of %d trials are said to lose syncs: %+v", w, place, n, of, byPlace(trials)[place][0].Warnings)
+		}
+	}
+	if a, _ := answerOf(t, lastReport(t, dir), place); len(a.Unsafe) > 0 {
+		t.Errorf("%+v", a)
+	}
+}
+
+// TestLieSync: syncs that flush nothing are lost in every way that there is, and the place that is faster for it is called less safe.
+func TestLieSync(t *testing.T) {
+	needRun(t)
+	mounted := func(kind, options string) string {
+		_, dir := disktest.Disk(t, disktest.Options{Kind: kind, Direct: true, Mount: options, Size: roomy})
+		return dir
+	}
+	safe := mounted("ext4", "")
+	_, under := disktest.Disk(t, disktest.Options{Direct: true, Size: 2 * roomy, Mount: "nobarrier"})
+	loop := disktest.Loop(t, disktest.ImageIn(t, under, roomy), true)
+	disktest.Format(t, loop, "ext4")
+	upper := mounted("ext4", "")
+	for _, dir := range []string{"upper", "work", "lower"} {
+		mustDo(t, os.Mkdir(filepath.Join(upper, dir), 0o755))
+	}
+	volatile := fmt.Sprintf("lowerdir=%[1]s/lower,upperdir=%[1]s/upper,workdir=%[1]s/work,volatile", upper)
+	lying := map[string]string{
+		"nobarrier":            mounted("ext4", "nobarrier"),
+		"barrier-0":            mounted("ext4", "barrier=0"),
+		"btrfs-nobarrier":      mounted("btrfs", "nobarrier"),
+		"beneath-a-loop":       disktest.Mount(t, loop, "ext4", 0, ""),
+		"overlay-on-nobarrier": disktest.Overlay(t, mounted("ext4", "nobarrier")),
+		"overlay-volatile":     disktest.Mount(t, "overlay", "overlay", 0, volatile),
+		"fuse-ignoring-syncs":  bindFS(t, mounted("ext4", ""), true),
+		"told-write-through":   toldWriteThrough(t),
+	}
+	honest := map[string]string{
+		"btrfs": mounted("btrfs", ""), "xfs": mounted("xfs", ""), "fuse": bindFS(t, mounted("ext4", ""), false), "overlay": disktest.Overlay(t, mounted("ext4", "")),
+		"disk": t.TempDir(),
+	}
+	_, honest["buffered-loop"] = disktest.Disk(t, disktest.Options{Size: roomy})
+	all := map[string]string{}
+	for _, places := range []map[string]string{lying, honest} {
+		for name, path := range places {
+			all[name] = path
+		}
+	}
+	dir := t.TempDir()
+	if r := plimsoll(t, t.Context(), dir, syncPlan(safe, all), "run", "-"); r.status != exitDone {
+		t.Fatalf("status %d: %s", r.status, r.stderr)
+	}
+	for name := range lying {
+		workloads := []string{"wal", "dsync"}
+		if name == "fuse-ignoring-syncs" {
+			workloads = workloads[:1] // eatmydata leaves O_DSYNC as it is.
+		}
+		t.Run(name, func(t *testing.T) { wantLessSafe(t, dir, name, workloads...) })
+	}
+	honest["safe"] = safe
+	for name := range honest {
+		t.Run("honest "+name, func(t *testing.T) { wantSafe(t, dir, name) })
+	}
+}
+
+// toldWriteThrough mounts a disk whose kernel was told that it has no cache to flush (Documentation/ABI/stable/sysfs-block, queue/write_cache), while it has one.
+func toldWriteThrough(t *testing.T) string {
+	t.Helper()
+	loop := disktest.Loop(t, disktest.Image(t, roomy), true)
+	say := func(cache string) {
+		mustDo(t, os.WriteFile(filepath.Join("/sys/block", filepath.Base(loop), "queue/write_cache"), []byte(cache), 0))
+	}
+	say("write through")
+	t.Cleanup(func() { say("write back") }) // The kernel keeps it for the next file.
+	disktest.Format(t, loop, "ext4")
+	return disktest.Mount(t, loop, "ext4", 0, "")
+}
+
+// TestLieSyncSwallowed: the calls themselves are answered by a filter, and never reach the file system.
+func TestLieSyncSwallowed(t *testing.T) {
+	needRun(t)
+	_, safe := disktest.Disk(t, disktest.Options{Direct: true, Size: 1 << 30})
+	dir := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "run", "-", "--only", "workload=wal", "--state", dir)
+	cmd.Env = append(os.Environ(), asPlimsoll+"=1", noSyncs+"=1")
+	cmd.Stdin = strings.NewReader(syncPlan(safe, nil))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	_, trials := records(t, dir)
+	if n, of := lost(trials, "wal"); n != of || of == 0 {
+		t.Errorf("%d of %d trials are said to lose syncs: %+v", n, of, trials[0].Warnings)
+	}
+}

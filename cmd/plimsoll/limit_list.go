@@ -1,0 +1,235 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"plimsoll/internal/clean"
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/limit/hold"
+	"plimsoll/internal/limit/keeper"
+	"plimsoll/internal/limit/policy"
+	"plimsoll/internal/limit/target"
+)
+
+// A limitListed is one limit of the machine, as show prints it without a target.
+type limitListed struct {
+	// Target names what has it: "docker:web", "unit:backup.service", "cgroup:/backup".
+	Target string `json:"target"`
+	Group  string `json:"group"`
+	// Device is the number, DeviceName the kernel's name; both are empty for limits that aren't for a device.
+	Device     string    `json:"device,omitempty"`
+	DeviceName string    `json:"device_name,omitempty"`
+	Key        limit.Key `json:"key"`
+	Value      string    `json:"value"`
+	// By says who set it, as far as that is known: "plimsoll daemon, rule web", "docker 29.6 has it stored".
+	By string `json:"by"`
+
+	words string
+}
+
+// The words for limits whose origin is not on record.
+const (
+	byAnybody = "plimsoll limit set, or another program"
+	byRun     = "a trial of plimsoll run"
+	bySystemd = "systemd, or another program"
+)
+
+// A limitOwner is a container whose groups have limits, and what is known of who set them.
+type limitOwner struct {
+	ref    string
+	held   []keeper.Held
+	stored *hold.Stored
+}
+
+// limitList prints all limits of the machine, and who set each.
+func (a *app) limitList(ctx context.Context, l *limiter, run string, asJSON bool) error {
+	states, err := l.Groups.Limited()
+	if err != nil {
+		return limitError(err)
+	}
+	owners, notes := l.owners(ctx, run)
+	wides, err := l.Wides(a.stateDir).List()
+	if err != nil {
+		notes = append(notes, fmt.Sprintf("what plimsoll limit set --device-wide has set is not known: %v", err))
+	}
+	root, err := keeper.RootGroup(l.Holder, run)
+	if err != nil && !errors.Is(err, fs.ErrPermission) {
+		notes = append(notes, fmt.Sprintf("what plimsoll daemon holds the root group to is not known: %v", err))
+	}
+	for _, h := range root {
+		wides = append(wides, h.Noted())
+	}
+	list := []limitListed{}
+	for _, s := range states {
+		owner := ownerOf(s.Group, owners)
+		add := func(d *cgroup.Device, of limit.Limits) {
+			for _, k := range limit.Keys {
+				if !of.Has(k) {
+					continue
+				}
+				x := limitListed{Target: groupName(s.Group), Group: s.Group, Key: k, Value: of.Text(k), words: limitWords(limit.Limits{}.With(k, of))}
+				if d != nil {
+					x.Device, x.DeviceName = d.String(), l.diskName(*d)
+				}
+				if owner != nil {
+					x.Target = owner.ref
+				}
+				x.By = whoSet(x, owner, wides)
+				list = append(list, x)
+			}
+		}
+		add(nil, s.Limits)
+		for _, d := range slices.SortedFunc(maps.Keys(s.Devices), func(x, y cgroup.Device) int { return strings.Compare(x.String(), y.String()) }) {
+			add(&d, s.Devices[d])
+		}
+	}
+	if asJSON {
+		return a.printJSON(withLists(struct {
+			Limited []limitListed `json:"limited"`
+			Notes   []string      `json:"notes"`
+		}{list, notes}))
+	}
+	return a.printLimits(list, notes)
+}
+
+// printLimits prints the table.
+func (a *app) printLimits(list []limitListed, notes []string) error {
+	if len(list) == 0 {
+		fmt.Fprintln(a.stdout, "nothing is limited on this machine")
+	}
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	for i, x := range list {
+		if i == 0 {
+			fmt.Fprintln(w, "TARGET\tGROUP\tDEVICE\tLIMIT\tSET BY")
+		}
+		device := ""
+		if x.Device != "" {
+			device = x.DeviceName + " (" + x.Device + ")"
+		}
+		cells := []string{x.Target, x.Group, device, x.words, x.By}
+		for i, c := range cells {
+			cells[i] = clean.Line(c)
+		}
+		fmt.Fprintln(w, strings.Join(cells, "\t"))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, n := range notes {
+		fmt.Fprintln(a.stdout, clean.Line("note: "+n))
+	}
+	return nil
+}
+
+// owners are the running containers by the paths of their groups.
+func (l *limiter) owners(ctx context.Context, run string) (owners map[string]*limitOwner, notes []string) {
+	owners = map[string]*limitOwner{}
+	found, err := l.finder.List(ctx)
+	if err != nil {
+		notes = append(notes, fmt.Sprintf("some containers are shown as groups: %v", err))
+	}
+	status, err := keeper.Ask(run)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		notes = append(notes, fmt.Sprintf("what plimsoll daemon holds is not known: %v", err))
+	}
+	for _, t := range found {
+		if t.PID == 0 {
+			continue
+		}
+		groups, err := l.finder.Groups(t)
+		if err != nil {
+			continue // It ended meanwhile.
+		}
+		o := &limitOwner{ref: t.Ref()}
+		if o.stored, err = l.Stored(ctx, &t); err != nil {
+			notes = append(notes, fmt.Sprintf("%s: what its engine has stored is not known: %v", o.ref, err))
+		}
+		if status != nil {
+			for _, c := range status.Containers {
+				if t.ID != "" && c.ID == t.ID || c.Target == o.ref {
+					o.held = append(o.held, c.Held...)
+				}
+			}
+		}
+		for _, g := range groups {
+			if !g.Shared && g.Path != "/" {
+				owners[g.Path] = o
+			}
+		}
+	}
+	return owners, notes
+}
+
+// ownerOf is the container that has a group, or one above it; nil if none has.
+func ownerOf(group string, owners map[string]*limitOwner) *limitOwner {
+	for p := group; p != "/" && p != "."; p = path.Dir(p) {
+		if o := owners[p]; o != nil {
+			return o
+		}
+	}
+	return nil
+}
+
+// groupName is the name by which commands take a group that is no container's.
+func groupName(group string) string {
+	for _, suffix := range []string{".service", ".scope", ".slice"} {
+		if strings.HasSuffix(group, suffix) {
+			return string(target.Unit) + ":" + path.Base(group)
+		}
+	}
+	if group == "/" {
+		return "the root group"
+	}
+	return "cgroup:" + group
+}
+
+// whoSet says who set a limit, as far as that is on record.
+func whoSet(x limitListed, o *limitOwner, wides []hold.Wide) string {
+	if x.Group == "/" {
+		for _, w := range wides {
+			if w.Device.String() == x.Device && w.Limits.Has(x.Key) && w.Limits.Text(x.Key) == x.Value {
+				return strings.TrimSpace("set for " + w.For + " (--device-wide) " + w.When())
+			}
+		}
+		return byAnybody
+	}
+	if o != nil {
+		for _, h := range o.held {
+			if h.Key == x.Key && (h.Device == "" || h.Device == x.Device) {
+				return "plimsoll daemon, " + policy.Called(h.Rule)
+			}
+		}
+		if o.stored != nil {
+			for _, w := range o.stored.Limits {
+				if key, _, _ := strings.Cut(w, "="); key == string(x.Key) {
+					return o.stored.By + " has it stored"
+				}
+			}
+		}
+		return byAnybody
+	}
+	switch {
+	case strings.Contains(x.Group, "/plimsoll-"):
+		return byRun
+	case strings.HasPrefix(x.Target, string(target.Unit)+":"):
+		return bySystemd
+	}
+	return byAnybody
+}
+
+// diskName is a device's name, its number where it has none.
+func (l *limiter) diskName(d cgroup.Device) string {
+	if dev, err := l.FS.Disk(d.Major, d.Minor); err == nil {
+		return dev.Name
+	}
+	return d.String()
+}

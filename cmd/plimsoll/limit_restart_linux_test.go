@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/mount"
+	"github.com/moby/moby/client"
+
+	"plimsoll/internal/disktest"
+	"plimsoll/internal/dockerapi"
+	"plimsoll/internal/dockertest"
+	"plimsoll/internal/limit/policy"
+	"plimsoll/internal/limit/target"
+)
+
+// TestLimitRestart: a container that is started again has lost its limits. Set says so, and prints the policy by which the daemon
+// holds them; the refusal of --keep prints it too; and show without a target lists the limits of the machine with who set each.
+func TestLimitRestart(t *testing.T) {
+	t.Parallel() // It waits most of the time, and its engine is its own.
+	needBlkio(t)
+	loop, dir := fastDisk(t)
+	number := disktest.Number(t, loop)
+	d := dockertest.Start(t)
+	api, err := client.New(client.WithHost(d.Host))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer api.Close()
+	dockertest.ImportSleeper(t, api)
+	c, err := api.ContainerCreate(t.Context(), client.ContainerCreateOptions{
+		Name: "on", Config: &container.Config{Image: dockertest.SleeperImage, Entrypoint: []string{"/sleeper"}},
+		HostConfig: &container.HostConfig{NetworkMode: "none", Mounts: []mount.Mount{{Type: mount.TypeBind, Source: dir, Target: "/data"}}, Resources: container.Resources{Memory: 256 << 20}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if _, err := api.ContainerRemove(context.Background(), c.ID, client.ContainerRemoveOptions{Force: true}); err != nil {
+			t.Error(err)
+		}
+	})
+	start := func() (group string) {
+		t.Helper()
+		if _, err := api.ContainerRestart(t.Context(), c.ID, client.ContainerRestartOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		in, err := api.ContainerInspect(t.Context(), c.ID, client.ContainerInspectOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return groupOf(t, in.Container.State.Pid)
+	}
+	has := func(group string) bool {
+		b, err := os.ReadFile(filepath.Join(group, "blkio.throttle.write_bps_device"))
+		return err == nil && strings.Contains(string(b), number+" 1048576")
+	}
+	group := start()
+	opt := target.Options{Daemons: []dockerapi.Address{{Host: d.Host, Source: "the test"}}}
+	l := limitLab{opt, t.TempDir()}
+	run := filepath.Join(t.TempDir(), "run") // No daemon of this machine has a say.
+	set := []string{"set", "docker:on", "--path", "/data", "--write-bps", "1MiB", "--run", run}
+	const rule = "rules:\n      - name: 'on'\n        match: {engine: docker, name: 'on'}\n        where: {path: /data}\n        limits: {write_bps: 1MiB}\n"
+	l.says(t, exitDone, []string{"note: a container that is started again is without these limits. plimsoll daemon holds them over restarts, with this in /etc/plimsoll/policy.yaml:\n\n    " + rule}, set...)
+	if !has(group) {
+		t.Error("the limit was not set")
+	}
+
+	// All that is limited, and by whom: the engine's memory, and a limit that nobody has on record.
+	var shown struct{ Limited []limitListed }
+	text := l.do(t, exitDone, "show", "--json", "--run", run)
+	if err := json.Unmarshal([]byte(text), &shown); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	by := map[string]string{}
+	for _, x := range shown.Limited {
+		if x.Target == "docker:on" {
+			by[string(x.Key)+"="+x.Value+" "+x.Device] = x.By
+		}
+	}
+	if got := by["write_bps=1MiB "+number]; got != byAnybody {
+		t.Errorf("the rate was set by %q: %s", got, text)
+	}
+	if got := by["memory=256MiB "]; !strings.Contains(got, "has it stored") {
+		t.Errorf("the memory was set by %q: %s", got, text)
+	}
+	if text := l.do(t, exitDone, "show", "--run", run); !strings.Contains(text, "SET BY") || !strings.Contains(text, "docker:on") {
+		t.Errorf("show: %s", text)
+	}
+	l.says(t, exitUsage, []string{"one TARGET at most"}, "show", "a", "b")
+
+	if group = start(); has(group) {
+		t.Fatal("the limit has survived a restart: what set says of it is wrong")
+	}
+	// Where the engine doesn't store it, the refusal has the rule.
+	if os.Getenv("PLIMSOLL_DOCKERD") == "" { // Debian's; the current one stores it.
+		l.says(t, exitCannot, []string{"Or set them without --keep, and have plimsoll daemon hold them over restarts", rule}, append(set, "--keep")...)
+	}
+
+	// The policy is one, and holds over a restart.
+	var done struct{ Policy string }
+	if err := json.Unmarshal([]byte(l.do(t, exitDone, append(set, "--json")...)), &done); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := policy.Parse("policy", []byte(done.Policy)); err != nil {
+		t.Fatalf("%v:\n%s", err, done.Policy)
+	}
+	k := keepText(t, opt, done.Policy)
+	group = start()
+	k.until(t, "the limit is there after a restart", func() bool { return has(group) })
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"plimsoll/internal/clean"
+	"plimsoll/internal/device/cgroupio"
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/limit/hold"
+	"plimsoll/internal/limit/verify"
+	"plimsoll/internal/size"
+)
+
+// A looseLook is what was found of the groups beside the one that is limited, in which processes of the target are, at one time.
+type looseLook struct {
+	at     time.Time
+	groups []hold.Loose
+	// did is what each group did on the device so far, by its path.
+	did map[string]cgroupio.Counters
+}
+
+// lookLoose looks at the groups of a verification.
+func (l *limiter) lookLoose(v verification) (looseLook, error) {
+	groups, err := l.Loose(v.part)
+	look := looseLook{at: time.Now(), groups: groups, did: map[string]cgroupio.Counters{}}
+	for _, g := range groups {
+		if all, err := cgroupio.GroupCounters(g.Group, os.ReadFile); err == nil {
+			look.did[g.Group.Path] = all[v.spot.Number()]
+		}
+	}
+	return look, err
+}
+
+// looseRows are the rows of the groups that were found before or after the others were measured, and that lack a limit.
+func (v verification) looseRows(before, after looseLook) (rows []verify.Row) {
+	n := cgroup.Device{Major: v.spot.Major, Minor: v.spot.Minor}
+	elapsed := after.at.Sub(before.at)
+	found := after.groups
+	for _, g := range before.groups {
+		if _, ok := after.did[g.Group.Path]; !ok {
+			found = append(found, g)
+		}
+	}
+	for _, key := range limit.Keys {
+		asked := v.asked[key]
+		for _, g := range found {
+			if asked <= 0 || !g.Lacks(n, key, asked) {
+				continue
+			}
+			has := g.Devices[n]
+			group := verify.Group{Path: clean.Line(g.Group.Path), Processes: g.Processes, Has: *has.Whole(key), Rate: -1, Elapsed: elapsed}
+			if now, ok := after.did[g.Group.Path]; ok {
+				was := before.did[g.Group.Path]
+				done := map[limit.Key]int64{limit.ReadBPS: now.ReadBytes - was.ReadBytes, limit.WriteBPS: now.WriteBytes - was.WriteBytes, limit.ReadIOPS: now.Reads - was.Reads, limit.WriteIOPS: now.Writes - was.Writes}
+				group.Rate = float64(done[key]) / elapsed.Seconds()
+			}
+			r := group.Row(key, asked)
+			r.Fix = fmt.Sprintf("plimsoll limit set %s %s %s%s", v.again, key.Flag(), flagValue(key, asked), v.state) + " sets it in the groups there are now; plimsoll daemon with a policy holds those that come later"
+			if g.Group.Version == 2 {
+				r.Fix = "move the processes back into the target's group, or name the group they are in"
+			}
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+// manyNote says of version 1 that several groups of a target have a limit, each for itself; "" if that is not so.
+func (v verification) manyNote(look looseLook) string {
+	n := cgroup.Device{Major: v.spot.Major, Minor: v.spot.Minor}
+	with := 1
+	for _, g := range look.groups {
+		for key, asked := range v.asked {
+			if !g.Lacks(n, key, asked) {
+				with++
+				break
+			}
+		}
+	}
+	if with == 1 {
+		return ""
+	}
+	return fmt.Sprintf("note: %s of %s have the limit, each for itself (control groups of version 1): together they may do %d times as much", size.Plural(with, "group"), clean.Line(v.part.Name), with)
+}
+
+// withLoose tries the limits with try, and looks at the target's other groups before and after.
+func (a *app) withLoose(l *limiter, v verification, try func() ([]verify.Row, error)) ([]verify.Row, error) {
+	before, err := l.lookLoose(v)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := try()
+	if err != nil {
+		return rows, err
+	}
+	after, err := l.lookLoose(v)
+	if err != nil {
+		return rows, err
+	}
+	if n := v.manyNote(after); n != "" {
+		fmt.Fprintln(a.stderr, n)
+	}
+	return append(rows, v.looseRows(before, after)...), nil
+}
+
+// looseNotes say of the parts of a scope which groups lack limits that the part's own group has.
+func (l *limiter) looseNotes(shown []limitShown) (notes []string) {
+	for _, p := range shown {
+		if len(p.Groups) == 0 {
+			continue
+		}
+		groups, err := l.Loose(p.Part)
+		if err != nil {
+			continue // It has gone, which is told of its limits.
+		}
+		for _, g := range groups {
+			for d, own := range p.Groups[0].Devices {
+				for _, k := range limit.Keys {
+					if !k.Rate() || !own.Has(k) || !g.Lacks(d, k, *own.Whole(k)) {
+						continue
+					}
+					has := g.Devices[d]
+					r := verify.Group{Path: g.Group.Path, Processes: g.Processes, Has: *has.Whole(k), Rate: -1}.Row(k, *own.Whole(k))
+					notes = append(notes, fmt.Sprintf("%s on %s is NOT held: %s; set it again, or have plimsoll daemon hold it with a policy", k, l.deviceName(d), r.Why))
+				}
+			}
+		}
+	}
+	return notes
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+
+	"plimsoll/internal/dialect/fio"
+	"plimsoll/internal/plan"
+	"plimsoll/plans"
+)
+
+// isJobFile reports whether a plan's text is a job file of fio: by its name, or since a section comes first, as in no plan.
+func isJobFile(file string, text []byte) bool {
+	if filepath.Ext(file) == ".fio" {
+		return true
+	}
+	for line := range bytes.Lines(text) {
+		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' && line[0] != ';' {
+			return line[0] == '[' && line[len(line)-1] == ']'
+		}
+	}
+	return false
+}
+
+// planOfJobs is the plan of a job file: its jobs in the engines and places of the default plan.
+func (a *app) planOfJobs(ctx context.Context, file string, text []byte) ([]byte, error) {
+	read := a.fileReader(ctx)
+	test, err := fio.Parse([]string{file}, fio.Source{Env: os.Getenv, Machine: machineWord, ReadFile: func(name string, limit int64) ([]byte, error) {
+		if name == file {
+			return text, nil // It may have been standard input.
+		}
+		return read(name, limit)
+	}})
+	if err != nil {
+		return nil, usageError("%w", err)
+	}
+	workloads, ioEngine, notes, err := test.Workloads()
+	if err != nil {
+		return nil, usageError("%w", err)
+	}
+	base, err := plans.Get(defaultPlan)
+	if err != nil {
+		return nil, err
+	}
+	p, err := plan.Parse(plans.File(defaultPlan), base)
+	if err != nil {
+		return nil, err
+	}
+	p.Name, p.Description = fio.PlanName(strings.TrimSuffix(filepath.Base(file), ".fio")), "The jobs of "+filepath.Base(file)
+	p.Workloads, p.IOEngine = workloads, ioEngine
+	p.Include, p.Exclude, p.Sources = nil, nil, nil
+	out := p.Marshal()
+	// What a plan has no word for would be gone without notice.
+	q, err := plan.Parse(file+" as a plan", out)
+	if err != nil {
+		return nil, usageError("%w", err)
+	}
+	for i, w := range workloads {
+		if lost := differs(w.Job, q.Workloads[i].Job); lost != "" {
+			return nil, usageError("%s: job %s has what a plan's workload doesn't: %s; run it with 'plimsoll fio', in any place", file, w.Name, lost)
+		}
+	}
+	for _, n := range notes {
+		fmt.Fprintln(a.stderr, "note: "+n)
+	}
+	return out, nil
+}
+
+// differs names the fields in which two structs of one type differ, by their words in JSON.
+func differs(a, b any) string {
+	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
+	var all []string
+	for i := range x.NumField() {
+		if !reflect.DeepEqual(x.Field(i).Interface(), y.Field(i).Interface()) {
+			word, _, _ := strings.Cut(x.Type().Field(i).Tag.Get("json"), ",")
+			all = append(all, word)
+		}
+	}
+	return strings.Join(all, ", ")
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/plan"
+	"plimsoll/load"
+)
+
+// jobFile makes a job file.
+func jobFile(t *testing.T, text string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "my jobs.fio")
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+const someJobs = `[global]
+ioengine=libaio
+direct=1
+size=16m
+[seq read]
+rw=read
+bs=64k
+[rand]
+stonewall
+rw=randread
+iodepth=8
+numjobs=2
+filename=shared
+time_based
+runtime=100ms
+`
+
+// TestJobFilesArePlans: each job is a workload, in the default plan's engines and places, and what a plan can't keep is refused.
+func TestJobFilesArePlans(t *testing.T) {
+	state := t.TempDir()
+	r := plimsoll(t, t.Context(), state, "", "plan", "show", jobFile(t, someJobs))
+	p, err := plan.Parse("shown", []byte(r.stdout))
+	if err != nil {
+		t.Fatalf("%v in\n%s%s", err, r.stdout, r.stderr)
+	}
+	if p.Name != "my_jobs" || p.IOEngine != load.LinuxAIO || len(p.Workloads) != 2 || len(p.Engines) < 3 || len(p.Places) < 4 || p.Baseline == nil {
+		t.Errorf("the plan is\n%s", r.stdout)
+	}
+	seq, rand := p.Workloads[0], p.Workloads[1]
+	if seq.Name != "seq_read" || seq.Job.RW != load.Read || seq.Job.BS != 64<<10 || seq.Job.Size != 16<<20 || seq.Job.Runtime != 0 || !seq.Job.Direct {
+		t.Errorf("%+v", seq)
+	}
+	if rand.Name != "rand" || rand.Job.IODepth != 8 || rand.Job.NumJobs != 2 || !rand.Job.RandomMap || rand.Job.Runtime == 0 {
+		t.Errorf("%+v", rand)
+	}
+	for more, want := range map[string]string{
+		"nrfiles=2":            "one",
+		"ioengine=null":        "ioengine=null",
+		"size=50%\nfilename=x": "size in bytes",
+		"numjobs=4":            "--set clients=[4]",
+		"runtime=10":           "add time_based",
+		"steadystate=iops:1%\nss_dur=2\ntime_based\nruntime=9":   "steadystate",
+		"rate=1m,2m\nrw=rw\ntime_based\nruntime=9":               "write_rate",
+		"ioengine=psync\n[b]\nrw=read\nsize=1m\nioengine=libaio": "one I/O engine",
+		"nonsense=1": "there is no option nonsense",
+	} {
+		r := plimsoll(t, t.Context(), state, "", "plan", "check", jobFile(t, "[a]\nrw=read\nsize=1m\n"+more+"\n"))
+		if r.status != exitUsage || !strings.Contains(r.stderr, want) {
+			t.Errorf("%s: status %d, %s; want %q", more, r.status, r.stderr, want)
+		}
+	}
+	if r := plimsoll(t, t.Context(), state, "[a]\nrw=read\nsize=1m\n[b]\nrw=write\nsize=1m\n", "plan", "check", "-"); r.status != exitDone || !strings.Contains(r.stderr, "start together") {
+		t.Errorf("standard input: status %d, %s", r.status, r.stderr)
+	}
+}
+
+// TestJobFilesAreRun: the report has the jobs by their names, and so has the record of a line.
+func TestJobFilesAreRun(t *testing.T) {
+	state, file := t.TempDir(), jobFile(t, someJobs)
+	r := plimsoll(t, t.Context(), state, "", "run", file, "--only", "engine=host,place=dir", "--blocks", "2", "--json")
+	if r.status != exitDone || !strings.Contains(r.stdout, "seq_read") || !strings.Contains(r.stdout, "rand") {
+		t.Errorf("status %d, %s%s", r.status, r.stdout, r.stderr)
+	}
+	r = plimsoll(t, t.Context(), state, "", "fio", "--name=first", "--rw=read", "--size=1m", "--filename="+filepath.Join(state, "f"), "--name=second", "--rw=read", "--size=1m", "--name=third", "--rw=read", "--size=1m", "--stonewall", "--record")
+	if r.status != exitDone {
+		t.Fatalf("status %d, %s", r.status, r.stderr)
+	}
+	if r = plimsoll(t, t.Context(), state, "", "report", "last", "--json"); !strings.Contains(r.stdout, "first+second") || !strings.Contains(r.stdout, "third") {
+		t.Errorf("the record is\n%s%s", r.stdout, r.stderr)
+	}
+}

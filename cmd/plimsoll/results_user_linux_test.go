@@ -1,0 +1,67 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/disktest"
+	"plimsoll/internal/store"
+)
+
+// TestResultsOfAnotherUser: whoever may read the database may list what is in it, also beside locks that an older version
+// made for its user alone, or that lie where he may not look.
+func TestResultsOfAnotherUser(t *testing.T) {
+	needRun(t)
+	dir := nobodysFolder(t)
+	from, _ := results(t)
+	state := filepath.Join(dir, "state")
+	mustDo(t, os.CopyFS(state, os.DirFS(from)))
+	mustDo(t, os.Chmod(state, 0o755))
+	mustDo(t, os.Chmod(filepath.Join(state, "plimsoll.db"), 0o644))
+	// What is in the log goes into the database, and the log goes.
+	db, err := store.Open(filepath.Join(state, "plimsoll.db"))
+	mustDo(t, err)
+	mustDo(t, db.Close())
+	runs := filepath.Join(state, "runs")
+	mustDo(t, os.MkdirAll(runs, 0o755))
+	lock := filepath.Join(runs, badRun+".lock")
+	f, err := os.OpenFile(lock, os.O_RDWR|os.O_CREATE, 0o600)
+	mustDo(t, err)
+	defer f.Close()
+	for _, tt := range []struct {
+		name       string
+		locked     bool
+		mode       os.FileMode
+		wantBroken bool
+	}{
+		{"a lock that nobody holds", false, 0o755, true},
+		{"a lock that is held", true, 0o755, false},
+		{"locks out of sight", true, 0o700, false},
+	} {
+		mustDo(t, os.Chmod(runs, tt.mode))
+		how := unix.LOCK_UN
+		if tt.locked {
+			how = unix.LOCK_EX
+		}
+		mustDo(t, unix.Flock(int(f.Fd()), how))
+		status, out, talk := asNobody(t, dir, "", "results", "ls", "--state", state)
+		if status != exitDone || !strings.Contains(out, badRun) || !strings.Contains(out, oldRun) || strings.Contains(out, "broken") != tt.wantBroken {
+			t.Errorf("%s: status %d: %s%s", tt.name, status, out, talk)
+		}
+	}
+}
+
+// TestReadOnlyFolder: a folder that can't be written is wrong usage before anything is measured, for root too.
+func TestReadOnlyFolder(t *testing.T) {
+	needRun(t)
+	dir := disktest.Tmpfs(t, "size=4m,ro")
+	plan := "name: ro\nworkloads: {append: {kind: append, count: 100}}\nengines: [host]\nplaces: {d: {kind: dir, path: " + dir + "}}\nblocks: 1\n"
+	r := plimsoll(t, t.Context(), t.TempDir(), plan, "run", "-")
+	if r.status != exitUsage || !strings.Contains(r.stderr, "can't be written") || !strings.Contains(r.stderr, "read-only") {
+		t.Errorf("status %d: %s%s", r.status, r.stdout, r.stderr)
+	}
+}

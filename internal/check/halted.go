@@ -1,0 +1,95 @@
+package check
+
+import (
+	"time"
+
+	"plimsoll/internal/record"
+	"plimsoll/internal/size"
+	"plimsoll/internal/workload"
+	"plimsoll/load"
+)
+
+const (
+	// haltShare is the share of the window for which a worker may stand still: as much as the margin that figures are compared with.
+	// haltFloor is what its agent can see, which looks every 10 ms.
+	haltShare = 0.05
+	haltFloor = 10 * time.Millisecond
+	// starvedShare is the share for which its threads may wait for a CPU. On a quiet computer they wait for the kernel's own work
+	// for their I/O, and for each other.
+	starvedShare = 0.2
+	starvedFloor = 30 * time.Millisecond
+)
+
+// causes words what made a process stand still.
+var causes = map[string]string{
+	workload.HaltSignal:  "a signal had stopped it (SIGSTOP)",
+	workload.HaltTracer:  "a debugger or tracer was attached to it",
+	workload.HaltFreezer: "the freezer held its control group",
+	workload.HaltAll:     "its control group was frozen or had no CPU time left, or the machine itself did not go on",
+}
+
+// checkHalted tells that the worker did not run although no I/O held it up, why, and for which share of the window: its figure is no storage's.
+func checkHalted(v *view) []record.Warning {
+	var out []record.Warning
+	stops, around := v.stops()
+	for _, g := range around {
+		stops.Time += g.Time
+	}
+	halted, starved := map[string]time.Duration{}, 0.0
+	var fetched int64
+	for i := range v.results {
+		r := &v.results[i]
+		for _, h := range r.Halted {
+			halted[h.Cause] = max(halted[h.Cause], h.Time)
+		}
+		starved, fetched = max(starved, r.Starved), max(fetched, r.Fetched)
+	}
+	for _, cause := range []string{workload.HaltSignal, workload.HaltTracer, workload.HaltFreezer, workload.HaltAll} {
+		d := min(halted[cause], v.elapsed)
+		if cause == workload.HaltAll {
+			d -= stops.Time // The CPU controller's doing, which throttled tells.
+		}
+		if d < haltFloor || cause != workload.HaltTracer && float64(d) <= haltShare*float64(v.elapsed) {
+			continue
+		}
+		share := float64(d) / float64(v.elapsed)
+		out = append(out, warning(Halted, record.Doubt, map[string]any{"cause": cause, "time_ns": int64(d), "share": share},
+			"The worker did not run for %s, %s of the window, and no I/O held it up: %s.", size.Duration(d), percent(share), causes[cause])...)
+	}
+	return append(append(out, v.starved(starved, stops.Time)...), v.fetched(fetched)...)
+}
+
+// starved tells that the worker was ready to run and had no CPU, since others had them. Where it used all that it may use itself, its own
+// threads waited for each other.
+func (v *view) starved(share float64, stopped time.Duration) []record.Warning {
+	cpus := float64(v.host().Allowed)
+	if cpus <= 0 || v.elapsed <= 0 {
+		return nil
+	}
+	share -= stopped.Seconds() / v.elapsed.Seconds()
+	left := 1 - v.cpu().Seconds()/v.elapsed.Seconds()/cpus
+	share = min(share, left)
+	if !(share > starvedShare) || time.Duration(share*float64(v.elapsed)) < starvedFloor {
+		return nil
+	}
+	return warning(Halted, record.Doubt, map[string]any{"cause": "cpu", "share": share, "cpu_busy": v.host().CPUBusy},
+		"The worker was ready to run and had no CPU for %s of the window: other work had the %s that it may use.", percent(share), cpuWord(v.host().Allowed))
+}
+
+// cpuWord is "CPU" or "2 CPUs".
+func cpuWord(n int) string {
+	if n == 1 {
+		return "CPU"
+	}
+	return size.Count(float64(n)) + " CPUs"
+}
+
+// fetched tells that the worker's own memory had been taken away and was read back in the window. A job that maps its file reads it so.
+func (v *view) fetched(pages int64) []record.Warning {
+	waited := v.host().MemorySome
+	if pages <= 0 || waited <= waitedMemory || v.t.Results[0].IOEngine == load.MMap {
+		return nil
+	}
+	return warning(Halted, record.Doubt, map[string]any{"cause": "memory", "pages": pages, "share": waited},
+		"The worker waited for its own memory, of which the kernel had taken away or swapped out %d pages: tasks of this machine waited for memory %s of the window.", pages, percent(waited))
+}

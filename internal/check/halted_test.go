@@ -1,0 +1,67 @@
+package check
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/internal/record"
+	"plimsoll/internal/workload"
+	"plimsoll/load"
+)
+
+// TestHalted: time in which the worker did not run is a doubt where it is more than the margin, and nothing where it is the
+// CPU controller's, the worker's own threads', or too little to see.
+func TestHalted(t *testing.T) {
+	const ms = time.Millisecond
+	halt := func(cause string, d time.Duration) func(*workload.Result) {
+		return func(r *workload.Result) { r.Halted = []workload.Halted{{Cause: cause, Times: 1, Time: d}} }
+	}
+	starved := func(share float64, allowed int, used time.Duration) func(*workload.Result) {
+		return func(r *workload.Result) { r.Starved, r.Host.Allowed, r.Usage.User = share, allowed, used }
+	}
+	fetched := func(pages int64, waited float64) func(*workload.Result) {
+		return func(r *workload.Result) { r.Fetched, r.Host.MemorySome = pages, waited }
+	}
+	for _, x := range []struct {
+		name string
+		set  func(*workload.Result)
+		want string
+	}{
+		{"nothing", func(*workload.Result) {}, ""},
+		{"stopped", halt(workload.HaltSignal, 51*ms), "did not run for 51 ms, 5 % of the window, and no I/O held it up: a signal had stopped it"},
+		{"within the margin", halt(workload.HaltSignal, 50*ms), ""},
+		{"a tracer", halt(workload.HaltTracer, 10*ms), "a debugger or tracer"},
+		{"frozen", halt(workload.HaltFreezer, 500*ms), "50 % of the window, and no I/O held it up: the freezer"},
+		{"the CPU controller", func(r *workload.Result) {
+			halt(workload.HaltAll, 500*ms)(r)
+			r.Throttled = workload.Throttled{Periods: 6, Time: 480 * ms}
+		}, ""},
+		{"more than the CPU controller", func(r *workload.Result) {
+			halt(workload.HaltAll, 500*ms)(r)
+			r.Throttled = workload.Throttled{Periods: 6, Time: 380 * ms}
+		}, "did not run for 120 ms"},
+		{"no CPU", starved(0.3, 2, 100*ms), "had no CPU for 30 % of the window: other work had the 2 CPUs"},
+		{"seldom no CPU", starved(0.2, 2, 100*ms), ""},
+		{"its own threads wait for each other", starved(0.9, 1, 950*ms), ""},
+		{"not known", starved(-1, 2, 0), ""},
+		{"swapped out", fetched(7, 0.1), "taken away or swapped out 7 pages"},
+		{"one page, and no time", fetched(1, 0.01), ""},
+		{"others wait for memory", fetched(0, 0.5), ""},
+	} {
+		tr := &record.Trial{
+			Status: record.Done, Spec: workload.Spec{Kind: workload.Append}, Where: []record.Where{{}}, Truth: []record.Truth{{}},
+			Results: []workload.Result{{Elapsed: time.Second, WallElapsed: time.Second, Classes: []load.Class{{Name: "append", Ops: 5000, Bytes: 1 << 20}}}},
+		}
+		x.set(&tr.Results[0])
+		var got string
+		for _, w := range Trial(tr, nil) {
+			if w.Check == Halted {
+				got += w.Text
+			}
+		}
+		if (got != "") != (x.want != "") || !strings.Contains(got, x.want) {
+			t.Errorf("%s: %q, want %q", x.name, got, x.want)
+		}
+	}
+}

@@ -1,0 +1,37 @@
+package check
+
+import (
+	"time"
+
+	"plimsoll/internal/record"
+	"plimsoll/internal/size"
+)
+
+// checkInFlight looks at what was in flight when the window ended: what never ended, and what took longer than the window, of which
+// so short a one can't say how often that happens.
+func checkInFlight(v *view) []record.Warning {
+	var inFlight, never int64
+	var drained, most time.Duration
+	for i := range v.t.Results {
+		r := &v.t.Results[i]
+		inFlight, never, drained = inFlight+r.InFlight(), never+r.AtLeast(), max(drained, r.Drained)
+		for _, c := range r.Classes {
+			if c.Lat.Count() > 0 {
+				most = max(most, time.Duration(c.Lat.Max()))
+			}
+		}
+	}
+	e := map[string]any{"in_flight": inFlight, "at_least": never, "drained_ns": int64(drained), "elapsed_ns": int64(v.elapsed)}
+	if most > 0 {
+		e["most_ns"] = int64(most)
+	}
+	switch {
+	case never > 0:
+		return warning(InFlight, record.Doubt, e, "The storage hung: %s in flight at the window's end did not end before the trial's timeout. Their latency is at least what is shown, %s at most.",
+			operations(never), size.Duration(most))
+	case drained > v.elapsed && v.elapsed > 0:
+		return warning(InFlight, record.Note, e, "The last of the window's operations ended %s after it, which is longer than the window (%s): so short a one can't say how often the storage is that slow.",
+			size.Duration(drained), size.Duration(v.elapsed))
+	}
+	return nil
+}

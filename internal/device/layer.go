@@ -1,0 +1,199 @@
+package device
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A Layer is one step of the way from a file system down to the hardware: a block device, or several that share the work there
+// (the members of a RAID or a btrfs).
+type Layer struct {
+	Parts []Part `json:"parts"`
+	// Volatile is set where what was written may be in a cache of the layer's own that a power cut empties, until the layer is
+	// flushed, and the kernel counts its flushes.
+	Volatile bool `json:"volatile,omitempty"`
+	// FUA is set where single writes may go around that cache, without a flush.
+	FUA bool `json:"fua,omitempty"`
+	// Passed is set where one device does what is asked of the one above, byte for byte: below a logical volume, an encrypted device or a
+	// loop device. A file system between the two adds its journal, and a page cache (Cached) reads ahead, answers and writes later.
+	Passed bool `json:"passed,omitempty"`
+	Cached bool `json:"cached,omitempty"`
+	// Any is set where it isn't known which of the parts is meant: those of a machine, below a file system that a program serves.
+	Any bool `json:"any,omitempty"`
+	// On is the file system with the loop device's file between the layer above and this one, with the options that keep it from flushing: "ext4 (nobarrier)". Empty:
+	// there is none.
+	On string `json:"on,omitempty"`
+}
+
+// A Part is one device of a layer: the whole disk, where that is a partition.
+type Part struct {
+	Name  string `json:"name"`
+	Major uint32 `json:"major"`
+	Minor uint32 `json:"minor"`
+}
+
+// Name names the devices of a layer: "vda", "sda + sdb".
+func (l Layer) Name() string {
+	if l.Any {
+		return "every disk of this machine"
+	}
+	names := make([]string, len(l.Parts))
+	for i, p := range l.Parts {
+		names[i] = p.Name
+	}
+	return strings.Join(names, " + ")
+}
+
+// Layers are the steps below a path's file system, the one right under it first. There are none without a block device.
+func (s *Stack) Layers() []Layer {
+	if s.Tree == nil {
+		return nil
+	}
+	var out []Layer
+	seen := map[string]bool{}
+	nodes, _ := s.Tree.Tops()
+	below := Layer{} // What is known of the next layer from how it is reached.
+	for len(nodes) > 0 {
+		l, devices := below, []*Node(nil)
+		for _, n := range nodes {
+			// A disk that is reached in two ways does the work of both: it stands where it is met first.
+			if n = n.Disk(); n.Device == nil || seen[n.Name] {
+				continue
+			}
+			seen[n.Name] = true
+			devices = append(devices, n)
+			l.Parts = append(l.Parts, Part{n.Name, n.Device.Major, n.Device.Minor})
+			l.Volatile = l.Volatile || n.volatile()
+			l.FUA = l.FUA || n.Device.FUA
+		}
+		if len(devices) > 0 {
+			out = append(out, l)
+		}
+		nodes, below = beneath(devices)
+	}
+	return out
+}
+
+// Volatile are the disks of the machine that have caches to flush, any of which may be beneath a file system that a program serves. None: there
+// are no such disks.
+func (f FS) Volatile() []Layer {
+	l := Layer{Volatile: true, Any: true}
+	dirs, _ := filepath.Glob(filepath.Join(f.Sys, "block", "*"))
+	for _, dir := range dirs {
+		n := &Node{Kind: KindDisk, Name: filepath.Base(dir), Device: Block(dir)}
+		if Exists(dir, "loop", "backing_file") {
+			n.Kind = KindLoop
+		}
+		if n.volatile() && n.Device.Size > 0 {
+			l.Parts = append(l.Parts, Part{n.Name, n.Device.Major, n.Device.Minor})
+		}
+	}
+	if len(l.Parts) == 0 {
+		return nil
+	}
+	return []Layer{l}
+}
+
+// volatile reports whether a device loses what it was not flushed of, and counts its flushes. Only those with queues of their own do. A loop device
+// always has such a cache, that of its file, whatever it was told to say.
+func (n *Node) volatile() bool {
+	return n.Device.MQ && (n.Device.WriteCache == "write back" || n.Kind == KindLoop)
+}
+
+// beneath returns what is right below devices, with what is known of that layer.
+func beneath(devices []*Node) (nodes []*Node, l Layer) {
+	l.Passed = len(devices) == 1 && devices[0].passes()
+	l.Cached = slices.ContainsFunc(devices, func(n *Node) bool { return n.Kind == KindLoop && !n.DirectIO })
+	for _, n := range devices {
+		for _, b := range n.Below {
+			if b.Kind != KindMount {
+				nodes = append(nodes, b)
+				continue
+			}
+			data := b.Data()
+			l.On = data.Mount.FSType
+			if o := data.Mount.unflushed(); o != "" {
+				l.On += " (" + o + ")"
+			}
+			if data != b {
+				l.On = b.Mount.FSType + " on " + l.On
+			}
+			tops, _ := b.Tops()
+			nodes = append(nodes, tops...)
+		}
+	}
+	l.Passed = l.Passed && len(nodes) == 1
+	return nodes, l
+}
+
+// passes reports whether a device asks of the one below what it is asked itself.
+func (n *Node) passes() bool {
+	switch n.Kind {
+	case KindLoop:
+		return true
+	case KindDM:
+		return len(n.Targets) > 0 && !slices.ContainsFunc(n.Targets, func(t Target) bool { return t.Type != "linear" && t.Type != "crypt" })
+	}
+	return false
+}
+
+// unflushed is the option by which a file system answers syncs without a flush, or without doing anything; "" for none. They are from
+// ext4(5), Documentation/filesystems/{ext4/,f2fs.rst,overlayfs.rst} and btrfs(5).
+func (m *Mount) unflushed() string {
+	for o := range strings.SplitSeq(m.Options, ",") {
+		switch o {
+		case "nobarrier", "barrier=0", "barrier=none", "volatile", "fsync_mode=nobarrier", "fsync=volatile":
+			return o
+		}
+	}
+	return ""
+}
+
+// Unflushed is the mount option by which the path's file system, or for an overlay that of its upper folder, answers syncs without a flush; "" for none.
+func (s *Stack) Unflushed() string {
+	if o := s.Mount.unflushed(); o != "" || s.Tree == nil {
+		return o
+	}
+	return s.Tree.Data().Mount.unflushed()
+}
+
+// InMemory says in words why data is in memory that is presented as something else: a disk whose file is on tmpfs, or that is
+// memory itself, or an overlay on tmpfs. Empty: it isn't known to be, or the path is on tmpfs and says so.
+func (s *Stack) InMemory() string {
+	if s.Tree == nil || s.Tree.Kind == KindMount && IsMemory(s.Tree.Mount.FSType) {
+		return ""
+	}
+	return s.Tree.inMemory(nil)
+}
+
+// inMemory looks for memory below n; above is what n holds the data of.
+func (n *Node) inMemory(above *Node) string {
+	switch {
+	case n.Kind == KindMount && IsMemory(n.Mount.FSType):
+		name := above.Name
+		if above.Kind == KindMount {
+			name = above.Mount.FSType
+		}
+		return "the data of " + name + " is on " + n.Mount.FSType + " (" + n.Mount.Point + ")"
+	case n.Kind == KindDisk && isMemory(n):
+		return n.Name + " is memory"
+	}
+	for _, b := range n.Below {
+		if b.Role == RoleLower || b.Role == RoleLog {
+			continue
+		}
+		if why := b.inMemory(n); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// IsMemory reports whether a file system is memory.
+func IsMemory(fs string) bool { return fs == "tmpfs" || fs == "ramfs" }
+
+// isMemory reports whether a disk is memory by its driver: zram, brd, null_blk, scsi_debug.
+func isMemory(n *Node) bool {
+	return slices.Contains([]string{"zram", "ram", "nullb"}, strings.TrimRight(n.Name, "0123456789")) || n.Device.Model == "scsi_debug"
+}

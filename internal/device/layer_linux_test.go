@@ -1,0 +1,95 @@
+package device
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/disktest"
+)
+
+// TestInMemory: memory is found at the bottom of a stack, whatever lies between, and what is on a disk is not taken for it.
+func TestInMemory(t *testing.T) {
+	_, onDisk := disktest.Disk(t, disktest.Options{Direct: true})
+	_, direct := disktest.Disk(t, disktest.Options{Memory: true})
+	_, btrfs := disktest.Disk(t, disktest.Options{Kind: "btrfs", Memory: true})
+	tmpfs := disktest.Tmpfs(t, "size=300m")
+	outer := disktest.ImageIn(t, tmpfs, 200<<20)
+	first := disktest.Loop(t, outer, false)
+	disktest.Format(t, first, "ext4")
+	between := disktest.Mount(t, first, "ext4", 0, "")
+	second := disktest.Loop(t, disktest.ImageIn(t, between, 100<<20), false)
+	disktest.Format(t, second, "ext4")
+	loops := disktest.Mount(t, second, "ext4", 0, "")
+	deleted := disktest.Tmpfs(t, "size=100m")
+	gone := disktest.Loop(t, disktest.ImageIn(t, deleted, 64<<20), true)
+	if err := os.Mkdir(filepath.Join(tmpfs, "overlay"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct{ name, path, want string }{
+		{"a file of a disk", onDisk, ""},
+		{"tmpfs says so itself", tmpfs, ""},
+		{"a loop on tmpfs", direct, "is on tmpfs ("},
+		{"btrfs on a loop on tmpfs", btrfs, "is on tmpfs ("},
+		{"a loop on a loop on tmpfs", loops, "the data of " + filepath.Base(first) + " is on tmpfs (" + tmpfs + ")"},
+		{"an overlay on tmpfs", disktest.Overlay(t, filepath.Join(tmpfs, "overlay")), "the data of overlay is on tmpfs"},
+		{"an overlay on a loop on tmpfs", disktest.Overlay(t, direct), "is on tmpfs ("},
+		{"a block device", gone, "is on tmpfs (" + deleted + ")"},
+	} {
+		s, err := Host().Of(row.path)
+		if err != nil {
+			t.Fatalf("%s: %v", row.name, err)
+		}
+		if got := s.InMemory(); (got == "") != (row.want == "") || !strings.Contains(got, row.want) {
+			t.Errorf("%s: InMemory = %q, want %q", row.name, got, row.want)
+		}
+	}
+}
+
+// TestInMemoryHidden: the name that sysfs has for a loop device's file means another file by now, on a disk.
+func TestInMemoryHidden(t *testing.T) {
+	dir := t.TempDir()
+	disktest.MountAt(t, "tmpfs", dir, "tmpfs", 0, "")
+	loop := disktest.Loop(t, disktest.ImageIn(t, dir, 8<<20), false)
+	_, disk := disktest.Disk(t, disktest.Options{Direct: true})
+	disktest.ImageIn(t, disk, 8<<20)
+	// Not by disktest: what it looks for afterwards has the same name.
+	if err := unix.Mount(disk, dir, "", unix.MS_BIND, ""); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := disktest.Unmount(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	s, err := Host().Of(loop)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.InMemory(); !strings.Contains(got, "is on tmpfs") {
+		t.Errorf("InMemory = %q, want that the file is on tmpfs", got)
+	}
+}
+
+// TestLayers: each step of a stack is there, with what is known of its cache and of the way to it.
+func TestLayers(t *testing.T) {
+	outer, dir := disktest.Disk(t, disktest.Options{Direct: true, Size: 200 << 20, Mount: "nobarrier"})
+	inner := disktest.Loop(t, disktest.ImageIn(t, dir, 100<<20), true)
+	s, err := Host().Of(inner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	layers := s.Layers()
+	if len(layers) < 2 || layers[0].Name() != filepath.Base(inner) || layers[1].Name() != filepath.Base(outer) {
+		t.Fatalf("Layers = %+v, want %s on %s", layers, inner, outer)
+	}
+	if a, b := layers[0], layers[1]; !a.Volatile || !b.Volatile || a.Passed || !b.Passed || a.On != "" || b.On != "ext4 (nobarrier)" {
+		t.Errorf("Layers = %+v", layers)
+	}
+	if s, err = Host().Of(dir); err != nil || s.Unflushed() != "nobarrier" {
+		t.Errorf("Unflushed = %q, %v", s.Unflushed(), err)
+	}
+}

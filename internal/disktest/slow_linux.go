@@ -1,0 +1,394 @@
+package disktest
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// More operations of the FUSE protocol (linux/fuse.h).
+const (
+	fuseSetattr     = 4
+	fuseMkdir       = 9
+	fuseUnlink      = 10
+	fuseRmdir       = 11
+	fuseRename      = 12
+	fuseOpen        = 14
+	fuseRead        = 15
+	fuseWrite       = 16
+	fuseStatfs      = 17
+	fuseRelease     = 18
+	fuseFsync       = 20
+	fuseFlush       = 25
+	fuseOpendir     = 27
+	fuseReaddir     = 28
+	fuseReleasedir  = 29
+	fuseAccess      = 34
+	fuseCreate      = 35
+	fuseDestroy     = 38
+	fuseBatchForget = 42
+)
+
+// A Stall makes a request wait: the first of its kind that arrives when At has passed since the plan's first request of that kind.
+type Stall struct {
+	// Op is "read", "write" or "sync".
+	Op string
+	// For is how long it takes; Endless is until the file system is unmounted.
+	At, For time.Duration
+}
+
+// Endless is longer than any test.
+const Endless = time.Hour
+
+// A SlowFS is a mounted FUSE file system that passes requests on to a folder and makes those wait that a test says. It is served by
+// the test's own process, which therefore must not map its files, nor make raw system calls on them: a stop of Go's world would
+// wait for them, and they for it.
+type SlowFS struct {
+	// Dir is where it is mounted, and Back the folder with its data.
+	Dir, Back string
+	// Match says which reads, writes and syncs the plan is about, by the file's name and the bytes; nil: all. It is set before Plan.
+	Match  func(name string, size int) bool
+	fd     int
+	cached bool
+
+	mu     sync.Mutex
+	paths  map[uint64]string
+	ids    map[string]uint64
+	base   map[string]time.Duration
+	stalls []Stall
+	begun  map[string]time.Time
+	asked  map[string]int
+	over   chan struct{}
+	closed sync.Once
+	files  atomic.Int64
+}
+
+// NewSlowFS mounts one over a new folder of memory. cached: its files go through the page cache, as a mapping needs; else
+// each read and write of a program is one here, and several of a file go on at once.
+func NewSlowFS(t testing.TB, cached bool) *SlowFS {
+	t.Helper()
+	needRoot(t, "serves a file system")
+	fd, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Skipf("needs /dev/fuse: %v", err)
+	}
+	s := &SlowFS{
+		Back: Tmpfs(t, "size=256m"), fd: fd, cached: cached, over: make(chan struct{}),
+		paths: map[uint64]string{1: "."}, ids: map[string]uint64{".": 1},
+	}
+	s.Plan(nil)
+	var serving sync.WaitGroup
+	t.Cleanup(func() {
+		serving.Wait() // Until the unmount ends it.
+		unix.Close(fd)
+	})
+	s.Dir = Mount(t, "slow", "fuse.plimsollslow", 0, fmt.Sprintf("fd=%d,rootmode=40000,user_id=0,group_id=0", fd))
+	t.Cleanup(s.Release)
+	// Several read requests: one may be in the midst of a stall's sleep.
+	serving.Go(s.serve)
+	return s
+}
+
+// Plan makes requests take their base time at least, by their kind, and plans stalls. Times count from the next request of a kind.
+func (s *SlowFS) Plan(base map[string]time.Duration, stalls ...Stall) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.base, s.stalls, s.begun, s.asked = base, append([]Stall(nil), stalls...), map[string]time.Time{}, map[string]int{}
+}
+
+// Left is how many planned stalls have met no request yet.
+func (s *SlowFS) Left() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.stalls)
+}
+
+// Asked is how many requests of a kind came since the plan was made.
+func (s *SlowFS) Asked(op string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asked[op]
+}
+
+// Release ends all stalls, those without an end among them.
+func (s *SlowFS) Release() { s.closed.Do(func() { close(s.over) }) }
+
+// wait holds a request up.
+func (s *SlowFS) wait(op, path string, size int) {
+	now := time.Now()
+	s.mu.Lock()
+	if s.Match != nil && !s.Match(filepath.Base(path), size) {
+		s.mu.Unlock()
+		return
+	}
+	if s.begun[op].IsZero() {
+		s.begun[op] = now
+	}
+	s.asked[op]++
+	until := s.base[op]
+	for i, p := range s.stalls {
+		if p.Op == op && now.Sub(s.begun[op]) >= p.At {
+			until = max(until, p.For)
+			s.stalls = append(s.stalls[:i], s.stalls[i+1:]...)
+			break
+		}
+	}
+	s.mu.Unlock()
+	if until > 0 {
+		select {
+		case <-time.After(until):
+		case <-s.over:
+		}
+	}
+}
+
+// serve answers until the file system is unmounted.
+func (s *SlowFS) serve() {
+	var all sync.WaitGroup
+	defer all.Wait()
+	for {
+		request := make([]byte, 1<<18)
+		n, err := unix.Read(s.fd, request)
+		if errors.Is(err, unix.EINTR) || errors.Is(err, unix.ENOENT) {
+			continue
+		}
+		if err != nil || n < 40 {
+			s.Release()
+			return
+		}
+		all.Go(func() { s.answer(request[:n]) })
+	}
+}
+
+// answer does one request.
+func (s *SlowFS) answer(r []byte) {
+	e := binary.NativeEndian
+	body, err := s.do(e.Uint32(r[4:]), e.Uint64(r[16:]), r[40:])
+	if errors.Is(err, errNoAnswer) {
+		return
+	}
+	errno := unix.Errno(0)
+	if err != nil && !errors.As(err, &errno) {
+		errno = unix.EIO
+	}
+	if errno != 0 {
+		body = nil
+	}
+	reply := make([]byte, 16, 16+len(body))
+	e.PutUint32(reply[0:], uint32(16+len(body)))
+	e.PutUint32(reply[4:], uint32(-int32(errno)))
+	copy(reply[8:16], r[8:16])
+	_, _ = unix.Write(s.fd, append(reply, body...)) // One that was taken back is no longer awaited.
+}
+
+var errNoAnswer = errors.New("no answer is expected")
+
+// do does what is asked of a node and returns the body of the answer.
+func (s *SlowFS) do(op uint32, node uint64, in []byte) ([]byte, error) {
+	e := binary.NativeEndian
+	path := s.path(node)
+	switch op {
+	case fuseForget, fuseBatchForget, fuseDestroy:
+		return nil, errNoAnswer
+	case fuseInit:
+		const asyncRead, bigWrites, asyncDirect = 1, 1 << 5, 1 << 15
+		out := make([]byte, 64)
+		e.PutUint32(out[0:], 7)
+		e.PutUint32(out[4:], 31)
+		e.PutUint32(out[12:], e.Uint32(in[12:])&(asyncRead|bigWrites|asyncDirect))
+		e.PutUint16(out[16:], 128) // Requests in flight,
+		e.PutUint16(out[18:], 128) // and how many make it congested.
+		e.PutUint32(out[20:], 1<<17)
+		return out, nil
+	case fuseLookup:
+		return s.entry(filepath.Join(path, name(in)))
+	case fuseGetattr:
+		return s.attr(path)
+	case fuseSetattr:
+		const size = 1 << 3
+		if e.Uint32(in)&size != 0 {
+			if err := os.Truncate(path, int64(e.Uint64(in[16:]))); err != nil {
+				return nil, err
+			}
+		}
+		return s.attr(path)
+	case fuseMkdir:
+		child := filepath.Join(path, name(in[8:]))
+		if err := os.Mkdir(child, os.FileMode(e.Uint32(in)&0o777)); err != nil {
+			return nil, err
+		}
+		return s.entry(child)
+	case fuseUnlink, fuseRmdir:
+		return nil, os.Remove(filepath.Join(path, name(in)))
+	case fuseRename:
+		from, to, _ := cutName(in[8:])
+		return nil, os.Rename(filepath.Join(path, from), filepath.Join(s.path(e.Uint64(in)), name(to)))
+	case fuseOpen, fuseOpendir:
+		return s.open(path, int(e.Uint32(in))), nil
+	case fuseCreate:
+		child := filepath.Join(path, name(in[16:]))
+		f, err := os.OpenFile(child, os.O_CREATE|os.O_RDWR|int(e.Uint32(in))&os.O_TRUNC, os.FileMode(e.Uint32(in[4:])&0o777))
+		if err != nil {
+			return nil, err
+		}
+		f.Close()
+		out, err := s.entry(child)
+		return append(out, s.open(child, 0)...), err
+	case fuseRead:
+		s.wait("read", path, int(e.Uint32(in[16:])))
+		return s.read(path, int64(e.Uint64(in[8:])), int(e.Uint32(in[16:])))
+	case fuseWrite:
+		n := e.Uint32(in[16:])
+		s.wait("write", path, int(n))
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		out := make([]byte, 8)
+		e.PutUint32(out, n)
+		_, err = f.WriteAt(in[40:40+n], int64(e.Uint64(in[8:])))
+		return out, err
+	case fuseFsync:
+		s.wait("sync", path, 0)
+		return nil, nil
+	case fuseReaddir:
+		return s.list(path, e.Uint64(in[8:]), int(e.Uint32(in[16:])))
+	case fuseStatfs:
+		out := make([]byte, 80)
+		e.PutUint64(out[0:], 1<<20)
+		e.PutUint64(out[8:], 1<<20)
+		e.PutUint64(out[16:], 1<<20)
+		e.PutUint32(out[40:], 4096)
+		e.PutUint32(out[44:], 255)
+		e.PutUint32(out[48:], 4096)
+		return out, nil
+	case fuseFlush, fuseRelease, fuseReleasedir, fuseAccess:
+		return nil, nil
+	}
+	return nil, unix.ENOSYS
+}
+
+// name is a string of the protocol.
+func name(in []byte) string {
+	n, _, _ := cutName(in)
+	return n
+}
+
+func cutName(in []byte) (string, []byte, bool) {
+	for i, b := range in {
+		if b == 0 {
+			return string(in[:i]), in[i+1:], true
+		}
+	}
+	return string(in), nil, false
+}
+
+// path is where a node's data is.
+func (s *SlowFS) path(node uint64) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p := s.paths[node]; filepath.IsAbs(p) {
+		return p
+	}
+	return s.Back
+}
+
+// entry is the answer to a lookup. Nothing is kept by the kernel: a file that is made anew is another.
+func (s *SlowFS) entry(path string) ([]byte, error) {
+	attr, err := s.attr(path)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id, ok := s.ids[path]
+	if !ok {
+		id = uint64(len(s.ids) + 1)
+		s.ids[path], s.paths[id] = id, path
+	}
+	out := make([]byte, 40, 128)
+	binary.NativeEndian.PutUint64(out, id)
+	return append(out, attr[16:]...), nil
+}
+
+// attr is the answer to a getattr.
+func (s *SlowFS) attr(path string) ([]byte, error) {
+	var st unix.Stat_t
+	if err := unix.Lstat(path, &st); err != nil {
+		return nil, err
+	}
+	e := binary.NativeEndian
+	out := make([]byte, 104)
+	for i, v := range []uint64{st.Ino, uint64(st.Size), uint64(st.Blocks), uint64(st.Atim.Sec), uint64(st.Mtim.Sec), uint64(st.Ctim.Sec)} {
+		e.PutUint64(out[16+8*i:], v)
+	}
+	for i, v := range []uint32{uint32(st.Atim.Nsec), uint32(st.Mtim.Nsec), uint32(st.Ctim.Nsec), st.Mode, uint32(st.Nlink), st.Uid, st.Gid, 0, 4096} {
+		e.PutUint32(out[64+4*i:], v)
+	}
+	return out, nil
+}
+
+// open is the answer to an open. By default each request of a program comes here, and writes don't wait for each other.
+func (s *SlowFS) open(path string, flags int) []byte {
+	if flags&os.O_TRUNC != 0 {
+		_ = os.Truncate(path, 0)
+	}
+	const direct, parallelWrites = 1, 1 << 6
+	out := make([]byte, 16)
+	binary.NativeEndian.PutUint64(out, uint64(s.files.Add(1)))
+	if !s.cached {
+		binary.NativeEndian.PutUint32(out[8:], direct|parallelWrites)
+	}
+	return out
+}
+
+func (s *SlowFS) read(path string, off int64, n int) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	out := make([]byte, n)
+	n, err = f.ReadAt(out, off)
+	if n > 0 || err == nil || err.Error() == "EOF" {
+		return out[:n], nil
+	}
+	return nil, err
+}
+
+// list is the answer to a readdir, from entry number from on.
+func (s *SlowFS) list(path string, from uint64, n int) ([]byte, error) {
+	all, err := os.ReadDir(path)
+	if err != nil {
+		return nil, err
+	}
+	e := binary.NativeEndian
+	var out []byte
+	for i := from; i < uint64(len(all)); i++ {
+		text := all[i].Name()
+		d := make([]byte, (24+len(text)+7)&^7)
+		e.PutUint64(d[0:], i+1)
+		e.PutUint64(d[8:], i+1)
+		e.PutUint32(d[16:], uint32(len(text)))
+		if all[i].IsDir() {
+			e.PutUint32(d[20:], unix.DT_DIR)
+		} else {
+			e.PutUint32(d[20:], unix.DT_REG)
+		}
+		copy(d[24:], text)
+		if len(out)+len(d) > n {
+			break
+		}
+		out = append(out, d...)
+	}
+	return out, nil
+}

@@ -1,0 +1,55 @@
+package hold
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/disktest"
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/cgroup"
+)
+
+// TestPastedOwner: the root group's change offers to clear what is the target's alone, by a name that holds; and such names are the same
+// once they were noted.
+func TestPastedOwner(t *testing.T) {
+	group := disktest.NewBlkioGroup(t)
+	loop := disktest.Loop(t, disktest.Image(t, 16<<20), false)
+	h := holder(t)
+	w := h.Wides(t.TempDir())
+	s, err := h.Scope(t.Context(), ref(t, group), Where{Device: loop, DeviceWide: true}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := s.Devices()[0]
+	n := Wide{For: "cgroup:/another", Device: cgroup.Device{Major: d.Major, Minor: d.Minor}, Disk: d.Name, Limits: limit.Limits{WriteBPS: 1 << 20}, Boot: w.boot}
+	n.Medium, _ = mediumOf(w.fs, n.Device)
+	remove := limit.Change{Remove: []limit.Key{limit.WriteBPS}}
+	for _, name := range hostileGroups {
+		s.Target.Name = strings.TrimPrefix(name, "cgroup:")
+		if s.Owner() != name {
+			t.Fatalf("the target is %q, want %q", s.Owner(), name)
+		}
+		done, err := w.around(s, remove, []Wide{n}, true, func() ([]Done, error) { return []Done{{Part: Part{DeviceWide: true}}}, nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		var told string
+		for _, x := range done {
+			told += strings.Join(x.Notes, "\n")
+		}
+		if got := pasted(t, told, "plimsoll limit clear ", "\n"); got != name {
+			t.Errorf("the command to clear %q names %q", name, got)
+		}
+
+		noted, _ := w.add(nil, s, limit.Limits{WriteBPS: 1 << 20}, nil)
+		if err := w.notes.write(noted); err != nil {
+			t.Fatal(err)
+		}
+		list, err := w.List()
+		if err != nil || len(list) != 1 || list[0].For != name {
+			t.Errorf("List() = %+v, %v; want one for %q", list, err, name)
+		}
+	}
+	_ = os.Remove(w.notes.file)
+}

@@ -1,0 +1,49 @@
+package verify
+
+import (
+	"fmt"
+	"time"
+
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/judge"
+)
+
+// Elsewhere is no way of I/O: its rows are of groups beside the one that is limited, in which processes of the target are. They
+// are not tried, but looked at.
+const Elsewhere Mode = "elsewhere"
+
+// A Group is a group beside the one that is limited, in which processes of the target are and which lacks the limit.
+type Group struct {
+	Path      string
+	Processes int
+	// Has is its own limit, 0 for none.
+	Has int64
+	// Rate is what it did on the device while the rows were measured, a second; -1: unknown.
+	Rate    float64
+	Elapsed time.Duration
+}
+
+// Row is the row of a group: the limit doesn't hold what is in it.
+func (g Group) Row(key limit.Key, asked int64) Row {
+	r := Row{Key: key, Mode: Elsewhere, Asked: asked, App: -1, Device: g.Rate, Others: -1, Seen: g.Rate, Converged: -1, Elapsed: g.Elapsed, Verdict: judge.NotHeld}
+	if g.Rate >= 0 {
+		r.Off = g.Rate/float64(asked) - 1
+	}
+	has := "has no " + string(key)
+	if g.Has > 0 {
+		has = fmt.Sprintf("has %s of %s", key, r.Rate(float64(g.Has)))
+	}
+	r.Why = fmt.Sprintf("%s of it in the group %s, which %s", are(g.Processes), g.Path, has)
+	if g.Rate >= 0 {
+		r.Why += fmt.Sprintf(" and did %s meanwhile", r.Rate(g.Rate))
+	}
+	return r
+}
+
+// are is how many processes there are: "1 process is", "2 processes are".
+func are(n int) string {
+	if n == 1 {
+		return "1 process is"
+	}
+	return fmt.Sprint(n, " processes are")
+}

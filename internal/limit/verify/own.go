@@ -1,0 +1,100 @@
+package verify
+
+import (
+	"context"
+	"time"
+
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/judge"
+)
+
+// lookFor is how long the target is looked at before anything is measured.
+const lookFor = time.Second
+
+// wholeIO is the size of a large I/O, in bytes: that of the page cache's, which is in flight at both ends of a row.
+const wholeIO = 1 << 20
+
+// Busy returns how much of each limit the target uses itself, a second: without the worker, which must not have begun.
+func (r Request) Busy(ctx context.Context) map[limit.Key]float64 {
+	f := r.follow()
+	select {
+	case <-time.After(lookFor):
+	case <-ctx.Done():
+	}
+	points := f.end()
+	used := map[limit.Key]float64{}
+	for key, asked := range r.Asked {
+		row := Row{Key: key}
+		d := points[len(points)-1].at
+		row.Device = row.deviceCourse(points, forever).of(d, true)
+		if share := row.share(points, forever, d, true); share > float64(asked)*judge.Tolerance {
+			used[key] = share
+		}
+	}
+	return used
+}
+
+// share is the rate of what reached the device and counts against the group's limit: the worker's and what else the target does there. In
+// version 1 a charge comes before the wait, so that it is what the device did but for what was charged to others. -1: unknown.
+func (r Row) share(points []point, until, elapsed time.Duration, whole bool) float64 {
+	if len(points) == 0 || points[0].charge == nil {
+		return -1
+	}
+	if points[0].charge.nobody == nil {
+		return r.chargeCourse(points, until, false).of(elapsed, whole)
+	}
+	others := r.othersRate(points, until, elapsed, whole)
+	if others < 0 || r.Device < 0 {
+		return -1
+	}
+	return max(r.Device-others, 0)
+}
+
+// othersRate is the rate of what version 1 charged to other groups; -1: unknown, 0 in version 2.
+func (r Row) othersRate(points []point, until, elapsed time.Duration, whole bool) float64 {
+	var c course
+	for _, p := range points {
+		if p.at > until+sampleEvery && len(c) > 1 {
+			break
+		}
+		if p.charge == nil || p.charge.others == nil {
+			if p.charge != nil && p.charge.nobody == nil {
+				return 0
+			}
+			return -1
+		}
+		c = append(c, step{p.at, r.amount(*p.charge.others)})
+	}
+	return max(c.of(elapsed, whole), 0)
+}
+
+// judgeSum judges what the worker and the target itself did together, where the target did a part of it; false if it did none that matters.
+// Direct I/O that is more than the worker's is the target's. Of a sync it may be the file system's, unless the target was busy before.
+func (r *Row) judgeSum(m *measured, whole bool, tolerance float64) bool {
+	if r.Mode != Direct && !m.busy || r.small() {
+		return false
+	}
+	// All of the row's time: the target's I/Os are large and come in pieces, whose slope is no rate.
+	app := r.appCourse(m.result.Samples).of(r.Elapsed, true)
+	device := r.Device
+	r.Device = r.deviceCourse(m.course, r.until(whole)).of(r.Elapsed, true)
+	share := r.share(m.course, r.until(whole), r.Elapsed, true)
+	used := share - app
+	inFlight := 2.0 * wholeIO
+	if r.Key.IOPS() {
+		inFlight = 2 * depth
+	}
+	// Without a sign of the target before, what the worker has in flight at the row's ends is none of the target's.
+	if share < 0 || used <= float64(r.Asked)*judge.Tolerance || !m.busy && used*r.Elapsed.Seconds() <= inFlight {
+		r.Device = device
+		return false
+	}
+	r.App, r.Own, r.Seen = app, used, share
+	r.Others = max(r.Device-share, 0)
+	s := judge.Seen{Least: share, Most: share, InFlight: inFlight}
+	if r.othersRate(m.course, r.until(whole), r.Elapsed, true) > float64(r.Asked)*judge.Tolerance {
+		s.Least = app // Others' charges may have been for what came before, or will come later.
+	}
+	r.decide(s, tolerance)
+	return true
+}

@@ -1,0 +1,147 @@
+package watch
+
+import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"plimsoll/internal/disktest"
+)
+
+// background runs a command in the lab's group until the test ends.
+func (l *lab) background(command string) {
+	l.t.Helper()
+	cmd := exec.Command("sh", "-c", "read go; exec "+command)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		l.t.Fatal(err)
+	}
+	l.t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	if err := l.group.Add(cmd.Process.Pid); err != nil {
+		l.t.Fatal(err)
+	}
+	fmt.Fprintln(in, "go")
+}
+
+// over is what is done in so much time; meanwhile runs in the middle of it.
+func (l *lab) over(d time.Duration, meanwhile func()) (Usage, *Interval) {
+	l.t.Helper()
+	before := l.sample()
+	time.Sleep(d / 2)
+	meanwhile()
+	time.Sleep(d / 2)
+	i, err := Between(before, l.sample(), l.sampler.Beneath)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return i.Subjects[0], i
+}
+
+// job is a fio job that writes to a folder until it is killed. Its processes are threads, so that one kill ends it.
+func job(dir, options string) string {
+	return "fio --name=job --thread --filename=" + filepath.Join(dir, "data") + " --size=16m --rw=randwrite --bs=4k --direct=1 --time_based --runtime=60 --output=/dev/null " + options
+}
+
+// TestLieAsyncWaits: a libaio job that a limit holds sleeps in io_getevents, which the kernel's pressure leaves out. Before, its WAITS
+// were 0 %.
+func TestLieAsyncWaits(t *testing.T) {
+	dev, dir := disktest.Disk(t, disktest.Options{Size: 64 * mib, Direct: true})
+	for _, engine := range []string{"libaio", "io_uring"} {
+		t.Run(engine, func(t *testing.T) {
+			l := newLab(t, []string{dev}, []string{dir})
+			if err := l.group.Put("blkio.throttle.write_iops_device", disktest.Number(t, dev)+" 200"); err != nil {
+				t.Fatal(err)
+			}
+			l.background(job(dir, "--iodepth=16 --ioengine="+engine))
+			var u Usage
+			for range 10 { // fio takes a while to begin, and a busy machine to reach the limit.
+				if u, _ = l.over(2*time.Second, func() {}); u.WaitTime != nil && len(u.Rates) == 2 && u.Rates[1].Standing == At {
+					break
+				}
+			}
+			if u.WaitTime == nil || u.WaitTime.Seconds < 1 || u.WaitTime.From == "delay accounting" {
+				t.Errorf("a job at its limit waited for %+v of 2 s, want most; rates %+v", u.WaitTime, u.Rates)
+			}
+			if len(u.Devices) == 0 || u.Devices[0].Service == nil || u.Devices[0].Service.Await <= 0 {
+				t.Errorf("devices: %+v", u.Devices)
+			}
+		})
+	}
+}
+
+// TestLieLimitLowered: what came through before a limit was lowered isn't above it.
+func TestLieLimitLowered(t *testing.T) {
+	dev, dir := disktest.Disk(t, disktest.Options{Size: 64 * mib, Direct: true})
+	l := newLab(t, []string{dev}, []string{dir})
+	set := func(iops int) {
+		if err := l.group.Put("blkio.throttle.write_iops_device", fmt.Sprintf("%s %d", disktest.Number(t, dev), iops)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set(2000)
+	l.background(job(dir, "--ioengine=psync"))
+	for range 5 {
+		if u, _ := l.over(time.Second, func() {}); u.Write != nil && u.Write.IOsS > 1000 {
+			break
+		}
+	}
+	u, _ := l.over(2*time.Second, func() { set(100) })
+	if r := u.Rates[1]; r.Asked != 100 || r.Standing != Changed {
+		t.Errorf("the limit was lowered in the interval: %+v, want %q", r, Changed)
+	}
+	u, _ = l.over(2*time.Second, func() {})
+	if r := u.Rates[1]; r.Standing == Changed || r.Standing == Above {
+		t.Errorf("in the next interval: %+v", r)
+	}
+}
+
+// TestServiceOnKernel: the device's time is the subject's where it is alone there, and a share of it beside another.
+func TestServiceOnKernel(t *testing.T) {
+	dev, dir := disktest.Disk(t, disktest.Options{Size: 128 * mib, Direct: true})
+	l := newLab(t, []string{dev}, []string{dir})
+	l.background(job(dir, "--ioengine=libaio --iodepth=8"))
+	of := func() (*Service, DiskUse) {
+		t.Helper()
+		var u Usage
+		var i *Interval
+		for range 5 {
+			if u, i = l.over(time.Second, func() {}); u.Write != nil && u.Write.IOs > 100 {
+				break
+			}
+		}
+		for _, d := range i.Devices {
+			if len(u.Devices) > 0 && d.Number == u.Devices[0].Number && u.Devices[0].Service != nil {
+				return u.Devices[0].Service, d
+			}
+		}
+		t.Fatalf("no service: %+v", u)
+		return nil, DiskUse{}
+	}
+	s, d := of()
+	if !s.Alone || s.Await < 0.9*d.WriteAw || s.Await > 1.1*d.WriteAw || s.Util > 100 || s.Util < 0.9*min(100, d.Util) {
+		t.Errorf("alone: %+v; the device: await %.3f, queue %.2f, util %.1f", s, d.WriteAw, d.Queue, d.Util)
+	}
+	// The other is in the root group.
+	other := exec.Command("sh", "-c", "exec "+job(t.TempDir(), "--ioengine=libaio --iodepth=8 --filename="+filepath.Join(dir, "other")))
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer other.Wait()
+	defer other.Process.Kill()
+	for range 8 {
+		if s, d = of(); !s.Alone {
+			break
+		}
+	}
+	if s.Alone || s.Queue > 0.95*d.Queue || s.Util > d.Util {
+		t.Errorf("beside another: %+v; the device: queue %.2f, util %.1f", s, d.Queue, d.Util)
+	}
+}

@@ -1,0 +1,62 @@
+package workload
+
+import "time"
+
+// Why a trial's process stood still although no I/O held it up.
+const (
+	// HaltSignal: a signal stopped it (SIGSTOP).
+	HaltSignal = "signal"
+	// HaltTracer: a debugger or a tracer was attached, which stops it whenever it likes.
+	HaltTracer = "tracer"
+	// HaltFreezer: the freezer of its control group held it, and not the agent.
+	HaltFreezer = "freezer"
+	// HaltAll: the agent stood still with it, and wanted no CPU meanwhile: the freezer held both, or the machine itself did not go on.
+	HaltAll = "all"
+)
+
+// A Halt is a stretch of time in which a trial's process stood still, as its agent saw it, which looks every 10 ms.
+type Halt struct {
+	Cause string `json:"cause"`
+	// From and To are of the machine's monotonic clock (Result.Begun).
+	From time.Duration `json:"from"`
+	To   time.Duration `json:"to"`
+}
+
+// A Halted is for how long and how often a process stood still in the measured window, for one cause.
+type Halted struct {
+	Cause string        `json:"cause"`
+	Times int           `json:"times"`
+	Time  time.Duration `json:"time"`
+}
+
+// Halt puts into r what of some halts lies in its window. Without Begun it is not known which do.
+func (r *Result) Halt(halts []Halt) {
+	if r.Begun <= 0 {
+		return
+	}
+	for _, h := range halts {
+		d := min(h.To, r.Begun+r.Elapsed) - max(h.From, r.Begun)
+		if d <= 0 {
+			continue
+		}
+		at := -1
+		for i := range r.Halted {
+			if r.Halted[i].Cause == h.Cause {
+				at = i
+			}
+		}
+		if at < 0 {
+			at = len(r.Halted)
+			r.Halted = append(r.Halted, Halted{Cause: h.Cause})
+		}
+		r.Halted[at].Times++
+		r.Halted[at].Time += d
+	}
+}
+
+// SetBegun notes when the window began by the machine's monotonic clock, which agents go by.
+func (r *Result) SetBegun() {
+	if now := Monotonic(); now > 0 && !r.Start.IsZero() {
+		r.Begun = now - time.Since(r.Start)
+	}
+}

@@ -1,0 +1,81 @@
+package workload
+
+import (
+	"testing"
+	"time"
+
+	"plimsoll/load"
+)
+
+// ended20 is a meter whose window of 20 ms began at start, with so many commits that were over by then; it is over now.
+func ended20(t *testing.T, commits int) *meter {
+	t.Helper()
+	m := newMeter(20*time.Millisecond, nil, nil, "commit", "write", "sync")
+	m.step(m.start, 1<<0|1<<1)
+	for i := range commits {
+		at := m.start.Add(time.Duration(i+1) * time.Millisecond)
+		m.step(at, 1<<2, ended{1, 100})
+		m.step(at.Add(time.Millisecond/2), 1<<0|1<<1, ended{2, 0}, ended{0, 100})
+	}
+	time.Sleep(time.Until(m.end) + time.Millisecond)
+	return m
+}
+
+// TestMeterInFlight: an operation in flight at the window's end counts in the latencies, and not in the rate, nor in the samples.
+func TestMeterInFlight(t *testing.T) {
+	m := ended20(t, 5)
+	m.step(m.start.Add(15*time.Millisecond), 1<<2, ended{1, 100})
+	last := m.start.Add(500 * time.Millisecond)
+	m.step(last, 1<<0|1<<1, ended{2, 0}, ended{0, 100})
+	if !m.done(last) {
+		t.Error("the window goes on")
+	}
+	r := m.finish()
+	checkClasses(t, r, load.Class{Name: "commit", Ops: 5, Bytes: 500}, load.Class{Name: "write", Ops: 6, Bytes: 600}, load.Class{Name: "sync", Ops: 5})
+	checkSamples(t, r, r.Samples, 5, 600)
+	if r.Elapsed != 20*time.Millisecond || r.Drained != 480*time.Millisecond || r.InFlight() != 1 || r.Classes[0].Lat.Max() < int64(490*time.Millisecond) {
+		t.Errorf("%v, drained %v, %d in flight, at most %v", r.Elapsed, r.Drained, r.InFlight(), time.Duration(r.Classes[0].Lat.Max()))
+	}
+	if d := r.WallElapsed - r.Elapsed; d < -10*time.Millisecond || d > 10*time.Millisecond {
+		t.Errorf("%v by the wall clock", r.WallElapsed)
+	}
+}
+
+// TestMeterStretches: a window in which nothing was complete lasts until its first operation ended.
+func TestMeterStretches(t *testing.T) {
+	m := ended20(t, 0)
+	if m.done(time.Now()) {
+		t.Error("the window is over without an operation")
+	}
+	m.step(m.start.Add(300*time.Millisecond), 1<<2, ended{1, 100})
+	m.step(m.start.Add(500*time.Millisecond), 0, ended{2, 0}, ended{0, 100})
+	r := m.finish()
+	checkClasses(t, r, load.Class{Name: "commit", Ops: 1, Bytes: 100}, load.Class{Name: "write", Ops: 1, Bytes: 100}, load.Class{Name: "sync", Ops: 1})
+	checkSamples(t, r, r.Samples, 1, 100)
+	if r.Elapsed != 500*time.Millisecond || r.InFlight() != 0 || r.Drained != 0 {
+		t.Errorf("%v, drained %v, %d in flight", r.Elapsed, r.Drained, r.InFlight())
+	}
+}
+
+// TestMeterHangs: an operation that hangs is told each second, with the time that it has taken so far.
+func TestMeterHangs(t *testing.T) {
+	told := make(chan *Result, 8)
+	m := newMeter(20*time.Millisecond, nil, func(r *Result) { told <- r }, "commit", "write", "sync")
+	m.step(m.start, 1<<0|1<<1)
+	at := m.start.Add(5 * time.Millisecond)
+	m.step(at, 1<<2, ended{1, 100})
+	m.step(at, 1<<0|1<<1, ended{2, 0}, ended{0, 100})
+	m.step(at, 1<<2, ended{1, 100})
+	for _, least := range []time.Duration{time.Second, 2 * time.Second} {
+		r := <-told
+		checkClasses(t, r, load.Class{Name: "commit", Ops: 1, Bytes: 100}, load.Class{Name: "write", Ops: 2, Bytes: 200}, load.Class{Name: "sync", Ops: 1})
+		c := r.Classes[0]
+		if c.AtLeast != 1 || c.InFlight != 1 || r.AtLeast() != 2 || r.Elapsed != 20*time.Millisecond || time.Duration(c.Lat.Max()) < least {
+			t.Errorf("%+v in %v, at most %v", c, r.Elapsed, time.Duration(c.Lat.Max()))
+		}
+	}
+	m.step(time.Now(), 0, ended{2, 0}, ended{0, 100})
+	if r := m.finish(); r.AtLeast() != 0 || r.InFlight() != 1 || r.Drained < 2*time.Second {
+		t.Errorf("%d never ended, %d in flight, drained %v", r.AtLeast(), r.InFlight(), r.Drained)
+	}
+}

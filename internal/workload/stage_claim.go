@@ -1,0 +1,280 @@
+package workload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"plimsoll/internal/device"
+	"plimsoll/load"
+)
+
+// A claim is a file that was looked at and may be used. It stays open from then on, so that what is written and marked is that file,
+// whatever its path leads to by then.
+type claim struct {
+	file *os.File
+	// laidOut: the stage made its data. own: it is Plimsoll's and is to be marked in the end. remove: it is to be removed then.
+	laidOut, own, remove bool
+}
+
+// claim makes one file of a job ready, unless an earlier job of the stage has laid it out.
+func (s *stageRun) claim(ctx context.Context, j *StageJob, path string) error {
+	old := s.claims[path]
+	if old != nil && old.laidOut {
+		return nil
+	}
+	c, err := j.claim(ctx, path, s.marks[path])
+	if err != nil {
+		return err
+	}
+	c.own = c.laidOut || c.own && j.Job.Writes()
+	c.remove = j.Remove && c.laidOut
+	if old != nil {
+		if !sameFile(old.file, c.file) {
+			return errors.Join(&load.ReplacedError{Path: path}, c.file.Close())
+		}
+		old.laidOut, old.own, old.remove = c.laidOut, old.own || c.own, c.remove
+		return c.file.Close()
+	}
+	s.claims[path] = c
+	return nil
+}
+
+func sameFile(a, b *os.File) bool {
+	x, err := a.Stat()
+	if err != nil {
+		return false
+	}
+	y, err := b.Stat()
+	return err == nil && os.SameFile(x, y)
+}
+
+// mark notes in the stage's own files that they are Plimsoll's, once, and returns the Marks of those that can't be marked.
+func (s *stageRun) mark() Marks {
+	marks := Marks{}
+	for path, c := range s.claims {
+		if !c.own {
+			continue
+		}
+		c.own = false
+		if state := mark(c.file); state != "" {
+			marks[path] = state
+		}
+	}
+	return marks
+}
+
+// release removes what is to be removed, if it is still at its path, and closes the files.
+func (s *stageRun) release() error {
+	var errs []error
+	for path, c := range s.claims {
+		st, err := c.file.Stat()
+		errs = append(errs, err, c.file.Close())
+		if !c.remove || err != nil {
+			continue
+		}
+		if there, err := os.Lstat(path); err != nil || !os.SameFile(st, there) {
+			continue // It is gone, or another file has its name.
+		}
+		if err := os.Remove(path); !errors.Is(err, os.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	clear(s.claims)
+	return errors.Join(errs...)
+}
+
+// MakeFile makes sure that there is a file of size bytes at path that may be written over: one is laid out if
+// there is none. Over data that Plimsoll did not write it needs leave: else it is an *OverwriteError. The file is open, for the caller to
+// write to that one and to close. own: it is Plimsoll's, and MarkFile is to be called when it was written. One that was written by leave is
+// not: it needs leave each time.
+func MakeFile(ctx context.Context, path string, size int64, leave []string) (f *os.File, own bool, err error) {
+	j := StageJob{Name: "verify", Size: size, Destructive: leave, Job: load.Job{RW: load.Write}}
+	c, err := j.claim(ctx, path, "")
+	if err != nil {
+		return nil, false, err
+	}
+	if c.laidOut {
+		mark(c.file)
+	}
+	return c.file, c.laidOut || c.own, nil
+}
+
+// MarkFile notes that what the file holds is Plimsoll's, so that it may be written again.
+func MarkFile(f *os.File) { mark(f) }
+
+// claim makes one file ready: it looks at it, and lays it out if need be. What a job wrote by leave stays the user's, who may
+// have given it for a few blocks of many, and isn't Plimsoll's own. remembered is what a session knows of the file: see ours.
+func (j *StageJob) claim(ctx context.Context, path, remembered string) (*claim, error) {
+	fail := func(f *os.File, err error) (*claim, error) {
+		if f != nil {
+			f.Close()
+		}
+		var over *OverwriteError
+		var missing *MissingError
+		if !errors.As(err, &over) && !errors.As(err, &missing) {
+			err = fmt.Errorf("job %s: %w", j.Name, err)
+		}
+		return nil, err
+	}
+	f, st, err := j.look(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist) && j.Exist == Must:
+		return fail(nil, &MissingError{j.Name, path, j.unmade()})
+	case errors.Is(err, os.ErrNotExist) && j.Size == 0 && !j.Truncate:
+		return fail(nil, &MissingError{j.Name, path, "; give a size, and it is made"})
+	case errors.Is(err, os.ErrNotExist):
+		return j.make(ctx, path, fail)
+	case err != nil:
+		return fail(f, err)
+	case j.Exist == MustNot:
+		return fail(f, fmt.Errorf("%s exists already", path))
+	}
+	c := &claim{file: f}
+	empty := st.Mode().IsRegular() && st.Size() == 0
+	if j.outgrown(f, st, remembered) {
+		err := j.cut(f, path)
+		f.Close()
+		if err != nil {
+			return fail(nil, err)
+		}
+		return j.make(ctx, path, fail)
+	}
+	if !empty || j.Size == 0 && !j.Truncate && !j.Extend {
+		if c.own, err = j.existing(f, path, st, remembered); err != nil {
+			return fail(f, err)
+		}
+	}
+	switch {
+	case !st.Mode().IsRegular():
+		return c, nil
+	case j.Truncate || j.Extend && empty:
+		if err := f.Truncate(j.Keep); err != nil {
+			if w, werr := openLook(path, true); werr != nil {
+				err = werr // It was opened for reading alone: see look.
+			} else {
+				w.Close()
+			}
+			return fail(f, err)
+		}
+		// What is kept of somebody's file stays theirs.
+		c.laidOut = c.own || empty || j.Keep == 0
+		return c, nil
+	case empty && j.Size > 0:
+		f.Close()
+		return j.make(ctx, path, fail)
+	}
+	return c, nil
+}
+
+// outgrown reports whether a file is Plimsoll's own, and shorter than the job needs.
+func (j *StageJob) outgrown(f *os.File, st os.FileInfo, remembered string) bool {
+	return st.Mode().IsRegular() && st.Size() > 0 && st.Size() < j.Size && !j.Truncate && !j.Extend && ours(f, remembered)
+}
+
+// cut empties Plimsoll's own file, which is to be laid out anew.
+func (j *StageJob) cut(f *os.File, path string) error {
+	if err := device.FileNotInUse(f); err != nil {
+		return err
+	}
+	w, err := openLook(path, true)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	if !sameFile(f, w) {
+		return &load.ReplacedError{Path: path}
+	}
+	return w.Truncate(0)
+}
+
+// look opens the file at path, if it is a regular one or a block device, for what j does. What it is said to be is what was opened.
+func (j *StageJob) look(path string) (*os.File, os.FileInfo, error) {
+	// Not everything may be opened: a terminal or a tape does something then.
+	st, err := os.Stat(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	usable := func(st os.FileInfo) error {
+		if m := st.Mode(); !m.IsRegular() && m.Type() != os.ModeDevice {
+			return fmt.Errorf("%s is neither a regular file nor a block device", path)
+		}
+		return nil
+	}
+	if err := usable(st); err != nil {
+		return nil, nil, err
+	}
+	f, err := openLook(path, j.Job.Writes() && st.Mode().IsRegular())
+	if err != nil && j.Job.Writes() {
+		// One that may not be written can be judged all the same: that it is somebody's data comes first.
+		if r, rerr := openLook(path, false); rerr == nil {
+			f, err = r, nil
+		}
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if st, err = f.Stat(); err == nil {
+		err = usable(st)
+	}
+	if err == nil && j.Job.Writes() && st.Mode().IsRegular() {
+		err = notStorage(f)
+	}
+	return f, st, err
+}
+
+// make makes a file that isn't there, or lays out the empty one that is.
+func (j *StageJob) make(ctx context.Context, path string, fail func(*os.File, error) (*claim, error)) (*claim, error) {
+	if err := noRoom(path); err != nil {
+		return fail(nil, err)
+	}
+	if j.Truncate || j.Extend {
+		f, err := createNew(path)
+		if err == nil && j.Keep > 0 {
+			err = f.Truncate(j.Keep)
+		}
+		if err != nil {
+			return fail(f, err)
+		}
+		return &claim{file: f, laidOut: true}, nil
+	}
+	if j.Parents {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return fail(nil, err)
+		}
+	}
+	f, _, err := load.LayoutFile(ctx, path, j.Size, load.LayoutOptions{Seed: j.Job.RandSeed})
+	if err != nil {
+		return fail(f, err)
+	}
+	return &claim{file: f, laidOut: true}, nil
+}
+
+// existing judges a device, or a file that holds something already, and reports whether that is Plimsoll's own.
+func (j *StageJob) existing(f *os.File, path string, st os.FileInfo, remembered string) (own bool, err error) {
+	if !j.Job.Writes() {
+		return false, j.enough(path, st)
+	}
+	what := "a block device"
+	if st.Mode().IsRegular() {
+		own, what = ours(f, remembered), fmt.Sprintf("a file of %d bytes", st.Size())
+	}
+	if !own && !Allowed(path, j.Destructive) {
+		return false, &OverwriteError{j.Name, path, what}
+	}
+	if err := j.enough(path, st); err != nil {
+		return own, err
+	}
+	// Whatever leave was given: it may be mounted, swapped to, or under another device.
+	return own, device.FileNotInUse(f)
+}
+
+// enough is an error for a file that is shorter than the job needs.
+func (j *StageJob) enough(path string, st os.FileInfo) error {
+	if st.Mode().IsRegular() && st.Size() < j.Size && !j.Truncate && !j.Extend {
+		return fmt.Errorf("%s has %d bytes, but the job needs %d; remove it or give another filename", path, st.Size(), j.Size)
+	}
+	return nil
+}

@@ -1,0 +1,239 @@
+package load
+
+import (
+	"time"
+)
+
+// An overrun is what was in flight when the window ended, of one kind of operation: its latencies count, it does not.
+type overrun struct {
+	n, atLeast int64
+	lat        int64 // their sum
+}
+
+func (o *overrun) add(p overrun) {
+	o.n, o.atLeast, o.lat = o.n+p.n, o.atLeast+p.atLeast, o.lat+p.lat
+}
+
+// An ending is when the first read or write that was in flight at the window's end did end, and the last operation; 0: there was none.
+type ending struct {
+	at, last int64
+	lat      int64
+	size     int64
+	op       uint8
+	file     uint16
+}
+
+// earlier is what two endings come to together.
+func earlier(a, b ending) ending {
+	last := max(a.last, b.last)
+	if a.at == 0 || b.at != 0 && b.at < a.at {
+		a = b
+	}
+	a.last = last
+	return a
+}
+
+// overrun counts an operation that is over at now, or given up then, if it was in flight when the window ended.
+func (t *thread) overrun(sl *slot, now int64, givenUp bool) {
+	r := t.run
+	if now <= r.begin.Load() || sl.start > r.end.Load() || !r.unlimited && !sl.counted {
+		return
+	}
+	t.acct.overrun(sl, now, givenUp)
+	if sl.op != opSync && !givenUp {
+		t.note(sl, now)
+	}
+	if r.book != nil {
+		t.acct.crossed = append(t.acct.crossed, crossing{op: sl.op, givenUp: givenUp, start: sl.start, due: sl.due, end: now})
+	}
+}
+
+func (a *account) overrun(sl *slot, now int64, givenUp bool) {
+	o := overrun{n: 1, lat: now - sl.start}
+	if givenUp {
+		o.atLeast = 1
+	}
+	a.over[sl.op].add(o)
+	a.lat[sl.op].Record(o.lat)
+	if sl.due != 0 {
+		a.response[sl.op].Record(now - sl.due)
+	}
+	e := ending{last: now}
+	if sl.op != opSync {
+		if !givenUp {
+			e = ending{now, now, o.lat, sl.size, sl.op, sl.file}
+		}
+		if a.files != nil {
+			f := &a.files[sl.file]
+			f.lat[sl.op].Record(o.lat)
+			f.over[sl.op].add(o)
+		}
+	}
+	a.first = earlier(a.first, e)
+}
+
+// drained is how long after the end of the window the last operation was over that had been in flight.
+func (a *account) drained(end int64) time.Duration {
+	if a.first.last == 0 {
+		return 0
+	}
+	return time.Duration(max(a.first.last-end, 0))
+}
+
+// stretch makes a window in which no read or write was complete, though some were in flight, one that lasts until the first of them
+// ended, and counts that: a stall that is longer than the window makes a slow job, not none. It returns the new end, 0 for all
+// other windows.
+func (r *Run) stretch(accounts []*account) int64 {
+	if !r.timed || r.book != nil || r.end.Load() <= r.begin.Load() {
+		return 0
+	}
+	var first *account
+	for _, a := range accounts {
+		for op := range 2 {
+			if a.counted(op).ops > 0 {
+				return 0
+			}
+		}
+		if e := a.first; e.at > 0 && (first == nil || e.at < first.first.at) {
+			first = a
+		}
+	}
+	if first == nil {
+		return 0
+	}
+	e := first.first
+	one := overrun{n: -1, lat: -e.lat}
+	first.over[e.op].add(one)
+	first.bytes[e.op] += int64(e.size)
+	if first.files != nil {
+		f := &first.files[e.file]
+		f.over[e.op].add(one)
+		f.bytes[e.op] += int64(e.size)
+	}
+	return e.at
+}
+
+// A crossing is Crossing on the run's clock.
+type crossing struct {
+	op              uint8
+	givenUp         bool
+	start, due, end int64
+}
+
+// cross notes an operation that took lat, after the first round of a job with rounds, if it was in flight when its round began.
+func (t *thread) cross(sl *slot, lat int64) {
+	if sl.start < t.from {
+		t.acct.crossed = append(t.acct.crossed, crossing{op: sl.op, start: sl.start, due: sl.due, end: sl.start + lat})
+	}
+}
+
+// crossings are those of a.
+func (r *Run) crossings(a *account) []Crossing {
+	var all []Crossing
+	for _, c := range a.crossed {
+		o := Crossing{
+			Class: r.opName(int(c.op)), AtLeast: c.givenUp,
+			Start: time.Duration(c.start - r.begin.Load()), Lat: time.Duration(c.end - c.start),
+		}
+		if c.due != 0 {
+			o.Response = time.Duration(c.end - c.due)
+		}
+		all = append(all, o)
+	}
+	return all
+}
+
+// hangEvery is how often a run says that I/Os of its window are in flight.
+const hangEvery = time.Second
+
+// drain waits until the threads are done: until nothing is in flight.
+func (w *watch) drain() {
+	r := w.run
+	if r.OnHang == nil || !r.timed {
+		<-w.done
+		return
+	}
+	tick := time.NewTicker(hangEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-w.done:
+			return
+		case <-tick.C:
+		}
+		// A thread that has not looked at the clock since the end, and only such a one counts without the lock, waits.
+		if now := r.clk.now(); now >= r.last.Load()+int64(hangEvery)/2 {
+			if res := w.hanging(now); res != nil {
+				r.OnHang(res)
+			}
+		}
+	}
+}
+
+// hanging is the result as it would be if what is in flight at now never ended; nil if nothing is.
+func (w *watch) hanging(now int64) *Result {
+	r := w.run
+	r.draining.Lock()
+	defer r.draining.Unlock()
+	var accounts []*account
+	any := false
+	for _, t := range r.threads {
+		t.waiting.Load() // See waits.
+		a := new(account)
+		a.merge(&t.acct)
+		a.usage, a.doneAt = t.acct.usage, t.acct.doneAt
+		if !t.ended {
+			a.doneAt = r.end.Load()
+			any = t.giveUp(a, now) || any
+		}
+		accounts = append(accounts, a)
+	}
+	if !any {
+		return nil
+	}
+	res := *w.res
+	res.Samples, res.Jobs = append([]Sample(nil), w.res.Samples...), nil
+	sums := r.sum(&res, accounts)
+	if sums.all != w.seen {
+		res.Samples = append(res.Samples, newSample(r, r.begin.Load()+int64(res.Elapsed), w.seen, sums.all))
+	}
+	var last account
+	for _, a := range accounts {
+		last.crossed = append(last.crossed, a.crossed...)
+	}
+	res.Crossings = r.crossings(&last)
+	return &res
+}
+
+// waits comes before a thread waits for what it began at now. Others read its account and slots when it has waited for half a second
+// beyond the end: it was switched out meanwhile, which is a full barrier (Documentation/memory-barriers.txt, "Miscellaneous functions"), so that they
+// see what it wrote, without an atomic store for each I/O. Only Go's race detector does not know that.
+func (t *thread) waits(now int64) {
+	if raceDetector {
+		t.waiting.Store(now)
+	}
+}
+
+// giveUp adds to a what t has in flight at now.
+func (t *thread) giveUp(a *account, now int64) (any bool) {
+	r := t.run
+	one := func(sl *slot) {
+		if sl.start > r.end.Load() || !r.unlimited && !sl.counted {
+			return
+		}
+		any = true
+		a.overrun(sl, now, true)
+		if r.book != nil {
+			a.crossed = append(a.crossed, crossing{op: sl.op, givenUp: true, start: sl.start, due: sl.due, end: now})
+		}
+	}
+	if t.syncing > 0 {
+		one(&slot{op: opSync, start: t.syncing, counted: true})
+	}
+	for i := range t.slots {
+		if t.slots[i].busy {
+			one(&t.slots[i])
+		}
+	}
+	return any
+}

@@ -1,0 +1,112 @@
+package load
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+	"time"
+)
+
+// MaxTrace bounds Job.Trace: in a message each I/O takes up to 30 bytes.
+const MaxTrace = 400_000
+
+// A TracedIO is one read, write or trim of the measured window.
+type TracedIO struct {
+	// End is when its thread saw it complete, from the beginning of the window, and Lat how long it took.
+	End, Lat time.Duration
+	// Offset and Size are its bytes in its file.
+	Offset, Size int64
+	Write        bool
+}
+
+// A Trace is I/Os in the order in which they ended. In JSON it is one text, since a trace has many: base64 of, for each I/O and as
+// varints, the time since the one before ended, its latency, how far it is from the end of the one before, and its size, doubled for a
+// read and with 1 more for a write.
+type Trace []TracedIO
+
+// MarshalJSON implements json.Marshaler.
+func (t Trace) MarshalJSON() ([]byte, error) {
+	var b []byte
+	var end time.Duration
+	var at int64
+	for _, o := range t {
+		write := uint64(0)
+		if o.Write {
+			write = 1
+		}
+		b = binary.AppendVarint(b, int64(o.End-end))
+		b = binary.AppendVarint(b, int64(o.Lat))
+		b = binary.AppendVarint(b, o.Offset-at)
+		b = binary.AppendUvarint(b, uint64(o.Size)<<1|write)
+		end, at = o.End, o.Offset+o.Size
+	}
+	return json.Marshal(base64.StdEncoding.EncodeToString(b))
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *Trace) UnmarshalJSON(text []byte) error {
+	var s string
+	if err := json.Unmarshal(text, &s); err != nil {
+		return err
+	}
+	b, err := base64.StdEncoding.DecodeString(s)
+	if err != nil {
+		return err
+	}
+	*t = nil
+	var end time.Duration
+	var at int64
+	for len(b) > 0 {
+		var v [3]int64
+		for i := range v {
+			x, n := binary.Varint(b)
+			if n <= 0 {
+				return errTrace
+			}
+			v[i], b = x, b[n:]
+		}
+		size, n := binary.Uvarint(b)
+		if n <= 0 {
+			return errTrace
+		}
+		b = b[n:]
+		o := TracedIO{End: end + time.Duration(v[0]), Lat: time.Duration(v[1]), Offset: at + v[2], Size: int64(size >> 1), Write: size&1 == 1}
+		if *t = append(*t, o); len(*t) > MaxTrace {
+			return errTrace
+		}
+		end, at = o.End, o.Offset+o.Size
+	}
+	return nil
+}
+
+var errTrace = errors.New("no trace of I/Os")
+
+// note adds an I/O that ended at now to the thread's trace, if one is asked for and there is room.
+func (t *thread) note(sl *slot, now int64) {
+	if len(t.trace) < cap(t.trace) {
+		t.trace = append(t.trace, TracedIO{
+			End: time.Duration(now - t.run.begin.Load()), Lat: time.Duration(now - sl.start), Offset: sl.off, Size: sl.size, Write: sl.op&1 == opWrite,
+		})
+	}
+}
+
+// traced joins what the threads noted, in the order of time. Where the room of one was full, the others' later I/Os are left out.
+func (r *Run) traced() Trace {
+	if r.job.Trace == 0 {
+		return nil
+	}
+	var all Trace
+	until := time.Duration(math.MaxInt64)
+	for _, t := range r.threads {
+		if all = append(all, t.trace...); len(t.trace) == cap(t.trace) {
+			until = min(until, t.trace[len(t.trace)-1].End)
+		}
+	}
+	all = slices.DeleteFunc(all, func(o TracedIO) bool { return o.End > until })
+	slices.SortStableFunc(all, func(a, b TracedIO) int { return cmp.Compare(a.End, b.End) })
+	return all
+}
