@@ -186,7 +186,9 @@ func TestHiddenWrites(t *testing.T) {
 	b := newBench(t, dir)
 	tr := b.run(t, workload.Spec{Kind: workload.WAL, Runtime: time.Second})
 	tt := tr.Truth[0]
-	if n := tr.Results[0].Classes[0].Ops; tt.AppWritten != n*2300 || tt.DeviceWritten < n*4096 {
+	// The last commit may have ended after the window: its bytes are counted, its rate is not.
+	n := tr.Results[0].Classes[0].Ops
+	if tt.AppWritten != n*2300 && tt.AppWritten != (n+1)*2300 || tt.DeviceWritten < n*4096 {
 		t.Errorf("%d commits: %d bytes written, %d by the device", n, tt.AppWritten, tt.DeviceWritten)
 	}
 	wantWarning(t, tr, check.Amplification, record.Note, "bytes for each byte written", "metadata and journal")

@@ -142,7 +142,10 @@ func TestMeanwhileRounded(t *testing.T) {
 // TestMeanwhileRoot: what was cleared in the root group while no keeper ran isn't set again until its containers are known.
 func TestMeanwhileRoot(t *testing.T) {
 	b := newBench(t, Options{Check: time.Hour}, "rules:\n- {name: one, match: all, where: {device: DISK, device_wide: true}, limits: {write_bps: 1MiB}}\n")
-	t.Cleanup(func() { rootPuts(t, b.number, 0) })
+	t.Cleanup(func() {
+		b.stop()
+		rootPuts(t, b.number, 0)
+	})
 	b.k.Started(targetOf(b.group))
 	eventually(t, "the root group is held", func() bool { return b.said("the root group: held to") })
 	b.stop()
