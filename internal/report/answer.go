@@ -288,30 +288,30 @@ func (a *Answer) extreme(r *Report, k Kind, s []Ratio, least bool) string {
 			most = x
 		}
 	}
-	verdict := r.verdictOf(a, most.Workload)
+	verdict, aside := r.verdictOf(a, most.Workload)
 	looks := ""
 	if most.Tentative {
 		looks = "looks "
 	}
 	if len(s) == 1 {
-		return verdict + " at " + most.Workload
+		return insert(verdict, " at "+most.Workload+aside)
 	}
 	at := all(len(s), len(a.Ratios))
 	by := strings.Replace(strings.TrimPrefix(verdict, "looks "), string(k), "", 1)
-	return fmt.Sprintf("%s%s at %s, most at %s (%s)", looks, k, at, most.Workload, strings.NewReplacer(" ; ", "; ", " , ", ", ").Replace(strings.TrimSpace(by)))
+	return fmt.Sprintf("%s%s at %s, most at %s (%s)", looks, k, at, most.Workload, insert(strings.ReplaceAll(strings.TrimSpace(by), " ; ", "; "), aside))
 }
 
-// verdictOf finds the short verdict of a's cell of one workload.
-func (r *Report) verdictOf(a *Answer, name string) string {
+// verdictOf finds the short verdict of a's cell of one workload, and what stands beside it of the cell's safety.
+func (r *Report) verdictOf(a *Answer, name string) (verdict, aside string) {
 	for _, w := range r.Workloads {
 		for i := range w.Cells {
 			c := &w.Cells[i]
 			if w.Name == name && c.Engine == a.Engine && placeLabel(c.Cell) == a.Place && !c.Control {
-				return c.short()
+				return strings.Replace(c.short(), c.aside, "", 1), c.aside
 			}
 		}
 	}
-	return ""
+	return "", ""
 }
 
 func all(n, of int) string {
