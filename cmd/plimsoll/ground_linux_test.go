@@ -46,7 +46,7 @@ blocks: 2
 		if i < 0 {
 			continue
 		}
-		if text := run.Warnings[i].Text; !strings.Contains(text, "noatime") || !strings.Contains(unwrap(r.stdout), "stand on different ground") {
+		if text := run.Warnings[i].Text; !strings.Contains(text, "noatime") || !strings.Contains(unwrap(r.stdout), "differ in more than the plan varies") {
 			t.Errorf("%q, want noatime, and printed:\n%s", text, r.stdout)
 		}
 	}

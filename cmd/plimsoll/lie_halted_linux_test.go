@@ -249,7 +249,7 @@ func TestLieStarved(t *testing.T) {
 				_ = unix.Kill(-hog.Process.Pid, unix.SIGKILL)
 				_ = hog.Wait()
 			})
-			if doubt("was ready to run and had no CPU", "of the window") == "" {
+			if doubt("was ready to run, but had no CPU", "of the window") == "" {
 				t.Errorf("no doubt: %q", warnings)
 			}
 		})
@@ -266,7 +266,7 @@ func TestLieSwapped(t *testing.T) {
 			}
 		}
 	})
-	if doubt("waited for its own memory", "pages") == "" {
+	if doubt("the worker's own memory", "pages") == "" {
 		t.Errorf("no doubt: %q", warnings)
 	}
 }

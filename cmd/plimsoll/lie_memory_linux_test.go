@@ -55,7 +55,7 @@ func wantInMemory(t *testing.T, dir, place string) {
 	t.Helper()
 	_, trials := records(t, dir)
 	mine := byPlace(trials)[place]
-	if n := doubted(mine, check.Cache, "This place is memory and no disk"); len(mine) == 0 || n != len(mine) {
+	if n := doubted(mine, check.Cache, "This place looks like a disk, but is memory"); len(mine) == 0 || n != len(mine) {
 		t.Errorf("%d of %d trials are called memory; the first's warnings are %+v, and it was on %+v", n, len(mine), mine[0].Warnings, mine[0].Where)
 	}
 	r := lastReport(t, dir)
@@ -131,7 +131,7 @@ func TestLieMemoryDisk(t *testing.T) {
 		if r := plimsoll(t, t.Context(), state, "", "fio", "--name=j", "--filename="+raw, "--rw=randread", "--bs=4k", "--direct=1", "--number_ios=200", "--size=8m", "--record"); r.status != exitDone {
 			t.Fatalf("status %d: %s%s", r.status, r.stdout, r.stderr)
 		}
-		if _, trials := records(t, state); doubted(trials, check.Cache, "memory and no disk") == 0 {
+		if _, trials := records(t, state); doubted(trials, check.Cache, "looks like a disk, but is memory") == 0 {
 			t.Errorf("%+v on %+v", trials[0].Warnings, trials[0].Where)
 		}
 	})

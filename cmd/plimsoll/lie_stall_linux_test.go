@@ -183,7 +183,7 @@ func TestLieHang(t *testing.T) {
 		atLeast       bool
 		say           string
 	}{
-		{"at-the-end", "60s", 4, disktest.Stall{Op: "write", At: 250 * time.Millisecond, For: 2 * time.Second}, false, "The last of the window's"},
+		{"at-the-end", "60s", 4, disktest.Stall{Op: "write", At: 250 * time.Millisecond, For: 2 * time.Second}, false, "The last operation of the window"},
 		{"for-ever", "4s", 4, disktest.Stall{Op: "write", At: 250 * time.Millisecond, For: disktest.Endless}, true, "The storage hung: 1 operation in flight"},
 		{"all-of-it", "60s", 1, disktest.Stall{Op: "write", For: 2 * time.Second}, false, "The figure rests on 1 operation"},
 	} {

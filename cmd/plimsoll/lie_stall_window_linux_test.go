@@ -46,7 +46,7 @@ func TestLieStallNamed(t *testing.T) {
 			atLeast    bool
 			say        string
 		}{
-			{"at-the-end", "", disktest.Stall{At: 250 * time.Millisecond, For: 2 * time.Second}, false, "The last of the window's"},
+			{"at-the-end", "", disktest.Stall{At: 250 * time.Millisecond, For: 2 * time.Second}, false, "The last operation of the window"},
 			{"for-ever", "timeout: 4s\n", disktest.Stall{At: 250 * time.Millisecond, For: disktest.Endless}, true, "The storage hung: "},
 			{"all-of-it", "", disktest.Stall{For: 2 * time.Second}, false, "The figure rests on 1 operation"},
 		} {
@@ -97,7 +97,7 @@ func TestLieStallClients(t *testing.T) {
 			stalled++
 		}
 	}
-	if len(trial.Results) != 2 || stalled != 1 || !strings.Contains(report, "The last of the window's") {
+	if len(trial.Results) != 2 || stalled != 1 || !strings.Contains(report, "The last operation of the window") {
 		t.Errorf("%d clients, %d of them stalled:\n%s", len(trial.Results), stalled, report)
 	}
 }
@@ -118,7 +118,7 @@ func TestLieStallSteady(t *testing.T) {
 				one.Elapsed < 900*time.Millisecond || one.Elapsed > 1500*time.Millisecond {
 				t.Errorf("%+v: %d I/Os in %v, %d in flight, at most %v", one.Rounds, class.Ops, one.Elapsed, class.InFlight, time.Duration(class.Lat.Max()))
 			}
-			if !strings.Contains(report, "The last of the window's") {
+			if !strings.Contains(report, "The last operation of the window") {
 				t.Errorf("the report does not say it:\n%s", report)
 			}
 		})
@@ -231,7 +231,7 @@ func TestLieMissed(t *testing.T) {
 	if theirs > due-due/10 {
 		t.Errorf("fio did %d of %d: the stall did not hold it up", theirs, due)
 	}
-	if !strings.Contains(r.stderr, "The rate was not held: ") || !strings.Contains(r.stderr, "never") {
+	if !strings.Contains(r.stderr, "The job did not keep its rate: ") || !strings.Contains(r.stderr, "never") {
 		t.Errorf("no doubt: %s", r.stderr)
 	}
 }

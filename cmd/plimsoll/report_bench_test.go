@@ -79,7 +79,7 @@ func longTrial(rng *rand.Rand, w, place, block int) record.Trial {
 		Where: []record.Where{{FSType: "ext4", Options: "rw,relatime", Source: "/dev/vda1", Kernel: "6.1.0", Device: &record.Device{Name: "vda", Size: 64 << 30}}},
 	}
 	if place%2 == 0 {
-		t.Warnings = []record.Warning{{Check: "neighbour", Severity: record.Note, Text: fmt.Sprintf("Other work than the worker's used %d %% of the CPUs.", block%100), Evidence: []byte(fmt.Sprintf(`{"others":%d}`, block%100))}}
+		t.Warnings = []record.Warning{{Check: "neighbour", Severity: record.Note, Text: fmt.Sprintf("Work other than the worker's used %d %% of the CPUs.", block%100), Evidence: []byte(fmt.Sprintf(`{"others":%d}`, block%100))}}
 	}
 	return t
 }

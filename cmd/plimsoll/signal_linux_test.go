@@ -171,7 +171,7 @@ blocks: 1
 			t.Errorf("results show lacks %q:\n%s", want, show.stdout)
 		}
 	}
-	if !found || !strings.Contains(unwrap(r.stdout), "The rate was not held") {
+	if !found || !strings.Contains(unwrap(r.stdout), "The job did not keep its rate") {
 		t.Errorf("no warning says that the rate was not held: %+v\n%s", tr.Warnings, r.stdout)
 	}
 	checkClean(t, dir)

@@ -57,7 +57,7 @@ func checkAmplification(v *view) []record.Warning {
 		// What the kernel charges is by the page, and more than small writes ask for.
 		if f.device > ownMost*max(f.app, f.proc, f.group) {
 			delete(e, "factor")
-			out = append(out, warning(Amplification, record.Note, e, "In the window %s moved %s, and this trial had %s %s: the rest is %s, or others' who used the device. They can't be told apart.",
+			out = append(out, warning(Amplification, record.Note, e, "%s moved %s in the window, but this trial had only %s of bytes %s. The rest is %s, or the I/O of others on the device: its counters don't separate them.",
 				v.truth.Device, bytes(f.device), bytes(f.app), f.name, why)...)
 			continue
 		}
@@ -71,12 +71,12 @@ func checkAmplification(v *view) []record.Warning {
 // that to the evidence.
 func (v *view) charged(f flow, moved float64, why string, e map[string]any) string {
 	if f.name == "read" || f.group < 0 {
-		return fmt.Sprintf(": %s, and whatever else used %s.", why, v.truth.Device)
+		return fmt.Sprintf(": %s, and any I/O of others on %s.", why, v.truth.Device)
 	}
 	e["factor_least"] = f.group / f.app
 	if moved-f.group < amplifiedFloor+v.slack {
-		return ", all of them charged to this trial: whole pages, and what the file system writes in its name."
+		return ". The kernel charged all of them to this trial: whole pages, and the file system's own writes for it."
 	}
-	return fmt.Sprintf(". Of these %s were charged to this trial, %.1f for each: the rest is %s, which are charged to nobody, or others' who used %s.",
+	return fmt.Sprintf(". The kernel charged %s of them to this trial (%.1f for each byte). The rest is %s, which it charges to no process, or the I/O of others on %s.",
 		bytes(f.group), f.group/f.app, why, v.truth.Device)
 }

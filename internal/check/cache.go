@@ -29,7 +29,7 @@ func checkCache(v *view) []record.Warning {
 		return warning(Cache, record.Note, nil, "%s is memory: nothing reaches a device.", v.where.FSType)
 	case v.where.InMemory != "":
 		return unsafe(warning(Cache, record.Doubt, map[string]any{"in_memory": v.where.InMemory, "fs": v.where.FSType},
-			"This place is memory and no disk, although it looks like one: %s. The figure is the speed of memory, and the data is gone with it.", v.where.InMemory))
+			"This place looks like a disk, but is memory: %s. The figure is the speed of memory, and the data is lost with it.", v.where.InMemory))
 	case !v.onDisk():
 		return deviceUnknown(v)
 	case !v.block && !v.synced:
@@ -57,7 +57,7 @@ func deviceUnknown(v *view) []record.Warning {
 	if why == "" {
 		why = "no device is known under the place"
 	}
-	return warning(DeviceUnknown, record.Note, nil, "It can't be told how many of the bytes reached a device: %s.", strings.TrimSuffix(why, "."))
+	return warning(DeviceUnknown, record.Note, nil, "Plimsoll can't see how many of the bytes reached a device: %s.", strings.TrimSuffix(why, "."))
 }
 
 // byDesign tells of append and tree, which are meant to be buffered, how much
@@ -68,7 +68,7 @@ func (v *view) byDesign() []record.Warning {
 	if f.app < baseSlack || f.share(v.slack) >= mostReached {
 		return nil
 	}
-	return warning(Cache, record.Note, v.evidence(f), "Memory, by design: %s of the bytes read and written reached the device (%s): %s asked, %s there. The figure is that of the page cache and the file system's code.",
+	return warning(Cache, record.Note, v.evidence(f), "Memory, by design: %s of the bytes read and written reached the device (%s): %s requested, %s on the device. The figure is the speed of the page cache and of the file system's code.",
 		percent(f.device/f.app), v.truth.Device, bytes(f.app), bytes(f.device))
 }
 
@@ -93,17 +93,17 @@ func (v *view) reached(f flow) []record.Warning {
 	case write && v.synced:
 		return unsafe(warning(Cache, record.Doubt, v.evidence(f), "%s, although the job syncs its writes: the syncs did not reach the device.", capital(v.sentence(f))))
 	}
-	return warning(Cache, record.Doubt, v.evidence(f), "%s: this is the speed of memory. direct: true measures the device.", capital(v.sentence(f)))
+	return warning(Cache, record.Doubt, v.evidence(f), "%s: this is the speed of memory. Set direct: true to measure the device.", capital(v.sentence(f)))
 }
 
-// sentence is the verdict: "0 % of the bytes read reached the device (vda): 100 MiB asked, 0 B there".
+// sentence is the verdict: "0 % of the bytes read reached the device (vda): 100 MiB requested, 0 B on the device".
 func (v *view) sentence(f flow) string {
 	verb := "reached"
 	if f.name == "read" {
 		verb = "came from"
 	}
 	return percent(min(1, f.device/f.app)) + " of the bytes " + f.name + " " + verb + " the device (" + v.truth.Device + "): " +
-		bytes(f.app) + " asked, " + bytes(f.device) + " there"
+		bytes(f.app) + " requested, " + bytes(f.device) + " on the device"
 }
 
 func (v *view) evidence(f flow) map[string]any {
@@ -128,7 +128,7 @@ func (v *view) beneath() []record.Warning {
 			continue
 		}
 		above := v.truth.Layers[i-1]
-		return warning(Cache, record.Doubt, v.evidence(f), "The bytes %s went through %s, but only %s of them through %s beneath it: the page cache behind %s did the rest.",
+		return warning(Cache, record.Doubt, v.evidence(f), "The bytes %s went through %s, but only %s of them went through %s beneath it. The page cache behind %s handled the rest.",
 			f.name, above.Name(), percent(f.device/f.app), l.Name(), above.Name())
 	}
 	return nil
@@ -148,6 +148,6 @@ func (v *view) othersReads() []record.Warning {
 	if f.group > f.proc {
 		return nil // its group did read; the process's own count is not the whole
 	}
-	return warning(Cache, record.Doubt, v.evidence(f), "%s of the bytes read were charged to the worker at the storage layer (%s asked), while the device read %s for others: this is the speed of memory.",
+	return warning(Cache, record.Doubt, v.evidence(f), "The kernel charged only %s of the bytes read (%s) to the worker, while the device read %s for others: this is the speed of memory.",
 		percent(f.proc/f.app), bytes(f.app), bytes(f.device))
 }

@@ -99,12 +99,12 @@ func runIOEngines(run *record.Run, cells []cell) []record.Warning {
 				parts = append(parts, e+" ("+strings.Join(users[e], "; ")+")")
 			}
 			out = append(out, warning(IOEngine, record.Doubt, map[string]any{"workload": name, "engines": engines},
-				"%s: the cells were done by different I/O engines, %s: a difference between them may be the engines'.", name, strings.Join(parts, ", "))...)
+				"%s: different I/O engines ran the cells: %s. A difference between the cells may come from the engines. Name one engine that works in all of them (io_engine: psync does).", name, strings.Join(parts, ", "))...)
 			continue
 		}
 		if chosen := run.IOEngine[name].Engine; chosen != "" && chosen != engines[0] {
 			out = append(out, warning(IOEngine, record.Doubt, map[string]any{"workload": name, "chosen": chosen, "used": engines[0]},
-				"%s: the I/O engine %s was chosen and %s was used.", name, chosen, engines[0])...)
+				"%s: Plimsoll chose the I/O engine %s, but the trials used %s.", name, chosen, engines[0])...)
 		}
 	}
 	return out
@@ -132,7 +132,7 @@ func runBuffers(cells []cell) []record.Warning {
 		}
 		name := group[0].cell.Workload
 		out = append(out, warning(IOEngine, record.Doubt, map[string]any{"workload": name, "registered": with, "plain": without},
-			"%s: io_uring had its buffers registered in %s and not in %s (RLIMIT_MEMLOCK), where it is slower: a difference between them may be the generator's.",
+			"%s: io_uring had registered buffers in %s, but not in %s (RLIMIT_MEMLOCK), where it is slower. A difference between the cells may come from the load generator.",
 			name, strings.Join(with, "; "), strings.Join(without, "; "))...)
 	}
 	return out
@@ -166,7 +166,7 @@ func runUnlike(run *record.Run, cells []cell) []record.Warning {
 	var out []record.Warning
 	for _, text := range order {
 		out = append(out, warning(Unlike, record.Note, map[string]any{"cells": differ[text], "differences": text},
-			"Cells that are compared stand on different ground, %s: %s.", strings.Join(differ[text], ", "), text)...)
+			"Cells that are compared differ in more than the plan varies (%s): %s.", strings.Join(differ[text], ", "), text)...)
 	}
 	return append(out, runMoved(cells)...)
 }
@@ -223,7 +223,7 @@ func runMoved(cells []cell) []record.Warning {
 				continue
 			}
 			out = append(out, warning(Unlike, record.Doubt, map[string]any{"cell": c.name(), "block": t.Block, "differences": diffs},
-				"%s: its trials stand on different ground since %s: %s.", c.name(), record.BlockName(t.Block), strings.Join(diffs, "; "))...)
+				"%s: from %s on its trials ran under other conditions than before: %s.", c.name(), record.BlockName(t.Block), strings.Join(diffs, "; "))...)
 			break
 		}
 	}

@@ -27,11 +27,11 @@ func checkDirect(v *view) []record.Warning {
 		case !f.DirectOpen:
 			return warning(Direct, record.Doubt, e, "O_DIRECT was refused (%s): the figure is that of buffered I/O.", orUnknown(f.DirectError))
 		case f.DIOAlign == 0:
-			return warning(Direct, record.Doubt, e, "O_DIRECT was accepted, but the file system says that this file has no direct I/O (statx dio_offset_align 0): the I/O was buffered.")
+			return warning(Direct, record.Doubt, e, "O_DIRECT was accepted, but the file system reports no direct I/O for this file (statx dio_offset_align 0): the I/O was buffered.")
 		case passesOn(v.where.FSType):
-			return warning(Direct, record.Note, e, "O_DIRECT was accepted by %s, which passes requests on: whether what is behind it reads and writes directly can't be seen from here.", v.where.FSType)
+			return warning(Direct, record.Note, e, "%s accepted O_DIRECT, but passes requests on: Plimsoll can't see whether the storage behind it uses a cache.", v.where.FSType)
 		case f.Resident > residentLeft && !v.arrived():
-			return warning(Direct, record.Doubt, e, "O_DIRECT was accepted, but %s of the file was in the page cache afterwards: the I/O went through it.", percent(f.Resident))
+			return warning(Direct, record.Doubt, e, "O_DIRECT was accepted, but %s of the file was in the page cache afterwards: the I/O went through the cache.", percent(f.Resident))
 		}
 	}
 	return nil

@@ -13,5 +13,5 @@ func checkEmulated(v *view) []record.Warning {
 		return nil
 	}
 	return warning(Emulated, record.Note, map[string]any{"runtime": v.where.Runtime},
-		"The virtual machine's processor was emulated (%s), some ten times slower than a real one: beside a place outside of it that is most of the difference. Compare its places with each other, or use a computer with KVM.", v.where.Runtime)
+		"The virtual machine's processor was emulated (%s), which is about ten times slower than a real one and explains most of a difference from places outside the machine. Compare its places with each other, or use a computer with KVM.", v.where.Runtime)
 }

@@ -32,7 +32,7 @@ func checkUnwritten(v *view) []record.Warning {
 		case f.Delalloc > 0 && (reads || v.direct):
 			return warning(Unwritten, record.Doubt, e, "%d of the file's %d extents have no place on the device yet (delayed allocation): they were in memory only.", f.Delalloc, f.Extents)
 		case f.Shared > 0 && writes:
-			return warning(Unwritten, record.Doubt, e, "%d of the file's %d extents are shared with another file or a snapshot: the first write to each copies.", f.Shared, f.Extents)
+			return warning(Unwritten, record.Doubt, e, "%d of the file's %d extents are shared with another file or a snapshot: the first write to each must copy it.", f.Shared, f.Extents)
 		}
 	}
 	return nil
@@ -47,12 +47,12 @@ func checkCompressible(v *view) []record.Warning {
 	f := v.written
 	if v.block && v.direct && v.onDisk() && f.app >= baseSlack {
 		if share := f.share(v.slack); share >= noneReached && share < allReached {
-			what := "something between (a cache, compression, deduplication) kept the rest"
+			what := "a layer between (a cache, compression or deduplication) kept the rest"
 			if option != "" {
 				what = "the file system compresses (" + option + ")"
 			}
 			if data != "" {
-				return warning(Compressible, record.Note, v.evidence(f), "Only %s: %s, as %s lets it.", v.sentence(f), what, data)
+				return warning(Compressible, record.Note, v.evidence(f), "Only %s: %s, which the job's %s makes possible.", v.sentence(f), what, data)
 			}
 			return warning(Compressible, record.Doubt, v.evidence(f), "Only %s: %s.", v.sentence(f), what)
 		}
@@ -62,10 +62,10 @@ func checkCompressible(v *view) []record.Warning {
 	}
 	if data != "" {
 		return warning(Compressible, record.Note, map[string]any{"option": option},
-			"The file system compresses (%s), and %s makes data that it can: the figure is that of such data.", option, data)
+			"The file system compresses (%s), and the job's %s makes data that it can reduce: the figure holds for such data only.", option, data)
 	}
 	return warning(Compressible, record.Note, map[string]any{"option": option},
-		"The file system compresses (%s). Plimsoll's data can't be compressed, so data that can be will do better or worse than this.", option)
+		"The file system compresses (%s), but Plimsoll writes data that can't be compressed. Compressible data may be faster or slower than this figure.", option)
 }
 
 // reducible names the key by which a job asks for data that storage can keep as less; "" if it doesn't.

@@ -38,7 +38,7 @@ func checkFirstTouch(v *view) []record.Warning {
 		return nil
 	}
 	return warning(FirstTouch, record.Note, map[string]any{"first": first, "later": v.t.Value},
-		"The first write of the file went at %s, the overwrite that was measured at %s: new blocks cost extra here.", rate(first, "B/s"), rate(v.t.Value, "B/s"))
+		"The file's first write ran at %s, the measured overwrites at %s: new blocks cost extra here.", rate(first, "B/s"), rate(v.t.Value, "B/s"))
 }
 
 // runFirstTouch finds cells whose first trial was slower than all later ones.
@@ -56,7 +56,7 @@ func runFirstTouch(cells []cell) []record.Warning {
 			continue
 		}
 		out = append(out, warning(FirstTouch, record.Note, map[string]any{"cell": c.name(), "first": first, "least_later": least},
-			"%s: the first trial (%s) was slower than every later one (%s and more): the first touch costs extra there.", c.name(), rate(first, c.unit()), rate(least, c.unit()))...)
+			"%s: the first trial (%s) was slower than every later one (%s and more): the first use of its blocks costs extra.", c.name(), rate(first, c.unit()), rate(least, c.unit()))...)
 	}
 	return out
 }

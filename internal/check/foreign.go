@@ -35,7 +35,7 @@ func checkForeign(v *view) []record.Warning {
 		what = "limits that this cell doesn't have were"
 	}
 	return warning(Foreign, record.Doubt, map[string]any{"limits": rows},
-		"The figure may be that of a limit, not of the place: %s in force, %s.", what, strings.Join(words, " and "))
+		"The figure may show a limit, not the place: %s in force, %s.", what, strings.Join(words, " and "))
 }
 
 // nearTo reports whether a limit may be what was measured, and how much of what it is about was seen: of a rate, by the

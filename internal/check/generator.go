@@ -33,7 +33,7 @@ func checkIOEngine(v *view) []record.Warning {
 		used := v.t.Results[i].IOEngine
 		e := map[string]any{"asked": j.IOEngine, "used": used}
 		if j.IOEngine != "" && used != j.IOEngine {
-			return warning(IOEngine, record.Doubt, e, "The job asked for the I/O engine %s and was done by %s.", j.IOEngine, used)
+			return warning(IOEngine, record.Doubt, e, "The job asked for the I/O engine %s, but %s did its I/O.", j.IOEngine, used)
 		}
 		if used == load.LinuxAIO && !v.direct && max(j.IODepth, 1) > 1 {
 			return warning(IOEngine, record.Doubt, e, "linux-aio is asynchronous with O_DIRECT only: this buffered job had a depth of 1, not %d.", j.IODepth)
@@ -55,7 +55,7 @@ func checkGenerator(v *view) []record.Warning {
 		iops := float64(ops(v.machine)) / v.elapsed.Seconds()
 		if iops > ceilingShare*ceiling {
 			return warning(Generator, record.Doubt, map[string]any{"iops": iops, "ceiling": ceiling},
-				"%s is %s of what the load generator can do at all here (%s on the null engine): it measures the generator.",
+				"%s is %s of the load generator's own maximum here (%s on the null engine): the figure measures the generator, not the storage.",
 				rate(iops, "1/s"), percent(iops/ceiling), rate(ceiling, "1/s"))
 		}
 	}
@@ -74,7 +74,7 @@ func (v *view) cpuBound(cpus int) []record.Warning {
 		return nil
 	}
 	return warning(Generator, record.Doubt, map[string]any{"cpus_used": used, "cpus": cpus, "device_busy": busy},
-		"The worker used %.2f of the %d CPUs that it can use, while %s was busy %s of the time: the CPU is the limit, not the storage.",
+		"The worker used %.2f of the %d CPUs that it can use, while %s was busy for %s of the time: the CPU is the limit, not the storage.",
 		used, cpus, v.truth.Device, percent(busy))
 }
 
@@ -91,7 +91,7 @@ func checkThrottled(v *view) []record.Warning {
 		out = append(out, v.stopped(severity, own, "")...)
 	}
 	for _, g := range around {
-		by := fmt.Sprintf(", by a quota of %.2f CPUs that the control group %s has", g.CPUs, g.Group)
+		by := fmt.Sprintf(", because the control group %s has a quota of %.2f CPUs", g.Group, g.CPUs)
 		out = append(out, v.stopped(record.Doubt, g, by)...)
 	}
 	return out
@@ -107,7 +107,7 @@ func (v *view) stopped(severity string, g workload.ThrottledGroup, by string) []
 		e["group"], e["cpus"] = g.Group, g.CPUs
 	}
 	return warning(Throttled, severity, e,
-		"The CPU controller stopped the worker %s, for %s in all of a window of %s%s.", times(g.Periods), size.Duration(g.Time), size.Duration(v.elapsed), by)
+		"The CPU controller stopped the worker %s, for %s in total, in a window of %s%s.", times(g.Periods), size.Duration(g.Time), size.Duration(v.elapsed), by)
 }
 
 // sameQuota is by how much a quota may differ from the limit that was asked for and still be it: the kernel has whole microseconds.

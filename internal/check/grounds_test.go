@@ -34,17 +34,17 @@ func TestClientsOnGrounds(t *testing.T) {
 			t.Results[1].File = t.Results[0].File
 			t.Results[1].ProcRead = 0
 			retruth(t)
-		}, "cache/doubt", "50 % of the bytes read came from the device (vda): 160 MiB asked, 80.0 MiB there"},
+		}, "cache/doubt", "50 % of the bytes read came from the device (vda): 160 MiB requested, 80.0 MiB on the device"},
 		{"two disks of one machine, the second client reads memory", func(t *record.Trial) {
 			second(t)
 			t.Where[1].Device = &record.Device{Name: "vdb", Major: 254, Minor: 16, Stack: []string{"vdb"}}
 			retruth(t) // The second disk did nothing.
-		}, "cache/doubt unlike/note", "Client 2: 0 % of the bytes read came from the device (vdb): 80.0 MiB asked, 0 B there"},
+		}, "cache/doubt unlike/note", "Client 2: 0 % of the bytes read came from the device (vdb): 80.0 MiB requested, 0 B on the device"},
 		{"two machines, disks of the same name", func(t *record.Trial) {
 			second(t)
 			t.Where[1].Host = "node2"
 			retruth(t)
-		}, "unlike/note", "stand on different ground, and the figure is their sum: machine: this one / node2"},
+		}, "unlike/note", "ran under different conditions, and the figure is their sum: machine: this one / node2"},
 	})
 }
 
@@ -72,7 +72,7 @@ func TestMovedLooksAtEveryClient(t *testing.T) {
 	after.Block, after.Order = 1, 1
 	after.Where[1].Device = &record.Device{Name: "vdb", Major: 254, Minor: 16, Stack: []string{"vdb"}}
 	ws := heard(testRun(), []record.Trial{*before, *after})
-	if len(ws) != 1 || ws[0].Check != Unlike || !strings.Contains(ws[0].Text, "since block 2: device: vda / vdb") {
+	if len(ws) != 1 || ws[0].Check != Unlike || !strings.Contains(ws[0].Text, "from block 2 on its trials ran under other conditions than before: device: vda / vdb") {
 		t.Errorf("Run = %v, want that the ground changed", texts(ws))
 	}
 }

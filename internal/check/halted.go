@@ -25,7 +25,7 @@ var causes = map[string]string{
 	workload.HaltSignal:  "a signal had stopped it (SIGSTOP)",
 	workload.HaltTracer:  "a debugger or tracer was attached to it",
 	workload.HaltFreezer: "the freezer held its control group",
-	workload.HaltAll:     "its control group was frozen or had no CPU time left, or the machine itself did not go on",
+	workload.HaltAll:     "its control group was frozen or had no CPU time left, or the machine itself was paused",
 }
 
 // checkHalted tells that the worker did not run although no I/O held it up, why, and for which share of the window: its figure is no storage's.
@@ -54,7 +54,7 @@ func checkHalted(v *view) []record.Warning {
 		}
 		share := float64(d) / float64(v.elapsed)
 		out = append(out, warning(Halted, record.Doubt, map[string]any{"cause": cause, "time_ns": int64(d), "share": share},
-			"The worker did not run for %s, %s of the window, and no I/O held it up: %s.", size.Duration(d), percent(share), causes[cause])...)
+			"The worker did not run for %s, %s of the window, although no I/O held it up: %s.", size.Duration(d), percent(share), causes[cause])...)
 	}
 	return append(append(out, v.starved(starved, stops.Time)...), v.fetched(fetched)...)
 }
@@ -73,7 +73,7 @@ func (v *view) starved(share float64, stopped time.Duration) []record.Warning {
 		return nil
 	}
 	return warning(Halted, record.Doubt, map[string]any{"cause": "cpu", "share": share, "cpu_busy": v.host().CPUBusy},
-		"The worker was ready to run and had no CPU for %s of the window: other work had the %s that it may use.", percent(share), cpuWord(v.host().Allowed))
+		"For %s of the window the worker was ready to run, but had no CPU: other work used the %s that it may use.", percent(share), cpuWord(v.host().Allowed))
 }
 
 // cpuWord is "CPU" or "2 CPUs".
@@ -91,5 +91,5 @@ func (v *view) fetched(pages int64) []record.Warning {
 		return nil
 	}
 	return warning(Halted, record.Doubt, map[string]any{"cause": "memory", "pages": pages, "share": waited},
-		"The worker waited for its own memory, of which the kernel had taken away or swapped out %d pages: tasks of this machine waited for memory %s of the window.", pages, percent(waited))
+		"The kernel had dropped or swapped out %d pages of the worker's own memory, and the worker waited for them. Tasks of this machine waited for memory for %s of the window.", pages, percent(waited))
 }

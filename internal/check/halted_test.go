@@ -29,10 +29,10 @@ func TestHalted(t *testing.T) {
 		want string
 	}{
 		{"nothing", func(*workload.Result) {}, ""},
-		{"stopped", halt(workload.HaltSignal, 51*ms), "did not run for 51 ms, 5 % of the window, and no I/O held it up: a signal had stopped it"},
+		{"stopped", halt(workload.HaltSignal, 51*ms), "did not run for 51 ms, 5 % of the window, although no I/O held it up: a signal had stopped it"},
 		{"within the margin", halt(workload.HaltSignal, 50*ms), ""},
 		{"a tracer", halt(workload.HaltTracer, 10*ms), "a debugger or tracer"},
-		{"frozen", halt(workload.HaltFreezer, 500*ms), "50 % of the window, and no I/O held it up: the freezer"},
+		{"frozen", halt(workload.HaltFreezer, 500*ms), "50 % of the window, although no I/O held it up: the freezer"},
 		{"the CPU controller", func(r *workload.Result) {
 			halt(workload.HaltAll, 500*ms)(r)
 			r.Throttled = workload.Throttled{Periods: 6, Time: 480 * ms}
@@ -41,11 +41,11 @@ func TestHalted(t *testing.T) {
 			halt(workload.HaltAll, 500*ms)(r)
 			r.Throttled = workload.Throttled{Periods: 6, Time: 380 * ms}
 		}, "did not run for 120 ms"},
-		{"no CPU", starved(0.3, 2, 100*ms), "had no CPU for 30 % of the window: other work had the 2 CPUs"},
+		{"no CPU", starved(0.3, 2, 100*ms), "For 30 % of the window the worker was ready to run, but had no CPU: other work used the 2 CPUs"},
 		{"seldom no CPU", starved(0.2, 2, 100*ms), ""},
 		{"its own threads wait for each other", starved(0.9, 1, 950*ms), ""},
 		{"not known", starved(-1, 2, 0), ""},
-		{"swapped out", fetched(7, 0.1), "taken away or swapped out 7 pages"},
+		{"swapped out", fetched(7, 0.1), "dropped or swapped out 7 pages"},
 		{"one page, and no time", fetched(1, 0.01), ""},
 		{"others wait for memory", fetched(0, 0.5), ""},
 	} {

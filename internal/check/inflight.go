@@ -27,10 +27,10 @@ func checkInFlight(v *view) []record.Warning {
 	}
 	switch {
 	case never > 0:
-		return warning(InFlight, record.Doubt, e, "The storage hung: %s in flight at the window's end did not end before the trial's timeout. Their latency is at least what is shown, %s at most.",
+		return warning(InFlight, record.Doubt, e, "The storage hung: %s in flight at the window's end did not end before the trial's timeout. Their true latency is the one shown or more; the longest shown is %s.",
 			operations(never), size.Duration(most))
 	case drained > v.elapsed && v.elapsed > 0:
-		return warning(InFlight, record.Note, e, "The last of the window's operations ended %s after it, which is longer than the window (%s): so short a one can't say how often the storage is that slow.",
+		return warning(InFlight, record.Note, e, "The last operation of the window ended %s after the window, which is longer than the window itself (%s). Use a longer runtime to see how often the storage is that slow.",
 			size.Duration(drained), size.Duration(v.elapsed))
 	}
 	return nil

@@ -22,7 +22,7 @@ func checkLimit(v *view) []record.Warning {
 		passed = true
 		text := fmt.Sprintf("%s: %s.", r.Key, r)
 		if e := v.escape(); e != nil && r.At == proof.Device {
-			text += " It can't be: " + e.Why + "."
+			text += " It can't hold here: " + e.Why + "."
 		}
 		out = append(out, warning(Limit, record.Doubt, evidence(r), "%s", text)...)
 	}
@@ -54,7 +54,7 @@ func (v *view) leak() []record.Warning {
 	for _, k := range []limit.Key{limit.WriteBPS, limit.WriteIOPS} {
 		if asked := v.t.Where[0].Held.Of(k); asked > 0 {
 			return warning(Limit, record.Doubt, map[string]any{"key": string(k), "asked": asked, "mode": e.Mode},
-				"%s can't be held here: %s; the figure is not that of the limit.", k, e.Why)
+				"%s can't hold here: %s. The figure does not show the limit.", k, e.Why)
 		}
 	}
 	return nil
@@ -66,7 +66,7 @@ func checkLimited(v *view) []record.Warning {
 		if !r.Limited() || r.Key == limit.CPUs {
 			continue
 		}
-		return warning(Limited, record.Note, evidence(r), "The figure is that of the limit, not of the place: %s, %s.", r.Key, r)
+		return warning(Limited, record.Note, evidence(r), "The figure shows the limit, not the place: %s, %s.", r.Key, r)
 	}
 	return nil
 }

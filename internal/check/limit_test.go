@@ -37,10 +37,10 @@ func TestLimits(t *testing.T) {
 		check, severity string
 		words           string
 	}{
-		{"held", make(true, 20*mib, 20*mib, leaks), Limited, record.Note, "The figure is that of the limit, not of the place: write_bps, held: asked 10 MiB/s, saw 10 MiB/s"},
+		{"held", make(true, 20*mib, 20*mib, leaks), Limited, record.Note, "The figure shows the limit, not the place: write_bps, held: asked 10 MiB/s, saw 10 MiB/s"},
 		{"passed", make(true, 200*mib, 200*mib, nil), Limit, record.Doubt, "write_bps: limit NOT held: asked 10 MiB/s, saw 100 MiB/s (10.0 times)."},
-		{"escaped", make(false, 2000*mib, 800*mib, leaks), Limit, record.Doubt, "at the device (40.0 times). It can't be: the kernel's flusher writes it out."},
-		{"would escape", make(false, 2000*mib, 0, leaks), Limit, record.Doubt, "write_bps can't be held here: the kernel's flusher writes it out; the figure is not that of the limit"},
+		{"escaped", make(false, 2000*mib, 800*mib, leaks), Limit, record.Doubt, "at the device (40.0 times). It can't hold here: the kernel's flusher writes it out."},
+		{"would escape", make(false, 2000*mib, 0, leaks), Limit, record.Doubt, "write_bps can't hold here: the kernel's flusher writes it out. The figure does not show the limit"},
 		{"closed", make(false, 2000*mib, 20*mib, closed), Limited, record.Note, "at the device"},
 	} {
 		var got []string

@@ -167,7 +167,7 @@ func (v *view) waitForCPU() []record.Warning {
 		return nil
 	}
 	return warning(Neighbour, record.Doubt, map[string]any{"cpu_wait": share},
-		"The virtual machine waited %s of its processors' time for the CPUs of this one, which had other work.", percent(share))
+		"The virtual machine's processors waited for %s of their time, because the CPUs of this computer had other work.", percent(share))
 }
 
 // otherCPU tells of CPU time that was not the worker's.
@@ -183,9 +183,9 @@ func (v *view) otherCPU() []record.Warning {
 	}
 	e := map[string]any{"cpu_busy": h.CPUBusy, "others": others}
 	if h.CPUBusy >= allBusy {
-		return warning(Neighbour, record.Doubt, e, "All CPUs were busy, %s of them with other work than the worker's.", percent(others))
+		return warning(Neighbour, record.Doubt, e, "All CPUs were busy, %s of them with work other than the worker's.", percent(others))
 	}
-	return warning(Neighbour, record.Note, e, "Other work than the worker's used %s of the CPUs (the kernel's work for the worker's I/O included).", percent(others))
+	return warning(Neighbour, record.Note, e, "Work other than the worker's used %s of the CPUs (this includes the kernel's work for the worker's I/O).", percent(others))
 }
 
 // otherWaits tells of tasks that waited for I/O while the trial did none itself.
@@ -199,5 +199,5 @@ func (v *view) otherWaits() []record.Warning {
 	if !quiet || !(waits > othersWait) {
 		return nil
 	}
-	return warning(Neighbour, record.Note, map[string]any{"io_some": waits}, "Tasks waited for I/O %s of the time, while this trial did none: others were using the disks.", percent(waits))
+	return warning(Neighbour, record.Note, map[string]any{"io_some": waits}, "Tasks waited for I/O for %s of the time, although this trial used no disk: others were using the disks.", percent(waits))
 }

@@ -25,12 +25,12 @@ func checkRate(v *view) []record.Warning {
 		return nil
 	}
 	e := map[string]any{"arrivals": a.Due, "late": a.Late, "missed": a.Missed, "max_late": a.MaxLate, "offered": a.Offered, "achieved": a.Achieved}
-	text := fmt.Sprintf("The rate was not held: of %d I/Os that were due %s", a.Due, lateness(a))
+	text := fmt.Sprintf("The job did not keep its rate: of %d I/Os that were due, %s", a.Due, lateness(a))
 	// Poisson arrivals may be more than their mean, and what is late may be made up for: then the figures of the whole contradict it.
 	if offered, done := rate(a.Offered, "1/s"), rate(a.Achieved, "1/s"); a.Achieved < a.Offered && done != offered {
-		return warning(Rate, record.Doubt, e, "%s; %s were offered and %s done. The place, or the generator, can't carry it.", text, offered, done)
+		return warning(Rate, record.Doubt, e, "%s. The job offered %s, but only %s were done: the place or the load generator can't carry this rate.", text, offered, done)
 	}
-	return warning(Rate, record.Doubt, e, "%s. The place, or the generator, was too slow for them.", text)
+	return warning(Rate, record.Doubt, e, "%s. The place or the load generator was too slow for them.", text)
 }
 
 // lateness says what became of the I/Os that were not started in time.

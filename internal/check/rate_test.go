@@ -20,10 +20,10 @@ func TestRate(t *testing.T) {
 	testRows(t, []row{
 		{"held, at the limit", paced(10_000, 10, 0), "", ""},
 		// Of the whole as many were done as were offered: no more is said of that.
-		{"late", paced(10_000, 11, 0), "rate/doubt", "of 10000 I/Os that were due 11 started late (the worst by 950ms). The place, or the generator, was too slow for them."},
-		{"more than the mean of poisson", paced(10_470, 20, 0), "rate/doubt", "of 10470 I/Os that were due 20 started late (the worst by 950ms). The"},
-		{"a little less", paced(9_998, 20, 2), "rate/doubt", "of 10000 I/Os that were due 20 started late (the worst by 950ms) and 2 never did. The"},
-		{"missed", paced(9_100, 0, 900), "rate/doubt", "of 10000 I/Os that were due 900 were never started; 1 k/s were offered and 910/s done. The place, or the generator, can't carry it."},
+		{"late", paced(10_000, 11, 0), "rate/doubt", "of 10000 I/Os that were due, 11 started late (the worst by 950ms). The place or the load generator was too slow for them."},
+		{"more than the mean of poisson", paced(10_470, 20, 0), "rate/doubt", "of 10470 I/Os that were due, 20 started late (the worst by 950ms). The"},
+		{"a little less", paced(9_998, 20, 2), "rate/doubt", "of 10000 I/Os that were due, 20 started late (the worst by 950ms) and 2 never did. The"},
+		{"missed", paced(9_100, 0, 900), "rate/doubt", "of 10000 I/Os that were due, 900 were never started. The job offered 1 k/s, but only 910/s were done: the place or the load generator can't carry this rate."},
 		{"of a tool's line", func(t *record.Trial) {
 			t.Spec.Kind = workload.Stage
 			job := func(rate, late int64) workload.StageResult {
@@ -33,7 +33,7 @@ func TestRate(t *testing.T) {
 			}
 			// What a closed loop says of lateness, and how much it did, is nothing here.
 			t.Results[0].Stage = []workload.StageResult{job(1<<20, 11), job(0, 400)}
-		}, "rate/doubt", "of 10000 I/Os that were due 11 started late (the worst by 20ms)"},
+		}, "rate/doubt", "of 10000 I/Os that were due, 11 started late (the worst by 20ms)"},
 		{"a closed loop has no arrivals", func(t *record.Trial) { t.Results[0].Late = 500 }, "", ""},
 	})
 }

@@ -79,7 +79,7 @@ func runCaps(cells []cell) []record.Warning {
 		for _, p := range caps {
 			if p.unit == t.Metric.Unit && math.Abs(m-p.value) <= capNear*p.value {
 				out = append(out, warning(Cap, record.Note, map[string]any{"cell": c.name(), "median": m, "cv": sd / mean, "cap": p.value},
-					"%s: %d trials at %s, all within %s: that is the cap of a provisioned volume (%s), not what the storage could do.",
+					"%s: %d trials at %s, all within %s: this looks like the cap of a provisioned volume (%s), not like the storage's own speed.",
 					c.name(), len(values), rate(m, p.unit), percent(max(capCV, sd/mean)), p.what)...)
 				break
 			}
@@ -119,7 +119,7 @@ func runDrift(cells []cell) []record.Warning {
 		verb = "fell"
 	}
 	return warning(Drift, record.Note, map[string]any{"change": d.Change, "low": d.Low, "high": d.High, "trials": d.Trials},
-		"All figures %s together by %s over the run of %s: the machine changed. The order was random, so comparisons are wider for it, not wrong.",
+		"All figures %s together, by %s over the run of %s: the machine changed. Trials ran in random order, so this widens the intervals of comparisons, but does not bias them.",
 		verb, percent(math.Abs(d.Change)), size.Duration(last.Sub(first)))
 }
 
@@ -135,5 +135,5 @@ func runOverhead(trials []*record.Trial) []record.Warning {
 		return nil
 	}
 	return warning(Overhead, record.Note, map[string]any{"wall_ns": int64(wall), "overhead_ns": int64(overhead), "session_open_ns": int64(open)},
-		"%s of %s in trials was neither measuring nor layout (starting containers: %s): longer windows would use the time better.", size.Duration(overhead), size.Duration(wall), size.Duration(open))
+		"%s of the %s of trials was neither measuring nor layout (starting containers took %s). Longer windows would use the time better.", size.Duration(overhead), size.Duration(wall), size.Duration(open))
 }

@@ -89,7 +89,7 @@ func TestRun(t *testing.T) {
 		{"first trial hardly slow", series(70, 100, 110, 120), "", ""},
 		{"too few later ones", series(10, 100, 110), "", ""},
 
-		{"drift", rising(0.15), "drift/note", "rose together by"},
+		{"drift", rising(0.15), "drift/note", "rose together, by"},
 		{"less drift", rising(0.08), "", ""},
 		{"drift, few trials", rising(0.15)[:6], "", ""},
 		{"drift of 11 %, of which 2 % are certain", series(2000, 2120, 2010, 2150, 2200, 2080, 2300, 2150, 2280, 2210), "", ""},
@@ -106,11 +106,11 @@ func TestRun(t *testing.T) {
 		})...), "", ""},
 
 		{"buffers registered in one cell", append(each(series(1), buffers("a", load.BuffersRegistered)), each(series(2), buffers("b", load.BuffersPlain))...),
-			"io-engine/doubt", "registered in host/a and not in host/b"},
+			"io-engine/doubt", "registered buffers in host/a, but not in host/b"},
 		{"buffers registered nowhere", append(each(series(1), buffers("a", load.BuffersPlain)), each(series(2), buffers("b", load.BuffersPlain))...), "", ""},
 		{"buffers of an older version", append(each(series(1), buffers("a", load.BuffersRegistered)), each(series(2), buffers("b", ""))...), "", ""},
 
-		{"another scheduler", append(series(1), each(series(2), otherDisk)...), "unlike/note", "host/dir and host/b: scheduler: none / bfq"},
+		{"another scheduler", append(series(1), each(series(2), otherDisk)...), "unlike/note", "(host/dir and host/b): scheduler: none / bfq"},
 		{"a memory limit from outside", append(series(1), each(series(2), func(t *record.Trial) { place("b")(t); t.Where[0].Memory = 64 << 20 })...),
 			"unlike/note", "memory limit in effect: none / 64 MiB"},
 		{"a memory limit, as asked", append(series(1), each(series(2), func(t *record.Trial) {
@@ -123,10 +123,10 @@ func TestRun(t *testing.T) {
 			tr := series(1, 2)[1]
 			tr.Where[0].Kernel = "6.8"
 			return tr
-		}()), "unlike/doubt", "since block 2: kernel: 6.1 / 6.8"},
+		}()), "unlike/doubt", "from block 2 on its trials ran under other conditions than before: kernel: 6.1 / 6.8"},
 
 		{"overhead at the limit", overhead(10 * time.Second), "", ""},
-		{"overhead", overhead(10*time.Second + 1), "overhead/note", "10 s of 20 s"},
+		{"overhead", overhead(10*time.Second + 1), "overhead/note", "10 s of the 20 s"},
 	} {
 		ws := heard(testRun(), tt.trials)
 		if got := summary(ws); got != tt.want {
@@ -158,7 +158,7 @@ func TestRunUnlikeComparesWithTheBaseline(t *testing.T) {
 	trials := append(series(1), each(series(2), func(t *record.Trial) { place("b")(t); t.Where[0].Kernel = "6.8" })...)
 	trials = append(trials, each(series(3), func(t *record.Trial) { place("c")(t); t.Where[0].Kernel = "6.8" })...)
 	ws := heard(run, trials)
-	if len(ws) != 1 || !strings.Contains(ws[0].Text, "host/b and host/dir: kernel: 6.8 / 6.1") {
+	if len(ws) != 1 || !strings.Contains(ws[0].Text, "(host/b and host/dir): kernel: 6.8 / 6.1") {
 		t.Errorf("warnings = %q, want one of the cell that differs from the baseline", texts(ws))
 	}
 }

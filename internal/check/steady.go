@@ -38,13 +38,13 @@ func checkSteady(v *view) []record.Warning {
 		if f.Steady {
 			return nil
 		}
-		return append(neverSteady(v, f), stepped(workload.RoundsOf(v.t.Results, "1/s"), "The figure is of the end.")...)
+		return append(neverSteady(v, f), stepped(workload.RoundsOf(v.t.Results, "1/s"), "The figure shows the end.")...)
 	}
 	c := workload.CourseOf(v.t.Results, "1/s")
 	if c.Step < leastInterval {
 		return nil
 	}
-	if out := stepped(c, "The figure mixes them."); out != nil {
+	if out := stepped(c, "The figure mixes the levels."); out != nil {
 		return out
 	}
 	out := unsteady(c)
@@ -75,9 +75,9 @@ func stepped(c workload.Course, figure string) []record.Warning {
 		return warning(Burst, record.Doubt, stepEvidence(c, steps), "In %s the rate went from one level to another %s: %s. %s", all, times(len(steps)), text, figure)
 	}
 	s := steps[0]
-	why := "burst credits, a cache that was full, or heat"
+	why := "burst credits ran out, a cache filled up, or the device got hot"
 	if s.After > s.Before {
-		why = "what had held it up was over, as a neighbour's work, a limit, or a cache that had to fill"
+		why = "something that had held it up ended: a neighbour's work, a limit, or the filling of a cache"
 	}
 	return warning(Burst, record.Doubt, stepEvidence(c, steps), "After %s of %s the rate %s from %s to %s and stayed there: %s. %s",
 		after(c, s.At), all, verb(s.Change()), rate(s.Before, "1/s"), rate(s.After, "1/s"), why, figure)
@@ -90,7 +90,7 @@ func slowed(c workload.Course) []record.Warning {
 		return nil
 	}
 	text := stepsText(c, steps, func(x float64) string { return size.Duration(time.Duration(x * float64(time.Second))) })
-	return warning(Burst, record.Note, stepEvidence(c, steps), "The rate was as asked, but in %s the mean service time went from one level to another %s: %s. The percentiles mix them.",
+	return warning(Burst, record.Note, stepEvidence(c, steps), "The rate was as asked, but in %s the mean service time went from one level to another %s: %s. The percentiles mix the levels.",
 		after(c, len(c.Rates)), times(len(steps)), text)
 }
 
@@ -138,15 +138,15 @@ func neverSteady(v *view, f steady.Finding) []record.Warning {
 		"range": f.Throughput.Range, "slope": f.Throughput.Slope, "latency_range": f.Latency.Range, "latency_slope": f.Latency.Slope,
 	}
 	if f.To-f.From < steady.WindowRounds {
-		return warning(NeverSteady, record.Doubt, e, "Never steady: there were only %d rounds, since something hung for longer than the %s of a round, and %d are judged together.",
+		return warning(NeverSteady, record.Doubt, e, "Never steady: there were only %d rounds, because something hung for longer than a round (%s). Plimsoll judges %d together.",
 			len(all.Each), size.Duration(round), steady.WindowRounds)
 	}
-	text := "nothing was done"
+	text := "no operation ended"
 	if f.Throughput.Mean > 0 {
-		text = fmt.Sprintf("the throughput differed by %s and drifted by %s of its mean, the mean latency by %s and %s; %s and %s are allowed",
+		text = fmt.Sprintf("the throughput varied by %s of its mean and drifted by %s, the mean latency by %s and %s (at most %s and %s are allowed)",
 			percent(f.Throughput.Range), percent(math.Abs(f.Throughput.Slope)), percent(f.Latency.Range), percent(math.Abs(f.Latency.Slope)), percent(steady.MaxRange), percent(steady.MaxSlope))
 	}
-	return warning(NeverSteady, record.Doubt, e, "Never steady: in %s (%d rounds of %s) there were no %d rounds in which the figures hold still. In the last ones, which were measured, %s.",
+	return warning(NeverSteady, record.Doubt, e, "Never steady: in %s (%d rounds of %s) no %d rounds in a row were steady. The figure shows the last ones, in which %s.",
 		size.Duration(all.Each[len(all.Each)-1].At.Round(100*time.Millisecond)), len(all.Each), size.Duration(round), steady.WindowRounds, text)
 }
 
@@ -171,7 +171,7 @@ func unsteady(c workload.Course) []record.Warning {
 	case math.Abs(trend) > steadySlope && math.Abs(t) > slopeT:
 		return warning(Unsteady, record.Doubt, e, "The rate %s by %s of its mean over %s: it had not settled.", verb(trend), percent(math.Abs(trend)), after(c, len(rates)))
 	case cv > steadyCV:
-		return warning(Unsteady, record.Note, e, "The rate of one interval of %s differs from that of another by %s (coefficient of variation over %s).", after(c, 1), percent(cv), after(c, len(rates)))
+		return warning(Unsteady, record.Note, e, "The rate scatters by %s between intervals of %s (coefficient of variation over %s).", percent(cv), after(c, 1), after(c, len(rates)))
 	}
 	return nil
 }

@@ -33,9 +33,9 @@ func TestSteady(t *testing.T) {
 		{"step late", samples(1000, 1010, 990, 1000, 1005, 995, 100, 110, 90, 100, 100), "burst/doubt", "After 6 s of 11 s"},
 		{"step too late to tell", samples(1000, 1010, 990, 1000, 1005, 995, 1000, 1000, 990, 1001, 300, 300), "unsteady/note", ""},
 		{"too few samples for a step", samples(100, 100, 101, 1000, 1000, 1001), "unsteady/doubt", "rose"},
-		{"step up", samples(100, 100, 101, 100, 100, 1000, 1000, 1001, 1000, 1000), "burst/doubt", "After 5 s of 10 s the rate rose from 100/s to 1 k/s and stayed there: what had held it up"},
+		{"step up", samples(100, 100, 101, 100, 100, 1000, 1000, 1001, 1000, 1000), "burst/doubt", "After 5 s of 10 s the rate rose from 100/s to 1 k/s and stayed there: something that had held it up ended"},
 		{"down and up again", samples(100, 100, 101, 100, 100, 20, 20, 21, 20, 20, 100, 101, 100, 100, 100), "burst/doubt",
-			"In 15 s the rate went from one level to another 2 times: after 5 s it fell from 100/s to 20/s, after 10 s it rose from 20/s to 100/s. The figure mixes them."},
+			"In 15 s the rate went from one level to another 2 times: after 5 s it fell from 100/s to 20/s, after 10 s it rose from 20/s to 100/s. The figure mixes the levels."},
 		{"a dip of two samples", samples(100, 100, 101, 100, 100, 20, 20, 100, 101, 100, 100, 100, 100, 100, 101, 100, 100, 100, 101, 100), "unsteady/note", ""},
 		{"service time of an open loop", func(t *record.Trial) {
 			samples(100, 100, 100, 100, 100, 100, 100, 100, 100, 100)(t)
@@ -70,7 +70,7 @@ func TestSteady(t *testing.T) {
 			samples(1000, 1010, 990, 1000, 1000, 700, 690, 710, 700, 700)(t)
 			stretch(t, 0.8)
 		}, "burst/doubt", "After 4 s of 8 s"},
-		{"scatter of other intervals", func(t *record.Trial) { samples(1000, 400, 1000, 400, 1000, 400, 1000)(t); stretch(t, 0.8) }, "unsteady/note", "one interval of 800 ms"},
+		{"scatter of other intervals", func(t *record.Trial) { samples(1000, 400, 1000, 400, 1000, 400, 1000)(t); stretch(t, 0.8) }, "unsteady/note", "between intervals of 800 ms"},
 		{"a client that ended early", func(t *record.Trial) {
 			samples(1000, 1010, 990, 1000, 1005, 995)(t)
 			t.Results = append(t.Results, t.Results[0])

@@ -31,7 +31,7 @@ func checkSync(v *view) []record.Warning {
 	counted, volatile := false, false
 	for _, l := range v.truth.Layers {
 		if l.On != "" && strings.Contains(l.On, "(") {
-			why = fmt.Sprintf(" The file of the device above lies on %s.", l.On)
+			why = fmt.Sprintf(" The file of the loop device above it lies on %s.", l.On)
 		}
 		volatile = volatile || l.Volatile
 		if !l.Volatile || l.Flushes < 0 || l.FUA && s.calls == 0 {
@@ -47,7 +47,7 @@ func checkSync(v *view) []record.Warning {
 	}
 	if v.where.Unflushed == "volatile" || v.where.Unflushed != "" && volatile && !counted {
 		return unsafe(warning(Sync, record.Doubt, map[string]any{"syncs": s.all, "option": v.where.Unflushed},
-			"The file system is mounted with %s: it answered %s without a flush. A power cut may take what was synced, so the figure is that of a less safe place.", v.where.Unflushed, times(s.all)))
+			"The file system is mounted with %s, so it answered syncs without a flush (%s). A power cut may lose synced data: the figure is that of a less safe place.", v.where.Unflushed, times(s.all)))
 	}
 	return nil
 }
@@ -55,7 +55,7 @@ func checkSync(v *view) []record.Warning {
 // lost says that syncs did not flush a device.
 func lost(s syncs, device string, flushes, least int64, why string) []record.Warning {
 	e := map[string]any{"syncs": s.all, "flushes": flushes, "least": least, "device": device}
-	return unsafe(warning(Sync, record.Doubt, e, "Data was synced %s, but %s was flushed %s.%s A power cut may take what was synced, so the figure is that of a less safe place.",
+	return unsafe(warning(Sync, record.Doubt, e, "Data was synced %s, but %s was flushed %s.%s A power cut may lose synced data: the figure is that of a less safe place.",
 		times(s.all), device, times(flushes), why))
 }
 

@@ -20,7 +20,7 @@ func TestCache(t *testing.T) {
 	// For 80 MiB the limit of "all" is 72 MiB less the slack.
 	all := int64(72*mib - inFlightSlack)
 	testRows(t, []row{
-		{"direct, none", func(t *record.Trial) { reads(t, 80*mib, 0, 0) }, "cache/doubt", "0 % of the bytes read came from the device (vda): 80.0 MiB asked, 0 B there, although O_DIRECT"},
+		{"direct, none", func(t *record.Trial) { reads(t, 80*mib, 0, 0) }, "cache/doubt", "0 % of the bytes read came from the device (vda): 80.0 MiB requested, 0 B on the device, although O_DIRECT"},
 		{"direct, just too few", func(t *record.Trial) { reads(t, 80*mib, all, all-1) }, "cache/doubt", ""},
 		{"direct, just enough", func(t *record.Trial) { reads(t, 80*mib, all, all) }, "", ""},
 		{"direct writes, none", func(t *record.Trial) { writes(t, 80*mib, 0) }, "cache/doubt", "0 % of the bytes written reached the device"},
@@ -48,7 +48,7 @@ func TestCache(t *testing.T) {
 			named(t, workload.Tree, 640*kib, 0)
 			t.Results[0].Classes = append(t.Results[0].Classes, load.Class{Name: "read", Bytes: 640 * kib})
 			retruth(t)
-		}, "cache/note", "0 % of the bytes read and written reached the device (vda): 1.2 MiB asked, 0 B there"},
+		}, "cache/note", "0 % of the bytes read and written reached the device (vda): 1.2 MiB requested, 0 B on the device"},
 		{"append, half", func(t *record.Trial) { named(t, workload.Append, 640*kib, 320*kib) }, "", ""},
 		{"tiny", func(t *record.Trial) { reads(t, baseSlack-1, 0, 0) }, "", ""},
 		{"tmpfs", func(t *record.Trial) {
@@ -56,7 +56,7 @@ func TestCache(t *testing.T) {
 			t.Where[0].FSType, t.Where[0].Device = "tmpfs", nil
 			retruth(t)
 		}, "cache/note", "tmpfs is memory: nothing reaches a device"},
-		{"cached, the neighbour reads", func(t *record.Trial) { buffered(t); reads(t, 80*mib, 0, 90*mib) }, "cache/doubt neighbour/note", "charged to the worker"},
+		{"cached, the neighbour reads", func(t *record.Trial) { buffered(t); reads(t, 80*mib, 0, 90*mib) }, "cache/doubt neighbour/note", "charged only 0 % of the bytes read"},
 		{"cached, the neighbour reads, a file system that charges nobody", func(t *record.Trial) {
 			buffered(t)
 			reads(t, 80*mib, 0, 90*mib)
@@ -87,7 +87,7 @@ func TestCacheBeneathLoop(t *testing.T) {
 		}
 	}
 	testRows(t, []row{
-		{"nothing beneath", loop(0), "cache/doubt", "only 0 % of them through vda beneath it"},
+		{"nothing beneath", loop(0), "cache/doubt", "only 0 % of them went through vda beneath it"},
 		{"just too few", loop(40*mib - inFlightSlack - 1), "cache/doubt", ""},
 		{"just enough", loop(40*mib - inFlightSlack), "", ""},
 	})
@@ -149,7 +149,7 @@ func TestUnwrittenAndCompressible(t *testing.T) {
 			t.Results[0].File.Delalloc = 3
 		}, "", ""},
 
-		{"direct writes, shrunk", func(t *record.Trial) { writes(t, 80*mib, 72*mib-inFlightSlack-1) }, "compressible/doubt", "something between"},
+		{"direct writes, shrunk", func(t *record.Trial) { writes(t, 80*mib, 72*mib-inFlightSlack-1) }, "compressible/doubt", "a layer between"},
 		{"direct writes, not shrunk", func(t *record.Trial) { writes(t, 80*mib, 72*mib-inFlightSlack) }, "", ""},
 		{"btrfs that compresses, shrunk", func(t *record.Trial) {
 			writes(t, 80*mib, 20*mib)
@@ -192,7 +192,7 @@ func TestWindowClockSkew(t *testing.T) {
 		}
 	}
 	testRows(t, []row{
-		{"nothing", ops(0), "window/doubt", "Nothing was completed"},
+		{"nothing", ops(0), "window/doubt", "No operation ended"},
 		{"29", ops(29), "window/doubt", "rests on 29 operations"},
 		{"1", ops(1), "window/doubt", "rests on 1 operation:"},
 		{"30", ops(30), "window/note", "slowest 1 of 30"},
@@ -236,7 +236,7 @@ func TestGenerator(t *testing.T) {
 	}
 	testRows(t, []row{
 		{"80 % of the ceiling", at(4e6), "", ""},
-		{"more", at(4e6 + 2), "generator/doubt", "of what the load generator can do"},
+		{"more", at(4e6 + 2), "generator/doubt", "of the load generator's own maximum"},
 		{"psync reaches its depth by threads", func(t *record.Trial) {
 			at(4e6 + 2)(t)
 			t.Results[0].IOEngine, t.Spec.Job.IOEngine = load.PSync, ""
@@ -248,9 +248,9 @@ func TestGenerator(t *testing.T) {
 		{"stopped", throttled(""), "throttled/doubt", "stopped the worker once, for 7 ms"},
 		{"stopped, as asked", throttled("cpus=0.5"), "throttled/note", ""},
 		{"stopped as asked, by its group", func(t *record.Trial) { throttled("cpus=0.5")(t); around(t, "/box", 0.5) }, "throttled/note", ""},
-		{"stopped by a quota around it", func(t *record.Trial) { throttled("cpus=0.5")(t); around(t, "/pod", 0.2) }, "throttled/doubt", "by a quota of 0.20 CPUs that the control group /pod has"},
+		{"stopped by a quota around it", func(t *record.Trial) { throttled("cpus=0.5")(t); around(t, "/pod", 0.2) }, "throttled/doubt", "because the control group /pod has a quota of 0.20 CPUs"},
 		{"stopped by a quota, and no limit", func(t *record.Trial) { throttled("")(t); around(t, "/pod", 0.5) }, "throttled/doubt", "the control group /pod has"},
-		{"fallback", func(t *record.Trial) { t.Results[0].IOEngine = load.LinuxAIO }, "io-engine/doubt", "asked for the I/O engine io_uring and was done by linux-aio"},
+		{"fallback", func(t *record.Trial) { t.Results[0].IOEngine = load.LinuxAIO }, "io-engine/doubt", "asked for the I/O engine io_uring, but linux-aio did its I/O"},
 		{"linux-aio, buffered", func(t *record.Trial) {
 			buffered(t)
 			t.Spec.Job.IOEngine, t.Results[0].IOEngine = load.LinuxAIO, load.LinuxAIO
@@ -278,7 +278,7 @@ func TestNeighbour(t *testing.T) {
 		{"a journal's worth", func(t *record.Trial) { reads(t, mib, mib, mib); written(foreignFloor + inFlightSlack)(t) }, "", ""},
 		{"wal's own journal", func(t *record.Trial) { named(t, workload.WAL, 10*mib, 80*mib) }, "amplification/note", ""},
 		{"wait at the limit", host(func(h *workload.HostDelta) { h.CPUWait = 0.2 }), "", ""},
-		{"wait", host(func(h *workload.HostDelta) { h.CPUWait = 0.41 }), "neighbour/doubt", "waited 41 % of its processors' time"},
+		{"wait", host(func(h *workload.HostDelta) { h.CPUWait = 0.41 }), "neighbour/doubt", "processors waited for 41 % of their time"},
 		{"steal at the limit", host(func(h *workload.HostDelta) { h.Steal = 0.05 }), "", ""},
 		{"steal", host(func(h *workload.HostDelta) { h.Steal = 0.051 }), "neighbour/doubt", "5 %"},
 		{"steal of a tick in a short window", func(t *record.Trial) {
@@ -347,12 +347,12 @@ func TestWarm(t *testing.T) {
 		{"not asked", "", "9p", "", 1, "", ""},
 		{"cold", workload.Cold, "ext4", "", 0.02, "", ""},
 		{"warm", workload.Warm, "ext4", "", 1, "", ""},
-		{"not cold", workload.Cold, "ext4", "", 0.5, record.Doubt, "50 % of the bytes of the sources were still in the page cache"},
-		{"not warm", workload.Warm, "ext4", "", 0.5, record.Doubt, "only 50 % of the bytes"},
+		{"not cold", workload.Cold, "ext4", "", 0.5, record.Doubt, "50 % of the sources' bytes were still in the page cache"},
+		{"not warm", workload.Warm, "ext4", "", 0.5, record.Doubt, "only 50 % of the sources' bytes"},
 		{"unknown", workload.Cold, "ext4", "", -1, "", ""},
 		{"a warm share", workload.Warm, "9p", "", 1, record.Note, "Warm reads of a share (9p) come from the host's cache"},
 		{"a warm share of the sources", workload.Warm, "ext4", "virtiofs", 0, record.Note, "Warm reads of a share (virtiofs) come from the host's cache"},
-		{"a cold share", workload.Cold, "fuse.sshfs", "", 0, record.Note, "the host's own cache may have them still"},
+		{"a cold share", workload.Cold, "fuse.sshfs", "", 0, record.Note, "the host's own cache may still hold them"},
 		{"written to a share", workload.Warm, "9p", "ext4", 1, "", ""},
 		{"memory", workload.Cold, "tmpfs", "", 1, record.Note, "in memory (tmpfs)"},
 	} {

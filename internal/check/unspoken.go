@@ -68,6 +68,6 @@ func runUnspoken(trials []*record.Trial) []record.Warning {
 		windows += " to " + to
 	}
 	return warning(Unspoken, record.Note, e,
-		"Whether the rate held still inside a trial could not be judged by %s: a window of %s has too few samples of %s or more. A runtime of 10 s has enough.",
+		"Plimsoll could not judge whether the rate stayed steady inside trials (%s): a window of %s has too few samples of %s or more. Use a runtime of 10 s to see it.",
 		told, windows, size.Duration(leastInterval))
 }

@@ -94,7 +94,7 @@ func checkGrounds(v *view) []record.Warning {
 		return nil
 	}
 	return warning(Unlike, record.Note, map[string]any{"differences": differ},
-		"The clients of this trial stand on different ground, and the figure is their sum: %s.", strings.Join(differ, "; "))
+		"The clients of this trial ran under different conditions, and the figure is their sum: %s.", strings.Join(differ, "; "))
 }
 
 // fill derives the rest from the ground's results.

@@ -36,7 +36,7 @@ func checkWarm(v *view) []record.Warning {
 		fs = f.FSType
 	}
 	if fs == "tmpfs" || fs == "ramfs" {
-		return warning(Warm, record.Note, map[string]any{"fs": fs}, "The sources are in memory (%s): there is no cold read of them.", fs)
+		return warning(Warm, record.Note, map[string]any{"fs": fs}, "The sources are in memory (%s): they can't be read cold.", fs)
 	}
 	least, most := 1.0, -1.0
 	for i := range v.t.Results {
@@ -48,13 +48,13 @@ func checkWarm(v *view) []record.Warning {
 	share := isShare(fs)
 	switch {
 	case reads == workload.Cold && most > stillCached:
-		return warning(Warm, record.Doubt, e, "Cold reads were asked for, and %s of the bytes of the sources were still in the page cache.", percent(most))
+		return warning(Warm, record.Doubt, e, "The job asked for cold reads, but %s of the sources' bytes were still in the page cache.", percent(most))
 	case reads == workload.Warm && share:
-		return warning(Warm, record.Note, e, "Warm reads of a share (%s) come from the host's cache, or from this kernel's, and don't show what the boundary costs: cold reads, writes and append do.", fs)
+		return warning(Warm, record.Note, e, "Warm reads of a share (%s) come from the host's cache, or from this kernel's, and don't show the cost of the boundary. Cold reads, writes and append show it.", fs)
 	case reads == workload.Cold && share:
-		return warning(Warm, record.Note, e, "The sources on the share (%s) were dropped from the cache of the kernel that reads them; the host's own cache may have them still.", fs)
+		return warning(Warm, record.Note, e, "The kernel that reads the sources on the share (%s) dropped them from its cache, but the host's own cache may still hold them.", fs)
 	case reads == workload.Warm && most >= 0 && least < mostCached:
-		return warning(Warm, record.Doubt, e, "Warm reads were asked for, and only %s of the bytes of the sources were in the page cache: there is too little memory for them.", percent(least))
+		return warning(Warm, record.Doubt, e, "The job asked for warm reads, but only %s of the sources' bytes were in the page cache: there is too little memory for them.", percent(least))
 	}
 	return nil
 }

@@ -38,17 +38,17 @@ func checkWindow(v *view) []record.Warning {
 	limits := v.where.Limits
 	switch {
 	case v.elapsed <= 0 || ops == 0:
-		return warning(Window, record.Doubt, e, "Nothing was completed in the measured window (%s).", size.Duration(v.elapsed))
+		return warning(Window, record.Doubt, e, "No operation ended in the measured window (%s).", size.Duration(v.elapsed))
 	case v.t.Spec.Kind == workload.Command:
 		return nil // It is timed as a whole, and nothing of it is counted.
 	case ops < fewOps:
-		return warning(Window, record.Doubt, e, "The figure rests on %s: chance alone moves it by more than 18 %%.", operations(ops))
+		return warning(Window, record.Doubt, e, "The figure rests on %s: chance alone moves it by more than 18 %%. Use a longer runtime.", operations(ops))
 	case v.elapsed < judge.Shortest && (strings.Contains(limits, "bps") || strings.Contains(limits, "iops")):
 		return warning(Window, record.Note, e, "The window of %s is short for a limited cell: the kernel throttles in slices of 100 ms and lets a burst through first.", size.Duration(v.elapsed))
 	case v.elapsed < shortWindow:
-		return warning(Window, record.Note, e, "The window was only %s long.", size.Duration(v.elapsed))
+		return warning(Window, record.Note, e, "The window was only %s long: a runtime of at least 100 ms depends less on chance.", size.Duration(v.elapsed))
 	case ops < tailOps:
-		return warning(Window, record.Note, e, "The p99 rests on the slowest %d of %d operations.", max(1, ops/100), ops)
+		return warning(Window, record.Note, e, "The p99 rests on only the slowest %d of %d operations.", max(1, ops/100), ops)
 	}
 	return nil
 }
@@ -79,7 +79,7 @@ func checkSkew(v *view) []record.Warning {
 		return v.endSkew()
 	}
 	return warning(Skew, record.Doubt, map[string]any{"skew_ns": int64(skew), "elapsed_ns": int64(v.elapsed)},
-		"The last of %d clients started %s after the first, in a window of %s: they did not all run against each other.", len(v.t.Results), size.Duration(skew), size.Duration(v.elapsed))
+		"The last of %d clients started %s after the first, in a window of %s: for that time they did not all compete.", len(v.t.Results), size.Duration(skew), size.Duration(v.elapsed))
 }
 
 // endSkew tells whether the last client was alone for a while: jobs of a fixed amount of work
@@ -90,5 +90,5 @@ func (v *view) endSkew() []record.Warning {
 		return nil
 	}
 	return warning(Skew, record.Doubt, map[string]any{"apart_ns": int64(apart), "span_ns": int64(span)},
-		"The first of %d clients was done %s before the last, in a window of %s: they did not all run against each other.", len(v.t.Results), size.Duration(apart), size.Duration(span))
+		"The first of %d clients was done %s before the last, in a window of %s: for that time they did not all compete.", len(v.t.Results), size.Duration(apart), size.Duration(span))
 }

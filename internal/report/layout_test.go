@@ -27,8 +27,8 @@ func quick() (record.Run, []record.Trial) {
 	for i := range f.trials {
 		share := float64(50+(i+20)%40) / 100
 		f.trials[i].Warnings = []record.Warning{
-			{Check: "neighbour", Severity: record.Doubt, Text: fmt.Sprintf("All CPUs were busy, %.0f %% of them with other work than the worker's.", 100*share), Evidence: json.RawMessage(fmt.Sprintf(`{"others":%g}`, share))},
-			{Check: "window", Severity: record.Note, Text: fmt.Sprintf("The p99 rests on the slowest %d of %d operations.", 1+i%3, 100+i), Evidence: json.RawMessage(fmt.Sprintf(`{"ops":%d}`, 100+i))},
+			{Check: "neighbour", Severity: record.Doubt, Text: fmt.Sprintf("All CPUs were busy, %.0f %% of them with work other than the worker's.", 100*share), Evidence: json.RawMessage(fmt.Sprintf(`{"others":%g}`, share))},
+			{Check: "window", Severity: record.Note, Text: fmt.Sprintf("The p99 rests on only the slowest %d of %d operations.", 1+i%3, 100+i), Evidence: json.RawMessage(fmt.Sprintf(`{"ops":%d}`, 100+i))},
 		}
 	}
 	return f.run, f.trials
@@ -46,7 +46,7 @@ func TestQuickRunIsShort(t *testing.T) {
 		t.Errorf("one kind of doubt is told %d times:\n%s", n, out)
 	}
 	flat := strings.Join(strings.Fields(out), " ")
-	for _, want := range []string{"All CPUs were busy, 89 % of them", "96 trials in 28 of 28 cells; this is the worst: wal, oci bind)", "The p99 rests on the slowest 1 of 100 operations"} {
+	for _, want := range []string{"All CPUs were busy, 89 % of them", "96 trials in 28 of 28 cells; this is the worst: wal, oci bind)", "The p99 rests on only the slowest 1 of 100 operations"} {
 		if !strings.Contains(flat, want) {
 			t.Errorf("the text lacks %q:\n%s", want, out)
 		}
@@ -357,7 +357,7 @@ func TestTailHasAnInterval(t *testing.T) {
 
 // TestMaskKnowsUnits: the same sentence in another unit is the same.
 func TestMaskKnowsUnits(t *testing.T) {
-	a, b := mask("5.1 MiB asked, 0 B there, p99 of 3 blocks"), mask("300 KiB asked, 8.0 KiB there, p99 of 12 blocks")
+	a, b := mask("5.1 MiB requested, 0 B on the device, p99 of 3 blocks"), mask("300 KiB requested, 8.0 KiB on the device, p99 of 12 blocks")
 	if a != b || utf8.RuneCountInString(a) == 0 {
 		t.Errorf("mask makes %q and %q of one sentence", a, b)
 	}

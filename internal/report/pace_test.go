@@ -115,7 +115,7 @@ func TestPaceIsNextToTheNumbers(t *testing.T) {
 			"until five rounds of 2 s are steady, for 1 min at most",
 			"host dir: steady in all 6 trials, after 8 s, in rounds of 2 s",
 			"oci bind: never steady, in all 6 trials, in rounds of 2 s; the figures are of the last ones",
-			"Never steady: in 18 s (9 rounds of 2 s) there were no 5 rounds in which the figures hold still. In the last ones, which were measured, the throughput differed by 88 % and drifted by 88 % of its mean, the mean latency by 0 % and 0 %",
+			"Never steady: in 18 s (9 rounds of 2 s) no 5 rounds in a row were steady. The figure shows the last ones, in which the throughput varied by 88 % of its mean and drifted by 88 %, the mean latency by 0 % and 0 %",
 		} {
 			if !strings.Contains(got, want) {
 				t.Errorf("%s lacks %q:\n%.3000s", format, want, got)

@@ -173,7 +173,7 @@ func TestNeighbours(t *testing.T) {
 	tr := b.run(t, spec)
 	stop.Store(true)
 	busy := slices.IndexFunc(tr.Warnings, func(w record.Warning) bool {
-		return w.Check == check.Neighbour && strings.Contains(strings.ToLower(w.Text), "other work than the worker's")
+		return w.Check == check.Neighbour && strings.Contains(strings.ToLower(w.Text), "work other than the worker's")
 	})
 	if busy < 0 {
 		t.Errorf("%d spinning threads, and no warning: %+v, host %+v", 2*runtime.NumCPU(), tr.Warnings, tr.Results[0].Host)
