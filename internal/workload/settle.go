@@ -47,6 +47,9 @@ func (b *blockRun) Settle(ctx context.Context, r *Result, left func(int64)) erro
 // Settle implements Settler.
 func (s *stageRun) Settle(ctx context.Context, r *Result, left func(int64)) error {
 	for i, run := range s.runs {
+		if run == nil {
+			continue
+		}
 		took, err := settle(ctx, run, left)
 		if err != nil {
 			return partial(&r.Stage[i].Result, fmt.Errorf("job %s: %w", s.jobs[i].Name, err))

@@ -56,8 +56,12 @@ type StageJob struct {
 	Invalidate bool `json:"invalidate,omitempty"`
 	// PreRead reads its region into the page cache before the start, after Invalidate.
 	PreRead bool `json:"pre_read,omitempty"`
-	// EndAll ends the other jobs of the stage when this one ends.
-	EndAll bool `json:"end_all,omitempty"`
+	// EndAll ends the other jobs of the stage when this one ends; with a Group, over 0, only those that have the same one, unless EndStage.
+	EndAll   bool `json:"end_all,omitempty"`
+	Group    int  `json:"group,omitempty"`
+	EndStage bool `json:"end_stage,omitempty"`
+	// FilesOnly lays its files out and does no I/O.
+	FilesOnly bool `json:"files_only,omitempty"`
 	// Least, if not nil, ends the job with an error when it is slower.
 	Least *LeastRate `json:"least,omitempty"`
 	// Steady, if not nil, ends the job when its samples are steady.
@@ -85,7 +89,7 @@ type StageResult struct {
 // stageRun is several block jobs that start together.
 type stageRun struct {
 	jobs []StageJob
-	runs []*load.Run
+	runs []*load.Run // nil for a job with FilesOnly
 	// claims are the files by their absolute paths, and marks what the session knows of files that can't be marked.
 	claims   map[string]*claim
 	marks    Marks
@@ -110,6 +114,10 @@ func prepareStage(ctx context.Context, spec Spec, dir string) (_ *stageRun, err 
 	s.prepared = time.Since(begin)
 	for i := range s.jobs {
 		j := &s.jobs[i]
+		if j.FilesOnly {
+			s.runs = append(s.runs, nil)
+			continue
+		}
 		if err := j.resolve(); err != nil {
 			return nil, err
 		}
@@ -150,6 +158,10 @@ func (s *stageRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result
 	begin := time.Now()
 	var all sync.WaitGroup
 	for i, run := range s.runs {
+		if run == nil {
+			r.Stage[i] = StageResult{Name: s.jobs[i].Name, Job: s.jobs[i].Job}
+			continue
+		}
 		report := onSample
 		if i > 0 {
 			report = nil
@@ -195,7 +207,7 @@ func (s *stageRun) aligned() bool {
 		return false
 	}
 	for _, j := range s.jobs {
-		if len(s.jobs) > 1 && (j.Steady != nil || j.EndAll) {
+		if len(s.jobs) > 1 && (j.Steady != nil || j.EndAll) || j.FilesOnly {
 			return false // One may end before the others.
 		}
 	}
@@ -213,7 +225,9 @@ func (s *stageRun) aligned() bool {
 // gather adds the jobs up. Where all have the same measured window, that is the whole's.
 func (r *Result) gather(aligned bool) {
 	for _, s := range r.Stage {
-		r.IOEngine = s.Engine
+		if s.Engine != "" {
+			r.IOEngine = s.Engine
+		}
 		if r.Buffers != load.BuffersPlain && s.Buffers != "" {
 			r.Buffers = s.Buffers
 		}
@@ -251,7 +265,9 @@ func (r *Result) add(c load.Class) {
 func (s *stageRun) Close() error {
 	var errs []error
 	for _, r := range s.runs {
-		errs = append(errs, r.Close())
+		if r != nil {
+			errs = append(errs, r.Close())
+		}
 	}
 	s.mark()
 	return errors.Join(append(errs, s.release())...)

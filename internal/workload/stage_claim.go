@@ -254,7 +254,7 @@ func (j *StageJob) make(ctx context.Context, path string, fail func(*os.File, er
 
 // existing judges a device, or a file that holds something already, and reports whether that is Plimsoll's own.
 func (j *StageJob) existing(f *os.File, path string, st os.FileInfo, remembered string) (own bool, err error) {
-	if !j.Job.Writes() {
+	if !j.Job.Writes() || j.FilesOnly {
 		return false, j.enough(path, st)
 	}
 	what := "a block device"

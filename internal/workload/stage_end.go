@@ -163,8 +163,10 @@ func (e *ends) done(i int, err error) error {
 		err = nil
 	}
 	if e.jobs[i].EndAll {
-		for _, stop := range e.stop {
-			stop(errEnough)
+		for k, stop := range e.stop {
+			if j := e.jobs[i]; j.Group == 0 || j.EndStage || e.jobs[k].Group == j.Group {
+				stop(errEnough)
+			}
 		}
 	}
 	e.stop[i](nil)

@@ -171,6 +171,9 @@ func (t *Test) plan() error {
 			t.stages[last] = append(t.stages[last], c)
 		}
 	}
+	if err := t.exits(); err != nil {
+		return err
+	}
 	for _, s := range t.stages {
 		if err := apart(s); err != nil {
 			return err

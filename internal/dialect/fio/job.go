@@ -81,6 +81,8 @@ type job struct {
 	newGroup      bool
 	group         bool
 	exitall       bool
+	exitWhat      string
+	createOnly    bool
 	cpus          []int
 	splitCPUs     bool
 	zero          bool
@@ -122,7 +124,7 @@ func newJob() *job {
 		rw: load.Read, bs: pair{read: 4096, write: 4096, trim: 4096}, ioengine: "psync", iodepth: 1, numjobs: 1,
 		nrfiles: 1, service: load.RoundRobin, invalidate: true, mixRead: 50, randrepeat: true,
 		rateProcess: load.Linear, thinkBlocks: 1, loops: 1, doVerify: true, clatPct: true,
-		hint: byPattern, rateCycle: 1000, percentiles: defaultPercentiles, perJobLogs: true, kbBase: 1024,
+		hint: byPattern, rateCycle: 1000, percentiles: defaultPercentiles, perJobLogs: true, kbBase: 1024, exitWhat: exitGroup,
 	}
 }
 

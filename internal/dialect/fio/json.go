@@ -151,8 +151,10 @@ func (j *jobReport) json(r *report, plus bool) object {
 		member{"latency_ns", shares(subNames, ns[:])},
 		member{"latency_us", shares(subNames, us[:])},
 		member{"latency_ms", shares(msNames, ms[:])},
-		member{"latency_depth", j.job.iodepth}, member{"latency_target", 0}, member{"latency_percentile", float(100)}, member{"latency_window", 0},
 	)
+	if j.began {
+		o = append(o, member{"latency_depth", j.job.iodepth}, member{"latency_target", 0}, member{"latency_percentile", float(100)}, member{"latency_window", 0})
+	}
 	if j.open != nil {
 		o = append(o, member{"open_loop", j.open.json()})
 	}

@@ -357,7 +357,7 @@ func (c *clone) ends(region, n int64, readonly bool) {
 func (c *clone) stageJob(bad func(string, ...any) error) error {
 	j, spec := c.job, &c.spec
 	spec.Name = j.name
-	spec.Remove, spec.EndAll = j.unlink, j.exitall
+	spec.Remove, spec.FilesOnly = j.unlink, j.createOnly
 	spec.Invalidate, spec.PreRead = j.invalidate && !j.direct, j.preRead && c.load.IOEngine != load.Null
 	spec.Least = c.leastRate()
 	if j.steady.Metric != "" {

@@ -6,7 +6,7 @@ import "strings"
 // Plimsoll's own, which begin with two dashes. What isn't here has nothing near to it, and its text says so.
 var nearest = map[string]string{
 	"thinktime_blocks_type": "thinktime_blocks", "thinktime_iotime": "thinktime_blocks",
-	"rw_sequencer": "rw", "iodepth_low": "iodepth", "exit_what": "exitall",
+	"rw_sequencer": "rw", "iodepth_low": "iodepth",
 	"flow": "rate_iops", "flow_id": "rate_iops", "flow_sleep": "rate_iops",
 
 	"dedupe_mode": "dedupe_percentage", "dedupe_working_set_percentage": "dedupe_percentage", "dedupe_global": "dedupe_percentage",
@@ -21,7 +21,7 @@ var nearest = map[string]string{
 	"stats":               "group_reporting", "disk_util": "--output-format", "block_error_percentiles": "percentile_list", "unit_base": "kb_base",
 	"max_latency": "percentile_list", "latency_target": "iodepth", "latency_window": "iodepth", "latency_percentile": "percentile_list", "latency_run": "iodepth",
 
-	"allow_file_create": "filename", "allow_mounted_write": "--destructive", "create_only": "size", "fill_device": "size",
+	"allow_file_create": "filename", "allow_mounted_write": "--destructive", "fill_device": "size",
 	"file_append": "offset", "unlink_each_loop": "unlink", "bs_unaligned": "bsrange",
 	"lockfile": "offset_increment", "opendir": "filename", "unique_filename": "filename_format",
 	"sync_file_range": "fdatasync", "write_barrier": "fsync", "atomic": "direct", "uncached": "direct",

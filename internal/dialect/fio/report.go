@@ -32,9 +32,11 @@ type jobReport struct {
 	job     *job
 	group   int
 	members int
-	dirs    [3]dirReport // reads, writes, trims
-	sync    hist.Histogram
-	syncs   int64
+	// began: one of the members did. fio prints little of those that didn't.
+	began bool
+	dirs  [3]dirReport // reads, writes, trims
+	sync  hist.Histogram
+	syncs int64
 	// runtime is the sum over the members in ms.
 	runtime int64
 	cpu     load.ThreadUsage
@@ -171,6 +173,7 @@ func sortedPercentiles(p []float64) []float64 { return slices.Sorted(slices.Valu
 // add takes one clone in.
 func (j *jobReport) add(m measured) {
 	j.members++
+	j.began = j.began || m.result.Engine != ""
 	last := m.clone.job
 	j.percentiles, j.clatPct, j.latPct = sortedPercentiles(last.percentiles), last.clatPct, last.latPct
 	ms := milliseconds(m.result.Elapsed)

@@ -91,6 +91,10 @@ func (t *Test) Run(ctx context.Context, session dialect.Session, stdout, stderr 
 		all = append(all, m...)
 		disks = addDisks(disks, used)
 		ran += elapsed
+		if t.lastStage(clones) {
+			all = append(all, unstarted(t.stages[i+1:])...)
+			break
+		}
 	}
 	r := t.report(all, disks, ran)
 	r.now, r.pid = o.Now(), os.Getpid()

@@ -142,6 +142,9 @@ func span(all []load.SizeShare, bs, kbBase int64) string {
 }
 
 func (j *jobReport) text(w *bytes.Buffer, r *report) {
+	if !j.began {
+		return
+	}
 	fmt.Fprintf(w, "%s: (groupid=%d, jobs=%d): err= 0: pid=%d: %s\n", j.job.name, j.group, j.members, r.pid, r.now.Format(time.ANSIC))
 	if j.job.description != "" {
 		fmt.Fprintf(w, "  Description  : [%s]\n", j.job.description)
