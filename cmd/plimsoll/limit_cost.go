@@ -92,7 +92,7 @@ func (a *app) tellCost(r costResult, asJSON bool) error {
 		fmt.Fprintf(a.stdout, "%s (%s): as wanted already\n", clean.Line(r.Device), r.Number)
 	}
 	for _, e := range r.Edits {
-		fmt.Fprintf(a.stdout, "%s (%s): %s %q in %s, for all who use it\n", clean.Line(r.Device), r.Number, verb, strings.Join(e.Text, ", "), e.File)
+		fmt.Fprintf(a.stdout, "%s (%s): %s %q in %s, for all its users\n", clean.Line(r.Device), r.Number, verb, strings.Join(e.Text, ", "), e.File)
 	}
 	for _, e := range slices.Backward(r.Edits) {
 		for _, text := range e.Was {

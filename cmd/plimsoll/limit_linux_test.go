@@ -209,7 +209,7 @@ func TestLimit(t *testing.T) {
 		{exitUsage, `"10mb" reads as bits`, []string{"set", "web", "--write-bps", "10mb"}},
 		{exitUsage, "no limit is named", []string{"set", "web"}},
 		{exitUsage, "is negative", []string{"set", "web", "--write-bps=-1"}},
-		{exitUsage, "nothing was measured", []string{"set", "web", "--volume", "data", "--write-bps", "25%"}},
+		{exitUsage, "no measured rate", []string{"set", "web", "--volume", "data", "--write-bps", "25%"}},
 		{exitUsage, "and this is on 2", []string{"set", "web", "--write-bps", "25%"}},
 		{exitUsage, "there are direct, dsync, buffered+fsync, buffered", []string{"verify", "web", "--modes", "quick"}},
 		{exitUsage, "--time 1s", []string{"verify", "web", "--time", "1s"}},

@@ -125,7 +125,7 @@ func TestLimitNotes(t *testing.T) {
 	if text := l.do(t, exitDone, append(strings.Fields(args), "--modes", "direct", "--time", "3s")...); !strings.Contains(text, "held: asked 2 MiB/s") {
 		t.Errorf("verify as printed: %s", text)
 	}
-	says([]string{"holds everybody's buffered writes to " + disk, dir}, "", "set", name, "--path", "/a", "--write-bps", "21MiB", "--device-wide")
+	says([]string{"holds all buffered writes to " + disk, dir}, "", "set", name, "--path", "/a", "--write-bps", "21MiB", "--device-wide")
 	says(nil, "prove it", "set", name, "--cpus", "1.5")
 	// A daemon that holds it will set its own again.
 	run := keeperSaying(t, keeper.Status{PID: 42, Policy: keeper.PolicyStatus{Path: "/etc/plimsoll/policy.yaml"}, Containers: []keeper.ContainerStatus{

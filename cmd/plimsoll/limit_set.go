@@ -69,7 +69,7 @@ Exit status: 0; 1 if a limit was refused; 2 for wrong usage; 5 if it can't be ha
 	f := cmd.Flags()
 	f.BoolVar(&how.dry, "dry-run", false, "say what would be written, and write nothing")
 	f.BoolVar(&how.keep, "keep", false, "have the engine store it too, for the container's next start (Docker; Podman 5.1)")
-	f.StringVar(&how.enable, "enable-weights", "", "with --weight: make the disk be divided by weight, for all who use it: bfq, iocost or auto")
+	f.StringVar(&how.enable, "enable-weights", "", "with --weight: make the disk be divided by weight, for all its users: bfq, iocost or auto")
 	f.Lookup("enable-weights").NoOptDefVal = enableAuto
 	where.registerRun(cmd)
 	cmd.MarkFlagsMutuallyExclusive("dry-run", "keep")
@@ -177,7 +177,7 @@ func (a *app) enabling(l *limiter, by string) applier {
 			return nil, errors.Join(err, undo(context.WithoutCancel(ctx)))
 		}
 		for _, e := range on {
-			s.Notes = append(s.Notes, e.String()+", for all who use it; plimsoll limit clear puts that back")
+			s.Notes = append(s.Notes, e.String()+", for all its users; plimsoll limit clear puts that back")
 		}
 		return done, nil
 	}

@@ -69,7 +69,7 @@ func TestLimitStored(t *testing.T) {
 	rate, memory := "write_bps=10MiB on "+loop, "memory=64MiB"
 	do(exitDone, []string{"write_bps=10MiB", "memory=64MiB", "has stored " + rate + ", " + memory}, "", "show", "web")
 	// A limit beside what is stored.
-	do(exitDone, []string{"set write_bps=8MiB", "has stored " + rate + ", and sets that again at the next start or update"}, memory, "set", "web", "--device", loop, "--write-bps", "8MiB")
+	do(exitDone, []string{"set write_bps=8MiB", "has stored " + rate + ", and will set that again at the next start or update"}, memory, "set", "web", "--device", loop, "--write-bps", "8MiB")
 	do(exitDone, nil, "has stored", "set", "web", "--device", loop, "--write-bps", "10MiB")
 	if current {
 		do(exitDone, []string{"cleared", "forgotten " + rate, "has stored " + memory}, "has stored "+rate, "clear", "web")

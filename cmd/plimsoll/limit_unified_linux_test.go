@@ -140,7 +140,7 @@ func TestLimitUnifiedWeights(t *testing.T) {
 	set := []string{"set", name, "--device", loop, "--weight", "200"}
 	l.says(t, exitCannot, []string{disk, "--enable-weights does that"}, set...)
 	has("refused", false, "")
-	l.says(t, exitDone, []string{"set weight=200", "weights take effect on " + disk + " by iocost", "for all who use it; plimsoll limit clear puts that back"}, append(set, "--enable-weights=iocost")...)
+	l.says(t, exitDone, []string{"set weight=200", "weights take effect on " + disk + " by iocost", "for all its users; plimsoll limit clear puts that back"}, append(set, "--enable-weights=iocost")...)
 	has("enabled", true, "200")
 	l.says(t, exitDone, []string{"as wanted already"}, set...)
 	l.says(t, exitDone, []string{"weight=200"}, "show", name)

@@ -51,7 +51,7 @@ func TestLimitWeights(t *testing.T) {
 			says(exitFailure, []string{"cpu"}, append(set, "--cpus", "1", "--enable-weights")...)
 			has("refused", before, "")
 
-			says(exitDone, []string{"set weight=200", "weights take effect on " + disk + " by bfq", "for all who use it; plimsoll limit clear puts that back"}, append(set, "--enable-weights")...)
+			says(exitDone, []string{"set weight=200", "weights take effect on " + disk + " by bfq", "for all its users; plimsoll limit clear puts that back"}, append(set, "--enable-weights")...)
 			has("enabled", "bfq", "200")
 			says(exitDone, []string{"as wanted already"}, set...)
 			// What is refused later leaves what was enabled before, and the weight.

@@ -115,7 +115,7 @@ func TestLimitRootGroup(t *testing.T) {
 
 	// What goes with a removal at the device is told, with whose it was.
 	says(exitDone, nil, set(one, "6MiB")...)
-	says(exitDone, []string{"write_bps=6MiB on " + disk, "was set there for cgroup:/", "and has gone with this"}, "set", two, "--path", dir, "--write-bps", "none", "--device-wide")
+	says(exitDone, []string{"write_bps=6MiB on " + disk, "was set there for cgroup:/", "and this removed it too"}, "set", two, "--path", dir, "--write-bps", "none", "--device-wide")
 	root("another's none", "")
 
 	// Where both go at once, neither comes back.
@@ -133,7 +133,7 @@ func TestLimitRootGroup(t *testing.T) {
 	says(exitDone, nil, set(one, "6MiB")...)
 	rootGets(t, "write_bps", loop, "5242880")
 	rootGets(t, "read_bps", loop, "1048576")
-	says(exitDone, []string{"write_bps=5MiB", "somebody else's, and left"}, "clear", one)
+	says(exitDone, []string{"write_bps=5MiB", "another program set it, so it stays"}, "clear", one)
 	root("somebody's", "5242880")
 	// Unless its device is named.
 	says(exitDone, nil, "clear", one, "--device-wide", "--path", dir)
@@ -198,7 +198,7 @@ func TestLimitWideNotes(t *testing.T) {
 				t.Errorf("notes of %q: %s: %s", broken, do, text)
 			}
 		}
-		if text := l.do(t, exitFailure, "show", "--device-wide"); !strings.Contains(text, "--device DISK --device-wide takes that away") {
+		if text := l.do(t, exitFailure, "show", "--device-wide"); !strings.Contains(text, "--device DISK --device-wide removes them") {
 			t.Errorf("notes of %q: show: %s", broken, text)
 		}
 	}

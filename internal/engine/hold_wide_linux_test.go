@@ -215,11 +215,11 @@ func TestWideBefore(t *testing.T) {
 		}
 	}
 	l.set(3 << 20)
-	refused("which is for cgroup:/")
+	refused("in the root group, for cgroup:/")
 	l.has("a target's", "3145728")
 	l.set(0)
 	l.put("2097152")
-	refused("which is somebody else's")
+	refused("set by another program")
 	l.has("somebody's", "2097152")
 	l.put("0")
 	// It came after the look.

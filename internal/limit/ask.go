@@ -78,7 +78,7 @@ func read(k Key, text, fix string) (l Limits, err error) {
 		return Limits{}, err
 	}
 	if !l.Has(k) {
-		return Limits{}, fmt.Errorf("0 is no limit, and not the way to remove one: %s", fix)
+		return Limits{}, fmt.Errorf("0 is not a limit, and does not remove one: %s", fix)
 	}
 	if err := l.check(k, func(bound, Key) string { return fix }); err != nil {
 		return Limits{}, err
@@ -95,7 +95,7 @@ func (l *Limits) parse(k Key, text, fix string) (err error) {
 	case text[0] == '-':
 		return fmt.Errorf("%s is negative: %s", text, fix)
 	case slices.Contains([]string{"unlimited", "infinity", "inf", "off", "no", "nolimit"}, strings.ToLower(text)):
-		return fmt.Errorf("%q is not the word for it: write %s to remove the limit", text, None)
+		return fmt.Errorf("%q does not remove a limit: write %s for that", text, None)
 	}
 	switch {
 	case k.bytes():
@@ -149,7 +149,7 @@ func thousands(s string) string {
 
 func (a *Ask) setPercent(k Key, text string) error {
 	if !k.Rate() {
-		return fmt.Errorf("%s%% is a percentage, which only rates can be (of what was measured): %s", text, bounds[k].fix(k))
+		return fmt.Errorf("%s%%: only rates can be a percentage (of the measured rate): %s", text, bounds[k].fix(k))
 	}
 	p, err := strconv.ParseFloat(text, 64)
 	switch {
@@ -175,7 +175,7 @@ func (a Ask) Relative() []Key {
 
 // ErrNoCeiling is the error where a percentage was asked for and nothing was measured
 // that it could be of.
-var ErrNoCeiling = errors.New("nothing was measured that this could be a percentage of")
+var ErrNoCeiling = errors.New("the device has no measured rate for this percentage")
 
 // Resolve turns percentages into numbers. ceilings are what the device was measured to
 // carry, by key; a rate that isn't known is 0. A percentage is rounded down, and what is less

@@ -17,7 +17,7 @@ var refused = []struct {
 	want []string
 }{
 	{ReadBPS, "", []string{"read_bps: is empty", "write 2 to 1PiB, such as 10MiB, or none"}},
-	{ReadBPS, "0", []string{"0 is no limit, and not the way to remove one", "none for no limit"}},
+	{ReadBPS, "0", []string{"0 is not a limit, and does not remove one", "none for no limit"}},
 	{ReadBPS, "1", []string{"1 is too little", "version 2 of cgroups refuses 0 and 1", "write 2 to"}},
 	{ReadBPS, "-1", []string{"-1 is negative", "none for no limit"}},
 	{ReadBPS, "-10MiB", []string{"is negative"}},
@@ -30,7 +30,7 @@ var refused = []struct {
 	{WriteBPS, "10M", []string{`"10M" is ambiguous`, "10MiB for 10485760 bytes or 10MB for 10000000 bytes"}},
 	{WriteBPS, "10 apples", []string{"no unit of bytes"}},
 	{WriteBPS, "1.5", []string{"not a whole number of bytes"}},
-	{WriteBPS, "unlimited", []string{"write none to remove the limit"}},
+	{WriteBPS, "unlimited", []string{"does not remove a limit: write none for that"}},
 	{WriteBPS, "0%", []string{`"0%" is no percentage`}},
 	{WriteBPS, "-5%", []string{"is no percentage"}},
 	{WriteBPS, "NaN%", []string{"is no percentage"}},

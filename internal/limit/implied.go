@@ -74,5 +74,5 @@ func (i Implied) String() string {
 		}
 		return fmt.Sprintf("%s lets %s through in I/Os of %s", i.By, size.Rate(float64(i.BPS)), of)
 	}
-	return fmt.Sprintf("%s lets %s I/Os a second through of %s", i.By, size.Count(i.IOPS), of)
+	return fmt.Sprintf("%s lets %s I/Os of %s a second through", i.By, size.Count(i.IOPS), of)
 }

@@ -170,11 +170,11 @@ func TestImplied(t *testing.T) {
 			"read: read_iops lets up to 100 MiB/s through: the device takes I/Os of up to 1MiB", "read: read_iops lets 100 MiB/s through in I/Os of 4MiB",
 		}},
 		{Limits{ReadBPS: 10 << 20}, 1 << 20, []int64{4096, 4 << 20}, []string{
-			"read: read_bps lets 2.56 k I/Os a second through of 4KiB", "read: read_bps lets 2.5 I/Os a second through of 4MiB",
+			"read: read_bps lets 2.56 k I/Os of 4KiB a second through", "read: read_bps lets 2.5 I/Os of 4MiB a second through",
 		}},
 		{Limits{ReadBPS: 10 << 20, ReadIOPS: 100, WriteBPS: 5}, 0, []int64{4096, 1 << 20}, []string{
-			"read: read_iops lets 400 KiB/s through in I/Os of 4KiB", "read: read_bps lets 10 I/Os a second through of 1MiB",
-			"write: write_bps lets 0.001 I/Os a second through of 4KiB", "write: write_bps lets 0 I/Os a second through of 1MiB",
+			"read: read_iops lets 400 KiB/s through in I/Os of 4KiB", "read: read_bps lets 10 I/Os of 1MiB a second through",
+			"write: write_bps lets 0.001 I/Os of 4KiB a second through", "write: write_bps lets 0 I/Os of 1MiB a second through",
 		}},
 	} {
 		if diff := cmp.Diff(tt.want, lines(tt.l, tt.maxIO, tt.sizes...)); diff != "" {

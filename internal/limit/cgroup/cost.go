@@ -177,7 +177,7 @@ func (h *Host) cost(file string) (*hierarchy.Group, map[Device]map[string]string
 	if errors.Is(err, fs.ErrNotExist) {
 		why := "this kernel has no iocost (CONFIG_BLK_CGROUP_IOCOST)"
 		if h.hasAny(root, []string{"cgroup.type"}) {
-			why = "this is not the root of control groups, which alone has " + file
+			why = "this is not the root control group, and only that one has " + file
 		}
 		return nil, nil, unsupported(limit.Key(file), why, "let bfq schedule the disk, or run this on the host")
 	}

@@ -31,7 +31,7 @@ func TestFaults(t *testing.T) {
 		is     error
 		words  []string
 	}{
-		{"no device", 2, nil, nil, set(rate), nil, []string{"write_bps: no device is given", "name a path, volume or device"}},
+		{"no device", 2, nil, nil, set(rate), nil, []string{"write_bps: the limit names no device", "name a path, volume or device"}},
 		{"bad value", 2, nil, nil, set(limit.Limits{WriteBPS: 1}, vda), nil, []string{"write_bps: 1 is too little", "refuses 0 and 1"}},
 		{"device gone", 2, nil, nil, set(rate, nodev), nil, []string{"write_bps on 9:9: there is no block device 9:9", "name the one that the data is on now"}},
 		{"device gone, version 1", 1, nil, nil, set(rate, nodev), nil, []string{"write_bps on 9:9: there is no block device 9:9"}},

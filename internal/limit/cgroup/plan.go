@@ -33,7 +33,7 @@ func (w Want) check() error {
 	}
 	for _, k := range limit.Keys {
 		if (k.Rate() || k == limit.Latency) && w.Change.Set.Has(k) && len(w.Devices) == 0 {
-			return &Fault{Keys: []limit.Key{k}, Why: "no device is given that it is for", Fix: "name a path, volume or device"}
+			return &Fault{Keys: []limit.Key{k}, Why: "the limit names no device", Fix: "name a path, volume or device"}
 		}
 	}
 	return nil
@@ -68,7 +68,7 @@ func (h *Host) Plan(t *Target, w Want) (*Diff, error) {
 
 // ErrNotKept is the error where a value was taken and reads otherwise right after: the kernel doesn't keep
 // it, or another program sets it as well.
-var ErrNotKept = errors.New("the value was taken, and is another one right after")
+var ErrNotKept = errors.New("the kernel accepted the value, but the file had another one right after")
 
 // buffers are for reading control files: a keeper reads thousands, one after the other.
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 4096); return &b }}

@@ -44,7 +44,7 @@ func (p *planner) rates(g *hierarchy.Group, keys []limit.Key) error {
 		}
 	}
 	if len(groups) > 1 && !p.removing(keys...) {
-		p.note("version 1 holds each group to a rate by itself: the %d groups of this target may reach it each, all at once", len(groups))
+		p.note("version 1 limits each group by itself: each of the %d groups of this target may reach the rate, all at the same time", len(groups))
 	}
 	return nil
 }

@@ -59,7 +59,7 @@ func (x *Transaction) Apply(d *Diff) (writes int, err error) {
 
 // ErrUnsettled is the error where a container makes groups faster than they are written: those that it had are as wanted, and
 // there are others by now. Whoever looks again and again, as the keeper does, may leave what was written; else it is to be undone.
-var ErrUnsettled = errors.New("groups are made below it faster than they can be written, and version 1 holds each by itself")
+var ErrUnsettled = errors.New("new groups appear below it faster than limits can be written to them, and version 1 limits each group by itself")
 
 // rounds is how often a container may make groups while its others are written.
 const rounds = 8
@@ -78,11 +78,11 @@ func (x *Transaction) Hold(t *Target, w Want) (writes int, err error) {
 			return writes, nil
 		}
 		if e := again(x.done[from:], d); e != nil {
-			return writes, &Fault{Keys: e.Keys, Device: e.Device, File: e.File, Text: e.Text[0], Why: ErrNotKept.Error(), Err: ErrNotKept, Fix: "look who else sets it"}
+			return writes, &Fault{Keys: e.Keys, Device: e.Device, File: e.File, Text: e.Text[0], Why: ErrNotKept.Error(), Err: ErrNotKept, Fix: "find the program that sets it"}
 		}
 		if round == rounds {
 			e := &d.Edits[0]
-			return writes, &Fault{Keys: e.Keys, Device: e.Device, File: e.File, Why: ErrUnsettled.Error(), Err: ErrUnsettled, Fix: "try again when that ends, or let plimsoll daemon hold it, which goes on with what is made"}
+			return writes, &Fault{Keys: e.Keys, Device: e.Device, File: e.File, Why: ErrUnsettled.Error(), Err: ErrUnsettled, Fix: "try again when that ends, or let plimsoll daemon hold the limit: it adds new groups as they appear"}
 		}
 		n, err := x.Apply(d)
 		writes += n

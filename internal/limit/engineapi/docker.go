@@ -22,7 +22,7 @@ func (a *API) setDocker(ctx context.Context, id string, l Limits) (Outcome, erro
 	}
 	before := in.Container.HostConfig
 	if before == nil {
-		return Outcome{}, fmt.Errorf("container %.12s: the daemon tells nothing of its limits", id)
+		return Outcome{}, fmt.Errorf("container %.12s: the daemon does not report its limits", id)
 	}
 	r := dockerUpdate(before, l)
 	res, err := a.client.ContainerUpdate(ctx, id, client.ContainerUpdateOptions{Resources: &r})
@@ -120,7 +120,7 @@ func (a *API) took(ctx context.Context, id string, l Limits) error {
 	have := now.Words()
 	for _, w := range l.Words() {
 		if !slices.Contains(have, w) {
-			return &UnsupportedError{What: w, Why: a.title() + " says yes and does not do it", Fix: "set it in the container's control group"}
+			return &UnsupportedError{What: w, Why: a.title() + " accepts it, but does not apply it", Fix: "set it in the container's control group"}
 		}
 	}
 	return nil

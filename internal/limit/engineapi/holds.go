@@ -33,7 +33,7 @@ func (a *API) holds(ctx context.Context, id string, devices []Device) error {
 	}
 	return &UnsupportedError{
 		What: strings.Join(Limits{Devices: []Device{*d}}.Words(), ", "),
-		Why:  a.title() + " says yes, and its runtime does not do it",
+		Why:  a.title() + " accepts it, but its runtime does not apply it",
 		Fix:  "set it in the container's control group, or upgrade the runtime (runc 1.4)",
 	}
 }

@@ -66,7 +66,7 @@ func (a *API) offers(l Limits) error {
 	if len(l.Devices) > 0 && !a.takesDevices() {
 		return &UnsupportedError{
 			What: "limits of devices through " + a.title(),
-			Why:  "before version 29.6 (API 1.55) it says yes to them in an update and does nothing",
+			Why:  "before version 29.6 (API 1.55) it accepts them in an update and ignores them",
 			Fix:  "set them in the container's control group, or make the container anew with them",
 		}
 	}

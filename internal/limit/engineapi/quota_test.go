@@ -34,7 +34,7 @@ func TestQuota(t *testing.T) {
 }
 
 // TestQuotaTaken: what an engine stores of CPUs as a quota is what was asked for. `limit set --cpus 0.29 --keep` of a container with
-// --cpu-quota was told that the engine "says yes and does not do it".
+// --cpu-quota failed: the engine "accepts it, but does not apply it".
 func TestQuotaTaken(t *testing.T) {
 	for _, has := range []map[string]any{{}, {"CpuQuota": 50000}, {"CpuQuota": 20000, "CpuPeriod": 50000}, {"CpuPeriod": 1_000_000}} {
 		for _, cpus := range []float64{0.29, 0.57, 1.15, 2.3, 1.0000001, 0.333333333, 0.01} {

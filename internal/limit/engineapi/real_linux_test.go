@@ -231,7 +231,7 @@ func TestPodman(t *testing.T) {
 		if opt.Runtime == "" && oldRunc(t) {
 			t.Error("an old runc takes devices")
 		}
-	case opt.Runtime == "" && errors.As(err, &u) && strings.Contains(err.Error(), "its runtime does not do it"):
+	case opt.Runtime == "" && errors.As(err, &u) && strings.Contains(err.Error(), "its runtime does not apply it"):
 		l.wantRate(t, got, "after a refusal", 0)
 		if s := kernel(t, got, "cpu", "cpu.cfs_quota_us", "cpu.max"); s != "-1" && s != "max 100000" {
 			t.Errorf("after a refusal the kernel's quota of CPUs is %s", s)

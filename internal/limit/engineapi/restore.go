@@ -26,7 +26,7 @@ func (a *API) Config(ctx context.Context, id string) (Config, error) {
 		return Config{}, fmt.Errorf("container %.12s: %w", id, err)
 	}
 	if in.Container.HostConfig == nil {
-		return Config{}, fmt.Errorf("container %.12s: the daemon tells nothing of its limits", id)
+		return Config{}, fmt.Errorf("container %.12s: the daemon does not report its limits", id)
 	}
 	return Config{in.Container.HostConfig}, nil
 }

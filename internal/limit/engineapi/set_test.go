@@ -41,7 +41,7 @@ func TestOldDocker(t *testing.T) {
 	f = newFake(t, "1.55", "linux")
 	f.drops = true
 	_, err = f.open().Set(t.Context(), "web", Limits{Devices: []Device{{Path: "/dev/sdb", WriteBPS: 5}}})
-	if !errors.As(err, &u) || !strings.Contains(err.Error(), "write_bps=5 on /dev/sdb") || !strings.Contains(err.Error(), "says yes and does not do it") {
+	if !errors.As(err, &u) || !strings.Contains(err.Error(), "write_bps=5 on /dev/sdb") || !strings.Contains(err.Error(), "accepts it, but does not apply it") {
 		t.Errorf("Set = %v", err)
 	}
 	f = newFake(t, "1.55", "linux")

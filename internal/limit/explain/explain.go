@@ -202,21 +202,21 @@ func (h *Host) notes(e *Explanation, data *device.Node) []string {
 	if slices.ContainsFunc(e.Modes, func(m Mode) bool { return m.Device == Held }) {
 		names := strings.Join(hardNames(e.Hard), ", ")
 		if len(e.others) == 0 {
-			add("A limit in the root group for %s holds what escapes the container's own: nothing else is written there. The two add up, as version 1 knows no common limit.", names)
+			add("A limit in the root group for %s holds the writes that escape the container's own limit, and no other data is written there. The two limits add up: version 1 has no common one.", names)
 		} else {
-			add("A limit in the root group for %s would hold what escapes, but slow down everybody's buffered writes there (%s): give the volume a device of its own, such as a logical volume or a loop device.", names, strings.Join(e.others, ", "))
+			add("A limit in the root group for %s would hold the writes that escape, but it would slow down all buffered writes to the device, those of other data too (%s). Give the volume a device of its own, such as a logical volume or a loop device.", names, strings.Join(e.others, ", "))
 		}
 	}
 	if h.IO == 2 && len(hardNames(e.Hard)) > 0 && slices.ContainsFunc(e.Modes, func(m Mode) bool { return m.Name == Buffered && m.Group == Leaks }) {
-		e.mend = "boot with cgroup_no_v1=all: with the memory controller in version 2 as well, buffered writes are charged to who wrote"
+		e.mend = "boot with cgroup_no_v1=all: with the memory controller in version 2 as well, buffered writes are charged to the group that wrote"
 		if h.Memory == 2 {
-			e.mend = "use ext4 without data=journal, xfs, btrfs or f2fs for the volume: they say whose data they write"
+			e.mend = "use ext4 without data=journal, xfs, btrfs or f2fs for the volume: they charge writes to the group that wrote"
 		}
 		add("%s%s.", strings.ToUpper(e.mend[:1]), e.mend[1:])
 	}
 	for _, b := range data.Below {
 		if b.Role == device.RoleLog {
-			add("The file system's log is on %s, where no limit goes: a thread of the kernel writes it, for everybody.", b.Name)
+			add("The file system's log is on %s, and no limit applies there: a thread of the kernel writes it for all groups.", b.Name)
 		}
 	}
 	return notes

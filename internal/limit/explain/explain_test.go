@@ -98,7 +98,7 @@ func TestModes(t *testing.T) {
 		{"/fixture/merged", submitter + "/held", "held held held held late", submitter, ""},
 		{"/fixture/zstd", "held held leaks/held leaks/held leaks/held", "held held held held late", "held held leaks leaks leaks", ""},
 		{"/fixture/journal", "held partly/held partly/held partly/held partly/held", "held partly partly partly partly", "held partly partly partly partly", "the journal's thread"},
-		{"/fixture/vfat", submitter + "/held", submitter, submitter, "doesn't tell whose data"},
+		{"/fixture/vfat", submitter + "/held", submitter, submitter, "doesn't record which group"},
 		{"/fixture/ro", "held never never never never", "held never never never never", "held never never never never", "read-only"},
 		{"/fixture/readonly", "held never never never never", "held never never never never", "held never never never never", "read-only"},
 		{"/fixture/ntfs", "leaks leaks leaks leaks leaks", "leaks leaks leaks leaks leaks", "leaks leaks leaks leaks leaks", "the program that serves it"},
@@ -334,9 +334,9 @@ func TestNotes(t *testing.T) {
 		want         []string
 		never        string
 	}{
-		{path: "/fixture/md", groups: v1, want: []string{"nothing else is written there"}, never: "slow down"},
+		{path: "/fixture/md", groups: v1, want: []string{"no other data is written there"}, never: "slow down"},
 		// Another partition of the disk is mounted, and the root.
-		{path: "/fixture/none", groups: v1, want: []string{"slow down everybody's buffered writes there (/, /fixture/home)", "device of its own"}, never: "nothing else"},
+		{path: "/fixture/none", groups: v1, want: []string{"slow down all buffered writes to the device, those of other data too (/, /fixture/home)", "device of its own"}, never: "no other data"},
 		{path: "/fixture/lv", groups: v2, want: []string{"memory limit"}, never: "root group"},
 		{path: "/fixture/lv", groups: hybrid, want: []string{"cgroup_no_v1=all"}, never: "root group"},
 		{path: "/fixture/vfat", groups: v2, want: []string{"Use ext4"}, never: "root group"},

@@ -14,7 +14,7 @@ func instead(n *device.Node) string {
 	case t == "overlay" && m.Upper != "":
 		return "name the upper folder itself"
 	case t == "tmpfs" || t == "ramfs" || t == "devtmpfs" || t == "hugetlbfs":
-		return "its size and the container's memory limit bound how much is written, nothing how fast: put the data on a disk"
+		return "its size and the container's memory limit bound how much is written, but nothing limits how fast: put the data on a disk"
 	case t == "nfs" || t == "nfs4" || t == "cifs" || t == "smb3" || t == "afs" || t == "lustre":
 		return "limit it at the server, or the network of this machine; " + image
 	case t == "ceph":
@@ -22,7 +22,7 @@ func instead(n *device.Node) string {
 	case t == "9p" || t == "virtiofs" || t == "vboxsf" || t == "vmhgfs" || t == "prl_fs" || t == "drvfs":
 		return "limit the program on the host that serves it; a virtual disk takes limits here, and so does " + image
 	case t == "fuse" || t == "fuseblk" || strings.HasPrefix(t, "fuse."):
-		return "limit the group of the program that serves it, for all who use it; " + image
+		return "limit the group of the program that serves it, for all its users; " + image
 	case t == "zfs":
 		return "use a volume (zvol) of the pool, which is a block device and takes limits"
 	case t == "bcachefs":

@@ -148,5 +148,5 @@ func mapper(n *device.Node) (Verdict, string) {
 	case n.Maker == "mpath" || strings.HasPrefix(n.Maker, "part"):
 		return Held, ""
 	}
-	return Partly, "what " + n.Name + " is made of is told to root only: RAID, thin pools and caches of LVM do their I/O in threads"
+	return Partly, "what " + n.Name + " is made of is visible to root only: RAID, thin pools and caches of LVM do their I/O in threads"
 }

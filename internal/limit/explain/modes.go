@@ -37,7 +37,7 @@ type Mode struct {
 var tells = []string{"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", device.RawBlock}
 
 // journalled reports whether an ext4 writes its data to the journal first. A thread of
-// the kernel does that, and such an ext4 doesn't tell whose data it is.
+// the kernel does that, and such an ext4 doesn't record which group it is.
 func journalled(m *device.Mount) bool {
 	return strings.HasPrefix(m.FSType, "ext") && m.Has("data=journal")
 }
@@ -158,7 +158,7 @@ func (h *Host) flusher() string {
 	case h.Memory != 2:
 		return "the kernel's flusher writes it out, in the root group: the memory controller is not in version 2"
 	}
-	return "the kernel's flusher writes it out, in the root group: this file system doesn't tell whose data it is"
+	return "the kernel's flusher writes it out, in the root group: this file system doesn't record which group wrote the data"
 }
 
 // journal: with data=journal every byte is written twice, once by the journal's thread. Measured on

@@ -63,7 +63,7 @@ func TestLookVolume(t *testing.T) {
 		t.Errorf("LookVolume() = %+v, %v", e, err)
 	}
 	for _, none := range []target.Target{v(), v(target.Mount{Volume: "data"})} {
-		if _, err := h.LookVolume(none); err == nil || !strings.Contains(err.Error(), "tells no folder of it") {
+		if _, err := h.LookVolume(none); err == nil || !strings.Contains(err.Error(), "shows no folder of it") {
 			t.Errorf("LookVolume(%+v) = %v", none, err)
 		}
 	}

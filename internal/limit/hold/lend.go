@@ -75,7 +75,7 @@ func (w Wide) When() string {
 func (w Wide) Still(flags string) string {
 	s := fmt.Sprintf("the root group still has %s, set for %s %s; ", w, w.For, w.When())
 	if w.Gone {
-		s += "whatever gets that number next is held to it; "
+		s += "the next device with that number gets this limit; "
 	}
 	return s + w.cleared() + flags + " removes it"
 }
@@ -95,11 +95,11 @@ type TakenError struct {
 
 // Error implements error.
 func (e *TakenError) Error() string {
-	whose := "somebody else's"
+	whose := "set by another program"
 	if len(e.For) > 0 {
 		whose = "for " + strings.Join(e.For, ", ")
 	}
-	return fmt.Sprintf("%s has a limit in the root group already, which is %s (%s)", e.Disk, whose, e.Has)
+	return fmt.Sprintf("%s already has a limit in the root group, %s (%s)", e.Disk, whose, e.Has)
 }
 
 // Free returns a *TakenError where a disk has limits in the root group. Where there are no such limits, as with version 2, the error

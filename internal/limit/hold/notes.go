@@ -41,10 +41,10 @@ func (n notebook[T]) read() ([]T, error) {
 	}
 	var all []T
 	if err = json.Unmarshal(b, &all); err == nil && all == nil {
-		err = errors.New("it holds no list")
+		err = errors.New("it is not a list")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w; it notes %s: look at it, and remove it%s", n.file, err, n.about, n.instead)
+		return nil, fmt.Errorf("%s: %w; the file records %s: check it, then remove it%s", n.file, err, n.about, n.instead)
 	}
 	return all, nil
 }
@@ -109,7 +109,7 @@ func (n notebook[T]) locked(ctx context.Context, f func() error) error {
 			whose, end = now, time.Now().Add(lockWait)
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("%s: %w: %s has been at it for more than %v", lock.Name(), err, whose, lockWait)
+			return fmt.Errorf("%s: %w: %s has held the lock for more than %v", lock.Name(), err, whose, lockWait)
 		}
 		select {
 		case <-ctx.Done():

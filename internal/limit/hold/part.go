@@ -54,7 +54,7 @@ func (s *Scope) HoldsOthers() string {
 	if len(others) == 0 || !s.HasWide() {
 		return ""
 	}
-	return fmt.Sprintf("the limit in the root group holds everybody's buffered writes to %s, and other data is there: %s", strings.Join(s.written(), ", "), strings.Join(others, ", "))
+	return fmt.Sprintf("the limit in the root group holds all buffered writes to %s, which has other data too: %s", strings.Join(s.written(), ", "), strings.Join(others, ", "))
 }
 
 // unused is why a volume can't be limited that no container uses.
@@ -66,7 +66,7 @@ func unused(s *Scope) error {
 	}
 	// What would slow down the whole machine is no advice.
 	if !slices.Contains(others, "/") {
-		e.Instead += ", or hold all writes to the device, whosever they are, with --device-wide"
+		e.Instead += ", or limit all writes to the device, of all programs, with --device-wide"
 	}
 	return e
 }

@@ -47,7 +47,7 @@ func TestOwnDevice(t *testing.T) {
 	}
 	// Asked for, it does, and says whom else it holds.
 	s, err := h.ScopeOf(volume("data", filepath.Join(mount, "volumes", "a")), Where{DeviceWide: true}, true)
-	if err != nil || !strings.Contains(s.HoldsOthers(), "everybody's buffered writes") || !strings.Contains(s.HoldsOthers(), mount) {
+	if err != nil || !strings.Contains(s.HoldsOthers(), "all buffered writes") || !strings.Contains(s.HoldsOthers(), mount) {
 		t.Errorf("device-wide: %+v, %v", s, err)
 	}
 }

@@ -78,7 +78,7 @@ func released(n Wide, now limit.Limits, all, after []Wide) (c limit.Change, note
 		switch {
 		case !now.Has(k):
 		case is == nil:
-			notes = append(notes, fmt.Sprintf("%s=%s on %s is not what was set for %s: somebody else's, and left", k, text, n.Disk, n.For))
+			notes = append(notes, fmt.Sprintf("%s=%s on %s is not the value that was set for %s: another program set it, so it stays", k, text, n.Disk, n.For))
 		case is.For != n.For:
 			if stays := last(after, n.Device, k, func(o Wide) bool { return o.For == is.For }); stays != nil {
 				notes = append(notes, fmt.Sprintf("%s=%s on %s stays: it is for %s", k, text, n.Disk, is.For))

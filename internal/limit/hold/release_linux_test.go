@@ -55,7 +55,7 @@ func TestClearedTogether(t *testing.T) {
 			set(limit.Limits{WriteBPS: int64(3+i) * 1000000})
 		}
 		told := clear(tt.which...)
-		if strings.Contains(told, "somebody else") || len(tt.which) == 3 && told != "" {
+		if strings.Contains(told, "another program") || len(tt.which) == 3 && told != "" {
 			t.Errorf("%v cleared: told %q", tt.which, told)
 		}
 		if got := wideOf(t, loop, "write_bps"); got != tt.want {
@@ -219,7 +219,7 @@ func TestSomebodyElsesInRootGroup(t *testing.T) {
 		if tt.has != "" {
 			somebody(tt.has)
 		}
-		if told := set(limit.Limits{WriteBPS: 6 << 20}); strings.Contains(told, "was set there by somebody else") != tt.told {
+		if told := set(limit.Limits{WriteBPS: 6 << 20}); strings.Contains(told, "another program set") != tt.told {
 			t.Errorf("with %q: told %q", tt.has, told)
 		}
 	}

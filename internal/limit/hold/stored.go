@@ -25,7 +25,7 @@ type Stored struct {
 // String is a sentence. An update of anything has runc write all that it began the container with (seen with
 // Docker 20.10 and API 1.56).
 func (s Stored) String() string {
-	return fmt.Sprintf("%s has stored %s, and sets that again at the next start or update; %s", s.By, strings.Join(s.Limits, ", "), s.Fix)
+	return fmt.Sprintf("%s has stored %s, and will set that again at the next start or update; %s", s.By, strings.Join(s.Limits, ", "), s.Fix)
 }
 
 // byAPI reports whether an engine's API knows what it has stored for a container.

@@ -68,7 +68,7 @@ func (h *Holder) Wides(folder string) *Wides { return NewWides(h.FS, h.Groups, f
 func NewWides(fs device.FS, groups *cgroup.Host, folder string) *Wides {
 	w := &Wides{fs, groups, device.Text(fs.Proc, "sys", "kernel", "random", "boot_id"), notebook[Wide]{
 		about:   "which limits of the root group were set, and for whom",
-		instead: "; the root group's files blkio.throttle.*_device tell what it has, and plimsoll limit clear TARGET --device DISK --device-wide takes that away",
+		instead: "; the root group's files blkio.throttle.*_device show its limits, and plimsoll limit clear TARGET --device DISK --device-wide removes them",
 	}}
 	if folder != "" {
 		w.notes.file = filepath.Join(folder, "device-wide.json")
@@ -215,7 +215,7 @@ func (w *Wides) around(s *Scope, r limit.Change, all []Wide, dry bool, apply fun
 		switch {
 		case s.HasWide(): // The change itself removes them, whoever's they are.
 			if both := n.only(r.Remove); n.For != s.Owner() && !n.Former && !n.Ended && !both.Limits.IsZero() {
-				told = append(told, fmt.Sprintf("%s was set there for %s, and has gone with this; to clear what is %s's alone: plimsoll limit clear %s", both, n.For, s.Owner(), clean.Shell(s.Owner())))
+				told = append(told, fmt.Sprintf("%s was set there for %s, and this removed it too; to clear only the limits of %s: plimsoll limit clear %s", both, n.For, s.Owner(), clean.Shell(s.Owner())))
 			}
 			after = without(after, n, r.Remove)
 		case n.For == s.Owner():
@@ -320,7 +320,7 @@ func (w *Wides) add(all []Wide, s *Scope, set limit.Limits, now map[cgroup.Devic
 		}
 		for _, k := range keysOf(mine) {
 			if is := last(all, n.Device, k, func(Wide) bool { return true }); now[n.Device].Has(k) && (is == nil || !is.has(k, now[n.Device].Text(k))) {
-				told = append(told, fmt.Sprintf("%s=%s was set there by somebody else (plimsoll run and plimsoll daemon do so too), who may set or remove it again", k, now[n.Device].Text(k)))
+				told = append(told, fmt.Sprintf("another program set %s=%s there (plimsoll run and plimsoll daemon do so too), and may set or remove it again", k, now[n.Device].Text(k)))
 			}
 		}
 		all = append(slices.DeleteFunc(all, func(o Wide) bool { return o.For == n.For && o.Device == n.Device }), n)

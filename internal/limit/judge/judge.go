@@ -139,5 +139,5 @@ func (s Seen) Enough() time.Duration {
 
 // Short says in words why the window is too short: "too short: 1 s may hold 20 % more than the limit lets through".
 func (s Seen) Short() string {
-	return fmt.Sprintf("too short: %s may hold %.0f %% more than the limit lets through", size.Duration(s.Window), 100*s.Extra()/s.Asked)
+	return fmt.Sprintf("too short: in %s up to %.0f %% more than the limit can come through", size.Duration(s.Window), 100*s.Extra()/s.Asked)
 }

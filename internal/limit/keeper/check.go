@@ -127,14 +127,14 @@ const (
 func (k *Keeper) drifted(e *entry, last time.Time) {
 	k.drift.Add(1)
 	if e.drifted != e.logged || time.Since(last) > 2*lastFight {
-		k.logf("%s: somebody changed a limit; put back: %s", e.name(), e.drifted)
+		k.logf("%s: another program changed a limit; put back: %s", e.name(), e.drifted)
 		e.logged = e.drifted
 	}
 	if time.Since(last) > 2*lastFight {
 		e.fight = firstFight
 	} else {
 		if e.fight < lastFight && 2*e.fight >= lastFight {
-			k.logf("%s: somebody changes a limit again and again; it is put back every %v: %s", e.name(), lastFight, e.drifted)
+			k.logf("%s: another program changes a limit again and again; the keeper puts it back every %v: %s", e.name(), lastFight, e.drifted)
 		}
 		e.fight = min(max(2*e.fight, firstFight), lastFight)
 	}

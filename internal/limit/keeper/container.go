@@ -31,7 +31,7 @@ func (k *Keeper) event(e target.Event) {
 		k.syncSoon(200 * time.Millisecond)
 	case target.Lost:
 		k.noteEngine(e.Source, e.Err, false)
-		k.logf("%s tells no more: %v; it is asked again, and what is held stays", e.Source, e.Err)
+		k.logf("%s sends no more events: %v; the keeper asks it again, and the limits stay", e.Source, e.Err)
 	}
 }
 

@@ -95,7 +95,7 @@ func TestPodman(t *testing.T) {
 	held(first)
 	// The keeper begins again while Podman's service is away: its files don't tell labels.
 	d.Kill()
-	eventually(t, "the service is missed", func() bool { return r.said("tells no more") })
+	eventually(t, "the service is missed", func() bool { return r.said("sends no more events") })
 	held(first)
 	r.stop()
 	r.opt.Holder = finderOf(t, options)

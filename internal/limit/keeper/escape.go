@@ -49,7 +49,7 @@ func (k *Keeper) tellEscapes(e *entry) {
 		}
 		k.mu.Unlock()
 		if !again {
-			k.logf("%s: %s (told once of what these rules hold: %s)", e.name(), x, strings.Join(e.rules, ", "))
+			k.logf("%s: %s (reported once for these rules: %s)", e.name(), x, strings.Join(e.rules, ", "))
 		}
 	}
 }

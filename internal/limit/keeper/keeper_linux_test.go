@@ -186,7 +186,7 @@ func TestRules(t *testing.T) {
 		load(row.policy)
 		eventually(t, row.name+": "+values()+", want "+row.want, func() bool { return values() == row.want })
 	}
-	for _, words := range []string{"rule b can't be kept: latency", "rule a can't be kept: loop", "nothing was measured", "no rule limits it any more"} {
+	for _, words := range []string{"rule b can't be kept: latency", "rule a can't be kept: loop", "no measured rate", "no rule limits it any more"} {
 		if !b.said(words) {
 			t.Errorf("the log lacks %q", words)
 		}

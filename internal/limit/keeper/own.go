@@ -104,7 +104,7 @@ func (k *Keeper) stillOwn(e *entry, h *Held, now func() ([]cgroup.State, error))
 // leave tells that a limit is left as somebody else has set it.
 func (k *Keeper) leave(e *entry, h *Held, states []cgroup.State) {
 	is := wasLimit(states, h.Slot)
-	text := fmt.Sprintf("%s: %s is %s, and no more the %s of %s: somebody has changed it, and it is left so", e.name(), h.at(), is.Text(h.Key), h.Value, policy.Called(h.Rule))
+	text := fmt.Sprintf("%s: %s is %s, not the %s of %s any more: another program changed it, so the keeper leaves it", e.name(), h.at(), is.Text(h.Key), h.Value, policy.Called(h.Rule))
 	if was := h.was.Text(h.Key); was != is.Text(h.Key) {
 		text += "; what was there before the keeper, " + was + ", doesn't come back"
 	}

@@ -17,7 +17,7 @@ func (k *Keeper) recall(e *entry) {
 	}
 	held, known, err := k.store.load(e)
 	if err != nil {
-		text := "what was held of it isn't known: " + err.Error()
+		text := "the limits that were held for it aren't known: " + err.Error()
 		if !e.recalled {
 			k.logf("%s: %s", e.name(), text)
 		}

@@ -94,7 +94,7 @@ func TestPercent(t *testing.T) {
 	// Of what was not measured there is no part.
 	b.load("rules:\n- {name: one, match: all, where: {device: DISK}, limits: {write_bps: 50%, read_bps: 50%}}\n")
 	b.has("")
-	eventually(t, "the fault is told", func() bool { return b.said("rule one can't be kept: loop") && b.said("nothing was measured") })
+	eventually(t, "the fault is told", func() bool { return b.said("rule one can't be kept: loop") && b.said("no measured rate") })
 	b.opt.Ceilings = func(string) (limit.Limits, error) { return limit.Limits{}, errors.New("the records are broken") }
 	b.stop()
 	b.begin()

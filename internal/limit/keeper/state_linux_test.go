@@ -193,7 +193,7 @@ func TestBrokenNotes(t *testing.T) {
 	}
 	b.k.Started(targetOf(b.group))
 	b.has("1048576")
-	eventually(t, "the broken file is told of", func() bool { return b.said("what was held of it isn't known: " + b.k.store.path(e)) })
+	eventually(t, "the broken file is told of", func() bool { return b.said("the limits that were held for it aren't known: " + b.k.store.path(e)) })
 	eventually(t, "it is noted again", func() bool {
 		text, err := os.ReadFile(b.k.store.path(e))
 		return err == nil && json.Valid(text)

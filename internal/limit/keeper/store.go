@@ -235,7 +235,7 @@ func (s *store) lock(e *entry) (unlock func(), err error) {
 			return nil, err
 		}
 	}
-	return nil, fmt.Errorf("somebody else holds it for more than %v: see who has %s open", lockWait, path)
+	return nil, fmt.Errorf("another process has held the lock for more than %v: see which one has %s open", lockWait, path)
 }
 
 // rootFile is the root group's, and budgetFile how the names of files begin that are about groups that containers have in common.

@@ -28,7 +28,7 @@ func TestUnknown(t *testing.T) {
 		}
 		for _, c := range s.Containers {
 			for _, f := range c.Faults {
-				if strings.HasPrefix(f.Text, "what was held of it isn't known: "+note) && f.Rule == "" && c.Target == targetOf(b.group).Ref() {
+				if strings.HasPrefix(f.Text, "the limits that were held for it aren't known: "+note) && f.Rule == "" && c.Target == targetOf(b.group).Ref() {
 					texts = append(texts, f.Text)
 				}
 			}

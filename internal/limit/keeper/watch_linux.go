@@ -37,7 +37,7 @@ func newGroupWatch(k *Keeper) *groupWatch {
 	w := &groupWatch{k: k, fd: -1, folders: map[int32]*entry{}, of: map[*entry]map[string]int32{}}
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil {
-		k.logf("inotify: %v; what others change is seen every %v", err, k.opt.Check)
+		k.logf("inotify: %v; changes by other programs are seen every %v", err, k.opt.Check)
 		return w
 	}
 	w.fd, w.file = fd, os.NewFile(uintptr(fd), "inotify")
@@ -129,7 +129,7 @@ func (w *groupWatch) folder(e *entry, dir string) {
 	switch {
 	case errors.Is(err, unix.ENOSPC) && !w.full:
 		w.full = true
-		w.k.logf("no more groups can be watched, so that what others change there is seen every %v; raise it: sysctl fs.inotify.max_user_watches=1048576", w.k.opt.Check)
+		w.k.logf("no more groups can be watched, so changes by other programs are seen only every %v; raise the limit: sysctl fs.inotify.max_user_watches=1048576", w.k.opt.Check)
 		return
 	case err != nil && !errors.Is(err, fs.ErrNotExist) && !w.full:
 		w.k.logf("watch %s: %v", dir, err)

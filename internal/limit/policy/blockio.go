@@ -37,7 +37,7 @@ func FromBlockIO(file string, data []byte) ([]byte, error) {
 	d := &decoder{file: file}
 	var doc yaml.Node
 	if len(data) > MaxSize {
-		return nil, fmt.Errorf("%s is larger than %d bytes, which no such configuration is", file, MaxSize)
+		return nil, fmt.Errorf("%s is larger than %d bytes, which is too large for such a configuration", file, MaxSize)
 	}
 	if err := yaml.Unmarshal(data, &doc); err != nil {
 		d.syntax(err)
@@ -58,7 +58,7 @@ func FromBlockIO(file string, data []byte) ([]byte, error) {
 		"# Pods have one by their annotation " + blockioLabel + "; change match to choose others.\n" +
 		"# Weights are those of bfq, where 100 is normal.\nrules:\n" + w.text()
 	if _, err := Parse(file, []byte(text)); err != nil {
-		return nil, fmt.Errorf("%s can't be said as a policy: %w", file, err)
+		return nil, fmt.Errorf("%s can't be written as a policy: %w", file, err)
 	}
 	return []byte(text), nil
 }
@@ -155,7 +155,7 @@ func (w *blockioWriter) block(n *yaml.Node, class string, number *int) {
 	}
 	before := len(w.d.faults)
 	if i := slices.IndexFunc(n.Content, func(k *yaml.Node) bool { return k.Tag == "!!merge" }); i >= 0 {
-		w.d.fail(n.Content[i], "class %s: what is merged is not read here: write out what << stands for", short(class))
+		w.d.fail(n.Content[i], "class %s: Plimsoll does not read merged keys: write out what << stands for", short(class))
 		return
 	}
 	w.d.section(given(n), "class "+short(class), known)

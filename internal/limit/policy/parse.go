@@ -102,7 +102,7 @@ func (d *decoder) syntax(err error) {
 func (d *decoder) policy(data []byte) *Policy {
 	p := &Policy{}
 	if len(data) > MaxSize {
-		d.fail(&yaml.Node{}, "the file is larger than %d bytes, which no policy is", MaxSize)
+		d.fail(&yaml.Node{}, "the file is larger than %d bytes, which is too large for a policy", MaxSize)
 		return p
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(data))

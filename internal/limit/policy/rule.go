@@ -66,9 +66,9 @@ func (d *decoder) rule(n *yaml.Node, i int) Rule {
 	case r.Together && slices.ContainsFunc(Asked(r.Limits), func(k limit.Key) bool { return !k.Rate() && k != limit.CPUs && k != limit.Memory }):
 		d.fail(n, "%s: together is for rates, cpus and memory: put weights, shares and latencies into a rule of their own", r.Name)
 	case r.Together && len(r.Limits.Remove) > 0:
-		d.fail(n, "%s: none can't be had together: leave out together", r.Name)
+		d.fail(n, "%s: none is no limit that containers can share: leave out together", r.Name)
 	case r.Together && r.Where.DeviceWide:
-		d.fail(n, "%s: device_wide is for everybody who writes to the device, and together for the rule's containers alone: leave out one of them", r.Name)
+		d.fail(n, "%s: device_wide limits every program that writes to the device, together only the rule's containers: leave out one of them", r.Name)
 	case r.Where.DeviceWide && !anyRate(r.Limits):
 		d.fail(n, "%s: device_wide is for rates, and the rule has none", r.Name)
 	case r.Where != (Where{}) && !IO(r.Limits):

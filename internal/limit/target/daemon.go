@@ -283,7 +283,7 @@ func (d *daemon) inspect(ctx context.Context, api *client.Client, is *dockerapi.
 		}
 	}
 	t.Running = false
-	t.Notes = append(t.Notes, fmt.Sprintf("%s says that it runs, and its process is not seen from here: run plimsoll in the host's PID namespace", d.what()))
+	t.Notes = append(t.Notes, fmt.Sprintf("%s says that it runs, but its process is not visible from here: run plimsoll in the host's PID namespace", d.what()))
 	return t, nil
 }
 

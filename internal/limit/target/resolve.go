@@ -39,7 +39,7 @@ func (f *Finder) process(r Ref) (Target, error) {
 		if err := f.gone(t, err); !errors.As(err, &gone) {
 			return Target{}, err
 		}
-		return Target{}, fmt.Errorf("there is no process %d here; ps shows those that there are", r.PID)
+		return Target{}, fmt.Errorf("there is no process %d here; ps lists the processes", r.PID)
 	}
 	t.PID, t.StartTime, t.Running = r.PID, ticks, true
 	t.Groups, err = f.Groups(t)

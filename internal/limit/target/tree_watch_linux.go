@@ -197,7 +197,7 @@ func (w *treeWatch) complain(err error) {
 	w.complained = true
 	switch {
 	case errors.Is(err, unix.ENOSPC):
-		err = fmt.Errorf("no more folders can be watched, so containers may start unseen; raise it: sysctl fs.inotify.max_user_watches=1048576: %w", err)
+		err = fmt.Errorf("no more folders can be watched, so containers may start unseen; raise the limit: sysctl fs.inotify.max_user_watches=1048576: %w", err)
 	case errors.Is(err, fs.ErrPermission):
 		err = fmt.Errorf("this user may not read it; run as root: %w", err)
 	}

@@ -29,9 +29,9 @@ func (f *Finder) unit(ctx context.Context, r Ref) (Target, error) {
 	switch p["LoadState"] {
 	case "loaded":
 	case "not-found":
-		return Target{}, fmt.Errorf("there is no unit %s; systemctl list-units shows those that there are", r.Name)
+		return Target{}, fmt.Errorf("there is no unit %s; systemctl list-units lists the units", r.Name)
 	default:
-		return Target{}, fmt.Errorf("unit %s can't be used: systemd says that it is %q; systemctl status %s tells why", r.Name, p["LoadState"], r.Name)
+		return Target{}, fmt.Errorf("unit %s can't be used: systemd says that it is %q; systemctl status %s shows why", r.Name, p["LoadState"], r.Name)
 	}
 	t := Target{Kind: Unit, Name: first(p["Id"], r.Name), State: p["ActiveState"]}
 	if p["SubState"] != "" && p["SubState"] != t.State {
@@ -58,7 +58,7 @@ func (f *Finder) unit(ctx context.Context, r Ref) (Target, error) {
 		t.Groups[i].Shared = false
 	}
 	if len(t.Groups) == 0 {
-		return t, fmt.Errorf("unit %s is in the group %s, which is not seen from here; run plimsoll in the host's namespace of control groups", t.Name, p["ControlGroup"])
+		return t, fmt.Errorf("unit %s is in the group %s, which is not visible from here; run plimsoll in the host's namespace of control groups", t.Name, p["ControlGroup"])
 	}
 	return t, nil
 }

@@ -79,7 +79,7 @@ func TestUnit(t *testing.T) {
 	for s, want := range map[string]string{
 		"unit:no.service":     "there is no unit no.service",
 		"unit:masked.service": `says that it is "masked"`,
-		"unit:lost.service":   "not seen from here",
+		"unit:lost.service":   "not visible from here",
 		"unit:none.service":   "bus can't be reached",
 	} {
 		if err := resolveErr(t, f, s); !strings.Contains(err.Error(), want) {

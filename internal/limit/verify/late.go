@@ -78,7 +78,7 @@ func (r *Row) judgeLate(m *measured, tolerance float64) {
 		}
 		if d < judge.Shortest || total.Above(rate) {
 			r.Off = r.Seen/float64(r.Asked) - 1
-			r.Verdict, r.Why = judge.Unproved, fmt.Sprintf("the kernel's flusher began late, and when is not known: it wrote at between %s and %s; verify with more --time, or when the machine is quiet", r.Rate(may/whole), r.Rate(r.Seen))
+			r.Verdict, r.Why = judge.Unproved, fmt.Sprintf("the kernel's flusher began late, at an unknown time, so it wrote between %s and %s; verify with more --time, or when the machine is quiet", r.Rate(may/whole), r.Rate(r.Seen))
 			return
 		}
 		r.Seen = rate

@@ -31,7 +31,7 @@ func TestJudgeMember(t *testing.T) {
 		{"stripes under no limit", limit.WriteBPS, Direct, 8, 4, at(4), none, judge.NotHeld, "saw 40 MiB/s (4 times) at this device"},
 		{"stripes that threads of the kernel write", limit.WriteBPS, BufferedSync, 8, 4, none, at(4), judge.NotHeld, "saw 40 MiB/s"},
 		{"one is over its limit", limit.WriteBPS, Direct, 1.5, 1.4, at(1.4), none, judge.NotHeld, "saw 14 MiB/s"},
-		{"it is on the other one", limit.WriteBPS, Direct, 1, 0, none, none, judge.Unproved, "no more than 0 B/s came to this device, below its limit of 10 MiB/s: the file system has sent the rest to its other devices"},
+		{"it is on the other one", limit.WriteBPS, Direct, 1, 0, none, none, judge.Unproved, "at most 0 B/s came to this device, below its limit of 10 MiB/s: the file system sent the rest to its other devices"},
 		{"a read that is on the other one", limit.ReadBPS, Direct, 1, 0, none, none, judge.Unproved, "its other devices"},
 		{"slower than the limit", limit.WriteBPS, Direct, 0.8, 0.4, at(0.4), none, judge.Unproved, "something else is slower"},
 		{"beside another group", limit.WriteBPS, Direct, 2, 100, at(1), none, judge.Held, "saw 10 MiB/s"},

@@ -54,5 +54,5 @@ func (r *Row) blameMerging(m *measured) {
 	if r.Members > 1 {
 		how += ", or has sent them to its other devices"
 	}
-	r.Why = fmt.Sprintf("of the application's %s writes of %s, each with a gap to the next, no more than %s came to the device: %s, and a limit on their number can't be tried so", size.Count(wrote), size.Bytes(r.BS), size.Count(came), how)
+	r.Why = fmt.Sprintf("the application made %s writes of %s, each with a gap to the next, but at most %s came to the device: %s, so this can't test a limit on their number", size.Count(wrote), size.Bytes(r.BS), size.Count(came), how)
 }

@@ -25,7 +25,7 @@ func TestMerged(t *testing.T) {
 		return func(at time.Duration) float64 { return a(at) + b(at) }
 	}
 	none := steady(0)
-	const merged = "of the application's 1 k writes of 4 KiB, each with a gap to the next, no more than 30 came to the device: the file system or the kernel has made larger ones of them"
+	const merged = "the application made 1 k writes of 4 KiB, each with a gap to the next, but at most 30 came to the device: the file system or the kernel has made larger ones of them"
 	for _, row := range []struct {
 		name        string
 		mode        Mode
@@ -44,7 +44,7 @@ func TestMerged(t *testing.T) {
 		{"few by the group's count, beside another", BufferedSync, at(2000, all), at(5000, 2500), at(60, 30), none, false, 0.5, judge.Unproved, merged},
 		{"half, at the limit", BufferedSync, at(400, all), at(200, 500), at(200, 500), none, false, 2.5, judge.Held, "saw 200 IOPS"},
 		{"half, and still too many", BufferedSync, at(2000, all), at(1000, 500), at(1000, 500), none, false, 0.5, judge.NotHeld, "saw 1 k IOPS (5 times)"},
-		{"nothing came", BufferedSync, at(200, all), none, none, none, false, 5, judge.Unproved, "most went elsewhere, or the device counts nothing"},
+		{"nothing came", BufferedSync, at(200, all), none, none, none, false, 5, judge.Unproved, "the rest went elsewhere, or the device does not count it"},
 		{"the flusher is held", Buffered, at(10000, all), at(200, all), none, at(10000, all), false, 0.1, judge.Held, "saw 200 IOPS"},
 		{"the flusher is not held", Buffered, at(10000, all), at(5000, all), none, at(5000, all), false, 0.1, judge.NotHeld, "saw 5 k IOPS (25 times)"},
 		{"the flusher's few come at once", Buffered, at(10000, all), at(300, 30), none, at(300, 30), false, 0.1, judge.Unproved, merged},
@@ -95,7 +95,7 @@ func TestSaysNothing(t *testing.T) {
 		t.Fatalf("%d rows, %d told, %v; want 4", len(rows), told, err)
 	}
 	for _, row := range rows {
-		if row.Verdict != judge.Unproved || !strings.Contains(row.Words(), "reads don't sync, and "+string(row.Mode)+" says nothing of them: direct and buffered do") {
+		if row.Verdict != judge.Unproved || !strings.Contains(row.Words(), "reads don't sync, so the mode "+string(row.Mode)+" can't test them: use direct or buffered") {
 			t.Errorf("%s %s: %s", row.Key, row.Mode, row.Words())
 		}
 	}

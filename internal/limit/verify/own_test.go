@@ -26,7 +26,7 @@ func TestSum(t *testing.T) {
 		{"a half", Direct, false, asked / 2, asked, asked, 0, judge.Held, "with the 5 MiB/s that the target itself used"},
 		{"others write too", Direct, true, asked / 2, 3 * asked, asked, 2 * asked, judge.Held, "with the 5 MiB/s that the target itself used"},
 		{"together they pass it", Direct, true, asked, 3 * asked, 3 * asked, 0, judge.NotHeld, "saw 30 MiB/s (3 times), with the 20 MiB/s that the target itself used"},
-		{"together they are below", Direct, true, asked / 4, asked / 2, asked / 2, 0, judge.Unproved, "no more than 5 MiB/s came through in this mode, with the 2.5 MiB/s that the target itself used"},
+		{"together they are below", Direct, true, asked / 4, asked / 2, asked / 2, 0, judge.Unproved, "at most 5 MiB/s came through in this mode, with the 2.5 MiB/s that the target itself used"},
 		{"synced, and a target that was quiet", DSync, false, 0.7 * asked, asked, asked, 0, judge.Held, "with what the file system adds"},
 		{"synced, beside a busy one", DSync, true, 0.7 * asked, asked, asked, 0, judge.Held, "with the 3 MiB/s that the target itself used"},
 	} {

@@ -216,7 +216,7 @@ func (r *Row) uneven(c course, tolerance float64) bool {
 		return false // It is above all the time.
 	}
 	r.Off = r.Seen/asked - 1
-	r.Verdict, r.Why = judge.Unproved, fmt.Sprintf("it came unevenly, at %s after the first second and in all no more than the limit allows: the machine is busy; verify with more --time, or when it is quiet", r.Rate(r.Seen))
+	r.Verdict, r.Why = judge.Unproved, fmt.Sprintf("the rate was uneven, %s after the first second, but in total no more than the limit allows: the machine is busy; verify with more --time, or when it is quiet", r.Rate(r.Seen))
 	return true
 }
 
@@ -261,17 +261,17 @@ func (r *Row) decide(s judge.Seen, tolerance float64) {
 	r.Verdict, cause = s.Judge()
 	switch {
 	case r.Verdict == judge.Held && r.elsewhere():
-		r.Verdict, r.Why = judge.Unproved, fmt.Sprintf("of the %s that the application saw no more than %s reached the device: most went elsewhere, or the device counts nothing", r.Rate(r.App), r.Rate(r.Device))
+		r.Verdict, r.Why = judge.Unproved, fmt.Sprintf("the application saw %s, but at most %s reached the device: the rest went elsewhere, or the device does not count it", r.Rate(r.App), r.Rate(r.Device))
 	case cause == judge.Shared:
-		r.Why = fmt.Sprintf("others used the device too, and the kernel doesn't tell whose it was: between %s and %s were this row's; verify when they are quiet", r.Rate(s.Least), r.Rate(s.Most))
+		r.Why = fmt.Sprintf("others used the device too, and the kernel doesn't report whose I/O it was: this row had between %s and %s; verify when the others are quiet", r.Rate(s.Least), r.Rate(s.Most))
 	case cause == judge.TooShort && r.Elapsed < judge.Shortest:
 		r.Why = fmt.Sprintf("too short: it took only %s: the scratch file is too small for this limit", size.Duration(r.Elapsed))
 	case cause == judge.TooShort:
 		r.Why = fmt.Sprintf("saw %s (%+.1f %%), %s: verify with --time %s", r.Rate(r.Seen), r.Off*100, s.Short(), r.enough(s))
 	case cause == judge.Slower && r.Members > 1 && s.Reaches(r.App):
-		r.Why = fmt.Sprintf("of the %s that the application saw no more than %s came to this device, below its limit of %s: the file system has sent the rest to its other devices", r.Rate(r.App), r.Rate(r.Seen), r.Rate(s.Asked))
+		r.Why = fmt.Sprintf("the application saw %s, but at most %s came to this device, below its limit of %s: the file system sent the rest to its other devices", r.Rate(r.App), r.Rate(r.Seen), r.Rate(s.Asked))
 	case cause == judge.Slower:
-		r.Why = fmt.Sprintf("something else is slower than the limit of %s: no more than %s came through in this mode", r.Rate(s.Asked), r.Rate(r.Seen))
+		r.Why = fmt.Sprintf("something else is slower than the limit of %s: at most %s came through in this mode", r.Rate(s.Asked), r.Rate(r.Seen))
 		if r.Own > 0 {
 			r.Why += ", with the " + r.Rate(r.Own) + " that the target itself used"
 		}

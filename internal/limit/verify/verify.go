@@ -183,7 +183,7 @@ func (r Request) row(ctx context.Context, key limit.Key, mode Mode) (Row, error)
 		row.Members = r.Members
 	}
 	if !tries(key, mode) {
-		row.BS, row.Verdict, row.Why = r.blockSize(key), judge.Unproved, fmt.Sprintf("reads don't sync, and %s says nothing of them: %s and %s do", mode, Direct, Buffered)
+		row.BS, row.Verdict, row.Why = r.blockSize(key), judge.Unproved, fmt.Sprintf("reads don't sync, so the mode %s can't test them: use %s or %s", mode, Direct, Buffered)
 		return row, nil
 	}
 	job := r.job(key, mode)
