@@ -119,7 +119,7 @@ func (r *Run) sum(res *Result, accounts []*account) (s sums) {
 	res.Missed, res.AtPeer = r.missed(all.started), time.Duration(all.atPeer)
 	res.Classes, res.Threads = r.classes(&all), all.usage
 	res.Drained = all.drained(r.end.Load())
-	res.Trace = r.traced()
+	res.Trace, res.Written = r.traced(), r.written()
 	s.all = all.readsAndWrites()
 	if !r.job.PerJob {
 		return s
@@ -221,7 +221,7 @@ func (r *Run) opName(op int) string {
 func (r *Run) has(op int) bool {
 	switch op {
 	case opRead:
-		return r.job.reads()
+		return r.job.reads() || r.job.VerifyBacklog > 0
 	case opWrite:
 		return r.job.writes()
 	}

@@ -53,7 +53,7 @@ func newBuffers(j Job, depth, share int, seed uint64) (*buffers, error) {
 	if j.PatternOnly {
 		b.only = j.Pattern
 	}
-	if j.Reads() {
+	if j.Reads() || j.VerifyBacklog > 0 {
 		b.reads = depth
 	}
 	segs := 0

@@ -31,6 +31,8 @@ type slot struct {
 	walk int64
 	// counted: it was taken up in the measured window, out of the budget. busy: it is in flight.
 	counted, busy bool
+	// back: it reads back a write of the job; stale: that block is being written meanwhile.
+	back, stale bool
 }
 
 // A completion is the end of one try: res is the number of bytes or -errno. Of a trim, which may have more than 2 GiB, it is the lower

@@ -26,6 +26,8 @@ type generator struct {
 	shared    bool // cursor belongs to several threads
 	// room is how many bytes the next I/O may have at most, if one of its sizes fits.
 	room int64
+	// listed are the I/Os of a job that reads Only parts of its files; nil: it has no such list.
+	listed []wrote
 	// vary is what the job asks for beyond blocks of one size in one file; nil: nothing.
 	vary *variety
 }
@@ -87,6 +89,11 @@ func (g *generator) op() uint8 {
 // next fills in what I/O comes next: operation, file, offset and size.
 func (g *generator) next(sl *slot) {
 	sl.op = g.op()
+	if g.listed != nil {
+		w := g.listed[int(g.cursor[sl.op].next(g.shared)%uint64(len(g.listed)))]
+		sl.off, sl.size, sl.file = w.off, w.size, w.file
+		return
+	}
 	if g.vary != nil {
 		g.varied(sl)
 		return

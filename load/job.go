@@ -200,6 +200,15 @@ type Job struct {
 	// PatternOnly, with Verify and DataPattern, stamps nothing: each block that is read has to be Pattern over and over, from the block's
 	// beginning, as it was written. A block of the same pattern elsewhere, or of an earlier run, is not told apart.
 	PatternOnly bool `json:"pattern_only,omitempty"`
+	// KeepWritten, with Verify, has Result.Written say what the job wrote, so that another can read Only that back.
+	KeepWritten bool `json:"keep_written,omitempty"`
+	// VerifyBacklog, with KeepWritten, reads back the oldest writes of a thread each time that it has so many not read back (0: never):
+	// VerifyBacklogBatch of them, and as many as VerifyBacklog if that is 0. They count as reads, and end no job.
+	VerifyBacklog      int64 `json:"verify_backlog,omitempty"`
+	VerifyBacklogBatch int64 `json:"verify_backlog_batch,omitempty"`
+	// Only has a job of sequential reads read these parts of each of its files, once, in blocks of BS from the beginning of each part on, the
+	// last of which may be shorter. Offset and Size have to cover them.
+	Only []Ranges `json:"only,omitempty"`
 	// RandSeed makes the offsets and the data repeatable. 0: a fixed seed.
 	RandSeed uint64 `json:"randseed,omitempty"`
 	// IOEngine is io_uring, linux-aio, psync, null, or windows-iocp on Windows. Empty: the strongest that

@@ -26,6 +26,7 @@ type lane struct {
 	shift   atomic.Int64
 	tickets tickets
 	shared  bool
+	listed  []wrote // of Job.Only
 }
 
 // newLanes cuts the job's region of size bytes into lanes. Random jobs with a runtime
@@ -49,6 +50,7 @@ func newLanes(j Job, size int64, shared bool) []*lane {
 			l.cursors, l.turns = lanes[0].cursors, lanes[0].turns
 		}
 		l.startAt(uint64(i) * uint64(j.StartIncrement))
+		l.listed = j.onlyBlocks()
 		l.budget.Store(l.limit(j))
 		l.bytes.Store(l.limitBytes(j))
 		lanes[i] = l
@@ -112,6 +114,8 @@ func (l *lane) limit(j Job) int64 {
 	}
 	loops := max(j.Loops, 1)
 	switch {
+	case len(j.Only) > 0:
+		n = min(n, int64(len(l.listed)))
 	case j.IOSize > 0:
 		n = min(n, times(max(j.IOSize/j.BS, 1), loops))
 	case j.NumberIOs == 0 && j.Runtime == 0:
@@ -163,7 +167,7 @@ func (l *lane) generator(j Job, n int) generator {
 	g := generator{
 		base: l.base, bs: j.BS, blocks: l.blocks,
 		random: j.random(), cursor: &l.cursors[0], shared: l.shared,
-		rng: j.RandSeed + uint64(n)*0x9e3779b97f4a7c15, room: math.MaxInt64,
+		rng: j.RandSeed + uint64(n)*0x9e3779b97f4a7c15, room: math.MaxInt64, listed: l.listed,
 	}
 	switch {
 	case j.mixed():

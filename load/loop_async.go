@@ -67,6 +67,13 @@ func (t *thread) fill(now int64) time.Duration {
 		if t.syncDue() || t.thinkDue() || t.out || len(t.batch) > 0 && t.dropDue() {
 			return forever
 		}
+		if w, ok := t.backDue(); ok {
+			s := t.free[len(t.free)-1]
+			t.free = t.free[:len(t.free)-1]
+			t.armBack(s, now, w)
+			t.batch = append(t.batch, s)
+			continue
+		}
 		due := int64(0)
 		if r.pace.open {
 			if due = t.nextDue(); due > now {
@@ -101,14 +108,21 @@ func (t *thread) arm(s uint32, now, due int64, counted bool) {
 		t.gen.room = t.lane.room(counted)
 	}
 	t.gen.next(sl)
-	sl.start, sl.due, sl.done, sl.counted, sl.busy = now, due, 0, counted, true
+	sl.start, sl.due, sl.done, sl.counted, sl.busy, sl.back = now, due, 0, counted, true, false
 	if sl.op == opRead {
 		sl.seg = s
 		t.readSince = t.run.job.SyncReads && t.synced && t.sinceSync == 0
+		if t.back != nil {
+			t.back.fresh = false
+		}
 	} else {
 		t.seq++
 		t.sinceSync++
 		sl.seg = t.bufs.fill(&t.gen, int64(sl.size), sl.off, t.seq)
+		if t.back != nil {
+			t.back.wrote(sl)
+			t.outdate(sl)
+		}
 	}
 	sl.buf = t.bufs.addr(sl.seg)
 	t.lastSize = sl.size
@@ -160,10 +174,8 @@ func (t *thread) reap(out []completion, now int64) error {
 			}
 		}
 		op := sl.op & 1
-		if op == opRead && t.checks {
-			if e := t.verify(sl); e != nil {
-				err = e
-			}
+		if e := t.judge(sl); e != nil {
+			err = e
 		}
 		switch {
 		case inWindow && !t.paid(sl):
@@ -215,6 +227,9 @@ func (t *thread) refused(sl *slot, res int32, now int64) bool {
 		return false
 	}
 	t.overrun(sl, now, true)
+	if t.back != nil && sl.op == opWrite {
+		t.back.checked(sl) // Nothing was written, so nothing is to be read back.
+	}
 	return true
 }
 

@@ -22,23 +22,13 @@ func (t *thread) syncLoop() error {
 		if now >= r.last.Load() {
 			return nil
 		}
-		due := int64(0)
-		if r.pace.open {
-			if due = t.nextDue(); due > now {
-				t.idle(now, time.Duration(due-now))
-				continue
-			}
-		}
-		counted := now >= r.begin.Load()
-		if counted && !t.budget() {
+		if w, ok := t.backDue(); ok {
+			t.armBack(0, now, w)
+		} else if armed, end := t.armNext(now); end {
 			return nil
+		} else if !armed {
+			continue
 		}
-		t.holding = false
-		if t.dropDue() {
-			t.drop()
-			now = clk.now()
-		}
-		t.arm(0, now, due, counted)
 		sl := &t.slots[0]
 		if t.peer != nil && sl.op == opWrite {
 			if err := t.meet(sl); err != nil {
@@ -68,12 +58,33 @@ func (t *thread) syncLoop() error {
 				return err
 			}
 		}
-		if sl.op == opRead && t.checks {
-			if err := t.verify(sl); err != nil {
-				return err
-			}
+		if err := t.judge(sl); err != nil {
+			return err
 		}
 	}
+}
+
+// armNext makes the next I/O in psync's only slot, or awaits its time, and reports whether it did, and whether there is none left.
+func (t *thread) armNext(now int64) (armed, end bool) {
+	r := t.run
+	due := int64(0)
+	if r.pace.open {
+		if due = t.nextDue(); due > now {
+			t.idle(now, time.Duration(due-now))
+			return false, false
+		}
+	}
+	counted := now >= r.begin.Load()
+	if counted && !t.budget() {
+		return false, true
+	}
+	t.holding = false
+	if t.dropDue() {
+		t.drop()
+		now = r.clk.now()
+	}
+	t.arm(0, now, due, counted)
+	return true, false
 }
 
 // refusedAt is refused, which others may look at.

@@ -29,6 +29,8 @@ type Result struct {
 	Samples []Sample `json:"samples,omitempty"`
 	// Trace holds the first I/Os of the window, up to as many as Job.Trace asks for; those that were in flight at its end are among them.
 	Trace Trace `json:"trace,omitempty"`
+	// Written is what was written of each file and not read back, in whole units of VerifyUnit, if Job.KeepWritten asks for it.
+	Written []Ranges `json:"written,omitempty"`
 	// Jobs holds what each of the NumJobs measured, if the job asked for it (PerJob).
 	Jobs  []JobResult `json:"jobs,omitempty"`
 	Usage Usage       `json:"usage"`

@@ -28,7 +28,8 @@ type thread struct {
 	synced, readSince bool
 	// dropEvery and sinceDrop are the bytes of a pass, and those since the last one (DropCache).
 	dropEvery, sinceDrop int64
-	checks               bool // what is read is verified
+	checks               bool      // what is read is verified
+	back                 *readBack // nil: nothing is read back
 
 	lastSize int64  // of the I/O before
 	next     uint8  // what comes next, where reads and writes have schedules of their own
@@ -180,6 +181,7 @@ func (t *thread) prepare(depth, share int) error {
 		t.acct.crossed = make([]crossing, 0, depth)
 	}
 	t.checks = t.bufs.unit > 0 && !r.job.mixed()
+	t.back = newReadBack(r.job)
 	t.slots = make([]slot, depth)
 	t.free = make([]uint32, depth)
 	t.batch = make([]uint32, 0, depth)

@@ -261,6 +261,7 @@ func (v *validator) data(j Job) {
 	case j.VerifyUnit() < leastUnit:
 		v.add("verify", true, "all sizes and offsets have to be multiples of %d", leastUnit)
 	}
+	v.readBack(j)
 	switch {
 	case j.Peer == "":
 	case !slices.Contains([]string{PeerZero, PeerRandom, PeerNull}, j.Peer):
@@ -279,6 +280,43 @@ func (v *validator) data(j Job) {
 	}
 	if j.SplitFrom < 0 || j.SplitFrom > 0 && !j.SplitCPUs {
 		v.add("split_from", j.SplitFrom, "has to be 0 or more and needs split_cpus")
+	}
+}
+
+// readBack looks at what is asked for beside Verify.
+func (v *validator) readBack(j Job) {
+	switch {
+	case !j.KeepWritten:
+	case !j.Verify || !j.writes():
+		v.add("keep_written", true, "needs verify, and a job that writes")
+	case j.PatternOnly && j.VerifyUnit() < leastUnit:
+		v.add("verify", true, "all sizes and offsets have to be multiples of %d", leastUnit)
+	case j.PatternOnly && (j.split() || j.align() != j.BS) && j.VerifyUnit()%int64(max(len(j.Pattern), 1)) != 0:
+		v.add("pattern_only", true, "where blocks of several sizes or places overlap the pattern has to fit %d bytes a whole number of times", j.VerifyUnit())
+	}
+	switch {
+	case j.VerifyBacklog == 0 && j.VerifyBacklogBatch == 0:
+	case j.VerifyBacklog < 0 || j.VerifyBacklogBatch < 0:
+		v.add("verify_backlog", j.VerifyBacklog, "must not be negative")
+	case !j.KeepWritten:
+		v.add("verify_backlog", j.VerifyBacklog, "needs keep_written")
+	case synchronous(j.IOEngine) && j.IODepth > 1:
+		v.add("verify_backlog", j.VerifyBacklog, "needs iodepth=1 with %s, whose threads don't know what the others write", j.IOEngine)
+	}
+	switch {
+	case len(j.Only) == 0:
+	case j.RW != Read || j.NumJobs != 1 || j.split() || j.RWNumber != 0 || j.Parallel || j.Runtime > 0 || j.NumberIOs > 0 || j.IOSize > 0 || j.Loops > 1 || j.Tail:
+		v.add("only", "ranges", "is for one thread of sequential reads, once")
+	case len(j.Only) != j.fileCount():
+		v.add("only", "ranges", "has to have those of each file")
+	}
+	for _, all := range j.Only {
+		for _, r := range all {
+			if r.Offset < j.Offset || r.Size < 1 || r.Offset > math.MaxInt64-r.Size || j.Size > 0 && r.Offset+r.Size > j.Offset+j.Size {
+				v.add("only", r.Offset, "lies outside of the region")
+				return
+			}
+		}
 	}
 }
 

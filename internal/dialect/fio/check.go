@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"plimsoll/internal/dialect"
-	"plimsoll/load"
 )
 
 // check refuses what contradicts itself. What an option says of the other direction, or of
@@ -67,16 +66,8 @@ func (j *job) checkVerify(bad func(string, ...any) error) error {
 		return bad("verify needs blocks that are each their own: leave zero_buffers, buffer_pattern and dedupe_percentage out")
 	case !j.writes() || j.verifyOnly || !j.doVerify:
 		return nil
-	case j.rw != load.Write && j.rw != load.RandWrite:
-		return bad("verify reads back all that a job of writes wrote; rw=%s writes only part of its region. Use write, randwrite or do_verify=0", j.rw)
 	case j.unlink:
 		return bad("unlink would remove the files before they are read back; remove them yourself")
-	case j.blockalign.hasRead || j.blockalign.hasWrite:
-		return bad("verify with blockalign is not supported")
-	case j.rw == load.RandWrite && (!j.mapped() || j.percRandom != nil && j.percRandom.write < 100):
-		return bad("verify reads back the whole region, but without a random map (norandommap, random_distribution, percentage_random, several sizes) some of it is never written. Use do_verify=0")
-	case j.hasRWNumber && j.rwNumber != 0:
-		return bad("verify reads back the whole region, but rw=%s:%d leaves some of it out. Use do_verify=0", j.rw, j.rwNumber)
 	}
 	return nil
 }

@@ -63,8 +63,6 @@ type clone struct {
 	device bool
 	load   load.Job
 	spec   workload.StageJob
-	// verify is what reads back, nil if nothing does.
-	verify *workload.StageJob
 }
 
 func (j *job) trims() bool       { return j.rw == load.Trim || j.rw == load.RandTrim }

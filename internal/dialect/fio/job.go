@@ -76,6 +76,8 @@ type job struct {
 	verifyPattern []byte
 	doVerify      bool
 	verifyOnly    bool
+	backlog       int64
+	backlogBatch  int64
 	stonewall     bool
 	waitFor       string
 	newGroup      bool

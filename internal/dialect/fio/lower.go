@@ -88,6 +88,12 @@ func (c *clone) lower(t *Test) error {
 		l.Data, l.Pattern, l.PatternOnly = load.DataPattern, j.verifyPattern, j.patternOnly
 		l.Compress, l.Dedupe = 0, 0
 	}
+	if j.verify && j.writes() && j.doVerify && !j.verifyOnly {
+		l.KeepWritten, l.VerifyBacklog, l.VerifyBacklogBatch = true, j.backlog, j.backlogBatch
+		if j.backlog == 0 {
+			l.VerifyBacklogBatch = 0
+		}
+	}
 	c.rate(&l)
 	l.SampleEvery = c.samples()
 	c.files = c.paths()
@@ -373,18 +379,9 @@ func (c *clone) stageJob(bad func(string, ...any) error) error {
 	if err := c.planned().Validate(); err != nil {
 		return c.refuse(err)
 	}
-	if j.verify && j.writes() && j.doVerify && !j.verifyOnly {
-		v := load.Job{
-			RW: load.Read, BS: c.load.BS, IODepth: c.load.IODepth, NumJobs: 1, Direct: c.load.Direct, IOEngine: c.load.IOEngine,
-			Offset: c.load.Offset, Size: c.load.Size, Verify: true, Data: c.load.Data, Pattern: c.load.Pattern, PatternOnly: c.load.PatternOnly, RandSeed: c.load.RandSeed, CPUs: c.load.CPUs,
-			Filename: c.load.Filename, Files: c.load.Files, SampleEvery: sampleEvery,
-		}
-		if err := v.Validate(); err != nil {
-			return c.refuse(err)
-		}
-		c.verify = &workload.StageJob{
-			Name: j.name, Job: v, Invalidate: j.invalidate && !j.direct, SizePercent: spec.SizePercent, OffsetPercent: spec.OffsetPercent, OffsetAlign: spec.OffsetAlign,
-			StepPercent: spec.StepPercent, Steps: spec.Steps,
+	if c.load.KeepWritten {
+		if err := c.canReadBack(); err != nil {
+			return err
 		}
 	}
 	if spec.SizePercent == 0 && c.load.Size == 0 && c.spec.IOPercent > 0 && c.load.IOEngine == load.Null {

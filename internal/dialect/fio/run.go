@@ -191,17 +191,10 @@ func (t *Test) stageName(i int) string {
 // stage runs stage number i, and reads back what asks for it.
 func (t *Test) stage(ctx context.Context, session dialect.Session, i int, clones []*clone, stderr io.Writer, o RunOptions) ([]measured, []workload.DiskDelta, time.Duration, error) {
 	var jobs []workload.StageJob
-	var verify []workload.StageJob
-	var verified []int
 	for k, c := range clones {
 		jobs = append(jobs, c.in(session, c.spec, o.Destructive))
 		if !c.job.randrepeat && c.job.randseed == 0 {
 			jobs[k].Job.RandSeed = max(rand.Uint64(), 1)
-		}
-		if c.verify != nil {
-			v := c.in(session, *c.verify, nil)
-			v.Job.RandSeed = jobs[k].Job.RandSeed
-			verify, verified = append(verify, v), append(verified, k)
 		}
 	}
 	res, err := session.Stage(ctx, t.stageName(i), jobs, nil)
@@ -221,42 +214,11 @@ func (t *Test) stage(ctx context.Context, session dialect.Session, i int, clones
 			dialect.Note(stderr, "%s", n)
 		}
 	}
-	disks, elapsed := res.Disks, res.Elapsed
-	if len(verify) == 0 {
-		return out, disks, elapsed, nil
-	}
-	for _, k := range verified {
-		if err := out[k].covered(); err != nil {
-			return nil, nil, 0, err
-		}
-	}
-	back, err := session.Stage(ctx, t.stageName(i)+" verify", verify, nil)
+	back, err := t.readBack(ctx, session, i, out)
 	if err != nil {
 		return nil, nil, 0, err
 	}
-	if len(back.Stage) != len(verify) {
-		return nil, nil, 0, fmt.Errorf("stage %d: %d results of %d jobs that verify", i, len(back.Stage), len(verify))
-	}
-	for n, k := range verified {
-		out[k].verify = &back.Stage[n]
-	}
-	return out, addDisks(disks, back.Disks), elapsed + back.Elapsed, nil
-}
-
-// covered reports whether the clone wrote all that is to be read back.
-func (m measured) covered() error {
-	l, want := m.result.Job, int64(0)
-	for _, n := range m.result.FileSizes {
-		region := n - l.Offset
-		if l.Size > 0 {
-			region = l.Size
-		}
-		want += region / l.BS
-	}
-	if w := m.result.Class("write"); w != nil && w.Ops >= want {
-		return nil
-	}
-	return fmt.Errorf("job %s: it ended before it had written all of its region, so that nothing can be verified; give it more runtime, or do_verify=0", m.clone.job.name)
+	return out, addDisks(res.Disks, back.Disks), res.Elapsed + back.Elapsed, nil
 }
 
 // allFiles are the paths of all files of the jobs.

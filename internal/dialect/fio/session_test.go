@@ -21,6 +21,9 @@ func (p *place) Stage(_ context.Context, _ string, jobs []workload.StageJob, _ f
 	r := &workload.Result{}
 	for _, j := range jobs {
 		s := workload.StageResult{Name: j.Name, Job: j.Job}
+		if j.Job.KeepWritten {
+			s.Written = []load.Ranges{{{Offset: 4096, Size: 8192}}, nil}
+		}
 		s.Classes = []load.Class{{Name: "write", Ops: 1 << 20}}
 		r.Stage = append(r.Stage, s)
 	}
@@ -44,7 +47,7 @@ func TestJobsHaveTheSessionsPaths(t *testing.T) {
 	if strings.Join(a.Job.Files, " ") != "place/data_x place/y" || strings.Join(a.Destructive, " ") != "place/data_x" || a.Size != 8<<20 || a.Job.IOSize != 2<<20 || a.Job.Size != 1<<20 {
 		t.Errorf("a = %+v", a)
 	}
-	if back.Job.RW != load.Read || !back.Job.Verify || back.Job.RandSeed != a.Job.RandSeed || strings.Join(back.Job.Files, " ") != "place/data_x place/y" || back.Destructive != nil {
+	if back.Job.RW != load.Read || !back.Job.Verify || back.Job.RandSeed != a.Job.RandSeed || strings.Join(back.Job.Files, " ") != "place/data_x place/y" || back.Destructive != nil || len(back.Job.Only[0]) != 1 {
 		t.Errorf("reading back = %+v", back)
 	}
 	if b.Job.Filename != "place/data_x" || b.Size != 8<<20 || strings.Join(c.Job.Files, " ") != "place/d_c.0.0 place/d_c.0.1" {

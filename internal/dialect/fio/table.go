@@ -16,6 +16,7 @@ const (
 	maxRate        = 1 << 50
 	maxPercentiles = 20 // FIO_IO_U_LIST_MAX_LEN in its stat.h
 	maxIOPS        = 1e9
+	maxBacklog     = 1 << 32 // each write of it takes 24 bytes
 )
 
 const (
@@ -178,7 +179,7 @@ var Options = []Option{
 	refused("dedupe_global", "dedupe_mode is always repeat", "0"),
 
 	// Verification.
-	yes("verify", "each block is stamped with offset, number and CRC-32C, whichever checksum is named, and all are read back after the stage; pattern: blocks are verify_pattern and no more", setVerify),
+	yes("verify", "each block is stamped with offset, number and CRC-32C, whichever checksum is named, and those that were written are read back after the stage; pattern: blocks are verify_pattern and no more", setVerify),
 	yes("do_verify", "0: writes stamped blocks without reading them back", boolTo(func(j *job) *bool { return &j.doVerify })),
 	bare("verify_only", "reads back what an earlier run of the same job wrote", boolTo(func(j *job) *bool { return &j.verifyOnly })),
 	accepted("verify_fatal", "the first bad block always ends the test"),
@@ -188,8 +189,8 @@ var Options = []Option{
 	accepted("verify_dump", "the error names offset and contents of the bad block"),
 	accepted("verify_async", "each reading thread verifies"),
 	accepted("verify_async_cpus", "each reading thread verifies"),
-	noted("verify_backlog", "blocks are read back after the stage, not between the writes", "0"),
-	accepted("verify_backlog_batch", "blocks are read back after the stage, not between the writes"),
+	yes("verify_backlog", "reads back the oldest writes each time that so many are not read back; the rest is read back after the stage", longTo(func(j *job) *int64 { return &j.backlog }, 0, maxBacklog)),
+	yes("verify_backlog_batch", "how many of them (default: verify_backlog)", longTo(func(j *job) *int64 { return &j.backlogBatch }, 0, maxBacklog)),
 	accepted("verify_state_load", "state is in the stamps"),
 	accepted("verify_state_save", "state is in the stamps"),
 	accepted("verifysort", "obsolete, without effect in fio 3.33 too"),

@@ -88,7 +88,10 @@ func (c *clone) workload() (workload.Spec, error) {
 		return bad("steadystate, rate_min, exitall, create_only, startdelay and pre_read are none of a plan's workload")
 	case j.verify && (j.verifyOnly || !j.doVerify || !j.writes()):
 		return bad("verify: a plan's workload reads back what it wrote itself; use verify with write or randwrite alone")
+	case j.verify && (j.reads() || j.random() && (!j.mapped() || j.percRandom != nil) || j.hasRWNumber && j.rwNumber != 0 || j.backlog > 0):
+		return bad("verify: a plan's workload writes all of its region and reads all of it back; leave out reads, norandommap, several sizes, verify_backlog and what else leaves blocks out")
 	}
+	l.KeepWritten = false
 	l.Filename, l.FileService, l.Hint, l.IOEngine = "", "", "", ""
 	l.DropCache, l.SyncReads, l.SampleEvery, l.RandSeed = false, false, 0, j.randseed
 	l.NumJobs = j.numjobs

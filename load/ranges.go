@@ -1,0 +1,122 @@
+package load
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"math/bits"
+)
+
+// A Range is Size bytes of a file from Offset on.
+type Range struct{ Offset, Size int64 }
+
+// Ranges are parts of a file, in their order, of which no two touch. In JSON they are one text, since there may be many: base64 of, for
+// each and as varints, how far it is from the end of the one before, and its size.
+type Ranges []Range
+
+// Bytes is how much the ranges are together.
+func (r Ranges) Bytes() (n int64) {
+	for _, one := range r {
+		n += one.Size
+	}
+	return n
+}
+
+// MarshalJSON implements json.Marshaler.
+func (r Ranges) MarshalJSON() ([]byte, error) {
+	var b []byte
+	var at int64
+	for _, one := range r {
+		b = binary.AppendUvarint(b, uint64(one.Offset-at))
+		b = binary.AppendUvarint(b, uint64(one.Size))
+		at = one.Offset + one.Size
+	}
+	return json.Marshal(base64.StdEncoding.EncodeToString(b))
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (r *Ranges) UnmarshalJSON(text []byte) error {
+	var s string
+	if err := json.Unmarshal(text, &s); err != nil {
+		return err
+	}
+	b, err := base64.StdEncoding.DecodeString(s)
+	if err != nil {
+		return err
+	}
+	*r = nil
+	for at := int64(0); len(b) > 0; {
+		gap, n := binary.Uvarint(b)
+		if n <= 0 {
+			return errRanges
+		}
+		size, m := binary.Uvarint(b[n:])
+		if b = b[n:]; m <= 0 || gap > 1<<62 || size == 0 || size > 1<<62 || at+int64(gap) < 0 || at+int64(gap)+int64(size) < 0 {
+			return errRanges
+		}
+		b, at = b[m:], at+int64(gap)
+		*r = append(*r, Range{at, int64(size)})
+		at += int64(size)
+	}
+	return nil
+}
+
+var errRanges = errors.New("no ranges of a file")
+
+// units says of each unit of a file whether something holds for it. It grows as it has to.
+type units []uint64
+
+// set sets units from up to before to.
+func (u *units) set(from, to int64) {
+	for i := from; i < to; i++ {
+		for i>>6 >= int64(len(*u)) {
+			*u = append(*u, 0)
+		}
+		(*u)[i>>6] |= 1 << (i & 63)
+	}
+}
+
+func (u units) clear(from, to int64) {
+	for i := from; i < to && i>>6 < int64(len(u)); i++ {
+		u[i>>6] &^= 1 << (i & 63)
+	}
+}
+
+// any reports whether one of the units from up to before to is set.
+func (u units) any(from, to int64) bool {
+	for i := from; i < to && i>>6 < int64(len(u)); i++ {
+		if u[i>>6]>>(i&63)&1 == 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// or adds what o has.
+func (u *units) or(o units) {
+	for len(*u) < len(o) {
+		*u = append(*u, 0)
+	}
+	for i, w := range o {
+		(*u)[i] |= w
+	}
+}
+
+// ranges are the units that are set, of size bytes each.
+func (u units) ranges(size int64) Ranges {
+	var all Ranges
+	for i, w := range u {
+		for w != 0 {
+			k := bits.TrailingZeros64(w)
+			w &= w - 1
+			at := (int64(i)<<6 + int64(k)) * size
+			if n := len(all) - 1; n >= 0 && all[n].Offset+all[n].Size == at {
+				all[n].Size += size
+			} else {
+				all = append(all, Range{at, size})
+			}
+		}
+	}
+	return all
+}
