@@ -31,6 +31,7 @@ func made(t *testing.T, args ...string) (*Test, []measured) {
 
 func madeResult(c *clone) workload.StageResult {
 	r := workload.StageResult{Name: c.job.name, Job: c.load}
+	r.Engine = load.PSync // It began.
 	r.Elapsed = 2 * time.Second
 	r.Threads = load.ThreadUsage{User: 100 * time.Millisecond, System: 300 * time.Millisecond, Switches: 1234, MajorFaults: 1, MinorFaults: 20}
 	for i, name := range []string{"read", "write", "sync"} {
