@@ -149,6 +149,8 @@ type Job struct {
 	// Append opens the file with O_APPEND: on Linux each write goes to the end of the file, whatever Offset says. A stage sets Offset to
 	// where the end is at the start.
 	Append bool `json:"append,omitempty"`
+	// Fill ends a job of writes, without an error, when the file system or the device is full.
+	Fill bool `json:"fill,omitempty"`
 	// Sync opens the file with O_DSYNC ("dsync") or O_SYNC ("sync").
 	Sync string `json:"sync,omitempty"`
 	// Fsync and FDataSync sync the file after every that many writes of a thread (0:

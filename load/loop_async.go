@@ -168,7 +168,9 @@ func (t *thread) reap(out []completion, now int64) error {
 				t.batch = append(t.batch, c.slot)
 				continue
 			} else if e != nil {
-				err = e
+				if !t.filled(sl, e) {
+					err = e
+				}
 				t.release(c.slot)
 				continue
 			}

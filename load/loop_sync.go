@@ -44,6 +44,11 @@ func (t *thread) syncLoop() error {
 				return nil
 			}
 			again, err := t.uneven(sl, res)
+			if t.filled(sl, err) {
+				t.bufs.giveSegment(sl.seg)
+				sl.busy = false
+				return nil
+			}
 			if err != nil {
 				return err
 			}

@@ -251,6 +251,9 @@ func (v *validator) syncs(j Job) {
 	if j.Append && (j.RW != Write || j.osThreads(j.IOEngine) > 1 || j.fileCount() > 1) {
 		v.add("append", true, "needs rw=write, one file and one thread")
 	}
+	if j.Fill && (j.reads() || j.IOEngine == MMap) {
+		v.add("fill", true, "needs a job of writes, and an engine other than mmap")
+	}
 	if j.EndDataOnly && !j.EndFsync {
 		v.add("end_data_only", true, "needs end_fsync")
 	}

@@ -5,12 +5,16 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"os"
 
 	"plimsoll/load"
 )
 
 // resolve turns the percentages of a job into bytes and clips its region, now that its files are there.
 func (j *StageJob) resolve() error {
+	if err := j.onDevice(); err != nil {
+		return err
+	}
 	if j.OffsetPercent == 0 && j.StepPercent == 0 && j.SizePercent == 0 && j.IOPercent == 0 && !j.Clip && !j.Job.Append || j.Job.IOEngine == load.Null {
 		return nil
 	}
@@ -59,6 +63,30 @@ func (j *StageJob) resolve() error {
 	}
 	if j.IOPercent > 0 {
 		j.Job.IOSize = max(Share(region, int64(len(j.paths())), j.IOPercent), unit)
+	}
+	return nil
+}
+
+// onDevice ends the region of a job that fills a device where the device ends, at a whole block.
+func (j *StageJob) onDevice() error {
+	if !j.Job.Fill {
+		return nil
+	}
+	for _, p := range j.paths() {
+		st, err := os.Stat(p)
+		if err != nil {
+			return fmt.Errorf("job %s: %w", j.Name, err)
+		}
+		if st.Mode().IsRegular() {
+			continue
+		}
+		n, err := fileSize(p)
+		if err != nil {
+			return fmt.Errorf("job %s: %w", j.Name, err)
+		}
+		if j.Job.Size > n-j.Job.Offset {
+			j.Job.Size, j.Job.IOSize = 0, 0
+		}
 	}
 	return nil
 }

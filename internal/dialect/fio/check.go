@@ -16,6 +16,9 @@ func (j *job) check() error {
 		j.timeBased = false
 		j.note("time_based has no effect without runtime, as in fio")
 	}
+	if err := j.checkFill(bad); err != nil {
+		return err
+	}
 	switch {
 	case writes && j.fsync > 0 && j.fdatasync > 0:
 		return bad("fsync=%d contradicts fdatasync=%d", j.fsync, j.fdatasync)

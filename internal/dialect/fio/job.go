@@ -85,6 +85,7 @@ type job struct {
 	exitall       bool
 	exitWhat      string
 	createOnly    bool
+	fill          bool
 	cpus          []int
 	splitCPUs     bool
 	zero          bool

@@ -258,6 +258,11 @@ func (c *clone) region(t *Test, bad func(string, ...any) error) error {
 		region = j.filesize
 	}
 	null := l.IOEngine == load.Null
+	fills := j.fills()
+	if fills && j.wholeFile() {
+		region, spec.SizePercent = endless, 0
+	}
+	c.fillUp()
 	switch {
 	case null && (j.size.percent || j.offset.percent || j.offsetInc.percent):
 		return bad("the null engine has no file that anything could be a percentage of; give bytes")
@@ -288,7 +293,7 @@ func (c *clone) region(t *Test, bad func(string, ...any) error) error {
 	l.Size = region
 	l.ReadSplit, l.WriteSplit = fitting(l.ReadSplit, region), fitting(l.WriteSplit, region)
 	c.ends(region, n, t.readonly)
-	if region > 0 && !null && !t.readonly {
+	if region > 0 && !null && !t.readonly && !fills {
 		end := max(l.Offset+region, behind(l.Offset+region+cmp.Or(max(spec.OffsetAlign, 0), l.BS), spec.OffsetPercent+spec.Steps*spec.StepPercent), j.filesize)
 		for _, f := range c.files {
 			t.need[f] = max(t.need[f], end)

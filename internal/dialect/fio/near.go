@@ -21,7 +21,7 @@ var nearest = map[string]string{
 	"stats":               "group_reporting", "disk_util": "--output-format", "block_error_percentiles": "percentile_list", "unit_base": "kb_base",
 	"max_latency": "percentile_list", "latency_target": "iodepth", "latency_window": "iodepth", "latency_percentile": "percentile_list", "latency_run": "iodepth",
 
-	"allow_file_create": "filename", "allow_mounted_write": "--destructive", "fill_device": "size",
+	"allow_file_create": "filename", "allow_mounted_write": "--destructive",
 	"file_append": "offset", "unlink_each_loop": "unlink", "bs_unaligned": "bsrange",
 	"lockfile": "offset_increment", "opendir": "filename", "unique_filename": "filename_format",
 	"sync_file_range": "fdatasync", "write_barrier": "fsync", "atomic": "direct", "uncached": "direct",

@@ -173,7 +173,7 @@ func sortedPercentiles(p []float64) []float64 { return slices.Sorted(slices.Valu
 // add takes one clone in.
 func (j *jobReport) add(m measured) {
 	j.members++
-	j.began = j.began || m.result.Engine != ""
+	j.began = j.began || len(m.result.Classes) > 0
 	last := m.clone.job
 	j.percentiles, j.clatPct, j.latPct = sortedPercentiles(last.percentiles), last.clatPct, last.latPct
 	ms := milliseconds(m.result.Elapsed)

@@ -258,7 +258,7 @@ var Options = []Option{
 	refused("allow_file_create", "name a file that exists instead", "1"),
 	refused("allow_mounted_write", "a block device is written only with --destructive", "0"),
 	yes("create_only", "1: makes the files and does no I/O", boolTo(func(j *job) *bool { return &j.createOnly })),
-	{Name: "fill_device", Aliases: []string{"fill_fs"}, Support: Refused, Text: "give a size", Off: []string{"0"}},
+	yes("fill_device", "1: a job of writes ends when its file system or device is full, or at its size; its file is not laid out. Without a size, reads have the file that is there", boolTo(func(j *job) *bool { return &j.fill }), "fill_fs"),
 	refused("file_append", "give an offset", "0"),
 	yes("pre_read", "1: the files are read before the job starts, and not dropped from the page cache", boolTo(func(j *job) *bool { return &j.preRead })),
 	refused("unlink_each_loop", "use unlink", "0"),

@@ -1,0 +1,11 @@
+//go:build unix
+
+package load
+
+import (
+	"errors"
+	"syscall"
+)
+
+// noRoom reports whether err says that the file system, the device or the quota is full.
+func noRoom(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
