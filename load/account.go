@@ -17,6 +17,8 @@ type account struct {
 	lat      [opCount]hist.Histogram
 	response [opCount]hist.Histogram
 	files    []fileAccount // of each file, if that is asked for
+	failed   [2]int64
+	failure  failure // the first of those that failed
 	over     [opCount]overrun
 	first    ending     // of the reads and writes in over, that which ended first
 	crossed  []crossing // of a job with rounds
@@ -119,7 +121,8 @@ func (r *Run) sum(res *Result, accounts []*account) (s sums) {
 	res.Missed, res.AtPeer = r.missed(all.started), time.Duration(all.atPeer)
 	res.Classes, res.Threads = r.classes(&all), all.usage
 	res.Drained = all.drained(r.end.Load())
-	res.Trace, res.Written = r.traced(), r.written()
+	res.Trace, res.Written, res.Hists = r.traced(), r.written(), r.intervals()
+	res.FirstError = int(all.failure.errno)
 	s.all = all.readsAndWrites()
 	if !r.job.PerJob {
 		return s
@@ -160,6 +163,10 @@ func (a *account) merge(b *account) {
 		a.over[op].add(b.over[op])
 	}
 	a.first = earlier(a.first, b.first)
+	a.failure = a.failure.earlier(b.failure)
+	for op := range a.failed {
+		a.failed[op] += b.failed[op]
+	}
 	a.crossed = append(a.crossed, b.crossed...)
 	if len(a.files) < len(b.files) {
 		a.files = make([]fileAccount, len(b.files))
@@ -190,6 +197,9 @@ func (r *Run) classes(a *account) []Class {
 			continue
 		}
 		c := newClass(r.opName(op), a.bytes[op], &a.lat[op], a.over[op])
+		if op != opSync {
+			c.Failed = a.failed[op]
+		}
 		if op != opSync && r.pace.open {
 			c.Response = &a.response[op]
 		}

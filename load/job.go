@@ -149,6 +149,10 @@ type Job struct {
 	// Append opens the file with O_APPEND: on Linux each write goes to the end of the file, whatever Offset says. A stage sets Offset to
 	// where the end is at the start.
 	Append bool `json:"append,omitempty"`
+	// ReadErrors and WriteErrors are the system's numbers of errors after which reads and writes go on: such an I/O is over, and counted
+	// in Class.Failed. Any other error ends the run.
+	ReadErrors  []int `json:"read_errors,omitempty"`
+	WriteErrors []int `json:"write_errors,omitempty"`
 	// Fill ends a job of writes, without an error, when the file system or the device is full.
 	Fill bool `json:"fill,omitempty"`
 	// Sync opens the file with O_DSYNC ("dsync") or O_SYNC ("sync").
@@ -229,6 +233,10 @@ type Job struct {
 	// SampleEvery is the interval of Result.Samples, at least 10 ms. 0: that of the function of that name. With PerJob each
 	// JobResult has samples too.
 	SampleEvery time.Duration `json:"sample_every,omitempty"`
+	// HistEvery is the interval of Result.Hists, at least 10 ms; 0: there are none. MaxHists is how many a thread keeps, up to
+	// MostHists; 0 is 1.
+	HistEvery time.Duration `json:"hist_every,omitempty"`
+	MaxHists  int           `json:"max_hists,omitempty"`
 	// Trace is how many I/Os Result.Trace keeps at most, from the beginning of the window on: up to MaxTrace. The threads share them, and
 	// have their memory from the start.
 	Trace int `json:"trace,omitempty"`

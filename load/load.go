@@ -42,6 +42,9 @@ type Class struct {
 	InFlight int64 `json:"in_flight,omitempty"`
 	// AtLeast is how many of those never ended while somebody waited: theirs is the time that they had taken by then.
 	AtLeast int64 `json:"at_least,omitempty"`
+	// Failed counts the operations of the window that failed with an error after which the job goes on (Job.ReadErrors, Job.WriteErrors).
+	// They are in nothing else.
+	Failed int64 `json:"failed,omitempty"`
 	// Lat holds the latency of every one of the Ops and of those InFlight, in nanoseconds: the service
 	// time, from when the thread took the I/O up to when it saw its completion.
 	// In a closed loop that is the latency at the job's depth.

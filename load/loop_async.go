@@ -168,7 +168,7 @@ func (t *thread) reap(out []completion, now int64) error {
 				t.batch = append(t.batch, c.slot)
 				continue
 			} else if e != nil {
-				if !t.filled(sl, e) {
+				if !t.goesOn(sl, e, now) && !t.filled(sl, e) {
 					err = e
 				}
 				t.release(c.slot)
@@ -193,6 +193,7 @@ func (t *thread) reap(out []completion, now int64) error {
 				a.inFile(sl, lat)
 			}
 			t.note(sl, now)
+			t.inInterval(sl, lat, now)
 			if sl.due != 0 {
 				a.response[op].Record(now - sl.due)
 			}

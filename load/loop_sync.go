@@ -39,11 +39,15 @@ func (t *thread) syncLoop() error {
 		t.waits(now)
 		f := r.files[sl.file]
 		res := f.transfer(sl)
+		ended := false
 		for res != int32(sl.size) {
 			if t.refusedAt(sl, res, clk.now()) {
 				return nil
 			}
 			again, err := t.uneven(sl, res)
+			if ended = err != nil && t.failedAt(sl, err, clk.now()); ended {
+				break
+			}
 			if t.filled(sl, err) {
 				t.bufs.giveSegment(sl.seg)
 				sl.busy = false
@@ -56,6 +60,9 @@ func (t *thread) syncLoop() error {
 				break
 			}
 			res = f.transfer(sl)
+		}
+		if ended {
+			continue
 		}
 		t.count(sl, clk.now())
 		if t.peer != nil && sl.op == opRead {
@@ -102,6 +109,22 @@ func (t *thread) refusedAt(sl *slot, res int32, now int64) bool {
 	return t.refused(sl, res, now)
 }
 
+// failedAt is goesOn, which others may look at. psync's only slot is free again then.
+func (t *thread) failedAt(sl *slot, err error, now int64) bool {
+	if now >= t.run.last.Load() {
+		t.run.draining.Lock()
+		defer t.run.draining.Unlock()
+	}
+	if !t.goesOn(sl, err, now) {
+		return false
+	}
+	if sl.op == opWrite {
+		t.bufs.giveSegment(sl.seg)
+	}
+	sl.busy = false
+	return true
+}
+
 // count counts the I/O of psync's only slot, complete at now.
 func (t *thread) count(sl *slot, now int64) {
 	if now < t.run.last.Load() {
@@ -136,6 +159,7 @@ func (t *thread) countIt(sl *slot, now int64) {
 		t.acct.inFile(sl, now-sl.start)
 	}
 	t.note(sl, now)
+	t.inInterval(sl, now-sl.start, now)
 	if sl.due != 0 {
 		t.acct.response[op].Record(now - sl.due)
 	}

@@ -31,6 +31,8 @@ type Result struct {
 	Trace Trace `json:"trace,omitempty"`
 	// Written is what was written of each file and not read back, in whole units of VerifyUnit, if Job.KeepWritten asks for it.
 	Written []Ranges `json:"written,omitempty"`
+	// Hists holds the latencies of the window's intervals, if Job.HistEvery asks for them, in the order in which they ended.
+	Hists []HistSample `json:"hists,omitempty"`
 	// Jobs holds what each of the NumJobs measured, if the job asked for it (PerJob).
 	Jobs  []JobResult `json:"jobs,omitempty"`
 	Usage Usage       `json:"usage"`
@@ -42,6 +44,8 @@ type Result struct {
 	Crossings []Crossing `json:"-"`
 	// Drained is how long after the window the last of its I/Os in flight ended.
 	Drained time.Duration `json:"drained,omitempty"`
+	// FirstError is the system's number of the first error that was gone on after, 0 if there was none.
+	FirstError int `json:"first_error,omitempty"`
 	// Late counts the I/Os of an open loop that were started more than LateAfter
 	// after their time, and MaxLate is the worst case. Missed counts those whose
 	// time came but which were never started.
@@ -132,6 +136,7 @@ func (c *Class) Merge(o Class) {
 	c.Ops += o.Ops
 	c.Bytes += o.Bytes
 	c.InFlight += o.InFlight
+	c.Failed += o.Failed
 	c.AtLeast += o.AtLeast
 	c.Lat = merged(c.Lat, o.Lat)
 	c.Response = merged(c.Response, o.Response)

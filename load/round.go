@@ -89,6 +89,7 @@ func (a *account) empty() {
 	}
 	a.over, a.first, a.crossed = [opCount]overrun{}, ending{}, a.crossed[:0]
 	a.started, a.late, a.maxLate = 0, 0, 0
+	a.failed, a.failure = [2]int64{}, failure{}
 }
 
 // rounds follows a measured window that has rounds. There is a sample at the end of each.

@@ -48,6 +48,8 @@ type thread struct {
 	syncing int64
 	ended   bool // under Run.draining
 	trace   []TracedIO
+	open    *[2]interval // nil: HistEvery is 0
+	hists   []HistSample
 	acct    account
 }
 
@@ -76,6 +78,9 @@ func (r *Run) setUp() error {
 			t.mix = t.gen.readShare
 			if r.job.Trace > 0 {
 				t.trace = make([]TracedIO, 0, max(r.job.Trace/(perLane*r.job.NumJobs), 1))
+			}
+			if r.job.HistEvery > 0 {
+				t.open, t.hists = new([2]interval), make([]HistSample, 0, max(r.job.MaxHists, 1))
 			}
 			r.threads = append(r.threads, t)
 			r.running.Add(1)

@@ -347,6 +347,9 @@ func (v *validator) samples(j Job) {
 	if j.PerJob {
 		rows += int64(j.NumJobs)
 	}
+	if j.HistEvery < 0 || j.HistEvery > 0 && j.HistEvery < leastSample || j.MaxHists < 0 || j.MaxHists > MostHists {
+		v.add("hist_every", j.HistEvery, "has to be %v or more, and max_hists up to %d", leastSample, MostHists)
+	}
 	// A job with another end may have a runtime only as the latest one.
 	if j.SampleEvery > 0 && j.IOSize == 0 && j.NumberIOs == 0 && int64(j.Runtime/j.SampleEvery)*rows > MaxSamples {
 		v.add("sample_every", j.SampleEvery, "would take more than %d samples; make it longer", MaxSamples)

@@ -57,6 +57,8 @@ func (j *job) checkVerify(bad func(string, ...any) error) error {
 		return bad("verify_only needs verify")
 	case !j.verify:
 		return nil
+	case j.goOnVerify:
+		return bad("continue_on_error=verify and all are not supported with verify: the first bad block ends the test. Use continue_on_error=io")
 	case j.ioengine == "null":
 		return bad("the null engine keeps nothing that could be verified")
 	case (j.verifyOnly || !j.writes()) && !j.randrepeat && j.randseed == 0:

@@ -177,6 +177,7 @@ func (t *Test) plan() error {
 			return err
 		}
 		trace(s)
+		histograms(s)
 		for _, c := range s {
 			for _, f := range c.files {
 				c.spec.Size = max(c.spec.Size, t.need[f])

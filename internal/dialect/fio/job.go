@@ -86,6 +86,9 @@ type job struct {
 	exitWhat      string
 	createOnly    bool
 	fill          bool
+	goOn          [2]bool // after errors of reads, of writes
+	goOnVerify    bool
+	ignored       [2][]int // the errors of that; nil: goOnAfter
 	cpus          []int
 	splitCPUs     bool
 	zero          bool
@@ -100,6 +103,9 @@ type job struct {
 	bwLog         *string
 	iopsLog       *string
 	latLog        *string
+	histLog       *string
+	histEvery     time.Duration
+	histStride    int
 	logAvg        time.Duration
 	perJobLogs    bool
 	logOffset     bool
@@ -127,7 +133,7 @@ func newJob() *job {
 		rw: load.Read, bs: pair{read: 4096, write: 4096, trim: 4096}, ioengine: "psync", iodepth: 1, numjobs: 1,
 		nrfiles: 1, service: load.RoundRobin, invalidate: true, mixRead: 50, randrepeat: true,
 		rateProcess: load.Linear, thinkBlocks: 1, loops: 1, doVerify: true, clatPct: true,
-		hint: byPattern, rateCycle: 1000, percentiles: defaultPercentiles, perJobLogs: true, kbBase: 1024, exitWhat: exitGroup,
+		hint: byPattern, rateCycle: 1000, percentiles: defaultPercentiles, perJobLogs: true, histStride: 1, kbBase: 1024, exitWhat: exitGroup,
 	}
 }
 

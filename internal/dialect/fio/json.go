@@ -129,7 +129,7 @@ func options(all []keyValue) object {
 
 func (j *jobReport) json(r *report, plus bool) object {
 	o := object{
-		{"jobname", j.job.name}, {"groupid", j.group}, {"error", 0}, {"eta", math.MaxInt32},
+		{"jobname", j.job.name}, {"groupid", j.group}, {"error", j.firstError}, {"eta", math.MaxInt32},
 		{"elapsed", r.elapsedSeconds()}, {"job options", options(j.job.own)},
 	}
 	if j.job.unified != mixedOnly {
@@ -152,6 +152,9 @@ func (j *jobReport) json(r *report, plus bool) object {
 		member{"latency_us", shares(subNames, us[:])},
 		member{"latency_ms", shares(msNames, ms[:])},
 	)
+	if j.job.countsErrors() {
+		o = append(o, member{"total_err", j.failed}, member{"first_error", j.firstError})
+	}
 	if j.began {
 		o = append(o, member{"latency_depth", j.job.iodepth}, member{"latency_target", 0}, member{"latency_percentile", float(100)}, member{"latency_window", 0})
 	}

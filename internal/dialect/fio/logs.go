@@ -10,7 +10,9 @@ import (
 	"plimsoll/load"
 )
 
-func (t *Test) hasLogs() bool { return slices.ContainsFunc(t.jobs, (*job).hasDataLogs) }
+func (t *Test) hasLogs() bool {
+	return slices.ContainsFunc(t.jobs, func(j *job) bool { return j.hasDataLogs() || j.histLog != nil })
+}
 
 // writeLogs makes the files of write_bw_log, write_iops_log and write_lat_log. A line is
 // "time in ms, value, 0 for reads, 1 for writes or 2 for trims, block size, priority", the last two 0 for averages, with the offset
@@ -26,6 +28,8 @@ func (t *Test) writeLogs(all []measured, create func(string) (io.WriteCloser, er
 				order = append(order, l.name)
 			}
 			switch {
+			case l.hists:
+				m.logHists(files[l.name])
 			case l.value == nil:
 			case m.clone.job.tracesLogs():
 				m.logEach(files[l.name], l.each)
@@ -78,6 +82,8 @@ type logFile struct {
 	// value makes the figure of a sample; nil: the log stays empty. each makes that of one I/O.
 	value func(ops, bytes, lat, ns float64) float64
 	each  func(load.TracedIO) int64
+	// hists: it holds histograms.
+	hists bool
 }
 
 // logs are the files that the clone's job asks for.
@@ -93,8 +99,11 @@ func (c *clone) logs() (all []logFile) {
 		{c.job.latLog, "lat", meanLatency, latency}, {c.job.latLog, "clat", meanLatency, latency}, {c.job.latLog, "slat", nil, nil},
 	} {
 		if l.prefix != nil {
-			all = append(all, logFile{c.logName(*l.prefix, l.kind), l.kind == "clat" || l.kind == "lat", l.value, l.each})
+			all = append(all, logFile{name: c.logName(*l.prefix, l.kind), latency: l.kind == "clat" || l.kind == "lat", value: l.value, each: l.each})
 		}
+	}
+	if c.job.histLog != nil {
+		all = append(all, logFile{name: c.logName(*c.job.histLog, "clat_hist"), hists: true})
 	}
 	return all
 }

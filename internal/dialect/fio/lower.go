@@ -94,6 +94,7 @@ func (c *clone) lower(t *Test) error {
 			l.VerifyBacklogBatch = 0
 		}
 	}
+	l.ReadErrors, l.WriteErrors = j.errorsOf(0), j.errorsOf(1)
 	c.rate(&l)
 	l.SampleEvery = c.samples()
 	c.files = c.paths()

@@ -10,10 +10,7 @@ var nearest = map[string]string{
 	"flow": "rate_iops", "flow_id": "rate_iops", "flow_sleep": "rate_iops",
 
 	"dedupe_mode": "dedupe_percentage", "dedupe_working_set_percentage": "dedupe_percentage", "dedupe_global": "dedupe_percentage",
-	"ignore_error": "verify_fatal", "error_dump": "verify_fatal", "continue_on_error": "verify_fatal",
-
-	"ss_interval":    "steadystate_duration",
-	"write_hist_log": "--output-format", "log_hist_msec": "log_avg_msec", "log_hist_coarseness": "log_avg_msec",
+	"ss_interval":          "steadystate_duration",
 	"log_max_value":        "log_avg_msec",
 	"log_store_compressed": "log_avg_msec",
 	"log_alternate_epoch":  "log_unix_epoch", "log_alternate_epoch_clock_id": "log_unix_epoch",

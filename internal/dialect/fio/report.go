@@ -37,6 +37,9 @@ type jobReport struct {
 	dirs  [3]dirReport // reads, writes, trims
 	sync  hist.Histogram
 	syncs int64
+	// failed is how many I/Os failed, after which the job went on, and firstError the number of the first one's error.
+	failed     int64
+	firstError int
 	// runtime is the sum over the members in ms.
 	runtime int64
 	cpu     load.ThreadUsage
@@ -213,14 +216,18 @@ var className = [3]string{"read", "write", load.Trim}
 func (j *jobReport) addResult(r load.Result, ms int64) {
 	for d := range j.dirs {
 		c := r.Class(className[d])
-		if c == nil || c.Ops == 0 {
+		if c == nil || c.Ops+c.Failed == 0 {
 			continue
 		}
 		dir := &j.dirs[d]
-		dir.ops += c.Ops
+		dir.ops += c.Ops + c.Failed // fio counts those that it issued.
+		j.failed += c.Failed
 		dir.bytes += c.Bytes
 		dir.runtime = max(dir.runtime, ms)
 		dir.lat.Merge(c.Lat)
+	}
+	if j.firstError == 0 {
+		j.firstError = r.FirstError
 	}
 	// As in fio, end_fsync is in no figure of its own.
 	if c := r.Class("sync"); c != nil && j.job.fsync+j.job.fdatasync > 0 {
@@ -312,7 +319,7 @@ var (
 
 // distribution is the share of I/Os in each bucket, in percent: ns, us and ms.
 func (j *jobReport) distribution() (ns, us [10]float64, ms [12]float64) {
-	total := float64(j.dirs[0].lat.Count() + j.dirs[1].lat.Count() + j.dirs[2].lat.Count())
+	total := float64(int64(j.dirs[0].lat.Count()+j.dirs[1].lat.Count()+j.dirs[2].lat.Count()) + j.failed)
 	for d := range j.dirs {
 		for i, n := range j.dirs[d].lat.All() {
 			v, share := hist.Value(i), 100*float64(n)/total

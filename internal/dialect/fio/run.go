@@ -210,8 +210,10 @@ func (t *Test) stage(ctx context.Context, session dialect.Session, i int, clones
 		for _, n := range res.Stage[k].Notes {
 			dialect.Note(stderr, "%s: %s", c.job.name, n)
 		}
-		if n := out[k].cutLog(); n != "" {
-			dialect.Note(stderr, "%s", n)
+		for _, n := range []string{out[k].cutLog(), out[k].cutHists()} {
+			if n != "" {
+				dialect.Note(stderr, "%s", n)
+			}
 		}
 	}
 	back, err := t.readBack(ctx, session, i, out)

@@ -14,9 +14,9 @@ func (r *report) terse(v int) []byte {
 	var w bytes.Buffer
 	for _, j := range r.jobs {
 		if v == 2 {
-			fmt.Fprintf(&w, "2;%s;%d;0", j.job.name, j.group)
+			fmt.Fprintf(&w, "2;%s;%d;%d", j.job.name, j.group, j.firstError)
 		} else {
-			fmt.Fprintf(&w, "%d;%s;%s;%d;0", v, version, j.job.name, j.group)
+			fmt.Fprintf(&w, "%d;%s;%s;%d;%d", v, version, j.job.name, j.group, j.firstError)
 		}
 		for d := range j.dirs {
 			if j.job.unified != mixedOnly && (d < 2 || v != 3) {
@@ -42,6 +42,9 @@ func (r *report) terse(v int) []byte {
 				fmt.Fprintf(&w, ";%s;%d;%d;%d;%d;%d;%d;%d;%3.2f%%", d.Name, d.Reads, d.Writes, d.ReadMerges, d.WriteMerges,
 					d.ReadTime.Milliseconds(), d.WriteTime.Milliseconds(), (d.ReadTime + d.WriteTime).Milliseconds(), r.util(d.Busy))
 			}
+		}
+		if j.job.countsErrors() {
+			fmt.Fprintf(&w, ";%d;%d", j.failed, j.firstError)
 		}
 		if text := j.job.description; text != "" {
 			w.WriteString(map[bool]string{true: "\n;", false: ";"}[v == 2] + text)

@@ -145,7 +145,7 @@ func (j *jobReport) text(w *bytes.Buffer, r *report) {
 	if !j.began {
 		return
 	}
-	fmt.Fprintf(w, "%s: (groupid=%d, jobs=%d): err= 0: pid=%d: %s\n", j.job.name, j.group, j.members, r.pid, r.now.Format(time.ANSIC))
+	fmt.Fprintf(w, "%s: (groupid=%d, jobs=%d): err=%s: pid=%d: %s\n", j.job.name, j.group, j.members, j.errText(), r.pid, r.now.Format(time.ANSIC))
 	if j.job.description != "" {
 		fmt.Fprintf(w, "  Description  : [%s]\n", j.job.description)
 	}
@@ -170,10 +170,21 @@ func (j *jobReport) text(w *bytes.Buffer, r *report) {
 	fmt.Fprintf(w, "     complete  : %s\n", list(batchNames, j.batches()))
 	all := j.shown()
 	fmt.Fprintf(w, "     issued rwts: total=%d,%d,%d,%d short=0,0,0,0 dropped=0,0,0,0\n", all[0].ops, all[1].ops, all[2].ops, j.syncs)
+	if j.job.countsErrors() {
+		fmt.Fprintf(w, "     errors    : total=%d, first_error=%d/<%s>\n", j.failed, j.firstError, errorText(j.firstError))
+	}
 	fmt.Fprintf(w, "     latency   : target=0, window=0, percentile=100.00%%, depth=%d\n", j.job.iodepth)
 	if j.steady != nil {
 		j.steadyText(w, r.groups[j.group].kbBase)
 	}
+}
+
+// errText is the job's error: the first of those that it went on after.
+func (j *jobReport) errText() string {
+	if j.firstError == 0 {
+		return " 0"
+	}
+	return fmt.Sprintf("%2d (func=xfer, error=%s)", j.firstError, errorText(j.firstError))
 }
 
 func list(names []string, xs []float64) string {

@@ -1,0 +1,64 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"plimsoll/internal/disktest"
+)
+
+// sparseIn is a file of 64 MiB of which a file system of 8 MiB has nothing yet.
+func sparseIn(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(disktest.Tmpfs(t, "size=8m"), "sparse")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, 64<<20); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// A job goes on after the errors that it names, does all of its I/Os, and counts those that failed apart; after others it ends.
+func TestJobGoesOnAfterErrors(t *testing.T) {
+	for _, engine := range realEngines() {
+		t.Run(engine, func(t *testing.T) {
+			needEngine(t, engine)
+			job := Job{RW: Write, IODepth: 3, Filename: sparseIn(t), IOEngine: engine, WriteErrors: []int{int(syscall.ENOSPC)}}
+			res, err := prepare(t, job).Start(context.Background(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := res.Class("write")
+			if c.Ops < 1000 || c.Ops > 2048 || c.Ops+c.Failed != 64<<20/4096 || c.Bytes != c.Ops*4096 || int64(c.Lat.Count()) != c.Ops || res.FirstError != int(syscall.ENOSPC) {
+				t.Errorf("%d writes of %d bytes, %d latencies, %d failed with %d first", c.Ops, c.Bytes, c.Lat.Count(), c.Failed, res.FirstError)
+			}
+			job.Filename, job.WriteErrors, job.ReadErrors = sparseIn(t), []int{int(syscall.EIO)}, []int{int(syscall.ENOSPC)}
+			var e *IOError
+			if _, err := prepare(t, job).Start(context.Background(), nil); !errors.As(err, &e) || !errors.Is(err, syscall.ENOSPC) {
+				t.Errorf("another error: %v", err)
+			}
+		})
+	}
+}
+
+// A job that is to use all the room ends without an error when there is none.
+func TestJobFills(t *testing.T) {
+	for _, engine := range realEngines() {
+		t.Run(engine, func(t *testing.T) {
+			needEngine(t, engine)
+			res, err := prepare(t, Job{RW: Write, IODepth: 3, Filename: sparseIn(t), IOEngine: engine, Fill: true}).Start(context.Background(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c := res.Class("write"); c.Ops < 1000 || c.Ops > 2048 || c.Failed != 0 || c.InFlight != 0 {
+				t.Errorf("%d writes, %d failed, %d in flight", c.Ops, c.Failed, c.InFlight)
+			}
+		})
+	}
+}
