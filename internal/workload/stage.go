@@ -31,7 +31,9 @@ type StageJob struct {
 	// Extend makes each of its files that doesn't exist, empty, instead of laying it out, and keeps what is in one that does: writes
 	// beyond its end extend it, as dd's with conv=notrunc do.
 	Extend bool `json:"extend,omitempty"`
-	// Parents makes the folders of files that are laid out, as fio does; they stay. Else a folder that isn't there is an error.
+	// AtEnd moves the region of a job with one file to where that ends at the start, with Extend.
+	AtEnd bool `json:"at_end,omitempty"`
+	// Parents makes the folders of files that are made, as fio does; they stay. Else a folder that isn't there is an error.
 	Parents bool `json:"parents,omitempty"`
 	// Exist says whether its files have to be there already (Must), or must not be (MustNot). Empty: either.
 	Exist string `json:"exist,omitempty"`

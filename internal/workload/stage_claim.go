@@ -123,7 +123,7 @@ func (j *StageJob) claim(ctx context.Context, path, remembered string) (*claim, 
 	switch {
 	case errors.Is(err, os.ErrNotExist) && j.Exist == Must:
 		return fail(nil, &MissingError{j.Name, path, j.unmade()})
-	case errors.Is(err, os.ErrNotExist) && j.Size == 0 && !j.Truncate:
+	case errors.Is(err, os.ErrNotExist) && j.Size == 0 && !j.Truncate && !j.AtEnd:
 		return fail(nil, &MissingError{j.Name, path, "; give a size, and it is made"})
 	case errors.Is(err, os.ErrNotExist):
 		return j.make(ctx, path, fail)
@@ -230,6 +230,11 @@ func (j *StageJob) make(ctx context.Context, path string, fail func(*os.File, er
 	if err := noRoom(path); err != nil {
 		return fail(nil, err)
 	}
+	if j.Parents {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return fail(nil, err)
+		}
+	}
 	if j.Truncate || j.Extend {
 		f, err := createNew(path)
 		if err == nil && j.Keep > 0 {
@@ -239,11 +244,6 @@ func (j *StageJob) make(ctx context.Context, path string, fail func(*os.File, er
 			return fail(f, err)
 		}
 		return &claim{file: f, laidOut: true}, nil
-	}
-	if j.Parents {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return fail(nil, err)
-		}
 	}
 	f, _, err := load.LayoutFile(ctx, path, j.Size, load.LayoutOptions{Seed: j.Job.RandSeed})
 	if err != nil {

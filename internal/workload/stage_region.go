@@ -2,6 +2,7 @@ package workload
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"math/bits"
@@ -12,7 +13,7 @@ import (
 
 // resolve turns the percentages of a job into bytes and clips its region, now that its files are there.
 func (j *StageJob) resolve() error {
-	if err := j.onDevice(); err != nil {
+	if err := errors.Join(j.onDevice(), j.atEnd()); err != nil {
 		return err
 	}
 	if j.OffsetPercent == 0 && j.StepPercent == 0 && j.SizePercent == 0 && j.IOPercent == 0 && !j.Clip && !j.Job.Append || j.Job.IOEngine == load.Null {
@@ -87,6 +88,21 @@ func (j *StageJob) onDevice() error {
 		if j.Job.Size > n-j.Job.Offset {
 			j.Job.Size, j.Job.IOSize = 0, 0
 		}
+	}
+	return nil
+}
+
+// atEnd moves the region to the end of the job's file; a device has none to be moved to.
+func (j *StageJob) atEnd() error {
+	if !j.AtEnd {
+		return nil
+	}
+	st, err := os.Stat(j.paths()[0])
+	if err == nil && st.Mode().IsRegular() {
+		j.Job.Offset = st.Size()
+	}
+	if err != nil {
+		return fmt.Errorf("job %s: %w", j.Name, err)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package fio
 
 import (
+	"errors"
 	"math"
 	"time"
 
@@ -16,7 +17,7 @@ func (j *job) check() error {
 		j.timeBased = false
 		j.note("time_based has no effect without runtime, as in fio")
 	}
-	if err := j.checkFill(bad); err != nil {
+	if err := errors.Join(j.checkFill(bad), j.checkPasses(bad)); err != nil {
 		return err
 	}
 	switch {

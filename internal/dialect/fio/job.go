@@ -86,6 +86,8 @@ type job struct {
 	exitWhat      string
 	createOnly    bool
 	fill          bool
+	appends       bool // file_append
+	unlinkLoops   bool
 	goOn          [2]bool // after errors of reads, of writes
 	goOnVerify    bool
 	ignored       [2][]int // the errors of that; nil: goOnAfter

@@ -259,8 +259,7 @@ func (c *clone) region(t *Test, bad func(string, ...any) error) error {
 		region = j.filesize
 	}
 	null := l.IOEngine == load.Null
-	fills := j.fills()
-	if fills && j.wholeFile() {
+	if j.fills() && j.wholeFile() {
 		region, spec.SizePercent = endless, 0
 	}
 	c.fillUp()
@@ -291,10 +290,11 @@ func (c *clone) region(t *Test, bad func(string, ...any) error) error {
 	if region > math.MaxInt64-l.Offset {
 		return bad("size=%d from offset %d on ends beyond any file", region, l.Offset)
 	}
+	c.behindEnd()
 	l.Size = region
 	l.ReadSplit, l.WriteSplit = fitting(l.ReadSplit, region), fitting(l.WriteSplit, region)
 	c.ends(region, n, t.readonly)
-	if region > 0 && !null && !t.readonly && !fills {
+	if region > 0 && !null && !t.readonly && !j.extends() {
 		end := max(l.Offset+region, behind(l.Offset+region+cmp.Or(max(spec.OffsetAlign, 0), l.BS), spec.OffsetPercent+spec.Steps*spec.StepPercent), j.filesize)
 		for _, f := range c.files {
 			t.need[f] = max(t.need[f], end)

@@ -19,8 +19,8 @@ var nearest = map[string]string{
 	"max_latency": "percentile_list", "latency_target": "iodepth", "latency_window": "iodepth", "latency_percentile": "percentile_list", "latency_run": "iodepth",
 
 	"allow_file_create": "filename", "allow_mounted_write": "--destructive",
-	"file_append": "offset", "unlink_each_loop": "unlink", "bs_unaligned": "bsrange",
-	"lockfile": "offset_increment", "opendir": "filename", "unique_filename": "filename_format",
+	"bs_unaligned": "bsrange",
+	"lockfile":     "offset_increment", "opendir": "filename", "unique_filename": "filename_format",
 	"sync_file_range": "fdatasync", "write_barrier": "fsync", "atomic": "direct", "uncached": "direct",
 	"cmd_type": "ioengine", "thp": "ioengine", "force_async": "ioengine", "nowait": "ioengine",
 
