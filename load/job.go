@@ -226,6 +226,12 @@ type Job struct {
 	CPUs      []int `json:"cpus_allowed,omitempty"`
 	SplitCPUs bool  `json:"split_cpus,omitempty"`
 	SplitFrom int   `json:"split_from,omitempty"`
+	// CPUNodes are the memory nodes whose processors the threads may run on, instead of CPUs: NUMA nodes by number. MemPolicy is where the
+	// memory of their buffers and rings is taken from, as set_mempolicy(2) has it: MemPrefer, MemBind and MemInterleave, of MemNodes,
+	// or MemLocal; empty: wherever the process has it. Only Linux knows both.
+	CPUNodes  []int  `json:"cpu_nodes,omitempty"`
+	MemPolicy string `json:"mem_policy,omitempty"`
+	MemNodes  []int  `json:"mem_nodes,omitempty"`
 	// PerJob asks for what each of the NumJobs measured (Result.Jobs) beside the sums.
 	PerJob bool `json:"per_job,omitempty"`
 	// PerFile asks, beside PerJob, for what each of the NumJobs did in each of the Files (JobResult.Files).
@@ -339,6 +345,17 @@ func (j Job) MeanSizes() (read, write int64) {
 	}
 	return read, write
 }
+
+// Values of Job.MemPolicy, in fio's words.
+const (
+	MemPrefer     = "prefer"
+	MemBind       = "bind"
+	MemInterleave = "interleave"
+	MemLocal      = "local"
+)
+
+// AllNodes, as the only one, stands for all memory nodes of the machine.
+const AllNodes = -1
 
 // Kinds of written data (Job.Data).
 const (

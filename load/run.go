@@ -114,6 +114,13 @@ func PrepareFiles(job Job, files []*os.File) (*Run, error) {
 	if job.Round > 0 {
 		r.book = &book{full: make(chan struct{}, 1)}
 	}
+	if len(job.CPUNodes) > 0 {
+		var err error
+		if r.job.CPUs, err = nodeCPUs(job.CPUNodes); err != nil {
+			return nil, err
+		}
+		job.CPUs = r.job.CPUs
+	}
 	if job.SplitCPUs && len(job.CPUs) == 0 {
 		var err error
 		if r.job.CPUs, err = allowedCPUs(); err != nil {

@@ -173,6 +173,9 @@ func (t *thread) prepare(depth, share int) error {
 	if t.unbind, err = bindThread(r.job, t.number/share); err != nil {
 		return err
 	}
+	if err = takeMemory(r.job); err != nil {
+		return err
+	}
 	if t.bufs, err = newBuffers(r.job, depth, share, t.gen.rand()); err != nil {
 		return fmt.Errorf("buffers for iodepth=%d and bs=%d: %w", depth, r.job.maxBlock(), err)
 	}
@@ -206,6 +209,7 @@ func (t *thread) tearDown() {
 	if t.unbind != nil {
 		t.unbind()
 	}
+	anyMemory(t.run.job)
 	if t.async != nil {
 		t.async.close()
 	}

@@ -278,6 +278,17 @@ func (v *validator) data(j Job) {
 			v.add("cpus_allowed", c, "a processor's number is from 0 to %d", maxCPUs-1)
 		}
 	}
+	if len(j.CPUNodes) > 0 && len(j.CPUs) > 0 {
+		v.add("numa_cpu_nodes", j.CPUNodes, "contradicts cpus_allowed; use one of the two")
+	}
+	v.nodes("numa_cpu_nodes", j.CPUNodes)
+	v.nodes("numa_mem_policy", j.MemNodes)
+	switch n := len(j.MemNodes); {
+	case !slices.Contains([]string{"", MemPrefer, MemBind, MemInterleave, MemLocal}, j.MemPolicy):
+		v.add("numa_mem_policy", quote(j.MemPolicy), "use %s, %s, %s or %s", MemPrefer, MemBind, MemInterleave, MemLocal)
+	case (j.MemPolicy == "" || j.MemPolicy == MemLocal) && n > 0, (j.MemPolicy == MemBind || j.MemPolicy == MemInterleave) && n == 0, j.MemPolicy == MemPrefer && (n != 1 || j.MemNodes[0] < 0):
+		v.add("numa_mem_policy", quote(j.MemPolicy), "%d nodes; %s needs one, %s and %s need some, %s none", n, MemPrefer, MemBind, MemInterleave, MemLocal)
+	}
 	if j.SplitFrom < 0 || j.SplitFrom > 0 && !j.SplitCPUs {
 		v.add("split_from", j.SplitFrom, "has to be 0 or more and needs split_cpus")
 	}
@@ -324,6 +335,15 @@ func (v *validator) readBack(j Job) {
 func (j Job) tailed() bool {
 	return j.RW == Read && j.IOEngine == PSync && j.NumJobs == 1 && j.IODepth == 1 && j.fileCount() == 1 && !j.split() && j.RWNumber == 0 &&
 		j.Runtime == 0 && j.IOSize == 0 && j.NumberIOs == 0 && j.Loops <= 1 && j.RampTime == 0 && !j.Verify && !j.Parallel && !j.SharedCursor
+}
+
+// nodes looks at the numbers of memory nodes.
+func (v *validator) nodes(option string, nodes []int) {
+	for _, n := range nodes {
+		if n >= maxCPUs || n < 0 && (n != AllNodes || len(nodes) > 1) {
+			v.add(option, n, "a memory node's number is from 0 to %d", maxCPUs-1)
+		}
+	}
 }
 
 // rounds looks at the rounds of the window, which nothing but the time may end.

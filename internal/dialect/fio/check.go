@@ -40,6 +40,10 @@ func (j *job) check() error {
 		return bad("zero_buffers contradicts buffer_pattern")
 	case (j.zero || len(j.pattern) > 0) && (j.compress > 0 || j.dedupe > 0):
 		return bad("buffer_compress_percentage and dedupe_percentage need random data, not zero_buffers or buffer_pattern")
+	case len(j.cpuNodes) > 0 && len(j.cpus) > 0:
+		return bad("numa_cpu_nodes contradicts cpus_allowed; use one of the two")
+	case len(j.cpuNodes) > 0 && j.splitCPUs:
+		return bad("cpus_allowed_policy=split needs cpus_allowed, not numa_cpu_nodes")
 	case j.filename != "" && j.nrfiles > 1:
 		return bad("filename names the files, so nrfiles=%d has no meaning; leave it out", j.nrfiles)
 	case j.steady.Metric != "" && j.ssDur < time.Second:

@@ -17,11 +17,6 @@ var otherThings = regexp.MustCompile(`(?m)^\s*(ioengine\s*=\s*(\S+)|zonemode\s*=
 var refusedExamples = map[string]string{
 	"butterfly.fio": "flow", "flow.fio": "flow_sleep", "cmdprio-bssplit.fio": "cmdprio_bssplit", "cmdprio-percentage.fio": "prioclass",
 	"cross-stripe-verify.fio": "write the same part",
-	"dedupe-global.fio":       "dedupe_mode",
-	"disk-zone-profile.fio":   "zonemode",
-	"enospc-pressure.fio":     "continue_on_error",
-	"latency-profile.fio":     "latency_target",
-	"numa.fio":                "numa_cpu_nodes",
 }
 
 // Fio's own examples are taken, all that need nothing else but those that are listed with their reasons: the list may only shrink.

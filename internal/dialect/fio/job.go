@@ -92,6 +92,9 @@ type job struct {
 	goOnVerify    bool
 	ignored       [2][]int // the errors of that; nil: goOnAfter
 	cpus          []int
+	cpuNodes      []int
+	memPolicy     string
+	memNodes      []int
 	splitCPUs     bool
 	zero          bool
 	pattern       []byte

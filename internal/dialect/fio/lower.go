@@ -54,6 +54,7 @@ func (c *clone) lower(t *Test) error {
 	if l.RW != j.rw {
 		l.ReadSplit, l.WriteSplit = l.WriteSplit, nil
 	}
+	l.CPUNodes, l.MemPolicy, l.MemNodes = j.cpuNodes, j.memPolicy, j.memNodes
 	if j.splitCPUs && len(j.cpus) > 0 {
 		l.CPUs = []int{j.cpus[c.number%len(j.cpus)]}
 	}

@@ -27,7 +27,6 @@ var nearest = map[string]string{
 	"cgroup": "--cpus", "cgroup_weight": "--cpu-shares", "cgroup_nodelete": "--cpus", "nice": "--cpu-shares",
 	"prio": "rate_iops", "prioclass": "rate_iops", "cmdprio_percentage": "rate_iops",
 	"cmdprio_class": "rate_iops", "cmdprio": "rate_iops", "cmdprio_bssplit": "bssplit",
-	"numa_cpu_nodes": "cpus_allowed", "numa_mem_policy": "cpus_allowed",
 
 	"write_iolog": "write_lat_log", "read_iolog": "random_distribution", "read_iolog_chunked": "random_distribution",
 	"replay_no_stall": "rate_iops", "replay_redirect": "filename", "replay_scale": "offset", "replay_align": "blockalign",
