@@ -1,0 +1,41 @@
+package fio
+
+import (
+	"slices"
+)
+
+// checksums are fio's words for what a stamp has of a block's data. Here it is CRC-32C in any case.
+var checksums = []string{
+	"crc32c", "crc32c-intel", "1", "md5", "crc64", "crc32", "crc16", "crc7", "xxhash", "sha1", "sha256", "sha512",
+	"sha3-224", "sha3-256", "sha3-384", "sha3-512", "meta", "pattern_hdr",
+}
+
+func setVerify(j *job, v string) error {
+	j.verify, j.patternOnly = slices.Contains(checksums, v) || v == "pattern", v == "pattern"
+	switch {
+	case j.verify && !j.patternOnly && !slices.Contains(checksums[:3], v):
+		j.note("verify=%s: each block is stamped with its offset, number and CRC-32C, which finds the same damage", v)
+	case v == "null":
+		j.note("verify=null: nothing is verified")
+	case !j.verify && v != "0":
+		_, err := oneOf(v, append([]string{"0", "pattern", "null"}, checksums...)...)
+		return err
+	}
+	return nil
+}
+
+func setVerifyPattern(j *job, v string) error {
+	p, err := parsePattern(v)
+	if err == nil {
+		j.verifyPattern = p
+	}
+	return err
+}
+
+func setPattern(j *job, v string) error {
+	p, err := parsePattern(v)
+	if err == nil {
+		j.pattern = p
+	}
+	return err
+}

@@ -1,0 +1,101 @@
+package fio
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"plimsoll/load"
+)
+
+// engines are fio's names of I/O engines and what does their work here.
+var engines = map[string]string{
+	"io_uring": load.IOUring, "libaio": load.LinuxAIO, "posixaio": load.PSync, "null": load.Null,
+	"mmap": load.MMap, "psync": load.PSync, "sync": load.PSync, "vsync": load.PSync, "pvsync": load.PSync, "pvsync2": load.PSync,
+}
+
+// synchronous engines do one I/O at a time whatever iodepth says.
+var synchronous = map[string]bool{"mmap": true, "psync": true, "sync": true, "vsync": true, "pvsync": true, "pvsync2": true}
+
+func setEngine(j *job, v string) error {
+	switch v {
+	case "windowsaio", "solarisaio":
+		return fmt.Errorf("%s is not supported; use io_uring, libaio or psync", v)
+	}
+	w, err := oneOf(v, "io_uring", "libaio", "psync", "sync", "pvsync", "pvsync2", "vsync", "posixaio", "mmap", "null")
+	if err == nil {
+		j.ioengine = w
+	}
+	return err
+}
+
+func setSync(j *job, v string) error {
+	words := map[string]string{"0": "", "none": "", "1": "sync", "sync": "sync", "dsync": "dsync"}
+	w, ok := words[v]
+	if !ok {
+		return fmt.Errorf("%q is none of none, sync, dsync, 0, 1", v)
+	}
+	j.sync = w
+	return nil
+}
+
+func setCPUMask(j *job, v string) error {
+	n, err := parseInt(v, 1, math.MaxInt64)
+	if err != nil {
+		return err
+	}
+	j.cpus = nil
+	for i := range 63 {
+		if n>>i&1 == 1 {
+			j.cpus = append(j.cpus, i)
+		}
+	}
+	return nil
+}
+
+func setFileSize(j *job, v string) error {
+	if _, most, ok := strings.Cut(v, "-"); ok {
+		return fmt.Errorf("%q: a range of sizes is not supported; the nearest is filesize=%s, or a job for each size", v, most)
+	}
+	n, err := parseSize(v, j.kbBase)
+	if err == nil {
+		j.filesize = n
+	}
+	return err
+}
+
+func setOffsetAlign(j *job, v string) error {
+	n, err := parseSize(v, j.kbBase)
+	switch {
+	case err != nil:
+	case n < 0 || n > 1<<30:
+		err = fmt.Errorf("%q has to be from 0 to 1g", v)
+	default:
+		j.offsetAlign = n
+	}
+	return err
+}
+
+func setCPUs(j *job, v string) error {
+	cpus, err := parseCPUs(v)
+	if err == nil {
+		j.cpus = cpus
+	}
+	return err
+}
+
+func setPolicy(j *job, v string) error {
+	w, err := oneOf(v, "shared", "split")
+	if err == nil {
+		j.splitCPUs = w == "split"
+	}
+	return err
+}
+
+func setHint(j *job, v string) error {
+	w, err := oneOf(v, "0", "1", "random", "sequential")
+	if err == nil {
+		j.hint = map[string]string{"0": "", "1": byPattern, "random": load.Random, "sequential": load.Sequential}[w]
+	}
+	return err
+}
