@@ -212,6 +212,9 @@ type Job struct {
 	// VerifyBacklogBatch of them, and as many as VerifyBacklog if that is 0. They count as reads, and end no job.
 	VerifyBacklog      int64 `json:"verify_backlog,omitempty"`
 	VerifyBacklogBatch int64 `json:"verify_backlog_batch,omitempty"`
+	// Script is all that the job does, in one thread, with the times of its own: RW is what it has of reads and writes, BS its largest block, and
+	// Size covers all of it. Runtime is the latest end. Empty: there is none.
+	Script Script `json:"script,omitempty"`
 	// Only has a job of sequential reads read these parts of each of its files, once, in blocks of BS from the beginning of each part on, the
 	// last of which may be shorter. Offset and Size have to cover them.
 	Only []Ranges `json:"only,omitempty"`

@@ -114,6 +114,8 @@ func (l *lane) limit(j Job) int64 {
 	}
 	loops := max(j.Loops, 1)
 	switch {
+	case len(j.Script) > 0:
+		n = math.MaxInt64
 	case len(j.Only) > 0:
 		n = min(n, int64(len(l.listed)))
 	case j.IOSize > 0:

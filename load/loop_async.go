@@ -28,6 +28,10 @@ func (t *thread) asyncLoop() error {
 				return failed
 			case t.thinkDue():
 				t.think()
+			case t.scriptSync(now):
+				if failed = t.playSync(now); failed != nil {
+					return failed
+				}
 			case t.syncDue():
 				if failed = t.sync(); failed != nil {
 					return failed
@@ -63,6 +67,9 @@ func (t *thread) asyncLoop() error {
 // of an open loop is due, forever if there is none to wait for.
 func (t *thread) fill(now int64) time.Duration {
 	r := t.run
+	if t.play != nil {
+		return t.fillScript(now)
+	}
 	for len(t.free) > 0 {
 		if t.syncDue() || t.thinkDue() || t.out || len(t.batch) > 0 && t.dropDue() {
 			return forever

@@ -22,6 +22,12 @@ func (t *thread) syncLoop() error {
 		if now >= r.last.Load() {
 			return nil
 		}
+		if t.scriptSync(now) {
+			if err := t.playSync(now); err != nil {
+				return err
+			}
+			continue
+		}
 		if w, ok := t.backDue(); ok {
 			t.armBack(0, now, w)
 		} else if armed, end := t.armNext(now); end {
@@ -79,6 +85,9 @@ func (t *thread) syncLoop() error {
 // armNext makes the next I/O in psync's only slot, or awaits its time, and reports whether it did, and whether there is none left.
 func (t *thread) armNext(now int64) (armed, end bool) {
 	r := t.run
+	if t.play != nil {
+		return t.playNext(now)
+	}
 	due := int64(0)
 	if r.pace.open {
 		if due = t.nextDue(); due > now {

@@ -31,9 +31,10 @@ type thread struct {
 	checks               bool      // what is read is verified
 	back                 *readBack // nil: nothing is read back
 
-	lastSize int64  // of the I/O before
-	next     uint8  // what comes next, where reads and writes have schedules of their own
-	mix      uint64 // the generator's readShare as the job has it
+	play     *player // nil: no script
+	lastSize int64   // of the I/O before
+	next     uint8   // what comes next, where reads and writes have schedules of their own
+	mix      uint64  // the generator's readShare as the job has it
 	// hold is an I/O of an open loop whose time has not come; holding says that
 	// there is one.
 	hold    int64
@@ -190,6 +191,9 @@ func (t *thread) prepare(depth, share int) error {
 	}
 	t.checks = t.bufs.unit > 0 && !r.job.mixed()
 	t.back = newReadBack(r.job)
+	if len(r.job.Script) > 0 {
+		t.play = &player{steps: r.job.Script}
+	}
 	t.slots = make([]slot, depth)
 	t.free = make([]uint32, depth)
 	t.batch = make([]uint32, 0, depth)

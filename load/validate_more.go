@@ -262,6 +262,7 @@ func (v *validator) data(j Job) {
 		v.add("verify", true, "all sizes and offsets have to be multiples of %d", leastUnit)
 	}
 	v.readBack(j)
+	v.script(j)
 	switch {
 	case j.Peer == "":
 	case !slices.Contains([]string{PeerZero, PeerRandom, PeerNull}, j.Peer):

@@ -173,7 +173,9 @@ func (s *stageRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result
 			res, err := run.Start(ends.ctx[i], ends.watch(i, report))
 			err = ends.done(i, err)
 			if res != nil {
-				r.Stage[i] = StageResult{Name: s.jobs[i].Name, Job: run.Job(), FileSizes: sizes, Result: *res, Steady: ends.result(i)}
+				done := run.Job()
+				done.Script, done.Only = nil, nil // They are long, and the caller has them.
+				r.Stage[i] = StageResult{Name: s.jobs[i].Name, Job: done, FileSizes: sizes, Result: *res, Steady: ends.result(i)}
 			}
 			if err != nil {
 				errs[i] = partial(res, fmt.Errorf("job %s: %w", s.jobs[i].Name, err))
@@ -217,7 +219,7 @@ func (s *stageRun) aligned() bool {
 	for _, r := range s.runs {
 		j := r.Job()
 		if j.Runtime == 0 || j.Runtime != first.Runtime || j.StartDelay+j.RampTime != first.StartDelay+first.RampTime ||
-			j.NumberIOs > 0 || j.IOSize > 0 || j.EndFsync {
+			j.NumberIOs > 0 || j.IOSize > 0 || j.EndFsync || len(j.Script) > 0 {
 			return false
 		}
 	}

@@ -53,6 +53,9 @@ func (j *job) check() error {
 	case j.blockalign.hasRead && j.blockalign.hasWrite && j.blockalign.read != j.blockalign.write && reads && writes:
 		return bad("one blockalign for reads and another for writes is not supported")
 	}
+	if err := j.checkReplay(bad); err != nil {
+		return err
+	}
 	return j.checkVerify(bad)
 }
 

@@ -39,6 +39,7 @@ type Test struct {
 	terseVersion int
 	readonly     bool
 	isDevice     func(path string) bool
+	readFile     dialect.FileReader
 	// sources are the files that it was read from.
 	sources []string
 	jobs    []*job

@@ -118,6 +118,7 @@ type job struct {
 	unixEpoch     bool
 	kbBase        int64
 	unified       unified
+	replay        replay
 	// notes are what the user should know of the job's options.
 	notes []string
 }
@@ -139,6 +140,7 @@ func newJob() *job {
 		nrfiles: 1, service: load.RoundRobin, invalidate: true, mixRead: 50, randrepeat: true,
 		rateProcess: load.Linear, thinkBlocks: 1, loops: 1, doVerify: true, clatPct: true,
 		hint: byPattern, rateCycle: 1000, percentiles: defaultPercentiles, perJobLogs: true, histStride: 1, kbBase: 1024, exitWhat: exitGroup,
+		replay: replay{timeScale: 100},
 	}
 }
 

@@ -11,7 +11,9 @@ import (
 )
 
 func (t *Test) hasLogs() bool {
-	return slices.ContainsFunc(t.jobs, func(j *job) bool { return j.hasDataLogs() || j.histLog != nil })
+	return slices.ContainsFunc(t.jobs, func(j *job) bool {
+		return j.hasDataLogs() || j.histLog != nil || j.replay.record != ""
+	})
 }
 
 // writeLogs makes the files of write_bw_log, write_iops_log and write_lat_log. A line is
@@ -21,12 +23,19 @@ func (t *Test) hasLogs() bool {
 func (t *Test) writeLogs(all []measured, create func(string) (io.WriteCloser, error)) error {
 	files := map[string]*bytes.Buffer{}
 	var order []string
+	file := func(name string) *bytes.Buffer {
+		if files[name] == nil {
+			files[name] = new(bytes.Buffer)
+			order = append(order, name)
+		}
+		return files[name]
+	}
 	for _, m := range all {
+		if name := m.clone.job.replay.record; name != "" {
+			file(name).Write(m.iolog())
+		}
 		for _, l := range m.clone.logs() {
-			if files[l.name] == nil {
-				files[l.name] = new(bytes.Buffer)
-				order = append(order, l.name)
-			}
+			file(l.name)
 			switch {
 			case l.hists:
 				m.logHists(files[l.name])
@@ -62,13 +71,19 @@ func (t *Test) tryLogs(create func(string) (io.WriteCloser, error)) error {
 // logNames are the names of all logs, each once: jobs may share one.
 func (t *Test) logNames() (all []string) {
 	seen := map[string]bool{}
+	add := func(name string) {
+		if !seen[name] {
+			seen[name] = true
+			all = append(all, name)
+		}
+	}
 	for _, clones := range t.stages {
 		for _, c := range clones {
+			if c.job.replay.record != "" {
+				add(c.job.replay.record)
+			}
 			for _, l := range c.logs() {
-				if !seen[l.name] {
-					seen[l.name] = true
-					all = append(all, l.name)
-				}
+				add(l.name)
 			}
 		}
 	}
@@ -186,12 +201,12 @@ func (m measured) logEach(w *bytes.Buffer, value func(load.TracedIO) int64) {
 func trace(stage []*clone) {
 	n := 0
 	for _, c := range stage {
-		if c.job.tracesLogs() {
+		if c.job.traces() {
 			n++
 		}
 	}
 	for _, c := range stage {
-		if c.job.tracesLogs() {
+		if c.job.traces() {
 			c.spec.Job.Trace = load.MaxTrace / n
 		}
 	}

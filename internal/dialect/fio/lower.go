@@ -18,6 +18,9 @@ const sampleEvery = 500 * time.Millisecond
 func (c *clone) lower(t *Test) error {
 	j := c.job
 	bad := func(format string, args ...any) error { return dialect.Usagef(j.where, format, args...) }
+	if j.replay.log != "" {
+		return c.lowerReplay(t, bad)
+	}
 	l := load.Job{
 		RW: j.rw, RWNumber: j.rwNumber, BS: j.blockSize(), IODepth: j.iodepth, NumJobs: 1,
 		Runtime: j.runtime, RampTime: j.ramp, StartDelay: c.delay(), NumberIOs: j.numberIOs,

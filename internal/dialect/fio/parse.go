@@ -73,7 +73,7 @@ type section struct {
 // Parse reads a fio command line without the program's name, and the job files that it names.
 // Errors are *dialect.UsageErrors.
 func Parse(args []string, src Source) (*Test, error) {
-	p := &parser{src: src, test: &Test{Formats: []string{"normal"}, terseVersion: 3, isDevice: src.Device}}
+	p := &parser{src: src, test: &Test{Formats: []string{"normal"}, terseVersion: 3, isDevice: src.Device, readFile: src.ReadFile}}
 	files, err := p.line(args)
 	if err != nil {
 		return nil, err

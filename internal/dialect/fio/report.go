@@ -230,7 +230,7 @@ func (j *jobReport) addResult(r load.Result, ms int64) {
 		j.firstError = r.FirstError
 	}
 	// As in fio, end_fsync is in no figure of its own.
-	if c := r.Class("sync"); c != nil && j.job.fsync+j.job.fdatasync > 0 {
+	if c := r.Class("sync"); c != nil && (j.job.fsync+j.job.fdatasync > 0 || j.job.replay.log != "") {
 		j.syncs += c.Ops
 		j.sync.Merge(c.Lat)
 	}

@@ -73,7 +73,7 @@ const (
 	keptAnyway    = "costs nothing here: the data is measured and printed all the same"
 	noTrim        = "trims are not supported"
 	noZone        = "zoned devices are not supported"
-	noReplay      = "recorded I/O is not supported"
+	noReplay      = "only logs of fio are read, not traces of blktrace"
 	noPrio        = "priorities of I/Os are not supported"
 	limitsNotHere = "use Plimsoll's limits of the place instead"
 	slopeText     = "only one of the six criteria of iops, bw and lat, each also with _slope"
@@ -309,9 +309,15 @@ var Options = []Option{
 	refused("profile", "there are no profiles; write the job out"),
 	accepted("flow_watermark", "obsolete, without effect in fio 3.33 too"),
 	refused("flow", "use rate_iops"), refused("flow_id", "use rate_iops"), refused("flow_sleep", "use rate_iops"),
-	refused("write_iolog", noReplay), refused("read_iolog", noReplay), refused("read_iolog_chunked", noReplay),
-	refused("replay_no_stall", noReplay, "0"), refused("replay_redirect", noReplay), refused("replay_scale", noReplay),
-	refused("replay_align", noReplay), refused("replay_time_scale", noReplay), refused("replay_skip", noReplay),
+	yes("write_iolog", "the file of the job's reads and writes, as a log of version 3: the first 400000 of a stage's clones together, without syncs, of one file", textTo(func(j *job) *string { return &j.replay.record })),
+	yes("read_iolog", "does what a log of version 2 or 3 has: up to 400000 reads, writes and syncs, at their times. Several logs, separated by colons, are of a clone each", textTo(func(j *job) *string { return &j.replay.log })),
+	accepted("read_iolog_chunked", "the log is read at once"),
+	yes("replay_no_stall", "1: recorded I/O is done as fast as the depth allows", boolTo(func(j *job) *bool { return &j.replay.noStall })),
+	yes("replay_redirect", "the one file that recorded I/O goes to", textTo(func(j *job) *string { return &j.replay.redirect })),
+	yes("replay_scale", "what recorded offsets are divided by", longTo(func(j *job) *int64 { return &j.replay.scale }, 1, math.MaxInt32)),
+	yes("replay_align", "recorded offsets are rounded down to a multiple of it, a power of two", setReplayAlign),
+	yes("replay_time_scale", "percent of the recorded speed (default 100)", longTo(func(j *job) *int64 { return &j.replay.timeScale }, 1, math.MaxInt32)),
+	refused("replay_skip", noReplay),
 	refused("merge_blktrace_file", noReplay), refused("merge_blktrace_scalars", noReplay), refused("merge_blktrace_iters", noReplay),
 	refused("trim_percentage", noTrim, "0"), refused("trim_verify_zero", noTrim, "0"),
 	refused("trim_backlog", noTrim, "0"), refused("trim_backlog_batch", noTrim, "0"),

@@ -1,0 +1,228 @@
+package load
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+)
+
+// MaxScript bounds Job.Script: in a message each step takes up to 30 bytes.
+const MaxScript = 400_000
+
+// A Step is one I/O of a script.
+type Step struct {
+	// Op is Read, Write, StepSync or StepDataSync, and File the number of its file in the job. A sync is of all files.
+	Op   string
+	File int
+	// Offset and Size are its bytes in that file; not of a sync.
+	Offset, Size int64
+	// After is how long after the start of the step before it it starts at the earliest, and At how long after the run's.
+	After, At time.Duration
+}
+
+// What a Step does beside Read and Write.
+const (
+	StepSync     = "sync"
+	StepDataSync = "datasync"
+)
+
+var stepOps = []string{Read, Write, StepSync, StepDataSync}
+
+// A Script is I/Os in their order. In JSON it is one text, since there may be many: base64 of, for each and as varints, its operation and
+// file, how far it is from the end of the one before, its size, and its times.
+type Script []Step
+
+// MarshalJSON implements json.Marshaler.
+func (s Script) MarshalJSON() ([]byte, error) {
+	var b []byte
+	var at int64
+	for _, o := range s {
+		op := 0
+		for i, name := range stepOps {
+			if name == o.Op {
+				op = i
+			}
+		}
+		b = binary.AppendUvarint(b, uint64(o.File)<<2|uint64(op))
+		b = binary.AppendVarint(b, o.Offset-at)
+		b = binary.AppendUvarint(b, uint64(o.Size))
+		b = binary.AppendUvarint(b, uint64(o.After))
+		b = binary.AppendUvarint(b, uint64(o.At))
+		at = o.Offset + o.Size
+	}
+	return json.Marshal(base64.StdEncoding.EncodeToString(b))
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (s *Script) UnmarshalJSON(text []byte) error {
+	var t string
+	if err := json.Unmarshal(text, &t); err != nil {
+		return err
+	}
+	b, err := base64.StdEncoding.DecodeString(t)
+	if err != nil {
+		return err
+	}
+	*s = nil
+	for at := int64(0); len(b) > 0; {
+		var v [5]uint64
+		for i := range v {
+			x, n := binary.Uvarint(b)
+			if n <= 0 || i != 1 && x > 1<<62 {
+				return errScript
+			}
+			v[i], b = x, b[n:]
+		}
+		far := int64(v[1] >> 1) // As binary.Varint has it.
+		if v[1]&1 != 0 {
+			far = ^far
+		}
+		o := Step{Op: stepOps[v[0]&3], File: int(v[0] >> 2), Offset: at + far, Size: int64(v[2]), After: time.Duration(v[3]), At: time.Duration(v[4])}
+		if *s = append(*s, o); len(*s) > MaxScript {
+			return errScript
+		}
+		at = o.Offset + o.Size
+	}
+	return nil
+}
+
+var errScript = errors.New("no script of I/Os")
+
+// player is how far a thread is in its job's script.
+type player struct {
+	steps Script
+	at    int
+	last  int64 // when the step before was started
+}
+
+// syncsInScript reports whether the job's script has syncs.
+func (j Job) syncsInScript() bool {
+	return slices.ContainsFunc(j.Script, func(s Step) bool { return s.Size == 0 })
+}
+
+// scriptDue is when the next step may start; false: there is none left.
+func (t *thread) scriptDue() (due int64, ok bool) {
+	p := t.play
+	if p.at == len(p.steps) {
+		return 0, false
+	}
+	s := &p.steps[p.at]
+	if s.At > 0 {
+		due = t.run.start + int64(s.At)
+	}
+	if s.After > 0 {
+		due = max(due, p.last+int64(s.After))
+	}
+	return due, true
+}
+
+// scriptSync reports whether the next step is a sync, whose time has come.
+func (t *thread) scriptSync(now int64) bool {
+	if t.play == nil {
+		return false
+	}
+	due, ok := t.scriptDue()
+	return ok && due <= now && t.play.steps[t.play.at].Size == 0
+}
+
+// step takes the next step, which starts now.
+func (t *thread) step(now int64) Step {
+	p := t.play
+	s := p.steps[p.at]
+	p.at, p.last = p.at+1, now
+	return s
+}
+
+// playSync does the sync that is the next step. Nothing of this thread is in flight.
+func (t *thread) playSync(now int64) error {
+	return t.doSync(t.step(now).Op == StepDataSync)
+}
+
+// fillScript is fill for a job with a script.
+func (t *thread) fillScript(now int64) time.Duration {
+	for len(t.free) > 0 {
+		due, ok := t.scriptDue()
+		switch {
+		case !ok:
+			t.out = true
+			return forever
+		case due > now:
+			return time.Duration(due - now)
+		case t.scriptSync(now):
+			return forever
+		}
+		s := t.free[len(t.free)-1]
+		t.free = t.free[:len(t.free)-1]
+		t.armStep(s, now)
+		t.batch = append(t.batch, s)
+	}
+	return forever
+}
+
+// playNext is armNext for a job with a script.
+func (t *thread) playNext(now int64) (armed, end bool) {
+	due, ok := t.scriptDue()
+	switch {
+	case !ok:
+		return false, true
+	case due > now:
+		t.idle(now, time.Duration(due-now))
+		return false, false
+	}
+	t.armStep(0, now)
+	return true, false
+}
+
+// armStep turns the free slot s into the next step.
+func (t *thread) armStep(s uint32, now int64) {
+	sl, o := &t.slots[s], t.step(now)
+	sl.op, sl.file, sl.off, sl.size = opRead, uint16(o.File), o.Offset, o.Size
+	sl.start, sl.due, sl.done, sl.counted, sl.busy, sl.back = now, 0, 0, true, true, false
+	if sl.seg = s; o.Op == Write {
+		t.seq++
+		sl.op, sl.seg = opWrite, t.bufs.fill(&t.gen, o.Size, o.Offset, t.seq)
+	}
+	sl.buf = t.bufs.addr(sl.seg)
+	t.lastSize = o.Size
+	t.acct.started++
+}
+
+// script looks at the steps, which are all that the job does.
+func (v *validator) script(j Job) {
+	if len(j.Script) == 0 {
+		return
+	}
+	bad := func(format string, args ...any) { v.add("script", "steps", format, args...) }
+	switch {
+	case len(j.Script) > MaxScript:
+		bad("has %d steps, and may have %d", len(j.Script), MaxScript)
+		return
+	case j.random() || j.trims() || j.NumJobs != 1 || synchronous(j.IOEngine) && j.IODepth > 1:
+		bad("needs rw=read, write or rw, and one thread")
+	case j.OpenLoop() || j.RateOnly != "" || j.ThinkTime > 0 || j.RampTime > 0 || j.Fsync > 0 || j.FDataSync > 0 || j.Loops > 1 || j.IOSize > 0 || j.NumberIOs > 0 || j.split() || j.Verify || j.Round > 0 ||
+		j.RWNumber != 0 || j.Parallel || j.Tail || j.Peer != "" || j.DropCache || len(j.Only) > 0:
+		bad("has its own offsets, sizes and times: leave out rates, pauses, ramp_time, syncs, loops, io_size, several sizes and verify")
+	}
+	reads, writes := false, false
+	for i, s := range j.Script {
+		sync := s.Op == StepSync || s.Op == StepDataSync
+		reads, writes = reads || s.Op == Read, writes || s.Op == Write
+		switch {
+		case !sync && s.Op != Read && s.Op != Write:
+			bad("step %d does %q", i+1, s.Op)
+		case sync && s.Size != 0, s.After < 0 || s.At < 0:
+			bad("step %d has no such size or time", i+1)
+		case !sync && (s.File < 0 || s.File >= j.fileCount() || s.Offset < 0 || s.Size < 1 || s.Size > j.BS || s.Offset > j.Size-s.Size):
+			bad("step %d lies outside of the region, or is more than bs=%d", i+1, j.BS)
+		default:
+			continue
+		}
+		return
+	}
+	if reads != j.reads() || writes != j.writes() {
+		bad("has other operations than rw=%s", j.RW)
+	}
+}
