@@ -206,6 +206,8 @@ type Job struct {
 	// PatternOnly, with Verify and DataPattern, stamps nothing: each block that is read has to be Pattern over and over, from the block's
 	// beginning, as it was written. A block of the same pattern elsewhere, or of an earlier run, is not told apart.
 	PatternOnly bool `json:"pattern_only,omitempty"`
+	// StampUnit is the VerifyUnit of the job that wrote, for one that reads in blocks of another size. 0: that of this job.
+	StampUnit int64 `json:"stamp_unit,omitempty"`
 	// KeepWritten, with Verify, has Result.Written say what the job wrote, so that another can read Only that back.
 	KeepWritten bool `json:"keep_written,omitempty"`
 	// VerifyBacklog, with KeepWritten, reads back the oldest writes of a thread each time that it has so many not read back (0: never):

@@ -131,8 +131,10 @@ func (t *thread) judge(sl *slot) error {
 		if sl.stale {
 			return nil
 		}
-		if err := t.verify(sl); err != nil {
-			return err
+		if t.run.engine != Null { // It reads nothing.
+			if err := t.verify(sl); err != nil {
+				return err
+			}
 		}
 		t.back.checked(sl)
 		return nil

@@ -189,7 +189,7 @@ func (t *thread) prepare(depth, share int) error {
 	if r.book != nil {
 		t.acct.crossed = make([]crossing, 0, depth)
 	}
-	t.checks = t.bufs.unit > 0 && !r.job.mixed()
+	t.checks = t.bufs.unit > 0 && !r.job.mixed() && r.engine != Null
 	t.back = newReadBack(r.job)
 	if len(r.job.Script) > 0 {
 		t.play = &player{steps: r.job.Script}

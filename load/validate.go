@@ -18,7 +18,7 @@ const (
 	maxThreads = 1024
 	maxBuffers = 8 << 30
 	maxFiles   = 4096
-	maxSplits  = 64
+	maxSplits  = 4096
 	maxCPUs    = 1024
 )
 

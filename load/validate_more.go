@@ -315,6 +315,9 @@ func (v *validator) readBack(j Job) {
 	case synchronous(j.IOEngine) && j.IODepth > 1:
 		v.add("verify_backlog", j.VerifyBacklog, "needs iodepth=1 with %s, whose threads don't know what the others write", j.IOEngine)
 	}
+	if u := j.StampUnit; u != 0 && (!j.Verify || j.writes() || u < leastUnit || u > mostUnit || u&(u-1) != 0 || j.BS%u != 0) {
+		v.add("stamp_unit", u, "has to be a power of two from %d to %d that bs is a multiple of, in a job that verifies what it reads", leastUnit, mostUnit)
+	}
 	switch {
 	case len(j.Only) == 0:
 	case j.RW != Read || j.NumJobs != 1 || j.split() || j.RWNumber != 0 || j.Parallel || j.Runtime > 0 || j.NumberIOs > 0 || j.IOSize > 0 || j.Loops > 1 || j.Tail:

@@ -75,10 +75,7 @@ func (s *sizes) draw(g *generator, most int64) int64 {
 	// One that doesn't fit is drawn again, as in fio. The smallest may be rare.
 	for range 256 {
 		r := g.rand() >> 32
-		i := slices.IndexFunc(s.upTo, func(p uint64) bool { return r < p })
-		if i < 0 {
-			i = len(s.all) - 1
-		}
+		i, _ := slices.BinarySearch(s.upTo, r+1) // The first over r.
 		if s.all[i] <= most {
 			return s.all[i]
 		}

@@ -30,6 +30,9 @@ func (j Job) VerifyUnit() int64 {
 	if !j.Verify {
 		return 0
 	}
+	if j.StampUnit > 0 {
+		return j.StampUnit
+	}
 	all := j.BS | j.Offset | j.BlockAlign | j.OffsetIncrement | j.StartIncrement | j.RWNumber
 	if j.random() {
 		all &^= j.RWNumber

@@ -44,8 +44,6 @@ func (j *job) check() error {
 		return bad("numa_cpu_nodes contradicts cpus_allowed; use one of the two")
 	case len(j.cpuNodes) > 0 && j.splitCPUs:
 		return bad("cpus_allowed_policy=split needs cpus_allowed, not numa_cpu_nodes")
-	case j.filename != "" && j.nrfiles > 1:
-		return bad("filename names the files, so nrfiles=%d has no meaning; leave it out", j.nrfiles)
 	case j.steady.Metric != "" && j.ssDur < time.Second:
 		return bad("steadystate needs a steadystate_duration of at least a second")
 	case j.steady.Metric == "" && j.ssDur > 0:
@@ -60,6 +58,9 @@ func (j *job) check() error {
 }
 
 func (j *job) checkVerify(bad func(string, ...any) error) error {
+	if j.verify && j.ioengine == "null" {
+		j.note("verify: the null engine keeps nothing, so blocks are read back as with fio, and nothing is verified")
+	}
 	switch {
 	case !j.verify && j.verifyOnly:
 		return bad("verify_only needs verify")
@@ -67,8 +68,6 @@ func (j *job) checkVerify(bad func(string, ...any) error) error {
 		return nil
 	case j.goOnVerify:
 		return bad("continue_on_error=verify and all are not supported with verify: the first bad block ends the test. Use continue_on_error=io")
-	case j.ioengine == "null":
-		return bad("the null engine keeps nothing that could be verified")
 	case (j.verifyOnly || !j.writes()) && !j.randrepeat && j.randseed == 0:
 		return bad("verifying what another job wrote needs its seed: randrepeat=1 or randseed")
 	case j.patternOnly && len(j.verifyPattern) == 0:

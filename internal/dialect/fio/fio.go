@@ -247,7 +247,7 @@ func (c *clone) paths() []string {
 	}
 	if j.filename != "" {
 		for _, f := range splitColons(j.filename) {
-			if add(f); len(out) > maxNrFiles {
+			if add(f); len(out) > maxNrFiles || j.used > 0 && len(out) == j.used {
 				break
 			}
 		}

@@ -40,6 +40,7 @@ type job struct {
 	filename      string
 	directory     string
 	nrfiles       int
+	used          int // of the files of filename; 0: all
 	format        string
 	service       string
 	unlink        bool

@@ -317,13 +317,21 @@ func (s *section) job() (*job, error) {
 	return j, j.check()
 }
 
-// basesFirst puts kb_base before the other options of its section of a file. On a line it stands where it stands: it is how what
-// comes behind it is read.
+// basesFirst puts kb_base before the other options of its section of a file, and filename behind them, as fio does. On a line they stand where
+// they stand: kb_base is how what comes behind it is read, and nrfiles behind filename is how many of the files are used.
 func basesFirst(all []assignment) []assignment {
 	out := slices.Clone(all)
 	slices.SortStableFunc(out, func(a, b assignment) int {
 		rank := func(a assignment) int {
-			return 2*a.block + map[bool]int{true: 0, false: 1}[a.opt.Name == "kb_base" || a.block == 0]
+			switch {
+			case a.block == 0:
+				return 0
+			case a.opt.Name == "kb_base":
+				return 3 * a.block
+			case a.opt.Name == "filename":
+				return 3*a.block + 2
+			}
+			return 3*a.block + 1
 		}
 		return rank(a) - rank(b)
 	})

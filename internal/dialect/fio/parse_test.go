@@ -69,7 +69,6 @@ func TestParseRefuses(t *testing.T) {
 		{[]string{"--name=a", "--rw=rw", "--size=1m", "--rate_iops=5,", "--rate=,1m"}, "use one of the two for both"},
 		{[]string{"--name=a", "--rw=write", "--size=1m", "--fsync=1", "--fdatasync=1"}, "contradicts"},
 		{append(ok, "--zero_buffers", "--buffer_pattern=0xff"), "contradicts"},
-		{append(ok, "--filename=x", "--nrfiles=2"), "nrfiles=2 has no meaning"},
 		{append(ok, "--direct=1", "--buffered=1"), "argument 5, --buffered=1: buffered contradicts direct (argument 4, --direct=1)"},
 		{append(ok, "--rwmixread=70", "--rwmixwrite=70"), "rwmixwrite contradicts rwmixread"},
 		{append(ok, "--bssplit=4k/50:8k/50", "--bsrange=4k-16k"), "bsrange contradicts bssplit"},

@@ -10,15 +10,20 @@ import (
 	"plimsoll/load"
 )
 
-// readingBack is the job that reads back parts of what j wrote, in blocks of the size that j's stamps are in whole ones of.
+// readingBack is the job that reads back parts of what j wrote. Where that had several sizes it has their mean, so that there are about as
+// many reads as there were writes.
 func readingBack(j load.Job, only []load.Ranges) load.Job {
 	v := load.Job{
 		RW: load.Read, BS: j.BS, IODepth: j.IODepth, NumJobs: 1, Direct: j.Direct, IOEngine: j.IOEngine, Offset: j.Offset, Size: j.Size,
 		Verify: true, Data: j.Data, Pattern: j.Pattern, PatternOnly: j.PatternOnly, RandSeed: j.RandSeed, CPUs: j.CPUs,
 		Filename: j.Filename, Files: j.Files, SampleEvery: sampleEvery, Only: only,
 	}
-	if !j.PatternOnly && v.VerifyUnit() != j.VerifyUnit() {
-		v.BS = j.VerifyUnit()
+	unit := j.VerifyUnit()
+	if _, mean := j.MeanSizes(); unit > 0 && mean > 0 {
+		v.BS = max(mean/unit*unit, unit)
+	}
+	if !j.PatternOnly && v.VerifyUnit() != unit {
+		v.StampUnit = unit
 	}
 	return v
 }

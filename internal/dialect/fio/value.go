@@ -280,8 +280,8 @@ func parseRange(s string, kbBase int64) ([]load.SizeShare, error) {
 	if a > b {
 		a, b = b, a
 	}
-	if a < 1 || b > 1<<30 || b/a > 64 {
-		return nil, fmt.Errorf("%q: the larger may be up to 64 times the smaller; use bssplit instead", s)
+	if a < 1 || b > 1<<30 || b/a > 4096 {
+		return nil, fmt.Errorf("%q: the larger may be up to 4096 times the smaller; use bssplit instead", s)
 	}
 	var out []load.SizeShare
 	n := b / a
