@@ -137,6 +137,9 @@ type Job struct {
 	PercentageRandomWrites *int `json:"percentage_random_writes,omitempty"`
 	// Direct asks for O_DIRECT. Default buffered, as in fio.
 	Direct bool `json:"direct,omitempty"`
+	// AnyAlign leaves it to the file system whether it takes direct I/O that is not in whole sectors, as some in user space do. Else it is
+	// refused.
+	AnyAlign bool `json:"any_align,omitempty"`
 	// DropCache drops what a thread's I/Os touch from the page cache, as far as the kernel lets go, before each pass over the region but the
 	// first, as fio's invalidate does. An IOSize below the region makes a pass, too; random offsets without RandomMap have no other.
 	// Only Linux does it.

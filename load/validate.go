@@ -112,6 +112,9 @@ func (j Job) osThreads(engine string) int {
 	return j.NumJobs
 }
 
+// aligned reports whether direct I/O of the job has to be in whole sectors.
+func (j Job) aligned() bool { return j.Direct && !j.AnyAlign }
+
 type validator struct{ errs []error }
 
 func (v *validator) add(option string, value any, format string, args ...any) {
@@ -150,13 +153,13 @@ func (v *validator) sizes(j Job) {
 	case j.BS < 1 || j.BS > j.maxSize():
 		v.add("bs", j.BS, "has to be from 1 byte to 1 GiB")
 		return
-	case j.Direct && j.BS%512 != 0:
+	case j.aligned() && j.BS%512 != 0:
 		v.add("bs", j.BS, "direct I/O needs a multiple of 512; use bs=%d or direct=0", (j.BS/512+1)*512)
 	}
 	switch {
 	case j.Offset < 0:
 		v.add("offset", j.Offset, "must not be negative")
-	case j.Direct && j.Offset%512 != 0:
+	case j.aligned() && j.Offset%512 != 0:
 		v.add("offset", j.Offset, "direct I/O needs a multiple of 512; use direct=0 or another offset")
 	}
 	switch {

@@ -23,7 +23,7 @@ func (v *validator) splits(j Job) {
 			case s.Size < 1 || s.Size > j.maxSize():
 				v.add(o.name, s.Size, "each size has to be from 1 byte to 1 GiB")
 				return
-			case j.Direct && s.Size%512 != 0:
+			case j.aligned() && s.Size%512 != 0:
 				v.add(o.name, s.Size, "direct I/O needs sizes that are multiples of 512")
 			case !(s.Percent > 0 && s.Percent <= 100):
 				v.add(o.name, s.Percent, "each size needs a share over 0 and up to 100 percent")

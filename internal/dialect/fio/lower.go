@@ -200,6 +200,7 @@ func (c *clone) stageJob(bad func(string, ...any) error) error {
 		}
 	}
 	c.setFiles(c.files)
+	c.load.AnyAlign = c.load.Direct && !c.sectors()
 	if err := c.tooMany(bad); err != nil {
 		return err
 	}

@@ -76,6 +76,8 @@ func (c *clone) workload() (workload.Spec, error) {
 		return bad("ioengine=%s: a plan's workloads use io_uring, libaio or a synchronous engine", j.ioengine)
 	case c.device || l.Size == 0 || spec.SizePercent > 0 || spec.OffsetPercent > 0 || j.offsetInc.percent:
 		return bad("a plan makes the job's file in each place: give a size in bytes")
+	case l.AnyAlign:
+		return bad("direct I/O of less than whole sectors is none of a plan's workload")
 	case len(c.files) > 1:
 		return bad("%d files: a plan's workload has one", len(c.files))
 	case j.runtime > 0 && !j.timeBased:

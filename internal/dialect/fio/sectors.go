@@ -1,0 +1,12 @@
+package fio
+
+import "slices"
+
+// sectors reports whether all blocks are whole sectors.
+func (c *clone) sectors() bool {
+	all := c.load.BS | c.load.Offset
+	for _, s := range slices.Concat(c.load.ReadSplit, c.load.WriteSplit) {
+		all |= s.Size
+	}
+	return all%512 == 0
+}
