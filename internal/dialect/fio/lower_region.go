@@ -122,6 +122,9 @@ func (c *clone) ends(region, n int64, readonly bool) {
 	default:
 		c.spec.IOPercent = 100
 	}
+	if pass := j.gapsEnd(region, l.BS); pass > 0 && l.IOSize > 0 {
+		l.IOSize = min(l.IOSize, pass*n)
+	}
 	if l.Runtime == 0 && j.random() && !l.RandomMap {
 		// load's own single pass would keep a map.
 		l.Runtime = unlimited

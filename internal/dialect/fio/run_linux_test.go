@@ -79,6 +79,10 @@ func TestJobsDoWhatFioDoes(t *testing.T) {
 	for name, args := range map[string][]string{
 		"a pass":                  {"--rw=randread", "--size=1m"},
 		"gaps go on":              {"--rw=read:4k", "--size=256k"},
+		"gaps end in a block":     {"--rw=read:512k", "--bs=1m", "--size=16m"},
+		"gaps leave half a block": {"--rw=write:4k", "--bs=8k", "--size=128k"},
+		"gaps and loops":          {"--rw=read:512k", "--bs=1m", "--size=16m", "--loops=3"},
+		"gaps and io_size":        {"--rw=write:4k", "--bs=8k", "--size=128k", "--io_size=40k"},
 		"io_size over size":       {"--rw=randread", "--size=256k", "--io_size=768k"},
 		"io_size under size":      {"--rw=write", "--size=256k", "--io_size=64k"},
 		"io_size in percent":      {"--rw=write", "--size=256k", "--io_size=50%"},
