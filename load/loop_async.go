@@ -19,8 +19,16 @@ func (t *thread) asyncLoop() error {
 		t.turn()
 		now := clk.now()
 		wait := forever
-		if failed == nil && now < r.last.Load() {
+		switch {
+		case failed != nil:
+		case now < r.last.Load():
 			wait = t.fill(now)
+		case len(t.free) == len(t.slots):
+			if due, begin := t.lastResort(); begin {
+				s := t.take()
+				t.arm(s, now, due, true)
+				t.batch = append(t.batch, s)
+			}
 		}
 		if len(t.batch) == 0 && len(t.free) == len(t.slots) {
 			switch {
@@ -96,12 +104,18 @@ func (t *thread) fill(now int64) time.Duration {
 			t.drop()
 			now = r.clk.now()
 		}
-		s := t.free[len(t.free)-1]
-		t.free = t.free[:len(t.free)-1]
+		s := t.take()
 		t.arm(s, now, due, counted)
 		t.batch = append(t.batch, s)
 	}
 	return forever
+}
+
+// take takes a free slot.
+func (t *thread) take() uint32 {
+	s := t.free[len(t.free)-1]
+	t.free = t.free[:len(t.free)-1]
+	return s
 }
 
 // arm turns the free slot s into the next I/O. counted: it is one of the window's, and

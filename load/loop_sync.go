@@ -20,15 +20,17 @@ func (t *thread) syncLoop() error {
 			continue
 		}
 		if now >= r.last.Load() {
-			return nil
-		}
-		if t.scriptSync(now) {
+			due, begin := t.lastResort()
+			if !begin {
+				return nil
+			}
+			t.armAt(now, due, true)
+		} else if t.scriptSync(now) {
 			if err := t.playSync(now); err != nil {
 				return err
 			}
 			continue
-		}
-		if w, ok := t.backDue(); ok {
+		} else if w, ok := t.backDue(); ok {
 			t.armBack(0, now, w)
 		} else if armed, end := t.armNext(now); end {
 			return nil
@@ -99,13 +101,18 @@ func (t *thread) armNext(now int64) (armed, end bool) {
 	if counted && !t.budget() {
 		return false, true
 	}
+	t.armAt(now, due, counted)
+	return true, false
+}
+
+// armAt makes the next I/O in psync's only slot, after what comes before it.
+func (t *thread) armAt(now, due int64, counted bool) {
 	t.holding = false
 	if t.dropDue() {
 		t.drop()
-		now = r.clk.now()
+		now = t.run.clk.now()
 	}
 	t.arm(0, now, due, counted)
-	return true, false
 }
 
 // refusedAt is refused, which others may look at.

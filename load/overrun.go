@@ -36,7 +36,7 @@ func earlier(a, b ending) ending {
 // overrun counts an operation that is over at now, or given up then, if it was in flight when the window ended.
 func (t *thread) overrun(sl *slot, now int64, givenUp bool) {
 	r := t.run
-	if now <= r.begin.Load() || sl.start > r.end.Load() || !r.unlimited && !sl.counted {
+	if now <= r.begin.Load() || t.beyond(sl) || !r.unlimited && !sl.counted {
 		return
 	}
 	t.acct.overrun(sl, now, givenUp)
@@ -218,7 +218,7 @@ func (t *thread) waits(now int64) {
 func (t *thread) giveUp(a *account, now int64) (any bool) {
 	r := t.run
 	one := func(sl *slot) {
-		if sl.start > r.end.Load() || !r.unlimited && !sl.counted {
+		if t.beyond(sl) || !r.unlimited && !sl.counted {
 			return
 		}
 		any = true

@@ -26,6 +26,8 @@ func TestMain(m *testing.M) {
 		serve = probeWithoutRings
 	case "memlock":
 		serve = readWithoutMemlock
+	case "frozen":
+		serve = runFrozen
 	}
 	out, err := serve(os.Getenv("LOAD_TEST_DIR"))
 	if err != nil {

@@ -76,8 +76,10 @@ type Run struct {
 	left       atomic.Int64 // threads that are not done yet
 	// draining is held by a thread for what it counts when no I/O is begun any more, and by who looks at that.
 	draining sync.Mutex
-	syncing  sync.Mutex // held by Sync
-	book     *book      // nil: no rounds
+	idle     int         // threads that came to the end without an I/O in the window, under draining
+	stopped  atomic.Bool // the run was ended before its time
+	syncing  sync.Mutex  // held by Sync
+	book     *book       // nil: no rounds
 }
 
 // Prepare validates job, opens its file and sets up everything that Start needs.
@@ -222,6 +224,7 @@ func (r *Run) End() { r.stop() }
 
 // stop makes the threads end now, if they would not have ended before.
 func (r *Run) stop() {
+	r.stopped.Store(true)
 	now := r.clk.now()
 	lower(&r.end, now)
 	lower(&r.last, now)

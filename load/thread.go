@@ -47,11 +47,13 @@ type thread struct {
 	// waiting is what waits tells Go's race detector; syncing is when a sync began, 0 while there is none.
 	waiting atomic.Int64
 	syncing int64
-	ended   bool // under Run.draining
-	trace   []TracedIO
-	open    *[2]interval // nil: HistEvery is 0
-	hists   []HistSample
-	acct    account
+	// came: the thread came to the end of its work; resort: it began the job's only I/O there. They and ended are written under Run.draining.
+	came, resort bool
+	ended        bool
+	trace        []TracedIO
+	open         *[2]interval // nil: HistEvery is 0
+	hists        []HistSample
+	acct         account
 }
 
 // setUp makes lanes and threads and waits until all of them stand at the gate.

@@ -10,8 +10,8 @@ import (
 )
 
 // idle is the error of a trial in which nothing was complete, nil for any other. 0 would be a figure that nobody
-// measured: a machine so busy that the threads came after the window's end says nothing of the
-// place, and no ratio can be made of it. A window that ends before its first I/O does lasts until then, and is no such one.
+// measured, and no ratio can be made of it. A window that ends before its first I/O does lasts until then, also on a machine so busy
+// that the threads came after its end: such a trial is a slow one.
 func idle(t *record.Trial) error {
 	if t.Value > 0 {
 		return nil

@@ -211,7 +211,7 @@ func (m *meter) hanging(now time.Time) *Result {
 		lat := new(hist.Histogram)
 		lat.Merge(c.Lat)
 		c.Lat = lat
-		if from := m.going[i]; !from.IsZero() && !from.After(m.end) {
+		if from := m.going[i]; !from.IsZero() && (!from.After(m.end) || m.classes[0].Lat.Count() == 0) {
 			any = true
 			c.Lat.Record(int64(now.Sub(from)))
 			c.InFlight++

@@ -79,3 +79,30 @@ func TestMeterHangs(t *testing.T) {
 		t.Errorf("%d never ended, %d in flight, drained %v", r.AtLeast(), r.InFlight(), r.Drained)
 	}
 }
+
+// TestMeterStarved: a worker that comes to its first operation only after the window has one that lasts until that has ended.
+func TestMeterStarved(t *testing.T) {
+	for _, kind := range []Kind{Append, WAL, Tree} {
+		r, err := Prepare(t.Context(), Spec{Kind: kind, Count: 50, Runtime: time.Nanosecond}, t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := r.Run(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+		if c := res.Classes[0]; c.Ops != 1 || c.InFlight != 0 || c.Lat.Count() != 1 || res.Elapsed < time.Duration(c.Lat.Max())/2 || len(res.Samples) != 1 {
+			t.Errorf("%s: %+v in %v, %d samples; want one %s", kind, c, res.Elapsed, len(res.Samples), c.Name)
+		}
+	}
+	m := ended20(t, 0)
+	m.going = []time.Time{m.end.Add(time.Millisecond), {}, {}}
+	m.edge(time.Now())
+	if r := m.hanging(m.end.Add(time.Second)); r == nil || r.Classes[0].AtLeast != 1 || r.Classes[0].Ops != 0 {
+		t.Errorf("an operation that was begun after the window, and hangs: %+v", r)
+	}
+	m.finish()
+}
