@@ -130,6 +130,17 @@ func TestLieHungRuntime(t *testing.T) {
 	mustDo(t, os.WriteFile(hang, []byte("#!/bin/sh\nsleep 1000 & sleep 1000\n"), 0o755))
 	dir := t.TempDir()
 	plan := strings.ReplaceAll(enginePlan, "[host, docker]", "[host, {name: hung, kind: oci, runtime: "+hang+"}]")
-	wantFailedEngine(t, dir, plimsoll(t, t.Context(), dir, plan, "run", "-"), "hung", "")
+	wantFailedEngine(t, dir, plimsoll(t, t.Context(), dir, plan, "run", "-"), "hung", "did not end within")
+	checkClean(t, dir)
+}
+
+// TestLieBrokenRuntime: an OCI runtime that a plan names is there, and fails at once.
+func TestLieBrokenRuntime(t *testing.T) {
+	needRun(t)
+	broken := filepath.Join(t.TempDir(), "broken")
+	mustDo(t, os.WriteFile(broken, []byte("#!/bin/sh\necho no such luck >&2\nexit 1\n"), 0o755))
+	dir := t.TempDir()
+	plan := strings.ReplaceAll(enginePlan, "[host, docker]", "[host, {name: broken, kind: oci, runtime: "+broken+"}]")
+	wantFailedEngine(t, dir, plimsoll(t, t.Context(), dir, plan, "run", "-"), "broken", "can't run a container here: no such luck")
 	checkClean(t, dir)
 }

@@ -65,7 +65,7 @@ func (o *oci) Probe(ctx context.Context) Probe {
 	rt, notes, err := o.runtime(ctx, "")
 	p.Notes = notes
 	if err != nil {
-		p.Missing, p.Fix, p.Failed = err.Error(), o.runtimeFix(), errors.Is(err, errHung)
+		p.Missing, p.Fix, p.Failed = err.Error(), o.runtimeFix(), errors.Is(err, errBroken)
 		return p
 	}
 	p.OK, p.Version = true, rt.version
@@ -78,7 +78,7 @@ func (o *oci) Open(ctx context.Context, spec Spec) (Session, error) {
 		return nil, err
 	}
 	rt, _, err := o.runtime(ctx, spec.Runtime)
-	if errors.Is(err, errHung) {
+	if errors.Is(err, errBroken) {
 		return nil, fmt.Errorf("open a container: %w", err) // It is here, and fails.
 	}
 	if err != nil {

@@ -29,7 +29,7 @@ func (o *oci) runtimeFix() string {
 }
 
 // runtime returns the runtime to use: the one asked for, or the first that ran a
-// container. Only success is remembered. The error is an errHung if one of them hung and none worked.
+// container. Only success is remembered. The error is an errBroken if one of them is there and none works.
 func (o *oci) runtime(ctx context.Context, want string) (*ociRuntime, []string, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -41,7 +41,7 @@ func (o *oci) runtime(ctx context.Context, want string) (*ociRuntime, []string, 
 		names = []string{want}
 	}
 	var notes, tried []string
-	hung := false
+	broken := false
 	for _, name := range names {
 		path, err := o.lookPath(name)
 		if err != nil {
@@ -56,7 +56,7 @@ func (o *oci) runtime(ctx context.Context, want string) (*ociRuntime, []string, 
 		}
 		rt := &ociRuntime{path: real, root: filepath.Join(o.state, "oci", "state")}
 		if err := o.tryOnce(ctx, rt, filepath.Base(name)); err != nil {
-			hung = hung || errors.Is(err, errHung)
+			broken = true
 			why := fmt.Sprintf("%s is installed but can't run a container here: %s", rt.version, firstLine(err.Error()))
 			notes, tried = append(notes, why), append(tried, why)
 			continue
@@ -71,17 +71,20 @@ func (o *oci) runtime(ctx context.Context, want string) (*ociRuntime, []string, 
 		return rt, notes, nil
 	}
 	err := errors.New(strings.Join(tried, "; "))
-	if hung {
-		err = &hungError{err}
+	if broken {
+		err = &brokenError{err}
 	}
 	return nil, notes, err
 }
 
-// A hungError says why no runtime works where one of them hung, which a runtime that can't work here doesn't do.
-type hungError struct{ error }
+// errBroken says that a runtime is there and runs no container.
+var errBroken = errors.New("no runtime that is there works")
 
-// Is implements errors.Is: it is an errHung, which its words name already.
-func (*hungError) Is(target error) bool { return target == errHung }
+// A brokenError says why no runtime works where one is there.
+type brokenError struct{ error }
+
+// Is implements errors.Is: it is an errBroken, whose words it does not repeat.
+func (*brokenError) Is(target error) bool { return target == errBroken }
 
 // tryTimeout is how long the smallest container may take to run; an idle machine needs a
 // tenth of a second, a busy emulated one half a minute.
