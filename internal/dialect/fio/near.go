@@ -28,9 +28,7 @@ var nearest = map[string]string{
 	"prio": "rate_iops", "prioclass": "rate_iops", "cmdprio_percentage": "rate_iops",
 	"cmdprio_class": "rate_iops", "cmdprio": "rate_iops", "cmdprio_bssplit": "bssplit",
 
-	"write_iolog": "write_lat_log", "read_iolog": "random_distribution", "read_iolog_chunked": "random_distribution",
-	"replay_no_stall": "rate_iops", "replay_redirect": "filename", "replay_scale": "offset", "replay_align": "blockalign",
-	"replay_time_scale": "rate_iops", "replay_skip": "rw",
+	"replay_skip":         "rw",
 	"merge_blktrace_file": "random_distribution", "merge_blktrace_scalars": "random_distribution", "merge_blktrace_iters": "loops",
 	"trim_percentage": "rwmixwrite", "trim_verify_zero": "zero_buffers", "trim_backlog": "rwmixwrite", "trim_backlog_batch": "rwmixwrite",
 	"zonemode": "random_distribution", "zonesize": "size", "zonecapacity": "size", "zonerange": "offset_increment", "zoneskip": "rw",

@@ -99,7 +99,6 @@ func TestParseRefuses(t *testing.T) {
 		{append(ok, "--size=150%"), "from 0% to 100%"},
 		{append(ok, "--size=1k"), "less than one block"},
 		{append(ok, "--bsrange=4k"), "two sizes"},
-		{append(ok, "--direct=1", "--bs=1000"), "multiple of 512"},
 		{append(ok, "--cpus_allowed=3-1"), "no list of processors"},
 		{append(ok, "--section=b"), "there is no such job"},
 		{append(ok, "--readonly", "--rw=write"), "--readonly was given"},
