@@ -21,3 +21,13 @@ func setNrFiles(j *job, v string) error {
 	}
 	return err
 }
+
+// makes reports whether jobs before have given all of the files a length.
+func (t *Test) makes(files []string) bool {
+	for _, f := range files {
+		if t.need[f] == 0 {
+			return false
+		}
+	}
+	return len(files) > 0
+}

@@ -16,6 +16,7 @@ func TestNrFilesOfFilename(t *testing.T) {
 		"one":                     {args: "--filename=a:b:c --name=j --size=24k --rw=read --nrfiles=1"},
 		"in one section":          {text: "[j]\nfilename=a:b:c\nnrfiles=2\nsize=24k\nrw=read\n"},
 		"of a global filename":    {text: "[global]\nfilename=a:b:c\n[j]\nnrfiles=2\nsize=24k\nrw=read\n"},
+		"made by a job before":    {text: "[global]\nfilename_format=a\n[w]\nrw=write\nsize=24k\n[r]\nstonewall\nrw=randread\n"},
 		"global, before filename": {text: "[global]\nnrfiles=2\n[j]\nfilename=a:b:c\nsize=24k\nrw=read\n"},
 	} {
 		t.Run(name, func(t *testing.T) {

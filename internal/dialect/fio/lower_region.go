@@ -31,7 +31,7 @@ func (c *clone) region(t *Test, bad func(string, ...any) error) error {
 		return bad("the null engine has no file that anything could be a percentage of; give bytes")
 	case null && region == 0:
 		return bad("the null engine has no file; give a size")
-	case region == 0 && j.filename == "" && !c.device:
+	case region == 0 && j.filename == "" && !c.device && !t.makes(c.files):
 		return bad("give a size, or a filename that exists")
 	case region > 0 && region < l.BS:
 		return bad("size=%d is less than one block of bs=%d for each of %d files", j.size.n, l.BS, n)
