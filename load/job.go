@@ -193,6 +193,10 @@ type Job struct {
 	ThinkTime       time.Duration `json:"thinktime,omitempty"`
 	ThinkTimeSpin   time.Duration `json:"thinktime_spin,omitempty"`
 	ThinkTimeBlocks int64         `json:"thinktime_blocks,omitempty"`
+	// FlowWeight is the job's share of the I/Os of all jobs in one Flow (Run.Flow), in relation to the weights of the others: it begins none
+	// while it has done more. It then waits FlowSleep, or as short as can be. 0: it is in none.
+	FlowWeight int           `json:"flow,omitempty"`
+	FlowSleep  time.Duration `json:"flow_sleep,omitempty"`
 	// Data is what is written: DataRandom (the default), which can't be compressed and in which
 	// no two blocks are equal, DataZero, DataPattern, which repeats Pattern in each block from its beginning, or DataSource,
 	// which repeats it from block to block: each goes on where the one before it ended.

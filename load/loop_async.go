@@ -89,6 +89,9 @@ func (t *thread) fill(now int64) time.Duration {
 			t.batch = append(t.batch, s)
 			continue
 		}
+		if wait := r.ahead(); wait > 0 {
+			return wait
+		}
 		due := int64(0)
 		if r.pace.open {
 			if due = t.nextDue(); due > now {
@@ -100,6 +103,7 @@ func (t *thread) fill(now int64) time.Duration {
 			return forever
 		}
 		t.holding = false
+		r.flows()
 		if t.dropDue() {
 			t.drop()
 			now = r.clk.now()

@@ -90,6 +90,10 @@ func (t *thread) armNext(now int64) (armed, end bool) {
 	if t.play != nil {
 		return t.playNext(now)
 	}
+	if wait := r.ahead(); wait > 0 {
+		t.idle(now, wait)
+		return false, false
+	}
 	due := int64(0)
 	if r.pace.open {
 		if due = t.nextDue(); due > now {
@@ -101,6 +105,7 @@ func (t *thread) armNext(now int64) (armed, end bool) {
 	if counted && !t.budget() {
 		return false, true
 	}
+	r.flows()
 	t.armAt(now, due, counted)
 	return true, false
 }

@@ -80,6 +80,9 @@ type Run struct {
 	stopped  atomic.Bool // the run was ended before its time
 	syncing  sync.Mutex  // held by Sync
 	book     *book       // nil: no rounds
+	flow     *Flow       // nil: in none
+	// flowing threads are in the flow, and begun I/Os.
+	flowing, begun atomic.Int64
 }
 
 // Prepare validates job, opens its file and sets up everything that Start needs.

@@ -153,6 +153,7 @@ func (t *thread) main(depth, share int, ready chan<- error, fail *error) {
 	} else {
 		err = t.asyncLoop()
 	}
+	t.run.leave()
 	if err == nil {
 		err = t.lastSync()
 	}

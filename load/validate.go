@@ -53,6 +53,7 @@ func (j Job) Validate() error {
 	v.pace(j)
 	v.syncs(j)
 	v.data(j)
+	v.flow(j)
 	v.engine(j)
 	return errors.Join(v.errs...)
 }

@@ -341,6 +341,18 @@ func (j Job) tailed() bool {
 		j.Runtime == 0 && j.IOSize == 0 && j.NumberIOs == 0 && j.Loops <= 1 && j.RampTime == 0 && !j.Verify && !j.Parallel && !j.SharedCursor
 }
 
+// flow looks at the job's share of what several do.
+func (v *validator) flow(j Job) {
+	switch {
+	case j.FlowWeight < 0 || j.FlowWeight > 1000:
+		v.add("flow", j.FlowWeight, "a weight is from 1 to 1000")
+	case j.FlowSleep < 0 || j.FlowSleep > 0 && j.FlowWeight == 0:
+		v.add("flow_sleep", j.FlowSleep, "must not be negative, and needs flow")
+	case j.FlowWeight > 0 && j.StartDelay > 0:
+		v.add("flow", j.FlowWeight, "its jobs have to start together: leave out startdelay")
+	}
+}
+
 // nodes looks at the numbers of memory nodes.
 func (v *validator) nodes(option string, nodes []int) {
 	for _, n := range nodes {

@@ -62,6 +62,8 @@ type StageJob struct {
 	EndAll   bool `json:"end_all,omitempty"`
 	Group    int  `json:"group,omitempty"`
 	EndStage bool `json:"end_stage,omitempty"`
+	// FlowID is which of the stage's flows a job with a FlowWeight is in.
+	FlowID int `json:"flow_id,omitempty"`
 	// FilesOnly lays its files out and does no I/O.
 	FilesOnly bool `json:"files_only,omitempty"`
 	// Least, if not nil, ends the job with an error when it is slower.
@@ -114,6 +116,7 @@ func prepareStage(ctx context.Context, spec Spec, dir string) (_ *stageRun, err 
 		}
 	}
 	s.prepared = time.Since(begin)
+	flows := map[int]*load.Flow{}
 	for i := range s.jobs {
 		j := &s.jobs[i]
 		if j.FilesOnly {
@@ -132,6 +135,12 @@ func prepareStage(ctx context.Context, spec Spec, dir string) (_ *stageRun, err 
 		r, err := load.PrepareFiles(j.Job, s.looked(j))
 		if err != nil {
 			return nil, fmt.Errorf("job %s: %w", j.Name, err)
+		}
+		if j.Job.FlowWeight > 0 {
+			if flows[j.FlowID] == nil {
+				flows[j.FlowID] = new(load.Flow)
+			}
+			r.Join(flows[j.FlowID])
 		}
 		s.runs = append(s.runs, r)
 	}

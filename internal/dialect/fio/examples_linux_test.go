@@ -15,7 +15,7 @@ var otherThings = regexp.MustCompile(`(?m)^\s*(ioengine\s*=\s*(\S+)|zonemode\s*=
 
 // refusedExamples are the examples that fio takes and that are refused, each for the option that is named.
 var refusedExamples = map[string]string{
-	"butterfly.fio": "flow", "flow.fio": "flow_sleep", "cmdprio-bssplit.fio": "cmdprio_bssplit", "cmdprio-percentage.fio": "prioclass",
+	"cmdprio-bssplit.fio": "cmdprio_bssplit", "cmdprio-percentage.fio": "prioclass",
 	"cross-stripe-verify.fio": "write the same part", "dedupe-global.fio": "dedupe_mode", "disk-zone-profile.fio": "zonemode",
 	"latency-profile.fio": "latency_target",
 }

@@ -92,6 +92,8 @@ type job struct {
 	goOn          [2]bool // after errors of reads, of writes
 	goOnVerify    bool
 	ignored       [2][]int // the errors of that; nil: goOnAfter
+	flow, flowID  int
+	flowSleep     time.Duration
 	cpus          []int
 	cpuNodes      []int
 	memPolicy     string

@@ -54,6 +54,9 @@ func (c *clone) lower(t *Test) error {
 	if l.RW != j.rw {
 		l.ReadSplit, l.WriteSplit = l.WriteSplit, nil
 	}
+	if j.flow > 0 {
+		l.FlowWeight, l.FlowSleep, c.spec.FlowID = j.flow, j.flowSleep, j.flowID
+	}
 	l.CPUNodes, l.MemPolicy, l.MemNodes = j.cpuNodes, j.memPolicy, j.memNodes
 	if j.splitCPUs && len(j.cpus) > 0 {
 		l.CPUs = []int{j.cpus[c.number%len(j.cpus)]}

@@ -7,7 +7,6 @@ import "strings"
 var nearest = map[string]string{
 	"thinktime_blocks_type": "thinktime_blocks", "thinktime_iotime": "thinktime_blocks",
 	"rw_sequencer": "rw", "iodepth_low": "iodepth",
-	"flow": "rate_iops", "flow_id": "rate_iops", "flow_sleep": "rate_iops",
 
 	"dedupe_mode": "dedupe_percentage", "dedupe_working_set_percentage": "dedupe_percentage", "dedupe_global": "dedupe_percentage",
 	"ss_interval":          "steadystate_duration",

@@ -86,8 +86,8 @@ func (c *clone) workload() (workload.Spec, error) {
 		return bad("numjobs=%d: a plan's threads share one file, and only random jobs with time_based do as fio's clones do in it; leave it out, and run the plan with --set clients=[%[1]d]", j.numjobs)
 	case j.mapped() != l.RandomMap || j.random() && !j.timeBased && !l.RandomMap:
 		return bad("offsets that repeat need time_based in a plan, whose passes visit each block once")
-	case spec.Steady != nil || spec.Least != nil || spec.EndAll || spec.FilesOnly || l.Fill || j.countsErrors() || spec.AtEnd || l.StartDelay > 0 || spec.PreRead:
-		return bad("steadystate, rate_min, exitall, create_only, fill_device, continue_on_error, file_append, startdelay and pre_read are none of a plan's workload")
+	case spec.Steady != nil || spec.Least != nil || spec.EndAll || spec.FilesOnly || l.Fill || j.countsErrors() || spec.AtEnd || l.FlowWeight > 0 || l.StartDelay > 0 || spec.PreRead:
+		return bad("steadystate, rate_min, exitall, create_only, fill_device, continue_on_error, file_append, flow, startdelay and pre_read are none of a plan's workload")
 	case j.verify && (j.verifyOnly || !j.doVerify || !j.writes()):
 		return bad("verify: a plan's workload reads back what it wrote itself; use verify with write or randwrite alone")
 	case j.verify && (j.reads() || j.random() && (!j.mapped() || j.percRandom != nil) || j.hasRWNumber && j.rwNumber != 0 || j.backlog > 0):
