@@ -117,7 +117,11 @@ func (b *buffers) content(j Job, p []byte, seed uint64) {
 	}
 	for n := stampEvery * j.Compress / 100; n > 0 && len(p) > 0; p = p[min(stampEvery, len(p)):] {
 		s := p[:min(stampEvery, len(p))]
-		clear(s[max(len(s)-n, 0):])
+		s = s[max(len(s)-n, 0):]
+		clear(s)
+		for len(j.Pattern) > 0 && len(s) > 0 {
+			s = s[copy(s, j.Pattern):]
+		}
 	}
 }
 

@@ -202,7 +202,7 @@ type Job struct {
 	// which repeats it from block to block: each goes on where the one before it ended.
 	Data    string `json:"data,omitempty"`
 	Pattern []byte `json:"pattern,omitempty"`
-	// Compress is how many percent of each written 4 KiB are zeros, and Dedupe how many percent of
+	// Compress is how many percent of each written 4 KiB, at their end, are zeros, or Pattern over and over if there is one, and Dedupe how many percent of
 	// the writes repeat one block; both with DataRandom only.
 	Compress int `json:"buffer_compress_percentage,omitempty"`
 	Dedupe   int `json:"dedupe_percentage,omitempty"`

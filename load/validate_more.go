@@ -235,8 +235,8 @@ func (v *validator) data(j Job) {
 	switch {
 	case repeated && len(j.Pattern) == 0:
 		v.add("pattern", `""`, "data=%s needs one", j.Data)
-	case !repeated && len(j.Pattern) > 0:
-		v.add("pattern", len(j.Pattern), "needs data=pattern or data=source")
+	case !repeated && len(j.Pattern) > 0 && !(random && j.Compress > 0):
+		v.add("pattern", len(j.Pattern), "needs data=pattern, data=source or buffer_compress_percentage")
 	case len(j.Pattern) > 1<<20:
 		v.add("pattern", len(j.Pattern), "at most 1 MiB")
 	}

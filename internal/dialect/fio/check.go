@@ -38,8 +38,8 @@ func (j *job) check() error {
 		return bad("direct=1 contradicts ioengine=mmap: a mapping is the page cache")
 	case j.zero && len(j.pattern) > 0:
 		return bad("zero_buffers contradicts buffer_pattern")
-	case (j.zero || len(j.pattern) > 0) && (j.compress > 0 || j.dedupe > 0):
-		return bad("buffer_compress_percentage and dedupe_percentage need random data, not zero_buffers or buffer_pattern")
+	case j.zero && (j.compress > 0 || j.dedupe > 0), len(j.pattern) > 0 && j.compress == 0 && j.dedupe > 0:
+		return bad("buffer_compress_percentage and dedupe_percentage need random data, not zero_buffers, and dedupe_percentage no buffer_pattern without buffer_compress_percentage")
 	case len(j.cpuNodes) > 0 && len(j.cpus) > 0:
 		return bad("numa_cpu_nodes contradicts cpus_allowed; use one of the two")
 	case len(j.cpuNodes) > 0 && j.splitCPUs:

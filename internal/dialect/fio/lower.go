@@ -68,6 +68,8 @@ func (c *clone) lower(t *Test) error {
 		switch {
 		case j.zero:
 			l.Data = load.DataZero
+		case len(j.pattern) > 0 && j.compress > 0:
+			l.Pattern = j.pattern
 		case len(j.pattern) > 0:
 			l.Data, l.Pattern = load.DataPattern, j.pattern
 		}

@@ -171,7 +171,7 @@ var Options = []Option{
 	acceptedBare("refill_buffers", "every block that is written is new in any case"),
 	accepted("scramble_buffers", "every block that is written is new in any case"),
 	yes("buffer_pattern", "0x... , decimal numbers or \"text\", one behind the other as in fio; no file", setPattern),
-	yes("buffer_compress_percentage", "percent of each written 4 KiB that are zeros", intTo(func(j *job) *int { return &j.compress }, 0, 100)),
+	yes("buffer_compress_percentage", "percent of each written 4 KiB, at their end, that are zeros, or buffer_pattern if there is one", intTo(func(j *job) *int { return &j.compress }, 0, 100)),
 	accepted("buffer_compress_chunk", "the unit is 4 KiB"),
 	yes("dedupe_percentage", "percent of writes that repeat one block", intTo(func(j *job) *int { return &j.dedupe }, 0, 100)),
 	refused("dedupe_mode", "only repeat", "repeat"),
