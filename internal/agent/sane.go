@@ -117,6 +117,8 @@ func badRounds(r *workload.Rounds) string {
 // badClass says what can't be in a class of operations.
 func badClass(c load.Class) string {
 	switch {
+	case c.Failed < 0:
+		return fmt.Sprintf("%d operations that failed", c.Failed)
 	case c.Ops < 0 || c.Bytes < 0:
 		return fmt.Sprintf("%d operations of %d bytes", c.Ops, c.Bytes)
 	case c.Lat == nil && c.Ops+c.InFlight > 0:

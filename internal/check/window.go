@@ -37,6 +37,8 @@ func checkWindow(v *view) []record.Warning {
 	e := map[string]any{"ops": ops, "elapsed_ns": int64(v.elapsed)}
 	limits := v.where.Limits
 	switch {
+	case v.t.Spec.FilesOnly():
+		return nil // There was nothing to measure.
 	case v.elapsed <= 0 || ops == 0:
 		return warning(Window, record.Doubt, e, "No operation ended in the measured window (%s).", size.Duration(v.elapsed))
 	case v.t.Spec.Kind == workload.Command:

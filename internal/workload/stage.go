@@ -72,6 +72,11 @@ type StageJob struct {
 	Steady *SteadyEnd `json:"steady,omitempty"`
 }
 
+// FilesOnly reports whether a stage only makes files, and measures nothing.
+func (s Spec) FilesOnly() bool {
+	return s.Kind == Stage && len(s.Jobs) > 0 && !slices.ContainsFunc(s.Jobs, func(j StageJob) bool { return !j.FilesOnly })
+}
+
 // What StageJob.Exist asks for.
 const (
 	Must    = "must"
@@ -252,6 +257,10 @@ func (r *Result) gather(aligned bool) {
 		for _, c := range s.Classes {
 			r.add(c)
 		}
+	}
+	if len(r.Classes) == 0 { // Of jobs that only make files: nothing was done, in no time to speak of.
+		r.Classes = []load.Class{{Name: "read"}, {Name: "write"}}
+		return
 	}
 	if one := r.Stage[0]; aligned || len(r.Stage) == 1 {
 		r.Elapsed, r.WallElapsed, r.Start = one.Elapsed, one.WallElapsed, one.Start
