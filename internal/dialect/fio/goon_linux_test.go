@@ -30,8 +30,9 @@ func TestContinueOnErrorIsFios(t *testing.T) {
 				t.Errorf("fio:\n%s\nours:\n%s", a, b)
 			}
 			sameKeys(t, in(peer, "--output-format=json"), in(run, "--output-format=json"))
+			// Each disk that did anything has nine fields.
 			a, b := in(peer, "--minimal"), in(run, "--minimal")
-			if a, b := strings.Split(a, ";"), strings.Split(b, ";"); len(a) != len(b) && len(a) != len(b)+9 || a[4] != b[4] || strings.Join(a[len(a)-2:], ";") != strings.Join(b[len(b)-2:], ";") {
+			if a, b := strings.Split(a, ";"), strings.Split(b, ";"); (len(a)-len(b))%9 != 0 || a[4] != b[4] || strings.Join(a[len(a)-2:], ";") != strings.Join(b[len(b)-2:], ";") {
 				t.Errorf("fio: %q\nours: %q", a, b)
 			}
 		})
