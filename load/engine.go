@@ -23,17 +23,24 @@ type slot struct {
 	due   int64 // when it should have been, in an open loop
 	buf   uintptr
 	done  int64 // bytes transferred by earlier tries
+	size  int64 // of the whole I/O, in bytes
+	// walk is where the slot's next I/O goes, in bytes from the region's start, if each walks by itself.
+	walk  int64
 	seg   uint32
-	size  int64  // of the whole I/O, in bytes
 	file  uint16 // index of the target
 	op    uint8
-	// walk is where the slot's next I/O goes, in bytes from the region's start, if each walks by itself.
-	walk int64
-	// counted: it was taken up in the measured window, out of the budget. busy: it is in flight.
-	counted, busy bool
-	// back: it reads back a write of the job; stale: that block is being written meanwhile.
-	back, stale bool
+	state uint8 // countedIO, backIO, staleIO
 }
+
+// What a slot's I/O is.
+const (
+	countedIO uint8 = 1 << iota // it was taken up in the measured window, out of the budget
+	backIO                      // it reads back a write of the job
+	staleIO                     // the block that it reads back is being written meanwhile
+)
+
+// is reports whether the slot's I/O is of a kind.
+func (sl *slot) is(state uint8) bool { return sl.state&state != 0 }
 
 // A completion is the end of one try: res is the number of bytes or -errno. Of a trim, which may have more than 2 GiB, it is the lower
 // half of that number, which is none of an errno: that is no multiple of a sector.

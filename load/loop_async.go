@@ -133,10 +133,15 @@ func (t *thread) arm(s uint32, now, due int64, counted bool) {
 		t.gen.room = t.lane.room(counted)
 	}
 	t.gen.next(sl)
-	sl.start, sl.due, sl.done, sl.counted, sl.busy, sl.back = now, due, 0, counted, true, false
+	sl.start, sl.due, sl.done, sl.state = now, due, 0, 0
+	if counted {
+		sl.state = countedIO
+	}
 	if sl.op == opRead {
 		sl.seg = s
-		t.readSince = t.run.job.SyncReads && t.synced && t.sinceSync == 0
+		if t.run.job.SyncReads {
+			t.readSince = t.synced && t.sinceSync == 0
+		}
 		if t.back != nil {
 			t.back.fresh = false
 		}
@@ -201,8 +206,10 @@ func (t *thread) reap(out []completion, now int64) error {
 			}
 		}
 		op := sl.op & 1
-		if e := t.judge(sl); e != nil {
-			err = e
+		if op == opRead && t.bufs.unit > 0 {
+			if e := t.judge(sl); e != nil {
+				err = e
+			}
 		}
 		switch {
 		case inWindow && !t.paid(sl):
@@ -214,16 +221,8 @@ func (t *thread) reap(out []completion, now int64) error {
 			}
 			n[op]++
 			a.bytes[op] += int64(sl.size)
-			if a.files != nil {
-				a.inFile(sl, lat)
-			}
-			t.note(sl, now)
-			t.inInterval(sl, lat, now)
-			if sl.due != 0 {
-				a.response[op].Record(now - sl.due)
-			}
-			if t.round > 0 {
-				t.cross(sl, lat)
+			if t.more {
+				t.countMore(sl, now)
 			}
 		default:
 			t.overrun(sl, now, false)
@@ -239,11 +238,9 @@ func (t *thread) reap(out []completion, now int64) error {
 
 // release makes the slot free again.
 func (t *thread) release(s uint32) {
-	sl := &t.slots[s]
-	if sl.op == opWrite {
+	if sl := &t.slots[s]; sl.op == opWrite {
 		t.bufs.giveSegment(sl.seg)
 	}
-	sl.busy = false
 	t.free = append(t.free, s)
 }
 

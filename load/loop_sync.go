@@ -25,7 +25,7 @@ func (t *thread) syncLoop() error {
 				return nil
 			}
 			t.armAt(now, due, true)
-		} else if t.scriptSync(now) {
+		} else if t.play != nil && t.scriptSync(now) {
 			if err := t.playSync(now); err != nil {
 				return err
 			}
@@ -37,6 +37,7 @@ func (t *thread) syncLoop() error {
 		} else if !armed {
 			continue
 		}
+		t.transferring = true
 		sl := &t.slots[0]
 		if t.peer != nil && sl.op == opWrite {
 			if err := t.meet(sl); err != nil {
@@ -58,7 +59,7 @@ func (t *thread) syncLoop() error {
 			}
 			if t.filled(sl, err) {
 				t.bufs.giveSegment(sl.seg)
-				sl.busy = false
+				t.transferring = false
 				return nil
 			}
 			if err != nil {
@@ -78,8 +79,10 @@ func (t *thread) syncLoop() error {
 				return err
 			}
 		}
-		if err := t.judge(sl); err != nil {
-			return err
+		if sl.op == opRead && t.bufs.unit > 0 {
+			if err := t.judge(sl); err != nil {
+				return err
+			}
 		}
 	}
 }
@@ -142,7 +145,7 @@ func (t *thread) failedAt(sl *slot, err error, now int64) bool {
 	if sl.op == opWrite {
 		t.bufs.giveSegment(sl.seg)
 	}
-	sl.busy = false
+	t.transferring = false
 	return true
 }
 
@@ -163,7 +166,7 @@ func (t *thread) countIt(sl *slot, now int64) {
 	if sl.op == opWrite {
 		t.bufs.giveSegment(sl.seg)
 	}
-	sl.busy = false
+	t.transferring = false
 	switch {
 	case now < r.begin.Load():
 		return
@@ -176,16 +179,24 @@ func (t *thread) countIt(sl *slot, now int64) {
 	op := sl.op & 1
 	t.acct.lat[op].Record(now - sl.start)
 	t.acct.bytes[op] += int64(sl.size)
-	if t.acct.files != nil {
-		t.acct.inFile(sl, now-sl.start)
-	}
-	t.note(sl, now)
-	t.inInterval(sl, now-sl.start, now)
-	if sl.due != 0 {
-		t.acct.response[op].Record(now - sl.due)
-	}
-	if t.round > 0 {
-		t.cross(sl, now-sl.start)
+	if t.more {
+		t.countMore(sl, now)
 	}
 	t.publish(now)
+}
+
+// countMore counts what only some jobs ask for (see thread.more) of an I/O of the window that is complete at now.
+func (t *thread) countMore(sl *slot, now int64) {
+	a, lat := &t.acct, now-sl.start
+	if a.files != nil {
+		a.inFile(sl, lat)
+	}
+	t.note(sl, now)
+	t.inInterval(sl, lat, now)
+	if sl.due != 0 {
+		a.response[sl.op&1].Record(now - sl.due)
+	}
+	if t.round > 0 {
+		t.cross(sl, lat)
+	}
 }

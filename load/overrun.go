@@ -1,6 +1,7 @@
 package load
 
 import (
+	"slices"
 	"time"
 )
 
@@ -36,7 +37,7 @@ func earlier(a, b ending) ending {
 // overrun counts an operation that is over at now, or given up then, if it was in flight when the window ended.
 func (t *thread) overrun(sl *slot, now int64, givenUp bool) {
 	r := t.run
-	if now <= r.begin.Load() || t.beyond(sl) || !r.unlimited && !sl.counted {
+	if now <= r.begin.Load() || t.beyond(sl) || !r.unlimited && !sl.is(countedIO) {
 		return
 	}
 	t.acct.overrun(sl, now, givenUp)
@@ -218,7 +219,7 @@ func (t *thread) waits(now int64) {
 func (t *thread) giveUp(a *account, now int64) (any bool) {
 	r := t.run
 	one := func(sl *slot) {
-		if t.beyond(sl) || !r.unlimited && !sl.counted {
+		if t.beyond(sl) || !r.unlimited && !sl.is(countedIO) {
 			return
 		}
 		any = true
@@ -228,12 +229,20 @@ func (t *thread) giveUp(a *account, now int64) (any bool) {
 		}
 	}
 	if t.syncing > 0 {
-		one(&slot{op: opSync, start: t.syncing, counted: true})
+		one(&slot{op: opSync, start: t.syncing, state: countedIO})
 	}
 	for i := range t.slots {
-		if t.slots[i].busy {
+		if t.inFlight(uint32(i)) {
 			one(&t.slots[i])
 		}
 	}
 	return any
+}
+
+// inFlight reports whether slot s carries an I/O.
+func (t *thread) inFlight(s uint32) bool {
+	if t.async == nil {
+		return t.transferring
+	}
+	return !slices.Contains(t.free, s)
 }

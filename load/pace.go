@@ -287,7 +287,7 @@ func (t *thread) budget() bool {
 // paid reports whether an I/O that completes in the window may be counted. One that was taken
 // up in the ramp is not yet paid for out of the budget, and would make a job of 100 I/Os do 101.
 func (t *thread) paid(s *slot) bool {
-	if t.run.unlimited || s.counted {
+	if t.run.unlimited || s.is(countedIO) {
 		return true
 	}
 	if t.run.split {

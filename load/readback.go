@@ -53,10 +53,15 @@ func (b *readBack) checked(sl *slot) {
 // backDue takes the write that is to be read back now, if one is. As in fio that begins when a backlog of writes is full, and goes on
 // for a batch, of which each waits until the write is complete; meanwhile the job goes on.
 func (t *thread) backDue() (w wrote, ok bool) {
-	b := t.back
-	if b == nil || b.every == 0 {
+	if t.back == nil || t.back.every == 0 {
 		return w, false
 	}
+	return t.nextBack()
+}
+
+// nextBack is backDue where writes are read back. The check that most jobs end with is inlined so.
+func (t *thread) nextBack() (w wrote, ok bool) {
+	b := t.back
 	for b.head < len(b.queue) {
 		if b.left == 0 {
 			if int64(len(b.queue)-b.head)%b.every != 0 || !b.fresh {
@@ -86,7 +91,7 @@ func (t *thread) backDue() (w wrote, ok bool) {
 // again reports whether the block of w is being read back already.
 func (t *thread) again(w wrote) bool {
 	for i := range t.slots {
-		if sl := &t.slots[i]; sl.busy && sl.back && !sl.stale && sl.file == w.file && sl.off == w.off && sl.size == w.size {
+		if sl := &t.slots[i]; sl.is(backIO) && !sl.is(staleIO) && t.inFlight(uint32(i)) && sl.file == w.file && sl.off == w.off && sl.size == w.size {
 			return true
 		}
 	}
@@ -96,7 +101,7 @@ func (t *thread) again(w wrote) bool {
 // writing reports whether a write that is in flight touches w.
 func (t *thread) writing(w wrote) bool {
 	for i := range t.slots {
-		if sl := &t.slots[i]; sl.busy && sl.op == opWrite && sl.file == w.file && sl.off < w.off+w.size && w.off < sl.off+sl.size {
+		if sl := &t.slots[i]; sl.op == opWrite && t.inFlight(uint32(i)) && sl.file == w.file && sl.off < w.off+w.size && w.off < sl.off+sl.size {
 			return true
 		}
 	}
@@ -106,8 +111,8 @@ func (t *thread) writing(w wrote) bool {
 // outdate notes that what is being read back of the slot's block is being written meanwhile, so that it says nothing.
 func (t *thread) outdate(w *slot) {
 	for i := range t.slots {
-		if sl := &t.slots[i]; sl.busy && sl.back && sl.file == w.file && sl.off < w.off+w.size && w.off < sl.off+sl.size {
-			sl.stale = true
+		if sl := &t.slots[i]; sl.is(backIO) && t.inFlight(uint32(i)) && sl.file == w.file && sl.off < w.off+w.size && w.off < sl.off+sl.size {
+			sl.state |= staleIO
 		}
 	}
 }
@@ -116,19 +121,17 @@ func (t *thread) outdate(w *slot) {
 func (t *thread) armBack(s uint32, now int64, w wrote) {
 	sl := &t.slots[s]
 	sl.op, sl.file, sl.off, sl.size, sl.seg = opRead, w.file, w.off, w.size, s
-	sl.start, sl.due, sl.done, sl.counted, sl.busy, sl.back, sl.stale = now, 0, 0, true, true, true, false
+	sl.start, sl.due, sl.done, sl.state = now, 0, 0, countedIO|backIO
 	sl.buf = t.bufs.addr(s)
 	t.lastSize = sl.size
 	t.back.fresh = false
 }
 
-// judge verifies what a slot read, if that is to be.
+// judge verifies what a slot has read of stamped blocks, if that is to be.
 func (t *thread) judge(sl *slot) error {
 	switch {
-	case sl.op != opRead || t.bufs.unit == 0:
-		return nil
-	case sl.back:
-		if sl.stale {
+	case sl.is(backIO):
+		if sl.is(staleIO) {
 			return nil
 		}
 		if t.run.engine != Null { // It reads nothing.

@@ -127,7 +127,7 @@ func TestRangesThatAreNone(t *testing.T) {
 func TestOvertakenReadSaysNothing(t *testing.T) {
 	b := &readBack{unit: 4096, open: make([]units, 1)}
 	b.open[0].set(0, 4)
-	th := &thread{run: &Run{engine: PSync}, bufs: &buffers{unit: 4096}, back: b, slots: []slot{{op: opRead, off: 8192, size: 4096, busy: true, back: true}}}
+	th := &thread{run: &Run{engine: PSync}, bufs: &buffers{unit: 4096}, back: b, slots: []slot{{op: opRead, off: 8192, size: 4096, state: backIO}}, transferring: true}
 	th.outdate(&slot{op: opWrite, off: 4096, size: 8192})
 	if err := th.judge(&th.slots[0]); err != nil || !b.open[0].any(2, 3) {
 		t.Errorf("an overtaken read: %v, still to be read back: %v", err, b.open[0].any(2, 3))

@@ -180,7 +180,7 @@ func (t *thread) playNext(now int64) (armed, end bool) {
 func (t *thread) armStep(s uint32, now int64) {
 	sl, o := &t.slots[s], t.step(now)
 	sl.op, sl.file, sl.off, sl.size = opRead, uint16(o.File), o.Offset, o.Size
-	sl.start, sl.due, sl.done, sl.counted, sl.busy, sl.back = now, 0, 0, true, true, false
+	sl.start, sl.due, sl.done, sl.state = now, 0, 0, countedIO
 	if sl.seg = s; o.Op == Write {
 		t.seq++
 		sl.op, sl.seg = opWrite, t.bufs.fill(&t.gen, o.Size, o.Offset, t.seq)

@@ -48,7 +48,7 @@ func (t *thread) doSync(dataOnly bool) error {
 	}
 	t.turn()
 	t.syncing = 0
-	sl := slot{op: opSync, start: t0, counted: true}
+	sl := slot{op: opSync, start: t0, state: countedIO}
 	switch {
 	case now < r.begin.Load():
 	case r.timed && now > r.end.Load():

@@ -29,6 +29,7 @@ type thread struct {
 	// dropEvery and sinceDrop are the bytes of a pass, and those since the last one (DropCache).
 	dropEvery, sinceDrop int64
 	checks               bool      // what is read is verified
+	more                 bool      // the job has a schedule, rounds, a trace or intervals, or counts each file
 	back                 *readBack // nil: nothing is read back
 
 	play     *player // nil: no script
@@ -47,6 +48,8 @@ type thread struct {
 	// waiting is what waits tells Go's race detector; syncing is when a sync began, 0 while there is none.
 	waiting atomic.Int64
 	syncing int64
+	// transferring: psync's only slot is in flight. Those of other engines are unless they are in free.
+	transferring bool
 	// came: the thread came to the end of its work; resort: it began the job's only I/O there. They and ended are written under Run.draining.
 	came, resort bool
 	ended        bool
@@ -192,6 +195,7 @@ func (t *thread) prepare(depth, share int) error {
 	if r.book != nil {
 		t.acct.crossed = make([]crossing, 0, depth)
 	}
+	t.more = r.pace.open || r.book != nil || r.job.PerFile || r.job.Trace > 0 || r.job.HistEvery > 0
 	t.checks = t.bufs.unit > 0 && !r.job.mixed() && r.engine != Null
 	t.back = newReadBack(r.job)
 	if len(r.job.Script) > 0 {
