@@ -301,11 +301,12 @@ func (a *app) verifyOne(ctx context.Context, l *limiter, v verification, r verif
 		inside.PID, inside.Ended = v.part.Target.PID, func() { cancel(fmt.Errorf("%s ended meanwhile", v.part.Name)) }
 	}
 	r.Used = r.Busy(ctx)
-	lasts, more := r.Lasts(), ""
+	lasts := r.Lasts()
+	announced := "about " + size.Duration(lasts)
 	if len(r.Used) > 0 {
 		var cancel context.CancelFunc
 		most := max(mostLonger*lasts, lasts+time.Minute)
-		more = fmt.Sprintf(", and %s at most: %s uses %s itself", size.Duration(most), clean.Line(v.part.Name), usedWords(r))
+		announced = fmt.Sprintf("from %s to %s: %s uses %s itself", size.Duration(lasts), size.Duration(most), clean.Line(v.part.Name), usedWords(r))
 		ctx, cancel = context.WithTimeoutCause(ctx, most, fmt.Errorf("it took the %s that were announced, for %s uses its limit itself: verify when it is quiet, or a volume with --probe", size.Duration(most), v.part.Name))
 		defer cancel()
 	}
@@ -321,7 +322,7 @@ func (a *app) verifyOne(ctx context.Context, l *limiter, v verification, r verif
 	if r.Agent, err = agent.Open(ctx, session); err != nil {
 		return nil, fmt.Errorf("%s: %w", v.part.Name, err)
 	}
-	fmt.Fprintf(a.stderr, "%s of %s, about %s%s\n", trying(r), clean.Line(v.part.Name), size.Duration(lasts), more)
+	fmt.Fprintf(a.stderr, "%s of %s, %s\n", trying(r), clean.Line(v.part.Name), announced)
 	rows, err = verify.Run(ctx, r)
 	v.explain(rows)
 	return rows, err

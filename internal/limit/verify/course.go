@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"plimsoll/internal/limit/judge"
 	"plimsoll/load"
 )
 
@@ -123,6 +124,48 @@ func (c course) began() time.Duration {
 		}
 	}
 	return 0
+}
+
+// endings is how many times as long as the limiter's longest pause a course must be for passed to say its rate.
+const endings = 3
+
+// passed is what was done a second between two moments at which the limiter had just let something through, and how long lay between them.
+// pause is how long the limit makes the largest step wait; where the course is too short for it, d is 0.
+//
+// The kernel hands a large buffered write on as a single I/O of many MiB, which waits until the limit has room for all of it: under 10 MiB/s nothing
+// for 0.8 s, and then 8 MiB. How many of them a window holds is chance, and with it the rate of the window. Between two moments at which one has
+// just come through it is not: as long as something waits, the total then is what the limit has let through.
+//
+// Those moments are where the total is farthest above the limit's own line, in the first part of the course and in the last. So small I/Os that
+// don't wait, and are not charged to the group, are no such moments.
+func (c course) passed(limit float64) (rate float64, d, pause time.Duration) {
+	if len(c) < 2 {
+		return 0, 0, 0
+	}
+	largest := 0.0
+	for i := 1; i < len(c); i++ {
+		largest = max(largest, c[i].total-c[i-1].total)
+	}
+	pause = time.Duration(min(largest/limit, 1e6)*float64(time.Second)) + followEvery
+	begin, end := c[0].at, c[len(c)-1].at
+	part := max(pause, judge.Slice) * 5 / 4
+	if endings*part > end-begin {
+		return 0, 0, pause
+	}
+	above := func(s step) float64 { return s.total - limit*s.at.Seconds() }
+	first, last := c[0], c[len(c)-1]
+	for _, s := range c {
+		if s.at <= begin+part && above(s) > above(first) {
+			first = s
+		}
+	}
+	for i := len(c) - 1; i >= 0 && c[i].at >= end-part; i-- {
+		if above(c[i]) > above(last) {
+			last = c[i]
+		}
+	}
+	d = last.at - first.at
+	return (last.total - first.total) / d.Seconds(), d, pause
 }
 
 // rest is what was done a second after the first of it, and how long that lasted: the pause before the first doesn't count.

@@ -2,10 +2,12 @@ package verify
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/judge"
+	"plimsoll/internal/size"
 )
 
 // lookFor is how long the target is looked at before anything is measured.
@@ -34,38 +36,60 @@ func (r Request) Busy(ctx context.Context) map[limit.Key]float64 {
 	return used
 }
 
-// share is the rate of what reached the device and counts against the group's limit: the worker's and what else the target does there. In
-// version 1 a charge comes before the wait, so that it is what the device did but for what was charged to others. -1: unknown.
+// share is the rate of what reached the device and counts against the group's limit: the worker's and what else the target does there.
+// -1: unknown.
 func (r Row) share(points []point, until, elapsed time.Duration, whole bool) float64 {
-	if len(points) == 0 || points[0].charge == nil {
+	c := r.shareCourse(points, until)
+	if c == nil {
 		return -1
+	}
+	return max(c.of(elapsed, whole), 0)
+}
+
+// shareCourse is what reached the device and counts against the group's limit; nil: unknown. In version 1 a charge comes before the wait, so
+// that it is what the device did but for what was charged to others.
+func (r Row) shareCourse(points []point, until time.Duration) course {
+	if len(points) == 0 || points[0].charge == nil {
+		return nil
 	}
 	if points[0].charge.nobody == nil {
-		return r.chargeCourse(points, until, false).of(elapsed, whole)
+		return r.chargeCourse(points, until, false)
 	}
-	others := r.othersRate(points, until, elapsed, whole)
-	if others < 0 || r.Device < 0 {
-		return -1
+	device, others := r.deviceCourse(points, until), r.othersCourse(points, until)
+	if others == nil {
+		return nil
 	}
-	return max(r.Device-others, 0)
+	for i := range device {
+		device[i].total -= others[i].total
+	}
+	return device
 }
 
 // othersRate is the rate of what version 1 charged to other groups; -1: unknown, 0 in version 2.
 func (r Row) othersRate(points []point, until, elapsed time.Duration, whole bool) float64 {
+	if len(points) > 0 && points[0].charge != nil && points[0].charge.nobody == nil {
+		return 0
+	}
+	c := r.othersCourse(points, until)
+	if c == nil {
+		return -1
+	}
+	return max(c.of(elapsed, whole), 0)
+}
+
+// othersCourse is what version 1 charged to other groups; nil: unknown.
+func (r Row) othersCourse(points []point, until time.Duration) course {
 	var c course
 	for _, p := range points {
 		if p.at > until+sampleEvery && len(c) > 1 {
 			break
 		}
 		if p.charge == nil || p.charge.others == nil {
-			if p.charge != nil && p.charge.nobody == nil {
-				return 0
-			}
-			return -1
+			return nil
 		}
 		c = append(c, step{p.at, r.amount(*p.charge.others)})
 	}
-	return max(c.of(elapsed, whole), 0)
+	return c
 }
 
 // judgeSum judges what the worker and the target itself did together, where the target did a part of it; false if it did none that matters.
@@ -91,10 +115,21 @@ func (r *Row) judgeSum(m *measured, whole bool, tolerance float64) bool {
 	}
 	r.App, r.Own, r.Seen = app, used, share
 	r.Others = max(r.Device-share, 0)
-	s := judge.Seen{Least: share, Most: share, InFlight: inFlight}
+	course := r.shareCourse(m.course, r.until(whole))
+	rate, d, pause := course.passed(float64(r.Asked))
+	s := judge.Seen{Window: d, InFlight: inFlight}
+	if d == 0 {
+		// Even if nothing else moves: one of the target's I/Os more or less at the ends of the row.
+		rate, s.Window, s.InFlight = share, r.Elapsed, inFlight+2*pause.Seconds()*float64(r.Asked)
+	}
+	r.Seen, s.Least, s.Most = rate, rate, rate
 	if r.othersRate(m.course, r.until(whole), r.Elapsed, true) > float64(r.Asked)*judge.Tolerance {
 		s.Least = app // Others' charges may have been for what came before, or will come later.
 	}
 	r.decide(s, tolerance)
+	if d == 0 && r.Verdict != judge.NotHeld {
+		r.Verdict = judge.Unproved
+		r.Why = fmt.Sprintf("too short: the target's own I/Os are so large that the limit lets one of them through in %s: verify with --time %s, or when the target is quiet", size.Duration(pause), (endings * pause * 5 / 4).Round(time.Second))
+	}
 	return true
 }
