@@ -45,7 +45,9 @@ of every device what iostat -xz shows. The busiest come first. It needs root for
 processes of others. On a terminal it goes on until Ctrl-C.
 
 A byte that goes through a stack of devices, such as a loop device and the disk with its
-file, counts once. What the kernel doesn't count is shown as "?" and never as 0.
+file, counts once. What the kernel doesn't count is shown as "?" and never as 0. So is WAITS
+of a target at a limit that isn't seen to wait: a program that polls for its completions
+(io_uring with SQPOLL) doesn't sleep for them.
 
 ` + targetHelp + `
 Without one, all containers that run here are watched.`,

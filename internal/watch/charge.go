@@ -302,12 +302,16 @@ func waits(a, b *Reading) *Waits {
 // A WaitTime is for how many seconds of an interval at least one thread of a subject waited for I/O, of the device or of a limit.
 type WaitTime struct {
 	Seconds float64 `json:"seconds"`
-	// From is how that is known: "pressure", "asynchronous calls" or "delay accounting".
+	// From is how that is known: "pressure", "asynchronous calls", "event loop" or "delay accounting".
 	From string `json:"from"`
 }
 
+// unseenWait is the share of an interval below which the wait of a subject that is at a limit is taken to be unseen.
+const unseenWait = 0.05
+
 // waitTime is the longest of what is known, nil where nothing is: of the pressure, which leaves asynchronous I/O out; of threads that
-// slept in calls that wait for asynchronous I/O, while the subject was at a limit or a device worked for it; and of delay accounting.
+// slept in calls that wait for asynchronous I/O, while the subject was at a limit or a device worked for it; of those that slept in an event
+// loop, while it was at a limit; and of delay accounting. At a limit something waits, so that next to nothing isn't believed.
 func (u *Usage) waitTime(a, b *Reading) *WaitTime {
 	var out *WaitTime
 	take := func(seconds float64, from string) {
@@ -324,26 +328,34 @@ func (u *Usage) waitTime(a, b *Reading) *WaitTime {
 	if a.Delays != nil && b.Delays != nil {
 		take(delayOf(b.Delays, a.Delays, u.seconds), "delay accounting")
 	}
-	asleep := slept(b.Async, a.Async, u.seconds)
-	if asleep < leastWait*u.seconds {
-		return out
-	}
-	busy, counted := 0.0, true
-	for _, c := range u.Devices {
-		counted = counted && c.Read != nil
-		if c.Service != nil {
-			busy = max(busy, c.Service.Util/100*u.seconds)
+	limited := slices.ContainsFunc(u.Rates, func(r Rate) bool { return r.Standing == At || r.Standing == Above || r.Waiting > 0 })
+	asleep := slept(b.Async, a.Async, false, u.seconds)
+	if asleep >= leastWait*u.seconds {
+		busy, counted := 0.0, true
+		for _, c := range u.Devices {
+			counted = counted && c.Read != nil
+			if c.Service != nil {
+				busy = max(busy, c.Service.Util/100*u.seconds)
+			}
 		}
-	}
-	for _, r := range u.Rates {
-		if r.Standing == At || r.Standing == Above || r.Waiting > 0 {
+		if limited {
 			busy = u.seconds
 		}
+		if busy = min(busy, asleep); busy > 0 {
+			take(busy, "asynchronous calls")
+		} else if !counted && u.App != nil && u.App.StorageRead+u.App.StorageWritten > 0 {
+			return nil // They may have slept for I/O, or for want of any.
+		}
 	}
-	if busy = min(busy, asleep); busy > 0 {
-		take(busy, "asynchronous calls")
-	} else if !counted && u.App != nil && u.App.StorageRead+u.App.StorageWritten > 0 {
-		return nil // They may have slept for I/O, or for want of any.
+	if !limited {
+		return out
+	}
+	if asleep = slept(b.Async, a.Async, true, u.seconds); asleep >= leastWait*u.seconds {
+		take(asleep, "event loop")
+	}
+	if out != nil && out.Seconds < unseenWait*u.seconds {
+		u.Notes = append(u.Notes, "it is at a limit, and no thread of it is seen to wait for I/O: it may look for its completions again and again instead of sleeping, or just not want more than the limit; how long it waited isn't known")
+		return nil
 	}
 	return out
 }

@@ -16,6 +16,7 @@ import (
 	"plimsoll/internal/device"
 	"plimsoll/internal/device/cgroupio"
 	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 )
 
@@ -289,10 +290,22 @@ func (s *Sampler) waiting(r *Reading) {
 	if last != nil && len(last.Async) == 0 && maps.EqualFunc(last.Groups, r.Groups, maps.Equal[map[Number]cgroupio.Counters]) {
 		return
 	}
-	r.Async = s.asyncWaits(r.Processes)
+	r.Async = s.asyncWaits(r.Processes, r.rated())
 	if r.Pressure == nil {
 		r.Delays, _ = s.delayed(r.Processes)
 	}
+}
+
+// rated reports whether there is a limit on a rate of I/O.
+func (r *Reading) rated() bool {
+	for _, state := range r.Limits {
+		for _, l := range state.Devices {
+			if slices.ContainsFunc(limit.Keys, func(k limit.Key) bool { return k.Rate() && l.Has(k) }) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // limitsFor is in how many samples the limits of a subject that does nothing are read once: they take longer to read than

@@ -1,9 +1,11 @@
 package watch
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,16 +19,30 @@ import (
 type Thread struct {
 	// Ran is for how long it ran, or waited for a CPU, since it started.
 	Ran time.Duration
+	// Loop says that it waits for events (epoll, poll, select, an eventfd), in a process that has set up asynchronous I/O. The events may be
+	// others than that I/O's.
+	Loop bool
 }
 
-// asyncWaits reads which threads of processes wait for asynchronous I/O.
-func (s *Sampler) asyncWaits(processes map[int]Process) map[int]Thread {
+// asyncWaits reads which threads of processes wait for asynchronous I/O; with loops, also which wait for events.
+func (s *Sampler) asyncWaits(processes map[int]Process, loops bool) map[int]Thread {
 	var out map[int]Thread
 	for pid := range processes {
+		looked, async := false, false
 		for _, tid := range s.threads(pid) {
 			dir := filepath.Join(s.fs.Proc, strconv.Itoa(pid), "task", strconv.Itoa(tid))
 			b, err := s.read(filepath.Join(dir, "syscall"))
-			if err != nil || !waitsForAsync(string(b)) {
+			if err != nil {
+				continue
+			}
+			direct, loop := waitsForAsync(string(b)), false
+			if !direct && loops && s.waitsForEvents(pid, string(b)) {
+				if !looked {
+					looked, async = true, s.submitsAsync(pid)
+				}
+				loop = async
+			}
+			if !direct && !loop {
 				continue
 			}
 			if b, err = s.read(filepath.Join(dir, "schedstat")); err != nil {
@@ -39,10 +55,50 @@ func (s *Sampler) asyncWaits(processes map[int]Process) map[int]Thread {
 			if out == nil {
 				out = map[int]Thread{}
 			}
-			out[tid] = Thread{ran}
+			out[tid] = Thread{ran, loop}
 		}
 	}
 	return out
+}
+
+// waitsForEvents reports whether a thread's call waits for events: epoll, poll or select, or a read of an eventfd.
+func (s *Sampler) waitsForEvents(pid int, text string) bool {
+	f := strings.Fields(text)
+	if len(f) < 2 {
+		return false
+	}
+	n, err := strconv.Atoi(f[0])
+	if err != nil {
+		return false
+	}
+	if n == callRead {
+		fd, err := strconv.ParseUint(f[1], 0, 32)
+		return err == nil && s.link(pid, strconv.FormatUint(fd, 10)) == "anon_inode:[eventfd]"
+	}
+	return slices.Contains(eventCalls, n)
+}
+
+// submitsAsync reports whether a process has set up asynchronous I/O: a context of libaio, which is mapped into it, or a ring of io_uring,
+// which is an open file.
+func (s *Sampler) submitsAsync(pid int) bool {
+	dir := filepath.Join(s.fs.Proc, strconv.Itoa(pid))
+	if b, err := s.read(filepath.Join(dir, "maps")); err == nil && bytes.Contains(b, []byte(" /[aio]")) {
+		return true
+	}
+	entries, err := os.ReadDir(filepath.Join(dir, "fd"))
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(entries, func(e os.DirEntry) bool { return s.link(pid, e.Name()) == "anon_inode:[io_uring]" })
+}
+
+// link is what a process's open file is.
+func (s *Sampler) link(pid int, fd string) string {
+	name, err := os.Readlink(filepath.Join(s.fs.Proc, strconv.Itoa(pid), "fd", fd))
+	if err != nil {
+		return ""
+	}
+	return name
 }
 
 // threads are those of a process.
@@ -93,12 +149,12 @@ func parseSchedstat(text string) (time.Duration, error) {
 	return time.Duration(ran + queued), nil
 }
 
-// slept is for how many seconds of an interval the thread that waited longest for asynchronous I/O did. A thread counts that waited in
-// both samples.
-func slept(before, after map[int]Thread, seconds float64) float64 {
+// slept is for how many seconds of an interval the thread that waited longest for asynchronous I/O did, or for events with it. A thread
+// counts that waited so in both samples.
+func slept(before, after map[int]Thread, loop bool, seconds float64) float64 {
 	most := 0.0
 	for tid, a := range after {
-		if b, was := before[tid]; was && a.Ran >= b.Ran {
+		if b, was := before[tid]; was && a.Ran >= b.Ran && a.Loop == loop && b.Loop == loop {
 			most = max(most, seconds-(a.Ran-b.Ran).Seconds())
 		}
 	}

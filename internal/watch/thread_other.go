@@ -7,4 +7,7 @@ const (
 	callGetevents  = -1
 	callPgetevents = -2
 	callUringEnter = -3
+	callRead       = -4
 )
+
+var eventCalls []int

@@ -51,12 +51,15 @@ func TestDelays(t *testing.T) {
 
 // TestSlept: only threads count that waited in both samples, and without the time that they ran.
 func TestSlept(t *testing.T) {
-	before := map[int]Thread{1: {time.Second}, 2: {5 * time.Second}}
-	after := map[int]Thread{1: {1200 * time.Millisecond}, 3: {0}}
-	if got := slept(before, after, 1); got < 0.79 || got > 0.81 {
+	before := map[int]Thread{1: {Ran: time.Second}, 2: {Ran: 5 * time.Second}, 4: {Ran: time.Second, Loop: true}}
+	after := map[int]Thread{1: {Ran: 1200 * time.Millisecond}, 3: {}, 4: {Ran: 1100 * time.Millisecond, Loop: true}}
+	if got := slept(before, after, true, 1); got < 0.89 || got > 0.91 {
+		t.Errorf("slept in a loop = %g, want 0.9", got)
+	}
+	if got := slept(before, after, false, 1); got < 0.79 || got > 0.81 {
 		t.Errorf("slept = %g, want 0.8", got)
 	}
-	if got := slept(before, map[int]Thread{2: {time.Second}}, 1); got != 0 {
+	if got := slept(before, map[int]Thread{2: {Ran: time.Second}}, false, 1); got != 0 {
 		t.Errorf("another thread has the number: %g", got)
 	}
 	for _, bad := range []string{"", "1", "x y z"} {
