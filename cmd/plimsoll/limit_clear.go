@@ -115,7 +115,7 @@ func (a *app) limitClear(ctx context.Context, l *limiter, name string, only []li
 		gone.Notes = append(gone.Notes, "nothing else was cleared: "+err.Error())
 		return a.clearWides(ctx, l, gone, list, only, where, dry)
 	}
-	apply := a.disabling(l, l.Apply)
+	apply := a.noting(l, a.disabling(l, l.Apply))
 	if dry {
 		apply = l.Plan
 	}

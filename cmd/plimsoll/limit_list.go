@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"plimsoll/internal/clean"
 	"plimsoll/internal/limit"
@@ -30,7 +31,7 @@ type limitListed struct {
 	DeviceName string    `json:"device_name,omitempty"`
 	Key        limit.Key `json:"key"`
 	Value      string    `json:"value"`
-	// By says who set it, as far as that is known: "plimsoll daemon, rule web", "docker 29.6 has it stored".
+	// By says who set it, as far as that is known: "plimsoll daemon, rule web", "plimsoll limit set, 2026-11-23 00:45:00", "docker 29.6 has it stored".
 	By string `json:"by"`
 
 	words string
@@ -38,7 +39,7 @@ type limitListed struct {
 
 // The words for limits whose origin is not on record.
 const (
-	byAnybody = "plimsoll limit set, or another program"
+	byAnybody = "not on record: another program, or Plimsoll with another state folder"
 	byRun     = "a trial of plimsoll run"
 	bySystemd = "systemd, or another program"
 )
@@ -68,6 +69,10 @@ func (a *app) limitList(ctx context.Context, l *limiter, run string, asJSON bool
 	for _, h := range root {
 		wides = append(wides, h.Noted())
 	}
+	settings, err := l.Settings(a.stateDir).List()
+	if err != nil {
+		notes = append(notes, fmt.Sprintf("what plimsoll limit set has set is not known: %v", err))
+	}
 	list := []limitListed{}
 	for _, s := range states {
 		owner := ownerOf(s.Group, owners)
@@ -83,7 +88,7 @@ func (a *app) limitList(ctx context.Context, l *limiter, run string, asJSON bool
 				if owner != nil {
 					x.Target = owner.ref
 				}
-				x.By = whoSet(x, owner, wides)
+				x.By = whoSet(x, d, owner, wides, settings)
 				list = append(list, x)
 			}
 		}
@@ -193,7 +198,7 @@ func groupName(group string) string {
 }
 
 // whoSet says who set a limit, as far as that is on record.
-func whoSet(x limitListed, o *limitOwner, wides []hold.Wide) string {
+func whoSet(x limitListed, d *cgroup.Device, o *limitOwner, wides []hold.Wide, settings []hold.Setting) string {
 	if x.Group == "/" {
 		for _, w := range wides {
 			if w.Device.String() == x.Device && w.Limits.Has(x.Key) && w.Limits.Text(x.Key) == x.Value {
@@ -208,14 +213,14 @@ func whoSet(x limitListed, o *limitOwner, wides []hold.Wide) string {
 				return "plimsoll daemon, " + policy.Called(h.Rule)
 			}
 		}
-		if o.stored != nil {
-			for _, w := range o.stored.Limits {
-				if key, _, _ := strings.Cut(w, "="); key == string(x.Key) {
-					return o.stored.By + " has it stored"
-				}
-			}
+	}
+	for _, n := range settings {
+		if n.Is(x.Group, d, x.Key, x.Value) {
+			return "plimsoll limit set, " + n.At.Local().Format(time.DateTime)
 		}
-		return byAnybody
+	}
+	if o != nil {
+		return o.storedIt(x)
 	}
 	switch {
 	case strings.Contains(x.Group, "/plimsoll-"):
@@ -232,4 +237,24 @@ func (l *limiter) diskName(d cgroup.Device) string {
 		return dev.Name
 	}
 	return d.String()
+}
+
+// storedIt says what of a container's limit its engine has on record. An engine writes shares and CPUs otherwise than the kernel; of others
+// it is known whether the kernel has the same.
+func (o *limitOwner) storedIt(x limitListed) string {
+	if o.stored == nil {
+		return byAnybody
+	}
+	other := ""
+	for _, w := range o.stored.Limits {
+		word, _, _ := strings.Cut(w, " on ")
+		switch key, value, _ := strings.Cut(word, "="); {
+		case key != string(x.Key):
+		case value == x.Value || !x.Key.Rate() && x.Key != limit.Memory:
+			return o.stored.By + " has it stored"
+		default:
+			other = "; " + o.stored.By + " has stored " + w
+		}
+	}
+	return byAnybody + other
 }

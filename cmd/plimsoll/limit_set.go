@@ -146,6 +146,9 @@ func (a *app) limitSet(ctx context.Context, name string, where limitWhere, ask l
 	if slices.Contains(change.Remove, limit.Weight) && !how.dry {
 		apply = a.disabling(l, apply)
 	}
+	if !how.dry {
+		apply = a.noting(l, apply)
+	}
 	if err := l.empty(s, change); err != nil {
 		return limitError(err)
 	}
@@ -178,6 +181,20 @@ func (a *app) enabling(l *limiter, by string) applier {
 		}
 		for _, e := range on {
 			s.Notes = append(s.Notes, e.String()+", for all its users; plimsoll limit clear puts that back")
+		}
+		return done, nil
+	}
+}
+
+// noting makes a change, and notes what was set for limit show. The limits are set, also where that can't be noted.
+func (a *app) noting(l *limiter, apply applier) applier {
+	return func(ctx context.Context, s *hold.Scope, change limit.Change) ([]hold.Done, error) {
+		done, err := apply(ctx, s, change)
+		if err != nil {
+			return done, err
+		}
+		if bad := l.Settings(a.stateDir).Note(context.WithoutCancel(ctx), s, change); bad != nil {
+			s.Notes = append(s.Notes, fmt.Sprintf("plimsoll limit show won't know who set it: %v", bad))
 		}
 		return done, nil
 	}

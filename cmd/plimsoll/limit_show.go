@@ -69,8 +69,8 @@ limited. On control groups of version 1 each group below the container's own is
 limited by itself, and is shown. What the engine has stored, and sets again at the container's next
 start, is told below.
 
-Without TARGET it lists the limits of all groups on the machine, and who set each as far as that is known: the
-daemon, the engine, systemd, or anybody else.
+Without TARGET it lists the limits of all groups on the machine, and who set each as far as that is on record: the
+daemon, limit set with the same --state, a trial of plimsoll run, the engine, or systemd.
 
 Beside a limit stands what of the target is on its device. Limits that were set for the target in the root group
 (--device-wide) are shown with whom they are for, also when it has gone; --device-wide without TARGET shows those of all. So

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/disktest"
+)
+
+// setBy is who set each limit of a target, as show says without one: by "write_bps=1MiB 7:0".
+func (l limitLab) setBy(t *testing.T, target string, flags ...string) map[string]string {
+	t.Helper()
+	var shown struct{ Limited []limitListed }
+	text := l.do(t, exitDone, append([]string{"show", "--json"}, flags...)...)
+	if err := json.Unmarshal([]byte(text), &shown); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	by := map[string]string{}
+	for _, x := range shown.Limited {
+		if x.Target == target {
+			by[string(x.Key)+"="+x.Value+" "+x.Device] = x.By
+		}
+	}
+	return by
+}
+
+// TestLieSetBy: what limit set has set is its own, and what another program has set isn't: a value that it changed, the same value in a
+// group that has the name by now, and what it sets after a clear.
+func TestLieSetBy(t *testing.T) {
+	l := newBadLab(t) // It sets write_bps and read_iops.
+	number, name := disktest.Number(t, l.loop), "cgroup:/"+filepath.Base(string(l.group))
+	put := func(file, value string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(string(l.group), "blkio.throttle."+file+"_device"), []byte(number+" "+value), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := func(when string, limits map[string]bool) {
+		t.Helper()
+		by := l.setBy(t, name)
+		for x, ours := range limits {
+			if got := by[x+" "+number]; strings.HasPrefix(got, "plimsoll limit set, ") != ours || got == "" {
+				t.Errorf("%s: %s was set by %q", when, x, got)
+			}
+		}
+	}
+	put("read_bps", "4096")
+	want("beside another's", map[string]bool{"write_bps=1MiB": true, "read_iops=77": true, "read_bps=4KiB": false})
+	put("write_bps", "4096")
+	want("a value was changed", map[string]bool{"write_bps=4KiB": false, "read_iops=77": true})
+	l.do(t, exitDone, "clear", l.name, "--device", l.loop)
+	put("read_iops", "77")
+	want("another set the same after a clear", map[string]bool{"read_iops=77": false})
+	l.do(t, exitDone, "set", l.name, "--device", l.loop, "--read-iops", "77")
+	want("set again", map[string]bool{"read_iops=77": true})
+	if err := os.Remove(string(l.group)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(string(l.group), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	put("read_iops", "77")
+	want("another group has the name", map[string]bool{"read_iops=77": false})
+}

@@ -1,0 +1,27 @@
+package main
+
+import (
+	"testing"
+
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/hold"
+)
+
+// TestWhoSetStored: an engine set what it has stored, and not what has another value since.
+func TestWhoSetStored(t *testing.T) {
+	o := &limitOwner{ref: "docker:web", stored: &hold.Stored{By: "docker 20.10", Limits: []string{"memory=256MiB", "write_bps=1MiB on /dev/sda", "write_bps=2MiB on /dev/sdb", "cpus=0.5"}}}
+	for _, row := range []struct {
+		key         limit.Key
+		value, want string
+	}{
+		{limit.Memory, "256MiB", "docker 20.10 has it stored"},
+		{limit.Memory, "128MiB", byAnybody + "; docker 20.10 has stored memory=256MiB"},
+		{limit.WriteBPS, "2MiB", "docker 20.10 has it stored"},
+		{limit.WriteIOPS, "100", byAnybody},
+		{limit.CPUs, "0.5", "docker 20.10 has it stored"},
+	} {
+		if got := whoSet(limitListed{Group: "/docker/1", Key: row.key, Value: row.value}, nil, o, nil, nil); got != row.want {
+			t.Errorf("%s=%s: %q, want %q", row.key, row.value, got, row.want)
+		}
+	}
+}

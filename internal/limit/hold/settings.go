@@ -1,0 +1,142 @@
+package hold
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"plimsoll/internal/device"
+	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/cgroup"
+)
+
+// A Setting is a limit that plimsoll limit set has set in a group. It tells only who set a limit: nothing is undone by it.
+type Setting struct {
+	// Group is the group's path, and Value the limit as text.
+	Group string    `json:"group"`
+	Key   limit.Key `json:"key"`
+	Value string    `json:"value"`
+	// Device is nil for limits that aren't for a device.
+	Device *cgroup.Device `json:"device,omitempty"`
+	// At is when it was set, Boot in which boot.
+	At   time.Time `json:"at"`
+	Boot string    `json:"boot"`
+	// Top is the folder of the target's own group, and Inode its number: another group may get its name.
+	Top   string `json:"top"`
+	Inode uint64 `json:"inode"`
+}
+
+// Settings notes what plimsoll limit set has set.
+type Settings struct {
+	groups *cgroup.Host
+	boot   string
+	notes  notebook[Setting]
+}
+
+// Settings returns the notes in a folder.
+func (h *Holder) Settings(folder string) *Settings {
+	return &Settings{h.Groups, device.Text(h.FS.Proc, "sys", "kernel", "random", "boot_id"), notebook[Setting]{
+		file:  filepath.Join(folder, "limits-set.json"),
+		about: "which limits plimsoll limit set has set",
+	}}
+}
+
+// List returns what is noted of groups that are still there.
+func (s *Settings) List() ([]Setting, error) {
+	all, err := s.notes.read()
+	return slices.DeleteFunc(all, func(n Setting) bool { return n.Boot != s.boot || n.Inode == 0 || inodeOf(n.Top) != n.Inode }), err
+}
+
+// Is reports whether the setting is the limit of a group with this value: one with another was set by somebody else since.
+func (n Setting) Is(group string, d *cgroup.Device, k limit.Key, value string) bool {
+	return n.Group == group && n.Key == k && n.Value == value && (n.Device == nil) == (d == nil) && (d == nil || *n.Device == *d)
+}
+
+// Note notes that a change was made to a scope. What it concerns in those groups is as the kernel has it then.
+func (s *Settings) Note(ctx context.Context, scope *Scope, change limit.Change) error {
+	return s.notes.locked(ctx, func() error {
+		all, err := s.List()
+		if err != nil {
+			return err
+		}
+		for _, p := range scope.Parts {
+			if p.DeviceWide {
+				continue // The root group's have notes of their own.
+			}
+			top, err := topOf(p.Groups)
+			if err != nil {
+				continue
+			}
+			states, err := s.groups.Read(p.Groups)
+			if errors.Is(err, cgroup.ErrGone) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			for _, state := range states {
+				all = noted(all, Setting{Group: state.Group, At: time.Now(), Boot: s.boot, Top: top, Inode: inodeOf(top)}, nil, state.Limits, change)
+				for d, has := range state.Devices {
+					if scope.concerns(d) {
+						all = noted(all, Setting{Group: state.Group, Device: &d, At: time.Now(), Boot: s.boot, Top: top, Inode: inodeOf(top)}, &d, has, change)
+					}
+				}
+			}
+			all = slices.DeleteFunc(all, func(n Setting) bool { return n.Top == top && changed(n, states) })
+		}
+		return s.notes.write(all)
+	})
+}
+
+// concerns reports whether a scope's data is on a device.
+func (s *Scope) concerns(d cgroup.Device) bool {
+	for _, spot := range s.Devices() {
+		if spot.Number() == d.String() {
+			return true
+		}
+	}
+	return false
+}
+
+// noted replaces what is noted of those limits of a group, or of a group's on a device, that a change touches.
+func noted(all []Setting, n Setting, d *cgroup.Device, has limit.Limits, change limit.Change) []Setting {
+	for _, k := range limit.Keys {
+		if !change.Touches(k) {
+			continue
+		}
+		all = slices.DeleteFunc(all, func(o Setting) bool { return o.Is(n.Group, d, k, o.Value) })
+		if change.Set.Has(k) && has.Has(k) {
+			n.Key, n.Value = k, has.Text(k)
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
+// changed reports whether the kernel has a noted limit no more, or another value.
+func changed(n Setting, states []cgroup.State) bool {
+	for _, s := range states {
+		has := s.Limits
+		if n.Device != nil {
+			has = s.Devices[*n.Device]
+		}
+		if s.Group == n.Group && has.Has(n.Key) && has.Text(n.Key) == n.Value {
+			return false
+		}
+	}
+	return true
+}
+
+// topOf is the folder of a target's own group of I/O, or of its first where it has none.
+func topOf(t *cgroup.Target) (string, error) {
+	for _, c := range []hierarchy.Controller{hierarchy.IO, hierarchy.Memory, hierarchy.CPU} {
+		if g, err := t.Group(c); err == nil {
+			return g.Dir, nil
+		}
+	}
+	return "", fs.ErrNotExist
+}
