@@ -28,6 +28,8 @@ func isVolume(name string) bool { return strings.HasPrefix(name, "volume:") }
 type limitShown struct {
 	Part   hold.Part      `json:"part"`
 	Groups []cgroup.State `json:"groups"`
+	// Above are the groups above its own that hold it as well, the nearest first.
+	Above []cgroup.State `json:"above"`
 	// Places are what of the target's data is on each device.
 	Places map[cgroup.Device][]string `json:"places"`
 	// Stored is what the engine sets again at the container's next start.
@@ -66,7 +68,7 @@ func (a *app) limitShowCommand() *cobra.Command {
 		Short: "Show the limits that the kernel holds a target to",
 		Long: `Show reads the limits from the kernel, whoever set them: what it doesn't show is not
 limited. On control groups of version 1 each group below the container's own is
-limited by itself, and is shown. What the engine has stored, and sets again at the container's next
+limited by itself, and is shown. What the groups above hold the target to as well is told below. What the engine has stored, and sets again at the container's next
 start, is told below.
 
 Without TARGET it lists the limits of all groups on the machine, and who set each as far as that is on record: the
@@ -175,6 +177,11 @@ func (l *limiter) shown(ctx context.Context, s *hold.Scope) ([]limitShown, error
 			}
 		}
 		shown := limitShown{Part: p, Groups: groups, Places: l.places(p)}
+		if p.Target != nil {
+			if shown.Above, err = l.Groups.Above(p.Groups); err != nil {
+				shown.Notes = append(shown.Notes, fmt.Sprintf("what the groups above hold it to is not known: %v", err))
+			}
+		}
 		if shown.Stored, err = l.Stored(ctx, p.Target); err != nil {
 			shown.Notes = append(shown.Notes, fmt.Sprintf("what the engine sets at the next start is not known: %v", err))
 		}
@@ -275,7 +282,7 @@ func (a *app) showLimits(l *limiter, out limitShow) error {
 	}
 	if rows == 0 {
 		for _, s := range out.Shown {
-			fmt.Fprintln(a.stdout, clean.Line(s.Part.Name)+": no limits")
+			fmt.Fprintln(a.stdout, clean.Line(s.Part.Name)+": no limits"+own(s.Above))
 		}
 		if len(out.Shown) == 0 {
 			fmt.Fprintln(a.stdout, "the root group: nothing is noted that was set there")
@@ -285,6 +292,9 @@ func (a *app) showLimits(l *limiter, out limitShow) error {
 		return err
 	}
 	for _, s := range out.Shown {
+		for _, g := range s.Above {
+			fmt.Fprintln(a.stdout, clean.Line(fmt.Sprintf("%s: note: %s above it has %s: that holds it, too", s.Part.Name, g.Group, l.stateWords(g))))
+		}
 		if s.Stored != nil {
 			fmt.Fprintln(a.stdout, clean.Line(fmt.Sprintf("%s: %s", s.Part.Name, s.Stored)))
 		}
@@ -308,6 +318,26 @@ func (a *app) showLimits(l *limiter, out limitShow) error {
 		fmt.Fprintln(a.stdout, clean.Line("note: "+n))
 	}
 	return nil
+}
+
+// own is what no limits are where groups above have some.
+func own(above []cgroup.State) string {
+	if len(above) == 0 {
+		return ""
+	}
+	return " of its own"
+}
+
+// stateWords are the limits of a group in one line: "memory=1GiB, write_bps=4MiB on sda (8:0)".
+func (l *limiter) stateWords(g cgroup.State) string {
+	var words []string
+	if !g.Limits.IsZero() {
+		words = append(words, limitWords(g.Limits))
+	}
+	for _, d := range slices.SortedFunc(maps.Keys(g.Devices), func(x, y cgroup.Device) int { return strings.Compare(x.String(), y.String()) }) {
+		words = append(words, limitWords(g.Devices[d])+" on "+l.deviceName(d))
+	}
+	return strings.Join(words, ", ")
 }
 
 // deviceName is a device's name and number.

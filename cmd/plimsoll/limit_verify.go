@@ -134,6 +134,8 @@ type verification struct {
 	volume bool
 	// inGroup and inRoot are what the kernel holds the group and the root group to on the device.
 	inGroup, inRoot limit.Limits
+	// above are the groups above that hold the group as well.
+	above []cgroup.State
 	// again is the command line's target and where, for another command.
 	again string
 	// state is the flag that it needs besides, if any, with a space before.
@@ -206,19 +208,27 @@ func (l *limiter) verifications(s *hold.Scope, named limit.Limits, only []string
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", p.Name, err)
 		}
+		above, err := l.Groups.Above(p.Groups)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", p.Name, err)
+		}
 		for _, g := range s.Grounds {
 			for _, d := range g.Explanation.Hard {
 				if d.ReadsOnly || len(only) > 0 && !slices.Contains(only, d.Number()) {
 					continue
 				}
 				n := cgroup.Device{Major: d.Major, Minor: d.Minor}
-				v := verification{part: p, ground: g, spot: d, volume: s.Target.Kind == target.Volume, inGroup: states[0].Devices[n], inRoot: root[n]}
-				v.under = tightest(v.inGroup, v.inRoot)
+				v := verification{part: p, ground: g, spot: d, volume: s.Target.Kind == target.Volume, inGroup: states[0].Devices[n], inRoot: root[n], above: above}
+				all := []limit.Limits{v.inGroup, v.inRoot}
+				for _, a := range above {
+					all = append(all, a.Devices[n])
+				}
+				v.under = tightest(all...)
 				switch {
 				case !named.IsZero():
 					v.asked = tightest(named)
 				case wide:
-					v.asked = v.under
+					v.asked = tightest(v.inGroup, v.inRoot)
 				default:
 					v.asked = tightest(v.inGroup)
 				}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"plimsoll/internal/clean"
@@ -22,11 +23,17 @@ type looseLook struct {
 	did map[string]cgroupio.Counters
 }
 
+// backIntoGroup is what helps where version 2 has processes of a target in another group: what is below the target's own is held.
+const backIntoGroup = "move the processes back into the target's group, or limit the group that they are in"
+
 // lookLoose looks at the groups of a verification.
 func (l *limiter) lookLoose(v verification) (looseLook, error) {
 	groups, err := l.Loose(v.part)
 	look := looseLook{at: time.Now(), groups: groups, did: map[string]cgroupio.Counters{}}
 	for _, g := range groups {
+		if g.Group.Version == 2 && g.Group.IsRoot() {
+			continue // Its counters are those of the whole machine.
+		}
 		if all, err := cgroupio.GroupCounters(g.Group, os.ReadFile); err == nil {
 			look.did[g.Group.Path] = all[v.spot.Number()]
 		}
@@ -38,9 +45,9 @@ func (l *limiter) lookLoose(v verification) (looseLook, error) {
 func (v verification) looseRows(before, after looseLook) (rows []verify.Row) {
 	n := cgroup.Device{Major: v.spot.Major, Minor: v.spot.Minor}
 	elapsed := after.at.Sub(before.at)
-	found := after.groups
+	found := slices.Clone(after.groups)
 	for _, g := range before.groups {
-		if _, ok := after.did[g.Group.Path]; !ok {
+		if !slices.ContainsFunc(after.groups, func(a hold.Loose) bool { return a.Group.Path == g.Group.Path }) {
 			found = append(found, g)
 		}
 	}
@@ -60,7 +67,7 @@ func (v verification) looseRows(before, after looseLook) (rows []verify.Row) {
 			r := group.Row(key, asked)
 			r.Fix = fmt.Sprintf("plimsoll limit set %s %s %s%s", v.again, key.Flag(), flagValue(key, asked), v.state) + " sets it in the groups there are now; plimsoll daemon with a policy holds those that come later"
 			if g.Group.Version == 2 {
-				r.Fix = "move the processes back into the target's group, or name the group they are in"
+				r.Fix = backIntoGroup
 			}
 			rows = append(rows, r)
 		}
@@ -124,7 +131,11 @@ func (l *limiter) looseNotes(shown []limitShown) (notes []string) {
 					}
 					has := g.Devices[d]
 					r := verify.Group{Path: g.Group.Path, Processes: g.Processes, Has: *has.Whole(k), Rate: -1}.Row(k, *own.Whole(k))
-					notes = append(notes, fmt.Sprintf("%s on %s is NOT held: %s; set it again, or have plimsoll daemon hold it with a policy", k, l.deviceName(d), r.Why))
+					mend := "set it again, or have plimsoll daemon hold it with a policy"
+					if g.Group.Version == 2 {
+						mend = backIntoGroup
+					}
+					notes = append(notes, fmt.Sprintf("%s on %s is NOT held: %s; %s", k, l.deviceName(d), r.Why, mend))
 				}
 			}
 		}

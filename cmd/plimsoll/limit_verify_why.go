@@ -8,6 +8,7 @@ import (
 
 	"plimsoll/internal/clean"
 	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/judge"
 	"plimsoll/internal/limit/verify"
@@ -19,8 +20,21 @@ func (v verification) explain(rows []verify.Row) {
 	for i := range rows {
 		if r := &rows[i]; r.Verdict == judge.NotHeld {
 			r.Why, r.Fix = v.reason(r.Key, r.Mode)
+		} else if r.Verdict == judge.Unproved {
+			r.Why += v.lower(*r)
 		}
 	}
+}
+
+// lower names the group above whose limit is what was seen, where it is lower than the one that is tried; "" if none is.
+func (v verification) lower(r verify.Row) string {
+	for _, g := range v.above {
+		l := g.Devices[cgroup.Device{Major: v.spot.Major, Minor: v.spot.Minor}]
+		if n := *l.Whole(r.Key); n > 0 && n < r.Asked && r.Seen <= float64(n)*(1+judge.Tolerance) {
+			return fmt.Sprintf("; the group %s above it %s", clean.Line(g.Group), has(r.Key, n))
+		}
+	}
+	return ""
 }
 
 // reason is why a limit does not hold in a mode, and what would mend it, "" if nothing is known to.

@@ -106,7 +106,7 @@ func (t watchText) target(rows *table, u watch.Usage, seconds float64) {
 	if n := u.Uncharged; n != nil && *n > 0 {
 		row("not charged yet, or to nobody", "", "", size.Rate(float64(*n)/seconds), "")
 	}
-	// Limits of groups below the container's own, which has those in the rows above.
+	// Limits of groups below the container's own, which has those in the rows above, and of groups above it.
 	for _, r := range u.Rates {
 		if len(u.Groups) > 0 && r.Group != u.Groups[0] {
 			row(r.Group+", "+r.Device, "", "", "", "", "", "", "", "", rateWords(r))

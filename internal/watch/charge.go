@@ -103,14 +103,19 @@ func (p pair) name(n Number) string {
 // deltas are what was charged to a subject's groups, by group and device. The device is left out where the kernel began to count in
 // between. b is nil for a subject that began after the first sample.
 func (p pair) deltas(a, b *Reading) map[string]map[Number]cgroupio.Counters {
-	out := make(map[string]map[Number]cgroupio.Counters, len(a.Groups))
-	for path, devices := range a.Groups {
+	if b == nil {
+		return p.between(a.Groups, nil)
+	}
+	return p.between(a.Groups, b.Groups)
+}
+
+// between are the deltas of two readings of groups.
+func (p pair) between(a, b map[string]map[Number]cgroupio.Counters) map[string]map[Number]cgroupio.Counters {
+	out := make(map[string]map[Number]cgroupio.Counters, len(a))
+	for path, devices := range a {
 		of := make(map[Number]cgroupio.Counters, len(devices))
 		for n, now := range devices {
-			before, was := begun, false
-			if b != nil {
-				before, was = b.Groups[path][n]
-			}
+			before, was := b[path][n]
 			if was || p.counts(n) {
 				of[n] = delta(now, before)
 			}

@@ -33,7 +33,8 @@ const matters = 0.1
 
 // A Rate is a limit that a group is asked to stay under on a device, and what was seen of it.
 type Rate struct {
-	// Group is the group that has the limit: version 1 holds each by itself.
+	// Group is the group that has the limit: version 1 holds each by itself, and version 2 with all that are above it. What was seen of
+	// the limit of a group above is all that the group did.
 	Group  string    `json:"group"`
 	Device string    `json:"device"`
 	Number Number    `json:"number"`
@@ -70,8 +71,8 @@ func (r *Rate) judge(least, seconds float64, was int64) {
 	}
 }
 
-// rates are the limits of a reading and what was seen of each, and its limits that are for no device. b is the reading before, nil
-// if there was none.
+// rates are the limits of a reading and what was seen of each, those of groups above among them, and its limits that are for no device.
+// b is the reading before, nil if there was none.
 func (p pair) rates(a, b *Reading, deltas map[string]map[Number]cgroupio.Counters, seconds float64) ([]Rate, *limit.Limits) {
 	var out []Rate
 	var others *limit.Limits
@@ -80,6 +81,9 @@ func (p pair) rates(a, b *Reading, deltas map[string]map[Number]cgroupio.Counter
 		if l := s.Limits; !l.IsZero() && others == nil {
 			others = &l
 		}
+	}
+	deltas = p.withBeyond(a, b, deltas)
+	for _, s := range slices.Concat(a.Limits, a.Above) {
 		for d, l := range s.Devices {
 			n := number(d.Major, d.Minor)
 			for _, k := range limit.Keys {
@@ -100,7 +104,7 @@ func (p pair) rates(a, b *Reading, deltas map[string]map[Number]cgroupio.Counter
 				var seen, least float64
 				r.Asked, seen = ofKey(k, l, came)
 				_, least = ofKey(k, l, sure)
-				if counted || p.counts(n) {
+				if _, known := deltas[s.Group]; known && (counted || p.counts(n)) {
 					seen /= seconds
 					r.Seen = &seen
 				}
@@ -128,7 +132,7 @@ func (r *Reading) limit(group string, d cgroup.Device, k limit.Key) int64 {
 	if r == nil {
 		return 0
 	}
-	for _, s := range r.Limits {
+	for _, s := range slices.Concat(r.Limits, r.Above) {
 		if s.Group == group {
 			asked, _ := ofKey(k, s.Devices[d], cgroupio.Counters{})
 			return asked

@@ -55,6 +55,10 @@ type Reading struct {
 	AppErr    error
 	// Limits are what the kernel holds the groups to.
 	Limits []cgroup.State
+	// Above is what groups above hold it to as well (cgroup.Host.Above), and Beyond the counters of those that hold a rate, by path and
+	// device: they are of all that those groups hold.
+	Above  []cgroup.State
+	Beyond map[string]map[Number]cgroupio.Counters
 	// read counts the samples since they were read.
 	read int
 	// CPU is how the CPU controller stopped it; nil where it can't.
@@ -315,13 +319,17 @@ const limitsFor = 10
 // limits reads what a subject, the i-th, is held to.
 func (s *Sampler) limits(r *Reading, i int) {
 	if last := s.last[r.Subject.Ref]; last != nil && last.Subject == r.Subject && last.Limits != nil && last.read < limitsFor && maps.EqualFunc(last.Groups, r.Groups, maps.Equal[map[Number]cgroupio.Counters]) {
-		r.Limits, r.read = last.Limits, last.read+1
+		r.Limits, r.Above, r.read = last.Limits, last.Above, last.read+1
+		s.beyond(r)
 		return
 	}
 	limits, err := s.groups.Read(r.Subject.Groups)
 	if errors.Is(err, cgroup.ErrGone) {
 		r.Err = err
 		return
+	}
+	if r.Above, err = s.groups.Above(r.Subject.Groups, hierarchy.IO); err == nil {
+		s.beyond(r)
 	}
 	// Not all in the same sample.
 	r.Limits, r.read = limits, i%limitsFor
@@ -356,11 +364,7 @@ func (s *Sampler) counters(r *Reading) {
 			r.Err = err
 			return
 		}
-		of := make(map[Number]cgroupio.Counters, len(all))
-		for d, c := range all {
-			of[Number(d)] = c
-		}
-		r.Groups[g.Path] = of
+		r.Groups[g.Path] = numbered(all)
 	}
 }
 

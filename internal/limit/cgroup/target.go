@@ -126,6 +126,9 @@ func (h *Host) Device() (*Target, error) {
 	return t, nil
 }
 
+// Root returns the root group of I/O, which in version 2 takes no limits.
+func (h *Host) Root() (*hierarchy.Group, error) { return h.tree.Root(hierarchy.IO) }
+
 func newTarget(name string) *Target {
 	return &Target{Name: name, groups: map[hierarchy.Controller]*hierarchy.Group{}, why: map[hierarchy.Controller]error{}}
 }

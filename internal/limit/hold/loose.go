@@ -76,9 +76,7 @@ func (h *Holder) moved(pid int, own *hierarchy.Group) []Loose {
 			g, err = t.Group(hierarchy.IO)
 		}
 		if errors.Is(err, cgroup.ErrRoot) {
-			if t, err = h.Groups.Device(); err == nil {
-				g, err = t.Group(hierarchy.IO)
-			}
+			t, g, err = h.root()
 		}
 		if err != nil || g.Path == own.Path || strings.HasPrefix(g.Path, own.Path+"/") {
 			continue
@@ -87,14 +85,26 @@ func (h *Holder) moved(pid int, own *hierarchy.Group) []Loose {
 			list[i].Processes++
 			continue
 		}
-		states, err := h.Groups.Read(t)
-		if err != nil {
-			continue
+		var has map[cgroup.Device]limit.Limits
+		if t != nil {
+			states, err := h.Groups.Read(t)
+			if err != nil {
+				continue
+			}
+			has = states[0].Devices
 		}
 		at[g.Path] = len(list)
-		list = append(list, Loose{g, 1, states[0].Devices})
+		list = append(list, Loose{g, 1, has})
 	}
 	return list
+}
+
+// root is the root group of I/O. Version 2's has no limits, and t is nil.
+func (h *Holder) root() (t *cgroup.Target, g *hierarchy.Group, err error) {
+	if g, err = h.Groups.Root(); err == nil && g.Version == 1 {
+		t, err = h.Groups.Device()
+	}
+	return t, g, err
 }
 
 // processes counts those in a group itself; 0 for one that has gone.

@@ -1,0 +1,57 @@
+package watch
+
+import (
+	"maps"
+	"slices"
+
+	"plimsoll/internal/device/cgroupio"
+	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/limit/cgroup"
+)
+
+// Version 2 holds a group to the rates of all groups above it as well: a container without a limit of its own may be held by that of its pod.
+
+// beyond reads what was charged to the groups above a subject's own that hold a rate.
+func (s *Sampler) beyond(r *Reading) {
+	g, err := r.Subject.Groups.Group(hierarchy.IO)
+	if err != nil {
+		return
+	}
+	for a := g.Parent(); a != nil; a = a.Parent() {
+		if !slices.ContainsFunc(r.Above, func(s cgroup.State) bool { return s.Group == a.Path && len(s.Devices) > 0 }) {
+			continue
+		}
+		all, err := cgroupio.GroupCounters(a, s.read)
+		if err != nil {
+			continue
+		}
+		if r.Beyond == nil {
+			r.Beyond = map[string]map[Number]cgroupio.Counters{}
+		}
+		r.Beyond[a.Path] = numbered(all)
+	}
+}
+
+// numbered are counters by the device's number.
+func numbered(all map[string]cgroupio.Counters) map[Number]cgroupio.Counters {
+	of := make(map[Number]cgroupio.Counters, len(all))
+	for d, c := range all {
+		of[Number(d)] = c
+	}
+	return of
+}
+
+// withBeyond adds the deltas of groups above that hold a rate. One that was not read before is left out: what it did before is no part of the
+// interval.
+func (p pair) withBeyond(a, b *Reading, deltas map[string]map[Number]cgroupio.Counters) map[string]map[Number]cgroupio.Counters {
+	if len(a.Beyond) == 0 {
+		return deltas
+	}
+	all := maps.Clone(deltas)
+	if b != nil && len(b.Beyond) > 0 {
+		now := maps.Clone(a.Beyond)
+		maps.DeleteFunc(now, func(path string, _ map[Number]cgroupio.Counters) bool { return b.Beyond[path] == nil })
+		maps.Copy(all, p.between(now, b.Beyond))
+	}
+	return all
+}
