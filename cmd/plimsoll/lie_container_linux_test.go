@@ -130,21 +130,51 @@ func TestLieParentNamespace(t *testing.T) {
 		g = disktest.NewGroup(t, root.Dir)
 	}
 	mustDo(t, quarter(g, root.Version))
-	// A cgroup namespace begins at the group that its first process is in, and its mounts are made there.
-	inside := []string{"-c", `echo $$ >"$0/cgroup.procs" && exec unshare --cgroup --mount --propagation private sh -c '
-awk "\$(NF-2) ~ /^cgroup2?\$/ { sub(/^r[wo],?/, \"\", \$NF); print \$5, \$(NF-2), \$NF }" /proc/self/mountinfo |
-	while read -r point type options; do umount "$point" && mount -t "$type" ${options:+-o "$options"} "$type" "$point" || exit 1; done && exec "$@"' "$0" "$@"`, string(g), os.Args[0]}
-	dir := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), "sh", slices.Concat(inside, []string{"run", "-", "--state", dir})...)
-	cmd.Stdin = strings.NewReader(aroundPlan(cpuJob))
-	if r := outcome(t, cmd); r.status != exitDone {
-		t.Fatalf("status %d: %s", r.status, r.stderr)
-	}
+	dir, engines := namespaced(t, g, root.Version)
 	_, trials := records(t, dir)
-	for _, engine := range []string{"host", "oci"} {
+	for _, engine := range engines {
 		wantDoubt(t, trials, engine, check.Throttled, "quota of 0.25 CPUs", "control group / has")
 	}
 	checkClean(t, dir)
+}
+
+// TestLieParentHidden: as before, and the quota is of a group above that root, which can't be seen from inside.
+func TestLieParentHidden(t *testing.T) {
+	needRun(t)
+	p := newPod(t, hierarchy.CPU)
+	mustDo(t, quarter(p.outer, p.version))
+	dir, engines := namespaced(t, p.inner, p.version)
+	_, trials := records(t, dir)
+	for _, engine := range engines {
+		wantDoubt(t, trials, engine, check.Halted, "was ready to run and had no CPU", "a quota of a group that can't be seen from here")
+	}
+	checkClean(t, dir)
+}
+
+// namespaced runs a plan in a group that is the root of its own namespace of control groups, and returns the state folder and the plan's
+// engines. In version 2 a group with processes gives no controllers on, so that it has no containers.
+func namespaced(t *testing.T, g disktest.Group, version int) (dir string, engines []string) {
+	t.Helper()
+	engines, plan := []string{"host", "oci"}, aroundPlan(cpuJob)
+	if version == 2 {
+		engines, plan = engines[:1], hostPlan(cpuJob)
+	}
+	// By its path: a shell may have a lesser one built in.
+	unshare, err := exec.LookPath("unshare")
+	if err != nil {
+		t.Skip("needs unshare")
+	}
+	// A cgroup namespace begins at the group that its first process is in, and its mounts are made there.
+	inside := []string{"-c", `echo $$ >"$0/cgroup.procs" && unshare=$1 && shift && exec "$unshare" --cgroup --mount --propagation private sh -c '
+awk "\$(NF-2) ~ /^cgroup2?\$/ { sub(/^r[wo],?/, \"\", \$NF); print \$5, \$(NF-2), \$NF }" /proc/self/mountinfo |
+	while read -r point type options; do umount "$point" && mount -t "$type" ${options:+-o "$options"} "$type" "$point" || exit 1; done && exec "$@"' "$0" "$@"`, string(g), unshare, os.Args[0]}
+	dir = t.TempDir()
+	cmd := exec.CommandContext(t.Context(), "sh", slices.Concat(inside, []string{"run", "-", "--state", dir})...)
+	cmd.Stdin = strings.NewReader(plan)
+	if r := outcome(t, cmd); r.status != exitDone {
+		t.Fatalf("status %d: %s", r.status, r.stderr)
+	}
+	return dir, engines
 }
 
 // quarter gives a group a quota of a quarter of a CPU.

@@ -2,10 +2,15 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
+	"plimsoll/internal/check"
+	"plimsoll/internal/device/hierarchy"
 	"plimsoll/internal/disktest"
 	"plimsoll/internal/limit/target"
 	"plimsoll/internal/watch"
@@ -40,4 +45,54 @@ func TestLieParentLimit(t *testing.T) {
 		t.Errorf("watch: %s", r.stdout)
 	}
 	l.says(t, exitCannot, []string{"unproved: ", above + " above it has write_bps of 1MiB"}, "verify", name, "--path", dir, "--write-bps", "8MiB", "--modes", "direct", "--time", "3s")
+}
+
+// TestLieParentDirty: the memory limit of the group above plimsoll's own is never reached, and still buffered writes wait for the disk: of a
+// limited group's memory only a fifth may be unwritten data.
+func TestLieParentDirty(t *testing.T) {
+	needRun(t)
+	p := newPod(t, hierarchy.Memory)
+	if p.version == 1 {
+		t.Skip("needs the memory controller of cgroup version 2")
+	}
+	p.put(t, "", "", "memory.max", fmt.Sprint(256<<20))
+	dir := t.TempDir()
+	r := p.plimsoll(t, dir, hostPlan("{rw: write, bs: 1MiB, size: 72MiB}"), "run", "-")
+	if r.status != 0 {
+		t.Fatalf("status %d: %s", r.status, r.stderr)
+	}
+	_, trials := records(t, dir)
+	wantDoubt(t, trials, "host", check.Foreign, "memory=256MiB in "+p.name(), "unwritten data")
+}
+
+// TestLieCostModel: iocost holds all groups to what its model says that the device can do, however little that is.
+func TestLieCostModel(t *testing.T) {
+	needRun(t)
+	disktest.NewUnifiedGroup(t, "io")
+	if _, err := os.Stat(costQoSFile); err != nil {
+		t.Skip("needs iocost, which version 2 of control groups has")
+	}
+	loop, place := disktest.Disk(t, disktest.Options{Size: 64 << 20, Memory: true})
+	number := disktest.Number(t, loop)
+	root := disktest.Group("/sys/fs/cgroup")
+	t.Cleanup(func() { _ = root.Put("io.cost.qos", number+" enable=0") })
+	for file, text := range map[string]string{
+		"io.cost.model": " ctrl=user model=linear rbps=1048576 rseqiops=50 rrandiops=50 wbps=1048576 wseqiops=50 wrandiops=50",
+		"io.cost.qos":   " enable=1 ctrl=user rpct=0 rlat=0 wpct=0 wlat=0 min=100 max=100",
+	} {
+		if err := root.Put(file, number+text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := newPod(t, hierarchy.IO)
+	dir := t.TempDir()
+	plan := strings.ReplaceAll(aroundPlan("{rw: randread, bs: 4KiB, iodepth: 4, direct: true, size: 1MiB, runtime: 1s}"), "dir: {}", "dir: {path: "+place+"}")
+	r := p.plimsoll(t, dir, strings.ReplaceAll(plan, "bind: {}", "bind: {path: "+place+"}"), "run", "-")
+	if r.status != 0 {
+		t.Fatalf("status %d: %s", r.status, r.stderr)
+	}
+	_, trials := records(t, dir)
+	for _, engine := range []string{"host", "oci"} {
+		wantDoubt(t, trials, engine, check.Foreign, "iocost", filepath.Base(loop))
+	}
 }

@@ -1,10 +1,13 @@
 package check
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"plimsoll/internal/limit"
 	"plimsoll/internal/record"
+	"plimsoll/internal/size"
 )
 
 // nearLimit is the share of a limit from which on it may be what was measured. A limit that others of its group use up too is near
@@ -27,6 +30,16 @@ func checkForeign(v *view) []record.Warning {
 		words = append(words, f.String())
 		rows = append(rows, map[string]any{"group": f.Group, "file": f.File, "key": string(f.Key), "value": f.Value, "device": f.Number, "seen": seen})
 	}
+	for _, c := range v.where.Costs {
+		if c.Share >= nearLimit {
+			words = append(words, fmt.Sprintf("iocost on %s (%s), whose model says that the group %s used %s of the device's time", c.Device, c.Number, c.Group, percent(min(1, c.Share))))
+			rows = append(rows, map[string]any{"group": c.Group, "file": "io.cost.qos", "key": "iocost", "device": c.Number, "seen": c.Share})
+		}
+	}
+	if d := v.dirty(); d != nil {
+		words = append(words, fmt.Sprintf("memory=%s in %s, by which no more than %s may be unwritten data before writers wait for the disk", size.Format(d.Limit), d.Group, bytes(float64(d.Room))))
+		rows = append(rows, map[string]any{"group": d.Group, "file": "memory.max", "key": string(limit.Memory), "value": d.Limit, "device": "", "seen": v.written.app})
+	}
 	if len(words) == 0 {
 		return nil
 	}
@@ -36,6 +49,21 @@ func checkForeign(v *view) []record.Warning {
 	}
 	return warning(Foreign, record.Doubt, map[string]any{"limits": rows},
 		"The figure may show a limit, not the place: %s in force, %s.", what, strings.Join(words, " and "))
+}
+
+// dirty is the limit on memory that made buffered writes wait for the disk although it was not reached, nil if none did: more was written than
+// it lets be unwritten, and tasks waited for I/O.
+func (v *view) dirty() *record.Dirty {
+	d := v.where.Dirty
+	if d == nil || v.direct || v.synced || v.written.app <= float64(d.Room) {
+		return nil
+	}
+	f := limit.Applied{Key: limit.Memory, Value: float64(d.Limit), Group: d.Group}
+	told := slices.ContainsFunc(v.where.Foreign, func(o limit.Applied) bool { _, near := v.nearTo(o); return o.Key == limit.Memory && near })
+	if waited := v.host().IOSome; told || v.ownBinds(f) || waited >= 0 && waited <= waitedMemory {
+		return nil
+	}
+	return d
 }
 
 // nearTo reports whether a limit may be what was measured, and how much of what it is about was seen: of a rate, by the

@@ -104,3 +104,56 @@ func TestForeignAround(t *testing.T) {
 		}
 	}
 }
+
+// TestForeignModels: iocost and the room that a limit on memory leaves unwritten data are doubts where they may be what was measured.
+func TestForeignModels(t *testing.T) {
+	const mib = 1 << 20
+	cost := func(share float64) func(*record.Trial) {
+		return func(t *record.Trial) {
+			t.Where[0].Costs = []record.Cost{{Device: "loop0", Number: "7:0", Group: "/pod", Share: share}}
+		}
+	}
+	dirty := func(written int64, waited float64, job load.Job) func(*record.Trial) {
+		return func(t *record.Trial) {
+			t.Spec = workload.Spec{Kind: workload.Block, Job: job}
+			t.Where[0].Dirty = &record.Dirty{Room: 48 * mib, Limit: 320 * mib, Group: "/pod"}
+			t.Results[0].Classes[0].Bytes, t.Results[0].Host.IOSome = written, waited
+			t.Truth[0].AppWritten = written
+		}
+	}
+	buffered := load.Job{RW: load.Write, BS: mib}
+	synced := buffered
+	synced.Fsync = 1
+	for _, x := range []struct {
+		name string
+		set  func(*record.Trial)
+		want string
+	}{
+		{"half of what the model lets through", cost(0.5), "iocost on loop0 (7:0), whose model says that the group /pod used 50 % of the device's time"},
+		{"more than the model's own rounding", cost(1.02), "100 %"},
+		{"less than half", cost(0.49), ""},
+		{"more than may be unwritten", dirty(96*mib, 0.2, buffered), "memory=320MiB in /pod, by which no more than 48.0 MiB may be unwritten data"},
+		{"less than may be unwritten", dirty(48*mib, 0.2, buffered), ""},
+		{"nothing waited", dirty(96*mib, 0.01, buffered), ""},
+		{"synced", dirty(96*mib, 0.2, synced), ""},
+		{"the cell's own limit", func(t *record.Trial) {
+			dirty(96*mib, 0.2, buffered)(t)
+			t.Where[0].Held = &limit.Held{Applied: []limit.Applied{{Key: limit.Memory, Value: 320 * mib}}}
+		}, ""},
+	} {
+		tr := &record.Trial{
+			Status: record.Done, Spec: workload.Spec{Kind: workload.Append}, Where: []record.Where{{}}, Truth: []record.Truth{{}},
+			Results: []workload.Result{{Elapsed: 2 * time.Second, WallElapsed: 2 * time.Second, Classes: []load.Class{{Name: "write", Ops: 5000, Bytes: mib}}}},
+		}
+		x.set(tr)
+		var got string
+		for _, w := range Trial(tr, nil) {
+			if w.Check == Foreign {
+				got += w.Text
+			}
+		}
+		if (got != "") != (x.want != "") || !strings.Contains(got, x.want) {
+			t.Errorf("%s: %q, want %q", x.name, got, x.want)
+		}
+	}
+}

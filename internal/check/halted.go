@@ -72,8 +72,22 @@ func (v *view) starved(share float64, stopped time.Duration) []record.Warning {
 	if !(share > starvedShare) || time.Duration(share*float64(v.elapsed)) < starvedFloor {
 		return nil
 	}
+	why := "other work used the " + cpuWord(v.host().Allowed) + " that it may use"
+	if v.idleCPUs() >= share {
+		why = "CPUs that it may use were idle, but something kept it from them, such as a quota of a control group that can't be seen from here"
+	}
 	return warning(Halted, record.Doubt, map[string]any{"cause": "cpu", "share": share, "cpu_busy": v.host().CPUBusy},
-		"For %s of the window the worker was ready to run, but had no CPU: other work used the %s that it may use.", percent(share), cpuWord(v.host().Allowed))
+		"For %s of the window the worker was ready to run, but had no CPU: %s.", percent(share), why)
+}
+
+// idleCPUs is how many of the CPUs that the worker may use were idle on average. Where it may use a part of the machine's only, it isn't known
+// which were, and the answer is 0.
+func (v *view) idleCPUs() float64 {
+	h := v.host()
+	if h.CPUs <= 0 || h.Allowed < h.CPUs {
+		return 0
+	}
+	return float64(h.CPUs) * (1 - h.CPUBusy)
 }
 
 // cpuWord is "CPU" or "2 CPUs".

@@ -42,6 +42,14 @@ func TestHalted(t *testing.T) {
 			r.Throttled = workload.Throttled{Periods: 6, Time: 380 * ms}
 		}, "did not run for 120 ms"},
 		{"no CPU", starved(0.3, 2, 100*ms), "For 30 % of the window the worker was ready to run, but had no CPU: other work used the 2 CPUs"},
+		{"no CPU, while CPUs were idle", func(r *workload.Result) {
+			starved(0.7, 2, 100*ms)(r)
+			r.Host.CPUs, r.Host.CPUBusy = 2, 0.2
+		}, "For 70 % of the window the worker was ready to run, but had no CPU: CPUs that it may use were idle, but something kept it from them, such as a quota"},
+		{"no CPU, while some of other CPUs were idle", func(r *workload.Result) {
+			starved(0.7, 1, 100*ms)(r)
+			r.Host.CPUs, r.Host.CPUBusy = 2, 0.2
+		}, "other work used the CPU"},
 		{"seldom no CPU", starved(0.2, 2, 100*ms), ""},
 		{"its own threads wait for each other", starved(0.9, 1, 950*ms), ""},
 		{"not known", starved(-1, 2, 0), ""},

@@ -256,6 +256,10 @@ type Where struct {
 	// Foreign are limits on the rates of the worker's I/O that the cell doesn't have and that were in force at the trial's start or
 	// end: somebody else set them, around plimsoll or around the container.
 	Foreign []limit.Applied `json:"foreign,omitempty"`
+	// Costs are how much of devices' time the worker's group used by the models that iocost holds all groups to.
+	Costs []Cost `json:"costs,omitempty"`
+	// Dirty is how much unwritten data a limit on memory leaves to the worker's group; nil where none has a say.
+	Dirty *Dirty `json:"dirty,omitempty"`
 	// Memory is the limit in effect on the worker's group, in bytes, whoever set it: the plan, or
 	// somebody around plimsoll. 0: none, or not known.
 	Memory int64 `json:"memory,omitempty"`
@@ -263,6 +267,22 @@ type Where struct {
 	InMemory string `json:"in_memory,omitempty"`
 	// Unflushed is the mount option by which the file system answers syncs without a flush of the disk; empty: there is none.
 	Unflushed string `json:"unflushed,omitempty"`
+}
+
+// A Cost is the share of a device's time that a group has used in the window, by iocost's model of the device: at 1 it holds the group back.
+type Cost struct {
+	Device string  `json:"device"`
+	Number string  `json:"number"`
+	Group  string  `json:"group"`
+	Share  float64 `json:"share"`
+}
+
+// A Dirty is how many bytes of a group's data may be unwritten before version 2 makes writers wait for the disk, by the limit on memory of the
+// group or of one above it.
+type Dirty struct {
+	Room  int64  `json:"room"`
+	Limit int64  `json:"limit"`
+	Group string `json:"group"`
 }
 
 // From is what the sources of a workload stood on.

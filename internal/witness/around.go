@@ -1,6 +1,8 @@
 package witness
 
 import (
+	"time"
+
 	"plimsoll/internal/agent"
 	"plimsoll/internal/device/cgroupio"
 	"plimsoll/internal/limit"
@@ -77,6 +79,52 @@ func addReached(grounds []record.Where, before, after [][]cgroupio.MemoryReached
 			if grew > 0 && b.Limit > 0 {
 				grounds[i].Foreign = append(grounds[i].Foreign, limit.Applied{Key: limit.Memory, Value: float64(b.Limit), By: limit.ByGroup, Group: b.Path})
 			}
+		}
+	}
+}
+
+// A cost is what iocost has counted for an agent's group at one time.
+type cost struct {
+	at    time.Time
+	used  map[string]time.Duration
+	group string
+}
+
+// costs reads what iocost has counted for each agent's group.
+func (w *Witness) costs(agents []*agent.Agent) []cost {
+	all := make([]cost, len(agents))
+	for i, a := range agents {
+		if info := a.Session.Info(); info.PID > 0 {
+			all[i].at = time.Now()
+			all[i].used, all[i].group, _ = cgroupio.ReadCosts(w.fs, info.PID) // None: nothing holds it.
+		}
+	}
+	return all
+}
+
+// addCosts puts into the clients' grounds how much of the time of the devices under their places they used by iocost's models, between two
+// readings.
+func addCosts(where []record.Where, grounds []seen, before, after []cost) {
+	for i := range min(len(where), len(after)) {
+		elapsed := after[i].at.Sub(before[i].at)
+		for _, d := range grounds[i].devices {
+			n := d.String()
+			if used := after[i].used[n] - before[i].used[n]; used > 0 && elapsed > 0 {
+				where[i].Costs = append(where[i].Costs, record.Cost{Device: grounds[i].nameOf(n), Number: n, Group: after[i].group, Share: used.Seconds() / elapsed.Seconds()})
+			}
+		}
+	}
+}
+
+// addDirty puts into the clients' grounds how much unwritten data limits on memory leave them.
+func (w *Witness) addDirty(where []record.Where, agents []*agent.Agent) {
+	for i, a := range agents {
+		info := a.Session.Info()
+		if i >= len(where) || info.PID <= 0 || info.Guest {
+			continue
+		}
+		if d, err := cgroupio.ReadDirtyRoom(w.fs, info.PID); err == nil && d != nil {
+			where[i].Dirty = &record.Dirty{Room: d.Bytes, Limit: d.Limit, Group: d.Group}
 		}
 	}
 }

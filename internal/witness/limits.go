@@ -58,3 +58,22 @@ func devicesOf(s *device.Stack) []cgroup.Device {
 	visit(s.Tree)
 	return all
 }
+
+// nameOf is the name of a device of the stack, its number where it isn't known.
+func (s *seen) nameOf(number string) string {
+	name := number
+	var visit func(*device.Node)
+	visit = func(n *device.Node) {
+		if n == nil {
+			return
+		}
+		if n.Device != nil && cgroup.DeviceOf(n.Device).String() == number {
+			name = n.Device.Name
+		}
+		for _, b := range n.Below {
+			visit(b)
+		}
+	}
+	visit(s.stack.Tree)
+	return name
+}

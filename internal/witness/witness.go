@@ -68,6 +68,7 @@ func (w *Witness) Before(agents []*agent.Agent, target string) func(*record.Tria
 		grounds[i] = s
 	}
 	before, limits, waited, memory := w.throttles(agents), w.limits(agents, grounds), w.waits(agents), w.reached(agents)
+	costs := w.costs(agents)
 	disks := workload.ReadDisks(w.fs.Proc)
 	return func(t *record.Trial) {
 		host, flushes := disks.Until(workload.ReadDisks(w.fs.Proc))
@@ -81,6 +82,8 @@ func (w *Witness) Before(agents []*agent.Agent, target string) func(*record.Tria
 		addWaits(t.Results, agents, waited, w.waits(agents))
 		addLimits(t.Where, limits, w.limits(agents, grounds))
 		addReached(t.Where, memory, w.reached(agents))
+		addCosts(t.Where, grounds, costs, w.costs(agents))
+		w.addDirty(t.Where, agents)
 		w.addCPUSets(t, agents)
 	}
 }

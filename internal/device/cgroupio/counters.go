@@ -23,6 +23,8 @@ type Counters struct {
 	Waited, Delayed time.Duration
 	// Timed is whether it showed them.
 	Timed bool
+	// Cost is the device's time that the group has used by iocost's model of the device: cost.usage, 0 where iocost is off.
+	Cost time.Duration
 }
 
 // serviceLocal and servicedLocal count a group without those below it, in bytes and in I/Os (version 1).

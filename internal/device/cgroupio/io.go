@@ -116,6 +116,8 @@ func (c *Counters) field(name string) func(int64) {
 		return number(&c.Writes)
 	case "dios":
 		return number(&c.Discards)
+	case "cost.usage":
+		return func(n int64) { c.Cost = time.Duration(n) * time.Microsecond }
 	case "cost.wait":
 		return micros(&c.Waited)
 	case "cost.indelay":

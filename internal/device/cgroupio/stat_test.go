@@ -23,7 +23,7 @@ func TestParseStat(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]Counters{
-		"254:0": {ReadBytes: 100, WriteBytes: 200, DiscardBytes: 3, Reads: 1, Writes: 2, Discards: 4, Waited: 1500 * time.Microsecond, Delayed: 20 * time.Microsecond, Timed: true},
+		"254:0": {ReadBytes: 100, WriteBytes: 200, DiscardBytes: 3, Reads: 1, Writes: 2, Discards: 4, Waited: 1500 * time.Microsecond, Delayed: 20 * time.Microsecond, Timed: true, Cost: 9 * time.Microsecond},
 		"8:0":   {ReadBytes: 5, WriteBytes: 6, Reads: 7, Writes: 8},
 		"259:0": {ReadBytes: 11, WriteBytes: 12, DiscardBytes: 15, Reads: 13, Writes: 14, Discards: 16},
 		"7:2":   {},
