@@ -209,7 +209,7 @@ func TestLieParentIO(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	plan := hostPlan("{rw: randwrite, bs: 64KiB, direct: true, size: 16MiB, runtime: 1s}")
+	plan := hostPlan("{rw: randwrite, bs: 64KiB, direct: true, size: 8MiB, runtime: 1s}")
 	r := p.plimsoll(t, dir, strings.ReplaceAll(plan, "dir: {}", "dir: {path: "+place+"}"), "run", "-")
 	if r.status != 0 {
 		t.Fatalf("status %d: %s", r.status, r.stderr)

@@ -82,7 +82,7 @@ func inWindow(t *testing.T, loop, place string, done chan result) (agent, trial 
 		b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/io", trial))
 		for line := range strings.Lines(string(b)) {
 			if n, ok := strings.CutPrefix(line, "read_bytes: "); ok {
-				if read, _ := strconv.Atoi(strings.TrimSpace(n)); read > 1<<20 {
+				if read, _ := strconv.Atoi(strings.TrimSpace(n)); read > 128<<10 {
 					return agent, trial
 				}
 			}
@@ -176,6 +176,21 @@ func freezer(t *testing.T, version int) (g disktest.Group, file, on, off string)
 	return disktest.NewGroup(t, root.Dir), "cgroup.freeze", "1", "0"
 }
 
+// byFreezerAbove freezes the group above a process's, with version 2: that freezes all below it.
+func byFreezerAbove(t *testing.T, _, trial int, pause time.Duration) {
+	g, file, on, off := freezer(t, 2)
+	if err := disktest.NewGroup(t, string(g)).Add(trial); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Put(file, on); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(pause)
+	if err := g.Put(file, off); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // byFreezer freezes processes with a group of a version.
 func byFreezer(version int, whom func(agent, trial int) []int) holding {
 	return func(t *testing.T, agent, trial int, pause time.Duration) {
@@ -211,6 +226,7 @@ func TestLieHalted(t *testing.T) {
 		{"worker frozen with version 1", byFreezer(1, both), "its control group was frozen"},
 		{"trial frozen with version 2", byFreezer(2, one), "the freezer held its control group"},
 		{"worker frozen with version 2", byFreezer(2, both), "its control group was frozen"},
+		{"frozen by the group above", byFreezerAbove, "the freezer held its control group"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			warnings, doubt := halted(t, "host", 400*time.Millisecond, x.hold)
@@ -219,6 +235,30 @@ func TestLieHalted(t *testing.T) {
 			}
 		})
 	}
+}
+
+// onFirstCPU keeps a process on the first CPU. A process takes what its parent has: its threads are told each.
+func onFirstCPU(pid int) {
+	var first unix.CPUSet
+	first.Set(0)
+	tasks, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	for _, task := range tasks {
+		id, _ := strconv.Atoi(task.Name())
+		_ = unix.SchedSetaffinity(id, &first)
+	}
+}
+
+// hog keeps the first CPU busy for a while with four processes, which are started by a command.
+func hog(t *testing.T, pause time.Duration, by ...string) {
+	t.Helper()
+	cmd := exec.Command("taskset", append([]string{"-c", "0"}, append(by, "sh", "-c", "for i in 1 2 3 4; do while :; do :; done & done; wait")...)...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(pause)
+	_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL)
+	_ = cmd.Wait()
 }
 
 // TestLieStarved: the worker is ready to run and gets no CPU, since another program has a higher priority.
@@ -232,22 +272,8 @@ func TestLieStarved(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			warnings, doubt := halted(t, "host", 0, func(t *testing.T, _, trial int, _ time.Duration) {
-				// A process takes what its parent has: the trial stays on the CPU that the hog is on.
-				var first unix.CPUSet
-				first.Set(0)
-				tasks, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", trial))
-				for _, task := range tasks {
-					id, _ := strconv.Atoi(task.Name())
-					_ = unix.SchedSetaffinity(id, &first)
-				}
-				hog := exec.Command("taskset", append([]string{"-c", "0"}, append(x.hog, "sh", "-c", "for i in 1 2 3 4; do while :; do :; done & done; wait")...)...)
-				hog.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-				if err := hog.Start(); err != nil {
-					t.Fatal(err)
-				}
-				time.Sleep(800 * time.Millisecond)
-				_ = unix.Kill(-hog.Process.Pid, unix.SIGKILL)
-				_ = hog.Wait()
+				onFirstCPU(trial)
+				hog(t, 800*time.Millisecond, x.hog...)
 			})
 			if doubt("was ready to run, but had no CPU", "of the window") == "" {
 				t.Errorf("no doubt: %q", warnings)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"plimsoll/internal/check"
 	"plimsoll/internal/device/hierarchy"
@@ -31,8 +32,8 @@ func TestLieParentLimit(t *testing.T) {
 	l := limitLab{target.Options{}, t.TempDir()}
 	name, above := "cgroup:"+string(group), "/"+filepath.Base(string(parent))
 	l.says(t, exitDone, []string{above + " above it has write_bps=1MiB on " + filepath.Base(loop)}, "show", name)
-	wait := inGroup(t, group, "exec dd if=/dev/zero of="+dir+"/file bs=64k count=96 oflag=direct") // 6 s.
-	r := plimsoll(t, t.Context(), l.state, "", "watch", name, "--once", "--json", "--interval", "3s")
+	wait := inGroup(t, group, "exec dd if=/dev/zero of="+dir+"/file bs=64k count=72 oflag=direct") // 4.5 s.
+	r := plimsoll(t, t.Context(), l.state, "", "watch", name, "--once", "--json", "--interval", "2s")
 	wait()
 	var i watch.Interval
 	if err := json.Unmarshal([]byte(r.stdout), &i); err != nil || len(i.Subjects) != 1 {
@@ -86,13 +87,58 @@ func TestLieCostModel(t *testing.T) {
 	}
 	p := newPod(t, hierarchy.IO)
 	dir := t.TempDir()
-	plan := strings.ReplaceAll(aroundPlan("{rw: randread, bs: 4KiB, iodepth: 4, direct: true, size: 1MiB, runtime: 1s}"), "dir: {}", "dir: {path: "+place+"}")
-	r := p.plimsoll(t, dir, strings.ReplaceAll(plan, "bind: {}", "bind: {path: "+place+"}"), "run", "-")
+	plan := hostPlan("{rw: randread, bs: 4KiB, iodepth: 4, direct: true, size: 1MiB, runtime: 1s}")
+	r := p.plimsoll(t, dir, strings.ReplaceAll(plan, "dir: {}", "dir: {path: "+place+"}"), "run", "-")
 	if r.status != 0 {
 		t.Fatalf("status %d: %s", r.status, r.stderr)
 	}
 	_, trials := records(t, dir)
-	for _, engine := range []string{"host", "oci"} {
-		wantDoubt(t, trials, engine, check.Foreign, "iocost", filepath.Base(loop))
+	wantDoubt(t, trials, "host", check.Foreign, "iocost", filepath.Base(loop))
+}
+
+// TestLiePartition: another group has taken a CPU for itself alone (a partition of the cpuset controller), which no file of the worker's own
+// groups says.
+func TestLiePartition(t *testing.T) {
+	needRun(t)
+	p := newPod(t, hierarchy.CPUSet)
+	if p.version == 1 {
+		t.Skip("needs the cpuset controller of cgroup version 2")
+	}
+	other := disktest.NewUnifiedGroup(t, "cpuset")
+	for _, f := range [][2]string{{"cpuset.cpus", "0"}, {"cpuset.cpus.partition", "root"}} {
+		if err := other.Put(f[0], f[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() { _ = other.Put("cpuset.cpus.partition", "member") })
+	if is := kept(t, other, "cpuset.cpus.partition"); is != "root" {
+		t.Skipf("the kernel makes no partition: %s", is)
+	}
+	dir := t.TempDir()
+	r := p.plimsoll(t, dir, aroundPlan(cpuJob), "run", "-")
+	if r.status != 0 {
+		t.Fatalf("status %d: %s", r.status, r.stderr)
+	}
+	_, trials := records(t, dir)
+	wantDoubt(t, trials, "host", check.Foreign, "cpus=1")
+}
+
+// TestLieLightGroup: the worker's group has so little weight that another's processes get the CPU.
+func TestLieLightGroup(t *testing.T) {
+	light, heavy := disktest.NewUnifiedGroup(t, "cpu"), disktest.NewUnifiedGroup(t, "cpu")
+	warnings, doubt := halted(t, "host", 0, func(t *testing.T, _, trial int, _ time.Duration) {
+		for g, weight := range map[disktest.Group]string{light: "1", heavy: "10000"} {
+			if err := g.Put("cpu.weight", weight); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := light.Add(trial); err != nil {
+			t.Fatal(err)
+		}
+		onFirstCPU(trial)
+		hog(t, 800*time.Millisecond, "sh", "-c", `echo $$ >"$0" && exec "$@"`, filepath.Join(string(heavy), "cgroup.procs"))
+	})
+	if doubt("was ready to run and had no CPU", "of the window") == "" {
+		t.Errorf("no doubt: %q", warnings)
 	}
 }

@@ -19,7 +19,7 @@ import (
 	"plimsoll/internal/limit/target"
 )
 
-// A lab watches one group of version 1 on this machine.
+// A lab watches one group on this machine.
 type lab struct {
 	t       *testing.T
 	group   disktest.Group
@@ -38,6 +38,21 @@ func newLab(t *testing.T, devices, folders []string) *lab {
 			t.Fatal(err)
 		}
 	}
+	return newLabOf(t, group, folders)
+}
+
+// newLabAny is newLab with the version of control groups that the machine has.
+func newLabAny(t *testing.T, devices, folders []string) *lab {
+	t.Helper()
+	if _, err := os.Stat("/sys/fs/cgroup/blkio"); err == nil {
+		return newLab(t, devices, folders)
+	}
+	return newLabOf(t, disktest.NewUnifiedGroup(t, "io", "memory"), folders)
+}
+
+// newLabOf watches a group whose data lies on folders.
+func newLabOf(t *testing.T, group disktest.Group, folders []string) *lab {
+	t.Helper()
 	f := target.New(target.Options{Proc: "/proc"})
 	t.Cleanup(func() { f.Close() })
 	h, err := hold.New(device.Host(), f)
