@@ -14,10 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/moby/moby/client"
-
 	"plimsoll/internal/clean"
-	"plimsoll/internal/dockertest"
 	"plimsoll/internal/limit/keeper"
 )
 
@@ -83,13 +80,7 @@ func TestDaemon(t *testing.T) {
 	if _, err := os.Stat("/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device"); err != nil {
 		t.Skip("needs the blkio controller of version 1")
 	}
-	docker := dockertest.Start(t)
-	t.Setenv("DOCKER_HOST", docker.Host)
-	api, err := client.New(client.WithHost(docker.Host))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer api.Close()
+	docker, api := ownDocker(t)
 	waiting(t, api, docker, "web")
 	dir := t.TempDir()
 	policy, run := filepath.Join(dir, "policy.yaml"), filepath.Join(dir, "run")

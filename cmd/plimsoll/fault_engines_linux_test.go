@@ -20,17 +20,31 @@ import (
 	"plimsoll/load"
 )
 
-// TestRunEngines runs whole plans with the engines host, oci and docker; the tests
-// share one daemon.
-func TestRunEngines(t *testing.T) {
-	needRun(t)
-	d := dockertest.Start(t)
+// ownDocker starts a daemon that is the one which plimsoll finds, and makes a client of it.
+func ownDocker(t *testing.T) (*dockertest.Daemon, *client.Client) {
+	t.Helper()
+	d, api := startDocker(t)
 	t.Setenv("DOCKER_HOST", d.Host)
+	return d, api
+}
+
+// startDocker starts a daemon, and makes a client of it.
+func startDocker(t *testing.T) (*dockertest.Daemon, *client.Client) {
+	t.Helper()
+	d := dockertest.Start(t)
 	api, err := client.New(client.WithHost(d.Host))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer api.Close()
+	t.Cleanup(func() { api.Close() })
+	return d, api
+}
+
+// TestRunEngines runs whole plans with the engines host, oci and docker; the tests
+// share one daemon.
+func TestRunEngines(t *testing.T) {
+	needRun(t)
+	d, api := ownDocker(t)
 	t.Run("Vanished", testDockerVanished)
 	t.Run("Seccomp", testSeccomp)
 	t.Run("ReadOnlyOrFull", testDockerReadOnlyOrFull)

@@ -28,16 +28,23 @@ type limitLab struct {
 	state   string
 }
 
-// do runs a command of limit and returns what it printed.
-func (l limitLab) do(t *testing.T, status int, args ...string) string {
+// run runs a command of limit.
+func (l limitLab) run(t *testing.T, args ...string) result {
 	t.Helper()
 	var out, errs bytes.Buffer
 	a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, targets: &l.targets}
-	got := a.run(t.Context(), append(append([]string{"limit"}, args...), "--state", l.state))
-	if got != status {
-		t.Errorf("limit %v: status %d, want %d:\n%s%s", args, got, status, out.String(), errs.String())
+	status := a.run(t.Context(), slices.Concat([]string{"limit"}, args, []string{"--state", l.state}))
+	return result{status, out.String(), errs.String()}
+}
+
+// do runs a command of limit, fails the test if it ends with another status, and returns what it printed.
+func (l limitLab) do(t *testing.T, status int, args ...string) string {
+	t.Helper()
+	r := l.run(t, args...)
+	if r.status != status {
+		t.Errorf("limit %v: status %d, want %d:\n%s%s", args, r.status, status, r.stdout, r.stderr)
 	}
-	return out.String() + errs.String()
+	return r.stdout + r.stderr
 }
 
 // holds verifies that so many rows are held. A busy machine may keep the worker from reaching the limit: that is unproved, and is tried
@@ -145,12 +152,7 @@ func TestLimitProbe(t *testing.T) {
 	image := disktest.Image(t, 256<<20)
 	loop := disktest.Loop(t, image, true)
 	disktest.Format(t, loop, "ext4")
-	d := dockertest.Start(t)
-	api, err := client.New(client.WithHost(d.Host))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer api.Close()
+	d, api := startDocker(t)
 	if _, err := api.VolumeCreate(t.Context(), client.VolumeCreateOptions{Name: "data", DriverOpts: map[string]string{"type": "ext4", "device": loop}}); err != nil {
 		t.Fatal(err)
 	}

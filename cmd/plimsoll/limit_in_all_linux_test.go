@@ -16,13 +16,7 @@ import (
 func TestLimitVolumeShared(t *testing.T) {
 	needRun(t)
 	needBlkio(t)
-	d := dockertest.Start(t)
-	t.Setenv("DOCKER_HOST", d.Host)
-	api, err := client.New(client.WithHost(d.Host))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer api.Close()
+	d, api := ownDocker(t)
 	dockertest.ImportSleeper(t, api)
 	_, dir := fastDisk(t)
 	if _, err := api.VolumeCreate(t.Context(), client.VolumeCreateOptions{Name: "data", DriverOpts: map[string]string{"type": "none", "o": "bind", "device": dir}}); err != nil {

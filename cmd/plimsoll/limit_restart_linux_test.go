@@ -26,12 +26,7 @@ func TestLimitRestart(t *testing.T) {
 	needBlkio(t)
 	loop, dir := fastDisk(t)
 	number := disktest.Number(t, loop)
-	d := dockertest.Start(t)
-	api, err := client.New(client.WithHost(d.Host))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer api.Close()
+	d, api := startDocker(t)
 	dockertest.ImportSleeper(t, api)
 	c, err := api.ContainerCreate(t.Context(), client.ContainerCreateOptions{
 		Name: "on", Config: &container.Config{Image: dockertest.SleeperImage, Entrypoint: []string{"/sleeper"}},

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"path/filepath"
 	"slices"
@@ -63,14 +62,13 @@ func (l limitLab) proveRate(t *testing.T, name, dir string, modes ...string) (ra
 	left, text := modes, ""
 	for _, rate = range []string{"1MiB", "256KiB", "64KiB"} {
 		l.do(t, exitDone, "set", name, "--path", dir, "--write-bps", rate)
-		var out, errs bytes.Buffer
-		a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, targets: &l.targets}
-		status := a.run(t.Context(), []string{"limit", "verify", name, "--path", dir, "--modes", strings.Join(left, ","), "--time", "3s", "--json", "--state", l.state})
-		text = out.String() + errs.String()
+		r := l.run(t, "verify", name, "--path", dir, "--modes", strings.Join(left, ","), "--time", "3s", "--json")
+		status := r.status
+		text = r.stdout + r.stderr
 		if status != exitDone && status != exitCannot {
 			t.Fatalf("verify %s at %s: status %d: %s", dir, rate, status, text)
 		}
-		verdicts := verdictOf(t, out.String())
+		verdicts := verdictOf(t, r.stdout)
 		left = slices.DeleteFunc(slices.Clone(left), func(m string) bool { return verdicts[m] == "held" })
 		if len(left) == 0 {
 			return rate

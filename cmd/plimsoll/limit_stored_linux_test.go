@@ -21,13 +21,7 @@ func TestLimitStored(t *testing.T) {
 	if _, err := os.Stat("/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device"); err != nil {
 		t.Skip("needs the blkio controller of version 1")
 	}
-	d := dockertest.Start(t)
-	t.Setenv("DOCKER_HOST", d.Host)
-	api, err := client.New(client.WithHost(d.Host))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer api.Close()
+	d, api := ownDocker(t)
 	dockertest.ImportSleeper(t, api)
 	loop := disktest.Loop(t, disktest.Image(t, 16<<20), false)
 	res, err := api.ContainerCreate(t.Context(), client.ContainerCreateOptions{

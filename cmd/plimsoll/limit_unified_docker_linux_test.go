@@ -40,12 +40,7 @@ func unifiedGroupOf(t *testing.T, pid int) disktest.Group {
 func TestLimitUnifiedDocker(t *testing.T) {
 	needRun(t)
 	disktest.NewUnifiedGroup(t, "io") // Skips where version 2 has no io controller.
-	d := dockertest.Start(t)
-	api, err := client.New(client.WithHost(d.Host))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer api.Close()
+	d, api := startDocker(t)
 	dockertest.ImportSleeper(t, api)
 	loop, dir := fastDisk(t)
 	number := disktest.Number(t, loop)

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"plimsoll/internal/inroot"
@@ -78,12 +76,10 @@ func TestVerifyElsewhere(t *testing.T) {
 	}
 
 	t.Chdir(filepath.Dir(l.path))
-	var out, errs bytes.Buffer
-	a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, targets: &l.targets}
-	status := a.run(t.Context(), []string{"limit", "verify", l.name, "--path", filepath.Base(l.path), "--write-bps", "1MiB", "--modes", "direct", "--time", "3s", "--json", "--state", l.state})
+	v := l.run(t, "verify", l.name, "--path", filepath.Base(l.path), "--write-bps", "1MiB", "--modes", "direct", "--time", "3s", "--json")
 	var got []verified
-	if err := json.Unmarshal(out.Bytes(), &got); err != nil || len(got) != 1 || len(got[0].Rows) != 1 {
-		t.Fatalf("status %d: %v: %s%s", status, err, out.String(), errs.String())
+	if err := json.Unmarshal([]byte(v.stdout), &got); err != nil || len(got) != 1 || len(got[0].Rows) != 1 {
+		t.Fatalf("status %d: %v: %s%s", v.status, err, v.stdout, v.stderr)
 	}
 	// What the application did reached the device that the limit is for, however fast the machine is now.
 	if r := got[0].Rows[0]; r.Error != "" || r.Device < r.App/2 || r.App <= 0 {
