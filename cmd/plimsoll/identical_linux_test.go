@@ -14,11 +14,11 @@ import (
 const identical = `
 name: identical
 workloads:
-  randread:  {rw: randread, bs: 4KiB, direct: true, size: 16MiB, runtime: 120ms}
-  randwrite: {rw: randwrite, bs: 4KiB, iodepth: 8, direct: true, size: 16MiB, runtime: 120ms}
-  append:    {kind: append, runtime: 120ms}
-  wal:       {kind: wal, bs: 2300, runtime: 120ms}
-  tree:      {kind: tree, count: 120, runtime: 120ms}
+  randread:  {rw: randread, bs: 4KiB, direct: true, size: 4MiB, runtime: 60ms}
+  randwrite: {rw: randwrite, bs: 4KiB, iodepth: 8, direct: true, size: 4MiB, runtime: 60ms}
+  append:    {kind: append, runtime: 60ms}
+  wal:       {kind: wal, bs: 2300, runtime: 60ms}
+  tree:      {kind: tree, count: 120, runtime: 60ms}
 engines: [host]
 places:
   a: {kind: dir, path: DIR/a}

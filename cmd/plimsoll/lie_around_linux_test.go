@@ -22,8 +22,8 @@ type pod struct {
 	version      int
 }
 
-// newPod makes one of a controller, in the version that the machine has it in.
-func newPod(t *testing.T, c hierarchy.Controller) pod {
+// controllerRoot is the root of a controller's groups; without the controller it skips the test.
+func controllerRoot(t *testing.T, c hierarchy.Controller) *hierarchy.Group {
 	t.Helper()
 	tree, err := hierarchy.Read(device.Host())
 	if err != nil {
@@ -31,8 +31,15 @@ func newPod(t *testing.T, c hierarchy.Controller) pod {
 	}
 	root, err := tree.Root(c)
 	if err != nil {
-		t.Skipf("needs the %s controller: %v", c.V2, err)
+		t.Skipf("needs a controller of control groups: %v", err)
 	}
+	return root
+}
+
+// newPod makes one of a controller, in the version that the machine has it in.
+func newPod(t *testing.T, c hierarchy.Controller) pod {
+	t.Helper()
+	root := controllerRoot(t, c)
 	if root.Version == 2 {
 		outer := disktest.NewUnifiedGroup(t, c.V2)
 		return pod{outer, outer.Child(t, c.V2), 2}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -29,12 +28,15 @@ func needRates(t *testing.T) (version int) {
 	return 2
 }
 
+// limitedPlan has workloads in a folder under one set of limits.
+func limitedPlan(dir, workloads, limits string) string {
+	return fmt.Sprintf("name: lie\nworkloads: {%s}\nengines: [host]\nplaces: {disk: {kind: dir, path: %s}}\nlimits: {some: {%s}}\nblocks: 1\n", workloads, dir, limits)
+}
+
 // limitRow runs a plan of one cell under limits and returns their only row, and the exit status.
 func limitRow(t *testing.T, dir, workload, limits string) (report.LimitRow, int) {
 	t.Helper()
-	plan := fmt.Sprintf("name: lie\nworkloads: {w: {%s}}\nengines: [host]\nplaces: {disk: {kind: dir, path: %s}}\nlimits: {some: {%s}}\nblocks: 1\n", workload, dir, limits)
-	state := t.TempDir()
-	r, status := reportText(t, state, plan)
+	r, status := reportText(t, t.TempDir(), limitedPlan(dir, "w: {"+workload+"}", limits))
 	if len(r.Limits) != 1 {
 		t.Fatalf("%d rows of limits, want 1: %+v", len(r.Limits), r.Limits)
 	}
@@ -114,8 +116,7 @@ func TestLieNotHeldStatus(t *testing.T) {
 		{"", "NOT held: 1 of 1 limit"},
 		{", fails: {kind: command, argv: [\"false\"]}", "NOT held: 1 of 1 limit; and 2 trials failed; the report says why"},
 	} {
-		plan := fmt.Sprintf("name: lie\nworkloads: {w: {rw: write, bs: 64KiB, size: 64MiB}%s}\nengines: [host]\nplaces: {disk: {kind: dir, path: %s}}\nlimits: {some: {write_bps: 4MiB}}\nblocks: 1\n", row.more, dir)
-		r := plimsoll(t, t.Context(), t.TempDir(), plan, "run", "-")
+		r := plimsoll(t, t.Context(), t.TempDir(), limitedPlan(dir, "w: {rw: write, bs: 64KiB, size: 64MiB}"+row.more, "write_bps: 4MiB"), "run", "-")
 		if r.status != exitNotHeld || !strings.Contains(lastLine(r.stderr), row.words) {
 			t.Errorf("status %d, %q; want %d, %q", r.status, lastLine(r.stderr), exitNotHeld, row.words)
 		}
@@ -164,10 +165,8 @@ func TestLieChildGroup(t *testing.T) {
 	l.says(t, exitDone, []string{"is NOT held: ", "/" + name + ", which has no write_bps"}, "show", l.name)
 	// Once it has the limit itself, it is said that there are two.
 	l.do(t, exitDone, "set", l.name, "--path", l.path, "--write-bps", "8MiB")
-	var out, errs bytes.Buffer
-	a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, targets: &l.targets}
-	a.run(t.Context(), append([]string{"limit"}, append(verify, "--state", l.state)...))
-	if text := out.String() + errs.String(); strings.Contains(text, "elsewhere") || !strings.Contains(text, " have the limit, each for itself (control groups of version 1): together they may do 2 times as much") {
+	r := l.run(t, verify...)
+	if text := r.stdout + r.stderr; strings.Contains(text, "elsewhere") || !strings.Contains(text, " have the limit, each for itself (control groups of version 1): together they may do 2 times as much") {
 		t.Errorf("with the limit in both groups:\n%s", text)
 	}
 }
@@ -212,11 +211,9 @@ func TestLieBusyTarget(t *testing.T) {
 	runIn(t, l.group, writing(l.path, "conv=fsync")...)
 	time.Sleep(2 * time.Second)
 	began := time.Now()
-	var out, errs bytes.Buffer
-	a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, targets: &l.targets}
-	status := a.run(t.Context(), []string{"limit", "verify", l.name, "--path", l.path, "--modes", "direct", "--time", "6s", "--state", l.state})
-	text := out.String() + errs.String()
-	t.Logf("status %d after %v:\n%s", status, time.Since(began), text)
+	r := l.run(t, "verify", l.name, "--path", l.path, "--modes", "direct", "--time", "6s")
+	text := r.stdout + r.stderr
+	t.Logf("status %d after %v:\n%s", r.status, time.Since(began), text)
 	if !strings.Contains(text, ", from ") || !strings.Contains(text, " of its write_bps of 8 MiB/s itself") {
 		t.Error("it isn't announced that the target uses its limit")
 	}

@@ -76,22 +76,21 @@ func wantInMemory(t *testing.T, dir, place string) {
 	}
 }
 
-// memoryPlan measures places beside a folder of the machine's disk.
-func memoryPlan(disk string, places map[string]string) string {
-	plan := `
-name: memory
-workloads:
-  wal: {kind: wal, runtime: 150ms}
-  randread: {rw: randread, bs: 4KiB, size: 4MiB, direct: true, number_ios: 500}
-engines: [host]
-baseline: {engine: host, place: disk}
-blocks: 2
-places:
-  disk: {kind: dir, path: ` + disk + "}\n"
+// besidePlan measures places, each with its keys, beside a folder that is the baseline.
+func besidePlan(workloads, baseline, folder string, places map[string]string) string {
+	plan := fmt.Sprintf("name: beside\nworkloads:%s\nengines: [host]\nbaseline: {engine: host, place: %s}\nblocks: 1\nplaces:\n  %s: {kind: dir, path: %s}\n",
+		workloads, baseline, baseline, folder)
 	for name, keys := range places {
 		plan += fmt.Sprintf("  %s: {kind: dir, %s}\n", name, keys)
 	}
 	return plan
+}
+
+// memoryPlan measures places beside a folder of the machine's disk.
+func memoryPlan(disk string, places map[string]string) string {
+	return besidePlan(`
+  wal: {kind: wal, runtime: 150ms}
+  randread: {rw: randread, bs: 4KiB, size: 4MiB, direct: true, number_ios: 500}`, "disk", disk, places)
 }
 
 // TestLieMemoryDisk: memory is presented as a disk in every way that there is, and called memory.

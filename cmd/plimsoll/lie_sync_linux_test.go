@@ -80,23 +80,16 @@ func bindFS(t *testing.T, folder string, eatmydata bool) string {
 	}
 }
 
-// syncPlan measures commits in places beside a folder that is safe.
-func syncPlan(safe string, places map[string]string) string {
-	plan := `
-name: syncs
-workloads:
+// syncPlan measures commits in folders beside one that is safe.
+func syncPlan(safe string, folders map[string]string) string {
+	places := map[string]string{}
+	for name, dir := range folders {
+		places[name] = "path: " + dir
+	}
+	return besidePlan(`
   wal: {kind: wal, runtime: 200ms}
   dsync: {rw: randwrite, bs: 4KiB, size: 4MiB, direct: true, sync: dsync, number_ios: 200}
-  randread: {rw: randread, bs: 4KiB, size: 4MiB, direct: true, number_ios: 500}
-engines: [host]
-baseline: {engine: host, place: safe}
-blocks: 2
-places:
-  safe: {kind: dir, path: ` + safe + "}\n"
-	for name, dir := range places {
-		plan += fmt.Sprintf("  %s: {kind: dir, path: %s}\n", name, dir)
-	}
-	return plan
+  randread: {rw: randread, bs: 4KiB, size: 4MiB, direct: true, number_ios: 500}`, "safe", safe, places)
 }
 
 // lost counts the trials of a workload in which a warning says that what was synced may be lost.

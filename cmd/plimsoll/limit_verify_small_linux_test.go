@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -14,14 +13,10 @@ import (
 func TestVerifySmallWrites(t *testing.T) {
 	l := newBadLab(t)
 	run := func(args ...string) (status int, out, errs string) {
-		var o, e bytes.Buffer
-		a := &app{stdin: strings.NewReader(""), stdout: &o, stderr: &e, targets: &l.targets}
-		status = a.run(t.Context(), append(append([]string{"limit"}, args...), "--path", l.path, "--state", l.state))
-		return status, o.String(), e.String()
+		r := l.run(t, append(args, "--path", l.path)...)
+		return r.status, r.stdout, r.stderr
 	}
-	if status, out, errs := run("set", l.name, "--write-iops", "100"); status != exitDone {
-		t.Fatalf("set: status %d: %s%s", status, out, errs)
-	}
+	l.do(t, exitDone, "set", l.name, "--path", l.path, "--write-iops", "100")
 	status, out, errs := run("verify", l.name, "--write-iops", "100", "--modes", "buffered", "--time", "3s", "--json")
 	var got []verified
 	if err := json.Unmarshal([]byte(out), &got); err != nil || len(got) != 1 || len(got[0].Rows) != 1 {
