@@ -14,7 +14,6 @@ import (
 	"github.com/moby/moby/client"
 
 	"plimsoll/internal/check"
-	"plimsoll/internal/device"
 	"plimsoll/internal/device/hierarchy"
 	"plimsoll/internal/disktest"
 	"plimsoll/internal/dockertest"
@@ -46,38 +45,24 @@ func TestLieHaltedContainer(t *testing.T) {
 	needRun(t)
 	stopTrial := func(_ *testing.T, _, trial int, pause time.Duration) { bySignal(trial)(pause) }
 	stopWorker := func(_ *testing.T, agent, trial int, pause time.Duration) { bySignal(agent, trial)(pause) }
-	test := func(name, engine string, hold holding, want string) {
-		t.Run(name, func(t *testing.T) {
-			warnings, doubt := halted(t, engine, 400*time.Millisecond, hold)
-			if doubt("did not run for", want, "of the window") == "" {
-				t.Errorf("no doubt with %q: %q", want, warnings)
-			}
-		})
+	in := func(name, engine string, h holding, why string) subtest {
+		return subtest{name, func(t *testing.T) { wantHalted(t, engine, h, why) }}
 	}
-	test("trial stopped in oci", "oci", stopTrial, "a signal had stopped it")
-	test("worker stopped in oci", "oci", stopWorker, "a signal had stopped it")
-	d := dockertest.Start(t)
-	t.Setenv("DOCKER_HOST", d.Host)
-	api, err := client.New(client.WithHost(d.Host))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer api.Close()
-	test("trial stopped in docker", "docker", stopTrial, "a signal had stopped it")
-	test("docker pause", "docker", byPause(api), "its control group was frozen")
+	abreast(t, 2, []subtest{
+		in("trial stopped in oci", "oci", stopTrial, "a signal had stopped it"),
+		in("worker stopped in oci", "oci", stopWorker, "a signal had stopped it"),
+	})
+	_, api := ownDocker(t)
+	abreast(t, 2, []subtest{
+		in("trial stopped in docker", "docker", stopTrial, "a signal had stopped it"),
+		in("docker pause", "docker", byPause(api), "its control group was frozen"),
+	})
 }
 
 // TestLieParentDocker: the daemon's containers are below a group with a CPU quota, and the host is not.
 func TestLieParentDocker(t *testing.T) {
 	needRun(t)
-	tree, err := hierarchy.Read(device.Host())
-	if err != nil {
-		t.Fatal(err)
-	}
-	root, err := tree.Root(hierarchy.CPU)
-	if err != nil {
-		t.Skipf("needs the cpu controller: %v", err)
-	}
+	root := controllerRoot(t, hierarchy.CPU)
 	if root.Version == 2 {
 		disktest.NewUnifiedGroup(t, hierarchy.CPU.V2) // Has the root give the controller on.
 	}
@@ -115,14 +100,7 @@ func TestLieParentDocker(t *testing.T) {
 // in a pod of Kubernetes.
 func TestLieParentNamespace(t *testing.T) {
 	needRun(t)
-	tree, err := hierarchy.Read(device.Host())
-	if err != nil {
-		t.Fatal(err)
-	}
-	root, err := tree.Root(hierarchy.CPU)
-	if err != nil {
-		t.Skipf("needs the cpu controller: %v", err)
-	}
+	root := controllerRoot(t, hierarchy.CPU)
 	g := disktest.Group("")
 	if root.Version == 2 {
 		g = disktest.NewUnifiedGroup(t, hierarchy.CPU.V2)

@@ -127,7 +127,7 @@ func TestLieHungRuntime(t *testing.T) {
 	needRun(t)
 	t.Parallel() // It waits out the time that a runtime has to answer.
 	hang := filepath.Join(t.TempDir(), "hang")
-	mustDo(t, os.WriteFile(hang, []byte("#!/bin/sh\nsleep 1000 & sleep 1000\n"), 0o755))
+	writeProgram(t, hang, "#!/bin/sh\nsleep 1000 & sleep 1000\n")
 	dir := t.TempDir()
 	plan := strings.ReplaceAll(enginePlan, "[host, docker]", "[host, {name: hung, kind: oci, runtime: "+hang+"}]")
 	wantFailedEngine(t, dir, plimsoll(t, t.Context(), dir, plan, "run", "-"), "hung", "did not end within")

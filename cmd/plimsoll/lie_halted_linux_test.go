@@ -17,7 +17,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"plimsoll/internal/check"
-	"plimsoll/internal/device"
 	"plimsoll/internal/device/hierarchy"
 	"plimsoll/internal/disktest"
 	"plimsoll/internal/procfs"
@@ -165,15 +164,7 @@ func freezer(t *testing.T, version int) (g disktest.Group, file, on, off string)
 	if version == 1 {
 		return disktest.NewGroup(t, "/sys/fs/cgroup/freezer"), "freezer.state", "FROZEN", "THAWED"
 	}
-	tree, err := hierarchy.Read(device.Host())
-	if err != nil {
-		t.Fatal(err)
-	}
-	root, err := tree.Root(hierarchy.Unified)
-	if err != nil {
-		t.Skipf("needs cgroup version 2: %v", err)
-	}
-	return disktest.NewGroup(t, root.Dir), "cgroup.freeze", "1", "0"
+	return disktest.NewGroup(t, controllerRoot(t, hierarchy.Unified).Dir), "cgroup.freeze", "1", "0"
 }
 
 // byFreezerAbove freezes the group above a process's, with version 2: that freezes all below it.
@@ -210,10 +201,20 @@ func byFreezer(version int, whom func(agent, trial int) []int) holding {
 	}
 }
 
+// wantHalted fails unless it is said why a trial did not run for a part of its window.
+func wantHalted(t *testing.T, engine string, h holding, why string) {
+	t.Helper()
+	warnings, doubt := halted(t, engine, 400*time.Millisecond, h)
+	if doubt("did not run for", why, "of the window") == "" {
+		t.Errorf("no doubt with %q: %q", why, warnings)
+	}
+}
+
 // TestLieHalted: the worker does not run for a part of its window, which looks like a slow place.
 func TestLieHalted(t *testing.T) {
 	both := func(agent, trial int) []int { return []int{agent, trial} }
 	one := func(_, trial int) []int { return []int{trial} }
+	var tests []subtest
 	for _, x := range []struct {
 		name string
 		hold holding
@@ -228,13 +229,9 @@ func TestLieHalted(t *testing.T) {
 		{"worker frozen with version 2", byFreezer(2, both), "its control group was frozen"},
 		{"frozen by the group above", byFreezerAbove, "the freezer held its control group"},
 	} {
-		t.Run(x.name, func(t *testing.T) {
-			warnings, doubt := halted(t, "host", 400*time.Millisecond, x.hold)
-			if doubt("did not run for", x.want, "of the window") == "" {
-				t.Errorf("no doubt with %q: %q", x.want, warnings)
-			}
-		})
+		tests = append(tests, subtest{x.name, func(t *testing.T) { wantHalted(t, "host", x.hold, x.want) }})
 	}
+	abreast(t, 3, tests)
 }
 
 // onFirstCPU keeps a process on the first CPU. A process takes what its parent has: its threads are told each.

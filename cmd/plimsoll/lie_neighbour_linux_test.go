@@ -84,17 +84,19 @@ places: {dir: {kind: dir, path: ` + dir + `}}
 		_, below := filepath.Split(strings.TrimSpace(disktest.Run(t, "findmnt", "--noheadings", "--output", "SOURCE", "--target", dir)))
 		return below
 	}
-	t.Run("on the disk below a loop device", func(t *testing.T) {
+	var tests []subtest
+	add := func(name string, run func(t *testing.T)) { tests = append(tests, subtest{name, run}) }
+	add("on the disk below a loop device", func(t *testing.T) {
 		_, dir := disktest.Disk(t, disktest.Options{Direct: true})
 		other := t.TempDir()
 		want(t, dir, other, bottom(t, other))
 	})
-	t.Run("on the disk below a buffered loop device", func(t *testing.T) {
+	add("on the disk below a buffered loop device", func(t *testing.T) {
 		_, dir := disktest.Disk(t, disktest.Options{})
 		other := t.TempDir()
 		want(t, dir, other, bottom(t, other))
 	})
-	t.Run("on the disk below two loop devices", func(t *testing.T) {
+	add("on the disk below two loop devices", func(t *testing.T) {
 		_, outer := disktest.Disk(t, disktest.Options{Direct: true, Size: 200 << 20})
 		inner := disktest.Loop(t, disktest.ImageIn(t, outer, 100<<20), true)
 		disktest.Format(t, inner, "ext4")
@@ -102,23 +104,23 @@ places: {dir: {kind: dir, path: ` + dir + `}}
 		want(t, disktest.Mount(t, inner, "ext4", 0, ""), other, bottom(t, other))
 	})
 	for _, kind := range []string{"ext4", "xfs", "btrfs"} {
-		t.Run(fmt.Sprintf("in the file system %s with the file of a loop device", kind), func(t *testing.T) {
+		add(fmt.Sprintf("in the file system %s with the file of a loop device", kind), func(t *testing.T) {
 			device, outer := disktest.Disk(t, disktest.Options{Kind: kind, Direct: true, Size: 500 << 20})
 			inner := disktest.Loop(t, disktest.ImageIn(t, outer, 100<<20), true)
 			disktest.Format(t, inner, "ext4")
 			want(t, disktest.Mount(t, inner, "ext4", 0, ""), outer, filepath.Base(device))
 		})
 	}
-	t.Run("on the same file system", func(t *testing.T) {
+	add("on the same file system", func(t *testing.T) {
 		device, dir := disktest.Disk(t, disktest.Options{Direct: true})
 		want(t, dir, dir, filepath.Base(device))
 	})
-	t.Run("below an overlay", func(t *testing.T) {
+	add("below an overlay", func(t *testing.T) {
 		_, dir := disktest.Disk(t, disktest.Options{Direct: true})
 		other := t.TempDir()
 		want(t, disktest.Overlay(t, dir), other, bottom(t, other))
 	})
-	t.Run("on another logical volume", func(t *testing.T) {
+	add("on another logical volume", func(t *testing.T) {
 		disk := disktest.Loop(t, disktest.Image(t, 400<<20), true)
 		group := disktest.LVM(t, disk)
 		mine, theirs := group.Create(t, "mine", "--size", "100M"), group.Create(t, "theirs", "--size", "100M")
@@ -126,4 +128,5 @@ places: {dir: {kind: dir, path: ` + dir + `}}
 		disktest.Format(t, theirs, "ext4")
 		want(t, disktest.Mount(t, mine, "ext4", 0, ""), disktest.Mount(t, theirs, "ext4", 0, ""), filepath.Base(disk))
 	})
+	abreast(t, 3, tests)
 }

@@ -14,7 +14,7 @@ import (
 
 	"plimsoll/hist"
 	"plimsoll/internal/disktest"
-	"plimsoll/internal/record"
+	"plimsoll/load"
 )
 
 // stallFor is how long a planted stall takes, and lastStall the one at the window's end. Both are in the middle of a bucket of the
@@ -62,8 +62,9 @@ func TestLieStall(t *testing.T) {
 	if os.Getenv("PLIMSOLL_CAMPAIGN") != "" {
 		stalls, window = 10, 2*time.Second
 	}
+	var tests []subtest
 	for _, s := range stallShapes() {
-		t.Run(s.name, func(t *testing.T) {
+		tests = append(tests, subtest{s.name, func(t *testing.T) {
 			fs := disktest.NewSlowFS(t, s.mapped)
 			// A machine that others use may make an I/O of either slower by a bucket or more: three pairs are tried.
 			var said string
@@ -76,8 +77,9 @@ func TestLieStall(t *testing.T) {
 				t.Log(said)
 			}
 			t.Error(said)
-		})
+		}})
 	}
+	abreast(t, 2, tests) // More would take the processors from each other.
 }
 
 // A stallShape is a line of fio whose operations of one kind are stalled.
@@ -176,57 +178,30 @@ func bucketsApart(what string, ours, theirs int64) string {
 // the window: all of them are trials with a figure, and the latency is there.
 func TestLieHang(t *testing.T) {
 	needRun(t)
-	for _, c := range []struct {
-		name, timeout string
-		depth         int
-		stall         disktest.Stall
-		atLeast       bool
-		say           string
-	}{
-		{"at-the-end", "60s", 4, disktest.Stall{Op: "write", At: 250 * time.Millisecond, For: 2 * time.Second}, false, "The last operation of the window"},
-		{"for-ever", "4s", 4, disktest.Stall{Op: "write", At: 250 * time.Millisecond, For: disktest.Endless}, true, "The storage hung: 1 operation in flight"},
-		{"all-of-it", "60s", 1, disktest.Stall{Op: "write", For: 2 * time.Second}, false, "The figure rests on 1 operation"},
-	} {
+	t.Parallel() // It waits for its stalls, and its file systems are its own.
+	// Neither the layout of the file nor what tries the I/O engines.
+	blocks := func(name string, size int) bool { return strings.HasPrefix(name, "block-") && size == 4096 }
+	var tests []subtest
+	for _, e := range windowEnds() {
+		depth := 4
+		if e.stall.At == 0 {
+			depth = 1
+		}
+		if e.stall.For == disktest.Endless {
+			e.say += "1 operation in flight"
+		}
+		e.stall.Op, e.base = "write", 2*time.Millisecond // Four at once.
+		workload := fmt.Sprintf("{rw: randwrite, bs: 4KiB, iodepth: %d, direct: true, size: 1MiB, runtime: 600ms}", depth)
 		for _, engine := range []string{"io_uring", "linux-aio", "psync"} {
-			t.Run(c.name+"/"+engine, func(t *testing.T) {
-				fs := disktest.NewSlowFS(t, false)
-				depth := c.depth
-				plan := fmt.Sprintf(`
-name: hang
-workloads:
-  w: {rw: randwrite, bs: 4KiB, iodepth: %d, direct: true, size: 1MiB, runtime: 300ms}
-io_engine: %s
-engines: [host]
-places: {dir: {path: %s}}
-blocks: 1
-timeout: %s
-`, depth, engine, fs.Dir, c.timeout)
-				dir := t.TempDir()
-				// Neither the layout of the file nor what tries the I/O engines.
-				fs.Match = func(name string, size int) bool { return strings.HasPrefix(name, "block-") && size == 4096 }
-				fs.Plan(map[string]time.Duration{"write": time.Millisecond}, c.stall)
-				if c.atLeast {
-					// Whatever else waits for that file, such as its removal, goes on when the trial is over.
-					defer time.AfterFunc(8*time.Second, fs.Release).Stop()
-				}
-				r := plimsoll(t, t.Context(), dir, plan, "run", "-")
-				_, trials := records(t, dir)
-				// What comes after a trial whose storage hangs may fail.
-				if r.status != exitDone && !c.atLeast || fs.Left() > 0 || len(trials) == 0 || trials[0].Status != record.Done {
-					t.Fatalf("status %d, %d stalls left: %s%s", r.status, fs.Left(), r.stdout, r.stderr)
-				}
-				one := trials[0].Results[0]
-				class := one.Classes[0]
-				if trials[0].Value <= 0 || (class.AtLeast > 0) != c.atLeast || class.Lat.Max() < int64(1900*time.Millisecond) {
-					t.Errorf("%v a second, %d in flight, %d of them for ever, at most %v", trials[0].Value, class.InFlight, class.AtLeast, time.Duration(class.Lat.Max()))
-				}
-				if c.depth > 1 && (one.Elapsed != 300*time.Millisecond || class.InFlight == 0 || class.Ops < 10) {
-					t.Errorf("%d I/Os in %v, and %d in flight", class.Ops, one.Elapsed, class.InFlight)
-				}
-				if full := plimsoll(t, t.Context(), dir, "", "report", "last", "--full"); !strings.Contains(full.stdout, c.say) {
-					t.Errorf("the report does not say %q:\n%s", c.say, full.stdout)
-				}
-			})
+			tests = append(tests, subtest{e.name + "/" + engine, func(t *testing.T) {
+				e.run(t, workload, "io_engine: "+engine+"\n", blocks, func(class load.Class, elapsed time.Duration) string {
+					if depth > 1 && (elapsed != stallWindow || class.InFlight == 0 || class.Ops < 10) {
+						return fmt.Sprintf("%d I/Os in %v, and %d in flight", class.Ops, elapsed, class.InFlight)
+					}
+					return ""
+				})
+			}})
 		}
 	}
+	abreast(t, stallsAtOnce, tests)
 }

@@ -222,6 +222,7 @@ func TestLimitShowJSON(t *testing.T) {
 // TestLimitOverlay: a limit on an overlay is set on the disk of its upper folder, and measured through it.
 func TestLimitOverlay(t *testing.T) {
 	needBlkio(t)
+	t.Parallel() // What is limited waits most of the time, and its disk is its own.
 	l := limitLab{target.Options{}, t.TempDir()}
 	loop, dir := fastDisk(t)
 	merged := disktest.Overlay(t, dir)

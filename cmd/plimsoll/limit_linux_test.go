@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -18,7 +17,9 @@ import (
 	"github.com/moby/moby/client"
 
 	"plimsoll/internal/disktest"
+	"plimsoll/internal/dockerapi"
 	"plimsoll/internal/dockertest"
+	"plimsoll/internal/limit/target"
 	"plimsoll/internal/workerbin"
 )
 
@@ -92,32 +93,14 @@ func waiting(t *testing.T, api *client.Client, d *dockertest.Daemon, name string
 
 // TestLimit: limits of a container and of its volume are set, shown, proved by measuring, and cleared.
 func TestLimit(t *testing.T) {
-	needRun(t)
-	if _, err := os.Stat("/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device"); err != nil {
-		t.Skip("needs the blkio controller of version 1")
-	}
-	d := dockertest.Start(t)
-	t.Setenv("DOCKER_HOST", d.Host)
-	api, err := client.New(client.WithHost(d.Host))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer api.Close()
+	t.Parallel() // It waits most of the time, and its engine is its own.
+	needBlkio(t)
+	d, api := startDocker(t)
 	waiting(t, api, d, "web")
-	state := t.TempDir()
+	l := limitLab{target.Options{Daemons: []dockerapi.Address{{Host: d.Host, Source: "the test"}}}, t.TempDir()}
 	do := func(status int, words []string, args ...string) string {
 		t.Helper()
-		r := plimsoll(t, t.Context(), state, "", append([]string{"limit"}, args...)...)
-		text := r.stdout + r.stderr
-		if r.status != status {
-			t.Errorf("%v: status %d, want %d:\n%s", args, r.status, status, text)
-		}
-		for _, w := range words {
-			if !strings.Contains(text, w) {
-				t.Errorf("%v: no %q in:\n%s", args, w, text)
-			}
-		}
-		return text
+		return l.says(t, status, words, args...)
 	}
 	do(exitDone, []string{"container web: no limits"}, "show", "web")
 	do(exitDone, []string{"container web: would write", "volume data: on loop", "its own layer: on"}, "set", "web", "--write-bps", "8MiB", "--dry-run")

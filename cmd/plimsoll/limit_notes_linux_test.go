@@ -75,6 +75,7 @@ func keeperSaying(t *testing.T, s keeper.Status) (run string) {
 // the command that proves it has what was named, and works.
 func TestLimitNotes(t *testing.T) {
 	needBlkio(t)
+	t.Parallel() // What is limited waits most of the time, and its disk is its own.
 	loop, dir := fastDisk(t)
 	disk := filepath.Base(loop)
 	a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")

@@ -13,6 +13,7 @@ import (
 
 // TestLimitVerifyWhere: a group has no files of its own, so that a folder must be named; a device is none.
 func TestLimitVerifyWhere(t *testing.T) {
+	t.Parallel() // What is limited waits most of the time, and its disk is its own.
 	l := newBadLab(t)
 	loop := filepath.Base(l.loop) + " (" + disktest.Number(t, l.loop) + ")"
 	for _, row := range []struct {
@@ -60,6 +61,7 @@ func TestLimitVerifyWhere(t *testing.T) {
 // TestLimitVerifySetsNothing: a limit that is named and not set is found not to hold, with the reason and what mends it; and
 // nothing is set.
 func TestLimitVerifySetsNothing(t *testing.T) {
+	t.Parallel() // What is limited waits most of the time, and its disk is its own.
 	l := newBadLab(t)
 	before := l.kernel(t)
 	text := l.do(t, exitNotHeld, "verify", l.name, "--path", l.path, "--write-bps", "512KiB", "--modes", "direct", "--time", "3s")
@@ -95,6 +97,7 @@ func TestLimitVerifyRefusedJSON(t *testing.T) {
 // TestLimitVerifyMembers: of a btrfs on several devices each is judged by what came to it, and it is told what they let through in all.
 func TestLimitVerifyMembers(t *testing.T) {
 	needBlkio(t)
+	t.Parallel() // What is limited waits most of the time, and its disk is its own.
 	l := limitLab{state: t.TempDir()}
 	name := "cgroup:" + string(disktest.NewBlkioGroup(t))
 	memory := disktest.Mount(t, "tmpfs", "tmpfs", 0, "")

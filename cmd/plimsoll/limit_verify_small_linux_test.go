@@ -11,6 +11,7 @@ import (
 // TestVerifySmallWrites: a limit on the number of writes in the group alone is told not to hold what the flusher writes back, with what
 // mends it; and a mode that is named has a row, or is said to say nothing.
 func TestVerifySmallWrites(t *testing.T) {
+	t.Parallel() // What is limited waits most of the time, and its disk is its own.
 	l := newBadLab(t)
 	run := func(args ...string) (status int, out, errs string) {
 		r := l.run(t, append(args, "--path", l.path)...)
