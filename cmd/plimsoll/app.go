@@ -80,16 +80,16 @@ func (a *app) rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "plimsoll",
 		Short: "Measure, limit and provide container storage",
-		Long: `Plimsoll measures what every place can carry in which a container may keep its
-data: its own layer, a bind mount, a volume, memory, or a plain folder of the
-host, and says in words what each costs and how sure that is.
+		Long: `Plimsoll measures each place in which a container may keep its data: its own
+layer, a bind mount, a volume, memory, or a plain folder of the host. It says in
+words what each place costs, and how sure that is.
 
-Begin with "plimsoll doctor", which says what can be measured here, or with
-"plimsoll run --quick", which does it in about a minute. "plimsoll run" takes about
-five minutes and can prove something.
+Begin with "plimsoll doctor", which shows what this machine can measure, or with
+"plimsoll run --quick", which measures for about a minute. "plimsoll run" takes
+about five minutes, which is enough to prove differences.
 
-Data goes to standard output, talk to standard error; --json gives data to
-programs.
+Results go to standard output, messages to standard error; --json prints results
+for programs.
 ` + wrap("Exit status: "+shortExits()+".", 80),
 		Example: `  plimsoll doctor
   plimsoll run --quick --out .

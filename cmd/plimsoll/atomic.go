@@ -58,7 +58,7 @@ func writeFileAtomic(ctx context.Context, path string, write func(io.Writer) err
 func writeInto(ctx context.Context, path string, write func(io.Writer) error) error {
 	f, err := userfile.Create(ctx, path)
 	if err != nil && ctx.Err() != nil {
-		return fmt.Errorf("write %s: interrupted before anybody read it", path)
+		return fmt.Errorf("write %s: interrupted before any program read it", path)
 	}
 	if err == nil {
 		err = write(f)

@@ -47,9 +47,9 @@ func (a *app) daemonCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "daemon",
 		Short: "Hold containers to the limits of a policy, as they come and go",
-		Long: `Daemon holds the containers of all engines to the limits that a policy gives them: each when
-it starts, and for as long as it runs. A limit that somebody else changes is put back; nothing is
-written where nothing differs. It goes on after a restart of itself or of an engine.
+		Long: `Daemon holds the containers of all engines to the limits of a policy: each container from its
+start to its end. If another program changes a limit, daemon puts it back; it writes only values
+that differ. It continues after a restart of itself or of an engine.
 
 The policy is a list of rules, each with the containers that it matches and their limits:
 
@@ -62,13 +62,14 @@ The policy is a list of rules, each with the containers that it matches and thei
       where: {volume: "pg-*"}
       limits: {write_bps: 50%, read_iops: 5000}
 
-For each kind of limit and each device the last rule decides that says something about it. --check shows what the
-daemon would hold of what runs now, by which rule, and what it can't. A policy that changes is read again, as on SIGHUP; one
-with a fault leaves the old one in force. docs/keeper.md has all of its keys.
+For each kind of limit and each device, the last rule that has a value for it applies. --check shows
+which limits the daemon would set now, by which rule, and which it can't. The daemon reads a policy again
+when it changes, and on SIGHUP; if the new one has a fault, the old one stays in force. docs/keeper.md
+lists all keys.
 
-When it ends, the limits stay, unless --clear-on-stop is given. A folder --run has one daemon; those of
-several folders know nothing of each other, and no container may be held by two.
---status tells what it holds.
+When the daemon ends, the limits stay, unless --clear-on-stop is given. A folder --run has one daemon.
+Daemons of several folders don't know of each other: never let two of them hold the same container.
+--status shows what the daemon holds.
 
 Exit status: 0; 1 for an error; 2 for a policy with faults; 5 where nothing can be limited.`,
 		Example: `  plimsoll daemon --check
@@ -81,16 +82,16 @@ Exit status: 0; 1 for an error; 2 for a policy with faults; 5 where nothing can 
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.policy, "policy", defaultPolicy, "the policy")
-	f.StringVar(&o.run, "run", defaultRunDir(), "folder of the lock, the socket and what is held; it should not outlive a boot")
-	f.BoolVar(&o.check, "check", false, "check the policy, and show what would be held of what runs now, by which rule, and what can't be; write nothing")
+	f.StringVar(&o.run, "run", defaultRunDir(), "folder of the lock, the socket and the state; it should not outlive a boot")
+	f.BoolVar(&o.check, "check", false, "check the policy, show which limits would be set now, by which rule, and which can't be; write nothing")
 	f.BoolVar(&o.dry, "dry-run", false, "the same as --check")
 	f.BoolVar(&o.status, "status", false, "show what the running daemon holds")
 	f.BoolVar(&o.json, "json", false, "print JSON, with --check or --status")
 	f.BoolVar(&o.clear, "clear-on-stop", false, "take all limits away when the daemon ends")
 	f.StringVar(&o.blockio, "import-blockio", "", "print a policy with the classes of a block I/O configuration of containerd or CRI-O")
 	notEmpty(cmd, "policy", "run", "import-blockio")
-	f.DurationVar(&o.checkEvery, "check-every", keeper.DefaultCheck, "how often all limits are looked at, 1s at least, besides whenever one is changed")
-	f.DurationVar(&o.syncEvery, "sync-every", keeper.DefaultSync, "how often all engines are asked for their containers, 1s at least, besides their events")
+	f.DurationVar(&o.checkEvery, "check-every", keeper.DefaultCheck, "how often to check all limits, 1s at least; a change of one is noticed at once")
+	f.DurationVar(&o.syncEvery, "sync-every", keeper.DefaultSync, "how often to ask all engines for their containers, 1s at least; their events are noticed at once")
 	return cmd
 }
 
@@ -109,7 +110,7 @@ func (a *app) daemon(ctx context.Context, o daemonOptions) error {
 	case o.json:
 		return usageError("--json is for --check and --status: the daemon itself prints nothing but lines of its log")
 	case o.checkEvery < leastEvery || o.syncEvery < leastEvery:
-		return usageError("--check-every and --sync-every are %v at least: what is told of is answered at once, however seldom all is looked at", leastEvery)
+		return usageError("--check-every and --sync-every are at least %v: the daemon reacts to changes and events at once anyway", leastEvery)
 	}
 	return a.keep(ctx, o)
 }

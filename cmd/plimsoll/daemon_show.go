@@ -181,7 +181,7 @@ func (a *app) daemonStatus(o daemonOptions) error {
 	if s.Unlisted != "" {
 		say("some containers may not be known: %s", s.Unlisted)
 	}
-	say("since its start: %s of engines, all limits looked at %s, %s, and what others had changed put back %s", size.Plural(int(s.Events), "event"), size.Plural(int(s.Checks), "time"), size.Plural(int(s.Writes), "write"), size.Plural(int(s.Drift), "time"))
+	say("since its start: %s of engines, all limits looked at %s, %s, and changes by other programs put back %s", size.Plural(int(s.Events), "event"), size.Plural(int(s.Checks), "time"), size.Plural(int(s.Writes), "write"), size.Plural(int(s.Drift), "time"))
 	if !s.LastCheck.At.IsZero() {
 		say("the last look %s ago took %.1f ms for %s and %s", ago(now, s.LastCheck.At), float64(s.LastCheck.Took)/1e6, size.Plural(s.LastCheck.Groups, "target"), size.Plural(s.LastCheck.Writes, "write"))
 	}
@@ -221,7 +221,7 @@ func (a *app) daemonStatus(o daemonOptions) error {
 // showUsage prints what the containers did, and what of their limits they used.
 func (a *app) showUsage(s *keeper.Status) error {
 	if s.UsageError != "" {
-		fmt.Fprintf(a.stdout, "\nwhat they do isn't known: %s\n", clean.Line(s.UsageError))
+		fmt.Fprintf(a.stdout, "\ntheir I/O isn't known: %s\n", clean.Line(s.UsageError))
 		return nil
 	}
 	if s.Usage == nil {

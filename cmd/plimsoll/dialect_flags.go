@@ -30,13 +30,13 @@ type dialectFlags struct {
 // dialectHelp describes them.
 func dialectHelp(tool dialectTool) string {
 	where := `
-  --place KIND[:PATH]        what it runs on: dir, layer, bind, volume, tmpfs; its files are then
-                             made there and removed. Without it the paths are those of this machine`
+  --place KIND[:PATH]        where the files are: dir, layer, bind, volume or tmpfs; they are made there
+                             and removed afterwards. Without it, paths are those of this machine`
 	leave := `
-  --destructive PATH         allow writing over this file or device, whose data is then lost`
+  --destructive PATH         allow writing over this file or device; its data is then lost`
 	if tool.web {
 		where = `
-  --network NAME             what a container of the docker engine asks over: a network of the daemon,
+  --network NAME             network of the docker engine's container: a network of the daemon,
                              container:NAME for that of another container, or host`
 		leave = ""
 	}
@@ -54,7 +54,7 @@ Plimsoll's own flags may stand anywhere between the tool's:
                              limits of the device under the place (10MiB, 500, 200, 5ms)
   --device-wide              hold the rates at the device too: what the kernel writes back later
   --io-maxiops N, --io-maxbandwidth RATE, --isolation process|hyperv
-                             of a Windows container: limits of its system drive, and how it is kept apart
+                             of a Windows container: limits of its system drive, and its isolation
   --record                   keep it as a run: 'plimsoll report last' shows it with its doubts
   --quiet                    no notes and doubts on standard error, as for '2>&1 | jq'` + leave
 }
@@ -214,7 +214,7 @@ func refuseFlags(tool dialectTool, f dialectFlags) error {
 	case tool.web && f.limits.IO():
 		return usageError("%s asks a server and uses no storage: leave out the limits on I/O", tool.name)
 	case f.limits.IO() && f.place == "" && (f.engine == "" || f.engine == plan.Host):
-		return usageError("limits on I/O are for the device under a place, and the files of a line without one may be on any: give --place dir:PATH, or --engine oci or docker")
+		return usageError("limits on I/O need the device under a place, and this line has no place: give --place dir:PATH, or --engine oci or docker")
 	case !tool.web && f.network != "":
 		return usageError("%s uses no network: leave out --network", tool.name)
 	}

@@ -68,7 +68,7 @@ func TestPastedLines(t *testing.T) {
 		if strings.Join(got, " ") != want {
 			t.Errorf("%s is read as %q", line, got)
 		}
-		if quiet := strings.Contains(want, "--quiet"); quiet == strings.Contains(said.String(), "are read as those of a keyboard: plimsoll "+want) {
+		if quiet := strings.Contains(want, "--quiet"); quiet == strings.Contains(said.String(), "as plain ones: plimsoll "+want) {
 			t.Errorf("%s: said %q", line, said.String())
 		}
 	}

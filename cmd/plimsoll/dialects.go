@@ -44,8 +44,8 @@ func dialectTools() []dialectTool {
 		{
 			name: "fio", use: "fio JOBFILE... | --name=NAME [--OPTION[=VALUE]]...", short: "Run fio's job files and lines, anywhere",
 			long: `Fio runs a job file or a line of fio unchanged and prints fio's output: normal text,
---output-format=json or json+. docs/fio.md lists the options and what becomes of each; one
-that can't be kept is an error, never ignored.`,
+--output-format=json or json+. docs/fio.md lists the options and what each one does here. An option
+that can't have its effect is an error; none is ignored silently.`,
 			example: `  plimsoll fio job.fio
   plimsoll fio --name=a --rw=randread --bs=4k --iodepth=32 --direct=1 --size=1g --runtime=10 --time_based
   plimsoll fio job.fio --output-format=json+ --engine docker --place volume`,
@@ -100,8 +100,8 @@ is /dev/zero, /dev/urandom or /dev/null.`,
 		},
 		{
 			name: "ab", web: true, use: "ab [OPTION]... http[s]://HOST[:PORT]/PATH", short: "Run a line of ab, a closed loop of requests",
-			long: `Ab runs a line of ApacheBench unchanged and prints its report. It is a closed loop: a server that
-stalls is asked less, so its stalls are seen by few requests. docs/ab.md lists the options.`,
+			long: `Ab runs a line of ApacheBench unchanged and prints its report. It is a closed loop: while a
+server stalls it gets fewer requests, so few requests see the stall. docs/ab.md lists the options.`,
 			example: `  plimsoll ab -n 1000 -c 10 http://localhost:8080/
   plimsoll ab -t 10 -c 50 -k http://localhost:8080/index.html
   plimsoll ab -n 1000 -c 10 http://127.0.0.1:80/ --engine docker --network container:web --record`,

@@ -25,13 +25,13 @@ func (a *app) doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Say what this machine can measure, limit and provide",
-		Long: `Doctor says what this machine can measure, limit and provide, and what would
-enable the rest. It only looks: it loads no module, starts no daemon and changes
-no setting. Engines and I/O engines are found out by trying them, in a scratch
-folder or container which is removed.
+		Long: `Doctor shows what this machine can measure, limit and provide, and what would
+enable the rest. It changes nothing: it loads no module, starts no daemon and
+changes no setting. It tries engines and I/O engines in a scratch folder or
+container, and removes that.
 
-Each line begins with ok, partly or no. A line marked "fix:" holds a command or
-an advice; nothing of it is done for you.
+Each line begins with ok, partly or no. A line marked "fix:" has a command or
+advice; doctor does not run it for you.
 
 Exit status: 0, or 5 if not even the host engine can measure here.`,
 		Example: `  plimsoll doctor
@@ -50,7 +50,7 @@ Exit status: 0, or 5 if not even the host engine can measure here.`,
 			})
 			if cmd.Context().Err() != nil {
 				// What was asked in vain is not missing.
-				return errors.New("interrupted before all was tried: it says nothing of this machine")
+				return errors.New("interrupted before everything was tried: there is no result")
 			}
 			if err := a.printDoctor(report, asJSON); err != nil {
 				return err

@@ -54,7 +54,7 @@ func TestHookUnnoted(t *testing.T) {
 				if got := l.limited(t, id); r.status != status || got != value {
 					t.Errorf("%q: status %d, the limit is %q; %s", flags, r.status, got, r.stderr)
 				}
-				if told := strings.Contains(r.stderr, "it is held to its limits, which plimsoll daemon isn't told of"); told != (flags != "") || strings.Contains(r.stderr, "starts all the same") {
+				if told := strings.Contains(r.stderr, "the limits are set, but plimsoll daemon doesn't know of them"); told != (flags != "") || strings.Contains(r.stderr, "starts all the same") {
 					t.Errorf("%q: %s", flags, r.stderr)
 				}
 			}
@@ -67,7 +67,7 @@ func TestHookUnnoted(t *testing.T) {
 			mustDo(t, os.WriteFile(filepath.Join(run, "held"), nil, 0o600))
 			r := plimsoll(t, t.Context(), l.dir, state, "limit", "hook", "--run", run, "--policy", l.policy, "--best-effort")
 			log, err := os.ReadFile(filepath.Join(run, hookLog))
-			if err != nil || r.status != exitDone || !strings.Contains(string(log), id+": it is held to its limits, which plimsoll daemon isn't told of") {
+			if err != nil || r.status != exitDone || !strings.Contains(string(log), id+": the limits are set, but plimsoll daemon doesn't know of them") {
 				t.Errorf("status %d, hook.log: %v: %s", r.status, err, log)
 			}
 		})

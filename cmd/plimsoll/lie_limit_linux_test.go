@@ -160,7 +160,7 @@ func TestLieChildGroup(t *testing.T) {
 	t.Parallel() // What is limited waits most of the time, and its disk is its own.
 	l := newBadLab(t)
 	l.do(t, exitDone, "set", l.name, "--path", l.path, "--write-bps", "8MiB", "--read-iops", "none")
-	l.says(t, exitDone, []string{"a group that is made below", "has no limit (control groups of version 1): only plimsoll daemon"}, "set", l.name, "--path", l.path, "--write-bps", "8MiB")
+	l.says(t, exitDone, []string{"a group that appears below", "has no limit (control groups of version 1): only plimsoll daemon"}, "set", l.name, "--path", l.path, "--write-bps", "8MiB")
 	below := disktest.NewGroup(t, string(l.group))
 	runIn(t, below, writing(l.path, "oflag=direct")...)
 	name := filepath.Base(string(below))
@@ -227,7 +227,7 @@ func TestLieBusyTarget(t *testing.T) {
 	if most := time.Since(began); most > 2*time.Minute {
 		t.Errorf("it took %v", most)
 	}
-	if !strings.Contains(text, "that the target itself used") && !strings.Contains(text, "that were announced") {
+	if !strings.Contains(text, "that the target itself used") && !strings.Contains(text, "of the announced") {
 		t.Error("it isn't said how much of the limit the target used itself")
 	}
 	if strings.Contains(text, "NOT held") {

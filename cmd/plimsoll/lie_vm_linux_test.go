@@ -45,7 +45,7 @@ places: {dir: {}, layer: {}}
 			t.Errorf("%q", c.Verdict)
 		}
 	}
-	if n := doubted(by["writeback"], check.Cache, "of the machine's host beneath it: the page cache behind"); n == 0 {
+	if n := doubted(by["writeback"], check.Cache, "of the machine's host beneath it. The page cache behind"); n == 0 {
 		t.Errorf("the host's page cache is not seen: %+v", by["writeback"])
 	}
 }

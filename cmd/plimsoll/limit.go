@@ -28,14 +28,14 @@ func (a *app) limitCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "limit",
 		Short: "Hold containers to limits, and prove that they hold",
-		Long: `Limit sets, shows and clears what a container, process, group, unit or volume must
-stay under, on any engine and on control groups of version 1 and 2, and proves by
-measuring whether it holds.
+		Long: `Limit sets, shows and clears the limits of a container, process, group, unit or volume,
+on any engine and on control groups of version 1 and 2. It also proves by measuring
+whether they hold.
 
-A limit on I/O needs a device: it is found from the container's own paths and volumes, and is
-the one right under the file system. What a limit really holds depends on the disk, on the file
-system, on the way of writing and on the version of the control groups: "explain" says
-it beforehand, "verify" proves it.`,
+A limit on I/O needs a device. Limit finds it from the container's own paths and volumes: it is
+the device right under the file system. Which I/O a limit really holds depends on the disk, the
+file system, the way of writing and the version of the control groups: "explain" predicts it,
+"verify" proves it.`,
 		Example: `  plimsoll limit explain /var/lib/docker
   plimsoll limit set web --write-bps 10MiB
   plimsoll limit show web
@@ -58,7 +58,7 @@ type limitWhere struct {
 
 // registerRun adds the flag of the daemon's folder, for commands whose changes a daemon may undo.
 func (w *limitWhere) registerRun(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&w.run, "run", defaultRunDir(), "folder of the daemon, which is asked whether it holds the target too")
+	cmd.Flags().StringVar(&w.run, "run", defaultRunDir(), "folder of the daemon, to ask whether it holds the target too")
 }
 
 // register adds the flags to cmd.
@@ -67,8 +67,8 @@ func (w *limitWhere) register(cmd *cobra.Command) {
 	f.StringVar(&w.Volume, "volume", "", "only for this volume of the container")
 	f.StringVar(&w.Path, "path", "", "only for the file system of this path: of the container or process; for cgroup:PATH, of the host")
 	f.StringVar(&w.Device, "device", "", "only for this block device of the host (/dev/sda)")
-	f.BoolVar(&w.all, "all", false, "for the container's own layer and all that is mounted into it (the default)")
-	f.BoolVar(&w.DeviceWide, "device-wide", false, "also for what the kernel writes back for others to the device (control groups of version 1)")
+	f.BoolVar(&w.all, "all", false, "for the container's own layer and everything mounted into it (the default)")
+	f.BoolVar(&w.DeviceWide, "device-wide", false, "also for all that the kernel writes back to the device, of other programs too (control groups of version 1)")
 	f.BoolVar(&w.json, "json", false, "print JSON")
 	notEmpty(cmd, "volume", "path", "device")
 	cmd.MarkFlagsMutuallyExclusive("volume", "path", "device", "all")
@@ -139,12 +139,12 @@ func limitFlags(cmd *cobra.Command, keys ...limit.Key) func() (limit.Ask, error)
 		keys = limit.Keys
 	}
 	uses := map[limit.Key]string{
-		limit.ReadBPS:   "bytes a second read: 10MiB, or 25% of what was measured, or none",
-		limit.WriteBPS:  "bytes a second written",
+		limit.ReadBPS:   "bytes read a second: 10MiB, or 25% of the measured rate, or none",
+		limit.WriteBPS:  "bytes written a second",
 		limit.ReadIOPS:  "reads a second",
 		limit.WriteIOPS: "writes a second",
 		limit.Weight:    "share of a busy disk, 1 to 10000 (100 is normal)",
-		limit.Latency:   "mean time of an I/O above which others with higher targets are slowed down: 5ms",
+		limit.Latency:   "target for the mean time of an I/O: 5ms; while it is missed, groups with higher targets are slowed down",
 		limit.Memory:    "memory with the page cache: 4GiB",
 		limit.CPUs:      "number of CPUs: 1.5",
 		limit.CPUShares: "share of busy CPUs (1024 is normal)",

@@ -169,9 +169,9 @@ func (m measured) reasons() string {
 		}
 	}
 	if m.unknown {
-		words = append(words, m.name+" has no serial number or the like, by which records would know it")
+		words = append(words, m.name+" has no serial number or the like, so records can't identify it")
 	}
-	add(m.others, "were on another device that was called %s, or on this one before a boot through which nothing tells what it is", m.name)
+	add(m.others, "were on another device that was called %s, or on this one before a reboot (nothing identifies it across one)", m.name)
 	add(m.unnamed, "don't say which device was called %s", m.name)
 	add(m.doubted, "on it are in doubt (%s)", m.doubts())
 	if len(words) == 0 {
@@ -267,13 +267,13 @@ func (b *bearer) add(t record.Trial, rates [4]float64) {
 // notDevice are the doubts that say that a figure isn't what the device can carry: another figure than the device's, or one that
 // it reached for a moment. Each has what it means and what helps.
 var notDevice = map[string]string{
-	check.Cache:        "memory did it, and not the device",
+	check.Cache:        "memory answered, not the device",
 	check.Direct:       "direct I/O had no effect; take a file system that has it",
 	check.Unwritten:    "blocks of the file were not written, or shared; let plimsoll lay it out",
 	check.Compressible: "not all that was written came to the device; measure without compression",
-	check.Burst:        "it was fast for a moment; take a longer runtime",
+	check.Burst:        "it was fast for a moment only; take a longer runtime",
 	check.Window:       "too little was measured; take a longer runtime",
-	check.Foreign:      "a limit was in force, which is what was measured; clear it and measure again",
+	check.Foreign:      "a limit was in force, and the figure shows that limit; clear it and measure again",
 }
 
 // counts reports whether a trial on a device counts for another's ceiling, and counts why not.

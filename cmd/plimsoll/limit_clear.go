@@ -22,17 +22,17 @@ func (a *app) limitClearCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "clear [TARGET]",
 		Short: "Remove limits",
-		Long: `Clear removes all limits of a target from the kernel, whoever set them, or those that --only
-names; with --volume, --path or --device those on I/O alone, and only there.
+		Long: `Clear removes all limits of a target from the kernel, whichever program set them, or only those that
+--only names. With --volume, --path or --device it removes only limits on I/O, and only there.
 
-What systemd knows as a unit's, or what the engine has stored for the container's next
-start, is removed as well. Docker takes limits of devices back (from version 29.6), and no
-others; Podman takes none back: what is left is told.
+It also removes what systemd has for a unit, and what the engine has stored for the container's next
+start. Docker takes back limits of devices (from version 29.6) and no others, Podman takes back
+none: clear prints what is left.
 
-Limits that were set for the target in the root group (--device-wide, or a volume with a device of its own) are
-removed as well, also when the target itself has gone. Without TARGET --device-wide removes all that
-were set there, for whomever, or those on --device, and what plimsoll daemon has left there when it ended. What somebody else has set there is left
-alone, unless --device-wide names its device for a TARGET.
+It also removes limits that were set for the target in the root group (--device-wide, or a volume with a
+device of its own), even after the target itself has gone. Without TARGET, --device-wide removes all limits
+that Plimsoll set there, for any target, or those on --device, and those that plimsoll daemon left there when
+it ended. Limits that another program set there stay, unless --device-wide names their device for a TARGET.
 
 ` + targetHelp,
 		Example: `  plimsoll limit clear web
@@ -44,7 +44,7 @@ alone, unless --device-wide names its device for a TARGET.
 	where.registerRun(cmd)
 	cmd.Flags().StringSliceVar(&keys, "only", nil, "remove only these, such as write_bps")
 	notEmpty(cmd, "only")
-	cmd.Flags().BoolVar(&dry, "dry-run", false, "say what would be written, and write nothing")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "print what would be written, and write nothing")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		var only []limit.Key
 		for _, s := range keys {
@@ -143,7 +143,7 @@ func (a *app) clearWides(ctx context.Context, l *limiter, s *hold.Scope, list []
 		s.Notes = append(s.Notes, kept...)
 	}
 	if len(list)+len(left)+len(kept) == 0 {
-		s.Notes = append(s.Notes, "nothing is noted that was set in the root group; plimsoll limit show --device-wide lists what is")
+		s.Notes = append(s.Notes, "no limit is recorded as set in the root group; plimsoll limit show --device-wide lists those that are")
 	}
 	done, err := l.Wides(a.stateDir).Clear(ctx, list, only, dry)
 	if err != nil {

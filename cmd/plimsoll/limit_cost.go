@@ -22,19 +22,19 @@ func (a *app) limitCostCommand() *cobra.Command {
 	var dry, asJSON bool
 	c := &cobra.Command{
 		Use:   "cost DEVICE",
-		Short: "Say what iocost shall do with a disk, by which it divides it by weight",
-		Long: `Cost sets what iocost, which divides a disk by weight, knows of a disk and shall do with it: the
-kernel's io.cost.model and io.cost.qos, which only the root of control groups of version 2
-has. It is for all who use the disk. What is not named stays as it is.
+		Short: "Configure iocost, which divides a disk by weight",
+		Long: `Cost configures iocost, the part of the kernel that divides a disk by weight. It writes io.cost.model
+and io.cost.qos, which only the root control group of version 2 has. The settings apply to all users of
+the disk. Keys that aren't named keep their values.
 
-  --qos    enable (0 or 1; 1 if it isn't named); rpct and rlat, wpct and wlat: which percentage
-           of reads and of writes has to be done within which time, as in rpct=95,rlat=5ms: while
-           they aren't, all groups get less; min and max, in percent of the model's speed, bound
-           how much less and more
+  --qos    enable (0 or 1; 1 if it isn't named); rpct and rlat, wpct and wlat: the percentage of
+           reads and of writes that must end within a time, as in rpct=95,rlat=5ms: while they don't,
+           all groups get less; min and max bound how much less and more, in percent of the model's
+           speed
   --model  what the disk can do: rbps, wbps (bytes a second), rseqiops, rrandiops, wseqiops and
            wrandiops (I/Os a second, in sequence and at random); all six are needed
 
-Both are written, or none. What brings back what was there is printed.
+Cost writes both, or none. It prints the command that restores the values from before.
 
 Exit status: 0; 1 if the kernel refused it; 2 for wrong usage; 5 if it can't be had here.`,
 		Example: `  plimsoll limit cost /dev/sda --qos rpct=95,rlat=5ms,wpct=95,wlat=5ms,min=50,max=150
@@ -43,9 +43,9 @@ Exit status: 0; 1 if the kernel refused it; 2 for wrong usage; 5 if it can't be 
 		Args: exactly(1, "DEVICE"),
 	}
 	f := c.Flags()
-	f.StringSliceVar(&qos, "qos", nil, "what shall hold, such as rpct=95,rlat=5ms")
+	f.StringSliceVar(&qos, "qos", nil, "targets for latency, such as rpct=95,rlat=5ms")
 	f.StringSliceVar(&model, "model", nil, "what the disk can do, such as rbps=500MB,...")
-	f.BoolVar(&dry, "dry-run", false, "say what would be written, and write nothing")
+	f.BoolVar(&dry, "dry-run", false, "print what would be written, and write nothing")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		var want costWant
@@ -89,14 +89,14 @@ func (a *app) tellCost(r costResult, asJSON bool) error {
 		verb = "would write"
 	}
 	if len(r.Edits) == 0 {
-		fmt.Fprintf(a.stdout, "%s (%s): as wanted already\n", clean.Line(r.Device), r.Number)
+		fmt.Fprintf(a.stdout, "%s (%s): unchanged\n", clean.Line(r.Device), r.Number)
 	}
 	for _, e := range r.Edits {
 		fmt.Fprintf(a.stdout, "%s (%s): %s %q in %s, for all its users\n", clean.Line(r.Device), r.Number, verb, strings.Join(e.Text, ", "), e.File)
 	}
 	for _, e := range slices.Backward(r.Edits) {
 		for _, text := range e.Was {
-			fmt.Fprintf(a.stdout, "  as it was: echo %q > %s\n", text, e.File)
+			fmt.Fprintf(a.stdout, "  to restore: echo %q > %s\n", text, e.File)
 		}
 	}
 	return nil
@@ -116,7 +116,7 @@ func (l *limiter) costDisk(path string) (cgroup.Device, string, error) {
 		for _, w := range e.Weights {
 			names = append(names, "/dev/"+w.Name)
 		}
-		why := "it stands on no disk with a queue to share out"
+		why := "no disk below it has a queue that weights could divide"
 		if len(names) > 0 {
 			why = "it stands on " + strings.Join(names, " and ") + ": name one"
 		}

@@ -150,7 +150,7 @@ func TestLimitCostReal(t *testing.T) {
 	if s := line(costQoSFile); strings.Contains(s, "enable=1") {
 		t.Fatalf("--dry-run has written %q", s)
 	}
-	l.says(t, exitDone, []string{"for all its users", "as it was: echo"}, "cost", loop, "--qos", "rpct=95,rlat=5ms", "--model", model)
+	l.says(t, exitDone, []string{"for all its users", "to restore: echo"}, "cost", loop, "--qos", "rpct=95,rlat=5ms", "--model", model)
 	if s := line(costQoSFile); !strings.Contains(s, "enable=1") || !strings.Contains(s, "rpct=95.00 rlat=5000") {
 		t.Errorf("io.cost.qos has %q", s)
 	}

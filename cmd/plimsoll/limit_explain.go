@@ -21,21 +21,21 @@ func (a *app) limitExplainCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "explain PATH|DEVICE|TARGET...",
-		Short: "Show what a path, device, container or volume stands on, and where its limits go",
-		Long: `Explain shows what a path stands on, from the mount down to the disks, and says of it
+		Short: "Show the devices under a path, device, container or volume, and where its limits go",
+		Long: `Explain shows the devices under a path, from the mount down to the disks, and says
 
   - which device a limit of bandwidth or IOPS goes on, and which disk a weight;
   - which ways to read and write such a limit holds, and which it lets through;
-  - on which layers what a container does is charged to nobody, and why;
-  - what to do instead, where it can't be limited.
+  - on which layers the kernel charges a container's I/O to no group, and why;
+  - what to do instead, where no limit can be set.
 
-A name that is no path is a TARGET: of a container its own layer and all that is mounted into
-it are explained, of a volume its folder.
+A name that is no path is a TARGET: explain shows a container's own layer and everything mounted
+into it, or a volume's folder.
 
 ` + targetHelp + `
 
-Of several paths it points out those that share a disk. It only looks, and needs no
-root; without, it isn't told what devices of the device mapper are made of.
+Of several paths it points out those that share a disk. It changes nothing and doesn't need root;
+without root it can't see what device mapper devices are made of.
 
 Exit status: 0; 1 if there is no such TARGET; 2 if a path doesn't exist; 5 if one of them can't be limited here.`,
 		Example: `  plimsoll limit explain /var/lib/docker
@@ -143,7 +143,7 @@ func (a *app) explainOne(ctx context.Context, h *explain.Host, name string) ([]*
 		return nil, limitError(err)
 	}
 	if len(s.Grounds) == 0 {
-		return nil, &exitError{exitCannot, fmt.Errorf("%s has no files of its own that are known: name a path", strings.Join(append([]string{t.Ref()}, s.Notes...), ": "))}
+		return nil, &exitError{exitCannot, fmt.Errorf("%s has no known files of its own: name a path", strings.Join(append([]string{t.Ref()}, s.Notes...), ": "))}
 	}
 	var list []*explain.Explanation
 	for _, g := range s.Grounds {

@@ -34,9 +34,9 @@ func (a *app) limitHookCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "hook [flags] [-- RUNTIME'S ARGUMENTS]",
 		Short: "Hold a container to the policy before its program begins, as a hook of its OCI runtime",
-		Long: `Hook is called by an OCI runtime (runc, crun), at the stage createRuntime or prestart: with the container's
-state on standard input, when its control group is there and its program has not begun. It
-holds the container to the policy, so that it is never without limits.
+		Long: `An OCI runtime (runc, crun) calls hook at the stage createRuntime or prestart, with the container's
+state on standard input: its control group exists, and its program has not begun. Hook applies the
+policy to the container, so that the container never runs without its limits.
 
 Podman and CRI-O call it if a file in their folder of hooks says so, /etc/containers/oci/hooks.d/plimsoll.json:
 
@@ -51,8 +51,8 @@ becomes the named one. In /etc/docker/daemon.json:
 
 A limit that can't be kept ends the container's start with the reason, unless --best-effort is
 given. The reason is also in hook.log of the folder --run, as crun doesn't show it. Without a policy nothing
-is limited. Rules for labels that the runtime isn't told (those of Podman's containers) and for the whole
-device are left to "plimsoll daemon".
+is limited. Rules for labels that the runtime doesn't know (those of Podman's containers) and rules for the
+whole device are left to "plimsoll daemon".
 
 Exit status: 0; 1 if a limit can't be kept; 2 for a policy with faults.`,
 		Example: `  plimsoll limit hook --policy /etc/plimsoll/policy.yaml < state.json
@@ -61,10 +61,10 @@ Exit status: 0; 1 if a limit can't be kept; 2 for a policy with faults.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.policy, "policy", defaultPolicy, "the policy")
-	f.StringVar(&o.run, "run", defaultRunDir(), "folder of what is held, the daemon's")
-	f.StringVar(&o.runtime, "runtime", "", "be a runtime: put the hook into the bundle, and run this program with the arguments")
+	f.StringVar(&o.run, "run", defaultRunDir(), "folder of the daemon, with the state of what is held")
+	f.StringVar(&o.runtime, "runtime", "", "act as a runtime: put the hook into the bundle, and run this program with the arguments")
 	notEmpty(cmd, "policy", "run", "runtime")
-	f.BoolVar(&o.bestEffort, "best-effort", false, "let the container start without what can't be kept")
+	f.BoolVar(&o.bestEffort, "best-effort", false, "let the container start without the limits that can't be kept")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		switch {
 		case o.runtime != "":
@@ -127,7 +127,7 @@ func (a *app) hook(o hookOptions) error {
 	if len(done.Held) == 0 {
 		done.Unnoted = nil
 	} else if done.Unnoted != nil {
-		done.Unnoted = fmt.Errorf("it is held to its limits, which plimsoll daemon isn't told of, and takes for somebody else's: %w", done.Unnoted)
+		done.Unnoted = fmt.Errorf("the limits are set, but plimsoll daemon doesn't know of them, and will take them for another program's: %w", done.Unnoted)
 		fmt.Fprintf(a.stderr, "note: %s: %s\n", clean.Line(t.Ref()), clean.Text(done.Unnoted.Error()))
 	}
 	// The container is held all the same, and what is said here may be seen by nobody.

@@ -55,7 +55,7 @@ func laterNote(s *hold.Scope, set limit.Limits) []string {
 			continue
 		}
 		if g, err := p.Groups.Group(hierarchy.IO); err == nil && g.Version == 1 {
-			return []string{"a group that is made below " + p.Name + "'s later has no limit (control groups of version 1): only plimsoll daemon, with a policy, holds those as they come"}
+			return []string{"a group that appears below " + p.Name + " later has no limit (control groups of version 1): only plimsoll daemon, with a policy, limits new groups"}
 		}
 	}
 	return nil
@@ -73,7 +73,7 @@ func (l *limiter) empty(s *hold.Scope, c limit.Change) error {
 func empty(fs device.FS, devices []explain.Spot) error {
 	for _, d := range devices {
 		if dev, err := fs.Disk(d.Major, d.Minor); err == nil && dev.Size == 0 {
-			return &hold.ImpossibleError{What: fmt.Sprintf("%s (%s)", d.Name, d.Number()), Why: "nothing is in it: it has no size, as a loop device without a file and a drive without a medium",
+			return &hold.ImpossibleError{What: fmt.Sprintf("%s (%s)", d.Name, d.Number()), Why: "it is empty: it has no size, like a loop device without a file or a drive without a medium",
 				Instead: "attach it first; plimsoll limit clear removes what it had"}
 		}
 	}
@@ -222,7 +222,7 @@ func (a *app) keeperNotes(s *hold.Scope, c limit.Change, run string) (notes []st
 		return nil
 	}
 	if is.err != nil {
-		return []string{fmt.Sprintf("whether the daemon of %s holds it, and sets it back, is not known: %v", run, is.err)}
+		return []string{fmt.Sprintf("it is not known whether the daemon of %s holds it and would change it back: %v", run, is.err)}
 	}
 	told := func(name string, held []keeper.Held, devices []explain.Spot) {
 		var words []string

@@ -37,7 +37,7 @@ func (l *limiter) otherDevice(s *hold.Scope, where limitWhere) (notes []string) 
 			}
 		}
 		if !shared {
-			notes = append(notes, fmt.Sprintf("nothing of %s is on %s, so that nothing is held as yet: its data is on %s", p.Name, where.Device, cmp.Or(strings.Join(on, ", "), "no disk")))
+			notes = append(notes, fmt.Sprintf("no data of %s is on %s, so the limit has no effect yet: its data is on %s", p.Name, where.Device, cmp.Or(strings.Join(on, ", "), "no disk")))
 		}
 	}
 	return notes
@@ -74,7 +74,7 @@ func (l *limiter) leftNotes(s *hold.Scope, c limit.Change, run string) (notes []
 		if !on[h.Device] || !c.Touches(h.Key) {
 			continue
 		}
-		n := fmt.Sprintf("the root group still has %s=%s on %s, for %s: what anybody writes to that device is held to it", h.Key, h.Value, h.DeviceName, h.Whose())
+		n := fmt.Sprintf("the root group still has %s=%s on %s, for %s: it limits all that is written to that device", h.Key, h.Value, h.DeviceName, h.Whose())
 		if keeper.Runs(run) {
 			n += "; its policy says so"
 		} else {

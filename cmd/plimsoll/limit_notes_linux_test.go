@@ -183,10 +183,10 @@ func TestLimitEmptyDevice(t *testing.T) {
 	l.do(t, exitDone, "set", name, "--device", loop, "--write-bps", "1MiB")
 	number := disktest.Number(t, loop)
 	disktest.Detach(t, image)
-	if text := l.do(t, exitCannot, "set", name, "--device", loop, "--write-bps", "2MiB"); !strings.Contains(text, "nothing is in it") || !strings.Contains(text, "attach it first") {
+	if text := l.do(t, exitCannot, "set", name, "--device", loop, "--write-bps", "2MiB"); !strings.Contains(text, "it is empty") || !strings.Contains(text, "attach it first") {
 		t.Errorf("set: %s", text)
 	}
-	if text := l.do(t, exitCannot, "explain", loop); !strings.Contains(text, "nothing is in it") {
+	if text := l.do(t, exitCannot, "explain", loop); !strings.Contains(text, "it is empty") {
 		t.Errorf("explain: %s", text)
 	}
 	has := func() string {

@@ -93,7 +93,7 @@ func TestLimitPercentForeign(t *testing.T) {
 		t.Fatalf("run: status %d, without %q: %s%s", r.status, words, r.stdout, r.stderr)
 	}
 	says(exitDone, nil, "clear", name)
-	text := says(exitUsage, []string{"on it are in doubt", "by the check foreign-limit: a limit was in force, which is what was measured; clear it and measure again"}, "set", name, "--path", dir, "--write-bps", "50%")
+	text := says(exitUsage, []string{"on it are in doubt", "by the check foreign-limit: a limit was in force, and the figure shows that limit; clear it and measure again"}, "set", name, "--path", dir, "--write-bps", "50%")
 	if strings.Contains(text, "the most that was measured") {
 		t.Errorf("a throttled trial counts: %s", text)
 	}
@@ -119,7 +119,7 @@ func TestLimitPercentDoubts(t *testing.T) {
 			t.Errorf("%+v counts", trial.Warnings)
 		}
 	}
-	want := ": 4 trials on it are in doubt (3 by the check cache: memory did it, and not the device: losetup --direct-io=on /dev/loop3; " +
+	want := ": 4 trials on it are in doubt (3 by the check cache: memory answered, not the device: losetup --direct-io=on /dev/loop3; " +
 		"2 by the check window: too little was measured; take a longer runtime)"
 	if got := m.reasons(); got != want {
 		t.Errorf("reasons %q, want %q", got, want)

@@ -41,7 +41,7 @@ func (a *app) verifyProbe(ctx context.Context, l *limiter, name string, f limitV
 	}
 	info := r.Agent.Info()
 	if info.PID == 0 || info.HostPath == "" {
-		return nil, &hold.ImpossibleError{What: "volume " + volume, Why: "the daemon's containers do not run on this machine, or it tells no folder of the volume", Instead: "run plimsoll there"}
+		return nil, &hold.ImpossibleError{What: "volume " + volume, Why: "the daemon's containers do not run on this machine, or it shows no folder of the volume", Instead: "run plimsoll there"}
 	}
 	// Only now that a container has it, it is mounted.
 	x, err := l.Explain.Path(info.HostPath)

@@ -89,7 +89,7 @@ func (a *app) tellRestart(s *hold.Scope, c limit.Change, done []hold.Done, where
 	if text == "" || stored(done) {
 		return
 	}
-	fmt.Fprint(a.stdout, clean.Text("note: a container that is started again is without these limits. plimsoll daemon holds them over restarts, with this in "+defaultPolicy+
+	fmt.Fprint(a.stdout, clean.Text("note: these limits end when the container restarts. plimsoll daemon keeps them across restarts, with this in "+defaultPolicy+
 		":\n\n"+indented(text)+"\n"))
 }
 
@@ -105,5 +105,5 @@ func keepInstead(err error, s *hold.Scope, c limit.Change, where limitWhere) err
 	if text == "" || !errors.As(err, &refused) {
 		return err
 	}
-	return &exitError{exitCannot, fmt.Errorf("%w. Or set them without --keep, and have plimsoll daemon hold them over restarts, with this in %s:\n\n%s", err, defaultPolicy, indented(text))}
+	return &exitError{exitCannot, fmt.Errorf("%w. Or set them without --keep, and let plimsoll daemon keep them across restarts, with this in %s:\n\n%s", err, defaultPolicy, indented(text))}
 }

@@ -61,7 +61,7 @@ func TestLimitRestart(t *testing.T) {
 	run := filepath.Join(t.TempDir(), "run") // No daemon of this machine has a say.
 	set := []string{"set", "docker:on", "--path", "/data", "--write-bps", "1MiB", "--run", run}
 	const rule = "rules:\n      - name: 'on'\n        match: {engine: docker, name: 'on'}\n        where: {path: /data}\n        limits: {write_bps: 1MiB}\n"
-	l.says(t, exitDone, []string{"note: a container that is started again is without these limits. plimsoll daemon holds them over restarts, with this in /etc/plimsoll/policy.yaml:\n\n    " + rule}, set...)
+	l.says(t, exitDone, []string{"note: these limits end when the container restarts. plimsoll daemon keeps them across restarts, with this in /etc/plimsoll/policy.yaml:\n\n    " + rule}, set...)
 	if !has(group) {
 		t.Error("the limit was not set")
 	}
@@ -84,7 +84,7 @@ func TestLimitRestart(t *testing.T) {
 	}
 	// Where the engine doesn't store it, the refusal has the rule.
 	if os.Getenv("PLIMSOLL_DOCKERD") == "" { // Debian's; the current one stores it.
-		l.says(t, exitCannot, []string{"Or set them without --keep, and have plimsoll daemon hold them over restarts", rule}, append(set, "--keep")...)
+		l.says(t, exitCannot, []string{"Or set them without --keep, and let plimsoll daemon keep them across restarts", rule}, append(set, "--keep")...)
 	}
 
 	// The policy is one, and holds over a restart.

@@ -26,29 +26,28 @@ func (a *app) limitSetCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "set TARGET",
 		Short: "Set limits of a container, process, group, unit or volume",
-		Long: `Set sets limits at once, and leaves those that aren't named as they are. "none" removes
-one. All are set or none: what was there before is put back if the kernel
-refuses one.
+		Long: `Set sets limits at once. Limits that aren't named stay as they are; "none" removes one.
+It sets all or none: if the kernel refuses one, it restores the values from before.
 
 ` + targetHelp + `
 
-Limits on I/O are for the container's own layer and all that is mounted into it,
-unless --volume, --path or --device says less; of pid:N for the device of its /, and of cgroup:PATH for what
---path or --device names. What lies on one device has one limit there, which is told. A percentage
-is of what the device was measured to carry ("plimsoll run" keeps that).
+Limits on I/O apply to the container's own layer and everything mounted into it, unless --volume,
+--path or --device names less. Those of pid:N apply to the device of its /, those of cgroup:PATH
+to what --path or --device names. All data on a device shares one limit; the output says so. A percentage
+is of the highest rate measured on the device ("plimsoll run" records it).
 
-A container that is started again begins without these limits, unless --keep has its engine store
-them: Docker does (limits of devices from version 29.6), and Podman from version 5.1. What Docker
-has stored of memory and CPUs, and all that Podman has, no update of theirs takes back: only a new
-container is rid of it. The daemon's policy holds limits over restarts without that.
+A restarted container begins without these limits, unless --keep has its engine store them. Docker
+does that (limits of devices from version 29.6), and Podman from version 5.1. Docker can't take back
+stored limits of memory and CPUs, and Podman can't take back any: only a new container is without
+them. The daemon's policy keeps limits across restarts without that.
 
-A weight does nothing unless bfq schedules the disk or iocost is enabled for it, and is refused.
---enable-weights changes that, for all who use the disk; clear puts it back when the last
-weight for which it was done has gone.
+A weight has no effect unless bfq schedules the disk or iocost is enabled for it: set refuses it.
+--enable-weights enables weights on the disk, for all its users; clear undoes that when the last
+weight that needed it has gone.
 
-On control groups of version 1 a container's buffered writes are written back by the kernel, in the
-root group. A volume with a device of its own is therefore limited there too, and
---device-wide does it for any device. It is noted for whom that was done: clear takes it away with the target's own.
+On control groups of version 1 the kernel writes a container's buffered writes back in the root
+group. So a volume with a device of its own is limited there too, and --device-wide does that for
+any device. Plimsoll records the target of such a limit: clear removes it with the target's own.
 
 Exit status: 0; 1 if a limit was refused; 2 for wrong usage; 5 if it can't be had here.`,
 		Example: `  plimsoll limit set web --write-bps 10MiB --write-iops 500
@@ -67,8 +66,8 @@ Exit status: 0; 1 if a limit was refused; 2 for wrong usage; 5 if it can't be ha
 	read := limitFlags(cmd)
 	where.register(cmd)
 	f := cmd.Flags()
-	f.BoolVar(&how.dry, "dry-run", false, "say what would be written, and write nothing")
-	f.BoolVar(&how.keep, "keep", false, "have the engine store it too, for the container's next start (Docker; Podman 5.1)")
+	f.BoolVar(&how.dry, "dry-run", false, "print what would be written, and write nothing")
+	f.BoolVar(&how.keep, "keep", false, "let the engine store it too, for the container's next start (Docker; Podman 5.1)")
 	f.StringVar(&how.enable, "enable-weights", "", "with --weight: make the disk be divided by weight, for all its users: bfq, iocost or auto")
 	f.Lookup("enable-weights").NoOptDefVal = enableAuto
 	where.registerRun(cmd)
@@ -159,7 +158,7 @@ func (a *app) limitSet(ctx context.Context, name string, where limitWhere, ask l
 	var fault *cgroup.Fault
 	if errors.As(err, &fault) && how.enable == "" && slices.Contains(fault.Keys, limit.Weight) && strings.HasPrefix(fault.Fix, "echo ") {
 		// What would have to be written is named; the flag writes it.
-		err = &exitError{exitCannot, fmt.Errorf("%w; --enable-weights does that, for all who use the disk, and limit clear undoes it", err)}
+		err = &exitError{exitCannot, fmt.Errorf("%w; --enable-weights does that, for all users of the disk, and limit clear undoes it", err)}
 	}
 	return err
 }
@@ -209,7 +208,7 @@ func (a *app) disabling(l *limiter, apply applier) applier {
 		}
 		off, err := l.Weights(a.stateDir).Undo(ctx, s)
 		for _, e := range off {
-			s.Notes = append(s.Notes, fmt.Sprintf("%s is no more divided by weight: %s was put back as it was", e.Disk, e.Edits[0].File))
+			s.Notes = append(s.Notes, fmt.Sprintf("%s is not divided by weight any more: %s has its old value again", e.Disk, e.Edits[0].File))
 		}
 		return done, err
 	}

@@ -66,17 +66,18 @@ func (a *app) limitShowCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show [TARGET]",
 		Short: "Show the limits that the kernel holds a target to",
-		Long: `Show reads the limits from the kernel, whoever set them: what it doesn't show is not
-limited. On control groups of version 1 each group below the container's own is
-limited by itself, and is shown. What the groups above hold the target to as well is told below. What the engine has stored, and sets again at the container's next
-start, is told below.
+		Long: `Show reads the limits from the kernel, whichever program set them: a limit that it doesn't show
+does not exist. On control groups of version 1 each group below the container's own has limits of its
+own, and show prints those too. Below, it prints the limits of
+the groups above that hold the target as well, and those that the engine has stored for the container's
+next start.
 
-Without TARGET it lists the limits of all groups on the machine, and who set each as far as that is on record: the
-daemon, limit set with the same --state, a trial of plimsoll run, the engine, or systemd.
+Without TARGET it lists the limits of all groups on the machine, and the program that set each, if known: the
+daemon, limit set with the same --state, a trial of plimsoll run, the engine, systemd, or another.
 
-Beside a limit stands what of the target is on its device. Limits that were set for the target in the root group
-(--device-wide) are shown with whom they are for, also when it has gone; --device-wide without TARGET shows those of all. So
-are those that plimsoll daemon holds there, or has left there when it ended, on the devices of the target's data.
+Beside each limit it names the target's data on that device. It also shows limits in the root group: those set
+for the target (--device-wide), even after the target has gone, and those that plimsoll daemon holds or has left
+there on the devices of the target's data. --device-wide without TARGET shows those of all targets.
 
 ` + targetHelp,
 		Example: `  plimsoll limit show

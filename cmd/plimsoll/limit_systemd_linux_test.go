@@ -176,7 +176,7 @@ func TestLimitSystemd(t *testing.T) {
 			if is := systemctl(t, "systemctl", "show", "--property=CPUWeight,IODeviceWeight", name); !strings.Contains(is, fmt.Sprintf("CPUWeight=%d\n", shares)) || !strings.Contains(is, "IODeviceWeight="+loop+" ") {
 				t.Errorf("properties: %q", is)
 			}
-			if text := l.do(t, exitDone, "clear", "unit:"+name); !strings.Contains(text, "is no more divided by weight") {
+			if text := l.do(t, exitDone, "clear", "unit:"+name); !strings.Contains(text, "is not divided by weight any more") {
 				t.Errorf("clear: %s", text)
 			}
 			systemctl(t, "systemctl", "daemon-reload")

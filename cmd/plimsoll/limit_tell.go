@@ -86,7 +86,7 @@ func (a *app) tellChange(s *hold.Scope, change limit.Change, done []hold.Done, d
 				say("  %s", e)
 			}
 		case !d.Changes():
-			say("%s: as wanted already", d.Part.Name)
+			say("%s: unchanged", d.Part.Name)
 		case change.Set.IsZero() || d.Part.For != "":
 			say("%s: cleared", d.Part.Name)
 		default:

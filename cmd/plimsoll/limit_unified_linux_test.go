@@ -154,6 +154,6 @@ func TestLimitUnifiedWeights(t *testing.T) {
 	has("clear --dry-run", true, "200")
 	l.says(t, exitDone, []string{"cleared"}, "clear", name)
 	has("cleared, and the neighbor has one", true, "")
-	l.says(t, exitDone, []string{disk + " is no more divided by weight", "put back as it was"}, "set", neighbor, "--device", loop, "--weight", "none")
+	l.says(t, exitDone, []string{disk + " is not divided by weight any more", "has its old value again"}, "set", neighbor, "--device", loop, "--weight", "none")
 	has("all cleared", false, "")
 }

@@ -42,27 +42,26 @@ func (a *app) limitVerifyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify TARGET",
 		Short: "Prove by measuring whether limits on I/O hold",
-		Long: `Verify does I/O against each limit that the kernel has for a target, in its own control groups
-and on its own file systems, and says what was asked for, what the application saw and what reached the
-device. Each limit on writes is tried in four modes: direct I/O, O_DSYNC, buffered with a sync
-at the end, and buffered, where the kernel's flusher writes back; each on reads in direct and
-buffered, for reads don't sync.
+		Long: `Verify does I/O against each limit that the kernel has for a target, in the target's own control
+groups and on its own file systems. It prints the limit, what the application saw and what reached the
+device. It tries each limit on writes in four modes: direct I/O, O_DSYNC, buffered with a sync at
+the end, and buffered, where the kernel's flusher writes back. Limits on reads it tries in two, direct
+and buffered, because reads don't sync.
 
-The limits that are tried are those that are set. With --write-bps and the like it measures
-against others instead: it sets nothing, so that what the kernel doesn't have is
-found not to hold.
+It tries the limits that are set. With --write-bps and the like it measures against those values
+instead. It sets no limit, so a value that the kernel doesn't have is found not to hold.
 
 ` + targetHelp + `
 
 With --probe it makes a container of its own with the volume, by the same engine, gives it
-the limits, and removes it afterwards: for a volume that nobody uses now, or to leave
-the container alone.
+the limits, and removes it afterwards. Use this for a volume that no container uses now, or to
+leave the container alone.
 
-It works in a scratch folder of the container, which is removed, and takes the
-container's own share of the device while it does; where space is short, it refuses.
+It works in a scratch folder of the container and removes it afterwards. Meanwhile it uses the
+container's own share of the device. Where space is short, it refuses.
 
-A group or a unit has no files of its own: --path names a folder of this machine on the
-device that it is limited on.
+A group or a unit has no files of its own: give --path a folder of this machine on the limited
+device.
 
 Exit status: 0 held; 1 at least one could not be measured; 2 for wrong usage; 4 at least one is
 not held; 5 it can't be held or tried here.`,
@@ -317,7 +316,7 @@ func (a *app) verifyOne(ctx context.Context, l *limiter, v verification, r verif
 		var cancel context.CancelFunc
 		most := max(mostLonger*lasts, lasts+time.Minute)
 		announced = fmt.Sprintf("from %s to %s: %s uses %s itself", size.Duration(lasts), size.Duration(most), clean.Line(v.part.Name), usedWords(r))
-		ctx, cancel = context.WithTimeoutCause(ctx, most, fmt.Errorf("it took the %s that were announced, for %s uses its limit itself: verify when it is quiet, or a volume with --probe", size.Duration(most), v.part.Name))
+		ctx, cancel = context.WithTimeoutCause(ctx, most, fmt.Errorf("it took all of the announced %s, because %s uses its limit itself: verify when it is quiet, or verify a volume with --probe", size.Duration(most), v.part.Name))
 		defer cancel()
 	}
 	session, err := engine.OpenInside(ctx, a.stateDir, workerbin.Bytes, inside)

@@ -53,7 +53,7 @@ func TestLimitVerifyWhere(t *testing.T) {
 	if err := l.group.Add(cmd.Process.Pid); err != nil {
 		t.Fatal(err)
 	}
-	if text := l.do(t, exitCannot, "verify", fmt.Sprint("pid:", cmd.Process.Pid), "--device", l.loop); !strings.Contains(text, "nothing that it has is on "+l.loop) {
+	if text := l.do(t, exitCannot, "verify", fmt.Sprint("pid:", cmd.Process.Pid), "--device", l.loop); !strings.Contains(text, "none of its data is on "+l.loop) {
 		t.Errorf("a device that has none of its files: %s", text)
 	}
 }

@@ -77,9 +77,9 @@ func (a *app) tellVerified(all []verified, asJSON bool, err error) error {
 			tried += len(v.Rows)
 		}
 		if tried == 0 {
-			return errors.New("interrupted before anything was proved")
+			return errors.New("interrupted: nothing is proved yet")
 		}
-		return fmt.Errorf("interrupted: %s tried, see the lines above; the rest is not known", size.Plural(tried, "row"))
+		return fmt.Errorf("interrupted: %s tried, see the lines above; the rest is not tried", size.Plural(tried, "row"))
 	}
 	if err != nil {
 		return err

@@ -88,7 +88,7 @@ func TestVerifyRoom(t *testing.T) {
 		t.Error(err)
 	}
 	err := limitError(roomIn("/data", 433*mib, 242*mib))
-	if statusOf(err) != exitCannot || !strings.Contains(err.Error(), "takes 242 MiB, and twice that must be free, for others go on writing: 433 MiB are") {
+	if statusOf(err) != exitCannot || !strings.Contains(err.Error(), "takes 242 MiB, and twice that must be free, because others go on writing: 433 MiB are") {
 		t.Errorf("roomIn() = %v", err)
 	}
 }
@@ -119,7 +119,7 @@ func TestVerifyReason(t *testing.T) {
 		{"before the sync", v1, limit.Limits{WriteIOPS: 200}, limit.Limits{}, limit.WriteIOPS, verify.BufferedSync, "a part was written before the sync: the flusher; the root group has no write_iops", "--write-iops 200 --device-wide"},
 		{"a sync without a limit", v1, limit.Limits{}, limit.Limits{}, limit.WriteIOPS, verify.BufferedSync, "the kernel has no write_iops for container web", "plimsoll limit set web --path '/a b' --write-iops 200"},
 		{"nothing holds it", v2, limit.Limits{WriteBPS: 5 * mib}, limit.Limits{}, limit.WriteBPS, verify.Buffered, "btrfs compresses", ""},
-		{"nobody knows", v1, limit.Limits{WriteBPS: 5 * mib}, limit.Limits{}, limit.WriteBPS, verify.Direct, "nothing is known that goes past it", "plimsoll limit explain"},
+		{"nobody knows", v1, limit.Limits{WriteBPS: 5 * mib}, limit.Limits{}, limit.WriteBPS, verify.Direct, "no known I/O passes it", "plimsoll limit explain"},
 	} {
 		v := verification{
 			part: hold.Part{Name: "container web"}, ground: hold.Ground{Explanation: tt.on}, spot: explain.Spot{Name: "loop1"},
@@ -163,8 +163,8 @@ func TestVerifyLimitsInterrupted(t *testing.T) {
 		rows []verify.Row
 		want string
 	}{
-		{nil, "interrupted before anything was proved"},
-		{[]verify.Row{{Verdict: judge.Held}}, "interrupted: 1 row tried, see the lines above; the rest is not known"},
+		{nil, "interrupted: nothing is proved yet"},
+		{[]verify.Row{{Verdict: judge.Held}}, "interrupted: 1 row tried, see the lines above; the rest is not tried"},
 	} {
 		a := &app{stdout: io.Discard}
 		err := a.tellVerified([]verified{{Rows: row.rows}}, false, limitError(fmt.Errorf("worker: %w", context.Canceled)))

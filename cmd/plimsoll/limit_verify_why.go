@@ -56,11 +56,11 @@ func (v verification) reason(key limit.Key, mode verify.Mode) (why, fix string) 
 	}
 	switch {
 	case m == nil || m.Group == explain.Held:
-		return "the kernel has the limit, and nothing is known that goes past it here", "plimsoll limit explain shows what the path stands on"
+		return "the kernel has the limit, and no known I/O passes it here", "plimsoll limit explain shows the devices under the path"
 	case m.Device == explain.Held && (root == 0 || root > asked):
 		return m.Why + "; the root group " + has(key, root) + " on " + v.spot.Name, v.wide(set + " --device-wide" + v.state)
 	case m.Device == explain.Held:
-		return m.Why + ", which has the limit too; nothing is known that goes past it there", ""
+		return m.Why + ", which has the limit too; no known I/O passes it there", ""
 	}
 	if mode == verify.Buffered {
 		fix = v.ground.Explanation.Mend()
@@ -75,9 +75,9 @@ func (v verification) wide(command string) string {
 	if len(others) == 0 {
 		return command
 	}
-	reach := fmt.Sprintf("%s is not this data's alone: a limit for all who write to it slows down %s too; ", v.spot.Name, strings.Join(others, ", "))
+	reach := fmt.Sprintf("%s has other data too: a limit for all writes to it slows down %s as well; ", v.spot.Name, strings.Join(others, ", "))
 	if slices.Contains(others, "/") {
-		reach = fmt.Sprintf("%s is the device of / (it has %s): a limit for all who write to it slows down the whole machine; ", v.spot.Name, strings.Join(others, ", "))
+		reach = fmt.Sprintf("%s is the device of / (it has %s): a limit for all writes to it slows down the whole machine; ", v.spot.Name, strings.Join(others, ", "))
 	}
 	own := "better give the data a volume with a device of its own, and limit that with --device-wide"
 	if slices.Contains(others, "/") {

@@ -64,7 +64,7 @@ func TestLimitWeights(t *testing.T) {
 			has("clear --dry-run", "bfq", "200")
 			says(exitDone, []string{"cleared"}, "clear", name)
 			has("cleared, and the neighbor has one", "bfq", "")
-			says(exitDone, []string{disk + " is no more divided by weight", "put back as it was"}, "set", neighbor, "--device", loop, "--weight", "none")
+			says(exitDone, []string{disk + " is not divided by weight any more", "has its old value again"}, "set", neighbor, "--device", loop, "--weight", "none")
 			has("all cleared", before, "")
 
 			// With --json too, and once more from the beginning.
@@ -73,7 +73,7 @@ func TestLimitWeights(t *testing.T) {
 			}
 			l.do(t, exitDone, append(set, "--enable-weights")...)
 			text := l.do(t, exitDone, "clear", name, "--json")
-			if err := json.Unmarshal([]byte(text), &got); err != nil || !strings.Contains(strings.Join(got.Notes, "\n"), "put back as it was") {
+			if err := json.Unmarshal([]byte(text), &got); err != nil || !strings.Contains(strings.Join(got.Notes, "\n"), "has its old value again") {
 				t.Errorf("clear --json: %v: %s", err, text)
 			}
 			has("cleared again", before, "")

@@ -71,6 +71,6 @@ func (a *app) interrupts(ctx context.Context) (context.Context, func()) {
 
 // What the first two interrupts are answered with.
 const (
-	onceInterrupted  = "interrupted: finishing up; once more to stop at once"
+	onceInterrupted  = "interrupted: finishing up; interrupt once more to stop at once"
 	twiceInterrupted = "interrupted twice: stopping at once; a third time leaves the rest to the next run"
 )

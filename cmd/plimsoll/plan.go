@@ -23,9 +23,9 @@ func (a *app) planCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "List, show and check plans",
-		Long: `A plan is a YAML file that spans a matrix: what I/O is done (workloads), what
-runs it (engines), where the data lives (places), under which limits, and by how
-many clients at once. Plimsoll has built-in plans; you can write your own.`,
+		Long: `A plan is a YAML file that spans a matrix: the I/O (workloads), the programs that
+run it (engines), where the data lives (places), the limits, and the number of
+clients at once. Plimsoll has built-in plans; you can write your own.`,
 		Example: `  plimsoll plan ls
   plimsoll plan show places > mine.yaml
   plimsoll plan check mine.yaml`,
@@ -81,7 +81,7 @@ func (a *app) openStdin() (io.ReadCloser, error) { return io.NopCloser(a.stdin),
 // addPlanFlags adds the flags that change a plan.
 func addPlanFlags(cmd *cobra.Command, o *plan.Options) {
 	f := cmd.Flags()
-	f.BoolVar(&o.Quick, "quick", false, "a first look: what the plan's quick section says, 3 blocks by default; it proves nothing")
+	f.BoolVar(&o.Quick, "quick", false, "a first look, as the plan's quick section says, by default with 3 blocks; it proves nothing")
 	f.StringVar(&o.Blocks, "blocks", "", "run every cell `N` times instead of as often as the plan says")
 	f.StringVar(&o.Seed, "seed", "", "seed `N` of the random order of trials, to repeat a run")
 	f.StringVar(&o.Only, "only", "", "keep only the cells that `EXPR` names, like engine=oci,place=layer|bind,workload=randread-*")

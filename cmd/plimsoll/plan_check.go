@@ -19,9 +19,9 @@ func (a *app) planCheckCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check NAME|FILE|-",
 		Short: "Check a plan, and say how large it is",
-		Long: `Check a plan without running it. A sound plan gets one line with its size and
-about how long it would run on an ordinary SSD. Every fault of another is printed
-as file:line:column: message, and the exit status is 2.`,
+		Long: `Check a plan without running it. For a sound plan it prints one line with its size
+and about how long it would run on an ordinary SSD. For any other it prints every
+fault as file:line:column: message, and the exit status is 2.`,
 		Example: `  plimsoll plan check mine.yaml
   plimsoll plan check places --blocks 10 --only 'engine=host|oci'
   generate-plan | plimsoll plan check -`,

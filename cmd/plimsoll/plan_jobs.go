@@ -62,7 +62,7 @@ func (a *app) planOfJobs(ctx context.Context, file string, text []byte) ([]byte,
 	}
 	for i, w := range workloads {
 		if lost := differs(w.Job, q.Workloads[i].Job); lost != "" {
-			return nil, usageError("%s: job %s has what a plan's workload doesn't: %s; run it with 'plimsoll fio', in any place", file, w.Name, lost)
+			return nil, usageError("%s: job %s has options that a plan's workload doesn't have: %s; run it with 'plimsoll fio', in any place", file, w.Name, lost)
 		}
 	}
 	for _, n := range notes {

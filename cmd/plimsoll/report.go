@@ -21,15 +21,15 @@ func (a *app) reportCommand() *cobra.Command {
 	var asJSON, full bool
 	c := &cobra.Command{
 		Use:   "report RUN...",
-		Short: "Print what recorded runs found, as text, HTML, markdown, JSON or CSV",
+		Short: "Print the report of recorded runs, as text, HTML, markdown, JSON or CSV",
 		Long: `Prints the report of one or more recorded runs. A run is named by its id, the
 beginning of its id, "last", or "last~N" for the Nth before it.
 
 The format is that of --format, else that of the ending of the file given with
 -o (.html, .md, .json, .csv, .txt), else text. An HTML report is one file that
-needs no network. Text is what 'plimsoll run' prints at its end; --full has all that
-the page has, but for the pictures. Several runs are reported one after another; they are never
-compared with each other, and the report says in what their machines differ.`,
+needs no network. Text is what 'plimsoll run' prints at its end; --full adds all that
+the page has except the pictures. Several runs are reported one after another. The report
+never compares them with each other; it says how their machines differ.`,
 		Example: `  plimsoll report last
   plimsoll report last --full
   plimsoll report last -o report.html

@@ -23,9 +23,9 @@ import (
 func (a *app) resultsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "results",
-		Short: "List, show, export and remove what was recorded",
-		Long: `Every run is recorded in one database in the state folder: each trial with its
-samples and histograms, as it ends.
+		Short: "List, show, export and remove recorded runs",
+		Long: `Plimsoll records every run in one database in the state folder: each trial, with its
+samples and histograms, as soon as it ends.
 
 A run is named by its id, the beginning of its id, "last" for the one that was
 started last, or "last~N" for the Nth before it.
@@ -127,11 +127,11 @@ func (a *app) resultsLsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ls",
 		Short: "List the recorded runs, the newest first",
-		Long: `List the recorded runs, the newest first, with the blocks that are complete of
-those asked for, the trials, and how many of these failed. Times are UTC.
+		Long: `List the recorded runs, the newest first: the blocks complete and asked for, the
+trials, and how many of them failed. Times are UTC.
 
 A run that was killed is called broken. It keeps what it measured, and
-plimsoll run --resume goes on with it.`,
+plimsoll run --resume continues it.`,
 		Example: `  plimsoll results ls
   plimsoll results ls --plan places --json`,
 		Args: exactly(0, "no argument"),

@@ -69,7 +69,7 @@ func TestResultsRmDevNull(t *testing.T) {
 	defer null.Close()
 	var talk bytes.Buffer
 	a := &app{stdin: null, stdout: &talk, stderr: &talk}
-	if status := a.run(context.Background(), []string{"results", "rm", "last", "--state", state}); status != exitUsage || !strings.Contains(talk.String(), "say --yes") {
+	if status := a.run(context.Background(), []string{"results", "rm", "last", "--state", state}); status != exitUsage || !strings.Contains(talk.String(), "give --yes") {
 		t.Errorf("status %d, %q", status, talk.String())
 	}
 }

@@ -19,12 +19,12 @@ func (a *app) resultsRmCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rm RUN...",
 		Short: "Remove recorded runs with all of their trials",
-		Long: `Remove recorded runs with all of their trials, and give their space back. What is
-removed can't be had back: plimsoll results export saves it first.
+		Long: `Remove recorded runs with all of their trials, and free their space. This can't be
+undone: save them first with plimsoll results export.
 
-It asks before it removes anything. Where standard input is no terminal, so that
-it can't ask, it refuses without --yes. A run that is being measured is not removed,
-and neither are the others that were named with it.`,
+It asks before it removes anything. Without a terminal on standard input it can't
+ask, and refuses unless --yes is given. If one of the named runs is still being
+measured, it removes none of them.`,
 		Example: `  plimsoll results rm 20261121-153000-3f9a
   plimsoll results rm last last~1 --yes
   plimsoll results rm --all`,
@@ -131,7 +131,7 @@ func listed(ids []string) string {
 func (a *app) confirm(question string) (bool, error) {
 	f, ok := a.stdin.(*os.File)
 	if !ok || !isatty.IsTerminal(f.Fd()) && !isatty.IsCygwinTerminal(f.Fd()) {
-		return false, usageError("there is no terminal to ask on: say --yes to remove")
+		return false, usageError("there is no terminal to ask on: give --yes to remove")
 	}
 	fmt.Fprintf(a.stderr, "%s [y/N] ", question)
 	line, _ := bufio.NewReader(f).ReadString('\n') // At the end of input the answer is what there is.

@@ -22,17 +22,17 @@ func (a *app) resultsShowCommand() *cobra.Command {
 	var block int
 	cmd := &cobra.Command{
 		Use:   "show RUN",
-		Short: "Show what was recorded of a run, or of one of its trials",
-		Long: `Show what was recorded of a run: the machine, what was chosen and skipped, a
-line for each cell, the trials that failed with their last words, and the
-warnings. Nothing is compared here: that is what plimsoll report does.
+		Short: "Show the record of a run, or of one of its trials",
+		Long: `Show the record of a run: the machine, the choices, the skipped cells, a line for
+each cell, the failed trials with their last output, and the warnings. It compares
+nothing: for that, use plimsoll report.
 
-With --trial and --block it shows one trial, every attempt at it if it was tried
-again. KEY is a cell's key as the list of cells has it; blocks
-count from 1 here, as in reports, and from 0 in JSON and CSV.
+With --trial and --block it shows one trial, with every attempt if there were
+several. KEY is a cell's key as in the list of cells. Blocks count from 1 here, as
+in reports, and from 0 in JSON and CSV.
 
---plan prints the plan as it was run, after the flags that changed it: 'plimsoll run -'
-reads it, so that a plan that came from standard input can be run again.
+--plan prints the plan as it was run, with the changes by flags: 'plimsoll run -'
+reads it, so a plan from standard input can run again.
 
 --json prints the whole record, samples and histograms included.`,
 		Example: `  plimsoll results show last

@@ -197,7 +197,7 @@ func timesText(name string, h *hist.Histogram) string {
 func inFlightText(c load.Class) string {
 	switch {
 	case c.AtLeast > 0:
-		return fmt.Sprintf("; %d in flight at the end, of which %d never ended: they took at least what is shown", c.InFlight, c.AtLeast)
+		return fmt.Sprintf("; %d in flight at the end, %d of which never ended: their times are at least those shown", c.InFlight, c.AtLeast)
 	case c.InFlight > 0:
 		return fmt.Sprintf("; with %d in flight at the end", c.InFlight)
 	}

@@ -41,16 +41,17 @@ func (a *app) runCommand() *cobra.Command {
 	var f runFlags
 	c := &cobra.Command{
 		Use:   "run [PLAN|-]",
-		Short: "Measure this machine's container storage and say what was found",
-		Long: `Runs a plan: a built-in one by its name, a file, or - for standard input. A job file
-of fio is a plan whose workloads are its jobs, in the places of "places". Without a plan it runs "places", which answers: where may I put my container's data on
-this machine, and what does each place cost?
+		Short: "Measure this machine's container storage and report what it found",
+		Long: `Run runs a plan: a built-in one by its name, a file, or - for standard input. A job file of fio
+is a plan too: its workloads are the jobs, its places those of the plan "places". Without a
+plan it runs "places", which answers: where may I put my container's data on this machine, and
+what does each place cost?
 
-Every cell of the plan is run once a block, in a fresh random order. What can't
-be offered here is skipped with the reason; a cell that fails is kept with its
-last words. Each trial is recorded as it ends: a run that was broken off goes on
-with --resume. --resume RUN --blocks N goes on until the run has N blocks in all, also
-with one that is complete: same plan, seed and machine. The table goes to standard output, everything else to standard error.
+It runs every cell of the plan once a block, in a fresh random order. It skips cells that this
+machine can't run and gives the reason; of a cell that fails it keeps the last output. It
+records each trial as it ends, so --resume can continue an interrupted run. --resume RUN
+--blocks N continues a run, also a complete one, until it has N blocks, with the same plan, seed
+and machine. The table goes to standard output, everything else to standard error.
 
 Exit status: 0 done; 1 error; 2 bad plan or flags; 3 done, but some cells
 failed; 4 done, but a limit of the plan was not held, whether cells failed or
@@ -60,7 +61,7 @@ not; 5 nothing of the plan can be done here.`,
   plimsoll run --only engine=oci --out .       only these cells; writes ./report.html
   plimsoll run my-plan.yaml --blocks 12 --json
   plimsoll run job.fio --only engine=host      the jobs of a job file of fio, in each place
-  plimsoll run --resume                        go on with the last run that was broken off
+  plimsoll run --resume                        continue the last interrupted run
   plimsoll run --resume last --blocks 20       more blocks, for what is inconclusive`,
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			if f.resume {
@@ -81,9 +82,9 @@ not; 5 nothing of the plan can be done here.`,
 	fl := c.Flags()
 	addPlanFlags(c, &f.plan)
 	fl.StringVar(&f.out, "out", "", "folder to write report.html and report.json to")
-	fl.BoolVar(&f.resume, "resume", false, "go on with the last run that was broken off, or the one named in place of PLAN; with --blocks until it has so many")
+	fl.BoolVar(&f.resume, "resume", false, "continue the last run that was interrupted, or the run named in place of PLAN; with --blocks until it has that many")
 	fl.BoolVar(&f.json, "json", false, "print the report as JSON")
-	fl.StringVar(&f.destructive, "destructive", "", "allow a place to be this block device or file, whose data is then lost")
+	fl.StringVar(&f.destructive, "destructive", "", "allow a place to be this block device or file; its data is then lost")
 	return c
 }
 

@@ -44,9 +44,9 @@ func (a *app) selfcheckCommand() *cobra.Command {
 in a random order, and prints the ratio of IOPS, mean and 99th percentile of the
 latency, and CPU time per I/O, each with its interval.
 
-As root it also does so on a loop device that is limited to 500 I/Os a second: there both have
-to measure the limit. A difference of more than 5 % beyond the noise is a fault, told
-with exit status 4. Elsewhere differences are those of the two generators.`,
+As root it also does so on a loop device that is limited to 500 I/Os a second, where both must
+measure the limit. A difference there of more than 5 % beyond the noise is a fault, with exit
+status 4. On other storage, differences come from the two generators.`,
 		Example: `  plimsoll selfcheck                     about a minute and a half
   plimsoll selfcheck --dir /mnt/data --rounds 12
   plimsoll selfcheck --fio /opt/fio/bin/fio --json`,
@@ -61,7 +61,7 @@ with exit status 4. Elsewhere differences are those of the two generators.`,
 	fl := c.Flags()
 	fl.StringVar(&f.dir, "dir", os.TempDir(), "folder for the file of 256 MiB")
 	fl.StringVar(&f.fio, "fio", "fio", "the fio to compare with")
-	fl.IntVar(&f.rounds, "rounds", 6, "how often each job is measured by each")
+	fl.IntVar(&f.rounds, "rounds", 6, "how often each program measures each job")
 	fl.DurationVar(&f.runtime, "runtime", time.Second, "how long each measurement takes")
 	fl.BoolVar(&f.json, "json", false, "print the figures as JSON")
 	fl.BoolVar(&f.child, "child", false, "do the job on standard input")
@@ -72,7 +72,7 @@ with exit status 4. Elsewhere differences are those of the two generators.`,
 // selfcheckError is err, or that it was interrupted, whichever of the programs met that.
 func selfcheckError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return errors.New("interrupted: a part of the rounds says nothing of the two programs")
+		return errors.New("interrupted: some of the rounds alone don't compare the two programs")
 	}
 	return err
 }

@@ -172,7 +172,7 @@ blocks: 1
 		}
 	}
 	if !found || !strings.Contains(unwrap(r.stdout), "The job did not keep its rate") {
-		t.Errorf("no warning says that the rate was not held: %+v\n%s", tr.Warnings, r.stdout)
+		t.Errorf("no warning says that the job did not keep its rate: %+v\n%s", tr.Warnings, r.stdout)
 	}
 	checkClean(t, dir)
 }

@@ -33,14 +33,14 @@ func (a *app) verifyCommand() *cobra.Command {
 	var f verifyFlags
 	c := &cobra.Command{
 		Use:   "verify FILE | --check --journal JOURNAL [FILE]",
-		Short: "Find out whether storage keeps what it was given",
+		Short: "Find out whether storage keeps the data that it acknowledged",
 		Long: `Verify writes a file of stamped blocks, each once and in a random order, syncs it every few
-writes, and reads it back. A block that is lost, damaged, torn or in the wrong
-place is told with its offset and with what is there instead; the exit status is then 4.
+writes, and reads it back. For a block that is lost, damaged, torn or in the wrong place it
+prints the offset and what is there instead; the exit status is then 4.
 
-With --journal it notes elsewhere how many writes each sync covered. When the writer, the
-container, the machine or the power went in the middle, --check compares the file with the
-journal: every block that was acknowledged and synced has to be there. Keep the journal on
+With --journal it records in another file how many writes each sync covered. If the writer, the
+container, the machine or the power failed in between, --check compares the file with the
+journal: every block that was acknowledged and synced must be there. Keep the journal on
 another disk or machine: "-" is standard output.`,
 		Example: `  plimsoll verify /mnt/data/test --size 1GiB
   plimsoll verify /mnt/data/test --size 1GiB --journal - | ssh other 'cat > journal'
@@ -63,10 +63,10 @@ another disk or machine: "-" is standard output.`,
 	fl.IntVar(&f.every, "fdatasync", 32, "sync after every that many writes")
 	fl.BoolVar(&f.direct, "direct", false, "write with direct I/O")
 	fl.Int64Var(&f.rate, "rate", 0, "writes a second at most (0: no bound)")
-	fl.StringVar(&f.journal, "journal", "", "file that notes what was synced, - for standard output; with --check the one to compare with, - for standard input")
+	fl.StringVar(&f.journal, "journal", "", "file to record what was synced, - for standard output; with --check the file to compare with, - for standard input")
 	fl.BoolVar(&f.check, "check", false, "write nothing: compare the file with the journal")
 	fl.BoolVar(&f.json, "json", false, "print what was found as JSON")
-	fl.StringVar(&f.destructive, "destructive", "", "allow writing over this file or device, whose data is then lost")
+	fl.StringVar(&f.destructive, "destructive", "", "allow writing over this file or device; its data is then lost")
 	return c
 }
 
@@ -141,7 +141,7 @@ func (a *app) verifyCheck(ctx context.Context, f verifyFlags, path string) error
 	defer in.Close()
 	r, err := verify.Check(ctx, in, path)
 	if err != nil && ctx.Err() != nil {
-		return errors.New("interrupted before all was compared: it says nothing of the file")
+		return errors.New("interrupted before all blocks were compared: there is no result")
 	}
 	if err != nil {
 		return err
@@ -169,7 +169,7 @@ func (a *app) verifyTell(r *verify.Report, asJSON bool) error {
 		}
 	}
 	if r.Bad > 0 {
-		return &exitError{exitNotHeld, fmt.Errorf("%d blocks that were acknowledged and synced are not what was written", r.Bad)}
+		return &exitError{exitNotHeld, fmt.Errorf("%d blocks that were acknowledged and synced do not have the data that was written", r.Bad)}
 	}
 	return nil
 }

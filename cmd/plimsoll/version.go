@@ -70,9 +70,9 @@ func (a *app) versionCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Say what this program is made of",
-		Long: `Say what this program is made of: its version, the Go compiler, the system that it
-was built for, and the SHA-256 of the workers in it, which do the I/O.`,
+		Short: "Print the version and the parts of this program",
+		Long: `Print the version of this program, its Go compiler, the system that it was built
+for, and the SHA-256 of the workers in it, which do the I/O.`,
 		Example: `  plimsoll version
   plimsoll version --json`,
 		Args: exactly(0, "no argument"),

@@ -37,17 +37,17 @@ func (a *app) watchCommand() *cobra.Command {
 	var once bool
 	cmd := &cobra.Command{
 		Use:   "watch [TARGET...]",
-		Short: "Show what containers, volumes and devices do, and where they are by their limits",
-		Long: `Watch shows, every second, what each container's processes read and wrote, what of
-that reached which device, where it is by the limits that it was asked to stay
-under, and how long it waited; what reached each volume with a device of its own; and
-of every device what iostat -xz shows. The busiest come first. It needs root for the
-processes of others. On a terminal it goes on until Ctrl-C.
+		Short: "Show the I/O of containers, volumes and devices beside their limits",
+		Long: `Watch shows every second, for each container: what its processes read and wrote, how much of
+that reached which device, how close it is to its limits, and how long it waited. It also shows
+what reached each volume with a device of its own, and for every device the columns of
+iostat -xz. The busiest come first. It needs root for the processes of other users. On a
+terminal it runs until Ctrl-C.
 
 A byte that goes through a stack of devices, such as a loop device and the disk with its
-file, counts once. What the kernel doesn't count is shown as "?" and never as 0. So is WAITS
-of a target at a limit that isn't seen to wait: a program that polls for its completions
-(io_uring with SQPOLL) doesn't sleep for them.
+file, counts once. Figures that the kernel doesn't count are shown as "?", never as 0. WAITS is also "?" for a
+target at a limit that is not seen to wait: a program that polls for its completions
+(io_uring with SQPOLL) does not sleep for them.
 
 ` + targetHelp + `
 Without one, all containers that run here are watched.`,
@@ -61,7 +61,7 @@ Without one, all containers that run here are watched.`,
 	f.StringVar(&interval, "interval", "1s", "how long to measure for each table: 500ms, 10s")
 	f.IntVar(&opt.count, "count", 0, "end after so many tables (0: go on until Ctrl-C)")
 	f.BoolVar(&once, "once", false, "measure one interval and end, as --count 1")
-	f.BoolVar(&opt.devices, "devices", false, "only devices; no engine is asked")
+	f.BoolVar(&opt.devices, "devices", false, "only devices; ask no engine")
 	f.BoolVar(&opt.json, "json", false, "print a line of JSON for each interval")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if once && cmd.Flags().Changed("count") {

@@ -95,7 +95,7 @@ func TestWatchText(t *testing.T) {
 		t.Errorf("without containers: %s", got)
 	}
 	idle := &watch.Interval{Subjects: []watch.Usage{{Ref: "docker:idle", App: &watch.App{}}}}
-	if got := (watchText{}).write(idle); !strings.Contains(got, "none of them does anything") || !strings.Contains(got, "1 target, 1 idle") {
+	if got := (watchText{}).write(idle); !strings.Contains(got, "none of them does any I/O") || !strings.Contains(got, "1 target, 1 idle") {
 		t.Errorf("with an idle one: %s", got)
 	}
 }

@@ -45,7 +45,7 @@ func (t watchText) write(i *watch.Interval) string {
 	case len(i.Subjects) == 0 && !t.all:
 		b.WriteString("no container runs here\n")
 	case len(rows.rows) == 0:
-		b.WriteString("none of them does anything\n")
+		b.WriteString("none of them does any I/O\n")
 	default:
 		rows.write(&b)
 	}
@@ -104,7 +104,7 @@ func (t watchText) target(rows *table, u watch.Usage, seconds float64) {
 	}
 	t.total(row, u)
 	if n := u.Uncharged; n != nil && *n > 0 {
-		row("not charged yet, or to nobody", "", "", size.Rate(float64(*n)/seconds), "")
+		row("not charged yet, or to no group", "", "", size.Rate(float64(*n)/seconds), "")
 	}
 	// Limits of groups below the container's own, which has those in the rows above, and of groups above it.
 	for _, r := range u.Rates {

@@ -111,7 +111,7 @@ func TestLimitRows(t *testing.T) {
 		if text := r.Summary[0]; want == judge.NotHeld && text != "0 of 1 limit held; 1 NOT held, worst write_bps of direct at oci disk, own: asked 10 MiB/s, saw 50.2 MiB/s." || want == judge.Unproved && text != "0 of 1 limit held; 1 unproved." {
 			t.Errorf("%v MiB/s: %q", pace, text)
 		}
-		if l := r.Limits[0]; l.Verdict != want || l.Trials != 4 || l.Asked != 10<<20 || math.Abs(float64(l.Error)-(pace/10-1)) > 0.1 || !strings.Contains(l.Implied, "160 I/Os a second through of 64KiB") {
+		if l := r.Limits[0]; l.Verdict != want || l.Trials != 4 || l.Asked != 10<<20 || math.Abs(float64(l.Error)-(pace/10-1)) > 0.1 || !strings.Contains(l.Implied, "160 I/Os of 64KiB a second through") {
 			t.Errorf("%v MiB/s: %+v, want %s", pace, l, want)
 		}
 	}

@@ -92,7 +92,7 @@ func TestBlockDeviceBytes(t *testing.T) {
 		}
 	}
 	if len(stack) > 1 && others < tt.AppRead/4 {
-		wantWarning(t, tr, check.Cache, record.Doubt, "went through "+filepath.Base(loop), "the page cache behind loop")
+		wantWarning(t, tr, check.Cache, record.Doubt, "went through "+filepath.Base(loop), "The page cache behind loop")
 	} else {
 		t.Logf("the disk beneath %v read %d bytes for others", stack, others)
 		wantNone(t, tr, check.Direct)

@@ -182,7 +182,7 @@ func TestCostRefuses(t *testing.T) {
 		t.Errorf("no iocost: %v", err)
 	}
 	f.put("cg/cgroup.type", "domain\n")
-	if _, err := f.host.PlanQoS(vda, QoS{}); !errors.Is(err, ErrUnsupported) || !strings.Contains(err.Error(), "not the root of control groups") {
+	if _, err := f.host.PlanQoS(vda, QoS{}); !errors.Is(err, ErrUnsupported) || !strings.Contains(err.Error(), "not the root control group") {
 		t.Errorf("in a container: %v", err)
 	}
 }

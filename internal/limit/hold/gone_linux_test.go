@@ -55,7 +55,7 @@ func TestGone(t *testing.T) {
 	if n := all[1]; !n.Former || n.Gone || n.When() != "when another device had that number" {
 		t.Errorf("of another's number: %+v, %q", n, n.When())
 	}
-	const want = "the root group still has write_bps=6MiB on loop (7:3), set for volume:docker:data on a device that has gone; whatever gets that number next is held to it; plimsoll limit clear volume:docker:data --state /x removes it"
+	const want = "the root group still has write_bps=6MiB on loop (7:3), set for volume:docker:data on a device that has gone; the next device with that number gets this limit; plimsoll limit clear volume:docker:data --state /x removes it"
 	if got := all[0].Still(" --state /x"); got != want {
 		t.Errorf("Still() = %q, want %q", got, want)
 	}

@@ -69,7 +69,7 @@ func TestDrift(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.has("1048576")
-	eventually(t, "the drift is counted", func() bool { return b.k.Status().Drift == 1 && b.said("somebody changed a limit") })
+	eventually(t, "the drift is counted", func() bool { return b.k.Status().Drift == 1 && b.said("another program changed a limit") })
 	sub := filepath.Join(base(b.group), "below")
 	if err := os.Mkdir(filepath.Join(string(b.group), "below"), 0o755); err != nil {
 		t.Fatal(err)

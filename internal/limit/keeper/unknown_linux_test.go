@@ -100,7 +100,7 @@ func TestUnknownEnds(t *testing.T) {
 	b.k.Started(c)
 	eventually(t, "the state has a fault", func() bool {
 		s := b.k.Status().Containers
-		return len(s) == 1 && slices.ContainsFunc(s[0].Faults, func(f Fault) bool { return strings.HasPrefix(f.Text, "what was held of it isn't known") })
+		return len(s) == 1 && slices.ContainsFunc(s[0].Faults, func(f Fault) bool { return strings.HasPrefix(f.Text, "the limits that were held for it aren't known") })
 	})
 	end()
 	b.k.Sync(t.Context())
