@@ -197,7 +197,7 @@ func groupName(group string) string {
 	return "cgroup:" + group
 }
 
-// whoSet says who set a limit, as far as that is on record.
+// whoSet names the program that set a limit, if that is on record.
 func whoSet(x limitListed, d *cgroup.Device, o *limitOwner, wides []hold.Wide, settings []hold.Setting) string {
 	if x.Group == "/" {
 		for _, w := range wides {

@@ -15,8 +15,8 @@ import (
 	"plimsoll/internal/limit/target"
 )
 
-// restartPolicy is the policy by which plimsoll daemon holds a change over restarts: one rule for each container that loses its limits
-// when it is started again. It is empty if there is none, as of a process or of systemd's unit.
+// restartPolicy is the policy with which plimsoll daemon keeps limits across restarts: one rule for each container that loses its limits
+// when it restarts. It is empty if no container does, as for a process or a unit of systemd.
 func restartPolicy(s *hold.Scope, c limit.Change, where limitWhere) string {
 	var rules strings.Builder
 	for _, p := range s.Parts {
@@ -83,7 +83,7 @@ func stored(done []hold.Done) bool {
 	return slices.ContainsFunc(done, func(d hold.Done) bool { return d.Kept != "" })
 }
 
-// tellRestart prints that the limits end with the container's next start, and the policy that holds them over it.
+// tellRestart prints that the limits end when the container restarts, and the policy that keeps them.
 func (a *app) tellRestart(s *hold.Scope, c limit.Change, done []hold.Done, where limitWhere) {
 	text := restartPolicy(s, c, where)
 	if text == "" || stored(done) {
@@ -98,7 +98,7 @@ func indented(text string) string {
 	return "    " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n    ") + "\n"
 }
 
-// keepInstead adds to the refusal of --keep what holds the limits over restarts all the same.
+// keepInstead adds to the refusal of --keep the policy that keeps the limits across restarts instead.
 func keepInstead(err error, s *hold.Scope, c limit.Change, where limitWhere) error {
 	var refused *engineapi.UnsupportedError
 	text := restartPolicy(s, c, where)

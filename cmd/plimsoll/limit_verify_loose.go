@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/size"
 )
 
-// A looseLook is what was found of the groups beside the one that is limited, in which processes of the target are, at one time.
+// A looseLook is the state, at one time, of the target's groups other than the limited one.
 type looseLook struct {
 	at     time.Time
 	groups []hold.Loose
@@ -41,7 +41,7 @@ func (l *limiter) lookLoose(v verification) (looseLook, error) {
 	return look, err
 }
 
-// looseRows are the rows of the groups that were found before or after the others were measured, and that lack a limit.
+// looseRows are the rows of groups without a limit, found before or after the measurement.
 func (v verification) looseRows(before, after looseLook) (rows []verify.Row) {
 	n := cgroup.Device{Major: v.spot.Major, Minor: v.spot.Minor}
 	elapsed := after.at.Sub(before.at)

@@ -11,7 +11,7 @@ const (
 	// Journals and metadata make it more; half as much again is worth showing.
 	amplified = 1.5
 	// amplifiedFloor is the least excess in bytes: below, it is a journal commit
-	// or somebody's log.
+	// or another program's log.
 	amplifiedFloor = 256 << 10
 	// ownMost is how many times what a worker was charged with its file system may plausibly
 	// write for it: a page of data with a commit of its own costs a journal's descriptor, two or
@@ -23,9 +23,9 @@ const (
 // checkAmplification is check 21: what else did the device do for the
 // application's bytes? It is evidence, not a doubt.
 //
-// The device's counters hold what everybody did. Those of the worker's control group hold only its own,
-// but neither a file system's journal nor its metadata, which the kernel writes in nobody's name. So where
-// both are known the truth is between the two, and both ends are told.
+// The device's counters hold the I/O of all programs. Those of the worker's control group hold only its own,
+// but neither a file system's journal nor its metadata, which the kernel charges to no group. So if
+// both are known, the truth is between the two, and the note gives both ends.
 func checkAmplification(v *view) []record.Warning {
 	if !v.onDisk() {
 		return nil
@@ -40,7 +40,7 @@ func checkAmplification(v *view) []record.Warning {
 		if f.name == "read" && f.proc >= 0 && f.proc <= amplified*f.app {
 			continue
 		}
-		// What goes beyond a direct job's overwrites is no journal but a neighbour's, and told as that.
+		// Writes beyond a direct job's overwrites are not a journal's but a neighbour's, and checkNeighbour reports them.
 		if f.name == "written" && (v.direct || v.synced) && len(v.foreignBytes()) > 0 {
 			continue
 		}
@@ -67,7 +67,7 @@ func checkAmplification(v *view) []record.Warning {
 	return out
 }
 
-// charged says of bytes that a device moved whose they were, as far as the worker's group tells, and adds
+// charged says whose the bytes that a device moved were, as far as the worker's group shows, and adds
 // that to the evidence.
 func (v *view) charged(f flow, moved float64, why string, e map[string]any) string {
 	if f.name == "read" || f.group < 0 {

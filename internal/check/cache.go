@@ -8,7 +8,7 @@ import (
 
 const (
 	// noneReached: below this share of the application's bytes the device had
-	// nothing to do with the figure. Not 0, because a journal commit or somebody's log
+	// nothing to do with the figure. Not 0, because a journal commit or another program's log
 	// may fall into any window.
 	noneReached = 0.05
 	// allReached is the share that direct or synced I/O must reach. Not 1:
@@ -60,8 +60,8 @@ func deviceUnknown(v *view) []record.Warning {
 	return warning(DeviceUnknown, record.Note, nil, "Plimsoll can't see how many of the bytes reached a device: %s.", strings.TrimSuffix(why, "."))
 }
 
-// byDesign tells of append and tree, which are meant to be buffered, how much
-// of what they did went to the device. Reads and writes are one sentence: in memory there
+// byDesign reports how much of the I/O of append and tree, which are meant to be
+// buffered, went to the device. Reads and writes are one sentence: in memory there
 // is no difference.
 func (v *view) byDesign() []record.Warning {
 	f := flow{"both", v.read.app + v.written.app, v.read.device + v.written.device, -1, -1}

@@ -138,7 +138,7 @@ func runBuffers(cells []cell) []record.Warning {
 	return out
 }
 
-// runUnlike is check 14: did the cells stand on the same ground? One warning tells of
+// runUnlike is check 14: did the cells run under the same conditions? One warning covers
 // all cells that differ from their baseline in the same way.
 func runUnlike(run *record.Run, cells []cell) []record.Warning {
 	var order []string

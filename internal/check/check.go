@@ -7,8 +7,8 @@
 //
 // A warning costs trust when it is wrong, so each threshold leaves room for what
 // is normal: measured windows of 150 to 500 ms, I/Os in flight at their ends, merged
-// writes, readahead, journals, and device counters that count everybody. Where the kernel
-// does not say, there is no verdict, and that is said once.
+// writes, readahead, journals, and device counters that count all programs. Where the kernel
+// does not count, there is no verdict, and one note says so.
 //
 // docs/checks.md has a section for each check; a test holds it to that.
 package check

@@ -51,8 +51,8 @@ func checkForeign(v *view) []record.Warning {
 		"The figure may show a limit, not the place: %s in force, %s.", what, strings.Join(words, " and "))
 }
 
-// dirty is the limit on memory that made buffered writes wait for the disk although it was not reached, nil if none did: more was written than
-// it lets be unwritten, and tasks waited for I/O.
+// dirty is the limit on memory that made buffered writes wait for the disk, although they did not reach it; nil if none did. It did if the trial
+// wrote more than the limit lets be unwritten, and tasks waited for I/O.
 func (v *view) dirty() *record.Dirty {
 	d := v.where.Dirty
 	if d == nil || v.direct || v.synced || v.written.app <= float64(d.Room) {
@@ -66,8 +66,8 @@ func (v *view) dirty() *record.Dirty {
 	return d
 }
 
-// nearTo reports whether a limit may be what was measured, and how much of what it is about was seen: of a rate, by the
-// second; of CPUs, how many were used; of memory, for which share of the time somebody waited for some. -1: unknown.
+// nearTo reports whether a limit may have set the figure, and how much of the limited resource was used: a rate per
+// second; a number of CPUs; for memory, the share of the time in which some task waited for memory. -1: unknown.
 func (v *view) nearTo(f limit.Applied) (seen float64, near bool) {
 	switch f.Key {
 	case limit.CPUs:
@@ -75,7 +75,7 @@ func (v *view) nearTo(f limit.Applied) (seen float64, near bool) {
 			return -1, false
 		}
 		seen = v.cpu().Seconds() / v.elapsed.Seconds()
-		wanted := seen // What it would have used, had nobody else been there.
+		wanted := seen // The CPUs that it would have used without other work.
 		for i := range v.results {
 			wanted += max(0, v.results[i].Starved)
 		}

@@ -113,8 +113,8 @@ func (v *view) stopped(severity string, g workload.ThrottledGroup, by string) []
 // sameQuota is by how much a quota may differ from the limit that was asked for and still be it: the kernel has whole microseconds.
 const sameQuota = 0.01
 
-// stops are what the CPU controller did to the clients: by the limit of the cell, or by a quota that nobody can name, and
-// by each group whose quota is another. Clients that share a group were stopped together.
+// stops are the CPU controller's stops of the clients: by the limit of the cell or by an unknown quota, and
+// by each group with another quota. Clients that share a group were stopped together.
 func (v *view) stops() (own workload.ThrottledGroup, around []workload.ThrottledGroup) {
 	for i := range v.t.Results {
 		r := &v.t.Results[i].Throttled

@@ -20,7 +20,7 @@ const (
 	starvedFloor = 30 * time.Millisecond
 )
 
-// causes words what made a process stand still.
+// causes says in words why a process stood still.
 var causes = map[string]string{
 	workload.HaltSignal:  "a signal had stopped it (SIGSTOP)",
 	workload.HaltTracer:  "a debugger or tracer was attached to it",
@@ -28,7 +28,7 @@ var causes = map[string]string{
 	workload.HaltAll:     "its control group was frozen or had no CPU time left, or the machine itself was paused",
 }
 
-// checkHalted tells that the worker did not run although no I/O held it up, why, and for which share of the window: its figure is no storage's.
+// checkHalted reports that the worker did not run although no I/O held it up, with the cause and the share of the window: the figure is not the storage's.
 func checkHalted(v *view) []record.Warning {
 	var out []record.Warning
 	stops, around := v.stops()
@@ -59,8 +59,8 @@ func checkHalted(v *view) []record.Warning {
 	return append(append(out, v.starved(starved, stops.Time)...), v.fetched(fetched)...)
 }
 
-// starved tells that the worker was ready to run and had no CPU, since others had them. Where it used all that it may use itself, its own
-// threads waited for each other.
+// starved reports that the worker was ready to run but had no CPU, because other work used them. If the worker itself used all CPUs that it
+// may use, its own threads waited for each other.
 func (v *view) starved(share float64, stopped time.Duration) []record.Warning {
 	cpus := float64(v.host().Allowed)
 	if cpus <= 0 || v.elapsed <= 0 {
@@ -98,7 +98,7 @@ func cpuWord(n int) string {
 	return size.Count(float64(n)) + " CPUs"
 }
 
-// fetched tells that the worker's own memory had been taken away and was read back in the window. A job that maps its file reads it so.
+// fetched reports that the kernel had taken the worker's own memory away and read it back in the window. A job that maps its file always reads this way.
 func (v *view) fetched(pages int64) []record.Warning {
 	waited := v.host().MemorySome
 	if pages <= 0 || waited <= waitedMemory || v.t.Results[0].IOEngine == load.MMap {

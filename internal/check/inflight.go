@@ -7,8 +7,8 @@ import (
 	"plimsoll/internal/size"
 )
 
-// checkInFlight looks at what was in flight when the window ended: what never ended, and what took longer than the window, of which
-// so short a one can't say how often that happens.
+// checkInFlight looks at the I/Os in flight when the window ended: those that never ended, and those that took longer than the window, which
+// is then too short to show how often that happens.
 func checkInFlight(v *view) []record.Warning {
 	var inFlight, never int64
 	var drained, most time.Duration

@@ -39,9 +39,9 @@ func checkNeighbour(v *view) []record.Warning {
 	return append(out, v.otherWaits()...)
 }
 
-// foreignBytes tells of I/O on the device, or on one of those beneath it, that was not the worker's. Only where what the
-// worker causes is known: for reads what it was charged with, for writes what a direct job overwrites, and for synced ones that and
-// what file systems add to a sync at most.
+// foreignBytes reports I/O on the device, or on one beneath it, that was not the worker's. It judges only where the worker's
+// share is known: for reads the bytes charged to it, for direct writes its overwrites, and for synced writes these plus
+// the most that file systems add to a sync.
 func (v *view) foreignBytes() []record.Warning {
 	if !v.onDisk() {
 		return nil

@@ -17,7 +17,7 @@ const (
 	capCV     = 0.005
 	capTrials = 3
 
-	// drifted is the change over a run that is worth telling, and driftSure how much of
+	// drifted is the change over a run that is worth a note, and driftSure how much of
 	// it must be certain: the nearer end of its 95 % interval. An interval that only
 	// excludes 0 does so by chance in one run of twenty.
 	drifted   = 0.1

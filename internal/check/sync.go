@@ -9,8 +9,8 @@ import (
 	"plimsoll/load"
 )
 
-// sharedFlush is for how many syncs of each thread one flush may do: syncs that arrive while a device is being flushed wait
-// together for the next one, and some may come to nothing new.
+// sharedFlush is how many syncs of each thread may share one flush: syncs that arrive during a flush of the device wait
+// together for the next one, and some may have nothing new to flush.
 const sharedFlush = 4
 
 // checkSync asks whether syncs flushed the devices below, down to the hardware. Data whose sync flushed nothing may be in a cache that a
@@ -59,7 +59,7 @@ func lost(s syncs, device string, flushes, least int64, why string) []record.War
 		times(s.all), device, times(flushes), why))
 }
 
-// syncs is how often data was made durable in a window.
+// syncs counts how often a job made data durable in a window.
 type syncs struct {
 	// all counts calls and synchronous writes, but no more than there were writes.
 	all int64

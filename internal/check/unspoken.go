@@ -18,8 +18,8 @@ type mute struct {
 	samples, trials int
 }
 
-// runUnspoken tells once which checks of the course could not speak, in how many trials, and why:
-// that they are silent would else be read as that they found nothing.
+// runUnspoken reports once which checks of the course could not judge, in how many trials, and why:
+// otherwise a reader would take their silence for a finding.
 func runUnspoken(trials []*record.Trial) []record.Warning {
 	mutes := []*mute{{id: Burst, samples: steady.LeastSamples}, {id: Unsteady, samples: steadySamples}}
 	var least, most time.Duration

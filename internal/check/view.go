@@ -79,7 +79,7 @@ func (v *view) named(ws []record.Warning) []record.Warning {
 	return ws
 }
 
-// checkGrounds tells that a trial's clients did not all stand on the same: their
+// checkGrounds reports that a trial's clients ran under different conditions: their
 // figures are summed.
 func checkGrounds(v *view) []record.Warning {
 	var differ []string

@@ -95,8 +95,8 @@ func (f FS) Volatile() []Layer {
 	return []Layer{l}
 }
 
-// volatile reports whether a device loses what it was not flushed of, and counts its flushes. Only those with queues of their own do. A loop device
-// always has such a cache, that of its file, whatever it was told to say.
+// volatile reports whether a device loses data that was not flushed, and counts its flushes. Only devices with queues of their own count them. A loop
+// device always has such a cache, that of its file, whatever it reports.
 func (n *Node) volatile() bool {
 	return n.Device.MQ && (n.Device.WriteCache == "write back" || n.Kind == KindLoop)
 }
@@ -127,7 +127,7 @@ func beneath(devices []*Node) (nodes []*Node, l Layer) {
 	return nodes, l
 }
 
-// passes reports whether a device asks of the one below what it is asked itself.
+// passes reports whether a device passes its requests on unchanged to the device below.
 func (n *Node) passes() bool {
 	switch n.Kind {
 	case KindLoop:
@@ -158,8 +158,8 @@ func (s *Stack) Unflushed() string {
 	return s.Tree.Data().Mount.unflushed()
 }
 
-// InMemory says in words why data is in memory that is presented as something else: a disk whose file is on tmpfs, or that is
-// memory itself, or an overlay on tmpfs. Empty: it isn't known to be, or the path is on tmpfs and says so.
+// InMemory says in words why a place that looks like a disk is in memory: the disk's file is on tmpfs, the disk is memory
+// itself, or an overlay is on tmpfs. It is empty if that isn't known, and for a path on tmpfs, which doesn't look like a disk.
 func (s *Stack) InMemory() string {
 	if s.Tree == nil || s.Tree.Kind == KindMount && IsMemory(s.Tree.Mount.FSType) {
 		return ""

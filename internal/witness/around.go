@@ -12,9 +12,9 @@ import (
 
 // What the control groups around a worker do to it: its own, and all above it that can be seen from here, since each holds what is below
 // it. A worker reads what it can itself, but sees no more than the root of its own view of the groups. On the host, or in a container that
-// shows none, that isn't its group, and a quota that somebody set for Plimsoll's own unit or pod would stay unseen.
+// shows none, that isn't its group, and a quota of Plimsoll's own unit or pod would stay unseen.
 
-// throttles reads how often the CPU controller has stopped each agent's groups; an entry is nil where that can't be told.
+// throttles reads how often the CPU controller has stopped each agent's groups; an entry is nil if that isn't known.
 func (w *Witness) throttles(agents []*agent.Agent) [][]cgroupio.CPUGroup {
 	all := make([][]cgroupio.CPUGroup, len(agents))
 	for i, a := range agents {

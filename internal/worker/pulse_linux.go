@@ -21,7 +21,7 @@ import (
 // like a slow disk. So its agent looks, which does nothing else meanwhile: every pulseEvery it looks at the process's state, and
 // it sees by its own lateness what stops both.
 //
-// A thread that waits for a CPU is late as well. That is no halt: the scheduler counts it, and the trial tells itself (Result.Starved).
+// A thread that waits for a CPU is late as well. That is no halt: the scheduler counts it, and the trial reports it itself (Result.Starved).
 type pulse struct {
 	pid int
 
@@ -31,7 +31,7 @@ type pulse struct {
 	halts   []workload.Halt
 	last    beat
 	n       int
-	// continued gets SIGCONT, which tells the end of a stop by a signal that stopped the agent, too.
+	// continued gets SIGCONT, which marks the end of a stop by a signal that stopped the agent, too.
 	continued   chan os.Signal
 	continuedAt time.Duration
 	// waited is schedstat of the thread that beats, state stat of the trial's first thread.
@@ -212,7 +212,7 @@ func (p *pulse) traced() bool {
 
 // frozen reports whether the freezer holds the process, by the state of its first thread and the kernel's function in which that waits. Version 2 of the
 // control groups holds a thread on its way out of the kernel (do_freezer_trap, or get_signal of which it is a part), so does version 1
-// (__refrigerator); since Linux 6.1 version 1 also lets a thread sleep on where it is, in a state in which nobody sleeps there else.
+// (__refrigerator); since Linux 6.1 version 1 also lets a thread sleep on where it is, in a state that nothing else there sleeps in.
 func (p *pulse) frozen(state byte) bool {
 	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/wchan", p.pid))
 	in := string(b)

@@ -14,7 +14,7 @@ const (
 	HaltAll = "all"
 )
 
-// A Halt is a stretch of time in which a trial's process stood still, as its agent saw it, which looks every 10 ms.
+// A Halt is a stretch of time in which a trial's process stood still, as seen by its agent, which looks every 10 ms.
 type Halt struct {
 	Cause string `json:"cause"`
 	// From and To are of the machine's monotonic clock (Result.Begun).
@@ -22,14 +22,14 @@ type Halt struct {
 	To   time.Duration `json:"to"`
 }
 
-// A Halted is for how long and how often a process stood still in the measured window, for one cause.
+// A Halted says how long and how often a process stood still in the measured window, for one cause.
 type Halted struct {
 	Cause string        `json:"cause"`
 	Times int           `json:"times"`
 	Time  time.Duration `json:"time"`
 }
 
-// Halt puts into r what of some halts lies in its window. Without Begun it is not known which do.
+// Halt adds to r the parts of halts that lie in its window. Without Begun it adds none, because the window is not known.
 func (r *Result) Halt(halts []Halt) {
 	if r.Begun <= 0 {
 		return
@@ -54,7 +54,7 @@ func (r *Result) Halt(halts []Halt) {
 	}
 }
 
-// SetBegun notes when the window began by the machine's monotonic clock, which agents go by.
+// SetBegun records the start of the window on the machine's monotonic clock, which agents use.
 func (r *Result) SetBegun() {
 	if now := Monotonic(); now > 0 && !r.Start.IsZero() {
 		r.Begun = now - time.Since(r.Start)

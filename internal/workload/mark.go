@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Marks are the files that are Plimsoll's where the file system can't say so itself, by path: what a session's stages hand on to
+// Marks lists Plimsoll's files by path, for file systems that can't mark them: each stage of a session passes it to
 // the next one. Each has the file's state when Plimsoll was done with it.
 type Marks map[string]string
 
 // markAge is how long ago a marked file says that it was written. Time stamps are as coarse as a tick, or a second or two: without that, data
-// that somebody writes right after Plimsoll would bear the same time.
+// that another program writes right after Plimsoll would have the same time.
 const markAge = 5 * time.Second
 
-// stateOf is what a file's mark says: it is void when somebody else wrote to the file since.
+// stateOf is the state in a file's mark: it is void if another program has written to the file since.
 func stateOf(f *os.File) (string, error) {
 	st, err := f.Stat()
 	if err != nil {
@@ -39,8 +39,8 @@ func mark(f *os.File) (remember string) {
 	return state
 }
 
-// ours reports whether a file holds what Plimsoll wrote, and nothing that somebody wrote since: its mark says so, or, on a file
-// system without marks, what this session remembers of it. What can't be told apart is not Plimsoll's.
+// ours reports whether a file holds only what Plimsoll wrote, and nothing that another program wrote since: by its mark or, on a file
+// system without marks, by what this session remembers of it. If neither decides, the file is not Plimsoll's.
 func ours(f *os.File, remembered string) bool {
 	noted, can := getMark(f)
 	if !can {

@@ -57,10 +57,10 @@ func newMeter(runtime time.Duration, onSample func(load.Sample), hang func(*Resu
 // another thread they would be read while the last operation goes on, and take a processor from it.
 const edgeAfter = 10 * time.Millisecond
 
-// hangEvery is how often an operation that is still in flight is told.
+// hangEvery is how often the worker reports an operation that is still in flight.
 const hangEvery = time.Second
 
-// watch reads the counters at the end of the window if an operation hangs there, and tells that it does.
+// watch reads the counters at the end of the window if an operation hangs there, and reports the hang.
 func (m *meter) watch() {
 	wait := time.NewTimer(time.Until(m.end) + edgeAfter)
 	defer wait.Stop()

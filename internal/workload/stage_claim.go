@@ -86,10 +86,10 @@ func (s *stageRun) release() error {
 	return errors.Join(errs...)
 }
 
-// MakeFile makes sure that there is a file of size bytes at path that may be written over: one is laid out if
-// there is none. Over data that Plimsoll did not write it needs leave: else it is an *OverwriteError. The file is open, for the caller to
-// write to that one and to close. own: it is Plimsoll's, and MarkFile is to be called when it was written. One that was written by leave is
-// not: it needs leave each time.
+// MakeFile makes sure that path is a file of size bytes that may be overwritten: it lays one out if
+// there is none. Overwriting data that Plimsoll did not write needs permission, else the error is an *OverwriteError. The file is open: the caller
+// writes to it and closes it. own means that it is Plimsoll's, and that the caller must call MarkFile after writing. A file of another program, overwritten with
+// permission, is not Plimsoll's: it needs permission each time.
 func MakeFile(ctx context.Context, path string, size int64, leave []string) (f *os.File, own bool, err error) {
 	j := StageJob{Name: "verify", Size: size, Destructive: leave, Job: load.Job{RW: load.Write}}
 	c, err := j.claim(ctx, path, "")
@@ -102,7 +102,7 @@ func MakeFile(ctx context.Context, path string, size int64, leave []string) (f *
 	return c.file, c.laidOut || c.own, nil
 }
 
-// MarkFile notes that what the file holds is Plimsoll's, so that it may be written again.
+// MarkFile records that the file's data is Plimsoll's, so that it may be overwritten.
 func MarkFile(f *os.File) { mark(f) }
 
 // claim makes one file ready: it looks at it, and lays it out if need be. What a job wrote by leave stays the user's, who may
@@ -159,7 +159,7 @@ func (j *StageJob) claim(ctx context.Context, path, remembered string) (*claim, 
 			}
 			return fail(f, err)
 		}
-		// What is kept of somebody's file stays theirs.
+		// Data that is kept of another program's file stays that program's.
 		c.laidOut = c.own || empty || j.Keep == 0
 		return c, nil
 	case empty && j.Size > 0:
@@ -208,7 +208,7 @@ func (j *StageJob) look(path string) (*os.File, os.FileInfo, error) {
 	}
 	f, err := openLook(path, j.Job.Writes() && st.Mode().IsRegular())
 	if err != nil && j.Job.Writes() {
-		// One that may not be written can be judged all the same: that it is somebody's data comes first.
+		// A file without write permission is judged too: that its data is another program's comes first.
 		if r, rerr := openLook(path, false); rerr == nil {
 			f, err = r, nil
 		}

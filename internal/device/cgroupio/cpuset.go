@@ -13,7 +13,7 @@ import (
 
 // ReadCPUSet returns the group that keeps process pid from some of the machine's CPUs: the topmost one, of its own group and of all above it
 // that can be seen from here, in which no more CPUs are left than in its own. It is nil where none takes any. The number of
-// CPUs that are left is that of the group; what the process itself was told (sched_setaffinity) is not in it.
+// CPUs that are left is that of the group; the process's own affinity (sched_setaffinity) is not in it.
 func ReadCPUSet(f device.FS, pid int) (holder *hierarchy.Group, cpus int, err error) {
 	g, err := groupOf(f, strconv.Itoa(pid), hierarchy.CPUSet)
 	if err != nil {

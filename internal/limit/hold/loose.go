@@ -14,7 +14,7 @@ import (
 	"plimsoll/internal/procfs"
 )
 
-// A Loose is a group of I/O in which processes of a part are, beside the part's own group, and which the limits of that don't hold.
+// A Loose is a group, other than a part's own, that has processes of the part and is not held by the limits of the part's group.
 type Loose struct {
 	Group *hierarchy.Group
 	// Processes is how many of the part's are in it.
@@ -30,8 +30,8 @@ func (l Loose) Lacks(d cgroup.Device, k limit.Key, asked int64) bool {
 	return n == 0 || n > asked
 }
 
-// Loose lists the groups of I/O in which processes of a part are, beside its own. In version 1 each group is held by itself, so that those
-// below the part's own count; in both versions a container's processes may have been moved elsewhere.
+// Loose lists the groups, other than a part's own, that have processes of the part. In version 1 each group has limits of its own, so groups
+// below the part's own count too; in both versions a container's processes may have been moved to another group.
 func (h *Holder) Loose(p Part) ([]Loose, error) {
 	if p.Target == nil || p.Groups == nil {
 		return nil, nil

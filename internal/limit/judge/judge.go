@@ -25,14 +25,14 @@ const Tolerance = 0.05
 // controller's period is as long (kernel/sched/core.c).
 const Slice = 100 * time.Millisecond
 
-// Carried is what a window may hold beyond its own time: the slice that is let through before it is over, and
-// one that throtl_trim_slice keeps for what was due and came late, as on a busy machine.
+// Carried is how much I/O, in time, a window may contain beyond its own length: a slice that the kernel lets through before it is over, and
+// one that throtl_trim_slice keeps for I/O that was due and came late, as on a busy machine.
 const Carried = 2 * Slice
 
 // Shortest is the shortest window that shows a limit's rate and not its slices: ten of them.
 const Shortest = 10 * Slice
 
-// A Verdict says what was found of a limit.
+// A Verdict is the result of judging a limit.
 type Verdict string
 
 // Verdicts.
@@ -72,7 +72,7 @@ const (
 type Seen struct {
 	// Asked is the limit.
 	Asked float64
-	// Least is the rate that surely was the limited one's, and Most all that may have been. They are equal where nobody else used
+	// Least is the rate that was surely the limited target's, and Most the highest that it may have been. They are equal if nothing else used
 	// the device.
 	Least, Most float64
 	// Reached is the rate of all that counts against the limit, such as a file system's own writes. 0: Most.
@@ -137,7 +137,7 @@ func (s Seen) Enough() time.Duration {
 	return max(Shortest, time.Duration(math.Round(seconds))*time.Second)
 }
 
-// Short says in words why the window is too short: "too short: 1 s may hold 20 % more than the limit lets through".
+// Short says in words why the window is too short: "too short: in 1 s up to 20 % more than the limit can come through".
 func (s Seen) Short() string {
 	return fmt.Sprintf("too short: in %s up to %.0f %% more than the limit can come through", size.Duration(s.Window), 100*s.Extra()/s.Asked)
 }

@@ -8,11 +8,11 @@ import (
 	"plimsoll/internal/limit/judge"
 )
 
-// Elsewhere is no way of I/O: its rows are of groups beside the one that is limited, in which processes of the target are. They
-// are not tried, but looked at.
+// Elsewhere is not a way of I/O: its rows are other groups of the target's processes, beside the limited one. Verify
+// observes them and does not try them.
 const Elsewhere Mode = "elsewhere"
 
-// A Group is a group beside the one that is limited, in which processes of the target are and which lacks the limit.
+// A Group is a group other than the limited one that has processes of the target and lacks the limit.
 type Group struct {
 	Path      string
 	Processes int
@@ -23,7 +23,7 @@ type Group struct {
 	Elapsed time.Duration
 }
 
-// Row is the row of a group: the limit doesn't hold what is in it.
+// Row is the row of a group: the limit doesn't hold the processes in it.
 func (g Group) Row(key limit.Key, asked int64) Row {
 	r := Row{Key: key, Mode: Elsewhere, Asked: asked, App: -1, Device: g.Rate, Others: -1, Seen: g.Rate, Converged: -1, Elapsed: g.Elapsed, Verdict: judge.NotHeld}
 	if g.Rate >= 0 {

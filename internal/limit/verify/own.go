@@ -16,7 +16,7 @@ const lookFor = time.Second
 // wholeIO is the size of a large I/O, in bytes: that of the page cache's, which is in flight at both ends of a row.
 const wholeIO = 1 << 20
 
-// Busy returns how much of each limit the target uses itself, a second: without the worker, which must not have begun.
+// Busy returns how much of each limit the target itself uses per second. The worker must not have begun.
 func (r Request) Busy(ctx context.Context) map[limit.Key]float64 {
 	f := r.follow()
 	select {
