@@ -91,7 +91,7 @@ func (a *Agent) Probe(ctx context.Context) ([]load.Probe, error) {
 		a.unfit = true
 		return nil, fmt.Errorf("the worker did not say which I/O engines work: %w", err)
 	case m.Probed == nil:
-		return nil, a.distrust("it was asked which I/O engines work, and answered something else")
+		return nil, a.distrust("its answer does not list the I/O engines that work")
 	}
 	a.probes = m.Probed.Probes
 	return a.probes, nil

@@ -98,7 +98,7 @@ func TestProbeBad(t *testing.T) {
 	for _, row := range []struct{ name, script, want string }{
 		{"dies", "read line; exit 4", "exit status 4"},
 		{"silence", "cat >/dev/null", "which I/O engines work"},
-		{"something else", `read line; echo '{"ready":{"id":"1"}}'; cat >/dev/null`, "answered something else"},
+		{"something else", `read line; echo '{"ready":{"id":"1"}}'; cat >/dev/null`, "does not list the I/O engines"},
 		{"garbage", "read line; echo Segmentation fault; cat >/dev/null", "not a message"},
 	} {
 		a, err := Open(t.Context(), session(t, hello+row.script))

@@ -19,7 +19,7 @@ func (a *Agent) misplaced(m wire.Message, id string, running bool) string {
 	case m.Hello != nil:
 		return "it said hello again"
 	case m.Probed != nil:
-		return "it told of I/O engines that nobody asked for"
+		return "it listed I/O engines without a request"
 	case m.Find != nil, m.Probe != nil, m.Run != nil, m.Start != nil, m.Finish != nil, m.Stop != nil:
 		return "it said what only plimsoll says"
 	case m.Ready != nil && m.Ready.ID == id && running:

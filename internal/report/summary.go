@@ -57,7 +57,7 @@ func (r *Report) interferenceText() string {
 	case all == 0:
 		return ""
 	case open == all:
-		return fmt.Sprintf("What a client loses next to others that do the same is not proved: %s no verdict.", rowsText(open, all))
+		return fmt.Sprintf("The loss of a client next to others that do the same is not proved: %s no verdict.", rowsText(open, all))
 	}
 	var parts []string
 	for _, s := range spans {

@@ -46,7 +46,7 @@ func ownGroup(fs device.FS, pid int, c hierarchy.Controller) (*hierarchy.Group, 
 		return nil, err
 	}
 	if g.IsRoot() {
-		return g, fmt.Errorf("group of process %d: %w: it is the root group, which counts everybody", pid, ErrShared)
+		return g, fmt.Errorf("group of process %d: %w: it is the root group, which counts all processes", pid, ErrShared)
 	}
 	self, err := groupOf(fs, "self", c)
 	if err == nil && self.Dir == g.Dir {

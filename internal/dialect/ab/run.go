@@ -82,7 +82,7 @@ func (t *Test) noteDropped(stderr io.Writer, r *tally) {
 	if n := r.SentAgain + r.Waiting; n > 0 {
 		rest := ""
 		if r.Waiting > 0 {
-			rest = fmt.Sprintf("; %d of them were never let in, so that fewer than %d asked at a time", r.Waiting, t.Concurrency)
+			rest = fmt.Sprintf("; %d of them never connected, so fewer than %d requests ran at a time", r.Waiting, t.Concurrency)
 		}
 		dialect.Note(stderr, "the first packet (SYN) of %d connections was dropped, and is sent again after a second: the server's queue of new connections (its listen backlog) is shorter than -c %d needs%s", n, t.Concurrency, rest)
 	}

@@ -52,7 +52,7 @@ func TestParseRefuses(t *testing.T) {
 		{append(ok, "--bs="), "bs needs a value"},
 		{append(ok, "--rw=trimwrite"), "use trim or randtrim"},
 		{append(ok, "--rw=reads"), "did you mean read?"},
-		{append(ok, "--rw=randread:0"), "from 1 on"},
+		{append(ok, "--rw=randread:0"), "at least 1"},
 		{append(ok, "--ioengine=mmap", "--direct=1"), "direct=1 contradicts ioengine=mmap"},
 		{append(ok, "--ioengine=libaoi"), "did you mean libaio?"},
 		{append(ok, "--ioengine=rbd"), "is none of"},

@@ -30,10 +30,10 @@ func setRW(j *job, v string) error {
 	}
 	n, err := parseSize(number, j.kbBase)
 	if err != nil {
-		return fmt.Errorf("%q: behind the colon stands a number: of I/Os that follow one another, as in randrw:8, or of bytes that are left out, as in read:4k; where they follow on is rw_sequencer", v)
+		return fmt.Errorf("%q: the colon needs a number after it: of sequential I/Os, as in randrw:8, or of bytes to skip, as in read:4k; the order is that of rw_sequencer", v)
 	}
 	if strings.HasPrefix(w, "rand") && (n < 1 || sign < 0) {
-		return fmt.Errorf("%q: behind a random pattern stands how many I/Os follow one another, from 1 on", v)
+		return fmt.Errorf("%q: the number after a random pattern is how many sequential I/Os follow each seek (at least 1)", v)
 	}
 	j.rwNumber = sign * n
 	return nil
