@@ -112,7 +112,7 @@ func TestDaemon(t *testing.T) {
 	do(exitUsage, []string{"policy.yaml:2:23: a match has no key \"nme\", did you mean name?"}, "--check")
 	do(exitUsage, []string{"did you mean name?"})
 	do(exitUsage, []string{"for --check and --status"}, "--json")
-	do(exitUsage, []string{"1s at least"}, "--check-every", "0s")
+	do(exitUsage, []string{"at least 1s"}, "--check-every", "0s")
 	do(exitUsage, []string{"choose one"}, "--check", "--status")
 
 	text := "rules:\n- {name: everything, match: all, limits: {read_bps: 100MiB}}\n- {name: web, match: {name: web}, where: {volume: data}, limits: {write_bps: 8MiB, read_bps: 50MiB}}\n- {name: unused, match: {name: nobody}, limits: {cpus: 1}}\n- {name: late, match: {name: web}, limits: {latency: 5ms}}\n"
@@ -241,7 +241,7 @@ func TestDaemonEvery(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		r := plimsoll(t, ctx, dir, "", append([]string{"daemon", "--policy", policy, "--run", filepath.Join(dir, "run")}, args...)...)
-		if r.status != exitUsage || !strings.Contains(r.stderr, "1s at least") {
+		if r.status != exitUsage || !strings.Contains(r.stderr, "at least 1s") {
 			t.Errorf("%v: status %d: %s", args, r.status, r.stderr)
 		}
 	}

@@ -49,7 +49,7 @@ func TestLieShortLimit(t *testing.T) {
 	needRates(t)
 	_, dir := disktest.Disk(t, disktest.Options{Size: 64 << 20, Memory: true})
 	row, status := limitRow(t, dir, "rw: randread, bs: 4KiB, iodepth: 16, direct: true, size: 16MiB, runtime: 200ms", "read_iops: 500")
-	if row.Verdict != judge.Unproved || row.Cause != judge.TooShort || !strings.Contains(row.Why, "200 ms may hold") || status != exitDone {
+	if row.Verdict != judge.Unproved || row.Cause != judge.TooShort || !strings.Contains(row.Why, "in 200 ms up to") || status != exitDone {
 		t.Errorf("want it unproved and too short, with status %d: status %d, %+v", exitDone, status, row)
 	}
 }
@@ -184,7 +184,7 @@ func TestLieAdviceReach(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.do(t, exitDone, "set", l.name, "--path", sub, "--write-bps", "8MiB", "--read-iops", "none")
-	text := l.says(t, exitNotHeld, []string{"fix: " + filepath.Base(l.loop) + " is not this data's alone: a limit for all who write to it slows down " + l.path + " too; better give the data a volume with a device of its own"},
+	text := l.says(t, exitNotHeld, []string{"fix: " + filepath.Base(l.loop) + " has other data too: a limit for all writes to it slows down " + l.path + " as well; better give the data a volume with a device of its own"},
 		"verify", l.name, "--path", sub, "--modes", "buffered", "--time", "3s")
 	if !strings.Contains(text, "for all of them: plimsoll limit set ") {
 		t.Errorf("no command: %s", text)

@@ -158,7 +158,7 @@ func TestLimitCostReal(t *testing.T) {
 		t.Errorf("io.cost.model has %q", s)
 	}
 	l.says(t, exitDone, []string{`"edits": []`}, "cost", loop, "--model", model, "--json")
-	l.says(t, exitDone, []string{"as wanted already"}, "cost", loop, "--qos", "rpct=95,rlat=5ms", "--model", model)
+	l.says(t, exitDone, []string{"unchanged"}, "cost", loop, "--qos", "rpct=95,rlat=5ms", "--model", model)
 	l.says(t, exitDone, []string{"enable=0"}, "cost", loop, "--qos", "enable=0")
 	if s := line(costQoSFile); !strings.Contains(s, "enable=0") {
 		t.Errorf("turned off, io.cost.qos has %q", s)

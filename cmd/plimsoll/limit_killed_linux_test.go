@@ -54,7 +54,7 @@ func TestLimitKilled(t *testing.T) {
 	if n := limited("3145728"); n != len(groups) {
 		t.Errorf("after the same again %d of %d groups are limited", n, len(groups))
 	}
-	if text := l.do(t, exitDone, set...); !strings.Contains(text, "as wanted already") {
+	if text := l.do(t, exitDone, set...); !strings.Contains(text, "unchanged") {
 		t.Errorf("a third time: %s", text)
 	}
 	l.do(t, exitDone, "clear", l.name)

@@ -110,7 +110,7 @@ func TestLimit(t *testing.T) {
 	on, _, _ = strings.Cut(on, " ")
 	// Of all that the container has, what is on the device is tried.
 	do(exitDone, []string{"container web, volume data, on " + on, "held: asked 8 MiB/s"}, "verify", "web", "--device", "/dev/"+on, "--time", "3s", "--modes", "direct")
-	do(exitDone, []string{"as wanted already"}, "set", "web", "--volume", "data", "--write-bps", "8MiB")
+	do(exitDone, []string{"unchanged"}, "set", "web", "--volume", "data", "--write-bps", "8MiB")
 	do(exitDone, []string{"memory=256MiB", "write_bps=8MiB", "loop"}, "show", "web")
 	// The container's own group does not hold what the flusher writes back.
 	do(exitNotHeld, []string{"limit NOT held: asked 8 MiB/s", "held: asked 8 MiB/s", "NOT held: 1 of 2 rows", "the kernel's flusher writes it out, in the root group", "fix: plimsoll limit set web --volume data --write-bps 8MiB --device-wide"}, "verify", "web", "--volume", "data", "--time", "3s", "--modes", "direct,buffered")

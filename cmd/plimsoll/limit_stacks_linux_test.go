@@ -108,7 +108,7 @@ func TestLimitUnifiedStacks(t *testing.T) {
 			}
 			l.says(t, exitDone, []string{"write_bps=" + rate, filepath.Base(made.Limited)}, "show", name)
 			// The node of what is on top means the same device.
-			l.says(t, exitDone, []string{"as wanted already"}, "set", name, "--device", made.Node, "--write-bps", rate)
+			l.says(t, exitDone, []string{"unchanged"}, "set", name, "--device", made.Node, "--write-bps", rate)
 			l.do(t, exitDone, "clear", name)
 			if is := kept(t, group, "io.max"); is != "" {
 				t.Errorf("cleared, io.max has %q", is)

@@ -142,7 +142,7 @@ func TestLimitUnifiedWeights(t *testing.T) {
 	has("refused", false, "")
 	l.says(t, exitDone, []string{"set weight=200", "weights take effect on " + disk + " by iocost", "for all its users; plimsoll limit clear puts that back"}, append(set, "--enable-weights=iocost")...)
 	has("enabled", true, "200")
-	l.says(t, exitDone, []string{"as wanted already"}, set...)
+	l.says(t, exitDone, []string{"unchanged"}, set...)
 	l.says(t, exitDone, []string{"weight=200"}, "show", name)
 	l.says(t, exitDone, []string{"set weight=50"}, "set", neighbor, "--device", loop, "--weight", "50", "--enable-weights=iocost")
 	if is := other.Line(t, "io.weight", number); is != "50" {

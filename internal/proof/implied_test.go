@@ -43,7 +43,7 @@ func TestImplied(t *testing.T) {
 		"split by the kernel": {stage(direct(load.Read, 2560<<10)), both, []string{"read_iops 100 lets 125 MiB/s through in I/Os of 2560KiB"}},
 		"several sizes":       {stage(split), writes, []string{"write_iops 100 lets 3.12 MiB/s through in I/Os of 32KiB"}},
 		"only writes":         {stage(load.Job{RW: load.RandRW, BS: 8 << 10, Direct: true, RWMixRead: &half}), both, []string{"write_iops 50 lets 400 KiB/s through in I/Os of 8KiB"}},
-		"bytes":               {stage(direct(load.Write, 64<<10)), limit.Limits{WriteBPS: 1 << 20}, []string{"write_bps 1MiB lets 16 I/Os a second through of 64KiB"}},
+		"bytes":               {stage(direct(load.Write, 64<<10)), limit.Limits{WriteBPS: 1 << 20}, []string{"write_bps 1MiB lets 16 I/Os of 64KiB a second through"}},
 		"a plan's job":        {workload.Spec{Kind: workload.Block, Job: direct(load.Read, 16<<10)}, both, []string{"read_iops 100 lets 1.56 MiB/s through in I/Os of 16KiB"}},
 		"a log":               {workload.Spec{Kind: workload.WAL}, writes, []string{"write_iops 100 lets up to 125 MiB/s through: the device takes I/Os of up to 1280KiB"}},
 		"requests":            {workload.Spec{Kind: workload.HTTP}, both, nil},

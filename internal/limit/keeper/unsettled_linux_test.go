@@ -58,7 +58,7 @@ func TestUnsettled(t *testing.T) {
 		return len(made) == most
 	})
 	s := b.k.Status()
-	if len(s.Containers) != 1 || len(s.Containers[0].Faults) > 0 || b.said("can't be kept") || b.said("somebody changed") {
+	if len(s.Containers) != 1 || len(s.Containers[0].Faults) > 0 || b.said("can't be kept") || b.said("another program changed") {
 		t.Errorf("the state: %+v", s.Containers)
 	}
 	b.has("1048576")
