@@ -117,8 +117,8 @@ func TestLimitNotes(t *testing.T) {
 	says([]string{proof + " --path /a"}, "NOT held in the mode", "set", name, "--path", "/a", "--write-bps", "3MiB")
 	says([]string{"NOT held in the mode buffered"}, "", "set", name, "--path", "/a", "--write-bps", "1MiB")
 	other, _ := fastDisk(t)
-	says([]string{"nothing of container", "is on " + other + ", so the limit has no effect yet", "on " + disk}, "", "set", name, "--device", other, "--write-bps", "5MiB")
-	says(nil, "nothing of container", "set", name, "--device", loop, "--write-bps", "5MiB")
+	says([]string{"no data of container", "is on " + other + ", so the limit has no effect yet", "on " + disk}, "", "set", name, "--device", other, "--write-bps", "5MiB")
+	says(nil, "no data of container", "set", name, "--device", loop, "--write-bps", "5MiB")
 	says(nil, "", "clear", name, "--device", other)
 	says(nil, "", "set", name, "--path", "/a", "--write-bps", "2MiB", "--device-wide")
 	// What is printed can be typed.
