@@ -9,12 +9,14 @@ import (
 	"plimsoll/load"
 )
 
-// sharedFlush is how many syncs of each thread may share one flush: syncs that arrive during a flush of the device wait
-// together for the next one, and some may have nothing new to flush.
-const sharedFlush = 4
+// tooFew is the share of the flushes that syncs need, below which some did not flush: counters are read a moment before and after the window.
+const tooFew = 0.9
 
 // checkSync asks whether syncs flushed the devices below, down to the hardware. Data whose sync flushed nothing may be in a cache that a
 // power cut empties: faster, and less safe.
+//
+// An option of a mount decides, whatever was counted, because a device's flushes are everybody's. For the same reason too few
+// flushes prove that syncs were lost, and enough of them prove something only as far as other programs did not cause them.
 func checkSync(v *view) []record.Warning {
 	if v.memory || v.where.InMemory != "" {
 		return nil
@@ -23,40 +25,57 @@ func checkSync(v *view) []record.Warning {
 	if s.all == 0 {
 		return nil
 	}
-	least := max(1, s.all/int64(sharedFlush*s.threads))
-	why := ""
-	if v.where.Unflushed != "" {
-		why = fmt.Sprintf(" The file system is mounted with %s.", v.where.Unflushed)
+	if ws := v.unflushed(s); ws != nil {
+		return ws
 	}
-	counted, volatile := false, false
 	for _, l := range v.truth.Layers {
-		if l.On != "" && strings.Contains(l.On, "(") {
-			why = fmt.Sprintf(" The file of the loop device above it lies on %s.", l.On)
-		}
-		volatile = volatile || l.Volatile
 		if !l.Volatile || l.Flushes < 0 || l.FUA && s.calls == 0 {
 			continue
 		}
-		counted = true
+		why := ""
 		if l.Any {
 			why = fmt.Sprintf(" The program behind %s did not pass the syncs on, or passed them to another machine.", v.where.FSType)
 		}
-		if l.Flushes < least {
-			return lost(s, l.Name(), l.Flushes, least, why)
+		if l.Flushes < s.least {
+			return lost(s, l, why)
 		}
-	}
-	if v.where.Unflushed == "volatile" || v.where.Unflushed != "" && volatile && !counted {
-		return unsafe(warning(Sync, record.Doubt, map[string]any{"syncs": s.all, "option": v.where.Unflushed},
-			"The file system is mounted with %s, so it answered syncs without a flush (%s). A power cut may lose synced data: the figure is that of a less safe place.", v.where.Unflushed, times(s.all)))
+		if l.Flushes-l.OthersFlushes < s.least {
+			e := map[string]any{"syncs": s.all, "flushes": l.Flushes, "others": l.OthersFlushes, "least": s.least, "device": l.Name()}
+			return warning(Sync, record.Note, e,
+				"Plimsoll can't see whether these syncs flushed %s. Data was synced %s and the device was flushed %s, but other programs were flushing it before the trial began, at a rate of about %d flushes in such a window. Stop them to find out.",
+				l.Name(), times(s.all), times(l.Flushes), l.OthersFlushes)
+		}
 	}
 	return nil
 }
 
+// unflushed judges by the options with which the place's file system, or one that holds the file of a loop device, was mounted. Where no
+// device below has a cache to flush, nothing is lost, unless the file system syncs nothing at all.
+func (v *view) unflushed(s syncs) []record.Warning {
+	volatile := false
+	option, what := "", ""
+	layers := v.truth.Layers
+	for i := len(layers) - 1; i >= 0; i-- {
+		volatile = volatile || layers[i].Volatile
+		if _, o, ok := strings.Cut(layers[i].On, "("); ok && volatile {
+			option, what = strings.TrimSuffix(o, ")"), "The file of the loop device lies on "+layers[i].On+", which"
+		}
+	}
+	if o := v.where.Unflushed; o == "volatile" || o == "fsync=volatile" || o != "" && volatile {
+		option, what = o, "The file system is mounted with "+o+", so it"
+	}
+	if option == "" {
+		return nil
+	}
+	return unsafe(warning(Sync, record.Doubt, map[string]any{"syncs": s.all, "option": option},
+		"%s answered syncs without a flush (%s). A power cut may lose synced data: the figure is that of a less safe place.", what, times(s.all)))
+}
+
 // lost says that syncs did not flush a device.
-func lost(s syncs, device string, flushes, least int64, why string) []record.Warning {
-	e := map[string]any{"syncs": s.all, "flushes": flushes, "least": least, "device": device}
+func lost(s syncs, l record.Layer, why string) []record.Warning {
+	e := map[string]any{"syncs": s.all, "flushes": l.Flushes, "least": s.least, "device": l.Name()}
 	return unsafe(warning(Sync, record.Doubt, e, "Data was synced %s, but %s was flushed %s.%s A power cut may lose synced data: the figure is that of a less safe place.",
-		times(s.all), device, times(flushes), why))
+		times(s.all), l.Name(), times(l.Flushes), why))
 }
 
 // syncs counts how often a job made data durable in a window.
@@ -65,15 +84,17 @@ type syncs struct {
 	all int64
 	// calls are those of fsync and its like.
 	calls int64
-	// threads do them at a time.
-	threads int
+	// least is how many flushes they need. The syncs of one thread come one after another, and each waits for a flush that began after it
+	// did, so no two share one. Those of several threads may, so the busiest thread decides, which does at least its part of them.
+	least int64
 }
 
 // syncsOf counts those of the clients on the ground.
 func (v *view) syncsOf() syncs {
-	var s syncs
-	var writes int64
+	var sum syncs
 	count := func(classes []load.Class, j load.Job) {
+		var s syncs
+		var writes int64
 		for _, c := range classes {
 			switch {
 			case c.Name == "sync":
@@ -86,7 +107,12 @@ func (v *view) syncsOf() syncs {
 				}
 			}
 		}
-		s.threads += max(1, j.NumJobs) * max(1, j.IODepth)
+		// A sync without a write before it may come to nothing.
+		s.all = min(s.all, writes)
+		sum.all += s.all
+		sum.calls += s.calls
+		threads := int64(max(1, j.NumJobs) * max(1, j.IODepth))
+		sum.least = max(sum.least, int64(tooFew*float64(s.all/threads)))
 	}
 	for i := range v.results {
 		r := &v.results[i]
@@ -98,6 +124,8 @@ func (v *view) syncsOf() syncs {
 		}
 		count(r.Classes, v.t.Spec.Job)
 	}
-	s.all = min(s.all, writes)
-	return s
+	if sum.all > 0 {
+		sum.least = max(1, sum.least)
+	}
+	return sum
 }

@@ -83,7 +83,7 @@ func TestCacheBeneathLoop(t *testing.T) {
 				{Major: 254, Name: "vda", ReadBytes: bottom},
 			}
 			retruth(t)
-			t.Truth[0].Layers = Layers([]device.Layer{{Parts: []device.Part{{Name: "loop0", Major: 7}}}, {Parts: []device.Part{{Name: "vda", Major: 254}}}}, t.Results[0].Disks, true)
+			t.Truth[0].Layers = Layers([]device.Layer{{Parts: []device.Part{{Name: "loop0", Major: 7}}}, {Parts: []device.Part{{Name: "vda", Major: 254}}}}, t.Results[0].Disks, true, nil, 0)
 		}
 	}
 	testRows(t, []row{

@@ -1,6 +1,8 @@
 package check
 
 import (
+	"time"
+
 	"plimsoll/internal/device"
 	"plimsoll/internal/record"
 	"plimsoll/internal/workload"
@@ -44,14 +46,16 @@ func countsDisks(r *workload.Result) bool {
 	return len(r.Disks) > 0 || r.ProcRead >= 0 || r.ProcWritten >= 0
 }
 
-// Layers puts beside the layers of a place what they did in the window of a client's result.
-func Layers(layers []device.Layer, disks []workload.DiskDelta, flushes bool) []record.Layer {
+// Layers puts beside the layers of a place what they did in the window of a client's result. others are the flushes a second that other
+// programs caused just before it, by the number of the device, and window is its length.
+func Layers(layers []device.Layer, disks []workload.DiskDelta, flushes bool, others map[[2]uint32]float64, window time.Duration) []record.Layer {
 	var out []record.Layer
 	for _, l := range layers {
 		r := record.Layer{Layer: l}
 		if !flushes {
 			r.Flushes = -1
 		}
+		own := int64(0)
 		for _, p := range l.Parts {
 			for _, d := range disks {
 				if d.Major != p.Major || d.Minor != p.Minor {
@@ -60,9 +64,11 @@ func Layers(layers []device.Layer, disks []workload.DiskDelta, flushes bool) []r
 				r.Read, r.Written = r.Read+d.ReadBytes, r.Written+d.WrittenBytes
 				if flushes {
 					r.Flushes = max(r.Flushes, d.Flushes)
+					own = max(own, d.Flushes-int64(others[[2]uint32{p.Major, p.Minor}]*window.Seconds()))
 				}
 			}
 		}
+		r.OthersFlushes = max(0, r.Flushes-own)
 		out = append(out, r)
 	}
 	return out

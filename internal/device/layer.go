@@ -87,6 +87,7 @@ func (f FS) Volatile() []Layer {
 		}
 		if n.volatile() && n.Device.Size > 0 {
 			l.Parts = append(l.Parts, Part{n.Name, n.Device.Major, n.Device.Minor})
+			l.FUA = l.FUA || n.Device.FUA
 		}
 	}
 	if len(l.Parts) == 0 {
@@ -96,9 +97,10 @@ func (f FS) Volatile() []Layer {
 }
 
 // volatile reports whether a device loses data that was not flushed, and counts its flushes. Only devices with queues of their own count them. A loop
-// device always has such a cache, that of its file, whatever it reports.
+// device always has such a cache, that of its file, whatever it reports. One path
+// to an NVMe namespace has no number, and counts nothing.
 func (n *Node) volatile() bool {
-	return n.Device.MQ && (n.Device.WriteCache == "write back" || n.Kind == KindLoop)
+	return n.Device.MQ && n.Kind != KindPath && (n.Device.WriteCache == "write back" || n.Kind == KindLoop)
 }
 
 // beneath returns what is right below devices, with what is known of that layer.

@@ -217,6 +217,9 @@ type Layer struct {
 	Written int64 `json:"written"`
 	// Flushes is -1 where the kernel doesn't count them. Several devices are each flushed for one sync: it is the most of one of them.
 	Flushes int64 `json:"flushes"`
+	// OthersFlushes is how many of them other programs may have caused: as many as come to such a window at the rate of just before it, when the trial
+	// did nothing. Where it isn't known which of several devices is meant, it is that of the one with the most flushes besides.
+	OthersFlushes int64 `json:"others_flushes,omitempty"`
 }
 
 // Name names the devices of a layer, and whose they are.

@@ -7,10 +7,12 @@
 package witness
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"plimsoll/internal/agent"
 	"plimsoll/internal/check"
@@ -27,6 +29,8 @@ import (
 type Witness struct {
 	fs    device.FS
 	known map[ground]seen
+	// flushes looks for what other programs flush.
+	flushes flushWatch
 }
 
 // A ground is what is looked at: an agent's place, or the file or device under test, of which a line of several stages has several.
@@ -67,15 +71,20 @@ func (w *Witness) Before(agents []*agent.Agent, target string) func(*record.Tria
 		}
 		grounds[i] = s
 	}
+	others := w.flushes.look(w.fs.Proc, grounds)
 	before, limits, waited, memory := w.throttles(agents), w.limits(agents, grounds), w.waits(agents), w.reached(agents)
 	costs := w.costs(agents)
-	disks := workload.ReadDisks(w.fs.Proc)
+	rates := others()
+	begin, disks := time.Now(), workload.ReadDisks(w.fs.Proc)
 	return func(t *record.Trial) {
-		host, flushes := disks.Until(workload.ReadDisks(w.fs.Proc))
+		end := workload.ReadDisks(w.fs.Proc)
+		host, flushes := disks.Until(end)
+		w.flushes.last, w.flushes.at = end, time.Now()
+		around := time.Since(begin)
 		for i, a := range agents {
 			fill(t, i, a, grounds[i], target)
 			if i < len(t.Truth) {
-				t.Truth[i].Layers = grounds[i].did(&t.Results[i], a.Session.Info(), host, flushes && disks.Known())
+				t.Truth[i].Layers = grounds[i].did(&t.Results[i], a.Session.Info(), counts{host, flushes && disks.Known(), around}, rates)
 			}
 		}
 		addThrottles(t.Results, before, w.throttles(agents))
@@ -143,6 +152,7 @@ func (s *seen) beneathGuest(fs device.FS, hostPath string) {
 	if stack, err := fs.Of(hostPath); err == nil {
 		s.host = stack.Layers()
 		s.inMemory = stack.InMemory()
+		s.unflushed = cmp.Or(s.unflushed, stack.Unflushed())
 		if device.IsMemory(stack.Mount.FSType) {
 			s.inMemory = "the host's file is on " + stack.Mount.FSType + " (" + stack.Mount.Point + ")"
 		}
@@ -151,15 +161,15 @@ func (s *seen) beneathGuest(fs device.FS, hostPath string) {
 
 // did says what the layers of a place did in a client's window. A virtual machine doesn't see those of its host, which are counted from
 // before the window to after it, and so are all where the worker can't see the counters.
-func (s *seen) did(r *workload.Result, info engine.Info, host []workload.DiskDelta, flushes bool) []record.Layer {
+func (s *seen) did(r *workload.Result, info engine.Info, host counts, others flushRates) []record.Layer {
 	var out []record.Layer
 	switch {
 	case len(r.Disks) > 0 || r.ProcWritten >= 0:
-		out = check.Layers(s.layers, r.Disks, r.CountsFlushes)
+		out = check.Layers(s.layers, r.Disks, r.CountsFlushes, others, r.Elapsed)
 	case info.PID > 0 && !info.Guest:
-		out = check.Layers(s.layers, host, flushes)
+		out = check.Layers(s.layers, host.disks, host.flushes, others, host.window)
 	}
-	for _, l := range check.Layers(s.host, host, flushes) {
+	for _, l := range check.Layers(s.host, host.disks, host.flushes, others, host.window) {
 		l.Host = true
 		out = append(out, l)
 	}
