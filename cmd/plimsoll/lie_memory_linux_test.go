@@ -108,15 +108,34 @@ func TestLieMemoryDisk(t *testing.T) {
 	disktest.Format(t, zram, "ext4")
 	places["loop"], places["direct-loop"], places["btrfs-compressing"] = at(loop), at(direct), at(squeezed)
 	places["loop-in-loop"], places["zram"] = at(disktest.Mount(t, inner, "ext4", 0, "")), at(disktest.Mount(t, zram, "ext4", 0, ""))
+	for name, device := range map[string]string{
+		"relative-overlay": disktest.Loop(t, disktest.ImageIn(t, disktest.RelativeOverlay(t), 100<<20), false),
+		"memfd":            disktest.MemfdLoop(t, 100<<20),
+		"other-namespace":  disktest.ElsewhereLoop(t, "100M"),
+		"detached":         disktest.DetachedLoop(t, 100<<20),
+	} {
+		disktest.Format(t, device, "ext4")
+		places[name] = at(disktest.Mount(t, device, "ext4", 0, ""))
+	}
 	places["overlay"] = at(disktest.Overlay(t, disktest.Tmpfs(t, "size=400m")))
 	places["overlay-on-loop"] = at(disktest.Overlay(t, outer))
 	dir := t.TempDir()
 	if r := plimsoll(t, t.Context(), dir, memoryPlan(t.TempDir(), places), "run", "-"); r.status != exitDone {
 		t.Fatalf("status %d: %s", r.status, r.stderr)
 	}
-	for _, name := range []string{"loop", "direct-loop", "btrfs-compressing", "loop-in-loop", "zram", "overlay", "overlay-on-loop"} {
+	for _, name := range []string{"loop", "direct-loop", "btrfs-compressing", "loop-in-loop", "zram", "overlay", "overlay-on-loop", "relative-overlay", "memfd", "other-namespace"} {
 		t.Run(name, func(t *testing.T) { wantInMemory(t, dir, name) })
 	}
+	t.Run("detached", func(t *testing.T) {
+		_, trials := records(t, dir)
+		mine := byPlace(trials)["detached"]
+		if n := doubted(mine, check.Cache, "The figure may be the speed of memory"); n != len(mine) || n == 0 {
+			t.Errorf("of %d trials, %d may be memory's; the first's warnings are %+v", len(mine), n, mine[0].Warnings)
+		}
+		if n, _ := lost(mine, "wal"); n > 0 || doubted(mine, check.Cache, "beneath it") > 0 {
+			t.Errorf("another disk is said to be beneath: %+v", mine[0].Warnings)
+		}
+	})
 	t.Run("own_device", func(t *testing.T) {
 		state := disktest.Tmpfs(t, "size=300m")
 		if r := plimsoll(t, t.Context(), state, memoryPlan(t.TempDir(), map[string]string{"own": "own_device: 64MiB"}), "run", "-"); r.status != exitDone {

@@ -19,8 +19,22 @@ const (
 	mostReached = 0.5
 )
 
-// checkCache is check 1: did the bytes reach the device?
+// checkCache is check 1: did the bytes reach the device, and is it known to be one?
 func checkCache(v *view) []record.Warning {
+	out := v.reachedDevice()
+	if v.memory || v.where.InMemory != "" || v.where.Unseen == "" {
+		return out
+	}
+	if v.where.MaybeMemory {
+		return append(out, warning(Cache, record.Doubt, map[string]any{"unseen": v.where.Unseen},
+			"Plimsoll can't see what this place's data is on (%s). The figure may be the speed of memory.", v.where.Unseen)...)
+	}
+	return append(out, warning(DeviceUnknown, record.Note, map[string]any{"unseen": v.where.Unseen},
+		"Plimsoll can't see which of the bytes reached a disk beneath the device: %s.", v.where.Unseen)...)
+}
+
+// reachedDevice looks at the bytes on the device, and on those beneath it.
+func (v *view) reachedDevice() []record.Warning {
 	tr := v.truth
 	switch {
 	case v.memory && v.block && v.t.Spec.Job.Direct:

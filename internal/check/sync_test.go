@@ -52,3 +52,16 @@ func TestSync(t *testing.T) {
 		}), "sync/doubt", "The file of the loop device lies on ext4 (nobarrier)"},
 	})
 }
+
+// TestUnseen: where the way down ends is said, as a doubt if it may be in memory.
+func TestUnseen(t *testing.T) {
+	unseen := func(maybe bool) func(*record.Trial) {
+		return func(t *record.Trial) {
+			t.Where[0].Unseen, t.Where[0].MaybeMemory = "loop0: its file is somewhere", maybe
+		}
+	}
+	testRows(t, []row{
+		{"may be memory", unseen(true), "cache/doubt", "(loop0: its file is somewhere). The figure may be the speed of memory"},
+		{"something else", unseen(false), "device-unknown/note", "beneath the device: loop0: its file is somewhere"},
+	})
+}

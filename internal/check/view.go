@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/internal/device"
 	"plimsoll/internal/fingerprint"
 	"plimsoll/internal/record"
 	"plimsoll/internal/workload"
@@ -110,10 +111,7 @@ func (v *view) fill() {
 	}
 	j := t.Spec.Job
 	v.synced = t.Spec.Kind == workload.WAL || v.block && (j.Sync != "" || j.Fsync > 0 || j.FDataSync > 0 || j.EndFsync)
-	switch v.where.FSType {
-	case "tmpfs", "ramfs":
-		v.memory = true
-	}
+	v.memory = device.IsMemory(v.where.FSType)
 	depth, jobs := max(j.IODepth, 1), max(j.NumJobs, 1)
 	v.threads = jobs * len(v.machine)
 	if e := t.Results[0].IOEngine; e == load.PSync || e == load.MMap {

@@ -2,6 +2,7 @@ package device
 
 import (
 	"os"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -27,3 +28,28 @@ func sameFile(path string, dev, inode uint64) bool {
 }
 
 func numberOf(dev uint64) (major, minor uint32) { return unix.Major(dev), unix.Minor(dev) }
+
+// sameRoot reports whether a folder is the upper one of the overlay that is mounted at a point: to the nanosecond it was changed when that was, and it is
+// on a file system of the same size.
+func sameRoot(overlay, upper string) bool {
+	var a, b unix.Stat_t
+	var fa, fb unix.Statfs_t
+	if unix.Stat(overlay, &a) != nil || unix.Lstat(upper, &b) != nil || unix.Statfs(overlay, &fa) != nil || unix.Statfs(upper, &fb) != nil {
+		return false
+	}
+	return fa.Type == unix.OVERLAYFS_SUPER_MAGIC && fa.Blocks == fb.Blocks && fa.Bsize == fb.Bsize && a.Mode == b.Mode && a.Ctim == b.Ctim && a.Mtim == b.Mtim
+}
+
+// memoryFiles is the number of the file system that holds files without a name (memfd_create(2)), 0 if it isn't known.
+var memoryFiles = sync.OnceValue(func() uint64 {
+	fd, err := unix.MemfdCreate("plimsoll", unix.MFD_CLOEXEC)
+	if err != nil {
+		return 0
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if unix.Fstat(fd, &st) != nil {
+		return 0
+	}
+	return st.Dev
+})

@@ -8,3 +8,7 @@ import "errors"
 func backing(string) (dev, inode uint64, err error) { return 0, 0, errors.ErrUnsupported }
 func sameFile(string, uint64, uint64) bool          { return true }
 func numberOf(uint64) (major, minor uint32)         { return 0, 0 }
+
+func sameRoot(string, string) bool { return false }
+
+func memoryFiles() uint64 { return 0 }

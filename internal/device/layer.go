@@ -192,8 +192,41 @@ func (n *Node) inMemory(above *Node) string {
 	return ""
 }
 
+// Unseen says in words why what is beneath the device or the file system of a path can't be followed, and whether it may be memory. Empty: it is known
+// down to the hardware, or the path itself has no device, which Why says.
+func (s *Stack) Unseen() (why string, maybeMemory bool) {
+	if s.Tree == nil || s.Why != "" && len(s.Devices) == 0 {
+		return "", false
+	}
+	return s.Tree.unseen()
+}
+
+// unseen looks for an end that is no hardware below n.
+func (n *Node) unseen() (why string, maybeMemory bool) {
+	memory := n.Kind == KindMount && IsMemory(n.Mount.FSType) || n.Kind == KindDisk && isMemory(n)
+	if len(n.Below) == 0 && n.Why != "" && !memory {
+		name := n.Name
+		if n.Kind == KindMount {
+			name = n.Mount.FSType + " (" + n.Name + ")"
+		}
+		return name + ": " + n.Why, n.Lost
+	}
+	for _, b := range n.Below {
+		if b.Role == RoleLower || b.Role == RoleLog {
+			continue
+		}
+		if why, maybeMemory = b.unseen(); why != "" {
+			return why, maybeMemory
+		}
+	}
+	if n.Lost {
+		return n.Name + ": " + n.Why, true
+	}
+	return "", false
+}
+
 // IsMemory reports whether a file system is memory.
-func IsMemory(fs string) bool { return fs == "tmpfs" || fs == "ramfs" }
+func IsMemory(fs string) bool { return fs == "tmpfs" || fs == "ramfs" || fs == "devtmpfs" }
 
 // isMemory reports whether a disk is memory by its driver: zram, brd, null_blk, scsi_debug.
 func isMemory(n *Node) bool {

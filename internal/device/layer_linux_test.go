@@ -74,6 +74,31 @@ func TestInMemoryHidden(t *testing.T) {
 	}
 }
 
+// TestInMemoryUnnamed: the file of a loop device is in memory, and its name in sysfs leads elsewhere or nowhere.
+func TestInMemoryUnnamed(t *testing.T) {
+	relative := disktest.RelativeOverlay(t)
+	for _, row := range []struct{ name, device, memory, unseen string }{
+		{"in an overlay with a relative upper folder", disktest.Loop(t, disktest.ImageIn(t, relative, 8<<20), false), "the data of overlay is on tmpfs", ""},
+		{"without a name", disktest.MemfdLoop(t, 8<<20), "is on tmpfs", ""},
+		{"in another mount namespace", disktest.ElsewhereLoop(t, "8M"), "is on tmpfs", ""},
+		{"on a detached mount", disktest.DetachedLoop(t, 8<<20), "", "which no process has mounted any more"},
+	} {
+		s, err := Host().Of(row.device)
+		if err != nil {
+			t.Fatalf("%s: %v", row.name, err)
+		}
+		if got := s.InMemory(); (got == "") != (row.memory == "") || !strings.Contains(got, row.memory) {
+			t.Errorf("%s: InMemory = %q, want %q", row.name, got, row.memory)
+		}
+		if why, maybe := s.Unseen(); (why == "") != (row.unseen == "") || !strings.Contains(why, row.unseen) || maybe != (row.unseen != "") {
+			t.Errorf("%s: Unseen = %q, %v, want %q", row.name, why, maybe, row.unseen)
+		}
+		if names := s.Device.Stack; len(names) != 1 {
+			t.Errorf("%s: the stack is %v, want the loop device alone", row.name, names)
+		}
+	}
+}
+
 // TestLayers: each step of a stack is there, with what is known of its cache and of the way to it.
 func TestLayers(t *testing.T) {
 	outer, dir := disktest.Disk(t, disktest.Options{Direct: true, Size: 200 << 20, Mount: "nobarrier"})

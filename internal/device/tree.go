@@ -1,13 +1,13 @@
 package device
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 )
 
 // A Kind says what a node of a tree is.
@@ -84,6 +84,8 @@ type Node struct {
 	CacheMode string `json:"cache_mode,omitempty"`
 	// Why says why nothing is below, where something must be.
 	Why string `json:"why,omitempty"`
+	// Lost is set where what is below can be anything, memory too: nothing that the kernel shows leads there.
+	Lost bool `json:"lost,omitempty"`
 	// Below is what the node stands on.
 	Below []*Node `json:"below,omitempty"`
 }
@@ -230,8 +232,9 @@ func (t *tracer) overlay(n *Node, depth int) error {
 	case upper == "":
 		n.Why = "overlay without an upper folder is read-only"
 	case !filepath.IsAbs(upper):
-		if upper = dockerUpper(*n.Mount); upper == "" {
+		if upper = cmp.Or(dockerUpper(*n.Mount), t.relativeUpper(*n.Mount)); upper == "" {
 			n.Why = fmt.Sprintf("overlay's upper folder %q is a relative name: only the program that mounted it knows where it is", n.Mount.Upper)
+			n.Lost = true
 		}
 	}
 	seen := 0
@@ -281,53 +284,4 @@ func dockerUpper(m Mount) string {
 		return ""
 	}
 	return upper
-}
-
-// loopFile goes on at the file of a loop device. It is evidence, not a promise: where the file can't
-// be found (deleted, or in another mount namespace) the tree ends at the loop.
-func (t *tracer) loopFile(n *Node, depth int) {
-	if n.File == "" {
-		return // It was bound when the folder was looked at, and is free now.
-	}
-	file, deleted := strings.CutSuffix(n.File, " (deleted)")
-	m := t.holding(n.Name, file)
-	if deleted {
-		n.Why = "its file was deleted"
-		if m == nil {
-			n.Why += ": this is what its name would be on"
-		}
-	}
-	var b *Node
-	var err error
-	if m != nil {
-		b, err = t.whole(*m, depth+1)
-	} else {
-		b, err = t.path(file, depth+1)
-	}
-	if err != nil {
-		n.Why = "its file can't be found: " + err.Error()
-		return
-	}
-	b.Role = RoleFile
-	n.Below = append(n.Below, b)
-}
-
-// holding finds the mount with the file of a loop device by the kernel's own number, where the file's name means another
-// file or none: it was deleted, something was mounted over it, or the name is of another mount namespace. nil: the name will do, or
-// no mount has the number.
-func (t *tracer) holding(loop, file string) *Mount {
-	if t.fs.Backing == nil {
-		return nil
-	}
-	dev, inode, err := t.fs.Backing(loop)
-	if err != nil || sameFile(file, dev, inode) {
-		return nil
-	}
-	major, minor := numberOf(dev)
-	for i := range t.mounts {
-		if m := &t.mounts[i]; m.Major == major && m.Minor == minor {
-			return m
-		}
-	}
-	return nil
 }

@@ -268,6 +268,10 @@ type Where struct {
 	Memory int64 `json:"memory,omitempty"`
 	// InMemory says why data is in memory that is presented as a disk or as another file system; empty: it isn't known to be.
 	InMemory string `json:"in_memory,omitempty"`
+	// Unseen says why it isn't known what is beneath the place's device; empty: it is known, or there is no device. MaybeMemory is set where it
+	// can be memory.
+	Unseen      string `json:"unseen,omitempty"`
+	MaybeMemory bool   `json:"maybe_memory,omitempty"`
 	// Unflushed is the mount option by which the file system answers syncs without a flush of the disk; empty: there is none.
 	Unflushed string `json:"unflushed,omitempty"`
 }

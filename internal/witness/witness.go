@@ -48,7 +48,10 @@ type seen struct {
 	// layers are what the worker's kernel shows below the place, host those of this machine below a virtual one's disk or share.
 	layers, host        []device.Layer
 	inMemory, unflushed string
-	memory              int64
+	// unseen says why what is beneath isn't known.
+	unseen      string
+	maybeMemory bool
+	memory      int64
 }
 
 // New returns a witness that looks at the machine through fs.
@@ -122,6 +125,7 @@ func (w *Witness) look(a *agent.Agent, target string) seen {
 	s.from = w.lookFrom(a)
 	s.devices = devicesOf(s.stack)
 	s.layers, s.inMemory, s.unflushed = s.stack.Layers(), s.stack.InMemory(), s.stack.Unflushed()
+	s.unseen, s.maybeMemory = s.stack.Unseen()
 	switch {
 	case info.Guest:
 		s.beneathGuest(w.fs, info.HostPath)
@@ -152,6 +156,7 @@ func (s *seen) beneathGuest(fs device.FS, hostPath string) {
 	if stack, err := fs.Of(hostPath); err == nil {
 		s.host = stack.Layers()
 		s.inMemory = stack.InMemory()
+		s.unseen, s.maybeMemory = stack.Unseen()
 		s.unflushed = cmp.Or(s.unflushed, stack.Unflushed())
 		if device.IsMemory(stack.Mount.FSType) {
 			s.inMemory = "the host's file is on " + stack.Mount.FSType + " (" + stack.Mount.Point + ")"
@@ -237,6 +242,7 @@ func fill(t *record.Trial, client int, a *agent.Agent, s seen, target string) {
 	where.Kernel = a.Hello.Kernel
 	where.CgroupVersion, where.Memory = s.version, s.memory
 	where.InMemory, where.Unflushed = s.inMemory, s.unflushed
+	where.Unseen, where.MaybeMemory = s.unseen, s.maybeMemory
 	t.Where = append(t.Where, where)
 	if client >= len(t.Results) {
 		return
