@@ -42,7 +42,7 @@ func checkSync(v *view) []record.Warning {
 		if l.Flushes-l.OthersFlushes < s.least {
 			e := map[string]any{"syncs": s.all, "flushes": l.Flushes, "others": l.OthersFlushes, "least": s.least, "device": l.Name()}
 			return warning(Sync, record.Note, e,
-				"Plimsoll can't see whether these syncs flushed %s. Data was synced %s and the device was flushed %s, but other programs were flushing it before the trial began, at a rate of about %d flushes in such a window. Stop them to find out.",
+				"Plimsoll can't see whether these syncs flushed %s. Data was synced %s and the device was flushed %s, but other programs, which were flushing it before the trial began, may have caused %d of these flushes. Stop them to find out.",
 				l.Name(), times(s.all), times(l.Flushes), l.OthersFlushes)
 		}
 	}

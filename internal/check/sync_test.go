@@ -31,7 +31,7 @@ func TestSync(t *testing.T) {
 		{"just enough", synced(1000, 900, 0), "", ""},
 		{"just too few", synced(1000, 899, 0), "sync/doubt", "vda was flushed 899 times"},
 		{"others flush, too, and there are enough besides", synced(1000, 2000, 1100), "", ""},
-		{"others may have caused enough of them", synced(1000, 2000, 1101), "sync/note", "other programs were flushing it"},
+		{"others may have caused enough of them", synced(1000, 2000, 1101), "sync/note", "may have caused 1101 of these flushes"},
 		{"four jobs share flushes", with(synced(1000, 225, 0), func(t *record.Trial) { t.Spec.Job.NumJobs = 4 }), "", ""},
 		{"a depth shares flushes", with(synced(1600, 90, 0), func(t *record.Trial) { t.Spec.Job.IODepth = 16 }), "", ""},
 		{"clients share flushes", with(synced(1000, 900, 0), func(t *record.Trial) { t.Results = append(t.Results, t.Results[0]) }), "", ""},
