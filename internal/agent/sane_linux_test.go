@@ -33,7 +33,7 @@ func TestHostile(t *testing.T) {
 		{"escape codes", ready, spoilt(`"append"`, `"\u001b[31mappend"`), ""},
 		{"invalid UTF-8", ready, spoilt(`"append"`, "\"\xff\xfe\""), ""},
 		{"hello again", `{"hello":{"version":5}}`, "", "hello again"},
-		{"engines without a request", `{"probed":{"probes":[]}}`, "", "nobody asked for"},
+		{"engines without a request", `{"probed":{"probes":[]}}`, "", "without a request"},
 		{"plimsoll's probe", `{"probe":{}}`, "", "only plimsoll says"},
 		{"plimsoll's words", `{"stop":{"id":"1"}}`, "", "only plimsoll says"},
 		{"result before ready", result, "", "before the start"},

@@ -24,7 +24,7 @@ func TestSetLimit(t *testing.T) {
 		{"memory", "[64MiB]"}:     "[64MiB]",
 		{"memory", "a: b: c"}:     "a: b: c",
 		{"cpus", "many"}:          "is no number of CPUs: write 0.01 to 4096, such as 1.5",
-		{"cpus", "0"}:             "0 is no limit",
+		{"cpus", "0"}:             "0 is not a limit",
 		{"cpu_shares", "1.5"}:     "is no whole number",
 		{"memmory", "64MiB"}:      "did you mean memory?",
 		{"write_iops", "1"}:       "write 2 to 4294967294",
