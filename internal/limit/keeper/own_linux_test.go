@@ -73,7 +73,7 @@ func TestMeanwhile(t *testing.T) {
 				return !e[0].settled.IsZero()
 			})
 			b.has(x.want)
-			if b.said("somebody") != (x.said != "") || !b.said(x.said) {
+			if b.said("another program") != (x.said != "") || !b.said(x.said) {
 				t.Errorf("the log doesn't say %q", x.said)
 			}
 			if x.was != "" {
@@ -106,7 +106,7 @@ func TestMeanwhileKilled(t *testing.T) {
 	b.begin()
 	b.k.Started(targetOf(b.group))
 	b.has("")
-	if b.said("somebody") {
+	if b.said("another program") {
 		t.Error("its own value is said to be somebody's")
 	}
 }
@@ -134,7 +134,7 @@ func TestMeanwhileRounded(t *testing.T) {
 	b.begin()
 	b.k.Started(targetOf(b.group))
 	has("-1", fmt.Sprint((1<<63-1)/os.Getpagesize()*os.Getpagesize()))
-	if b.said("somebody") {
+	if b.said("another program") {
 		t.Error("its own value is said to be somebody's")
 	}
 }
