@@ -41,6 +41,11 @@ type buffers struct {
 	unit int64
 	only []byte
 	run  uint64
+	// refill is Job.Refill, "" to keep what is in the segments, and zeros how much of each stampEvery bytes Job.Compress leaves zero.
+	refill string
+	zeros  int
+	seed   uint64
+	pad    []byte // Job.Pattern, which is there in the place of those zeros
 }
 
 // newBuffers makes the memory for depth I/Os of job j. share is how many threads
@@ -49,6 +54,7 @@ func newBuffers(j Job, depth, share int, seed uint64) (*buffers, error) {
 	b := &buffers{
 		stride: (j.maxBlock() + pageSize - 1) &^ (pageSize - 1), plain: j.Data == DataZero || j.Data == DataPattern && (!j.Verify || j.PatternOnly) || j.Data == DataSource || j.Peer != "",
 		dedupe: uint64(j.Dedupe), unit: j.VerifyUnit(), run: j.RandSeed,
+		refill: j.Refill, zeros: stampEvery * j.Compress / 100, seed: seed, pad: j.Pattern,
 	}
 	if j.PatternOnly {
 		b.only = j.Pattern
@@ -110,27 +116,58 @@ func (b *buffers) content(j Job, p []byte, seed uint64) {
 		}
 		return
 	}
-	fillRandom(p, seed)
+	b.random(p, seed)
 	if b.dedupe > 0 && len(p) > 0 {
 		// The same for all threads and runs of a seed.
-		fillRandom(p[int64(len(p))-b.stride:], j.RandSeed)
+		b.random(p[int64(len(p))-b.stride:], j.RandSeed)
 	}
-	for n := stampEvery * j.Compress / 100; n > 0 && len(p) > 0; p = p[min(stampEvery, len(p)):] {
+}
+
+// random fills p with random data, and with the zeros of Job.Compress.
+func (b *buffers) random(p []byte, seed uint64) {
+	if b.zeros == 0 {
+		fillRandom(p, seed)
+		return
+	}
+	for seeds := (generator{rng: seed}); len(p) > 0; p = p[min(stampEvery, len(p)):] {
 		s := p[:min(stampEvery, len(p))]
-		s = s[max(len(s)-n, 0):]
+		n := max(len(s)-b.zeros, 0)
+		fillRandom(s[:n], seeds.rand())
+		s = s[n:]
 		clear(s)
-		for len(j.Pattern) > 0 && len(s) > 0 {
-			s = s[copy(s, j.Pattern):]
+		for len(b.pad) > 0 && len(s) > 0 {
+			s = s[copy(s, b.pad):]
 		}
 	}
 }
 
+// anew takes a segment and makes it the data of write number seq. Copies are made too, each time.
+func (b *buffers) anew(copied bool, size int64, seq uint64) uint32 {
+	s := b.takeSegment()
+	// Numbers in a row are no seeds: the generator counts, too, so that two writes would have data in common.
+	g := generator{rng: b.seed ^ seq}
+	seed := g.rand()
+	if copied {
+		seed = b.run
+	}
+	b.random(b.data(s, size), seed)
+	return s
+}
+
 // fill takes a segment and makes it what write number seq of size bytes at off writes.
 func (b *buffers) fill(g *generator, size, off int64, seq uint64) uint32 {
-	if b.dedupe > 0 && g.below(100) < b.dedupe {
+	copied := b.dedupe > 0 && g.below(100) < b.dedupe
+	var s uint32
+	switch {
+	case b.refill != "":
+		if s = b.anew(copied, size, seq); copied {
+			return s
+		}
+	case copied:
 		return b.dup
+	default:
+		s = b.takeSegment()
 	}
-	s := b.takeSegment()
 	switch {
 	case b.plain:
 	case b.unit > 0:

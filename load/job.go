@@ -206,6 +206,9 @@ type Job struct {
 	// the writes repeat one block; both with DataRandom only.
 	Compress int `json:"buffer_compress_percentage,omitempty"`
 	Dedupe   int `json:"dedupe_percentage,omitempty"`
+	// Refill makes random data anew for each write, where else the thread's writes cycle through data that it made before the run: RefillBefore
+	// or RefillWithin. Responses of an open loop have that time in them either way. Empty: it doesn't.
+	Refill string `json:"refill,omitempty"`
 	// Verify stamps what is written with offset, sequence and checksum, and checks the stamp of
 	// what is read; a block that isn't what it should be is a *VerifyError, which ends the run. A mixed job only stamps: it reads
 	// what it hasn't written yet, too.
@@ -375,6 +378,14 @@ const (
 	DataZero    = "zero"
 	DataPattern = "pattern"
 	DataSource  = "source"
+)
+
+// Values of Job.Refill: where the time goes that making the data takes.
+const (
+	// RefillBefore makes the data before the write's latency begins, as fio does.
+	RefillBefore = "before"
+	// RefillWithin makes it within the write's latency, as DiskSpd does.
+	RefillWithin = "within"
 )
 
 // A SizeShare says that Percent of a job's I/Os have Size bytes.

@@ -149,6 +149,9 @@ func (t *thread) arm(s uint32, now, due int64, counted bool) {
 		t.seq++
 		t.sinceSync++
 		sl.seg = t.bufs.fill(&t.gen, int64(sl.size), sl.off, t.seq)
+		if t.bufs.refill == RefillBefore {
+			sl.start = t.run.clk.now()
+		}
 		if t.back != nil {
 			t.back.wrote(sl)
 			t.outdate(sl)

@@ -184,6 +184,9 @@ func (t *thread) armStep(s uint32, now int64) {
 	if sl.seg = s; o.Op == Write {
 		t.seq++
 		sl.op, sl.seg = opWrite, t.bufs.fill(&t.gen, o.Size, o.Offset, t.seq)
+		if t.bufs.refill == RefillBefore {
+			sl.start = t.run.clk.now()
+		}
 	}
 	sl.buf = t.bufs.addr(sl.seg)
 	t.lastSize = o.Size

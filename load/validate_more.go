@@ -240,6 +240,14 @@ func (v *validator) data(j Job) {
 	case len(j.Pattern) > 1<<20:
 		v.add("pattern", len(j.Pattern), "at most 1 MiB")
 	}
+	switch {
+	case j.Refill != "" && j.Refill != RefillBefore && j.Refill != RefillWithin:
+		v.add("refill", quote(j.Refill), "use before or within")
+	case j.Refill != "" && (!random || !j.writes()):
+		v.add("refill", quote(j.Refill), "needs writes of random data")
+	case j.Refill != "" && j.Peer != "":
+		v.add("refill", quote(j.Refill), "contradicts a peer, which makes the data")
+	}
 	for _, o := range []struct {
 		name string
 		n    int

@@ -268,8 +268,11 @@ func (s *Span) written(t *Target, j *load.Job) {
 		j.Data = load.DataZero
 	case len(t.RandomData) > 0:
 		j.Data, j.Pattern = load.DataSource, t.RandomData
-	case t.RandomSize > 0 || s.RandomWrites:
+	case t.RandomSize > 0:
 		j.Data = load.DataRandom
+	case s.RandomWrites:
+		// Its call that starts a write makes the data, after it has noted the time (issueNextIO and GetWriteBuffer).
+		j.Data, j.Refill = load.DataRandom, load.RefillWithin
 	default:
 		j.Data, j.Pattern = load.DataPattern, bytePattern
 	}

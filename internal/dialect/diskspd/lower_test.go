@@ -65,6 +65,10 @@ func TestStage(t *testing.T) {
 		{"-Sm -Nv -o8 -w100 f", []workload.StageJob{usual(func(j *workload.StageJob) {
 			j.Job.RW, j.Job.Data, j.Job.Pattern, j.Job.IOEngine, j.Job.IODepth, j.Job.Sync = load.Write, load.DataPattern, bytePattern, load.MMap, 1, "dsync"
 		})}},
+		{"-w100 -Zr f", []workload.StageJob{usual(func(j *workload.StageJob) {
+			j.Job.RW, j.Job.Data, j.Job.Refill = load.Write, load.DataRandom, load.RefillWithin
+		})}},
+		{"-w100 -Zr -Z1M f", []workload.StageJob{usual(func(j *workload.StageJob) { j.Job.RW, j.Job.Data = load.Write, load.DataRandom })}},
 		{"-fs -l f", []workload.StageJob{usual(func(j *workload.StageJob) { j.Job.Hint, j.Job.LargePages = load.Sequential, true })}},
 		{"-r -fr f", []workload.StageJob{usual(func(j *workload.StageJob) {
 			j.Job.RW, j.Job.Hint, j.Job.WholeRegion = load.RandRead, load.Random, false

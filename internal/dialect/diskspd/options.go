@@ -80,7 +80,7 @@ func init() {
 		{"-y...", Refused, "events of Windows that start and stop several programs together", "y", refuse("named events are Windows' own; plimsoll starts the clients of a plan together by itself")},
 		{"-z[<seed>]", Yes, "seed of all that is random [0]; without a number: the time", "z", (*parser).seed},
 		{"-Z", Yes, "writes zeros", "Z", (*parser).content},
-		{"-Zr", Yes, "writes random data, each block another", "Z", (*parser).content},
+		{"-Zr", Yes, "writes random data, made anew for each write within its latency, as DiskSpd makes it; not beside `-Z<size>`", "Z", (*parser).content},
 		{"-Z<size>", Yes, "writes random data; here no block comes twice, whatever the size", "Z", (*parser).content},
 		{"-Z<size>,<file>", Yes, "writes a file's content: of its first `<size>` bytes, repeated, each block goes on where the one before it ended. At most 1 MiB of it is used, and the file is this machine's", "Z", (*parser).content},
 		{"-:<flags>", Refused, "DiskSpd's experiments", ":", (*parser).experiment},

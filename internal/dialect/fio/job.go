@@ -103,6 +103,7 @@ type job struct {
 	pattern       []byte
 	compress      int
 	dedupe        int
+	refill        *bool // nil: by the other options
 	percentiles   []float64
 	clatPct       bool
 	latPct        bool

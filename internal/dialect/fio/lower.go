@@ -65,6 +65,9 @@ func (c *clone) lower(t *Test) error {
 		l.Fsync, l.FDataSync, l.EndFsync = j.fsync, j.fdatasync, j.endFsync
 		l.SyncReads = l.Reads() && j.fsync+j.fdatasync > 0
 		l.Compress, l.Dedupe = j.compress, j.dedupe
+		if j.refills() {
+			l.Refill = load.RefillBefore
+		}
 		switch {
 		case j.zero:
 			l.Data = load.DataZero

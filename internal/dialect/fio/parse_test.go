@@ -246,9 +246,30 @@ func TestNamesAndBareOptionsInFiles(t *testing.T) {
 	if err != nil || len(test.jobs) != 1 {
 		t.Errorf("on a line: %v, %v", test, err)
 	}
-	for line, want := range map[string]string{"blocksize_unaligned": "blocksize_unaligned is not supported", "fill_fs=1": "fill_fs is not supported: give a size"} {
+	for line, want := range map[string]string{"blocksize_unaligned": "blocksize_unaligned is not supported", "latency_target=1ms": "latency_target is not supported: a search"} {
 		if _, err := Parse(strings.Fields("--name=a --size=1m --"+line), Source{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", line, err, want)
+		}
+	}
+}
+
+// TestRefill: which lines make the data of each write anew is what fio 3.33 does: what says so itself wins, but dedupe_percentage turns it on
+// where it stands last, and of patterns and zeros nothing is made.
+func TestRefill(t *testing.T) {
+	for line, want := range map[string]string{
+		"": "", "--refill_buffers": load.RefillBefore, "--refill_buffers=0": "", "--verify=crc32c": load.RefillBefore,
+		"--buffer_compress_percentage=50": load.RefillBefore, "--buffer_compress_percentage=50 --refill_buffers=0": "", "--buffer_compress_percentage=100": "",
+		"--dedupe_percentage=50": load.RefillBefore, "--dedupe_percentage=50 --refill_buffers=0": "", "--refill_buffers=0 --dedupe_percentage=50": load.RefillBefore,
+		"--zero_buffers --refill_buffers": "", "--refill_buffers --buffer_pattern=0x12": "", "--rw=read --refill_buffers": "",
+		"--verify=pattern --verify_pattern=0x12 --refill_buffers": "",
+	} {
+		test, err := Parse(strings.Fields("--name=a --rw=write --size=1m "+line), Source{})
+		if err != nil {
+			t.Errorf("%s: %v", line, err)
+			continue
+		}
+		if got := test.stages[0][0].spec.Job.Refill; got != want {
+			t.Errorf("%s: refill %q, want %q", line, got, want)
 		}
 	}
 }

@@ -112,6 +112,9 @@ func (c *clone) lowerReplay(t *Test, bad func(string, ...any) error) error {
 	}
 	if r.writes {
 		l.Compress, l.Dedupe = j.compress, j.dedupe
+		if j.refills() {
+			l.Refill = load.RefillBefore
+		}
 		switch {
 		case j.zero:
 			l.Data = load.DataZero

@@ -32,6 +32,35 @@ func setVerifyPattern(j *job, v string) error {
 	return err
 }
 
+// setRefill sets whether the data of each write is made anew, whatever other options imply.
+func setRefill(j *job, v string) error {
+	b, err := parseBool(v)
+	if err == nil {
+		j.refill = &b
+	}
+	return err
+}
+
+// setDedupe sets the share of copies. It turns refill_buffers on even where an earlier word has turned that off, as fio's does.
+func setDedupe(j *job, v string) error {
+	err := intTo(func(j *job) *int { return &j.dedupe }, 0, 100)(j, v)
+	if err == nil {
+		j.refill = new(true)
+	}
+	return err
+}
+
+// refills reports whether the data of each write is made anew. What fio repeats from a pattern costs next to nothing.
+func (j *job) refills() bool {
+	switch {
+	case j.zero || len(j.pattern) > 0 || j.verify && len(j.verifyPattern) > 0:
+		return false
+	case j.refill != nil:
+		return *j.refill
+	}
+	return j.compress > 0 && j.compress < 100 || j.verify
+}
+
 func setPattern(j *job, v string) error {
 	p, err := parsePattern(v)
 	if err == nil {

@@ -168,12 +168,12 @@ var Options = []Option{
 
 	// Data.
 	bare("zero_buffers", "writes zeros", boolTo(func(j *job) *bool { return &j.zero })),
-	acceptedBare("refill_buffers", "every block that is written is new in any case"),
+	bare("refill_buffers", "makes the data of each write anew, in the measured time and outside of the latency, as fio does; without it all data is made before and stamped for each write; default with buffer_compress_percentage, dedupe_percentage and verify", setRefill),
 	accepted("scramble_buffers", "every block that is written is new in any case"),
 	yes("buffer_pattern", "0x... , decimal numbers or \"text\", one behind the other as in fio; no file", setPattern),
 	yes("buffer_compress_percentage", "percent of each written 4 KiB, at their end, that are zeros, or buffer_pattern if there is one", intTo(func(j *job) *int { return &j.compress }, 0, 100)),
 	accepted("buffer_compress_chunk", "the unit is 4 KiB"),
-	yes("dedupe_percentage", "percent of writes that repeat one block", intTo(func(j *job) *int { return &j.dedupe }, 0, 100)),
+	yes("dedupe_percentage", "percent of writes that repeat one block", setDedupe),
 	refused("dedupe_mode", "only repeat", "repeat"),
 	refused("dedupe_working_set_percentage", "dedupe_mode is always repeat"),
 	refused("dedupe_global", "dedupe_mode is always repeat", "0"),

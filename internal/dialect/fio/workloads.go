@@ -88,6 +88,8 @@ func (c *clone) workload() (workload.Spec, error) {
 		return bad("offsets that repeat need time_based in a plan, whose passes visit each block once")
 	case spec.Steady != nil || spec.Least != nil || spec.EndAll || spec.FilesOnly || l.Fill || j.countsErrors() || spec.AtEnd || l.FlowWeight > 0 || l.StartDelay > 0 || spec.PreRead:
 		return bad("steadystate, rate_min, exitall, create_only, fill_device, continue_on_error, file_append, flow, startdelay and pre_read are none of a plan's workload")
+	case j.refill != nil && *j.refill && j.dedupe == 0 && j.refills():
+		return bad("refill_buffers: a plan's workload makes its data before it is measured; leave it out")
 	case j.verify && (j.verifyOnly || !j.doVerify || !j.writes()):
 		return bad("verify: a plan's workload reads back what it wrote itself; use verify with write or randwrite alone")
 	case j.verify && (j.reads() || j.random() && (!j.mapped() || j.percRandom != nil) || j.hasRWNumber && j.rwNumber != 0 || j.backlog > 0):
@@ -95,6 +97,7 @@ func (c *clone) workload() (workload.Spec, error) {
 	}
 	l.KeepWritten = false
 	l.Filename, l.FileService, l.Hint, l.IOEngine = "", "", "", ""
+	l.Refill = ""
 	l.DropCache, l.SyncReads, l.SampleEvery, l.RandSeed = false, false, 0, j.randseed
 	l.NumJobs = j.numjobs
 	if !j.timeBased {
