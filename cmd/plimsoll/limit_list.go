@@ -120,7 +120,7 @@ func (a *app) printLimits(list []limitListed, notes []string) error {
 		if x.Device != "" {
 			device = x.DeviceName + " (" + x.Device + ")"
 		}
-		cells := []string{x.Target, x.Group, device, x.words, x.By}
+		cells := []string{pasted(x.Target), pasted(x.Group), device, x.words, x.By}
 		for i, c := range cells {
 			cells[i] = clean.Line(c)
 		}
@@ -184,6 +184,17 @@ func ownerOf(group string, owners map[string]*limitOwner) *limitOwner {
 	return nil
 }
 
+// pasted is a name that a line may take, quoted where a shell or a terminal would change it.
+func pasted(name string) string {
+	if name == rootGroup {
+		return name // It is no name.
+	}
+	return clean.Shell(name)
+}
+
+// rootGroup stands where the root group has no name.
+const rootGroup = "the root group"
+
 // groupName is the name by which commands take a group that is no container's.
 func groupName(group string) string {
 	for _, suffix := range []string{".service", ".scope", ".slice"} {
@@ -192,7 +203,7 @@ func groupName(group string) string {
 		}
 	}
 	if group == "/" {
-		return "the root group"
+		return rootGroup
 	}
 	return "cgroup:" + group
 }

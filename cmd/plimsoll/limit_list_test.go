@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"strings"
 	"testing"
 
 	"plimsoll/internal/limit"
@@ -22,6 +24,25 @@ func TestWhoSetStored(t *testing.T) {
 	} {
 		if got := whoSet(limitListed{Group: "/docker/1", Key: row.key, Value: row.value}, nil, o, nil, nil); got != row.want {
 			t.Errorf("%s=%s: %q, want %q", row.key, row.value, got, row.want)
+		}
+	}
+}
+
+// TestLimitListHostileNames: a group's name with an escape sequence or invalid bytes is shown as a line can take it. It was shown without them, which names a
+// group that does not exist.
+func TestLimitListHostileNames(t *testing.T) {
+	var out bytes.Buffer
+	list := []limitListed{
+		{Target: groupName("/r\x1b[31mv\xffx"), Group: "/r\x1b[31mv\xffx", Key: limit.WriteBPS, words: "1 MiB/s"},
+		{Target: groupName("/"), Group: "/", Key: limit.WriteBPS, words: "1 MiB/s"},
+	}
+	if err := (&app{stdout: &out}).printLimits(list, nil); err != nil {
+		t.Fatal(err)
+	}
+	text := out.String()
+	for _, want := range []string{`$'cgroup:/r\033[31mv\377x'`, `$'/r\033[31mv\377x'`, "\nthe root group "} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s in\n%s", want, text)
 		}
 	}
 }
