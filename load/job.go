@@ -126,6 +126,9 @@ type Job struct {
 	// without norandommap. A job of one pass always does, but with several sizes or a BlockAlign other than BS, which have no map. Runs of
 	// RWNumber and PercentageRandom have those begin at such blocks that are at a random offset.
 	RandomMap bool `json:"random_map,omitempty"`
+	// NoRandomMap has a job without Runtime draw each offset from the whole region, as fio does with norandommap: in as many I/Os as
+	// a pass has, some blocks come twice and others never.
+	NoRandomMap bool `json:"norandommap,omitempty"`
 	// Distribution is how often the blocks of a random pattern are visited, in the words of fio's
 	// random_distribution: random (the default), zipf:THETA, pareto:H,
 	// normal:DEVIATION or zoned:ACCESS/SIZE:... . See ParseDistribution.
@@ -261,6 +264,11 @@ type Job struct {
 	// Trace is how many I/Os Result.Trace keeps at most, from the beginning of the window on: up to MaxTrace. The threads share them, and
 	// have their memory from the start.
 	Trace int `json:"trace,omitempty"`
+}
+
+// End is where the region of the last of the NumJobs ends in its file, in bytes; Size has to be given.
+func (j Job) End() int64 {
+	return j.Offset + j.Size + int64(max(j.NumJobs, 1)-1)*j.OffsetIncrement
 }
 
 // OpenLoop reports whether I/Os arrive by a schedule, whatever becomes of those before.

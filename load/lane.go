@@ -12,6 +12,8 @@ type lane struct {
 	base   int64
 	size   int64 // of the region, in bytes
 	blocks uint64
+	// order tells the lane's order of random blocks from that of others in the same region.
+	order uint64
 	// cursors are those of each file; those of the first lane with SharedCursor.
 	cursors []cursors
 	turns   *cursor
@@ -44,6 +46,8 @@ func newLanes(j Job, size int64, shared bool) []*lane {
 			l.base += int64(first) * unit
 			l.blocks = end - first
 			l.size = int64(l.blocks-1)*unit + j.BS
+		} else {
+			l.order = i * 0x9e3779b97f4a7c15 // Else all would be at the same block at a time.
 		}
 		l.cursors, l.turns = make([]cursors, j.fileCount()), new(cursor)
 		if j.SharedCursor && i > 0 {
@@ -181,8 +185,8 @@ func (l *lane) generator(j Job, n int) generator {
 	case j.reads():
 		g.readShare = 1 << 32
 	}
-	if g.random && (j.RandomMap || j.Runtime == 0) && !j.split() && j.Distribution == "" && j.align() == j.BS {
-		g.pass = newPermutation(l.blocks, j.RandSeed)
+	if g.random && (j.RandomMap || j.Runtime == 0 && !j.NoRandomMap) && !j.split() && j.Distribution == "" && j.align() == j.BS {
+		g.pass = newPermutation(l.blocks, j.RandSeed+l.order)
 	}
 	g.vary = l.variety(j)
 	// Neighbouring seeds give neighbouring first numbers.

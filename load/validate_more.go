@@ -91,6 +91,13 @@ func (v *validator) randomness(j Job) {
 	if j.RandomMap && j.BlockAlign > 0 && j.BlockAlign != j.BS {
 		v.add("random_map", true, "can't be kept with blockalign=%d, which isn't bs=%d; leave one of the two out", j.BlockAlign, j.BS)
 	}
+	switch {
+	case !j.NoRandomMap:
+	case !j.random():
+		v.add("norandommap", true, "has no meaning with rw=%s", j.RW)
+	case j.RandomMap:
+		v.add("norandommap", true, "contradicts random_map")
+	}
 	if j.SharedCursor && j.random() {
 		v.add("shared_cursor", true, "has no meaning with rw=%s, whose threads draw their offsets", j.RW)
 	}
