@@ -34,7 +34,7 @@ func checkPlan(d *decoder, _ string, p *Plan) {
 	checkTmpfs(d, p)
 	for _, w := range p.Workloads {
 		if t := measured(w); t >= p.Timeout {
-			d.fail("workloads."+w.Name, "runs for %s, but a trial is ended after %s: raise timeout", t, p.Timeout)
+			d.fail("workloads."+w.Name, "runs for %s, but a trial is ended after %s: raise timeout in the plan, or with --set timeout=%s", t, p.Timeout, size.FormatDuration(roomy(t)))
 		}
 	}
 	if len(d.list) == 0 {
@@ -104,7 +104,7 @@ func checkTmpfs(d *decoder, p *Plan) {
 		var files []int64
 		total := int64(0)
 		for _, w := range p.Workloads {
-			file := w.Job.Offset + w.Job.Size
+			file := w.Job.End()
 			used := slices.ContainsFunc(p.cellsOf(w.Name), func(c record.Cell) bool { return c.Place == s.Name })
 			if w.Kind != workload.Block || !used || slices.Contains(files, file) {
 				continue

@@ -34,12 +34,13 @@ func checkJob(d *decoder, path string, w *workload.Spec) {
 	c.ends()
 	j := &c.job
 	j.NumberIOs = endsAfter(*j)
-	if j.Size/c.most >= int64(j.NumJobs) {
+	if j.Size/c.most >= parts(*j) {
 		c.onePass()
 	}
 	c.mix()
 	c.syncs()
 	c.rate()
+	c.threads()
 	c.randomness()
 	c.verified()
 	c.steady()
@@ -111,7 +112,7 @@ func (c *jobCheck) sizes() {
 	if j.IOSize > 0 && j.IOSize < c.most {
 		c.fail("io_size", "is smaller than one I/O (%s %d bytes): make it %d or more", is, c.most, c.most)
 	}
-	if j.Offset > maxFile-j.Size {
+	if j.Offset > maxFile-j.Size || j.End() > maxFile {
 		c.fail("offset", "with size %s the file would be larger than %s", size.Format(j.Size), size.Format(maxFile))
 	}
 }
@@ -130,9 +131,9 @@ func (c *jobCheck) onePass() {
 	if j.Runtime > 0 || j.NumberIOs > 0 || j.Loops > 1 {
 		return
 	}
-	if blocks := j.Size / c.most / int64(j.NumJobs); blocks < int64(j.IODepth) {
+	if blocks := j.Size / c.most / parts(j); blocks < int64(j.IODepth) {
 		c.fail("iodepth", "%d I/Os are never in flight: without runtime a thread does its %s once; give it a runtime, or make size %s or more",
-			j.IODepth, many(blocks, "block"), size.Format(c.most*int64(j.IODepth)*int64(j.NumJobs)))
+			j.IODepth, many(blocks, "block"), size.Format(c.most*int64(j.IODepth)*parts(j)))
 	}
 }
 
@@ -198,7 +199,7 @@ func (c *jobCheck) mostWrites() int64 {
 			return j.NumberIOs
 		}
 	case j.Runtime == 0 && j.RampTime == 0:
-		return max(j.Size/c.least/int64(j.NumJobs)*max(j.Loops, 1), 1)
+		return max(j.Size/c.least/parts(j)*max(j.Loops, 1), 1)
 	}
 	return maxCount
 }
@@ -226,7 +227,7 @@ func (c *jobCheck) generator() {
 }
 
 // keysOf are the keys whose name is not the load generator's.
-var keysOf = map[string]string{"read_split": "bssplit", "write_split": "bssplit", "data": "zero_buffers", "pattern": "buffer_pattern"}
+var keysOf = map[string]string{"rw": "rw_number", "read_split": "bssplit", "write_split": "bssplit", "data": "zero_buffers", "pattern": "buffer_pattern"}
 
 // leaves lists the errors that were joined into one.
 func leaves(err error) []error {

@@ -38,7 +38,11 @@ func (c *jobCheck) randomness() {
 		return // Package load knows what has no meaning then.
 	}
 	// Of several sizes, or by a distribution, there is no map.
-	mapped := (j.RandomMap || j.Runtime == 0) && len(j.ReadSplit)+len(j.WriteSplit) == 0 && j.Distribution == ""
+	repeats := len(j.ReadSplit)+len(j.WriteSplit) > 0 || j.Distribution != "" || j.BlockAlign > 0 && j.BlockAlign != j.BS
+	if j.NoRandomMap && (j.Runtime > 0 || repeats) {
+		c.fail("norandommap", "has no effect with runtime, bssplit, blockalign or random_distribution, whose offsets repeat anyway: leave it out")
+	}
+	mapped := !j.NoRandomMap && (j.RandomMap || j.Runtime == 0) && len(j.ReadSplit)+len(j.WriteSplit) == 0 && j.Distribution == ""
 	switch {
 	case !mapped:
 	case j.RandomMap && j.Runtime == 0:
@@ -60,6 +64,8 @@ func (c *jobCheck) verified() {
 	case j.RW == load.RW || j.RW == load.RandRW:
 		c.fail("verify", "of %s would meet blocks that are just being written: use a job that reads or one that writes", j.RW)
 	case j.Reads():
+	case j.NumJobs > 1 && parts(j) == 1:
+		c.fail("verify", "reads back what one thread wrote, and others may have written over it: leave out whole_region and offset_increment")
 	case j.Runtime > 0 || j.NumberIOs > 0 || j.Loops > 1:
 		c.fail("verify", "reads back what was written, and finds a lost write only if each block is written once: leave out runtime, number_ios, io_size and loops")
 	case len(j.WriteSplit) > 0 || j.Distribution != "" || j.BlockAlign > 0:
@@ -129,7 +135,7 @@ func passIOs(j load.Job) int64 {
 		return n
 	}
 	_, mean, _ := j.BlockSizes()
-	return j.Size / max(mean, 1) / int64(max(j.NumJobs, 1)) * max(j.Loops, 1)
+	return j.Size / max(mean, 1) / parts(j) * max(j.Loops, 1)
 }
 
 // scheduled is how long a job takes by its rate and its pauses alone, 0 if that is not known.

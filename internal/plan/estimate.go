@@ -69,7 +69,7 @@ func (p *Plan) Estimate() time.Duration {
 				total += float64(p.Blocks) * float64(made.Bytes) * float64(c.Clients) / assumedBytes
 			}
 		}
-		laidOut[s] = max(laidOut[s], w.Job.Size*int64(c.Clients))
+		laidOut[s] = max(laidOut[s], w.Job.End()*int64(c.Clients))
 	}
 	for s, bytes := range laidOut {
 		spec, _ := p.Place(places[s])

@@ -292,3 +292,65 @@ func TestSteadyStateHasFiveRounds(t *testing.T) {
 		t.Errorf("%d of %d rounds count", n, len(r.Rounds.Each))
 	}
 }
+
+// TestThreadsHaveRegions: with whole_region each thread does all of it, with offset_increment each its own part, and else a slice.
+func TestThreadsHaveRegions(t *testing.T) {
+	for job, want := range map[string]struct{ ops, bytes int64 }{
+		"":                         {256, 1 << 20},
+		", whole_region: true":     {2 * 256, 1 << 20},
+		", offset_increment: 1MiB": {2 * 256, 2 << 20},
+	} {
+		for _, rw := range []string{"read", "randread"} {
+			dir := t.TempDir()
+			r := runJob(t, dir, "rw: "+rw+", size: 1MiB, numjobs: 2"+job)
+			if r.Ops() != want.ops || r.File.Size != want.bytes {
+				t.Errorf("%s%s: %d I/Os in a file of %d bytes, want %+v", rw, job, r.Ops(), r.File.Size, want)
+			}
+		}
+	}
+}
+
+// TestPassesWithRepeats: norandommap has a pass leave some blocks out.
+func TestPassesWithRepeats(t *testing.T) {
+	if n := len(offsets(t, "rw: randwrite, size: 1MiB, norandommap: true", 4096)); n < 120 || n > 200 {
+		t.Errorf("%d of 256 blocks were written without a map", n)
+	}
+	if n := len(offsets(t, "rw: randwrite, size: 1MiB", 4096)); n != 256 {
+		t.Errorf("%d of 256 blocks were written by a pass", n)
+	}
+}
+
+// TestRWNumber: a sequential job leaves gaps of so many bytes.
+func TestRWNumber(t *testing.T) {
+	got := offsets(t, "rw: write, size: 64KiB, rw_number: 4096, io_size: 32KiB", 4096)
+	if len(got) != 8 || got[1] != 8192 || got[7] != 14*4096 {
+		t.Errorf("blocks at %v", got)
+	}
+}
+
+// TestTimeoutFits: what a plan's jobs may take is below its timeout, which is not lowered.
+func TestTimeoutFits(t *testing.T) {
+	for job, want := range map[string]time.Duration{
+		"rw: read, size: 1MiB":                                   time.Minute,
+		"rw: read, size: 1MiB, runtime: 15m, ramp_time: 1m":      17 * time.Minute,
+		"rw: read, size: 6GB, runtime: 1m":                       4 * time.Minute, // and two minutes to lay it out
+		"rw: read, size: 6GB, runtime: 1m, numjobs: 2":           4 * time.Minute,
+		"rw: randread, size: 256KiB, loops: 1000":                2 * time.Minute, // 64,000 I/Os at 1,000 a second
+		"rw: randread, size: 1MiB, runtime: 23h, ramp_time: 59m": 24 * time.Hour,
+	} {
+		text := []byte(head + "timeout: 24h\nworkloads:\n  w: {" + job + "}\n")
+		p, err := Parse("f", text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Timeout = DefaultTimeout
+		if p.FitTimeout(); p.Timeout != want {
+			t.Errorf("%s: the timeout is %v, want %v", job, p.Timeout, want)
+		}
+		if p.Timeout = 25 * time.Hour; true {
+			if p.FitTimeout(); p.Timeout != 25*time.Hour {
+				t.Errorf("%s: the timeout is lowered to %v", job, p.Timeout)
+			}
+		}
+	}
+}

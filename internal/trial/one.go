@@ -110,7 +110,7 @@ func (r *Runner) tmpfsSize() int64 {
 			}
 			continue
 		}
-		if file := w.Job.Offset + w.Job.Size; w.Kind == workload.Block && !seen[file] {
+		if file := w.Job.End(); w.Kind == workload.Block && !seen[file] {
 			seen[file] = true
 			total += file
 		}

@@ -54,9 +54,9 @@ func prepareBlock(ctx context.Context, spec Spec, dir string) (*blockRun, error)
 		}
 	}
 	if b.job.IOEngine != load.Null && b.job.Filename == "" {
-		size := b.job.Offset + b.job.Size
+		size := b.job.End()
 		if b.job.Size == 0 {
-			size = b.job.Offset + defaultFile
+			size += defaultFile
 		}
 		b.job.Filename = filepath.Join(dir, fmt.Sprintf("block-%d.dat", size))
 		start := time.Now()
@@ -182,13 +182,21 @@ func partial(l *load.Result, err error) error {
 // fileState looks at the file after the run.
 func (b *blockRun) fileState() FileState {
 	s := b.unknownFile()
-	i, err := load.Inspect(b.job.Filename, b.job.Offset, b.job.Size)
+	i, err := load.Inspect(b.job.Filename, b.job.Offset, b.extent())
 	if err != nil {
 		return s
 	}
 	s.Size, s.Extents, s.Unwritten, s.Shared, s.Delalloc = i.Size, i.Extents, i.Unwritten, i.Shared, i.Delalloc
 	s.DIOAlign, s.Resident = i.DIOAlign, i.Resident
 	return s
+}
+
+// extent is how many bytes of the file the job's threads use from Offset on, 0 for all.
+func (b *blockRun) extent() int64 {
+	if b.job.Size == 0 {
+		return 0
+	}
+	return b.job.End() - b.job.Offset
 }
 
 // unknownFile is what is known of the file without a look at it.

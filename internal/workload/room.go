@@ -36,9 +36,9 @@ func (s Spec) Room() (file string, bytes int64) {
 		if s.Job.Filename != "" {
 			return "", 0 // A file or device that is there.
 		}
-		bytes = s.Job.Offset + s.Job.Size
+		bytes = s.Job.End()
 		if s.Job.Size == 0 {
-			bytes = s.Job.Offset + defaultFile
+			bytes += defaultFile
 		}
 		if s.Fresh {
 			return "fresh", bytes // One trial has it after the other, and none two.

@@ -16,7 +16,7 @@ func (j *StageJob) resolve() error {
 	if err := errors.Join(j.onDevice(), j.atEnd()); err != nil {
 		return err
 	}
-	if j.OffsetPercent == 0 && j.StepPercent == 0 && j.SizePercent == 0 && j.IOPercent == 0 && !j.Clip && !j.Job.Append || j.Job.IOEngine == load.Null {
+	if !j.Relative() && !j.Clip && !j.Job.Append || j.Job.IOEngine == load.Null {
 		return nil
 	}
 	least, shortest := int64(math.MaxInt64), ""
@@ -33,6 +33,16 @@ func (j *StageJob) resolve() error {
 		j.Job.Offset = least // The kernel puts it there in any case.
 		return nil
 	}
+	return j.Within(least, shortest)
+}
+
+// Relative reports whether something of the job is a percentage of its files.
+func (j *StageJob) Relative() bool {
+	return j.OffsetPercent > 0 || j.StepPercent > 0 || j.SizePercent > 0 || j.IOPercent > 0
+}
+
+// Within turns the percentages of a job into bytes and clips its region to the shortest of its files, which has least bytes.
+func (j *StageJob) Within(least int64, shortest string) error {
 	unit := j.Job.BS
 	if unit < 1 {
 		unit = 4096 // load's default
