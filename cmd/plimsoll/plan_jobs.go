@@ -39,7 +39,7 @@ func (a *app) planOfJobs(ctx context.Context, file string, text []byte) ([]byte,
 	if err != nil {
 		return nil, usageError("%w", err)
 	}
-	workloads, ioEngine, notes, err := test.Workloads()
+	jobs, err := test.Plan(lengthOf)
 	if err != nil {
 		return nil, usageError("%w", err)
 	}
@@ -52,23 +52,36 @@ func (a *app) planOfJobs(ctx context.Context, file string, text []byte) ([]byte,
 		return nil, err
 	}
 	p.Name, p.Description = fio.PlanName(strings.TrimSuffix(filepath.Base(file), ".fio")), "The jobs of "+filepath.Base(file)
-	p.Workloads, p.IOEngine = workloads, ioEngine
+	p.Workloads, p.IOEngine = jobs.Workloads, jobs.IOEngine
 	p.Include, p.Exclude, p.Sources = nil, nil, nil
+	p.FitTimeout()
 	out := p.Marshal()
 	// What a plan has no word for would be gone without notice.
 	q, err := plan.Parse(file+" as a plan", out)
 	if err != nil {
 		return nil, usageError("%w", err)
 	}
-	for i, w := range workloads {
+	for i, w := range jobs.Workloads {
 		if lost := differs(w.Job, q.Workloads[i].Job); lost != "" {
 			return nil, usageError("%s: job %s has options that a plan's workload doesn't have: %s; run it with 'plimsoll fio', in any place", file, w.Name, lost)
 		}
 	}
-	for _, n := range notes {
+	for _, n := range jobs.Notes {
 		fmt.Fprintln(a.stderr, "note: "+n)
 	}
 	return out, nil
+}
+
+// lengthOf is the length of a file that is there, for a job without a size.
+func lengthOf(name string) (int64, error) {
+	st, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("give a size: a plan makes the job's file in each place, and there is none here to take its length from: %w", err)
+	case !st.Mode().IsRegular():
+		return 0, fmt.Errorf("give a size in bytes: a plan makes the job's file in each place, and %s is none", name)
+	}
+	return st.Size(), nil
 }
 
 // differs names the fields in which two structs of one type differ, by their words in JSON.

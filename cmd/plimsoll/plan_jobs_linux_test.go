@@ -39,7 +39,10 @@ runtime=100ms
 
 // TestJobFilesArePlans: each job is a workload, in the default plan's engines and places, and what a plan can't keep is refused.
 func TestJobFilesArePlans(t *testing.T) {
-	state := t.TempDir()
+	state, there := t.TempDir(), filepath.Join(t.TempDir(), "there")
+	if err := os.WriteFile(there, make([]byte, 3<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	r := plimsoll(t, t.Context(), state, "", "plan", "show", jobFile(t, someJobs))
 	p, err := plan.Parse("shown", []byte(r.stdout))
 	if err != nil {
@@ -56,11 +59,13 @@ func TestJobFilesArePlans(t *testing.T) {
 		t.Errorf("%+v", rand)
 	}
 	for more, want := range map[string]string{
-		"nrfiles=2":            "one",
-		"ioengine=null":        "ioengine=null",
-		"size=50%\nfilename=x": "size in bytes",
-		"numjobs=4":            "--set clients=[4]",
-		"runtime=10":           "add time_based",
+		"nrfiles=2":                     "one",
+		"ioengine=null":                 "ioengine=null",
+		"size=50%\nfilename=/not/there": "give a size",
+		"size=0\nfilename=/dev/null":    "give a size in bytes",
+		"rw=trim":                       "trims need a device",
+		"runtime=2d":                    "out of range",
+		"numa_cpu_nodes=0":              "numa_cpu_nodes",
 		"steadystate=iops:1%\nss_dur=2\ntime_based\nruntime=9":   "steadystate",
 		"rate=1m,2m\nrw=rw\ntime_based\nruntime=9":               "write_rate",
 		"ioengine=psync\n[b]\nrw=read\nsize=1m\nioengine=libaio": "one I/O engine",
@@ -69,6 +74,18 @@ func TestJobFilesArePlans(t *testing.T) {
 		r := plimsoll(t, t.Context(), state, "", "plan", "check", jobFile(t, "[a]\nrw=read\nsize=1m\n"+more+"\n"))
 		if r.status != exitUsage || !strings.Contains(r.stderr, want) {
 			t.Errorf("%s: status %d, %s; want %q", more, r.status, r.stderr, want)
+		}
+	}
+	for more, want := range map[string]string{
+		"numjobs=4":                    "numjobs: 4, offset_increment: 1MiB, size: 1MiB}",
+		"numjobs=4\nfilename=x":        "numjobs: 4, whole_region: true, size: 1MiB}",
+		"runtime=10m":                  "runtime: 10m, io_size: 1MiB}\n",
+		"time_based\nruntime=10m":      "timeout: 11m",
+		"rw=randread\nnorandommap":     "norandommap: true",
+		"size=100%\nfilename=" + there: "size: 3MiB}",
+	} {
+		if r := plimsoll(t, t.Context(), state, "", "plan", "show", jobFile(t, "[a]\nrw=read\nsize=1m\n"+more+"\n")); r.status != exitDone || !strings.Contains(r.stdout, want) {
+			t.Errorf("%s: status %d, %s%s; want %q", more, r.status, r.stdout, r.stderr, want)
 		}
 	}
 	if r := plimsoll(t, t.Context(), state, "[a]\nrw=read\nsize=1m\n[b]\nrw=write\nsize=1m\n", "plan", "check", "-"); r.status != exitDone || !strings.Contains(r.stderr, "start together") {

@@ -1,0 +1,167 @@
+package fio
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/workload"
+	"plimsoll/load"
+)
+
+// notPlanned are the examples of fio's that are taken as a line and not as a plan, each for the reason that is named.
+var notPlanned = map[string]string{
+	"1mbs_clients.fio": "rate_min", "enospc-pressure.fio": "continue_on_error", "exitwhat.fio": "one I/O engine",
+	"butterfly.fio": "flow", "flow.fio": "flow", "null.fio": "ioengine=null", "numa.fio": "numa_cpu_nodes", "steadystate.fio": "steadystate", "surface-scan.fio": "fill_device",
+	"zipf.fio": "ioengine=null", "basic-verify.fio": "give a size", "jesd219.fio": "give a size", "ssd-steadystate.fio": "give a size",
+}
+
+// fileOf has no files of this machine but one.
+func fileOf(name string) (int64, error) {
+	if name == "there" {
+		return 100 << 20, nil
+	}
+	return 0, &os.PathError{Op: "give a size: stat", Path: name, Err: os.ErrNotExist}
+}
+
+// TestPlansDoWhatLinesDo compares each thread of each workload with the clone that it stands for, over fio's examples and more.
+func TestPlansDoWhatLinesDo(t *testing.T) {
+	out, err := exec.Command("dpkg", "-L", "fio-examples").Output()
+	if err != nil {
+		t.Fatalf("fio-examples: %v: run scripts/setup test", err)
+	}
+	dir := t.TempDir()
+	lines, plans := 0, 0
+	for _, path := range strings.Fields(string(out)) {
+		if filepath.Ext(path) != ".fio" {
+			continue
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := filepath.Base(path)
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		test, err := Parse([]string{name}, fileSource(dir))
+		if err != nil {
+			continue // TestFiosExamples knows which.
+		}
+		lines++
+		err = compareWays(t, name, test)
+		switch why := notPlanned[name]; {
+		case err == nil && why == "":
+			plans++
+		case err == nil:
+			t.Errorf("%s is taken now: take it off the list", name)
+		case why == "" || !strings.Contains(err.Error(), why):
+			t.Errorf("%s: %v, want %q", name, err, why)
+		}
+	}
+	if plans < 16 || plans != lines-len(notPlanned) {
+		t.Errorf("%d of %d examples are plans, and %d are listed as none", plans, lines, len(notPlanned))
+	}
+	for _, line := range []string{
+		"--rw=write --size=8m --numjobs=4", "--rw=randread --size=8m --numjobs=4 --filename=x", "--rw=randrw --size=8m --numjobs=4 --filename=x --norandommap",
+		"--rw=randread --size=8m --numjobs=3 --time_based --runtime=9 --filename=x --offset_increment=1m", "--rw=read --size=8m --offset=4m --numjobs=2 --offset_increment=2m",
+		"--rw=read --size=8m --runtime=9", "--rw=randwrite --size=8m --runtime=9 --norandommap", "--rw=randwrite --size=8m --loops=3 --runtime=9", "--rw=randwrite --size=8m --loops=3",
+		"--rw=randwrite --size=8m --number_ios=20 --loops=3", "--rw=read --size=8m --number_ios=5000", "--rw=randread --size=8m --bssplit=4k/50:8k/50", "--rw=randread --size=8m --random_distribution=zipf:1.1",
+		"--rw=randread --size=8m --blockalign=64k", "--rw=randread --size=8m --io_size=32m", "--rw=randread --size=8m --io_size=50%", "--rw=read:8k --size=8m", "--rw=randread:8 --size=8m",
+		"--rw=read --filename=there", "--rw=randread --filename=there --size=25%", "--rw=randread --filename=there --offset=50% --time_based --runtime=3",
+		"--rw=read --filename=there --offset_increment=25% --numjobs=4 --size=10%", "--rw=randwrite --filename=there --norandommap", "--rw=write --size=8m --verify=crc32c",
+		"--rw=write --size=8m --startdelay=3 --direct=1 --fsync=4 --end_fsync=1", "--rw=randrw --size=8m --fsync=4 --rwmixread=30", "--rw=read --bs=64k --size=1000k --rate=1m --thinktime=5",
+		"--rw=write --size=8m --zero_buffers --unlink=1", "--rw=randwrite --percentage_random=40 --size=8m", "--rw=write --size=8m --exitall",
+	} {
+		test, err := Parse(append([]string{"--name=a"}, strings.Fields(line)...), Source{})
+		if err == nil {
+			err = compareWays(t, line, test)
+		}
+		if err != nil {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+}
+
+// compareWays compares what a plan has of a test with its clones.
+func compareWays(t *testing.T, name string, test *Test) error {
+	t.Helper()
+	p, err := test.Plan(fileOf)
+	if err != nil {
+		return err
+	}
+	notes := strings.Join(p.Notes, "\n")
+	for _, stage := range test.stages {
+		for _, head := range heads(stage) {
+			w, err := head.workload(test, stage, fileOf)
+			if err != nil {
+				return err
+			}
+			if !slices.ContainsFunc(p.Workloads, func(o workload.Spec) bool { return same(o, w) }) {
+				t.Errorf("%s: %s is no workload of the plan", name, head.job.name)
+			}
+			for _, c := range head.job.clones(stage) {
+				want, err := c.regionIn(test, fileOf)
+				if err != nil {
+					return err
+				}
+				for _, d := range unlike(w.Job, c, want, head.job.ownFiles(stage), notes) {
+					t.Errorf("%s: clone %d of %s: %s", name, c.number, c.job.name, d)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// unlike lists what a thread of a plan's job does in another way than the clone, whose job is want, and what no note says.
+func unlike(l load.Job, c *clone, want load.Job, own bool, notes string) (all []string) {
+	told := map[string]string{"StartDelay": "startdelay", "SyncReads": "after reads", "DropCache": "drops no cached pages", "Hint": "no hints", "Refill": "makes its data before"}
+	got, x := reflect.ValueOf(l), reflect.ValueOf(want)
+	for i := range x.NumField() {
+		field, a, b := x.Type().Field(i).Name, got.Field(i), x.Field(i)
+		ok := reflect.DeepEqual(a.Interface(), b.Interface())
+		switch field {
+		case "Filename", "IOEngine", "SampleEvery", "RandSeed", "WholeRegion", "OffsetIncrement", "FileService":
+			ok = true // The plan's and the worker's own; the regions are in Offset.
+		case "KeepWritten":
+			ok = !want.KeepWritten || l.Verify // It reads all back.
+		case "NumJobs":
+			ok = l.NumJobs == c.job.numjobs
+		case "Offset":
+			at := l.Offset + int64(c.number)*l.OffsetIncrement
+			ok = at == want.Offset && (!own || l.NumJobs == 1 || l.OffsetIncrement >= l.Size) || own && strings.Contains(notes, "part of one file") && at >= want.Offset && l.OffsetIncrement >= l.Size
+			if l.NumJobs > 1 && l.OffsetIncrement == 0 && !l.WholeRegion && (l.Runtime == 0 || l.RW == load.Read || l.RW == load.Write || l.RW == load.RW) {
+				ok = false // Each has a slice only.
+			}
+		case "BS":
+			ok = ok || len(want.ReadSplit)+len(want.WriteSplit) > 0 && l.BS == 0
+		case "Runtime":
+			ok = ok || want.Runtime == unlimited && l.Runtime == 0
+		case "RandomMap":
+			ok = ok || l.Runtime == 0 && !l.NoRandomMap && want.RandomMap
+		case "NoRandomMap":
+			mapped := l.RandomMap || l.Runtime == 0 && !l.NoRandomMap && len(l.ReadSplit)+len(l.WriteSplit) == 0 && l.Distribution == "" && (l.BlockAlign == 0 || l.BlockAlign == l.BS)
+			ok = !c.job.random() || mapped == want.RandomMap
+		case "IOSize":
+			ok = ok || want.NumberIOs > 0 && l.IOSize == want.IOSize*max(want.Loops, 1) || l.Runtime == 0 && l.NumberIOs == 0 && l.IOSize == 0 && want.IOSize/want.BS == want.Size/want.BS
+		case "Loops":
+			ok = ok || max(l.Loops, 1) == max(want.Loops, 1) || want.NumberIOs > 0 && l.Loops == 0 && l.IOSize == want.IOSize*want.Loops
+		case "BlockAlign":
+			ok = ok || want.BlockAlign == want.BS
+		default:
+			if why := told[field]; why != "" && strings.Contains(notes, why) {
+				ok = true
+			}
+		}
+		if !ok {
+			all = append(all, fmt.Sprintf("%s is %v in the plan, %v on the line", field, a.Interface(), b.Interface()))
+		}
+	}
+	return all
+}
