@@ -167,10 +167,15 @@ func TestLieChildGroup(t *testing.T) {
 	verify := []string{"verify", l.name, "--path", l.path, "--modes", "direct", "--time", "3s"}
 	l.says(t, exitNotHeld, []string{"elsewhere", "/" + name + ", which has no write_bps and did", "is not held", "plimsoll daemon with a policy holds those that come later"}, verify...)
 	l.says(t, exitDone, []string{"is NOT held: ", "/" + name + ", which has no write_bps"}, "show", l.name)
-	// Once it has the limit itself, it is said that there are two.
-	l.do(t, exitDone, "set", l.name, "--path", l.path, "--write-bps", "8MiB")
-	r := l.run(t, verify...)
-	if text := r.stdout + r.stderr; strings.Contains(text, "elsewhere") || !strings.Contains(text, " have the limit, each for itself (control groups of version 1): together they may do 2 times as much") {
+	// Once it has the limit itself, it is said that there are two. As long as all processes are in it, they have the limit.
+	many := " each for itself (control groups of version 1): together they may do 2 times as much"
+	l.says(t, exitDone, []string{"version 1 limits each group by itself: the 2 groups of this target together may do 2 times as much"}, "set", l.name, "--path", l.path, "--write-bps", "8MiB")
+	l.holds(t, 1, verify...)
+	// Then one writes in each, and together they do twice as much.
+	runIn(t, l.group, "sh", "-c", "while :; do dd if=/dev/zero of="+l.path+"/own bs=1M count=16 oflag=direct 2>/dev/null; done")
+	text := l.says(t, exitNotHeld, []string{many, " the target's other groups')", "limit NOT held: asked 8 MiB/s, saw 1", " of its other groups",
+		"hold each group for itself, and processes of ", "/" + name + " with 8 MiB/s", "fix: plimsoll limit set cgroup:", " --write-bps 4MiB", " gives each of the 2 groups there are now a part"}, verify...)
+	if strings.Contains(text, "elsewhere") || strings.Contains(text, " others')") {
 		t.Errorf("with the limit in both groups:\n%s", text)
 	}
 }

@@ -135,6 +135,8 @@ type verification struct {
 	inGroup, inRoot limit.Limits
 	// above are the groups above that hold the group as well.
 	above []cgroup.State
+	// loose are the target's other groups, as they were found before.
+	loose []hold.Loose
 	// again is the command line's target and where, for another command.
 	again string
 	// state is the flag that it needs besides, if any, with a space before.
@@ -178,7 +180,7 @@ func (a *app) limitVerify(ctx context.Context, name string, f limitVerifyFlags, 
 	for _, v := range list {
 		done := verified{Part: v.part.Name, Ground: v.ground.Name, Device: v.spot.Name, number: v.spot.Number(), members: v.members()}
 		v.again, v.state = again(name, f.limitWhere), a.stateFlag()
-		done.Rows, err = a.withLoose(l, v, func() ([]verify.Row, error) { return a.verifyOne(ctx, l, v, r) })
+		done.Rows, err = a.withLoose(l, v, func(v verification) ([]verify.Row, error) { return a.verifyOne(ctx, l, v, r) })
 		done.ended(err)
 		all = append(all, done)
 		if !f.json {
@@ -293,6 +295,7 @@ func (a *app) verifyOne(ctx context.Context, l *limiter, v verification, r verif
 		return nil, err
 	}
 	r.Group, r.Nobody = group, l.nobody()
+	r.Kin, r.Single = v.kin(group), v.single(group)
 	dir, err := v.folder()
 	if err != nil {
 		return nil, err

@@ -3,11 +3,14 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"plimsoll/internal/clean"
 	"plimsoll/internal/device/cgroupio"
+	"plimsoll/internal/device/hierarchy"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/hold"
@@ -93,13 +96,52 @@ func (v verification) manyNote(look looseLook) string {
 	return fmt.Sprintf("note: %s of %s have the limit, each for itself (control groups of version 1): together they may do %d times as much", size.Plural(with, "group"), clean.Line(v.part.Name), with)
 }
 
+// kin returns the target's other groups on version 1, where own, its own, doesn't hold them.
+func (v verification) kin(own *hierarchy.Group) (kin []*hierarchy.Group) {
+	if own.Version != 1 {
+		return nil
+	}
+	for _, g := range v.loose {
+		kin = append(kin, g.Group)
+	}
+	return kin
+}
+
+// single reports whether the target's processes are in one group only. The worker must not be in it yet.
+func (v verification) single(own *hierarchy.Group) bool {
+	if len(v.loose) == 0 {
+		return true
+	}
+	b, err := os.ReadFile(filepath.Join(own.Dir, "cgroup.procs"))
+	return err == nil && len(b) == 0 && len(v.loose) == 1
+}
+
+// together is why a target does more than a limit in its groups together, and what would mend it.
+func (v verification) together(key limit.Key) (why, fix string) {
+	n := cgroup.Device{Major: v.spot.Major, Minor: v.spot.Minor}
+	var names []string
+	for _, g := range v.loose {
+		words := "no " + string(key)
+		if has := g.Devices[n]; has.Has(key) {
+			words = verify.Row{Key: key}.Rate(float64(*has.Whole(key)))
+		}
+		names = append(names, fmt.Sprintf("%s with %s", clean.Line(g.Group.Path), words))
+	}
+	why = fmt.Sprintf("control groups of version 1 hold each group for itself, and processes of %s are also in %s", clean.Line(v.part.Name), strings.Join(names, ", "))
+	parts := int64(len(v.loose) + 1)
+	fix = fmt.Sprintf("plimsoll limit set %s %s %s%s gives each of the %d groups there are now a part; one limit for all of them takes control groups of version 2",
+		v.again, key.Flag(), flagValue(key, max(v.asked[key]/parts, 2)), v.state, parts)
+	return why, fix
+}
+
 // withLoose tries the limits with try, and looks at the target's other groups before and after.
-func (a *app) withLoose(l *limiter, v verification, try func() ([]verify.Row, error)) ([]verify.Row, error) {
+func (a *app) withLoose(l *limiter, v verification, try func(verification) ([]verify.Row, error)) ([]verify.Row, error) {
 	before, err := l.lookLoose(v)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := try()
+	v.loose = before.groups
+	rows, err := try(v)
 	if err != nil {
 		return rows, err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 
 	"plimsoll/internal/clean"
@@ -105,13 +106,26 @@ func printRows(out io.Writer, rows []verify.Row) error {
 			if r.Mode == verify.Elsewhere {
 				app = ""
 			}
-			if r.Others > r.Device/20 && r.Others > float64(r.Asked)/20 {
-				dev += fmt.Sprintf(" (%s others')", r.Rate(r.Others))
-			}
+			dev += shares(r)
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Key, r.Mode, r.Rate(float64(r.Asked)), app, dev, off, over, settled, clean.Line(r.Words()))
 	}
 	return w.Flush()
+}
+
+// shares says how much of what the device did was not the row's own group's: the target's other groups', and others'.
+func shares(r verify.Row) string {
+	var of []string
+	if r.Kin > 0 {
+		of = append(of, r.Rate(r.Kin)+" the target's other groups'")
+	}
+	if r.Others > r.Device/20 && r.Others > float64(r.Asked)/20 {
+		of = append(of, r.Rate(r.Others)+" others'")
+	}
+	if len(of) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(of, ", ") + ")"
 }
 
 // verdict is the exit status that the rows stand for. One that could not be measured is an error, unless one that could is

@@ -19,6 +19,10 @@ import (
 func (v verification) explain(rows []verify.Row) {
 	for i := range rows {
 		if r := &rows[i]; r.Verdict == judge.NotHeld {
+			if r.Together {
+				r.Why, r.Fix = v.together(r.Key)
+				continue
+			}
 			r.Why, r.Fix = v.reason(r.Key, r.Mode)
 		} else if r.Verdict == judge.Unproved {
 			r.Why += v.lower(*r)

@@ -236,7 +236,7 @@ func TestNotes(t *testing.T) {
 	}{
 		{2, nil, limit.Limits{Weight: 5000}, []string{"5000 is 1000 in io.bfq.weight", "bfq schedules"}},
 		{2, nil, limit.Limits{CPUShares: 2}, []string{"2 CPU shares are a cpu.weight of 1, the nearest that there is: 10 shares"}},
-		{1, []string{"/c/a", "/c/b"}, limit.Limits{ReadBPS: 100}, []string{"version 1 limits each group by itself: each of the 3 groups"}},
+		{1, []string{"/c/a", "/c/b"}, limit.Limits{ReadBPS: 100}, []string{"version 1 limits each group by itself: the 3 groups"}},
 		{1, nil, limit.Limits{ReadBPS: 100, CPUShares: 2}, nil},
 		{2, []string{"/c/a"}, limit.Limits{ReadBPS: 100, CPUShares: 1024}, nil},
 	} {

@@ -44,7 +44,7 @@ func (p *planner) rates(g *hierarchy.Group, keys []limit.Key) error {
 		}
 	}
 	if len(groups) > 1 && !p.removing(keys...) {
-		p.note("version 1 limits each group by itself: each of the %d groups of this target may reach the rate, all at the same time", len(groups))
+		p.note("version 1 limits each group by itself: the %[1]d groups of this target together may do %[1]d times as much", len(groups))
 	}
 	return nil
 }

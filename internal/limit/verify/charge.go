@@ -12,6 +12,11 @@ import (
 // A count is what was done so far: by a device, or by the device for a group.
 type count struct{ reads, writes, readBytes, writtenBytes int64 }
 
+// plus is n and times as much of o.
+func (n count) plus(o count, times int64) count {
+	return count{n.reads + times*o.reads, n.writes + times*o.writes, n.readBytes + times*o.readBytes, n.writtenBytes + times*o.writtenBytes}
+}
+
 // A charge is what the kernel has charged on the request's device so far.
 //
 // It tells a trial from its neighbours: the device's own counters are of all who use it. In version 1 an I/O is
@@ -23,8 +28,10 @@ type charge struct {
 	// nobody is what was charged to version 1's root group: what the kernel writes back, whoever wrote it. nil where each group
 	// is charged for that, in version 2.
 	nobody *count
-	// others is what was charged in version 1 to all groups but own, the root group among them; nil in version 2, where own is exact.
+	// others is what was charged in version 1 to all groups but own and kin, the root group among them; nil in version 2, where own is exact.
 	others *count
+	// kin is what was charged in version 1 to the target's other groups, each of which has a limit for itself or none.
+	kin count
 }
 
 // charges reads them; nil where the kernel doesn't count, or where the request names no group.
@@ -54,9 +61,16 @@ func (r Request) charges() *charge {
 		return nil
 	}
 	c := &charge{own: own, nobody: &nobody}
+	for _, g := range r.Kin {
+		// One that has gone has no count any more: its part is others' from then on.
+		if n, _, err := read(g); err == nil {
+			c.kin = c.kin.plus(n, 1)
+		}
+	}
 	if all, err := cgroupio.Everybody(r.Nobody, os.ReadFile); err == nil {
 		a := all[key]
-		c.others = &count{a.Reads - own.reads, a.Writes - own.writes, a.ReadBytes - own.readBytes, a.WriteBytes - own.writtenBytes}
+		n := (count{a.Reads, a.Writes, a.ReadBytes, a.WriteBytes}).plus(own, -1).plus(c.kin, -1)
+		c.others = &n
 	}
 	return c
 }

@@ -59,8 +59,9 @@ func (r Row) shareCourse(points []point, until time.Duration) course {
 	if others == nil {
 		return nil
 	}
+	kin := r.kinCourse(points, until)
 	for i := range device {
-		device[i].total -= others[i].total
+		device[i].total -= others[i].total + kin[i].total
 	}
 	return device
 }

@@ -30,10 +30,15 @@ type Row struct {
 	Others float64 `json:"others"`
 	// Own is how much of the limit the target used itself beside the worker, 0 where that isn't known to matter. Then Seen is the sum.
 	Own float64 `json:"own"`
+	// Kin is what the target's other groups did meanwhile, on control groups of version 1, where each is held by itself or not at all. Seen is
+	// the sum with it where that is above the limit.
+	Kin float64 `json:"kin"`
 	// Seen is what the verdict is about, App or the row's share of Device, and Off its distance from the limit as a
 	// share of it.
 	Seen float64 `json:"seen"`
 	Off  float64 `json:"off"`
+	// Together: Seen is what the target did in all of its groups, of which each for itself may be held.
+	Together bool `json:"together,omitempty"`
 	// Error says why the row could not be measured.
 	Error string `json:"error,omitempty"`
 	// Overshoot is by what share of the limit the first second was above it, 0 if it was not.
@@ -70,6 +75,9 @@ func (r Row) Words() string {
 		s := fmt.Sprintf("limit NOT held: asked %s, saw %s (%.3g times)", r.Rate(float64(r.Asked)), r.Rate(r.Seen), r.Seen/float64(r.Asked))
 		if r.Own > 0 {
 			s += ", with the " + r.Rate(r.Own) + " that the target itself used"
+		}
+		if r.Together {
+			s += ", and the " + r.Rate(r.Kin) + " of its other groups"
 		}
 		if r.Members > 1 {
 			s += " at this device"
@@ -109,6 +117,7 @@ func (r *Row) judge(m *measured, tolerance float64) {
 	if r.Verdict == judge.Unproved && r.small() {
 		r.blameMerging(m)
 	}
+	r.judgeTogether(m, tolerance)
 }
 
 // judgeApp judges what is done when the application is told so: by what the application saw.

@@ -81,6 +81,10 @@ type Request struct {
 	// Group is the group of I/O that the worker is in and that the limits are for, Nobody the root group where the
 	// controller is in version 1. They tell what the worker did from what others did; nil: it isn't told.
 	Group, Nobody *hierarchy.Group
+	// Kin are the target's other groups in version 1, which holds each by itself: they are the target's too. None of them is Group.
+	Kin []*hierarchy.Group
+	// Single: the target's processes are in one group only, so that its groups do nothing together.
+	Single bool
 	// Asked holds the limits, in bytes or I/Os per second. Under are those that the kernel has, where others are asked
 	// for; nil: the same.
 	Asked, Under map[limit.Key]int64
@@ -200,7 +204,7 @@ func (r Request) row(ctx context.Context, key limit.Key, mode Mode) (Row, error)
 		row.Verdict, row.Error = judge.Failed, err.Error()
 		return row, nil
 	}
-	m.busy = r.Used[key] > 0
+	m.busy, m.single = r.Used[key] > 0, r.Single
 	row.judge(m, r.Tolerance)
 	return row, nil
 }
@@ -212,6 +216,8 @@ type measured struct {
 	course []point
 	// busy: the target itself used the limit before.
 	busy bool
+	// single: its processes are in one group only.
+	single bool
 	// device is the limited device's part of the result; nil if it did nothing.
 	device *workload.DiskDelta
 	// flushing is when the flusher was told to write back what was left in the page cache, and flushed when it had; 0 where nothing was left
