@@ -354,7 +354,10 @@ func (s *dialectSession) close(failed error, interrupted bool) error {
 		run.Status = record.Interrupted
 	}
 	if s.recorded {
-		err = errors.Join(err, s.db.PutRun(*run))
+		// A database that took no trial has the same to say again.
+		if perr := s.db.PutRun(*run); perr != nil && (failed == nil || !strings.Contains(failed.Error(), perr.Error())) {
+			err = errors.Join(err, perr)
+		}
 	}
 	err = errors.Join(err, s.release(), s.db.Close())
 	if err == nil && s.recorded {

@@ -79,15 +79,25 @@ func (v verification) wide(command string) string {
 	if len(others) == 0 {
 		return command
 	}
+	root := slices.Contains(others, "/")
 	reach := fmt.Sprintf("%s has other data too: a limit for all writes to it slows down %s as well; ", v.spot.Name, strings.Join(others, ", "))
-	if slices.Contains(others, "/") {
-		reach = fmt.Sprintf("%s is the device of / (it has %s): a limit for all writes to it slows down the whole machine; ", v.spot.Name, strings.Join(others, ", "))
+	if root {
+		reach = wholeMachine(v.spot.Name, others)
 	}
 	own := "better give the data a volume with a device of its own, and limit that with --device-wide"
-	if slices.Contains(others, "/") {
+	if root {
 		return reach + own
 	}
 	return reach + own + "; or, for all of them: " + command
+}
+
+// wholeMachine says how far a limit on the device of / reaches. others are where data on it is mounted, / among them.
+func wholeMachine(disk string, others []string) string {
+	has := ""
+	if rest := slices.DeleteFunc(slices.Clone(others), func(at string) bool { return at == "/" }); len(rest) > 0 {
+		has = fmt.Sprintf(" and of %s", strings.Join(rest, ", "))
+	}
+	return fmt.Sprintf("%s is the device of /%s: a limit for all who write to it slows down the whole machine; ", disk, has)
 }
 
 // mode is what is known of a mode where the files are, nil if nothing is.

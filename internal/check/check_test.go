@@ -220,8 +220,8 @@ func TestEveryCheckIsInTheManual(t *testing.T) {
 		}
 		body, _, _ = strings.Cut(body, "\n### ")
 		for _, part := range []string{"Says:", "Evidence:", "Threshold:", "Do:"} {
-			if !strings.Contains(body, part) {
-				t.Errorf("docs/checks.md: section %s has no part %q", id, part)
+			if n := strings.Count("\n"+body, "\n"+part); n != 1 {
+				t.Errorf("docs/checks.md: section %s has %d parts %q, want 1", id, n, part)
 			}
 		}
 	}

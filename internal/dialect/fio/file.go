@@ -57,6 +57,10 @@ func (f *fileParser) line(line, where string) error {
 	case !f.inside:
 		return dialect.Usagef(where, "an option before the first section; begin with [global] or [name]")
 	}
+	if plain, changed := dialect.Plain([]string{line}, func(string) bool { return true }); changed {
+		line = strings.TrimLeft(plain[0], "-")
+		p.test.note("%s: typographic dashes and quotes are read as those of a keyboard: %s", where, line)
+	}
 	key, value, has := strings.Cut(line, "=")
 	key, value = strings.TrimSpace(key), strings.TrimSpace(value)
 	value, err := p.expand(value)
