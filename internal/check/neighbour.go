@@ -8,11 +8,12 @@ import (
 )
 
 const (
-	// foreignShare and foreignFloor: the device's bytes that aren't the worker's
-	// count as a neighbour's above a fifth of all and 1 MiB. Less is a journal, a
-	// log, a time stamp.
+	// foreignShare: the device's bytes that aren't the worker's count as a neighbour's above a fifth of all. Less than commitBytes for
+	// each commit of a journal, which is every 5 s (ext4's commit=), and never more than foreignFloor, is a journal, a log, a time stamp.
 	foreignShare = 0.2
 	foreignFloor = 1 << 20
+	commitBytes  = 64 << 10
+	commitEvery  = 5 * time.Second
 	// stolen is the share of CPU time that a hypervisor may take: as much as the
 	// margin that figures are compared with. stolenFloor is three ticks of 10 ms, in which
 	// the kernel counts.
@@ -48,7 +49,7 @@ func (v *view) foreignBytes() []record.Warning {
 	}
 	var out []record.Warning
 	for _, m := range v.moves() {
-		if m.foreign -= v.slack; m.foreign <= foreignShare*m.total || m.foreign <= foreignFloor {
+		if m.foreign -= v.slack; m.foreign <= foreignShare*m.total || m.foreign <= v.noise(m.fs) {
 			continue
 		}
 		e := map[string]any{"foreign": m.foreign, "device": m.total, "name": m.device, "app": v.read.app + v.written.app}
@@ -61,15 +62,22 @@ func (v *view) foreignBytes() []record.Warning {
 	return out
 }
 
-// A move is what a device moved in the window, and how much of that was not the worker's.
+// noise is how many bytes a file system moves in the window by itself. It has to be small where the window is short: a disk of 100 I/Os a second that a
+// neighbour takes half of moves 200 KiB of foreign bytes in a second.
+func (v *view) noise(fs string) float64 {
+	commits := 1 + int(v.elapsed/commitEvery)
+	return min(foreignFloor, float64(commits)*max(commitBytes, added(fs)))
+}
+
+// A move is what a device moved in the window, and how much of that was not the worker's. fs is the file system on it, if any.
 type move struct {
-	device         string
+	device, fs     string
 	total, foreign float64
 }
 
 // moves compares the device with what the worker asked for, and each one beneath with the one above it.
 func (v *view) moves() []move {
-	top := move{device: v.truth.Device, total: v.read.device + v.written.device}
+	top := move{device: v.truth.Device, fs: v.where.FSType, total: v.read.device + v.written.device}
 	if v.read.proc >= 0 || v.direct {
 		top.foreign += v.excess(v.read)
 	}
@@ -95,7 +103,7 @@ func (v *view) moves() []move {
 		if l.On != "" {
 			written += float64(max(above.Flushes, s.all)) * added(l.On)
 		}
-		all = append(all, move{l.Name(), float64(l.Read + l.Written), max(0, float64(l.Read)-read) + max(0, float64(l.Written)-written)})
+		all = append(all, move{l.Name(), l.On, float64(l.Read + l.Written), max(0, float64(l.Read)-read) + max(0, float64(l.Written)-written)})
 	}
 	return all
 }

@@ -275,7 +275,14 @@ func TestNeighbour(t *testing.T) {
 		// 1.25 x 20 MiB: the slack is granted on the foreign bytes, not on the total.
 		{"others write, at the limit", written(20*mib + inFlightSlack), "", ""},
 		{"others write", written(21*mib + 5*inFlightSlack/4), "neighbour/doubt", "were not this worker's"},
-		{"a journal's worth", func(t *record.Trial) { reads(t, mib, mib, mib); written(foreignFloor + inFlightSlack)(t) }, "", ""},
+		{"a journal's worth", func(t *record.Trial) { reads(t, mib, mib, mib); written(commitBytes + inFlightSlack)(t) }, "", ""},
+		// A slow disk that a neighbour takes half of, in a short window.
+		{"others write to a slow disk", func(t *record.Trial) { reads(t, 512*kib, 512*kib, 512*kib); written(512*kib + inFlightSlack/2)(t) }, "neighbour/doubt", "were not this worker's"},
+		{"the journals of a long window", func(t *record.Trial) {
+			reads(t, mib, mib, mib)
+			t.Results[0].Elapsed, t.Results[0].WallElapsed = 4*commitEvery, 4*commitEvery
+			written(5*commitBytes + inFlightSlack)(t)
+		}, "", ""},
 		{"wal's own journal", func(t *record.Trial) { named(t, workload.WAL, 10*mib, 80*mib) }, "amplification/note", ""},
 		{"wait at the limit", host(func(h *workload.HostDelta) { h.CPUWait = 0.2 }), "", ""},
 		{"wait", host(func(h *workload.HostDelta) { h.CPUWait = 0.41 }), "neighbour/doubt", "processors waited for 41 % of their time"},
