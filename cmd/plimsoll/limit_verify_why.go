@@ -97,7 +97,7 @@ func wholeMachine(disk string, others []string) string {
 	if rest := slices.DeleteFunc(slices.Clone(others), func(at string) bool { return at == "/" }); len(rest) > 0 {
 		has = fmt.Sprintf(" and of %s", strings.Join(rest, ", "))
 	}
-	return fmt.Sprintf("%s is the device of /%s: a limit for all who write to it slows down the whole machine; ", disk, has)
+	return fmt.Sprintf("%s is the device of /%s: a limit for all writes to it slows down the whole machine; ", disk, has)
 }
 
 // mode is what is known of a mode where the files are, nil if nothing is.

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"os"
+	"syscall"
 
 	"plimsoll/internal/device"
 	"plimsoll/internal/place"
@@ -32,8 +33,9 @@ func checkTargets(p *plan.Plan, allowed string) error {
 		case err != nil:
 			return usageError("place %s: %w", s.Name, err)
 		case st.IsDir():
-			// Whether an engine that binds it works here for this user isn't known yet.
-			if err := writable(s.Path); err != nil && s.Kind == place.Dir {
+			// Whether an engine that binds it works here for this user isn't known yet: a daemon may write where the user can't. But
+			// none writes where the file system takes nothing, and each trial makes its own folder there.
+			if err := writable(s.Path); err != nil && (s.Kind == place.Dir || errors.Is(err, syscall.EROFS)) {
 				return usageError("place %s: %w: name another folder, or run as a user who may write there", s.Name, err)
 			}
 			continue
