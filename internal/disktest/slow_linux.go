@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -66,31 +67,47 @@ type SlowFS struct {
 	stalls []Stall
 	begun  map[string]time.Time
 	asked  map[string]int
+	held   []time.Duration
 	over   chan struct{}
 	closed sync.Once
 	files  atomic.Int64
+	// besides is where the data is kept, too; nil: nowhere.
+	besides keeper
+}
+
+// A keeper keeps the data of a SlowFS on storage of its own.
+type keeper interface {
+	// write is called when data was written to the file at path, whose folder is Back.
+	write(path string, data []byte, off int64) error
+	// read makes of data, read at off, what the storage has there.
+	read(path string, data []byte, off int64) error
+	sync() error
 }
 
 // NewSlowFS mounts one over a new folder of memory. cached: its files go through the page cache, as a mapping needs; else
 // each read and write of a program is one here, and several of a file go on at once.
 func NewSlowFS(t testing.TB, cached bool) *SlowFS {
 	t.Helper()
+	return serveSlow(t, &SlowFS{cached: cached}, "slow", "fuse.plimsollslow", "")
+}
+
+// serveSlow mounts one as a source and a kind of file system, with more options.
+func serveSlow(t testing.TB, s *SlowFS, source, kind, more string) *SlowFS {
+	t.Helper()
 	needRoot(t, "serves a file system")
 	fd, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
 		t.Skipf("needs /dev/fuse: %v", err)
 	}
-	s := &SlowFS{
-		Back: Tmpfs(t, "size=256m"), fd: fd, cached: cached, over: make(chan struct{}),
-		paths: map[uint64]string{1: "."}, ids: map[string]uint64{".": 1},
-	}
+	s.Back, s.fd, s.over = Tmpfs(t, "size=256m"), fd, make(chan struct{})
+	s.paths, s.ids = map[uint64]string{1: "."}, map[string]uint64{".": 1}
 	s.Plan(nil)
 	var serving sync.WaitGroup
 	t.Cleanup(func() {
 		serving.Wait() // Until the unmount ends it.
 		unix.Close(fd)
 	})
-	s.Dir = Mount(t, "slow", "fuse.plimsollslow", 0, fmt.Sprintf("fd=%d,rootmode=40000,user_id=0,group_id=0", fd))
+	s.Dir = Mount(t, source, kind, 0, fmt.Sprintf("fd=%d,rootmode=40000,user_id=0,group_id=0", fd)+more)
 	t.Cleanup(s.Release)
 	// Several read requests: one may be in the midst of a stall's sleep.
 	serving.Go(s.serve)
@@ -101,7 +118,7 @@ func NewSlowFS(t testing.TB, cached bool) *SlowFS {
 func (s *SlowFS) Plan(base map[string]time.Duration, stalls ...Stall) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.base, s.stalls, s.begun, s.asked = base, append([]Stall(nil), stalls...), map[string]time.Time{}, map[string]int{}
+	s.base, s.stalls, s.begun, s.asked, s.held = base, append([]Stall(nil), stalls...), map[string]time.Time{}, map[string]int{}, nil
 }
 
 // Left is how many planned stalls have met no request yet.
@@ -116,6 +133,15 @@ func (s *SlowFS) Asked(op string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.asked[op]
+}
+
+// Held is how long the requests that met a stall since the plan was made were held up in truth, the longest first: a busy machine adds to what was planned.
+func (s *SlowFS) Held() []time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	slices.Sort(s.held)
+	slices.Reverse(s.held)
+	return slices.Clone(s.held)
 }
 
 // Release ends all stalls, those without an end among them.
@@ -133,10 +159,10 @@ func (s *SlowFS) wait(op, path string, size int) {
 		s.begun[op] = now
 	}
 	s.asked[op]++
-	until := s.base[op]
+	until, stalled := s.base[op], false
 	for i, p := range s.stalls {
 		if p.Op == op && now.Sub(s.begun[op]) >= p.At {
-			until = max(until, p.For)
+			until, stalled = max(until, p.For), true
 			s.stalls = append(s.stalls[:i], s.stalls[i+1:]...)
 			break
 		}
@@ -147,6 +173,11 @@ func (s *SlowFS) wait(op, path string, size int) {
 		case <-time.After(until):
 		case <-s.over:
 		}
+	}
+	if stalled {
+		s.mu.Lock()
+		s.held = append(s.held, time.Since(now))
+		s.mu.Unlock()
 	}
 }
 
@@ -196,8 +227,10 @@ func (s *SlowFS) do(op uint32, node uint64, in []byte) ([]byte, error) {
 	e := binary.NativeEndian
 	path := s.path(node)
 	switch op {
-	case fuseForget, fuseBatchForget, fuseDestroy:
+	case fuseForget, fuseBatchForget:
 		return nil, errNoAnswer
+	case fuseDestroy: // The unmount of a block device's waits for the answer.
+		return nil, nil
 	case fuseInit:
 		const asyncRead, bigWrites, asyncDirect = 1, 1 << 5, 1 << 15
 		out := make([]byte, 64)
@@ -255,10 +288,16 @@ func (s *SlowFS) do(op uint32, node uint64, in []byte) ([]byte, error) {
 		defer f.Close()
 		out := make([]byte, 8)
 		e.PutUint32(out, n)
-		_, err = f.WriteAt(in[40:40+n], int64(e.Uint64(in[8:])))
+		off := int64(e.Uint64(in[8:]))
+		if _, err = f.WriteAt(in[40:40+n], off); err == nil && s.besides != nil {
+			err = s.besides.write(path, in[40:40+n], off)
+		}
 		return out, err
 	case fuseFsync:
 		s.wait("sync", path, 0)
+		if s.besides != nil {
+			return nil, s.besides.sync()
+		}
 		return nil, nil
 	case fuseReaddir:
 		return s.list(path, e.Uint64(in[8:]), int(e.Uint32(in[16:])))
@@ -359,10 +398,13 @@ func (s *SlowFS) read(path string, off int64, n int) ([]byte, error) {
 	defer f.Close()
 	out := make([]byte, n)
 	n, err = f.ReadAt(out, off)
-	if n > 0 || err == nil || err.Error() == "EOF" {
-		return out[:n], nil
+	if n == 0 && err != nil && err.Error() != "EOF" {
+		return nil, err
 	}
-	return nil, err
+	if s.besides != nil {
+		return out[:n], s.besides.read(path, out[:n], off)
+	}
+	return out[:n], nil
 }
 
 // list is the answer to a readdir, from entry number from on.

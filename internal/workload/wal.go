@@ -2,6 +2,7 @@ package workload
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -12,10 +13,14 @@ import (
 
 // walRun commits records to a log that grows to a segment: write, then fdatasync.
 type walRun struct {
-	spec   Spec
-	path   string
-	f      file
-	record []byte
+	spec Spec
+	path string
+	f    file
+	// noise is what records are cut from, which begin at steps of so many bytes; number is that of the next.
+	noise  []byte
+	number int64
+	// run is like no other's.
+	run uint64
 	// at is the offset of the next record.
 	at   int64
 	hang func(*Result)
@@ -26,16 +31,37 @@ type walRun struct {
 // takes a gigabyte a second, from filling it.
 const segment = 64 << 20
 
+// walNoise is how much random data the records are cut from, in bytes: eight times the window of btrfs' and ZFS' compressors. Each walStamp
+// bytes of a record are stamped.
+const (
+	walNoise = 1 << 20
+	walStamp = 2048
+)
+
 func prepareWAL(spec Spec, path string) (*walRun, error) {
 	f, err := openFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC)
 	if err != nil {
 		return nil, err
 	}
-	record := make([]byte, spec.BS)
-	// Not compressible, and the same in every trial.
-	rng := rand.NewChaCha8([32]byte{'w', 'a', 'l'})
-	rng.Read(record)
-	return &walRun{spec: spec, path: path, f: f, record: record}, nil
+	w := &walRun{spec: spec, path: path, f: f, noise: make([]byte, walNoise+spec.BS), run: rand.Uint64()}
+	var seed [32]byte
+	binary.LittleEndian.PutUint64(seed[:], w.run)
+	rand.NewChaCha8(seed).Read(w.noise)
+	return w, nil
+}
+
+// next is the record that is written next. It is like none before it, in this trial or another: storage that compresses or deduplicates
+// has to keep all of it.
+func (w *walRun) next() []byte {
+	at := w.number * w.spec.BS % walNoise &^ 7
+	record := w.noise[at:][:w.spec.BS]
+	// Any aligned block of 4 KiB has one of the stamps at least.
+	for p := record; len(p) >= 16; p = p[min(walStamp, len(p)):] {
+		binary.LittleEndian.PutUint64(p, w.run)
+		binary.LittleEndian.PutUint64(p[8:], uint64(w.number))
+	}
+	w.number++
+	return record
 }
 
 // Run implements Runner.
@@ -47,7 +73,7 @@ func (w *walRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result, 
 		if w.at+w.spec.BS > segment {
 			w.at = 0
 		}
-		if err := w.f.writeAt(w.record, w.at); err != nil {
+		if err := w.f.writeAt(w.next(), w.at); err != nil {
 			return nil, m.partial(fmt.Errorf("commit %d: %w", i+1, err))
 		}
 		w.at += w.spec.BS
