@@ -171,8 +171,16 @@ func (w *writer) open() error {
 	return nil
 }
 
-// reserve takes the file's space, so that a lack of it shows before anything is written.
+// reserve takes the file's space, so that a lack of it shows before anything is written. btrfs compresses nothing of a file whose space
+// was ever reserved (inode_should_compress), as no application's is: there, the free space is looked at.
 func (w *writer) reserve() error {
+	var fs unix.Statfs_t
+	if unix.Fstatfs(w.fd, &fs) == nil && fs.Type == unix.BTRFS_SUPER_MAGIC {
+		if w.size > int64(fs.Bavail)*fs.Bsize {
+			return w.failed("reserve", unix.ENOSPC)
+		}
+		return nil
+	}
 	err := unix.Fallocate(w.fd, 0, 0, w.size)
 	for errors.Is(err, unix.EINTR) {
 		err = unix.Fallocate(w.fd, 0, 0, w.size)

@@ -96,6 +96,9 @@ func (v *view) reached(f flow) []record.Warning {
 			return nil // what shrinks on the way is for checkCompressible
 		}
 	case write && v.synced:
+		if v.reduced() {
+			return nil
+		}
 		floor = mostReached
 	}
 	if share >= floor {
@@ -108,6 +111,11 @@ func (v *view) reached(f flow) []record.Warning {
 		return unsafe(warning(Cache, record.Doubt, v.evidence(f), "%s, although the job syncs its writes: the syncs did not reach the device.", capital(v.sentence(f))))
 	}
 	return warning(Cache, record.Doubt, v.evidence(f), "%s: this is the speed of memory. Set direct: true to measure the device.", capital(v.sentence(f)))
+}
+
+// reduced reports whether the file system compresses what the job writes: fewer bytes have to reach a device then, which checkCompressible says.
+func (v *view) reduced() bool {
+	return reducible(v.t.Spec.Job) != "" && compression(v.where.FSType, v.where.Options) != ""
 }
 
 // sentence is the verdict: "0 % of the bytes read reached the device (vda): 100 MiB requested, 0 B on the device".
@@ -131,7 +139,7 @@ func (v *view) beneath() []record.Warning {
 		return nil
 	}
 	f := v.mostly()
-	if f.app < baseSlack {
+	if f.app < baseSlack || f.name == "written" && v.reduced() {
 		return nil
 	}
 	for i, l := range v.truth.Layers {

@@ -106,9 +106,9 @@ func TestUnwrittenExtents(t *testing.T) {
 	wantNone(t, b.run(t, spec), check.Unwritten) // The next layout has seen it, and begun anew.
 }
 
-// TestCompressingFileSystem is pitfall 6: it is said, and the worker's data isn't
-// compressed, although the file system tries.
-func TestCompressingFileSystem(t *testing.T) {
+// TestLieCompressing is pitfall 6: it is said, and the worker's data isn't compressed, although the file system tries. Data
+// that can be is, which is said too.
+func TestLieCompressing(t *testing.T) {
 	_, dir := disktest.Disk(t, disktest.Options{Kind: "btrfs", Size: 256 << 20, Direct: true, Mount: "compress-force=zstd"})
 	b := newBench(t, dir)
 	spec := job(load.Write, 512)
@@ -118,6 +118,18 @@ func TestCompressingFileSystem(t *testing.T) {
 	wantWarning(t, tr, check.Compressible, record.Note, "compress-force=zstd")
 	if tt := tr.Truth[0]; tt.AppWritten != 16<<20 || tt.DeviceWritten < tt.AppWritten {
 		t.Errorf("%d bytes were written and %d reached the device: they could be compressed", tt.AppWritten, tt.DeviceWritten)
+	}
+	spec.Job.Data = load.DataZero
+	tr = b.run(t, spec)
+	wantWarning(t, tr, check.Compressible, record.Note, "makes data that it can reduce")
+	wantNone(t, tr, check.Cache) // Its syncs are done.
+	if tt := tr.Truth[0]; tt.DeviceWritten > tt.AppWritten/2 {
+		t.Errorf("%d zeros were written and %d bytes reached the device: it does not compress", tt.AppWritten, tt.DeviceWritten)
+	}
+	log := workload.Spec{Kind: workload.WAL, Runtime: 300 * time.Millisecond, BS: 64 << 10}
+	tr = b.run(t, log)
+	if tt := tr.Truth[0]; tt.AppWritten < 16*log.BS || tt.DeviceWritten < tt.AppWritten*9/10 {
+		t.Errorf("of a log %d bytes were written and %d reached the device: they could be compressed", tt.AppWritten, tt.DeviceWritten)
 	}
 }
 
