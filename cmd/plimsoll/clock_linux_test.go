@@ -22,9 +22,9 @@ func setClock(by time.Duration) error {
 	return unix.Settimeofday(&tv)
 }
 
-// TestRunClockJump: the machine's wall clock jumps in the middle of a trial. The worker, the plimsoll that waits
+// TestLieClockJump: the machine's wall clock jumps in the middle of a trial. The worker, the plimsoll that waits
 // for it and the containers go on; window and latencies are as long as they were, and the trial says that the clock jumped.
-func TestRunClockJump(t *testing.T) {
+func TestLieClockJump(t *testing.T) {
 	needRun(t)
 	if os.Getenv(mayJump) == "" {
 		t.Skip("this machine's clock is not to be set; the guest's is: make test-guest")
