@@ -15,6 +15,8 @@ type LayoutOptions struct {
 	Reuse bool
 	// Seed makes the data repeatable. 0: a fixed seed.
 	Seed uint64
+	// Opened, if not nil, gets the descriptor of the file when it is open, before anything is written.
+	Opened func(fd uintptr)
 }
 
 // A LayoutResult says what Layout did.

@@ -42,6 +42,9 @@ func layout(ctx context.Context, path string, size int64, opt LayoutOptions) (f 
 		}
 		undo = func() error { return ignoreMissing(os.Remove(path)) }
 	}
+	if opt.Opened != nil {
+		opt.Opened(uintptr(w.fd))
+	}
 	// From here on what the file holds is this layout's own.
 	defer func() {
 		if err != nil {

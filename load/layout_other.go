@@ -32,6 +32,9 @@ func layout(ctx context.Context, path string, size int64, opt LayoutOptions) (f 
 	if err != nil {
 		return nil, res, err
 	}
+	if opt.Opened != nil {
+		opt.Opened(f.Fd())
+	}
 	start := time.Now()
 	err = writeAll(ctx, f, size, opt.Seed)
 	if err != nil && !made {

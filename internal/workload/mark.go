@@ -3,6 +3,8 @@ package workload
 import (
 	"fmt"
 	"os"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -14,16 +16,27 @@ type Marks map[string]string
 // that another program writes right after Plimsoll would have the same time.
 const markAge = 5 * time.Second
 
-// stateOf is the state in a file's mark: it is void if another program has written to the file since.
-func stateOf(f *os.File) (string, error) {
+// markLead is how much later than its mark's time a file may have been changed last: setting the mark is a change, at a time that is known only
+// afterwards.
+const markLead = 20 * time.Millisecond
+
+// exactState is a file's length, and when it was written and changed last. If it differs, the file was written to.
+func exactState(f *os.File) (string, error) {
+	state, changed, err := stateOf(f)
+	return fmt.Sprintf("%s %d", state, changed), err
+}
+
+// stateOf is a file's length with the time of its last write, and the time of its last change (ctime) in nanoseconds since 1970, which no
+// program can set.
+func stateOf(f *os.File) (state string, changed int64, err error) {
 	st, err := f.Stat()
 	if err != nil {
-		return "", err
+		return "", 0, err
 	}
 	if !st.Mode().IsRegular() {
-		return "", fmt.Errorf("%s is no regular file", f.Name())
+		return "", 0, fmt.Errorf("%s is no regular file", f.Name())
 	}
-	return stateText(st), nil
+	return stateText(st), changeTime(st), nil
 }
 
 // mark notes in a file that what it holds now is Plimsoll's. Where the file system has no such attributes it returns what a
@@ -32,20 +45,34 @@ func mark(f *os.File) (remember string) {
 	if age(f, time.Now().Add(-markAge)) != nil {
 		return ""
 	}
-	state, err := stateOf(f)
-	if err != nil || setMark(f, state) {
-		return ""
+	for lead := markLead; lead < time.Minute; lead *= 8 {
+		state, changed, err := stateOf(f)
+		if err != nil {
+			return ""
+		}
+		until := time.Now().Add(lead).UnixNano()
+		if !setMark(f, fmt.Sprintf("%s %d", state, until)) {
+			return fmt.Sprintf("%s %d", state, changed)
+		}
+		if _, changed, err = stateOf(f); err != nil || changed <= until {
+			return ""
+		}
 	}
-	return state
+	return ""
 }
 
 // ours reports whether a file holds only what Plimsoll wrote, and nothing that another program wrote since: by its mark or, on a file
 // system without marks, by what this session remembers of it. If neither decides, the file is not Plimsoll's.
-func ours(f *os.File, remembered string) bool {
+func ours(f *os.File, k known) bool {
 	noted, can := getMark(f)
 	if !can {
-		noted = remembered
+		noted = k.remembered
 	}
-	state, err := stateOf(f)
-	return err == nil && noted != "" && noted == state
+	state, changed, err := stateOf(f)
+	if err != nil || k.busy {
+		return false
+	}
+	until, found := strings.CutPrefix(noted, state+" ")
+	last, err := strconv.ParseInt(until, 10, 64)
+	return found && err == nil && changed <= last
 }

@@ -3,7 +3,9 @@ package workload
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -20,7 +22,7 @@ func setMark(f *os.File, state string) bool {
 
 // getMark reads the mark, "" if there is none, and reports whether the file system has such attributes.
 func getMark(f *os.File) (state string, can bool) {
-	var p [64]byte
+	var p [128]byte
 	n, err := unix.Fgetxattr(int(f.Fd()), markName, p[:])
 	if err != nil {
 		return "", !errors.Is(err, unix.ENOTSUP)
@@ -37,4 +39,12 @@ func age(f *os.File, to time.Time) error {
 // stateText is the length of a file and when it was written.
 func stateText(st os.FileInfo) string {
 	return fmt.Sprintf("%d %d.%09d", st.Size(), st.ModTime().Unix(), st.ModTime().Nanosecond())
+}
+
+// changeTime is when a file or what is noted of it was changed last.
+func changeTime(st os.FileInfo) int64 {
+	if s, ok := st.Sys().(*syscall.Stat_t); ok {
+		return s.Ctim.Nano()
+	}
+	return math.MaxInt64
 }

@@ -95,6 +95,9 @@ type StageResult struct {
 	Steady *SteadyResult `json:"steady,omitempty"`
 }
 
+// othersNote is said of a file that is no longer taken for Plimsoll's own.
+const othersNote = "another program may have written to %s meanwhile; Plimsoll will not overwrite it again without --destructive"
+
 // stageRun is several block jobs that start together.
 type stageRun struct {
 	jobs []StageJob
@@ -102,6 +105,7 @@ type stageRun struct {
 	// claims are the files by their absolute paths, and marks what the session knows of files that can't be marked.
 	claims   map[string]*claim
 	marks    Marks
+	opens    *opens // who opens them while the jobs run
 	prepared time.Duration
 }
 
@@ -149,6 +153,7 @@ func prepareStage(ctx context.Context, spec Spec, dir string) (_ *stageRun, err 
 		}
 		s.runs = append(s.runs, r)
 	}
+	s.guard()
 	return s, nil
 }
 
@@ -212,10 +217,19 @@ func (s *stageRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	r.gather(s.aligned())
-	if r.Marks = s.mark(); len(r.Marks) == 0 {
-		r.Marks = nil
+	marks, others := s.mark()
+	if len(marks) > 0 {
+		r.Marks = marks
 	}
+	for _, path := range others {
+		for i := range s.jobs {
+			if slices.Contains(s.jobs[i].paths(), path) {
+				r.Stage[i].Notes = append(r.Stage[i].Notes, fmt.Sprintf(othersNote, path))
+				break
+			}
+		}
+	}
+	r.gather(s.aligned())
 	return r, nil
 }
 
@@ -286,12 +300,15 @@ func (r *Result) add(c load.Class) {
 // Close implements Runner.
 func (s *stageRun) Close() error {
 	var errs []error
+	s.mark() // First: the runs close their files, too.
 	for _, r := range s.runs {
 		if r != nil {
 			errs = append(errs, r.Close())
 		}
 	}
-	s.mark()
+	if s.opens != nil {
+		s.opens.close()
+	}
 	return errors.Join(append(errs, s.release())...)
 }
 

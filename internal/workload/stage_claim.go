@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"time"
 
 	"plimsoll/internal/device"
 	"plimsoll/load"
@@ -17,6 +19,18 @@ type claim struct {
 	file *os.File
 	// laidOut: the stage made its data. own: it is Plimsoll's and is to be marked in the end. remove: it is to be removed then.
 	laidOut, own, remove bool
+	// others: another program may have written to it. state is what it was when Plimsoll was done with it before the job, and watch its
+	// watch since it was opened for that.
+	others bool
+	state  string
+	watch  int32
+}
+
+// known is what is known of a file besides its mark: what a session remembers of it (see ours), and whether another program has it
+// open for writing.
+type known struct {
+	remembered string
+	busy       bool
 }
 
 // claim makes one file of a job ready, unless an earlier job of the stage has laid it out.
@@ -25,17 +39,19 @@ func (s *stageRun) claim(ctx context.Context, j *StageJob, path string) error {
 	if old != nil && old.laidOut {
 		return nil
 	}
-	c, err := j.claim(ctx, path, s.marks[path])
+	c, err := j.claim(ctx, path, known{s.marks[path], j.Job.Writes() && openedElsewhere(path) && !s.opened(path)})
 	if err != nil {
 		return err
 	}
 	c.own = c.laidOut || c.own && j.Job.Writes()
+	c.settle()
 	c.remove = j.Remove && c.laidOut
 	if old != nil {
 		if !sameFile(old.file, c.file) {
 			return errors.Join(&load.ReplacedError{Path: path}, c.file.Close())
 		}
 		old.laidOut, old.own, old.remove = c.laidOut, old.own || c.own, c.remove
+		old.others, old.state = old.others || c.others, c.state
 		return c.file.Close()
 	}
 	s.claims[path] = c
@@ -51,19 +67,67 @@ func sameFile(a, b *os.File) bool {
 	return err == nil && os.SameFile(x, y)
 }
 
-// mark notes in the stage's own files that they are Plimsoll's, once, and returns the Marks of those that can't be marked.
-func (s *stageRun) mark() Marks {
-	marks := Marks{}
+// opened reports whether the stage itself has the file at path open.
+func (s *stageRun) opened(path string) bool {
+	st, err := os.Stat(path)
+	if err != nil {
+		return false
+	}
+	for _, c := range s.claims {
+		if own, err := c.file.Stat(); err == nil && os.SameFile(st, own) {
+			return true
+		}
+	}
+	return false
+}
+
+// settle notes what Plimsoll's own file is when nothing has run yet. What was laid out is aged, so that a write in the same tick of the clock shows.
+func (c *claim) settle() {
+	if !c.own {
+		return
+	}
+	var err error
+	if c.laidOut {
+		err = age(c.file, time.Now().Add(-markAge))
+	}
+	if err == nil {
+		c.state, err = exactState(c.file)
+	}
+	c.others = c.others || err != nil
+}
+
+// guard watches the stage's own files from now on, where all that opens them has done so, and sees whether they are what they were.
+func (s *stageRun) guard() {
+	s.opens = newOpens()
+	for _, c := range s.claims {
+		if !c.own {
+			continue
+		}
+		c.watch = s.opens.add(c.file.Fd())
+		state, err := exactState(c.file)
+		c.others = c.others || err != nil || state != c.state
+	}
+}
+
+// mark notes in the stage's own files that they are Plimsoll's, once, and returns the Marks of those that can't be marked. A file that
+// another program may have written to is not Plimsoll's any more: others are the paths of those.
+func (s *stageRun) mark() (marks Marks, others []string) {
+	marks = Marks{}
 	for path, c := range s.claims {
 		if !c.own {
 			continue
 		}
 		c.own = false
+		if c.others || s.opens != nil && s.opens.seen(c.watch) {
+			others = append(others, path)
+			continue
+		}
 		if state := mark(c.file); state != "" {
 			marks[path] = state
 		}
 	}
-	return marks
+	slices.Sort(others)
+	return marks, others
 }
 
 // release removes what is to be removed, if it is still at its path, and closes the files.
@@ -92,22 +156,23 @@ func (s *stageRun) release() error {
 // permission, is not Plimsoll's: it needs permission each time.
 func MakeFile(ctx context.Context, path string, size int64, leave []string) (f *os.File, own bool, err error) {
 	j := StageJob{Name: "verify", Size: size, Destructive: leave, Job: load.Job{RW: load.Write}}
-	c, err := j.claim(ctx, path, "")
+	c, err := j.claim(ctx, path, known{busy: openedElsewhere(path)})
 	if err != nil {
 		return nil, false, err
 	}
-	if c.laidOut {
+	own = (c.laidOut || c.own) && !c.others
+	if own && c.laidOut {
 		mark(c.file)
 	}
-	return c.file, c.laidOut || c.own, nil
+	return c.file, own, nil
 }
 
 // MarkFile records that the file's data is Plimsoll's, so that it may be overwritten.
 func MarkFile(f *os.File) { mark(f) }
 
 // claim makes one file ready: it looks at it, and lays it out if need be. What a job wrote by leave stays the user's, who may
-// have given it for a few blocks of many, and isn't Plimsoll's own. remembered is what a session knows of the file: see ours.
-func (j *StageJob) claim(ctx context.Context, path, remembered string) (*claim, error) {
+// have given it for a few blocks of many, and isn't Plimsoll's own.
+func (j *StageJob) claim(ctx context.Context, path string, k known) (*claim, error) {
 	fail := func(f *os.File, err error) (*claim, error) {
 		if f != nil {
 			f.Close()
@@ -134,7 +199,7 @@ func (j *StageJob) claim(ctx context.Context, path, remembered string) (*claim, 
 	}
 	c := &claim{file: f}
 	empty := st.Mode().IsRegular() && st.Size() == 0
-	if j.outgrown(f, st, remembered) {
+	if j.outgrown(f, st, k) {
 		err := j.cut(f, path)
 		f.Close()
 		if err != nil {
@@ -143,7 +208,7 @@ func (j *StageJob) claim(ctx context.Context, path, remembered string) (*claim, 
 		return j.make(ctx, path, fail)
 	}
 	if !empty || j.Size == 0 && !j.Truncate && !j.Extend {
-		if c.own, err = j.existing(f, path, st, remembered); err != nil {
+		if c.own, err = j.existing(f, path, st, k); err != nil {
 			return fail(f, err)
 		}
 	}
@@ -170,8 +235,8 @@ func (j *StageJob) claim(ctx context.Context, path, remembered string) (*claim, 
 }
 
 // outgrown reports whether a file is Plimsoll's own, and shorter than the job needs.
-func (j *StageJob) outgrown(f *os.File, st os.FileInfo, remembered string) bool {
-	return st.Mode().IsRegular() && st.Size() > 0 && st.Size() < j.Size && !j.Truncate && !j.Extend && ours(f, remembered)
+func (j *StageJob) outgrown(f *os.File, st os.FileInfo, k known) bool {
+	return st.Mode().IsRegular() && st.Size() > 0 && st.Size() < j.Size && !j.Truncate && !j.Extend && ours(f, k)
 }
 
 // cut empties Plimsoll's own file, which is to be laid out anew.
@@ -245,21 +310,26 @@ func (j *StageJob) make(ctx context.Context, path string, fail func(*os.File, er
 		}
 		return &claim{file: f, laidOut: true}, nil
 	}
-	f, _, err := load.LayoutFile(ctx, path, j.Size, load.LayoutOptions{Seed: j.Job.RandSeed})
+	during, watch := newOpens(), int32(0)
+	defer during.close()
+	f, _, err := load.LayoutFile(ctx, path, j.Size, load.LayoutOptions{Seed: j.Job.RandSeed, Opened: func(fd uintptr) { watch = during.add(fd) }})
 	if err != nil {
 		return fail(f, err)
 	}
-	return &claim{file: f, laidOut: true}, nil
+	return &claim{file: f, laidOut: true, others: during.seen(watch)}, nil
 }
 
 // existing judges a device, or a file that holds something already, and reports whether that is Plimsoll's own.
-func (j *StageJob) existing(f *os.File, path string, st os.FileInfo, remembered string) (own bool, err error) {
+func (j *StageJob) existing(f *os.File, path string, st os.FileInfo, k known) (own bool, err error) {
 	if !j.Job.Writes() || j.FilesOnly {
 		return false, j.enough(path, st)
 	}
 	what := "a block device"
 	if st.Mode().IsRegular() {
-		own, what = ours(f, remembered), fmt.Sprintf("a file of %d bytes", st.Size())
+		own, what = ours(f, k), fmt.Sprintf("a file of %d bytes", st.Size())
+		if k.busy {
+			what += ", which another program has open for writing,"
+		}
 	}
 	if !own && !Allowed(path, j.Destructive) {
 		return false, &OverwriteError{j.Name, path, what}
