@@ -95,7 +95,12 @@ func TestLieOtherWriter(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					_, err = Prepare(context.Background(), Spec{Name: "s", Kind: Stage, Jobs: []StageJob{job(engine)}, Marks: marks}, dir)
+					again, err := Prepare(context.Background(), Spec{Name: "s", Kind: Stage, Jobs: []StageJob{job(engine)}, Marks: marks}, dir)
+					if err == nil {
+						if err := again.Close(); err != nil {
+							t.Error(err)
+						}
+					}
 					if name == "nobody" {
 						if err != nil || len(res.Notes) > 0 {
 							t.Errorf("Prepare() = %v, notes %q, want none", err, res.Notes)
