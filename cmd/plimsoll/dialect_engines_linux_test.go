@@ -146,7 +146,7 @@ func TestDialectLimitsAreRefused(t *testing.T) {
 		{[]string{"--io-maxiops", "100"}, exitCannot, "engine host has no limit io_maxiops: it holds the system drive of a Windows container"},
 		{[]string{"--io-maxbandwidth=5MiB", "--engine", "oci"}, exitCannot, "engine oci has no limit io_maxbandwidth"},
 		{[]string{"--io-maxbandwidth=5m", "--engine", "oci"}, exitCannot, "--io-maxbandwidth 5m is read as Docker reads it: 5MiB"},
-		{[]string{"--io-maxiops=0", "--engine", "oci"}, exitUsage, "--io-maxiops 0: 0 is no limit"},
+		{[]string{"--io-maxiops=0", "--engine", "oci"}, exitUsage, "--io-maxiops 0: 0 is not a limit"},
 		{[]string{"--isolation", "hyperv", "--engine", "oci"}, exitCannot, "engine oci has no isolation hyperv"},
 		{[]string{"--isolation=vm", "--engine", "docker"}, exitUsage, "--isolation vm: use process or hyperv"},
 		{[]string{"--device-wide", "--engine", "oci"}, exitUsage, "device_wide holds rates at the device, and there is none"},

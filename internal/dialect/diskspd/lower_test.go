@@ -68,7 +68,6 @@ func TestStage(t *testing.T) {
 		{"-w100 -Zr f", []workload.StageJob{usual(func(j *workload.StageJob) {
 			j.Job.RW, j.Job.Data, j.Job.Refill = load.Write, load.DataRandom, load.RefillWithin
 		})}},
-		{"-w100 -Zr -Z1M f", []workload.StageJob{usual(func(j *workload.StageJob) { j.Job.RW, j.Job.Data = load.Write, load.DataRandom })}},
 		{"-fs -l f", []workload.StageJob{usual(func(j *workload.StageJob) { j.Job.Hint, j.Job.LargePages = load.Sequential, true })}},
 		{"-r -fr f", []workload.StageJob{usual(func(j *workload.StageJob) {
 			j.Job.RW, j.Job.Hint, j.Job.WholeRegion = load.RandRead, load.Random, false
