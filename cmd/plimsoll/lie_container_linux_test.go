@@ -125,12 +125,12 @@ func TestLieParentHidden(t *testing.T) {
 	dir, engines := namespaced(t, p.inner, p.version)
 	_, trials := records(t, dir)
 	for _, engine := range engines {
-		wantDoubt(t, trials, engine, check.Halted, "was ready to run and had no CPU")
+		wantDoubt(t, trials, engine, check.Halted, "was ready to run, but had no CPU")
 	}
 	for _, tr := range trials {
 		if h := tr.Results[0].Host; float64(h.CPUs)*(1-h.CPUBusy) < 1 {
 			t.Logf("other work had %.0f %% of the CPUs", h.CPUBusy*100)
-		} else if doubtOf(tr, check.Halted, "a quota of a group that can't be seen from here") == "" {
+		} else if doubtOf(tr, check.Halted, "a quota of a control group that can't be seen from here") == "" {
 			t.Errorf("%s: with %.0f %% of the CPUs busy: %q", tr.Cell.Engine, h.CPUBusy*100, texts(tr.Warnings))
 		}
 	}

@@ -138,7 +138,7 @@ func TestLieLightGroup(t *testing.T) {
 		onFirstCPU(trial)
 		hog(t, 800*time.Millisecond, "sh", "-c", `echo $$ >"$0" && exec "$@"`, filepath.Join(string(heavy), "cgroup.procs"))
 	})
-	if doubt("was ready to run and had no CPU", "of the window") == "" {
+	if doubt("was ready to run, but had no CPU", "of the window") == "" {
 		t.Errorf("no doubt: %q", warnings)
 	}
 }

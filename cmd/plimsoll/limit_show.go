@@ -286,7 +286,7 @@ func (a *app) showLimits(l *limiter, out limitShow) error {
 			fmt.Fprintln(a.stdout, clean.Line(s.Part.Name)+": no limits"+own(s.Above))
 		}
 		if len(out.Shown) == 0 {
-			fmt.Fprintln(a.stdout, "the root group: nothing is noted that was set there")
+			fmt.Fprintln(a.stdout, "the root group: no limit is recorded as set there")
 		}
 	}
 	if err := w.Flush(); err != nil {

@@ -61,7 +61,7 @@ func TestLimitRootGroupKeeper(t *testing.T) {
 			t.Errorf("with data on %v: %+v, %v", x.places, all, err)
 		}
 	}
-	if text := says(exitDone, []string{"nothing is noted"}, append([]string{"clear", "--only", "read_bps"}, at...)...); strings.Contains(text, "cleared") {
+	if text := says(exitDone, []string{"no limit is recorded as set in the root group"}, append([]string{"clear", "--only", "read_bps"}, at...)...); strings.Contains(text, "cleared") {
 		t.Errorf("another key: %s", text)
 	}
 	says(exitDone, []string{"would write"}, append([]string{"clear", "--dry-run"}, at...)...)
@@ -72,5 +72,5 @@ func TestLimitRootGroupKeeper(t *testing.T) {
 	if got := rootHas(t, "write_bps", loop); got != "" {
 		t.Errorf("cleared: the root group has %q", got)
 	}
-	says(exitDone, []string{"nothing is noted"}, append([]string{"show"}, at...)...)
+	says(exitDone, []string{"no limit is recorded as set there"}, append([]string{"show"}, at...)...)
 }

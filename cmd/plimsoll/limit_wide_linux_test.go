@@ -127,7 +127,7 @@ func TestLimitRootGroup(t *testing.T) {
 	root("all cleared, dry", "3145728")
 	says(exitDone, []string{"the root group, for " + disk, "cleared"}, "clear", "--device-wide")
 	root("all cleared", "")
-	says(exitDone, []string{"nothing is noted"}, "show", "--device-wide")
+	says(exitDone, []string{"no limit is recorded as set there"}, "show", "--device-wide")
 
 	// Somebody else's stays.
 	says(exitDone, nil, set(one, "6MiB")...)
@@ -162,7 +162,7 @@ func TestLimitDeviceWideGone(t *testing.T) {
 		if clear == nil {
 			clear = []string{"clear", name}
 		}
-		says(exitDone, []string{"nothing is noted"}, "clear", "--device-wide", "--device", "/dev/plimsoll-no-such")
+		says(exitDone, []string{"no limit is recorded as set in the root group"}, "clear", "--device-wide", "--device", "/dev/plimsoll-no-such")
 		says(exitDone, []string{"the root group, for " + disk, "cleared"}, clear...)
 		if got := rootHas(t, "write_bps", loop); got != "" {
 			t.Errorf("%v: the root group has %q", clear, got)
