@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -108,5 +109,23 @@ func DetachedLoop(t testing.TB, size int64) string {
 	if err := unix.Unmount(memory, unix.MNT_DETACH); err != nil {
 		t.Fatal(err)
 	}
+	// Loop looks for it by its file, which no path leads to any more.
+	t.Cleanup(func() {
+		t.Helper()
+		unlimit(t, device)
+		Run(t, "losetup", "--detach", device)
+		for end := time.Now().Add(patience); backed(device); time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Errorf("%s stays", device)
+				return
+			}
+		}
+	})
 	return device
+}
+
+// backed reports whether a loop device has a file on a file system that is mounted nowhere any more: the kernel names it without its folder.
+func backed(device string) bool {
+	file, err := os.ReadFile(filepath.Join("/sys/block", filepath.Base(device), "loop/backing_file"))
+	return err == nil && strings.TrimSpace(string(file)) == "/image"
 }
