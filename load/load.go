@@ -40,7 +40,7 @@ type Class struct {
 	// InFlight counts the operations that were in flight when the window ended. They are in Lat and in Response, or a
 	// stall at the end would go unseen, but not in Ops and Bytes, of which the rate is made.
 	InFlight int64 `json:"in_flight,omitempty"`
-	// AtLeast is how many of those never ended while somebody waited: theirs is the time that they had taken by then.
+	// AtLeast is how many of those had not ended when Plimsoll stopped waiting: their latency is the time that they had taken by then.
 	AtLeast int64 `json:"at_least,omitempty"`
 	// Failed counts the operations of the window that failed with an error after which the job goes on (Job.ReadErrors, Job.WriteErrors).
 	// They are in nothing else.

@@ -234,7 +234,7 @@ func TestLieHalted(t *testing.T) {
 	abreast(t, 3, tests)
 }
 
-// onFirstCPU keeps a process on the first CPU. A process takes what its parent has: its threads are told each.
+// onFirstCPU keeps a process on the first CPU: each of its threads, since a new affinity holds for one thread only.
 func onFirstCPU(pid int) {
 	var first unix.CPUSet
 	first.Set(0)
@@ -342,7 +342,7 @@ func pageOut(pid int) error {
 	return nil
 }
 
-// TestHonestIsNotHalted: a worker that nobody holds up is not said to stand still, whatever its I/O waits for.
+// TestHonestIsNotHalted: a worker that waits for its I/O gets no doubt that it stood still.
 func TestHonestIsNotHalted(t *testing.T) {
 	warnings, doubt := halted(t, "host", 0, func(*testing.T, int, int, time.Duration) {})
 	if d := doubt("did not run for"); d != "" {

@@ -55,7 +55,7 @@ func TestLieShortLimit(t *testing.T) {
 	}
 }
 
-// TestLieRaisedLimit: somebody raises the limit in the middle of a trial.
+// TestLieRaisedLimit: another program raises the limit in the middle of a trial.
 func TestLieRaisedLimit(t *testing.T) {
 	t.Parallel() // What is limited waits most of the time, and its disk is its own.
 	pattern, is, becomes := "blkio/plimsoll*/blkio.throttle.read_iops_device", " 100", " 400"

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/disktest"
 )
 
-// TestLieForeignData: somebody writes data into a file that Plimsoll made once. It is never taken for Plimsoll's.
+// TestLieForeignData: another program writes data into a file that Plimsoll made. Plimsoll does not overwrite it.
 func TestLieForeignData(t *testing.T) {
 	needRun(t)
 	const blocks = 16 << 20 / 4096
@@ -55,7 +55,7 @@ func TestLieForeignData(t *testing.T) {
 			before := plant(t, file)
 			r := plimsoll(t, t.Context(), state, "", line(file)...)
 			if r.status != exitUsage || !strings.Contains(r.stderr, "allow it with --destructive "+file) {
-				t.Errorf("with somebody's data in it: status %d: %s", r.status, r.stderr)
+				t.Errorf("with another program's data in it: status %d: %s", r.status, r.stderr)
 			}
 			if after, err := os.ReadFile(file); err != nil || !bytes.Equal(before, after) {
 				t.Errorf("the data was written over, %v", err)

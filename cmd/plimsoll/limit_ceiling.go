@@ -248,7 +248,7 @@ func (b *bearer) add(t record.Trial, rates [4]float64) {
 		b.rates[i] = append(b.rates[i], rates[i])
 	}
 	if !t.Cell.Control {
-		b.cell = t.Key // The control's own key names what nobody asked for.
+		b.cell = t.Key // The control's own key names a cell that no plan has.
 	}
 	b.trials++
 	took := time.Duration(0)

@@ -163,7 +163,7 @@ func (l *limiter) looseNotes(shown []limitShown) (notes []string) {
 		}
 		groups, err := l.Loose(p.Part)
 		if err != nil {
-			continue // It has gone, which is told of its limits.
+			continue // It has gone: the lines of its limits say so.
 		}
 		for _, g := range groups {
 			for d, own := range p.Groups[0].Devices {

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/store"
 )
 
-// TestResultsOfAnotherUser: whoever may read the database may list what is in it, also beside locks that an older version
+// TestResultsOfAnotherUser: a user who may read the database may list its runs, also beside locks that an older version
 // made for its user alone, or that lie where he may not look.
 func TestResultsOfAnotherUser(t *testing.T) {
 	needRun(t)
@@ -38,7 +38,7 @@ func TestResultsOfAnotherUser(t *testing.T) {
 		mode       os.FileMode
 		wantBroken bool
 	}{
-		{"a lock that nobody holds", false, 0o755, true},
+		{"a lock without a holder", false, 0o755, true},
 		{"a lock that is held", true, 0o755, false},
 		{"locks out of sight", true, 0o700, false},
 	} {

@@ -22,7 +22,7 @@ type blockRun struct {
 	touch    float64
 	// keeper follows the rounds of a job with a steady state; else nil.
 	keeper *roundKeeper
-	// hang is told the result while I/Os of the window are in flight; nil: nobody is.
+	// hang gets the result while I/Os of the window are in flight; nil: it is not asked for.
 	hang func(*Result)
 	// fresh is the path of a file that is this trial's alone; "" for one that stays.
 	fresh string

@@ -14,7 +14,7 @@ import (
 	"plimsoll/load"
 )
 
-// victim makes a file of Plimsoll's, and beside it somebody's and a link to that.
+// victim makes a file of Plimsoll's, and beside it another program's file and a link to that.
 func victim(t *testing.T) (dir, mine, theirs, link string, data []byte) {
 	t.Helper()
 	dir = t.TempDir()
@@ -30,7 +30,7 @@ func victim(t *testing.T) (dir, mine, theirs, link string, data []byte) {
 	return dir, mine, theirs, link, data
 }
 
-// untouched is an error unless somebody's file is as it was, and nobody's mark is on it.
+// untouched is an error unless the other program's file is as it was, without a mark.
 func untouched(t *testing.T, path string, data []byte) {
 	t.Helper()
 	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, data) {
@@ -46,7 +46,7 @@ var swapJobs = map[string]StageJob{
 	"truncate":  {Name: "x", Truncate: true, Remove: true, Job: load.Job{RW: load.Write, Filename: "f", BS: 4096, Size: 16384, IOEngine: load.PSync}},
 }
 
-// TestLiePathSwapped: a link to somebody's file takes the path of Plimsoll's own, at each of the moments in which the path was looked at and
+// TestLiePathSwapped: a link to another program's file takes the path of Plimsoll's own, at each of the moments in which the path was looked at and
 // was not yet used. What is written, cut, marked and removed is the file that was looked at.
 func TestLiePathSwapped(t *testing.T) {
 	for name, job := range swapJobs {

@@ -17,7 +17,7 @@ type meter struct {
 	end      time.Time // zero: the window lasts until the last operation ended
 	onSample func(load.Sample)
 	every    time.Duration // between samples
-	hang     func(*Result) // nil: nobody listens
+	hang     func(*Result) // nil: it is not asked for
 	stop     chan struct{}
 	watching sync.WaitGroup
 

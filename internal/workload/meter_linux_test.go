@@ -57,7 +57,7 @@ func TestMeterStretches(t *testing.T) {
 	}
 }
 
-// TestMeterHangs: an operation that hangs is told each second, with the time that it has taken so far.
+// TestMeterHangs: an operation that hangs is reported each second, with the time that it has taken so far.
 func TestMeterHangs(t *testing.T) {
 	told := make(chan *Result, 8)
 	m := newMeter(20*time.Millisecond, nil, func(r *Result) { told <- r }, "commit", "write", "sync")

@@ -21,7 +21,7 @@ func ignoredCommand(value bool, why string) command {
 	return command{value, "accepted: " + why, func(*parser, string) error { return nil }}
 }
 
-// notedCommand is ignored, and the user is told.
+// notedCommand is ignored with a note.
 func notedCommand(name string, value bool, why string) command {
 	return command{value, "accepted, with a note: " + why, func(p *parser, _ string) error {
 		p.test.note("--%s has no effect: %s", name, why)

@@ -37,7 +37,7 @@ func accepted(name, text string, aliases ...string) Option {
 	return Option{Name: name, Aliases: aliases, Support: Accepted, Text: text, set: func(*job, string) error { return nil }}
 }
 
-// noted is an Accepted option whose user is told that it has no effect, unless its value is one of off.
+// noted is an Accepted option with a note that it has no effect, unless its value is one of off.
 func noted(name, text string, off ...string) Option {
 	o := accepted(name, text)
 	o.set = func(j *job, v string) error {

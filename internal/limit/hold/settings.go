@@ -51,7 +51,7 @@ func (s *Settings) List() ([]Setting, error) {
 	return slices.DeleteFunc(all, func(n Setting) bool { return n.Boot != s.boot || n.Inode == 0 || inodeOf(n.Top) != n.Inode }), err
 }
 
-// Is reports whether the setting is the limit of a group with this value: one with another was set by somebody else since.
+// Is reports whether the setting is the limit of a group with this value: another value was set by another program since.
 func (n Setting) Is(group string, d *cgroup.Device, k limit.Key, value string) bool {
 	return n.Group == group && n.Key == k && n.Value == value && (n.Device == nil) == (d == nil) && (d == nil || *n.Device == *d)
 }

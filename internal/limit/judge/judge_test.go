@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestJudge: slices are no part of the tolerance, and nobody is blamed for them.
+// TestJudge: slices are no part of the tolerance, and other programs are not blamed for them.
 func TestJudge(t *testing.T) {
 	seen := func(rate float64, d time.Duration) Seen { return Seen{Asked: 100, Least: rate, Most: rate, Window: d} }
 	steady := seen(107, 4*time.Second)
