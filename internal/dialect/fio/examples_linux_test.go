@@ -20,14 +20,14 @@ var refusedExamples = map[string]string{
 	"latency-profile.fio": "latency_target",
 }
 
-// Fio's own examples are taken, all that need nothing else but those that are listed with their reasons: the list may only shrink.
-func TestFiosExamples(t *testing.T) {
+// fiosExamples are the texts of fio's own examples, by their paths.
+func fiosExamples(t *testing.T) map[string]string {
+	t.Helper()
 	out, err := exec.Command("dpkg", "-L", "fio-examples").Output()
 	if err != nil {
 		t.Fatalf("fio-examples: %v: run scripts/setup test", err)
 	}
-	dir := t.TempDir()
-	taken, all := 0, 0
+	all := map[string]string{}
 	for _, path := range strings.Fields(string(out)) {
 		if filepath.Ext(path) != ".fio" {
 			continue
@@ -36,16 +36,26 @@ func TestFiosExamples(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		other := slices.ContainsFunc(otherThings.FindAllStringSubmatch(string(text), -1), func(m []string) bool { return engines[m[2]] == "" })
+		all[path] = string(text)
+	}
+	return all
+}
+
+// Fio's own examples are taken, all that need nothing else but those that are listed with their reasons: the list may only shrink.
+func TestFiosExamples(t *testing.T) {
+	dir := t.TempDir()
+	taken, all := 0, 0
+	for path, text := range fiosExamples(t) {
+		other := slices.ContainsFunc(otherThings.FindAllStringSubmatch(text, -1), func(m []string) bool { return engines[m[2]] == "" })
 		if other || !fioTakes(t, dir, []string{path}) {
 			continue
 		}
 		all++
 		name := filepath.Base(path)
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err = Parse([]string{name}, fileSource(dir))
+		_, err := Parse([]string{name}, fileSource(dir))
 		switch why := refusedExamples[name]; {
 		case err == nil && why == "":
 			taken++

@@ -3,7 +3,6 @@ package fio
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -31,22 +30,11 @@ func fileOf(name string) (int64, error) {
 
 // TestPlansDoWhatLinesDo compares each thread of each workload with the clone that it stands for, over fio's examples and more.
 func TestPlansDoWhatLinesDo(t *testing.T) {
-	out, err := exec.Command("dpkg", "-L", "fio-examples").Output()
-	if err != nil {
-		t.Fatalf("fio-examples: %v: run scripts/setup test", err)
-	}
 	dir := t.TempDir()
 	lines, plans := 0, 0
-	for _, path := range strings.Fields(string(out)) {
-		if filepath.Ext(path) != ".fio" {
-			continue
-		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for path, text := range fiosExamples(t) {
 		name := filepath.Base(path)
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		test, err := Parse([]string{name}, fileSource(dir))
