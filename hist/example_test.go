@@ -9,7 +9,7 @@ import (
 )
 
 // Two clients are merged before a percentile is asked for: the mean of their p99s
-// would be 505 µs, which says nothing about anybody's requests.
+// would be 505 µs, which no request took.
 func Example() {
 	var fast, slow hist.Histogram
 	for range 9_900 {

@@ -126,7 +126,7 @@ func (a *aio) submit(batch []uint32) error {
 			todo = todo[n:]
 		case errno == unix.EINTR:
 		case errno == unix.EAGAIN:
-			// The context is full of completions that nobody took.
+			// The context is full of completions that were never collected.
 			had := len(a.out)
 			if a.reap(); a.ring == nil {
 				if err := a.wait(0, 0); err != nil {
@@ -181,7 +181,7 @@ func (a *aio) wait(want int, timeout time.Duration) error {
 		n, errno := a.getEvents(want, p)
 		if errno == unix.EINTR {
 			if timeout = limit.left(); timeout == 0 {
-				// What completed just now is not to be left behind.
+				// An I/O may have completed just now: collect it, too.
 				want = 0
 			}
 			continue

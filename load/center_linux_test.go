@@ -72,7 +72,7 @@ func fioVisits(t *testing.T, dist string, n, total int) []float64 {
 	return logged(t, log, n)
 }
 
-// logged counts the blocks of a log of fio's I/Os, whose lines are "file action offset length", from version 3 on with a time before.
+// logged counts the blocks in a log of fio's I/Os. A line is "file action offset length"; from version 3 on a time comes first.
 func logged(t *testing.T, path string, n int) []float64 {
 	t.Helper()
 	f, err := os.Open(path)

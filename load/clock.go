@@ -76,7 +76,7 @@ func read() (r reading) {
 
 // now returns the nanoseconds since the clock's base.
 //
-// Go's monitor asks every thread that ran for 10 ms to make room, even if nobody
+// Go's monitor asks every thread that ran for 10 ms to make room, even if no other thread
 // wants it, and handing over and back takes tens of microseconds. The request mostly comes
 // during a system call and is obeyed at the next function prologue. That must not lie between the
 // return of an I/O and the reading of the clock, or the I/O would seem slow: hence nosplit here

@@ -2,5 +2,5 @@
 
 package load
 
-// tscUsable is false where nobody says whether the counter is a clock.
+// tscUsable is false: no source says whether the counter is a clock here.
 func tscUsable() bool { return false }

@@ -32,7 +32,7 @@ type slot struct {
 	state uint8 // countedIO, backIO, staleIO
 }
 
-// What a slot's I/O is.
+// The kinds of a slot's I/O.
 const (
 	countedIO uint8 = 1 << iota // it was taken up in the measured window, out of the budget
 	backIO                      // it reads back a write of the job

@@ -147,7 +147,7 @@ func compare(t *testing.T, j Job, a, b outcome) {
 	if a.kernel != b.kernel {
 		t.Errorf("the kernel counted for ours %+v, for fio %+v", a.kernel, b.kernel)
 	}
-	// What we say is what the kernel saw, which counts a flush as a write of no sector too.
+	// Our counts are the kernel's, which counts a flush as a write of no sector, too.
 	k := a.kernel
 	if k.Reads != a.readOps || k.BytesRead != a.readBytes || k.Writes-a.writeOps != 0 && k.Writes-a.writeOps != k.Flushes || k.BytesWritten != a.writtenBytes || k.Flushes != a.syncs {
 		t.Errorf("ours says %+v", a)

@@ -34,7 +34,7 @@ func unknownInfo(size int64) FileInfo {
 	}
 }
 
-// Inspect says what the file system knows of size bytes at off of the file at
+// Inspect reports what the file system knows of size bytes at off of the file at
 // path; size 0 means to the end. It changes nothing: data that isn't on disk yet shows
 // as Delalloc or Unwritten.
 func Inspect(path string, off, size int64) (FileInfo, error) {

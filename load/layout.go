@@ -33,10 +33,10 @@ type LayoutResult struct {
 	Info FileInfo `json:"info"`
 }
 
-// An ExistsError is the refusal to overwrite somebody's file.
+// An ExistsError is the refusal to overwrite a file that Plimsoll did not make.
 type ExistsError struct {
 	Path string
-	// What is there: "a file of 4096 bytes", "not a regular file".
+	// What describes the file: "a file of 4096 bytes", "not a regular file".
 	What string
 }
 
@@ -57,7 +57,7 @@ func Layout(ctx context.Context, path string, size int64, opt LayoutOptions) (La
 	return res, err
 }
 
-// LayoutFile is Layout for a caller who goes on with the very file that was laid out, whatever its path leads to by then. The file is
+// LayoutFile is Layout for a caller that goes on with the very file that was laid out, wherever its path leads by then. The file is
 // nil with an error, and one that was reused.
 func LayoutFile(ctx context.Context, path string, size int64, opt LayoutOptions) (*os.File, LayoutResult, error) {
 	if size <= 0 {

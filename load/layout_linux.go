@@ -120,7 +120,7 @@ func (w *writer) claim(opt LayoutOptions, res *LayoutResult) error {
 	return err
 }
 
-// locked locks the open file and returns its length, which nobody else's layout changes then.
+// locked locks the open file and returns its length. No other layout changes it meanwhile.
 func locked(fd int, path string) (int64, error) {
 	if err := lock(fd, path); err != nil {
 		return 0, err
@@ -151,7 +151,7 @@ func reusable(fd int, path string, size int64, res *LayoutResult) bool {
 }
 
 // open makes the file, for direct I/O if the file system takes it. A file that was made by
-// somebody else since claim looked is an *ExistsError, and stays.
+// another program since claim looked is an *ExistsError, and stays.
 func (w *writer) open() error {
 	const flags = unix.O_RDWR | unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW | unix.O_CLOEXEC
 	var err error
@@ -203,7 +203,7 @@ func (w *writer) failed(op string, err error) error {
 	var fs unix.Statfs_t
 	var st unix.Stat_t
 	if errors.Is(err, unix.ENOSPC) && unix.Fstatfs(w.fd, &fs) == nil && unix.Fstat(w.fd, &st) == nil {
-		// What the partial file holds will be free again.
+		// The partial file's space will be free again.
 		e.Available = int64(fs.Bavail)*fs.Frsize + st.Blocks*512
 	}
 	return e

@@ -358,7 +358,7 @@ func TestLayoutsAtOnce(t *testing.T) {
 				t.Fatalf("round %d: %d layouts made the file", round, made)
 			}
 			if made == 0 {
-				continue // Each was in another's way; whoever asks again gets it.
+				continue // Each was in another's way; a second try gets it.
 			}
 			if st, err := os.Stat(path); err != nil || st.Size() != size {
 				t.Fatalf("reuse %v, round %d: of %d layouts that made it the file is gone: %v", reuse, round, made, err)

@@ -110,7 +110,7 @@ func checkResult(t *testing.T, r *Run, res *Result, want int64) {
 		}
 		slack := time.Duration(0)
 		if j.RampTime > 0 {
-			slack = time.Second // The window begins when somebody was awake to read the counters.
+			slack = time.Second // The window begins when a thread has woken up and read the counters.
 		}
 		if c.Ops > 0 && int64(c.Lat.Max()) > int64(res.Elapsed+res.Drained+j.RampTime)+int64(slack) {
 			t.Errorf("%s: the slowest took %v in a window of %v", c.Name, time.Duration(c.Lat.Max()), res.Elapsed)

@@ -124,7 +124,7 @@ func TestMissedOfBothDirections(t *testing.T) {
 	}
 }
 
-// TestMissedOfSeveralSizes: bytes that a rate asked for and nobody moved are I/Os of the mean size that were missed.
+// TestMissedOfSeveralSizes: bytes that a rate asked for and no thread moved are counted as missed I/Os of the mean size.
 func TestMissedOfSeveralSizes(t *testing.T) {
 	for _, process := range []string{Linear, Poisson} {
 		res := start(t, Job{
@@ -149,7 +149,7 @@ func TestPausesPutTheScheduleOff(t *testing.T) {
 			t.Errorf("%s: %d I/Os in %v, want 100 in 190 ms or more", engine, res.Ops(), res.Elapsed)
 		}
 	}
-	// What the pauses took is not missed: no more is asked than what is left. Two jobs, all but always in pauses.
+	// Time spent in pauses is not missed: the rate asks for no more than the rest of the time allows. Two jobs, all but always in pauses.
 	res := start(t, Job{
 		RW: RandRead, Size: 1 << 20, NumJobs: 2, IOEngine: Null, RateIOPS: 1000, Runtime: 200 * time.Millisecond,
 		ThinkTime: 50 * time.Millisecond, RateIgnoreThinkTime: true,

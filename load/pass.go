@@ -17,7 +17,7 @@ func (l *lane) passBytes(j Job) int64 {
 	return pass
 }
 
-// dropDue reports whether a pass is over whose successor is to begin without the page cache.
+// dropDue reports whether a pass is over and the next is to begin without the page cache.
 func (t *thread) dropDue() bool {
 	return t.dropEvery > 0 && t.sinceDrop >= t.dropEvery
 }

@@ -42,7 +42,7 @@ func (j Job) Recall(thread int, size int64) iter.Seq[Written] {
 	}
 }
 
-// Look says what is wrong with p, read at off of a file that j wrote with Verify: "" if it is whole, and
+// Look reports what is wrong with p, read at off of a file that j wrote with Verify: "" if it is whole, and
 // then which write it is.
 func (j Job) Look(p []byte, off int64) (w Written, found string) {
 	b := buffers{unit: j.WithDefaults().VerifyUnit(), run: j.RandSeed}

@@ -15,7 +15,7 @@ type Result struct {
 	Start time.Time `json:"start"`
 	// Elapsed is the length of the window. One in which nothing was complete, though I/Os were in flight, lasts
 	// until the first of them ended: so long took one I/O. WallElapsed is the same by the wall
-	// clock, which somebody may have set.
+	// clock, which may have been set meanwhile.
 	Elapsed     time.Duration `json:"elapsed"`
 	WallElapsed time.Duration `json:"wall_elapsed"`
 	// FirstDone and LastDone are when the first and the last thread had done its

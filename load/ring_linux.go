@@ -234,7 +234,7 @@ func (b *buffers) pieces(most int64) []unix.Iovec {
 // registered reports whether the kernel took the buffers.
 func (r *ring) registered() bool { return r.readOp == opcodeReadFixed }
 
-// note says what could not be had.
+// note lists the features that the ring does without.
 func (r *ring) note() string {
 	if r.readOp != opcodeRead {
 		return ""
@@ -275,7 +275,7 @@ func (r *ring) run(batch []uint32, want int, timeout time.Duration) ([]completio
 		}
 		errno := r.enter(todo, want, timeout)
 		if errno == unix.EINTR {
-			// What was submitted is gone from the queue.
+			// The submitted entries are gone from the queue.
 			if timeout = limit.left(); timeout == 0 && want > 0 {
 				break
 			}

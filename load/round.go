@@ -25,7 +25,7 @@ type Round struct {
 	Late    int64
 	MaxLate time.Duration
 	Behind  int64
-	// Crossings are the I/Os of Classes that were in flight when the round began, for who counts only the rounds before it: they were
+	// Crossings are the I/Os of Classes that were in flight when the round began, for a caller that counts only the rounds before it: they were
 	// in flight at the end of those.
 	Crossings []Crossing
 }
@@ -194,7 +194,7 @@ func (rs *rounds) beyond() <-chan time.Time {
 	return time.After(time.Duration(rs.run.end.Load() - rs.run.clk.now()))
 }
 
-// take tells of the closing round, whose I/Os a holds.
+// take reports the closing round, whose I/Os a holds.
 func (rs *rounds) take(a *account) {
 	b := rs.book
 	b.total.merge(a)

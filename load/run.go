@@ -42,7 +42,7 @@ type Run struct {
 	files   []*target
 	looked  []*os.File // see PrepareFiles
 	clk     clock
-	wall    func() time.Time // the wall clock, which somebody may set
+	wall    func() time.Time // the wall clock, which may be set meanwhile
 	threads []*thread
 	lanes   []*lane
 
@@ -74,7 +74,7 @@ type Run struct {
 	pace       pace
 	ceiling    ceiling
 	left       atomic.Int64 // threads that are not done yet
-	// draining is held by a thread for what it counts when no I/O is begun any more, and by who looks at that.
+	// draining is held by a thread for what it counts when no I/O is begun any more, and by the reader of those counts.
 	draining sync.Mutex
 	idle     int         // threads that came to the end without an I/O in the window, under draining
 	stopped  atomic.Bool // the run was ended before its time
@@ -94,8 +94,8 @@ type Run struct {
 // raises runtime.GOMAXPROCS by their number; Close sets it back.
 func Prepare(job Job) (*Run, error) { return PrepareFiles(job, nil) }
 
-// PrepareFiles is Prepare for a caller who has looked at the job's files and holds them open. files are in the order of the
-// job's, and may be fewer; nil stands for one that nobody looked at. Nothing is read or written where a path leads to another
+// PrepareFiles is Prepare for a caller that has checked the job's files and holds them open. files are in the order of the
+// job's, and may be fewer; nil stands for one that was not checked. Nothing is read or written where a path leads to another
 // file meanwhile: that is a *ReplacedError.
 func PrepareFiles(job Job, files []*os.File) (*Run, error) {
 	if err := job.Validate(); err != nil {
@@ -213,7 +213,7 @@ func (r *Run) release() <-chan struct{} {
 // complete after it must not be counted.
 func (r *Run) openAt(begin int64) {
 	if r.job.Runtime > 0 {
-		// Unless somebody stopped the run already.
+		// Unless the run was stopped already.
 		end := begin + int64(r.job.Runtime)
 		r.last.CompareAndSwap(unset, end+int64(r.job.CoolDown))
 		r.end.CompareAndSwap(unset, end)
@@ -254,7 +254,7 @@ func (r *Run) Close() error {
 	raiseProcs(-r.procs)
 	r.procs = 0
 	if !r.syncing.TryLock() {
-		return nil // A Sync that nobody waits for has the files; they close with the process.
+		return nil // A sync that was given up still uses the files; they close with the process.
 	}
 	defer r.syncing.Unlock()
 	files := r.files

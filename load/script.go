@@ -23,7 +23,7 @@ type Step struct {
 	After, At time.Duration
 }
 
-// What a Step does beside Read and Write.
+// The actions of a Step beside Read and Write.
 const (
 	StepSync     = "sync"
 	StepDataSync = "datasync"

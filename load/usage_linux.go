@@ -23,7 +23,7 @@ func ProcessUsage() Usage {
 }
 
 // peakRSS reads VmHWM. ru_maxrss, the fallback, is carried over exec from the
-// parent's memory, so a small worker would show the size of who started it.
+// parent's memory, so a small worker would show its parent's size.
 func peakRSS(fallback int64) int64 {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -30,7 +30,7 @@ type OptionError struct {
 	// Option is fio's word for it, Value what it was set to.
 	Option string
 	Value  string
-	// Text says what is wrong and what to do about it.
+	// Text names the fault and its fix.
 	Text string
 }
 

@@ -142,7 +142,7 @@ func (g *generator) varied(sl *slot) {
 	sl.off = g.base + at
 	switch {
 	case v.at != nil:
-		// What comes in sequence goes on from here.
+		// Sequential I/O goes on from here.
 		v.at[sl.file][sl.op&1] = at + size
 	case v.one && !g.shared:
 		cur.own = uint64(at + size)
@@ -212,7 +212,7 @@ func (v *variety) sequential(c *cursor, size int64, shared bool) int64 {
 			}
 			return at
 		}
-		// The threads share the count, which nobody may set back: a round is
+		// The threads share the count, and none may set it back: a round is
 		// as many steps as fit.
 		round := max((v.size-size)/max(step, 1)+1, 1) * max(step, 1)
 		if at %= round; at+size <= v.size {

@@ -51,7 +51,7 @@ type VerifyError struct {
 	Path string
 	// Offset and Size are of the bad unit, in bytes.
 	Offset, Size int64
-	// Found says what is there instead.
+	// Found describes the data that is there instead.
 	Found string
 }
 
@@ -104,7 +104,7 @@ func unlike(p, pattern []byte) int {
 	return -1
 }
 
-// check says what is wrong with a unit that was read at off, "" if nothing.
+// check reports what is wrong with a unit that was read at off, "" if nothing is.
 func (b *buffers) check(u []byte, off int64) string {
 	has, want := binary.LittleEndian.Uint32(u[28:]), sum(u)
 	at, seq, run := int64(binary.LittleEndian.Uint64(u)), binary.LittleEndian.Uint64(u[8:]), binary.LittleEndian.Uint64(u[16:])

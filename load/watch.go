@@ -180,7 +180,7 @@ func (w *watch) finish() {
 	// Threads that ran out of work before the end of a timed window (number_ios)
 	// ended it.
 	if early := r.begin.Load() + int64(w.res.Elapsed) - last; r.timed && early > 0 {
-		// Both clocks, or it would seem that somebody had set one of them.
+		// Both clocks, or it would seem that one of them had been set.
 		w.res.Elapsed -= time.Duration(early)
 		w.res.WallElapsed -= time.Duration(early)
 	}

@@ -43,7 +43,7 @@ func TestEarlyEndOnBothClocks(t *testing.T) {
 	}
 }
 
-// TestClockJump: somebody sets the wall clock in the middle. The window, its samples and its
+// TestClockJump: the wall clock is set in the middle. The window, its samples and its
 // latencies are those of the monotonic clock, and the jump is in the result for the check.
 func TestClockJump(t *testing.T) {
 	for _, jump := range []time.Duration{time.Hour, -time.Hour} {

@@ -90,7 +90,7 @@ func untraced(text string) string {
 // Unwrap returns why it was ended.
 func (e *CommandError) Unwrap() error { return e.Err }
 
-// validate says what is wrong with c.
+// validate reports what is wrong with c.
 func (c *CommandSpec) validate() error {
 	switch {
 	case c == nil || len(c.Argv) == 0 || c.Argv[0] == "":

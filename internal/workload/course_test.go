@@ -43,7 +43,7 @@ func TestCourse(t *testing.T) {
 		{"after each other", []Result{client(0, s), client(2*s, s)}, 0, nil},
 		{"one", []Result{client(0, s, 2*s, 3*s)}, s, []float64{100, 100, 100}},
 		{"a second of nothing", []Result{stalled}, s, []float64{100, 0, 100}},
-		// What was skipped for its length must leave no hole, nor move what comes after it.
+		// Samples skipped for their length must leave no hole, nor move those after them.
 		{"a short interval", []Result{client(0, s, 1100*ms, 2*s, 3*s)}, s, []float64{100, 100, 100}},
 		{"a long interval", []Result{client(0, s, 3*s, 4*s, 5*s)}, s, []float64{100, 100, 100, 100, 100}},
 		{"a short rest", []Result{client(0, s, 2*s, 3*s, 3400*ms)}, s, []float64{100, 100, 100}},

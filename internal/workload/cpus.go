@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A CPUDelta is what one of the machine's processors did in the measured window, whoever asked for
+// A CPUDelta is what one of the machine's processors did in the measured window, for any program that asked for
 // it (/proc/stat).
 type CPUDelta struct {
 	// CPU is the kernel's number of the processor.

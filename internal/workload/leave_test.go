@@ -128,7 +128,7 @@ func TestLeaveIsForOneRun(t *testing.T) {
 	if own, err := makeFile(t, path, 8192, path); own || err != nil {
 		t.Errorf("MakeFile() = %v, %v, of a file that is the user's", own, err)
 	}
-	// What it made, it may write again; an edit of the user's makes it his.
+	// Plimsoll may write its own file again; once the user edits the file, it is the user's.
 	made := filepath.Join(dir, "made")
 	for range 2 {
 		if own, err := makeFile(t, made, 8192); !own || err != nil {

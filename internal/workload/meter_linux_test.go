@@ -7,7 +7,7 @@ import (
 	"plimsoll/load"
 )
 
-// ended20 is a meter whose window of 20 ms began at start, with so many commits that were over by then; it is over now.
+// ended20 returns a meter whose window of 20 ms began at start and is over now, with that many commits done.
 func ended20(t *testing.T, commits int) *meter {
 	t.Helper()
 	m := newMeter(20*time.Millisecond, nil, nil, "commit", "write", "sync")

@@ -81,7 +81,7 @@ func checkSamples(t *testing.T, r *Result, told []load.Sample, ops, bytes int64)
 func TestAppend(t *testing.T) {
 	dir := t.TempDir()
 	log := filepath.Join(dir, "append.log")
-	// What an earlier trial may have left doesn't count.
+	// An earlier trial's leftovers don't count.
 	if err := os.WriteFile(log, []byte("old"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +215,7 @@ func treeBytes(t *testing.T, dir string) (sum int64) {
 	return sum
 }
 
-// TestTreeBroken: sources whose layout was broken off are made again.
+// TestTreeBroken: sources are made again if their layout was interrupted.
 func TestTreeBroken(t *testing.T) {
 	dir := t.TempDir()
 	spec := Spec{Kind: Tree, Count: 5, BS: 100}

@@ -23,7 +23,7 @@ type Result struct {
 	// Elapsed is the length of the measured window.
 	Elapsed time.Duration `json:"elapsed"`
 	// WallElapsed is the same window by the wall clock. The two differ when
-	// somebody set the clock or the machine slept.
+	// the clock was set or the machine slept.
 	WallElapsed time.Duration `json:"wall_elapsed"`
 	// Start is when the window began, by the worker's wall clock.
 	Start time.Time `json:"start"`
@@ -59,7 +59,7 @@ type Result struct {
 	ProcRead    int64 `json:"proc_read"`
 	ProcWritten int64 `json:"proc_written"`
 	// Disks holds every block device that did anything in the window, from
-	// /proc/diskstats, whoever asked for it.
+	// /proc/diskstats, for any program that asked for it.
 	Disks []DiskDelta `json:"disks,omitempty"`
 	// CountsFlushes is set where the kernel counts the flushes of Disks: Linux does since 5.5.
 	CountsFlushes bool `json:"counts_flushes,omitempty"`

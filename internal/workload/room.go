@@ -29,7 +29,7 @@ func (s Spec) Room() (file string, bytes int64) {
 		if s.Command == nil || s.Command.Site == nil {
 			return "", 0
 		}
-		// What is built of it is about as large.
+		// The build's output is about as large.
 		site := s.Command.Site.WithDefaults()
 		return "command " + site.String(), 2 * (site.Bytes + int64(site.Files)*blockSize)
 	case Block:

@@ -147,7 +147,7 @@ const keptRounds = 64
 type roundKeeper struct {
 	unit string
 	end  func()            // ends the job
-	tell func(load.Sample) // if not nil, somebody else judges
+	tell func(load.Sample) // if not nil, the receiver judges
 
 	mu     sync.Mutex
 	each   []load.Sample
@@ -179,7 +179,7 @@ func (k *roundKeeper) turn(int) {
 func (k *roundKeeper) round(o load.Round) {
 	s := sampleOf(o)
 	if k.keep(o, s) && k.tell != nil {
-		k.tell(s) // Not under the lock: it may take as long as whoever listens.
+		k.tell(s) // Not under the lock: the receiver may be slow.
 	}
 }
 
@@ -199,7 +199,7 @@ func sampleOf(o load.Round) load.Sample {
 	return s
 }
 
-// keep adds a round, and judges if nobody else does. It reports whether the job goes on.
+// keep adds a round, and judges if no receiver does. It reports whether the job goes on.
 func (k *roundKeeper) keep(o load.Round, s load.Sample) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -34,7 +34,7 @@ func TestSteadyFrom(t *testing.T) {
 		{"later", [][]load.Sample{perRound(append(fall, flat...)...)}, 5, true},
 		{"never", [][]load.Sample{perRound(fall...)}, 0, false},
 		{"one of two falls", [][]load.Sample{perRound(flat...), perRound(fall...)}, 0, false},
-		// What one loses the other gains: the place is steady, and they share it.
+		// One gains what the other loses: the place is steady, and they share it.
 		{"together", [][]load.Sample{perRound(100, 120, 140, 160, 180), perRound(180, 160, 140, 120, 100)}, 0, true},
 		{"one is behind", [][]load.Sample{perRound(flat...), perRound(flat[:4]...)}, 0, false},
 		{"nothing done", [][]load.Sample{perRound(0, 0, 0, 0, 0)}, 0, false},
@@ -175,7 +175,7 @@ func TestAChoiceThatCameTooLate(t *testing.T) {
 	}
 }
 
-// TestKeeperEndsASteadyJob: when nobody else judges.
+// TestKeeperEndsASteadyJob: a keeper without a receiver ends a steady job itself.
 func TestKeeperEndsASteadyJob(t *testing.T) {
 	k := keeperOf(900, 700, 500)
 	ended := 0

@@ -22,7 +22,7 @@ type Runner interface {
 	Close() error
 }
 
-// A Judged is the Runner of a job with a steady state, which somebody else may judge, together with other
+// A Judged is the Runner of a job with a steady state, which the caller may judge, together with other
 // clients.
 type Judged interface {
 	Runner
@@ -121,7 +121,7 @@ const (
 	MaxBS    = 64 << 20
 )
 
-// Validate says what is wrong with s, in the plan's words. Block jobs are
+// Validate reports what is wrong with s, in the plan's words. Block jobs are
 // judged by load.Job.Validate.
 func (s Spec) Validate() error {
 	switch s.Kind {
@@ -178,7 +178,7 @@ func (s Spec) Validate() error {
 	return nil
 }
 
-// ValidateFresh says what can't be done with a file that grows.
+// ValidateFresh reports what can't be done with a file that grows.
 func (s Spec) ValidateFresh() error {
 	switch j := s.Job; {
 	case j.RW != load.Write:

@@ -9,7 +9,7 @@ import (
 )
 
 // A Settler is a Runner that may have buffered writes which are not on the storage when Run returns. A
-// buffered write that can't be written back is told to nobody but who syncs the same descriptor (fsync(2),
+// buffered write that can't be written back is reported only to a sync of the same descriptor (fsync(2),
 // "EIO"): it would count as done, though it is lost.
 type Settler interface {
 	Runner

@@ -50,7 +50,7 @@ type Spec struct {
 	// Fresh has a block job of sequential writes make its file, which grows as it is written, as dd's does: nothing is laid
 	// out, and it is gone with the trial.
 	Fresh bool `json:"fresh,omitempty"`
-	// Unsettled leaves what a block job has written in the page cache when the job is done, for a caller who
+	// Unsettled leaves what a block job has written in the page cache when the job is done, for a caller that
 	// looks at how it gets to the storage.
 	Unsettled bool `json:"unsettled,omitempty"`
 	// Jobs are the jobs of a stage.

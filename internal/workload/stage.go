@@ -77,7 +77,7 @@ func (s Spec) FilesOnly() bool {
 	return s.Kind == Stage && len(s.Jobs) > 0 && !slices.ContainsFunc(s.Jobs, func(j StageJob) bool { return !j.FilesOnly })
 }
 
-// What StageJob.Exist asks for.
+// The values of StageJob.Exist.
 const (
 	Must    = "must"
 	MustNot = "must not"
@@ -105,7 +105,7 @@ type stageRun struct {
 	// claims are the files by their absolute paths, and marks what the session knows of files that can't be marked.
 	claims   map[string]*claim
 	marks    Marks
-	opens    *opens // who opens them while the jobs run
+	opens    *opens // counts opens of the files while the jobs run
 	prepared time.Duration
 }
 

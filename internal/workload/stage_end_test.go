@@ -87,7 +87,7 @@ func TestStageEndAllEndsTheOthers(t *testing.T) {
 	}
 }
 
-// What ends a stage from outside is no end of a job's own.
+// A stage that is ended from outside is not a job's own end.
 func TestStageIsCancelledWithSteadyJobs(t *testing.T) {
 	j := null("steady", time.Minute)
 	j.EndAll = true

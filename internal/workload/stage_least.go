@@ -23,7 +23,7 @@ const settling = 2 * time.Second
 
 // A RateError says that a job was slower than its LeastRate.
 type RateError struct {
-	// What is "reads" or "writes", Got and Least are a second, over the time For.
+	// What is "reads" or "writes". Got and Least are a second, in bytes if Bytes is set, over the time For.
 	What       string
 	Got, Least int64
 	Bytes      bool

@@ -83,14 +83,14 @@ func TestStageSpareWhatIsNotOurs(t *testing.T) {
 	if _, err := stage(t, dir, w); err != nil {
 		t.Errorf("with leave: %v", err)
 	}
-	// What an earlier stage made may be written again, also where a job wrote to it.
+	// A file that an earlier stage made may be written again, also after a job wrote to it.
 	own := StageJob{Name: "own", Size: 64 << 10, Job: load.Job{RW: load.RandWrite, Filename: "own"}}
 	for range 3 {
 		if _, err := stage(t, dir, own); err != nil {
 			t.Fatal(err)
 		}
 	}
-	// It is made anew for a job that needs more of it, which somebody's isn't: nor when somebody wrote to it since.
+	// It is made anew for a job that needs a larger one; a user's file isn't, nor is one that another program has written to since.
 	for _, rw := range []string{load.RandWrite, load.Read} {
 		own.Size, own.Job.RW = own.Size*4, rw
 		r, err := stage(t, dir, own)
