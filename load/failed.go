@@ -30,6 +30,7 @@ func (t *thread) goesOn(sl *slot, err error, now int64) bool {
 	if len(on) == 0 || !errors.As(err, &errno) || !slices.Contains(on, int(errno)) {
 		return false
 	}
+	t.unwritten(sl)
 	if now >= r.begin.Load() && (!r.timed || now <= r.end.Load()) {
 		t.acct.failed[sl.op&1]++
 		t.acct.failure = t.acct.failure.earlier(failure{now, errno})

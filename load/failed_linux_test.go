@@ -62,3 +62,32 @@ func TestJobFills(t *testing.T) {
 		})
 	}
 }
+
+// A write that failed, after which the job goes on or ends, is not read back: there is nothing that was written.
+func TestFailedWritesAreNotReadBack(t *testing.T) {
+	for _, engine := range realEngines() {
+		t.Run(engine, func(t *testing.T) {
+			needEngine(t, engine)
+			for name, job := range map[string]Job{
+				"goes on":                {WriteErrors: []int{int(syscall.ENOSPC)}},
+				"goes on with a backlog": {WriteErrors: []int{int(syscall.ENOSPC)}, VerifyBacklog: 8},
+				"fills":                  {Fill: true},
+			} {
+				job.RW, job.IODepth, job.Filename, job.IOEngine, job.Verify, job.KeepWritten = Write, 1, sparseIn(t), engine, true, true
+				res, err := prepare(t, job).Start(context.Background(), nil)
+				if err != nil {
+					t.Errorf("%s: %v", name, err)
+					continue
+				}
+				writes := res.Class("write").Ops
+				left := writes * 4096
+				if c := res.Class("read"); c != nil {
+					left -= c.Bytes
+				}
+				if writes < 1000 || res.Written[0].Bytes() != left {
+					t.Errorf("%s: %d bytes are to be read back, want %d", name, res.Written[0].Bytes(), left)
+				}
+			}
+		})
+	}
+}

@@ -6,6 +6,7 @@ func (t *thread) filled(sl *slot, err error) bool {
 	if !t.run.job.Fill || sl.op != opWrite || !noRoom(err) {
 		return false
 	}
+	t.unwritten(sl)
 	t.run.stop()
 	return true
 }

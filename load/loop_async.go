@@ -255,9 +255,7 @@ func (t *thread) refused(sl *slot, res int32, now int64) bool {
 		return false
 	}
 	t.overrun(sl, now, true)
-	if t.back != nil && sl.op == opWrite {
-		t.back.checked(sl) // Nothing was written, so nothing is to be read back.
-	}
+	t.unwritten(sl)
 	return true
 }
 

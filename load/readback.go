@@ -50,6 +50,13 @@ func (b *readBack) checked(sl *slot) {
 	b.open[sl.file].clear(from, to)
 }
 
+// unwritten notes that a slot wrote nothing, or not all of it, so that nothing of it is to be read back.
+func (t *thread) unwritten(sl *slot) {
+	if t.back != nil && sl.op == opWrite {
+		t.back.checked(sl)
+	}
+}
+
 // backDue takes the write that is to be read back now, if one is. As in fio that begins when a backlog of writes is full, and goes on
 // for a batch, of which each waits until the write is complete; meanwhile the job goes on.
 func (t *thread) backDue() (w wrote, ok bool) {
