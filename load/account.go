@@ -105,7 +105,11 @@ func (r *Run) sum(res *Result, accounts []*account) (s sums) {
 	var all account
 	first, last := int64(-1), int64(0)
 	if r.book != nil {
+		// Some threads may have handed in a round that others have not: one of those hangs.
+		r.book.mu.Lock()
 		all.merge(&r.book.total)
+		all.merge(&r.book.closed)
+		r.book.mu.Unlock()
 	}
 	for _, a := range accounts {
 		all.merge(a)

@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -138,6 +139,44 @@ func TestRoundWaitsForAThread(t *testing.T) {
 	// It may have got stuck up to one round before the first ended.
 	if longest < stuck-60*time.Millisecond {
 		t.Errorf("the longest round has %v, but a thread was stuck for %v", longest, stuck)
+	}
+}
+
+// TestRoundsOfAHang: while a thread hangs that has not handed in a round, what the other did in that round is in the result.
+func TestRoundsOfAHang(t *testing.T) {
+	t.Parallel()
+	r := prepare(t, Job{RW: Write, NumJobs: 2, Filename: written(t, 1<<20), Fsync: 1, Runtime: 300 * time.Millisecond, Round: 100 * time.Millisecond, IOEngine: PSync})
+	told := make(chan struct{})
+	var turned atomic.Bool
+	r.OnTurn = func(int) { turned.Store(true) }
+	r.OnSync = func(number int, _ int64) {
+		if th := r.threads[number]; number == 0 && turned.Load() {
+			th.syncing = r.clk.now() // A sync that does not end, as others see it.
+			th.waits(th.syncing)
+			<-told
+			th.syncing = 0
+		}
+	}
+	var hung *Result
+	r.OnHang = func(res *Result) {
+		if hung == nil {
+			hung = res
+			close(told)
+		}
+	}
+	_, res := roundsOf(t, r)
+	if hung == nil {
+		t.Fatal("no hang was reported")
+	}
+	var samples int64
+	for _, s := range hung.Samples {
+		if s.Ops < 0 || s.Bytes < 0 || s.Lat < 0 {
+			t.Errorf("a sample of %d I/Os, %d bytes and %v", s.Ops, s.Bytes, s.Lat)
+		}
+		samples += s.Ops
+	}
+	if n := hung.Ops(); n == 0 || n != samples || n != res.Ops() {
+		t.Errorf("%d I/Os, %d in the samples; in the end there were %d", n, samples, res.Ops())
 	}
 }
 
