@@ -19,7 +19,7 @@ func resultError(res int32) error {
 	return io.ErrShortWrite
 }
 
-// ringError says why io_uring_setup failed.
+// ringError reports why io_uring_setup failed.
 func ringError(errno syscall.Errno) error {
 	why := errno.Error()
 	switch errno {
@@ -38,7 +38,7 @@ func ringError(errno syscall.Errno) error {
 	return &EngineError{IOUring, why, errno}
 }
 
-// aioError says why a call of linux-aio failed.
+// aioError reports why a call of linux-aio failed.
 func aioError(call string, errno syscall.Errno) error {
 	why := call + ": " + errno.Error()
 	switch errno {

@@ -77,7 +77,7 @@ Exit status: 0; 1 if a limit can't be kept; 2 for a policy with faults.`,
 	return cmd
 }
 
-// hookFailed tells why a container isn't held, err, where that is seen. It is nil if the container may start all the same.
+// hookFailed reports why a container isn't held, err, where that is seen. It is nil if the container may start all the same.
 func (a *app) hookFailed(o hookOptions, err error) error {
 	if err == nil {
 		return nil

@@ -344,7 +344,7 @@ func (a *app) verifyOne(ctx context.Context, l *limiter, v verification, r verif
 // submitted before goes before the worker's: a sync of a gigabyte under 10 MiB/s is 100 s.
 const mostLonger = 4
 
-// usedWords says how much of its limits a target uses itself.
+// usedWords reports how much of its limits a target uses itself.
 func usedWords(r verify.Request) string {
 	var words []string
 	for _, k := range limit.Keys {
@@ -356,7 +356,7 @@ func usedWords(r verify.Request) string {
 	return strings.Join(words, " and ")
 }
 
-// trying says how much is tried.
+// trying reports how much is tried.
 func trying(r verify.Request) string {
 	if r.Rows() == 1 {
 		return "trying one limit in one mode"

@@ -20,7 +20,7 @@ type verified struct {
 	Ground string       `json:"ground"`
 	Device string       `json:"device"`
 	Rows   []verify.Row `json:"rows"`
-	// Error says why it broke off, after the rows that there are.
+	// Error reports why it broke off, after the rows that there are.
 	Error string `json:"error,omitempty"`
 
 	number  string
@@ -113,7 +113,7 @@ func printRows(out io.Writer, rows []verify.Row) error {
 	return w.Flush()
 }
 
-// shares says how much of what the device did was not the row's own group's: the target's other groups', and others'.
+// shares reports how much of what the device did was not the row's own group's: the target's other groups', and others'.
 func shares(r verify.Row) string {
 	var of []string
 	if r.Kin > 0 {

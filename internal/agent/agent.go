@@ -34,7 +34,7 @@ type Agent struct {
 	msgs   chan wire.Message
 	// readErr is why msgs was closed; it is written before the close.
 	readErr error
-	// quit is closed when nobody wants messages any more.
+	// quit is closed when messages are no longer wanted.
 	quit chan struct{}
 	// open is the trial that was asked for and has not ended, if any.
 	open string
@@ -97,7 +97,7 @@ func (a *Agent) Probe(ctx context.Context) ([]load.Probe, error) {
 	return a.probes, nil
 }
 
-// Info says what was started.
+// Info describes the worker that was started.
 func (a *Agent) Info() engine.Info { return a.Session.Info() }
 
 // Close closes the session, whatever the agent is doing. It must be called once.
@@ -111,7 +111,7 @@ func (a *Agent) Close(ctx context.Context) error {
 // Fit reports whether the session can run another trial.
 func (a *Agent) Fit() bool { return !a.unfit }
 
-// read forwards messages until the agent's output ends or nobody wants them.
+// read forwards messages until the agent's output ends or they are no longer wanted.
 func (a *Agent) read() {
 	r := wire.NewReader(a.Session.Stdout())
 	for {
@@ -163,7 +163,7 @@ func (a *Agent) lost() error {
 	state := a.Session.State(ctx)
 	text := "the worker ended: " + state
 	if a.Hello.Version == 0 {
-		// What kept it from starting is known to the runtime alone.
+		// Only the runtime knows why it did not start.
 		text = "the worker did not start: " + state
 		if words := tail.LastWords(a.Session.Log()); words != "" && !strings.Contains(state, words) {
 			text = "the worker did not start: " + words + " (" + state + ")"
@@ -256,7 +256,7 @@ func (a *Agent) Start(id string) error {
 	return nil
 }
 
-// Events are told what happens while a trial runs, from Hear's goroutine; nil: nobody is.
+// Events are called as a trial goes on, from Hear's goroutine; nil for none.
 type Events struct {
 	// Sample is called for each sample, Round at the end of each round of a job with a steady state, in order.
 	Sample, Round func(load.Sample)

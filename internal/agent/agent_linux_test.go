@@ -243,7 +243,7 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// TestCloseFlooded: Close ends a worker whose messages nobody wants, and leaves
+// TestCloseFlooded: Close ends a worker whose messages are no longer wanted, and leaves
 // no goroutine.
 func TestCloseFlooded(t *testing.T) {
 	before := runtime.NumGoroutine()

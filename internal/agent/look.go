@@ -9,8 +9,8 @@ import (
 	"plimsoll/internal/procfs"
 )
 
-// look tells what the worker's processes do, and for how long the trial has been in its phase, at the end of a trial that takes
-// too long: as long as nobody has told them to stop, which may be what they wait for.
+// look reports what the worker's processes do, and for how long the trial has been in its phase, at the end of a trial that takes
+// too long: only before they are told to stop, since they may wait for just that.
 func (a *Agent) look(cause error) (waits []string, since time.Duration) {
 	if !errors.Is(cause, context.DeadlineExceeded) {
 		return nil, 0

@@ -16,7 +16,7 @@ import (
 )
 
 // TestTimeoutTellsWaits: of a trial that a deadline ends it is said what its processes did, as long as they did it, in which phase
-// that was and for how long; of one that somebody else ends it isn't.
+// that was and for how long; of one that ended otherwise it isn't.
 func TestTimeoutTellsWaits(t *testing.T) {
 	for name, row := range map[string]struct {
 		stop  func(pid int) int // which process is stopped, of the agent's number

@@ -9,10 +9,10 @@ import (
 	"plimsoll/load"
 )
 
-// What a worker says is measured by nobody else, so that a result which can't be is refused
+// No other measurement checks a worker's result, so an impossible one is refused
 // rather than reported: a container's program may have been exchanged, or be wrong.
 
-// misplaced says what is wrong with a message that comes while a trial is prepared
+// misplaced reports what is wrong with a message that comes while a trial is prepared
 // (running false) or runs; empty if it may come. Late words about an earlier trial may.
 func (a *Agent) misplaced(m wire.Message, id string, running bool) string {
 	switch {
@@ -54,7 +54,7 @@ func (a *Agent) distrust(what string) error {
 	return &TrialError{Phase: "worker", Text: "the worker can't be believed: " + what, Log: a.Session.Log(), err: ErrLost}
 }
 
-// badSample says what can't be in a sample.
+// badSample reports what can't be in a sample.
 func badSample(s load.Sample) string {
 	if s.At < 0 || s.Ops < 0 || s.Bytes < 0 {
 		return fmt.Sprintf("a sample of %d operations and %d bytes at %v", s.Ops, s.Bytes, s.At)
@@ -62,7 +62,7 @@ func badSample(s load.Sample) string {
 	return ""
 }
 
-// badResult says what can't be in a result.
+// badResult reports what can't be in a result.
 func badResult(r *workload.Result) string {
 	if r.Elapsed <= 0 {
 		return fmt.Sprintf("a result that took %v", r.Elapsed)
@@ -93,7 +93,7 @@ func badResult(r *workload.Result) string {
 	return badRounds(r.Rounds)
 }
 
-// badRounds says what can't be in the rounds of a job.
+// badRounds reports what can't be in the rounds of a job.
 func badRounds(r *workload.Rounds) string {
 	if r == nil {
 		return ""
@@ -114,7 +114,7 @@ func badRounds(r *workload.Rounds) string {
 	return ""
 }
 
-// badClass says what can't be in a class of operations.
+// badClass reports what can't be in a class of operations.
 func badClass(c load.Class) string {
 	switch {
 	case c.Failed < 0:

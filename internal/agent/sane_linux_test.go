@@ -65,7 +65,7 @@ func TestHostile(t *testing.T) {
 		{"negative preparation", ready, spoilt(`"prepared":1`, `"prepared":-1`), "a time of -1ns"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			// What is said is in files, since a shell's echo would read its escapes.
+			// The messages are in files, since a shell's echo would read their escapes.
 			a, err := Open(t.Context(), session(t, hello+"read run; cat <<'END'\n"+row.prepared+"\nEND\nread start; cat <<'END'\n"+row.started+"\nEND\ncat >/dev/null"))
 			if err != nil {
 				t.Fatal(err)

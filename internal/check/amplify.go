@@ -54,7 +54,7 @@ func checkAmplification(v *view) []record.Warning {
 		if f.name == "read" {
 			why = "readahead and larger blocks"
 		}
-		// What the kernel charges is by the page, and more than small writes ask for.
+		// The kernel charges whole pages, which is more than small writes ask for.
 		if f.device > ownMost*max(f.app, f.proc, f.group) {
 			delete(e, "factor")
 			out = append(out, warning(Amplification, record.Note, e, "%s moved %s in the window, but this trial had only %s of bytes %s. The rest is %s, or the I/O of others on the device: its counters don't separate them.",

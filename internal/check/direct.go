@@ -38,7 +38,7 @@ func checkDirect(v *view) []record.Warning {
 }
 
 // arrived reports whether the device is known to have done all of the I/O.
-// Pages that lie in the cache then are leftovers and served nobody.
+// Pages that lie in the cache then are leftovers that served no read.
 func (v *view) arrived() bool {
 	return v.onDisk() && (v.read.app == 0 || v.read.share(v.slack) >= allReached) &&
 		(v.written.app == 0 || v.written.share(v.slack) >= allReached)

@@ -6,7 +6,7 @@ import (
 	"plimsoll/internal/record"
 )
 
-// checkEmulated tells that a virtual machine had no processor of its own. The engine vm says so in its words ("qemu 7.2.22, TCG"); who
+// checkEmulated reports that a virtual machine had no processor of its own. The engine vm says so in its words ("qemu 7.2.22, TCG"); who
 // only reads how many times slower a place is takes it for what the border costs.
 func checkEmulated(v *view) []record.Warning {
 	if !strings.HasPrefix(v.where.Runtime, "qemu ") || !strings.HasSuffix(v.where.Runtime, ", TCG") {

@@ -14,11 +14,11 @@ import (
 // for all of them together, which is what the device's counters tell. Below a half not even a job that comes in bursts is held.
 const nearLimit = 0.5
 
-// waitedMemory is the share of the window for which somebody may wait for memory, where a limit on it was reached: as much as the margin
+// waitedMemory is the share of the window for which the worker may wait for memory, where a limit on it was reached: as much as the margin
 // that figures are compared with.
 const waitedMemory = 0.05
 
-// checkForeign tells of limits that the cell doesn't have and that may have held its I/O: such a figure is no place's.
+// checkForeign reports limits that the cell doesn't have and that may have held its I/O: such a figure is no place's.
 func checkForeign(v *view) []record.Warning {
 	var words []string
 	var rows []map[string]any
@@ -107,7 +107,7 @@ func (v *view) ownBinds(f limit.Applied) bool {
 }
 
 // seenBelow is the rate of what a limit is about, a second: what the application did, or what came to the limit's device if that was more,
-// whoever did it. -1: the device's counters aren't known.
+// by any program. -1: the device's counters aren't known.
 func (v *view) seenBelow(f limit.Applied) float64 {
 	most := -1.0
 	for i := range v.results {

@@ -23,7 +23,7 @@ const (
 	busyShare = 0.5
 )
 
-// checkIOEngine tells whether the job's own I/O engine did it, asynchronously.
+// checkIOEngine reports whether the job's own I/O engine did it, asynchronously.
 func checkIOEngine(v *view) []record.Warning {
 	if !v.block {
 		return nil
@@ -62,7 +62,7 @@ func checkGenerator(v *view) []record.Warning {
 	return v.cpuBound(cpus)
 }
 
-// cpuBound tells whether the generator used all of its CPUs while the device
+// cpuBound reports whether the generator used all of its CPUs while the device
 // waited. Cached I/O is CPU time by nature, and checkCache has said so.
 func (v *view) cpuBound(cpus int) []record.Warning {
 	if !v.onDisk() || !v.arrived() || v.truth.DeviceBusy < 0 {
@@ -78,7 +78,7 @@ func (v *view) cpuBound(cpus int) []record.Warning {
 		used, cpus, v.truth.Device, percent(busy))
 }
 
-// checkThrottled tells whether the CPU controller stopped a worker, and by the quota of which group. Where the cell
+// checkThrottled reports whether the CPU controller stopped a worker, and by the quota of which group. Where the cell
 // has a CPU limit its own group's stops are what was asked for; those of a group above it never are.
 func checkThrottled(v *view) []record.Warning {
 	own, around := v.stops()

@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/workload"
 )
 
-// checkLimit tells whether the cell's rate passed its limit.
+// checkLimit reports whether the cell's rate passed its limit.
 func checkLimit(v *view) []record.Warning {
 	var out []record.Warning
 	passed := false
@@ -44,7 +44,7 @@ func (v *view) escape() *limit.Escape {
 	return e
 }
 
-// leak tells of a limit on writes that does not hold what the job does, where the window did not show it: the kernel wrote it
+// leak reports a limit on writes that does not hold what the job does, where the window did not show it: the kernel wrote it
 // out later.
 func (v *view) leak() []record.Warning {
 	e := v.escape()
@@ -60,7 +60,7 @@ func (v *view) leak() []record.Warning {
 	return nil
 }
 
-// checkLimited tells that the limit is what was measured.
+// checkLimited reports that the limit is what was measured.
 func checkLimited(v *view) []record.Warning {
 	for _, r := range proof.Of(v.t) {
 		if !r.Limited() || r.Key == limit.CPUs {

@@ -157,7 +157,7 @@ func (v *view) machineCPUs() int {
 	return max(v.run.Machine.CPUs, v.run.Ceiling.CPUs)
 }
 
-// steal tells of CPU time that the hypervisor gave to others.
+// steal reports CPU time that the hypervisor gave to others.
 func (v *view) steal() []record.Warning {
 	share := v.host().Steal
 	taken := time.Duration(share * float64(v.elapsed) * float64(max(1, v.machineCPUs())))
@@ -167,7 +167,7 @@ func (v *view) steal() []record.Warning {
 	return warning(Neighbour, record.Doubt, map[string]any{"steal": share}, "The hypervisor took %s of the CPU time (steal) for other machines.", percent(share))
 }
 
-// waitForCPU tells that the virtual machine of the worker had to wait for what else this machine did. Each operation on a share
+// waitForCPU reports that the virtual machine of the worker had to wait for what else this machine did. Each operation on a share
 // changes between several programs here, and each change waits.
 func (v *view) waitForCPU() []record.Warning {
 	share := v.host().CPUWait
@@ -178,7 +178,7 @@ func (v *view) waitForCPU() []record.Warning {
 		"The virtual machine's processors waited for %s of their time, because the CPUs of this computer had other work.", percent(share))
 }
 
-// otherCPU tells of CPU time that was not the worker's.
+// otherCPU reports CPU time that was not the worker's.
 func (v *view) otherCPU() []record.Warning {
 	n := v.machineCPUs()
 	if n == 0 || v.elapsed <= 0 {
@@ -196,7 +196,7 @@ func (v *view) otherCPU() []record.Warning {
 	return warning(Neighbour, record.Note, e, "Work other than the worker's used %s of the CPUs (this includes the kernel's work for the worker's I/O).", percent(others))
 }
 
-// otherWaits tells of tasks that waited for I/O while the trial did none itself.
+// otherWaits reports tasks that waited for I/O while the trial did none itself.
 func (v *view) otherWaits() []record.Warning {
 	if v.block {
 		// A thread that waits for its ring counts as waiting for I/O, on tmpfs too.

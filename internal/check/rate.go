@@ -33,7 +33,7 @@ func checkRate(v *view) []record.Warning {
 	return warning(Rate, record.Doubt, e, "%s. The place or the load generator was too slow for them.", text)
 }
 
-// lateness says what became of the I/Os that were not started in time.
+// lateness reports the I/Os that were not started in time.
 func lateness(a workload.Arrivals) string {
 	var parts []string
 	if a.Late > 0 {

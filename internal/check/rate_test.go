@@ -31,7 +31,7 @@ func TestRate(t *testing.T) {
 				s.Classes, s.Late, s.MaxLate = []load.Class{{Name: "read", Ops: 10_000}}, late, 20*time.Millisecond
 				return s
 			}
-			// What a closed loop says of lateness, and how much it did, is nothing here.
+			// A closed loop's lateness and its number of I/Os don't matter here.
 			t.Results[0].Stage = []workload.StageResult{job(1<<20, 11), job(0, 400)}
 		}, "rate/doubt", "of 10000 I/Os that were due, 11 started late (the worst by 20ms)"},
 		{"a closed loop has no arrivals", func(t *record.Trial) { t.Results[0].Late = 500 }, "", ""},

@@ -94,7 +94,7 @@ func limited(t *record.Trial) bool {
 	return strings.Contains(limits, "bps") || strings.Contains(limits, "iops")
 }
 
-// runDrift tells when the figures of all cells changed together in the course of the run.
+// runDrift reports when the figures of all cells changed together in the course of the run.
 func runDrift(cells []cell) []record.Warning {
 	var order, row []int
 	var value []float64
@@ -123,7 +123,7 @@ func runDrift(cells []cell) []record.Warning {
 		verb, percent(math.Abs(d.Change)), size.Duration(last.Sub(first)))
 }
 
-// runOverhead tells when most of the run was not spent measuring.
+// runOverhead reports when most of the run was not spent measuring.
 func runOverhead(trials []*record.Trial) []record.Warning {
 	var wall, overhead, open time.Duration
 	for _, t := range trials {

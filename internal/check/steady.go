@@ -63,7 +63,7 @@ func after(c workload.Course, n int) string {
 // maxSteps is how many steps a sentence tells of.
 const maxSteps = 4
 
-// stepped tells of the points at which the rate goes from one level to another, and what the figure is then.
+// stepped reports the points at which the rate goes from one level to another, and what the figure is then.
 func stepped(c workload.Course, figure string) []record.Warning {
 	steps := steady.Steps(c.Rates)
 	if len(steps) == 0 || c.Step < leastInterval {
@@ -83,7 +83,7 @@ func stepped(c workload.Course, figure string) []record.Warning {
 		after(c, s.At), all, verb(s.Change()), rate(s.Before, "1/s"), rate(s.After, "1/s"), why, figure)
 }
 
-// slowed tells of the same in the mean service time of an open loop, which leaves the rate as it is.
+// slowed reports the same in the mean service time of an open loop, which leaves the rate as it is.
 func slowed(c workload.Course) []record.Warning {
 	steps := steady.Steps(c.Rates)
 	if len(steps) == 0 {
@@ -94,7 +94,7 @@ func slowed(c workload.Course) []record.Warning {
 		after(c, len(c.Rates)), times(len(steps)), text)
 }
 
-// stepsText tells of steps one after the other.
+// stepsText reports steps one after the other.
 func stepsText(c workload.Course, steps []steady.Step, figure func(float64) string) string {
 	var parts []string
 	for _, s := range steps[:min(len(steps), maxSteps)] {
@@ -130,7 +130,7 @@ func stepEvidence(c workload.Course, steps []steady.Step) map[string]any {
 	}
 }
 
-// neverSteady tells what a job with a steady state failed by.
+// neverSteady reports by how much a job missed its steady state.
 func neverSteady(v *view, f steady.Finding) []record.Warning {
 	all, round := v.t.Results[0].Rounds, v.t.Spec.Steady.Round
 	e := map[string]any{

@@ -10,13 +10,13 @@ import (
 
 const (
 	// stillCached is the share of sources in the page cache from which they are not cold. Not 0: readahead of a neighbour's, and
-	// pages that somebody has mapped, stay.
+	// mapped pages stay.
 	stillCached = 0.1
 	// mostCached is the share from which they are warm.
 	mostCached = 0.9
 )
 
-// shares are file systems behind which somebody else has a cache of his own: the host of a virtual machine, a program, a
+// shares are file systems behind which another party has a cache of its own: the host of a virtual machine, a program, a
 // server. Those of desktop products are among them.
 var shares = []string{"9p", "virtiofs", "nfs", "nfs4", "cifs", "smb3", "vboxsf", "prl_fs", "fakeowner", "grpcfuse", "osxfs"}
 
@@ -25,7 +25,7 @@ func isShare(fs string) bool {
 	return slices.Contains(shares, fs) || fs == "fuse" || strings.HasPrefix(fs, "fuse.")
 }
 
-// checkWarm tells whether sources were read as cold or as warm as was asked for, and what that shows of a share.
+// checkWarm reports whether sources were read as cold or as warm as was asked for, and what that shows of a share.
 func checkWarm(v *view) []record.Warning {
 	reads := v.t.Spec.Reads
 	if reads == "" {

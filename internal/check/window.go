@@ -31,7 +31,7 @@ const (
 	skewShare = 0.1
 )
 
-// checkWindow tells whether enough was measured.
+// checkWindow reports whether enough was measured.
 func checkWindow(v *view) []record.Warning {
 	ops := ops(v.t.Results)
 	e := map[string]any{"ops": ops, "elapsed_ns": int64(v.elapsed)}
@@ -55,7 +55,7 @@ func checkWindow(v *view) []record.Warning {
 	return nil
 }
 
-// checkClock tells whether the clock was set or the machine slept.
+// checkClock reports whether the clock was set or the machine slept.
 func checkClock(v *view) []record.Warning {
 	for i := range v.t.Results {
 		r := &v.t.Results[i]
@@ -71,7 +71,7 @@ func checkClock(v *view) []record.Warning {
 	return nil
 }
 
-// checkSkew tells whether the clients ran at the same time.
+// checkSkew reports whether the clients ran at the same time.
 func checkSkew(v *view) []record.Warning {
 	skew := v.t.StartSkew
 	if len(v.t.Results) < 2 || v.elapsed <= 0 {
@@ -84,7 +84,7 @@ func checkSkew(v *view) []record.Warning {
 		"The last of %d clients started %s after the first, in a window of %s: for that time they did not all compete.", len(v.t.Results), size.Duration(skew), size.Duration(v.elapsed))
 }
 
-// endSkew tells whether the last client was alone for a while: jobs of a fixed amount of work
+// endSkew reports whether the last client was alone for a while: jobs of a fixed amount of work
 // take as long as they take.
 func (v *view) endSkew() []record.Warning {
 	span, apart, ok := workload.Span(v.t.Results)

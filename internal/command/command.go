@@ -141,7 +141,7 @@ func (c *run) Run(ctx context.Context, _ func(load.Sample)) (*workload.Result, e
 	one := load.Class{Name: "command", Lat: &hist.Histogram{}, Ops: 1}
 	one.Lat.Record(int64(r.Elapsed))
 	r.Classes = []load.Class{one}
-	// What it asked of the system, its own program and libraries among it: the kernel adds what a process did to the one that
+	// The command's own I/O, the reading of its program and libraries included: the kernel adds what a process did to the one that
 	// waited for it.
 	if read2, written2, ok := ownBytes(); ok {
 		r.Classes = append(r.Classes, load.Class{Name: "read", Bytes: read2 - read}, load.Class{Name: "write", Bytes: written2 - written})

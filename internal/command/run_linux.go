@@ -18,7 +18,7 @@ func runToEnd(ctx context.Context, cmd *exec.Cmd) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	// What it left running may hold its output open.
+	// Processes that it left running may hold its output open.
 	cmd.WaitDelay = time.Second
 	if err := cmd.Start(); err != nil {
 		return err
@@ -36,7 +36,7 @@ func runToEnd(ctx context.Context, cmd *exec.Cmd) error {
 	err := cmd.Wait()
 	close(done)
 	<-watched
-	// What it left behind would work on in the next trial.
+	// Processes that it left behind would go on in the next trial.
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 	return err
 }

@@ -11,7 +11,7 @@ import (
 func TestCatches(t *testing.T) {
 	s := Read(t)
 	for _, x := range []struct{ method, url, body, want string }{
-		// What is right has no problem.
+		// A right value has no problem.
 		{"GET", "/_ping", "", ""},
 		{"POST", "/v1.47/containers/create?name=ab", `{"Image": "x", "Labels": {"any": "thing"}, "HostConfig": {"Mounts": [{"Type": "bind", "Source": "C:\\a", "Target": "D:"}], "Isolation": "hyperv"}}`, ""},
 		{"GET", "/v1.47/images/mcr.microsoft.com/windows/nanoserver:ltsc2022/json", "", ""},

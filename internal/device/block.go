@@ -45,7 +45,7 @@ func (t *tracer) block(dir string, depth int) *Node {
 	case strings.HasPrefix(filepath.Base(filepath.Dir(dir)), "nvme-subsys"):
 		t.multipath(n, dir, depth)
 	default:
-		// What else stacks devices says so the same way.
+		// Other drivers that stack devices show it the same way.
 		t.slaves(n, dir, depth)
 	}
 	if len(n.Below) == 0 && n.Why == "" {
@@ -112,7 +112,7 @@ func (t *tracer) multipath(n *Node, dir string, depth int) {
 	}
 }
 
-// hidden says what is below a device that shows nothing, where it is known not to be the bottom.
+// hidden returns the layer below a device that shows nothing, where it is known not to be the bottom.
 func hidden(n *Node) string {
 	switch name := n.Name; {
 	case n.Kind == KindLoop:

@@ -31,10 +31,10 @@ import (
 type FS struct {
 	// Proc and Sys are the roots of procfs and sysfs.
 	Proc, Sys string
-	// Targets tells what a device of the device mapper is made of, which sysfs doesn't
+	// Targets returns the devices that a device of the device mapper is made of, which sysfs doesn't
 	// show. nil: it isn't known. An error means the same.
 	Targets func(major, minor uint32) ([]Target, error)
-	// Backing tells the number of the file system and of the inode of a loop device's file, which has a name in sysfs only: that may
+	// Backing returns the number of the file system and of the inode of a loop device's file, which has a name in sysfs only: that may
 	// mean another file by now, or here. nil: it isn't known. An error means the same.
 	Backing func(name string) (dev, inode uint64, err error)
 }

@@ -18,7 +18,7 @@ const (
 	dmHeader      = 312        // sizeof(struct dm_ioctl)
 	dmSpec        = 40         // sizeof(struct dm_target_spec)
 	dmBufferFull  = 1 << 8
-	// dmNoFlush keeps a thin pool from writing its metadata because somebody looks at it.
+	// dmNoFlush keeps a thin pool from writing its metadata because its table is read.
 	dmNoFlush = 1 << 11
 	dmMost    = 1 << 20
 )

@@ -82,7 +82,7 @@ type Node struct {
 	// a bcache's ("writeback").
 	Level     string `json:"level,omitempty"`
 	CacheMode string `json:"cache_mode,omitempty"`
-	// Why says why nothing is below, where something must be.
+	// Why is the reason why nothing is below, where something must be.
 	Why string `json:"why,omitempty"`
 	// Lost is set where what is below can be anything, memory too: nothing that the kernel shows leads there.
 	Lost bool `json:"lost,omitempty"`
@@ -158,7 +158,7 @@ func (n *Node) names() []string {
 }
 
 // maxDepth bounds overlays on loops on overlays. The kernel stacks two overlays
-// at most; loop devices can be nested further, but nobody means to.
+// at most; loop devices can be nested further, but that is never on purpose.
 const maxDepth = 16
 
 // A tracer goes from a mount down to the disks.

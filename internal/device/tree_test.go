@@ -109,7 +109,7 @@ func TestTree(t *testing.T) {
     partition nvme0n1p1 259:1
       disk nvme0n1 259:0
 `,
-		// What is on the upper folder's own mount, or named relatively, is not said again.
+		// A layer on the upper folder's own mount, or with a relative name, is not reported again.
 		"/fixture/mixed": "mount /fixture/mixed\n" + under(thin, "upper") + under(lv, "lower") + under(md, "lower"),
 		"/fixture/readonly": "mount /fixture/readonly (overlay without an upper folder is read-only)\n" +
 			under(lv, "lower") + under(md, "lower"),

@@ -48,7 +48,7 @@ func look(files []File) (all []named) {
 		if abs, err := filepath.Abs(f.Name); err == nil {
 			n.path = abs
 		}
-		// What can't be looked at can't be written to either: that is said when it is opened.
+		// A path that can't be checked can't be written to either: opening it reports that.
 		if st, err := os.Stat(n.path); err == nil {
 			n.st = st
 		}

@@ -34,7 +34,7 @@ func CIFS(t testing.TB) (dir, served string) {
 		}
 		config += key + " = " + filepath.Join(own, folder) + "\n"
 	}
-	// smb.conf(5): whoever connects is a guest, who is root. Nothing but files is served, on this address alone.
+	// smb.conf(5): each client is a guest with root's rights. Nothing but files is served, on this address alone.
 	config += fmt.Sprintf(`smb passwd file = %s/private/smbpasswd
 server role = standalone server
 security = user
@@ -100,7 +100,7 @@ force user = root
 	return Mount(t, "//127.0.0.1/data", "cifs", 0, fmt.Sprintf("ip=127.0.0.1,port=%d,vers=3.1.1,username=plimsoll,password=,cache=strict,nolease,nohandlecache,closetimeo=0", port)), served
 }
 
-// freePort is a port of this machine that nobody listens on.
+// freePort is a port of this machine without a listener.
 func freePort(t testing.TB) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -26,7 +26,7 @@ type Options struct {
 	Direct bool
 	// Mount holds options of the file system for mount(8).
 	Mount string
-	// Memory keeps the image in memory: the disk is as fast at any time, whoever uses the machine's.
+	// Memory keeps the image in memory: the disk is as fast at any time, however busy the machine's is.
 	Memory bool
 }
 
@@ -135,7 +135,7 @@ func Loop(t testing.TB, image string, direct bool, later ...string) string {
 const loopChangeFD = 0x4C06
 
 // Reattach gives a loop device another file of the same size, which its maker has been told of: another device with the same number. What the
-// kernel keeps for the number is left as it is. It is done at once: were the device detached first, somebody else's file could get
+// kernel keeps for the number is left as it is. It is done at once: were the device detached first, another program's file could get
 // its number meanwhile.
 func Reattach(t testing.TB, device, image string) {
 	t.Helper()
@@ -174,7 +174,7 @@ func Detach(t testing.TB, image string) {
 }
 
 // unlimit fails the test if the root group of version 1 has a limit for a device that is to go, and removes it: the kernel
-// keeps it for whoever has the number next.
+// keeps it for the number's next user.
 func unlimit(t testing.TB, device string) {
 	t.Helper()
 	files, err := filepath.Glob("/sys/fs/cgroup/blkio/blkio.throttle.*_device")

@@ -34,7 +34,7 @@ func NFS(t testing.TB) (dir, served string) {
 		if err := tell(filepath.Join(nfsd, "threads"), "0"); err != nil {
 			t.Error(err)
 		}
-		// What it was told of the folder has it in use.
+		// The export still uses the folder.
 		for _, cache := range []string{"nfsd.fh", "nfsd.export", "auth.unix.ip"} {
 			if err := tell("/proc/net/rpc/"+cache+"/flush", "2147483647"); err != nil {
 				t.Error(err)

@@ -16,7 +16,7 @@ import (
 const unscheduled = "none"
 
 // Schedule has a scheduler order a device's I/O, "mq-deadline" for example, and puts back at the end of the test what
-// was there: a loop device keeps its scheduler for whoever attaches it next. It skips the test where the kernel
+// was there: a loop device keeps its scheduler for the next file that is attached. It skips the test where the kernel
 // doesn't have that scheduler.
 func Schedule(t testing.TB, device, name string) {
 	t.Helper()
@@ -30,7 +30,7 @@ func Schedule(t testing.TB, device, name string) {
 	}
 }
 
-// KeepScheduler puts a device's scheduler back at the end of the test, whoever changes it meanwhile.
+// KeepScheduler puts a device's scheduler back at the end of the test, also if another program changes it meanwhile.
 func KeepScheduler(t testing.TB, device string) {
 	t.Helper()
 	was := Scheduler(t, device)

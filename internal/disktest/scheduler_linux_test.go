@@ -25,7 +25,7 @@ func TestSchedule(t *testing.T) {
 		t.Errorf("after the test it is scheduled by %q", got)
 	}
 
-	// The kernel gives out the lowest number that is free: the same, unless somebody else was faster.
+	// The kernel gives out the lowest number that is free: the same, unless another program was faster.
 	for range 20 {
 		image := Image(t, 1<<20)
 		killed := Loop(t, image, false)

@@ -26,7 +26,7 @@ type Daemon struct {
 	Version, APIVersion string
 	// OS is what its containers run on: linux or windows.
 	OS, Arch string
-	// Elsewhere says why its containers don't run on this machine's kernel, so that their
+	// Elsewhere reports why its containers don't run on this machine's kernel, so that their
 	// process ids and paths mean nothing here. It is empty if they do.
 	Elsewhere string
 	// Info is its whole account, Components what it is made of.
@@ -85,7 +85,7 @@ func Ask(ctx context.Context, api *client.Client, source string) (*Daemon, error
 		Info: info.Info, Components: v.Components,
 	}
 	if ping.OSType != "" {
-		// What containers run on; a daemon in a virtual machine of Windows has another.
+		// The kernel that containers run on; a daemon in a virtual machine of Windows has another.
 		d.OS = ping.OSType
 	}
 	for _, c := range v.Components {
@@ -102,7 +102,7 @@ func stranger(host, why string) *Missing {
 	return &Missing{Missing: "what listens at " + host + " is no Docker daemon: " + why, Fix: "set DOCKER_HOST to the address of one"}
 }
 
-// elsewhere says why a daemon does not run on this machine's kernel; empty if it
+// elsewhere reports why a daemon does not run on this machine's kernel; empty if it
 // does. A socket proves nothing: it may lead into a virtual machine or through ssh.
 func elsewhere(host string, info system.Info) string {
 	if u, err := url.Parse(host); err == nil && u.Scheme != "unix" && u.Scheme != "npipe" {

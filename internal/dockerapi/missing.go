@@ -78,7 +78,7 @@ func (m machine) start() string {
 	return m.sudo("service docker start") + ", or run " + m.sudo("dockerd")
 }
 
-// unreachable says why a daemon did not answer. apiVersion is what it speaks, if
+// unreachable reports why a daemon did not answer. apiVersion is what it speaks, if
 // it said so.
 func unreachable(host, source, apiVersion string, err error) *Missing {
 	// The client hides the reason of a failed connection, so look at the socket.
@@ -172,7 +172,7 @@ func why(host, source, apiVersion string, err, cause error, here machine) *Missi
 	return m
 }
 
-// otherAddress says what to do about an address that leads to no daemon.
+// otherAddress returns the advice for an address that leads to no daemon.
 func otherAddress(source string) string {
 	switch {
 	case source == client.EnvOverrideHost:

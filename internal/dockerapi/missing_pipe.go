@@ -17,7 +17,7 @@ const desktopUsers = "docker-users"
 // pipeOf is the named pipe of a daemon's address.
 func pipeOf(host string) (pipe string, ok bool) { return strings.CutPrefix(host, "npipe://") }
 
-// whyPipe says why a daemon did not answer on a named pipe. It is false where that has no words of its own.
+// whyPipe reports why a daemon did not answer on a named pipe. It is false where that has no words of its own.
 func (m *Missing) whyPipe(pipe, named, source string, cause error, here machine) bool {
 	switch {
 	case errors.Is(cause, fs.ErrNotExist) && source != "":

@@ -46,7 +46,7 @@ func TestPipe(t *testing.T) {
 	}
 }
 
-// TestPipeMissing: nobody has made the pipe.
+// TestPipeMissing: the pipe doesn't exist.
 func TestPipeMissing(t *testing.T) {
 	api, err := Open(Address{Host: "npipe:////./pipe/plimsoll-none"})
 	if err != nil {

@@ -89,7 +89,7 @@ func (p *program) stop(grace time.Duration) {
 	}
 }
 
-// waitSocket waits until somebody listens on a socket.
+// waitSocket waits until a socket has a listener.
 func (p *program) waitSocket(path string, limit time.Duration) error {
 	for deadline := time.Now().Add(limit); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if c, err := net.Dial("unix", path); err == nil {

@@ -126,7 +126,7 @@ func (e *examination) engines(ctx context.Context) {
 	}
 }
 
-// shares tells of the ways in which an engine's machines get folders of this one.
+// shares reports the ways in which an engine's machines get folders of this one.
 func (e *examination) shares(of string, list []engine.Share) {
 	for _, s := range list {
 		i := Item{ID: "share/" + s.Name, Group: Measure, Status: OK, What: "share " + s.Name + " of the engine " + of}

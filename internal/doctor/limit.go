@@ -83,7 +83,7 @@ func (e *examination) ability(i Item, a explain.Ability) {
 	e.add(i)
 }
 
-// weights says whether relative weights have an effect on any disk. What is missing is said of the disk that
+// weights reports whether relative weights have an effect on any disk. What is missing is said of the disk that
 // lacks least.
 func (e *examination) weights(host *explain.Host) {
 	i := Item{ID: "limit/weight", Group: Limit, Status: No, What: "I/O weights", Why: "there is no disk"}
@@ -118,7 +118,7 @@ func (e *examination) weights(host *explain.Host) {
 	e.add(i)
 }
 
-// latency says whether groups can have a latency target.
+// latency reports whether groups can have a latency target.
 func (e *examination) latency(io mounted) {
 	i := Item{ID: "limit/latency", Group: Limit, Status: OK, What: "I/O latency targets (io.latency)"}
 	switch {

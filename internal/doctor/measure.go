@@ -27,7 +27,7 @@ func (e *examination) measure() {
 	e.quiet()
 }
 
-// counters says whether bytes can be followed to the device.
+// counters reports whether bytes can be followed to the device.
 func (e *examination) counters() {
 	proc := e.o.FS.Proc
 	i := Item{ID: "counters", Group: Measure, Status: OK, What: "counters of bytes on devices and of processes"}
@@ -92,7 +92,7 @@ func (e *examination) power() {
 	}
 }
 
-// memory says whether there is room for the workloads.
+// memory reports whether there is room for the workloads.
 func (e *examination) memory() {
 	free := int64(0)
 	for line := range strings.Lines(device.Text(e.o.FS.Proc, "meminfo")) {

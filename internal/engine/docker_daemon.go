@@ -21,7 +21,7 @@ type dockerDaemon struct {
 	// local is whether the daemon runs on this machine's kernel, so that its
 	// paths and process ids can be looked at.
 	local bool
-	// elsewhere says why it is not local.
+	// elsewhere is the reason why it is not local.
 	elsewhere  string
 	info       system.Info
 	components []system.ComponentVersion

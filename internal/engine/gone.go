@@ -104,7 +104,7 @@ func (o *oci) Gone(ctx context.Context, spec Spec) error {
 // Gone implements Mortal: the worker has to be there, and to be let run.
 func (h *host) Gone(context.Context, Spec) error { return h.worker.gone(h.state) }
 
-// gone says why the worker of this machine can't be run from the state folder any more, nil if it
+// gone reports why the worker of this machine can't be run from the state folder any more, nil if it
 // can or if only room is missing.
 func (i *installer) gone(state string) error {
 	_, err := i.install(runtime.GOOS, runtime.GOARCH)

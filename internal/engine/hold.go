@@ -184,7 +184,7 @@ func (g *ground) given(diff *cgroup.Diff) error {
 	return nil
 }
 
-// CheckHold says why the limits on I/O of a session that runs can't be held here: an *Unsupported, or an error. It
+// CheckHold reports why the limits on I/O of a session that runs can't be held here: an *Unsupported, or an error. It
 // writes nothing.
 func CheckHold(s Session) error { return checkHold(s, device.Host()) }
 

@@ -70,7 +70,7 @@ var seccompOperators = []specs.LinuxSeccompOperator{
 	specs.OpNotEqual, specs.OpLessThan, specs.OpLessEqual, specs.OpEqualTo, specs.OpGreaterEqual, specs.OpGreaterThan, specs.OpMaskedEqual,
 }
 
-// CheckSeccomp says what is wrong with a session's seccomp profile: a path, Unconfined, or
+// CheckSeccomp reports what is wrong with a session's seccomp profile: a path, Unconfined, or
 // empty. What it finds would fail in every container.
 func CheckSeccomp(profile string) error {
 	if profile == "" || profile == Unconfined {

@@ -82,7 +82,7 @@ func awaitServer(at netip.AddrPort, giveUp func() error) (*os.File, error) {
 	}
 }
 
-// handleFault says why files of a folder can't be found again by their handles, as a server does that keeps none of them open;
+// handleFault reports why files of a folder can't be found again by their handles, as a server does that keeps none of them open;
 // nil if they can.
 func handleFault(folder string) error {
 	handle, _, err := unix.NameToHandleAt(unix.AT_FDCWD, folder, 0)

@@ -10,7 +10,7 @@ import (
 type Share struct {
 	// Name is its word in plans: 9p, virtiofs, smb, nfs.
 	Name string
-	// Missing says what keeps it from being had here, and Fix what would mend it; both are empty if nothing does.
+	// Missing reports what keeps it from being had here, and Fix what would mend it; both are empty if nothing does.
 	Missing, Fix string
 }
 
@@ -36,7 +36,7 @@ func Shares(ctx context.Context, e Engine) []Share {
 	return list
 }
 
-// canShare says why folders can't be shared in a way, nil if they can: what the guest's kernel lacks, or which server.
+// canShare reports why folders can't be shared in a way, nil if they can: what the guest's kernel lacks, or which server.
 func (v *vm) canShare(ctx context.Context, base *vmBase, share string) error {
 	_, err := v.modulesOf(base, place.Bind, share)
 	if err != nil {

@@ -23,8 +23,8 @@ func Alone(f *os.File) error { return try(f, true) }
 // if another has it alone.
 func Shared(f *os.File) error { return try(f, false) }
 
-// Remove removes a file that f has locked alone, or that nobody else knows, and closes it, so that no file of the same name is
-// removed that somebody else has locked meanwhile. Whoever opens a file to lock it has to see afterwards
+// Remove removes a file that f has locked alone, or that no other process knows, and closes it, so that no file of the same name is
+// removed that another process has locked meanwhile. A caller that opens a file to lock it has to see afterwards
 // whether it is still the one at its path. It is no error that it is gone.
 func Remove(f *os.File) error { return remove(f) }
 

@@ -76,7 +76,7 @@ func TestLocks(t *testing.T) {
 	if err := Shared(open(t, path)); !errors.Is(err, ErrLocked) {
 		t.Errorf("Shared while one has it alone = %v, want ErrLocked", err)
 	}
-	// The lock keeps nobody from reading and writing.
+	// The lock doesn't prevent reading and writing.
 	if err := os.WriteFile(path, []byte("words"), 0o600); err != nil {
 		t.Error(err)
 	}

@@ -26,7 +26,7 @@ func try(f *os.File, alone bool) error {
 	return nil
 }
 
-// remove closes the file first: Windows removes no open one, and so none that somebody else has
+// remove closes the file first: Windows removes no open one, and so none that another process has
 // opened meanwhile. An unlocked file that stays does no harm.
 func remove(f *os.File) error {
 	err := f.Close()

@@ -129,7 +129,7 @@ func hypervisor(fs device.FS, info string) string {
 	return ""
 }
 
-// cgroup tells which control group versions are mounted. Version 1 counts if it
+// cgroup reports which control group versions are mounted. Version 1 counts if it
 // has a controller; systemd's named hierarchy alone is none.
 func cgroup(mounts []device.Mount) string {
 	v1, v2 := false, false

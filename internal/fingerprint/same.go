@@ -77,7 +77,7 @@ func SameWhere(a, b record.Where) []string {
 	}
 	d.text("limits", a.Limits, b.Limits)
 	if a.Limits == b.Limits && a.Memory != b.Memory {
-		// The plan asks for the same, and somebody around plimsoll for more.
+		// The plan asks for the same, and the surroundings of plimsoll set more.
 		d.text("memory limit in effect", memoryText(a.Memory), memoryText(b.Memory))
 	}
 	d.text("CPUs that the worker may use", cpusText(a), cpusText(b))

@@ -1,6 +1,6 @@
 // Package goal puts a measured figure beside what is promised of it, in the same words in every
 // benchmark. A goal that was missed is told and by itself no failure: times of a shared machine mean
-// little, and whether they count is for a reader to judge, or for who asks for it (Count).
+// little, and whether they count is for a reader to judge, or for a caller that asks for it (Count).
 package goal
 
 import (
@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Verdict says whether a goal was met.
+// Verdict reports whether a goal was met.
 func Verdict(met bool) string {
 	if met {
 		return "met"
@@ -23,7 +23,7 @@ func Took(what string, took, most time.Duration) string {
 	return fmt.Sprintf("%s: %.2f s, target <= %g s, %s", what, took.Seconds(), most.Seconds(), Verdict(took <= most))
 }
 
-// A Count passes a benchmark's tables on, and counts the goals in them that were missed: for whoever wants a failure of it.
+// A Count passes a benchmark's tables on, and counts the goals in them that were missed: for a caller that makes it a failure.
 type Count struct {
 	io.Writer
 	// Missed is how many Verdicts were printed of goals that were not met.

@@ -43,7 +43,7 @@ func elfKernel(note uint32) []byte {
 	return append(b, "Linux version 6.1.0-9-amd64 (debian) #1\n"...)
 }
 
-// bzImage packs a payload as kernels are, with a size behind it that belongs to nobody.
+// bzImage packs a payload as kernels are, followed by a size that means nothing.
 func bzImage(version string, payload []byte) []byte {
 	b := make([]byte, 2*512, 4096)
 	b[offSetupSects] = 1

@@ -51,7 +51,7 @@ func TestResolve(t *testing.T) {
 		{nil, nil},
 		{[]string{"virtio_pci"}, nil},
 		{[]string{"jbd2", "jbd2"}, []string{"kernel/fs/jbd2/jbd2.ko"}},
-		// What it asks for by another name comes first; of that, nothing for special processors.
+		// Modules that it asks for by another name come first, without those for special processors.
 		{[]string{"ext4"}, []string{"kernel/crypto/crc32c_generic.ko", "kernel/fs/jbd2/jbd2.ko", "kernel/fs/mbcache.ko", "kernel/lib/crc16.ko", "kernel/fs/ext4/ext4.ko"}},
 		{[]string{"virtio-pci", "9pnet-virtio"}, []string{"kernel/net/9p/9pnet.ko.xz", "kernel/net/9p/9pnet_virtio.ko.xz"}},
 	} {

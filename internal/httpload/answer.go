@@ -65,7 +65,7 @@ func readAnswer(r io.Reader, buf []byte, keepAlive, headOnly bool) (a answer, er
 		case length >= 0 && a.body >= length:
 			return a, nil
 		case err == io.EOF && a.read > 0:
-			// What ends with the connection can't be followed by more.
+			// An answer that ends with the connection can't be followed by another.
 			a.reusable = false
 			return a, nil
 		case err != nil:

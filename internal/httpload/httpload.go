@@ -36,7 +36,7 @@ type Spec struct {
 	GoOn bool `json:"go_on,omitempty"`
 }
 
-// Validate says what is wrong with the spec.
+// Validate reports what is wrong with the spec.
 func (s Spec) Validate() error {
 	switch {
 	case s.Address == "" || len(s.Request) == 0:

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A scratch folder is marked with a file, which tells it from one that somebody else gave such a name.
+// A scratch folder is marked with a file, which tells it from another program's folder of such a name.
 const (
 	mark     = ".plimsoll-scratch"
 	markText = "This folder is scratch of plimsoll's, and is removed by it.\n"
@@ -113,7 +113,7 @@ func empty(folder *os.File) error {
 	return root.RemoveAll(mark)
 }
 
-// removeEmpty removes an open folder that is empty. Only a folder that is empty can be removed so: whoever puts another
+// removeEmpty removes an open folder that is empty. Only a folder that is empty can be removed so: a process that puts another
 // in its place meanwhile loses nothing.
 func removeEmpty(folder, base *os.File, name string) error {
 	var own unix.Stat_t

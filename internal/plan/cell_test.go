@@ -131,7 +131,7 @@ func TestEstimate(t *testing.T) {
 		// 500 I/Os, and 49 pauses of 100 ms.
 		{"pauses", strings.Replace(job, "runtime: 1s, ramp_time: 500ms%s", "bs: 1MB, thinktime: 100ms, thinktime_blocks: 10", 1), 23 * time.Second, 25 * time.Second},
 		{"a rate in bytes", strings.Replace(job, "runtime: 1s, ramp_time: 500ms%s", "bs: 1MB, rate: 100MB", 1), 24 * time.Second, 25 * time.Second},
-		// What is buffered is written back outside of the window: 1 s for all of the file, or a part of it.
+		// Buffered data is written back outside of the window: 1 s for all of the file, or a part of it.
 		{"buffered writes", strings.Replace(strings.Replace(job, "%s", "", 1), "rw: read", "rw: write", 1), 14 * time.Second, 14500 * time.Millisecond},
 		{"of two clients", strings.Replace(strings.Replace(job, "%s", "", 1), "rw: read", "rw: write", 1) + "clients: 2\n", 22 * time.Second, 22500 * time.Millisecond},
 		{"a few buffered writes", strings.Replace(strings.Replace(job, "%s", ", rate_iops: 100", 1), "rw: read", "rw: write", 1), 10 * time.Second, 10500 * time.Millisecond},

@@ -242,7 +242,7 @@ func (p *Plan) patterns() int {
 	return n
 }
 
-// whyEmpty says what took all cells out.
+// whyEmpty returns the reason why no cell is left.
 func whyEmpty(p *Plan) string {
 	for _, e := range p.Engines {
 		for _, s := range p.Places {

@@ -18,7 +18,7 @@ const namePattern = `^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$`
 
 var isName = regexp.MustCompile(namePattern).MatchString
 
-// nameFault says what is wrong with a name.
+// nameFault reports what is wrong with a name.
 func nameFault(s string) string {
 	return fmt.Sprintf("%s is no name: use up to %d letters, digits, - and _, and begin with a letter or digit", short(s), maxName)
 }

@@ -18,7 +18,7 @@ type Error struct {
 	Column int
 	// Flag is the flag that caused it, such as "--set blocks=x".
 	Flag string
-	// Message says what is wrong and how to mend it.
+	// Message reports what is wrong and how to mend it.
 	Message string
 }
 

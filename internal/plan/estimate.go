@@ -11,7 +11,7 @@ import (
 	"plimsoll/load"
 )
 
-// What a run costs beside its measured windows, for Estimate. Each block opens
+// The costs of a run beside its measured windows, for Estimate. Each block opens
 // a container for every combination of engine, place and limits, and each trial
 // starts a process in it. Measured with runc 1.1, Docker 20.10 and QEMU 7.2 without KVM on two cores, rounded up.
 const (

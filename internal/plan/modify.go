@@ -119,7 +119,7 @@ func (o Options) blame(f *faults) {
 // It is an error if a name fits nothing or no cell is left. If the baseline is taken
 // out of all workloads, the first cell of each takes its part.
 //
-// What is taken out is added to Exclude, so that the plan's YAML shows it.
+// Cells that are taken out are added to Exclude, so that the plan's YAML shows it.
 func (p *Plan) Only(expr string) error {
 	out := *p
 	out.Exclude = slices.Clone(p.Exclude)

@@ -146,7 +146,7 @@ var badForParser = []struct{ name, yaml, want string }{
 	{"direct and odd", head + "workloads:\n  a: {rw: read, size: 4MiB, bs: 1000, direct: true}\n", "direct I/O needs a multiple of 512"},
 	{"direct and odd offset", head + "workloads:\n  a: {rw: read, size: 4MiB, offset: 100, direct: true}\n", "workloads.a.offset: direct I/O needs"},
 	{"mix of one", head + "workloads:\n  a: {rw: read, size: 4MiB, rwmixread: 70}\n", "has no effect on read"},
-	// What the worker would refuse in every trial.
+	// Values that the worker would refuse in every trial.
 	{"two syncs", head + "workloads:\n  a: {rw: write, size: 4MiB, fsync: 1, fdatasync: 2}\n", "f:5:40: workloads.a.fdatasync: contradicts fsync=1"},
 	{"buffers", head + "workloads:\n  a: {rw: read, size: 1TiB, bs: 64MiB, iodepth: 4096}\n", "f:5:40: workloads.a.iodepth: with bs=67108864 and numjobs=1 the buffers would take more than 8 GiB"},
 	{"less than a block a job", head + "workloads:\n  a: {rw: read, size: 4KiB, numjobs: 2}\n", "workloads.a.size: less than one block of bs=4096 for each of numjobs=2"},

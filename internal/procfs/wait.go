@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Bounds of what Waits tells: it goes into a record, and what it is about may be anybody's program.
+// Bounds of Waits' text: it goes into a record, and the processes may be any program's.
 const (
 	mostProcesses = 12
 	mostKinds     = 8
@@ -18,12 +18,12 @@ const (
 	mostName      = 60
 )
 
-// Waits says what a process of the procfs at root and all that it started are doing, a line each: in which states the
+// Waits reports what a process of the procfs at root and all that it started are doing, a line each: in which states the
 // kernel has their threads, and in which of its functions they sleep (wchan of proc_pid_wchan(5)). For one that can't be
 // woken by a signal, which waits for a disk as a rule, it has the way there, the innermost function first (proc_pid_stack(5),
 // root's alone). At the end is how long the process ran on a CPU, and how long it wanted one and had to wait (schedstat
 // of Documentation/scheduler/sched-stats.rst): together they tell one that spins, and one that isn't let run, from
-// one that sleeps. What is in the pipes of its standard input and output, and nobody reads, is told too. Processes that are gone are left out; with none, it is empty.
+// one that sleeps. Unread bytes in the pipes of its standard input and output are reported, too. Processes that are gone are left out; with none, it is empty.
 func Waits(root string, pid int) []string {
 	var lines []string
 	for _, p := range append([]int{pid}, Descendants(root, pid)...) {
@@ -80,7 +80,7 @@ func waits(root string, pid int) string {
 	return fmt.Sprintf("%s (process %d): %s%s; ran for %v, waited %v for a CPU%s", name(dir), pid, strings.Join(kinds, ", "), rest, ran.Round(ms), wanted.Round(ms), left(dir))
 }
 
-// left says how much is in the pipes of a process that nobody has read: requests that didn't come to it, and what it said.
+// left reports how much is in the pipes of a process that nobody has read: requests that didn't come to it, and what it said.
 func left(dir string) string {
 	text := ""
 	for fd, what := range []string{"to it", "from it"} {
@@ -97,7 +97,7 @@ var states = map[string]string{
 	"Z": "ended, and its parent has not asked", "X": "ended", "I": "idle",
 }
 
-// doing says what a thread does, "" if it is gone.
+// doing reports what a thread does, "" if it is gone.
 func doing(task string) string {
 	f := stat(task)
 	if len(f) == 0 {
@@ -173,7 +173,7 @@ func name(dir string) string {
 	return short(text)
 }
 
-// short is a word of somebody else's, on one line and of a length that can be printed.
+// short returns another program's word on one line, cut to a length that can be printed.
 func short(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	return s[:min(len(s), mostName)]

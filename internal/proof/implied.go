@@ -10,7 +10,7 @@ import (
 	"plimsoll/load"
 )
 
-// Implied says what the rates of l, a trial's limits, mean in the other unit, at the sizes of its I/Os: "write_iops 100 lets 6.25 MiB/s
+// Implied returns what the rates of l, a trial's limits, mean in the other unit, at the sizes of its I/Os: "write_iops 100 lets 6.25 MiB/s
 // through in I/Os of 64KiB". The page cache chooses the size of its I/Os, so for buffered writes it uses the largest I/O that the device
 // takes. For a log, a tree or a command it gives only that.
 func Implied(t *record.Trial, l limit.Limits) (words []string) {

@@ -1,6 +1,6 @@
 // Package proof compares the limits of a trial with what the trial saw.
 //
-// What is compared depends on how the job reads and writes. Direct and synced I/O is done when the application is told
+// The comparison depends on how the job reads and writes. Direct and synced I/O is done when the application is told
 // so: there the application's own rate counts, that of each client against its own limit. What goes through the page
 // cache is done later, by the kernel's flusher: there the device's rate counts, that of all clients together against
 // the sum of their limits.
@@ -167,7 +167,7 @@ func application(t *record.Trial, k limit.Key, writes, inBytes bool) *Row {
 		seen := float64(n) / r.Elapsed.Seconds()
 		under := judge.Seen{Asked: asked, Window: r.Elapsed, InFlight: inFlight(t, inBytes)}
 		if inBytes && i < len(t.Truth) {
-			// What the file system adds to a write counts against the limit, too. What is in flight may have been charged and not done.
+			// Bytes that the file system adds to a write count against the limit, too. I/O in flight may have been charged and not done.
 			charged := t.Truth[i].CgroupRead
 			if writes {
 				charged = t.Truth[i].CgroupWritten
@@ -211,7 +211,7 @@ func device(t *record.Trial, k limit.Key, writes, inBytes bool) *Row {
 			n += map[bool]int64{true: flushed.Bytes, false: flushed.Writes}[inBytes]
 		}
 		seen := judge.Seen{Asked: asked, Window: elapsed, InFlight: inFlight(t, inBytes) + metadata(inBytes)}
-		// What the clients had to do: the rest of what the device did is others', or the file system's. No I/O is smaller than a page.
+		// The clients' own part: the rest of the device's I/O is others', or the file system's. No I/O is smaller than a page.
 		own := moved
 		if !inBytes {
 			own /= 4096

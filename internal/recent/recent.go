@@ -25,7 +25,7 @@ type answer[V any] struct {
 	v  V
 }
 
-// Of is what look returns, or what it returned a moment ago for the same question. What it returns is others', too: nobody may change
+// Of returns look's result, or the one of a moment ago for the same question. Callers share the result: none may change
 // it. Errors aren't kept.
 func (a *Answers[K, V]) Of(question K, look func() (V, error)) (V, error) {
 	a.mu.Lock()

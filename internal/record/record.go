@@ -152,7 +152,7 @@ type Trial struct {
 	Phase    string `json:"phase,omitempty"`
 	Log      string `json:"log,omitempty"`
 	Progress string `json:"progress,omitempty"`
-	// Waits says what the processes of a trial that its timeout ended were doing then, a line each. Those of clients on other
+	// Waits is what the processes of a trial that its timeout ended were doing then, a line each. Those of clients on other
 	// machines are not known.
 	Waits []string `json:"waits,omitempty"`
 	// Command is what became of the program of a failed trial that runs one: its exit status and what it said. That of a
@@ -257,18 +257,18 @@ type Where struct {
 	Limits string      `json:"limits,omitempty"`
 	Held   *limit.Held `json:"held,omitempty"`
 	// Foreign are limits on the rates of the worker's I/O that the cell doesn't have and that were in force at the trial's start or
-	// end: somebody else set them, around plimsoll or around the container.
+	// end: they were set around plimsoll or around the container.
 	Foreign []limit.Applied `json:"foreign,omitempty"`
 	// Costs are how much of devices' time the worker's group used by the models that iocost holds all groups to.
 	Costs []Cost `json:"costs,omitempty"`
 	// Dirty is how much unwritten data a limit on memory leaves to the worker's group; nil where none has a say.
 	Dirty *Dirty `json:"dirty,omitempty"`
-	// Memory is the limit in effect on the worker's group, in bytes, whoever set it: the plan, or
-	// somebody around plimsoll. 0: none, or not known.
+	// Memory is the limit in effect on the worker's group, in bytes, set by the plan, or by the
+	// surroundings of plimsoll. 0: none, or not known.
 	Memory int64 `json:"memory,omitempty"`
-	// InMemory says why data is in memory that is presented as a disk or as another file system; empty: it isn't known to be.
+	// InMemory reports why data is in memory that is presented as a disk or as another file system; empty: it isn't known to be.
 	InMemory string `json:"in_memory,omitempty"`
-	// Unseen says why it isn't known what is beneath the place's device; empty: it is known, or there is no device. MaybeMemory is set where it
+	// Unseen reports why it isn't known what is beneath the place's device; empty: it is known, or there is no device. MaybeMemory is set where it
 	// can be memory.
 	Unseen      string `json:"unseen,omitempty"`
 	MaybeMemory bool   `json:"maybe_memory,omitempty"`

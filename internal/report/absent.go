@@ -45,7 +45,7 @@ func (r *Report) absent(opt Options) {
 // that was skipped for more of them than that has one for each workload.
 const maxReasons = 4
 
-// reasons says why cells were skipped. One reason for all stands alone, several each with the
+// reasons reports why cells were skipped. One reason for all stands alone, several each with the
 // workloads that it holds for, or with the places if the answer is about a whole engine. Those that
 // differ in figures only are one.
 func (r *Report) reasons(skips []record.Skip, ofPlace bool, opt Options) string {

@@ -83,7 +83,7 @@ func (r *Report) against() string {
 	return name
 }
 
-// againstWhy says why nothing is compared: the reason of the first workload, since they
+// againstWhy reports why nothing is compared: the reason of the first workload, since they
 // have the same one as a rule.
 func (r *Report) againstWhy() string {
 	for _, w := range r.Workloads {

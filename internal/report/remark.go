@@ -76,7 +76,7 @@ func blocksText(r *Report, g *gathered) string {
 	return size.Plural(r.Run.Blocks, "block")
 }
 
-// unfinished says how much of a run that didn't come to its end was measured.
+// unfinished reports how much of a run that didn't come to its end was measured.
 func unfinished(r *Report, g *gathered, opt Options) string {
 	if r.Run.Status == record.Done {
 		return ""
@@ -115,7 +115,7 @@ func failedCells(r *Report) (failed, all int) {
 	return failed, all
 }
 
-// drift says whether the values rose or fell from the first trial to the last.
+// drift reports whether the values rose or fell from the first trial to the last.
 func drift(r *Report) string {
 	var order, cell []int
 	var value []float64

@@ -73,7 +73,7 @@ type Report struct {
 	// Against names the baseline in the answers: "host dir", or "the workload's
 	// baseline" where workloads have different ones.
 	Against string `json:"against"`
-	// AgainstWhy says why there is no ratio at all; empty where there are some.
+	// AgainstWhy reports why there is no ratio at all; empty where there are some.
 	AgainstWhy string `json:"against_why,omitempty"`
 	// Ranked are the workloads that the overall figures rest on: those in which every place
 	// has a ratio that is not in doubt. Empty: there are no overall figures.
@@ -129,7 +129,7 @@ type Answer struct {
 	Baseline bool `json:"baseline,omitempty"`
 	// Ratios holds an entry per workload, in the report's order.
 	Ratios []Ratio `json:"ratios"`
-	// memoryWhy says why what looks like a disk is memory; empty for tmpfs, which says so itself.
+	// memoryWhy reports why what looks like a disk is memory; empty for tmpfs, which says so itself.
 	memoryWhy string
 }
 

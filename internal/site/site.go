@@ -63,7 +63,7 @@ func (s Spec) WithDefaults() Spec {
 // leastFile is the size of the smallest picture or other file in bytes.
 const leastFile = 64
 
-// Validate says what is wrong with s, in the words of a plan.
+// Validate reports what is wrong with s, in the words of a plan.
 func (s Spec) Validate() error {
 	s = s.WithDefaults()
 	if s.Posts < 1 || s.Files < 1 || s.Files > MaxFiles || s.Bytes < 1 || s.Bytes > MaxBytes {
@@ -153,7 +153,7 @@ func sizes(rng *rand.Rand, n int, total int64) []int64 {
 		out[i] = leastFile + int64(float64(spare)*w/sum)
 		given += out[i]
 	}
-	// What was rounded off goes to the last.
+	// The remainder of the rounding goes to the last.
 	out[n-1] += total - given
 	return out
 }

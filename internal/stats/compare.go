@@ -102,7 +102,7 @@ type Comparison struct {
 	// More estimates how many more blocks would settle an inconclusive pair, if
 	// the ratio stays where it is; maxMore means that or more.
 	More int `json:"more,omitempty"`
-	// Reason says why there is no data, or that trials are missing.
+	// Reason reports why there is no data, or that trials are missing.
 	Reason string `json:"reason,omitempty"`
 	// Margin and Confidence are those that were used.
 	Margin     float64 `json:"margin"`
@@ -155,7 +155,7 @@ func begin(m Matrix, pr Pair, p *paired, opt Options) Comparison {
 	if lost := p.blocks - p.n(); lost > 0 {
 		c.Reason = plural(lost, "block") + " of " + number(p.blocks) + " left out: a trial failed"
 	}
-	// What holds for a single block; settle overwrites it where there are more.
+	// These hold for a single block; settle overwrites them where there are more.
 	c.Verdict = Inconclusive
 	c.Tentative = p.n() < leastBlocks
 	c.More = max(0, leastBlocks-p.n())

@@ -24,7 +24,7 @@ type paired struct {
 	centre float64
 	// spread is the standard deviation of logs, at least leastSpread.
 	spread float64
-	// reason says why there is nothing to compare; zero tells a cell that moved
+	// reason reports why there is nothing to compare; zero tells a cell that moved
 	// nothing in any block, for which the ratio is known to be 0.
 	reason string
 	zero   bool
@@ -72,10 +72,10 @@ func rows(m Matrix, pr Pair) (cell, base []float64, reason string) {
 	return cell[:n], base[:n], ""
 }
 
-// usable tells whether v is a rate that has a logarithm.
+// usable reports whether v is a rate that has a logarithm.
 func usable(v float64) bool { return v > 0 && !math.IsInf(v, 1) }
 
-// unusable says why a pair can't be compared, or nothing. A rate that is zero,
+// unusable reports why a pair can't be compared, or nothing. A rate that is zero,
 // negative or infinite is no missing trial: dropping it would hide the worst
 // trials, so one such value ends the comparison. Missing trials are tolerated while
 // they are fewer than half, since survivors of many failures are not a fair sample.

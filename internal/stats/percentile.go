@@ -32,7 +32,7 @@ type Percentile struct {
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
 	Range bool    `json:"range,omitempty"`
-	// NA says why there is no value: "n/a (only 2,400 I/Os)". A percentile needs
+	// NA reports why there is no value: "n/a (only 2,400 I/Os)". A percentile needs
 	// at least ten I/Os beyond it in every trial: 10/(1-P).
 	NA string `json:"na,omitempty"`
 }

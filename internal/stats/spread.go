@@ -13,7 +13,7 @@ const (
 	gridHigh = 10.0
 )
 
-// What the method believes before it sees data; both chosen by simulation, see
+// The method's prior; both chosen by simulation, see
 // METHOD.md.
 const (
 	// strangers is the weight of the flat prior, in cells: how ready the method is to

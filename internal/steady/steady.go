@@ -7,7 +7,7 @@
 // and for the mean latency at once. A round is whatever the caller samples; the specification
 // has a minute.
 //
-// What is easily got wrong: five rounds of one second can be steady by accident, in a run that has
+// Easily got wrong: five rounds of one second can be steady by accident, in a run that has
 // not begun to drift. A long run deserves long rounds (Rounds).
 //
 // The package does no I/O and knows nothing of jobs.

@@ -16,7 +16,7 @@ func (s *Store) Delete(ids ...string) error {
 		if _, err := s.Run(id); err != nil && !isDamage(err) {
 			return err
 		}
-		// Owned until the end, so that nobody resumes what is about to go.
+		// Owned until the end, so that no process resumes a run that is about to go.
 		release, err := s.Own(id)
 		if err != nil {
 			return fmt.Errorf("remove run %s: %w", id, err)

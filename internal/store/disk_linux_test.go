@@ -52,7 +52,7 @@ func TestFullDisk(t *testing.T) {
 		}
 	}
 	check(n)
-	// What is there can be read by another process, and after a restart.
+	// Another process can read the records, also after a restart.
 	must(t, s.Close())
 	s, err = Open(path)
 	must(t, err)
@@ -146,7 +146,7 @@ func TestReadOnly(t *testing.T) {
 	must(t, s.PutTrial(sampleTrial("r", 0, 1)))
 	must(t, s.Close())
 	disktest.Remount(t, dir, unix.MS_RDONLY)
-	// What is there can be read; nothing can be written, and that is said at once.
+	// The records can be read. Nothing can be written, and an error says so at once.
 	s = openAt(t, path)
 	if trials, err := s.Trials("r", TrialsOptions{Histograms: true}); err != nil || len(trials) != 1 {
 		t.Errorf("%d trials on a read-only disk, %v; want 1", len(trials), err)

@@ -72,7 +72,7 @@ func lockFile(path string) (*os.File, error) {
 		f.Close()
 		return nil, filelock.ErrLocked
 	}
-	// What the file says is for messages only: that it can't be said (a full
+	// The file's text is for messages only: that it can't be written (a full
 	// disk) is no reason not to own the run.
 	if f.Truncate(0) == nil {
 		fmt.Fprintf(f, "%d\n", os.Getpid())
@@ -111,7 +111,7 @@ func sweepLocks(dir string) {
 			f.Close()
 			continue
 		}
-		// What can't be removed does no harm.
+		// A file that can't be removed does no harm.
 		_ = filelock.Remove(f)
 	}
 }

@@ -153,7 +153,7 @@ func (b *batch) decode(d *decoder, run string) {
 	b.in = nil
 }
 
-// readRows sends the rows in batches until send says that nobody wants more.
+// readRows sends the rows in batches until send says that no more are wanted.
 func (s *Store) readRows(ctx context.Context, run string, opt TrialsOptions, send func(*batch) bool) error {
 	in := make([]rawTrial, 0, batchSize)
 	flush := func() bool {

@@ -82,7 +82,7 @@ func TestClientsKeepTheirOwn(t *testing.T) {
 	if d := cmp.Diff([]record.Trial{tr}, all); d != "" {
 		t.Errorf("trials (-want +got):\n%s", d)
 	}
-	// What an older plimsoll left is read beside it.
+	// Records of an older plimsoll are read beside it.
 	fixed, err := s.Trials(run.ID, TrialsOptions{Block: new(int)})
 	must(t, err)
 	if len(fixed) == 0 || len(fixed[0].Where) != 1 || fixed[0].Where[0].FSType != "ext4" || len(fixed[0].Truth) != 1 {

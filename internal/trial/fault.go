@@ -22,7 +22,7 @@ func (e *GroundError) Error() string { return e.Err.Error() }
 func (e *GroundError) Unwrap() error { return e.Err }
 
 // lostGround asks why a trial failed with err on an engine that is called name, in a container like spec's, and
-// returns nil if that may be its cell. When ctx is over it is not asked: whoever interrupts knows why.
+// returns nil if that may be its cell. When ctx is over it is not asked: an interrupt is its own reason.
 func lostGround(ctx context.Context, name string, e engine.Engine, spec engine.Spec, err error) *GroundError {
 	if err == nil || ctx.Err() != nil {
 		return nil

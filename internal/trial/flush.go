@@ -37,7 +37,7 @@ func (a *attempt) openFlush(spec workload.Spec) *flush {
 	f := &flush{}
 	for _, one := range a.agents {
 		if one.Session.Info().Guest {
-			// What it left is in the page cache of the guest, which this kernel's flusher knows nothing of.
+			// Its writes are in the guest's page cache, out of reach of this kernel's flusher.
 			f.close()
 			return nil
 		}

@@ -21,7 +21,7 @@ type inFolder struct {
 
 func (s inFolder) Info() engine.Info { return engine.Info{HostPath: s.path} }
 
-// TestFlushPipe: a named pipe that somebody who shares the place has put in the place of a session's folder leaves the syncing to the
+// TestFlushPipe: a named pipe that another user of the place has put where a session's folder was leaves the syncing to the
 // workers; it was waited for without end.
 func TestFlushPipe(t *testing.T) {
 	dir := t.TempDir()

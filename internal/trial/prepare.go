@@ -135,7 +135,7 @@ func (r *Runner) preflight(ctx context.Context) error {
 	return nil
 }
 
-// lacksProgram says why the program of a cell can't be run in it; empty if it can, or there is none.
+// lacksProgram reports why the program of a cell can't be run in it; empty if it can, or there is none.
 func (r *Runner) lacksProgram(ctx context.Context, c record.Cell, agents []*agent.Agent) string {
 	w, _ := r.Plan.Workload(c.Workload)
 	if w.Command == nil || len(agents) == 0 {

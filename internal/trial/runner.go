@@ -41,7 +41,7 @@ type Observer interface {
 	Trial(n int, t *record.Trial)
 }
 
-// nobody is the Observer of a run that nobody watches.
+// nobody is the Observer of a run without one.
 type nobody struct{}
 
 func (nobody) Note(string)              {}
@@ -69,7 +69,7 @@ type Runner struct {
 	// Engines are the plan's, by the plan's names.
 	Engines  map[string]engine.Engine
 	Recorder Recorder
-	// Observer may be nil: nobody is told. Without a Judge there are no doubts, without a
+	// Observer may be nil: nothing is reported. Without a Judge there are no doubts, without a
 	// Witness nothing is known of what happened below.
 	Observer Observer
 	Judge    Judge

@@ -288,7 +288,7 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// TestRunnerAlone: a run needs nobody who watches, judges or hurries it.
+// TestRunnerAlone: a run needs no Observer, no Judge and no context with an end.
 func TestRunnerAlone(t *testing.T) {
 	r, n, _ := newRunner(t, twoClients)
 	r.Observer, r.Hard = nil, nil

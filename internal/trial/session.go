@@ -101,7 +101,7 @@ func (p *pool) get(ctx context.Context, s seat) (*agent.Agent, time.Duration, er
 	return a, time.Since(start), nil
 }
 
-// blameImage says what to try when a container of a user's image does not start.
+// blameImage returns what to try when a container of a user's image does not start.
 func blameImage(err error, image string) error {
 	var u *engine.Unsupported
 	if image == "" || errors.As(err, &u) {
@@ -194,7 +194,7 @@ type closer interface {
 func (p *pool) close(s closer) error {
 	ctx, cancel := context.WithTimeout(p.hard, closeTimeout)
 	defer cancel()
-	// What is known of it has to be asked before: Close may never return.
+	// Its state has to be asked before: Close may never return.
 	where := s.Info().HostPath
 	returned, err := p.bounded(ctx, func() error { return s.Close(ctx) }, func(error) {})
 	if !returned {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// ErrBlockDevice is why nothing is printed to a block device: what it holds is a file system or somebody's data.
+// ErrBlockDevice is the refusal to print to a block device, which holds a file system or data.
 var ErrBlockDevice = errors.New("is a block device, which is never printed to; name a file")
 
 // IsBlockDevice reports whether st is that of a block device.
@@ -58,7 +58,7 @@ func await(ctx context.Context, open func() (*Output, error)) (*Output, error) {
 	select {
 	case a := <-done:
 		if a.err == nil && !a.o.regular {
-			// What can't have a deadline, as a device, doesn't wait for anybody.
+			// A file that can't have a deadline, such as a device, doesn't wait for a reader.
 			a.o.stop = context.AfterFunc(ctx, func() { _ = a.o.f.SetWriteDeadline(time.Now().Add(lastWrites)) })
 		}
 		return a.o, a.err

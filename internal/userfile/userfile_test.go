@@ -56,7 +56,7 @@ func TestReadEnds(t *testing.T) {
 	}
 }
 
-// TestOpenClosed: what nobody reads on is closed.
+// TestOpenClosed: a file that is read no further is closed.
 func TestOpenClosed(t *testing.T) {
 	closed := make(chan struct{})
 	r := Open(t.Context(), func() (io.ReadCloser, error) { return endless{closed}, nil })

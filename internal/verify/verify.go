@@ -54,7 +54,7 @@ type line struct {
 	Flushed int64 `json:"flushed"`
 }
 
-// Check says what is wrong with the options, before a file is made for them.
+// Check reports what is wrong with the options, before a file is made for them.
 func (o Options) Check() error {
 	j, err := o.job()
 	if err == nil {
@@ -147,7 +147,7 @@ type Fault struct {
 	Size   int64 `json:"size"`
 	// Write is the number of the write that should be there.
 	Write int64 `json:"write"`
-	// Found says what is there instead.
+	// Found describes the data that is there instead.
 	Found string `json:"found"`
 }
 
@@ -183,7 +183,7 @@ func Check(ctx context.Context, journal io.Reader, path string) (*Report, error)
 		return nil, err
 	}
 	defer f.Close()
-	// What was read before says nothing of the disk.
+	// Data that was read before proves nothing of the disk.
 	dropCache(f)
 	r := &Report{Path: path, BS: j.BS, Blocks: j.Size / j.BS, Flushed: flushed}
 	p := make([]byte, j.BS)

@@ -28,7 +28,7 @@ type Charge struct {
 	Write   *Flow  `json:"write"`
 	Discard *Flow  `json:"discard,omitempty"`
 	Why     string `json:"why,omitempty"`
-	// Buffered says how much of what is written through the page cache is among it: "held" and "late" are all, "partly" and "leaks"
+	// Buffered reports how much of what is written through the page cache is among it: "held" and "late" are all, "partly" and "leaks"
 	// some and nothing.
 	Buffered explain.Verdict `json:"buffered,omitempty"`
 	// Service is the time that the device took for it, nil where it did nothing there or isn't counted.

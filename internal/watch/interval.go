@@ -278,7 +278,7 @@ func (u *Usage) app(a, b *Reading, since uint64, seconds float64) {
 	}
 }
 
-// uncharged says how much was written and charged to nobody.
+// uncharged reports how much was written and charged to nobody.
 func (u *Usage) uncharged() {
 	if !u.subject.leaks() || u.App == nil || u.Write == nil {
 		return

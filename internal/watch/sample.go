@@ -71,7 +71,7 @@ type Reading struct {
 	Delays map[int]time.Duration
 	// below are the groups with its processes, nil where they are not known yet.
 	below []*hierarchy.Group
-	// Err says why there are no counters. It wraps cgroup.ErrGone if the group was removed.
+	// Err reports why there are no counters. It wraps cgroup.ErrGone if the group was removed.
 	Err error
 }
 

@@ -31,7 +31,7 @@ type Place struct {
 	// Devices are those right under the file system, the whole disk of a partition. Empty: Why says why there are none.
 	Devices []Number
 	Why     string
-	// Buffered says how much of what is written there through the page cache is charged to who wrote it.
+	// Buffered reports how much of what is written there through the page cache is charged to who wrote it.
 	Buffered explain.Verdict
 }
 
@@ -44,7 +44,7 @@ type Volume struct {
 	// Devices are those that it lies on, Own whether nothing else does: what such a device does is the volume's.
 	Devices []Number
 	Own     bool
-	// Why says why it is not told apart from others.
+	// Why is the reason why it is not told apart from others.
 	Why string
 	// Users are the Refs of the containers that have it mounted.
 	Users []string
@@ -63,7 +63,7 @@ func PlaceOf(g hold.Ground) Place {
 	return p
 }
 
-// buffered says how much of the buffered writes on a device is charged to the subject: the worst of the places on it.
+// buffered reports how much of the buffered writes on a device is charged to the subject: the worst of the places on it.
 func (s *Subject) buffered(n Number) explain.Verdict {
 	v := explain.Verdict("")
 	for _, p := range s.Places {

@@ -44,7 +44,7 @@ func (w *Writer) SendLine(line []byte) error {
 
 // A Reader reads messages. It belongs to one goroutine.
 type Reader struct {
-	// SealedResults: a result is not looked into. Message.Result is set but empty, for whoever passes the line on.
+	// SealedResults: a result is not looked into. Message.Result is set but empty, for a caller that passes the line on.
 	SealedResults bool
 
 	s *bufio.Scanner

@@ -16,7 +16,7 @@ type Booted struct {
 	Memory int64  `json:"memory"`
 }
 
-// Setup says what a virtual machine is used for. Its answer is the agent's hello; what went wrong is told on the console.
+// Setup is what a virtual machine is used for. Its answer is the agent's hello; errors go to the console.
 type Setup struct {
 	// Now is the parent's clock, and Seed mixed into the kernel's random numbers: a machine that was saved has those of
 	// the moment in which it was.

@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/record"
 )
 
-// limits are those on the rates of each agent's I/O that are in force now, whoever set them, on all devices that its place stands on.
+// limits are those on the rates of each agent's I/O that are in force now, by anyone, on all devices that its place stands on.
 // An entry is nil where there is none, or where that can't be told: no controller, another machine.
 func (w *Witness) limits(agents []*agent.Agent, grounds []seen) [][]limit.Applied {
 	all := make([][]limit.Applied, len(agents))

@@ -29,7 +29,7 @@ func TestForeignLimitReal(t *testing.T) {
 	b := newBench(t, dir)
 	b.run(t, job(load.RandWrite, 1)) // The layout.
 	wantNone(t, b.run(t, job(load.RandWrite, 400)), check.Foreign)
-	// Well below what a busy machine writes: a limit that nobody reaches is in no doubt.
+	// Well below what a busy machine writes: a limit that is never reached raises no doubt.
 	const file, rate = "blkio.throttle.write_bps_device", 512 << 10
 	number := disktest.Number(t, loop)
 	if err := group.Put(file, fmt.Sprintf("%s %d", number, rate)); err != nil {

@@ -83,7 +83,7 @@ func TestBlockDeviceBytes(t *testing.T) {
 		t.Errorf("%+v of %s, want 700 blocks of %s; the device says %d", tt, tr.Where[0].Path, loop, own.BytesRead)
 	}
 	// Beneath it is the page cache of its file, and a disk unless that is on a tmpfs. It shows
-	// while nobody else reads as much from that disk.
+	// while no other program reads as much from that disk.
 	stack := tr.Where[0].Device.Stack
 	var others int64
 	for _, d := range tr.Results[0].Disks {

@@ -48,7 +48,7 @@ type seen struct {
 	// layers are what the worker's kernel shows below the place, host those of this machine below a virtual one's disk or share.
 	layers, host        []device.Layer
 	inMemory, unflushed string
-	// unseen says why what is beneath isn't known.
+	// unseen reports why what is beneath isn't known.
 	unseen      string
 	maybeMemory bool
 	memory      int64
@@ -164,7 +164,7 @@ func (s *seen) beneathGuest(fs device.FS, hostPath string) {
 	}
 }
 
-// did says what the layers of a place did in a client's window. A virtual machine doesn't see those of its host, which are counted from
+// did returns what the layers of a place did in a client's window. A virtual machine doesn't see those of its host, which are counted from
 // before the window to after it, and so are all where the worker can't see the counters.
 func (s *seen) did(r *workload.Result, info engine.Info, host counts, others flushRates) []record.Layer {
 	var out []record.Layer
@@ -266,7 +266,7 @@ func folder(hostPath, target string) string {
 		return target
 	}
 	if hostPath == "" || !strings.HasPrefix(filepath.Base(hostPath), "plimsoll-") {
-		return "" // A container's layer: nobody's folder.
+		return "" // A container's layer has no folder here.
 	}
 	return filepath.Dir(hostPath)
 }

@@ -39,7 +39,7 @@ func Agent(ctx context.Context, exe string, folders workload.Folders, in io.Read
 	return answer(ctx, trialCommand{exe: exe, folders: folders}, in, out)
 }
 
-// AgentInside is Agent in a folder of somebody's container, named name in the folder base. Names
+// AgentInside is Agent in a folder of a user's container, named name in the folder base. Names
 // mean nothing there: the container may have a file system of its own, and put a link in the way of any
 // path. So both are open files, and the trials inherit the folder's. It is removed at the end,
 // also when nobody is left who could.
@@ -150,7 +150,7 @@ func ownFolders(f workload.Folders) (remove func(), err error) {
 }
 
 // ownFolder makes dir unless it is there. A folder that it made is removed by the
-// function that it returns: a volume may be somebody's, on another machine, and
+// function that it returns: a volume may be another user's, on another machine, and
 // outlive the container.
 func ownFolder(dir string) (remove func(), err error) {
 	if _, err := os.Stat(dir); err == nil {

@@ -21,7 +21,7 @@ func Input() *os.File {
 	if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFIFO && st.Mode&unix.S_IFMT != unix.S_IFSOCK {
 		return os.Stdin
 	}
-	// The file's own description of a terminal or the like would be somebody else's, too.
+	// The open file description of a terminal or the like is shared with other processes.
 	if err := unix.SetNonblock(fd, true); err != nil {
 		return os.Stdin
 	}

@@ -60,8 +60,8 @@ func TestAgentStopLeavesOrder(t *testing.T) {
 	wantNoTrial(t, dir)
 }
 
-// TestAgentStopStuck: a trial that can't be stopped says what it was at before it is killed. Here it appends to a pipe that nobody
-// reads, which somebody has put in its file's place.
+// TestAgentStopStuck: a trial that can't be stopped reports its last operation before it is killed. Here it appends to a pipe without
+// a reader, which has taken its file's place.
 func TestAgentStopStuck(t *testing.T) {
 	dir := t.TempDir()
 	p := serve(t, realWorker(t), dir)

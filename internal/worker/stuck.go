@@ -56,7 +56,7 @@ func routines(trace string) string {
 		head, rest, _ := strings.Cut(routine, "\n")
 		var calls []string
 		for line := range strings.Lines(rest) {
-			// A call's second line is its file, and the last call is of who started the goroutine.
+			// A call's second line is its file, and the last call started the goroutine.
 			if strings.HasPrefix(line, "\t") || strings.HasPrefix(line, "created by ") || len(calls) == mostCalls {
 				continue
 			}

@@ -76,7 +76,7 @@ func Trial(ctx context.Context, folders workload.Folders, in io.Reader, out io.W
 }
 
 // listen passes on the first message of r, and the first of those behind it that tells to finish. It cancels the
-// trial when r ends: the agent is gone then, and nobody would stop the trial. It goes on until r ends.
+// trial when r ends: the agent is gone then, and nothing else would stop the trial. It goes on until r ends.
 func listen(r *wire.Reader, first chan<- wire.Message, finish chan<- int, cancel context.CancelCauseFunc) {
 	for n := 0; ; n++ {
 		m, _, err := r.Next()

@@ -68,7 +68,7 @@ type Spec struct {
 	// Runtime bounds wal (default 1 s) and, if set, append and tree, which then
 	// repeat until it is over.
 	Runtime time.Duration `json:"runtime,omitempty"`
-	// Reads says whether the sources of tree and command are in the page cache when the window begins: Cold or Warm. Empty:
+	// Reads reports whether the sources of tree and command are in the page cache when the window begins: Cold or Warm. Empty:
 	// as the trial before, or their making, has left them.
 	Reads string `json:"reads,omitempty"`
 	// Command is what command runs.

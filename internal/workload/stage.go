@@ -35,7 +35,7 @@ type StageJob struct {
 	AtEnd bool `json:"at_end,omitempty"`
 	// Parents makes the folders of files that are made, as fio does; they stay. Else a folder that isn't there is an error.
 	Parents bool `json:"parents,omitempty"`
-	// Exist says whether its files have to be there already (Must), or must not be (MustNot). Empty: either.
+	// Exist reports whether its files have to be there already (Must), or must not be (MustNot). Empty: either.
 	Exist string `json:"exist,omitempty"`
 	// Destructive are the files that may be written over though they hold data Plimsoll did not write, and
 	// the block devices: paths as the job's own are. Leave for one file is none for the job's others.

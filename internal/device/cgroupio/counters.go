@@ -117,7 +117,7 @@ func parseServices(text string, each func(key, op string, n int64)) error {
 }
 
 // Everybody returns what version 1 has charged to all groups together by device ("254:0"), from the kernel's own sum, which
-// forgets a group as it is removed. Since kernel 6.10 it counts on a disk from the first limit on that anybody set there:
+// forgets a group as it is removed. Since kernel 6.10 it counts on a disk from the first limit on that was set there:
 // a device that isn't in the list may have been used or not. It is nil where each device is counted, as in version 2.
 func Everybody(root *hierarchy.Group, read func(path string) ([]byte, error)) (map[string]Counters, error) {
 	if root.Version == 2 {

@@ -66,7 +66,7 @@ func readV2(g *hierarchy.Group, key string) (read, written int64, err error) {
 // "use_delay=0"), which are left out. Kernels from 5.15 on, until they were mended by "blk-cgroup: always
 // terminate io.stat lines", begin a line for a device without counts and forget to end it, so that
 // several names can stand before the first field, which belongs to the last of them. A path of an
-// NVMe multipath disk is "(unknown)", and no device that somebody could ask for.
+// NVMe multipath disk is "(unknown)", which names no device.
 func parseStat(text string) (map[string]Counters, error) {
 	stats := map[string]Counters{}
 	for line := range strings.Lines(text) {

@@ -51,7 +51,7 @@ func TestRealGroups(t *testing.T) {
 		t.Fatal(gerr)
 	}
 	if root := (&hierarchy.Group{Controller: hierarchy.CPU, Version: self.Version, Dir: self.Root}); !root.Given() {
-		// The root gives the controller to nobody, and it is not the test's to change.
+		// The root group hands the controller to no child, and it is not the test's to change.
 		if len(throttled) > 0 && throttled[0].Path != "/" {
 			t.Errorf("ReadThrottles without the cpu controller = %v", throttled)
 		}
@@ -67,7 +67,7 @@ func TestRealGroups(t *testing.T) {
 	case version == 0:
 		t.Errorf("no version of the io controller: %v", err)
 	case errors.Is(err, ErrNotCounted):
-		// A kernel since 6.10 on which nobody set a limit; saying so is the promise.
+		// A kernel since 6.10 on which no limit was ever set; saying so is the promise.
 	case err != nil || read != 0 || written != 0:
 		t.Errorf("ReadCgroupIO = %d, %d, v%d, %v, want zeros of a new group", read, written, version, err)
 	}

@@ -17,7 +17,7 @@ func Own(p, id, cgroupsPath string) string {
 	// below the group of the runtime.
 	asked, scope := path.Clean("/"+cgroupsPath), ""
 	if parts := strings.Split(cgroupsPath, ":"); len(parts) == 3 {
-		// What systemd's driver is asked for: slice:prefix:name (runc, docs/systemd.md).
+		// The form that systemd's driver takes: slice:prefix:name (runc, docs/systemd.md).
 		asked, scope = "/", strings.TrimPrefix(parts[1]+"-"+parts[2], "-")+".scope"
 	}
 	at := ""

@@ -34,7 +34,7 @@ func TestOwn(t *testing.T) {
 		{"/", id, "", ""},
 		{"/", "web", "/", ""},
 		{"/anything", "", "", ""},
-		// A path that somebody chose, without the id; another one's is none of it.
+		// A path that the user chose, without the id; one with another id doesn't match.
 		{"/farm/app", "shop", "/farm/app", "/farm/app"},
 		{"/farm/app/init.scope", "shop", "/farm/app", "/farm/app"},
 		{"/farm/app", "shop", "", ""},

@@ -48,7 +48,7 @@ type Test struct {
 // maxFarBody bounds what is sent from elsewhere than this process, in bytes: it has to fit into a message to the worker.
 const maxFarBody = 8 << 20
 
-// Elsewhere says why the line can be asked from this process only, nil if it can be from a session, too.
+// Elsewhere reports why the line can be asked from this process only, nil if it can be from a session, too.
 func (t *Test) Elsewhere() error {
 	const here = "leave out --engine, --record and limits"
 	switch {

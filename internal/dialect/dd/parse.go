@@ -53,7 +53,7 @@ var (
 // sameAs are other spellings of operands.
 var sameAs = map[string]string{"iseek": "skip", "oseek": "seek"}
 
-// refused says why an operand or a word of a list is refused that dd knows.
+// refused reports why an operand or a word of a list is refused that dd knows.
 var refused = map[string]string{
 	"cbs": "converts text, which is no I/O", "ascii": "converts text", "ebcdic": "converts text", "ibm": "converts text",
 	"block": "converts text", "unblock": "converts text", "lcase": "converts text", "ucase": "converts text",

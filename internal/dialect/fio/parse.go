@@ -30,7 +30,7 @@ type Source struct {
 	ReadFile dialect.FileReader
 	// Env is os.Getenv: ${NAME} in a job file.
 	Env func(name string) string
-	// Machine says how much a job file's keyword stands for: pagesize, mb_memory or ncpus. nil, and 0: it isn't known.
+	// Machine reports how much a job file's keyword stands for: pagesize, mb_memory or ncpus. nil, and 0: it isn't known.
 	Machine func(keyword string) int64
 	// Device reports whether a path is a device of this machine: a job of that name works on it. nil: none is.
 	Device func(path string) bool

@@ -97,7 +97,7 @@ func TestSystemCallsAreFios(t *testing.T) {
 	blocks := func(all []tracedIO) []tracedIO {
 		return slices.DeleteFunc(slices.Clone(all), func(o tracedIO) bool { return o.what == "sync" })
 	}
-	// runs says whether runs of 8 go on, but where the region ends, and others don't.
+	// runs reports whether runs of 8 go on, but where the region ends, and others don't.
 	runs := func(all []tracedIO) string {
 		goOn, jumps, aligned := true, 0, true
 		all = blocks(all)

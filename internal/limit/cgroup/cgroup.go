@@ -135,7 +135,7 @@ func (h *Host) text(elem ...string) string {
 // fields is text, cut at spaces.
 func (h *Host) fields(elem ...string) []string { return strings.Fields(h.text(elem...)) }
 
-// checkDevice says what is wrong with a device that shall have a limit, and what to name instead.
+// checkDevice reports what is wrong with a device that shall have a limit, and what to name instead.
 func (h *Host) checkDevice(d Device) error {
 	if h.fs.Sys == "" {
 		return nil

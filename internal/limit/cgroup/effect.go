@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/limit/weight"
 )
 
-// WeightEffect says whether a weight of group g takes effect on a device, by the one rule that there is for
+// WeightEffect reports whether a weight of group g takes effect on a device, by the one rule that there is for
 // that (package weight).
 func (h *Host) WeightEffect(g *hierarchy.Group, d Device) weight.Effect {
 	dir := h.sysfs(d)

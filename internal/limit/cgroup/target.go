@@ -17,7 +17,7 @@ type Target struct {
 	// Name is what errors call it.
 	Name   string
 	groups map[hierarchy.Controller]*hierarchy.Group
-	// why says why there is no group of a controller.
+	// why is the reason why there is no group of a controller.
 	why map[hierarchy.Controller]error
 	// single says that groups below count as somebody else's.
 	single bool

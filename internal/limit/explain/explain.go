@@ -65,7 +65,7 @@ type Spot struct {
 	ReadsOnly bool `json:"reads_only"`
 	// MQ is set where it has request queues of its own (blk-mq), at which the kernel holds io.latency.
 	MQ bool `json:"-"`
-	// Why says why it is this device, where that is no matter of course.
+	// Why is the reason why it is this device, where that is no matter of course.
 	Why string `json:"why,omitempty"`
 }
 

@@ -14,7 +14,7 @@ type Layer struct {
 	Limit bool `json:"limit"`
 	// Weight is set where a weight goes.
 	Weight *Weight `json:"weight,omitempty"`
-	// Charge says how much of what is held at the top is still charged to the container here. A limit
+	// Charge reports how much of what is held at the top is still charged to the container here. A limit
 	// on a layer where it isn't Held lets the rest through.
 	Charge Verdict `json:"charge"`
 	// Lost says by what it got lost.
@@ -50,7 +50,7 @@ func (l *Layer) mark(spots []Spot) {
 	}
 }
 
-// handsOn says how much of what is charged to a container at a layer still is at the one
+// handsOn reports how much of what is charged to a container at a layer still is at the one
 // below, and why not all.
 func (h *Host) handsOn(n, below *device.Node) (Verdict, string) {
 	switch n.Kind {

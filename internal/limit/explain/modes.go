@@ -150,7 +150,7 @@ func (h *Host) early(mode string) Mode {
 	return h.submitter(mode)
 }
 
-// flusher says why the container isn't charged.
+// flusher reports why the container isn't charged.
 func (h *Host) flusher() string {
 	switch {
 	case h.IO == 1:

@@ -23,7 +23,7 @@ type Weight struct {
 	// By is ByBFQ or ByIOCost where weights have an effect on the disk, "" where they have none: the
 	// kernel takes them all the same.
 	By string `json:"by,omitempty"`
-	// Charge says how much of what the path's containers do there is charged to them.
+	// Charge reports how much of what the path's containers do there is charged to them.
 	Charge Verdict `json:"charge,omitempty"`
 	// Ready is set where they have none, but the kernel has what it takes: Fix turns it on.
 	Ready bool `json:"ready"`
@@ -35,7 +35,7 @@ type Weight struct {
 // Works reports whether a weight has an effect on what the path's containers do.
 func (w Weight) Works() bool { return w.By != "" && w.Charge != Leaks }
 
-// Weight says whether weights have an effect on a whole disk, by the one rule that there is for that (package
+// Weight reports whether weights have an effect on a whole disk, by the one rule that there is for that (package
 // weight).
 func (h *Host) Weight(d *device.Device) Weight {
 	dir := filepath.Join(h.fs.Sys, "block", d.Name)

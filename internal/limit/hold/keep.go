@@ -73,7 +73,7 @@ func (h *Holder) keep(ctx context.Context, x *cgroup.Transaction, api *engineapi
 	return nil
 }
 
-// canKeep says what can't be stored for a part.
+// canKeep reports what can't be stored for a part.
 func canKeep(p Part, c limit.Change) error {
 	no := func(what, why, fix string) error { return &engineapi.UnsupportedError{What: what, Why: why, Fix: fix} }
 	switch {

@@ -46,7 +46,7 @@ func (e Enabled) String() string {
 // Weights makes weights take effect on disks, and undoes that. What it has changed is noted in a file, before it is
 // changed: whoever clears the weight later is another process.
 type Weights struct {
-	// FS tells which device has a number.
+	// FS reports which device has a number.
 	FS device.FS
 	// Groups writes.
 	Groups *cgroup.Host

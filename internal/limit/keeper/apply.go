@@ -91,7 +91,7 @@ func (k *Keeper) refused(e *entry, f Fault) {
 	k.schedule(e, old)
 }
 
-// schedule tells of new faults, and says when an entry's are tried again. What fails since the container ends is no fault: its end is
+// schedule reports new faults, and says when an entry's are tried again. What fails since the container ends is no fault: its end is
 // told next.
 func (k *Keeper) schedule(e *entry, old []string) {
 	if len(e.broken) > 0 && k.dead(e.target) {

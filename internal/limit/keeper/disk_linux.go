@@ -16,7 +16,7 @@ const (
 	disksPause  = 2 * time.Second
 )
 
-// diskEvents tells which block devices have come, gone or changed, by number: the kernel says so in its messages to udev
+// diskEvents reports which block devices have come, gone or changed, by number: the kernel says so in its messages to udev
 // (lib/kobject_uevent.c). nil stands for all. There is no channel where this user may not listen; then disks are
 // found by and by.
 func diskEvents(ctx context.Context) <-chan map[string]bool {

@@ -28,7 +28,7 @@ type loadedPolicy struct {
 	stamp fileStamp
 	// pending is the stamp of a change that may still go on.
 	pending fileStamp
-	// fault says why the file as it is now isn't in force, "" if it is.
+	// fault reports why the file as it is now isn't in force, "" if it is.
 	fault string
 }
 

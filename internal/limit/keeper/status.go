@@ -34,7 +34,7 @@ type Status struct {
 	Policy PolicyStatus `json:"policy"`
 	// Engines are who tells of containers, by what they are called.
 	Engines []Engine `json:"engines"`
-	// Unlisted says why some containers may not be known, empty if all are.
+	// Unlisted reports why some containers may not be known, empty if all are.
 	Unlisted string `json:"unlisted,omitempty"`
 	// Containers are those that a rule matches, or that are held; Others counts the rest.
 	Containers []ContainerStatus `json:"containers"`
@@ -53,7 +53,7 @@ type Status struct {
 	// LastCheck is the last look at all limits.
 	LastCheck Tick `json:"last_check"`
 	// Usage is what the held containers did since the state was asked for last; nil where nothing is held, and for Status itself.
-	// UsageError says why it isn't known.
+	// UsageError reports why it isn't known.
 	Usage      *watch.Interval `json:"usage,omitempty"`
 	UsageError string          `json:"usage_error,omitempty"`
 }
@@ -65,7 +65,7 @@ type PolicyStatus struct {
 	From   string    `json:"from"`
 	Loaded time.Time `json:"loaded"`
 	Rules  int       `json:"rules"`
-	// Fault says why Path as it is now is not in force.
+	// Fault reports why Path as it is now is not in force.
 	Fault string `json:"fault,omitempty"`
 }
 
@@ -74,7 +74,7 @@ type Engine struct {
 	Name      string    `json:"name"`
 	Connected bool      `json:"connected"`
 	Since     time.Time `json:"since"`
-	// Error says why it tells no more.
+	// Error reports why it tells no more.
 	Error string `json:"error,omitempty"`
 }
 

@@ -12,5 +12,5 @@ func (*groupWatch) add(*entry) bool     { return false }
 func (*groupWatch) remove(*entry)       {}
 func (*groupWatch) close()              {}
 
-// diskEvents tells of nothing.
+// diskEvents reports nothing.
 func diskEvents(context.Context) <-chan map[string]bool { return nil }

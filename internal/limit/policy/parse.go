@@ -27,7 +27,7 @@ type Error struct {
 	// File, Line and Column are where it is; lines and columns count from 1.
 	File         string
 	Line, Column int
-	// Message says what is wrong and how to mend it.
+	// Message reports what is wrong and how to mend it.
 	Message string
 }
 

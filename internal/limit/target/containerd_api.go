@@ -77,7 +77,7 @@ func (c *containerdClient) containers(ctx context.Context, namespace string) (ma
 	return parseContainers(b[5:])
 }
 
-// unreachable says why containerd did not answer.
+// unreachable reports why containerd did not answer.
 func (c *containerdClient) unreachable(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {

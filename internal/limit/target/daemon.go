@@ -121,7 +121,7 @@ func (d *daemon) question(ctx context.Context) (*question, error) {
 	return q, nil
 }
 
-// missing says why the daemon can't be asked. A socket that nobody named and that is not there
+// missing reports why the daemon can't be asked. A socket that nobody named and that is not there
 // means that the engine is not.
 func (d *daemon) missing(err error) error {
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -205,7 +205,7 @@ func (d *daemon) listBy(ctx context.Context, api *client.Client, is *dockerapi.D
 	return slices.DeleteFunc(ts, func(t Target) bool { return !t.Running }), err
 }
 
-// failed says why the daemon didn't answer, after it did before.
+// failed reports why the daemon didn't answer, after it did before.
 func (d *daemon) failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s does not answer in time: %w", d.what(), ctx.Err())

@@ -92,7 +92,7 @@ type Target struct {
 	StartTime uint64 `json:"start_time,omitempty"`
 	// Groups are the control groups, one for each hierarchy.
 	Groups []Group `json:"groups"`
-	// Elsewhere says why the container is not on this machine: limits go through the
+	// Elsewhere reports why the container is not on this machine: limits go through the
 	// engine's API only. It is empty if it is here.
 	Elsewhere string `json:"elsewhere,omitempty"`
 	// Host is the address of the daemon that told, OS what its containers run on.

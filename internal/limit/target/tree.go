@@ -49,7 +49,7 @@ func (s *tree) dirs() ([]string, error) {
 	return filepath.Glob(filepath.Join(append([]string{globEscape(s.root)}, s.levels...)...))
 }
 
-// unreadable says why the folder can't be read.
+// unreadable reports why the folder can't be read.
 func (s *tree) unreadable(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -56,7 +56,7 @@ type Device struct {
 type Systemd struct {
 	// Systemctl runs systemctl.
 	Systemctl target.Program
-	// Device tells of a path the number of the whole disk that systemd takes it for, "" where it isn't known. nil: paths
+	// Device reports a path the number of the whole disk that systemd takes it for, "" where it isn't known. nil: paths
 	// are compared as they are.
 	Device func(path string) string
 }

@@ -205,7 +205,7 @@ func (r Request) Lasts() time.Duration {
 	return all
 }
 
-// bindsFirst says why a limit can't show, where the other limit of its direction is the tighter one at
+// bindsFirst reports why a limit can't show, where the other limit of its direction is the tighter one at
 // the row's block size; "" if it can.
 func (r Request) bindsFirst(key limit.Key, bs int64) string {
 	other := r.Asked[partner(key)]

@@ -39,7 +39,7 @@ type Row struct {
 	Off  float64 `json:"off"`
 	// Together: Seen is what the target did in all of its groups, of which each for itself may be held.
 	Together bool `json:"together"`
-	// Error says why the row could not be measured.
+	// Error reports why the row could not be measured.
 	Error string `json:"error,omitempty"`
 	// Overshoot is by what share of the limit the first second was above it, 0 if it was not.
 	Overshoot float64 `json:"overshoot"`

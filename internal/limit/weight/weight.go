@@ -78,7 +78,7 @@ type Place struct {
 	Group *hierarchy.Group
 }
 
-// Effect says whether a weight takes effect on a disk.
+// Effect reports whether a weight takes effect on a disk.
 func (p Place) Effect(d Disk) Effect {
 	switch {
 	case p.Root == nil:
