@@ -225,7 +225,7 @@ func table(stdout io.Writer, cs []*contest, null, poisson *contest, rss float64,
 	return err
 }
 
-// clockNote says what the figures of package load rest on.
+// clockNote names the clock behind the figures of package load.
 const clockNote = `
 With io_uring and linux-aio load reads the clock twice a batch, not twice an I/O as fio does: I/Os that are
 submitted together start with one reading, and those that complete together end with one. Up to 32 of them, at a depth

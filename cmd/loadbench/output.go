@@ -15,7 +15,7 @@ import (
 	"plimsoll/load"
 )
 
-// What is done with a run's figures, and the most time that it may take.
+// The tools that read a run's figures, and the most time that each may take.
 const (
 	mergedClients = 1000
 	mostMerge     = 10 * time.Millisecond

@@ -69,7 +69,7 @@ func TestABInEngines(t *testing.T) {
 	t.Run("oci", func(t *testing.T) {
 		asksIn(t, "oci", hello(t), "--engine", "oci", "--cpus", "0.5", "--memory", "64MiB")
 	})
-	// A name is looked up on the machine: an empty container has nobody to ask.
+	// A name is looked up on the machine: an empty container has no resolver.
 	t.Run("name", func(t *testing.T) {
 		asksIn(t, "oci", strings.Replace(hello(t), "127.0.0.1", "localhost", 1), "--engine", "oci")
 	})

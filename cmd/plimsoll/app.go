@@ -22,11 +22,11 @@ type app struct {
 	// hard is cancelled by a second interrupt: what is left to clean up must then be
 	// quick. nil: never.
 	hard context.Context
-	// hangup is called for SIGHUP, if one is set; nil where nobody listens for signals: a daemon reads its configuration again.
+	// hangup is called for SIGHUP, if one is set; nil where no command listens for the signal: a daemon reads its configuration again.
 	hangup *atomic.Pointer[func()]
 	// targets says where containers are looked for. nil: where this machine has them.
 	targets *target.Options
-	// quiet is set while an interrupt is how one ends a command: it needs no words. nil: nobody answers interrupts.
+	// quiet is set while an interrupt is how one ends a command: it needs no words. nil: interrupts are not answered.
 	quiet *atomic.Bool
 }
 

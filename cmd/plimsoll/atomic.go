@@ -14,7 +14,7 @@ import (
 
 // writeFileAtomic writes a regular file whole or not at all, and keeps the mode of one that is
 // there. What else the path leads to, such as a terminal or a pipe, is written to, never
-// replaced, but for a block device, which is refused; a pipe that nobody reads is waited for until ctx ends. Errors name path, not the temporary file beside it.
+// replaced, but for a block device, which is refused; a pipe without a reader is waited for until ctx ends. Errors name path, not the temporary file beside it.
 func writeFileAtomic(ctx context.Context, path string, write func(io.Writer) error) error {
 	fail := func(err error) error { return fmt.Errorf("write %s: %w", path, reason(err)) }
 	mode := fs.FileMode(0o644)

@@ -66,7 +66,7 @@ func TestRunHangup(t *testing.T) {
 	checkClean(t, dir)
 }
 
-// TestRunClosedPipes: nobody reads what a run says any more. That breaks nothing off: the trials
+// TestRunClosedPipes: a run's output is no longer read. The run goes on: the trials
 // are measured and kept, and nothing stays.
 func TestRunClosedPipes(t *testing.T) {
 	needRun(t)
@@ -236,7 +236,7 @@ func TestResultsReadOnly(t *testing.T) {
 			state := disktest.Tmpfs(t, "size=256m")
 			if killed {
 				cmd := startPlimsoll(t, state, "run", "-", "--blocks", "50")
-				// Held open, so that nobody merges the log that the killed one leaves.
+				// Held open, so that no other process merges the log that the killed one leaves.
 				db, err := store.Open(filepath.Join(state, "plimsoll.db"))
 				if err != nil {
 					t.Fatal(err)

@@ -160,7 +160,7 @@ func TestDaemon(t *testing.T) {
 	if u := status().Usage; u == nil || u.Seconds < 1 || len(u.Subjects) != 1 || u.Subjects[0].Ref != "docker:web" || len(u.Subjects[0].Rates) < 2 {
 		t.Errorf("what it does: %+v", u)
 	}
-	// What it held is known after a kill, and taken away when its rule has gone meanwhile.
+	// After a kill it knows its limits again, and removes those whose rule has gone meanwhile.
 	d.end(syscall.SIGKILL)
 	do(exitFailure, []string{"no keeper runs"}, "--status")
 	show := func(words ...string) {

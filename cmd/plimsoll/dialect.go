@@ -121,7 +121,7 @@ type dialectSession struct {
 	doubts   []record.Warning
 	// passed is how many limits were not held.
 	passed int
-	// implied says what the limits mean in the other unit.
+	// implied returns what the limits mean in the other unit.
 	implied []string
 	stderr  io.Writer
 	// quiet: neither the doubts nor that are printed. closed: close was called.
@@ -314,7 +314,7 @@ func (s *dialectSession) Finish(ctx context.Context, quiet bool) error {
 
 var _ dialect.Finisher = (*dialectSession)(nil)
 
-// tell says what the limits mean, and what is doubtful about the figures, each once.
+// tell prints what the limits mean, and each doubt about the figures once.
 func (s *dialectSession) tell() {
 	if s.quiet {
 		return

@@ -126,7 +126,7 @@ func testDialectLimits(t *testing.T, s station) {
 	checkClean(t, state)
 }
 
-// TestDialectLimitsAreRefused where they mean nothing or nobody keeps them.
+// TestDialectLimitsAreRefused where they mean nothing or no engine can set them.
 func TestDialectLimitsAreRefused(t *testing.T) {
 	needRun(t)
 	for _, row := range []struct {

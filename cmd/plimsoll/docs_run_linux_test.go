@@ -153,7 +153,7 @@ func TestManualRuns(t *testing.T) {
 			if err != nil {
 				t.Errorf("%v\n%s", err, out)
 			}
-			// What it says goes to the terminal, or to the file that the line names.
+			// Its output goes to the terminal, or to the file that the line names.
 			if len(out) > 0 {
 				return
 			}

@@ -76,7 +76,7 @@ func TestManualCommands(t *testing.T) {
 	check := func(where, text string) int {
 		n := 0
 		for _, m := range line.FindAllStringSubmatch(text, -1) {
-			// What follows two spaces explains; what is in brackets or bars is a form, not an example.
+			// Text after two spaces explains; brackets or bars mark a form, not an example.
 			command, _, _ := strings.Cut(m[1], "  ")
 			command, _, _ = strings.Cut(command, " > ")
 			command, _, _ = strings.Cut(command, " #")

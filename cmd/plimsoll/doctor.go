@@ -49,7 +49,7 @@ Exit status: 0, or 5 if not even the host engine can measure here.`,
 				ProbeIO: load.ProbeEngines, Dev: "/dev", Modules: doctor.ModulesOf(host),
 			})
 			if cmd.Context().Err() != nil {
-				// What was asked in vain is not missing.
+				// A part that could not be asked is not missing.
 				return errors.New("interrupted before everything was tried: there is no result")
 			}
 			if err := a.printDoctor(report, asJSON); err != nil {

@@ -92,7 +92,7 @@ func TestEveryCommandHasJSON(t *testing.T) {
 		for _, sub := range c.Commands() {
 			walk(sub)
 		}
-		// What only prints help, and the scripts for shells, is no data. Another tool's
+		// Commands that only print help, and the scripts for shells, print no data. Another tool's
 		// dialect has that tool's words and no others.
 		if c.DisableFlagParsing || c.HasSubCommands() || !c.Runnable() || c.Name() == "help" || c.Parent().Name() == "completion" {
 			return
@@ -216,7 +216,7 @@ func TestResultsLsOtherPlan(t *testing.T) {
 	}
 }
 
-// TestResultsRmJSON says what went, to programs.
+// TestResultsRmJSON: programs learn which runs were removed.
 func TestResultsRmJSON(t *testing.T) {
 	state, trials := results(t)
 	for _, tt := range []struct {

@@ -10,7 +10,7 @@ import (
 )
 
 // TestHookBundle: a bundle that the hook can't be put into is noted in hook.log. With --best-effort the container starts without it,
-// which nobody was told.
+// which was not reported.
 func TestHookBundle(t *testing.T) {
 	t.Parallel() // It waits most of the time, and its engine is its own.
 	l := newHookLab(t, hookRules)

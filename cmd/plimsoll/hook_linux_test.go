@@ -30,7 +30,7 @@ type hookLab struct {
 	number string
 }
 
-// builtFolder is where builtPlimsoll builds, "" as long as nobody has asked for it. TestMain removes it.
+// builtFolder is where builtPlimsoll builds, "" until it is first asked for. TestMain removes it.
 var builtFolder string
 
 // builtPlimsoll is the path of a plimsoll that runtimes can run, built once.
@@ -113,7 +113,7 @@ func firstVersionAlone(t *testing.T, program string) string {
 	if _, err := os.Stat("/sys/fs/cgroup/unified/cgroup.procs"); err != nil || filepath.Base(program) != "crun" {
 		return program
 	}
-	// What the host unmounts meanwhile is unmounted there too.
+	// A file system that the host unmounts meanwhile is unmounted there, too.
 	script := fmt.Sprintf("#!/bin/sh\nexec unshare --mount --propagation slave sh -c 'umount -l /sys/fs/cgroup/unified && exec %s \"$@\"' crun \"$@\"\n", program)
 	program = filepath.Join(t.TempDir(), "crun.sh")
 	writeProgram(t, program, script)
@@ -221,7 +221,7 @@ func testHookRuntime(t *testing.T, runtime string) {
 	}
 }
 
-// hostile adds to annotations what somebody may put there who wants to mislead: a name that clears the screen and forges a
+// hostile adds misleading annotations: a name that clears the screen and forges a
 // message, paths that lead elsewhere, and 10,000 more.
 func hostile(annotations map[string]string) map[string]string {
 	for i := range 10000 {
@@ -336,7 +336,7 @@ func TestHookDocker(t *testing.T) {
 			t.Errorf("%s has %q, want %q", name, got, want)
 		}
 	}
-	// What can't be kept is said by Docker.
+	// Docker reports a limit that can't be kept.
 	l.put(t, "rules:\n- {name: gone, match: all, where: {device: /dev/plimsoll-none}, limits: {write_bps: 3MiB}}\n")
 	res, err := api.ContainerCreate(t.Context(), client.ContainerCreateOptions{
 		Config:     &container.Config{Image: dockertest.SleeperImage, Cmd: []string{"/sleeper"}},

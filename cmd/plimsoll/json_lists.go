@@ -3,7 +3,7 @@ package main
 import "reflect"
 
 // withLists is v with empty lists and maps in the place of those that are nil, so that JSON has [] and {} for them: a script can't loop over null.
-// What v points to stays as it is.
+// The value that v points to is not changed.
 func withLists(v any) any { return listsIn(reflect.ValueOf(v)).Interface() }
 
 // listsIn is withLists of a value that may be part of another.
@@ -36,7 +36,7 @@ func listsIn(v reflect.Value) reflect.Value {
 		s := reflect.New(t).Elem()
 		s.Set(v)
 		for i := range t.NumField() {
-			// What isn't printed may lead to anything, also in a circle.
+			// An unexported field may lead anywhere, also in a circle.
 			if f := t.Field(i); f.IsExported() && f.Tag.Get("json") != "-" {
 				s.Field(i).Set(listsIn(v.Field(i)))
 			}

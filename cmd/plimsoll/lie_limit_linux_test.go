@@ -229,7 +229,7 @@ func TestLieBusyTarget(t *testing.T) {
 	if !strings.Contains(text, ", from ") || !strings.Contains(text, " of its write_bps of 8 MiB/s itself") {
 		t.Error("it isn't announced that the target uses its limit")
 	}
-	// What was announced is kept, but for an end that waits for the limit.
+	// The announced time is kept, but for an end that waits for the limit.
 	if most := time.Since(began); most > 2*time.Minute {
 		t.Errorf("it took %v", most)
 	}

@@ -217,7 +217,7 @@ func TestLimitEmpty(t *testing.T) {
 	}
 }
 
-// TestLimitDies: a container that ends between the look and the write is told by name, and nothing is written to whoever
+// TestLimitDies: a container that ends between the look and the write is reported by name, and nothing is written to a process that
 // has its number.
 func TestLimitDies(t *testing.T) {
 	needBlkio(t)
@@ -364,7 +364,7 @@ func TestLimitPercent(t *testing.T) {
 	if want := most / 4; math.Abs(float64(got.Set.WriteBPS)/want-1) > 0.001 || !strings.Contains(l.kernel(t), fmt.Sprint(got.Set.WriteBPS)) {
 		t.Errorf("25 %% of %v is %d; the kernel has %s", most, got.Set.WriteBPS, l.kernel(t))
 	}
-	// What it is of is told.
+	// The message names its subject.
 	if notes := strings.Join(got.Notes, "\n"); !strings.Contains(notes, "write_bps: 25% of ") || !strings.Contains(notes, "in I/Os of 256KiB") || strings.Contains(text, `"name": ""`) {
 		t.Errorf("set --json: %s", text)
 	}

@@ -102,7 +102,7 @@ func (a *app) limitClear(ctx context.Context, l *limiter, name string, only []li
 	}
 	s, err := l.scope(ctx, name, at, named)
 	if err != nil {
-		// What has gone, or isn't used, may have limits in the root group all the same.
+		// A volume that has gone, or isn't used, may have limits in the root group all the same.
 		ref, bad := target.Parse(name)
 		if bad != nil {
 			return err

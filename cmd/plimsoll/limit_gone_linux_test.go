@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/limit/target"
 )
 
-// What fixtures tell of devices that go, a kernel that has them shows.
+// Fixtures describe devices that go; here a kernel shows the same.
 
 // newIOGroup makes a group that takes limits on I/O, of either version.
 func newIOGroup(t *testing.T) disktest.Group {

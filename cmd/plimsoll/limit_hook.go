@@ -130,7 +130,7 @@ func (a *app) hook(o hookOptions) error {
 		done.Unnoted = fmt.Errorf("the limits are set, but plimsoll daemon doesn't know of them, and will take them for another program's: %w", done.Unnoted)
 		fmt.Fprintf(a.stderr, "note: %s: %s\n", clean.Line(t.Ref()), clean.Text(done.Unnoted.Error()))
 	}
-	// The container is held all the same, and what is said here may be seen by nobody.
+	// The container is held all the same, and this message may never be seen.
 	for _, cause := range []error{done.Stale, done.Unnoted} {
 		if cause == nil {
 			continue

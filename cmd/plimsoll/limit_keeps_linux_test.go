@@ -92,7 +92,7 @@ func (k *keeping) said(words string) bool {
 	return strings.Contains(strings.Join(k.log, "\n"), words)
 }
 
-// restores holds the keeper to a limit of 1 MiB/s of a group on a device, on nothing else, and has it put back what somebody changes.
+// restores holds the keeper to a limit of 1 MiB/s of a group on a device, on nothing else, and has it put back each change of another program.
 func (k *keeping) restores(t *testing.T, group disktest.Group, number string) {
 	t.Helper()
 	const most = "rbps=max wbps=1048576 riops=max wiops=max"

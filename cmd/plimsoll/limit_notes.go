@@ -61,7 +61,7 @@ func laterNote(s *hold.Scope, set limit.Limits) []string {
 	return nil
 }
 
-// empty refuses limits on a device that has nothing in it: what is put into it later is somebody else's.
+// empty refuses limits on a device that has nothing in it: data that is put into it later is another's.
 func (l *limiter) empty(s *hold.Scope, c limit.Change) error {
 	if !c.Set.IO() {
 		return nil

@@ -121,7 +121,7 @@ func TestLimitNotes(t *testing.T) {
 	says(nil, "no data of container", "set", name, "--device", loop, "--write-bps", "5MiB")
 	says(nil, "", "clear", name, "--device", other)
 	says(nil, "", "set", name, "--path", "/a", "--write-bps", "2MiB", "--device-wide")
-	// What is printed can be typed.
+	// The printed command can be typed.
 	args, _, _ := strings.Cut(after, " --state ")
 	if text := l.do(t, exitDone, append(strings.Fields(args), "--modes", "direct", "--time", "3s")...); !strings.Contains(text, "held: asked 2 MiB/s") {
 		t.Errorf("verify as printed: %s", text)
@@ -171,7 +171,7 @@ func TestLimitOfProcess(t *testing.T) {
 	}
 }
 
-// TestLimitEmptyDevice: a loop device without a file is refused, since what it gets next is somebody else's; what it had can be
+// TestLimitEmptyDevice: a loop device without a file is refused, since its next file is another's; limits that it had can be
 // cleared.
 func TestLimitEmptyDevice(t *testing.T) {
 	needBlkio(t)

@@ -52,7 +52,7 @@ func TestLimitPercentKeys(t *testing.T) {
 	}{
 		{limit.ReadBPS, "--read-bps", 10}, {limit.WriteBPS, "--write-bps", 20}, {limit.ReadIOPS, "--read-iops", 30}, {limit.WriteIOPS, "--write-iops", 40},
 	}
-	// What a policy's percentages are of.
+	// The base of a policy's percentages.
 	ceilings, err := (&app{stateDir: l.state}).ceilings(filepath.Base(l.loop))
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +97,7 @@ func TestLimitPercentForeign(t *testing.T) {
 	if strings.Contains(text, "the most that was measured") {
 		t.Errorf("a throttled trial counts: %s", text)
 	}
-	// What is measured without it counts.
+	// Measurements without it count.
 	if r := plimsoll(t, t.Context(), l.state, plan, "run", "-"); r.status != exitDone || strings.Contains(r.stdout, "cell doesn't have") {
 		t.Fatalf("run without a limit: status %d: %s%s", r.status, r.stdout, r.stderr)
 	}

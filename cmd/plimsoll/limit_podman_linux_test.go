@@ -20,7 +20,7 @@ import (
 	"plimsoll/internal/limit/target"
 )
 
-// TestLimitPodmanVolume: a volume of Podman's is limited in the container that uses it and at its own device; when nobody uses it,
+// TestLimitPodmanVolume: a volume of Podman's is limited in the container that uses it and at its own device; when no container uses it,
 // it is tried from a container that Podman makes for it.
 func TestLimitPodmanVolume(t *testing.T) {
 	t.Parallel() // It waits most of the time, and its engine is its own.

@@ -157,7 +157,7 @@ func (a *app) limitSet(ctx context.Context, name string, where limitWhere, ask l
 	}
 	var fault *cgroup.Fault
 	if errors.As(err, &fault) && how.enable == "" && slices.Contains(fault.Keys, limit.Weight) && strings.HasPrefix(fault.Fix, "echo ") {
-		// What would have to be written is named; the flag writes it.
+		// The message names the file that would have to be written; the flag writes it.
 		err = &exitError{exitCannot, fmt.Errorf("%w; --enable-weights does that, for all users of the disk, and limit clear undoes it", err)}
 	}
 	return err

@@ -127,7 +127,7 @@ func (a *app) limitShow(ctx context.Context, l *limiter, args []string, run stri
 			}
 			notes = slices.DeleteFunc(notes, func(w hold.Wide) bool { return w.For != s.Owner() })
 		} else {
-			// What has gone, or isn't used, may have limits in the root group all the same.
+			// A volume that has gone, or isn't used, may have limits in the root group all the same.
 			if notes, err = l.Wides(a.stateDir).For(ref); err != nil || len(notes) == 0 {
 				return fault
 			}

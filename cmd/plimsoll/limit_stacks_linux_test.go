@@ -28,7 +28,7 @@ func (l limitLab) explainsOne(t *testing.T, status int, path string) explainedPa
 	t.Helper()
 	text := l.do(t, status, "explain", path, "--json")
 	var got struct{ Paths []explainedPath }
-	// What is told besides follows it.
+	// Other messages follow it.
 	if err := json.NewDecoder(strings.NewReader(text)).Decode(&got); err != nil || len(got.Paths) != 1 {
 		t.Fatalf("explain %s: %v: %s", path, err, text)
 	}

@@ -86,7 +86,7 @@ func TestLimitStored(t *testing.T) {
 	} else {
 		do(exitDone, []string{"memory=64MiB", "write_bps=10MiB"}, "", "show", "web")
 	}
-	// What the engine keeps is there after a restart.
+	// Limits that the engine stores are there after a restart.
 	if current {
 		do(exitDone, []string{"stored by docker"}, "", "set", "web", "--device", loop, "--write-bps", "6MiB", "--keep")
 	} else {

@@ -101,7 +101,7 @@ func TestLimitUnifiedNotGiven(t *testing.T) {
 	parent := disktest.NewUnifiedGroup(t, "io", "memory", "cpu")
 	group := parent.Child(t, "memory", "cpu")
 	notGiven(t, parent, group, map[string]string{"--memory 64MiB": "memory.max", "--cpus 0.5": "cpu.max", "--cpu-shares 512": "cpu.weight"})
-	// What is named mends it.
+	// The command in the message mends it.
 	if out, err := exec.Command("sh", "-c", "echo +io > "+string(parent)+"/cgroup.subtree_control").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -148,7 +148,7 @@ func TestLimitUnifiedWeights(t *testing.T) {
 	if is := other.Line(t, "io.weight", number); is != "50" {
 		t.Errorf("the neighbor's io.weight has %q", is)
 	}
-	// What a share comes to depends on the others: there is nothing that verify could hold it to.
+	// A share's effect depends on the others: verify has no figure to hold it to.
 	l.says(t, exitCannot, []string{"no limit on I/O that could be tried", "shares"}, "verify", name, "--path", dir)
 	l.says(t, exitDone, []string{"would write"}, "clear", name, "--dry-run")
 	has("clear --dry-run", true, "200")

@@ -35,7 +35,7 @@ func (v verification) folder() (string, error) {
 		// As the limits were looked up: from where this process is.
 		return filepath.Abs(v.ground.Path)
 	}
-	// The same for a container's root. Its dots are left for who knows its links.
+	// The same for a container's root. Its dots are resolved by the kernel, which knows its links.
 	return "/" + strings.TrimLeft(v.ground.Path, "/"), nil
 }
 

@@ -81,7 +81,7 @@ func TestVerifyElsewhere(t *testing.T) {
 	if err := json.Unmarshal([]byte(v.stdout), &got); err != nil || len(got) != 1 || len(got[0].Rows) != 1 {
 		t.Fatalf("status %d: %v: %s%s", v.status, err, v.stdout, v.stderr)
 	}
-	// What the application did reached the device that the limit is for, however fast the machine is now.
+	// The application's I/O reached the limited device, however fast the machine is now.
 	if r := got[0].Rows[0]; r.Error != "" || r.Device < r.App/2 || r.App <= 0 {
 		t.Errorf("%+v", r)
 	}

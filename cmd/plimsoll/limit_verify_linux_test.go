@@ -30,7 +30,7 @@ func TestLimitVerifyWhere(t *testing.T) {
 		{exitUsage, []string{"unknown flag: --cpus"}, []string{l.name, "--path", l.path, "--cpus", "0.5"}},
 		{exitUsage, []string{"--write-bps none"}, []string{l.name, "--path", l.path, "--write-bps", "none"}},
 		{exitUsage, []string{"--tolerance 0"}, []string{l.name, "--path", l.path, "--tolerance", "0"}},
-		// What is hidden behind the other limit is unproved, and that one, which the kernel hasn't got, isn't held.
+		// A limit hidden behind a lower one is unproved, and one that the kernel hasn't got isn't held.
 		{exitNotHeld, []string{"unproved: write_iops of 2 lets no more", "the kernel has no write_iops", "NOT held: 1 of 2 rows"}, []string{l.name, "--path", l.path, "--write-bps", "1GiB", "--write-iops", "2", "--modes", "buffered+fsync"}},
 	} {
 		text := l.do(t, row.status, append([]string{"verify", "--time", "3s"}, row.args...)...)

@@ -20,7 +20,7 @@ func TestVerifyText(t *testing.T) {
 	const mib = 1 << 20
 	v := verified{Part: "container web", Ground: "volume data", Device: "loop1", number: "7:1", Rows: []verify.Row{
 		{Key: limit.WriteBPS, Mode: verify.Direct, Asked: 8 * mib, App: 8.1 * mib, Device: 7.99 * mib, Seen: 8.1 * mib, Off: 0.0125, Overshoot: 0.08, Converged: 300 * time.Millisecond, Elapsed: 5 * time.Second, Verdict: judge.Held},
-		// What others did is told beside the device's, and the rate that never settled isn't said to have.
+		// Others' I/O is shown beside the device's, and a rate that never settled isn't said to have settled.
 		{Key: limit.WriteBPS, Mode: verify.DSync, Asked: 8 * mib, App: 5 * mib, Device: 346 * mib, Others: 338 * mib, Seen: 5 * mib, Off: -0.375, Converged: -1, Elapsed: 5 * time.Second, Verdict: judge.Held},
 		// Neither has a first second of its own.
 		{Key: limit.WriteBPS, Mode: verify.BufferedSync, Asked: 8 * mib, App: 8 * mib, Device: 8 * mib, Seen: 8 * mib, Overshoot: 1, Elapsed: 5 * time.Second, Verdict: judge.Held},

@@ -54,7 +54,7 @@ func TestLimitWeights(t *testing.T) {
 			says(exitDone, []string{"set weight=200", "weights take effect on " + disk + " by bfq", "for all its users; plimsoll limit clear puts that back"}, append(set, "--enable-weights")...)
 			has("enabled", "bfq", "200")
 			says(exitDone, []string{"unchanged"}, set...)
-			// What is refused later leaves what was enabled before, and the weight.
+			// A later refusal leaves the enabled controllers, and the weight.
 			says(exitFailure, []string{"cpu"}, "set", name, "--device", loop, "--weight", "300", "--cpus", "1", "--enable-weights")
 			has("refused later", "bfq", "200")
 			says(exitDone, []string{"set weight=50"}, "set", neighbor, "--device", loop, "--weight", "50", "--enable-weights")

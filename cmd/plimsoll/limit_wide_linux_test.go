@@ -32,7 +32,7 @@ func rootHas(t *testing.T, key, device string) string {
 	return ""
 }
 
-// rootGets writes a rate to the root group, as somebody else would, and takes it away after the test.
+// rootGets writes a rate to the root group, as another program would, and removes it after the test.
 func rootGets(t *testing.T, key, device, value string) {
 	t.Helper()
 	put := func(v string) error {
@@ -70,7 +70,7 @@ func wideLab(t *testing.T) (l limitLab, loop, dir string, says func(status int, 
 }
 
 // TestLimitRootGroup: what was set in the root group for a target is shown as its own and cleared with it; another target's
-// comes back, and what somebody else has set stays.
+// comes back, and limits that others have set stay.
 func TestLimitRootGroup(t *testing.T) {
 	l, loop, dir, says := wideLab(t)
 	disk := filepath.Base(loop)
@@ -113,7 +113,7 @@ func TestLimitRootGroup(t *testing.T) {
 	says(exitDone, nil, "set", two, "--path", dir, "--write-bps", "none")
 	root("none", "")
 
-	// What goes with a removal at the device is told, with whose it was.
+	// The output lists the limits that a removal at the device takes along, with their owners.
 	says(exitDone, nil, set(one, "6MiB")...)
 	says(exitDone, []string{"write_bps=6MiB on " + disk, "was set there for cgroup:/", "and this removed it too"}, "set", two, "--path", dir, "--write-bps", "none", "--device-wide")
 	root("another's none", "")
@@ -173,7 +173,7 @@ func TestLimitDeviceWideGone(t *testing.T) {
 	says(exitUsage, []string{"takes TARGET, or --device-wide"}, "clear")
 }
 
-// TestLimitWideNotes: a state folder that can't be written, and notes that can't be read, are no matter to who has nothing there.
+// TestLimitWideNotes: a state folder that can't be written, and notes that can't be read, don't matter to a user without limits there.
 func TestLimitWideNotes(t *testing.T) {
 	l, loop, dir, says := wideLab(t)
 	one, two := "cgroup:"+strings.TrimPrefix(string(disktest.NewBlkioGroup(t)), "/sys/fs/cgroup/blkio"), "cgroup:"+strings.TrimPrefix(string(disktest.NewBlkioGroup(t)), "/sys/fs/cgroup/blkio")

@@ -69,7 +69,7 @@ func (a *app) interrupts(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// What the first two interrupts are answered with.
+// The answers to the first two interrupts.
 const (
 	onceInterrupted  = "interrupted: finishing up; interrupt once more to stop at once"
 	twiceInterrupted = "interrupted twice: stopping at once; a third time leaves the rest to the next run"

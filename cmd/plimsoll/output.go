@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// An outputFile is standard output that keeps its first error: data that got lost is no success, whoever
-// wrote it and looked at no error.
+// An outputFile is standard output that keeps its first error: data that got lost is no success, even if the
+// writer ignored the error.
 type outputFile struct {
 	w  io.Writer
 	mu sync.Mutex

@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/disktest"
 )
 
-// TestRunMemoryLimitOutside: plimsoll itself runs under somebody's limit on memory, as in a service or
+// TestRunMemoryLimitOutside: plimsoll itself runs under a limit on memory, as in a service or
 // a build's container. The cell that needs more fails and says whose limit that was; the others are
 // measured, and what they stood under is in their records.
 func TestRunMemoryLimitOutside(t *testing.T) {

@@ -73,7 +73,7 @@ func TestPipeSilent(t *testing.T) {
 	}
 }
 
-// TestPipeNobodyReads: an interrupt ends a command that waits for somebody to read what it prints.
+// TestPipeNobodyReads: an interrupt ends a command that waits for a reader of its output.
 func TestPipeNobodyReads(t *testing.T) {
 	needRun(t)
 	pipeFolder(t)

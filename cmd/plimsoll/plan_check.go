@@ -76,7 +76,7 @@ func (a *app) planCount(file string, err error) error {
 	return usageError("%s has %d faults", file, len(faults))
 }
 
-// planSize says what a plan spans: the cells that there are, and not all combinations of names,
+// planSize counts what a plan spans: the cells that there are, and not all combinations of names,
 // since no engine has every kind of place, and --only and exclude take some out.
 func planSize(p *plan.Plan) string {
 	cells, controls := 0, 0

@@ -56,7 +56,7 @@ func (a *app) planOfJobs(ctx context.Context, file string, text []byte) ([]byte,
 	p.Include, p.Exclude, p.Sources = nil, nil, nil
 	p.FitTimeout()
 	out := p.Marshal()
-	// What a plan has no word for would be gone without notice.
+	// An option that a plan has no word for would be lost silently.
 	q, err := plan.Parse(file+" as a plan", out)
 	if err != nil {
 		return nil, usageError("%w", err)

@@ -111,7 +111,7 @@ func TestPlanCheck(t *testing.T) {
 	if !strings.Contains(stdout, ", 2 sets of limits, 2 numbers of clients: 360 cells and 9 A/A controls") {
 		t.Errorf("plan check: %q", stdout)
 	}
-	// What --only leaves: its engine, and not the plan's three.
+	// --only leaves one engine of the plan's three.
 	_, stdout, _ = runPlan("", "check", "places", "--only", "engine=oci,workload=wal|tree")
 	if want := "ok: 2 workloads in 4 places (4 on oci): 8 cells and 2 A/A controls, "; !strings.HasPrefix(stdout, want) || !strings.Contains(stdout, "if all of them can be measured") {
 		t.Errorf("plan check --only: %q, want %q", stdout, want)

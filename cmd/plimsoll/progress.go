@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/size"
 )
 
-// progress tells on standard error how a run goes: one line that is rewritten on a
+// progress prints a run's progress on standard error: one line that is rewritten on a
 // terminal, one line a block elsewhere.
 type progress struct {
 	w        io.Writer

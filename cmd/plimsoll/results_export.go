@@ -24,7 +24,7 @@ const exportVersion = 2
 // exportFormats are the values of --format.
 var exportFormats = []string{"json", "jsonl", "csv"}
 
-// exportOptions says what is exported.
+// exportOptions selects the data to export.
 type exportOptions struct {
 	format   string
 	attempts bool

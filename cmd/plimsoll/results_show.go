@@ -153,7 +153,7 @@ func printRun(w io.Writer, r *record.Run) {
 	printWarnings(w, "Warnings of the run", warnings)
 }
 
-// printSkipped tells each reason once, with the cells that it keeps from being measured by
+// printSkipped prints each reason once, with the cells that it keeps from being measured by
 // engine and place: a daemon that isn't there takes a third of a plan's cells out.
 func printSkipped(w io.Writer, all []record.Skip) {
 	var reasons []string

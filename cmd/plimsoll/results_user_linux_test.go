@@ -22,7 +22,7 @@ func TestResultsOfAnotherUser(t *testing.T) {
 	mustDo(t, os.CopyFS(state, os.DirFS(from)))
 	mustDo(t, os.Chmod(state, 0o755))
 	mustDo(t, os.Chmod(filepath.Join(state, "plimsoll.db"), 0o644))
-	// What is in the log goes into the database, and the log goes.
+	// The log's content goes into the database, and the log is removed.
 	db, err := store.Open(filepath.Join(state, "plimsoll.db"))
 	mustDo(t, err)
 	mustDo(t, db.Close())

@@ -30,7 +30,7 @@ func TestRunTooLittleRoom(t *testing.T) {
 	small := disktest.Tmpfs(t, "size=48m")
 	plan := strings.Replace(roomPlan, "SMALL", small, 1)
 	dir := t.TempDir()
-	// What fits where is the machine's affair, and no fault of the plan.
+	// Whether a plan fits depends on the machine, and is no fault of the plan.
 	if r := plimsoll(t, t.Context(), dir, plan, "plan", "check", "-"); r.status != exitDone {
 		t.Errorf("plan check: %+v", r)
 	}

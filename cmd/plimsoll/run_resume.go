@@ -19,7 +19,7 @@ import (
 )
 
 // prepareResume finds the run to go on with, and makes this process its owner until
-// release is called, so that nobody else goes on with it meanwhile. The plan is the one that was
+// release is called, so that no other process resumes it meanwhile. The plan is the one that was
 // stored: flags that would change it are refused. --blocks is no such flag: it says how
 // many blocks the run is to have in all, and more of them sharpen what it found.
 func (a *app) prepareResume(db *store.Store, f runFlags, args []string) (job *runJob, release func() error, err error) {

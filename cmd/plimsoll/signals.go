@@ -18,7 +18,7 @@ func stopSignals() []os.Signal {
 	return all
 }
 
-// ignoreClosedPipes makes writing to a standard output or error that nobody reads any more an
+// ignoreClosedPipes makes writing to a standard output or error without a reader an
 // error of that write. Go's way is to end the program on the spot (os/signal, "SIGPIPE"), which
 // would leave containers and folders. The signal is taken, not ignored: children
 // would inherit that.

@@ -11,7 +11,7 @@ import (
 )
 
 // openJournal makes the journal of o, which is also kept in buffer: a new file, standard output for "-", and no other for "".
-// What it returns closes the file, and removes one in which nothing was noted: it would be in the way of the next.
+// The returned function closes the file, and removes an empty one, which would be in the way of the next.
 func (a *app) openJournal(name string, o *verify.Options, buffer *journalBuffer) (closeFile func() error, err error) {
 	o.Journal = buffer
 	switch name {

@@ -54,7 +54,7 @@ func TestVerify(t *testing.T) {
 		t.Errorf("said %q", r.stderr)
 	}
 	say(exitDone, file, "--size", "1MiB", "--destructive", file)
-	// What can't be is refused before anything is made, the journal included.
+	// Impossible options are refused before anything is made, the journal included.
 	fresh, note := filepath.Join(dir, "fresh"), filepath.Join(dir, "note")
 	for want, args := range map[string][]string{
 		"no multiple":                {fresh, "--size", "5000", "--journal", note},

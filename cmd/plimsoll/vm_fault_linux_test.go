@@ -129,7 +129,7 @@ func TestVMTenAtOnce(t *testing.T) {
 			t.Errorf("left behind: %s/%s", sub, f.Name())
 		}
 	}
-	// What is being made has a name with a dot before it.
+	// Files that are being made have names that begin with a dot.
 	if torn, _ := filepath.Glob(filepath.Join(dir, "cache/vm/.*-*")); len(torn) > 0 {
 		t.Errorf("left behind: %v", torn)
 	}

@@ -137,7 +137,7 @@ func watchError(err error) error {
 	return err
 }
 
-// sample reads one sample of whoever is to be watched now.
+// sample reads one sample of the targets that are watched now.
 func (w *watcher) sample(ctx context.Context) (*watch.Sample, error) {
 	if w.roster == nil {
 		return w.sampler.Sample(nil, nil)

@@ -149,7 +149,7 @@ func TestWatch(t *testing.T) {
 	}
 	wait()
 
-	// What is left in the page cache is no 0.
+	// Bytes left in the page cache are not 0.
 	wait = w.start(t, "sleep 0.5; dd if=/dev/zero of="+w.dir+"/file2 bs=1M count=40 status=none; sleep 2.5")
 	text = do(exitDone, "watch", "web", "volume:data", "--once", "--interval", "2s")
 	wait()

@@ -61,7 +61,7 @@ func (t watchText) write(i *watch.Interval) string {
 	return b.String()
 }
 
-// targets is the table of the targets, and of what was charged to nobody.
+// targets is the table of the targets, and of the I/O that was charged to no group.
 func (t watchText) targets(i *watch.Interval) table {
 	rows := table{head: []string{"TARGET", "WHERE", "READ", "r/s", "WRITE", "w/s", "AWAIT", "QUEUE", "UTIL", "WAITS", "LIMITS"}, right: []int{2, 3, 4, 5, 6, 7, 8, 9}}
 	for _, u := range i.Subjects {
@@ -139,7 +139,7 @@ func (t watchText) total(row func(...string), u watch.Usage) {
 	row("devices, each byte once", bytes(u.Read, false), size.Count(u.Read.IOsS), bytes(u.Write, left), size.Count(u.Write.IOsS))
 }
 
-// escapes reports whether some of what a target writes may be charged to nobody.
+// escapes reports whether some of what a target writes may be charged to no group.
 func escapes(u watch.Usage) bool { return u.Uncharged == nil || *u.Uncharged > 0 }
 
 // charge is the row of a device, after the target's name. least: buffered writes are not among what is charged there.

@@ -20,7 +20,7 @@ import (
 	"plimsoll/internal/workload"
 )
 
-// What a machine may take: to its first I/O when it boots and when it goes on from where one was saved, and of this
+// The goals of a machine: to its first I/O when it boots and when it goes on from where one was saved, and of this
 // computer's memory.
 const (
 	mostBoot   = 6 * time.Second

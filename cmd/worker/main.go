@@ -1,5 +1,5 @@
 // Command worker does Plimsoll's I/O inside a container. It is embedded in
-// plimsoll and started by it; nobody needs to run it by hand.
+// plimsoll and started by it; it is not meant to be run by hand.
 //
 //	worker agent --dir DIR          serve plimsoll on standard input and output; --source DIR for sources
 //	                                in another folder
@@ -84,7 +84,7 @@ func run(args []string) error {
 	return worker.Agent(ctx, exe, folders, worker.Input(), os.Stdout)
 }
 
-// printIdentity tells a parent that it is this worker which speaks.
+// printIdentity proves to the parent that this worker speaks.
 func printIdentity() error {
 	exe, err := os.Executable()
 	if err != nil {

@@ -82,7 +82,7 @@ func parseDisks(text string, whole func(name string) bool) ([]Disk, error) {
 		for i := range min(len(n), len(f)-3) {
 			v, err := strconv.ParseUint(f[3+i], 10, 64)
 			if err != nil {
-				// Requests in flight were negative in old kernels; nobody needs them here.
+				// Requests in flight were negative in old kernels; they are not needed here.
 				if i == 8 {
 					continue
 				}

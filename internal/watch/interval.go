@@ -20,7 +20,7 @@ type Interval struct {
 	// Subjects are what was asked for, the busiest first.
 	Subjects []Usage     `json:"targets"`
 	Volumes  []VolumeUse `json:"volumes"`
-	// Nobody is what was charged to version 1's root group: processes in no group, and buffered writes, whoever wrote.
+	// Nobody is what was charged to version 1's root group: processes in no group, and buffered writes of all.
 	Nobody *Nobody `json:"nobody,omitempty"`
 	// Devices are all whole block devices, the busiest first.
 	Devices []DiskUse `json:"devices"`
@@ -82,7 +82,7 @@ type VolumeUse struct {
 	Path   string `json:"path"`
 	// Devices are the names of those that it lies on.
 	Devices []string `json:"devices"`
-	// Read and Write are what the device did, whoever wanted it; nil where it isn't the volume's own: Why says so.
+	// Read and Write are what the device did, for all; nil where it isn't the volume's own: Why says so.
 	Read  *Flow    `json:"read"`
 	Write *Flow    `json:"write"`
 	Why   string   `json:"why,omitempty"`

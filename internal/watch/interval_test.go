@@ -123,7 +123,7 @@ func TestStack(t *testing.T) {
 		if slices.Sort(above); strings.Join(above, ", ") != tt.above {
 			t.Errorf("%s: above are %v, want %s", tt.name, above, tt.above)
 		}
-		// What stands on another comes first.
+		// A device that stands on another comes first.
 		if n := len(u.Devices); u.Devices[0].Number == vda && n > 1 && slices.Contains(u.Devices[0].above, u.Devices[1].Number) {
 			t.Errorf("%s: vda is before what stands on it", tt.name)
 		}

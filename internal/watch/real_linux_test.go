@@ -226,7 +226,7 @@ func TestLimitOnKernel(t *testing.T) {
 	if len(u.Rates) != 2 || u.Rates[1].Key != limit.WriteBPS || u.Rates[1].Standing != At {
 		t.Errorf("limits: %+v", u.Rates)
 	}
-	// Seen by somebody else's words: 15 MiB at 5 MiB/s take three seconds.
+	// Seen by an independent measure: 15 MiB at 5 MiB/s take three seconds.
 	if r := u.Rates[1]; r.Seen == nil || *r.Seen < 4.5*mib || *r.Seen > 5.6*mib {
 		t.Errorf("seen: %+v", r)
 	}

@@ -37,7 +37,7 @@ type Roster struct {
 // again is after how long engines are asked although they told nothing: an event may get lost.
 const again = time.Minute
 
-// NewRoster returns a Roster of the named targets, or of all containers. It asks nobody yet. With a ctx that lasts, it follows the
+// NewRoster returns a Roster of the named targets, or of all containers. It asks no engine yet. With a ctx that lasts, it follows the
 // engines' events until that is over.
 func NewRoster(ctx context.Context, h *hold.Holder, named []target.Ref, follow bool) *Roster {
 	r := &Roster{holder: h, named: named, subjects: map[string]*Subject{}, changed: true, lost: map[string]string{}}
@@ -210,7 +210,7 @@ func (r *Roster) look(t target.Target) (*Subject, error) {
 	return s, nil
 }
 
-// Buffered is how much of buffered writes is charged to who wrote, on a device of which no more is known.
+// Buffered is how much of buffered writes is charged to the writer, on a device of which no more is known.
 func Buffered(h *explain.Host) explain.Verdict {
 	if h.IO == 2 && h.Memory == 2 || h.ChargesV1 {
 		return explain.Late

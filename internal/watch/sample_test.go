@@ -83,7 +83,7 @@ func (m *machine) reading(s *Subject) (*Reading, *Sample) {
 	return sample.Subjects[s.Ref], sample
 }
 
-// TestSampleV1: the groups below count by themselves, and the root group is nobody's.
+// TestSampleV1: the groups below count by themselves, and the root group belongs to no target.
 func TestSampleV1(t *testing.T) {
 	m := newMachine(t, 1, map[string]string{
 		"cg/blkio.throttle.io_service_bytes_recursive": "254:0 Read 9\n254:0 Total 9\nTotal 9\n", "cg/blkio.throttle.io_serviced_recursive": "254:0 Read 7\nTotal 7\n",

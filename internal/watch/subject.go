@@ -18,7 +18,7 @@ type Subject struct {
 	Groups *cgroup.Target
 	// Places are what its data lies on. Empty: it isn't known, as of a group that was named by its path.
 	Places []Place
-	// Buffered says what is charged of buffered writes where a device is none of the places'.
+	// Buffered is how much of buffered writes is charged where a device is none of the places'.
 	Buffered explain.Verdict
 	// Notes are doubts, a sentence each.
 	Notes []string
@@ -26,7 +26,7 @@ type Subject struct {
 
 // A Place is a part of a subject's data.
 type Place struct {
-	// Name says what it is: "its own layer", "volume data", "/srv".
+	// Name describes it: "its own layer", "volume data", "/srv".
 	Name string
 	// Devices are those right under the file system, the whole disk of a partition. Empty: Why says why there are none.
 	Devices []Number
@@ -80,7 +80,7 @@ func (s *Subject) buffered(n Number) explain.Verdict {
 	return v
 }
 
-// leaks reports whether writes of the subject may be charged to nobody.
+// leaks reports whether writes of the subject may be charged to no group.
 func (s *Subject) leaks() bool {
 	if len(s.Places) == 0 {
 		return s.Buffered == explain.Leaks

@@ -46,7 +46,7 @@ func addVolume(h *hold.Holder, all map[string]*Volume, t target.Target) {
 			for _, s := range e.Hard {
 				v.Devices = append(v.Devices, number(s.Major, s.Minor))
 			}
-			// What is mounted there must be all of the file system, and there must be no other on the device.
+			// The mount must be the root of its file system, and there must be no other on the device.
 			if m := e.Tree.Mount; e.Own() && m.Root == "/" && m.Point == v.Path {
 				v.Own = true
 			} else {

@@ -20,7 +20,7 @@ type Held struct {
 // stuck is for how long nothing may move until what waits is taken for lost: a device that failed it did not do it.
 const stuck = time.Minute
 
-// A pace is what the device did between two samples, whoever wanted it, what was charged to everybody there, and what
+// A pace is what the device did between two samples, for all, what was charged to all groups there, and what
 // everybody had waiting before.
 type pace struct{ done, charged, ahead cgroupio.Counters }
 

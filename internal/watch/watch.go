@@ -10,9 +10,9 @@
 //
 //   - A byte that goes through a stack of devices is charged once on each. A subject's total counts it
 //     once (see Charge).
-//   - No counter is 0: a kernel from 6.10 on counts, with version 1, on disks only that somebody limited once. What isn't
+//   - No counter is 0: a kernel from 6.10 on counts, with version 1, only on disks that have had a limit. What isn't
 //     counted is nil here and never 0.
-//   - With version 1 the kernel writes back what was buffered in the root group: nobody's group is charged. An
+//   - With version 1 the kernel writes back what was buffered in the root group: no group is charged. An
 //     Interval says how much that may be (Usage.Uncharged) and what the root group did (Interval.Nobody).
 //   - A process hands its counters to the one that waits for it, so that those of a group's processes are added up before
 //     the difference is taken (see appUse).

@@ -32,7 +32,7 @@ func ServePipe(t testing.TB, name string, handler http.Handler) string {
 }
 
 // firstInstance takes what Wine 8 gives the first client: the instance that holds the pipe's name for the listener, which
-// nobody serves. Windows has no client connect to one that may not be read or written; there it is nil.
+// no program serves. Windows has no client connect to one that may not be read or written; there it is nil.
 func firstInstance(path string) net.Conn {
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer cancel()
