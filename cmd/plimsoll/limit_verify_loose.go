@@ -62,8 +62,9 @@ func (v verification) looseRows(before, after looseLook) (rows []verify.Row) {
 			}
 			has := g.Devices[n]
 			group := verify.Group{Path: clean.Line(g.Group.Path), Processes: g.Processes, Has: *has.Whole(key), Rate: -1, Elapsed: elapsed}
-			if now, ok := after.did[g.Group.Path]; ok {
-				was := before.did[g.Group.Path]
+			// A group that was not looked at before may have done all that it did long ago.
+			was, known := before.did[g.Group.Path]
+			if now, ok := after.did[g.Group.Path]; ok && known {
 				done := map[limit.Key]int64{limit.ReadBPS: now.ReadBytes - was.ReadBytes, limit.WriteBPS: now.WriteBytes - was.WriteBytes, limit.ReadIOPS: now.Reads - was.Reads, limit.WriteIOPS: now.Writes - was.Writes}
 				group.Rate = float64(done[key]) / elapsed.Seconds()
 			}

@@ -33,17 +33,13 @@ func (g Group) Row(key limit.Key, asked int64) Row {
 	if g.Has > 0 {
 		has = fmt.Sprintf("has %s of %s", key, r.Rate(float64(g.Has)))
 	}
-	r.Why = fmt.Sprintf("%s of it in the group %s, which %s", are(g.Processes), g.Path, has)
+	are := "processes of it are"
+	if g.Processes == 1 {
+		are = "process of it is"
+	}
+	r.Why = fmt.Sprintf("%d %s in the group %s, which %s", g.Processes, are, g.Path, has)
 	if g.Rate >= 0 {
 		r.Why += fmt.Sprintf(" and did %s meanwhile", r.Rate(g.Rate))
 	}
 	return r
-}
-
-// are is how many processes there are: "1 process is", "2 processes are".
-func are(n int) string {
-	if n == 1 {
-		return "1 process is"
-	}
-	return fmt.Sprint(n, " processes are")
 }
