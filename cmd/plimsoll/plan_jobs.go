@@ -2,15 +2,21 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 
 	"plimsoll/internal/dialect/fio"
+	"plimsoll/internal/place"
 	"plimsoll/internal/plan"
+	"plimsoll/internal/workload"
+	"plimsoll/load"
 	"plimsoll/plans"
 )
 
@@ -52,24 +58,78 @@ func (a *app) planOfJobs(ctx context.Context, file string, text []byte) ([]byte,
 		return nil, err
 	}
 	p.Name, p.Description = fio.PlanName(strings.TrimSuffix(filepath.Base(file), ".fio")), "The jobs of "+filepath.Base(file)
-	p.Workloads, p.IOEngine = jobs.Workloads, jobs.IOEngine
+	p.Workloads, p.IOEngine = jobs.Workloads, cmp.Or(jobs.IOEngine, plan.Common)
 	p.Include, p.Exclude, p.Sources = nil, nil, nil
 	p.FitTimeout()
+	where, err := putIn(p, jobs.Folders)
+	if err != nil {
+		return nil, err
+	}
+	jobs.Notes = append(jobs.Notes, where)
 	out := p.Marshal()
 	// An option that a plan has no word for would be lost silently.
 	q, err := plan.Parse(file+" as a plan", out)
 	if err != nil {
-		return nil, usageError("%w", err)
+		return nil, usageError("%w", inJobFile(err, jobs))
 	}
 	for i, w := range jobs.Workloads {
-		if lost := differs(w.Job, q.Workloads[i].Job); lost != "" {
-			return nil, usageError("%s: job %s has options that a plan's workload doesn't have: %s; run it with 'plimsoll fio', in any place", file, w.Name, lost)
+		if lost := differs(w.Job, q.Workloads[i].Job) + differs(plain(w), plain(q.Workloads[i])); lost != "" {
+			return nil, usageError("%s: job %s has options that a plan's workload doesn't have: %s; run it with 'plimsoll fio', in any place", jobs.Where[i], w.Name, lost)
 		}
 	}
 	for _, n := range jobs.Notes {
 		fmt.Fprintln(a.stderr, "note: "+n)
 	}
 	return out, nil
+}
+
+// inJobFile gives the faults of workloads the lines of their jobs, in place of those of a plan that nobody has seen.
+func inJobFile(err error, jobs *fio.Planned) error {
+	var all plan.Errors
+	if !errors.As(err, &all) {
+		return err
+	}
+	var out []error
+	for _, e := range all {
+		var fault *plan.Error
+		if errors.As(e, &fault) {
+			for i, w := range jobs.Workloads {
+				if rest, ok := strings.CutPrefix(fault.Message, "workloads."+w.Name); ok && (rest[0] == ':' || rest[0] == '.') {
+					e = fmt.Errorf("%s: job %s as a plan's workload: %s", jobs.Where[i], w.Name, strings.TrimLeft(rest, ":. "))
+				}
+			}
+		}
+		out = append(out, e)
+	}
+	return errors.Join(out...)
+}
+
+// plain is a workload without its job.
+func plain(w workload.Spec) workload.Spec {
+	w.Job = load.Job{}
+	return w
+}
+
+// putIn makes the plan's folders of the host those of the jobs, and says so. A second one is a pair of places more.
+func putIn(p *plan.Plan, folders []string) (note string, err error) {
+	if len(folders) == 0 {
+		return "no job names a folder: the places dir and bind are folders of Plimsoll's own; directory=FOLDER in the job file moves both there", nil
+	}
+	var at []string
+	for i, f := range folders {
+		if f, err = filepath.Abs(f); err != nil {
+			return "", err
+		}
+		at = append(at, f)
+		for _, kind := range []place.Kind{place.Dir, place.Bind} {
+			if k := slices.IndexFunc(p.Places, func(s place.Spec) bool { return s.Name == string(kind) }); i == 0 && k >= 0 {
+				p.Places[k].Path = f
+				continue
+			}
+			p.Places = append(p.Places, place.Spec{Name: fmt.Sprintf("%s-%d", kind, i+1), Kind: kind, Path: f})
+		}
+	}
+	return "the places dir and bind are in the folder of the jobs' files: " + strings.Join(at, ", ") + "; a plan makes files of its own there, in a sub-folder that it removes, and each job is measured in all places", nil
 }
 
 // lengthOf is the length of a file that is there, for a job without a size.

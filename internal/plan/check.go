@@ -33,7 +33,11 @@ func checkPlan(d *decoder, _ string, p *Plan) {
 	checkThreads(d, p)
 	checkTmpfs(d, p)
 	for _, w := range p.Workloads {
-		if t := measured(w); t >= p.Timeout {
+		switch t := measured(w); {
+		case t < p.Timeout:
+		case t >= maxTime:
+			d.fail("workloads."+w.Name, "takes %s or more by its runtime, rate or pauses, and a trial may take less than %s: make it shorter", size.FormatDuration(t), size.FormatDuration(maxTime))
+		default:
 			d.fail("workloads."+w.Name, "runs for %s, but a trial is ended after %s: raise timeout in the plan, or with --set timeout=%s", t, p.Timeout, size.FormatDuration(roomy(t)))
 		}
 	}
@@ -88,7 +92,7 @@ func checkThreads(d *decoder, p *Plan) {
 		j := w.Job
 		j.IOEngine, j.Filename = p.IOEngine, "file"
 		var fault *load.OptionError
-		if w.Kind == workload.Block && errors.As(j.Validate(), &fault) && fault.Option == "iodepth" {
+		if w.Kind == workload.Block && w.Job.IOEngine == "" && errors.As(j.Validate(), &fault) && fault.Option == "iodepth" {
 			d.fail("workloads."+w.Name, "iodepth %d: %s", j.IODepth, fault.Text)
 		}
 	}
@@ -101,16 +105,16 @@ func checkTmpfs(d *decoder, p *Plan) {
 		if s.Kind != place.Tmpfs || s.Size == 0 {
 			continue
 		}
-		var files []int64
+		var files []string
 		total := int64(0)
 		for _, w := range p.Workloads {
-			file := w.Job.End()
+			file, bytes := w.Room()
 			used := slices.ContainsFunc(p.cellsOf(w.Name), func(c record.Cell) bool { return c.Place == s.Name })
 			if w.Kind != workload.Block || !used || slices.Contains(files, file) {
 				continue
 			}
 			files = append(files, file)
-			total += file
+			total += bytes
 		}
 		if total > s.Size {
 			d.fail("places."+s.Name+".size", "holds %s, but the files of its workloads take %s: make it larger, or leave it out", size.Format(s.Size), size.Format(total))

@@ -20,13 +20,15 @@ type jobCheck struct {
 	job               load.Job
 	least, mean, most int64
 	round             time.Duration
+	// files is how many files the job has.
+	files int64
 	// failed are the keys that have a fault already.
 	failed map[string]bool
 }
 
 // checkJob refuses block jobs whose settings contradict each other.
 func checkJob(d *decoder, path string, w *workload.Spec) {
-	c := jobCheck{d: d, path: path, round: w.Steady.Round, failed: map[string]bool{}}
+	c := jobCheck{d: d, path: path, round: w.Steady.Round, files: int64(max(w.Files, 1)), failed: map[string]bool{}}
 	c.splits(&w.Job)
 	c.job = w.Job.WithDefaults()
 	c.least, c.mean, c.most = c.job.BlockSizes()
@@ -41,6 +43,7 @@ func checkJob(d *decoder, path string, w *workload.Spec) {
 	c.syncs()
 	c.rate()
 	c.threads()
+	c.several()
 	c.randomness()
 	c.verified()
 	c.steady()
@@ -131,9 +134,9 @@ func (c *jobCheck) onePass() {
 	if j.Runtime > 0 || j.NumberIOs > 0 || j.Loops > 1 {
 		return
 	}
-	if blocks := j.Size / c.most / parts(j); blocks < int64(j.IODepth) {
+	if blocks := j.Size / c.most / parts(j) * c.files; blocks < int64(j.IODepth) {
 		c.fail("iodepth", "%d I/Os are never in flight: without runtime a thread does its %s once; give it a runtime, or make size %s or more",
-			j.IODepth, many(blocks, "block"), size.Format(c.most*int64(j.IODepth)*parts(j)))
+			j.IODepth, many(blocks, "block"), size.Format((c.most*int64(j.IODepth)*parts(j)+c.files-1)/c.files))
 	}
 }
 
@@ -199,7 +202,7 @@ func (c *jobCheck) mostWrites() int64 {
 			return j.NumberIOs
 		}
 	case j.Runtime == 0 && j.RampTime == 0:
-		return max(j.Size/c.least/parts(j)*max(j.Loops, 1), 1)
+		return max(j.Size/c.least/parts(j)*max(j.Loops, 1)*c.files, 1)
 	}
 	return maxCount
 }
@@ -227,7 +230,7 @@ func (c *jobCheck) generator() {
 }
 
 // keysOf are the keys whose name is not the load generator's.
-var keysOf = map[string]string{"rw": "rw_number", "read_split": "bssplit", "write_split": "bssplit", "data": "zero_buffers", "pattern": "buffer_pattern"}
+var keysOf = map[string]string{"rw": "rw_number", "read_split": "bssplit", "write_split": "bssplit", "data": "zero_buffers", "pattern": "buffer_pattern", "ioengine": "io_engine", "nrfiles": "files"}
 
 // leaves lists the errors that were joined into one.
 func leaves(err error) []error {

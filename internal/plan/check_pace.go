@@ -11,7 +11,7 @@ import (
 // rate refuses schedules on which nothing is due in time, and pauses that last to the end.
 func (c *jobCheck) rate() {
 	j := c.job
-	if !j.OpenLoop() && j.RateProcess != "" {
+	if j.RateIOPS == 0 && j.Rate == 0 && j.RateProcess != "" {
 		c.fail("rate_process", "has no effect without rate_iops or rate: leave it out, or set both")
 	}
 	if j.Runtime == 0 {
@@ -97,12 +97,8 @@ func (c *jobCheck) steady() {
 
 // dueEvery is the mean time between two I/Os of a thread's schedule, 0 if it has none.
 func dueEvery(j load.Job) time.Duration {
-	_, mean, _ := j.BlockSizes()
-	switch {
-	case j.RateIOPS > 0:
-		return time.Second / time.Duration(j.RateIOPS)
-	case j.Rate > 0:
-		return seconds(float64(mean) / float64(j.Rate))
+	if n := j.Offered(); n > 0 {
+		return seconds(float64(max(j.NumJobs, 1)) / n)
 	}
 	return 0
 }
@@ -140,15 +136,16 @@ func passIOs(j load.Job) int64 {
 
 // scheduled is how long a job takes by its rate and its pauses alone, 0 if that is not known.
 func scheduled(j load.Job) time.Duration {
-	ios := float64(passIOs(j))
-	took := time.Duration(0)
-	switch {
-	case j.RateIOPS > 0:
-		took = seconds(ios / float64(j.RateIOPS))
-	case j.Rate > 0:
-		_, mean, _ := j.BlockSizes()
-		took = seconds(ios * float64(mean) / float64(j.Rate))
+	ios, open := float64(passIOs(j)), j
+	if open.RateOnly = ""; j.RateOnly != "" && j.RWMixRead != nil {
+		// Of the mix only these have a rate.
+		share := float64(*j.RWMixRead)
+		if j.RateOnly == "write" {
+			share = 100 - share
+		}
+		ios *= share / 100
 	}
+	took := seconds(ios * dueEvery(open).Seconds())
 	// The pause after the last I/O isn't awaited.
 	return max(took, seconds((ios-1)/float64(max(j.ThinkTimeBlocks, 1))*j.ThinkTime.Seconds()))
 }

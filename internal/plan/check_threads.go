@@ -3,6 +3,7 @@ package plan
 import (
 	"time"
 
+	"plimsoll/internal/size"
 	"plimsoll/load"
 )
 
@@ -19,6 +20,20 @@ func (c *jobCheck) threads() {
 		c.fail("whole_region", "has no effect with offset_increment, by which each thread has a whole region: leave it out")
 	case j.WholeRegion && random && j.Runtime > 0:
 		c.fail("whole_region", "has no effect on random offsets with runtime, which all threads draw from the whole region: leave it out")
+	}
+}
+
+// several refuses what says nothing about one file, or can't be kept for several.
+func (c *jobCheck) several() {
+	switch j := c.job; {
+	case c.files == 1 && j.FileService != "":
+		c.fail("file_service_type", "has no effect on one file: leave it out, or set files")
+	case c.files > 1 && j.Verify:
+		c.fail("verify", "looks at one file: leave out files")
+	case c.files > 1 && c.set("fresh"):
+		c.fail("fresh", "makes one file: leave out files")
+	case c.files > 1 && j.Size > maxFile/c.files:
+		c.fail("files", "of %s each take more than %s", size.Format(j.Size), size.Format(maxFile))
 	}
 }
 
@@ -43,7 +58,7 @@ func (p *Plan) FitTimeout() {
 		if w.Job.Runtime == 0 {
 			t = max(t, seconds(slower*works(w)))
 		}
-		p.Timeout = max(p.Timeout, roomy(t+seconds(float64(w.Job.End())/slowBytes)))
+		p.Timeout = max(p.Timeout, roomy(t+seconds(float64(w.FileBytes())/slowBytes)))
 	}
 }
 

@@ -69,7 +69,7 @@ func (p *Plan) Estimate() time.Duration {
 				total += float64(p.Blocks) * float64(made.Bytes) * float64(c.Clients) / assumedBytes
 			}
 		}
-		laidOut[s] = max(laidOut[s], w.Job.End()*int64(c.Clients))
+		laidOut[s] = max(laidOut[s], w.FileBytes()*int64(c.Clients))
 	}
 	for s, bytes := range laidOut {
 		spec, _ := p.Place(places[s])
@@ -130,11 +130,11 @@ func buffered(w workload.Spec) int64 {
 		return 0
 	}
 	bs := max(j.BS, 1)
-	ios := j.Size / bs
+	ios := j.Size / bs * int64(max(w.Files, 1))
 	if n := endsAfter(j); n > 0 {
 		ios = min(ios, n)
 	}
-	if most := float64(j.RateIOPS) * j.Runtime.Seconds(); most > 0 && most < float64(ios) {
+	if most := j.Offered() * j.Runtime.Seconds(); most > 0 && most < float64(ios) {
 		ios = int64(most)
 	}
 	return ios * bs
@@ -150,7 +150,7 @@ func blockSeconds(w workload.Spec) float64 {
 	_, mean, _ := j.BlockSizes()
 	ios := float64(passIOs(j))
 	if endsAfter(j) == 0 {
-		ios *= float64(max(j.NumJobs, 1)) // Together they make the passes.
+		ios *= float64(max(j.NumJobs, 1)) * float64(max(w.Files, 1)) // Together they make the passes.
 	}
 	j.NumberIOs = endsAfter(j)
 	byCount := max(ios/assumedOps/float64(max(j.IODepth, 1)), ios*float64(mean)/assumedBytes, scheduled(j).Seconds())

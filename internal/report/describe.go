@@ -51,7 +51,7 @@ func describe(s workload.Spec) string {
 			return text + readsText(s.Reads)
 		}
 	case workload.Block, "":
-		return describeJob(s.Job, s.Steady)
+		return describeJob(s.Job, s.Files, s.Steady)
 	}
 	return string(s.Kind)
 }
@@ -67,7 +67,7 @@ func readsText(reads string) string {
 	return ""
 }
 
-func describeJob(j load.Job, s workload.SteadyState) string {
+func describeJob(j load.Job, files int, s workload.SteadyState) string {
 	name, ok := patterns[j.RW]
 	if !ok {
 		name = j.RW
@@ -93,6 +93,10 @@ func describeJob(j load.Job, s workload.SteadyState) string {
 	open := j.OpenLoop()
 	add(!open && j.RateIOPS > 0, "%ss at most %d/s%s", j.RateOnly, j.RateIOPS, process(j))
 	add(!open && j.Rate > 0, "%ss at most %s/s%s", j.RateOnly, bytesText(j.Rate), process(j))
+	apart := j.WriteRateIOPS > 0 || j.WriteRate > 0
+	add(open && apart && j.RateIOPS > 0, "open loop at %d reads and %d writes/s%s, latencies from when an I/O was due", j.RateIOPS, j.WriteRateIOPS, process(j))
+	add(open && apart && j.Rate > 0, "open loop at %s/s of reads and %s/s of writes%s, latencies from when an I/O was due", bytesText(j.Rate), bytesText(j.WriteRate), process(j))
+	open = open && !apart
 	add(open && j.RateIOPS > 0, "open loop at %d/s%s, latencies from when an I/O was due", j.RateIOPS, process(j))
 	add(open && j.Rate > 0, "open loop at %s/s%s, latencies from when an I/O was due", bytesText(j.Rate), process(j))
 	add(j.ThinkTime > 0 && j.ThinkTimeBlocks <= 1, "a pause of %s after each I/O", size.Duration(j.ThinkTime))
@@ -107,7 +111,9 @@ func describeJob(j load.Job, s workload.SteadyState) string {
 	add(j.Compress > 0, "%d %% zeros", j.Compress)
 	add(j.Dedupe > 0, "%d %% copies", j.Dedupe)
 	add(j.Verify, "verified")
-	add(j.Size > 0, "in %s", bytesText(j.Size))
+	add(j.Size > 0 && files < 2, "in %s", bytesText(j.Size))
+	add(j.Size > 0 && files > 1, "in %d files of %s", files, bytesText(j.Size))
+	add(j.IOEngine == load.MMap, "through a mapping")
 	add(j.Loops > 1, "%d times", j.Loops)
 	add(j.Runtime > 0 && s.Round == 0, "for %s", size.Duration(j.Runtime))
 	add(s.Round > 0, "until five rounds of %s are steady, for %s at most", size.Duration(s.Round), size.Duration(j.Runtime))

@@ -102,7 +102,7 @@ func (r *Runner) ready(p place.Spec) place.Spec {
 // which stay for the next trial, and room for logs and trees.
 func (r *Runner) tmpfsSize() int64 {
 	const room = 256 << 20
-	total, seen := int64(room), map[int64]bool{}
+	total, seen := int64(room), map[string]bool{}
 	for _, w := range r.Plan.Workloads {
 		if w.Kind == workload.Command || w.Kind == workload.Tree {
 			if file, n := w.Room(); file != "" && n > room/2 {
@@ -110,9 +110,9 @@ func (r *Runner) tmpfsSize() int64 {
 			}
 			continue
 		}
-		if file := w.Job.End(); w.Kind == workload.Block && !seen[file] {
+		if file, n := w.Room(); w.Kind == workload.Block && !seen[file] {
 			seen[file] = true
-			total += file
+			total += n
 		}
 	}
 	return total

@@ -54,27 +54,15 @@ func prepareBlock(ctx context.Context, spec Spec, dir string) (*blockRun, error)
 		}
 	}
 	if b.job.IOEngine != load.Null && b.job.Filename == "" {
-		size := b.job.End()
-		if b.job.Size == 0 {
-			size += defaultFile
-		}
-		b.job.Filename = filepath.Join(dir, fmt.Sprintf("block-%d.dat", size))
-		start := time.Now()
-		l, err := load.Layout(ctx, b.job.Filename, size, load.LayoutOptions{Reuse: true, Seed: b.job.RandSeed})
-		if err != nil {
+		if err := b.layOut(ctx, spec, dir); err != nil {
 			return nil, err
 		}
-		if err := b.seal(ctx); err != nil {
-			return nil, err
-		}
-		b.prepared = time.Since(start)
-		if !l.Reused && l.Elapsed > 0 {
-			b.touch = float64(size) / l.Elapsed.Seconds()
-		}
+	} else if spec.Files > 1 {
+		return nil, fmt.Errorf("files: %s is one", b.job.Filename)
 	}
 	run, err := load.Prepare(b.job)
 	var refused *load.DirectError
-	if errors.As(err, &refused) && inMemory(b.job.Filename) {
+	if errors.As(err, &refused) && inMemory(b.paths()[0]) {
 		// Buffered is what a newer kernel would do as well: it is no other measurement.
 		b.refused = refused.Err.Error()
 		buffered := b.job
@@ -86,6 +74,45 @@ func prepareBlock(ctx context.Context, spec Spec, dir string) (*blockRun, error)
 	}
 	b.run = run
 	return b, nil
+}
+
+// layOut makes the job's files in dir, but for those that a trial before made.
+func (b *blockRun) layOut(ctx context.Context, spec Spec, dir string) error {
+	begin, made, took := time.Now(), int64(0), time.Duration(0)
+	var paths []string
+	for i, name := range spec.names() {
+		path := filepath.Join(dir, name)
+		l, err := load.Layout(ctx, path, spec.fileSize(), load.LayoutOptions{Reuse: true, Seed: b.job.RandSeed + uint64(i)})
+		if err != nil {
+			return err
+		}
+		if !l.Reused {
+			made, took = made+spec.fileSize(), took+l.Elapsed
+		}
+		paths = append(paths, path)
+	}
+	if b.job.Filename = paths[0]; len(paths) > 1 {
+		b.job.Filename, b.job.Files = "", paths
+	}
+	if err := b.seal(ctx); err != nil {
+		return err
+	}
+	b.prepared = time.Since(begin)
+	if took > 0 {
+		b.touch = float64(made) / took.Seconds()
+	}
+	return nil
+}
+
+// paths are the job's files; there is none for the null engine.
+func (b *blockRun) paths() []string {
+	switch {
+	case len(b.job.Files) > 0:
+		return b.job.Files
+	case b.job.Filename != "":
+		return []string{b.job.Filename}
+	}
+	return nil
 }
 
 // Run implements Runner.
@@ -108,7 +135,7 @@ func (b *blockRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result
 	if err := b.fill(r, l); err != nil {
 		return nil, partial(l, err)
 	}
-	if b.job.Filename != "" {
+	if len(b.paths()) > 0 {
 		r.File = b.fileState()
 	}
 	return r, nil
@@ -179,16 +206,36 @@ func partial(l *load.Result, err error) error {
 	return &PartialError{done, err}
 }
 
-// fileState looks at the file after the run.
+// fileState looks at the files after the run. What there is of several is their sum, and what is in memory their mean.
 func (b *blockRun) fileState() FileState {
-	s := b.unknownFile()
-	i, err := load.Inspect(b.job.Filename, b.job.Offset, b.extent())
-	if err != nil {
-		return s
+	s, files := b.unknownFile(), b.paths()
+	for n, path := range files {
+		i, err := load.Inspect(path, b.job.Offset, b.extent())
+		switch {
+		case err != nil:
+			return b.unknownFile()
+		case n == 0:
+			s.Size, s.Extents, s.Unwritten, s.Shared, s.Delalloc = i.Size, i.Extents, i.Unwritten, i.Shared, i.Delalloc
+			s.DIOAlign, s.Resident = i.DIOAlign, i.Resident
+			continue
+		}
+		s.Size += i.Size
+		s.Extents, s.Unwritten = sum(s.Extents, i.Extents), sum(s.Unwritten, i.Unwritten)
+		s.Shared, s.Delalloc = sum(s.Shared, i.Shared), sum(s.Delalloc, i.Delalloc)
+		s.Resident = sum(s.Resident, i.Resident)
 	}
-	s.Size, s.Extents, s.Unwritten, s.Shared, s.Delalloc = i.Size, i.Extents, i.Unwritten, i.Shared, i.Delalloc
-	s.DIOAlign, s.Resident = i.DIOAlign, i.Resident
+	if s.Resident > 0 {
+		s.Resident /= float64(len(files))
+	}
 	return s
+}
+
+// sum is a + b, or -1 if one of them is below 0, which says that it isn't known.
+func sum[T int | float64](a, b T) T {
+	if a < 0 || b < 0 {
+		return -1
+	}
+	return a + b
 }
 
 // extent is how many bytes of the file the job's threads use from Offset on, 0 for all.

@@ -1,6 +1,9 @@
 package workload
 
-import "strconv"
+import (
+	"fmt"
+	"strconv"
+)
 
 // blockSize is what the smallest file takes on the usual file systems.
 const blockSize = 4 << 10
@@ -36,16 +39,45 @@ func (s Spec) Room() (file string, bytes int64) {
 		if s.Job.Filename != "" {
 			return "", 0 // A file or device that is there.
 		}
-		bytes = s.Job.End()
-		if s.Job.Size == 0 {
-			bytes += defaultFile
-		}
+		bytes = s.FileBytes()
 		if s.Fresh {
 			return "fresh", bytes // One trial has it after the other, and none two.
 		}
-		return "block " + strconv.FormatInt(bytes, 10), bytes
+		return s.names()[0], bytes
 	}
 	return "", 0
+}
+
+// MaxFiles bounds the files of a block job.
+const MaxFiles = 1024
+
+// FileBytes is how many bytes the files of a block job have together, 0 for any other.
+func (s Spec) FileBytes() int64 {
+	if s.Kind != Block && s.Kind != "" {
+		return 0
+	}
+	return s.fileSize() * int64(max(s.Files, 1))
+}
+
+// fileSize is the size of each.
+func (s Spec) fileSize() int64 {
+	if s.Job.Size == 0 {
+		return s.Job.End() + defaultFile
+	}
+	return s.Job.End()
+}
+
+// names are those of the files. Jobs with as many files of the same size share them.
+func (s Spec) names() []string {
+	size := s.fileSize()
+	if s.Files < 2 {
+		return []string{fmt.Sprintf("block-%d.dat", size)}
+	}
+	all := make([]string, s.Files)
+	for i := range all {
+		all[i] = fmt.Sprintf("block-%d-%d-of-%d.dat", size, i+1, s.Files)
+	}
+	return all
 }
 
 func roundUp(n int64) int64 { return (n + blockSize - 1) / blockSize * blockSize }

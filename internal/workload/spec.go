@@ -45,6 +45,8 @@ type Spec struct {
 	Kind Kind   `json:"kind"`
 	// Job is the block job; used by Block only. Its Filename is set by the worker.
 	Job load.Job `json:"job,omitzero"`
+	// Files is how many files a block job has, each of Job's size; 0 is one.
+	Files int `json:"files,omitempty"`
 	// Steady ends a block job when it is steady, at Job.Runtime at the latest.
 	Steady SteadyState `json:"steady_state,omitzero"`
 	// Fresh has a block job of sequential writes make its file, which grows as it is written, as dd's does: nothing is laid

@@ -1,6 +1,7 @@
 package fio
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,8 +16,8 @@ import (
 
 // notPlanned are the examples of fio's that are taken as a line and not as a plan, each for the reason that is named.
 var notPlanned = map[string]string{
-	"1mbs_clients.fio": "rate_min", "enospc-pressure.fio": "continue_on_error", "exitwhat.fio": "one I/O engine",
-	"butterfly.fio": "flow", "flow.fio": "flow", "null.fio": "ioengine=null", "numa.fio": "numa_cpu_nodes", "steadystate.fio": "steadystate", "surface-scan.fio": "fill_device",
+	"enospc-pressure.fio": "continue_on_error",
+	"butterfly.fio":       "flow", "flow.fio": "flow", "null.fio": "ioengine=null", "numa.fio": "numa_cpu_nodes", "steadystate.fio": "steadystate", "surface-scan.fio": "fill_device",
 	"zipf.fio": "ioengine=null", "basic-verify.fio": "give a size", "jesd219.fio": "give a size", "ssd-steadystate.fio": "give a size",
 }
 
@@ -52,7 +53,7 @@ func TestPlansDoWhatLinesDo(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, err, why)
 		}
 	}
-	if plans < 16 || plans != lines-len(notPlanned) {
+	if plans < 18 || plans != lines-len(notPlanned) {
 		t.Errorf("%d of %d examples are plans, and %d are listed as none", plans, lines, len(notPlanned))
 	}
 	for _, line := range []string{
@@ -65,6 +66,10 @@ func TestPlansDoWhatLinesDo(t *testing.T) {
 		"--rw=read --filename=there --offset_increment=25% --numjobs=4 --size=10%", "--rw=randwrite --filename=there --norandommap", "--rw=write --size=8m --verify=crc32c",
 		"--rw=write --size=8m --startdelay=3 --direct=1 --fsync=4 --end_fsync=1", "--rw=randrw --size=8m --fsync=4 --rwmixread=30", "--rw=read --bs=64k --size=1000k --rate=1m --thinktime=5",
 		"--rw=write --size=8m --zero_buffers --unlink=1", "--rw=randwrite --percentage_random=40 --size=8m", "--rw=write --size=8m --exitall",
+		"--rw=randrw --size=8m --rate=1m,2m --time_based --runtime=9", "--rw=rw --size=8m --rate_iops=,50 --rwmixread=30", "--rw=randrw --size=8m --rate_iops=100,50 --rate_process=poisson",
+		"--rw=rw --size=8m --rate=1m --thinktime=5 --rate_ignore_thinktime=1", "--rw=read --size=8m --nrfiles=4", "--rw=randread --size=8m --nrfiles=4 --file_service_type=random --numjobs=2",
+		"--rw=randwrite --size=8m --filename=x:y --numjobs=3 --time_based --runtime=2", "--rw=write --size=8m --nrfiles=2 --io_size=3m", "--rw=read --size=8m --ioengine=mmap",
+		"--rw=read --size=8m --rate=1m --rate_min=100k", "--rw=read --size=8m --ioengine=sync --name=b --rw=read --size=8m --ioengine=libaio --iodepth=4 --direct=1",
 	} {
 		test, err := Parse(append([]string{"--name=a"}, strings.Fields(line)...), Source{})
 		if err == nil {
@@ -84,6 +89,9 @@ func compareWays(t *testing.T, name string, test *Test) error {
 		return err
 	}
 	notes := strings.Join(p.Notes, "\n")
+	for i := range p.Workloads {
+		p.Workloads[i].Job.IOEngine = cmp.Or(p.Workloads[i].Job.IOEngine, p.IOEngine)
+	}
 	for _, stage := range test.stages {
 		for _, head := range heads(stage) {
 			w, err := head.workload(test, stage, fileOf)
@@ -98,7 +106,7 @@ func compareWays(t *testing.T, name string, test *Test) error {
 				if err != nil {
 					return err
 				}
-				for _, d := range unlike(w.Job, c, want, head.job.ownFiles(stage), notes) {
+				for _, d := range unlike(w.Job, max(w.Files, 1), c, want, head.job.ownFiles(stage), notes) {
 					t.Errorf("%s: clone %d of %s: %s", name, c.number, c.job.name, d)
 				}
 			}
@@ -108,25 +116,29 @@ func compareWays(t *testing.T, name string, test *Test) error {
 }
 
 // unlike lists what a thread of a plan's job does in another way than the clone, whose job is want, and what no note says.
-func unlike(l load.Job, c *clone, want load.Job, own bool, notes string) (all []string) {
+func unlike(l load.Job, files int, c *clone, want load.Job, own bool, notes string) (all []string) {
 	told := map[string]string{"StartDelay": "startdelay", "SyncReads": "after reads", "DropCache": "drops no cached pages", "Hint": "no hints", "Refill": "makes its data before"}
 	got, x := reflect.ValueOf(l), reflect.ValueOf(want)
 	for i := range x.NumField() {
 		field, a, b := x.Type().Field(i).Name, got.Field(i), x.Field(i)
 		ok := reflect.DeepEqual(a.Interface(), b.Interface())
 		switch field {
-		case "Filename", "IOEngine", "SampleEvery", "RandSeed", "WholeRegion", "OffsetIncrement", "FileService":
+		case "Filename", "SampleEvery", "RandSeed", "WholeRegion", "OffsetIncrement":
 			ok = true // The plan's and the worker's own; the regions are in Offset.
+		case "Files":
+			ok = files == max(len(want.Files), 1)
 		case "KeepWritten":
 			ok = !want.KeepWritten || l.Verify // It reads all back.
 		case "NumJobs":
 			ok = l.NumJobs == c.job.numjobs
 		case "Offset":
 			at := l.Offset + int64(c.number)*l.OffsetIncrement
-			ok = at == want.Offset && (!own || l.NumJobs == 1 || l.OffsetIncrement >= l.Size) || own && strings.Contains(notes, "part of one file") && at >= want.Offset && l.OffsetIncrement >= l.Size
+			ok = at == want.Offset && (!own || l.NumJobs == 1 || l.OffsetIncrement >= l.Size) || own && strings.Contains(notes, "share files in a plan") && at >= want.Offset && l.OffsetIncrement >= l.Size
 			if l.NumJobs > 1 && l.OffsetIncrement == 0 && !l.WholeRegion && (l.Runtime == 0 || l.RW == load.Read || l.RW == load.Write || l.RW == load.RW) {
 				ok = false // Each has a slice only.
 			}
+		case "FileService":
+			ok = ok || len(want.Files) == 0 || b.String() == load.RoundRobin && a.String() == ""
 		case "BS":
 			ok = ok || len(want.ReadSplit)+len(want.WriteSplit) > 0 && l.BS == 0
 		case "Runtime":
@@ -137,7 +149,7 @@ func unlike(l load.Job, c *clone, want load.Job, own bool, notes string) (all []
 			mapped := l.RandomMap || l.Runtime == 0 && !l.NoRandomMap && len(l.ReadSplit)+len(l.WriteSplit) == 0 && l.Distribution == "" && (l.BlockAlign == 0 || l.BlockAlign == l.BS)
 			ok = !c.job.random() || mapped == want.RandomMap
 		case "IOSize":
-			ok = ok || want.NumberIOs > 0 && l.IOSize == want.IOSize*max(want.Loops, 1) || l.Runtime == 0 && l.NumberIOs == 0 && l.IOSize == 0 && want.IOSize/want.BS == want.Size/want.BS
+			ok = ok || want.NumberIOs > 0 && l.IOSize == want.IOSize*max(want.Loops, 1) || l.Runtime == 0 && l.NumberIOs == 0 && l.IOSize == 0 && want.IOSize/want.BS == want.Size/want.BS*int64(files)
 		case "Loops":
 			ok = ok || max(l.Loops, 1) == max(want.Loops, 1) || want.NumberIOs > 0 && l.Loops == 0 && l.IOSize == want.IOSize*want.Loops
 		case "BlockAlign":

@@ -30,8 +30,10 @@ func (j *job) files(stage []*clone) int {
 	return len(seen)
 }
 
-// ownFiles reports whether each clone of the job has a file to itself.
-func (j *job) ownFiles(stage []*clone) bool { return j.files(stage) == j.numjobs }
+// ownFiles reports whether each clone of the job has its files to itself.
+func (j *job) ownFiles(stage []*clone) bool {
+	return j.files(stage) == j.numjobs*len(j.clones(stage)[0].files)
+}
 
 // workload is the job of c, the first of its clones, with as many threads as there are.
 func (c *clone) workload(t *Test, stage []*clone, sizeOf func(string) (int64, error)) (workload.Spec, error) {
@@ -42,8 +44,8 @@ func (c *clone) workload(t *Test, stage []*clone, sizeOf func(string) (int64, er
 	if why := c.unplanned(); why != "" {
 		return bad("%s", why)
 	}
-	if n := j.files(stage); n > 1 && n != j.numjobs {
-		return bad("%d files: a plan's workload has one", n)
+	if n, each := j.files(stage), len(c.files); n != each && !j.ownFiles(stage) {
+		return bad("%d files: %d clones share some of them, and a plan's threads share all or none", n, j.numjobs)
 	}
 	var l load.Job
 	for i, o := range j.clones(stage) {
@@ -66,12 +68,16 @@ func (c *clone) workload(t *Test, stage []*clone, sizeOf func(string) (int64, er
 		l.OffsetIncrement += l.Size
 	}
 	l.NumJobs, l.RandSeed = j.numjobs, j.randseed
-	return workload.Spec{Kind: workload.Block, Job: planned(l, j)}, nil
+	w := workload.Spec{Kind: workload.Block, Job: planned(l, j)}
+	if w.Job.IOEngine = engines[j.ioengine]; len(c.files) > 1 {
+		w.Files = len(c.files)
+	}
+	return w, nil
 }
 
 // alike reports whether two clones do the same, but for the place and the time.
 func alike(a, b load.Job) bool {
-	a.Filename, a.Offset, a.OffsetIncrement, a.RandSeed, a.StartDelay = b.Filename, b.Offset, b.OffsetIncrement, b.RandSeed, b.StartDelay
+	a.Filename, a.Files, a.Offset, a.OffsetIncrement, a.RandSeed, a.StartDelay = b.Filename, b.Files, b.Offset, b.OffsetIncrement, b.RandSeed, b.StartDelay
 	return reflect.DeepEqual(a, b)
 }
 
@@ -102,14 +108,18 @@ func (c *clone) regionIn(t *Test, sizeOf func(string) (int64, error)) (load.Job,
 // planned is a load job without what a plan leaves to itself, in the words in which a plan says the same.
 func planned(l load.Job, j *job) load.Job {
 	l.KeepWritten = false
-	l.Filename, l.FileService, l.Hint, l.IOEngine, l.Refill = "", "", "", "", ""
+	files := int64(max(len(l.Files), 1))
+	if l.FileService == load.RoundRobin {
+		l.FileService = ""
+	}
+	l.Filename, l.Files, l.Hint, l.Refill = "", nil, "", ""
 	l.DropCache, l.SyncReads, l.SampleEvery, l.StartDelay = false, false, 0, 0
 	repeats := j.random() && !l.RandomMap
 	if j.runtime == 0 {
 		l.Runtime = 0
 		l.RandomMap = false // A pass has one.
 		l.NoRandomMap = repeats && j.norandommap && len(l.ReadSplit)+len(l.WriteSplit) == 0 && l.Distribution == "" && !j.alignedApart()
-		if l.IOSize == l.Size/l.BS*l.BS && j.ioSize == (amount{}) && l.NumberIOs == 0 {
+		if l.IOSize == l.Size/l.BS*l.BS*files && j.ioSize == (amount{}) && l.NumberIOs == 0 {
 			l.IOSize = 0 // That is the pass.
 		}
 	}
@@ -138,12 +148,10 @@ func (c *clone) unplanned() string {
 	}{
 		{j.replay.log != "", "read_iolog: a plan's workload replays nothing"},
 		{c.load.IOEngine == load.Null, "ioengine=null: it does no I/O, so no place is better than another; use 'plimsoll selfcheck' for the generator itself"},
-		{c.load.IOEngine == load.MMap, "ioengine=mmap: a plan's workloads use io_uring, libaio or a synchronous engine"},
 		{j.trims(), "rw=" + j.rw + ": trims need a device, and a place has files"},
 		{c.device, "the job's name is a device, and a place has files; give it another name and a size"},
 		{c.load.AnyAlign, "direct I/O of less than whole sectors is none of a plan's workload"},
 		{spec.Steady != nil, "steadystate: a plan's trials end by their own steady_state, which judges several rounds; use runtime and time_based"},
-		{spec.Least != nil, "rate_min and rate_iops_min end a job that is slow, and in a plan that is a result; leave them out"},
 		{spec.FilesOnly, "create_only: a plan makes the files itself, and such a job measures nothing"},
 		{len(c.load.CPUNodes) > 0 || c.load.MemPolicy != "", "numa_cpu_nodes and numa_mem_policy: a plan's workload has cpus_allowed alone"},
 		{c.load.Fill, "fill_device: a plan does not fill its places up"},
@@ -153,6 +161,7 @@ func (c *clone) unplanned() string {
 		{spec.AtEnd, "file_append: a plan's files have their length before; use kind: append or wal"},
 		{spec.PreRead, "pre_read: a plan reads no file before its workload"},
 		{j.verify && (j.verifyOnly || !j.doVerify || !j.writes()), "verify: a plan's workload reads back what it wrote itself; use verify with write or randwrite alone"},
+		{j.verify && len(c.files) > 1, "verify: a plan's workload verifies one file; leave out nrfiles"},
 		{j.verify && j.numjobs > 1, "verify: of several clones in a plan each may write over what another reads back; leave numjobs out"},
 		{j.verify && (j.reads() || j.runtime > 0 || j.random() && (!j.mapped() || j.percRandom != nil) || j.hasRWNumber && j.rwNumber != 0 || j.backlog > 0),
 			"verify: a plan's workload writes all of its region and reads all of it back; leave out reads, runtime, norandommap, several sizes, verify_backlog and what else leaves blocks out"},

@@ -1,13 +1,16 @@
 package fio
 
 import (
+	"path"
 	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"plimsoll/internal/dialect"
 	"plimsoll/internal/workload"
+	"plimsoll/load"
 )
 
 // notInNames are what the names of a plan's workloads don't have.
@@ -17,8 +20,12 @@ var notInNames = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
 type Planned struct {
 	// Workloads are the jobs by their names. Jobs that are the same to a plan are one.
 	Workloads []workload.Spec
-	// IOEngine is the engine that all of them ask for.
+	// Where says for each workload where its job is: "file.fio:7".
+	Where []string
+	// IOEngine is the engine that all of them ask for; "" if they ask for several, which the workloads name then, or for mmap.
 	IOEngine string
+	// Folders are those that filename, directory and names of jobs name, as they stand there.
+	Folders []string
 	// Notes say what a plan does in another way than fio would, one a line.
 	Notes []string
 }
@@ -46,13 +53,10 @@ func (t *Test) Plan(sizeOf func(name string) (int64, error)) (*Planned, error) {
 			if err != nil {
 				return nil, err
 			}
-			switch e := engines[c.job.ioengine]; {
-			case p.IOEngine == "":
-				p.IOEngine = e
-			case p.IOEngine != e:
-				return nil, dialect.Usagef(c.job.where, "ioengine=%s: a plan has one I/O engine for all of its workloads; give all jobs the same", c.job.ioengine)
-			}
 			p.differences(c, stage)
+			if err := p.folders(t, c.job, stage); err != nil {
+				return nil, err
+			}
 			if k := slices.IndexFunc(p.Workloads, func(o workload.Spec) bool { return same(o, w) }); k >= 0 {
 				p.note(c.job.name + " does in a plan what " + jobs[k].job.name + " does: it is measured once, as " + p.Workloads[k].Name)
 				continue
@@ -63,13 +67,49 @@ func (t *Test) Plan(sizeOf func(name string) (int64, error)) (*Planned, error) {
 				w.Name = base + "-" + strconv.Itoa(n)
 			}
 			taken[w.Name] = true
-			p.Workloads, jobs = append(p.Workloads, w), append(jobs, c)
+			p.Workloads, p.Where, jobs = append(p.Workloads, w), append(p.Where, c.job.where), append(jobs, c)
 		}
 	}
 	for _, n := range t.notes {
 		p.note(n)
 	}
+	p.shareEngine()
 	return p, nil
+}
+
+// maxFolders bounds the folders of a plan: each makes places more.
+const maxFolders = 4
+
+// folders adds those of the job's files.
+func (p *Planned) folders(t *Test, j *job, stage []*clone) error {
+	for _, c := range j.clones(stage) {
+		for _, f := range c.files {
+			dir := path.Dir(f)
+			switch {
+			case t.isDevice != nil && t.isDevice(f) || strings.HasPrefix(f, "/dev/") && !strings.HasPrefix(f, "/dev/shm/"):
+				p.note(f + " is a device: a plan measures files in its places, and not the device")
+				continue
+			case dir == "." || slices.Contains(p.Folders, dir):
+				continue
+			}
+			if p.Folders = append(p.Folders, dir); len(p.Folders) > maxFolders {
+				return dialect.Usagef(j.where, "%s is the file's folder, and a plan makes places of up to %d: give the jobs fewer folders, or split the file", dir, maxFolders)
+			}
+		}
+	}
+	return nil
+}
+
+// shareEngine makes the workloads' I/O engine that of the plan if all have the same and a plan may have it.
+func (p *Planned) shareEngine() {
+	first := p.Workloads[0].Job.IOEngine
+	if first == load.MMap || slices.ContainsFunc(p.Workloads, func(w workload.Spec) bool { return w.Job.IOEngine != first }) {
+		return
+	}
+	p.IOEngine = first
+	for i := range p.Workloads {
+		p.Workloads[i].Job.IOEngine = ""
+	}
 }
 
 // differences notes what fio does with a job beside its I/O and a plan doesn't.
@@ -81,14 +121,14 @@ func (p *Planned) differences(c *clone, stage []*clone) {
 	if c.load.StartDelay > 0 {
 		p.note(j.name + ": startdelay has no effect in a plan, which measures each job alone")
 	}
+	if c.spec.Least != nil {
+		p.note(j.name + ": rate_min and rate_iops_min end no job in a plan, where a slow place is a result")
+	}
 	if j.exitall {
 		p.note(j.name + ": exitall has no effect in a plan, which measures each job alone")
 	}
-	if j.filename != "" || j.directory != "" {
-		p.note("filename and directory name nothing in a plan: it makes a file for the jobs in each of its places")
-	}
 	if len(c.job.clones(stage)) > 1 && c.job.ownFiles(stage) {
-		p.note(j.name + ": the " + strconv.Itoa(j.numjobs) + " clones have a part of one file each in a plan, in place of a file each")
+		p.note(j.name + ": the " + strconv.Itoa(j.numjobs) + " clones share files in a plan, each a part of its own, in place of files of their own")
 	}
 	if !j.direct && (c.load.DropCache || c.load.Hint != "") {
 		p.note("a plan drops no cached pages before buffered jobs and gives the kernel no hints, as invalidate and fadvise_hint do")
