@@ -188,16 +188,16 @@ func (l *lane) generator(j Job, n int) generator {
 	if g.random && (j.RandomMap || j.Runtime == 0 && !j.NoRandomMap) && !j.split() && j.Distribution == "" && j.align() == j.BS {
 		g.pass = newPermutation(l.blocks, j.RandSeed+l.order)
 	}
-	g.vary = l.variety(j)
+	g.vary = l.variety(j, g.pass.bits != 0)
 	// Neighbouring seeds give neighbouring first numbers.
 	g.rand()
 	return g
 }
 
 // variety returns what j asks for beyond the usual, nil if nothing.
-func (l *lane) variety(j Job) *variety {
+func (l *lane) variety(j Job, mapped bool) *variety {
 	if j.RWNumber == 0 && !j.split() && j.BlockAlign == 0 && !j.SharedCursor && j.fileCount() == 1 &&
-		!j.OneSequence && !j.Parallel && j.StartIncrement == 0 && !j.Tail &&
+		!j.OneSequence && !j.Parallel && j.StartIncrement == 0 && !j.Tail && j.Zones == nil &&
 		j.Distribution == "" && j.PercentageRandom == nil && j.PercentageRandomWrites == nil {
 		return nil
 	}
@@ -222,6 +222,7 @@ func (l *lane) variety(j Job) *variety {
 	if p := j.PercentageRandomWrites; p != nil {
 		v.random[opWrite] = uint64(*p) << 32 / 100
 	}
+	v.zones = newZoneWalk(j, l.size, mapped, j.RandSeed+l.order)
 	if d, err := ParseDistribution(j.Distribution); err == nil {
 		n := uint64(max((l.size-min(v.sizes[0].max, v.sizes[1].max))/v.align+1, 1))
 		v.dist = newDistribution(d, n, v.align, j.RandSeed)

@@ -54,6 +54,7 @@ func (j Job) Validate() error {
 	v.syncs(j)
 	v.data(j)
 	v.flow(j)
+	v.zones(j)
 	v.engine(j)
 	return errors.Join(v.errs...)
 }

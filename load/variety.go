@@ -27,6 +27,8 @@ type variety struct {
 	// at is where the reads and writes of each file go on that follow one at a random offset, in bytes; nil where none do. It is
 	// the thread's own, as its runs are.
 	at [][2]int64
+	// zones are where it goes instead; nil: nowhere.
+	zones *zoneWalk
 }
 
 // sizes draws the size of an I/O.
@@ -107,6 +109,10 @@ func (g *generator) varied(sl *slot) {
 		}
 		sl.off = g.base + sl.walk
 		sl.walk += size + v.step
+		return
+	}
+	if v.zones != nil {
+		sl.off = g.base + v.zones.next(g, sl, v.align)
 		return
 	}
 	cur := &v.cursors[sl.file][sl.op&1]

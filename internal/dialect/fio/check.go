@@ -54,7 +54,7 @@ func (j *job) check() error {
 	if err := j.checkReplay(bad); err != nil {
 		return err
 	}
-	return j.checkVerify(bad)
+	return errors.Join(j.checkZones(bad), j.checkVerify(bad))
 }
 
 func (j *job) checkVerify(bad func(string, ...any) error) error {

@@ -123,6 +123,8 @@ type job struct {
 	kbBase        int64
 	unified       unified
 	replay        replay
+	strided       bool
+	zones         load.Zones // used if strided
 	// notes are what the user should know of the job's options.
 	notes []string
 }

@@ -54,6 +54,9 @@ func (c *clone) lower(t *Test) error {
 	if l.RW != j.rw {
 		l.ReadSplit, l.WriteSplit = l.WriteSplit, nil
 	}
+	if j.strided {
+		l.Zones = &j.zones
+	}
 	if j.flow > 0 {
 		l.FlowWeight, l.FlowSleep, c.spec.FlowID = j.flow, j.flowSleep, j.flowID
 	}

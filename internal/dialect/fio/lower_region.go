@@ -125,6 +125,7 @@ func (c *clone) ends(region, n int64, readonly bool) {
 	if pass := j.gapsEnd(region, l.BS); pass > 0 && l.IOSize > 0 {
 		l.IOSize = min(l.IOSize, pass*n)
 	}
+	c.zoneEnds(region, n)
 	if l.Runtime == 0 && j.random() && !l.RandomMap {
 		// load's own single pass would keep a map.
 		l.Runtime = unlimited

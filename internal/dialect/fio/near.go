@@ -30,7 +30,7 @@ var nearest = map[string]string{
 	"replay_skip":         "rw",
 	"merge_blktrace_file": "random_distribution", "merge_blktrace_scalars": "random_distribution", "merge_blktrace_iters": "loops",
 	"trim_percentage": "rwmixwrite", "trim_verify_zero": "zero_buffers", "trim_backlog": "rwmixwrite", "trim_backlog_batch": "rwmixwrite",
-	"zonemode": "random_distribution", "zonesize": "size", "zonecapacity": "size", "zonerange": "offset_increment", "zoneskip": "rw",
+	"zonecapacity":   "zonesize",
 	"read_beyond_wp": "size", "max_open_zones": "nrfiles", "job_max_open_zones": "nrfiles", "ignore_zone_limits": "nrfiles",
 	"zone_reset_threshold": "size", "zone_reset_frequency": "size",
 

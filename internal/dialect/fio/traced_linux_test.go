@@ -157,10 +157,18 @@ func TestSystemCallsAreFios(t *testing.T) {
 		}
 		return fmt.Sprint(after)
 	}
+	list := func(all []tracedIO) string { return fmt.Sprint(blocks(all)) }
 	for _, c := range []struct {
 		line string
 		say  func([]tracedIO) string
 	}{
+		{"--rw=read --size=1m --bs=16k --zonemode=strided --zonesize=64k --zoneskip=192k", list},
+		{"--rw=write --size=1m --bs=16k --zonemode=strided --zonesize=128k --zonerange=64k --zoneskip=192k --loops=2", list},
+		{"--rw=write --size=1m --bs=16k --zonemode=strided --zonesize=32k --zonerange=64k --zoneskip=64k", list},
+		{"--rw=read --size=1m --bs=16k --zonemode=strided --zonesize=128k --zoneskip=200k", list}, // the end cuts a zone off
+		{"--rw=read --size=928k --offset=96k --bs=16k --zonemode=strided --zonesize=64k --zoneskip=192k --io_size=2m", list},
+		{"--rw=read --size=1m --bs=12k --zonemode=strided --zonesize=64k --zoneskip=192k", list},
+		{"--rw=randread --size=1m --bs=16k --zonemode=strided --zonesize=256k --zoneskip=256k", total},
 		{"--rw=randread:8 --size=1m", runs},
 		{"--rw=randwrite:4 --size=1m --norandommap", total},
 		{"--rw=randread --size=1m --ba=16k --io_size=4m", places},

@@ -1,0 +1,107 @@
+package load
+
+// A Zones is how a job goes from zone to zone of its region (fio's zonemode=strided). All are in bytes.
+type Zones struct {
+	// Size is how much is done in a zone before the next one's turn, and Range how long a zone is: what is left to do at
+	// its end begins it anew. Range 0 is Size.
+	Size  int64 `json:"size"`
+	Range int64 `json:"range,omitempty"`
+	// Skip lies between the end of a zone and the next one.
+	Skip int64 `json:"skip,omitempty"`
+}
+
+// span is how long a zone is.
+func (z Zones) span() int64 {
+	if z.Range > 0 {
+		return z.Range
+	}
+	return z.Size
+}
+
+// zones looks at the zones of a job.
+func (v *validator) zones(j Job) {
+	z := j.Zones
+	switch {
+	case z == nil:
+		return
+	case z.Size < 1 || z.Range < 0 || z.Skip < 0 || z.Size > maxTrim || z.Range > maxTrim || z.Skip > maxTrim:
+		v.add("zonesize", z.Size, "zones have a size from 1 byte to 1 TiB, and a range and a gap of up to as much")
+		return
+	case z.span() < j.maxBlock():
+		v.add("zonesize", z.span(), "less than one block of %d", j.maxBlock())
+	case j.Direct && (z.span()|z.Skip)%512 != 0:
+		v.add("zonesize", z.span(), "direct I/O needs zones and gaps that are multiples of 512")
+	}
+	switch {
+	case synchronous(j.IOEngine) && j.IODepth > 1:
+		v.add("iodepth", j.IODepth, "one thread goes through zones; use 1, or an engine of one thread")
+	case j.RWNumber != 0 || j.Distribution != "" || j.PercentageRandom != nil || j.PercentageRandomWrites != nil:
+		v.add("rw", quote(j.RW), "zones take sequential or uniform random offsets: leave out a number behind the pattern, random_distribution and percentage_random")
+	case j.OneSequence || j.Parallel || j.SharedCursor || j.Tail || j.StartIncrement > 0 || len(j.Only) > 0 || len(j.Script) > 0:
+		v.add("zonesize", z.Size, "contradicts another way through the region")
+	}
+}
+
+// A zoneWalk is where a thread is in the zones of its files.
+type zoneWalk struct {
+	Zones
+	region int64
+	done   int64 // bytes in the zone
+	// starts are where each file's zone begins in the region, and at where its reads and writes go on in that.
+	starts []int64
+	at     [][2]int64
+	// visits numbers the random blocks of a zone, in an order of its own each time; blocks 0: they may come twice.
+	visits, blocks uint64
+	order          permutation
+}
+
+// newZoneWalk returns the way through the zones of j's files, nil without zones.
+func newZoneWalk(j Job, region int64, mapped bool, key uint64) *zoneWalk {
+	if j.Zones == nil {
+		return nil
+	}
+	z := &zoneWalk{Zones: *j.Zones, region: region, starts: make([]int64, j.fileCount()), at: make([][2]int64, j.fileCount())}
+	if n := min(z.span(), region) / j.BS; mapped && n > 0 {
+		z.blocks, z.order = uint64(n), newPermutation(uint64(n), key)
+	}
+	return z
+}
+
+// next returns the place of the next I/O in the region: see setup_strided_zone_mode in fio's io_u.c.
+func (z *zoneWalk) next(g *generator, sl *slot, align int64) int64 {
+	at := &z.at[sl.file]
+	if z.done >= z.Size {
+		z.done = 0
+		z.starts[sl.file] += z.span() + z.Skip
+	}
+	room := z.span()
+	if left := z.region - z.starts[sl.file]; left < room && (g.random || left < sl.size) {
+		z.starts[sl.file] = 0 // Of a zone that the region cuts off there is only the beginning.
+		room = min(room, z.region)
+	} else {
+		room = min(room, left)
+	}
+	if z.done%z.span() == 0 {
+		*at = [2]int64{}
+		if z.blocks > 0 && z.visits%z.blocks > 0 {
+			z.visits += z.blocks - z.visits%z.blocks
+		}
+	}
+	z.done += sl.size
+	if !g.random {
+		follow := &at[sl.op&1]
+		if *follow >= z.span() || *follow+sl.size > z.region-z.starts[sl.file] {
+			*follow = 0
+		}
+		*follow += sl.size
+		return z.starts[sl.file] + *follow - sl.size
+	}
+	var n int64
+	if z.blocks > 0 {
+		n = int64(z.order.turn(z.visits, z.blocks)) * g.bs
+		z.visits++
+	} else {
+		n = int64(g.below(uint64(max(room-sl.size, 0)/align)+1)) * align
+	}
+	return z.starts[sl.file] + n
+}
