@@ -21,6 +21,7 @@ type account struct {
 	failure  failure // the first of those that failed
 	over     [opCount]overrun
 	first    ending     // of the reads and writes in over, that which ended first
+	after    ending     // of those that were begun after the window, in the cool-down, the thread's first
 	crossed  []crossing // of a job with rounds
 	started  int64      // reads and writes taken up, ramp included
 	late     int64
@@ -166,7 +167,7 @@ func (a *account) merge(b *account) {
 		a.bytes[op] += b.bytes[op]
 		a.over[op].add(b.over[op])
 	}
-	a.first = earlier(a.first, b.first)
+	a.first, a.after = earlier(a.first, b.first), earlier(a.after, b.after)
 	a.failure = a.failure.earlier(b.failure)
 	for op := range a.failed {
 		a.failed[op] += b.failed[op]

@@ -19,9 +19,15 @@ func (o *overrun) add(p overrun) {
 type ending struct {
 	at, last int64
 	lat      int64
+	due      int64 // in an open loop, else 0
 	size     int64
 	op       uint8
 	file     uint16
+}
+
+// newEnding is that of the slot's I/O, at now.
+func newEnding(sl *slot, now int64) ending {
+	return ending{at: now, last: now, lat: now - sl.start, due: sl.due, size: sl.size, op: sl.op, file: sl.file}
 }
 
 // earlier is what two endings come to together.
@@ -37,7 +43,13 @@ func earlier(a, b ending) ending {
 // overrun counts an operation that is over at now, or given up then, if it was in flight when the window ended.
 func (t *thread) overrun(sl *slot, now int64, givenUp bool) {
 	r := t.run
-	if now <= r.begin.Load() || t.beyond(sl) || !r.unlimited && !sl.is(countedIO) {
+	if now <= r.begin.Load() || !r.unlimited && !sl.is(countedIO) {
+		return
+	}
+	if t.beyond(sl) {
+		if t.acct.after.at == 0 && sl.op != opSync && !givenUp {
+			t.acct.after = newEnding(sl, now)
+		}
 		return
 	}
 	t.acct.overrun(sl, now, givenUp)
@@ -62,7 +74,7 @@ func (a *account) overrun(sl *slot, now int64, givenUp bool) {
 	e := ending{last: now}
 	if sl.op != opSync {
 		if !givenUp {
-			e = ending{now, now, o.lat, sl.size, sl.op, sl.file}
+			e = newEnding(sl, now)
 		}
 		if a.files != nil {
 			f := &a.files[sl.file]
@@ -81,37 +93,55 @@ func (a *account) drained(end int64) time.Duration {
 	return time.Duration(max(a.first.last-end, 0))
 }
 
-// stretch makes a window in which no read or write was complete, though some were in flight, one that lasts until the first of them
-// ended, and counts that: a stall that is longer than the window makes a slow job, not none. It returns the new end, 0 for all
-// other windows.
+// stretch makes a window in which no read or write was complete one that lasts until the first of those ended that were in flight,
+// or were begun after it, and counts that: a stall that is longer than the window makes a slow job, not none. It returns the new end, 0
+// for all other windows.
 func (r *Run) stretch(accounts []*account) int64 {
-	if !r.timed || r.book != nil || r.end.Load() <= r.begin.Load() {
+	if !r.timed || r.end.Load() <= r.begin.Load() {
 		return 0
 	}
 	var first *account
+	var e ending
 	for _, a := range accounts {
 		for op := range 2 {
 			if a.counted(op).ops > 0 {
 				return 0
 			}
 		}
-		if e := a.first; e.at > 0 && (first == nil || e.at < first.first.at) {
-			first = a
+		for _, one := range []ending{a.first, a.after} {
+			if one.at > 0 && (first == nil || one.at < e.at) {
+				first, e = a, one
+			}
 		}
 	}
 	if first == nil {
 		return 0
 	}
-	e := first.first
-	one := overrun{n: -1, lat: -e.lat}
-	first.over[e.op].add(one)
-	first.bytes[e.op] += int64(e.size)
-	if first.files != nil {
-		f := &first.files[e.file]
-		f.over[e.op].add(one)
-		f.bytes[e.op] += int64(e.size)
-	}
+	first.complete(e, e == first.after)
 	return e.at
+}
+
+// complete counts an I/O that ended after the window as one of it. begun: it was begun after it too, and is in no latency.
+func (a *account) complete(e ending, begun bool) {
+	one := overrun{n: -1, lat: -e.lat}
+	if begun {
+		one = overrun{}
+		a.lat[e.op].Record(e.lat)
+		if e.due != 0 {
+			a.response[e.op].Record(e.at - e.due)
+		}
+	}
+	a.over[e.op].add(one)
+	a.bytes[e.op] += e.size
+	if a.files == nil {
+		return
+	}
+	f := &a.files[e.file]
+	if begun {
+		f.lat[e.op].Record(e.lat)
+	}
+	f.over[e.op].add(one)
+	f.bytes[e.op] += e.size
 }
 
 // A crossing is Crossing on the run's clock.

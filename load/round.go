@@ -87,7 +87,7 @@ func (a *account) empty() {
 		a.lat[op].Reset()
 		a.response[op].Reset()
 	}
-	a.over, a.first, a.crossed = [opCount]overrun{}, ending{}, a.crossed[:0]
+	a.over, a.first, a.after, a.crossed = [opCount]overrun{}, ending{}, ending{}, a.crossed[:0]
 	a.started, a.late, a.maxLate = 0, 0, 0
 	a.failed, a.failure = [2]int64{}, failure{}
 }
@@ -169,7 +169,7 @@ func (rs *rounds) end(now int64) {
 	rs.closing, rs.closes = rs.open, true
 	rs.closing.To = time.Duration(now - rs.run.begin.Load())
 	rs.closing.Start, rs.closing.WallElapsed = rs.wall, wall.Sub(rs.wall)
-	rs.closing.Behind = rs.run.behind(now)
+	rs.closing.Behind = rs.run.behind(min(now, rs.run.end.Load()))
 	rs.open = Round{Number: rs.open.Number + 1, From: rs.closing.To}
 	rs.wall = wall
 }
@@ -236,7 +236,8 @@ func (rs *rounds) finish() {
 		rs.take(&b.closed)
 	}
 	end := r.begin.Load() + int64(rs.res.Elapsed)
-	if time.Duration(end-r.begin.Load())-rs.open.From < r.job.Round/2 {
+	// The only I/O of a window that lasts until it ended is in the last round, however short.
+	if rs.stretched == 0 && time.Duration(end-r.begin.Load())-rs.open.From < r.job.Round/2 {
 		rs.res.Crossings = r.crossings(last)
 		b.total.merge(last)
 		return

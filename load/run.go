@@ -181,10 +181,12 @@ func (r *Run) Start(ctx context.Context, onSample func(Sample)) (*Result, error)
 	w.done = r.release()
 	w.ramp(ctx)
 	w.window(ctx)
+	accounts := r.accounts()
+	w.stretch(accounts)
 	if w.rounds != nil {
 		w.rounds.finish()
 	}
-	w.finish()
+	w.finish(accounts)
 	return res, w.err(ctx)
 }
 

@@ -24,6 +24,7 @@ type frozen struct {
 	// Ends has the job ended before its time while they do.
 	Ends   bool
 	Result *Result
+	Rounds []Round
 }
 
 // runFrozen is the child that does the job on its standard input. Its lines say when its threads may be stopped, with their
@@ -57,6 +58,7 @@ func runFrozen(string) (any, error) {
 			}
 		}
 	}
+	r.OnRound = func(o Round) { f.Rounds = append(f.Rounds, o) }
 	res, startErr := r.Start(context.Background(), nil)
 	if startErr != nil {
 		err = startErr
@@ -143,7 +145,7 @@ func (f *frozen) try(t *testing.T, threads int) bool {
 	if err := json.Unmarshal([]byte(<-lines), &did); err != nil {
 		t.Fatal(err)
 	}
-	f.Result = did.Result
+	f.Result, f.Rounds = did.Result, did.Rounds
 	return true
 }
 
@@ -203,6 +205,11 @@ func TestStarvedThreads(t *testing.T) {
 			"budget": {RW: RandWrite, NumberIOs: 1000},
 			"open":   {RW: RandRead, RateIOPS: rate},
 			"ramp":   {RW: RandWrite, RateIOPS: rate, RampTime: 30 * time.Millisecond},
+			"rounds": {RW: RandRead, Round: 40 * time.Millisecond},
+			"cool":   {RW: RandRead, CoolDown: 50 * time.Millisecond},
+			// In the window nothing is done, and after it all that was due in it.
+			"open-rounds": {RW: RandRead, RateIOPS: rate, Round: 40 * time.Millisecond},
+			"open-cool":   {RW: RandRead, RateIOPS: rate, CoolDown: 50 * time.Millisecond},
 		} {
 			t.Run(engine+"/"+name, func(t *testing.T) {
 				t.Parallel()
@@ -223,6 +230,9 @@ func TestStarvedThreads(t *testing.T) {
 				if n := r.Ops() + r.InFlight(); r.Ops() != 1 || name != "ramp" && n != 1 || r.Elapsed < window || len(r.Samples) == 0 || r.Samples[len(r.Samples)-1].Ops != 1 {
 					t.Errorf("%d I/Os in %v, and %d in flight, samples %+v; want one I/O that ended after %v", r.Ops(), r.Elapsed, r.InFlight(), r.Samples, window)
 				}
+				if n := len(f.Rounds); j.Round > 0 && (n == 0 || f.Rounds[n-1].To != r.Elapsed || f.Rounds[n-1].Classes[0].Ops != 1) {
+					t.Errorf("the rounds are %+v, want the I/O in the last, which ends after %v", f.Rounds, r.Elapsed)
+				}
 				if lat := time.Duration(r.Classes[0].Lat.Max()); name == "closed" && lat > r.Elapsed-window {
 					t.Errorf("the I/O took %v, though it was begun after %v of %v", lat, window, r.Elapsed)
 				}
@@ -231,6 +241,10 @@ func TestStarvedThreads(t *testing.T) {
 				}
 				if late := time.Duration(r.Classes[0].Response.Max()); name == "open" && (late < window || r.Late == 0) {
 					t.Errorf("the I/O ended %v after its time, and %d were late", late, r.Late)
+				}
+				// Four threads take up what was due up to 10 ms after the beginning.
+				if late := time.Duration(r.Classes[0].Response.Max()); name == "open-cool" && late < r.Elapsed-20*time.Millisecond {
+					t.Errorf("the I/O was due at the beginning and ended after %v, and its response time is %v", r.Elapsed, late)
 				}
 				if n := int64(2 * rate * window / time.Second); name == "open" && r.Missed != n-1 {
 					t.Errorf("%d I/Os are missed, want %d", r.Missed, n-1)

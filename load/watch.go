@@ -19,7 +19,8 @@ type watch struct {
 	ended     bool      // the end edge was seen
 	seen      [2]count  // reads and writes in the samples so far
 	lanes     []laneSamples
-	rounds    *rounds // nil: the job has none
+	rounds    *rounds       // nil: the job has none
+	stretched time.Duration // how much longer the window became, since nothing was complete in it
 	cancelled bool
 }
 
@@ -167,11 +168,21 @@ func (w *watch) edge(end int64) {
 	w.res.Elapsed = time.Duration(max(end-r.begin.Load(), 0))
 }
 
-// finish completes the result after the threads are done and summed up.
-func (w *watch) finish() {
+// stretch makes a window in which nothing was complete last until something was (see Run.stretch).
+func (w *watch) stretch(accounts []*account) {
+	end := w.run.stretch(accounts)
+	if end == 0 {
+		return
+	}
+	w.stretched = time.Duration(end-w.run.begin.Load()) - w.res.Elapsed
+	// Both clocks, or it would seem that one of them had been set.
+	w.res.Elapsed += w.stretched
+	w.res.WallElapsed += w.stretched
+}
+
+// finish completes the result after the threads are done, from what they measured.
+func (w *watch) finish(accounts []*account) {
 	r := w.run
-	accounts := r.accounts()
-	stretched := r.stretch(accounts)
 	sums := r.sum(w.res, accounts)
 	last := r.begin.Load() + int64(w.res.LastDone)
 	if !w.ended {
@@ -179,17 +190,11 @@ func (w *watch) finish() {
 	}
 	// Threads that ran out of work before the end of a timed window (number_ios)
 	// ended it.
-	if early := r.begin.Load() + int64(w.res.Elapsed) - last; r.timed && early > 0 {
-		// Both clocks, or it would seem that one of them had been set.
+	if early := r.begin.Load() + int64(w.res.Elapsed) - last; r.timed && early > 0 && w.stretched == 0 {
 		w.res.Elapsed -= time.Duration(early)
 		w.res.WallElapsed -= time.Duration(early)
 	}
-	if stretched > 0 {
-		more := time.Duration(stretched-r.begin.Load()) - w.res.Elapsed
-		w.res.Elapsed += more
-		w.res.WallElapsed += more
-		w.res.Drained = max(w.res.Drained-more, 0)
-	}
+	w.res.Drained = max(w.res.Drained-w.stretched, 0)
 	if sums.all != w.seen || len(w.res.Samples) == 0 {
 		w.sample(r.begin.Load()+int64(w.res.Elapsed), sums.all)
 	}

@@ -191,9 +191,22 @@ func TestLieStallSteady(t *testing.T) {
 			if !strings.Contains(report, "The last operation of the window") {
 				t.Errorf("the report does not say it:\n%s", report)
 			}
+		}}, subtest{engine + "/all-of-it", func(t *testing.T) {
+			fs := disktest.NewSlowFS(t, false)
+			fs.Match = func(name string, size int) bool { return strings.HasPrefix(name, "block-") && size == 4096 }
+			fs.Plan(nil, disktest.Stall{Op: "write", For: 2 * time.Second})
+			trial, report := stalledRun(t, fs,
+				"{rw: randwrite, bs: 4KiB, iodepth: 1, direct: true, size: 1MiB, runtime: 1s, steady_state: {round: 200ms}}", "io_engine: "+engine+"\n")
+			one := trial.Results[0]
+			if class := one.Classes[0]; class.Ops != 1 || one.Elapsed < 1900*time.Millisecond || class.Lat.Max() < int64(1900*time.Millisecond) {
+				t.Errorf("%+v: %d I/Os in %v, at most %v", one.Rounds, class.Ops, one.Elapsed, time.Duration(class.Lat.Max()))
+			}
+			if !strings.Contains(report, "The figure rests on 1 operation") {
+				t.Errorf("the report does not say it:\n%s", report)
+			}
 		}})
 	}
-	abreast(t, len(tests), tests)
+	abreast(t, stallsAtOnce, tests)
 }
 
 // TestLieStallLine stalls the first I/O of a line of fio, and of a job of the self-check, for longer than the window: both have figures, as fio does.
