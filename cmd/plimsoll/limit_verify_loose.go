@@ -26,7 +26,7 @@ type looseLook struct {
 	did map[string]cgroupio.Counters
 }
 
-// backIntoGroup is what helps where version 2 has processes of a target in another group: what is below the target's own is held.
+// backIntoGroup is what helps where processes of a target are in a group outside of its own, which its limits don't reach.
 const backIntoGroup = "move the processes back into the target's group, or limit the group that they are in"
 
 // lookLoose looks at the groups of a verification.
@@ -70,7 +70,7 @@ func (v verification) looseRows(before, after looseLook) (rows []verify.Row) {
 			}
 			r := group.Row(key, asked)
 			r.Fix = fmt.Sprintf("plimsoll limit set %s %s %s%s", v.again, key.Flag(), flagValue(key, asked), v.state) + " sets it in the groups there are now; plimsoll daemon with a policy holds those that come later"
-			if g.Group.Version == 2 {
+			if g.Outside {
 				r.Fix = backIntoGroup
 			}
 			rows = append(rows, r)
@@ -129,6 +129,9 @@ func (v verification) together(key limit.Key) (why, fix string) {
 		names = append(names, fmt.Sprintf("%s with %s", clean.Line(g.Group.Path), words))
 	}
 	why = fmt.Sprintf("control groups of version 1 hold each group for itself, and processes of %s are also in %s", clean.Line(v.part.Name), strings.Join(names, ", "))
+	if slices.ContainsFunc(v.loose, func(g hold.Loose) bool { return g.Outside }) {
+		return why, backIntoGroup
+	}
 	parts := int64(len(v.loose) + 1)
 	fix = fmt.Sprintf("plimsoll limit set %s %s %s%s gives each of the %d groups there are now a part; one limit for all of them takes control groups of version 2",
 		v.again, key.Flag(), flagValue(key, max(v.asked[key]/parts, 2)), v.state, parts)
@@ -175,7 +178,7 @@ func (l *limiter) looseNotes(shown []limitShown) (notes []string) {
 					has := g.Devices[d]
 					r := verify.Group{Path: g.Group.Path, Processes: g.Processes, Has: *has.Whole(k), Rate: -1}.Row(k, *own.Whole(k))
 					mend := "set it again, or have plimsoll daemon hold it with a policy"
-					if g.Group.Version == 2 {
+					if g.Outside {
 						mend = backIntoGroup
 					}
 					notes = append(notes, fmt.Sprintf("%s on %s is NOT held: %s; %s", k, l.deviceName(d), r.Why, mend))

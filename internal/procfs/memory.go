@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -42,27 +41,4 @@ func Children(root string, pid int, program string) []int {
 		}
 	}
 	return found
-}
-
-// Descendants lists what a process of the procfs at root has started, and what that has, and so on: each behind the one that started it. Those
-// whose parent has ended are another's children by then.
-func Descendants(root string, pid int) []int {
-	dirs, _ := filepath.Glob(filepath.Join(root, "[0-9]*"))
-	children := map[int][]int{}
-	for _, dir := range dirs {
-		if child, err := strconv.Atoi(filepath.Base(dir)); err == nil {
-			parent := Parent(root, child)
-			children[parent] = append(children[parent], child)
-		}
-	}
-	all := []int{pid}
-	for i := 0; i < len(all); i++ {
-		for _, c := range children[all[i]] {
-			// They are not read at one time: a number may have become another's.
-			if !slices.Contains(all, c) {
-				all = append(all, c)
-			}
-		}
-	}
-	return all[1:]
 }

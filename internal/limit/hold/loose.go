@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"plimsoll/internal/device/hierarchy"
@@ -17,8 +18,10 @@ import (
 // A Loose is a group, other than a part's own, that has processes of the part and is not held by the limits of the part's group.
 type Loose struct {
 	Group *hierarchy.Group
-	// Processes is how many of the part's are in it.
+	// Processes is how many of the part's are in it, or have threads in it.
 	Processes int
+	// Outside: the group is not below the part's own, so that setting the part's limits doesn't reach it.
+	Outside bool
 	// Devices are the rates that the group has itself.
 	Devices map[cgroup.Device]limit.Limits
 }
@@ -55,48 +58,71 @@ func (h *Holder) Loose(p Part) ([]Loose, error) {
 		}
 		for _, s := range states[1:] {
 			if s.Group == g.Path {
-				list = append(list, Loose{g, n, s.Devices})
+				list = append(list, Loose{Group: g, Processes: n, Devices: s.Devices})
 			}
 		}
 	}
-	if p.Target.Kind != target.Container || p.Target.PID == 0 {
+	inside := []int{p.Target.PID}
+	switch {
+	case p.Target.PID == 0:
+		return list, nil
+	case p.Target.Kind == target.Container:
+		inside = procfs.Inside("/proc", p.Target.PID)
+	case p.Target.Kind != target.Process:
 		return list, nil
 	}
-	return append(list, h.moved(p.Target.PID, groups[0])...), nil
+	return append(list, h.moved(inside, groups[0])...), nil
 }
 
-// moved lists the groups outside of own in which descendants of a container's first process are. What ends meanwhile is left out.
-func (h *Holder) moved(pid int, own *hierarchy.Group) []Loose {
+// moved lists the groups outside of own in which processes of a target are, or threads of them. What ends meanwhile is left out.
+func (h *Holder) moved(inside []int, own *hierarchy.Group) []Loose {
 	var list []Loose
-	at := map[string]int{}
-	for _, p := range procfs.Descendants("/proc", pid) {
-		var g *hierarchy.Group
-		t, err := h.Groups.Find(p, "", "")
-		if err == nil {
-			g, err = t.Group(hierarchy.IO)
-		}
-		if errors.Is(err, cgroup.ErrRoot) {
-			t, g, err = h.root()
-		}
-		if err != nil || g.Path == own.Path || strings.HasPrefix(g.Path, own.Path+"/") {
-			continue
-		}
-		if i, ok := at[g.Path]; ok {
-			list[i].Processes++
-			continue
-		}
-		var has map[cgroup.Device]limit.Limits
-		if t != nil {
-			states, err := h.Groups.Read(t)
-			if err != nil {
+	last := map[string]int{} // The process that was last counted in a group.
+	for _, p := range inside {
+		for _, thread := range threads(p, own) {
+			t, g, err := h.of(thread)
+			if err != nil || g.Path == own.Path || strings.HasPrefix(g.Path, own.Path+"/") || last[g.Path] == p {
 				continue
 			}
-			has = states[0].Devices
+			if _, err := procfs.Running("/proc", thread); err != nil {
+				continue // Version 1 shows one on its way out in the root group.
+			}
+			last[g.Path] = p
+			if i := slices.IndexFunc(list, func(l Loose) bool { return l.Group.Path == g.Path }); i >= 0 {
+				list[i].Processes++
+				continue
+			}
+			var has map[cgroup.Device]limit.Limits
+			if t != nil {
+				states, err := h.Groups.Read(t)
+				if err != nil {
+					continue
+				}
+				has = states[0].Devices
+			}
+			list = append(list, Loose{Group: g, Processes: 1, Outside: true, Devices: has})
 		}
-		at[g.Path] = len(list)
-		list = append(list, Loose{g, 1, has})
 	}
 	return list
+}
+
+// threads are those of a process whose groups are looked at: version 2 has all threads of a process in one group of I/O.
+func threads(pid int, own *hierarchy.Group) []int {
+	if own.Version == 2 {
+		return []int{pid}
+	}
+	return procfs.Threads("/proc", pid)
+}
+
+// of returns the groups that a thread is in, and that of I/O; t is nil where the group takes no limits.
+func (h *Holder) of(thread int) (t *cgroup.Target, g *hierarchy.Group, err error) {
+	if t, err = h.Groups.Find(thread, "", ""); err == nil {
+		g, err = t.Group(hierarchy.IO)
+	}
+	if errors.Is(err, cgroup.ErrRoot) {
+		return h.root()
+	}
+	return t, g, err
 }
 
 // root is the root group of I/O. Version 2's has no limits, and t is nil.

@@ -2,22 +2,31 @@ package hold
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"syscall"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"plimsoll/internal/device"
 	"plimsoll/internal/disktest"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/target"
+	"plimsoll/internal/procfs"
 )
 
 // TestLooseMoved: a container's process that was moved out of its group is found, with the limits that it has there.
 func TestLooseMoved(t *testing.T) {
 	own, other := disktest.NewBlkioGroup(t), disktest.NewBlkioGroup(t)
 	list := movedTo(t, own, other)
-	if len(list) != 1 || filepath.Base(list[0].Group.Path) != filepath.Base(string(other)) || list[0].Processes != 1 {
+	if len(list) != 1 || filepath.Base(list[0].Group.Path) != filepath.Base(string(other)) || list[0].Processes != 1 || !list[0].Outside {
 		t.Errorf("%+v; want one process in %s", list, other)
 	}
 }
@@ -69,4 +78,133 @@ func movedTo(t *testing.T, own, other disktest.Group) []Loose {
 		t.Fatal(err)
 	}
 	return list
+}
+
+// loose lists what is loose of a process whose own groups are at a path.
+func loose(t *testing.T, own disktest.Group, of target.Target) []Loose {
+	t.Helper()
+	h, err := New(device.Host(), target.New(target.Host()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	groups, err := h.Groups.At(string(own))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := h.Loose(Part{Name: "web", Groups: groups, Target: &of})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// started starts a container's process in a group, and in a namespace of mounts of its own.
+func started(t *testing.T, g disktest.Group, script string) int {
+	t.Helper()
+	cmd := exec.Command("sh", "-c", "read go; "+script)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS, Setpgid: true}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		cmd.Wait()
+	})
+	if err := g.Add(cmd.Process.Pid); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintln(in)
+	return cmd.Process.Pid
+}
+
+// TestLieMovedExec: a process that an engine's exec has put into the container, so that it is no child of the first one, was moved.
+func TestLieMovedExec(t *testing.T) {
+	own, other := disktest.NewBlkioGroup(t), disktest.NewBlkioGroup(t)
+	pid := started(t, own, "sleep 60")
+	inside := exec.Command("sleep", "60")
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread() // It stays in the namespace, and ends with this function.
+		done <- func() error {
+			f, err := os.Open(fmt.Sprintf("/proc/%d/ns/mnt", pid))
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			if err := unix.Unshare(unix.CLONE_FS); err != nil {
+				return err
+			}
+			if err := unix.Setns(int(f.Fd()), unix.CLONE_NEWNS); err != nil {
+				return err
+			}
+			return inside.Start()
+		}()
+	}()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		inside.Process.Kill()
+		inside.Wait()
+	})
+	if err := other.Add(inside.Process.Pid); err != nil {
+		t.Fatal(err)
+	}
+	list := loose(t, own, target.Target{Kind: target.Container, PID: pid})
+	if len(list) != 1 || filepath.Base(list[0].Group.Path) != filepath.Base(string(other)) || list[0].Processes != 1 || !list[0].Outside {
+		t.Errorf("%+v; want one process in %s", list, other)
+	}
+}
+
+// TestLieMovedThread: a thread of a process was moved, which version 1 allows.
+func TestLieMovedThread(t *testing.T) {
+	own, other := disktest.NewBlkioGroup(t), disktest.NewBlkioGroup(t)
+	moved, end := make(chan error, 2), make(chan bool)
+	go func() {
+		runtime.LockOSThread()
+		thread := strconv.Itoa(unix.Gettid())
+		moved <- other.Put("tasks", thread)
+		<-end
+		moved <- disktest.Group(filepath.Dir(string(other))).Put("tasks", thread)
+	}()
+	if err := <-moved; err != nil {
+		t.Fatal(err)
+	}
+	list := loose(t, own, target.Target{Kind: target.Process, PID: os.Getpid()})
+	close(end)
+	if err := <-moved; err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(list, func(l Loose) bool {
+		return filepath.Base(l.Group.Path) == filepath.Base(string(other)) && l.Processes == 1
+	}) {
+		t.Errorf("%+v; want one process in %s", list, other)
+	}
+}
+
+// TestLieZombies: what has ended and was not waited for is shown in the root group by version 1, as if it had been moved there.
+func TestLieZombies(t *testing.T) {
+	own := disktest.NewBlkioGroup(t)
+	pid := started(t, own, "true & true & exec sleep 60")
+	zombies := func() (n int) {
+		for _, p := range procfs.Descendants("/proc", pid) {
+			if _, err := procfs.Running("/proc", p); err != nil {
+				n++
+			}
+		}
+		return n
+	}
+	for end := time.Now().Add(10 * time.Second); zombies() < 2 && time.Now().Before(end); {
+		time.Sleep(5 * time.Millisecond)
+	}
+	if n := zombies(); n != 2 {
+		t.Fatalf("%d zombies", n)
+	}
+	if list := loose(t, own, target.Target{Kind: target.Container, PID: pid}); len(list) != 0 {
+		t.Errorf("%+v; want nothing: they do nothing any more", list)
+	}
 }

@@ -73,11 +73,13 @@ func (r Row) Words() string {
 			return fmt.Sprintf("limit NOT held: asked %s; %s", r.Rate(float64(r.Asked)), r.Why)
 		}
 		s := fmt.Sprintf("limit NOT held: asked %s, saw %s (%.3g times)", r.Rate(float64(r.Asked)), r.Rate(r.Seen), r.Seen/float64(r.Asked))
+		with := ", with the "
 		if r.Own > 0 {
-			s += ", with the " + r.Rate(r.Own) + " that the target itself used"
+			s += with + r.Rate(r.Own) + " that the target itself used"
+			with = ", and the "
 		}
 		if r.Together {
-			s += ", and the " + r.Rate(r.Kin) + " of its other groups"
+			s += with + r.Rate(r.Kin) + " of its other groups"
 		}
 		if r.Members > 1 {
 			s += " at this device"
