@@ -226,7 +226,7 @@ func (r *Run) fileClasses(f *fileAccount) []Class {
 
 // opName is what an operation of the job is called.
 func (r *Run) opName(op int) string {
-	if op == opRead && r.job.trims() {
+	if op == opRead && r.job.discards() {
 		return Trim
 	}
 	return opNames[op]

@@ -66,7 +66,7 @@ func ExampleJob_Validate() {
 	var o *load.OptionError
 	fmt.Println(errors.As(err, &o), o.Option)
 	// Output:
-	// rw="randred": not a pattern; use one of read, write, randread, randwrite, rw, randrw, trim, randtrim
+	// rw="randred": not a pattern; use one of read, write, randread, randwrite, rw, randrw, trim, randtrim, trimwrite, randtrimwrite
 	// bs=1000: direct I/O needs a multiple of 512; use bs=1024 or direct=0
 	// true rw
 }

@@ -26,6 +26,9 @@ type generator struct {
 	shared    bool // cursor belongs to several threads
 	// room is how many bytes the next I/O may have at most, if one of its sizes fits.
 	room int64
+	// pairs: each write is of the block that the trim before it was of, which half holds; its size is 0 before a trim.
+	pairs bool
+	half  wrote
 	// listed are the I/Os of a job that reads Only parts of its files; nil: it has no such list.
 	listed []wrote
 	// vary is what the job asks for beyond blocks of one size in one file; nil: nothing.
@@ -88,7 +91,27 @@ func (g *generator) op() uint8 {
 
 // next fills in what I/O comes next: operation, file, offset and size.
 func (g *generator) next(sl *slot) {
+	if g.pairs {
+		g.pair(sl)
+		return
+	}
 	sl.op = g.op()
+	g.place(sl)
+}
+
+// pair makes a trim, or the write behind it.
+func (g *generator) pair(sl *slot) {
+	sl.op = opWrite
+	if h := g.half; h.size > 0 {
+		sl.off, sl.size, sl.file, g.half = h.off, h.size, h.file, wrote{}
+		return
+	}
+	g.place(sl) // As the write has it: sizes are those of writes.
+	sl.op, g.half = opRead, wrote{sl.off, sl.size, sl.file}
+}
+
+// place fills in file, offset and size; the operation is there already.
+func (g *generator) place(sl *slot) {
 	if g.listed != nil {
 		w := g.listed[int(g.cursor[sl.op].next(g.shared)%uint64(len(g.listed)))]
 		sl.off, sl.size, sl.file = w.off, w.size, w.file

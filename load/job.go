@@ -13,6 +13,9 @@ const (
 	// Trim and RandTrim discard blocks of a block device, one at a time in each thread. The data there is lost.
 	Trim     = "trim"
 	RandTrim = "randtrim"
+	// TrimWrite and RandTrimWrite discard a block and then write it. Such a pair is one I/O of NumberIOs and IOSize.
+	TrimWrite     = "trimwrite"
+	RandTrimWrite = "randtrimwrite"
 )
 
 // Names of the I/O engines, from the strongest to the weakest, as fio calls
@@ -46,7 +49,7 @@ const (
 // field means fio's default unless its comment says otherwise. Times are
 // nanoseconds in JSON; sizes are bytes.
 type Job struct {
-	// RW is the pattern: read, write, randread, randwrite, rw, randrw, trim or randtrim. Writes
+	// RW is the pattern: read, write, randread, randwrite, rw, randrw, trim, randtrim, trimwrite or randtrimwrite. Writes
 	// overwrite what is in the file. Random offsets are uniform, with replacement (fio's
 	// norandommap), unless the job makes one pass; reads and writes of rw walk the file independently.
 	RW string `json:"rw"`

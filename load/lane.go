@@ -109,6 +109,15 @@ func (j Job) fileCount() int { return max(len(j.Files), 1) }
 
 // limit is how many measured I/Os the lane does at most.
 func (l *lane) limit(j Job) int64 {
+	n := l.ends(j)
+	if j.pairs() {
+		n = times(n, 2) // A pair is two.
+	}
+	return n
+}
+
+// ends is how many I/Os, a pair being one, end the lane.
+func (l *lane) ends(j Job) int64 {
 	n := int64(math.MaxInt64)
 	if j.NumberIOs > 0 {
 		n = j.NumberIOs
@@ -173,7 +182,7 @@ func (l *lane) generator(j Job, n int) generator {
 	g := generator{
 		base: l.base, bs: j.BS, blocks: l.blocks,
 		random: j.random(), cursor: &l.cursors[0], shared: l.shared,
-		rng: j.RandSeed + uint64(n)*0x9e3779b97f4a7c15, room: math.MaxInt64, listed: l.listed,
+		rng: j.RandSeed + uint64(n)*0x9e3779b97f4a7c15, room: math.MaxInt64, listed: l.listed, pairs: j.pairs(),
 	}
 	switch {
 	case j.mixed():

@@ -162,7 +162,7 @@ func (t *thread) arm(s uint32, now, due int64, counted bool) {
 	t.sinceDrop += int64(sl.size)
 	t.acct.started++
 	t.sinceThink++
-	if t.run.split && counted {
+	if t.run.split && counted && !(t.gen.pairs && sl.op == opRead) {
 		t.lane.bytes.Add(-int64(sl.size))
 	}
 	if due != 0 && counted {

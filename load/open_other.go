@@ -18,7 +18,7 @@ func openFile(j Job, path string) (*os.File, how, error) {
 	if j.IOEngine == IOUring || j.IOEngine == LinuxAIO || j.IOEngine == MMap {
 		return nil, how{}, &EngineError{j.IOEngine, "only Linux has it; use psync", ErrNotSupported}
 	}
-	if j.trims() {
+	if j.discards() {
 		return nil, how{}, canTrim(path)
 	}
 	flags := os.O_RDONLY

@@ -17,7 +17,7 @@ type how struct{ access, flags uint32 }
 // through the disk's cache for synchronous writes (FILE_FLAG_WRITE_THROUGH).
 func openFile(j Job, path string) (*os.File, how, error) {
 	h := how{access: windows.GENERIC_READ}
-	if j.trims() {
+	if j.discards() {
 		return nil, h, canTrim(path)
 	}
 	if j.writes() {

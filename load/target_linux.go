@@ -25,7 +25,7 @@ type target struct {
 	ask int64
 	// mem is the whole file, if it is mapped; through says that each write is synced.
 	mem []byte
-	// trims says that the job discards instead of reading.
+	// trims: the job discards instead of reading.
 	trims   bool
 	through bool
 }
@@ -43,7 +43,7 @@ func openTarget(j Job, path string) (*target, error) {
 	if j.Writes() {
 		flags = unix.O_RDWR
 	}
-	if j.trims() {
+	if j.discards() {
 		if err := canTrim(path); err != nil {
 			return nil, err
 		}
@@ -64,7 +64,7 @@ func openTarget(j Job, path string) (*target, error) {
 	if err != nil {
 		return nil, openError(j, path, err)
 	}
-	t := &target{path: path, fd: fd, dioAlign: -1, trims: j.trims()}
+	t := &target{path: path, fd: fd, dioAlign: -1, trims: j.discards()}
 	if t.size, err = fileSize(fd); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), t.close())
 	}
@@ -155,7 +155,7 @@ func (t *target) transfer(s *slot) int32 {
 	switch {
 	case t.mem != nil:
 		return t.copy(s)
-	case t.trims:
+	case t.trims && s.op == opRead:
 		return t.discard(s)
 	}
 	call := uintptr(unix.SYS_PREAD64)

@@ -84,15 +84,20 @@ func (j Job) WithDefaults() Job {
 
 // random, reads and writes say what the pattern does. To the loops a trim is a read in which no data moves.
 func (j Job) random() bool {
-	return j.RW == RandRead || j.RW == RandWrite || j.RW == RandRW || j.RW == RandTrim
+	return j.RW == RandRead || j.RW == RandWrite || j.RW == RandRW || j.RW == RandTrim || j.RW == RandTrimWrite
 }
-func (j Job) trims() bool  { return j.RW == Trim || j.RW == RandTrim }
+func (j Job) trims() bool { return j.RW == Trim || j.RW == RandTrim }
+
+// pairs reports whether each block is trimmed and then written, and discards whether the job trims at all.
+func (j Job) pairs() bool    { return j.RW == TrimWrite || j.RW == RandTrimWrite }
+func (j Job) discards() bool { return j.trims() || j.pairs() }
+
 func (j Job) mixed() bool  { return j.RW == RW || j.RW == RandRW }
-func (j Job) reads() bool  { return j.RW == Read || j.RW == RandRead || j.mixed() || j.trims() }
-func (j Job) writes() bool { return j.RW == Write || j.RW == RandWrite || j.mixed() }
+func (j Job) reads() bool  { return j.RW == Read || j.RW == RandRead || j.mixed() || j.discards() }
+func (j Job) writes() bool { return j.RW == Write || j.RW == RandWrite || j.mixed() || j.pairs() }
 
 // Reads and Writes report whether the job reads, and whether it changes what is there: a trim does.
-func (j Job) Reads() bool  { return j.reads() && !j.trims() }
+func (j Job) Reads() bool  { return j.reads() && !j.discards() }
 func (j Job) Writes() bool { return j.writes() || j.trims() }
 
 // maxSize is the greatest size of an I/O.
@@ -124,7 +129,7 @@ func (v *validator) add(option string, value any, format string, args ...any) {
 }
 
 func (v *validator) pattern(j Job) {
-	all := []string{Read, Write, RandRead, RandWrite, RW, RandRW, Trim, RandTrim}
+	all := []string{Read, Write, RandRead, RandWrite, RW, RandRW, Trim, RandTrim, TrimWrite, RandTrimWrite}
 	if !slices.Contains(all, j.RW) {
 		hint := ""
 		if j.RW == "readwrite" {
@@ -134,7 +139,11 @@ func (v *validator) pattern(j Job) {
 		return
 	}
 	switch {
-	case !j.trims():
+	case !j.discards():
+	case j.pairs() && j.IODepth > 1:
+		v.add("iodepth", j.IODepth, "rw=%s does one I/O at a time: what is written has to be trimmed before", j.RW)
+	case j.pairs() && (j.Rate > 0 || j.RateIOPS > 0 || j.Zones != nil || j.OneSequence || j.Parallel):
+		v.add("rw", quote(j.RW), "takes no rate, no zones and no other sequence")
 	case j.IOEngine != PSync && j.IOEngine != Null:
 		v.add("ioengine", quote(j.IOEngine), "can't trim; use %s or %s", PSync, Null)
 	case j.Verify:

@@ -51,10 +51,27 @@ func (j *job) check() error {
 	case j.blockalign.hasRead && j.blockalign.hasWrite && j.blockalign.read != j.blockalign.write && reads && writes:
 		return bad("one blockalign for reads and another for writes is not supported")
 	}
+	if err := j.checkPairs(bad); err != nil {
+		return err
+	}
 	if err := j.checkReplay(bad); err != nil {
 		return err
 	}
 	return errors.Join(j.checkZones(bad), j.checkVerify(bad))
+}
+
+// checkPairs refuses what trims and writes of the same blocks don't do here.
+func (j *job) checkPairs(bad func(string, ...any) error) error {
+	switch {
+	case !j.pairs():
+	case !synchronous[j.ioengine] && j.iodepth > 1:
+		return bad("rw=%s with iodepth=%d is not supported: each block is trimmed and written before the next; use iodepth=1", j.rw, j.iodepth)
+	case j.rate.most()+j.iops.most()+j.rate.trim+j.iops.trim > 0:
+		return bad("rw=%s with a rate is not supported; use thinktime", j.rw)
+	case j.verify:
+		return bad("rw=%s with verify is not supported; verify a job of writes", j.rw)
+	}
+	return nil
 }
 
 func (j *job) checkVerify(bad func(string, ...any) error) error {

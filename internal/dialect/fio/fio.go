@@ -67,6 +67,7 @@ type clone struct {
 }
 
 func (j *job) trims() bool       { return j.rw == load.Trim || j.rw == load.RandTrim }
+func (j *job) pairs() bool       { return j.rw == load.TrimWrite || j.rw == load.RandTrimWrite }
 func (j *job) writes() bool      { return load.Job{RW: j.rw}.Writes() && !j.trims() }
 func (j *job) reads() bool       { return load.Job{RW: j.rw}.Reads() || j.trims() }
 func (j *job) random() bool      { return strings.HasPrefix(j.rw, "rand") }
@@ -74,6 +75,17 @@ func (j *job) hasDataLogs() bool { return j.bwLog != nil || j.iopsLog != nil || 
 
 // tracesLogs reports whether the job's logs have a line for each I/O.
 func (j *job) tracesLogs() bool { return j.hasDataLogs() && j.logAvg == 0 }
+
+// direction is 0 for a read of the job, 1 for a write and 2 for a trim: where it is in className.
+func (j *job) direction(write bool) int {
+	switch {
+	case j.trims() || j.pairs() && !write:
+		return 2
+	case write:
+		return 1
+	}
+	return 0
+}
 
 // trimsAreReads has a job of trims take what options say of trims for its reads, since to package load a trim is one.
 func (j *job) trimsAreReads() {
@@ -83,6 +95,17 @@ func (j *job) trimsAreReads() {
 		}
 	}
 	j.readSplit = j.trimSplit
+}
+
+// writesAreTrims has a job that trims and writes each block write what it trims, as in fio.
+func (j *job) writesAreTrims() {
+	for _, p := range []*pair{&j.bs, &j.blockalign, j.percRandom} {
+		if p != nil {
+			p.write, p.hasWrite = p.trim, p.hasTrim
+			p.read, p.hasRead = p.trim, p.hasTrim
+		}
+	}
+	j.readSplit, j.writeSplit = nil, j.trimSplit
 }
 
 // mapped reports whether random offsets of a job come once a pass.

@@ -39,13 +39,7 @@ func (j *job) logsHists() bool { return j.histLog != nil && j.histEvery > 0 }
 func (m measured) logHists(w *bytes.Buffer) {
 	epoch := m.epoch()
 	for _, s := range m.result.Hists {
-		d := 0
-		switch {
-		case m.clone.job.trims():
-			d = 2
-		case s.Write:
-			d = 1
-		}
+		d := m.clone.job.direction(s.Write)
 		fmt.Fprintf(w, "%d, %d, %d", epoch+s.At.Milliseconds(), d, s.Size)
 		for _, n := range m.clone.job.bins(s.Lat) {
 			fmt.Fprintf(w, ", %d", n)

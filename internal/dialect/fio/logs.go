@@ -186,13 +186,7 @@ func (j *job) logEnd(offset int64) string {
 func (m measured) logEach(w *bytes.Buffer, value func(load.TracedIO) int64) {
 	epoch := m.epoch()
 	for _, o := range m.result.Trace {
-		d := 0
-		switch {
-		case m.clone.job.trims():
-			d = 2
-		case o.Write:
-			d = 1
-		}
+		d := m.clone.job.direction(o.Write)
 		fmt.Fprintf(w, "%d, %d, %d, %d%s\n", epoch+o.End.Milliseconds(), value(o), d, o.Size, m.clone.job.logEnd(o.Offset))
 	}
 }

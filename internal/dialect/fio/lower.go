@@ -29,7 +29,7 @@ func (c *clone) lower(t *Test) error {
 		Compress: 0, Verify: j.verify, RandSeed: c.seed(), CPUs: j.cpus,
 		FileService: j.service,
 	}
-	if j.trims() && l.IOEngine != load.Null {
+	if (j.trims() || j.pairs()) && l.IOEngine != load.Null {
 		l.IOEngine, l.IODepth = load.PSync, 1 // So fio does them, whatever the engine is.
 		c.spec.Exist = workload.Must
 	}
@@ -66,6 +66,9 @@ func (c *clone) lower(t *Test) error {
 	}
 	if l.Writes() && !j.trims() {
 		l.Fsync, l.FDataSync, l.EndFsync = j.fsync, j.fdatasync, j.endFsync
+		if j.pairs() {
+			l.Fsync, l.FDataSync = 0, 0 // As in fio.
+		}
 		l.SyncReads = l.Reads() && j.fsync+j.fdatasync > 0
 		l.Compress, l.Dedupe = j.compress, j.dedupe
 		if j.refills() {

@@ -310,8 +310,11 @@ func (s *section) job() (*job, error) {
 		}
 	}
 	j.spans = [3]string{span(j.readSplit, j.bs.read, j.kbBase), span(j.writeSplit, j.bs.write, j.kbBase), span(j.trimSplit, j.bs.trim, j.kbBase)}
-	if j.trims() {
+	switch {
+	case j.trims():
 		j.trimsAreReads()
+	case j.pairs():
+		j.writesAreTrims()
 	}
 	j.invalidate = j.invalidate && !j.preRead // As in fio.
 	return j, j.check()

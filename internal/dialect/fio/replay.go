@@ -332,13 +332,7 @@ func (m measured) iolog() []byte {
 	slices.SortStableFunc(all, func(x, y load.TracedIO) int { return cmp.Compare(begun(x), begun(y)) })
 	var end time.Duration
 	for _, o := range all {
-		what := load.Read
-		switch {
-		case c.job.trims():
-			what = load.Trim
-		case o.Write:
-			what = load.Write
-		}
+		what := className[c.job.direction(o.Write)]
 		fmt.Fprintf(&b, "%d %s %s %d %d\n", begun(o).Microseconds(), file, what, o.Offset, o.Size)
 		end = max(end, o.End)
 	}

@@ -11,12 +11,10 @@ import (
 func setRW(j *job, v string) error {
 	word, number, has := strings.Cut(v, ":")
 	switch word {
-	case "trimwrite", "randtrimwrite":
-		return fmt.Errorf("trims and writes of the same blocks in turn are not supported; use trim or randtrim, and another job that writes")
 	case "readwrite":
 		word = load.RW
 	}
-	w, err := oneOf(word, load.Read, load.Write, load.RandRead, load.RandWrite, load.RW, load.RandRW, load.Trim, load.RandTrim)
+	w, err := oneOf(word, load.Read, load.Write, load.RandRead, load.RandWrite, load.RW, load.RandRW, load.Trim, load.RandTrim, load.TrimWrite, load.RandTrimWrite)
 	if err != nil {
 		return err
 	}

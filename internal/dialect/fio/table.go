@@ -99,7 +99,7 @@ var Options = []Option{
 	yes("invalidate", "drops the files from the page cache before the job and before each further pass, as far as the kernel lets go (default 1)", boolTo(func(j *job) *bool { return &j.invalidate })),
 
 	// The pattern.
-	yes("rw", "read, write, randread, randwrite, rw (readwrite), randrw, trim and randtrim (of block devices, one at a time in each clone, as in fio), with fio's number behind a colon", setRW, "readwrite"),
+	yes("rw", "read, write, randread, randwrite, rw (readwrite), randrw, trim and randtrim (of block devices, one at a time in each clone, as in fio), trimwrite and randtrimwrite (also one at a time: with iodepth=1), with fio's number behind a colon", setRW, "readwrite"),
 	yes("bs", "one size, or one for reads and one for writes", pairTo(func(j *job) *pair { return &j.bs }, 1, 1<<40), "blocksize"),
 	yes("ba", "alignment of random offsets; one for reads and writes. Other than bs it turns the random map off", pairTo(func(j *job) *pair { return &j.blockalign }, 1, 1<<40), "blockalign"),
 	yes("bsrange", "the multiples of the smaller size, equally often; up to 4096 of them. No random map is kept with several sizes", splitTo(parseRange), "blocksize_range"),

@@ -3,8 +3,10 @@ package fio
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -25,6 +27,9 @@ func TestTrimsAreFios(t *testing.T) {
 		"random":          {"--rw=randtrim", "--bs=64k", "--ioengine=libaio", "--iodepth=8", "--direct=1"},
 		"sizes of trims":  {"--rw=trim", "--bs=4k,8k,256k", "--size=2m"},
 		"split of trims":  {"--rw=randtrim", "--bssplit=4k/100,8k/100,128k/100", "--norandommap", "--number_ios=10"},
+		"and writes":      {"--rw=trimwrite", "--bs=64k", "--zero_buffers"},
+		"random, writes":  {"--rw=randtrimwrite", "--bs=64k", "--zero_buffers", "--size=2m", "--loops=2", "--direct=1"},
+		"some writes":     {"--rw=trimwrite", "--bs=128k", "--number_ios=5", "--zero_buffers", "--fsync=1"},
 		"beside a reader": {"--rw=trim", "--bs=512k", "--size=1m", "--name=k", "--rw=read", "--bs=4k", "--offset=2m", "--size=64k"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -109,6 +114,50 @@ func TestTrimsOfGigabytes(t *testing.T) {
 		}
 		if a, b := did(peer(t, t.TempDir(), args...)), did(ours); a != b {
 			t.Errorf("%s: fio did\n%s\nours\n%s", name, a, b)
+		}
+	}
+}
+
+// Each block is trimmed and then written: the log of a job has it in that order, with sizes of trims for both.
+func TestTrimsBeforeWrites(t *testing.T) {
+	for _, line := range []string{
+		"--rw=trimwrite --size=64k --bs=16k",
+		"--rw=randtrimwrite --size=1m --bssplit=512/25:1k/:2k/:4k/ --norandommap",
+		"--rw=trimwrite --size=60k --bs=16k --loops=2",
+		"--rw=randtrimwrite --size=1m --bs=4k --io_size=64k",
+	} {
+		var said [2]string
+		for i, do := range []func(*testing.T, string, ...string) string{peer, run} {
+			dir := t.TempDir()
+			do(t, dir, append([]string{"--name=a", "--ioengine=null", "--write_bw_log=l", "--log_offset=1", "--per_job_logs=0"}, strings.Fields(line)...)...)
+			text, err := os.ReadFile(dir + "/l_bw.log")
+			if err != nil {
+				t.Fatal(err)
+			}
+			pairs, bytes, seen, trimmed := 0, 0, map[string]bool{}, ""
+			for _, l := range strings.Split(strings.TrimSpace(string(text)), "\n") {
+				f := strings.Split(l, ", ")
+				place := f[4] + "+" + f[3]
+				if f[2] == "2" {
+					trimmed = place
+					continue
+				}
+				if f[2] != "1" || place != trimmed {
+					t.Fatalf("%s: %s behind a trim of %s", line, l, trimmed)
+				}
+				n, err := strconv.Atoi(f[3])
+				if err != nil {
+					t.Fatal(err)
+				}
+				pairs, bytes, seen[place] = pairs+1, bytes+n, true
+			}
+			said[i] = fmt.Sprintf("%d pairs of %d bytes, each once: %t", pairs, bytes, len(seen) == pairs)
+			if strings.Contains(line, "bssplit") {
+				said[i] = fmt.Sprint(bytes >= 1<<20-4096 && bytes < 1<<20+4096) // Sizes are drawn.
+			}
+		}
+		if said[0] != said[1] {
+			t.Errorf("%s: fio %s, ours %s", line, said[0], said[1])
 		}
 	}
 }

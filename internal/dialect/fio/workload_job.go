@@ -148,7 +148,7 @@ func (c *clone) unplanned() string {
 	}{
 		{j.replay.log != "", "read_iolog: a plan's workload replays nothing"},
 		{c.load.IOEngine == load.Null, "ioengine=null: it does no I/O, so no place is better than another; use 'plimsoll selfcheck' for the generator itself"},
-		{j.trims(), "rw=" + j.rw + ": trims need a device, and a place has files"},
+		{j.trims() || j.pairs(), "rw=" + j.rw + ": trims need a device, and a place has files"},
 		{c.device, "the job's name is a device, and a place has files; give it another name and a size"},
 		{c.load.AnyAlign, "direct I/O of less than whole sectors is none of a plan's workload"},
 		{spec.Steady != nil, "steadystate: a plan's trials end by their own steady_state, which judges several rounds; use runtime and time_based"},
