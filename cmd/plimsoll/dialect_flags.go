@@ -106,6 +106,7 @@ func (a *app) splitDialect(args []string) (f dialectFlags, rest []string, err er
 			return err
 		}
 	}
+	given := map[string]string{}
 	for i := 0; i < len(args); i++ {
 		name, value, glued := strings.Cut(args[i], "=")
 		set := values[name]
@@ -123,6 +124,8 @@ func (a *app) splitDialect(args []string) (f dialectFlags, rest []string, err er
 		case args[i] == "--help":
 			f.help = true
 			continue
+		case set == nil && dockerOnly[name] != "":
+			return f, nil, usageError("%s is Docker's, and Plimsoll's line has no such flag: %s", name, dockerOnly[name])
 		case set == nil:
 			rest = append(rest, args[i])
 			continue
@@ -133,6 +136,10 @@ func (a *app) splitDialect(args []string) (f dialectFlags, rest []string, err er
 			i++
 			value = args[i]
 		}
+		if other, ok := given[name]; ok && other != value && name != "--destructive" {
+			return f, nil, usageError("%s is given twice, as %s and as %s: leave out one", name, other, value)
+		}
+		given[name] = value
 		if err := set(name, value); err != nil {
 			return f, nil, usageError("%w", err)
 		}
@@ -141,6 +148,16 @@ func (a *app) splitDialect(args []string) (f dialectFlags, rest []string, err er
 		return f, nil, usageError("%w", err)
 	}
 	return f, rest, nil
+}
+
+// dockerOnly are flags of docker run in published lines that are none of a tool's, and what to write here.
+var dockerOnly = map[string]string{
+	"--device-read-bps": "use --read-bps RATE", "--device-write-bps": "use --write-bps RATE, as in 1MiB; it limits the device under the place",
+	"--device-read-iops": "use --read-iops N", "--device-write-iops": "use --write-iops N; it limits the device under the place",
+	"--blkio-weight": "use --weight N, from 1 to 10000",
+	"--volume":       "use --place bind:PATH or --place volume", "--mount": "use --place bind:PATH, volume or tmpfs", "--tmpfs": "use --place tmpfs",
+	"--cpu-quota": "use --cpus N, which is quota/period", "--cpu-period": "use --cpus N, which is quota/period",
+	"--rm": "leave it out; what a line makes in a container is removed at its end",
 }
 
 // dockerSize is the value of a flag that is Docker's, as Docker reads it (opts.MemBytes): "4G", "5m" and "4GB" count in powers of 1024.

@@ -44,6 +44,17 @@ func TestDockersFlags(t *testing.T) {
 			t.Errorf("%s: %+v, notes %q, %v; want %+v, %q", row.args, f.limits, f.notes, err, row.want, row.notes)
 		}
 	}
+	for bad, want := range map[string]string{
+		"--device-write-bps /dev/sda:1mb": "use --write-bps RATE", "--device-read-iops=/dev/sda:100": "use --read-iops", "-v --volume=/srv:/data": "use --place bind:PATH", "--rm": "leave it out",
+		"--place bind --place tmpfs": "--place is given twice, as bind and as tmpfs", "--memory 4G --memory=5G": "--memory is given twice",
+	} {
+		if _, _, err := new(app).splitDialect(strings.Fields(bad)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", bad, err, want)
+		}
+	}
+	if f, _, err := new(app).splitDialect(strings.Fields("--place bind --place=bind --destructive a --destructive b")); err != nil || f.place != "bind" || len(f.destructive) != 2 {
+		t.Errorf("twice the same: %+v, %v", f, err)
+	}
 	for _, bad := range []string{"--memory 4Q", "--memory 4M", "--write-bps 5m", "--memory -4G"} {
 		if _, _, err := new(app).splitDialect(strings.Fields(bad)); err == nil || !strings.Contains(err.Error(), bad) {
 			t.Errorf("%s: %v", bad, err)

@@ -78,13 +78,31 @@ func (a *app) readPlan(ctx context.Context, arg string) (file string, text []byt
 // openStdin is standard input for package userfile.
 func (a *app) openStdin() (io.ReadCloser, error) { return io.NopCloser(a.stdin), nil }
 
+// terms is the value of --only. Given again, it adds its terms to those before.
+type terms string
+
+// String implements pflag.Value.
+func (t *terms) String() string { return string(*t) }
+
+// Type implements pflag.Value.
+func (t *terms) Type() string { return "EXPR" }
+
+// Set implements pflag.Value.
+func (t *terms) Set(v string) error {
+	if *t != "" {
+		v = string(*t) + "," + v
+	}
+	*t = terms(v)
+	return nil
+}
+
 // addPlanFlags adds the flags that change a plan.
 func addPlanFlags(cmd *cobra.Command, o *plan.Options) {
 	f := cmd.Flags()
 	f.BoolVar(&o.Quick, "quick", false, "a first look, as the plan's quick section says, by default with 3 blocks; it proves nothing")
 	f.StringVar(&o.Blocks, "blocks", "", "run every cell `N` times instead of as often as the plan says")
 	f.StringVar(&o.Seed, "seed", "", "seed `N` of the random order of trials, to repeat a run")
-	f.StringVar(&o.Only, "only", "", "keep only the cells that `EXPR` names, like engine=oci,place=layer|bind,workload=randread-*")
+	f.Var((*terms)(&o.Only), "only", "keep only the cells that `EXPR` names, like engine=oci,place=layer|bind,workload=randread-*; given again, only those that both name")
 	f.StringArrayVar(&o.Set, "set", nil, "set a key of the plan, as `KEY=VALUE`, like workloads.append.count=100; may be repeated")
 }
 

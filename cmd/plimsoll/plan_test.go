@@ -21,6 +21,19 @@ func runPlan(stdin string, args ...string) (status int, stdout, stderr string) {
 	return status, out.String(), errs.String()
 }
 
+// TestOnlyTwice: the cells that both name; the first was lost.
+func TestOnlyTwice(t *testing.T) {
+	t.Parallel()
+	r := plimsoll(t, t.Context(), t.TempDir(), "", "plan", "check", "places", "--only", "engine=oci", "--only", "place=bind,workload=wal")
+	if r.status != exitDone || !strings.Contains(r.stdout, "1 workload in 1 place") {
+		t.Errorf("status %d, %s%s", r.status, r.stdout, r.stderr)
+	}
+	r = plimsoll(t, t.Context(), t.TempDir(), "", "plan", "check", "places", "--only", "engine=host", "--only", "engine=oci")
+	if r.status != exitUsage || !strings.Contains(r.stderr, "no cell is left") {
+		t.Errorf("status %d, %s%s", r.status, r.stdout, r.stderr)
+	}
+}
+
 func TestPlanRefuses(t *testing.T) {
 	folder := t.TempDir()
 	broken := filepath.Join(folder, "broken.yaml")

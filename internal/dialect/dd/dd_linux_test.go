@@ -9,10 +9,12 @@ import (
 	"math"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -270,7 +272,7 @@ func TestProgress(t *testing.T) {
 		}
 	}
 	var w bytes.Buffer
-	p := progress{w: &w, next: time.Second}
+	p := progress{w: &w, lines: true, next: time.Second}
 	for _, s := range []load.Sample{{At: time.Second, Bytes: 123456789}, {At: 2 * time.Second, Bytes: 1 << 30}, {At: 2500 * time.Millisecond, Bytes: 1}} {
 		p.sample(s)
 	}
@@ -278,6 +280,29 @@ func TestProgress(t *testing.T) {
 	want := "\r123456789 bytes (123 MB, 118 MiB) copied, 1 s, 123 MB/s\r1197198613 bytes (1.2 GB, 1.1 GiB) copied, 2 s, 599 MB/s\n"
 	if w.String() != want {
 		t.Errorf("%q, want %q", w.String(), want)
+	}
+}
+
+// TestUSR1 asks for the lines in the middle, as published recipes ask dd.
+func TestUSR1(t *testing.T) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		time.Sleep(300 * time.Millisecond)
+		if err := syscall.Kill(os.Getpid(), syscall.SIGUSR1); err != nil {
+			t.Error(err)
+		}
+	}()
+	ignored := make(chan os.Signal, 1)
+	signal.Notify(ignored, syscall.SIGUSR1) // However soon the line ends.
+	defer signal.Stop(ignored)
+	got, _, err := run(t, t.TempDir(), "if=/dev/zero", "of=f", "bs=1", "count=4000000")
+	<-done
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := regexp.MustCompile(`(?m)^(\d+)\+0 records in\n(\d+)\+0 records out\n(\d+) bytes \(.*\) copied, [0-9.]+ s, .*/s$`).FindAllStringSubmatch(got, -1); len(m) != 2 || m[0][1] != m[0][3] || m[1][3] != "4000000" {
+		t.Errorf("%q, want dd's lines twice", got)
 	}
 }
 
@@ -308,8 +333,10 @@ func TestParseRefuses(t *testing.T) {
 		"if=/dev/zero of=f bs=2G count=1":                                  "1 GiB",
 		"if=/dev/zero of=f bs=4K count=5000B":                              "no whole number of blocks",
 		"if=/dev/zero of=f ibs=4K obs=8K count=1":                          "differs from ibs",
-		"count": "name=value",
-		"if=/dev/zero of=f count=1 status=verbose": "none, noxfer or progress",
+		"if=/dev/zero of=f ibs=1M count=1":                                 "ibs=1M: differs from obs=, which is 512 without it; one block size is measured: use bs=1M",
+		"if=/dev/zero of=f obs=1M count=1":                                 "obs=1M: differs from ibs=, which is 512 without it",
+		"count":                                                            "name=value",
+		"if=/dev/zero of=f count=1 status=verbose":                         "none, noxfer or progress",
 	} {
 		_, err := Parse(strings.Fields(line), nil)
 		if err == nil || !strings.Contains(err.Error(), want) {

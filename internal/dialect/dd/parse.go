@@ -139,21 +139,32 @@ func Parse(args []string, destructive []string) (*Test, error) {
 	return t, t.check()
 }
 
-// blocks settles the block's size where ibs or obs are given.
+// blocks settles the block's size where ibs or obs are given. Where only one of them is, the other is dd's default.
 func (t *Test) blocks(bs bool, ibs, obs string) error {
-	for _, o := range []struct{ name, text string }{{"ibs", ibs}, {"obs", obs}} {
-		if o.text == "" || bs {
-			continue // bs= overrides both, as in dd.
+	if bs || ibs+obs == "" {
+		return nil // bs= overrides both, as in dd.
+	}
+	sizes := [2]int64{defaultBS, defaultBS}
+	for i, o := range []struct{ name, text string }{{"ibs", ibs}, {"obs", obs}} {
+		if o.text == "" {
+			continue
 		}
 		n, err := size(o.name+"="+o.text, o.text)
 		if err != nil {
 			return err
 		}
-		if ibs != "" && obs != "" && ibs != obs {
-			return dialect.Usagef("obs="+obs, "differs from ibs=%s; one block size is measured: use bs=", ibs)
-		}
-		t.BS = n
+		sizes[i] = n
 	}
+	switch {
+	case sizes[0] == sizes[1]:
+	case ibs == "":
+		return dialect.Usagef("obs="+obs, "differs from ibs=, which is %d without it; one block size is measured: use bs=%s", defaultBS, obs)
+	case obs == "":
+		return dialect.Usagef("ibs="+ibs, "differs from obs=, which is %d without it; one block size is measured: use bs=%s", defaultBS, ibs)
+	default:
+		return dialect.Usagef("obs="+obs, "differs from ibs=%s; one block size is measured: use bs=", ibs)
+	}
+	t.BS = sizes[0]
 	return nil
 }
 
@@ -247,7 +258,7 @@ func (t *Test) check() error {
 	source := t.In == zero || t.In == random || t.In == random2
 	switch {
 	case t.In == "" || t.Out == "":
-		return &dialect.UsageError{Where: "dd", Text: "give both if= and of=: what comes from a pipe or goes to one is no storage"}
+		return dialect.Usagef("if= and of=", "give both: what comes from a pipe or goes to one is no storage")
 	case source && t.Out == null:
 		return dialect.Usagef("of="+t.Out, "neither side is storage")
 	case !source && t.Out != null:

@@ -14,10 +14,11 @@ import (
 
 // Run does the line in a session and prints dd's lines on stderr, as dd does.
 func (t *Test) Run(ctx context.Context, s dialect.Session, _, stderr io.Writer) error {
-	var shown progress
 	var onSample func(load.Sample)
-	if t.Status == "progress" {
-		shown = progress{w: stderr, next: time.Second}
+	asked, stop := questions()
+	defer stop()
+	shown := progress{w: stderr, lines: t.Status == "progress", next: time.Second, asked: asked, bs: t.BS}
+	if t.Status != "none" {
 		onSample = shown.sample
 	}
 	leave, err := dialect.Leave(s, t.Destructive, []string{t.file()})

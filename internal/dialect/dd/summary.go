@@ -3,6 +3,7 @@ package dd
 import (
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"plimsoll/load"
@@ -78,10 +79,14 @@ func human(n, base float64) string {
 	return text + " " + units[i]
 }
 
-// progress prints the line of status=progress: one each second, over the one before.
+// progress prints the line of status=progress: one each second, over the one before; and dd's lines when it is asked for them.
 type progress struct {
 	w     io.Writer
 	bytes int64
+	// lines has the line of each second printed. asked gets a signal when dd's lines are wanted, whose blocks have bs bytes.
+	lines bool
+	asked <-chan os.Signal
+	bs    int64
 	// next is when a line is due, wide how long the last one was.
 	next time.Duration
 	wide int
@@ -90,7 +95,17 @@ type progress struct {
 // sample follows the run. What comes before the next second is its end, which the last line tells.
 func (p *progress) sample(s load.Sample) {
 	p.bytes += s.Bytes
-	if s.At < p.next {
+	select {
+	case <-p.asked:
+		p.end()
+		p.wide = 0
+		for _, side := range []string{"in", "out"} {
+			fmt.Fprintf(p.w, "%d+%d records %s\n", p.bytes/p.bs, min(p.bytes%p.bs, 1), side)
+		}
+		fmt.Fprintln(p.w, summary(p.bytes, s.At, false))
+	default:
+	}
+	if !p.lines || s.At < p.next {
 		return
 	}
 	p.next += time.Second
