@@ -55,8 +55,9 @@ func (t *thread) asyncLoop() error {
 				wait, want = 0, 0
 			}
 		}
-		t.waits(now)
+		t.waits(true)
 		out, err := t.async.run(t.batch, want, wait)
+		t.waits(false)
 		t.batch = t.batch[:0]
 		if err != nil {
 			// The ring itself is broken. The kernel may still write to the buffers,

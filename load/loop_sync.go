@@ -45,9 +45,10 @@ func (t *thread) syncLoop() error {
 			}
 			sl.start = clk.now()
 		}
-		t.waits(now)
 		f := r.files[sl.file]
+		t.waits(true)
 		res := f.transfer(sl)
+		t.waits(false)
 		ended := false
 		for res != int32(sl.size) {
 			if t.refusedAt(sl, res, clk.now()) {
@@ -68,7 +69,9 @@ func (t *thread) syncLoop() error {
 			if !again {
 				break
 			}
+			t.waits(true)
 			res = f.transfer(sl)
+			t.waits(false)
 		}
 		if ended {
 			continue

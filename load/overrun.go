@@ -192,7 +192,6 @@ func (w *watch) drain() {
 			return
 		case <-tick.C:
 		}
-		// A thread that has not looked at the clock since the end, and only such a one counts without the lock, waits.
 		if now := r.clk.now(); now >= r.last.Load()+int64(hangEvery)/2 {
 			if res := w.hanging(now); res != nil {
 				r.OnHang(res)
@@ -201,7 +200,7 @@ func (w *watch) drain() {
 	}
 }
 
-// hanging is the result as it would be if what is in flight at now never ended; nil if nothing is.
+// hanging is the result as it would be if what is in flight at now never ended; nil if nothing is, or a thread can't be looked at.
 func (w *watch) hanging(now int64) *Result {
 	r := w.run
 	r.draining.Lock()
@@ -209,7 +208,9 @@ func (w *watch) hanging(now int64) *Result {
 	var accounts []*account
 	any := false
 	for _, t := range r.threads {
-		t.waiting.Load() // See waits.
+		if !t.ended && !t.isWaiting() {
+			return nil // It has a CPU, or waits for one: what it says may be in the midst of a change.
+		}
 		a := new(account)
 		a.merge(&t.acct)
 		a.usage, a.doneAt = t.acct.usage, t.acct.doneAt
@@ -236,13 +237,24 @@ func (w *watch) hanging(now int64) *Result {
 	return &res
 }
 
-// waits comes before a thread waits for what it began at now. Others read its account and slots when it has waited for half a second
-// beyond the end: it was switched out meanwhile, which is a full barrier (Documentation/memory-barriers.txt, "Miscellaneous functions"), so that they
-// see what it wrote, without an atomic store for each I/O. Only Go's race detector does not know that.
-func (t *thread) waits(now int64) {
+// waits says that the thread begins to wait in the kernel, or is back from there and has not read the clock yet. While it waits it changes
+// nothing that others look at. Otherwise it may: it may have read the clock within the window, and have been stopped since. Others look half a second beyond
+// the end, when it was switched out, which is a full barrier (Documentation/memory-barriers.txt, "Miscellaneous functions"): they see what it wrote,
+// without an atomic store for each I/O. Only Go's race detector does not know that.
+func (t *thread) waits(begin bool) {
 	if raceDetector {
-		t.waiting.Store(now)
+		t.away.Store(begin)
+	} else {
+		t.waiting = begin
 	}
+}
+
+// isWaiting reports whether the thread waits in the kernel.
+func (t *thread) isWaiting() bool {
+	if raceDetector {
+		return t.away.Load()
+	}
+	return t.waiting
 }
 
 // giveUp adds to a what t has in flight at now.

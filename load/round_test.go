@@ -152,8 +152,9 @@ func TestRoundsOfAHang(t *testing.T) {
 	r.OnSync = func(number int, _ int64) {
 		if th := r.threads[number]; number == 0 && turned.Load() {
 			th.syncing = r.clk.now() // A sync that does not end, as others see it.
-			th.waits(th.syncing)
+			th.waits(true)
 			<-told
+			th.waits(false)
 			th.syncing = 0
 		}
 	}

@@ -22,9 +22,13 @@ import (
 type frozen struct {
 	Job Job
 	// Ends has the job ended before its time while they do.
-	Ends   bool
+	Ends bool
+	// Held is how long they stand still when it is over.
+	Held   time.Duration
 	Result *Result
 	Rounds []Round
+	// Hung are the results of a job that hangs.
+	Hung []*Result
 }
 
 // runFrozen is the child that does the job on its standard input. Its lines say when its threads may be stopped, with their
@@ -48,7 +52,7 @@ func runFrozen(string) (any, error) {
 	r.OnWindow = func(begin bool) {
 		switch {
 		case !begin:
-			fmt.Println("over")
+			time.AfterFunc(f.Held, func() { fmt.Println("over") })
 		case !stopped:
 			stopped = true
 			fmt.Println(boundTo(f.Job.CPUs[0]))
@@ -58,6 +62,7 @@ func runFrozen(string) (any, error) {
 			}
 		}
 	}
+	r.OnHang = func(res *Result) { f.Hung = append(f.Hung, res) }
 	r.OnRound = func(o Round) { f.Rounds = append(f.Rounds, o) }
 	res, startErr := r.Start(context.Background(), nil)
 	if startErr != nil {
@@ -137,7 +142,7 @@ func (f *frozen) try(t *testing.T, threads int) bool {
 		if s != "over\n" {
 			t.Fatalf("the child says %q", s)
 		}
-	case <-time.After(tooLong):
+	case <-time.After(tooLong + f.Held):
 		return false
 	}
 	release()
@@ -145,7 +150,7 @@ func (f *frozen) try(t *testing.T, threads int) bool {
 	if err := json.Unmarshal([]byte(<-lines), &did); err != nil {
 		t.Fatal(err)
 	}
-	f.Result, f.Rounds = did.Result, did.Rounds
+	f.Result, f.Rounds, f.Hung = did.Result, did.Rounds, did.Hung
 	return true
 }
 

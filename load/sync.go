@@ -29,9 +29,10 @@ func (t *thread) doSync(dataOnly bool) error {
 	}
 	t0 := r.clk.now()
 	t.syncing = t0
-	t.waits(t0)
 	for i, f := range r.files {
+		t.waits(true)
 		err := f.sync(dataOnly)
+		t.waits(false)
 		if err == nil {
 			continue
 		}

@@ -45,8 +45,10 @@ type thread struct {
 	round   int64 // in which acct is counted
 	from    int64 // when that began
 	unbind  func()
-	// waiting is what waits tells Go's race detector; syncing is when a sync began, 0 while there is none.
-	waiting atomic.Int64
+	// waiting: the thread waits in the kernel; away is the same for Go's race detector. See waits.
+	waiting bool
+	away    atomic.Bool
+	// syncing is when a sync began, 0 while there is none.
 	syncing int64
 	// transferring: psync's only slot is in flight. Those of other engines are unless they are in free.
 	transferring bool
@@ -142,6 +144,7 @@ func (t *thread) main(depth, share int, ready chan<- error, fail *error) {
 	defer t.run.running.Done()
 	runtime.LockOSThread()
 	err := t.prepare(depth, share)
+	t.waits(true)
 	ready <- err
 	defer t.tearDown()
 	<-t.run.gate
@@ -150,6 +153,7 @@ func (t *thread) main(depth, share int, ready chan<- error, fail *error) {
 	}
 	before := threadUsage()
 	t.awaitStart()
+	t.waits(false)
 	if t.async == nil {
 		debug.SetPanicOnFault(t.run.engine == MMap)
 		err = t.syncLoop()
