@@ -242,6 +242,26 @@ func TestLieStallLine(t *testing.T) {
 			t.Errorf("%d I/Os, at most %v; fio: %d, at most %v", n, time.Duration(ours.Max), total, time.Duration(theirs.Max))
 		}
 	})
+	t.Run("only write", func(t *testing.T) {
+		// Reads are complete in the window, and the only write is not.
+		args := strings.Fields("--name=a --rw=randrw --bs=4k --size=1m --direct=1 --ioengine=io_uring --iodepth=4 --norandommap --time_based --runtime=300ms --rate_iops=100,1 --output-format=json,normal --lat_percentiles=1 --filename=" + path)
+		plan("write")
+		out, err := exec.Command("fio", append(args, "--thread")...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("fio: %v: %s", err, out)
+		}
+		plan("write")
+		r := plimsoll(t, t.Context(), t.TempDir(), "", append([]string{"fio", "--destructive", path}, args...)...)
+		if r.status != exitDone {
+			t.Fatalf("it ended with %d: %s", r.status, r.stderr)
+		}
+		for name, text := range map[string]string{"fio": string(out), "plimsoll": r.stdout} {
+			lat, _ := fioLatency(t, []byte(text[strings.Index(text, "{\n"):strings.LastIndex(text, "\n}")+2]), "write")
+			if lat.Max < stall.Nanoseconds() || !strings.Contains(text, "  write: IOPS=") {
+				t.Errorf("%s: at most %v: %s", name, time.Duration(lat.Max), text)
+			}
+		}
+	})
 	t.Run("selfcheck", func(t *testing.T) {
 		t.Setenv(asPlimsoll, "1") // for the child
 		c := selfcheck.Case{Name: "stalled", Job: load.Job{

@@ -216,7 +216,7 @@ var className = [3]string{"read", "write", load.Trim}
 func (j *jobReport) addResult(r load.Result, ms int64) {
 	for d := range j.dirs {
 		c := r.Class(className[d])
-		if c == nil || c.Ops+c.Failed == 0 {
+		if c == nil || c.Ops+c.InFlight+c.Failed == 0 {
 			continue
 		}
 		dir := &j.dirs[d]

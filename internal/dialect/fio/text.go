@@ -196,7 +196,8 @@ func list(names []string, xs []float64) string {
 }
 
 func (d *dirReport) text(w *bytes.Buffer, j *jobReport, name string, write bool, kbBase int64) {
-	if d.ops == 0 {
+	// One that was in flight for all of the window is no operation of it, but has a latency.
+	if d.ops == 0 && d.lat.Count() == 0 {
 		return
 	}
 	bw := perSecond(d.bytes, d.runtime)
