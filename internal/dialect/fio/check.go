@@ -51,6 +51,9 @@ func (j *job) check() error {
 	case j.blockalign.hasRead && j.blockalign.hasWrite && j.blockalign.read != j.blockalign.write && reads && writes:
 		return bad("one blockalign for reads and another for writes is not supported")
 	}
+	if j.logMax && j.hasDataLogs() && j.logAvg > 0 {
+		return bad("log_max_value with logs is not supported: they hold averages. Use log_avg_msec=0, which has a line for each I/O")
+	}
 	if err := j.checkPairs(bad); err != nil {
 		return err
 	}
@@ -131,6 +134,27 @@ func apart(stage []*clone) error {
 				}
 			}
 			written[f] = append(written[f], p)
+		}
+	}
+	return nil
+}
+
+// locked refuses locks of files that several clones of a stage use, which would take turns in fio.
+func locked(stage []*clone) error {
+	users := map[string]int{}
+	for _, c := range stage {
+		for _, f := range c.files {
+			users[f]++
+		}
+	}
+	for _, c := range stage {
+		if c.job.lockFile == "" || c.job.lockFile == "none" {
+			continue
+		}
+		for _, f := range c.files {
+			if users[f] > 1 {
+				return dialect.Usagef(c.job.where, "lockfile=%s is not supported for %s, which several jobs or clones use: they don't take turns here. Give each a file or an offset_increment", c.job.lockFile, f)
+			}
 		}
 	}
 	return nil

@@ -35,7 +35,11 @@ func (f *fileParser) line(line, where string) error {
 		return dialect.Usagef(where, "holds a NUL byte")
 	case line[0] == '[':
 		name, ok := strings.CutSuffix(line[1:], "]")
-		if !ok || name == "" {
+		if !ok && name != "" {
+			name = name[:len(name)-1]
+			p.test.note("%s: a section is written [name]: this one is called %s, as in fio, which takes the last letter off", where, name)
+		}
+		if name == "" {
 			return dialect.Usagef(where, "a section is written [name]")
 		}
 		f.at, f.inside = nil, true

@@ -197,7 +197,7 @@ func (t *Test) plan() error {
 		return err
 	}
 	for _, s := range t.stages {
-		if err := apart(s); err != nil {
+		if err := errors.Join(apart(s), locked(s)); err != nil {
 			return err
 		}
 		trace(s)

@@ -124,6 +124,10 @@ type job struct {
 	unified       unified
 	replay        replay
 	strided       bool
+	unaligned     bool
+	seqRandSizes  bool
+	logMax        bool
+	lockFile      string
 	zones         load.Zones // used if strided
 	// notes are what the user should know of the job's options.
 	notes []string

@@ -10,7 +10,6 @@ var nearest = map[string]string{
 
 	"dedupe_mode": "dedupe_percentage", "dedupe_working_set_percentage": "dedupe_percentage", "dedupe_global": "dedupe_percentage",
 	"ss_interval":          "steadystate_duration",
-	"log_max_value":        "log_avg_msec",
 	"log_store_compressed": "log_avg_msec",
 	"log_alternate_epoch":  "log_unix_epoch", "log_alternate_epoch_clock_id": "log_unix_epoch",
 	"significant_figures": "--output-format",
@@ -18,8 +17,7 @@ var nearest = map[string]string{
 	"max_latency": "percentile_list", "latency_target": "iodepth", "latency_window": "iodepth", "latency_percentile": "percentile_list", "latency_run": "iodepth",
 
 	"allow_file_create": "filename", "allow_mounted_write": "--destructive",
-	"bs_unaligned": "bsrange",
-	"lockfile":     "offset_increment", "opendir": "filename", "unique_filename": "filename_format",
+	"opendir": "filename", "unique_filename": "filename_format",
 	"sync_file_range": "fdatasync", "write_barrier": "fsync", "atomic": "direct", "uncached": "direct",
 	"cmd_type": "ioengine", "thp": "ioengine", "force_async": "ioengine", "nowait": "ioengine",
 

@@ -2,6 +2,7 @@ package fio
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"strings"
 
@@ -308,6 +309,10 @@ func (s *section) job() (*job, error) {
 		if err := a.apply(j); err != nil {
 			return nil, err
 		}
+	}
+	bad := func(format string, args ...any) error { return dialect.Usagef(j.where, format, args...) }
+	if err := errors.Join(j.unalign(slices.Concat(basesFirst(s.globals), own)), j.sizesByWay(bad)); err != nil {
+		return nil, err
 	}
 	j.spans = [3]string{span(j.readSplit, j.bs.read, j.kbBase), span(j.writeSplit, j.bs.write, j.kbBase), span(j.trimSplit, j.bs.trim, j.kbBase)}
 	switch {

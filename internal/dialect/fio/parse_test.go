@@ -248,7 +248,7 @@ func TestNamesAndBareOptionsInFiles(t *testing.T) {
 	if err != nil || len(test.jobs) != 1 {
 		t.Errorf("on a line: %v, %v", test, err)
 	}
-	for line, want := range map[string]string{"blocksize_unaligned": "blocksize_unaligned is not supported", "latency_target=1ms": "latency_target is not supported: a search"} {
+	for line, want := range map[string]string{"log_max_value=1 --write_bw_log=x --log_avg_msec=100": "log_max_value with logs is not supported", "lockfile=exclusive --filename=x --numjobs=2": "which several jobs or clones use", "latency_target=1ms": "latency_target is not supported: a search"} {
 		if _, err := Parse(strings.Fields("--name=a --size=1m --"+line), Source{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", line, err, want)
 		}
@@ -461,4 +461,15 @@ var patterns = map[string]string{
 	`0xabc`:              "\x0a\xbc",
 	`258`:                "\x02\x01",
 	`0"x"`:               "\x00x",
+}
+
+// A section's closing bracket may be missing: fio takes the last letter off in any case.
+func TestSectionWithoutItsBracket(t *testing.T) {
+	test, err := Parse([]string{"x.fio"}, memory(map[string]string{"x.fio": "[global]\nrw=read\nsize=1m\n[bs=64K\nbs=64K\n"}, nil))
+	if err != nil || test.jobs[0].name != "bs=64" || !strings.Contains(strings.Join(test.notes, "\n"), "called bs=64") {
+		t.Errorf("%v, %+v", err, test)
+	}
+	if _, err := Parse([]string{"x.fio"}, memory(map[string]string{"x.fio": "[\nrw=read\n"}, nil)); err == nil {
+		t.Error("a section without a name is taken")
+	}
 }

@@ -158,10 +158,26 @@ func TestSystemCallsAreFios(t *testing.T) {
 		return fmt.Sprint(after)
 	}
 	list := func(all []tracedIO) string { return fmt.Sprint(blocks(all)) }
+	// drawn says whether sizes are any from 4 KiB to 16 KiB.
+	drawn := func(all []tracedIO) string {
+		seen, odd, outside := map[int64]bool{}, false, false
+		for _, o := range blocks(all) {
+			seen[o.size] = true
+			odd, outside = odd || o.size%512 != 0, outside || o.size < 4096 || o.size > 16384
+		}
+		return fmt.Sprintf("many sizes %t, odd ones %t, others %t", len(seen) > 20, odd, outside)
+	}
 	for _, c := range []struct {
 		line string
 		say  func([]tracedIO) string
 	}{
+		{"--rw=read --size=1m --bsrange=4k-16k --bs_unaligned", drawn},
+		{"--rw=randread --size=1m --blocksize_unaligned=1 --bsrange=4k-16k --norandommap", drawn},
+		{"--rw=randread --size=1m --bssplit=4k/50:16k/50 --bs_unaligned", sizes},
+		{"--rw=write --size=1m --bs=8k,16k --bs_is_seq_rand=1", sizes},
+		{"--rw=randread --size=1m --bs=8k,16k --bs_is_seq_rand=1 --norandommap", sizes},
+		{"--rw=randrw --size=1m --bssplit=4k/100,8k/50:16k/50 --bs_is_seq_rand=1", sizes},
+		{"--rw=write --size=1m --bs=8k --lockfile=readwrite", total},
 		{"--rw=read --size=1m --bs=16k --zonemode=strided --zonesize=64k --zoneskip=192k", list},
 		{"--rw=write --size=1m --bs=16k --zonemode=strided --zonesize=128k --zonerange=64k --zoneskip=192k --loops=2", list},
 		{"--rw=write --size=1m --bs=16k --zonemode=strided --zonesize=32k --zonerange=64k --zoneskip=64k", list},

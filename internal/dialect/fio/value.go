@@ -260,25 +260,26 @@ func parseSplit(s string, kbBase int64) ([]load.SizeShare, error) {
 	return out, nil
 }
 
-// parseRange reads one direction of bsrange, 1k-16k: all multiples of the least size, equally often.
-func parseRange(s string, kbBase int64) ([]load.SizeShare, error) {
+// parseEnds reads the ends of a range of sizes, the lesser first.
+func parseEnds(s string, kbBase int64) (a, b int64, err error) {
 	lo, hi, ok := strings.Cut(s, "-")
 	if !ok {
 		lo, hi, ok = strings.Cut(s, ":")
 	}
 	if !ok {
-		return nil, fmt.Errorf("%q has to be two sizes, as in 4k-64k", s)
+		return 0, 0, fmt.Errorf("%q has to be two sizes, as in 4k-64k", s)
 	}
-	a, err := parseSize(lo, kbBase)
+	if a, err = parseSize(lo, kbBase); err == nil {
+		b, err = parseSize(hi, kbBase)
+	}
+	return min(a, b), max(a, b), err
+}
+
+// parseRange reads one direction of bsrange, 1k-16k: all multiples of the least size, equally often.
+func parseRange(s string, kbBase int64) ([]load.SizeShare, error) {
+	a, b, err := parseEnds(s, kbBase)
 	if err != nil {
 		return nil, err
-	}
-	b, err := parseSize(hi, kbBase)
-	if err != nil {
-		return nil, err
-	}
-	if a > b {
-		a, b = b, a
 	}
 	if a < 1 || b > 1<<30 || b/a > 4096 {
 		return nil, fmt.Errorf("%q: the larger may be up to 4096 times the smaller; use bssplit instead", s)
