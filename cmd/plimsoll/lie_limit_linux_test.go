@@ -243,3 +243,44 @@ func TestLieBusyTarget(t *testing.T) {
 		t.Error("the limiter was at work all the time, and let the target's I/Os of 8 MiB through one by one")
 	}
 }
+
+// TestLieLimitChanged: another program raises the limit while verify measures, for less than the first second, which no verdict is about. That was
+// "held". Where it stays raised, the reason was that no known I/O passes the limit.
+func TestLieLimitChanged(t *testing.T) {
+	t.Parallel() // What is limited waits most of the time, and its disk is its own.
+	l := newBadLab(t)
+	l.do(t, exitDone, "set", l.name, "--path", l.path, "--write-bps", "8MiB", "--read-iops", "none")
+	number := disktest.Number(t, l.loop)
+	limit := func(text string) {
+		if err := l.group.Put("blkio.throttle.write_bps_device", number+" "+text); err != nil {
+			t.Error(err)
+		}
+	}
+	verify := func(change func()) result {
+		done := make(chan bool)
+		go func() {
+			defer close(done)
+			// The worker is the first process in the group.
+			for b, err := []byte(nil), error(nil); len(b) == 0 && err == nil && t.Context().Err() == nil; time.Sleep(20 * time.Millisecond) {
+				b, err = os.ReadFile(filepath.Join(string(l.group), "cgroup.procs"))
+			}
+			time.Sleep(time.Second)
+			change()
+		}()
+		defer func() { <-done }()
+		return l.run(t, "verify", l.name, "--path", l.path, "--modes", "direct", "--time", "3s")
+	}
+	r := verify(func() {
+		limit("83886080")
+		time.Sleep(300 * time.Millisecond)
+		limit("8388608")
+	})
+	if r.status != exitCannot || !strings.Contains(r.stdout, "unproved: another program changed the limit while it was measured, to 80 MiB/s") {
+		t.Errorf("raised for a moment: status %d\n%s%s", r.status, r.stdout, r.stderr)
+	}
+	r = verify(func() { limit("0") })
+	if r.status != exitNotHeld || !strings.Contains(r.stdout, "is not held: another program changed the limit while it was measured, to none") ||
+		!strings.Contains(r.stdout, "fix: plimsoll limit show cgroup:") || strings.Contains(r.stdout, "no known I/O passes") {
+		t.Errorf("removed: status %d\n%s%s", r.status, r.stdout, r.stderr)
+	}
+}

@@ -137,8 +137,8 @@ type verification struct {
 	above []cgroup.State
 	// loose are the target's other groups, as they were found before.
 	loose []hold.Loose
-	// again is the command line's target and where, for another command.
-	again string
+	// again is the command line's target and where, for another command; name is the target alone.
+	again, name string
 	// state is the flag that it needs besides, if any, with a space before.
 	state string
 }
@@ -179,7 +179,7 @@ func (a *app) limitVerify(ctx context.Context, name string, f limitVerifyFlags, 
 	var all []verified
 	for _, v := range list {
 		done := verified{Part: v.part.Name, Ground: v.ground.Name, Device: v.spot.Name, number: v.spot.Number(), members: v.members()}
-		v.again, v.state = again(name, f.limitWhere), a.stateFlag()
+		v.again, v.name, v.state = again(name, f.limitWhere), clean.Shell(name), a.stateFlag()
 		done.Rows, err = a.withLoose(l, v, func(v verification) ([]verify.Row, error) { return a.verifyOne(ctx, l, v, r) })
 		done.ended(err)
 		all = append(all, done)
@@ -295,7 +295,7 @@ func (a *app) verifyOne(ctx context.Context, l *limiter, v verification, r verif
 		return nil, err
 	}
 	r.Group, r.Nobody = group, l.nobody()
-	r.Kin, r.Single = v.kin(group), v.single(group)
+	r.Kin, r.Single, r.Changed = v.kin(group), v.single(group), l.changed(v)
 	dir, err := v.folder()
 	if err != nil {
 		return nil, err

@@ -19,6 +19,10 @@ import (
 func (v verification) explain(rows []verify.Row) {
 	for i := range rows {
 		if r := &rows[i]; r.Verdict == judge.NotHeld {
+			if len(r.Changed) > 0 {
+				r.Why, r.Fix = r.ChangedWords(), fmt.Sprintf("plimsoll limit show %s%s prints what is set now; set the limit again if need be, and verify while nothing changes it", v.name, v.state)
+				continue
+			}
 			if r.Together {
 				r.Why, r.Fix = v.together(r.Key)
 				continue
@@ -98,6 +102,27 @@ func wholeMachine(disk string, others []string) string {
 		has = fmt.Sprintf(" and of %s", strings.Join(rest, ", "))
 	}
 	return fmt.Sprintf("%s is the device of /%s: a limit for all writes to it slows down the whole machine; ", disk, has)
+}
+
+// changed returns what reports whether the kernel's limits are no longer those with which the verification began: the group's, and the root
+// group's for what it writes back.
+func (l *limiter) changed(v verification) func(limit.Key, verify.Mode) (int64, bool) {
+	n := cgroup.Device{Major: v.spot.Major, Minor: v.spot.Minor}
+	own := v.part.Groups.Alone()
+	return func(k limit.Key, m verify.Mode) (int64, bool) {
+		states, err := l.Groups.Read(own)
+		if err != nil {
+			return 0, false // It has gone, and its worker ends.
+		}
+		if now := states[0].Devices[n]; *now.Whole(k) != *v.inGroup.Whole(k) {
+			return *now.Whole(k), true
+		}
+		if !k.Writes() || m != verify.Buffered && m != verify.BufferedSync {
+			return 0, false
+		}
+		now := l.RootLimits()[n]
+		return *now.Whole(k), *now.Whole(k) != *v.inRoot.Whole(k)
+	}
 }
 
 // mode is what is known of a mode where the files are, nil if nothing is.

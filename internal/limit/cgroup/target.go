@@ -35,6 +35,13 @@ func (t *Target) Group(c hierarchy.Controller) (*hierarchy.Group, error) {
 	return nil, fmt.Errorf("%s: no group of the %s controller: %w", t.Name, c.V1, hierarchy.ErrNone)
 }
 
+// Alone returns the target without the groups below its own.
+func (t *Target) Alone() *Target {
+	alone := *t
+	alone.single = true
+	return &alone
+}
+
 // Charged lists the groups whose counters add up to what a target did, its own first: in version 1 all that
 // are below it, too. The error wraps ErrGone if its own was removed.
 func (h *Host) Charged(t *Target) ([]*hierarchy.Group, error) {

@@ -39,6 +39,8 @@ type Row struct {
 	Off  float64 `json:"off"`
 	// Together: Seen is what the target did in all of its groups, of which each for itself may be held.
 	Together bool `json:"together"`
+	// Changed are the values that the kernel's limit was changed to while the row was measured, 0 for none.
+	Changed []int64 `json:"changed"`
 	// Error reports why the row could not be measured.
 	Error string `json:"error,omitempty"`
 	// Overshoot is by what share of the limit the first second was above it, 0 if it was not.

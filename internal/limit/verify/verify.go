@@ -99,6 +99,9 @@ type Request struct {
 	// the limit, 0: DefaultTolerance.
 	Time      time.Duration
 	Tolerance float64
+	// Changed, if set, reports whether the kernel's limit behind a row is no longer what it was when Asked was read, and what it is now, 0 for
+	// none. It is called again and again while a row is measured.
+	Changed func(limit.Key, Mode) (now int64, changed bool)
 	// OnRow, if set, is told each row as it is done.
 	OnRow func(Row)
 }
@@ -196,7 +199,9 @@ func (r Request) row(ctx context.Context, key limit.Key, mode Mode) (Row, error)
 		row.Verdict, row.Why = judge.Unproved, why
 		return row, nil
 	}
+	changes := r.watch(key, mode)
 	m, err := r.measure(ctx, job, mode)
+	row.Changed = changes()
 	if err != nil {
 		if ctx.Err() != nil {
 			return row, context.Cause(ctx)
@@ -206,6 +211,7 @@ func (r Request) row(ctx context.Context, key limit.Key, mode Mode) (Row, error)
 	}
 	m.busy, m.single = r.Used[key] > 0, r.Single
 	row.judge(m, r.Tolerance)
+	row.doubtChanged()
 	return row, nil
 }
 
