@@ -4,10 +4,8 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -127,29 +125,6 @@ func TestLieNotHeldStatus(t *testing.T) {
 	}
 }
 
-// runIn runs a command in a group until the test ends.
-func runIn(t *testing.T, g disktest.Group, argv ...string) *exec.Cmd {
-	t.Helper()
-	cmd := exec.Command("sh", append([]string{"-c", "read go; exec \"$@\"", "sh"}, argv...)...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-		cmd.Wait()
-	})
-	if err := g.Add(cmd.Process.Pid); err != nil {
-		t.Fatal(err)
-	}
-	fmt.Fprintln(in)
-	return cmd
-}
-
 // writing is a shell's loop that writes to a file in a folder as dd does, with more options of dd's.
 func writing(dir, options string) []string {
 	return []string{"sh", "-c", "while :; do dd if=/dev/zero of=" + dir + "/theirs bs=1M count=16 " + options + " 2>/dev/null; done"}
@@ -163,7 +138,7 @@ func TestLieChildGroup(t *testing.T) {
 	l.do(t, exitDone, "set", l.name, "--path", l.path, "--write-bps", "8MiB", "--read-iops", "none")
 	l.says(t, exitDone, []string{"a group that appears below", "has no limit (control groups of version 1): only plimsoll daemon"}, "set", l.name, "--path", l.path, "--write-bps", "8MiB")
 	below := disktest.NewGroup(t, string(l.group))
-	runIn(t, below, writing(l.path, "oflag=direct")...)
+	below.Run(t, writing(l.path, "oflag=direct")...)
 	name := filepath.Base(string(below))
 	verify := []string{"verify", l.name, "--path", l.path, "--modes", "direct", "--time", "3s"}
 	l.says(t, exitNotHeld, []string{"elsewhere", "/" + name + ", which has no write_bps and did", "is not held", "plimsoll daemon with a policy holds those that come later"}, verify...)
@@ -173,7 +148,7 @@ func TestLieChildGroup(t *testing.T) {
 	l.says(t, exitDone, []string{"version 1 limits each group by itself: the 2 groups of this target together may do 2 times as much"}, "set", l.name, "--path", l.path, "--write-bps", "8MiB")
 	l.holds(t, 1, verify...)
 	// Then one writes in each, and together they do twice as much.
-	runIn(t, l.group, "sh", "-c", "while :; do dd if=/dev/zero of="+l.path+"/own bs=1M count=16 oflag=direct 2>/dev/null; done")
+	l.group.Run(t, "sh", "-c", "while :; do dd if=/dev/zero of="+l.path+"/own bs=1M count=16 oflag=direct 2>/dev/null; done")
 	text := l.says(t, exitNotHeld, []string{many, " the target's other groups')", "limit NOT held: asked 8 MiB/s, saw 1", " of its other groups",
 		"hold each group for itself, and processes of ", "/" + name + " with 8 MiB/s", "fix: plimsoll limit set cgroup:", " --write-bps 4MiB", " gives each of the 2 groups there are now a part"}, verify...)
 	if strings.Contains(text, "elsewhere") || strings.Contains(text, " others')") {
@@ -220,7 +195,7 @@ func TestLieBusyTarget(t *testing.T) {
 	t.Parallel() // What is limited waits most of the time, and its disk is its own.
 	l := newBadLab(t)
 	l.do(t, exitDone, "set", l.name, "--path", l.path, "--write-bps", "8MiB", "--read-iops", "none")
-	runIn(t, l.group, writing(l.path, "conv=fsync")...)
+	l.group.Run(t, writing(l.path, "conv=fsync")...)
 	time.Sleep(2 * time.Second)
 	began := time.Now()
 	r := l.run(t, "verify", l.name, "--path", l.path, "--modes", "direct", "--time", "6s")

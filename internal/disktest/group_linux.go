@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -61,6 +63,29 @@ func (g Group) Put(file, text string) error {
 
 // Add moves a process and all of its threads into the group.
 func (g Group) Add(pid int) error { return g.Put("cgroup.procs", strconv.Itoa(pid)) }
+
+// Run runs a command in the group until the test ends, with all that it starts.
+func (g Group) Run(t testing.TB, argv ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command("sh", append([]string{"-c", `read go; exec "$@"`, "sh"}, argv...)...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		cmd.Wait()
+	})
+	if err := g.Add(cmd.Process.Pid); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintln(in)
+	return cmd
+}
 
 // Churn makes and removes groups below the group until the returned function is called, or the test's end, as a container may that starts and
 // ends jobs: each lives for up to six times step. Between two there is a pause. Those of another name don't get in each other's way.

@@ -37,22 +37,7 @@ func (u Usage) writeIOPS() (Rate, bool) {
 // background runs a command in the lab's group until the test ends.
 func (l *lab) background(command string) {
 	l.t.Helper()
-	cmd := exec.Command("sh", "-c", "read go; exec "+command)
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		l.t.Fatal(err)
-	}
-	l.t.Cleanup(func() {
-		cmd.Process.Kill()
-		cmd.Wait()
-	})
-	if err := l.group.Add(cmd.Process.Pid); err != nil {
-		l.t.Fatal(err)
-	}
-	fmt.Fprintln(in, "go")
+	l.group.Run(l.t, "sh", "-c", "exec "+command)
 }
 
 // over is what is done in so much time; meanwhile runs in the middle of it.

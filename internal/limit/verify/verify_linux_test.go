@@ -4,11 +4,9 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -110,23 +108,7 @@ func (b bench) neighbour(t *testing.T) {
 	t.Helper()
 	group := disktest.NewBlkioGroup(t)
 	file := filepath.Join(b.dir, "neighbour")
-	cmd := exec.Command("sh", "-c", `read go; while dd if=/dev/zero of="$0" bs=1M count=64 oflag=direct conv=notrunc status=none; do :; done`, file)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-		cmd.Wait()
-	})
-	if err := group.Add(cmd.Process.Pid); err != nil {
-		t.Fatal(err)
-	}
-	fmt.Fprintln(in, "go")
+	group.Run(t, "sh", "-c", `while dd if=/dev/zero of="$0" bs=1M count=64 oflag=direct conv=notrunc status=none; do :; done`, file)
 	before := disktest.Count(t, "/dev/"+b.device.Name)
 	for end := time.Now().Add(20 * time.Second); disktest.Count(t, "/dev/"+b.device.Name).Since(before).BytesWritten < 64<<20; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
