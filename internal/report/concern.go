@@ -147,10 +147,10 @@ func (r *Report) doubtText() string {
 	case n == 0:
 		return ""
 	case n == of && n > 1:
-		return fmt.Sprintf("all %d figures are in doubt (!): half or more of the trials behind them, or of the baseline's, don't show what they seem to; "+
-			"take them for what the machine did just then", n)
+		return fmt.Sprintf("all %d figures are in doubt (!): at least half of the trials behind them, or of the baseline's, have a doubt; "+
+			"they may show other work on the machine and not the place", n)
 	}
-	return fmt.Sprintf("%d of %s %s in doubt (!): half or more of the trials behind %s, or of the baseline's, don't show what they seem to",
+	return fmt.Sprintf("%d of %s %s in doubt (!): at least half of the trials behind %s, or of the baseline's, have a doubt",
 		n, size.Plural(of, "figure"), plural(n, "is", "are"), plural(n, "it", "them"))
 }
 

@@ -95,7 +95,7 @@ func forestAxis(s scale, margin float64) template.HTML {
 			continue
 		}
 		x := s.at(v)
-		if v != 1 && (x-free < 28 || x-s.at(1) < 26 && x-s.at(1) > -26) {
+		if v != 1 && (x-free < 36 || x-s.at(1) < 26 && x-s.at(1) > -26) {
 			continue
 		}
 		if v != 1 {

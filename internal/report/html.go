@@ -33,8 +33,8 @@ type (
 		ID      string
 		Machine string
 		When    string
-		// Doubts says how many figures are in doubt.
-		Doubts string
+		// Doubts are those about the whole run.
+		Doubts []doubtView
 		// Compared and OverallText say how places were compared and put in order.
 		Compared, OverallText string
 		// Absolute are the baseline's own figures.
@@ -65,13 +65,14 @@ type (
 	}
 	rowView struct {
 		*Cell
-		Value, Range, CPU, DiskText, P, Short string
-		Ratio, RatioRange                     string
-		P50, P99, P999, P99Range              string
-		Odd                                   string
-		Pace                                  []string
-		Notes                                 []Footnote
-		Forest, Hist, Course, Blocks          template.HTML
+		Value, Range, CPU, DiskText, Short, Aside string
+		Ratio, RatioRange                         string
+		Tail                                      []tailView
+		P99Range                                  string
+		Odd                                       string
+		Pace                                      []string
+		Notes                                     []Footnote
+		Forest, Hist, Course, Blocks              template.HTML
 	}
 	placeView struct {
 		Label string
@@ -114,7 +115,7 @@ func (HTML) Render(w io.Writer, s Set) error {
 }
 
 func viewOf(r *Report, id string) reportView {
-	v := reportView{Report: r, ID: id, Machine: machineText(r.Run.Machine), When: whenText(r.Run), Doubts: r.doubtText(), Compared: r.comparedText(), Absolute: r.absolute()}
+	v := reportView{Report: r, ID: id, Machine: machineText(r.Run.Machine), When: whenText(r.Run), Doubts: r.doubtViews(), Compared: r.comparedText(), Absolute: r.absolute()}
 	if text := r.overallText(); text != "" {
 		v.OverallText = strings.ToUpper(text[:1]) + text[1:]
 	}
@@ -152,7 +153,7 @@ func workloadViewOf(r *Report, w *Workload, id string) workloadView {
 	base := map[int]string{} // By number of clients.
 	for i := range w.Cells {
 		c := &w.Cells[i]
-		row := rowView{Cell: c, Odd: c.outlierText(), Pace: c.paceText(w.Class), Short: c.short(), Forest: forest(c, ratios, r.Run.Margin)}
+		row := rowView{Cell: c, Odd: c.outlierText(), Pace: c.paceText(w.Class), Forest: forest(c, ratios, r.Run.Margin)}
 		for _, m := range c.Marks {
 			row.Notes = append(row.Notes, w.Footnotes[m-1])
 		}
@@ -162,14 +163,17 @@ func workloadViewOf(r *Report, w *Workload, id string) workloadView {
 			row.Course, row.Blocks = courseOf(c), blocksOf(c, r.Run.Blocks)
 			v.Courses = v.Courses || row.Course != "" || row.Blocks != ""
 		}
+		p := ""
 		if x := c.Compared; x != nil {
-			row.Ratio, row.RatioRange = ratioText(x.Ratio), c.intervalText(" – ")
 			if x.P.Known() {
-				row.P = pText(x.P)
+				p = pText(x.P)
 			}
+			row.Ratio, row.RatioRange = ratioText(x.Ratio), c.intervalText(" – ")
 		}
-		if l := c.of(w.Class); l != nil {
-			row.P50, row.P99, row.P999 = l.tailText(l.P50), l.tailText(l.P99), l.tailText(l.P999)
+		row.Short, row.Aside = c.verdictView(p)
+		l := c.of(w.Class)
+		row.Tail = l.tailViews()
+		if l != nil {
 			row.P99Range = l.p99Text()
 			if c.Kind == Base {
 				base[c.Clients] = fmt.Sprintf("%sb%d", id, c.Clients)

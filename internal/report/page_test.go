@@ -130,3 +130,35 @@ func TestSingleBlock(t *testing.T) {
 		}
 	}
 }
+
+// TestPageSaysWhy: the page said how many figures are in doubt and not why, a verdict took four lines, and "n/a (only
+// 4,301 I/Os)" made its table wider than the page.
+func TestPageSaysWhy(t *testing.T) {
+	t.Parallel()
+	r := built(quick())
+	page := render(t, "html", Terminal{}, NewSet(r))
+	top, tables, _ := strings.Cut(html.UnescapeString(page), `<table class="over">`)
+	for _, c := range r.Concerns {
+		if got, want := strings.Contains(top, c.text()), c.Severity == "doubt"; got != want {
+			t.Errorf("the top of the page has %q: %v, want %v", c.text(), got, want)
+		}
+	}
+	if bad := regexp.MustCompile(`<td[^>]*>[^<]*(only [0-9,]+ I/Os|more blocks)`).FindString(tables); bad != "" {
+		t.Errorf("the cell %q has two facts in one line", bad)
+	}
+
+	l := &Latency{Ops: 2400, P50: 1000, P99: 2000, P999: Unknown}
+	if got, want := l.tailViews()[2], (tailView{"n/a", "only 2,400 I/Os"}); got != want {
+		t.Errorf("tailViews()[2] = %q, want %q", got, want)
+	}
+	for verdict, want := range map[string][2]string{
+		"inconclusive: about 17 more blocks": {"inconclusive", "~17 more blocks · p\u00a00.219"},
+		"5.9-6.8 times faster, in memory":    {"5.9-6.8 times faster", "in memory · p\u00a00.219"},
+		"slower by 13-19 %":                  {"slower by 13-19 %", "p\u00a00.219"},
+	} {
+		c := Cell{Verdict: verdict}
+		if short, aside := c.verdictView("0.219"); short != want[0] || aside != want[1] {
+			t.Errorf("verdictView of %q = %q, %q, want %q", verdict, short, aside, want)
+		}
+	}
+}
