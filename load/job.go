@@ -240,6 +240,8 @@ type Job struct {
 	Only []Ranges `json:"only,omitempty"`
 	// RandSeed makes the offsets and the data repeatable. 0: a fixed seed.
 	RandSeed uint64 `json:"randseed,omitempty"`
+	// DataSeed makes the data other than that of another run with the same RandSeed, but for what Dedupe repeats. 0: RandSeed is its seed alone.
+	DataSeed uint64 `json:"dataseed,omitempty"`
 	// IOEngine is io_uring, linux-aio, psync, null, or windows-iocp on Windows. Empty: the strongest that
 	// works here (Probe).
 	IOEngine string `json:"ioengine,omitempty"`

@@ -187,7 +187,7 @@ func (t *thread) prepare(depth, share int) error {
 	if err = takeMemory(r.job); err != nil {
 		return err
 	}
-	if t.bufs, err = newBuffers(r.job, depth, share, t.gen.rand()); err != nil {
+	if t.bufs, err = newBuffers(r.job, depth, share, t.gen.rand()^r.job.DataSeed); err != nil {
 		return fmt.Errorf("buffers for iodepth=%d and bs=%d: %w", depth, r.job.maxBlock(), err)
 	}
 	if t.peer, err = openPeer(r.job.Peer); err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -40,8 +41,15 @@ blocks: 2
 			t.Errorf("%s: %+v, %+v", tr.Cell.Workload, tr.Warnings, tr.Truth)
 		}
 	}
+	for n := range 2 {
+		line := fmt.Sprintf("fio --name=a --rw=randwrite --bs=4k --size=1m --direct=1 --filename=%s/line-%d", fs.Dir, n)
+		if r := plimsoll(t, t.Context(), dir, "", strings.Fields(line)...); r.status != exitDone {
+			t.Fatalf("status %d: %s", r.status, r.stderr)
+		}
+	}
 	for name, file := range map[string]string{
-		"random": "block-1048576.", "sequential": "block-2097152.", "verified": "block-3145728.", "logs": "wal.log",
+		"the same line of fio twice": "line-",
+		"random":                     "block-1048576.", "sequential": "block-2097152.", "verified": "block-3145728.", "logs": "wal.log",
 	} {
 		if written, kept := fs.Count(file); written < 100 || kept != written {
 			t.Errorf("%s: of %d blocks of 4 KiB that were written, the storage had %d already", name, written, written-kept)

@@ -312,7 +312,7 @@ func (j *StageJob) make(ctx context.Context, path string, fail func(*os.File, er
 	}
 	during, watch := newOpens(), int32(0)
 	defer during.close()
-	f, _, err := load.LayoutFile(ctx, path, j.Size, load.LayoutOptions{Seed: j.Job.RandSeed, Opened: func(fd uintptr) { watch = during.add(fd) }})
+	f, _, err := load.LayoutFile(ctx, path, j.Size, load.LayoutOptions{Seed: j.Job.RandSeed ^ j.Job.DataSeed, Opened: func(fd uintptr) { watch = during.add(fd) }})
 	if err != nil {
 		return fail(f, err)
 	}

@@ -196,6 +196,9 @@ func (t *Test) stage(ctx context.Context, session dialect.Session, i int, clones
 		if !c.job.randrepeat && c.job.randseed == 0 {
 			jobs[k].Job.RandSeed = max(rand.Uint64(), 1)
 		}
+		if jobs[k].Job.Refill == "" {
+			jobs[k].Job.DataSeed = max(rand.Uint64(), 1) // So do fio's scramble_buffers, with the time.
+		}
 	}
 	res, err := session.Stage(ctx, t.stageName(i), jobs, nil)
 	if err != nil {
