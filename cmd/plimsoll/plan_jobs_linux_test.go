@@ -129,6 +129,12 @@ func TestJobFilesAreRun(t *testing.T) {
 	if r.status != exitDone {
 		t.Fatalf("status %d, %s", r.status, r.stderr)
 	}
+	if r = plimsoll(t, t.Context(), state, "", "results", "show", "last", "--trial", "third/host/dir"); r.status != exitDone || !strings.Contains(r.stdout, "third/host/dir") {
+		t.Errorf("the trial of a job by its key: status %d, %s%s", r.status, r.stdout, r.stderr)
+	}
+	if r = plimsoll(t, t.Context(), state, "", "results", "show", "last", "--plan"); r.status != exitUsage || !strings.Contains(r.stderr, "was no plan: run its line again: plimsoll fio") {
+		t.Errorf("the plan of a line: status %d, %s%s", r.status, r.stdout, r.stderr)
+	}
 	if r = plimsoll(t, t.Context(), state, "", "report", "last", "--json"); !strings.Contains(r.stdout, "first+second") || !strings.Contains(r.stdout, "third") {
 		t.Errorf("the record is\n%s%s", r.stdout, r.stderr)
 	}

@@ -27,8 +27,8 @@ func (a *app) resultsShowCommand() *cobra.Command {
 each cell, the failed trials with their last output, and the warnings. It compares
 nothing: for that, use plimsoll report.
 
-With --trial and --block it shows one trial, with every attempt if there were
-several. KEY is a cell's key as in the list of cells. Blocks count from 1 here, as
+With --trial it shows the cell's trial of the first block, or of --block, with every attempt
+if there were several. KEY is a cell's key as in the list of cells. Blocks count from 1 here, as
 in reports, and from 0 in JSON and CSV.
 
 --plan prints the plan as it was run, with the changes by flags: 'plimsoll run -'
@@ -42,8 +42,8 @@ reads it, so a plan from standard input can run again.
 		ValidArgsFunction: a.completeRuns,
 		Args:              exactly(1, "one run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if cmd.Flags().Changed("trial") != cmd.Flags().Changed("block") {
-				return usageError("--trial and --block go together: they name one trial")
+			if cmd.Flags().Changed("block") && !cmd.Flags().Changed("trial") {
+				return usageError("--block needs --trial: they name one trial")
 			}
 			if key == "" && cmd.Flags().Changed("trial") {
 				return usageError("--trial needs the key of a cell")
@@ -105,6 +105,9 @@ func (a *app) showPlan(db *store.Store, id string) error {
 	run, err := db.Run(id)
 	if err != nil {
 		return err
+	}
+	if run.PlanText == "" {
+		return usageError("run %s was no plan: run its line again: %s", id, run.Command)
 	}
 	_, err = io.WriteString(a.stdout, run.PlanText)
 	return err

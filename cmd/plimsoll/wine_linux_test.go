@@ -45,7 +45,7 @@ func exeLines(t *testing.T, w *winetest.Wine, exe string) {
 			[]string{`diskspd -b8K -d1 -W0 -o4 -t2 -h -r -w25 -L -Z1M -c5M C:\iotest.dat`, "Total IO\n", "%-ile |", `path: 'C:\iotest.dat'`}},
 		{`diskspd --record --destructive C:\iotest.dat -b4K -d1 -W0 -w100 -c5M C:\iotest.dat`, []string{"Write IO\n"}},
 		{`fio --name=a --rw=randread --size=1m --number_ios=100 --filename=C\:\a.dat`, []string{"a: (groupid=0, jobs=1)"}},
-		{`results show last`, []string{": windows,", "host/dir/timespan 1"}},
+		{`results show last`, []string{": windows,", "timespan 1/host/dir"}},
 		{`doctor`, []string{"no      engine docker: no daemon's pipe at //./pipe/docker_engine\n", "fix: install and start Docker Desktop, or Docker Engine and its service (Start-Service docker), or set DOCKER_HOST\n"}},
 		{`version`, []string{"worker    windows/amd64 sha256:"}},
 	} {

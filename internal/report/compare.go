@@ -23,7 +23,7 @@ func (g *gathered) compare(r *Report, opt Options) {
 		groups := g.cells[w.Name]
 		base := slices.IndexFunc(groups, func(c *group) bool { return g.isBaseline(c) })
 		if base < 0 || w.Cells[base].N == 0 {
-			w.noBaseline(base, g.run.Baseline[w.Name])
+			w.noBaseline(base, g.run.Baseline[w.Name], isLine(g.run))
 			continue
 		}
 		w.Baseline = w.Cells[base].Label
@@ -153,10 +153,12 @@ func (g *gathered) complete(b int) bool {
 }
 
 // noBaseline says for every cell why it isn't compared.
-func (w *Workload) noBaseline(base int, key string) {
+func (w *Workload) noBaseline(base int, key string, line bool) {
 	switch {
 	case base >= 0:
 		w.BaselineWhy = fmt.Sprintf("no ratios: the baseline, %s, failed, so nothing can be compared with it", w.Cells[base].Label)
+	case key == "" && line:
+		w.BaselineWhy = "no ratios: a line of a tool is measured alone"
 	case key == "":
 		w.BaselineWhy = "no ratios: the plan names no baseline"
 	default:

@@ -29,7 +29,15 @@ func questionOf(run record.Run) string {
 	if run.Plan == "" || run.Plan == defaultPlan {
 		return Question
 	}
+	if isLine(run) {
+		return "What a line of " + run.Plan + " measured"
+	}
 	return "What was found with the plan " + run.Plan
+}
+
+// isLine reports whether a run is a recorded line of another tool, which has no plan.
+func isLine(run record.Run) bool {
+	return run.PlanText == "" && run.Command != "" && strings.HasPrefix(run.Command, "plimsoll "+run.Plan)
 }
 
 // questionOfAll is the question of all reports of a set, empty if they have different ones.

@@ -59,7 +59,7 @@ func (b *Bench) Trial(ctx context.Context, spec workload.Spec, onSample func(loa
 	cell := b.Cell
 	cell.Workload, cell.Clients = spec.Name, 1
 	t := &record.Trial{
-		Run: b.Run.ID, Cell: cell, Key: fmt.Sprintf("%s/%s/%s", cell.Engine, cell.Place, cell.Workload), Order: b.trials,
+		Run: b.Run.ID, Cell: cell, Key: fmt.Sprintf("%s/%s/%s", cell.Workload, cell.Engine, cell.Place), Order: b.trials,
 		Started: time.Now(), Status: record.Done, Spec: spec, Metric: spec.Metric(),
 	}
 	b.trials++

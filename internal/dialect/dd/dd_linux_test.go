@@ -334,6 +334,8 @@ func TestParseRefuses(t *testing.T) {
 		"if=/dev/zero of=f bs=4K count=5000B":                              "no whole number of blocks",
 		"if=/dev/zero of=f ibs=4K obs=8K count=1":                          "differs from ibs",
 		"if=/dev/zero of=f ibs=1M count=1":                                 "ibs=1M: differs from obs=, which is 512 without it; one block size is measured: use bs=1M",
+		"if=/dev/zero of=f bs=1000 count=1 oflag=direct":                   "bs=1000: direct I/O needs a multiple of 512: use bs=1024, or leave out the flag direct",
+		"if=f of=/dev/null iflag=direct bs=700":                            "bs=700: direct I/O needs a multiple of 512",
 		"if=/dev/zero of=f obs=1M count=1":                                 "obs=1M: differs from ibs=, which is 512 without it",
 		"count":                                                            "name=value",
 		"if=/dev/zero of=f count=1 status=verbose":                         "none, noxfer or progress",

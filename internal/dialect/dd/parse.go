@@ -279,6 +279,8 @@ func (t *Test) check() error {
 		return dialect.Usagef("if="+t.In, "skip= and iflag=direct have no meaning for it")
 	case t.Out == null && (t.Seek > 0 || slices.ContainsFunc(t.Conv, func(c string) bool { return c != "sync" && c != "notrunc" }) || slices.Contains(t.OutFlags, "direct")):
 		return dialect.Usagef("of="+t.Out, "seek=, oflag=direct, and of conv= all but sync and notrunc, have no meaning for it")
+	case t.BS%512 != 0 && (t.Out == null && slices.Contains(t.InFlags, "direct") || t.Out != null && slices.Contains(t.OutFlags, "direct")):
+		return dialect.Usagef(fmt.Sprintf("bs=%d", t.BS), "direct I/O needs a multiple of 512: use bs=%d, or leave out the flag direct", (t.BS/512+1)*512)
 	case slices.Contains(t.InFlags, "append"):
 		return dialect.Usagef("iflag=append", "is for oflag=: nothing is written to the input")
 	}

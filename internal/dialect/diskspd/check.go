@@ -123,6 +123,9 @@ func (c *checker) threads(s *Span, t *Target) error {
 }
 
 func (c *checker) pattern(s *Span, t *Target) error {
+	if t.Cache == NoOSCache && t.Block%512 != 0 {
+		return c.bad("b", "without the system's cache (-Su, -Sh, -h) an I/O has whole sectors: use a multiple of 512")
+	}
 	several := s.threads(t) > 1
 	if t.RandomRatio > 0 {
 		switch {

@@ -33,6 +33,7 @@ func TestParseRefuses(t *testing.T) {
 		{"-d5s f", "argument 1, -d5s", "whole number"},
 		{"-t2 -F4 f", "argument 2, -F4", "contradicts -t"},
 		{"-n -a0,1 f", "argument 1, -n", "contradicts -a"},
+		{"-b100 -Sh f", "argument 1, -b", "use a multiple of 512"},
 		{"-r -T4K -t2 f", "argument 2, -T4K", "contradicts -r"},
 		{"-p -r f", "argument 1, -p", "contradicts -r"},
 		{"-si -r f", "argument 2, -r", "contradicts argument 1, -si"},
