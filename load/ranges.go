@@ -1,7 +1,6 @@
 package load
 
 import (
-	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -25,24 +24,20 @@ func (r Ranges) Bytes() (n int64) {
 
 // MarshalJSON implements json.Marshaler.
 func (r Ranges) MarshalJSON() ([]byte, error) {
-	var b []byte
+	b := []byte{} // nil would be null.
 	var at int64
 	for _, one := range r {
 		b = binary.AppendUvarint(b, uint64(one.Offset-at))
 		b = binary.AppendUvarint(b, uint64(one.Size))
 		at = one.Offset + one.Size
 	}
-	return json.Marshal(base64.StdEncoding.EncodeToString(b))
+	return json.Marshal(b)
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (r *Ranges) UnmarshalJSON(text []byte) error {
-	var s string
-	if err := json.Unmarshal(text, &s); err != nil {
-		return err
-	}
-	b, err := base64.StdEncoding.DecodeString(s)
-	if err != nil {
+	var b []byte
+	if err := json.Unmarshal(text, &b); err != nil {
 		return err
 	}
 	*r = nil

@@ -1,7 +1,6 @@
 package load
 
 import (
-	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -37,7 +36,7 @@ type Script []Step
 
 // MarshalJSON implements json.Marshaler.
 func (s Script) MarshalJSON() ([]byte, error) {
-	var b []byte
+	b := []byte{} // nil would be null.
 	var at int64
 	for _, o := range s {
 		op := 0
@@ -53,17 +52,13 @@ func (s Script) MarshalJSON() ([]byte, error) {
 		b = binary.AppendUvarint(b, uint64(o.At))
 		at = o.Offset + o.Size
 	}
-	return json.Marshal(base64.StdEncoding.EncodeToString(b))
+	return json.Marshal(b)
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (s *Script) UnmarshalJSON(text []byte) error {
-	var t string
-	if err := json.Unmarshal(text, &t); err != nil {
-		return err
-	}
-	b, err := base64.StdEncoding.DecodeString(t)
-	if err != nil {
+	var b []byte
+	if err := json.Unmarshal(text, &b); err != nil {
 		return err
 	}
 	*s = nil

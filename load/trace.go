@@ -2,7 +2,6 @@ package load
 
 import (
 	"cmp"
-	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -30,7 +29,7 @@ type Trace []TracedIO
 
 // MarshalJSON implements json.Marshaler.
 func (t Trace) MarshalJSON() ([]byte, error) {
-	var b []byte
+	b := []byte{} // nil would be null.
 	var end time.Duration
 	var at int64
 	for _, o := range t {
@@ -44,17 +43,13 @@ func (t Trace) MarshalJSON() ([]byte, error) {
 		b = binary.AppendUvarint(b, uint64(o.Size)<<1|write)
 		end, at = o.End, o.Offset+o.Size
 	}
-	return json.Marshal(base64.StdEncoding.EncodeToString(b))
+	return json.Marshal(b)
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (t *Trace) UnmarshalJSON(text []byte) error {
-	var s string
-	if err := json.Unmarshal(text, &s); err != nil {
-		return err
-	}
-	b, err := base64.StdEncoding.DecodeString(s)
-	if err != nil {
+	var b []byte
+	if err := json.Unmarshal(text, &b); err != nil {
 		return err
 	}
 	*t = nil
