@@ -42,7 +42,7 @@ func (a *attempt) openFlush(spec workload.Spec) *flush {
 			return nil
 		}
 		// Who shares the place may have put something else there by now.
-		d, err := openFolder(one.Session.Info().HostPath)
+		d, err := workload.OpenFolder(one.Session.Info().HostPath)
 		if err != nil {
 			f.close()
 			return nil
@@ -94,7 +94,7 @@ func (f *flush) run(ctx context.Context, a *attempt, t *record.Trial, where []re
 	go func() {
 		var errs []error
 		for _, d := range f.folders {
-			errs = append(errs, syncFS(d))
+			errs = append(errs, workload.SyncFS(d))
 		}
 		synced <- errors.Join(errs...)
 	}()

@@ -51,7 +51,7 @@ func TestFlushPipe(t *testing.T) {
 	}
 	f := open(dir)
 	defer f.close()
-	if f == nil || len(f.folders) != 1 || syncFS(f.folders[0]) != nil {
+	if f == nil || len(f.folders) != 1 || workload.SyncFS(f.folders[0]) != nil {
 		t.Errorf("openFlush of a folder = %+v", f)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"fmt"
 	"os"
+
+	"golang.org/x/sys/unix"
 )
 
 // Unwritten is how many bytes the machine's page cache has yet to write back, of all files: Dirty and
@@ -26,4 +28,18 @@ func Unwritten() int64 {
 		return -1
 	}
 	return sum
+}
+
+// OpenFolder opens a folder, and nothing else: a named pipe in its place would be waited for.
+func OpenFolder(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY, 0)
+}
+
+// SyncFS has the kernel's flusher write back the file system that f is on, and waits for it (syncfs(2)). The
+// writing is the flusher's, not this process's.
+func SyncFS(f *os.File) error {
+	if err := unix.Syncfs(int(f.Fd())); err != nil {
+		return &os.PathError{Op: "syncfs", Path: f.Name(), Err: err}
+	}
+	return nil
 }

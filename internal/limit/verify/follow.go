@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"plimsoll/internal/device"
+	"plimsoll/internal/workload"
 )
 
 // sampleEvery is the interval at which the application and the device are followed: the length of a
@@ -73,12 +74,12 @@ func (r Request) flush(ctx context.Context) error {
 	done := make(chan error, 1)
 	go func() {
 		// Who shares the volume may have put something else there by now.
-		dir, err := openFolder(r.Agent.Info().HostPath)
+		dir, err := workload.OpenFolder(r.Agent.Info().HostPath)
 		if err != nil {
 			done <- fmt.Errorf("the scratch folder: %w", err)
 			return
 		}
-		done <- syncFS(dir)
+		done <- workload.SyncFS(dir)
 		dir.Close()
 	}()
 	select {
