@@ -83,22 +83,28 @@ func (s *systemd) run(_ context.Context, argv ...string) ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
-// TestUnit: a unit's limits are systemd's properties as well as the kernel's values; both are set and removed
-// together, or neither.
-func TestUnit(t *testing.T) {
-	group := disktest.NewBlkioGroup(t)
-	loop, _ := disktest.Disk(t, disktest.Options{})
-	sys := &systemd{group: strings.TrimPrefix(string(group), "/sys/fs/cgroup/blkio"), lists: map[string][]string{}, values: map[string]string{}}
+// newUnit is a systemd with a unit in a group of the test's own, a holder that asks it, and what is in reach of a limit of the unit on a disk.
+func newUnit(t *testing.T) (group disktest.Group, loop string, sys *systemd, h *Holder, s *Scope) {
+	t.Helper()
+	group = disktest.NewBlkioGroup(t)
+	loop, _ = disktest.Disk(t, disktest.Options{})
+	sys = &systemd{group: strings.TrimPrefix(string(group), "/sys/fs/cgroup/blkio"), lists: map[string][]string{}, values: map[string]string{}}
 	f := target.New(target.Options{Proc: "/proc", Systemctl: sys.run})
 	t.Cleanup(func() { f.Close() })
 	h, err := New(device.Host(), f)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := h.Scope(t.Context(), target.Ref{Kind: target.Unit, Name: unitName}, Where{Device: loop}, true)
-	if err != nil {
+	if s, err = h.Scope(t.Context(), target.Ref{Kind: target.Unit, Name: unitName}, Where{Device: loop}, true); err != nil {
 		t.Fatal(err)
 	}
+	return group, loop, sys, h, s
+}
+
+// TestUnit: a unit's limits are systemd's properties as well as the kernel's values; both are set and removed
+// together, or neither.
+func TestUnit(t *testing.T) {
+	group, loop, sys, h, s := newUnit(t)
 	if len(s.Parts) != 1 || s.Parts[0].Unit != unitName {
 		t.Fatalf("parts %+v", s.Parts)
 	}
@@ -185,19 +191,7 @@ func TestUnit(t *testing.T) {
 // TestUnitInterrupted: a systemctl that ends without an answer may have set all, and what was is set again. One that was refused has set
 // nothing, and nothing is said to be put back.
 func TestUnitInterrupted(t *testing.T) {
-	group := disktest.NewBlkioGroup(t)
-	loop, _ := disktest.Disk(t, disktest.Options{})
-	sys := &systemd{group: strings.TrimPrefix(string(group), "/sys/fs/cgroup/blkio"), lists: map[string][]string{}, values: map[string]string{}}
-	f := target.New(target.Options{Proc: "/proc", Systemctl: sys.run})
-	t.Cleanup(func() { f.Close() })
-	h, err := New(device.Host(), f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := h.Scope(t.Context(), target.Ref{Kind: target.Unit, Name: unitName}, Where{Device: loop}, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	group, loop, sys, h, s := newUnit(t)
 	if _, err := h.Apply(t.Context(), s, limit.Change{Set: limit.Limits{WriteBPS: 1 << 20}}); err != nil {
 		t.Fatal(err)
 	}
