@@ -78,9 +78,7 @@ func TestWaitFor(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "w.fio"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if a, b := issued(peer(t, dir, "w.fio")), issued(run(t, t.TempDir(), "--name=a", "--size=64k", "--rw=write", "--filename=f", "--name=b", "--size=64k", "--wait_for=a", "--filename=f", "--name=c", "--size=64k", "--wait_for=a", "--rw=randread", "--filename=f")); strings.Join(a, " ") != strings.Join(b, " ") {
-		t.Errorf("fio did %v, ours %v", a, b)
-	}
+	sameIO(t, peer(t, dir, "w.fio"), run(t, t.TempDir(), "--name=a", "--size=64k", "--rw=write", "--filename=f", "--name=b", "--size=64k", "--wait_for=a", "--filename=f", "--name=c", "--size=64k", "--wait_for=a", "--rw=randread", "--filename=f"))
 	test, err := Parse([]string{"w.fio"}, fileSource(dir))
 	if err != nil {
 		t.Fatal(err)

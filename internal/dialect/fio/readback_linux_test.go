@@ -42,9 +42,7 @@ func TestReadsBackWhatWasWritten(t *testing.T) {
 				peer(t, t.TempDir(), args...)
 				return
 			}
-			if a, b := issued(peer(t, t.TempDir(), args...)), issued(run(t, t.TempDir(), args...)); strings.Join(a, " ") != strings.Join(b, " ") {
-				t.Errorf("fio did %v, ours %v", a, b)
-			}
+			sameIO(t, peer(t, t.TempDir(), args...), run(t, t.TempDir(), args...))
 		})
 	}
 }

@@ -28,9 +28,7 @@ func TestReplaysAsFio(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				if a, b := issued(peer(t, dirs[0], args...)), issued(run(t, dirs[1], args...)); strings.Join(a, " ") != strings.Join(b, " ") {
-					t.Errorf("fio did %v, ours %v", a, b)
-				}
+				sameIO(t, peer(t, dirs[0], args...), run(t, dirs[1], args...))
 				for _, f := range []string{"x", "y", "z"} {
 					theirs, err := os.ReadFile(filepath.Join(dirs[0], f))
 					ours, ourErr := os.ReadFile(filepath.Join(dirs[1], f))
