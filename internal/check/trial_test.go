@@ -155,6 +155,16 @@ func TestUnwrittenAndCompressible(t *testing.T) {
 			writes(t, 80*mib, 20*mib)
 			t.Where[0].FSType, t.Where[0].Options = "btrfs", "rw,compress-force=zstd:3"
 		}, "compressible/doubt", "compress-force=zstd:3"},
+		// The second did all of its 40 MiB in 30 ms, before the window of the first began, whose counters count.
+		{"a client that was done before the other began", func(t *record.Trial) {
+			writes(t, 40*mib, 40*mib)
+			one := t.Results[0]
+			t.Results[0].Start = time.Unix(1000, int64(40*ms))
+			one.Start, one.Elapsed, one.WallElapsed, one.Samples = time.Unix(1000, 0), 30*ms, 30*ms, []load.Sample{{At: 30 * ms, Ops: 10240, Bytes: 40 * mib}}
+			t.Results, t.StartSkew = append(t.Results, one), 40*ms
+			retruth(t)
+			t.Truth[1].DeviceWritten = 40 * mib
+		}, "skew/doubt", ""},
 		{"btrfs that compresses", func(t *record.Trial) { t.Where[0].FSType, t.Where[0].Options = "btrfs", "rw,compress=lzo" }, "compressible/note", "compress=lzo"},
 		{"btrfs that doesn't", func(t *record.Trial) { t.Where[0].FSType, t.Where[0].Options = "btrfs", "rw,compress=no" }, "", ""},
 		{"ext4 with a word like it", func(t *record.Trial) { t.Where[0].Options = "rw,compress=x" }, "", ""},

@@ -134,7 +134,8 @@ func (v *view) inFlight(depth, jobs int) float64 {
 	slack := baseSlack + 2*batch*float64(jobs)*bs*float64(len(v.results))
 	if v.elapsed > 0 {
 		skew := min(1, float64(v.t.StartSkew)/float64(v.elapsed))
-		slack += skew * (v.read.app + v.written.app)
+		// A client that moves a fixed amount may have done all of it in that time.
+		slack += max(skew*(v.read.app+v.written.app), float64(workload.Outside(v.results, longest(v.results))))
 	}
 	return slack
 }

@@ -57,3 +57,24 @@ func Together(results []Result, m Metric) float64 {
 	}
 	return float64(ops) / span.Seconds()
 }
+
+// Outside is how many bytes several clients moved outside of the window of one of them. What was moved in an interval counts as moved evenly.
+func Outside(results []Result, one *Result) int64 {
+	var sum float64
+	for i := range results {
+		r := &results[i]
+		if r.Start.IsZero() || one.Start.IsZero() {
+			continue
+		}
+		begin := one.Start.Sub(r.Start) // of that window, from the beginning of r's
+		last := time.Duration(0)
+		for _, s := range r.Samples {
+			if length := s.At - last; length > 0 {
+				inside := max(min(s.At, begin+one.Elapsed)-max(last, begin), 0)
+				sum += float64(s.Bytes) * float64(length-inside) / float64(length)
+				last = s.At
+			}
+		}
+	}
+	return int64(sum)
+}
