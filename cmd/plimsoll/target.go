@@ -5,6 +5,7 @@ import (
 	"os"
 	"syscall"
 
+	"plimsoll/internal/clean"
 	"plimsoll/internal/device"
 	"plimsoll/internal/place"
 	"plimsoll/internal/plan"
@@ -55,7 +56,7 @@ func checkTargets(p *plan.Plan, allowed string) error {
 			return usageError("place %s: %s is neither a folder, a file nor a block device", s.Name, s.Path)
 		}
 		if !workload.Allowed(s.Path, []string{allowed}) {
-			return usageError("place %s: %s is %s, and its data would be lost: repeat its path with --destructive %s to allow that", s.Name, s.Path, what, s.Path)
+			return usageError("place %s: %s is %s, and its data would be lost: repeat its path with --destructive %s to allow that", s.Name, clean.Name(s.Path), what, clean.Shell(s.Path))
 		}
 		if err := device.NotInUse(s.Path); err != nil {
 			return usageError("place %s: %w", s.Name, err)

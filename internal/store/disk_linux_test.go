@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -166,5 +167,26 @@ func TestReadOnly(t *testing.T) {
 		if !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "name another state folder with --state") {
 			t.Errorf("Open(%s) on a read-only disk = %v, want the path and what to do", path, err)
 		}
+	}
+}
+
+// TestOpenPipe: a named pipe in the database's place is refused; opening it would wait for a writer for ever.
+func TestOpenPipe(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "plimsoll.db")
+	if err := unix.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	refused := make(chan error, 1)
+	go func() {
+		_, err := Open(path)
+		refused <- err
+	}()
+	select {
+	case err := <-refused:
+		if err == nil || !strings.Contains(err.Error(), "is not a regular file") {
+			t.Errorf("Open() = %v", err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("it waits for a writer")
 	}
 }

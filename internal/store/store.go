@@ -145,6 +145,10 @@ const sqliteMagic = "SQLite format 3\x00"
 // checkHeader refuses what is plainly no database, before SQLite gets a chance
 // to write beside it. A missing or empty file is fine.
 func checkHeader(path string) error {
+	// Before it is opened: a named pipe would wait for a writer, and no interrupt would end that.
+	if fi, err := os.Stat(path); err == nil && !fi.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a regular file and so not a database of plimsoll; name another state folder with --state", path)
+	}
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -153,9 +157,6 @@ func checkHeader(path string) error {
 		return fmt.Errorf("open the database: %w", err)
 	}
 	defer f.Close()
-	if fi, err := f.Stat(); err == nil && !fi.Mode().IsRegular() {
-		return fmt.Errorf("%s is not a regular file and so not a database of plimsoll; name another state folder with --state", path)
-	}
 	head := make([]byte, len(sqliteMagic))
 	switch n, err := io.ReadFull(f, head); {
 	case err == io.EOF:

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"plimsoll/internal/clean"
 	"plimsoll/load"
 )
 
@@ -22,7 +23,7 @@ type OverwriteError struct {
 
 // Error implements error.
 func (e *OverwriteError) Error() string {
-	return fmt.Sprintf("%s: job %s would write over %s that Plimsoll did not make; allow it with --destructive %s", e.Path, e.Job, e.What, e.Path)
+	return fmt.Sprintf("%s: job %s would write over %s that Plimsoll did not make; allow it with --destructive %s", clean.Name(e.Path), e.Job, e.What, clean.Shell(e.Path))
 }
 
 // Is reports whether target is ErrOverwrite.
