@@ -86,21 +86,19 @@ func takeMemory(j Job) error {
 	if j.MemPolicy == "" {
 		return nil
 	}
-	var mask [maxCPUs / 64]uint64
+	var mask []uint64 // None for MemLocal.
 	if j.MemPolicy != MemLocal {
 		nodes, err := knownNodes("numa_mem_policy", j.MemNodes, "has_memory")
 		if err != nil {
 			return err
 		}
+		mask = make([]uint64, maxCPUs/64)
 		for _, n := range nodes {
 			mask[n/64] |= 1 << (n % 64)
 		}
 	}
-	p, most := uintptr(unsafe.Pointer(&mask)), uintptr(maxCPUs)
-	if j.MemPolicy == MemLocal {
-		p, most = 0, 0
-	}
-	if _, _, errno := unix.Syscall(unix.SYS_SET_MEMPOLICY, memPolicies[j.MemPolicy], p, most); errno != 0 {
+	// In the call itself, or the garbage collector and a stack that grows would not know of the pointer.
+	if _, _, errno := unix.Syscall(unix.SYS_SET_MEMPOLICY, memPolicies[j.MemPolicy], uintptr(unsafe.Pointer(unsafe.SliceData(mask))), uintptr(64*len(mask))); errno != 0 {
 		return &OptionError{"numa_mem_policy", j.MemPolicy, "the kernel refuses it: " + errno.Error()}
 	}
 	return nil
