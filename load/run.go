@@ -18,7 +18,8 @@ type Run struct {
 	// and at the end (false) of the measured window, so that counters can be read at
 	// its edges. Without a ramp nothing runs yet at the beginning. With one the threads go on, and the
 	// window begins when OnWindow returns: however late it was called, nothing is counted before. Where it
-	// took long it is called once more, and the last call counts. At the end of a timed window the threads drain.
+	// took long it is called once more, and the last call counts. At the end of a timed window the threads drain; if
+	// nothing was complete in it, the window lasts longer (see stretch), and the end is called once more when they are done.
 	OnWindow func(begin bool)
 	// OnSync, if set before Start, is called by a thread of the job after each of its syncs (Fsync,
 	// FDataSync), with how many writes it has done: they are all on stable storage. The

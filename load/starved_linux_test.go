@@ -48,11 +48,14 @@ func runFrozen(string) (any, error) {
 		return nil, err
 	}
 	defer r.Close()
-	stopped := false
+	stopped, over := false, false
 	r.OnWindow = func(begin bool) {
 		switch {
 		case !begin:
-			time.AfterFunc(f.Held, func() { fmt.Println("over") })
+			if !over { // It is called once more when the threads are done.
+				time.AfterFunc(f.Held, func() { fmt.Println("over") })
+			}
+			over = true
 		case !stopped:
 			stopped = true
 			fmt.Println(boundTo(f.Job.CPUs[0]))

@@ -178,6 +178,11 @@ func (w *watch) stretch(accounts []*account) {
 	// Both clocks, or it would seem that one of them had been set.
 	w.res.Elapsed += w.stretched
 	w.res.WallElapsed += w.stretched
+	if w.run.OnWindow != nil && w.run.book == nil {
+		w.run.OnWindow(false) // Else the counters would end before what is counted.
+		now := ProcessUsage()
+		w.res.Usage = Usage{User: now.User - w.usage.User, System: now.System - w.usage.System, MaxRSS: now.MaxRSS}
+	}
 }
 
 // finish completes the result after the threads are done, from what they measured.

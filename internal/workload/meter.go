@@ -122,6 +122,9 @@ func (m *meter) step(now time.Time, begin classSet, ends ...ended) {
 		if m.ends(now) {
 			c.InFlight++
 			m.over[e.class] += e.bytes
+			if m.ops == 0 {
+				m.after = nil // The window lasts until this operation ended, and so do its counters.
+			}
 			m.edge(now)
 			continue
 		}
