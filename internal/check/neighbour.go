@@ -33,7 +33,7 @@ const (
 
 // checkNeighbour is check 10: was the trial alone on the device and the machine?
 func checkNeighbour(v *view) []record.Warning {
-	out := v.foreignBytes()
+	out := append(v.foreignBytes(), v.foreignFlushes()...)
 	out = append(out, v.steal()...)
 	out = append(out, v.waitForCPU()...)
 	out = append(out, v.otherCPU()...)

@@ -63,7 +63,9 @@ func Layers(layers []device.Layer, disks []workload.DiskDelta, flushes bool, oth
 				}
 				r.Read, r.Written = r.Read+d.ReadBytes, r.Written+d.WrittenBytes
 				if flushes {
-					r.Flushes = max(r.Flushes, d.Flushes)
+					if d.Flushes > r.Flushes {
+						r.Flushes, r.FlushTime = d.Flushes, d.FlushTime
+					}
 					own = max(own, d.Flushes-int64(others[[2]uint32{p.Major, p.Minor}]*window.Seconds()))
 				}
 			}

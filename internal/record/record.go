@@ -220,6 +220,8 @@ type Layer struct {
 	// OthersFlushes is how many of them other programs may have caused: as many as come to such a window at the rate of just before it, when the trial
 	// did nothing. Where it isn't known which of several devices is meant, it is that of the one with the most flushes besides.
 	OthersFlushes int64 `json:"others_flushes,omitempty"`
+	// FlushTime is how long the device of Flushes was being flushed.
+	FlushTime time.Duration `json:"flush_time,omitempty"`
 }
 
 // Name names the devices of a layer, and whose they are.

@@ -15,6 +15,7 @@ var graver = []struct {
 	less     bool
 }{
 	{key: "foreign", per: "device"},
+	{key: "flush_share"},
 	{key: "steal"},
 	{key: "others"},
 	{key: "io_some"},

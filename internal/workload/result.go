@@ -128,6 +128,8 @@ type DiskDelta struct {
 	Busy time.Duration `json:"busy"`
 	// Flushes is how often the device's own cache was flushed, where the kernel counts that. Devices that hand every request on (LVM, md) count none.
 	Flushes int64 `json:"flushes,omitempty"`
+	// FlushTime is how long these took. A device does one at a time.
+	FlushTime time.Duration `json:"flush_time,omitempty"`
 }
 
 // A CgroupDelta is what one group did on one block device in the measured window.

@@ -168,6 +168,7 @@ func (a DiskCounts) Until(b DiskCounts) (ds []DiskDelta, flushes bool) {
 		d.WriteTime = grown(p.WriteTime, d.WriteTime)
 		d.Busy = grown(p.Busy, d.Busy)
 		d.Flushes = grown(p.Flushes, d.Flushes)
+		d.FlushTime = grown(p.FlushTime, d.FlushTime)
 		if d.Reads > 0 || d.Writes > 0 || d.Flushes > 0 || d.Busy > 0 {
 			ds = append(ds, d)
 		}
@@ -267,7 +268,7 @@ const (
 )
 
 // flushFields is how many fields a line has up to the flushes, which Linux counts since 5.5.
-const flushFields = 19
+const flushFields = 19 // The one after it is the milliseconds that they took.
 
 // parseDiskstats reads /proc/diskstats: major, minor, name, then reads
 // completed, merged, sectors, ms; writes the same; in flight, ms busy, weighted ms; discards like reads; flushes, ...
@@ -281,7 +282,7 @@ func parseDiskstats(r io.Reader) DiskCounts {
 		if len(f) < 14 {
 			continue
 		}
-		n := make([]int64, flushFields)
+		n := make([]int64, flushFields+1)
 		var err error
 		for i := range min(len(f), len(n)) {
 			// In flight is negative on some kernels, and not used. Nor is the weighted time, and what discards did.
@@ -289,7 +290,7 @@ func parseDiskstats(r io.Reader) DiskCounts {
 				continue
 			}
 			bits := counterBits
-			if i == 6 || i == 10 || i == 12 {
+			if i == 6 || i == 10 || i == 12 || i == flushFields {
 				bits = busyBits
 			}
 			v, e := strconv.ParseUint(f[i], 10, bits)
@@ -308,7 +309,7 @@ func parseDiskstats(r io.Reader) DiskCounts {
 			ReadMerges: n[4], ReadTime: time.Duration(n[6]) * time.Millisecond,
 			WriteMerges: n[8], WriteTime: time.Duration(n[10]) * time.Millisecond,
 			Busy:    time.Duration(n[12]) * time.Millisecond,
-			Flushes: n[flushFields-1],
+			Flushes: n[flushFields-1], FlushTime: time.Duration(n[flushFields]) * time.Millisecond,
 		}
 		counts.flushes = counts.flushes || len(f) >= flushFields
 	}

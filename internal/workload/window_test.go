@@ -23,7 +23,7 @@ func TestParseDiskstats(t *testing.T) {
 	want := map[string]DiskDelta{
 		"loop0": {Major: 7, Name: "loop0"},
 		"vda": {Major: 254, Name: "vda", Reads: 15230, ReadBytes: 512<<20 + 1024, Writes: 20511, WrittenBytes: 1536 << 20, Busy: 21044 * time.Millisecond,
-			ReadMerges: 4221, ReadTime: 8123 * time.Millisecond, WriteMerges: 11876, WriteTime: 40961 * time.Millisecond, Flushes: 812},
+			ReadMerges: 4221, ReadTime: 8123 * time.Millisecond, WriteMerges: 11876, WriteTime: 40961 * time.Millisecond, Flushes: 812, FlushTime: 115 * time.Millisecond},
 		"vda1": {Major: 254, Minor: 1, Name: "vda1", Reads: 1, ReadBytes: 4096, Writes: 2, WrittenBytes: 8192, Busy: 4 * time.Millisecond},
 	}
 	got := parseDiskstats(strings.NewReader(diskstats))
