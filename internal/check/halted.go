@@ -73,8 +73,12 @@ func (v *view) starved(share float64, stopped time.Duration) []record.Warning {
 		return nil
 	}
 	why := "other work used the " + cpuWord(v.host().Allowed) + " that it may use"
-	if v.idleCPUs() >= share {
-		why = "CPUs that it may use were idle, but something kept it from them, such as a quota of a control group that can't be seen from here"
+	if hidden := "something kept it from them, such as a quota of a control group that can't be seen from here"; v.idleCPUs() >= share {
+		why = "CPUs that it may use were idle, but " + hidden
+		if v.othersCPU() >= share {
+			// They may have been idle at another time.
+			why = "other work used the " + cpuWord(v.host().Allowed) + " that it may use for a part of the time; or they were idle, but " + hidden
+		}
 	}
 	return warning(Halted, record.Doubt, map[string]any{"cause": "cpu", "share": share, "cpu_busy": v.host().CPUBusy},
 		"For %s of the window the worker was ready to run, but had no CPU: %s.", percent(share), why)

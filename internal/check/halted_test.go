@@ -46,6 +46,10 @@ func TestHalted(t *testing.T) {
 			starved(0.7, 2, 100*ms)(r)
 			r.Host.CPUs, r.Host.CPUBusy = 2, 0.2
 		}, "For 70 % of the window the worker was ready to run, but had no CPU: CPUs that it may use were idle, but something kept it from them, such as a quota"},
+		{"no CPU, while CPUs were idle at times", func(r *workload.Result) {
+			starved(0.3, 2, 100*ms)(r)
+			r.Host.CPUs, r.Host.CPUBusy = 2, 0.8
+		}, "other work used the 2 CPUs that it may use for a part of the time; or they were idle, but something kept it from them, such as a quota"},
 		{"no CPU, while some of other CPUs were idle", func(r *workload.Result) {
 			starved(0.7, 1, 100*ms)(r)
 			r.Host.CPUs, r.Host.CPUBusy = 2, 0.2

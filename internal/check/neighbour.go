@@ -185,7 +185,7 @@ func (v *view) otherCPU() []record.Warning {
 		return nil
 	}
 	h := v.host()
-	others := h.CPUBusy - v.cpu().Seconds()/(v.elapsed.Seconds()*float64(n))
+	others := v.othersCPU() / float64(n)
 	if !(others > othersCPU) || time.Duration(others*float64(v.elapsed)*float64(n)) < stolenFloor {
 		return nil
 	}
@@ -194,6 +194,11 @@ func (v *view) otherCPU() []record.Warning {
 		return warning(Neighbour, record.Doubt, e, "All CPUs were busy, %s of them with work other than the worker's.", percent(others))
 	}
 	return warning(Neighbour, record.Note, e, "Work other than the worker's used %s of the CPUs (this includes the kernel's work for the worker's I/O).", percent(others))
+}
+
+// othersCPU is how many of the machine's CPUs other work used on average.
+func (v *view) othersCPU() float64 {
+	return float64(v.machineCPUs())*v.host().CPUBusy - v.cpu().Seconds()/v.elapsed.Seconds()
 }
 
 // otherWaits reports tasks that waited for I/O while the trial did none itself.
