@@ -152,6 +152,25 @@ func TestLieParentQuota(t *testing.T) {
 	checkClean(t, dir)
 }
 
+// TestLieSlowCeiling: what slows plimsoll down, such as a quota of the group above, is no limit of the load generator's own.
+func TestLieSlowCeiling(t *testing.T) {
+	needRun(t)
+	p := newPod(t, hierarchy.CPU)
+	p.put(t, "cpu.cfs_quota_us", "20000", "cpu.max", "20000 100000")
+	plan := hostPlan("{rw: randread, bs: 4KiB, size: 1MiB, runtime: 100ms}")
+	slow, free := t.TempDir(), t.TempDir()
+	for _, r := range []result{p.plimsoll(t, slow, plan, "run", "-"), plimsoll(t, t.Context(), free, plan, "run", "-")} {
+		if r.status != exitDone {
+			t.Fatalf("status %d: %s", r.status, r.stderr)
+		}
+	}
+	with, _ := records(t, slow)
+	without, _ := records(t, free)
+	if with.Ceiling.IOPS < without.Ceiling.IOPS/2 {
+		t.Errorf("the generator does %.0f I/Os a second, and with a fifth of a CPU no more than %.0f", without.Ceiling.IOPS, with.Ceiling.IOPS)
+	}
+}
+
 // TestLieParentCPUSet: the group above plimsoll's own has one CPU.
 func TestLieParentCPUSet(t *testing.T) {
 	needRun(t)
