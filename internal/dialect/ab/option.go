@@ -90,9 +90,9 @@ func proxy(t *Test, arg, v string) error {
 
 // Options are ab's, in the order of its help.
 var Options = []Option{
-	{Letter: 'n', Value: "requests", Note: "how many requests; default 1", set: whole(func(t *Test) *int { return &t.Requests }, 1, maxRequests)},
-	{Letter: 'c', Value: "concurrency", Note: "how many at a time; default 1", set: whole(func(t *Test) *int { return &t.Concurrency }, 1, maxConcurrency)},
-	{Letter: 't', Value: "timelimit", Note: "seconds after which no more are made; implies -n 50000, unless -n stands behind it", set: func(t *Test, arg, v string) error {
+	{Letter: 'n', Value: "requests", Note: "number of requests; default 1", set: whole(func(t *Test) *int { return &t.Requests }, 1, maxRequests)},
+	{Letter: 'c', Value: "concurrency", Note: "number of requests at a time; default 1", set: whole(func(t *Test) *int { return &t.Concurrency }, 1, maxConcurrency)},
+	{Letter: 't', Value: "timelimit", Note: "seconds after which no more requests are sent; implies -n 50000, unless -n follows it", set: func(t *Test, arg, v string) error {
 		if err := whole(func(t *Test) *int { return &t.Limit }, 1, maxSeconds)(t, arg, v); err != nil {
 			return err
 		}
@@ -104,14 +104,14 @@ var Options = []Option{
 	{Letter: 'B', Value: "address", Note: "the kernel chooses the address of a connection", Refused: true},
 	{Letter: 'p', Value: "postfile", Note: "file to POST", set: text(func(t *Test) *string { return &t.PostFile })},
 	{Letter: 'u', Value: "putfile", Note: "file to PUT", set: text(func(t *Test) *string { return &t.PutFile })},
-	{Letter: 'T', Value: "content-type", Note: "type of what is sent; default text/plain", set: text(func(t *Test) *string { return &t.ContentType })},
-	{Letter: 'v', Value: "verbosity", Note: "2: prints the request, the headers and what is no success; 3 and more: all status codes", set: whole(func(t *Test) *int { return &t.Verbosity }, 0, 100)},
+	{Letter: 'T', Value: "content-type", Note: "type of the body sent; default text/plain", set: text(func(t *Test) *string { return &t.ContentType })},
+	{Letter: 'v', Value: "verbosity", Note: "2: prints the request, the headers and responses that are no success; 3 and more: all status codes", set: whole(func(t *Test) *int { return &t.Verbosity }, 0, 100)},
 	{Letter: 'w', Note: "the report is a table of HTML, without percentages", set: flag(func(t *Test) *bool { return &t.HTML })},
 	{Letter: 'i', Note: "HEAD instead of GET", set: flag(func(t *Test) *bool { return &t.Head })},
 	{Letter: 'x', Value: "attributes", Note: "-w with attributes of the table", set: html(func(t *Test) *string { return &t.TableAttributes })},
 	{Letter: 'y', Value: "attributes", Note: "-w with attributes of its rows", set: html(func(t *Test) *string { return &t.RowAttributes })},
 	{Letter: 'z', Value: "attributes", Note: "-w with attributes of its cells; default bgcolor=white", set: html(func(t *Test) *string { return &t.CellAttributes })},
-	{Letter: 'C', Value: "attribute", Note: "adds a cookie, as in id=5; several are all sent (ab sends the last)", set: func(t *Test, arg, v string) error {
+	{Letter: 'C', Value: "attribute", Note: "adds a cookie, as in id=5; if repeated, all are sent (ab sends the last)", set: func(t *Test, arg, v string) error {
 		t.Cookies = append(t.Cookies, v)
 		return text(func(t *Test) *string { return &t.Cookies[len(t.Cookies)-1] })(t, arg, v)
 	}},
@@ -124,16 +124,16 @@ var Options = []Option{
 	}},
 	{Letter: 'A', Value: "user:password", Note: "basic authentication", set: text(func(t *Test) *string { return &t.Auth })},
 	{Letter: 'P', Value: "user:password", Note: "basic authentication at the proxy", set: text(func(t *Test) *string { return &t.ProxyAuth })},
-	{Letter: 'X', Value: "proxy:port", Note: "asks a proxy for the address, which has to be http; port 80 if there is none. What the proxy takes is in the times", set: proxy},
+	{Letter: 'X', Value: "proxy:port", Note: "asks a proxy for the address, which must be http; port 80 if none is given. The times include the proxy", set: proxy},
 	{Letter: 'V', Note: "use 'plimsoll version'", Refused: true},
-	{Letter: 'k', Note: "several requests over one connection (keep-alive)", set: flag(func(t *Test) *bool { return &t.KeepAlive })},
+	{Letter: 'k', Note: "sends several requests over one connection (keep-alive)", set: flag(func(t *Test) *bool { return &t.KeepAlive })},
 	{Letter: 'd', Note: "leaves out the table of percentages", set: flag(func(t *Test) *bool { return &t.NoPercent })},
 	{Letter: 'S', Note: "leaves out medians, deviations and warnings", set: flag(func(t *Test) *bool { return &t.NoConfidence })},
-	{Letter: 'q', Note: "no progress with more than 150 requests", set: flag(func(t *Test) *bool { return &t.Quiet })},
-	{Letter: 'l', Note: "answers may differ in length", set: flag(func(t *Test) *bool { return &t.AnyLength })},
-	{Letter: 'g', Value: "filename", Note: "writes the times of all requests, with tabs, for gnuplot", set: text(func(t *Test) *string { return &t.GnuplotFile })},
+	{Letter: 'q', Note: "prints no progress with more than 150 requests", set: flag(func(t *Test) *bool { return &t.Quiet })},
+	{Letter: 'l', Note: "allows answers of different length", set: flag(func(t *Test) *bool { return &t.AnyLength })},
+	{Letter: 'g', Value: "filename", Note: "writes the times of all requests for gnuplot, separated by tabs", set: text(func(t *Test) *string { return &t.GnuplotFile })},
 	{Letter: 'e', Value: "filename", Note: "writes the time within which each percentage was served, as CSV", set: text(func(t *Test) *string { return &t.CSVFile })},
-	{Letter: 'r', Note: "goes on after errors of a connection", set: flag(func(t *Test) *bool { return &t.GoOn })},
+	{Letter: 'r', Note: "continues after connection errors", set: flag(func(t *Test) *bool { return &t.GoOn })},
 	{Letter: 'm', Value: "method", Note: "method of the requests", set: func(t *Test, arg, v string) error {
 		if strings.ContainsFunc(v, func(r rune) bool { return control(r) || r == ' ' || r > 0x7e }) || v == "" {
 			return dialect.Usagef(arg, "has to be a word, as in -m DELETE")

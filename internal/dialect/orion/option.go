@@ -36,9 +36,9 @@ const (
 
 // Options are all options, in the order of Orion's help.
 var Options = []Option{
-	{Name: "-run", Value: "simple|normal|advanced|oltp|dss", Note: "which part of the matrix of loads is measured; needed",
+	{Name: "-run", Value: "simple|normal|advanced|oltp|dss", Note: "the part of the matrix of loads to measure; required",
 		set: word(func(t *Test) *string { return &t.Workload }, Simple, Normal, Advanced, OLTP, DSS)},
-	{Name: "-testname", Value: "NAME", Note: "prefix of all files; NAME.lun lists the files to measure, one a line; default orion",
+	{Name: "-testname", Value: "NAME", Note: "prefix of all files; NAME.lun lists the files to measure, one per line; default orion",
 		set: func(t *Test, arg, v string) error {
 			if v == "" || strings.ContainsAny(v, "\x00\n\r") {
 				return dialect.Usagef(arg, "give a name, as in -testname mytest")
@@ -52,7 +52,7 @@ var Options = []Option{
 		set: whole(func(t *Test) *int { return &t.SmallKB }, 1, maxKB)},
 	{Name: "-size_large", Value: "KB", Note: "size of a large I/O; default 1024",
 		set: whole(func(t *Test) *int { return &t.LargeKB }, 1, maxKB)},
-	{Name: "-type", Value: "rand|seq", Note: "large I/Os at random places, or in sequential streams; default rand",
+	{Name: "-type", Value: "rand|seq", Note: "large I/Os at random offsets, or in sequential streams; default rand",
 		set: word(func(t *Test) *string { return &t.Type }, Rand, Seq)},
 	{Name: "-num_streamIO", Value: "N", Note: "I/Os that each sequential stream keeps in flight; default 4",
 		set: whole(func(t *Test) *int { return &t.StreamIO }, 1, maxDepth)},
@@ -74,16 +74,16 @@ var Options = []Option{
 		set: word(func(t *Test) *string { return &t.Matrix }, Basic, Detailed, Point, Col, Row, Max)},
 	{Name: "-verbose", Note: "prints a line for each data point",
 		set: func(t *Test, _, _ string) error { t.Verbose = true; return nil }},
-	{Name: "-hugenotneeded", Note: "taken; huge pages are never needed here",
+	{Name: "-hugenotneeded", Note: "accepted; huge pages are never needed here",
 		set: func(*Test, string, string) error { return nil }},
-	{Name: "-storax", Value: "skgfr", Note: "taken; the I/O is Plimsoll's. oss, asmlib and odmlib are refused",
+	{Name: "-storax", Value: "skgfr", Note: "accepted; the I/O is Plimsoll's. oss, asmlib and odmlib are refused",
 		set: func(_ *Test, arg, v string) error {
 			if strings.EqualFold(v, "skgfr") {
 				return nil
 			}
 			return dialect.Usagef(arg, "files and block devices are measured (skgfr); oss, asmlib and odmlib need Oracle's libraries")
 		}},
-	{Name: "--lun-size", Value: "SIZE", Note: "Plimsoll's own: files that don't exist are made with this size, such as 1GiB; without NAME.lun one file, NAME.dat",
+	{Name: "--lun-size", Value: "SIZE", Note: "Plimsoll's own: creates missing files with this size, such as 1GiB; without NAME.lun one file, NAME.dat",
 		set: func(t *Test, arg, v string) error {
 			n, err := size.Parse(v)
 			if err != nil {
