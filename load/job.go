@@ -233,6 +233,8 @@ type Job struct {
 	// Script is all that the job does, in one thread, with the times of its own: RW is what it has of reads and writes, BS its largest block, and
 	// Size covers all of it. Runtime is the latest end. Empty: there is none.
 	Script Script `json:"script,omitempty"`
+	// Target has the job search for the depth that keeps a latency. nil: it has IODepth.
+	Target *LatencyTarget `json:"latency_target,omitempty"`
 	// Zones has the job do a part of its region after the other, with gaps. nil: there are none.
 	Zones *Zones `json:"zones,omitempty"`
 	// Only has a job of sequential reads read these parts of each of its files, once, in blocks of BS from the beginning of each part on, the

@@ -19,6 +19,12 @@ func (t *thread) asyncLoop() error {
 		t.turn()
 		now := clk.now()
 		wait := forever
+		if t.seek != nil && failed == nil {
+			if failed = t.search(now, len(t.slots)-len(t.free)); failed != nil {
+				r.stop()
+			}
+			now = clk.now()
+		}
 		switch {
 		case failed != nil:
 		case now < r.last.Load():
@@ -80,6 +86,9 @@ func (t *thread) fill(now int64) time.Duration {
 		return t.fillScript(now)
 	}
 	for len(t.free) > 0 {
+		if t.seek != nil && t.seek.full(len(t.slots)-len(t.free)) {
+			return forever
+		}
 		if t.syncDue() || t.thinkDue() || t.out || len(t.batch) > 0 && t.dropDue() {
 			return forever
 		}

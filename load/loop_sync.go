@@ -9,6 +9,11 @@ func (t *thread) syncLoop() error {
 	for {
 		t.turn()
 		now := clk.now()
+		if err := t.search(now, 0); err != nil {
+			return err
+		} else if t.out && t.seek != nil {
+			return nil
+		}
 		if t.syncDue() {
 			if err := t.sync(); err != nil {
 				return err
@@ -198,6 +203,9 @@ func (t *thread) countMore(sl *slot, now int64) {
 	t.inInterval(sl, lat, now)
 	if sl.due != 0 {
 		a.response[sl.op&1].Record(now - sl.due)
+	}
+	if t.seek != nil {
+		t.seek.took(lat)
 	}
 	if t.round > 0 {
 		t.cross(sl, lat)

@@ -38,6 +38,8 @@ type Result struct {
 	Usage Usage       `json:"usage"`
 	// Threads is what the job's own threads cost, from their start (the ramp included) to their end.
 	Threads ThreadUsage `json:"threads"`
+	// Depth is what a job with a Target came to. 0: it has none.
+	Depth int `json:"depth,omitempty"`
 	// AtPeer is how much of the window went by at the job's Peer.
 	AtPeer time.Duration `json:"at_peer,omitempty"`
 	// Crossings are, for a job with rounds, the I/Os that were in flight when the last of them ended, and ended after it.

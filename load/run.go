@@ -31,6 +31,8 @@ type Run struct {
 	// its OnRound comes when all threads are done. A rest of less than half a round is none.
 	OnTurn  func(number int)
 	OnRound func(Round)
+	// OnRenew, if set before Start, is called by the thread of a job with a Target when the window begins again, with nothing in flight.
+	OnRenew func()
 	// OnHang, if set before Start, is called by Start's goroutine from a second after the end of a timed window on, and each second, as
 	// long as I/Os of the window are in flight: with the result as it is by then, in which those have the time that they have taken so far
 	// (Class.AtLeast). Start itself waits for them, since their buffers can't be given back before.
@@ -77,6 +79,7 @@ type Run struct {
 	left       atomic.Int64 // threads that are not done yet
 	// draining is held by a thread for what it counts when no I/O is begun any more, and by the reader of those counts.
 	draining sync.Mutex
+	renewing sync.Mutex  // held by a thread that begins the window again, and by the reader of what it counted
 	idle     int         // threads that came to the end without an I/O in the window, under draining
 	stopped  atomic.Bool // the run was ended before its time
 	syncing  sync.Mutex  // held by Sync

@@ -40,10 +40,12 @@ type thread struct {
 	// there is one.
 	hold    int64
 	holding bool
-	peer    *peer // nil: none
-	out     bool  // the budget is used up
-	round   int64 // in which acct is counted
-	from    int64 // when that began
+	peer    *peer        // nil: none
+	seek    *depthSearch // nil: none
+	before  ThreadUsage  // at the start of what is counted
+	out     bool         // the budget is used up
+	round   int64        // in which acct is counted
+	from    int64        // when that began
 	unbind  func()
 	// waiting: the thread waits in the kernel; away is the same for Go's race detector. See waits.
 	waiting bool
@@ -151,7 +153,7 @@ func (t *thread) main(depth, share int, ready chan<- error, fail *error) {
 	if t.run.abort || err != nil {
 		return
 	}
-	before := threadUsage()
+	t.before = threadUsage()
 	t.awaitStart()
 	t.waits(false)
 	if t.async == nil {
@@ -171,7 +173,7 @@ func (t *thread) main(depth, share int, ready chan<- error, fail *error) {
 	t.turn()
 	t.run.draining.Lock()
 	defer t.run.draining.Unlock()
-	t.acct.usage = threadUsage().plus(before, -1)
+	t.acct.usage = threadUsage().plus(t.before, -1)
 	t.acct.doneAt = t.doneAt()
 	t.ended = true
 }
@@ -199,7 +201,8 @@ func (t *thread) prepare(depth, share int) error {
 	if r.book != nil {
 		t.acct.crossed = make([]crossing, 0, depth)
 	}
-	t.more = r.pace.open || r.book != nil || r.job.PerFile || r.job.Trace > 0 || r.job.HistEvery > 0
+	t.more = r.pace.open || r.book != nil || r.job.PerFile || r.job.Trace > 0 || r.job.HistEvery > 0 || r.job.Target != nil
+	t.seek = newDepthSearch(r.job)
 	t.checks = t.bufs.unit > 0 && !r.job.mixed() && r.engine != Null
 	t.back = newReadBack(r.job)
 	if len(r.job.Script) > 0 {

@@ -22,6 +22,7 @@ type watch struct {
 	rounds    *rounds       // nil: the job has none
 	stretched time.Duration // how much longer the window became, since nothing was complete in it
 	cancelled bool
+	began     int64 // the window that the samples are of
 }
 
 // delay waits for the job's start, which startdelay puts off.
@@ -115,6 +116,7 @@ func SampleEvery(runtime time.Duration) time.Duration {
 // window follows the measured window: a sample each interval, then its end.
 func (w *watch) window(ctx context.Context) {
 	r := w.run
+	w.began = r.begin.Load()
 	if r.book != nil {
 		w.watchRounds(ctx)
 		return
@@ -137,11 +139,11 @@ func (w *watch) window(ctx context.Context) {
 		if !w.until(ctx, at) {
 			break
 		}
-		now := r.clk.now()
+		all, now := w.counted(), r.clk.now()
 		if r.timed && now >= end {
 			break // this goroutine was late; the rest is the last sample
 		}
-		w.sample(now, progressOf(r.threads))
+		w.sample(now, all)
 		w.sampleLanes(now)
 	}
 	if r.timed {
@@ -188,7 +190,13 @@ func (w *watch) stretch(accounts []*account) {
 // finish completes the result after the threads are done, from what they measured.
 func (w *watch) finish(accounts []*account) {
 	r := w.run
+	w.renew()
 	sums := r.sum(w.res, accounts)
+	for _, t := range r.threads {
+		if t.seek != nil {
+			w.res.Depth = t.seek.depth
+		}
+	}
 	last := r.begin.Load() + int64(w.res.LastDone)
 	if !w.ended {
 		w.edge(last)

@@ -166,9 +166,21 @@ func (s *stageRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result
 	defer cancel()
 	ends := newEnds(ctx, s.jobs)
 	win := openWindow()
+	var turning sync.Mutex // held by who opens or closes win
+	if len(s.runs) == 1 && s.runs[0] != nil {
+		s.runs[0].OnRenew = func() {
+			turning.Lock()
+			defer turning.Unlock()
+			if !win.closed {
+				win = openWindow()
+			}
+		}
+	}
 	if len(s.runs) > 0 && s.aligned() {
 		// All have the same measured window: the counters are of that, without ramp and cool-down.
 		s.runs[0].OnWindow = func(begin bool) {
+			turning.Lock()
+			defer turning.Unlock()
 			if begin {
 				win = openWindow()
 			} else {

@@ -17,7 +17,6 @@ var otherThings = regexp.MustCompile(`(?m)^\s*(ioengine\s*=\s*(\S+)|zonemode\s*=
 var refusedExamples = map[string]string{
 	"cmdprio-bssplit.fio": "cmdprio_bssplit", "cmdprio-percentage.fio": "prioclass",
 	"cross-stripe-verify.fio": "write the same part", "dedupe-global.fio": "dedupe_mode",
-	"latency-profile.fio": "latency_target",
 }
 
 // fiosExamples are the texts of fio's own examples, by their paths.

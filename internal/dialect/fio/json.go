@@ -156,7 +156,8 @@ func (j *jobReport) json(r *report, plus bool) object {
 		o = append(o, member{"total_err", j.failed}, member{"first_error", j.firstError})
 	}
 	if j.began {
-		o = append(o, member{"latency_depth", j.job.iodepth}, member{"latency_target", 0}, member{"latency_percentile", float(100)}, member{"latency_window", 0})
+		o = append(o, member{"latency_depth", j.depth()}, member{"latency_target", j.job.target.Latency.Nanoseconds()},
+			member{"latency_percentile", float(j.job.target.Percent)}, member{"latency_window", j.job.target.Window.Microseconds()})
 	}
 	if j.open != nil {
 		o = append(o, member{"open_loop", j.open.json()})

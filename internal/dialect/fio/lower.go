@@ -54,6 +54,7 @@ func (c *clone) lower(t *Test) error {
 	if l.RW != j.rw {
 		l.ReadSplit, l.WriteSplit = l.WriteSplit, nil
 	}
+	l.Target = c.latencyTarget()
 	if j.strided {
 		l.Zones = &j.zones
 	}

@@ -14,7 +14,7 @@ var nearest = map[string]string{
 	"log_alternate_epoch":  "log_unix_epoch", "log_alternate_epoch_clock_id": "log_unix_epoch",
 	"significant_figures": "--output-format",
 	"stats":               "group_reporting", "disk_util": "--output-format", "block_error_percentiles": "percentile_list", "unit_base": "kb_base",
-	"max_latency": "percentile_list", "latency_target": "iodepth", "latency_window": "iodepth", "latency_percentile": "percentile_list", "latency_run": "iodepth",
+	"max_latency": "percentile_list",
 
 	"allow_file_create": "filename", "allow_mounted_write": "--destructive",
 	"opendir": "filename", "unique_filename": "filename_format",

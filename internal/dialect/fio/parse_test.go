@@ -58,7 +58,7 @@ func TestParseRefuses(t *testing.T) {
 		{append(ok, "--ioengine=mmap", "--direct=1"), "direct=1 contradicts ioengine=mmap"},
 		{append(ok, "--ioengine=libaoi"), "did you mean libaio?"},
 		{append(ok, "--ioengine=rbd"), "is none of"},
-		{append(ok, "--latency_target=1ms"), "latency_target is not supported: a search"},
+		{append(ok, "--latency_target=1ms"), "latency_target needs latency_window"},
 		{append(ok, "--cgroup=x"), "use Plimsoll's limits"},
 		{append(ok, "--terse-version=6"), "from 2 to 5"},
 		{append(ok, "--output-format=jsn"), "did you mean json?"},
@@ -248,7 +248,7 @@ func TestNamesAndBareOptionsInFiles(t *testing.T) {
 	if err != nil || len(test.jobs) != 1 {
 		t.Errorf("on a line: %v, %v", test, err)
 	}
-	for line, want := range map[string]string{"log_max_value=1 --write_bw_log=x --log_avg_msec=100": "log_max_value with logs is not supported", "lockfile=exclusive --filename=x --numjobs=2": "which several jobs or clones use", "latency_target=1ms": "latency_target is not supported: a search"} {
+	for line, want := range map[string]string{"log_max_value=1 --write_bw_log=x --log_avg_msec=100": "log_max_value with logs is not supported", "lockfile=exclusive --filename=x --numjobs=2": "which several jobs or clones use"} {
 		if _, err := Parse(strings.Fields("--name=a --size=1m --"+line), Source{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", line, err, want)
 		}

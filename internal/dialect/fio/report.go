@@ -32,6 +32,8 @@ type jobReport struct {
 	job     *job
 	group   int
 	members int
+	// found is the depth that the last member's search came to. 0: there was none.
+	found int
 	// began: one of the members did. fio prints little of those that didn't.
 	began bool
 	dirs  [3]dirReport // reads, writes, trims
@@ -187,6 +189,7 @@ func (j *jobReport) add(m measured) {
 		j.cpu = plus(j.cpu, v.Threads)
 	}
 	j.cpu = plus(j.cpu, m.result.Threads)
+	j.found = m.result.Depth
 	samples, lengths := m.sampled()
 	for d := range j.dirs {
 		var bw, iops []float64
@@ -265,6 +268,9 @@ func (j *jobReport) addDepth(m measured) {
 	}
 	l := m.clone.load
 	d := int64(l.IODepth)
+	if m.result.Depth > 0 {
+		d = int64(m.result.Depth)
+	}
 	if l.IOEngine == load.PSync {
 		j.submits += ops
 	}

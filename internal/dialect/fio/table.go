@@ -293,10 +293,10 @@ var Options = []Option{
 
 	// What a job is allowed; other work.
 	refused("max_latency", "an I/O is not cut off; look at the maximum", "0"),
-	refused("latency_target", "a search for the depth is not supported; run one job a depth", "0"),
-	refused("latency_window", "latency_target is not supported", "0"),
-	refused("latency_percentile", "latency_target is not supported", "100", "100.0"),
-	refused("latency_run", "latency_target is not supported", "0"),
+	yes("latency_target", "the job searches for the greatest depth, up to iodepth, at which latencies are below it, as fio does: microseconds if it has no unit. When it is found, the job ends with one more window, and the results are of that", timeTo(func(j *job) *time.Duration { return &j.target.Latency }, usec)),
+	yes("latency_window", "how long each depth is tried; microseconds if it has no unit. latency_target needs one", timeTo(func(j *job) *time.Duration { return &j.target.Window }, usec)),
+	yes("latency_percentile", "percent of the I/Os that have to be below (default 100: the first slower one ends the try, and with depth 1 the job, with an error)", setTargetPercent),
+	yes("latency_run", "1: goes on with the search until the job ends, and the results are of all of it", boolTo(func(j *job) *bool { return &j.target.Keep })),
 	yes("ignore_error", "errors of reads, and behind a comma of writes, after which the job goes on: names or Linux' numbers with colons, as in EIO:28", setIgnored),
 	accepted("error_dump", "errors after which a job goes on are counted, not printed"),
 	yes("continue_on_error", "read, write, io (both) or all: the job goes on after EIO and EILSEQ, or what ignore_error says; none (default): the first error ends the test", setGoOn),

@@ -173,7 +173,8 @@ func (j *jobReport) text(w *bytes.Buffer, r *report) {
 	if j.job.countsErrors() {
 		fmt.Fprintf(w, "     errors    : total=%d, first_error=%d/<%s>\n", j.failed, j.firstError, errorText(j.firstError))
 	}
-	fmt.Fprintf(w, "     latency   : target=0, window=0, percentile=100.00%%, depth=%d\n", j.job.iodepth)
+	fmt.Fprintf(w, "     latency   : target=%d, window=%d, percentile=%.2f%%, depth=%d\n",
+		j.job.target.Latency.Nanoseconds(), j.job.target.Window.Microseconds(), j.job.target.Percent, j.depth())
 	if j.steady != nil {
 		j.steadyText(w, r.groups[j.group].kbBase)
 	}

@@ -156,6 +156,7 @@ func (c *clone) unplanned() string {
 		{len(c.load.CPUNodes) > 0 || c.load.MemPolicy != "", "numa_cpu_nodes and numa_mem_policy: a plan's workload has cpus_allowed alone"},
 		{c.load.Fill, "fill_device: a plan does not fill its places up"},
 		{j.countsErrors(), "continue_on_error: in a plan a failed I/O fails the trial"},
+		{c.load.Target != nil, "latency_target: a plan's workload has one depth; use a job for each"},
 		{j.strided, "zonemode=strided: a plan's workload has no zones"},
 		{c.load.FlowWeight > 0, "flow: a plan measures each job alone"},
 		{j.refill != nil && *j.refill && j.dedupe == 0 && j.refills(), "refill_buffers: a plan's workload makes its data before it is measured; leave it out"},
