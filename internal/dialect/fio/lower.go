@@ -71,18 +71,7 @@ func (c *clone) lower(t *Test) error {
 			l.Fsync, l.FDataSync = 0, 0 // As in fio.
 		}
 		l.SyncReads = l.Reads() && j.fsync+j.fdatasync > 0
-		l.Compress, l.Dedupe = j.compress, j.dedupe
-		if j.refills() {
-			l.Refill = load.RefillBefore
-		}
-		switch {
-		case j.zero:
-			l.Data = load.DataZero
-		case len(j.pattern) > 0 && j.compress > 0:
-			l.Pattern = j.pattern
-		case len(j.pattern) > 0:
-			l.Data, l.Pattern = load.DataPattern, j.pattern
-		}
+		j.content(&l)
 	}
 	if j.think > 0 {
 		l.ThinkTimeBlocks = j.thinkBlocks
@@ -118,13 +107,8 @@ func (c *clone) lower(t *Test) error {
 		c.files = nil
 		l.FileService = ""
 	}
-	if t.files += len(c.files); t.files > maxFiles || len(c.files) > maxNrFiles {
-		return bad("more than %d files of a clone, or %d in all", maxNrFiles, maxFiles)
-	}
-	for _, f := range c.files {
-		if t.paths += len(f); len(f) > maxPath || t.paths > maxPaths {
-			return bad("the name of a file has more than %d bytes, or those of all have more than %d", maxPath, maxPaths)
-		}
+	if err := t.count(c.files, bad); err != nil {
+		return err
 	}
 	if len(c.files) == 0 && l.IOEngine != load.Null {
 		return bad("filename=%q names no file", j.filename)
@@ -138,6 +122,35 @@ func (c *clone) lower(t *Test) error {
 		c.spec.Exist, c.spec.Clip = workload.Must, true
 	}
 	return c.stageJob(bad)
+}
+
+// content sets what the job writes.
+func (j *job) content(l *load.Job) {
+	l.Compress, l.Dedupe = j.compress, j.dedupe
+	if j.refills() {
+		l.Refill = load.RefillBefore
+	}
+	switch {
+	case j.zero:
+		l.Data = load.DataZero
+	case len(j.pattern) > 0 && j.compress > 0:
+		l.Pattern = j.pattern
+	case len(j.pattern) > 0:
+		l.Data, l.Pattern = load.DataPattern, j.pattern
+	}
+}
+
+// count takes in a clone's files, and refuses more than a test may have.
+func (t *Test) count(files []string, bad func(string, ...any) error) error {
+	if t.files += len(files); t.files > maxFiles || len(files) > maxNrFiles {
+		return bad("more than %d files of a clone, or %d in all", maxNrFiles, maxFiles)
+	}
+	for _, f := range files {
+		if t.paths += len(f); len(f) > maxPath || t.paths > maxPaths {
+			return bad("the name of a file has more than %d bytes, or those of all have more than %d", maxPath, maxPaths)
+		}
+	}
+	return nil
 }
 
 // randomShares are percentage_random of a job: of its reads, or of all it does, and of its writes where they have another.

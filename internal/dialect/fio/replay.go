@@ -111,16 +111,7 @@ func (c *clone) lowerReplay(t *Test, bad func(string, ...any) error) error {
 		l.RW = load.Write
 	}
 	if r.writes {
-		l.Compress, l.Dedupe = j.compress, j.dedupe
-		if j.refills() {
-			l.Refill = load.RefillBefore
-		}
-		switch {
-		case j.zero:
-			l.Data = load.DataZero
-		case len(j.pattern) > 0:
-			l.Data, l.Pattern = load.DataPattern, j.pattern
-		}
+		j.content(&l)
 	}
 	if j.splitCPUs && len(j.cpus) > 0 {
 		l.CPUs = []int{j.cpus[c.number%len(j.cpus)]}
@@ -132,13 +123,13 @@ func (c *clone) lowerReplay(t *Test, bad func(string, ...any) error) error {
 			l.Script[i].File = 0
 		}
 	}
-	if t.files += len(c.files); t.files > maxFiles || len(c.files) > maxNrFiles {
-		return bad("read_iolog=%s: more than %d files of a clone, or %d in all", name, maxNrFiles, maxFiles)
+	of := func(format string, args ...any) error {
+		return bad("read_iolog=%s: "+format, append([]any{name}, args...)...)
+	}
+	if err := t.count(c.files, of); err != nil {
+		return err
 	}
 	for i, f := range c.files {
-		if t.paths += len(f); len(f) > maxPath || t.paths > maxPaths {
-			return bad("read_iolog=%s: the name of a file has more than %d bytes, or those of all have more than %d", name, maxPath, maxPaths)
-		}
 		if !t.readonly {
 			t.need[f] = max(t.need[f], r.ends[i])
 		}

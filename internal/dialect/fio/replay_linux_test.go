@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
+
+	"plimsoll/load"
 )
 
 // ioLogs are logs of fio's, of both versions and of two files.
@@ -121,6 +124,27 @@ func TestRefusedLogs(t *testing.T) {
 	} {
 		if _, err := Parse(append([]string{"--name=j"}, strings.Fields(line)...), fileSource(t.TempDir())); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", line, err, want)
+		}
+	}
+}
+
+// TestReplayContent: what recorded writes are made of is what other jobs' are, a pattern in the place of zeros among it, which was refused.
+func TestReplayContent(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "log"), []byte("fio version 2 iolog\nx add\nx open\nx write 0 4096\nx close\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"--buffer_compress_percentage=50 --buffer_pattern=0x77", "--buffer_pattern=0x77", "--zero_buffers", "--dedupe_percentage=30", "--refill_buffers"} {
+		of := func(rest string) load.Job {
+			test, err := Parse(strings.Fields("--name=j "+rest+" "+line), fileSource(dir))
+			if err != nil {
+				t.Fatal(err)
+			}
+			j := test.stages[0][0].load
+			return load.Job{Data: j.Data, Pattern: j.Pattern, Compress: j.Compress, Dedupe: j.Dedupe, Refill: j.Refill}
+		}
+		if a, b := of("--read_iolog=log"), of("--rw=write --size=4k"); !reflect.DeepEqual(a, b) {
+			t.Errorf("%s: recorded writes are %+v, others %+v", line, a, b)
 		}
 	}
 }
