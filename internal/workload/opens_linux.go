@@ -15,14 +15,14 @@ import (
 // came, not who. A lease (fcntl(2)) would say so before the write, but Plimsoll's own threads would break it.
 type opens struct {
 	fd    int
-	files map[int32]bool // by their watches: whether it was opened
-	blind bool           // It can't see, and says so of all.
+	files map[int32]uint32 // by their watches: what happened to each
+	blind bool             // It can't see, and says so of all.
 }
 
 // newOpens returns one that watches nothing yet. Where the kernel gives none, it says of each file that it was opened.
 func newOpens() *opens {
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
-	return &opens{fd: fd, files: map[int32]bool{}, blind: err != nil}
+	return &opens{fd: fd, files: map[int32]uint32{}, blind: err != nil}
 }
 
 // add begins to watch a file, and returns what seen asks for.
@@ -38,8 +38,9 @@ func (o *opens) add(fd uintptr) int32 {
 	return int32(wd)
 }
 
-// seen reports whether a file was opened since its add, or can't be watched.
-func (o *opens) seen(wd int32) bool {
+// seen reports whether a file was opened since its add, and whether it was closed after it had been open for writing; both if it can't be
+// watched. How often is not known: the kernel makes one of two events that are alike.
+func (o *opens) seen(wd int32) (opened, written bool) {
 	var p [4096]byte
 	for !o.blind {
 		n, err := unix.Read(o.fd, p[:])
@@ -52,12 +53,15 @@ func (o *opens) seen(wd int32) bool {
 		}
 		for b := p[:n]; len(b) >= unix.SizeofInotifyEvent; {
 			of, mask, name := int32(binary.NativeEndian.Uint32(b)), binary.NativeEndian.Uint32(b[4:]), binary.NativeEndian.Uint32(b[12:])
-			o.files[of] = true
+			o.files[of] |= mask
 			o.blind = o.blind || mask&unix.IN_Q_OVERFLOW != 0
 			b = b[unix.SizeofInotifyEvent+int(name):]
 		}
 	}
-	return o.blind || wd < 0 || o.files[wd]
+	if o.blind || wd < 0 {
+		return true, true
+	}
+	return o.files[wd] != 0, o.files[wd]&unix.IN_CLOSE_WRITE != 0
 }
 
 func (o *opens) close() {
@@ -78,6 +82,13 @@ func openedElsewhere(path string) bool {
 		return false
 	}
 	defer f.Close()
+	some, _ := writers(f)
+	return some
+}
+
+// writers reports whether a file is open for writing, and whether that is known. f is open for reading.
+func writers(f *os.File) (some, known bool) {
+	var err error
 	for range 50 {
 		_, err = unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_RDLCK)
 		if !errors.Is(err, unix.EAGAIN) {
@@ -87,6 +98,21 @@ func openedElsewhere(path string) bool {
 	}
 	if err == nil {
 		_, _ = unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_UNLCK)
+		return false, true
 	}
-	return errors.Is(err, unix.EAGAIN)
+	return errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EAGAIN)
+}
+
+// unwritten reports whether nobody has the claim's file open for writing, and it is in its noted state. The stage's own files are closed by then, but for
+// the claim's: that is open for reading only from here on.
+func (c *claim) unwritten() bool {
+	f, err := os.Open(fmt.Sprintf("/proc/self/fd/%d", c.file.Fd()))
+	if err != nil {
+		return false
+	}
+	c.file.Close()
+	c.file = f
+	some, known := writers(f)
+	state, err := exactState(f)
+	return known && !some && err == nil && state == c.state
 }

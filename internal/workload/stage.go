@@ -318,6 +318,7 @@ func (s *stageRun) Close() error {
 			errs = append(errs, r.Close())
 		}
 	}
+	s.markRead()
 	if s.opens != nil {
 		s.opens.close()
 	}

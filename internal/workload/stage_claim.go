@@ -24,6 +24,8 @@ type claim struct {
 	others bool
 	state  string
 	watch  int32
+	// opened: another program opened it while the jobs ran, maybe only to read it. state is that of the jobs' end then.
+	opened bool
 }
 
 // known is what is known of a file besides its mark: what a session remembers of it (see ours), and whether another program has it
@@ -117,8 +119,21 @@ func (s *stageRun) mark() (marks Marks, others []string) {
 		if !c.own {
 			continue
 		}
-		c.own = false
-		if c.others || s.opens != nil && s.opens.seen(c.watch) {
+		var opened, written bool
+		if s.opens != nil {
+			opened, written = s.opens.seen(c.watch)
+		}
+		if opened && !c.opened && !c.others && !written {
+			c.opened = true
+			var err error
+			c.state, err = exactState(c.file)
+			_, can := getMark(c.file)
+			c.others = err != nil || !can // What a session has to remember is in the result, which is made now.
+		}
+		if c.own = c.opened && !c.others && !written; c.own {
+			continue // See markRead.
+		}
+		if c.others || written {
 			others = append(others, path)
 			continue
 		}
@@ -128,6 +143,15 @@ func (s *stageRun) mark() (marks Marks, others []string) {
 	}
 	slices.Sort(others)
 	return marks, others
+}
+
+// markRead marks the files that other programs only read while the jobs ran. Who has one open for writing shows when the stage's own files are closed.
+func (s *stageRun) markRead() {
+	for _, c := range s.claims {
+		if c.own && !c.remove && c.unwritten() {
+			mark(c.file)
+		}
+	}
 }
 
 // release removes what is to be removed, if it is still at its path, and closes the files.
@@ -316,7 +340,8 @@ func (j *StageJob) make(ctx context.Context, path string, fail func(*os.File, er
 	if err != nil {
 		return fail(f, err)
 	}
-	return &claim{file: f, laidOut: true, others: during.seen(watch)}, nil
+	others, _ := during.seen(watch)
+	return &claim{file: f, laidOut: true, others: others}, nil
 }
 
 // existing judges a device, or a file that holds something already, and reports whether that is Plimsoll's own.
