@@ -35,7 +35,7 @@ var commands = map[string]command{
 		p.only = append(p.only, v)
 		return nil
 	}},
-	"output": {true, "the file that the output goes to", func(p *parser, v string) error {
+	"output": {true, "the file for the output", func(p *parser, v string) error {
 		if v == "" || strings.ContainsRune(v, 0) {
 			return fmt.Errorf("no name of a file")
 		}
@@ -47,16 +47,16 @@ var commands = map[string]command{
 		p.test.readonly = true
 		return nil
 	}},
-	"parse-only": {false, "reads the jobs and says what is wrong, and runs nothing", func(p *parser, _ string) error {
+	"parse-only": {false, "checks the jobs and runs nothing", func(p *parser, _ string) error {
 		p.test.ParseOnly = true
 		return nil
 	}},
 	"eta":            ignoredCommand(true, "there is no line of progress in the output"),
 	"eta-newline":    ignoredCommand(true, "there is no line of progress in the output"),
 	"eta-interval":   ignoredCommand(true, "there is no line of progress in the output"),
-	"max-jobs":       ignoredCommand(true, "there may be 1024 clones in any case"),
+	"max-jobs":       ignoredCommand(true, "up to 1024 clones are allowed in any case"),
 	"alloc-size":     ignoredCommand(true, "memory is taken as it is needed"),
-	"warnings-fatal": ignoredCommand(false, "what is wrong is always an error"),
+	"warnings-fatal": ignoredCommand(false, "a mistake in a job is always an error"),
 	"minimal": {false, "as --output-format=terse", func(p *parser, _ string) error {
 		p.test.Formats = []string{"terse"}
 		return nil
@@ -88,9 +88,9 @@ var commands = map[string]command{
 	"aux-path":        refusedCommand("aux-path", true, "name the file with --output"),
 	"debug":           refusedCommand("debug", true, "there are no such messages"),
 	"inflate-log":     refusedCommand("inflate-log", true, "logs are not compressed"),
-	"cpuclock-test":   refusedCommand("cpuclock-test", false, "plimsoll doctor looks at the clock"),
+	"cpuclock-test":   refusedCommand("cpuclock-test", false, "plimsoll doctor checks the clock"),
 	"crctest":         refusedCommand("crctest", false, "only crc32c is used"),
-	"version": {false, "prints the version of fio that outputs are like, and runs nothing", func(p *parser, _ string) error {
+	"version": {false, "prints the version of fio whose output format is used, and runs nothing", func(p *parser, _ string) error {
 		p.test.Version = true
 		return nil
 	}},

@@ -8,7 +8,7 @@
 // fio's meaning is kept where load's own differs: each clone does the whole region; without
 // time_based, runtime is only a limit; random jobs visit each block once a pass; rates hold for
 // reads and writes each. What is not kept is in docs/fio.md: files are always written in full first, latency
-// is never thrown away, submission is not timed apart.
+// is never thrown away, submission is not timed separately.
 package fio
 
 import (
@@ -28,7 +28,7 @@ import (
 type Test struct {
 	// Formats are the outputs in their order: normal, json, json+ or terse.
 	Formats []string
-	// Output is the file that the output goes to, "" for standard output.
+	// Output is the file for the output, "" for standard output.
 	Output string
 	// ParseOnly says that nothing is to be run.
 	ParseOnly bool
