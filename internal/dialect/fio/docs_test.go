@@ -179,7 +179,7 @@ func TestValuesNameTheNearest(t *testing.T) {
 // Engines' options without a value, which fio takes, are taken or refused for what they are; "needs a value" was said of them.
 func TestEnginesOptionsStandAlone(t *testing.T) {
 	for option, want := range map[string]string{
-		"fixedbufs": "", "registerfiles": "", "hipri": "", "sqthread_poll": "", "userspace_reap": "", "bs_unaligned": "multiples of the smallest",
+		"fixedbufs": "", "registerfiles": "", "hipri": "", "sqthread_poll": "", "userspace_reap": "", "bs_unaligned": "",
 	} {
 		for where, args := range map[string][]string{"line": {"--name=x", "--size=1m", "--" + option, "--rw=randread"}, "file": {"x.fio"}} {
 			_, err := Parse(args, memory(map[string]string{"x.fio": "[x]\nsize=1m\n" + option + "\n"}, nil))
