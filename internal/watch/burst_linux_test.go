@@ -38,28 +38,41 @@ func TestBurstOnKernel(t *testing.T) {
 	}
 }
 
+// writer is a program in the group that writes so many MiB to a file, with one fsync, once begin is called. done has its end, which the test
+// waits for.
+func (l *lab) writer(dir string, mebibytes int) (begin func(), done <-chan error) {
+	l.t.Helper()
+	cmd := exec.Command("sh", "-c", fmt.Sprintf(`read go; dd if=/dev/zero of="$0" bs=1M count=%d conv=fsync status=none`, mebibytes), filepath.Join(dir, "file"))
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		l.t.Fatal(err)
+	}
+	end, over := make(chan error, 1), make(chan struct{})
+	go func() {
+		end <- cmd.Wait()
+		close(over)
+	}()
+	l.t.Cleanup(func() {
+		in.Close()
+		<-over
+	})
+	if err := l.group.Add(cmd.Process.Pid); err != nil {
+		l.t.Fatal(err)
+	}
+	return func() { fmt.Fprintln(in, "go") }, end
+}
+
 // burst writes 20 MiB to a file in the group with one fsync, and returns how many bytes waited at most, how many came through the limit
 // and how many were charged.
 func (l *lab) burst(loop, dir string) (waited int64, came float64, charged int64) {
 	t := l.t
 	t.Helper()
-	cmd := exec.Command("sh", "-c", "read go; dd if=/dev/zero of="+filepath.Join(dir, "file")+" bs=1M count=20 conv=fsync status=none")
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer cmd.Wait()
-	defer in.Close()
-	if err := l.group.Add(cmd.Process.Pid); err != nil {
-		t.Fatal(err)
-	}
+	begin, done := l.writer(dir, 20)
 	before := l.sample()
-	fmt.Fprintln(in, "go")
-	done := make(chan error, 1)
-	go func() { done <- cmd.Wait() }()
+	begin()
 	for ended := false; !ended; {
 		select {
 		case err := <-done:
@@ -132,23 +145,9 @@ func TestSubmittedBeforeOnKernel(t *testing.T) {
 	if err := l.group.Put("blkio.throttle.write_bps_device", disktest.Number(t, loop)+" 5242880"); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("sh", "-c", "read go; dd if=/dev/zero of="+filepath.Join(dir, "file")+" bs=1M count=40 conv=fsync status=none")
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer cmd.Wait()
-	defer in.Close()
-	if err := l.group.Add(cmd.Process.Pid); err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan error, 1)
-	go func() { done <- cmd.Wait() }()
+	begin, done := l.writer(dir, 40)
 	begun := l.sample()
-	fmt.Fprintln(in, "go")
+	begin()
 	charged := func() int64 {
 		i, err := Between(begun, l.sample(), l.sampler.Beneath)
 		if err != nil {
