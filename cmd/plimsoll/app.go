@@ -81,12 +81,19 @@ func (a *app) rootCommand() *cobra.Command {
 		Use:   "plimsoll",
 		Short: "Measure, limit and provide container storage",
 		Long: `Plimsoll measures each place in which a container may keep its data: its own
-layer, a bind mount, a volume, memory, or a plain folder of the host. It says in
-words what each place costs, and how sure that is.
+layer, a bind mount, a volume, memory, or a plain folder of the host. It prints
+what each place costs, and how sure that is. It also holds containers to limits,
+and proves by measuring that they hold.
 
-Begin with "plimsoll doctor", which shows what this machine can measure, or with
-"plimsoll run --quick", which measures for about a minute. "plimsoll run" takes
-about five minutes, which is enough to prove differences.
+Is storage slow in containers here?
+  plimsoll doctor        shows what this machine can measure
+  plimsoll run --quick   takes about a minute: orders of magnitude, no proof
+  plimsoll run           takes about five minutes, enough to prove differences
+
+Do limits hold?
+  plimsoll limit set web --write-bps 10MiB   limits the container "web"
+  plimsoll limit verify web                  measures its limits, in half a minute
+  plimsoll run caps --quick                  tries limits on containers of its own
 
 Results go to standard output, messages to standard error; --json prints results
 for programs.
@@ -94,6 +101,7 @@ for programs.
 		Example: `  plimsoll doctor
   plimsoll run --quick --out .
   plimsoll run my-plan.yaml
+  plimsoll fio job.fio --engine docker --place volume
   plimsoll results ls
   plimsoll report last -o report.html`,
 		Version:       version,

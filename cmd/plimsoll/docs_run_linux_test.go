@@ -60,14 +60,15 @@ func filledIn(line string) string {
 
 // elsewhere are the examples that other tests execute, because they need a state of their own.
 var elsewhere = map[string]string{
-	"plimsoll run --resume":                        "TestRunInterrupted",
-	"plimsoll run --resume last --blocks 20":       "TestRunMoreBlocks",
-	"plimsoll run caps":                            "TestCaps",
-	"plimsoll run neighbours":                      "TestNeighbours",
-	"plimsoll run site-build --quick":              "TestVMPlans",
-	"plimsoll run raw-write --quick":               "TestVMPlans",
-	"plimsoll watch web volume:data --interval 5s": "TestWatch",
-	"plimsoll limit cost /dev/sda --qos enable=0":  "TestLimitCostReal",
+	"plimsoll run --resume":                          "TestRunInterrupted",
+	"plimsoll run --resume last --blocks 20":         "TestRunMoreBlocks",
+	"plimsoll run caps":                              "TestCaps",
+	"plimsoll run caps --quick --only engine=docker": "TestCaps",
+	"plimsoll run neighbours":                        "TestNeighbours",
+	"plimsoll run site-build --quick":                "TestVMPlans",
+	"plimsoll run raw-write --quick":                 "TestVMPlans",
+	"plimsoll watch web volume:data --interval 5s":   "TestWatch",
+	"plimsoll limit cost /dev/sda --qos enable=0":    "TestLimitCostReal",
 
 	`plimsoll run site-build --quick --only "engine=host|oci|docker"`: "TestSiteBuild",
 
@@ -134,8 +135,6 @@ func TestManualRuns(t *testing.T) {
 				few = " --blocks 1"
 			case strings.HasPrefix(line, "plimsoll run") && strings.Contains(line, ".yaml"):
 				few = " --blocks 1"
-			case strings.HasPrefix(line, "plimsoll run") && strings.Contains(line, "--only engine=oci"):
-				few = " --blocks 1 --only engine=oci,workload=append"
 			case strings.HasPrefix(line, "plimsoll run"):
 				few = " --blocks 1 --only workload=append"
 			case strings.HasPrefix(line, "plimsoll watch") && !strings.Contains(line, "--once"):
