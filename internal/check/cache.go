@@ -146,7 +146,7 @@ func (v *view) beneath() []record.Warning {
 		if f.device = float64(l.Read); f.name == "written" {
 			f.device = float64(l.Written)
 		}
-		if i == 0 || f.share(v.slack) >= mostReached {
+		if i == 0 || l.Any || f.share(v.slack) >= mostReached {
 			continue
 		}
 		above := v.truth.Layers[i-1]

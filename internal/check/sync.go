@@ -1,7 +1,6 @@
 package check
 
 import (
-	"fmt"
 	"strings"
 
 	"plimsoll/internal/record"
@@ -28,13 +27,17 @@ func checkSync(v *view) []record.Warning {
 	if ws := v.unflushed(s); ws != nil {
 		return ws
 	}
+	if why := v.where.JournalInMemory; why != "" {
+		return unsafe(warning(Sync, record.Doubt, map[string]any{"syncs": s.all, "journal": why},
+			"The file system's journal is in memory: %s. A power cut may lose synced data: the figure is that of a less safe place.", why))
+	}
 	for _, l := range v.truth.Layers {
 		if !l.Volatile || l.Flushes < 0 || l.FUA && s.calls == 0 {
 			continue
 		}
 		why := ""
 		if l.Any {
-			why = fmt.Sprintf(" The program behind %s did not pass the syncs on, or passed them to another machine.", v.where.FSType)
+			why = " The program that serves the files did not pass the syncs on, or passed them to another machine."
 		}
 		if l.Flushes < s.least {
 			return lost(s, l, why)
@@ -74,8 +77,12 @@ func (v *view) unflushed(s syncs) []record.Warning {
 // lost says that syncs did not flush a device.
 func lost(s syncs, l record.Layer, why string) []record.Warning {
 	e := map[string]any{"syncs": s.all, "flushes": l.Flushes, "least": s.least, "device": l.Name()}
-	return unsafe(warning(Sync, record.Doubt, e, "Data was synced %s, but %s was flushed %s.%s A power cut may lose synced data: the figure is that of a less safe place.",
-		times(s.all), l.Name(), times(l.Flushes), why))
+	flushed := l.Name() + " was flushed"
+	if l.Any {
+		flushed = "no disk of this machine was flushed more often than"
+	}
+	return unsafe(warning(Sync, record.Doubt, e, "Data was synced %s, but %s %s.%s A power cut may lose synced data: the figure is that of a less safe place.",
+		times(s.all), flushed, times(l.Flushes), why))
 }
 
 // syncs counts how often a job made data durable in a window.

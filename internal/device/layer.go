@@ -76,8 +76,8 @@ func (s *Stack) Layers() []Layer {
 }
 
 // Volatile are the disks of the machine that have caches to flush, any of which may be beneath a file system that a program serves. None: there
-// are no such disks.
-func (f FS) Volatile() []Layer {
+// are no such disks. Those above it are left out: their own flushes say nothing of what the program did.
+func (f FS) Volatile(above []Layer) []Layer {
 	l := Layer{Volatile: true, Any: true}
 	dirs, _ := filepath.Glob(filepath.Join(f.Sys, "block", "*"))
 	for _, dir := range dirs {
@@ -85,7 +85,10 @@ func (f FS) Volatile() []Layer {
 		if Exists(dir, "loop", "backing_file") {
 			n.Kind = KindLoop
 		}
-		if n.volatile() && n.Device.Size > 0 {
+		isAbove := slices.ContainsFunc(above, func(a Layer) bool {
+			return slices.ContainsFunc(a.Parts, func(p Part) bool { return p.Name == n.Name })
+		})
+		if !isAbove && n.volatile() && n.Device.Size > 0 {
 			l.Parts = append(l.Parts, Part{n.Name, n.Device.Major, n.Device.Minor})
 			l.FUA = l.FUA || n.Device.FUA
 		}
@@ -167,6 +170,41 @@ func (s *Stack) InMemory() string {
 		return ""
 	}
 	return s.Tree.inMemory(nil)
+}
+
+// JournalInMemory reports why a file system with the path's data, or with a loop device's file, has its journal in memory; empty: none has, or it isn't known.
+func (s *Stack) JournalInMemory() string {
+	if s.Tree == nil {
+		return ""
+	}
+	return s.Tree.journalInMemory()
+}
+
+func (n *Node) journalInMemory() string {
+	for _, b := range n.Below {
+		why := ""
+		switch b.Role {
+		case RoleLower:
+		case RoleLog:
+			why = b.inMemory(n)
+		default:
+			why = b.journalInMemory()
+		}
+		if why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// Served reports whether a program serves a loop device's file (FUSE): what reaches a disk from there can't be followed.
+func (s *Stack) Served() bool { return s.Tree != nil && s.Tree.served() }
+
+func (n *Node) served() bool {
+	if len(n.Below) == 0 {
+		return n.Kind == KindMount && strings.HasPrefix(n.Mount.FSType, "fuse")
+	}
+	return slices.ContainsFunc(n.Below, func(b *Node) bool { return b.Role != RoleLower && b.Role != RoleLog && b.served() })
 }
 
 // inMemory looks for memory below n; above is what n holds the data of.

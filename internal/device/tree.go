@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // A Kind says what a node of a tree is.
@@ -208,20 +209,42 @@ func (t *tracer) single(n *Node, depth int) error {
 		return err
 	}
 	n.Below = append(n.Below, b)
-	// See xfs(5). Names of devices that are gone or in another root are no fault of the path.
-	for _, other := range []struct{ key, role string }{{"logdev", RoleLog}, {"rtdev", RoleRealtime}} {
-		name := option(m.Options, other.key)
-		if name == "" || m.FSType != "xfs" {
-			continue
-		}
-		if major, minor, ok := BlockNode(name); ok {
+	t.others(n, b.Name, depth)
+	return nil
+}
+
+// others goes on at the devices that a file system has besides that of its mount. Names of devices that are gone or in another root are no fault of
+// the path.
+func (t *tracer) others(n *Node, disk string, depth int) {
+	names := map[string]string{}
+	switch n.Mount.FSType {
+	case "xfs": // See xfs(5).
+		names[RoleLog], names[RoleRealtime] = option(n.Mount.Options, "logdev"), option(n.Mount.Options, "rtdev")
+	case "ext4", "ext3":
+		names[RoleLog] = t.fs.ext4Journal(disk)
+	}
+	for _, role := range []string{RoleLog, RoleRealtime} {
+		if major, minor, ok := BlockNode(names[role]); ok {
 			if b, err := t.numbered(major, minor, depth); err == nil {
-				b.Role = other.role
+				b.Role = role
 				n.Below = append(n.Below, b)
 			}
 		}
 	}
-	return nil
+}
+
+// ext4Journal is the device with the journal of an ext4, where that isn't its own. Only the name of the journal's kernel thread says so: it is
+// "jbd2/" with the name of the device, behind which a journal within the file system has "-" and its inode (fs/jbd2/journal.c).
+func (f FS) ext4Journal(disk string) string {
+	thread := Text(f.Sys, "fs", "ext4", disk, "journal_task")
+	if thread == "" {
+		return ""
+	}
+	name, ok := strings.CutPrefix(Text(f.Proc, thread, "comm"), "jbd2/")
+	if !ok || strings.HasPrefix(name, disk+"-") {
+		return ""
+	}
+	return "/dev/" + name
 }
 
 // overlay goes on at the upper folder, where writes go, and at the lower ones that are

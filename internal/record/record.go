@@ -276,6 +276,8 @@ type Where struct {
 	MaybeMemory bool   `json:"maybe_memory,omitempty"`
 	// Unflushed is the mount option by which the file system answers syncs without a flush of the disk; empty: there is none.
 	Unflushed string `json:"unflushed,omitempty"`
+	// JournalInMemory reports why the file system's journal is in memory, while its data is on a disk; empty: it isn't known to be.
+	JournalInMemory string `json:"journal_in_memory,omitempty"`
 }
 
 // A Cost is the share of a device's time that a group has used in the window, by iocost's model of the device: at 1 it holds the group back.

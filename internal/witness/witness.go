@@ -129,8 +129,8 @@ func (w *Witness) look(a *agent.Agent, target string) seen {
 	switch {
 	case info.Guest:
 		s.beneathGuest(w.fs, info.HostPath)
-	case len(s.layers) == 0 && info.PID > 0 && strings.HasPrefix(s.stack.Mount.FSType, "fuse"):
-		s.layers = w.fs.Volatile()
+	case info.PID > 0 && s.stack.Served():
+		s.layers = append(s.layers, w.fs.Volatile(s.layers)...)
 	}
 	if info.PID > 0 {
 		// Without a controller there is no limit.
@@ -242,6 +242,7 @@ func fill(t *record.Trial, client int, a *agent.Agent, s seen, target string) {
 	where.Kernel = a.Hello.Kernel
 	where.CgroupVersion, where.Memory = s.version, s.memory
 	where.InMemory, where.Unflushed = s.inMemory, s.unflushed
+	where.JournalInMemory = s.stack.JournalInMemory()
 	where.Unseen, where.MaybeMemory = s.unseen, s.maybeMemory
 	t.Where = append(t.Where, where)
 	if client >= len(t.Results) {
