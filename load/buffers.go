@@ -37,6 +37,8 @@ type buffers struct {
 	// dedupe is the percentage of writes that are segment dup, which is never stamped.
 	dedupe uint64
 	dup    uint32
+	// set is what copies are of instead; nil: dup.
+	set *copies
 	// unit is what Verify stamps; 0: it doesn't. run is its stamp of the run. only is the pattern that is looked for instead of stamps.
 	unit int64
 	only []byte
@@ -53,7 +55,7 @@ type buffers struct {
 func newBuffers(j Job, depth, share int, seed uint64) (*buffers, error) {
 	b := &buffers{
 		stride: (j.maxBlock() + pageSize - 1) &^ (pageSize - 1), plain: j.Data == DataZero || j.Data == DataPattern && (!j.Verify || j.PatternOnly) || j.Data == DataSource || j.Peer != "",
-		dedupe: uint64(j.Dedupe), unit: j.VerifyUnit(), run: j.RandSeed,
+		dedupe: uint64(j.Dedupe), set: newCopies(j.DedupeSet, j.RandSeed), unit: j.VerifyUnit(), run: j.RandSeed,
 		refill: j.Refill, zeros: stampEvery * j.Compress / 100, seed: seed, pad: j.Pattern,
 	}
 	if j.PatternOnly {
@@ -142,12 +144,17 @@ func (b *buffers) random(p []byte, seed uint64) {
 }
 
 // anew takes a segment and makes it the data of write number seq. Copies are made too, each time.
-func (b *buffers) anew(copied bool, size int64, seq uint64) uint32 {
+func (b *buffers) anew(from *generator, copied bool, size int64, seq uint64) uint32 {
 	s := b.takeSegment()
 	// Numbers in a row are no seeds: the generator counts, too, so that two writes would have data in common.
 	g := generator{rng: b.seed ^ seq}
 	seed := g.rand()
-	if copied {
+	switch {
+	case copied && b.set != nil:
+		seed = b.set.draw(from)
+	case b.set != nil:
+		seed = b.set.next()
+	case copied:
 		seed = b.run
 	}
 	b.random(b.data(s, size), seed)
@@ -160,7 +167,7 @@ func (b *buffers) fill(g *generator, size, off int64, seq uint64) uint32 {
 	var s uint32
 	switch {
 	case b.refill != "":
-		if s = b.anew(copied, size, seq); copied {
+		if s = b.anew(g, copied, size, seq); copied || b.set != nil {
 			return s
 		}
 	case copied:

@@ -212,6 +212,8 @@ type Job struct {
 	// the writes repeat one block; both with DataRandom only.
 	Compress int `json:"buffer_compress_percentage,omitempty"`
 	Dedupe   int `json:"dedupe_percentage,omitempty"`
+	// DedupeSet has those writes repeat one of a set of blocks instead, with Refill. nil: there is none.
+	DedupeSet *DedupeSet `json:"dedupe_set,omitempty"`
 	// Refill makes random data anew for each write, where else the thread's writes cycle through data that it made before the run: RefillBefore
 	// or RefillWithin. Responses of an open loop have that time in them either way. Empty: it doesn't.
 	Refill string `json:"refill,omitempty"`

@@ -41,6 +41,9 @@ func (v *validator) data(j Job) {
 			v.add(o.name, o.n, "needs writes of random data")
 		}
 	}
+	if s := j.DedupeSet; s != nil && (s.Blocks < 1 || s.Of < 0 || s.Number < 0 || s.Number >= max(s.Of, 1) || j.Dedupe == 0 || j.Refill == "") {
+		v.add("dedupe_set", s.Blocks, "has one block at least, and needs dedupe_percentage and refill")
+	}
 	switch {
 	case !j.Verify:
 	case j.PatternOnly && (j.Data != DataPattern || len(j.Pattern) == 0):

@@ -16,7 +16,7 @@ var otherThings = regexp.MustCompile(`(?m)^\s*(ioengine\s*=\s*(\S+)|zonemode\s*=
 // refusedExamples are the examples that fio takes and that are refused, each for the option that is named.
 var refusedExamples = map[string]string{
 	"cmdprio-bssplit.fio": "cmdprio_bssplit", "cmdprio-percentage.fio": "prioclass",
-	"cross-stripe-verify.fio": "write the same part", "dedupe-global.fio": "dedupe_mode",
+	"cross-stripe-verify.fio": "write the same part",
 }
 
 // fiosExamples are the texts of fio's own examples, by their paths.

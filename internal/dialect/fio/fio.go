@@ -203,6 +203,7 @@ func (t *Test) plan() error {
 		trace(s)
 		histograms(s)
 		for _, c := range s {
+			c.spec.Job.DedupeSet = c.dedupeSet(thread)
 			for _, f := range c.files {
 				c.spec.Size = max(c.spec.Size, t.need[f])
 			}

@@ -124,6 +124,9 @@ type job struct {
 	unified       unified
 	replay        replay
 	target        load.LatencyTarget // without a Latency: none
+	dedupeSet     bool
+	dedupeShare   int64 // percent
+	dedupeGlobal  bool
 	strided       bool
 	unaligned     bool
 	seqRandSizes  bool
@@ -151,7 +154,7 @@ func newJob() *job {
 		nrfiles: 1, service: load.RoundRobin, invalidate: true, mixRead: 50, randrepeat: true,
 		rateProcess: load.Linear, thinkBlocks: 1, loops: 1, doVerify: true, clatPct: true,
 		hint: byPattern, rateCycle: 1000, percentiles: defaultPercentiles, perJobLogs: true, histStride: 1, kbBase: 1024, exitWhat: exitGroup,
-		replay: replay{timeScale: 100}, target: load.LatencyTarget{Percent: 100},
+		replay: replay{timeScale: 100}, dedupeShare: 5, target: load.LatencyTarget{Percent: 100},
 	}
 }
 

@@ -7,8 +7,6 @@ import "strings"
 var nearest = map[string]string{
 	"thinktime_blocks_type": "thinktime_blocks", "thinktime_iotime": "thinktime_blocks",
 	"rw_sequencer": "rw", "iodepth_low": "iodepth",
-
-	"dedupe_mode": "dedupe_percentage", "dedupe_working_set_percentage": "dedupe_percentage", "dedupe_global": "dedupe_percentage",
 	"ss_interval":          "steadystate_duration",
 	"log_store_compressed": "log_avg_msec",
 	"log_alternate_epoch":  "log_unix_epoch", "log_alternate_epoch_clock_id": "log_unix_epoch",

@@ -174,9 +174,9 @@ var Options = []Option{
 	yes("buffer_compress_percentage", "percent of each written 4 KiB that are zeros, or buffer_pattern if given, at their end", intTo(func(j *job) *int { return &j.compress }, 0, 100)),
 	accepted("buffer_compress_chunk", "the unit is 4 KiB"),
 	yes("dedupe_percentage", "percent of writes that repeat one block", setDedupe),
-	refused("dedupe_mode", "only repeat", "repeat"),
-	refused("dedupe_working_set_percentage", "dedupe_mode is always repeat"),
-	refused("dedupe_global", "dedupe_mode is always repeat", "0"),
+	yes("dedupe_mode", "repeat: copies are of one block (default); working_set: of any block of a set", setDedupeMode),
+	yes("dedupe_working_set_percentage", "how many blocks that set has, in percent of size (default 5). size has to be in bytes", longTo(func(j *job) *int64 { return &j.dedupeShare }, 0, 100)),
+	yes("dedupe_global", "1: the sets of all jobs that have it are one", boolTo(func(j *job) *bool { return &j.dedupeGlobal })),
 
 	// Verification.
 	yes("verify", "each block is stamped with offset, number and CRC-32C, for any checksum named, and written blocks are read back after the stage; pattern: blocks contain verify_pattern only", setVerify),

@@ -157,6 +157,7 @@ func (c *clone) unplanned() string {
 		{c.load.Fill, "fill_device: a plan does not fill its places up"},
 		{j.countsErrors(), "continue_on_error: in a plan a failed I/O fails the trial"},
 		{c.load.Target != nil, "latency_target: a plan's workload has one depth; use a job for each"},
+		{j.dedupeSet && j.dedupe > 0, "dedupe_mode=working_set: copies in a plan are of one block"},
 		{j.strided, "zonemode=strided: a plan's workload has no zones"},
 		{c.load.FlowWeight > 0, "flow: a plan measures each job alone"},
 		{j.refill != nil && *j.refill && j.dedupe == 0 && j.refills(), "refill_buffers: a plan's workload makes its data before it is measured; leave it out"},

@@ -1,0 +1,53 @@
+package load
+
+// A DedupeSet is the blocks that a job's copies are of (Job.Dedupe). Writes that are no copies are a stream of blocks. The set is the
+// beginning of the job's own stream, or of those of several jobs: so fio has it, see its dedupe.c.
+type DedupeSet struct {
+	// Blocks is how many the set has.
+	Blocks int64 `json:"blocks"`
+	// Number is that of the job's own stream, and Of how many streams the set is of. Each has as many blocks in it. Of 0: its own.
+	Number int64 `json:"number,omitempty"`
+	Of     int64 `json:"of,omitempty"`
+	// Seed is what streams are made of, the same for jobs of one set. 0: the job's RandSeed.
+	Seed uint64 `json:"seed,omitempty"`
+}
+
+// copies are the blocks of a set, for one thread.
+type copies struct {
+	DedupeSet
+	per   int64 // blocks of each stream
+	fresh int64 // writes that were no copies
+}
+
+// newCopies returns nil for nil.
+func newCopies(s *DedupeSet, seed uint64) *copies {
+	if s == nil {
+		return nil
+	}
+	c := &copies{DedupeSet: *s}
+	c.Of = max(c.Of, 1)
+	c.per = max(c.Blocks/c.Of, 1)
+	if c.Seed == 0 {
+		c.Seed = seed
+	}
+	return c
+}
+
+// draw chooses a block of the set, and returns its seed.
+func (c *copies) draw(g *generator) uint64 {
+	n := int64(g.below(uint64(c.Blocks)))
+	return c.block((c.Number+n/c.per)%c.Of, n%c.per)
+}
+
+// next returns the seed of the next block of the job's own stream.
+func (c *copies) next() uint64 {
+	c.fresh++
+	return c.block(c.Number, c.fresh-1)
+}
+
+// block is the seed of a block of a stream.
+func (c *copies) block(stream, n int64) uint64 {
+	g := generator{rng: c.Seed ^ uint64(stream+1)*0xd6e8feb86659fd93}
+	g.rng = g.rand() ^ uint64(n+1)*0x9e3779b97f4a7c15
+	return g.rand()
+}
