@@ -171,13 +171,8 @@ func (h *host) supports(spec Spec) error {
 			return no("limit "+string(k), "the worker runs outside any container", "the oci and docker engines limit memory, cpus and cpu_shares")
 		}
 	}
-	for _, k := range limit.SystemKeys {
-		if spec.Limits.Has(k) {
-			return no("limit "+string(k), systemDrive, "use read_iops, write_iops, read_bps and write_bps")
-		}
-	}
-	if spec.Isolation != "" {
-		return no("isolation "+spec.Isolation, "it is for Windows containers, which a Docker daemon on Windows runs", "leave it out")
+	if err := onlyWindows(h.Name(), spec); err != nil {
+		return err
 	}
 	if spec.Limits.IO() && spec.Place.Kind == place.Tmpfs {
 		return no("limit on I/O", memoryPlace, "use another place")

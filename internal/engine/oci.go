@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 
-	"plimsoll/internal/limit"
 	"plimsoll/internal/place"
 )
 
@@ -108,13 +107,8 @@ func (o *oci) supports(spec Spec) error {
 			return no("place "+string(p.Kind), "it is not offered yet", "use bind")
 		}
 	}
-	for _, k := range limit.SystemKeys {
-		if spec.Limits.Has(k) {
-			return no("limit "+string(k), systemDrive, "use read_iops, write_iops, read_bps and write_bps")
-		}
-	}
-	if spec.Isolation != "" {
-		return no("isolation "+spec.Isolation, "it is for Windows containers, which a Docker daemon on Windows runs", "leave it out")
+	if err := onlyWindows(o.Name(), spec); err != nil {
+		return err
 	}
 	if spec.Limits.IO() && spec.Place.Kind == place.Tmpfs {
 		return no("limit on I/O", memoryPlace, ioLimitsFix)

@@ -197,14 +197,10 @@ func (v *vm) supports(spec Spec) error {
 	} else if spec.Limits.DeviceWide {
 		return v.no("limit device_wide", "the guest's control groups have version 2, where buffered writes are the writer's", "leave it out")
 	}
-	for _, k := range limit.SystemKeys {
-		if spec.Limits.Has(k) {
-			return v.no("limit "+string(k), systemDrive, "use read_iops, write_iops, read_bps and write_bps")
-		}
+	if err := onlyWindows(v.Name(), spec); err != nil {
+		return err
 	}
 	switch {
-	case spec.Isolation != "":
-		return v.no("isolation "+spec.Isolation, "it is for Windows containers, which a Docker daemon on Windows runs", "leave it out")
 	case spec.Network != "":
 		return v.no("network "+spec.Network, "the machine has none", "use the docker engine")
 	case spec.Image != "":
