@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -240,7 +241,7 @@ func (l *limiter) verifications(s *hold.Scope, named limit.Limits, only []string
 		}
 	}
 	if len(list) == 0 {
-		return nil, &hold.ImpossibleError{What: s.Target.Ref(), Why: "it has no limit on I/O that could be tried (bytes or I/Os a second; shares, latency, memory and CPUs aren't)" + withoutUsers(s),
+		return nil, &hold.ImpossibleError{Untried: true, What: s.Target.Ref(), Why: "it has no limit on I/O that could be tried (bytes or I/Os a second; shares, latency, memory and CPUs aren't)" + withoutUsers(s),
 			Instead: "set one with plimsoll limit set, or name one such as --write-bps 10MiB"}
 	}
 	return list, nil
@@ -323,6 +324,9 @@ func (a *app) verifyOne(ctx context.Context, l *limiter, v verification, r verif
 		defer cancel()
 	}
 	session, err := engine.OpenInside(ctx, a.stateDir, workerbin.Bytes, inside)
+	if errors.Is(err, syscall.EROFS) {
+		return nil, &hold.ImpossibleError{Untried: true, What: dir, Why: "it is on a read-only file system, and verify writes a scratch file", Instead: "name with --path a folder on the limited device that can be written"}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", v.part.Name, err)
 	}

@@ -7,6 +7,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/disktest"
 	"plimsoll/internal/inroot"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/hold"
@@ -85,4 +88,12 @@ func TestVerifyElsewhere(t *testing.T) {
 	if r := got[0].Rows[0]; r.Error != "" || r.Device < r.App/2 || r.App <= 0 {
 		t.Errorf("%+v", r)
 	}
+}
+
+// TestVerifyReadOnly: where no scratch file can be written, nothing can be tried: that is no error of a measurement.
+func TestVerifyReadOnly(t *testing.T) {
+	t.Parallel() // It waits while the target is looked at.
+	l := newBadLab(t)
+	disktest.Remount(t, l.path, unix.MS_RDONLY)
+	l.says(t, exitCannot, []string{"can't be tried here: it is on a read-only file system, and verify writes a scratch file"}, "verify", l.name, "--path", l.path)
 }

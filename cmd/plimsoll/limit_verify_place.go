@@ -47,7 +47,7 @@ func (l *limiter) verifyScope(ctx context.Context, name string, where limitWhere
 			return nil, nil, err
 		}
 		if !slices.ContainsFunc(s.Devices(), func(d explain.Spot) bool { return slices.Contains(only, d.Number()) }) {
-			return nil, nil, limitError(&hold.ImpossibleError{What: s.Target.Ref(), Why: "none of its data is on " + device + ", and verify writes files",
+			return nil, nil, limitError(&hold.ImpossibleError{Untried: true, What: s.Target.Ref(), Why: "none of its data is on " + device + ", and verify writes files",
 				Instead: "name with --path a folder of it that is"})
 		}
 		return s, only, nil
@@ -116,7 +116,7 @@ func room(in engine.Inside, r *verify.Request) error {
 func roomIn(dir string, free, need int64) error {
 	// Whoever uses the file system goes on writing meanwhile.
 	if free < 2*need {
-		return &hold.ImpossibleError{What: dir, Why: fmt.Sprintf("the scratch file takes %s, and twice that must be free, because others go on writing: %s are", size.Bytes(need), size.Bytes(free)),
+		return &hold.ImpossibleError{Untried: true, What: dir, Why: fmt.Sprintf("the scratch file takes %s, and twice that must be free, because others go on writing: %s are", size.Bytes(need), size.Bytes(free)),
 			Instead: "free some, name another --path, or take less --time"}
 	}
 	return nil
@@ -125,7 +125,7 @@ func roomIn(dir string, free, need int64) error {
 // tooSlow refuses limits on writes under which the scratch file alone would take too long.
 func tooSlow(what string, r verify.Request) error {
 	if t := r.LayOut(); t > verify.MostLayOut {
-		return &hold.ImpossibleError{What: what, Why: fmt.Sprintf("under its limit on writes the scratch file of %s takes %s to be written", size.Bytes(r.Room()), size.Duration(t)),
+		return &hold.ImpossibleError{Untried: true, What: what, Why: fmt.Sprintf("under its limit on writes the scratch file of %s takes %s to be written", size.Bytes(r.Room()), size.Duration(t)),
 			Instead: "try it with a greater limit on writes"}
 	}
 	return nil

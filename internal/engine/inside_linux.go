@@ -117,11 +117,11 @@ func (s *insideSession) make() error {
 	s.sweep()
 	dir := int(s.base.Fd())
 	if err := unix.Mkdirat(dir, s.name, 0o700); err != nil {
-		return fmt.Errorf("make a scratch folder in %s of the container: %w", s.base.Name(), err)
+		return fmt.Errorf("make a scratch folder in %s: %w", s.base.Name(), err)
 	}
 	fd, err := unix.Openat(dir, s.name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return errors.Join(fmt.Errorf("open the scratch folder in %s of the container: %w", s.base.Name(), err), unix.Unlinkat(dir, s.name, unix.AT_REMOVEDIR))
+		return errors.Join(fmt.Errorf("open the scratch folder in %s: %w", s.base.Name(), err), unix.Unlinkat(dir, s.name, unix.AT_REMOVEDIR))
 	}
 	s.folder = os.NewFile(uintptr(fd), s.name)
 	// The lock lives as long as anybody has the folder open: this process, the worker, a trial.
@@ -129,7 +129,7 @@ func (s *insideSession) make() error {
 	err = unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB)
 	var st unix.Stat_t
 	if errors.Is(err, unix.EWOULDBLOCK) || unix.Fstat(fd, &st) == nil && st.Nlink == 0 {
-		return errors.Join(fmt.Errorf("another plimsoll has just removed the scratch folder in %s of the container: try again", s.base.Name()), s.folder.Close())
+		return errors.Join(fmt.Errorf("another plimsoll has just removed the scratch folder in %s: try again", s.base.Name()), s.folder.Close())
 	}
 	if err := inroot.Mark(s.folder); err != nil {
 		return errors.Join(err, inroot.Remove(s.folder, s.base, s.name), s.folder.Close())

@@ -119,11 +119,16 @@ type ImpossibleError struct {
 	What, Why, Instead string
 	// OS is what a container elsewhere runs on, "" for this machine's.
 	OS string
+	// Untried: it may be limited, but the limit can't be tried.
+	Untried bool
 }
 
 // Error implements error.
 func (e *ImpossibleError) Error() string {
 	s := fmt.Sprintf("%s can't be limited here: %s", e.What, e.Why)
+	if e.Untried {
+		s = fmt.Sprintf("%s can't be tried here: %s", e.What, e.Why)
+	}
 	if e.Instead != "" {
 		s += "; instead: " + e.Instead
 	}

@@ -56,7 +56,8 @@ func (n Setting) Is(group string, d *cgroup.Device, k limit.Key, value string) b
 	return n.Group == group && n.Key == k && n.Value == value && (n.Device == nil) == (d == nil) && (d == nil || *n.Device == *d)
 }
 
-// Note notes that a change was made to a scope. What it concerns in those groups is as the kernel has it then.
+// Note notes that a change was made to a scope. What it concerns in those groups is as the kernel has it then; a rate that is another by then is
+// not noted.
 func (s *Settings) Note(ctx context.Context, scope *Scope, change limit.Change) error {
 	return s.notes.locked(ctx, func() error {
 		all, err := s.List()
@@ -109,7 +110,8 @@ func noted(all []Setting, n Setting, d *cgroup.Device, has limit.Limits, change 
 			continue
 		}
 		all = slices.DeleteFunc(all, func(o Setting) bool { return o.Is(n.Group, d, k, o.Value) })
-		if change.Set.Has(k) && has.Has(k) {
+		// The kernel keeps rates as they are written: another value is a program's that has changed it since, as the daemon does at once.
+		if change.Set.Has(k) && has.Has(k) && (!k.Rate() || has.Text(k) == change.Set.Text(k)) {
 			n.Key, n.Value = k, has.Text(k)
 			all = append(all, n)
 		}

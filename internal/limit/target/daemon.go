@@ -258,6 +258,7 @@ func (d *daemon) inspect(ctx context.Context, api *client.Client, is *dockerapi.
 	// A process may end and a container start again between the daemon's answer and the look
 	// at /proc: then it is asked again.
 	var t Target
+	var pid int
 	for range 3 {
 		res, err := api.ContainerInspect(ctx, name, client.ContainerInspectOptions{})
 		if err != nil {
@@ -268,7 +269,8 @@ func (d *daemon) inspect(ctx context.Context, api *client.Client, is *dockerapi.
 		if !t.Running || t.Elsewhere != "" {
 			return t, nil
 		}
-		ok, err := d.f.adopt(&t, c.State.Pid, 0)
+		pid = c.State.Pid
+		ok, err := d.f.adopt(&t, pid, 0)
 		if err != nil {
 			return Target{}, fmt.Errorf("%s: %w", t.title(), err)
 		}
@@ -283,7 +285,8 @@ func (d *daemon) inspect(ctx context.Context, api *client.Client, is *dockerapi.
 		}
 	}
 	t.Running = false
-	t.Notes = append(t.Notes, fmt.Sprintf("%s says that it runs, but its process is not visible from here: run plimsoll in the host's PID namespace", d.what()))
+	t.unseen = d.f.unseen(pid)
+	t.Notes = append(t.Notes, fmt.Sprintf("%s says that it runs, but %s", d.what(), t.unseen))
 	return t, nil
 }
 

@@ -116,6 +116,17 @@ func TestForeignPID(t *testing.T) {
 	if err != nil || got.Running || got.PID != 0 || len(got.Notes) != 1 || !strings.Contains(got.Notes[0], "PID namespace") {
 		t.Errorf("a stranger's number: %+v, %v", got, err)
 	}
+	if said := (&NotRunningError{Target: got}).Error(); !strings.Contains(said, "docker says that it runs, but its process is not visible from here") || strings.Contains(said, "start it") {
+		t.Errorf("a stranger's number: %q", said)
+	}
+	// The main thread has ended, and others go on.
+	x.process(4242, "Z", 100, "0::/")
+	x.write("proc/4242/task/4243/stat", "4243 (a) S 1 1 1 0 -1 4194560 100 0 0 0 1 1 0 0 20 0 1 0 100 1000 10\n")
+	got, err = d.inspect(t.Context(), api, &here, "web")
+	if said := (&NotRunningError{Target: got}).Error(); err != nil || !strings.Contains(said, "the main thread of its first process 4242 has ended") || strings.Contains(said, "start it") {
+		t.Errorf("a zombie: %q, %v", said, err)
+	}
+	x.process(4242, "S", 100, "0::/user.slice")
 	// One that started when the daemon says is the container's, though it has no group of its own.
 	bodies["/containers/web/json"] = inspect("2023-11-14T22:13:22.5Z")
 	got, err = d.inspect(t.Context(), api, &here, "web")

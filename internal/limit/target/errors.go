@@ -122,6 +122,9 @@ type NotRunningError struct {
 
 // Error implements error.
 func (e *NotRunningError) Error() string {
+	if e.Target.unseen != "" {
+		return fmt.Sprintf("%s can't be found: %s says that it runs, but %s", e.Target.title(), e.Target.Engine, e.Target.unseen)
+	}
 	s := e.Target.title() + " is not running"
 	if e.Target.State != "" {
 		s += " (" + e.Target.State + ")"

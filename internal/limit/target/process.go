@@ -33,6 +33,14 @@ func (f *Finder) Alive(t Target) error {
 	return nil
 }
 
+// unseen is why a container's first process can't be seen although its engine says that it runs.
+func (f *Finder) unseen(pid int) string {
+	if len(procfs.Threads(f.opt.Proc, pid)) > 0 {
+		return fmt.Sprintf("the main thread of its first process %d has ended, so that the kernel shows neither its control groups nor its files: name its group and a folder (cgroup:GROUP --path FOLDER)", pid)
+	}
+	return "its process is not visible from here: run plimsoll in the host's PID namespace"
+}
+
 // gone puts in words why what /proc has of t's process can't be read.
 func (f *Finder) gone(t Target, err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {

@@ -86,6 +86,8 @@ type Target struct {
 	// Running is whether there is something to hold to limits now: a process, or a group
 	// that exists. A paused container is running.
 	Running bool `json:"running"`
+	// unseen is why a container that runs by its engine's word has no process that can be seen; "" for others.
+	unseen string
 	// PID is the first process; 0 if there is none, or none on this machine.
 	PID int `json:"pid,omitempty"`
 	// StartTime is when PID started, in clock ticks since boot (field 22 of proc_pid_stat(5)).
