@@ -75,7 +75,7 @@ var commands = map[string]command{
 	"status-interval": notedCommand("status-interval", true, "there is one output, at the end"),
 	"bandwidth-log":   refusedCommand("bandwidth-log", false, "use write_bw_log"),
 	"latency-log":     refusedCommand("latency-log", false, "use write_lat_log"),
-	"idle-prof":       notedCommand("idle-prof", true, "the output has no idleness of processors; the record of a trial (--record) has how busy the machine was"),
+	"idle-prof":       {true, "system or percpu: how idle the processors were while the stages ran, and how long a unit of work takes, as in fio; calibrate: only the latter, and nothing runs", setIdle},
 	"showcmd":         refusedCommand("showcmd", true, "write the command yourself"),
 	"client":          refusedCommand("client", true, "use Plimsoll's engines and places"),
 	"server":          refusedCommand("server", false, "use Plimsoll's engines and places"),

@@ -37,6 +37,7 @@ type Test struct {
 
 	// terseVersion is that of the terse output, 2 to 5.
 	terseVersion int
+	idle         string // of --idle-prof
 	readonly     bool
 	isDevice     func(path string) bool
 	readFile     dialect.FileReader

@@ -106,6 +106,9 @@ func (r *report) json(plus bool) []byte {
 	if len(r.disks) > 0 {
 		root = append(root, member{"disk_util", r.diskUtil()})
 	}
+	if r.idle != nil {
+		root = append(root, member{"cpu_idleness", r.idle.json()})
+	}
 	var w bytes.Buffer
 	write(&w, root, 0)
 	w.WriteByte('\n')

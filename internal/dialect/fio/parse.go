@@ -272,6 +272,9 @@ func (p *parser) finish() (*Test, error) {
 	if len(t.jobs) == 0 && t.ParseOnly && p.includes > 0 {
 		return t, nil // Files with nothing but [global] are read for others to add jobs to; fio finds nothing wrong with them.
 	}
+	if t.idle == calibrateOnly {
+		return t, nil
+	}
 	if len(t.jobs) == 0 {
 		return nil, dialect.Usagef("fio", "no job: name a job file, or begin a job with --name=NAME --rw=...")
 	}

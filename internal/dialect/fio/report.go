@@ -23,6 +23,7 @@ type report struct {
 	groups    []*groupReport
 	disks     []workload.DiskDelta
 	heads     []*clone
+	idle      *idleness // nil: not asked for
 	threads   int
 	processes int
 }

@@ -47,6 +47,16 @@ func (t *Test) Run(ctx context.Context, session dialect.Session, stdout, stderr 
 		_, err := fmt.Fprintln(stdout, version)
 		return err
 	}
+	var idle *idleness
+	if t.idle != "" {
+		idle = &idleness{perCPU: t.idle == "percpu"}
+		idle.calibrate()
+	}
+	if t.idle == calibrateOnly {
+		fmt.Fprintln(stdout, "CPU idleness:")
+		idle.unitText(stdout)
+		return nil
+	}
 	for _, n := range t.notes {
 		dialect.Note(stderr, "%s", n)
 	}
@@ -84,7 +94,7 @@ func (t *Test) Run(ctx context.Context, session dialect.Session, stdout, stderr 
 	var disks []workload.DiskDelta
 	var ran time.Duration
 	for i, clones := range t.stages {
-		m, used, elapsed, err := t.stage(ctx, session, i, clones, stderr, o)
+		m, used, elapsed, err := t.stage(ctx, session, i, clones, stderr, o, idle)
 		if err != nil {
 			return err
 		}
@@ -97,6 +107,11 @@ func (t *Test) Run(ctx context.Context, session dialect.Session, stdout, stderr 
 		}
 	}
 	r := t.report(all, disks, ran)
+	if idle != nil && len(idle.cpus) == 0 {
+		dialect.Note(stderr, "--idle-prof: how idle the processors were is not known here")
+		idle = nil
+	}
+	r.idle = idle
 	r.now, r.pid = o.Now(), os.Getpid()
 	r.elapsed = r.now.Sub(begin)
 	// What can't be kept in one file is no reason to lose the rest.
@@ -189,7 +204,7 @@ func (t *Test) stageName(i int) string {
 }
 
 // stage runs stage number i, and reads back what asks for it.
-func (t *Test) stage(ctx context.Context, session dialect.Session, i int, clones []*clone, stderr io.Writer, o RunOptions) ([]measured, []workload.DiskDelta, time.Duration, error) {
+func (t *Test) stage(ctx context.Context, session dialect.Session, i int, clones []*clone, stderr io.Writer, o RunOptions, idle *idleness) ([]measured, []workload.DiskDelta, time.Duration, error) {
 	var jobs []workload.StageJob
 	for k, c := range clones {
 		jobs = append(jobs, c.in(session, c.spec, o.Destructive))
@@ -206,6 +221,9 @@ func (t *Test) stage(ctx context.Context, session dialect.Session, i int, clones
 	}
 	if len(res.Stage) != len(clones) {
 		return nil, nil, 0, fmt.Errorf("stage %d: %d results of %d jobs", i, len(res.Stage), len(clones))
+	}
+	if idle != nil {
+		idle.cpus = addCPUs(idle.cpus, res.CPUs)
 	}
 	out := make([]measured, len(clones))
 	for k, c := range clones {

@@ -89,6 +89,9 @@ func (r *report) text() []byte {
 		fmt.Fprintf(&w, "  %s: ios=%d/%d, merge=%d/%d, ticks=%d/%d, in_queue=%d, util=%3.2f%%\n", d.Name, d.Reads, d.Writes,
 			d.ReadMerges, d.WriteMerges, d.ReadTime.Milliseconds(), d.WriteTime.Milliseconds(), (d.ReadTime + d.WriteTime).Milliseconds(), r.util(d.Busy))
 	}
+	if r.idle != nil {
+		r.idle.text(&w)
+	}
 	r.openLoopText(&w)
 	return w.Bytes()
 }
