@@ -27,7 +27,8 @@ func checkRate(v *view) []record.Warning {
 	e := map[string]any{"arrivals": a.Due, "late": a.Late, "missed": a.Missed, "max_late": a.MaxLate, "offered": a.Offered, "achieved": a.Achieved}
 	text := fmt.Sprintf("The job did not keep its rate: of %d I/Os that were due, %s", a.Due, lateness(a))
 	// Poisson arrivals may be more than their mean, and what is late may be made up for: then the figures of the whole contradict it.
-	if offered, done := rate(a.Offered, "1/s"), rate(a.Achieved, "1/s"); a.Achieved < a.Offered && done != offered {
+	// And where all were started, fewer a second are those in flight at the end, and clients that ran apart.
+	if offered, done := rate(a.Offered, "1/s"), rate(a.Achieved, "1/s"); a.Missed > 0 && a.Achieved < a.Offered && done != offered {
 		return warning(Rate, record.Doubt, e, "%s. The job offered %s, but only %s were done: the place or the load generator can't carry this rate.", text, offered, done)
 	}
 	return warning(Rate, record.Doubt, e, "%s. The place or the load generator was too slow for them.", text)

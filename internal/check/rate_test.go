@@ -23,6 +23,7 @@ func TestRate(t *testing.T) {
 		{"late", paced(10_000, 11, 0), "rate/doubt", "of 10000 I/Os that were due, 11 started late (the worst by 950ms). The place or the load generator was too slow for them."},
 		{"more than the mean of poisson", paced(10_470, 20, 0), "rate/doubt", "of 10470 I/Os that were due, 20 started late (the worst by 950ms). The"},
 		{"a little less", paced(9_998, 20, 2), "rate/doubt", "of 10000 I/Os that were due, 20 started late (the worst by 950ms) and 2 never did. The"},
+		{"all were started, in a little longer", paced(9_960, 20, 0), "rate/doubt", "of 9960 I/Os that were due, 20 started late (the worst by 950ms). The"},
 		{"missed", paced(9_100, 0, 900), "rate/doubt", "of 10000 I/Os that were due, 900 were never started. The job offered 1 k/s, but only 910/s were done: the place or the load generator can't carry this rate."},
 		{"of a tool's line", func(t *record.Trial) {
 			t.Spec.Kind = workload.Stage
