@@ -200,7 +200,8 @@ func doubtText(n, of int, ordered bool) string {
 // verdicts words the comparisons by kind.
 func (a *Answer) verdicts(r *Report, by map[Kind][]Ratio, compared int) []string {
 	var parts []string
-	if n := len(by[Equivalent]); n == compared && n > 0 && !by[Equivalent][0].Tentative {
+	sound := func(x Ratio) bool { return !x.Doubt }
+	if n := len(by[Equivalent]); n == compared && n > 0 && !by[Equivalent][0].Tentative && slices.ContainsFunc(by[Equivalent], sound) {
 		return append(parts, fmt.Sprintf("costs nothing: equivalent within %.3g %% at %s", 100*r.Run.Margin, all(n, len(a.Ratios))))
 	}
 	if s := by[Slower]; len(s) > 0 {
@@ -211,7 +212,7 @@ func (a *Answer) verdicts(r *Report, by map[Kind][]Ratio, compared int) []string
 	}
 	if s := by[Equivalent]; len(s) > 0 {
 		looks := ""
-		if s[0].Tentative {
+		if s[0].Tentative || !slices.ContainsFunc(s, sound) {
 			looks = "looks "
 		}
 		parts = append(parts, fmt.Sprintf("%sequivalent within %.3g %% at %s", looks, 100*r.Run.Margin, names(s, len(a.Ratios))))
@@ -289,6 +290,9 @@ func (a *Answer) extreme(r *Report, k Kind, s []Ratio, least bool) string {
 		}
 	}
 	verdict, aside := r.verdictOf(a, most.Workload)
+	if most.Doubt && aside == "" {
+		aside = ", in doubt"
+	}
 	looks := ""
 	if most.Tentative {
 		looks = "looks "

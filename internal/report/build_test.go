@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -273,6 +274,10 @@ func TestRankOverCommonWorkloads(t *testing.T) {
 	for _, a := range r.Answers {
 		if a.Overall.Known() {
 			t.Errorf("%s %s has the overall figure %v, all of it in doubt", a.Engine, a.Place, a.Overall)
+		}
+		// Nor is a doubtful verdict given as a plain one.
+		if plain := regexp.MustCompile(`(slower|faster) at [^;]*\([^,;]*\)|costs nothing|^equivalent|; equivalent`).FindString(a.Text); plain != "" {
+			t.Errorf("%s %s: %q is said without a doubt: %s", a.Engine, a.Place, plain, a.Text)
 		}
 	}
 	for _, format := range []string{"text", "md", "html"} {
