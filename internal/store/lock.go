@@ -66,9 +66,7 @@ func lockFile(path string) (*os.File, error) {
 	}
 	// Its last owner may have removed the file between our open and our lock;
 	// then the lock is one on nothing.
-	ours, err1 := f.Stat()
-	there, err2 := os.Stat(path)
-	if err1 != nil || err2 != nil || !os.SameFile(ours, there) {
+	if !isAtPath(f) {
 		f.Close()
 		return nil, filelock.ErrLocked
 	}
@@ -107,13 +105,25 @@ func sweepLocks(dir string) {
 		if err != nil {
 			continue // It is gone, or another user's.
 		}
-		if filelock.Alone(f) != nil {
-			f.Close()
-			continue
-		}
-		// A file that can't be removed does no harm.
-		_ = filelock.Remove(f)
+		sweepLock(f)
 	}
+}
+
+// sweepLock closes the file of a lock, and removes it if no process has the lock. After it was opened its owner may have removed it, and the
+// run's next owner made another at its path, which stays.
+func sweepLock(f *os.File) {
+	if filelock.Alone(f) != nil || !isAtPath(f) {
+		f.Close()
+		return
+	}
+	_ = filelock.Remove(f) // A file that can't be removed does no harm.
+}
+
+// isAtPath reports whether an open file is still the one at its path.
+func isAtPath(f *os.File) bool {
+	ours, err1 := f.Stat()
+	there, err2 := os.Stat(f.Name())
+	return err1 == nil && err2 == nil && os.SameFile(ours, there)
 }
 
 // Alive reports whether a living process owns run id, this one included. Where this user may not ask, as of another user's
