@@ -65,6 +65,9 @@ type thread struct {
 
 // setUp makes lanes and threads and waits until all of them stand at the gate.
 func (r *Run) setUp() error {
+	if err := r.job.buffersFit(availableMemory); err != nil {
+		return err
+	}
 	size, err := r.region()
 	if err != nil {
 		return err

@@ -16,7 +16,7 @@ const (
 	maxTrim    = 1 << 40 // A trim has no buffer.
 	maxDepth   = 4096
 	maxThreads = 1024
-	maxBuffers = 8 << 30
+	maxBuffers = 1 << 40
 	maxFiles   = 4096
 	maxSplits  = 4096
 	maxCPUs    = 1024
@@ -201,7 +201,7 @@ func (v *validator) threads(j Job) {
 		v.add("iodepth", j.IODepth, "with numjobs=%d psync would need %d threads; %d are allowed, or use io_uring", j.NumJobs, n, maxThreads)
 	}
 	if !j.trims() && j.BS > 0 && j.BS <= maxBS && j.maxBlock() <= maxBS && j.maxBlock()*int64(j.IODepth)*int64(j.NumJobs) > maxBuffers {
-		v.add("iodepth", j.IODepth, "with bs=%d and numjobs=%d the buffers would take more than 8 GiB; lower one of the three", j.BS, j.NumJobs)
+		v.add("iodepth", j.IODepth, "with bs=%d and numjobs=%d the buffers would take more than 1 TiB; lower one of the three", j.BS, j.NumJobs)
 	}
 }
 

@@ -28,7 +28,7 @@ func TestValidateRefuses(t *testing.T) {
 		"iodepth=-1: has to be from 1 to 4096":                            func(j *Job) { j.IODepth = -1 },
 		"numjobs=100000: has to be":                                       func(j *Job) { j.NumJobs = 100000 },
 		"psync would need 4096 threads":                                   func(j *Job) { j.IODepth, j.NumJobs, j.IOEngine = 64, 64, PSync },
-		"the buffers would take more than 8 GiB":                          func(j *Job) { j.IODepth, j.BS = 64, 1<<30 },
+		"the buffers would take more than 1 TiB":                          func(j *Job) { j.IODepth, j.BS = 4096, 1<<30 },
 		"runtime=-1s: has to be":                                          func(j *Job) { j.Runtime = -time.Second },
 		"ramp_time=87600h0m0s: has to be":                                 func(j *Job) { j.RampTime = 10 * 365 * 24 * time.Hour },
 		"number_ios=-1: must not be negative":                             func(j *Job) { j.NumberIOs = -1 },

@@ -148,7 +148,7 @@ var badForParser = []struct{ name, yaml, want string }{
 	{"mix of one", head + "workloads:\n  a: {rw: read, size: 4MiB, rwmixread: 70}\n", "has no effect on read"},
 	// Values that the worker would refuse in every trial.
 	{"two syncs", head + "workloads:\n  a: {rw: write, size: 4MiB, fsync: 1, fdatasync: 2}\n", "f:5:40: workloads.a.fdatasync: contradicts fsync=1"},
-	{"buffers", head + "workloads:\n  a: {rw: read, size: 1TiB, bs: 64MiB, iodepth: 4096}\n", "f:5:40: workloads.a.iodepth: with bs=67108864 and numjobs=1 the buffers would take more than 8 GiB"},
+	{"buffers", head + "workloads:\n  a: {rw: read, size: 4TiB, bs: 512MiB, iodepth: 4096}\n", "f:5:41: workloads.a.iodepth: with bs=536870912 and numjobs=1 the buffers would take more than 1 TiB"},
 	{"less than a block a job", head + "workloads:\n  a: {rw: read, size: 4KiB, numjobs: 2}\n", "workloads.a.size: less than one block of bs=4096 for each of numjobs=2"},
 	{"more appends than one trial takes", head + "workloads:\n  a: {kind: append, count: 20000000}\n", "from 1 to 10000000"},
 	{"a commit that is too large", head + "workloads:\n  a: {kind: wal, bs: 65MiB}\n", "out of range"},

@@ -1,0 +1,20 @@
+package load
+
+import (
+	"os"
+	"strconv"
+	"strings"
+)
+
+// availableMemory is how many bytes can be taken without swapping (MemAvailable of proc_meminfo(5)); looksForRoom if that is not known.
+func availableMemory() int64 {
+	b, _ := os.ReadFile("/proc/meminfo")
+	for _, line := range strings.Split(string(b), "\n") {
+		if f := strings.Fields(line); len(f) > 1 && f[0] == "MemAvailable:" {
+			if kib, err := strconv.ParseInt(f[1], 10, 64); err == nil {
+				return kib << 10
+			}
+		}
+	}
+	return looksForRoom
+}
