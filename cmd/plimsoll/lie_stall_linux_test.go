@@ -241,5 +241,15 @@ func TestLieHang(t *testing.T) {
 			}})
 		}
 	}
+	// In the first round of a job with a steady state, so that none is over.
+	first := windowEnd{"first-round", disktest.Stall{Op: "write", At: stallFrom, For: disktest.Endless}, 2 * time.Millisecond, "The storage hung: 1 operation in flight"}
+	tests = append(tests, subtest{first.name, func(t *testing.T) {
+		first.run(t, "{rw: randwrite, bs: 4KiB, direct: true, size: 1MiB, runtime: 2600ms, steady_state: {round: 520ms}}", "io_engine: psync\n", blocks, func(class load.Class, _ time.Duration) string {
+			if class.InFlight == 0 || class.Ops < 10 {
+				return fmt.Sprintf("%d I/Os, and %d in flight", class.Ops, class.InFlight)
+			}
+			return ""
+		})
+	}})
 	abreast(t, stallsAtOnce, tests)
 }

@@ -231,7 +231,11 @@ func (k *roundKeeper) fill(r *Result, l *load.Result) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	n := len(k.each)
-	if n == 0 {
+	switch {
+	case n == 0 && r.AtLeast() > 0:
+		k.first(r)
+		return nil
+	case n == 0:
 		return fmt.Errorf("not one round was over when the job ended")
 	}
 	to := n
@@ -271,6 +275,12 @@ func (k *roundKeeper) fill(r *Result, l *load.Result) error {
 	}
 	r.Samples = within(l.Samples, window[0].From, last.To)
 	return nil
+}
+
+// first makes r, which has what the whole run measured, the result of its first round, which is not over since the storage hangs.
+func (k *roundKeeper) first(r *Result) {
+	r.Rounds = &Rounds{Each: []load.Sample{sampleOf(load.Round{To: r.Elapsed, Classes: r.Classes})}, To: 1}
+	r.between(k.edges[0], k.edges[len(k.edges)-1])
 }
 
 // cross adds the operations to r that were in flight when its window ended, at end by the time of the run.
