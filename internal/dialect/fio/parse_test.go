@@ -52,6 +52,7 @@ func TestParseRefuses(t *testing.T) {
 		{append(ok, "--bs="), "bs needs a value"},
 		{append(ok, "--rw=trimwrite", "--ioengine=libaio", "--iodepth=2"), "use iodepth=1"},
 		{append(ok, "--rw=trimwrite", "--rate_iops=7"), "with a rate"},
+		{append(ok, "--flow=-8"), "a negative one stops the other jobs"},
 		{append(ok, "--rw=randtrimwrite", "--verify=md5"), "with verify"},
 		{append(ok, "--rw=reads"), "did you mean read?"},
 		{append(ok, "--rw=randread:0"), "at least 1"},

@@ -140,3 +140,11 @@ func splitTo(one func(string, int64) ([]load.SizeShare, error)) setter {
 		return nil
 	}
 }
+
+// setFlow reads a weight. Older job files of fio have one below 0 in each pair of jobs.
+func setFlow(j *job, v string) error {
+	if strings.HasPrefix(strings.TrimSpace(v), "-") {
+		return fmt.Errorf("%q: a weight is from 0 to 1000; in fio 3.33 a negative one stops the other jobs of its flow", v)
+	}
+	return intTo(func(j *job) *int { return &j.flow }, 0, 1000)(j, v)
+}

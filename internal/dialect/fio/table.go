@@ -309,7 +309,7 @@ var Options = []Option{
 	refused("exec_prerun", "commands are not run"), refused("exec_postrun", "commands are not run"),
 	refused("profile", "there are no profiles; write the job in full"),
 	accepted("flow_watermark", "obsolete, without effect in fio 3.33 too"),
-	yes("flow", "the job's weight in its flow: the flow's jobs get I/Os in the ratio of their weights; 0: none (default)", intTo(func(j *job) *int { return &j.flow }, 0, 1000)),
+	yes("flow", "the job's weight in its flow: the flow's jobs get I/Os in the ratio of their weights; 0: none (default)", setFlow),
 	yes("flow_id", "the number of that flow (default 0); its jobs must be in one stage", intTo(func(j *job) *int { return &j.flowID }, 0, 1<<31-1)),
 	yes("flow_sleep", "microseconds for which a job waits if it is ahead of its share", timeTo(func(j *job) *time.Duration { return &j.flowSleep }, usec)),
 	yes("write_iolog", "the file of the job's reads and writes, as a log of version 3: the first 400000 of a stage's clones together, without syncs, of one file", textTo(func(j *job) *string { return &j.replay.record })),
