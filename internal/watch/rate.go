@@ -71,6 +71,18 @@ func (r *Rate) judge(least, seconds float64, was int64) {
 	}
 }
 
+// LimitsChanged notes that a subject's limits were changed within the interval: what is above them now may have been below them then. The
+// samples show that only of limits that differ at both ends.
+func (i *Interval) LimitsChanged(ref string) {
+	for _, u := range i.Subjects {
+		for n := range u.Rates {
+			if r := &u.Rates[n]; u.Ref == ref && r.Standing == Above {
+				r.Standing = Changed
+			}
+		}
+	}
+}
+
 // rates are the limits of a reading and what was seen of each, those of groups above among them, and its limits that are for no device.
 // b is the reading before, nil if there was none.
 func (p pair) rates(a, b *Reading, deltas map[string]map[Number]cgroupio.Counters, seconds float64) ([]Rate, *limit.Limits) {

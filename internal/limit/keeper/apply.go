@@ -51,6 +51,9 @@ func (k *Keeper) apply(e *entry) (writes int) {
 	old := faultTexts(e.broken)
 	writes, err = k.settle(e)
 	k.writes.Add(int64(writes))
+	if writes > 0 {
+		e.wrote = time.Now()
+	}
 	if errors.Is(err, cgroup.ErrGone) {
 		return writes // Its end is told next.
 	}

@@ -111,6 +111,9 @@ func (k *Keeper) correct(e *entry) (writes int, faults []Fault, err error) {
 	drift, last := e.drift, e.lastDrift
 	writes, faults, err = k.check(e)
 	k.writes.Add(int64(writes))
+	if e.drift > drift {
+		e.wrote = time.Now()
+	}
 	if e.drift > drift && !errors.Is(err, cgroup.ErrGone) {
 		k.drifted(e, last)
 	}

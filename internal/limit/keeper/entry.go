@@ -66,8 +66,8 @@ type entry struct {
 	unlimited []string
 	// escapes are what of it gets past limits on writes, unless the root group holds that.
 	escapes []hold.Escape
-	// settled is when its rules were asked last.
-	settled time.Time
+	// settled is when its rules were asked last, and wrote when its limits were changed last, by rules or since another program had changed them.
+	settled, wrote time.Time
 	// parts are what is held, and checked.
 	parts []part
 	held  map[Slot]*Held

@@ -159,11 +159,12 @@ type view struct {
 	target target.Target
 	groups *cgroup.Target
 	held   bool
+	wrote  time.Time
 }
 
 // unlock unlocks an entry that may have changed.
 func (e *entry) unlock() {
-	e.seen.Store(&view{e.statusNow(), e.target, e.groups, len(e.parts) > 0 && !e.gone})
+	e.seen.Store(&view{e.statusNow(), e.target, e.groups, len(e.parts) > 0 && !e.gone, e.wrote})
 	e.mu.Unlock()
 }
 

@@ -116,8 +116,21 @@ func (k *Keeper) measure(ctx context.Context) (*watch.Interval, error) {
 		return nil, err
 	}
 	i, err := watch.Between(m.before, now, m.sampler.Beneath)
+	if i != nil {
+		k.noteChanged(i, m.before.At)
+	}
 	m.before = now
 	return i, err
+}
+
+// noteChanged notes whose limits were changed since the interval began, also if they are now what they were then.
+func (k *Keeper) noteChanged(i *watch.Interval, since time.Time) {
+	end := time.Now().Add(busyWait)
+	for e, s := range k.meter.subjects {
+		if e.view(end).wrote.After(since) {
+			i.LimitsChanged(s.subject.Ref)
+		}
+	}
 }
 
 // sample reads the counters of all that is held, nil if nothing is.

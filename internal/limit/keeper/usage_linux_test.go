@@ -2,9 +2,11 @@ package keeper
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -79,5 +81,47 @@ func TestUsage(t *testing.T) {
 	}
 	if v := s.Usage.Volumes[0]; v.Write != nil || !strings.Contains(v.Why, ":part is on its device") {
 		t.Errorf("a volume that shares its device: %+v", v)
+	}
+}
+
+// TestLieLimitRaisedAndBack: the policy is changed to more and back between two questions. What came through meanwhile was "ABOVE THE LIMIT".
+func TestLieLimitRaisedAndBack(t *testing.T) {
+	t.Parallel() // What is limited waits most of the time, and its disk is its own.
+	needV1(t)
+	disk, dir := disktest.Disk(t, disktest.Options{Size: 64 << 20, Memory: true})
+	group := disktest.NewBlkioGroup(t)
+	policy := func(bps string) string {
+		return fmt.Sprintf("rules:\n- {name: one, match: all, where: {device: %s}, limits: {write_bps: %s}}\n", disk, bps)
+	}
+	r := start(t, Options{Holder: holderFor(t), Check: hour}, policy("4MiB"))
+	number := disktest.Number(t, disk)
+	has := func(value string) {
+		t.Helper()
+		eventually(t, "the group is held to "+value, func() bool { return rate(base(group), number) == value })
+	}
+	r.k.Started(targetOf(group))
+	has("4194304")
+	dd := exec.Command("sh", "-c", "echo $$ > "+string(group)+"/cgroup.procs && while :; do dd if=/dev/zero of="+filepath.Join(dir, "file")+" bs=64k count=256 oflag=direct; done")
+	dd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := dd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = syscall.Kill(-dd.Process.Pid, syscall.SIGKILL); _ = dd.Wait() }()
+	if _, err := Ask(r.opt.Run); err != nil {
+		t.Fatal(err)
+	}
+	for _, bps := range []struct{ text, value string }{{"40MiB", "41943040"}, {"4MiB", "4194304"}} {
+		if err := os.WriteFile(r.opt.Policy, []byte(policy(bps.text)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		has(bps.value)
+		time.Sleep(500 * time.Millisecond)
+	}
+	s, err := Ask(r.opt.Run)
+	if err != nil || s.Usage == nil || len(s.Usage.Subjects) != 1 || len(s.Usage.Subjects[0].Rates) != 1 {
+		t.Fatalf("the state: %+v, %v", s, err)
+	}
+	if got := s.Usage.Subjects[0].Rates[0]; got.Standing != watch.Changed || *got.Seen < 5<<20 {
+		t.Errorf("%s, %.0f a second; want more than was asked, and that the limit changed", got.Standing, *got.Seen)
 	}
 }
