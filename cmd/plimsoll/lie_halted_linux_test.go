@@ -342,6 +342,14 @@ func pageOut(pid int) error {
 	return nil
 }
 
+// TestLieAgentStopped: the agent that looks after the worker stands still, and the worker goes on. Before, it was said to have stood still, too.
+func TestLieAgentStopped(t *testing.T) {
+	warnings, doubt := halted(t, "host", 500*time.Millisecond, func(_ *testing.T, agent, _ int, pause time.Duration) { bySignal(agent)(pause) })
+	if d := doubt("did not run for"); d != "" {
+		t.Errorf("a doubt without a reason: %q of %q", d, warnings)
+	}
+}
+
 // TestHonestIsNotHalted: a worker that waits for its I/O gets no doubt that it stood still.
 func TestHonestIsNotHalted(t *testing.T) {
 	warnings, doubt := halted(t, "host", 0, func(*testing.T, int, int, time.Duration) {})

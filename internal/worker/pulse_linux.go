@@ -152,9 +152,10 @@ func (p *pulse) look() {
 
 // late adds a halt if the agent itself stood still since the last beat, and the trial with it.
 func (p *pulse) late(now beat) {
-	gap := now.at - p.last.at - pulseEvery
-	idle := gap - (now.waited - p.last.waited)
-	if idle > pulseLate && now.cpu-p.last.cpu < idle/2 {
+	awake := pulseEvery + now.waited - p.last.waited
+	idle := now.at - p.last.at - awake
+	// What the trial used in the rest of the time at most. More shows that it ran while the agent alone stood still.
+	if used := now.cpu - p.last.cpu; idle > pulseLate && used < idle/2 && used <= awake*time.Duration(runtime.NumCPU()) {
 		p.add(workload.HaltAll, now.at-idle, now.at)
 		p.explain()
 	}
