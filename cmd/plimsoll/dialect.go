@@ -252,6 +252,9 @@ func (s *dialectSession) Requests(ctx context.Context, spec httpload.Spec) (*htt
 
 // trial runs a workload in the container and keeps its record.
 func (s *dialectSession) trial(ctx context.Context, spec workload.Spec, onSample func(load.Sample)) (*workload.Result, error) {
+	ready := s.announce(spec, patience)
+	defer ready() // A trial that did not begin.
+	s.bench.Prepared = ready
 	t, err := s.bench.Trial(ctx, spec, onSample)
 	if t != nil && s.db != nil && ctx.Err() == nil {
 		// The run is recorded with its first trial: one that measured nothing is none.

@@ -47,7 +47,8 @@ func (a *app) limitVerifyCommand() *cobra.Command {
 groups and on its own file systems. It prints the limit, what the application saw and what reached the
 device. It tries each limit on writes in four modes: direct I/O, O_DSYNC, buffered with a sync at
 the end, and buffered, where the kernel's flusher writes back. Limits on reads it tries in two, direct
-and buffered, because reads don't sync.
+and buffered, because reads don't sync. One limit in one mode takes about six seconds; the time of all
+is printed first.
 
 It tries the limits that are set. With --write-bps and the like it measures against those values
 instead. It sets no limit, so a value that the kernel doesn't have is found not to hold.

@@ -43,9 +43,9 @@ func (a *app) runCommand() *cobra.Command {
 		Use:   "run [PLAN|-]",
 		Short: "Measure this machine's container storage and report what it found",
 		Long: `Run runs a plan: a built-in one by its name, a file, or - for standard input. A job file of fio
-is a plan too: its workloads are the jobs, its places those of the plan "places". Without a
-plan it runs "places", which answers: where may I put my container's data on this machine, and
-what does each place cost?
+is a plan too: its workloads are the jobs, its places those of the plan "places", with dir and
+bind in the folder that the jobs name. Without a plan it runs "places", which answers: where may
+I put my container's data on this machine, and what does each place cost?
 
 It runs every cell of the plan once a block, in a fresh random order. It skips cells that this
 machine can't run and gives the reason; of a cell that fails it keeps the last output. It

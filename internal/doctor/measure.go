@@ -72,7 +72,7 @@ func (e *examination) power() {
 	}
 	switch {
 	case len(names) == 0:
-		i.What, i.Why = "CPU frequency", "not in this kernel's hands"
+		i.What, i.Why = "CPU frequency", "this kernel does not control it"
 	case governors["performance"] == len(names):
 		i.What = "CPU governor performance"
 	default:

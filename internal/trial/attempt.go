@@ -29,6 +29,8 @@ type attempt struct {
 	flush bool
 	// timeout is told of the wait for buffered writes; it may be nil.
 	timeout *timeout
+	// prepared, unless nil, is called when all clients have their files, or when that failed.
+	prepared func()
 	// witness and onSample may be nil. Samples are those of all clients.
 	witness  Witness
 	onSample func(load.Sample)
@@ -43,6 +45,9 @@ func (a *attempt) run(ctx context.Context, t *record.Trial) error {
 	err := each(ctx, a.agents, func(ctx context.Context, i int, one *agent.Agent) error {
 		return one.Prepare(ctx, id, unsettled(a.spec(i), flush))
 	})
+	if a.prepared != nil {
+		a.prepared()
+	}
 	if err == nil {
 		err = a.measure(ctx, t, id, flush)
 	}

@@ -27,6 +27,8 @@ type Bench struct {
 	// Witness and Judge may be nil.
 	Witness Witness
 	Judge   Judge
+	// Prepared, unless nil, is called when a trial's files are there and its measuring begins, or when that failed.
+	Prepared func()
 	// Hard is cancelled when cleaning up must be quick; nil: it never must.
 	Hard context.Context
 
@@ -103,7 +105,7 @@ func (b *Bench) attempt(ctx context.Context, t *record.Trial, onSample func(load
 	t.SessionOpen, b.opened = b.opened, 0
 	at := attempt{
 		agents: []*agent.Agent{b.agent}, witness: b.Witness, target: target(t.Spec), limits: b.Spec.Limits, flush: b.Spec.Limits.IO(),
-		spec: func(int) workload.Spec { return t.Spec }, onSample: onSample,
+		spec: func(int) workload.Spec { return t.Spec }, onSample: onSample, prepared: b.Prepared,
 	}
 	err := at.run(ctx, t)
 	if !b.agent.Fit() {
