@@ -19,6 +19,7 @@ var notPlanned = map[string]string{
 	"enospc-pressure.fio": "continue_on_error",
 	"butterfly.fio":       "flow", "flow.fio": "flow", "null.fio": "ioengine=null", "numa.fio": "numa_cpu_nodes", "steadystate.fio": "steadystate", "surface-scan.fio": "fill_device",
 	"zipf.fio": "ioengine=null", "basic-verify.fio": "give a size", "jesd219.fio": "give a size", "ssd-steadystate.fio": "give a size",
+	"dedupe-global.fio": "working_set", "latency-profile.fio": "latency_target", "disk-zone-profile.fio": "zonemode",
 }
 
 // fileOf has no files of this machine but one.

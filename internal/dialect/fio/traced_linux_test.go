@@ -173,7 +173,7 @@ func TestSystemCallsAreFios(t *testing.T) {
 	}{
 		{"--rw=read --size=1m --bsrange=4k-16k --bs_unaligned", drawn},
 		{"--rw=randread --size=1m --blocksize_unaligned=1 --bsrange=4k-16k --norandommap", drawn},
-		{"--rw=randread --size=1m --bssplit=4k/50:16k/50 --bs_unaligned", sizes},
+		{"--rw=randread --size=1m --bssplit=4k/50:16k/50 --bs_unaligned --norandommap", sizes},
 		{"--rw=write --size=1m --bs=8k,16k --bs_is_seq_rand=1", sizes},
 		{"--rw=randread --size=1m --bs=8k,16k --bs_is_seq_rand=1 --norandommap", sizes},
 		{"--rw=randrw --size=1m --bssplit=4k/100,8k/50:16k/50 --bs_is_seq_rand=1", sizes},
