@@ -1,6 +1,8 @@
 package check
 
 import (
+	"slices"
+
 	"plimsoll/internal/record"
 )
 
@@ -52,11 +54,17 @@ func runFirstTouch(cells []cell) []record.Warning {
 		for _, t := range c.trials[1:] {
 			least = min(least, t.Value)
 		}
-		if !(first < firstTrial*least) {
+		// A first trial that something else held up says nothing of its blocks.
+		if !(first < firstTrial*least) || doubtedBy(c.trials[0], Halted, Throttled, Neighbour, Foreign) {
 			continue
 		}
 		out = append(out, warning(FirstTouch, record.Note, map[string]any{"cell": c.name(), "first": first, "least_later": least},
 			"%s: the first trial (%s) was slower than every later one (%s and more): the first use of its blocks costs extra.", c.name(), rate(first, c.unit()), rate(least, c.unit()))...)
 	}
 	return out
+}
+
+// doubtedBy reports whether one of checks has a doubt about a trial.
+func doubtedBy(t *record.Trial, checks ...string) bool {
+	return slices.ContainsFunc(t.Warnings, func(w record.Warning) bool { return w.Severity == record.Doubt && slices.Contains(checks, w.Check) })
 }

@@ -86,6 +86,9 @@ func TestRun(t *testing.T) {
 		{"bandwidth", each(series(125<<20, 125<<20, 125<<20), func(t *record.Trial) { t.Metric.Unit = "B/s" }), "cap/note", "125 MiB/s"},
 
 		{"first trial slow", series(69, 100, 110, 120), "first-touch/note", "slower than every later one"},
+		{"first trial slow, beside other work", each(series(69, 100, 110, 120), func(t *record.Trial) {
+			t.Warnings = []record.Warning{{Check: Neighbour, Severity: record.Doubt}}
+		}), "", ""},
 		{"first trial hardly slow", series(70, 100, 110, 120), "", ""},
 		{"too few later ones", series(10, 100, 110), "", ""},
 
