@@ -85,7 +85,7 @@ Exit status: 0; 1 for an error; 2 for a policy with faults; 5 where nothing can 
 	f.StringVar(&o.run, "run", defaultRunDir(), "folder of the lock, the socket and the state; it should not outlive a boot")
 	f.BoolVar(&o.check, "check", false, "check the policy, show which limits would be set now, by which rule, and which can't be; write nothing")
 	f.BoolVar(&o.dry, "dry-run", false, "the same as --check")
-	f.BoolVar(&o.status, "status", false, "show what the running daemon holds")
+	f.BoolVar(&o.status, "status", false, "show the running daemon's limits")
 	f.BoolVar(&o.json, "json", false, "print JSON, with --check or --status")
 	f.BoolVar(&o.clear, "clear-on-stop", false, "take all limits away when the daemon ends")
 	f.StringVar(&o.blockio, "import-blockio", "", "print a policy with the classes of a block I/O configuration of containerd or CRI-O")

@@ -157,7 +157,7 @@ var dockerOnly = map[string]string{
 	"--blkio-weight": "use --weight N, from 1 to 10000",
 	"--volume":       "use --place bind:PATH or --place volume", "--mount": "use --place bind:PATH, volume or tmpfs", "--tmpfs": "use --place tmpfs",
 	"--cpu-quota": "use --cpus N, which is quota/period", "--cpu-period": "use --cpus N, which is quota/period",
-	"--rm": "leave it out; what a line makes in a container is removed at its end",
+	"--rm": "leave it out; files that a line makes in a container are removed at its end",
 }
 
 // dockerSize is the value of a flag that is Docker's, as Docker reads it (opts.MemBytes): "4G", "5m" and "4GB" count in powers of 1024.

@@ -107,7 +107,7 @@ func TestDialectSweeps(t *testing.T) {
 	}
 	cmd.Wait()
 	r := plimsoll(t, t.Context(), dir, "", slices.Concat(shortly("dd"), where, []string{"--record"})...)
-	if r.status != exitDone || !strings.Contains(r.stderr, "removed what an earlier run left behind: folder "+dir) {
+	if r.status != exitDone || !strings.Contains(r.stderr, "removed the leftovers of an earlier run: folder "+dir) {
 		t.Errorf("status %d, stderr:\n%s", r.status, r.stderr)
 	}
 	checkClean(t, dir)

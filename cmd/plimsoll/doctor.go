@@ -24,7 +24,7 @@ func (a *app) doctorCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Say what this machine can measure, limit and provide",
+		Short: "List what this machine can measure, limit and provide",
 		Long: `Doctor shows what this machine can measure, limit and provide, and what would
 enable the rest. It changes nothing: it loads no module, starts no daemon and
 changes no setting. It tries engines and I/O engines in a scratch folder or

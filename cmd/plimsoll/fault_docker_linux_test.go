@@ -125,7 +125,7 @@ func testOneInterrupt(t *testing.T, api *client.Client) {
 	checkClean(t, dir)
 
 	r := plimsoll(t, t.Context(), dir, "", "run", "--resume")
-	if r.status != exitDone || strings.Contains(r.stderr, "left behind") {
+	if r.status != exitDone || strings.Contains(r.stderr, "leftovers") {
 		t.Errorf("the resumed run: status %d, stderr:\n%s", r.status, r.stderr)
 	}
 	_, trials = records(t, dir)

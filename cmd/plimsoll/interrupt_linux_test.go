@@ -126,7 +126,7 @@ func TestRunKilled(t *testing.T) {
 		cancel()
 	}()
 	r := plimsoll(t, ctx, dir, "", "run", "--resume")
-	if !strings.Contains(r.stderr, "removed what an earlier run left behind") {
+	if !strings.Contains(r.stderr, "removed the leftovers of an earlier run") {
 		t.Errorf("nothing was swept:\n%s", r.stderr)
 	}
 	_, after := records(t, dir)
@@ -180,7 +180,7 @@ func interruptTwice(t *testing.T, dir, plan string, after int) {
 	if run.Status != record.Interrupted || len(trials) < before {
 		t.Errorf("the run is %s with %d trials, want it interrupted with %d at least", run.Status, len(trials), before)
 	}
-	for _, want := range []string{"interrupted; what was measured is kept", "'plimsoll report " + run.ID + " --state " + dir + "' shows it", "plimsoll run --resume"} {
+	for _, want := range []string{"interrupted; its trials are kept", "'plimsoll report " + run.ID + " --state " + dir + "' shows it", "plimsoll run --resume"} {
 		if !strings.Contains(said.String(), want) {
 			t.Errorf("no %q in\n%s", want, said)
 		}

@@ -44,7 +44,7 @@ it ended. Limits that another program set there stay, unless --device-wide names
 	where.registerRun(cmd)
 	cmd.Flags().StringSliceVar(&keys, "only", nil, "remove only these, such as write_bps")
 	notEmpty(cmd, "only")
-	cmd.Flags().BoolVar(&dry, "dry-run", false, "print what would be written, and write nothing")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "print the writes and make none of them")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		var only []limit.Key
 		for _, s := range keys {

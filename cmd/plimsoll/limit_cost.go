@@ -44,8 +44,8 @@ Exit status: 0; 1 if the kernel refused it; 2 for wrong usage; 5 if it can't be 
 	}
 	f := c.Flags()
 	f.StringSliceVar(&qos, "qos", nil, "targets for latency, such as rpct=95,rlat=5ms")
-	f.StringSliceVar(&model, "model", nil, "what the disk can do, such as rbps=500MB,...")
-	f.BoolVar(&dry, "dry-run", false, "print what would be written, and write nothing")
+	f.StringSliceVar(&model, "model", nil, "the disk's performance, such as rbps=500MB,...")
+	f.BoolVar(&dry, "dry-run", false, "print the writes and make none of them")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		var want costWant

@@ -102,7 +102,7 @@ func (a *app) limitExplain(ctx context.Context, host device.FS, paths []string, 
 		_, err = io.WriteString(a.stdout, out.text())
 	}
 	if err == nil && len(impossible) > 0 {
-		err = &exitError{exitCannot, fmt.Errorf("%s can't be limited here: see what to do instead", strings.Join(impossible, " and "))}
+		err = &exitError{exitCannot, fmt.Errorf("%s can't be limited here: see the alternatives", strings.Join(impossible, " and "))}
 	}
 	return err
 }

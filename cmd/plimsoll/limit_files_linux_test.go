@@ -69,7 +69,7 @@ func TestLimitDeviceWide(t *testing.T) {
 	has("without", string(group), map[limit.Key]string{limit.WriteBPS: "1048576"})
 	has("without", blkioRoot, nil)
 	wide := map[limit.Key]string{limit.WriteBPS: "2097152", limit.ReadIOPS: "300"}
-	l.says(t, exitDone, []string{"the root group, which writes back what others wrote: set"}, append(set, "--write-bps", "2MiB", "--read-iops", "300", "--device-wide")...)
+	l.says(t, exitDone, []string{"the root group, which does the writeback of other groups: set"}, append(set, "--write-bps", "2MiB", "--read-iops", "300", "--device-wide")...)
 	has("with", string(group), wide)
 	has("with", blkioRoot, wide)
 	l.says(t, exitDone, []string{"cleared"}, "clear", "cgroup:"+string(group), "--device", loop, "--device-wide")

@@ -68,7 +68,7 @@ func TestLimitMapperGone(t *testing.T) {
 		words []string
 	}{
 		{"before the first write", 0, []string{"there is no block device", "name the one that the data is on now"}},
-		{"after a write", 1, []string{"there is no block device", "name the one that the data is on now", "what was written before was put back"}},
+		{"after a write", 1, []string{"there is no block device", "name the one that the data is on now", "the earlier writes were undone"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			group := newIOGroup(t)

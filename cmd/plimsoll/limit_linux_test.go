@@ -117,7 +117,7 @@ func TestLimit(t *testing.T) {
 	do(exitDone, []string{"container web: cleared"}, "clear", "web")
 	do(exitDone, []string{"no limits"}, "show", "web")
 	// The volume has a device of its own: it is held there, too.
-	do(exitDone, []string{"container web: set write_bps=8MiB", "the root group, which writes back what others wrote: set write_bps=8MiB"}, "set", "volume:data", "--write-bps", "8MiB")
+	do(exitDone, []string{"container web: set write_bps=8MiB", "the root group, which does the writeback of other groups: set write_bps=8MiB"}, "set", "volume:data", "--write-bps", "8MiB")
 	out := do(exitDone, nil, "verify", "volume:data", "--time", "3s", "--modes", "buffered", "--json")
 	var got []struct {
 		Rows []struct{ Verdict, Mode string }
@@ -128,7 +128,7 @@ func TestLimit(t *testing.T) {
 	do(exitDone, []string{"docker:web, volume data (/data)", "volume:docker:data, "}, "explain", "docker:web", "volume:data")
 	do(exitDone, []string{"set for volume:docker:data", "write_bps=8MiB"}, "show", "volume:data")
 	do(exitDone, []string{"web: cleared"}, "clear", "volume:data")
-	do(exitDone, []string{"container web: no limits", "the root group, which writes back what others wrote: no limits"}, "show", "volume:data")
+	do(exitDone, []string{"container web: no limits", "the root group, which does the writeback of other groups: no limits"}, "show", "volume:data")
 	// Nothing is left of the trials.
 	if left, _ := filepath.Glob(filepath.Join(d.Dir, "root", "volumes", "data", "_data", "plimsoll*")); len(left) > 0 {
 		t.Errorf("left %q", left)

@@ -60,18 +60,18 @@ func (a *app) limitList(ctx context.Context, l *limiter, run string, asJSON bool
 	owners, notes := l.owners(ctx, run)
 	wides, err := l.Wides(a.stateDir).List()
 	if err != nil {
-		notes = append(notes, fmt.Sprintf("what plimsoll limit set --device-wide has set is not known: %v", err))
+		notes = append(notes, fmt.Sprintf("the limits of plimsoll limit set --device-wide are not known: %v", err))
 	}
 	root, err := keeper.RootGroup(l.Holder, run)
 	if err != nil && !errors.Is(err, fs.ErrPermission) {
-		notes = append(notes, fmt.Sprintf("what plimsoll daemon holds the root group to is not known: %v", err))
+		notes = append(notes, fmt.Sprintf("plimsoll daemon's limits on the root group are not known: %v", err))
 	}
 	for _, h := range root {
 		wides = append(wides, h.Noted())
 	}
 	settings, err := l.Settings(a.stateDir).List()
 	if err != nil {
-		notes = append(notes, fmt.Sprintf("what plimsoll limit set has set is not known: %v", err))
+		notes = append(notes, fmt.Sprintf("the limits of plimsoll limit set are not known: %v", err))
 	}
 	list := []limitListed{}
 	for _, s := range states {
@@ -144,7 +144,7 @@ func (l *limiter) owners(ctx context.Context, run string) (owners map[string]*li
 	}
 	status, err := keeper.Ask(run)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		notes = append(notes, fmt.Sprintf("what plimsoll daemon holds is not known: %v", err))
+		notes = append(notes, fmt.Sprintf("plimsoll daemon's limits are not known: %v", err))
 	}
 	for _, t := range found {
 		if t.PID == 0 {
@@ -156,7 +156,7 @@ func (l *limiter) owners(ctx context.Context, run string) (owners map[string]*li
 		}
 		o := &limitOwner{ref: t.Ref()}
 		if o.stored, err = l.Stored(ctx, &t); err != nil {
-			notes = append(notes, fmt.Sprintf("%s: what its engine has stored is not known: %v", o.ref, err))
+			notes = append(notes, fmt.Sprintf("%s: the limits stored by its engine are not known: %v", o.ref, err))
 		}
 		if status != nil {
 			for _, c := range status.Containers {

@@ -74,7 +74,7 @@ func empty(fs device.FS, devices []explain.Spot) error {
 	for _, d := range devices {
 		if dev, err := fs.Disk(d.Major, d.Minor); err == nil && dev.Size == 0 {
 			return &hold.ImpossibleError{What: fmt.Sprintf("%s (%s)", d.Name, d.Number()), Why: "it is empty: it has no size, like a loop device without a file or a drive without a medium",
-				Instead: "attach it first; plimsoll limit clear removes what it had"}
+				Instead: "attach it first; plimsoll limit clear removes its old limits"}
 		}
 	}
 	return nil

@@ -104,7 +104,7 @@ func TestLimitNotes(t *testing.T) {
 		t.Errorf("explain: %s", text)
 	}
 	proof := "prove it: plimsoll limit verify " + name
-	text := says([]string{"/b of container", "on " + disk + " as well, and has the same limits there", "NOT held in the mode buffered", "--device-wide holds them too, for all who write to the device (" + dir + ")",
+	text := says([]string{"/b of container", "on " + disk + " as well, and has the same limits there", "NOT held in the mode buffered", "--device-wide holds them too, for all writers of the device (" + dir + ")",
 		proof + " --path /a --state " + l.state}, "/a of container", "set", name, "--path", "/a", "--write-bps", "10MB")
 	if !strings.Contains(text, "write_bps=10000000 (9.54 MiB/s)") {
 		t.Errorf("no size that people read in\n%s", text)

@@ -66,7 +66,7 @@ Exit status: 0; 1 if a limit was refused; 2 for wrong usage; 5 if it can't be ha
 	read := limitFlags(cmd)
 	where.register(cmd)
 	f := cmd.Flags()
-	f.BoolVar(&how.dry, "dry-run", false, "print what would be written, and write nothing")
+	f.BoolVar(&how.dry, "dry-run", false, "print the writes and make none of them")
 	f.BoolVar(&how.keep, "keep", false, "let the engine store it too, for the container's next start (Docker; Podman 5.1)")
 	f.StringVar(&how.enable, "enable-weights", "", "with --weight: make the disk be divided by weight, for all its users: bfq, iocost or auto")
 	f.Lookup("enable-weights").NoOptDefVal = enableAuto

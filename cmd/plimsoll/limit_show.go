@@ -92,7 +92,7 @@ there on the devices of the target's data. --device-wide without TARGET shows th
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.Flags().BoolVar(&wide, "device-wide", false, "only what was set in the root group (control groups of version 1)")
+	cmd.Flags().BoolVar(&wide, "device-wide", false, "only the limits in the root group (control groups of version 1)")
 	cmd.Flags().StringVar(&run, "run", defaultRunDir(), "folder of the daemon, whose limits in the root group are shown, too")
 	notEmpty(cmd, "run")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -123,7 +123,7 @@ func (a *app) limitShow(ctx context.Context, l *limiter, args []string, run stri
 		if fault == nil {
 			out.Scope = s
 			if err != nil && !wide {
-				unknown, err = fmt.Sprintf("what was set for it in the root group is not known: %v", err), nil
+				unknown, err = fmt.Sprintf("its limits in the root group are not known: %v", err), nil
 			}
 			notes = slices.DeleteFunc(notes, func(w hold.Wide) bool { return w.For != s.Owner() })
 		} else {
@@ -180,11 +180,11 @@ func (l *limiter) shown(ctx context.Context, s *hold.Scope) ([]limitShown, error
 		shown := limitShown{Part: p, Groups: groups, Places: l.places(p)}
 		if p.Target != nil {
 			if shown.Above, err = l.Groups.Above(p.Groups); err != nil {
-				shown.Notes = append(shown.Notes, fmt.Sprintf("what the groups above hold it to is not known: %v", err))
+				shown.Notes = append(shown.Notes, fmt.Sprintf("the limits of its parent groups are not known: %v", err))
 			}
 		}
 		if shown.Stored, err = l.Stored(ctx, p.Target); err != nil {
-			shown.Notes = append(shown.Notes, fmt.Sprintf("what the engine sets at the next start is not known: %v", err))
+			shown.Notes = append(shown.Notes, fmt.Sprintf("the limits that the engine sets at the next start are not known: %v", err))
 		}
 		all = append(all, shown)
 	}

@@ -91,7 +91,7 @@ not held; 5 it can't be held or tried here.`,
 			return err
 		}
 		if len(ask.Remove) > 0 {
-			return usageError("%s none: no limit can't be tried; name one, or leave it out to try what is set", ask.Remove[0].Flag())
+			return usageError("%s none can't be tried; name a limit, or leave it out to try the present ones", ask.Remove[0].Flag())
 		}
 		f.named = cmd.Flags().Changed("modes")
 		return a.limitVerify(cmd.Context(), args[0], f, ask)

@@ -111,7 +111,7 @@ func TestLimitVerifyMembers(t *testing.T) {
 	}
 	text := l.do(t, exitDone, "verify", name, "--path", dir, "--modes", "direct", "--time", "3s")
 	for _, loop := range []string{one, two} {
-		want := filepath.Base(loop) + " (" + disktest.Number(t, loop) + "), one of the 2 devices that its data is on, each with the limit: judged by what came to this one:"
+		want := filepath.Base(loop) + " (" + disktest.Number(t, loop) + "), one of the 2 devices of its data, each with the limit: judged by the I/O of this one:"
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}

@@ -34,7 +34,7 @@ func (a *app) tellRows(v verified) error {
 	}
 	of := ""
 	if v.members > 1 {
-		of = fmt.Sprintf(", one of the %d devices that its data is on, each with the limit: judged by what came to this one", v.members)
+		of = fmt.Sprintf(", one of the %d devices of its data, each with the limit: judged by the I/O of this one", v.members)
 	}
 	fmt.Fprintf(a.stdout, "%s, %s, on %s (%s)%s:\n", clean.Line(v.Part), clean.Line(v.Ground), v.Device, v.number, of)
 	if len(v.Rows) == 0 {

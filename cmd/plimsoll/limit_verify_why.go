@@ -20,7 +20,7 @@ func (v verification) explain(rows []verify.Row) {
 	for i := range rows {
 		if r := &rows[i]; r.Verdict == judge.NotHeld {
 			if len(r.Changed) > 0 {
-				r.Why, r.Fix = r.ChangedWords(), fmt.Sprintf("plimsoll limit show %s%s prints what is set now; set the limit again if need be, and verify while nothing changes it", v.name, v.state)
+				r.Why, r.Fix = r.ChangedWords(), fmt.Sprintf("plimsoll limit show %s%s prints the present limits; set the limit again if need be, and verify while nothing changes it", v.name, v.state)
 				continue
 			}
 			if r.Together {

@@ -84,7 +84,7 @@ func TestLimitRootGroup(t *testing.T) {
 	set := func(name, value string) []string {
 		return []string{"set", name, "--path", dir, "--write-bps", value, "--device-wide"}
 	}
-	says(exitDone, []string{"the root group, which writes back what others wrote: set write_bps=6MiB", "prove it: plimsoll limit verify cgroup:/", " --path " + dir + " --device-wide --state " + l.state}, set(one, "6MiB")...)
+	says(exitDone, []string{"the root group, which does the writeback of other groups: set write_bps=6MiB", "prove it: plimsoll limit verify cgroup:/", " --path " + dir + " --device-wide --state " + l.state}, set(one, "6MiB")...)
 	root("set", "6291456")
 	says(exitDone, []string{"device-wide, in the root group", disk, "set for cgroup:/", "has write_bps=6MiB"}, "show", one)
 	var got limitShow
@@ -194,7 +194,7 @@ func TestLimitWideNotes(t *testing.T) {
 		mustDo(t, os.WriteFile(filepath.Join(l.state, "device-wide.json"), []byte(broken), 0o600))
 		l.do(t, exitDone, "set", two, "--device", loop, "--write-bps", "4MiB")
 		for _, do := range []string{"show", "clear"} {
-			if text := l.do(t, exitDone, do, two); !strings.Contains(text, "in the root group is not known") {
+			if text := l.do(t, exitDone, do, two); !strings.Contains(text, "in the root group are not known") {
 				t.Errorf("notes of %q: %s: %s", broken, do, text)
 			}
 		}

@@ -53,7 +53,7 @@ never compares them with each other; it says how their machines differ.`,
 	}
 	c.Flags().StringVarP(&file, "output", "o", "", "file to write, whole or not at all; - is standard output")
 	c.Flags().BoolVar(&asJSON, "json", false, "the same as --format json")
-	c.Flags().BoolVar(&full, "full", false, "text: the tables of all workloads, with every warning and the last words of what failed")
+	c.Flags().BoolVar(&full, "full", false, "text: the tables of all workloads, with every warning and the last messages of failed trials")
 	c.Flags().StringVar(&format, "format", "", strings.Join(report.Formats, ", ")+" (default: by the file's ending, else text)")
 	return c
 }
@@ -149,7 +149,7 @@ func (a *app) loadReport(db *store.Store, ref string) (*report.Report, error) {
 		}
 	}
 	if damaged != (missingError{}) {
-		text := size.Plural(damaged.n, "recorded trial") + " left out: what was recorded can't be read"
+		text := size.Plural(damaged.n, "recorded trial") + " left out: its record can't be read"
 		if damaged.more {
 			text = damaged.what() + " can't be read and are left out"
 		}

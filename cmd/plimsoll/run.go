@@ -245,7 +245,7 @@ func (a *app) sweep(ctx context.Context, e engine.Engine) {
 		fmt.Fprintf(a.stderr, "leftovers of an earlier run with engine %s could not be removed: %s\n", e.Name(), clean.Short(err.Error()))
 	}
 	for _, l := range left {
-		fmt.Fprintf(a.stderr, "removed what an earlier run left behind: %s\n", clean.Short(l))
+		fmt.Fprintf(a.stderr, "removed the leftovers of an earlier run: %s\n", clean.Short(l))
 	}
 }
 

@@ -37,7 +37,7 @@ func checkTargets(p *plan.Plan, allowed string) error {
 			// Whether an engine that binds it works here for this user isn't known yet: a daemon may write where the user can't. But
 			// none writes where the file system takes nothing, and each trial makes its own folder there.
 			if err := writable(s.Path); err != nil && (s.Kind == place.Dir || errors.Is(err, syscall.EROFS)) {
-				return usageError("place %s: %w: name another folder, or run as a user who may write there", s.Name, err)
+				return usageError("place %s: %w: name another folder, or run as a user with write access to it", s.Name, err)
 			}
 			continue
 		}

@@ -63,7 +63,7 @@ another disk or machine: "-" is standard output.`,
 	fl.IntVar(&f.every, "fdatasync", 32, "sync after every that many writes")
 	fl.BoolVar(&f.direct, "direct", false, "write with direct I/O")
 	fl.Int64Var(&f.rate, "rate", 0, "writes a second at most (0: no bound)")
-	fl.StringVar(&f.journal, "journal", "", "file to record what was synced, - for standard output; with --check the file to compare with, - for standard input")
+	fl.StringVar(&f.journal, "journal", "", "file for the record of synced data, - for standard output; with --check the file to compare with, - for standard input")
 	fl.BoolVar(&f.check, "check", false, "write nothing: compare the file with the journal")
 	fl.BoolVar(&f.json, "json", false, "print what was found as JSON")
 	fl.StringVar(&f.destructive, "destructive", "", "allow writing over this file or device; its data is then lost")

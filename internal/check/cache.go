@@ -27,7 +27,7 @@ func checkCache(v *view) []record.Warning {
 	}
 	if v.where.MaybeMemory {
 		return append(out, warning(Cache, record.Doubt, map[string]any{"unseen": v.where.Unseen},
-			"Plimsoll can't see what this place's data is on (%s). The figure may be the speed of memory.", v.where.Unseen)...)
+			"Plimsoll can't see the device under this place's data (%s). The figure may be the speed of memory.", v.where.Unseen)...)
 	}
 	return append(out, warning(DeviceUnknown, record.Note, map[string]any{"unseen": v.where.Unseen},
 		"Plimsoll can't see which of the bytes reached a disk beneath the device: %s.", v.where.Unseen)...)

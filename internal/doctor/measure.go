@@ -124,7 +124,7 @@ func (e *examination) quiet() {
 		why = append(why, fmt.Sprintf("tasks waited for I/O %.0f %% of the last 10 s", io))
 	}
 	if len(why) > 0 {
-		i.Status, i.Why, i.Fix = Partly, strings.Join(why, "; ")+": intervals will be wide", "stop what else is running, or use more blocks"
+		i.Status, i.Why, i.Fix = Partly, strings.Join(why, "; ")+": intervals will be wide", "stop other work, or use more blocks"
 	}
 	e.add(i)
 }

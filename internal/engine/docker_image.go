@@ -212,7 +212,7 @@ func dockerTar(worker []byte, workerPath, dataPath string, open ...string) (*byt
 }
 
 // dockerImageGone reports whether a container could not be made since its image is not there any more: another plimsoll removed
-// it. Docker's own store says "No such image"; containerd's, whose image goes before what it consists of, also "failed to read config
+// it. Docker's own store says "No such image"; containerd's, whose image is removed before its parts, also"failed to read config
 // content: content digest sha256:...: not found", as an internal error.
 func dockerImageGone(err error) bool {
 	text := strings.ToLower(err.Error())

@@ -265,7 +265,7 @@ func (s *dockerSession) createErr(err error, d *dockerDaemon, spec Spec) error {
 		return &Unsupported{Engine: "docker", What: "place bind", Reason: "the daemon does not see the folder " + s.folder + ": it has other files than this machine"}
 	}
 	if s.folder != "" && strings.Contains(err.Error(), "permission denied") && strings.Contains(err.Error(), filepath.Dir(s.folder)) {
-		return &Unsupported{Engine: "docker", What: "place bind", Reason: "the daemon is another user's, who may not reach the folder " + s.folder, Fix: "give the place a path that this user can reach"}
+		return &Unsupported{Engine: "docker", What: "place bind", Reason: "the daemon is another user's, without access to the folder " + s.folder, Fix: "give the place a path that this user can reach"}
 	}
 	return dockerErr(err)
 }

@@ -151,7 +151,7 @@ func (s *dockerSession) close(ctx context.Context) error {
 	}
 	s.e.leave(s.name)
 	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("close session %s (what is left goes with the next sweep): %w", s.name, err)
+		return fmt.Errorf("close session %s (the next sweep removes the rest): %w", s.name, err)
 	}
 	return nil
 }

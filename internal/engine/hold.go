@@ -152,7 +152,7 @@ func (g *ground) plan() (*cgroup.Diff, error) {
 	if l.Weight > 0 {
 		for _, w := range g.where.Weights {
 			if w.Charge == explain.Leaks {
-				return nil, g.io.no([]limit.Key{limit.Weight}, "what the container does is charged to nobody on "+w.Name+": "+w.Why, "")
+				return nil, g.io.no([]limit.Key{limit.Weight}, "the container's I/O is charged to no group on "+w.Name+": "+w.Why, "")
 			}
 		}
 	}

@@ -57,7 +57,7 @@ func (g *ground) notes() (*hold.Wides, error) {
 		case errors.As(err, &taken):
 			return nil, g.io.no(rateKeys(g.io.asked), taken.Error(), "remove it first, or leave out device_wide")
 		case err != nil:
-			return nil, fmt.Errorf("limit %s for all who use it: %w", d.Name, err)
+			return nil, fmt.Errorf("limit %s for all its users: %w", d.Name, err)
 		}
 	}
 	return notes, nil
@@ -117,7 +117,7 @@ func (w *wide) hold(ctx context.Context) error {
 		return err
 	}
 	if err := w.notes.Lend(ctx, loan); err != nil {
-		return errors.Join(fmt.Errorf("limit %s for all who use it: %w", w.device.Name, err), w.journal.forget(w.entry.ID))
+		return errors.Join(fmt.Errorf("limit %s for all its users: %w", w.device.Name, err), w.journal.forget(w.entry.ID))
 	}
 	return nil
 }
@@ -125,7 +125,7 @@ func (w *wide) hold(ctx context.Context) error {
 // release removes the limit and its note, also after an interrupt.
 func (w *wide) release() error {
 	if err := w.notes.Return(context.Background(), *w.entry.Root); err != nil {
-		return fmt.Errorf("take the limit of %s back that was for all who use it: %w", w.device.Name, err)
+		return fmt.Errorf("restore the limit of %s for all its users: %w", w.device.Name, err)
 	}
 	return w.journal.forget(w.entry.ID)
 }

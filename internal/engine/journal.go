@@ -129,7 +129,7 @@ func (j journal) clear(l leftover) (removed []string, err error) {
 	for _, p := range l.Paths {
 		there, err := removeOwn(p, l.ID)
 		if err != nil {
-			return removed, fmt.Errorf("remove what session %s made: %w", l.ID, err)
+			return removed, fmt.Errorf("remove the leftovers of session %s: %w", l.ID, err)
 		}
 		if there {
 			removed = append(removed, "folder "+p)

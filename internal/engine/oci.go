@@ -120,7 +120,7 @@ func (o *oci) supports(spec Spec) error {
 		return no("image "+spec.Image, "the path has a colon, comma or backslash, which an overlay can't take", "name it by another path")
 	}
 	if spec.Image != "" && within(o.state, spec.Image) {
-		return no("image "+spec.Image, "Plimsoll's own state folder "+o.state+" is in it, and an overlay can't be mounted into what lies under it", "choose another with --state")
+		return no("image "+spec.Image, "Plimsoll's own state folder "+o.state+" is in it, and an overlay can't be mounted into its own lower folder", "choose another with --state")
 	}
 	if strings.ContainsAny(o.state, ":,\\") {
 		return no("overlay", "the state folder "+o.state+" has a colon, comma or backslash in its path", "choose another with --state")

@@ -25,7 +25,7 @@ func (o *oci) runtimeFix() string {
 			return "install runc or crun ('apt-get install runc')"
 		}
 	}
-	return "mend what they say; in a container it takes control groups that can be written, and the right to make mounts"
+	return "fix that; in a container it takes writable control groups, and the right to make mounts"
 }
 
 // runtime returns the runtime to use: the one asked for, or the first that ran a

@@ -62,7 +62,7 @@ func onlyOurs(path string, st os.FileInfo) error {
 	trustedGroup := sys.Gid == 0 || st.IsDir() && sys.Uid == 0 && sys.Gid == staffGroup
 	switch {
 	case sys.Uid != 0 && int(sys.Uid) != os.Geteuid():
-		return fmt.Errorf("%s belongs to user %d, who could change it; chown it to root", path, sys.Uid)
+		return fmt.Errorf("%s belongs to user %d and may be changed by them; chown it to root", path, sys.Uid)
 	case mode.Perm()&0o002 != 0 && !sticky:
 		return fmt.Errorf("everybody may write to %s; chmod o-w it", path)
 	case mode.Perm()&0o020 != 0 && !sticky && !trustedGroup:

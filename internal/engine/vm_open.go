@@ -157,7 +157,7 @@ func (s *vmSession) begin(ctx context.Context, spec Spec) error {
 // setUp tells the machine what it is for, and waits until its worker says hello, which is left to be read.
 func (s *vmSession) setUp(ctx context.Context) error {
 	if err := wire.NewWriter(s.process.stdin).Send(wire.Message{Setup: &s.setup}); err != nil {
-		return fmt.Errorf("tell the machine what it is for: %w", err)
+		return fmt.Errorf("send the machine its task: %w", err)
 	}
 	return s.await(ctx, func() error {
 		_, err := s.out.Peek(1)
@@ -175,7 +175,7 @@ func (s *vmSession) await(ctx context.Context, read func() error) error {
 			return nil
 		}
 		if !errors.Is(err, io.EOF) {
-			return fmt.Errorf("what the machine says: %w", err)
+			return fmt.Errorf("read the machine's answer: %w", err)
 		}
 		return fmt.Errorf("the machine ended as it started: %s", s.State(ctx))
 	case <-ctx.Done():

@@ -24,7 +24,7 @@ func (v *vm) roomIn(f device.FS, need int64) error {
 	if err != nil {
 		return nil
 	}
-	what, takes := "machine of "+size.Bytes(need), fmt.Sprintf("it takes %s with what QEMU needs itself, and ", size.Bytes(need+vmOverhead))
+	what, takes := "machine of "+size.Bytes(need), fmt.Sprintf("it takes %s with QEMU's own memory, and ", size.Bytes(need+vmOverhead))
 	const smaller = "make memory: or the tmpfs smaller"
 	// MemAvailable of proc_meminfo(5).
 	if kib, ok := lookUp(string(b), "MemAvailable:"); ok && kib<<10 < need+vmOverhead {

@@ -70,7 +70,7 @@ func (c *jobCheck) splits(j *load.Job) {
 		return
 	}
 	if formatSplit(j.ReadSplit) != formatSplit(j.WriteSplit) && !(j.Reads() && j.Writes()) {
-		c.fail("bssplit", "has sizes of reads and of writes, but %s does only one of them: leave out the comma and what isn't done", j.RW)
+		c.fail("bssplit", "has sizes of reads and of writes, but %s does only one of them: leave out the comma and the unused size", j.RW)
 	}
 	if c.set("bssplit") && c.set("bsrange") {
 		c.fail("bsrange", "contradicts bssplit: leave out one of the two")

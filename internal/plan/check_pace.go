@@ -65,9 +65,9 @@ func (c *jobCheck) verified() {
 		c.fail("verify", "of %s would meet blocks that are just being written: use a job that reads or one that writes", j.RW)
 	case j.Reads():
 	case j.NumJobs > 1 && parts(j) == 1:
-		c.fail("verify", "reads back what one thread wrote, and others may have written over it: leave out whole_region and offset_increment")
+		c.fail("verify", "reads back one thread's writes, and others may have overwritten them: leave out whole_region and offset_increment")
 	case j.Runtime > 0 || j.NumberIOs > 0 || j.Loops > 1:
-		c.fail("verify", "reads back what was written, and finds a lost write only if each block is written once: leave out runtime, number_ios, io_size and loops")
+		c.fail("verify", "reads back the writes, and finds a lost write only if each block is written once: leave out runtime, number_ios, io_size and loops")
 	case len(j.WriteSplit) > 0 || j.Distribution != "" || j.BlockAlign > 0:
 		c.fail("verify", "reads back the whole region, of which some is never written with bssplit, blockalign or random_distribution: leave these out")
 	}

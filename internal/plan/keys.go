@@ -99,7 +99,7 @@ func limitFields() section[limit.Limits] {
 		whole(limit.CPUShares, "Relative weight on busy CPUs; 1024 is normal.", integer[int64](limit.MinCPUShares, limit.MaxCPUShares), "int", func(l *L) *int64 { return &l.CPUShares }),
 		whole(limit.SystemIOPS, "I/Os per second of a Windows container on its system drive, reads and writes together.", integer[int64](1, limit.MaxIOPS), "int", func(l *L) *int64 { return &l.SystemIOPS }),
 		whole(limit.SystemBPS, "Bytes per second of a Windows container on its system drive, reads and writes together.", rate(1, limit.MaxBPS), anyTag, func(l *L) *int64 { return &l.SystemBPS }),
-		key(deviceWide, "Holds the rates at the device too, for all clients of a cell together: what the kernel writes back for them. Default: false.", boolean(), func(l *L) *bool { return &l.DeviceWide }),
+		key(deviceWide, "Limits the rates at the device too, for all clients of a cell together, with the kernel's writeback for them. Default: false.", boolean(), func(l *L) *bool { return &l.DeviceWide }),
 	}}
 }
 

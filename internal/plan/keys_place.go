@@ -30,7 +30,7 @@ func places() named[place.Spec] {
 					key("driver_opts", "The driver's options, passed on as text.", options{}, func(p *P) *map[string]string { return &p.DriverOpts }),
 				}}},
 				{string(place.Tmpfs), section[P]{what: "a place of kind tmpfs", fields: []field[P]{
-					key("size", "The most it holds. Default: what the workloads need.", amount(1<<20, limit.MaxMemory), func(p *P) *int64 { return &p.Size }),
+					key("size", "Its capacity. Default: the need of the workloads.", amount(1<<20, limit.MaxMemory), func(p *P) *int64 { return &p.Size }),
 				}}},
 			},
 			implied: impliedPlace,

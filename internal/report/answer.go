@@ -146,7 +146,7 @@ func (a *Answer) finish(r *Report, tellDoubts bool) {
 		parts = append(parts, text)
 	}
 	if a.Baseline {
-		parts = append(parts, "what the others are compared with")
+		parts = append(parts, "the baseline of all comparisons")
 	}
 	parts = append(parts, a.verdicts(r, by, compared)...)
 	if n := len(by[Failed]); n > 0 {

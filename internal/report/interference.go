@@ -155,7 +155,7 @@ func (r *Report) interferenceSheet() *sheet {
 	if len(r.Interference) == 0 {
 		return nil
 	}
-	s := &sheet{Title: "interference", Legend: "what a client loses next to others that do the same, against alone: 0 % nothing, 50 % half of its pace", Columns: []sheetColumn{
+	s := &sheet{Title: "interference", Legend: "the loss of a client next to others that do the same, against alone: 0 % none, 50 % half of its pace", Columns: []sheetColumn{
 		{Head: "workload", Left: true, Group: true}, {Head: "engine", Left: true, Group: true}, {Head: "where", Left: true}, {Head: "clients", Group: true},
 		{Head: "alone"}, {Head: "beside", Drop: 2}, {Head: "score"}, {Head: "95 % interval", Drop: 1}, {Head: "verdict", Left: true},
 	}}

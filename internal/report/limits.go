@@ -140,7 +140,7 @@ func (r *Report) limitsSheet() *sheet {
 	if len(r.Limits) == 0 {
 		return nil
 	}
-	s := &sheet{Title: "limits", Legend: "what was asked for and what was seen, the median of the trials; held: within 5 % of the limit, and in no trial beyond", Columns: []sheetColumn{
+	s := &sheet{Title: "limits", Legend: "asked: the limit; seen: the median of the trials; held: within 5 % of the limit, and in no trial beyond", Columns: []sheetColumn{
 		{Head: "workload", Left: true, Group: true}, {Head: "engine", Left: true, Group: true}, {Head: "where", Left: true}, {Head: "limit", Left: true},
 		{Head: "asked"}, {Head: "seen"}, {Head: "off", Drop: 1}, {Head: "seen at", Left: true, Drop: 2}, {Head: "verdict", Left: true},
 	}}

@@ -84,7 +84,7 @@ func (a *Answer) safetyText() string {
 	case a.Memory:
 		return "memory, not storage: its data is gone with the container"
 	case len(a.Unsafe) > 0:
-		return "less safe: a power cut may take what was synced at " + rankedNames(a.Unsafe)
+		return "less safe: a power cut may lose synced data at " + rankedNames(a.Unsafe)
 	}
 	return ""
 }

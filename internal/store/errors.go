@@ -92,7 +92,7 @@ func (s *Store) explain(verb string, err error) error {
 		fix = "; it is damaged, and nothing can be exported from it: restore a copy, or " + away
 		// Advice must not fail as what was asked for did: export needs the list of the runs.
 		if ids, err := s.listIDs(""); err == nil && len(ids) > 0 {
-			fix = fmt.Sprintf("; it is damaged: save what can be read (plimsoll results export %s -o FILE), then %s", strings.Join(ids[:min(len(ids), maxCandidates)], " "), away)
+			fix = fmt.Sprintf("; it is damaged: save the readable part (plimsoll results export %s -o FILE), then %s", strings.Join(ids[:min(len(ids), maxCandidates)], " "), away)
 		}
 	case sqlite3.SQLITE_BUSY:
 		fix = fmt.Sprintf("; another process kept it locked for %v", busyTimeout)

@@ -25,9 +25,9 @@ func (s *Store) gone(run string) error {
 	dir := filepath.Join(filepath.Dir(s.path), "rescued-"+run)
 	err := s.rescue(filepath.Join(dir, filepath.Base(s.path)))
 	if err != nil {
-		return fmt.Errorf("%w: %s was removed or replaced, and what was kept in it could not be saved: %w", ErrGone, s.path, err)
+		return fmt.Errorf("%w: %s was removed or replaced, and its records could not be saved: %w", ErrGone, s.path, err)
 	}
-	return fmt.Errorf("%w: %s was removed or replaced; what was kept in it is saved: --state %s reads it and goes on with it", ErrGone, s.path, dir)
+	return fmt.Errorf("%w: %s was removed or replaced; its records are saved: --state %s reads them and continues", ErrGone, s.path, dir)
 }
 
 // rescue copies the open database to path, in place of an earlier copy.

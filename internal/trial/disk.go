@@ -21,7 +21,7 @@ func (r *Runner) makeDisks(ctx context.Context) {
 	if r.StateDir != "" {
 		removed, err := loopdisk.Sweep(r.StateDir)
 		for _, l := range removed {
-			r.Observer.Note("removed what an earlier run left behind: " + l)
+			r.Observer.Note("removed the leftovers of an earlier run: " + l)
 		}
 		if err != nil {
 			r.warn(record.Note, "sweep", fmt.Sprintf("a disk of an earlier run could not be removed: %v", err))

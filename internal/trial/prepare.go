@@ -42,7 +42,7 @@ func (r *Runner) probe(ctx context.Context) {
 			r.warn(record.Note, "sweep", fmt.Sprintf("leftovers of an earlier run with engine %s could not be removed: %v", name, err))
 		} else {
 			for _, l := range left {
-				r.Observer.Note("removed what an earlier run left behind: " + l)
+				r.Observer.Note("removed the leftovers of an earlier run: " + l)
 			}
 		}
 		probes[name] = e.Probe(ctx)

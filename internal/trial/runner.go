@@ -106,7 +106,7 @@ type Key struct {
 }
 
 // ErrInterrupted is returned when the context ended before the run did.
-var ErrInterrupted = errors.New("interrupted; what was measured is kept")
+var ErrInterrupted = errors.New("interrupted; its trials are kept")
 
 // ErrNothing is returned when not one cell of the plan can be offered here;
 // the run's Skipped has the reasons. ErrNothingYet is returned with ErrInterrupted when the

@@ -188,7 +188,7 @@ func (p pair) disks(out *Interval) {
 		gone = append(gone, d.Name)
 	}
 	if slices.Sort(gone); len(gone) > 0 {
-		out.Notes = append(out.Notes, list(gone)+" went away in this interval; what was done there isn't known")
+		out.Notes = append(out.Notes, list(gone)+" went away in this interval; its I/O isn't known")
 	}
 }
 
@@ -257,7 +257,7 @@ func (u *Usage) submittedBefore() {
 		}
 	}
 	if len(names) > 0 {
-		u.Notes = append(u.Notes, list(names)+": what was submitted before the first table may still come through; it was charged then, and is not in these figures")
+		u.Notes = append(u.Notes, list(names)+": I/O submitted before the first table may still pass; it was charged then, and is not in these figures")
 	}
 }
 

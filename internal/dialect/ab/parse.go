@@ -57,7 +57,7 @@ func (t *Test) Elsewhere() error {
 	case t.Verbosity >= 2:
 		return dialect.Usagef(fmt.Sprintf("-v %d", t.Verbosity), "prints answers, which stay where they are read: %s", here)
 	case t.Requests > httpload.MaxTravelling:
-		return dialect.Usagef(fmt.Sprintf("-n %d", t.Requests), "the times of more than %d requests don't fit into what a worker may send: %s", httpload.MaxTravelling, here)
+		return dialect.Usagef(fmt.Sprintf("-n %d", t.Requests), "the times of more than %d requests don't fit into a worker's answer: %s", httpload.MaxTravelling, here)
 	}
 	return nil
 }

@@ -270,7 +270,7 @@ func (c *checker) supportedTarget(t *Target) error {
 	case len(t.ThreadTargets) > 0:
 		return c.bad("O", "ThreadTargets aren't supported")
 	case t.RandomRatio > 0 && t.RandomRatio < 100 && t.align() != uint64(t.Block):
-		return c.bad("rs", "isn't supported with an alignment (%d) other than the block (%d): what follows in sequence would leave gaps", t.align(), t.Block)
+		return c.bad("rs", "isn't supported with an alignment (%d) other than the block (%d): sequential I/Os would leave gaps", t.align(), t.Block)
 	case t.Absolute && len(t.Ranges) > 0 && !t.Create && t.Max == 0:
 		return c.bad("rd", "-rdabs needs to know the target's size: give -c<size> or -f<size>")
 	}

@@ -102,7 +102,7 @@ func (t *Test) doubts(stderr io.Writer) {
 		}
 	}
 	if pattern {
-		fmt.Fprintln(stderr, "NOTE: what is written is the bytes 0 to 255 over and over, DiskSpd's default, which file systems and disks can compress; -Zr or -Z<size> writes random data")
+		fmt.Fprintln(stderr, "NOTE: writes have the bytes 0 to 255 over and over, DiskSpd's default, which file systems and disks can compress; -Zr or -Z<size> writes random data")
 	}
 	if cached {
 		fmt.Fprintln(stderr, "NOTE: the system's cache is on, DiskSpd's default, so that much of this may be the speed of memory; -Sh turns it off")

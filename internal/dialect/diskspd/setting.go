@@ -277,7 +277,7 @@ func (p *parser) caching(value string) error {
 			strings.ContainsRune("hw", c) && p.throughSet,
 			strings.ContainsRune("hm", c) && p.mapSet,
 			c == 'u' && p.mapSet, c == 'm' && p.target.Cache == NoOSCache:
-			return p.bad("%q contradicts what -S or -h said before", c)
+			return p.bad("%q contradicts an earlier -S or -h", c)
 		}
 		p.cacheSet = p.cacheSet || strings.ContainsRune("bhru", c)
 		p.throughSet = p.throughSet || strings.ContainsRune("hw", c)

@@ -78,7 +78,7 @@ func (t *Test) explain(err error) error {
 	case errors.As(err, &direct):
 		return fmt.Errorf("%w (Orion reads and writes past the page cache)", err)
 	case errors.Is(err, workload.ErrOverwrite):
-		return fmt.Errorf("%w (-write destroys what is in the files)", err)
+		return fmt.Errorf("%w (-write overwrites the files)", err)
 	case t.LUNSize == 0 && errors.Is(err, workload.ErrMissing):
 		return fmt.Errorf("%w: add --lun-size SIZE", err)
 	}

@@ -60,7 +60,7 @@ func (f *Fault) Error() string {
 	case len(f.Left) > 0:
 		b.WriteString("; NOT put back: " + strings.Join(f.Left, ", "))
 	case f.Undone:
-		b.WriteString("; what was written before was put back")
+		b.WriteString("; the earlier writes were undone")
 	}
 	return b.String()
 }

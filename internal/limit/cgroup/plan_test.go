@@ -377,7 +377,7 @@ func TestLateFault(t *testing.T) {
 		return nil
 	}
 	_, err := f.host.Hold(f.target("/c"), Want{Change: limit.Change{Set: limit.Limits{WriteBPS: 100, Memory: 64 << 20}}, Devices: []Device{vda}})
-	if !errors.Is(err, syscall.EPERM) || !strings.Contains(err.Error(), "what was written before was put back") {
+	if !errors.Is(err, syscall.EPERM) || !strings.Contains(err.Error(), "the earlier writes were undone") {
 		t.Errorf("Hold = %v", err)
 	}
 	f.remove("/c/late")

@@ -45,7 +45,7 @@ func TestTransaction(t *testing.T) {
 		ended, end := context.WithCancel(t.Context())
 		end()
 		err := x.Undo(ended, errors.Join(&Fault{Why: "refused", Err: syscall.EIO}, errors.New("and something else")))
-		if got := err.Error(); !errors.Is(err, syscall.EIO) || got != "refused; what was written before was put back\nand something else" {
+		if got := err.Error(); !errors.Is(err, syscall.EIO) || got != "refused; the earlier writes were undone\nand something else" {
 			t.Errorf("version %d: Undo() = %q", version, got)
 		}
 		if order[written] != "two" || order[written+1] != "one" || len(order) != 2*written+2 {

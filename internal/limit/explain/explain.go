@@ -151,7 +151,7 @@ func (h *Host) stack(path string, s *device.Stack) *Explanation {
 	e.others = h.others(path, s.Tree, e.Hard)
 	e.Notes = h.notes(e, data)
 	if len(s.Devices) == 0 && !readOnly(s.Tree) {
-		e.Notes = append(e.Notes, "Nothing limits what is written: "+instead(s.Tree)+".")
+		e.Notes = append(e.Notes, "Writes have no limit: "+instead(s.Tree)+".")
 	}
 	return e
 }

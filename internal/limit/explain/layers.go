@@ -65,7 +65,7 @@ func (h *Host) handsOn(n, below *device.Node) (Verdict, string) {
 	case device.KindBcache:
 		// With writeback, too, large and sequential I/O goes past the cache, in the name of who asked for it.
 		if n.CacheMode == "writeback" && below.Role == device.RoleBacking {
-			return Partly, "threads of bcache write back what the cache took"
+			return Partly, "threads of bcache write back the cached data"
 		}
 		return Partly, "threads of bcache fill the cache and clean it up"
 	case device.KindDM:
@@ -108,16 +108,16 @@ var threads = map[string]struct {
 }{
 	"thin":            {Partly, "a thread of the thin pool allocates, zeroes and copies blocks and writes the metadata"},
 	"thin-pool":       {Partly, "a thread of the thin pool allocates, zeroes and copies blocks and writes the metadata"},
-	"snapshot":        {Partly, "a thread copies what a snapshot has to keep"},
-	"snapshot-origin": {Partly, "a thread copies what a snapshot has to keep"},
+	"snapshot":        {Partly, "a thread copies the data that a snapshot keeps"},
+	"snapshot-origin": {Partly, "a thread copies the data that a snapshot keeps"},
 	"snapshot-merge":  {Leaks, "a thread merges the snapshot"},
 	"mirror":          {Leaks, "a thread of the mirror writes to all of its sides"},
 	"cache":           {Partly, "a thread of the cache moves blocks in and out of it"},
-	"writecache":      {Partly, "a thread of writecache writes back what the cache took"},
+	"writecache":      {Partly, "a thread of writecache writes back the cached data"},
 	"clone":           {Partly, "a thread of clone copies the blocks"},
 	"era":             {Partly, "a thread of era writes its metadata"},
 	"integrity":       {Leaks, "threads of integrity write the data and its checksums"},
-	"vdo":             {Leaks, "threads of vdo write what is left after deduplication"},
+	"vdo":             {Leaks, "threads of vdo write the data that remains after deduplication"},
 	"zoned":           {Partly, "threads of zoned reclaim zones"},
 	"crypt":           {Partly, "threads of crypt encrypt and write it: in the root group, on kernels without a fix of February 2026"},
 }

@@ -133,7 +133,7 @@ func charged(mode string) Mode {
 func (h *Host) submitter(mode string) Mode {
 	switch mode {
 	case BufferedSync:
-		return Mode{Group: Held, Why: "by the fsync, which submits it; what the kernel wrote out before (after 30 s, or beyond a tenth of memory) escaped"}
+		return Mode{Group: Held, Why: "by the fsync, which submits it; data that the kernel wrote out before (after 30 s, or beyond a tenth of memory) escaped"}
 	case Buffered:
 		return Mode{Group: Leaks, Why: h.flusher()}
 	}

@@ -89,7 +89,7 @@ func (s *Scope) Escapes(set limit.Limits, wide string) (all []Escape) {
 		case root && len(others) == 0:
 			e.Instead = wide + " holds them too"
 		case root && !slices.Contains(others, "/"):
-			e.Instead = wide + " holds them too, for all who write to the device (" + strings.Join(others, ", ") + ")"
+			e.Instead = wide + " holds them too, for all writers of the device (" + strings.Join(others, ", ") + ")"
 		case root:
 			e.Instead = "give the data a device of its own, on which " + wide + " holds them (docs/own-device.md shows how)"
 		}

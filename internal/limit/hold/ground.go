@@ -38,7 +38,7 @@ func (h *Holder) grounds(s *Scope, where Where) ([]Ground, error) {
 	case where.Path != "":
 		return h.named(t, where.Path)
 	case t.PID == 0:
-		return nil, misnamed("%s has no files of its own: say with --path or --device what the limit is for", t.Ref())
+		return nil, misnamed("%s has no files of its own: name the limit's data with --path or --device", t.Ref())
 	}
 	return h.all(s)
 }
@@ -173,7 +173,7 @@ func volumesOf(t target.Target) string {
 		}
 	}
 	if len(names) == 0 {
-		return ": it has none; say with --path what the limit is for"
+		return ": it has none; name the limit's data with --path"
 	}
 	return ": it has " + strings.Join(names, ", ")
 }

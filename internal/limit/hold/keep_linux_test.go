@@ -252,7 +252,7 @@ func TestKeep(t *testing.T) {
 	same("one refused")
 
 	// Something is removed, which an engine forgets first, and the second container's write is refused.
-	if _, err = through(h, refuse(2)).Apply(t.Context(), s, limit.Clear(limit.WriteBPS)); err == nil || !strings.Contains(err.Error(), "what was written before was put back") {
+	if _, err = through(h, refuse(2)).Apply(t.Context(), s, limit.Clear(limit.WriteBPS)); err == nil || !strings.Contains(err.Error(), "the earlier writes were undone") {
 		t.Errorf("Apply() with a write refused = %v", err)
 	}
 	same("nothing forgotten")

@@ -25,7 +25,7 @@ func (h *Holder) Look(t target.Target) (*Scope, error) {
 	add := func(name, path string) {
 		g, err := h.look(t, name, path)
 		if err != nil {
-			s.Notes = append(s.Notes, fmt.Sprintf("what %s lies on isn't known: %v", name, err))
+			s.Notes = append(s.Notes, fmt.Sprintf("the device under %s isn't known: %v", name, err))
 			return
 		}
 		s.Grounds = append(s.Grounds, g)

@@ -45,7 +45,7 @@ func (h *Holder) parts(ctx context.Context, s *Scope, where Where) error {
 }
 
 // rootGroup is what the part of the root group is called.
-const rootGroup = "the root group, which writes back what others wrote"
+const rootGroup = "the root group, which does the writeback of other groups"
 
 // HoldsOthers says whom else a limit in the root group slows down, in a sentence; "" if the scope has none there, or nobody else is
 // on its devices.

@@ -102,7 +102,7 @@ func (h *Holder) lookStored(ctx context.Context, s *Scope, d *Done, c limit.Chan
 	}
 	stored, err := h.stored(ctx, d.Part.Target, s.which(keys), c.Set)
 	if err != nil {
-		d.Notes = append(d.Notes, fmt.Sprintf("what the engine has stored, and sets at the next start, is not known: %v", err))
+		d.Notes = append(d.Notes, fmt.Sprintf("the limits that the engine has stored and sets at the next start are not known: %v", err))
 		return
 	}
 	d.Stored = stored
@@ -115,7 +115,7 @@ func (h *Holder) forget(ctx context.Context, x *cgroup.Transaction, s *Scope, d 
 		return
 	}
 	if err := forget(ctx, x, d, s.which(c.Remove)); err != nil {
-		d.Notes = append(d.Notes, fmt.Sprintf("what the engine has stored is left as it is: %v", err))
+		d.Notes = append(d.Notes, fmt.Sprintf("the engine's stored limits are left as they are: %v", err))
 	}
 }
 

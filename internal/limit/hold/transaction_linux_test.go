@@ -132,7 +132,7 @@ func TestLaterRefused(t *testing.T) {
 				}
 				return next(path, text)
 			}).Apply(t.Context(), s, change)
-			if err == nil || !strings.Contains(err.Error(), "what was written before was put back") {
+			if err == nil || !strings.Contains(err.Error(), "the earlier writes were undone") {
 				t.Errorf("%d: Apply() = %v", n, err)
 			}
 			if now := rateFiles(t, string(one)); !maps.Equal(now, before) {
@@ -160,7 +160,7 @@ func TestLaterRefused(t *testing.T) {
 			}
 			return err
 		}).Apply(t.Context(), s, change)
-		if !errors.Is(err, cgroup.ErrNotKept) || !strings.Contains(err.Error(), "what was written before was put back") {
+		if !errors.Is(err, cgroup.ErrNotKept) || !strings.Contains(err.Error(), "the earlier writes were undone") {
 			t.Errorf("Apply() = %v", err)
 		}
 		if now := rateFiles(t, string(one)); !maps.Equal(now, before) {

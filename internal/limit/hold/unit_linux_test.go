@@ -157,7 +157,7 @@ func TestUnit(t *testing.T) {
 		two.Parts = append(slices.Clone(s.Parts), Part{Name: "the other", Groups: groups})
 		refused := through(h, refuse(n+1))
 		_, err = refused.Apply(t.Context(), &two, limit.Change{Set: limit.Limits{WriteBPS: 2 << 20}})
-		if err == nil || !strings.Contains(err.Error(), "what was written before was put back") {
+		if err == nil || !strings.Contains(err.Error(), "the earlier writes were undone") {
 			t.Errorf("Apply() with write %d refused = %v", n+1, err)
 		}
 		check("undone", property, kernel, 4+2*n)
@@ -212,7 +212,7 @@ func TestUnitInterrupted(t *testing.T) {
 		func() error { cancel(); return context.Canceled },
 	} {
 		sys.lost = func() error { sys.lost = nil; return lost() }
-		if _, err := h.Apply(ctx, s, more); err == nil || !strings.Contains(err.Error(), "what was written before was put back") {
+		if _, err := h.Apply(ctx, s, more); err == nil || !strings.Contains(err.Error(), "the earlier writes were undone") {
 			t.Errorf("Apply() that is interrupted = %v", err)
 		}
 		check(fmt.Sprint("interrupted ", i), 3+2*i)

@@ -164,7 +164,7 @@ func (w *Wides) Around(ctx context.Context, s *Scope, c limit.Change, dry bool, 
 		// The target's own limits have nothing to do with that.
 		done, failed := apply()
 		if len(done) > 0 {
-			done[0].Notes = append(done[0].Notes, fmt.Sprintf("what was set for it in the root group is not known, and left: %v", err))
+			done[0].Notes = append(done[0].Notes, fmt.Sprintf("its limits in the root group are not known, and left: %v", err))
 		}
 		return done, failed
 	}

@@ -184,7 +184,7 @@ Classes:
   d: [{Weight: 0o144}]`},
 		{name: "anchors", text: "x: &w 50\nClasses: {}\n"},
 		{name: "aliases", text: "Classes:\n  a: &a [{Devices: &d [\"A:\"], ThrottleReadBps: &q 5M}]\n  b: *a\n  c: [{Devices: *d, ThrottleWriteBps: *q}]\n"},
-		{name: "a merge", text: "Classes:\n  a: [&p {Devices: [\"A:\"], ThrottleReadBps: 5M}]\n  b: [{<<: *p, ThrottleWriteBps: 6M}]\n", alone: "write out what << stands for"},
+		{name: "a merge", text: "Classes:\n  a: [&p {Devices: [\"A:\"], ThrottleReadBps: 5M}]\n  b: [{<<: *p, ThrottleWriteBps: 6M}]\n", alone: "write out the keys of <<"},
 		{name: "patterns", text: `Classes: {a: [{Devices: ["ID:/ata-[A-D]*-?", "ID:/ata-SSD-[^3]"], ThrottleReadBps: 5M}], b: [{Devices: ["ID:/ata-\\SSD-3"], ThrottleReadBps: 6M}]}`},
 		{name: "no such device", text: `Classes: {a: [{Devices: ["/dev/plimsoll-no-such*", "A:"], ThrottleReadBps: 5M}], b: [{Devices: ["/dev/plimsoll-no-such"], ThrottleReadBps: 5M}]}`},
 		{name: "no block device", text: `Classes: {a: [{Devices: ["/dev/null", "B:"], ThrottleReadBps: 5M}]}`},

@@ -21,7 +21,7 @@ func (k *Keeper) lostBudgets() []Fault {
 	}
 	var faults []Fault
 	for _, f := range slices.Sorted(maps.Keys(unread)) {
-		err := fmt.Errorf("what containers had together isn't known: %s: %w; the group above them may still have a limit (io.max, cpu.max, memory.max): remove it there, then this file", f, unread[f])
+		err := fmt.Errorf("a budget that containers shared isn't known: %s: %w; the group above them may still have a limit (io.max, cpu.max, memory.max): remove it there, then this file", f, unread[f])
 		faults = append(faults, Fault{Text: err.Error(), Err: err})
 	}
 	return faults

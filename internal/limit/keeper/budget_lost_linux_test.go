@@ -34,7 +34,7 @@ func TestLostBudgets(t *testing.T) {
 		t.Fatalf("notes %q, %v", notes, err)
 	}
 	for text, why := range map[string]string{
-		"": "unexpected end", `{"group":`: "unexpected end", "null": "no note of what is held", `{"held":[]}`: "no note of what is held", "[]": "cannot unmarshal",
+		"": "unexpected end", `{"group":`: "unexpected end", "null": "no note of limits", `{"held":[]}`: "no note of what is held", "[]": "cannot unmarshal",
 	} {
 		r.stop()
 		if err := os.WriteFile(notes[0], []byte(text), 0o600); err != nil {
@@ -48,7 +48,7 @@ func TestLostBudgets(t *testing.T) {
 		if err != nil || len(s.TogetherFaults) != 1 || !strings.Contains(s.TogetherFaults[0].Text, notes[0]) || !strings.Contains(s.TogetherFaults[0].Text, why) {
 			t.Errorf("%q: the state has %+v, %v", text, s.TogetherFaults, err)
 		}
-		if !r.said("what containers had together isn't known: " + notes[0]) {
+		if !r.said("a budget that containers shared isn't known: " + notes[0]) {
 			t.Errorf("%q: the log doesn't tell", text)
 		}
 		if now := limit(); now != "104857600" {

@@ -60,10 +60,10 @@ func Once(opt Options, t target.Target) (Done, error) {
 		out.Held = append(out.Held, *h)
 	}
 	if len(k.wides) > 0 {
-		out.Notes = append(out.Notes, "what is device-wide is left to plimsoll daemon")
+		out.Notes = append(out.Notes, "device-wide limits are left to plimsoll daemon")
 	}
 	if len(k.shares) > 0 {
-		out.Notes = append(out.Notes, "what containers have together is left to plimsoll daemon")
+		out.Notes = append(out.Notes, "shared budgets are left to plimsoll daemon")
 	}
 	return out, nil
 }

@@ -128,7 +128,7 @@ func (s *store) save(e *entry) error {
 		return err
 	}
 	if err := s.put(s.path(e), b); err != nil {
-		return s.failed(fmt.Errorf("note what is held: %w", err))
+		return s.failed(fmt.Errorf("note the limits: %w", err))
 	}
 	return nil
 }
@@ -189,7 +189,7 @@ func (s *store) load(e *entry) (map[Slot]*Held, *known, error) {
 }
 
 // errNoNote says of a file that keepers don't write such.
-var errNoNote = errors.New("it is no note of what is held")
+var errNoNote = errors.New("it is no note of limits")
 
 // check returns why a file of this boot is no note of what is held of an entry: there is none without a limit.
 func (k kept) check(s *store, e *entry) error {

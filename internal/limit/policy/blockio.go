@@ -155,7 +155,7 @@ func (w *blockioWriter) block(n *yaml.Node, class string, number *int) {
 	}
 	before := len(w.d.faults)
 	if i := slices.IndexFunc(n.Content, func(k *yaml.Node) bool { return k.Tag == "!!merge" }); i >= 0 {
-		w.d.fail(n.Content[i], "class %s: Plimsoll does not read merged keys: write out what << stands for", short(class))
+		w.d.fail(n.Content[i], "class %s: Plimsoll does not read merged keys: write out the keys of <<", short(class))
 		return
 	}
 	w.d.section(given(n), "class "+short(class), known)

@@ -252,7 +252,7 @@ Classes:
 		"Classes: {on: [{Weight: 50}]}":         "put it in quotes",
 		"Classes: {a*: [{Weight: 50}]}":         "give the class another name",
 		"Classes: {a: [{Wieght: 5}]}":           "did you mean Weight?",
-		"Classes: {a: [{<<: {Weight: 50}}]}":    "write out what << stands for",
+		"Classes: {a: [{<<: {Weight: 50}}]}":    "write out the keys of <<",
 		"Classes: {a: [{Weight: 5x}]}":          "is no quantity",
 		"Classes: {a: [{Weight: 9}]}":           "they are 10 to 1000",
 		"Classes: {a: [{Weight: 1000.5}]}":      "1001 is no weight of a class",

@@ -76,7 +76,7 @@ func parseGroups(r io.Reader) ([]Group, error) {
 	for s := bufio.NewScanner(r); s.Scan(); {
 		f := strings.SplitN(s.Text(), ":", 3)
 		if len(f) != 3 || !strings.HasPrefix(f[2], "/") {
-			return nil, fmt.Errorf("process's groups: what is line %q?", s.Text())
+			return nil, fmt.Errorf("process's groups: line %q can't be read", s.Text())
 		}
 		// A group may be removed while a zombie is in it.
 		g := Group{Version: 1, Path: strings.TrimSuffix(f[2], " (deleted)")}
