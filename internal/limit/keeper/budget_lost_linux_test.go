@@ -34,7 +34,7 @@ func TestLostBudgets(t *testing.T) {
 		t.Fatalf("notes %q, %v", notes, err)
 	}
 	for text, why := range map[string]string{
-		"": "unexpected end", `{"group":`: "unexpected end", "null": "no note of limits", `{"held":[]}`: "no note of what is held", "[]": "cannot unmarshal",
+		"": "unexpected end", `{"group":`: "unexpected end", "null": "no note of limits", `{"held":[]}`: "no note of limits", "[]": "cannot unmarshal",
 	} {
 		r.stop()
 		if err := os.WriteFile(notes[0], []byte(text), 0o600); err != nil {

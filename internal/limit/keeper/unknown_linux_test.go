@@ -43,7 +43,7 @@ func TestUnknown(t *testing.T) {
 		eventually(t, "it serves", func() bool { return Runs(b.opt.Run) })
 	}
 	for text, why := range map[string]string{
-		string(good[:len(good)/2]): "unexpected end", "": "unexpected end", "null": "no note of limits", `{"x":1}`: "no note of what is held", "[]": "cannot unmarshal",
+		string(good[:len(good)/2]): "unexpected end", "": "unexpected end", "null": "no note of limits", `{"x":1}`: "no note of limits", "[]": "cannot unmarshal",
 		strings.Replace(string(good), `"held":`, `"hold":`, 1):                     "no note of limits",
 		strings.Replace(string(good), `"held":`, `"pid":7,"held":`, 1):             "a note of process 7",
 		strings.Replace(string(good), `"key":"write_bps"`, `"key":"\u001b[2J"`, 1): `"\x1b[2J" is no limit`,
