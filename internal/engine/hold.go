@@ -36,7 +36,8 @@ type limited interface {
 	ioLimits() *ioLimits
 }
 
-// A ground is where the limits of one running session go.
+// A ground is the place where the limits of one running session are set: its control groups, and the devices under its
+// data.
 type ground struct {
 	fs      device.FS
 	session limited
@@ -170,7 +171,7 @@ func (g *ground) plan() (*cgroup.Diff, error) {
 	return diff, nil
 }
 
-// given fails unless the kernel has what the daemon was given.
+// given fails unless the kernel's limits equal those that the session's daemon (such as Docker's) was asked to set.
 func (g *ground) given(diff *cgroup.Diff) error {
 	for _, e := range diff.Edits {
 		if !slices.ContainsFunc(e.Keys, limit.Key.Rate) {

@@ -14,9 +14,9 @@ import (
 	"plimsoll/internal/limit/hold"
 )
 
-// A wide is the limit of one device for all who use it: the root group of version 1, which writes back what
-// containers left in the page cache. It is in force for a trial, and a sweep removes it if plimsoll was killed meanwhile. It
-// is noted where plimsoll limit notes what it sets there, which may come or go during the trial.
+// A wide is a device-wide limit: a limit in the root group of version 1, which does the writeback of the containers' page
+// cache, so it applies to all users of the device. It is in force for a trial, and a sweep removes it if plimsoll was killed
+// meanwhile. It is noted beside the limits that plimsoll limit sets there, which may come or go during the trial.
 type wide struct {
 	notes  *hold.Wides
 	device explain.Spot

@@ -1,9 +1,9 @@
-// Package fingerprint says which machine made a number, and how two machines or
-// two places differ, so that figures from different ones are never compared
+// Package fingerprint describes the machine behind a number, and the differences between two machines or
+// two places, so that figures from different ones are never compared
 // silently.
 //
-// A fingerprint is made of what the kernel shows to any process. It is no identity: two
-// machines of the same type have the same one but for their names.
+// A fingerprint has only facts that the kernel shows to any process. It is no identity: two
+// machines of the same type have the same fingerprint except for their names.
 package fingerprint
 
 import (

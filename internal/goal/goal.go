@@ -1,6 +1,6 @@
-// Package goal puts a measured figure beside what is promised of it, in the same words in every
-// benchmark. A goal that was missed is told and by itself no failure: times of a shared machine mean
-// little, and whether they count is for a reader to judge, or for a caller that asks for it (Count).
+// Package goal prints a benchmark's figure beside its goal, the promised value, in the same words in every
+// benchmark. A missed goal is reported and is no failure by itself: times on a shared machine mean
+// little. A reader decides whether they count, or a caller that asks for it (Count).
 package goal
 
 import (

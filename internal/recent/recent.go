@@ -1,7 +1,8 @@
-// Package recent keeps answers for a moment, for those who all ask the same at once.
+// Package recent is a cache whose answers expire after a moment, for many callers with the same question.
 //
-// A rule for one device asks for each container what that device is, and when a thousand of them start at once, a third of a keeper's
-// time would go into the same answer. Whoever looks twice in this moment could not tell a disk that came back from one that stayed, either.
+// A rule for a device looks up that device for each container. When a thousand containers start at once, a third of a keeper's
+// time would go into the same answer. The cache hides nothing: in such a moment, two lookups could not tell a disk that was
+// removed and added again from one that stayed, either.
 package recent
 
 import (

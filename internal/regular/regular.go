@@ -1,9 +1,10 @@
-// Package regular reads the regular files that a program takes its orders from: a policy, a configuration, a note.
+// Package regular reads the files that control a program, such as a policy, a configuration or a note, and refuses any that
+// is not a regular file.
 //
-// Whoever can put another kind of file in their place must not be able to stop the program: the opening of a named pipe waits
-// for its other end, a terminal or a device may say nothing for ever, or never end, and the mere opening of some devices does
-// something. So only regular files are opened, and no more is read of one than it may hold. For what a user may well want
-// to be a pipe, see the package userfile.
+// Another kind of file in their place must not stop the program: opening a named pipe waits
+// for its other end, a terminal or a device may block for ever or never end, and opening some devices has
+// an effect. So only regular files are opened, and each is read up to a maximum size. The package userfile reads the files
+// that may be pipes.
 package regular
 
 import (

@@ -1,11 +1,11 @@
-// Package site makes the sources of a web site, for measuring what builds one: posts in Markdown,
-// layouts, and the pictures and files that a site carries along.
+// Package site generates the sources of a web site, as input for measuring a site generator: posts in Markdown,
+// layouts, and the site's pictures and other files.
 //
 // The published measurement behind it (docs/plan.md, "site-build") built a site of 308 posts in 3,604 files of 278 MB
-// with Jekyll. Which site it was isn't known, so this one has its numbers: a few large files make most of the bytes, most
-// files are small, and all of it can be read by Jekyll without a plug-in.
+// with Jekyll. That site isn't known, so this one has its numbers: a few large files make up most of the bytes, most
+// files are small, and Jekyll can read all of them without a plug-in.
 //
-// The same Spec makes the same bytes everywhere: what differs between two places is never the site.
+// The same Spec makes the same bytes everywhere, so a difference between two places never comes from the site.
 package site
 
 import (

@@ -1,4 +1,4 @@
-// Package tail keeps the last words of a program.
+// Package tail keeps the last bytes of a program's output, for error messages.
 package tail
 
 import (

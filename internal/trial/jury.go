@@ -8,9 +8,9 @@ import (
 	"plimsoll/load"
 )
 
-// A jury judges the clients of a trial with a steady state together, round by round, and ends the trial when they
-// are steady. A client that judged for itself would leave the others alone, who would then
-// be measured without it.
+// A jury decides for all clients of a trial together, round by round, whether the steady state is reached, and ends the trial
+// when it is. If each client decided for itself, it would end early, and the others would then be measured without
+// its load.
 type jury struct {
 	id     string
 	agents []*agent.Agent

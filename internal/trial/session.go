@@ -53,7 +53,7 @@ func newPool(engines map[string]engine.Engine, run string, hard context.Context)
 // hang, as system calls on a dead disk do.
 const hangGrace = 20 * time.Second
 
-// A seat is what makes two trials share a container: everything but the workload.
+// A seat identifies a container that trials can share: engine, place, limits and client, all of a cell except its workload.
 type seat struct {
 	engine string
 	client int

@@ -1,6 +1,6 @@
-// Package witness tells what happened below the application in a trial: which
-// disk the place stands on, and how many bytes reached it, the process and its
-// control group (DESIGN.md, rule 6 of measurement).
+// Package witness reports what happened below the application in a trial: the disk
+// under the place, and how many bytes the disk, the process and its
+// control group counted.
 //
 // The counters themselves are read by the worker at both ends of the measured window;
 // the witness knows which of them belong to the place.

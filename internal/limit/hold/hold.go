@@ -1,10 +1,13 @@
-// Package hold puts limits on what a user names: it joins the target, what its data lies on,
-// and what the kernel is told.
+// Package hold sets limits on a target that a user names: it finds the target's control groups and the devices of its
+// data, and writes the limits to the kernel.
 //
-// A target has one or more parts, each with control groups of its own: a container is one; a volume has one
-// for each container that uses it, and on control groups of version 1 the root group as well, which writes back
-// what they wrote (DESIGN.md, rule 4 of limiting). A change is planned for all parts before the
-// first is written, and one that is refused is undone in those before it.
+// A target has one or more parts, each with its own control groups. A container is one part. A volume has one part
+// for each container that uses it, and with control groups of version 1 also the root group, which does the writeback
+// of their data. A change is planned for all parts before the first write. If the kernel refuses one, the earlier
+// writes are undone.
+//
+// Two words of this package: a Ground is a part of the target's data with the devices under it; a limit is device-wide
+// (Wide) if it is in the root group and so applies to all users of its device.
 package hold
 
 import (
@@ -71,7 +74,8 @@ func (h *Holder) diskOf(path string) string {
 	return cgroup.DeviceOf(stack.Device).String()
 }
 
-// A Ground is a part of a target's data and the devices that it lies on.
+// A Ground is a part of a target's data together with the devices under it: the place where limits on I/O to this data
+// are set.
 type Ground struct {
 	// Name says what it is: "volume data", "its own layer", "/srv".
 	Name string `json:"name"`

@@ -17,7 +17,8 @@ import (
 	"plimsoll/internal/limit/target"
 )
 
-// A Wide is limits in the root group, for whom they were set: they outlive it, and the kernel doesn't know.
+// A Wide is the note of a device-wide limit: one in the root group of version 1, which applies to all users of a device. It names
+// the target for which the limit was set. The kernel doesn't record that, and the limit outlives the target.
 type Wide struct {
 	// For is the target's reference: "volume:docker:data".
 	For string `json:"for"`

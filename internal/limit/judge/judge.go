@@ -1,12 +1,12 @@
-// Package judge decides whether a limit was held. It is the only place that does: plans, limit verify, watch and the
-// daemon's status hand it what they saw, so that they agree.
+// Package judge decides whether a limit was held. No other package does: plans, limit verify, watch and the
+// daemon's status pass it the rates that they saw, so their verdicts agree.
 //
-// The rule: a limit is held if what came through is within 5 % of it. More is not held. Less proves nothing, since
-// something else was slower.
+// The rule: a limit is held if the rate seen is within 5 % of it. A higher rate means that it was not held. A lower rate
+// proves nothing, since something else was slower.
 //
-// Easily got wrong: the kernel throttles in slices of 100 ms. It lets the first slice through at once, and makes up for one that
-// came late, so that any window may hold two slices more than its time. They are never added to the tolerance. A rate that is
-// above the limit by no more than the slices is neither held nor not held: the window was too short to say. In a window of
+// Easily got wrong: the kernel throttles in slices of 100 ms. It lets the first slice through at once, and makes up for a late
+// one, so any window may contain two slices more than its time. They are never added to the tolerance. If a rate is
+// above the limit by no more than these slices, the window was too short for a verdict. In a window of
 // four seconds two slices are 5 %.
 package judge
 

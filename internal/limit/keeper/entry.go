@@ -38,7 +38,7 @@ type Held struct {
 	unmet bool
 }
 
-// An entry is a target that is looked after: a container, or the root group.
+// An entry is a target that the keeper limits: a container, the root group, or a group that containers share.
 type entry struct {
 	// key and id are its names, empty for the root group, and process is the target as it was met. They don't change.
 	key, id string
@@ -101,8 +101,8 @@ func (e *entry) name() string {
 	return e.target.Ref()
 }
 
-// hold makes what an entry has what grants say: it takes away what no rule gives any more, writes what differs, and returns
-// how many writes that took. The faults of what is refused are added to broken.
+// hold applies grants to an entry: it removes limits that no rule grants any more, writes those that differ, and returns
+// the number of writes. Refused limits are added to broken as faults.
 func (k *Keeper) hold(e *entry, grants []Grant) (writes int, err error) {
 	met, err := k.meet(e, func(s Slot) bool { return given(grants, s) })
 	if err != nil {
@@ -111,12 +111,13 @@ func (k *Keeper) hold(e *entry, grants []Grant) (writes int, err error) {
 	return k.holdMet(e, grants, met)
 }
 
-// given reports whether one of the grants is for a slot.
+// given reports whether the rules give the slot a value: one of the grants is for it.
 func given(grants []Grant, s Slot) bool {
 	return slices.ContainsFunc(grants, func(g Grant) bool { return g.Slot == s })
 }
 
-// holdMet is hold for an entry that was met, of which somebody has changed what is in the slots met.
+// holdMet applies grants to an entry that was met already (its notes were compared with the kernel's values); met lists the
+// slots that other programs changed.
 func (k *Keeper) holdMet(e *entry, grants []Grant, met []Slot) (writes int, err error) {
 	if k.plans {
 		return 0, k.plan(e, grants)

@@ -17,7 +17,7 @@ import (
 	"plimsoll/internal/limit/target"
 )
 
-// A Slot is one thing of a container that can be limited.
+// A Slot is one kind of limit of an entry, on one device if the kind is per device.
 type Slot struct {
 	Key limit.Key `json:"key"`
 	// Device is a number such as "254:0"; empty for what is not about a device.
@@ -28,7 +28,7 @@ type Slot struct {
 	Together bool `json:"together"`
 }
 
-// A Grant is what a rule gives a slot.
+// A Grant is the value that a rule gives a slot.
 type Grant struct {
 	Slot
 	// DeviceName is the kernel's name of the device: "vda".
@@ -288,14 +288,14 @@ func weightDevices(scopes []*hold.Scope) []explain.Spot {
 	return list
 }
 
-// wide reports whether the root group is to be limited as well.
+// wide reports whether a rule also wants a device-wide limit, which is in the root group and applies to all users of the device.
 func wide(scopes []*hold.Scope) bool {
 	return slices.ContainsFunc(scopes, func(s *hold.Scope) bool {
 		return slices.ContainsFunc(s.Parts, func(p hold.Part) bool { return p.DeviceWide })
 	})
 }
 
-// A part is what is written as a whole or not at all: what one rule gives one target.
+// A part is a set of writes that succeed or fail together: the limits of one rule for one target.
 type part struct {
 	rule  string
 	slots []Slot

@@ -1,19 +1,24 @@
 // Package keeper holds containers to the limits of a policy for as long as it runs.
 //
-// A Keeper follows what the engines tell, and holds a container to its limits when it starts. It is told by inotify when
-// somebody writes to a control file of a group that it holds, or makes a group below it, and looks at all
-// of them from time to time besides; it writes what differs, and nothing where nothing differs. What it holds is noted in files, so that the
-// next keeper goes on where this one ended, however it ended, and takes away what no rule gives any more.
+// A Keeper follows the engines' events and sets a container's limits when it starts. inotify reports
+// writes to the control files of its groups, and new groups below them. The Keeper also compares all
+// limits from time to time, and writes only those that differ. It notes each limit in a file, so that the
+// next keeper continues from there after any end of this one, and removes limits that no rule grants any more.
 //
-// Per container and per device the last rule that says something about a kind of limit decides (see policy). A rule
-// of which a part can't be had gives a container nothing, and is a Fault of that container; the others are held.
+// For each container, device and kind of limit, the last rule that sets it decides (see policy). If a part of a rule can't be
+// applied, the whole rule is skipped for that container and becomes a Fault of it; the other rules stay in force.
+//
+// The words: an entry is a container (or the root group, or a shared group) with its limits; a slot is one kind of limit on
+// one device; a grant is the value that a rule gives a slot. To meet an entry is to compare its notes
+// with the kernel's values; the slots met are those that other programs changed. A limit in the root group that plimsoll limit set or a run has
+// noted is lent to the keeper while a rule overrides it. A rule is wide if it wants a limit in the root group, too.
 //
 // Easily got wrong:
 //
-//   - An engine that is down knows no names or labels. What was known of a container before stays, or its limits would
-//     go with its daemon.
-//   - A limit that somebody else had set before is put back when the rule goes, and not merely removed.
-//   - Two programs that set the same limit would write against each other for ever: each correction
+//   - An engine that is down reports no names or labels. The keeper uses the last known ones, or a container would lose its
+//     limits with its daemon.
+//   - If a rule goes, the limit that another program had set before is restored, not merely removed.
+//   - Two programs that set the same limit would write against each other for ever, so each correction
 //     waits longer than the one before.
 package keeper
 

@@ -9,14 +9,15 @@ import (
 	"plimsoll/internal/limit/hold"
 )
 
-// In the root group plimsoll limit set and plimsoll run have limits, too, and note whose they are. What the keeper finds there is
-// theirs only for as long as it is noted: cleared meanwhile, it must not come back with the keeper's end.
+// plimsoll limit set and plimsoll run also set limits in the root group, and note their owners. If the keeper overrides such a
+// limit, it is lent to the keeper: the keeper restores it at the end, but only while its note exists. A limit that was cleared
+// meanwhile must not come back.
 
-// notesWait is how long others who change the root group are waited for. What isn't taken away by then is tried again later, as the
-// limits of all others are looked at in between.
+// notesWait is how long the keeper waits for other plimsolls that change the root group. Limits that it can't remove by then are
+// tried again later, so that it can check all other limits in between.
 const notesWait = 2 * time.Second
 
-// notes calls f with what is noted of the root group, while nobody changes that.
+// notes calls f with the notes on the root group and locks them meanwhile.
 func (k *Keeper) notes(f func([]hold.Wide) error) error {
 	if k.opt.Notes == nil {
 		return f(nil)
@@ -26,7 +27,7 @@ func (k *Keeper) notes(f func([]hold.Wide) error) error {
 	return k.opt.Notes.While(ctx, f)
 }
 
-// lent reports whether what was there before h is noted.
+// lent reports whether the limit that h replaced still has a note, so that the keeper has to restore it.
 func lent(notes []hold.Wide, h *Held) bool {
 	d, ok := number(h.Device)
 	return ok && h.was.Has(h.Key) && slices.ContainsFunc(notes, func(n hold.Wide) bool {

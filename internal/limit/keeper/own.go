@@ -10,13 +10,13 @@ import (
 	"plimsoll/internal/limit/policy"
 )
 
-// What an earlier keeper noted may be long past: limits stay when a keeper ends, and somebody may have cleared them, or set others, before the
-// next one begins. A note counts only for as long as the kernel has the keeper's own value there. Else what was before
-// would come back over what somebody has set since, and a limit would seem to have been held all the time.
+// The notes of an earlier keeper may be out of date: limits stay when a keeper ends, and another program may have cleared or changed them
+// before the next keeper starts. A note counts only while the kernel still has the keeper's own value. Otherwise the keeper would restore
+// an old value over a newer limit, and a limit would seem to have been held all the time.
 
-// meet drops those of an entry's notes of which the kernel has something else than the keeper's own value by now, and tells of it: the limits
-// are left as they are, unless wanted says that a rule sets them anew: those are returned, and what is there now is what was before.
-// It looks once at what was noted, as a change of what a running keeper holds is put back.
+// meet compares an entry's notes with the kernel's values. It drops the notes whose value another program has changed, and logs that. Such a limit
+// is left as it is, unless wanted reports that a rule sets it: these slots are returned, and their present value becomes the one to restore.
+// meet runs once per entry, since a running keeper corrects later changes.
 func (k *Keeper) meet(e *entry, wanted func(Slot) bool) (changed []Slot, err error) {
 	if k.plans || e.groups == nil {
 		return nil, nil

@@ -190,7 +190,7 @@ func (w *blockioWriter) block(n *yaml.Node, class string, number *int) {
 	}
 }
 
-// given is a map without what has no value, which is as if it weren't there.
+// given returns a map without its keys that have no value: such a key counts as missing.
 func given(n *yaml.Node) *yaml.Node {
 	if n.Kind != yaml.MappingNode {
 		return n
