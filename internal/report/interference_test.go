@@ -146,15 +146,15 @@ func TestHeadlineOfProof(t *testing.T) {
 		{"nothing proved", 6, []Interference{
 			{Score: 0.89, Low: -0.3, High: 0.97, Verdict: unclear, engine: "oci", place: "disk"},
 			{Score: 0, Low: -0.3, High: 0.3, Verdict: unclear, engine: "oci", place: "disk"},
-		}, "The loss of a client next to others that do the same is not proved: all 2 rows have no verdict."},
+		}, "The loss of a client next to others that do the same is not proved: all 2 rows have no proven verdict."},
 		{"too few blocks", 3, []Interference{{Score: 0.5, Low: 0.4, High: 0.6, Tentative: true, Verdict: "looks hindered", engine: "oci", place: "disk"}},
-			"The loss of a client next to others that do the same is not proved: the one row has no verdict."},
+			"The loss of a client next to others that do the same is not proved: the one row has no proven verdict."},
 		{"some", 6, []Interference{
 			{Score: 0.5, Low: 0.412, High: 0.587, Verdict: hindered, engine: "oci", place: "disk", limits: "none"},
 			{Score: 0.7, Low: 0.655, High: 0.744, Verdict: hindered, engine: "oci", place: "disk", limits: "none"},
 			{Score: 0.9, Low: -0.1, High: 0.99, Verdict: unclear, engine: "oci", place: "disk", limits: "none"},
 			{Score: 0.02, Low: -0.01, High: 0.04, Verdict: unhindered, engine: "oci", place: "disk", limits: "own"},
-		}, "Next to others that do the same, a client loses this much of its pace: 41 to 75 % without limits, nothing under own; 1 of 4 rows has no verdict."},
+		}, "Next to others that do the same, a client loses this much of its pace: 41 to 75 % without limits, nothing under own; 1 of 4 rows has no proven verdict."},
 	} {
 		r := &Report{Interference: tt.rows}
 		if got := r.interferenceText(); got != tt.want {

@@ -57,7 +57,7 @@ func (r *Report) interferenceText() string {
 	case all == 0:
 		return ""
 	case open == all:
-		return fmt.Sprintf("The loss of a client next to others that do the same is not proved: %s no verdict.", rowsText(open, all))
+		return fmt.Sprintf("The loss of a client next to others that do the same is not proved: %s no proven verdict.", rowsText(open, all))
 	}
 	var parts []string
 	for _, s := range spans {
@@ -65,7 +65,7 @@ func (r *Report) interferenceText() string {
 	}
 	text := "Next to others that do the same, a client loses this much of its pace: " + strings.Join(parts, ", ")
 	if open > 0 {
-		text += fmt.Sprintf("; %s no verdict", rowsText(open, all))
+		text += fmt.Sprintf("; %s no proven verdict", rowsText(open, all))
 	}
 	return text + "."
 }
