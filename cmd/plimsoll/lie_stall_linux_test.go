@@ -110,8 +110,25 @@ func (s stallShape) plan(stalls int, window time.Duration) []disktest.Stall {
 	return plan
 }
 
-// pair has both do the line, with the same stalls, and compares each with what the file system did.
+// pair has both do the line, with the same stalls, and compares each with what the file system did. A latency below that fails at
+// once. One above it may be the machine's lateness, which slows down fio as well: the pair is tried again, three times in all.
 func (s stallShape) pair(t *testing.T, fs *disktest.SlowFS, plan []disktest.Stall, window time.Duration) {
+	t.Helper()
+	for try := 1; ; try++ {
+		above := s.try(t, fs, plan, window)
+		if len(above) == 0 {
+			return
+		}
+		if try == 3 {
+			t.Errorf("three times: %s", strings.Join(above, "; "))
+			return
+		}
+		t.Logf("again, since the machine may have been late: %s", strings.Join(above, "; "))
+	}
+}
+
+// try is one try of pair. It returns the latencies that are above what the file system did.
+func (s stallShape) try(t *testing.T, fs *disktest.SlowFS, plan []disktest.Stall, window time.Duration) (above []string) {
 	t.Helper()
 	// So that the window has fewer than 1,000 I/Os, and the p99.9 is the longest of them. fio reaps all that are in flight at the window's end
 	// together: up to three others seem to take nearly as long as the last one.
@@ -142,9 +159,17 @@ func (s stallShape) pair(t *testing.T, fs *disktest.SlowFS, plan []disktest.Stal
 		lat, total := fioLatency(t, out, s.op)
 		held := fs.Held()
 		t.Logf("%s: %d I/Os, most %v, %v; held up %v; others late by %v", name, total, time.Duration(lat.Max), lat.Percentile, held, late)
-		if said := bucketsApart("maximum", lat.Max, held[0], late); said != "" {
-			t.Errorf("%s: %s", name, said)
+		compare := func(what string, latency int64, held, late time.Duration) {
+			said := bucketsApart(what, latency, held, late)
+			switch {
+			case said == "":
+			case latency < int64(held):
+				t.Errorf("%s: %s", name, said)
+			default:
+				above = append(above, name+": "+said)
+			}
 		}
+		compare("maximum", lat.Max, held[0], late)
 		for _, p := range []struct {
 			name  string
 			above float64
@@ -152,14 +177,10 @@ func (s stallShape) pair(t *testing.T, fs *disktest.SlowFS, plan []disktest.Stal
 			// How many are at least as long; a few at the end may be counted by one of both only.
 			switch rank := int(p.above*float64(total)) + 1; {
 			case rank == 1:
-				if said := bucketsApart("p"+p.name, lat.Percentile[p.name], held[0], late); said != "" {
-					t.Errorf("%s: %s", name, said)
-				}
+				compare("p"+p.name, lat.Percentile[p.name], held[0], late)
 			case rank > 4 && rank < len(held):
 				// Those of the middle have one length.
-				if said := bucketsApart("p"+p.name, lat.Percentile[p.name], stallFor, held[1]-stallFor+late); said != "" {
-					t.Errorf("%s: %s", name, said)
-				}
+				compare("p"+p.name, lat.Percentile[p.name], stallFor, held[1]-stallFor+late)
 			}
 		}
 	}
@@ -177,6 +198,7 @@ func (s stallShape) pair(t *testing.T, fs *disktest.SlowFS, plan []disktest.Stal
 		}
 		return []byte(r.stdout)
 	})
+	return above
 }
 
 // lateness watches by how much the machine is late to wake up a thread, until the function that it returns is called, which says the most.

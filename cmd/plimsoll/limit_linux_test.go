@@ -146,7 +146,7 @@ func TestLimit(t *testing.T) {
 		}
 		tried++
 		status, words := exitDone, []string(nil)
-		all := strings.Fields(args)
+		all := strings.Fields(strings.ReplaceAll(args, "webdata", "data"))
 		switch {
 		case strings.Contains(line, "%"): // Nothing was measured here.
 			status, words = exitUsage, []string{"plimsoll run measures it"}
@@ -171,6 +171,8 @@ func TestLimit(t *testing.T) {
 			case strings.Contains(line, "buffered"):
 				status = exitNotHeld // In the container's own group.
 			case strings.Contains(line, "--probe"):
+				all = append(all, "--modes", "direct")
+			case strings.Contains(line, "--volume"):
 				all = append(all, "--modes", "direct")
 			default:
 				all = append(all, "--volume", "data", "--modes", "direct")

@@ -125,26 +125,9 @@ func started(t *testing.T, g disktest.Group, script string) int {
 func TestLieMovedExec(t *testing.T) {
 	own, other := disktest.NewBlkioGroup(t), disktest.NewBlkioGroup(t)
 	pid := started(t, own, "sleep 60")
-	inside := exec.Command("sleep", "60")
-	done := make(chan error)
-	go func() {
-		runtime.LockOSThread() // It stays in the namespace, and ends with this function.
-		done <- func() error {
-			f, err := os.Open(fmt.Sprintf("/proc/%d/ns/mnt", pid))
-			if err != nil {
-				return err
-			}
-			defer f.Close()
-			if err := unix.Unshare(unix.CLONE_FS); err != nil {
-				return err
-			}
-			if err := unix.Setns(int(f.Fd()), unix.CLONE_NEWNS); err != nil {
-				return err
-			}
-			return inside.Start()
-		}()
-	}()
-	if err := <-done; err != nil {
+	// By a program: a thread of this one that Go can't end, such as the first, would stay in the namespace.
+	inside := exec.Command("nsenter", fmt.Sprintf("--mount=/proc/%d/ns/mnt", pid), "sleep", "60")
+	if err := inside.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -153,6 +136,18 @@ func TestLieMovedExec(t *testing.T) {
 	})
 	if err := other.Add(inside.Process.Pid); err != nil {
 		t.Fatal(err)
+	}
+	mounts := func(pid int) string {
+		name, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/mnt", pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	for end := time.Now().Add(10 * time.Second); mounts(inside.Process.Pid) != mounts(pid); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("nsenter has not entered the namespace")
+		}
 	}
 	list := loose(t, own, target.Target{Kind: target.Container, PID: pid})
 	if len(list) != 1 || filepath.Base(list[0].Group.Path) != filepath.Base(string(other)) || list[0].Processes != 1 || !list[0].Outside {

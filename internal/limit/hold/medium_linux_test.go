@@ -146,10 +146,7 @@ func TestWeightsOfAnother(t *testing.T) {
 	disktest.KeepScheduler(t, loop)
 	h := holder(t)
 	w := h.Weights(t.TempDir())
-	s, err := h.Scope(t.Context(), ref(t, group), Where{Device: loop}, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := loopScope(t, h, group, loop)
 	if on, _, err := w.Enable(t.Context(), s, "bfq"); err != nil || len(on) != 1 || on[0].Identity == "" {
 		t.Fatalf("Enable() = %+v, %v", on, err)
 	}

@@ -90,7 +90,7 @@ func TestAllOrNone(t *testing.T) {
 		}
 		var fault *cgroup.Fault
 		if !errors.Is(err, syscall.EIO) || !errors.As(err, &fault) || fault.Undone != (n > 1) || len(fault.Left) > 0 ||
-			strings.Contains(err.Error(), "put back") != (n > 1) || strings.Count(err.Error(), "input/output error") != 1 {
+			strings.Contains(err.Error(), "were undone") != (n > 1) || strings.Count(err.Error(), "input/output error") != 1 {
 			t.Errorf("write %d refused: %v", n, err)
 		}
 		if now := rateFiles(t, string(one)); !maps.Equal(now, before) {

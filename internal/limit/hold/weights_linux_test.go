@@ -13,6 +13,19 @@ import (
 	"plimsoll/internal/limit/cgroup"
 )
 
+// loopScope is the scope of a group's limits on a loop device. It stops the test if weights would go on a disk that is not the test's own.
+func loopScope(t *testing.T, h *Holder, g disktest.Group, loop string) *Scope {
+	t.Helper()
+	s, err := h.Scope(t.Context(), ref(t, g), Where{Device: loop}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if on := s.weights(); len(on) != 1 || on[0].Name != filepath.Base(loop) {
+		t.Fatalf("the weight would go on %+v, which is not the test's own", on)
+	}
+	return s
+}
+
 // TestWeights: a disk is divided by weight when that is asked for, noted, and put back when the last weight for
 // which it was done has gone.
 func TestWeights(t *testing.T) {
@@ -37,14 +50,7 @@ func TestWeights(t *testing.T) {
 	w := h.Weights(t.TempDir())
 	scope := func(g disktest.Group) *Scope {
 		t.Helper()
-		s, err := h.Scope(t.Context(), ref(t, g), Where{Device: loop}, true)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if on := s.weights(); len(on) != 1 || on[0].Name != filepath.Base(loop) {
-			t.Fatalf("the weight would go on %+v, which is not the test's own", on)
-		}
-		return s
+		return loopScope(t, h, g, loop)
 	}
 	a, b := scope(one), scope(two)
 	set := limit.Change{Set: limit.Limits{Weight: 300}}
@@ -148,11 +154,7 @@ func TestWeightsTakenBack(t *testing.T) {
 	w := h.Weights(t.TempDir())
 	scope := func(g disktest.Group) *Scope {
 		t.Helper()
-		s, err := h.Scope(t.Context(), ref(t, g), Where{Device: loops[0]}, true)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
+		return loopScope(t, h, g, loops[0])
 	}
 	a, b := scope(one), scope(two)
 	on, undo, err := w.Enable(t.Context(), a, "bfq")
@@ -227,10 +229,7 @@ func TestWeightsOfOneDisk(t *testing.T) {
 	w := h.Weights(t.TempDir())
 	var scopes []*Scope
 	for _, l := range loops {
-		s, err := h.Scope(t.Context(), ref(t, group), Where{Device: l}, true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := loopScope(t, h, group, l)
 		if on, _, err := w.Enable(t.Context(), s, "bfq"); err != nil || len(on) != 1 {
 			t.Fatalf("Enable() = %+v, %v", on, err)
 		}
@@ -260,14 +259,7 @@ func TestWeightsAllOrNone(t *testing.T) {
 	before := schedulers()
 	h := holder(t)
 	group := disktest.NewBlkioGroup(t)
-	s, err := h.Scope(t.Context(), ref(t, group), Where{Device: loops[0]}, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := h.Scope(t.Context(), ref(t, group), Where{Device: loops[1]}, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, other := loopScope(t, h, group, loops[0]), loopScope(t, h, group, loops[1])
 	s.Grounds = append(s.Grounds, other.Grounds...)
 	w := h.Weights(t.TempDir())
 	count := 0
