@@ -9,10 +9,13 @@ func (t *thread) syncLoop() error {
 	for {
 		t.turn()
 		now := clk.now()
-		if err := t.search(now, 0); err != nil {
-			return err
-		} else if t.out && t.seek != nil {
-			return nil
+		if t.seek != nil {
+			if err := t.search(now, 0); err != nil {
+				return err
+			}
+			if t.out {
+				return nil
+			}
 		}
 		if t.syncDue() {
 			if err := t.sync(); err != nil {

@@ -358,7 +358,11 @@ func (u *Usage) waitTime(a, b *Reading) *WaitTime {
 	if asleep = slept(b.Async, a.Async, true, u.seconds); asleep >= leastWait*u.seconds {
 		take(asleep, "event loop")
 	}
-	if out != nil && out.Seconds < unseenWait*u.seconds {
+	if out == nil {
+		u.Notes = append(u.Notes, "it is at a limit, and how long it waited isn't known: the kernel counts no waiting for I/O of its group (no io.pressure); with sysctl kernel.task_delayacct=1 it counts that of the threads that start afterwards")
+		return nil
+	}
+	if out.Seconds < unseenWait*u.seconds {
 		u.Notes = append(u.Notes, "it is at a limit, and no thread of it is seen to wait for I/O: it may look for its completions again and again instead of sleeping, or just not want more than the limit; how long it waited isn't known")
 		return nil
 	}

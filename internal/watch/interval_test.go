@@ -380,23 +380,3 @@ func TestVolumes(t *testing.T) {
 		t.Errorf("%+v", v[1:])
 	}
 }
-
-// TestLiePolling: of a subject that is at a limit and looks for its completions without sleeping, such as a ring of io_uring with a
-// thread of the kernel's, the pressure is 0. It was said to wait for 0 %.
-func TestLiePolling(t *testing.T) {
-	for _, row := range []struct {
-		standing Standing
-		some     float64
-		want     *WaitTime
-	}{
-		{At, 0.01, nil},
-		{At, 0.5, &WaitTime{0.5, "pressure"}},
-		{Below, 0.01, &WaitTime{0.01, "pressure"}},
-	} {
-		u := Usage{Rates: []Rate{{Standing: row.standing}}, Waits: &Waits{Some: row.some}, seconds: 1}
-		got := u.waitTime(&Reading{}, &Reading{})
-		if (got == nil) != (row.want == nil) || got != nil && *got != *row.want || (len(u.Notes) == 1) != (got == nil) {
-			t.Errorf("%s, with a pressure of %g: %+v, notes %q; want %+v", row.standing, row.some, got, u.Notes, row.want)
-		}
-	}
-}
