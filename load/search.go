@@ -75,11 +75,11 @@ func (s *depthSearch) took(lat int64) {
 // begin begins a window.
 func (s *depthSearch) begin(now int64) { s.since, s.ops, s.slow = now, 0, 0 }
 
-// search judges the window that is over, if one is, with inFlight I/Os in flight.
+// search judges the window that is over, if one is, with inFlight I/Os in flight. It is called only by threads with a depthSearch.
 func (t *thread) search(now int64, inFlight int) error {
 	s, r := t.seek, t.run
 	switch {
-	case s == nil || now < r.begin.Load():
+	case now < r.begin.Load():
 		return nil
 	case s.since == 0:
 		s.begin(r.begin.Load())

@@ -16,25 +16,8 @@ func flush(t *testing.T, folder string) {
 	mustDo(t, err)
 	_, err = f.WriteString("x")
 	mustDo(t, err)
-	stop, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			select {
-			case <-stop:
-				return
-			default:
-			}
-			if f.Sync() != nil {
-				return
-			}
-		}
-	}()
-	t.Cleanup(func() {
-		close(stop)
-		<-done
-		f.Close()
-	})
+	t.Cleanup(func() { f.Close() })
+	untilEnd(t, func() bool { return f.Sync() == nil })
 }
 
 // TestLieNeighbourFlushes: another program does nothing but sync, on the place's disk or on the one beneath it: everything there waits for the flushes,

@@ -23,8 +23,15 @@ func disturb(t *testing.T, folder string) {
 	if out, err := dd(write...).CombinedOutput(); err != nil {
 		t.Fatalf("dd: %v: %s", err, out)
 	}
-	done := make(chan struct{})
-	stop := make(chan struct{})
+	untilEnd(t, func() bool {
+		return dd("if="+file, "of=/dev/null", "iflag=direct").Run() == nil && dd(write...).Run() == nil
+	})
+}
+
+// untilEnd calls do over and over beside the test, until that ends or do returns false. Its last call is over when the test is.
+func untilEnd(t *testing.T, do func() bool) {
+	t.Helper()
+	stop, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
 		for {
@@ -33,8 +40,8 @@ func disturb(t *testing.T, folder string) {
 				return
 			default:
 			}
-			if dd("if="+file, "of=/dev/null", "iflag=direct").Run() != nil || dd(write...).Run() != nil {
-				return // The test is over.
+			if !do() {
+				return
 			}
 		}
 	}()

@@ -83,7 +83,7 @@ func (a *app) planOfJobs(ctx context.Context, file string, text []byte) ([]byte,
 	return out, nil
 }
 
-// inJobFile gives the faults of workloads the lines of their jobs, in place of those of a plan that nobody has seen.
+// inJobFile replaces the positions of a plan's faults by the lines of the job file: the user wrote that, and not the plan.
 func inJobFile(err error, jobs *fio.Planned) error {
 	var all plan.Errors
 	if !errors.As(err, &all) {

@@ -153,7 +153,7 @@ func TestWatch(t *testing.T) {
 	wait = w.start(t, "sleep 0.5; dd if=/dev/zero of="+w.dir+"/file2 bs=1M count=40 status=none; sleep 2.5")
 	text = do(exitDone, "watch", "web", "volume:data", "--once", "--interval", "2s")
 	wait()
-	for _, words := range []string{"docker:web", "calls of 3 processes", "for storage", ": volume data", "not charged yet, or to no group", "≥ ", "write_bps 4 MiB/s", "(nobody's group)", "volume:docker:data", "Device            r/s"} {
+	for _, words := range []string{"docker:web", "calls of 3 processes", "for storage", ": volume data", "not charged yet, or to no group", "≥ ", "write_bps 4 MiB/s", "(root group)", "volume:docker:data", "Device            r/s"} {
 		if !strings.Contains(text, words) {
 			t.Errorf("no %q in:\n%s", words, text)
 		}

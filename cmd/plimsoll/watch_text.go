@@ -190,7 +190,7 @@ func (t watchText) nobody(rows *table, n *watch.Nobody) {
 	if n == nil {
 		return
 	}
-	name := "(nobody's group)"
+	name := "(root group)"
 	for _, c := range n.Devices {
 		rows.add(append([]string{name}, t.charge(watch.Charge{Name: c.Name, Number: c.Number, Read: c.Read, Write: c.Write, Service: c.Service, Why: c.Why}, n.Rates, false)...)...)
 		name = ""

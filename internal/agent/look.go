@@ -10,7 +10,7 @@ import (
 )
 
 // look reports what the worker's processes do, and for how long the trial has been in its phase, at the end of a trial that takes
-// too long: only before they are told to stop, since they may wait for just that.
+// too long. It has to be called before they are told to stop: after that they would report the wait for their end.
 func (a *Agent) look(cause error) (waits []string, since time.Duration) {
 	if !errors.Is(cause, context.DeadlineExceeded) {
 		return nil, 0

@@ -103,7 +103,7 @@ func TestInMemoryUnnamed(t *testing.T) {
 func TestLayers(t *testing.T) {
 	outer, dir := disktest.Disk(t, disktest.Options{Direct: true, Size: 200 << 20, Mount: "nobarrier"})
 	inner := disktest.Loop(t, disktest.ImageIn(t, dir, 100<<20), true)
-	// A loop device has the cache of its file, whatever the kernel was told of it.
+	// A loop device has its file's cache, even if its write_cache says that it has none.
 	say := func(cache string) error {
 		return os.WriteFile(filepath.Join("/sys/block", filepath.Base(inner), "queue/write_cache"), []byte(cache), 0)
 	}

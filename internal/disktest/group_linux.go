@@ -67,8 +67,19 @@ func (g Group) Add(pid int) error { return g.Put("cgroup.procs", strconv.Itoa(pi
 // Run runs a command in the group until the test ends, with all that it starts.
 func (g Group) Run(t testing.TB, argv ...string) *exec.Cmd {
 	t.Helper()
+	return g.run(t, 0, argv)
+}
+
+// RunApart is Run in a namespace of mounts of the command's own, as a container has one.
+func (g Group) RunApart(t testing.TB, argv ...string) *exec.Cmd {
+	t.Helper()
+	return g.run(t, syscall.CLONE_NEWNS, argv)
+}
+
+func (g Group) run(t testing.TB, namespaces uintptr, argv []string) *exec.Cmd {
+	t.Helper()
 	cmd := exec.Command("sh", append([]string{"-c", `read go; exec "$@"`, "sh"}, argv...)...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Cloneflags: namespaces}
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

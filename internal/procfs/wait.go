@@ -80,7 +80,7 @@ func waits(root string, pid int) string {
 	return fmt.Sprintf("%s (process %d): %s%s; ran for %v, waited %v for a CPU%s", name(dir), pid, strings.Join(kinds, ", "), rest, ran.Round(ms), wanted.Round(ms), left(dir))
 }
 
-// left reports how much is in the pipes of a process that nobody has read: requests that didn't come to it, and what it said.
+// left reports how many bytes are unread in the pipes of a process: requests to it, and its answers.
 func left(dir string) string {
 	text := ""
 	for fd, what := range []string{"to it", "from it"} {

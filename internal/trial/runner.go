@@ -41,7 +41,7 @@ type Observer interface {
 	Trial(n int, t *record.Trial)
 }
 
-// nobody is the Observer of a run without one.
+// nobody is the default Observer: it ignores all reports.
 type nobody struct{}
 
 func (nobody) Note(string)              {}

@@ -46,7 +46,7 @@ type Usage struct {
 	Write   *Total   `json:"write"`
 	Devices []Charge `json:"devices"`
 	// Uncharged is how many more bytes its processes gave to storage than were charged to it, where the kernel writes back
-	// buffered writes in nobody's group; nil elsewhere, and where one of the two isn't known.
+	// buffered writes in the root group; nil elsewhere, and where one of the two isn't known.
 	Uncharged *int64 `json:"uncharged_bytes,omitempty"`
 	// Rates are the limits on rates, and what was seen of each.
 	Rates []Rate `json:"rates"`
@@ -278,7 +278,7 @@ func (u *Usage) app(a, b *Reading, since uint64, seconds float64) {
 	}
 }
 
-// uncharged reports how much was written and charged to nobody.
+// uncharged reports how many bytes were written and charged to no group.
 func (u *Usage) uncharged() {
 	if !u.subject.leaks() || u.App == nil || u.Write == nil {
 		return

@@ -31,7 +31,7 @@ type Place struct {
 	// Devices are those right under the file system, the whole disk of a partition. Empty: Why says why there are none.
 	Devices []Number
 	Why     string
-	// Buffered reports how much of what is written there through the page cache is charged to who wrote it.
+	// Buffered is how much of the buffered writes there is charged to the writer.
 	Buffered explain.Verdict
 }
 

@@ -103,7 +103,7 @@ func writers(f *os.File) (some, known bool) {
 	return errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EAGAIN)
 }
 
-// unwritten reports whether nobody has the claim's file open for writing, and it is in its noted state. The stage's own files are closed by then, but for
+// unwritten reports whether no program has the claim's file open for writing, and the file is in its noted state. The stage's own files are closed by then, but for
 // the claim's: that is open for reading only from here on.
 func (c *claim) unwritten() bool {
 	f, err := os.Open(fmt.Sprintf("/proc/self/fd/%d", c.file.Fd()))

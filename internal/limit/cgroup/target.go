@@ -114,7 +114,7 @@ func (h *Host) At(p string) (*Target, error) {
 	return t, nil
 }
 
-// Device returns the group that the kernel charges for what nobody's group is charged: the
+// Device returns the group that the kernel charges for I/O of no group: the
 // root of version 1's blkio. On version 1 it writes back what others wrote to the page
 // cache, so that a limit here, for a device that one volume has to itself, holds buffered writes. It
 // holds no group below it. On version 2 writeback is charged to who wrote, the root can't

@@ -4,12 +4,12 @@
 // The kernel charges every I/O to the control group that it was submitted from, and
 // holds it back at the queue of a device. Three things follow. A limit of bandwidth or IOPS
 // belongs on the block device right under the file system, since what is further down may be
-// submitted by a thread of the kernel, in nobody's group. A weight belongs on the disk at the
+// submitted by a thread of the kernel, in the root group. A weight belongs on the disk at the
 // bottom, since only devices with queues of their own share them out. And a write that
-// stays in the page cache is submitted later, by the flusher: whether it is charged to who wrote it
+// stays in the page cache is submitted later, by the flusher: whether it is charged to the writer
 // depends on the version of the groups and on the file system.
 //
-// Easily got wrong: what is charged right at the top may be charged to nobody one layer below (a buffered
+// Easily got wrong: I/O that is charged right at the top may be charged to no group one layer below (a buffered
 // loop device, RAID 5), and st_dev and partitions are no devices that take a limit.
 //
 // The rules are those of the kernel's Documentation/admin-guide/cgroup-v2.rst ("Writeback") and

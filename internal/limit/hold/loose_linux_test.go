@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
-	"syscall"
 	"testing"
 	"time"
 
@@ -98,33 +97,10 @@ func loose(t *testing.T, own disktest.Group, of target.Target) []Loose {
 	return list
 }
 
-// started starts a container's process in a group, and in a namespace of mounts of its own.
-func started(t *testing.T, g disktest.Group, script string) int {
-	t.Helper()
-	cmd := exec.Command("sh", "-c", "read go; "+script)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS, Setpgid: true}
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-		cmd.Wait()
-	})
-	if err := g.Add(cmd.Process.Pid); err != nil {
-		t.Fatal(err)
-	}
-	fmt.Fprintln(in)
-	return cmd.Process.Pid
-}
-
 // TestLieMovedExec: a process that an engine's exec has put into the container, so that it is no child of the first one, was moved.
 func TestLieMovedExec(t *testing.T) {
 	own, other := disktest.NewBlkioGroup(t), disktest.NewBlkioGroup(t)
-	pid := started(t, own, "sleep 60")
+	pid := own.RunApart(t, "sleep", "60").Process.Pid
 	// By a program: a thread of this one that Go can't end, such as the first, would stay in the namespace.
 	inside := exec.Command("nsenter", fmt.Sprintf("--mount=/proc/%d/ns/mnt", pid), "sleep", "60")
 	if err := inside.Start(); err != nil {
@@ -184,7 +160,7 @@ func TestLieMovedThread(t *testing.T) {
 // TestLieZombies: what has ended and was not waited for is shown in the root group by version 1, as if it had been moved there.
 func TestLieZombies(t *testing.T) {
 	own := disktest.NewBlkioGroup(t)
-	pid := started(t, own, "true & true & exec sleep 60")
+	pid := own.RunApart(t, "sh", "-c", "true & true & exec sleep 60").Process.Pid
 	zombies := func() (n int) {
 		for _, p := range procfs.Descendants("/proc", pid) {
 			if _, err := procfs.Running("/proc", p); err != nil {

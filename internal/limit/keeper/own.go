@@ -101,7 +101,7 @@ func (k *Keeper) stillOwn(e *entry, h *Held, now func() ([]cgroup.State, error))
 	return false, nil
 }
 
-// leave reports that a limit is left as somebody else has set it.
+// leave logs that a limit stays as another program has set it.
 func (k *Keeper) leave(e *entry, h *Held, states []cgroup.State) {
 	is := wasLimit(states, h.Slot)
 	text := fmt.Sprintf("%s: %s is %s, not the %s of %s any more: another program changed it, so the keeper leaves it", e.name(), h.at(), is.Text(h.Key), h.Value, policy.Called(h.Rule))

@@ -23,7 +23,7 @@ import (
 // starts is how many containers are started for a median.
 const starts = 10
 
-// unheld measures, from when a runtime has noted a container in a file, how long it is until is is true. It begins at once, and
+// unheld measures, from when a runtime has noted a container in a file, how long it is until is reports true. It begins at once, and
 // sends one value, or none if it isn't so in 20 s.
 func unheld(file string, is func() bool) <-chan time.Duration {
 	took := make(chan time.Duration, 1)

@@ -121,8 +121,8 @@ func (d *daemon) question(ctx context.Context) (*question, error) {
 	return q, nil
 }
 
-// missing reports why the daemon can't be asked. A socket that nobody named and that is not there
-// means that the engine is not.
+// missing reports why the daemon can't be asked. A default socket that doesn't exist
+// means that the engine is not there either.
 func (d *daemon) missing(err error) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err

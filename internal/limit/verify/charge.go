@@ -75,7 +75,7 @@ func (r Request) charges() *charge {
 	return c
 }
 
-// chargeCourse is what was charged until the window's end, that of nobody's group with it if it is asked for; nil where the
+// chargeCourse is what was charged until the window's end, that of the root group with it if it is asked for; nil where the
 // kernel didn't count all the time.
 func (r Row) chargeCourse(points []point, end time.Duration, nobody bool) course {
 	var c course

@@ -139,7 +139,7 @@ func (r *Row) judgeApp(m *measured, tolerance float64) {
 	charged := own.of(r.Elapsed, whole)
 	r.others(charged)
 	if r.small() {
-		// Threads of the file system may have written it, in nobody's group: that is this row's as well.
+		// Threads of the file system may have written it, in the root group: that is this row's as well.
 		r.others(r.chargeCourse(m.course, forever, true).of(r.Elapsed, true))
 		if r.merged(m, tolerance) {
 			return
