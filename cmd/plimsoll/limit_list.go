@@ -47,6 +47,7 @@ const (
 // A limitOwner is a container whose groups have limits, and what is known of who set them.
 type limitOwner struct {
 	ref    string
+	groups []string
 	held   []keeper.Held
 	stored *hold.Stored
 }
@@ -167,7 +168,7 @@ func (l *limiter) owners(ctx context.Context, run string) (owners map[string]*li
 		}
 		for _, g := range groups {
 			if !g.Shared && g.Path != "/" {
-				owners[g.Path] = o
+				owners[g.Path], o.groups = o, append(o.groups, g.Path)
 			}
 		}
 	}
@@ -220,7 +221,7 @@ func whoSet(x limitListed, d *cgroup.Device, o *limitOwner, wides []hold.Wide, s
 	}
 	if o != nil {
 		for _, h := range o.held {
-			if h.Key == x.Key && (h.Device == "" || h.Device == x.Device) {
+			if o.gave(h, x) {
 				return "plimsoll daemon, " + policy.Called(h.Rule)
 			}
 		}
@@ -240,6 +241,18 @@ func whoSet(x limitListed, d *cgroup.Device, o *limitOwner, wides []hold.Wide, s
 		return bySystemd
 	}
 	return byAnybody
+}
+
+// gave reports whether the daemon set a limit of a container, of which it holds h. In version 1 it writes rates into each group below the
+// container's own as well, and nothing else. The kernel keeps rates as they are written: another value is another program's.
+func (o *limitOwner) gave(h keeper.Held, x limitListed) bool {
+	if h.Key != x.Key || h.Device != "" && h.Device != x.Device {
+		return false
+	}
+	if x.Key.Rate() {
+		return h.Value == x.Value
+	}
+	return slices.Contains(o.groups, x.Group)
 }
 
 // diskName is a device's name, its number where it has none.

@@ -7,6 +7,7 @@ import (
 
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/hold"
+	"plimsoll/internal/limit/keeper"
 )
 
 // TestWhoSetStored: an engine set what it has stored, and not what has another value since.
@@ -24,6 +25,34 @@ func TestWhoSetStored(t *testing.T) {
 	} {
 		if got := whoSet(limitListed{Group: "/docker/1", Key: row.key, Value: row.value}, nil, o, nil, nil); got != row.want {
 			t.Errorf("%s=%s: %q, want %q", row.key, row.value, got, row.want)
+		}
+	}
+}
+
+// TestWhoSetBelow: a group below a container's own has a limit of the same kind as plimsoll daemon holds the container to, from another program.
+func TestWhoSetBelow(t *testing.T) {
+	held := func(k limit.Key, device, value string) keeper.Held {
+		return keeper.Held{Grant: keeper.Grant{Slot: keeper.Slot{Key: k, Device: device}, Value: value, Rule: "web"}}
+	}
+	o := &limitOwner{ref: "docker:web", groups: []string{"/docker/1"}, held: []keeper.Held{held(limit.WriteBPS, "8:0", "1MiB"), held(limit.Memory, "", "256MiB")}}
+	const daemon = "plimsoll daemon, rule web"
+	for _, row := range []struct {
+		group  string
+		key    limit.Key
+		device string
+		value  string
+		want   string
+	}{
+		{"/docker/1", limit.WriteBPS, "8:0", "1MiB", daemon},
+		{"/docker/1/below", limit.WriteBPS, "8:0", "1MiB", daemon},
+		{"/docker/1/below", limit.WriteBPS, "8:0", "9MiB", byAnybody},
+		{"/docker/1", limit.WriteBPS, "8:0", "9MiB", byAnybody},
+		{"/docker/1/below", limit.WriteBPS, "8:16", "1MiB", byAnybody},
+		{"/docker/1", limit.Memory, "", "256MiB", daemon},
+		{"/docker/1/below", limit.Memory, "", "64MiB", byAnybody},
+	} {
+		if got := whoSet(limitListed{Group: row.group, Device: row.device, Key: row.key, Value: row.value}, nil, o, nil, nil); got != row.want {
+			t.Errorf("%s of %s on %q in %s: %q, want %q", row.key, row.value, row.device, row.group, got, row.want)
 		}
 	}
 }
