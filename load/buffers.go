@@ -54,7 +54,7 @@ type buffers struct {
 // share a lane's pool.
 func newBuffers(j Job, depth, share int, seed uint64) (*buffers, error) {
 	b := &buffers{
-		stride: (j.maxBlock() + pageSize - 1) &^ (pageSize - 1), plain: j.Data == DataZero || j.Data == DataPattern && (!j.Verify || j.PatternOnly) || j.Data == DataSource || j.Peer != "",
+		stride: (j.maxBlock() + pageSize - 1) &^ (pageSize - 1), plain: j.Data == DataZero || j.Data == DataPattern && (!j.Verify || j.PatternOnly) || j.Data == DataSource || j.Data == DataFixed || j.Peer != "",
 		dedupe: uint64(j.Dedupe), set: newCopies(j.DedupeSet, j.RandSeed), unit: j.VerifyUnit(), run: j.RandSeed,
 		refill: j.Refill, zeros: stampEvery * j.Compress / 100, seed: seed, pad: j.Pattern,
 	}
@@ -67,7 +67,10 @@ func newBuffers(j Job, depth, share int, seed uint64) (*buffers, error) {
 	segs := 0
 	if j.writes() {
 		segs = max(depth+1, int(poolSize/int64(share)/b.stride))
-		if j.Data == DataSource {
+		switch j.Data {
+		case DataFixed:
+			segs = depth
+		case DataSource:
 			// All of it has its turn, but where the blocks are so small that this takes too much memory.
 			most := j.maxBlock()
 			segs = max(depth+1, int(min((int64(len(j.Pattern))+most-1)/most, maxSourceMemory/b.stride)))
@@ -192,7 +195,7 @@ func (b *buffers) addr(i uint32) uintptr {
 	return uintptr(unsafe.Pointer(unsafe.SliceData(b.mem))) + uintptr(int64(i)*b.stride)
 }
 
-// takeSegment returns a free segment. There is one more than slots.
+// takeSegment returns a free segment. There are as many as slots, at least.
 func (b *buffers) takeSegment() uint32 {
 	s := b.ring[b.head]
 	b.head++

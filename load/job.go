@@ -204,8 +204,9 @@ type Job struct {
 	FlowWeight int           `json:"flow,omitempty"`
 	FlowSleep  time.Duration `json:"flow_sleep,omitempty"`
 	// Data is what is written: DataRandom (the default), which can't be compressed and in which
-	// no two blocks are equal, DataZero, DataPattern, which repeats Pattern in each block from its beginning, or DataSource,
-	// which repeats it from block to block: each goes on where the one before it ended.
+	// no two blocks are equal, DataZero, DataPattern, which repeats Pattern in each block from its beginning, DataSource,
+	// which repeats it from block to block: each goes on where the one before it ended, or DataFixed, which is random, with one block for
+	// each I/O in flight that is written over and over.
 	Data    string `json:"data,omitempty"`
 	Pattern []byte `json:"pattern,omitempty"`
 	// Compress is how many percent of each written 4 KiB, at their end, are zeros, or Pattern over and over if there is one, and Dedupe how many percent of
@@ -332,6 +333,7 @@ const (
 	DataZero    = "zero"
 	DataPattern = "pattern"
 	DataSource  = "source"
+	DataFixed   = "fixed"
 )
 
 // Values of Job.Refill: where the time goes that making the data takes.

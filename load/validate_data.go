@@ -8,9 +8,9 @@ import (
 // data looks at what is written.
 func (v *validator) data(j Job) {
 	switch j.Data {
-	case "", DataRandom, DataZero, DataPattern, DataSource:
+	case "", DataRandom, DataZero, DataPattern, DataSource, DataFixed:
 	default:
-		v.add("data", quote(j.Data), "use random, zero, pattern or source")
+		v.add("data", quote(j.Data), "use random, zero, pattern, source or fixed")
 	}
 	repeated := j.Data == DataPattern || j.Data == DataSource
 	random := j.Data == "" || j.Data == DataRandom

@@ -74,6 +74,8 @@ func reducible(j load.Job) string {
 	case !j.Writes():
 	case j.Data == load.DataZero:
 		return "zero_buffers"
+	case j.Data == load.DataFixed:
+		return "scramble_buffers=0"
 	case j.Compress > 0:
 		return "buffer_compress_percentage"
 	case j.Dedupe > 0:

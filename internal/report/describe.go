@@ -106,6 +106,7 @@ func describeJob(j load.Job, files int, s workload.SteadyState) string {
 	add(j.PercentageRandomWrites != nil, "%d %% of the writes at random offsets", deref(j.PercentageRandomWrites))
 	add(j.BlockAlign > 0, "aligned to %s", bytesText(j.BlockAlign))
 	add(j.Data == load.DataZero, "of zeros")
+	add(j.Data == load.DataFixed, "of one block for each I/O in flight")
 	add(j.Data == load.DataPattern, "of a pattern of %s", size.Plural(len(j.Pattern), "byte"))
 	add(len(j.CPUs) > 0, "on processors %s", strings.Trim(fmt.Sprint(j.CPUs), "[]"))
 	add(j.Compress > 0, "%d %% zeros", j.Compress)

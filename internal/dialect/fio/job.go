@@ -102,6 +102,7 @@ type job struct {
 	zero          bool
 	pattern       []byte
 	compress      int
+	scramble      bool
 	dedupe        int
 	refill        *bool // nil: by the other options
 	percentiles   []float64
@@ -153,7 +154,7 @@ func newJob() *job {
 		rw: load.Read, bs: pair{read: 4096, write: 4096, trim: 4096}, ioengine: "psync", iodepth: 1, numjobs: 1,
 		nrfiles: 1, service: load.RoundRobin, invalidate: true, mixRead: 50, randrepeat: true,
 		rateProcess: load.Linear, thinkBlocks: 1, loops: 1, doVerify: true, clatPct: true,
-		hint: byPattern, rateCycle: 1000, percentiles: defaultPercentiles, perJobLogs: true, histStride: 1, kbBase: 1024, exitWhat: exitGroup,
+		hint: byPattern, rateCycle: 1000, percentiles: defaultPercentiles, perJobLogs: true, histStride: 1, kbBase: 1024, exitWhat: exitGroup, scramble: true,
 		replay: replay{timeScale: 100}, dedupeShare: 5, target: load.LatencyTarget{Percent: 100},
 	}
 }

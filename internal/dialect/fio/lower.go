@@ -137,6 +137,8 @@ func (j *job) content(l *load.Job) {
 		l.Pattern = j.pattern
 	case len(j.pattern) > 0:
 		l.Data, l.Pattern = load.DataPattern, j.pattern
+	case !j.scramble && l.Refill == "" && !j.verify && j.compress+j.dedupe == 0:
+		l.Data = load.DataFixed
 	}
 }
 

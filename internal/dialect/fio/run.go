@@ -211,7 +211,7 @@ func (t *Test) stage(ctx context.Context, session dialect.Session, i int, clones
 		if !c.job.randrepeat && c.job.randseed == 0 {
 			jobs[k].Job.RandSeed = max(rand.Uint64(), 1)
 		}
-		if jobs[k].Job.Refill == "" {
+		if jobs[k].Job.Refill == "" && jobs[k].Job.Data != load.DataFixed {
 			jobs[k].Job.DataSeed = max(rand.Uint64(), 1) // So do fio's scramble_buffers, with the time.
 		}
 	}

@@ -169,7 +169,7 @@ var Options = []Option{
 	// Data.
 	bare("zero_buffers", "writes zeros", boolTo(func(j *job) *bool { return &j.zero })),
 	bare("refill_buffers", "generates new data for each write, in the measured time and outside of the latency, as in fio; without it the data is generated beforehand and stamped for each write; default with buffer_compress_percentage, dedupe_percentage and verify", setRefill),
-	accepted("scramble_buffers", "every written block is new in any case, in each run, as in fio with 1 (default)"),
+	yes("scramble_buffers", "1: every written block is new, in each run (default); 0: each I/O in flight writes one block over and over, the same in each run", boolTo(func(j *job) *bool { return &j.scramble })),
 	yes("buffer_pattern", "0x... , decimal numbers or \"text\", concatenated as in fio; no file", setPattern),
 	yes("buffer_compress_percentage", "percent of each written 4 KiB that are zeros, or buffer_pattern if given, at their end", intTo(func(j *job) *int { return &j.compress }, 0, 100)),
 	accepted("buffer_compress_chunk", "the unit is 4 KiB"),

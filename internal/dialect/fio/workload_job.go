@@ -161,6 +161,7 @@ func (c *clone) unplanned() string {
 		{j.strided, "zonemode=strided: a plan's workload has no zones"},
 		{c.load.FlowWeight > 0, "flow: a plan measures each job alone"},
 		{j.refill != nil && *j.refill && j.dedupe == 0 && j.refills(), "refill_buffers: a plan's workload makes its data before it is measured; leave it out"},
+		{c.load.Data == load.DataFixed, "scramble_buffers=0: a plan's workload writes other data in each block; leave it out, or use buffer_pattern"},
 		{spec.AtEnd, "file_append: a plan's files have their length before; use kind: append or wal"},
 		{spec.PreRead, "pre_read: a plan reads no file before its workload"},
 		{j.verify && (j.verifyOnly || !j.doVerify || !j.writes()), "verify: a plan's workload reads back what it wrote itself; use verify with write or randwrite alone"},
