@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -166,10 +167,30 @@ func mountPlace(m *wire.GuestMount) (dir string, err error) {
 			return "", err
 		}
 	}
-	if err := unix.Mount(m.Source, m.Dir, m.FSType, unix.MS_NOSUID|unix.MS_NODEV, m.Options); err != nil {
+	err = withoutSignals(func() error {
+		return unix.Mount(m.Source, m.Dir, m.FSType, unix.MS_NOSUID|unix.MS_NODEV, m.Options)
+	})
+	if err != nil {
 		return "", fmt.Errorf("mount %s (%s, %s) in the guest: %w", m.Source, m.FSType, m.Options, err)
 	}
 	return filepath.Join(m.Dir, m.Work), nil
+}
+
+// withoutSignals runs f with all signals of its thread held back. The mount of a network file system waits for its server, and ends
+// with EINTR at any signal; Go's runtime sends its threads SIGURG to preempt them. A second try would not do: the server's one
+// connection is lost with the first.
+func withoutSignals(f func() error) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var all, before unix.Sigset_t
+	for i := range all.Val {
+		all.Val[i]--
+	}
+	if err := unix.PthreadSigmask(unix.SIG_SETMASK, &all, &before); err != nil {
+		return err
+	}
+	defer unix.PthreadSigmask(unix.SIG_SETMASK, &before, nil)
+	return f()
 }
 
 // awaitFile waits until a device's file is there.
