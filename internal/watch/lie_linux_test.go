@@ -109,6 +109,15 @@ func TestLieLimitLowered(t *testing.T) {
 // TestServiceOnKernel: the device's time is the subject's where it is alone there, and a share of it beside another.
 func TestServiceOnKernel(t *testing.T) {
 	dev, dir := disktest.Disk(t, disktest.Options{Size: 128 * mib, Direct: true})
+	// Written before, and on the disk: what is written the first time costs the file system's journal writes, which are the root group's.
+	for _, name := range []string{"data", "other"} {
+		if err := os.WriteFile(filepath.Join(dir, name), make([]byte, 16*mib), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := exec.Command("sync", "-f", dir).Run(); err != nil {
+		t.Fatal(err)
+	}
 	l := newLabAny(t, []string{dev}, []string{dir})
 	l.background(job(dir, "--ioengine=libaio --iodepth=8"))
 	of := func() (*Service, DiskUse) {
@@ -129,6 +138,12 @@ func TestServiceOnKernel(t *testing.T) {
 		return nil, DiskUse{}
 	}
 	s, d := of()
+	for range 8 { // The journal's writes of a file that was just opened come some seconds later, and count on a slow machine.
+		if s.Alone {
+			break
+		}
+		s, d = of()
+	}
 	if !s.Alone || s.Await < 0.9*d.WriteAw || s.Await > 1.1*d.WriteAw || s.Util > 100 || s.Util < 0.9*min(100, d.Util) {
 		t.Errorf("alone: %+v; the device: await %.3f, queue %.2f, util %.1f", s, d.WriteAw, d.Queue, d.Util)
 	}
