@@ -247,15 +247,33 @@ func (k *Keeper) differs(e *entry, p part) (plans []*cgroup.Diff, edits []cgroup
 	return plans, edits, nil
 }
 
-// put writes what was planned for what one rule gives, all of it or nothing.
-func (k *Keeper) put(e *entry, p part, plans []*cgroup.Diff) (writes int, err error) {
-	x := k.holder.Groups.Begin()
+// putBack writes once what a part had before, all of it or nothing. Unlike put it doesn't look again: another program's value that is
+// there by then is newer, and stays.
+func (k *Keeper) putBack(e *entry, p part) (writes int, err error) {
+	plans, _, err := k.differs(e, p)
+	if err != nil {
+		return 0, err
+	}
+	return k.putPlans(k.holder.Groups.Begin(), plans)
+}
+
+// putPlans writes what was planned, all of it or nothing.
+func (k *Keeper) putPlans(x *cgroup.Transaction, plans []*cgroup.Diff) (writes int, err error) {
 	for _, d := range plans {
 		n, err := x.Apply(d)
 		writes += n
 		if err != nil {
 			return writes, x.Undo(context.Background(), err)
 		}
+	}
+	return writes, nil
+}
+
+// put writes what was planned for what one rule gives, all of it or nothing.
+func (k *Keeper) put(e *entry, p part, plans []*cgroup.Diff) (writes int, err error) {
+	x := k.holder.Groups.Begin()
+	if writes, err = k.putPlans(x, plans); err != nil {
+		return writes, err
 	}
 	// A container may make groups meanwhile.
 	for _, w := range p.wants {
@@ -306,7 +324,7 @@ func (k *Keeper) releaseFrom(e *entry, lost func(Slot) bool, notes []hold.Wide) 
 		return 0, nil
 	}
 	for _, p := range parts(back) {
-		n, _, err := k.write(e, p)
+		n, err := k.putBack(e, p)
 		writes += n
 		if err != nil && !errors.Is(err, cgroup.ErrGone) {
 			return writes, fmt.Errorf("take away limits: %w", err)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -156,4 +158,28 @@ func TestMeanwhileRoot(t *testing.T) {
 	if got := rate("", b.number); got != "" {
 		t.Errorf("the root group has %q again", got)
 	}
+}
+
+// TestReleaseBeside: what another program sets beside the removal of the keeper's own limit stays.
+func TestReleaseBeside(t *testing.T) {
+	h := holderFor(t)
+	var beside func()
+	h.Groups = h.Groups.Through(func(path, text string, next func(string, string) error) error {
+		err := next(path, text)
+		if beside != nil && strings.HasSuffix(text, " 0") {
+			beside()
+		}
+		return err
+	})
+	b := newBench(t, Options{Holder: h}, oneRule)
+	beside = sync.OnceFunc(func() {
+		if err := b.group.Put("blkio.throttle.write_bps_device", b.number+" 5000000"); err != nil {
+			t.Error(err)
+		}
+	})
+	b.k.Started(targetOf(b.group))
+	b.has("1048576")
+	b.load("rules: []\n")
+	b.released()
+	b.has("5000000")
 }
