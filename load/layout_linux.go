@@ -156,11 +156,11 @@ func (w *writer) open() error {
 	const flags = unix.O_RDWR | unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW | unix.O_CLOEXEC
 	var err error
 	w.direct = true
-	if w.fd, err = openRetry(w.path, flags|unix.O_DIRECT, 0o600); err != nil && errors.Is(err, unix.EINVAL) {
+	if w.fd, err = openRetry(w.path, flags|unix.O_DIRECT, 0o644); err != nil && errors.Is(err, unix.EINVAL) {
 		// Some file systems make the file and then refuse the flag.
 		os.Remove(w.path)
 		w.direct = false
-		w.fd, err = openRetry(w.path, flags, 0o600)
+		w.fd, err = openRetry(w.path, flags, 0o644)
 	}
 	if errors.Is(err, unix.EEXIST) {
 		return &ExistsError{w.path, "a file that another program has just made"}

@@ -369,3 +369,13 @@ func TestLayoutsAtOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestLayoutMode: a file has the mode of fio's, 0644 less the umask, so that another user's line can read it. It was 0600.
+func TestLayoutMode(t *testing.T) {
+	st, err := os.Stat(written(t, 1<<20))
+	umask := unix.Umask(0)
+	unix.Umask(umask)
+	if want := os.FileMode(0o644 &^ umask); err != nil || st.Mode() != want {
+		t.Errorf("the mode is %v, %v, want %v", st.Mode(), err, want)
+	}
+}

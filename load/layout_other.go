@@ -55,7 +55,7 @@ func layout(ctx context.Context, path string, size int64, opt LayoutOptions) (f 
 
 // empty makes the file, or opens the empty one that is there.
 func empty(path string) (f *os.File, made bool, err error) {
-	f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
 	if !errors.Is(err, os.ErrExist) {
 		return f, err == nil, err
 	}
