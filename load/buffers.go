@@ -67,10 +67,10 @@ func newBuffers(j Job, depth, share int, seed uint64) (*buffers, error) {
 	segs := 0
 	if j.writes() {
 		segs = max(depth+1, int(poolSize/int64(share)/b.stride))
-		switch j.Data {
-		case DataFixed:
+		switch {
+		case j.Data == DataFixed || j.Peer != "":
 			segs = depth
-		case DataSource:
+		case j.Data == DataSource:
 			// All of it has its turn, but where the blocks are so small that this takes too much memory.
 			most := j.maxBlock()
 			segs = max(depth+1, int(min((int64(len(j.Pattern))+most-1)/most, maxSourceMemory/b.stride)))
@@ -81,8 +81,12 @@ func newBuffers(j Job, depth, share int, seed uint64) (*buffers, error) {
 		extra = 1
 	}
 	take := mapMemory
-	if j.LargePages {
+	switch {
+	case j.LargePages:
 		take = mapLarge
+	case j.Peer != "":
+		// A copy's first block is slower: the kernel gives its buffer memory meanwhile. dd's with bs=1G count=1 is its only one.
+		take = mapUntouched
 	}
 	mem, err := take(int64(b.reads+segs+extra) * b.stride)
 	if err != nil {
@@ -95,7 +99,9 @@ func newBuffers(j Job, depth, share int, seed uint64) (*buffers, error) {
 		b.ring[i] = uint32(b.reads + i)
 	}
 	b.tail, b.dup = uint32(segs), uint32(b.reads+segs)
-	b.content(j, mem[int64(b.reads)*b.stride:], seed)
+	if j.Peer == "" {
+		b.content(j, mem[int64(b.reads)*b.stride:], seed)
+	}
 	return b, nil
 }
 

@@ -80,6 +80,9 @@ func mapMemory(n int64) ([]byte, error) {
 	return unsafe.Slice((*byte)(*(*unsafe.Pointer)(unsafe.Pointer(&addr))), n), nil
 }
 
+// mapUntouched is mapMemory: the system gives each page when it is first touched.
+func mapUntouched(n int64) ([]byte, error) { return mapMemory(n) }
+
 func mapLarge(int64) ([]byte, error) {
 	return nil, fmt.Errorf("large_pages: only Linux has them here: %w", ErrNotSupported)
 }

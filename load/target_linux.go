@@ -193,11 +193,16 @@ func (t *target) close() error { return errors.Join(t.unmap(), unix.Close(t.fd))
 
 // mapMemory returns n bytes of zeros outside of Go's heap, page aligned and
 // present, so that no page fault is measured.
-func mapMemory(n int64) ([]byte, error) {
+func mapMemory(n int64) ([]byte, error) { return mapPrivate(n, unix.MAP_POPULATE) }
+
+// mapUntouched is mapMemory without the memory: the kernel gives each page when it is first touched.
+func mapUntouched(n int64) ([]byte, error) { return mapPrivate(n, 0) }
+
+func mapPrivate(n int64, flags int) ([]byte, error) {
 	if n == 0 {
 		return nil, nil
 	}
-	return unix.Mmap(-1, 0, int(n), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_POPULATE)
+	return unix.Mmap(-1, 0, int(n), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|flags)
 }
 
 // mapLarge is mapMemory in large pages, of which there have to be enough.

@@ -3,12 +3,14 @@ package dd
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"plimsoll/load"
@@ -81,6 +83,28 @@ func TestInputIsWritten(t *testing.T) {
 		}
 		if zeros := blocks[string(make([]byte, 4096))]; zeros != (in == load.PeerZero) || len(blocks) != map[string]int{load.PeerZero: 1, load.PeerRandom: 16}[in] {
 			t.Errorf("%s: %d different blocks, zeros %t", in, len(blocks), zeros)
+		}
+	}
+}
+
+// TestLieFirstTouch: the kernel gives a buffer its memory when it is first used, which takes most of the time of a line with one large block.
+// dd waits for that, both reading and writing; the memory was given before the clock ran, and a file in the page cache was read ten times as fast.
+func TestLieFirstTouch(t *testing.T) {
+	theirs, ours := t.TempDir(), t.TempDir()
+	for _, line := range []string{"if=/dev/zero of=f bs=64M count=1", "if=f of=/dev/null bs=64M"} {
+		args := strings.Fields(line)
+		cmd := exec.Command("dd", args...)
+		cmd.Dir = theirs
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("dd: %v: %s", err, out)
+		}
+		want := cmd.ProcessState.SysUsage().(*syscall.Rusage).Minflt
+		s, err := runTo(t, io.Discard, ours, args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.Results[0].Stage[0].Threads.MinorFaults; got < want/2 || got > 2*want {
+			t.Errorf("%s: %d page faults, dd has %d", line, got, want)
 		}
 	}
 }
