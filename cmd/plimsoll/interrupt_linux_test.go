@@ -145,6 +145,28 @@ func TestRunTwoInterrupts(t *testing.T) {
 	checkClean(t, dir)
 }
 
+// TestRunUnderTimeout: timeout(1) signals its command and then its whole process group, which is one interrupt. It was "interrupted twice:
+// stopping at once", so that a run under timeout lost its last trial.
+func TestRunUnderTimeout(t *testing.T) {
+	needRun(t)
+	dir := t.TempDir()
+	cmd := startPlan(t, dir, small, "run", "-", "--blocks", "50")
+	for end := time.Now().Add(time.Minute); countTrials(dir) < 1 && time.Now().Before(end); {
+		time.Sleep(5 * time.Millisecond)
+	}
+	for range 2 {
+		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Millisecond) // Else they are one to the kernel.
+	}
+	cmd.Wait()
+	if said := cmd.Stderr.(*output).String(); !strings.Contains(said, onceInterrupted) || strings.Contains(said, twiceInterrupted) {
+		t.Errorf("two signals at once were not one interrupt:\n%s", said)
+	}
+	checkClean(t, dir)
+}
+
 // interruptTwice starts a plan, interrupts it twice in the middle of a trial when so many are
 // recorded, and looks at what it kept and said.
 func interruptTwice(t *testing.T, dir, plan string, after int) {
