@@ -44,7 +44,7 @@ func checkWindow(v *view) []record.Warning {
 	case v.t.Spec.Kind == workload.Command:
 		return nil // It is timed as a whole, and nothing of it is counted.
 	case ops < fewOps:
-		return warning(Window, record.Doubt, e, "The figure rests on %s: chance alone moves it by more than 18 %%. Use a longer runtime.", operations(ops))
+		return warning(Window, record.Doubt, e, "The figure rests on %s: chance alone moves it by more than 18 %%. Measure longer, or more operations.", operations(ops))
 	case v.elapsed < judge.Shortest && (strings.Contains(limits, "bps") || strings.Contains(limits, "iops")):
 		return warning(Window, record.Note, e, "The window of %s is short for a limited cell: the kernel throttles in slices of 100 ms and lets a burst through first.", size.Duration(v.elapsed))
 	case v.elapsed < shortWindow:

@@ -316,7 +316,7 @@ func TestParseRefuses(t *testing.T) {
 		"if=/dev/zero of=f count=1 conv=ucase":                             "converts text",
 		"if=/dev/zero of=f count=1 if=x":                                   "was given before",
 		"if=/dev/zero of=/dev/null count=1":                                "neither side",
-		"of=f count=1":                                                     "give both",
+		"of=f count=1":                                                     "both are needed",
 		"if=f of=/dev/null iflag=append":                                   "is for oflag=",
 		"if=f of=/dev/null conv=fsync":                                     "have no meaning",
 		"if=/dev/zero of=f count=1 conv=nocreat,excl":                      "contradicts conv=excl",

@@ -258,7 +258,7 @@ func (t *Test) check() error {
 	source := t.In == zero || t.In == random || t.In == random2
 	switch {
 	case t.In == "" || t.Out == "":
-		return dialect.Usagef("if= and of=", "give both: what comes from a pipe or goes to one is no storage")
+		return dialect.Usagef("if= and of=", "both are needed: standard input and standard output are not storage")
 	case source && t.Out == null:
 		return dialect.Usagef("of="+t.Out, "neither side is storage")
 	case !source && t.Out != null:
