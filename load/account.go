@@ -16,7 +16,8 @@ type account struct {
 	bytes    [opCount]int64
 	lat      [opCount]hist.Histogram
 	response [opCount]hist.Histogram
-	files    []fileAccount // of each file, if that is asked for
+	files    []fileAccount       // of each file, if that is asked for
+	prios    [2][]hist.Histogram // of each priority, if there are several
 	failed   [2]int64
 	failure  failure // the first of those that failed
 	over     [opCount]overrun
@@ -183,6 +184,14 @@ func (a *account) merge(b *account) {
 			a.files[i].over[op].add(b.files[i].over[op])
 		}
 	}
+	for op := range b.prios {
+		if len(a.prios[op]) < len(b.prios[op]) {
+			a.prios[op] = make([]hist.Histogram, len(b.prios[op]))
+		}
+		for i := range b.prios[op] {
+			a.prios[op][i].Merge(&b.prios[op][i])
+		}
+	}
 	a.started += b.started
 	a.atPeer += b.atPeer
 	a.late += b.late
@@ -203,7 +212,7 @@ func (r *Run) classes(a *account) []Class {
 		}
 		c := newClass(r.opName(op), a.bytes[op], &a.lat[op], a.over[op])
 		if op != opSync {
-			c.Failed = a.failed[op]
+			c.Failed, c.Priorities = a.failed[op], r.latencies(op, a.prios[op])
 		}
 		if op != opSync && r.pace.open {
 			c.Response = &a.response[op]

@@ -14,6 +14,7 @@ import (
 const (
 	iocbPread  = 0
 	iocbPwrite = 1
+	iocbIOPrio = 1 << 1 // IOCB_FLAG_IOPRIO: reqprio counts; else the thread's own priority does.
 	// aioMagic marks a completion ring that can be read without a system call
 	// (AIO_RING_MAGIC in fs/aio.c), as fio does with userspace_reap.
 	aioMagic = 0xa10a10a1
@@ -25,12 +26,12 @@ type iocb struct {
 	data        uint64
 	_           [2]uint32 // aio_key, aio_rw_flags
 	opcode      uint16
-	_           int16 // aio_reqprio
+	reqprio     uint16
 	fd          uint32
 	buf, nbytes uint64
 	offset      int64
 	_           uint64
-	_           [2]uint32 // aio_flags, aio_resfd
+	flags, _    uint32 // and aio_resfd
 }
 
 type ioEvent struct {
@@ -51,6 +52,7 @@ type aio struct {
 	ringEv []ioEvent
 	fds    []uint32 // of the targets
 	slots  []slot
+	prios  []uint16 // of each slot's I/O; nil: none has one
 	cbs    []iocb
 	ptrs   []*iocb
 	events []ioEvent
@@ -101,6 +103,12 @@ func (a *aio) run(batch []uint32, want int, timeout time.Duration) ([]completion
 		}
 		cb.fd = a.fds[sl.file]
 		cb.buf, cb.nbytes, cb.offset = uint64(sl.buf)+uint64(sl.done), uint64(sl.size)-uint64(sl.done), sl.off+sl.done
+		if a.prios != nil {
+			cb.reqprio, cb.flags = a.prios[s], iocbIOPrio
+			if cb.reqprio == 0 {
+				cb.flags = 0
+			}
+		}
 		a.ptrs[i] = cb
 	}
 	if err := a.submit(batch); err != nil {
@@ -115,6 +123,8 @@ func (a *aio) run(batch []uint32, want int, timeout time.Duration) ([]completion
 	}
 	return a.out, nil
 }
+
+func (a *aio) priorities(all []uint16) { a.prios = all }
 
 // submit hands over the first len(batch) of ptrs. A bad one ends the call: its
 // error becomes its completion.

@@ -29,7 +29,7 @@ type slot struct {
 	seg   uint32
 	file  uint16 // index of the target
 	op    uint8
-	state uint8 // countedIO, backIO, staleIO
+	state uint8 // countedIO, backIO, staleIO, and the number of a priority
 }
 
 // The kinds of a slot's I/O.
@@ -37,6 +37,7 @@ const (
 	countedIO uint8 = 1 << iota // it was taken up in the measured window, out of the budget
 	backIO                      // it reads back a write of the job
 	staleIO                     // the block that it reads back is being written meanwhile
+	// From prioShift on: the number of its priority.
 )
 
 // is reports whether the slot's I/O is of a kind.

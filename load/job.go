@@ -262,6 +262,11 @@ type Job struct {
 	CPUNodes  []int  `json:"cpu_nodes,omitempty"`
 	MemPolicy string `json:"mem_policy,omitempty"`
 	MemNodes  []int  `json:"mem_nodes,omitempty"`
+	// Priority is that of the job's threads and of all their I/Os, ReadPriorities and WritePriorities are shares of them that have another, with
+	// io_uring and linux-aio. 0: that of the process. Only Linux has them.
+	Priority        Priority        `json:"priority,omitempty"`
+	ReadPriorities  []PriorityShare `json:"read_priorities,omitempty"`
+	WritePriorities []PriorityShare `json:"write_priorities,omitempty"`
 	// PerJob asks for what each of the NumJobs measured (Result.Jobs) beside the sums.
 	PerJob bool `json:"per_job,omitempty"`
 	// PerFile asks, beside PerJob, for what each of the NumJobs did in each of the Files (JobResult.Files).

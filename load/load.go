@@ -52,6 +52,9 @@ type Class struct {
 	// Response holds the response times of an open loop (rate_iops), from when each
 	// I/O should have started by the schedule. nil in a closed loop.
 	Response *hist.Histogram `json:"response,omitempty"`
+	// Priorities are parts of Lat, by the priorities of the I/Os, if the job gives some of these a priority of their own
+	// (Job.ReadPriorities, Job.WritePriorities): all that there may be, the job's own first.
+	Priorities []PriorityLat `json:"priorities,omitempty"`
 }
 
 // A Sample is what happened in one interval of the measured window (SampleEvery).

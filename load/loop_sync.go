@@ -202,6 +202,7 @@ func (t *thread) countMore(sl *slot, now int64) {
 	if a.files != nil {
 		a.inFile(sl, lat)
 	}
+	a.byPriority(sl.op&1, sl.state>>prioShift, lat)
 	t.note(sl, now)
 	t.inInterval(sl, lat, now)
 	if sl.due != 0 {

@@ -21,13 +21,13 @@ type ending struct {
 	lat      int64
 	due      int64 // in an open loop, else 0
 	size     int64
-	op       uint8
+	op, prio uint8
 	file     uint16
 }
 
 // newEnding is that of the slot's I/O, at now.
 func newEnding(sl *slot, now int64) ending {
-	return ending{at: now, last: now, lat: now - sl.start, due: sl.due, size: sl.size, op: sl.op, file: sl.file}
+	return ending{at: now, last: now, lat: now - sl.start, due: sl.due, size: sl.size, op: sl.op, prio: sl.state >> prioShift, file: sl.file}
 }
 
 // earlier is what two endings come to together.
@@ -68,6 +68,7 @@ func (a *account) overrun(sl *slot, now int64, givenUp bool) {
 	}
 	a.over[sl.op].add(o)
 	a.lat[sl.op].Record(o.lat)
+	a.byPriority(sl.op, sl.state>>prioShift, o.lat)
 	if sl.due != 0 {
 		a.response[sl.op].Record(now - sl.due)
 	}
@@ -127,6 +128,7 @@ func (a *account) complete(e ending, begun bool) {
 	if begun {
 		one = overrun{}
 		a.lat[e.op].Record(e.lat)
+		a.byPriority(e.op, e.prio, e.lat)
 		if e.due != 0 {
 			a.response[e.op].Record(e.at - e.due)
 		}

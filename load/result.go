@@ -142,11 +142,12 @@ func (c *Class) Merge(o Class) {
 	c.AtLeast += o.AtLeast
 	c.Lat = merged(c.Lat, o.Lat)
 	c.Response = merged(c.Response, o.Response)
+	c.Priorities = MergePriorities(c.Priorities, o.Priorities)
 }
 
 // clone is c with histograms of its own.
 func (c Class) clone() Class {
-	c.Lat, c.Response = merged(nil, c.Lat), merged(nil, c.Response)
+	c.Lat, c.Response, c.Priorities = merged(nil, c.Lat), merged(nil, c.Response), MergePriorities(nil, c.Priorities)
 	return c
 }
 

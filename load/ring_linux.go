@@ -114,6 +114,7 @@ type ring struct {
 	unasked int64
 	refused syscall.Errno
 	slots   []slot
+	prios   []uint16 // of each slot's I/O; nil: none has one
 	out     []completion
 	ts      unix.Timespec
 	arg     getEventsArg
@@ -326,10 +327,15 @@ func (r *ring) push(s uint32) {
 		off: uint64(sl.off + sl.done), addr: uint64(sl.buf) + uint64(sl.done), len: uint32(sl.size) - uint32(sl.done),
 		userData: uint64(s),
 	}
+	if r.prios != nil {
+		e.ioprio = r.prios[s]
+	}
 	if r.perPiece > 0 {
 		e.bufIndex = uint16(sl.seg / r.perPiece)
 	}
 }
+
+func (r *ring) priorities(all []uint16) { r.prios = all }
 
 // pop takes everything off the completion queue. For nosplit see clock.now.
 //

@@ -87,6 +87,11 @@ func (a *account) empty() {
 		a.lat[op].Reset()
 		a.response[op].Reset()
 	}
+	for op := range a.prios {
+		for i := range a.prios[op] {
+			a.prios[op][i].Reset()
+		}
+	}
 	a.over, a.first, a.after, a.crossed = [opCount]overrun{}, ending{}, ending{}, a.crossed[:0]
 	a.started, a.late, a.maxLate = 0, 0, 0
 	a.failed, a.failure = [2]int64{}, failure{}

@@ -85,6 +85,7 @@ type Run struct {
 	syncing  sync.Mutex  // held by Sync
 	book     *book       // nil: no rounds
 	flow     *Flow       // nil: in none
+	prios    *priorities // nil: no I/O has one of its own
 	// flowing threads are in the flow, and begun I/Os.
 	flowing, begun atomic.Int64
 }
@@ -120,6 +121,7 @@ func PrepareFiles(job Job, files []*os.File) (*Run, error) {
 		r.thinkEvery = max(job.ThinkTimeBlocks, 1)
 	}
 	r.pace, r.ceiling, r.split = newPace(job), newCeiling(job), job.split()
+	r.prios = newPriorities(job)
 	if job.Round > 0 {
 		r.book = &book{full: make(chan struct{}, 1)}
 	}

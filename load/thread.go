@@ -29,7 +29,7 @@ type thread struct {
 	// dropEvery and sinceDrop are the bytes of a pass, and those since the last one (DropCache).
 	dropEvery, sinceDrop int64
 	checks               bool      // what is read is verified
-	more                 bool      // the job has a schedule, rounds, a trace or intervals, or counts each file
+	more                 bool      // the job has a schedule, rounds, a trace, intervals or several priorities, or counts each file
 	back                 *readBack // nil: nothing is read back
 
 	play     *player // nil: no script
@@ -47,6 +47,7 @@ type thread struct {
 	round   int64        // in which acct is counted
 	from    int64        // when that began
 	unbind  func()
+	calm    func() // gives the thread's own priority back; nil: it has it
 	// waiting: the thread waits in the kernel; away is the same for Go's race detector. See waits.
 	waiting bool
 	away    atomic.Bool
@@ -116,10 +117,14 @@ func (r *Run) setUp() error {
 // limit on locked memory refuses, it may refuse to the last thread only.
 func (r *Run) describeEngine() {
 	for _, t := range r.threads {
-		if n, ok := t.async.(interface{ note() string }); ok && n.note() != "" && len(r.notes) == 0 {
+		engine := t.async
+		if p, ok := engine.(*prioEngine); ok {
+			engine = p.asyncEngine
+		}
+		if n, ok := engine.(interface{ note() string }); ok && n.note() != "" && len(r.notes) == 0 {
 			r.notes = append(r.notes, n.note())
 		}
-		if b, ok := t.async.(interface{ registered() bool }); ok && r.buffers != BuffersPlain {
+		if b, ok := engine.(interface{ registered() bool }); ok && r.buffers != BuffersPlain {
 			r.buffers = BuffersRegistered
 			if !b.registered() {
 				r.buffers = BuffersPlain
@@ -192,6 +197,9 @@ func (t *thread) prepare(depth, share int) error {
 	if err = takeMemory(r.job); err != nil {
 		return err
 	}
+	if t.calm, err = takePriority(r.job); err != nil {
+		return err
+	}
 	if t.bufs, err = newBuffers(r.job, depth, share, t.gen.rand()^r.job.DataSeed); err != nil {
 		return fmt.Errorf("buffers for iodepth=%d and bs=%d: %w", depth, r.job.maxBlock(), err)
 	}
@@ -204,7 +212,7 @@ func (t *thread) prepare(depth, share int) error {
 	if r.book != nil {
 		t.acct.crossed = make([]crossing, 0, depth)
 	}
-	t.more = r.pace.open || r.book != nil || r.job.PerFile || r.job.Trace > 0 || r.job.HistEvery > 0 || r.job.Target != nil
+	t.more = r.pace.open || r.book != nil || r.job.PerFile || r.job.Trace > 0 || r.job.HistEvery > 0 || r.job.Target != nil || r.prios != nil
 	t.seek = newDepthSearch(r.job)
 	t.checks = t.bufs.unit > 0 && !r.job.mixed() && r.engine != Null
 	t.back = newReadBack(r.job)
@@ -222,13 +230,18 @@ func (t *thread) prepare(depth, share int) error {
 		t.async = &nullEngine{slots: t.slots, out: make([]completion, 0, depth)}
 		return nil
 	}
-	t.async, err = newAsync(r.engine, r.files, t.slots, t.bufs)
+	if t.async, err = newAsync(r.engine, r.files, t.slots, t.bufs); err == nil {
+		t.prioritize()
+	}
 	return err
 }
 
 func (t *thread) tearDown() {
 	if t.unbind != nil {
 		t.unbind()
+	}
+	if t.calm != nil {
+		t.calm()
 	}
 	anyMemory(t.run.job)
 	if t.async != nil {

@@ -52,7 +52,7 @@ func TestTraceHasEveryIO(t *testing.T) {
 func TestTraceIsSmall(t *testing.T) {
 	var all Trace
 	for i := range MaxTrace {
-		all = append(all, TracedIO{End: time.Duration(i) * time.Millisecond, Lat: 10 * time.Second, Offset: int64(i%2) << 44, Size: 1 << 20})
+		all = append(all, TracedIO{End: time.Duration(i) * time.Millisecond, Lat: 10 * time.Second, Offset: int64(i%2) << 44, Size: 1 << 20, Priority: NewPriority(Idle, 7)})
 	}
 	text, err := json.Marshal(all)
 	if err != nil || len(text) > 12<<20 {

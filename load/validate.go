@@ -56,6 +56,7 @@ func (j Job) Validate() error {
 	v.flow(j)
 	v.zones(j)
 	v.target(j)
+	v.priorities(j)
 	v.engine(j)
 	return errors.Join(v.errs...)
 }

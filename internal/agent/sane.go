@@ -127,6 +127,23 @@ func badClass(c load.Class) string {
 		return fmt.Sprintf("%d operations in flight at the end, of which %d never ended", c.InFlight, c.AtLeast)
 	case c.Lat != nil && c.Lat.Count() != uint64(c.Ops+c.InFlight):
 		return fmt.Sprintf("%d operations with the latencies of %d", c.Ops+c.InFlight, c.Lat.Count())
+	case len(c.Priorities) > 0:
+		return badPriorities(c)
+	}
+	return ""
+}
+
+// badPriorities reports what can't be in a class whose latencies are also told by priority.
+func badPriorities(c load.Class) string {
+	n := uint64(0)
+	for _, p := range c.Priorities {
+		if p.Lat == nil {
+			return "a priority without latencies"
+		}
+		n += p.Lat.Count()
+	}
+	if c.Lat == nil || n != c.Lat.Count() {
+		return fmt.Sprintf("%d operations with the priorities of %d", c.Ops+c.InFlight, n)
 	}
 	return ""
 }
