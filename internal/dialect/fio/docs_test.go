@@ -163,12 +163,10 @@ func engineOptions(t *testing.T) map[string]string {
 // A value that fio takes and that can't be kept names what comes nearest.
 func TestValuesNameTheNearest(t *testing.T) {
 	for arg, want := range map[string]string{
-		"--filesize=4k-64k":       "the nearest is filesize=64k",
-		"--rw=randrw:sequential":  "rw_sequencer",
-		"--rw=read:x":             "as in read:4k",
-		"--cmdprio_bssplit=4k/10": "the nearest is bssplit",
-		"--thp=1":                 "huge pages; the nearest is ioengine",
-		"--cmdprio_class=1":       "the nearest is rate_iops",
+		"--filesize=4k-64k":      "the nearest is filesize=64k",
+		"--rw=randrw:sequential": "rw_sequencer",
+		"--rw=read:x":            "as in read:4k",
+		"--thp=1":                "huge pages; the nearest is ioengine",
 	} {
 		if _, err := Parse([]string{"--name=x", "--size=1m", arg}, Source{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", arg, err, want)

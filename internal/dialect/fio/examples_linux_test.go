@@ -15,7 +15,6 @@ var otherThings = regexp.MustCompile(`(?m)^\s*(ioengine\s*=\s*(\S+)|zonemode\s*=
 
 // refusedExamples are the examples that fio takes and that are refused, each for the option that is named.
 var refusedExamples = map[string]string{
-	"cmdprio-bssplit.fio": "cmdprio_bssplit", "cmdprio-percentage.fio": "prioclass",
 	"cross-stripe-verify.fio": "write the same part",
 }
 

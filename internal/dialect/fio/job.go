@@ -120,6 +120,13 @@ type job struct {
 	perJobLogs    bool
 	logOffset     bool
 	logPrio       bool
+	cmdPercent    pair
+	cmdClass      pair
+	cmdLevel      pair
+	cmdSplit      string
+	prioClass     int
+	prioLevel     int
+	hasPrio       bool // the job has a priority of its own
 	unixEpoch     bool
 	kbBase        int64
 	unified       unified

@@ -133,7 +133,7 @@ func options(all []keyValue) object {
 func (j *jobReport) json(r *report, plus bool) object {
 	o := object{
 		{"jobname", j.job.name}, {"groupid", j.group}, {"error", j.firstError}, {"eta", math.MaxInt32},
-		{"elapsed", r.elapsedSeconds()}, {"job options", options(j.job.own)},
+		{"elapsed", r.elapsedSeconds()}, {"job options", options(j.own)},
 	}
 	if j.job.unified != mixedOnly {
 		for d, name := range className {
@@ -215,17 +215,19 @@ func (d *dirReport) json(j *jobReport, plus bool) object {
 	}
 	bw := perSecond(d.bytes, d.runtime)
 	empty := &hist.Histogram{}
-	return object{
+	o := object{
 		{"io_bytes", d.bytes}, {"io_kbytes", d.bytes >> 10}, {"bw_bytes", bw}, {"bw", bw >> 10}, {"iops", float(iops)},
 		{"runtime", d.runtime}, {"total_ios", d.ops}, {"short_ios", 0}, {"drop_ios", 0},
 		{"slat_ns", j.latency(empty, false, false)},
 		{"clat_ns", j.latency(&d.lat, j.clatPct, plus)},
 		{"lat_ns", j.latency(&d.lat, j.latPct, plus)},
+	}
+	return append(append(o, d.prioritiesJSON(j, plus)...), object{
 		{"bw_min", int64(d.bw.min)}, {"bw_max", int64(d.bw.max)}, {"bw_agg", float(d.share)}, {"bw_mean", float(d.bw.mean)},
 		{"bw_dev", float(d.bw.stddev())}, {"bw_samples", d.bw.n},
 		{"iops_min", int64(d.iops.min)}, {"iops_max", int64(d.iops.max)}, {"iops_mean", float(d.iops.mean)},
 		{"iops_stddev", float(d.iops.stddev())}, {"iops_samples", d.iops.n},
-	}
+	}...)
 }
 
 // latency is a histogram as fio shows it.

@@ -157,7 +157,7 @@ func (m measured) log(w *bytes.Buffer, latency bool, value func(ops, bytes, lat,
 			if latency && ops == 0 {
 				continue
 			}
-			fmt.Fprintf(w, "%d, %.0f, %d, 0%s\n", epoch+s.At.Milliseconds(), value(float64(ops), float64(b), float64(lat), float64(lengths[i])), d, m.clone.job.logEnd(0))
+			fmt.Fprintf(w, "%d, %.0f, %d, 0%s\n", epoch+s.At.Milliseconds(), value(float64(ops), float64(b), float64(lat), float64(lengths[i])), d, m.clone.job.logEnd(0, 0))
 		}
 	}
 }
@@ -171,10 +171,13 @@ func (m measured) epoch() int64 {
 }
 
 // logEnd is what a line has behind the size: the offset, if it is asked for, and the priority.
-func (j *job) logEnd(offset int64) string {
+func (j *job) logEnd(offset int64, prio load.Priority) string {
 	end := ", 0"
-	if j.logPrio {
-		end = ", 0x0000"
+	switch {
+	case j.logPrio:
+		end = fmt.Sprintf(", 0x%04x", uint16(prio))
+	case prio.Class() == load.RealTime:
+		end = ", 1"
 	}
 	if j.logOffset {
 		end = fmt.Sprintf(", %d%s", offset, end)
@@ -187,7 +190,7 @@ func (m measured) logEach(w *bytes.Buffer, value func(load.TracedIO) int64) {
 	epoch := m.epoch()
 	for _, o := range m.result.Trace {
 		d := m.clone.job.direction(o.Write)
-		fmt.Fprintf(w, "%d, %d, %d, %d%s\n", epoch+o.End.Milliseconds(), value(o), d, o.Size, m.clone.job.logEnd(o.Offset))
+		fmt.Fprintf(w, "%d, %d, %d, %d%s\n", epoch+o.End.Milliseconds(), value(o), d, o.Size, m.clone.job.logEnd(o.Offset, o.Priority))
 	}
 }
 

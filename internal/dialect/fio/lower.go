@@ -55,6 +55,9 @@ func (c *clone) lower(t *Test) error {
 		l.ReadSplit, l.WriteSplit = l.WriteSplit, nil
 	}
 	l.Target = c.latencyTarget()
+	if err := j.priorities(&l); err != nil {
+		return bad("%v", err)
+	}
 	if j.strided {
 		l.Zones = &j.zones
 	}

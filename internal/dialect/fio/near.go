@@ -20,8 +20,6 @@ var nearest = map[string]string{
 	"cmd_type": "ioengine", "thp": "ioengine", "force_async": "ioengine", "nowait": "ioengine",
 
 	"cgroup": "--cpus", "cgroup_weight": "--cpu-shares", "cgroup_nodelete": "--cpus", "nice": "--cpu-shares",
-	"prio": "rate_iops", "prioclass": "rate_iops", "cmdprio_percentage": "rate_iops",
-	"cmdprio_class": "rate_iops", "cmdprio": "rate_iops", "cmdprio_bssplit": "bssplit",
 
 	"replay_skip":         "rw",
 	"merge_blktrace_file": "random_distribution", "merge_blktrace_scalars": "random_distribution", "merge_blktrace_iters": "loops",

@@ -113,6 +113,9 @@ func (c *clone) lowerReplay(t *Test, bad func(string, ...any) error) error {
 	if r.writes {
 		j.content(&l)
 	}
+	if err := j.priorities(&l); err != nil {
+		return bad("%v", err)
+	}
 	if j.splitCPUs && len(j.cpus) > 0 {
 		l.CPUs = []int{j.cpus[c.number%len(j.cpus)]}
 	}

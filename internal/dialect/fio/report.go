@@ -33,6 +33,8 @@ type jobReport struct {
 	job     *job
 	group   int
 	members int
+	// own are the options of the last member, as in fio.
+	own []keyValue
 	// found is the depth that the last member's search came to. 0: there was none.
 	found int
 	// began: one of the members did. fio prints little of those that didn't.
@@ -68,6 +70,7 @@ type dirReport struct {
 	iops    sampleStat
 	// share of the group's bandwidth in percent.
 	share float64
+	prios []load.PriorityLat // those of lat, if they are kept apart
 }
 
 // sampleStat is what samples of a rate say. Several clones add up, as in fio.
@@ -181,12 +184,13 @@ func (j *jobReport) add(m measured) {
 	j.members++
 	j.began = j.began || len(m.result.Classes) > 0
 	last := m.clone.job
+	j.own = last.own
 	j.percentiles, j.clatPct, j.latPct = sortedPercentiles(last.percentiles), last.clatPct, last.latPct
 	ms := milliseconds(m.result.Elapsed)
 	j.runtime += ms
-	j.addResult(m.result.Result, ms)
+	j.addResult(m.result.Result, ms, last.priority())
 	if v := m.verify; v != nil {
-		j.addResult(v.Result, milliseconds(v.Elapsed))
+		j.addResult(v.Result, milliseconds(v.Elapsed), last.priority())
 		j.cpu = plus(j.cpu, v.Threads)
 	}
 	j.cpu = plus(j.cpu, m.result.Threads)
@@ -217,7 +221,7 @@ func (j *jobReport) add(m measured) {
 var className = [3]string{"read", "write", load.Trim}
 
 // addResult takes the counts of one run in, which took ms.
-func (j *jobReport) addResult(r load.Result, ms int64) {
+func (j *jobReport) addResult(r load.Result, ms int64, own load.Priority) {
 	for d := range j.dirs {
 		c := r.Class(className[d])
 		if c == nil || c.Ops+c.InFlight+c.Failed == 0 {
@@ -229,6 +233,7 @@ func (j *jobReport) addResult(r load.Result, ms int64) {
 		dir.bytes += c.Bytes
 		dir.runtime = max(dir.runtime, ms)
 		dir.lat.Merge(c.Lat)
+		dir.prios = addPriorities(dir.prios, c, own)
 	}
 	if j.firstError == 0 {
 		j.firstError = r.FirstError

@@ -74,7 +74,6 @@ const (
 	noTrim        = "trims are not supported"
 	noZone        = "zoned devices are not supported"
 	noReplay      = "only fio's logs are read, not blktrace's"
-	noPrio        = "priorities of I/Os are not supported"
 	limitsNotHere = "use Plimsoll's limits of the place instead"
 	slopeText     = "only one of the six criteria of iops, bw and lat, each also with _slope"
 )
@@ -218,7 +217,7 @@ var Options = []Option{
 	yes("log_hist_coarseness", "how often the 1856 bins of a line are halved, by joining neighbours: 0 (default) to 6", setHistStride),
 	yes("log_max_value", "0: logs with log_avg_msec hold averages (default); 1 is accepted if no such log is written, and otherwise refused", boolTo(func(j *job) *bool { return &j.logMax })),
 	yes("log_offset", "1: adds a column of offsets; 0 for averages", boolTo(func(j *job) *bool { return &j.logOffset })),
-	yes("log_prio", "the last column is in hexadecimal; priorities are 0 here", boolTo(func(j *job) *bool { return &j.logPrio })),
+	yes("log_prio", "1: the last column is the I/O's priority, in hexadecimal; 0: whether its class is real time (default)", boolTo(func(j *job) *bool { return &j.logPrio })),
 	accepted("log_compression", "logs are kept in memory as they are"),
 	accepted("log_compression_cpus", "logs are kept in memory as they are"),
 	refused("log_store_compressed", "logs are small", "0"),
@@ -286,7 +285,10 @@ var Options = []Option{
 	refused("uncached", "use direct=1", "0"),
 	refused("nowait", "I/Os that wait are measured, too", "0"),
 	noted("hipri_percentage", "completions are waited for, not polled", "0"),
-	refused("cmdprio_percentage", noPrio, "0"), refused("cmdprio_class", noPrio), refused("cmdprio", noPrio, "0"), refused("cmdprio_bssplit", noPrio),
+	yes("cmdprio_percentage", "percent of the I/Os that have a priority of their own, for reads and writes; with libaio and io_uring", pairTo(func(j *job) *pair { return &j.cmdPercent }, 0, 100)),
+	yes("cmdprio_class", "class of that priority, for reads and writes: 1 (real time, default; needs CAP_SYS_NICE), 2 (best effort) or 3 (idle)", pairTo(func(j *job) *pair { return &j.cmdClass }, 1, 3)),
+	yes("cmdprio", "its level, for reads and writes: 0 (default, the most urgent) to 7", pairTo(func(j *job) *pair { return &j.cmdLevel }, 0, 7)),
+	yes("cmdprio_bssplit", "size/percent or size/percent/class/level, with colons: which I/Os of that size have a priority of their own; for reads and writes separately after a comma", setPrioritySplit),
 	refused("cmd_type", "NVMe commands are not sent"),
 	refused("thp", "the kernel decides whether a mapping has huge pages", "0"),
 	acceptedBare("userspace_reap", "completions are read from the kernel's ring in any case"),
@@ -301,7 +303,9 @@ var Options = []Option{
 	accepted("error_dump", "errors after which a job continues are counted, not printed"),
 	yes("continue_on_error", "read, write, io (both) or all: the job continues after EIO and EILSEQ, or the errors in ignore_error; none (default): the first error ends the test", setGoOn),
 	refused("cgroup", limitsNotHere), refused("cgroup_weight", limitsNotHere), refused("cgroup_nodelete", limitsNotHere, "0"),
-	refused("nice", limitsNotHere, "0"), refused("prio", limitsNotHere), refused("prioclass", limitsNotHere),
+	refused("nice", limitsNotHere, "0"),
+	yes("prio", "level of the job's own I/O priority: 0 (the most urgent) to 7", setPrio(func(j *job) *int { return &j.prioLevel }, 7)),
+	yes("prioclass", "its class: 1 (real time; needs CAP_SYS_NICE), 2 (best effort; also 0) or 3 (idle)", setPrio(func(j *job) *int { return &j.prioClass }, 3)),
 	refused("ioscheduler", "set it in /sys/block"),
 	yes("numa_cpu_nodes", "memory nodes whose processors the job may use, as in 0-1,3, or all", setCPUNodes),
 	yes("numa_mem_policy", "memory policy of its buffers: default, prefer:0, bind:0-1, interleave:0-1 (without nodes all) or local", setMemPolicy),

@@ -212,12 +212,14 @@ func (d *dirReport) text(w *bytes.Buffer, j *jobReport, name string, write bool,
 	w.WriteByte('\n')
 	latencyLine(w, "  clat", &d.lat)
 	latencyLine(w, "   lat", &d.lat)
+	d.priorityLines(w, j)
 	if j.clatPct {
 		j.percentileText(w, "clat", &d.lat)
 	}
 	if j.latPct {
-		j.percentileText(w, " lat", &d.lat)
+		j.percentileText(w, "lat", &d.lat)
 	}
+	d.priorityPercentiles(w, j)
 	if d.bw.n == 0 {
 		return
 	}

@@ -1,5 +1,7 @@
 package fio
 
+import "plimsoll/load"
+
 // unified is how directions are shown, unified_rw_reporting; its numbers are fio's.
 type unified int
 
@@ -19,6 +21,7 @@ func (j *jobReport) mix() *dirReport {
 		o := &j.dirs[d]
 		m.ops, m.bytes, m.runtime = m.ops+o.ops, m.bytes+o.bytes, max(m.runtime, o.runtime)
 		m.lat.Merge(&o.lat)
+		m.prios = load.MergePriorities(m.prios, o.prios)
 		m.bw.add(o.bw)
 		m.iops.add(o.iops)
 	}
