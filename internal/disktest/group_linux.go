@@ -22,6 +22,9 @@ import (
 // A Group is a control group of the test's own: its folder.
 type Group string
 
+// groupPrefix begins the name of every group.
+const groupPrefix = "plimsoll-test-"
+
 // groups numbers those of this process.
 var groups atomic.Int64
 
@@ -30,8 +33,9 @@ var groups atomic.Int64
 func NewGroup(t testing.TB, parent string) Group {
 	t.Helper()
 	needRoot(t, "makes a control group")
-	dir := filepath.Join(parent, fmt.Sprintf("plimsoll-test-%d-%d", os.Getpid(), groups.Add(1)))
+	dir := filepath.Join(parent, fmt.Sprintf(groupPrefix+"%d-%d", os.Getpid(), groups.Add(1)))
 	leaktest.Check(t, dir)
+	noteGroup(t, dir)
 	if err := os.Mkdir(dir, 0o755); errors.Is(err, unix.EROFS) || errors.Is(err, os.ErrPermission) || errors.Is(err, os.ErrNotExist) {
 		t.Skipf("needs a control group that can be written: %v", err)
 	} else if err != nil {

@@ -108,6 +108,7 @@ func Loop(t testing.TB, image string, direct bool, later ...string) string {
 	t.Helper()
 	needRoot(t, "makes a loop device")
 	leaktest.Check(t, image)
+	noteLoop(t, image)
 	mode := "--direct-io=off"
 	if direct {
 		mode = "--direct-io=on"
@@ -177,11 +178,18 @@ func Detach(t testing.TB, image string) {
 // keeps it for the number's next user.
 func unlimit(t testing.TB, device string) {
 	t.Helper()
-	files, err := filepath.Glob("/sys/fs/cgroup/blkio/blkio.throttle.*_device")
-	if err != nil || len(files) == 0 {
-		return
+	for file, line := range rootLimits(Number(t, device)) {
+		t.Errorf("left behind: %s has %q for %s", file, line, device)
+		if err := removeRootLimit(file, line); err != nil {
+			t.Error(err)
+		}
 	}
-	number := Number(t, device)
+}
+
+// rootLimits are the limits of version 1's root group for a device, by their files.
+func rootLimits(number string) map[string]string {
+	found := map[string]string{}
+	files, _ := filepath.Glob("/sys/fs/cgroup/blkio/blkio.throttle.*_device")
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -189,13 +197,17 @@ func unlimit(t testing.TB, device string) {
 		}
 		for line := range strings.Lines(string(text)) {
 			if strings.HasPrefix(line, number+" ") {
-				t.Errorf("left behind: %s has %q for %s", file, strings.TrimSpace(line), device)
-				if err := os.WriteFile(file, []byte(number+" 0"), 0); err != nil {
-					t.Error(err)
-				}
+				found[file] = strings.TrimSpace(line)
 			}
 		}
 	}
+	return found
+}
+
+// removeRootLimit removes one of rootLimits.
+func removeRootLimit(file, line string) error {
+	number, _, _ := strings.Cut(line, " ")
+	return os.WriteFile(file, []byte(number+" 0"), 0)
 }
 
 // loopOf returns the loop device of a file, "" if it has none.

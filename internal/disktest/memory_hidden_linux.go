@@ -31,6 +31,7 @@ func RelativeOverlay(t testing.TB) string {
 	}
 	overlay := filepath.Join(memory, "o")
 	leaktest.Check(t, overlay)
+	noteMount(t, overlay)
 	cmd := exec.Command("mount", "-t", "overlay", "o", "-o", "lowerdir=t/l,upperdir=t/u,workdir=t/w", "t/o")
 	cmd.Dir = at
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -34,6 +34,7 @@ func MountAt(t testing.TB, source, dir, kind string, flags uintptr, data string)
 	t.Helper()
 	needRoot(t, "mounts a file system")
 	leaktest.Check(t, dir)
+	noteMount(t, dir)
 	switch err := unix.Mount(source, dir, kind, flags, data); err {
 	case nil:
 	case unix.EPERM: // Not EACCES: a read-only device is the test's fault.

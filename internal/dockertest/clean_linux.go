@@ -45,7 +45,11 @@ func killPause(path string) {
 	}
 }
 
-func pidsBelow(dir string) []int {
+// pidsBelow returns the shims and monitors whose command line names something below dir.
+func pidsBelow(dir string) []int { return pidsNaming(dir, isMonitor) }
+
+// pidsNaming returns the processes of certain programs whose command line names something below dir.
+func pidsNaming(dir string, program func(comm string) bool) []int {
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	var pids []int
 	for _, f := range files {
@@ -55,7 +59,7 @@ func pidsBelow(dir string) []int {
 		}
 		// An editor or a shell may name dir, too.
 		comm, _ := os.ReadFile(filepath.Join(filepath.Dir(f), "comm"))
-		if !isMonitor(string(comm)) {
+		if !program(string(comm)) {
 			continue
 		}
 		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(f))); err == nil {

@@ -1,6 +1,7 @@
 package dockertest
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -96,12 +97,17 @@ func (d *Daemon) stop(t testing.TB) {
 	if t.Failed() && d.main != nil {
 		t.Logf("the daemon's last lines:\n%s", lastLines(d.main.log(), 30))
 	}
+	if err := d.clean(); err != nil {
+		t.Errorf("stop the daemon: %v", err)
+	}
+}
+
+// clean removes what is left of a daemon that has ended.
+func (d *Daemon) clean() error {
 	sockets := shimSockets(d.Dir)
 	killPause(d.pause)
 	killBelow(d.Dir, d.CgroupParent)
-	if err := unmountBelow(d.Dir); err != nil {
-		t.Errorf("stop the daemon: %v", err)
-	}
+	errs := []error{unmountBelow(d.Dir)}
 	for _, s := range sockets {
 		os.Remove(s)
 	}
@@ -110,9 +116,7 @@ func (d *Daemon) stop(t testing.TB) {
 	}
 	removeCgroups(d.CgroupParent)
 	removeCgroups(d.shared)
-	if err := os.RemoveAll(d.Dir); err != nil {
-		t.Errorf("stop the daemon: %v", err)
-	}
+	return errors.Join(append(errs, os.RemoveAll(d.Dir))...)
 }
 
 // Program returns the path of a program that the daemons of tests use, such as runc: that in PLIMSOLL_DOCKERD, or else the installed
@@ -142,12 +146,16 @@ func programsFirst(env []string) []string {
 	return env
 }
 
+// folderPrefix begins the name of every daemon's folder.
+const folderPrefix = "plimsoll-test-"
+
 // tempDir makes a folder with a short path: a socket's is at most 107 bytes.
 func tempDir(t testing.TB) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "plimsoll-test-")
+	dir, err := os.MkdirTemp("", folderPrefix)
 	if err != nil {
 		t.Fatal(err)
 	}
+	notes.Add(t, dir)
 	return dir
 }

@@ -31,10 +31,12 @@ func startPodman(t testing.TB, opt PodmanOptions) *Daemon {
 			t.Skip("needs runc: apt-get install runc")
 		}
 	}
-	d := &Daemon{Dir: tempDir(t)}
+	shared := ""
 	if len(cgroups(podmanCgroup)) == 0 {
-		d.shared = podmanCgroup
+		shared = podmanCgroup
+		notes.Add(t, podmanCgroup)
 	}
+	d := &Daemon{Dir: tempDir(t), shared: shared}
 	t.Cleanup(func() { d.stop(t) })
 	socket := filepath.Join(d.Dir, "podman.sock")
 	d.Host = "unix://" + socket
@@ -70,6 +72,9 @@ func startPodman(t testing.TB, opt PodmanOptions) *Daemon {
 	return d
 }
 
+// pauseFile is where a rootless Podman with its folder in dir writes the id of the process that keeps its namespaces.
+func pauseFile(dir string) string { return filepath.Join(dir, "tmp", "pause.pid") }
+
 // become returns the words that begin the command line of a service of user's, and its
 // environment, and gives it the daemon's folder.
 func (d *Daemon) become(user int, env []string) (as, with []string, err error) {
@@ -87,7 +92,7 @@ func (d *Daemon) become(user int, env []string) (as, with []string, err error) {
 			return nil, nil, err
 		}
 	}
-	d.pause = filepath.Join(d.Dir, "tmp", "pause.pid")
+	d.pause = pauseFile(d.Dir)
 	id := strconv.Itoa(user)
 	return []string{"setpriv", "--reuid=" + id, "--regid=" + id, "--clear-groups"}, append(env, "HOME="+home, "XDG_RUNTIME_DIR="+run), nil
 }

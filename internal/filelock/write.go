@@ -11,7 +11,7 @@ import (
 // Write makes the file to, complete or not at all: write fills one beside it, whose name begins with a dot and the prefix, and which
 // takes the place of to at the end. It is locked meanwhile, so that Sweep finds it if the process is killed.
 func Write(to, prefix string, write func(*os.File) error) error {
-	f, err := createLocked(filepath.Dir(to), "."+prefix+"*")
+	f, err := Create(filepath.Dir(to), "."+prefix+"*")
 	if err != nil {
 		return err
 	}
@@ -30,8 +30,8 @@ func Write(to, prefix string, write func(*os.File) error) error {
 	return f.Close()
 }
 
-// createLocked makes a new file and locks it, where there are locks.
-func createLocked(dir, pattern string) (*os.File, error) {
+// Create makes a new file, named as os.CreateTemp does, and locks it alone, where there are locks.
+func Create(dir, pattern string) (*os.File, error) {
 	for {
 		f, err := os.CreateTemp(dir, pattern)
 		if err != nil {
