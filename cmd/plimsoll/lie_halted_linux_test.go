@@ -25,19 +25,19 @@ import (
 // A holding is how a test keeps processes from going on for a while.
 type holding func(t *testing.T, agent, trial int, pause time.Duration)
 
-// haltedPlan is one trial with a window of a second.
-func haltedPlan(engine, place string) string {
+// haltedPlan is one trial with a window of a second, and more of its job.
+func haltedPlan(engine, place, more string) string {
 	kind := "bind"
 	if engine == "host" {
 		kind = "dir"
 	}
 	return fmt.Sprintf(`
 name: halted
-workloads: {w: {rw: randread, bs: 4KiB, direct: true, size: 8MiB, runtime: 1s}}
+workloads: {w: {rw: randread, bs: 4KiB, direct: true, size: 8MiB, runtime: 1s%s}}
 engines: [%s]
 places: {p: {kind: %s, path: %q}}
 blocks: 1
-`, engine, kind, place)
+`, more, engine, kind, place)
 }
 
 // workersOf are the agent and the trial that work now on a loop device, which is mounted in a place; 0 where there is none. In a container
@@ -94,11 +94,17 @@ func inWindow(t *testing.T, loop, place string, done chan result) (agent, trial 
 // halted runs a plan whose first trial is held for a part of its window, and returns the doubts about it.
 func halted(t *testing.T, engine string, pause time.Duration, h holding) (warnings []string, doubts func(words ...string) string) {
 	t.Helper()
+	return haltedJob(t, engine, "", pause, h)
+}
+
+// haltedJob is halted with more of the job.
+func haltedJob(t *testing.T, engine, more string, pause time.Duration, h holding) (warnings []string, doubts func(words ...string) string) {
+	t.Helper()
 	needRun(t)
 	loop, place := disktest.Disk(t, disktest.Options{Size: 64 << 20, Direct: true})
 	dir := t.TempDir()
 	done := make(chan result, 1)
-	go func() { done <- plimsoll(t, t.Context(), dir, haltedPlan(engine, place), "run", "-") }()
+	go func() { done <- plimsoll(t, t.Context(), dir, haltedPlan(engine, place, more), "run", "-") }()
 	agent, trial := inWindow(t, loop, place, done)
 	h(t, agent, trial, pause)
 	if r := <-done; r.status != 0 {
@@ -342,11 +348,21 @@ func pageOut(pid int) error {
 	return nil
 }
 
-// TestLieAgentStopped: the agent that looks after the worker stands still, and the worker goes on. Before, it was said to have stood still, too.
+// TestLieAgentStopped: the agent that looks after the worker stands still, and the worker goes on, at full speed or with little to do: its CPU time
+// alone doesn't show then that it ran.
 func TestLieAgentStopped(t *testing.T) {
-	warnings, doubt := halted(t, "host", 500*time.Millisecond, func(_ *testing.T, agent, _ int, pause time.Duration) { bySignal(agent)(pause) })
-	if d := doubt("did not run for"); d != "" {
-		t.Errorf("a doubt without a reason: %q of %q", d, warnings)
+	for _, more := range []string{"", ", rate_iops: 150"} {
+		// A busy hypervisor may really stop the machine for a moment: three are tried.
+		var said string
+		for try := 1; try == 1 || said != "" && try <= 3; try++ {
+			warnings, doubt := haltedJob(t, "host", more, 500*time.Millisecond, func(_ *testing.T, agent, _ int, pause time.Duration) { bySignal(agent)(pause) })
+			if said = doubt("did not run for"); said != "" {
+				t.Logf("with %q a doubt without a reason: %q of %q", more, said, warnings)
+			}
+		}
+		if said != "" {
+			t.Errorf("three times: %s", said)
+		}
 	}
 }
 

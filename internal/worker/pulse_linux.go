@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -31,9 +32,10 @@ type pulse struct {
 	halts   []workload.Halt
 	last    beat
 	n       int
-	// continued gets SIGCONT, which marks the end of a stop by a signal that stopped the agent, too.
-	continued   chan os.Signal
-	continuedAt time.Duration
+	// continued gets SIGCONT, which marks the end of a stop by a signal that stopped the agent.
+	continued chan os.Signal
+	// agentOn and trialOn are when a stop by a signal was seen to be over, of the agent and of the trial.
+	agentOn, trialOn []time.Duration
 	// waited is schedstat of the thread that beats, state stat of the trial's first thread.
 	waited, state *os.File
 }
@@ -50,6 +52,8 @@ const (
 	pulseEvery = 10 * time.Millisecond
 	// pulseLate is the lateness from which on the agent itself must have stood still.
 	pulseLate = 10 * time.Millisecond
+	// signalLate is how much later a signal may be heard: on a busy machine three threads in turn wait for a CPU until it has come here.
+	signalLate = 500 * time.Millisecond
 	// mostHalts bounds what is kept of a process that is stopped again and again; later ones are left out.
 	mostHalts = 1000
 	// tracerBeats is how often a tracer is looked for, which takes longer.
@@ -109,8 +113,9 @@ func (p *pulse) end() []workload.Halt {
 		p.late(p.now()) // Stopped and gone on in this moment, perhaps.
 		if n := len(p.halts); n > 0 && p.halts[n-1].Cause == workload.HaltAll && p.last.at-p.halts[n-1].To < pulseEvery {
 			time.Sleep(time.Millisecond) // SIGCONT is on its way.
-			p.explain()
 		}
+		p.listen()
+		p.explain()
 	}
 	p.over = true
 	return p.halts
@@ -133,7 +138,7 @@ func (p *pulse) now() beat {
 
 // look compares now with the last beat.
 func (p *pulse) look() {
-	p.explain()
+	p.listen()
 	now := p.now()
 	before := p.last
 	p.late(now)
@@ -157,26 +162,42 @@ func (p *pulse) late(now beat) {
 	// What the trial used in the rest of the time at most. More shows that it ran while the agent alone stood still.
 	if used := now.cpu - p.last.cpu; idle > pulseLate && used < idle/2 && used <= awake*time.Duration(runtime.NumCPU()) {
 		p.add(workload.HaltAll, now.at-idle, now.at)
-		p.explain()
 	}
 	p.last = now
 }
 
-// explain says of the last halt that it was by a signal, if SIGCONT came at its end: the signal may be heard before the halt is seen, or
-// after.
-func (p *pulse) explain() {
+// listen notes that a stop by a signal is over. The kernel tells a parent which of its children went on (waitid(2)), and only if
+// a signal had stopped it.
+func (p *pulse) listen() {
 	select {
 	case <-p.continued:
-		p.continuedAt = workload.Monotonic()
+		if len(p.agentOn) < mostHalts {
+			p.agentOn = append(p.agentOn, workload.Monotonic())
+		}
 	default:
 	}
-	n := len(p.halts)
-	if n == 0 || p.halts[n-1].Cause != workload.HaltAll {
-		return
+	var on unix.Siginfo
+	if unix.Waitid(unix.P_PID, p.pid, &on, unix.WCONTINUED|unix.WNOHANG, nil) == nil && on.Signo != 0 && len(p.trialOn) < mostHalts {
+		p.trialOn = append(p.trialOn, workload.Monotonic())
 	}
-	if h := &p.halts[n-1]; p.continuedAt >= h.From && p.continuedAt <= h.To+10*pulseEvery {
-		h.Cause = workload.HaltSignal
+}
+
+// explain looks at the halts in which the agent stood still. If a signal had stopped it, that was a halt of the trial only if a signal had stopped
+// that as well: one that waits for a slow disk uses as little CPU time as one that is stopped.
+// Signals may be heard before the halt is seen, or after.
+func (p *pulse) explain() {
+	var kept []workload.Halt
+	for _, h := range p.halts {
+		in := func(at time.Duration) bool { return at >= h.From && at <= h.To+signalLate }
+		if h.Cause == workload.HaltAll && slices.ContainsFunc(p.agentOn, in) {
+			if !slices.ContainsFunc(p.trialOn, in) {
+				continue
+			}
+			h.Cause = workload.HaltSignal
+		}
+		kept = append(kept, h)
 	}
+	p.halts = kept
 }
 
 // add keeps a halt. One that follows the last of the same cause lengthens it.
