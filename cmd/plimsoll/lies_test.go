@@ -4,12 +4,14 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// TestTableOfLies holds the table of planted lies in docs/checks.md to the tests: each row names a
-// test that exists, and each test that plants a lie (TestLie...) has a row.
+// TestTableOfLies holds the table of planted lies in docs/checks.md to the tests: each row is there once and names a
+// test that exists, and each test that plants a lie (TestLie...) has a row. Those that may skip on this machine are marked
+// "(guest)", and a guest runs them.
 func TestTableOfLies(t *testing.T) {
 	top := filepath.Join("..", "..")
 	text, err := os.ReadFile(filepath.Join(top, "docs", "checks.md"))
@@ -21,10 +23,12 @@ func TestTableOfLies(t *testing.T) {
 		t.Fatal("docs/checks.md has no section \"Planted lies\"")
 	}
 	section, _, _ = strings.Cut(section, "\n## ")
-	there := declaredTests(t, top)
+	there, guest := declaredTests(t, top), guestRuns(t, top)
+	skipped, err := os.ReadFile(filepath.Join(top, ".ci", "may-skip"))
+	mustDo(t, err)
 	row := regexp.MustCompile("^\\| (.+) \\| (.+) \\| (`TestLie[^|]*) \\|$")
 	name := regexp.MustCompile("`(TestLie[A-Za-z0-9]+)(?:/([^`]+))?`")
-	inTable := map[string]bool{}
+	inTable, before := map[string]bool{}, map[string]bool{}
 	rows := 0
 	for line := range strings.Lines(section) {
 		line = strings.TrimSpace(line)
@@ -37,12 +41,21 @@ func TestTableOfLies(t *testing.T) {
 			continue
 		}
 		rows++
+		if before[m[2]+m[3]] {
+			t.Errorf("another row has the same test and is caught by the same: %s", line)
+		}
+		before[m[2]+m[3]] = true
 		names := name.FindAllStringSubmatch(m[3], -1)
 		if len(names) == 0 {
 			t.Errorf("the row names no test: %s", line)
 		}
 		for _, n := range names {
 			inTable[n[1]] = true
+			full := strings.TrimSuffix(n[1]+"/"+n[2], "/")
+			mark, skips := strings.HasSuffix(m[3], "(guest)"), strings.Contains(string(skipped), `\.`+full+" ")
+			if mark != skips || mark && !guest(full) {
+				t.Errorf("%s is marked (guest): %v, may skip: %v, runs in a guest: %v", full, mark, skips, guest(full))
+			}
 			file, ok := there[n[1]]
 			switch {
 			case !ok:
@@ -58,4 +71,22 @@ func TestTableOfLies(t *testing.T) {
 		}
 	}
 	t.Logf("%d lies", rows)
+}
+
+// guestRuns reports which tests make test-guest runs: those of the patterns in its script.
+func guestRuns(t *testing.T, top string) func(test string) bool {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(top, "scripts", "test-guest"))
+	mustDo(t, err)
+	var patterns []string
+	for _, m := range regexp.MustCompile(`(?m)^(?:t '[^']*' \S+|  if vm \S+) '?([^"'\s;]+)`).FindAllStringSubmatch(string(text), -1) {
+		patterns = append(patterns, m[1])
+	}
+	return func(test string) bool {
+		name, sub, _ := strings.Cut(test, "/")
+		return slices.ContainsFunc(patterns, func(p string) bool {
+			of, subtests, _ := strings.Cut(p, "/")
+			return regexp.MustCompile(of).MatchString(name) && regexp.MustCompile(subtests).MatchString(sub)
+		})
+	}
 }
