@@ -80,10 +80,8 @@ bench: setup-test build ## Figures side by side with fio, in one run; QUICK=1 le
 	go run ./cmd/limitbench
 	go test -run '^$$' -bench 'Report.*10k' -benchtime 3x ./internal/report ./cmd/plimsoll
 
-campaign: build ## The long forms of the slow tests, and all planted lies twice more.
-	PLIMSOLL_CAMPAIGN=1 go test -timeout 2h -count=1 ./...
-	go test -timeout 2h -count=2 -run '^TestLie' ./cmd/plimsoll ./internal/limit/hold ./internal/watch ./internal/witness ./internal/workload
-	scripts/guest kernel && PLIMSOLL_CAMPAIGN=1 PLIMSOLL_TEST_VM=1 go test -count=1 -timeout 1h -run 'TestVMAppend|TestLieVM' ./cmd/plimsoll
+campaign: setup-test build ## The long forms of the slow tests, and all planted lies twice more, within the hour.
+	scripts/campaign
 
 # The second round: the current Docker Engine, built once from its modules, for the tests that start a daemon.
 DOCKER_TESTS = ./internal/dockertest ./internal/engine ./internal/limit/engineapi ./internal/limit/keeper ./internal/limit/target ./cmd/plimsoll
