@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -258,4 +259,19 @@ func TestLieLimitChanged(t *testing.T) {
 		!strings.Contains(r.stdout, "fix: plimsoll limit show cgroup:") || strings.Contains(r.stdout, "no known I/O passes") {
 		t.Errorf("removed: status %d\n%s%s", r.status, r.stdout, r.stderr)
 	}
+}
+
+// TestLieMovedMeanwhile: a process leaves the limited group once verify measures, writes from another group, and is back before the end. Verify looked
+// before and after, and found it held.
+func TestLieMovedMeanwhile(t *testing.T) {
+	t.Parallel() // What is limited waits most of the time, and its disk is its own.
+	l := newBadLab(t)
+	l.do(t, exitDone, "set", l.name, "--path", l.path, "--write-bps", "8MiB", "--read-iops", "none")
+	other := disktest.NewBlkioGroup(t)
+	// The worker is the second process in the group.
+	cmd := l.group.Run(t, "sh", "-c", fmt.Sprintf("while [ $(wc -l < %[1]s/cgroup.procs) -lt 3 ]; do sleep 0.05; done; sleep 1; echo 0 > %[2]s/cgroup.procs; "+
+		"for i in 1 2 3 4; do dd if=/dev/zero of=%[3]s/theirs bs=1M count=64 oflag=direct; sleep 0.2; done; echo 0 > %[1]s/cgroup.procs; sleep 60", l.group, other, l.path))
+	name := "/" + filepath.Base(string(other))
+	l.says(t, exitNotHeld, []string{"elsewhere", "1 process of it is in the group " + name + ", which has no write_bps and did ", "fix: move the processes back"},
+		"verify", "pid:"+strconv.Itoa(cmd.Process.Pid), "--path", l.path, "--modes", "direct", "--time", "4s")
 }

@@ -182,7 +182,10 @@ func (a *app) limitVerify(ctx context.Context, name string, f limitVerifyFlags, 
 	for _, v := range list {
 		done := verified{Part: v.part.Name, Ground: v.ground.Name, Device: v.spot.Name, number: v.spot.Number(), members: v.members()}
 		v.again, v.name, v.state = again(name, f.limitWhere), clean.Shell(name), a.stateFlag()
-		done.Rows, err = a.withLoose(l, v, func(v verification) ([]verify.Row, error) { return a.verifyOne(ctx, l, v, r) })
+		done.Rows, err = a.withLoose(l, v, func(v verification, w *looseWatch) ([]verify.Row, error) {
+			r.Look = w.again
+			return a.verifyOne(ctx, l, v, r)
+		})
 		done.ended(err)
 		all = append(all, done)
 		if !f.json {

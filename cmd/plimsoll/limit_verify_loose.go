@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,77 +16,159 @@ import (
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/verify"
+	"plimsoll/internal/procfs"
 	"plimsoll/internal/size"
 )
 
-// A looseLook is the state, at one time, of the target's groups other than the limited one.
-type looseLook struct {
-	at     time.Time
-	groups []hold.Loose
-	// did is what each group did on the device so far, by its path.
-	did map[string]cgroupio.Counters
+// A looseWatch follows the target's groups other than the limited one, from before the rows until after them. A process may move between, or start
+// and end: it is looked for while rows are measured, too.
+type looseWatch struct {
+	l *limiter
+	v verification
+	// last is what was there at the latest look.
+	last  []hold.Loose
+	seen  []*looseSeen
+	began time.Time
+	// next is when it is time for another look: they take no more than one part in looseShare of a CPU.
+	next time.Time
 }
 
-// backIntoGroup is what helps where processes of a target are in a group outside of its own, which its limits don't reach.
-const backIntoGroup = "move the processes back into the target's group, or limit the group that they are in"
+// A looseSeen is a group that was seen.
+type looseSeen struct {
+	// Loose is the group as it was at the look that found most of the limits lacking, or most processes.
+	hold.Loose
+	// since and until are between when its counters were read, and before and after what they were. known: they could be.
+	since, until  time.Time
+	before, after cgroupio.Counters
+	known         bool
+	// from is since when it was there at each look. sure: long enough that its processes are not on their way into the target's group.
+	from time.Time
+	sure bool
+}
 
-// lookLoose looks at the groups of a verification.
-func (l *limiter) lookLoose(v verification) (looseLook, error) {
-	groups, err := l.Loose(v.part)
-	look := looseLook{at: time.Now(), groups: groups, did: map[string]cgroupio.Counters{}}
+// looseShare bounds what the looks cost.
+const looseShare = 20
+
+// watchLoose begins to follow the groups of a verification.
+func (l *limiter) watchLoose(v verification) (*looseWatch, error) {
+	w := &looseWatch{l: l, v: v, began: time.Now()}
+	return w, w.settle()
+}
+
+// settle looks, and once more where it isn't sure of a group.
+func (w *looseWatch) settle() error {
+	err := w.look()
+	if err != nil || !slices.ContainsFunc(w.seen, func(s *looseSeen) bool { return !s.sure && !s.from.IsZero() }) {
+		return err
+	}
+	time.Sleep(hold.Entering)
+	return w.look()
+}
+
+// again looks once more if it is time to. What fails is looked at after the rows.
+func (w *looseWatch) again() {
+	if time.Now().After(w.next) {
+		_ = w.look()
+	}
+}
+
+// look looks where the target's processes are.
+func (w *looseWatch) look() error {
+	began := time.Now()
+	defer func() { w.next = time.Now().Add(looseShare * time.Since(began)) }()
+	groups, err := w.l.LooseAt(w.v.part, procfs.Look("/proc"))
+	if err != nil {
+		return err
+	}
+	w.last = groups
 	for _, g := range groups {
-		if g.Group.Version == 2 && g.Group.IsRoot() {
-			continue // Its counters are those of the whole machine.
+		i := slices.IndexFunc(w.seen, func(s *looseSeen) bool { return s.Group.Path == g.Group.Path })
+		if i < 0 {
+			i, w.seen = len(w.seen), append(w.seen, &looseSeen{Loose: g})
 		}
-		if all, err := cgroupio.GroupCounters(g.Group, os.ReadFile); err == nil {
-			look.did[g.Group.Path] = all[v.spot.Number()]
+		s := w.seen[i]
+		if w.lacking(g) > w.lacking(s.Loose) || w.lacking(g) == w.lacking(s.Loose) && g.Processes > s.Processes {
+			s.Loose = g
+		}
+		if s.from.IsZero() {
+			s.from = began
+		}
+		s.sure = s.sure || !s.Outside || began.Sub(s.from) >= hold.Entering
+	}
+	for _, s := range w.seen {
+		if !slices.ContainsFunc(groups, func(g hold.Loose) bool { return g.Group.Path == s.Group.Path }) {
+			s.from = time.Time{}
+		}
+		if s.Group.Dir == "" || s.Group.Version == 2 && s.Group.IsRoot() {
+			continue // It can't be seen from here, or its counters are those of the whole machine.
+		}
+		all, err := cgroupio.GroupCounters(s.Group, os.ReadFile)
+		if err != nil {
+			continue
+		}
+		// What a group did before it was seen may have been long ago.
+		s.until, s.after = time.Now(), all[w.v.spot.Number()]
+		if !s.known {
+			s.since, s.before, s.known = s.until, s.after, true
 		}
 	}
-	return look, err
+	return nil
 }
 
-// looseRows are the rows of groups without a limit, found before or after the measurement.
-func (v verification) looseRows(before, after looseLook) (rows []verify.Row) {
-	n := cgroup.Device{Major: v.spot.Major, Minor: v.spot.Minor}
-	elapsed := after.at.Sub(before.at)
-	found := slices.Clone(after.groups)
-	for _, g := range before.groups {
-		if !slices.ContainsFunc(after.groups, func(a hold.Loose) bool { return a.Group.Path == g.Group.Path }) {
-			found = append(found, g)
+// lacking is how many of the limits a group lacks.
+func (w *looseWatch) lacking(g hold.Loose) (n int) {
+	for key, asked := range w.v.asked {
+		if g.Lacks(w.v.device(), key, asked) {
+			n++
 		}
 	}
+	return n
+}
+
+// device is the number of the verification's device.
+func (v verification) device() cgroup.Device {
+	return cgroup.Device{Major: v.spot.Major, Minor: v.spot.Minor}
+}
+
+// mostLoose is how many groups have a row for a limit: a target may make them without end.
+const mostLoose = 8
+
+// rows are the rows of groups that lack a limit.
+func (w *looseWatch) rows() (all []verify.Row) {
+	v := w.v
 	for _, key := range limit.Keys {
+		var rows []verify.Row
 		asked := v.asked[key]
-		for _, g := range found {
-			if asked <= 0 || !g.Lacks(n, key, asked) {
+		for _, g := range w.seen {
+			if asked <= 0 || !g.sure || !g.Lacks(v.device(), key, asked) {
 				continue
 			}
-			has := g.Devices[n]
-			group := verify.Group{Path: clean.Line(g.Group.Path), Processes: g.Processes, Has: *has.Whole(key), Rate: -1, Elapsed: elapsed}
-			// A group that was not looked at before may have done all that it did long ago.
-			was, known := before.did[g.Group.Path]
-			if now, ok := after.did[g.Group.Path]; ok && known {
+			group := verify.Group{Text: g.Text(v.device(), key), Rate: -1, Elapsed: time.Since(w.began)}
+			if elapsed := g.until.Sub(g.since); g.known && elapsed > 0 {
+				now, was := g.after, g.before
 				done := map[limit.Key]int64{limit.ReadBPS: now.ReadBytes - was.ReadBytes, limit.WriteBPS: now.WriteBytes - was.WriteBytes, limit.ReadIOPS: now.Reads - was.Reads, limit.WriteIOPS: now.Writes - was.Writes}
-				group.Rate = float64(done[key]) / elapsed.Seconds()
+				group.Rate, group.Elapsed = float64(done[key])/elapsed.Seconds(), elapsed
 			}
 			r := group.Row(key, asked)
-			r.Fix = fmt.Sprintf("plimsoll limit set %s %s %s%s", v.again, key.Flag(), flagValue(key, asked), v.state) + " sets it in the groups there are now; plimsoll daemon with a policy holds those that come later"
-			if g.Outside {
-				r.Fix = backIntoGroup
-			}
+			r.Fix = g.Mend(fmt.Sprintf("plimsoll limit set %s %s %s%s", v.again, key.Flag(), flagValue(key, asked), v.state) + " sets it in the groups there are now; plimsoll daemon with a policy holds those that come later")
 			rows = append(rows, r)
 		}
+		slices.SortStableFunc(rows, func(a, b verify.Row) int { return cmp.Compare(b.Seen, a.Seen) })
+		if more := len(rows) - mostLoose; more > 0 {
+			rows = rows[:mostLoose]
+			rows[mostLoose-1].Why += fmt.Sprintf("; %s more lack the limit, too", size.Plural(more, "group"))
+		}
+		all = append(all, rows...)
 	}
-	return rows
+	return all
 }
 
 // manyNote says of version 1 that several groups of a target have a limit, each for itself; "" if that is not so.
-func (v verification) manyNote(look looseLook) string {
-	n := cgroup.Device{Major: v.spot.Major, Minor: v.spot.Minor}
+func (v verification) manyNote(groups []hold.Loose) string {
 	with := 1
-	for _, g := range look.groups {
+	for _, g := range groups {
 		for key, asked := range v.asked {
-			if !g.Lacks(n, key, asked) {
+			if !g.Lacks(v.device(), key, asked) {
 				with++
 				break
 			}
@@ -119,18 +202,17 @@ func (v verification) single(own *hierarchy.Group) bool {
 
 // together is why a target does more than a limit in its groups together, and what would mend it.
 func (v verification) together(key limit.Key) (why, fix string) {
-	n := cgroup.Device{Major: v.spot.Major, Minor: v.spot.Minor}
 	var names []string
 	for _, g := range v.loose {
 		words := "no " + string(key)
-		if has := g.Devices[n]; has.Has(key) {
-			words = verify.Row{Key: key}.Rate(float64(*has.Whole(key)))
+		if has := g.Devices[v.device()]; has.Has(key) {
+			words = key.PerSecond(float64(*has.Whole(key)))
 		}
 		names = append(names, fmt.Sprintf("%s with %s", clean.Line(g.Group.Path), words))
 	}
 	why = fmt.Sprintf("control groups of version 1 hold each group for itself, and processes of %s are also in %s", clean.Line(v.part.Name), strings.Join(names, ", "))
-	if slices.ContainsFunc(v.loose, func(g hold.Loose) bool { return g.Outside }) {
-		return why, backIntoGroup
+	if i := slices.IndexFunc(v.loose, func(g hold.Loose) bool { return g.Outside }); i >= 0 {
+		return why, v.loose[i].Mend("")
 	}
 	parts := int64(len(v.loose) + 1)
 	fix = fmt.Sprintf("plimsoll limit set %s %s %s%s gives each of the %d groups there are now a part; one limit for all of them takes control groups of version 2",
@@ -138,52 +220,34 @@ func (v verification) together(key limit.Key) (why, fix string) {
 	return why, fix
 }
 
-// withLoose tries the limits with try, and looks at the target's other groups before and after.
-func (a *app) withLoose(l *limiter, v verification, try func(verification) ([]verify.Row, error)) ([]verify.Row, error) {
-	before, err := l.lookLoose(v)
+// withLoose tries the limits with try, and follows the target's other groups meanwhile.
+func (a *app) withLoose(l *limiter, v verification, try func(verification, *looseWatch) ([]verify.Row, error)) ([]verify.Row, error) {
+	w, err := l.watchLoose(v)
 	if err != nil {
 		return nil, err
 	}
-	v.loose = before.groups
-	rows, err := try(v)
+	v.loose = w.last
+	rows, err := try(v, w)
 	if err != nil {
 		return rows, err
 	}
-	after, err := l.lookLoose(v)
-	if err != nil {
+	if err := w.settle(); err != nil {
 		return rows, err
 	}
-	if n := v.manyNote(after); n != "" {
+	if n := v.manyNote(w.last); n != "" {
 		fmt.Fprintln(a.stderr, n)
 	}
-	return append(rows, v.looseRows(before, after)...), nil
+	return append(rows, w.rows()...), nil
 }
 
 // looseNotes say of the parts of a scope which groups lack limits that the part's own group has.
 func (l *limiter) looseNotes(shown []limitShown) (notes []string) {
+	now := procfs.Look("/proc")
 	for _, p := range shown {
-		if len(p.Groups) == 0 {
-			continue
-		}
-		groups, err := l.Loose(p.Part)
-		if err != nil {
-			continue // It has gone: the lines of its limits say so.
-		}
-		for _, g := range groups {
-			for d, own := range p.Groups[0].Devices {
-				for _, k := range limit.Keys {
-					if !k.Rate() || !own.Has(k) || !g.Lacks(d, k, *own.Whole(k)) {
-						continue
-					}
-					has := g.Devices[d]
-					r := verify.Group{Path: g.Group.Path, Processes: g.Processes, Has: *has.Whole(k), Rate: -1}.Row(k, *own.Whole(k))
-					mend := "set it again, or have plimsoll daemon hold it with a policy"
-					if g.Outside {
-						mend = backIntoGroup
-					}
-					notes = append(notes, fmt.Sprintf("%s on %s is NOT held: %s; %s", k, l.deviceName(d), r.Why, mend))
-				}
-			}
+		if len(p.Groups) > 0 {
+			// An error is that it has gone: the lines of its limits say so.
+			more, _ := l.LooseNotes(p.Part, p.Groups[0].Devices, now, l.deviceName, "set it again, or have plimsoll daemon hold it with a policy")
+			notes = append(notes, more...)
 		}
 	}
 	return notes

@@ -52,6 +52,14 @@ func (k Key) Flag() string { return "--" + strings.ReplaceAll(string(k), "_", "-
 // can be percentages of what was measured.
 func (k Key) Rate() bool { return k == ReadBPS || k == WriteBPS || k == ReadIOPS || k == WriteIOPS }
 
+// PerSecond writes a rate in the unit of k: "8 MiB/s", "500 IOPS".
+func (k Key) PerSecond(v float64) string {
+	if k.IOPS() {
+		return size.Count(v) + " IOPS"
+	}
+	return size.Rate(v)
+}
+
 // IOPS reports whether k is a rate of I/Os.
 func (k Key) IOPS() bool { return k == ReadIOPS || k == WriteIOPS }
 

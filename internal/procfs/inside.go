@@ -1,6 +1,7 @@
 package procfs
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,43 +11,26 @@ import (
 // Descendants lists what a process of the procfs at root has started, and what that has, and so on: each behind the one that started it. Those
 // whose parent has ended are another's children by then.
 func Descendants(root string, pid int) []int {
-	return look(root).below([]int{pid})[1:]
+	return Look(root).below([]int{pid}, nil)[1:]
 }
 
-// Inside lists the processes of the container whose first one is pid, with it: its descendants, and what is in its namespaces of mounts and of
-// process ids, with descendants. An engine's exec puts processes there that are not the first one's children, and with the host's process ids a
-// process whose parent has ended is a child of the host's. A namespace of mounts that is also the parent's, or root's own reader's, is no container's.
-func Inside(root string, pid int) []int {
-	l := look(root)
-	all := []int{pid}
-	namespaces := func(pid int) (mounts, pids string) {
-		dir := filepath.Join(root, strconv.Itoa(pid), "ns")
-		mounts, _ = os.Readlink(filepath.Join(dir, "mnt"))
-		pids, _ = os.Readlink(filepath.Join(dir, "pid"))
-		return mounts, pids
-	}
-	mounts, pids := namespaces(pid)
-	around, _ := namespaces(Parent(root, pid))
-	own, _ := os.Readlink(filepath.Join(root, "self", "ns", "mnt"))
-	if mounts != "" && mounts != around && mounts != own {
-		for _, p := range l.all {
-			if m, n := namespaces(p); m == mounts && n == pids && p != pid {
-				all = append(all, p)
-			}
-		}
-	}
-	return l.below(all)
-}
-
-// processes are those of a procfs, and which has started which.
-type processes struct {
+// Processes are those of a procfs at one time, which has started which, and in which namespaces they are.
+type Processes struct {
+	root     string
 	all      []int
 	children map[int][]int
+	// spaces are the namespaces of each, and in those in the same two; nil until they are asked for.
+	spaces map[int]space
+	in     map[space][]int
 }
 
-func look(root string) processes {
+// A space is what two namespaces show: their names, "" for one that can't be read.
+type space struct{ mounts, pids string }
+
+// Look reads which processes the procfs at root has.
+func Look(root string) *Processes {
 	dirs, _ := filepath.Glob(filepath.Join(root, "[0-9]*"))
-	l := processes{children: map[int][]int{}}
+	l := &Processes{root: root, children: map[int][]int{}}
 	for _, dir := range dirs {
 		if pid, err := strconv.Atoi(filepath.Base(dir)); err == nil {
 			parent := Parent(root, pid)
@@ -56,12 +40,74 @@ func look(root string) processes {
 	return l
 }
 
-// below adds to processes what they have started, and what that has.
-func (l processes) below(all []int) []int {
+// spaceOf reads the namespaces of a process: a number, or "self".
+func (l *Processes) spaceOf(pid string) (s space) {
+	dir := filepath.Join(l.root, pid, "ns")
+	s.mounts, _ = os.Readlink(filepath.Join(dir, "mnt"))
+	s.pids, _ = os.Readlink(filepath.Join(dir, "pid"))
+	return s
+}
+
+// namespaces reads those of all processes.
+func (l *Processes) namespaces() {
+	if l.spaces != nil {
+		return
+	}
+	l.spaces, l.in = map[int]space{}, map[space][]int{}
+	for _, p := range l.all {
+		s := l.spaceOf(strconv.Itoa(p))
+		l.spaces[p], l.in[s] = s, append(l.in[s], p)
+	}
+}
+
+// Inside lists the processes of the container whose first one is pid, with it: its descendants, and what is in its namespaces of mounts and of
+// process ids, with descendants. An engine's exec puts processes there that are not the first one's children, and with the host's process ids a
+// process whose parent has ended is a child of the host's. A namespace of mounts that is also the parent's, or root's own reader's, is no container's.
+//
+// Of containers that share a namespace of process ids, the first one of one gets the orphans of the others as its children. Their namespace of mounts
+// is that of a container whose first process is no descendant of pid, and they are left out.
+func (l *Processes) Inside(pid int) []int {
+	l.namespaces()
+	own, reader := l.spaces[pid], l.spaceOf("self").mounts
+	all := []int{pid}
+	if own.mounts != "" && own.mounts != l.spaces[Parent(l.root, pid)].mounts && own.mounts != reader {
+		for _, p := range l.in[own] {
+			if p != pid {
+				all = append(all, p)
+			}
+		}
+	}
+	inside, others := map[int]bool{}, map[int]bool{}
+	for _, p := range l.below(all, nil) {
+		inside[p] = true
+	}
+	for p := range inside {
+		s := l.spaces[p]
+		if s.mounts == own.mounts || s.mounts == reader || s.mounts == l.spaces[1].mounts {
+			continue
+		}
+		if slices.ContainsFunc(l.in[s], func(q int) bool { return !inside[q] }) {
+			others[p] = true
+		}
+	}
+	return l.below(all, others)
+}
+
+// below adds to processes what they have started, and what that has, without those that are left out.
+func (l *Processes) below(all []int, without map[int]bool) []int {
+	all = slices.Clone(all)
+	// They are not read at one time: a number may have become another's.
+	known := maps.Clone(without)
+	if known == nil {
+		known = map[int]bool{}
+	}
+	for _, p := range all {
+		known[p] = true
+	}
 	for i := 0; i < len(all); i++ {
 		for _, c := range l.children[all[i]] {
-			// They are not read at one time: a number may have become another's.
-			if !slices.Contains(all, c) {
+			if !known[c] {
+				known[c] = true
 				all = append(all, c)
 			}
 		}

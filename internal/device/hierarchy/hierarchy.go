@@ -104,7 +104,7 @@ func Read(f device.FS) (*Tree, error) {
 	return t, nil
 }
 
-// Of returns the group of pid ("self" or a number) for a controller.
+// Of returns the group of pid ("self" or a number) for a controller. Where the error wraps ErrOutside, the group has its path and no folder.
 func (t *Tree) Of(pid string, c Controller) (*Group, error) {
 	b, err := os.ReadFile(filepath.Join(t.fs.Proc, pid, "cgroup"))
 	if err != nil {
@@ -115,9 +115,9 @@ func (t *Tree) Of(pid string, c Controller) (*Group, error) {
 		return nil, fmt.Errorf("group of process %s: no %s controller: %w", pid, c.V1, ErrNone)
 	}
 	if strings.Contains(p+"/", "/../") {
-		return nil, fmt.Errorf("group of process %s: %s is %w: run this where the container engine runs", pid, p, ErrOutside)
+		return &Group{Controller: c, Version: version, Path: p}, fmt.Errorf("group of process %s: %s is %w: run this where the container engine runs", pid, p, ErrOutside)
 	}
-	if p, gone := strings.CutSuffix(p, " (deleted)"); gone {
+	if p, gone := strings.CutSuffix(p, deleted); gone && !t.named(p+deleted, version, c) {
 		return nil, fmt.Errorf("group of process %s: %s was removed: %w", pid, p, fs.ErrNotExist)
 	}
 	g, err := t.at(p, version, c)
@@ -125,6 +125,19 @@ func (t *Tree) Of(pid string, c Controller) (*Group, error) {
 		return nil, fmt.Errorf("group of process %s: %w", pid, err)
 	}
 	return g, nil
+}
+
+// deleted is what the kernel puts behind the path of a group that was removed.
+const deleted = " (deleted)"
+
+// named reports whether there is a group that is called so.
+func (t *Tree) named(p string, version int, c Controller) bool {
+	g, err := t.at(p, version, c)
+	if err != nil {
+		return false
+	}
+	_, err = os.Stat(g.Dir)
+	return err == nil
 }
 
 // At returns the group with a path, as /proc/<pid>/cgroup has it ("/docker/0123") or as a folder

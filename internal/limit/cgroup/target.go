@@ -133,8 +133,11 @@ func (h *Host) Device() (*Target, error) {
 	return t, nil
 }
 
-// Root returns the root group of I/O, which in version 2 takes no limits.
-func (h *Host) Root() (*hierarchy.Group, error) { return h.tree.Root(hierarchy.IO) }
+// Of returns the group of I/O that a process or thread is in. The error wraps hierarchy.ErrOutside for one that can't be seen from here, of which the
+// group has the path.
+func (h *Host) Of(pid int) (*hierarchy.Group, error) {
+	return h.tree.Of(strconv.Itoa(pid), hierarchy.IO)
+}
 
 func newTarget(name string) *Target {
 	return &Target{Name: name, groups: map[hierarchy.Controller]*hierarchy.Group{}, why: map[hierarchy.Controller]error{}}

@@ -2,12 +2,18 @@ package hold
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
+	"time"
 
+	"plimsoll/internal/clean"
 	"plimsoll/internal/device/hierarchy"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
@@ -33,9 +39,48 @@ func (l Loose) Lacks(d cgroup.Device, k limit.Key, asked int64) bool {
 	return n == 0 || n > asked
 }
 
+// Text says which processes are in the group, and what it has of a limit on a device: "1 process of it is in the group /x, which has no write_bps".
+func (l Loose) Text(d cgroup.Device, k limit.Key) string {
+	are, has := "processes of it are", "has no "+string(k)
+	if l.Processes == 1 {
+		are = "process of it is"
+	}
+	if m := l.Devices[d]; m.Has(k) {
+		has = fmt.Sprintf("has %s of %s", k, k.PerSecond(float64(*m.Whole(k))))
+	}
+	return fmt.Sprintf("%d %s in the group %s, which %s", l.Processes, are, clean.Line(l.Group.Path), has)
+}
+
+// Mend is what helps where a group lacks a limit; later is what does for one that limits can be set in.
+func (l Loose) Mend(later string) string {
+	if l.Outside {
+		return "move the processes back into the target's group, or limit the group that they are in"
+	}
+	return later
+}
+
+// Entering is how long a process may be in a container's namespaces and not in its group yet: runc's exec enters those first, which takes some
+// milliseconds.
+const Entering = 200 * time.Millisecond
+
 // Loose lists the groups, other than a part's own, that have processes of the part. In version 1 each group has limits of its own, so groups
-// below the part's own count too; in both versions a container's processes may have been moved to another group.
-func (h *Holder) Loose(p Part) ([]Loose, error) {
+// below the part's own count too; in both versions a container's processes may have been moved to another group. now are the processes there are.
+// Where some are in a group outside, it looks once more after Entering.
+func (h *Holder) Loose(p Part, now *procfs.Processes) ([]Loose, error) {
+	list, err := h.LooseAt(p, now)
+	outside := func(l Loose) bool { return l.Outside }
+	if err != nil || !slices.ContainsFunc(list, outside) {
+		return list, err
+	}
+	time.Sleep(Entering)
+	later, err := h.LooseAt(p, procfs.Look("/proc"))
+	return slices.DeleteFunc(later, func(l Loose) bool {
+		return l.Outside && !slices.ContainsFunc(list, func(was Loose) bool { return was.Outside && was.Group.Path == l.Group.Path })
+	}), err
+}
+
+// LooseAt is Loose of one moment: what is in a group outside may be about to enter the part's.
+func (h *Holder) LooseAt(p Part, now *procfs.Processes) ([]Loose, error) {
 	if p.Target == nil || p.Groups == nil {
 		return nil, nil
 	}
@@ -48,12 +93,16 @@ func (h *Holder) Loose(p Part) ([]Loose, error) {
 		return nil, err
 	}
 	var list []Loose
-	for _, g := range groups[1:] {
-		n, err := processes(g)
+	held := map[int]bool{}
+	for i, g := range groups {
+		threads, n, err := inGroup(g)
 		if err != nil {
 			return nil, err
 		}
-		if n == 0 {
+		for _, t := range threads {
+			held[t] = true
+		}
+		if n == 0 || i == 0 {
 			continue // What is in it later is looked at later.
 		}
 		for _, s := range states[1:] {
@@ -67,19 +116,23 @@ func (h *Holder) Loose(p Part) ([]Loose, error) {
 	case p.Target.PID == 0:
 		return list, nil
 	case p.Target.Kind == target.Container:
-		inside = procfs.Inside("/proc", p.Target.PID)
+		inside = now.Inside(p.Target.PID)
 	case p.Target.Kind != target.Process:
 		return list, nil
 	}
-	return append(list, h.moved(inside, groups[0])...), nil
+	return append(list, h.moved(inside, groups[0], held)...), nil
 }
 
-// moved lists the groups outside of own in which processes of a target are, or threads of them. What ends meanwhile is left out.
-func (h *Holder) moved(inside []int, own *hierarchy.Group) []Loose {
+// moved lists the groups outside of own in which processes of a target are, or threads of them. held are the threads that own and the groups
+// below it have. What ends meanwhile is left out.
+func (h *Holder) moved(inside []int, own *hierarchy.Group, held map[int]bool) []Loose {
 	var list []Loose
 	last := map[string]int{} // The process that was last counted in a group.
 	for _, p := range inside {
 		for _, thread := range threads(p, own) {
+			if held[thread] {
+				continue
+			}
 			t, g, err := h.of(thread)
 			if err != nil || g.Path == own.Path || strings.HasPrefix(g.Path, own.Path+"/") || last[g.Path] == p {
 				continue
@@ -92,13 +145,9 @@ func (h *Holder) moved(inside []int, own *hierarchy.Group) []Loose {
 				list[i].Processes++
 				continue
 			}
-			var has map[cgroup.Device]limit.Limits
-			if t != nil {
-				states, err := h.Groups.Read(t)
-				if err != nil {
-					continue
-				}
-				has = states[0].Devices
+			has, err := h.around(t)
+			if err != nil {
+				continue
 			}
 			list = append(list, Loose{Group: g, Processes: 1, Outside: true, Devices: has})
 		}
@@ -114,30 +163,93 @@ func threads(pid int, own *hierarchy.Group) []int {
 	return procfs.Threads("/proc", pid)
 }
 
-// of returns the groups that a thread is in, and that of I/O; t is nil where the group takes no limits.
+// of returns the groups that a thread is in, and that of I/O; t is nil where the group takes no limits, or can't be seen from here.
 func (h *Holder) of(thread int) (t *cgroup.Target, g *hierarchy.Group, err error) {
-	if t, err = h.Groups.Find(thread, "", ""); err == nil {
-		g, err = t.Group(hierarchy.IO)
-	}
-	if errors.Is(err, cgroup.ErrRoot) {
-		return h.root()
-	}
-	return t, g, err
-}
-
-// root is the root group of I/O. Version 2's has no limits, and t is nil.
-func (h *Holder) root() (t *cgroup.Target, g *hierarchy.Group, err error) {
-	if g, err = h.Groups.Root(); err == nil && g.Version == 1 {
+	g, err = h.Groups.Of(thread)
+	switch {
+	case errors.Is(err, hierarchy.ErrOutside):
+		return nil, g, nil
+	case err != nil:
+		return nil, nil, err
+	case g.IsRoot() && g.Version == 2:
+		return nil, g, nil
+	case g.IsRoot():
 		t, err = h.Groups.Device()
+	default:
+		t, err = h.Groups.Find(thread, "", "")
 	}
 	return t, g, err
 }
 
-// processes counts those in a group itself; 0 for one that has gone.
-func processes(g *hierarchy.Group) (int, error) {
-	b, err := os.ReadFile(filepath.Join(g.Dir, "cgroup.procs"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil
+// around is what a group holds its processes to on each device, with those above it.
+func (h *Holder) around(t *cgroup.Target) (map[cgroup.Device]limit.Limits, error) {
+	if t == nil {
+		return nil, nil
 	}
-	return strings.Count(string(b), "\n"), err
+	states, err := h.Groups.Read(t.Alone())
+	if err != nil {
+		return nil, err
+	}
+	above, err := h.Groups.Above(t, hierarchy.IO)
+	if err != nil {
+		return nil, err
+	}
+	has := states[0].Devices
+	for _, s := range above {
+		for d, l := range s.Devices {
+			for _, k := range limit.Keys {
+				if k.Rate() && l.Below(k, has[d]) {
+					has[d] = has[d].With(k, l)
+				}
+			}
+		}
+	}
+	return has, nil
+}
+
+// inGroup lists the threads in a group itself, and counts their processes; none for one that has gone. Version 2 has all threads of a process in one
+// group of I/O, and names their process.
+func inGroup(g *hierarchy.Group) (threads []int, processes int, err error) {
+	files := []string{"cgroup.procs"}
+	if g.Version == 1 {
+		files = append(files, "tasks")
+	}
+	for _, file := range files {
+		b, err := os.ReadFile(filepath.Join(g.Dir, file))
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENODEV) {
+			return nil, 0, nil
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		ids := strings.Fields(string(b))
+		if file == "cgroup.procs" {
+			processes = len(ids)
+		}
+		if file == files[len(files)-1] {
+			for _, id := range ids {
+				if n, err := strconv.Atoi(id); err == nil {
+					threads = append(threads, n)
+				}
+			}
+		}
+	}
+	return threads, processes, nil
+}
+
+// LooseNotes says of each of a part's limits, by device, which of its processes are in groups that it doesn't reach, and what mends that: a sentence
+// each. name is what a device is called, and later what mends it where the group is below the part's own.
+func (h *Holder) LooseNotes(p Part, own map[cgroup.Device]limit.Limits, now *procfs.Processes, name func(cgroup.Device) string, later string) (notes []string, err error) {
+	groups, err := h.Loose(p, now)
+	for _, g := range groups {
+		for _, d := range slices.SortedFunc(maps.Keys(own), func(a, b cgroup.Device) int { return strings.Compare(a.String(), b.String()) }) {
+			l := own[d]
+			for _, k := range limit.Keys {
+				if k.Rate() && l.Has(k) && g.Lacks(d, k, *l.Whole(k)) {
+					notes = append(notes, fmt.Sprintf("%s on %s is NOT held: %s; %s", k, name(d), g.Text(d, k), g.Mend(later)))
+				}
+			}
+		}
+	}
+	return notes, err
 }

@@ -72,7 +72,7 @@ func movedTo(t *testing.T, own, other disktest.Group) []Loose {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := h.Loose(Part{Name: "web", Groups: groups, Target: &target.Target{Kind: target.Container, PID: cmd.Process.Pid}})
+	list, err := h.Loose(Part{Name: "web", Groups: groups, Target: &target.Target{Kind: target.Container, PID: cmd.Process.Pid}}, procfs.Look("/proc"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func loose(t *testing.T, own disktest.Group, of target.Target) []Loose {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := h.Loose(Part{Name: "web", Groups: groups, Target: &of})
+	list, err := h.Loose(Part{Name: "web", Groups: groups, Target: &of}, procfs.Look("/proc"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,8 +12,8 @@ import (
 // watchEvery is how often the kernel's limit is read while a row is measured: twice in a limiter's slice.
 const watchEvery = 50 * time.Millisecond
 
-// watch follows the kernel's limit behind a row until the function that it returns is called, which returns the values that the limit was
-// changed to, each once.
+// watch follows the kernel's limit behind a row, and where the target's processes are, until the function that it returns is called, which returns
+// the values that the limit was changed to, each once.
 func (r Request) watch(key limit.Key, mode Mode) func() []int64 {
 	if r.Changed == nil {
 		return func() []int64 { return nil }
@@ -22,6 +22,9 @@ func (r Request) watch(key limit.Key, mode Mode) func() []int64 {
 	look := func() {
 		if now, changed := r.Changed(key, mode); changed && !slices.Contains(values, now) {
 			values = append(values, now)
+		}
+		if r.Look != nil {
+			r.Look()
 		}
 	}
 	stop, done := make(chan struct{}), make(chan struct{})

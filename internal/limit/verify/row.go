@@ -95,13 +95,10 @@ func (r Row) Words() string {
 
 // Rate writes a rate in the unit of the row's key.
 func (r Row) Rate(v float64) string {
-	switch {
-	case v < 0:
+	if v < 0 {
 		return "unknown"
-	case r.Key.IOPS():
-		return size.Count(v) + " IOPS"
 	}
-	return size.Rate(v)
+	return r.Key.PerSecond(v)
 }
 
 // judge fills r from what was measured.

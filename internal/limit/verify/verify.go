@@ -102,6 +102,8 @@ type Request struct {
 	// Changed, if set, reports whether the kernel's limit behind a row is no longer what it was when Asked was read, and what it is now, 0 for
 	// none. It is called again and again while a row is measured.
 	Changed func(limit.Key, Mode) (now int64, changed bool)
+	// Look, if set, is called as often, by one at a time.
+	Look func()
 	// OnRow, if set, is told each row as it is done.
 	OnRow func(Row)
 }
