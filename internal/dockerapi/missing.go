@@ -103,12 +103,13 @@ func unreachable(host, source, apiVersion string, err error) *Missing {
 func why(host, source, apiVersion string, err, cause error, here machine) *Missing {
 	m := &Missing{Cause: errors.Join(cause, err)}
 	socket, local := strings.CutPrefix(host, "unix://")
-	named := "" // Whoever named the address has to know which it is.
+	named, inside := "", "" // Whoever named the address has to know which it is; at the end of a sentence, and inside of one.
 	if source != "" {
 		named = ", which " + source + " names"
+		inside = named + ","
 	}
 	pipe, isPipe := pipeOf(host)
-	if isPipe && m.whyPipe(pipe, named, source, cause, here) {
+	if isPipe && m.whyPipe(pipe, named, inside, source, cause, here) {
 		return m
 	}
 	var ne net.Error
@@ -147,10 +148,10 @@ func why(host, source, apiVersion string, err, cause error, here machine) *Missi
 		m.Missing = "the socket at " + host + " is there but no daemon listens on it"
 		m.Fix = "start the daemon: " + here.start()
 	case errors.As(cause, &dns):
-		m.Missing = "the machine of " + host + named + " is not known: " + dns.Err
+		m.Missing = "the machine of " + host + inside + " is not known: " + dns.Err
 		m.Fix = otherAddress(source)
 	case errors.Is(cause, context.DeadlineExceeded), errors.As(cause, &ne) && ne.Timeout():
-		m.There, m.Missing = true, "the daemon at "+host+named+" does not answer in time"
+		m.There, m.Missing = true, "the daemon at "+host+inside+" does not answer in time"
 		m.Fix = "look at its log, journalctl -u docker, and restart it"
 		if !local {
 			m.Fix = "check that it runs and can be reached, or: " + otherAddress(source)
@@ -166,8 +167,8 @@ func why(host, source, apiVersion string, err, cause error, here machine) *Missi
 	default:
 		// The client calls it a failed connection, too, when a daemon takes one and hangs up.
 		m.There = !client.IsErrConnectionFailed(err) || !isPipe && !(errors.As(cause, &op) && op.Op == "dial")
-		m.Missing = "the daemon at " + host + named + " can't be used: " + clean.Line(tail.Cut(err.Error(), maxWords))
-		m.Fix = "check that it runs, and DOCKER_HOST"
+		m.Missing = "the daemon at " + host + inside + " can't be used: " + clean.Line(tail.Cut(err.Error(), maxWords))
+		m.Fix = "check that it runs, and that DOCKER_HOST names it"
 	}
 	return m
 }

@@ -18,7 +18,7 @@ const desktopUsers = "docker-users"
 func pipeOf(host string) (pipe string, ok bool) { return strings.CutPrefix(host, "npipe://") }
 
 // whyPipe reports why a daemon did not answer on a named pipe. It is false where that has no words of its own.
-func (m *Missing) whyPipe(pipe, named, source string, cause error, here machine) bool {
+func (m *Missing) whyPipe(pipe, named, inside, source string, cause error, here machine) bool {
 	switch {
 	case errors.Is(cause, fs.ErrNotExist) && source != "":
 		m.Missing = "no daemon's pipe at " + pipe + named
@@ -36,7 +36,7 @@ func (m *Missing) whyPipe(pipe, named, source string, cause error, here machine)
 		m.Missing = "this user may not use the pipe " + pipe + named
 		m.Fix = "run as an administrator, or join the group that may: net localgroup " + desktopUsers + " %USERNAME% /add, then log in again"
 	case errors.Is(cause, context.DeadlineExceeded):
-		m.Missing = "the daemon at " + pipe + named + " does not answer in time"
+		m.Missing = "the daemon at " + pipe + inside + " does not answer in time"
 		m.Fix = "restart Docker Desktop, or the service docker as an administrator: Restart-Service docker; Get-EventLog Application -Source docker shows its log"
 	default:
 		return false
