@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -70,7 +69,7 @@ func (a *app) report(ctx context.Context, refs []string, file, format string, fu
 	if full && format != "text" {
 		return usageError("--full is for text: %s has everything anyway", format)
 	}
-	db, err := store.Open(filepath.Join(a.stateDir, "plimsoll.db"))
+	db, err := a.openRecorded(refs[0])
 	if err != nil {
 		return err
 	}

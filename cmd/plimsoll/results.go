@@ -52,14 +52,20 @@ func (a *app) openResults() (*store.Store, error) {
 	return store.Open(path)
 }
 
+// openRecorded is openResults for a run that has to be there.
+func (a *app) openRecorded(ref string) (*store.Store, error) {
+	db, err := a.openResults()
+	if err == nil && db == nil {
+		err = usageError("run %q is not known: no run is recorded in %s", ref, a.stateDir)
+	}
+	return db, err
+}
+
 // withRuns opens the database, finds the runs that refs name, each once, and calls f.
 func (a *app) withRuns(refs []string, f func(db *store.Store, ids []string) error) error {
-	db, err := a.openResults()
+	db, err := a.openRecorded(refs[0])
 	if err != nil {
 		return err
-	}
-	if db == nil {
-		return usageError("run %q is not known: no run is recorded in %s", refs[0], a.stateDir)
 	}
 	defer db.Close()
 	var ids []string
