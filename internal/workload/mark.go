@@ -62,17 +62,30 @@ func mark(f *os.File) (remember string) {
 }
 
 // ours reports whether a file holds only what Plimsoll wrote, and nothing that another program wrote since: by its mark or, on a file
-// system without marks, by what this session remembers of it. If neither decides, the file is not Plimsoll's.
-func ours(f *os.File, k known) bool {
+// system without marks, by what this session remembers of it. If neither decides, the file is not Plimsoll's. why says what makes it not Plimsoll's.
+func ours(f *os.File, k known) (own bool, why string) {
 	noted, can := getMark(f)
 	if !can {
 		noted = k.remembered
 	}
+	if k.busy {
+		return false, ", which another program has open for writing"
+	}
+	switch {
+	case noted == "" && !can:
+		return false, ", which Plimsoll can't recognise as its own on this file system"
+	case noted == "":
+		return false, " that Plimsoll did not make"
+	}
+	const since = ", which was changed, copied or renamed after Plimsoll made it"
 	state, changed, err := stateOf(f)
-	if err != nil || k.busy {
-		return false
+	if err != nil {
+		return false, since
 	}
 	until, found := strings.CutPrefix(noted, state+" ")
 	last, err := strconv.ParseInt(until, 10, 64)
-	return found && err == nil && changed <= last
+	if !found || err != nil || changed > last {
+		return false, since
+	}
+	return true, ""
 }

@@ -260,7 +260,8 @@ func (j *StageJob) claim(ctx context.Context, path string, k known) (*claim, err
 
 // outgrown reports whether a file is Plimsoll's own, and shorter than the job needs.
 func (j *StageJob) outgrown(f *os.File, st os.FileInfo, k known) bool {
-	return st.Mode().IsRegular() && st.Size() > 0 && st.Size() < j.Size && !j.Truncate && !j.Extend && ours(f, k)
+	own, _ := ours(f, k)
+	return own && st.Mode().IsRegular() && st.Size() > 0 && st.Size() < j.Size && !j.Truncate && !j.Extend
 }
 
 // cut empties Plimsoll's own file, which is to be laid out anew.
@@ -351,10 +352,9 @@ func (j *StageJob) existing(f *os.File, path string, st os.FileInfo, k known) (o
 	}
 	what := "a block device"
 	if st.Mode().IsRegular() {
-		own, what = ours(f, k), fmt.Sprintf("a file of %d bytes", st.Size())
-		if k.busy {
-			what += ", which another program has open for writing,"
-		}
+		var why string
+		own, why = ours(f, k)
+		what = fmt.Sprintf("a file of %d bytes%s", st.Size(), why)
 	}
 	if !own && !Allowed(path, j.Destructive) {
 		return false, &OverwriteError{j.Name, path, what}

@@ -17,13 +17,13 @@ var ErrOverwrite = errors.New("would write over data that Plimsoll did not make"
 
 // An OverwriteError is the refusal to write over data that Plimsoll did not write.
 type OverwriteError struct {
-	// Job and Path name the job and its file; What is "a file of 4096 bytes", "a block device".
+	// Job and Path name the job and its file; What is "a file of 4096 bytes that Plimsoll did not make", "a block device".
 	Job, Path, What string
 }
 
 // Error implements error.
 func (e *OverwriteError) Error() string {
-	return fmt.Sprintf("%s: job %s would write over %s that Plimsoll did not make; allow it with --destructive %s", clean.Name(e.Path), e.Job, e.What, clean.Shell(e.Path))
+	return fmt.Sprintf("%s: job %s would write over %s; allow it with --destructive %s", clean.Name(e.Path), e.Job, e.What, clean.Shell(e.Path))
 }
 
 // Is reports whether target is ErrOverwrite.
