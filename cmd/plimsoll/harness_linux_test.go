@@ -3,15 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
-	"flag"
 	"os"
 	"path/filepath"
-	"runtime"
-	"strconv"
 	"strings"
 	"testing"
 
 	"plimsoll/internal/leaktest"
+	"plimsoll/internal/paralleltest"
 	"plimsoll/internal/record"
 	"plimsoll/internal/store"
 	"plimsoll/internal/workerbin"
@@ -30,25 +28,12 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	runAtOnce(4)
+	paralleltest.AtOnce(4)
 	status := m.Run()
 	if builtFolder != "" {
 		os.RemoveAll(builtFolder)
 	}
 	os.Exit(status)
-}
-
-// runAtOnce has more tests run at once than there are processors, of those with t.Parallel, which wait most of the time. A -parallel of the command
-// line stays.
-func runAtOnce(tests int) {
-	flag.Parse()
-	asked := false
-	flag.Visit(func(f *flag.Flag) { asked = asked || f.Name == "test.parallel" })
-	if !asked && runtime.GOMAXPROCS(0) < tests {
-		if err := flag.Set("test.parallel", strconv.Itoa(tests)); err != nil {
-			panic(err)
-		}
-	}
 }
 
 // needRun skips what needs root, and fails where make has not built the worker.

@@ -10,6 +10,7 @@ import (
 
 // file_append begins at the end of the file, of whatever length, keeps what is before it, and makes a file that isn't there.
 func TestFileAppendIsFios(t *testing.T) {
+	t.Parallel()
 	for name, args := range map[string][]string{
 		"write":     {"--rw=write", "--bs=4k", "--size=16k"},
 		"randwrite": {"--rw=randwrite", "--bs=4k", "--size=16k", "--offset=1m"},
@@ -17,6 +18,7 @@ func TestFileAppendIsFios(t *testing.T) {
 		"overwrite": {"--rw=write", "--bs=4k", "--size=16k", "--overwrite=1"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			for who, do := range map[string]func(*testing.T, string, ...string) string{"fio": peer, "ours": run} {
 				dir := t.TempDir()
 				do(t, dir, "--name=before", "--filename=f", "--rw=write", "--bs=5000", "--size=20000")
@@ -54,6 +56,7 @@ func TestFileAppendIsFios(t *testing.T) {
 
 // What would not be as in fio is refused; without passes unlink_each_loop has nothing to do.
 func TestPassesThatAreRefused(t *testing.T) {
+	t.Parallel()
 	for want, args := range map[string][]string{
 		"rw=read is":    {"--rw=read", "--file_append=1", "--size=4k"},
 		"size in bytes": {"--rw=write", "--file_append=1", "--filename=f"},

@@ -10,6 +10,7 @@ import (
 
 // The compressible part of what is written is buffer_pattern, as with fio, and as much of it.
 func TestCompressWithPatternIsFios(t *testing.T) {
+	t.Parallel()
 	pattern := bytes.Repeat([]byte("abcdefgh"), 4)
 	for _, v := range []struct {
 		percent string

@@ -10,6 +10,7 @@ import (
 
 // TestWorkingSets: of what jobs with dedupe_mode=working_set write, as many blocks are different as with fio, in each file and in both.
 func TestWorkingSets(t *testing.T) {
+	t.Parallel()
 	for _, line := range []string{
 		"--dedupe_mode=working_set --dedupe_working_set_percentage=50 --dedupe_percentage=50",
 		"--dedupe_mode=working_set --dedupe_working_set_percentage=50 --dedupe_percentage=50 --dedupe_global=1",

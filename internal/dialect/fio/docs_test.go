@@ -73,6 +73,7 @@ func commandTable() string {
 
 // No option of the installed fio is unknown: each is supported, or refused with its reason.
 func TestTableHasAllOptionsOfFio(t *testing.T) {
+	t.Parallel()
 	out, err := exec.Command("fio", "--cmdhelp=all").Output()
 	if err != nil {
 		t.Fatalf("%v: run scripts/setup test", err)
@@ -100,6 +101,7 @@ func TestTableHasAllOptionsOfFio(t *testing.T) {
 
 // The other names of an option are those of the installed fio, and it stands alone where it does there.
 func TestTableHasFiosAliasesAndBareOptions(t *testing.T) {
+	t.Parallel()
 	alias := regexp.MustCompile(`(?m)^ *alias: (\S+)$`)
 	bare, ofEngines := 0, engineOptions(t)
 	for _, o := range Options {

@@ -41,6 +41,7 @@ func fiosExamples(t *testing.T) map[string]string {
 
 // Fio's own examples are taken, all that need nothing else but those that are listed with their reasons: the list may only shrink.
 func TestFiosExamples(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	taken, all := 0, 0
 	for path, text := range fiosExamples(t) {
@@ -71,6 +72,7 @@ func TestFiosExamples(t *testing.T) {
 
 // A job that waits for another begins when that has ended.
 func TestWaitFor(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	text := "[global]\nsize=64k\nbs=4k\nfilename=f\n[a]\nrw=write\n[b]\nwait_for=a\nrw=read\n[c]\nwait_for=a\nrw=randread\nnew_group\n"
 	if err := os.WriteFile(filepath.Join(dir, "w.fio"), []byte(text), 0o600); err != nil {

@@ -49,6 +49,7 @@ func jobTimes(t *testing.T, text string) map[string]int {
 
 // The end of a job ends those that it ends in fio, and no other: who ran, and roughly for how long, is fio's.
 func TestExitWhatIsFios(t *testing.T) {
+	t.Parallel()
 	for what, want := range map[string]map[string]int{
 		"group":     {"slow": 1, "quick": 1, "other": 4, "later": 1},
 		"stonewall": {"slow": 1, "quick": 1, "other": 1, "later": 1},
@@ -76,6 +77,7 @@ func TestExitWhatIsFios(t *testing.T) {
 
 // exitall in one job is one of all, and a job that never began is in the output as fio has it.
 func TestExitallIsOfAllJobs(t *testing.T) {
+	t.Parallel()
 	args := []string{"--size=64k", "--rw=write", "--time_based", "--rate=64k", "--name=first", "--runtime=100ms", "--exit_what=all",
 		"--name=second", "--runtime=60", "--exitall", "--exit_what=group", "--name=third", "--stonewall"}
 	for _, format := range []string{"normal", "json"} {
@@ -116,6 +118,7 @@ func sameKeys(t *testing.T, fios, own string) {
 
 // create_only makes the files of a job and does nothing else, beside jobs that do.
 func TestCreateOnlyIsFios(t *testing.T) {
+	t.Parallel()
 	args := []string{"--size=64k", "--name=made", "--create_only=1", "--nrfiles=2", "--rw=write", "--name=done", "--rw=randwrite"}
 	for _, format := range []string{"normal", "json"} {
 		theirDir, ourDir := t.TempDir(), t.TempDir()

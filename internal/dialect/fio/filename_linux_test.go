@@ -9,6 +9,7 @@ import (
 
 // nrfiles behind filename is how many of the files are used, and before it nothing, on a line and in a file, as in fio.
 func TestNrFilesOfFilename(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ args, text string }{
 		"behind it":               {args: "--name=j --size=24k --rw=read --filename=a:b:c --nrfiles=2"},
 		"before it":               {args: "--name=j --size=24k --rw=read --nrfiles=2 --filename=a:b:c"},
@@ -20,6 +21,7 @@ func TestNrFilesOfFilename(t *testing.T) {
 		"global, before filename": {text: "[global]\nnrfiles=2\n[j]\nfilename=a:b:c\nsize=24k\nrw=read\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			args := strings.Fields(c.args)
 			var made [2]string
 			for i, do := range []func(*testing.T, string, ...string) string{peer, run} {

@@ -11,6 +11,7 @@ import (
 
 // fill_device writes until there is no room, ends without an error, and leaves as much as fio does; with a size it may end before.
 func TestFillDeviceIsFios(t *testing.T) {
+	t.Parallel()
 	for name, v := range map[string]struct {
 		args []string
 		size int64
@@ -23,6 +24,7 @@ func TestFillDeviceIsFios(t *testing.T) {
 		"by its old name": {[]string{"--rw=write", "--bs=64k", "--fill_fs=1"}, 2 << 20},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			did := map[string]string{}
 			for who, do := range map[string]func(*testing.T, string, ...string) string{"fio": peer, "ours": run} {
 				dir := disktest.Tmpfs(t, "size=2m")

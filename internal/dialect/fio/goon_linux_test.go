@@ -13,6 +13,7 @@ var errorWords = regexp.MustCompile(`(err=..) \([^)]*\)`)
 
 // A job that goes on after errors counts them as fio does, in each output, and ends as well as one without.
 func TestContinueOnErrorIsFios(t *testing.T) {
+	t.Parallel()
 	for name, args := range map[string][]string{
 		"named":        {"--rw=write", "--continue_on_error=write", "--ignore_error=,ENOSPC"},
 		"by number":    {"--rw=write", "--ignore_error=,28:5"},
@@ -20,6 +21,7 @@ func TestContinueOnErrorIsFios(t *testing.T) {
 		"no error":     {"--rw=read", "--size=64k", "--continue_on_error=all"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			args := append([]string{"--name=a", "--filename=f", "--bs=16k", "--size=512k", "--fallocate=none"}, args...)
 			in := func(do func(*testing.T, string, ...string) string, more ...string) string {
 				// The file is made, empty, by a job that fills what there is room for: it is not laid out here either.

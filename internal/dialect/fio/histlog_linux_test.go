@@ -11,6 +11,7 @@ import (
 
 // The logs of histograms have fio's names and fields, and hold each I/O up to their last line once.
 func TestHistogramLogsAreFios(t *testing.T) {
+	t.Parallel()
 	logs := func(dir string) map[string]string {
 		all := map[string]string{}
 		names, err := filepath.Glob(filepath.Join(dir, "*.log"))
@@ -36,6 +37,7 @@ func TestHistogramLogsAreFios(t *testing.T) {
 		"no interval": {[]string{"--rw=read"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			args := append([]string{"--name=j", "--size=1m", "--write_hist_log=x"}, v.args...)
 			theirDir, ourDir := t.TempDir(), t.TempDir()
 			peer(t, theirDir, args...)

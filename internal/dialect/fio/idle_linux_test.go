@@ -12,6 +12,7 @@ import (
 
 // TestIdleProf: --idle-prof has fio's keys and lines, and the figures are those of the processors.
 func TestIdleProf(t *testing.T) {
+	t.Parallel()
 	job := []string{"--name=a", "--filename=f", "--rw=randread", "--size=1m", "--time_based", "--runtime=1"}
 	idle := func(t *testing.T, do func(*testing.T, string, ...string) string, how string) map[string]float64 {
 		var d struct {

@@ -32,6 +32,7 @@ func logColumns(t *testing.T, path string, sorted bool) (all []string) {
 
 // TestLogsOfEachIO: without log_avg_msec the logs have a line for each I/O, with fio's columns.
 func TestLogsOfEachIO(t *testing.T) {
+	t.Parallel()
 	for name, line := range map[string]string{
 		"reads":      "--rw=read --size=64k --bs=4k",
 		"writes":     "--rw=write --size=64k --bs=16k",
@@ -44,6 +45,7 @@ func TestLogsOfEachIO(t *testing.T) {
 		"averages":   "--rw=read --size=1m --rate_iops=200 --bs=4k --log_avg_msec=300 --log_offset=1",
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			args := append([]string{"--name=x", "--write_bw_log=l", "--write_iops_log=l", "--write_lat_log=l"}, strings.Fields(line)...)
 			theirs, ours := t.TempDir(), t.TempDir()
 			peer(t, theirs, args...)

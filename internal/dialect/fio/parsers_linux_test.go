@@ -13,6 +13,7 @@ import (
 
 // fio's own tool makes a CSV of json+ whose last line has all I/Os in it.
 func TestJSONPlusIsReadByFiosOwnTool(t *testing.T) {
+	t.Parallel()
 	tool, err := exec.LookPath("fio_jsonplus_clat2csv")
 	if err != nil {
 		t.Fatalf("%v: it comes with fio; run scripts/setup test", err)
@@ -134,6 +135,7 @@ func readJSON(t *testing.T, path string, into any) {
 }
 
 func TestJSONIsReadByAGoToolsStructs(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	run(t, dir, "--output-format=json", "--output=r.json", "--randrepeat=0", "--gtod_reduce=1", "--ioengine=null", "--size=2g",
 		"--name=iops", "--rw=randrw", "--rate_iops=2000", "--time_based", "--runtime=2100ms", "--bs=4k", "--iodepth=64", "--ramp_time=100ms")
@@ -163,6 +165,7 @@ func TestJSONIsReadByAGoToolsStructs(t *testing.T) {
 
 // fio-plot draws a chart of several runs and one of logs. scripts/setup test installs it.
 func TestOutputIsReadByFioPlot(t *testing.T) {
+	t.Parallel()
 	cache := os.Getenv("XDG_CACHE_HOME")
 	if cache == "" {
 		cache = filepath.Join(os.Getenv("HOME"), ".cache")

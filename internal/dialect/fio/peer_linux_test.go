@@ -55,6 +55,7 @@ var shapes = map[string][]string{
 // Every key that fio 3.33 writes is there with the same type, no other is, and the options have the
 // same values.
 func TestJSONHasFiosKeys(t *testing.T) {
+	t.Parallel()
 	for name, args := range shapes {
 		formats := []string{"json+"}
 		if name == "randrw" || name == "no percentiles" {
@@ -194,6 +195,7 @@ func shape(text string) []string {
 }
 
 func TestTextHasFiosLines(t *testing.T) {
+	t.Parallel()
 	for name, args := range shapes {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -216,6 +218,7 @@ func TestTextHasFiosLines(t *testing.T) {
 
 // The terse output has fio's fields in all of its versions: as many, in the same places, of the same kind.
 func TestTerseHasFiosFields(t *testing.T) {
+	t.Parallel()
 	kind := func(field string) string {
 		if i := strings.IndexByte(field, '='); i >= 0 {
 			return field[:i] + "=N"

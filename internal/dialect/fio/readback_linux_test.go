@@ -17,6 +17,7 @@ import (
 
 // What a job wrote is read back, and no more, as fio does: as many reads, wherever blocks are left out, between the writes or after them.
 func TestReadsBackWhatWasWritten(t *testing.T) {
+	t.Parallel()
 	for _, line := range []string{
 		"--rw=randrw --verify_backlog=4",
 		"--rw=rw --verify_backlog=1",
@@ -31,6 +32,7 @@ func TestReadsBackWhatWasWritten(t *testing.T) {
 		"--rw=write --verify=pattern --verify_pattern=0xdeadbeef --io_size=32k",
 	} {
 		t.Run(line, func(t *testing.T) {
+			t.Parallel()
 			args := append([]string{"--name=j", "--bs=4k", "--size=256k", "--filename=f", "--verify=crc32c", "--fallocate=none"}, strings.Fields(line)...)
 			if strings.Contains(line, "rw=randrw") || strings.Contains(line, "rw=rw") {
 				// How many of a mix are writes is drawn: fio's generator is another.
@@ -49,6 +51,7 @@ func TestReadsBackWhatWasWritten(t *testing.T) {
 
 // Blocks that overlap, come again or are of several sizes are read back without a false alarm, also in flight beside each other.
 func TestReadsBackOverlaps(t *testing.T) {
+	t.Parallel()
 	for _, line := range []string{
 		"--rw=randwrite --norandommap --bs=4k",
 		"--rw=randrw --norandommap --bs=4k --verify_backlog=5 --io_size=16m",
@@ -62,6 +65,7 @@ func TestReadsBackOverlaps(t *testing.T) {
 	} {
 		for _, engine := range []string{"--ioengine=io_uring --iodepth=16", "--ioengine=libaio --iodepth=8 --direct=1", "--ioengine=psync"} {
 			t.Run(line+" "+engine, func(t *testing.T) {
+				t.Parallel()
 				args := append([]string{"--name=j", "--size=1m", "--verify=crc32c"}, strings.Fields(line+" "+engine)...)
 				var reads, writes, trims int
 				if _, err := fmt.Sscanf(issued(run(t, t.TempDir(), args...))[0], "%d,%d,%d", &reads, &writes, &trims); err != nil || reads == 0 || writes == 0 || reads > 2*writes+300 {

@@ -21,9 +21,11 @@ var ioLogs = map[string]string{
 
 // What a log has is done as by fio: as many reads and writes, with zeros where fio writes zeros.
 func TestReplaysAsFio(t *testing.T) {
+	t.Parallel()
 	for name, log := range ioLogs {
 		for _, line := range []string{"", "--ioengine=libaio --iodepth=4 --direct=1", "--replay_redirect=z", "--replay_no_stall=1 --replay_time_scale=50 --read_iolog_chunked=0", "--replay_align=4k --loops=3"} {
 			t.Run(name+line, func(t *testing.T) {
+				t.Parallel()
 				args := append([]string{"--name=j", "--read_iolog=log", "--buffer_pattern=0x77"}, strings.Fields(line)...)
 				dirs := [2]string{t.TempDir(), t.TempDir()}
 				for _, dir := range dirs {
@@ -53,6 +55,7 @@ func TestReplaysAsFio(t *testing.T) {
 
 // A log that is written is one of fio's: fio does what it says, and so do we.
 func TestIOLogsAreFios(t *testing.T) {
+	t.Parallel()
 	for _, line := range []string{"--rw=randrw --bs=4k", "--rw=randread --bs=8k --ioengine=libaio --direct=1 --iodepth=4", "--rw=write --bs=4k --numjobs=2"} {
 		dir := t.TempDir()
 		did := issued(run(t, dir, append([]string{"--name=j", "--size=64k", "--write_iolog=log"}, strings.Fields(line)...)...))

@@ -15,9 +15,15 @@ import (
 	"testing"
 
 	"plimsoll/internal/dialect/dialecttest"
+	"plimsoll/internal/paralleltest"
 	"plimsoll/internal/workload"
 	"plimsoll/load"
 )
+
+func TestMain(m *testing.M) {
+	paralleltest.AtOnce(4)
+	os.Exit(m.Run())
+}
 
 // run runs a line in dir and returns its output. Files of --output and of logs go to dir, too.
 func run(t *testing.T, dir string, args ...string) string {
@@ -84,6 +90,7 @@ func issued(text string) (out []string) {
 
 // What a job does, and how large its files get, is what fio 3.33 does with it: the counts are compared.
 func TestJobsDoWhatFioDoes(t *testing.T) {
+	t.Parallel()
 	for name, args := range map[string][]string{
 		"a pass":                  {"--rw=randread", "--size=1m"},
 		"gaps go on":              {"--rw=read:4k", "--size=256k"},
@@ -124,6 +131,7 @@ func TestJobsDoWhatFioDoes(t *testing.T) {
 		"unlink":                  {"--rw=write", "--size=64k", "--unlink=1"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			args := append([]string{"--name=j", "--bs=4k"}, args...)
 			theirDir, ourDir := t.TempDir(), t.TempDir()
 			sameIO(t, peer(t, theirDir, args...), run(t, ourDir, args...))
@@ -137,6 +145,7 @@ func TestJobsDoWhatFioDoes(t *testing.T) {
 // Each direction of a mixed job keeps its own rate, whatever the mix says. fio's counts may be one or two off, as those of
 // a clock are.
 func TestRatesAreFiosInEachDirection(t *testing.T) {
+	t.Parallel()
 	for name, args := range map[string][]string{
 		"rates of both":    {"--rate_iops=300,100", "--number_ios=400", "--rwmixread=50"},
 		"one rate":         {"--rate_iops=200", "--number_ios=400", "--rwmixread=90"},
@@ -238,6 +247,7 @@ func TestDestructive(t *testing.T) {
 
 // The logs have fio's names and columns; the figures are those of the JSON.
 func TestLogsAreFios(t *testing.T) {
+	t.Parallel()
 	args := []string{"--output-format=json", "--output=r.json", "--name=l", "--ioengine=null", "--size=1g", "--rw=randrw", "--time_based", "--runtime=3", "--rate_iops=500", "--numjobs=2",
 		"--write_bw_log=foo", "--write_lat_log=foo", "--write_iops_log=foo", "--log_avg_msec=1000"}
 	theirs, ours := t.TempDir(), t.TempDir()
@@ -297,6 +307,7 @@ func columns(text string) string {
 
 // Two jobs without stonewall run at once; with it, one after the other.
 func TestStonewallMakesStages(t *testing.T) {
+	t.Parallel()
 	for _, wall := range []bool{false, true} {
 		args := []string{"--ioengine=null", "--size=1g", "--time_based", "--runtime=400ms", "--rate_iops=1000", "--name=a", "--name=b"}
 		if wall {

@@ -35,6 +35,7 @@ func madeFiles(t *testing.T, dir string) map[string]int64 {
 
 // TestFilesAreWhereFioMakesThem: a job's name may be a path, whose folders are made, and a folder comes before every name.
 func TestFilesAreWhereFioMakesThem(t *testing.T) {
+	t.Parallel()
 	for _, line := range []string{
 		"--name=DIR/sub/test --rw=write --size=64k",
 		"--name=sub/test --rw=read --size=64k --nrfiles=2 --numjobs=2",
@@ -98,6 +99,7 @@ var figuresLeftOut = regexp.MustCompile(`[0-9.]+`)
 // TestBasesAreFios: kb_base is how what comes behind it on a line is read, and all of its section of a file; it says which units come
 // first in the summary.
 func TestBasesAreFios(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{
 		"section": "[global]\nioengine=null\nfilename=x\n[a]\nbs=4k\nrw=write\nsize=4m\nkb_base=1000\n",
 		"global":  "[global]\nioengine=null\nfilename=x\nbs=4k\nkb_base=1000\n[a]\nrw=write\nsize=4m\n",
@@ -137,6 +139,7 @@ func TestBasesAreFios(t *testing.T) {
 
 // TestGroupsHaveTheLastJobsPercentiles: where jobs are reported together, what the last of them asks for is shown, as in fio.
 func TestGroupsHaveTheLastJobsPercentiles(t *testing.T) {
+	t.Parallel()
 	line := strings.Fields("--ioengine=null --filename=x --rw=randread --size=1m --group_reporting --output-format=json --name=a --percentile_list=50:90 --name=b --percentile_list=99.999:99:1")
 	var said [2]map[string][]string
 	for i, do := range []func(*testing.T, string, ...string) string{peer, run} {

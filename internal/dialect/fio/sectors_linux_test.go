@@ -9,6 +9,7 @@ import (
 
 // Direct I/O of less than a sector is done where the file system takes it, as by fio, and is an error where it doesn't.
 func TestDirectBytes(t *testing.T) {
+	t.Parallel()
 	args := strings.Fields("--name=j --rw=read --bs=1 --size=4k --io_size=1 --loops=10 --direct=1")
 	for _, base := range []string{"/dev/shm", "/var/tmp"} {
 		var dirs [2]string

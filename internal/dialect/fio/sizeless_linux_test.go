@@ -10,6 +10,7 @@ import (
 // TestAFileThatIsThereNeedsNoSize: a job of a file that is there, without a size, does as many I/Os as
 // fio's. Those of random offsets without a map were refused: log_avg_msec=0 made too many lines, which nobody had asked for.
 func TestAFileThatIsThereNeedsNoSize(t *testing.T) {
+	t.Parallel()
 	for name, line := range map[string]string{
 		"with a map":        "--rw=randread",
 		"norandommap":       "--rw=randread --norandommap",
@@ -35,6 +36,7 @@ func TestAFileThatIsThereNeedsNoSize(t *testing.T) {
 		"verify a quarter":  "--rw=write --verify=crc32c --offset=25% --size=25%",
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			args := strings.Fields(line)
 			if args[0] != "job.fio" {
 				args = append([]string{"--name=x", "--filename=f", "--bs=4k"}, args...)
@@ -102,6 +104,7 @@ func TestVerifiedRegionsOfAFileThatIsThere(t *testing.T) {
 // TestOffsetInPercentOfANewFile: a file that is made is long enough for all of size behind the offset; ours ended it with the file, a quarter
 // too early.
 func TestOffsetInPercentOfANewFile(t *testing.T) {
+	t.Parallel()
 	for _, offset := range []string{"25%", "50%", "99%", "1%"} {
 		for _, rw := range []string{"read", "randwrite"} {
 			args := []string{"--name=x", "--filename=f", "--bs=4k", "--size=256k", "--offset=" + offset, "--rw=" + rw}

@@ -25,6 +25,7 @@ func fioTakes(t *testing.T, dir string, args []string) bool {
 
 // What begins one option only is that option, and some have a letter, as in fio.
 func TestBeginningsOfOptionsAreFios(t *testing.T) {
+	t.Parallel()
 	job := []string{"--name=a", "--size=64k"}
 	for _, v := range []struct {
 		args []string
@@ -65,6 +66,7 @@ func TestVersionIsLikeFios(t *testing.T) {
 
 // Values that fio takes are taken for the same: the line of the job's head and the counts are fio's.
 func TestValuesAreFios(t *testing.T) {
+	t.Parallel()
 	for name, args := range map[string][]string{
 		"two sizes with a dash":        {"--rw=write", "--bs=4k-64k", "--size=1m"},
 		"a range in a split":           {"--rw=write", "--bssplit=16k-60k/100", "--size=1m"},
@@ -158,6 +160,7 @@ func TestKeywordsAreFios(t *testing.T) {
 
 // Every kind of verification that fio has is taken, does as many I/Os as fio's, and finds a block that was changed.
 func TestVerifyOfEveryKind(t *testing.T) {
+	t.Parallel()
 	for name, args := range map[string][]string{
 		"md5":         {"--verify=md5"},
 		"crc32":       {"--verify=crc32"},
@@ -167,6 +170,7 @@ func TestVerifyOfEveryKind(t *testing.T) {
 		"pattern_hdr": {"--verify=md5", "--verify_pattern=0xff"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			args := append([]string{"--name=j", "--rw=randwrite", "--bs=4k", "--size=64k", "--filename=f"}, args...)
 			dir := t.TempDir()
 			if a, b := did(peer(t, t.TempDir(), args...)), did(run(t, dir, args...)); a != b {

@@ -10,6 +10,7 @@ import (
 // TestLatencyTargets: a job ends at the depth that fio's comes to where that is certain, with the results of the last window, and
 // in an error where fio's does.
 func TestLatencyTargets(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ line, want string }{
 		{"--ioengine=libaio --iodepth=8 --direct=1 --latency_target=60s --latency_window=50ms", "depth 8, target 60000000000, 100 % in 50000, one window true"},
 		{"--ioengine=io_uring --iodepth=4 --latency_target=60s --latency_window=50000 --latency_percentile=99.9", "depth 4, target 60000000000, 99.9 % in 50000, one window true"},

@@ -86,6 +86,7 @@ func traced(t *testing.T, dir string, env []string, command ...string) (all []tr
 // TestSystemCallsAreFios: lines that did other I/O than fio does, or that might, beside an installed fio. What is said of the calls is the
 // same of both: offsets are drawn by other numbers.
 func TestSystemCallsAreFios(t *testing.T) {
+	t.Parallel()
 	fio, err := exec.LookPath("fio")
 	if err != nil {
 		t.Fatalf("%v: run scripts/setup test", err)

@@ -15,6 +15,7 @@ import (
 
 // Trims do what fio's do on a device that takes them: as many, printed in the same places, and the data is gone.
 func TestTrimsAreFios(t *testing.T) {
+	t.Parallel()
 	device := disktest.Loop(t, disktest.Image(t, 4<<20), false)
 	fill := func() {
 		if err := os.WriteFile(device, bytes.Repeat([]byte("x"), 4<<20), 0); err != nil {
@@ -97,6 +98,7 @@ func TestTrimsNeedABlockDevice(t *testing.T) {
 
 // A trim may be larger than any buffer.
 func TestTrimsOfGigabytes(t *testing.T) {
+	t.Parallel()
 	device := disktest.Loop(t, disktest.Image(t, 5<<30), false)
 	for name, args := range map[string][]string{
 		"device": {"--filename=" + device, "--rw=trim", "--bs=2g", "--size=4g"},
@@ -120,6 +122,7 @@ func TestTrimsOfGigabytes(t *testing.T) {
 
 // Each block is trimmed and then written: the log of a job has it in that order, with sizes of trims for both.
 func TestTrimsBeforeWrites(t *testing.T) {
+	t.Parallel()
 	for _, line := range []string{
 		"--rw=trimwrite --size=64k --bs=16k",
 		"--rw=randtrimwrite --size=1m --bssplit=512/25:1k/:2k/:4k/ --norandommap",

@@ -9,6 +9,7 @@ import (
 
 // TestPatternsAreFios: what is written is what fio writes. A minus sign was taken for a joint, and the 12 behind it for 12.
 func TestPatternsAreFios(t *testing.T) {
+	t.Parallel()
 	for pattern, want := range patterns {
 		args := []string{"--name=x", "--filename=f", "--rw=write", "--bs=512", "--size=512", "--buffer_pattern=" + pattern}
 		theirs, ours := t.TempDir(), t.TempDir()
@@ -30,12 +31,14 @@ func TestPatternsAreFios(t *testing.T) {
 
 // TestMoreValuesAreFios: values that fio takes do as much as with fio.
 func TestMoreValuesAreFios(t *testing.T) {
+	t.Parallel()
 	for name, line := range map[string]string{
 		"sizes that don't fit": "--rw=randread --bssplit=4k/20:1m/80 --size=64k",
 		"a range with a colon": "--rw=read --bsrange=4k:4k --size=64k",
 		"a share with a point": "--rw=read --bssplit=4k/5.:4k/95 --size=64k",
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			args := append([]string{"--name=x", "--filename=f"}, strings.Fields(line)...)
 			dirs := []string{t.TempDir(), t.TempDir()}
 			for _, dir := range dirs {

@@ -1,0 +1,21 @@
+// Package paralleltest has more of a package's parallel tests run at once than there are processors. Such tests mostly wait: for a
+// throttled disk, a daemon, a window, or a program that sleeps.
+package paralleltest
+
+import (
+	"flag"
+	"runtime"
+	"strconv"
+)
+
+// AtOnce has so many tests run at once. It is for TestMain; a -parallel of the command line stays.
+func AtOnce(tests int) {
+	flag.Parse()
+	asked := false
+	flag.Visit(func(f *flag.Flag) { asked = asked || f.Name == "test.parallel" })
+	if !asked && runtime.GOMAXPROCS(0) < tests {
+		if err := flag.Set("test.parallel", strconv.Itoa(tests)); err != nil {
+			panic(err)
+		}
+	}
+}
