@@ -93,9 +93,12 @@ type Job struct {
 	// unless the engine is null. Files are several instead, of which each has
 	// the region; FileService is how the job goes through them: roundrobin (the default),
 	// sequential or random.
-	Filename    string   `json:"filename,omitempty"`
-	Files       []string `json:"files,omitempty"`
-	FileService string   `json:"file_service_type,omitempty"`
+	Filename string   `json:"filename,omitempty"`
+	Files    []string `json:"files,omitempty"`
+	// Sizes are how long the region is in each of Files where they differ; Size is the longest then. A region that is shorter than a block is left
+	// out. nil: all have Size.
+	Sizes       []int64 `json:"sizes,omitempty"`
+	FileService string  `json:"file_service_type,omitempty"`
 	// Offset and Size bound the region of the file in bytes. Size 0 means to
 	// the end of the file.
 	Offset int64 `json:"offset,omitempty"`

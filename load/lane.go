@@ -29,6 +29,7 @@ type lane struct {
 	tickets tickets
 	shared  bool
 	listed  []wrote // of Job.Only
+	walk    *fileWalk
 }
 
 // newLanes cuts the job's region of size bytes into lanes. Random jobs with a runtime
@@ -50,6 +51,7 @@ func newLanes(j Job, size int64, shared bool) []*lane {
 			l.order = i * 0x9e3779b97f4a7c15 // Else all would be at the same block at a time.
 		}
 		l.cursors, l.turns = make([]cursors, j.fileCount()), new(cursor)
+		l.walk = newFileWalk(j)
 		if j.SharedCursor && i > 0 {
 			l.cursors, l.turns = lanes[0].cursors, lanes[0].turns
 		}
@@ -134,7 +136,7 @@ func (l *lane) ends(j Job) int64 {
 	case j.IOSize > 0:
 		n = min(n, times(max(j.IOSize/j.BS, 1), loops))
 	case j.NumberIOs == 0 && j.Runtime == 0:
-		n = times(int64(l.blocks), times(loops, int64(j.fileCount())))
+		n = times(l.blocksOfAll(j), loops)
 	}
 	return n
 }
@@ -148,7 +150,7 @@ func (l *lane) limitBytes(j Job) int64 {
 	case j.IOSize > 0:
 		return times(j.IOSize, loops)
 	case j.NumberIOs == 0 && j.Runtime == 0:
-		return times(l.size, times(loops, int64(j.fileCount())))
+		return times(l.bytesOfAll(j), loops)
 	}
 	return math.MaxInt64
 }
@@ -215,7 +217,7 @@ func (l *lane) variety(j Job, mapped bool) *variety {
 		size:  l.size, align: j.align(), random: [2]uint64{1 << 32, 1 << 32},
 		files: uint64(j.fileCount()), service: j.FileService,
 		one: j.OneSequence, alone: j.Parallel, tail: j.Tail,
-		turns: l.turns, perFile: max(l.blocks, 1), cursors: l.cursors,
+		room: j.room(), turns: l.turns, perFile: max(l.blocks, 1), cursors: l.cursors,
 	}
 	if j.random() {
 		v.run = j.RWNumber
@@ -232,11 +234,22 @@ func (l *lane) variety(j Job, mapped bool) *variety {
 		v.random[opWrite] = uint64(*p) << 32 / 100
 	}
 	v.zones = newZoneWalk(j, l.size, mapped, j.RandSeed+l.order)
-	if d, err := ParseDistribution(j.Distribution); err == nil {
-		n := uint64(max((l.size-min(v.sizes[0].max, v.sizes[1].max))/v.align+1, 1))
-		v.dist = newDistribution(d, n, v.align, j.RandSeed)
+	v.dist = v.distribute(j, l.size)
+	// Offsets that may repeat never come to an end in a file, nor do gaps.
+	if v.parts = l.parts(j, mapped, v); mapped || !j.random() && j.RWNumber == 0 {
+		v.walk = l.walk
 	}
 	return v
+}
+
+// distribute returns how often the blocks of a region of size bytes are visited, nil for the usual.
+func (v *variety) distribute(j Job, size int64) distribution {
+	d, err := ParseDistribution(j.Distribution)
+	if err != nil {
+		return nil
+	}
+	n := uint64(max((size-min(v.sizes[0].max, v.sizes[1].max))/v.align+1, 1))
+	return newDistribution(d, n, v.align, j.RandSeed)
 }
 
 // align is what random offsets are multiples of.

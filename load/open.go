@@ -110,8 +110,11 @@ func (r *Run) fits() error {
 		return err
 	}
 	size += int64(j.NumJobs-1) * j.OffsetIncrement
-	for _, f := range r.files {
-		if err := f.fits(j, size); err != nil {
+	for i, f := range r.files {
+		if len(j.Sizes) > 0 && j.Sizes[i] < j.room() {
+			continue // It has no turn.
+		}
+		if err := f.fits(j, j.sizeOf(i, size)); err != nil {
 			return err
 		}
 	}

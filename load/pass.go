@@ -7,9 +7,9 @@ func (l *lane) passBytes(j Job) int64 {
 	case j.random() && !j.RandomMap && (j.NoRandomMap || j.Runtime > 0 || j.IOSize > 0 || j.NumberIOs > 0):
 		// Each offset may be any: there is no end.
 	case j.split():
-		pass = times(l.size, int64(j.fileCount()))
+		pass = l.bytesOfAll(j)
 	default:
-		pass = times(int64(l.blocks)*j.BS, int64(j.fileCount()))
+		pass = times(l.blocksOfAll(j), j.BS)
 	}
 	if j.IOSize > 0 && (pass == 0 || j.IOSize < pass) {
 		pass = j.IOSize

@@ -55,6 +55,7 @@ func (j Job) Validate() error {
 	v.data(j)
 	v.flow(j)
 	v.zones(j)
+	v.parts(j)
 	v.target(j)
 	v.priorities(j)
 	v.engine(j)

@@ -27,6 +27,10 @@ type variety struct {
 	// at is where the reads and writes of each file go on that follow one at a random offset, in bytes; nil where none do. It is
 	// the thread's own, as its runs are.
 	at [][2]int64
+	// parts are what it does in each file, nil where that is the same, and walk when each has its turn, nil for one after the other.
+	parts []part
+	room  int64 // see Job.room
+	walk  *fileWalk
 	// zones are where it goes instead; nil: nowhere.
 	zones *zoneWalk
 }
@@ -97,12 +101,18 @@ func (g *generator) varied(sl *slot) {
 		v.last, v.begun = sl.op, true
 	}
 	sl.file = uint16(v.file(g))
+	if v.parts != nil {
+		g.enter(int(sl.file))
+	}
 	most := g.room
 	if v.sizes[sl.op&1].one == 0 {
 		most = min(most, v.rest(g, sl, jump))
 	}
 	size := v.sizes[sl.op&1].draw(g, most)
 	sl.size = size
+	if v.walk != nil {
+		v.walk.took(int(sl.file), size)
+	}
 	if v.alone {
 		if sl.walk+size > v.size {
 			sl.walk = 0
@@ -179,8 +189,13 @@ func (v *variety) rest(g *generator, sl *slot, jump bool) int64 {
 
 // file chooses the file of the next I/O.
 func (v *variety) file(g *generator) uint64 {
-	if v.files == 1 {
+	switch {
+	case v.files == 1:
 		return 0
+	case v.walk != nil:
+		return uint64(v.walk.choose(g, v.service))
+	case v.parts != nil:
+		return v.roomy(g)
 	}
 	switch v.service {
 	case Random:
@@ -189,6 +204,19 @@ func (v *variety) file(g *generator) uint64 {
 		return v.turns.next(g.shared) / v.perFile % v.files
 	}
 	return v.turns.next(g.shared) % v.files
+}
+
+// roomy chooses a file whose region has room for an I/O of any direction. The longest has.
+func (v *variety) roomy(g *generator) uint64 {
+	for {
+		n := v.turns.next(g.shared)
+		if v.service == Random {
+			n = g.below(v.files)
+		}
+		if i := n % v.files; v.parts[i].size >= v.room {
+			return i
+		}
+	}
 }
 
 // isRandom reports whether the next I/O, of that operation, goes to a random offset.

@@ -22,6 +22,10 @@ type StageJob struct {
 	// Size is the length in bytes that each of its files gets if it doesn't exist, by
 	// writing data, or is Plimsoll's own and shorter: then it is made anew, as fio does. 0: the files have to exist.
 	Size int64 `json:"size,omitempty"`
+	// Sizes are such lengths, one for each of its files, in the place of Size. nil: Size.
+	Sizes []int64 `json:"sizes,omitempty"`
+	// Dir has the job read the regular files in this folder and the folders below it, none of which is made. Job.Size is what it reads of all together.
+	Dir string `json:"dir,omitempty"`
 	// Truncate makes each of its files, or empties it, instead of laying it out: writes then
 	// extend it, as dd's do.
 	Truncate bool `json:"truncate,omitempty"`

@@ -79,6 +79,11 @@ func (s *stageRun) files(ctx context.Context, j *StageJob, dir string) error {
 	for i, p := range j.Destructive {
 		j.Destructive[i] = abs(p)
 	}
+	if j.Dir != "" {
+		if err := j.list(abs(j.Dir)); err != nil {
+			return fmt.Errorf("job %s: %w", j.Name, err)
+		}
+	}
 	var paths []string
 	if len(j.Job.Files) > 0 {
 		j.Job.Files = slices.Clone(j.Job.Files)
@@ -90,8 +95,12 @@ func (s *stageRun) files(ctx context.Context, j *StageJob, dir string) error {
 		j.Job.Filename = abs(j.Job.Filename)
 		paths = []string{j.Job.Filename}
 	}
-	for _, p := range paths {
-		if err := s.claim(ctx, j, p); err != nil {
+	for i, p := range paths {
+		one := *j
+		if len(j.Sizes) > 0 {
+			one.Size = j.Sizes[i]
+		}
+		if err := s.claim(ctx, &one, p); err != nil {
 			return err
 		}
 	}

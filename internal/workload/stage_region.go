@@ -16,6 +16,9 @@ func (j *StageJob) resolve() error {
 	if err := errors.Join(j.onDevice(), j.atEnd()); err != nil {
 		return err
 	}
+	if apart, err := j.partsOfFiles(); apart || err != nil {
+		return err
+	}
 	if !j.Relative() && !j.Clip && !j.Job.Append || j.Job.IOEngine == load.Null {
 		return nil
 	}
@@ -123,6 +126,9 @@ func (j *StageJob) Planned() load.Job {
 	l := j.Job
 	if l.IOSize == 0 && j.IOPercent > 0 {
 		l.IOSize = max(l.BS, 1)
+	}
+	if j.Dir != "" {
+		l.Filename = j.Dir
 	}
 	return l
 }

@@ -1,0 +1,167 @@
+package load
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+	"sync"
+)
+
+// A part is what a job with Sizes does in one of its files.
+type part struct {
+	size   int64 // of the region there, in bytes
+	blocks uint64
+	pass   permutation
+	dist   distribution
+}
+
+// A fileWalk is how a lane's threads go through files whose regions differ: each file has its turns until all of its region was done, and
+// when all files are through the next pass begins, as in fio.
+type fileWalk struct {
+	mu    sync.Mutex
+	sizes []int64
+	// least is the smallest I/O: a region without room for it has no turn.
+	least int64
+	// left is what this pass has still to do in each file, in bytes, at whose turn it was last.
+	left []int64
+	at   int
+}
+
+// newFileWalk returns nil for a job whose files have regions of one size.
+func newFileWalk(j Job) *fileWalk {
+	if len(j.Sizes) == 0 {
+		return nil
+	}
+	return &fileWalk{sizes: j.Sizes, least: j.room(), left: slices.Clone(j.Sizes), at: -1}
+}
+
+// room is how much of a region is left if the smallest I/O still fits in, whether it is a read or a write.
+func (j Job) room() (least int64) {
+	if j.reads() {
+		least = newSizes(j.BS, j.ReadSplit).min()
+	}
+	if j.writes() {
+		least = max(least, newSizes(j.BS, j.WriteSplit).min())
+	}
+	return least
+}
+
+// choose returns the file of the next I/O.
+func (w *fileWalk) choose(g *generator, service string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := len(w.left)
+	first := w.at + 1
+	switch service {
+	case Random:
+		first = int(g.below(uint64(n)))
+	case Sequential:
+		first = max(w.at, 0)
+	}
+	for range 2 {
+		for k := range n {
+			if i := (first + k) % n; w.left[i] >= w.least {
+				w.at = i
+				return i
+			}
+		}
+		copy(w.left, w.sizes)
+		if service == Sequential {
+			first = 0
+		}
+	}
+	return 0 // Not reached: the longest region has room for every size.
+}
+
+// took takes an I/O off what is left to do in its file.
+func (w *fileWalk) took(file int, size int64) {
+	w.mu.Lock()
+	w.left[file] -= size
+	w.mu.Unlock()
+}
+
+// parts are what j does in each of its files, nil without Sizes.
+func (l *lane) parts(j Job, mapped bool, v *variety) []part {
+	var all []part
+	for i, size := range j.Sizes {
+		p := part{size: size, blocks: j.blocks(size)}
+		if mapped && p.blocks > 0 {
+			p.pass = newPermutation(p.blocks, j.RandSeed+l.order+uint64(i)*0xd6e8feb86659fd93)
+		}
+		p.dist = v.distribute(j, size)
+		all = append(all, p)
+	}
+	return all
+}
+
+// enter has the generator make an I/O in one of the files with a region of their own.
+func (g *generator) enter(file int) {
+	v := g.vary
+	p := &v.parts[file]
+	v.size, v.dist, g.blocks, g.pass = p.size, p.dist, p.blocks, p.pass
+}
+
+// blocksOfAll is how many I/Os of one size a pass over all files has.
+func (l *lane) blocksOfAll(j Job) int64 {
+	if len(j.Sizes) == 0 {
+		return times(int64(l.blocks), int64(j.fileCount()))
+	}
+	n := int64(0)
+	for _, size := range j.Sizes {
+		n += int64(j.blocks(size))
+	}
+	return n
+}
+
+// bytesOfAll is how many bytes the regions of all files have.
+func (l *lane) bytesOfAll(j Job) int64 {
+	if len(j.Sizes) == 0 {
+		return times(l.size, int64(j.fileCount()))
+	}
+	n := int64(0)
+	for _, size := range j.Sizes {
+		n += size
+	}
+	return n
+}
+
+// sizeOf is how long the region of a file is, where size is the longest.
+func (j Job) sizeOf(file int, size int64) int64 {
+	if len(j.Sizes) > file {
+		return j.Sizes[file]
+	}
+	return size
+}
+
+// parts looks at the regions of files.
+func (v *validator) parts(j Job) {
+	if len(j.Sizes) == 0 {
+		return
+	}
+	switch {
+	case len(j.Sizes) != len(j.Files):
+		v.add("sizes", len(j.Sizes), "one for each of the %d files", len(j.Files))
+	case slices.Min(j.Sizes) < 0 || slices.Max(j.Sizes) != j.Size || slices.Max(j.Sizes) > maxTrim*1024:
+		v.add("sizes", slices.Max(j.Sizes), "none is below 0, and size is the longest")
+	case j.NumJobs > 1 || j.OneSequence || j.Parallel || j.SharedCursor || j.Tail || j.StartIncrement > 0 || j.Zones != nil || len(j.Script) > 0 || j.Append || j.Fill:
+		v.add("sizes", j.Size, "contradicts another way through the region")
+	}
+}
+
+// Share is p percent of the bytes that a pass over the files' regions has: whole blocks, if all have one size.
+func (j Job) Share(p int) int64 {
+	n := int64(0)
+	for i := range max(len(j.Sizes), 1) {
+		size := j.sizeOf(i, j.Size)
+		if !j.split() {
+			size = size / j.BS * j.BS
+		}
+		n += size
+	}
+	hi, lo := bits.Mul64(uint64(n), uint64(p))
+	if hi >= 100 {
+		return math.MaxInt64
+	}
+	q, _ := bits.Div64(hi, lo, 100)
+	return int64(min(q, math.MaxInt64))
+}
