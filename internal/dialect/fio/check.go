@@ -60,7 +60,7 @@ func (j *job) check() error {
 	if err := j.checkReplay(bad); err != nil {
 		return err
 	}
-	return errors.Join(j.checkZones(bad), j.checkDedupe(bad), j.checkTarget(bad), j.checkVerify(bad))
+	return errors.Join(j.checkDir(bad), j.checkZones(bad), j.checkDedupe(bad), j.checkTarget(bad), j.checkVerify(bad))
 }
 
 // checkPairs refuses what trims and writes of the same blocks don't do here.

@@ -165,7 +165,6 @@ func engineOptions(t *testing.T) map[string]string {
 // A value that fio takes and that can't be kept names what comes nearest.
 func TestValuesNameTheNearest(t *testing.T) {
 	for arg, want := range map[string]string{
-		"--filesize=4k-64k":      "the nearest is filesize=64k",
 		"--rw=randrw:sequential": "rw_sequencer",
 		"--rw=read:x":            "as in read:4k",
 		"--thp=1":                "huge pages; the nearest is ioengine",

@@ -207,6 +207,9 @@ func (t *Test) plan() error {
 			c.spec.Job.DedupeSet = c.dedupeSet(thread)
 			for _, f := range c.files {
 				c.spec.Size = max(c.spec.Size, t.need[f])
+				if c.load.Sizes != nil {
+					c.spec.Sizes = append(c.spec.Sizes, t.need[f])
+				}
 			}
 		}
 	}

@@ -34,6 +34,8 @@ type job struct {
 	sync          string
 	size, ioSize  amount
 	filesize      int64
+	filesizeMost  int64 // of a range; else as filesize
+	openDir       string
 	offset        amount
 	offsetAlign   int64
 	offsetInc     amount

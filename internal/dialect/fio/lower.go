@@ -106,6 +106,9 @@ func (c *clone) lower(t *Test) error {
 	c.rate(&l)
 	l.SampleEvery = c.samples()
 	c.files = c.paths()
+	if c.spec.Dir = j.openDir; j.openDir != "" {
+		c.files = nil
+	}
 	if l.IOEngine == load.Null {
 		c.files = nil
 		l.FileService = ""
@@ -113,7 +116,7 @@ func (c *clone) lower(t *Test) error {
 	if err := t.count(c.files, bad); err != nil {
 		return err
 	}
-	if len(c.files) == 0 && l.IOEngine != load.Null {
+	if len(c.files) == 0 && l.IOEngine != load.Null && j.openDir == "" {
 		return bad("filename=%q names no file", j.filename)
 	}
 	c.load = l
@@ -202,7 +205,7 @@ func (c *clone) samples() time.Duration {
 
 // planned is the job as far as it is known before its files are there.
 func (c *clone) planned() load.Job {
-	return (&workload.StageJob{Job: c.load, IOPercent: c.spec.IOPercent}).Planned()
+	return (&workload.StageJob{Job: c.load, IOPercent: c.spec.IOPercent, Dir: c.spec.Dir}).Planned()
 }
 
 // tooMany says which of fio's options makes more samples than can be kept, nil if none does.

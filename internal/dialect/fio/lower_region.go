@@ -12,14 +12,21 @@ import (
 // region sets offset, size and what ends the clone.
 func (c *clone) region(t *Test, bad func(string, ...any) error) error {
 	j, l, spec := c.job, &c.load, &c.spec
+	if c.ranged() {
+		return c.sized(t, bad)
+	}
+	fileSize := j.filesize
+	if j.filesizeMost > j.filesize {
+		fileSize = c.drawSizes(1)[0]
+	}
 	n := int64(max(len(c.files), 1))
 	region := j.size.n / n
 	if j.size.percent {
 		region = 0
 		spec.SizePercent = int(j.size.n)
 	}
-	if j.filesize > 0 && (region == 0 || region > j.filesize) && !j.size.percent {
-		region = j.filesize
+	if fileSize > 0 && (region == 0 || region > fileSize) && !j.size.percent {
+		region = fileSize
 	}
 	null := l.IOEngine == load.Null
 	if j.fills() && j.wholeFile() {
@@ -31,7 +38,7 @@ func (c *clone) region(t *Test, bad func(string, ...any) error) error {
 		return bad("the null engine has no file that anything could be a percentage of; give bytes")
 	case null && region == 0:
 		return bad("the null engine has no file; give a size")
-	case region == 0 && j.filename == "" && !c.device && !t.makes(c.files):
+	case region == 0 && j.filename == "" && j.openDir == "" && !c.device && !t.makes(c.files):
 		return bad("give a size, or a filename that exists")
 	case region > 0 && region < l.BS:
 		return bad("size=%d is less than one block of bs=%d for each of %d files", j.size.n, l.BS, n)
@@ -58,7 +65,7 @@ func (c *clone) region(t *Test, bad func(string, ...any) error) error {
 	l.ReadSplit, l.WriteSplit = fitting(l.ReadSplit, region), fitting(l.WriteSplit, region)
 	c.ends(region, n, t.readonly)
 	if region > 0 && !null && !t.readonly && !j.extends() {
-		end := max(l.Offset+region, behind(l.Offset+region+cmp.Or(max(spec.OffsetAlign, 0), l.BS), spec.OffsetPercent+spec.Steps*spec.StepPercent), j.filesize)
+		end := max(l.Offset+region, behind(l.Offset+region+cmp.Or(max(spec.OffsetAlign, 0), l.BS), spec.OffsetPercent+spec.Steps*spec.StepPercent), fileSize)
 		for _, f := range c.files {
 			t.need[f] = max(t.need[f], end)
 		}

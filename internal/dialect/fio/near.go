@@ -15,7 +15,7 @@ var nearest = map[string]string{
 	"max_latency": "percentile_list",
 
 	"allow_file_create": "filename", "allow_mounted_write": "--destructive",
-	"opendir": "filename", "unique_filename": "filename_format",
+	"unique_filename": "filename_format",
 	"sync_file_range": "fdatasync", "write_barrier": "fsync", "atomic": "direct", "uncached": "direct",
 	"cmd_type": "ioengine", "thp": "ioengine", "force_async": "ioengine", "nowait": "ioengine",
 

@@ -16,7 +16,7 @@ func readingBack(j load.Job, only []load.Ranges) load.Job {
 	v := load.Job{
 		RW: load.Read, BS: j.BS, IODepth: j.IODepth, NumJobs: 1, Direct: j.Direct, IOEngine: j.IOEngine, Offset: j.Offset, Size: j.Size,
 		Verify: true, Data: j.Data, Pattern: j.Pattern, PatternOnly: j.PatternOnly, RandSeed: j.RandSeed, CPUs: j.CPUs,
-		Filename: j.Filename, Files: j.Files, SampleEvery: sampleEvery, Only: only, Priority: j.Priority,
+		Filename: j.Filename, Files: j.Files, Sizes: j.Sizes, SampleEvery: sampleEvery, Only: only, Priority: j.Priority,
 	}
 	unit := j.VerifyUnit()
 	if _, mean := j.MeanSizes(); unit > 0 && mean > 0 {

@@ -263,6 +263,9 @@ func (t *Test) allFiles() (all []string) {
 // in is a job with its paths in the session.
 func (c *clone) in(session dialect.Session, j workload.StageJob, leave []string) workload.StageJob {
 	j.Destructive = leave
+	if j.Dir != "" {
+		j.Dir = session.Path(j.Dir)
+	}
 	if j.Job.Filename != "" {
 		j.Job.Filename = session.Path(j.Job.Filename)
 	}

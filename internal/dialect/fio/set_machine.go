@@ -54,14 +54,23 @@ func setCPUMask(j *job, v string) error {
 }
 
 func setFileSize(j *job, v string) error {
-	if _, most, ok := strings.Cut(v, "-"); ok {
-		return fmt.Errorf("%q: a range of sizes is not supported; the nearest is filesize=%s, or a job for each size", v, most)
+	least, most := v, v
+	if i := strings.IndexAny(v, "-:,"); i > 0 {
+		least, most = v[:i], v[strings.LastIndexAny(v, "-:,/")+1:] // What is between them has no effect, as in fio.
 	}
-	n, err := parseSize(v, j.kbBase)
-	if err == nil {
-		j.filesize = n
+	a, err := parseSize(least, j.kbBase)
+	if err != nil {
+		return err
 	}
-	return err
+	b, err := parseSize(most, j.kbBase)
+	switch {
+	case err != nil:
+		return err
+	case b < a:
+		return fmt.Errorf("%q: the second size is less than the first", v)
+	}
+	j.filesize, j.filesizeMost = a, b
+	return nil
 }
 
 func setOffsetAlign(j *job, v string) error {

@@ -1,6 +1,7 @@
 package fio
 
 import (
+	"fmt"
 	"math"
 	"reflect"
 
@@ -95,6 +96,11 @@ func (c *clone) regionIn(t *Test, sizeOf func(string) (int64, error)) (load.Job,
 		if n, err = sizeOf(name); err != nil {
 			return load.Job{}, err
 		}
+		for _, other := range c.files[1:] {
+			if o, err := sizeOf(other); err != nil || o != n {
+				return load.Job{}, fmt.Errorf("%s and %s differ in length, and those of a plan's workload don't: give a size", name, other)
+			}
+		}
 	}
 	if err := s.Within(n, name); err != nil {
 		return load.Job{}, err
@@ -149,6 +155,8 @@ func (c *clone) unplanned() string {
 		{j.replay.log != "", "read_iolog: a plan's workload replays nothing"},
 		{c.load.IOEngine == load.Null, "ioengine=null: it does no I/O, so no place is better than another; use 'plimsoll selfcheck' for the generator itself"},
 		{j.trims() || j.pairs(), "rw=" + j.rw + ": trims need a device, and a place has files"},
+		{j.openDir != "", "opendir: a plan makes its files; give filename or a size"},
+		{c.load.Sizes != nil, "filesize as a range: the files of a plan's workload have one length; give one size"},
 		{c.device, "the job's name is a device, and a place has files; give it another name and a size"},
 		{c.load.AnyAlign, "direct I/O of less than whole sectors is none of a plan's workload"},
 		{spec.Steady != nil, "steadystate: a plan's trials end by their own steady_state, which judges several rounds; use runtime and time_based"},
