@@ -177,6 +177,7 @@ blocks: 1
 // TestRefusingShare: a cell whose share refuses an operation half-way is a result. It keeps the error, how far it got, its exit
 // status and its last words, the report shows them, and the other cells are measured.
 func TestRefusingShare(t *testing.T) {
+	t.Parallel()
 	needJekyll(t)
 	for kind, keys := range map[string][]string{"dir": {"jekyll/host/dir:share", "tree/host/dir:share"}, "bind": {"tree/oci/layer:share"}} {
 		share := disktest.Mount(t, "share", "tmpfs", 0, "size=64m,nr_inodes=120,mode=0755")

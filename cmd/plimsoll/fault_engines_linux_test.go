@@ -45,11 +45,13 @@ func startDocker(t *testing.T) (*dockertest.Daemon, *client.Client) {
 func TestRunEngines(t *testing.T) {
 	needRun(t)
 	d, api := ownDocker(t)
-	t.Run("Vanished", testDockerVanished)
-	t.Run("Seccomp", testSeccomp)
-	t.Run("ReadOnlyOrFull", testDockerReadOnlyOrFull)
-	t.Run("Image", func(t *testing.T) { testImage(t, api) })
-	t.Run("OutOfMemory", func(t *testing.T) { testOutOfMemory(t, "docker") })
+	abreast(t, 2, []subtest{
+		{"Vanished", testDockerVanished},
+		{"Seccomp", testSeccomp},
+		{"ReadOnlyOrFull", testDockerReadOnlyOrFull},
+		{"Image", func(t *testing.T) { testImage(t, api) }},
+		{"OutOfMemory", func(t *testing.T) { testOutOfMemory(t, "docker") }},
+	})
 	t.Run("NothingIsLeft", func(t *testing.T) { testNothingIsLeft(t, api, d) })
 	t.Run("Import", func(t *testing.T) { testImport(t, api, d) })
 	t.Run("WorkerKilled", func(t *testing.T) { testDockerWorkerKilled(t, api) })

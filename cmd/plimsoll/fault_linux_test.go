@@ -144,9 +144,13 @@ func busy(pids []int) int {
 
 // TestRunWorkerKilled: a worker that is killed costs the trial in which it dies.
 func TestRunWorkerKilled(t *testing.T) {
+	t.Parallel()
 	needRun(t)
 	for engine, places := range map[string]string{"host": "dir: {}, tmpfs: {}", "oci": "layer: {}, tmpfs: {}"} {
-		t.Run(engine, func(t *testing.T) { testWorkerKilled(t, engine, places, agents) })
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			testWorkerKilled(t, engine, places, agents)
+		})
 	}
 }
 

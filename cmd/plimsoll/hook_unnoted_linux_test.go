@@ -17,6 +17,7 @@ import (
 // TestHookUnnoted: where the daemon's folder is full or read-only, a container is held all the same with --best-effort, and it is said
 // that the daemon isn't told; it started without any limit, without a word. Without that flag its start ends, and it has no limit.
 func TestHookUnnoted(t *testing.T) {
+	t.Parallel()
 	l := newHookLab(t, hookRules)
 	bundle := t.TempDir()
 	mustDo(t, os.WriteFile(filepath.Join(bundle, "config.json"), []byte("{}"), 0o600))

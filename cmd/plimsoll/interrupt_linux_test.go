@@ -16,6 +16,7 @@ import (
 // TestRunInterrupted: an interrupt keeps what was measured, and --resume goes on
 // to the same trials that an unbroken run has.
 func TestRunInterrupted(t *testing.T) {
+	t.Parallel()
 	needRun(t)
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -14,6 +14,7 @@ import (
 // TestLieDeduplicating: storage keeps equal blocks once, so that writing what it has already costs nothing. No trial writes a block that it or another
 // trial wrote before. Where a job asks for such blocks, the trial says what that does.
 func TestLieDeduplicating(t *testing.T) {
+	t.Parallel()
 	needRun(t)
 	fs := disktest.NewDedupFS(t, 2<<30)
 	plan := `

@@ -122,6 +122,7 @@ func startLimited(t *testing.T) limitedProcess {
 // TestLimitProcess: limits of every kind are set on a process by its number, are what the kernel's own files then have, are
 // shown, proved and cleared.
 func TestLimitProcess(t *testing.T) {
+	t.Parallel()
 	needBlkio(t)
 	l := limitLab{target.Options{}, t.TempDir()}
 	loop, dir := fastDisk(t)

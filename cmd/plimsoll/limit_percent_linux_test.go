@@ -84,6 +84,7 @@ func TestLimitPercentKeys(t *testing.T) {
 
 // TestLimitPercentForeign: a percentage is never of what a limit let through that was set around plimsoll.
 func TestLimitPercentForeign(t *testing.T) {
+	t.Parallel()
 	l, loop, dir, says := wideLab(t)
 	name := "cgroup:" + string(disktest.NewBlkioGroup(t))
 	says(exitDone, nil, "set", name, "--path", dir, "--write-bps", "8MiB", "--device-wide")

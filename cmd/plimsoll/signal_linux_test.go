@@ -180,9 +180,11 @@ blocks: 1
 // TestRunLastWords: a trial that dies with words on its standard error keeps them, its
 // error and how far it got; results show prints all three, and the other trials are done.
 func TestRunLastWords(t *testing.T) {
+	t.Parallel()
 	needRun(t)
 	for engine, place := range map[string]string{"host": "dir", "oci": "layer"} {
 		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
 			dir := t.TempDir()
 			plan := `
 name: words

@@ -20,9 +20,11 @@ import (
 // folder that can't be removed any more stops the run. Either the file system is shut down, and each
 // call fails at once; or it is left alone, and its device has no block any more.
 func TestRunVanished(t *testing.T) {
+	t.Parallel()
 	needRun(t)
 	for _, way := range []string{"Shutdown", "NoBlocks"} {
 		t.Run(way, func(t *testing.T) {
+			t.Parallel()
 			device, disk := disktest.Disk(t, disktest.Options{})
 			vanish := func() error { return disktest.Shutdown(disk) }
 			if way == "NoBlocks" {
