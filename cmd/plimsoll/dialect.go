@@ -89,7 +89,7 @@ func (a *app) runDialect(ctx context.Context, tool dialectTool, f dialectFlags, 
 	if err != nil {
 		return usageError("%s: %w", tool.name, err)
 	}
-	if tool.web && f.here() {
+	if _, words := test.(wordsOnly); words || tool.web && f.here() {
 		return lineError(ctx, tool.name, test.Run(ctx, nil, a.stdout, stderr))
 	}
 	if t, ok := test.(interface{ Elsewhere() error }); ok {

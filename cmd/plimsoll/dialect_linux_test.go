@@ -203,6 +203,20 @@ func TestDialectHelp(t *testing.T) {
 	}
 }
 
+// TestDialectOfWordsNeedsNoWorker: a line that asks fio for its version, or what is wrong with a job file, makes nothing in the state folder, and needs
+// none that can be written: programs ask it first, as any user. It installed a worker there.
+func TestDialectOfWordsNeedsNoWorker(t *testing.T) {
+	for _, arg := range [][]string{{"--version"}, {"--idle-prof=calibrate"}, {"--parse-only", "--name=a", "--rw=read", "--size=1m"}} {
+		state := filepath.Join(t.TempDir(), "none")
+		if r := plimsoll(t, t.Context(), state, "", append([]string{"fio"}, arg...)...); r.status != exitDone {
+			t.Errorf("%q: status %d: %s", arg, r.status, r.stderr)
+		}
+		if _, err := os.Stat(state); err == nil {
+			t.Errorf("%q made a state folder", arg)
+		}
+	}
+}
+
 // TestDialectThatMeasuresNothingIsNoRun: a line that can't begin is not the last run.
 func TestDialectThatMeasuresNothingIsNoRun(t *testing.T) {
 	needRun(t)

@@ -27,6 +27,9 @@ func (r dialectRun) Run(ctx context.Context, s dialect.Session, stdout, stderr i
 	return r(ctx, s, stdout, stderr)
 }
 
+// wordsOnly is a line that measures nothing, and so needs no worker: it only prints something.
+type wordsOnly struct{ dialectTest }
+
 // fileReader returns what reads the files that a tool's line names, until ctx ends. "-" is standard input.
 func (a *app) fileReader(ctx context.Context) dialect.FileReader {
 	return func(name string, limit int64) ([]byte, error) {
@@ -54,9 +57,13 @@ that can't have its effect is an error; none is ignored silently.`,
 				if err != nil {
 					return nil, err
 				}
-				return dialectRun(func(ctx context.Context, s dialect.Session, stdout, stderr io.Writer) error {
+				run := dialectRun(func(ctx context.Context, s dialect.Session, stdout, stderr io.Writer) error {
 					return t.Run(ctx, s, stdout, stderr, fio.RunOptions{Destructive: destructive, Create: func(name string) (io.WriteCloser, error) { return userfile.Create(ctx, name) }})
-				}), nil
+				})
+				if t.RunsNothing() {
+					return wordsOnly{run}, nil
+				}
+				return run, nil
 			},
 		},
 		{

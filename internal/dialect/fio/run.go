@@ -38,6 +38,9 @@ type measured struct {
 	verify *workload.StageResult
 }
 
+// RunsNothing reports whether Run only prints something, without a session: a version, the cost of idleness, what is wrong with a job file.
+func (t *Test) RunsNothing() bool { return t.Version || t.ParseOnly || t.idle == calibrateOnly }
+
 // Run runs the stages and prints the output to stdout, or to the file of --output. Notes go to stderr.
 func (t *Test) Run(ctx context.Context, session dialect.Session, stdout, stderr io.Writer, o RunOptions) (err error) {
 	if o.Now == nil {
