@@ -179,6 +179,9 @@ type Job struct {
 	EndFsync bool `json:"end_fsync,omitempty"`
 	// EndDataOnly makes that sync one of the data only (fdatasync).
 	EndDataOnly bool `json:"end_data_only,omitempty"`
+	// EndClose adds to the measured time what the file system does when a program closes the files: NFS, SMB and FUSE write back what was
+	// buffered then. Linux only; elsewhere it does nothing.
+	EndClose bool `json:"end_close,omitempty"`
 	// RWMixRead is the percentage of reads of rw and randrw. nil: 50.
 	RWMixRead *int `json:"rwmixread,omitempty"`
 	// RateIOPS and Rate are the rate of each of the NumJobs in I/Os and in bytes a second: an open

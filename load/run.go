@@ -114,7 +114,7 @@ func PrepareFiles(job Job, files []*os.File) (*Run, error) {
 	r.begin.Store(unset)
 	r.end.Store(unset)
 	r.last.Store(unset)
-	r.timed = job.Runtime > 0 && !job.EndFsync
+	r.timed = job.Runtime > 0 && !job.EndFsync && !job.EndClose
 	r.unlimited = job.Runtime > 0 && job.NumberIOs == 0 && job.IOSize == 0 && len(job.Script) == 0
 	r.syncEvery = max(job.Fsync, job.FDataSync)
 	if job.ThinkTime > 0 {

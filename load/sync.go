@@ -63,13 +63,36 @@ func (t *thread) doSync(dataOnly bool) error {
 	return nil
 }
 
-// lastSync is end_fsync: the last thread of the job to come here does it, so that
+// lastly is end_fsync and end_close: the last thread of the job to come here does it, so that
 // it covers everybody's writes.
-func (t *thread) lastSync() error {
-	if !t.run.job.EndFsync || t.run.left.Add(-1) > 0 {
+func (t *thread) lastly() error {
+	j := &t.run.job
+	if !j.EndFsync && !j.EndClose || t.run.left.Add(-1) > 0 {
 		return nil
 	}
-	return t.doSync(t.run.job.EndDataOnly)
+	if j.EndFsync {
+		if err := t.doSync(j.EndDataOnly); err != nil {
+			return err
+		}
+	}
+	if j.EndClose {
+		return t.closing()
+	}
+	return nil
+}
+
+// closing has the file system do what it does when a program closes a file.
+func (t *thread) closing() error {
+	for i, f := range t.run.files {
+		t.waits(true)
+		err := f.flush()
+		t.waits(false)
+		if err != nil {
+			return &IOError{Path: t.run.job.path(i), Op: "close", Err: err}
+		}
+	}
+	t.turn()
+	return nil
 }
 
 // Sync waits until all that was written is on the storage. It is for after Start, and

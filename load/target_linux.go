@@ -191,6 +191,15 @@ func (t *target) sync(dataOnly bool) error {
 
 func (t *target) close() error { return errors.Join(t.unmap(), unix.Close(t.fd)) }
 
+// flush closes another descriptor of the file, which is to the file system what the last one is (close(2)).
+func (t *target) flush() error {
+	fd, err := unix.FcntlInt(uintptr(t.fd), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	return unix.Close(fd)
+}
+
 // mapMemory returns n bytes of zeros outside of Go's heap, page aligned and
 // present, so that no page fault is measured.
 func mapMemory(n int64) ([]byte, error) { return mapPrivate(n, unix.MAP_POPULATE) }

@@ -172,7 +172,7 @@ func (t *thread) main(depth, share int, ready chan<- error, fail *error) {
 	}
 	t.run.leave()
 	if err == nil {
-		err = t.lastSync()
+		err = t.lastly()
 	}
 	if err != nil {
 		t.run.stop()

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -52,6 +53,33 @@ func TestLieBlockSize(t *testing.T) {
 			}
 			if rep := unwrap(plimsoll(t, t.Context(), state, "", "report", "last").stdout); !strings.Contains(rep, row.want) {
 				t.Errorf("the report of %s doesn't say %q:\n%s", row.line, row.want, rep)
+			}
+		}
+	}
+}
+
+// TestLieClose: a file system writes back what was buffered when a file is closed, as NFS does. dd takes the time after that, and
+// its lines were said to be as fast as memory.
+func TestLieClose(t *testing.T) {
+	needRun(t)
+	t.Parallel() // It waits for its file system.
+	const held = 300 * time.Millisecond
+	for _, line := range []string{"if=/dev/zero of=F bs=4k count=10", "if=/dev/zero of=F bs=4k count=10 conv=fsync", "if=G of=/dev/null bs=4k"} {
+		fs := disktest.NewSlowFS(t, false)
+		mustDo(t, os.WriteFile(filepath.Join(fs.Back, "G"), make([]byte, 40<<10), 0o644))
+		fs.Plan(map[string]time.Duration{"close": held})
+		args := strings.Fields(strings.NewReplacer("of=F", "of="+fs.Dir+"/F", "if=G", "if="+fs.Dir+"/G").Replace(line))
+		theirs, err := exec.Command("dd", args...).CombinedOutput()
+		mustDo(t, err)
+		mustDo(t, os.RemoveAll(filepath.Join(fs.Back, "F")))
+		ours := plimsoll(t, t.Context(), t.TempDir(), "", append([]string{"dd"}, args...)...)
+		for who, said := range map[string]string{"dd": string(theirs), "plimsoll": ours.stderr} {
+			var took float64
+			if _, rest, ok := strings.Cut(said, "copied, "); ok {
+				fmt.Sscan(rest, &took)
+			}
+			if took < held.Seconds() {
+				t.Errorf("%s: %s took %v s, and the close alone %v: %s", line, who, took, held, said)
 			}
 		}
 	}

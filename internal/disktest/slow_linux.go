@@ -40,7 +40,7 @@ const (
 
 // A Stall makes a request wait: the first of its kind that arrives when At has passed since the plan's first request of that kind.
 type Stall struct {
-	// Op is "read", "write" or "sync".
+	// Op is "read", "write", "sync" or "close".
 	Op string
 	// For is how long it takes; Endless is until the file system is unmounted.
 	At, For time.Duration
@@ -310,7 +310,10 @@ func (s *SlowFS) do(op uint32, node uint64, in []byte) ([]byte, error) {
 		e.PutUint32(out[44:], 255)
 		e.PutUint32(out[48:], 4096)
 		return out, nil
-	case fuseFlush, fuseRelease, fuseReleasedir, fuseAccess:
+	case fuseFlush:
+		s.wait("close", path, 0)
+		return nil, nil
+	case fuseRelease, fuseReleasedir, fuseAccess:
 		return nil, nil
 	}
 	return nil, unix.ENOSYS

@@ -78,7 +78,7 @@ func (t *Test) file() string {
 // job is what the line asks for.
 func (t *Test) job(session dialect.Session) workload.StageJob {
 	if t.Out == null {
-		j := load.Job{RW: load.Read, BS: t.BS, Filename: session.Path(t.In), Offset: t.Skip * t.BS, IOEngine: load.PSync, Tail: true, Peer: load.PeerNull}
+		j := load.Job{RW: load.Read, BS: t.BS, Filename: session.Path(t.In), Offset: t.Skip * t.BS, IOEngine: load.PSync, Tail: true, Peer: load.PeerNull, EndClose: true}
 		if t.Count > 0 {
 			j.Size = t.Count * t.BS
 		}
@@ -89,6 +89,7 @@ func (t *Test) job(session dialect.Session) workload.StageJob {
 		RW: load.Write, BS: t.BS, Filename: session.Path(t.Out), Offset: t.Seek * t.BS, Size: t.Count * t.BS, IOEngine: load.PSync,
 		Peer: load.PeerRandom, Append: slices.Contains(t.OutFlags, "append"),
 		EndFsync: slices.Contains(t.Conv, "fsync") || slices.Contains(t.Conv, "fdatasync"),
+		EndClose: true, // dd takes the time when it has closed its files.
 	}
 	j.EndDataOnly = j.EndFsync && !slices.Contains(t.Conv, "fsync")
 	if t.In == zero {
