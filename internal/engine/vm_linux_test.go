@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"plimsoll/internal/engine"
@@ -22,6 +23,8 @@ func needVM(t *testing.T) {
 	if os.Getenv(vmTests) == "" {
 		t.Skip("virtual machines are booted by make test-guest")
 	}
+	// All that is started has it, and so can be told from what the same tests have started elsewhere: see ours.
+	os.Setenv(vmTests, strconv.Itoa(os.Getpid()))
 	if _, err := exec.LookPath("qemu-system-x86_64"); err != nil {
 		t.Skip("qemu is needed: scripts/setup guest")
 	}

@@ -40,8 +40,8 @@ func TestVMNFSSuite(t *testing.T) {
 	state := t.TempDir()
 	enginetest.Suite{
 		New:    func(t *testing.T) engine.Engine { return engine.NewVM(nfsOptions(t, state)) },
-		Places: []place.Kind{place.Bind, place.Layer, place.Tmpfs},
-		Memory: true, Guest: true,
+		Places: []place.Kind{place.Bind, place.Layer},
+		Guest:  true, Share: true,
 	}.Run(t)
 }
 

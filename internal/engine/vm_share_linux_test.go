@@ -29,13 +29,19 @@ func needSMBD(t *testing.T) {
 	}
 }
 
+// ours reports whether the process of a folder of /proc was started by this test program: the same tests may run beside it.
+func ours(dir string) bool {
+	env, err := os.ReadFile(filepath.Join(dir, "environ"))
+	return err == nil && strings.Contains("\x00"+string(env), "\x00"+vmTests+"="+os.Getenv(vmTests)+"\x00")
+}
+
 // processOf finds the process of that name which has the session's folder among its arguments, 0 if there is none.
 func processOf(name, id string) int {
 	paths, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, p := range paths {
 		b, err := os.ReadFile(p)
 		program, args, _ := strings.Cut(string(b), "\x00")
-		if err == nil && filepath.Base(program) == name && strings.Contains(args, "plimsoll-"+id) {
+		if err == nil && filepath.Base(program) == name && strings.Contains(args, "plimsoll-"+id) && ours(filepath.Dir(p)) {
 			return atoi(filepath.Base(filepath.Dir(p)))
 		}
 	}

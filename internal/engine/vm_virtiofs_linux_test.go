@@ -66,8 +66,8 @@ func TestVMVirtioFSSuite(t *testing.T) {
 		state := t.TempDir()
 		enginetest.Suite{
 			New:    func(t *testing.T) engine.Engine { return engine.NewVM(o(t, state)) },
-			Places: []place.Kind{place.Bind, place.Layer, place.Tmpfs},
-			Memory: true, Guest: true,
+			Places: []place.Kind{place.Bind, place.Layer},
+			Guest:  true, Share: true,
 		}.Run(t)
 	})
 }

@@ -19,6 +19,9 @@ func testSources(t *testing.T, s Suite) {
 	e := s.New(t)
 	for _, from := range s.Places {
 		for _, to := range s.Places {
+			if !s.tests(from, to) {
+				continue
+			}
 			t.Run(string(from)+" to "+string(to), func(t *testing.T) {
 				sp := spec(to)
 				sp.Source = &place.Spec{Name: "from-" + string(from), Kind: from}

@@ -33,6 +33,9 @@ type Suite struct {
 	Memory bool
 	// Guest is set if workers run in a virtual machine, whose processes can't be seen from here.
 	Guest bool
+	// Share is set for an engine that differs from one with a suite of its own only in how place.Bind, the first of Places, is
+	// served: what doesn't touch that place is left to the other suite.
+	Share bool
 }
 
 // Run runs the suite.
@@ -58,9 +61,19 @@ func (s Suite) Run(t *testing.T) {
 	if s.Memory {
 		tests["OutOfMemory"] = testOutOfMemory
 	}
+	if s.Share {
+		for _, name := range []string{"Unsupported", "OpenFiles", "OutsideMemory", "OutOfMemory"} {
+			delete(tests, name)
+		}
+	}
 	for name, f := range tests {
 		t.Run(name, func(t *testing.T) { f(t, s) })
 	}
+}
+
+// tests reports whether what uses these places is this suite's to test.
+func (s Suite) tests(kinds ...place.Kind) bool {
+	return !s.Share || slices.Contains(kinds, place.Bind)
 }
 
 var ids atomic.Int64
@@ -171,6 +184,9 @@ var workloads = []workload.Spec{
 func testWorkloads(t *testing.T, s Suite) {
 	e := s.New(t)
 	for _, kind := range s.Places {
+		if !s.tests(kind) {
+			continue
+		}
 		t.Run(string(kind), func(t *testing.T) {
 			a := open(t, e, spec(kind))
 			if a.Hello.Mount.FSType == "" {
