@@ -35,7 +35,7 @@ func layout(ctx context.Context, path string, size int64, opt LayoutOptions) (f 
 		return nil, res, err
 	}
 	start := time.Now()
-	undo := func() error { return unix.Ftruncate(w.fd, 0) }
+	undo := func() error { return uninterrupted(func() error { return unix.Ftruncate(w.fd, 0) }) }
 	if w.fd < 0 {
 		if err := w.open(); err != nil {
 			return nil, res, err
@@ -65,7 +65,7 @@ func layout(ctx context.Context, path string, size int64, opt LayoutOptions) (f 
 		return nil, res, err
 	}
 	// It is whole: another layout may judge it. Where there are no locks there is none to give back.
-	_ = unix.Flock(w.fd, unix.LOCK_UN)
+	_ = uninterrupted(func() error { return unix.Flock(w.fd, unix.LOCK_UN) })
 	return os.NewFile(uintptr(w.fd), path), res, nil
 }
 
@@ -135,7 +135,7 @@ func locked(fd int, path string) (int64, error) {
 // lock makes sure that no other layout is at work on the open file, or has it replaced. File systems
 // without locks give no such protection.
 func lock(fd int, path string) error {
-	err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB)
+	err := uninterrupted(func() error { return unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) })
 	var st unix.Stat_t
 	if errors.Is(err, unix.EWOULDBLOCK) || unix.Fstat(fd, &st) == nil && st.Nlink == 0 {
 		return &ExistsError{path, "a file that another layout makes"}
@@ -178,16 +178,13 @@ func (w *writer) open() error {
 // was ever reserved (inode_should_compress), as no application's is: there, the free space is looked at.
 func (w *writer) reserve() error {
 	var fs unix.Statfs_t
-	if unix.Fstatfs(w.fd, &fs) == nil && fs.Type == unix.BTRFS_SUPER_MAGIC {
+	if uninterrupted(func() error { return unix.Fstatfs(w.fd, &fs) }) == nil && fs.Type == unix.BTRFS_SUPER_MAGIC {
 		if w.size > int64(fs.Bavail)*fs.Bsize {
 			return w.failed("reserve", unix.ENOSPC)
 		}
 		return nil
 	}
-	err := unix.Fallocate(w.fd, 0, 0, w.size)
-	for errors.Is(err, unix.EINTR) {
-		err = unix.Fallocate(w.fd, 0, 0, w.size)
-	}
+	err := uninterrupted(func() error { return unix.Fallocate(w.fd, 0, 0, w.size) })
 	if err != nil && !errors.Is(err, unix.EOPNOTSUPP) && !errors.Is(err, unix.ENOSYS) && !errors.Is(err, unix.EINVAL) {
 		return w.failed("reserve", err)
 	}
@@ -202,7 +199,7 @@ func (w *writer) failed(op string, err error) error {
 	e := &SpaceError{Path: w.path, Needed: w.size, Available: -1, Err: err}
 	var fs unix.Statfs_t
 	var st unix.Stat_t
-	if errors.Is(err, unix.ENOSPC) && unix.Fstatfs(w.fd, &fs) == nil && unix.Fstat(w.fd, &st) == nil {
+	if errors.Is(err, unix.ENOSPC) && uninterrupted(func() error { return unix.Fstatfs(w.fd, &fs) }) == nil && unix.Fstat(w.fd, &st) == nil {
 		// The partial file's space will be free again.
 		e.Available = int64(fs.Bavail)*fs.Frsize + st.Blocks*512
 	}
@@ -226,7 +223,7 @@ func (w *writer) write(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := unix.Fsync(w.fd); err != nil {
+	if err := uninterrupted(func() error { return unix.Fsync(w.fd) }); err != nil {
 		return w.failed("fsync", err)
 	}
 	return nil
@@ -259,10 +256,12 @@ func (w *writer) writeChunks(ctx context.Context) error {
 // a file system that took the flag but doesn't mean it.
 func (w *writer) writeAt(p []byte, off int64) error {
 	for len(p) > 0 {
-		n, err := unix.Pwrite(w.fd, p, off)
+		var n int
+		err := uninterrupted(func() (err error) {
+			n, err = unix.Pwrite(w.fd, p, off)
+			return err
+		})
 		switch {
-		case err == unix.EINTR:
-			continue
 		case err == unix.EINVAL && w.buffered():
 			continue
 		case err != nil:

@@ -73,7 +73,7 @@ func (t *target) copy(s *slot) (n int32) {
 	if t.through {
 		// From the page in which it begins.
 		from := s.off &^ (pageSize - 1)
-		if err := unix.Msync(t.mem[from:s.off+int64(s.size)], unix.MS_SYNC); err != nil {
+		if err := uninterrupted(func() error { return unix.Msync(t.mem[from:s.off+int64(s.size)], unix.MS_SYNC) }); err != nil {
 			return -int32(unix.EIO)
 		}
 	}

@@ -251,12 +251,21 @@ func (r *ring) note() string {
 }
 
 func (r *ring) registerCall(op uintptr, arg unsafe.Pointer, n uintptr) bool {
-	got, _, errno := syscall.RawSyscall6(sysRingRegister, uintptr(r.fd), op, uintptr(arg), n, 0, 0)
+	got, errno := r.registerAgain(op, arg, n)
 	return errno == 0 && (op != registerRingFDs || got == n)
 }
 
+// registerAgain makes the call again that a signal interrupted: older kernels wait for the ring to rest (io_uring_register(2)).
+func (r *ring) registerAgain(op uintptr, arg unsafe.Pointer, n uintptr) (got uintptr, errno syscall.Errno) {
+	for {
+		if got, _, errno = syscall.RawSyscall6(sysRingRegister, uintptr(r.fd), op, uintptr(arg), n, 0, 0); errno != unix.EINTR {
+			return got, errno
+		}
+	}
+}
+
 func (r *ring) registerErrno(op uintptr, arg unsafe.Pointer, n uintptr) syscall.Errno {
-	_, _, errno := syscall.RawSyscall6(sysRingRegister, uintptr(r.fd), op, uintptr(arg), n, 0, 0)
+	_, errno := r.registerAgain(op, arg, n)
 	return errno
 }
 

@@ -101,11 +101,20 @@ func (t *target) mustBe(f *os.File) error {
 	return nil
 }
 
-func openRetry(path string, flags int, mode uint32) (int, error) {
+func openRetry(path string, flags int, mode uint32) (fd int, err error) {
+	err = uninterrupted(func() error {
+		fd, err = unix.Open(path, flags, mode)
+		return err
+	})
+	return fd, err
+}
+
+// uninterrupted makes a system call again that a signal interrupted, such as the runtime's own SIGURG: many that wait end so, on FUSE
+// nearly any.
+func uninterrupted(call func() error) error {
 	for {
-		fd, err := unix.Open(path, flags, mode)
-		if err != unix.EINTR {
-			return fd, err
+		if err := call(); err != unix.EINTR {
+			return err
 		}
 	}
 }
@@ -176,17 +185,12 @@ func (t *target) transfer(s *slot) int32 {
 }
 
 func (t *target) sync(dataOnly bool) error {
-	for {
-		var err error
+	return uninterrupted(func() error {
 		if dataOnly {
-			err = unix.Fdatasync(t.fd)
-		} else {
-			err = unix.Fsync(t.fd)
+			return unix.Fdatasync(t.fd)
 		}
-		if err != unix.EINTR {
-			return err
-		}
-	}
+		return unix.Fsync(t.fd)
+	})
 }
 
 func (t *target) close() error { return errors.Join(t.unmap(), unix.Close(t.fd)) }

@@ -5,12 +5,14 @@ import (
 	"fmt"
 
 	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/eintr"
 )
 
 // writable refuses a folder in which this user may make no file, before every cell of it fails
 // in every block. Other reasons, such as a disk that went read-only, are the trials' to find.
 func writable(path string) error {
-	if err := unix.Access(path, unix.W_OK|unix.X_OK); errors.Is(err, unix.EACCES) || errors.Is(err, unix.EROFS) {
+	if err := eintr.Retry(func() error { return unix.Access(path, unix.W_OK|unix.X_OK) }); errors.Is(err, unix.EACCES) || errors.Is(err, unix.EROFS) {
 		return fmt.Errorf("%s can't be written: %w", path, err)
 	}
 	return nil

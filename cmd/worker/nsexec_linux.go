@@ -4,13 +4,14 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"os"
 	"os/exec"
 	"runtime"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
-	"os"
+	"plimsoll/internal/eintr"
 )
 
 // nsexec makes mounts that only this process and its children see, and becomes
@@ -90,7 +91,7 @@ func openFolders(binds []string) ([]int, error) {
 		if i < 0 {
 			return nil, fmt.Errorf("--bind %q is not FOLDER:TARGET", b)
 		}
-		fd, err := unix.Open(b[:i], unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		fd, err := eintr.Value(func() (int, error) { return unix.Open(b[:i], unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0) })
 		if err != nil {
 			return nil, &os.PathError{Op: "open", Path: b[:i], Err: err}
 		}

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"plimsoll/internal/eintr"
 	"plimsoll/internal/inroot"
 )
 
@@ -116,17 +117,17 @@ type insideSession struct {
 func (s *insideSession) make() error {
 	s.sweep()
 	dir := int(s.base.Fd())
-	if err := unix.Mkdirat(dir, s.name, 0o700); err != nil {
+	if err := eintr.Retry(func() error { return unix.Mkdirat(dir, s.name, 0o700) }); err != nil {
 		return fmt.Errorf("make a scratch folder in %s: %w", s.base.Name(), err)
 	}
-	fd, err := unix.Openat(dir, s.name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	fd, err := openFolderAt(dir, s.name)
 	if err != nil {
-		return errors.Join(fmt.Errorf("open the scratch folder in %s: %w", s.base.Name(), err), unix.Unlinkat(dir, s.name, unix.AT_REMOVEDIR))
+		return errors.Join(fmt.Errorf("open the scratch folder in %s: %w", s.base.Name(), err), eintr.Retry(func() error { return unix.Unlinkat(dir, s.name, unix.AT_REMOVEDIR) }))
 	}
 	s.folder = os.NewFile(uintptr(fd), s.name)
 	// The lock lives as long as anybody has the folder open: this process, the worker, a trial.
 	// A file system without locks has folders that nobody sweeps.
-	err = unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB)
+	err = lockFolder(fd)
 	var st unix.Stat_t
 	if errors.Is(err, unix.EWOULDBLOCK) || unix.Fstat(fd, &st) == nil && st.Nlink == 0 {
 		return errors.Join(fmt.Errorf("another plimsoll has just removed the scratch folder in %s: try again", s.base.Name()), s.folder.Close())
@@ -135,6 +136,18 @@ func (s *insideSession) make() error {
 		return errors.Join(err, inroot.Remove(s.folder, s.base, s.name), s.folder.Close())
 	}
 	return nil
+}
+
+// openFolderAt opens a folder of an open one, no link.
+func openFolderAt(dir int, name string) (fd int, err error) {
+	return eintr.Value(func() (int, error) {
+		return unix.Openat(dir, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	})
+}
+
+// lockFolder locks an open folder, unless another has it locked.
+func lockFolder(fd int) error {
+	return eintr.Retry(func() error { return unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) })
 }
 
 // insideName are names of scratch folders. Other IDs than those of a process's number and a time are not swept.
@@ -147,12 +160,12 @@ func (s *insideSession) sweep() {
 		if !insideName.MatchString(name) {
 			continue
 		}
-		fd, err := unix.Openat(int(s.base.Fd()), name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		fd, err := openFolderAt(int(s.base.Fd()), name)
 		if err != nil {
 			continue
 		}
 		folder := os.NewFile(uintptr(fd), name)
-		if unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) == nil && inroot.Marked(folder) {
+		if lockFolder(fd) == nil && inroot.Marked(folder) {
 			_ = inroot.Remove(folder, s.base, name)
 		}
 		folder.Close()

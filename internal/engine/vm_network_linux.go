@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/eintr"
 )
 
 // inOwnNetwork calls f in a network namespace of its own, which has nothing but the address 127.0.0.1. The processes that f
@@ -85,16 +87,19 @@ func awaitServer(at netip.AddrPort, giveUp func() error) (*os.File, error) {
 // handleFault reports why files of a folder can't be found again by their handles, as a server does that keeps none of them open;
 // nil if they can.
 func handleFault(folder string) error {
-	handle, _, err := unix.NameToHandleAt(unix.AT_FDCWD, folder, 0)
+	handle, err := eintr.Value(func() (unix.FileHandle, error) {
+		h, _, err := unix.NameToHandleAt(unix.AT_FDCWD, folder, 0)
+		return h, err
+	})
 	if err != nil {
 		return fmt.Errorf("name_to_handle_at %s: %w", folder, err)
 	}
-	at, err := unix.Open(folder, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	at, err := eintr.Value(func() (int, error) { return unix.Open(folder, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0) })
 	if err != nil {
 		return &os.PathError{Op: "open", Path: folder, Err: err}
 	}
 	defer unix.Close(at)
-	fd, err := unix.OpenByHandleAt(at, handle, unix.O_PATH|unix.O_CLOEXEC)
+	fd, err := eintr.Value(func() (int, error) { return unix.OpenByHandleAt(at, handle, unix.O_PATH|unix.O_CLOEXEC) })
 	if err != nil {
 		return fmt.Errorf("open_by_handle_at %s: %w", folder, err)
 	}

@@ -7,12 +7,14 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/eintr"
 )
 
 // socketPair returns a listening socket and one that is connected to it, for a program that wants to accept. Its name in
 // dir is gone already: nobody else can connect.
 func socketPair(dir string) (listening, connected *os.File, err error) {
-	folder, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	folder, err := eintr.Value(func() (int, error) { return unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0) })
 	if err != nil {
 		return nil, nil, &os.PathError{Op: "open", Path: dir, Err: err}
 	}

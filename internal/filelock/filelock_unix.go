@@ -7,6 +7,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/eintr"
 )
 
 // try uses flock(2) and not fcntl(2), whose locks a process loses when it closes any
@@ -16,18 +18,14 @@ func try(f *os.File, alone bool) error {
 	if alone {
 		how = unix.LOCK_EX
 	}
-	for {
-		err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
-		switch {
-		case errors.Is(err, unix.EINTR):
-			continue
-		case errors.Is(err, unix.EWOULDBLOCK):
-			return ErrLocked
-		case err != nil:
-			return &os.PathError{Op: "lock", Path: f.Name(), Err: err}
-		}
-		return nil
+	err := eintr.Retry(func() error { return unix.Flock(int(f.Fd()), how|unix.LOCK_NB) })
+	switch {
+	case errors.Is(err, unix.EWOULDBLOCK):
+		return ErrLocked
+	case err != nil:
+		return &os.PathError{Op: "lock", Path: f.Name(), Err: err}
 	}
+	return nil
 }
 
 // remove removes the file while it is locked.

@@ -13,6 +13,8 @@ import (
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/eintr"
 )
 
 // Dir opens the folder dir of root for reading (openat2(2), Linux 5.6). root is trusted.
@@ -56,7 +58,7 @@ func Link(root, path string) (string, error) {
 		return "", err
 	}
 	b := make([]byte, unix.PathMax)
-	n, err := unix.Readlinkat(int(f.Fd()), "", b)
+	n, err := eintr.Value(func() (int, error) { return unix.Readlinkat(int(f.Fd()), "", b) })
 	if err != nil {
 		return "", &os.PathError{Op: "read the link", Path: path, Err: err}
 	}
@@ -71,22 +73,22 @@ func Free(root, dir string) (int64, error) {
 	}
 	defer f.Close()
 	var fs unix.Statfs_t
-	if err := unix.Fstatfs(int(f.Fd()), &fs); err != nil {
+	if err := eintr.Retry(func() error { return unix.Fstatfs(int(f.Fd()), &fs) }); err != nil {
 		return 0, &os.PathError{Op: "free space of", Path: dir, Err: err}
 	}
 	return int64(fs.Bavail) * fs.Bsize, nil
 }
 
 func open(root, path string, flags uint64) (*os.File, error) {
-	fd, err := unix.Open(root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	fd, err := eintr.Value(func() (int, error) { return unix.Open(root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0) })
 	if err != nil {
 		return nil, &os.PathError{Op: "open the container's root", Path: root, Err: err}
 	}
 	defer unix.Close(fd)
 	how := &unix.OpenHow{Flags: flags | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
-	in, err := unix.Openat2(fd, path, how)
-	for errors.Is(err, unix.EINTR) || errors.Is(err, unix.EAGAIN) {
-		in, err = unix.Openat2(fd, path, how)
+	in, err := -1, error(unix.EAGAIN) // Something on the way was renamed: openat2(2).
+	for err == unix.EAGAIN {
+		in, err = eintr.Value(func() (int, error) { return unix.Openat2(fd, path, how) })
 	}
 	if errors.Is(err, unix.ENOSYS) {
 		return nil, fmt.Errorf("%s in a container: the kernel is older than 5.6 and can't keep links from leading out of it", path)

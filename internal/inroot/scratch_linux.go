@@ -8,6 +8,8 @@ import (
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/eintr"
 )
 
 // A scratch folder is marked with a file, which tells it from another program's folder of such a name.
@@ -18,7 +20,7 @@ const (
 
 // Mark marks an open folder as scratch of Plimsoll's.
 func Mark(folder *os.File) error {
-	fd, err := unix.Openat(int(folder.Fd()), mark, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	fd, err := openat(int(folder.Fd()), mark, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW)
 	if err != nil {
 		return &os.PathError{Op: "mark", Path: folder.Name(), Err: err}
 	}
@@ -29,7 +31,7 @@ func Mark(folder *os.File) error {
 
 // Marked reports whether an open folder is scratch of Plimsoll's, or has nothing in it yet, or any more.
 func Marked(folder *os.File) bool {
-	fd, err := unix.Openat(int(folder.Fd()), mark, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	fd, err := openat(int(folder.Fd()), mark, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK)
 	if err != nil {
 		names, err := within(folder)
 		return err == nil && len(names) == 0
@@ -113,6 +115,16 @@ func empty(folder *os.File) error {
 	return root.RemoveAll(mark)
 }
 
+// openat opens a name of an open folder.
+func openat(dir int, name string, flags int) (fd int, err error) {
+	return eintr.Value(func() (int, error) { return unix.Openat(dir, name, flags|unix.O_CLOEXEC, 0o600) })
+}
+
+// removeFolderAt removes an empty folder of an open one.
+func removeFolderAt(dir int, name string) error {
+	return eintr.Retry(func() error { return unix.Unlinkat(dir, name, unix.AT_REMOVEDIR) })
+}
+
 // removeEmpty removes an open folder that is empty. Only a folder that is empty can be removed so: a process that puts another
 // in its place meanwhile loses nothing.
 func removeEmpty(folder, base *os.File, name string) error {
@@ -122,13 +134,14 @@ func removeEmpty(folder, base *os.File, name string) error {
 	}
 	is := func(dir int, name string) bool {
 		var st unix.Stat_t
-		return unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && st.Ino == own.Ino && st.Dev == own.Dev
+		err := eintr.Retry(func() error { return unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) })
+		return err == nil && st.Ino == own.Ino && st.Dev == own.Dev
 	}
 	if is(int(base.Fd()), name) {
-		return unix.Unlinkat(int(base.Fd()), name, unix.AT_REMOVEDIR)
+		return removeFolderAt(int(base.Fd()), name)
 	}
 	// It was moved: it knows where to.
-	fd, err := unix.Openat(int(folder.Fd()), "..", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	fd, err := openat(int(folder.Fd()), "..", unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
 		return err
 	}
@@ -140,7 +153,7 @@ func removeEmpty(folder, base *os.File, name string) error {
 	}
 	for _, e := range entries {
 		if e.IsDir() && is(fd, e.Name()) {
-			return unix.Unlinkat(fd, e.Name(), unix.AT_REMOVEDIR)
+			return removeFolderAt(fd, e.Name())
 		}
 	}
 	return unix.ENOENT

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/eintr"
 )
 
 // reserve makes a file whose space is there.
@@ -17,7 +19,7 @@ func reserve(path string, size int64) error {
 		return err
 	}
 	defer f.Close()
-	if err := unix.Fallocate(int(f.Fd()), 0, 0, size); err != nil {
+	if err := eintr.Retry(func() error { return unix.Fallocate(int(f.Fd()), 0, 0, size) }); err != nil {
 		if !errors.Is(err, unix.EOPNOTSUPP) {
 			return &os.PathError{Op: "fallocate", Path: path, Err: err}
 		}

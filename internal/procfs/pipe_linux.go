@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/eintr"
 )
 
 // unread is how many bytes wait in the pipe that a name in /proc/PID/fd stands for, -1 if it is no pipe or can't be looked into.
@@ -14,7 +16,7 @@ func unread(name string) int {
 		return -1
 	}
 	// This opens the pipe itself, whichever end of it the descriptor is, and reads nothing.
-	fd, err := unix.Open(name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	fd, err := eintr.Value(func() (int, error) { return unix.Open(name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0) })
 	if err != nil {
 		return -1
 	}

@@ -7,13 +7,15 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/eintr"
 )
 
 // freeAt asks the file system: its free blocks without those that are kept for root. A path
 // that is not there yet will be on the file system of its nearest parent.
 func freeAt(path string) (mount string, bytes int64, ok bool) {
 	var f unix.Stat_t
-	for unix.Stat(path, &f) != nil {
+	for stat(path, &f) != nil {
 		if path == filepath.Dir(path) {
 			return "", 0, false
 		}
@@ -21,16 +23,20 @@ func freeAt(path string) (mount string, bytes int64, ok bool) {
 	}
 	for path != filepath.Dir(path) {
 		var up unix.Stat_t
-		if unix.Stat(filepath.Dir(path), &up) != nil || up.Dev != f.Dev {
+		if stat(filepath.Dir(path), &up) != nil || up.Dev != f.Dev {
 			break
 		}
 		path = filepath.Dir(path)
 	}
 	var st unix.Statfs_t
-	if unix.Statfs(path, &st) != nil || st.Blocks == 0 {
+	if eintr.Retry(func() error { return unix.Statfs(path, &st) }) != nil || st.Blocks == 0 {
 		return "", 0, false // Some of FUSE and of the network don't say.
 	}
 	return path, int64(st.Bavail) * st.Bsize, true
+}
+
+func stat(path string, st *unix.Stat_t) error {
+	return eintr.Retry(func() error { return unix.Stat(path, st) })
 }
 
 // freeMemory is MemAvailable of proc_meminfo(5).

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"plimsoll/internal/eintr"
 	"plimsoll/internal/wire"
 	"plimsoll/internal/workload"
 )
@@ -92,7 +93,7 @@ func loadModule(file string) error {
 		return err
 	}
 	defer f.Close()
-	if err := unix.FinitModule(int(f.Fd()), "", 0); err != nil && !errors.Is(err, unix.EEXIST) {
+	if err := eintr.Retry(func() error { return unix.FinitModule(int(f.Fd()), "", 0) }); err != nil && !errors.Is(err, unix.EEXIST) {
 		return err
 	}
 	return nil

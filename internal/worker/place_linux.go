@@ -10,6 +10,7 @@ import (
 	"github.com/moby/sys/mountinfo"
 	"golang.org/x/sys/unix"
 
+	"plimsoll/internal/eintr"
 	"plimsoll/internal/wire"
 )
 
@@ -74,7 +75,7 @@ func mountOf(dir string) wire.Mount {
 		Minor:   uint32(best.Minor),
 	}
 	var st unix.Stat_t
-	if unix.Stat(real, &st) == nil {
+	if eintr.Retry(func() error { return unix.Stat(real, &st) }) == nil {
 		mount.Major, mount.Minor = unix.Major(st.Dev), unix.Minor(st.Dev)
 	}
 	for _, o := range strings.Split(best.VFSOptions, ",") {

@@ -6,20 +6,12 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/eintr"
 )
 
 // Files of workloads that measure system calls are opened, written and closed by exactly these: an os.File is made known to Go's poller
 // besides, with four calls of fcntl and two of epoll_ctl, which made an append take 1.6 times as long.
-
-// again calls f until no signal interrupts it.
-func again(f func() (int, error)) (int, error) {
-	for {
-		n, err := f()
-		if err != unix.EINTR {
-			return n, err
-		}
-	}
-}
 
 // A file is an open file, for those calls alone.
 type file struct {
@@ -28,7 +20,7 @@ type file struct {
 }
 
 func openFile(path string, flags int) (file, error) {
-	fd, err := again(func() (int, error) { return unix.Open(path, flags|unix.O_CLOEXEC, 0o644) })
+	fd, err := eintr.Value(func() (int, error) { return unix.Open(path, flags|unix.O_CLOEXEC, 0o644) })
 	if err != nil {
 		return file{}, &os.PathError{Op: "open", Path: path, Err: err}
 	}
@@ -36,22 +28,26 @@ func openFile(path string, flags int) (file, error) {
 }
 
 func (f file) read(p []byte) (int, error) {
-	n, err := again(func() (int, error) { return unix.Read(f.fd, p) })
+	n, err := eintr.Value(func() (int, error) { return unix.Read(f.fd, p) })
 	return max(n, 0), f.failed("read", err)
 }
 
 // write writes all of p at the file's position.
 func (f file) write(p []byte) error {
-	return f.all(p, func(p []byte, _ int64) (int, error) { return unix.Write(f.fd, p) }, 0)
+	return f.all(p, func(p []byte, _ int64) (int, error) {
+		return eintr.Value(func() (int, error) { return unix.Write(f.fd, p) })
+	}, 0)
 }
 
 func (f file) writeAt(p []byte, off int64) error {
-	return f.all(p, func(p []byte, off int64) (int, error) { return unix.Pwrite(f.fd, p, off) }, off)
+	return f.all(p, func(p []byte, off int64) (int, error) {
+		return eintr.Value(func() (int, error) { return unix.Pwrite(f.fd, p, off) })
+	}, off)
 }
 
 func (f file) all(p []byte, call func([]byte, int64) (int, error), off int64) error {
 	for len(p) > 0 {
-		n, err := again(func() (int, error) { return call(p, off) })
+		n, err := call(p, off)
 		if err != nil {
 			return f.failed("write", err)
 		}

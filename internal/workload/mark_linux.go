@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/eintr"
 )
 
 // markName is an extended attribute of files whose data Plimsoll wrote.
@@ -16,14 +18,14 @@ const markName = "user.plimsoll"
 
 // setMark writes the mark, and reports whether the file system has such attributes.
 func setMark(f *os.File, state string) bool {
-	err := unix.Fsetxattr(int(f.Fd()), markName, []byte(state), 0)
+	err := eintr.Retry(func() error { return unix.Fsetxattr(int(f.Fd()), markName, []byte(state), 0) })
 	return !errors.Is(err, unix.ENOTSUP)
 }
 
 // getMark reads the mark, "" if there is none, and reports whether the file system has such attributes.
 func getMark(f *os.File) (state string, can bool) {
 	var p [128]byte
-	n, err := unix.Fgetxattr(int(f.Fd()), markName, p[:])
+	n, err := eintr.Value(func() (int, error) { return unix.Fgetxattr(int(f.Fd()), markName, p[:]) })
 	if err != nil {
 		return "", !errors.Is(err, unix.ENOTSUP)
 	}
@@ -33,7 +35,7 @@ func getMark(f *os.File) (state string, can bool) {
 // age sets the time at which a file says that it was written.
 func age(f *os.File, to time.Time) error {
 	tv := []unix.Timeval{unix.NsecToTimeval(to.UnixNano()), unix.NsecToTimeval(to.UnixNano())}
-	return unix.Futimes(int(f.Fd()), tv)
+	return eintr.Retry(func() error { return unix.Futimes(int(f.Fd()), tv) })
 }
 
 // stateText is the length of a file and when it was written.

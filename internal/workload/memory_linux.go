@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/eintr"
 )
 
 // inMemory reports whether a file lies in a file system that is memory. Such a
@@ -11,7 +13,7 @@ import (
 // it (kernel commit e88e0d366f9c, "tmpfs: trivial support for direct IO").
 func inMemory(path string) bool {
 	var st unix.Statfs_t
-	if err := unix.Statfs(path, &st); err != nil {
+	if err := eintr.Retry(func() error { return unix.Statfs(path, &st) }); err != nil {
 		return false
 	}
 	// uint32, because the field is signed and of several sizes.

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/eintr"
 )
 
 // An opens notices that files are opened, or closed after writing, from their add on. It sees Plimsoll's own opens, too: it is for times in
@@ -43,10 +45,7 @@ func (o *opens) add(fd uintptr) int32 {
 func (o *opens) seen(wd int32) (opened, written bool) {
 	var p [4096]byte
 	for !o.blind {
-		n, err := unix.Read(o.fd, p[:])
-		if errors.Is(err, unix.EINTR) {
-			continue
-		}
+		n, err := eintr.Value(func() (int, error) { return unix.Read(o.fd, p[:]) })
 		if err != nil || n <= 0 {
 			o.blind = !errors.Is(err, unix.EAGAIN)
 			break

@@ -6,6 +6,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/eintr"
 )
 
 // Unwritten is how many bytes the machine's page cache has yet to write back, of all files: Dirty and
@@ -38,7 +40,7 @@ func OpenFolder(path string) (*os.File, error) {
 // SyncFS has the kernel's flusher write back the file system that f is on, and waits for it (syncfs(2)). The
 // writing is the flusher's, not this process's.
 func SyncFS(f *os.File) error {
-	if err := unix.Syncfs(int(f.Fd())); err != nil {
+	if err := eintr.Retry(func() error { return unix.Syncfs(int(f.Fd())) }); err != nil {
 		return &os.PathError{Op: "syncfs", Path: f.Name(), Err: err}
 	}
 	return nil

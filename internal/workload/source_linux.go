@@ -6,6 +6,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/eintr"
 )
 
 // openToSync opens a file so that it can be read and synced.
@@ -19,7 +21,7 @@ func syncFolder(dir string) error {
 		return err
 	}
 	defer f.Close()
-	if err := unix.Syncfs(int(f.Fd())); err != nil {
+	if err := eintr.Retry(func() error { return unix.Syncfs(int(f.Fd())) }); err != nil {
 		return fmt.Errorf("sync %s: %w", dir, err)
 	}
 	return nil

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/eintr"
 )
 
 // openLook opens a file to look at it, and to cut it if it may be written. A pipe that takes the file's place meanwhile doesn't
@@ -38,7 +40,7 @@ var interfaces = []int64{
 // notStorage is an error for a file that is a switch of the kernel, and for a folder of such files.
 func notStorage(f *os.File) error {
 	var st unix.Statfs_t
-	if err := unix.Fstatfs(int(f.Fd()), &st); err != nil {
+	if err := eintr.Retry(func() error { return unix.Fstatfs(int(f.Fd()), &st) }); err != nil {
 		return &os.PathError{Op: "statfs", Path: f.Name(), Err: err}
 	}
 	if slices.Contains(interfaces, int64(st.Type)) {

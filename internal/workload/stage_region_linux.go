@@ -31,7 +31,7 @@ func (j *StageJob) invalidate() error {
 		if err != nil {
 			return fmt.Errorf("job %s: %w", j.Name, err)
 		}
-		err = unix.Fdatasync(int(f.Fd()))
+		err = fdatasync(int(f.Fd()))
 		if err == nil {
 			err = unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED)
 		}

@@ -11,6 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"plimsoll/load"
+
+	"plimsoll/internal/eintr"
 )
 
 // takeSnapshot reads the counters that this process may see. Those that are compared with what the
@@ -139,6 +141,5 @@ func unifiedGroup(text string) string {
 
 // fdatasync is fdatasync(2), again after a signal.
 func fdatasync(fd int) error {
-	_, err := again(func() (int, error) { return 0, unix.Fdatasync(fd) })
-	return err
+	return eintr.Retry(func() error { return unix.Fdatasync(fd) })
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/eintr"
 )
 
 // takeSnapshot knows no counters on this system.
@@ -16,6 +18,5 @@ func Monotonic() time.Duration { return 0 }
 
 // fdatasync syncs data and metadata; this system has no call for the data alone.
 func fdatasync(fd int) error {
-	_, err := again(func() (int, error) { return 0, unix.Fsync(fd) })
-	return err
+	return eintr.Retry(func() error { return unix.Fsync(fd) })
 }

@@ -8,6 +8,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/eintr"
 )
 
 // kernel reads and writes control files with bare system calls. An os.File would register each
@@ -15,17 +17,14 @@ import (
 type kernel struct{}
 
 func open(path string, flags int) (fd int, err error) {
-	for {
-		fd, err = unix.Open(path, flags|unix.O_CLOEXEC, 0)
-		switch err {
-		case nil:
-			return fd, nil
-		case unix.EINTR:
-		case unix.ENODEV:
-			return -1, vanished{"open", path}
-		default:
-			return -1, &fs.PathError{Op: "open", Path: path, Err: err}
-		}
+	fd, err = eintr.Value(func() (int, error) { return unix.Open(path, flags|unix.O_CLOEXEC, 0) })
+	switch err {
+	case nil:
+		return fd, nil
+	case unix.ENODEV:
+		return -1, vanished{"open", path}
+	default:
+		return -1, &fs.PathError{Op: "open", Path: path, Err: err}
 	}
 }
 
@@ -44,11 +43,8 @@ func removed(fd int, path string) bool {
 	if was.Dev != is.Dev || was.Ino != is.Ino {
 		return true // The group was made anew.
 	}
-	for {
-		if _, err = unix.Read(again, make([]byte, 1)); err != unix.EINTR {
-			return err == unix.ENODEV
-		}
-	}
+	_, err = eintr.Value(func() (int, error) { return unix.Read(again, make([]byte, 1)) })
+	return err == unix.ENODEV
 }
 
 func (kernel) read(path string, buf []byte) ([]byte, error) {
@@ -62,10 +58,7 @@ func (kernel) read(path string, buf []byte) ([]byte, error) {
 		if len(buf) == cap(buf) {
 			buf = append(buf, make([]byte, max(512, cap(buf)))...)[:len(buf)]
 		}
-		n, err := unix.Read(fd, buf[len(buf):cap(buf)])
-		if err == unix.EINTR {
-			continue
-		}
+		n, err := eintr.Value(func() (int, error) { return unix.Read(fd, buf[len(buf):cap(buf)]) })
 		if err == unix.ENODEV {
 			// No reader of limits is told of a disk that isn't there.
 			return nil, vanished{"read", path}
@@ -90,20 +83,17 @@ func (kernel) write(path, text string) error {
 		return err
 	}
 	defer unix.Close(fd)
-	for {
-		n, err := unix.Write(fd, []byte(text))
-		switch {
-		case err == unix.EINTR:
-		case err == unix.ENODEV && removed(fd, path):
-			// It may be said of the disk as well.
-			return vanished{"write", path}
-		case err != nil:
-			return &fs.PathError{Op: "write", Path: path, Err: err}
-		case n != len(text):
-			return &fs.PathError{Op: "write", Path: path, Err: fmt.Errorf("%w: %d of %d bytes", io.ErrShortWrite, n, len(text))}
-		default:
-			return nil
-		}
+	n, err := eintr.Value(func() (int, error) { return unix.Write(fd, []byte(text)) })
+	switch {
+	case err == unix.ENODEV && removed(fd, path):
+		// It may be said of the disk as well.
+		return vanished{"write", path}
+	case err != nil:
+		return &fs.PathError{Op: "write", Path: path, Err: err}
+	case n != len(text):
+		return &fs.PathError{Op: "write", Path: path, Err: fmt.Errorf("%w: %d of %d bytes", io.ErrShortWrite, n, len(text))}
+	default:
+		return nil
 	}
 }
 

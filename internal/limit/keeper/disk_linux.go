@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/eintr"
 )
 
 // disksSettle is how long disks are waited for that come together, and disksPause how long others are let wait after that.
@@ -81,7 +83,7 @@ func readNow(file *os.File, buf []byte) (n int) {
 		return 0
 	}
 	err = conn.Read(func(fd uintptr) bool {
-		n, _ = unix.Read(int(fd), buf)
+		n, _ = eintr.Value(func() (int, error) { return unix.Read(int(fd), buf) })
 		return true
 	})
 	if err != nil {

@@ -1,0 +1,94 @@
+package plimsoll_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// interruptible are functions of golang.org/x/sys/unix that a signal may end with EINTR, on FUSE or a network's file system at least.
+var interruptible = []string{
+	"Access", "Fallocate", "Fdatasync", "Fgetxattr", "FinitModule", "Flock", "Fsetxattr", "Fstatat", "Fstatfs", "Fsync", "Ftruncate", "Futimes", "Mkdirat",
+	"Msync", "NameToHandleAt", "Open", "OpenByHandleAt", "Openat", "Openat2", "Pwrite", "Read", "Readlinkat", "Setxattr", "Statfs", "Syncfs", "Unlinkat", "Write",
+}
+
+// retries are the functions that make a call again.
+var retries = []string{"eintr.Retry", "eintr.Value", "uninterrupted"}
+
+// TestInterrupted: no such call of the program or the worker is made once. The runtime's own signals interrupt it, now and then. device imports no
+// other package, and opens only what is no user's.
+func TestInterrupted(t *testing.T) {
+	calls := 0
+	for _, dir := range []string{"load", "internal", "cmd/plimsoll", "cmd/worker"} {
+		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			switch name := d.Name(); {
+			case err != nil:
+				return err
+			case d.IsDir() && (strings.HasSuffix(name, "test") || name == "testdata" || path == "internal/device"):
+				return fs.SkipDir // What only tests use.
+			case d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
+				return nil
+			}
+			n, err := once(t, path)
+			calls += n
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if calls < 40 {
+		t.Errorf("%d calls were found: this test shows nothing", calls)
+	}
+}
+
+// once reports the calls of a file that are made once, and counts all.
+func once(t *testing.T, path string) (calls int, err error) {
+	set := token.NewFileSet()
+	file, err := parser.ParseFile(set, path, nil, 0)
+	if err != nil {
+		return 0, err
+	}
+	var above []ast.Node
+	ast.Inspect(file, func(n ast.Node) bool {
+		if n == nil {
+			above = above[:len(above)-1]
+			return true
+		}
+		above = append(above, n)
+		call, ok := n.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		name, ok := strings.CutPrefix(called(call), "unix.")
+		if !ok || !slices.Contains(interruptible, name) {
+			return true
+		}
+		calls++
+		if !slices.ContainsFunc(above, func(n ast.Node) bool { c, ok := n.(*ast.CallExpr); return ok && slices.Contains(retries, called(c)) }) {
+			t.Errorf("%s: unix.%s may end with EINTR, and is not made again: see internal/eintr", set.Position(call.Pos()), name)
+		}
+		return true
+	})
+	return calls, nil
+}
+
+// called is the name of the function that is called: "unix.Open".
+func called(c *ast.CallExpr) string {
+	switch f := c.Fun.(type) {
+	case *ast.Ident:
+		return f.Name
+	case *ast.SelectorExpr:
+		if x, ok := f.X.(*ast.Ident); ok {
+			return x.Name + "." + f.Sel.Name
+		}
+	case *ast.IndexExpr:
+		return called(&ast.CallExpr{Fun: f.X})
+	}
+	return ""
+}

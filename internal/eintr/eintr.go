@@ -1,0 +1,29 @@
+// Package eintr makes system calls again that a signal interrupted.
+//
+// Go's runtime sends its threads SIGURG to preempt them, so that any call of golang.org/x/sys/unix that waits may end with EINTR, also
+// where nobody sends a signal: a sync or a look at a file on FUSE, fallocate on tmpfs, a lock on NFS. The package os makes such calls again;
+// unix doesn't.
+//
+// Not for close(2), after which the descriptor is gone, for connect(2), which goes on meanwhile, or for the mount of a network file system: see
+// the worker's withoutSignals.
+package eintr
+
+import "syscall"
+
+// Retry calls f until no signal interrupts it.
+func Retry(f func() error) error {
+	for {
+		if err := f(); err != syscall.EINTR {
+			return err
+		}
+	}
+}
+
+// Value is Retry for calls that have a result.
+func Value[T any](f func() (T, error)) (T, error) {
+	for {
+		if v, err := f(); err != syscall.EINTR {
+			return v, err
+		}
+	}
+}
