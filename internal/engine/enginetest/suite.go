@@ -76,6 +76,10 @@ func (s Suite) tests(kinds ...place.Kind) bool {
 	return !s.Share || slices.Contains(kinds, place.Bind)
 }
 
+// patience is how long a session or a trial may take: no test fails on a timing, and a machine with an emulated processor takes
+// minutes to boot beside other work.
+const patience = 5 * time.Minute
+
 var ids atomic.Int64
 
 // open starts an agent in a place and checks at the test's end that nothing of
@@ -91,7 +95,7 @@ func open(t *testing.T, e engine.Engine, spec engine.Spec) *agent.Agent {
 
 func tryOpen(t *testing.T, e engine.Engine, spec engine.Spec) (*agent.Agent, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	spec.ID = fmt.Sprintf("t%d-%d-%d", os.Getpid(), time.Now().UnixNano()%1e6, ids.Add(1))
 	leaktest.Check(t, spec.ID)
@@ -109,7 +113,7 @@ func tryOpen(t *testing.T, e engine.Engine, spec engine.Spec) (*agent.Agent, err
 		return nil, err
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		path := s.Info().HostPath
 		if err := s.Close(ctx); err != nil {
@@ -212,7 +216,7 @@ func testWorkloads(t *testing.T, s Suite) {
 // trial runs one workload in an agent.
 func trial(t *testing.T, a *agent.Agent, id string, w workload.Spec) (_ *workload.Result, err error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	defer func() {
 		// Nobody can look afterwards.
@@ -285,7 +289,7 @@ var long = workload.Spec{Name: "long", Kind: workload.WAL, Runtime: time.Hour}
 // begin starts a long trial and returns when it runs.
 func begin(t *testing.T, a *agent.Agent) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if err := a.Prepare(ctx, "long", long); err != nil {
 		t.Fatal(err)
@@ -303,7 +307,7 @@ func testKilledTrial(t *testing.T, s Suite) {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	_, err := a.Wait(ctx, "long", nil)
 	var te *agent.TrialError
