@@ -53,6 +53,7 @@ var dockerLabTests = []struct {
 }
 
 func TestDockerDaemon(t *testing.T) {
+	t.Parallel()
 	l := newDockerLab(t, dockertest.Start(t))
 	for _, x := range dockerLabTests {
 		t.Run(x.name, func(t *testing.T) { x.test(t, l) })
@@ -60,6 +61,7 @@ func TestDockerDaemon(t *testing.T) {
 }
 
 func TestDockerPodman(t *testing.T) {
+	t.Parallel()
 	l := newDockerLab(t, dockertest.Podman(t, dockertest.PodmanOptions{}))
 	l.podman = true
 	for _, x := range dockerLabTests {

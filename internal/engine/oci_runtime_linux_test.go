@@ -284,6 +284,7 @@ exec runc "$1" "$2" run --bundle "$5" --pid-file "$5/late" "$id"`)
 // says, once, however many containers are asked for.
 func TestOCIHangingVersion(t *testing.T) {
 	needRoot(t)
+	t.Parallel() // It waits out the time that a runtime has to answer.
 	asked := filepath.Join(t.TempDir(), "asked")
 	path := script(t, "echo x >>"+asked+"; sleep 1000")
 	e := engine.NewOCI(t.TempDir(), workertest.Source(t), exec.LookPath)

@@ -8,9 +8,15 @@ import (
 	"plimsoll/internal/dockertest"
 	"plimsoll/internal/engine"
 	"plimsoll/internal/engine/enginetest"
+	"plimsoll/internal/paralleltest"
 	"plimsoll/internal/place"
 	"plimsoll/internal/workertest"
 )
+
+func TestMain(m *testing.M) {
+	paralleltest.AtOnce(4)
+	os.Exit(m.Run())
+}
 
 // needRoot skips a test that needs root.
 func needRoot(t *testing.T) {

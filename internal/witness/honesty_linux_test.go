@@ -21,12 +21,18 @@ import (
 	"plimsoll/internal/disktest"
 	"plimsoll/internal/engine"
 	"plimsoll/internal/limit"
+	"plimsoll/internal/paralleltest"
 	"plimsoll/internal/place"
 	"plimsoll/internal/record"
 	"plimsoll/internal/workertest"
 	"plimsoll/internal/workload"
 	"plimsoll/load"
 )
+
+func TestMain(m *testing.M) {
+	paralleltest.AtOnce(3)
+	os.Exit(m.Run())
+}
 
 // The tests of this file bring about what the honesty checks are for, and measure it
 // with a real worker: the numbers are those of research's table of pitfalls.
@@ -209,14 +215,6 @@ func TestHiddenWrites(t *testing.T) {
 // TestCreditsUsedUp is pitfall 9: a device that is fast at first and slow after. So is one that was held up first,
 // and one that gets slower under a rate that it can still carry.
 func TestCreditsUsedUp(t *testing.T) {
-	group := disktest.NewBlkioGroup(t)
-	loop, dir := disk(t, "")
-	// allow bounds the reads a second; 0: not at all.
-	allow := func(iops int) {
-		if err := group.Put("blkio.throttle.read_iops_device", fmt.Sprintf("%s %d", disktest.Number(t, loop), iops)); err != nil {
-			t.Error(err)
-		}
-	}
 	for _, row := range []struct {
 		name          string
 		before, after int // reads a second that the device allows, fewer than a busy machine can do; 0: no limit
@@ -230,6 +228,15 @@ func TestCreditsUsedUp(t *testing.T) {
 		{"slower, and still fast enough", 0, 60, 2, record.Note, "the mean service time went from one level to another"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			group := disktest.NewBlkioGroup(t)
+			loop, dir := disk(t, "")
+			// allow bounds the reads a second; 0: not at all.
+			allow := func(iops int) {
+				if err := group.Put("blkio.throttle.read_iops_device", fmt.Sprintf("%s %d", disktest.Number(t, loop), iops)); err != nil {
+					t.Error(err)
+				}
+			}
 			b := newBench(t, dir)
 			spec := job(load.RandRead, 0)
 			spec.Job.Runtime = 10 * time.Second // A window of samples that are long enough to judge.
