@@ -69,6 +69,7 @@ type result struct {
 // plimsoll runs a command in process, with state in dir.
 func plimsoll(t *testing.T, ctx context.Context, dir, stdin string, args ...string) result {
 	t.Helper()
+	states.Add(t, dir)
 	var out, errs bytes.Buffer
 	a := &app{stdin: strings.NewReader(stdin), stdout: &out, stderr: &errs}
 	status := a.run(ctx, append(args, "--state", dir))

@@ -43,6 +43,7 @@ func (o *output) waitFor(t *testing.T, words string) {
 // apart is plimsoll in a process of its own: what a living one has left is not swept.
 func apart(t *testing.T, ctx context.Context, dir, stdin string, args ...string) result {
 	t.Helper()
+	states.Add(t, dir)
 	cmd := exec.CommandContext(ctx, os.Args[0], append(args, "--state", dir)...)
 	cmd.Stdin = strings.NewReader(stdin)
 	return outcome(t, cmd)
@@ -106,6 +107,7 @@ func startPlimsoll(t *testing.T, dir string, args ...string) *exec.Cmd {
 // Stderr is an *output.
 func launch(t *testing.T, dir, plan string, args ...string) *exec.Cmd {
 	t.Helper()
+	states.Add(t, dir)
 	cmd := exec.Command(os.Args[0], append(args, "--state", dir)...)
 	cmd.Env = append(os.Environ(), asPlimsoll+"=1")
 	cmd.Stdin = strings.NewReader(plan)

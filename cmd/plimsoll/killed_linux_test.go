@@ -1,0 +1,106 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/leaktest"
+	"plimsoll/internal/ownertest"
+	"plimsoll/internal/plan"
+)
+
+// states name the state folders of tests: what plimsoll made and noted in one stays if the test's process is killed.
+var states = ownertest.Notes{Kind: "plimsoll", Remove: sweepState}
+
+// sweepState has plimsoll sweep a killed test's state folder, but for what a daemon of that test has: package dockertest removes the daemon.
+func sweepState(state string) error {
+	a := &app{stderr: os.Stderr, stateDir: state}
+	for _, kind := range []string{plan.Host, plan.OCI} {
+		e, err := a.newEngine(kind)
+		if err != nil {
+			return err
+		}
+		a.sweep(context.Background(), e)
+	}
+	// What lives still, another process of that test, is for a later sweep.
+	left, err := filepath.Glob(filepath.Join(state, "sessions", "*.json"))
+	for _, entry := range left {
+		if text, _ := os.ReadFile(entry); bytes.Contains(text, []byte(`"engine":"host"`)) || bytes.Contains(text, []byte(`"engine":"oci"`)) {
+			err = errors.Join(err, fmt.Errorf("%s is still there", entry))
+		}
+	}
+	return err
+}
+
+// TestKilledTest: what a killed process of tests left is removed by the next, and what another has stays.
+func TestKilledTest(t *testing.T) {
+	needRun(t)
+	t.Setenv("TMPDIR", t.TempDir()) // Notes of these processes only.
+	t.Cleanup(func() { states.Sweep(t) })
+	var preys [2]*exec.Cmd
+	var dirs [2]string
+	for i := range preys {
+		dirs[i] = t.TempDir()
+		preys[i] = exec.Command(os.Args[0], "-test.run=^TestPrey$")
+		preys[i].Env = append(os.Environ(), preyState+"="+dirs[i])
+		said := &output{}
+		preys[i].Stdout = said
+		mustDo(t, preys[i].Start())
+		t.Cleanup(func() { preys[i].Process.Kill(); preys[i].Wait() })
+		if measuring(dirs[i], 100) == 0 {
+			t.Fatalf("nothing is measured:\n%s", said)
+		}
+	}
+	preys[0].Process.Kill()
+	preys[0].Wait()
+	dead, living := groupsOf(dirs[0]), groupsOf(dirs[1])
+	if len(dead) == 0 || len(living) == 0 {
+		t.Fatalf("groups of the killed process: %v, of the living one: %v", dead, living)
+	}
+	states.Sweep(t)
+	if left := leaktest.Find(append(dead, dirs[0])...); len(left) > 0 {
+		t.Errorf("of the killed process there is still %v", left)
+	}
+	if len(leaktest.Find(living...)) == 0 {
+		t.Error("a living process's groups are gone")
+	}
+}
+
+// preyState is the environment's state folder for TestPrey.
+const preyState = "PLIMSOLL_TEST_PREY"
+
+// TestPrey is the process that TestKilledTest kills, in the middle of a run.
+func TestPrey(t *testing.T) {
+	state := os.Getenv(preyState)
+	if state == "" {
+		return // TestKilledTest starts it.
+	}
+	r := plimsoll(t, t.Context(), state, `
+name: prey
+workloads: {r: {rw: randread, bs: 4KiB, size: 1MiB, runtime: 50s}}
+engines: [oci]
+places: {layer: {}}
+io_engine: psync
+blocks: 1
+`, "run", "-")
+	t.Fatalf("it ended: status %d, %s", r.status, r.stderr)
+}
+
+// groupsOf are the control groups of the sessions noted in a state folder that are there, by the sessions' names.
+func groupsOf(state string) (names []string) {
+	notes, _ := filepath.Glob(filepath.Join(state, "sessions", "*.json"))
+	for _, n := range notes {
+		name := "plimsoll-" + strings.TrimSuffix(filepath.Base(n), ".json")
+		if len(leaktest.Find("/"+name)) > 0 {
+			names = append(names, "/"+name)
+		}
+	}
+	return names
+}
