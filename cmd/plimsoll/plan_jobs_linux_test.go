@@ -61,18 +61,17 @@ func TestJobFilesArePlans(t *testing.T) {
 		t.Errorf("%+v", rand)
 	}
 	for more, want := range map[string]string{
-		"ioengine=mmap\ndirect=1":             "direct=1 contradicts ioengine=mmap",
-		"nrfiles=2\nrw=write\nverify=crc32c":  "jobs.fio:1: verify: a plan's workload verifies one file",
-		"rate=10\nsize=64m":                   "jobs.fio:1: job a as a plan's workload: takes 24h or more",
-		"directory=/a:/b:/c:/d:/e\nnumjobs=5": "jobs.fio:1: /e is the file's folder, and a plan makes places of up to 4",
-		"ioengine=null":                       "ioengine=null",
-		"size=50%\nfilename=/not/there":       "give a size",
-		"size=0\nfilename=/dev/null":          "give a size in bytes",
-		"rw=trim":                             "trims need a device",
-		"runtime=2d":                          "out of range",
-		"numa_cpu_nodes=0":                    "numa_cpu_nodes",
+		"ioengine=mmap\ndirect=1":                              "direct=1 contradicts ioengine=mmap",
+		"nrfiles=2\nrw=write\nverify=crc32c":                   "jobs.fio:1: verify: a plan's workload verifies one file",
+		"rate=10\nsize=64m":                                    "jobs.fio:1: job a as a plan's workload: takes 24h or more",
+		"directory=/a:/b:/c:/d:/e\nnumjobs=5":                  "jobs.fio:1: /e is the file's folder, and a plan makes places of up to 4",
+		"size=50%\nfilename=/not/there":                        "give a size",
+		"size=0\nfilename=/dev/null":                           "give a size in bytes",
+		"rw=trim":                                              "trims need a device",
+		"runtime=2d":                                           "out of range",
+		"numa_cpu_nodes=0":                                     "numa_cpu_nodes",
 		"steadystate=iops:1%\nss_dur=2\ntime_based\nruntime=9": "steadystate",
-		"nonsense=1": "there is no option nonsense",
+		"nonsense=1":                                           "there is no option nonsense",
 	} {
 		r := plimsoll(t, t.Context(), state, "", "plan", "check", jobFile(t, "[a]\nrw=read\nsize=1m\n"+more+"\n"))
 		if r.status != exitUsage || !strings.Contains(r.stderr, want) {

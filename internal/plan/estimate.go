@@ -28,6 +28,7 @@ const (
 // nothing but a run can tell.
 const (
 	assumedOps    = 10_000.0 // I/Os of a block job that ends by a count, per second and depth.
+	assumedNull   = 10e6     // The same per second, of one that does none.
 	assumedBytes  = 500e6    // Bytes per second of a layout or of a sequential job.
 	assumedAppend = 40_000.0 // Appends per second.
 	assumedFiles  = 1_000.0  // Files of a tree per second, its making included.
@@ -154,6 +155,9 @@ func blockSeconds(w workload.Spec) float64 {
 	}
 	j.NumberIOs = endsAfter(j)
 	byCount := max(ios/assumedOps/float64(max(j.IODepth, 1)), ios*float64(mean)/assumedBytes, scheduled(j).Seconds())
+	if j.IOEngine == load.Null {
+		byCount = max(ios/assumedNull, scheduled(j).Seconds())
+	}
 	switch {
 	case j.Runtime == 0:
 		return byCount

@@ -67,7 +67,7 @@ func jobFields() []field[workload.Spec] {
 		key("dedupe_percentage", "Percentage of the writes that repeat one block. Default: 0.", integer(0, 100), func(w *W) *int { return &w.Job.Dedupe }),
 		key("verify", "Stamps each block with its offset and a checksum. Reads are checked as they complete; the writes of one pass are read back after the measured time. Default: neither.", verify(), func(w *W) *bool { return &w.Job.Verify }),
 		key("steady_state", "Goes on until five rounds are steady, at most for runtime, and measures these only. Default: all of runtime is measured.", steadyState{}, func(w *W) *workload.SteadyState { return &w.Steady }),
-		key("io_engine", "What submits this job's I/O, in place of the plan's io_engine. Default: the plan's.", choice(load.IOUring, load.LinuxAIO, load.PSync, load.MMap), func(w *W) *string { return &w.Job.IOEngine }),
+		key("io_engine", "What submits this job's I/O, in place of the plan's io_engine. Default: the plan's.", choice(load.IOUring, load.LinuxAIO, load.PSync, load.MMap, load.Null), func(w *W) *string { return &w.Job.IOEngine }),
 		key("cpus_allowed", "Processors that the threads may run on, such as 0-3,5. Default: all that the worker may use.", processors(), func(w *W) *[]int { return &w.Job.CPUs }),
 		key("randseed", "Makes offsets and data repeatable. Default: a fixed seed.", seed(), func(w *W) *uint64 { return &w.Job.RandSeed }),
 	}

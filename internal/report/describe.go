@@ -115,6 +115,7 @@ func describeJob(j load.Job, files int, s workload.SteadyState) string {
 	add(j.Size > 0 && files < 2, "in %s", bytesText(j.Size))
 	add(j.Size > 0 && files > 1, "in %d files of %s", files, bytesText(j.Size))
 	add(j.IOEngine == load.MMap, "through a mapping")
+	add(j.IOEngine == load.Null, "without I/O, which shows the generator itself")
 	add(j.Loops > 1, "%d times", j.Loops)
 	add(j.Runtime > 0 && s.Round == 0, "for %s", size.Duration(j.Runtime))
 	add(s.Round > 0, "until five rounds of %s are steady, for %s at most", size.Duration(s.Round), size.Duration(j.Runtime))

@@ -3,6 +3,8 @@ package workload
 import (
 	"fmt"
 	"strconv"
+
+	"plimsoll/load"
 )
 
 // blockSize is what the smallest file takes on the usual file systems.
@@ -36,8 +38,8 @@ func (s Spec) Room() (file string, bytes int64) {
 		site := s.Command.Site.WithDefaults()
 		return "command " + site.String(), 2 * (site.Bytes + int64(site.Files)*blockSize)
 	case Block:
-		if s.Job.Filename != "" {
-			return "", 0 // A file or device that is there.
+		if s.Job.Filename != "" || s.Job.IOEngine == load.Null {
+			return "", 0 // A file or device that is there, or none.
 		}
 		bytes = s.FileBytes()
 		if s.Fresh {
@@ -53,7 +55,7 @@ const MaxFiles = 1024
 
 // FileBytes is how many bytes the files of a block job have together, 0 for any other.
 func (s Spec) FileBytes() int64 {
-	if s.Kind != Block && s.Kind != "" {
+	if s.Kind != Block && s.Kind != "" || s.Job.IOEngine == load.Null {
 		return 0
 	}
 	return s.fileSize() * int64(max(s.Files, 1))

@@ -65,7 +65,7 @@ func (c *clone) workload(t *Test, stage []*clone, sizeOf func(string) (int64, er
 			return bad("numjobs=%d: its clones differ in more than their files and a whole offset_increment, which a plan's threads don't", j.numjobs)
 		}
 	}
-	if j.ownFiles(stage) && j.numjobs > 1 && l.OffsetIncrement < l.Size {
+	if len(c.files) > 0 && j.ownFiles(stage) && j.numjobs > 1 && l.OffsetIncrement < l.Size {
 		l.OffsetIncrement += l.Size
 	}
 	l.NumJobs, l.RandSeed = j.numjobs, j.randseed
@@ -153,7 +153,6 @@ func (c *clone) unplanned() string {
 		why string
 	}{
 		{j.replay.log != "", "read_iolog: a plan's workload replays nothing"},
-		{c.load.IOEngine == load.Null, "ioengine=null: it does no I/O, so no place is better than another; use 'plimsoll selfcheck' for the generator itself"},
 		{j.trims() || j.pairs(), "rw=" + j.rw + ": trims need a device, and a place has files"},
 		{j.openDir != "", "opendir: a plan makes its files; give filename or a size"},
 		{c.load.Sizes != nil, "filesize as a range: the files of a plan's workload have one length; give one size"},

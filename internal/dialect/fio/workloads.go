@@ -103,7 +103,7 @@ func (p *Planned) folders(t *Test, j *job, stage []*clone) error {
 // shareEngine makes the workloads' I/O engine that of the plan if all have the same and a plan may have it.
 func (p *Planned) shareEngine() {
 	first := p.Workloads[0].Job.IOEngine
-	if first == load.MMap || slices.ContainsFunc(p.Workloads, func(w workload.Spec) bool { return w.Job.IOEngine != first }) {
+	if first == load.MMap || first == load.Null || slices.ContainsFunc(p.Workloads, func(w workload.Spec) bool { return w.Job.IOEngine != first }) {
 		return
 	}
 	p.IOEngine = first
@@ -115,6 +115,9 @@ func (p *Planned) shareEngine() {
 // differences notes what fio does with a job beside its I/O and a plan doesn't.
 func (p *Planned) differences(c *clone, stage []*clone) {
 	j := c.job
+	if c.load.IOEngine == load.Null {
+		p.note(j.name + ": the null engine does no I/O: its cells show the generator itself in each place, and no storage")
+	}
 	if c.load.SyncReads {
 		p.note(j.name + ": a plan syncs after writes, and not after reads, too")
 	}
@@ -127,7 +130,7 @@ func (p *Planned) differences(c *clone, stage []*clone) {
 	if j.exitall {
 		p.note(j.name + ": exitall has no effect in a plan, which measures each job alone")
 	}
-	if len(c.job.clones(stage)) > 1 && c.job.ownFiles(stage) {
+	if len(c.files) > 0 && len(c.job.clones(stage)) > 1 && c.job.ownFiles(stage) {
 		p.note(j.name + ": the " + strconv.Itoa(j.numjobs) + " clones share files in a plan, each a part of its own, in place of files of their own")
 	}
 	if !j.direct && (c.load.DropCache || c.load.Hint != "") {
