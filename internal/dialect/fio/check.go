@@ -34,6 +34,8 @@ func (j *job) check() error {
 		return bad("the least rate is more than the rate")
 	case j.thinkSpin > j.think:
 		return bad("thinktime_spin=%v is more than thinktime=%v", j.thinkSpin, j.think)
+	case j.think > 0 && j.ioengine == "posixaio" && j.iodepth > 1:
+		return bad("thinktime with ioengine=posixaio needs iodepth=1: each of its threads would pause for itself; use libaio or io_uring")
 	case j.ioengine == "mmap" && j.direct:
 		return bad("direct=1 contradicts ioengine=mmap: a mapping is the page cache")
 	case j.zero && len(j.pattern) > 0:

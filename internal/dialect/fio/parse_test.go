@@ -87,6 +87,7 @@ func TestParseRefuses(t *testing.T) {
 		{[]string{"--name=a", "--rw=randwrite", "--size=1m", "--bssplit=1000/50:4k/50", "--verify=crc32c"}, "multiples of 512"},
 		{[]string{"--name=a", "--rw=randwrite", "--size=1m", "--bssplit=6k/50:4k/50", "--verify=pattern", "--verify_pattern=0x010203"}, "whole number of times"},
 		{[]string{"--name=a", "--rw=write", "--size=1m", "--ioengine=posixaio", "--iodepth=4", "--verify=crc32c", "--verify_backlog=4"}, "needs iodepth=1"},
+		{[]string{"--name=a", "--rw=write", "--size=1m", "--ioengine=posixaio", "--iodepth=4", "--thinktime=1ms"}, "needs iodepth=1"},
 		{append(ok, "--verify=crc32c", "--verify_backlog=-1"), "no number"},
 		{append(ok, "--verify_only"), "verify_only needs verify"},
 		{[]string{"--name=a", "--rw=write", "--size=1m", "--verify=crc32c", "--filename=f", "--numjobs=2"}, "write the same part of f"},

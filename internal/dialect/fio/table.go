@@ -143,7 +143,7 @@ var Options = []Option{
 	yes("rate_min", "least bytes per second of each clone, for reads and writes separately, after 2 seconds; below it the test ends with an error", setRate(func(j *job) *pair { return &j.rateMin }, maxRate), "ratemin"),
 	yes("rate_iops_min", "the same in I/Os per second", setRate(func(j *job) *pair { return &j.iopsMin }, maxIOPS)),
 	yes("rate_ignore_thinktime", "1: pauses delay the schedule; 0: I/Os due in a pause are made up for (default)", boolTo(func(j *job) *bool { return &j.ignoreThink })),
-	yes("thinktime", "pause after each I/O; microseconds if it has no unit", timeTo(func(j *job) *time.Duration { return &j.think }, usec)),
+	yes("thinktime", "pause after each I/O; microseconds if it has no unit; posixaio needs iodepth=1", timeTo(func(j *job) *time.Duration { return &j.think }, usec)),
 	yes("thinktime_spin", "the first part of that pause, spent busy on the CPU", timeTo(func(j *job) *time.Duration { return &j.thinkSpin }, usec)),
 	yes("thinktime_blocks", "I/Os between pauses", longTo(func(j *job) *int64 { return &j.thinkBlocks }, 1, math.MaxInt32)),
 	refused("thinktime_blocks_type", "pauses are counted by completed I/Os", "complete"),
