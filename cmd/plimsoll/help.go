@@ -61,15 +61,15 @@ func needsSubcommand(cmd *cobra.Command, args []string) error {
 
 // unknownCommand says that cmd has no such command, and which may have been meant.
 func unknownCommand(cmd *cobra.Command, word string) error {
-	hint := ""
+	hint := ": "
 	cmd.SuggestionsMinimumDistance = suggestWithin
 	if near := cmd.SuggestionsFor(word); len(near) > 0 {
-		hint = ", did you mean " + strings.Join(near, " or ") + "?"
+		hint = ", did you mean " + strings.Join(near, " or ") + "? "
 	}
 	if !cmd.HasAvailableSubCommands() {
-		return usageError("%s has no commands, so %q is none%s: see '%s --help'", cmd.CommandPath(), word, hint, cmd.CommandPath())
+		return usageError("%s has no commands, so %q is none%ssee '%s --help'", cmd.CommandPath(), word, hint, cmd.CommandPath())
 	}
-	return usageError("%s has no command %q%s: see '%s --help'", cmd.CommandPath(), word, hint, cmd.CommandPath())
+	return usageError("%s has no command %q%ssee '%s --help'", cmd.CommandPath(), word, hint, cmd.CommandPath())
 }
 
 // flagError makes a fault of a flag wrong usage, and says which flag may have been
@@ -89,11 +89,11 @@ func flagError(cmd *cobra.Command, err error) error {
 			names = append(names, f.Name)
 		}
 	})
-	hint := ""
+	hint := ": "
 	if near := nearest.Word(unknown.GetSpecifiedName(), names); near != "" {
-		hint = fmt.Sprintf(", did you mean --%s?", near)
+		hint = fmt.Sprintf(", did you mean --%s? ", near)
 	}
-	return usageError("%w%s: see '%s --help'", err, hint, cmd.CommandPath())
+	return usageError("%w%ssee '%s --help'", err, hint, cmd.CommandPath())
 }
 
 // groupFault is cobra's error for flags that exclude each other, which are the second list.

@@ -34,7 +34,7 @@ func TestWrongWords(t *testing.T) {
 		{[]string{"rnu"}, `plimsoll has no command "rnu", did you mean run?`},
 		{[]string{"results", "lss"}, `plimsoll results has no command "lss", did you mean ls?`},
 		{[]string{"completion", "bsh"}, `plimsoll completion has no command "bsh", did you mean bash or`},
-		{[]string{"run", "--quik"}, "unknown flag: --quik, did you mean --quick?: see 'plimsoll run --help'"},
+		{[]string{"run", "--quik"}, "unknown flag: --quik, did you mean --quick? see 'plimsoll run --help'"},
 		{[]string{"run", "--stat=x"}, "unknown flag: --stat, did you mean --state?"},
 		{[]string{"run", "--entirely-other"}, "unknown flag: --entirely-other: see"},
 		{[]string{"run", "-x"}, "unknown shorthand flag: 'x' in -x: see"},
