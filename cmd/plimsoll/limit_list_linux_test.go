@@ -65,3 +65,26 @@ func TestLieSetBy(t *testing.T) {
 	put("read_iops", "77")
 	want("another group has the name", map[string]bool{"read_iops=77": false})
 }
+
+// TestSetByForeignName: a group's name may have any bytes, which JSON does not carry. A limit that limit set had set in such a group was "not on
+// record: another program", and its name was shown with its escape sequence left out.
+func TestSetByForeignName(t *testing.T) {
+	l := newBadLab(t)
+	child := filepath.Join(string(l.group), "a\xff\033[1mb")
+	if err := os.Mkdir(child, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.Remove(child) })
+	l.do(t, exitDone, "set", "cgroup:"+child, "--device", l.loop, "--write-bps", "2MiB")
+	for _, args := range [][]string{{"show"}, {"show", "cgroup:" + child}} {
+		out := l.do(t, exitDone, args...)
+		i := strings.Index(out, "write_bps=2MiB")
+		if i < 0 {
+			t.Fatalf("%q: %s", args, out)
+		}
+		line, _, _ := strings.Cut(out[strings.LastIndex(out[:i], "\n")+1:], "\n")
+		if !strings.Contains(line, "a\\377\\033[1mb") && !strings.Contains(line, `a\xff\x1b[1mb`) || len(args) == 1 && !strings.Contains(line, "  plimsoll limit set, ") {
+			t.Errorf("%q: %s", args, line)
+		}
+	}
+}

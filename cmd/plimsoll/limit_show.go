@@ -263,10 +263,10 @@ func (a *app) showLimits(l *limiter, out limitShow) error {
 	for _, s := range out.Shown {
 		for _, g := range s.Groups {
 			if !g.Limits.IsZero() {
-				row(s.Part.Name, g.Group, "", limitWords(g.Limits))
+				row(clean.Name(s.Part.Name), clean.Name(g.Group), "", limitWords(g.Limits))
 			}
 			for _, d := range slices.SortedFunc(maps.Keys(g.Devices), func(x, y cgroup.Device) int { return strings.Compare(x.String(), y.String()) }) {
-				row(s.Part.Name, g.Group, l.deviceName(d), limitWords(g.Devices[d]), strings.Join(s.Places[d], ", "))
+				row(clean.Name(s.Part.Name), clean.Name(g.Group), l.deviceName(d), limitWords(g.Devices[d]), strings.Join(s.Places[d], ", "))
 			}
 		}
 	}

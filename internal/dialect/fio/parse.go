@@ -276,7 +276,7 @@ func (p *parser) finish() (*Test, error) {
 		return t, nil
 	}
 	if len(t.jobs) == 0 {
-		return nil, dialect.Usagef("fio", "no job: name a job file, or begin a job with --name=NAME --rw=...")
+		return nil, dialect.Usagef("command line", "no job: name a job file, or begin a job with --name=NAME --rw=...")
 	}
 	if len(p.sections) > 0 {
 		for _, a := range p.sections[0].globals {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"plimsoll/internal/device"
 	"plimsoll/internal/device/hierarchy"
@@ -28,6 +29,9 @@ type Setting struct {
 	// Top is the folder of the target's own group, and Inode its number: another group may get its name.
 	Top   string `json:"top"`
 	Inode uint64 `json:"inode"`
+	// GroupBytes and TopBytes are Group and Top where those are no UTF-8, which JSON can't carry: a group's name may have any bytes.
+	GroupBytes []byte `json:"group_bytes,omitempty"`
+	TopBytes   []byte `json:"top_bytes,omitempty"`
 }
 
 // Settings notes what plimsoll limit set has set.
@@ -48,6 +52,14 @@ func (h *Holder) Settings(folder string) *Settings {
 // List returns what is noted of groups that are still there.
 func (s *Settings) List() ([]Setting, error) {
 	all, err := s.notes.read()
+	for i, n := range all {
+		if len(n.GroupBytes) > 0 {
+			all[i].Group = string(n.GroupBytes)
+		}
+		if len(n.TopBytes) > 0 {
+			all[i].Top = string(n.TopBytes)
+		}
+	}
 	return slices.DeleteFunc(all, func(n Setting) bool { return n.Boot != s.boot || n.Inode == 0 || inodeOf(n.Top) != n.Inode }), err
 }
 
@@ -88,6 +100,14 @@ func (s *Settings) Note(ctx context.Context, scope *Scope, change limit.Change) 
 				}
 			}
 			all = slices.DeleteFunc(all, func(n Setting) bool { return n.Top == top && changed(n, states) })
+		}
+		for i, n := range all {
+			if !utf8.ValidString(n.Group) {
+				all[i].GroupBytes = []byte(n.Group)
+			}
+			if !utf8.ValidString(n.Top) {
+				all[i].TopBytes = []byte(n.Top)
+			}
 		}
 		return s.notes.write(all)
 	})
