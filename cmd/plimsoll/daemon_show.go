@@ -197,6 +197,9 @@ func (a *app) daemonStatus(o daemonOptions) error {
 		faults.add(c.Target, c.Faults)
 		faults.unlimited(c.Target, c.Unlimited)
 		escapes.add(c.Target, c.Escapes)
+		for _, text := range c.Elsewhere {
+			faults = append(faults, clean.Line(c.Target+": "+text))
+		}
 	}
 	faults.add("", s.TogetherFaults)
 	if len(all) == 0 {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/clean"
+	"plimsoll/internal/device/hierarchy"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/explain"
@@ -104,10 +105,10 @@ func wholeMachine(disk string, others []string) string {
 	return fmt.Sprintf("%s is the device of /%s: a limit for all writes to it slows down the whole machine; ", disk, has)
 }
 
-// changed returns what reports whether the kernel's limits are no longer those with which the verification began: the group's, and the root
-// group's for what it writes back.
+// changed returns what reports whether the kernel's limits are no longer those with which the verification began: the group's, with version 2
+// those of the groups above it, and the root group's for what it writes back.
 func (l *limiter) changed(v verification) func(limit.Key, verify.Mode) (int64, bool) {
-	n := cgroup.Device{Major: v.spot.Major, Minor: v.spot.Minor}
+	n := v.device()
 	own := v.part.Groups.Alone()
 	return func(k limit.Key, m verify.Mode) (int64, bool) {
 		states, err := l.Groups.Read(own)
@@ -117,12 +118,26 @@ func (l *limiter) changed(v verification) func(limit.Key, verify.Mode) (int64, b
 		if now := states[0].Devices[n]; *now.Whole(k) != *v.inGroup.Whole(k) {
 			return *now.Whole(k), true
 		}
+		if above, err := l.Groups.Above(own, hierarchy.IO); err == nil {
+			if now, was := lowest(v.inGroup, above, n)[k], lowest(v.inGroup, v.above, n)[k]; now != was {
+				return now, true
+			}
+		}
 		if !k.Writes() || m != verify.Buffered && m != verify.BufferedSync {
 			return 0, false
 		}
 		now := l.RootLimits()[n]
 		return *now.Whole(k), *now.Whole(k) != *v.inRoot.Whole(k)
 	}
+}
+
+// lowest are the lowest rates on a device of a group and of those above it.
+func lowest(group limit.Limits, above []cgroup.State, d cgroup.Device) map[limit.Key]int64 {
+	all := []limit.Limits{group}
+	for _, s := range above {
+		all = append(all, s.Devices[d])
+	}
+	return tightest(all...)
 }
 
 // mode is what is known of a mode where the files are, nil if nothing is.

@@ -93,6 +93,8 @@ type ContainerStatus struct {
 	Unlimited []string `json:"unlimited"`
 	// Escapes are what of the data gets past the limits on writes that rules give, and not into one of the root group's.
 	Escapes []hold.Escape `json:"escapes"`
+	// Elsewhere says which of its processes are in groups that its limits don't reach, a sentence each.
+	Elsewhere []string `json:"elsewhere"`
 	// Drift is how often a limit had been changed, LastDrift when last, and Drifted what was put back then.
 	Drift     int        `json:"drift"`
 	LastDrift *time.Time `json:"last_drift,omitempty"`
@@ -132,12 +134,19 @@ func (k *Keeper) Status() Status {
 	slices.SortFunc(s.Together, func(a, b ContainerStatus) int { return strings.Compare(a.Target, b.Target) })
 	slices.SortFunc(s.TogetherFaults, func(a, b Fault) int { return cmp.Or(strings.Compare(a.Rule, b.Rule), strings.Compare(a.Text, b.Text)) })
 	slices.SortFunc(s.Engines, func(a, b Engine) int { return strings.Compare(a.Name, b.Name) })
+	var views []*view
 	for _, e := range k.all() {
-		c := e.view(end).status
-		if len(c.Rules)+len(c.Held)+len(c.Faults) == 0 {
+		v := e.view(end)
+		if len(v.status.Rules)+len(v.status.Held)+len(v.status.Faults) == 0 {
 			s.Others++
 			continue
 		}
+		views = append(views, v)
+	}
+	elsewhere := k.elsewhere(views)
+	for i, v := range views {
+		c := v.status
+		c.Elsewhere = elsewhere[i]
 		s.Containers = append(s.Containers, c)
 	}
 	slices.SortFunc(s.Containers, func(a, b ContainerStatus) int { return strings.Compare(a.Target+a.ID, b.Target+b.ID) })
