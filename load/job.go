@@ -273,6 +273,8 @@ type Job struct {
 	Priority        Priority        `json:"priority,omitempty"`
 	ReadPriorities  []PriorityShare `json:"read_priorities,omitempty"`
 	WritePriorities []PriorityShare `json:"write_priorities,omitempty"`
+	// Status has Run.Status tell how far the run is. It is not for a job with rounds.
+	Status bool `json:"status,omitempty"`
 	// PerJob asks for what each of the NumJobs measured (Result.Jobs) beside the sums.
 	PerJob bool `json:"per_job,omitempty"`
 	// PerFile asks, beside PerJob, for what each of the NumJobs did in each of the Files (JobResult.Files).

@@ -249,6 +249,9 @@ func (t *thread) waits(begin bool) {
 	} else {
 		t.waiting = begin
 	}
+	if t.glance != nil {
+		t.glance.lend(begin)
+	}
 }
 
 // isWaiting reports whether the thread waits in the kernel.

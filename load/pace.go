@@ -225,11 +225,22 @@ func (r *Run) meanBlock(op int) int64 {
 func (t *thread) idle(now int64, d time.Duration) {
 	d = min(d, time.Duration(t.run.last.Load()-now), nap)
 	if d > spinFor {
-		sleep(d - spinFor)
+		t.rest(d - spinFor)
 		return
 	}
 	for until := now + int64(d); t.run.clk.now() < until; {
 	}
+}
+
+// rest sleeps, and lets others look meanwhile.
+func (t *thread) rest(d time.Duration) {
+	if t.glance == nil || t.glance.lent {
+		sleep(d)
+		return
+	}
+	t.glance.lend(true)
+	sleep(d)
+	t.glance.lend(false)
 }
 
 // lateness counts an I/O of an open loop that started d nanoseconds after its time.

@@ -51,6 +51,7 @@ type thread struct {
 	// waiting: the thread waits in the kernel; away is the same for Go's race detector. See waits.
 	waiting bool
 	away    atomic.Bool
+	glance  *glance // nil: nobody looks
 	// syncing is when a sync began, 0 while there is none.
 	syncing int64
 	// transferring: psync's only slot is in flight. Those of other engines are unless they are in free.
@@ -162,6 +163,9 @@ func (t *thread) main(depth, share int, ready chan<- error, fail *error) {
 		return
 	}
 	t.before = threadUsage()
+	if t.glance != nil {
+		t.glance.begin()
+	}
 	t.awaitStart()
 	t.waits(false)
 	if t.async == nil {
@@ -184,12 +188,16 @@ func (t *thread) main(depth, share int, ready chan<- error, fail *error) {
 	t.acct.usage = threadUsage().plus(t.before, -1)
 	t.acct.doneAt = t.doneAt()
 	t.ended = true
+	if t.glance != nil {
+		t.glance.lend(true)
+	}
 }
 
 // prepare makes the thread's buffers and ring.
 func (t *thread) prepare(depth, share int) error {
 	r := t.run
 	tightenTimers()
+	t.glance = newGlance(r.job)
 	var err error
 	if t.unbind, err = bindThread(r.job, t.number/share); err != nil {
 		return err

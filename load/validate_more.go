@@ -261,6 +261,8 @@ func (v *validator) rounds(j Job) {
 		v.add("round", j.Round, "needs a runtime of one round at least")
 	case j.EndFsync || j.NumberIOs > 0 || j.IOSize > 0 || j.CoolDown > 0:
 		v.add("round", j.Round, "needs a runtime, and nothing else that ends the job: leave out end_fsync, number_ios, io_size and cooldown")
+	case j.Status:
+		v.add("status", true, "is not for a job with rounds")
 	case j.PerJob || j.SampleEvery > 0:
 		v.add("round", j.Round, "has samples of its own, and none for each job: leave out per_job and sample_every")
 	}

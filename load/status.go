@@ -1,0 +1,86 @@
+package load
+
+import (
+	"sync"
+	"time"
+)
+
+// A glance lets others look at what a thread counted: the thread holds mu but where it waits for I/O or sleeps. So a look never waits for
+// a slow disk, and costs a thread some ns an I/O, of a job with Status only.
+type glance struct {
+	mu   sync.Mutex
+	lent bool // the thread doesn't hold mu
+	task int  // the kernel's number of the thread
+	// before is what that cost when it began, as taskUsage tells it.
+	before ThreadUsage
+}
+
+// newGlance is held by the calling thread; nil for a job without Status.
+func newGlance(j Job) *glance {
+	if !j.Status {
+		return nil
+	}
+	g := &glance{task: ownTask()}
+	g.mu.Lock()
+	return g
+}
+
+// begin notes what the thread cost before it begins. It has lent mu.
+func (g *glance) begin() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.before = taskUsage(g.task)
+}
+
+// lend gives mu away when the thread begins to wait, and takes it back after that.
+func (g *glance) lend(begin bool) {
+	switch {
+	case begin == g.lent:
+	case begin:
+		g.lent = true
+		g.mu.Unlock()
+	default:
+		g.mu.Lock()
+		g.lent = false
+	}
+}
+
+// Status is what the run came to so far: as Start's result, but for samples, traces and what was written, and without what is in flight.
+// Any goroutine may call it for a job with Status, until Start has returned. It is nil before the window begins.
+func (r *Run) Status() *Result {
+	var all account
+	res := &Result{Engine: r.engine, Clock: r.clk.source(), Buffers: r.buffers, Notes: r.notes}
+	last, ended := int64(0), true
+	for _, t := range r.threads {
+		g := t.glance
+		if g == nil {
+			return nil
+		}
+		g.mu.Lock()
+		all.merge(&t.acct)
+		used := t.acct.usage
+		if !t.ended {
+			used = taskUsage(g.task).plus(g.before, -1)
+		}
+		all.usage = all.usage.plus(used, 1)
+		last, ended = max(last, t.acct.doneAt), ended && t.ended
+		if t.seek != nil {
+			res.Depth = t.seek.depth
+		}
+		g.mu.Unlock()
+	}
+	now, begin := r.clk.now(), r.begin.Load()
+	if ended {
+		now = last
+	}
+	if now = min(now, r.end.Load()); now <= begin {
+		return nil
+	}
+	res.Elapsed = time.Duration(now - begin)
+	res.WallElapsed = res.Elapsed
+	res.Start = r.wall().Round(0).UTC().Add(-time.Duration(r.clk.now() - begin))
+	res.Late, res.MaxLate = all.late, time.Duration(all.maxLate)
+	res.AtPeer, res.FirstError = time.Duration(all.atPeer), int(all.failure.errno)
+	res.Classes, res.Threads = r.classes(&all), all.usage
+	return res
+}
