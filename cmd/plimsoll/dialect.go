@@ -234,6 +234,14 @@ func (s *dialectSession) Stage(ctx context.Context, name string, jobs []workload
 	return s.trial(ctx, workload.Spec{Name: name, Kind: workload.Stage, Jobs: jobs}, onSample)
 }
 
+// OnStatus implements dialect.Reporter.
+func (s *dialectSession) OnStatus(f func(*workload.Result)) { s.bench.OnStatus = f }
+
+// Ask implements dialect.Reporter.
+func (s *dialectSession) Ask() bool { return s.bench.Ask() }
+
+var _ dialect.Reporter = (*dialectSession)(nil)
+
 // Requests implements ab.Requester. Names are looked up here unless the container has names of its own, those of
 // the daemon's networks.
 func (s *dialectSession) Requests(ctx context.Context, spec httpload.Spec) (*httpload.Tally, error) {

@@ -263,6 +263,8 @@ type Events struct {
 	// Hanging is called each second when the measured window is over and I/Os of it are in flight, with the result as it would be if
 	// they never ended.
 	Hanging func(*workload.Result)
+	// Status is called for the answers to Ask.
+	Status func(*workload.Result)
 	// Settling is called when the measured window is over and buffered writes are waited for, again and again:
 	// with how many bytes the trial's machine has yet to write back, -1 where that isn't known.
 	Settling func(left int64)
@@ -279,6 +281,11 @@ func (a *Agent) Wait(ctx context.Context, id string, onSample func(load.Sample))
 // begins with number from. It may be called from any goroutine while Hear waits, which tells if the worker is gone.
 func (a *Agent) Finish(id string, from int) {
 	_ = a.out.Send(wire.Message{Finish: &wire.Finish{ID: id, From: from}})
+}
+
+// Ask asks a trial how far it is, which Hear tells. It may be called from any goroutine while Hear waits.
+func (a *Agent) Ask(id string) {
+	_ = a.out.Send(wire.Message{Ask: &wire.Ask{ID: id}})
 }
 
 // Hear is Wait that tells more.
@@ -304,6 +311,10 @@ func (a *Agent) Hear(ctx context.Context, id string, on Events) (*workload.Resul
 		case m.Hanging != nil && m.Hanging.ID == id:
 			if on.Hanging != nil {
 				on.Hanging(&m.Hanging.Result)
+			}
+		case m.Status != nil && m.Status.ID == id:
+			if on.Status != nil {
+				on.Status(&m.Status.Result)
 			}
 		case m.Settling != nil && m.Settling.ID == id:
 			if on.Settling != nil {

@@ -20,7 +20,7 @@ func (a *Agent) misplaced(m wire.Message, id string, running bool) string {
 		return "it said hello again"
 	case m.Probed != nil:
 		return "it listed I/O engines without a request"
-	case m.Find != nil, m.Probe != nil, m.Run != nil, m.Start != nil, m.Finish != nil, m.Stop != nil:
+	case m.Find != nil, m.Probe != nil, m.Run != nil, m.Start != nil, m.Finish != nil, m.Ask != nil, m.Stop != nil:
 		return "it said what only plimsoll says"
 	case m.Ready != nil && m.Ready.ID == id && running:
 		return "it was ready a second time"
@@ -34,6 +34,10 @@ func (a *Agent) misplaced(m wire.Message, id string, running bool) string {
 		return "it settled before the start"
 	case m.Hanging != nil && m.Hanging.ID == id && !running:
 		return "its I/Os hung before the start"
+	case m.Status != nil && m.Status.ID == id && !running:
+		return "it told how far it was before the start"
+	case m.Status != nil && m.Status.ID == id:
+		return badResult(&m.Status.Result)
 	case m.Hanging != nil && m.Hanging.ID == id:
 		return badResult(&m.Hanging.Result)
 	case m.Sample != nil && m.Sample.ID == id:

@@ -29,6 +29,15 @@ type Session interface {
 	Path(name string) string
 }
 
+// A Reporter is a Session whose stages tell how far they are. Their jobs have load.Job.Status.
+type Reporter interface {
+	// OnStatus sets what is called, by Stage's goroutine or another, with what the stage that runs came to so far, for each Ask.
+	OnStatus(func(*workload.Result))
+	// Ask asks for that, and reports whether a stage runs: not while its files are made. It may be called from any goroutine. The answer
+	// doesn't come if the stage ends before.
+	Ask() bool
+}
+
 // A Finisher is a Session that says something itself at its end: doubts about the figures, and where they are recorded.
 type Finisher interface {
 	// Finish ends the session after its last stage, and says it. quiet leaves the doubts out.

@@ -34,6 +34,9 @@ type attempt struct {
 	// witness and onSample may be nil. Samples are those of all clients.
 	witness  Witness
 	onSample func(load.Sample)
+	// onStatus, unless nil, is called with the answers of one client's trial to an ask. asking is told how to ask while it runs, and nil after that.
+	onStatus func(*workload.Result)
+	asking   func(ask func())
 }
 
 // run fills in what t measured. After an error no client works on, unless it is unfit.
@@ -138,11 +141,15 @@ func start(agents []*agent.Agent, id string) (time.Duration, error) {
 func (a *attempt) wait(ctx context.Context, id string, spec workload.Spec) ([]workload.Result, error) {
 	jury := newJury(a.agents, id, spec)
 	results := make([]workload.Result, len(a.agents))
+	if a.onStatus != nil {
+		a.asking(func() { a.agents[0].Ask(id) })
+		defer a.asking(nil)
+	}
 	err := each(ctx, a.agents, func(ctx context.Context, i int, one *agent.Agent) error {
 		var hanging *workload.Result
 		res, err := one.Hear(ctx, id, agent.Events{
 			Hanging: func(r *workload.Result) { hanging = r },
-			Sample:  a.onSample, Round: func(s load.Sample) { jury.round(i, s) },
+			Sample:  a.onSample, Round: func(s load.Sample) { jury.round(i, s) }, Status: a.onStatus,
 			Settling: func(left int64) { a.timeout.settling(i, left) },
 		})
 		a.timeout.measured(i)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"plimsoll/internal/agent"
@@ -32,6 +33,11 @@ type Bench struct {
 	// Hard is cancelled when cleaning up must be quick; nil: it never must.
 	Hard context.Context
 
+	// OnStatus, unless nil, is called with what a trial came to so far for each Ask.
+	OnStatus func(*workload.Result)
+
+	asking sync.Mutex
+	ask    func() // nil: no trial runs
 	pool   *pool
 	seat   seat
 	agent  *agent.Agent
@@ -105,7 +111,7 @@ func (b *Bench) attempt(ctx context.Context, t *record.Trial, onSample func(load
 	t.SessionOpen, b.opened = b.opened, 0
 	at := attempt{
 		agents: []*agent.Agent{b.agent}, witness: b.Witness, target: target(t.Spec), limits: b.Spec.Limits, flush: b.Spec.Limits.IO(),
-		spec: func(int) workload.Spec { return t.Spec }, onSample: onSample, prepared: b.Prepared,
+		spec: func(int) workload.Spec { return t.Spec }, onSample: onSample, prepared: b.Prepared, onStatus: b.OnStatus, asking: b.mayAsk,
 	}
 	err := at.run(ctx, t)
 	if !b.agent.Fit() {
@@ -113,6 +119,25 @@ func (b *Bench) attempt(ctx context.Context, t *record.Trial, onSample func(load
 		b.agent = nil
 	}
 	return err
+}
+
+// mayAsk sets how the trial that runs is asked, nil for none.
+func (b *Bench) mayAsk(ask func()) {
+	b.asking.Lock()
+	defer b.asking.Unlock()
+	b.ask = ask
+}
+
+// Ask asks the trial that runs how far it is, and reports whether one runs. It may be called from any goroutine. The answer, with OnStatus,
+// doesn't come if the trial ends before.
+func (b *Bench) Ask() bool {
+	b.asking.Lock()
+	defer b.asking.Unlock()
+	if b.ask == nil {
+		return false
+	}
+	b.ask()
+	return true
 }
 
 // target is the file or device that the first job of a stage names by its whole path; "" for

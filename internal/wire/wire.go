@@ -17,6 +17,8 @@
 //	                      <----  {"sample": ...}        one a second, more in a short window
 //	                      <----  {"round": ...}         the end of a round, if the job has a steady state
 //	{"finish": {id, from}} --->                         all clients are steady since that round
+//	{"ask": {id}}         ---->                         how far is it?
+//	                      <----  {"status": ...}        what the result would be if the trial ended now
 //	                      <----  {"hanging": ...}       the window is over; one a second as long as its I/Os are in flight
 //	                      <----  {"settling": ...}      the window is over; one a second until buffered writes are on the storage
 //	                      <----  {"halts": ...}         when the trial stood still, if it did
@@ -57,6 +59,7 @@ type Message struct {
 	Sample   *Sample   `json:"sample,omitempty"`
 	Round    *Round    `json:"round,omitempty"`
 	Hanging  *Result   `json:"hanging,omitempty"`
+	Status   *Result   `json:"status,omitempty"`
 	Settling *Settling `json:"settling,omitempty"`
 	Halts    *Halts    `json:"halts,omitempty"`
 	Result   *Result   `json:"result,omitempty"`
@@ -70,6 +73,7 @@ type Message struct {
 	Run    *Run    `json:"run,omitempty"`
 	Start  *Start  `json:"start,omitempty"`
 	Finish *Finish `json:"finish,omitempty"`
+	Ask    *Ask    `json:"ask,omitempty"`
 	Stop   *Stop   `json:"stop,omitempty"`
 }
 
@@ -170,6 +174,11 @@ type Round struct {
 type Finish struct {
 	ID   string `json:"id"`
 	From int    `json:"from"`
+}
+
+// Ask asks a trial that was started for its Status. One that can't tell, or has ended, takes no notice.
+type Ask struct {
+	ID string `json:"id"`
 }
 
 // Settling says that a trial's window is over, and that its buffered writes are on their way to the storage.

@@ -115,7 +115,7 @@ func answer(ctx context.Context, trial trialCommand, in io.Reader, out io.Writer
 			}
 			current.pulse.begin()
 			current.send(line)
-		case m.Finish != nil && current != nil && current.id == m.Finish.ID:
+		case m.Finish != nil && current != nil && current.id == m.Finish.ID, m.Ask != nil && current != nil && current.id == m.Ask.ID:
 			current.send(line)
 		case m.Start != nil:
 			// Silence would make the parent wait for the trial's end until its timeout.
@@ -338,7 +338,7 @@ func (t *trialProcess) relay(r *wire.Reader, progress *wire.Error, out *wire.Wri
 			progress.Done.At = m.Sample.At
 			progress.Done.Ops += m.Sample.Ops
 			progress.Done.Bytes += m.Sample.Bytes
-		case m.Round != nil, m.Settling != nil, m.Hanging != nil:
+		case m.Round != nil, m.Settling != nil, m.Hanging != nil, m.Status != nil:
 		default:
 			return last, nil, fmt.Errorf("not for the parent: %.80q", line)
 		}

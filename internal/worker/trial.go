@@ -40,7 +40,8 @@ func Trial(ctx context.Context, folders workload.Folders, in io.Reader, out io.W
 	defer cancel(nil)
 	defer watchEnd(ctx, os.Stderr)()
 	start, finish := make(chan wire.Message, 1), make(chan int, 1)
-	go listen(r, start, finish, cancel)
+	ask := make(chan struct{}, 1)
+	go listen(r, start, finish, ask, cancel)
 	prepare := workload.PrepareIn
 	if m.Run.Spec.Kind == workload.Command {
 		prepare = command.Prepare
@@ -72,12 +73,19 @@ func Trial(ctx context.Context, folders workload.Folders, in io.Reader, out io.W
 	if m.Start == nil || m.Start.ID != id {
 		return fmt.Errorf("the second message of trial %s is not its start", id)
 	}
-	return w.Send(measure(ctx, run, id, w))
+	answered := make(chan struct{})
+	running, ended := context.WithCancel(ctx)
+	go func() {
+		defer close(answered)
+		reportStatus(running, run, id, ask, w)
+	}()
+	last := measure(ctx, run, id, w, func() { ended(); <-answered })
+	return w.Send(last)
 }
 
 // listen passes on the first message of r, and the first of those behind it that tells to finish. It cancels the
 // trial when r ends: the agent is gone then, and nothing else would stop the trial. It goes on until r ends.
-func listen(r *wire.Reader, first chan<- wire.Message, finish chan<- int, cancel context.CancelCauseFunc) {
+func listen(r *wire.Reader, first chan<- wire.Message, finish chan<- int, ask chan<- struct{}, cancel context.CancelCauseFunc) {
 	for n := 0; ; n++ {
 		m, _, err := r.Next()
 		if err != nil {
@@ -92,13 +100,31 @@ func listen(r *wire.Reader, first chan<- wire.Message, finish chan<- int, cancel
 			case finish <- m.Finish.From:
 			default:
 			}
+		case m.Ask != nil:
+			select {
+			case ask <- struct{}{}:
+			default: // It answers one already.
+			}
+		}
+	}
+}
+
+// reportStatus tells how far a run is each time that it is asked, until ctx ends.
+func reportStatus(ctx context.Context, run workload.Runner, id string, ask <-chan struct{}, w *wire.Writer) {
+	s, ok := run.(workload.Statuser)
+	for ok {
+		select {
+		case <-ask:
+			w.Send(wire.Message{Status: &wire.Result{ID: id, Result: *s.Status()}})
+		case <-ctx.Done():
+			return
 		}
 	}
 }
 
 // measure runs a prepared workload, waits for its writes and cleans up after it, before anybody is
-// told its end: what is removed or written back later would fall into the next trial.
-func measure(ctx context.Context, run workload.Runner, id string, w *wire.Writer) wire.Message {
+// told its end: what is removed or written back later would fall into the next trial. silence ends the answers before the files are closed.
+func measure(ctx context.Context, run workload.Runner, id string, w *wire.Writer, silence func()) wire.Message {
 	if h, ok := run.(workload.Hanger); ok {
 		h.OnHang(func(r *workload.Result) { w.Send(wire.Message{Hanging: &wire.Result{ID: id, Result: *r}}) })
 	}
@@ -115,6 +141,7 @@ func measure(ctx context.Context, run workload.Runner, id string, w *wire.Writer
 			w.Send(wire.Message{Settling: &wire.Settling{ID: id, Left: left}})
 		})
 	}
+	silence()
 	closeErr := run.Close()
 	if err != nil {
 		return wire.Message{Error: describe(id, wire.PhaseRun, err)}

@@ -41,7 +41,7 @@ func TestNoCollectionInTheWindow(t *testing.T) {
 	defer debug.SetGCPercent(percent)
 	little, much := &littering{bytes: garbage / 2}, &littering{bytes: 20 * garbage}
 	for _, l := range []*littering{little, much} {
-		if m := measure(t.Context(), l, "1", wire.NewWriter(io.Discard)); m.Result == nil {
+		if m := measure(t.Context(), l, "1", wire.NewWriter(io.Discard), func() {}); m.Result == nil {
 			t.Fatalf("measure = %+v", m)
 		}
 	}

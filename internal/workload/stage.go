@@ -110,6 +110,7 @@ type stageRun struct {
 	claims   map[string]*claim
 	marks    Marks
 	opens    *opens // counts opens of the files while the jobs run
+	status   stageStatus
 	prepared time.Duration
 }
 
@@ -193,6 +194,7 @@ func (s *stageRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result
 		}
 	}
 	begin := time.Now()
+	s.status.start(begin, s.jobs)
 	var all sync.WaitGroup
 	for i, run := range s.runs {
 		if run == nil {
@@ -203,6 +205,7 @@ func (s *stageRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result
 		if i > 0 {
 			report = nil
 		}
+		report = s.status.sampled(s.jobs[i], i, report)
 		sizes := run.FileSizes()
 		all.Go(func() {
 			res, err := run.Start(ends.ctx[i], ends.watch(i, report))
@@ -211,6 +214,7 @@ func (s *stageRun) Run(ctx context.Context, onSample func(load.Sample)) (*Result
 				done := run.Job()
 				done.Script, done.Only = nil, nil // They are long, and the caller has them.
 				r.Stage[i] = StageResult{Name: s.jobs[i].Name, Job: done, FileSizes: sizes, Result: *res, Steady: ends.result(i)}
+				s.status.end(i, r.Stage[i])
 			}
 			if err != nil {
 				errs[i] = partial(res, fmt.Errorf("job %s: %w", s.jobs[i].Name, err))

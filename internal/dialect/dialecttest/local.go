@@ -4,6 +4,7 @@ package dialecttest
 import (
 	"context"
 	"path/filepath"
+	"sync"
 
 	"plimsoll/internal/userfile"
 	"plimsoll/internal/workload"
@@ -18,7 +19,10 @@ type Local struct {
 	// Results keeps what came of it.
 	Results []*workload.Result
 
-	marks workload.Marks
+	marks    workload.Marks
+	onStatus func(*workload.Result)
+	mu       sync.Mutex
+	running  workload.Statuser // nil: none
 }
 
 // Path implements dialect.Session.
@@ -40,7 +44,9 @@ func (l *Local) Stage(ctx context.Context, name string, jobs []workload.StageJob
 	if onSample == nil {
 		onSample = func(load.Sample) {}
 	}
+	l.run(r)
 	res, err := r.Run(ctx, onSample)
+	l.run(nil)
 	if s, ok := r.(workload.Settler); ok && err == nil {
 		err = s.Settle(ctx, res, nil)
 	}
@@ -49,6 +55,26 @@ func (l *Local) Stage(ctx context.Context, name string, jobs []workload.StageJob
 		l.marks = res.Marks
 	}
 	return res, err
+}
+
+func (l *Local) run(r workload.Runner) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.running, _ = r.(workload.Statuser)
+}
+
+// OnStatus implements dialect.Reporter.
+func (l *Local) OnStatus(f func(*workload.Result)) { l.onStatus = f }
+
+// Ask implements dialect.Reporter.
+func (l *Local) Ask() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.running == nil || l.onStatus == nil {
+		return false
+	}
+	l.onStatus(l.running.Status())
+	return true
 }
 
 // ReadFile is a dialect.FileReader of this machine's files.

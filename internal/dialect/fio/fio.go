@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"plimsoll/internal/dialect"
 	"plimsoll/internal/workload"
@@ -37,7 +38,8 @@ type Test struct {
 
 	// terseVersion is that of the terse output, 2 to 5.
 	terseVersion int
-	idle         string // of --idle-prof
+	statusEvery  time.Duration // of --status-interval; 0: there is one output, at the end
+	idle         string        // of --idle-prof
 	readonly     bool
 	isDevice     func(path string) bool
 	readFile     dialect.FileReader

@@ -83,7 +83,7 @@ func TestOutputGolden(t *testing.T) {
 			test, all := made(t, args...)
 			r := test.report(all, disks, 4*time.Second)
 			r.now, r.elapsed, r.pid = time.Date(2026, 11, 21, 7, 4, 46, 0, time.UTC), 2500*time.Millisecond, 4711
-			golden(t, name+".txt", r.text())
+			golden(t, name+".txt", append(r.head(), r.text()...))
 			golden(t, name+".json", r.json(true))
 		})
 	}

@@ -38,7 +38,7 @@ func (c *clone) canReadBack() error {
 }
 
 // readBack reads back what the clones of stage number i wrote and have not read back themselves, after all of them are done.
-func (t *Test) readBack(ctx context.Context, session dialect.Session, i int, out []measured) (res workload.Result, err error) {
+func (t *Test) readBack(ctx context.Context, session dialect.Session, i int, out []measured, p *progress) error {
 	var jobs []workload.StageJob
 	var of []int
 	for k, m := range out {
@@ -49,20 +49,26 @@ func (t *Test) readBack(ctx context.Context, session dialect.Session, i int, out
 		v := m.result.Job
 		v.Filename, v.Files = m.clone.load.Filename, m.clone.load.Files
 		j := workload.StageJob{Name: m.clone.job.name, Job: readingBack(v, m.result.Written), Invalidate: m.clone.spec.Invalidate}
+		j.Job.Status = t.statusEvery > 0
 		jobs, of = append(jobs, m.clone.in(session, j, nil)), append(of, k)
 	}
 	if len(jobs) == 0 {
-		return res, nil
+		return nil
 	}
+	verified := func(stage []workload.StageResult) {
+		for n, k := range of {
+			out[k].verify = &stage[n]
+		}
+	}
+	p.readBack(out, len(jobs), verified)
 	back, err := session.Stage(ctx, t.stageName(i)+" verify", jobs, nil)
 	if err != nil {
-		return res, err
+		return err
 	}
 	if len(back.Stage) != len(jobs) {
-		return res, fmt.Errorf("stage %d: %d results of %d jobs that verify", i, len(back.Stage), len(jobs))
+		return fmt.Errorf("stage %d: %d results of %d jobs that verify", i, len(back.Stage), len(jobs))
 	}
-	for n, k := range of {
-		out[k].verify = &back.Stage[n]
-	}
-	return *back, nil
+	p.verified(func() { verified(back.Stage) })
+	p.ran(back, out)
+	return nil
 }

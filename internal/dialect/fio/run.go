@@ -1,13 +1,11 @@
 package fio
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -92,52 +90,39 @@ func (t *Test) Run(ctx context.Context, session dialect.Session, stdout, stderr 
 			}
 		}()
 	}
-	begin := o.Now()
-	var all []measured
-	var disks []workload.DiskDelta
-	var ran time.Duration
+	p := &progress{test: t, begin: o.Now(), now: o.Now, idle: idle, out: stdout}
+	if file != nil {
+		p.out = file
+	}
+	stop := p.follow(session)
+	defer stop()
 	for i, clones := range t.stages {
-		m, used, elapsed, err := t.stage(ctx, session, i, clones, stderr, o, idle)
+		p.next(clones, t.stages[i+1:])
+		m, err := t.stage(ctx, session, i, clones, stderr, o, p)
 		if err != nil {
 			return err
 		}
-		all = append(all, m...)
-		disks = addDisks(disks, used)
-		ran += elapsed
+		p.add(m)
 		if t.lastStage(clones) {
-			all = append(all, unstarted(t.stages[i+1:])...)
 			break
 		}
 	}
-	r := t.report(all, disks, ran)
-	if idle != nil && len(idle.cpus) == 0 {
+	stop()
+	r := p.end()
+	if idle != nil && r.idle == nil {
 		dialect.Note(stderr, "--idle-prof: how idle the processors were is not known here")
-		idle = nil
 	}
-	r.idle = idle
-	r.now, r.pid = o.Now(), os.Getpid()
-	r.elapsed = r.now.Sub(begin)
 	// What can't be kept in one file is no reason to lose the rest.
-	unlogged := t.writeLogs(all, o.Create)
-	var out bytes.Buffer
-	for _, f := range t.Formats {
-		switch f {
-		case "normal":
-			out.Write(r.text())
-		case "terse":
-			out.Write(r.terse(t.terseVersion))
-		default:
-			out.Write(r.json(f == "json+"))
-		}
-	}
+	unlogged := t.writeLogs(p.all, o.Create)
+	out := p.document(r)
 	if file == nil {
-		_, err = stdout.Write(out.Bytes())
-		return errors.Join(unlogged, err)
+		_, err = stdout.Write(out)
+		return errors.Join(unlogged, p.unwritten, err)
 	}
-	unwritten := fill(file, out.Bytes())
+	unwritten := errors.Join(p.unwritten, fill(file, out))
 	file = nil
 	if unwritten != nil {
-		_, err = stdout.Write(out.Bytes())
+		_, err = stdout.Write(out)
 		unwritten = fmt.Errorf("--output=%s: %w; what it was to hold is on standard output", t.Output, unwritten)
 	}
 	return errors.Join(unlogged, unwritten, err)
@@ -207,10 +192,11 @@ func (t *Test) stageName(i int) string {
 }
 
 // stage runs stage number i, and reads back what asks for it.
-func (t *Test) stage(ctx context.Context, session dialect.Session, i int, clones []*clone, stderr io.Writer, o RunOptions, idle *idleness) ([]measured, []workload.DiskDelta, time.Duration, error) {
+func (t *Test) stage(ctx context.Context, session dialect.Session, i int, clones []*clone, stderr io.Writer, o RunOptions, p *progress) ([]measured, error) {
 	var jobs []workload.StageJob
 	for k, c := range clones {
 		jobs = append(jobs, c.in(session, c.spec, o.Destructive))
+		jobs[k].Job.Status = t.statusEvery > 0
 		if !c.job.randrepeat && c.job.randseed == 0 {
 			jobs[k].Job.RandSeed = max(rand.Uint64(), 1)
 		}
@@ -220,13 +206,10 @@ func (t *Test) stage(ctx context.Context, session dialect.Session, i int, clones
 	}
 	res, err := session.Stage(ctx, t.stageName(i), jobs, nil)
 	if err != nil {
-		return nil, nil, 0, err
+		return nil, err
 	}
 	if len(res.Stage) != len(clones) {
-		return nil, nil, 0, fmt.Errorf("stage %d: %d results of %d jobs", i, len(res.Stage), len(clones))
-	}
-	if idle != nil {
-		idle.cpus = addCPUs(idle.cpus, res.CPUs)
+		return nil, fmt.Errorf("stage %d: %d results of %d jobs", i, len(res.Stage), len(clones))
 	}
 	out := make([]measured, len(clones))
 	for k, c := range clones {
@@ -240,11 +223,8 @@ func (t *Test) stage(ctx context.Context, session dialect.Session, i int, clones
 			}
 		}
 	}
-	back, err := t.readBack(ctx, session, i, out)
-	if err != nil {
-		return nil, nil, 0, err
-	}
-	return out, addDisks(res.Disks, back.Disks), res.Elapsed + back.Elapsed, nil
+	p.ran(res, out)
+	return out, t.readBack(ctx, session, i, out, p)
 }
 
 // allFiles are the paths of all files of the jobs.

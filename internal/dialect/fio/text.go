@@ -57,14 +57,20 @@ func inOther(n, kbBase int64) string { return inBase(n, otherBase(kbBase)) }
 // otherBase is 1000 for 1024, and the other way round.
 func otherBase(kbBase int64) int64 { return kbBase ^ 1000 ^ 1024 }
 
-// text is fio's normal output.
-func (r *report) text() []byte {
+// head is what fio prints before it starts.
+func (r *report) head() []byte {
 	var w bytes.Buffer
 	for _, c := range r.heads {
 		head(&w, c)
 	}
 	fmt.Fprintln(&w, version)
 	fmt.Fprintf(&w, "Starting %s\n", started(r.processes, r.threads))
+	return w.Bytes()
+}
+
+// text is fio's normal output, of the whole test or of what it came to so far.
+func (r *report) text() []byte {
+	var w bytes.Buffer
 	w.WriteByte('\n')
 	for _, j := range r.jobs {
 		j.text(&w, r)
