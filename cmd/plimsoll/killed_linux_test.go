@@ -42,7 +42,8 @@ func sweepState(state string) error {
 // TestKilledTest: what a killed process of tests left is removed by the next, and what another has stays.
 func TestKilledTest(t *testing.T) {
 	needRun(t)
-	t.Setenv("TMPDIR", t.TempDir()) // Notes of these processes only.
+	t.Setenv("TMPDIR", t.TempDir())
+	t.Setenv(ownertest.EnvFolder, os.TempDir()) // Notes of these processes only.
 	t.Cleanup(func() { states.Sweep(t) })
 	var preys [2]*exec.Cmd
 	var dirs [2]string

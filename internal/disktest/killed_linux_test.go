@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/leaktest"
+	"plimsoll/internal/ownertest"
 )
 
 // bePrey makes TestPrey borrow and wait for its end.
@@ -63,7 +64,8 @@ func prey(t *testing.T) (cmd *exec.Cmd, made []string) {
 // TestKilled: what a killed process has borrowed is taken away by the next, and a living process's stays.
 func TestKilled(t *testing.T) {
 	needRoot(t, "mounts a file system")
-	t.Setenv("TMPDIR", t.TempDir()) // Notes of these processes only.
+	t.Setenv("TMPDIR", t.TempDir())
+	t.Setenv(ownertest.EnvFolder, os.TempDir()) // Notes of these processes only.
 	t.Cleanup(func() {
 		notes.Sweep(t)
 		if left := leaktest.Find(os.TempDir()); len(left) > 0 {

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/moby/sys/mountinfo"
+
+	"plimsoll/internal/ownertest"
 )
 
 // bePrey makes TestPrey start a containerd and wait for its end.
@@ -48,8 +50,9 @@ func prey(t *testing.T) (*exec.Cmd, string) {
 // TestKilledDaemon: the daemon of a killed process is removed by the next that starts one, and a living process's stays.
 func TestKilledDaemon(t *testing.T) {
 	Program(t, "containerd")
-	t.Setenv("TMPDIR", t.TempDir())      // Notes of these processes only.
-	t.Cleanup(func() { notes.Sweep(t) }) // The living one is killed at the end.
+	t.Setenv("TMPDIR", t.TempDir())
+	t.Setenv(ownertest.EnvFolder, os.TempDir()) // Notes of these processes only.
+	t.Cleanup(func() { notes.Sweep(t) })        // The living one is killed at the end.
 	dead, left := prey(t)
 	_, living := prey(t)
 	dead.Process.Kill()

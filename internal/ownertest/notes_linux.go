@@ -16,6 +16,19 @@ import (
 	"plimsoll/internal/filelock"
 )
 
+// EnvFolder names another folder for the notes, for tests of a sweep.
+const EnvFolder = "PLIMSOLL_TEST_NOTES"
+
+// temporary is the folder for temporary files as the process began. A test may set another, and look at all that is in it.
+var temporary = os.TempDir()
+
+func folder() string {
+	if dir := os.Getenv(EnvFolder); dir != "" {
+		return dir
+	}
+	return temporary
+}
+
 // Notes are those of one kind of things.
 type Notes struct {
 	// Kind is a part of the name of the files.
@@ -39,7 +52,7 @@ func (n *Notes) Add(t testing.TB, what string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.file == nil {
-		f, err := filelock.Create(os.TempDir(), n.prefix()+"*")
+		f, err := filelock.Create(folder(), n.prefix()+"*")
 		if err != nil {
 			t.Fatalf("note what the test makes: %v", err)
 		}
@@ -68,7 +81,7 @@ func (n *Notes) done(t testing.TB) {
 // Sweep removes what ended processes of this user noted. What can't be removed stays noted.
 func (n *Notes) Sweep(t testing.TB) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(os.TempDir(), n.prefix()+"*"))
+	files, err := filepath.Glob(filepath.Join(folder(), n.prefix()+"*"))
 	if err != nil {
 		t.Fatal(err)
 	}
