@@ -162,6 +162,9 @@ func (r *Report) limitsSheet() *sheet {
 		if l.At == proof.Device {
 			s.note("Buffered I/O: asked and seen are those of all clients together, at the device, until it was on the storage.")
 		}
+	}
+	// Behind the reasons, which belong to the verdicts.
+	for _, l := range r.Limits {
 		if l.Implied != "" {
 			s.note(l.Implied + ".")
 		}
