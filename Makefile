@@ -6,7 +6,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 # The worker runs in containers of any of these.
 WORKERS := linux-amd64 linux-arm64
 # plimsoll.exe carries this one too, for Windows itself. It has a folder of its own, so that no other plimsoll does.
-WINDOWS := internal/workerbin/windows/worker-windows-amd64
+WINDOWS := internal/measure/workerbin/windows/worker-windows-amd64
 # Programs that only checks use live in a module of their own, so that they are
 # no dependencies of Plimsoll.
 TOOL := go tool -modfile=$(CURDIR)/tools/go.mod
@@ -23,13 +23,13 @@ bin/plimsoll: FORCE workers
 
 .PHONY: FORCE workers
 FORCE:
-workers: $(WORKERS:%=internal/workerbin/bin/worker-%) $(WINDOWS)
+workers: $(WORKERS:%=internal/measure/workerbin/bin/worker-%) $(WINDOWS)
 
 # Static and stripped: it has to run in an empty container, and travels inside plimsoll.
 BUILD_WORKER = CGO_ENABLED=0 GOOS=$(word 1,$(subst -, ,$*)) GOARCH=$(word 2,$(subst -, ,$*)) \
 	  go build -trimpath -ldflags '-s -w' -o $@.new ./cmd/worker && \
 	  if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
-internal/workerbin/bin/worker-% internal/workerbin/windows/worker-%: FORCE
+internal/measure/workerbin/bin/worker-% internal/measure/workerbin/windows/worker-%: FORCE
 	@$(BUILD_WORKER)
 
 windows: bin/plimsoll.exe ## Make bin/plimsoll.exe, for Windows.
@@ -78,20 +78,20 @@ bench: setup-test build ## Figures side by side with fio, in one run; QUICK=1 le
 	go run ./cmd/loadbench
 	scripts/with-dockerd go run ./cmd/trialbench -machines 5 $(KERNEL:%=-kernel %) -quick bin/plimsoll $(if $(QUICK),,-run bin/plimsoll)
 	go run ./cmd/limitbench
-	go test -run '^$$' -bench 'Report.*10k' -benchtime 3x ./internal/report ./cmd/plimsoll
+	go test -run '^$$' -bench 'Report.*10k' -benchtime 3x ./internal/measure/report ./cmd/plimsoll
 
 campaign: setup-test build ## The long forms of the slow tests, and all planted lies twice more, within the hour.
 	scripts/campaign
 
 # The second round: the current Docker Engine, built once from its modules, for the tests that start a daemon.
-DOCKER_TESTS = ./internal/dockertest ./internal/engine ./internal/limit/engineapi ./internal/limit/keeper ./internal/limit/target ./cmd/plimsoll
+DOCKER_TESTS = ./internal/testkit/dockertest ./internal/measure/engine ./internal/limit/engineapi ./internal/limit/keeper ./internal/container/target ./cmd/plimsoll
 CURRENT_DOCKER ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/plimsoll/current-docker
 test-current-docker: setup-test build
 	scripts/setup current
 	tools/currentdocker/build.sh $(CURRENT_DOCKER)
 	mkdir -p out && rm -f out/rerun-$@.txt
 	PLIMSOLL_DOCKERD=$(CURRENT_DOCKER) $(TOOL) gotestsum --format pkgname --hide-summary=skipped --jsonfile out/test-current-docker.json $(RERUN) \
-	  --packages="$(DOCKER_TESTS)" -- -count=1 -timeout 20m -run "$$(go run ./scripts/uses -of plimsoll/internal/dockertest $(DOCKER_TESTS))"
+	  --packages="$(DOCKER_TESTS)" -- -count=1 -timeout 20m -run "$$(go run ./scripts/uses -of plimsoll/internal/testkit/dockertest $(DOCKER_TESTS))"
 
 # A second kernel: Linux 6.1 with cgroup version 2 alone, in an emulated machine.
 test-guest: workers ## The tests that depend on control groups, in a guest with version 2.
@@ -103,4 +103,4 @@ test-clean: ## The README's two commands in a bare Debian root.
 	scripts/clean-machine
 
 clean:
-	rm -rf bin out internal/workerbin/*/worker-*
+	rm -rf bin out internal/measure/workerbin/*/worker-*

@@ -68,8 +68,8 @@ func (tr *tree) run(script string, env ...string) (string, error) {
 // not on the round's list fails it. make stands in, and writes the logs that a round would.
 func TestCIRefusesSkips(t *testing.T) {
 	log := func(test string) string {
-		return fmt.Sprintf(`{"Action":"output","Package":"plimsoll/internal/engine","Test":%q,"Output":"    x_test.go:1: it is needed\n"}`+"\n"+
-			`{"Action":"skip","Package":"plimsoll/internal/engine","Test":%q}`+"\n", test, test)
+		return fmt.Sprintf(`{"Action":"output","Package":"plimsoll/internal/measure/engine","Test":%q,"Output":"    x_test.go:1: it is needed\n"}`+"\n"+
+			`{"Action":"skip","Package":"plimsoll/internal/measure/engine","Test":%q}`+"\n", test, test)
 	}
 	// Go's own cache would be in the folder that the stand-in of the engine's is in.
 	b, err := exec.Command("go", "env", "GOCACHE").Output()
@@ -145,12 +145,12 @@ func TestGuestRefusesSkips(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the guest needs amd64")
 	}
-	const console = "guest: Linux 6.1.0, up after 3.2 s\r\n=== PACKAGE plimsoll/internal/engine\r\n\x16=== RUN   TestOCISuite\r\n%s\x16--- %s: TestOCISuite (0.10s)\r\n\x16%s\r\n" +
-		"%s\tplimsoll/internal/engine\t0.100s (crun)\r\n"
+	const console = "guest: Linux 6.1.0, up after 3.2 s\r\n=== PACKAGE plimsoll/internal/measure/engine\r\n\x16=== RUN   TestOCISuite\r\n%s\x16--- %s: TestOCISuite (0.10s)\r\n\x16%s\r\n" +
+		"%s\tplimsoll/internal/measure/engine\t0.100s (crun)\r\n"
 	// again is a test that failed, and what says that it ran again.
 	again := func(name string) string {
-		return "\x16--- FAIL: " + name + " (0.10s)\r\n\x16FAIL\r\n=== PACKAGE plimsoll/internal/engine\r\n" +
-			"=== RERUN plimsoll/internal/engine." + name + ": 2 runs, 1 failures\r\n"
+		return "\x16--- FAIL: " + name + " (0.10s)\r\n\x16FAIL\r\n=== PACKAGE plimsoll/internal/measure/engine\r\n" +
+			"=== RERUN plimsoll/internal/measure/engine." + name + ": 2 runs, 1 failures\r\n"
 	}
 	for _, tt := range []struct {
 		name, words, verdict, end, said string
@@ -158,13 +158,13 @@ func TestGuestRefusesSkips(t *testing.T) {
 		want                            string
 	}{
 		{"pass", "", "PASS", "PASS", "ok", 0, "none"},
-		{"skip", "    suite_test.go:1: runc is needed\r\n", "SKIP", "PASS", "ok", 0, "plimsoll/internal/engine.TestOCISuite: MAY NOT SKIP HERE: suite_test.go:1: runc is needed"},
+		{"skip", "    suite_test.go:1: runc is needed\r\n", "SKIP", "PASS", "ok", 0, "plimsoll/internal/measure/engine.TestOCISuite: MAY NOT SKIP HERE: suite_test.go:1: runc is needed"},
 		{"fail", "    suite_test.go:1: wrong\r\n", "FAIL", "FAIL", "FAIL", 1, "none"},
-		{"second try", again("TestOCISuite"), "PASS", "PASS", "ok", 0, "plimsoll/internal/engine.TestOCISuite: noise"},
-		{"no second try", again("TestRunKilled"), "PASS", "PASS", "ok", 0, "plimsoll/internal/engine.TestRunKilled: MAY NOT PASS BY A SECOND TRY"},
+		{"second try", again("TestOCISuite"), "PASS", "PASS", "ok", 0, "plimsoll/internal/measure/engine.TestOCISuite: noise"},
+		{"no second try", again("TestRunKilled"), "PASS", "PASS", "ok", 0, "plimsoll/internal/measure/engine.TestRunKilled: MAY NOT PASS BY A SECOND TRY"},
 	} {
 		tr := newTree(t, "scripts/test-guest", ".ci/may-skip-guest", ".ci/may-not-rerun")
-		tr.write("internal/workerbin/bin/worker-linux-amd64", "")
+		tr.write("internal/measure/workerbin/bin/worker-linux-amd64", "")
 		tr.write("console", strings.ReplaceAll(fmt.Sprintf(console, tt.words, tt.verdict, tt.end, tt.said), "\r", ""))
 		tr.write("scripts/guest", fmt.Sprintf("#!/bin/sh\ncat console\nexit %d\n", tt.status))
 		tr.stand("qemu-system-x86_64", "exit 1")

@@ -29,7 +29,7 @@ func TestInterrupted(t *testing.T) {
 			switch name := d.Name(); {
 			case err != nil:
 				return err
-			case d.IsDir() && (strings.HasSuffix(name, "test") || name == "testdata" || path == "internal/device"):
+			case d.IsDir() && (strings.HasSuffix(name, "test") || name == "testdata" || path == "internal/host/device"):
 				return fs.SkipDir // What only tests use.
 			case d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
 				return nil
@@ -71,7 +71,7 @@ func once(t *testing.T, path string) (calls int, err error) {
 		}
 		calls++
 		if !slices.ContainsFunc(above, func(n ast.Node) bool { c, ok := n.(*ast.CallExpr); return ok && slices.Contains(retries, called(c)) }) {
-			t.Errorf("%s: unix.%s may end with EINTR, and is not made again: see internal/eintr", set.Position(call.Pos()), name)
+			t.Errorf("%s: unix.%s may end with EINTR, and is not made again: see internal/host/eintr", set.Position(call.Pos()), name)
 		}
 		return true
 	})

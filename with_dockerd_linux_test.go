@@ -12,8 +12,8 @@ import (
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 
-	"plimsoll/internal/dockertest"
-	"plimsoll/internal/leaktest"
+	"plimsoll/internal/testkit/dockertest"
+	"plimsoll/internal/testkit/leaktest"
 )
 
 // envInside says that the test runs as the command of scripts/with-dockerd, and where its note goes.

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"plimsoll/internal/disktest"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // sparseIn is a file of 64 MiB of which a file system of 8 MiB has nothing yet.

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"plimsoll/hist"
-	"plimsoll/internal/disktest"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // faulty stands between a thread and its engine and spoils what comes back.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/disktest"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // outcome is what one program says that it did, and what the kernel says.

@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"plimsoll/internal/disktest"
+	"plimsoll/internal/testkit/disktest"
 )
 
 func TestLayoutWritesIncompressibleUniqueData(t *testing.T) {

@@ -3,7 +3,7 @@ package load
 import (
 	"testing"
 
-	"plimsoll/internal/winetest"
+	"plimsoll/internal/testkit/winetest"
 )
 
 // TestUnderWine runs the tests of overlapped I/O, and some of every engine, on Windows' side.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/plan"
+	"plimsoll/internal/measure/plan"
 	"plimsoll/plans"
 )
 

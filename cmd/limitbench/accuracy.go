@@ -12,7 +12,7 @@ import (
 
 	"plimsoll/internal/goal"
 	"plimsoll/internal/limit"
-	"plimsoll/internal/limit/verify"
+	"plimsoll/internal/measure/verify"
 )
 
 // How near to a limit direct I/O shall come over ten seconds, and how far above it the first second may be.

@@ -13,14 +13,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"plimsoll/internal/agent"
-	"plimsoll/internal/device"
-	"plimsoll/internal/device/hierarchy"
-	"plimsoll/internal/engine"
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
-	"plimsoll/internal/limit/verify"
-	"plimsoll/internal/workerbin"
+	"plimsoll/internal/measure/agent"
+	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/verify"
+	"plimsoll/internal/measure/workerbin"
 )
 
 // A memoryBed is a group, and an ext4 on a loop device whose image is in memory: a disk that is faster than any of the

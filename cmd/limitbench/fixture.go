@@ -5,7 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"plimsoll/internal/device"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit/cgroup"
 )
 

@@ -13,14 +13,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"plimsoll/internal/device"
-	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/container/target"
 	"plimsoll/internal/goal"
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/host/hierarchy"
+	"plimsoll/internal/host/procfs"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/keeper"
-	"plimsoll/internal/limit/target"
-	"plimsoll/internal/procfs"
 )
 
 // idleTarget is how much of one processor a keeper with 1,000 groups may take while nothing happens.

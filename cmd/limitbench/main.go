@@ -24,8 +24,8 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"plimsoll/internal/device"
 	"plimsoll/internal/goal"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/watch"

@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"plimsoll/internal/goal"
-	"plimsoll/internal/leaktest"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/judge"
-	"plimsoll/internal/limit/verify"
+	"plimsoll/internal/measure/verify"
+	"plimsoll/internal/testkit/leaktest"
 )
 
 // TestRun: each place has its rows, with as many writes as there are values to change and none where all is as

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/workertest"
+	"plimsoll/internal/testkit/workertest"
 	"plimsoll/load"
 )
 

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"plimsoll/hist"
-	"plimsoll/internal/dialect/fio"
 	"plimsoll/internal/goal"
-	"plimsoll/internal/workload"
+	"plimsoll/internal/measure/dialect/fio"
+	"plimsoll/internal/measure/workload"
 	"plimsoll/load"
 )
 

@@ -14,7 +14,7 @@ import (
 	"strconv"
 	"text/tabwriter"
 
-	"plimsoll/internal/dialect/ab"
+	"plimsoll/internal/measure/dialect/ab"
 )
 
 // webConnections and webRequests are the closed loop of plimsoll ab and of ab: connections that are kept, and

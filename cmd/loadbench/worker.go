@@ -7,11 +7,11 @@ import (
 	"os"
 	"strconv"
 
-	"plimsoll/internal/agent"
-	"plimsoll/internal/engine"
-	"plimsoll/internal/place"
-	"plimsoll/internal/workerbin"
-	"plimsoll/internal/workload"
+	"plimsoll/internal/measure/agent"
+	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/place"
+	"plimsoll/internal/measure/workerbin"
+	"plimsoll/internal/measure/workload"
 	"plimsoll/load"
 )
 

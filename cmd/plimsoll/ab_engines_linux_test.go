@@ -16,9 +16,9 @@ import (
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 
-	"plimsoll/internal/dockertest"
-	"plimsoll/internal/record"
-	"plimsoll/internal/workload"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/measure/workload"
+	"plimsoll/internal/testkit/dockertest"
 )
 
 // asksIn runs a line of ab with Plimsoll's flags and looks at its report and its record.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/internal/clean"
-	"plimsoll/internal/limit/target"
+	"plimsoll/internal/container/target"
+	"plimsoll/internal/text/clean"
 )
 
 // app is the outside world of the command, so that tests can replace it.

@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"plimsoll/internal/userfile"
+	"plimsoll/internal/conf/userfile"
 )
 
 // writeFileAtomic writes a regular file whole or not at all, and keeps the mode of one that is

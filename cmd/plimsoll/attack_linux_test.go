@@ -13,10 +13,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"plimsoll/internal/disktest"
-	"plimsoll/internal/leaktest"
-	"plimsoll/internal/record"
-	"plimsoll/internal/store"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/measure/store"
+	"plimsoll/internal/testkit/disktest"
+	"plimsoll/internal/testkit/leaktest"
 )
 
 // TestRunDatabaseRemoved: a run whose database is removed stops and says where its

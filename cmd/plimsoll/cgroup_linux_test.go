@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"plimsoll/internal/record"
+	"plimsoll/internal/measure/record"
 )
 
 // direct writes straight to the disk, in a container of its own, as fast as it can

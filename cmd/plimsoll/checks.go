@@ -1,8 +1,8 @@
 package main
 
 import (
-	"plimsoll/internal/check"
-	"plimsoll/internal/record"
+	"plimsoll/internal/measure/check"
+	"plimsoll/internal/measure/record"
 )
 
 // checks is package check behind trial.Judge.

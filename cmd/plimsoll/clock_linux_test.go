@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"plimsoll/internal/check"
-	"plimsoll/internal/record"
+	"plimsoll/internal/measure/check"
+	"plimsoll/internal/measure/record"
 )
 
 // mayJump says that this machine's clock may be set: that of the guest that scripts/test-guest starts.

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/disktest"
-	"plimsoll/internal/dockertest"
-	"plimsoll/internal/record"
-	"plimsoll/internal/workload"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/measure/workload"
+	"plimsoll/internal/testkit/disktest"
+	"plimsoll/internal/testkit/dockertest"
 )
 
 // needJekyll skips where the real one isn't installed.

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"plimsoll/internal/store"
+	"plimsoll/internal/measure/store"
 	"plimsoll/plans"
 )
 

@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/internal/clean"
+	"plimsoll/internal/conf/regular"
+	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/limit/policy"
-	"plimsoll/internal/limit/target"
-	"plimsoll/internal/regular"
+	"plimsoll/internal/text/clean"
 )
 
 // defaultPolicy is where the policy is looked for.

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/clean"
 	"plimsoll/internal/limit/keeper"
+	"plimsoll/internal/text/clean"
 )
 
 // A daemonRun is plimsoll daemon as a process of its own.

@@ -10,12 +10,12 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"plimsoll/internal/clean"
+	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/limit/policy"
-	"plimsoll/internal/limit/target"
-	"plimsoll/internal/size"
+	"plimsoll/internal/text/clean"
+	"plimsoll/internal/text/size"
 )
 
 // A cells prints a table whose cells are others' words.

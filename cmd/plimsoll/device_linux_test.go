@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/device"
-	"plimsoll/internal/disktest"
-	"plimsoll/internal/record"
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // TestRunBlockDevice: a block device is refused unless its path is repeated, never

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/dockertest"
-	"plimsoll/internal/record"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/testkit/dockertest"
 )
 
 // A toolLine is a short line of another tool, with what its output has.

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 
-	"plimsoll/internal/agent"
-	"plimsoll/internal/dialect"
-	"plimsoll/internal/userfile"
-	"plimsoll/internal/workload"
+	"plimsoll/internal/conf/userfile"
+	"plimsoll/internal/measure/agent"
+	"plimsoll/internal/measure/dialect"
+	"plimsoll/internal/measure/workload"
 )
 
 // lineError puts the error of a tool's line in the user's words and gives it its exit status. One that was

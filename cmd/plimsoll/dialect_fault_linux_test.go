@@ -11,9 +11,9 @@ import (
 	"github.com/moby/moby/client"
 	"golang.org/x/sys/unix"
 
-	"plimsoll/internal/disktest"
-	"plimsoll/internal/dockertest"
-	"plimsoll/internal/record"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/testkit/disktest"
+	"plimsoll/internal/testkit/dockertest"
 )
 
 // exited waits for a command that launch started, two minutes at most.

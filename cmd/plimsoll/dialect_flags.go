@@ -10,10 +10,10 @@ import (
 
 	"github.com/docker/go-units"
 
-	"plimsoll/internal/engine"
 	"plimsoll/internal/limit"
-	"plimsoll/internal/place"
-	"plimsoll/internal/plan"
+	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/place"
+	"plimsoll/internal/measure/plan"
 )
 
 // dialectFlags are Plimsoll's own flags beside the tool's.

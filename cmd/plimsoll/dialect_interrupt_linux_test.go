@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/record"
+	"plimsoll/internal/measure/record"
 )
 
 // longLines are lines of other tools that write for a minute at least, and shortLines what they are with less to do.

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/leaktest"
-	"plimsoll/internal/record"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/testkit/leaktest"
 )
 
 // inFolder makes dir the current folder until the end of the test.

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"plimsoll/internal/limit"
-	"plimsoll/internal/record"
-	"plimsoll/internal/workload"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/measure/workload"
 	"plimsoll/load"
 )
 

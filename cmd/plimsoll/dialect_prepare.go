@@ -4,9 +4,9 @@ import (
 	"sync"
 	"time"
 
-	"plimsoll/internal/dialect"
-	"plimsoll/internal/size"
-	"plimsoll/internal/workload"
+	"plimsoll/internal/measure/dialect"
+	"plimsoll/internal/measure/workload"
+	"plimsoll/internal/text/size"
 	"plimsoll/load"
 )
 

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/dialect"
-	"plimsoll/internal/workload"
+	"plimsoll/internal/measure/dialect"
+	"plimsoll/internal/measure/workload"
 	"plimsoll/load"
 )
 

@@ -8,15 +8,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/internal/device"
-	"plimsoll/internal/dialect"
-	"plimsoll/internal/dialect/ab"
-	"plimsoll/internal/dialect/dd"
-	"plimsoll/internal/dialect/diskspd"
-	"plimsoll/internal/dialect/fio"
-	"plimsoll/internal/dialect/orion"
-	"plimsoll/internal/fingerprint"
-	"plimsoll/internal/userfile"
+	"plimsoll/internal/conf/userfile"
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/measure/dialect"
+	"plimsoll/internal/measure/dialect/ab"
+	"plimsoll/internal/measure/dialect/dd"
+	"plimsoll/internal/measure/dialect/diskspd"
+	"plimsoll/internal/measure/dialect/fio"
+	"plimsoll/internal/measure/dialect/orion"
+	"plimsoll/internal/measure/fingerprint"
 )
 
 // dialectRun is a test as a function.

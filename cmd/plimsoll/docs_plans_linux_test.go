@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/record"
+	"plimsoll/internal/measure/record"
 )
 
 // manualYAML finds the YAML of the manual.

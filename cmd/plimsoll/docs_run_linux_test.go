@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/internal/clean"
+	"plimsoll/internal/text/clean"
 )
 
 // exampleLine finds command lines; what follows three spaces explains.

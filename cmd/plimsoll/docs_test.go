@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/limit/policy"
-	"plimsoll/internal/plan"
-	"plimsoll/internal/report"
+	"plimsoll/internal/measure/plan"
+	"plimsoll/internal/measure/report"
 )
 
 // manual lists the README and the pages of docs/.
@@ -169,7 +169,7 @@ func TestReadmeExample(t *testing.T) {
 func TestManualNamesTheControl(t *testing.T) {
 	fine := regexp.MustCompile("`[^`]*control[^`]*`|A/A controls?|(?i)control (?:groups?|characters?|codes?)")
 	other := regexp.MustCompile(`A/A|(?i)\b(?:the|its|each|that|a) controls?\b|\(control\)`)
-	for _, page := range append(manual(t), "../../internal/stats/METHOD.md") {
+	for _, page := range append(manual(t), "../../internal/measure/stats/METHOD.md") {
 		b, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/clean"
-	"plimsoll/internal/dockertest"
+	"plimsoll/internal/testkit/dockertest"
+	"plimsoll/internal/text/clean"
 )
 
 // A bench is a folder in which the manual's lines of other tools can be run: with the files that they

@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/internal/clean"
-	"plimsoll/internal/device"
 	"plimsoll/internal/doctor"
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/text/clean"
 	"plimsoll/load"
 )
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/doctor"
-	"plimsoll/internal/workerbin"
+	"plimsoll/internal/measure/workerbin"
 )
 
 // doctorRun runs the command in process.

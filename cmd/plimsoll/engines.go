@@ -6,9 +6,9 @@ import (
 	"os/exec"
 	"strings"
 
-	"plimsoll/internal/engine"
-	"plimsoll/internal/plan"
-	"plimsoll/internal/workerbin"
+	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/plan"
+	"plimsoll/internal/measure/workerbin"
 )
 
 // newEngine makes an engine of a kind.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/disktest"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // TestExitCodes holds a run to the table of the exit statuses.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/moby/moby/client"
 
-	"plimsoll/internal/disktest"
-	"plimsoll/internal/record"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // The tests of this file are parts of TestRunEngines, which has their daemon.

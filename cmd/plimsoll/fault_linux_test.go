@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"plimsoll/internal/disktest"
-	"plimsoll/internal/record"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // byPlace sorts trials by their place.

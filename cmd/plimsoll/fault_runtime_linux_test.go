@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/record"
+	"plimsoll/internal/measure/record"
 )
 
 // TestRunRuntimeGone: an OCI runtime that is uninstalled in the middle doesn't use the run up, cell by

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/disktest"
-	"plimsoll/internal/plan"
-	"plimsoll/internal/record"
+	"plimsoll/internal/measure/plan"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // TestRunStateFull: when the state folder's disk fills up in the middle, the run ends with

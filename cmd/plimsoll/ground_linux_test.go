@@ -7,9 +7,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"plimsoll/internal/check"
-	"plimsoll/internal/disktest"
-	"plimsoll/internal/record"
+	"plimsoll/internal/measure/check"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // TestRunUnlike: places on two disks are compared. While these are alike that is what the

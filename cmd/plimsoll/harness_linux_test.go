@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/leaktest"
-	"plimsoll/internal/paralleltest"
-	"plimsoll/internal/record"
-	"plimsoll/internal/store"
-	"plimsoll/internal/workerbin"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/measure/store"
+	"plimsoll/internal/measure/workerbin"
+	"plimsoll/internal/testkit/leaktest"
+	"plimsoll/internal/testkit/paralleltest"
 )
 
 // asPlimsoll makes the test binary be plimsoll itself, for tests that kill it.

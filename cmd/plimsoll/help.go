@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"plimsoll/internal/nearest"
+	"plimsoll/internal/text/nearest"
 )
 
 // suggestWithin is how many letters may differ for a command to be suggested:

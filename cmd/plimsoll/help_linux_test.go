@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/internal/workerbin"
+	"plimsoll/internal/measure/workerbin"
 )
 
 // say runs a command line in process.

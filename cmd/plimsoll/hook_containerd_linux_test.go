@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/dockertest"
+	"plimsoll/internal/testkit/dockertest"
 )
 
 // TestHookContainerd: plimsoll is the program that containerd's shim runs, in a script as the manual has it for BinaryName. A container

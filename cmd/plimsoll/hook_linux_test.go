@@ -18,9 +18,9 @@ import (
 	"github.com/moby/moby/api/types/mount"
 	"github.com/moby/moby/client"
 
-	"plimsoll/internal/disktest"
-	"plimsoll/internal/dockertest"
-	"plimsoll/internal/leaktest"
+	"plimsoll/internal/testkit/disktest"
+	"plimsoll/internal/testkit/dockertest"
+	"plimsoll/internal/testkit/leaktest"
 )
 
 // A hookLab is a built plimsoll with a policy for one disk.

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"plimsoll/internal/disktest"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // TestHookUnnoted: where the daemon's folder is full or read-only, a container is held all the same with --best-effort, and it is said

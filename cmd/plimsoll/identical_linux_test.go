@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/report"
+	"plimsoll/internal/measure/report"
 )
 
 // identical is a plan whose places are three folders of one file system, DIR: a difference found between them is false.

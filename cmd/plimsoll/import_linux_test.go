@@ -18,7 +18,7 @@ import (
 
 	"github.com/moby/moby/client"
 
-	"plimsoll/internal/dockertest"
+	"plimsoll/internal/testkit/dockertest"
 )
 
 // A slowImport stands between plimsoll and a daemon, and holds up the import of an image at

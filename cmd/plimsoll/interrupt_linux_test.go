@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/leaktest"
-	"plimsoll/internal/record"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/testkit/leaktest"
 )
 
 // TestRunInterrupted: an interrupt keeps what was measured, and --resume goes on

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/keeper"
-	"plimsoll/internal/limit/verify"
+	"plimsoll/internal/measure/verify"
 	"plimsoll/internal/watch"
 )
 
@@ -54,7 +54,7 @@ func sameKeys(t *testing.T, of reflect.Type, got any) {
 	list, _ := got.([]any)
 	m, _ := got.(map[string]any)
 	switch {
-	case of == reflect.TypeFor[limit.Limits]() || strings.HasSuffix(of.PkgPath(), "/internal/device") || got == nil:
+	case of == reflect.TypeFor[limit.Limits]() || strings.HasSuffix(of.PkgPath(), "/internal/host/device") || got == nil:
 		// Of limits those are there that there are; a device or mount has what it has.
 	case of.Kind() == reflect.Slice && of.Elem().Kind() != reflect.Uint8:
 		for _, e := range list {

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/leaktest"
-	"plimsoll/internal/ownertest"
-	"plimsoll/internal/plan"
+	"plimsoll/internal/measure/plan"
+	"plimsoll/internal/testkit/leaktest"
+	"plimsoll/internal/testkit/ownertest"
 )
 
 // states name the state folders of tests: what plimsoll made and noted in one stays if the test's process is killed.

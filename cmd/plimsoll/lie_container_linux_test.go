@@ -13,10 +13,10 @@ import (
 
 	"github.com/moby/moby/client"
 
-	"plimsoll/internal/check"
-	"plimsoll/internal/device/hierarchy"
-	"plimsoll/internal/disktest"
-	"plimsoll/internal/dockertest"
+	"plimsoll/internal/host/hierarchy"
+	"plimsoll/internal/measure/check"
+	"plimsoll/internal/testkit/disktest"
+	"plimsoll/internal/testkit/dockertest"
 )
 
 // containerID is a container's in the name of its control group.

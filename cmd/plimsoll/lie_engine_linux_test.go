@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"plimsoll/internal/dockertest"
-	"plimsoll/internal/record"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/testkit/dockertest"
 )
 
 // silentDaemon is the address of a socket that takes connections and never answers, as that of a daemon that was stopped does.

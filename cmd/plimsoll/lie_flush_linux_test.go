@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"plimsoll/internal/check"
-	"plimsoll/internal/disktest"
+	"plimsoll/internal/measure/check"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // flush syncs a file of a folder that has nothing to write, over and over, until the end of the test: the disk is flushed, and no bytes move.

@@ -16,10 +16,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"plimsoll/internal/check"
-	"plimsoll/internal/device/hierarchy"
-	"plimsoll/internal/disktest"
-	"plimsoll/internal/procfs"
+	"plimsoll/internal/host/hierarchy"
+	"plimsoll/internal/host/procfs"
+	"plimsoll/internal/measure/check"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // A holding is how a test keeps processes from going on for a while.

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/disktest"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/judge"
-	"plimsoll/internal/report"
+	"plimsoll/internal/measure/report"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // needRates skips where the machine holds no rates of I/O, in neither version of control groups, and returns the version. The root of

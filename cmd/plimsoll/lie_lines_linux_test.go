@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/disktest"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // TestLieBlockSize: a limit of I/Os a second is no limit of bytes until their size is known. Each tool's line says what it lets through

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/check"
-	"plimsoll/internal/disktest"
-	"plimsoll/internal/dockertest"
-	"plimsoll/internal/record"
-	"plimsoll/internal/report"
+	"plimsoll/internal/measure/check"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/measure/report"
+	"plimsoll/internal/testkit/disktest"
+	"plimsoll/internal/testkit/dockertest"
 )
 
 // doubted reports in how many of the trials a check has a doubt with the words.

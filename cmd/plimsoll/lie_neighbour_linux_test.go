@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/check"
-	"plimsoll/internal/disktest"
+	"plimsoll/internal/measure/check"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // disturb uses a folder's disk, around the page cache, until the end of the test: it reads and writes in turn.

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"plimsoll/internal/disktest"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // TestLieForeignData: another program writes data into a file that Plimsoll made. Plimsoll does not overwrite it.

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/check"
-	"plimsoll/internal/disktest"
-	"plimsoll/internal/record"
+	"plimsoll/internal/measure/check"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // TestLieDeduplicating: storage keeps equal blocks once, so that writing what it has already costs nothing. No trial writes a block that it or another

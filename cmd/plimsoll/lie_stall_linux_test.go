@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"plimsoll/hist"
-	"plimsoll/internal/disktest"
+	"plimsoll/internal/testkit/disktest"
 	"plimsoll/load"
 )
 

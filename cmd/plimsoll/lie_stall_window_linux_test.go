@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/disktest"
-	"plimsoll/internal/record"
-	"plimsoll/internal/selfcheck"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/measure/selfcheck"
+	"plimsoll/internal/testkit/disktest"
 	"plimsoll/load"
 )
 

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/check"
-	"plimsoll/internal/disktest"
-	"plimsoll/internal/record"
+	"plimsoll/internal/measure/check"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // syncBeside has fio sync files in a folder until the test ends, with four jobs.

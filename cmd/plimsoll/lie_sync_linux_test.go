@@ -14,9 +14,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"plimsoll/internal/disktest"
-	"plimsoll/internal/leaktest"
-	"plimsoll/internal/record"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/testkit/disktest"
+	"plimsoll/internal/testkit/leaktest"
 )
 
 // noSyncs makes the test binary one whose syncs, and its children's, are answered and not done: see swallowSyncs.

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/check"
-	"plimsoll/internal/device/hierarchy"
-	"plimsoll/internal/disktest"
-	"plimsoll/internal/limit/target"
+	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/hierarchy"
+	"plimsoll/internal/measure/check"
+	"plimsoll/internal/testkit/disktest"
 	"plimsoll/internal/watch"
 )
 

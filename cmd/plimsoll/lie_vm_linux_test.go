@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/check"
-	"plimsoll/internal/record"
+	"plimsoll/internal/measure/check"
+	"plimsoll/internal/measure/record"
 )
 
 // TestLieVM: the program of a virtual machine answers for its disk. With cache=unsafe it flushes nothing of what the guest syncs; with

@@ -8,14 +8,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/internal/device"
-	"plimsoll/internal/device/hierarchy"
-	"plimsoll/internal/engine"
+	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/engineapi"
 	"plimsoll/internal/limit/hold"
-	"plimsoll/internal/limit/target"
+	"plimsoll/internal/measure/engine"
 )
 
 // targetHelp says what TARGET may be.

@@ -11,15 +11,15 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/internal/check"
-	"plimsoll/internal/device"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/hold"
-	"plimsoll/internal/record"
-	"plimsoll/internal/size"
-	"plimsoll/internal/store"
-	"plimsoll/internal/workload"
+	"plimsoll/internal/measure/check"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/measure/store"
+	"plimsoll/internal/measure/workload"
+	"plimsoll/internal/text/size"
 )
 
 // resolveLimits turns percentages into numbers, of what the scope's device was measured to carry, and notes of which.

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/device"
-	"plimsoll/internal/record"
-	"plimsoll/internal/workload"
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/measure/workload"
 	"plimsoll/load"
 )
 

@@ -7,11 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/keeper"
-	"plimsoll/internal/limit/target"
 )
 
 // limitClearCommand removes limits.

@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/internal/clean"
 	"plimsoll/internal/limit/cgroup"
-	"plimsoll/internal/size"
+	"plimsoll/internal/text/clean"
+	"plimsoll/internal/text/size"
 )
 
 // limitCostCommand sets what iocost knows of a disk and shall do with it.

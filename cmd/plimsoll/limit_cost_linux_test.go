@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/device"
-	"plimsoll/internal/disktest"
+	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit/cgroup"
-	"plimsoll/internal/limit/target"
+	"plimsoll/internal/testkit/disktest"
 )
 
 const (

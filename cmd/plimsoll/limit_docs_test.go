@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/keeper"
-	"plimsoll/internal/limit/target"
 	"plimsoll/internal/watch"
 )
 

@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/internal/device"
+	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit/explain"
-	"plimsoll/internal/limit/target"
 )
 
 // limitExplainCommand is "plimsoll limit explain".

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/disktest"
 	"plimsoll/internal/limit/explain"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // explainJSON is what programs read of limit explain.

@@ -11,10 +11,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"plimsoll/internal/device"
-	"plimsoll/internal/disktest"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit/explain"
-	"plimsoll/internal/treetest"
+	"plimsoll/internal/testkit/disktest"
+	"plimsoll/internal/testkit/treetest"
 )
 
 // explainOn explains paths of the machine of disktest.StackFiles.

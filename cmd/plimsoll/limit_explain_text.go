@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"strings"
 
-	"plimsoll/internal/clean"
-	"plimsoll/internal/device"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit/explain"
-	"plimsoll/internal/size"
+	"plimsoll/internal/text/clean"
+	"plimsoll/internal/text/size"
 )
 
 // textWidth is how wide sentences are written.

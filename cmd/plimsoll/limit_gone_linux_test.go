@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/device"
-	"plimsoll/internal/device/hierarchy"
-	"plimsoll/internal/disktest"
+	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/hold"
-	"plimsoll/internal/limit/target"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // Fixtures describe devices that go; here a kernel shows the same.

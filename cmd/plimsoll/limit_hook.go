@@ -14,9 +14,9 @@ import (
 	"github.com/opencontainers/runtime-spec/specs-go"
 	"github.com/spf13/cobra"
 
-	"plimsoll/internal/clean"
+	"plimsoll/internal/limit/hook"
 	"plimsoll/internal/limit/keeper"
-	"plimsoll/internal/limit/ocihook"
+	"plimsoll/internal/text/clean"
 )
 
 // A hookOptions is what the command line of the hook says.

@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/device"
-	"plimsoll/internal/disktest"
+	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit/explain"
-	"plimsoll/internal/limit/target"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // TestLimitHybrid: with the I/O controller in version 2 and the memory controller in version 1, a limit holds what a process sends itself,

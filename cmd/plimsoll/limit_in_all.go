@@ -3,10 +3,10 @@ package main
 import (
 	"fmt"
 
+	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/hold"
-	"plimsoll/internal/limit/target"
 )
 
 // inAll says what the rates of a volume's containers let through in all; "" unless there are several with a rate. Each has its own:

@@ -9,7 +9,7 @@ import (
 	"github.com/moby/moby/api/types/mount"
 	"github.com/moby/moby/client"
 
-	"plimsoll/internal/dockertest"
+	"plimsoll/internal/testkit/dockertest"
 )
 
 // TestLimitVolumeShared: a limit on a volume with two users is each one's own, and set and show say what both may do together.

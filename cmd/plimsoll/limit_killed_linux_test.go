@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/disktest"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // TestLimitKilled: what a set that is killed between two groups leaves is mended by the same set again, and by clear, as the manual says.

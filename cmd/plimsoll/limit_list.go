@@ -12,13 +12,13 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"plimsoll/internal/clean"
+	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/limit/policy"
-	"plimsoll/internal/limit/target"
+	"plimsoll/internal/text/clean"
 )
 
 // A limitListed is one limit of the machine, as show prints it without a target.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/disktest"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // setBy is who set each limit of a target, as show says without one: by "write_bps=1MiB 7:0".

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/clean"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/hold"
+	"plimsoll/internal/text/clean"
 )
 
 // forged is a name that looks like another message, if it is printed as it is.

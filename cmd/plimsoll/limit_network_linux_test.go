@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/disktest"
-	"plimsoll/internal/limit/target"
+	"plimsoll/internal/container/target"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // TestLimitNetworkMount: on a folder that comes over the network every command says that it can't be limited, why, and what to do

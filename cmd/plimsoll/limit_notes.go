@@ -12,15 +12,15 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/internal/clean"
-	"plimsoll/internal/device"
-	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/limit/policy"
-	"plimsoll/internal/limit/target"
+	"plimsoll/internal/text/clean"
 )
 
 // changeNotes are what to know of a change that was made: what shares its limits, what escapes them, and who will set others.

@@ -13,10 +13,10 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/disktest"
+	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/keeper"
-	"plimsoll/internal/limit/target"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // boundContainer runs a container with folders of the host bound into it, by target, with runc or crun, and returns its name.

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/check"
-	"plimsoll/internal/device"
-	"plimsoll/internal/disktest"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
-	"plimsoll/internal/record"
+	"plimsoll/internal/measure/check"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // TestLimitPercentKeys: a percentage of each of the four rates is of what a real run has measured of that one.

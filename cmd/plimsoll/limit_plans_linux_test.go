@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/disktest"
-	"plimsoll/internal/dockertest"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/judge"
-	"plimsoll/internal/proof"
-	"plimsoll/internal/record"
-	"plimsoll/internal/report"
+	"plimsoll/internal/measure/proof"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/measure/report"
+	"plimsoll/internal/testkit/disktest"
+	"plimsoll/internal/testkit/dockertest"
 )
 
 // needThrottle skips where the machine doesn't throttle by version 1, whose leaks these tests are about.

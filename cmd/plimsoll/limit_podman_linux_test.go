@@ -13,11 +13,11 @@ import (
 	"github.com/moby/moby/api/types/mount"
 	"github.com/moby/moby/client"
 
-	"plimsoll/internal/device"
-	"plimsoll/internal/disktest"
-	"plimsoll/internal/dockerapi"
-	"plimsoll/internal/dockertest"
-	"plimsoll/internal/limit/target"
+	"plimsoll/internal/container/dockerapi"
+	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/testkit/disktest"
+	"plimsoll/internal/testkit/dockertest"
 )
 
 // TestLimitPodmanVolume: a volume of Podman's is limited in the container that uses it and at its own device; when no container uses it,

@@ -6,18 +6,18 @@ import (
 	"fmt"
 	"time"
 
-	"plimsoll/internal/agent"
-	"plimsoll/internal/clean"
-	"plimsoll/internal/device/hierarchy"
-	"plimsoll/internal/engine"
+	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/hold"
-	"plimsoll/internal/limit/target"
-	"plimsoll/internal/limit/verify"
-	"plimsoll/internal/place"
-	"plimsoll/internal/size"
-	"plimsoll/internal/workerbin"
+	"plimsoll/internal/measure/agent"
+	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/place"
+	"plimsoll/internal/measure/verify"
+	"plimsoll/internal/measure/workerbin"
+	"plimsoll/internal/text/clean"
+	"plimsoll/internal/text/size"
 )
 
 // verifyProbe tries limits in a container that it makes for it, with the volume that was named.

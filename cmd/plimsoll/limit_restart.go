@@ -8,11 +8,11 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"plimsoll/internal/clean"
+	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/engineapi"
 	"plimsoll/internal/limit/hold"
-	"plimsoll/internal/limit/target"
+	"plimsoll/internal/text/clean"
 )
 
 // restartPolicy is the policy with which plimsoll daemon keeps limits across restarts: one rule for each container that loses its limits

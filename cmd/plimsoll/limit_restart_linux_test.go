@@ -12,11 +12,11 @@ import (
 	"github.com/moby/moby/api/types/mount"
 	"github.com/moby/moby/client"
 
-	"plimsoll/internal/disktest"
-	"plimsoll/internal/dockerapi"
-	"plimsoll/internal/dockertest"
+	"plimsoll/internal/container/dockerapi"
+	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit/policy"
-	"plimsoll/internal/limit/target"
+	"plimsoll/internal/testkit/disktest"
+	"plimsoll/internal/testkit/dockertest"
 )
 
 // TestLimitRestart: a container that is started again has lost its limits. Set says so, and prints the policy by which the daemon

@@ -12,13 +12,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/internal/clean"
+	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/keeper"
-	"plimsoll/internal/limit/target"
+	"plimsoll/internal/text/clean"
 )
 
 // isVolume reports whether a target's name is that of a volume.

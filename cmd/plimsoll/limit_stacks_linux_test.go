@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/disktest"
-	"plimsoll/internal/limit/target"
+	"plimsoll/internal/container/target"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // An explainedPath is what the JSON of explain has of one path.

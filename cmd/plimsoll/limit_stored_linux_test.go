@@ -10,8 +10,8 @@ import (
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 
-	"plimsoll/internal/disktest"
-	"plimsoll/internal/dockertest"
+	"plimsoll/internal/testkit/disktest"
+	"plimsoll/internal/testkit/dockertest"
 )
 
 // TestLimitStored: clear clears the kernel whatever the engine has stored, and says what the next start would bring

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/disktest"
+	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit"
-	"plimsoll/internal/limit/target"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // needSystemd skips where systemd is not the first process, with all controllers in version 2.

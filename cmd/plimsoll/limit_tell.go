@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/internal/clean"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/hold"
-	"plimsoll/internal/size"
+	"plimsoll/internal/text/clean"
+	"plimsoll/internal/text/size"
 )
 
 // change makes a change and tells of it.

@@ -12,10 +12,10 @@ import (
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 
-	"plimsoll/internal/disktest"
-	"plimsoll/internal/dockerapi"
-	"plimsoll/internal/dockertest"
-	"plimsoll/internal/limit/target"
+	"plimsoll/internal/container/dockerapi"
+	"plimsoll/internal/container/target"
+	"plimsoll/internal/testkit/disktest"
+	"plimsoll/internal/testkit/dockertest"
 )
 
 // unifiedGroupOf is the group of version 2 that a process is in (cgroups(7): the line of hierarchy 0).

@@ -12,18 +12,18 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/internal/agent"
-	"plimsoll/internal/clean"
-	"plimsoll/internal/device/hierarchy"
-	"plimsoll/internal/engine"
+	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/hold"
-	"plimsoll/internal/limit/target"
-	"plimsoll/internal/limit/verify"
-	"plimsoll/internal/size"
-	"plimsoll/internal/workerbin"
+	"plimsoll/internal/measure/agent"
+	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/verify"
+	"plimsoll/internal/measure/workerbin"
+	"plimsoll/internal/text/clean"
+	"plimsoll/internal/text/size"
 )
 
 // limitVerifyFlags are those of limit verify.

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/internal/clean"
-	"plimsoll/internal/inroot"
+	"plimsoll/internal/host/inroot"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/hold"
+	"plimsoll/internal/text/clean"
 )
 
 // root is where the paths of what is tried begin: a group has those of the host.

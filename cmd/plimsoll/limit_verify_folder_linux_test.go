@@ -9,11 +9,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"plimsoll/internal/disktest"
-	"plimsoll/internal/inroot"
+	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/inroot"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/hold"
-	"plimsoll/internal/limit/target"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // TestVerifyFolder: the folder is where the limit was looked up: a volume's at each user's own place, a group's from

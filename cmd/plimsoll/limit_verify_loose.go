@@ -9,15 +9,15 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/internal/clean"
-	"plimsoll/internal/device/cgroupio"
-	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/host/cgroupio"
+	"plimsoll/internal/host/hierarchy"
+	"plimsoll/internal/host/procfs"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/hold"
-	"plimsoll/internal/limit/verify"
-	"plimsoll/internal/procfs"
-	"plimsoll/internal/size"
+	"plimsoll/internal/measure/verify"
+	"plimsoll/internal/text/clean"
+	"plimsoll/internal/text/size"
 )
 
 // A looseWatch follows the target's groups other than the limited one, from before the rows until after them. A process may move between, or start

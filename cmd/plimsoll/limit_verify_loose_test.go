@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/device/cgroupio"
-	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/host/cgroupio"
+	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/hold"

@@ -8,13 +8,13 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/internal/engine"
-	"plimsoll/internal/inroot"
+	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/inroot"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/hold"
-	"plimsoll/internal/limit/target"
-	"plimsoll/internal/limit/verify"
-	"plimsoll/internal/size"
+	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/verify"
+	"plimsoll/internal/text/size"
 )
 
 // verifyScope finds what a command line names, to be tried: the files that it writes are a container's own, or in the folder that

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"plimsoll/internal/clean"
 	"plimsoll/internal/limit/judge"
-	"plimsoll/internal/limit/verify"
-	"plimsoll/internal/size"
+	"plimsoll/internal/measure/verify"
+	"plimsoll/internal/text/clean"
+	"plimsoll/internal/text/size"
 )
 
 // A verified is what verify prints of one with --json.

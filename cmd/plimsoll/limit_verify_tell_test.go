@@ -12,7 +12,7 @@ import (
 
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/judge"
-	"plimsoll/internal/limit/verify"
+	"plimsoll/internal/measure/verify"
 )
 
 // TestVerifyText: all that is printed of rows, each column of it.

@@ -16,7 +16,7 @@ import (
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/judge"
-	"plimsoll/internal/limit/verify"
+	"plimsoll/internal/measure/verify"
 )
 
 // statusOf is the exit status that an error stands for.

@@ -6,14 +6,14 @@ import (
 	"strconv"
 	"strings"
 
-	"plimsoll/internal/clean"
-	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/judge"
-	"plimsoll/internal/limit/verify"
-	"plimsoll/internal/size"
+	"plimsoll/internal/measure/verify"
+	"plimsoll/internal/text/clean"
+	"plimsoll/internal/text/size"
 )
 
 // explain says of each row that is not held why not, as far as it is known, and what mends it.

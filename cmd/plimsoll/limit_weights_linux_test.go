@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/disktest"
-	"plimsoll/internal/limit/target"
+	"plimsoll/internal/container/target"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // TestLimitWeights: a weight is refused where it would do nothing, takes effect when a disk is asked to be divided by

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/disktest"
-	"plimsoll/internal/limit/target"
+	"plimsoll/internal/container/target"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // writtenBy is how many bytes a group has written to a device (io.stat).

@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/disktest"
+	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/keeper"
-	"plimsoll/internal/limit/target"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // TestLimitRootGroupKeeper: what a keeper holds the root group to is shown, and what one has left there is cleared.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/disktest"
-	"plimsoll/internal/limit/target"
+	"plimsoll/internal/container/target"
+	"plimsoll/internal/testkit/disktest"
 
 	"golang.org/x/sys/unix"
 )

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/record"
+	"plimsoll/internal/measure/record"
 )
 
 // TestRunMoreBlocks: a complete run takes more blocks, in the order that an unbroken run of so

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/disktest"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // TestOutputsSpareBlockDevices: no command prints over a block device, whether it measures that or not. fio's --output used to: what the

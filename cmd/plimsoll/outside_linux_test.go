@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/disktest"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // TestRunMemoryLimitOutside: plimsoll itself runs under a limit on memory, as in a service or

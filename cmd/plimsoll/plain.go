@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/internal/clean"
-	"plimsoll/internal/dialect"
-	"plimsoll/internal/dialect/orion"
+	"plimsoll/internal/measure/dialect"
+	"plimsoll/internal/measure/dialect/orion"
+	"plimsoll/internal/text/clean"
 )
 
 // plain reads a line that was pasted from a web page: typographic dashes and quotes are those of a keyboard. It says how the line was

@@ -13,8 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/internal/plan"
-	"plimsoll/internal/userfile"
+	"plimsoll/internal/conf/userfile"
+	"plimsoll/internal/measure/plan"
 	"plimsoll/plans"
 )
 

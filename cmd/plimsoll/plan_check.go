@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/internal/plan"
-	"plimsoll/internal/record"
-	"plimsoll/internal/size"
+	"plimsoll/internal/measure/plan"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/text/size"
 )
 
 func (a *app) planCheckCommand() *cobra.Command {

@@ -12,10 +12,10 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/internal/dialect/fio"
-	"plimsoll/internal/place"
-	"plimsoll/internal/plan"
-	"plimsoll/internal/workload"
+	"plimsoll/internal/measure/dialect/fio"
+	"plimsoll/internal/measure/place"
+	"plimsoll/internal/measure/plan"
+	"plimsoll/internal/measure/workload"
 	"plimsoll/load"
 	"plimsoll/plans"
 )

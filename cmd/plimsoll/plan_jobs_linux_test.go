@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/plan"
+	"plimsoll/internal/measure/plan"
 	"plimsoll/load"
 )
 

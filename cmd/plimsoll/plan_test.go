@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/plan"
+	"plimsoll/internal/measure/plan"
 	"plimsoll/plans"
 )
 

@@ -6,9 +6,9 @@ import (
 	"os"
 	"time"
 
-	"plimsoll/internal/clean"
-	"plimsoll/internal/record"
-	"plimsoll/internal/size"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/text/clean"
+	"plimsoll/internal/text/size"
 )
 
 // progress prints a run's progress on standard error: one line that is rewritten on a

@@ -13,10 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"plimsoll/internal/limit"
-	"plimsoll/internal/place"
-	"plimsoll/internal/plan"
-	"plimsoll/internal/record"
-	"plimsoll/internal/workload"
+	"plimsoll/internal/measure/place"
+	"plimsoll/internal/measure/plan"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/measure/workload"
 )
 
 func TestRepeatCommand(t *testing.T) {

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/internal/record"
-	"plimsoll/internal/report"
-	"plimsoll/internal/size"
-	"plimsoll/internal/store"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/measure/report"
+	"plimsoll/internal/measure/store"
+	"plimsoll/internal/text/size"
 )
 
 func (a *app) reportCommand() *cobra.Command {

@@ -16,9 +16,9 @@ import (
 
 	"plimsoll/hist"
 	"plimsoll/internal/goal"
-	"plimsoll/internal/record"
-	"plimsoll/internal/store"
-	"plimsoll/internal/workload"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/measure/store"
+	"plimsoll/internal/measure/workload"
 	"plimsoll/load"
 )
 

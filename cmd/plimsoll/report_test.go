@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/record"
-	"plimsoll/internal/store"
-	"plimsoll/internal/workload"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/measure/store"
+	"plimsoll/internal/measure/workload"
 )
 
 // recorded makes a state folder with two runs of two cells.

@@ -14,9 +14,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/internal/nearest"
-	"plimsoll/internal/record"
-	"plimsoll/internal/store"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/measure/store"
+	"plimsoll/internal/text/nearest"
 )
 
 // resultsCommand is "plimsoll results".

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"plimsoll/hist"
-	"plimsoll/internal/record"
-	"plimsoll/internal/steady"
-	"plimsoll/internal/workload"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/measure/steady"
+	"plimsoll/internal/measure/workload"
 )
 
 // A csvColumn is a column of exported trials. Names never change; columns are

@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/internal/record"
-	"plimsoll/internal/size"
-	"plimsoll/internal/store"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/measure/store"
+	"plimsoll/internal/text/size"
 )
 
 // exportVersion is the version of the exported forms: it changes when a field

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"plimsoll/internal/record"
+	"plimsoll/internal/measure/record"
 )
 
 // exported is the JSON form, as a reader would declare it.

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"plimsoll/hist"
-	"plimsoll/internal/record"
-	"plimsoll/internal/store"
-	"plimsoll/internal/workload"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/measure/store"
+	"plimsoll/internal/measure/workload"
 	"plimsoll/load"
 )
 

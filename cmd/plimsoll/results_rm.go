@@ -10,8 +10,8 @@ import (
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
 
-	"plimsoll/internal/size"
-	"plimsoll/internal/store"
+	"plimsoll/internal/measure/store"
+	"plimsoll/internal/text/size"
 )
 
 func (a *app) resultsRmCommand() *cobra.Command {

@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/internal/record"
-	"plimsoll/internal/size"
-	"plimsoll/internal/store"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/measure/store"
+	"plimsoll/internal/text/size"
 )
 
 func (a *app) resultsShowCommand() *cobra.Command {

@@ -13,8 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"plimsoll/internal/record"
-	"plimsoll/internal/workload"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/measure/workload"
 )
 
 func TestResultsRefuses(t *testing.T) {

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"plimsoll/hist"
-	"plimsoll/internal/record"
-	"plimsoll/internal/size"
-	"plimsoll/internal/store"
-	"plimsoll/internal/workload"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/measure/store"
+	"plimsoll/internal/measure/workload"
+	"plimsoll/internal/text/size"
 	"plimsoll/load"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"plimsoll/internal/disktest"
-	"plimsoll/internal/store"
+	"plimsoll/internal/measure/store"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // TestResultsOfAnotherUser: a user who may read the database may list its runs, also beside locks that an older version

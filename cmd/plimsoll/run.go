@@ -12,17 +12,17 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/internal/clean"
-	"plimsoll/internal/device"
-	"plimsoll/internal/engine"
-	"plimsoll/internal/fingerprint"
-	"plimsoll/internal/plan"
-	"plimsoll/internal/record"
-	"plimsoll/internal/report"
-	"plimsoll/internal/size"
-	"plimsoll/internal/store"
-	"plimsoll/internal/trial"
-	"plimsoll/internal/witness"
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/fingerprint"
+	"plimsoll/internal/measure/plan"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/measure/report"
+	"plimsoll/internal/measure/store"
+	"plimsoll/internal/measure/trial"
+	"plimsoll/internal/measure/witness"
+	"plimsoll/internal/text/clean"
+	"plimsoll/internal/text/size"
 )
 
 // defaultPlan is what plimsoll run runs without a plan.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/record"
+	"plimsoll/internal/measure/record"
 )
 
 func TestRun(t *testing.T) {

@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 
 	"plimsoll/internal/limit/judge"
-	"plimsoll/internal/record"
-	"plimsoll/internal/report"
-	"plimsoll/internal/size"
-	"plimsoll/internal/store"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/measure/report"
+	"plimsoll/internal/measure/store"
+	"plimsoll/internal/text/size"
 )
 
 // A runOutcome is what a run's exit status depends on.

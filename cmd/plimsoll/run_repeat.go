@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"plimsoll/internal/clean"
-	"plimsoll/internal/plan"
+	"plimsoll/internal/measure/plan"
+	"plimsoll/internal/text/clean"
 )
 
 // repeatCommand is the command line that repeats run id, its seed included. A plan that came

@@ -7,14 +7,14 @@ import (
 	"strconv"
 	"strings"
 
-	"plimsoll/internal/device"
-	"plimsoll/internal/engine"
-	"plimsoll/internal/fingerprint"
-	"plimsoll/internal/plan"
-	"plimsoll/internal/record"
-	"plimsoll/internal/size"
-	"plimsoll/internal/store"
-	"plimsoll/internal/trial"
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/fingerprint"
+	"plimsoll/internal/measure/plan"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/measure/store"
+	"plimsoll/internal/measure/trial"
+	"plimsoll/internal/text/size"
 	"plimsoll/plans"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/store"
+	"plimsoll/internal/measure/store"
 )
 
 // TestResumeOwnsBeforeItReads: a run that another process measures isn't looked at, since what is

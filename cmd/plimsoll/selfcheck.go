@@ -14,9 +14,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/internal/clean"
-	"plimsoll/internal/selfcheck"
-	"plimsoll/internal/size"
+	"plimsoll/internal/measure/selfcheck"
+	"plimsoll/internal/text/clean"
+	"plimsoll/internal/text/size"
 	"plimsoll/load"
 )
 

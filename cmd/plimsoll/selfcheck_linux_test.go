@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/leaktest"
-	"plimsoll/internal/selfcheck"
+	"plimsoll/internal/measure/selfcheck"
+	"plimsoll/internal/testkit/leaktest"
 )
 
 func TestSelfcheck(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"plimsoll/hist"
-	"plimsoll/internal/check"
-	"plimsoll/internal/record"
+	"plimsoll/internal/measure/check"
+	"plimsoll/internal/measure/record"
 )
 
 // children lists the child processes of pid.

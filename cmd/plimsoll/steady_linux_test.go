@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/check"
-	"plimsoll/internal/disktest"
-	"plimsoll/internal/record"
-	"plimsoll/internal/steady"
+	"plimsoll/internal/measure/check"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/measure/steady"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // A valve bounds the reads of one loop device of the test's own, for everybody, by the block throttle of the root group.

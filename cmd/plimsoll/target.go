@@ -5,11 +5,11 @@ import (
 	"os"
 	"syscall"
 
-	"plimsoll/internal/clean"
-	"plimsoll/internal/device"
-	"plimsoll/internal/place"
-	"plimsoll/internal/plan"
-	"plimsoll/internal/workload"
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/measure/place"
+	"plimsoll/internal/measure/plan"
+	"plimsoll/internal/measure/workload"
+	"plimsoll/internal/text/clean"
 )
 
 // checkTargets looks at the host paths of a plan before anything is written: a

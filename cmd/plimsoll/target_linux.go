@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"plimsoll/internal/eintr"
+	"plimsoll/internal/host/eintr"
 )
 
 // writable refuses a folder in which this user may make no file, before every cell of it fails

@@ -5,7 +5,7 @@ import (
 	"os"
 	"strconv"
 
-	"plimsoll/internal/report"
+	"plimsoll/internal/measure/report"
 )
 
 // terminal says what w can show: colours only on a terminal whose user didn't

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/internal/place"
-	"plimsoll/internal/plan"
+	"plimsoll/internal/measure/place"
+	"plimsoll/internal/measure/plan"
 )
 
 // homelessState is the state folder of a user who has no home: a folder of the

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/disktest"
-	"plimsoll/internal/leaktest"
-	"plimsoll/internal/record"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/testkit/disktest"
+	"plimsoll/internal/testkit/leaktest"
 )
 
 // TestRunVanished: the device goes away in the middle. Its cells fail with the kernel's

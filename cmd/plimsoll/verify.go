@@ -9,11 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/internal/clean"
-	"plimsoll/internal/size"
-	"plimsoll/internal/userfile"
-	"plimsoll/internal/verify"
-	"plimsoll/internal/workload"
+	"plimsoll/internal/conf/userfile"
+	"plimsoll/internal/measure/durability"
+	"plimsoll/internal/measure/workload"
+	"plimsoll/internal/text/clean"
+	"plimsoll/internal/text/size"
 )
 
 // verifyFlags are the flags of plimsoll verify.

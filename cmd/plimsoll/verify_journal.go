@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"plimsoll/internal/verify"
+	"plimsoll/internal/measure/durability"
 )
 
 // openJournal makes the journal of o, which is also kept in buffer: a new file, standard output for "-", and no other for "".

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/verify"
+	"plimsoll/internal/measure/durability"
 )
 
 func TestVerify(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/internal/workerbin"
+	"plimsoll/internal/measure/workerbin"
 )
 
 // version is set by the linker.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/report"
+	"plimsoll/internal/measure/report"
 )
 
 // vmTests names the variable with which scripts/test-guest asks for the tests that boot machines: an emulated processor takes all

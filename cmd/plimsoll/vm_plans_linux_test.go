@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/check"
-	"plimsoll/internal/record"
-	"plimsoll/internal/workload"
+	"plimsoll/internal/measure/check"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/measure/workload"
 )
 
 // noMachines leaves the engines vm out of a built-in plan: they have tests of their own, in which nothing else measures time.

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/internal/device"
-	"plimsoll/internal/limit/target"
-	"plimsoll/internal/size"
+	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/text/size"
 	"plimsoll/internal/watch"
 )
 

@@ -15,8 +15,8 @@ import (
 
 	"github.com/moby/moby/client"
 
-	"plimsoll/internal/disktest"
-	"plimsoll/internal/dockertest"
+	"plimsoll/internal/testkit/disktest"
+	"plimsoll/internal/testkit/dockertest"
 	"plimsoll/internal/watch"
 )
 

@@ -7,9 +7,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"plimsoll/internal/clean"
 	"plimsoll/internal/limit/explain"
-	"plimsoll/internal/size"
+	"plimsoll/internal/text/clean"
+	"plimsoll/internal/text/size"
 	"plimsoll/internal/watch"
 )
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/disktest"
+	"plimsoll/internal/testkit/disktest"
 	"plimsoll/internal/watch"
 )
 

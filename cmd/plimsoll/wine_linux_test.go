@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/winetest"
-	"plimsoll/internal/workerbin"
+	"plimsoll/internal/measure/workerbin"
+	"plimsoll/internal/testkit/winetest"
 )
 
 // TestPlimsollExe runs plimsoll.exe itself, which starts its own worker there: E4's line as it stands, a recorded line, and what was recorded.
@@ -19,7 +19,7 @@ func TestPlimsollExe(t *testing.T) {
 		t.Skip("builds a program")
 	}
 	w := winetest.Find(t)
-	if workers, err := filepath.Glob("../../internal/workerbin/windows/worker-*"); err != nil || len(workers) == 0 {
+	if workers, err := filepath.Glob("../../internal/measure/workerbin/windows/worker-*"); err != nil || len(workers) == 0 {
 		t.Fatalf("no worker for Windows: build it with 'make workers': %v", err)
 	}
 	exe := filepath.Join(t.TempDir(), "plimsoll.exe")

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/workertest"
+	"plimsoll/internal/testkit/workertest"
 )
 
 // TestMachinesMissing: what machines can't have here is told, a line for each way in, and there are no figures of it. The real ones take a

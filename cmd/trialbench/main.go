@@ -25,17 +25,17 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"plimsoll/internal/check"
-	"plimsoll/internal/device"
-	"plimsoll/internal/engine"
 	"plimsoll/internal/goal"
-	"plimsoll/internal/place"
-	"plimsoll/internal/plan"
-	"plimsoll/internal/record"
-	"plimsoll/internal/store"
-	"plimsoll/internal/trial"
-	"plimsoll/internal/witness"
-	"plimsoll/internal/workerbin"
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/measure/check"
+	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/place"
+	"plimsoll/internal/measure/plan"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/measure/store"
+	"plimsoll/internal/measure/trial"
+	"plimsoll/internal/measure/witness"
+	"plimsoll/internal/measure/workerbin"
 )
 
 // window is the measured window of each trial; it is subtracted.

@@ -10,8 +10,8 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"plimsoll/internal/leaktest"
-	"plimsoll/internal/workertest"
+	"plimsoll/internal/testkit/leaktest"
+	"plimsoll/internal/testkit/workertest"
 )
 
 // TestRow: the median of an even number of times is between the two in the middle, and

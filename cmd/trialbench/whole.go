@@ -13,9 +13,9 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/internal/clean"
 	"plimsoll/internal/goal"
-	"plimsoll/internal/tail"
+	"plimsoll/internal/text/clean"
+	"plimsoll/internal/text/tail"
 )
 
 // A whole is a run of the default plan that is timed from its start to its end.

@@ -5,8 +5,8 @@ import (
 	"debug/elf"
 	"testing"
 
-	"plimsoll/internal/workerbin"
-	"plimsoll/internal/workertest"
+	"plimsoll/internal/measure/workerbin"
+	"plimsoll/internal/testkit/workertest"
 )
 
 // maxWorker bounds the worker's program in bytes: it is copied into each container of a

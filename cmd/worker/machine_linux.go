@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 
-	"plimsoll/internal/worker"
+	"plimsoll/internal/measure/worker"
 )
 
 // machine is the first process of a virtual machine. Only that may be it: it mounts, and turns the machine off.

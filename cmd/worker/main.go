@@ -25,9 +25,9 @@ import (
 	"runtime/debug"
 	"syscall"
 
-	"plimsoll/internal/wire"
-	"plimsoll/internal/worker"
-	"plimsoll/internal/workload"
+	"plimsoll/internal/measure/wire"
+	"plimsoll/internal/measure/worker"
+	"plimsoll/internal/measure/workload"
 )
 
 func main() {

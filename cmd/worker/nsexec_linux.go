@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"plimsoll/internal/eintr"
+	"plimsoll/internal/host/eintr"
 )
 
 // nsexec makes mounts that only this process and its children see, and becomes

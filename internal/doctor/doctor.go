@@ -14,12 +14,12 @@ import (
 	"path/filepath"
 	"strings"
 
-	"plimsoll/internal/device"
-	"plimsoll/internal/device/hierarchy"
-	"plimsoll/internal/engine"
-	"plimsoll/internal/fingerprint"
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit/explain"
-	"plimsoll/internal/record"
+	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/fingerprint"
+	"plimsoll/internal/measure/record"
 	"plimsoll/load"
 )
 

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/device"
-	"plimsoll/internal/engine"
-	"plimsoll/internal/treetest"
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/testkit/treetest"
 	"plimsoll/load"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"plimsoll/internal/device"
+	"plimsoll/internal/host/device"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/internal/device"
+	"plimsoll/internal/host/device"
 )
 
 // A filesystem is one that volumes or shares may want.

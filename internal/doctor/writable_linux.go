@@ -3,7 +3,7 @@ package doctor
 import (
 	"golang.org/x/sys/unix"
 
-	"plimsoll/internal/eintr"
+	"plimsoll/internal/host/eintr"
 )
 
 // writable asks the kernel instead of writing: doctor leaves no trace.

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"plimsoll/internal/size"
+	"plimsoll/internal/text/size"
 )
 
 // None is the word that removes a limit; Set also takes "max", which is the kernel's.

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"plimsoll/internal/size"
+	"plimsoll/internal/text/size"
 )
 
 // Who was told of a limit: Applied.By.

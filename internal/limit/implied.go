@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"plimsoll/internal/size"
+	"plimsoll/internal/text/size"
 )
 
 // An Implied is what the rates of one direction let through in I/Os of one size.

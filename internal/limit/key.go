@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/internal/nearest"
-	"plimsoll/internal/size"
+	"plimsoll/internal/text/nearest"
+	"plimsoll/internal/text/size"
 )
 
 // A Key names one kind of limit, as plans, policies and records spell it. The option of

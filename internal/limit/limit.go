@@ -24,7 +24,7 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/internal/size"
+	"plimsoll/internal/text/size"
 )
 
 // Limits are bounds on a container. A field that is 0 means no bound.

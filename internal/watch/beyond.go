@@ -4,8 +4,8 @@ import (
 	"maps"
 	"slices"
 
-	"plimsoll/internal/device/cgroupio"
-	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/host/cgroupio"
+	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit/cgroup"
 )
 

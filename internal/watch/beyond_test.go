@@ -3,7 +3,7 @@ package watch
 import (
 	"testing"
 
-	"plimsoll/internal/device/cgroupio"
+	"plimsoll/internal/host/cgroupio"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 )

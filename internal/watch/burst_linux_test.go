@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/disktest"
+	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit"
-	"plimsoll/internal/limit/target"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // TestBurstOnKernel: what one fsync submits is charged at once and held back by the limit; it is at the limit all the time,

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/internal/device/cgroupio"
+	"plimsoll/internal/host/cgroupio"
 	"plimsoll/internal/limit/explain"
 )
 

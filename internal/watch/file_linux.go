@@ -5,7 +5,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"plimsoll/internal/eintr"
+	"plimsoll/internal/host/eintr"
 )
 
 // readFile reads a file into buf, or a larger one. It calls the kernel directly: an os.File would register each with the

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
+	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
-	"plimsoll/internal/limit/target"
 )
 
 // An Interval is what was done between two samples.

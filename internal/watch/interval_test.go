@@ -9,11 +9,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"plimsoll/internal/device/cgroupio"
+	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/cgroupio"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/explain"
-	"plimsoll/internal/limit/target"
 )
 
 const mib = 1 << 20

@@ -13,9 +13,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"plimsoll/internal/device"
-	"plimsoll/internal/disktest"
-	"plimsoll/internal/treetest"
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/testkit/disktest"
+	"plimsoll/internal/testkit/treetest"
 )
 
 // columns are those of iostat -x. Rates depend on the interval, the others don't.

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/disktest"
 	"plimsoll/internal/limit"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // writeIOPS limits the lab's group on a device.

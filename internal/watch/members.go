@@ -9,7 +9,7 @@ import (
 	"strings"
 	"syscall"
 
-	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit/cgroup"
 )
 

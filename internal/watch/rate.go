@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"plimsoll/internal/device/cgroupio"
+	"plimsoll/internal/host/cgroupio"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/judge"

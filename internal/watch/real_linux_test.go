@@ -11,12 +11,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"plimsoll/internal/device"
-	"plimsoll/internal/disktest"
+	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/hold"
-	"plimsoll/internal/limit/target"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // A lab watches one group on this machine.

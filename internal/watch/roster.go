@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
+	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/hold"
-	"plimsoll/internal/limit/target"
 )
 
 // A Roster keeps the subjects that are watched up to date: all containers that run here, or those that were named. It

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/hold"
-	"plimsoll/internal/limit/target"
 )
 
 // TestSeparate: two volumes on one device have none of their own.

@@ -13,9 +13,9 @@ import (
 	"syscall"
 	"time"
 
-	"plimsoll/internal/device"
-	"plimsoll/internal/device/cgroupio"
-	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/host/cgroupio"
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 )

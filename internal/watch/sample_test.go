@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/device"
+	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
-	"plimsoll/internal/limit/target"
-	"plimsoll/internal/treetest"
+	"plimsoll/internal/testkit/treetest"
 )
 
 // A machine is made of files that a test writes.

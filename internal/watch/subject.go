@@ -3,10 +3,10 @@ package watch
 import (
 	"slices"
 
+	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/hold"
-	"plimsoll/internal/limit/target"
 )
 
 // A Subject is something with control groups that is watched.

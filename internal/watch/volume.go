@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit/hold"
-	"plimsoll/internal/limit/target"
 )
 
 // Volumes are the volumes that running containers use, by name. Give it all containers that are known: a volume whose device

@@ -3,7 +3,7 @@ package watch
 import (
 	"time"
 
-	"plimsoll/internal/device/cgroupio"
+	"plimsoll/internal/host/cgroupio"
 )
 
 // A Held is what was charged to a group on a device and wasn't done yet, as far as the device's own counters tell.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"plimsoll/internal/device/cgroupio"
+	"plimsoll/internal/host/cgroupio"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 )

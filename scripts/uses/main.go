@@ -1,7 +1,7 @@
 // Command uses prints a regular expression for go test's -run that matches the tests of some
 // folders which use a package, themselves or through the helpers that they call.
 //
-//	go run ./scripts/uses -of plimsoll/internal/dockertest ./cmd/plimsoll ./internal/trial
+//	go run ./scripts/uses -of plimsoll/internal/testkit/dockertest ./cmd/plimsoll ./internal/measure/trial
 //
 // All tests of the package's own folder use it. The command reads names only, so it finds too many rather than too few: whatever mentions the name of
 // a function, method, variable or type that uses the package uses it too. What a test does through a

@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
 )
 

@@ -29,8 +29,8 @@ import (
 	"strconv"
 	"strings"
 
-	"plimsoll/internal/device"
-	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/host/hierarchy"
 )
 
 // ErrGone is the error where a target's group was removed: its processes have ended.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
 )
 

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/weight"
 )

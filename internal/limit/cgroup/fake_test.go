@@ -14,8 +14,8 @@ import (
 
 	"testing"
 
-	"plimsoll/internal/device"
-	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/host/hierarchy"
 )
 
 // A fake is control groups in a temporary folder that answer as the kernel does: what is refused, with

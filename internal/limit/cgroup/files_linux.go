@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"plimsoll/internal/eintr"
+	"plimsoll/internal/host/eintr"
 )
 
 // kernel reads and writes control files with bare system calls. An os.File would register each

@@ -17,11 +17,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"plimsoll/internal/device"
-	"plimsoll/internal/device/hierarchy"
-	"plimsoll/internal/disktest"
-	"plimsoll/internal/leaktest"
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
+	"plimsoll/internal/testkit/disktest"
+	"plimsoll/internal/testkit/leaktest"
 )
 
 // helperVariable makes the test binary a process to be limited.

@@ -6,7 +6,7 @@ import (
 	"path"
 	"path/filepath"
 
-	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/host/hierarchy"
 )
 
 // leaves lists g and every group below it, g first. Groups that are removed meanwhile are

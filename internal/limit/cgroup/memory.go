@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
-	"plimsoll/internal/size"
+	"plimsoll/internal/text/size"
 )
 
 // memory plans the limit on memory and swap together, which is what package engine gives to containers:

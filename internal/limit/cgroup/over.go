@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
 )
 

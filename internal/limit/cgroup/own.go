@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/host/hierarchy"
 )
 
 // An Own is a group of Plimsoll's own, at the top of each hierarchy that it needs: for probes, and

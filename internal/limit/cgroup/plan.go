@@ -8,7 +8,7 @@ import (
 	"slices"
 	"sync"
 
-	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/host/hierarchy"
 )
 
 // controllers are those that limits need.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/host/hierarchy"
 )
 
 const id = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"

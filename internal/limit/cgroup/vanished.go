@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"time"
 
-	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/host/hierarchy"
 )
 
 // A vanished is the error of a control file that was found, and whose group was removed before it was read or written: the kernel

@@ -12,9 +12,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"plimsoll/internal/device/hierarchy"
-	"plimsoll/internal/disktest"
+	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // vanishing is a lab with a disk and a group of version 1, in which others come and go.

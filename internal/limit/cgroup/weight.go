@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/weight"
 )

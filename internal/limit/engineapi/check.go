@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/internal/clean"
-	"plimsoll/internal/device"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
+	"plimsoll/internal/text/clean"
 )
 
 // windowsUpdate is in the words of Docker on Windows (moby, daemon/container/container_windows.go).

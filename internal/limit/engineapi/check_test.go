@@ -13,7 +13,7 @@ import (
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/system"
 
-	"plimsoll/internal/dockerapi"
+	"plimsoll/internal/container/dockerapi"
 )
 
 // linux and windows are daemons elsewhere, so that this machine's devices don't count.

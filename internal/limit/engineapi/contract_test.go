@@ -12,7 +12,7 @@ import (
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 
-	"plimsoll/internal/contracttest"
+	"plimsoll/internal/testkit/contracttest"
 )
 
 // A fake is a daemon that stores what it is asked to and notes each request.

@@ -6,7 +6,7 @@ import (
 	"github.com/moby/moby/api/types/blkiodev"
 	"github.com/moby/moby/api/types/container"
 
-	"plimsoll/internal/dockerapi"
+	"plimsoll/internal/container/dockerapi"
 	"plimsoll/internal/limit"
 )
 

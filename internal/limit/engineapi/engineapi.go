@@ -28,10 +28,10 @@ import (
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 
-	"plimsoll/internal/device"
-	"plimsoll/internal/dockerapi"
+	"plimsoll/internal/container/dockerapi"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
-	"plimsoll/internal/size"
+	"plimsoll/internal/text/size"
 )
 
 // Limits are what engines' APIs hold. A zero is no limit, or leaves what there is.

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"strings"
 
-	"plimsoll/internal/device"
-	"plimsoll/internal/dockerapi"
+	"plimsoll/internal/container/dockerapi"
+	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit/cgroup"
-	"plimsoll/internal/limit/target"
 )
 
 // holds fails unless the kernel has the limits of devices in the running container's group: an

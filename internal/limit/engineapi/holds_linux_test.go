@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"plimsoll/internal/device"
-	"plimsoll/internal/disktest"
-	"plimsoll/internal/limit/target"
+	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // TestLacks: rates that the kernel has not, or has otherwise, in a container's group are found, by the device's number or its path.

@@ -10,7 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"plimsoll/internal/device"
+	"plimsoll/internal/host/device"
 
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"

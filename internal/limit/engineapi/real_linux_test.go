@@ -13,10 +13,10 @@ import (
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 
-	"plimsoll/internal/device"
-	"plimsoll/internal/dockerapi"
-	"plimsoll/internal/dockertest"
-	"plimsoll/internal/limit/target"
+	"plimsoll/internal/container/dockerapi"
+	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/testkit/dockertest"
 )
 
 // A lab is a daemon and a loop device of the test's own, that no disk of the machine is limited.

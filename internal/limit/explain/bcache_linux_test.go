@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/device"
-	"plimsoll/internal/disktest"
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // TestKernelBcache holds what is said of a cache before a disk against the kernel of make test-guest: small writes are taken by the cache, larger ones go past

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/device"
-	"plimsoll/internal/disktest"
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // checkBeneath writes directly and holds what was charged at each layer of a path against what the explanation says of it.

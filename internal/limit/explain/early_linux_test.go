@@ -4,8 +4,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"plimsoll/internal/device"
-	"plimsoll/internal/disktest"
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // TestEarlyOnKernel holds what is said of a btrfs and fsync against the kernel that this runs on: in part. It was said that the fsync has all

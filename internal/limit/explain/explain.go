@@ -22,7 +22,7 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/internal/device"
+	"plimsoll/internal/host/device"
 )
 
 // A Verdict says how much of what a container does a limit holds.

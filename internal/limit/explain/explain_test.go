@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"plimsoll/internal/device"
-	"plimsoll/internal/disktest"
-	"plimsoll/internal/treetest"
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/testkit/disktest"
+	"plimsoll/internal/testkit/treetest"
 )
 
 // Groups of a machine, as files.

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"plimsoll/internal/device"
-	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit/weight"
 )
 

@@ -3,7 +3,7 @@ package explain
 import (
 	"strings"
 
-	"plimsoll/internal/device"
+	"plimsoll/internal/host/device"
 )
 
 // instead says what can be done where a mount can't be limited.

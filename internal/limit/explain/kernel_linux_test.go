@@ -14,9 +14,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"plimsoll/internal/device"
-	"plimsoll/internal/device/hierarchy"
-	"plimsoll/internal/disktest"
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/host/hierarchy"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // The kernel's own word: a process in a group of its own writes in each mode, and what the kernel charged to

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/internal/device"
+	"plimsoll/internal/host/device"
 )
 
 // A Layer is a node of the tree, with what limits do there.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/internal/device"
+	"plimsoll/internal/host/device"
 )
 
 // Names of modes, as those of limit verify.

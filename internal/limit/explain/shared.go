@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/internal/device"
+	"plimsoll/internal/host/device"
 )
 
 // A Shared is what several of the explained paths are on.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"plimsoll/internal/device"
+	"plimsoll/internal/host/device"
 )
 
 func TestSharing(t *testing.T) {

@@ -3,7 +3,7 @@ package explain
 import (
 	"testing"
 
-	"plimsoll/internal/device"
+	"plimsoll/internal/host/device"
 )
 
 // TestStack: a mount that only a container sees is explained as the host's own are.

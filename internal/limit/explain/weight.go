@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"plimsoll/internal/device"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit/weight"
 )
 

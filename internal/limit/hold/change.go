@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/explain"
-	"plimsoll/internal/limit/unit"
+	"plimsoll/internal/limit/systemd"
 	"plimsoll/internal/limit/weight"
 )
 

@@ -5,10 +5,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	"plimsoll/internal/device"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
-	"plimsoll/internal/treetest"
+	"plimsoll/internal/testkit/treetest"
 )
 
 // TestGone: limits of the root group whose device has gone are told from those whose number is another device's by now, in words and by what

@@ -8,12 +8,12 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/internal/clean"
-	"plimsoll/internal/device"
-	"plimsoll/internal/inroot"
+	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/host/inroot"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/explain"
-	"plimsoll/internal/limit/target"
+	"plimsoll/internal/text/clean"
 )
 
 // grounds finds the data that a limit is for.

@@ -15,12 +15,12 @@ import (
 	"fmt"
 	"slices"
 
-	"plimsoll/internal/device"
+	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/explain"
-	"plimsoll/internal/limit/target"
-	"plimsoll/internal/limit/unit"
-	"plimsoll/internal/recent"
+	"plimsoll/internal/limit/recent"
+	"plimsoll/internal/limit/systemd"
 )
 
 // A Where says which of a target's data a limit is for. The zero value means all that it has: a container's own

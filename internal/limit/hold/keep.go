@@ -3,10 +3,10 @@ package hold
 import (
 	"context"
 
+	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/engineapi"
-	"plimsoll/internal/limit/target"
 )
 
 // Keep is Apply, and has the containers' engines store what is set, so that their next start has it too. Where an

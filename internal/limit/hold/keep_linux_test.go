@@ -17,11 +17,11 @@ import (
 	"sync"
 	"testing"
 
-	"plimsoll/internal/disktest"
-	"plimsoll/internal/dockerapi"
+	"plimsoll/internal/container/dockerapi"
+	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/engineapi"
-	"plimsoll/internal/limit/target"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // A daemon is Docker's API with some containers, each in a group of the test's. It stores what an update says, and sets it as a

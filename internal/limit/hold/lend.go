@@ -9,13 +9,13 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/internal/clean"
-	"plimsoll/internal/device"
+	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/host/procfs"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/explain"
-	"plimsoll/internal/limit/target"
-	"plimsoll/internal/procfs"
+	"plimsoll/internal/text/clean"
 )
 
 // A Process is one that has limits in the root group for as long as it runs, in words that no later one with its number can match.

@@ -3,7 +3,7 @@ package hold
 import (
 	"fmt"
 
-	"plimsoll/internal/limit/target"
+	"plimsoll/internal/container/target"
 )
 
 // Look finds what is known of a target that was found already: its groups, and all that its data lies on, also what can't be

@@ -13,12 +13,12 @@ import (
 	"syscall"
 	"time"
 
-	"plimsoll/internal/clean"
-	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/hierarchy"
+	"plimsoll/internal/host/procfs"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
-	"plimsoll/internal/limit/target"
-	"plimsoll/internal/procfs"
+	"plimsoll/internal/text/clean"
 )
 
 // A Loose is a group, other than a part's own, that has processes of the part and is not held by the limits of the part's group.

@@ -13,12 +13,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"plimsoll/internal/device"
-	"plimsoll/internal/disktest"
+	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/host/procfs"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
-	"plimsoll/internal/limit/target"
-	"plimsoll/internal/procfs"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // TestLooseMoved: a container's process that was moved out of its group is found, with the limits that it has there.

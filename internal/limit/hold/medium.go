@@ -1,7 +1,7 @@
 package hold
 
 import (
-	"plimsoll/internal/device"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit/cgroup"
 )
 

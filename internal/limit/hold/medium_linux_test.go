@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/disktest"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // wideOf is the root group's rate of a kind for a device, "" if it has none.

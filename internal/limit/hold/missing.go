@@ -7,8 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"plimsoll/internal/clean"
-	"plimsoll/internal/limit/target"
+	"plimsoll/internal/container/target"
+	"plimsoll/internal/text/clean"
 )
 
 // A MissingError says that a path which a user named isn't there.

@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"plimsoll/internal/disktest"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // TestNode: a device is looked at once for all who ask at a time, and another one that gets its name by itself.

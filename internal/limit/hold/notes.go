@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/internal/filelock"
-	"plimsoll/internal/regular"
+	"plimsoll/internal/conf/regular"
+	"plimsoll/internal/state/filelock"
 )
 
 // A notebook is a file in which one process notes what another, later, has to know of what it has changed.

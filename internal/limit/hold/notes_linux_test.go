@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"plimsoll/internal/filelock"
 	"plimsoll/internal/limit"
+	"plimsoll/internal/state/filelock"
 )
 
 // TestAroundWaits: who needs the notes waits for a change that asks slow engines, as long as that may take, or until it is

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/disktest"
 	"plimsoll/internal/limit"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // twoDisks is an overlay whose lower folder is on one disk and its upper one on another, "" for one in memory.

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit/cgroup"
-	"plimsoll/internal/limit/target"
-	"plimsoll/internal/limit/unit"
+	"plimsoll/internal/limit/systemd"
 )
 
 // parts finds the groups of a scope's target.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/disktest"
-	"plimsoll/internal/limit/target"
+	"plimsoll/internal/container/target"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // volume is one that no engine knows, in a folder of this machine.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/clean"
+	"plimsoll/internal/text/clean"
 )
 
 // hostileGroups are groups whose names a terminal would not show as they are, or a shell would read otherwise.

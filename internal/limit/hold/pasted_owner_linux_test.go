@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/disktest"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // TestPastedOwner: the root group's change offers to clear what is the target's alone, by a name that holds; and such names are the same

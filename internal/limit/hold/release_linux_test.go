@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/disktest"
 	"plimsoll/internal/limit"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // TestClearedTogether: of limits in the root group that are cleared together none comes back for another, whichever of a disk's

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"syscall"
 
-	"plimsoll/internal/inroot"
+	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/inroot"
 	"plimsoll/internal/limit/explain"
-	"plimsoll/internal/limit/target"
 )
 
 // A rootfs is the root of a container whose process is not in it yet: a folder of the host, and what will be mounted there. Its

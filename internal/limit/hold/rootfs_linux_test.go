@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/disktest"
-	"plimsoll/internal/limit/target"
+	"plimsoll/internal/container/target"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // TestRootfsLinks: before a container's process is in its root, links of the image and of volumes lead where they will lead to in

@@ -9,8 +9,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"plimsoll/internal/device"
-	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 )

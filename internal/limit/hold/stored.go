@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/engineapi"
-	"plimsoll/internal/limit/target"
 )
 
 // A Stored is limits that an engine has stored for a container, which its next start sets again.

@@ -10,9 +10,9 @@ import (
 	"syscall"
 	"testing"
 
-	"plimsoll/internal/disktest"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // A write is what cgroup.Host.Through is given.

@@ -12,10 +12,10 @@ import (
 	"syscall"
 	"testing"
 
-	"plimsoll/internal/device"
-	"plimsoll/internal/disktest"
+	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
-	"plimsoll/internal/limit/target"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // A systemd is systemctl with one unit, whose group is the test's. It keeps properties as systemd 252 does and, as that

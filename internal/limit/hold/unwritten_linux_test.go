@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"plimsoll/internal/disktest"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // TestUnwritten: a state folder that is full or can't be written is told with what is noted there and what helps, and nothing half-written is left. The

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit/explain"
-	"plimsoll/internal/limit/target"
 )
 
 // LookVolume explains what a volume of this machine lies on. The error says why that can't be told.

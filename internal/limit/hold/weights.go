@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/internal/device"
-	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/weight"

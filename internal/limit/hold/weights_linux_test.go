@@ -8,9 +8,9 @@ import (
 	"syscall"
 	"testing"
 
-	"plimsoll/internal/disktest"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // loopScope is the scope of a group's limits on a loop device. It stops the test if weights would go on a disk that is not the test's own.

@@ -9,12 +9,12 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"plimsoll/internal/clean"
-	"plimsoll/internal/device"
+	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/explain"
-	"plimsoll/internal/limit/target"
+	"plimsoll/internal/text/clean"
 )
 
 // A Wide is the note of a device-wide limit: one in the root group of version 1, which applies to all users of a device. It names

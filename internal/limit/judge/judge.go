@@ -15,7 +15,7 @@ import (
 	"math"
 	"time"
 
-	"plimsoll/internal/size"
+	"plimsoll/internal/text/size"
 )
 
 // Tolerance is the share by which a rate may be above its limit, or below it, and still be the limit's.

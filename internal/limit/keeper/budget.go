@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit/cgroup"
-	"plimsoll/internal/limit/target"
 )
 
 // A budget is what the containers of a rule with together have in common: version 2's limits hold a group with all

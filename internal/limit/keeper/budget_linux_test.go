@@ -8,13 +8,13 @@ import (
 	"syscall"
 	"testing"
 
-	"plimsoll/internal/device"
+	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/hold"
-	"plimsoll/internal/limit/target"
-	"plimsoll/internal/treetest"
+	"plimsoll/internal/testkit/treetest"
 )
 
 // v2Holder is a Holder of plain files that look like control groups of version 2 with the given groups, each with a

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/limit/target"
+	"plimsoll/internal/container/target"
 )
 
 // TestLostBudgets: a note of what containers have together that can't be read is a fault in the state and the log, until a rule holds the group

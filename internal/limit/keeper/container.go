@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"plimsoll/internal/limit/target"
+	"plimsoll/internal/container/target"
 )
 
 // event works on what an engine told.

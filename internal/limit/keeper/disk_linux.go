@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"plimsoll/internal/eintr"
+	"plimsoll/internal/host/eintr"
 )
 
 // disksSettle is how long disks are waited for that come together, and disksPause how long others are let wait after that.

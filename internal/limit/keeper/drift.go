@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit/cgroup"
 )
 

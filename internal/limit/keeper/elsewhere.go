@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"sync"
 
+	"plimsoll/internal/host/procfs"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/hold"
-	"plimsoll/internal/procfs"
 )
 
 // elsewhere says of each entry which of its processes are in groups that the limits held don't reach: what limit show says. The processes are

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/disktest"
-	"plimsoll/internal/limit/target"
-	"plimsoll/internal/procfs"
+	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/procfs"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // TestLieMovedHeld: a container's process was moved to a group that the daemon's limits don't reach. The state said that the container is held.

@@ -14,10 +14,10 @@ import (
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 
-	"plimsoll/internal/disktest"
-	"plimsoll/internal/dockerapi"
-	"plimsoll/internal/dockertest"
-	"plimsoll/internal/limit/target"
+	"plimsoll/internal/container/dockerapi"
+	"plimsoll/internal/container/target"
+	"plimsoll/internal/testkit/disktest"
+	"plimsoll/internal/testkit/dockertest"
 )
 
 // blkioOf is the group of version 1 with a process's rates.

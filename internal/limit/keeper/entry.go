@@ -10,10 +10,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/hold"
-	"plimsoll/internal/limit/target"
 )
 
 // A Held is a limit that the keeper has set.

@@ -9,12 +9,12 @@ import (
 	"slices"
 	"strings"
 
+	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/policy"
-	"plimsoll/internal/limit/target"
 )
 
 // A Slot is one kind of limit of an entry, on one device if the kind is per device.

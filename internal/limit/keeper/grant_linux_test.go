@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/disktest"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // TestGrantReads: a rule gives the disk with an overlay's lower folders no rates of writing, and can't be kept where all that is

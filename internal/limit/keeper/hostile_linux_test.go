@@ -11,9 +11,9 @@ import (
 
 	"github.com/moby/moby/client"
 
+	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/policy"
-	"plimsoll/internal/limit/target"
 )
 
 // hostileLabels are what somebody may put into labels who wants to mislead or to be in the way.

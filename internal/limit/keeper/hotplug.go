@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/internal/device"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit/policy"
 )
 

@@ -37,8 +37,8 @@ import (
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/policy"
-	"plimsoll/internal/recent"
-	"plimsoll/internal/size"
+	"plimsoll/internal/limit/recent"
+	"plimsoll/internal/text/size"
 )
 
 // Options are how a Keeper works.

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/disktest"
+	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/hold"
-	"plimsoll/internal/limit/target"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // TestRootGroupMeanwhile: what plimsoll limit set had set in the root group before the keeper comes back with the keeper's end, unless it

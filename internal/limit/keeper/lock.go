@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"plimsoll/internal/filelock"
-	"plimsoll/internal/regular"
+	"plimsoll/internal/conf/regular"
+	"plimsoll/internal/state/filelock"
 )
 
 // A claim is by what a keeper has its folder for itself and can be asked: the lock and the socket. Whoever tidies up may remove the

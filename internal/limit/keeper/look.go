@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/policy"
-	"plimsoll/internal/limit/target"
 )
 
 // A Looked is what a keeper would hold targets to, in the parts of a Status.

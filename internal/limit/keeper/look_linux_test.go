@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit/policy"
-	"plimsoll/internal/limit/target"
 )
 
 // asSeen lists what is held, or would be, and what can't be, a line each.

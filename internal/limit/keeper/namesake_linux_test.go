@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"plimsoll/internal/limit/target"
+	"plimsoll/internal/container/target"
 )
 
 // namesake is a container of containerd's with the id of others, and a process of its own in a group below the bench's. kill ends it.

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit/policy"
-	"plimsoll/internal/limit/target"
 )
 
 // A Done is what Once did.

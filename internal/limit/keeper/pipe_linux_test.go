@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/regular"
+	"plimsoll/internal/conf/regular"
 )
 
 // TestPipe: a policy that somebody replaces by a named pipe is a fault like any other: the keeper goes on, reads the next good one,

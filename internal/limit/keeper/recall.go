@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"slices"
 
+	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/policy"
-	"plimsoll/internal/limit/target"
 )
 
 // recall reads what an earlier keeper, or a hook, noted of an entry, which is locked: what is held, and what it is where its engine

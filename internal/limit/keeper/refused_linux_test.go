@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"plimsoll/internal/disktest"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // rates are all rates of a group and of those below it.

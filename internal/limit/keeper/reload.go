@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"time"
 
+	"plimsoll/internal/conf/regular"
 	"plimsoll/internal/limit/policy"
-	"plimsoll/internal/regular"
-	"plimsoll/internal/size"
+	"plimsoll/internal/text/size"
 )
 
 // A loadedPolicy is the policy in force.

@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/device"
-	"plimsoll/internal/disktest"
-	"plimsoll/internal/dockerapi"
+	"plimsoll/internal/container/dockerapi"
+	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit/hold"
-	"plimsoll/internal/limit/target"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // finderOf is a Holder whose finder has options.

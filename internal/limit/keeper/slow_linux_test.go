@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit"
-	"plimsoll/internal/limit/target"
 )
 
 // TestSlowLook: what others change is put back, and what a container makes is held, also where inotify tells of nothing.

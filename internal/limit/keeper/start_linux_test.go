@@ -13,11 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/disktest"
-	"plimsoll/internal/dockertest"
+	"plimsoll/internal/container/target"
 	"plimsoll/internal/goal"
-	"plimsoll/internal/leaktest"
-	"plimsoll/internal/limit/target"
+	"plimsoll/internal/testkit/disktest"
+	"plimsoll/internal/testkit/dockertest"
+	"plimsoll/internal/testkit/leaktest"
 )
 
 // starts is how many containers are started for a median.

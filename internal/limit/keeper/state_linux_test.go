@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/limit/target"
+	"plimsoll/internal/container/target"
 )
 
 // TestStatusTogether: many who ask at the same time wait for one interval, and not one after the other.

@@ -17,9 +17,9 @@ import (
 	"syscall"
 	"time"
 
+	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/hold"
-	"plimsoll/internal/limit/target"
 	"plimsoll/internal/watch"
 )
 

@@ -14,9 +14,9 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/internal/filelock"
+	"plimsoll/internal/conf/regular"
 	"plimsoll/internal/limit"
-	"plimsoll/internal/regular"
+	"plimsoll/internal/state/filelock"
 )
 
 // A store keeps what is held, a file for each target, so that the next keeper knows what to take away. It lies where

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/disktest"
+	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit/hold"
-	"plimsoll/internal/limit/target"
+	"plimsoll/internal/testkit/disktest"
 )
 
 const memoryRule = "rules:\n- {name: memory, match: all, limits: {memory: 64MiB}}\n"

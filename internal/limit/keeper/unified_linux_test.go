@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/disktest"
-	"plimsoll/internal/limit/target"
+	"plimsoll/internal/container/target"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // newUnified is a bench whose group is one of version 2.

@@ -7,12 +7,12 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"plimsoll/internal/disktest"
+	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/procfs"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/policy"
-	"plimsoll/internal/limit/target"
-	"plimsoll/internal/procfs"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // TestUnlimited: what of a target's data can't be limited is told, with what is held and with what would be.

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit/explain"
-	"plimsoll/internal/limit/target"
 	"plimsoll/internal/watch"
 )
 

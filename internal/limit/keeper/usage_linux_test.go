@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/disktest"
+	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit"
-	"plimsoll/internal/limit/target"
+	"plimsoll/internal/testkit/disktest"
 	"plimsoll/internal/watch"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/host/hierarchy"
 )
 
 // A groupWatch tells when somebody writes to the control files of groups that are held, or makes groups below them

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/disktest"
+	"plimsoll/internal/testkit/disktest"
 )
 
 // bfqWeight reads a device's weight in a group of version 1, "" for none.

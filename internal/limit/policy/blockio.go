@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"plimsoll/internal/limit"
-	"plimsoll/internal/size"
+	"plimsoll/internal/text/size"
 )
 
 // blockioLabel is the annotation of a pod that names its class (intel/goresctrl, pkg/blockio/kubernetes.go).

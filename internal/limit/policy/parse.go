@@ -13,7 +13,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"plimsoll/internal/nearest"
+	"plimsoll/internal/text/nearest"
 )
 
 // MaxSize is the largest policy that is read, in bytes.

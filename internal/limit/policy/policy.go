@@ -23,8 +23,8 @@ package policy
 import (
 	"strings"
 
+	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit"
-	"plimsoll/internal/limit/target"
 )
 
 // A Policy is what a file says. The zero value has no rules: nothing is limited.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit"
-	"plimsoll/internal/limit/target"
 )
 
 // TestParseRefuses: each fault has its place and says what to write.

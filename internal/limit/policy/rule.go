@@ -10,9 +10,9 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit"
-	"plimsoll/internal/limit/target"
-	"plimsoll/internal/nearest"
+	"plimsoll/internal/text/nearest"
 )
 
 // rules reads the list of rules.

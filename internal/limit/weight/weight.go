@@ -20,8 +20,8 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/internal/device"
-	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/host/hierarchy"
 )
 
 // What divides a disk by weight.

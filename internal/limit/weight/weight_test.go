@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/device/hierarchy"
+	"plimsoll/internal/host/hierarchy"
 )
 
 // TestEffect: the rule is the same for a group and for no group in particular, but for what the group itself

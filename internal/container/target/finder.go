@@ -1,0 +1,230 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"plimsoll/internal/container/dockerapi"
+)
+
+// askTimeout is how long one engine may take to answer. A daemon on a busy machine needs
+// a second for a list of a thousand containers.
+const askTimeout = 10 * time.Second
+
+// Options say where to look. The zero value looks nowhere; Host is this machine.
+type Options struct {
+	// Proc is the root of procfs; empty is /proc.
+	Proc string
+	// Daemons are where Docker and Podman speak Docker's API. What is none of these is not
+	// asked.
+	Daemons []dockerapi.Address
+	// Containerd, Storage, Runc and Crun are the folders of the other engines: Runc and
+	// Crun are those runtimes' --root.
+	Containerd []ContainerdRoot
+	Storage    []Storage
+	Runc, Crun []string
+	// Podman runs podman, which tells labels where its daemon isn't asked. nil runs nothing.
+	Podman Program
+	// Systemctl runs systemctl; nil is that of the PATH.
+	Systemctl Program
+	// Unasked are reasons for which an engine is in none of these.
+	Unasked []error
+}
+
+// Host returns where the engines of this machine are, as far as this user's are: those of
+// root, and of a user who runs them rootless.
+func Host() Options {
+	o := Options{Proc: "/proc"}
+	a, err := dockerapi.Find("")
+	if err != nil {
+		o.Unasked = append(o.Unasked, err)
+	} else {
+		o.Daemons = append(o.Daemons, a)
+	}
+	run, home := os.Getenv("XDG_RUNTIME_DIR"), os.Getenv("HOME")
+	if p := os.Getenv("CONTAINER_HOST"); p != "" { // podman(1)
+		o.Daemons = append(o.Daemons, dockerapi.Address{Host: p, Source: "CONTAINER_HOST"})
+	} else {
+		o.Daemons = append(o.Daemons, dockerapi.Address{Host: "unix:///run/podman/podman.sock"})
+		if run != "" {
+			o.Daemons = append(o.Daemons, dockerapi.Address{Host: "unix://" + filepath.Join(run, "podman", "podman.sock")})
+		}
+	}
+	for _, state := range []string{"/run/containerd", "/run/k3s/containerd", "/run/docker/containerd/daemon"} {
+		r := ContainerdRoot{State: state, Address: filepath.Join(state, "containerd.sock")}
+		if state == "/run/docker/containerd/daemon" {
+			r.Address = "/run/docker/containerd/containerd.sock"
+		}
+		o.Containerd = append(o.Containerd, r)
+	}
+	o.Storage = []Storage{{Graph: "/var/lib/containers/storage", Run: "/run/containers/storage"}}
+	o.Runc, o.Crun = []string{"/run/runc"}, []string{"/run/crun"}
+	if run != "" && os.Geteuid() != 0 {
+		o.Runc, o.Crun = append(o.Runc, filepath.Join(run, "runc")), append(o.Crun, filepath.Join(run, "crun"))
+		o.Storage = append(o.Storage, Storage{Graph: filepath.Join(home, ".local/share/containers/storage"), Run: filepath.Join(run, "containers")})
+	}
+	if _, err := exec.LookPath("podman"); err == nil {
+		o.Podman = Exec("podman")
+	}
+	return o
+}
+
+// A Finder finds targets. It is safe for concurrent use.
+type Finder struct {
+	opt     Options
+	sources []source
+
+	// telling counts, by engine, the daemons whose events are being listened to.
+	telling map[Engine]*atomic.Int32
+	// hinted are those daemons, which are asked at once when files tell of a start.
+	hinted hinted
+}
+
+// A source is one place where containers are known.
+type source interface {
+	// what names it in a sentence.
+	what() string
+	// engines are those whose containers it may have.
+	engines() []Engine
+	// find returns the containers that answer to a name, running or not. That the engine is
+	// not here is an absentError.
+	find(ctx context.Context, name string) ([]Target, error)
+	// list returns the running containers, and an error for those that it couldn't read.
+	list(ctx context.Context) ([]Target, error)
+	// watch sends what happens until ctx is over.
+	watch(ctx context.Context, send func(Event))
+}
+
+// New makes a Finder. It asks nobody yet.
+func New(opt Options) *Finder {
+	if opt.Proc == "" {
+		opt.Proc = "/proc"
+	}
+	if opt.Systemctl == nil {
+		opt.Systemctl = Exec("systemctl")
+	}
+	f := &Finder{opt: opt, telling: map[Engine]*atomic.Int32{}}
+	for _, e := range engines {
+		f.telling[e] = new(atomic.Int32)
+	}
+	// In the order of how much each knows.
+	seen := map[string]bool{}
+	for _, a := range opt.Daemons {
+		// Docker's socket may be a link to Podman's (Debian's podman-docker), whose events would
+		// be told twice.
+		host := a.Host
+		if socket, err := filepath.EvalSymlinks(strings.TrimPrefix(host, "unix://")); err == nil {
+			host = "unix://" + socket
+		}
+		if !seen[host] {
+			f.sources = append(f.sources, &daemon{f: f, address: a})
+		}
+		seen[host] = true
+	}
+	for _, r := range opt.Storage {
+		f.sources = append(f.sources, f.storageTree(r))
+	}
+	for _, r := range opt.Containerd {
+		f.sources = append(f.sources, f.containerdTree(r))
+	}
+	for _, r := range opt.Runc {
+		f.sources = append(f.sources, f.runcTree(r))
+	}
+	for _, r := range opt.Crun {
+		f.sources = append(f.sources, f.crunTree(r))
+	}
+	return f
+}
+
+// Close ends connections to daemons.
+func (f *Finder) Close() error {
+	var errs []error
+	for _, s := range f.sources {
+		if d, ok := s.(*daemon); ok {
+			errs = append(errs, d.close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// tells reports whether a daemon of an engine tells of its containers now.
+func (f *Finder) tells(e Engine) bool { return f.telling[e].Load() > 0 }
+
+// An answer is what one source said.
+type answer struct {
+	source  source
+	targets []Target
+	err     error
+}
+
+// ask asks sources at the same time. The answers are in the sources' order.
+func ask(ctx context.Context, sources []source, f func(context.Context, source) ([]Target, error)) []answer {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	answers := make([]answer, len(sources))
+	var wg sync.WaitGroup
+	for i, s := range sources {
+		wg.Go(func() {
+			ts, err := f(ctx, s)
+			answers[i] = answer{s, ts, err}
+		})
+	}
+	wg.Wait()
+	return answers
+}
+
+// merge puts what several sources say of one container together: the first knows most.
+func merge(answers []answer) []Target {
+	var all []Target
+	for _, a := range answers {
+	next:
+		for _, t := range a.targets {
+			for i := range all {
+				if all[i].same(t) {
+					all[i].adoptFrom(t)
+					continue next
+				}
+			}
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// adoptFrom takes from u, the same container as another source sees it, what t lacks.
+func (t *Target) adoptFrom(u Target) {
+	if t.cgroupsPath == "" {
+		t.cgroupsPath = u.cgroupsPath
+	}
+	if t.Namespace == "" {
+		t.Namespace = u.Namespace
+	}
+	t.addLabels(u.Labels)
+}
+
+// List returns the running containers of all engines that are here, of each once. The error
+// joins the reasons for which some may be missing; the others are returned with it.
+func (f *Finder) List(ctx context.Context) ([]Target, error) {
+	answers := ask(ctx, f.sources, func(ctx context.Context, s source) ([]Target, error) { return s.list(ctx) })
+	errs := append([]error{}, f.opt.Unasked...)
+	for _, a := range answers {
+		if a.err != nil && !isAbsent(a.err) {
+			errs = append(errs, a.err)
+		}
+	}
+	if ctx.Err() != nil {
+		errs = []error{fmt.Errorf("list containers: %w", ctx.Err())}
+	}
+	if len(errs) == 0 {
+		return merge(answers), nil
+	}
+	return merge(answers), &UnlistedError{errs}
+}

@@ -1,8 +1,0 @@
-//go:build !linux
-
-package engine
-
-import "plimsoll/internal/wire"
-
-// openFiles is what a worker needs: this system's own limit says nothing of a container's.
-func openFiles() int64 { return wire.OpenFiles }

@@ -1,0 +1,74 @@
+package cgroupio
+
+import (
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/host/hierarchy"
+)
+
+// A DirtyRoom is how much data of a process's group may be unwritten before the kernel makes who writes more wait for the disk, where a limit
+// on memory leaves less than the machine's.
+type DirtyRoom struct {
+	Bytes int64
+	// Limit is the limit on memory, in bytes, of Group.
+	Limit int64
+	Group string
+}
+
+// ReadDirtyRoom returns the room of process pid, nil where no limit on memory has a say: with version 1, whose groups have none of their own, and
+// where the machine's is less.
+//
+// The kernel lets writers go freely up to the mean of the two thresholds of vm.dirty_ratio and vm.dirty_background_ratio, of the memory that the
+// group could fill with files, which is no more than its limit (domain_dirty_limits and dirty_freerun_ceiling in mm/page-writeback.c).
+func ReadDirtyRoom(f device.FS, pid int) (*DirtyRoom, error) {
+	g, err := groupOf(f, strconv.Itoa(pid), hierarchy.Memory)
+	if err != nil || g.Version == 1 {
+		return nil, err
+	}
+	var room *DirtyRoom
+	for ; g != nil; g = g.Parent() {
+		most, high, err := groupLimits(g)
+		if err != nil {
+			return nil, err
+		}
+		if n := min(most, high); n < unlimited && (room == nil || n < room.Limit) {
+			room = &DirtyRoom{Limit: n, Group: g.Path}
+		}
+	}
+	available := memInfo(f, "MemAvailable")
+	if room == nil || available <= 0 || room.Limit >= available {
+		return nil, nil
+	}
+	// Where the thresholds are in bytes, the kernel makes ratios of them, too.
+	ratio := func(name string) float64 {
+		if n := setting(f, name+"_bytes"); n > 0 {
+			return min(1, n/float64(available))
+		}
+		return setting(f, name+"_ratio") / 100
+	}
+	most, background := ratio("dirty"), ratio("dirty_background")
+	if background >= most {
+		background = most / 2
+	}
+	room.Bytes = int64(float64(room.Limit) * (most + background) / 2)
+	return room, nil
+}
+
+// setting is one of vm's, 0 where it can't be read.
+func setting(f device.FS, name string) float64 {
+	n, _ := strconv.ParseFloat(strings.TrimSpace(device.Text(f.Proc, "sys", "vm", name)), 64)
+	return n
+}
+
+// memInfo is a line of /proc/meminfo in bytes, 0 where there is none.
+func memInfo(f device.FS, name string) int64 {
+	for line := range strings.Lines(device.Text(f.Proc, "meminfo")) {
+		if w := strings.Fields(line); len(w) > 1 && w[0] == name+":" {
+			n, _ := strconv.ParseInt(w[1], 10, 64)
+			return n << 10
+		}
+	}
+	return 0
+}

@@ -1,0 +1,173 @@
+package cgroupio
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/host/hierarchy"
+)
+
+// ReadCgroupIO returns the bytes that pid's group has read from and written to
+// dev since it was made, and the version of its io or blkio controller (0: none
+// was found). Take the difference of two calls.
+//
+// Only dev is counted: the sum over all devices counts a byte once for each device of a
+// stack. Where the bytes can't be told they are -1 and the error says why:
+// ErrShared when the group is the root or Plimsoll's own, ErrNotCounted when the
+// kernel keeps no count; the version is good even then. A nil dev is ErrNotCounted.
+func ReadCgroupIO(f device.FS, pid int, dev *device.Device) (read, written int64, version int, err error) {
+	g, err := ownGroup(f, pid, hierarchy.IO)
+	if g != nil {
+		version = g.Version
+	}
+	if err != nil {
+		return -1, -1, version, err
+	}
+	if dev == nil {
+		return -1, -1, version, fmt.Errorf("group %s: no device to count on: %w", g.Path, ErrNotCounted)
+	}
+	key := fmt.Sprintf("%d:%d", dev.Major, dev.Minor)
+	if version == 2 {
+		read, written, err = readV2(g, key)
+	} else {
+		read, written, err = readV1(g, key)
+	}
+	if err != nil {
+		return -1, -1, version, fmt.Errorf("group %s: %w", g.Path, err)
+	}
+	return read, written, version, nil
+}
+
+// readV2 reads io.stat: "254:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=0 dios=0".
+// A device that the group never used has no line.
+func readV2(g *hierarchy.Group, key string) (read, written int64, err error) {
+	b, err := os.ReadFile(filepath.Join(g.Dir, "io.stat"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, 0, fmt.Errorf("the parent doesn't give it the io controller: %w", ErrNotCounted)
+	}
+	if err != nil {
+		return 0, 0, err
+	}
+	stats, err := parseStat(string(b))
+	if err != nil {
+		return 0, 0, fmt.Errorf("io.stat: %w", err)
+	}
+	return stats[key].ReadBytes, stats[key].WriteBytes, nil
+}
+
+// parseStat reads io.stat by device ("254:0"). Policies add fields of their own ("cost.vrate=100.00",
+// "use_delay=0"), which are left out. Kernels from 5.15 on, until they were mended by "blk-cgroup: always
+// terminate io.stat lines", begin a line for a device without counts and forget to end it, so that
+// several names can stand before the first field, which belongs to the last of them. A path of an
+// NVMe multipath disk is "(unknown)", which names no device.
+func parseStat(text string) (map[string]Counters, error) {
+	stats := map[string]Counters{}
+	for line := range strings.Lines(text) {
+		key, s := "", Counters{}
+		for _, f := range strings.Fields(line) {
+			name, value, counted := strings.Cut(f, "=")
+			if !counted {
+				if strings.Contains(f, ":") && s == (Counters{}) {
+					key = f
+				}
+				continue
+			}
+			set := s.field(name)
+			if set == nil {
+				continue
+			}
+			n, err := strconv.ParseInt(value, 10, 64)
+			if err != nil || n < 0 {
+				return nil, fmt.Errorf("%q is no count", f)
+			}
+			set(n)
+		}
+		if key != "" {
+			stats[key] = s
+		}
+	}
+	return stats, nil
+}
+
+// field returns what sets a field of io.stat; nil: none that is known. Times are in microseconds
+// (ioc_pd_stat in the kernel's block/blk-iocost.c).
+func (c *Counters) field(name string) func(int64) {
+	number := func(p *int64) func(int64) { return func(n int64) { *p = n } }
+	micros := func(p *time.Duration) func(int64) {
+		return func(n int64) { *p, c.Timed = time.Duration(n)*time.Microsecond, true }
+	}
+	switch name {
+	case "rbytes":
+		return number(&c.ReadBytes)
+	case "wbytes":
+		return number(&c.WriteBytes)
+	case "dbytes":
+		return number(&c.DiscardBytes)
+	case "rios":
+		return number(&c.Reads)
+	case "wios":
+		return number(&c.Writes)
+	case "dios":
+		return number(&c.Discards)
+	case "cost.usage":
+		return func(n int64) { c.Cost = time.Duration(n) * time.Microsecond }
+	case "cost.wait":
+		return micros(&c.Waited)
+	case "cost.indelay":
+		return micros(&c.Delayed)
+	}
+	return nil
+}
+
+// serviceBytes is version 1's counter. Groups below pid's own (a container that
+// makes its own groups) count too, so the recursive one is read.
+const serviceBytes = "blkio.throttle.io_service_bytes_recursive"
+
+// readV1 reads the throttling policy's counters, which are all that version 1
+// has: "254:0 Read 4096".
+//
+// Since kernel 6.10 that policy is activated on a disk by the first limit that anybody
+// sets on it; before that nothing is counted and a missing line means nothing. The
+// root group shows a line for the disk once it is active.
+func readV1(g *hierarchy.Group, key string) (read, written int64, err error) {
+	read, written, found, err := parseService(filepath.Join(g.Dir, serviceBytes), key)
+	if err != nil || found {
+		return read, written, err
+	}
+	_, _, active, err := parseService(filepath.Join(g.Root, serviceBytes), key)
+	if err == nil && !active {
+		err = fmt.Errorf("the kernel counts on %s only after a first limit was set on it: %w", key, ErrNotCounted)
+	}
+	return 0, 0, err
+}
+
+func parseService(name, key string) (read, written int64, found bool, err error) {
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return 0, 0, false, err
+	}
+	for line := range strings.Lines(string(b)) {
+		fields := strings.Fields(line)
+		if len(fields) != 3 || fields[0] != key {
+			continue
+		}
+		n, err := strconv.ParseInt(fields[2], 10, 64)
+		if err != nil {
+			return 0, 0, false, fmt.Errorf("%s: %w", serviceBytes, err)
+		}
+		switch fields[1] {
+		case "Read":
+			read, found = n, true
+		case "Write":
+			written, found = n, true
+		}
+	}
+	return read, written, found, nil
+}

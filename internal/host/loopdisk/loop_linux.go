@@ -1,0 +1,93 @@
+package loopdisk
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/host/eintr"
+)
+
+// reserve makes a file whose space is there.
+func reserve(path string, size int64) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := eintr.Retry(func() error { return unix.Fallocate(int(f.Fd()), 0, 0, size) }); err != nil {
+		if !errors.Is(err, unix.EOPNOTSUPP) {
+			return &os.PathError{Op: "fallocate", Path: path, Err: err}
+		}
+		return f.Truncate(size)
+	}
+	return nil
+}
+
+// attachTries bounds how often another process may take the free loop device first.
+const attachTries = 20
+
+// attach mounts an image through a free loop device, which goes with the mount.
+func attach(image, dir string) error {
+	f, err := os.OpenFile(image, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	control, err := os.OpenFile("/dev/loop-control", os.O_RDWR, 0)
+	if err != nil {
+		return fmt.Errorf("no loop device can be had: %w", err)
+	}
+	defer control.Close()
+	for range attachTries {
+		n, err := unix.IoctlRetInt(int(control.Fd()), unix.LOOP_CTL_GET_FREE)
+		if err != nil {
+			return fmt.Errorf("no loop device is free: %w", err)
+		}
+		path := "/dev/loop" + strconv.Itoa(n)
+		loop, err := os.OpenFile(path, os.O_RDWR, 0)
+		if err != nil {
+			return fmt.Errorf("the free loop device can't be opened: %w", err)
+		}
+		// Since Linux 5.8 (LOOP_CONFIGURE in include/uapi/linux/loop.h). Where the image's file system has no direct I/O
+		// the kernel does without.
+		config := unix.LoopConfig{Fd: uint32(f.Fd()), Info: unix.LoopInfo64{Flags: unix.LO_FLAGS_AUTOCLEAR | unix.LO_FLAGS_DIRECT_IO}}
+		err = unix.IoctlLoopConfigure(int(loop.Fd()), &config)
+		if errors.Is(err, unix.EBUSY) {
+			loop.Close()
+			time.Sleep(5 * time.Millisecond)
+			continue
+		}
+		if err == nil {
+			err = unix.Mount(path, dir, "ext4", 0, "")
+		}
+		loop.Close() // Unmounted, it is free again.
+		if err != nil {
+			return fmt.Errorf("mount %s on %s: %w", path, dir, err)
+		}
+		return nil
+	}
+	return errors.New("other processes took every free loop device")
+}
+
+// detachWait is how long a container that has just ended may hold a mount.
+const detachWait = 5 * time.Second
+
+// detach unmounts dir, if it is mounted.
+func detach(dir string) error {
+	err := unix.Unmount(dir, unix.UMOUNT_NOFOLLOW)
+	for end := time.Now().Add(detachWait); errors.Is(err, unix.EBUSY) && time.Now().Before(end); err = unix.Unmount(dir, unix.UMOUNT_NOFOLLOW) {
+		time.Sleep(20 * time.Millisecond)
+	}
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOENT) {
+		return nil // Not mounted.
+	}
+	if err != nil {
+		return &os.PathError{Op: "unmount", Path: dir, Err: err}
+	}
+	return nil
+}

@@ -1,0 +1,63 @@
+package procfs
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/testkit/treetest"
+)
+
+// TestMemory: what the kernel says of this process and of one that it has started.
+func TestMemory(t *testing.T) {
+	if n, err := Memory("/proc", os.Getpid()); err != nil || n < 1<<20 || n > 4<<30 {
+		t.Errorf("this process has %d bytes, %v", n, err)
+	}
+	if _, err := Memory("/proc", 1<<30); err == nil {
+		t.Error("no error for a process that isn't there")
+	}
+	cmd := exec.Command("sleep", "60")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	defer cmd.Process.Kill()
+	if got := Children("/proc", os.Getpid(), "sle"); !slices.Equal(got, []int{cmd.Process.Pid}) {
+		t.Errorf("children %v, want %d", got, cmd.Process.Pid)
+	}
+	if got := Children("/proc", os.Getpid(), "other"); len(got) > 0 {
+		t.Errorf("children of another name: %v", got)
+	}
+}
+
+// TestMemoryWithout: a file without the line that is asked for is no process of no memory.
+func TestMemoryWithout(t *testing.T) {
+	root := treetest.Make(t, map[string]string{"7/smaps_rollup": "Rss:   12 kB\n"})
+	if n, err := Memory(root, 7); err == nil || !strings.Contains(err.Error(), "no Pss") {
+		t.Errorf("%d, %v", n, err)
+	}
+}
+
+// TestDescendants: what a process has started is found with what that has, each behind the one that started it, and nothing else.
+func TestDescendants(t *testing.T) {
+	root := t.TempDir()
+	for pid, parent := range map[int]int{1: 0, 2: 0, 10: 1, 30: 10, 20: 30, 21: 30, 40: 1, 50: 51, 51: 50} {
+		dir := filepath.Join(root, strconv.Itoa(pid))
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "stat"), fmt.Appendf(nil, "%d (a) b) S %d 1 1 0\n", pid, parent), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for pid, want := range map[int][]int{10: {30, 20, 21}, 30: {20, 21}, 20: {}, 99: {}, 50: {51}} {
+		if got := Descendants(root, pid); !slices.Equal(got, want) {
+			t.Errorf("Descendants(%d) = %v, want %v", pid, got, want)
+		}
+	}
+}

@@ -1,0 +1,17 @@
+package check
+
+import (
+	"strings"
+
+	"plimsoll/internal/measure/record"
+)
+
+// checkEmulated reports that a virtual machine had no processor of its own. The engine vm says so in its words ("qemu 7.2.22, TCG"); who
+// only reads how many times slower a place is takes it for what the border costs.
+func checkEmulated(v *view) []record.Warning {
+	if !strings.HasPrefix(v.where.Runtime, "qemu ") || !strings.HasSuffix(v.where.Runtime, ", TCG") {
+		return nil
+	}
+	return warning(Emulated, record.Note, map[string]any{"runtime": v.where.Runtime},
+		"The virtual machine's processor was emulated (%s), which is about ten times slower than a real one and explains most of a difference from places outside the machine. Compare its places with each other, or use a computer with KVM.", v.where.Runtime)
+}

@@ -1,0 +1,40 @@
+package check
+
+import (
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/measure/workload"
+)
+
+const (
+	// flushesEach is how often one sync flushes a disk at most: before and after the record that ends a journal's commit, and once more for
+	// data that is not in the journal; or a loop device's flush the disk with its file.
+	flushesEach = 4
+	// flushFloor is how many flushes of others are none: a journal's own commit, or a log's.
+	flushFloor = 10
+)
+
+// foreignFlushes reports that other programs flushed a device, which holds up all other I/O there and moves no bytes: those beyond what the
+// trial's syncs can have caused, or as many as there were right before the trial.
+func (v *view) foreignFlushes() []record.Warning {
+	if !v.onDisk() || v.waitsForNoDisk() || v.t.Spec.Kind == workload.Command {
+		return nil
+	}
+	s := v.syncsOf()
+	own := s.all
+	for _, l := range v.truth.Layers {
+		if l.Host || l.Any || l.Flushes <= 0 {
+			continue
+		}
+		own *= flushesEach
+		foreign := max(min(l.OthersFlushes, l.Flushes-s.least), l.Flushes-own)
+		held := float64(foreign) / float64(l.Flushes) * l.FlushTime.Seconds()
+		if own = l.Flushes; foreign < flushFloor || held <= foreignShare*v.elapsed.Seconds() {
+			continue
+		}
+		share := min(1, held/v.elapsed.Seconds())
+		e := map[string]any{"flushes": l.Flushes, "foreign_flushes": foreign, "flush_share": share, "name": l.Name()}
+		return warning(Neighbour, record.Doubt, e, "%d of the %d flushes of %s in the window were not this worker's, and took %s of the window: something else was syncing data there.",
+			foreign, l.Flushes, l.Name(), percent(share))
+	}
+	return nil
+}

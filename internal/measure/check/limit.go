@@ -1,0 +1,77 @@
+package check
+
+import (
+	"fmt"
+
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/explain"
+	"plimsoll/internal/limit/judge"
+	"plimsoll/internal/measure/proof"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/measure/workload"
+)
+
+// checkLimit reports whether the cell's rate passed its limit.
+func checkLimit(v *view) []record.Warning {
+	var out []record.Warning
+	passed := false
+	for _, r := range proof.Of(v.t) {
+		if r.Verdict != judge.NotHeld || r.Key == limit.CPUs {
+			continue
+		}
+		passed = true
+		text := fmt.Sprintf("%s: %s.", r.Key, r)
+		if e := v.escape(); e != nil && r.At == proof.Device {
+			text += " It can't hold here: " + e.Why + "."
+		}
+		out = append(out, warning(Limit, record.Doubt, evidence(r), "%s", text)...)
+	}
+	if !passed {
+		out = append(out, v.leak()...)
+	}
+	return out
+}
+
+// escape is what is known of buffered writes, if the trial has some that its limits don't hold here.
+func (v *view) escape() *limit.Escape {
+	if len(v.t.Where) == 0 || v.t.Spec.Kind == workload.WAL || proof.AtOnce(v.t, true) {
+		return nil
+	}
+	e := v.t.Where[0].Held.Escape(explain.Buffered)
+	if e == nil || e.Closed || e.Holds == string(explain.Late) {
+		return nil
+	}
+	return e
+}
+
+// leak reports a limit on writes that does not hold what the job does, where the window did not show it: the kernel wrote it
+// out later.
+func (v *view) leak() []record.Warning {
+	e := v.escape()
+	if e == nil || v.written.app == 0 {
+		return nil
+	}
+	for _, k := range []limit.Key{limit.WriteBPS, limit.WriteIOPS} {
+		if asked := v.t.Where[0].Held.Of(k); asked > 0 {
+			return warning(Limit, record.Doubt, map[string]any{"key": string(k), "asked": asked, "mode": e.Mode},
+				"%s can't hold here: %s. The figure does not show the limit.", k, e.Why)
+		}
+	}
+	return nil
+}
+
+// checkLimited reports that the limit is what was measured.
+func checkLimited(v *view) []record.Warning {
+	for _, r := range proof.Of(v.t) {
+		if !r.Limited() || r.Key == limit.CPUs {
+			continue
+		}
+		return warning(Limited, record.Note, evidence(r), "The figure shows the limit, not the place: %s, %s.", r.Key, r)
+	}
+	return nil
+}
+
+// evidence is a row for machines.
+func evidence(r proof.Row) map[string]any {
+	return map[string]any{"key": string(r.Key), "asked": r.Asked, "seen": r.Seen, "at": r.At, "error": r.Error()}
+}

@@ -1,0 +1,57 @@
+package check
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/internal/limit"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/measure/workload"
+	"plimsoll/load"
+)
+
+// TestLimits: a rate above its limit is a doubt with the reason, one at it a note, and a limit that can't hold what the job does is said
+// though the window did not show it.
+func TestLimits(t *testing.T) {
+	const mib = 1 << 20
+	leaks := []limit.Escape{{Mode: "buffered", Holds: "leaks", Why: "the kernel's flusher writes it out"}}
+	closed := []limit.Escape{{Mode: "buffered", Holds: "leaks", Closed: true}}
+	make := func(direct bool, app, device int64, escapes []limit.Escape) *record.Trial {
+		tr := &record.Trial{
+			Status: record.Done, Spec: workload.Spec{Kind: workload.Block, Job: load.Job{RW: load.Write, BS: 64 << 10, Direct: direct}},
+			Results: []workload.Result{{
+				Elapsed: 2 * time.Second, WallElapsed: 2 * time.Second, Classes: []load.Class{{Name: "write", Ops: app >> 16, Bytes: app}},
+				File:  workload.FileState{DirectOpen: direct},
+				Disks: []workload.DiskDelta{{Name: "loop0", Major: 7, WrittenBytes: device}},
+			}},
+			Where: []record.Where{{Limits: "write_bps=10MiB", Device: &record.Device{Name: "loop0", Major: 7},
+				Held: &limit.Held{Applied: []limit.Applied{{Key: limit.WriteBPS, Value: 10 * mib, By: limit.ByGroup}}, Escapes: escapes}}},
+		}
+		tr.Truth = []record.Truth{Truth(&tr.Results[0], tr.Where[0].Device, "", -1, -1)}
+		return tr
+	}
+	for _, x := range []struct {
+		name            string
+		trial           *record.Trial
+		check, severity string
+		words           string
+	}{
+		{"held", make(true, 20*mib, 20*mib, leaks), Limited, record.Note, "The figure shows the limit, not the place: write_bps, held: asked 10 MiB/s, saw 10 MiB/s"},
+		{"passed", make(true, 200*mib, 200*mib, nil), Limit, record.Doubt, "write_bps: limit NOT held: asked 10 MiB/s, saw 100 MiB/s (10.0 times)."},
+		{"escaped", make(false, 2000*mib, 800*mib, leaks), Limit, record.Doubt, "at the device (40.0 times). It can't hold here: the kernel's flusher writes it out."},
+		{"would escape", make(false, 2000*mib, 0, leaks), Limit, record.Doubt, "write_bps can't hold here: the kernel's flusher writes it out. The figure does not show the limit"},
+		{"closed", make(false, 2000*mib, 20*mib, closed), Limited, record.Note, "at the device"},
+	} {
+		var got []string
+		for _, w := range Trial(x.trial, nil) {
+			if w.Check != Limit && w.Check != Limited {
+				continue
+			}
+			got = append(got, w.Check+"/"+w.Severity+" "+w.Text)
+		}
+		if len(got) != 1 || !strings.HasPrefix(got[0], x.check+"/"+x.severity) || !strings.Contains(got[0], x.words) {
+			t.Errorf("%s: %q, want %s/%s %q", x.name, got, x.check, x.severity, x.words)
+		}
+	}
+}

@@ -1,0 +1,216 @@
+package check
+
+import (
+	"strings"
+	"time"
+
+	"plimsoll/internal/measure/record"
+)
+
+const (
+	// foreignShare: the device's bytes that aren't the worker's count as a neighbour's above a fifth of all. Less than commitBytes for
+	// each commit of a journal, which is every 5 s (ext4's commit=), and never more than foreignFloor, is a journal, a log, a time stamp.
+	foreignShare = 0.2
+	foreignFloor = 1 << 20
+	commitBytes  = 64 << 10
+	commitEvery  = 5 * time.Second
+	// stolen is the share of CPU time that a hypervisor may take: as much as the
+	// margin that figures are compared with. stolenFloor is three ticks of 10 ms, in which
+	// the kernel counts.
+	stolen      = 0.05
+	stolenFloor = 30 * time.Millisecond
+	// waitedCPU is the share of its processors' time that a virtual machine may wait: on a quiet computer its own threads and the share's
+	// daemon wait for each other for some of it.
+	waitedCPU = 0.2
+	// othersCPU is the share of all CPUs that others may use; allBusy is when the
+	// machine has nothing left.
+	othersCPU = 0.25
+	allBusy   = 0.95
+	// othersWait is the share of time in which tasks waited for I/O while the
+	// trial itself, a named workload, did none.
+	othersWait = 0.2
+)
+
+// checkNeighbour is check 10: was the trial alone on the device and the machine?
+func checkNeighbour(v *view) []record.Warning {
+	out := append(v.foreignBytes(), v.foreignFlushes()...)
+	out = append(out, v.steal()...)
+	out = append(out, v.waitForCPU()...)
+	out = append(out, v.otherCPU()...)
+	return append(out, v.otherWaits()...)
+}
+
+// foreignBytes reports I/O on the device, or on one beneath it, that was not the worker's. It judges only where the worker's
+// share is known: for reads the bytes charged to it, for direct writes its overwrites, and for synced writes these plus
+// the most that file systems add to a sync.
+func (v *view) foreignBytes() []record.Warning {
+	if !v.onDisk() {
+		return nil
+	}
+	var out []record.Warning
+	for _, m := range v.moves() {
+		if m.foreign -= v.slack; m.foreign <= foreignShare*m.total || m.foreign <= v.noise(m.fs) {
+			continue
+		}
+		e := map[string]any{"foreign": m.foreign, "device": m.total, "name": m.device, "app": v.read.app + v.written.app}
+		severity, text := record.Doubt, "%s of the %s that %s moved in the window were not this worker's: something else was using the device."
+		if v.waitsForNoDisk() {
+			severity, text = record.Note, "%s of the %s that %s moved in the window were not this worker's. This trial itself waited for no disk."
+		}
+		out = append(out, warning(Neighbour, severity, e, text, bytes(m.foreign), bytes(m.total), m.device)...)
+	}
+	return out
+}
+
+// noise is how many bytes a file system moves in the window by itself. It has to be small where the window is short: a disk of 100 I/Os a second that a
+// neighbour takes half of moves 200 KiB of foreign bytes in a second.
+func (v *view) noise(fs string) float64 {
+	commits := 1 + int(v.elapsed/commitEvery)
+	return min(foreignFloor, float64(commits)*max(commitBytes, added(fs)))
+}
+
+// A move is what a device moved in the window, and how much of that was not the worker's. fs is the file system on it, if any.
+type move struct {
+	device, fs     string
+	total, foreign float64
+}
+
+// moves compares the device with what the worker asked for, and each one beneath with the one above it.
+func (v *view) moves() []move {
+	top := move{device: v.truth.Device, fs: v.where.FSType, total: v.read.device + v.written.device}
+	if v.read.proc >= 0 || v.direct {
+		top.foreign += v.excess(v.read)
+	}
+	s := v.syncsOf()
+	if a := added(v.where.FSType); v.direct && !v.synced {
+		top.foreign += v.excess(v.written)
+	} else if s.all > 0 && a > 0 && !strings.Contains(v.where.Options, "data=journal") {
+		top.foreign += max(0, v.excess(v.written)-float64(s.all)*a)
+	}
+	all := []move{top}
+	for i := 1; i < len(v.truth.Layers); i++ {
+		above, l := v.truth.Layers[i-1], v.truth.Layers[i]
+		if !l.Passed || l.Host || l.On != "" && added(l.On) == 0 {
+			continue
+		}
+		read, written := float64(above.Read), float64(above.Written)
+		if l.Cached {
+			read *= readAhead
+		}
+		if strings.Contains(l.On, "btrfs") {
+			read, written = read*copied, written*copied
+		}
+		if l.On != "" {
+			written += float64(max(above.Flushes, s.all)) * added(l.On)
+		}
+		all = append(all, move{l.Name(), l.On, float64(l.Read + l.Written), max(0, float64(l.Read)-read) + max(0, float64(l.Written)-written)})
+	}
+	return all
+}
+
+const (
+	// readAhead is how much more a page cache may read than it is asked for: half of what it reads ahead comes to nothing.
+	readAhead = 2
+	// copied is how much more a file system moves that copies what is written, with its checksums and its trees.
+	copied = 4
+)
+
+// added is how many bytes a file system writes for one sync at most, besides what it charges to the writer: the blocks of a journal's
+// commit and the same once more in their place, or, of btrfs, the second copies of its trees. Twice what was measured for commits of
+// 2,300 bytes and flushes of a loop device's file: 2 to 7 KiB on ext4 and xfs, 47 to 69 KiB on btrfs. 0: it isn't known.
+func added(fs string) float64 {
+	for _, a := range []struct {
+		fs    string
+		bytes float64
+	}{{"btrfs", 128 << 10}, {"ext4", 16 << 10}, {"ext3", 16 << 10}, {"ext2", 16 << 10}, {"xfs", 16 << 10}} {
+		if strings.Contains(fs, a.fs) {
+			return a.bytes
+		}
+	}
+	return 0
+}
+
+// waitsForNoDisk reports whether the trial's figure can't hang on the device: its writes stay in the
+// page cache and were not synced, and its reads, if any, came from there.
+func (v *view) waitsForNoDisk() bool {
+	if v.direct || v.synced {
+		return false
+	}
+	return v.read.app <= 0 || v.read.proc >= 0 && contains(charges, v.where.FSType) && v.read.proc < noneReached*v.read.app
+}
+
+// excess is what the device did beyond what was the worker's: what the kernel
+// charged to it where that is exact, or else at most what it asked for.
+func (v *view) excess(f flow) float64 {
+	own := max(f.proc, f.group)
+	if f.name == "written" || f.proc < 0 || !contains(charges, v.where.FSType) {
+		own = max(own, f.app)
+	}
+	return max(0, f.device-own)
+}
+
+// machineCPUs is how many CPUs the worker's machine has, 0 if not known: its own word, as it may be a virtual one of this machine.
+func (v *view) machineCPUs() int {
+	if n := v.host().CPUs; n > 0 {
+		return n
+	}
+	return max(v.run.Machine.CPUs, v.run.Ceiling.CPUs)
+}
+
+// steal reports CPU time that the hypervisor gave to others.
+func (v *view) steal() []record.Warning {
+	share := v.host().Steal
+	taken := time.Duration(share * float64(v.elapsed) * float64(max(1, v.machineCPUs())))
+	if !(share > stolen) || taken < stolenFloor {
+		return nil
+	}
+	return warning(Neighbour, record.Doubt, map[string]any{"steal": share}, "The hypervisor took %s of the CPU time (steal) for other machines.", percent(share))
+}
+
+// waitForCPU reports that the virtual machine of the worker had to wait for what else this machine did. Each operation on a share
+// changes between several programs here, and each change waits.
+func (v *view) waitForCPU() []record.Warning {
+	share := v.host().CPUWait
+	if !(share > waitedCPU) || time.Duration(share*float64(v.elapsed)) < stolenFloor {
+		return nil
+	}
+	return warning(Neighbour, record.Doubt, map[string]any{"cpu_wait": share},
+		"The virtual machine's processors waited for %s of their time, because the CPUs of this computer had other work.", percent(share))
+}
+
+// otherCPU reports CPU time that was not the worker's.
+func (v *view) otherCPU() []record.Warning {
+	n := v.machineCPUs()
+	if n == 0 || v.elapsed <= 0 {
+		return nil
+	}
+	h := v.host()
+	others := v.othersCPU() / float64(n)
+	if !(others > othersCPU) || time.Duration(others*float64(v.elapsed)*float64(n)) < stolenFloor {
+		return nil
+	}
+	e := map[string]any{"cpu_busy": h.CPUBusy, "others": others}
+	if h.CPUBusy >= allBusy {
+		return warning(Neighbour, record.Doubt, e, "All CPUs were busy, %s of them with work other than the worker's.", percent(others))
+	}
+	return warning(Neighbour, record.Note, e, "Work other than the worker's used %s of the CPUs (this includes the kernel's work for the worker's I/O).", percent(others))
+}
+
+// othersCPU is how many of the machine's CPUs other work used on average.
+func (v *view) othersCPU() float64 {
+	return float64(v.machineCPUs())*v.host().CPUBusy - v.cpu().Seconds()/v.elapsed.Seconds()
+}
+
+// otherWaits reports tasks that waited for I/O while the trial did none itself.
+func (v *view) otherWaits() []record.Warning {
+	if v.block {
+		// A thread that waits for its ring counts as waiting for I/O, on tmpfs too.
+		return nil
+	}
+	quiet := v.memory || v.onDisk() && v.read.device+v.written.device <= foreignFloor && v.read.app+v.written.app > 0 && v.mostly().share(0) < noneReached
+	waits := v.host().IOSome
+	if !quiet || !(waits > othersWait) {
+		return nil
+	}
+	return warning(Neighbour, record.Note, map[string]any{"io_some": waits}, "Tasks waited for I/O for %s of the time, although this trial used no disk: others were using the disks.", percent(waits))
+}

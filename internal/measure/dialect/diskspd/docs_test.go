@@ -1,0 +1,117 @@
+package diskspd
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+const manual = "../../../../docs/diskspd.md"
+
+// table is the manual's table of options.
+func table() string {
+	var b strings.Builder
+	b.WriteString("| option | supported | here |\n|---|---|---|\n")
+	for _, o := range Options() {
+		forms := strings.Split(o.Form, ", -")
+		for i := range forms {
+			if i > 0 {
+				forms[i] = "-" + forms[i]
+			}
+			forms[i] = "`" + strings.ReplaceAll(forms[i], "|", `\|`) + "`"
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", strings.Join(forms, ", "), o.Support, o.Text)
+	}
+	return b.String()
+}
+
+// TestManual: the manual's table is the parser's, and its lines are understood.
+func TestManual(t *testing.T) {
+	b, err := os.ReadFile(manual)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(b)
+	if *update {
+		before, rest, _ := strings.Cut(text, "| option | supported | here |\n")
+		for strings.HasPrefix(rest, "|") {
+			_, rest, _ = strings.Cut(rest, "\n")
+		}
+		text = before + table() + rest
+		if err := os.WriteFile(manual, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !strings.Contains(text, table()) {
+		t.Error("the table of options is not the parser's; run this test with -update")
+	}
+	lines := 0
+	for line := range strings.Lines(text) {
+		rest, ok := strings.CutPrefix(line, "plimsoll diskspd ")
+		if !ok {
+			continue
+		}
+		lines++
+		rest, _, _ = strings.Cut(rest, "   ")
+		opt := profileFile("<Profile><TimeSpans><TimeSpan><Targets><Target><Path>*1</Path></Target><Target><Path>*2</Path></Target></Targets></TimeSpan></TimeSpans></Profile>")
+		if _, err := Parse(strings.Fields(rest), opt); err != nil {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+	if lines < 3 {
+		t.Errorf("%d examples", lines)
+	}
+}
+
+// TestOptionsAreWhatTheTableSays: what the table refuses is refused, and what it takes is taken.
+func TestOptionsAreWhatTheTableSays(t *testing.T) {
+	values := map[string]string{ // a line for forms whose value isn't a number
+		"-?": "-?", "-a[g#,]#[,#,...], -ag": "-ag0,0,1", "-e...": "-eTHREAD", "-f<rst>": "-fr", "-N<vni>": "-Sm -Nv", "-rd<pct|abs>...": "-r -rdpct90/10",
+		"-R[p]<text|xml>": "-Rxml", "-S[bhmuw]": "-Suw", "-Sr": "-Sr", "-y...": "-ysx", "-Zr": "-Zr", "-Z": "-Z", "-X<file>": "-Xf",
+		"-O<count>": "-F2 -O2", "-i<count>": "-i5 -j5", "-j<milliseconds>": "-i5 -j5", "-T<size>": "-t2 -T64K", "-s[i][<align>]": "-si64K -t2",
+		"-g<bytes per ms>, -g<count>i": "-g5i", "-Z<size>,<file>": "-w5 -Z1M,f", "-vs": "-vs", "-v": "-v", "-h": "-h", "-l": "-l", "-L": "-L", "-n": "-n", "-p": "-p", "-x": "-x",
+		"-I<1..3>": "-I3", "-w<percent>": "-w5", "-B<base>[:<length>]": "-B1M:1M", "-D[<milliseconds>]": "-D50",
+	}
+	for _, o := range Options() {
+		line := values[o.Form]
+		if line == "" {
+			at := strings.IndexAny(o.Form, "<[")
+			line = o.Form[:at]
+			if o.prefix == "c" || o.prefix == "b" || o.prefix == "f" || o.prefix == "Z" || o.prefix == "r" {
+				line += "64K"
+			} else {
+				line += "5"
+			}
+		}
+		args := append(strings.Fields(line), "f")
+		if o.prefix == "X" {
+			args = args[:1]
+		}
+		opt := profileFile("<Profile><TimeSpans><TimeSpan><Targets><Target><Path>f</Path></Target></Targets></TimeSpan></TimeSpans></Profile>")
+		_, err := Parse(args, opt)
+		if (err != nil) != (o.Support == Refused) {
+			t.Errorf("%s is %s, but %q gives %v", o.Form, o.Support, args, err)
+		}
+	}
+}
+
+// TestDoubtsAreSaid: the two defaults that mislead are named on stderr, and only where they hold.
+func TestDoubtsAreSaid(t *testing.T) {
+	for line, want := range map[string][2]bool{"-w5 f": {true, true}, "f": {false, true}, "-w5 -Sh f": {true, false}, "-w5 -Zr -Sh f": {false, false}, "-w5 -Z1M f": {false, true}} {
+		test, err := Parse(strings.Fields(line), ParseOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out, errs bytes.Buffer
+		if err := test.Run(context.Background(), here{}, RunOptions{}, &out, &errs); err == nil || out.Len() > 0 {
+			t.Errorf("%q: %v and %q from a session that runs nothing", line, err, out.String())
+		}
+		got := [2]bool{strings.Contains(errs.String(), "-Zr or -Z<size>"), strings.Contains(errs.String(), "-Sh turns it off")}
+		if got != want {
+			t.Errorf("%q: pattern and cache are named: %v, want %v", line, got, want)
+		}
+	}
+}

@@ -1,0 +1,17 @@
+package diskspd
+
+import (
+	"strings"
+	"testing"
+
+	"plimsoll/internal/testkit/winetest"
+)
+
+// TestUnderWine runs E4's line and the XML report on Windows' side: overlapped I/O without buffers on
+// C:\\iotest.dat, and the processors' times.
+func TestUnderWine(t *testing.T) {
+	out := winetest.RunTests(t, "TestE4", "TestXMLIsWhatProgramsRead", "TestStage")
+	if !strings.Contains(out, "(windows-iocp)") {
+		t.Errorf("the engine isn't windows-iocp:\n%s", out)
+	}
+}

@@ -1,0 +1,163 @@
+package fio
+
+import (
+	"errors"
+	"math"
+	"time"
+
+	"plimsoll/internal/measure/dialect"
+)
+
+// check refuses what contradicts itself. What an option says of the other direction, or of
+// random offsets in a sequential job, has no effect, as in fio.
+func (j *job) check() error {
+	bad := func(format string, args ...any) error { return dialect.Usagef(j.where, format, args...) }
+	writes, reads := j.writes(), j.reads()
+	if j.timeBased && j.runtime == 0 {
+		j.timeBased = false
+		j.note("time_based has no effect without runtime, as in fio")
+	}
+	if err := errors.Join(j.checkFill(bad), j.checkPasses(bad)); err != nil {
+		return err
+	}
+	switch {
+	case writes && j.fsync > 0 && j.fdatasync > 0:
+		return bad("fsync=%d contradicts fdatasync=%d", j.fsync, j.fdatasync)
+	case reads && j.rate.read > 0 && j.iops.read > 0, writes && j.rate.write > 0 && j.iops.write > 0:
+		return bad("rate contradicts rate_iops; use one of the two")
+	case reads && writes && (j.rate.read > 0 || j.rate.write > 0) && (j.iops.read > 0 || j.iops.write > 0):
+		return bad("a rate of reads in bytes and one of writes in I/Os, or the other way round, is not supported; use one of the two for both")
+	case j.rateMin.most() > 0 && j.iopsMin.most() > 0:
+		return bad("rate_min contradicts rate_iops_min; use one of the two")
+	case reads && (j.rate.read > 0 && j.rateMin.read > j.rate.read || j.iops.read > 0 && j.iopsMin.read > j.iops.read),
+		writes && (j.rate.write > 0 && j.rateMin.write > j.rate.write || j.iops.write > 0 && j.iopsMin.write > j.iops.write):
+		return bad("the least rate is more than the rate")
+	case j.thinkSpin > j.think:
+		return bad("thinktime_spin=%v is more than thinktime=%v", j.thinkSpin, j.think)
+	case j.think > 0 && j.ioengine == "posixaio" && j.iodepth > 1:
+		return bad("thinktime with ioengine=posixaio needs iodepth=1: each of its threads would pause for itself; use libaio or io_uring")
+	case j.ioengine == "mmap" && j.direct:
+		return bad("direct=1 contradicts ioengine=mmap: a mapping is the page cache")
+	case j.zero && len(j.pattern) > 0:
+		return bad("zero_buffers contradicts buffer_pattern")
+	case j.zero && (j.compress > 0 || j.dedupe > 0), len(j.pattern) > 0 && j.compress == 0 && j.dedupe > 0:
+		return bad("buffer_compress_percentage and dedupe_percentage need random data, not zero_buffers, and dedupe_percentage no buffer_pattern without buffer_compress_percentage")
+	case len(j.cpuNodes) > 0 && len(j.cpus) > 0:
+		return bad("numa_cpu_nodes contradicts cpus_allowed; use one of the two")
+	case len(j.cpuNodes) > 0 && j.splitCPUs:
+		return bad("cpus_allowed_policy=split needs cpus_allowed, not numa_cpu_nodes")
+	case j.steady.Metric != "" && j.ssDur < time.Second:
+		return bad("steadystate needs a steadystate_duration of at least a second")
+	case j.steady.Metric == "" && j.ssDur > 0:
+		return bad("steadystate_duration needs steadystate, as in steadystate=iops_slope:0.3%%")
+	case j.blockalign.hasRead && j.blockalign.hasWrite && j.blockalign.read != j.blockalign.write && reads && writes:
+		return bad("one blockalign for reads and another for writes is not supported")
+	}
+	if j.logMax && j.hasDataLogs() && j.logAvg > 0 {
+		return bad("log_max_value with logs is not supported: they hold averages. Use log_avg_msec=0, which has a line for each I/O")
+	}
+	if err := j.checkPairs(bad); err != nil {
+		return err
+	}
+	if err := j.checkReplay(bad); err != nil {
+		return err
+	}
+	return errors.Join(j.checkDir(bad), j.checkZones(bad), j.checkDedupe(bad), j.checkTarget(bad), j.checkVerify(bad))
+}
+
+// checkPairs refuses what trims and writes of the same blocks don't do here.
+func (j *job) checkPairs(bad func(string, ...any) error) error {
+	switch {
+	case !j.pairs():
+	case !synchronous[j.ioengine] && j.iodepth > 1:
+		return bad("rw=%s with iodepth=%d is not supported: each block is trimmed and written before the next; use iodepth=1", j.rw, j.iodepth)
+	case j.rate.most()+j.iops.most()+j.rate.trim+j.iops.trim > 0:
+		return bad("rw=%s with a rate is not supported; use thinktime", j.rw)
+	case j.verify:
+		return bad("rw=%s with verify is not supported; verify a job of writes", j.rw)
+	}
+	return nil
+}
+
+func (j *job) checkVerify(bad func(string, ...any) error) error {
+	if j.verify && j.ioengine == "null" {
+		j.note("verify: the null engine keeps nothing, so blocks are read back as with fio, and nothing is verified")
+	}
+	switch {
+	case !j.verify && j.verifyOnly:
+		return bad("verify_only needs verify")
+	case !j.verify:
+		return nil
+	case j.goOnVerify:
+		return bad("continue_on_error=verify and all are not supported with verify: the first bad block ends the test. Use continue_on_error=io")
+	case (j.verifyOnly || !j.writes()) && !j.randrepeat && j.randseed == 0:
+		return bad("verifying what another job wrote needs its seed: randrepeat=1 or randseed")
+	case j.patternOnly && len(j.verifyPattern) == 0:
+		return bad("verify=pattern needs verify_pattern")
+	case j.patternOnly && j.blockSize()%int64(len(j.verifyPattern)) != 0:
+		return bad("verify=pattern: the %d bytes of verify_pattern have to fit a block a whole number of times", len(j.verifyPattern))
+	case j.zero || len(j.pattern) > 0 && len(j.verifyPattern) == 0 || j.dedupe > 0:
+		return bad("verify needs blocks that are each their own: leave zero_buffers, buffer_pattern and dedupe_percentage out")
+	case !j.writes() || j.verifyOnly || !j.doVerify:
+		return nil
+	case j.unlink:
+		return bad("unlink would remove the files before they are read back; remove them yourself")
+	}
+	return nil
+}
+
+// apart refuses verified clones of a stage that write over each other.
+func apart(stage []*clone) error {
+	type part struct{ from, to int64 }
+	verified := map[string]bool{}
+	for _, c := range stage {
+		if c.load.Verify && c.load.Writes() {
+			for _, f := range c.files {
+				verified[f] = true
+			}
+		}
+	}
+	written := map[string][]part{}
+	for _, c := range stage {
+		if !c.load.Writes() {
+			continue
+		}
+		for _, f := range c.files {
+			if !verified[f] {
+				continue
+			}
+			p := part{c.load.Offset, c.load.Offset + c.load.Size}
+			if c.load.Size == 0 {
+				p = part{0, math.MaxInt64} // It depends on the file, which isn't there yet.
+			}
+			for _, o := range written[f] {
+				if p.from < o.to && o.from < p.to {
+					return dialect.Usagef(c.job.where, "verify: two jobs or clones write the same part of %s at once; give each a file or an offset_increment", f)
+				}
+			}
+			written[f] = append(written[f], p)
+		}
+	}
+	return nil
+}
+
+// locked refuses locks of files that several clones of a stage use, which would take turns in fio.
+func locked(stage []*clone) error {
+	users := map[string]int{}
+	for _, c := range stage {
+		for _, f := range c.files {
+			users[f]++
+		}
+	}
+	for _, c := range stage {
+		if c.job.lockFile == "" || c.job.lockFile == "none" {
+			continue
+		}
+		for _, f := range c.files {
+			if users[f] > 1 {
+				return dialect.Usagef(c.job.where, "lockfile=%s is not supported for %s, which several jobs or clones use: they don't take turns here. Give each a file or an offset_increment", c.job.lockFile, f)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,274 @@
+package fio
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the tables of docs/fio.md and the golden files anew")
+
+const manual = "../../../../docs/fio.md"
+
+// The tables of the manual are those of the code.
+func TestManualHasTheTables(t *testing.T) {
+	b, err := os.ReadFile(manual)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(b)
+	for name, table := range map[string]string{"options": optionTable(), "commands": commandTable()} {
+		begin, end := fmt.Sprintf("<!-- %s -->\n", name), fmt.Sprintf("<!-- end of %s -->\n", name)
+		before, rest, ok := strings.Cut(text, begin)
+		has, after, ok2 := strings.Cut(rest, end)
+		if !ok || !ok2 {
+			t.Fatalf("%s has no %q ... %q", manual, begin, end)
+		}
+		if has == table {
+			continue
+		}
+		if !*update {
+			t.Errorf("the table of %s in %s is not that of the code: go test ./internal/measure/dialect/fio -run Manual -update", name, manual)
+		}
+		text = before + begin + table + end + after
+	}
+	if *update {
+		if err := os.WriteFile(manual, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func optionTable() string {
+	var w strings.Builder
+	w.WriteString("| option | support | here |\n| --- | --- | --- |\n")
+	for _, o := range Options {
+		names := "`" + strings.Join(append([]string{o.Name}, o.Aliases...), "`, `") + "`"
+		text := o.Text
+		if o.Support == Refused {
+			text = why(o.Name, text)
+		}
+		if len(o.Off) > 0 {
+			text += " (allowed: " + strings.Join(o.Off, ", ") + ")"
+		}
+		fmt.Fprintf(&w, "| %s | %s | %s |\n", names, o.Support, text)
+	}
+	return w.String()
+}
+
+func commandTable() string {
+	var w strings.Builder
+	w.WriteString("| option | here |\n| --- | --- |\n")
+	for _, n := range slices.Sorted(maps.Keys(commands)) {
+		fmt.Fprintf(&w, "| `--%s` | %s |\n", n, commands[n].text)
+	}
+	return w.String()
+}
+
+// No option of the installed fio is unknown: each is supported, or refused with its reason.
+func TestTableHasAllOptionsOfFio(t *testing.T) {
+	t.Parallel()
+	out, err := exec.Command("fio", "--cmdhelp=all").Output()
+	if err != nil {
+		t.Fatalf("%v: run scripts/setup test", err)
+	}
+	n := 0
+	for _, l := range strings.Split(string(out), "\n") {
+		name, _, ok := strings.Cut(l, ":")
+		if name = strings.TrimSpace(name); !ok || name == "" {
+			continue
+		}
+		n++
+		if byName[name] == nil {
+			t.Errorf("fio has %s", l)
+		}
+	}
+	if n < 200 {
+		t.Errorf("fio has %d options only", n)
+	}
+	for name := range engineOptions(t) {
+		if byName[name] == nil {
+			t.Errorf("an engine of fio has %s", name)
+		}
+	}
+}
+
+// The other names of an option are those of the installed fio, and it stands alone where it does there.
+func TestTableHasFiosAliasesAndBareOptions(t *testing.T) {
+	t.Parallel()
+	alias := regexp.MustCompile(`(?m)^ *alias: (\S+)$`)
+	bare, ofEngines := 0, engineOptions(t)
+	for _, o := range Options {
+		text, ok := ofEngines[o.Name]
+		if !ok {
+			text = fioTells(t, "--cmdhelp="+o.Name)
+		}
+		if !strings.Contains(text, o.Name+":") {
+			continue // Of another version.
+		}
+		for _, m := range alias.FindAllStringSubmatch(text, -1) {
+			if byName[m[1]] != byName[o.Name] {
+				t.Errorf("%s is %s in fio", m[1], o.Name)
+			}
+		}
+		if is := strings.Contains(text, "type: empty or boolean value"); is != o.Bare {
+			t.Errorf("%s: may stand alone in fio: %v, here: %v", o.Name, is, o.Bare)
+		} else if is {
+			bare++
+		}
+	}
+	if bare < 17 {
+		t.Errorf("only %d options may stand alone", bare)
+	}
+}
+
+// fioTells is what fio itself prints for one option.
+func fioTells(t *testing.T, option string) string {
+	t.Helper()
+	out, err := exec.Command("fio", option).Output()
+	if err != nil {
+		t.Fatalf("%s: %v: run scripts/setup test", option, err)
+	}
+	return string(out)
+}
+
+// engineOptions are what the installed fio says of the options of the engines that are taken here, by their names: --cmdhelp doesn't
+// list them.
+func engineOptions(t *testing.T) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for e := range engines {
+		// Of an engine that has none it says so and fails.
+		out, err := exec.Command("fio", "--enghelp="+e).Output()
+		if err != nil && !strings.Contains(string(out), "has no options") {
+			t.Fatalf("%s: %v: run scripts/setup test", e, err)
+		}
+		for l := range strings.Lines(string(out)) {
+			if name, _, ok := strings.Cut(l, " : "); ok {
+				name = strings.TrimSpace(name)
+				all[name] += fioTells(t, "--enghelp="+e+","+name)
+			}
+		}
+	}
+	if len(all) < 16 {
+		t.Errorf("fio's engines have %d options only", len(all))
+	}
+	return all
+}
+
+// A value that fio takes and that can't be kept names what comes nearest.
+func TestValuesNameTheNearest(t *testing.T) {
+	for arg, want := range map[string]string{
+		"--rw=randrw:sequential": "rw_sequencer",
+		"--rw=read:x":            "as in read:4k",
+		"--thp=1":                "huge pages; the nearest is ioengine",
+	} {
+		if _, err := Parse([]string{"--name=x", "--size=1m", arg}, Source{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", arg, err, want)
+		}
+	}
+}
+
+// Engines' options without a value, which fio takes, are taken or refused for what they are; "needs a value" was said of them.
+func TestEnginesOptionsStandAlone(t *testing.T) {
+	for option, want := range map[string]string{
+		"fixedbufs": "", "registerfiles": "", "hipri": "", "sqthread_poll": "", "userspace_reap": "", "bs_unaligned": "",
+	} {
+		for where, args := range map[string][]string{"line": {"--name=x", "--size=1m", "--" + option, "--rw=randread"}, "file": {"x.fio"}} {
+			_, err := Parse(args, memory(map[string]string{"x.fio": "[x]\nsize=1m\n" + option + "\n"}, nil))
+			if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), "is not supported") || !strings.Contains(err.Error(), want)) {
+				t.Errorf("%s on a %s: %v, want %q", option, where, err, want)
+			}
+		}
+	}
+}
+
+// No option of the installed fio's own line is unknown.
+func TestCommandsAreAllOfFio(t *testing.T) {
+	out, err := exec.Command("fio", "--help").Output()
+	if err != nil {
+		t.Fatalf("%v: run scripts/setup test", err)
+	}
+	n := 0
+	for l := range strings.Lines(string(out)) {
+		rest, ok := strings.CutPrefix(strings.TrimSpace(l), "--")
+		end := strings.IndexAny(rest+" ", "= \t")
+		name := rest[:end]
+		if !ok || name == "help" { // --help is Plimsoll's
+			continue
+		}
+		n++
+		if commands[name].do == nil {
+			t.Errorf("fio has %s", strings.TrimSpace(l))
+		}
+	}
+	if n < 30 {
+		t.Errorf("fio has %d such options only", n)
+	}
+}
+
+// What is refused is an error that names what is nearest to it, and that is something that there is.
+func TestRefusalsNameTheNearest(t *testing.T) {
+	// Flags of Plimsoll's own; a test of the command knows whether they are there.
+	own := []string{"--engine", "--record", "--destructive", "--cpus", "--cpu-shares", "--help"}
+	without := []string{"uid", "gid", "ioscheduler", "profile", "exec_prerun", "exec_postrun", "debug", "cpuclock-test"}
+	check := func(name string, args ...string) {
+		_, err := Parse(append([]string{"--name=a", "--size=1m"}, args...), Source{})
+		if err == nil {
+			t.Errorf("%s is taken", name)
+			return
+		}
+		near, text := nearest[name], err.Error()
+		if slices.Contains(without, name) {
+			if near != "" || !strings.Contains(text, "nothing near") {
+				t.Errorf("%s: %v", name, err)
+			}
+			return
+		}
+		opt := byName[near]
+		supported := opt != nil && opt.Support != Refused || slices.Contains(own, near) || slices.Contains(commandNames, strings.TrimPrefix(near, "--"))
+		if near == "" || !supported || !strings.Contains(text, near) {
+			t.Errorf("%s: %v; it has to name %q, which has to be supported", name, err, near)
+		}
+	}
+	for _, o := range Options {
+		if o.Support == Refused {
+			check(o.Name, "--"+o.Name+"=refuse-me")
+		}
+	}
+	for name, c := range commands {
+		if strings.HasPrefix(c.text, "refused") {
+			args := []string{"--" + name}
+			if c.value {
+				args[0] += "=x"
+			}
+			check(name, args...)
+		}
+	}
+	for name := range nearest {
+		if o := byName[name]; (o == nil || o.Support != Refused) && !strings.HasPrefix(commands[name].text, "refused") {
+			t.Errorf("%s is not refused, but has a nearest", name)
+		}
+	}
+}
+
+func TestTableIsSound(t *testing.T) {
+	seen := map[string]bool{}
+	for _, o := range Options {
+		for _, n := range append([]string{o.Name}, o.Aliases...) {
+			if seen[n] || commands[n].do != nil {
+				t.Errorf("%s is there twice", n)
+			}
+			seen[n] = true
+		}
+		if o.Text == "" || strings.Contains(o.Text, "|") || (o.set == nil) != (o.Support == Refused) || len(o.Off) > 0 && o.Support != Refused {
+			t.Errorf("%+v", o)
+		}
+	}
+}

@@ -1,0 +1,326 @@
+// Package fio runs the command lines and job files of fio, and prints what fio would.
+//
+// Options is the table of all options of fio 3.33: each is supported, accepted since there is
+// nothing to do, or refused with its reason. Parse turns arguments and files into a Test, which makes
+// stages of jobs for package workload: jobs without stonewall run together, a stonewall begins
+// the next stage. Every clone (numjobs) becomes a job of its own, as fio forks one for each.
+//
+// fio's meaning is kept where load's own differs: each clone does the whole region; without
+// time_based, runtime is only a limit; random jobs visit each block once a pass; rates hold for
+// reads and writes each. What is not kept is in docs/fio.md: files are always written in full first, latency
+// is never thrown away, submission is not timed separately.
+package fio
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/internal/measure/dialect"
+	"plimsoll/internal/measure/workload"
+	"plimsoll/load"
+)
+
+// A Test is a parsed command line.
+type Test struct {
+	// Formats are the outputs in their order: normal, json, json+ or terse.
+	Formats []string
+	// Output is the file for the output, "" for standard output.
+	Output string
+	// ParseOnly says that nothing is to be run.
+	ParseOnly bool
+	// Version says that only the version is to be printed.
+	Version bool
+
+	// terseVersion is that of the terse output, 2 to 5.
+	terseVersion int
+	statusEvery  time.Duration // of --status-interval; 0: there is one output, at the end
+	idle         string        // of --idle-prof
+	readonly     bool
+	isDevice     func(path string) bool
+	readFile     dialect.FileReader
+	// sources are the files that it was read from.
+	sources []string
+	jobs    []*job
+	globals []keyValue
+	stages  [][]*clone
+	// need is the length that each file must have.
+	need map[string]int64
+	// paths is the bytes of all paths, and files their number, clone by clone.
+	paths, files int
+	// notes are what the user should know, one a line.
+	notes []string
+}
+
+// A clone is one of the numjobs of a job.
+type clone struct {
+	job    *job
+	thread int // from 1 on, over the whole test
+	number int // within its job, from 0 on
+	group  int
+	files  []string
+	// device: the job's name is that of a device, which is its file.
+	device bool
+	load   load.Job
+	spec   workload.StageJob
+}
+
+func (j *job) trims() bool       { return j.rw == load.Trim || j.rw == load.RandTrim }
+func (j *job) pairs() bool       { return j.rw == load.TrimWrite || j.rw == load.RandTrimWrite }
+func (j *job) writes() bool      { return load.Job{RW: j.rw}.Writes() && !j.trims() }
+func (j *job) reads() bool       { return load.Job{RW: j.rw}.Reads() || j.trims() }
+func (j *job) random() bool      { return strings.HasPrefix(j.rw, "rand") }
+func (j *job) hasDataLogs() bool { return j.bwLog != nil || j.iopsLog != nil || j.latLog != nil }
+
+// tracesLogs reports whether the job's logs have a line for each I/O.
+func (j *job) tracesLogs() bool { return j.hasDataLogs() && j.logAvg == 0 }
+
+// direction is 0 for a read of the job, 1 for a write and 2 for a trim: where it is in className.
+func (j *job) direction(write bool) int {
+	switch {
+	case j.trims() || j.pairs() && !write:
+		return 2
+	case write:
+		return 1
+	}
+	return 0
+}
+
+// trimsAreReads has a job of trims take what options say of trims for its reads, since to package load a trim is one.
+func (j *job) trimsAreReads() {
+	for _, p := range []*pair{&j.bs, &j.blockalign, &j.rate, &j.iops, &j.rateMin, &j.iopsMin, j.percRandom} {
+		if p != nil {
+			p.read, p.hasRead = p.trim, p.hasTrim
+		}
+	}
+	j.readSplit = j.trimSplit
+}
+
+// writesAreTrims has a job that trims and writes each block write what it trims, as in fio.
+func (j *job) writesAreTrims() {
+	for _, p := range []*pair{&j.bs, &j.blockalign, j.percRandom} {
+		if p != nil {
+			p.write, p.hasWrite = p.trim, p.hasTrim
+			p.read, p.hasRead = p.trim, p.hasTrim
+		}
+	}
+	j.readSplit, j.writeSplit = nil, j.trimSplit
+}
+
+// mapped reports whether random offsets of a job come once a pass.
+func (j *job) mapped() bool {
+	r, w := j.splits()
+	return j.random() && !j.norandommap && (j.distribution == "" || j.distribution == load.Random) && len(r)+len(w) == 0 && !j.alignedApart()
+}
+
+// alignedApart reports whether blocks are aligned to something else than their size, which turns the map off in fio.
+func (j *job) alignedApart() bool {
+	return j.blockalign.hasRead && j.blockalign.read != j.bs.read || j.blockalign.hasWrite && j.blockalign.write != j.bs.write
+}
+
+// splits are the sizes of reads and writes, where they are not all of one size.
+func (j *job) splits() (r, w []load.SizeShare) {
+	r, w = j.readSplit, j.writeSplit
+	if j.reads() && j.writes() && len(r) == 0 && len(w) == 0 && j.bs.read == j.bs.write {
+		return nil, nil
+	}
+	if len(r) == 0 {
+		r = []load.SizeShare{{Size: j.bs.read, Percent: 100}}
+	}
+	if len(w) == 0 {
+		w = []load.SizeShare{{Size: j.bs.write, Percent: 100}}
+	}
+	if !j.reads() {
+		r = nil
+	}
+	if !j.writes() {
+		w = nil
+	}
+	// One size is no split.
+	if !j.reads() && len(w) == 1 || !j.writes() && len(r) == 1 {
+		return nil, nil
+	}
+	return r, w
+}
+
+// blockSize is the size of a job that has one.
+func (j *job) blockSize() int64 {
+	all, bs := j.readSplit, j.bs.read
+	if !j.reads() {
+		all, bs = j.writeSplit, j.bs.write
+	}
+	if len(all) > 0 {
+		bs = all[0].Size
+		for _, s := range all {
+			bs = min(bs, s.Size)
+		}
+	}
+	return bs
+}
+
+// plan makes stages of the jobs.
+func (t *Test) plan() error {
+	t.need = map[string]int64{}
+	group, thread := 0, 0
+	for i, j := range t.jobs {
+		if i > 0 && (j.stonewall || j.newGroup) {
+			group++
+		}
+		if err := t.wait(i); err != nil {
+			return err
+		}
+		if i == 0 || j.stonewall || j.waitFor != "" {
+			t.stages = append(t.stages, nil)
+		}
+		for _, n := range j.notes {
+			t.note("%s: %s", j.name, n)
+		}
+		if t.readonly && (j.writes() || j.trims()) && !j.verifyOnly {
+			return dialect.Usagef(j.where, "rw=%s writes, but --readonly was given", j.rw)
+		}
+		if synchronous[j.ioengine] && j.iodepth > 1 {
+			j.iodepth = 1
+			t.note("%s: iodepth is 1 with the synchronous engine %s, as in fio; use libaio or io_uring", j.name, j.ioengine)
+		}
+		for n := range j.numjobs {
+			thread++
+			c := &clone{job: j, thread: thread, number: n, group: group, device: t.device(j)}
+			if err := c.lower(t); err != nil {
+				return err
+			}
+			last := len(t.stages) - 1
+			t.stages[last] = append(t.stages[last], c)
+		}
+	}
+	if err := t.exits(); err != nil {
+		return err
+	}
+	for _, s := range t.stages {
+		if err := errors.Join(apart(s), locked(s)); err != nil {
+			return err
+		}
+		trace(s)
+		histograms(s)
+		for _, c := range s {
+			c.spec.Job.DedupeSet = c.dedupeSet(thread)
+			for _, f := range c.files {
+				c.spec.Size = max(c.spec.Size, t.need[f])
+				if c.load.Sizes != nil {
+					c.spec.Sizes = append(c.spec.Sizes, t.need[f])
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// device reports whether the job's name is the path of a device, which then is its file, as in fio.
+func (t *Test) device(j *job) bool {
+	return j.filename == "" && j.nrfiles == 1 && t.isDevice != nil && t.isDevice(j.section)
+}
+
+// wait refuses a wait_for that is no stage's end: what waits for one of several jobs would have to start in the middle of theirs. A
+// job of a stage that ended before is waited for by all that follow.
+func (t *Test) wait(i int) error {
+	j := t.jobs[i]
+	if j.waitFor == "" || j.stonewall {
+		return nil
+	}
+	k := slices.IndexFunc(t.jobs[:i], func(o *job) bool { return o.section == j.waitFor })
+	if k < 0 {
+		return dialect.Usagef(j.where, "wait_for=%s: no job before it is called so", j.waitFor)
+	}
+	others, in := "", false
+	for _, c := range t.stages[len(t.stages)-1] {
+		if c.job.section == j.waitFor {
+			in = true
+		} else {
+			others = c.job.name
+		}
+	}
+	switch {
+	case !in:
+		j.waitFor = "" // That ended with its stage.
+	case others != "":
+		return dialect.Usagef(j.where, "wait_for=%s: it runs beside %s, and to wait for one of several jobs is not supported; the nearest is stonewall, which waits for all", j.waitFor, others)
+	}
+	return nil
+}
+
+func (t *Test) note(format string, args ...any) {
+	if n := fmt.Sprintf(format, args...); !slices.Contains(t.notes, n) {
+		t.notes = append(t.notes, n)
+	}
+}
+
+// paths are the names of the clone's files.
+func (c *clone) paths() []string {
+	j := c.job
+	dir := ""
+	if dirs := splitColons(j.directory); len(dirs) > 0 {
+		dir = dirs[c.number%len(dirs)]
+	}
+	var out []string
+	seen := map[string]bool{}
+	add := func(name string) {
+		if dir != "" {
+			name = path.Join(dir, name) // Also where name begins with a slash, as in fio.
+		}
+		if !seen[name] {
+			seen[name] = true
+			out = append(out, name)
+		}
+	}
+	if j.filename != "" {
+		for _, f := range splitColons(j.filename) {
+			if add(f); len(out) > maxNrFiles || j.used > 0 && len(out) == j.used {
+				break
+			}
+		}
+		return out
+	}
+	if c.device {
+		add(j.section)
+		return out
+	}
+	format := j.format
+	if format == "" {
+		format = "$jobname.$jobnum.$filenum"
+	}
+	for i := range j.nrfiles {
+		add(strings.NewReplacer("$jobname", j.section, "$jobnum", strconv.Itoa(c.number),
+			"$filenum", strconv.Itoa(i), "$clientuid", "").Replace(format))
+		if len(out[len(out)-1]) > maxPath {
+			break
+		}
+	}
+	return out
+}
+
+// splitColons splits a list at its colons; \: is one that belongs to a name.
+func splitColons(s string) []string {
+	if s == "" {
+		return nil
+	}
+	const hidden = "\x00"
+	var out []string
+	for _, p := range strings.Split(strings.ReplaceAll(s, `\:`, hidden), ":") {
+		if p != "" {
+			out = append(out, strings.ReplaceAll(p, hidden, ":"))
+		}
+	}
+	return out
+}
+
+// refuse turns what load says of a job into an error of the user's.
+func (c *clone) refuse(err error) error {
+	var opt *load.OptionError
+	if errors.As(err, &opt) {
+		return dialect.Usagef(c.job.where, "%v", opt)
+	}
+	return dialect.Usagef(c.job.where, "%v", err)
+}

@@ -1,0 +1,345 @@
+package fio
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/internal/measure/dialect"
+	"plimsoll/load"
+)
+
+// An amount is a number of bytes, or percent of something.
+type amount struct {
+	n       int64
+	percent bool
+}
+
+// A pair holds a value for reads and one for writes. set tells which were given.
+type pair struct {
+	read, write, trim          int64
+	hasRead, hasWrite, hasTrim bool
+}
+
+// set takes over what was given; the other keeps what it had, as in fio.
+func (p *pair) set(given pair) {
+	if given.hasRead {
+		p.read, p.hasRead = given.read, true
+	}
+	if given.hasWrite {
+		p.write, p.hasWrite = given.write, true
+	}
+	if given.hasTrim {
+		p.trim, p.hasTrim = given.trim, true
+	}
+}
+
+// most is the greater of both.
+func (p pair) most() int64 { return max(p.read, p.write) }
+
+// prefixes are the powers of kb_base that a size's suffix stands for.
+var prefixes = map[string]int{"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
+
+// parseSize reads bytes. With fio's default kb_base=1024 the suffixes are the
+// other way round than the standard has them: k, kb are 1024, kib is 1000 (HOWTO, "Parameter types").
+// A bare ki is 1024, as fio has it.
+func parseSize(s string, kbBase int64) (int64, error) {
+	t := strings.ToLower(strings.TrimSpace(s))
+	if h, ok := strings.CutPrefix(t, "0x"); ok {
+		n, err := strconv.ParseInt(h, 16, 64)
+		if err != nil {
+			return 0, fmt.Errorf("%q is no size; write it as 4k, 1m, 512 or 0x1000", s)
+		}
+		return n, nil
+	}
+	i := 0
+	for i < len(t) && (t[i] >= '0' && t[i] <= '9' || t[i] == '.') {
+		i++
+	}
+	number, suffix := t[:i], t[i:]
+	other := otherBase(kbBase)
+	base := kbBase
+	switch {
+	case strings.HasSuffix(suffix, "ib"):
+		suffix, base = strings.TrimSuffix(suffix, "ib"), other
+	case strings.HasSuffix(suffix, "i"):
+		suffix = strings.TrimSuffix(suffix, "i")
+	default:
+		suffix = strings.TrimSuffix(suffix, "b")
+	}
+	power, ok := prefixes[suffix]
+	f, err := strconv.ParseFloat(number, 64)
+	if err != nil || !ok {
+		return 0, fmt.Errorf("%q is no size; write it as 4k, 1m or 512", s)
+	}
+	mult := int64(1)
+	for range power {
+		mult *= base
+	}
+	if n, err := strconv.ParseInt(number, 10, 64); err == nil && n <= math.MaxInt64/mult {
+		return n * mult, nil
+	}
+	v := f * float64(mult)
+	if v >= math.MaxInt64 {
+		return 0, fmt.Errorf("%q is larger than any file", s)
+	}
+	return int64(v), nil
+}
+
+// parseAmount reads a size or a percentage.
+func parseAmount(s string, kbBase int64) (amount, error) {
+	if p, ok := strings.CutSuffix(strings.TrimSpace(s), "%"); ok {
+		p = strings.TrimSuffix(p, "%") // Templates of other programs write %% for it, which fio takes.
+		n, err := strconv.Atoi(strings.TrimSpace(p))
+		if err != nil || n < 0 || n > 100 {
+			return amount{}, fmt.Errorf("%q has to be a whole percentage from 0%% to 100%%", s)
+		}
+		return amount{int64(n), true}, nil
+	}
+	n, err := parseSize(s, kbBase)
+	return amount{n: n}, err
+}
+
+// timeUnits are fio's.
+var timeUnits = map[string]time.Duration{
+	"d": 24 * time.Hour, "h": time.Hour, "m": time.Minute, "s": time.Second,
+	"ms": time.Millisecond, "msec": time.Millisecond, "us": time.Microsecond, "usec": time.Microsecond,
+}
+
+// parseTime reads a time. Options differ in what a bare number means: seconds for most, but
+// microseconds for thinktime. D:H:M:S is understood too.
+func parseTime(s string, bare time.Duration) (time.Duration, error) {
+	t := strings.ToLower(strings.TrimSpace(s))
+	bad := fmt.Errorf("%q is no time; write it as 30, 30s, 500ms, 10us, 2m, 1h or 1:30", s)
+	if strings.Contains(t, ":") {
+		return parseClock(t, bad)
+	}
+	i := 0
+	for i < len(t) && t[i] >= '0' && t[i] <= '9' {
+		i++
+	}
+	n, err := strconv.ParseInt(t[:i], 10, 64)
+	unit := bare
+	if t[i:] != "" {
+		unit = timeUnits[t[i:]]
+	}
+	if err != nil || unit == 0 {
+		return 0, bad
+	}
+	if n > math.MaxInt64/int64(unit) {
+		return 0, fmt.Errorf("%q is too long", s)
+	}
+	return time.Duration(n) * unit, nil
+}
+
+// parseClock reads [[days:]hours:]minutes:seconds.
+func parseClock(t string, bad error) (time.Duration, error) {
+	parts := strings.Split(t, ":")
+	units := []time.Duration{time.Second, time.Minute, time.Hour, 24 * time.Hour}
+	if len(parts) > len(units) {
+		return 0, bad
+	}
+	var sum time.Duration
+	for i, p := range parts {
+		n, err := strconv.Atoi(p)
+		if err != nil || n < 0 || n > 1e5 {
+			return 0, bad
+		}
+		sum += time.Duration(n) * units[len(parts)-1-i]
+	}
+	return sum, nil
+}
+
+// parseBool reads a switch. fio takes only numbers.
+func parseBool(s string) (bool, error) {
+	n, err := strconv.Atoi(strings.TrimSpace(s))
+	if err != nil || n < 0 || n > 1 {
+		return false, fmt.Errorf("%q has to be 0 or 1", s)
+	}
+	return n == 1, nil
+}
+
+// parseInt reads a number with an optional k, m or g.
+func parseInt(s string, least, most int64) (int64, error) {
+	n, err := parseSize(s, 1024)
+	if err != nil {
+		return 0, fmt.Errorf("%q is no number", s)
+	}
+	if strings.Contains(s, ".") {
+		return 0, fmt.Errorf("%q is no whole number", s)
+	}
+	if n < least || n > most {
+		return 0, fmt.Errorf("%q has to be from %d to %d", s, least, most)
+	}
+	return n, nil
+}
+
+// parsePair reads "reads,writes,trims"; one value holds for all, an empty one keeps what was. Trims have that of
+// writes if they have none.
+func parsePair(s string, one func(string) (int64, error)) (pair, error) {
+	// fio reads 4k-512k as it reads 4k,512k.
+	parts := strings.Split(strings.ReplaceAll(s, "-", ","), ",")
+	if len(parts) > 3 {
+		return pair{}, fmt.Errorf("%q has more than three values: reads, writes, trims", s)
+	}
+	var p pair
+	for i, part := range parts {
+		if strings.TrimSpace(part) == "" {
+			continue
+		}
+		n, err := one(part)
+		if err != nil {
+			return pair{}, err
+		}
+		switch i {
+		case 0:
+			p.read, p.hasRead = n, true
+		case 1:
+			p.write, p.hasWrite = n, true
+		case 2:
+			p.trim, p.hasTrim = n, true
+		}
+	}
+	if len(parts) == 1 {
+		p.write, p.hasWrite = p.read, p.hasRead
+	}
+	if len(parts) < 3 {
+		p.trim, p.hasTrim = p.write, p.hasWrite
+	}
+	return p, nil
+}
+
+// parseSplit reads one direction of bssplit: 4k/10:64k/:32k/40. Sizes without a share have what is
+// left in equal parts.
+func parseSplit(s string, kbBase int64) ([]load.SizeShare, error) {
+	var all []load.SizeShare
+	left, open := 100.0, 0
+	for _, e := range strings.Split(s, ":") {
+		size, share, _ := strings.Cut(e, "/")
+		size, _, _ = strings.Cut(size, "-") // Of a range fio takes the first.
+		n, err := parseSize(size, kbBase)
+		if err != nil {
+			return nil, err
+		}
+		if n < 1 || n > 1<<30 {
+			return nil, fmt.Errorf("%q: a block has from 1 byte to 1 GiB", e)
+		}
+		sh := load.SizeShare{Size: n, Percent: -1}
+		if share != "" {
+			p, err := strconv.Atoi(strings.TrimSuffix(share, ".")) // fio stops reading at the point.
+			if err != nil || p < 0 || p > 100 {
+				return nil, fmt.Errorf("%q: the share has to be a whole percentage from 0 to 100", e)
+			}
+			sh.Percent = float64(p)
+			left -= sh.Percent
+		} else {
+			open++
+		}
+		all = append(all, sh)
+		if len(all) > 64 {
+			return nil, fmt.Errorf("more than 64 sizes")
+		}
+	}
+	switch {
+	case left < 0 && open > 0:
+		return nil, fmt.Errorf("%q: the shares add up to %v %%, which leaves nothing for sizes without one", s, 100-left)
+	case left > 0 && open == 0:
+		all[len(all)-1].Percent += left // As in fio. More than 100 are shares of their sum.
+	}
+	var out []load.SizeShare
+	for _, e := range all {
+		if e.Percent < 0 {
+			e.Percent = left / float64(open)
+		}
+		if e.Percent > 0 {
+			out = append(out, e)
+		}
+	}
+	return out, nil
+}
+
+// parseEnds reads the ends of a range of sizes, the lesser first.
+func parseEnds(s string, kbBase int64) (a, b int64, err error) {
+	lo, hi, ok := strings.Cut(s, "-")
+	if !ok {
+		lo, hi, ok = strings.Cut(s, ":")
+	}
+	if !ok {
+		return 0, 0, fmt.Errorf("%q has to be two sizes, as in 4k-64k", s)
+	}
+	if a, err = parseSize(lo, kbBase); err == nil {
+		b, err = parseSize(hi, kbBase)
+	}
+	return min(a, b), max(a, b), err
+}
+
+// parseRange reads one direction of bsrange, 1k-16k: all multiples of the least size, equally often.
+func parseRange(s string, kbBase int64) ([]load.SizeShare, error) {
+	a, b, err := parseEnds(s, kbBase)
+	if err != nil {
+		return nil, err
+	}
+	if a < 1 || b > 1<<30 || b/a > 4096 {
+		return nil, fmt.Errorf("%q: the larger may be up to 4096 times the smaller; use bssplit instead", s)
+	}
+	var out []load.SizeShare
+	n := b / a
+	for i := range n {
+		out = append(out, load.SizeShare{Size: a * (i + 1), Percent: 100 / float64(n)})
+	}
+	return out, nil
+}
+
+// parseCPUs reads a list of processors, 0-3,6.
+func parseCPUs(s string) ([]int, error) {
+	var out []int
+	for _, e := range strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ':' || r == ' ' }) {
+		lo, hi, isRange := strings.Cut(e, "-")
+		a, err := strconv.Atoi(lo)
+		b := a
+		if err == nil && isRange {
+			b, err = strconv.Atoi(hi)
+		}
+		if err != nil || a < 0 || b < a || b > 1023 {
+			return nil, fmt.Errorf("%q is no list of processors; write it as 0-3,6", s)
+		}
+		for i := a; i <= b && len(out) < 1024; i++ {
+			out = append(out, i)
+		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%q names no processor", s)
+	}
+	return out, nil
+}
+
+// parsePercentiles reads percentile_list.
+func parsePercentiles(s string) ([]float64, error) {
+	var out []float64
+	for _, e := range strings.Split(s, ":") {
+		f, err := strconv.ParseFloat(strings.TrimSpace(e), 64)
+		if err != nil || !(f > 0 && f <= 100) {
+			return nil, fmt.Errorf("%q: a percentile is a number over 0 and up to 100", e)
+		}
+		out = append(out, f)
+	}
+	if len(out) > maxPercentiles {
+		return nil, fmt.Errorf("%d percentiles; at most 20", len(out))
+	}
+	return out, nil
+}
+
+// oneOf returns s if it is one of words, or an error that names the nearest.
+func oneOf(s string, words ...string) (string, error) {
+	for _, w := range words {
+		if s == w {
+			return s, nil
+		}
+	}
+	if n := dialect.Nearest(s, words); n != "" {
+		return "", fmt.Errorf("%q is not known; did you mean %s?", s, n)
+	}
+	return "", fmt.Errorf("%q is none of %s", s, strings.Join(words, ", "))
+}

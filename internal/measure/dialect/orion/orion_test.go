@@ -1,0 +1,205 @@
+package orion
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"plimsoll/internal/measure/dialect"
+	"plimsoll/internal/measure/dialect/dialecttest"
+	"plimsoll/load"
+)
+
+// luns is a reader of one list with n files, which belongs to each name.
+func luns(n int) dialect.FileReader {
+	return func(string, int64) ([]byte, error) {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, "/data/lun%d\r\n", i+1)
+		}
+		return []byte(b.String() + "\n"), nil
+	}
+}
+
+func parse(t *testing.T, files int, line string) *Test {
+	t.Helper()
+	test, err := Parse(strings.Fields(line), nil, luns(files))
+	if err != nil {
+		t.Fatalf("%s: %v", line, err)
+	}
+	return test
+}
+
+func TestParseRefuses(t *testing.T) {
+	for line, want := range map[string]string{
+		"":                            "give -run simple",
+		"-run":                        "-run: needs a value",
+		"-run simpel":                 "did you mean simple?",
+		"-run simple -run oltp":       "argument 3, -run oltp: was given before: argument 1, -run simple",
+		"-rum simple":                 "did you mean -run?",
+		"-run simple -num_disk 4":     "argument 3, -num_disk: is unknown; did you mean -num_disks?",
+		"–run simple":                 "type the hyphen: -run",
+		"run simple":                  "begin with a hyphen",
+		"-run simple -matrix point":   "only -run advanced",
+		"-run simple -num_small 4":    "only -run advanced",
+		"-run advanced -matrix point": "needs -num_small",
+		"-run advanced -num_large 4":  "not with basic",
+		"-run advanced -write 101":    "from 0 to 100",
+		"-run simple -size_small x":   "whole number",
+		"-run simple -duration 0":     "from 1 to",
+		"-run simple -storax asmlib":  "need Oracle's libraries",
+		"-run simple -num_streamIO 8": "add -type seq",
+		"-run simple -stripe 64":      "add -simulate raid0",
+		"-run simple --lun-size 10M":  "10M",
+		"-run simple --lun-size=10kB": "whole MiB",
+		"-run simple -zzz":            "the options are -run",
+		"-run simple -testname":       "needs a value",
+		"-run simple -help":           "use --help",
+		"-run normal -num_disks 1000": "data points",
+		"-run oltp -num_disks 1000":   "I/Os in flight",
+		"-run advanced -type seq -matrix point -num_small 0 -num_large 2000":                              "sequential streams",
+		"-run advanced -matrix point -num_small 0 -num_large 0":                                           "no load",
+		"-run advanced -type seq -simulate raid0 -stripe 64":                                              "-size_large",
+		"-run advanced -matrix row -num_small 4 -num_large 3":                                             "point, col or max",
+		"-run advanced -matrix col -num_small 99999999999999999999":                                       "whole number",
+		"-run simple -cache_size -1":                                                                      "from 0 to",
+		"-run advanced -write 50 -matrix basic -type rand -size_large 1024 -simulate raid0 -stripe 9 --x": "--x: is unknown",
+	} {
+		_, err := Parse(strings.Fields(line), nil, luns(2))
+		var usage *dialect.UsageError
+		if err == nil || !errors.As(err, &usage) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", line, err, want)
+		}
+	}
+}
+
+func TestParseReadsTheList(t *testing.T) {
+	list := func(text string, err error) dialect.FileReader {
+		return func(name string, _ int64) ([]byte, error) {
+			if name != "a/t.lun" {
+				t.Errorf("read %s", name)
+			}
+			return []byte(text), err
+		}
+	}
+	for _, c := range []struct {
+		text, line string
+		err        error
+		want       []string
+		fails      string
+	}{
+		{text: " /x y \r\n\n/z", want: []string{"/x y", "/z"}},
+		{err: fs.ErrNotExist, fails: "a/t.lun: does not exist; it has to list the files"},
+		{err: fs.ErrNotExist, line: " --lun-size 64MiB", want: []string{"a/t.dat"}},
+		{err: fs.ErrPermission, line: " --lun-size 64MiB", fails: "permission"},
+		{text: "\n \n", fails: "names no file"},
+		{text: "/a\n/b\n/a\n", fails: "names /a twice"},
+		{text: "/a\x00", fails: "NUL"},
+		{text: strings.Repeat("x", 2<<20), fails: "longer than"},
+		{text: "/a", line: " --destructive-not", fails: "is unknown"},
+	} {
+		test, err := Parse(strings.Fields("-run simple -testname a/t"+c.line), nil, list(c.text, c.err))
+		if c.fails != "" {
+			if err == nil || !strings.Contains(err.Error(), c.fails) {
+				t.Errorf("%.20q: %v, want %q", c.text, err, c.fails)
+			}
+			continue
+		}
+		if err != nil || !slices.Equal(test.LUNs, c.want) {
+			t.Errorf("%.20q: %v, %v", c.text, test, err)
+		}
+	}
+}
+
+// TestMatrixIsOrions has the counts and times that published runs announced: simple with 1, 2 and 6
+// disks, normal with 1, oltp with 1 and 3. Those of dss are assumed: no such run was found.
+func TestMatrixIsOrions(t *testing.T) {
+	for _, c := range []struct {
+		line                   string
+		files, points, minutes int
+	}{
+		{"-run simple", 1, 8, 9},
+		{"-run simple", 2, 15, 16},
+		{"-run simple -num_disks 1", 2, 8, 9},
+		{"-run simple", 6, 43, 44},
+		{"-run normal", 1, 18, 19},
+		{"-run oltp", 1, 21, 22},
+		{"-run oltp", 3, 23, 24},
+		{"-run dss", 1, 16, 17},
+		{"-run dss", 3, 18, 19},
+		{"-run advanced -duration 30", 1, 8, 5},
+		{"-run advanced -matrix point -num_small 3 -num_large 4", 1, 1, 2},
+		{"-run advanced -matrix row -num_large 0 -num_disks 5", 1, 26, 27},
+		{"-run advanced -matrix col -num_small 500", 1, 3, 4},
+		{"-run advanced -matrix max -num_small 2 -num_large 1", 3, 6, 7},
+	} {
+		test := parse(t, c.files, c.line)
+		if test.matrix.total != c.points || test.minutes() != c.minutes {
+			t.Errorf("%s with %d files: %d points, %d minutes, want %d, %d", c.line, c.files, test.matrix.total, test.minutes(), c.points, c.minutes)
+		}
+		if slices.Contains(test.matrix.points, Load{}) {
+			t.Errorf("%s measures no load", c.line)
+		}
+	}
+	if p := parse(t, 4, "-run oltp").matrix.points; !slices.Contains(p, Load{4, 0}) || !slices.Contains(p, Load{68, 0}) || p[len(p)-1] != (Load{80, 0}) {
+		t.Errorf("oltp with 4 disks: %v", p)
+	}
+	want := []Load{{1, 0}, {2, 0}, {3, 0}, {4, 0}, {5, 0}, {0, 1}, {0, 2}}
+	if diff := cmp.Diff(want, parse(t, 1, "-run simple").matrix.points); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestJobs lowers two classes of load at once, streams that write beside streams that
+// read, and the cache's filling.
+func TestJobs(t *testing.T) {
+	s := &dialecttest.Local{Dir: "/d"}
+	test := parse(t, 2, "-run advanced -matrix point -num_small 3 -num_large 4 -type seq -write 25 -num_streamIO 2 -simulate raid0 -cache_size 10 -duration 7")
+	jobs := test.jobs(s, test.matrix.points[0])
+	if len(jobs) != 3 {
+		t.Fatalf("%d jobs", len(jobs))
+	}
+	small, reads, writes := jobs[0].Job, jobs[1].Job, jobs[2].Job
+	if small.RW != load.RandRW || *small.RWMixRead != 75 || small.BS != 8192 || small.IODepth != 3 || small.FileService != load.Random || !small.Direct || small.Runtime != 7*time.Second {
+		t.Errorf("small: %+v", small)
+	}
+	if reads.RW != load.Read || reads.NumJobs != 3 || reads.IODepth != 2 || reads.BS != 1<<20 || reads.FileService != load.RoundRobin {
+		t.Errorf("reads: %+v", reads)
+	}
+	if writes.RW != load.Write || writes.NumJobs != 1 {
+		t.Errorf("writes: %+v", writes)
+	}
+	c := test.cache(s, test.matrix.points[0])
+	if len(c) != 1 || c[0].Job.IOSize != 10<<20 || c[0].Job.RW != load.RandWrite {
+		t.Errorf("cache: %+v", c)
+	}
+	if c := parse(t, 1, "-run dss -type seq").cache(s, Load{0, 1}); c[0].Job.Runtime != 2*time.Minute || c[0].Job.IOSize != 0 {
+		t.Errorf("default cache: %+v", c)
+	}
+	for _, line := range []string{"-run dss", "-run dss -type seq -cache_size 0"} {
+		if c := parse(t, 1, line).cache(s, Load{0, 1}); c != nil {
+			t.Errorf("%s: %+v", line, c)
+		}
+	}
+}
+
+// TestPointsReadOtherBlocks: Orion was seen to read the same blocks over and over. Here each point has
+// random places of its own, over the whole of each file.
+func TestPointsReadOtherBlocks(t *testing.T) {
+	test := parse(t, 1, "-run normal")
+	seen := map[uint64]bool{}
+	for _, p := range test.matrix.points {
+		for _, j := range test.jobs(&dialecttest.Local{Dir: "/d"}, p) {
+			if seen[j.Job.RandSeed] || j.Job.Offset != 0 || j.Job.Size != 0 || j.Job.Distribution != "" {
+				t.Errorf("%v: %+v", p, j.Job)
+			}
+			seen[j.Job.RandSeed] = true
+		}
+	}
+}

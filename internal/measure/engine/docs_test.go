@@ -1,0 +1,59 @@
+package engine
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/internal/measure/workerbin"
+)
+
+// TestManualKnowsTimes: the times that the manual gives are those that are waited.
+func TestManualKnowsTimes(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/support.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, d := range map[string]time.Duration{
+		"a daemon answers a ping": dockerPingTimeout, "a daemon starts the container of its probe": dockerProbeTimeout,
+		"a daemon starts a session": dockerOpenTimeout, "a daemon ends a session": dockerCloseTimeout, "a daemon says how a container ended": dockerEndWait,
+		"a runtime runs the smallest container, as its probe": tryTimeout, "a runtime's container ends by itself": ociGrace,
+		"a virtual machine boots": vmPatience, "a virtual machine with KVM answers for the first time": kvmPatience, "a saved virtual machine goes on": goOnPatience,
+	} {
+		if row := fmt.Sprintf("| %s | %v |\n", what, d); !strings.Contains(string(text), row) {
+			t.Errorf("docs/support.md has no row %q", row)
+		}
+	}
+}
+
+// TestManualKnowsSizes: the worker is as large as the manual says, to a tenth.
+func TestManualKnowsSizes(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/support.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := regexp.MustCompile(`(?m)^\| worker for (\w+)/(\w+) \| ([0-9.]+) MB \|$`).FindAllStringSubmatch(string(text), -1)
+	if len(rows) != 3 {
+		t.Errorf("%d sizes", len(rows))
+	}
+	for _, r := range rows {
+		want, err := strconv.ParseFloat(r[3], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := workerbin.Bytes(r[1], r[2])
+		if r[1] == "windows" {
+			b, err = os.ReadFile("../workerbin/windows/worker-windows-amd64") // Only plimsoll.exe carries it.
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := float64(len(b)) / 1e6; got < 0.9*want || got > 1.1*want {
+			t.Errorf("the worker for %s/%s has %.1f MB, the manual says %v", r[1], r[2], got, want)
+		}
+	}
+}

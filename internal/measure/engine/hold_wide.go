@@ -1,0 +1,155 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/limit/explain"
+	"plimsoll/internal/limit/hold"
+)
+
+// A wide is a device-wide limit: a limit in the root group of version 1, which does the writeback of the containers' page
+// cache, so it applies to all users of the device. It is in force for a trial, and a sweep removes it if plimsoll was killed
+// meanwhile. It is noted beside the limits that plimsoll limit sets there, which may come or go during the trial.
+type wide struct {
+	notes  *hold.Wides
+	device explain.Spot
+	// limits are the sums over all who asked.
+	limits  limit.Limits
+	journal journal
+	entry   leftover
+}
+
+// noteWides are the notes of limits in the root group, in the state directory that a journal is of.
+func (j journal) noteWides(fs device.FS, groups *cgroup.Host) *hold.Wides {
+	if j.dir == "" {
+		return hold.NewWides(fs, groups, "")
+	}
+	return hold.NewWides(fs, groups, filepath.Dir(j.dir))
+}
+
+// rateKeys lists the keys of rates that l has.
+func rateKeys(l limit.Limits) (keys []limit.Key) {
+	for _, k := range limit.Keys {
+		if k.Rate() && l.Has(k) {
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
+// notes are those of the root group, which is told of a device's own limit; nil for none. Version 2 has none, and needs none: it
+// charges buffered writes to who wrote them. A device that has a limit there already is somebody else's, and is left alone.
+func (g *ground) notes() (*hold.Wides, error) {
+	notes := g.io.journal.noteWides(g.fs, g.groups)
+	for _, d := range g.where.Hard {
+		err := notes.Free(d)
+		var taken *hold.TakenError
+		switch {
+		case errors.Is(err, cgroup.ErrUnsupported):
+			return nil, nil
+		case errors.As(err, &taken):
+			return nil, g.io.no(rateKeys(g.io.asked), taken.Error(), "remove it first, or leave out device_wide")
+		case err != nil:
+			return nil, fmt.Errorf("limit %s for all its users: %w", d.Name, err)
+		}
+	}
+	return notes, nil
+}
+
+// holdWide sets the limits of devices for those grounds that ask for them.
+func holdWide(ctx context.Context, grounds []*ground) (all []*wide, err error) {
+	for _, g := range grounds {
+		if !g.io.asked.DeviceWide {
+			continue
+		}
+		for _, d := range g.where.Hard {
+			i := slices.IndexFunc(all, func(w *wide) bool { return w.device.Number() == d.Number() })
+			if i < 0 {
+				notes, err := g.notes()
+				if err != nil || notes == nil {
+					return nil, err
+				}
+				i = len(all)
+				all = append(all, &wide{notes: notes, device: d, journal: g.io.journal,
+					entry: leftover{ID: "device-" + g.io.id + "-" + fmt.Sprint(i), Engine: g.io.engine, Owner: Self()}})
+			}
+			for _, k := range rateKeys(g.io.asked) {
+				all[i].add(k, g.io.asked)
+			}
+		}
+	}
+	for i, w := range all {
+		if err := w.hold(ctx); err != nil {
+			return all[:i], err
+		}
+	}
+	return all, nil
+}
+
+// add adds what one more client may do.
+func (w *wide) add(k limit.Key, l limit.Limits) {
+	for _, f := range []struct {
+		key limit.Key
+		to  *int64
+		n   int64
+	}{
+		{limit.ReadBPS, &w.limits.ReadBPS, l.ReadBPS}, {limit.WriteBPS, &w.limits.WriteBPS, l.WriteBPS},
+		{limit.ReadIOPS, &w.limits.ReadIOPS, l.ReadIOPS}, {limit.WriteIOPS, &w.limits.WriteIOPS, l.WriteIOPS},
+	} {
+		if f.key == k {
+			*f.to += f.n
+		}
+	}
+}
+
+// hold notes the limit and then sets it.
+func (w *wide) hold(ctx context.Context) error {
+	loan := w.notes.Loan("plimsoll run ("+w.entry.ID+")", w.device, w.limits)
+	w.entry.Root = &loan
+	if err := w.journal.note(w.entry); err != nil {
+		return err
+	}
+	if err := w.notes.Lend(ctx, loan); err != nil {
+		return errors.Join(fmt.Errorf("limit %s for all its users: %w", w.device.Name, err), w.journal.forget(w.entry.ID))
+	}
+	return nil
+}
+
+// release removes the limit and its note, also after an interrupt.
+func (w *wide) release() error {
+	if err := w.notes.Return(context.Background(), *w.entry.Root); err != nil {
+		return fmt.Errorf("restore the limit of %s for all its users: %w", w.device.Name, err)
+	}
+	return w.journal.forget(w.entry.ID)
+}
+
+// applied is the limit as records have it.
+func (w *wide) applied() (list []limit.Applied) {
+	for _, k := range rateKeys(w.limits) {
+		list = append(list, limit.Applied{Key: k, Value: w.limits.Number(k), Device: w.device.Name, Number: w.device.Number(), By: limit.ByDevice, Group: "/"})
+	}
+	return list
+}
+
+// sweepRootLimit removes what a killed plimsoll left in the root group of this machine.
+func (j journal) sweepRootLimit(l leftover) error {
+	groups, err := cgroup.Open(device.Host())
+	if err != nil {
+		return nil // There are no groups any more, and no limits.
+	}
+	if _, err := groups.Device(); err != nil {
+		return nil
+	}
+	root := *l.Root
+	if root.Boot == "" {
+		root.Boot = l.Owner.Boot // An older version noted it nowhere else.
+	}
+	return j.noteWides(device.Host(), groups).Return(context.Background(), root)
+}

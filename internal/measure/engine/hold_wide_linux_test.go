@@ -1,0 +1,392 @@
+package engine
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/container/target"
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/limit/hold"
+	"plimsoll/internal/testkit/disktest"
+)
+
+// A wideSession is a session of which nothing but its process and its folder is needed.
+type wideSession struct {
+	Session
+	pid int
+	dir string
+	io  *ioLimits
+}
+
+func (s *wideSession) Info() Info          { return Info{PID: s.pid, HostPath: s.dir} }
+func (s *wideSession) ioLimits() *ioLimits { return s.io }
+
+// sessionOn is a session of process pid in dir, with 1 MiB/s at the device.
+func sessionOn(state, dir string, pid int) *wideSession {
+	return &wideSession{pid: pid, dir: dir, io: &ioLimits{engine: "host", id: "t", journal: journalIn(state),
+		asked: limit.Limits{Name: "wide", WriteBPS: 1 << 20, DeviceWide: true}}}
+}
+
+// A wideLab is a disk, a process in a group of its own, and plimsoll limit with the state directory of the run.
+type wideLab struct {
+	t                *testing.T
+	loop, dir, state string
+	images           [2]string
+	pid              int
+	holder           *hold.Holder
+	wides            *hold.Wides
+	group            disktest.Group
+}
+
+func newWideLab(t *testing.T) *wideLab {
+	t.Helper()
+	group := disktest.NewBlkioGroup(t)
+	l := &wideLab{t: t, state: t.TempDir(), images: [2]string{disktest.Image(t, 16<<20), disktest.Image(t, 16<<20)}, group: disktest.NewBlkioGroup(t)}
+	for _, i := range l.images {
+		disktest.Format(t, i, "ext4")
+	}
+	l.loop = disktest.Loop(t, l.images[0], false, l.images[1])
+	t.Cleanup(func() { l.put("0") })
+	// The device is read-only, so that its file may be changed.
+	l.dir = disktest.Mount(t, l.loop, "ext4", unix.MS_RDONLY, "")
+	sleeper := exec.Command("sleep", "600")
+	if err := sleeper.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { sleeper.Process.Kill(); sleeper.Wait() })
+	l.pid = sleeper.Process.Pid
+	if err := group.Add(l.pid); err != nil {
+		t.Fatal(err)
+	}
+	finder := target.New(target.Options{})
+	t.Cleanup(func() { finder.Close() })
+	var err error
+	if l.holder, err = hold.New(device.Host(), finder); err != nil {
+		t.Fatal(err)
+	}
+	l.wides = l.holder.Wides(l.state)
+	return l
+}
+
+const rootWriteBPS = "/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device"
+
+// put writes to the root group as somebody else would.
+func (l *wideLab) put(value string) {
+	l.t.Helper()
+	if err := os.WriteFile(rootWriteBPS, []byte(disktest.Number(l.t, l.loop)+" "+value), 0); err != nil {
+		l.t.Error(err)
+	}
+}
+
+// has is checked of the root group.
+func (l *wideLab) has(when, want string) {
+	l.t.Helper()
+	b, err := os.ReadFile(rootWriteBPS)
+	got := ""
+	for line := range strings.Lines(string(b)) {
+		if v, ok := strings.CutPrefix(line, disktest.Number(l.t, l.loop)+" "); ok {
+			got = strings.TrimSpace(v)
+		}
+	}
+	if err != nil || got != want {
+		l.t.Errorf("%s: the root group has %q, %v, want %q", when, got, err, want)
+	}
+}
+
+// set is plimsoll limit set cgroup:GROUP --device-wide --write-bps, and 0 is limit clear. It returns what is told.
+func (l *wideLab) set(bps int64) string {
+	l.t.Helper()
+	r, err := target.Parse("cgroup:" + strings.TrimPrefix(string(l.group), "/sys/fs/cgroup/blkio"))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	c := limit.Change{Set: limit.Limits{WriteBPS: bps}}
+	if bps == 0 {
+		c = limit.Clear()
+	}
+	s, err := l.holder.Scope(l.t.Context(), r, hold.Where{Device: l.loop, DeviceWide: bps > 0}, true)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	done, err := l.wides.Around(l.t.Context(), s, c, false, func() ([]hold.Done, error) { return l.holder.Apply(l.t.Context(), s, c) })
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	var told []string
+	for _, d := range done {
+		told = append(told, d.Notes...)
+	}
+	return strings.Join(told, "\n")
+}
+
+// noted is checked of what is noted of the root group, by whose it is.
+func (l *wideLab) noted(when string, want ...string) {
+	l.t.Helper()
+	all, err := l.wides.List()
+	if err != nil || len(all) != len(want) {
+		l.t.Errorf("%s: noted %+v, %v, want those of %q", when, all, err, want)
+		return
+	}
+	for i, w := range want {
+		if !strings.HasPrefix(all[i].For, w) {
+			l.t.Errorf("%s: noted for %s, want %s", when, all[i].For, w)
+		}
+	}
+}
+
+// TestWideMeanwhile: what plimsoll limit sets in the root group during a trial stays at its end, also where it is the same; what is cleared
+// during the trial gives way to the trial's own again, and nothing of that is left.
+func TestWideMeanwhile(t *testing.T) {
+	l := newWideLab(t)
+	for _, x := range []struct {
+		name string
+		sets []int64
+		// during and after are what the root group has, told what the last change says.
+		during, after, told string
+	}{
+		{"nothing", nil, "1048576", "", ""},
+		{"the same", []int64{1 << 20}, "1048576", "1048576", "write_bps=1MiB on loop"},
+		{"another", []int64{3 << 20}, "3145728", "3145728", "was set there for plimsoll run (device-t-0), and comes back when this is cleared"},
+		{"cleared", []int64{3 << 20, 0}, "1048576", "", "is in force again: it is for plimsoll run"},
+		{"the same, cleared", []int64{1 << 20, 0}, "1048576", "", ""},
+	} {
+		h, err := HoldAll(t.Context(), []Session{sessionOn(l.state, l.dir, l.pid)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.has(x.name+", begun", "1048576")
+		told := ""
+		for _, bps := range x.sets {
+			told = l.set(bps)
+		}
+		if !strings.Contains(told, x.told) {
+			t.Errorf("%s: told %q, want %q", x.name, told, x.told)
+		}
+		l.has(x.name+", during", x.during)
+		if err := h.Release(); err != nil {
+			t.Error(err)
+		}
+		l.has(x.name+", after", x.after)
+		// The trial's own does not come back.
+		l.set(0)
+		l.has(x.name+", cleared", "")
+		l.noted(x.name)
+	}
+	// What somebody else has put there stays, who notes nothing.
+	h, err := HoldAll(t.Context(), []Session{sessionOn(l.state, l.dir, l.pid)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.put("2097152")
+	if err := h.Release(); err != nil {
+		t.Error(err)
+	}
+	l.has("somebody's", "2097152")
+	l.put("0")
+	if left, _ := filepath.Glob(filepath.Join(l.state, "sessions", "*")); len(left) > 0 {
+		t.Errorf("left in the journal: %v", left)
+	}
+}
+
+// TestWideBefore: what is in the root group before a trial is left as it is, and told with whose it is.
+func TestWideBefore(t *testing.T) {
+	l := newWideLab(t)
+	s := sessionOn(l.state, l.dir, l.pid)
+	refused := func(want string) {
+		t.Helper()
+		var u *Unsupported
+		if err := CheckHold(s); !errors.As(err, &u) || !strings.Contains(err.Error(), want) {
+			t.Errorf("CheckHold = %v, want %q", err, want)
+		}
+		if _, err := HoldAll(t.Context(), []Session{s}); !errors.As(err, &u) || !strings.Contains(err.Error(), want) {
+			t.Errorf("HoldAll = %v, want %q", err, want)
+		}
+	}
+	l.set(3 << 20)
+	refused("in the root group, for cgroup:/")
+	l.has("a target's", "3145728")
+	l.set(0)
+	l.put("2097152")
+	refused("set by another program")
+	l.has("somebody's", "2097152")
+	l.put("0")
+	// It came after the look.
+	groups, err := cgroup.Open(device.Host())
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := l.holder.Explain.Path(l.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &wide{notes: hold.NewWides(device.Host(), groups, l.state), device: e.Hard[0], limits: limit.Limits{WriteBPS: 1 << 20}, journal: journalIn(l.state), entry: leftover{ID: "x", Owner: Self()}}
+	l.set(1 << 20)
+	if err := w.hold(t.Context()); err == nil || !strings.Contains(err.Error(), "cgroup:/") {
+		t.Errorf("hold = %v", err)
+	}
+	l.has("in between", "1048576")
+	l.noted("in between", "cgroup:/")
+	l.set(0)
+}
+
+// TestWideKilled: a sweep takes back what a killed plimsoll has left in the root group, and nothing that was set there since.
+func TestWideKilled(t *testing.T) {
+	l := newWideLab(t)
+	for _, x := range []struct {
+		name        string
+		sets        []int64
+		left, after string
+	}{
+		{"nothing", nil, "1048576", ""},
+		{"the same", []int64{1 << 20}, "1048576", "1048576"},
+		{"another", []int64{3 << 20}, "3145728", "3145728"},
+		{"cleared", []int64{3 << 20, 0}, "", ""}, // Nobody's comes back.
+	} {
+		l.kill()
+		for _, bps := range x.sets {
+			l.set(bps)
+		}
+		l.has(x.name+", left", x.left)
+		if err := l.sweep(); err != nil {
+			t.Error(err)
+		}
+		l.has(x.name+", swept", x.after)
+		l.set(0)
+		l.has(x.name+", cleared", "")
+		l.noted(x.name)
+	}
+}
+
+// TestWideOfAnotherDisk: a sweep leaves a number alone that is another disk's by now, says what it still has, and takes that back when
+// the disk is there again, or the device is empty.
+func TestWideOfAnotherDisk(t *testing.T) {
+	l := newWideLab(t)
+	l.kill()
+	if err := disktest.Unmount(l.dir); err != nil {
+		t.Fatal(err)
+	}
+	disktest.Reattach(t, l.loop, l.images[1])
+	for range 2 {
+		if err := l.sweep(); err == nil || !strings.Contains(err.Error(), "the root group still has write_bps=1MiB") || !strings.Contains(err.Error(), "plimsoll limit clear --device-wide --device "+l.loop) {
+			t.Errorf("sweep = %v", err)
+		}
+		l.has("another disk", "1048576")
+		l.noted("another disk", "plimsoll run")
+	}
+	disktest.Reattach(t, l.loop, l.images[0])
+	if err := l.sweep(); err != nil {
+		t.Error(err)
+	}
+	l.has("the disk again", "")
+
+	if err := os.Mkdir(l.dir+"/again", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	disktest.MountAt(t, l.loop, l.dir+"/again", "ext4", unix.MS_RDONLY, "")
+	l.dir += "/again"
+	l.kill()
+	if err := disktest.Unmount(l.dir); err != nil {
+		t.Fatal(err)
+	}
+	disktest.Run(t, "losetup", "--detach", l.loop)
+	if err := l.sweep(); err != nil {
+		t.Error(err)
+	}
+	l.has("no disk", "")
+	l.noted("no disk")
+}
+
+// TestWideOfAnOlderVersion: what an older version noted in its journal alone is taken back where it is in force and nobody's, in the boot
+// that it is of.
+func TestWideOfAnOlderVersion(t *testing.T) {
+	l := newWideLab(t)
+	var d cgroup.Device
+	if err := d.UnmarshalText([]byte(disktest.Number(t, l.loop))); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct{ now, boot, want string }{
+		{"1048576", Self().Boot, ""}, {"2097152", Self().Boot, "2097152"}, {"1048576", "another", "1048576"},
+	} {
+		l.put(x.now)
+		entry := leftover{ID: "device-x-0", Engine: "host", Owner: Owner{PID: 1 << 22, Start: "1", Boot: x.boot}, Root: &hold.Wide{Device: d, Limits: limit.Limits{WriteBPS: 1 << 20}}}
+		if err := journalIn(l.state).note(entry); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.sweep(); err != nil {
+			t.Error(err)
+		}
+		l.has(x.now+" of "+x.boot, x.want)
+		l.put("0")
+	}
+	// Somebody has set the same since.
+	l.set(1 << 20)
+	if err := journalIn(l.state).note(leftover{ID: "device-x-0", Engine: "host", Owner: Owner{PID: 1 << 22, Start: "1", Boot: Self().Boot}, Root: &hold.Wide{Device: d, Limits: limit.Limits{WriteBPS: 1 << 20}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.sweep(); err != nil {
+		t.Error(err)
+	}
+	l.has("a target's", "1048576")
+	l.set(0)
+}
+
+// sweep is what the next plimsoll run does.
+func (l *wideLab) sweep() error {
+	l.t.Helper()
+	h := &host{state: l.state, journal: journalIn(l.state)}
+	_, err := h.Sweep(l.t.Context())
+	return err
+}
+
+// killedHold names the variables of a plimsoll that is killed while its limits are in force.
+const killedHold = "PLIMSOLL_TEST_KILLED_HOLD"
+
+// kill has another process hold its limits, and kills it.
+func (l *wideLab) kill() {
+	l.t.Helper()
+	cmd := exec.Command("/proc/self/exe", "-test.run=^TestKilledHold$")
+	cmd.Env = append(os.Environ(), killedHold+"="+strings.Join([]string{l.state, l.dir, strconv.Itoa(l.pid)}, "\n"))
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		l.t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	cmd.Process.Kill()
+	cmd.Wait()
+	if err != nil || line != "held\n" {
+		l.t.Fatalf("the other plimsoll: %q, %v", line, err)
+	}
+}
+
+// TestKilledHold is that process.
+func TestKilledHold(t *testing.T) {
+	args := strings.Split(os.Getenv(killedHold), "\n")
+	if len(args) != 3 {
+		return // It is for kill alone.
+	}
+	pid, err := strconv.Atoi(args[2])
+	if err == nil {
+		_, err = HoldAll(context.Background(), []Session{sessionOn(args[0], args[1], pid)})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	os.Stdout.WriteString("held\n")
+	time.Sleep(time.Hour)
+}

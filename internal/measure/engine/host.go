@@ -1,0 +1,246 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"time"
+
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/host/hierarchy"
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/measure/place"
+)
+
+// defaultTmpfs bounds a tmpfs whose Spec gives no size, in bytes; a run gives one
+// that its workloads fit in. The kernel's own default is half of the machine's
+// memory, which a runaway job would take.
+const defaultTmpfs = 512 << 20
+
+// installFix says what to do where the worker can't be installed.
+const installFix = "give a --state folder that can be written to and programs run from, and a plimsoll made with 'make build'"
+
+// hostGrace is how long a worker on the host may take to end.
+const hostGrace = 2 * time.Second
+
+// A host runs the worker as a plain child of plimsoll: no isolation.
+type host struct {
+	state   string
+	worker  *installer
+	journal journal
+}
+
+var _ Engine = (*host)(nil)
+
+// NewHost returns the engine host. state is Plimsoll's state directory.
+func NewHost(state string, worker WorkerSource) Engine {
+	return &host{state, &installer{dir: filepath.Join(state, "cache"), source: worker}, journalIn(state)}
+}
+
+// Name implements Engine.
+func (h *host) Name() string { return "host" }
+
+// Probe implements Engine.
+func (h *host) Probe(context.Context) Probe {
+	p := Probe{Engine: h.Name(), Places: []place.Kind{place.Dir}}
+	if _, err := h.install(); err != nil {
+		p.Missing, p.Fix = "the worker can't be installed: "+err.Error(), installFix
+		return p
+	}
+	p.OK, p.Version = true, runtime.GOOS+"/"+runtime.GOARCH
+	if canUnshare() {
+		p.Places = append(p.Places, place.Tmpfs)
+	} else {
+		p.Notes = append(p.Notes, "no tmpfs: a mount namespace needs root on Linux")
+	}
+	return p
+}
+
+func (h *host) install() (string, error) {
+	return h.worker.install(runtime.GOOS, runtime.GOARCH)
+}
+
+// Open implements Engine.
+func (h *host) Open(ctx context.Context, spec Spec) (Session, error) {
+	if err := h.supports(spec); err != nil {
+		return nil, err
+	}
+	exe, err := h.install()
+	if err != nil {
+		return nil, ownFault(h.state, err)
+	}
+	parent, err := dataParent(h.state, spec.Place.Path)
+	if err != nil {
+		return nil, err
+	}
+	dir := ownFolder(parent, spec.ID)
+	s := &hostSession{dirs: []string{dir}, journal: h.journal, id: spec.ID}
+	argv := []string{exe, "agent", "--dir", dir}
+	var tmpfs []string
+	if spec.Place.Kind == place.Tmpfs {
+		tmpfs = append(tmpfs, "--tmpfs", tmpfsSize(spec.Place)+":"+dir)
+	}
+	from := ""
+	if spec.Source != nil {
+		if parent, err = dataParent(h.state, spec.Source.Path); err != nil {
+			return nil, err
+		}
+		from = ownSource(parent, spec.ID)
+		s.dirs = append(s.dirs, from)
+		argv = append(argv, "--source", from)
+		if spec.Source.Kind == place.Tmpfs {
+			tmpfs = append(tmpfs, "--tmpfs", tmpfsSize(*spec.Source)+":"+from)
+		}
+	}
+	if err := h.journal.note(leftover{ID: spec.ID, Engine: h.Name(), Owner: Self(), Paths: s.dirs}); err != nil {
+		return nil, ownFault(h.state, err)
+	}
+	for i, d := range s.dirs {
+		if err := os.Mkdir(d, 0o700); err != nil {
+			s.dirs = s.dirs[:i] // What was there before stays.
+			return nil, ownFault(h.state, errors.Join(fmt.Errorf("make the trial's folder: %w", err), s.remove()))
+		}
+	}
+	if len(tmpfs) > 0 {
+		argv = slices.Concat([]string{exe, "nsexec"}, tmpfs, []string{"--"}, argv)
+	}
+	s.process, err = startProcess(argv)
+	if err != nil {
+		return nil, errors.Join(err, s.remove())
+	}
+	s.info = Info{PID: s.cmd.Process.Pid}
+	if spec.Place.Kind == place.Dir {
+		s.info.HostPath = dir
+	}
+	if spec.Source != nil && spec.Source.Kind == place.Dir {
+		s.info.SourcePath = from
+	}
+	if err := s.enclose(h.Name(), spec); err != nil {
+		return nil, errors.Join(err, s.Close(ctx))
+	}
+	return s, nil
+}
+
+// tmpfsSize is the size of a tmpfs, for mount(8).
+func tmpfsSize(p place.Spec) string { return strconv.FormatInt(cmp.Or(p.Size, defaultTmpfs), 10) }
+
+// enclose gives a session with limits on I/O a control group of its own: the agent has not begun to work, and what it starts
+// is in the group with it.
+func (s *hostSession) enclose(engine string, spec Spec) error {
+	s.limits = &ioLimits{engine: engine, asked: spec.Limits, journal: s.journal, id: spec.ID}
+	if !spec.Limits.IO() {
+		s.limits.asked = limit.Limits{}
+		return nil
+	}
+	groups, err := cgroup.Open(device.Host())
+	if err == nil {
+		s.limits.own, err = groups.Make(folderPrefix+spec.ID, hierarchy.IO)
+	}
+	if err == nil {
+		err = s.limits.own.Add(s.info.PID)
+	}
+	if err != nil {
+		return s.limits.no(s.limits.asks(), "the worker gets no control group of its own: "+err.Error(), "run as root, or use the oci or docker engine")
+	}
+	return nil
+}
+
+// supports says what the host can't do of spec.
+func (h *host) supports(spec Spec) error {
+	no := func(what, reason, fix string) error { return &Unsupported{h.Name(), what, reason, fix} }
+	for _, p := range spec.places() {
+		switch p.Kind {
+		case place.Dir:
+		case place.Tmpfs:
+			if !canUnshare() {
+				return no("place tmpfs", "mounting one needs root on Linux", "run as root")
+			}
+		default:
+			return no("place "+string(p.Kind), "only containers have one", "use dir or tmpfs")
+		}
+	}
+	for _, k := range limit.Keys {
+		if !k.IO() && spec.Limits.Has(k) {
+			return no("limit "+string(k), "the worker runs outside any container", "the oci and docker engines limit memory, cpus and cpu_shares")
+		}
+	}
+	if err := onlyWindows(h.Name(), spec); err != nil {
+		return err
+	}
+	if spec.Limits.IO() && spec.Place.Kind == place.Tmpfs {
+		return no("limit on I/O", memoryPlace, "use another place")
+	}
+	if spec.Network != "" && spec.Network != HostNetwork {
+		return no("network "+spec.Network, "the worker uses the machine's", "use the docker engine for another")
+	}
+	if spec.Image != "" {
+		return no("image", "nothing runs from an image on the host", "")
+	}
+	if spec.Runtime != "" {
+		return no("runtime", "nothing runs in a container on the host", "use the oci or docker engine")
+	}
+	if spec.Seccomp != "" {
+		return no("seccomp profile", "it is for containers", "use the oci or docker engine")
+	}
+	return nil
+}
+
+// Sweep implements Engine.
+func (h *host) Sweep(context.Context) ([]string, error) {
+	stale, err := h.journal.stale(h.Name())
+	if err != nil {
+		return nil, err
+	}
+	var done []string
+	var errs []error
+	for _, l := range stale {
+		// One with limits on I/O had a group, with the worker in it.
+		if err := removeCgroups(folderPrefix + l.ID); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		removed, err := h.journal.clear(l)
+		done, errs = append(done, removed...), append(errs, err)
+	}
+	return done, errors.Join(errs...)
+}
+
+// hostSession is an agent on the host.
+type hostSession struct {
+	*process
+	id string
+	// dirs are the folders made for it.
+	dirs    []string
+	journal journal
+	limits  *ioLimits
+}
+
+// ioLimits implements limited.
+func (s *hostSession) ioLimits() *ioLimits { return s.limits }
+
+// Close implements Session.
+func (s *hostSession) Close(ctx context.Context) error {
+	s.closeOnce.Do(func() {
+		s.end(ctx, hostGrace)
+		s.closeErr = s.remove()
+	})
+	return s.closeErr
+}
+
+// remove removes the session's group, its folder and its journal entry, in this order.
+func (s *hostSession) remove() error {
+	if s.limits != nil && s.limits.own != nil {
+		if err := removeCgroups(folderPrefix + s.id); err != nil {
+			return err
+		}
+	}
+	_, err := s.journal.clear(leftover{ID: s.id, Paths: s.dirs})
+	return err
+}

@@ -1,0 +1,394 @@
+package engine
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/runtime-spec/specs-go"
+
+	"plimsoll/internal/limit"
+	"plimsoll/internal/measure/place"
+)
+
+func TestOwner(t *testing.T) {
+	self := Self()
+	if self.Start == "" || self.Boot == "" || !self.Alive() {
+		t.Errorf("Self() = %+v, alive %v", self, self.Alive())
+	}
+	cmd := exec.Command("sleep", "60")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	child := ownerOf(cmd.Process.Pid)
+	if !child.Alive() {
+		t.Error("a living child is not alive")
+	}
+	cmd.Process.Kill()
+	// It is a zombie until it is waited for.
+	deadline := time.Now().Add(10 * time.Second)
+	for child.Alive() && time.Now().Before(deadline) {
+		time.Sleep(time.Millisecond)
+	}
+	if child.Alive() {
+		t.Error("a zombie is alive")
+	}
+	cmd.Wait()
+	for name, o := range map[string]Owner{
+		"gone":         child,
+		"other start":  {PID: self.PID, Start: "1", Boot: self.Boot},
+		"earlier boot": {PID: self.PID, Start: self.Start, Boot: "x"},
+	} {
+		if o.Alive() {
+			t.Errorf("%s: %+v is alive", name, o)
+		}
+	}
+	if !(Owner{}).Alive() {
+		t.Error("an unknown owner has to count as alive")
+	}
+}
+
+func TestJournal(t *testing.T) {
+	j := journalIn(t.TempDir())
+	if ls, err := j.stale("host"); err != nil || ls != nil {
+		t.Errorf("stale() of no folder = %v, %v", ls, err)
+	}
+	dead := Owner{PID: os.Getpid(), Start: "1", Boot: "x"}
+	for _, l := range []leftover{
+		{ID: "dead", Engine: "host", Owner: dead, Paths: []string{"/x/plimsoll-dead"}},
+		{ID: "living", Engine: "host", Owner: Self()},
+		{ID: "other", Engine: "oci", Owner: dead},
+		{ID: "ownerless", Engine: "host"},
+	} {
+		if err := j.note(l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range map[string]string{
+		"torn.json": `{"id":"torn","engine":"host","ow`, "renamed.json": `{"id":"dead2","engine":"host","owner":{"pid":1,"boot":"x"}}`, "notes.txt": "mine",
+	} {
+		if err := os.WriteFile(filepath.Join(j.dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ls, err := j.stale("host")
+	if diff := cmp.Diff([]leftover{{ID: "dead", Engine: "host", Owner: dead, Paths: []string{"/x/plimsoll-dead"}}}, ls); err != nil || diff != "" {
+		t.Errorf("stale() = %v, %s", err, diff)
+	}
+	for range 2 {
+		if err := j.forget("dead"); err != nil {
+			t.Errorf("forget() = %v", err)
+		}
+	}
+	if ls, _ := j.stale("host"); len(ls) > 0 {
+		t.Errorf("after forget: %v", ls)
+	}
+}
+
+func TestRemoveOwn(t *testing.T) {
+	dir := t.TempDir()
+	for _, path := range []string{
+		"", "/", dir, dir + "/data", dir + "/plimsoll", dir + "/plimsoll-", dir + "/plimsoll-2", dir + "/plimsoll-1/..", dir + "/x/../plimsoll-1", "plimsoll-1",
+	} {
+		if there, err := removeOwn(path, "1"); err == nil || there {
+			t.Errorf("removeOwn(%q) = %v, nil, want a refusal", path, there)
+		}
+	}
+	if _, err := removeOwn(dir+"/plimsoll-", ""); err == nil {
+		t.Error("removeOwn of a session without a name is not refused")
+	}
+	own := ownFolder(dir, "1")
+	if err := os.MkdirAll(filepath.Join(own, "in"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []bool{true, false} {
+		if there, err := removeOwn(own, "1"); err != nil || there != want {
+			t.Errorf("removeOwn(%s) = %v, %v, want %v", own, there, err, want)
+		}
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
+// TestSweepKeepsWhatItCouldNotRemove: an entry goes only with all of its folders.
+func TestSweepKeepsWhatItCouldNotRemove(t *testing.T) {
+	state := t.TempDir()
+	j := journalIn(state)
+	dead := Owner{PID: os.Getpid(), Start: "1", Boot: "x"}
+	gone, there := ownFolder(state, "a"), ownFolder(state, "b")
+	for _, l := range []leftover{
+		{ID: "a", Engine: "host", Owner: dead, Paths: []string{gone}},
+		{ID: "b", Engine: "host", Owner: dead, Paths: []string{there}},
+		{ID: "c", Engine: "host", Owner: dead, Paths: []string{"/", ownFolder(state, "b")}},
+		{ID: "d", Engine: "host", Owner: Self(), Paths: []string{ownFolder(state, "d")}},
+	} {
+		if err := j.note(l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, dir := range []string{there, ownFolder(state, "d")} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	did, err := j.sweep("host")
+	if diff := cmp.Diff([]string{"folder " + there}, did); diff != "" || err == nil || !strings.Contains(err.Error(), "session c") {
+		t.Errorf("sweep = %v, %v, want that c is refused (-want +got):\n%s", did, err, diff)
+	}
+	var left []string
+	files, _ := os.ReadDir(j.dir)
+	for _, f := range files {
+		if !strings.HasSuffix(f.Name(), lockSuffix) { // That of d.
+			left = append(left, f.Name())
+		}
+	}
+	if err := j.forget("d"); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff([]string{"c.json", "d.json"}, left); diff != "" {
+		t.Errorf("entries (-want +got):\n%s", diff)
+	}
+}
+
+func TestJournalOfNoState(t *testing.T) {
+	j := journalIn("")
+	did, err := j.sweep("docker")
+	if err := errors.Join(err, j.note(leftover{ID: "x"}), j.forget("x")); err != nil || did != nil {
+		t.Errorf("a journal without a state directory: %v, %v", did, err)
+	}
+}
+
+func TestInstallWorker(t *testing.T) {
+	dir := t.TempDir()
+	source := func(s string) WorkerSource { return func(string, string) ([]byte, error) { return []byte(s), nil } }
+	path, err := installWorker(dir, source("one"), "linux", "amd64")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Torn, and not executable: both are installed again.
+	for _, spoil := range []func() error{
+		func() error { return os.Truncate(path, 1) },
+		func() error { return os.Chmod(path, 0o600) },
+		func() error { return os.Remove(path) },
+	} {
+		if err := spoil(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := installWorker(dir, source("one"), "linux", "amd64"); err != nil {
+			t.Fatal(err)
+		}
+		st, err := os.Stat(path)
+		if err != nil || st.Size() != 3 || st.Mode().Perm() != 0o755 {
+			t.Errorf("worker: %v, %v", st, err)
+		}
+	}
+	other, err := installWorker(dir, source("two"), "windows", "amd64")
+	if err != nil || filepath.Dir(other) == filepath.Dir(path) || filepath.Ext(other) != ".exe" {
+		t.Errorf("another worker is in %s, %v", other, err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "*", ".worker-*")); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// TestProcessEnd: what doesn't end with its input is killed with all it started.
+func TestProcessEnd(t *testing.T) {
+	for name, row := range map[string]struct{ script, want string }{
+		"obeys":       {"cat", "exit status 0"},
+		"exit status": {"cat; exit 3", "exit status 3"},
+		"137":         {"cat; exit 137", "killed"},
+		"deaf":        {"echo said >&2; sleep 61 & echo $!; sleep 62", "killed by signal killed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := startProcess([]string{"/bin/sh", "-c", row.script})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var child string
+			if name == "deaf" {
+				b := make([]byte, 32)
+				n, err := p.stdout.Read(b)
+				if err != nil {
+					t.Fatal(err)
+				}
+				child = strings.TrimSpace(string(b[:n]))
+			}
+			grace := time.Hour
+			if name == "deaf" {
+				grace = time.Millisecond
+			}
+			p.end(t.Context(), grace)
+			if s := p.State(t.Context()); !strings.Contains(s, row.want) {
+				t.Errorf("State() = %q, want %q", s, row.want)
+			}
+			if child == "" {
+				return
+			}
+			if p.Log() != "said" {
+				t.Errorf("Log() = %q", p.Log())
+			}
+			// Whoever inherits it may take a while to wait for it.
+			deadline := time.Now().Add(10 * time.Second)
+			for running(child) && time.Now().Before(deadline) {
+				time.Sleep(time.Millisecond)
+			}
+			if running(child) {
+				t.Errorf("process %s outlived its parent", child)
+			}
+		})
+	}
+	if _, err := startProcess([]string{filepath.Join(t.TempDir(), "none")}); err == nil {
+		t.Error("startProcess of nothing = nil")
+	}
+	p, err := startProcess([]string{"sleep", "63"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if s := p.State(ctx); !strings.Contains(s, "still runs") {
+		t.Errorf("State() = %q", s)
+	}
+	p.end(ctx, time.Hour)
+}
+
+// TestProcessGroup: what an agent leaves behind is killed with its end, and nothing after
+// it, when the number may be another's.
+func TestProcessGroup(t *testing.T) {
+	p, err := startProcess([]string{"/bin/sh", "-c", "sleep 61 >/dev/null 2>&1 & echo $!"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(p.stdout).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	child := strings.TrimSpace(line)
+	<-p.waited
+	for deadline := time.Now().Add(10 * time.Second); running(child) && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+	}
+	if running(child) {
+		t.Errorf("process %s outlived its parent", child)
+	}
+	other := exec.Command("sleep", "64")
+	other.SysProcAttr = ownGroup()
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p.cmd.Process.Pid = other.Process.Pid // As if the number had been given away.
+	p.end(t.Context(), time.Hour)
+	if err := other.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Error(err)
+	}
+	if err := other.Wait(); err == nil || err.Error() != "signal: terminated" {
+		t.Errorf("a stranger's process ended with %v, want the test's own signal", err)
+	}
+}
+
+// TestProcessEnvironment: what the caller sets of Go's own variables doesn't reach the worker.
+func TestProcessEnvironment(t *testing.T) {
+	for _, v := range goVariables {
+		t.Setenv(strings.TrimSuffix(v, "="), "")
+	}
+	t.Setenv("GOMAXPROCS", "1")
+	t.Setenv("PLIMSOLL_TEST", "kept")
+	p, err := startProcess([]string{"env"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := io.ReadAll(p.stdout)
+	p.end(t.Context(), time.Hour)
+	if err != nil || !strings.Contains(string(out), "PLIMSOLL_TEST=kept\n") {
+		t.Fatalf("%q, %v", out, err)
+	}
+	for _, v := range goVariables {
+		if strings.Contains("\n"+string(out), "\n"+v) {
+			t.Errorf("%s reaches the worker", v)
+		}
+	}
+}
+
+// running reports whether a sleep of these tests lives.
+func running(pid string) bool {
+	b, err := os.ReadFile("/proc/" + pid + "/cmdline")
+	return err == nil && strings.HasPrefix(string(b), "sleep\x0061")
+}
+
+func TestReadSeccomp(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "profile.json")
+	for _, row := range []struct{ text, want string }{
+		{"", "seccomp profile"}, {"[]", "seccomp profile"}, {"{}", "defaultAction"},
+	} {
+		if err := os.WriteFile(path, []byte(row.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readSeccomp(path, "amd64", nil); err == nil || !strings.Contains(err.Error(), row.want) || !strings.Contains(err.Error(), path) {
+			t.Errorf("readSeccomp of %q = %v, want %q", row.text, err, row.want)
+		}
+	}
+	const profile = `{"defaultAction":"SCMP_ACT_ERRNO","defaultErrnoRet":1,
+"archMap":[{"architecture":"SCMP_ARCH_X86_64","subArchitectures":["SCMP_ARCH_X86"]},{"architecture":"SCMP_ARCH_AARCH64"}],
+"syscalls":[{"names":["read"],"action":"SCMP_ACT_ALLOW"},{"name":"write","action":"SCMP_ACT_ALLOW"},
+{"names":["bpf"],"action":"SCMP_ACT_ALLOW","includes":{"caps":["CAP_BPF"]}},
+{"names":["chown"],"action":"SCMP_ACT_ALLOW","includes":{"caps":["CAP_CHOWN"]}},
+{"names":["arm"],"action":"SCMP_ACT_ALLOW","includes":{"arches":["arm64"]}},
+{"names":["clone"],"action":"SCMP_ACT_ALLOW","excludes":{"caps":["CAP_CHOWN"]}},
+{"names":["x32"],"action":"SCMP_ACT_ALLOW","excludes":{"arches":["amd64"]}}]}`
+	if err := os.WriteFile(path, []byte(profile), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err := readSeccomp(path, "amd64", []string{"CAP_CHOWN"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, c := range got.Syscalls {
+		names = append(names, c.Names...)
+	}
+	if diff := cmp.Diff([]string{"read", "write", "chown"}, names); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]specs.Arch{specs.ArchX86_64, specs.ArchX86}, got.Architectures); diff != "" || *got.DefaultErrnoRet != 1 {
+		t.Errorf("architectures %s, errno %v", diff, *got.DefaultErrnoRet)
+	}
+}
+
+func TestBundle(t *testing.T) {
+	worker := filepath.Join(t.TempDir(), "worker")
+	if err := os.WriteFile(worker, []byte("w"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	missing := newBundle(t.TempDir(), worker, Spec{ID: "1", Image: "/nonexistent"})
+	if err := missing.write(nil); err == nil || !strings.Contains(err.Error(), "root file system") {
+		t.Errorf("write with a missing image = %v", err)
+	}
+	odd := filepath.Join(t.TempDir(), "a:b")
+	if err := newBundle(odd, worker, Spec{ID: "1", Place: place.Spec{Kind: place.Layer}}).write(nil); err == nil || !strings.Contains(err.Error(), "overlay") {
+		t.Errorf("write in %s = %v, want a refusal", odd, err)
+	}
+	b := newBundle(t.TempDir(), worker, Spec{ID: "1", Place: place.Spec{Kind: place.Layer}, Limits: limit.Limits{Memory: 1 << 20, CPUs: 1.5, CPUShares: 512}})
+	if err := b.write([]string{"agent"}); err != nil {
+		t.Fatal(err)
+	}
+	r := b.resources()
+	if *r.Memory.Limit != 1<<20 || *r.CPU.Quota != 150_000 || *r.CPU.Period != 100_000 || *r.CPU.Shares != 512 {
+		t.Errorf("resources %+v %+v", r.Memory, r.CPU)
+	}
+	if r := newBundle("", worker, Spec{}).resources(); r.Memory != nil || r.CPU != nil {
+		t.Errorf("resources without limits: %+v", r)
+	}
+	if _, err := os.Stat(filepath.Join(b.dir, "lower", containerWorker)); err != nil {
+		t.Error(err)
+	}
+}

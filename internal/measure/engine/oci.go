@@ -1,0 +1,217 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+
+	"plimsoll/internal/measure/place"
+)
+
+// An oci engine runs the worker with an OCI runtime, without any daemon: process
+// isolation, with an overlay of its own as the container's layer.
+type oci struct {
+	state    string
+	worker   *installer
+	journal  journal
+	lookPath func(string) (string, error)
+
+	mu sync.Mutex
+	// chosen holds the runtimes that ran a container, by the name asked for: "" is
+	// the first that works.
+	chosen map[string]*ociRuntime
+	notes  []string
+	// hung holds the paths of those that gave no answer in time.
+	hung map[string]bool
+}
+
+var _ Engine = (*oci)(nil)
+
+// NewOCI returns the engine oci. state is Plimsoll's state directory; lookPath
+// finds a runtime by name (exec.LookPath).
+func NewOCI(state string, worker WorkerSource, lookPath func(string) (string, error)) Engine {
+	if abs, err := filepath.Abs(state); err == nil {
+		// A runtime takes a path from the bundle, into which it changes.
+		state = abs
+	}
+	return &oci{state: state, worker: &installer{dir: filepath.Join(state, "cache"), source: worker}, journal: journalIn(state), lookPath: lookPath}
+}
+
+// Name implements Engine.
+func (o *oci) Name() string { return "oci" }
+
+// Probe implements Engine.
+func (o *oci) Probe(ctx context.Context) Probe {
+	p := Probe{Engine: o.Name(), Places: []place.Kind{place.Layer, place.Bind, place.Tmpfs}}
+	if runtime.GOOS != "linux" {
+		p.Missing, p.Fix = "an OCI runtime needs Linux", "use the docker engine"
+		return p
+	}
+	if os.Geteuid() != 0 {
+		p.Missing, p.Fix = "making a container without a daemon needs root", "run as root, or use the docker engine"
+		return p
+	}
+	// Before the runtimes, which would be blamed for it.
+	if _, err := o.worker.install(runtime.GOOS, runtime.GOARCH); err != nil {
+		p.Missing, p.Fix = "the worker can't be installed: "+err.Error(), installFix
+		return p
+	}
+	rt, notes, err := o.runtime(ctx, "")
+	p.Notes = notes
+	if err != nil {
+		p.Missing, p.Fix, p.Failed = err.Error(), o.runtimeFix(), errors.Is(err, errBroken)
+		return p
+	}
+	p.OK, p.Version = true, rt.version
+	return p
+}
+
+// Open implements Engine.
+func (o *oci) Open(ctx context.Context, spec Spec) (Session, error) {
+	if err := o.supports(spec); err != nil {
+		return nil, err
+	}
+	rt, _, err := o.runtime(ctx, spec.Runtime)
+	if errors.Is(err, errBroken) {
+		return nil, fmt.Errorf("open a container: %w", err) // It is here, and fails.
+	}
+	if err != nil {
+		if spec.Runtime != "" {
+			return nil, &Unsupported{o.Name(), "runtime " + spec.Runtime, err.Error(), "leave out runtime for the first that works"}
+		}
+		return nil, &Unsupported{o.Name(), "runtime", err.Error(), o.runtimeFix()}
+	}
+	args := []string{"agent", "--dir", containerDir(spec)}
+	if spec.Source != nil {
+		args = append(args, "--source", containerDir(spec)+sourceSuffix)
+	}
+	return o.open(rt, spec, args)
+}
+
+// supports says what this engine can't do of spec.
+func (o *oci) supports(spec Spec) error {
+	no := func(what, reason, fix string) error { return &Unsupported{o.Name(), what, reason, fix} }
+	for _, p := range spec.places() {
+		switch p.Kind {
+		case place.Layer, place.Bind, place.Tmpfs:
+		case place.Dir:
+			return no("place dir", "a container sees a host folder through a mount", "use bind")
+		case place.Volume:
+			return no("place volume", "an OCI runtime by itself has no named volumes", "use bind, or the docker engine")
+		default:
+			return no("place "+string(p.Kind), "it is not offered yet", "use bind")
+		}
+	}
+	if err := onlyWindows(o.Name(), spec); err != nil {
+		return err
+	}
+	if spec.Limits.IO() && spec.Place.Kind == place.Tmpfs {
+		return no("limit on I/O", memoryPlace, ioLimitsFix)
+	}
+	if spec.Network != "" && spec.Network != HostNetwork {
+		return no("network "+spec.Network, "a runtime by itself makes none; its container has the machine's", "use the docker engine for another")
+	}
+	if strings.ContainsAny(spec.Image, ":,\\") {
+		return no("image "+spec.Image, "the path has a colon, comma or backslash, which an overlay can't take", "name it by another path")
+	}
+	if spec.Image != "" && within(o.state, spec.Image) {
+		return no("image "+spec.Image, "Plimsoll's own state folder "+o.state+" is in it, and an overlay can't be mounted into its own lower folder", "choose another with --state")
+	}
+	if strings.ContainsAny(o.state, ":,\\") {
+		return no("overlay", "the state folder "+o.state+" has a colon, comma or backslash in its path", "choose another with --state")
+	}
+	return nil
+}
+
+// within reports whether path lies in folder, links followed.
+func within(path, folder string) bool {
+	for _, p := range []*string{&path, &folder} {
+		if abs, err := filepath.Abs(*p); err == nil {
+			*p = abs
+		}
+		if real, err := filepath.EvalSymlinks(*p); err == nil {
+			*p = real
+		}
+	}
+	rel, err := filepath.Rel(folder, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// open makes the bundle of one container and runs args of the worker in it.
+func (o *oci) open(rt *ociRuntime, spec Spec, args []string) (*ociSession, error) {
+	exe, err := o.worker.install(runtime.GOOS, runtime.GOARCH)
+	if err != nil {
+		return nil, ownFault(o.state, err)
+	}
+	b := newBundle(ownFolder(filepath.Join(o.state, "oci"), spec.ID), exe, spec)
+	own := []string{b.dir}
+	if spec.Place.Kind == place.Bind {
+		parent, err := dataParent(o.state, spec.Place.Path)
+		if err != nil {
+			return nil, err
+		}
+		b.data = ownFolder(parent, spec.ID)
+		own = append(own, b.data)
+	}
+	if spec.Source != nil && spec.Source.Kind == place.Bind {
+		parent, err := dataParent(o.state, spec.Source.Path)
+		if err != nil {
+			return nil, err
+		}
+		b.source = ownSource(parent, spec.ID)
+		own = append(own, b.source)
+	}
+	for _, dir := range own[1:] {
+		if _, err := os.Lstat(dir); err == nil {
+			return nil, fmt.Errorf("make the trial's folder: %s is there already", dir)
+		}
+	}
+	s := &ociSession{engine: o, rt: rt, id: folderPrefix + spec.ID, entry: spec.ID, own: own, bundle: b}
+	s.limits = &ioLimits{engine: o.Name(), asked: spec.Limits, container: s.id, journal: o.journal, id: spec.ID}
+	note := leftover{ID: spec.ID, Engine: o.Name(), Owner: Self(), Paths: own, Runtime: rt.path, RuntimeRoot: rt.root}
+	if err := o.journal.note(note); err != nil {
+		return nil, ownFault(o.state, err)
+	}
+	if err := b.write(args); err != nil {
+		return nil, ownFault(o.state, errors.Join(err, s.remove()))
+	}
+	argv := append([]string{exe, "nsexec", "--overlay", b.overlay(), "--"}, rt.run(b, s.id)...)
+	s.process, err = startProcess(argv)
+	if err != nil {
+		return nil, errors.Join(err, s.remove())
+	}
+	s.info = Info{Runtime: rt.version, Storage: "overlay", HostPath: b.hostPath(spec.Place, b.workDir(), b.data)}
+	if spec.Source != nil {
+		s.info.SourcePath = b.hostPath(*spec.Source, b.sourceDir(), b.source)
+	}
+	return s, nil
+}
+
+// Sweep implements Engine.
+func (o *oci) Sweep(ctx context.Context) ([]string, error) {
+	stale, err := o.journal.stale(o.Name())
+	if err != nil {
+		return nil, err
+	}
+	var done []string
+	var errs []error
+	for _, l := range stale {
+		rt := &ociRuntime{path: l.Runtime, root: l.RuntimeRoot}
+		s := &ociSession{engine: o, rt: rt, id: folderPrefix + l.ID, entry: l.ID, own: l.Paths}
+		if rt.knows(s.id) {
+			done = append(done, "container "+s.id)
+		}
+		if err := errors.Join(rt.bury(ctx, s.id), removeCgroups(s.id)); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		removed, err := o.journal.clear(l)
+		done, errs = append(done, removed...), append(errs, err)
+	}
+	return done, errors.Join(errs...)
+}

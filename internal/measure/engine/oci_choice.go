@@ -1,0 +1,180 @@
+package engine
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/internal/measure/place"
+	"plimsoll/internal/measure/wire"
+	"plimsoll/internal/text/tail"
+)
+
+// runtimeFix says what to do where no runtime works.
+func (o *oci) runtimeFix() string {
+	for _, name := range ociRuntimes {
+		if _, err := o.lookPath(name); err != nil {
+			return "install runc or crun ('apt-get install runc')"
+		}
+	}
+	return "fix that; in a container it takes writable control groups, and the right to make mounts"
+}
+
+// runtime returns the runtime to use: the one asked for, or the first that ran a
+// container. Only success is remembered. The error is an errBroken if one of them is there and none works.
+func (o *oci) runtime(ctx context.Context, want string) (*ociRuntime, []string, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if rt := o.chosen[want]; rt != nil {
+		return rt, o.notes, nil
+	}
+	names := ociRuntimes
+	if want != "" {
+		names = []string{want}
+	}
+	var notes, tried []string
+	broken := false
+	for _, name := range names {
+		path, err := o.lookPath(name)
+		if err != nil {
+			tried = append(tried, name+" is not installed")
+			continue
+		}
+		real, err := trustedProgram(path)
+		if err != nil {
+			why := fmt.Sprintf("the runtime %s is not run: %v", name, err)
+			notes, tried = append(notes, why), append(tried, why)
+			continue
+		}
+		rt := &ociRuntime{path: real, root: filepath.Join(o.state, "oci", "state")}
+		if err := o.tryOnce(ctx, rt, filepath.Base(name)); err != nil {
+			broken = true
+			why := fmt.Sprintf("%s is installed but can't run a container here: %s", rt.version, firstLine(err.Error()))
+			notes, tried = append(notes, why), append(tried, why)
+			continue
+		}
+		if o.chosen == nil {
+			o.chosen = map[string]*ociRuntime{}
+		}
+		o.chosen[want] = rt
+		if want == "" {
+			o.notes = notes
+		}
+		return rt, notes, nil
+	}
+	err := errors.New(strings.Join(tried, "; "))
+	if broken {
+		err = &brokenError{err}
+	}
+	return nil, notes, err
+}
+
+// errBroken says that a runtime is there and runs no container.
+var errBroken = errors.New("no runtime that is there works")
+
+// A brokenError says why no runtime works where one is there.
+type brokenError struct{ error }
+
+// Is implements errors.Is: it is an errBroken, whose words it does not repeat.
+func (*brokenError) Is(target error) bool { return target == errBroken }
+
+// tryTimeout is how long the smallest container may take to run; an idle machine needs a
+// tenth of a second, a busy emulated one half a minute.
+const tryTimeout = 30 * time.Second
+
+// errHung says that a runtime gave no answer in time.
+var errHung = fmt.Errorf("it did not end within %v", tryTimeout)
+
+// tryOnce finds out the version of rt, which is called name, and whether it runs a container. One that hung is
+// not tried again: each cell of a plan would wait for it anew.
+func (o *oci) tryOnce(ctx context.Context, rt *ociRuntime, name string) error {
+	if o.hung[rt.path] {
+		rt.version = name
+		return errHung
+	}
+	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
+	defer cancel()
+	began := time.Now()
+	var err error
+	if rt.version, err = ociVersion(ctx, rt.path, name); err == nil {
+		err = o.try(ctx, rt)
+	}
+	// The patience of whoever opens a session may end a moment before this one.
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) && time.Since(began) > tryTimeout/2 {
+		if o.hung == nil {
+			o.hung = map[string]bool{}
+		}
+		o.hung[rt.path] = true
+		return errHung
+	}
+	return err
+}
+
+// try runs the smallest container: the worker says which program it is and ends, before ctx
+// does. A program that ends well and is no runtime says something else.
+func (o *oci) try(ctx context.Context, rt *ociRuntime) error {
+	program, err := o.worker.source(runtime.GOOS, runtime.GOARCH)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	id := "probe-" + strconv.Itoa(os.Getpid()) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
+	s, err := o.open(rt, Spec{ID: id, Place: place.Spec{Name: "layer", Kind: place.Layer}}, []string{"version"})
+	if err != nil {
+		return err
+	}
+	said, state := firstWords(ctx, s.Stdout()), ""
+	if said == "" || said == wire.Identity(program) {
+		state = s.process.State(ctx)
+	}
+	hung := context.Cause(ctx) // Too late, or interrupted.
+	// There is no data to wait for: what has not ended by now is killed.
+	cancel()
+	if err := s.Close(ctx); err != nil {
+		return err
+	}
+	switch {
+	case said != "" && said != wire.Identity(program):
+		return fmt.Errorf("it ran something else than Plimsoll's worker, which said %.80q", said)
+	case hung != nil:
+		return hung
+	case state != "exit status 0":
+		return errors.New(strings.TrimSpace(tail.LastWords(s.Log()) + " (" + state + ")"))
+	case said == "":
+		return errors.New("it ran no worker of Plimsoll's: nothing was said")
+	}
+	return nil
+}
+
+// firstWords reads the first line of r, or as much of it as matters, and lets the rest
+// pass by. It gives up when ctx is over.
+func firstWords(ctx context.Context, r io.Reader) string {
+	said := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReaderSize(r, 256).ReadSlice('\n')
+		said <- strings.TrimSpace(string(line))
+		io.Copy(io.Discard, r)
+	}()
+	select {
+	case s := <-said:
+		return s
+	case <-ctx.Done():
+		return ""
+	}
+}
+
+// firstLine cuts a runtime's message to what a table has room for.
+func firstLine(s string) string {
+	s = strings.TrimSpace(s)
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}

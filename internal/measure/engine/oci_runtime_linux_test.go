@@ -1,0 +1,341 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"plimsoll/internal/measure/agent"
+	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/place"
+	"plimsoll/internal/testkit/leaktest"
+	"plimsoll/internal/testkit/workertest"
+)
+
+// TestOCINoRuntime: a program that ends well and is no runtime is not one.
+func TestOCINoRuntime(t *testing.T) {
+	needRoot(t)
+	t.Parallel() // It waits out the time that a runtime has to answer.
+	e := engine.NewOCI(t.TempDir(), workertest.Source(t), exec.LookPath)
+	for name, x := range map[string]struct {
+		path string
+		// there: it is, and fails; what isn't there is no fault of the machine's.
+		there bool
+	}{
+		"true":        {"/bin/true", true},
+		"says 1":      {script(t, "echo 1"), true},
+		"says much":   {script(t, "while echo plimsoll-worker 1; do :; done"), true},
+		"binary":      {script(t, "head -c 100000 /dev/urandom"), true},
+		"not there":   {"/nowhere/runtime", false},
+		"folder":      {"/etc", false},
+		"not for us":  {"/etc/passwd", false},
+		"fails":       {script(t, "echo no such thing >&2; exit 7"), true},
+		"says a word": {script(t, "printf '\\033[31mhello'"), true},
+	} {
+		err := measureOCI(t, e, engine.Spec{Runtime: x.path, Place: place.Spec{Name: "layer", Kind: place.Layer}})
+		var u *engine.Unsupported
+		switch unsupported := errors.As(err, &u); {
+		case x.there && (err == nil || unsupported || !strings.Contains(err.Error(), "is installed but can't run a container here")):
+			t.Errorf("%s: Open() = %v, want a runtime that fails", name, err)
+		case !x.there && (!unsupported || u.What != "runtime "+x.path || u.Fix == ""):
+			t.Errorf("%s: Open() = %v, want its runtime refused", name, err)
+		}
+		if err != nil && strings.ContainsAny(err.Error(), "\n\x1b") {
+			t.Errorf("%s: error %q", name, err)
+		}
+	}
+	for name, path := range runtimes(t) {
+		if err := measureOCI(t, e, engine.Spec{Runtime: path, Place: place.Spec{Name: "layer", Kind: place.Layer}}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestOCIForeignRuntime: a runtime that somebody else can write to or exchange is not
+// run, not even to ask for its version.
+func TestOCIForeignRuntime(t *testing.T) {
+	needRoot(t)
+	for name, row := range map[string]struct {
+		spoil func(path string) error
+		want  string
+	}{
+		"another's":        {func(p string) error { return os.Chown(p, 12345, 0) }, "belongs to user 12345"},
+		"world-writable":   {func(p string) error { return os.Chmod(p, 0o757) }, "everybody may write"},
+		"group-writable":   {func(p string) error { return errors.Join(os.Chown(p, 0, 12345), os.Chmod(p, 0o775)) }, "group 12345 may write"},
+		"another's folder": {func(p string) error { return os.Chown(filepath.Dir(p), 12345, 0) }, "belongs to user 12345"},
+		"world's folder":   {func(p string) error { return os.Chmod(filepath.Dir(p), 0o777) }, "everybody may write"},
+		"another's, sticky": {func(p string) error {
+			return errors.Join(os.Chown(filepath.Dir(p), 12345, 0), os.Chmod(filepath.Dir(p), 0o777|os.ModeSticky))
+		}, "belongs to user 12345"},
+		"set by another link": {func(p string) error {
+			return errors.Join(os.Chown(p, 12345, 0), os.Rename(p, p+"2"), os.Symlink(p+"2", p))
+		}, "belongs to user 12345"},
+	} {
+		ran := filepath.Join(t.TempDir(), "ran")
+		path := script(t, "echo >"+ran+"; exec runc \"$@\"")
+		if err := row.spoil(path); err != nil {
+			t.Fatal(err)
+		}
+		e := engine.NewOCI(t.TempDir(), workertest.Source(t), exec.LookPath)
+		err := measureOCI(t, e, engine.Spec{Runtime: path, Place: place.Spec{Name: "layer", Kind: place.Layer}})
+		var u *engine.Unsupported
+		if !errors.As(err, &u) || !strings.Contains(u.Reason, row.want) {
+			t.Errorf("%s: Open() = %v, want %q", name, err, row.want)
+		}
+		if _, err := os.Stat(ran); err == nil {
+			t.Errorf("%s: it was run", name)
+		}
+	}
+}
+
+// TestOCIHangingRuntime: a runtime that hangs while it starts a container is given up
+// in time, and what it has made by then is gone: the process in the container's group, the
+// group, the folders and the journal's entry.
+func TestOCIHangingRuntime(t *testing.T) {
+	needRoot(t)
+	group := "/sys/fs/cgroup/pids/"
+	if _, err := os.Stat("/sys/fs/cgroup/cgroup.controllers"); err == nil {
+		group = "/sys/fs/cgroup/"
+	}
+	pidFile := filepath.Join(t.TempDir(), "pid")
+	// The container's first process, in its group and in a session of its own, as
+	// a runtime's is; then the runtime hangs with a child that holds its output.
+	hang := script(t, `for id; do :; done
+case $id in plimsoll-probe-*) exec runc "$@";; esac
+case $* in *" run "*) ;; *) exec runc "$@";; esac
+mkdir "`+group+`$id"
+setsid sh -c 'echo $$ >"$0/cgroup.procs"; echo $$ >"$1"; exec sleep 1000' "`+group+`$id" "`+pidFile+`" >/dev/null 2>&1 </dev/null &
+sleep 1000 &
+wait`)
+	state := t.TempDir()
+	e := engine.NewOCI(state, workertest.Source(t), exec.LookPath)
+	id := ociID()
+	leaktest.Check(t, id)
+	s, err := e.Open(t.Context(), engine.Spec{ID: id, Runtime: hang, Place: place.Spec{Name: "bind", Kind: place.Bind}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid := waitPID(t, pidFile)
+	cause := errors.New("time is up")
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, cause)
+	defer cancel()
+	if _, err := agent.Open(ctx, s); !errors.Is(err, cause) {
+		t.Errorf("agent.Open() = %v, want that time is up", err)
+	}
+	if err := s.Close(ctx); err != nil {
+		t.Errorf("Close() = %v", err)
+	}
+	wantGone(t, pid)
+	wantEmpty(t, state)
+}
+
+// waitPID reads a process id that a program is about to write.
+func waitPID(t *testing.T, path string) int {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		b, err := os.ReadFile(path)
+		if err != nil || !strings.HasSuffix(string(b), "\n") {
+			continue
+		}
+		pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pid
+	}
+	t.Fatalf("nothing was written to %s", path)
+	return 0
+}
+
+// wantGone checks that a sleep of these tests has ended; who inherits it may take a while to
+// wait for it.
+func wantGone(t *testing.T, pid int) {
+	t.Helper()
+	path := fmt.Sprintf("/proc/%d/cmdline", pid)
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		b, err := os.ReadFile(path)
+		if err != nil || len(b) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Errorf("process %d still runs %q", pid, b)
+			syscall.Kill(pid, syscall.SIGKILL)
+			return
+		}
+	}
+}
+
+// wantEmpty checks that no session has left anything in a state folder.
+func wantEmpty(t *testing.T, state string) {
+	t.Helper()
+	for _, pattern := range []string{"sessions/*", "oci/plimsoll-*", "oci/state/*", "data/*"} {
+		if left, _ := filepath.Glob(filepath.Join(state, pattern)); len(left) > 0 {
+			t.Errorf("left: %v", left)
+		}
+	}
+}
+
+// TestOCIHangingProbe: a runtime that hangs whatever it is asked is given up, and the next
+// one is taken.
+func TestOCIHangingProbe(t *testing.T) {
+	needRoot(t)
+	t.Parallel() // It waits out the time that a runtime has to answer.
+	runc, err := exec.LookPath("runc")
+	if err != nil {
+		t.Skip("runc is needed")
+	}
+	hang := script(t, "sleep 1000 & sleep 1000")
+	state := t.TempDir()
+	e := engine.NewOCI(state, workertest.Source(t), func(name string) (string, error) {
+		return map[string]string{"crun": hang, "runc": runc}[name], nil
+	})
+	p := e.Probe(t.Context())
+	if !p.OK || !strings.HasPrefix(p.Version, "runc ") || len(p.Notes) != 1 || !strings.Contains(p.Notes[0], "did not end") {
+		t.Errorf("Probe() = %+v, want runc, and a note about the other", p)
+	}
+	wantEmpty(t, state)
+}
+
+// TestOCIHangingOnly: an engine whose only runtime hangs is here and has failed, and is not one that isn't here. So has a
+// runtime that was asked for by name.
+func TestOCIHangingOnly(t *testing.T) {
+	needRoot(t)
+	t.Parallel() // It waits out the time that a runtime has to answer.
+	hang := script(t, "sleep 1000 & sleep 1000")
+	state := t.TempDir()
+	e := engine.NewOCI(state, workertest.Source(t), look(map[string]string{"crun": hang}))
+	if p := e.Probe(t.Context()); p.OK || !p.Failed || !strings.Contains(p.Missing, "did not end") || !strings.Contains(p.Missing, "runc is not installed") {
+		t.Errorf("Probe() = %+v, want it failed, since it did not end", p)
+	}
+	_, err := e.Open(t.Context(), engine.Spec{ID: ociID(), Place: place.Spec{Name: "layer", Kind: place.Layer}})
+	if u := (*engine.Unsupported)(nil); err == nil || errors.As(err, &u) {
+		t.Errorf("Open() = %v, want an error that is no refusal", err)
+	}
+	wantEmpty(t, state)
+}
+
+// TestOCIPaused: a container that somebody has paused is ended all the same.
+func TestOCIPaused(t *testing.T) {
+	needRoot(t)
+	for name, path := range runtimes(t) {
+		t.Run(name, func(t *testing.T) {
+			state := t.TempDir()
+			e := engine.NewOCI(state, workertest.Source(t), exec.LookPath)
+			id := ociID()
+			leaktest.Check(t, id)
+			s, err := e.Open(t.Context(), engine.Spec{ID: id, Runtime: path, Place: place.Spec{Name: "layer", Kind: place.Layer}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := agent.Open(t.Context(), s); err != nil {
+				t.Fatal(err)
+			}
+			if out, err := exec.Command(path, "--root", filepath.Join(state, "oci", "state"), "pause", "plimsoll-"+id).CombinedOutput(); err != nil {
+				t.Fatalf("pause: %v: %s", err, out)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer cancel()
+			if err := s.Close(ctx); err != nil {
+				t.Errorf("Close() = %v", err)
+			}
+			wantEmpty(t, state)
+		})
+	}
+}
+
+// TestOCILatePID: a runtime writes the process id after the worker has said hello; who asks
+// in between gets it all the same.
+func TestOCILatePID(t *testing.T) {
+	needRoot(t)
+	if _, err := exec.LookPath("runc"); err != nil {
+		t.Skip("runc is needed")
+	}
+	late := script(t, `for id; do :; done
+case $id in plimsoll-probe-*) exec runc "$@";; esac
+case $* in *" run "*) ;; *) exec runc "$@";; esac
+(while ! [ -s "$5/late" ]; do sleep 0.01; done; sleep 0.05; mv "$5/late" "$5/pid") &
+exec runc "$1" "$2" run --bundle "$5" --pid-file "$5/late" "$id"`)
+	e := engine.NewOCI(t.TempDir(), workertest.Source(t), exec.LookPath)
+	id := ociID()
+	leaktest.Check(t, id)
+	s, err := e.Open(t.Context(), engine.Spec{ID: id, Runtime: late, Place: place.Spec{Name: "layer", Kind: place.Layer}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close(context.Background())
+	if _, err := agent.Open(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if pid := s.Info().PID; pid == 0 {
+		t.Error("the process id is not known")
+	}
+}
+
+// TestOCIHangingVersion: a runtime that answers nothing costs the time that the message
+// says, once, however many containers are asked for.
+func TestOCIHangingVersion(t *testing.T) {
+	needRoot(t)
+	t.Parallel() // It waits out the time that a runtime has to answer.
+	asked := filepath.Join(t.TempDir(), "asked")
+	path := script(t, "echo x >>"+asked+"; sleep 1000")
+	e := engine.NewOCI(t.TempDir(), workertest.Source(t), exec.LookPath)
+	spec := engine.Spec{ID: ociID(), Runtime: path, Place: place.Spec{Name: "layer", Kind: place.Layer}}
+	// The patience of who asks may end a moment before the runtime's time does.
+	ctx, cancel := context.WithTimeout(t.Context(), 29*time.Second)
+	defer cancel()
+	for range 3 {
+		_, err := e.Open(ctx, spec)
+		if u := (*engine.Unsupported)(nil); err == nil || errors.As(err, &u) || !strings.Contains(err.Error(), "did not end within 30s") {
+			t.Errorf("Open() = %v, want that it did not end, and no refusal", err)
+		}
+	}
+	// Each question may take all of the time.
+	if b, err := os.ReadFile(asked); err != nil || string(b) != "x\n" {
+		t.Errorf("the runtime was asked %d times (%v), want once", len(b)/2, err)
+	}
+}
+
+// TestOCIRelativeState: a state folder that is named by a path from the current folder is the same one to the
+// runtime, which finds its container there.
+func TestOCIRelativeState(t *testing.T) {
+	needRoot(t)
+	source := workertest.Source(t)
+	if _, err := source(runtime.GOOS, runtime.GOARCH); err != nil { // It is built from the package's folder.
+		t.Fatal(err)
+	}
+	for name, path := range runtimes(t) {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			t.Chdir(dir)
+			e := engine.NewOCI("st", source, exec.LookPath)
+			id := ociID()
+			leaktest.Check(t, id)
+			s, err := e.Open(t.Context(), engine.Spec{ID: id, Runtime: path, Place: place.Spec{Name: "bind", Kind: place.Bind}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := agent.Open(t.Context(), s); err != nil {
+				t.Fatal(err)
+			}
+			if known, _ := filepath.Glob(filepath.Join(dir, "st", "oci", "state", "*"+id)); len(known) != 1 {
+				t.Errorf("the runtime keeps its container elsewhere: %q", known)
+			}
+			if err := s.Close(t.Context()); err != nil {
+				t.Errorf("Close() = %v", err)
+			}
+			wantEmpty(t, filepath.Join(dir, "st"))
+			if _, err := os.Stat(filepath.Join(dir, "st", "oci", "st")); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("it made a state folder of its own: %v", err)
+			}
+		})
+	}
+}

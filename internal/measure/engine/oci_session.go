@@ -1,0 +1,108 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/internal/text/tail"
+)
+
+// ociGrace is how long a container may take to end by itself.
+const ociGrace = 5 * time.Second
+
+// ociSession is an agent in a container of an OCI runtime.
+type ociSession struct {
+	*process
+	engine *oci
+	rt     *ociRuntime
+	bundle *bundle
+	// id names the container, entry the journal entry.
+	id, entry string
+	// own lists the folders made for it.
+	own    []string
+	limits *ioLimits
+	// pidWait is how long Info waits for the container's process id; 0: the constant.
+	pidWait time.Duration
+}
+
+// pidWait is how long Info waits, if the session says nothing else, for the runtime to write the
+// container's process id, which it does just after the worker has begun to speak.
+const pidWait = time.Second
+
+// Info implements Session.
+func (s *ociSession) Info() Info {
+	info := s.info
+	info.PID = s.pid()
+	return info
+}
+
+// ioLimits implements limited.
+func (s *ociSession) ioLimits() *ioLimits { return s.limits }
+
+// pid is the id of the container's first process, 0 as long as there is none.
+func (s *ociSession) pid() int {
+	for deadline := time.Now().Add(cmp.Or(s.pidWait, pidWait)); ; {
+		b, err := os.ReadFile(s.bundle.pidFile())
+		if pid, perr := strconv.Atoi(strings.TrimSpace(string(b))); err == nil && perr == nil {
+			return pid
+		}
+		if time.Now().After(deadline) {
+			return 0
+		}
+		select {
+		case <-s.waited:
+			return 0
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+// State implements Session. A runtime that gave up before the container ran says
+// why: a limit that the control groups can't have, for example.
+func (s *ociSession) State(ctx context.Context) string {
+	state := s.process.State(ctx)
+	if _, err := os.Stat(s.bundle.pidFile()); err == nil {
+		return state
+	}
+	if words := tail.LastWords(s.Log()); words != "" && !strings.Contains(state, words) {
+		state += ": " + words
+	}
+	return state
+}
+
+// Close implements Session.
+func (s *ociSession) Close(ctx context.Context) error {
+	s.closeOnce.Do(func() {
+		s.stdin.Close()
+		select {
+		case <-s.waited:
+		case <-time.After(ociGrace):
+		case <-ctx.Done():
+		}
+		// The runtime may be about to make the container when it is killed: what it
+		// made is looked for before its end and after.
+		err := s.rt.remove(context.WithoutCancel(ctx), s.id)
+		s.end(ctx, ociGrace)
+		if err == nil {
+			err = s.rt.remove(context.WithoutCancel(ctx), s.id)
+		}
+		if err == nil {
+			err = removeCgroups(s.id)
+		}
+		if err == nil {
+			err = s.remove()
+		}
+		s.closeErr = err
+	})
+	return s.closeErr
+}
+
+// remove removes the session's folders and then its journal entry.
+func (s *ociSession) remove() error {
+	_, err := s.engine.journal.clear(leftover{ID: s.entry, Paths: s.own})
+	return err
+}

@@ -1,0 +1,59 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"time"
+
+	"plimsoll/internal/measure/wire"
+)
+
+// goOnPatience is how long a machine that goes on may take to answer; a second, on a quiet computer. To give up too early costs
+// a boot, which takes longer still.
+const goOnPatience = 30 * time.Second
+
+// goOn has a machine that was launched from where one was saved go on from there.
+func (s *vmSession) goOn(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, goOnPatience, fmt.Errorf("the saved machine gave no answer within %v", goOnPatience))
+	defer cancel()
+	if err := s.monitor.goOn(ctx); err != nil {
+		return err
+	}
+	return s.setUp(ctx)
+}
+
+// unsaved ends a machine that did not go on, and reports whether one may do so that boots: it is not the guest that gave up, nor a daemon
+// of its shares, nor the caller.
+func (s *vmSession) unsaved(ctx context.Context) bool {
+	if ctx.Err() != nil || s.orphan.Load() != nil {
+		return false
+	}
+	s.kill()
+	<-s.waited
+	var ee *exec.ExitError
+	return !errors.As(s.waitErr, &ee) || ee.ExitCode() <= 2*wire.ExitBase
+}
+
+// again makes the session's devices anew for another start. The daemons of its shares end with the machine: each serves one connection.
+func (s *vmSession) again(ctx context.Context, spec Spec) error {
+	s.stop(ctx)
+	s.process, s.monitor, s.places = nil, nil, nil
+	if s.limits != nil {
+		if err := removeCgroups(folderPrefix + s.id); err != nil {
+			return err
+		}
+		s.limits = nil
+	}
+	for _, dir := range s.own {
+		if _, err := removeOwn(dir, s.id); err != nil {
+			return err
+		}
+	}
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return ownFault(s.vm.State, err)
+	}
+	return s.vm.equip(ctx, s, spec)
+}

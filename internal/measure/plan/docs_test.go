@@ -1,0 +1,134 @@
+package plan
+
+import (
+	"bytes"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+const manual = "../../../docs/plan.md"
+
+// TestManualExamples parses every YAML example of the manual. One without a name
+// is a piece of a plan; it replaces its keys in a plan that has all others.
+func TestManualExamples(t *testing.T) {
+	text, err := os.ReadFile(manual)
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema := compileSchema(t)
+	examples := regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$").FindAllSubmatch(text, -1)
+	if len(examples) < 8 {
+		t.Fatalf("found %d examples, want at least 8", len(examples))
+	}
+	for _, m := range examples {
+		example := m[1]
+		if !bytes.HasPrefix(example, []byte("name:")) {
+			example = complete(t, example)
+		}
+		if _, err := Parse("example", example); err != nil {
+			t.Errorf("%v\n%s", err, example)
+		}
+		if err := validate(t, schema, example); err != nil {
+			t.Errorf("%v\n%s", err, example)
+		}
+	}
+}
+
+// complete puts a piece of a plan into a whole one.
+func complete(t *testing.T, piece []byte) []byte {
+	t.Helper()
+	var whole, part yaml.Node
+	if err := yaml.Unmarshal([]byte("name: t\nengines: [host, oci]\nplaces: {dir: {}, layer: {}, bind: {}}\nworkloads: {rand: {kind: append}}\n"), &whole); err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal(piece, &part); err != nil {
+		t.Fatalf("%v\n%s", err, piece)
+	}
+	for i := 0; i < len(part.Content[0].Content); i += 2 {
+		put(whole.Content[0], part.Content[0].Content[i].Value, part.Content[0].Content[i+1])
+	}
+	out, err := yaml.Marshal(&whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestManualKeys checks that the manual's tables have every key of every
+// section, and no other.
+func TestManualKeys(t *testing.T) {
+	b, err := os.ReadFile(manual)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]map[string]bool{}
+	add := func(heading string, names []string) {
+		if known[heading] == nil {
+			known[heading] = map[string]bool{}
+		}
+		for _, n := range names {
+			known[heading][n] = true
+		}
+	}
+	add("The plan's keys", planSection().names())
+	for _, v := range workloads().entry.kinds {
+		add("kind: "+v.kind, v.section.names())
+	}
+	for _, v := range places().entry.kinds {
+		add("places", append(v.section.names(), "kind"))
+	}
+	for _, v := range engineVariants().kinds {
+		add("engines", append(v.section.names(), "kind"))
+	}
+	add("limits", limits().entry.kinds[0].section.names())
+	add("baseline", baselineSection().names())
+	for heading, names := range known {
+		got := tableKeys(string(b), heading)
+		for n := range names {
+			if !got[n] {
+				t.Errorf("the manual's section %q lacks %s", heading, n)
+			}
+		}
+		for n := range got {
+			if !names[n] {
+				t.Errorf("the manual's section %q has %s, which is no key", heading, n)
+			}
+		}
+	}
+	for _, n := range matchSection().names() {
+		if !strings.Contains(under(string(b), "include and exclude"), "`"+n+"`") {
+			t.Errorf("the manual's section on matches lacks %s", n)
+		}
+	}
+}
+
+// under returns the text under a heading.
+func under(text, heading string) string {
+	_, after, _ := strings.Cut(text, "# "+heading+"\n")
+	body, _, _ := strings.Cut(after, "\n#")
+	return body
+}
+
+// tableKeys returns the first column of the tables of keys under a heading.
+func tableKeys(text, heading string) map[string]bool {
+	out := map[string]bool{}
+	inTable := false
+	for line := range strings.Lines(under(text, heading)) {
+		cell, _, _ := strings.Cut(strings.TrimPrefix(line, "| "), " |")
+		switch {
+		case !strings.HasPrefix(line, "|"):
+			inTable = false
+		case cell == "key":
+			inTable = true
+		case inTable && strings.HasPrefix(cell, "`"):
+			for _, k := range strings.Split(cell, ", ") {
+				out[strings.Trim(k, "`")] = true
+			}
+		}
+	}
+	return out
+}

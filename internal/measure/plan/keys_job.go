@@ -1,0 +1,74 @@
+package plan
+
+import (
+	"time"
+
+	"plimsoll/internal/limit"
+	"plimsoll/internal/measure/workload"
+	"plimsoll/load"
+)
+
+// Bounds of block jobs.
+const (
+	maxDepth64 = 4096
+	maxJobs    = 256
+	maxBlock   = 1 << 30
+	maxFile    = int64(1) << 50
+	maxCount   = 100_000_000
+)
+
+// jobFields is the table of the keys of block jobs, in fio's words.
+func jobFields() []field[workload.Spec] {
+	type W = workload.Spec
+	return []field[W]{
+		must(key("rw", "The pattern.", choice(load.Read, load.Write, load.RandRead, load.RandWrite, load.RW, load.RandRW), func(w *W) *string { return &w.Job.RW })),
+		key("bs", "Bytes of one I/O. Default: 4KiB.", amount(1, maxBlock), func(w *W) *int64 { return &w.Job.BS }),
+		key("iodepth", "I/Os in flight for each of numjobs threads. Default: 1.", integer(1, maxDepth64), func(w *W) *int { return &w.Job.IODepth }),
+		key("numjobs", "Threads that do the job. Default: 1.", integer(1, maxJobs), func(w *W) *int { return &w.Job.NumJobs }),
+		key("whole_region", "Each of numjobs threads does the whole region, as fio's clones do. Default: false; each does its slice of a pass.", boolean(), func(w *W) *bool { return &w.Job.WholeRegion }),
+		key("offset_increment", "Moves the region of each of numjobs threads by that many bytes from the one before; each does its whole region. Default: 0.", amount(1, maxFile), func(w *W) *int64 { return &w.Job.OffsetIncrement }),
+		key("rw_number", "The number behind fio's rw: bytes that a sequential pattern leaves out after each I/O (below 0: goes back), or how many I/Os of a random one follow one another. Default: 0.", integer[int64](-maxBlock, maxBlock), func(w *W) *int64 { return &w.Job.RWNumber }),
+		must(key("size", "Bytes of the file that are used; it is laid out first.", amount(1, maxFile), func(w *W) *int64 { return &w.Job.Size })),
+		key("files", "How many files of that size the job has. Default: 1.", integer(1, workload.MaxFiles), func(w *W) *int { return &w.Files }),
+		key("file_service_type", "The order in which it goes through them. Default: roundrobin.", choice(load.RoundRobin, load.Sequential, load.Random), func(w *W) *string { return &w.Job.FileService }),
+		key("fresh", "Makes the file anew in each trial, and lets it grow as it is written, as dd does. Default: false, it is laid out before.", boolean(), func(w *W) *bool { return &w.Fresh }),
+		key("offset", "Where in the file the job begins. Default: 0.", amount(0, maxFile), func(w *W) *int64 { return &w.Job.Offset }),
+		key("runtime", "The measured time. Default: until as many I/Os were done as size has blocks; each block is touched once, but for rw, whose reads and writes both begin at the start.", duration(time.Millisecond, maxTime), func(w *W) *time.Duration { return &w.Job.Runtime }),
+		key("ramp_time", "Unmeasured time before it. Default: 0.", duration(0, maxTime), func(w *W) *time.Duration { return &w.Job.RampTime }),
+		key("number_ios", "Ends the job after that many measured I/Os. Default: no such end.", integer[int64](1, 1<<53), func(w *W) *int64 { return &w.Job.NumberIOs }),
+		key("direct", "Asks for O_DIRECT. Default: false, which measures the page cache.", boolean(), func(w *W) *bool { return &w.Job.Direct }),
+		key("sync", "Opens the file with O_SYNC or O_DSYNC. Default: neither.", choice("sync", "dsync"), func(w *W) *string { return &w.Job.Sync }),
+		key("fsync", "Syncs the file after every that many writes. Default: never.", integer(1, maxCount), func(w *W) *int { return &w.Job.Fsync }),
+		key("fdatasync", "Like fsync, with fdatasync.", integer(1, maxCount), func(w *W) *int { return &w.Job.FDataSync }),
+		key("end_fsync", "Syncs the file once at the end, inside the measured time. Default: false.", boolean(), func(w *W) *bool { return &w.Job.EndFsync }),
+		key("io_size", "Ends each thread after that many measured bytes, in place of one pass. Default: no such end.", amount(1, maxFile), func(w *W) *int64 { return &w.Job.IOSize }),
+		key("bssplit", "I/Os of several sizes, each with its percentage, such as 4KiB/60:64KiB/40; behind a comma those of the writes of a mixed job. Default: all are bs.", splits{}, func(w *W) *load.Job { return &w.Job }),
+		key("bsrange", "I/Os of all multiples of the smaller size up to the larger, equally often, such as 4KiB-64KiB; another word for such a bssplit. Default: all are bs.", sizeRange{}, func(w *W) *load.Job { return &w.Job }),
+		key("blockalign", "What random offsets are multiples of. Default: bs, or the least size of bssplit.", amount(1, maxBlock), func(w *W) *int64 { return &w.Job.BlockAlign }),
+		key("loops", "How often the region is gone through, without runtime. Default: once.", integer[int64](1, maxCount), func(w *W) *int64 { return &w.Job.Loops }),
+		key("rwmixread", "Percentage of reads of rw and randrw. Default: 50.", percent(), func(w *W) **int { return &w.Job.RWMixRead }),
+		key("rate_iops", "I/Os per second of each thread, on a fixed schedule. Default: as fast as iodepth allows.", integer[int64](1, 1<<32), func(w *W) *int64 { return &w.Job.RateIOPS }),
+		key("rate", "Bytes per second of each thread, on a fixed schedule, in place of rate_iops.", rate(1, limit.MaxBPS), func(w *W) *int64 { return &w.Job.Rate }),
+		key("write_rate_iops", "The writes' I/Os per second in a mixed job, whose rate_iops then is that of the reads. Default: one schedule for both.", integer[int64](1, 1<<32), func(w *W) *int64 { return &w.Job.WriteRateIOPS }),
+		key("write_rate", "The same in bytes per second, beside rate.", rate(1, limit.MaxBPS), func(w *W) *int64 { return &w.Job.WriteRate }),
+		key("rate_only", "Holds only the reads or the writes of a mixed job to rate_iops or rate, while the others go as fast as iodepth allows: a closed loop. Default: all.", choice("read", "write"), func(w *W) *string { return &w.Job.RateOnly }),
+		key("rate_ignore_thinktime", "Delays the schedule by each pause. Default: false, I/Os due in a pause are made up for.", boolean(), func(w *W) *bool { return &w.Job.RateIgnoreThinkTime }),
+		key("rate_process", "How the I/Os of rate_iops or rate arrive. Default: linear, evenly.", choice(load.Linear, load.Poisson), func(w *W) *string { return &w.Job.RateProcess }),
+		key("random_distribution", "How often the blocks of a random pattern are visited, such as zipf:1.1, pareto:0.2, normal:10 or zoned:60/10:40/90. Default: random, all alike.", distribution(), func(w *W) *string { return &w.Job.Distribution }),
+		key("percentage_random", "Percentage of a random pattern's I/Os that go to a random offset; the others follow the one before. Default: 100.", percent(), func(w *W) **int { return &w.Job.PercentageRandom }),
+		key("random_map", "Visits each block once before any comes twice, as fio does without norandommap. Default: false with runtime; a job of one pass always does.", boolean(), func(w *W) *bool { return &w.Job.RandomMap }),
+		key("norandommap", "Draws the offsets of a job without runtime from the whole region, so that blocks may come twice. Default: false, each block comes once.", boolean(), func(w *W) *bool { return &w.Job.NoRandomMap }),
+		key("thinktime", "How long a thread pauses after thinktime_blocks I/Os, when those in flight are complete. Default: 0.", duration(time.Microsecond, maxTime), func(w *W) *time.Duration { return &w.Job.ThinkTime }),
+		key("thinktime_blocks", "After how many I/Os it pauses. Default: 1.", integer[int64](1, maxCount), func(w *W) *int64 { return &w.Job.ThinkTimeBlocks }),
+		key("thinktime_spin", "How much of the pause it computes. Default: 0.", duration(time.Microsecond, maxTime), func(w *W) *time.Duration { return &w.Job.ThinkTimeSpin }),
+		key("zero_buffers", "Writes zeros, which storage may keep as nothing. Default: false.", zeros(), func(w *W) *string { return &w.Job.Data }),
+		key("buffer_pattern", "What is written, over and over in each block: bytes such as 0xdeadbeef, or a text. Default: data that can't be compressed.", pattern{}, func(w *W) *load.Job { return &w.Job }),
+		key("buffer_compress_percentage", "Percentage of each written block that is zeros. Default: 0, which can't be compressed.", integer(0, 100), func(w *W) *int { return &w.Job.Compress }),
+		key("dedupe_percentage", "Percentage of the writes that repeat one block. Default: 0.", integer(0, 100), func(w *W) *int { return &w.Job.Dedupe }),
+		key("verify", "Stamps each block with its offset and a checksum. Reads are checked as they complete; the writes of one pass are read back after the measured time. Default: neither.", verify(), func(w *W) *bool { return &w.Job.Verify }),
+		key("steady_state", "Goes on until five rounds are steady, at most for runtime, and measures these only. Default: all of runtime is measured.", steadyState{}, func(w *W) *workload.SteadyState { return &w.Steady }),
+		key("io_engine", "What submits this job's I/O, in place of the plan's io_engine. Default: the plan's.", choice(load.IOUring, load.LinuxAIO, load.PSync, load.MMap, load.Null), func(w *W) *string { return &w.Job.IOEngine }),
+		key("cpus_allowed", "Processors that the threads may run on, such as 0-3,5. Default: all that the worker may use.", processors(), func(w *W) *[]int { return &w.Job.CPUs }),
+		key("randseed", "Makes offsets and data repeatable. Default: a fixed seed.", seed(), func(w *W) *uint64 { return &w.Job.RandSeed }),
+	}
+}

@@ -1,0 +1,173 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"plimsoll/internal/measure/workload"
+	"plimsoll/internal/text/size"
+	"plimsoll/load"
+)
+
+// distribution is fio's random_distribution.
+func distribution() scalar[string] {
+	s := words("a distribution such as zipf:1.1", 4096, false)
+	parse := s.parse
+	s.parse = func(n *yaml.Node) (string, error) {
+		v, err := parse(n)
+		if err == nil {
+			_, err = load.ParseDistribution(v)
+		}
+		return v, err
+	}
+	s.json = func() object {
+		return object{"type": "string", "pattern": "^(random|zipf|pareto|normal|zoned|zoned_abs)(:.*)?$"}
+	}
+	return s
+}
+
+// splits is fio's bssplit with sizes that are written as in all of the plan: those of the reads and, behind a comma,
+// those of the writes. Without a comma both directions have the same; checkJob takes away what the
+// job doesn't have.
+type splits struct{}
+
+const splitsWant = "sizes with percentages such as 4KiB/60:64KiB/40"
+
+// splitsPattern matches all that splits accepts.
+const splitsPattern = `^[^/:,]+/[0-9.]+(:[^/:,]+/[0-9.]+)*(,[^/:,]+/[0-9.]+(:[^/:,]+/[0-9.]+)*)?$`
+
+func (splits) decode(d *decoder, n *yaml.Node, path string, dst *load.Job) {
+	if n.Kind != yaml.ScalarNode || n.Tag != "!!str" {
+		d.failAt(n, path, "wants %s, got %s", splitsWant, describe(n))
+		return
+	}
+	reads, writes, both := strings.Cut(n.Value, ",")
+	var err error
+	if dst.ReadSplit, err = parseSplit(reads); err == nil && both {
+		dst.WriteSplit, err = parseSplit(writes)
+	} else {
+		dst.WriteSplit = slices.Clone(dst.ReadSplit)
+	}
+	if err != nil {
+		d.failAt(n, path, "%v", err)
+	}
+}
+
+// parseSplit reads sizes and their percentages.
+func parseSplit(s string) ([]load.SizeShare, error) {
+	var out []load.SizeShare
+	for part := range strings.SplitSeq(s, ":") {
+		bytes, share, ok := strings.Cut(part, "/")
+		if !ok {
+			return nil, fmt.Errorf("wants %s, got %s", splitsWant, short(s))
+		}
+		n, err := size.Parse(bytes)
+		if err != nil {
+			return nil, err
+		}
+		if n < 1 || n > maxBlock {
+			return nil, fmt.Errorf("%s is out of range: wants %s to %s", bytes, size.Format(1), size.Format(maxBlock))
+		}
+		if strings.ContainsFunc(share, func(r rune) bool { return r != '.' && (r < '0' || r > '9') }) {
+			return nil, fmt.Errorf("%s is no percentage: wants %s", short(share), splitsWant)
+		}
+		p, err := strconv.ParseFloat(share, 64)
+		if err != nil || !(p > 0 && p <= 100) {
+			return nil, fmt.Errorf("%s is no percentage over 0 and up to 100: wants %s", short(share), splitsWant)
+		}
+		if slices.ContainsFunc(out, func(e load.SizeShare) bool { return e.Size == n }) {
+			return nil, fmt.Errorf("%s is given twice", size.Format(n))
+		}
+		out = append(out, load.SizeShare{Size: n, Percent: p})
+	}
+	return out, nil
+}
+
+func (splits) encode(src *load.Job) *yaml.Node {
+	reads, writes := formatSplit(src.ReadSplit), formatSplit(src.WriteSplit)
+	switch {
+	case reads == "" && writes == "":
+		return nil
+	case reads == "" || reads == writes:
+		return text(writes)
+	case writes == "":
+		return text(reads)
+	}
+	return text(reads + "," + writes)
+}
+
+func formatSplit(all []load.SizeShare) string {
+	var parts []string
+	for _, e := range all {
+		parts = append(parts, size.Format(e.Size)+"/"+strconv.FormatFloat(e.Percent, 'f', -1, 64))
+	}
+	return strings.Join(parts, ":")
+}
+
+func (splits) schema(bool) object { return object{"type": "string", "pattern": splitsPattern} }
+
+// zeros is a boolean for what is written (load.Job.Data).
+func zeros() scalar[string] {
+	b := boolean()
+	return scalar[string]{
+		want: b.want,
+		parse: func(n *yaml.Node) (string, error) {
+			v, err := b.parse(n)
+			if !v {
+				return "", err
+			}
+			return load.DataZero, nil
+		},
+		format: func(v string) *yaml.Node { return b.format(v == load.DataZero) },
+		json:   b.json,
+	}
+}
+
+// verify is fio's verify, of whose checksums there is one.
+func verify() scalar[bool] {
+	c := choice("crc32c")
+	return scalar[bool]{
+		want: c.want,
+		parse: func(n *yaml.Node) (bool, error) {
+			v, err := c.parse(n)
+			return v != "", err
+		},
+		format: func(v bool) *yaml.Node {
+			if !v {
+				return nil
+			}
+			return text("crc32c")
+		},
+		json: c.json,
+	}
+}
+
+// steadyState is a section that is left out where there is no steady state.
+type steadyState struct{}
+
+func (steadyState) section() section[workload.SteadyState] {
+	return section[workload.SteadyState]{what: "a steady state", fields: []field[workload.SteadyState]{
+		must(key("round", "Length of a round, of which five are judged together.", duration(leastRound, maxTime), func(s *workload.SteadyState) *time.Duration { return &s.Round })),
+	}}
+}
+
+// leastRound is the period of the CPU controller: what happens in less depends on where in it that falls.
+const leastRound = 100 * time.Millisecond
+
+func (s steadyState) decode(d *decoder, n *yaml.Node, path string, dst *workload.SteadyState) {
+	s.section().decode(d, n, path, dst)
+}
+
+func (s steadyState) encode(src *workload.SteadyState) *yaml.Node {
+	if src.Round == 0 {
+		return nil
+	}
+	return s.section().encode(src)
+}
+
+func (s steadyState) schema(partial bool) object { return s.section().schema(partial) }

@@ -1,0 +1,88 @@
+package plan
+
+import (
+	"path"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"plimsoll/internal/limit"
+	"plimsoll/internal/measure/place"
+)
+
+// places is the table of the keys of places. Shares have no keys yet and are
+// therefore no kind that a plan may name.
+func places() named[place.Spec] {
+	type P = place.Spec
+	folder := key("path", "The host's folder, absolute. Default: a folder of Plimsoll's own. Trials work in a sub-folder that they make and remove.", absolute(), func(p *P) *string { return &p.Path })
+	own := key("own_device", "A disk of its own, of that size: a file system on a loop device that is made for the run and removed. Needs root on Linux.", amount(minOwnDevice, limit.MaxMemory), func(p *P) *int64 { return &p.OwnDevice })
+	return named[P]{
+		name: func(p *P) *string { return &p.Name },
+		entry: variants[P]{
+			what: "place",
+			kind: func(p *P) *string { return (*string)(&p.Kind) },
+			kinds: []variant[P]{
+				{string(place.Dir), section[P]{what: "a place of kind dir", check: checkOwnDevice, fields: []field[P]{folder, own}}},
+				{string(place.Layer), section[P]{what: "a place of kind layer"}},
+				{string(place.Bind), section[P]{what: "a place of kind bind", check: checkOwnDevice, fields: []field[P]{folder, own}}},
+				{string(place.Volume), section[P]{what: "a place of kind volume", fields: []field[P]{
+					key("driver", "The volume driver. Default: local.", words("the name of a driver", 255, false), func(p *P) *string { return &p.Driver }),
+					key("driver_opts", "The driver's options, passed on as text.", options{}, func(p *P) *map[string]string { return &p.DriverOpts }),
+				}}},
+				{string(place.Tmpfs), section[P]{what: "a place of kind tmpfs", fields: []field[P]{
+					key("size", "Its capacity. Default: the need of the workloads.", amount(1<<20, limit.MaxMemory), func(p *P) *int64 { return &p.Size }),
+				}}},
+			},
+			implied: impliedPlace,
+		},
+	}
+}
+
+// minOwnDevice is loopdisk.MinSize: a small ext4.
+const minOwnDevice = 32 << 20
+
+// checkOwnDevice refuses a folder on a disk that is yet to be made.
+func checkOwnDevice(d *decoder, path string, p *place.Spec) {
+	if p.OwnDevice > 0 && p.Path != "" {
+		d.fail(path, "own_device makes a folder of its own: leave out path")
+	}
+}
+
+// impliedPlace is the kind of a place that is called like one.
+func impliedPlace(name string) string {
+	for _, k := range place.Kinds {
+		if name == string(k) && k != place.Share {
+			return name
+		}
+	}
+	return ""
+}
+
+// absolutePattern accepts /srv, C:\data and \\server\share: a plan may be
+// checked on another system than it runs on.
+const absolutePattern = `^(/|[A-Za-z]:[\\/]|\\\\)`
+
+func absolute() scalar[string] {
+	s := words("an absolute path", 4096, false)
+	parse := s.parse
+	s.parse = func(n *yaml.Node) (string, error) {
+		v, err := parse(n)
+		switch {
+		case err != nil:
+			return "", err
+		case strings.HasPrefix(v, "~"):
+			return "", textError("~ is not expanded in plans: write the whole path instead of " + short(v))
+		case strings.HasPrefix(v, "/"):
+			return path.Clean(v), nil
+		case len(v) > 2 && v[1] == ':' && (v[2] == '\\' || v[2] == '/') && isLetter(v[0]), strings.HasPrefix(v, `\\`):
+			return v, nil
+		}
+		return "", textError(short(v) + " is not absolute: write the whole path, beginning with /")
+	}
+	s.json = func() object {
+		return object{"type": "string", "maxLength": 4096, "pattern": absolutePattern}
+	}
+	return s
+}
+
+func isLetter(b byte) bool { return b|0x20 >= 'a' && b|0x20 <= 'z' }

@@ -1,0 +1,37 @@
+package plan
+
+import (
+	"path"
+	"slices"
+
+	"plimsoll/internal/measure/record"
+)
+
+// A Match names cells by some of their coordinates. A cell matches if each list that is
+// not empty holds its name; names may be patterns with *, ? and [a-z].
+type Match struct {
+	Workload, Engine, Source, Place, Limits []string
+	Clients                                 []int
+}
+
+// Matches reports whether c is one of the cells that m names.
+func (m Match) Matches(c record.Cell) bool {
+	return anyGlob(m.Workload, c.Workload) && anyGlob(m.Engine, c.Engine) && anyGlob(m.Source, c.Source) && anyGlob(m.Place, c.Place) && anyGlob(m.Limits, c.Limits) &&
+		(len(m.Clients) == 0 || slices.Contains(m.Clients, c.Clients))
+}
+
+// isZero reports whether m names no coordinate at all, and so every cell.
+func (m Match) isZero() bool {
+	return len(m.Workload)+len(m.Engine)+len(m.Source)+len(m.Place)+len(m.Limits)+len(m.Clients) == 0
+}
+
+func anyGlob(patterns []string, name string) bool {
+	return len(patterns) == 0 || slices.ContainsFunc(patterns, func(p string) bool { return glob(p, name) })
+}
+
+// glob reports whether name fits pattern. A malformed pattern fits nothing;
+// the check of the plan finds it, since it then fits no name.
+func glob(pattern, name string) bool {
+	ok, err := path.Match(pattern, name)
+	return ok && err == nil
+}

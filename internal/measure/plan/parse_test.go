@@ -1,0 +1,379 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"plimsoll/internal/limit"
+	"plimsoll/internal/measure/place"
+	"plimsoll/internal/measure/workload"
+	"plimsoll/load"
+)
+
+// head is a sound plan without workloads, for tests to add to.
+const head = "name: t\nengines: [host, oci]\nplaces: {dir: {}, layer: {}, bind: {}}\n"
+
+// sound is the smallest sound plan.
+const sound = head + "workloads: {a: {kind: append}}\n"
+
+// bad lists plans that both the parser and the schema refuse, with where and
+// what the parser says.
+var bad = []struct{ name, yaml, want string }{
+	{"list", "- a", "f:1:1: a plan is a map"},
+	{"scalar", "5", "f:1:1: a plan is a map"},
+	{"no name", "engines: [host]\nplaces: {dir: {}}\nworkloads: {a: {kind: append}}\n", "f:1:1: a plan needs name"},
+	{"bad name", strings.Replace(sound, "name: t", "name: a/b", 1), `f:1:7: name: "a/b" is no name`},
+	{"name is a number", strings.Replace(sound, "name: t", "name: 1", 1), "put it in quotes"},
+	{"unknown key", sound + "block: 3\n", `f:5:1: a plan has no key "block", did you mean blocks?`},
+	{"unknown job key", head + "workloads:\n  a: {rw: read, size: 1MiB, iodeph: 4}\n", `f:5:29: workloads.a: a block job has no key "iodeph", did you mean iodepth?`},
+	{"key of another kind", head + "workloads:\n  a: {kind: append, iodepth: 4}\n", `f:5:21: workloads.a: an append workload has no key "iodepth"`},
+	{"unknown kind", head + "workloads:\n  a: {kind: apend}\n", `f:5:13: workloads.a: "apend" is no kind of workload, did you mean append?`},
+	{"kind is a list", head + "workloads:\n  a: {kind: [append]}\n", "f:5:13: workloads.a: kind wants one of"},
+	{"no rw", head + "workloads:\n  a: {size: 1MiB}\n", "f:5:3: workloads.a: a block job needs rw"},
+	{"no size", head + "workloads:\n  a: {rw: read}\n", "f:5:3: workloads.a: a block job needs size"},
+	{"nothing for a workload", head + "workloads:\n  a:\n", "needs rw"},
+	{"ambiguous size", head + "workloads:\n  a: {rw: read, size: 10M}\n", `f:5:23: workloads.a.size: "10M" is ambiguous: write 10MiB for`},
+	{"size without digits", head + "workloads:\n  a: {rw: read, size: MiB}\n", "no size"},
+	{"negative size", head + "workloads:\n  a: {rw: read, size: -1}\n", "negative"},
+	{"size is a map", head + "workloads:\n  a: {rw: read, size: {}}\n", "f:5:23: workloads.a.size: wants a size such as 4KiB, got a map"},
+	{"size is a boolean", head + "workloads:\n  a: {rw: read, size: true}\n", "wants a size"},
+	{"time without unit", head + "workloads:\n  a: {rw: read, size: 1MiB, runtime: 5}\n", "write 5s, 5ms or 5us"},
+	{"a split without shares", head + "workloads:\n  a: {rw: read, size: 1MiB, bssplit: 4KiB}\n", "f:5:38: workloads.a.bssplit: wants sizes with percentages such as 4KiB/60:64KiB/40"},
+	{"a split that is a number", head + "workloads:\n  a: {rw: read, size: 1MiB, bssplit: 4096}\n", "bssplit: wants sizes with percentages"},
+	{"a split without a percentage", head + "workloads:\n  a: {rw: read, size: 1MiB, bssplit: 4KiB/:8KiB/50}\n", "is no percentage"},
+	{"a split with a negative share", head + "workloads:\n  a: {rw: read, size: 1MiB, bssplit: 4KiB/-5:8KiB/50}\n", "is no percentage"},
+	{"another checksum", head + "workloads:\n  a: {rw: read, size: 1MiB, verify: md5}\n", `verify: wants one of crc32c, got the text "md5"`},
+	{"verify is a boolean", head + "workloads:\n  a: {rw: read, size: 1MiB, verify: true}\n", "verify: wants one of crc32c"},
+	{"fio's steadystate", head + "workloads:\n  a: {rw: read, size: 1MiB, runtime: 9s, steadystate: \"iops:2%\"}\n", `a block job has no key "steadystate", did you mean steady_state?`},
+	{"steady without a round", head + "workloads:\n  a: {rw: read, size: 1MiB, runtime: 9s, steady_state: {}}\n", "f:5:42: workloads.a.steady_state: a steady state needs round (length of a round, of which five are judged together)"},
+	{"steady is a time", head + "workloads:\n  a: {rw: read, size: 1MiB, runtime: 9s, steady_state: 1s}\n", "steady_state: wants a map"},
+	{"a percentage of random", head + "workloads:\n  a: {rw: randread, size: 1MiB, runtime: 9s, percentage_random: 101}\n", "from 0 to 100, got 101"},
+	{"zeros are text", head + "workloads:\n  a: {rw: write, size: 1MiB, zero_buffers: 'yes'}\n", "zero_buffers: wants true or false"},
+	{"wrong pattern", head + "workloads:\n  a: {rw: randomread, size: 1MiB}\n", "wants one of read, write, randread"},
+	{"depth is text", head + "workloads:\n  a: {rw: read, size: 1MiB, iodepth: '4'}\n", `a whole number from 1 to 4096, got the text "4"`},
+	{"depth is 0", head + "workloads:\n  a: {rw: read, size: 1MiB, iodepth: 0}\n", "from 1 to 4096, got 0"},
+	{"depth is a fraction", head + "workloads:\n  a: {rw: read, size: 1MiB, iodepth: 1.5}\n", "from 1 to 4096"},
+	{"direct is text", head + "workloads:\n  a: {rw: read, size: 1MiB, direct: yes please}\n", "wants true or false"},
+	{"percentage", head + "workloads:\n  a: {rw: rw, size: 1MiB, rwmixread: 101}\n", "from 0 to 100, got 101"},
+	{"no value", head + "workloads:\n  a: {rw: read, size: 1MiB, iodepth: }\n", "f:5:29: workloads.a.iodepth: has no value"},
+	{"name with a dot", head + "workloads:\n  a.b: {kind: append}\n", `"a.b" is no name`},
+	{"empty workloads", head + "workloads: {}\n", "f:4:1: workloads: is empty, so there is nothing to run"},
+	{"workloads is a list", head + "workloads: [a]\n", "wants a map from names to workload settings"},
+	{"workload is a list", head + "workloads: {a: []}\n", "wants a map of keys and values, got a list"},
+	{"empty engines", "name: t\nengines: []\nplaces: {dir: {}}\nworkloads: {a: {kind: append}}\n", "f:2:1: engines: is empty"},
+	{"engines is text", "name: t\nengines: host\nplaces: {dir: {}}\nworkloads: {a: {kind: append}}\n", "f:2:10: engines: wants a list of engines"},
+	{"unknown engine", "name: t\nengines: [hots]\nplaces: {dir: {}}\nworkloads: {a: {kind: append}}\n", `f:2:11: engines.0: wants one of host, oci, docker, vm, got the text "hots", did you mean host?`},
+	{"engine without kind", "name: t\nengines: [{name: mine}]\nplaces: {dir: {}}\nworkloads: {a: {kind: append}}\n", "f:2:11: engines.0: this engine needs a kind"},
+	{"engine without name", "name: t\nengines: [{kind: docker}]\nplaces: {layer: {}}\nworkloads: {a: {kind: append}}\n", "needs name"},
+	{"host has no image", "name: t\nengines: [{name: host, image: x}]\nplaces: {dir: {}}\nworkloads: {a: {kind: append}}\n", `the host engine has no key "image"`},
+	{"place without kind", "name: t\nengines: [host]\nplaces: {d: {}}\nworkloads: {a: {kind: append}}\n", "f:3:10: places.d: this place needs a kind"},
+	{"place of unknown kind", "name: t\nengines: [host]\nplaces: {d: {kind: dirr}}\nworkloads: {a: {kind: append}}\n", `"dirr" is no kind of place, did you mean dir?`},
+	{"layer has no path", head[:len(head)-1] + "\n" + "workloads: {a: {kind: append}}\nlimits: {}\n", "f:5:1: limits: is empty"},
+	{"path of a layer", strings.Replace(sound, "layer: {}", "layer: {path: /srv}", 1), `a place of kind layer has no key "path"`},
+	{"relative path", strings.Replace(sound, "bind: {}", "bind: {path: srv}", 1), `"srv" is not absolute`},
+	{"home", strings.Replace(sound, "bind: {}", "bind: {path: ~/data}", 1), "~ is not expanded"},
+	{"rate of 1", sound + "limits: {x: {read_bps: 1}}\n", "version 2 of cgroups refuses 0 and 1; write 2"},
+	{"IOPS with a unit", sound + "limits: {x: {read_iops: 10MiB/s}}\n", "a whole number from 2 to"},
+	{"ambiguous rate", sound + "limits: {x: {read_bps: 10M/s}}\n", "ambiguous"},
+	{"weight", sound + "limits: {x: {weight: 10001}}\n", "10001 is too much: write 1 to 10000"},
+	{"latency", sound + "limits: {x: {latency: 5}}\n", "it has no unit"},
+	{"CPUs", sound + "limits: {x: {cpus: 0}}\n", "write 0.01 to 4096"},
+	{"no client", sound + "clients: [0]\n", "from 1 to 256, got 0"},
+	{"clients empty", sound + "clients: []\n", "clients: is empty"},
+	{"item is empty", sound + "clients: [1, ]\nexclude: [~]\n", "has an empty item"},
+	{"blocks", sound + "blocks: 0\n", "from 1 to 1000"},
+	{"timeout", sound + "timeout: 0\n", "out of range: wants 1s"},
+	{"margin", sound + "margin: 5\n", "a number from 0.001 to 0.5"},
+	{"margin is no number", sound + "margin: .nan\n", "a number from 0.001 to 0.5"},
+	{"I/O engine", sound + "io_engine: libaio\n", "wants one of common, best, io_uring, linux-aio, psync"},
+	{"seed", sound + "seed: -1\n", "from 0 to 18446744073709551615"},
+	{"unknown key in a match", sound + "exclude: [{engin: host}]\n", `f:5:12: exclude.0: a match has no key "engin", did you mean engine?`},
+	{"baseline without place", sound + "baseline: {engine: host}\n", "a baseline needs place"},
+	{"quick is a list", sound + "quick: []\n", "f:5:8: quick: wants a map"},
+	{"quick name", sound + "quick: {name: x}\n", "name can't be changed"},
+	{"quick unknown key", sound + "quick: {block: 1}\n", `has no key "block", did you mean blocks?`},
+	{"quick bad value", sound + "quick:\n  workloads:\n    a: {count: many}\n", `f:7:16: workloads.a.count: wants a whole number`},
+}
+
+// badForParser lists plans that only the parser refuses, since a schema can't.
+var badForParser = []struct{ name, yaml, want string }{
+	{"empty", "", "f:1:1: the plan is empty"},
+	{"device-wide without a rate", sound + "limits: {x: {memory: 64MiB, device_wide: true}}\n", "device_wide holds rates at the device, and there is none"},
+	{"own device with a path", strings.Replace(sound, "bind: {}", "bind: {path: /srv, own_device: 64MiB}", 1), "own_device makes a folder of its own: leave out path"},
+	{"comment only", "# nothing\n", "f:1:1: the plan is empty"},
+	{"no YAML", "a: [1", "f:1:1: not YAML"},
+	{"split of an ambiguous size", head + "workloads:\n  a: {rw: read, size: 1MiB, bssplit: 4k/50:8KiB/50}\n", `"4k" is ambiguous`},
+	{"a share of zero", head + "workloads:\n  a: {rw: read, size: 1MiB, bssplit: 4KiB/0:8KiB/100}\n", "over 0 and up to 100"},
+	{"a share that is no number", head + "workloads:\n  a: {rw: read, size: 1MiB, bssplit: 4KiB/1.2.3}\n", "over 0 and up to 100"},
+	{"a size twice in a split", head + "workloads:\n  a: {rw: read, size: 1MiB, bssplit: 4KiB/50:4096/50}\n", "4KiB is given twice"},
+	{"a split out of range", head + "workloads:\n  a: {rw: read, size: 4GiB, bssplit: 2GiB/100}\n", "2GiB is out of range"},
+	{"a round that is too short", head + "workloads:\n  a: {rw: read, size: 1MiB, runtime: 9s, steady_state: {round: 99ms}}\n", "f:5:64: workloads.a.steady_state.round: 99ms is out of range: wants 100ms to 24h"},
+	{"same job, as pointers", head + "workloads:\n  a: {rw: randread, size: 1MiB, runtime: 1s, percentage_random: 100}\n  b: {rw: randread, size: 1MiB, runtime: 1s, percentage_random: 100}\n", "two names for the same"},
+	{"same job, as defaults", head + "workloads:\n  a: {rw: randread, size: 1MiB, loops: 1, thinktime: 1us, thinktime_blocks: 1, percentage_random: 100}\n  b: {rw: randread, size: 1MiB, thinktime: 1us}\n", "two names for the same"},
+	{"same split", head + "workloads:\n  a: {rw: rw, size: 1MiB, bssplit: 4KiB/50:8KiB/50}\n  b: {rw: rw, size: 1MiB, bssplit: \"4096/50:8KiB/50.0,4KiB/50:8KiB/50\"}\n", "two names for the same"},
+	{"tab", "name: t\n\tengines: []\n", "f:2:1: not YAML: found a tab"},
+	{"not UTF-8", "name: \xff\xfe\n", "not YAML"},
+	{"two documents", sound + "---\nname: b\n", "f:5:1: a second document"},
+	{"too large", strings.Repeat("#", MaxSize+1), "larger than 1048576 bytes"},
+	{"key twice", sound + "name: b\n", `f:5:1: "name" is given twice: first at line 1`},
+	{"key twice in a workload", head + "workloads:\n  a: {kind: append, count: 1, count: 2}\n", `f:5:31: "count" is given twice`},
+	{"key is a list", "[a, b]: 1\n", "a key is plain text"},
+	{"tag", "name: !!binary aGk=\n", "the tag !!binary is not used"},
+	{"custom tag", "name: !include x\n", "the tag !include is not used"},
+	{"unknown anchor", "name: *a\n", "not YAML: unknown anchor 'a'"},
+	{"alias in itself", "name: &a [*a]\n", "nested too deeply"},
+	{"deep", "name: " + strings.Repeat("[", 200) + strings.Repeat("]", 200), "nested too deeply"},
+	{"alias bomb", bomb(), "aliases stand for too much"},
+	{"merge of text", head + "workloads:\n  a: {kind: append, <<: x}\n", "<< takes a map"},
+	{"fraction of a byte", head + "workloads:\n  a: {rw: read, size: 0.3KiB}\n", "307.200 bytes"},
+	{"overflow", head + "workloads:\n  a: {rw: read, size: 9EiB}\n", "too large"},
+	{"out of range", head + "workloads:\n  a: {rw: read, size: 7EiB}\n", "out of range"},
+	{"same workload", head + "workloads:\n  a: {kind: append}\n  b: {kind: append, count: 10000}\n", "f:6:3: workloads.b: a and b are two names for the same thing"},
+	{"same job", head + "workloads:\n  a: {rw: rw, size: 1MiB}\n  b: {rw: rw, size: 1024KiB, bs: 4096, iodepth: 1, rwmixread: 50}\n", "two names for the same"},
+	{"same place", strings.Replace(sound, "bind: {}", "bind: {path: /a}, b: {kind: bind, path: /a/./b/..}", 1), "bind and b are two names"},
+	{"same volume", strings.Replace(sound, "bind: {}", "volume: {driver_opts: {a: x, b: 1}}, v: {kind: volume, driver: local, driver_opts: {b: '1', a: x}}", 1), "volume and v are two names"},
+	{"same limits", sound + "limits: {a: {cpus: 1}, b: {cpus: 1.0}}\n", "a and b are two names"},
+	{"engine twice", strings.Replace(sound, "[host, oci]", "[host, oci, host]", 1), "f:2:22: engines.2: the engine host is given twice"},
+	{"same engine", strings.Replace(sound, "[host, oci]", "[host, {name: h, kind: host}]", 1), "host and h are two names"},
+	{"client twice", sound + "clients: [1, 2, 1]\n", "f:5:17: clients.2: 1 is given twice"},
+	{"larger block than file", head + "workloads:\n  a: {rw: read, size: 4KiB, bs: 8KiB}\n", "f:5:17: workloads.a.size: is smaller than one I/O"},
+	{"direct and odd", head + "workloads:\n  a: {rw: read, size: 4MiB, bs: 1000, direct: true}\n", "direct I/O needs a multiple of 512"},
+	{"direct and odd offset", head + "workloads:\n  a: {rw: read, size: 4MiB, offset: 100, direct: true}\n", "workloads.a.offset: direct I/O needs"},
+	{"mix of one", head + "workloads:\n  a: {rw: read, size: 4MiB, rwmixread: 70}\n", "has no effect on read"},
+	// Values that the worker would refuse in every trial.
+	{"two syncs", head + "workloads:\n  a: {rw: write, size: 4MiB, fsync: 1, fdatasync: 2}\n", "f:5:40: workloads.a.fdatasync: contradicts fsync=1"},
+	{"buffers", head + "workloads:\n  a: {rw: read, size: 4TiB, bs: 512MiB, iodepth: 4096}\n", "f:5:41: workloads.a.iodepth: with bs=536870912 and numjobs=1 the buffers would take more than 1 TiB"},
+	{"less than a block a job", head + "workloads:\n  a: {rw: read, size: 4KiB, numjobs: 2}\n", "workloads.a.size: less than one block of bs=4096 for each of numjobs=2"},
+	{"more appends than one trial takes", head + "workloads:\n  a: {kind: append, count: 20000000}\n", "from 1 to 10000000"},
+	{"a commit that is too large", head + "workloads:\n  a: {kind: wal, bs: 65MiB}\n", "out of range"},
+	{"sync of reads", head + "workloads:\n  a: {rw: randread, size: 4MiB, fsync: 1}\n", "fsync: has no effect on randread"},
+	{"runs into the timeout", head + "workloads:\n  a: {rw: read, size: 4MiB, runtime: 50s, ramp_time: 10s}\n", "runs for 1m0s, but a trial is ended after 1m0s"},
+	{"unknown name in a match", sound + "exclude: [{engine: hots}]\n", `f:5:12: exclude.0.engine: no engine of the plan is called "hots", did you mean host? (there are host, oci)`},
+	{"pattern that fits nothing", sound + "include: [{workload: 'rand*'}]\n", `no workload of the plan is called "rand*"`},
+	{"bad pattern", sound + "include: [{workload: '[a'}]\n", "no workload of the plan"},
+	{"unknown clients in a match", sound + "exclude: [{clients: 3}]\n", "no clients of the plan is called"},
+	{"match of everything", sound + "exclude: [{}]\n", "names nothing"},
+	{"baseline of no engine", sound + "baseline: {engine: docker, place: dir}\n", `no engine of the plan is called "docker"`},
+	{"baseline that can't be", sound + "baseline: {engine: host, place: layer}\n", "f:5:1: baseline: no cell of the matrix is the baseline"},
+	{"baseline excluded", sound + "exclude: [{engine: host}]\nbaseline: {engine: host, place: dir}\n", "no cell of the matrix is the baseline"},
+	{"baseline of no clients", sound + "baseline: {engine: host, place: dir, clients: 2}\n", "baseline.clients: no clients"},
+	{"empty matrix by nature", "name: t\nengines: [host]\nplaces: {layer: {}}\nworkloads: {a: {kind: append}}\n", "the matrix is empty: none of its engines can have"},
+	{"empty matrix by exclude", sound + "exclude: [{workload: a}]\n", "the matrix is empty: include and exclude"},
+	{"huge matrix", huge(), "more than 10000 cells"},
+	{"control characters", "name: t\ndescription: \"\\e[2J\"\n", "control characters"},
+	{"long description", "name: t\ndescription: " + strings.Repeat("a", 5000) + "\n", "the most is 4096"},
+	{"quick of an unknown workload", sound + "quick: {workloads: {b: {count: 1}}}\n", `quick: the plan's workloads have no "b"`},
+	{"quick without a value", sound + "quick: {blocks: }\n", "quick.blocks: has no value"},
+	{"quick breaks a match", sound + "exclude: [{engine: oci}]\nquick: {engines: [host]}\n", `f:5:12: exclude.0.engine: no engine of the plan is called "oci" (there are host) (with --quick)`},
+	{"quick makes twins", sound[:len(sound)-2] + ", b: {kind: append, count: 5}}\nquick: {workloads: {a: {count: 5}}}\n", "two names for the same"},
+}
+
+// bomb is a billion laughs.
+func bomb() string {
+	var b strings.Builder
+	b.WriteString("name: t\na0: &a0 [x, x, x, x, x, x, x, x, x, x]\n")
+	for i := 1; i < 12; i++ {
+		fmt.Fprintf(&b, "a%d: &a%d [%s]\n", i, i, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d, ", i-1), 10), ", "))
+	}
+	return b.String()
+}
+
+// huge is a plan with 600 workloads and 600 places.
+func huge() string {
+	var b strings.Builder
+	b.WriteString("name: t\nengines: [oci]\nworkloads:\n")
+	for i := range 600 {
+		fmt.Fprintf(&b, "  w%d: {kind: append, count: %d}\n", i, i+1)
+	}
+	b.WriteString("places:\n")
+	for i := range 600 {
+		fmt.Fprintf(&b, "  p%d: {kind: bind, path: /%d}\n", i, i)
+	}
+	return b.String()
+}
+
+func TestParseRefuses(t *testing.T) {
+	for _, tt := range append(bad[:len(bad):len(bad)], badForParser...) {
+		t.Run(tt.name, func(t *testing.T) {
+			p, err := Parse("f", []byte(tt.yaml))
+			if err == nil {
+				t.Fatalf("Parse = %+v, want an error with %q", p, tt.want)
+			}
+			if p != nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("Parse: %v\nwant it to contain %q, and no plan", err, tt.want)
+			}
+			var list Errors
+			if !errors.As(err, &list) || len(list) == 0 {
+				t.Fatalf("the error is %T, want Errors", err)
+			}
+			for _, e := range list {
+				if !regexp.MustCompile(`^f:[1-9]\d*:[1-9]\d*: .|^f: and `).MatchString(e.Error()) {
+					t.Errorf("%q has no place", e)
+				}
+			}
+		})
+	}
+}
+
+// TestParseTellsAllFaults checks that faults come together, in the order of the
+// file, and one fault once.
+func TestParseTellsAllFaults(t *testing.T) {
+	_, err := Parse("f.yaml", []byte(`name: t
+engines: [hots, oci]
+places: {dir: {paht: /x}}
+workloads:
+  a: {kind: append, count: -1}
+  b: {rw: read, size: 10M, runtime: 5}
+quick: {blocks: 2}
+blok: 3
+`))
+	want := []string{
+		"f.yaml:2:11: ", "f.yaml:3:16: ", "f.yaml:5:28: ", "f.yaml:6:23: ", "f.yaml:6:37: ", "f.yaml:8:1: ",
+	}
+	lines := strings.Split(err.Error(), "\n")
+	if len(lines) != len(want) {
+		t.Fatalf("got %d faults, want %d:\n%v", len(lines), len(want), err)
+	}
+	for i, w := range want {
+		if !strings.HasPrefix(lines[i], w) {
+			t.Errorf("fault %d is %q, want it at %q", i, lines[i], w)
+		}
+	}
+	var e *Error
+	if !errors.As(err, &e) || e.Line != 2 || e.Column != 11 || e.File != "f.yaml" {
+		t.Errorf("errors.As gives %+v, want the first fault", e)
+	}
+}
+
+func TestParseBoundsFaults(t *testing.T) {
+	_, err := Parse("f", []byte("name: t\n"+huge()+strings.Repeat("x: 1\n", 500)))
+	var list Errors
+	if !errors.As(err, &list) || len(list) != maxErrors+1 || !strings.Contains(err.Error(), "more faults") {
+		t.Errorf("got %d faults, want %d and a word about the rest", len(list), maxErrors)
+	}
+}
+
+func TestParse(t *testing.T) {
+	got, err := Parse("f", []byte(`
+name: full
+description: |
+  Two lines,
+  no less.
+workloads:
+  zz: &z {rw: randrw, bs: 8KiB, iodepth: 4, numjobs: 2, size: 1.5MiB, offset: 4096, runtime: 1s, ramp_time: 0,
+          number_ios: 10, direct: false, sync: dsync, fsync: 1, end_fsync: true, rwmixread: 0, rate_iops: 100, randseed: 7,
+          rate_process: poisson, io_size: 64KiB, buffer_compress_percentage: 30, dedupe_percentage: 20, random_distribution: "zipf:1.1"}
+  merged: {<<: *z, bs: 4KiB}
+  append: {kind: append, count: 5, bs: 10, runtime: 2s}
+  wal: {kind: wal}
+  tree: {kind: tree, count: 3}
+engines:
+  - oci
+  - {name: strict, kind: docker, image: busybox, seccomp: /etc/strict.json, runtime: kata}
+  - host
+places:
+  layer:
+  data: {kind: bind, path: /srv/data/}
+  win: {kind: bind, path: 'C:\data'}
+  nfs: {kind: volume, driver: local, driver_opts: {type: nfs, o: "addr=10.0.0.1,rw", vers: 4.10, soft: true, empty: ""}}
+  tmpfs: {size: 1GiB}
+  dir: {}
+limits: {none: {}, capped: {read_bps: 10MiB/s, write_bps: 10MB, read_iops: 100, write_iops: 200, weight: 300, latency: 5ms, memory: 64MiB, cpus: 1.5, cpu_shares: 512}}
+clients: [2, 1]
+include: [{workload: [zz, "m*"]}, {workload: wal, clients: 1}]
+exclude: [{engine: strict, place: [layer, data], limits: capped}]
+baseline: {engine: host, place: dir, limits: capped, clients: 2}
+blocks: 10
+seed: 18446744073709551615
+timeout: 2m
+io_engine: psync
+margin: 0.1
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	zero := 0
+	job := load.Job{
+		RW: "randrw", BS: 8192, IODepth: 4, NumJobs: 2, Size: 1572864, Offset: 4096, Runtime: time.Second, NumberIOs: 10,
+		Sync: "dsync", Fsync: 1, EndFsync: true, RWMixRead: &zero, RateIOPS: 100, RandSeed: 7,
+		RateProcess: "poisson", IOSize: 64 << 10, Compress: 30, Dedupe: 20, Distribution: "zipf:1.1",
+	}
+	merged := job
+	merged.BS = 4096
+	want := &Plan{
+		Name:        "full",
+		Description: "Two lines,\nno less.\n",
+		Workloads: []workload.Spec{
+			{Name: "zz", Kind: workload.Block, Job: job},
+			{Name: "merged", Kind: workload.Block, Job: merged},
+			{Name: "append", Kind: workload.Append, Count: 5, BS: 10, Runtime: 2 * time.Second},
+			{Name: "wal", Kind: workload.WAL},
+			{Name: "tree", Kind: workload.Tree, Count: 3},
+		},
+		Engines: []EngineSpec{
+			{Name: "oci", Engine: "oci"},
+			{Name: "strict", Engine: "docker", Image: "busybox", Seccomp: "/etc/strict.json", Runtime: "kata"},
+			{Name: "host", Engine: "host"},
+		},
+		Places: []place.Spec{
+			{Name: "layer", Kind: place.Layer},
+			{Name: "data", Kind: place.Bind, Path: "/srv/data"},
+			{Name: "win", Kind: place.Bind, Path: `C:\data`},
+			{Name: "nfs", Kind: place.Volume, Driver: "local", DriverOpts: map[string]string{"type": "nfs", "o": "addr=10.0.0.1,rw", "vers": "4.10", "soft": "true", "empty": ""}},
+			{Name: "tmpfs", Kind: place.Tmpfs, Size: 1 << 30},
+			{Name: "dir", Kind: place.Dir},
+		},
+		Limits: []limit.Limits{
+			{Name: "none"},
+			{Name: "capped", ReadBPS: 10 << 20, WriteBPS: 1e7, ReadIOPS: 100, WriteIOPS: 200, Weight: 300, Latency: 5 * time.Millisecond, Memory: 64 << 20, CPUs: 1.5, CPUShares: 512},
+		},
+		Clients:  []int{2, 1},
+		Include:  []Match{{Workload: []string{"zz", "m*"}}, {Workload: []string{"wal"}, Clients: []int{1}}},
+		Exclude:  []Match{{Engine: []string{"strict"}, Place: []string{"layer", "data"}, Limits: []string{"capped"}}},
+		Baseline: &Baseline{Engine: "host", Place: "dir", Limits: "capped", Clients: 2},
+		Blocks:   10, Seed: 18446744073709551615, Timeout: 2 * time.Minute, IOEngine: "psync", Margin: 0.1,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	back, err := Parse("marshal", got.Marshal())
+	if err != nil {
+		t.Fatalf("%v\n%s", err, got.Marshal())
+	}
+	if diff := cmp.Diff(got, back); diff != "" {
+		t.Errorf("Parse(Marshal) differs: %s\n%s", diff, got.Marshal())
+	}
+}
+
+func TestParseDefaults(t *testing.T) {
+	got, err := Parse("f", []byte(sound))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &Plan{
+		Name:      "t",
+		Workloads: []workload.Spec{{Name: "a", Kind: workload.Append}},
+		Engines:   []EngineSpec{{Name: "host", Engine: "host"}, {Name: "oci", Engine: "oci"}},
+		Places:    []place.Spec{{Name: "dir", Kind: place.Dir}, {Name: "layer", Kind: place.Layer}, {Name: "bind", Kind: place.Bind}},
+		Limits:    []limit.Limits{{Name: "none"}},
+		Clients:   []int{1},
+		Blocks:    6, Timeout: time.Minute, IOEngine: "common", Margin: 0.05,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestLatencyOfTheKernel: a schema can't say that a time has to be whole microseconds.
+func TestLatencyOfTheKernel(t *testing.T) {
+	_, err := Parse("f", []byte(sound+"limits: {x: {latency: 1500ns}}\n"))
+	if want := "limits.x.latency: 1.5µs is no whole number of microseconds"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("Parse = %v, want %q", err, want)
+	}
+}

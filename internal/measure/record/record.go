@@ -1,0 +1,351 @@
+// Package record holds what is kept of a run: the run itself, its trials, and
+// the doubts about them. It judges nothing; trial makes records, store keeps
+// them, stats and report read them.
+package record
+
+import (
+	"encoding/json"
+	"time"
+
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/limit"
+	"plimsoll/internal/measure/workload"
+)
+
+// A Run is one execution of a plan, perhaps interrupted and resumed.
+type Run struct {
+	// ID sorts by time: 20261121-153000-3f9a.
+	ID string `json:"id"`
+	// Plan is the plan's name, PlanText its YAML after flags were applied, so that a
+	// report can repeat it.
+	Plan     string `json:"plan"`
+	PlanText string `json:"plan_text"`
+	// Command repeats the run.
+	Command string `json:"command"`
+	// Version is plimsoll's.
+	Version string `json:"version"`
+	Seed    uint64 `json:"seed"`
+	// Blocks is how many were asked for.
+	Blocks int `json:"blocks"`
+	// Quick is set when too few blocks were asked for to prove anything.
+	Quick   bool      `json:"quick,omitempty"`
+	Started time.Time `json:"started"`
+	// Ended is zero while the run goes on or after it was killed.
+	Ended time.Time `json:"ended,omitzero"`
+	// Sessions are the stretches in which the run was measured: one, and one more for
+	// each time that it was resumed. Records of older versions have none.
+	Sessions []Session `json:"sessions,omitempty"`
+	// Status is one of the constants below.
+	Status string `json:"status"`
+	// Machine is the fingerprint of the machine that ran plimsoll.
+	Machine Machine `json:"machine"`
+	// Ceiling is what the load generator reached on the null engine before the run.
+	Ceiling Ceiling `json:"ceiling"`
+	// IOEngine is the engine used by each block workload, by name, and why.
+	IOEngine map[string]EngineChoice `json:"io_engine,omitempty"`
+	// Baseline is the key of the cell that others of the same workload are
+	// compared with, by workload; Margin the zone of equivalence, such as 0.05.
+	Baseline map[string]string `json:"baseline,omitempty"`
+	Margin   float64           `json:"margin"`
+	// Skipped lists cells that could not be offered, with the reason.
+	Skipped []Skip `json:"skipped,omitempty"`
+	// Warnings are doubts about the run as a whole.
+	Warnings []Warning `json:"warnings,omitempty"`
+}
+
+// Statuses of runs and trials.
+const (
+	Running     = "running"
+	Done        = "done"
+	Failed      = "failed"
+	Interrupted = "interrupted"
+)
+
+// A Session is a stretch of time in which one process measured a run.
+type Session struct {
+	Started time.Time `json:"started"`
+	// Ended is zero while it goes on. Of one that was killed it is the end of its
+	// last trial, filled in when the run is resumed.
+	Ended time.Time `json:"ended,omitzero"`
+}
+
+// Took is how long the run was measured, without the pauses before it was resumed; 0 if
+// that isn't known.
+func (r *Run) Took() time.Duration {
+	if len(r.Sessions) == 0 {
+		if r.Started.IsZero() || r.Ended.IsZero() {
+			return 0
+		}
+		return max(0, r.Ended.Sub(r.Started))
+	}
+	var took time.Duration
+	for _, s := range r.Sessions {
+		if !s.Ended.IsZero() {
+			took += max(0, s.Ended.Sub(s.Started))
+		}
+	}
+	return took
+}
+
+// EngineChoice says which I/O engine a workload's cells use.
+type EngineChoice struct {
+	Engine string `json:"engine"`
+	// Why names what decided: "the strongest that works in all cells", or the cell and the
+	// reason that ruled a stronger one out.
+	Why string `json:"why"`
+}
+
+// A Skip is a cell that was not run.
+type Skip struct {
+	Cell   Cell   `json:"cell"`
+	Reason string `json:"reason"`
+}
+
+// Ceiling is the load generator's own limit.
+type Ceiling struct {
+	// IOPS is what one thread reached on the null engine; 0: not measured.
+	IOPS float64 `json:"iops"`
+	// CPUs is how many CPUs the machine has.
+	CPUs int `json:"cpus"`
+}
+
+// AAControl is what people read of a cell whose Control is set, in every table, sentence and page.
+// Programs know it by stable names: the JSON key and column "control", the kind "control", and
+// "#control" at the end of a cell's key.
+const AAControl = "A/A control"
+
+// A Cell is one combination of a plan's matrix, by the plan's names.
+type Cell struct {
+	Workload string `json:"workload"`
+	Engine   string `json:"engine"`
+	Place    string `json:"place"`
+	Limits   string `json:"limits"`
+	Clients  int    `json:"clients"`
+	// Source is the place that the workload reads its sources from, where the plan has several of them; empty: there is no
+	// such choice. It may be Place itself.
+	Source string `json:"source,omitempty"`
+	// Control marks the second copy of the baseline: the AAControl.
+	Control bool `json:"control,omitempty"`
+}
+
+// A Trial is one run of one cell.
+type Trial struct {
+	Run   string `json:"run"`
+	Cell  Cell   `json:"cell"`
+	Key   string `json:"key"`
+	Block int    `json:"block"`
+	// Order is the trial's position, from 0, among all trials of the plan, also those of cells that
+	// were skipped. It grows over a run, and is the same when a run is resumed with other engines.
+	Order   int       `json:"order"`
+	Started time.Time `json:"started"`
+	// Wall is how long the whole trial took; Overhead the part that was not
+	// measured window, ramp time or waiting for the workload's own layout.
+	Wall     time.Duration `json:"wall"`
+	Overhead time.Duration `json:"overhead"`
+	// SessionOpen is how long the container took to start, if this trial was the
+	// first in its session, else 0. It is part of Wall.
+	SessionOpen time.Duration `json:"session_open,omitempty"`
+	// Status is Done or Failed.
+	Status string `json:"status"`
+	// Error, Phase and Log tell what a failed trial died of; Progress how far it got.
+	Error    string `json:"error,omitempty"`
+	Phase    string `json:"phase,omitempty"`
+	Log      string `json:"log,omitempty"`
+	Progress string `json:"progress,omitempty"`
+	// Waits is what the processes of a trial that its timeout ended were doing then, a line each. Those of clients on other
+	// machines are not known.
+	Waits []string `json:"waits,omitempty"`
+	// Command is what became of the program of a failed trial that runs one: its exit status and what it said. That of a
+	// trial that worked is in its Results.
+	Command *workload.CommandEnd `json:"command,omitempty"`
+	// Spec is the workload as it was run.
+	Spec workload.Spec `json:"spec"`
+	// Metric and Value are the figure by which the trial is compared; Value is
+	// all clients' work over the time from the first one's start to the last one's end
+	// (workload.Together). In records of older versions it is the sum of the clients' own values.
+	Metric workload.Metric `json:"metric"`
+	Value  float64         `json:"value"`
+	// Results, Truth and Where hold one entry a client each, in the same order; a trial that
+	// failed may have Where alone. A record that was kept before schema 2 of the store
+	// has one Truth, summed, and one Where for all clients. Grounds puts the clients
+	// together that share a disk.
+	Results []workload.Result `json:"results,omitempty"`
+	Truth   []Truth           `json:"truth,omitempty"`
+	Where   []Where           `json:"where,omitempty"`
+	// StartSkew is the time between the first and the last client's start.
+	StartSkew time.Duration `json:"start_skew,omitempty"`
+	Warnings  []Warning     `json:"warnings,omitempty"`
+}
+
+// Places are the cell's places in words, from where to where: "bind", or "bind -> layer" where there is a choice of sources.
+func (c Cell) Places() string {
+	if c.Source == "" {
+		return c.Place
+	}
+	return c.Source + " -> " + c.Place
+}
+
+// Truth compares what one client's application saw with what happened below, in its
+// measured window. -1: unknown. The device's figures hold what everybody did,
+// the other clients of the trial too.
+type Truth struct {
+	AppRead       int64 `json:"app_read"`
+	AppWritten    int64 `json:"app_written"`
+	ProcRead      int64 `json:"proc_read"`
+	ProcWritten   int64 `json:"proc_written"`
+	CgroupRead    int64 `json:"cgroup_read"`
+	CgroupWritten int64 `json:"cgroup_written"`
+	// Device is the disk under the place ("vda"), empty where there is none
+	// (tmpfs) or it isn't known (network, another machine); then DeviceWhy says why.
+	Device        string        `json:"device,omitempty"`
+	DeviceWhy     string        `json:"device_why,omitempty"`
+	DeviceRead    int64         `json:"device_read"`
+	DeviceWritten int64         `json:"device_written"`
+	DeviceBusy    time.Duration `json:"device_busy"`
+	// Layers are the devices from the one under the file system down to the hardware, of a virtual machine's disk or share those of the machine
+	// that it is on as well. Empty where there is no device, it isn't known, and in records of older versions.
+	Layers []Layer `json:"layers,omitempty"`
+}
+
+// A Layer is a step of the way from a file system down to the hardware, and what its devices did in the window, whoever
+// asked for it.
+type Layer struct {
+	device.Layer
+	// Host is set for a device of the machine that a virtual one is on.
+	Host    bool  `json:"host,omitempty"`
+	Read    int64 `json:"read"`
+	Written int64 `json:"written"`
+	// Flushes is -1 where the kernel doesn't count them. Several devices are each flushed for one sync: it is the most of one of them.
+	Flushes int64 `json:"flushes"`
+	// OthersFlushes is how many of them other programs may have caused: as many as come to such a window at the rate of just before it, when the trial
+	// did nothing. Where it isn't known which of several devices is meant, it is that of the one with the most flushes besides.
+	OthersFlushes int64 `json:"others_flushes,omitempty"`
+	// FlushTime is how long the device of Flushes was being flushed.
+	FlushTime time.Duration `json:"flush_time,omitempty"`
+}
+
+// Name names the devices of a layer, and whose they are.
+func (l Layer) Name() string {
+	if l.Host {
+		return l.Layer.Name() + " of the machine's host"
+	}
+	return l.Layer.Name()
+}
+
+// Where is the fingerprint of a client's ground: what its data stood on.
+type Where struct {
+	// Host names the machine on which the worker ran, if that isn't plimsoll's own. Devices of
+	// the same name on two hosts are two devices.
+	Host   string `json:"host,omitempty"`
+	FSType string `json:"fs_type"`
+	// Path is the host's folder, or device, under the place; empty where it isn't known.
+	Path    string `json:"path,omitempty"`
+	Options string `json:"options"`
+	Source  string `json:"source"`
+	// Device holds the disk's properties; nil when there is none.
+	Device *Device `json:"device,omitempty"`
+	// From is what the sources stood on, where that is another place; nil otherwise.
+	From *From `json:"from,omitempty"`
+	// Runtime, Daemon and Storage are the engine's words (engine.Info).
+	Runtime string `json:"runtime,omitempty"`
+	Daemon  string `json:"daemon,omitempty"`
+	Storage string `json:"storage,omitempty"`
+	Kernel  string `json:"kernel"`
+	// CgroupVersion is that of the io/blkio controller of the worker: 1, 2, 0 unknown.
+	CgroupVersion int `json:"cgroup_version"`
+	// Isolation is how a daemon of Windows containers was asked to keep the container apart; empty: it wasn't.
+	Isolation string `json:"isolation,omitempty"`
+	// Limits are those that were asked for, and Held what became of them; nil where nothing was asked, or it isn't known.
+	Limits string      `json:"limits,omitempty"`
+	Held   *limit.Held `json:"held,omitempty"`
+	// Foreign are limits on the rates of the worker's I/O that the cell doesn't have and that were in force at the trial's start or
+	// end: they were set around plimsoll or around the container.
+	Foreign []limit.Applied `json:"foreign,omitempty"`
+	// Costs are how much of devices' time the worker's group used by the models that iocost holds all groups to.
+	Costs []Cost `json:"costs,omitempty"`
+	// Dirty is how much unwritten data a limit on memory leaves to the worker's group; nil where none has a say.
+	Dirty *Dirty `json:"dirty,omitempty"`
+	// Memory is the limit in effect on the worker's group, in bytes, set by the plan, or by the
+	// surroundings of plimsoll. 0: none, or not known.
+	Memory int64 `json:"memory,omitempty"`
+	// InMemory reports why data is in memory that is presented as a disk or as another file system; empty: it isn't known to be.
+	InMemory string `json:"in_memory,omitempty"`
+	// Unseen reports why it isn't known what is beneath the place's device; empty: it is known, or there is no device. MaybeMemory is set where it
+	// can be memory.
+	Unseen      string `json:"unseen,omitempty"`
+	MaybeMemory bool   `json:"maybe_memory,omitempty"`
+	// Unflushed is the mount option by which the file system answers syncs without a flush of the disk; empty: there is none.
+	Unflushed string `json:"unflushed,omitempty"`
+	// JournalInMemory reports why the file system's journal is in memory, while its data is on a disk; empty: it isn't known to be.
+	JournalInMemory string `json:"journal_in_memory,omitempty"`
+}
+
+// A Cost is the share of a device's time that a group has used in the window, by iocost's model of the device: at 1 it holds the group back.
+type Cost struct {
+	Device string  `json:"device"`
+	Number string  `json:"number"`
+	Group  string  `json:"group"`
+	Share  float64 `json:"share"`
+}
+
+// A Dirty is how many bytes of a group's data may be unwritten before version 2 makes writers wait for the disk, by the limit on memory of the
+// group or of one above it.
+type Dirty struct {
+	Room  int64  `json:"room"`
+	Limit int64  `json:"limit"`
+	Group string `json:"group"`
+}
+
+// From is what the sources of a workload stood on.
+type From struct {
+	FSType  string `json:"fs_type"`
+	Path    string `json:"path,omitempty"`
+	Options string `json:"options,omitempty"`
+	Source  string `json:"source,omitempty"`
+	// Device is nil where there is none, or it isn't known.
+	Device *Device `json:"device,omitempty"`
+}
+
+// A Device is a block device under a place, as package device finds it.
+type Device = device.Device
+
+// A Machine is the fingerprint of a host.
+type Machine struct {
+	Hostname string `json:"hostname"`
+	OS       string `json:"os"`
+	Kernel   string `json:"kernel"`
+	Arch     string `json:"arch"`
+	CPUModel string `json:"cpu_model"`
+	CPUs     int    `json:"cpus"`
+	// Memory is in bytes.
+	Memory int64 `json:"memory"`
+	// Virtual is the hypervisor, if one shows itself.
+	Virtual string `json:"virtual,omitempty"`
+	// Cgroup is "v1", "v2" or "hybrid".
+	Cgroup string `json:"cgroup"`
+	// Clock is the kernel's clock source.
+	Clock string `json:"clock"`
+}
+
+// A Warning is a doubt about a number, with its evidence. It is printed next to
+// the number.
+type Warning struct {
+	// Check names the check that raised it: "cache", "direct", "unwritten", ...
+	Check string `json:"check"`
+	// Severity is Note or Doubt: a Doubt means that the number does not show what
+	// it seems to.
+	Severity string `json:"severity"`
+	// Text is the verdict in a plain sentence, with its figures.
+	Text string `json:"text"`
+	// Unsafe is set where the figure is of data that was to be kept and that a power cut may take: its syncs flushed
+	// nothing, or it is in memory.
+	Unsafe bool `json:"unsafe,omitempty"`
+	// Evidence holds the figures for machines.
+	Evidence json.RawMessage `json:"evidence,omitempty"`
+}
+
+// Severities of a Warning.
+const (
+	Note  = "note"
+	Doubt = "doubt"
+)

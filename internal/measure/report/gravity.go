@@ -1,0 +1,66 @@
+package report
+
+import (
+	"encoding/json"
+	"math"
+
+	"plimsoll/internal/measure/record"
+)
+
+// graver says which figure of a warning's evidence tells how grave it is: key, as a share
+// of the figure per if there is one. less is set where less is worse. The
+// first that the evidence has counts. The keys are those of package check.
+var graver = []struct {
+	key, per string
+	less     bool
+}{
+	{key: "foreign", per: "device"},
+	{key: "flush_share"},
+	{key: "steal"},
+	{key: "others"},
+	{key: "io_some"},
+	{key: "cpu_wait"},
+	{key: "factor"},
+	{key: "missed", per: "arrivals"},
+	{key: "iops", per: "ceiling"},
+	{key: "skew_ns", per: "elapsed_ns"},
+	{key: "ops", less: true},
+	{key: "device", per: "app", less: true},
+	{key: "trend"},
+	{key: "change"},
+	{key: "range"},
+	{key: "cv"},
+	{key: "resident"},
+	{key: "unwritten", per: "extents"},
+}
+
+// gravity orders warnings of one kind: the greater, the graver. It is -Inf where the evidence
+// doesn't say; then the first one counts.
+func gravity(w record.Warning) float64 {
+	unknown := math.Inf(-1)
+	if len(w.Evidence) == 0 {
+		return unknown
+	}
+	var e map[string]any
+	if json.Unmarshal(w.Evidence, &e) != nil {
+		return unknown // Evidence of another make.
+	}
+	for _, g := range graver {
+		v, ok := e[g.key].(float64)
+		if !ok {
+			continue
+		}
+		if g.per != "" {
+			per, ok := e[g.per].(float64)
+			if !ok || per == 0 {
+				continue
+			}
+			v /= per
+		}
+		if g.less {
+			return -v
+		}
+		return math.Abs(v)
+	}
+	return unknown
+}

@@ -1,0 +1,381 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/text/clean"
+	"plimsoll/internal/text/size"
+)
+
+// Terminal is what a text report has to know of its reader.
+type Terminal struct {
+	// Width in columns; 0 means 100. It is taken as 80 at least and 160 at most.
+	Width int
+	// Colour turns colours on: set it only if the writer is a terminal and
+	// NO_COLOR is unset (https://no-color.org).
+	Colour bool
+	// Full prints the tables of all workloads, each with all warnings about it. Without it the
+	// warnings stand once for the whole run, and the tables are left out where too few
+	// blocks were run for their intervals to mean anything.
+	Full bool
+	// Interrupted says that the reader has just broken the run off: what was measured
+	// so far is told shortly.
+	Interrupted bool
+	// More says where the rest is, as pairs of a word and a path or command; it is printed last.
+	More [][2]string
+}
+
+// Text prints reports for a terminal. The screen stands at the end when the program ends, so
+// what decides is there: the answer in words, the overview, and each kind of doubt
+// once. The tables of the workloads come before it.
+type Text struct{ Terminal Terminal }
+
+// textPage is one report being printed.
+type textPage struct {
+	printer
+	r     *Report
+	width int
+	paint painter
+	full  bool
+	// tables is set when those of the workloads are printed.
+	tables bool
+}
+
+// Render implements Renderer.
+func (t Text) Render(w io.Writer, s Set) error {
+	p := textPage{printer: printer{w: w}, width: t.Terminal.Width, paint: noPaint, full: t.Terminal.Full}
+	if p.width == 0 {
+		p.width = 100
+	}
+	p.width = min(max(p.width, 80), 160)
+	if t.Terminal.Colour {
+		p.paint = ansi
+	}
+	if s.Note != "" {
+		p.f("%s\n\n", p.paint(bold, wrap(s.Note, p.width, 0)))
+	}
+	for i, r := range s.Reports {
+		if i > 0 {
+			p.f("\n%s\n\n", strings.Repeat("═", p.width))
+		}
+		p.r = r
+		p.head()
+		if t.Terminal.Interrupted {
+			p.soFar()
+			continue
+		}
+		p.tables = p.full || !r.Run.Quick && r.Run.Status == record.Done
+		if p.tables {
+			tables := r.fitted(p.width-3, !p.full)
+			for j := range r.Workloads {
+				p.workload(&r.Workloads[j], tables[j])
+			}
+		}
+		p.answers()
+		p.overview()
+		p.sheets()
+		p.concerns()
+		p.remarks(record.Note)
+		p.foot()
+	}
+	p.more(t.Terminal.More)
+	return p.err
+}
+
+// soFar tells what an interrupted run measured.
+func (p *textPage) soFar() {
+	p.f("\n")
+	p.remarks(record.Doubt)
+	p.f("\n")
+	p.overview()
+	for _, g := range p.r.failures() {
+		p.f("%s %s\n", p.paint(alarm, "!"), p.paint(bad, wrap(clean.Line(g.text()), p.width, 2)))
+	}
+}
+
+// more says where the rest is.
+func (p *textPage) more(where [][2]string) {
+	wide := 0
+	for _, m := range where {
+		wide = max(wide, utf8.RuneCountInString(m[0]))
+	}
+	for _, m := range where {
+		p.f("%s %s\n", p.paint(dim, m[0]+strings.Repeat(" ", wide-utf8.RuneCountInString(m[0]))), clean.Line(m[1]))
+	}
+}
+
+func (p *textPage) head() {
+	run := p.r.Run
+	p.f("%s%s\n", p.paint(bold, "plan "+clean.Line(run.Plan)), p.paint(dim, "  run "+clean.Line(run.ID)+whenText(run)))
+	p.f("%s\n", p.paint(dim, wrap(clean.Line(machineText(run.Machine)), p.width, 0)))
+}
+
+// whenText says when a run was and how long it took, to follow its name.
+func whenText(run record.Run) string {
+	if run.Started.IsZero() {
+		return ""
+	}
+	when := ", " + run.Started.Format("2 Jan 2006 15:04")
+	if took := run.Took(); took > 0 {
+		when += ", took " + size.Duration(took)
+	}
+	return when
+}
+
+// machineText is the fingerprint of a machine in a line.
+func machineText(m record.Machine) string {
+	parts := []string{m.Hostname, strings.TrimSpace(m.OS + " " + m.Kernel + " " + m.Arch)}
+	if m.CPUs > 0 {
+		parts = append(parts, strings.TrimSpace(size.Plural(m.CPUs, "CPU")+" "+m.CPUModel))
+	}
+	if m.Memory > 0 {
+		parts = append(parts, fmt.Sprintf("%.1f GiB memory", float64(m.Memory)/(1<<30)))
+	}
+	if m.Virtual != "" {
+		parts = append(parts, "virtual ("+m.Virtual+")")
+	}
+	if m.Cgroup != "" {
+		parts = append(parts, "cgroup "+m.Cgroup)
+	}
+	if m.Clock != "" {
+		parts = append(parts, "clock "+m.Clock)
+	}
+	out := parts[:0]
+	for _, s := range parts {
+		if s != "" {
+			out = append(out, s)
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+func (p *textPage) answers() {
+	p.f("\n%s\n", p.paint(bold, wrap(clean.Line(p.r.Question), p.width, 0)))
+	for _, text := range p.r.Summary {
+		p.f("%s\n", wrap(clean.Line(text), p.width, 0))
+	}
+	if p.r.Against != "" {
+		p.f("%s\n", p.paint(dim, wrap(clean.Line(p.r.comparedText()), p.width, 0)))
+	} else {
+		p.f("%s\n", p.paint(alarm, wrap("There are "+clean.Line(p.r.AgainstWhy)+".", p.width, 0)))
+	}
+	p.f("\n")
+	left := 0
+	for _, a := range p.r.Answers {
+		left = max(left, utf8.RuneCountInString(clean.Line(a.Place)))
+	}
+	left = min(left, 30) + 4
+	engine := ""
+	for _, a := range p.r.Answers {
+		if a.Engine != engine {
+			engine = a.Engine
+			if a.Place == "" {
+				p.f("  %s  %s\n", p.paint(bold, clean.Line(engine)), wrap(clean.Line(a.Text), p.width, utf8.RuneCountInString(clean.Line(engine))+4))
+				continue
+			}
+			p.f("  %s\n", p.paint(bold, clean.Line(engine)))
+		}
+		name := "    " + clean.Line(a.Place)
+		pad := max(left-utf8.RuneCountInString(name), 0)
+		text := wrap(clean.Line(a.Text), p.width, left+2)
+		if a.Baseline {
+			text = p.paint(dim, text)
+		}
+		p.f("%s%s  %s\n", name, strings.Repeat(" ", pad), text)
+	}
+	p.f("\n")
+}
+
+// remarks prints those of one severity.
+func (p *textPage) remarks(severity string) {
+	for _, m := range p.r.Remarks {
+		if m.Severity != severity {
+			continue
+		}
+		mark, st := "-", dim
+		if m.Severity == record.Doubt {
+			mark, st = "!", alarm
+		}
+		p.f("%s %s\n", p.paint(st, mark), p.paint(quieter(st), wrap(clean.Line(m.Text), p.width, 2)))
+	}
+}
+
+// concerns prints every doubt once: those about the run, those about figures, and what failed.
+// The notes come after them. A full report has the last three with the tables.
+func (p *textPage) concerns() {
+	p.remarks(record.Doubt)
+	if text := p.r.doubtText(); text != "" {
+		p.f("%s %s\n", p.paint(alarm, "!"), p.paint(unsure, wrap(text, p.width, 2)))
+	}
+	if p.full {
+		return
+	}
+	for _, g := range p.r.failures() {
+		p.f("%s %s\n", p.paint(alarm, "!"), p.paint(bad, wrap(clean.Line(g.text()), p.width, 2)))
+	}
+	if !p.tables { // Which have them.
+		for _, w := range p.r.Workloads {
+			for _, s := range skipsByReason(w.Skipped) {
+				if !s.Everywhere {
+					p.f("%s %s\n", p.paint(dim, "-"), p.paint(dim, wrap(clean.Line(w.Name+" was skipped in "+s.Label+": "+s.Reason), p.width, 2)))
+				}
+			}
+		}
+	}
+	for _, c := range p.r.Concerns {
+		mark, st := "-", dim
+		if c.Severity == record.Doubt {
+			mark, st = "!", unsure
+			if p.tables {
+				mark = c.Mark // The tables refer to it.
+			}
+		}
+		p.f("%s %s\n", p.paint(st, mark), p.paint(st, wrap(clean.Line(c.text()), p.width, utf8.RuneCountInString(mark)+1)))
+	}
+}
+
+// quieter is the style of the words behind a mark: doubts are yellow, notes dim.
+func quieter(st style) style {
+	if st == alarm {
+		return unsure
+	}
+	return st
+}
+
+func (p *textPage) workload(w *Workload, table []column) {
+	name := clean.Line(w.Name)
+	p.f("\n%s %s\n", p.paint(bold, "━━ "+name), p.paint(dim, wrap(clean.Line(w.What), p.width, utf8.RuneCountInString(name)+4)))
+	if w.IOEngine != "" {
+		p.f("%s\n", p.paint(dim, "   "+wrap(clean.Line("I/O engine "+w.IOEngine+": "+w.Why), p.width, 3)))
+	}
+	if w.BaselineWhy != "" {
+		p.f("   %s\n", p.paint(alarm, wrap(clean.Line(w.BaselineWhy), p.width, 3)))
+	}
+	if w.Noise != nil {
+		st := dim
+		if w.Noise.Loud {
+			st = unsure
+		}
+		p.f("   %s\n", p.paint(st, wrap(w.Noise.Text, p.width, 3)))
+	}
+	if len(w.Cells) > 0 {
+		p.f("\n")
+		for _, line := range lines(table, p.paint) {
+			p.f("   %s\n", line)
+		}
+	}
+	if thin := w.thin(); thin != "" && p.full {
+		p.f("   %s\n", p.paint(dim, wrap(thin, p.width, 3)))
+	}
+	p.asides(w)
+}
+
+// thin says which percentiles have too few operations behind them.
+func (w *Workload) thin() string {
+	var cells []string
+	least, most := uint64(math.MaxUint64), uint64(0)
+	for i := range w.Cells {
+		if l := w.Cells[i].of(w.Class); l != nil && !l.P999.Known() {
+			least, most = min(least, l.Ops), max(most, l.Ops)
+			cells = append(cells, clean.Line(w.Cells[i].Label))
+		}
+	}
+	if len(cells) == 0 {
+		return ""
+	}
+	where := strings.Join(cells, ", ")
+	if len(cells) > 3 {
+		where = size.Plural(len(cells), "cell")
+	}
+	only := commas(strconv.FormatUint(least, 10))
+	if most > least {
+		only += " to " + commas(strconv.FormatUint(most, 10))
+	}
+	return fmt.Sprintf("p99.9 takes 10,000 I/Os and p99 1,000: n/a at %s (only %s I/Os)", where, only)
+}
+
+// asides prints what belongs to the numbers of a table: footnotes, failures,
+// scaling and skipped cells.
+func (p *textPage) asides(w *Workload) {
+	for _, f := range w.Footnotes {
+		if !p.full {
+			break // They stand once for all workloads, in concerns.
+		}
+		st := dim
+		if f.Severity == record.Doubt {
+			st = unsure
+		}
+		p.f("   %s\n", p.paint(st, wrap(clean.Line(fmt.Sprintf("%s  %s: %s", f.Mark, f.Text, f.Where)), p.width, 3+len(f.Mark)+2)))
+	}
+	for i := range w.Cells {
+		c := &w.Cells[i]
+		if text := c.outlierText(); text != "" && p.full {
+			p.f("   %s\n", p.paint(dim, wrap(clean.Line(text), p.width, 3)))
+		}
+		for _, text := range c.paceText(w.Class) {
+			p.f("   %s\n", wrap(clean.Line(text), p.width, 3))
+		}
+		if c.Scaling != "" {
+			p.f("   %s\n", wrap(clean.Line(c.Label+": "+c.Scaling), p.width, 3))
+		}
+		for _, f := range c.Failures {
+			if !p.full {
+				break
+			}
+			p.f("   %s\n", p.paint(bad, wrap(clean.Line(c.Label+" "+f.text()), p.width, 3)))
+			if f.Log != "" {
+				for _, line := range lastLines(clean.Text(f.Log), 5) {
+					p.f("   %s\n", p.paint(dim, "  | "+clean.Line(line)))
+				}
+			}
+		}
+	}
+	for _, s := range skipsByReason(w.Skipped) {
+		if s.Everywhere {
+			continue
+		}
+		p.f("   %s\n", p.paint(dim, wrap(clean.Line("skipped "+s.Label+": "+s.Reason), p.width, 3)))
+	}
+}
+
+// text is the sentence on a failure.
+func (f Failure) text() string {
+	s := "FAILED in " + size.Plural(f.Trials, "trial")
+	if f.Phase != "" {
+		s += " at " + f.Phase
+	}
+	if f.Error != "" {
+		s += ": " + f.Error
+	}
+	if f.Progress != "" {
+		s += " (got as far as: " + f.Progress + ")"
+	}
+	return s
+}
+
+func (p *textPage) foot() {
+	if p.r.Run.Command != "" {
+		p.f("\n%s %s\n", p.paint(dim, "Repeat:"), clean.Line(p.r.Run.Command))
+	}
+	p.next()
+}
+
+// next says what would settle what is open.
+func (p *textPage) next() {
+	n := p.r.Next
+	if n == nil {
+		return
+	}
+	head := p.paint(dim, "Next:  ")
+	if n.Command == "" {
+		p.f("%s %s\n", head, wrap(n.why(), p.width, 8))
+		return
+	}
+	p.f("%s %s\n        %s\n", head, clean.Line(n.Command), p.paint(dim, wrap(n.why(), p.width, 8)))
+}

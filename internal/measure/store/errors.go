@@ -1,0 +1,110 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/text/size"
+)
+
+// ErrAlive says that a run is being measured by a living process.
+var ErrAlive = errors.New("the run is being measured")
+
+// ErrDone says that a trial is done already; what was measured is never
+// overwritten by another measurement.
+var ErrDone = errors.New("the trial is done already")
+
+// A RefError says that a reference names no run, or several.
+type RefError struct {
+	// Ref is what was asked for.
+	Ref string
+	// Candidates are the runs that it may mean, newest first, 8 at most: those
+	// that match if several do, else the newest.
+	Candidates []string
+	// Matches is how many runs match.
+	Matches int
+}
+
+// Error implements error.
+func (e *RefError) Error() string {
+	list := strings.Join(e.Candidates, ", ")
+	switch {
+	case e.Matches > len(e.Candidates):
+		return fmt.Sprintf("run %q is ambiguous: %d runs match, such as %s", e.Ref, e.Matches, list)
+	case e.Matches > 0:
+		return fmt.Sprintf("run %q is ambiguous: %s", e.Ref, list)
+	case len(e.Candidates) == 0:
+		return fmt.Sprintf("run %q is not known: no run is recorded", e.Ref)
+	}
+	return fmt.Sprintf("run %q is not known; the newest are %s (see: plimsoll results ls)", e.Ref, list)
+}
+
+// A DamageError says that one record can't be read, or those on damaged pages. Others still can.
+type DamageError struct {
+	Run string
+	// Key, Block and Attempt name the trial; Key is empty for the run's own record and for pages.
+	Key            string
+	Block, Attempt int
+	// Lost is how many trials the damaged pages hold: 0 for one record, LostUnknown where the index is damaged too.
+	Lost int
+	Err  error
+}
+
+// LostUnknown is a DamageError's Lost where the number of trials is not known.
+const LostUnknown = -1
+
+// Error implements error.
+func (e *DamageError) Error() string {
+	switch {
+	case e.Lost == LostUnknown:
+		return fmt.Sprintf("pages with trials of run %s are damaged, and how many trials were there is not known: %v", e.Run, e.Err)
+	case e.Lost > 0:
+		return fmt.Sprintf("pages with %s of run %s are damaged: %v", size.Plural(e.Lost, "trial"), e.Run, e.Err)
+	case e.Key == "":
+		return fmt.Sprintf("the record of run %s is damaged: %v", e.Run, e.Err)
+	}
+	return fmt.Sprintf("the record of run %s, trial %s, %s, attempt %d is damaged: %v", e.Run, e.Key, record.BlockName(e.Block), e.Attempt, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *DamageError) Unwrap() error { return e.Err }
+
+// explain adds the path and what would help to an error of SQLite.
+func (s *Store) explain(verb string, err error) error {
+	var newer *NewerError
+	if errors.As(err, &newer) {
+		return err
+	}
+	fix := ""
+	switch c := code(err); c & 0xff {
+	case sqlite3.SQLITE_FULL:
+		fix = "; there is no space left: free some (plimsoll results rm needs a few hundred KB to make more), or name another state folder with --state"
+	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
+		fix = "; the folder must exist and be writable: name another state folder with --state"
+	case sqlite3.SQLITE_NOTADB:
+		fix = "; it is not a database: move it away, or name another state folder with --state"
+	case sqlite3.SQLITE_CORRUPT:
+		away := "move it away with its -wal and -shm files, or name another state folder with --state"
+		fix = "; it is damaged, and nothing can be exported from it: restore a copy, or " + away
+		// Advice must not fail as what was asked for did: export needs the list of the runs.
+		if ids, err := s.listIDs(""); err == nil && len(ids) > 0 {
+			fix = fmt.Sprintf("; it is damaged: save the readable part (plimsoll results export %s -o FILE), then %s", strings.Join(ids[:min(len(ids), maxCandidates)], " "), away)
+		}
+	case sqlite3.SQLITE_BUSY:
+		fix = fmt.Sprintf("; another process kept it locked for %v", busyTimeout)
+	case sqlite3.SQLITE_IOERR:
+		// A full disk is one of its reasons: the log's index is a file that is mapped.
+		fix = "; the disk is full or refused: free some, or name another state folder with --state"
+	}
+	return fmt.Errorf("%s the database %s: %w%s", verb, s.path, err, fix)
+}
+
+// isDamage reports whether err is about one damaged record.
+func isDamage(err error) bool {
+	var d *DamageError
+	return errors.As(err, &d)
+}

@@ -1,0 +1,155 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"plimsoll/internal/state/filelock"
+)
+
+// ownTries and ownPause bound how long Own waits for an Alive of another process,
+// which holds the lock for a moment, to go away.
+const (
+	ownTries = 20
+	ownPause = 10 * time.Millisecond
+)
+
+// lockPath is the file whose lock means that run id is being measured.
+func (s *Store) lockPath(id string) string {
+	return filepath.Join(filepath.Dir(s.path), "runs", id+".lock")
+}
+
+// Own marks run id as being measured by this process, until release is called
+// or the process dies in any way; Close alone doesn't end it. The error wraps ErrAlive if the run has an
+// owner.
+func (s *Store) Own(id string) (release func() error, err error) {
+	if !runID.MatchString(id) {
+		return nil, s.unknown(id)
+	}
+	path := s.lockPath(id)
+	// Whoever may read the database may see who is alive.
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, fmt.Errorf("make the folder of the locks: %w; name another state folder with --state", err)
+	}
+	for range ownTries {
+		f, err := lockFile(path)
+		if err == nil {
+			s.owned.Store(f, nil)
+			sweepLocks(filepath.Dir(path))
+			return func() error {
+				s.owned.Delete(f)
+				return filelock.Remove(f)
+			}, nil
+		}
+		if !errors.Is(err, filelock.ErrLocked) {
+			return nil, fmt.Errorf("lock run %s: %w", id, err)
+		}
+		time.Sleep(ownPause)
+	}
+	return nil, fmt.Errorf("run %s: %w by process %s", id, ErrAlive, ownerOf(path))
+}
+
+// lockFile locks path and writes this process's id into it, for humans.
+func lockFile(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	if err := filelock.Alone(f); err != nil {
+		f.Close()
+		return nil, err
+	}
+	// Its last owner may have removed the file between our open and our lock;
+	// then the lock is one on nothing.
+	if !isAtPath(f) {
+		f.Close()
+		return nil, filelock.ErrLocked
+	}
+	// The file's text is for messages only: that it can't be written (a full
+	// disk) is no reason not to own the run.
+	if f.Truncate(0) == nil {
+		fmt.Fprintf(f, "%d\n", os.Getpid())
+	}
+	return f, nil
+}
+
+func ownerOf(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return "unknown"
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, 32))
+	if text := strings.TrimSpace(string(b)); err == nil && text != "" {
+		return text
+	}
+	return "unknown"
+}
+
+// sweepLocks removes the locks that killed processes left behind.
+func sweepLocks(dir string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if id, ok := strings.CutSuffix(e.Name(), ".lock"); !ok || !runID.MatchString(id) || !e.Type().IsRegular() {
+			continue
+		}
+		f, err := os.OpenFile(filepath.Join(dir, e.Name()), os.O_RDWR, 0)
+		if err != nil {
+			continue // It is gone, or another user's.
+		}
+		sweepLock(f)
+	}
+}
+
+// sweepLock closes the file of a lock, and removes it if no process has the lock. After it was opened its owner may have removed it, and the
+// run's next owner made another at its path, which stays.
+func sweepLock(f *os.File) {
+	if filelock.Alone(f) != nil || !isAtPath(f) {
+		f.Close()
+		return
+	}
+	_ = filelock.Remove(f) // A file that can't be removed does no harm.
+}
+
+// isAtPath reports whether an open file is still the one at its path.
+func isAtPath(f *os.File) bool {
+	ours, err1 := f.Stat()
+	there, err2 := os.Stat(f.Name())
+	return err1 == nil && err2 == nil && os.SameFile(ours, there)
+}
+
+// Alive reports whether a living process owns run id, this one included. Where this user may not ask, as of another user's
+// run of an older version, it does if the kernel lists its lock, or doesn't let that be seen either: a run whose record
+// says that it is measured isn't called broken then.
+func (s *Store) Alive(id string) (bool, error) {
+	if !runID.MatchString(id) {
+		return false, s.unknown(id)
+	}
+	f, err := os.Open(s.lockPath(id))
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	if errors.Is(err, os.ErrPermission) {
+		return lockListed(s.lockPath(id)), nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("see whether run %s is being measured: %w", id, err)
+	}
+	defer f.Close()
+	err = filelock.Shared(f)
+	if errors.Is(err, filelock.ErrLocked) {
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("see whether run %s is being measured: %w", id, err)
+	}
+	return false, nil
+}

@@ -1,0 +1,162 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	sqlite3 "modernc.org/sqlite/lib"
+	"plimsoll/internal/measure/record"
+)
+
+// PutTrial keeps a trial of a run that is kept already. When it returns nil the
+// trial survives the death of this process.
+//
+// A second trial of the same cell and block is a new attempt if the first one
+// failed: both are kept, and readers get the last one unless they ask for all.
+// If the first one is done the error is ErrDone. The same trial put again (it
+// has the same start) takes the place of what was kept.
+func (s *Store) PutTrial(t record.Trial) error {
+	if err := checkTrial(t); err != nil {
+		return err
+	}
+	scalars, lats := split(t)
+	rec, err := encodeBlob(scalars)
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", name(t), err)
+	}
+	histograms, err := lats.encode()
+	if err != nil {
+		return fmt.Errorf("encode the histograms of %s: %w", name(t), err)
+	}
+	s.write.Lock()
+	defer s.write.Unlock()
+	err = s.transact(func(tx *sql.Tx) error { return insertTrial(tx, t, rec, histograms) })
+	switch {
+	case errors.Is(err, ErrDone):
+		return fmt.Errorf("%s: %w", name(t), err)
+	case code(err) == sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY:
+		return fmt.Errorf("%s: its run is not in the database %s", name(t), s.path)
+	case err != nil:
+		return s.explain("write "+name(t)+" to", err)
+	}
+	return s.gone(t.Run)
+}
+
+// name is how errors call a trial.
+func name(t record.Trial) string {
+	return fmt.Sprintf("run %s, trial %s, %s", t.Run, t.Key, record.BlockName(t.Block))
+}
+
+// checkTrial refuses what could not be found again.
+func checkTrial(t record.Trial) error {
+	switch {
+	case t.Run == "" || t.Key == "":
+		return fmt.Errorf("%s: a trial needs a run and a key", name(t))
+	case t.Block < 0 || t.Order < 0:
+		return fmt.Errorf("%s: block and order %d must not be negative", name(t), t.Order)
+	case t.Status != record.Done && t.Status != record.Failed:
+		return fmt.Errorf("%s: status %q is neither %q nor %q", name(t), t.Status, record.Done, record.Failed)
+	}
+	return finite(name(t), t)
+}
+
+// transact runs f in a transaction that is a writer from its start. When the
+// disk is full it merges the write-ahead log, which may take more space than what is
+// in it, and tries once more.
+func (s *Store) transact(f func(*sql.Tx) error) error {
+	err := s.try(f)
+	if code(err)&0xff == sqlite3.SQLITE_FULL && s.drain("PRAGMA wal_checkpoint(TRUNCATE)") == nil {
+		err = s.try(f)
+	}
+	return err
+}
+
+func (s *Store) try(f func(*sql.Tx) error) error {
+	tx, err := s.db.BeginTx(context.Background(), nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	if err := f(tx); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+func insertTrial(tx *sql.Tx, t record.Trial, rec, histograms []byte) error {
+	attempt, err := nextAttempt(tx, t)
+	if err != nil {
+		return err
+	}
+	if attempt > 1 {
+		_, err := tx.Exec("UPDATE trials SET superseded = 1 WHERE run = ? AND key = ? AND block = ? AND attempt < ?", t.Run, t.Key, t.Block, attempt)
+		if err != nil {
+			return err
+		}
+	}
+	c := t.Cell
+	_, err = tx.Exec(`INSERT OR REPLACE INTO trials (run, key, block, attempt, superseded, ord,
+			workload, engine, place, limits, clients, control,
+			status, metric, unit, value, started, record, histograms)
+		VALUES (?, ?, ?, ?, 0, ?,  ?, ?, ?, ?, ?, ?,  ?, ?, ?, ?, ?, ?, ?)`,
+		t.Run, t.Key, t.Block, attempt, t.Order,
+		c.Workload, c.Engine, c.Place, c.Limits, c.Clients, c.Control,
+		t.Status, t.Metric.Name, t.Metric.Unit, t.Value, micros(t.Started), rec, histograms)
+	return err
+}
+
+// nextAttempt numbers t among the attempts at its cell and block, from 1.
+func nextAttempt(tx *sql.Tx, t record.Trial) (int, error) {
+	var attempt int
+	var status string
+	var started int64
+	err := tx.QueryRow(`SELECT attempt, status, started FROM trials
+		WHERE run = ? AND key = ? AND block = ? ORDER BY attempt DESC LIMIT 1`, t.Run, t.Key, t.Block).
+		Scan(&attempt, &status, &started)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return 1, nil
+	case err != nil:
+		return 0, err
+	case started == micros(t.Started):
+		return attempt, nil
+	case status == record.Done:
+		return 0, ErrDone
+	}
+	return attempt + 1, nil
+}
+
+// A Slot is one cell in one block: what a resumed run needs to know of a trial.
+type Slot struct {
+	Key   string
+	Block int
+	// Status is that of the last attempt, record.Done or record.Failed.
+	Status string
+	// Attempts is how often it was tried.
+	Attempts int
+}
+
+// Slots returns what was tried in a run, in the order of blocks and trials. It
+// doesn't read the trials themselves. An unknown run has none.
+func (s *Store) Slots(run string) ([]Slot, error) {
+	rows, err := s.db.Query(`SELECT key, block, status, attempt FROM trials
+		WHERE run = ? AND superseded = 0 ORDER BY block, ord`, run)
+	if err != nil {
+		return nil, s.explain("list the trials of run "+run+" in", err)
+	}
+	defer rows.Close()
+	var slots []Slot
+	for rows.Next() {
+		var l Slot
+		if err := rows.Scan(&l.Key, &l.Block, &l.Status, &l.Attempts); err != nil {
+			return nil, s.explain("list the trials of run "+run+" in", err)
+		}
+		slots = append(slots, l)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, s.explain("list the trials of run "+run+" in", err)
+	}
+	return slots, nil
+}

@@ -1,0 +1,66 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"plimsoll/internal/host/loopdisk"
+	"plimsoll/internal/measure/record"
+)
+
+// An ownDisk is the disk of a place that has a device of its own, or why there is none.
+type ownDisk struct {
+	disk *loopdisk.Disk
+	why  string
+}
+
+// makeDisks makes the disks of the plan's places, which last for the run, and sweeps those that a killed one left.
+func (r *Runner) makeDisks(ctx context.Context) {
+	r.disks = map[string]ownDisk{}
+	if r.StateDir != "" {
+		removed, err := loopdisk.Sweep(r.StateDir)
+		for _, l := range removed {
+			r.Observer.Note("removed the leftovers of an earlier run: " + l)
+		}
+		if err != nil {
+			r.warn(record.Note, "sweep", fmt.Sprintf("a disk of an earlier run could not be removed: %v", err))
+		}
+	}
+	for _, name := range r.usedPlaces() {
+		p, _ := r.Plan.Place(name)
+		if _, made := r.disks[p.Name]; made || p.OwnDevice == 0 {
+			continue
+		}
+		d, err := loopdisk.Make(ctx, r.StateDir, "plimsoll-"+r.run.ID+"-"+p.Name, p.OwnDevice)
+		if err != nil {
+			r.disks[p.Name] = ownDisk{why: "the place can't have a device of its own: " + err.Error() + "; run as root on Linux, or give the place a path on a disk that nothing else uses"}
+			continue
+		}
+		r.disks[p.Name] = ownDisk{disk: d}
+	}
+}
+
+// usedPlaces names the places of the cells, those of sources among them; some more than once.
+func (r *Runner) usedPlaces() []string {
+	var names []string
+	for _, c := range r.cells {
+		names = append(names, c.Place)
+		if c.Source != "" {
+			names = append(names, c.Source)
+		}
+	}
+	return names
+}
+
+// closeDisks removes the disks.
+func (r *Runner) closeDisks() error {
+	var errs []error
+	for name, d := range r.disks {
+		if d.disk != nil {
+			errs = append(errs, d.disk.Close())
+		}
+		delete(r.disks, name)
+	}
+	return errors.Join(errs...)
+}

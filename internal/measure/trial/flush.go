@@ -1,0 +1,128 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/measure/workload"
+)
+
+// A flush has the kernel's flusher write back what a trial's clients left in the page cache, in place of the workers, and
+// measures it. A worker that syncs its file submits the writes itself, in its own control group; what no program syncs the
+// flusher writes, and with version 1 of control groups it does so in the root group, where no container's limit holds it.
+// A plan with limits on I/O is about the latter.
+type flush struct {
+	// folders are open since before the trial: what fails to be written back is told to them (syncfs(2)).
+	folders []*os.File
+}
+
+// left reports whether jobs of spec leave writes in the page cache when they are done.
+func left(spec workload.Spec) bool {
+	j := spec.Job
+	return spec.Kind == workload.Block && j.Writes() && !j.Direct && j.Sync == "" && !j.EndFsync && j.Fsync == 0 && j.FDataSync == 0
+}
+
+// openFlush opens the folders that the clients' data lies in, one for each file system; nil where one isn't known, or the job
+// leaves nothing behind: then the workers sync.
+func (a *attempt) openFlush(spec workload.Spec) *flush {
+	if !a.flush || !left(spec) {
+		return nil
+	}
+	f := &flush{}
+	for _, one := range a.agents {
+		if one.Session.Info().Guest {
+			// Its writes are in the guest's page cache, out of reach of this kernel's flusher.
+			f.close()
+			return nil
+		}
+		// Who shares the place may have put something else there by now.
+		d, err := workload.OpenFolder(one.Session.Info().HostPath)
+		if err != nil {
+			f.close()
+			return nil
+		}
+		f.folders = append(f.folders, d)
+	}
+	return f
+}
+
+func (f *flush) close() {
+	if f == nil {
+		return
+	}
+	for _, d := range f.folders {
+		d.Close()
+	}
+}
+
+// diskCounts are writes and bytes written of a device.
+type diskCounts struct{ writes, bytes int64 }
+
+// countDisks reads what the disks under the clients have written, by client; an entry is nil where that isn't known.
+func countDisks(where []record.Where) []*diskCounts {
+	all := make([]*diskCounts, len(where))
+	for i, w := range where {
+		if w.Device == nil {
+			continue
+		}
+		// Fields 5 and 7 of Documentation/block/stat.rst; its sectors have 512 bytes.
+		b, err := os.ReadFile(fmt.Sprintf("/sys/dev/block/%d:%d/stat", w.Device.Major, w.Device.Minor))
+		f := strings.Fields(string(b))
+		if err != nil || len(f) < 7 {
+			continue
+		}
+		writes, werr := strconv.ParseInt(f[4], 10, 64)
+		sectors, serr := strconv.ParseInt(f[6], 10, 64)
+		if errors.Join(werr, serr) == nil {
+			all[i] = &diskCounts{writes, sectors * 512}
+		}
+	}
+	return all
+}
+
+// run waits until everything is on the storage, and notes in t how long that took and what the disks did meanwhile. where is what
+// the clients stand on.
+func (f *flush) run(ctx context.Context, a *attempt, t *record.Trial, where []record.Where) error {
+	before, begin := countDisks(where), time.Now()
+	synced := make(chan error, 1)
+	go func() {
+		var errs []error
+		for _, d := range f.folders {
+			errs = append(errs, workload.SyncFS(d))
+		}
+		synced <- errors.Join(errs...)
+	}()
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for done := false; !done; {
+		for i := range a.agents {
+			a.timeout.settling(i, workload.Unwritten())
+		}
+		select {
+		case err := <-synced:
+			if err != nil {
+				return fmt.Errorf("buffered writes that were counted did not reach the storage: %w", err)
+			}
+			done = true
+		case <-ctx.Done():
+			// It goes on in the kernel, which can't be told to stop; the folder stays open for it.
+			f.folders = nil
+			return context.Cause(ctx)
+		case <-tick.C:
+		}
+	}
+	took, after := time.Since(begin), countDisks(where)
+	for i := range t.Results {
+		t.Results[i].Settled = took
+		if i < len(before) && before[i] != nil && after[i] != nil {
+			t.Results[i].Flushed = &workload.Flushed{Writes: after[i].writes - before[i].writes, Bytes: after[i].bytes - before[i].bytes}
+		}
+	}
+	return nil
+}

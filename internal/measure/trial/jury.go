@@ -1,0 +1,58 @@
+package trial
+
+import (
+	"sync"
+
+	"plimsoll/internal/measure/agent"
+	"plimsoll/internal/measure/workload"
+	"plimsoll/load"
+)
+
+// A jury decides for all clients of a trial together, round by round, whether the steady state is reached, and ends the trial
+// when it is. If each client decided for itself, it would end early, and the others would then be measured without
+// its load.
+type jury struct {
+	id     string
+	agents []*agent.Agent
+	unit   string
+	// most is how many rounds a client can have had: more are not believed.
+	most int
+
+	mu     sync.Mutex
+	each   [][]load.Sample // by client
+	judged int             // rounds of all clients that were judged
+	done   bool
+}
+
+// newJury makes the jury of trial id.
+func newJury(agents []*agent.Agent, id string, spec workload.Spec) *jury {
+	j := &jury{id: id, agents: agents, unit: spec.Metric().Unit, each: make([][]load.Sample, len(agents))}
+	if r := spec.Steady.Round; r > 0 {
+		j.most = int(spec.Job.Runtime/r) + 1
+	}
+	return j
+}
+
+// round hears of the next round of client i.
+func (j *jury) round(i int, s load.Sample) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.done || len(j.each[i]) >= j.most {
+		return
+	}
+	j.each[i] = append(j.each[i], s)
+	for _, c := range j.each {
+		if len(c) <= j.judged {
+			return // Not all clients have ended it.
+		}
+	}
+	j.judged++
+	from, ok := workload.SteadyFrom(j.each, j.unit)
+	if !ok {
+		return
+	}
+	j.done = true
+	for _, a := range j.agents {
+		a.Finish(j.id, from)
+	}
+}

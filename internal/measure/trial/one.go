@@ -1,0 +1,234 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strings"
+	"time"
+
+	"plimsoll/internal/limit"
+	"plimsoll/internal/measure/agent"
+	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/place"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/measure/workload"
+)
+
+// trial runs one cell once. It always returns a record, and the error that made the trial fail.
+func (r *Runner) trial(ctx context.Context, cell record.Cell, block, order int) (*record.Trial, error) {
+	spec := r.spec(cell)
+	t := &record.Trial{
+		Run: r.run.ID, Cell: cell, Key: r.Plan.Key(cell), Block: block, Order: order,
+		Started: time.Now(), Status: record.Done, Spec: spec, Metric: spec.Metric(),
+	}
+	ctx, limit := withTimeout(ctx, r.Plan.Timeout, cell.Clients)
+	defer limit.stop()
+	err := limit.explain(ctx, r.attempt(ctx, t, spec, limit))
+	if err != nil {
+		fail(t, err)
+	}
+	t.Wall = time.Since(t.Started)
+	if t.Status == record.Done {
+		t.Overhead = overhead(t)
+	}
+	return t, err
+}
+
+// overhead is the part of a trial that is not the measured window with the rounds before it, the wait for what was in flight at its end, the
+// job's own ramp time, the layout of its files, the wait for its buffered writes, or reading them back.
+func overhead(t *record.Trial) time.Duration {
+	var window, drained, prepared, settled, verified time.Duration
+	for _, res := range t.Results {
+		drained = max(drained, res.Drained)
+		window = max(window, res.Worked())
+		prepared = max(prepared, res.Prepared)
+		settled = max(settled, res.Settled)
+		verified = max(verified, res.Verified.Took)
+	}
+	return t.Wall - window - drained - prepared - settled - verified - t.Spec.Job.RampTime
+}
+
+// spec is the workload of a cell with its I/O engine, and with its file if the
+// place is one.
+func (r *Runner) spec(cell record.Cell) workload.Spec {
+	s := r.engine[cell.Workload]
+	if t := r.target(cell); t != "" {
+		s.Job.Filename = t
+	}
+	return s
+}
+
+// seats lists the containers of a cell, one a client.
+func (r *Runner) seats(cell record.Cell) []seat {
+	// The names come from the plan itself.
+	e, _ := r.Plan.Engine(cell.Engine)
+	p, _ := r.Plan.Place(cell.Place)
+	l, _ := r.Plan.Limit(cell.Limits)
+	s := seat{engine: cell.Engine, control: cell.Control, spec: engine.Spec{
+		Place: p, Limits: l, Image: e.Image, Runtime: e.Runtime, Seccomp: e.Seccomp, Isolation: e.Isolation,
+	}}
+	s.spec.Place = r.ready(p)
+	if cell.Source != "" && cell.Source != cell.Place {
+		from, _ := r.Plan.Place(cell.Source)
+		from = r.ready(from)
+		s.spec.Source = &from
+	}
+	if r.target(cell) != "" {
+		s.spec.Place.Path = "" // The worker's own folder can't be in a file.
+	}
+	seats := make([]seat, cell.Clients)
+	for i := range seats {
+		seats[i] = s
+		seats[i].client = i
+	}
+	return seats
+}
+
+// ready is a place as a container is to have it: with the disk that was made for it, and the size of a tmpfs.
+func (r *Runner) ready(p place.Spec) place.Spec {
+	if d := r.disks[p.Name]; d.disk != nil {
+		p.Path = d.disk.Path()
+	}
+	if p.Kind == place.Tmpfs && p.Size == 0 {
+		p.Size = r.tmpfsSize()
+	}
+	return p
+}
+
+// tmpfsSize is what the plan's workloads need of a tmpfs: the files of the block jobs,
+// which stay for the next trial, and room for logs and trees.
+func (r *Runner) tmpfsSize() int64 {
+	const room = 256 << 20
+	total, seen := int64(room), map[string]bool{}
+	for _, w := range r.Plan.Workloads {
+		if w.Kind == workload.Command || w.Kind == workload.Tree {
+			if file, n := w.Room(); file != "" && n > room/2 {
+				total += n
+			}
+			continue
+		}
+		if file, n := w.Room(); w.Kind == workload.Block && !seen[file] {
+			seen[file] = true
+			total += n
+		}
+	}
+	return total
+}
+
+// agents returns the running agents of a cell, starting what doesn't run.
+func (r *Runner) agents(ctx context.Context, cell record.Cell) ([]*agent.Agent, time.Duration, error) {
+	if err := r.failed[cell.Engine]; err != nil {
+		return nil, 0, err
+	}
+	var agents []*agent.Agent
+	var opening time.Duration
+	for _, s := range r.seats(cell) {
+		a, d, err := r.pool.get(ctx, s)
+		if err != nil {
+			return nil, opening, err
+		}
+		agents = append(agents, a)
+		opening += d
+	}
+	return agents, opening, nil
+}
+
+// seeded gives a client's block job a seed of its own, unless the plan sets one: with
+// the same seed two clients of one disk would ask for the same blocks at the same
+// moment, and all files would hold the same data, which some storage keeps once.
+func (r *Runner) seeded(spec workload.Spec, t *record.Trial, client int) workload.Spec {
+	if spec.Job.RandSeed == 0 && spec.Kind == workload.Block {
+		h := fnv.New64a()
+		fmt.Fprint(h, r.run.Seed, " ", t.Block, " ", t.Key, " ", client)
+		spec.Job.RandSeed = h.Sum64() | 1 // 0 would mean the fixed seed.
+	}
+	return spec
+}
+
+// attempt does the trial, in containers that are opened if they don't run.
+func (r *Runner) attempt(ctx context.Context, t *record.Trial, spec workload.Spec, limit *timeout) error {
+	agents, opening, err := r.agents(ctx, t.Cell)
+	t.SessionOpen = opening
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%w, while its containers were opened", err)
+	}
+	if err != nil {
+		return err
+	}
+	// A cell that could not be opened before the first block may have no room now.
+	if why := r.room.take(r, t.Cell, agents); why != "" {
+		return errors.New(why)
+	}
+	at := attempt{
+		agents: agents, flush: r.limitsIO(), witness: r.Witness, target: spec.Job.Filename, timeout: limit, limits: r.seats(t.Cell)[0].spec.Limits,
+		spec: func(client int) workload.Spec { return r.seeded(spec, t, client) },
+	}
+	if err := at.run(ctx, t); err != nil {
+		return errors.Join(err, r.dropLost(t.Cell, err))
+	}
+	if hung(t) {
+		return errors.Join(idle(t), r.dropLost(t.Cell, context.DeadlineExceeded))
+	}
+	return idle(t)
+}
+
+// hung reports whether I/Os of t never ended: what hangs may hang on in the next trial.
+func hung(t *record.Trial) bool {
+	return slices.ContainsFunc(t.Results, func(r workload.Result) bool { return r.AtLeast() > 0 })
+}
+
+// dropLost closes the agents of a cell that are gone or did not stop, and all of
+// them after a timeout: what kept the cell from ending may keep the next. The
+// next trial opens new ones.
+func (r *Runner) dropLost(cell record.Cell, err error) error {
+	timedOut := errors.Is(err, context.DeadlineExceeded)
+	var errs []error
+	for _, s := range r.seats(cell) {
+		if a := r.pool.agents[s.key()]; a != nil && (timedOut || !a.Fit()) {
+			errs = append(errs, r.pool.drop(s))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// fail turns an error into a record of a failed trial.
+func fail(t *record.Trial, err error) {
+	t.Status, t.Error = record.Failed, err.Error()
+	t.Value, t.Results = 0, nil
+	t.Phase = "open"
+	var te *agent.TrialError
+	if errors.As(err, &te) {
+		t.Phase, t.Log, t.Progress, t.Command, t.Waits = te.Phase, te.Log, te.Progress(), te.Command, te.Waits
+		if c := te.Command; c != nil {
+			t.Log = saidBy(c)
+		}
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		t.Phase = "timeout"
+		if te != nil {
+			if errors.Is(err, agent.ErrLost) {
+				t.Error += ", and the worker doesn't answer"
+			}
+			t.Error += fmt.Sprintf(" (it was in the phase %s, for %v)", te.Phase, te.Since.Round(time.Millisecond))
+		}
+	}
+}
+
+// saidBy is what a program wrote, for a log.
+func saidBy(c *workload.CommandEnd) string {
+	var parts []string
+	for _, out := range []struct{ name, text string }{{"standard output", c.Stdout}, {"standard error", c.Stderr}} {
+		if out.text != "" {
+			parts = append(parts, out.name+":\n"+out.text)
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+// limitsIO reports whether a set of the plan has limits on I/O. Then all cells are treated alike.
+func (r *Runner) limitsIO() bool {
+	return slices.ContainsFunc(r.Plan.Limits, limit.Limits.IO)
+}

@@ -1,0 +1,180 @@
+package trial
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"plimsoll/internal/measure/agent"
+	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/place"
+	"plimsoll/internal/measure/plan"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/measure/workload"
+)
+
+// prepare finds out which cells can be measured here, and why others can't: anew in each part of a run,
+// since other engines may work by now. What an interrupted look found is not kept: an engine that was
+// asked in vain is not missing.
+func (r *Runner) prepare(ctx context.Context) error {
+	before := r.run.Skipped
+	r.run.Skipped = nil
+	r.probe(ctx)
+	err := ctx.Err()
+	if err == nil {
+		err = r.preflight(ctx)
+	}
+	if err != nil {
+		r.run.Skipped = before
+		return ErrInterrupted
+	}
+	return nil
+}
+
+// probe asks the engines, and drops the cells of those that aren't here. Cells of those that are here and fail stay, to fail.
+func (r *Runner) probe(ctx context.Context) {
+	probes := map[string]engine.Probe{}
+	r.failed = map[string]error{}
+	for name, e := range r.Engines {
+		if left, err := e.Sweep(ctx); err != nil {
+			r.warn(record.Note, "sweep", fmt.Sprintf("leftovers of an earlier run with engine %s could not be removed: %v", name, err))
+		} else {
+			for _, l := range left {
+				r.Observer.Note("removed the leftovers of an earlier run: " + l)
+			}
+		}
+		probes[name] = e.Probe(ctx)
+	}
+	for _, c := range r.Plan.Cells() {
+		if p := probes[c.Engine]; !p.OK {
+			reason := p.Missing
+			if p.Fix != "" {
+				reason += "; " + p.Fix
+			}
+			if !p.Failed {
+				r.skip(c, reason)
+				continue
+			}
+			r.failed[c.Engine] = errors.New(reason)
+		}
+		if w, _ := r.Plan.Workload(c.Workload); r.target(c) != "" && (w.Kind != workload.Block || w.Fresh) {
+			r.skip(c, fmt.Sprintf("workload %s needs a folder, and place %s is a file or a device", c.Workload, c.Place))
+			continue
+		}
+		if from := (record.Cell{Place: c.Source}); r.target(from) != "" {
+			r.skip(c, fmt.Sprintf("sources need a folder, and place %s is a file or a device", c.Source))
+			continue
+		}
+		r.cells = append(r.cells, c)
+	}
+}
+
+// target returns the file or block device that a cell's place is, or "" for the
+// usual case of a folder. Whoever calls Run has made sure that its data may be lost.
+func (r *Runner) target(c record.Cell) string {
+	p, _ := r.Plan.Place(c.Place)
+	if p.Kind != place.Dir || p.Path == "" {
+		return ""
+	}
+	if st, err := os.Stat(p.Path); err != nil || st.IsDir() {
+		return ""
+	}
+	return p.Path
+}
+
+// skip notes a cell that can't be offered.
+func (r *Runner) skip(c record.Cell, reason string) {
+	r.run.Skipped = append(r.run.Skipped, record.Skip{Cell: c, Reason: reason})
+}
+
+// preflight opens the first block's containers, drops the cells that their
+// engine can't offer and those whose files don't fit, and chooses the I/O engines.
+func (r *Runner) preflight(ctx context.Context) error {
+	var offered []record.Cell
+	found := map[string][]probed{}
+	r.room = newLedger()
+	r.makeDisks(ctx)
+	for _, c := range r.cells {
+		if why := cmp.Or(r.disks[c.Place].why, r.disks[c.Source].why); why != "" {
+			r.skip(c, why)
+			continue
+		}
+		agents, _, err := r.agents(ctx, c)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		var u *engine.Unsupported
+		if errors.As(err, &u) {
+			r.skip(c, u.Error())
+			continue
+		}
+		if err == nil {
+			if why := r.lacksProgram(ctx, c, agents); why != "" {
+				r.skip(c, why)
+				continue
+			}
+			if why := r.room.take(r, c, agents); why != "" {
+				r.skip(c, why)
+				continue
+			}
+		}
+		offered = append(offered, c)
+		if err != nil {
+			continue // It will fail in each block, and keep its error there.
+		}
+		found[c.Workload] = append(found[c.Workload], r.tryEngines(ctx, c, agents)...)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	r.cells = offered
+	r.choose(found)
+	r.ceiling(ctx)
+	return nil
+}
+
+// lacksProgram reports why the program of a cell can't be run in it; empty if it can, or there is none.
+func (r *Runner) lacksProgram(ctx context.Context, c record.Cell, agents []*agent.Agent) string {
+	w, _ := r.Plan.Workload(c.Workload)
+	if w.Command == nil || len(agents) == 0 {
+		return ""
+	}
+	_, err := agents[0].Find(ctx, *w.Command)
+	if !errors.Is(err, workload.ErrNoProgram) {
+		return "" // What else is wrong shows in the trial.
+	}
+	program := w.Command.Argv[0]
+	e, _ := r.Plan.Engine(c.Engine)
+	switch {
+	case e.Engine == plan.Host:
+		return fmt.Sprintf("there is no program %s on this machine; install it", program)
+	case e.Engine == plan.VM:
+		return fmt.Sprintf("there is no program %s in the virtual machine, which has the worker alone; workloads that are no command run there", program)
+	case e.Image == "":
+		return fmt.Sprintf("there is no program %s in a container of the worker alone; name an image that has it (image: of the engine %s)", program, c.Engine)
+	}
+	return fmt.Sprintf("there is no program %s in the image %s; name one that has it", program, e.Image)
+}
+
+// tryEngines has the workers of a block cell try the I/O engines, and returns what they found. It is done once a run,
+// in the first block's containers: those of later blocks are like them. A worker that doesn't answer is given up, and the next
+// block begins with a new one.
+func (r *Runner) tryEngines(ctx context.Context, c record.Cell, agents []*agent.Agent) []probed {
+	if w, _ := r.Plan.Workload(c.Workload); w.Kind != workload.Block && w.Kind != "" {
+		return nil
+	}
+	var found []probed
+	for i, s := range r.seats(c) {
+		ctx, cancel := context.WithTimeoutCause(ctx, openTimeout, fmt.Errorf("no answer within %v", openTimeout))
+		probes, err := agents[i].Probe(ctx)
+		cancel()
+		if err != nil {
+			r.warn(record.Note, "probe", fmt.Sprintf("%s: %v", r.Plan.Key(c), errors.Join(err, r.pool.drop(s))))
+			continue
+		}
+		found = append(found, probed{r.Plan.Key(c), probes})
+	}
+	return found
+}

@@ -1,0 +1,135 @@
+package trial
+
+import (
+	"fmt"
+
+	"plimsoll/internal/measure/agent"
+	"plimsoll/internal/measure/place"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/text/size"
+)
+
+// Besides its files a cell needs room for what the file system says of them, for logs
+// that grow while they are measured, and for the database of records, which may be on the
+// same disk: a fiftieth and 4 MiB.
+const (
+	roomShare = 50
+	roomFixed = 4 << 20
+)
+
+// A space is where files of several cells may lie: a file system, or memory.
+type space struct {
+	// mount is the folder on which the file system is mounted, "" for memory.
+	mount string
+	// free is how many bytes were free before any file was laid out.
+	free int64
+	// taken is what the cells before this one need there.
+	taken int64
+}
+
+// A ledger says whether the files of all cells of a block fit. Containers live as long as the
+// block, so what they hold adds up.
+type ledger struct {
+	// spaces are those seen, by mount.
+	spaces map[string]*space
+	// files are those counted already, by seat and name.
+	files map[string]bool
+}
+
+func newLedger() *ledger {
+	return &ledger{spaces: map[string]*space{}, files: map[string]bool{}}
+}
+
+// space returns where the data of an agent lies, or its sources; nil if that can't be known, as with a
+// daemon on another machine.
+func (l *ledger) space(kind place.Kind, a *agent.Agent, sources bool) *space {
+	info := a.Session.Info()
+	if sources {
+		info.HostPath = info.SourcePath
+	}
+	mount, bytes, ok := "", int64(0), false
+	switch {
+	case kind == place.Tmpfs && info.PID != 0:
+		bytes, ok = freeMemory()
+	case kind != place.Tmpfs && info.HostPath != "":
+		mount, bytes, ok = freeAt(info.HostPath)
+	}
+	if !ok {
+		return nil
+	}
+	if l.spaces[mount] == nil {
+		l.spaces[mount] = &space{mount: mount, free: bytes}
+	}
+	return l.spaces[mount]
+}
+
+// take reserves the room for a cell's files, or says why there is too little: then nothing
+// is reserved. A nil ledger has room for all.
+func (l *ledger) take(r *Runner, c record.Cell, agents []*agent.Agent) (why string) {
+	file, bytes := r.roomOf(c)
+	if l == nil || file == "" {
+		return ""
+	}
+	p, _ := r.Plan.Place(c.Place)
+	seats := r.seats(c)
+	need := map[*space]int64{}
+	var keys []string
+	for i, a := range agents {
+		key := seats[i].key() + "\x00" + file
+		if l.files[key] {
+			continue // Also in the blocks to come, without another look.
+		}
+		if s := l.space(p.Kind, a, false); s != nil {
+			need[s] += bytes
+			keys = append(keys, key)
+		}
+		if c.Source == "" || c.Source == c.Place {
+			continue
+		}
+		// The sources are no more than half of it.
+		from, _ := r.Plan.Place(c.Source)
+		if s := l.space(from.Kind, a, true); s != nil {
+			need[s] += bytes / 2
+			keys = append(keys, key)
+		}
+	}
+	for s, n := range need {
+		if all := s.taken + n; all+all/roomShare+roomFixed > s.free {
+			return tooLittle(s, n, p.Kind)
+		}
+	}
+	for s, n := range need {
+		s.taken += n
+	}
+	for _, k := range keys {
+		l.files[k] = true
+	}
+	return ""
+}
+
+// roomOf is the file of a cell's workload and its size, "" for none.
+func (r *Runner) roomOf(c record.Cell) (file string, bytes int64) {
+	w, ok := r.Plan.Workload(c.Workload)
+	if !ok || r.target(c) != "" {
+		return "", 0
+	}
+	return w.Room()
+}
+
+// tooLittle says that n bytes more don't fit into s, and what would mend it.
+func tooLittle(s *space, n int64, kind place.Kind) string {
+	before := ""
+	if s.taken > 0 {
+		before = fmt.Sprintf(", those of the cells before it %s", size.Bytes(s.taken))
+	}
+	fix := "make size smaller, free some, or give the place another path"
+	if kind != place.Dir && kind != place.Bind {
+		fix = "make size smaller, or free some"
+	}
+	spare := roomFixed + (s.taken+n)/roomShare
+	where := "are free on the file system of " + s.mount
+	if s.mount == "" {
+		where = "of memory are available"
+	}
+	return fmt.Sprintf("too little room: its files take %s%s, and %s %s, where %s must stay free for logs and records; to mend it: %s", size.Bytes(n), before, size.Bytes(s.free), where, size.Bytes(spare), fix)
+}

@@ -1,0 +1,55 @@
+package trial
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/host/eintr"
+)
+
+// freeAt asks the file system: its free blocks without those that are kept for root. A path
+// that is not there yet will be on the file system of its nearest parent.
+func freeAt(path string) (mount string, bytes int64, ok bool) {
+	var f unix.Stat_t
+	for stat(path, &f) != nil {
+		if path == filepath.Dir(path) {
+			return "", 0, false
+		}
+		path = filepath.Dir(path)
+	}
+	for path != filepath.Dir(path) {
+		var up unix.Stat_t
+		if stat(filepath.Dir(path), &up) != nil || up.Dev != f.Dev {
+			break
+		}
+		path = filepath.Dir(path)
+	}
+	var st unix.Statfs_t
+	if eintr.Retry(func() error { return unix.Statfs(path, &st) }) != nil || st.Blocks == 0 {
+		return "", 0, false // Some of FUSE and of the network don't say.
+	}
+	return path, int64(st.Bavail) * st.Bsize, true
+}
+
+func stat(path string, st *unix.Stat_t) error {
+	return eintr.Retry(func() error { return unix.Stat(path, st) })
+}
+
+// freeMemory is MemAvailable of proc_meminfo(5).
+func freeMemory() (bytes int64, ok bool) {
+	b, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return 0, false
+	}
+	for line := range strings.Lines(string(b)) {
+		if v, found := strings.CutPrefix(line, "MemAvailable:"); found {
+			kib, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(v), " kB"), 10, 64)
+			return kib << 10, err == nil
+		}
+	}
+	return 0, false
+}

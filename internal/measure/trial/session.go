@@ -1,0 +1,214 @@
+package trial
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"plimsoll/internal/measure/agent"
+	"plimsoll/internal/measure/engine"
+)
+
+// openTimeout bounds the start of one container, in which a daemon may have to
+// be waited for.
+const openTimeout = 30 * time.Second
+
+// patient is an engine whose sessions may need another time than openTimeout to start, and which says itself what took too long: a
+// virtual machine boots.
+type patient interface{ Patience() time.Duration }
+
+// patience is how long a session of e may take to start.
+func patience(e engine.Engine) time.Duration {
+	if p, ok := e.(patient); ok {
+		return p.Patience()
+	}
+	return openTimeout
+}
+
+// A pool holds the running agents of one block, by what they stand for. Every block
+// opens its own, so that a container's luck with its files is drawn anew.
+type pool struct {
+	engines map[string]engine.Engine
+	// run is part of every session's ID.
+	run string
+	// hard is cancelled when cleaning up must be quick.
+	hard context.Context
+
+	agents map[string]*agent.Agent
+	// grace is how long an engine may overrun the context it was given; 0: hangGrace.
+	grace time.Duration
+}
+
+// newPool makes a pool of run's agents.
+func newPool(engines map[string]engine.Engine, run string, hard context.Context) *pool {
+	return &pool{engines: engines, run: run, hard: hard, agents: map[string]*agent.Agent{}}
+}
+
+// hangGrace is for an engine that cleans up after its context: a runtime's delete
+// takes 10 seconds at most, an agent's end 5. After it the engine is taken to
+// hang, as system calls on a dead disk do.
+const hangGrace = 20 * time.Second
+
+// A seat identifies a container that trials can share: engine, place, limits and client, all of a cell except its workload.
+type seat struct {
+	engine string
+	client int
+	spec   engine.Spec
+	// control keeps the A/A control apart from the baseline.
+	control bool
+}
+
+// key names the seat in the pool.
+func (s seat) key() string {
+	from := ""
+	if s.spec.Source != nil {
+		from = s.spec.Source.Name + ":"
+	}
+	return fmt.Sprintf("%s/%s%s/%s/%d/%v", s.engine, from, s.spec.Place.Name, s.spec.Limits.Name, s.client, s.control)
+}
+
+// get returns the agent of a seat, and how long it took to start if it had to be
+// started.
+func (p *pool) get(ctx context.Context, s seat) (*agent.Agent, time.Duration, error) {
+	if a := p.agents[s.key()]; a != nil {
+		return a, 0, nil
+	}
+	e := p.engines[s.engine]
+	if e == nil {
+		return nil, 0, fmt.Errorf("there is no engine %q", s.engine)
+	}
+	start := time.Now()
+	s.spec.ID = sessionID(p.run)
+	limit := patience(e)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no worker answered within %v", limit))
+	defer cancel()
+	session, err := p.open(ctx, e, s.spec)
+	if err != nil {
+		return nil, 0, blameImage(err, s.spec.Image)
+	}
+	a, err := agent.Open(ctx, session)
+	if err != nil {
+		return nil, 0, errors.Join(blameImage(err, s.spec.Image), p.close(session))
+	}
+	if err := engine.CheckHold(session); err != nil {
+		return nil, 0, errors.Join(err, p.close(a))
+	}
+	p.agents[s.key()] = a
+	return a, time.Since(start), nil
+}
+
+// blameImage returns what to try when a container of a user's image does not start.
+func blameImage(err error, image string) error {
+	var u *engine.Unsupported
+	if image == "" || errors.As(err, &u) {
+		return err
+	}
+	return fmt.Errorf("%w; see whether it starts without the image %s", err, image)
+}
+
+// open opens a session. An engine that hangs in a system call is left to itself, and a
+// session that it opens after all is closed.
+func (p *pool) open(ctx context.Context, e engine.Engine, spec engine.Spec) (engine.Session, error) {
+	var session engine.Session
+	returned, err := p.bounded(ctx, func() (err error) {
+		session, err = e.Open(ctx, spec)
+		return err
+	}, func(err error) {
+		if err == nil {
+			p.close(session)
+		}
+	})
+	if !returned {
+		return nil, fmt.Errorf("open: the engine hangs on place %s: %w", spec.Place.Name, context.Cause(ctx))
+	}
+	return session, err
+}
+
+// bounded calls f and returns what it did, unless it has not returned when ctx is over
+// and a grace has passed; late is then called once it has.
+func (p *pool) bounded(ctx context.Context, f func() error, late func(error)) (returned bool, err error) {
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	select {
+	case err := <-done:
+		return true, err
+	case <-ctx.Done():
+	}
+	grace := p.grace
+	if grace == 0 {
+		grace = hangGrace
+	}
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case err := <-done:
+		return true, err
+	case <-timer.C:
+		go func() { late(<-done) }()
+		return false, nil
+	}
+}
+
+// drop closes a seat's agent, which is not fit for another trial.
+func (p *pool) drop(s seat) error {
+	a := p.agents[s.key()]
+	if a == nil {
+		return nil
+	}
+	delete(p.agents, s.key())
+	return p.close(a)
+}
+
+// closeAll closes every agent, side by side: each may have to wait for a daemon.
+func (p *pool) closeAll() error {
+	var wg sync.WaitGroup
+	errs := make([]error, len(p.agents))
+	i := 0
+	for k, a := range p.agents {
+		delete(p.agents, k)
+		wg.Add(1)
+		go func(i int) {
+			defer wg.Done()
+			errs[i] = p.close(a)
+		}(i)
+		i++
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// closeTimeout bounds the end of one container.
+const closeTimeout = 30 * time.Second
+
+// A closer is a session, or the agent in it.
+type closer interface {
+	Close(context.Context) error
+	Info() engine.Info
+}
+
+// close ends a session even when the run's own context is over.
+func (p *pool) close(s closer) error {
+	ctx, cancel := context.WithTimeout(p.hard, closeTimeout)
+	defer cancel()
+	// Its state has to be asked before: Close may never return.
+	where := s.Info().HostPath
+	returned, err := p.bounded(ctx, func() error { return s.Close(ctx) }, func(error) {})
+	if !returned {
+		return fmt.Errorf("clean up: removing the data in %q hangs; the next run tries again", where)
+	}
+	if err != nil {
+		return fmt.Errorf("clean up: %w", err)
+	}
+	return nil
+}
+
+// sessionID makes a new session's name from the run's.
+func sessionID(run string) string {
+	var b [4]byte
+	rand.Read(b[:])
+	return run + "-" + hex.EncodeToString(b[:])
+}

@@ -1,0 +1,229 @@
+// Package wire is the language between plimsoll and the worker: JSON lines over
+// the worker's standard input and output.
+//
+// A worker runs as an agent, the first process of its container. It says hello,
+// then answers each run request in a fresh process of its own, so that one
+// trial leaves nothing to the next:
+//
+//	parent                       agent
+//	                      <----  {"hello": ...}
+//	{"find": {command}}   ---->                         is a program there?
+//	                      <----  {"found": ...}
+//	{"probe": {}}         ---->                         not while a trial is open; once a cell is enough
+//	                      <----  {"probed": ...}        which I/O engines work here
+//	{"run": {id, spec}}   ---->
+//	                      <----  {"ready": {id}}        files laid out, rings set up
+//	{"start": {id}}       ---->                         the barrier: all clients get it together
+//	                      <----  {"sample": ...}        one a second, more in a short window
+//	                      <----  {"round": ...}         the end of a round, if the job has a steady state
+//	{"finish": {id, from}} --->                         all clients are steady since that round
+//	{"ask": {id}}         ---->                         how far is it?
+//	                      <----  {"status": ...}        what the result would be if the trial ended now
+//	                      <----  {"hanging": ...}       the window is over; one a second as long as its I/Os are in flight
+//	                      <----  {"settling": ...}      the window is over; one a second until buffered writes are on the storage
+//	                      <----  {"halts": ...}         when the trial stood still, if it did
+//	                      <----  {"result": ...}  or  {"error": ...}
+//	end of input          ---->                         the agent ends, the container with it
+//
+// The first process of a virtual machine says "booted" before all that, and is told by "setup" what its place is.
+//
+// The agent ends at the end of its input, so that nothing outlives a plimsoll that
+// was killed. So does a trial's process at the end of the agent. One message is
+// one line; a line is at most MaxLine bytes.
+package wire
+
+import (
+	"plimsoll/internal/measure/workload"
+	"plimsoll/load"
+)
+
+// MaxLine is the longest line in bytes, its newline included. A result with full histograms takes
+// about 100 KiB.
+const MaxLine = 16 << 20
+
+// Version is the version of the language. Both sides are built together and
+// embedded one in the other, so a difference is a bug or a stale container.
+const Version = 5
+
+// OpenFiles is how many files a worker has to be able to have open, where somebody may allow it
+// so many (RLIMIT_NOFILE): a line of fio's may name 16,384, and each thread has a ring besides. A
+// system's own limit may be 1,024 or 4,096.
+const OpenFiles = 32768
+
+// A Message is one line. Exactly one field is set.
+type Message struct {
+	// From the agent.
+	Hello    *Hello    `json:"hello,omitempty"`
+	Probed   *Probed   `json:"probed,omitempty"`
+	Ready    *Ready    `json:"ready,omitempty"`
+	Sample   *Sample   `json:"sample,omitempty"`
+	Round    *Round    `json:"round,omitempty"`
+	Hanging  *Result   `json:"hanging,omitempty"`
+	Status   *Result   `json:"status,omitempty"`
+	Settling *Settling `json:"settling,omitempty"`
+	Halts    *Halts    `json:"halts,omitempty"`
+	Result   *Result   `json:"result,omitempty"`
+	Error    *Error    `json:"error,omitempty"`
+	Booted   *Booted   `json:"booted,omitempty"`
+	Found    *Found    `json:"found,omitempty"`
+	// From the parent.
+	Setup  *Setup  `json:"setup,omitempty"`
+	Find   *Find   `json:"find,omitempty"`
+	Probe  *Probe  `json:"probe,omitempty"`
+	Run    *Run    `json:"run,omitempty"`
+	Start  *Start  `json:"start,omitempty"`
+	Finish *Finish `json:"finish,omitempty"`
+	Ask    *Ask    `json:"ask,omitempty"`
+	Stop   *Stop   `json:"stop,omitempty"`
+}
+
+// Hello is the agent's first line: who it is and where it runs.
+type Hello struct {
+	Version int `json:"version"`
+	// PID is the agent's process id in its own namespace.
+	PID int `json:"pid"`
+	// Dir is the folder that it works in, and Mount where that is mounted from.
+	Dir   string `json:"dir"`
+	Mount Mount  `json:"mount"`
+	// Source is the folder of the sources, if that is another, and SourceMount its mount.
+	Source      string `json:"source,omitempty"`
+	SourceMount *Mount `json:"source_mount,omitempty"`
+	// Arch and OS are Go's names; Kernel is uname's release.
+	Arch   string `json:"arch"`
+	OS     string `json:"os"`
+	Kernel string `json:"kernel"`
+	// Seccomp is the mode of /proc/self/status: 0 none, 2 filter.
+	Seccomp int `json:"seccomp"`
+	// CPUs is how many CPUs may be used at once.
+	CPUs int `json:"cpus"`
+}
+
+// Probe asks which I/O engines work in the worker's folder. It is no part of the hello: to try them takes longer than
+// all else that an agent does before its first trial, and cells of a run are asked once.
+type Probe struct{}
+
+// Probed answers it.
+type Probed struct {
+	// Probes are the engines, the strongest first, each tried by doing I/O.
+	Probes []load.Probe `json:"probes"`
+}
+
+// Mount is the mount under the worker's folder, from its own mountinfo.
+type Mount struct {
+	// FSType is the file system: ext4, overlay, tmpfs, ...
+	FSType string `json:"fs_type"`
+	// Options are the mount's and the file system's own options, comma separated.
+	Options string `json:"options"`
+	// Source is the device or what stands for it; Major and Minor are st_dev's.
+	Source string `json:"source"`
+	Root   string `json:"root"`
+	Point  string `json:"point"`
+	Major  uint32 `json:"major"`
+	Minor  uint32 `json:"minor"`
+	// Upper is overlay's upperdir, a path of the host.
+	Upper string `json:"upper,omitempty"`
+}
+
+// Find asks whether a command's program is there, outside of any trial. The answer is Found.
+type Find struct {
+	Command workload.CommandSpec `json:"command"`
+}
+
+// Found says where a command's program is, or why there is none.
+type Found struct {
+	Path  string `json:"path,omitempty"`
+	Error string `json:"error,omitempty"`
+}
+
+// Run asks for a trial.
+type Run struct {
+	ID   string        `json:"id"`
+	Spec workload.Spec `json:"spec"`
+}
+
+// Ready says that everything is prepared and the next Start begins the I/O.
+type Ready struct {
+	ID string `json:"id"`
+}
+
+// Start begins the I/O of a trial that is ready. One of a trial that the agent
+// doesn't have is answered with an error.
+type Start struct {
+	ID string `json:"id"`
+}
+
+// Stop ends a trial early. Its error, or the result if that came first, is the answer.
+type Stop struct {
+	ID string `json:"id"`
+}
+
+// Sample is progress while the trial runs (load.SampleEvery).
+type Sample struct {
+	ID string `json:"id"`
+	load.Sample
+}
+
+// Round is the end of a round of a job with a steady state (workload.Judged). They come in order, from the first.
+type Round struct {
+	ID string `json:"id"`
+	load.Sample
+}
+
+// Finish ends such a job early: its result is that of the window of rounds that begins with number From. A trial
+// that has ended meanwhile takes no notice.
+type Finish struct {
+	ID   string `json:"id"`
+	From int    `json:"from"`
+}
+
+// Ask asks a trial that was started for its Status. One that can't tell, or has ended, takes no notice.
+type Ask struct {
+	ID string `json:"id"`
+}
+
+// Settling says that a trial's window is over, and that its buffered writes are on their way to the storage.
+type Settling struct {
+	ID string `json:"id"`
+	// Left is how many bytes the whole machine has yet to write back, -1 where that isn't known.
+	Left int64 `json:"left"`
+}
+
+// Halts are when a trial's process stood still. The agent sends them before the result, since the process can't know.
+type Halts struct {
+	ID    string          `json:"id"`
+	Halts []workload.Halt `json:"halts"`
+}
+
+// Result ends a trial that worked. As Message.Hanging it is what the result would be if the I/Os in flight never ended (load.Class.AtLeast).
+type Result struct {
+	ID string `json:"id"`
+	workload.Result
+}
+
+// Phases of a trial, for Error.
+const (
+	PhasePrepare = "prepare"
+	PhaseRun     = "run"
+)
+
+// Error ends a trial that did not work, with how far it got.
+type Error struct {
+	ID string `json:"id"`
+	// Phase is where it happened: PhasePrepare or PhaseRun.
+	Phase string `json:"phase"`
+	// Text is the error; Errno its number where the kernel gave one.
+	Text  string `json:"text"`
+	Errno int    `json:"errno,omitempty"`
+	// Overwrite: the trial was refused, since it would write over data without leave (workload.ErrOverwrite).
+	Overwrite bool `json:"overwrite,omitempty"`
+	// Missing: a file of the trial isn't there and can't be made (workload.ErrMissing).
+	Missing bool `json:"missing,omitempty"`
+	// Signal killed the trial's process, if any did.
+	Signal string `json:"signal,omitempty"`
+	// Log holds the last lines of the trial's standard error.
+	Log string `json:"log,omitempty"`
+	// Command is what became of a trial's program, if it has one.
+	Command *workload.CommandEnd `json:"command,omitempty"`
+	// Done is how far it got: the operations and bytes of the whole window so far.
+	Done *load.Sample `json:"done,omitempty"`
+}

@@ -1,0 +1,147 @@
+package witness
+
+import (
+	"time"
+
+	"plimsoll/internal/host/cgroupio"
+	"plimsoll/internal/limit"
+	"plimsoll/internal/measure/agent"
+	"plimsoll/internal/measure/record"
+	"plimsoll/internal/measure/workload"
+)
+
+// What the control groups around a worker do to it: its own, and all above it that can be seen from here, since each holds what is below
+// it. A worker reads what it can itself, but sees no more than the root of its own view of the groups. On the host, or in a container that
+// shows none, that isn't its group, and a quota of Plimsoll's own unit or pod would stay unseen.
+
+// throttles reads how often the CPU controller has stopped each agent's groups; an entry is nil if that isn't known.
+func (w *Witness) throttles(agents []*agent.Agent) [][]cgroupio.CPUGroup {
+	all := make([][]cgroupio.CPUGroup, len(agents))
+	for i, a := range agents {
+		if pid := a.Session.Info().PID; pid > 0 {
+			// No controller: nothing stops it.
+			all[i], _ = cgroupio.ReadThrottles(w.fs, pid)
+		}
+	}
+	return all
+}
+
+// addThrottles gives results what happened to their groups between two readings, and its sum where the
+// worker itself saw nothing. The readings are a little further apart than the ends of the window, and a
+// ramp lies between them too.
+func addThrottles(results []workload.Result, before, after [][]cgroupio.CPUGroup) {
+	for i := range results {
+		t := &results[i].Throttled
+		blind := t.Periods == 0
+		for _, b := range after[i] {
+			d := workload.ThrottledGroup{Group: b.Path, CPUs: b.CPUs, Periods: b.Periods, Time: b.Time}
+			for _, a := range before[i] {
+				if a.Path == b.Path {
+					d.Periods, d.Time = b.Periods-a.Periods, b.Time-a.Time
+				}
+			}
+			if d.Periods <= 0 || d.Time <= 0 {
+				continue
+			}
+			t.Groups = append(t.Groups, d)
+			if blind {
+				t.Periods, t.Time = t.Periods+d.Periods, t.Time+d.Time
+			}
+		}
+	}
+}
+
+// reached reads how often the memory limits of each agent's groups were reached so far.
+func (w *Witness) reached(agents []*agent.Agent) [][]cgroupio.MemoryReached {
+	all := make([][]cgroupio.MemoryReached, len(agents))
+	for i, a := range agents {
+		pid := a.Session.Info().PID
+		if pid <= 0 {
+			continue
+		}
+		if m, err := cgroupio.ReadMemory(w.fs, pid); err == nil {
+			all[i] = m.Reached()
+		}
+	}
+	return all
+}
+
+// addReached puts the memory limits that were reached between two readings into the clients' grounds. The cell's own is among them.
+func addReached(grounds []record.Where, before, after [][]cgroupio.MemoryReached) {
+	for i := range min(len(grounds), len(before)) {
+		for _, b := range after[i] {
+			grew := b.Times
+			for _, a := range before[i] {
+				if a.Path == b.Path {
+					grew -= a.Times
+				}
+			}
+			if grew > 0 && b.Limit > 0 {
+				grounds[i].Foreign = append(grounds[i].Foreign, limit.Applied{Key: limit.Memory, Value: float64(b.Limit), By: limit.ByGroup, Group: b.Path})
+			}
+		}
+	}
+}
+
+// A cost is what iocost has counted for an agent's group at one time.
+type cost struct {
+	at    time.Time
+	used  map[string]time.Duration
+	group string
+}
+
+// costs reads what iocost has counted for each agent's group.
+func (w *Witness) costs(agents []*agent.Agent) []cost {
+	all := make([]cost, len(agents))
+	for i, a := range agents {
+		if info := a.Session.Info(); info.PID > 0 {
+			all[i].at = time.Now()
+			all[i].used, all[i].group, _ = cgroupio.ReadCosts(w.fs, info.PID) // None: nothing holds it.
+		}
+	}
+	return all
+}
+
+// addCosts puts into the clients' grounds how much of the time of the devices under their places they used by iocost's models, between two
+// readings.
+func addCosts(where []record.Where, grounds []seen, before, after []cost) {
+	for i := range min(len(where), len(after)) {
+		elapsed := after[i].at.Sub(before[i].at)
+		for _, d := range grounds[i].devices {
+			n := d.String()
+			if used := after[i].used[n] - before[i].used[n]; used > 0 && elapsed > 0 {
+				where[i].Costs = append(where[i].Costs, record.Cost{Device: grounds[i].nameOf(n), Number: n, Group: after[i].group, Share: used.Seconds() / elapsed.Seconds()})
+			}
+		}
+	}
+}
+
+// addDirty puts into the clients' grounds how much unwritten data limits on memory leave them.
+func (w *Witness) addDirty(where []record.Where, agents []*agent.Agent) {
+	for i, a := range agents {
+		info := a.Session.Info()
+		if i >= len(where) || info.PID <= 0 || info.Guest {
+			continue
+		}
+		if d, err := cgroupio.ReadDirtyRoom(w.fs, info.PID); err == nil && d != nil {
+			where[i].Dirty = &record.Dirty{Room: d.Bytes, Limit: d.Limit, Group: d.Group}
+		}
+	}
+}
+
+// addCPUSets puts into the clients' grounds that they may use some of the machine's CPUs only, and by which group.
+func (w *Witness) addCPUSets(t *record.Trial, agents []*agent.Agent) {
+	for i := range t.Results {
+		h, info := t.Results[i].Host, agents[i].Session.Info()
+		if i >= len(t.Where) || h.Allowed <= 0 || h.Allowed >= h.CPUs {
+			continue
+		}
+		held := limit.Applied{Key: limit.CPUs, Value: float64(h.Allowed), By: limit.ByGroup}
+		if info.PID > 0 && !info.Guest {
+			if g, n, err := cgroupio.ReadCPUSet(w.fs, info.PID); err == nil && g != nil && n <= h.Allowed {
+				held.Group, held.File = g.Path, "cpuset.cpus"
+			}
+		}
+		t.Where[i].Foreign = append(t.Where[i].Foreign, held)
+	}
+}

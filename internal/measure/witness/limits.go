@@ -1,0 +1,79 @@
+package witness
+
+import (
+	"slices"
+
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/measure/agent"
+	"plimsoll/internal/measure/record"
+)
+
+// limits are those on the rates of each agent's I/O that are in force now, by anyone, on all devices that its place stands on.
+// An entry is nil where there is none, or where that can't be told: no controller, another machine.
+func (w *Witness) limits(agents []*agent.Agent, grounds []seen) [][]limit.Applied {
+	all := make([][]limit.Applied, len(agents))
+	host, err := cgroup.Open(w.fs)
+	if err != nil {
+		return all
+	}
+	for i, a := range agents {
+		if pid := a.Session.Info().PID; pid > 0 && len(grounds[i].devices) > 0 {
+			all[i], _ = host.Over(pid, grounds[i].devices)
+		}
+	}
+	return all
+}
+
+// addLimits puts the limits that were there at one of two readings into the clients' grounds. The cell's own are among them.
+func addLimits(grounds []record.Where, before, after [][]limit.Applied) {
+	for i := range min(len(grounds), len(before)) {
+		grounds[i].Foreign = before[i]
+		for _, l := range after[i] {
+			if !slices.ContainsFunc(before[i], l.Same) {
+				grounds[i].Foreign = append(grounds[i].Foreign, l)
+			}
+		}
+	}
+}
+
+// devicesOf are the numbers of all devices of a stack that a limit can be set on: an I/O goes through each of them.
+func devicesOf(s *device.Stack) []cgroup.Device {
+	var all []cgroup.Device
+	var visit func(*device.Node)
+	visit = func(n *device.Node) {
+		if n == nil {
+			return
+		}
+		if n.Device != nil && n.Kind != device.KindPartition && n.Kind != device.KindPath {
+			if d := cgroup.DeviceOf(n.Device); !slices.Contains(all, d) {
+				all = append(all, d)
+			}
+		}
+		for _, b := range n.Below {
+			visit(b)
+		}
+	}
+	visit(s.Tree)
+	return all
+}
+
+// nameOf is the name of a device of the stack, its number where it isn't known.
+func (s *seen) nameOf(number string) string {
+	name := number
+	var visit func(*device.Node)
+	visit = func(n *device.Node) {
+		if n == nil {
+			return
+		}
+		if n.Device != nil && cgroup.DeviceOf(n.Device).String() == number {
+			name = n.Device.Name
+		}
+		for _, b := range n.Below {
+			visit(b)
+		}
+	}
+	visit(s.stack.Tree)
+	return name
+}

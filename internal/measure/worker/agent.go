@@ -1,0 +1,359 @@
+// Package worker is the program inside the container: an agent that says what
+// works there and runs each trial in a fresh process of its own.
+//
+// It reads package wire's messages on standard input and answers on standard
+// output; standard error is for last words. The agent ends at the end of its
+// input, so that a container never outlives the plimsoll that started it.
+package worker
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"plimsoll/internal/host/inroot"
+	"plimsoll/internal/measure/command"
+	"plimsoll/internal/measure/wire"
+	"plimsoll/internal/measure/workload"
+	"plimsoll/internal/text/tail"
+	"plimsoll/load"
+)
+
+// Agent serves requests until in ends. exe is the worker's own program, which it
+// runs again for each trial; trials work in folders.
+func Agent(ctx context.Context, exe string, folders workload.Folders, in io.Reader, out io.Writer) error {
+	remove, err := ownFolders(folders)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	return answer(ctx, trialCommand{exe: exe, folders: folders}, in, out)
+}
+
+// AgentInside is Agent in a folder of a user's container, named name in the folder base. Names
+// mean nothing there: the container may have a file system of its own, and put a link in the way of any
+// path. So both are open files, and the trials inherit the folder's. It is removed at the end,
+// also when nobody is left who could.
+func AgentInside(ctx context.Context, exe string, folder, base *os.File, name string, in io.Reader, out io.Writer) error {
+	defer inroot.Remove(folder, base, name)
+	return answer(ctx, trialCommand{exe: exe, folders: workload.Folders{Work: inheritedFolder}, folder: folder}, in, out)
+}
+
+// inheritedFolder is the folder that a process has inherited as its fourth file.
+const inheritedFolder = "/proc/self/fd/3"
+
+// A trialCommand is how the worker runs itself for a trial.
+type trialCommand struct {
+	exe     string
+	folders workload.Folders
+	// folder, if set, is that of the work, as the trial's fourth file.
+	folder *os.File
+	// group, if set, is the control group whose limits on I/O hold while a trial is measured.
+	group *group
+}
+
+// command returns the trial's process, not yet started.
+func (c trialCommand) command(ctx context.Context) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, c.exe, "trial", "--dir", c.folders.Work, "--source", c.folders.Source)
+	if c.folder != nil {
+		cmd.ExtraFiles = []*os.File{c.folder}
+	}
+	return cmd
+}
+
+// answer answers requests until in ends.
+func answer(ctx context.Context, trial trialCommand, in io.Reader, out io.Writer) error {
+	w := wire.NewWriter(out)
+	if err := w.Send(wire.Message{Hello: hello(trial.folders)}); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var current *trialProcess
+	defer func() {
+		if current != nil {
+			current.stop()
+		}
+	}()
+	r := wire.NewReader(in)
+	for {
+		m, line, err := r.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		switch {
+		case m.Find != nil:
+			w.Send(wire.Message{Found: find(m.Find)})
+		case m.Probe != nil:
+			w.Send(wire.Message{Probed: &wire.Probed{Probes: load.ProbeEngines(trial.folders.Work)}})
+		case m.Run != nil:
+			if current != nil {
+				current.kill()
+			}
+			current, err = startTrial(ctx, trial, m.Run.ID, line, w)
+			if err != nil {
+				w.Send(wire.Message{Error: &wire.Error{ID: m.Run.ID, Phase: wire.PhasePrepare, Text: err.Error()}})
+				current = nil
+			}
+		case m.Start != nil && current != nil && current.id == m.Start.ID:
+			if err := trial.group.hold(); err != nil {
+				current.refuse(err)
+				current = nil
+				continue
+			}
+			current.pulse.begin()
+			current.send(line)
+		case m.Finish != nil && current != nil && current.id == m.Finish.ID, m.Ask != nil && current != nil && current.id == m.Ask.ID:
+			current.send(line)
+		case m.Start != nil:
+			// Silence would make the parent wait for the trial's end until its timeout.
+			w.Send(wire.Message{Error: &wire.Error{ID: m.Start.ID, Phase: wire.PhaseRun, Text: "there is no such trial to start"}})
+		case m.Stop != nil && current != nil && current.id == m.Stop.ID:
+			current.stop()
+			current = nil
+		}
+	}
+}
+
+// ownFolders is ownFolder for each folder that there is of f: all of them are made, or none.
+func ownFolders(f workload.Folders) (remove func(), err error) {
+	var made []func()
+	remove = func() {
+		for _, r := range made {
+			r()
+		}
+	}
+	for _, dir := range []string{f.Work, f.Source} {
+		if dir == "" {
+			continue
+		}
+		r, err := ownFolder(dir)
+		if err != nil {
+			remove()
+			return nil, err
+		}
+		made = append(made, r)
+	}
+	return remove, nil
+}
+
+// ownFolder makes dir unless it is there. A folder that it made is removed by the
+// function that it returns: a volume may be another user's, on another machine, and
+// outlive the container.
+func ownFolder(dir string) (remove func(), err error) {
+	if _, err := os.Stat(dir); err == nil {
+		return func() {}, nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("make the data folder: %w", err)
+	}
+	return func() { os.RemoveAll(dir) }, nil
+}
+
+// hello describes this place.
+func hello(f workload.Folders) *wire.Hello {
+	dir := f.Work
+	h := &wire.Hello{
+		Version: wire.Version,
+		PID:     os.Getpid(),
+		Dir:     dir,
+		OS:      runtime.GOOS,
+		Arch:    runtime.GOARCH,
+		CPUs:    runtime.GOMAXPROCS(0),
+	}
+	describePlace(h)
+	if f.Source != "" {
+		m := mountOf(f.Source)
+		h.Source, h.SourceMount = f.Source, &m
+	}
+	return h
+}
+
+// find looks for a command's program.
+func find(f *wire.Find) *wire.Found {
+	if len(f.Command.Argv) == 0 {
+		return &wire.Found{Error: "no program is named"}
+	}
+	path, err := command.Find(&f.Command)
+	if err != nil {
+		return &wire.Found{Error: err.Error()}
+	}
+	return &wire.Found{Path: path}
+}
+
+// A trialProcess is one trial in its own process.
+type trialProcess struct {
+	id    string
+	cmd   *exec.Cmd
+	stdin io.WriteCloser
+	done  chan struct{}
+	once  sync.Once
+	group *group
+	// own and all are what group.kills said before.
+	own, all int64
+	// pulse sees when the process stands still.
+	pulse *pulse
+	// refused is why it was killed before its start.
+	refused atomic.Pointer[string]
+}
+
+// startTrial runs the worker again for one trial and forwards what it says.
+func startTrial(ctx context.Context, trial trialCommand, id string, request []byte, out *wire.Writer) (*trialProcess, error) {
+	cmd := trial.command(ctx)
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	log := &tail.Buffer{Max: 8 << 10}
+	cmd.Stderr = log
+	// Whatever holds the trial's standard error open must not hold up its end.
+	cmd.WaitDelay = time.Second
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start the trial's process: %w", err)
+	}
+	preferAsVictim(cmd.Process.Pid)
+	t := &trialProcess{id: id, cmd: cmd, stdin: stdin, done: make(chan struct{}), group: trial.group, pulse: newPulse(cmd.Process.Pid)}
+	t.own, t.all = t.group.kills()
+	go t.forward(stdout, log, out)
+	t.send(request)
+	return t, nil
+}
+
+// send passes a line on. A write error is not reported here: the process is
+// gone then, and forward tells.
+func (t *trialProcess) send(line []byte) { wire.NewWriter(t.stdin).SendLine(line) }
+
+// stopPatience is how long a trial that is stopped may take to end by itself; it needs some milliseconds unless it
+// waits for a disk. It is well below what the parent waits for the answer.
+const stopPatience = time.Second
+
+// stop asks the trial to break off, by the end of its input, and kills it if that takes too long. One that ends by itself
+// removes files that are half made, and marks what it wrote as Plimsoll's, so that the next may write there again.
+func (t *trialProcess) stop() {
+	t.stdin.Close()
+	timer := time.NewTimer(stopPatience)
+	defer timer.Stop()
+	select {
+	case <-t.done:
+	case <-timer.C:
+		t.kill()
+	}
+}
+
+// refuse ends a trial that is ready, for a reason that is told.
+func (t *trialProcess) refuse(why error) {
+	text := why.Error()
+	t.refused.Store(&text)
+	t.kill()
+}
+
+// kill ends the process and waits until its end was reported.
+func (t *trialProcess) kill() {
+	t.once.Do(func() { t.cmd.Process.Kill() })
+	<-t.done
+}
+
+// forward passes the trial's messages to the parent. It holds its last word, the
+// result or the error, back until the process is gone, so that nothing of one
+// trial runs in the next; where there is none it reports the process's end.
+func (t *trialProcess) forward(stdout io.Reader, log *tail.Buffer, out *wire.Writer) {
+	defer close(t.done)
+	end := wire.Message{Error: &wire.Error{ID: t.id, Phase: wire.PhasePrepare}}
+	r := wire.NewReader(stdout)
+	r.SealedResults = true
+	told, result, err := t.relay(r, end.Error, out)
+	halts := t.pulse.end()
+	if err != nil {
+		// It can't be followed any more: a process that goes on would be waited for in vain.
+		t.cmd.Process.Kill()
+	}
+	waitErr := t.cmd.Wait()
+	t.group.release()
+	switch {
+	case result != nil:
+		if len(halts) > 0 {
+			out.Send(wire.Message{Halts: &wire.Halts{ID: t.id, Halts: halts}})
+		}
+		out.SendLine(result)
+		return
+	case told.Error != nil:
+		end = told
+	case err != nil:
+		end.Error.Text = fmt.Sprintf("the trial's process said something strange: %v", err)
+	default:
+		end.Error.Text, end.Error.Signal = ending(waitErr)
+		if why := t.refused.Load(); why != nil {
+			end.Error.Text, end.Error.Signal = *why, ""
+		}
+		if why := t.group.why(t.own, t.all); why != "" && end.Error.Signal != "" {
+			end.Error.Text += ": " + why
+		}
+	}
+	if end.Error != nil {
+		// The trial doesn't know its own standard error.
+		end.Error.Log = log.String()
+	}
+	out.Send(end)
+}
+
+// relay passes messages on until the trial's output ends, and returns its last
+// word: the line of its result, or its error. It keeps in progress how far the trial got. The error is nil at the
+// end of the output.
+func (t *trialProcess) relay(r *wire.Reader, progress *wire.Error, out *wire.Writer) (last wire.Message, result []byte, err error) {
+	for {
+		m, line, err := r.Next()
+		switch {
+		case err == io.EOF:
+			return last, result, nil
+		case err != nil:
+			return last, nil, err
+		case m.Result != nil:
+			result = bytes.Clone(line)
+			continue
+		case m.Error != nil:
+			last, result = m, nil
+			continue
+		case m.Ready != nil:
+			progress.Phase = wire.PhaseRun
+		case m.Sample != nil:
+			if progress.Done == nil {
+				progress.Done = &load.Sample{}
+			}
+			progress.Done.At = m.Sample.At
+			progress.Done.Ops += m.Sample.Ops
+			progress.Done.Bytes += m.Sample.Bytes
+		case m.Round != nil, m.Settling != nil, m.Hanging != nil, m.Status != nil:
+		default:
+			return last, nil, fmt.Errorf("not for the parent: %.80q", line)
+		}
+		out.SendLine(line)
+	}
+}
+
+// ending puts the end of a process in words.
+func ending(err error) (text, signal string) {
+	var ee *exec.ExitError
+	if !errors.As(err, &ee) {
+		return fmt.Sprintf("the trial's process ended without a result: %v", err), ""
+	}
+	if ws, ok := ee.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		return fmt.Sprintf("the trial's process was killed (%s)", ws.Signal()), ws.Signal().String()
+	}
+	return fmt.Sprintf("the trial's process ended without a result: %v", ee), ""
+}

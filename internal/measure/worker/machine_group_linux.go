@@ -1,0 +1,141 @@
+package worker
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/limit"
+	"plimsoll/internal/measure/wire"
+	"plimsoll/internal/text/size"
+)
+
+const (
+	cgroupRoot  = "/sys/fs/cgroup"
+	cgroupOfOwn = cgroupRoot + "/plimsoll"
+)
+
+// A group is the control group, of version 2, that the agent of a virtual machine and its trials are in.
+type group struct {
+	memory int64
+	// device is the number of the disk, rates what io.max says of it; empty: nothing.
+	device, rates string
+}
+
+// enterGroup makes the machine's group, gives it the limits that hold all the time, and moves this process into it. A
+// kernel without control groups has none if nothing is asked for.
+func enterGroup(s *wire.Setup) (*group, error) {
+	g := &group{memory: s.Memory}
+	for _, r := range []struct {
+		key   string
+		value int64
+	}{{"rbps", s.ReadBPS}, {"wbps", s.WriteBPS}, {"riops", s.ReadIOPS}, {"wiops", s.WriteIOPS}} {
+		if r.value > 0 {
+			g.rates += " " + r.key + "=" + strconv.FormatInt(r.value, 10)
+		}
+	}
+	limited := g.rates != "" || s.Memory > 0 || s.CPUs > 0
+	err := g.enter(s)
+	if err != nil && limited {
+		return nil, fmt.Errorf("limits in the guest: %w", err)
+	}
+	return g, nil
+}
+
+func (g *group) enter(s *wire.Setup) error {
+	// Each by itself: a kernel may lack one that isn't needed.
+	for _, c := range []string{"+memory", "+cpu", "+io", "+pids"} {
+		_ = os.WriteFile(filepath.Join(cgroupRoot, "cgroup.subtree_control"), []byte(c), 0)
+	}
+	if err := os.MkdirAll(cgroupOfOwn, 0o755); err != nil {
+		return err
+	}
+	if s.Memory > 0 {
+		if err := g.set("memory.max", strconv.FormatInt(s.Memory, 10)); err != nil {
+			return err
+		}
+	}
+	if s.CPUs > 0 {
+		if err := g.set("cpu.max", cpuMax(s.CPUs)); err != nil {
+			return err
+		}
+	}
+	if g.rates != "" {
+		var st unix.Stat_t
+		if err := unix.Stat(s.Place.Dir, &st); err != nil {
+			return err
+		}
+		g.device = fmt.Sprintf("%d:%d", unix.Major(st.Dev), unix.Minor(st.Dev))
+	}
+	return g.set("cgroup.procs", "0")
+}
+
+// cpuMax is what cpu.max says of a number of CPUs.
+func cpuMax(cpus float64) string {
+	quota, period := limit.CPUQuota(cpus, limit.CPUPeriod)
+	return fmt.Sprintf("%d %d", quota, period)
+}
+
+func (g *group) set(file, value string) error {
+	return os.WriteFile(filepath.Join(cgroupOfOwn, file), []byte(value), 0)
+}
+
+// hold puts the rates in force until release is called. Of a nil group, or without rates, both do nothing.
+func (g *group) hold() error {
+	if g == nil || g.device == "" {
+		return nil
+	}
+	if err := g.set("io.max", g.device+g.rates); err != nil {
+		return fmt.Errorf("limits in the guest: %w", err)
+	}
+	return nil
+}
+
+func (g *group) release() {
+	if g != nil && g.device != "" {
+		_ = g.set("io.max", g.device+" rbps=max wbps=max riops=max wiops=max")
+	}
+}
+
+// kills counts the processes that were killed for want of memory: in the group, and in the whole machine.
+func (g *group) kills() (own, all int64) {
+	if g == nil {
+		return 0, 0
+	}
+	return counter(filepath.Join(cgroupOfOwn, "memory.events"), "oom_kill"), counter("/proc/vmstat", "oom_kill")
+}
+
+// why says that a trial which was killed was out of memory, if so; own and all are what kills said before it.
+func (g *group) why(own, all int64) string {
+	if g == nil {
+		return ""
+	}
+	ownNow, allNow := g.kills()
+	switch {
+	case ownNow > own && g.memory > 0:
+		return "out of memory (memory limit " + size.Bytes(g.memory) + ")"
+	case allNow > all:
+		return fmt.Sprintf("out of memory (the guest's own: %s in all)", size.Bytes(booted().Memory))
+	}
+	return ""
+}
+
+// counter reads a line "NAME NUMBER" of a file; 0 if it isn't there.
+func counter(file, name string) int64 {
+	b, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return 0
+	}
+	for line := range strings.Lines(string(b)) {
+		if f := strings.Fields(line); len(f) == 2 && f[0] == name {
+			n, _ := strconv.ParseInt(f[1], 10, 64)
+			return n
+		}
+	}
+	return 0
+}

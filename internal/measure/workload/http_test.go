@@ -1,0 +1,75 @@
+package workload
+
+import (
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/internal/measure/httpload"
+	"plimsoll/load"
+)
+
+func asking(address string) Spec {
+	return Spec{Name: "ab", Kind: HTTP, HTTP: &httpload.Spec{
+		Address: address, Request: []byte("GET / HTTP/1.0\r\n\r\n"), Requests: 30, Concurrency: 3, Timeout: 10 * time.Second,
+	}}
+}
+
+// TestHTTP: requests are the operations of the class that counts, and what ab needs travels with them.
+func TestHTTP(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		time.Sleep(2 * time.Millisecond)
+		io.WriteString(w, "hello")
+	}))
+	defer s.Close()
+	r, err := Prepare(t.Context(), asking(strings.TrimPrefix(s.URL, "http://")), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var seen int64
+	got, err := r.Run(t.Context(), func(s load.Sample) { seen += s.Ops })
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := got.Classes[0]
+	if c.Name != "request" || got.Ops() != 30 || seen != 30 || c.Lat.Count() != 30 || c.Lat.Min() < int64(2*time.Millisecond) || c.Bytes != got.HTTP.Read {
+		t.Errorf("%+v of %d seen, class %+v", got, seen, c)
+	}
+	if read, written := got.Bytes(); read != 0 || written != 0 {
+		t.Errorf("%d bytes were read from storage and %d written", read, written)
+	}
+	text, err := json.Marshal(got)
+	var back Result
+	if err != nil || json.Unmarshal(text, &back) != nil || len(back.HTTP.Timings) != 30 || back.HTTP.Timings[29] != got.HTTP.Timings[29] || back.HTTP.Length != 5 {
+		t.Errorf("%v: %s", err, text)
+	}
+	if m := asking("x").Metric(); m.Name != "requests" || got.Value(m) <= 0 {
+		t.Errorf("%+v: %v", m, got.Value(m))
+	}
+}
+
+func TestHTTPFails(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	r, err := Prepare(t.Context(), asking(l.Addr().String()), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res, err := r.Run(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "refused") {
+		t.Errorf("%+v, %v", res, err)
+	}
+	for _, bad := range []Spec{{Kind: HTTP}, {Kind: HTTP, HTTP: &httpload.Spec{}}} {
+		if _, err := Prepare(t.Context(), bad, t.TempDir()); err == nil {
+			t.Errorf("%+v is taken", bad)
+		}
+	}
+}
