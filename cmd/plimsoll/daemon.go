@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/internal/conf/regular"
+	"plimsoll/internal/conf/controlfile"
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/limit/policy"
@@ -145,7 +145,7 @@ func (a *app) keep(ctx context.Context, o daemonOptions) (err error) {
 // policyError gives a fault of a policy its exit status.
 func policyError(err error) error {
 	var faults policy.Errors
-	var kind *regular.Error
+	var kind *controlfile.Error
 	if errors.As(err, &faults) || errors.As(err, &kind) || errors.Is(err, fs.ErrNotExist) {
 		return &exitError{exitUsage, err}
 	}
@@ -203,7 +203,7 @@ next:
 
 // importBlockIO prints the policy that a block I/O configuration is.
 func (a *app) importBlockIO(path string) error {
-	b, err := regular.Read(path, policy.MaxSize)
+	b, err := controlfile.Read(path, policy.MaxSize)
 	if err != nil {
 		return policyError(err)
 	}

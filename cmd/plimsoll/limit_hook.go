@@ -207,12 +207,12 @@ func (a *app) wrapRuntime(o hookOptions, args []string) error {
 	if err != nil {
 		return err
 	}
-	if bundle, ok := ocihook.Bundle(args, dir); ok {
+	if bundle, ok := hook.Bundle(args, dir); ok {
 		self, err := os.Executable()
 		if err != nil {
 			return err
 		}
-		if err := ocihook.Add(bundle, o.bundled(self, a.stateDir), wasBundled); err != nil {
+		if err := hook.Add(bundle, o.bundled(self, a.stateDir), wasBundled); err != nil {
 			// The engine that calls may keep what its runtime prints to itself.
 			if err := a.hookFailed(o, fmt.Errorf("put the hook into the bundle: %w", err)); err != nil {
 				return err

@@ -84,7 +84,7 @@ func (a *app) verifyWrite(ctx context.Context, f verifyFlags, path string) (err 
 		return err
 	}
 	var buffer journalBuffer
-	o := verify.Options{Path: path, Size: length, BS: bs, Depth: f.depth, Every: f.every, Direct: f.direct, Rate: f.rate}
+	o := durability.Options{Path: path, Size: length, BS: bs, Depth: f.depth, Every: f.every, Direct: f.direct, Rate: f.rate}
 	if err := o.Check(); err != nil {
 		return usageError("%w", err)
 	}
@@ -105,7 +105,7 @@ func (a *app) verifyWrite(ctx context.Context, f verifyFlags, path string) (err 
 	}
 	defer file.Close()
 	o.File = file
-	n, err := verify.Write(ctx, o)
+	n, err := durability.Write(ctx, o)
 	if own {
 		workload.MarkFile(file) // Also as far as it got, so that it can be written anew.
 	}
@@ -118,7 +118,7 @@ func (a *app) verifyWrite(ctx context.Context, f verifyFlags, path string) (err 
 	if f.journal == "-" {
 		return nil // Standard output is the journal's.
 	}
-	r, err := verify.Check(ctx, buffer.reader(), path)
+	r, err := durability.Check(ctx, buffer.reader(), path)
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (a *app) verifyCheck(ctx context.Context, f verifyFlags, path string) error
 	}
 	in := userfile.Open(ctx, open)
 	defer in.Close()
-	r, err := verify.Check(ctx, in, path)
+	r, err := durability.Check(ctx, in, path)
 	if err != nil && ctx.Err() != nil {
 		return errors.New("interrupted before all blocks were compared: there is no result")
 	}
@@ -150,7 +150,7 @@ func (a *app) verifyCheck(ctx context.Context, f verifyFlags, path string) error
 }
 
 // verifyTell prints a report and returns the error of one that isn't good.
-func (a *app) verifyTell(r *verify.Report, asJSON bool) error {
+func (a *app) verifyTell(r *durability.Report, asJSON bool) error {
 	if asJSON {
 		if err := a.printJSON(r); err != nil {
 			return err

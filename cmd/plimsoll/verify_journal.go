@@ -12,7 +12,7 @@ import (
 
 // openJournal makes the journal of o, which is also kept in buffer: a new file, standard output for "-", and no other for "".
 // The returned function closes the file, and removes an empty one, which would be in the way of the next.
-func (a *app) openJournal(name string, o *verify.Options, buffer *journalBuffer) (closeFile func() error, err error) {
+func (a *app) openJournal(name string, o *durability.Options, buffer *journalBuffer) (closeFile func() error, err error) {
 	o.Journal = buffer
 	switch name {
 	case "":

@@ -45,7 +45,7 @@ func TestVerify(t *testing.T) {
 		t.Fatal(err)
 	}
 	r = say(exitNotHeld, "--check", "--journal", journal, "--json")
-	var rep verify.Report
+	var rep durability.Report
 	if err := json.Unmarshal([]byte(r.stdout), &rep); err != nil || rep.Bad != 1 || rep.Faults[0].Offset != 40960 {
 		t.Errorf("%+v, %v", rep, err)
 	}

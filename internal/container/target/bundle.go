@@ -14,7 +14,7 @@ import (
 
 	"github.com/opencontainers/runtime-spec/specs-go"
 
-	"plimsoll/internal/conf/regular"
+	"plimsoll/internal/conf/controlfile"
 )
 
 // A bundleConfig is what is read of a container's config.json
@@ -39,7 +39,7 @@ const maxFile = 8 << 20
 
 // readJSON reads a runtime's file into v.
 func readJSON(name string, v any) error {
-	b, err := regular.Read(name, maxFile)
+	b, err := controlfile.Read(name, maxFile)
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func readJSON(name string, v any) error {
 // readPID reads a file with the number of a process. It is 0 without an error if the file is not
 // there: the container has no process.
 func readPID(name string) (int, error) {
-	b, err := regular.Read(name, 4096)
+	b, err := controlfile.Read(name, 4096)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}

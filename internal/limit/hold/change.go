@@ -75,8 +75,8 @@ type Done struct {
 	Notes []string `json:"notes"`
 
 	// unit is what is set of the part's unit for the change.
-	unit   unit.Edit
-	change unit.Change
+	unit   systemd.Edit
+	change systemd.Change
 	// want is what its groups shall have, and lacks why they can't yet: systemd has to give them a controller first.
 	want  cgroup.Want
 	lacks error
@@ -237,13 +237,13 @@ func (e *partError) Error() string { return e.part + ": " + e.err.Error() }
 func (e *partError) Unwrap() error { return e.err }
 
 // unitChange is a change in systemd's terms.
-func (h *Holder) unitChange(s *Scope, p Part, c limit.Change) unit.Change {
-	u := unit.Change{Remove: c.Remove}
-	u.Set = unit.Limits{CPUs: c.Set.CPUs, CPUShares: uint64(c.Set.CPUShares), Memory: uint64(c.Set.Memory), NoSwap: c.Set.Memory > 0}
+func (h *Holder) unitChange(s *Scope, p Part, c limit.Change) systemd.Change {
+	u := systemd.Change{Remove: c.Remove}
+	u.Set = systemd.Limits{CPUs: c.Set.CPUs, CPUShares: uint64(c.Set.CPUShares), Memory: uint64(c.Set.Memory), NoSwap: c.Set.Memory > 0}
 	for _, d := range s.Devices() {
 		u.Paths = append(u.Paths, node(d.Name))
 		set := ratesOn(d, c.Set)
-		if x := (unit.Device{
+		if x := (systemd.Device{
 			Path: node(d.Name), Latency: set.Latency, ReadBPS: uint64(set.ReadBPS), WriteBPS: uint64(set.WriteBPS),
 			ReadIOPS: uint64(set.ReadIOPS), WriteIOPS: uint64(set.WriteIOPS),
 		}); set.IO() {
@@ -254,9 +254,9 @@ func (h *Holder) unitChange(s *Scope, p Part, c limit.Change) unit.Change {
 	for _, w := range weights {
 		u.Paths = append(u.Paths, node(w.Name))
 		if c.Set.Weight > 0 {
-			x := unit.Device{Path: node(w.Name), Weight: uint64(c.Set.Weight)}
+			x := systemd.Device{Path: node(w.Name), Weight: uint64(c.Set.Weight)}
 			if h.dividedBy(p, w) == weight.ByBFQ {
-				x.Weight = unit.ForBFQ(x.Weight)
+				x.Weight = systemd.ForBFQ(x.Weight)
 			}
 			u.Set.Devices = append(u.Set.Devices, x)
 		}

@@ -18,8 +18,8 @@ import (
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/limit/expiring"
 	"plimsoll/internal/limit/explain"
-	"plimsoll/internal/limit/recent"
 	"plimsoll/internal/limit/systemd"
 )
 
@@ -44,10 +44,10 @@ type Holder struct {
 	Groups  *cgroup.Host
 	Explain *explain.Host
 	// Systemd sets properties of units.
-	Systemd unit.Systemd
+	Systemd systemd.Systemd
 
 	// recent is what devices that were named were found to be.
-	recent recent.Answers[deviceNode, *explain.Explanation]
+	recent expiring.Answers[deviceNode, *explain.Explanation]
 }
 
 // New returns a Holder of the machine that fs shows.
@@ -61,7 +61,7 @@ func New(fs device.FS, finder *target.Finder) (*Holder, error) {
 		return nil, err
 	}
 	h := &Holder{FS: fs, Finder: finder, Groups: groups, Explain: e}
-	h.Systemd = unit.Systemd{Systemctl: finder.Systemctl(), Device: h.diskOf}
+	h.Systemd = systemd.Systemd{Systemctl: finder.Systemctl(), Device: h.diskOf}
 	return h, nil
 }
 

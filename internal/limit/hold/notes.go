@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/internal/conf/regular"
+	"plimsoll/internal/conf/controlfile"
 	"plimsoll/internal/state/filelock"
 )
 
@@ -32,7 +32,7 @@ func (n notebook[T]) read() ([]T, error) {
 	if n.file == "" {
 		return nil, nil
 	}
-	b, err := regular.Read(n.file, notesMax)
+	b, err := controlfile.Read(n.file, notesMax)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -128,7 +128,7 @@ func note(lock *os.File) {
 
 // holderOf names the process that has a lock.
 func holderOf(lock string) string {
-	b, err := regular.Read(lock, 64)
+	b, err := controlfile.Read(lock, 64)
 	pid, bad := strconv.Atoi(strings.TrimSpace(string(b)))
 	if err != nil || bad != nil {
 		return "another process"

@@ -147,7 +147,7 @@ func (h *Holder) unitOf(ctx context.Context, s *Scope, t *target.Target) string 
 		// It is one of several in its groups, which whoever made them looks after.
 		return ""
 	}
-	name := unit.Of(t.Groups)
+	name := systemd.Of(t.Groups)
 	if name == "" {
 		return ""
 	}

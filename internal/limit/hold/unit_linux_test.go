@@ -18,9 +18,9 @@ import (
 	"plimsoll/internal/testkit/disktest"
 )
 
-// A systemd is systemctl with one unit, whose group is the test's. It keeps properties as systemd 252 does and, as that
+// A fakeSystemd is systemctl with one unit, whose group is the test's. It keeps properties as systemd 252 does and, as that
 // does a moment later, leaves the group's files to whoever looks.
-type systemd struct {
+type fakeSystemd struct {
 	name    string // unitName if it is empty
 	group   string
 	lists   map[string][]string // of device properties: "PATH VALUE"
@@ -36,7 +36,7 @@ const unitName = "plimsoll-test.service"
 // shownAs are the names by which two properties are shown.
 var shownAs = map[string]string{"IODeviceLatencyTargetSec": "IODeviceLatencyTargetUSec", "CPUQuota": "CPUQuotaPerSecUSec"}
 
-func (s *systemd) run(_ context.Context, argv ...string) ([]byte, error) {
+func (s *fakeSystemd) run(_ context.Context, argv ...string) ([]byte, error) {
 	name := cmp.Or(s.name, unitName)
 	if !slices.Contains(argv, name) {
 		return []byte("LoadState=not-found\n"), nil
@@ -84,11 +84,11 @@ func (s *systemd) run(_ context.Context, argv ...string) ([]byte, error) {
 }
 
 // newUnit is a systemd with a unit in a group of the test's own, a holder that asks it, and what is in reach of a limit of the unit on a disk.
-func newUnit(t *testing.T) (group disktest.Group, loop string, sys *systemd, h *Holder, s *Scope) {
+func newUnit(t *testing.T) (group disktest.Group, loop string, sys *fakeSystemd, h *Holder, s *Scope) {
 	t.Helper()
 	group = disktest.NewBlkioGroup(t)
 	loop, _ = disktest.Disk(t, disktest.Options{})
-	sys = &systemd{group: strings.TrimPrefix(string(group), "/sys/fs/cgroup/blkio"), lists: map[string][]string{}, values: map[string]string{}}
+	sys = &fakeSystemd{group: strings.TrimPrefix(string(group), "/sys/fs/cgroup/blkio"), lists: map[string][]string{}, values: map[string]string{}}
 	f := target.New(target.Options{Proc: "/proc", Systemctl: sys.run})
 	t.Cleanup(func() { f.Close() })
 	h, err := New(device.Host(), f)
@@ -239,7 +239,7 @@ func TestScope(t *testing.T) {
 		name, group string
 		owns        bool
 	}{{scope, path, true}, {scope, "/user.slice/" + scope, false}, {unitName, path, false}} {
-		sys := &systemd{name: tt.name, group: tt.group, lists: map[string][]string{}, values: map[string]string{}}
+		sys := &fakeSystemd{name: tt.name, group: tt.group, lists: map[string][]string{}, values: map[string]string{}}
 		f := target.New(target.Options{Proc: "/proc", Systemctl: sys.run})
 		t.Cleanup(func() { f.Close() })
 		h, err := New(device.Host(), f)

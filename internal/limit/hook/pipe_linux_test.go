@@ -1,4 +1,4 @@
-package ocihook
+package hook
 
 import (
 	"path/filepath"

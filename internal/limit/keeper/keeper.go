@@ -35,9 +35,9 @@ import (
 	"time"
 
 	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/limit/expiring"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/policy"
-	"plimsoll/internal/limit/recent"
 	"plimsoll/internal/text/size"
 )
 
@@ -116,7 +116,7 @@ type Keeper struct {
 
 	root    *entry
 	ceiling ceilingCache
-	disk    recent.Answers[cgroup.Device, string]
+	disk    expiring.Answers[cgroup.Device, string]
 	meter   meter
 
 	events, checks, writes, drift atomic.Int64

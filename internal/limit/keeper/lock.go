@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"plimsoll/internal/conf/regular"
+	"plimsoll/internal/conf/controlfile"
 	"plimsoll/internal/state/filelock"
 )
 
@@ -35,7 +35,7 @@ func lock(path string) (*os.File, error) {
 			return nil, err
 		}
 		if err := filelock.Alone(f); err != nil {
-			who, _ := regular.Read(path, 64)
+			who, _ := controlfile.Read(path, 64)
 			f.Close()
 			if errors.Is(err, filelock.ErrLocked) {
 				return nil, fmt.Errorf("%w: process %s has %s; see it with plimsoll daemon --status", ErrRunning, who, path)

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/conf/regular"
+	"plimsoll/internal/conf/controlfile"
 )
 
 // TestPipe: a policy that somebody replaces by a named pipe is a fault like any other: the keeper goes on, reads the next good one,
@@ -51,7 +51,7 @@ func TestPipe(t *testing.T) {
 	if err := errors.Join(syscall.Mkfifo(pipe, 0o600), os.Rename(pipe, good)); err != nil {
 		t.Fatal(err)
 	}
-	var kind *regular.Error
+	var kind *controlfile.Error
 	if _, err := New(b.opt); !errors.As(err, &kind) || kind.Path != b.opt.Policy {
 		t.Errorf("New() = %v", err)
 	}

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"plimsoll/internal/conf/regular"
+	"plimsoll/internal/conf/controlfile"
 	"plimsoll/internal/limit/policy"
 	"plimsoll/internal/text/size"
 )
@@ -44,9 +44,9 @@ type fileStamp struct {
 const LastGood = "last-good.yaml"
 
 // Load reads a policy: a regular file of at most policy.MaxSize bytes. It waits for nothing, as a keeper reads its policy between
-// all else that it does; the error wraps a *regular.Error for other kinds of files.
+// all else that it does; the error wraps a *controlfile.Error for other kinds of files.
 func Load(path string) (*policy.Policy, []byte, error) {
-	b, err := regular.Read(path, policy.MaxSize)
+	b, err := controlfile.Read(path, policy.MaxSize)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, fmt.Errorf("there is no policy %s: write one, or name another with --policy: %w", path, fs.ErrNotExist)
 	}

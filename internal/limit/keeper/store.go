@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/internal/conf/regular"
+	"plimsoll/internal/conf/controlfile"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/state/filelock"
 )
@@ -165,7 +165,7 @@ const noteMax = 16 << 20
 func (s *store) load(e *entry) (map[Slot]*Held, *known, error) {
 	held := map[Slot]*Held{}
 	path := s.path(e)
-	b, err := regular.Read(path, noteMax)
+	b, err := controlfile.Read(path, noteMax)
 	if errors.Is(err, fs.ErrNotExist) {
 		return held, nil, nil
 	}
@@ -259,7 +259,7 @@ func (s *store) budgets() (paths []string, unread map[string]error) {
 	unread = map[string]error{}
 	for _, f := range s.files(budgetFile + "*.json") {
 		var k kept
-		b, err := regular.Read(f, noteMax)
+		b, err := controlfile.Read(f, noteMax)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -303,7 +303,7 @@ func (s *store) sweep(entries []*entry, alive func(pid int, ticks uint64) bool) 
 			if keep[f] || strings.HasPrefix(filepath.Base(f), budgetFile) {
 				continue
 			}
-			if b, err := regular.Read(f, noteMax); err == nil && json.Unmarshal(b, &k) == nil && k.Boot == s.boot && k.PID != 0 && alive(k.PID, k.StartTime) {
+			if b, err := controlfile.Read(f, noteMax); err == nil && json.Unmarshal(b, &k) == nil && k.Boot == s.boot && k.PID != 0 && alive(k.PID, k.StartTime) {
 				missing++
 				continue
 			}

@@ -12,13 +12,13 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/measure/site"
+	"plimsoll/internal/measure/website"
 	"plimsoll/internal/measure/workload"
 	"plimsoll/internal/testkit/disktest"
 )
 
 // small is a site that is made in no time.
-var small = &site.Spec{Posts: 2, Files: 20, Bytes: 60_000}
+var small = &website.Spec{Posts: 2, Files: 20, Bytes: 60_000}
 
 // prepare prepares a command that has to be prepared, and closes it at the test's end.
 func prepare(t *testing.T, c workload.CommandSpec, reads string, f workload.Folders) workload.Runner {
@@ -132,7 +132,7 @@ func TestFails(t *testing.T) {
 // TestFull: a program that fills its place fails as the place does, with what it wrote before.
 func TestFull(t *testing.T) {
 	f := workload.Folders{Work: disktest.Tmpfs(t, "size=1m"), Source: t.TempDir()}
-	c := workload.CommandSpec{Argv: []string{"cp", "-r", "{source}/.", "{destination}"}, Site: &site.Spec{Posts: 2, Files: 40, Bytes: 4 << 20}}
+	c := workload.CommandSpec{Argv: []string{"cp", "-r", "{source}/.", "{destination}"}, Site: &website.Spec{Posts: 2, Files: 40, Bytes: 4 << 20}}
 	_, err := prepare(t, c, "", f).Run(t.Context(), nil)
 	var e *workload.CommandError
 	if !errors.As(err, &e) || e.End.Exit != 1 || !strings.Contains(e.End.Stderr, "No space left on device") || e.End.Files < 1 || e.End.Bytes < 100_000 || e.End.Bytes > 1<<20 {

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package verify
+package durability
 
 import "os"
 

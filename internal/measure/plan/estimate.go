@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"plimsoll/internal/measure/place"
-	"plimsoll/internal/measure/site"
 	"plimsoll/internal/measure/steady"
+	"plimsoll/internal/measure/website"
 	"plimsoll/internal/measure/workload"
 	"plimsoll/load"
 )
@@ -50,7 +50,7 @@ func (p *Plan) Estimate() time.Duration {
 	}
 	laidOut := map[session]int64{}
 	places := map[session]string{}
-	sites := map[session]map[site.Spec]bool{}
+	sites := map[session]map[website.Spec]bool{}
 	for _, c := range p.Cells() {
 		w, _ := p.Workload(c.Workload)
 		total += float64(p.Blocks) * (works(w) + trialOverhead.Seconds())
@@ -63,7 +63,7 @@ func (p *Plan) Estimate() time.Duration {
 		if w.Command != nil && w.Command.Site != nil {
 			made := w.Command.Site.WithDefaults()
 			if sites[s] == nil {
-				sites[s] = map[site.Spec]bool{}
+				sites[s] = map[website.Spec]bool{}
 			}
 			if !sites[s][made] {
 				sites[s][made] = true

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/internal/measure/site"
+	"plimsoll/internal/measure/website"
 	"plimsoll/internal/text/tail"
 )
 
@@ -22,7 +22,7 @@ type CommandSpec struct {
 	// Dir is the working folder. Default: {destination}, which is empty at the beginning.
 	Dir string `json:"dir,omitempty"`
 	// Site, if set, is made in the source folder before; nil: that is empty.
-	Site *site.Spec `json:"site,omitempty"`
+	Site *website.Spec `json:"site,omitempty"`
 	// Output is how much of standard output and of standard error is kept, of their ends, in bytes. Default: 8 KiB.
 	Output int64 `json:"output,omitempty"`
 }

@@ -9,7 +9,7 @@ import (
 	"os"
 	"path"
 
-	"plimsoll/internal/conf/regular"
+	"plimsoll/internal/conf/controlfile"
 	"plimsoll/internal/state/filelock"
 )
 
@@ -31,7 +31,7 @@ func WriteInitramfs(to string, init []byte, modules []string) error {
 
 // IsInitramfs reports whether a file is a first root file system to its end: a power cut may have left less.
 func IsInitramfs(path string) bool {
-	f, err := regular.Open(path)
+	f, err := controlfile.Open(path)
 	if err != nil {
 		return false
 	}

@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/internal/conf/regular"
+	"plimsoll/internal/conf/controlfile"
 )
 
 // A Kernel is a kernel's file and the modules that belong to it.
@@ -67,7 +67,7 @@ func Find(root, running string) (Kernel, error) {
 // Open looks at the kernel in a file. modules names the folder of its modules; empty: it is looked for where
 // distributions have it, below root and beside the kernel.
 func Open(root, path, modules string) (Kernel, error) {
-	f, err := regular.Open(path)
+	f, err := controlfile.Open(path)
 	if err != nil {
 		return Kernel{}, fmt.Errorf("kernel: %w", err)
 	}

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/internal/conf/regular"
+	"plimsoll/internal/conf/controlfile"
 )
 
 // depFile is depmod's table of what each module needs.
@@ -165,7 +165,7 @@ const (
 
 // eachLine calls f for the lines of a file.
 func eachLine(file string, f func(line string)) error {
-	b, err := regular.Read(file, maxTable)
+	b, err := controlfile.Read(file, maxTable)
 	if err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func eachLine(file string, f func(line string)) error {
 // readModule returns a module as the kernel loads it. An unpacked one is, from Linux 5.17 on, the only kind that all
 // kernels take.
 func readModule(file string) ([]byte, error) {
-	b, err := regular.Read(file, maxModule)
+	b, err := controlfile.Read(file, maxModule)
 	if err != nil {
 		return nil, err
 	}

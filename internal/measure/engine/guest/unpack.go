@@ -15,7 +15,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/therootcompany/xz"
 
-	"plimsoll/internal/conf/regular"
+	"plimsoll/internal/conf/controlfile"
 	"plimsoll/internal/state/filelock"
 )
 
@@ -29,7 +29,7 @@ const maxKernel = 512 << 20
 // Unpack writes the kernel to a new file as an ELF file that a virtual machine can begin at once (the PVH entry of
 // Xen's, docs/misc/pvh.pandoc). It returns ErrPacked if the kernel is packed in a way that isn't known here, or has no such entry.
 func (k Kernel) Unpack(to string) error {
-	image, err := regular.Read(k.Path, maxKernel)
+	image, err := controlfile.Read(k.Path, maxKernel)
 	if err != nil {
 		return fmt.Errorf("unpack the kernel: %w", err)
 	}
@@ -52,7 +52,7 @@ func (k Kernel) Unpack(to string) error {
 
 // IsUnpacked reports whether a file is a kernel as Unpack makes them, all of it: a power cut may have left less.
 func IsUnpacked(path string) bool {
-	f, err := regular.Open(path)
+	f, err := controlfile.Open(path)
 	if err != nil {
 		return false
 	}

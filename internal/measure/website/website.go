@@ -1,4 +1,4 @@
-// Package site generates the sources of a web site, as input for measuring a site generator: posts in Markdown,
+// Package website generates the sources of a web site, as input for measuring a site generator: posts in Markdown,
 // layouts, and the site's pictures and other files.
 //
 // The published measurement behind it (docs/plan.md, "site-build") built a site of 308 posts in 3,604 files of 278 MB
@@ -6,7 +6,7 @@
 // files are small, and Jekyll can read all of them without a plug-in.
 //
 // The same Spec makes the same bytes everywhere, so a difference between two places never comes from the site.
-package site
+package website
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-// Package unit gives limits to units of systemd through systemd itself.
+// Package systemd gives limits to units of systemd through systemd itself.
 //
 // systemd writes a unit's control group from the unit's properties, and writes it again at every
 // daemon-reload. What somebody else wrote there is lost then, and so it is with the scopes of
@@ -8,7 +8,7 @@
 //
 // The properties are described in systemd.resource-control(5). Easily got wrong: a device's
 // property given again with another device adds to the list, and an empty one empties it.
-package unit
+package systemd
 
 import (
 	"context"

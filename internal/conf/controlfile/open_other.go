@@ -1,6 +1,6 @@
 //go:build !unix
 
-package regular
+package controlfile
 
 // atOnce is nothing where no file of a folder is a pipe.
 const atOnce = 0

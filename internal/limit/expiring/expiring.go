@@ -1,9 +1,9 @@
-// Package recent is a cache whose answers expire after a moment, for many callers with the same question.
+// Package expiring is a cache whose answers expire after a moment, for many callers with the same question.
 //
 // A rule for a device looks up that device for each container. When a thousand containers start at once, a third of a keeper's
 // time would go into the same answer. The cache hides nothing: in such a moment, two lookups could not tell a disk that was
 // removed and added again from one that stayed, either.
-package recent
+package expiring
 
 import (
 	"sync"

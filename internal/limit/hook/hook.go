@@ -1,10 +1,10 @@
-// Package ocihook puts a hook into the bundle of a container that an OCI runtime is about to create, for engines that
+// Package hook puts a hook into the bundle of a container that an OCI runtime is about to create, for engines that
 // have no folder of hooks of their own: they are given a program as their runtime that does so, and then becomes the
 // real one.
 //
 // The hook is of the stage createRuntime: the container's namespaces and control groups are there, and its program has not
 // begun (https://github.com/opencontainers/runtime-spec/blob/main/config.md#createRuntime-hooks).
-package ocihook
+package hook
 
 import (
 	"bytes"
@@ -18,7 +18,7 @@ import (
 
 	"github.com/opencontainers/runtime-spec/specs-go"
 
-	"plimsoll/internal/conf/regular"
+	"plimsoll/internal/conf/controlfile"
 )
 
 // valued are the options of runc and crun before the command that have a value of their own (runc(8), crun(1)).
@@ -65,7 +65,7 @@ func Add(bundle string, hook specs.Hook, earlier func(specs.Hook) bool) error {
 	if err != nil {
 		return err
 	}
-	b, err := regular.Read(path, maxConfig)
+	b, err := controlfile.Read(path, maxConfig)
 	if err != nil {
 		return err
 	}

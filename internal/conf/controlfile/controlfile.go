@@ -1,11 +1,11 @@
-// Package regular reads the files that control a program, such as a policy, a configuration or a note, and refuses any that
+// Package controlfile reads the files that control a program, such as a policy, a configuration or a note, and refuses any that
 // is not a regular file.
 //
 // Another kind of file in their place must not stop the program: opening a named pipe waits
 // for its other end, a terminal or a device may block for ever or never end, and opening some devices has
 // an effect. So only regular files are opened, and each is read up to a maximum size. The package userfile reads the files
 // that may be pipes.
-package regular
+package controlfile
 
 import (
 	"fmt"

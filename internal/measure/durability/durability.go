@@ -1,11 +1,11 @@
-// Package verify finds out whether storage keeps what it was given: it writes stamped blocks, and
+// Package durability finds out whether storage keeps what it was given: it writes stamped blocks, and
 // reads them back, in the same run or after a kill, a crash or a power cut.
 //
 // Each block is written once, in a random order that is known from the seed, and after every few
 // writes the file is synced. A journal, which should be kept elsewhere, notes how many
 // writes each sync covered. Every block that the journal counts has to be there and whole
 // afterwards, whatever happened; those after it may be there or not.
-package verify
+package durability
 
 import (
 	"context"
