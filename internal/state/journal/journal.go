@@ -1,0 +1,354 @@
+// Package journal records what outlives a process: a mount, a loop device, a limit in a shared group, a container, a virtual
+// machine. An entry is written before the thing is made, and removed after it is gone. So whatever kills Plimsoll in between,
+// the next start finds the entry, and undoes or adopts the thing (Sweep, Adopt).
+//
+// An entry has a kind and an id, an owner, and a payload that only its kind understands. The owner is a process. It holds a lock
+// file for as long as it lives; the kernel releases the lock however the process ends, and the lock can be tested from any PID namespace,
+// where process numbers mean something else. On a file system without locks the owner's process identity decides.
+//
+// A journal is a folder:
+//
+//	KIND/ID.json     one entry
+//	RANDOM.owner     the lock file of an owner
+//	lock             held for the moment in which an entry changes its owner
+//
+// Every file is replaced by rename, so a reader sees an entry whole or not at all.
+//
+// Easily got wrong: undoing must be safe to repeat, and safe where the thing was never made. Plimsoll may have been killed after the entry was
+// written and before the thing was made, or in the middle of an earlier undo.
+package journal
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"plimsoll/internal/conf/controlfile"
+	"plimsoll/internal/host/procfs"
+	"plimsoll/internal/state/filelock"
+)
+
+// A Journal is a folder of entries, seen by one owner. Several goroutines may use it.
+type Journal struct {
+	dir string
+
+	mu sync.Mutex
+	// owner is the file whose lock shows that this owner lives, nil while it has no entries, and name its name in the folder.
+	// On a file system without locks owner stays nil, and name is empty.
+	owner *os.File
+	name  string
+	// own are the paths of the entries that it owns, and failed those of them that it adopted and could not undo.
+	own, failed map[string]bool
+}
+
+// Open returns the journal in folder dir, which is made with the first entry. An empty dir is a journal that records nothing.
+func Open(dir string) *Journal {
+	return &Journal{dir: dir, own: map[string]bool{}, failed: map[string]bool{}}
+}
+
+// An Entry is one recorded thing.
+type Entry struct {
+	// Kind says what it is, in one word, such as "loop-disk", and ID which one.
+	Kind string `json:"kind"`
+	ID   string `json:"id"`
+	// Owner made it or adopted it last, and Lock names the owner's lock file in the journal's folder. Lock is empty where there are no locks.
+	Owner procfs.Process `json:"owner"`
+	Lock  string         `json:"lock,omitempty"`
+	// Made is when the entry was written last.
+	Made time.Time `json:"made"`
+	// Payload is what the kind needs to undo it or to go on.
+	Payload json.RawMessage `json:"payload"`
+}
+
+// An OwnedError is the answer to a Put or an Adopt of a thing whose owner lives.
+type OwnedError struct{ Entry Entry }
+
+func (e *OwnedError) Error() string {
+	return fmt.Sprintf("%s %s belongs to process %d, which still runs", e.Entry.Kind, e.Entry.ID, e.Entry.Owner.PID)
+}
+
+// A DamagedError is an entry's file that can't be read. It is left as it is: nobody knows any more what it is about.
+type DamagedError struct {
+	Path string
+	Err  error
+}
+
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("%s: %v; it records something to be undone: check what it names, then remove it", e.Path, e.Err)
+}
+
+func (e *DamagedError) Unwrap() error { return e.Err }
+
+// Put writes an entry of this owner, in place of its older one. It must succeed before the thing is made. If another owner that lives has an entry
+// of that kind and id, the error is an OwnedError. An entry of a dead owner is no obstacle to Put, and is lost: a caller for whom
+// it matters calls Adopt first.
+func (j *Journal) Put(ctx context.Context, kind, id string, payload any) error {
+	if j.dir == "" {
+		return nil
+	}
+	err := j.change(ctx, func() error {
+		old, err := j.read(kind, id)
+		if err == nil && !j.owns(old) && j.alive(old) {
+			return &OwnedError{old}
+		}
+		return j.write(kind, id, payload)
+	})
+	if err != nil {
+		return fmt.Errorf("record %s %s: %w", kind, id, err)
+	}
+	return nil
+}
+
+// Adopt makes this owner the owner of an entry whose owner is dead, and returns the entry. The error is an OwnedError if the owner
+// lives and is another, and wraps fs.ErrNotExist if there is no such entry.
+func (j *Journal) Adopt(ctx context.Context, kind, id string) (e Entry, err error) {
+	if j.dir == "" {
+		return e, fs.ErrNotExist
+	}
+	err = j.change(ctx, func() error {
+		if e, err = j.read(kind, id); err != nil {
+			return err
+		}
+		if !j.owns(e) && j.alive(e) {
+			return &OwnedError{e}
+		}
+		return j.write(kind, id, e.Payload)
+	})
+	if err != nil {
+		return Entry{}, fmt.Errorf("adopt %s %s: %w", kind, id, err)
+	}
+	return e, nil
+}
+
+// Remove removes an entry of this owner, after the thing is gone. It is no error if there is none.
+func (j *Journal) Remove(kind, id string) error {
+	if j.dir == "" {
+		return nil
+	}
+	path := j.path(kind, id)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove the record of %s %s: %w", kind, id, err)
+	}
+	delete(j.own, path)
+	delete(j.failed, path)
+	return j.release()
+}
+
+// Entries lists the entries of a kind, those of living owners too, by id. The error joins a DamagedError for each file that can't be read;
+// the others are listed nevertheless.
+func (j *Journal) Entries(kind string) (list []Entry, err error) {
+	if j.dir == "" {
+		return nil, nil
+	}
+	files, err := os.ReadDir(filepath.Join(j.dir, kind))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var errs []error
+	for _, f := range files {
+		escaped, ok := strings.CutSuffix(f.Name(), ".json")
+		id, err := url.PathUnescape(escaped)
+		if !ok || strings.HasPrefix(f.Name(), ".") || err != nil {
+			continue // It is being written.
+		}
+		e, err := j.read(kind, id)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			errs = append(errs, err)
+		default:
+			list = append(list, e)
+		}
+	}
+	return list, errors.Join(errs...)
+}
+
+// Kinds lists the kinds of which the journal has entries.
+func (j *Journal) Kinds() (kinds []string, err error) {
+	if j.dir == "" {
+		return nil, nil
+	}
+	files, err := os.ReadDir(j.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, f := range files {
+		if f.IsDir() {
+			kinds = append(kinds, f.Name())
+		}
+	}
+	return kinds, nil
+}
+
+// Alive reports whether the entry's owner lives. In doubt it does.
+func (j *Journal) Alive(e Entry) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.owns(e) || j.alive(e)
+}
+
+// hasFailed reports whether this owner has tried to undo the entry, in vain.
+func (j *Journal) hasFailed(e Entry) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.failed[j.path(e.Kind, e.ID)]
+}
+
+// An Undo removes the thing that a dead owner left. It returns what it removed, in words, one each, and must be safe to repeat.
+type Undo func(context.Context, Entry) (removed []string, err error)
+
+// Sweep undoes what dead owners left of the named kinds, each once even if several processes sweep. It goes on after an error. An
+// entry whose Undo fails stays, and is this owner's: its next Sweep tries again, or that of anybody once it has ended. What living owners have stays,
+// and so does what can't be read, which is an error.
+func (j *Journal) Sweep(ctx context.Context, kinds map[string]Undo) (removed []string, err error) {
+	var errs []error
+	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+		list, err := j.Entries(kind)
+		errs = append(errs, err)
+		for _, e := range list {
+			if j.Alive(e) && !j.hasFailed(e) {
+				continue
+			}
+			did, err := j.undo(ctx, e, kinds[kind])
+			removed, errs = append(removed, did...), append(errs, err)
+		}
+	}
+	return removed, errors.Join(append(errs, j.dropLocks(), j.dropTemporary())...)
+}
+
+// undo undoes one thing of a dead owner. The entry is this owner's meanwhile, so that nobody else undoes it, too.
+func (j *Journal) undo(ctx context.Context, e Entry, undo Undo) (removed []string, err error) {
+	e, err = j.Adopt(ctx, e.Kind, e.ID)
+	var owned *OwnedError
+	if errors.As(err, &owned) || errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // Another sweep was first.
+	}
+	if err != nil {
+		return nil, err
+	}
+	removed, err = undo(ctx, e)
+	if err != nil {
+		j.mu.Lock()
+		j.failed[j.path(e.Kind, e.ID)] = true
+		j.mu.Unlock()
+		return removed, err
+	}
+	return removed, j.Remove(e.Kind, e.ID)
+}
+
+// change calls f while no other owner changes who owns what.
+func (j *Journal) change(ctx context.Context, f func() error) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err := os.MkdirAll(j.dir, 0o700); err != nil {
+		return err
+	}
+	lock, err := os.OpenFile(filepath.Join(j.dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	for {
+		err := filelock.Alone(lock)
+		if !errors.Is(err, filelock.ErrLocked) {
+			break // On a file system without locks, two that change the same entry at once are not noticed.
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for %s: %w", lock.Name(), context.Cause(ctx))
+		case <-time.After(time.Millisecond):
+		}
+	}
+	return f()
+}
+
+// lockName is the file in the journal's folder that change locks.
+const lockName = "lock"
+
+// entryMax is more bytes than any entry has.
+const entryMax = 16 << 20
+
+// path is the file of an entry. A dot at the beginning is escaped, too: files that are being written begin with one.
+func (j *Journal) path(kind, id string) string {
+	name := url.PathEscape(id) + ".json"
+	if name[0] == '.' {
+		name = "%2E" + name[1:]
+	}
+	return filepath.Join(j.dir, kind, name)
+}
+
+// read reads an entry. The error wraps fs.ErrNotExist if there is none, and is a DamagedError for what is none.
+func (j *Journal) read(kind, id string) (e Entry, err error) {
+	path := j.path(kind, id)
+	b, err := controlfile.Read(path, entryMax)
+	if errors.Is(err, fs.ErrNotExist) {
+		return e, err
+	}
+	if err == nil {
+		err = json.Unmarshal(b, &e)
+	}
+	if err == nil && (e.Kind != kind || e.ID != id || e.Lock != filepath.Base(e.Lock) && e.Lock != "") {
+		err = errors.New("it is no entry of that name")
+	}
+	if err != nil {
+		return Entry{}, &DamagedError{path, err}
+	}
+	return e, nil
+}
+
+// write writes an entry of this owner. j.mu is held.
+func (j *Journal) write(kind, id string, payload any) error {
+	if kind == "" || kind != filepath.Base(kind) || kind[0] == '.' || id == "" {
+		return fmt.Errorf("%q, %q: these are no kind and id", kind, id)
+	}
+	b, err := json.Marshal(payload)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(j.dir, kind), 0o700); err != nil {
+		return err
+	}
+	if err := j.hold(); err != nil {
+		return err
+	}
+	path := j.path(kind, id)
+	had := j.own[path]
+	j.own[path] = true
+	if err := j.replace(Entry{kind, id, procfs.Self(), j.name, time.Now().UTC(), b}); err != nil {
+		if !had {
+			delete(j.own, path)
+		}
+		return errors.Join(err, j.release())
+	}
+	return nil
+}
+
+// replace writes an entry's file, whole or not at all.
+func (j *Journal) replace(e Entry) error {
+	b, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	return filelock.Write(j.path(e.Kind, e.ID), temporary, func(f *os.File) error {
+		_, err := f.Write(b)
+		return err
+	})
+}
+
+// temporary begins the names of files that are being written, after a dot.
+const temporary = "entry-"

@@ -1,0 +1,177 @@
+package journal
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// files lists a folder's files, with those below it.
+func files(t *testing.T, dir string) (list []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			name, _ := filepath.Rel(dir, path)
+			list = append(list, name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// die ends an owner as its process's end would: its lock is released, and its files stay. As its process still runs, its entries name one
+// that doesn't.
+func die(t *testing.T, j *Journal) {
+	t.Helper()
+	for path := range j.own {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var e Entry
+		if err := json.Unmarshal(b, &e); err != nil {
+			t.Fatal(err)
+		}
+		e.Owner.Start++
+		if b, err = json.Marshal(e); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if j.owner != nil {
+		j.owner.Close()
+	}
+}
+
+func TestPut(t *testing.T) {
+	dir := t.TempDir()
+	a, b := Open(dir), Open(dir)
+	for _, id := range []string{"one", "../../etc/passwd", "a/b", ".", "..", " ", "ä%2F", strings.Repeat("x", 200)} {
+		if err := a.Put(t.Context(), "thing", id, map[string]string{"of": id}); err != nil {
+			t.Errorf("Put(%q) = %v", id, err)
+		}
+		if err := a.Put(t.Context(), "thing", id, map[string]string{"of": id + "2"}); err != nil {
+			t.Errorf("a second Put(%q) = %v", id, err)
+		}
+		var owned *OwnedError
+		if err := b.Put(t.Context(), "thing", id, nil); !errors.As(err, &owned) || owned.Entry.Owner.PID != os.Getpid() {
+			t.Errorf("Put(%q) of another's = %v, want an OwnedError with its owner", id, err)
+		}
+		if _, err := b.Adopt(t.Context(), "thing", id); !errors.As(err, &owned) {
+			t.Errorf("Adopt(%q) of another's = %v, want an OwnedError", id, err)
+		}
+	}
+	list, err := b.Entries("thing")
+	if err != nil || len(list) != 8 {
+		t.Fatalf("Entries() = %v, %v", list, err)
+	}
+	for _, e := range list {
+		var p struct{ Of string }
+		if err := json.Unmarshal(e.Payload, &p); err != nil || p.Of != e.ID+"2" || !a.Alive(e) || !b.Alive(e) {
+			t.Errorf("%+v: %v", e, err)
+		}
+		if err := a.Remove(e.Kind, e.ID); err != nil {
+			t.Error(err)
+		}
+	}
+	if left := files(t, dir); !slices.Equal(left, []string{"lock"}) {
+		t.Errorf("left: %q", left)
+	}
+	for _, bad := range [][2]string{{"", "x"}, {"a/b", "x"}, {"..", "x"}, {"thing", ""}} {
+		if err := a.Put(t.Context(), bad[0], bad[1], nil); err == nil {
+			t.Errorf("Put(%q) has no error", bad)
+		}
+	}
+}
+
+// TestSweep: what dead owners left is undone once, what can't be undone stays for the next time, and the living keep what they have.
+func TestSweep(t *testing.T) {
+	dir := t.TempDir()
+	living, dead, sweeper := Open(dir), Open(dir), Open(dir)
+	for j, ids := range map[*Journal][]string{living: {"a", "b"}, dead: {"c", "d", "e"}} {
+		for _, id := range ids {
+			if err := j.Put(t.Context(), "thing", id, id); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := dead.Put(t.Context(), "other", "f", nil); err != nil {
+		t.Fatal(err)
+	}
+	die(t, dead)
+	if err := os.WriteFile(filepath.Join(dir, "thing", "torn.json"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	busy := errors.New("busy")
+	var undone []string
+	kinds := map[string]Undo{"thing": func(_ context.Context, e Entry) ([]string, error) {
+		if e.ID == "d" && busy != nil {
+			return nil, busy
+		}
+		undone = append(undone, e.ID)
+		return []string{"thing " + e.ID}, nil
+	}}
+	removed, err := sweeper.Sweep(t.Context(), kinds)
+	var damaged *DamagedError
+	if !errors.Is(err, busy) || !errors.As(err, &damaged) || filepath.Base(damaged.Path) != "torn.json" {
+		t.Errorf("Sweep() = %v, want what is busy and what is torn", err)
+	}
+	if want := []string{"thing c", "thing e"}; !slices.Equal(removed, want) {
+		t.Errorf("Sweep() removed %q, want %q", removed, want)
+	}
+	// Another's sweep leaves what this one still tries.
+	if removed, _ := Open(dir).Sweep(t.Context(), kinds); len(removed) > 0 {
+		t.Errorf("another Sweep() removed %q", removed)
+	}
+	busy = nil
+	if removed, _ := sweeper.Sweep(t.Context(), kinds); !slices.Equal(removed, []string{"thing d"}) {
+		t.Errorf("the next Sweep() removed %q", removed)
+	}
+	if want := []string{"c", "e", "d"}; !slices.Equal(undone, want) {
+		t.Errorf("undone: %q, want %q", undone, want)
+	}
+	want := []string{"lock", "other/f.json", "thing/a.json", "thing/b.json", "thing/torn.json"}
+	if left := slices.DeleteFunc(files(t, dir), func(f string) bool { return strings.HasSuffix(f, ownerSuffix) }); !slices.Equal(left, want) {
+		t.Errorf("left: %q, want %q", left, want)
+	}
+}
+
+// TestAdopt: the next owner of a thing goes on with what the last one recorded.
+func TestAdopt(t *testing.T) {
+	dir := t.TempDir()
+	dead, next := Open(dir), Open(dir)
+	if err := dead.Put(t.Context(), "thing", "a", 42); err != nil {
+		t.Fatal(err)
+	}
+	die(t, dead)
+	e, err := next.Adopt(t.Context(), "thing", "a")
+	if err != nil || string(e.Payload) != "42" {
+		t.Errorf("Adopt() = %+v, %v", e, err)
+	}
+	if removed, err := Open(dir).Sweep(t.Context(), map[string]Undo{"thing": func(context.Context, Entry) ([]string, error) { return []string{"it"}, nil }}); err != nil || removed != nil {
+		t.Errorf("a Sweep after that removed %q, %v", removed, err)
+	}
+	if _, err := next.Adopt(t.Context(), "thing", "none"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Adopt() of nothing = %v", err)
+	}
+}
+
+// TestNone: a journal without a folder records nothing.
+func TestNone(t *testing.T) {
+	j := Open("")
+	err := errors.Join(j.Put(t.Context(), "thing", "a", nil), j.Remove("thing", "a"))
+	if list, lerr := j.Entries("thing"); err != nil || lerr != nil || list != nil {
+		t.Errorf("%v, %v, %v", err, list, lerr)
+	}
+}

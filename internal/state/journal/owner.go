@@ -1,0 +1,118 @@
+package journal
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"plimsoll/internal/host/procfs"
+	"plimsoll/internal/state/filelock"
+)
+
+// ownerSuffix ends the names of owners' lock files.
+const ownerSuffix = ".owner"
+
+// hold makes this owner's lock file, if it has none. j.mu is held.
+func (j *Journal) hold() error {
+	if j.owner != nil {
+		return nil
+	}
+	var b [8]byte
+	rand.Read(b[:])
+	f, err := os.OpenFile(filepath.Join(j.dir, hex.EncodeToString(b[:])+ownerSuffix), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	if filelock.Alone(f) != nil {
+		// There are no locks here, or a sweep took the new file for that of a dead owner, and removes it.
+		return filelock.Remove(f)
+	}
+	j.owner, j.name = f, filepath.Base(f.Name())
+	return nil
+}
+
+// release removes the lock file of an owner without entries. j.mu is held.
+func (j *Journal) release() error {
+	if j.owner == nil || len(j.own) > 0 {
+		return nil
+	}
+	f := j.owner
+	j.owner, j.name = nil, ""
+	return filelock.Remove(f)
+}
+
+// owns reports whether this owner has the entry. j.mu is held.
+func (j *Journal) owns(e Entry) bool {
+	return j.own[j.path(e.Kind, e.ID)] && e.Lock == j.name && e.Owner == procfs.Self()
+}
+
+// alive reports whether an entry's owner lives, which is not this one. In doubt it does.
+func (j *Journal) alive(e Entry) bool {
+	if !strings.HasSuffix(e.Lock, ownerSuffix) {
+		return e.Owner.Alive()
+	}
+	f, err := os.Open(filepath.Join(j.dir, e.Lock))
+	if errors.Is(err, fs.ErrNotExist) {
+		return e.Owner.Alive() // Somebody removed the lock file.
+	}
+	if err != nil {
+		return true
+	}
+	defer f.Close()
+	return filelock.Alone(f) != nil
+}
+
+// dropLocks removes the lock files of dead owners that no entry names any more.
+func (j *Journal) dropLocks() error {
+	files, err := os.ReadDir(j.dir)
+	if err != nil {
+		return nil
+	}
+	kinds, err := j.Kinds()
+	if err != nil {
+		return err
+	}
+	named := map[string]bool{}
+	for _, kind := range kinds {
+		list, err := j.Entries(kind)
+		if err != nil {
+			return nil // One that can't be read may name any. The error was returned before.
+		}
+		for _, e := range list {
+			named[e.Lock] = true
+		}
+	}
+	var errs []error
+	for _, f := range files {
+		if !strings.HasSuffix(f.Name(), ownerSuffix) || named[f.Name()] {
+			continue
+		}
+		f, err := os.Open(filepath.Join(j.dir, f.Name()))
+		if err != nil {
+			continue
+		}
+		if filelock.Alone(f) != nil {
+			f.Close() // A process that is about to write its first entry holds it.
+			continue
+		}
+		if err := filelock.Remove(f); err != nil {
+			errs = append(errs, fmt.Errorf("remove a dead owner's lock: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// dropTemporary removes what dead owners were writing.
+func (j *Journal) dropTemporary() error {
+	kinds, err := j.Kinds()
+	for _, kind := range kinds {
+		_, e := filelock.Sweep(filepath.Join(j.dir, kind), temporary)
+		err = errors.Join(err, e)
+	}
+	return err
+}
