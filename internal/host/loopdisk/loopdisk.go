@@ -4,7 +4,7 @@
 // say is the place's alone. The device bypasses the page cache of its image where that file system lets it.
 //
 // A disk is gone after Close: unmounted, detached (the kernel does that with the last use, LO_FLAGS_AUTOCLEAR) and its image
-// removed. That of a process that was killed goes with the next Sweep, which knows by a lock who lives.
+// removed. That of a process that was killed is found in the journal, and removed by Undo.
 package loopdisk
 
 import (
@@ -15,23 +15,25 @@ import (
 	"os/exec"
 	"path/filepath"
 
-	"plimsoll/internal/state/filelock"
+	"plimsoll/internal/state/journal"
 )
 
 // MinSize is the least size of a disk in bytes: a small ext4 with its journal.
 const MinSize = 32 << 20
 
+// Kind is that of a disk's entry in the journal. The entry's id is the disk's name.
+const Kind = "loop-disk"
+
 // Names in a disk's folder.
 const (
 	imageName = "image"
 	mountName = "mnt"
-	ownerName = "owner"
 )
 
 // A Disk is a file system on a loop device. Close must be called once.
 type Disk struct {
-	folder string
-	owner  *os.File
+	journal      *journal.Journal
+	folder, name string
 }
 
 // Path is the folder that it is mounted on.
@@ -41,8 +43,8 @@ func (d *Disk) Path() string { return filepath.Join(d.folder, mountName) }
 func folderOf(state string) string { return filepath.Join(state, "disks") }
 
 // Make makes a disk of size bytes, whose space is taken at once. name is unique among the living disks of the
-// state directory.
-func Make(ctx context.Context, state, name string, size int64) (_ *Disk, err error) {
+// state directory; the error is a journal.OwnedError for that of another.
+func Make(ctx context.Context, j *journal.Journal, state, name string, size int64) (_ *Disk, err error) {
 	if size < MinSize {
 		return nil, fmt.Errorf("a disk of %d bytes is too small: %d is the least", size, MinSize)
 	}
@@ -56,23 +58,20 @@ func Make(ctx context.Context, state, name string, size int64) (_ *Disk, err err
 	if err != nil {
 		return nil, errors.New("mkfs.ext4 is not installed: install e2fsprogs")
 	}
-	d := &Disk{folder: filepath.Join(folderOf(state), name)}
-	if err := os.MkdirAll(folderOf(state), 0o755); err != nil {
-		return nil, fmt.Errorf("make the folder of disks: %w", err)
+	d := &Disk{j, filepath.Join(folderOf(state), name), name}
+	if _, err := os.Lstat(d.folder); err == nil {
+		return nil, fmt.Errorf("make a disk: %s is there already", d.folder)
 	}
-	if err := os.Mkdir(d.folder, 0o755); err != nil {
-		return nil, fmt.Errorf("make a disk: %w", err)
+	if err := j.Put(ctx, Kind, name, nil); err != nil {
+		return nil, err
 	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.Close())
 		}
 	}()
-	if d.owner, err = os.OpenFile(filepath.Join(d.folder, ownerName), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600); err != nil {
-		return nil, fmt.Errorf("make a disk: %w", err)
-	}
-	if err := filelock.Alone(d.owner); err != nil {
-		return nil, fmt.Errorf("make a disk: %w", err)
+	if err := os.MkdirAll(d.folder, 0o755); err != nil {
+		return nil, fmt.Errorf("make the folder of a disk: %w", err)
 	}
 	return d, d.make(ctx, mkfs, size)
 }
@@ -96,11 +95,10 @@ func (d *Disk) make(ctx context.Context, mkfs string, size int64) error {
 
 // Close unmounts the disk and removes it.
 func (d *Disk) Close() error {
-	err := remove(d.folder)
-	if d.owner != nil {
-		d.owner.Close()
+	if err := remove(d.folder); err != nil {
+		return err
 	}
-	return err
+	return d.journal.Remove(Kind, d.name)
 }
 
 // remove removes a disk's folder. One that is still mounted is left as it is, for another try.
@@ -110,7 +108,7 @@ func remove(folder string) error {
 	}
 	// Its own names alone: should something be mounted there all the same, it stays.
 	var errs []error
-	for _, name := range []string{mountName, imageName, ownerName, ""} {
+	for _, name := range []string{mountName, imageName, ""} {
 		if err := os.Remove(filepath.Join(folder, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			errs = append(errs, fmt.Errorf("remove disk: %w", err))
 		}
@@ -118,31 +116,16 @@ func remove(folder string) error {
 	return errors.Join(errs...)
 }
 
-// Sweep removes the disks of processes that are gone, and returns what it removed, in words.
-func Sweep(state string) (removed []string, err error) {
-	entries, err := os.ReadDir(folderOf(state))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	var errs []error
-	for _, e := range entries {
-		folder := filepath.Join(folderOf(state), e.Name())
-		f, err := os.Open(filepath.Join(folder, ownerName))
-		if err != nil {
-			// It is being made, or removed, or not ours.
-			continue
+// Undo removes the disk of a dead owner from a state directory.
+func Undo(state string) journal.Undo {
+	return func(_ context.Context, e journal.Entry) (removed []string, err error) {
+		if e.ID != filepath.Base(e.ID) {
+			return nil, fmt.Errorf("%q is no name of a disk", e.ID)
 		}
-		if filelock.Alone(f) == nil {
-			if err := remove(folder); err != nil {
-				errs = append(errs, err)
-			} else {
-				removed = append(removed, "disk "+folder)
-			}
+		folder := filepath.Join(folderOf(state), e.ID)
+		if err := remove(folder); err != nil {
+			return nil, err
 		}
-		f.Close()
+		return []string{"disk " + folder}, nil
 	}
-	return removed, errors.Join(errs...)
 }

@@ -1,12 +1,15 @@
 package loopdisk
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"plimsoll/internal/host/device"
+	"plimsoll/internal/state/journal"
+	"plimsoll/internal/testkit/killtest"
 	"plimsoll/internal/testkit/leaktest"
 )
 
@@ -15,7 +18,11 @@ func TestDisk(t *testing.T) {
 		t.Skip("needs root")
 	}
 	state := t.TempDir()
-	d, err := Make(t.Context(), state, "one", 64<<20)
+	j := journal.In(state)
+	sweep := func() ([]string, error) {
+		return journal.In(state).Sweep(t.Context(), map[string]journal.Undo{Kind: Undo(state)})
+	}
+	d, err := Make(t.Context(), j, state, "one", 64<<20)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,10 +33,10 @@ func TestDisk(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(d.Path(), "f"), make([]byte, 1<<20), 0o600); err != nil {
 		t.Error(err)
 	}
-	if removed, err := Sweep(state); err != nil || len(removed) > 0 {
+	if removed, err := sweep(); err != nil || len(removed) > 0 {
 		t.Errorf("Sweep of a living disk: %v, %v", removed, err)
 	}
-	if _, err := Make(t.Context(), state, "one", 64<<20); err == nil {
+	if _, err := Make(t.Context(), j, state, "one", 64<<20); err == nil {
 		t.Error("a second disk of the same name was made")
 	}
 	if err := d.Close(); err != nil {
@@ -38,23 +45,49 @@ func TestDisk(t *testing.T) {
 	if left, _ := os.ReadDir(folderOf(state)); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}
-	// A process that was killed: its lock is gone, and all else is there.
-	if d, err = Make(t.Context(), state, "two", 64<<20); err != nil {
-		t.Fatal(err)
-	}
-	d.owner.Close()
-	if removed, err := Sweep(state); err != nil || len(removed) != 1 || !strings.Contains(removed[0], "two") {
-		t.Errorf("Sweep = %v, %v", removed, err)
-	}
 	if left := leaktest.Find(state); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}
 	for name, size := range map[string]int64{"small": 1 << 20, "huge": 1 << 50, "../out": 64 << 20, "": 64 << 20} {
-		if d, err := Make(t.Context(), state, name, size); err == nil {
+		if d, err := Make(t.Context(), j, state, name, size); err == nil {
 			t.Errorf("Make(%q, %d) made %s", name, size, d.Path())
 		}
 	}
 	if left, _ := os.ReadDir(folderOf(state)); len(left) > 0 {
 		t.Errorf("left after failures: %v", left)
+	}
+}
+
+func init() {
+	killtest.Life("disk", func(dir string) error {
+		d, err := Make(context.Background(), journal.In(dir), dir, "killed", MinSize)
+		if err != nil {
+			return err
+		}
+		return d.Close()
+	})
+}
+
+// TestKilled: the disk of a process that was killed at any of the calls that make or remove one is removed, and nothing is left.
+func TestKilled(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	killed := killtest.Test{
+		Name:  "disk",
+		Calls: []string{"mkdirat", "renameat", "fallocate", "ioctl", "mount", "umount2", "unlinkat"},
+		After: func(t *testing.T, dir, at, _ string) {
+			if _, err := journal.In(dir).Sweep(t.Context(), map[string]journal.Undo{Kind: Undo(dir)}); err != nil {
+				t.Errorf("killed at %s: %v", at, err)
+			}
+			left := leaktest.Find(dir)
+			disks, _ := os.ReadDir(folderOf(dir))
+			if len(left)+len(disks) > 0 {
+				t.Errorf("killed at %s: left: %v %v", at, left, disks)
+			}
+		},
+	}.Run(t)
+	if killed < 10 {
+		t.Errorf("it was killed %d times, which are too few for what it does", killed)
 	}
 }

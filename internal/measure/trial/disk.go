@@ -7,6 +7,7 @@ import (
 
 	"plimsoll/internal/host/loopdisk"
 	"plimsoll/internal/measure/record"
+	"plimsoll/internal/state/journal"
 )
 
 // An ownDisk is the disk of a place that has a device of its own, or why there is none.
@@ -18,8 +19,9 @@ type ownDisk struct {
 // makeDisks makes the disks of the plan's places, which last for the run, and sweeps those that a killed one left.
 func (r *Runner) makeDisks(ctx context.Context) {
 	r.disks = map[string]ownDisk{}
+	own := journal.In(r.StateDir)
 	if r.StateDir != "" {
-		removed, err := loopdisk.Sweep(r.StateDir)
+		removed, err := own.Sweep(ctx, map[string]journal.Undo{loopdisk.Kind: loopdisk.Undo(r.StateDir)})
 		for _, l := range removed {
 			r.Observer.Note("removed the leftovers of an earlier run: " + l)
 		}
@@ -32,7 +34,7 @@ func (r *Runner) makeDisks(ctx context.Context) {
 		if _, made := r.disks[p.Name]; made || p.OwnDevice == 0 {
 			continue
 		}
-		d, err := loopdisk.Make(ctx, r.StateDir, "plimsoll-"+r.run.ID+"-"+p.Name, p.OwnDevice)
+		d, err := loopdisk.Make(ctx, own, r.StateDir, "plimsoll-"+r.run.ID+"-"+p.Name, p.OwnDevice)
 		if err != nil {
 			r.disks[p.Name] = ownDisk{why: "the place can't have a device of its own: " + err.Error() + "; run as root on Linux, or give the place a path on a disk that nothing else uses"}
 			continue

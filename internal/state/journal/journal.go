@@ -56,6 +56,14 @@ func Open(dir string) *Journal {
 	return &Journal{dir: dir, own: map[string]bool{}, failed: map[string]bool{}}
 }
 
+// In returns the journal of a state folder. An empty state is a journal that records nothing.
+func In(state string) *Journal {
+	if state == "" {
+		return Open("")
+	}
+	return Open(filepath.Join(state, "journal"))
+}
+
 // An Entry is one recorded thing.
 type Entry struct {
 	// Kind says what it is, in one word, such as "loop-disk", and ID which one.

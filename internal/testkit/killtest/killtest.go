@@ -1,0 +1,91 @@
+// Package killtest kills a process at every single system call by which it changes something, so that a test can look at what is left.
+//
+// The process is the test's own program: Life, called from an init function, does in it what the test wants killed. strace(1) counts
+// the calls of each name and injects SIGKILL at the n-th.
+package killtest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// What is told to the process that is killed.
+const (
+	lifeName   = "PLIMSOLL_TEST_LIFE"
+	lifeFolder = "PLIMSOLL_TEST_LIFE_FOLDER"
+)
+
+// Life has this program call live with a folder, and end, if it is the one that AtEach kills by that name. It must be called from an init function,
+// which runs on the thread that strace counts. What live prints is passed on to the test.
+func Life(name string, live func(dir string) error) {
+	if os.Getenv(lifeName) != name {
+		return
+	}
+	runtime.LockOSThread()
+	if err := live(os.Getenv(lifeFolder)); err != nil {
+		fmt.Println(failed, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// failed begins the line of a life that ended by itself with an error.
+const failed = "killtest: failed:"
+
+// A Test is what is done around each life. Dir is a folder of each life's own.
+type Test struct {
+	Name string
+	// Calls are the names of the system calls.
+	Calls []string
+	// Before prepares the folder, nil for nothing.
+	Before func(t *testing.T, dir string)
+	// After looks at what is left. at says in words where the life ended, and said is what it had printed.
+	After func(t *testing.T, dir, at, said string)
+}
+
+// Run has a life end at each call, and looks at a whole one at last. It returns how many were killed. It skips a test without strace.
+func (k Test) Run(t *testing.T) (killed int) {
+	t.Helper()
+	if _, err := exec.LookPath("strace"); err != nil {
+		t.Skip("needs strace: scripts/setup test")
+	}
+	var lives atomic.Int64
+	t.Run("calls", func(t *testing.T) {
+		for _, call := range k.Calls {
+			t.Run(call, func(t *testing.T) {
+				t.Parallel()
+				for n := 1; k.killedAt(t, call, n) && !t.Failed(); n++ {
+					lives.Add(1)
+				}
+			})
+		}
+	})
+	return int(lives.Load())
+}
+
+// killedAt has a life end with the n-th call of a name. It is false if there are fewer of these calls in a whole life.
+func (k Test) killedAt(t *testing.T, call string, n int) (killed bool) {
+	dir, err := os.MkdirTemp(t.TempDir(), "life")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if k.Before != nil {
+		k.Before(t, dir)
+	}
+	c := exec.Command("strace", "-o", "/dev/null", "-e", "trace="+call, "-e", "inject="+call+":signal=KILL:when="+strconv.Itoa(n), os.Args[0])
+	c.Env = append(os.Environ(), lifeName+"="+k.Name, lifeFolder+"="+dir, "GOMAXPROCS=1")
+	said, err := c.Output()
+	at := fmt.Sprintf("%s %d of %s", call, n, filepath.Base(os.Args[0]))
+	if strings.Contains(string(said), failed) {
+		t.Fatalf("the life to be killed at %s: %s", at, said)
+	}
+	k.After(t, dir, at, string(said))
+	return err != nil
+}
