@@ -11,6 +11,7 @@ import (
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/store"
 	"plimsoll/internal/measure/workerbin"
+	"plimsoll/internal/testkit/journaltest"
 	"plimsoll/internal/testkit/leaktest"
 	"plimsoll/internal/testkit/paralleltest"
 )
@@ -102,7 +103,7 @@ func records(t *testing.T, dir string) (record.Run, []record.Trial) {
 // checkClean fails if a finished run left sessions, data or containers in dir.
 func checkClean(t *testing.T, dir string) {
 	t.Helper()
-	for _, sub := range []string{"sessions", "data", "oci"} {
+	for _, sub := range []string{"data", "oci"} {
 		left, _ := os.ReadDir(filepath.Join(dir, sub))
 		for _, l := range left {
 			if sub == "oci" && l.Name() == "state" {
@@ -114,6 +115,9 @@ func checkClean(t *testing.T, dir string) {
 			}
 			t.Errorf("left behind: %s/%s", sub, l.Name())
 		}
+	}
+	for _, l := range journaltest.Left(t, dir) {
+		t.Errorf("left behind: %s", l)
 	}
 	marks := []string{dir}
 	if run, _ := records(t, dir); run.ID != "" {

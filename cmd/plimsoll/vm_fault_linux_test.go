@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"plimsoll/internal/testkit/journaltest"
 )
 
 // appended waits until a trial appends to its file on a machine's share, which is to be seen on this side: three minutes at most.
@@ -76,7 +78,10 @@ func TestVMKilled(t *testing.T) {
 			if r.status != exitDone {
 				t.Errorf("the next run: status %d\n%s", r.status, r.stderr)
 			}
-			for _, sub := range []string{"vm", "data", "sessions"} {
+			for _, l := range journaltest.Left(t, dir) {
+				t.Errorf("left behind: %s", l)
+			}
+			for _, sub := range []string{"vm", "data"} {
 				files, _ := os.ReadDir(filepath.Join(dir, sub))
 				for _, f := range files {
 					t.Errorf("left behind: %s/%s", sub, f.Name())
@@ -123,7 +128,7 @@ func TestVMTenAtOnce(t *testing.T) {
 	if left := processesWith(dir); len(left) > 0 {
 		t.Errorf("left behind:\n%s", strings.Join(left, "\n"))
 	}
-	for _, sub := range []string{"vm", "data", "sessions"} {
+	for _, sub := range []string{"vm", "data"} {
 		files, _ := os.ReadDir(filepath.Join(dir, sub))
 		for _, f := range files {
 			t.Errorf("left behind: %s/%s", sub, f.Name())

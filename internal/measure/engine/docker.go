@@ -59,7 +59,7 @@ var _ Engine = (*docker)(nil)
 func NewDocker(opt DockerOptions) Engine {
 	var b [8]byte
 	rand.Read(b[:])
-	return &docker{opt: opt, owner: dockerSelf(), journal: journalIn(opt.StateDir), nonce: hex.EncodeToString(b[:]), open: map[string]bool{}, closeTimeout: dockerCloseTimeout}
+	return &docker{opt: opt, owner: dockerSelf(), journal: journalIn(opt.StateDir, "docker"), nonce: hex.EncodeToString(b[:]), open: map[string]bool{}, closeTimeout: dockerCloseTimeout}
 }
 
 // Name implements Engine.

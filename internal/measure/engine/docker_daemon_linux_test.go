@@ -15,6 +15,7 @@ import (
 	"plimsoll/internal/limit"
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/testkit/dockertest"
+	"plimsoll/internal/testkit/journaltest"
 )
 
 // dockerLabTests run against any daemon.
@@ -153,7 +154,7 @@ func testDockerPlaces(t *testing.T, l *dockerLab) {
 			}
 		})
 	}
-	if notes, _ := os.ReadDir(e.journal.dir); len(notes) > 0 {
+	if notes := journaltest.Entries(t, e.opt.StateDir); len(notes) > 0 {
 		t.Errorf("notes are left: %v", notes)
 	}
 }
@@ -230,7 +231,7 @@ func testDockerBadSpecs(t *testing.T, l *dockerLab) {
 			l.wantNothing(t, x.spec.ID)
 		})
 	}
-	if notes, _ := os.ReadDir(e.journal.dir); len(notes) > 0 {
+	if notes := journaltest.Entries(t, e.opt.StateDir); len(notes) > 0 {
 		t.Errorf("notes are left: %v", notes)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 
+	"plimsoll/internal/host/procfs"
 	"plimsoll/internal/measure/place"
 )
 
@@ -56,7 +57,7 @@ func deadLabels(t *testing.T, id string) map[string]string {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	process := dockerProcess(ownerOf(cmd.Process.Pid))
+	process := dockerProcess(procfs.Of("/proc", cmd.Process.Pid))
 	cmd.Process.Kill()
 	cmd.Wait()
 	return map[string]string{dockerLabelSession: id, dockerLabelOwner: process, dockerLabelHost: dockerHostID(), dockerLabelEngine: "x"}

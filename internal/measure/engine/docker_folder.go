@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -26,7 +27,7 @@ func boundFolders(spec Spec) (paths []string) {
 
 // makeFolders makes the folders of a session on its bind places and returns their paths, "" for one that is no bind. bound are
 // noted with them.
-func (e *docker) makeFolders(spec Spec, bound []string) (data, source string, err error) {
+func (e *docker) makeFolders(ctx context.Context, spec Spec, bound []string) (data, source string, err error) {
 	var paths []string
 	if spec.Place.Kind == place.Bind {
 		if data, err = e.folderIn(spec.Place); err != nil {
@@ -45,12 +46,12 @@ func (e *docker) makeFolders(spec Spec, bound []string) (data, source string, er
 	if len(paths)+len(bound) == 0 {
 		return "", "", nil
 	}
-	if err := e.journal.note(leftover{ID: spec.ID, Engine: e.Name(), Owner: Self(), Paths: slices.Concat(paths, bound)}); err != nil {
+	if err := e.journal.note(ctx, spec.ID, sessionRecord{Paths: slices.Concat(paths, bound)}); err != nil {
 		return "", "", ownFault(e.opt.StateDir, err)
 	}
 	for i, p := range paths {
 		if err := os.Mkdir(p, 0o755); err != nil {
-			_, cerr := e.journal.clear(leftover{ID: spec.ID, Paths: paths[:i]}) // What was there before stays.
+			cerr := e.journal.clear(spec.ID, paths[:i]...) // What was there before stays.
 			return "", "", errors.Join(fmt.Errorf("place %s: %w", spec.places()[i].Name, err), cerr)
 		}
 	}
@@ -83,8 +84,7 @@ func (e *docker) folderIn(p place.Spec) (string, error) {
 
 // dropFolders removes the folders of a session and the note about them.
 func (e *docker) dropFolders(id string, folders ...string) error {
-	_, err := e.journal.clear(leftover{ID: id, Paths: folders})
-	return err
+	return e.journal.clear(id, folders...)
 }
 
 // dockerName is the name of a session's container and volume.

@@ -76,7 +76,7 @@ func (s *dockerSession) open(ctx context.Context, d *dockerDaemon, spec Spec) er
 	if d.local {
 		s.bound = boundFolders(spec)
 	}
-	if s.folder, s.sourceFolder, err = s.e.makeFolders(spec, s.bound); err != nil {
+	if s.folder, s.sourceFolder, err = s.e.makeFolders(ctx, spec, s.bound); err != nil {
 		return err
 	}
 	for _, folder := range s.folders() {

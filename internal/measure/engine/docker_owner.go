@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"plimsoll/internal/host/procfs"
 )
 
 // Labels on what the docker engine makes. Sweep goes by them.
@@ -36,11 +38,11 @@ type dockerOwner struct {
 
 // dockerSelf is this process.
 func dockerSelf() dockerOwner {
-	return dockerOwner{process: dockerProcess(Self()), host: dockerHostID()}
+	return dockerOwner{process: dockerProcess(procfs.Self()), host: dockerHostID()}
 }
 
 // dockerProcess writes an owner as a label.
-func dockerProcess(o Owner) string { return fmt.Sprintf("%s/%d/%s", o.Boot, o.PID, o.Start) }
+func dockerProcess(p procfs.Process) string { return fmt.Sprintf("%s/%d/%d", p.Boot, p.PID, p.Start) }
 
 // dockerProcessLives reports whether the process of such a label still runs, or may.
 func dockerProcessLives(label string) bool {
@@ -49,7 +51,8 @@ func dockerProcessLives(label string) bool {
 		return true
 	}
 	pid, err := strconv.Atoi(f[1])
-	return err != nil || Owner{PID: pid, Boot: f[0], Start: f[2]}.Alive()
+	start, err2 := strconv.ParseUint(f[2], 10, 64)
+	return err != nil || err2 != nil || procfs.Process{PID: pid, Boot: f[0], Start: start}.Alive()
 }
 
 // dead reports whether the owner of what carries labels is known to be gone. In

@@ -18,6 +18,7 @@ import (
 
 	"plimsoll/internal/limit"
 	"plimsoll/internal/measure/place"
+	"plimsoll/internal/testkit/journaltest"
 )
 
 func TestDockerCheck(t *testing.T) {
@@ -210,15 +211,10 @@ func TestDockerOwnImage(t *testing.T) {
 func TestDockerSweepsFolders(t *testing.T) {
 	state, data := t.TempDir(), t.TempDir()
 	e := NewDocker(DockerOptions{Host: "unix://" + filepath.Join(state, "no.sock"), StateDir: state}).(*docker)
-	dead := Owner{PID: os.Getpid(), Start: "1", Boot: "x"}
-	for _, l := range []leftover{
-		{ID: "mine", Engine: "docker", Owner: dead, Paths: []string{filepath.Join(data, "plimsoll-mine")}},
-		{ID: "living", Engine: "docker", Owner: Self(), Paths: []string{filepath.Join(data, "plimsoll-living")}},
-		{ID: "host", Engine: "host", Owner: dead, Paths: []string{filepath.Join(data, "plimsoll-host")}},
-	} {
-		if err := e.journal.note(l); err != nil {
-			t.Fatal(err)
-		}
+	journaltest.Dead(t, state, e.journal.kind, "mine", sessionRecord{Paths: []string{filepath.Join(data, "plimsoll-mine")}})
+	journaltest.Dead(t, state, journalIn(state, "host").kind, "host", sessionRecord{Paths: []string{filepath.Join(data, "plimsoll-host")}})
+	if err := e.journal.note(t.Context(), "living", sessionRecord{Paths: []string{filepath.Join(data, "plimsoll-living")}}); err != nil {
+		t.Fatal(err)
 	}
 	for _, d := range []string{"plimsoll-living", "plimsoll-host", "plimsoll-mine/deep"} {
 		if err := os.MkdirAll(filepath.Join(data, d), 0o755); err != nil {

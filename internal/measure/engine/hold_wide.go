@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 
 	"plimsoll/internal/host/device"
@@ -23,15 +22,17 @@ type wide struct {
 	// limits are the sums over all who asked.
 	limits  limit.Limits
 	journal journal
-	entry   leftover
+	// id is that of its entry in the journal, and loan what it has there.
+	id   string
+	loan hold.Wide
 }
+
+// wideKind is the kind of a device-wide limit's entry in the journal.
+const wideKind = "trial-device-limit"
 
 // noteWides are the notes of limits in the root group, in the state directory that a journal is of.
 func (j journal) noteWides(fs device.FS, groups *cgroup.Host) *hold.Wides {
-	if j.dir == "" {
-		return hold.NewWides(fs, groups, "")
-	}
-	return hold.NewWides(fs, groups, filepath.Dir(j.dir))
+	return hold.NewWides(fs, groups, j.state)
 }
 
 // rateKeys lists the keys of rates that l has.
@@ -77,8 +78,7 @@ func holdWide(ctx context.Context, grounds []*ground) (all []*wide, err error) {
 					return nil, err
 				}
 				i = len(all)
-				all = append(all, &wide{notes: notes, device: d, journal: g.io.journal,
-					entry: leftover{ID: "device-" + g.io.id + "-" + fmt.Sprint(i), Engine: g.io.engine, Owner: Self()}})
+				all = append(all, &wide{notes: notes, device: d, journal: g.io.journal, id: fmt.Sprintf("%s-%d", g.io.id, i)})
 			}
 			for _, k := range rateKeys(g.io.asked) {
 				all[i].add(k, g.io.asked)
@@ -111,23 +111,22 @@ func (w *wide) add(k limit.Key, l limit.Limits) {
 
 // hold notes the limit and then sets it.
 func (w *wide) hold(ctx context.Context) error {
-	loan := w.notes.Loan("plimsoll run ("+w.entry.ID+")", w.device, w.limits)
-	w.entry.Root = &loan
-	if err := w.journal.note(w.entry); err != nil {
+	w.loan = w.notes.Loan("plimsoll run ("+w.id+")", w.device, w.limits)
+	if err := w.journal.Put(ctx, wideKind, w.id, w.loan); err != nil {
 		return err
 	}
-	if err := w.notes.Lend(ctx, loan); err != nil {
-		return errors.Join(fmt.Errorf("limit %s for all its users: %w", w.device.Name, err), w.journal.forget(w.entry.ID))
+	if err := w.notes.Lend(ctx, w.loan); err != nil {
+		return errors.Join(fmt.Errorf("limit %s for all its users: %w", w.device.Name, err), w.journal.Remove(wideKind, w.id))
 	}
 	return nil
 }
 
 // release removes the limit and its note, also after an interrupt.
 func (w *wide) release() error {
-	if err := w.notes.Return(context.Background(), *w.entry.Root); err != nil {
+	if err := w.notes.Return(context.Background(), w.loan); err != nil {
 		return fmt.Errorf("restore the limit of %s for all its users: %w", w.device.Name, err)
 	}
-	return w.journal.forget(w.entry.ID)
+	return w.journal.Remove(wideKind, w.id)
 }
 
 // applied is the limit as records have it.
@@ -138,8 +137,8 @@ func (w *wide) applied() (list []limit.Applied) {
 	return list
 }
 
-// sweepRootLimit removes what a killed plimsoll left in the root group of this machine.
-func (j journal) sweepRootLimit(l leftover) error {
+// returnWide removes what a killed plimsoll left in the root group of this machine.
+func (j journal) returnWide(ctx context.Context, w hold.Wide) error {
 	groups, err := cgroup.Open(device.Host())
 	if err != nil {
 		return nil // There are no groups any more, and no limits.
@@ -147,9 +146,5 @@ func (j journal) sweepRootLimit(l leftover) error {
 	if _, err := groups.Device(); err != nil {
 		return nil
 	}
-	root := *l.Root
-	if root.Boot == "" {
-		root.Boot = l.Owner.Boot // An older version noted it nowhere else.
-	}
-	return j.noteWides(device.Host(), groups).Return(context.Background(), root)
+	return j.noteWides(device.Host(), groups).Return(ctx, w)
 }

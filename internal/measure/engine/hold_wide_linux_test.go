@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -20,6 +19,7 @@ import (
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/testkit/disktest"
+	"plimsoll/internal/testkit/journaltest"
 )
 
 // A wideSession is a session of which nothing but its process and its folder is needed.
@@ -35,12 +35,14 @@ func (s *wideSession) ioLimits() *ioLimits { return s.io }
 
 // sessionOn is a session of process pid in dir, with 1 MiB/s at the device.
 func sessionOn(state, dir string, pid int) *wideSession {
-	return &wideSession{pid: pid, dir: dir, io: &ioLimits{engine: "host", id: "t", journal: journalIn(state),
+	return &wideSession{pid: pid, dir: dir, io: &ioLimits{engine: "host", id: "t", journal: journalIn(state, "host"),
 		asked: limit.Limits{Name: "wide", WriteBPS: 1 << 20, DeviceWide: true}}}
 }
 
 // A wideLab is a disk, a process in a group of its own, and plimsoll limit with the state directory of the run.
 type wideLab struct {
+	// next is the host engine of the plimsoll that sweeps.
+	next             *host
 	t                *testing.T
 	loop, dir, state string
 	images           [2]string
@@ -158,7 +160,7 @@ func TestWideMeanwhile(t *testing.T) {
 	}{
 		{"nothing", nil, "1048576", "", ""},
 		{"the same", []int64{1 << 20}, "1048576", "1048576", "write_bps=1MiB on loop"},
-		{"another", []int64{3 << 20}, "3145728", "3145728", "was set there for plimsoll run (device-t-0), and comes back when this is cleared"},
+		{"another", []int64{3 << 20}, "3145728", "3145728", "was set there for plimsoll run (t-0), and comes back when this is cleared"},
 		{"cleared", []int64{3 << 20, 0}, "1048576", "", "is in force again: it is for plimsoll run"},
 		{"the same, cleared", []int64{1 << 20, 0}, "1048576", "", ""},
 	} {
@@ -195,7 +197,7 @@ func TestWideMeanwhile(t *testing.T) {
 	}
 	l.has("somebody's", "2097152")
 	l.put("0")
-	if left, _ := filepath.Glob(filepath.Join(l.state, "sessions", "*")); len(left) > 0 {
+	if left := journaltest.Entries(t, l.state); len(left) > 0 {
 		t.Errorf("left in the journal: %v", left)
 	}
 }
@@ -231,7 +233,7 @@ func TestWideBefore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &wide{notes: hold.NewWides(device.Host(), groups, l.state), device: e.Hard[0], limits: limit.Limits{WriteBPS: 1 << 20}, journal: journalIn(l.state), entry: leftover{ID: "x", Owner: Self()}}
+	w := &wide{notes: hold.NewWides(device.Host(), groups, l.state), device: e.Hard[0], limits: limit.Limits{WriteBPS: 1 << 20}, journal: journalIn(l.state, "host"), id: "x"}
 	l.set(1 << 20)
 	if err := w.hold(t.Context()); err == nil || !strings.Contains(err.Error(), "cgroup:/") {
 		t.Errorf("hold = %v", err)
@@ -308,45 +310,13 @@ func TestWideOfAnotherDisk(t *testing.T) {
 	l.noted("no disk")
 }
 
-// TestWideOfAnOlderVersion: what an older version noted in its journal alone is taken back where it is in force and nobody's, in the boot
-// that it is of.
-func TestWideOfAnOlderVersion(t *testing.T) {
-	l := newWideLab(t)
-	var d cgroup.Device
-	if err := d.UnmarshalText([]byte(disktest.Number(t, l.loop))); err != nil {
-		t.Fatal(err)
-	}
-	for _, x := range []struct{ now, boot, want string }{
-		{"1048576", Self().Boot, ""}, {"2097152", Self().Boot, "2097152"}, {"1048576", "another", "1048576"},
-	} {
-		l.put(x.now)
-		entry := leftover{ID: "device-x-0", Engine: "host", Owner: Owner{PID: 1 << 22, Start: "1", Boot: x.boot}, Root: &hold.Wide{Device: d, Limits: limit.Limits{WriteBPS: 1 << 20}}}
-		if err := journalIn(l.state).note(entry); err != nil {
-			t.Fatal(err)
-		}
-		if err := l.sweep(); err != nil {
-			t.Error(err)
-		}
-		l.has(x.now+" of "+x.boot, x.want)
-		l.put("0")
-	}
-	// Somebody has set the same since.
-	l.set(1 << 20)
-	if err := journalIn(l.state).note(leftover{ID: "device-x-0", Engine: "host", Owner: Owner{PID: 1 << 22, Start: "1", Boot: Self().Boot}, Root: &hold.Wide{Device: d, Limits: limit.Limits{WriteBPS: 1 << 20}}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.sweep(); err != nil {
-		t.Error(err)
-	}
-	l.has("a target's", "1048576")
-	l.set(0)
-}
-
 // sweep is what the next plimsoll run does.
 func (l *wideLab) sweep() error {
 	l.t.Helper()
-	h := &host{state: l.state, journal: journalIn(l.state)}
-	_, err := h.Sweep(l.t.Context())
+	if l.next == nil {
+		l.next = &host{state: l.state, journal: journalIn(l.state, "host")}
+	}
+	_, err := l.next.Sweep(l.t.Context())
 	return err
 }
 

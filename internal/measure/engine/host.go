@@ -41,7 +41,7 @@ var _ Engine = (*host)(nil)
 
 // NewHost returns the engine host. state is Plimsoll's state directory.
 func NewHost(state string, worker WorkerSource) Engine {
-	return &host{state, &installer{dir: filepath.Join(state, "cache"), source: worker}, journalIn(state)}
+	return &host{state, &installer{dir: filepath.Join(state, "cache"), source: worker}, journalIn(state, "host")}
 }
 
 // Name implements Engine.
@@ -99,7 +99,7 @@ func (h *host) Open(ctx context.Context, spec Spec) (Session, error) {
 			tmpfs = append(tmpfs, "--tmpfs", tmpfsSize(*spec.Source)+":"+from)
 		}
 	}
-	if err := h.journal.note(leftover{ID: spec.ID, Engine: h.Name(), Owner: Self(), Paths: s.dirs}); err != nil {
+	if err := h.journal.note(ctx, spec.ID, sessionRecord{Paths: s.dirs}); err != nil {
 		return nil, ownFault(h.state, err)
 	}
 	for i, d := range s.dirs {
@@ -193,23 +193,11 @@ func (h *host) supports(spec Spec) error {
 }
 
 // Sweep implements Engine.
-func (h *host) Sweep(context.Context) ([]string, error) {
-	stale, err := h.journal.stale(h.Name())
-	if err != nil {
-		return nil, err
-	}
-	var done []string
-	var errs []error
-	for _, l := range stale {
+func (h *host) Sweep(ctx context.Context) ([]string, error) {
+	return h.journal.sweep(ctx, func(_ context.Context, id string, _ sessionRecord) ([]string, error) {
 		// One with limits on I/O had a group, with the worker in it.
-		if err := removeCgroups(folderPrefix + l.ID); err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		removed, err := h.journal.clear(l)
-		done, errs = append(done, removed...), append(errs, err)
-	}
-	return done, errors.Join(errs...)
+		return nil, removeCgroups(folderPrefix + id)
+	})
 }
 
 // hostSession is an agent on the host.
@@ -241,6 +229,5 @@ func (s *hostSession) remove() error {
 			return err
 		}
 	}
-	_, err := s.journal.clear(leftover{ID: s.id, Paths: s.dirs})
-	return err
+	return s.journal.clear(s.id, s.dirs...)
 }

@@ -8,24 +8,6 @@ import (
 	"testing"
 )
 
-// TestOwnerOfAnotherNamespace: a process number of another PID namespace can't be
-// asked for; what it owns is left alone.
-func TestOwnerOfAnotherNamespace(t *testing.T) {
-	dead := Self()
-	dead.Start = "1"
-	if dead.Alive() {
-		t.Errorf("%+v is alive, want it dead: another process has its number", dead)
-	}
-	dead.Namespace = "pid:[1]"
-	if !dead.Alive() {
-		t.Errorf("%+v is dead, want it alive in doubt", dead)
-	}
-	dead.Boot = "another"
-	if dead.Alive() {
-		t.Errorf("%+v is alive after another boot", dead)
-	}
-}
-
 // TestReadProfile: what would hang or fill the memory is refused.
 func TestReadProfile(t *testing.T) {
 	dir := t.TempDir()

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,157 +9,91 @@ import (
 	"path/filepath"
 	"strings"
 
+	"plimsoll/internal/host/procfs"
 	"plimsoll/internal/limit/hold"
+	records "plimsoll/internal/state/journal"
 )
 
-// A journal notes what a session is about to make on the host, before it makes
-// it, so that Sweep finds the leftovers of a plimsoll that was killed. There
-// is one file a session, in a folder of the state directory that all engines share. The
-// zero journal, of an engine without a state directory, notes nothing.
+// A journal records the sessions of one engine, and its device-wide limits, in the journal of a state folder, which may be empty: then it
+// records nothing.
 type journal struct {
-	dir string
+	*records.Journal
+	state string
+	// kind is that of the engine's sessions.
+	kind string
 }
 
-// journalIn is the journal of a state directory, which may be empty: none.
-func journalIn(state string) journal {
-	if state == "" {
-		return journal{}
-	}
-	return journal{filepath.Join(state, "sessions")}
+// journalIn returns the journal of an engine.
+func journalIn(state, engine string) journal {
+	return journal{records.In(state), state, engine + "-session"}
 }
 
-// A leftover is one journal entry.
-type leftover struct {
-	ID     string `json:"id"`
-	Engine string `json:"engine"`
-	Owner  Owner  `json:"owner"`
-	// Lock names the file in the journal's folder that the owner holds locked; "" for none.
-	Lock string `json:"lock,omitempty"`
-	// Paths are the folders that the session made, absolute: the sweep may run in
-	// another folder.
+// A sessionRecord is the payload of a session's entry: what the session makes on the host.
+type sessionRecord struct {
+	// Paths are the folders that the session made, absolute: the sweep may run in another folder.
 	Paths []string `json:"paths"`
-	// Runtime and RuntimeRoot name the OCI runtime that knows the container ID.
+	// Runtime and RuntimeRoot name the OCI runtime that knows the container.
 	Runtime     string `json:"runtime,omitempty"`
 	RuntimeRoot string `json:"runtime_root,omitempty"`
 	// Processes are programs that the session started and that may outlive their owner.
-	Processes []Owner `json:"processes,omitempty"`
-	// Root is a limit of a device that was set for all who use it; nil: none.
-	Root *hold.Wide `json:"root,omitempty"`
+	Processes []procfs.Process `json:"processes,omitempty"`
 }
 
-// note writes an entry. It must succeed before anything of it is made.
-func (j journal) note(l leftover) error {
-	if j.dir == "" {
-		return nil
-	}
-	if err := os.MkdirAll(j.dir, 0o700); err != nil {
-		return fmt.Errorf("note session %s: %w", l.ID, err)
-	}
-	if l.Owner == Self() {
-		var err error
-		if l.Lock, err = j.hold(l.ID); err != nil {
-			return fmt.Errorf("note session %s: %w", l.ID, err)
-		}
-	}
-	b, err := json.Marshal(l)
-	if err != nil {
+// note writes the entry of session id. It must succeed before anything of it is made.
+func (j journal) note(ctx context.Context, id string, s sessionRecord) error {
+	return j.Put(ctx, j.kind, id, s)
+}
+
+// clear removes the folders of session id and then its entry.
+func (j journal) clear(id string, paths ...string) error {
+	if _, err := removeFolders(id, paths); err != nil {
 		return err
 	}
-	if err := os.WriteFile(j.path(l.ID), b, 0o600); err != nil {
-		// A torn entry would never be swept.
-		return fmt.Errorf("note session %s: %w", l.ID, errors.Join(err, j.forget(l.ID)))
-	}
-	return nil
+	return j.Remove(j.kind, id)
 }
 
-// forget removes an entry whose leftovers are gone.
-func (j journal) forget(id string) error {
-	if j.dir == "" {
-		return nil
-	}
-	err := os.Remove(j.path(id))
-	if errors.Is(err, os.ErrNotExist) {
-		err = nil
-	}
-	if err != nil {
-		return err
-	}
-	return j.letGo(id)
+// sweep undoes the sessions and the device-wide limits that dead owners left. end ends what runs of a session, nil for an engine of which nothing
+// outlives its owner.
+func (j journal) sweep(ctx context.Context, end func(ctx context.Context, id string, s sessionRecord) (did []string, err error)) (removed []string, err error) {
+	return j.Sweep(ctx, map[string]records.Undo{
+		j.kind: func(ctx context.Context, e records.Entry) (did []string, err error) {
+			var s sessionRecord
+			if err := json.Unmarshal(e.Payload, &s); err != nil {
+				return nil, fmt.Errorf("the record of session %s: %w", e.ID, err)
+			}
+			if end != nil {
+				if did, err = end(ctx, e.ID, s); err != nil {
+					return did, err
+				}
+			}
+			folders, err := removeFolders(e.ID, s.Paths)
+			return append(did, folders...), err
+		},
+		wideKind: func(ctx context.Context, e records.Entry) ([]string, error) {
+			var w hold.Wide
+			if err := json.Unmarshal(e.Payload, &w); err != nil {
+				return nil, fmt.Errorf("the record of limit %s: %w", e.ID, err)
+			}
+			if err := j.returnWide(ctx, w); err != nil {
+				return nil, err
+			}
+			return []string{"limit of device " + w.Device.String()}, nil
+		},
+	})
 }
 
-func (j journal) path(id string) string { return filepath.Join(j.dir, id+".json") }
-
-// stale returns the entries of engine whose owner is dead. A file that is no
-// entry is left alone.
-func (j journal) stale(engine string) ([]leftover, error) {
-	if j.dir == "" {
-		return nil, nil
-	}
-	files, err := os.ReadDir(j.dir)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	var ls []leftover
-	for _, f := range files {
-		if l, ok := j.read(f.Name()); ok && l.Engine == engine && !j.alive(l) {
-			ls = append(ls, l)
-		}
-	}
-	return ls, j.dropLocks()
-}
-
-// read returns the entry in a file of the journal's folder, if it is one.
-func (j journal) read(name string) (l leftover, ok bool) {
-	id, ok := strings.CutSuffix(name, ".json")
-	if !ok {
-		return l, false
-	}
-	b, err := os.ReadFile(j.path(id))
-	if err != nil {
-		return l, false
-	}
-	return l, json.Unmarshal(b, &l) == nil && l.ID == id
-}
-
-// clear removes the folders of l and then its entry; removed lists those that were
-// there. What can't be removed stays noted, for the next sweep.
-func (j journal) clear(l leftover) (removed []string, err error) {
-	for _, p := range l.Paths {
-		there, err := removeOwn(p, l.ID)
+// removeFolders removes the folders of session id, and lists those that were there.
+func removeFolders(id string, paths []string) (removed []string, err error) {
+	for _, p := range paths {
+		there, err := removeOwn(p, id)
 		if err != nil {
-			return removed, fmt.Errorf("remove the leftovers of session %s: %w", l.ID, err)
+			return removed, fmt.Errorf("remove the leftovers of session %s: %w", id, err)
 		}
 		if there {
 			removed = append(removed, "folder "+p)
 		}
 	}
-	if l.Root != nil {
-		if err := j.sweepRootLimit(l); err != nil {
-			return removed, err
-		}
-		removed = append(removed, "limit of device "+l.Root.Device.String())
-	}
-	if err := j.forget(l.ID); err != nil || l.Lock == "" {
-		return removed, err
-	}
-	return removed, j.dropLocks()
-}
-
-// sweep clears what dead owners' sessions of engine left behind.
-func (j journal) sweep(engine string) (removed []string, err error) {
-	stale, err := j.stale(engine)
-	if err != nil {
-		return nil, err
-	}
-	var errs []error
-	for _, l := range stale {
-		did, err := j.clear(l)
-		removed, errs = append(removed, did...), append(errs, err)
-	}
-	return removed, errors.Join(errs...)
+	return removed, nil
 }
 
 // ownFolder is the folder of session id in path, made absolute: the only one of the user's

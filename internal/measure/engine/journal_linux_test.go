@@ -18,81 +18,8 @@ import (
 
 	"plimsoll/internal/limit"
 	"plimsoll/internal/measure/place"
+	"plimsoll/internal/testkit/journaltest"
 )
-
-func TestOwner(t *testing.T) {
-	self := Self()
-	if self.Start == "" || self.Boot == "" || !self.Alive() {
-		t.Errorf("Self() = %+v, alive %v", self, self.Alive())
-	}
-	cmd := exec.Command("sleep", "60")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	child := ownerOf(cmd.Process.Pid)
-	if !child.Alive() {
-		t.Error("a living child is not alive")
-	}
-	cmd.Process.Kill()
-	// It is a zombie until it is waited for.
-	deadline := time.Now().Add(10 * time.Second)
-	for child.Alive() && time.Now().Before(deadline) {
-		time.Sleep(time.Millisecond)
-	}
-	if child.Alive() {
-		t.Error("a zombie is alive")
-	}
-	cmd.Wait()
-	for name, o := range map[string]Owner{
-		"gone":         child,
-		"other start":  {PID: self.PID, Start: "1", Boot: self.Boot},
-		"earlier boot": {PID: self.PID, Start: self.Start, Boot: "x"},
-	} {
-		if o.Alive() {
-			t.Errorf("%s: %+v is alive", name, o)
-		}
-	}
-	if !(Owner{}).Alive() {
-		t.Error("an unknown owner has to count as alive")
-	}
-}
-
-func TestJournal(t *testing.T) {
-	j := journalIn(t.TempDir())
-	if ls, err := j.stale("host"); err != nil || ls != nil {
-		t.Errorf("stale() of no folder = %v, %v", ls, err)
-	}
-	dead := Owner{PID: os.Getpid(), Start: "1", Boot: "x"}
-	for _, l := range []leftover{
-		{ID: "dead", Engine: "host", Owner: dead, Paths: []string{"/x/plimsoll-dead"}},
-		{ID: "living", Engine: "host", Owner: Self()},
-		{ID: "other", Engine: "oci", Owner: dead},
-		{ID: "ownerless", Engine: "host"},
-	} {
-		if err := j.note(l); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for name, text := range map[string]string{
-		"torn.json": `{"id":"torn","engine":"host","ow`, "renamed.json": `{"id":"dead2","engine":"host","owner":{"pid":1,"boot":"x"}}`, "notes.txt": "mine",
-	} {
-		if err := os.WriteFile(filepath.Join(j.dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	ls, err := j.stale("host")
-	if diff := cmp.Diff([]leftover{{ID: "dead", Engine: "host", Owner: dead, Paths: []string{"/x/plimsoll-dead"}}}, ls); err != nil || diff != "" {
-		t.Errorf("stale() = %v, %s", err, diff)
-	}
-	for range 2 {
-		if err := j.forget("dead"); err != nil {
-			t.Errorf("forget() = %v", err)
-		}
-	}
-	if ls, _ := j.stale("host"); len(ls) > 0 {
-		t.Errorf("after forget: %v", ls)
-	}
-}
 
 func TestRemoveOwn(t *testing.T) {
 	dir := t.TempDir()
@@ -123,47 +50,32 @@ func TestRemoveOwn(t *testing.T) {
 // TestSweepKeepsWhatItCouldNotRemove: an entry goes only with all of its folders.
 func TestSweepKeepsWhatItCouldNotRemove(t *testing.T) {
 	state := t.TempDir()
-	j := journalIn(state)
-	dead := Owner{PID: os.Getpid(), Start: "1", Boot: "x"}
+	j := journalIn(state, "host")
 	gone, there := ownFolder(state, "a"), ownFolder(state, "b")
-	for _, l := range []leftover{
-		{ID: "a", Engine: "host", Owner: dead, Paths: []string{gone}},
-		{ID: "b", Engine: "host", Owner: dead, Paths: []string{there}},
-		{ID: "c", Engine: "host", Owner: dead, Paths: []string{"/", ownFolder(state, "b")}},
-		{ID: "d", Engine: "host", Owner: Self(), Paths: []string{ownFolder(state, "d")}},
-	} {
-		if err := j.note(l); err != nil {
-			t.Fatal(err)
-		}
+	for id, paths := range map[string][]string{"a": {gone}, "b": {there}, "c": {"/", ownFolder(state, "b")}} {
+		journaltest.Dead(t, state, j.kind, id, sessionRecord{Paths: paths})
+	}
+	if err := j.note(t.Context(), "d", sessionRecord{Paths: []string{ownFolder(state, "d")}}); err != nil {
+		t.Fatal(err)
 	}
 	for _, dir := range []string{there, ownFolder(state, "d")} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
-	did, err := j.sweep("host")
+	did, err := j.sweep(t.Context(), nil)
 	if diff := cmp.Diff([]string{"folder " + there}, did); diff != "" || err == nil || !strings.Contains(err.Error(), "session c") {
 		t.Errorf("sweep = %v, %v, want that c is refused (-want +got):\n%s", did, err, diff)
 	}
-	var left []string
-	files, _ := os.ReadDir(j.dir)
-	for _, f := range files {
-		if !strings.HasSuffix(f.Name(), lockSuffix) { // That of d.
-			left = append(left, f.Name())
-		}
-	}
-	if err := j.forget("d"); err != nil {
-		t.Error(err)
-	}
-	if diff := cmp.Diff([]string{"c.json", "d.json"}, left); diff != "" {
+	if diff := cmp.Diff([]string{"host-session/c", "host-session/d"}, journaltest.Entries(t, state)); diff != "" {
 		t.Errorf("entries (-want +got):\n%s", diff)
 	}
 }
 
 func TestJournalOfNoState(t *testing.T) {
-	j := journalIn("")
-	did, err := j.sweep("docker")
-	if err := errors.Join(err, j.note(leftover{ID: "x"}), j.forget("x")); err != nil || did != nil {
+	j := journalIn("", "docker")
+	did, err := j.sweep(t.Context(), nil)
+	if err := errors.Join(err, j.note(t.Context(), "x", sessionRecord{}), j.clear("x")); err != nil || did != nil {
 		t.Errorf("a journal without a state directory: %v, %v", did, err)
 	}
 }

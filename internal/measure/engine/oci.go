@@ -39,7 +39,7 @@ func NewOCI(state string, worker WorkerSource, lookPath func(string) (string, er
 		// A runtime takes a path from the bundle, into which it changes.
 		state = abs
 	}
-	return &oci{state: state, worker: &installer{dir: filepath.Join(state, "cache"), source: worker}, journal: journalIn(state), lookPath: lookPath}
+	return &oci{state: state, worker: &installer{dir: filepath.Join(state, "cache"), source: worker}, journal: journalIn(state, "oci"), lookPath: lookPath}
 }
 
 // Name implements Engine.
@@ -90,7 +90,7 @@ func (o *oci) Open(ctx context.Context, spec Spec) (Session, error) {
 	if spec.Source != nil {
 		args = append(args, "--source", containerDir(spec)+sourceSuffix)
 	}
-	return o.open(rt, spec, args)
+	return o.open(ctx, rt, spec, args)
 }
 
 // supports says what this engine can't do of spec.
@@ -143,7 +143,7 @@ func within(path, folder string) bool {
 }
 
 // open makes the bundle of one container and runs args of the worker in it.
-func (o *oci) open(rt *ociRuntime, spec Spec, args []string) (*ociSession, error) {
+func (o *oci) open(ctx context.Context, rt *ociRuntime, spec Spec, args []string) (*ociSession, error) {
 	exe, err := o.worker.install(runtime.GOOS, runtime.GOARCH)
 	if err != nil {
 		return nil, ownFault(o.state, err)
@@ -173,8 +173,7 @@ func (o *oci) open(rt *ociRuntime, spec Spec, args []string) (*ociSession, error
 	}
 	s := &ociSession{engine: o, rt: rt, id: folderPrefix + spec.ID, entry: spec.ID, own: own, bundle: b}
 	s.limits = &ioLimits{engine: o.Name(), asked: spec.Limits, container: s.id, journal: o.journal, id: spec.ID}
-	note := leftover{ID: spec.ID, Engine: o.Name(), Owner: Self(), Paths: own, Runtime: rt.path, RuntimeRoot: rt.root}
-	if err := o.journal.note(note); err != nil {
+	if err := o.journal.note(ctx, spec.ID, sessionRecord{Paths: own, Runtime: rt.path, RuntimeRoot: rt.root}); err != nil {
 		return nil, ownFault(o.state, err)
 	}
 	if err := b.write(args); err != nil {
@@ -194,24 +193,11 @@ func (o *oci) open(rt *ociRuntime, spec Spec, args []string) (*ociSession, error
 
 // Sweep implements Engine.
 func (o *oci) Sweep(ctx context.Context) ([]string, error) {
-	stale, err := o.journal.stale(o.Name())
-	if err != nil {
-		return nil, err
-	}
-	var done []string
-	var errs []error
-	for _, l := range stale {
-		rt := &ociRuntime{path: l.Runtime, root: l.RuntimeRoot}
-		s := &ociSession{engine: o, rt: rt, id: folderPrefix + l.ID, entry: l.ID, own: l.Paths}
-		if rt.knows(s.id) {
-			done = append(done, "container "+s.id)
+	return o.journal.sweep(ctx, func(ctx context.Context, id string, s sessionRecord) (did []string, err error) {
+		rt, container := &ociRuntime{path: s.Runtime, root: s.RuntimeRoot}, folderPrefix+id
+		if rt.knows(container) {
+			did = []string{"container " + container}
 		}
-		if err := errors.Join(rt.bury(ctx, s.id), removeCgroups(s.id)); err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		removed, err := o.journal.clear(l)
-		done, errs = append(done, removed...), append(errs, err)
-	}
-	return done, errors.Join(errs...)
+		return did, errors.Join(rt.bury(ctx, container), removeCgroups(container))
+	})
 }

@@ -128,7 +128,7 @@ func (o *oci) try(ctx context.Context, rt *ociRuntime) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	id := "probe-" + strconv.Itoa(os.Getpid()) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
-	s, err := o.open(rt, Spec{ID: id, Place: place.Spec{Name: "layer", Kind: place.Layer}}, []string{"version"})
+	s, err := o.open(ctx, rt, Spec{ID: id, Place: place.Spec{Name: "layer", Kind: place.Layer}}, []string{"version"})
 	if err != nil {
 		return err
 	}

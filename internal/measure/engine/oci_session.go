@@ -103,6 +103,5 @@ func (s *ociSession) Close(ctx context.Context) error {
 
 // remove removes the session's folders and then its journal entry.
 func (s *ociSession) remove() error {
-	_, err := s.engine.journal.clear(leftover{ID: s.entry, Paths: s.own})
-	return err
+	return s.engine.journal.clear(s.entry, s.own...)
 }

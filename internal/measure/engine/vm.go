@@ -107,7 +107,7 @@ func NewVM(o VMOptions) Engine {
 	if o.Root == "" {
 		o.Root = "/"
 	}
-	return &vm{VMOptions: o, worker: &installer{dir: filepath.Join(o.State, "cache"), source: o.Worker}, journal: journalIn(o.State)}
+	return &vm{VMOptions: o, worker: &installer{dir: filepath.Join(o.State, "cache"), source: o.Worker}, journal: journalIn(o.State, "vm")}
 }
 
 // Name implements Engine.

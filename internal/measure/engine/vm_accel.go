@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"plimsoll/internal/host/procfs"
 	"plimsoll/internal/measure/place"
 )
 
@@ -66,7 +67,7 @@ func (v *vm) chooseAccel(ctx context.Context, b *vmBase, device string) error {
 // wrong may pass: another hypervisor that has the processor, a disk that is full.
 func (v *vm) askKVM(ctx context.Context, b *vmBase) (kvmAnswer, error) {
 	path := filepath.Join(v.vmCache(), "kvm.json")
-	a := kvmAnswer{kvmKey: kvmKey{Boot: Self().Boot, QEMU: b.qemu + " " + b.version, Kernel: b.image}}
+	a := kvmAnswer{kvmKey: kvmKey{Boot: procfs.Self().Boot, QEMU: b.qemu + " " + b.version, Kernel: b.image}}
 	var old kvmAnswer
 	if text, err := os.ReadFile(path); err == nil && json.Unmarshal(text, &old) == nil && old.kvmKey == a.kvmKey && a.Boot != "" {
 		return old, nil

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"plimsoll/internal/host/procfs"
 )
 
 // accelOf has an engine choose what runs its processors, and counts the machines that it needed for that.
@@ -56,7 +58,7 @@ func TestKVMWorks(t *testing.T) {
 	choose(1)
 	choose(0)
 	// As an older plimsoll's note, and one of another boot.
-	for _, text := range []string{`{"boot": "` + Self().Boot + `", "works": false}`, strings.Replace(noted(t, v), `{"boot":"`, `{"boot":"0`, 1)} {
+	for _, text := range []string{`{"boot": "` + procfs.Self().Boot + `", "works": false}`, strings.Replace(noted(t, v), `{"boot":"`, `{"boot":"0`, 1)} {
 		touch(t, filepath.Join(v.vmCache(), "kvm.json"), text)
 		choose(1)
 	}

@@ -11,6 +11,7 @@ import (
 	"plimsoll/internal/limit"
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/place"
+	"plimsoll/internal/testkit/journaltest"
 )
 
 // layerSpec asks for a machine with a disk of its own.
@@ -21,7 +22,10 @@ func layerSpec(id string) engine.Spec {
 // wantNothingLeft fails if a state folder has anything of a session, or a process has its name.
 func wantNothingLeft(t *testing.T, state, id string) {
 	t.Helper()
-	for _, dir := range []string{"vm", "data", "sessions"} {
+	for _, l := range journaltest.Left(t, state) {
+		t.Errorf("left behind: %s", l)
+	}
+	for _, dir := range []string{"vm", "data"} {
 		left, _ := os.ReadDir(filepath.Join(state, dir))
 		for _, l := range left {
 			t.Errorf("left behind: %s/%s", dir, l.Name())

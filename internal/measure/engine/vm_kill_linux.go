@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/host/procfs"
 )
 
 // killPatience is how long a killed process may take to be gone: one that waits for a disk can't be hurried.
@@ -13,8 +15,8 @@ const killPatience = 5 * time.Second
 
 // killOwn kills the process that o names, and no later one with its number, and waits for its end. It is false if there is
 // none any more.
-func killOwn(o Owner) (killed bool, err error) {
-	if o.PID <= 1 || o.Start == "" {
+func killOwn(o procfs.Process) (killed bool, err error) {
+	if o.PID <= 1 || o.Start == 0 {
 		return false, nil // The entry is damaged.
 	}
 	fd, err := unix.PidfdOpen(o.PID, 0)

@@ -2,5 +2,7 @@
 
 package engine
 
+import "plimsoll/internal/host/procfs"
+
 // killOwn kills a process of a machine, of which there are none here.
-func killOwn(Owner) (bool, error) { return false, nil }
+func killOwn(procfs.Process) (bool, error) { return false, nil }

@@ -81,7 +81,7 @@ func (v *vm) shareNFS(ctx context.Context, s *vmSession, p *vmPlace) error {
 		if p.daemon, err = startFenced(argv); err != nil {
 			return nil, err
 		}
-		if err := s.noteProcesses(); err != nil {
+		if err := s.noteProcesses(ctx); err != nil {
 			return p.daemon.waited, err
 		}
 		p.socket, err = awaitServer(netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), nfsPort), func() error {

@@ -106,7 +106,7 @@ func (v *vm) start(ctx context.Context, base *vmBase, accel, id string, spec Spe
 		}
 		s.data, s.own = append(s.data, folder), append(s.own, folder)
 	}
-	if err := v.journal.note(leftover{ID: id, Engine: v.Name(), Owner: Self(), Paths: s.own}); err != nil {
+	if err := v.journal.note(ctx, id, sessionRecord{Paths: s.own}); err != nil {
 		return nil, ownFault(v.State, err)
 	}
 	if err := s.begin(ctx, spec); err != nil {
@@ -126,7 +126,7 @@ func (s *vmSession) begin(ctx context.Context, spec Spec) error {
 	saved := s.vm.savedPath(s.base, s.accel, spec)
 	if from := s.vm.openSaved(saved); from != nil {
 		defer from.Close()
-		if err := s.launch(spec, from); err != nil {
+		if err := s.launch(ctx, spec, from); err != nil {
 			return err
 		}
 		err := s.goOn(ctx)
@@ -138,7 +138,7 @@ func (s *vmSession) begin(ctx context.Context, spec Spec) error {
 			return err
 		}
 	}
-	if err := s.launch(spec, nil); err != nil {
+	if err := s.launch(ctx, spec, nil); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, vmPatience, fmt.Errorf("the machine gave no answer within %v", vmPatience))
@@ -203,7 +203,7 @@ func (s *vmSession) awaitBoot(ctx context.Context) error {
 }
 
 // launch starts QEMU; from is where it goes on, nil if it boots.
-func (s *vmSession) launch(spec Spec, from *os.File) error {
+func (s *vmSession) launch(ctx context.Context, spec Spec, from *os.File) error {
 	console, consoleEnd, err := os.Pipe()
 	if err != nil {
 		return err
@@ -253,7 +253,7 @@ func (s *vmSession) launch(spec Spec, from *os.File) error {
 		go watchDaemon(d, s.process, s.orphan)
 	}
 	// From here on a sweep knows what to kill.
-	return errors.Join(s.noteProcesses(), s.enclose(spec))
+	return errors.Join(s.noteProcesses(ctx), s.enclose(spec))
 }
 
 // modulePaths are where the guest has modules.

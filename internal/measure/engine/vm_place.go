@@ -131,7 +131,7 @@ func (v *vm) share(ctx context.Context, s *vmSession, p *vmPlace) error {
 	case ShareVirtioFS:
 		return v.shareVirtioFS(ctx, s, p)
 	case ShareSMB:
-		return v.shareSMB(s, p)
+		return v.shareSMB(ctx, s, p)
 	case ShareNFS:
 		return v.shareNFS(ctx, s, p)
 	}

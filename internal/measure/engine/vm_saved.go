@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/internal/host/procfs"
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/state/filelock"
 )
@@ -55,7 +56,7 @@ const savedPrefix = "saved-"
 
 // savedNow begins the names of those that were saved since this computer was booted: the processor's clock, and what it can, are others then.
 func savedNow() string {
-	sum := sha256.Sum256([]byte(Self().Boot))
+	sum := sha256.Sum256([]byte(procfs.Self().Boot))
 	return savedPrefix + hex.EncodeToString(sum[:4]) + "-"
 }
 

@@ -41,21 +41,15 @@ type vmSession struct {
 	limits *ioLimits
 }
 
-// processesSuffix ends the name of the journal's entry of a session's processes. It is one of its own: an entry is
-// complete or torn, and the one of the folders was written before there were processes.
-const processesSuffix = "-processes"
-
-// noteProcesses notes the processes that there are so far.
-func (s *vmSession) noteProcesses() error {
-	l := leftover{ID: s.id + processesSuffix, Engine: s.vm.Name(), Owner: Self()}
+// noteProcesses notes the processes that there are so far, beside the folders.
+func (s *vmSession) noteProcesses(ctx context.Context) error {
+	made := sessionRecord{Paths: s.own}
 	for _, p := range append(s.daemons(), s.process) {
 		if p != nil {
-			o := ownerOf(p.cmd.Process.Pid)
-			o.Namespace = l.Owner.Namespace
-			l.Processes = append(l.Processes, o)
+			made.Processes = append(made.Processes, procfs.Of("/proc", p.cmd.Process.Pid))
 		}
 	}
-	return s.vm.journal.note(l)
+	return s.vm.journal.note(ctx, s.id, made)
 }
 
 // daemons are those of the machine's shares.
@@ -178,8 +172,7 @@ func (s *vmSession) end(ctx context.Context) error {
 			return err
 		}
 	}
-	_, err := s.vm.journal.clear(leftover{ID: s.id, Paths: s.own})
-	return errors.Join(s.vm.journal.forget(s.id+processesSuffix), err)
+	return s.vm.journal.clear(s.id, s.own...)
 }
 
 // stop ends the processes, and closes what leads to them.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"os/user"
@@ -33,7 +34,7 @@ const smbPort = 445
 
 // shareSMB starts smbd on the session's folder, as inetd would: on one connection, of which QEMU inherits the other end and gives
 // it to the first in the guest that connects. Nothing listens, here or anywhere else, and so nobody else gets at the folder.
-func (v *vm) shareSMB(s *vmSession, p *vmPlace) error {
+func (v *vm) shareSMB(ctx context.Context, s *vmSession, p *vmPlace) error {
 	daemon, err := v.smbd()
 	if err != nil {
 		return err
@@ -64,7 +65,7 @@ func (v *vm) shareSMB(s *vmSession, p *vmPlace) error {
 	s.network(p, smbPort)
 	p.mount.Source, p.mount.FSType = "//"+p.server+"/"+shareTag, "cifs"
 	p.mount.Options = "ip=" + p.server + ",vers=3.1.1,username=plimsoll,password=,cache=" + cache
-	return s.noteProcesses()
+	return s.noteProcesses(ctx)
 }
 
 // smbFolder is where smbd keeps what is its own.

@@ -4,43 +4,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 )
 
 // Sweep implements Engine: machines and daemons of dead owners are killed, then their folders and disks removed.
-func (v *vm) Sweep(context.Context) ([]string, error) {
-	stale, err := v.journal.stale(v.Name())
-	if err != nil {
-		return nil, err
-	}
-	var done []string
-	var errs []error
-	alive := map[string]bool{}
-	for _, l := range stale {
-		for _, p := range l.Processes {
+func (v *vm) Sweep(ctx context.Context) ([]string, error) {
+	done, err := v.journal.sweep(ctx, func(_ context.Context, id string, s sessionRecord) (did []string, err error) {
+		for _, p := range s.Processes {
 			killed, err := killOwn(p)
 			if err != nil {
 				// What it writes to stays, and is noted for the next sweep.
-				alive[strings.TrimSuffix(l.ID, processesSuffix)] = true
-				errs = append(errs, fmt.Errorf("end process %d of session %s: %w", p.PID, l.ID, err))
+				return did, fmt.Errorf("end process %d of session %s: %w", p.PID, id, err)
 			}
 			if killed {
-				done = append(done, fmt.Sprintf("process %d of virtual machine %s", p.PID, strings.TrimSuffix(l.ID, processesSuffix)))
+				did = append(did, fmt.Sprintf("process %d of virtual machine %s", p.PID, id))
 			}
 		}
-	}
-	for _, l := range stale {
-		if alive[strings.TrimSuffix(l.ID, processesSuffix)] {
-			continue
-		}
 		// One whose limits held around it had a group.
-		if err := removeCgroups(folderPrefix + strings.TrimSuffix(l.ID, processesSuffix)); err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		removed, err := v.journal.clear(l)
-		done, errs = append(done, removed...), append(errs, err)
-	}
-	torn, err := v.sweepCache()
-	return append(done, torn...), errors.Join(append(errs, err)...)
+		return did, removeCgroups(folderPrefix + id)
+	})
+	torn, cerr := v.sweepCache()
+	return append(done, torn...), errors.Join(err, cerr)
 }

@@ -7,10 +7,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"plimsoll/internal/host/procfs"
+	"plimsoll/internal/testkit/journaltest"
 )
 
 // sleeper starts a process that is nobody's in particular, and kills it at the test's end.
-func sleeper(t *testing.T) (Owner, <-chan struct{}) {
+func sleeper(t *testing.T) (procfs.Process, <-chan struct{}) {
 	t.Helper()
 	cmd := exec.Command("sleep", "1000")
 	if err := cmd.Start(); err != nil {
@@ -19,9 +22,7 @@ func sleeper(t *testing.T) (Owner, <-chan struct{}) {
 	ended := make(chan struct{})
 	go func() { _ = cmd.Wait(); close(ended) }()
 	t.Cleanup(func() { _ = cmd.Process.Kill(); <-ended })
-	o := ownerOf(cmd.Process.Pid)
-	o.Namespace = pidNamespace()
-	return o, ended
+	return procfs.Of("/proc", cmd.Process.Pid), ended
 }
 
 // TestVMSweep: the machines and daemons of a plimsoll that was killed are killed, and their folders go; what is another
@@ -29,28 +30,20 @@ func sleeper(t *testing.T) (Owner, <-chan struct{}) {
 func TestVMSweep(t *testing.T) {
 	state := t.TempDir()
 	v := NewVM(VMOptions{State: state}).(*vm)
-	dead := Self()
-	dead.Start = "1"
 	machine, machineEnded := sleeper(t)
 	other, otherEnded := sleeper(t)
 	living, livingEnded := sleeper(t)
-	other.Start += "0" // Its number was another's before.
-	for _, s := range []struct {
-		id      string
-		owner   Owner
-		process Owner
-	}{{"dead", dead, machine}, {"reused", dead, other}, {"living", Self(), living}} {
-		dir := ownFolder(filepath.Join(state, "vm"), s.id)
+	other.Start++ // Its number was another's before.
+	for id, process := range map[string]procfs.Process{"dead": machine, "reused": other, "living": living} {
+		dir := ownFolder(filepath.Join(state, "vm"), id)
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		for _, l := range []leftover{
-			{ID: s.id, Engine: "vm", Owner: s.owner, Paths: []string{dir}},
-			{ID: s.id + processesSuffix, Engine: "vm", Owner: s.owner, Processes: []Owner{s.process}},
-		} {
-			if err := v.journal.note(l); err != nil {
-				t.Fatal(err)
-			}
+		made := sessionRecord{Paths: []string{dir}, Processes: []procfs.Process{process}}
+		if id != "living" {
+			journaltest.Dead(t, state, v.journal.kind, id, made)
+		} else if err := v.journal.note(t.Context(), id, made); err != nil {
+			t.Fatal(err)
 		}
 	}
 	done, err := v.Sweep(t.Context())
@@ -76,9 +69,7 @@ func TestVMSweep(t *testing.T) {
 	if len(left) != 1 || left[0].Name() != "plimsoll-living" {
 		t.Errorf("left are %v, want the living plimsoll's folder", left)
 	}
-	for _, id := range []string{"living", "living" + processesSuffix} {
-		if err := v.journal.forget(id); err != nil {
-			t.Error(err)
-		}
+	if err := v.journal.clear("living"); err != nil {
+		t.Error(err)
 	}
 }

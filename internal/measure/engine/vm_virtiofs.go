@@ -71,7 +71,7 @@ func (v *vm) shareVirtioFS(ctx context.Context, s *vmSession, p *vmPlace) error 
 		"-device", "vhost-user-fs-pci,chardev=" + p.share() + ",queue-size=1024,tag=" + p.tag(),
 	}
 	p.mount.Source, p.mount.FSType = p.tag(), "virtiofs"
-	return s.noteProcesses()
+	return s.noteProcesses(ctx)
 }
 
 // A virtiofsd is one of the two daemons of that name. That in C was part of QEMU until 8.0, and takes options as mount does; that in

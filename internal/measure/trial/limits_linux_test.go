@@ -18,6 +18,7 @@ import (
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/witness"
 	"plimsoll/internal/testkit/disktest"
+	"plimsoll/internal/testkit/journaltest"
 	"plimsoll/internal/testkit/workertest"
 )
 
@@ -63,10 +64,9 @@ func limitedRun(t *testing.T, text string) *notebook {
 	for _, s := range n.run.Skipped {
 		t.Errorf("skipped %s: %s", s.Cell.Engine, s.Reason)
 	}
-	for _, d := range []string{"data", "sessions"} {
-		if left, _ := os.ReadDir(filepath.Join(state, d)); len(left) > 0 {
-			t.Errorf("left in %s: %v", d, left)
-		}
+	left, _ := os.ReadDir(filepath.Join(state, "data"))
+	if records := journaltest.Left(t, state); len(left)+len(records) > 0 {
+		t.Errorf("left: %v %v", left, records)
 	}
 	return n
 }

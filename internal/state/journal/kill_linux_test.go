@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,7 +9,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"plimsoll/internal/testkit/killtest"
 )
@@ -129,5 +132,85 @@ func TestKilled(t *testing.T) {
 	}.Run(t)
 	if killed < 60 {
 		t.Errorf("it was killed %d times, which are too few for what it does", killed)
+	}
+}
+
+func init() {
+	killtest.Life("waits", func(dir string) error {
+		if err := In(dir).Put(context.Background(), "thing", "a", filepath.Join(dir, "a")); err != nil {
+			return err
+		}
+		os.Stdout.WriteString("recorded\n")
+		time.Sleep(time.Minute)
+		return nil
+	})
+}
+
+// TestOtherNamespace: it can be found out whether an owner in another PID namespace lives, where its number means another process.
+func TestOtherNamespace(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root for a PID namespace")
+	}
+	dir := t.TempDir()
+	c := killtest.Command("waits", dir)
+	c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer c.Wait()
+	defer c.Process.Kill()
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "recorded\n" {
+		t.Fatalf("%q, %v", line, err)
+	}
+	sweep := func() []string {
+		removed, err := In(dir).Sweep(t.Context(), map[string]Undo{"thing": undoThing})
+		if err != nil {
+			t.Error(err)
+		}
+		return removed
+	}
+	if removed := sweep(); len(removed) > 0 {
+		t.Errorf("Sweep() removed %q of a living owner", removed)
+	}
+	c.Process.Kill()
+	c.Wait()
+	if removed := sweep(); !slices.Equal(removed, []string{"a"}) {
+		t.Errorf("Sweep() removed %q of a dead owner, want its thing", removed)
+	}
+}
+
+// TestLockBesideASweep: a sweep may take an owner's new lock file for that of a dead one before it is locked, and remove it. The entry is written all the
+// same.
+func TestLockBesideASweep(t *testing.T) {
+	dir := t.TempDir()
+	j, other := In(dir), In(dir)
+	stop, swept := make(chan struct{}), make(chan error)
+	go func() {
+		for {
+			select {
+			case <-stop:
+				swept <- nil
+				return
+			default:
+			}
+			if err := other.dropLocks(); err != nil {
+				swept <- err
+				return
+			}
+		}
+	}()
+	for range 500 {
+		if err := errors.Join(j.Put(t.Context(), "thing", "a", nil), j.Put(t.Context(), "thing", "a", nil), j.Remove("thing", "a")); err != nil {
+			t.Error(err)
+			break
+		}
+	}
+	close(stop)
+	if err := <-swept; err != nil {
+		t.Error(err)
 	}
 }

@@ -70,6 +70,14 @@ func (k Test) Run(t *testing.T) (killed int) {
 	return int(lives.Load())
 }
 
+// Command returns the command that lives a life with a folder. Before are words that go before it, such as a tracer's.
+func Command(name, dir string, before ...string) *exec.Cmd {
+	argv := append(before, os.Args[0])
+	c := exec.Command(argv[0], argv[1:]...)
+	c.Env = append(os.Environ(), lifeName+"="+name, lifeFolder+"="+dir, "GOMAXPROCS=1")
+	return c
+}
+
 // killedAt has a life end with the n-th call of a name. It is false if there are fewer of these calls in a whole life.
 func (k Test) killedAt(t *testing.T, call string, n int) (killed bool) {
 	dir, err := os.MkdirTemp(t.TempDir(), "life")
@@ -79,8 +87,7 @@ func (k Test) killedAt(t *testing.T, call string, n int) (killed bool) {
 	if k.Before != nil {
 		k.Before(t, dir)
 	}
-	c := exec.Command("strace", "-o", "/dev/null", "-e", "trace="+call, "-e", "inject="+call+":signal=KILL:when="+strconv.Itoa(n), os.Args[0])
-	c.Env = append(os.Environ(), lifeName+"="+k.Name, lifeFolder+"="+dir, "GOMAXPROCS=1")
+	c := Command(k.Name, dir, "strace", "-o", "/dev/null", "-e", "trace="+call, "-e", "inject="+call+":signal=KILL:when="+strconv.Itoa(n))
 	said, err := c.Output()
 	at := fmt.Sprintf("%s %d of %s", call, n, filepath.Base(os.Args[0]))
 	if strings.Contains(string(said), failed) {

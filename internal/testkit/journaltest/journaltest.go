@@ -1,0 +1,67 @@
+// Package journaltest makes entries of a journal whose owners have ended, for tests of what undoes them.
+package journaltest
+
+import (
+	"encoding/json"
+	"net/url"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"plimsoll/internal/host/procfs"
+	"plimsoll/internal/state/journal"
+)
+
+// Dead writes an entry into the journal of a state folder, of an owner that has ended.
+func Dead(t testing.TB, state, kind, id string, payload any) {
+	t.Helper()
+	b, err := json.Marshal(payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := journal.Entry{Kind: kind, ID: id, Owner: procfs.Process{PID: os.Getpid(), Start: 1, Boot: "x"}, Payload: b}
+	if b, err = json.Marshal(e); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(state, "journal", kind, url.PathEscape(id)+".json")
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Entries lists the entries in the journal of a state folder, each as KIND/ID.
+func Entries(t testing.TB, state string) (list []string) {
+	t.Helper()
+	j := journal.In(state)
+	kinds, err := j.Kinds()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range kinds {
+		entries, err := j.Entries(kind)
+		if err != nil {
+			t.Error(err)
+		}
+		for _, e := range entries {
+			list = append(list, e.Kind+"/"+e.ID)
+		}
+	}
+	return list
+}
+
+// Left lists the files in the journal of a state folder that nobody needs once every owner has ended in good order: entries, owners' locks, and
+// files half written.
+func Left(t testing.TB, state string) (list []string) {
+	t.Helper()
+	for _, pattern := range []string{"*.owner", "*/*", "*/.*"} {
+		files, err := filepath.Glob(filepath.Join(state, "journal", pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, files...)
+	}
+	return list
+}
