@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -71,5 +72,18 @@ func TestResultsRmDevNull(t *testing.T) {
 	a := &app{stdin: null, stdout: &talk, stderr: &talk}
 	if status := a.run(context.Background(), []string{"results", "rm", "last", "--state", state}); status != exitUsage || !strings.Contains(talk.String(), "give --yes") {
 		t.Errorf("status %d, %q", status, talk.String())
+	}
+}
+
+// TestReportOfNothing: a report of a folder without runs says where it looked, and makes nothing there. It made the folder with a database,
+// as where --state is mistyped.
+func TestReportOfNothing(t *testing.T) {
+	empty := filepath.Join(t.TempDir(), "none")
+	r := plimsoll(t, t.Context(), empty, "", "report", "last")
+	if want := "plimsoll: run \"last\" is not known: no run is recorded in " + empty + "\n"; r.status != exitUsage || r.stderr != want {
+		t.Errorf("status %d, %q, want 2 and %q", r.status, r.stderr, want)
+	}
+	if _, err := os.Stat(empty); err == nil {
+		t.Error("a report made a state folder")
 	}
 }

@@ -61,19 +61,6 @@ func TestResultsRefuses(t *testing.T) {
 	}
 }
 
-// TestReportOfNothing: a report of a folder without runs says where it looked, and makes nothing there. It made the folder with a database,
-// as where --state is mistyped.
-func TestReportOfNothing(t *testing.T) {
-	empty := filepath.Join(t.TempDir(), "none")
-	r := plimsoll(t, t.Context(), empty, "", "report", "last")
-	if want := "plimsoll: run \"last\" is not known: no run is recorded in " + empty + "\n"; r.status != exitUsage || r.stderr != want {
-		t.Errorf("status %d, %q, want 2 and %q", r.status, r.stderr, want)
-	}
-	if _, err := os.Stat(empty); err == nil {
-		t.Error("a report made a state folder")
-	}
-}
-
 func TestResultsOfNothing(t *testing.T) {
 	empty := filepath.Join(t.TempDir(), "none")
 	if status, out, talk := plimsollResults(empty, "ls"); status != exitDone || out != "" || !strings.Contains(talk, "No run is recorded") {
