@@ -13,5 +13,5 @@
 //	          |
 //	        engine -> agent -> (worker: workload -> load) on a place
 //
-// CONTRIBUTING.md says what each package holds.
+// CONTRIBUTING.md says what each room of internal/ holds.
 package plimsoll

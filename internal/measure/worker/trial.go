@@ -111,7 +111,7 @@ func listen(r *wire.Reader, first chan<- wire.Message, finish chan<- int, ask ch
 
 // reportStatus tells how far a run is each time that it is asked, until ctx ends.
 func reportStatus(ctx context.Context, run workload.Runner, id string, ask <-chan struct{}, w *wire.Writer) {
-	s, ok := run.(workload.Statuser)
+	s, ok := run.(workload.StatusRunner)
 	for ok {
 		select {
 		case <-ask:

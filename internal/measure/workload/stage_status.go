@@ -8,13 +8,13 @@ import (
 	"plimsoll/load"
 )
 
-// A Statuser is a Runner that can be asked how far it is while it runs. It may be asked from any goroutine.
-type Statuser interface {
+// A StatusRunner is a Runner that can be asked how far it is while it runs. It may be asked from any goroutine.
+type StatusRunner interface {
 	// Status is what Run would return if all ended now.
 	Status() *Result
 }
 
-var _ Statuser = (*stageRun)(nil)
+var _ StatusRunner = (*stageRun)(nil)
 
 // stageStatus is how far a stage is, for jobs with load.Job.Status.
 type stageStatus struct {
@@ -61,7 +61,7 @@ func (s *stageStatus) end(i int, r StageResult) {
 	}
 }
 
-// Status implements Statuser.
+// Status implements StatusRunner.
 func (s *stageRun) Status() *Result {
 	st := &s.status
 	st.mu.Lock()

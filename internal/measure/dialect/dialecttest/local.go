@@ -22,7 +22,7 @@ type Local struct {
 	marks    workload.Marks
 	onStatus func(*workload.Result)
 	mu       sync.Mutex
-	running  workload.Statuser // nil: none
+	running  workload.StatusRunner // nil: none
 }
 
 // Path implements dialect.Session.
@@ -60,7 +60,7 @@ func (l *Local) Stage(ctx context.Context, name string, jobs []workload.StageJob
 func (l *Local) run(r workload.Runner) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.running, _ = r.(workload.Statuser)
+	l.running, _ = r.(workload.StatusRunner)
 }
 
 // OnStatus implements dialect.Reporter.

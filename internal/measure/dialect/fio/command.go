@@ -21,14 +21,6 @@ func ignoredCommand(value bool, why string) command {
 	return command{value, "accepted: " + why, func(*parser, string) error { return nil }}
 }
 
-// notedCommand is ignored with a note.
-func notedCommand(name string, value bool, why string) command {
-	return command{value, "accepted, with a note: " + why, func(p *parser, _ string) error {
-		p.test.note("--%s has no effect: %s", name, why)
-		return nil
-	}}
-}
-
 // commands are the options of fio that belong to no job. docs/fio.md is checked against it.
 var commands = map[string]command{
 	"section": {true, "only that job of the files; may be repeated", func(p *parser, v string) error {
