@@ -1,17 +1,15 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"plimsoll/internal/measure/plan"
+	"plimsoll/internal/state/journal"
 	"plimsoll/internal/testkit/leaktest"
 	"plimsoll/internal/testkit/ownertest"
 )
@@ -30,13 +28,15 @@ func sweepState(state string) error {
 		a.sweep(context.Background(), e)
 	}
 	// What lives still, another process of that test, is for a later sweep.
-	left, err := filepath.Glob(filepath.Join(state, "sessions", "*.json"))
-	for _, entry := range left {
-		if text, _ := os.ReadFile(entry); bytes.Contains(text, []byte(`"engine":"host"`)) || bytes.Contains(text, []byte(`"engine":"oci"`)) {
-			err = errors.Join(err, fmt.Errorf("%s is still there", entry))
+	var errs []error
+	for _, kind := range []string{plan.Host, plan.OCI} {
+		list, err := journal.In(state).Entries(kind + "-session")
+		errs = append(errs, err)
+		for _, e := range list {
+			errs = append(errs, fmt.Errorf("%s %s is still there", e.Kind, e.ID))
 		}
 	}
-	return err
+	return errors.Join(errs...)
 }
 
 // TestKilledTest: what a killed process of tests left is removed by the next, and what another has stays.
@@ -94,13 +94,12 @@ blocks: 1
 	t.Fatalf("it ended: status %d, %s", r.status, r.stderr)
 }
 
-// groupsOf are the control groups of the sessions noted in a state folder that are there, by the sessions' names.
+// groupsOf are the control groups of the oci engine's sessions in a state folder's journal that are there, by the sessions' names.
 func groupsOf(state string) (names []string) {
-	notes, _ := filepath.Glob(filepath.Join(state, "sessions", "*.json"))
-	for _, n := range notes {
-		name := "plimsoll-" + strings.TrimSuffix(filepath.Base(n), ".json")
-		if len(leaktest.Find("/"+name)) > 0 {
-			names = append(names, "/"+name)
+	list, _ := journal.In(state).Entries(plan.OCI + "-session")
+	for _, e := range list {
+		if name := "/plimsoll-" + e.ID; len(leaktest.Find(name)) > 0 {
+			names = append(names, name)
 		}
 	}
 	return names

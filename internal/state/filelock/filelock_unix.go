@@ -33,3 +33,12 @@ func remove(f *os.File) error {
 	err := ignoreMissing(os.Remove(f.Name()))
 	return errors.Join(err, f.Close())
 }
+
+// rename gives the file another name while it is locked, and closes it. If that fails it removes the file.
+func rename(f *os.File, to string) error {
+	err := os.Rename(f.Name(), to)
+	if err != nil {
+		err = errors.Join(err, ignoreMissing(os.Remove(f.Name())))
+	}
+	return errors.Join(err, f.Close())
+}

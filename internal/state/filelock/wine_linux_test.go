@@ -8,5 +8,5 @@ import (
 
 // TestUnderWine runs the tests on Windows' side.
 func TestUnderWine(t *testing.T) {
-	winetest.RunTests(t, "TestLocks", "TestRemove", "TestEndsWithTheProcess")
+	winetest.RunTests(t, "TestLocks", "TestRemove", "TestEndsWithTheProcess", "TestWrite")
 }

@@ -21,13 +21,10 @@ func Write(to, prefix string, write func(*os.File) error) error {
 		err = f.Sync()
 	}
 	if err == nil {
-		// While it is locked.
-		err = os.Rename(f.Name(), to)
+		return rename(f, to)
 	}
-	if err != nil {
-		return errors.Join(err, ignoreMissing(os.Remove(f.Name())), f.Close())
-	}
-	return f.Close()
+	err = errors.Join(err, f.Close()) // Windows removes no open file.
+	return errors.Join(err, ignoreMissing(os.Remove(f.Name())))
 }
 
 // Create makes a new file, named as os.CreateTemp does, and locks it alone, where there are locks.
