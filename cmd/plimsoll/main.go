@@ -28,7 +28,7 @@ func main() {
 // stopped, cleaned up and kept. A second one ends a.hard: cleaning up must be quick. A
 // third kills plimsoll the usual way; the next start removes what it left. Each of the
 // first two is answered with a line: who sees none presses again, and before it is
-// taken two interrupts are one to the kernel and to Go's runtime, as they are here within sameInterrupt. A hangup is none where
+// taken two interrupts are one to the kernel and to Go's runtime, and so are two SIGTERM here within sameInterrupt. A hangup is none where
 // a.hangup takes it.
 func (a *app) interrupts(ctx context.Context) (context.Context, func()) {
 	ctx, soft := context.WithCancel(ctx)
@@ -55,11 +55,11 @@ func (a *app) interrupts(ctx context.Context) (context.Context, func()) {
 			}
 			// First: a terminal that is stopped holds up the words.
 			step.cancel()
-			if !oneInterrupt(signals) {
-				return
-			}
 			if !quiet.Load() {
 				newProgress(a.stderr).Note(step.words)
+			}
+			if sig != os.Interrupt && !oneInterrupt(signals) {
+				return
 			}
 		}
 		signal.Reset(stopSignals()...)
@@ -73,8 +73,8 @@ func (a *app) interrupts(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// sameInterrupt is how long after a signal another one is the same interrupt: timeout(1) signals its command and then its whole process
-// group, and passes a terminal's Ctrl-C on to those that had it already. No user is that fast, nor a program that waits for the answer.
+// sameInterrupt is how long after a SIGTERM or SIGHUP another signal is the same interrupt: timeout(1) signals its command and then its
+// whole process group. A SIGINT is a key that somebody pressed, and each counts.
 const sameInterrupt = 50 * time.Millisecond
 
 // oneInterrupt takes the signals that belong to one interrupt; false: there will be no more.
