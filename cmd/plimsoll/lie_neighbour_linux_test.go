@@ -137,3 +137,38 @@ places: {dir: {kind: dir, path: ` + dir + `}}
 	})
 	abreast(t, 3, tests)
 }
+
+// TestLieSmallNeighbour: something else does many small I/Os beside a job with large ones, on a disk that can do only so many I/Os a second. It has few of the
+// bytes.
+func TestLieSmallNeighbour(t *testing.T) {
+	needRun(t)
+	_, dir := disktest.Disk(t, disktest.Options{Direct: true})
+	if out, err := exec.Command("fio", "--name=lay", "--filename="+filepath.Join(dir, "small"), "--size=16m", "--rw=write", "--bs=1m", "--direct=1").CombinedOutput(); err != nil {
+		t.Fatalf("fio: %v: %s", err, out)
+	}
+	small := exec.Command("fio", "--name=small", "--thread", "--filename="+filepath.Join(dir, "small"), "--size=16m", "--rw=randread", "--bs=4k", "--direct=1", "--ioengine=libaio",
+		"--iodepth=16", "--rate_iops=800", "--time_based", "--runtime=60", "--output=/dev/null")
+	if err := small.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer small.Wait()
+	defer small.Process.Kill()
+	const plan = `
+name: small
+workloads: {large: {rw: randread, bs: 256KiB, size: 16MiB, direct: true, iodepth: 4, io_engine: io_uring, rate_iops: 400, runtime: 800ms}}
+engines: [host]
+blocks: 3
+places: {dir: {kind: dir, path: %s}}
+`
+	state := t.TempDir()
+	if r := plimsoll(t, t.Context(), state, fmt.Sprintf(plan, dir), "run", "-"); r.status != exitDone {
+		t.Fatalf("status %d: %s", r.status, r.stderr)
+	}
+	_, trials := records(t, state)
+	if n := doubted(trials, check.Neighbour, "I/Os that loop"); n < len(trials)-1 {
+		for _, tr := range trials {
+			t.Logf("%+v %+v", tr.Truth, tr.Warnings)
+		}
+		t.Errorf("%d of %d trials are said to have had a neighbour", n, len(trials))
+	}
+}

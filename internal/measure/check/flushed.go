@@ -9,8 +9,6 @@ const (
 	// flushesEach is how often one sync flushes a disk at most: before and after the record that ends a journal's commit, and once more for
 	// data that is not in the journal; or a loop device's flush the disk with its file.
 	flushesEach = 4
-	// flushFloor is how many flushes of others are none: a journal's own commit, or a log's.
-	flushFloor = 10
 )
 
 // foreignFlushes reports that other programs flushed a device, which holds up all other I/O there and moves no bytes: those beyond what the
@@ -21,6 +19,8 @@ func (v *view) foreignFlushes() []record.Warning {
 	}
 	s := v.syncsOf()
 	own := s.all
+	// A journal commits by itself, too.
+	commits := flushesEach * (1 + int64(v.elapsed/commitEvery))
 	for _, l := range v.truth.Layers {
 		if l.Host || l.Any || l.Flushes <= 0 {
 			continue
@@ -28,7 +28,7 @@ func (v *view) foreignFlushes() []record.Warning {
 		own *= flushesEach
 		foreign := max(min(l.OthersFlushes, l.Flushes-s.least), l.Flushes-own)
 		held := float64(foreign) / float64(l.Flushes) * l.FlushTime.Seconds()
-		if own = l.Flushes; foreign < flushFloor || held <= foreignShare*v.elapsed.Seconds() {
+		if own = l.Flushes; foreign <= commits || held <= foreignShare*v.elapsed.Seconds() {
 			continue
 		}
 		share := min(1, held/v.elapsed.Seconds())

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"math"
 	"strings"
 	"time"
 
@@ -14,6 +15,9 @@ const (
 	foreignFloor = 1 << 20
 	commitBytes  = 64 << 10
 	commitEvery  = 5 * time.Second
+	// pieceBytes is the least at which a device's driver cuts one I/O into several (max_sectors_kb), and leastIO the size of a page, which few I/Os are smaller than.
+	pieceBytes = 128 << 10
+	leastIO    = 4 << 10
 	// stolen is the share of CPU time that a hypervisor may take: as much as the
 	// margin that figures are compared with. stolenFloor is three ticks of 10 ms, in which
 	// the kernel counts.
@@ -49,6 +53,10 @@ func (v *view) foreignBytes() []record.Warning {
 	}
 	var out []record.Warning
 	for _, m := range v.moves() {
+		if w := v.foreignIOs(m); w != nil {
+			out = append(out, w...)
+			continue
+		}
 		if m.foreign -= v.slack; m.foreign <= foreignShare*m.total || m.foreign <= v.noise(m.fs) {
 			continue
 		}
@@ -60,6 +68,30 @@ func (v *view) foreignBytes() []record.Warning {
 		out = append(out, warning(Neighbour, severity, e, text, bytes(m.foreign), bytes(m.total), m.device)...)
 	}
 	return out
+}
+
+// foreignIOs reports a neighbour of few bytes and many I/Os: beside a job with large blocks its share of the bytes is small, and a device that can do so
+// many I/Os a second has its limit there. It judges direct jobs that don't sync, which do an I/O for each of their operations, or for each piece of one.
+// As an operation may be cut further, the foreign bytes have to be there, too: 4 KiB for each foreign I/O.
+func (v *view) foreignIOs(m move) []record.Warning {
+	r := longest(v.results)
+	if !v.block || !v.direct || v.synced || r == nil || m.foreign <= v.noise(m.fs) {
+		return nil
+	}
+	d, ok := disk(r, m.device)
+	if !ok {
+		return nil
+	}
+	j := v.t.Spec.Job
+	_, _, most := j.BlockSizes()
+	own := float64(ops(v.results)+2*int64(max(j.IODepth, 1)*max(j.NumJobs, 1)*len(v.results))) * math.Ceil(float64(most)/pieceBytes)
+	all := float64(d.Reads + d.Writes)
+	foreign := min(all-own, m.foreign/leastIO)
+	if foreign <= foreignShare*all || m.foreign-v.slack > foreignShare*m.total {
+		return nil // foreignBytes says more.
+	}
+	e := map[string]any{"foreign_ios": foreign, "device_ios": all, "name": m.device}
+	return warning(Neighbour, record.Doubt, e, "At least %.0f of the %.0f I/Os that %s did in the window were not this worker's: something else was using the device.", foreign, all, m.device)
 }
 
 // noise is how many bytes a file system moves in the window by itself. It has to be small where the window is short: a disk of 100 I/Os a second that a

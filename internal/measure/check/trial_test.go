@@ -273,6 +273,16 @@ func TestGenerator(t *testing.T) {
 	})
 }
 
+// largeReads is a job that read 1,000 blocks of 256 KiB, of a device that did so many I/Os and read so many bytes besides.
+func largeReads(ios, others int64) func(*record.Trial) {
+	return func(t *record.Trial) {
+		t.Spec.Job.BS = 256 * kib
+		t.Results[0].Classes[0].Ops = 1000
+		t.Results[0].Disks[0].Reads = ios
+		reads(t, 1000*256*kib, 1000*256*kib, 1000*256*kib+others)
+	}
+}
+
 func TestNeighbour(t *testing.T) {
 	host := func(set func(*workload.HostDelta)) func(*record.Trial) {
 		return func(t *record.Trial) { set(&t.Results[0].Host) }
@@ -293,6 +303,10 @@ func TestNeighbour(t *testing.T) {
 			t.Results[0].Elapsed, t.Results[0].WallElapsed = 4*commitEvery, 4*commitEvery
 			written(5*commitBytes + inFlightSlack)(t)
 		}, "", ""},
+		// 1,000 reads of 256 KiB, and 2,000 of 4 KiB that are another's, with 3 % of the bytes.
+		{"others read small blocks", largeReads(3000, 8000*kib), "neighbour/doubt", "At least 872 of the 3000 I/Os that vda did"},
+		{"large blocks that are cut", largeReads(3000, 100*kib), "", ""},
+		{"large blocks in two pieces each", largeReads(2000, 0), "", ""},
 		{"wal's own journal", func(t *record.Trial) { named(t, workload.WAL, 10*mib, 80*mib) }, "amplification/note", ""},
 		{"wait at the limit", host(func(h *workload.HostDelta) { h.CPUWait = 0.2 }), "", ""},
 		{"wait", host(func(h *workload.HostDelta) { h.CPUWait = 0.41 }), "neighbour/doubt", "processors waited for 41 % of their time"},
