@@ -200,9 +200,14 @@ func TestNeighbours(t *testing.T) {
 
 // TestHiddenWrites is pitfall 21: a small commit costs the device a block and a journal.
 func TestHiddenWrites(t *testing.T) {
-	_, dir := disk(t, "")
-	b := newBench(t, dir)
-	tr := b.run(t, workload.Spec{Kind: workload.WAL, Runtime: time.Second})
+	var tr *record.Trial
+	for range 4 { // Other tests write to the disk beneath.
+		_, dir := disk(t, "")
+		tr = newBench(t, dir).run(t, workload.Spec{Kind: workload.WAL, Runtime: time.Second})
+		if !slices.ContainsFunc(tr.Warnings, func(w record.Warning) bool { return w.Check == check.Neighbour && w.Severity == record.Doubt }) {
+			break
+		}
+	}
 	tt := tr.Truth[0]
 	// The last commit may have ended after the window: its bytes are counted, its rate is not.
 	n := tr.Results[0].Classes[0].Ops
