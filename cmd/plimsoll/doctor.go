@@ -21,7 +21,7 @@ import (
 // doctorCommand looks at the machine. It exits with 5 only if not even the host
 // engine can measure; anything else that is missing is an answer.
 func (a *app) doctorCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, left, sweep bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "List what this machine can measure, limit and provide",
@@ -33,11 +33,20 @@ container, and removes that.
 Each line begins with ok, partly or no. A line marked "fix:" has a command or
 advice; doctor does not run it for you.
 
-Exit status: 0, or 5 if not even the host engine can measure here.`,
+--leftovers shows instead what Plimsoll records of the sessions, disks and device-wide
+limits of its runs, with the process of each. Those of a process that was killed are
+removed by the next run, or by --sweep.
+
+Exit status: 0; 1 if a leftover can't be read or removed; 5 if not even the host engine
+can measure here.`,
 		Example: `  plimsoll doctor
-  plimsoll doctor --json`,
+  plimsoll doctor --json
+  plimsoll doctor --leftovers`,
 		Args: exactly(0, "no argument"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if left || sweep {
+				return a.leftovers(cmd.Context(), sweep, asJSON)
+			}
 			host := device.Host()
 			probed, remove, err := a.forProbes()
 			if err != nil {
@@ -62,6 +71,8 @@ Exit status: 0, or 5 if not even the host engine can measure here.`,
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the report as JSON")
+	cmd.Flags().BoolVar(&left, "leftovers", false, "show what runs have made here and not removed yet")
+	cmd.Flags().BoolVar(&sweep, "sweep", false, "remove what runs left whose process has ended")
 	return cmd
 }
 

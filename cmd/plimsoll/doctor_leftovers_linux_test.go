@@ -1,0 +1,73 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/host/loopdisk"
+	"plimsoll/internal/state/journal"
+	"plimsoll/internal/testkit/journaltest"
+)
+
+// TestDoctorLeftovers: what runs record is shown with whether its process runs, and what an ended one left is removed, and nothing else.
+func TestDoctorLeftovers(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	doctor := func(want int, flags ...string) result {
+		t.Helper()
+		r := plimsoll(t, t.Context(), dir, "", append([]string{"doctor"}, flags...)...)
+		if r.status != want {
+			t.Errorf("doctor %q: status %d, want %d\n%s", flags, r.status, want, r.stderr)
+		}
+		return r
+	}
+	if r := doctor(exitDone, "--leftovers"); !strings.HasPrefix(r.stdout, "Nothing is recorded in ") {
+		t.Errorf("of nothing: %q", r.stdout)
+	}
+	if r := doctor(exitDone, "--leftovers", "--json"); r.stdout != "[]\n" {
+		t.Errorf("of nothing: %q", r.stdout)
+	}
+	mine := journal.In(dir)
+	if err := mine.Put(t.Context(), "host-session", "living", map[string][]string{"paths": nil}); err != nil {
+		t.Fatal(err)
+	}
+	for _, disk := range []string{"left", "odd\x1b[2J"} {
+		journaltest.Dead(t, dir, loopdisk.Kind, disk, nil)
+		if err := os.MkdirAll(filepath.Join(dir, "disks", disk, "mnt"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := doctor(exitDone, "--leftovers")
+	for _, want := range []string{"loop-disk     left ", "host-session  living ", " runs ", " ended "} {
+		if !strings.Contains(r.stdout, want) {
+			t.Errorf("%q is not in\n%s", want, r.stdout)
+		}
+	}
+	if want := "2 of 3 belong to processes that have ended: plimsoll doctor --sweep removes them"; strings.Contains(r.stdout, "\x1b") || !strings.Contains(r.stderr, want) {
+		t.Errorf("%q\n%q, want %q", r.stdout, r.stderr, want)
+	}
+	if r := doctor(exitDone, "--sweep"); strings.Count(r.stdout, "removed disk ") != 2 {
+		t.Errorf("--sweep: %q", r.stdout)
+	}
+	if r := doctor(exitDone, "--sweep"); r.stdout != "" || r.stderr != "There was nothing to remove.\n" {
+		t.Errorf("a second --sweep: %q, %q", r.stdout, r.stderr)
+	}
+	var list []leftover
+	if err := json.Unmarshal([]byte(doctor(exitDone, "--leftovers", "--json").stdout), &list); err != nil || len(list) != 1 || list[0].ID != "living" || list[0].PID != os.Getpid() || list[0].Ended {
+		t.Errorf("after it: %+v, %v", list, err)
+	}
+	if left, _ := os.ReadDir(filepath.Join(dir, "disks")); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+	// What can't be read is reported, and the rest is shown.
+	torn := filepath.Join(dir, "journal", loopdisk.Kind, "torn.json")
+	if err := os.WriteFile(torn, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r := doctor(exitFailure, "--leftovers"); !strings.Contains(r.stdout, "living") || !strings.Contains(r.stderr, torn) {
+		t.Errorf("with a torn entry: %q, %q", r.stdout, r.stderr)
+	}
+}
