@@ -116,7 +116,7 @@ func (l *escapeLines) add(who string, escapes []hold.Escape) {
 		if l.data[text] == nil {
 			l.texts = append(l.texts, text)
 		}
-		l.data[text] = append(l.data[text], who+" "+e.Data)
+		l.data[text] = append(l.data[text], strings.TrimLeft(who+" "+e.Data, " "))
 	}
 }
 
@@ -124,14 +124,22 @@ func (l *escapeLines) add(who string, escapes []hold.Escape) {
 const namedEscapes = 5
 
 func (l escapeLines) print(w io.Writer) {
+	for _, line := range l.lines() {
+		fmt.Fprintln(w, clean.Line(line))
+	}
+}
+
+// lines are the sentences.
+func (l escapeLines) lines() (lines []string) {
 	for _, text := range l.texts {
 		names := l.data[text]
 		line := strings.Join(names[:min(len(names), namedEscapes)], ", ")
 		if more := len(names) - namedEscapes; more > 0 {
 			line += fmt.Sprintf(" and %d more", more)
 		}
-		fmt.Fprintln(w, clean.Line(line+": "+text))
+		lines = append(lines, line+": "+text)
 	}
+	return lines
 }
 
 // deviceOf says where a limit goes.

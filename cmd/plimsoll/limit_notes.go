@@ -145,14 +145,12 @@ func within(p, dir string) bool {
 }
 
 // escapeNotes say which writes a limit on writes lets through.
-func (l *limiter) escapeNotes(s *hold.Scope, set limit.Limits) (notes []string) {
+func (l *limiter) escapeNotes(s *hold.Scope, set limit.Limits) []string {
 	inRoot := l.RootLimits()
-	for _, e := range s.Escapes(set, "--device-wide") {
-		if !e.HeldBy(inRoot) {
-			notes = append(notes, e.String())
-		}
-	}
-	return notes
+	free := slices.DeleteFunc(s.Escapes(set, "--device-wide"), func(e hold.Escape) bool { return e.HeldBy(inRoot) })
+	var notes escapeLines
+	notes.add("", free)
+	return notes.lines()
 }
 
 // elsewhere says that a process works on another device than that of its root, which is what limits without a place are for.
