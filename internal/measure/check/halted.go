@@ -47,7 +47,8 @@ func checkHalted(v *view) []record.Warning {
 	for _, cause := range []string{workload.HaltSignal, workload.HaltTracer, workload.HaltFreezer, workload.HaltAll} {
 		d := min(halted[cause], v.elapsed)
 		if cause == workload.HaltAll {
-			d -= stops.Time // The CPU controller's doing, which throttled tells.
+			// The CPU controller's doing, which throttled reports, and that of other work on a virtual machine's computer, which neighbour does.
+			d -= stops.Time + time.Duration(v.host().CPUWait*float64(v.elapsed))
 		}
 		if d < haltFloor || cause != workload.HaltTracer && float64(d) <= haltShare*float64(v.elapsed) {
 			continue

@@ -41,6 +41,10 @@ func TestHalted(t *testing.T) {
 			halt(workload.HaltAll, 500*ms)(r)
 			r.Throttled = workload.Throttled{Periods: 6, Time: 380 * ms}
 		}, "did not run for 120 ms"},
+		{"a virtual machine that waits for its computer", func(r *workload.Result) {
+			halt(workload.HaltAll, 500*ms)(r)
+			r.Host.CPUWait = 0.48
+		}, ""},
 		{"no CPU", starved(0.3, 2, 100*ms), "For 30 % of the window the worker was ready to run, but had no CPU: other work used the 2 CPUs"},
 		{"no CPU, while CPUs were idle", func(r *workload.Result) {
 			starved(0.7, 2, 100*ms)(r)
