@@ -30,7 +30,7 @@ var layers = []layer{
 		[]string{"generator", "host", "limit values"}},
 	{"measure", []string{"internal/measure", "plans"}, []string{"worker", "generator", "limit", "limit values", "container", "host"}},
 	{"daemon", []string{"internal/doctor"}, []string{"measure", "worker", "generator", "watch", "limit", "limit values", "container", "host"}},
-	{"commands", []string{"cmd", "internal/goal", "scripts"}, []string{"daemon", "measure", "worker", "generator", "watch", "limit", "limit values", "container", "host"}},
+	{"commands", []string{"cmd", "scripts"}, []string{"daemon", "measure", "worker", "generator", "watch", "limit", "limit values", "container", "host"}},
 	// Only tests import these, and they may import anything.
 	{"tests", []string{"internal/testkit", "internal/measure/engine/enginetest", "internal/measure/dialect/dialecttest", "internal/measure/engine/testdata"},
 		[]string{"commands", "daemon", "measure", "worker", "generator", "watch", "limit", "limit values", "container", "host"}},

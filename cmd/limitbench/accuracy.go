@@ -10,7 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"plimsoll/internal/goal"
+	"plimsoll/cmd/internal/goal"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/measure/verify"
 )

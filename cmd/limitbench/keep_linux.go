@@ -13,8 +13,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"plimsoll/cmd/internal/goal"
 	"plimsoll/internal/container/target"
-	"plimsoll/internal/goal"
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/host/procfs"

@@ -24,7 +24,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"plimsoll/internal/goal"
+	"plimsoll/cmd/internal/goal"
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"plimsoll/internal/goal"
+	"plimsoll/cmd/internal/goal"
 	"plimsoll/load"
 )
 

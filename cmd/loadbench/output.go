@@ -8,8 +8,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"plimsoll/cmd/internal/goal"
 	"plimsoll/hist"
-	"plimsoll/internal/goal"
 	"plimsoll/internal/measure/dialect/fio"
 	"plimsoll/internal/measure/workload"
 	"plimsoll/load"

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/cmd/internal/goal"
 	"plimsoll/hist"
-	"plimsoll/internal/goal"
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/store"
 	"plimsoll/internal/measure/workload"

@@ -12,7 +12,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"plimsoll/internal/goal"
+	"plimsoll/cmd/internal/goal"
 	"plimsoll/internal/host/procfs"
 	"plimsoll/internal/measure/agent"
 	"plimsoll/internal/measure/engine"

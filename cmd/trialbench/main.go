@@ -25,7 +25,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"plimsoll/internal/goal"
+	"plimsoll/cmd/internal/goal"
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/measure/check"
 	"plimsoll/internal/measure/engine"

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/internal/goal"
+	"plimsoll/cmd/internal/goal"
 	"plimsoll/internal/text/clean"
 	"plimsoll/internal/text/tail"
 )

@@ -13,7 +13,7 @@ import (
 	"github.com/moby/moby/api/types/events"
 	"github.com/moby/moby/client"
 
-	"plimsoll/internal/goal"
+	"plimsoll/cmd/internal/goal"
 )
 
 // startGoal is how long a container may run unheld after its start event.

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/cmd/internal/goal"
 	"plimsoll/internal/container/target"
-	"plimsoll/internal/goal"
 	"plimsoll/internal/testkit/disktest"
 	"plimsoll/internal/testkit/dockertest"
 	"plimsoll/internal/testkit/leaktest"

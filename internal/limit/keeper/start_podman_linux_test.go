@@ -13,9 +13,9 @@ import (
 	"github.com/moby/moby/api/types/events"
 	"github.com/moby/moby/client"
 
+	"plimsoll/cmd/internal/goal"
 	"plimsoll/internal/container/dockerapi"
 	"plimsoll/internal/container/target"
-	"plimsoll/internal/goal"
 	"plimsoll/internal/testkit/disktest"
 	"plimsoll/internal/testkit/dockertest"
 )

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/goal"
+	"plimsoll/cmd/internal/goal"
 	"plimsoll/internal/measure/record"
 )
 
