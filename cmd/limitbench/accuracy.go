@@ -10,9 +10,9 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"plimsoll/cmd/internal/goal"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/measure/verify"
+	"plimsoll/internal/text/goal"
 )
 
 // How near to a limit direct I/O shall come over ten seconds, and how far above it the first second may be.

@@ -13,7 +13,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"plimsoll/cmd/internal/goal"
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/hierarchy"
@@ -21,6 +20,7 @@ import (
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/keeper"
+	"plimsoll/internal/text/goal"
 )
 
 // idleTarget is how much of one processor a keeper with 1,000 groups may take while nothing happens.

@@ -24,10 +24,10 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"plimsoll/cmd/internal/goal"
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/text/goal"
 	"plimsoll/internal/watch"
 )
 

@@ -12,11 +12,11 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"plimsoll/cmd/internal/goal"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/judge"
 	"plimsoll/internal/measure/verify"
 	"plimsoll/internal/testkit/leaktest"
+	"plimsoll/internal/text/goal"
 )
 
 // TestRun: each place has its rows, with as many writes as there are values to change and none where all is as

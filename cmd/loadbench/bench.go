@@ -11,7 +11,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"plimsoll/cmd/internal/goal"
+	"plimsoll/internal/text/goal"
 	"plimsoll/load"
 )
 

@@ -8,10 +8,10 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"plimsoll/cmd/internal/goal"
 	"plimsoll/hist"
 	"plimsoll/internal/measure/dialect/fio"
 	"plimsoll/internal/measure/workload"
+	"plimsoll/internal/text/goal"
 	"plimsoll/load"
 )
 

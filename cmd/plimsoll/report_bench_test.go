@@ -14,11 +14,11 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/cmd/internal/goal"
 	"plimsoll/hist"
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/store"
 	"plimsoll/internal/measure/workload"
+	"plimsoll/internal/text/goal"
 	"plimsoll/load"
 )
 

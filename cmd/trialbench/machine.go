@@ -12,12 +12,12 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"plimsoll/cmd/internal/goal"
 	"plimsoll/internal/host/procfs"
 	"plimsoll/internal/measure/agent"
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/measure/workload"
+	"plimsoll/internal/text/goal"
 )
 
 // The goals of a machine: to its first I/O when it boots and when it goes on from where one was saved, and of this

@@ -25,7 +25,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"plimsoll/cmd/internal/goal"
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/measure/check"
 	"plimsoll/internal/measure/engine"
@@ -36,6 +35,7 @@ import (
 	"plimsoll/internal/measure/trial"
 	"plimsoll/internal/measure/witness"
 	"plimsoll/internal/measure/workerbin"
+	"plimsoll/internal/text/goal"
 )
 
 // window is the measured window of each trial; it is subtracted.

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"plimsoll/cmd/internal/goal"
 	"plimsoll/internal/text/clean"
+	"plimsoll/internal/text/goal"
 	"plimsoll/internal/text/tail"
 )
 

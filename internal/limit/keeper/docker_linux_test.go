@@ -13,7 +13,7 @@ import (
 	"github.com/moby/moby/api/types/events"
 	"github.com/moby/moby/client"
 
-	"plimsoll/cmd/internal/goal"
+	"plimsoll/internal/text/goal"
 )
 
 // startGoal is how long a container may run unheld after its start event.

@@ -13,11 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/cmd/internal/goal"
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/testkit/disktest"
 	"plimsoll/internal/testkit/dockertest"
 	"plimsoll/internal/testkit/leaktest"
+	"plimsoll/internal/text/goal"
 )
 
 // starts is how many containers are started for a median.

@@ -13,11 +13,11 @@ import (
 	"github.com/moby/moby/api/types/events"
 	"github.com/moby/moby/client"
 
-	"plimsoll/cmd/internal/goal"
 	"plimsoll/internal/container/dockerapi"
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/testkit/disktest"
 	"plimsoll/internal/testkit/dockertest"
+	"plimsoll/internal/text/goal"
 )
 
 // TestStartPodman: a container of Podman's is held right after the time that its start event bears, before Podman delivers that:

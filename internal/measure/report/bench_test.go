@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/cmd/internal/goal"
 	"plimsoll/internal/measure/record"
+	"plimsoll/internal/text/goal"
 )
 
 // BenchmarkReport10k: ten thousand trials in at most 2 s, 90 cells in 112 blocks; with -short in 2.
