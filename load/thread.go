@@ -51,7 +51,7 @@ type thread struct {
 	// waiting: the thread waits in the kernel; away is the same for Go's race detector. See waits.
 	waiting bool
 	away    atomic.Bool
-	glance  *glance // nil: nobody looks
+	glance  *glance // nil for a job without Status
 	// syncing is when a sync began, 0 while there is none.
 	syncing int64
 	// transferring: psync's only slot is in flight. Those of other engines are unless they are in free.

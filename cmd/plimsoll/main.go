@@ -74,7 +74,7 @@ func (a *app) interrupts(ctx context.Context) (context.Context, func()) {
 }
 
 // sameInterrupt is how long after a SIGTERM or SIGHUP another signal is the same interrupt: timeout(1) signals its command and then its
-// whole process group. A SIGINT is a key that somebody pressed, and each counts.
+// whole process group. Each SIGINT counts: it is a key pressed at a terminal.
 const sameInterrupt = 50 * time.Millisecond
 
 // oneInterrupt takes the signals that belong to one interrupt; false: there will be no more.

@@ -1,8 +1,7 @@
 // Package eintr makes system calls again that a signal interrupted.
 //
-// Go's runtime sends its threads SIGURG to preempt them, so that any call of golang.org/x/sys/unix that waits may end with EINTR, also
-// where nobody sends a signal: a sync or a look at a file on FUSE, fallocate on tmpfs, a lock on NFS. The package os makes such calls again;
-// unix doesn't.
+// Go's runtime sends its threads SIGURG to preempt them. So any call of golang.org/x/sys/unix that waits may end with EINTR, even if no
+// other process sends a signal: fsync or stat on FUSE, fallocate on tmpfs, flock on NFS. The package os retries such calls; unix doesn't.
 //
 // Not for close(2), after which the descriptor is gone, for connect(2), which goes on meanwhile, or for the mount of a network file system: see
 // the worker's withoutSignals.

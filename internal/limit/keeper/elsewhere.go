@@ -24,7 +24,7 @@ func (k *Keeper) elsewhere(views []*view) [][]string {
 		p := hold.Part{Name: v.status.Target, Groups: v.groups, Target: &v.target}
 		// Most have none. One that has is looked at once more a moment later, beside the others.
 		if groups, err := k.holder.LooseAt(p, now); err != nil || len(groups) == 0 {
-			continue // An error is that it ends: its end is told next.
+			continue // On an error the container is ending: its exit event follows.
 		}
 		wg.Go(func() {
 			all[i], _ = k.holder.LooseNotes(p, own, procfs.Look(k.holder.FS.Proc), func(d cgroup.Device) string { return cmp.Or(names[d], d.String()) }, "plimsoll daemon sets it soon")

@@ -84,7 +84,9 @@ func (v *view) foreignIOs(m move) []record.Warning {
 	}
 	j := v.t.Spec.Job
 	_, _, most := j.BlockSizes()
-	own := float64(ops(v.results)+2*int64(max(j.IODepth, 1)*max(j.NumJobs, 1)*len(v.results))) * math.Ceil(float64(most)/pieceBytes)
+	own := float64(ops(v.results) + 2*int64(max(j.IODepth, 1)*max(j.NumJobs, 1)*len(v.results)))
+	// What a client does outside of its own window may be in the longest one's.
+	own *= (1 + min(1, float64(v.t.StartSkew)/float64(max(v.elapsed, 1)))) * math.Ceil(float64(most)/pieceBytes)
 	all := float64(d.Reads + d.Writes)
 	foreign := min(all-own, m.foreign/leastIO)
 	if foreign <= foreignShare*all || m.foreign-v.slack > foreignShare*m.total {

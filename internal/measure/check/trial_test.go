@@ -305,6 +305,10 @@ func TestNeighbour(t *testing.T) {
 		}, "", ""},
 		// 1,000 reads of 256 KiB, and 2,000 of 4 KiB that are another's, with 3 % of the bytes.
 		{"others read small blocks", largeReads(3000, 8000*kib), "neighbour/doubt", "At least 872 of the 3000 I/Os that vda did"},
+		{"clients that began apart", func(t *record.Trial) {
+			largeReads(2900, 8000*kib)(t)
+			t.StartSkew = 250 * time.Millisecond
+		}, "", ""},
 		{"large blocks that are cut", largeReads(3000, 100*kib), "", ""},
 		{"large blocks in two pieces each", largeReads(2000, 0), "", ""},
 		{"wal's own journal", func(t *record.Trial) { named(t, workload.WAL, 10*mib, 80*mib) }, "amplification/note", ""},

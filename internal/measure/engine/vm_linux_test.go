@@ -23,7 +23,7 @@ func needVM(t *testing.T) {
 	if os.Getenv(vmTests) == "" {
 		t.Skip("virtual machines are booted by make test-guest")
 	}
-	// All that is started has it, and so can be told from what the same tests have started elsewhere: see ours.
+	// Every process that the tests start inherits it. It tells them from the processes of another run of the same tests (ours).
 	os.Setenv(vmTests, strconv.Itoa(os.Getpid()))
 	if _, err := exec.LookPath("qemu-system-x86_64"); err != nil {
 		t.Skip("qemu is needed: scripts/setup guest")

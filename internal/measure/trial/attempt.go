@@ -34,7 +34,8 @@ type attempt struct {
 	// witness and onSample may be nil. Samples are those of all clients.
 	witness  Witness
 	onSample func(load.Sample)
-	// onStatus, unless nil, is called with the answers of one client's trial to an ask. asking is told how to ask while it runs, and nil after that.
+	// onStatus, unless nil, receives each answer to an ask of a trial with one client. asking is called with the function that asks when
+	// the trial begins, and with nil when it has ended.
 	onStatus func(*workload.Result)
 	asking   func(ask func())
 }

@@ -24,7 +24,8 @@ type StageJob struct {
 	Size int64 `json:"size,omitempty"`
 	// Sizes are such lengths, one for each of its files, in the place of Size. nil: Size.
 	Sizes []int64 `json:"sizes,omitempty"`
-	// Dir has the job read the regular files in this folder and the folders below it, none of which is made. Job.Size is what it reads of all together.
+	// Dir has the job read the regular files in this folder and the folders below it. They must exist. Job.Size is how many bytes it reads of all
+	// files together.
 	Dir string `json:"dir,omitempty"`
 	// Truncate makes each of its files, or empties it, instead of laying it out: writes then
 	// extend it, as dd's do.

@@ -37,7 +37,7 @@ func (s *stageStatus) start(begin time.Time, jobs []StageJob) {
 	s.samples, s.done = make([][]load.Sample, n), make([]*StageResult, n)
 }
 
-// sampled is the onSample of job number i, which keeps what it is told.
+// sampled returns the onSample of job number i. It keeps each sample and passes it on to next.
 func (s *stageStatus) sampled(j StageJob, i int, next func(load.Sample)) func(load.Sample) {
 	if !j.Job.Status {
 		return next

@@ -12,15 +12,3 @@ func try(*os.File, bool) error { return errors.ErrUnsupported }
 func remove(f *os.File) error {
 	return errors.Join(f.Close(), ignoreMissing(os.Remove(f.Name())))
 }
-
-// rename closes the file and gives it another name: one that is open can't be renamed on Windows. If that fails it removes the file.
-func rename(f *os.File, to string) error {
-	err := f.Close()
-	if err == nil {
-		err = os.Rename(f.Name(), to)
-	}
-	if err != nil {
-		err = errors.Join(err, ignoreMissing(os.Remove(f.Name())))
-	}
-	return err
-}

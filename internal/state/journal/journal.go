@@ -85,7 +85,7 @@ func (e *OwnedError) Error() string {
 	return fmt.Sprintf("%s %s belongs to process %d, which still runs", e.Entry.Kind, e.Entry.ID, e.Entry.Owner.PID)
 }
 
-// A DamagedError is an entry's file that can't be read. It is left as it is: nobody knows any more what it is about.
+// A DamagedError reports an entry's file that can't be read. The file stays: it may be the only trace of a thing.
 type DamagedError struct {
 	Path string
 	Err  error
@@ -98,15 +98,19 @@ func (e *DamagedError) Error() string {
 func (e *DamagedError) Unwrap() error { return e.Err }
 
 // Put writes an entry of this owner, in place of its older one. It must succeed before the thing is made. If another owner that lives has an entry
-// of that kind and id, the error is an OwnedError. An entry of a dead owner is no obstacle to Put, and is lost: a caller for whom
-// it matters calls Adopt first.
+// of that kind and id, the error is an OwnedError; if the entry can't be read, it is a DamagedError. Put replaces the entry of a dead owner: a caller
+// that needs it calls Adopt first.
 func (j *Journal) Put(ctx context.Context, kind, id string, payload any) error {
 	if j.dir == "" {
 		return nil
 	}
 	err := j.change(ctx, func() error {
 		old, err := j.read(kind, id)
-		if err == nil && !j.owns(old) && j.alive(old) {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return err
+		case !j.owns(old) && j.alive(old):
 			return &OwnedError{old}
 		}
 		return j.write(kind, id, payload)
@@ -138,7 +142,7 @@ func (j *Journal) Adopt(ctx context.Context, kind, id string) (e Entry, err erro
 	return e, nil
 }
 
-// Remove removes an entry of this owner, after the thing is gone. It is no error if there is none.
+// Remove removes an entry of this owner, after the thing is gone. Without one it does nothing: what another owner recorded stays.
 func (j *Journal) Remove(kind, id string) error {
 	if j.dir == "" {
 		return nil
@@ -146,6 +150,9 @@ func (j *Journal) Remove(kind, id string) error {
 	path := j.path(kind, id)
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if !j.own[path] {
+		return nil
+	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove the record of %s %s: %w", kind, id, err)
 	}
@@ -239,7 +246,7 @@ func (j *Journal) Sweep(ctx context.Context, kinds map[string]Undo) (removed []s
 	return removed, errors.Join(append(errs, j.dropLocks(), j.dropTemporary())...)
 }
 
-// undo undoes one thing of a dead owner. The entry is this owner's meanwhile, so that nobody else undoes it, too.
+// undo undoes one thing of a dead owner. It adopts the entry first, so that no other sweep undoes the same thing.
 func (j *Journal) undo(ctx context.Context, e Entry, undo Undo) (removed []string, err error) {
 	e, err = j.Adopt(ctx, e.Kind, e.ID)
 	var owned *OwnedError

@@ -167,6 +167,32 @@ func TestAdopt(t *testing.T) {
 	}
 }
 
+// TestOthers: an owner neither removes what another recorded, nor writes over what can't be read.
+func TestOthers(t *testing.T) {
+	dir := t.TempDir()
+	a, b := Open(dir), Open(dir)
+	if err := a.Put(t.Context(), "thing", "a", 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Remove("thing", "a"); err != nil {
+		t.Errorf("Remove() of another's = %v", err)
+	}
+	if list, err := b.Entries("thing"); err != nil || len(list) != 1 {
+		t.Errorf("after it there are %v, %v, want the other's entry", list, err)
+	}
+	torn := filepath.Join(dir, "thing", "torn.json")
+	if err := os.WriteFile(torn, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var damaged *DamagedError
+	if err := b.Put(t.Context(), "thing", "torn", 2); !errors.As(err, &damaged) {
+		t.Errorf("Put() over a torn entry = %v, want a DamagedError", err)
+	}
+	if text, err := os.ReadFile(torn); string(text) != "{" {
+		t.Errorf("the torn entry is %q, %v", text, err)
+	}
+}
+
 // TestNone: a journal without a folder records nothing.
 func TestNone(t *testing.T) {
 	j := Open("")

@@ -26,7 +26,7 @@ func removeKilled(what string) error {
 	if filepath.Clean(what) != what || !filepath.IsAbs(what) || !strings.HasPrefix(base, folderPrefix) {
 		return fmt.Errorf("%q is no daemon's folder", what)
 	}
-	// The daemon was told to end with the process, and may take a while.
+	// The kernel signals the daemon when the test's process ends. The daemon may take a while to stop.
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		pids := pidsNaming(what, isDaemon)
 		if len(pids) == 0 {

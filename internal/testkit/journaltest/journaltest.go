@@ -52,8 +52,8 @@ func Entries(t testing.TB, state string) (list []string) {
 	return list
 }
 
-// Left lists the files in the journal of a state folder that nobody needs once every owner has ended in good order: entries, owners' locks, and
-// files half written.
+// Left lists the entries, owners' locks and half-written files in the journal of a state folder. There are none after every owner has
+// removed its entries.
 func Left(t testing.TB, state string) (list []string) {
 	t.Helper()
 	for _, pattern := range []string{"*.owner", "*/*", "*/.*"} {

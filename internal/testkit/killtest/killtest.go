@@ -1,6 +1,6 @@
 // Package killtest kills a process at every single system call by which it changes something, so that a test can look at what is left.
 //
-// The process is the test's own program: Life, called from an init function, does in it what the test wants killed. strace(1) counts
+// The process is the test's own program: Life, called from an init function, does in it what the test interrupts. strace(1) counts
 // the calls of each name and injects SIGKILL at the n-th.
 package killtest
 
@@ -16,13 +16,13 @@ import (
 	"testing"
 )
 
-// What is told to the process that is killed.
+// Environment variables of the process that is killed.
 const (
 	lifeName   = "PLIMSOLL_TEST_LIFE"
 	lifeFolder = "PLIMSOLL_TEST_LIFE_FOLDER"
 )
 
-// Life has this program call live with a folder, and end, if it is the one that AtEach kills by that name. It must be called from an init function,
+// Life has this program call live with a folder, and end, if it is the one that a Test of that name kills. It must be called from an init function,
 // which runs on the thread that strace counts. What live prints is passed on to the test.
 func Life(name string, live func(dir string) error) {
 	if os.Getenv(lifeName) != name {

@@ -2,5 +2,5 @@
 // A test removes such things at its end, but not if it is killed. The next process that makes some then removes them.
 //
 // A process has one file of notes of each kind in the folder for temporary files, and holds it locked as long as anything in it is there.
-// The kernel drops the lock with the process. So a file that nobody has locked is an ended process's, and what it names is nobody's any more.
+// The kernel drops the lock when the process ends. So the process of an unlocked file has ended, and the things that the file names have no owner.
 package ownertest

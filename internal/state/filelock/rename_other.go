@@ -1,0 +1,20 @@
+//go:build !unix
+
+package filelock
+
+import (
+	"errors"
+	"os"
+)
+
+// rename closes the file and gives it another name: one that is open can't be renamed on Windows. If that fails it removes the file.
+func rename(f *os.File, to string) error {
+	err := f.Close()
+	if err == nil {
+		err = os.Rename(f.Name(), to)
+	}
+	if err != nil {
+		err = errors.Join(err, ignoreMissing(os.Remove(f.Name())))
+	}
+	return err
+}
