@@ -1,5 +1,5 @@
 // Package plans holds the built-in plans. Each is a YAML file in this folder
-// whose comments explain its choices; docs/plan.md describes the keys.
+// whose comments explain its choices; docs/reference/plan.md describes the keys.
 package plans
 
 import (

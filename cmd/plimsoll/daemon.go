@@ -64,7 +64,7 @@ The policy is a list of rules, each with the containers that it matches and thei
 
 For each kind of limit and each device, the last rule that has a value for it applies. --check shows
 which limits the daemon would set now, by which rule, and which it can't. The daemon reads a policy again
-when it changes, and on SIGHUP; if the new one has a fault, the old one stays in force. docs/keeper.md
+when it changes, and on SIGHUP; if the new one has a fault, the old one stays in force. docs/reference/daemon.md
 lists all keys.
 
 When the daemon ends, the limits stay, unless --clear-on-stop is given. A folder --run has one daemon.

@@ -186,13 +186,13 @@ func TestABCommand(t *testing.T) {
 }
 
 func TestDialectHelp(t *testing.T) {
-	page, err := os.ReadFile("../../docs/tools.md")
+	page, err := os.ReadFile("../../docs/reference/tools.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, flag := range regexp.MustCompile(`(?m)^  (--[a-z-]+)`).FindAllStringSubmatch(dialectHelp(dialectTool{})+dialectHelp(dialectTool{web: true}), -1) {
 		if !strings.Contains(string(page), "`"+flag[1]) {
-			t.Errorf("docs/tools.md does not have %s", flag[1])
+			t.Errorf("docs/reference/tools.md does not have %s", flag[1])
 		}
 	}
 	for _, tool := range dialectTools() {

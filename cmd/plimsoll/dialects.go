@@ -47,7 +47,7 @@ func dialectTools() []dialectTool {
 		{
 			name: "fio", use: "fio JOBFILE... | --name=NAME [--OPTION[=VALUE]]...", short: "Run fio's job files and lines, anywhere",
 			long: `Fio runs a job file or a line of fio unchanged and prints fio's output: normal text,
---output-format=json or json+. docs/fio.md lists the options and what each one does here. An option
+--output-format=json or json+. docs/reference/fio.md lists the options and what each one does here. An option
 that can't have its effect is an error; none is ignored silently.`,
 			example: `  plimsoll fio job.fio
   plimsoll fio --name=a --rw=randread --bs=4k --iodepth=32 --direct=1 --size=1g --runtime=10 --time_based
@@ -70,7 +70,7 @@ that can't have its effect is an error; none is ignored silently.`,
 			name: "diskspd", use: "diskspd [OPTION]... TARGET...", short: "Run a line of diskspd, anywhere",
 			long: `Diskspd runs a line or an XML profile of Microsoft's diskspd unchanged and prints its report as
 text or XML. A path of Windows is a file of that name in the current folder, or in the
-place. docs/diskspd.md lists the options.`,
+place. docs/reference/diskspd.md lists the options.`,
 			example: `  plimsoll diskspd -b8K -d30 -o4 -t8 -h -r -w25 -L -Z1G -c5G "C:\iotest.dat"
   plimsoll diskspd -b4K -d10 -o32 -t1 -r -Sh -L -Rxml -c1G test.dat --engine oci --place bind`,
 			parse: func(read dialect.FileReader, args, destructive []string) (dialectTest, error) {
@@ -87,7 +87,7 @@ place. docs/diskspd.md lists the options.`,
 			name: "orion", use: "orion -run simple|normal|advanced|oltp|dss [OPTION]...", short: "Run Oracle Orion's calibration, anywhere",
 			long: `Orion measures the matrix of small and large I/Os that Oracle's Orion does, prints its lines and
 writes its files. The files to measure are listed in NAME.lun; --lun-size SIZE makes
-those that aren't there. docs/orion.md lists the options.`,
+those that aren't there. docs/reference/orion.md lists the options.`,
 			example: `  plimsoll orion -run simple -testname mytest -duration 10
   plimsoll orion -run oltp --lun-size 1GiB --engine docker --place volume`,
 			parse: func(read dialect.FileReader, args, destructive []string) (dialectTest, error) {
@@ -108,7 +108,7 @@ is /dev/zero, /dev/urandom or /dev/null.`,
 		{
 			name: "ab", web: true, use: "ab [OPTION]... http[s]://HOST[:PORT]/PATH", short: "Run a line of ab, a closed loop of requests",
 			long: `Ab runs a line of ApacheBench unchanged and prints its report. It is a closed loop: while a
-server stalls it gets fewer requests, so few requests see the stall. docs/ab.md lists the options.`,
+server stalls it gets fewer requests, so few requests see the stall. docs/reference/ab.md lists the options.`,
 			example: `  plimsoll ab -n 1000 -c 10 http://localhost:8080/
   plimsoll ab -t 10 -c 50 -k http://localhost:8080/index.html
   plimsoll ab -n 1000 -c 10 http://127.0.0.1:80/ --engine docker --network container:web --record`,

@@ -15,14 +15,43 @@ import (
 	"plimsoll/internal/measure/report"
 )
 
-// manual lists the README and the pages of docs/.
+// manual lists the README and the pages of docs/ and its folders.
 func manual(t *testing.T) []string {
 	t.Helper()
-	pages, err := filepath.Glob("../../docs/*.md")
+	pages, err := filepath.Glob("../../docs/*/*.md")
 	if err != nil || len(pages) == 0 {
 		t.Fatalf("no pages: %v", err)
 	}
 	return append(pages, "../../README.md")
+}
+
+// TestManualLinks follows every link of the manual to a file, and to a heading where it names one.
+func TestManualLinks(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^):#]*)(?:#([^)]*))?\)`)
+	heading := regexp.MustCompile(`(?m)^#+ (.*)$`)
+	strange := regexp.MustCompile(`[^a-z0-9 _-]`)
+	for _, page := range append(manual(t), "../../CONTRIBUTING.md") {
+		b, err := os.ReadFile(page)
+		mustDo(t, err)
+		for _, m := range link.FindAllStringSubmatch(string(b), -1) {
+			to := page
+			if m[1] != "" {
+				to = filepath.Join(filepath.Dir(page), m[1])
+			}
+			text, err := os.ReadFile(to)
+			if err != nil {
+				t.Errorf("%s: %s: %v", page, m[0], err)
+				continue
+			}
+			found := m[2] == ""
+			for _, h := range heading.FindAllStringSubmatch(string(text), -1) {
+				found = found || strings.ReplaceAll(strange.ReplaceAllString(strings.ToLower(h[1]), ""), " ", "-") == m[2]
+			}
+			if !found {
+				t.Errorf("%s: %s leads to no heading", page, m[0])
+			}
+		}
+	}
 }
 
 // TestManualPlans parses every whole plan of the manual.
@@ -36,7 +65,7 @@ func TestManualPlans(t *testing.T) {
 		}
 		for _, m := range block.FindAllStringSubmatch(string(b), -1) {
 			if !strings.Contains(m[1], "workloads:") || !strings.Contains(m[1], "engines:") {
-				continue // A part of a plan; docs/plan.md's own test reads those.
+				continue // A part of a plan; docs/reference/plan.md's own test reads those.
 			}
 			n++
 			if _, err := plan.Parse(page, []byte(m[1])); err != nil {
@@ -179,7 +208,7 @@ func TestManualNamesTheControl(t *testing.T) {
 			t.Errorf("%s: another name for the A/A control: %q", page, text[max(0, m[0]-40):min(len(text), m[1]+20)])
 		}
 	}
-	if b, err := os.ReadFile("../../docs/plan.md"); err != nil || !strings.Contains(string(b), "`#control` for the A/A control") {
-		t.Errorf("docs/plan.md does not tell what #control means (%v)", err)
+	if b, err := os.ReadFile("../../docs/reference/plan.md"); err != nil || !strings.Contains(string(b), "`#control` for the A/A control") {
+		t.Errorf("docs/reference/plan.md does not tell what #control means (%v)", err)
 	}
 }

@@ -17,7 +17,7 @@ const (
 	exitCannot      = 5
 )
 
-// exits is the one table of the exit statuses: the help and docs/exit-codes.md show
+// exits is the one table of the exit statuses: the help and docs/reference/exit-codes.md show
 // it.
 var exits = []struct {
 	status int

@@ -66,7 +66,7 @@ func TestHelpTopics(t *testing.T) {
 
 // TestExitTable holds the manual to the table that the help prints.
 func TestExitTable(t *testing.T) {
-	b, err := os.ReadFile("../../docs/exit-codes.md")
+	b, err := os.ReadFile("../../docs/reference/exit-codes.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,11 +76,11 @@ func TestExitTable(t *testing.T) {
 		}
 		row := fmt.Sprintf("| %d | %s |\n", e.status, strings.ReplaceAll(e.long, "'plimsoll run --resume'", "`plimsoll run --resume`"))
 		if !strings.Contains(string(b), row) {
-			t.Errorf("docs/exit-codes.md lacks the row %s", row)
+			t.Errorf("docs/reference/exit-codes.md lacks the row %s", row)
 		}
 	}
 	if n := strings.Count(string(b), "\n| "); n != len(exits)+1 {
-		t.Errorf("docs/exit-codes.md has %d rows, want %d below the heading", n, len(exits))
+		t.Errorf("docs/reference/exit-codes.md has %d rows, want %d below the heading", n, len(exits))
 	}
 }
 

@@ -25,16 +25,16 @@ func TestLimitDocs(t *testing.T) {
 		types          []reflect.Type
 	}{
 		{"limit.md", "\n### JSON\n", "\n## ", []reflect.Type{reflect.TypeFor[limitResult](), reflect.TypeFor[limitShow](), reflect.TypeFor[costResult]()}},
-		{"keeper.md", "\n## The state\n", "\n## ", []reflect.Type{reflect.TypeFor[keeper.Status]()}},
-		{"keeper.md", "\n## Begin\n", "\n## ", []reflect.Type{reflect.TypeFor[checkResult]()}},
+		{"daemon.md", "\n## The state\n", "\n## ", []reflect.Type{reflect.TypeFor[keeper.Status]()}},
+		{"daemon.md", "\n## Begin\n", "\n## ", []reflect.Type{reflect.TypeFor[checkResult]()}},
 	} {
-		b, err := os.ReadFile("../../docs/" + tt.page)
+		b, err := os.ReadFile("../../docs/reference/" + tt.page)
 		if err != nil {
 			t.Fatal(err)
 		}
 		_, part, ok := strings.Cut(string(b), tt.from)
 		if part, _, _ = strings.Cut(part, tt.to); !ok {
-			t.Fatalf("docs/%s has no%s", tt.page, tt.from)
+			t.Fatalf("docs/reference/%s has no%s", tt.page, tt.from)
 		}
 		seen := map[reflect.Type]bool{reflect.TypeFor[target.Target](): true}
 		for _, typ := range elsewhere {
@@ -57,7 +57,7 @@ func TestLimitDocs(t *testing.T) {
 					continue
 				}
 				if !f.Anonymous && !strings.Contains(part, "`"+key+"`") {
-					t.Errorf("docs/%s lacks the key %q of %s in %q", tt.page, key, typ, strings.TrimSpace(tt.from))
+					t.Errorf("docs/reference/%s lacks the key %q of %s in %q", tt.page, key, typ, strings.TrimSpace(tt.from))
 				}
 				visit(f.Type)
 			}

@@ -31,7 +31,7 @@ func restartPolicy(s *hold.Scope, c limit.Change, where limitWhere) string {
 	return "rules:\n" + rules.String()
 }
 
-// restartRule is the rule for one container, in a policy's words (docs/keeper.md).
+// restartRule is the rule for one container, in a policy's words (docs/reference/daemon.md).
 func restartRule(t target.Target, s *hold.Scope, set limit.Limits, where limitWhere) string {
 	var limits, places []string
 	for _, k := range limit.Keys {

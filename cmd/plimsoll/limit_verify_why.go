@@ -89,7 +89,7 @@ func (v verification) wide(command string) string {
 	if root {
 		reach = wholeMachine(v.spot.Name, others)
 	}
-	own := "better give the data a volume with a device of its own, and limit that with --device-wide (docs/own-device.md shows how)"
+	own := "better give the data a volume with a device of its own, and limit that with --device-wide (docs/how-to/own-device.md shows how)"
 	if root {
 		return reach + own
 	}

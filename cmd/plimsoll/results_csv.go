@@ -16,7 +16,7 @@ import (
 )
 
 // A csvColumn is a column of exported trials. Names never change; columns are
-// added at the end. docs/results.md explains them, and a test holds it to that.
+// added at the end. docs/reference/results.md explains them, and a test holds it to that.
 type csvColumn struct {
 	name  string
 	value func(t *csvTrial) string

@@ -40,7 +40,7 @@ func (a *app) resultsExportCommand() *cobra.Command {
 		Long: `Write every recorded trial of one or more runs. JSON and JSON lines hold all that
 was recorded, samples and histograms included; JSON lines have one run or trial
 a line, which suits big runs. CSV has one row a trial, with its figures and
-percentiles in base units. docs/results.md lists the fields.
+percentiles in base units. docs/reference/results.md lists the fields.
 
 The format is that of --format, else that of the ending of the file given with
 -o (.json, .jsonl, .csv), else JSON. A file is written whole or not at all.

@@ -153,9 +153,9 @@ func TestResultsShowTrial(t *testing.T) {
 	}
 }
 
-// TestResultsDocumented holds docs/results.md to the columns that there are.
+// TestResultsDocumented holds docs/reference/results.md to the columns that there are.
 func TestResultsDocumented(t *testing.T) {
-	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "results.md"))
+	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "results.md"))
 	mustDo(t, err)
 	_, table, _ := strings.Cut(string(b), "| column | unit | holds |")
 	var names, documented []string
@@ -173,7 +173,7 @@ func TestResultsDocumented(t *testing.T) {
 		}
 	}
 	if d := cmp.Diff(names, documented); d != "" {
-		t.Errorf("columns (-code +docs/results.md):\n%s", d)
+		t.Errorf("columns (-code +docs/reference/results.md):\n%s", d)
 	}
 }
 

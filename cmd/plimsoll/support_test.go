@@ -31,11 +31,11 @@ func declaredTests(t *testing.T, top string) map[string]string {
 	return there
 }
 
-// TestSupportNamesTests: what docs/support.md calls tested has the tests that it names, and what it says runs in a guest is chosen by
+// TestSupportNamesTests: what docs/reference/support.md calls tested has the tests that it names, and what it says runs in a guest is chosen by
 // scripts/test-guest.
 func TestSupportNamesTests(t *testing.T) {
 	top := filepath.Join("..", "..")
-	text, err := os.ReadFile(filepath.Join(top, "docs", "support.md"))
+	text, err := os.ReadFile(filepath.Join(top, "docs", "reference", "support.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,10 +66,10 @@ func TestSupportNamesTests(t *testing.T) {
 		for _, m := range named.FindAllStringSubmatch(line, -1) {
 			tests++
 			if there[m[1]] == "" {
-				t.Errorf("docs/support.md names %s, which is no test: %s", m[1], line)
+				t.Errorf("docs/reference/support.md names %s, which is no test: %s", m[1], line)
 			}
 			if strings.Contains(line, "| in a guest") && !inGuest(m[1]) {
-				t.Errorf("docs/support.md says that %s runs in a guest; scripts/test-guest chooses it nowhere", m[1])
+				t.Errorf("docs/reference/support.md says that %s runs in a guest; scripts/test-guest chooses it nowhere", m[1])
 			}
 		}
 	}

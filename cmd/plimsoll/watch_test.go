@@ -131,7 +131,7 @@ func TestOnScreen(t *testing.T) {
 
 // TestWatchDocs: the manual names every key of the JSON.
 func TestWatchDocs(t *testing.T) {
-	b, err := os.ReadFile("../../docs/watch.md")
+	b, err := os.ReadFile("../../docs/reference/watch.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func TestWatchDocs(t *testing.T) {
 			f := typ.Field(i)
 			key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 			if f.IsExported() && !f.Anonymous && !strings.Contains(page, "`"+key+"`") {
-				t.Errorf("docs/watch.md lacks the key %q of %s", key, typ)
+				t.Errorf("docs/reference/watch.md lacks the key %q of %s", key, typ)
 			}
 			if f.IsExported() {
 				visit(f.Type)

@@ -269,7 +269,7 @@ func TestAsyncOnKernel(t *testing.T) {
 		t.Errorf("8 MiB by libaio: %+v, %+v", u.App, u.Write)
 	}
 	if u.App.WriteCalls.Bytes > 6*mib {
-		t.Errorf("libaio is among the calls, which docs/watch.md says it isn't: %+v", u.App)
+		t.Errorf("libaio is among the calls, which docs/reference/watch.md says it isn't: %+v", u.App)
 	}
 }
 

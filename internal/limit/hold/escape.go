@@ -91,7 +91,7 @@ func (s *Scope) Escapes(set limit.Limits, wide string) (all []Escape) {
 		case root && !slices.Contains(others, "/"):
 			e.Instead = wide + " holds them too, for all writers of the device (" + strings.Join(others, ", ") + ")"
 		case root:
-			e.Instead = "give the data a device of its own, on which " + wide + " holds them (docs/own-device.md shows how)"
+			e.Instead = "give the data a device of its own, on which " + wide + " holds them (docs/how-to/own-device.md shows how)"
 		}
 		for _, d := range g.Explanation.Hard {
 			if !d.ReadsOnly {

@@ -10,7 +10,7 @@
 // writes, readahead, journals, and device counters that count all programs. Where the kernel
 // does not count, there is no verdict, and one note says so.
 //
-// docs/checks.md has a section for each check; a test holds it to that.
+// docs/reference/checks.md has a section for each check; a test holds it to that.
 package check
 
 import (
@@ -23,7 +23,7 @@ import (
 	"plimsoll/internal/measure/workload"
 )
 
-// Names of the checks, as in Warning.Check and in docs/checks.md.
+// Names of the checks, as in Warning.Check and in docs/reference/checks.md.
 const (
 	Cache         = "cache"
 	Direct        = "direct"

@@ -207,7 +207,7 @@ func TestHostileRecordsDoNotPanic(t *testing.T) {
 }
 
 func TestEveryCheckIsInTheManual(t *testing.T) {
-	manual, err := os.ReadFile("../../../docs/checks.md")
+	manual, err := os.ReadFile("../../../docs/reference/checks.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,13 +215,13 @@ func TestEveryCheckIsInTheManual(t *testing.T) {
 		section := "\n### `" + id + "`\n"
 		_, body, ok := strings.Cut(string(manual), section)
 		if !ok {
-			t.Errorf("docs/checks.md has no section %q", strings.TrimSpace(section))
+			t.Errorf("docs/reference/checks.md has no section %q", strings.TrimSpace(section))
 			continue
 		}
 		body, _, _ = strings.Cut(body, "\n### ")
 		for _, part := range []string{"Says:", "Evidence:", "Threshold:", "Do:"} {
 			if n := strings.Count("\n"+body, "\n"+part); n != 1 {
-				t.Errorf("docs/checks.md: section %s has %d parts %q, want 1", id, n, part)
+				t.Errorf("docs/reference/checks.md: section %s has %d parts %q, want 1", id, n, part)
 			}
 		}
 	}

@@ -14,7 +14,7 @@ import (
 
 // TestManualKnowsTimes: the times that the manual gives are those that are waited.
 func TestManualKnowsTimes(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/support.md")
+	text, err := os.ReadFile("../../../docs/reference/support.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,14 +25,14 @@ func TestManualKnowsTimes(t *testing.T) {
 		"a virtual machine boots": vmPatience, "a virtual machine with KVM answers for the first time": kvmPatience, "a saved virtual machine goes on": goOnPatience,
 	} {
 		if row := fmt.Sprintf("| %s | %v |\n", what, d); !strings.Contains(string(text), row) {
-			t.Errorf("docs/support.md has no row %q", row)
+			t.Errorf("docs/reference/support.md has no row %q", row)
 		}
 	}
 }
 
 // TestManualKnowsSizes: the worker is as large as the manual says, to a tenth.
 func TestManualKnowsSizes(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/support.md")
+	text, err := os.ReadFile("../../../docs/reference/support.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-const manual = "../../../docs/plan.md"
+const manual = "../../../docs/reference/plan.md"
 
 // TestManualExamples parses every YAML example of the manual. One without a name
 // is a piece of a plan; it replaces its keys in a plan that has all others.

@@ -10,7 +10,7 @@
 // There is one table of keys (keys.go). The decoder, the encoder (Marshal), the
 // JSON schema (Schema) and the hints for misspelled keys are made from it.
 //
-// docs/plan.md describes every key.
+// docs/reference/plan.md describes every key.
 package plan
 
 import (

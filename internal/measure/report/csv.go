@@ -14,7 +14,7 @@ import (
 // second, bytes per second, ns) and unknown ones are empty. Raw trials are in the JSON form.
 type CSV struct{}
 
-// csvHead names the columns; docs/report.md explains them.
+// csvHead names the columns; docs/reference/report.md explains them.
 var csvHead = []string{
 	"run", "workload", "engine", "place", "limits", "clients", "control", "metric", "unit",
 	"n", "failed", "median", "low", "high", "interval",

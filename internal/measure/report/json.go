@@ -6,7 +6,7 @@ import (
 )
 
 // JSON prints the whole model with stable names: see the comments of the
-// model's types and docs/report.md. One object, whatever the number of runs.
+// model's types and docs/reference/report.md. One object, whatever the number of runs.
 type JSON struct{}
 
 // document is the outermost object of the JSON form.

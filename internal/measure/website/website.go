@@ -1,7 +1,7 @@
 // Package website generates the sources of a web site, as input for measuring a site generator: posts in Markdown,
 // layouts, and the site's pictures and other files.
 //
-// The published measurement behind it (docs/plan.md, "site-build") built a site of 308 posts in 3,604 files of 278 MB
+// The published measurement behind it (docs/reference/plan.md, "site-build") built a site of 308 posts in 3,604 files of 278 MB
 // with Jekyll. That site isn't known, so this one has its numbers: a few large files make up most of the bytes, most
 // files are small, and Jekyll can read all of them without a plug-in.
 //

@@ -207,7 +207,7 @@ func tryLine(t *testing.T, line string) {
 	})
 }
 
-const manual = "../../../../docs/ab.md"
+const manual = "../../../../docs/reference/ab.md"
 
 // TestDocsListTheOptions compares the table of the manual with the parser's.
 func TestDocsListTheOptions(t *testing.T) {

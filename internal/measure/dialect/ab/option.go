@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/measure/dialect"
 )
 
-// An Option is one that ab knows. The list is the source of docs/ab.md.
+// An Option is one that ab knows. The list is the source of docs/reference/ab.md.
 type Option struct {
 	// Letter is the option: 'n' for -n.
 	Letter byte

@@ -8,7 +8,7 @@ import (
 
 // TestDocs: every word that the parser knows is in the manual.
 func TestDocs(t *testing.T) {
-	b, err := os.ReadFile("../../../../docs/dd.md")
+	b, err := os.ReadFile("../../../../docs/reference/dd.md")
 	if err != nil {
 		t.Fatal(err)
 	}

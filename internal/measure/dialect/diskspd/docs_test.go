@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-const manual = "../../../../docs/diskspd.md"
+const manual = "../../../../docs/reference/diskspd.md"
 
 // table is the manual's table of options.
 func table() string {

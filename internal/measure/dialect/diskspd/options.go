@@ -37,7 +37,7 @@ var options []Option
 // The options refer to the parser, which looks them up: filling them in here breaks the circle.
 func init() {
 	options = []Option{
-		{"-?", Refused, "prints nothing here: see this page", "?", refuse("the options are listed in docs/diskspd.md")},
+		{"-?", Refused, "prints nothing here: see this page", "?", refuse("the options are listed in docs/reference/diskspd.md")},
 		{"-a[g#,]#[,#,...], -ag", Partly, "threads get these processors in turn. Processor groups exist only on Windows: only group 0 is accepted", "a", (*parser).affinity},
 		{"-b<size>", Yes, "size of an I/O and of the unit `b` [64K]", "b", (*parser).block},
 		{"-B<base>[:<length>]", Yes, "range of the target to use", "B", (*parser).bounds},

@@ -21,7 +21,7 @@ func ignoredCommand(value bool, why string) command {
 	return command{value, "accepted: " + why, func(*parser, string) error { return nil }}
 }
 
-// commands are the options of fio that belong to no job. docs/fio.md is checked against it.
+// commands are the options of fio that belong to no job. docs/reference/fio.md is checked against it.
 var commands = map[string]command{
 	"section": {true, "only that job of the files; may be repeated", func(p *parser, v string) error {
 		p.only = append(p.only, v)
@@ -87,8 +87,8 @@ var commands = map[string]command{
 		return nil
 	}},
 	"merge-blktrace-only": refusedCommand("merge-blktrace-only", false, noReplay),
-	"cmdhelp":             refusedCommand("cmdhelp", true, "docs/fio.md has the options"),
-	"enghelp":             refusedCommand("enghelp", true, "docs/fio.md has the engines"),
+	"cmdhelp":             refusedCommand("cmdhelp", true, "docs/reference/fio.md has the options"),
+	"enghelp":             refusedCommand("enghelp", true, "docs/reference/fio.md has the engines"),
 }
 
 var commandNames = func() []string {

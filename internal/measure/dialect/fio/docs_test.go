@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the tables of docs/fio.md and the golden files anew")
+var update = flag.Bool("update", false, "write the tables of docs/reference/fio.md and the golden files anew")
 
-const manual = "../../../../docs/fio.md"
+const manual = "../../../../docs/reference/fio.md"
 
 // The tables of the manual are those of the code.
 func TestManualHasTheTables(t *testing.T) {

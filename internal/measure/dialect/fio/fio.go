@@ -7,7 +7,7 @@
 //
 // fio's meaning is kept where load's own differs: each clone does the whole region; without
 // time_based, runtime is only a limit; random jobs visit each block once a pass; rates hold for
-// reads and writes each. What is not kept is in docs/fio.md: files are always written in full first, latency
+// reads and writes each. What is not kept is in docs/reference/fio.md: files are always written in full first, latency
 // is never thrown away, submission is not timed separately.
 package fio
 

@@ -196,7 +196,7 @@ func find(key, where string, line bool) (*Option, error) {
 	if n := dialect.Nearest(key, names); n != "" {
 		return nil, dialect.Usagef(where, "there is no option %s; did you mean %s?", key, n)
 	}
-	return nil, dialect.Usagef(where, "there is no option %s; docs/fio.md has the list", key)
+	return nil, dialect.Usagef(where, "there is no option %s; docs/reference/fio.md has the list", key)
 }
 
 // nameless are options that need no value in a file: the job's name is it. On a line they take the next word, as in fio.

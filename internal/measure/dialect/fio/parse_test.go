@@ -44,7 +44,7 @@ func TestParseRefuses(t *testing.T) {
 		{[]string{"--name=global", "--rw=read"}, "no job"},
 		{[]string{"nothere.fio"}, "nothere.fio: file does not exist"},
 		{append(ok, "--sise=3"), "argument 4, --sise=3: there is no option sise; did you mean size?"},
-		{append(ok, "--frobnicate=3"), "there is no option frobnicate; docs/fio.md"},
+		{append(ok, "--frobnicate=3"), "there is no option frobnicate; docs/reference/fio.md"},
 		{append(ok, "--output-fromat=json"), "did you mean output-format?"},
 		{append(ok, "--bs=4q"), `--bs=4q: bs: "4q" is no size`},
 		{append(ok, "--bs"), "argument 4, --bs: needs a value"},

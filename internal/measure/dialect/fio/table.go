@@ -79,7 +79,7 @@ const (
 )
 
 // Options is the table of all options of fio 3.33 and what becomes of them.
-// docs/fio.md is checked against it.
+// docs/reference/fio.md is checked against it.
 var Options = []Option{
 	// What and where.
 	yes("name", "begins a job on a command line; `global` is no job but sets defaults for the jobs after it. In a file it is the section's name in the output", textTo(func(j *job) *string { return &j.name })),

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-const manual = "../../../../docs/orion.md"
+const manual = "../../../../docs/reference/orion.md"
 
 // TestDocsListTheOptions compares the table of the manual with the parser's.
 func TestDocsListTheOptions(t *testing.T) {

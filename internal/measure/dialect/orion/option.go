@@ -10,7 +10,7 @@ import (
 )
 
 // An Option is one that Orion knows, or one of Plimsoll's own for it. The list is the source
-// of docs/orion.md.
+// of docs/reference/orion.md.
 type Option struct {
 	// Name is the option as it is typed: "-run".
 	Name string

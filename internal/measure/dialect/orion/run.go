@@ -138,7 +138,7 @@ func sizeOf(path string) (int64, error) {
 // warn says how files of several sizes are used, and which loads are nobody's but Plimsoll's.
 func (t *Test) warn(stderr io.Writer, sizes []int64) {
 	if t.Workload == DSS {
-		dialect.Note(stderr, "no published run shows the loads of -run dss; these are assumed: 1 to %d large I/Os by ones to %d, then in steps of %d (docs/orion.md). -run advanced -matrix point measures a load that you name",
+		dialect.Note(stderr, "no published run shows the loads of -run dss; these are assumed: 1 to %d large I/Os by ones to %d, then in steps of %d (docs/reference/orion.md). -run advanced -matrix point measures a load that you name",
 			dssPerDisk*t.Disks, t.Disks, t.Disks)
 	}
 	if least := slices.Min(sizes); least >= 0 && least < slices.Max(sizes) {
