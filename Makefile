@@ -75,9 +75,9 @@ cross: workers ## Everything but the Linux-only files builds for the others.
 # A machine's kernel is that of the tests where none is installed.
 KERNEL = $(wildcard $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/plimsoll/guest/vmlinux)
 bench: setup-test build ## Figures side by side with fio, in one run; QUICK=1 leaves the minutes of make run out.
-	go run ./cmd/loadbench
-	scripts/with-dockerd go run ./cmd/trialbench -machines 5 $(KERNEL:%=-kernel %) -quick bin/plimsoll $(if $(QUICK),,-run bin/plimsoll)
-	go run ./cmd/limitbench
+	go run ./cmd/bench load
+	scripts/with-dockerd go run ./cmd/bench trial -machines 5 $(KERNEL:%=-kernel %) -quick bin/plimsoll $(if $(QUICK),,-run bin/plimsoll)
+	go run ./cmd/bench limit
 	go test -run '^$$' -bench 'Report.*10k' -benchtime 3x ./internal/measure/report ./cmd/plimsoll
 
 campaign: setup-test build ## The long forms of the slow tests, and all planted lies twice more, within the hour.

@@ -282,7 +282,7 @@ func cpu(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkSample is in many groups, each with a limit; see cmd/limitbench for the machine's own.
+// BenchmarkSample is in many groups, each with a limit; see cmd/bench/limits for the machine's own.
 func BenchmarkSample(b *testing.B) {
 	if os.Geteuid() != 0 {
 		b.Skip("needs root")

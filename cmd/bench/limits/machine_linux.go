@@ -1,4 +1,4 @@
-package main
+package limits
 
 import (
 	"errors"
@@ -39,7 +39,7 @@ func machine(groups int) (_ *place, remove func() error, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	own, err := host.Make("plimsoll-limitbench-"+strconv.Itoa(os.Getpid()), hierarchy.IO)
+	own, err := host.Make("plimsoll-bench-limit-"+strconv.Itoa(os.Getpid()), hierarchy.IO)
 	if errors.Is(err, cgroup.ErrNotGiven) || errors.Is(err, hierarchy.ErrNone) {
 		return nil, nil, errSkip(err.Error())
 	}
@@ -74,7 +74,7 @@ func machine(groups int) (_ *place, remove func() error, err error) {
 
 // loop makes a loop device over an empty file.
 func loop() (node string, _ cgroup.Device, detach func() error, err error) {
-	dir, err := os.MkdirTemp("", "plimsoll-limitbench-")
+	dir, err := os.MkdirTemp("", "plimsoll-bench-limit-")
 	if err != nil {
 		return "", cgroup.Device{}, nil, err
 	}

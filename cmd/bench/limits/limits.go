@@ -1,14 +1,14 @@
-// Command limitbench measures what it costs to hold many containers to limits: to set four rates in
+// Package limits measures what it costs to hold many containers to limits: to set four rates in
 // each of 1,000 groups, to look whether they are still so, to change and to remove them; to watch what the groups do; what a
 // keeper that holds them takes of a processor; and how near direct I/O comes to a limit, from 1 MB/s to 500 MB/s and from 50 to
-// 20,000 IOPS. make bench calls it.
+// 20,000 IOPS.
 //
-//	limitbench [-groups N] [-rounds N] [-idle TIME] [-quick] [-strict]
+//	bench limit [-groups N] [-rounds N] [-idle TIME] [-quick] [-strict]
 //
 // It does so on plain files, which shows Plimsoll's own part, and on this machine's control groups, in groups of its own
 // with a loop device of its own. The latter needs root, and is skipped with the reason where it can't be
 // done. A reconcile that writes anything is an error; with -strict so is a goal that was missed, after all were tried.
-package main
+package limits
 
 import (
 	"context"
@@ -16,11 +16,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"slices"
 	"strconv"
-	"syscall"
 	"text/tabwriter"
 	"time"
 
@@ -46,30 +43,30 @@ var (
 	otherRates = limit.Limits{ReadBPS: 200 << 20, WriteBPS: 20 << 20, ReadIOPS: 3000, WriteIOPS: 1000}
 )
 
-func main() {
-	groups := flag.Int("groups", targetGroups, "control groups to limit")
-	rounds := flag.Int("rounds", 5, "how often each is measured")
-	idle := flag.Duration("idle", time.Minute, "how long a keeper with nothing to do is measured")
-	quick := flag.Bool("quick", false, "try the ends of the scales only, for 3 seconds each, not 10")
-	strict := flag.Bool("strict", false, "exit with status 1 if a goal was missed")
-	flag.Parse()
-	// Groups and the loop device are removed also when somebody has no more patience.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	out := &goal.Count{Writer: os.Stdout}
-	err := run(ctx, out, *groups, *rounds, *idle)
-	if err == nil {
-		fmt.Println()
-		err = accuracy(ctx, out, *quick, newMemoryBed)
+// Run does 'bench limit' with these flags.
+func Run(ctx context.Context, stdout, stderr io.Writer, args []string) error {
+	fs := flag.NewFlagSet("bench limit", flag.ContinueOnError)
+	fs.SetOutput(stderr)
+	groups := fs.Int("groups", targetGroups, "control groups to limit")
+	rounds := fs.Int("rounds", 5, "how often each is measured")
+	idle := fs.Duration("idle", time.Minute, "how long a keeper with nothing to do is measured")
+	quick := fs.Bool("quick", false, "try the ends of the scales only, for 3 seconds each, not 10")
+	strict := fs.Bool("strict", false, "exit with status 1 if a goal was missed")
+	if err := fs.Parse(args); err != nil {
+		return err
 	}
-	if err == nil && *strict {
-		err = missed(out)
+	out := &goal.Count{Writer: stdout}
+	if err := run(ctx, out, *groups, *rounds, *idle); err != nil {
+		return err
 	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "limitbench:", err)
-		stop()
-		os.Exit(1)
+	fmt.Fprintln(stdout)
+	if err := accuracy(ctx, out, *quick, newMemoryBed); err != nil {
+		return err
 	}
+	if *strict {
+		return missed(out)
+	}
+	return nil
 }
 
 // missed is the error of goals that were missed, nil if none was.

@@ -1,4 +1,4 @@
-package main
+package limits
 
 import (
 	"fmt"
@@ -18,7 +18,7 @@ var rateFiles = map[int][]string{
 // fixture makes groups of plain files. They keep what was written last, which is what a control file
 // shows as long as all four rates are written together.
 func fixture(version, groups int) (_ *place, remove func() error, err error) {
-	root, err := os.MkdirTemp(memory(), "plimsoll-limitbench-")
+	root, err := os.MkdirTemp(memory(), "plimsoll-bench-limit-")
 	if err != nil {
 		return nil, nil, err
 	}

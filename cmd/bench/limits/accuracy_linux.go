@@ -1,4 +1,4 @@
-package main
+package limits
 
 import (
 	"context"
@@ -50,7 +50,7 @@ func newMemoryBed(i int) (_ bed, err error) {
 	if b.host, err = cgroup.Open(device.Host()); err != nil {
 		return nil, err
 	}
-	b.own, err = b.host.Make(fmt.Sprintf("plimsoll-limitbench-%d-%d", os.Getpid(), i), hierarchy.IO)
+	b.own, err = b.host.Make(fmt.Sprintf("plimsoll-bench-limit-%d-%d", os.Getpid(), i), hierarchy.IO)
 	if errors.Is(err, cgroup.ErrNotGiven) || errors.Is(err, hierarchy.ErrNone) {
 		return nil, errSkip(err.Error())
 	}
@@ -58,7 +58,7 @@ func newMemoryBed(i int) (_ bed, err error) {
 		return nil, err
 	}
 	b.undos = append(b.undos, b.own.Close)
-	if b.dir, err = os.MkdirTemp(memory(), "plimsoll-limitbench-"); err != nil {
+	if b.dir, err = os.MkdirTemp(memory(), "plimsoll-bench-limit-"); err != nil {
 		return nil, err
 	}
 	b.undos = append(b.undos, func() error { return os.RemoveAll(b.dir) })

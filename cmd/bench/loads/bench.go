@@ -1,4 +1,4 @@
-package main
+package loads
 
 import (
 	"context"
@@ -72,7 +72,7 @@ func directContests(device string, o options) []*contest {
 }
 
 func bench(ctx context.Context, o options, stdout, stderr io.Writer) error {
-	dir, err := os.MkdirTemp(o.dir, "loadbench-")
+	dir, err := os.MkdirTemp(o.dir, "plimsoll-bench-")
 	if err != nil {
 		return err
 	}
@@ -85,12 +85,12 @@ func bench(ctx context.Context, o options, stdout, stderr io.Writer) error {
 		return err
 	}
 	if _, err := exec.LookPath(o.fio); err != nil {
-		fmt.Fprintf(stderr, "loadbench: no fio to compare with (%v); install fio\n", err)
+		fmt.Fprintf(stderr, "bench load: no fio to compare with (%v); install fio\n", err)
 		o.fio = ""
 	}
 	cs := contests(file, o)
 	if device, detach, err := loop(ctx, file); err != nil {
-		fmt.Fprintf(stderr, "loadbench: no direct I/O on a loop device: %v\n", err)
+		fmt.Fprintf(stderr, "bench load: no direct I/O on a loop device: %v\n", err)
 	} else {
 		defer detach()
 		cs = append(cs, directContests(device, o)...)

@@ -1,4 +1,4 @@
-package main
+package limits
 
 import (
 	"context"
@@ -32,7 +32,7 @@ const listWindow = 3 * time.Second
 // keep measures a keeper that holds containers to a policy: they are those of a runtime, each with a process, so that what tells of them and
 // of their end is measured, too.
 func keep(ctx context.Context, out io.Writer, p *place, rounds int, idle time.Duration, judged bool) (err error) {
-	dir, err := os.MkdirTemp(memory(), "plimsoll-limitbench-")
+	dir, err := os.MkdirTemp(memory(), "plimsoll-bench-limit-")
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package main
+package loads
 
 import (
 	"bufio"
@@ -81,7 +81,7 @@ func (c *contest) measureWeb(ctx context.Context, url string, oursFirst bool) er
 	}
 	line := []string{"-q", "-k", "-c", strconv.Itoa(webConnections), "-n", strconv.Itoa(webRequests), url}
 	ours := func() error {
-		r, err := measureAB(ctx, self, append([]string{"-ab"}, line...))
+		r, err := measureAB(ctx, self, append([]string{subcommand, "-ab"}, line...))
 		c.ours = append(c.ours, r)
 		return err
 	}

@@ -1,4 +1,4 @@
-package main
+package limits
 
 import (
 	"bytes"
@@ -24,7 +24,7 @@ import (
 func TestRun(t *testing.T) {
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
-	leaktest.Check(t, fmt.Sprintf("plimsoll-limitbench-%d", os.Getpid()), tmp)
+	leaktest.Check(t, fmt.Sprintf("plimsoll-bench-limit-%d", os.Getpid()), tmp)
 	var out bytes.Buffer
 	if err := run(t.Context(), &out, 5, 2, 200*time.Millisecond); err != nil {
 		t.Fatal(err)
@@ -78,7 +78,7 @@ func TestRun(t *testing.T) {
 func TestInterrupted(t *testing.T) {
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
-	leaktest.Check(t, fmt.Sprintf("plimsoll-limitbench-%d", os.Getpid()), tmp)
+	leaktest.Check(t, fmt.Sprintf("plimsoll-bench-limit-%d", os.Getpid()), tmp)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, makePlace := range []func(int) (*place, func() error, error){machine, func(n int) (*place, func() error, error) { return fixture(1, n) }} {
@@ -191,7 +191,7 @@ func TestAccuracy(t *testing.T) {
 func TestMemoryBed(t *testing.T) {
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
-	leaktest.Check(t, fmt.Sprintf("plimsoll-limitbench-%d", os.Getpid()), tmp)
+	leaktest.Check(t, fmt.Sprintf("plimsoll-bench-limit-%d", os.Getpid()), tmp)
 	b, err := newMemoryBed(99)
 	var skip errSkip
 	if errors.As(err, &skip) {

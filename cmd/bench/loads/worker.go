@@ -1,4 +1,4 @@
-package main
+package loads
 
 import (
 	"bytes"
@@ -28,12 +28,12 @@ func workerJob(o options) load.Job {
 // the peak of what it took: its agent and the process of the trial, in bytes. This
 // program's own memory would show nothing: it is another program.
 func workerMemory(ctx context.Context, dir string, source engine.WorkerSource, job load.Job) (peak int64, err error) {
-	state, err := os.MkdirTemp(dir, "loadbench-worker-")
+	state, err := os.MkdirTemp(dir, "plimsoll-bench-worker-")
 	if err != nil {
 		return 0, err
 	}
 	defer os.RemoveAll(state)
-	s, err := engine.NewHost(state, source).Open(ctx, engine.Spec{ID: "loadbench-" + strconv.Itoa(os.Getpid()), Place: place.Spec{Kind: place.Dir}})
+	s, err := engine.NewHost(state, source).Open(ctx, engine.Spec{ID: "bench-load-" + strconv.Itoa(os.Getpid()), Place: place.Spec{Kind: place.Dir}})
 	if err != nil {
 		return 0, err
 	}

@@ -1,6 +1,6 @@
-// Command loadbench compares package load with fio, side by side in one run.
+// Package loads compares package load with fio, side by side in one run.
 //
-//	loadbench [-rounds N] [-runtime D] [-dir DIR] [-size N] [-fio PATH]
+//	bench load [-rounds N] [-runtime D] [-dir DIR] [-size N] [-fio PATH]
 //
 // In every round each figure is measured with both programs, one right after the
 // other, in an order that changes from round to round; the ratio of the two is
@@ -10,9 +10,8 @@
 // shared machine mean little, ratios within a round more. The memory is that of the worker
 // which plimsoll carries, its agent included. A second table has plimsoll ab beside ApacheBench.
 //
-// Without fio the figures of load alone are printed. The exit status is 1 on
-// errors, never because a target was missed: that is for a reader to judge.
-package main
+// Without fio the figures of load alone are printed.
+package loads
 
 import (
 	"context"
@@ -22,21 +21,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"time"
 
 	"plimsoll/load"
 )
-
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Stdin, os.Stdout, os.Stderr, os.Args[1:]); err != nil {
-		stop()
-		fmt.Fprintln(os.Stderr, "loadbench:", err)
-		os.Exit(1)
-	}
-}
 
 // options are the flags.
 type options struct {
@@ -49,24 +37,22 @@ type options struct {
 	bare    bool
 }
 
-func run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, args []string) error {
+// Run does 'bench load' with these flags.
+func Run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, args []string) error {
 	var o options
 	if len(args) > 0 && args[0] == "-ab" {
 		return asAB(ctx, stdout, stderr, args[1:]) // A child's line.
 	}
-	fs := flag.NewFlagSet("loadbench", flag.ContinueOnError)
+	fs := flag.NewFlagSet("bench load", flag.ContinueOnError)
 	fs.SetOutput(stderr)
 	fs.IntVar(&o.rounds, "rounds", 5, "how often each figure is measured")
 	fs.DurationVar(&o.runtime, "runtime", 2*time.Second, "how long each measurement takes; fio takes whole seconds")
 	fs.StringVar(&o.dir, "dir", os.TempDir(), "the folder for the file")
 	fs.Int64Var(&o.size, "size", 256<<20, "the size of the file in bytes")
 	fs.StringVar(&o.fio, "fio", "fio", "the fio to compare with")
-	fs.BoolVar(&o.child, "child", false, "run the job on standard input and print its result (used by loadbench itself)")
-	fs.BoolVar(&o.bare, "bare", false, "run the job on standard input on a ring without accounting (used by loadbench itself)")
+	fs.BoolVar(&o.child, "child", false, "run the job on standard input and print its result (used by bench load itself)")
+	fs.BoolVar(&o.bare, "bare", false, "run the job on standard input on a ring without accounting (used by bench load itself)")
 	if err := fs.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return nil
-		}
 		return err
 	}
 	if o.child || o.bare {

@@ -1,15 +1,15 @@
-// Command trialbench measures what a trial costs beside its measured window, on
+// Package trials measures what a trial costs beside its measured window, on
 // every engine that works here: cold, with a container started and removed for
 // it, and warm, in one that runs. The trials are those of a run: with the witness below the
-// application, the checks and the database. make bench calls it.
+// application, the checks and the database.
 //
-//	trialbench [-rounds N] [-docker HOST] [-machines N] [-kernel FILE] [-quick PLIMSOLL] [-run PLIMSOLL]
+//	bench trial [-rounds N] [-docker HOST] [-machines N] [-kernel FILE] [-quick PLIMSOLL] [-run PLIMSOLL]
 //
 // With -machines it starts as many virtual machines of each kind, and takes the time to their first I/O; -kernel is theirs.
 // An engine that does not work here is skipped with the reason. With -quick, the path of a plimsoll,
 // it also takes the time of one 'plimsoll run --quick', from its start to its end, and of those of the plans that ask what isolation
 // costs; and with -run that of the default plan with all its blocks, as make run does it, which takes minutes.
-package main
+package trials
 
 import (
 	"context"
@@ -44,7 +44,7 @@ const window = 50 * time.Millisecond
 // planText is a plan of one engine and place, and two workloads. They share a file, which the first of them
 // in each container lays out. The first block, in which the runner finds its way, is left out.
 const planText = `
-name: trialbench
+name: bench
 io_engine: psync
 engines: [%s]
 places: {%s: {}}
@@ -57,18 +57,21 @@ workloads:
 // targets are the most that a trial may cost.
 var targets = map[string]time.Duration{"host": 20 * time.Millisecond, "oci": 150 * time.Millisecond, "docker": time.Second}
 
-func main() {
-	rounds := flag.Int("rounds", 15, "trials of each kind")
-	docker := flag.String("docker", "", "address of the Docker daemon (default: DOCKER_HOST or the system's)")
-	quick := flag.String("quick", "", "the plimsoll of which 'run --quick' is timed (default: none)")
-	machines := flag.Int("machines", 0, "virtual machines of each kind that are started (default: none)")
-	kernel := flag.String("kernel", "", "the kernel's file of virtual machines (default: that of this computer)")
-	full := flag.String("run", "", "the plimsoll of which the default plan's run is timed (default: none)")
-	flag.Parse()
-	if err := run(context.Background(), os.Stdout, options{rounds: *rounds, docker: *docker, machines: *machines, kernel: *kernel, quick: *quick, full: *full, worker: workerbin.Bytes}); err != nil {
-		fmt.Fprintln(os.Stderr, "trialbench:", err)
-		os.Exit(1)
+// Run does 'bench trial' with these flags.
+func Run(ctx context.Context, stdout, stderr io.Writer, args []string) error {
+	o := options{worker: workerbin.Bytes}
+	fs := flag.NewFlagSet("bench trial", flag.ContinueOnError)
+	fs.SetOutput(stderr)
+	fs.IntVar(&o.rounds, "rounds", 15, "trials of each kind")
+	fs.StringVar(&o.docker, "docker", "", "address of the Docker daemon (default: DOCKER_HOST or the system's)")
+	fs.StringVar(&o.quick, "quick", "", "the plimsoll of which 'run --quick' is timed (default: none)")
+	fs.IntVar(&o.machines, "machines", 0, "virtual machines of each kind that are started (default: none)")
+	fs.StringVar(&o.kernel, "kernel", "", "the kernel's file of virtual machines (default: that of this computer)")
+	fs.StringVar(&o.full, "run", "", "the plimsoll of which the default plan's run is timed (default: none)")
+	if err := fs.Parse(args); err != nil {
+		return err
 	}
+	return run(ctx, stdout, o)
 }
 
 // options are the flags, and what a test replaces.
@@ -87,7 +90,7 @@ func run(ctx context.Context, stdout io.Writer, o options) error {
 	if o.rounds < 1 {
 		return fmt.Errorf("-rounds %d: there has to be 1 at least", o.rounds)
 	}
-	state, err := os.MkdirTemp("", "plimsoll-trialbench-")
+	state, err := os.MkdirTemp("", "plimsoll-bench-trial-")
 	if err != nil {
 		return err
 	}
@@ -166,7 +169,7 @@ type times struct {
 // measure runs the plan with all that plimsoll has: the witness below the application, the
 // checks, and the database on disk.
 func measure(ctx context.Context, e engine.Engine, kind place.Kind, rounds int, path string) (times, error) {
-	p, err := plan.Parse("trialbench", fmt.Appendf(nil, planText, e.Name(), kind, rounds+1, window))
+	p, err := plan.Parse("bench", fmt.Appendf(nil, planText, e.Name(), kind, rounds+1, window))
 	if err != nil {
 		return times{}, err
 	}

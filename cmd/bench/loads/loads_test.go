@@ -1,4 +1,4 @@
-package main
+package loads
 
 import (
 	"bytes"
@@ -16,10 +16,10 @@ import (
 	"plimsoll/load"
 )
 
-// TestMain makes the test binary serve as loadbench's child process.
+// TestMain makes the test binary serve as the child process of bench load.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && (os.Args[1] == "-child" || os.Args[1] == "-bare" || os.Args[1] == "-ab") {
-		if err := run(context.Background(), os.Stdin, os.Stdout, os.Stderr, os.Args[1:]); err != nil {
+	if len(os.Args) > 1 && os.Args[1] == subcommand {
+		if err := Run(context.Background(), os.Stdin, os.Stdout, os.Stderr, os.Args[2:]); err != nil {
 			os.Stderr.WriteString(err.Error())
 			os.Exit(1)
 		}
@@ -30,11 +30,11 @@ func TestMain(m *testing.M) {
 
 func TestBadFlags(t *testing.T) {
 	for _, args := range [][]string{{"-rounds", "0"}, {"-runtime", "1500ms"}, {"-runtime", "0s"}, {"-nonsense"}, {"-dir", "/does/not/exist"}} {
-		if err := run(context.Background(), nil, io.Discard, io.Discard, args); err == nil {
-			t.Errorf("run(%v) was accepted", args)
+		if err := Run(context.Background(), nil, io.Discard, io.Discard, args); err == nil {
+			t.Errorf("Run(%v) was accepted", args)
 		}
 	}
-	if err := run(context.Background(), strings.NewReader("{"), io.Discard, io.Discard, []string{"-child"}); err == nil {
+	if err := Run(context.Background(), strings.NewReader("{"), io.Discard, io.Discard, []string{"-child"}); err == nil {
 		t.Error("a child without a job was accepted")
 	}
 }
@@ -42,7 +42,7 @@ func TestBadFlags(t *testing.T) {
 func TestChildPrintsAResult(t *testing.T) {
 	var out bytes.Buffer
 	job := `{"rw":"randread","size":1048576,"number_ios":1000,"ioengine":"null"}`
-	if err := run(context.Background(), strings.NewReader(job), &out, io.Discard, []string{"-child"}); err != nil {
+	if err := Run(context.Background(), strings.NewReader(job), &out, io.Discard, []string{"-child"}); err != nil {
 		t.Fatal(err)
 	}
 	var res load.Result
@@ -61,7 +61,7 @@ func TestOneRound(t *testing.T) {
 		t.Log("without fio: only load's own figures")
 	}
 	var out, talk bytes.Buffer
-	if err := run(context.Background(), nil, &out, &talk, args); err != nil {
+	if err := Run(context.Background(), nil, &out, &talk, args); err != nil {
 		t.Fatalf("%v\n%s", err, talk.String())
 	}
 	for _, want := range []string{"io_uring depth 32, IOPS", "psync depth 1, CPU ns per I/O", "worker's peak RSS at depth 32, MiB", "null engine", ">= 1.30", "a bare ring, IOPS", "2 threads to 1", "Poisson", "requests/s", "histograms of 1000 clients, merged", "JSON+ of a run of 8 jobs"} {

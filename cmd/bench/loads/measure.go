@@ -1,4 +1,4 @@
-package main
+package loads
 
 import (
 	"bytes"
@@ -32,6 +32,9 @@ func (r *reading) UnmarshalJSON(p []byte) error {
 	return err
 }
 
+// subcommand is what this program is called with to be a child.
+const subcommand = "load"
+
 // inChild runs the job in a fresh process of this program and returns what that printed.
 func inChild(ctx context.Context, mode string, job load.Job) ([]byte, error) {
 	self, err := os.Executable()
@@ -42,7 +45,7 @@ func inChild(ctx context.Context, mode string, job load.Job) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, self, mode)
+	cmd := exec.CommandContext(ctx, self, subcommand, mode)
 	cmd.Stdin = bytes.NewReader(in)
 	cmd.Stderr = os.Stderr
 	return cmd.Output()
