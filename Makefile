@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 
-VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+COMMIT := $(shell git describe --exclude '*' --always --dirty 2>/dev/null)
 # The worker runs in containers of any of these.
 WORKERS := linux-amd64 linux-arm64
 # plimsoll.exe carries this one too, for Windows itself. It has a folder of its own, so that no other plimsoll does.
@@ -19,7 +19,7 @@ run: setup-run build ## Measure this machine with the default plan.
 build: bin/plimsoll ## Make bin/plimsoll.
 
 bin/plimsoll: FORCE workers
-	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o $@ ./cmd/plimsoll
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.commit=$(COMMIT)' -o $@ ./cmd/plimsoll
 
 .PHONY: FORCE workers
 FORCE:
@@ -34,7 +34,7 @@ internal/measure/workerbin/bin/worker-% internal/measure/workerbin/windows/worke
 
 windows: bin/plimsoll.exe ## Make bin/plimsoll.exe, for Windows.
 bin/plimsoll.exe: FORCE workers
-	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o $@ ./cmd/plimsoll
+	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 go build -trimpath -ldflags '-s -w -X main.commit=$(COMMIT)' -o $@ ./cmd/plimsoll
 
 # What is missing then, plimsoll names itself, and measures the rest.
 setup-run:

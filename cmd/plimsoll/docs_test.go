@@ -30,7 +30,7 @@ func TestManualLinks(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^):#]*)(?:#([^)]*))?\)`)
 	heading := regexp.MustCompile(`(?m)^#+ (.*)$`)
 	strange := regexp.MustCompile(`[^a-z0-9 _-]`)
-	for _, page := range append(manual(t), "../../CONTRIBUTING.md") {
+	for _, page := range append(manual(t), "../../CONTRIBUTING.md", "../../CHANGELOG.md") {
 		b, err := os.ReadFile(page)
 		mustDo(t, err)
 		for _, m := range link.FindAllStringSubmatch(string(b), -1) {

@@ -13,8 +13,14 @@ import (
 	"plimsoll/internal/measure/workerbin"
 )
 
-// version is set by the linker.
-var version = "dev"
+// release is the version of this source; CHANGELOG.md lists what it can do.
+const release = "0.1.0"
+
+// commit is the source's commit, which the linker sets; empty if it is unknown.
+var commit string
+
+// version goes into each record: 0.1.0, or 0.1.0+COMMIT.
+var version = strings.TrimSuffix(release+"+"+commit, "+")
 
 // workerSystems are the systems that a container may have; the Makefile builds
 // a worker for each. A plimsoll for Windows has one for Windows itself, too.
