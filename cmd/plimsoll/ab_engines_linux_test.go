@@ -75,7 +75,7 @@ func TestABInEngines(t *testing.T) {
 	})
 	t.Run("docker", func(t *testing.T) {
 		d := dockertest.Start(t)
-		t.Setenv("DOCKER_HOST", d.Host)
+		setVariable(t, "DOCKER_HOST", d.Host)
 		asksIn(t, "docker", hello(t), "--engine", "docker", "--network", "host")
 		web := webContainer(t, d)
 		asksIn(t, "docker", "http://127.0.0.1:8080/", "--engine", "docker", "--network", "container:"+web)

@@ -17,6 +17,8 @@ import (
 type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
+	// env looks up the environment variables that say where daemons are: DOCKER_HOST and its like. nil: os.Getenv.
+	env func(string) string
 	// stateDir holds the database and Plimsoll's own data folders.
 	stateDir string
 	// hard is cancelled by a second interrupt: what is left to clean up must then be

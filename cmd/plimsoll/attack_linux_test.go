@@ -202,7 +202,7 @@ func TestStateNoexec(t *testing.T) {
 
 // TestForeignWords: what comes from outside reaches the screen without escape sequences.
 func TestForeignWords(t *testing.T) {
-	t.Setenv("DOCKER_HOST", "unix:///nowhere\033[31m/d.sock")
+	setVariable(t, "DOCKER_HOST", "unix:///nowhere\033[31m/d.sock")
 	r := plimsoll(t, t.Context(), t.TempDir(), "", "doctor")
 	if strings.Contains(r.stdout+r.stderr, "\033") || !strings.Contains(r.stdout, "/nowhere/d.sock") {
 		t.Errorf("doctor says %q%q", r.stdout, r.stderr)

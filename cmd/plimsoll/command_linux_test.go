@@ -40,7 +40,7 @@ func byKey(t *testing.T, trials []record.Trial) map[string]record.Trial {
 // TestSiteBuild is E1's site: jekyll where it is, a tree in every cell, sources and pages each in a place of its own, cold and warm.
 func TestSiteBuild(t *testing.T) {
 	needJekyll(t)
-	t.Setenv("DOCKER_HOST", dockertest.Start(t).Host)
+	setVariable(t, "DOCKER_HOST", dockertest.Start(t).Host)
 	state := t.TempDir()
 	r := plimsoll(t, t.Context(), state, "", "run", "site-build", "--quick", "--blocks", "1", "--only", noMachines)
 	if r.status != exitDone {
@@ -118,7 +118,7 @@ func TestSiteBuild(t *testing.T) {
 // TestRawWrite is E1's file: dd where it is, the worker everywhere.
 func TestRawWrite(t *testing.T) {
 	needRun(t)
-	t.Setenv("DOCKER_HOST", dockertest.Start(t).Host)
+	setVariable(t, "DOCKER_HOST", dockertest.Start(t).Host)
 	state := t.TempDir()
 	r := plimsoll(t, t.Context(), state, "", "run", "raw-write", "--quick", "--blocks", "1", "--only", noMachines, "--set", "workloads.write.size=8MiB", "--set", "workloads.synced.size=8MiB",
 		"--set", `workloads.dd.argv=[dd, "if=/dev/urandom", "of=largefile", "bs=1048576", "count=8"]`)

@@ -61,7 +61,7 @@ func TestRunBlockDevice(t *testing.T) {
 // a status of its own.
 func TestRunNothing(t *testing.T) {
 	needRun(t)
-	t.Setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
+	setVariable(t, "DOCKER_HOST", "unix:///nowhere/docker.sock")
 	r := plimsoll(t, t.Context(), t.TempDir(), small, "run", "-", "--set", "engines=[docker]", "--set", "baseline={engine: docker, place: layer}")
 	if r.status != exitCannot || !strings.Contains(r.stderr, "docker") {
 		t.Errorf("status %d, want %d; stderr:\n%s", r.status, exitCannot, r.stderr)
@@ -72,7 +72,7 @@ func TestRunNothing(t *testing.T) {
 // stays the last run that has something to report.
 func TestRunNothingIsNotLast(t *testing.T) {
 	needRun(t)
-	t.Setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
+	setVariable(t, "DOCKER_HOST", "unix:///nowhere/docker.sock")
 	state := recorded(t)
 	r := plimsoll(t, t.Context(), state, "", "run", "--only", "engine=docker")
 	if r.status != exitCannot || !strings.Contains(r.stderr, "skipped docker/") || !strings.Contains(r.stderr, "nothing of the plan can be measured here") {

@@ -58,7 +58,7 @@ func lesser(t *testing.T, text, folder string) string {
 // TestManualToolLines and TestRunEngines have one.
 func TestManualPlansRun(t *testing.T) {
 	needRun(t)
-	t.Setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
+	setVariable(t, "DOCKER_HOST", "unix:///nowhere/docker.sock")
 	var plans []subtest
 	for _, page := range manual(t) {
 		b, err := os.ReadFile(page)

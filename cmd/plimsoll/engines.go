@@ -19,7 +19,7 @@ func (a *app) newEngine(kind string) (engine.Engine, error) {
 	case plan.OCI:
 		return engine.NewOCI(a.stateDir, workerbin.Bytes, exec.LookPath), nil
 	case plan.Docker:
-		return engine.NewDocker(engine.DockerOptions{StateDir: a.stateDir, Worker: workerbin.Bytes}), nil
+		return engine.NewDocker(engine.DockerOptions{Env: a.env, StateDir: a.stateDir, Worker: workerbin.Bytes}), nil
 	case plan.VM:
 		return a.newVM(plan.Machine{}), nil
 	}

@@ -16,7 +16,7 @@ import (
 // TestExitCodes holds a run to the table of the exit statuses.
 func TestExitCodes(t *testing.T) {
 	needRun(t)
-	t.Setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
+	setVariable(t, "DOCKER_HOST", "unix:///nowhere/docker.sock")
 	full := disktest.Mount(t, "tmpfs", "tmpfs", 0, "nr_inodes=2") // Writable, and without room for a file of the trial's.
 	file := filepath.Join(t.TempDir(), "file")
 	mustDo(t, os.WriteFile(file, nil, 0o600))
@@ -57,7 +57,7 @@ func TestExitCodes(t *testing.T) {
 			// The last --state wins, so a row's comes behind the test's own.
 			args := append([]string{"run", "-", "--state", dir}, tt.args...)
 			var errs bytes.Buffer
-			a := &app{stdin: strings.NewReader(tt.plan), stdout: io.Discard, stderr: &errs}
+			a := &app{stdin: strings.NewReader(tt.plan), stdout: io.Discard, stderr: &errs, env: environment(t)}
 			if status := a.run(ctx, args); status != tt.want || !strings.Contains(errs.String(), tt.said) {
 				t.Errorf("status %d, want %d and %q; stderr:\n%s", status, tt.want, tt.said, errs.String())
 			}

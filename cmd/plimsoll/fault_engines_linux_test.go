@@ -24,7 +24,7 @@ import (
 func ownDocker(t *testing.T) (*dockertest.Daemon, *client.Client) {
 	t.Helper()
 	d, api := startDocker(t)
-	t.Setenv("DOCKER_HOST", d.Host)
+	setVariable(t, "DOCKER_HOST", d.Host)
 	return d, api
 }
 

@@ -72,7 +72,7 @@ func plimsoll(t *testing.T, ctx context.Context, dir, stdin string, args ...stri
 	t.Helper()
 	states.Add(t, dir)
 	var out, errs bytes.Buffer
-	a := &app{stdin: strings.NewReader(stdin), stdout: &out, stderr: &errs}
+	a := &app{stdin: strings.NewReader(stdin), stdout: &out, stderr: &errs, env: environment(t)}
 	status := a.run(ctx, append(args, "--state", dir))
 	return result{status, out.String(), errs.String()}
 }

@@ -112,7 +112,7 @@ func testImport(t *testing.T, api *client.Client, d *dockertest.Daemon) {
 			before := objects(t, api)
 			dir := t.TempDir()
 			slow := delayImport(t, d, tt.answer)
-			t.Setenv("DOCKER_HOST", slow.host)
+			setVariable(t, "DOCKER_HOST", slow.host)
 			cmd := launch(t, dir, small, "run", "-", "--blocks", "1", "--set", "engines=[host, docker]")
 			select {
 			case <-slow.reached:
@@ -128,7 +128,7 @@ func testImport(t *testing.T, api *client.Client, d *dockertest.Daemon) {
 				t.Errorf("ended with %v:\n%s", err, cmd.Stderr)
 			}
 			waitHeld(t, api, before)
-			t.Setenv("DOCKER_HOST", d.Host)
+			setVariable(t, "DOCKER_HOST", d.Host)
 			if r := plimsoll(t, t.Context(), dir, small, "run", "-", "--blocks", "1", "--set", "engines=[host, docker]"); r.status != exitDone {
 				t.Errorf("the next run: status %d, stderr:\n%s", r.status, r.stderr)
 			}

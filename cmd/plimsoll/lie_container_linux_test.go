@@ -67,7 +67,7 @@ func TestLieParentDocker(t *testing.T) {
 		disktest.NewUnifiedGroup(t, hierarchy.CPU.V2) // Has the root give the controller on.
 	}
 	d := dockertest.Start(t)
-	t.Setenv("DOCKER_HOST", d.Host)
+	setVariable(t, "DOCKER_HOST", d.Host)
 	dir := t.TempDir()
 	plan := strings.ReplaceAll(aroundPlan(cpuJob), "oci", "docker")
 	// The daemon makes its group with the first container.

@@ -52,7 +52,7 @@ func TestLieSilentDaemon(t *testing.T) {
 		{"not there", "unix://" + filepath.Join(t.TempDir(), "none"), 0, 0},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			t.Setenv("DOCKER_HOST", x.host)
+			setVariable(t, "DOCKER_HOST", x.host)
 			dir := t.TempDir()
 			r := plimsoll(t, t.Context(), dir, enginePlan, "run", "-")
 			run, trials := records(t, dir)
@@ -108,7 +108,7 @@ func wantFailedEngine(t *testing.T, dir string, r result, engine, words string) 
 func TestLieStoppedDaemon(t *testing.T) {
 	needRun(t)
 	d := dockertest.Start(t)
-	t.Setenv("DOCKER_HOST", d.Host)
+	setVariable(t, "DOCKER_HOST", d.Host)
 	dir := t.TempDir()
 	mustDo(t, unix.Kill(d.PID(), unix.SIGSTOP))
 	t.Cleanup(func() { _ = unix.Kill(d.PID(), unix.SIGCONT) })

@@ -161,7 +161,7 @@ func TestLieMemoryDocker(t *testing.T) {
 	_, loop := disktest.Disk(t, disktest.Options{Memory: true, Size: 1 << 30})
 	disk := t.TempDir()
 	t.Setenv("TMPDIR", loop)
-	t.Setenv("DOCKER_HOST", dockertest.Start(t).Host)
+	setVariable(t, "DOCKER_HOST", dockertest.Start(t).Host)
 	dir := filepath.Join(disk, "state")
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)

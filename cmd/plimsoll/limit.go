@@ -82,7 +82,7 @@ type limiter struct {
 
 // newLimiter looks at this machine. Its Close must be called.
 func (a *app) newLimiter() (*limiter, error) {
-	opt := target.Host()
+	opt := target.Host(a.env)
 	if a.targets != nil {
 		opt = *a.targets
 	}

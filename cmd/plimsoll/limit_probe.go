@@ -26,7 +26,7 @@ func (a *app) verifyProbe(ctx context.Context, l *limiter, name string, f limitV
 	if err != nil {
 		return nil, err
 	}
-	e := engine.NewDocker(engine.DockerOptions{Host: t.Host, StateDir: a.stateDir, Worker: workerbin.Bytes})
+	e := engine.NewDocker(engine.DockerOptions{Host: t.Host, Env: a.env, StateDir: a.stateDir, Worker: workerbin.Bytes})
 	session, err := e.Open(ctx, engine.Spec{ID: "verify-" + scratchID(), Place: place.Spec{Name: "volume " + volume, Kind: place.Volume}, Volume: volume})
 	if err != nil {
 		return nil, err

@@ -44,7 +44,7 @@ func windowsDaemon(t *testing.T) string {
 
 // TestLimitWindows: what Windows refuses is refused in its words, and before the daemon is asked.
 func TestLimitWindows(t *testing.T) {
-	t.Setenv("DOCKER_HOST", windowsDaemon(t))
+	setVariable(t, "DOCKER_HOST", windowsDaemon(t))
 	const update = "docker:web: limits of a running container: resource updating isn't supported on Windows"
 	for _, row := range []struct {
 		args []string

@@ -52,7 +52,7 @@ func apart(t *testing.T, ctx context.Context, dir, stdin string, args ...string)
 // outcome runs a command of this test binary as plimsoll.
 func outcome(t *testing.T, cmd *exec.Cmd) result {
 	t.Helper()
-	cmd.Env = append(cmd.Environ(), asPlimsoll+"=1")
+	cmd.Env = append(cmd.Environ(), forChild(t)...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); cmd.ProcessState == nil {
@@ -109,7 +109,7 @@ func launch(t *testing.T, dir, plan string, args ...string) *exec.Cmd {
 	t.Helper()
 	states.Add(t, dir)
 	cmd := exec.Command(os.Args[0], append(args, "--state", dir)...)
-	cmd.Env = append(os.Environ(), asPlimsoll+"=1")
+	cmd.Env = append(os.Environ(), forChild(t)...)
 	cmd.Stdin = strings.NewReader(plan)
 	log := &output{}
 	cmd.Stderr = log

@@ -61,8 +61,8 @@ func TestWatch(t *testing.T) {
 		t.Skip("needs the blkio controller of version 1")
 	}
 	d := dockertest.Start(t)
-	t.Setenv("DOCKER_HOST", d.Host)
-	t.Setenv("CONTAINER_HOST", "unix://"+filepath.Join(d.Dir, "no-podman.sock"))
+	setVariable(t, "DOCKER_HOST", d.Host)
+	setVariable(t, "CONTAINER_HOST", "unix://"+filepath.Join(d.Dir, "no-podman.sock"))
 	api, err := client.New(client.WithHost(d.Host))
 	if err != nil {
 		t.Fatal(err)
@@ -187,7 +187,7 @@ func testWatchLive(t *testing.T, d *dockertest.Daemon, api *client.Client, state
 	out := &watched{lines: make(chan watch.Interval, 100)}
 	done := make(chan int, 1)
 	go func() {
-		a := &app{stdin: strings.NewReader(""), stdout: out, stderr: &bytes.Buffer{}, stateDir: state}
+		a := &app{stdin: strings.NewReader(""), stdout: out, stderr: &bytes.Buffer{}, stateDir: state, env: environment(t)}
 		done <- a.run(ctx, []string{"watch", "--json", "--interval", "200ms"})
 	}()
 	until := func(what string, ok func(watch.Interval) bool) {

@@ -29,22 +29,25 @@ type Address struct {
 }
 
 // Find returns the daemon's address the way the docker command finds it: what is asked
-// for, else DOCKER_HOST, else the current context, else the default socket. The error is a
-// *Missing.
-func Find(asked string) (Address, error) {
-	host, source, err := find(asked)
+// for, else DOCKER_HOST, else the current context, else the default socket. env looks up environment variables; nil is os.Getenv.
+// The error is a *Missing.
+func Find(asked string, env func(string) string) (Address, error) {
+	if env == nil {
+		env = os.Getenv
+	}
+	host, source, err := find(asked, env)
 	if err != nil {
 		return Address{}, &Missing{Missing: err.Error(), Fix: "set DOCKER_HOST to the address of a socket, such as unix:///run/docker.sock", Cause: err}
 	}
 	return Address{Host: host, Source: source}, nil
 }
 
-func find(asked string) (host, source string, err error) {
+func find(asked string, env func(string) string) (host, source string, err error) {
 	if host, source = asked, "the caller"; host == "" {
-		host, source = os.Getenv(client.EnvOverrideHost), client.EnvOverrideHost
+		host, source = env(client.EnvOverrideHost), client.EnvOverrideHost
 	}
 	if host == "" {
-		if host, source, err = contextHost(configDir(), os.Getenv("DOCKER_CONTEXT")); err != nil {
+		if host, source, err = contextHost(configDir(env), env("DOCKER_CONTEXT")); err != nil {
 			return "", source, err
 		}
 	}
@@ -66,8 +69,8 @@ func find(asked string) (host, source string, err error) {
 }
 
 // configDir is where the docker command keeps its configuration, or empty.
-func configDir() string {
-	if d := os.Getenv("DOCKER_CONFIG"); d != "" {
+func configDir(env func(string) string) string {
+	if d := env("DOCKER_CONFIG"); d != "" {
 		return d
 	}
 	home, err := os.UserHomeDir()

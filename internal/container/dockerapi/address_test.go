@@ -50,7 +50,7 @@ func TestFind(t *testing.T) {
 			t.Setenv("DOCKER_HOST", x.env)
 			t.Setenv("DOCKER_CONTEXT", x.context)
 			t.Setenv("DOCKER_CONFIG", x.config)
-			a, err := Find(x.asked)
+			a, err := Find(x.asked, nil)
 			got := a.Host
 			if x.err != "" {
 				if err == nil || !strings.Contains(err.Error(), x.err) {

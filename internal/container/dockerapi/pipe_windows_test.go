@@ -69,7 +69,7 @@ func TestPipeFind(t *testing.T) {
 		"npipe:////./pipe/podman": {Host: "npipe:////./pipe/podman", Source: client.EnvOverrideHost},
 	} {
 		t.Setenv("DOCKER_HOST", env)
-		if a, err := Find(""); err != nil || a != want {
+		if a, err := Find("", nil); err != nil || a != want {
 			t.Errorf("Find with DOCKER_HOST=%s = %+v, %v, want %+v", env, a, err, want)
 		}
 	}

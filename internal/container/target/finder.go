@@ -40,17 +40,20 @@ type Options struct {
 }
 
 // Host returns where the engines of this machine are, as far as this user's are: those of
-// root, and of a user who runs them rootless.
-func Host() Options {
+// root, and of a user who runs them rootless. env looks up environment variables; nil is os.Getenv.
+func Host(env func(string) string) Options {
+	if env == nil {
+		env = os.Getenv
+	}
 	o := Options{Proc: "/proc"}
-	a, err := dockerapi.Find("")
+	a, err := dockerapi.Find("", env)
 	if err != nil {
 		o.Unasked = append(o.Unasked, err)
 	} else {
 		o.Daemons = append(o.Daemons, a)
 	}
-	run, home := os.Getenv("XDG_RUNTIME_DIR"), os.Getenv("HOME")
-	if p := os.Getenv("CONTAINER_HOST"); p != "" { // podman(1)
+	run, home := env("XDG_RUNTIME_DIR"), env("HOME")
+	if p := env("CONTAINER_HOST"); p != "" { // podman(1)
 		o.Daemons = append(o.Daemons, dockerapi.Address{Host: p, Source: "CONTAINER_HOST"})
 	} else {
 		o.Daemons = append(o.Daemons, dockerapi.Address{Host: "unix:///run/podman/podman.sock"})

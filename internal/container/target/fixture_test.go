@@ -261,9 +261,9 @@ func TestHost(t *testing.T) {
 	t.Setenv("DOCKER_HOST", "unix://"+link)
 	t.Setenv("CONTAINER_HOST", "unix://"+socket)
 	t.Setenv("XDG_RUNTIME_DIR", "")
-	o := Host()
+	o := Host(nil)
 	if len(o.Daemons) != 2 || o.Daemons[0].Source != "DOCKER_HOST" || len(o.Unasked) > 0 || len(o.Runc) == 0 || len(o.Crun) == 0 || len(o.Containerd) == 0 || len(o.Storage) == 0 {
-		t.Errorf("Host() = %+v", o)
+		t.Errorf("Host(nil) = %+v", o)
 	}
 	daemons := 0
 	for _, s := range New(o).sources {
@@ -275,8 +275,8 @@ func TestHost(t *testing.T) {
 		t.Errorf("%d daemons behind one socket, want 1", daemons)
 	}
 	t.Setenv("DOCKER_HOST", "ssh://me@far")
-	if o := Host(); len(o.Unasked) != 1 || !strings.Contains(o.Unasked[0].Error(), "ssh") {
-		t.Errorf("Host() = %+v, want that ssh is not spoken", o)
+	if o := Host(nil); len(o.Unasked) != 1 || !strings.Contains(o.Unasked[0].Error(), "ssh") {
+		t.Errorf("Host(nil) = %+v, want that ssh is not spoken", o)
 	}
 
 	nowhere := Options{

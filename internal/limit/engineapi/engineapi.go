@@ -135,7 +135,7 @@ type API struct {
 
 // Open connects to the daemon at host, as in DOCKER_HOST: a target's Host.
 func Open(ctx context.Context, host string) (*API, error) {
-	a, err := dockerapi.Find(host)
+	a, err := dockerapi.Find(host, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -41,7 +41,7 @@ func TestLieMovedToRoot(t *testing.T) {
 // movedTo lists what is loose of a container whose first process is in own, and another in a group that it was moved to.
 func movedTo(t *testing.T, own, other disktest.Group) []Loose {
 	t.Helper()
-	h, err := New(device.Host(), target.New(target.Host()))
+	h, err := New(device.Host(), target.New(target.Host(nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func movedTo(t *testing.T, own, other disktest.Group) []Loose {
 // loose lists what is loose of a process whose own groups are at a path.
 func loose(t *testing.T, own disktest.Group, of target.Target) []Loose {
 	t.Helper()
-	h, err := New(device.Host(), target.New(target.Host()))
+	h, err := New(device.Host(), target.New(target.Host(nil)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,8 @@ type DockerOptions struct {
 	// or tcp://host:2376. Empty: DOCKER_HOST, else the current docker context, else the
 	// system's default socket. TLS certificates come from DOCKER_CERT_PATH.
 	Host string
+	// Env looks up the environment variables by which the address is found. nil: os.Getenv.
+	Env func(string) string
 	// StateDir keeps the notes by which Sweep finds folders on this machine, and
 	// the folders of bind places that name none. Empty: no notes, and such
 	// places are refused.
@@ -84,7 +86,7 @@ func (e *docker) connect(ctx context.Context, fresh bool) (*client.Client, *dock
 		return api, d, nil
 	}
 	// Asked for again, since a client that is there doesn't say it.
-	address, err := dockerapi.Find(e.opt.Host)
+	address, err := dockerapi.Find(e.opt.Host, e.opt.Env)
 	if api == nil {
 		if err != nil {
 			return nil, nil, err
