@@ -218,3 +218,24 @@ func dockerImageGone(err error) bool {
 	text := strings.ToLower(err.Error())
 	return cerrdefs.IsNotFound(err) && strings.Contains(text, "image") || strings.Contains(text, "content digest") && strings.Contains(text, "not found")
 }
+
+var _ ImageChecker = (*docker)(nil)
+
+// CheckImage implements ImageChecker.
+func (e *docker) CheckImage(ctx context.Context, image string) error {
+	ctx, cancel := context.WithTimeout(ctx, dockerProbeTimeout)
+	defer cancel()
+	api, d, err := e.connect(ctx, false)
+	if err != nil {
+		return nil
+	}
+	var u *Unsupported
+	_, err = e.userImage(ctx, api, d, image)
+	switch {
+	case errors.As(err, &u):
+		return u
+	case err != nil && (cerrdefs.IsInvalidArgument(err) || strings.Contains(err.Error(), "invalid reference format")):
+		return err // It is no name of an image; Podman says so with the status 500.
+	}
+	return nil
+}

@@ -120,3 +120,17 @@ func dockerNotes(d *dockerDaemon) []string {
 	}
 	return notes
 }
+
+var _ Mortal = (*docker)(nil)
+
+// goneTimeout is how long a daemon may take to say that it is there; one that is busy answers
+// within a second.
+const goneTimeout = 10 * time.Second
+
+// Gone implements Mortal: it asks the daemon anew.
+func (e *docker) Gone(ctx context.Context, _ Spec) error {
+	ctx, cancel := context.WithTimeout(ctx, goneTimeout)
+	defer cancel()
+	_, _, err := e.connect(ctx, true)
+	return err
+}

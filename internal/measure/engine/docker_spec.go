@@ -147,11 +147,6 @@ func (e *docker) dockerConfig(spec Spec, d *dockerDaemon, img *dockerImage, devi
 	return cfg, host, nil
 }
 
-// goVariables empty what an image may set of the Go runtime's own environment: with
-// GOMAXPROCS=1 the worker would measure itself (https://pkg.go.dev/runtime, "Environment
-// Variables").
-var goVariables = []string{"GOMAXPROCS=", "GOGC=", "GOMEMLIMIT=", "GODEBUG=", "GOTRACEBACK=", "GOCOVERDIR="}
-
 // labels mark what belongs to a session.
 func (e *docker) labels(id string) map[string]string {
 	return map[string]string{

@@ -172,3 +172,16 @@ func (u *Unsupported) Error() string {
 	}
 	return s
 }
+
+// onlyWindows says what of spec another engine can't do, since only Windows containers have it.
+func onlyWindows(engine string, spec Spec) error {
+	for _, k := range limit.SystemKeys {
+		if spec.Limits.Has(k) {
+			return &Unsupported{engine, "limit " + string(k), "it holds the system drive of a Windows container, which a Docker daemon on Windows runs", "use read_iops, write_iops, read_bps and write_bps"}
+		}
+	}
+	if spec.Isolation != "" {
+		return &Unsupported{engine, "isolation " + spec.Isolation, "it is for Windows containers, which a Docker daemon on Windows runs", "leave it out"}
+	}
+	return nil
+}

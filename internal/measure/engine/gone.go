@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"runtime"
 	"syscall"
-	"time"
 )
 
 // A Mortal engine needs something that may end while it is used.
@@ -55,62 +53,4 @@ func ownFault(state string, err error) error {
 		return fmt.Errorf("%w; Plimsoll's own state folder has to be writable: name another with --state", err)
 	}
 	return err
-}
-
-var (
-	_ Mortal = (*docker)(nil)
-	_ Mortal = (*oci)(nil)
-	_ Mortal = (*host)(nil)
-)
-
-// goneTimeout is how long a daemon may take to say that it is there; one that is busy answers
-// within a second.
-const goneTimeout = 10 * time.Second
-
-// Gone implements Mortal: it asks the daemon anew.
-func (e *docker) Gone(ctx context.Context, _ Spec) error {
-	ctx, cancel := context.WithTimeout(ctx, goneTimeout)
-	defer cancel()
-	_, _, err := e.connect(ctx, true)
-	return err
-}
-
-// Gone implements Mortal: the runtime has to run the smallest container anew. One that was uninstalled, or may
-// no longer make control groups, would fail every cell. A full state folder is not looked for: the
-// cell that failed may have filled it, and what it wrote goes with its container.
-func (o *oci) Gone(ctx context.Context, spec Spec) error {
-	o.mu.Lock()
-	rt := o.chosen[spec.Runtime]
-	o.mu.Unlock()
-	if rt == nil {
-		return nil
-	}
-	if err := o.worker.gone(o.state); err != nil {
-		return err
-	}
-	if _, err := trustedProgram(rt.path); err != nil {
-		return fmt.Errorf("the runtime %s, which ran containers before, can't be run any more: %w", rt.path, err)
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, tryTimeout, errHung)
-	defer cancel()
-	err := o.try(ctx, rt)
-	var full *StateFullError
-	if err == nil || errors.As(err, &full) {
-		return nil
-	}
-	return fmt.Errorf("the runtime %s runs no container any more: %w", rt.path, err)
-}
-
-// Gone implements Mortal: the worker has to be there, and to be let run.
-func (h *host) Gone(context.Context, Spec) error { return h.worker.gone(h.state) }
-
-// gone reports why the worker of this machine can't be run from the state folder any more, nil if it
-// can or if only room is missing.
-func (i *installer) gone(state string) error {
-	_, err := i.install(runtime.GOOS, runtime.GOARCH)
-	var full *StateFullError
-	if err == nil || errors.As(ownFault(state, err), &full) {
-		return nil
-	}
-	return fmt.Errorf("the worker can't be run any more: %w; %s", err, installFix)
 }

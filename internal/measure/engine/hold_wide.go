@@ -35,16 +35,6 @@ func (j journal) noteWides(fs device.FS, groups *cgroup.Host) *hold.Wides {
 	return hold.NewWides(fs, groups, j.state)
 }
 
-// rateKeys lists the keys of rates that l has.
-func rateKeys(l limit.Limits) (keys []limit.Key) {
-	for _, k := range limit.Keys {
-		if k.Rate() && l.Has(k) {
-			keys = append(keys, k)
-		}
-	}
-	return keys
-}
-
 // notes are those of the root group, which is told of a device's own limit; nil for none. Version 2 has none, and needs none: it
 // charges buffered writes to who wrote them. A device that has a limit there already is somebody else's, and is left alone.
 func (g *ground) notes() (*hold.Wides, error) {

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"time"
 
 	"plimsoll/internal/host/device"
@@ -18,14 +16,6 @@ import (
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/measure/place"
 )
-
-// defaultTmpfs bounds a tmpfs whose Spec gives no size, in bytes; a run gives one
-// that its workloads fit in. The kernel's own default is half of the machine's
-// memory, which a runaway job would take.
-const defaultTmpfs = 512 << 20
-
-// installFix says what to do where the worker can't be installed.
-const installFix = "give a --state folder that can be written to and programs run from, and a plimsoll made with 'make build'"
 
 // hostGrace is how long a worker on the host may take to end.
 const hostGrace = 2 * time.Second
@@ -128,9 +118,6 @@ func (h *host) Open(ctx context.Context, spec Spec) (Session, error) {
 	return s, nil
 }
 
-// tmpfsSize is the size of a tmpfs, for mount(8).
-func tmpfsSize(p place.Spec) string { return strconv.FormatInt(cmp.Or(p.Size, defaultTmpfs), 10) }
-
 // enclose gives a session with limits on I/O a control group of its own: the agent has not begun to work, and what it starts
 // is in the group with it.
 func (s *hostSession) enclose(engine string, spec Spec) error {
@@ -231,3 +218,8 @@ func (s *hostSession) remove() error {
 	}
 	return s.journal.clear(s.id, s.dirs...)
 }
+
+var _ Mortal = (*host)(nil)
+
+// Gone implements Mortal: the worker has to be there, and to be let run.
+func (h *host) Gone(context.Context, Spec) error { return h.worker.gone(h.state) }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -204,10 +205,6 @@ func (b *bundle) config(args []string) (*specs.Spec, error) {
 	return c, nil
 }
 
-// lockCapability lets a process lock memory without a limit, which io_uring's
-// registered buffers need (capabilities(7)). It gives no access to anything.
-const lockCapability = "IPC_LOCK"
-
 // defaultCapabilities are Docker's (moby, daemon/pkg/oci/caps/defaults.go).
 var defaultCapabilities = []string{
 	"CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FSETID", "CAP_FOWNER", "CAP_MKNOD", "CAP_NET_RAW", "CAP_SETGID", "CAP_SETUID",
@@ -276,4 +273,19 @@ func (b *bundle) resources() *specs.LinuxResources {
 		r.CPU.Shares = &shares
 	}
 	return r
+}
+
+var _ ImageChecker = (*oci)(nil)
+
+// CheckImage implements ImageChecker.
+func (o *oci) CheckImage(_ context.Context, image string) error {
+	if st, err := os.Stat(image); err != nil || !st.IsDir() {
+		return noImageFolder(image)
+	}
+	return nil
+}
+
+// noImageFolder says that image isn't one for an OCI runtime.
+func noImageFolder(image string) error {
+	return &Unsupported{"oci", "image " + image, "it is not a folder with a root file system", "unpack the image and name the folder"}
 }

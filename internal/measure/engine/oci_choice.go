@@ -172,9 +172,30 @@ func firstWords(ctx context.Context, r io.Reader) string {
 	}
 }
 
-// firstLine cuts a runtime's message to what a table has room for.
-func firstLine(s string) string {
-	s = strings.TrimSpace(s)
-	line, _, _ := strings.Cut(s, "\n")
-	return line
+var _ Mortal = (*oci)(nil)
+
+// Gone implements Mortal: the runtime has to run the smallest container anew. One that was uninstalled, or may
+// no longer make control groups, would fail every cell. A full state folder is not looked for: the
+// cell that failed may have filled it, and what it wrote goes with its container.
+func (o *oci) Gone(ctx context.Context, spec Spec) error {
+	o.mu.Lock()
+	rt := o.chosen[spec.Runtime]
+	o.mu.Unlock()
+	if rt == nil {
+		return nil
+	}
+	if err := o.worker.gone(o.state); err != nil {
+		return err
+	}
+	if _, err := trustedProgram(rt.path); err != nil {
+		return fmt.Errorf("the runtime %s, which ran containers before, can't be run any more: %w", rt.path, err)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, tryTimeout, errHung)
+	defer cancel()
+	err := o.try(ctx, rt)
+	var full *StateFullError
+	if err == nil || errors.As(err, &full) {
+		return nil
+	}
+	return fmt.Errorf("the runtime %s runs no container any more: %w", rt.path, err)
 }

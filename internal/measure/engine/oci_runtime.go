@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -70,37 +68,6 @@ func (r *ociRuntime) bury(ctx context.Context, id string) error {
 	}
 	r.path = path
 	return r.remove(ctx, id)
-}
-
-// command is a runtime's command that is killed with all that it started when ctx is over:
-// a script's child would hold its output open for ever.
-func command(ctx context.Context, argv ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.SysProcAttr = ownGroup()
-	cmd.Cancel = func() error { killGroup(cmd.Process); return nil }
-	cmd.WaitDelay = time.Second
-	return cmd
-}
-
-// mostWords is how much of what a runtime says is kept, in bytes: a program that isn't one
-// may talk without an end.
-const mostWords = 64 << 10
-
-// firstBytes is a writer that keeps the first mostWords bytes.
-type firstBytes struct {
-	kept []byte
-	// enough makes Write fail when no more is kept: the program's pipe is closed then.
-	enough bool
-}
-
-// Write implements io.Writer.
-func (f *firstBytes) Write(p []byte) (int, error) {
-	n := min(len(p), mostWords-len(f.kept))
-	f.kept = append(f.kept, p[:n]...)
-	if n < len(p) && f.enough {
-		return n, io.ErrShortWrite
-	}
-	return len(p), nil
 }
 
 // ociVersion asks a runtime, called name, for its version: the first line of --version is

@@ -224,3 +224,8 @@ func exitWords(err error) string {
 	}
 	return err.Error()
 }
+
+// goVariables empty what an image may set of the Go runtime's own environment: with
+// GOMAXPROCS=1 the worker would measure itself (https://pkg.go.dev/runtime, "Environment
+// Variables").
+var goVariables = []string{"GOMAXPROCS=", "GOGC=", "GOMEMLIMIT=", "GODEBUG=", "GOTRACEBACK=", "GOCOVERDIR="}

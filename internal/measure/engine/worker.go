@@ -98,3 +98,17 @@ func writeProgram(path string, b []byte) error {
 	}
 	return os.Rename(tmp.Name(), path)
 }
+
+// gone reports why the worker of this machine can't be run from the state folder any more, nil if it
+// can or if only room is missing.
+func (i *installer) gone(state string) error {
+	_, err := i.install(runtime.GOOS, runtime.GOARCH)
+	var full *StateFullError
+	if err == nil || errors.As(ownFault(state, err), &full) {
+		return nil
+	}
+	return fmt.Errorf("the worker can't be run any more: %w; %s", err, installFix)
+}
+
+// installFix says what to do where the worker can't be installed.
+const installFix = "give a --state folder that can be written to and programs run from, and a plimsoll made with 'make build'"
