@@ -4,13 +4,15 @@
 //
 // An entry has a kind and an id, an owner, and a payload that only its kind understands. The owner is a process. It holds a lock
 // file for as long as it lives; the kernel releases the lock however the process ends, and the lock can be tested from any PID namespace,
-// where process numbers mean something else. On a file system without locks the owner's process identity decides.
+// where process numbers mean something else. On a file system without locks the owner's process identity decides. What is to outlive its maker,
+// such as a limit that a command has set, belongs to no process (Keep): no sweep undoes it.
 //
 // A journal is a folder:
 //
 //	KIND/ID.json     one entry
 //	RANDOM.owner     the lock file of an owner
 //	lock             held for the moment in which an entry changes its owner
+//	KIND.lock        held while a process changes things of that kind, where that takes several steps (Alone)
 //
 // Every file is replaced by rename, so a reader sees an entry whole or not at all.
 //
@@ -105,15 +107,10 @@ func (j *Journal) Put(ctx context.Context, kind, id string, payload any) error {
 		return nil
 	}
 	err := j.change(ctx, func() error {
-		old, err := j.read(kind, id)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-		case err != nil:
+		if err := j.free(kind, id); err != nil {
 			return err
-		case !j.owns(old) && j.alive(old):
-			return &OwnedError{old}
 		}
-		return j.write(kind, id, payload)
+		return j.claim(kind, id, payload)
 	})
 	if err != nil {
 		return fmt.Errorf("record %s %s: %w", kind, id, err)
@@ -121,7 +118,21 @@ func (j *Journal) Put(ctx context.Context, kind, id string, payload any) error {
 	return nil
 }
 
-// Adopt makes this owner the owner of an entry whose owner is dead, and returns the entry. The error is an OwnedError if the owner
+// free returns an OwnedError if another owner that lives has the entry, and a DamagedError if it can't be read. j.mu is held.
+func (j *Journal) free(kind, id string) error {
+	old, err := j.read(kind, id)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case !j.owns(old) && !old.Kept() && j.alive(old):
+		return &OwnedError{old}
+	}
+	return nil
+}
+
+// Adopt makes this owner the owner of an entry whose owner is dead or that belongs to no process, and returns the entry. The error is an OwnedError if the owner
 // lives and is another, and wraps fs.ErrNotExist if there is no such entry.
 func (j *Journal) Adopt(ctx context.Context, kind, id string) (e Entry, err error) {
 	if j.dir == "" {
@@ -131,10 +142,10 @@ func (j *Journal) Adopt(ctx context.Context, kind, id string) (e Entry, err erro
 		if e, err = j.read(kind, id); err != nil {
 			return err
 		}
-		if !j.owns(e) && j.alive(e) {
+		if !j.owns(e) && !e.Kept() && j.alive(e) {
 			return &OwnedError{e}
 		}
-		return j.write(kind, id, e.Payload)
+		return j.claim(kind, id, e.Payload)
 	})
 	if err != nil {
 		return Entry{}, fmt.Errorf("adopt %s %s: %w", kind, id, err)
@@ -271,11 +282,11 @@ func (j *Journal) change(ctx context.Context, f func() error) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if err := os.MkdirAll(j.dir, 0o700); err != nil {
-		return err
+		return j.unwritten(err)
 	}
 	lock, err := os.OpenFile(filepath.Join(j.dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return err
+		return j.unwritten(err)
 	}
 	defer lock.Close()
 	for {
@@ -326,8 +337,25 @@ func (j *Journal) read(kind, id string) (e Entry, err error) {
 	return e, nil
 }
 
-// write writes an entry of this owner. j.mu is held.
-func (j *Journal) write(kind, id string, payload any) error {
+// claim writes an entry of this owner. j.mu is held.
+func (j *Journal) claim(kind, id string, payload any) error {
+	if err := j.hold(); err != nil {
+		return j.unwritten(err)
+	}
+	path := j.path(kind, id)
+	had := j.own[path]
+	j.own[path] = true
+	if err := j.write(kind, id, procfs.Self(), payload); err != nil {
+		if !had {
+			delete(j.own, path)
+		}
+		return errors.Join(err, j.release())
+	}
+	return nil
+}
+
+// write writes an entry of an owner: this one, or none. j.mu is held.
+func (j *Journal) write(kind, id string, owner procfs.Process, payload any) error {
 	if kind == "" || kind != filepath.Base(kind) || kind[0] == '.' || id == "" {
 		return fmt.Errorf("%q, %q: these are no kind and id", kind, id)
 	}
@@ -336,19 +364,14 @@ func (j *Journal) write(kind, id string, payload any) error {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Join(j.dir, kind), 0o700); err != nil {
-		return err
+		return j.unwritten(err)
 	}
-	if err := j.hold(); err != nil {
-		return err
+	e := Entry{Kind: kind, ID: id, Owner: owner, Made: time.Now().UTC(), Payload: b}
+	if e.Lock = j.name; e.Kept() {
+		e.Lock = ""
 	}
-	path := j.path(kind, id)
-	had := j.own[path]
-	j.own[path] = true
-	if err := j.replace(Entry{kind, id, procfs.Self(), j.name, time.Now().UTC(), b}); err != nil {
-		if !had {
-			delete(j.own, path)
-		}
-		return errors.Join(err, j.release())
+	if err := j.replace(e); err != nil {
+		return j.unwritten(err)
 	}
 	return nil
 }

@@ -214,3 +214,59 @@ func TestLockBesideASweep(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func init() { killtest.Life("keeps", keeps) }
+
+// keeps is a life that records things which are to outlive it.
+func keeps(dir string) error {
+	ctx := context.Background()
+	j := In(dir)
+	say := func(words string) { os.Stdout.WriteString(words + "\n") }
+	if err := j.Keep(ctx, "thing", "a", 1); err != nil {
+		return err
+	}
+	say("+a")
+	if err := j.Keep(ctx, "thing", "a", 2); err != nil {
+		return err
+	}
+	if err := j.Put(ctx, "thing", "made", 1); err != nil {
+		return err
+	}
+	if err := j.Keep(ctx, "thing", "made", 2); err != nil {
+		return err
+	}
+	say("+made")
+	say("-a")
+	return j.Discard(ctx, "thing", "a")
+}
+
+// TestKeptKilled: whenever the maker of what is to stay is killed, its record is there, and a sweep leaves it and nothing else.
+func TestKeptKilled(t *testing.T) {
+	killed := killtest.Test{
+		Name:  "keeps",
+		Calls: []string{"openat", "mkdirat", "flock", "write", "fsync", "renameat", "unlinkat"},
+		After: func(t *testing.T, dir, at, said string) {
+			next := In(dir)
+			if _, err := next.Sweep(t.Context(), map[string]Undo{"thing": func(context.Context, Entry) ([]string, error) { return nil, nil }}); err != nil {
+				t.Errorf("killed at %s: %v", at, err)
+			}
+			for _, id := range []string{"a", "made"} {
+				e, err := next.Get("thing", id)
+				switch {
+				case err == nil && !e.Kept():
+					t.Errorf("killed at %s, after %q: %+v outlives the sweep", at, said, e)
+				case err != nil && (!errors.Is(err, os.ErrNotExist) || strings.Contains(said, "+"+id) && !strings.Contains(said, "-"+id)):
+					t.Errorf("killed at %s, after %q: %s: %v", at, said, id, err)
+				}
+			}
+			for _, f := range files(t, dir) {
+				if !slices.Contains([]string{"journal/lock", "journal/thing/a.json", "journal/thing/made.json"}, f) {
+					t.Errorf("killed at %s, after %q: left behind: %s", at, said, f)
+				}
+			}
+		},
+	}.Run(t)
+	if killed < 40 {
+		t.Errorf("it was killed %d times, which are too few for what it does", killed)
+	}
+}

@@ -1,0 +1,79 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/internal/conf/controlfile"
+	"plimsoll/internal/state/filelock"
+)
+
+// Patience is how long Alone lets one process change things of a kind before another gives up waiting for it. It is more than a change
+// takes that asks systemd and a container's engine, each of whose answers may take half a minute: a change and its undo ask for less than ten.
+const Patience = 5 * time.Minute
+
+// Alone calls f while no other process is in Alone with that kind: for changes of several steps. It waits for one that is, until ctx ends.
+func (j *Journal) Alone(ctx context.Context, kind string, f func() error) error {
+	if j.dir == "" {
+		return f()
+	}
+	if err := os.MkdirAll(j.dir, 0o700); err != nil {
+		return j.unwritten(err)
+	}
+	lock, err := os.OpenFile(filepath.Join(j.dir, kind+".lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return j.unwritten(err)
+	}
+	defer lock.Close()
+	var whose string
+	var end time.Time
+	for {
+		err := filelock.Alone(lock)
+		if err == nil {
+			sign(lock)
+			return f()
+		}
+		if !errors.Is(err, filelock.ErrLocked) {
+			return fmt.Errorf("%s: %w", lock.Name(), err)
+		}
+		if now := holderOf(lock.Name()); now != whose || end.IsZero() {
+			whose, end = now, time.Now().Add(Patience)
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("%s: %w: %s has held the lock for more than %v", lock.Name(), err, whose, Patience)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for %s, which has %s: %w", whose, lock.Name(), context.Cause(ctx))
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// sign writes into a lock's file which process has it. It is for messages only, so an error doesn't matter.
+func sign(lock *os.File) {
+	if lock.Truncate(0) == nil {
+		_, _ = lock.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	}
+}
+
+// holderOf names the process that has a lock.
+func holderOf(lock string) string {
+	b, err := controlfile.Read(lock, 64)
+	pid, bad := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil || bad != nil {
+		return "another process"
+	}
+	return fmt.Sprintf("process %d", pid)
+}
+
+// unwritten adds what helps to the error of a folder that can't be written.
+func (j *Journal) unwritten(err error) error {
+	return fmt.Errorf("%w; see that there is room in %s, and that it can be written", err, filepath.Dir(j.dir))
+}

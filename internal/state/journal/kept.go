@@ -1,0 +1,70 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"plimsoll/internal/host/procfs"
+)
+
+// Kept reports whether the entry belongs to no process: see Keep.
+func (e Entry) Kept() bool { return e.Owner == procfs.Process{} }
+
+// Get returns one entry. The error wraps fs.ErrNotExist if there is none, and is a DamagedError if it can't be read.
+func (j *Journal) Get(kind, id string) (Entry, error) {
+	if j.dir == "" {
+		return Entry{}, fs.ErrNotExist
+	}
+	return j.read(kind, id)
+}
+
+// Keep is Put for a thing that is to outlive the process: the entry belongs to none. No sweep undoes it, and every process may replace, adopt or
+// discard it.
+func (j *Journal) Keep(ctx context.Context, kind, id string, payload any) error {
+	if j.dir == "" {
+		return nil
+	}
+	path := j.path(kind, id)
+	err := j.change(ctx, func() error {
+		if err := j.free(kind, id); err != nil {
+			return err
+		}
+		if err := j.write(kind, id, procfs.Process{}, payload); err != nil {
+			return err
+		}
+		delete(j.own, path)
+		delete(j.failed, path)
+		return j.release()
+	})
+	if err != nil {
+		return fmt.Errorf("record %s %s: %w", kind, id, err)
+	}
+	return nil
+}
+
+// Discard removes an entry after the thing is gone, whichever process has made it: none, this one, or one that has ended. The error is an
+// OwnedError if the owner lives and is another. Without such an entry Discard does nothing.
+func (j *Journal) Discard(ctx context.Context, kind, id string) error {
+	if _, err := j.Get(kind, id); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	path := j.path(kind, id)
+	err := j.change(ctx, func() error {
+		if err := j.free(kind, id); err != nil {
+			return err
+		}
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		delete(j.own, path)
+		delete(j.failed, path)
+		return j.release()
+	})
+	if err != nil {
+		return fmt.Errorf("remove the record of %s %s: %w", kind, id, err)
+	}
+	return nil
+}
