@@ -30,7 +30,13 @@ func TestMain(m *testing.M) {
 		return
 	}
 	paralleltest.AtOnce(4)
+	machine, err := os.MkdirTemp("", "plimsoll-test-machine-")
+	if err != nil {
+		panic(err)
+	}
+	os.Setenv(machineVar, machine)
 	status := m.Run()
+	os.RemoveAll(machine)
 	if builtFolder != "" {
 		os.RemoveAll(builtFolder)
 	}

@@ -39,7 +39,7 @@ type limitListed struct {
 
 // The words for limits whose origin is not on record.
 const (
-	byAnybody = "not on record: another program, or Plimsoll with another state folder"
+	byAnybody = "not on record: another program"
 	byRun     = "a trial of plimsoll run"
 	bySystemd = "systemd, or another program"
 )
@@ -70,7 +70,7 @@ func (a *app) limitList(ctx context.Context, l *limiter, run string, asJSON bool
 	for _, h := range root {
 		wides = append(wides, h.Noted())
 	}
-	settings, err := l.Settings(a.stateDir).List()
+	settings, err := l.Settings(a.machine()).List()
 	if err != nil {
 		notes = append(notes, fmt.Sprintf("the limits of plimsoll limit set are not known: %v", err))
 	}

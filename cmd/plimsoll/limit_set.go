@@ -169,7 +169,7 @@ func (a *app) enabling(l *limiter, by string) applier {
 		by = ""
 	}
 	return func(ctx context.Context, s *hold.Scope, change limit.Change) ([]hold.Done, error) {
-		w := l.Weights(a.stateDir)
+		w := l.Weights(a.machine())
 		on, undo, err := w.Enable(ctx, s, by)
 		if err != nil {
 			return nil, err
@@ -192,7 +192,7 @@ func (a *app) noting(l *limiter, apply applier) applier {
 		if err != nil {
 			return done, err
 		}
-		if bad := l.Settings(a.stateDir).Note(context.WithoutCancel(ctx), s, change); bad != nil {
+		if bad := l.Settings(a.machine()).Note(context.WithoutCancel(ctx), s, change); bad != nil {
 			s.Notes = append(s.Notes, fmt.Sprintf("plimsoll limit show won't know who set it: %v", bad))
 		}
 		return done, nil
@@ -206,7 +206,7 @@ func (a *app) disabling(l *limiter, apply applier) applier {
 		if err != nil || !change.Touches(limit.Weight) {
 			return done, err
 		}
-		off, err := l.Weights(a.stateDir).Undo(ctx, s)
+		off, err := l.Weights(a.machine()).Undo(ctx, s)
 		for _, e := range off {
 			s.Notes = append(s.Notes, fmt.Sprintf("%s is not divided by weight any more: %s has its old value again", e.Disk, e.Edits[0].File))
 		}

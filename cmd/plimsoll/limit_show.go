@@ -73,7 +73,7 @@ the groups above that hold the target as well, and those that the engine has sto
 next start.
 
 Without TARGET it lists the limits of all groups on the machine, and the program that set each, if known: the
-daemon, limit set with the same --state, a trial of plimsoll run, the engine, systemd, or another.
+daemon, limit set, a trial of plimsoll run, the engine, systemd, or another.
 
 Beside each limit it names the target's data on that device. It also shows limits in the root group: those set
 for the target (--device-wide), even after the target has gone, and those that plimsoll daemon holds or has left

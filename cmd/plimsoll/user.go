@@ -32,6 +32,22 @@ func defaultStateDir() string {
 	return homelessState
 }
 
+// machineVar names the environment variable of the folder that machine returns.
+const machineVar = "PLIMSOLL_MACHINE"
+
+// machine is the folder of what all Plimsolls of this machine share, whatever their state folder is: who has set which limit in the kernel. It is
+// /run/plimsoll for root: like the kernel's limits it doesn't outlive a boot. Another user's limits are in groups of his own, and recorded in his
+// state folder. The environment may name another folder.
+func (a *app) machine() string {
+	switch dir := os.Getenv(machineVar); {
+	case dir != "":
+		return dir
+	case os.Geteuid() == 0:
+		return "/run/plimsoll"
+	}
+	return a.stateDir
+}
+
 // homeDir is the user's home if there is one: services and users like nobody have a
 // name for it at most.
 func homeDir() string {

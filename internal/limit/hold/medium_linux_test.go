@@ -10,6 +10,7 @@ import (
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/testkit/disktest"
+	"plimsoll/internal/testkit/journaltest"
 )
 
 // wideOf is the root group's rate of a kind for a device, "" if it has none.
@@ -145,7 +146,8 @@ func TestWeightsOfAnother(t *testing.T) {
 	loop := disktest.Loop(t, images[0], false, images[1])
 	disktest.KeepScheduler(t, loop)
 	h := holder(t)
-	w := h.Weights(t.TempDir())
+	machine := t.TempDir()
+	w := h.Weights(machine)
 	s := loopScope(t, h, group, loop)
 	if on, _, err := w.Enable(t.Context(), s, "bfq"); err != nil || len(on) != 1 || on[0].Identity == "" {
 		t.Fatalf("Enable() = %+v, %v", on, err)
@@ -157,15 +159,15 @@ func TestWeightsOfAnother(t *testing.T) {
 		if off, err := w.Undo(t.Context(), s); err != nil || len(off) > 0 || disktest.Scheduler(t, loop) != "bfq" {
 			t.Errorf("%s: Undo() = %+v, %v; the next has %s", when, off, err, disktest.Scheduler(t, loop))
 		}
-		if _, err := os.Stat(w.File); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("%s: it is still noted: %v", when, err)
+		if left := journaltest.Entries(t, machine); len(left) > 0 {
+			t.Errorf("%s: left in the journal: %v", when, left)
 		}
 	}
 	undo("another device")
 	d := s.weights()[0]
 	old := Enabled{Disk: "gone", Number: cgroup.Device{Major: d.Major, Minor: d.Minor}, By: "bfq", Users: []string{string(group)}, Boot: w.Boot,
 		Edits: []cgroup.Edit{{File: "/sys/block/plimsoll-no-such/queue/scheduler", Text: []string{"bfq"}, Was: []string{"none"}}}}
-	if err := w.notes().write([]Enabled{old}); err != nil {
+	if err := w.records.keep(t.Context(), old); err != nil {
 		t.Fatal(err)
 	}
 	undo("an older version's note")

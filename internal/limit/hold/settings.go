@@ -4,15 +4,15 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 	"unicode/utf8"
 
-	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
+	"plimsoll/internal/state/journal"
 )
 
 // A Setting is a limit that plimsoll limit set has set in a group. It tells only who set a limit: nothing is undone by it.
@@ -34,33 +34,54 @@ type Setting struct {
 	TopBytes   []byte `json:"top_bytes,omitempty"`
 }
 
-// Settings notes what plimsoll limit set has set.
+// Settings records what plimsoll limit set has set. An entry is about one target's own group: what was set in that and in those below it.
 type Settings struct {
-	groups *cgroup.Host
-	boot   string
-	notes  notebook[Setting]
+	groups  *cgroup.Host
+	boot    string
+	records records[[]Setting]
 }
 
-// Settings returns the notes in a folder.
-func (h *Holder) Settings(folder string) *Settings {
-	return &Settings{h.Groups, device.Text(h.FS.Proc, "sys", "kernel", "random", "boot_id"), notebook[Setting]{
-		file:  filepath.Join(folder, "limits-set.json"),
-		about: "which limits plimsoll limit set has set",
-	}}
+// settingsKind is the kind of the entries of limits that were set. Their id is the number of the target's group.
+const settingsKind = "limit-set"
+
+// Settings returns what is recorded in the machine's folder.
+func (h *Holder) Settings(machine string) *Settings {
+	inode := func(of []Setting) string { return strconv.FormatUint(of[0].Inode, 10) }
+	return &Settings{h.Groups, bootOf(h.FS), records[[]Setting]{journal.In(machine), settingsKind, inode}}
 }
 
-// List returns what is noted of groups that are still there.
+// List returns what is recorded of groups that are still there.
 func (s *Settings) List() ([]Setting, error) {
-	all, err := s.notes.read()
-	for i, n := range all {
+	all, err := s.records.list()
+	return s.standing(all), err
+}
+
+// standing are the settings of groups that are still there.
+func (s *Settings) standing(all [][]Setting) (list []Setting) {
+	for _, n := range slices.Concat(all...) {
 		if len(n.GroupBytes) > 0 {
-			all[i].Group = string(n.GroupBytes)
+			n.Group = string(n.GroupBytes)
 		}
 		if len(n.TopBytes) > 0 {
-			all[i].Top = string(n.TopBytes)
+			n.Top = string(n.TopBytes)
+		}
+		if n.Boot == s.boot && n.Inode != 0 && inodeOf(n.Top) == n.Inode {
+			list = append(list, n)
 		}
 	}
-	return slices.DeleteFunc(all, func(n Setting) bool { return n.Boot != s.boot || n.Inode == 0 || inodeOf(n.Top) != n.Inode }), err
+	return list
+}
+
+// byGroup are settings by the target's group that they are of.
+func byGroup(list []Setting) (all [][]Setting) {
+	for _, n := range list {
+		i := slices.IndexFunc(all, func(of []Setting) bool { return of[0].Inode == n.Inode })
+		if i < 0 {
+			i, all = len(all), append(all, nil)
+		}
+		all[i] = append(all[i], n)
+	}
+	return all
 }
 
 // Is reports whether the setting is the limit of a group with this value: another value was set by another program since.
@@ -71,11 +92,8 @@ func (n Setting) Is(group string, d *cgroup.Device, k limit.Key, value string) b
 // Note notes that a change was made to a scope. What it concerns in those groups is as the kernel has it then; a rate that is another by then is
 // not noted.
 func (s *Settings) Note(ctx context.Context, scope *Scope, change limit.Change) error {
-	return s.notes.locked(ctx, func() error {
-		all, err := s.List()
-		if err != nil {
-			return err
-		}
+	return s.records.change(ctx, func(recorded *[][]Setting) error {
+		all := s.standing(*recorded)
 		for _, p := range scope.Parts {
 			if p.DeviceWide {
 				continue // The root group's have notes of their own.
@@ -109,7 +127,8 @@ func (s *Settings) Note(ctx context.Context, scope *Scope, change limit.Change) 
 				all[i].TopBytes = []byte(n.Top)
 			}
 		}
-		return s.notes.write(all)
+		*recorded = byGroup(all)
+		return nil
 	})
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/weight"
+	"plimsoll/internal/state/journal"
 )
 
 // An Enabled is a disk that was made to be divided by weight: by bfq or iocost, for all who use it.
@@ -43,22 +43,25 @@ func (e Enabled) String() string {
 	return fmt.Sprintf("weights take effect on %s by %s: %s", e.Disk, e.By, strings.Join(words, "; "))
 }
 
-// Weights makes weights take effect on disks, and undoes that. What it has changed is noted in a file, before it is
-// changed: whoever clears the weight later is another process.
+// Weights makes weights take effect on disks, and undoes that. A disk has an entry in the journal before it is changed: whoever clears the weight
+// later is another process.
 type Weights struct {
 	// FS reports which device has a number.
 	FS device.FS
 	// Groups writes.
 	Groups *cgroup.Host
-	// File is where it is noted.
-	File string
 	// Boot is this boot's id.
-	Boot string
+	Boot    string
+	records records[Enabled]
 }
 
-// Weights returns what enables weights, with its notes in a folder.
-func (h *Holder) Weights(folder string) *Weights {
-	return &Weights{h.FS, h.Groups, filepath.Join(folder, "weights.json"), device.Text(h.FS.Proc, "sys", "kernel", "random", "boot_id")}
+// weightsKind is the kind of the entries of disks that are divided by weight. Their id is the disk's number.
+const weightsKind = "disk-weights"
+
+// Weights returns what enables weights, with its journal in the machine's folder.
+func (h *Holder) Weights(machine string) *Weights {
+	number := func(e Enabled) string { return e.Number.String() }
+	return &Weights{h.FS, h.Groups, bootOf(h.FS), records[Enabled]{journal.In(machine), weightsKind, number}}
 }
 
 // Enable makes weights take effect on all disks of a scope on which they have none, by bfq or iocost; by "" it
@@ -88,7 +91,7 @@ func (w *Weights) Enable(ctx context.Context, s *Scope, by string) (done []Enabl
 					*all = slices.Delete(*all, i, i+1)
 				}
 				*all = append(*all, e)
-				err = w.notes().write(*all)
+				err = w.records.keep(ctx, e)
 			}
 			if err == nil {
 				err = w.turnOn(e, groups[0])
@@ -192,7 +195,7 @@ func (w *Weights) Undo(ctx context.Context, s *Scope) (done []Enabled, err error
 	if err != nil {
 		return nil, nil // It has none, and so no weights.
 	}
-	if _, err := os.Stat(w.File); errors.Is(err, fs.ErrNotExist) {
+	if list, err := w.records.list(); err == nil && len(list) == 0 {
 		return nil, nil
 	}
 	disks := s.weights()
@@ -254,11 +257,6 @@ func groupsOf(s *Scope) ([]*hierarchy.Group, error) {
 	return groups, nil
 }
 
-// notes are those of what was enabled.
-func (w *Weights) notes() notebook[Enabled] {
-	return notebook[Enabled]{file: w.File, about: "which disks were made to be divided by weight"}
-}
-
 // stands reports whether what was enabled may be so yet: in this boot, and on that device, whatever has its number. What has got
 // the number since is not put back to what the other had.
 func (w *Weights) stands(e Enabled) bool {
@@ -266,16 +264,10 @@ func (w *Weights) stands(e Enabled) bool {
 	return e.Boot == w.Boot && !errors.Is(err, fs.ErrNotExist) && (err != nil || e.is(m))
 }
 
-// locked reads the notes, lets f change those that stand, and writes them.
+// locked lets f change what is recorded of disks, as far as it stands.
 func (w *Weights) locked(ctx context.Context, f func(*[]Enabled) error) error {
-	notes := w.notes()
-	return notes.locked(ctx, func() error {
-		all, err := notes.read()
-		if err != nil {
-			return err
-		}
-		all = slices.DeleteFunc(all, func(e Enabled) bool { return !w.stands(e) })
-		err = f(&all)
-		return errors.Join(err, notes.write(all))
+	return w.records.change(ctx, func(all *[]Enabled) error {
+		*all = slices.DeleteFunc(*all, func(e Enabled) bool { return !w.stands(e) })
+		return f(all)
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/testkit/disktest"
+	"plimsoll/internal/testkit/journaltest"
 )
 
 // loopScope is the scope of a group's limits on a loop device. It stops the test if weights would go on a disk that is not the test's own.
@@ -47,7 +48,8 @@ func TestWeights(t *testing.T) {
 		t.Fatalf("a new loop device is scheduled by bfq: %s", before)
 	}
 	h := holder(t)
-	w := h.Weights(t.TempDir())
+	machine := t.TempDir()
+	w := h.Weights(machine)
 	scope := func(g disktest.Group) *Scope {
 		t.Helper()
 		return loopScope(t, h, g, loop)
@@ -81,7 +83,7 @@ func TestWeights(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Another process undoes it: nothing but the notes is known of it.
-	again := h.Weights(filepath.Dir(w.File))
+	again := h.Weights(machine)
 	if off, err := again.Undo(t.Context(), a); err != nil || len(off) != 0 || !strings.Contains(schedulers(), "[bfq]") {
 		t.Errorf("Undo() while another has a weight = %+v, %v; %s", off, err, schedulers())
 	}
@@ -91,8 +93,8 @@ func TestWeights(t *testing.T) {
 	if off, err := again.Undo(t.Context(), b); err != nil || len(off) != 1 || schedulers() != before {
 		t.Errorf("Undo() of the last = %+v, %v; %s, want %s", off, err, schedulers(), before)
 	}
-	if _, err := os.Stat(w.File); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the notes are left: %v", err)
+	if left := journaltest.Entries(t, machine); len(left) > 0 {
+		t.Errorf("left in the journal: %v", left)
 	}
 
 	// What somebody changed since is his, and a group that has gone needs nothing.
@@ -114,11 +116,12 @@ func TestWeights(t *testing.T) {
 	if off, err := w.Undo(t.Context(), b); err != nil || len(off) != 1 || !strings.Contains(schedulers(), "[mq-deadline]") {
 		t.Errorf("Undo() by another, with the group gone = %+v, %v; %s", off, err, schedulers())
 	}
-	if err := os.WriteFile(w.File, []byte("{"), 0o600); err != nil {
+	torn := filepath.Join(machine, "journal", weightsKind, "torn.json")
+	if err := os.WriteFile(torn, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := w.Enable(t.Context(), b, ""); err == nil || !strings.Contains(err.Error(), "weights.json") || strings.Contains(schedulers(), "[bfq]") {
-		t.Errorf("with notes that can't be read: %v", err)
+	if _, _, err := w.Enable(t.Context(), b, ""); err == nil || !strings.Contains(err.Error(), torn) || strings.Contains(schedulers(), "[bfq]") {
+		t.Errorf("with a record that can't be read: %v", err)
 	}
 }
 
@@ -151,7 +154,8 @@ func TestWeightsTakenBack(t *testing.T) {
 	loops, schedulers := memoryDisks(t, 1)
 	before := schedulers()
 	h := holder(t)
-	w := h.Weights(t.TempDir())
+	machine := t.TempDir()
+	w := h.Weights(machine)
 	scope := func(g disktest.Group) *Scope {
 		t.Helper()
 		return loopScope(t, h, g, loops[0])
@@ -164,8 +168,8 @@ func TestWeightsTakenBack(t *testing.T) {
 	if err := undo(t.Context()); err != nil || schedulers() != before {
 		t.Errorf("undo() = %v; %s, want %s", err, schedulers(), before)
 	}
-	if _, err := os.Stat(w.File); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the notes are left: %v", err)
+	if left := journaltest.Entries(t, machine); len(left) > 0 {
+		t.Errorf("left in the journal: %v", left)
 	}
 
 	if _, _, err = w.Enable(t.Context(), a, "bfq"); err != nil {
@@ -261,7 +265,8 @@ func TestWeightsAllOrNone(t *testing.T) {
 	group := disktest.NewBlkioGroup(t)
 	s, other := loopScope(t, h, group, loops[0]), loopScope(t, h, group, loops[1])
 	s.Grounds = append(s.Grounds, other.Grounds...)
-	w := h.Weights(t.TempDir())
+	machine := t.TempDir()
+	w := h.Weights(machine)
 	count := 0
 	w.Groups = h.Groups.Through(func(path, text string, next func(string, string) error) error {
 		if count++; count == 2 {
@@ -275,7 +280,7 @@ func TestWeightsAllOrNone(t *testing.T) {
 	if now := schedulers(); now != before {
 		t.Errorf("the schedulers are %s, want %s", now, before)
 	}
-	if _, err := os.Stat(w.File); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the notes are left: %v", err)
+	if left := journaltest.Entries(t, machine); len(left) > 0 {
+		t.Errorf("left in the journal: %v", left)
 	}
 }

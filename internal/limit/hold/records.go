@@ -1,0 +1,90 @@
+package hold
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/state/journal"
+)
+
+// records are the entries of one kind in the machine's journal. They belong to no process: they are about what a command has set and what outlives it.
+//
+// The machine's folder is one for all Plimsolls of a machine, as the kernel's root group and its disks are. It needs not outlive a boot, as nothing that is
+// recorded there does.
+type records[T any] struct {
+	journal *journal.Journal
+	kind    string
+	// id is that of an entry.
+	id func(T) string
+}
+
+// list returns what is recorded, by id.
+func (r records[T]) list() ([]T, error) {
+	entries, err := r.journal.Entries(r.kind)
+	if err != nil {
+		return nil, err
+	}
+	var all []T
+	for _, e := range entries {
+		var x T
+		if err := json.Unmarshal(e.Payload, &x); err != nil {
+			return nil, fmt.Errorf("the record of %s %s: %w", e.Kind, e.ID, err)
+		}
+		all = append(all, x)
+	}
+	return all, nil
+}
+
+// keep records one.
+func (r records[T]) keep(ctx context.Context, x T) error {
+	return r.journal.Keep(ctx, r.kind, r.id(x), x)
+}
+
+// change lets f change what is recorded, and then records what differs. No other process does so meanwhile. What f records by keep is found
+// even if the process is killed. An error of f doesn't prevent that its list is recorded.
+func (r records[T]) change(ctx context.Context, f func(*[]T) error) error {
+	return r.journal.Alone(ctx, r.kind, func() error {
+		all, err := r.list()
+		if err != nil {
+			return err
+		}
+		err = f(&all)
+		// An interrupt ends the change, not what is to be recorded of it.
+		return errors.Join(err, r.record(context.WithoutCancel(ctx), all))
+	})
+}
+
+// record makes the entries those of a list.
+func (r records[T]) record(ctx context.Context, all []T) error {
+	entries, err := r.journal.Entries(r.kind)
+	if err != nil {
+		return err
+	}
+	had := map[string]json.RawMessage{}
+	for _, e := range entries {
+		had[e.ID] = e.Payload
+	}
+	var errs []error
+	for _, x := range all {
+		id := r.id(x)
+		if b, err := json.Marshal(x); err != nil || !bytes.Equal(b, had[id]) {
+			errs = append(errs, r.keep(ctx, x))
+		}
+		delete(had, id)
+	}
+	for _, id := range slices.Sorted(maps.Keys(had)) {
+		errs = append(errs, r.journal.Discard(ctx, r.kind, id))
+	}
+	return errors.Join(errs...)
+}
+
+// bootOf is this boot's id, "" where there is none.
+func bootOf(fs device.FS) string {
+	return device.Text(fs.Proc, "sys", "kernel", "random", "boot_id")
+}
