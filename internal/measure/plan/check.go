@@ -17,15 +17,15 @@ import (
 )
 
 // checkPlan fills in the plan's defaults and looks at the plan as a whole.
-func checkPlan(d *decoder, _ string, p *Plan) {
+func checkPlan(d *Decoder, _ string, p *Plan) {
 	p.fillDefaults()
 	checkSame(d, p)
 	checkSources(d, p)
 	for i, m := range p.Include {
-		checkMatch(d, p, join("include", strconv.Itoa(i)), m)
+		checkMatch(d, p, Join("include", strconv.Itoa(i)), m)
 	}
 	for i, m := range p.Exclude {
-		checkMatch(d, p, join("exclude", strconv.Itoa(i)), m)
+		checkMatch(d, p, Join("exclude", strconv.Itoa(i)), m)
 	}
 	if p.Baseline != nil {
 		checkBaseline(d, p)
@@ -36,12 +36,12 @@ func checkPlan(d *decoder, _ string, p *Plan) {
 		switch t := measured(w); {
 		case t < p.Timeout:
 		case t >= maxTime:
-			d.fail("workloads."+w.Name, "takes %s or more by its runtime, rate or pauses, and a trial may take less than %s: make it shorter", size.FormatDuration(t), size.FormatDuration(maxTime))
+			d.Fail("workloads."+w.Name, "takes %s or more by its runtime, rate or pauses, and a trial may take less than %s: make it shorter", size.FormatDuration(t), size.FormatDuration(maxTime))
 		default:
-			d.fail("workloads."+w.Name, "runs for %s, but a trial is ended after %s: raise timeout in the plan, or with --set timeout=%s", t, p.Timeout, size.FormatDuration(roomy(t)))
+			d.Fail("workloads."+w.Name, "runs for %s, but a trial is ended after %s: raise timeout in the plan, or with --set timeout=%s", t, p.Timeout, size.FormatDuration(roomy(t)))
 		}
 	}
-	if len(d.list) == 0 {
+	if len(d.Found) == 0 {
 		checkMatrix(d, p)
 	}
 }
@@ -68,23 +68,23 @@ func (p *Plan) fillDefaults() {
 }
 
 // checkSources refuses sources that are no places, or twice the same, or that nothing reads.
-func checkSources(d *decoder, p *Plan) {
+func checkSources(d *Decoder, p *Plan) {
 	for i, name := range p.Sources {
-		at := join("sources", strconv.Itoa(i))
+		at := Join("sources", strconv.Itoa(i))
 		if text := p.unknown("place", name); text != "" {
-			d.fail(at, "%s", text)
+			d.Fail(at, "%s", text)
 		} else if slices.Index(p.Sources, name) < i {
-			d.fail(at, "%s is given twice", name)
+			d.Fail(at, "%s is given twice", name)
 		}
 	}
 	if len(p.Sources) > 0 && !slices.ContainsFunc(p.Workloads, workload.Spec.ReadsSources) {
-		d.fail("sources", "no workload reads any: tree and command do")
+		d.Fail("sources", "no workload reads any: tree and command do")
 	}
 }
 
 // checkThreads refuses depths that psync, which takes a thread for each I/O in flight,
 // can't have.
-func checkThreads(d *decoder, p *Plan) {
+func checkThreads(d *Decoder, p *Plan) {
 	if p.IOEngine != load.PSync {
 		return
 	}
@@ -93,14 +93,14 @@ func checkThreads(d *decoder, p *Plan) {
 		j.IOEngine, j.Filename = p.IOEngine, "file"
 		var fault *load.OptionError
 		if w.Kind == workload.Block && w.Job.IOEngine == "" && errors.As(j.Validate(), &fault) && fault.Option == "iodepth" {
-			d.fail("workloads."+w.Name, "iodepth %d: %s", j.IODepth, fault.Text)
+			d.Fail("workloads."+w.Name, "iodepth %d: %s", j.IODepth, fault.Text)
 		}
 	}
 }
 
 // checkTmpfs refuses a tmpfs that can't hold the files of its cells. Jobs with files
 // of the same size share one, and files stay for the next trial.
-func checkTmpfs(d *decoder, p *Plan) {
+func checkTmpfs(d *Decoder, p *Plan) {
 	for _, s := range p.Places {
 		if s.Kind != place.Tmpfs || s.Size == 0 {
 			continue
@@ -117,7 +117,7 @@ func checkTmpfs(d *decoder, p *Plan) {
 			total += bytes
 		}
 		if total > s.Size {
-			d.fail("places."+s.Name+".size", "holds %s, but the files of its workloads take %s: make it larger, or leave it out", size.Format(s.Size), size.Format(total))
+			d.Fail("places."+s.Name+".size", "holds %s, but the files of its workloads take %s: make it larger, or leave it out", size.Format(s.Size), size.Format(total))
 		}
 	}
 }
@@ -172,51 +172,51 @@ func (p *Plan) unknown(coordinate, pattern string) string {
 	if anyGlob([]string{pattern}, "") || slices.ContainsFunc(names, func(n string) bool { return glob(pattern, n) }) {
 		return ""
 	}
-	return fmt.Sprintf("no %s of the plan is called %s%s (there are %s)", coordinate, short(pattern), didYouMean(pattern, names), strings.Join(names, ", "))
+	return fmt.Sprintf("no %s of the plan is called %s%s (there are %s)", coordinate, Short(pattern), DidYouMean(pattern, names), strings.Join(names, ", "))
 }
 
-func checkMatch(d *decoder, p *Plan, at string, m Match) {
+func checkMatch(d *Decoder, p *Plan, at string, m Match) {
 	if m.isZero() {
-		d.fail(at, "names nothing, so it would match every cell: give it workload, engine, source, place, limits or clients")
+		d.Fail(at, "names nothing, so it would match every cell: give it workload, engine, source, place, limits or clients")
 	}
 	for coordinate, list := range map[string][]string{"workload": m.Workload, "engine": m.Engine, "source": m.Source, "place": m.Place, "limits": m.Limits} {
 		for _, name := range list {
 			if text := p.unknown(coordinate, name); text != "" {
-				d.fail(join(at, coordinate), "%s", text)
+				d.Fail(Join(at, coordinate), "%s", text)
 			}
 		}
 	}
 	for _, n := range m.Clients {
 		if !slices.Contains(p.Clients, n) {
-			d.fail(join(at, "clients"), "%s", p.unknown("clients", strconv.Itoa(n)))
+			d.Fail(Join(at, "clients"), "%s", p.unknown("clients", strconv.Itoa(n)))
 		}
 	}
 }
 
-func checkBaseline(d *decoder, p *Plan) {
+func checkBaseline(d *Decoder, p *Plan) {
 	b := p.Baseline
 	for coordinate, name := range map[string]string{"engine": b.Engine, "source": b.Source, "place": b.Place, "limits": b.Limits} {
 		if name == "" {
 			continue
 		}
 		if text := p.unknown(coordinate, name); text != "" {
-			d.fail(join("baseline", coordinate), "%s", text)
+			d.Fail(Join("baseline", coordinate), "%s", text)
 		}
 	}
 	if b.Clients != 0 && !slices.Contains(p.Clients, b.Clients) {
-		d.fail("baseline.clients", "%s", p.unknown("clients", strconv.Itoa(b.Clients)))
+		d.Fail("baseline.clients", "%s", p.unknown("clients", strconv.Itoa(b.Clients)))
 	}
 }
 
 // checkMatrix looks at the cells: there has to be one, not too many, and the baseline
 // among them.
-func checkMatrix(d *decoder, p *Plan) {
+func checkMatrix(d *Decoder, p *Plan) {
 	if p.product() > maxCells {
-		d.fail("", "the matrix has more than %d cells: make it smaller", maxCells)
+		d.Fail("", "the matrix has more than %d cells: make it smaller", maxCells)
 		return
 	}
 	if n := p.patterns(); n*p.product() > maxMatching {
-		d.fail("", "include and exclude name %d things, too many for a matrix of this size: use patterns like rand*", n)
+		d.Fail("", "include and exclude name %d things, too many for a matrix of this size: use patterns like rand*", n)
 		return
 	}
 	found, any := false, false
@@ -227,9 +227,9 @@ func checkMatrix(d *decoder, p *Plan) {
 	}
 	switch {
 	case !any:
-		d.fail("", "the matrix is empty: %s", whyEmpty(p))
+		d.Fail("", "the matrix is empty: %s", whyEmpty(p))
 	case !found:
-		d.fail("baseline", "no cell of the matrix is the baseline: %s has no %s, or include and exclude take it out", p.Baseline.Engine, p.Baseline.Place)
+		d.Fail("baseline", "no cell of the matrix is the baseline: %s has no %s, or include and exclude take it out", p.Baseline.Engine, p.Baseline.Place)
 	}
 }
 

@@ -10,65 +10,65 @@ import (
 )
 
 // maxName bounds names, in bytes: they become parts of names of containers.
-const maxName = 63
+const MaxName = 63
 
 // namePattern is what names look like. There are no dots, because --set uses
 // them, and no slashes, because keys of cells do.
-const namePattern = `^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$`
+const NamePattern = `^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$`
 
-var isName = regexp.MustCompile(namePattern).MatchString
+var IsName = regexp.MustCompile(NamePattern).MatchString
 
 // nameFault reports what is wrong with a name.
-func nameFault(s string) string {
-	return fmt.Sprintf("%s is no name: use up to %d letters, digits, - and _, and begin with a letter or digit", short(s), maxName)
+func NameFault(s string) string {
+	return fmt.Sprintf("%s is no name: use up to %d letters, digits, - and _, and begin with a letter or digit", Short(s), MaxName)
 }
 
 // A named is a map from names to entries, kept in the order of the file.
-type named[T any] struct {
-	entry variants[T]
-	name  func(*T) *string
+type Named[T any] struct {
+	Entry Variants[T]
+	Name  func(*T) *string
 }
 
-func (m named[T]) decode(d *decoder, n *yaml.Node, path string, dst *[]T) {
+func (m Named[T]) Decode(d *Decoder, n *yaml.Node, path string, dst *[]T) {
 	if n.Kind != yaml.MappingNode {
-		d.failAt(n, path, "wants a map from names to %s settings, got %s", m.entry.what, describe(n))
+		d.FailAt(n, path, "wants a map from names to %s settings, got %s", m.Entry.What, Describe(n))
 		return
 	}
 	if len(n.Content) == 0 {
-		d.fail(path, "is empty, so there is nothing to run: it needs one %s at least", m.entry.what)
+		d.Fail(path, "is empty, so there is nothing to run: it needs one %s at least", m.Entry.What)
 	}
 	var list []T
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k := n.Content[i]
-		if !isName(k.Value) {
-			d.failAt(k, path, "%s", nameFault(k.Value))
+		if !IsName(k.Value) {
+			d.FailAt(k, path, "%s", NameFault(k.Value))
 			continue
 		}
-		at := join(path, k.Value)
-		d.nodes[at] = k
+		at := Join(path, k.Value)
+		d.Nodes[at] = k
 		var v T
-		*m.name(&v) = k.Value
-		m.entry.decode(d, n.Content[i+1], at, k.Value, &v)
+		*m.Name(&v) = k.Value
+		m.Entry.Decode(d, n.Content[i+1], at, k.Value, &v)
 		list = append(list, v)
 	}
 	*dst = list
 }
 
-func (m named[T]) encode(src *[]T) *yaml.Node {
+func (m Named[T]) Encode(src *[]T) *yaml.Node {
 	out := &yaml.Node{Kind: yaml.MappingNode}
 	for i := range *src {
 		v := &(*src)[i]
-		name := *m.name(v)
-		out.Content = append(out.Content, text(name), m.entry.encode(name, v))
+		name := *m.Name(v)
+		out.Content = append(out.Content, Text(name), m.Entry.Encode(name, v))
 	}
 	return out
 }
 
-func (m named[T]) schema(partial bool) object {
-	o := object{
+func (m Named[T]) Schema(partial bool) Object {
+	o := Object{
 		"type":                 "object",
-		"propertyNames":        object{"pattern": namePattern},
-		"additionalProperties": m.entry.schema("", partial),
+		"propertyNames":        Object{"pattern": NamePattern},
+		"additionalProperties": m.Entry.Schema("", partial),
 	}
 	if !partial {
 		o["minProperties"] = 1
@@ -80,116 +80,116 @@ func (m named[T]) schema(partial bool) object {
 	return o
 }
 
-func (m named[T]) ownNames(partial bool) object {
-	own := object{}
-	if m.entry.kind == nil || partial {
+func (m Named[T]) ownNames(partial bool) Object {
+	own := Object{}
+	if m.Entry.Kind == nil || partial {
 		return own
 	}
-	for _, k := range m.entry.kindNames() {
-		if m.entry.implied("") == "" && m.entry.implied(k) == k {
-			own[k] = m.entry.schema(k, partial)
+	for _, k := range m.Entry.KindNames() {
+		if m.Entry.Implied("") == "" && m.Entry.Implied(k) == k {
+			own[k] = m.Entry.Schema(k, partial)
 		}
 	}
 	return own
 }
 
 // A list is a list of values; if one is set, a single value needs no brackets.
-type list[V any] struct {
-	what string
-	item value[V]
-	one  bool
+type List[V any] struct {
+	What string
+	Item value[V]
+	One  bool
 	// min is the least number of items.
-	min int
+	Min int
 }
 
-func (l list[V]) decode(d *decoder, n *yaml.Node, path string, dst *[]V) {
+func (l List[V]) Decode(d *Decoder, n *yaml.Node, path string, dst *[]V) {
 	items := n.Content
 	switch {
-	case n.Kind != yaml.SequenceNode && l.one:
+	case n.Kind != yaml.SequenceNode && l.One:
 		items = []*yaml.Node{n}
 	case n.Kind != yaml.SequenceNode:
-		d.failAt(n, path, "wants a list of %s, got %s", l.what, describe(n))
+		d.FailAt(n, path, "wants a list of %s, got %s", l.What, Describe(n))
 		return
-	case len(items) < l.min:
-		d.fail(path, "is empty: it needs one of %s at least", l.what)
+	case len(items) < l.Min:
+		d.Fail(path, "is empty: it needs one of %s at least", l.What)
 	}
 	var out []V
 	for i, item := range items {
-		at := join(path, strconv.Itoa(i))
-		d.nodes[at] = item
+		at := Join(path, strconv.Itoa(i))
+		d.Nodes[at] = item
 		if item.Tag == "!!null" {
-			d.failAt(item, path, "has an empty item")
+			d.FailAt(item, path, "has an empty item")
 			continue
 		}
 		var v V
-		l.item.decode(d, item, at, &v)
+		l.Item.Decode(d, item, at, &v)
 		out = append(out, v)
 	}
 	*dst = out
 }
 
-func (l list[V]) encode(src *[]V) *yaml.Node {
+func (l List[V]) Encode(src *[]V) *yaml.Node {
 	if len(*src) == 0 {
 		return nil
 	}
-	if len(*src) == 1 && l.one {
-		return l.item.encode(&(*src)[0])
+	if len(*src) == 1 && l.One {
+		return l.Item.Encode(&(*src)[0])
 	}
 	out := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
 	for i := range *src {
-		out.Content = append(out.Content, l.item.encode(&(*src)[i]))
+		out.Content = append(out.Content, l.Item.Encode(&(*src)[i]))
 	}
 	return out
 }
 
-func (l list[V]) schema(partial bool) object {
-	o := object{"type": "array", "items": l.item.schema(partial), "minItems": l.min}
-	if l.one {
-		return object{"anyOf": []any{l.item.schema(partial), o}}
+func (l List[V]) Schema(partial bool) Object {
+	o := Object{"type": "array", "items": l.Item.Schema(partial), "minItems": l.Min}
+	if l.One {
+		return Object{"anyOf": []any{l.Item.Schema(partial), o}}
 	}
 	return o
 }
 
 // An optional is a section that may be left out.
-type optional[T any] struct{ section[T] }
+type Optional[T any] struct{ Section[T] }
 
-func (o optional[T]) decode(d *decoder, n *yaml.Node, path string, dst **T) {
+func (o Optional[T]) Decode(d *Decoder, n *yaml.Node, path string, dst **T) {
 	*dst = new(T)
-	o.section.decode(d, n, path, *dst)
+	o.Section.Decode(d, n, path, *dst)
 }
 
-func (o optional[T]) encode(src **T) *yaml.Node {
+func (o Optional[T]) Encode(src **T) *yaml.Node {
 	if *src == nil {
 		return nil
 	}
-	return o.section.encode(*src)
+	return o.Section.Encode(*src)
 }
 
-// An options is a map of free keys, such as a volume driver's.
-type options struct{}
+// A TextMap is a map of free keys, such as a volume driver's.
+type TextMap struct{}
 
-func (options) decode(d *decoder, n *yaml.Node, path string, dst *map[string]string) {
+func (TextMap) Decode(d *Decoder, n *yaml.Node, path string, dst *map[string]string) {
 	if n.Kind != yaml.MappingNode {
-		d.failAt(n, path, "wants a map of options, got %s", describe(n))
+		d.FailAt(n, path, "wants a map of options, got %s", Describe(n))
 		return
 	}
-	key, val := words("an option", 255, false), words("a value", 4096, false)
+	key, val := Words("an option", 255, false), Words("a value", 4096, false)
 	out := map[string]string{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k, v := *n.Content[i], *n.Content[i+1]
-		d.nodes[join(path, k.Value)] = n.Content[i]
+		d.Nodes[Join(path, k.Value)] = n.Content[i]
 		if v.Kind != yaml.ScalarNode || v.Tag == "!!null" {
-			d.failAt(n.Content[i+1], join(path, k.Value), "wants a text, got %s", describe(&v))
+			d.FailAt(n.Content[i+1], Join(path, k.Value), "wants a text, got %s", Describe(&v))
 			continue
 		}
 		// An option is text whatever it looks like: 4 and true are passed on as written.
 		k.Tag, v.Tag = "!!str", "!!str"
-		_, err := key.parse(&k)
+		_, err := key.Parse(&k)
 		if err == nil && v.Value != "" {
-			_, err = val.parse(&v)
+			_, err = val.Parse(&v)
 		}
 		if err != nil {
-			d.failAt(n.Content[i], path, "%v", err)
+			d.FailAt(n.Content[i], path, "%v", err)
 			continue
 		}
 		out[k.Value] = v.Value
@@ -199,7 +199,7 @@ func (options) decode(d *decoder, n *yaml.Node, path string, dst *map[string]str
 	}
 }
 
-func (options) encode(src *map[string]string) *yaml.Node {
+func (TextMap) Encode(src *map[string]string) *yaml.Node {
 	if len(*src) == 0 {
 		return nil
 	}
@@ -210,11 +210,11 @@ func (options) encode(src *map[string]string) *yaml.Node {
 	}
 	slices.Sort(keys)
 	for _, k := range keys {
-		out.Content = append(out.Content, text(k), text((*src)[k]))
+		out.Content = append(out.Content, Text(k), Text((*src)[k]))
 	}
 	return out
 }
 
-func (options) schema(bool) object {
-	return object{"type": "object", "additionalProperties": object{"type": []string{"string", "number", "boolean"}}}
+func (TextMap) Schema(bool) Object {
+	return Object{"type": "object", "additionalProperties": Object{"type": []string{"string", "number", "boolean"}}}
 }

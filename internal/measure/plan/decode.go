@@ -12,86 +12,86 @@ import (
 // written, and its JSON schema.
 type value[V any] interface {
 	// decode reads n into dst, or adds faults to d.
-	decode(d *decoder, n *yaml.Node, path string, dst *V)
+	Decode(d *Decoder, n *yaml.Node, path string, dst *V)
 	// encode returns nil for a value that need not be written.
-	encode(src *V) *yaml.Node
+	Encode(src *V) *yaml.Node
 	// schema describes the value. In a partial schema, that of the quick
 	// section, nothing is required.
-	schema(partial bool) object
+	Schema(partial bool) Object
 }
 
 // object is a JSON object.
-type object = map[string]any
+type Object = map[string]any
 
 // A field is one key of a section.
-type field[T any] struct {
-	name, doc string
+type Field[T any] struct {
+	Name, Doc string
 	required  bool
 	// fullOnly keeps the key out of the quick section.
-	fullOnly bool
-	decode   func(d *decoder, n *yaml.Node, path string, dst *T)
-	encode   func(src *T) *yaml.Node
-	schema   func(partial bool) object
+	FullOnly bool
+	Decode   func(d *Decoder, n *yaml.Node, path string, dst *T)
+	Encode   func(src *T) *yaml.Node
+	Schema   func(partial bool) Object
 }
 
 // key makes the field for a part of T.
-func key[T, V any](name, doc string, v value[V], part func(*T) *V) field[T] {
-	return field[T]{
-		name: name, doc: doc,
-		decode: func(d *decoder, n *yaml.Node, path string, dst *T) { v.decode(d, n, path, part(dst)) },
-		encode: func(src *T) *yaml.Node { return v.encode(part(src)) },
-		schema: v.schema,
+func Key[T, V any](name, doc string, v value[V], part func(*T) *V) Field[T] {
+	return Field[T]{
+		Name: name, Doc: doc,
+		Decode: func(d *Decoder, n *yaml.Node, path string, dst *T) { v.Decode(d, n, path, part(dst)) },
+		Encode: func(src *T) *yaml.Node { return v.Encode(part(src)) },
+		Schema: v.Schema,
 	}
 }
 
 // must makes a field required.
-func must[T any](f field[T]) field[T] { f.required = true; return f }
+func Must[T any](f Field[T]) Field[T] { f.required = true; return f }
 
 // A section is a map with known keys. It is itself a value.
-type section[T any] struct {
+type Section[T any] struct {
 	// what names it in messages: "a block job".
-	what   string
-	fields []field[T]
+	What   string
+	Fields []Field[T]
 	// check looks at a decoded section as a whole; nil: nothing to check.
-	check func(d *decoder, path string, v *T)
+	Check func(d *Decoder, path string, v *T)
 }
 
-func (s section[T]) names() []string {
-	names := make([]string, len(s.fields))
-	for i, f := range s.fields {
-		names[i] = f.name
+func (s Section[T]) Names() []string {
+	names := make([]string, len(s.Fields))
+	for i, f := range s.Fields {
+		names[i] = f.Name
 	}
 	return names
 }
 
-func (s section[T]) decode(d *decoder, n *yaml.Node, path string, dst *T) {
-	before := len(d.list)
+func (s Section[T]) Decode(d *Decoder, n *yaml.Node, path string, dst *T) {
+	before := len(d.Found)
 	if !d.isMap(n, path) {
 		return
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k, v := n.Content[i], n.Content[i+1]
-		at := join(path, k.Value)
-		d.nodes[at] = k
-		j := slices.IndexFunc(s.fields, func(f field[T]) bool { return f.name == k.Value })
+		at := Join(path, k.Value)
+		d.Nodes[at] = k
+		j := slices.IndexFunc(s.Fields, func(f Field[T]) bool { return f.Name == k.Value })
 		if j < 0 {
-			d.failAt(k, path, "%s has no key %s%s (its keys: %s)", s.what, short(k.Value), didYouMean(k.Value, s.names()), strings.Join(s.names(), ", "))
+			d.FailAt(k, path, "%s has no key %s%s (its keys: %s)", s.What, Short(k.Value), DidYouMean(k.Value, s.Names()), strings.Join(s.Names(), ", "))
 			continue
 		}
 		if v.Tag == "!!null" {
-			d.failAt(k, at, "has no value: give it one, or leave the key out")
+			d.FailAt(k, at, "has no value: give it one, or leave the key out")
 			continue
 		}
-		s.fields[j].decode(d, v, at, dst)
+		s.Fields[j].Decode(d, v, at, dst)
 	}
-	for _, f := range s.fields {
-		if f.required && keyNode(n, f.name) == nil {
-			d.fail(path, "%s needs %s (%s)", s.what, f.name, firstClause(f.doc))
+	for _, f := range s.Fields {
+		if f.required && KeyNode(n, f.Name) == nil {
+			d.Fail(path, "%s needs %s (%s)", s.What, f.Name, firstClause(f.Doc))
 		}
 	}
 	// A whole is only looked at when its parts are sound: one fault, one message.
-	if s.check != nil && len(d.list) == before {
-		s.check(d, path, dst)
+	if s.Check != nil && len(d.Found) == before {
+		s.Check(d, path, dst)
 	}
 }
 
@@ -103,30 +103,30 @@ func firstClause(doc string) string {
 	return doc
 }
 
-func (s section[T]) encode(src *T) *yaml.Node {
+func (s Section[T]) Encode(src *T) *yaml.Node {
 	out := &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
-	for _, f := range s.fields {
-		if n := f.encode(src); n != nil {
-			out.Content = append(out.Content, text(f.name), n)
+	for _, f := range s.Fields {
+		if n := f.Encode(src); n != nil {
+			out.Content = append(out.Content, Text(f.Name), n)
 		}
 	}
 	return out
 }
 
-func (s section[T]) schema(partial bool) object {
-	properties, required := object{}, []string{}
-	for _, f := range s.fields {
-		if f.fullOnly && partial {
+func (s Section[T]) Schema(partial bool) Object {
+	properties, required := Object{}, []string{}
+	for _, f := range s.Fields {
+		if f.FullOnly && partial {
 			continue
 		}
-		p := f.schema(partial)
-		p["description"] = f.doc
-		properties[f.name] = p
+		p := f.Schema(partial)
+		p["description"] = f.Doc
+		properties[f.Name] = p
 		if f.required && !partial {
-			required = append(required, f.name)
+			required = append(required, f.Name)
 		}
 	}
-	o := object{"type": "object", "properties": properties, "additionalProperties": false}
+	o := Object{"type": "object", "properties": properties, "additionalProperties": false}
 	if len(required) > 0 {
 		o["required"] = required
 	}
@@ -134,42 +134,42 @@ func (s section[T]) schema(partial bool) object {
 }
 
 // A decoder holds what is known while one tree is decoded.
-type decoder struct {
-	*faults
+type Decoder struct {
+	*Faults
 	// nodes holds the node of every path that was met: the key of an entry, or
 	// the item of a list.
-	nodes map[string]*yaml.Node
+	Nodes map[string]*yaml.Node
 	// flags holds the flag that made a node, for those not from the file.
 	flags map[*yaml.Node]string
 }
 
-func newDecoder(f *faults, flags map[*yaml.Node]string) *decoder {
-	return &decoder{faults: f, nodes: map[string]*yaml.Node{}, flags: flags}
+func NewDecoder(f *Faults, flags map[*yaml.Node]string) *Decoder {
+	return &Decoder{Faults: f, Nodes: map[string]*yaml.Node{}, flags: flags}
 }
 
 // failAt adds a fault at a node; path, unless empty, leads the message.
-func (d *decoder) failAt(n *yaml.Node, path, format string, args ...any) {
-	e := Error{File: d.file, Line: n.Line, Column: n.Column, Message: fmt.Sprintf(format, args...)}
+func (d *Decoder) FailAt(n *yaml.Node, path, format string, args ...any) {
+	e := Error{File: d.File, Line: n.Line, Column: n.Column, Message: fmt.Sprintf(format, args...)}
 	if flag := d.flags[n]; flag != "" {
 		e = Error{Flag: flag, Message: e.Message}
 	}
 	if path != "" {
 		e.Message = path + ": " + e.Message
 	}
-	d.add(e)
+	d.Add(e)
 }
 
 // fail adds a fault at a path, or at the nearest one above it that is in the
 // file.
-func (d *decoder) fail(path, format string, args ...any) {
+func (d *Decoder) Fail(path, format string, args ...any) {
 	for p := path; ; {
-		if n := d.nodes[p]; n != nil {
-			d.failAt(n, path, format, args...)
+		if n := d.Nodes[p]; n != nil {
+			d.FailAt(n, path, format, args...)
 			return
 		}
 		i := strings.LastIndexByte(p, '.')
 		if i < 0 && p == "" {
-			d.add(Error{File: d.file, Line: 1, Column: 1, Message: fmt.Sprintf(format, args...)})
+			d.Add(Error{File: d.File, Line: 1, Column: 1, Message: fmt.Sprintf(format, args...)})
 			return
 		}
 		p = p[:max(i, 0)]
@@ -177,21 +177,21 @@ func (d *decoder) fail(path, format string, args ...any) {
 }
 
 // has reports whether a path was in the file.
-func (d *decoder) has(path string) bool { return d.nodes[path] != nil }
+func (d *Decoder) Has(path string) bool { return d.Nodes[path] != nil }
 
 // isMap reports whether n is a map; nothing at all is an empty one.
-func (d *decoder) isMap(n *yaml.Node, path string) bool {
+func (d *Decoder) isMap(n *yaml.Node, path string) bool {
 	if n.Kind == yaml.MappingNode || n.Tag == "!!null" {
 		return true
 	}
-	d.failAt(n, path, "wants a map of keys and values, got %s", describe(n))
+	d.FailAt(n, path, "wants a map of keys and values, got %s", Describe(n))
 	return false
 }
 
 // join makes the path of a key.
-func join(path, key string) string {
-	if len(key) > maxName {
-		key = key[:maxName]
+func Join(path, key string) string {
+	if len(key) > MaxName {
+		key = key[:MaxName]
 	}
 	if path == "" {
 		return key

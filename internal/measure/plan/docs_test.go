@@ -74,18 +74,18 @@ func TestManualKeys(t *testing.T) {
 			known[heading][n] = true
 		}
 	}
-	add("The plan's keys", planSection().names())
-	for _, v := range workloads().entry.kinds {
-		add("kind: "+v.kind, v.section.names())
+	add("The plan's keys", planSection().Names())
+	for _, v := range workloads().Entry.Kinds {
+		add("kind: "+v.Kind, v.Section.Names())
 	}
-	for _, v := range places().entry.kinds {
-		add("places", append(v.section.names(), "kind"))
+	for _, v := range places().Entry.Kinds {
+		add("places", append(v.Section.Names(), "kind"))
 	}
-	for _, v := range engineVariants().kinds {
-		add("engines", append(v.section.names(), "kind"))
+	for _, v := range engineVariants().Kinds {
+		add("engines", append(v.Section.Names(), "kind"))
 	}
-	add("limits", limits().entry.kinds[0].section.names())
-	add("baseline", baselineSection().names())
+	add("limits", limits().Entry.Kinds[0].Section.Names())
+	add("baseline", baselineSection().Names())
 	for heading, names := range known {
 		got := tableKeys(string(b), heading)
 		for n := range names {
@@ -99,7 +99,7 @@ func TestManualKeys(t *testing.T) {
 			}
 		}
 	}
-	for _, n := range matchSection().names() {
+	for _, n := range matchSection().Names() {
 		if !strings.Contains(under(string(b), "include and exclude"), "`"+n+"`") {
 			t.Errorf("the manual's section on matches lacks %s", n)
 		}

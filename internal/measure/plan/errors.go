@@ -39,7 +39,7 @@ type Errors []error
 
 // maxErrors bounds how many faults are told; a file with more is some other
 // kind of file.
-const maxErrors = 50
+const MaxErrors = 50
 
 // Error implements error: one fault a line.
 func (e Errors) Error() string {
@@ -57,19 +57,19 @@ func (e Errors) Unwrap() []error { return e }
 const maxKept = 1000
 
 // faults collects Errors; adding the same twice keeps one.
-type faults struct {
-	file string
-	list []*Error
-	seen map[Error]bool
+type Faults struct {
+	File  string
+	Found []*Error
+	seen  map[Error]bool
 	// dropped counts those behind maxKept.
 	dropped int
 }
 
-func (f *faults) add(e Error) {
+func (f *Faults) Add(e Error) {
 	if f.seen[e] {
 		return
 	}
-	if len(f.list) == maxKept {
+	if len(f.Found) == maxKept {
 		f.dropped++
 		return
 	}
@@ -77,21 +77,21 @@ func (f *faults) add(e Error) {
 		f.seen = map[Error]bool{}
 	}
 	f.seen[e] = true
-	f.list = append(f.list, &e)
+	f.Found = append(f.Found, &e)
 }
 
 // err returns what was collected as Errors, or nil.
-func (f *faults) err() error {
-	if len(f.list) == 0 {
+func (f *Faults) Err() error {
+	if len(f.Found) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(f.list, func(a, b *Error) int {
+	slices.SortStableFunc(f.Found, func(a, b *Error) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 	var out Errors
-	for i, e := range f.list {
-		if i == maxErrors {
-			out = append(out, &Error{File: f.file, Message: fmt.Sprintf("and %d more faults", len(f.list)-i+f.dropped)})
+	for i, e := range f.Found {
+		if i == MaxErrors {
+			out = append(out, &Error{File: f.File, Message: fmt.Sprintf("and %d more faults", len(f.Found)-i+f.dropped)})
 			break
 		}
 		out = append(out, e)
@@ -101,7 +101,7 @@ func (f *faults) err() error {
 
 // didYouMean returns ", did you mean X?" for the candidate most like word, or ""
 // if none is near.
-func didYouMean(word string, candidates []string) string {
+func DidYouMean(word string, candidates []string) string {
 	best := nearest.Word(word, candidates)
 	if best == "" {
 		return ""

@@ -11,9 +11,9 @@ import (
 // and its aliases replaced. It is also what Schema describes. The plan is not
 // checked; see Parse.
 func JSON(filename string, data []byte) ([]byte, error) {
-	f := &faults{file: filename}
-	root := parseTree(f, data)
-	if err := f.err(); err != nil || root == nil {
+	f := &Faults{File: filename}
+	root := ParseTree(f, data)
+	if err := f.Err(); err != nil || root == nil {
 		return nil, err
 	}
 	return appendJSON(nil, root), nil

@@ -23,14 +23,14 @@ const (
 	mostSizes = 64
 )
 
-func (sizeRange) decode(d *decoder, n *yaml.Node, path string, dst *load.Job) {
+func (sizeRange) Decode(d *Decoder, n *yaml.Node, path string, dst *load.Job) {
 	if n.Kind != yaml.ScalarNode || n.Tag != "!!str" {
-		d.failAt(n, path, "wants %s, got %s", rangeWant, describe(n))
+		d.FailAt(n, path, "wants %s, got %s", rangeWant, Describe(n))
 		return
 	}
 	all, err := parseRange(n.Value)
 	if err != nil {
-		d.failAt(n, path, "%v", err)
+		d.FailAt(n, path, "%v", err)
 		return
 	}
 	dst.ReadSplit, dst.WriteSplit = all, slices.Clone(all)
@@ -40,7 +40,7 @@ func (sizeRange) decode(d *decoder, n *yaml.Node, path string, dst *load.Job) {
 func parseRange(s string) ([]load.SizeShare, error) {
 	low, high, ok := strings.Cut(s, "-")
 	if !ok {
-		return nil, fmt.Errorf("wants %s, got %s", rangeWant, short(s))
+		return nil, fmt.Errorf("wants %s, got %s", rangeWant, Short(s))
 	}
 	least, err := size.Parse(low)
 	if err != nil {
@@ -52,11 +52,11 @@ func parseRange(s string) ([]load.SizeShare, error) {
 	}
 	switch {
 	case least < 1 || most > maxBlock:
-		return nil, fmt.Errorf("%s is out of range: wants sizes from %s to %s", short(s), size.Format(1), size.Format(maxBlock))
+		return nil, fmt.Errorf("%s is out of range: wants sizes from %s to %s", Short(s), size.Format(1), size.Format(maxBlock))
 	case least >= most || most%least != 0:
-		return nil, fmt.Errorf("%s: the second size has to be a multiple of the first", short(s))
+		return nil, fmt.Errorf("%s: the second size has to be a multiple of the first", Short(s))
 	case most/least > mostSizes:
-		return nil, fmt.Errorf("%s: the second size may be up to %d times the first: use bssplit", short(s), mostSizes)
+		return nil, fmt.Errorf("%s: the second size may be up to %d times the first: use bssplit", Short(s), mostSizes)
 	}
 	var all []load.SizeShare
 	for n := range most / least {
@@ -65,10 +65,10 @@ func parseRange(s string) ([]load.SizeShare, error) {
 	return all, nil
 }
 
-func (sizeRange) encode(*load.Job) *yaml.Node { return nil }
+func (sizeRange) Encode(*load.Job) *yaml.Node { return nil }
 
-func (sizeRange) schema(bool) object {
-	return object{"type": "string", "pattern": "^[^-]+-[^-]+$"}
+func (sizeRange) Schema(bool) Object {
+	return Object{"type": "string", "pattern": "^[^-]+-[^-]+$"}
 }
 
 // pattern is fio's buffer_pattern: what each written block repeats.
@@ -80,14 +80,14 @@ const (
 	mostPattern = 512
 )
 
-func (pattern) decode(d *decoder, n *yaml.Node, path string, dst *load.Job) {
+func (pattern) Decode(d *Decoder, n *yaml.Node, path string, dst *load.Job) {
 	if n.Kind != yaml.ScalarNode || n.Tag != "!!str" && n.Tag != "!!int" {
-		d.failAt(n, path, "wants %s, got %s", patternWant, describe(n))
+		d.FailAt(n, path, "wants %s, got %s", patternWant, Describe(n))
 		return
 	}
 	p, err := parsePattern(n)
 	if err != nil {
-		d.failAt(n, path, "%v", err)
+		d.FailAt(n, path, "%v", err)
 		return
 	}
 	dst.Data, dst.Pattern = load.DataPattern, p
@@ -101,33 +101,33 @@ func parsePattern(n *yaml.Node) ([]byte, error) {
 	case isHex:
 		var err error
 		if p, err = hex.DecodeString(digits); err != nil {
-			return nil, fmt.Errorf("%s: wants two hexadecimal digits for each byte: 0xdeadbeef", short(n.Value))
+			return nil, fmt.Errorf("%s: wants two hexadecimal digits for each byte: 0xdeadbeef", Short(n.Value))
 		}
 	case n.Tag == "!!int":
-		return nil, fmt.Errorf("%s is a number: write its bytes as in 0x04d2, or put it in quotes for a text", short(n.Value))
+		return nil, fmt.Errorf("%s is a number: write its bytes as in 0x04d2, or put it in quotes for a text", Short(n.Value))
 	}
 	if len(p) == 0 || len(p) > mostPattern {
-		return nil, fmt.Errorf("%s has %d bytes: wants 1 to %d", short(n.Value), len(p), mostPattern)
+		return nil, fmt.Errorf("%s has %d bytes: wants 1 to %d", Short(n.Value), len(p), mostPattern)
 	}
 	return p, nil
 }
 
-func (pattern) encode(src *load.Job) *yaml.Node {
+func (pattern) Encode(src *load.Job) *yaml.Node {
 	if src.Data != load.DataPattern {
 		return nil
 	}
-	return text("0x" + hex.EncodeToString(src.Pattern))
+	return Text("0x" + hex.EncodeToString(src.Pattern))
 }
 
-func (pattern) schema(bool) object { return object{"type": []any{"string", "integer"}} }
+func (pattern) Schema(bool) Object { return Object{"type": []any{"string", "integer"}} }
 
 // processors is fio's cpus_allowed: a list such as 0-3,5.
-func processors() scalar[[]int] {
+func processors() Scalar[[]int] {
 	const want = "numbers of processors such as 0 or 0-3,5"
-	return scalar[[]int]{
-		want:  want,
-		parse: func(n *yaml.Node) ([]int, error) { return parseProcessors(n.Value, want) },
-		format: func(all []int) *yaml.Node {
+	return Scalar[[]int]{
+		Want:  want,
+		Parse: func(n *yaml.Node) ([]int, error) { return parseProcessors(n.Value, want) },
+		Format: func(all []int) *yaml.Node {
 			if len(all) == 0 {
 				return nil
 			}
@@ -135,10 +135,10 @@ func processors() scalar[[]int] {
 			for _, c := range all {
 				parts = append(parts, strconv.Itoa(c))
 			}
-			return text(strings.Join(parts, ","))
+			return Text(strings.Join(parts, ","))
 		},
-		json: func() object {
-			return object{"anyOf": []any{object{"type": "integer", "minimum": 0}, object{"type": "string", "pattern": `^\d+(-\d+)?(,\d+(-\d+)?)*$`}}}
+		JSON: func() Object {
+			return Object{"anyOf": []any{Object{"type": "integer", "minimum": 0}, Object{"type": "string", "pattern": `^\d+(-\d+)?(,\d+(-\d+)?)*$`}}}
 		},
 	}
 }
@@ -158,15 +158,15 @@ func parseProcessors(s, want string) ([]int, error) {
 		last, err2 := strconv.ParseUint(high, 10, 16)
 		switch {
 		case err != nil || err2 != nil:
-			return nil, fmt.Errorf("wants %s, got %s", want, short(s))
+			return nil, fmt.Errorf("wants %s, got %s", want, Short(s))
 		case last < first:
-			return nil, fmt.Errorf("%s: the range %s goes down", short(s), part)
+			return nil, fmt.Errorf("%s: the range %s goes down", Short(s), part)
 		case last > mostProcessor:
-			return nil, fmt.Errorf("%s: processors have numbers from 0 to %d", short(s), mostProcessor)
+			return nil, fmt.Errorf("%s: processors have numbers from 0 to %d", Short(s), mostProcessor)
 		}
 		for c := int(first); c <= int(last); c++ {
 			if slices.Contains(all, c) {
-				return nil, fmt.Errorf("%s: processor %d is given twice", short(s), c)
+				return nil, fmt.Errorf("%s: processor %d is given twice", Short(s), c)
 			}
 			all = append(all, c)
 		}

@@ -15,18 +15,18 @@ import (
 )
 
 // distribution is fio's random_distribution.
-func distribution() scalar[string] {
-	s := words("a distribution such as zipf:1.1", 4096, false)
-	parse := s.parse
-	s.parse = func(n *yaml.Node) (string, error) {
+func distribution() Scalar[string] {
+	s := Words("a distribution such as zipf:1.1", 4096, false)
+	parse := s.Parse
+	s.Parse = func(n *yaml.Node) (string, error) {
 		v, err := parse(n)
 		if err == nil {
 			_, err = load.ParseDistribution(v)
 		}
 		return v, err
 	}
-	s.json = func() object {
-		return object{"type": "string", "pattern": "^(random|zipf|pareto|normal|zoned|zoned_abs)(:.*)?$"}
+	s.JSON = func() Object {
+		return Object{"type": "string", "pattern": "^(random|zipf|pareto|normal|zoned|zoned_abs)(:.*)?$"}
 	}
 	return s
 }
@@ -41,9 +41,9 @@ const splitsWant = "sizes with percentages such as 4KiB/60:64KiB/40"
 // splitsPattern matches all that splits accepts.
 const splitsPattern = `^[^/:,]+/[0-9.]+(:[^/:,]+/[0-9.]+)*(,[^/:,]+/[0-9.]+(:[^/:,]+/[0-9.]+)*)?$`
 
-func (splits) decode(d *decoder, n *yaml.Node, path string, dst *load.Job) {
+func (splits) Decode(d *Decoder, n *yaml.Node, path string, dst *load.Job) {
 	if n.Kind != yaml.ScalarNode || n.Tag != "!!str" {
-		d.failAt(n, path, "wants %s, got %s", splitsWant, describe(n))
+		d.FailAt(n, path, "wants %s, got %s", splitsWant, Describe(n))
 		return
 	}
 	reads, writes, both := strings.Cut(n.Value, ",")
@@ -54,7 +54,7 @@ func (splits) decode(d *decoder, n *yaml.Node, path string, dst *load.Job) {
 		dst.WriteSplit = slices.Clone(dst.ReadSplit)
 	}
 	if err != nil {
-		d.failAt(n, path, "%v", err)
+		d.FailAt(n, path, "%v", err)
 	}
 }
 
@@ -64,7 +64,7 @@ func parseSplit(s string) ([]load.SizeShare, error) {
 	for part := range strings.SplitSeq(s, ":") {
 		bytes, share, ok := strings.Cut(part, "/")
 		if !ok {
-			return nil, fmt.Errorf("wants %s, got %s", splitsWant, short(s))
+			return nil, fmt.Errorf("wants %s, got %s", splitsWant, Short(s))
 		}
 		n, err := size.Parse(bytes)
 		if err != nil {
@@ -74,11 +74,11 @@ func parseSplit(s string) ([]load.SizeShare, error) {
 			return nil, fmt.Errorf("%s is out of range: wants %s to %s", bytes, size.Format(1), size.Format(maxBlock))
 		}
 		if strings.ContainsFunc(share, func(r rune) bool { return r != '.' && (r < '0' || r > '9') }) {
-			return nil, fmt.Errorf("%s is no percentage: wants %s", short(share), splitsWant)
+			return nil, fmt.Errorf("%s is no percentage: wants %s", Short(share), splitsWant)
 		}
 		p, err := strconv.ParseFloat(share, 64)
 		if err != nil || !(p > 0 && p <= 100) {
-			return nil, fmt.Errorf("%s is no percentage over 0 and up to 100: wants %s", short(share), splitsWant)
+			return nil, fmt.Errorf("%s is no percentage over 0 and up to 100: wants %s", Short(share), splitsWant)
 		}
 		if slices.ContainsFunc(out, func(e load.SizeShare) bool { return e.Size == n }) {
 			return nil, fmt.Errorf("%s is given twice", size.Format(n))
@@ -88,17 +88,17 @@ func parseSplit(s string) ([]load.SizeShare, error) {
 	return out, nil
 }
 
-func (splits) encode(src *load.Job) *yaml.Node {
+func (splits) Encode(src *load.Job) *yaml.Node {
 	reads, writes := formatSplit(src.ReadSplit), formatSplit(src.WriteSplit)
 	switch {
 	case reads == "" && writes == "":
 		return nil
 	case reads == "" || reads == writes:
-		return text(writes)
+		return Text(writes)
 	case writes == "":
-		return text(reads)
+		return Text(reads)
 	}
-	return text(reads + "," + writes)
+	return Text(reads + "," + writes)
 }
 
 func formatSplit(all []load.SizeShare) string {
@@ -109,65 +109,67 @@ func formatSplit(all []load.SizeShare) string {
 	return strings.Join(parts, ":")
 }
 
-func (splits) schema(bool) object { return object{"type": "string", "pattern": splitsPattern} }
+func (splits) Schema(bool) Object {
+	return Object{"type": "string", "pattern": splitsPattern}
+}
 
 // zeros is a boolean for what is written (load.Job.Data).
-func zeros() scalar[string] {
-	b := boolean()
-	return scalar[string]{
-		want: b.want,
-		parse: func(n *yaml.Node) (string, error) {
-			v, err := b.parse(n)
+func zeros() Scalar[string] {
+	b := Boolean()
+	return Scalar[string]{
+		Want: b.Want,
+		Parse: func(n *yaml.Node) (string, error) {
+			v, err := b.Parse(n)
 			if !v {
 				return "", err
 			}
 			return load.DataZero, nil
 		},
-		format: func(v string) *yaml.Node { return b.format(v == load.DataZero) },
-		json:   b.json,
+		Format: func(v string) *yaml.Node { return b.Format(v == load.DataZero) },
+		JSON:   b.JSON,
 	}
 }
 
 // verify is fio's verify, of whose checksums there is one.
-func verify() scalar[bool] {
-	c := choice("crc32c")
-	return scalar[bool]{
-		want: c.want,
-		parse: func(n *yaml.Node) (bool, error) {
-			v, err := c.parse(n)
+func verify() Scalar[bool] {
+	c := Choice("crc32c")
+	return Scalar[bool]{
+		Want: c.Want,
+		Parse: func(n *yaml.Node) (bool, error) {
+			v, err := c.Parse(n)
 			return v != "", err
 		},
-		format: func(v bool) *yaml.Node {
+		Format: func(v bool) *yaml.Node {
 			if !v {
 				return nil
 			}
-			return text("crc32c")
+			return Text("crc32c")
 		},
-		json: c.json,
+		JSON: c.JSON,
 	}
 }
 
 // steadyState is a section that is left out where there is no steady state.
 type steadyState struct{}
 
-func (steadyState) section() section[workload.SteadyState] {
-	return section[workload.SteadyState]{what: "a steady state", fields: []field[workload.SteadyState]{
-		must(key("round", "Length of a round, of which five are judged together.", duration(leastRound, maxTime), func(s *workload.SteadyState) *time.Duration { return &s.Round })),
+func (steadyState) section() Section[workload.SteadyState] {
+	return Section[workload.SteadyState]{What: "a steady state", Fields: []Field[workload.SteadyState]{
+		Must(Key("round", "Length of a round, of which five are judged together.", Duration(leastRound, maxTime), func(s *workload.SteadyState) *time.Duration { return &s.Round })),
 	}}
 }
 
 // leastRound is the period of the CPU controller: what happens in less depends on where in it that falls.
 const leastRound = 100 * time.Millisecond
 
-func (s steadyState) decode(d *decoder, n *yaml.Node, path string, dst *workload.SteadyState) {
-	s.section().decode(d, n, path, dst)
+func (s steadyState) Decode(d *Decoder, n *yaml.Node, path string, dst *workload.SteadyState) {
+	s.section().Decode(d, n, path, dst)
 }
 
-func (s steadyState) encode(src *workload.SteadyState) *yaml.Node {
+func (s steadyState) Encode(src *workload.SteadyState) *yaml.Node {
 	if src.Round == 0 {
 		return nil
 	}
-	return s.section().encode(src)
+	return s.section().Encode(src)
 }
 
-func (s steadyState) schema(partial bool) object { return s.section().schema(partial) }
+func (s steadyState) Schema(partial bool) Object { return s.section().Schema(partial) }

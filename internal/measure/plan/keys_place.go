@@ -12,28 +12,28 @@ import (
 
 // places is the table of the keys of places. Shares have no keys yet and are
 // therefore no kind that a plan may name.
-func places() named[place.Spec] {
+func places() Named[place.Spec] {
 	type P = place.Spec
-	folder := key("path", "The host's folder, absolute. Default: a folder of Plimsoll's own. Trials work in a sub-folder that they make and remove.", absolute(), func(p *P) *string { return &p.Path })
-	own := key("own_device", "A disk of its own, of that size: a file system on a loop device that is made for the run and removed. Needs root on Linux.", amount(minOwnDevice, limit.MaxMemory), func(p *P) *int64 { return &p.OwnDevice })
-	return named[P]{
-		name: func(p *P) *string { return &p.Name },
-		entry: variants[P]{
-			what: "place",
-			kind: func(p *P) *string { return (*string)(&p.Kind) },
-			kinds: []variant[P]{
-				{string(place.Dir), section[P]{what: "a place of kind dir", check: checkOwnDevice, fields: []field[P]{folder, own}}},
-				{string(place.Layer), section[P]{what: "a place of kind layer"}},
-				{string(place.Bind), section[P]{what: "a place of kind bind", check: checkOwnDevice, fields: []field[P]{folder, own}}},
-				{string(place.Volume), section[P]{what: "a place of kind volume", fields: []field[P]{
-					key("driver", "The volume driver. Default: local.", words("the name of a driver", 255, false), func(p *P) *string { return &p.Driver }),
-					key("driver_opts", "The driver's options, passed on as text.", options{}, func(p *P) *map[string]string { return &p.DriverOpts }),
+	folder := Key("path", "The host's folder, absolute. Default: a folder of Plimsoll's own. Trials work in a sub-folder that they make and remove.", absolute(), func(p *P) *string { return &p.Path })
+	own := Key("own_device", "A disk of its own, of that size: a file system on a loop device that is made for the run and removed. Needs root on Linux.", Size(minOwnDevice, limit.MaxMemory), func(p *P) *int64 { return &p.OwnDevice })
+	return Named[P]{
+		Name: func(p *P) *string { return &p.Name },
+		Entry: Variants[P]{
+			What: "place",
+			Kind: func(p *P) *string { return (*string)(&p.Kind) },
+			Kinds: []Variant[P]{
+				{Kind: string(place.Dir), Section: Section[P]{What: "a place of kind dir", Check: checkOwnDevice, Fields: []Field[P]{folder, own}}},
+				{Kind: string(place.Layer), Section: Section[P]{What: "a place of kind layer"}},
+				{Kind: string(place.Bind), Section: Section[P]{What: "a place of kind bind", Check: checkOwnDevice, Fields: []Field[P]{folder, own}}},
+				{Kind: string(place.Volume), Section: Section[P]{What: "a place of kind volume", Fields: []Field[P]{
+					Key("driver", "The volume driver. Default: local.", Words("the name of a driver", 255, false), func(p *P) *string { return &p.Driver }),
+					Key("driver_opts", "The driver's options, passed on as text.", TextMap{}, func(p *P) *map[string]string { return &p.DriverOpts }),
 				}}},
-				{string(place.Tmpfs), section[P]{what: "a place of kind tmpfs", fields: []field[P]{
-					key("size", "Its capacity. Default: the need of the workloads.", amount(1<<20, limit.MaxMemory), func(p *P) *int64 { return &p.Size }),
+				{Kind: string(place.Tmpfs), Section: Section[P]{What: "a place of kind tmpfs", Fields: []Field[P]{
+					Key("size", "Its capacity. Default: the need of the workloads.", Size(1<<20, limit.MaxMemory), func(p *P) *int64 { return &p.Size }),
 				}}},
 			},
-			implied: impliedPlace,
+			Implied: impliedPlace,
 		},
 	}
 }
@@ -42,9 +42,9 @@ func places() named[place.Spec] {
 const minOwnDevice = 32 << 20
 
 // checkOwnDevice refuses a folder on a disk that is yet to be made.
-func checkOwnDevice(d *decoder, path string, p *place.Spec) {
+func checkOwnDevice(d *Decoder, path string, p *place.Spec) {
 	if p.OwnDevice > 0 && p.Path != "" {
-		d.fail(path, "own_device makes a folder of its own: leave out path")
+		d.Fail(path, "own_device makes a folder of its own: leave out path")
 	}
 }
 
@@ -62,25 +62,25 @@ func impliedPlace(name string) string {
 // checked on another system than it runs on.
 const absolutePattern = `^(/|[A-Za-z]:[\\/]|\\\\)`
 
-func absolute() scalar[string] {
-	s := words("an absolute path", 4096, false)
-	parse := s.parse
-	s.parse = func(n *yaml.Node) (string, error) {
+func absolute() Scalar[string] {
+	s := Words("an absolute path", 4096, false)
+	parse := s.Parse
+	s.Parse = func(n *yaml.Node) (string, error) {
 		v, err := parse(n)
 		switch {
 		case err != nil:
 			return "", err
 		case strings.HasPrefix(v, "~"):
-			return "", textError("~ is not expanded in plans: write the whole path instead of " + short(v))
+			return "", textError("~ is not expanded in plans: write the whole path instead of " + Short(v))
 		case strings.HasPrefix(v, "/"):
 			return path.Clean(v), nil
 		case len(v) > 2 && v[1] == ':' && (v[2] == '\\' || v[2] == '/') && isLetter(v[0]), strings.HasPrefix(v, `\\`):
 			return v, nil
 		}
-		return "", textError(short(v) + " is not absolute: write the whole path, beginning with /")
+		return "", textError(Short(v) + " is not absolute: write the whole path, beginning with /")
 	}
-	s.json = func() object {
-		return object{"type": "string", "maxLength": 4096, "pattern": absolutePattern}
+	s.JSON = func() Object {
+		return Object{"type": "string", "maxLength": 4096, "pattern": absolutePattern}
 	}
 	return s
 }

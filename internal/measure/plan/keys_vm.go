@@ -35,41 +35,41 @@ const (
 )
 
 // machineFields are the keys of an engine of kind vm.
-func machineFields() []field[EngineSpec] {
+func machineFields() []Field[EngineSpec] {
 	type E = EngineSpec
-	return []field[E]{
-		key("kernel", "Path of the machine's Linux kernel: a vmlinuz or vmlinux. Default: the running kernel's if it is installed, else the newest that is.", absolute(), func(e *E) *string { return &e.Machine.Kernel }),
-		key("modules", "Folder of that kernel's modules, which has modules.dep. Default: looked for in /lib/modules and beside the kernel.", absolute(), func(e *E) *string { return &e.Machine.Modules }),
-		key("accel", "What runs the machine's processor: kvm, or tcg, which emulates it. Default: kvm if a machine answers with it, else tcg.", choice("kvm", "tcg"), func(e *E) *string { return &e.Machine.Accel }),
-		key("memory", "The machine's memory. Default: 256 MiB, plus the size of a tmpfs.", amount(minMachineMemory, limit.MaxMemory), func(e *E) *int64 { return &e.Machine.Memory }),
-		key("cpus", "How many processors the machine has. Default: as many as this one, 4 at most.", integer(1, maxMachineCPUs), func(e *E) *int { return &e.Machine.CPUs }),
-		key("share", "How a place of kind bind is shared with the machine. Default: 9p.", choice(share9P, shareVirtioFS, shareSMB, shareNFS), func(e *E) *string { return &e.Machine.Share }),
-		key("cache", "What the machine keeps of a share: of 9p none, loose, fscache or mmap, of virtiofs none, auto or always, of smb none, strict or loose, of nfs none, auto or loose. Default: none of 9p, auto of virtiofs and nfs, strict of smb.", choice("none", "loose", "fscache", "mmap", "auto", "always", "strict"), func(e *E) *string { return &e.Machine.Cache }),
-		key("msize", "The largest message of 9p. Default: 500 KiB.", amount(minMSize, maxMSize), func(e *E) *int64 { return &e.Machine.MSize }),
-		key("vers", "Version of nfs. Default: 4.2.", version("4.0", "4.1", "4.2"), func(e *E) *string { return &e.Machine.Vers }),
-		key("rsize", "The largest read of nfs. Default: 1 MiB.", amount(minNFSSize, maxNFSSize), func(e *E) *int64 { return &e.Machine.RSize }),
-		key("wsize", "The largest write of nfs. Default: 1 MiB.", amount(minNFSSize, maxNFSSize), func(e *E) *int64 { return &e.Machine.WSize }),
-		key("sync", "Mounts nfs so that each write waits until its server has synced it. Default: false.", boolean(), func(e *E) *bool { return &e.Machine.Sync }),
-		key("disk", "Size of the machine's own disk, a place of kind layer; only written data takes room. Default: 8 GiB.", amount(minMachineDisk, limit.MaxMemory), func(e *E) *int64 { return &e.Machine.Disk }),
-		key("format", "Format of the disk's file. Default: raw.", choice("raw", "qcow2"), func(e *E) *string { return &e.Machine.Format }),
-		key("disk_cache", "What this machine keeps of the disk, in QEMU's words. Default: writeback.", choice("none", "writeback", "writethrough", "directsync", "unsafe"), func(e *E) *string { return &e.Machine.DiskCache }),
-		key("limits", "Where the limits of a cell hold: inside, by the guest's control groups, or outside, by one of this machine's around QEMU and the daemon of the share. Default: inside.", choice("inside", "outside"), func(e *E) *string { return &e.Machine.Limits }),
-		key("boot", "Boots each machine, in place of going on from one that was saved when it had booted. Default: false.", boolean(), func(e *E) *bool { return &e.Machine.Boot }),
+	return []Field[E]{
+		Key("kernel", "Path of the machine's Linux kernel: a vmlinuz or vmlinux. Default: the running kernel's if it is installed, else the newest that is.", absolute(), func(e *E) *string { return &e.Machine.Kernel }),
+		Key("modules", "Folder of that kernel's modules, which has modules.dep. Default: looked for in /lib/modules and beside the kernel.", absolute(), func(e *E) *string { return &e.Machine.Modules }),
+		Key("accel", "What runs the machine's processor: kvm, or tcg, which emulates it. Default: kvm if a machine answers with it, else tcg.", Choice("kvm", "tcg"), func(e *E) *string { return &e.Machine.Accel }),
+		Key("memory", "The machine's memory. Default: 256 MiB, plus the size of a tmpfs.", Size(minMachineMemory, limit.MaxMemory), func(e *E) *int64 { return &e.Machine.Memory }),
+		Key("cpus", "How many processors the machine has. Default: as many as this one, 4 at most.", Integer(1, maxMachineCPUs), func(e *E) *int { return &e.Machine.CPUs }),
+		Key("share", "How a place of kind bind is shared with the machine. Default: 9p.", Choice(share9P, shareVirtioFS, shareSMB, shareNFS), func(e *E) *string { return &e.Machine.Share }),
+		Key("cache", "What the machine keeps of a share: of 9p none, loose, fscache or mmap, of virtiofs none, auto or always, of smb none, strict or loose, of nfs none, auto or loose. Default: none of 9p, auto of virtiofs and nfs, strict of smb.", Choice("none", "loose", "fscache", "mmap", "auto", "always", "strict"), func(e *E) *string { return &e.Machine.Cache }),
+		Key("msize", "The largest message of 9p. Default: 500 KiB.", Size(minMSize, maxMSize), func(e *E) *int64 { return &e.Machine.MSize }),
+		Key("vers", "Version of nfs. Default: 4.2.", Version("4.0", "4.1", "4.2"), func(e *E) *string { return &e.Machine.Vers }),
+		Key("rsize", "The largest read of nfs. Default: 1 MiB.", Size(minNFSSize, maxNFSSize), func(e *E) *int64 { return &e.Machine.RSize }),
+		Key("wsize", "The largest write of nfs. Default: 1 MiB.", Size(minNFSSize, maxNFSSize), func(e *E) *int64 { return &e.Machine.WSize }),
+		Key("sync", "Mounts nfs so that each write waits until its server has synced it. Default: false.", Boolean(), func(e *E) *bool { return &e.Machine.Sync }),
+		Key("disk", "Size of the machine's own disk, a place of kind layer; only written data takes room. Default: 8 GiB.", Size(minMachineDisk, limit.MaxMemory), func(e *E) *int64 { return &e.Machine.Disk }),
+		Key("format", "Format of the disk's file. Default: raw.", Choice("raw", "qcow2"), func(e *E) *string { return &e.Machine.Format }),
+		Key("disk_cache", "What this machine keeps of the disk, in QEMU's words. Default: writeback.", Choice("none", "writeback", "writethrough", "directsync", "unsafe"), func(e *E) *string { return &e.Machine.DiskCache }),
+		Key("limits", "Where the limits of a cell hold: inside, by the guest's control groups, or outside, by one of this machine's around QEMU and the daemon of the share. Default: inside.", Choice("inside", "outside"), func(e *E) *string { return &e.Machine.Limits }),
+		Key("boot", "Boots each machine, in place of going on from one that was saved when it had booted. Default: false.", Boolean(), func(e *E) *bool { return &e.Machine.Boot }),
 	}
 }
 
 // checkMachine finds what single keys don't say.
-func checkMachine(d *decoder, path string, e *EngineSpec) {
+func checkMachine(d *Decoder, path string, e *EngineSpec) {
 	m := &e.Machine
 	share := share9P
 	if m.Share != "" {
 		share = m.Share
 	}
 	if known := shareCaches[share]; m.Cache != "" && !slices.Contains(known, m.Cache) {
-		d.fail(join(path, "cache"), "%s knows no cache %s: use %s", share, m.Cache, strings.Join(known, ", "))
+		d.Fail(Join(path, "cache"), "%s knows no cache %s: use %s", share, m.Cache, strings.Join(known, ", "))
 	}
 	if m.MSize > 0 && share != share9P {
-		d.fail(join(path, "msize"), "msize is for 9p, and share is %s", share)
+		d.Fail(Join(path, "msize"), "msize is for 9p, and share is %s", share)
 	}
 	for _, k := range []struct {
 		name string
@@ -77,14 +77,14 @@ func checkMachine(d *decoder, path string, e *EngineSpec) {
 		size int64
 	}{{"vers", m.Vers != "", 0}, {"rsize", m.RSize > 0, m.RSize}, {"wsize", m.WSize > 0, m.WSize}, {"sync", m.Sync, 0}} {
 		if k.set && share != shareNFS {
-			d.fail(join(path, k.name), "%s is for nfs, and share is %s", k.name, share)
+			d.Fail(Join(path, k.name), "%s is for nfs, and share is %s", k.name, share)
 		}
 		// A kernel rounds others.
 		if k.size&(k.size-1) != 0 {
-			d.fail(join(path, k.name), "%s has to be a power of two", k.name)
+			d.Fail(Join(path, k.name), "%s has to be a power of two", k.name)
 		}
 	}
 	if m.Modules != "" && m.Kernel == "" {
-		d.fail(join(path, "modules"), "modules belong to a kernel: name it too")
+		d.Fail(Join(path, "modules"), "modules belong to a kernel: name it too")
 	}
 }

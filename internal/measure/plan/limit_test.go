@@ -2,9 +2,10 @@ package plan
 
 import (
 	"errors"
-	"plimsoll/internal/limit"
 	"strings"
 	"testing"
+
+	"plimsoll/internal/limit"
 )
 
 func TestSetLimit(t *testing.T) {

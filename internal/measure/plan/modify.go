@@ -36,14 +36,14 @@ type Options struct {
 
 // apply makes the plan that o asks for. p was decoded from root, quick is root
 // with its quick section merged.
-func (o Options) apply(f *faults, p *Plan, root, quick *yaml.Node) (*Plan, error) {
+func (o Options) apply(f *Faults, p *Plan, root, quick *yaml.Node) (*Plan, error) {
 	tree := root
 	if o.Quick {
 		tree = quick
 	}
 	tree = clone(tree)
 	remove(tree, "quick")
-	if q := child(root, "quick"); o.Quick && (q == nil || keyNode(q, "blocks") == nil) && p.Blocks > QuickBlocks {
+	if q := Child(root, "quick"); o.Quick && (q == nil || KeyNode(q, "blocks") == nil) && p.Blocks > QuickBlocks {
 		put(tree, "blocks", &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: strconv.Itoa(QuickBlocks)})
 	}
 	a := assigner{f, map[*yaml.Node]string{}}
@@ -56,31 +56,31 @@ func (o Options) apply(f *faults, p *Plan, root, quick *yaml.Node) (*Plan, error
 	if o.Seed != "" {
 		a.assign(tree, "seed="+o.Seed, "--seed "+o.Seed)
 	}
-	if err := f.err(); err != nil {
+	if err := f.Err(); err != nil {
 		return nil, err
 	}
 	p, d := decodeWith(f, tree, a.flags)
 	o.blame(f)
-	if err := f.err(); err != nil {
+	if err := f.Err(); err != nil {
 		return nil, err
 	}
 	if o.Only != "" {
 		if err := p.Only(o.Only); err != nil {
-			f.add(Error{Flag: "--only " + o.Only, Message: err.Error()})
-			return nil, f.err()
+			f.Add(Error{Flag: "--only " + o.Only, Message: err.Error()})
+			return nil, f.Err()
 		}
 	}
 	if o.Seccomp != nil {
 		p.checkProfiles(d, o.Seccomp)
 	}
-	if err := f.err(); err != nil {
+	if err := f.Err(); err != nil {
 		return nil, err
 	}
 	return p, nil
 }
 
 // checkProfiles looks at the seccomp profiles of the engines that have cells.
-func (p *Plan) checkProfiles(d *decoder, check func(string) error) {
+func (p *Plan) checkProfiles(d *Decoder, check func(string) error) {
 	used := map[string]bool{}
 	for _, c := range p.Cells() {
 		used[c.Engine] = true
@@ -90,14 +90,14 @@ func (p *Plan) checkProfiles(d *decoder, check func(string) error) {
 			continue
 		}
 		if err := check(e.Seccomp); err != nil {
-			d.fail(join(join("engines", strconv.Itoa(i)), "seccomp"), "%v", err)
+			d.Fail(Join(Join("engines", strconv.Itoa(i)), "seccomp"), "%v", err)
 		}
 	}
 }
 
 // blame names the flags in faults that sit in the file: the file was sound
 // before the flags, so that they are the cause.
-func (o Options) blame(f *faults) {
+func (o Options) blame(f *Faults) {
 	var flags []string
 	for _, s := range o.Set {
 		flags = append(flags, "--set "+s)
@@ -105,7 +105,7 @@ func (o Options) blame(f *faults) {
 	if o.Blocks != "" {
 		flags = append(flags, "--blocks "+o.Blocks)
 	}
-	for _, e := range f.list {
+	for _, e := range f.Found {
 		if e.Flag == "" && len(flags) > 0 {
 			e.Message += " (with " + strings.Join(flags, " ") + ")"
 		}
@@ -126,12 +126,12 @@ func (p *Plan) Only(expr string) error {
 	for term := range strings.SplitSeq(expr, ",") {
 		coordinate, list, ok := strings.Cut(strings.TrimSpace(term), "=")
 		if names := out.names(coordinate); !ok || len(names) == 0 {
-			return fmt.Errorf("%s is no term: write workload=, engine=, source=, place=, limits= or clients= and names, like engine=oci,place=layer|bind", short(term))
+			return fmt.Errorf("%s is no term: write workload=, engine=, source=, place=, limits= or clients= and names, like engine=oci,place=layer|bind", Short(term))
 		}
 		rest := out.names(coordinate)
 		for pattern := range strings.SplitSeq(list, "|") {
 			if text := out.unknown(coordinate, pattern); text != "" || pattern == "" {
-				return fmt.Errorf("%s", cmp.Or(text, "a name is empty in "+short(term)))
+				return fmt.Errorf("%s", cmp.Or(text, "a name is empty in "+Short(term)))
 			}
 			rest = slices.DeleteFunc(rest, func(n string) bool { return glob(pattern, n) })
 		}

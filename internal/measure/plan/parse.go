@@ -16,20 +16,20 @@ func Parse(filename string, data []byte) (*Plan, error) {
 // ParseWith reads a plan and applies what flags ask for. The file has to be
 // sound before they are applied.
 func ParseWith(filename string, data []byte, o Options) (*Plan, error) {
-	f := &faults{file: filename}
-	root := parseTree(f, data)
+	f := &Faults{File: filename}
+	root := ParseTree(f, data)
 	if root == nil {
-		return nil, f.err()
+		return nil, f.Err()
 	}
 	p := decodeTree(f, root, nil)
 	quick := root
-	if q := child(root, "quick"); q != nil {
-		sound := len(f.list) == 0
-		if quick = mergeQuick(f, root, q); sound && len(f.list) == 0 {
+	if q := Child(root, "quick"); q != nil {
+		sound := len(f.Found) == 0
+		if quick = mergeQuick(f, root, q); sound && len(f.Found) == 0 {
 			checkQuick(f, quick, q)
 		}
 	}
-	if err := f.err(); err != nil {
+	if err := f.Err(); err != nil {
 		return nil, err
 	}
 	return o.apply(f, p, root, quick)
@@ -37,8 +37,8 @@ func ParseWith(filename string, data []byte, o Options) (*Plan, error) {
 
 // checkQuick decodes a tree with the quick section q merged. Faults outside of q
 // are told as what they are: those of quick runs.
-func checkQuick(f *faults, quick, q *yaml.Node) {
-	own := &faults{file: f.file}
+func checkQuick(f *Faults, quick, q *yaml.Node) {
+	own := &Faults{File: f.File}
 	decodeTree(own, quick, nil)
 	inside := map[[2]int]bool{}
 	var visit func(*yaml.Node)
@@ -49,30 +49,30 @@ func checkQuick(f *faults, quick, q *yaml.Node) {
 		}
 	}
 	visit(q)
-	for _, e := range own.list {
+	for _, e := range own.Found {
 		if !inside[[2]int{e.Line, e.Column}] {
 			e.Message += " (with --quick)"
 		}
-		f.add(*e)
+		f.Add(*e)
 	}
 }
 
 // decodeTree decodes a tree; faults go to f.
-func decodeTree(f *faults, root *yaml.Node, flags map[*yaml.Node]string) *Plan {
+func decodeTree(f *Faults, root *yaml.Node, flags map[*yaml.Node]string) *Plan {
 	p, _ := decodeWith(f, root, flags)
 	return p
 }
 
 // decodeWith is decodeTree; it returns the decoder, too, for more checks of the plan.
-func decodeWith(f *faults, root *yaml.Node, flags map[*yaml.Node]string) (*Plan, *decoder) {
-	d := newDecoder(f, flags)
-	d.nodes[""] = root
+func decodeWith(f *Faults, root *yaml.Node, flags map[*yaml.Node]string) (*Plan, *Decoder) {
+	d := NewDecoder(f, flags)
+	d.Nodes[""] = root
 	var p Plan
 	if root.Kind != yaml.MappingNode {
-		d.failAt(root, "", "a plan is a map of keys and values, this is %s", describe(root))
+		d.FailAt(root, "", "a plan is a map of keys and values, this is %s", Describe(root))
 		return &p, d
 	}
-	planSection().decode(d, root, "", &p)
+	planSection().Decode(d, root, "", &p)
 	return &p, d
 }
 
@@ -80,7 +80,7 @@ func decodeWith(f *faults, root *yaml.Node, flags map[*yaml.Node]string) (*Plan,
 // Parse reads the same plan from it. Comments and the quick section of the file
 // that it came from are not in it.
 func (p *Plan) Marshal() []byte {
-	root := planSection().encode(p)
+	root := planSection().Encode(p)
 	root.Style = 0
 	for i := 1; i < len(root.Content); i += 2 {
 		// Lists of matches are easier to read one a line.

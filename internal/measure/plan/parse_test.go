@@ -254,8 +254,8 @@ blok: 3
 func TestParseBoundsFaults(t *testing.T) {
 	_, err := Parse("f", []byte("name: t\n"+huge()+strings.Repeat("x: 1\n", 500)))
 	var list Errors
-	if !errors.As(err, &list) || len(list) != maxErrors+1 || !strings.Contains(err.Error(), "more faults") {
-		t.Errorf("got %d faults, want %d and a word about the rest", len(list), maxErrors)
+	if !errors.As(err, &list) || len(list) != MaxErrors+1 || !strings.Contains(err.Error(), "more faults") {
+		t.Errorf("got %d faults, want %d and a word about the rest", len(list), MaxErrors)
 	}
 }
 
@@ -275,7 +275,7 @@ workloads:
   tree: {kind: tree, count: 3}
 engines:
   - oci
-  - {name: strict, kind: docker, image: busybox, seccomp: /etc/strict.json, runtime: kata}
+  - {name: strict, kind: docker, image: busybox, seccomp: /etc/json, runtime: kata}
   - host
 places:
   layer:
@@ -318,7 +318,7 @@ margin: 0.1
 		},
 		Engines: []EngineSpec{
 			{Name: "oci", Engine: "oci"},
-			{Name: "strict", Engine: "docker", Image: "busybox", Seccomp: "/etc/strict.json", Runtime: "kata"},
+			{Name: "strict", Engine: "docker", Image: "busybox", Seccomp: "/etc/json", Runtime: "kata"},
 			{Name: "host", Engine: "host"},
 		},
 		Places: []place.Spec{

@@ -16,37 +16,37 @@ import (
 )
 
 // A scalar is a value that is written as one word.
-type scalar[V any] struct {
+type Scalar[V any] struct {
 	// want completes "wants ...".
-	want string
+	Want string
 	// parse reads a node that is a scalar and not empty.
-	parse func(n *yaml.Node) (V, error)
+	Parse func(n *yaml.Node) (V, error)
 	// format returns nil for the zero value.
-	format func(V) *yaml.Node
-	json   func() object
+	Format func(V) *yaml.Node
+	JSON   func() Object
 }
 
-func (s scalar[V]) decode(d *decoder, n *yaml.Node, path string, dst *V) {
+func (s Scalar[V]) Decode(d *Decoder, n *yaml.Node, path string, dst *V) {
 	if n.Kind != yaml.ScalarNode {
-		d.failAt(n, path, "wants %s, got %s", s.want, describe(n))
+		d.FailAt(n, path, "wants %s, got %s", s.Want, Describe(n))
 		return
 	}
-	v, err := s.parse(n)
+	v, err := s.Parse(n)
 	if err != nil {
-		d.failAt(n, path, "%v", err)
+		d.FailAt(n, path, "%v", err)
 		return
 	}
 	*dst = v
 }
 
-func (s scalar[V]) encode(src *V) *yaml.Node { return s.format(*src) }
-func (s scalar[V]) schema(bool) object       { return s.json() }
+func (s Scalar[V]) Encode(src *V) *yaml.Node { return s.Format(*src) }
+func (s Scalar[V]) Schema(bool) Object       { return s.JSON() }
 
 // plain makes a node that is read back as a number, boolean, size or time.
 func plain(s string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Value: s} }
 
 // text makes a node that is read back as text, quoted where YAML needs it.
-func text(s string) *yaml.Node {
+func Text(s string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
 	if strings.ContainsFunc(s, func(r rune) bool { return r == '\n' || r == '\t' || r > unicode.MaxASCII }) || s != strings.TrimSpace(s) {
 		n.Style = yaml.DoubleQuotedStyle
@@ -55,13 +55,13 @@ func text(s string) *yaml.Node {
 }
 
 // integer is a plain whole number in min..max.
-func integer[V int | int64](min, max V) scalar[V] {
+func Integer[V int | int64](min, max V) Scalar[V] {
 	want := fmt.Sprintf("a whole number from %d to %d", min, max)
-	return scalar[V]{
-		want: want,
-		parse: func(n *yaml.Node) (V, error) {
+	return Scalar[V]{
+		Want: want,
+		Parse: func(n *yaml.Node) (V, error) {
 			if n.Tag != "!!int" {
-				return 0, fmt.Errorf("wants %s, got %s", want, describe(n))
+				return 0, fmt.Errorf("wants %s, got %s", want, Describe(n))
 			}
 			i, err := strconv.ParseInt(n.Value, 10, 64)
 			if err != nil || i < int64(min) || i > int64(max) {
@@ -69,95 +69,95 @@ func integer[V int | int64](min, max V) scalar[V] {
 			}
 			return V(i), nil
 		},
-		format: func(v V) *yaml.Node {
+		Format: func(v V) *yaml.Node {
 			if v == 0 {
 				return nil
 			}
 			return plain(strconv.FormatInt(int64(v), 10))
 		},
-		json: func() object { return object{"type": "integer", "minimum": int64(min), "maximum": int64(max)} },
+		JSON: func() Object { return Object{"type": "integer", "minimum": int64(min), "maximum": int64(max)} },
 	}
 }
 
 // percent is an integer from 0 to 100 that knows whether it was given.
-func percent() scalar[*int] {
-	i := integer(0, 100)
-	return scalar[*int]{
-		want: i.want,
-		parse: func(n *yaml.Node) (*int, error) {
-			v, err := i.parse(n)
+func Percent() Scalar[*int] {
+	i := Integer(0, 100)
+	return Scalar[*int]{
+		Want: i.Want,
+		Parse: func(n *yaml.Node) (*int, error) {
+			v, err := i.Parse(n)
 			return &v, err
 		},
-		format: func(v *int) *yaml.Node {
+		Format: func(v *int) *yaml.Node {
 			if v == nil {
 				return nil
 			}
 			return plain(strconv.Itoa(*v))
 		},
-		json: i.json,
+		JSON: i.JSON,
 	}
 }
 
 // seed is a whole number of 64 bits.
-func seed() scalar[uint64] {
+func Seed() Scalar[uint64] {
 	const want = "a whole number from 0 to 18446744073709551615"
-	return scalar[uint64]{
-		want: want,
-		parse: func(n *yaml.Node) (uint64, error) {
+	return Scalar[uint64]{
+		Want: want,
+		Parse: func(n *yaml.Node) (uint64, error) {
 			v, err := strconv.ParseUint(n.Value, 10, 64)
 			if err != nil || n.Tag != "!!int" {
-				return 0, fmt.Errorf("wants %s, got %s", want, describe(n))
+				return 0, fmt.Errorf("wants %s, got %s", want, Describe(n))
 			}
 			return v, nil
 		},
-		format: func(v uint64) *yaml.Node {
+		Format: func(v uint64) *yaml.Node {
 			if v == 0 {
 				return nil
 			}
 			return plain(strconv.FormatUint(v, 10))
 		},
-		json: func() object { return object{"type": "integer", "minimum": 0, "maximum": uint64(math.MaxUint64)} },
+		JSON: func() Object { return Object{"type": "integer", "minimum": 0, "maximum": uint64(math.MaxUint64)} },
 	}
 }
 
 // decimal is a number in min..max.
-func decimal(min, max float64) scalar[float64] {
+func Decimal(min, max float64) Scalar[float64] {
 	want := fmt.Sprintf("a number from %v to %v", min, max)
-	return scalar[float64]{
-		want: want,
-		parse: func(n *yaml.Node) (float64, error) {
+	return Scalar[float64]{
+		Want: want,
+		Parse: func(n *yaml.Node) (float64, error) {
 			v, err := strconv.ParseFloat(n.Value, 64)
 			// Written the other way round a NaN would pass.
 			if err != nil || (n.Tag != "!!int" && n.Tag != "!!float") || !(v >= min && v <= max) {
-				return 0, fmt.Errorf("wants %s, got %s", want, describe(n))
+				return 0, fmt.Errorf("wants %s, got %s", want, Describe(n))
 			}
 			return v, nil
 		},
-		format: func(v float64) *yaml.Node {
+		Format: func(v float64) *yaml.Node {
 			if v == 0 {
 				return nil
 			}
 			return plain(strconv.FormatFloat(v, 'g', -1, 64))
 		},
-		json: func() object { return object{"type": "number", "minimum": min, "maximum": max} },
+		JSON: func() Object { return Object{"type": "number", "minimum": min, "maximum": max} },
 	}
 }
 
 // amount is a size in min..max bytes; rate is the same per second.
-func amount(min, max int64) scalar[int64] {
+func Size(min, max int64) Scalar[int64] {
 	return quantity("a size such as 4KiB", min, max, size.Parse, size.Pattern)
 }
 
-func rate(min, max int64) scalar[int64] {
+func Rate(min, max int64) Scalar[int64] {
 	return quantity("a rate such as 10MiB or 10MiB/s", min, max, size.ParseRate, size.RatePattern)
 }
 
-func quantity(want string, min, max int64, parse func(string) (int64, error), pattern string) scalar[int64] {
-	return scalar[int64]{
-		want: want,
-		parse: func(n *yaml.Node) (int64, error) {
+func quantity(want string, min, max int64, parse func(string) (int64, error), pattern string) Scalar[int64] {
+	return Scalar[int64]{
+		Want: want,
+		Parse: func(n *yaml.Node) (int64, error) {
 			if n.Tag != "!!int" && n.Tag != "!!str" && n.Tag != "!!float" {
-				return 0, fmt.Errorf("wants %s, got %s", want, describe(n))
+				return 0, fmt.Errorf("wants %s, got %s", want, Describe(n))
 			}
 			v, err := parse(n.Value)
 			if err != nil {
@@ -168,27 +168,27 @@ func quantity(want string, min, max int64, parse func(string) (int64, error), pa
 			}
 			return v, nil
 		},
-		format: func(v int64) *yaml.Node {
+		Format: func(v int64) *yaml.Node {
 			if v == 0 {
 				return nil
 			}
 			return plain(size.Format(v))
 		},
-		json: func() object {
-			return object{"anyOf": []any{
-				object{"type": "integer", "minimum": min, "maximum": max},
-				object{"type": "string", "pattern": pattern},
+		JSON: func() Object {
+			return Object{"anyOf": []any{
+				Object{"type": "integer", "minimum": min, "maximum": max},
+				Object{"type": "string", "pattern": pattern},
 			}}
 		},
 	}
 }
 
 // duration is a time in min..max.
-func duration(min, max time.Duration) scalar[time.Duration] {
+func Duration(min, max time.Duration) Scalar[time.Duration] {
 	const want = "a time such as 400ms or 5s"
-	return scalar[time.Duration]{
-		want: want,
-		parse: func(n *yaml.Node) (time.Duration, error) {
+	return Scalar[time.Duration]{
+		Want: want,
+		Parse: func(n *yaml.Node) (time.Duration, error) {
 			v, err := size.ParseDuration(n.Value)
 			switch {
 			case err != nil:
@@ -198,106 +198,106 @@ func duration(min, max time.Duration) scalar[time.Duration] {
 			}
 			return v, nil
 		},
-		format: func(v time.Duration) *yaml.Node {
+		Format: func(v time.Duration) *yaml.Node {
 			if v == 0 {
 				return nil
 			}
 			return plain(size.FormatDuration(v))
 		},
-		json: func() object {
-			o := object{"type": "string", "pattern": size.DurationPattern}
+		JSON: func() Object {
+			o := Object{"type": "string", "pattern": size.DurationPattern}
 			if min > 0 {
 				return o
 			}
-			return object{"anyOf": []any{o, object{"const": 0}}}
+			return Object{"anyOf": []any{o, Object{"const": 0}}}
 		},
 	}
 }
 
 // boolean is true or false.
-func boolean() scalar[bool] {
-	return scalar[bool]{
-		want: "true or false",
-		parse: func(n *yaml.Node) (bool, error) {
+func Boolean() Scalar[bool] {
+	return Scalar[bool]{
+		Want: "true or false",
+		Parse: func(n *yaml.Node) (bool, error) {
 			if n.Tag != "!!bool" {
-				return false, fmt.Errorf("wants true or false, got %s", describe(n))
+				return false, fmt.Errorf("wants true or false, got %s", Describe(n))
 			}
 			return strings.EqualFold(n.Value, "true"), nil
 		},
-		format: func(v bool) *yaml.Node {
+		Format: func(v bool) *yaml.Node {
 			if !v {
 				return nil
 			}
 			return plain("true")
 		},
-		json: func() object { return object{"type": "boolean"} },
+		JSON: func() Object { return Object{"type": "boolean"} },
 	}
 }
 
 // choice is one of some words.
-func choice[V ~string](words ...V) scalar[V] {
+func Choice[V ~string](words ...V) Scalar[V] {
 	names := make([]string, len(words))
 	list := make([]any, len(words))
 	for i, w := range words {
 		names[i], list[i] = string(w), string(w)
 	}
 	want := "one of " + strings.Join(names, ", ")
-	return scalar[V]{
-		want: want,
-		parse: func(n *yaml.Node) (V, error) {
+	return Scalar[V]{
+		Want: want,
+		Parse: func(n *yaml.Node) (V, error) {
 			for _, w := range words {
 				if n.Value == string(w) {
 					return w, nil
 				}
 			}
-			return "", fmt.Errorf("wants %s, got %s%s", want, describe(n), didYouMean(n.Value, names))
+			return "", fmt.Errorf("wants %s, got %s%s", want, Describe(n), DidYouMean(n.Value, names))
 		},
-		format: func(v V) *yaml.Node {
+		Format: func(v V) *yaml.Node {
 			if v == "" {
 				return nil
 			}
-			return text(string(v))
+			return Text(string(v))
 		},
-		json: func() object { return object{"enum": list} },
+		JSON: func() Object { return Object{"enum": list} },
 	}
 }
 
 // words is free text of at most max bytes, without control characters: it is
 // printed on terminals. Lines says whether it may have several lines.
-func words(want string, max int, lines bool) scalar[string] {
-	return scalar[string]{
-		want: want,
-		parse: func(n *yaml.Node) (string, error) {
+func Words(want string, max int, lines bool) Scalar[string] {
+	return Scalar[string]{
+		Want: want,
+		Parse: func(n *yaml.Node) (string, error) {
 			bad := func(r rune) bool { return unicode.IsControl(r) && !(lines && (r == '\n' || r == '\t')) }
 			switch {
 			case n.Tag != "!!str":
-				return "", fmt.Errorf("wants %s, got %s: put it in quotes if you mean the text", want, describe(n))
+				return "", fmt.Errorf("wants %s, got %s: put it in quotes if you mean the text", want, Describe(n))
 			case n.Value == "":
 				return "", fmt.Errorf("wants %s, got an empty text", want)
 			case len(n.Value) > max:
 				return "", fmt.Errorf("has %d bytes: the most is %d", len(n.Value), max)
 			case !utf8.ValidString(n.Value) || strings.ContainsFunc(n.Value, bad):
-				return "", fmt.Errorf("holds control characters: %s", short(n.Value))
+				return "", fmt.Errorf("holds control characters: %s", Short(n.Value))
 			}
 			return n.Value, nil
 		},
-		format: func(v string) *yaml.Node {
+		Format: func(v string) *yaml.Node {
 			if v == "" {
 				return nil
 			}
-			return text(v)
+			return Text(v)
 		},
-		json: func() object { return object{"type": "string", "minLength": 1, "maxLength": max} },
+		JSON: func() Object { return Object{"type": "string", "minLength": 1, "maxLength": max} },
 	}
 }
 
 // version is one of some versions such as 4.2, which YAML takes for a number.
-func version(words ...string) scalar[string] {
-	s := choice(words...)
+func Version(words ...string) Scalar[string] {
+	s := Choice(words...)
 	var list []any
 	for _, w := range words {
 		list = append(list, w, json.Number(w))
 	}
-	s.json = func() object { return object{"enum": list} }
+	s.JSON = func() Object { return Object{"enum": list} }
 	return s
 }

@@ -11,7 +11,7 @@ const SchemaID = "https://plimsoll.invalid/plan.schema.json"
 // names for the same cell, names that don't exist, an empty matrix, settings
 // that contradict each other, and sums that overflow.
 func Schema() []byte {
-	o := planSection().schema(false)
+	o := planSection().Schema(false)
 	o["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	o["$id"] = SchemaID
 	o["title"] = "A plan of Plimsoll"

@@ -27,29 +27,29 @@ const (
 // in which every mapping has each key once. Nodes keep their place in the file;
 // those that came through an alias have the place of the anchor. nil is returned
 // if there is nothing to go on with.
-func parseTree(f *faults, data []byte) *yaml.Node {
+func ParseTree(f *Faults, data []byte) *yaml.Node {
 	if len(data) > MaxSize {
-		f.add(Error{File: f.file, Line: 1, Column: 1, Message: fmt.Sprintf("the file is larger than %d bytes, which no plan is", MaxSize)})
+		f.Add(Error{File: f.File, Line: 1, Column: 1, Message: fmt.Sprintf("the file is larger than %d bytes, which no plan is", MaxSize)})
 		return nil
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	var doc yaml.Node
 	if err := dec.Decode(&doc); errors.Is(err, io.EOF) || err == nil && len(doc.Content) == 0 {
-		f.add(Error{File: f.file, Line: 1, Column: 1, Message: "the plan is empty: it needs name, workloads, engines and places"})
+		f.Add(Error{File: f.File, Line: 1, Column: 1, Message: "the plan is empty: it needs name, workloads, engines and places"})
 		return nil
 	} else if err != nil {
-		f.add(syntaxError(f.file, err))
+		f.Add(syntaxError(f.File, err))
 		return nil
 	}
 	var second yaml.Node
 	if err := dec.Decode(&second); err == nil {
-		f.add(Error{File: f.file, Line: max(1, second.Line), Column: max(1, second.Column), Message: "a second document starts here: a file holds one plan"})
+		f.Add(Error{File: f.File, Line: max(1, second.Line), Column: max(1, second.Column), Message: "a second document starts here: a file holds one plan"})
 		return nil
 	} else if !errors.Is(err, io.EOF) {
-		f.add(syntaxError(f.file, err))
+		f.Add(syntaxError(f.File, err))
 		return nil
 	}
-	e := expander{faults: f, left: maxNodes}
+	e := expander{Faults: f, left: maxNodes}
 	root := e.expand(doc.Content[0], 0)
 	if e.left < 0 {
 		return nil
@@ -73,13 +73,13 @@ func syntaxError(file string, err error) Error {
 
 // An expander copies a tree, replacing aliases and merge keys.
 type expander struct {
-	*faults
+	*Faults
 	// left is how many nodes may still be made; below 0 the work is given up.
 	left int
 }
 
 func (e *expander) fail(n *yaml.Node, format string, args ...any) {
-	e.add(Error{File: e.file, Line: n.Line, Column: n.Column, Message: fmt.Sprintf(format, args...)})
+	e.Add(Error{File: e.File, Line: n.Line, Column: n.Column, Message: fmt.Sprintf(format, args...)})
 }
 
 func (e *expander) expand(n *yaml.Node, depth int) *yaml.Node {
@@ -125,7 +125,7 @@ func (e *expander) mapping(n, out *yaml.Node, depth int) {
 			return
 		}
 		if k.Kind != yaml.ScalarNode {
-			e.fail(k, "a key is plain text, not %s", describe(k))
+			e.fail(k, "a key is plain text, not %s", Describe(k))
 			continue
 		}
 		v := e.expand(n.Content[i+1], depth+1)
@@ -134,7 +134,7 @@ func (e *expander) mapping(n, out *yaml.Node, depth int) {
 			continue
 		}
 		if old := first[k.Value]; old != nil {
-			e.fail(k, "%s is given twice: first at line %d", short(k.Value), old.Line)
+			e.fail(k, "%s is given twice: first at line %d", Short(k.Value), old.Line)
 			continue
 		}
 		first[k.Value] = k
@@ -152,11 +152,11 @@ func (e *expander) merge(from, out *yaml.Node) {
 	}
 	for _, m := range list {
 		if m.Kind != yaml.MappingNode {
-			e.fail(m, "<< takes a map or a list of maps, not %s", describe(m))
+			e.fail(m, "<< takes a map or a list of maps, not %s", Describe(m))
 			continue
 		}
 		for i := 0; i+1 < len(m.Content); i += 2 {
-			if keyNode(out, m.Content[i].Value) == nil {
+			if KeyNode(out, m.Content[i].Value) == nil {
 				out.Content = append(out.Content, m.Content[i], m.Content[i+1])
 			}
 		}
@@ -164,7 +164,7 @@ func (e *expander) merge(from, out *yaml.Node) {
 }
 
 // keyNode returns the key's own node in mapping m, or nil.
-func keyNode(m *yaml.Node, key string) *yaml.Node {
+func KeyNode(m *yaml.Node, key string) *yaml.Node {
 	for i := 0; i+1 < len(m.Content); i += 2 {
 		if m.Content[i].Value == key {
 			return m.Content[i]
@@ -174,7 +174,7 @@ func keyNode(m *yaml.Node, key string) *yaml.Node {
 }
 
 // child returns the value of a key in mapping m, or nil.
-func child(m *yaml.Node, key string) *yaml.Node {
+func Child(m *yaml.Node, key string) *yaml.Node {
 	for i := 0; i+1 < len(m.Content); i += 2 {
 		if m.Content[i].Value == key {
 			return m.Content[i+1]
@@ -184,7 +184,7 @@ func child(m *yaml.Node, key string) *yaml.Node {
 }
 
 // describe names what a node is, for "wants X, got Y".
-func describe(n *yaml.Node) string {
+func Describe(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:
 		return "a map"
@@ -195,13 +195,13 @@ func describe(n *yaml.Node) string {
 	case "!!null":
 		return "nothing"
 	case "!!str":
-		return "the text " + short(n.Value)
+		return "the text " + Short(n.Value)
 	}
-	return short(n.Value)
+	return Short(n.Value)
 }
 
 // short quotes a text of the user for a message, cut if it is long.
-func short(s string) string {
+func Short(s string) string {
 	const most = 60
 	if len(s) > most {
 		return strconv.Quote(s[:most]) + "..."

@@ -8,108 +8,108 @@ import (
 )
 
 // A variants is a map whose keys depend on its kind.
-type variants[T any] struct {
+type Variants[T any] struct {
 	// what names the whole in messages: "workload".
-	what  string
-	kinds []variant[T]
+	What  string
+	Kinds []Variant[T]
 	// kind is where T keeps it; nil if there is only one variant, which then has
 	// no key for it.
-	kind func(*T) *string
+	Kind func(*T) *string
 	// implied is the kind of an entry of that name that has none, or "".
-	implied func(name string) string
+	Implied func(name string) string
 }
 
-type variant[T any] struct {
-	kind    string
-	section section[T]
+type Variant[T any] struct {
+	Kind    string
+	Section Section[T]
 }
 
-func (v variants[T]) kindNames() []string {
+func (v Variants[T]) KindNames() []string {
 	var names []string
-	for _, k := range v.kinds {
-		names = append(names, k.kind)
+	for _, k := range v.Kinds {
+		names = append(names, k.Kind)
 	}
 	return names
 }
 
 // pick finds the section for n, and sets the kind of dst.
-func (v variants[T]) pick(d *decoder, n *yaml.Node, path, name string, dst *T) (section[T], bool) {
-	if v.kind == nil {
-		return v.kinds[0].section, true
+func (v Variants[T]) pick(d *Decoder, n *yaml.Node, path, name string, dst *T) (Section[T], bool) {
+	if v.Kind == nil {
+		return v.Kinds[0].Section, true
 	}
-	kind, at := v.implied(name), n
-	if k := child(n, "kind"); k != nil {
-		d.nodes[join(path, "kind")] = k
+	kind, at := v.Implied(name), n
+	if k := Child(n, "kind"); k != nil {
+		d.Nodes[Join(path, "kind")] = k
 		kind, at = k.Value, k
 		if k.Kind != yaml.ScalarNode {
-			d.failAt(k, path, "kind wants one of %s, got %s", strings.Join(v.kindNames(), ", "), describe(k))
-			return section[T]{}, false
+			d.FailAt(k, path, "kind wants one of %s, got %s", strings.Join(v.KindNames(), ", "), Describe(k))
+			return Section[T]{}, false
 		}
 	}
-	i := slices.IndexFunc(v.kinds, func(k variant[T]) bool { return k.kind == kind })
+	i := slices.IndexFunc(v.Kinds, func(k Variant[T]) bool { return k.Kind == kind })
 	switch {
 	case i >= 0:
-		*v.kind(dst) = kind
-		return v.withKind(v.kinds[i], name), true
+		*v.Kind(dst) = kind
+		return v.WithKind(v.Kinds[i], name), true
 	case at == n:
-		d.fail(path, "this %s needs a kind, since %s is not the name of one: %s", v.what, short(name), strings.Join(v.kindNames(), ", "))
+		d.Fail(path, "this %s needs a kind, since %s is not the name of one: %s", v.What, Short(name), strings.Join(v.KindNames(), ", "))
 	default:
-		d.failAt(at, path, "%s is no kind of %s%s (there are %s)", short(kind), v.what, didYouMean(kind, v.kindNames()), strings.Join(v.kindNames(), ", "))
+		d.FailAt(at, path, "%s is no kind of %s%s (there are %s)", Short(kind), v.What, DidYouMean(kind, v.KindNames()), strings.Join(v.KindNames(), ", "))
 	}
-	return section[T]{}, false
+	return Section[T]{}, false
 }
 
 // withKind adds the key "kind" to a variant's section. It is read by pick, and
 // written unless the name says it.
-func (v variants[T]) withKind(k variant[T], name string) section[T] {
-	s := k.section
-	s.fields = append([]field[T]{{
-		name:   "kind",
-		doc:    "The kind of " + v.what + ".",
-		decode: func(*decoder, *yaml.Node, string, *T) {},
-		encode: func(*T) *yaml.Node {
-			if v.implied(name) == k.kind {
+func (v Variants[T]) WithKind(k Variant[T], name string) Section[T] {
+	s := k.Section
+	s.Fields = append([]Field[T]{{
+		Name:   "kind",
+		Doc:    "The kind of " + v.What + ".",
+		Decode: func(*Decoder, *yaml.Node, string, *T) {},
+		Encode: func(*T) *yaml.Node {
+			if v.Implied(name) == k.Kind {
 				return nil
 			}
-			return text(k.kind)
+			return Text(k.Kind)
 		},
-		schema: func(bool) object { return object{"const": k.kind} },
-	}}, s.fields...)
+		Schema: func(bool) Object { return Object{"const": k.Kind} },
+	}}, s.Fields...)
 	return s
 }
 
-func (v variants[T]) decode(d *decoder, n *yaml.Node, path, name string, dst *T) {
+func (v Variants[T]) Decode(d *Decoder, n *yaml.Node, path, name string, dst *T) {
 	if !d.isMap(n, path) {
 		return
 	}
 	if s, ok := v.pick(d, n, path, name, dst); ok {
-		s.decode(d, n, path, dst)
+		s.Decode(d, n, path, dst)
 	}
 }
 
-func (v variants[T]) encode(name string, src *T) *yaml.Node {
-	if v.kind == nil {
-		return v.kinds[0].section.encode(src)
+func (v Variants[T]) Encode(name string, src *T) *yaml.Node {
+	if v.Kind == nil {
+		return v.Kinds[0].Section.Encode(src)
 	}
-	for _, k := range v.kinds {
-		if k.kind == *v.kind(src) {
-			return v.withKind(k, name).encode(src)
+	for _, k := range v.Kinds {
+		if k.Kind == *v.Kind(src) {
+			return v.WithKind(k, name).Encode(src)
 		}
 	}
 	return nil
 }
 
 // schema describes an entry of that name, "" for any other name.
-func (v variants[T]) schema(name string, partial bool) object {
+func (v Variants[T]) Schema(name string, partial bool) Object {
 	var any []any
-	for _, k := range v.kinds {
-		s := k.section
+	for _, k := range v.Kinds {
+		s := k.Section
 		implied := true
-		if v.kind != nil {
-			s = v.withKind(k, name)
-			implied = v.implied(name) == k.kind
+		if v.Kind != nil {
+			s = v.WithKind(k, name)
+			implied = v.Implied(name) == k.Kind
 		}
-		o := s.schema(partial)
+		o := s.Schema(partial)
 		if !implied && !partial {
 			required, _ := o["required"].([]string)
 			o["required"] = append(required, "kind")
@@ -119,5 +119,5 @@ func (v variants[T]) schema(name string, partial bool) object {
 		}
 		any = append(any, o)
 	}
-	return object{"anyOf": any}
+	return Object{"anyOf": any}
 }
