@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plimsoll/internal/conf/strict"
 	"plimsoll/internal/conf/userfile"
 	"plimsoll/internal/measure/plan"
 	"plimsoll/plans"
@@ -61,7 +62,7 @@ func (a *app) readPlan(ctx context.Context, arg string) (file string, text []byt
 		open = userfile.Named(arg)
 	}
 	// It is Parse that says that it is too much.
-	text, err = userfile.Read(ctx, open, plan.MaxSize)
+	text, err = userfile.Read(ctx, open, strict.MaxSize)
 	switch {
 	case errors.Is(err, context.Canceled):
 		return "", nil, fmt.Errorf("interrupted while the plan %s was read: nothing is recorded", file)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plimsoll/internal/conf/strict"
 	"plimsoll/internal/measure/plan"
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/text/size"
@@ -51,7 +52,7 @@ fault as file:line:column: message, and the exit status is 2.`,
 // planFaults prints the faults of a plan, one a line, so that editors can jump to
 // them, and returns how many there are.
 func (a *app) planFaults(file string, err error) error {
-	var faults plan.Errors
+	var faults strict.Errors
 	if !errors.As(err, &faults) {
 		return usageError("%w", err)
 	}
@@ -66,7 +67,7 @@ func (a *app) planFaults(file string, err error) error {
 
 // planCount says how many faults a plan has; nil for none.
 func (a *app) planCount(file string, err error) error {
-	var faults plan.Errors
+	var faults strict.Errors
 	switch {
 	case err == nil:
 		return nil
@@ -133,10 +134,10 @@ func checkReport(p *plan.Plan, err error) any {
 		Keys    []string `json:"keys"`
 		Faults  []fault  `json:"faults"`
 	}{OK: err == nil, Keys: []string{}, Faults: []fault{}}
-	var faults plan.Errors
+	var faults strict.Errors
 	errors.As(err, &faults)
 	for _, f := range faults {
-		var e *plan.Error
+		var e *strict.Error
 		if errors.As(f, &e) {
 			report.Faults = append(report.Faults, fault(*e))
 		}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"plimsoll/internal/conf/strict"
 	"plimsoll/internal/measure/dialect/fio"
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/measure/plan"
@@ -85,13 +86,13 @@ func (a *app) planOfJobs(ctx context.Context, file string, text []byte) ([]byte,
 
 // inJobFile replaces the positions of a plan's faults by the lines of the job file: the user wrote that, and not the plan.
 func inJobFile(err error, jobs *fio.Planned) error {
-	var all plan.Errors
+	var all strict.Errors
 	if !errors.As(err, &all) {
 		return err
 	}
 	var out []error
 	for _, e := range all {
-		var fault *plan.Error
+		var fault *strict.Error
 		if errors.As(e, &fault) {
 			for i, w := range jobs.Workloads {
 				if rest, ok := strings.CutPrefix(fault.Message, "workloads."+w.Name); ok && (rest[0] == ':' || rest[0] == '.') {

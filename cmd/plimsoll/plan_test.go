@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/conf/strict"
 	"plimsoll/internal/measure/plan"
 	"plimsoll/plans"
 )
@@ -54,7 +55,7 @@ func TestPlanRefuses(t *testing.T) {
 		{"", []string{"check", filepath.Join(folder, "nosuch.yaml")}, "no such file"},
 		{"", []string{"check", folder}, "is a directory"},
 		{"", []string{"check", "-"}, "plimsoll: standard input:1:1: the plan is empty"},
-		{strings.Repeat(" ", plan.MaxSize+1), []string{"check", "-"}, "larger than 1048576 bytes"},
+		{strings.Repeat(" ", strict.MaxSize+1), []string{"check", "-"}, "larger than 1048576 bytes"},
 		{"", []string{"check", broken}, broken + ":2:1: a plan has no key \"blok\", did you mean blocks?"},
 		{"", []string{"check", broken}, broken + ":3:11: engines.0: wants one of host, oci, docker, vm"},
 		{"", []string{"check", broken}, "plimsoll: " + broken + " has 4 faults"},

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/internal/conf/strict"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/measure/record"
@@ -17,15 +18,15 @@ import (
 )
 
 // checkPlan fills in the plan's defaults and looks at the plan as a whole.
-func checkPlan(d *Decoder, _ string, p *Plan) {
+func checkPlan(d *strict.Decoder, _ string, p *Plan) {
 	p.fillDefaults()
 	checkSame(d, p)
 	checkSources(d, p)
 	for i, m := range p.Include {
-		checkMatch(d, p, Join("include", strconv.Itoa(i)), m)
+		checkMatch(d, p, strict.Join("include", strconv.Itoa(i)), m)
 	}
 	for i, m := range p.Exclude {
-		checkMatch(d, p, Join("exclude", strconv.Itoa(i)), m)
+		checkMatch(d, p, strict.Join("exclude", strconv.Itoa(i)), m)
 	}
 	if p.Baseline != nil {
 		checkBaseline(d, p)
@@ -68,9 +69,9 @@ func (p *Plan) fillDefaults() {
 }
 
 // checkSources refuses sources that are no places, or twice the same, or that nothing reads.
-func checkSources(d *Decoder, p *Plan) {
+func checkSources(d *strict.Decoder, p *Plan) {
 	for i, name := range p.Sources {
-		at := Join("sources", strconv.Itoa(i))
+		at := strict.Join("sources", strconv.Itoa(i))
 		if text := p.unknown("place", name); text != "" {
 			d.Fail(at, "%s", text)
 		} else if slices.Index(p.Sources, name) < i {
@@ -84,7 +85,7 @@ func checkSources(d *Decoder, p *Plan) {
 
 // checkThreads refuses depths that psync, which takes a thread for each I/O in flight,
 // can't have.
-func checkThreads(d *Decoder, p *Plan) {
+func checkThreads(d *strict.Decoder, p *Plan) {
 	if p.IOEngine != load.PSync {
 		return
 	}
@@ -100,7 +101,7 @@ func checkThreads(d *Decoder, p *Plan) {
 
 // checkTmpfs refuses a tmpfs that can't hold the files of its cells. Jobs with files
 // of the same size share one, and files stay for the next trial.
-func checkTmpfs(d *Decoder, p *Plan) {
+func checkTmpfs(d *strict.Decoder, p *Plan) {
 	for _, s := range p.Places {
 		if s.Kind != place.Tmpfs || s.Size == 0 {
 			continue
@@ -172,35 +173,35 @@ func (p *Plan) unknown(coordinate, pattern string) string {
 	if anyGlob([]string{pattern}, "") || slices.ContainsFunc(names, func(n string) bool { return glob(pattern, n) }) {
 		return ""
 	}
-	return fmt.Sprintf("no %s of the plan is called %s%s (there are %s)", coordinate, Short(pattern), DidYouMean(pattern, names), strings.Join(names, ", "))
+	return fmt.Sprintf("no %s of the plan is called %s%s (there are %s)", coordinate, strict.Short(pattern), strict.DidYouMean(pattern, names), strings.Join(names, ", "))
 }
 
-func checkMatch(d *Decoder, p *Plan, at string, m Match) {
+func checkMatch(d *strict.Decoder, p *Plan, at string, m Match) {
 	if m.isZero() {
 		d.Fail(at, "names nothing, so it would match every cell: give it workload, engine, source, place, limits or clients")
 	}
 	for coordinate, list := range map[string][]string{"workload": m.Workload, "engine": m.Engine, "source": m.Source, "place": m.Place, "limits": m.Limits} {
 		for _, name := range list {
 			if text := p.unknown(coordinate, name); text != "" {
-				d.Fail(Join(at, coordinate), "%s", text)
+				d.Fail(strict.Join(at, coordinate), "%s", text)
 			}
 		}
 	}
 	for _, n := range m.Clients {
 		if !slices.Contains(p.Clients, n) {
-			d.Fail(Join(at, "clients"), "%s", p.unknown("clients", strconv.Itoa(n)))
+			d.Fail(strict.Join(at, "clients"), "%s", p.unknown("clients", strconv.Itoa(n)))
 		}
 	}
 }
 
-func checkBaseline(d *Decoder, p *Plan) {
+func checkBaseline(d *strict.Decoder, p *Plan) {
 	b := p.Baseline
 	for coordinate, name := range map[string]string{"engine": b.Engine, "source": b.Source, "place": b.Place, "limits": b.Limits} {
 		if name == "" {
 			continue
 		}
 		if text := p.unknown(coordinate, name); text != "" {
-			d.Fail(Join("baseline", coordinate), "%s", text)
+			d.Fail(strict.Join("baseline", coordinate), "%s", text)
 		}
 	}
 	if b.Clients != 0 && !slices.Contains(p.Clients, b.Clients) {
@@ -210,7 +211,7 @@ func checkBaseline(d *Decoder, p *Plan) {
 
 // checkMatrix looks at the cells: there has to be one, not too many, and the baseline
 // among them.
-func checkMatrix(d *Decoder, p *Plan) {
+func checkMatrix(d *strict.Decoder, p *Plan) {
 	if p.product() > maxCells {
 		d.Fail("", "the matrix has more than %d cells: make it smaller", maxCells)
 		return

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"plimsoll/internal/conf/strict"
 	"plimsoll/internal/measure/workload"
 	"plimsoll/internal/text/size"
 	"plimsoll/load"
@@ -13,7 +14,7 @@ import (
 // A jobCheck looks for contradictions in one block job. A job that would not do what it says
 // is refused: its figure would be taken for that of another job.
 type jobCheck struct {
-	d    *Decoder
+	d    *strict.Decoder
 	path string
 	// job has its defaults filled in, least, mean and most are the sizes of its I/Os, and round is that of its
 	// steady state.
@@ -27,7 +28,7 @@ type jobCheck struct {
 }
 
 // checkJob refuses block jobs whose settings contradict each other.
-func checkJob(d *Decoder, path string, w *workload.Spec) {
+func checkJob(d *strict.Decoder, path string, w *workload.Spec) {
 	c := jobCheck{d: d, path: path, round: w.Steady.Round, files: int64(max(w.Files, 1)), failed: map[string]bool{}}
 	c.splits(&w.Job)
 	c.job = w.Job.WithDefaults()
@@ -58,11 +59,11 @@ func checkJob(d *Decoder, path string, w *workload.Spec) {
 // fail adds a fault to a key of the job.
 func (c *jobCheck) fail(key, format string, args ...any) {
 	c.failed[key] = true
-	c.d.Fail(Join(c.path, key), format, args...)
+	c.d.Fail(strict.Join(c.path, key), format, args...)
 }
 
 // set reports whether a key is in the file.
-func (c *jobCheck) set(key string) bool { return c.d.Has(Join(c.path, key)) }
+func (c *jobCheck) set(key string) bool { return c.d.Has(strict.Join(c.path, key)) }
 
 // splits takes away from j the sizes of I/Os that it doesn't do.
 func (c *jobCheck) splits(j *load.Job) {

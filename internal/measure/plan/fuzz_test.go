@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"plimsoll/internal/conf/strict"
 )
 
 // FuzzParse checks that nothing panics or runs away, that faults are of the
@@ -27,7 +29,7 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("JSON = %s", b)
 		}
 		if err != nil {
-			var list Errors
+			var list strict.Errors
 			if p != nil || !errors.As(err, &list) || len(list) == 0 {
 				t.Fatalf("Parse = %v, %T", p, err)
 			}

@@ -5,14 +5,16 @@ import (
 	"strconv"
 
 	"go.yaml.in/yaml/v3"
+
+	"plimsoll/internal/conf/strict"
 )
 
 // JSON returns the YAML of a plan as JSON, its keys in the order of the file
 // and its aliases replaced. It is also what Schema describes. The plan is not
 // checked; see Parse.
 func JSON(filename string, data []byte) ([]byte, error) {
-	f := &Faults{File: filename}
-	root := ParseTree(f, data)
+	f := &strict.Faults{File: filename}
+	root := strict.ParseTree(f, data)
 	if err := f.Err(); err != nil || root == nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"plimsoll/internal/conf/strict"
 	"plimsoll/internal/text/size"
 	"plimsoll/load"
 )
@@ -23,9 +24,9 @@ const (
 	mostSizes = 64
 )
 
-func (sizeRange) Decode(d *Decoder, n *yaml.Node, path string, dst *load.Job) {
+func (sizeRange) Decode(d *strict.Decoder, n *yaml.Node, path string, dst *load.Job) {
 	if n.Kind != yaml.ScalarNode || n.Tag != "!!str" {
-		d.FailAt(n, path, "wants %s, got %s", rangeWant, Describe(n))
+		d.FailAt(n, path, "wants %s, got %s", rangeWant, strict.Describe(n))
 		return
 	}
 	all, err := parseRange(n.Value)
@@ -40,7 +41,7 @@ func (sizeRange) Decode(d *Decoder, n *yaml.Node, path string, dst *load.Job) {
 func parseRange(s string) ([]load.SizeShare, error) {
 	low, high, ok := strings.Cut(s, "-")
 	if !ok {
-		return nil, fmt.Errorf("wants %s, got %s", rangeWant, Short(s))
+		return nil, fmt.Errorf("wants %s, got %s", rangeWant, strict.Short(s))
 	}
 	least, err := size.Parse(low)
 	if err != nil {
@@ -52,11 +53,11 @@ func parseRange(s string) ([]load.SizeShare, error) {
 	}
 	switch {
 	case least < 1 || most > maxBlock:
-		return nil, fmt.Errorf("%s is out of range: wants sizes from %s to %s", Short(s), size.Format(1), size.Format(maxBlock))
+		return nil, fmt.Errorf("%s is out of range: wants sizes from %s to %s", strict.Short(s), size.Format(1), size.Format(maxBlock))
 	case least >= most || most%least != 0:
-		return nil, fmt.Errorf("%s: the second size has to be a multiple of the first", Short(s))
+		return nil, fmt.Errorf("%s: the second size has to be a multiple of the first", strict.Short(s))
 	case most/least > mostSizes:
-		return nil, fmt.Errorf("%s: the second size may be up to %d times the first: use bssplit", Short(s), mostSizes)
+		return nil, fmt.Errorf("%s: the second size may be up to %d times the first: use bssplit", strict.Short(s), mostSizes)
 	}
 	var all []load.SizeShare
 	for n := range most / least {
@@ -67,8 +68,8 @@ func parseRange(s string) ([]load.SizeShare, error) {
 
 func (sizeRange) Encode(*load.Job) *yaml.Node { return nil }
 
-func (sizeRange) Schema(bool) Object {
-	return Object{"type": "string", "pattern": "^[^-]+-[^-]+$"}
+func (sizeRange) Schema(bool) strict.Object {
+	return strict.Object{"type": "string", "pattern": "^[^-]+-[^-]+$"}
 }
 
 // pattern is fio's buffer_pattern: what each written block repeats.
@@ -80,9 +81,9 @@ const (
 	mostPattern = 512
 )
 
-func (pattern) Decode(d *Decoder, n *yaml.Node, path string, dst *load.Job) {
+func (pattern) Decode(d *strict.Decoder, n *yaml.Node, path string, dst *load.Job) {
 	if n.Kind != yaml.ScalarNode || n.Tag != "!!str" && n.Tag != "!!int" {
-		d.FailAt(n, path, "wants %s, got %s", patternWant, Describe(n))
+		d.FailAt(n, path, "wants %s, got %s", patternWant, strict.Describe(n))
 		return
 	}
 	p, err := parsePattern(n)
@@ -101,13 +102,13 @@ func parsePattern(n *yaml.Node) ([]byte, error) {
 	case isHex:
 		var err error
 		if p, err = hex.DecodeString(digits); err != nil {
-			return nil, fmt.Errorf("%s: wants two hexadecimal digits for each byte: 0xdeadbeef", Short(n.Value))
+			return nil, fmt.Errorf("%s: wants two hexadecimal digits for each byte: 0xdeadbeef", strict.Short(n.Value))
 		}
 	case n.Tag == "!!int":
-		return nil, fmt.Errorf("%s is a number: write its bytes as in 0x04d2, or put it in quotes for a text", Short(n.Value))
+		return nil, fmt.Errorf("%s is a number: write its bytes as in 0x04d2, or put it in quotes for a text", strict.Short(n.Value))
 	}
 	if len(p) == 0 || len(p) > mostPattern {
-		return nil, fmt.Errorf("%s has %d bytes: wants 1 to %d", Short(n.Value), len(p), mostPattern)
+		return nil, fmt.Errorf("%s has %d bytes: wants 1 to %d", strict.Short(n.Value), len(p), mostPattern)
 	}
 	return p, nil
 }
@@ -116,15 +117,15 @@ func (pattern) Encode(src *load.Job) *yaml.Node {
 	if src.Data != load.DataPattern {
 		return nil
 	}
-	return Text("0x" + hex.EncodeToString(src.Pattern))
+	return strict.Text("0x" + hex.EncodeToString(src.Pattern))
 }
 
-func (pattern) Schema(bool) Object { return Object{"type": []any{"string", "integer"}} }
+func (pattern) Schema(bool) strict.Object { return strict.Object{"type": []any{"string", "integer"}} }
 
 // processors is fio's cpus_allowed: a list such as 0-3,5.
-func processors() Scalar[[]int] {
+func processors() strict.Scalar[[]int] {
 	const want = "numbers of processors such as 0 or 0-3,5"
-	return Scalar[[]int]{
+	return strict.Scalar[[]int]{
 		Want:  want,
 		Parse: func(n *yaml.Node) ([]int, error) { return parseProcessors(n.Value, want) },
 		Format: func(all []int) *yaml.Node {
@@ -135,10 +136,10 @@ func processors() Scalar[[]int] {
 			for _, c := range all {
 				parts = append(parts, strconv.Itoa(c))
 			}
-			return Text(strings.Join(parts, ","))
+			return strict.Text(strings.Join(parts, ","))
 		},
-		JSON: func() Object {
-			return Object{"anyOf": []any{Object{"type": "integer", "minimum": 0}, Object{"type": "string", "pattern": `^\d+(-\d+)?(,\d+(-\d+)?)*$`}}}
+		JSON: func() strict.Object {
+			return strict.Object{"anyOf": []any{strict.Object{"type": "integer", "minimum": 0}, strict.Object{"type": "string", "pattern": `^\d+(-\d+)?(,\d+(-\d+)?)*$`}}}
 		},
 	}
 }
@@ -158,15 +159,15 @@ func parseProcessors(s, want string) ([]int, error) {
 		last, err2 := strconv.ParseUint(high, 10, 16)
 		switch {
 		case err != nil || err2 != nil:
-			return nil, fmt.Errorf("wants %s, got %s", want, Short(s))
+			return nil, fmt.Errorf("wants %s, got %s", want, strict.Short(s))
 		case last < first:
-			return nil, fmt.Errorf("%s: the range %s goes down", Short(s), part)
+			return nil, fmt.Errorf("%s: the range %s goes down", strict.Short(s), part)
 		case last > mostProcessor:
-			return nil, fmt.Errorf("%s: processors have numbers from 0 to %d", Short(s), mostProcessor)
+			return nil, fmt.Errorf("%s: processors have numbers from 0 to %d", strict.Short(s), mostProcessor)
 		}
 		for c := int(first); c <= int(last); c++ {
 			if slices.Contains(all, c) {
-				return nil, fmt.Errorf("%s: processor %d is given twice", Short(s), c)
+				return nil, fmt.Errorf("%s: processor %d is given twice", strict.Short(s), c)
 			}
 			all = append(all, c)
 		}

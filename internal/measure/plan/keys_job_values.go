@@ -9,14 +9,15 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"plimsoll/internal/conf/strict"
 	"plimsoll/internal/measure/workload"
 	"plimsoll/internal/text/size"
 	"plimsoll/load"
 )
 
 // distribution is fio's random_distribution.
-func distribution() Scalar[string] {
-	s := Words("a distribution such as zipf:1.1", 4096, false)
+func distribution() strict.Scalar[string] {
+	s := strict.Words("a distribution such as zipf:1.1", 4096, false)
 	parse := s.Parse
 	s.Parse = func(n *yaml.Node) (string, error) {
 		v, err := parse(n)
@@ -25,8 +26,8 @@ func distribution() Scalar[string] {
 		}
 		return v, err
 	}
-	s.JSON = func() Object {
-		return Object{"type": "string", "pattern": "^(random|zipf|pareto|normal|zoned|zoned_abs)(:.*)?$"}
+	s.JSON = func() strict.Object {
+		return strict.Object{"type": "string", "pattern": "^(random|zipf|pareto|normal|zoned|zoned_abs)(:.*)?$"}
 	}
 	return s
 }
@@ -41,9 +42,9 @@ const splitsWant = "sizes with percentages such as 4KiB/60:64KiB/40"
 // splitsPattern matches all that splits accepts.
 const splitsPattern = `^[^/:,]+/[0-9.]+(:[^/:,]+/[0-9.]+)*(,[^/:,]+/[0-9.]+(:[^/:,]+/[0-9.]+)*)?$`
 
-func (splits) Decode(d *Decoder, n *yaml.Node, path string, dst *load.Job) {
+func (splits) Decode(d *strict.Decoder, n *yaml.Node, path string, dst *load.Job) {
 	if n.Kind != yaml.ScalarNode || n.Tag != "!!str" {
-		d.FailAt(n, path, "wants %s, got %s", splitsWant, Describe(n))
+		d.FailAt(n, path, "wants %s, got %s", splitsWant, strict.Describe(n))
 		return
 	}
 	reads, writes, both := strings.Cut(n.Value, ",")
@@ -64,7 +65,7 @@ func parseSplit(s string) ([]load.SizeShare, error) {
 	for part := range strings.SplitSeq(s, ":") {
 		bytes, share, ok := strings.Cut(part, "/")
 		if !ok {
-			return nil, fmt.Errorf("wants %s, got %s", splitsWant, Short(s))
+			return nil, fmt.Errorf("wants %s, got %s", splitsWant, strict.Short(s))
 		}
 		n, err := size.Parse(bytes)
 		if err != nil {
@@ -74,11 +75,11 @@ func parseSplit(s string) ([]load.SizeShare, error) {
 			return nil, fmt.Errorf("%s is out of range: wants %s to %s", bytes, size.Format(1), size.Format(maxBlock))
 		}
 		if strings.ContainsFunc(share, func(r rune) bool { return r != '.' && (r < '0' || r > '9') }) {
-			return nil, fmt.Errorf("%s is no percentage: wants %s", Short(share), splitsWant)
+			return nil, fmt.Errorf("%s is no percentage: wants %s", strict.Short(share), splitsWant)
 		}
 		p, err := strconv.ParseFloat(share, 64)
 		if err != nil || !(p > 0 && p <= 100) {
-			return nil, fmt.Errorf("%s is no percentage over 0 and up to 100: wants %s", Short(share), splitsWant)
+			return nil, fmt.Errorf("%s is no percentage over 0 and up to 100: wants %s", strict.Short(share), splitsWant)
 		}
 		if slices.ContainsFunc(out, func(e load.SizeShare) bool { return e.Size == n }) {
 			return nil, fmt.Errorf("%s is given twice", size.Format(n))
@@ -94,11 +95,11 @@ func (splits) Encode(src *load.Job) *yaml.Node {
 	case reads == "" && writes == "":
 		return nil
 	case reads == "" || reads == writes:
-		return Text(writes)
+		return strict.Text(writes)
 	case writes == "":
-		return Text(reads)
+		return strict.Text(reads)
 	}
-	return Text(reads + "," + writes)
+	return strict.Text(reads + "," + writes)
 }
 
 func formatSplit(all []load.SizeShare) string {
@@ -109,14 +110,14 @@ func formatSplit(all []load.SizeShare) string {
 	return strings.Join(parts, ":")
 }
 
-func (splits) Schema(bool) Object {
-	return Object{"type": "string", "pattern": splitsPattern}
+func (splits) Schema(bool) strict.Object {
+	return strict.Object{"type": "string", "pattern": splitsPattern}
 }
 
 // zeros is a boolean for what is written (load.Job.Data).
-func zeros() Scalar[string] {
-	b := Boolean()
-	return Scalar[string]{
+func zeros() strict.Scalar[string] {
+	b := strict.Boolean()
+	return strict.Scalar[string]{
 		Want: b.Want,
 		Parse: func(n *yaml.Node) (string, error) {
 			v, err := b.Parse(n)
@@ -131,9 +132,9 @@ func zeros() Scalar[string] {
 }
 
 // verify is fio's verify, of whose checksums there is one.
-func verify() Scalar[bool] {
-	c := Choice("crc32c")
-	return Scalar[bool]{
+func verify() strict.Scalar[bool] {
+	c := strict.Choice("crc32c")
+	return strict.Scalar[bool]{
 		Want: c.Want,
 		Parse: func(n *yaml.Node) (bool, error) {
 			v, err := c.Parse(n)
@@ -143,7 +144,7 @@ func verify() Scalar[bool] {
 			if !v {
 				return nil
 			}
-			return Text("crc32c")
+			return strict.Text("crc32c")
 		},
 		JSON: c.JSON,
 	}
@@ -152,16 +153,16 @@ func verify() Scalar[bool] {
 // steadyState is a section that is left out where there is no steady state.
 type steadyState struct{}
 
-func (steadyState) section() Section[workload.SteadyState] {
-	return Section[workload.SteadyState]{What: "a steady state", Fields: []Field[workload.SteadyState]{
-		Must(Key("round", "Length of a round, of which five are judged together.", Duration(leastRound, maxTime), func(s *workload.SteadyState) *time.Duration { return &s.Round })),
+func (steadyState) section() strict.Section[workload.SteadyState] {
+	return strict.Section[workload.SteadyState]{What: "a steady state", Fields: []strict.Field[workload.SteadyState]{
+		strict.Must(strict.Key("round", "Length of a round, of which five are judged together.", strict.Duration(leastRound, maxTime), func(s *workload.SteadyState) *time.Duration { return &s.Round })),
 	}}
 }
 
 // leastRound is the period of the CPU controller: what happens in less depends on where in it that falls.
 const leastRound = 100 * time.Millisecond
 
-func (s steadyState) Decode(d *Decoder, n *yaml.Node, path string, dst *workload.SteadyState) {
+func (s steadyState) Decode(d *strict.Decoder, n *yaml.Node, path string, dst *workload.SteadyState) {
 	s.section().Decode(d, n, path, dst)
 }
 
@@ -172,4 +173,4 @@ func (s steadyState) Encode(src *workload.SteadyState) *yaml.Node {
 	return s.section().Encode(src)
 }
 
-func (s steadyState) Schema(partial bool) Object { return s.section().Schema(partial) }
+func (s steadyState) Schema(partial bool) strict.Object { return s.section().Schema(partial) }

@@ -6,31 +6,32 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"plimsoll/internal/conf/strict"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/measure/place"
 )
 
 // places is the table of the keys of places. Shares have no keys yet and are
 // therefore no kind that a plan may name.
-func places() Named[place.Spec] {
+func places() strict.Named[place.Spec] {
 	type P = place.Spec
-	folder := Key("path", "The host's folder, absolute. Default: a folder of Plimsoll's own. Trials work in a sub-folder that they make and remove.", absolute(), func(p *P) *string { return &p.Path })
-	own := Key("own_device", "A disk of its own, of that size: a file system on a loop device that is made for the run and removed. Needs root on Linux.", Size(minOwnDevice, limit.MaxMemory), func(p *P) *int64 { return &p.OwnDevice })
-	return Named[P]{
+	folder := strict.Key("path", "The host's folder, absolute. Default: a folder of Plimsoll's own. Trials work in a sub-folder that they make and remove.", absolute(), func(p *P) *string { return &p.Path })
+	own := strict.Key("own_device", "A disk of its own, of that size: a file system on a loop device that is made for the run and removed. Needs root on Linux.", strict.Size(minOwnDevice, limit.MaxMemory), func(p *P) *int64 { return &p.OwnDevice })
+	return strict.Named[P]{
 		Name: func(p *P) *string { return &p.Name },
-		Entry: Variants[P]{
+		Entry: strict.Variants[P]{
 			What: "place",
 			Kind: func(p *P) *string { return (*string)(&p.Kind) },
-			Kinds: []Variant[P]{
-				{Kind: string(place.Dir), Section: Section[P]{What: "a place of kind dir", Check: checkOwnDevice, Fields: []Field[P]{folder, own}}},
-				{Kind: string(place.Layer), Section: Section[P]{What: "a place of kind layer"}},
-				{Kind: string(place.Bind), Section: Section[P]{What: "a place of kind bind", Check: checkOwnDevice, Fields: []Field[P]{folder, own}}},
-				{Kind: string(place.Volume), Section: Section[P]{What: "a place of kind volume", Fields: []Field[P]{
-					Key("driver", "The volume driver. Default: local.", Words("the name of a driver", 255, false), func(p *P) *string { return &p.Driver }),
-					Key("driver_opts", "The driver's options, passed on as text.", TextMap{}, func(p *P) *map[string]string { return &p.DriverOpts }),
+			Kinds: []strict.Variant[P]{
+				{Kind: string(place.Dir), Section: strict.Section[P]{What: "a place of kind dir", Check: checkOwnDevice, Fields: []strict.Field[P]{folder, own}}},
+				{Kind: string(place.Layer), Section: strict.Section[P]{What: "a place of kind layer"}},
+				{Kind: string(place.Bind), Section: strict.Section[P]{What: "a place of kind bind", Check: checkOwnDevice, Fields: []strict.Field[P]{folder, own}}},
+				{Kind: string(place.Volume), Section: strict.Section[P]{What: "a place of kind volume", Fields: []strict.Field[P]{
+					strict.Key("driver", "The volume driver. Default: local.", strict.Words("the name of a driver", 255, false), func(p *P) *string { return &p.Driver }),
+					strict.Key("driver_opts", "The driver's options, passed on as text.", strict.TextMap{}, func(p *P) *map[string]string { return &p.DriverOpts }),
 				}}},
-				{Kind: string(place.Tmpfs), Section: Section[P]{What: "a place of kind tmpfs", Fields: []Field[P]{
-					Key("size", "Its capacity. Default: the need of the workloads.", Size(1<<20, limit.MaxMemory), func(p *P) *int64 { return &p.Size }),
+				{Kind: string(place.Tmpfs), Section: strict.Section[P]{What: "a place of kind tmpfs", Fields: []strict.Field[P]{
+					strict.Key("size", "Its capacity. Default: the need of the workloads.", strict.Size(1<<20, limit.MaxMemory), func(p *P) *int64 { return &p.Size }),
 				}}},
 			},
 			Implied: impliedPlace,
@@ -42,7 +43,7 @@ func places() Named[place.Spec] {
 const minOwnDevice = 32 << 20
 
 // checkOwnDevice refuses a folder on a disk that is yet to be made.
-func checkOwnDevice(d *Decoder, path string, p *place.Spec) {
+func checkOwnDevice(d *strict.Decoder, path string, p *place.Spec) {
 	if p.OwnDevice > 0 && p.Path != "" {
 		d.Fail(path, "own_device makes a folder of its own: leave out path")
 	}
@@ -62,8 +63,8 @@ func impliedPlace(name string) string {
 // checked on another system than it runs on.
 const absolutePattern = `^(/|[A-Za-z]:[\\/]|\\\\)`
 
-func absolute() Scalar[string] {
-	s := Words("an absolute path", 4096, false)
+func absolute() strict.Scalar[string] {
+	s := strict.Words("an absolute path", 4096, false)
 	parse := s.Parse
 	s.Parse = func(n *yaml.Node) (string, error) {
 		v, err := parse(n)
@@ -71,16 +72,16 @@ func absolute() Scalar[string] {
 		case err != nil:
 			return "", err
 		case strings.HasPrefix(v, "~"):
-			return "", textError("~ is not expanded in plans: write the whole path instead of " + Short(v))
+			return "", textError("~ is not expanded in plans: write the whole path instead of " + strict.Short(v))
 		case strings.HasPrefix(v, "/"):
 			return path.Clean(v), nil
 		case len(v) > 2 && v[1] == ':' && (v[2] == '\\' || v[2] == '/') && isLetter(v[0]), strings.HasPrefix(v, `\\`):
 			return v, nil
 		}
-		return "", textError(Short(v) + " is not absolute: write the whole path, beginning with /")
+		return "", textError(strict.Short(v) + " is not absolute: write the whole path, beginning with /")
 	}
-	s.JSON = func() Object {
-		return Object{"type": "string", "maxLength": 4096, "pattern": absolutePattern}
+	s.JSON = func() strict.Object {
+		return strict.Object{"type": "string", "maxLength": 4096, "pattern": absolutePattern}
 	}
 	return s
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"plimsoll/internal/conf/strict"
 	"plimsoll/internal/limit"
 )
 
@@ -35,41 +36,41 @@ const (
 )
 
 // machineFields are the keys of an engine of kind vm.
-func machineFields() []Field[EngineSpec] {
+func machineFields() []strict.Field[EngineSpec] {
 	type E = EngineSpec
-	return []Field[E]{
-		Key("kernel", "Path of the machine's Linux kernel: a vmlinuz or vmlinux. Default: the running kernel's if it is installed, else the newest that is.", absolute(), func(e *E) *string { return &e.Machine.Kernel }),
-		Key("modules", "Folder of that kernel's modules, which has modules.dep. Default: looked for in /lib/modules and beside the kernel.", absolute(), func(e *E) *string { return &e.Machine.Modules }),
-		Key("accel", "What runs the machine's processor: kvm, or tcg, which emulates it. Default: kvm if a machine answers with it, else tcg.", Choice("kvm", "tcg"), func(e *E) *string { return &e.Machine.Accel }),
-		Key("memory", "The machine's memory. Default: 256 MiB, plus the size of a tmpfs.", Size(minMachineMemory, limit.MaxMemory), func(e *E) *int64 { return &e.Machine.Memory }),
-		Key("cpus", "How many processors the machine has. Default: as many as this one, 4 at most.", Integer(1, maxMachineCPUs), func(e *E) *int { return &e.Machine.CPUs }),
-		Key("share", "How a place of kind bind is shared with the machine. Default: 9p.", Choice(share9P, shareVirtioFS, shareSMB, shareNFS), func(e *E) *string { return &e.Machine.Share }),
-		Key("cache", "What the machine keeps of a share: of 9p none, loose, fscache or mmap, of virtiofs none, auto or always, of smb none, strict or loose, of nfs none, auto or loose. Default: none of 9p, auto of virtiofs and nfs, strict of smb.", Choice("none", "loose", "fscache", "mmap", "auto", "always", "strict"), func(e *E) *string { return &e.Machine.Cache }),
-		Key("msize", "The largest message of 9p. Default: 500 KiB.", Size(minMSize, maxMSize), func(e *E) *int64 { return &e.Machine.MSize }),
-		Key("vers", "Version of nfs. Default: 4.2.", Version("4.0", "4.1", "4.2"), func(e *E) *string { return &e.Machine.Vers }),
-		Key("rsize", "The largest read of nfs. Default: 1 MiB.", Size(minNFSSize, maxNFSSize), func(e *E) *int64 { return &e.Machine.RSize }),
-		Key("wsize", "The largest write of nfs. Default: 1 MiB.", Size(minNFSSize, maxNFSSize), func(e *E) *int64 { return &e.Machine.WSize }),
-		Key("sync", "Mounts nfs so that each write waits until its server has synced it. Default: false.", Boolean(), func(e *E) *bool { return &e.Machine.Sync }),
-		Key("disk", "Size of the machine's own disk, a place of kind layer; only written data takes room. Default: 8 GiB.", Size(minMachineDisk, limit.MaxMemory), func(e *E) *int64 { return &e.Machine.Disk }),
-		Key("format", "Format of the disk's file. Default: raw.", Choice("raw", "qcow2"), func(e *E) *string { return &e.Machine.Format }),
-		Key("disk_cache", "What this machine keeps of the disk, in QEMU's words. Default: writeback.", Choice("none", "writeback", "writethrough", "directsync", "unsafe"), func(e *E) *string { return &e.Machine.DiskCache }),
-		Key("limits", "Where the limits of a cell hold: inside, by the guest's control groups, or outside, by one of this machine's around QEMU and the daemon of the share. Default: inside.", Choice("inside", "outside"), func(e *E) *string { return &e.Machine.Limits }),
-		Key("boot", "Boots each machine, in place of going on from one that was saved when it had booted. Default: false.", Boolean(), func(e *E) *bool { return &e.Machine.Boot }),
+	return []strict.Field[E]{
+		strict.Key("kernel", "Path of the machine's Linux kernel: a vmlinuz or vmlinux. Default: the running kernel's if it is installed, else the newest that is.", absolute(), func(e *E) *string { return &e.Machine.Kernel }),
+		strict.Key("modules", "Folder of that kernel's modules, which has modules.dep. Default: looked for in /lib/modules and beside the kernel.", absolute(), func(e *E) *string { return &e.Machine.Modules }),
+		strict.Key("accel", "What runs the machine's processor: kvm, or tcg, which emulates it. Default: kvm if a machine answers with it, else tcg.", strict.Choice("kvm", "tcg"), func(e *E) *string { return &e.Machine.Accel }),
+		strict.Key("memory", "The machine's memory. Default: 256 MiB, plus the size of a tmpfs.", strict.Size(minMachineMemory, limit.MaxMemory), func(e *E) *int64 { return &e.Machine.Memory }),
+		strict.Key("cpus", "How many processors the machine has. Default: as many as this one, 4 at most.", strict.Integer(1, maxMachineCPUs), func(e *E) *int { return &e.Machine.CPUs }),
+		strict.Key("share", "How a place of kind bind is shared with the machine. Default: 9p.", strict.Choice(share9P, shareVirtioFS, shareSMB, shareNFS), func(e *E) *string { return &e.Machine.Share }),
+		strict.Key("cache", "What the machine keeps of a share: of 9p none, loose, fscache or mmap, of virtiofs none, auto or always, of smb none, strict or loose, of nfs none, auto or loose. Default: none of 9p, auto of virtiofs and nfs, strict of smb.", strict.Choice("none", "loose", "fscache", "mmap", "auto", "always", "strict"), func(e *E) *string { return &e.Machine.Cache }),
+		strict.Key("msize", "The largest message of 9p. Default: 500 KiB.", strict.Size(minMSize, maxMSize), func(e *E) *int64 { return &e.Machine.MSize }),
+		strict.Key("vers", "Version of nfs. Default: 4.2.", strict.Version("4.0", "4.1", "4.2"), func(e *E) *string { return &e.Machine.Vers }),
+		strict.Key("rsize", "The largest read of nfs. Default: 1 MiB.", strict.Size(minNFSSize, maxNFSSize), func(e *E) *int64 { return &e.Machine.RSize }),
+		strict.Key("wsize", "The largest write of nfs. Default: 1 MiB.", strict.Size(minNFSSize, maxNFSSize), func(e *E) *int64 { return &e.Machine.WSize }),
+		strict.Key("sync", "Mounts nfs so that each write waits until its server has synced it. Default: false.", strict.Boolean(), func(e *E) *bool { return &e.Machine.Sync }),
+		strict.Key("disk", "Size of the machine's own disk, a place of kind layer; only written data takes room. Default: 8 GiB.", strict.Size(minMachineDisk, limit.MaxMemory), func(e *E) *int64 { return &e.Machine.Disk }),
+		strict.Key("format", "Format of the disk's file. Default: raw.", strict.Choice("raw", "qcow2"), func(e *E) *string { return &e.Machine.Format }),
+		strict.Key("disk_cache", "What this machine keeps of the disk, in QEMU's words. Default: writeback.", strict.Choice("none", "writeback", "writethrough", "directsync", "unsafe"), func(e *E) *string { return &e.Machine.DiskCache }),
+		strict.Key("limits", "Where the limits of a cell hold: inside, by the guest's control groups, or outside, by one of this machine's around QEMU and the daemon of the share. Default: inside.", strict.Choice("inside", "outside"), func(e *E) *string { return &e.Machine.Limits }),
+		strict.Key("boot", "Boots each machine, in place of going on from one that was saved when it had booted. Default: false.", strict.Boolean(), func(e *E) *bool { return &e.Machine.Boot }),
 	}
 }
 
 // checkMachine finds what single keys don't say.
-func checkMachine(d *Decoder, path string, e *EngineSpec) {
+func checkMachine(d *strict.Decoder, path string, e *EngineSpec) {
 	m := &e.Machine
 	share := share9P
 	if m.Share != "" {
 		share = m.Share
 	}
 	if known := shareCaches[share]; m.Cache != "" && !slices.Contains(known, m.Cache) {
-		d.Fail(Join(path, "cache"), "%s knows no cache %s: use %s", share, m.Cache, strings.Join(known, ", "))
+		d.Fail(strict.Join(path, "cache"), "%s knows no cache %s: use %s", share, m.Cache, strings.Join(known, ", "))
 	}
 	if m.MSize > 0 && share != share9P {
-		d.Fail(Join(path, "msize"), "msize is for 9p, and share is %s", share)
+		d.Fail(strict.Join(path, "msize"), "msize is for 9p, and share is %s", share)
 	}
 	for _, k := range []struct {
 		name string
@@ -77,14 +78,14 @@ func checkMachine(d *Decoder, path string, e *EngineSpec) {
 		size int64
 	}{{"vers", m.Vers != "", 0}, {"rsize", m.RSize > 0, m.RSize}, {"wsize", m.WSize > 0, m.WSize}, {"sync", m.Sync, 0}} {
 		if k.set && share != shareNFS {
-			d.Fail(Join(path, k.name), "%s is for nfs, and share is %s", k.name, share)
+			d.Fail(strict.Join(path, k.name), "%s is for nfs, and share is %s", k.name, share)
 		}
 		// A kernel rounds others.
 		if k.size&(k.size-1) != 0 {
-			d.Fail(Join(path, k.name), "%s has to be a power of two", k.name)
+			d.Fail(strict.Join(path, k.name), "%s has to be a power of two", k.name)
 		}
 	}
 	if m.Modules != "" && m.Kernel == "" {
-		d.Fail(Join(path, "modules"), "modules belong to a kernel: name it too")
+		d.Fail(strict.Join(path, "modules"), "modules belong to a kernel: name it too")
 	}
 }

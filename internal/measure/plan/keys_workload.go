@@ -3,47 +3,48 @@ package plan
 import (
 	"time"
 
+	"plimsoll/internal/conf/strict"
 	"plimsoll/internal/measure/workload"
 )
 
 func workloadsOf(p *Plan) *[]workload.Spec { return &p.Workloads }
 
 // workloads is the table of the keys of workloads.
-func workloads() Named[workload.Spec] {
+func workloads() strict.Named[workload.Spec] {
 	type W = workload.Spec
-	count := func(doc string) Field[W] {
-		return Key("count", doc, Integer(1, workload.MaxCount), func(w *W) *int { return &w.Count })
+	count := func(doc string) strict.Field[W] {
+		return strict.Key("count", doc, strict.Integer(1, workload.MaxCount), func(w *W) *int { return &w.Count })
 	}
-	record := func(doc string) Field[W] {
-		return Key("bs", doc, Size(1, workload.MaxBS), func(w *W) *int64 { return &w.BS })
+	record := func(doc string) strict.Field[W] {
+		return strict.Key("bs", doc, strict.Size(1, workload.MaxBS), func(w *W) *int64 { return &w.BS })
 	}
-	runtime := func(doc string) Field[W] {
-		return Key("runtime", doc, Duration(time.Millisecond, maxTime), func(w *W) *time.Duration { return &w.Runtime })
+	runtime := func(doc string) strict.Field[W] {
+		return strict.Key("runtime", doc, strict.Duration(time.Millisecond, maxTime), func(w *W) *time.Duration { return &w.Runtime })
 	}
-	reads := Key("reads", "Whether the sources are in the page cache when the time begins: cold, they are dropped from it; warm, they are read before. Default: as they happen to be.", Choice(workload.Cold, workload.Warm), func(w *W) *string { return &w.Reads })
-	return Named[W]{
+	reads := strict.Key("reads", "Whether the sources are in the page cache when the time begins: cold, they are dropped from it; warm, they are read before. Default: as they happen to be.", strict.Choice(workload.Cold, workload.Warm), func(w *W) *string { return &w.Reads })
+	return strict.Named[W]{
 		Name: func(w *W) *string { return &w.Name },
-		Entry: Variants[W]{
+		Entry: strict.Variants[W]{
 			What: "workload",
 			Kind: func(w *W) *string { return (*string)(&w.Kind) },
-			Kinds: []Variant[W]{
-				{Kind: string(workload.Block), Section: Section[W]{What: "a block job", Check: checkJob, Fields: jobFields()}},
-				{Kind: string(workload.Append), Section: Section[W]{What: "an append workload", Fields: []Field[W]{
+			Kinds: []strict.Variant[W]{
+				{Kind: string(workload.Block), Section: strict.Section[W]{What: "a block job", Check: checkJob, Fields: jobFields()}},
+				{Kind: string(workload.Append), Section: strict.Section[W]{What: "an append workload", Fields: []strict.Field[W]{
 					count("How often the file is opened, appended to and closed. Default: 10000."),
 					record("Bytes of one line. Default: 64."),
 					runtime("Repeats until this time is over. Default: once."),
 				}}},
-				{Kind: string(workload.WAL), Section: Section[W]{What: "a wal workload", Fields: []Field[W]{
+				{Kind: string(workload.WAL), Section: strict.Section[W]{What: "a wal workload", Fields: []strict.Field[W]{
 					record("Bytes of one commit. Default: 2300, as etcd's."),
 					runtime("How long it commits. Default: 1s."),
 				}}},
-				{Kind: string(workload.Tree), Section: Section[W]{What: "a tree workload", Fields: []Field[W]{
+				{Kind: string(workload.Tree), Section: strict.Section[W]{What: "a tree workload", Fields: []strict.Field[W]{
 					count("Source files. Default: 360."),
 					record("Mean size of a source file. Default: 16KiB."),
 					runtime("Repeats until this time is over. Default: once."),
 					reads,
 				}}},
-				{Kind: string(workload.Command), Section: Section[W]{What: "a command", Check: checkCommand, Fields: append(commandFields(), reads)}},
+				{Kind: string(workload.Command), Section: strict.Section[W]{What: "a command", Check: checkCommand, Fields: append(commandFields(), reads)}},
 			},
 			Implied: func(string) string { return string(workload.Block) },
 		},

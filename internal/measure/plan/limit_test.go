@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/conf/strict"
 	"plimsoll/internal/limit"
 )
 
@@ -34,7 +35,7 @@ func TestSetLimit(t *testing.T) {
 		{"io_maxbandwidth", "-1"}: "negative",
 	} {
 		err := SetLimit(new(limit.Limits), kv[0], kv[1], "--flag")
-		var e *Error
+		var e *strict.Error
 		if !errors.As(err, &e) || !strings.HasPrefix(err.Error(), "--flag: ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("SetLimit(%q) = %v, want %q", kv, err, want)
 		}

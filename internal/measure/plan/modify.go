@@ -9,6 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"plimsoll/internal/conf/strict"
 	"plimsoll/internal/measure/record"
 	"plimsoll/internal/measure/workload"
 )
@@ -36,14 +37,14 @@ type Options struct {
 
 // apply makes the plan that o asks for. p was decoded from root, quick is root
 // with its quick section merged.
-func (o Options) apply(f *Faults, p *Plan, root, quick *yaml.Node) (*Plan, error) {
+func (o Options) apply(f *strict.Faults, p *Plan, root, quick *yaml.Node) (*Plan, error) {
 	tree := root
 	if o.Quick {
 		tree = quick
 	}
 	tree = clone(tree)
 	remove(tree, "quick")
-	if q := Child(root, "quick"); o.Quick && (q == nil || KeyNode(q, "blocks") == nil) && p.Blocks > QuickBlocks {
+	if q := strict.Child(root, "quick"); o.Quick && (q == nil || strict.KeyNode(q, "blocks") == nil) && p.Blocks > QuickBlocks {
 		put(tree, "blocks", &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: strconv.Itoa(QuickBlocks)})
 	}
 	a := assigner{f, map[*yaml.Node]string{}}
@@ -66,7 +67,7 @@ func (o Options) apply(f *Faults, p *Plan, root, quick *yaml.Node) (*Plan, error
 	}
 	if o.Only != "" {
 		if err := p.Only(o.Only); err != nil {
-			f.Add(Error{Flag: "--only " + o.Only, Message: err.Error()})
+			f.Add(strict.Error{Flag: "--only " + o.Only, Message: err.Error()})
 			return nil, f.Err()
 		}
 	}
@@ -80,7 +81,7 @@ func (o Options) apply(f *Faults, p *Plan, root, quick *yaml.Node) (*Plan, error
 }
 
 // checkProfiles looks at the seccomp profiles of the engines that have cells.
-func (p *Plan) checkProfiles(d *Decoder, check func(string) error) {
+func (p *Plan) checkProfiles(d *strict.Decoder, check func(string) error) {
 	used := map[string]bool{}
 	for _, c := range p.Cells() {
 		used[c.Engine] = true
@@ -90,14 +91,14 @@ func (p *Plan) checkProfiles(d *Decoder, check func(string) error) {
 			continue
 		}
 		if err := check(e.Seccomp); err != nil {
-			d.Fail(Join(Join("engines", strconv.Itoa(i)), "seccomp"), "%v", err)
+			d.Fail(strict.Join(strict.Join("engines", strconv.Itoa(i)), "seccomp"), "%v", err)
 		}
 	}
 }
 
 // blame names the flags in faults that sit in the file: the file was sound
 // before the flags, so that they are the cause.
-func (o Options) blame(f *Faults) {
+func (o Options) blame(f *strict.Faults) {
 	var flags []string
 	for _, s := range o.Set {
 		flags = append(flags, "--set "+s)
@@ -126,12 +127,12 @@ func (p *Plan) Only(expr string) error {
 	for term := range strings.SplitSeq(expr, ",") {
 		coordinate, list, ok := strings.Cut(strings.TrimSpace(term), "=")
 		if names := out.names(coordinate); !ok || len(names) == 0 {
-			return fmt.Errorf("%s is no term: write workload=, engine=, source=, place=, limits= or clients= and names, like engine=oci,place=layer|bind", Short(term))
+			return fmt.Errorf("%s is no term: write workload=, engine=, source=, place=, limits= or clients= and names, like engine=oci,place=layer|bind", strict.Short(term))
 		}
 		rest := out.names(coordinate)
 		for pattern := range strings.SplitSeq(list, "|") {
 			if text := out.unknown(coordinate, pattern); text != "" || pattern == "" {
-				return fmt.Errorf("%s", cmp.Or(text, "a name is empty in "+Short(term)))
+				return fmt.Errorf("%s", cmp.Or(text, "a name is empty in "+strict.Short(term)))
 			}
 			rest = slices.DeleteFunc(rest, func(n string) bool { return glob(pattern, n) })
 		}

@@ -7,20 +7,22 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"plimsoll/internal/conf/strict"
 )
 
 // mergeQuick returns a copy of root with the quick section q merged over it:
 // maps key by key, everything else as a whole.
-func mergeQuick(f *Faults, root, q *yaml.Node) *yaml.Node {
+func mergeQuick(f *strict.Faults, root, q *yaml.Node) *yaml.Node {
 	out := clone(root)
 	remove(out, "quick")
-	d := NewDecoder(f, nil)
+	d := strict.NewDecoder(f, nil)
 	if q.Kind != yaml.MappingNode {
-		d.FailAt(q, "quick", "wants a map of the plan's keys, got %s", Describe(q))
+		d.FailAt(q, "quick", "wants a map of the plan's keys, got %s", strict.Describe(q))
 		return out
 	}
 	for _, key := range []string{"name", "quick"} {
-		if k := KeyNode(q, key); k != nil {
+		if k := strict.KeyNode(q, key); k != nil {
 			d.FailAt(k, "quick", "%s can't be changed for quick runs", key)
 			return out
 		}
@@ -30,28 +32,28 @@ func mergeQuick(f *Faults, root, q *yaml.Node) *yaml.Node {
 }
 
 // overlay merges map q into map base.
-func overlay(d *Decoder, base, q *yaml.Node, path string) {
+func overlay(d *strict.Decoder, base, q *yaml.Node, path string) {
 	for i := 0; i+1 < len(q.Content); i += 2 {
 		k, v := q.Content[i], q.Content[i+1]
-		at := Join(path, k.Value)
-		old := Child(base, k.Value)
+		at := strict.Join(path, k.Value)
+		old := strict.Child(base, k.Value)
 		switch {
 		case v.Tag == "!!null":
-			d.FailAt(k, Join("quick", at), "has no value: give it one, or leave the key out")
+			d.FailAt(k, strict.Join("quick", at), "has no value: give it one, or leave the key out")
 		case old == nil && (path == "workloads" || path == "places" || path == "limits"):
-			d.FailAt(k, "quick", "the plan's %s have no %s%s", path, Short(k.Value), DidYouMean(k.Value, keys(base)))
+			d.FailAt(k, "quick", "the plan's %s have no %s%s", path, strict.Short(k.Value), strict.DidYouMean(k.Value, keys(base)))
 		case old != nil && old.Kind == yaml.MappingNode && v.Kind == yaml.MappingNode:
 			overlay(d, old, v, at)
 		default:
 			put(base, k.Value, v)
-			*KeyNode(base, k.Value) = *k
+			*strict.KeyNode(base, k.Value) = *k
 		}
 	}
 }
 
 // An assigner puts the values of flags into a tree.
 type assigner struct {
-	*Faults
+	*strict.Faults
 	// flags holds the flag of every node that was put in.
 	flags map[*yaml.Node]string
 }
@@ -59,15 +61,15 @@ type assigner struct {
 // assign carries out one "path=value" on a tree.
 func (a assigner) assign(root *yaml.Node, assignment, flag string) {
 	fail := func(format string, args ...any) {
-		a.Add(Error{Flag: flag, Message: fmt.Sprintf(format, args...)})
+		a.Add(strict.Error{Flag: flag, Message: fmt.Sprintf(format, args...)})
 	}
 	path, text, ok := strings.Cut(assignment, "=")
 	if !ok || path == "" || strings.TrimSpace(text) == "" {
 		fail("wants KEY=VALUE, such as blocks=10 or workloads.append.count=100")
 		return
 	}
-	own := &Faults{File: flag}
-	value := ParseTree(own, []byte(text))
+	own := &strict.Faults{File: flag}
+	value := strict.ParseTree(own, []byte(text))
 	if len(own.Found) > 0 || value == nil {
 		for _, e := range own.Found {
 			fail("%s", e.Message)
@@ -80,7 +82,7 @@ func (a assigner) assign(root *yaml.Node, assignment, flag string) {
 	for i, part := range parts[:len(parts)-1] {
 		next := step(at, part)
 		if next == nil {
-			fail("there is no %s in the plan%s (%s has %s)", strings.Join(parts[:i+1], "."), DidYouMean(part, keys(at)), cmp.Or(strings.Join(parts[:i], "."), "it"), cmp.Or(strings.Join(keys(at), ", "), "no keys"))
+			fail("there is no %s in the plan%s (%s has %s)", strings.Join(parts[:i+1], "."), strict.DidYouMean(part, keys(at)), cmp.Or(strings.Join(parts[:i], "."), "it"), cmp.Or(strings.Join(keys(at), ", "), "no keys"))
 			return
 		}
 		at = next
@@ -91,7 +93,7 @@ func (a assigner) assign(root *yaml.Node, assignment, flag string) {
 		return
 	}
 	put(at, last, value)
-	a.flags[KeyNode(at, last)] = flag
+	a.flags[strict.KeyNode(at, last)] = flag
 }
 
 // mark notes that n and all below it came from a flag.
@@ -113,13 +115,13 @@ func step(n *yaml.Node, part string) *yaml.Node {
 				*item = yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: item.Line, Column: item.Column}
 				put(item, "name", &called)
 			}
-			if c := Child(item, "name"); item.Kind == yaml.MappingNode && c != nil && c.Value == part {
+			if c := strict.Child(item, "name"); item.Kind == yaml.MappingNode && c != nil && c.Value == part {
 				return item
 			}
 		}
 		return nil
 	}
-	c := Child(n, part)
+	c := strict.Child(n, part)
 	if c != nil && c.Tag == "!!null" {
 		*c = yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: c.Line, Column: c.Column}
 	}
@@ -133,8 +135,8 @@ func keys(n *yaml.Node) []string {
 		switch {
 		case n.Kind == yaml.MappingNode && i%2 == 0, n.Kind == yaml.SequenceNode && c.Kind == yaml.ScalarNode:
 			out = append(out, c.Value)
-		case n.Kind == yaml.SequenceNode && Child(c, "name") != nil:
-			out = append(out, Child(c, "name").Value)
+		case n.Kind == yaml.SequenceNode && strict.Child(c, "name") != nil:
+			out = append(out, strict.Child(c, "name").Value)
 		}
 	}
 	return out

@@ -4,6 +4,8 @@ import (
 	"bytes"
 
 	"go.yaml.in/yaml/v3"
+
+	"plimsoll/internal/conf/strict"
 )
 
 // Parse reads a plan; filename is for messages only. The error is of type
@@ -16,14 +18,14 @@ func Parse(filename string, data []byte) (*Plan, error) {
 // ParseWith reads a plan and applies what flags ask for. The file has to be
 // sound before they are applied.
 func ParseWith(filename string, data []byte, o Options) (*Plan, error) {
-	f := &Faults{File: filename}
-	root := ParseTree(f, data)
+	f := &strict.Faults{File: filename}
+	root := strict.ParseTree(f, data)
 	if root == nil {
 		return nil, f.Err()
 	}
 	p := decodeTree(f, root, nil)
 	quick := root
-	if q := Child(root, "quick"); q != nil {
+	if q := strict.Child(root, "quick"); q != nil {
 		sound := len(f.Found) == 0
 		if quick = mergeQuick(f, root, q); sound && len(f.Found) == 0 {
 			checkQuick(f, quick, q)
@@ -37,8 +39,8 @@ func ParseWith(filename string, data []byte, o Options) (*Plan, error) {
 
 // checkQuick decodes a tree with the quick section q merged. Faults outside of q
 // are told as what they are: those of quick runs.
-func checkQuick(f *Faults, quick, q *yaml.Node) {
-	own := &Faults{File: f.File}
+func checkQuick(f *strict.Faults, quick, q *yaml.Node) {
+	own := &strict.Faults{File: f.File}
 	decodeTree(own, quick, nil)
 	inside := map[[2]int]bool{}
 	var visit func(*yaml.Node)
@@ -58,18 +60,18 @@ func checkQuick(f *Faults, quick, q *yaml.Node) {
 }
 
 // decodeTree decodes a tree; faults go to f.
-func decodeTree(f *Faults, root *yaml.Node, flags map[*yaml.Node]string) *Plan {
+func decodeTree(f *strict.Faults, root *yaml.Node, flags map[*yaml.Node]string) *Plan {
 	p, _ := decodeWith(f, root, flags)
 	return p
 }
 
 // decodeWith is decodeTree; it returns the decoder, too, for more checks of the plan.
-func decodeWith(f *Faults, root *yaml.Node, flags map[*yaml.Node]string) (*Plan, *Decoder) {
-	d := NewDecoder(f, flags)
+func decodeWith(f *strict.Faults, root *yaml.Node, flags map[*yaml.Node]string) (*Plan, *strict.Decoder) {
+	d := strict.NewDecoder(f, flags)
 	d.Nodes[""] = root
 	var p Plan
 	if root.Kind != yaml.MappingNode {
-		d.FailAt(root, "", "a plan is a map of keys and values, this is %s", Describe(root))
+		d.FailAt(root, "", "a plan is a map of keys and values, this is %s", strict.Describe(root))
 		return &p, d
 	}
 	planSection().Decode(d, root, "", &p)

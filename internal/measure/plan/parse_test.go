@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plimsoll/internal/conf/strict"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/measure/workload"
@@ -120,7 +121,7 @@ var badForParser = []struct{ name, yaml, want string }{
 	{"tab", "name: t\n\tengines: []\n", "f:2:1: not YAML: found a tab"},
 	{"not UTF-8", "name: \xff\xfe\n", "not YAML"},
 	{"two documents", sound + "---\nname: b\n", "f:5:1: a second document"},
-	{"too large", strings.Repeat("#", MaxSize+1), "larger than 1048576 bytes"},
+	{"too large", strings.Repeat("#", strict.MaxSize+1), "larger than 1048576 bytes"},
 	{"key twice", sound + "name: b\n", `f:5:1: "name" is given twice: first at line 1`},
 	{"key twice in a workload", head + "workloads:\n  a: {kind: append, count: 1, count: 2}\n", `f:5:31: "count" is given twice`},
 	{"key is a list", "[a, b]: 1\n", "a key is plain text"},
@@ -208,7 +209,7 @@ func TestParseRefuses(t *testing.T) {
 			if p != nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("Parse: %v\nwant it to contain %q, and no plan", err, tt.want)
 			}
-			var list Errors
+			var list strict.Errors
 			if !errors.As(err, &list) || len(list) == 0 {
 				t.Fatalf("the error is %T, want Errors", err)
 			}
@@ -245,7 +246,7 @@ blok: 3
 			t.Errorf("fault %d is %q, want it at %q", i, lines[i], w)
 		}
 	}
-	var e *Error
+	var e *strict.Error
 	if !errors.As(err, &e) || e.Line != 2 || e.Column != 11 || e.File != "f.yaml" {
 		t.Errorf("errors.As gives %+v, want the first fault", e)
 	}
@@ -253,9 +254,9 @@ blok: 3
 
 func TestParseBoundsFaults(t *testing.T) {
 	_, err := Parse("f", []byte("name: t\n"+huge()+strings.Repeat("x: 1\n", 500)))
-	var list Errors
-	if !errors.As(err, &list) || len(list) != MaxErrors+1 || !strings.Contains(err.Error(), "more faults") {
-		t.Errorf("got %d faults, want %d and a word about the rest", len(list), MaxErrors)
+	var list strict.Errors
+	if !errors.As(err, &list) || len(list) != strict.MaxErrors+1 || !strings.Contains(err.Error(), "more faults") {
+		t.Errorf("got %d faults, want %d and a word about the rest", len(list), strict.MaxErrors)
 	}
 }
 
@@ -275,7 +276,7 @@ workloads:
   tree: {kind: tree, count: 3}
 engines:
   - oci
-  - {name: strict, kind: docker, image: busybox, seccomp: /etc/json, runtime: kata}
+  - {name: strict, kind: docker, image: busybox, seccomp: /etc/strict.json, runtime: kata}
   - host
 places:
   layer:
@@ -318,7 +319,7 @@ margin: 0.1
 		},
 		Engines: []EngineSpec{
 			{Name: "oci", Engine: "oci"},
-			{Name: "strict", Engine: "docker", Image: "busybox", Seccomp: "/etc/json", Runtime: "kata"},
+			{Name: "strict", Engine: "docker", Image: "busybox", Seccomp: "/etc/strict.json", Runtime: "kata"},
 			{Name: "host", Engine: "host"},
 		},
 		Places: []place.Spec{

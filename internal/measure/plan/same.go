@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"plimsoll/internal/conf/strict"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/measure/workload"
@@ -15,7 +16,7 @@ import (
 
 // checkSame refuses two names for the same cell. Twins would be told apart in the
 // report by their noise.
-func checkSame(d *Decoder, p *Plan) {
+func checkSame(d *strict.Decoder, p *Plan) {
 	same(d, "workloads", p.Workloads, func(w workload.Spec) (string, string) { return w.Name, written(canonical(w)) })
 	same(d, "places", p.Places, func(s place.Spec) (string, string) {
 		name := s.Name
@@ -33,7 +34,7 @@ func checkSame(d *Decoder, p *Plan) {
 	same(d, "limits", p.Limits, func(l limit.Limits) (string, string) { name := l.Name; l.Name = ""; return name, settings(l) })
 	names, specs := map[string]bool{}, map[EngineSpec]string{}
 	for i, e := range p.Engines {
-		at, bare := Join("engines", strconv.Itoa(i)), e
+		at, bare := strict.Join("engines", strconv.Itoa(i)), e
 		bare.Name = ""
 		switch other, twin := specs[bare]; {
 		case names[e.Name]:
@@ -46,19 +47,19 @@ func checkSame(d *Decoder, p *Plan) {
 	clients := map[int]bool{}
 	for i, n := range p.Clients {
 		if clients[n] {
-			d.Fail(Join("clients", strconv.Itoa(i)), "%d is given twice", n)
+			d.Fail(strict.Join("clients", strconv.Itoa(i)), "%d is given twice", n)
 		}
 		clients[n] = true
 	}
 }
 
 // same adds a fault for each entry with the settings of an earlier one.
-func same[T any](d *Decoder, path string, list []T, split func(T) (name, settings string)) {
+func same[T any](d *strict.Decoder, path string, list []T, split func(T) (name, settings string)) {
 	first := map[string]string{}
 	for _, v := range list {
 		name, settings := split(v)
 		if other, twin := first[settings]; twin {
-			d.Fail(Join(path, name), "%s and %s are two names for the same thing: their cells would be the same", other, name)
+			d.Fail(strict.Join(path, name), "%s and %s are two names for the same thing: their cells would be the same", other, name)
 			continue
 		}
 		first[settings] = name

@@ -1,4 +1,4 @@
-package plan
+package strict
 
 import (
 	"encoding/json"
