@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/conf/controlfile"
+	"plimsoll/internal/conf/strict"
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/limit/policy"
@@ -144,7 +145,7 @@ func (a *app) keep(ctx context.Context, o daemonOptions) (err error) {
 
 // policyError gives a fault of a policy its exit status.
 func policyError(err error) error {
-	var faults policy.Errors
+	var faults strict.Errors
 	var kind *controlfile.Error
 	if errors.As(err, &faults) || errors.As(err, &kind) || errors.Is(err, fs.ErrNotExist) {
 		return &exitError{exitUsage, err}
@@ -203,7 +204,7 @@ next:
 
 // importBlockIO prints the policy that a block I/O configuration is.
 func (a *app) importBlockIO(path string) error {
-	b, err := controlfile.Read(path, policy.MaxSize)
+	b, err := controlfile.Read(path, strict.MaxSize)
 	if err != nil {
 		return policyError(err)
 	}

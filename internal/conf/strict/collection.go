@@ -9,21 +9,22 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxName bounds names, in bytes: they become parts of names of containers.
+// MaxName bounds names, in bytes: they become parts of names of containers.
 const MaxName = 63
 
-// namePattern is what names look like. There are no dots, because --set uses
+// NamePattern is what names look like. There are no dots, because --set uses
 // them, and no slashes, because keys of cells do.
 const NamePattern = `^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$`
 
+// IsName reports whether a text is a name.
 var IsName = regexp.MustCompile(NamePattern).MatchString
 
-// nameFault reports what is wrong with a name.
+// NameFault reports what is wrong with a name.
 func NameFault(s string) string {
 	return fmt.Sprintf("%s is no name: use up to %d letters, digits, - and _, and begin with a letter or digit", Short(s), MaxName)
 }
 
-// A named is a map from names to entries, kept in the order of the file.
+// A Named is a map from names to entries, kept in the order of the file.
 type Named[T any] struct {
 	Entry Variants[T]
 	Name  func(*T) *string
@@ -93,12 +94,12 @@ func (m Named[T]) ownNames(partial bool) Object {
 	return own
 }
 
-// A list is a list of values; if one is set, a single value needs no brackets.
+// A List is a list of values; if One is set, a single value needs no brackets.
 type List[V any] struct {
 	What string
-	Item value[V]
+	Item Value[V]
 	One  bool
-	// min is the least number of items.
+	// Min is the least number of items.
 	Min int
 }
 
@@ -150,7 +151,7 @@ func (l List[V]) Schema(partial bool) Object {
 	return o
 }
 
-// An optional is a section that may be left out.
+// An Optional is a section that may be left out.
 type Optional[T any] struct{ Section[T] }
 
 func (o Optional[T]) Decode(d *Decoder, n *yaml.Node, path string, dst **T) {

@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/text/nearest"
 )
 
-// An Error is one fault of a plan.
+// An Error is one fault of a file.
 type Error struct {
 	// File, Line and Column are where it is; lines and columns count from 1. Line is 0 if
 	// the fault came from a flag.
@@ -33,11 +33,11 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Message)
 }
 
-// Errors are all faults of a plan, by their place in the file. errors.As finds
+// Errors are all faults of a file, by their place in the file. errors.As finds
 // each as an *Error.
 type Errors []error
 
-// maxErrors bounds how many faults are told; a file with more is some other
+// MaxErrors bounds how many faults are printed; a file with more is some other
 // kind of file.
 const MaxErrors = 50
 
@@ -56,7 +56,7 @@ func (e Errors) Unwrap() []error { return e }
 // maxKept bounds how many faults are kept for sorting.
 const maxKept = 1000
 
-// faults collects Errors; adding the same twice keeps one.
+// Faults collects Errors; adding the same twice keeps one.
 type Faults struct {
 	File  string
 	Found []*Error
@@ -80,7 +80,7 @@ func (f *Faults) Add(e Error) {
 	f.Found = append(f.Found, &e)
 }
 
-// err returns what was collected as Errors, or nil.
+// Err returns what was collected as Errors, or nil.
 func (f *Faults) Err() error {
 	if len(f.Found) == 0 {
 		return nil
@@ -99,7 +99,7 @@ func (f *Faults) Err() error {
 	return out
 }
 
-// didYouMean returns ", did you mean X?" for the candidate most like word, or ""
+// DidYouMean returns ", did you mean X?" for the candidate most like word, or ""
 // if none is near.
 func DidYouMean(word string, candidates []string) string {
 	best := nearest.Word(word, candidates)

@@ -2,6 +2,7 @@ package strict
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -15,13 +16,13 @@ import (
 	"plimsoll/internal/text/size"
 )
 
-// A scalar is a value that is written as one word.
+// A Scalar is a value that is written as one word.
 type Scalar[V any] struct {
-	// want completes "wants ...".
+	// Want completes "wants ...".
 	Want string
-	// parse reads a node that is a scalar and not empty.
+	// Parse reads a node that is a scalar and not empty.
 	Parse func(n *yaml.Node) (V, error)
-	// format returns nil for the zero value.
+	// Format returns nil for the zero value.
 	Format func(V) *yaml.Node
 	JSON   func() Object
 }
@@ -45,7 +46,7 @@ func (s Scalar[V]) Schema(bool) Object       { return s.JSON() }
 // plain makes a node that is read back as a number, boolean, size or time.
 func plain(s string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Value: s} }
 
-// text makes a node that is read back as text, quoted where YAML needs it.
+// Text makes a node that is read back as text, quoted where YAML needs it.
 func Text(s string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
 	if strings.ContainsFunc(s, func(r rune) bool { return r == '\n' || r == '\t' || r > unicode.MaxASCII }) || s != strings.TrimSpace(s) {
@@ -54,7 +55,7 @@ func Text(s string) *yaml.Node {
 	return n
 }
 
-// integer is a plain whole number in min..max.
+// Integer is a plain whole number in min..max.
 func Integer[V int | int64](min, max V) Scalar[V] {
 	want := fmt.Sprintf("a whole number from %d to %d", min, max)
 	return Scalar[V]{
@@ -79,7 +80,7 @@ func Integer[V int | int64](min, max V) Scalar[V] {
 	}
 }
 
-// percent is an integer from 0 to 100 that knows whether it was given.
+// Percent is an integer from 0 to 100 that knows whether it was given.
 func Percent() Scalar[*int] {
 	i := Integer(0, 100)
 	return Scalar[*int]{
@@ -98,7 +99,7 @@ func Percent() Scalar[*int] {
 	}
 }
 
-// seed is a whole number of 64 bits.
+// Seed is a whole number of 64 bits.
 func Seed() Scalar[uint64] {
 	const want = "a whole number from 0 to 18446744073709551615"
 	return Scalar[uint64]{
@@ -120,7 +121,7 @@ func Seed() Scalar[uint64] {
 	}
 }
 
-// decimal is a number in min..max.
+// Decimal is a number in min..max.
 func Decimal(min, max float64) Scalar[float64] {
 	want := fmt.Sprintf("a number from %v to %v", min, max)
 	return Scalar[float64]{
@@ -143,11 +144,12 @@ func Decimal(min, max float64) Scalar[float64] {
 	}
 }
 
-// amount is a size in min..max bytes; rate is the same per second.
+// Size is a size in min..max bytes.
 func Size(min, max int64) Scalar[int64] {
 	return quantity("a size such as 4KiB", min, max, size.Parse, size.Pattern)
 }
 
+// Rate is a size in min..max bytes per second.
 func Rate(min, max int64) Scalar[int64] {
 	return quantity("a rate such as 10MiB or 10MiB/s", min, max, size.ParseRate, size.RatePattern)
 }
@@ -183,7 +185,7 @@ func quantity(want string, min, max int64, parse func(string) (int64, error), pa
 	}
 }
 
-// duration is a time in min..max.
+// Duration is a time in min..max.
 func Duration(min, max time.Duration) Scalar[time.Duration] {
 	const want = "a time such as 400ms or 5s"
 	return Scalar[time.Duration]{
@@ -214,7 +216,7 @@ func Duration(min, max time.Duration) Scalar[time.Duration] {
 	}
 }
 
-// boolean is true or false.
+// Boolean is true or false.
 func Boolean() Scalar[bool] {
 	return Scalar[bool]{
 		Want: "true or false",
@@ -234,7 +236,7 @@ func Boolean() Scalar[bool] {
 	}
 }
 
-// choice is one of some words.
+// Choice is one of some words.
 func Choice[V ~string](words ...V) Scalar[V] {
 	names := make([]string, len(words))
 	list := make([]any, len(words))
@@ -262,8 +264,8 @@ func Choice[V ~string](words ...V) Scalar[V] {
 	}
 }
 
-// words is free text of at most max bytes, without control characters: it is
-// printed on terminals. Lines says whether it may have several lines.
+// Words is free text of at most max bytes, without control characters: it is
+// printed on terminals. lines says whether it may have several lines.
 func Words(want string, max int, lines bool) Scalar[string] {
 	return Scalar[string]{
 		Want: want,
@@ -291,7 +293,7 @@ func Words(want string, max int, lines bool) Scalar[string] {
 	}
 }
 
-// version is one of some versions such as 4.2, which YAML takes for a number.
+// Version is one of some versions such as 4.2, which YAML takes for a number.
 func Version(words ...string) Scalar[string] {
 	s := Choice(words...)
 	var list []any
@@ -299,5 +301,20 @@ func Version(words ...string) Scalar[string] {
 		list = append(list, w, json.Number(w))
 	}
 	s.JSON = func() Object { return Object{"enum": list} }
+	return s
+}
+
+// Name is the name of something: see IsName.
+func Name() Scalar[string] {
+	s := Words("a name", 4096, false)
+	parse := s.Parse
+	s.Parse = func(n *yaml.Node) (string, error) {
+		v, err := parse(n)
+		if err == nil && !IsName(v) {
+			err = errors.New(NameFault(v))
+		}
+		return v, err
+	}
+	s.JSON = func() Object { return Object{"type": "string", "pattern": NamePattern} }
 	return s
 }

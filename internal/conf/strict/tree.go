@@ -12,30 +12,35 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// MaxSize is the largest plan that is read, in bytes. The built-in ones are
-// smaller than 10 KiB.
+// MaxSize is the largest file that is read, in bytes.
 const MaxSize = 1 << 20
 
-// Bounds of a document after its aliases were replaced by what they stand for:
-// "billion laughs" ends at the first of them.
-const (
-	maxNodes = 20_000
-	maxDepth = 32
-)
+// maxDepth bounds how deep a tree is after its aliases were replaced by what they stand for.
+const maxDepth = 32
 
-// parseTree reads one YAML document into a tree without aliases and merge keys,
+// A Document is a kind of file, in the words of its messages.
+type Document struct {
+	// What names it: "plan".
+	What string
+	// Empty says what to write into a file that holds nothing: "it needs a name". Without it, nothing is a value.
+	Empty string
+	// MaxNodes bounds the values of a file after its aliases were replaced: "billion laughs" ends here.
+	MaxNodes int
+}
+
+// Parse reads one YAML document into a tree without aliases and merge keys,
 // in which every mapping has each key once. Nodes keep their place in the file;
-// those that came through an alias have the place of the anchor. nil is returned
+// those that came through an alias have the place of the anchor. Faults go to f; nil is returned
 // if there is nothing to go on with.
-func ParseTree(f *Faults, data []byte) *yaml.Node {
+func (k Document) Parse(f *Faults, data []byte) *yaml.Node {
 	if len(data) > MaxSize {
-		f.Add(Error{File: f.File, Line: 1, Column: 1, Message: fmt.Sprintf("the file is larger than %d bytes, which no plan is", MaxSize)})
+		f.Add(Error{File: f.File, Line: 1, Column: 1, Message: fmt.Sprintf("the file is larger than %d bytes, too large for a %s", MaxSize, k.What)})
 		return nil
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	var doc yaml.Node
-	if err := dec.Decode(&doc); errors.Is(err, io.EOF) || err == nil && len(doc.Content) == 0 {
-		f.Add(Error{File: f.File, Line: 1, Column: 1, Message: "the plan is empty: it needs name, workloads, engines and places"})
+	if err := dec.Decode(&doc); errors.Is(err, io.EOF) || err == nil && (len(doc.Content) == 0 || k.Empty != "" && doc.Content[0].Tag == "!!null") {
+		f.Add(Error{File: f.File, Line: 1, Column: 1, Message: fmt.Sprintf("the %s is empty: %s", k.What, k.Empty)})
 		return nil
 	} else if err != nil {
 		f.Add(syntaxError(f.File, err))
@@ -43,13 +48,13 @@ func ParseTree(f *Faults, data []byte) *yaml.Node {
 	}
 	var second yaml.Node
 	if err := dec.Decode(&second); err == nil {
-		f.Add(Error{File: f.File, Line: max(1, second.Line), Column: max(1, second.Column), Message: "a second document starts here: a file holds one plan"})
+		f.Add(Error{File: f.File, Line: max(1, second.Line), Column: max(1, second.Column), Message: "a second document starts here: a file holds one " + k.What})
 		return nil
 	} else if !errors.Is(err, io.EOF) {
 		f.Add(syntaxError(f.File, err))
 		return nil
 	}
-	e := expander{Faults: f, left: maxNodes}
+	e := expander{Faults: f, Document: k, left: k.MaxNodes}
 	root := e.expand(doc.Content[0], 0)
 	if e.left < 0 {
 		return nil
@@ -74,6 +79,7 @@ func syntaxError(file string, err error) Error {
 // An expander copies a tree, replacing aliases and merge keys.
 type expander struct {
 	*Faults
+	Document
 	// left is how many nodes may still be made; below 0 the work is given up.
 	left int
 }
@@ -89,7 +95,7 @@ func (e *expander) expand(n *yaml.Node, depth int) *yaml.Node {
 	e.left--
 	if e.left < 0 || depth > maxDepth {
 		e.left = -1
-		e.fail(n, "the plan is nested too deeply, or its aliases stand for too much (more than %d values or %d levels)", maxNodes, maxDepth)
+		e.fail(n, "the %s is nested too deeply, or its aliases stand for too much (more than %d values or %d levels)", e.What, e.MaxNodes, maxDepth)
 		return e.expand(n, depth)
 	}
 	if n.Kind == yaml.AliasNode {
@@ -100,7 +106,7 @@ func (e *expander) expand(n *yaml.Node, depth int) *yaml.Node {
 		return e.expand(n.Alias, depth+1)
 	}
 	if n.Style&yaml.TaggedStyle != 0 {
-		e.fail(n, "the tag %.40s is not used in plans: leave it out", n.Tag)
+		e.fail(n, "the tag %.40s is not used in a %s: leave it out", n.Tag, e.What)
 	}
 	out := &yaml.Node{Kind: n.Kind, Tag: n.ShortTag(), Value: n.Value, Line: n.Line, Column: n.Column, Style: n.Style &^ yaml.TaggedStyle}
 	switch n.Kind {
@@ -163,7 +169,7 @@ func (e *expander) merge(from, out *yaml.Node) {
 	}
 }
 
-// keyNode returns the key's own node in mapping m, or nil.
+// KeyNode returns the key's own node in mapping m, or nil.
 func KeyNode(m *yaml.Node, key string) *yaml.Node {
 	for i := 0; i+1 < len(m.Content); i += 2 {
 		if m.Content[i].Value == key {
@@ -173,7 +179,7 @@ func KeyNode(m *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
-// child returns the value of a key in mapping m, or nil.
+// Child returns the value of a key in mapping m, or nil.
 func Child(m *yaml.Node, key string) *yaml.Node {
 	for i := 0; i+1 < len(m.Content); i += 2 {
 		if m.Content[i].Value == key {
@@ -183,7 +189,7 @@ func Child(m *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
-// describe names what a node is, for "wants X, got Y".
+// Describe names what a node is, for "wants X, got Y".
 func Describe(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -200,7 +206,7 @@ func Describe(n *yaml.Node) string {
 	return Short(n.Value)
 }
 
-// short quotes a text of the user for a message, cut if it is long.
+// Short quotes a text of the user for a message, cut if it is long.
 func Short(s string) string {
 	const most = 60
 	if len(s) > most {

@@ -7,23 +7,25 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A variants is a map whose keys depend on its kind.
+// A Variants is a map whose keys depend on its kind.
 type Variants[T any] struct {
-	// what names the whole in messages: "workload".
+	// What names the whole in messages: "workload".
 	What  string
 	Kinds []Variant[T]
-	// kind is where T keeps it; nil if there is only one variant, which then has
+	// Kind is where T keeps it; nil if there is only one variant, which then has
 	// no key for it.
 	Kind func(*T) *string
-	// implied is the kind of an entry of that name that has none, or "".
+	// Implied is the kind of an entry of that name that has none, or "".
 	Implied func(name string) string
 }
 
+// A Variant is one kind, and its keys.
 type Variant[T any] struct {
 	Kind    string
 	Section Section[T]
 }
 
+// KindNames lists the kinds.
 func (v Variants[T]) KindNames() []string {
 	var names []string
 	for _, k := range v.Kinds {
@@ -59,7 +61,7 @@ func (v Variants[T]) pick(d *Decoder, n *yaml.Node, path, name string, dst *T) (
 	return Section[T]{}, false
 }
 
-// withKind adds the key "kind" to a variant's section. It is read by pick, and
+// WithKind adds the key "kind" to a variant's section. It is read by pick, and
 // written unless the name says it.
 func (v Variants[T]) WithKind(k Variant[T], name string) Section[T] {
 	s := k.Section
@@ -99,7 +101,7 @@ func (v Variants[T]) Encode(name string, src *T) *yaml.Node {
 	return nil
 }
 
-// schema describes an entry of that name, "" for any other name.
+// Schema describes an entry of that name, "" for any other name.
 func (v Variants[T]) Schema(name string, partial bool) Object {
 	var any []any
 	for _, k := range v.Kinds {

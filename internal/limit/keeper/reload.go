@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"plimsoll/internal/conf/controlfile"
+	"plimsoll/internal/conf/strict"
 	"plimsoll/internal/limit/policy"
 	"plimsoll/internal/text/size"
 )
@@ -43,10 +44,10 @@ type fileStamp struct {
 // starts while the policy is bad.
 const LastGood = "last-good.yaml"
 
-// Load reads a policy: a regular file of at most policy.MaxSize bytes. It waits for nothing, as a keeper reads its policy between
+// Load reads a policy: a regular file of at most strict.MaxSize bytes. It waits for nothing, as a keeper reads its policy between
 // all else that it does; the error wraps a *controlfile.Error for other kinds of files.
 func Load(path string) (*policy.Policy, []byte, error) {
-	b, err := controlfile.Read(path, policy.MaxSize)
+	b, err := controlfile.Read(path, strict.MaxSize)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, fmt.Errorf("there is no policy %s: write one, or name another with --policy: %w", path, fs.ErrNotExist)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"plimsoll/internal/conf/strict"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/text/size"
 )
@@ -27,28 +28,24 @@ var blockioKeys = map[string]limit.Key{
 // leastWeight and mostWeight are the ends of what goresctrl takes as a weight (blockio.go, devicesParametersToCgBlockIO).
 const leastWeight, mostWeight = 10, 1000
 
+// classes is what a file with classes is.
+var classes = strict.Document{What: "block I/O configuration", Empty: "it needs Classes", MaxNodes: document.MaxNodes}
+
 // FromBlockIO turns the classes of a block I/O configuration, as containerd and CRI-O read it
 // (/etc/containers/blockio.yaml), into the text of a policy that Parse reads. file is its name, for messages.
 //
 // A class becomes one rule for each of its blocks and devices, for the pods whose annotation names it; as there, the last
 // of several decides, but that a weight for all devices gives way to one for a device wherever it stands. What goresctrl
-// refuses is refused, and so is what can't be a limit. The error is of type Errors.
+// refuses is refused, and so is what can't be a limit. The error is of type strict.Errors where a line has a fault.
 func FromBlockIO(file string, data []byte) ([]byte, error) {
-	d := &decoder{file: file}
-	var doc yaml.Node
-	if len(data) > MaxSize {
-		return nil, fmt.Errorf("%s is larger than %d bytes, which is too large for such a configuration", file, MaxSize)
-	}
-	if err := yaml.Unmarshal(data, &doc); err != nil {
-		d.syntax(err)
-		return nil, d.errors()
-	}
-	if len(doc.Content) == 0 {
-		return nil, fmt.Errorf("%s is empty: it needs Classes", file)
+	d := newDecoder(file)
+	root := classes.Parse(d.Faults, data)
+	if root == nil {
+		return nil, d.Err()
 	}
 	w := &blockioWriter{d: d}
-	d.section(doc.Content[0], "a block I/O configuration", fields{"Classes": w.classes})
-	if err := d.errors(); err != nil {
+	d.section(root, "a block I/O configuration", fields{"Classes": w.classes})
+	if err := d.Err(); err != nil {
 		return nil, err
 	}
 	if len(w.rules) == 0 {
@@ -61,18 +58,6 @@ func FromBlockIO(file string, data []byte) ([]byte, error) {
 		return nil, fmt.Errorf("%s can't be written as a policy: %w", file, err)
 	}
 	return []byte(text), nil
-}
-
-// errors are all faults, or nil.
-func (d *decoder) errors() error {
-	if len(d.faults) == 0 {
-		return nil
-	}
-	var all Errors
-	for _, f := range d.faults {
-		all = append(all, f)
-	}
-	return all
 }
 
 // A blockioWriter collects rules as text.
@@ -93,31 +78,31 @@ func (w *blockioWriter) text() string {
 // classes reads the map of classes.
 func (w *blockioWriter) classes(n *yaml.Node) {
 	if n.Kind != yaml.MappingNode {
-		w.d.fail(n, "Classes wants a map of names and lists, got %s", describe(n))
+		w.d.fail(n, "Classes wants a map of names and lists, got %s", strict.Describe(n))
 		return
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		name, list := n.Content[i], resolved(n.Content[i+1])
+		name, list := n.Content[i], n.Content[i+1]
 		class := scalar(name)
 		switch {
 		case name.Kind != yaml.ScalarNode || class == "":
 			w.d.fail(name, "a class has no name: no pod can have it")
 			continue
 		case name.Style == 0 && slices.Contains(truths, strings.ToLower(class)):
-			w.d.fail(name, "class %s: YAML takes that for true or false: put it in quotes", short(class))
+			w.d.fail(name, "class %s: YAML takes that for true or false: put it in quotes", strict.Short(class))
 			continue
 		case strings.ContainsAny(class, "*?"):
-			w.d.fail(name, "class %s: in a policy * and ? stand for any characters: give the class another name", short(class))
+			w.d.fail(name, "class %s: in a policy * and ? stand for any characters: give the class another name", strict.Short(class))
 			continue
 		case list.Tag == "!!null":
 			continue
 		case list.Kind != yaml.SequenceNode:
-			w.d.fail(list, "class %s wants a list of parameters, got %s", short(class), describe(list))
+			w.d.fail(list, "class %s wants a list of parameters, got %s", strict.Short(class), strict.Describe(list))
 			continue
 		}
 		first, number := len(w.rules), 0
 		for _, block := range list.Content {
-			w.block(resolved(block), class, &number)
+			w.block(block, class, &number)
 		}
 		// What is for all devices comes first.
 		slices.SortStableFunc(w.rules[first:], func(a, b blockioRule) int { return cmp.Compare(min(1, len(a.device)), min(1, len(b.device))) })
@@ -136,7 +121,7 @@ func (w *blockioWriter) block(n *yaml.Node, class string, number *int) {
 	values := map[limit.Key]string{}
 	known := fields{"Devices": func(v *yaml.Node) {
 		if v.Kind != yaml.SequenceNode {
-			w.d.fail(v, "Devices wants a list, such as [/dev/sda], got %s", describe(v))
+			w.d.fail(v, "Devices wants a list, such as [/dev/sda], got %s", strict.Describe(v))
 			return
 		}
 		devices = w.d.patterns(v, "Devices")
@@ -153,18 +138,14 @@ func (w *blockioWriter) block(n *yaml.Node, class string, number *int) {
 			values[key] = text
 		}
 	}
-	before := len(w.d.faults)
-	if i := slices.IndexFunc(n.Content, func(k *yaml.Node) bool { return k.Tag == "!!merge" }); i >= 0 {
-		w.d.fail(n.Content[i], "class %s: Plimsoll does not read merged keys: write out the keys of <<", short(class))
-		return
-	}
-	w.d.section(given(n), "class "+short(class), known)
-	if len(w.d.faults) > before {
+	before := len(w.d.Found)
+	w.d.section(given(n), "class "+strict.Short(class), known)
+	if len(w.d.Found) > before {
 		return
 	}
 	for k := range values {
 		if k.Rate() && len(devices) == 0 {
-			w.d.fail(n, "class %s: limits without Devices, which they need", short(class))
+			w.d.fail(n, "class %s: limits without Devices, which they need", strict.Short(class))
 			return
 		}
 	}
@@ -198,7 +179,7 @@ func given(n *yaml.Node) *yaml.Node {
 	out := *n
 	out.Content = nil
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		if resolved(n.Content[i+1]).Tag != "!!null" {
+		if n.Content[i+1].Tag != "!!null" {
 			out.Content = append(out.Content, n.Content[i], n.Content[i+1])
 		}
 	}
@@ -224,7 +205,7 @@ func node(device string) string {
 // blockioValue is a parameter's value in a policy's words.
 func blockioValue(k limit.Key, n *yaml.Node) (string, error) {
 	if n.Kind != yaml.ScalarNode {
-		return "", fmt.Errorf("wants a number, got %s", describe(n))
+		return "", fmt.Errorf("wants a number, got %s", strict.Describe(n))
 	}
 	v, err := quantity(scalar(n))
 	if err != nil {

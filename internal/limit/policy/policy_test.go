@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plimsoll/internal/conf/strict"
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit"
 )
@@ -31,10 +32,10 @@ func TestParseRefuses(t *testing.T) {
 		{"[]", "p:1:1: a policy is a map of keys and values, this is a list"},
 		{"rule: []", "p:1:1: a policy has no key \"rule\", did you mean rules? (its keys: rules)"},
 		{"rules: {}", "p:1:8: rules wants a list, one rule after each dash, got a map"},
-		{"rules:", "p:1:1: rules has no value"},
+		{"rules:", "p:1:1: rules: has no value"},
 		{"rules: []\n---\nrules: []", "p:2:1: a second document starts here"},
-		{"rules: []\nrules: []", "p:2:1: rules is given twice: first at line 1"},
-		{rule("web"), "p:2:3: a rule is a map of keys and values, this is \"web\""},
+		{"rules: []\nrules: []", "p:2:1: \"rules\" is given twice: first at line 1"},
+		{rule("web"), "p:2:3: a rule is a map of keys and values, this is the text \"web\""},
 		{rule("{match: all}"), "rule 1 has no limits"},
 		{rule("{" + good + "}"), "rule 1 has no match: say which containers it is for, or write match: all"},
 		{rule("{match: {}, " + good + "}"), "a match without a condition: write match: all"},
@@ -46,7 +47,7 @@ func TestParseRefuses(t *testing.T) {
 		{rule("{match: {engine: dokcer}, " + good + "}"), "there is no engine \"dokcer\", did you mean docker?"},
 		{rule("{match: {label: tier}, " + good + "}"), "label wants a map"},
 		{rule("{match: {label: {}}, " + good + "}"), "label has no label in it"},
-		{rule("{match: {label: {a: 1, a: 2}}, " + good + "}"), "label: \"a\" is given twice"},
+		{rule("{match: {label: {a: 1, a: 2}}, " + good + "}"), "p:2:26: \"a\" is given twice"},
 		{rule("{match: all, limits: {}}"), "limits has no limit in it"},
 		{rule("{match: all, limits: {write_bsp: 1}}"), "p:2:25: limits has no key \"write_bsp\", did you mean write_bps?"},
 		{rule("{match: all, limits: {write_bps: 10mb}}"), "p:2:36: write_bps: "},
@@ -66,11 +67,12 @@ func TestParseRefuses(t *testing.T) {
 		{rule("{match: all, together: true, limits: {write_bps: none}}"), "none is no limit that containers can share"},
 		{rule("{match: all, together: true, where: {device_wide: true}, " + good + "}"), "leave out one of them"},
 		{rule("{name: a, match: all, "+good+"}") + "- {name: a, match: all, " + good + "}", "p:3:3: the name \"a\" is that of the rule at line 2, too"},
-		{rule("{<<: {match: all}, " + good + "}"), "a rule has no key \"<<\""},
-		{strings.Repeat("#", MaxSize+1), "the file is larger than"},
+		{rule("{<<: [all], " + good + "}"), "<< takes a map or a list of maps"},
+		{"a: &a [x,x,x]\nb: &b [*a,*a,*a]\nrules: [" + strings.Repeat("*b,", 40_000) + "]", "stand for too much"},
+		{strings.Repeat("#", strict.MaxSize+1), "the file is larger than"},
 	} {
 		p, err := Parse("p", []byte(row.in))
-		var faults Errors
+		var faults strict.Errors
 		if p != nil || !errors.As(err, &faults) || !strings.Contains(err.Error(), row.want) {
 			t.Errorf("Parse(%.80q) = %v, %v; want %q", row.in, p, err, row.want)
 		}
@@ -80,7 +82,7 @@ func TestParseRefuses(t *testing.T) {
 		t.Errorf("two faults are told as %q", lines)
 	}
 	_, err = Parse("p", []byte("rules:\n"+strings.Repeat("- web\n", 80)))
-	if lines := strings.Split(err.Error(), "\n"); len(lines) != maxErrors+1 || !strings.HasSuffix(lines[maxErrors], "and 30 more faults") {
+	if lines := strings.Split(err.Error(), "\n"); len(lines) != strict.MaxErrors+1 || !strings.HasSuffix(lines[strict.MaxErrors], "and 30 more faults") {
 		t.Errorf("80 faults end in %q", lines[len(lines)-1])
 	}
 }
@@ -212,8 +214,8 @@ func TestFromBlockIO(t *testing.T) {
 Classes:
   LowPrioThrottled:
   - Weight: 80
-  - Devices: [/dev/vda, "/dev/disk/by-id/*SSD*"]
-    ThrottleReadBps: 50M
+  - <<: {ThrottleReadBps: 50M, Weight: 70}
+    Devices: [/dev/vda, "/dev/disk/by-id/*SSD*"]
     ThrottleWriteBps: 10Mi
     ThrottleReadIOPS: 10k
     ThrottleWriteIOPS: 500
@@ -252,7 +254,6 @@ Classes:
 		"Classes: {on: [{Weight: 50}]}":         "put it in quotes",
 		"Classes: {a*: [{Weight: 50}]}":         "give the class another name",
 		"Classes: {a: [{Wieght: 5}]}":           "did you mean Weight?",
-		"Classes: {a: [{<<: {Weight: 50}}]}":    "write out the keys of <<",
 		"Classes: {a: [{Weight: 5x}]}":          "is no quantity",
 		"Classes: {a: [{Weight: 9}]}":           "they are 10 to 1000",
 		"Classes: {a: [{Weight: 1000.5}]}":      "1001 is no weight of a class",

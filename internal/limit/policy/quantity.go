@@ -8,6 +8,8 @@ import (
 	"unicode"
 
 	"go.yaml.in/yaml/v3"
+
+	"plimsoll/internal/conf/strict"
 )
 
 // suffixes are those of Kubernetes' quantities (k8s.io/apimachinery, pkg/api/resource/suffix.go): base and exponent.
@@ -22,7 +24,7 @@ const maxQuantity = 40
 // quantity reads a number as Kubernetes writes it: "50M" is 50,000,000, "50Mi" 52,428,800 and "5e3" 5,000. As there, what is
 // no whole number is the next one above.
 func quantity(s string) (int64, error) {
-	bad := errors.New(short(s) + " is no quantity such as 50M, 10Mi or 500")
+	bad := errors.New(strict.Short(s) + " is no quantity such as 50M, 10Mi or 500")
 	unsigned := strings.TrimPrefix(s, "+")
 	end := strings.IndexFunc(unsigned, func(r rune) bool { return r != '.' && !unicode.IsDigit(r) })
 	if end < 0 {
@@ -53,7 +55,7 @@ func quantity(s string) (int64, error) {
 		up.Add(up, big.NewInt(1))
 	}
 	if !up.IsInt64() {
-		return 0, errors.New(short(s) + " is more than fits")
+		return 0, errors.New(strict.Short(s) + " is more than fits")
 	}
 	return up.Int64(), nil
 }

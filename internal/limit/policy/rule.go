@@ -10,15 +10,15 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"plimsoll/internal/conf/strict"
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit"
-	"plimsoll/internal/text/nearest"
 )
 
 // rules reads the list of rules.
 func (d *decoder) rules(n *yaml.Node) []Rule {
 	if n.Kind != yaml.SequenceNode {
-		d.fail(n, "rules wants a list, one rule after each dash, got %s", describe(n))
+		d.fail(n, "rules wants a list, one rule after each dash, got %s", strict.Describe(n))
 		return nil
 	}
 	if len(n.Content) > maxRules {
@@ -28,10 +28,10 @@ func (d *decoder) rules(n *yaml.Node) []Rule {
 	var rules []Rule
 	lines := map[string]int{}
 	for i, c := range n.Content {
-		r := d.rule(resolved(c), i)
+		r := d.rule(c, i)
 		r.Line = c.Line
 		if first := lines[r.Name]; first != 0 {
-			d.fail(c, "the name %s is that of the rule at line %d, too: give each its own", short(r.Name), first)
+			d.fail(c, "the name %s is that of the rule at line %d, too: give each its own", strict.Short(r.Name), first)
 		}
 		lines[r.Name] = c.Line
 		rules = append(rules, r)
@@ -42,19 +42,19 @@ func (d *decoder) rules(n *yaml.Node) []Rule {
 // rule reads one rule.
 func (d *decoder) rule(n *yaml.Node, i int) Rule {
 	r := Rule{Name: fmt.Sprintf("rule %d", i+1)}
-	matched, limited, before := false, false, len(d.faults)
+	matched, limited, before := false, false, len(d.Found)
 	d.section(n, "a rule", fields{
 		"name":  func(v *yaml.Node) { r.Name = d.word(v, "name") },
 		"match": func(v *yaml.Node) { matched = true; d.match(v, &r.Match) },
 		"where": func(v *yaml.Node) { d.where(v, &r.Where) },
 		"together": func(v *yaml.Node) {
 			if r.Together = v.Value == "true"; v.Tag != "!!bool" {
-				d.fail(v, "together wants true or false, got %s", describe(v))
+				d.fail(v, "together wants true or false, got %s", strict.Describe(v))
 			}
 		},
 		"limits": func(v *yaml.Node) { limited = true; d.limits(v, &r.Limits) },
 	})
-	if len(d.faults) > before {
+	if len(d.Found) > before {
 		return r
 	}
 	if !matched {
@@ -108,17 +108,13 @@ func (d *decoder) match(n *yaml.Node, m *Match) {
 	list := func(name string, to *[]string) func(*yaml.Node) {
 		return func(v *yaml.Node) { *to = d.patterns(v, name) }
 	}
-	before := len(d.faults)
+	before := len(d.Found)
 	d.section(n, "a match", fields{
 		"engine": func(v *yaml.Node) {
 			m.Engine = d.patterns(v, "engine")
 			for _, e := range m.Engine {
 				if !slices.Contains(engines, e) {
-					hint := ""
-					if w := nearest.Word(e, engines); w != "" {
-						hint = ", did you mean " + w + "?"
-					}
-					d.fail(v, "there is no engine %s%s (the engines: %s)", short(e), hint, strings.Join(engines, ", "))
+					d.fail(v, "there is no engine %s%s (the engines: %s)", strict.Short(e), strict.DidYouMean(e, engines), strings.Join(engines, ", "))
 				}
 			}
 		},
@@ -128,7 +124,7 @@ func (d *decoder) match(n *yaml.Node, m *Match) {
 		"pod": list("pod", &m.Pod), "container": list("container", &m.Container),
 		"label": func(v *yaml.Node) { m.Label = d.labels(v) },
 	})
-	if m.IsZero() && len(d.faults) == before {
+	if m.IsZero() && len(d.Found) == before {
 		d.fail(n, "a match without a condition: write match: all for every container")
 	}
 }
@@ -136,14 +132,14 @@ func (d *decoder) match(n *yaml.Node, m *Match) {
 // labels reads patterns by label.
 func (d *decoder) labels(n *yaml.Node) map[string][]string {
 	if n.Kind != yaml.MappingNode {
-		d.fail(n, "label wants a map of labels and values, as {tier: gold}, got %s", describe(n))
+		d.fail(n, "label wants a map of labels and values, as {tier: gold}, got %s", strict.Describe(n))
 		return nil
 	}
 	all := map[string][]string{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		k, v := n.Content[i], resolved(n.Content[i+1])
-		if _, twice := all[k.Value]; twice || k.Value == "" || k.Kind != yaml.ScalarNode {
-			d.fail(k, "label: %s is given twice, or is no name of a label", short(k.Value))
+		k, v := n.Content[i], n.Content[i+1]
+		if k.Value == "" {
+			d.fail(k, "label: a label has no name")
 			continue
 		}
 		all[k.Value] = d.patterns(v, "label "+k.Value)
@@ -164,7 +160,7 @@ func (d *decoder) patterns(n *yaml.Node, what string) []string {
 	}
 	var all []string
 	for _, c := range n.Content {
-		all = append(all, d.word(resolved(c), what))
+		all = append(all, d.word(c, what))
 	}
 	return all
 }
@@ -173,7 +169,7 @@ func (d *decoder) patterns(n *yaml.Node, what string) []string {
 func (d *decoder) word(n *yaml.Node, what string) string {
 	switch {
 	case n.Kind != yaml.ScalarNode || n.Tag == "!!null":
-		d.fail(n, "%s wants a text, got %s", what, describe(n))
+		d.fail(n, "%s wants a text, got %s", what, strict.Describe(n))
 	case n.Value == "":
 		d.fail(n, "%s is empty", what)
 	case strings.ContainsAny(n.Value, "\x00\n\r"):
@@ -188,12 +184,12 @@ func (d *decoder) where(n *yaml.Node, w *Where) {
 	flag := func(name string, to *bool) func(*yaml.Node) {
 		return func(v *yaml.Node) {
 			if v.Tag != "!!bool" {
-				d.fail(v, "%s wants true or false, got %s", name, describe(v))
+				d.fail(v, "%s wants true or false, got %s", name, strict.Describe(v))
 			}
 			*to = v.Value == "true"
 		}
 	}
-	before := len(d.faults)
+	before := len(d.Found)
 	d.section(n, "where", fields{
 		"volume":      func(v *yaml.Node) { w.Volume = d.word(v, "volume") },
 		"path":        func(v *yaml.Node) { w.Path = d.word(v, "path") },
@@ -201,7 +197,7 @@ func (d *decoder) where(n *yaml.Node, w *Where) {
 		"all":         flag("all", &all),
 		"device_wide": flag("device_wide", &w.DeviceWide),
 	})
-	if len(d.faults) > before {
+	if len(d.Found) > before {
 		return
 	}
 	given := 0
@@ -214,9 +210,9 @@ func (d *decoder) where(n *yaml.Node, w *Where) {
 	case given > 1:
 		d.fail(n, "where takes one of volume, path, device and all, not several")
 	case w.Path != "" && path.Clean(w.Path) != w.Path || w.Path != "" && !path.IsAbs(w.Path):
-		d.fail(n, "path %s is not a whole path of the container, such as /var/lib/data", short(w.Path))
+		d.fail(n, "path %s is not a whole path of the container, such as /var/lib/data", strict.Short(w.Path))
 	case w.Device != "" && !filepath.IsAbs(filepath.FromSlash(w.Device)) && !path.IsAbs(w.Device):
-		d.fail(n, "device %s is no node of a block device, such as /dev/sda", short(w.Device))
+		d.fail(n, "device %s is no node of a block device, such as /dev/sda", strict.Short(w.Device))
 	}
 }
 
@@ -226,7 +222,7 @@ func (d *decoder) limits(n *yaml.Node, a *limit.Ask) {
 	for _, k := range limit.Keys {
 		known[string(k)] = func(v *yaml.Node) {
 			if v.Kind != yaml.ScalarNode {
-				d.fail(v, "%s wants a value such as 10MiB, got %s", k, describe(v))
+				d.fail(v, "%s wants a value such as 10MiB, got %s", k, strict.Describe(v))
 				return
 			}
 			if err := a.Set(k, v.Value); err != nil {
@@ -234,9 +230,9 @@ func (d *decoder) limits(n *yaml.Node, a *limit.Ask) {
 			}
 		}
 	}
-	before := len(d.faults)
+	before := len(d.Found)
 	d.section(n, "limits", known)
-	if a.IsZero() && len(d.faults) == before {
+	if a.IsZero() && len(d.Found) == before {
 		d.fail(n, "limits has no limit in it")
 	}
 }

@@ -14,7 +14,7 @@ import (
 // checked; see Parse.
 func JSON(filename string, data []byte) ([]byte, error) {
 	f := &strict.Faults{File: filename}
-	root := strict.ParseTree(f, data)
+	root := document.Parse(f, data)
 	if err := f.Err(); err != nil || root == nil {
 		return nil, err
 	}

@@ -23,12 +23,12 @@ const (
 // planSection is the table of a plan's own keys.
 func planSection() strict.Section[Plan] {
 	return strict.Section[Plan]{What: "a plan", Check: checkPlan, Fields: []strict.Field[Plan]{
-		full(strict.Must(strict.Key("name", "What the plan is called in tables and records.", name(), func(p *Plan) *string { return &p.Name }))),
+		full(strict.Must(strict.Key("name", "What the plan is called in tables and records.", strict.Name(), func(p *Plan) *string { return &p.Name }))),
 		strict.Key("description", "What question the plan answers.", strict.Words("a text", 4096, true), func(p *Plan) *string { return &p.Description }),
 		strict.Must(strict.Key("workloads", "What I/O is done, by name.", workloads(), workloadsOf)),
 		strict.Must(strict.Key("engines", "What runs the worker: names of kinds, or maps with options.", strict.List[EngineSpec]{What: "engines", Item: engineValue{}, Min: 1}, func(p *Plan) *[]EngineSpec { return &p.Engines })),
 		strict.Must(strict.Key("places", "Where the data lives, by name.", places(), func(p *Plan) *[]place.Spec { return &p.Places })),
-		strict.Key("sources", "Names of the places that tree and command read their sources from. Default: the place that they write to.", strict.List[string]{What: "names of places", Item: name(), One: true, Min: 1}, func(p *Plan) *[]string { return &p.Sources }),
+		strict.Key("sources", "Names of the places that tree and command read their sources from. Default: the place that they write to.", strict.List[string]{What: "names of places", Item: strict.Name(), One: true, Min: 1}, func(p *Plan) *[]string { return &p.Sources }),
 		strict.Key("limits", "Sets of limits for the containers, by name. Default: {none: {}}.", limits(), func(p *Plan) *[]limit.Limits { return &p.Limits }),
 		strict.Key("clients", "Numbers of workers that run at once. Default: [1].", strict.List[int]{What: "numbers of clients", Item: strict.Integer(1, maxClients), Min: 1, One: true}, func(p *Plan) *[]int { return &p.Clients }),
 		strict.Key("include", "Keeps only the cells that one of these matches.", strict.List[Match]{What: "matches", Item: matchSection()}, func(p *Plan) *[]Match { return &p.Include }),
@@ -57,26 +57,6 @@ func quickField() strict.Field[Plan] {
 		Schema: func(bool) strict.Object { return planSection().Schema(true) },
 	})
 }
-
-// name is the name of something.
-func name() strict.Scalar[string] {
-	s := strict.Words("a name", 4096, false)
-	parse := s.Parse
-	s.Parse = func(n *yaml.Node) (string, error) {
-		v, err := parse(n)
-		if err == nil && !strict.IsName(v) {
-			err = textError(strict.NameFault(v))
-		}
-		return v, err
-	}
-	s.JSON = func() strict.Object { return strict.Object{"type": "string", "pattern": strict.NamePattern} }
-	return s
-}
-
-// A textError is an error that is its text.
-type textError string
-
-func (e textError) Error() string { return string(e) }
 
 func limits() strict.Named[limit.Limits] {
 	return strict.Named[limit.Limits]{
@@ -124,10 +104,10 @@ func checkLimits(d *strict.Decoder, path string, l *limit.Limits) {
 
 func baselineSection() strict.Section[Baseline] {
 	return strict.Section[Baseline]{What: "a baseline", Fields: []strict.Field[Baseline]{
-		strict.Must(strict.Key("engine", "Name of an engine of the plan.", name(), func(b *Baseline) *string { return &b.Engine })),
-		strict.Must(strict.Key("place", "Name of a place of the plan.", name(), func(b *Baseline) *string { return &b.Place })),
-		strict.Key("source", "Name of a source of the plan. Default: the place, if it is one, else the first that the engine has.", name(), func(b *Baseline) *string { return &b.Source }),
-		strict.Key("limits", "Name of a set of limits of the plan. Default: the first.", name(), func(b *Baseline) *string { return &b.Limits }),
+		strict.Must(strict.Key("engine", "Name of an engine of the plan.", strict.Name(), func(b *Baseline) *string { return &b.Engine })),
+		strict.Must(strict.Key("place", "Name of a place of the plan.", strict.Name(), func(b *Baseline) *string { return &b.Place })),
+		strict.Key("source", "Name of a source of the plan. Default: the place, if it is one, else the first that the engine has.", strict.Name(), func(b *Baseline) *string { return &b.Source }),
+		strict.Key("limits", "Name of a set of limits of the plan. Default: the first.", strict.Name(), func(b *Baseline) *string { return &b.Limits }),
 		strict.Key("clients", "Number of clients. Default: the plan's first.", strict.Integer(1, maxClients), func(b *Baseline) *int { return &b.Clients }),
 	}}
 }
@@ -149,7 +129,7 @@ type engineValue struct{}
 
 func engineVariants() strict.Variants[EngineSpec] {
 	type E = EngineSpec
-	called := strict.Must(strict.Key("name", "What the engine is called in the plan.", name(), func(e *E) *string { return &e.Name }))
+	called := strict.Must(strict.Key("name", "What the engine is called in the plan.", strict.Name(), func(e *E) *string { return &e.Name }))
 	image := strict.Key("image", "An image of the engine's own, in which the worker is mounted; nothing is pulled. Default: one made of the worker alone.", strict.Words("the name of an image", 512, false), func(e *E) *string { return &e.Image })
 	seccomp := strict.Key("seccomp", "Path of a seccomp profile in Docker's format, or unconfined. Default: the engine's.", strict.Words("a path", 4096, false), func(e *E) *string { return &e.Seccomp })
 	runtime := strict.Key("runtime", "Name of the OCI runtime. Default: the first that works, or the daemon's.", strict.Words("the name of a runtime", 255, false), func(e *E) *string { return &e.Runtime })

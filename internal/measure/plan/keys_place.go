@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"path"
 	"strings"
 
@@ -72,13 +73,13 @@ func absolute() strict.Scalar[string] {
 		case err != nil:
 			return "", err
 		case strings.HasPrefix(v, "~"):
-			return "", textError("~ is not expanded in plans: write the whole path instead of " + strict.Short(v))
+			return "", errors.New("~ is not expanded in plans: write the whole path instead of " + strict.Short(v))
 		case strings.HasPrefix(v, "/"):
 			return path.Clean(v), nil
 		case len(v) > 2 && v[1] == ':' && (v[2] == '\\' || v[2] == '/') && isLetter(v[0]), strings.HasPrefix(v, `\\`):
 			return v, nil
 		}
-		return "", textError(strict.Short(v) + " is not absolute: write the whole path, beginning with /")
+		return "", errors.New(strict.Short(v) + " is not absolute: write the whole path, beginning with /")
 	}
 	s.JSON = func() strict.Object {
 		return strict.Object{"type": "string", "maxLength": 4096, "pattern": absolutePattern}

@@ -58,6 +58,9 @@ type assigner struct {
 	flags map[*yaml.Node]string
 }
 
+// assigned is the text of a value.
+var assigned = strict.Document{What: "value", MaxNodes: document.MaxNodes}
+
 // assign carries out one "path=value" on a tree.
 func (a assigner) assign(root *yaml.Node, assignment, flag string) {
 	fail := func(format string, args ...any) {
@@ -69,7 +72,7 @@ func (a assigner) assign(root *yaml.Node, assignment, flag string) {
 		return
 	}
 	own := &strict.Faults{File: flag}
-	value := strict.ParseTree(own, []byte(text))
+	value := assigned.Parse(own, []byte(text))
 	if len(own.Found) > 0 || value == nil {
 		for _, e := range own.Found {
 			fail("%s", e.Message)

@@ -8,6 +8,9 @@ import (
 	"plimsoll/internal/conf/strict"
 )
 
+// document is what a file with a plan is. The built-in ones have some 500 values.
+var document = strict.Document{What: "plan", Empty: "it needs name, workloads, engines and places", MaxNodes: 20_000}
+
 // Parse reads a plan; filename is for messages only. The error is of type
 // Errors and holds every fault that was found. The quick section is checked as
 // well, though it is not applied.
@@ -19,7 +22,7 @@ func Parse(filename string, data []byte) (*Plan, error) {
 // sound before they are applied.
 func ParseWith(filename string, data []byte, o Options) (*Plan, error) {
 	f := &strict.Faults{File: filename}
-	root := strict.ParseTree(f, data)
+	root := document.Parse(f, data)
 	if root == nil {
 		return nil, f.Err()
 	}
