@@ -77,7 +77,7 @@ func ioEngines(trials []record.Trial) map[string][]string {
 // testSeccomp: one container whose profile forbids io_uring makes all cells fall back,
 // and the run and its report say which and why.
 func testSeccomp(t *testing.T) {
-	profile, err := filepath.Abs("../../internal/measure/engine/testdata/no-io-uring.json")
+	profile, err := filepath.Abs("../../internal/measure/engine/seccomp/testdata/no-io-uring.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/engine/seccomp"
 	"plimsoll/internal/measure/fingerprint"
 	"plimsoll/internal/measure/plan"
 	"plimsoll/internal/measure/record"
@@ -184,7 +185,7 @@ func (a *app) prepareNew(ctx context.Context, f runFlags, args []string) (*runJo
 	if err != nil {
 		return nil, err
 	}
-	f.plan.Seccomp = engine.CheckSeccomp
+	f.plan.Seccomp = seccomp.Check
 	p, err := plan.ParseWith(file, text, f.plan)
 	if err != nil {
 		return nil, usageError("%w", err)

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/host/device"
-	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/engine/seccomp"
 	"plimsoll/internal/measure/fingerprint"
 	"plimsoll/internal/measure/plan"
 	"plimsoll/internal/measure/record"
@@ -84,7 +84,7 @@ func (a *app) loadResumed(db *store.Store, id, blocks string) (*runJob, error) {
 	if run.PlanText == "" {
 		return nil, usageError("run %s has no plan to go on with: 'plimsoll run' did not begin it", id)
 	}
-	p, err := plan.ParseWith("the plan of run "+id, []byte(run.PlanText), plan.Options{Blocks: blocks, Seccomp: engine.CheckSeccomp})
+	p, err := plan.ParseWith("the plan of run "+id, []byte(run.PlanText), plan.Options{Blocks: blocks, Seccomp: seccomp.Check})
 	if err != nil {
 		return nil, usageError("%w", err)
 	}

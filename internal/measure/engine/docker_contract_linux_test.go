@@ -18,6 +18,7 @@ import (
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/engineapi"
+	"plimsoll/internal/measure/engine/seccomp"
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/testkit/contracttest"
 	"plimsoll/internal/testkit/dockertest"
@@ -92,7 +93,7 @@ func contractOf(t *testing.T, d *dockertest.Daemon, update bool) map[string]int 
 	defer stop()
 	f.Events(events)
 	for name, spec := range map[string]Spec{
-		"layer":  {Place: place.Spec{Kind: place.Layer}, Limits: limit.Limits{CPUShares: 512, Memory: 256 << 20}, Seccomp: Unconfined},
+		"layer":  {Place: place.Spec{Kind: place.Layer}, Limits: limit.Limits{CPUShares: 512, Memory: 256 << 20}, Seccomp: seccomp.Unconfined},
 		"image":  {Place: place.Spec{Kind: place.Layer}, Image: dockertest.SleeperImage},
 		"bind":   {Place: place.Spec{Kind: place.Bind}, Limits: limit.Limits{CPUs: 1}},
 		"tmpfs":  {Place: place.Spec{Kind: place.Tmpfs, Size: 16 << 20}},

@@ -251,7 +251,7 @@ func testDockerLimits(t *testing.T, l *dockerLab) {
 
 func testDockerSeccomp(t *testing.T, l *dockerLab) {
 	e := l.engine(nil)
-	for profile, want := range map[string]string{"testdata/no-io-uring.json": "operation not permitted", "unconfined": "bad address"} {
+	for profile, want := range map[string]string{"seccomp/testdata/no-io-uring.json": "operation not permitted", "unconfined": "bad address"} {
 		spec := dockerLayer()
 		spec.Seccomp = profile
 		if got := l.open(t, e, spec).say(t, "iouring"); got != want {

@@ -12,6 +12,7 @@ import (
 
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/explain"
+	"plimsoll/internal/measure/engine/seccomp"
 	"plimsoll/internal/measure/place"
 )
 
@@ -160,10 +161,10 @@ func (e *docker) labels(id string) map[string]string {
 // dockerSeccomp turns a profile's path into what the API wants: its text for Docker, a
 // path for Podman.
 func dockerSeccomp(profile string, d *dockerDaemon) (string, error) {
-	if profile == Unconfined {
+	if profile == seccomp.Unconfined {
 		return profile, nil
 	}
-	_, b, err := loadProfile(profile)
+	_, b, err := seccomp.Load(profile)
 	if err != nil {
 		return "", err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"plimsoll/internal/limit"
+	"plimsoll/internal/measure/engine/seccomp"
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/testkit/contracttest"
 )
@@ -141,7 +142,7 @@ func TestDockerWindowsRefuses(t *testing.T) {
 		"each needs an image of Windows":                                {Image: "-"},
 		"it is for linux, and the daemon runs containers of windows":    {Image: "bookworm"},
 		"no file system in memory":                                      {Place: place.Spec{Kind: place.Tmpfs}},
-		"Windows has no seccomp":                                        {Seccomp: Unconfined},
+		"Windows has no seccomp":                                        {Seccomp: seccomp.Unconfined},
 	} {
 		f, e := newWindowsFake(t)
 		spec.ID = "a-1"

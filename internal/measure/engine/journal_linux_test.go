@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/opencontainers/runtime-spec/specs-go"
 
 	"plimsoll/internal/limit"
 	"plimsoll/internal/measure/place"
@@ -235,45 +234,6 @@ func TestProcessEnvironment(t *testing.T) {
 func running(pid string) bool {
 	b, err := os.ReadFile("/proc/" + pid + "/cmdline")
 	return err == nil && strings.HasPrefix(string(b), "sleep\x0061")
-}
-
-func TestReadSeccomp(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "profile.json")
-	for _, row := range []struct{ text, want string }{
-		{"", "seccomp profile"}, {"[]", "seccomp profile"}, {"{}", "defaultAction"},
-	} {
-		if err := os.WriteFile(path, []byte(row.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := readSeccomp(path, "amd64", nil); err == nil || !strings.Contains(err.Error(), row.want) || !strings.Contains(err.Error(), path) {
-			t.Errorf("readSeccomp of %q = %v, want %q", row.text, err, row.want)
-		}
-	}
-	const profile = `{"defaultAction":"SCMP_ACT_ERRNO","defaultErrnoRet":1,
-"archMap":[{"architecture":"SCMP_ARCH_X86_64","subArchitectures":["SCMP_ARCH_X86"]},{"architecture":"SCMP_ARCH_AARCH64"}],
-"syscalls":[{"names":["read"],"action":"SCMP_ACT_ALLOW"},{"name":"write","action":"SCMP_ACT_ALLOW"},
-{"names":["bpf"],"action":"SCMP_ACT_ALLOW","includes":{"caps":["CAP_BPF"]}},
-{"names":["chown"],"action":"SCMP_ACT_ALLOW","includes":{"caps":["CAP_CHOWN"]}},
-{"names":["arm"],"action":"SCMP_ACT_ALLOW","includes":{"arches":["arm64"]}},
-{"names":["clone"],"action":"SCMP_ACT_ALLOW","excludes":{"caps":["CAP_CHOWN"]}},
-{"names":["x32"],"action":"SCMP_ACT_ALLOW","excludes":{"arches":["amd64"]}}]}`
-	if err := os.WriteFile(path, []byte(profile), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	got, err := readSeccomp(path, "amd64", []string{"CAP_CHOWN"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, c := range got.Syscalls {
-		names = append(names, c.Names...)
-	}
-	if diff := cmp.Diff([]string{"read", "write", "chown"}, names); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff([]specs.Arch{specs.ArchX86_64, specs.ArchX86}, got.Architectures); diff != "" || *got.DefaultErrnoRet != 1 {
-		t.Errorf("architectures %s, errno %v", diff, *got.DefaultErrnoRet)
-	}
 }
 
 func TestBundle(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"github.com/opencontainers/runtime-spec/specs-go"
 
 	"plimsoll/internal/limit"
+	"plimsoll/internal/measure/engine/seccomp"
 	"plimsoll/internal/measure/place"
 )
 
@@ -195,8 +196,8 @@ func (b *bundle) config(args []string) (*specs.Spec, error) {
 	if b.spec.Network == HostNetwork {
 		c.Linux.Namespaces = slices.DeleteFunc(c.Linux.Namespaces, func(n specs.LinuxNamespace) bool { return n.Type == specs.NetworkNamespace })
 	}
-	if b.spec.Seccomp != "" && b.spec.Seccomp != Unconfined {
-		s, err := readSeccomp(b.spec.Seccomp, runtime.GOARCH, caps)
+	if b.spec.Seccomp != "" && b.spec.Seccomp != seccomp.Unconfined {
+		s, err := seccomp.ForContainer(b.spec.Seccomp, runtime.GOARCH, caps)
 		if err != nil {
 			return nil, err
 		}

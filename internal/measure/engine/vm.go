@@ -11,6 +11,7 @@ import (
 
 	"plimsoll/internal/limit"
 	"plimsoll/internal/measure/engine/guest"
+	"plimsoll/internal/measure/engine/seccomp"
 	"plimsoll/internal/measure/place"
 )
 
@@ -207,7 +208,7 @@ func (v *vm) supports(spec Spec) error {
 		return v.no("image", "the machine has nothing but the worker", "leave it out")
 	case spec.Runtime != "":
 		return v.no("runtime", "nothing runs in a container there", "use the oci or docker engine")
-	case spec.Seccomp != "" && spec.Seccomp != Unconfined:
+	case spec.Seccomp != "" && spec.Seccomp != seccomp.Unconfined:
 		return v.no("seccomp profile", "it is for containers", "use the oci or docker engine")
 	}
 	return nil

@@ -16,6 +16,7 @@ import (
 
 	"plimsoll/internal/measure/agent"
 	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/engine/seccomp"
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/measure/wire"
 	"plimsoll/internal/measure/workload"
@@ -153,7 +154,7 @@ func testProbe(t *testing.T, s Suite) {
 func testBuffers(t *testing.T, s Suite) {
 	e, sp := s.New(t), spec(s.Places[0])
 	if e.Name() != "host" {
-		sp.Seccomp = engine.Unconfined // Docker's own profile forbids io_uring.
+		sp.Seccomp = seccomp.Unconfined // Docker's own profile forbids io_uring.
 	}
 	a := open(t, e, sp)
 	probes, err := a.Probe(t.Context())

@@ -1,4 +1,6 @@
-package engine
+// Package seccomp reads seccomp profiles in Docker's format: the OCI one, with conditions on capabilities and architectures, which are
+// resolved before use (https://docs.docker.com/engine/security/seccomp/).
+package seccomp
 
 import (
 	"encoding/json"
@@ -11,10 +13,8 @@ import (
 	"github.com/opencontainers/runtime-spec/specs-go"
 )
 
-// A seccompProfile is a profile in Docker's format: the OCI one, with conditions on
-// capabilities and architectures that are resolved before use
-// (https://docs.docker.com/engine/security/seccomp/).
-type seccompProfile struct {
+// A Profile is a profile in Docker's format.
+type Profile struct {
 	DefaultAction   specs.LinuxSeccompAction `json:"defaultAction"`
 	DefaultErrnoRet *uint                    `json:"defaultErrnoRet"`
 	Architectures   []specs.Arch             `json:"architectures"`
@@ -24,69 +24,69 @@ type seccompProfile struct {
 	} `json:"archMap"`
 	Syscalls []struct {
 		specs.LinuxSyscall
-		Name     string           `json:"name"`
-		Includes seccompCondition `json:"includes"`
-		Excludes seccompCondition `json:"excludes"`
+		Name     string    `json:"name"`
+		Includes condition `json:"includes"`
+		Excludes condition `json:"excludes"`
 	} `json:"syscalls"`
 }
 
-// maxProfile bounds a seccomp profile; Docker's own has 14 KB.
-const maxProfile = 1 << 20
+// maxSize bounds a seccomp profile; Docker's own has 14 KB.
+const maxSize = 1 << 20
 
-// readProfile reads a seccomp profile: a regular file of a sane size, since a
+// read reads a seccomp profile: a regular file of a sane size, since a
 // pipe would be waited for and a device read without end.
-func readProfile(path string) ([]byte, error) {
+func read(path string) ([]byte, error) {
 	st, err := os.Stat(path)
 	switch {
 	case err != nil:
 		return nil, err
 	case !st.Mode().IsRegular():
 		return nil, fmt.Errorf("%s is not a regular file", path)
-	case st.Size() > maxProfile:
-		return nil, fmt.Errorf("%s has %d bytes, a profile has %d at most", path, st.Size(), maxProfile)
+	case st.Size() > maxSize:
+		return nil, fmt.Errorf("%s has %d bytes, a profile has %d at most", path, st.Size(), maxSize)
 	}
 	return os.ReadFile(path)
 }
 
-// A seccompCondition holds when the container has one of Caps or runs on one of Arches.
-type seccompCondition struct {
+// A condition holds when the container has one of Caps or runs on one of Arches.
+type condition struct {
 	Caps   []string `json:"caps"`
 	Arches []string `json:"arches"`
 }
 
-// seccompArch maps Go's architectures to seccomp's.
-var seccompArch = map[string]specs.Arch{"amd64": specs.ArchX86_64, "arm64": specs.ArchAARCH64}
+// architectures maps Go's architectures to seccomp's.
+var architectures = map[string]specs.Arch{"amd64": specs.ArchX86_64, "arm64": specs.ArchAARCH64}
 
 // Unconfined, in the place of a seccomp profile's path, asks for no profile.
 const Unconfined = "unconfined"
 
-// seccompActions are those that a profile may ask for. SCMP_ACT_NOTIFY is not among them: it
+// actions are those that a profile may ask for. SCMP_ACT_NOTIFY is not among them: it
 // needs a program that listens (runtime-spec, config-linux.md, "Seccomp").
-var seccompActions = []specs.LinuxSeccompAction{
+var actions = []specs.LinuxSeccompAction{
 	specs.ActKill, specs.ActKillProcess, specs.ActKillThread, specs.ActTrap, specs.ActErrno, specs.ActTrace, specs.ActAllow, specs.ActLog,
 }
 
-var seccompOperators = []specs.LinuxSeccompOperator{
+var operators = []specs.LinuxSeccompOperator{
 	specs.OpNotEqual, specs.OpLessThan, specs.OpLessEqual, specs.OpEqualTo, specs.OpGreaterEqual, specs.OpGreaterThan, specs.OpMaskedEqual,
 }
 
-// CheckSeccomp reports what is wrong with a session's seccomp profile: a path, Unconfined, or
+// Check reports what is wrong with a session's seccomp profile: a path, Unconfined, or
 // empty. What it finds would fail in every container.
-func CheckSeccomp(profile string) error {
+func Check(profile string) error {
 	if profile == "" || profile == Unconfined {
 		return nil
 	}
-	_, _, err := loadProfile(profile)
+	_, _, err := Load(profile)
 	return err
 }
 
-// loadProfile reads and checks a profile, and returns its text, too.
-func loadProfile(path string) (*seccompProfile, []byte, error) {
-	b, err := readProfile(path)
+// Load reads and checks a profile, and returns its text, too.
+func Load(path string) (*Profile, []byte, error) {
+	b, err := read(path)
 	if err != nil {
 		return nil, nil, fmt.Errorf("seccomp profile: %w", err)
 	}
-	p := new(seccompProfile)
+	p := new(Profile)
 	err = json.Unmarshal(b, p)
 	var wrong *json.UnmarshalTypeError
 	switch {
@@ -112,7 +112,7 @@ func article(kind string) string {
 }
 
 // check looks for what a runtime or a daemon would refuse.
-func (p *seccompProfile) check() error {
+func (p *Profile) check() error {
 	if p.DefaultAction == "" {
 		return errors.New("it has no defaultAction")
 	}
@@ -127,7 +127,7 @@ func (p *seccompProfile) check() error {
 			return fmt.Errorf("syscalls[%d].action: %w", i, err)
 		}
 		for j, a := range c.Args {
-			if !slices.Contains(seccompOperators, a.Op) {
+			if !slices.Contains(operators, a.Op) {
 				return fmt.Errorf("syscalls[%d].args[%d].op: there is no operator %.40q", i, j, a.Op)
 			}
 		}
@@ -139,21 +139,21 @@ func checkAction(a specs.LinuxSeccompAction) error {
 	if a == specs.ActNotify {
 		return fmt.Errorf("%s needs a program that listens, and there is none", a)
 	}
-	if !slices.Contains(seccompActions, a) {
+	if !slices.Contains(actions, a) {
 		return fmt.Errorf("there is no action %.40q", a)
 	}
 	return nil
 }
 
-// readSeccomp reads a profile for a container with caps on goarch.
-func readSeccomp(path, goarch string, caps []string) (*specs.LinuxSeccomp, error) {
-	d, _, err := loadProfile(path)
+// ForContainer reads a profile for a container with caps on goarch.
+func ForContainer(path, goarch string, caps []string) (*specs.LinuxSeccomp, error) {
+	d, _, err := Load(path)
 	if err != nil {
 		return nil, err
 	}
 	s := &specs.LinuxSeccomp{DefaultAction: d.DefaultAction, DefaultErrnoRet: d.DefaultErrnoRet, Architectures: d.Architectures}
 	for _, m := range d.ArchMap {
-		if m.Architecture == seccompArch[goarch] {
+		if m.Architecture == architectures[goarch] {
 			s.Architectures = append([]specs.Arch{m.Architecture}, m.SubArchitectures...)
 		}
 	}
@@ -171,7 +171,7 @@ func readSeccomp(path, goarch string, caps []string) (*specs.LinuxSeccomp, error
 }
 
 // included reports whether every condition that is given holds.
-func (c seccompCondition) included(goarch string, caps []string) bool {
+func (c condition) included(goarch string, caps []string) bool {
 	for _, want := range c.Caps {
 		if !slices.Contains(caps, want) {
 			return false
@@ -181,7 +181,7 @@ func (c seccompCondition) included(goarch string, caps []string) bool {
 }
 
 // excluded reports whether any condition holds.
-func (c seccompCondition) excluded(goarch string, caps []string) bool {
+func (c condition) excluded(goarch string, caps []string) bool {
 	for _, have := range c.Caps {
 		if slices.Contains(caps, have) {
 			return true
