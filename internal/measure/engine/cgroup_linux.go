@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// removeCgroups removes the groups of a container that its runtime did not get
+// RemoveGroups removes the groups of a container that its runtime did not get
 // to removing. name is the container's own, so that nobody else's can be meant. Processes
 // that are still in them are killed: the groups are the container's.
-func removeCgroups(name string) error {
-	if !strings.HasPrefix(name, folderPrefix) || strings.ContainsAny(name, "/*?[") {
+func RemoveGroups(name string) error {
+	if !strings.HasPrefix(name, FolderPrefix) || strings.ContainsAny(name, "/*?[") {
 		return fmt.Errorf("%s is not a group of Plimsoll's", name)
 	}
 	var left []string

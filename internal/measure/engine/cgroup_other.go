@@ -2,5 +2,5 @@
 
 package engine
 
-// removeCgroups: only Linux has them.
-func removeCgroups(string) error { return nil }
+// RemoveGroups: only Linux has them.
+func RemoveGroups(string) error { return nil }

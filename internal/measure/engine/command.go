@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// command is a runtime's command that is killed with all that it started when ctx is over:
+// Command is a runtime's command that is killed with all that it started when ctx is over:
 // a script's child would hold its output open for ever.
-func command(ctx context.Context, argv ...string) *exec.Cmd {
+func Command(ctx context.Context, argv ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.SysProcAttr = ownGroup()
 	cmd.Cancel = func() error { killGroup(cmd.Process); return nil }
@@ -22,25 +22,26 @@ func command(ctx context.Context, argv ...string) *exec.Cmd {
 // may talk without an end.
 const mostWords = 64 << 10
 
-// firstBytes is a writer that keeps the first mostWords bytes.
-type firstBytes struct {
-	kept []byte
-	// enough makes Write fail when no more is kept: the program's pipe is closed then.
-	enough bool
+// FirstBytes is a writer that keeps the first mostWords bytes.
+type FirstBytes struct {
+	// Kept is what there is so far.
+	Kept []byte
+	// Enough makes Write fail when no more is kept: the program's pipe is closed then.
+	Enough bool
 }
 
 // Write implements io.Writer.
-func (f *firstBytes) Write(p []byte) (int, error) {
-	n := min(len(p), mostWords-len(f.kept))
-	f.kept = append(f.kept, p[:n]...)
-	if n < len(p) && f.enough {
+func (f *FirstBytes) Write(p []byte) (int, error) {
+	n := min(len(p), mostWords-len(f.Kept))
+	f.Kept = append(f.Kept, p[:n]...)
+	if n < len(p) && f.Enough {
 		return n, io.ErrShortWrite
 	}
 	return len(p), nil
 }
 
-// firstLine cuts a runtime's message to what a table has room for.
-func firstLine(s string) string {
+// FirstLine cuts a runtime's message to what a table has room for.
+func FirstLine(s string) string {
 	s = strings.TrimSpace(s)
 	line, _, _ := strings.Cut(s, "\n")
 	return line

@@ -34,7 +34,7 @@ type DockerOptions struct {
 type docker struct {
 	opt     DockerOptions
 	owner   dockerOwner
-	journal journal
+	journal Journal
 	// nonce tells this engine's things from those of another one in this process.
 	nonce string
 
@@ -61,7 +61,7 @@ var _ Engine = (*docker)(nil)
 func NewDocker(opt DockerOptions) Engine {
 	var b [8]byte
 	rand.Read(b[:])
-	return &docker{opt: opt, owner: dockerSelf(), journal: journalIn(opt.StateDir, "docker"), nonce: hex.EncodeToString(b[:]), open: map[string]bool{}, closeTimeout: dockerCloseTimeout}
+	return &docker{opt: opt, owner: dockerSelf(), journal: JournalIn(opt.StateDir, "docker"), nonce: hex.EncodeToString(b[:]), open: map[string]bool{}, closeTimeout: dockerCloseTimeout}
 }
 
 // Name implements Engine.

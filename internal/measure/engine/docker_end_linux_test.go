@@ -39,7 +39,7 @@ func testDockerExit(t *testing.T, l *dockerLab) {
 	if got := s.last(t, "exit 3"); got != "exit status 3" {
 		t.Errorf("State() = %q, want exit status 3", got)
 	}
-	if log := s.Log(); len(log) > logSize || !strings.HasSuffix(log, "last words") {
+	if log := s.Log(); len(log) > LogSize || !strings.HasSuffix(log, "last words") {
 		t.Errorf("Log() has %d bytes and ends with %q", len(log), log[max(0, len(log)-20):])
 	}
 }

@@ -16,10 +16,10 @@ import (
 // (the local driver's o=bind). The worker removes it, unless it is killed, or the disk refuses; a volume that is removed leaves
 // it there.
 func boundFolders(spec Spec) (paths []string) {
-	for _, p := range spec.places() {
+	for _, p := range spec.Places() {
 		parent := p.DriverOpts["device"]
 		if p.Kind == place.Volume && dockerVolumeDriver(p) == "local" && filepath.IsAbs(parent) && slices.Contains(strings.Split(p.DriverOpts["o"], ","), "bind") {
-			paths = append(paths, ownFolder(parent, spec.ID))
+			paths = append(paths, OwnFolder(parent, spec.ID))
 		}
 	}
 	return paths
@@ -33,26 +33,26 @@ func (e *docker) makeFolders(ctx context.Context, spec Spec, bound []string) (da
 		if data, err = e.folderIn(spec.Place); err != nil {
 			return "", "", err
 		}
-		data = ownFolder(data, spec.ID)
+		data = OwnFolder(data, spec.ID)
 		paths = append(paths, data)
 	}
 	if spec.Source != nil && spec.Source.Kind == place.Bind {
 		if source, err = e.folderIn(*spec.Source); err != nil {
 			return "", "", err
 		}
-		source = ownSource(source, spec.ID)
+		source = OwnSource(source, spec.ID)
 		paths = append(paths, source)
 	}
 	if len(paths)+len(bound) == 0 {
 		return "", "", nil
 	}
-	if err := e.journal.note(ctx, spec.ID, sessionRecord{Paths: slices.Concat(paths, bound)}); err != nil {
-		return "", "", ownFault(e.opt.StateDir, err)
+	if err := e.journal.Note(ctx, spec.ID, SessionRecord{Paths: slices.Concat(paths, bound)}); err != nil {
+		return "", "", StateFault(e.opt.StateDir, err)
 	}
 	for i, p := range paths {
 		if err := os.Mkdir(p, 0o755); err != nil {
-			cerr := e.journal.clear(spec.ID, paths[:i]...) // What was there before stays.
-			return "", "", errors.Join(fmt.Errorf("place %s: %w", spec.places()[i].Name, err), cerr)
+			cerr := e.journal.Clear(spec.ID, paths[:i]...) // What was there before stays.
+			return "", "", errors.Join(fmt.Errorf("place %s: %w", spec.Places()[i].Name, err), cerr)
 		}
 	}
 	return data, source, nil
@@ -84,8 +84,8 @@ func (e *docker) folderIn(p place.Spec) (string, error) {
 
 // dropFolders removes the folders of a session and the note about them.
 func (e *docker) dropFolders(id string, folders ...string) error {
-	return e.journal.clear(id, folders...)
+	return e.journal.Clear(id, folders...)
 }
 
 // dockerName is the name of a session's container and volume.
-func dockerName(id string) string { return folderPrefix + id }
+func dockerName(id string) string { return FolderPrefix + id }

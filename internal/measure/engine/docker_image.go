@@ -50,7 +50,7 @@ type dockerImage struct {
 }
 
 // source is where the sources' own place is in the container.
-func (i *dockerImage) source() string { return i.data + sourceSuffix }
+func (i *dockerImage) source() string { return i.data + SourceSuffix }
 
 // image finds what spec's containers are made from, and imports Plimsoll's own
 // image if the daemon hasn't got it. No registry is asked.

@@ -57,37 +57,37 @@ func dockerLimits(d *dockerDaemon, spec Spec, devices []explain.Spot, host *cont
 // dockerDevices are the devices that the rates of a session go on, as far as that can be known before its container is
 // made; CheckHold sees whether they are the right ones. folder is that of a bind place. nil: it has no rates.
 func dockerDevices(d *dockerDaemon, spec Spec, folder string) ([]explain.Spot, error) {
-	l := &ioLimits{engine: "docker", asked: spec.Limits}
-	keys := l.asks()
+	l := &IOLimits{Engine: "docker", Asked: spec.Limits}
+	keys := l.Asks()
 	if len(keys) == 0 || d.windows() {
 		return nil, nil // dockerCheck has refused those of a Windows container.
 	}
 	if !d.local {
-		return nil, l.no(keys, "the device under the place can't be found: "+d.elsewhere, "run plimsoll on that machine")
+		return nil, l.No(keys, "the device under the place can't be found: "+d.elsewhere, "run plimsoll on that machine")
 	}
 	path, err := dockerGround(l, keys, d, spec, folder)
 	if err != nil {
 		return nil, err
 	}
-	e, err := l.explain(device.Host(), keys, path)
-	if err != nil || len(rateKeys(spec.Limits)) == 0 {
+	e, err := l.Explain(device.Host(), keys, path)
+	if err != nil || len(RateKeys(spec.Limits)) == 0 {
 		return nil, err
 	}
 	return e.Hard, nil
 }
 
 // dockerGround is a path on what the data of a session will stand on.
-func dockerGround(l *ioLimits, keys []limit.Key, d *dockerDaemon, spec Spec, folder string) (string, error) {
+func dockerGround(l *IOLimits, keys []limit.Key, d *dockerDaemon, spec Spec, folder string) (string, error) {
 	switch spec.Place.Kind {
 	case place.Bind:
 		return folder, nil
 	case place.Layer:
 		return d.info.DockerRootDir, nil
 	case place.Tmpfs:
-		return "", l.no(keys, memoryPlace, ioLimitsFix)
+		return "", l.No(keys, MemoryPlace, IOLimitsFix)
 	}
 	if driver := dockerVolumeDriver(spec.Place); driver != "local" {
-		return "", l.no(keys, "where the volumes of the driver "+driver+" lie is not known before one is mounted", "use bind with a folder on the same disk, or a volume of the driver local")
+		return "", l.No(keys, "where the volumes of the driver "+driver+" lie is not known before one is mounted", "use bind with a folder on the same disk, or a volume of the driver local")
 	}
 	// As mount(8) takes them (https://docs.docker.com/reference/cli/docker/volume/create/, "Driver-specific options").
 	switch kind, dev := spec.Place.DriverOpts["type"], spec.Place.DriverOpts["device"]; {
@@ -96,6 +96,6 @@ func dockerGround(l *ioLimits, keys []limit.Key, d *dockerDaemon, spec Spec, fol
 	case strings.HasPrefix(dev, "/") && (kind == "none" || strings.HasPrefix(dev, "/dev/")):
 		return dev, nil
 	default:
-		return "", l.no(keys, "a volume of type "+kind+" stands on no block device of this machine", "limit it where it is served from, or memory, cpus and cpu_shares here")
+		return "", l.No(keys, "a volume of type "+kind+" stands on no block device of this machine", "limit it where it is served from, or memory, cpus and cpu_shares here")
 	}
 }

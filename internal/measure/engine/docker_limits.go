@@ -50,15 +50,15 @@ var dockerUlimits = []dockerUlimitSet{
 
 // dockerMemlock is how much memory the host's worker may lock.
 func dockerMemlock() *units.Ulimit {
-	m := ownMemlock()
-	return &units.Ulimit{Name: ulimitMemlock, Soft: m.soft, Hard: m.hard}
+	m := OwnMemlock()
+	return &units.Ulimit{Name: ulimitMemlock, Soft: m.Soft, Hard: m.Hard}
 }
 
 // dockerNofile is what the host's worker may have open. A plain user's limit says nothing of what the
 // daemon may give, which is at least what a worker needs; root's does, who lacks CAP_SYS_RESOURCE only in
 // a container, as a daemon beside it.
 func dockerNofile() *units.Ulimit {
-	n := openFiles()
+	n := OpenFiles()
 	if os.Geteuid() != 0 {
 		n = max(n, wire.OpenFiles)
 	}

@@ -39,7 +39,7 @@ func (e *docker) openSession(ctx context.Context, spec Spec) (*dockerSession, er
 	if err := e.enter(spec.ID); err != nil {
 		return nil, fmt.Errorf("engine docker: %w", err)
 	}
-	s := &dockerSession{e: e, api: api, name: spec.ID, memory: spec.Limits.Memory, limits: &ioLimits{engine: e.Name(), asked: spec.Limits, journal: e.journal, id: spec.ID}, log: tail.Buffer{Max: logSize}}
+	s := &dockerSession{e: e, api: api, name: spec.ID, memory: spec.Limits.Memory, limits: &IOLimits{Engine: e.Name(), Asked: spec.Limits, Journal: e.journal, ID: spec.ID}, log: tail.Buffer{Max: LogSize}}
 	if err := s.open(ctx, d, spec); err != nil {
 		// A cancelled Open removes what it made, too.
 		if cerr := s.Close(ctx); cerr != nil {
@@ -86,7 +86,7 @@ func (s *dockerSession) open(ctx context.Context, d *dockerDaemon, spec Spec) er
 			}
 		}
 	}
-	if s.limits.devices, err = dockerDevices(d, spec, s.folder); err != nil {
+	if s.limits.Devices, err = dockerDevices(d, spec, s.folder); err != nil {
 		return err
 	}
 	if spec.Volume != "" {
@@ -100,7 +100,7 @@ func (s *dockerSession) open(ctx context.Context, d *dockerDaemon, spec Spec) er
 		}
 	}
 	if spec.Source != nil && spec.Source.Kind == place.Volume && d.name == "podman" {
-		if s.sourceVolume, err = s.podmanVolume(ctx, *spec.Source, dockerName(spec.ID)+sourceSuffix); err != nil {
+		if s.sourceVolume, err = s.podmanVolume(ctx, *spec.Source, dockerName(spec.ID)+SourceSuffix); err != nil {
 			return err
 		}
 	}
@@ -235,7 +235,7 @@ func (s *dockerSession) create(ctx context.Context, d *dockerDaemon, spec Spec, 
 }
 
 func (s *dockerSession) tryCreate(ctx context.Context, d *dockerDaemon, spec Spec, img *dockerImage, ulimits []*units.Ulimit) (client.ContainerCreateResult, error) {
-	cfg, host, err := s.e.dockerConfig(spec, d, img, s.limits.devices, ulimits)
+	cfg, host, err := s.e.dockerConfig(spec, d, img, s.limits.Devices, ulimits)
 	if err != nil {
 		return client.ContainerCreateResult{}, err
 	}
@@ -292,7 +292,7 @@ func (s *dockerSession) makeRoom(ctx context.Context, d *dockerDaemon) error {
 
 // describe finds out what was started. What can't be found out stays empty.
 func (s *dockerSession) describe(ctx context.Context, d *dockerDaemon, spec Spec, img *dockerImage) {
-	s.limits.container = s.id
+	s.limits.Container = s.id
 	s.info = Info{Host: d.host(), Daemon: d.title(), Storage: d.storage(), Container: s.id, Runtime: d.runtime("")}
 	in, err := s.api.ContainerInspect(ctx, s.id, client.ContainerInspectOptions{})
 	if err != nil {

@@ -32,7 +32,7 @@ type dockerSession struct {
 	bound []string
 	// memory is the limit in bytes, for State's words.
 	memory int64
-	limits *ioLimits
+	limits *IOLimits
 	info   Info
 	log    tail.Buffer
 
@@ -78,8 +78,8 @@ func (s *dockerSession) Stdout() io.Reader { return s.stdout }
 // Info implements Session.
 func (s *dockerSession) Info() Info { return s.info }
 
-// ioLimits implements limited.
-func (s *dockerSession) ioLimits() *ioLimits { return s.limits }
+// IOLimits implements Limited.
+func (s *dockerSession) IOLimits() *IOLimits { return s.limits }
 
 // Log implements Session.
 func (s *dockerSession) Log() string { return s.log.String() }

@@ -35,7 +35,7 @@ func dockerCheck(spec Spec, d *dockerDaemon) error {
 	no := func(what, reason, fix string) error {
 		return &Unsupported{Engine: "docker", What: what, Reason: reason, Fix: fix}
 	}
-	for _, p := range spec.places() {
+	for _, p := range spec.Places() {
 		switch p.Kind {
 		case place.Layer, place.Volume, place.Tmpfs:
 		case place.Bind:
@@ -92,7 +92,7 @@ func dockerSourceDir(spec Spec, img *dockerImage) string {
 // dockerDirIn is the folder of session id in a place that is mounted on target.
 func dockerDirIn(p place.Spec, id, target string, img *dockerImage) string {
 	if p.Kind == place.Volume {
-		return target + img.separator() + folderPrefix + id
+		return target + img.separator() + FolderPrefix + id
 	}
 	return target
 }
@@ -117,7 +117,7 @@ func (e *docker) dockerConfig(spec Spec, d *dockerDaemon, img *dockerImage, devi
 		cfg.User, cfg.WorkingDir = windowsUser, windowsRoot
 	}
 	if spec.Image != "" {
-		cfg.Env = goVariables
+		cfg.Env = GoVariables
 		cfg.Healthcheck = &container.HealthConfig{Test: []string{"NONE"}}
 	}
 	host := &container.HostConfig{
@@ -134,9 +134,9 @@ func (e *docker) dockerConfig(spec Spec, d *dockerDaemon, img *dockerImage, devi
 		return cfg, host, nil // It has neither resource limits nor capabilities nor seccomp.
 	}
 	host.Ulimits = ulimits
-	if ownMemlock().capable {
+	if OwnMemlock().Capable {
 		// In the machine's own user namespace it lifts the limit where the daemon may not.
-		host.CapAdd = []string{lockCapability}
+		host.CapAdd = []string{LockCapability}
 	}
 	if spec.Seccomp != "" {
 		s, err := dockerSeccomp(spec.Seccomp, d)
@@ -194,7 +194,7 @@ func dockerMount(p place.Spec, labels map[string]string, target, folder, named, 
 		}
 		return m
 	case place.Tmpfs:
-		return &mount.Mount{Type: mount.TypeTmpfs, Target: target, TmpfsOptions: &mount.TmpfsOptions{SizeBytes: cmp.Or(p.Size, defaultTmpfs), Mode: 0o755}}
+		return &mount.Mount{Type: mount.TypeTmpfs, Target: target, TmpfsOptions: &mount.TmpfsOptions{SizeBytes: cmp.Or(p.Size, DefaultTmpfs), Mode: 0o755}}
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ func (s *dockerSession) stateAsked(ctx context.Context, end dockerEnd) string {
 	case cerrdefs.IsNotFound(err):
 		return "container gone: it was removed, or the daemon restarted"
 	case err != nil:
-		return "daemon gone: " + firstLine(err.Error())
+		return "daemon gone: " + FirstLine(err.Error())
 	case in.Container.State == nil:
 		return "unknown: the daemon tells no state"
 	case in.Container.State.Running:

@@ -30,7 +30,7 @@ func (e *docker) Sweep(ctx context.Context) ([]string, error) {
 	case !errors.As(err, &missing):
 		errs = append(errs, err)
 	}
-	folders, err := e.journal.sweep(ctx, nil)
+	folders, err := e.journal.SweepSessions(ctx, nil)
 	did, errs = append(did, folders...), append(errs, err)
 	if err := errors.Join(errs...); err != nil {
 		return did, fmt.Errorf("engine docker: sweep: %w", err)

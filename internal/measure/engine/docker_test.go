@@ -211,9 +211,9 @@ func TestDockerOwnImage(t *testing.T) {
 func TestDockerSweepsFolders(t *testing.T) {
 	state, data := t.TempDir(), t.TempDir()
 	e := NewDocker(DockerOptions{Host: "unix://" + filepath.Join(state, "no.sock"), StateDir: state}).(*docker)
-	journaltest.Dead(t, state, e.journal.kind, "mine", sessionRecord{Paths: []string{filepath.Join(data, "plimsoll-mine")}})
-	journaltest.Dead(t, state, journalIn(state, "host").kind, "host", sessionRecord{Paths: []string{filepath.Join(data, "plimsoll-host")}})
-	if err := e.journal.note(t.Context(), "living", sessionRecord{Paths: []string{filepath.Join(data, "plimsoll-living")}}); err != nil {
+	journaltest.Dead(t, state, e.journal.Kind, "mine", SessionRecord{Paths: []string{filepath.Join(data, "plimsoll-mine")}})
+	journaltest.Dead(t, state, JournalIn(state, "host").Kind, "host", SessionRecord{Paths: []string{filepath.Join(data, "plimsoll-host")}})
+	if err := e.journal.Note(t.Context(), "living", SessionRecord{Paths: []string{filepath.Join(data, "plimsoll-living")}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, d := range []string{"plimsoll-living", "plimsoll-host", "plimsoll-mine/deep"} {

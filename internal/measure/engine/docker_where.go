@@ -26,7 +26,7 @@ func (s *dockerSession) hostPath(c container.InspectResponse, p place.Spec, img 
 	case place.Volume:
 		for _, m := range c.Mounts {
 			if sameInContainer(m.Destination, target, img) {
-				return m.Source + img.separator() + folderPrefix + s.name
+				return m.Source + img.separator() + FolderPrefix + s.name
 			}
 		}
 	case place.Layer:

@@ -74,7 +74,7 @@ func checkWindows(spec Spec, d *dockerDaemon) error {
 	case spec.Limits.Latency > 0:
 		return no("limit latency", "Windows has no target of latency", "use io_maxiops and io_maxbandwidth")
 	}
-	for _, p := range spec.places() {
+	for _, p := range spec.Places() {
 		if p.Kind == place.Bind && !onDrive(p.Path) {
 			return no("place bind on "+p.Path, "Windows mounts folders of drives into containers, and this is on none", `give the share a drive for all users (New-SmbGlobalMapping -LocalPath G: -RemotePath \\SERVER\SHARE) and name that`)
 		}

@@ -87,8 +87,8 @@ type Spec struct {
 	Isolation string
 }
 
-// places are the one of the data, and that of the sources if it is another.
-func (s Spec) places() []place.Spec {
+// Places are the one of the data, and that of the sources if it is another.
+func (s Spec) Places() []place.Spec {
 	if s.Source == nil {
 		return []place.Spec{s.Place}
 	}
@@ -97,8 +97,8 @@ func (s Spec) places() []place.Spec {
 
 // Why there is no limit on I/O in memory, and what there is.
 const (
-	memoryPlace = "the place is memory (tmpfs): its size and the container's memory bound how much, and nothing how fast"
-	ioLimitsFix = "limit memory, cpus or cpu_shares, or use another place"
+	MemoryPlace = "the place is memory (tmpfs): its size and the container's memory bound how much, and nothing how fast"
+	IOLimitsFix = "limit memory, cpus or cpu_shares, or use another place"
 )
 
 // Networks of a Spec.
@@ -173,8 +173,8 @@ func (u *Unsupported) Error() string {
 	return s
 }
 
-// onlyWindows says what of spec another engine can't do, since only Windows containers have it.
-func onlyWindows(engine string, spec Spec) error {
+// RefuseWindowsOnly says what of spec another engine can't do, since only Windows containers have it.
+func RefuseWindowsOnly(engine string, spec Spec) error {
 	for _, k := range limit.SystemKeys {
 		if spec.Limits.Has(k) {
 			return &Unsupported{engine, "limit " + string(k), "it holds the system drive of a Windows container, which a Docker daemon on Windows runs", "use read_iops, write_iops, read_bps and write_bps"}

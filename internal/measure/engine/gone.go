@@ -32,9 +32,9 @@ func (e *StateFullError) Error() string {
 // Unwrap returns what the system said.
 func (e *StateFullError) Unwrap() error { return e.Err }
 
-// ownFault makes a *StateFullError of an error of room in the folder state, and names the fix of one that is
+// StateFault makes a *StateFullError of an error of room in the folder state, and names the fix of one that is
 // read-only or another's. It leaves any other error as it is, also that of a user's own folder.
-func ownFault(state string, err error) error {
+func StateFault(state string, err error) error {
 	full := errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 	shut := errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission)
 	var p *fs.PathError

@@ -17,8 +17,8 @@ import (
 // data.
 type ground struct {
 	fs      device.FS
-	session limited
-	io      *ioLimits
+	session Limited
+	io      *IOLimits
 	groups  *cgroup.Host
 	target  *cgroup.Target
 	// where is nil if nothing of I/O is asked for.
@@ -28,34 +28,34 @@ type ground struct {
 // groundOf finds where the limits of a session go; nil if it has none, or is a daemon's elsewhere, whose own word
 // has to do for what isn't about I/O.
 func groundOf(s Session, fs device.FS) (*ground, error) {
-	l, ok := s.(limited)
+	l, ok := s.(Limited)
 	if !ok {
 		return nil, nil
 	}
-	io := l.ioLimits()
+	io := l.IOLimits()
 	info := s.Info()
-	keys := io.asks()
+	keys := io.Asks()
 	switch {
-	case io.asked.IsZero(), len(keys) == 0 && info.PID == 0:
+	case io.Asked.IsZero(), len(keys) == 0 && info.PID == 0:
 		return nil, nil
 	case info.PID == 0:
-		return nil, io.no(keys, "the worker's process is not known", "")
+		return nil, io.No(keys, "the worker's process is not known", "")
 	}
 	groups, err := cgroup.Open(fs)
 	if err != nil {
-		return nil, io.no(keys, "control groups can't be used: "+err.Error(), "")
+		return nil, io.No(keys, "control groups can't be used: "+err.Error(), "")
 	}
 	g := &ground{fs: fs, session: l, io: io, groups: groups}
-	if io.own != nil {
-		g.target = io.own.Target
-	} else if g.target, err = groups.Find(info.PID, io.container, ""); err != nil {
+	if io.Own != nil {
+		g.target = io.Own.Target
+	} else if g.target, err = groups.Find(info.PID, io.Container, ""); err != nil {
 		if len(keys) == 0 {
 			return nil, nil
 		}
-		return nil, io.no(keys, err.Error(), "")
+		return nil, io.No(keys, err.Error(), "")
 	}
 	if len(keys) > 0 {
-		g.where, err = io.explain(fs, keys, info.HostPath)
+		g.where, err = io.Explain(fs, keys, info.HostPath)
 	}
 	return g, err
 }
@@ -76,23 +76,23 @@ func (g *ground) want(l limit.Limits) cgroup.Want {
 
 // plan says what would be written for a session's limits on I/O, and refuses what can't be.
 func (g *ground) plan() (*cgroup.Diff, error) {
-	l := g.io.asked.OnIO()
+	l := g.io.Asked.OnIO()
 	if l.Weight > 0 {
 		for _, w := range g.where.Weights {
 			if w.Charge == explain.Leaks {
-				return nil, g.io.no([]limit.Key{limit.Weight}, "the container's I/O is charged to no group on "+w.Name+": "+w.Why, "")
+				return nil, g.io.No([]limit.Key{limit.Weight}, "the container's I/O is charged to no group on "+w.Name+": "+w.Why, "")
 			}
 		}
 	}
 	diff, err := g.groups.Plan(g.target, g.want(l))
 	var f *cgroup.Fault
 	if errors.As(err, &f) {
-		return nil, g.io.no(f.Keys, f.Why, f.Fix)
+		return nil, g.io.No(f.Keys, f.Why, f.Fix)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("limits %s: %w", g.io.asked.Name, err)
+		return nil, fmt.Errorf("limits %s: %w", g.io.Asked.Name, err)
 	}
-	if g.io.devices != nil {
+	if g.io.Devices != nil {
 		return diff, g.given(diff)
 	}
 	return diff, nil
@@ -104,10 +104,10 @@ func (g *ground) given(diff *cgroup.Diff) error {
 		if !slices.ContainsFunc(e.Keys, limit.Key.Rate) {
 			continue
 		}
-		if !slices.ContainsFunc(g.io.devices, func(d explain.Spot) bool { return d.Number() == e.Device }) {
-			return g.io.no(e.Keys, "the data turned out to be on "+e.Device+", which could not be known when the container was made", "use bind, or a volume of the driver local")
+		if !slices.ContainsFunc(g.io.Devices, func(d explain.Spot) bool { return d.Number() == e.Device }) {
+			return g.io.No(e.Keys, "the data turned out to be on "+e.Device+", which could not be known when the container was made", "use bind, or a volume of the driver local")
 		}
-		return g.io.no(e.Keys, "the daemon said yes, and its runtime did not set it", "upgrade the runtime, or use the oci engine")
+		return g.io.No(e.Keys, "the daemon said yes, and its runtime did not set it", "upgrade the runtime, or use the oci engine")
 	}
 	return nil
 }
@@ -121,15 +121,15 @@ func checkHold(s Session, fs device.FS) error {
 	if err != nil || g == nil || g.where == nil {
 		return err
 	}
-	if g.io.devices == nil || g.io.asked.Weight > 0 || g.io.asked.Latency > 0 || g.io.asked.DeviceWide {
+	if g.io.Devices == nil || g.io.Asked.Weight > 0 || g.io.Asked.Latency > 0 || g.io.Asked.DeviceWide {
 		if os.Geteuid() != 0 {
-			return g.io.no(g.io.asks(), "writing to control groups needs root", "run as root")
+			return g.io.No(g.io.Asks(), "writing to control groups needs root", "run as root")
 		}
 	}
 	if _, err := g.plan(); err != nil {
 		return err
 	}
-	if g.io.asked.DeviceWide {
+	if g.io.Asked.DeviceWide {
 		_, err = g.notes()
 	}
 	return err
@@ -186,8 +186,8 @@ func holdAll(ctx context.Context, sessions []Session, fs device.FS) (_ *Hold, er
 			return h, err
 		}
 		h.grounds = append(h.grounds, g)
-		if _, err := g.groups.Hold(g.target, g.want(g.io.asked.OnIO())); err != nil {
-			return h, fmt.Errorf("limits %s: %w", g.io.asked.Name, err)
+		if _, err := g.groups.Hold(g.target, g.want(g.io.Asked.OnIO())); err != nil {
+			return h, fmt.Errorf("limits %s: %w", g.io.Asked.Name, err)
 		}
 	}
 	if h.wide, err = holdWide(ctx, h.grounds); err != nil {
@@ -212,14 +212,14 @@ func (h *Hold) Release() error {
 		errs = append(errs, w.release())
 	}
 	for _, g := range h.grounds {
-		c := limit.Change{Remove: g.io.asks()}
-		if g.io.devices != nil {
+		c := limit.Change{Remove: g.io.Asks()}
+		if g.io.Devices != nil {
 			c.Remove = slices.DeleteFunc(c.Remove, limit.Key.Rate)
 		}
-		w := g.want(g.io.asked)
+		w := g.want(g.io.Asked)
 		w.Change = c
 		if _, err := g.groups.Hold(g.target, w); err != nil && !errors.Is(err, cgroup.ErrGone) {
-			errs = append(errs, fmt.Errorf("take the limits %s back: %w", g.io.asked.Name, err))
+			errs = append(errs, fmt.Errorf("take the limits %s back: %w", g.io.Asked.Name, err))
 		}
 	}
 	h.wide, h.grounds = nil, nil
@@ -242,7 +242,7 @@ func (g *ground) read(wides []*wide) (*limit.Held, error) {
 	}
 	for _, k := range limit.Keys {
 		switch {
-		case !g.io.asked.Has(k):
+		case !g.io.Asked.Has(k):
 		case !k.IO():
 			add(k, own.Limits, limit.Applied{By: limit.ByEngine, Group: own.Group})
 		case k == limit.Weight:
@@ -252,7 +252,7 @@ func (g *ground) read(wides []*wide) (*limit.Held, error) {
 			}
 		default:
 			by := limit.ByGroup
-			if k.Rate() && g.io.devices != nil {
+			if k.Rate() && g.io.Devices != nil {
 				by = limit.ByEngine
 			}
 			for _, d := range g.where.Hard {
@@ -265,7 +265,7 @@ func (g *ground) read(wides []*wide) (*limit.Held, error) {
 		return held, nil
 	}
 	for _, w := range wides {
-		if g.io.asked.DeviceWide && slices.ContainsFunc(g.where.Hard, func(d explain.Spot) bool { return d.Number() == w.device.Number() }) {
+		if g.io.Asked.DeviceWide && slices.ContainsFunc(g.where.Hard, func(d explain.Spot) bool { return d.Number() == w.device.Number() }) {
 			held.Applied = append(held.Applied, w.applied()...)
 		}
 	}
@@ -280,7 +280,7 @@ func (g *ground) escapes(wide bool) []limit.Escape {
 		if m.Group == explain.Held || m.Group == explain.Never {
 			continue
 		}
-		list = append(list, limit.Escape{Mode: m.Name, Holds: string(m.Group), Closed: wide && g.io.asked.DeviceWide && m.Device == explain.Held, Why: m.Why})
+		list = append(list, limit.Escape{Mode: m.Name, Holds: string(m.Group), Closed: wide && g.io.Asked.DeviceWide && m.Device == explain.Held, Why: m.Why})
 	}
 	return list
 }

@@ -21,7 +21,7 @@ type wide struct {
 	device explain.Spot
 	// limits are the sums over all who asked.
 	limits  limit.Limits
-	journal journal
+	journal Journal
 	// id is that of its entry in the journal, and loan what it has there.
 	id   string
 	loan hold.Wide
@@ -31,14 +31,14 @@ type wide struct {
 const wideKind = "trial-device-limit"
 
 // noteWides are the notes of limits in the root group, in the state directory that a journal is of.
-func (j journal) noteWides(fs device.FS, groups *cgroup.Host) *hold.Wides {
+func (j Journal) noteWides(fs device.FS, groups *cgroup.Host) *hold.Wides {
 	return hold.NewWides(fs, groups, j.state)
 }
 
 // notes are those of the root group, which is told of a device's own limit; nil for none. Version 2 has none, and needs none: it
 // charges buffered writes to who wrote them. A device that has a limit there already is somebody else's, and is left alone.
 func (g *ground) notes() (*hold.Wides, error) {
-	notes := g.io.journal.noteWides(g.fs, g.groups)
+	notes := g.io.Journal.noteWides(g.fs, g.groups)
 	for _, d := range g.where.Hard {
 		err := notes.Free(d)
 		var taken *hold.TakenError
@@ -46,7 +46,7 @@ func (g *ground) notes() (*hold.Wides, error) {
 		case errors.Is(err, cgroup.ErrUnsupported):
 			return nil, nil
 		case errors.As(err, &taken):
-			return nil, g.io.no(rateKeys(g.io.asked), taken.Error(), "remove it first, or leave out device_wide")
+			return nil, g.io.No(RateKeys(g.io.Asked), taken.Error(), "remove it first, or leave out device_wide")
 		case err != nil:
 			return nil, fmt.Errorf("limit %s for all its users: %w", d.Name, err)
 		}
@@ -57,7 +57,7 @@ func (g *ground) notes() (*hold.Wides, error) {
 // holdWide sets the limits of devices for those grounds that ask for them.
 func holdWide(ctx context.Context, grounds []*ground) (all []*wide, err error) {
 	for _, g := range grounds {
-		if !g.io.asked.DeviceWide {
+		if !g.io.Asked.DeviceWide {
 			continue
 		}
 		for _, d := range g.where.Hard {
@@ -68,10 +68,10 @@ func holdWide(ctx context.Context, grounds []*ground) (all []*wide, err error) {
 					return nil, err
 				}
 				i = len(all)
-				all = append(all, &wide{notes: notes, device: d, journal: g.io.journal, id: fmt.Sprintf("%s-%d", g.io.id, i)})
+				all = append(all, &wide{notes: notes, device: d, journal: g.io.Journal, id: fmt.Sprintf("%s-%d", g.io.ID, i)})
 			}
-			for _, k := range rateKeys(g.io.asked) {
-				all[i].add(k, g.io.asked)
+			for _, k := range RateKeys(g.io.Asked) {
+				all[i].add(k, g.io.Asked)
 			}
 		}
 	}
@@ -121,14 +121,14 @@ func (w *wide) release() error {
 
 // applied is the limit as records have it.
 func (w *wide) applied() (list []limit.Applied) {
-	for _, k := range rateKeys(w.limits) {
+	for _, k := range RateKeys(w.limits) {
 		list = append(list, limit.Applied{Key: k, Value: w.limits.Number(k), Device: w.device.Name, Number: w.device.Number(), By: limit.ByDevice, Group: "/"})
 	}
 	return list
 }
 
 // returnWide removes what a killed plimsoll left in the root group of this machine.
-func (j journal) returnWide(ctx context.Context, w hold.Wide) error {
+func (j Journal) returnWide(ctx context.Context, w hold.Wide) error {
 	groups, err := cgroup.Open(device.Host())
 	if err != nil {
 		return nil // There are no groups any more, and no limits.

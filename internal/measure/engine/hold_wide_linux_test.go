@@ -27,16 +27,16 @@ type wideSession struct {
 	Session
 	pid int
 	dir string
-	io  *ioLimits
+	io  *IOLimits
 }
 
 func (s *wideSession) Info() Info          { return Info{PID: s.pid, HostPath: s.dir} }
-func (s *wideSession) ioLimits() *ioLimits { return s.io }
+func (s *wideSession) IOLimits() *IOLimits { return s.io }
 
 // sessionOn is a session of process pid in dir, with 1 MiB/s at the device.
 func sessionOn(state, dir string, pid int) *wideSession {
-	return &wideSession{pid: pid, dir: dir, io: &ioLimits{engine: "host", id: "t", journal: journalIn(state, "host"),
-		asked: limit.Limits{Name: "wide", WriteBPS: 1 << 20, DeviceWide: true}}}
+	return &wideSession{pid: pid, dir: dir, io: &IOLimits{Engine: "host", ID: "t", Journal: JournalIn(state, "host"),
+		Asked: limit.Limits{Name: "wide", WriteBPS: 1 << 20, DeviceWide: true}}}
 }
 
 // A wideLab is a disk, a process in a group of its own, and plimsoll limit with the state directory of the run.
@@ -233,7 +233,7 @@ func TestWideBefore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &wide{notes: hold.NewWides(device.Host(), groups, l.state), device: e.Hard[0], limits: limit.Limits{WriteBPS: 1 << 20}, journal: journalIn(l.state, "host"), id: "x"}
+	w := &wide{notes: hold.NewWides(device.Host(), groups, l.state), device: e.Hard[0], limits: limit.Limits{WriteBPS: 1 << 20}, journal: JournalIn(l.state, "host"), id: "x"}
 	l.set(1 << 20)
 	if err := w.hold(t.Context()); err == nil || !strings.Contains(err.Error(), "cgroup:/") {
 		t.Errorf("hold = %v", err)
@@ -314,7 +314,7 @@ func TestWideOfAnotherDisk(t *testing.T) {
 func (l *wideLab) sweep() error {
 	l.t.Helper()
 	if l.next == nil {
-		l.next = &host{state: l.state, journal: journalIn(l.state, "host")}
+		l.next = &host{state: l.state, journal: JournalIn(l.state, "host")}
 	}
 	_, err := l.next.Sweep(l.t.Context())
 	return err

@@ -23,15 +23,15 @@ const hostGrace = 2 * time.Second
 // A host runs the worker as a plain child of plimsoll: no isolation.
 type host struct {
 	state   string
-	worker  *installer
-	journal journal
+	worker  *Installer
+	journal Journal
 }
 
 var _ Engine = (*host)(nil)
 
 // NewHost returns the engine host. state is Plimsoll's state directory.
 func NewHost(state string, worker WorkerSource) Engine {
-	return &host{state, &installer{dir: filepath.Join(state, "cache"), source: worker}, journalIn(state, "host")}
+	return &host{state, &Installer{Dir: filepath.Join(state, "cache"), Source: worker}, JournalIn(state, "host")}
 }
 
 // Name implements Engine.
@@ -41,11 +41,11 @@ func (h *host) Name() string { return "host" }
 func (h *host) Probe(context.Context) Probe {
 	p := Probe{Engine: h.Name(), Places: []place.Kind{place.Dir}}
 	if _, err := h.install(); err != nil {
-		p.Missing, p.Fix = "the worker can't be installed: "+err.Error(), installFix
+		p.Missing, p.Fix = "the worker can't be installed: "+err.Error(), InstallFix
 		return p
 	}
 	p.OK, p.Version = true, runtime.GOOS+"/"+runtime.GOARCH
-	if canUnshare() {
+	if CanUnshare() {
 		p.Places = append(p.Places, place.Tmpfs)
 	} else {
 		p.Notes = append(p.Notes, "no tmpfs: a mount namespace needs root on Linux")
@@ -54,7 +54,7 @@ func (h *host) Probe(context.Context) Probe {
 }
 
 func (h *host) install() (string, error) {
-	return h.worker.install(runtime.GOOS, runtime.GOARCH)
+	return h.worker.Install(runtime.GOOS, runtime.GOARCH)
 }
 
 // Open implements Engine.
@@ -64,48 +64,48 @@ func (h *host) Open(ctx context.Context, spec Spec) (Session, error) {
 	}
 	exe, err := h.install()
 	if err != nil {
-		return nil, ownFault(h.state, err)
+		return nil, StateFault(h.state, err)
 	}
-	parent, err := dataParent(h.state, spec.Place.Path)
+	parent, err := DataParent(h.state, spec.Place.Path)
 	if err != nil {
 		return nil, err
 	}
-	dir := ownFolder(parent, spec.ID)
+	dir := OwnFolder(parent, spec.ID)
 	s := &hostSession{dirs: []string{dir}, journal: h.journal, id: spec.ID}
 	argv := []string{exe, "agent", "--dir", dir}
 	var tmpfs []string
 	if spec.Place.Kind == place.Tmpfs {
-		tmpfs = append(tmpfs, "--tmpfs", tmpfsSize(spec.Place)+":"+dir)
+		tmpfs = append(tmpfs, "--tmpfs", TmpfsSize(spec.Place)+":"+dir)
 	}
 	from := ""
 	if spec.Source != nil {
-		if parent, err = dataParent(h.state, spec.Source.Path); err != nil {
+		if parent, err = DataParent(h.state, spec.Source.Path); err != nil {
 			return nil, err
 		}
-		from = ownSource(parent, spec.ID)
+		from = OwnSource(parent, spec.ID)
 		s.dirs = append(s.dirs, from)
 		argv = append(argv, "--source", from)
 		if spec.Source.Kind == place.Tmpfs {
-			tmpfs = append(tmpfs, "--tmpfs", tmpfsSize(*spec.Source)+":"+from)
+			tmpfs = append(tmpfs, "--tmpfs", TmpfsSize(*spec.Source)+":"+from)
 		}
 	}
-	if err := h.journal.note(ctx, spec.ID, sessionRecord{Paths: s.dirs}); err != nil {
-		return nil, ownFault(h.state, err)
+	if err := h.journal.Note(ctx, spec.ID, SessionRecord{Paths: s.dirs}); err != nil {
+		return nil, StateFault(h.state, err)
 	}
 	for i, d := range s.dirs {
 		if err := os.Mkdir(d, 0o700); err != nil {
 			s.dirs = s.dirs[:i] // What was there before stays.
-			return nil, ownFault(h.state, errors.Join(fmt.Errorf("make the trial's folder: %w", err), s.remove()))
+			return nil, StateFault(h.state, errors.Join(fmt.Errorf("make the trial's folder: %w", err), s.remove()))
 		}
 	}
 	if len(tmpfs) > 0 {
 		argv = slices.Concat([]string{exe, "nsexec"}, tmpfs, []string{"--"}, argv)
 	}
-	s.process, err = startProcess(argv)
+	s.Process, err = StartProcess(argv)
 	if err != nil {
 		return nil, errors.Join(err, s.remove())
 	}
-	s.info = Info{PID: s.cmd.Process.Pid}
+	s.info = Info{PID: s.Cmd.Process.Pid}
 	if spec.Place.Kind == place.Dir {
 		s.info.HostPath = dir
 	}
@@ -121,20 +121,20 @@ func (h *host) Open(ctx context.Context, spec Spec) (Session, error) {
 // enclose gives a session with limits on I/O a control group of its own: the agent has not begun to work, and what it starts
 // is in the group with it.
 func (s *hostSession) enclose(engine string, spec Spec) error {
-	s.limits = &ioLimits{engine: engine, asked: spec.Limits, journal: s.journal, id: spec.ID}
+	s.limits = &IOLimits{Engine: engine, Asked: spec.Limits, Journal: s.journal, ID: spec.ID}
 	if !spec.Limits.IO() {
-		s.limits.asked = limit.Limits{}
+		s.limits.Asked = limit.Limits{}
 		return nil
 	}
 	groups, err := cgroup.Open(device.Host())
 	if err == nil {
-		s.limits.own, err = groups.Make(folderPrefix+spec.ID, hierarchy.IO)
+		s.limits.Own, err = groups.Make(FolderPrefix+spec.ID, hierarchy.IO)
 	}
 	if err == nil {
-		err = s.limits.own.Add(s.info.PID)
+		err = s.limits.Own.Add(s.info.PID)
 	}
 	if err != nil {
-		return s.limits.no(s.limits.asks(), "the worker gets no control group of its own: "+err.Error(), "run as root, or use the oci or docker engine")
+		return s.limits.No(s.limits.Asks(), "the worker gets no control group of its own: "+err.Error(), "run as root, or use the oci or docker engine")
 	}
 	return nil
 }
@@ -142,11 +142,11 @@ func (s *hostSession) enclose(engine string, spec Spec) error {
 // supports says what the host can't do of spec.
 func (h *host) supports(spec Spec) error {
 	no := func(what, reason, fix string) error { return &Unsupported{h.Name(), what, reason, fix} }
-	for _, p := range spec.places() {
+	for _, p := range spec.Places() {
 		switch p.Kind {
 		case place.Dir:
 		case place.Tmpfs:
-			if !canUnshare() {
+			if !CanUnshare() {
 				return no("place tmpfs", "mounting one needs root on Linux", "run as root")
 			}
 		default:
@@ -158,11 +158,11 @@ func (h *host) supports(spec Spec) error {
 			return no("limit "+string(k), "the worker runs outside any container", "the oci and docker engines limit memory, cpus and cpu_shares")
 		}
 	}
-	if err := onlyWindows(h.Name(), spec); err != nil {
+	if err := RefuseWindowsOnly(h.Name(), spec); err != nil {
 		return err
 	}
 	if spec.Limits.IO() && spec.Place.Kind == place.Tmpfs {
-		return no("limit on I/O", memoryPlace, "use another place")
+		return no("limit on I/O", MemoryPlace, "use another place")
 	}
 	if spec.Network != "" && spec.Network != HostNetwork {
 		return no("network "+spec.Network, "the worker uses the machine's", "use the docker engine for another")
@@ -181,45 +181,48 @@ func (h *host) supports(spec Spec) error {
 
 // Sweep implements Engine.
 func (h *host) Sweep(ctx context.Context) ([]string, error) {
-	return h.journal.sweep(ctx, func(_ context.Context, id string, _ sessionRecord) ([]string, error) {
+	return h.journal.SweepSessions(ctx, func(_ context.Context, id string, _ SessionRecord) ([]string, error) {
 		// One with limits on I/O had a group, with the worker in it.
-		return nil, removeCgroups(folderPrefix + id)
+		return nil, RemoveGroups(FolderPrefix + id)
 	})
 }
 
 // hostSession is an agent on the host.
 type hostSession struct {
-	*process
+	*Process
 	id string
 	// dirs are the folders made for it.
 	dirs    []string
-	journal journal
-	limits  *ioLimits
+	journal Journal
+	limits  *IOLimits
+	info    Info
 }
 
-// ioLimits implements limited.
-func (s *hostSession) ioLimits() *ioLimits { return s.limits }
+// Info implements Session.
+func (s *hostSession) Info() Info { return s.info }
+
+// IOLimits implements Limited.
+func (s *hostSession) IOLimits() *IOLimits { return s.limits }
 
 // Close implements Session.
 func (s *hostSession) Close(ctx context.Context) error {
-	s.closeOnce.Do(func() {
-		s.end(ctx, hostGrace)
-		s.closeErr = s.remove()
+	return s.CloseOnce(func() error {
+		s.End(ctx, hostGrace)
+		return s.remove()
 	})
-	return s.closeErr
 }
 
 // remove removes the session's group, its folder and its journal entry, in this order.
 func (s *hostSession) remove() error {
-	if s.limits != nil && s.limits.own != nil {
-		if err := removeCgroups(folderPrefix + s.id); err != nil {
+	if s.limits != nil && s.limits.Own != nil {
+		if err := RemoveGroups(FolderPrefix + s.id); err != nil {
 			return err
 		}
 	}
-	return s.journal.clear(s.id, s.dirs...)
+	return s.journal.Clear(s.id, s.dirs...)
 }
 
 var _ Mortal = (*host)(nil)
 
 // Gone implements Mortal: the worker has to be there, and to be let run.
-func (h *host) Gone(context.Context, Spec) error { return h.worker.gone(h.state) }
+func (h *host) Gone(context.Context, Spec) error { return h.worker.Gone(h.state) }

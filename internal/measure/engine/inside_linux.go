@@ -38,7 +38,7 @@ type Inside struct {
 }
 
 // insidePrefix begins the names of scratch folders in containers.
-const insidePrefix = folderPrefix + "inside-"
+const insidePrefix = FolderPrefix + "inside-"
 
 // insideGrace is how long a worker is waited for: what it has sent to the disk may have to wait for a limit.
 const insideGrace = 10 * time.Second
@@ -55,10 +55,10 @@ const insideGrace = 10 * time.Second
 // The folder is gone with the session, and with the worker if this process is killed. One that
 // both left because both were killed is removed by the next session in the same Dir.
 func OpenInside(ctx context.Context, state string, worker WorkerSource, spec Inside) (Session, error) {
-	install := &installer{dir: filepath.Join(state, "cache"), source: worker}
-	exe, err := install.install(runtime.GOOS, runtime.GOARCH)
+	install := &Installer{Dir: filepath.Join(state, "cache"), Source: worker}
+	exe, err := install.Install(runtime.GOOS, runtime.GOARCH)
 	if err != nil {
-		return nil, ownFault(state, err)
+		return nil, StateFault(state, err)
 	}
 	base, err := inroot.Dir(spec.Root, spec.Dir)
 	if err != nil {
@@ -73,12 +73,12 @@ func OpenInside(ctx context.Context, state string, worker WorkerSource, spec Ins
 	if err := s.make(); err != nil {
 		return nil, errors.Join(err, base.Close())
 	}
-	s.process, err = startProcess([]string{exe, "agent", "--inside", s.name}, s.folder, s.base)
+	s.Process, err = StartProcess([]string{exe, "agent", "--inside", s.name}, s.folder, s.base)
 	if err != nil {
 		return nil, errors.Join(err, s.remove())
 	}
 	// A path of the container's would mean something else here.
-	s.info = Info{PID: s.cmd.Process.Pid, HostPath: "/proc/self/fd/" + strconv.Itoa(int(s.folder.Fd()))}
+	s.info = Info{PID: s.Cmd.Process.Pid, HostPath: "/proc/self/fd/" + strconv.Itoa(int(s.folder.Fd()))}
 	for _, dir := range spec.Groups {
 		g, err := joinGroup(dir, s.info.PID)
 		if err != nil {
@@ -103,15 +103,19 @@ func OpenInside(ctx context.Context, state string, worker WorkerSource, spec Ins
 
 // insideSession is an agent in a container that isn't Plimsoll's.
 type insideSession struct {
-	*process
+	*Process
 	// folder is the scratch folder, name its name in base.
 	folder, base *os.File
 	name         string
+	info         Info
 	groups       []joined
 	life         *lifeline
 	// ended is set when the container has.
 	ended atomic.Bool
 }
+
+// Info implements Session.
+func (s *insideSession) Info() Info { return s.info }
 
 // make makes the scratch folder, and removes what dead sessions left beside it.
 func (s *insideSession) make() error {
@@ -189,16 +193,16 @@ func (s *insideSession) leave() {
 // can't be removed: whoever tries waits with it, and can't be ended either. So that is left to the worker, which
 // does it when it can, whatever has become of this process.
 func (s *insideSession) Close(ctx context.Context) error {
-	s.closeOnce.Do(func() {
+	return s.CloseOnce(func() (err error) {
 		if s.life != nil {
 			s.life.close()
 		}
 		// What is left to do is no business of the container's any more.
 		s.leave()
 		if s.finish(ctx) {
-			s.closeErr = s.remove()
+			err = s.remove()
 		} else {
-			s.closeErr = errors.Join(fmt.Errorf("the worker (process %d) still waits for the disk, or for a limit; it ends and removes the scratch folder %s in %s as soon as it is let through: "+
+			err = errors.Join(fmt.Errorf("the worker (process %d) still waits for the disk, or for a limit; it ends and removes the scratch folder %s in %s as soon as it is let through: "+
 				"raising or clearing the limit lets it", s.info.PID, s.name, s.base.Name()), s.folder.Close(), s.base.Close())
 		}
 		if s.ended.Load() {
@@ -206,8 +210,8 @@ func (s *insideSession) Close(ctx context.Context) error {
 				g.remove(ctx)
 			}
 		}
+		return err
 	})
-	return s.closeErr
 }
 
 // finish has the worker end, which stops its trial and removes its files, and reports whether it did.
@@ -217,7 +221,7 @@ func (s *insideSession) finish(ctx context.Context) bool {
 	timer := time.NewTimer(insideGrace)
 	defer timer.Stop()
 	select {
-	case <-s.waited:
+	case <-s.Waited:
 		return true
 	case <-timer.C:
 	case <-ctx.Done():

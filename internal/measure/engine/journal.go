@@ -14,22 +14,22 @@ import (
 	records "plimsoll/internal/state/journal"
 )
 
-// A journal records the sessions of one engine, and its device-wide limits, in the journal of a state folder, which may be empty: then it
+// A Journal records the sessions of one engine, and its device-wide limits, in the journal of a state folder, which may be empty: then it
 // records nothing.
-type journal struct {
+type Journal struct {
 	*records.Journal
 	state string
-	// kind is that of the engine's sessions.
-	kind string
+	// Kind is that of the engine's sessions.
+	Kind string
 }
 
-// journalIn returns the journal of an engine.
-func journalIn(state, engine string) journal {
-	return journal{records.In(state), state, engine + "-session"}
+// JournalIn returns the journal of an engine.
+func JournalIn(state, engine string) Journal {
+	return Journal{records.In(state), state, engine + "-session"}
 }
 
-// A sessionRecord is the payload of a session's entry: what the session makes on the host.
-type sessionRecord struct {
+// A SessionRecord is the payload of a session's entry: what the session makes on the host.
+type SessionRecord struct {
 	// Paths are the folders that the session made, absolute: the sweep may run in another folder.
 	Paths []string `json:"paths"`
 	// Runtime and RuntimeRoot name the OCI runtime that knows the container.
@@ -39,25 +39,25 @@ type sessionRecord struct {
 	Processes []procfs.Process `json:"processes,omitempty"`
 }
 
-// note writes the entry of session id. It must succeed before anything of it is made.
-func (j journal) note(ctx context.Context, id string, s sessionRecord) error {
-	return j.Put(ctx, j.kind, id, s)
+// Note writes the entry of session id. It must succeed before anything of it is made.
+func (j Journal) Note(ctx context.Context, id string, s SessionRecord) error {
+	return j.Put(ctx, j.Kind, id, s)
 }
 
-// clear removes the folders of session id and then its entry.
-func (j journal) clear(id string, paths ...string) error {
+// Clear removes the folders of session id and then its entry.
+func (j Journal) Clear(id string, paths ...string) error {
 	if _, err := removeFolders(id, paths); err != nil {
 		return err
 	}
-	return j.Remove(j.kind, id)
+	return j.Remove(j.Kind, id)
 }
 
-// sweep undoes the sessions and the device-wide limits that dead owners left. end ends what runs of a session, nil for an engine of which nothing
+// SweepSessions undoes the sessions and the device-wide limits that dead owners left. end ends what runs of a session, nil for an engine of which nothing
 // outlives its owner.
-func (j journal) sweep(ctx context.Context, end func(ctx context.Context, id string, s sessionRecord) (did []string, err error)) (removed []string, err error) {
+func (j Journal) SweepSessions(ctx context.Context, end func(ctx context.Context, id string, s SessionRecord) (did []string, err error)) (removed []string, err error) {
 	return j.Sweep(ctx, map[string]records.Undo{
-		j.kind: func(ctx context.Context, e records.Entry) (did []string, err error) {
-			var s sessionRecord
+		j.Kind: func(ctx context.Context, e records.Entry) (did []string, err error) {
+			var s SessionRecord
 			if err := json.Unmarshal(e.Payload, &s); err != nil {
 				return nil, fmt.Errorf("the record of session %s: %w", e.ID, err)
 			}
@@ -85,7 +85,7 @@ func (j journal) sweep(ctx context.Context, end func(ctx context.Context, id str
 // removeFolders removes the folders of session id, and lists those that were there.
 func removeFolders(id string, paths []string) (removed []string, err error) {
 	for _, p := range paths {
-		there, err := removeOwn(p, id)
+		there, err := RemoveOwn(p, id)
 		if err != nil {
 			return removed, fmt.Errorf("remove the leftovers of session %s: %w", id, err)
 		}
@@ -96,42 +96,42 @@ func removeFolders(id string, paths []string) (removed []string, err error) {
 	return removed, nil
 }
 
-// ownFolder is the folder of session id in path, made absolute: the only one of the user's
+// OwnFolder is the folder of session id in path, made absolute: the only one of the user's
 // folder that is ever written to or removed.
-func ownFolder(path, id string) string {
+func OwnFolder(path, id string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs // Else there is no working folder, and path alone leads nowhere either.
 	}
-	return filepath.Join(path, folderPrefix+id)
+	return filepath.Join(path, FolderPrefix+id)
 }
 
-// ownSource is the folder of session id's sources in path, made absolute. Its parent may be that of ownFolder, too.
-func ownSource(path, id string) string { return ownFolder(path, id) + sourceSuffix }
+// OwnSource is the folder of session id's sources in path, made absolute. Its parent may be that of OwnFolder, too.
+func OwnSource(path, id string) string { return OwnFolder(path, id) + SourceSuffix }
 
-// sourceSuffix ends the names of folders of sources.
-const sourceSuffix = "-source"
+// SourceSuffix ends the names of folders of sources.
+const SourceSuffix = "-source"
 
-// dataParent is the host folder that a session's own one is made in: path, or one of the state folder
+// DataParent is the host folder that a session's own one is made in: path, or one of the state folder
 // where the place names none.
-func dataParent(state, path string) (string, error) {
+func DataParent(state, path string) (string, error) {
 	if path != "" {
 		return path, nil
 	}
 	path = filepath.Join(state, "data")
 	if err := os.MkdirAll(path, 0o700); err != nil {
-		return "", ownFault(state, fmt.Errorf("make the data folder: %w", err))
+		return "", StateFault(state, fmt.Errorf("make the data folder: %w", err))
 	}
 	return path, nil
 }
 
-// folderPrefix begins the name of every folder that a session makes.
-const folderPrefix = "plimsoll-"
+// FolderPrefix begins the name of every folder that a session makes.
+const FolderPrefix = "plimsoll-"
 
-// removeOwn removes a folder made by session id, and says whether it was there. It
+// RemoveOwn removes a folder made by session id, and says whether it was there. It
 // refuses any other: a journal is a file, and files get damaged.
-func removeOwn(path, id string) (there bool, err error) {
-	base := strings.TrimSuffix(filepath.Base(path), sourceSuffix)
-	if !filepath.IsAbs(path) || id == "" || (base != folderPrefix+id && filepath.Base(path) != folderPrefix+id) || filepath.Clean(path) != path {
+func RemoveOwn(path, id string) (there bool, err error) {
+	base := strings.TrimSuffix(filepath.Base(path), SourceSuffix)
+	if !filepath.IsAbs(path) || id == "" || (base != FolderPrefix+id && filepath.Base(path) != FolderPrefix+id) || filepath.Clean(path) != path {
 		return false, fmt.Errorf("%s is not the folder of session %s", path, id)
 	}
 	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {

@@ -25,20 +25,20 @@ func TestRemoveOwn(t *testing.T) {
 	for _, path := range []string{
 		"", "/", dir, dir + "/data", dir + "/plimsoll", dir + "/plimsoll-", dir + "/plimsoll-2", dir + "/plimsoll-1/..", dir + "/x/../plimsoll-1", "plimsoll-1",
 	} {
-		if there, err := removeOwn(path, "1"); err == nil || there {
-			t.Errorf("removeOwn(%q) = %v, nil, want a refusal", path, there)
+		if there, err := RemoveOwn(path, "1"); err == nil || there {
+			t.Errorf("RemoveOwn(%q) = %v, nil, want a refusal", path, there)
 		}
 	}
-	if _, err := removeOwn(dir+"/plimsoll-", ""); err == nil {
-		t.Error("removeOwn of a session without a name is not refused")
+	if _, err := RemoveOwn(dir+"/plimsoll-", ""); err == nil {
+		t.Error("RemoveOwn of a session without a name is not refused")
 	}
-	own := ownFolder(dir, "1")
+	own := OwnFolder(dir, "1")
 	if err := os.MkdirAll(filepath.Join(own, "in"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []bool{true, false} {
-		if there, err := removeOwn(own, "1"); err != nil || there != want {
-			t.Errorf("removeOwn(%s) = %v, %v, want %v", own, there, err, want)
+		if there, err := RemoveOwn(own, "1"); err != nil || there != want {
+			t.Errorf("RemoveOwn(%s) = %v, %v, want %v", own, there, err, want)
 		}
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
@@ -49,20 +49,20 @@ func TestRemoveOwn(t *testing.T) {
 // TestSweepKeepsWhatItCouldNotRemove: an entry goes only with all of its folders.
 func TestSweepKeepsWhatItCouldNotRemove(t *testing.T) {
 	state := t.TempDir()
-	j := journalIn(state, "host")
-	gone, there := ownFolder(state, "a"), ownFolder(state, "b")
-	for id, paths := range map[string][]string{"a": {gone}, "b": {there}, "c": {"/", ownFolder(state, "b")}} {
-		journaltest.Dead(t, state, j.kind, id, sessionRecord{Paths: paths})
+	j := JournalIn(state, "host")
+	gone, there := OwnFolder(state, "a"), OwnFolder(state, "b")
+	for id, paths := range map[string][]string{"a": {gone}, "b": {there}, "c": {"/", OwnFolder(state, "b")}} {
+		journaltest.Dead(t, state, j.Kind, id, SessionRecord{Paths: paths})
 	}
-	if err := j.note(t.Context(), "d", sessionRecord{Paths: []string{ownFolder(state, "d")}}); err != nil {
+	if err := j.Note(t.Context(), "d", SessionRecord{Paths: []string{OwnFolder(state, "d")}}); err != nil {
 		t.Fatal(err)
 	}
-	for _, dir := range []string{there, ownFolder(state, "d")} {
+	for _, dir := range []string{there, OwnFolder(state, "d")} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
-	did, err := j.sweep(t.Context(), nil)
+	did, err := j.SweepSessions(t.Context(), nil)
 	if diff := cmp.Diff([]string{"folder " + there}, did); diff != "" || err == nil || !strings.Contains(err.Error(), "session c") {
 		t.Errorf("sweep = %v, %v, want that c is refused (-want +got):\n%s", did, err, diff)
 	}
@@ -72,9 +72,9 @@ func TestSweepKeepsWhatItCouldNotRemove(t *testing.T) {
 }
 
 func TestJournalOfNoState(t *testing.T) {
-	j := journalIn("", "docker")
-	did, err := j.sweep(t.Context(), nil)
-	if err := errors.Join(err, j.note(t.Context(), "x", sessionRecord{}), j.clear("x")); err != nil || did != nil {
+	j := JournalIn("", "docker")
+	did, err := j.SweepSessions(t.Context(), nil)
+	if err := errors.Join(err, j.Note(t.Context(), "x", SessionRecord{}), j.Clear("x")); err != nil || did != nil {
 		t.Errorf("a journal without a state directory: %v, %v", did, err)
 	}
 }
@@ -121,7 +121,7 @@ func TestProcessEnd(t *testing.T) {
 		"deaf":        {"echo said >&2; sleep 61 & echo $!; sleep 62", "killed by signal killed"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := startProcess([]string{"/bin/sh", "-c", row.script})
+			p, err := StartProcess([]string{"/bin/sh", "-c", row.script})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -138,7 +138,7 @@ func TestProcessEnd(t *testing.T) {
 			if name == "deaf" {
 				grace = time.Millisecond
 			}
-			p.end(t.Context(), grace)
+			p.End(t.Context(), grace)
 			if s := p.State(t.Context()); !strings.Contains(s, row.want) {
 				t.Errorf("State() = %q, want %q", s, row.want)
 			}
@@ -158,10 +158,10 @@ func TestProcessEnd(t *testing.T) {
 			}
 		})
 	}
-	if _, err := startProcess([]string{filepath.Join(t.TempDir(), "none")}); err == nil {
-		t.Error("startProcess of nothing = nil")
+	if _, err := StartProcess([]string{filepath.Join(t.TempDir(), "none")}); err == nil {
+		t.Error("StartProcess of nothing = nil")
 	}
-	p, err := startProcess([]string{"sleep", "63"})
+	p, err := StartProcess([]string{"sleep", "63"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,13 +170,13 @@ func TestProcessEnd(t *testing.T) {
 	if s := p.State(ctx); !strings.Contains(s, "still runs") {
 		t.Errorf("State() = %q", s)
 	}
-	p.end(ctx, time.Hour)
+	p.End(ctx, time.Hour)
 }
 
 // TestProcessGroup: what an agent leaves behind is killed with its end, and nothing after
 // it, when the number may be another's.
 func TestProcessGroup(t *testing.T) {
-	p, err := startProcess([]string{"/bin/sh", "-c", "sleep 61 >/dev/null 2>&1 & echo $!"})
+	p, err := StartProcess([]string{"/bin/sh", "-c", "sleep 61 >/dev/null 2>&1 & echo $!"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +185,7 @@ func TestProcessGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	child := strings.TrimSpace(line)
-	<-p.waited
+	<-p.Waited
 	for deadline := time.Now().Add(10 * time.Second); running(child) && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond)
 	}
@@ -197,8 +197,8 @@ func TestProcessGroup(t *testing.T) {
 	if err := other.Start(); err != nil {
 		t.Fatal(err)
 	}
-	p.cmd.Process.Pid = other.Process.Pid // As if the number had been given away.
-	p.end(t.Context(), time.Hour)
+	p.Cmd.Process.Pid = other.Process.Pid // As if the number had been given away.
+	p.End(t.Context(), time.Hour)
 	if err := other.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Error(err)
 	}
@@ -209,21 +209,21 @@ func TestProcessGroup(t *testing.T) {
 
 // TestProcessEnvironment: what the caller sets of Go's own variables doesn't reach the worker.
 func TestProcessEnvironment(t *testing.T) {
-	for _, v := range goVariables {
+	for _, v := range GoVariables {
 		t.Setenv(strings.TrimSuffix(v, "="), "")
 	}
 	t.Setenv("GOMAXPROCS", "1")
 	t.Setenv("PLIMSOLL_TEST", "kept")
-	p, err := startProcess([]string{"env"})
+	p, err := StartProcess([]string{"env"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	out, err := io.ReadAll(p.stdout)
-	p.end(t.Context(), time.Hour)
+	p.End(t.Context(), time.Hour)
 	if err != nil || !strings.Contains(string(out), "PLIMSOLL_TEST=kept\n") {
 		t.Fatalf("%q, %v", out, err)
 	}
-	for _, v := range goVariables {
+	for _, v := range GoVariables {
 		if strings.Contains("\n"+string(out), "\n"+v) {
 			t.Errorf("%s reaches the worker", v)
 		}

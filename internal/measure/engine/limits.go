@@ -12,61 +12,61 @@ import (
 	"plimsoll/internal/limit/explain"
 )
 
-// An ioLimits is what a session knows of its limits on I/O. They are in force while a trial is measured (Hold):
+// An IOLimits is what a session knows of its limits on I/O. They are in force while a trial is measured (Hold):
 // before it, files are laid out at full speed.
-type ioLimits struct {
-	engine string
-	asked  limit.Limits
-	// container is what its control groups carry in their names; empty: own has them.
-	container string
-	own       *cgroup.Own
-	// devices are those whose rates the daemon was given when the container was made; nil: none.
-	devices []explain.Spot
-	// journal and id are for what a sweep has to undo.
-	journal journal
-	id      string
+type IOLimits struct {
+	Engine string
+	Asked  limit.Limits
+	// Container is what its control groups carry in their names; empty: Own has them.
+	Container string
+	Own       *cgroup.Own
+	// Devices are those whose rates the daemon was given when the container was made; nil: none.
+	Devices []explain.Spot
+	// Journal and ID are for what a sweep has to undo.
+	Journal Journal
+	ID      string
 }
 
-// A limited is a Session that may have limits on I/O.
-type limited interface {
+// A Limited is a Session that may have limits on I/O.
+type Limited interface {
 	Session
-	ioLimits() *ioLimits
+	IOLimits() *IOLimits
 }
 
-// no is what can't be had.
-func (l *ioLimits) no(keys []limit.Key, reason, fix string) error {
+// No is what can't be had.
+func (l *IOLimits) No(keys []limit.Key, reason, fix string) error {
 	names := make([]string, len(keys))
 	for i, k := range keys {
 		names[i] = string(k)
 	}
-	return &Unsupported{Engine: l.engine, What: "limit " + strings.Join(names, ", "), Reason: reason, Fix: fix}
+	return &Unsupported{Engine: l.Engine, What: "limit " + strings.Join(names, ", "), Reason: reason, Fix: fix}
 }
 
-// asks lists the keys of I/O that are asked for.
-func (l *ioLimits) asks() (keys []limit.Key) {
+// Asks lists the keys of I/O that are asked for.
+func (l *IOLimits) Asks() (keys []limit.Key) {
 	for _, k := range limit.Keys {
-		if k.IO() && l.asked.Has(k) {
+		if k.IO() && l.Asked.Has(k) {
 			keys = append(keys, k)
 		}
 	}
 	return keys
 }
 
-// explain finds what the data of a session stands on.
-func (l *ioLimits) explain(fs device.FS, keys []limit.Key, path string) (*explain.Explanation, error) {
+// Explain finds what the data of a session stands on.
+func (l *IOLimits) Explain(fs device.FS, keys []limit.Key, path string) (*explain.Explanation, error) {
 	if path == "" {
-		return nil, l.no(keys, "the place is no folder of this machine, or is memory (tmpfs): there is no block device under it", "limit memory, or use another place")
+		return nil, l.No(keys, "the place is no folder of this machine, or is memory (tmpfs): there is no block device under it", "limit memory, or use another place")
 	}
 	h, err := explain.Look(fs)
 	if err != nil {
-		return nil, l.no(keys, "control groups can't be used: "+err.Error(), "")
+		return nil, l.No(keys, "control groups can't be used: "+err.Error(), "")
 	}
 	e, err := h.Path(existing(path))
 	if err != nil {
 		return nil, fmt.Errorf("find the device under %s: %w", path, err)
 	}
 	if !e.Possible {
-		return nil, l.no(keys, e.Why, e.Instead)
+		return nil, l.No(keys, e.Why, e.Instead)
 	}
 	return e, nil
 }
@@ -83,8 +83,8 @@ func existing(path string) string {
 	return path
 }
 
-// rateKeys lists the keys of rates that l has.
-func rateKeys(l limit.Limits) (keys []limit.Key) {
+// RateKeys lists the keys of rates that l has.
+func RateKeys(l limit.Limits) (keys []limit.Key) {
 	for _, k := range limit.Keys {
 		if k.Rate() && l.Has(k) {
 			keys = append(keys, k)

@@ -1,5 +1,5 @@
 package engine
 
-// lockCapability lets a process lock memory without a limit, which io_uring's
+// LockCapability lets a process lock memory without a limit, which io_uring's
 // registered buffers need (capabilities(7)). It gives no access to anything.
-const lockCapability = "IPC_LOCK"
+const LockCapability = "IPC_LOCK"

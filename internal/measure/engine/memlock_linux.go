@@ -6,28 +6,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A memlock is what the host's worker may lock of memory. io_uring registers its buffers
+// A Memlock is what the host's worker may lock of memory. io_uring registers its buffers
 // within that, and works slower without: a container's worker gets the same, or
 // the generator would make one place look faster than another.
-type memlock struct {
-	// capable is set where CAP_IPC_LOCK lifts the limit.
-	capable bool
-	// soft and hard are RLIMIT_MEMLOCK in bytes, -1: none.
-	soft, hard int64
+type Memlock struct {
+	// Capable is set where CAP_IPC_LOCK lifts the limit.
+	Capable bool
+	// Soft and Hard are RLIMIT_MEMLOCK in bytes, -1: none.
+	Soft, Hard int64
 }
 
-// ownMemlock reads what this process, and so the host's worker, may lock.
-var ownMemlock = sync.OnceValue(func() memlock {
-	m := memlock{capable: Capable(unix.CAP_IPC_LOCK), soft: -1, hard: -1}
+// OwnMemlock reads what this process, and so the host's worker, may lock.
+var OwnMemlock = sync.OnceValue(func() Memlock {
+	m := Memlock{Capable: Capable(unix.CAP_IPC_LOCK), Soft: -1, Hard: -1}
 	var r unix.Rlimit
-	if m.capable || unix.Getrlimit(unix.RLIMIT_MEMLOCK, &r) != nil {
+	if m.Capable || unix.Getrlimit(unix.RLIMIT_MEMLOCK, &r) != nil {
 		return m
 	}
 	if r.Cur != unix.RLIM_INFINITY {
-		m.soft = int64(r.Cur)
+		m.Soft = int64(r.Cur)
 	}
 	if r.Max != unix.RLIM_INFINITY {
-		m.hard = int64(r.Max)
+		m.Hard = int64(r.Max)
 	}
 	return m
 })

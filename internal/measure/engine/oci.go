@@ -17,8 +17,8 @@ import (
 // isolation, with an overlay of its own as the container's layer.
 type oci struct {
 	state    string
-	worker   *installer
-	journal  journal
+	worker   *Installer
+	journal  Journal
 	lookPath func(string) (string, error)
 
 	mu sync.Mutex
@@ -39,7 +39,7 @@ func NewOCI(state string, worker WorkerSource, lookPath func(string) (string, er
 		// A runtime takes a path from the bundle, into which it changes.
 		state = abs
 	}
-	return &oci{state: state, worker: &installer{dir: filepath.Join(state, "cache"), source: worker}, journal: journalIn(state, "oci"), lookPath: lookPath}
+	return &oci{state: state, worker: &Installer{Dir: filepath.Join(state, "cache"), Source: worker}, journal: JournalIn(state, "oci"), lookPath: lookPath}
 }
 
 // Name implements Engine.
@@ -57,8 +57,8 @@ func (o *oci) Probe(ctx context.Context) Probe {
 		return p
 	}
 	// Before the runtimes, which would be blamed for it.
-	if _, err := o.worker.install(runtime.GOOS, runtime.GOARCH); err != nil {
-		p.Missing, p.Fix = "the worker can't be installed: "+err.Error(), installFix
+	if _, err := o.worker.Install(runtime.GOOS, runtime.GOARCH); err != nil {
+		p.Missing, p.Fix = "the worker can't be installed: "+err.Error(), InstallFix
 		return p
 	}
 	rt, notes, err := o.runtime(ctx, "")
@@ -88,7 +88,7 @@ func (o *oci) Open(ctx context.Context, spec Spec) (Session, error) {
 	}
 	args := []string{"agent", "--dir", containerDir(spec)}
 	if spec.Source != nil {
-		args = append(args, "--source", containerDir(spec)+sourceSuffix)
+		args = append(args, "--source", containerDir(spec)+SourceSuffix)
 	}
 	return o.open(ctx, rt, spec, args)
 }
@@ -96,7 +96,7 @@ func (o *oci) Open(ctx context.Context, spec Spec) (Session, error) {
 // supports says what this engine can't do of spec.
 func (o *oci) supports(spec Spec) error {
 	no := func(what, reason, fix string) error { return &Unsupported{o.Name(), what, reason, fix} }
-	for _, p := range spec.places() {
+	for _, p := range spec.Places() {
 		switch p.Kind {
 		case place.Layer, place.Bind, place.Tmpfs:
 		case place.Dir:
@@ -107,11 +107,11 @@ func (o *oci) supports(spec Spec) error {
 			return no("place "+string(p.Kind), "it is not offered yet", "use bind")
 		}
 	}
-	if err := onlyWindows(o.Name(), spec); err != nil {
+	if err := RefuseWindowsOnly(o.Name(), spec); err != nil {
 		return err
 	}
 	if spec.Limits.IO() && spec.Place.Kind == place.Tmpfs {
-		return no("limit on I/O", memoryPlace, ioLimitsFix)
+		return no("limit on I/O", MemoryPlace, IOLimitsFix)
 	}
 	if spec.Network != "" && spec.Network != HostNetwork {
 		return no("network "+spec.Network, "a runtime by itself makes none; its container has the machine's", "use the docker engine for another")
@@ -144,26 +144,26 @@ func within(path, folder string) bool {
 
 // open makes the bundle of one container and runs args of the worker in it.
 func (o *oci) open(ctx context.Context, rt *ociRuntime, spec Spec, args []string) (*ociSession, error) {
-	exe, err := o.worker.install(runtime.GOOS, runtime.GOARCH)
+	exe, err := o.worker.Install(runtime.GOOS, runtime.GOARCH)
 	if err != nil {
-		return nil, ownFault(o.state, err)
+		return nil, StateFault(o.state, err)
 	}
-	b := newBundle(ownFolder(filepath.Join(o.state, "oci"), spec.ID), exe, spec)
+	b := newBundle(OwnFolder(filepath.Join(o.state, "oci"), spec.ID), exe, spec)
 	own := []string{b.dir}
 	if spec.Place.Kind == place.Bind {
-		parent, err := dataParent(o.state, spec.Place.Path)
+		parent, err := DataParent(o.state, spec.Place.Path)
 		if err != nil {
 			return nil, err
 		}
-		b.data = ownFolder(parent, spec.ID)
+		b.data = OwnFolder(parent, spec.ID)
 		own = append(own, b.data)
 	}
 	if spec.Source != nil && spec.Source.Kind == place.Bind {
-		parent, err := dataParent(o.state, spec.Source.Path)
+		parent, err := DataParent(o.state, spec.Source.Path)
 		if err != nil {
 			return nil, err
 		}
-		b.source = ownSource(parent, spec.ID)
+		b.source = OwnSource(parent, spec.ID)
 		own = append(own, b.source)
 	}
 	for _, dir := range own[1:] {
@@ -171,16 +171,16 @@ func (o *oci) open(ctx context.Context, rt *ociRuntime, spec Spec, args []string
 			return nil, fmt.Errorf("make the trial's folder: %s is there already", dir)
 		}
 	}
-	s := &ociSession{engine: o, rt: rt, id: folderPrefix + spec.ID, entry: spec.ID, own: own, bundle: b}
-	s.limits = &ioLimits{engine: o.Name(), asked: spec.Limits, container: s.id, journal: o.journal, id: spec.ID}
-	if err := o.journal.note(ctx, spec.ID, sessionRecord{Paths: own, Runtime: rt.path, RuntimeRoot: rt.root}); err != nil {
-		return nil, ownFault(o.state, err)
+	s := &ociSession{engine: o, rt: rt, id: FolderPrefix + spec.ID, entry: spec.ID, own: own, bundle: b}
+	s.limits = &IOLimits{Engine: o.Name(), Asked: spec.Limits, Container: s.id, Journal: o.journal, ID: spec.ID}
+	if err := o.journal.Note(ctx, spec.ID, SessionRecord{Paths: own, Runtime: rt.path, RuntimeRoot: rt.root}); err != nil {
+		return nil, StateFault(o.state, err)
 	}
 	if err := b.write(args); err != nil {
-		return nil, ownFault(o.state, errors.Join(err, s.remove()))
+		return nil, StateFault(o.state, errors.Join(err, s.remove()))
 	}
 	argv := append([]string{exe, "nsexec", "--overlay", b.overlay(), "--"}, rt.run(b, s.id)...)
-	s.process, err = startProcess(argv)
+	s.Process, err = StartProcess(argv)
 	if err != nil {
 		return nil, errors.Join(err, s.remove())
 	}
@@ -193,11 +193,11 @@ func (o *oci) open(ctx context.Context, rt *ociRuntime, spec Spec, args []string
 
 // Sweep implements Engine.
 func (o *oci) Sweep(ctx context.Context) ([]string, error) {
-	return o.journal.sweep(ctx, func(ctx context.Context, id string, s sessionRecord) (did []string, err error) {
-		rt, container := &ociRuntime{path: s.Runtime, root: s.RuntimeRoot}, folderPrefix+id
+	return o.journal.SweepSessions(ctx, func(ctx context.Context, id string, s SessionRecord) (did []string, err error) {
+		rt, container := &ociRuntime{path: s.Runtime, root: s.RuntimeRoot}, FolderPrefix+id
 		if rt.knows(container) {
 			did = []string{"container " + container}
 		}
-		return did, errors.Join(rt.bury(ctx, container), removeCgroups(container))
+		return did, errors.Join(rt.bury(ctx, container), RemoveGroups(container))
 	})
 }

@@ -53,7 +53,7 @@ func (b *bundle) lower() string { return filepath.Join(b.dir, "lower") }
 func (b *bundle) workDir() string { return containerDir(b.spec) }
 
 // sourceDir is the container's path of the sources' own place.
-func (b *bundle) sourceDir() string { return b.workDir() + sourceSuffix }
+func (b *bundle) sourceDir() string { return b.workDir() + SourceSuffix }
 
 // containerDir is the path of the place in a container that spec describes.
 func containerDir(spec Spec) string {
@@ -163,11 +163,11 @@ func (b *bundle) populate() error {
 // memory and as many open files as on the host, so that the generator is the same everywhere.
 func (b *bundle) config(args []string) (*specs.Spec, error) {
 	caps := defaultCapabilities
-	if ownMemlock().capable {
+	if OwnMemlock().Capable {
 		// RLIMIT_MEMLOCK is inherited, but the host's worker is not bound by it.
-		caps = append(slices.Clone(caps), "CAP_"+lockCapability)
+		caps = append(slices.Clone(caps), "CAP_"+LockCapability)
 	}
-	files := uint64(openFiles())
+	files := uint64(OpenFiles())
 	c := &specs.Spec{
 		Version: "1.0.2", // Old enough for every runtime in use, new enough for all that is asked here.
 		Process: &specs.Process{
@@ -182,7 +182,7 @@ func (b *bundle) config(args []string) (*specs.Spec, error) {
 		Hostname: "plimsoll",
 		Mounts:   b.mounts(),
 		Linux: &specs.Linux{
-			CgroupsPath: "/" + folderPrefix + b.spec.ID,
+			CgroupsPath: "/" + FolderPrefix + b.spec.ID,
 			Namespaces: []specs.LinuxNamespace{
 				{Type: specs.PIDNamespace}, {Type: specs.MountNamespace}, {Type: specs.IPCNamespace},
 				{Type: specs.UTSNamespace}, {Type: specs.NetworkNamespace},
@@ -233,7 +233,7 @@ func dataMount(p place.Spec, dir, bound string) []specs.Mount {
 	case place.Bind:
 		return []specs.Mount{{Destination: dir, Type: "bind", Source: bound, Options: []string{"rbind", "rw"}}}
 	case place.Tmpfs:
-		return []specs.Mount{{Destination: dir, Type: "tmpfs", Source: "tmpfs", Options: []string{"nosuid", "nodev", "mode=755", "size=" + tmpfsSize(p)}}}
+		return []specs.Mount{{Destination: dir, Type: "tmpfs", Source: "tmpfs", Options: []string{"nosuid", "nodev", "mode=755", "size=" + TmpfsSize(p)}}}
 	}
 	return nil
 }

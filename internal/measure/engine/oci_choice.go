@@ -48,7 +48,7 @@ func (o *oci) runtime(ctx context.Context, want string) (*ociRuntime, []string, 
 			tried = append(tried, name+" is not installed")
 			continue
 		}
-		real, err := trustedProgram(path)
+		real, err := TrustedProgram(path)
 		if err != nil {
 			why := fmt.Sprintf("the runtime %s is not run: %v", name, err)
 			notes, tried = append(notes, why), append(tried, why)
@@ -57,7 +57,7 @@ func (o *oci) runtime(ctx context.Context, want string) (*ociRuntime, []string, 
 		rt := &ociRuntime{path: real, root: filepath.Join(o.state, "oci", "state")}
 		if err := o.tryOnce(ctx, rt, filepath.Base(name)); err != nil {
 			broken = true
-			why := fmt.Sprintf("%s is installed but can't run a container here: %s", rt.version, firstLine(err.Error()))
+			why := fmt.Sprintf("%s is installed but can't run a container here: %s", rt.version, FirstLine(err.Error()))
 			notes, tried = append(notes, why), append(tried, why)
 			continue
 		}
@@ -121,7 +121,7 @@ func (o *oci) tryOnce(ctx context.Context, rt *ociRuntime, name string) error {
 // try runs the smallest container: the worker says which program it is and ends, before ctx
 // does. A program that ends well and is no runtime says something else.
 func (o *oci) try(ctx context.Context, rt *ociRuntime) error {
-	program, err := o.worker.source(runtime.GOOS, runtime.GOARCH)
+	program, err := o.worker.Source(runtime.GOOS, runtime.GOARCH)
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (o *oci) try(ctx context.Context, rt *ociRuntime) error {
 	}
 	said, state := firstWords(ctx, s.Stdout()), ""
 	if said == "" || said == wire.Identity(program) {
-		state = s.process.State(ctx)
+		state = s.Process.State(ctx)
 	}
 	hung := context.Cause(ctx) // Too late, or interrupted.
 	// There is no data to wait for: what has not ended by now is killed.
@@ -184,10 +184,10 @@ func (o *oci) Gone(ctx context.Context, spec Spec) error {
 	if rt == nil {
 		return nil
 	}
-	if err := o.worker.gone(o.state); err != nil {
+	if err := o.worker.Gone(o.state); err != nil {
 		return err
 	}
-	if _, err := trustedProgram(rt.path); err != nil {
+	if _, err := TrustedProgram(rt.path); err != nil {
 		return fmt.Errorf("the runtime %s, which ran containers before, can't be run any more: %w", rt.path, err)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, tryTimeout, errHung)

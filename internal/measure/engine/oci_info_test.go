@@ -14,7 +14,7 @@ import (
 // TestInfoWaitsForThePID: the runtime may write the pid after the worker's hello.
 func TestInfoWaitsForThePID(t *testing.T) {
 	b := newBundle(t.TempDir(), "worker", Spec{ID: "x"})
-	s := &ociSession{process: &process{waited: make(chan struct{})}, bundle: b, pidWait: time.Hour}
+	s := &ociSession{Process: &Process{Waited: make(chan struct{})}, bundle: b, pidWait: time.Hour}
 	go func() {
 		time.Sleep(20 * time.Millisecond)
 		_ = os.WriteFile(b.pidFile()+".new", []byte("4711\n"), 0o600)
@@ -23,13 +23,13 @@ func TestInfoWaitsForThePID(t *testing.T) {
 	if got := s.Info().PID; got != 4711 {
 		t.Errorf("Info().PID = %d, want the one that comes a moment later", got)
 	}
-	late := &ociSession{process: &process{waited: make(chan struct{})}, bundle: newBundle(t.TempDir(), "worker", Spec{ID: "z"}), pidWait: time.Millisecond}
+	late := &ociSession{Process: &Process{Waited: make(chan struct{})}, bundle: newBundle(t.TempDir(), "worker", Spec{ID: "z"}), pidWait: time.Millisecond}
 	if got := late.Info().PID; got != 0 {
 		t.Errorf("Info().PID = %d, want 0 where none comes", got)
 	}
 	// A container that has ended will have none.
-	ended := &ociSession{process: &process{waited: make(chan struct{})}, bundle: newBundle(t.TempDir(), "worker", Spec{ID: "y"})}
-	close(ended.waited)
+	ended := &ociSession{Process: &Process{Waited: make(chan struct{})}, bundle: newBundle(t.TempDir(), "worker", Spec{ID: "y"})}
+	close(ended.Waited)
 	if got := ended.Info().PID; got != 0 {
 		t.Errorf("Info().PID = %d of a container that ended before it had one", got)
 	}
@@ -44,7 +44,7 @@ func TestNoLimitsInMemory(t *testing.T) {
 		"oci":    (&oci{}).supports(Spec{Place: tmpfs, Limits: l}),
 		"docker": docker,
 	}
-	if canUnshare() {
+	if CanUnshare() {
 		errs["host"] = (&host{}).supports(Spec{Place: tmpfs, Limits: l})
 	}
 	for name, err := range errs {
@@ -63,7 +63,7 @@ func TestNoLimitsInMemory(t *testing.T) {
 func TestDockerGround(t *testing.T) {
 	d := &dockerDaemon{local: true}
 	d.info.DockerRootDir = "/var/lib/docker"
-	l := &ioLimits{engine: "docker"}
+	l := &IOLimits{Engine: "docker"}
 	for _, x := range []struct {
 		spec       place.Spec
 		want, fail string

@@ -46,11 +46,11 @@ func (r *ociRuntime) remove(ctx context.Context, id string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	var out firstBytes
-	cmd := command(ctx, r.path, "--root", r.root, "delete", "--force", id)
+	var out FirstBytes
+	cmd := Command(ctx, r.path, "--root", r.root, "delete", "--force", id)
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Run(); err != nil && r.knows(id) {
-		return fmt.Errorf("remove container %s: %w: %s", id, err, firstLine(string(out.kept)))
+		return fmt.Errorf("remove container %s: %w: %s", id, err, FirstLine(string(out.Kept)))
 	}
 	return nil
 }
@@ -62,7 +62,7 @@ func (r *ociRuntime) bury(ctx context.Context, id string) error {
 	if !r.knows(id) {
 		return nil
 	}
-	path, err := trustedProgram(r.path)
+	path, err := TrustedProgram(r.path)
 	if err != nil {
 		return os.RemoveAll(filepath.Join(r.root, id))
 	}
@@ -74,13 +74,13 @@ func (r *ociRuntime) bury(ctx context.Context, id string) error {
 // "runc version 1.1.5+ds1" or "crun version 1.8.1". The error is that of ctx when it is over before the
 // runtime says anything.
 func ociVersion(ctx context.Context, path, name string) (string, error) {
-	cmd := command(ctx, path, "--version")
-	out := firstBytes{enough: true}
+	cmd := Command(ctx, path, "--version")
+	out := FirstBytes{Enough: true}
 	cmd.Stdout = &out
 	if cmd.Run() != nil && ctx.Err() != nil {
 		return name, ctx.Err()
 	}
-	f := strings.Fields(firstLine(string(out.kept)))
+	f := strings.Fields(FirstLine(string(out.Kept)))
 	if len(f) >= 3 && f[1] == "version" {
 		return name + " " + f[2], nil
 	}

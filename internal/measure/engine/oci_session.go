@@ -16,7 +16,7 @@ const ociGrace = 5 * time.Second
 
 // ociSession is an agent in a container of an OCI runtime.
 type ociSession struct {
-	*process
+	*Process
 	engine *oci
 	rt     *ociRuntime
 	bundle *bundle
@@ -24,7 +24,8 @@ type ociSession struct {
 	id, entry string
 	// own lists the folders made for it.
 	own    []string
-	limits *ioLimits
+	limits *IOLimits
+	info   Info
 	// pidWait is how long Info waits for the container's process id; 0: the constant.
 	pidWait time.Duration
 }
@@ -40,8 +41,8 @@ func (s *ociSession) Info() Info {
 	return info
 }
 
-// ioLimits implements limited.
-func (s *ociSession) ioLimits() *ioLimits { return s.limits }
+// IOLimits implements Limited.
+func (s *ociSession) IOLimits() *IOLimits { return s.limits }
 
 // pid is the id of the container's first process, 0 as long as there is none.
 func (s *ociSession) pid() int {
@@ -54,7 +55,7 @@ func (s *ociSession) pid() int {
 			return 0
 		}
 		select {
-		case <-s.waited:
+		case <-s.Waited:
 			return 0
 		case <-time.After(time.Millisecond):
 		}
@@ -64,7 +65,7 @@ func (s *ociSession) pid() int {
 // State implements Session. A runtime that gave up before the container ran says
 // why: a limit that the control groups can't have, for example.
 func (s *ociSession) State(ctx context.Context) string {
-	state := s.process.State(ctx)
+	state := s.Process.State(ctx)
 	if _, err := os.Stat(s.bundle.pidFile()); err == nil {
 		return state
 	}
@@ -76,32 +77,31 @@ func (s *ociSession) State(ctx context.Context) string {
 
 // Close implements Session.
 func (s *ociSession) Close(ctx context.Context) error {
-	s.closeOnce.Do(func() {
-		s.stdin.Close()
+	return s.CloseOnce(func() error {
+		s.Stdin().Close()
 		select {
-		case <-s.waited:
+		case <-s.Waited:
 		case <-time.After(ociGrace):
 		case <-ctx.Done():
 		}
 		// The runtime may be about to make the container when it is killed: what it
 		// made is looked for before its end and after.
 		err := s.rt.remove(context.WithoutCancel(ctx), s.id)
-		s.end(ctx, ociGrace)
+		s.End(ctx, ociGrace)
 		if err == nil {
 			err = s.rt.remove(context.WithoutCancel(ctx), s.id)
 		}
 		if err == nil {
-			err = removeCgroups(s.id)
+			err = RemoveGroups(s.id)
 		}
 		if err == nil {
 			err = s.remove()
 		}
-		s.closeErr = err
+		return err
 	})
-	return s.closeErr
 }
 
 // remove removes the session's folders and then its journal entry.
 func (s *ociSession) remove() error {
-	return s.engine.journal.clear(s.entry, s.own...)
+	return s.engine.journal.Clear(s.entry, s.own...)
 }

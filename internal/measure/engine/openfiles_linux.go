@@ -10,12 +10,12 @@ import (
 	"plimsoll/internal/measure/wire"
 )
 
-// openFiles is how many files a container's worker may have open: as many as this process may, and
+// OpenFiles is how many files a container's worker may have open: as many as this process may, and
 // so the host's worker (its soft limit is no bound, every worker raises it to the hard one), and
 // wire.OpenFiles at least where that is this process's to give. The host's worker raises its own in
 // the same way (package worker). A runtime or daemon that is told nothing passes on what it
 // happens to have itself.
-func openFiles() int64 {
+func OpenFiles() int64 {
 	var r unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &r) != nil {
 		return wire.OpenFiles

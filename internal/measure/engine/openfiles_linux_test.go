@@ -80,8 +80,8 @@ func TestDockerUlimits(t *testing.T) {
 			t.Error("what is no refusal of a limit is tried again")
 		}
 	}
-	if n := dockerNofile(); n.Hard != openFiles() && os.Geteuid() == 0 || n.Hard < wire.OpenFiles && os.Geteuid() != 0 {
-		t.Errorf("a daemon is asked for %d open files, want root's own %d, and %d at least for a plain user", n.Hard, openFiles(), wire.OpenFiles)
+	if n := dockerNofile(); n.Hard != OpenFiles() && os.Geteuid() == 0 || n.Hard < wire.OpenFiles && os.Geteuid() != 0 {
+		t.Errorf("a daemon is asked for %d open files, want root's own %d, and %d at least for a plain user", n.Hard, OpenFiles(), wire.OpenFiles)
 	}
 	gone, vanished := fmt.Errorf("connect to the container: %w", errVanished), -1
 	e := &docker{}

@@ -4,5 +4,5 @@ package engine
 
 import "plimsoll/internal/measure/wire"
 
-// openFiles is what a worker needs: this system's own limit says nothing of a container's.
-func openFiles() int64 { return wire.OpenFiles }
+// OpenFiles is what a worker needs: this system's own limit says nothing of a container's.
+func OpenFiles() int64 { return wire.OpenFiles }

@@ -16,13 +16,14 @@ import (
 	"plimsoll/internal/text/tail"
 )
 
-// logSize is how much of standard error a session keeps, in bytes.
-const logSize = 8 << 10
+// LogSize is how much of standard error a session keeps, in bytes.
+const LogSize = 8 << 10
 
-// A process is an agent that runs as a child of plimsoll, directly or through a
-// runtime. It implements most of Session.
-type process struct {
-	cmd *exec.Cmd
+// A Process is an agent that runs as a child of plimsoll, directly or through a
+// runtime. It implements what of Session is the same for all: input, output, log and end.
+type Process struct {
+	// Cmd has been started.
+	Cmd *exec.Cmd
 	// tied has the kernel kill the child when plimsoll ends, for one that doesn't end with its input.
 	tied bool
 	// fenced has a tied child be the first process of a PID namespace, which ends with it. The caller is locked to its thread,
@@ -31,11 +32,10 @@ type process struct {
 	stdin  io.WriteCloser
 	stdout io.ReadCloser
 	log    *tail.Buffer
-	info   Info
 
-	// waited is closed when the child's end is known; waitErr is set before.
-	waited  chan struct{}
-	waitErr error
+	// Waited is closed when the child's end is known; WaitErr is set before.
+	Waited  chan struct{}
+	WaitErr error
 
 	// mu guards reaped: after that the numbers of the child and its group may be another's.
 	mu     sync.Mutex
@@ -45,36 +45,36 @@ type process struct {
 	closeErr  error
 }
 
-// startProcess starts argv with pipes; it inherits files from its fourth file on. The child doesn't
+// StartProcess starts argv with pipes; it inherits files from its fourth file on. The child doesn't
 // get the terminal's signals: plimsoll decides what an interrupt means for it.
-func startProcess(argv []string, files ...*os.File) (*process, error) {
+func StartProcess(argv []string, files ...*os.File) (*Process, error) {
 	return newProcess(argv, files).startPiped()
 }
 
-// startMachine is startProcess for one that is tied to plimsoll.
-func startMachine(argv []string, files ...*os.File) (*process, error) {
+// StartTied is StartProcess for one that is tied to plimsoll.
+func StartTied(argv []string, files ...*os.File) (*Process, error) {
 	p := newProcess(argv, files)
 	p.tied = true
 	return p.startPiped()
 }
 
-// startFenced is startMachine for a child that is the first process of a PID namespace: what it has started ends with it, though it is
+// StartFenced is StartTied for a child that is the first process of a PID namespace: what it has started ends with it, though it is
 // killed. The caller is locked to its thread, of which the child has what is the thread's own, and keeps it until the child's end.
-func startFenced(argv []string, files ...*os.File) (*process, error) {
+func StartFenced(argv []string, files ...*os.File) (*Process, error) {
 	p := newProcess(argv, files)
 	p.tied, p.fenced = true, true
 	return p.startPiped()
 }
 
 // newProcess returns a child that is not started yet.
-func newProcess(argv []string, files []*os.File) *process {
-	p := &process{cmd: exec.Command(argv[0], argv[1:]...), log: &tail.Buffer{Max: logSize}, waited: make(chan struct{})}
-	p.cmd.ExtraFiles = files
+func newProcess(argv []string, files []*os.File) *Process {
+	p := &Process{Cmd: exec.Command(argv[0], argv[1:]...), log: &tail.Buffer{Max: LogSize}, Waited: make(chan struct{})}
+	p.Cmd.ExtraFiles = files
 	return p
 }
 
 // startPiped starts the child with pipes.
-func (p *process) startPiped() (*process, error) {
+func (p *Process) startPiped() (*Process, error) {
 	// Pipes of our own, not exec's: Wait must not close stdout under a reader
 	// that still has a result to read.
 	inR, inW, err := os.Pipe()
@@ -87,7 +87,7 @@ func (p *process) startPiped() (*process, error) {
 		inW.Close()
 		return nil, err
 	}
-	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = inR, outW, p.log
+	p.Cmd.Stdin, p.Cmd.Stdout, p.Cmd.Stderr = inR, outW, p.log
 	p.stdin, p.stdout = inW, outR
 	err = p.start()
 	inR.Close()
@@ -100,13 +100,13 @@ func (p *process) startPiped() (*process, error) {
 	return p, nil
 }
 
-// startServer starts argv, tied to plimsoll, on a connection, which is its standard input; what it prints is its log. It
-// inherits files as startProcess has them.
-func startServer(argv []string, connection *os.File, files ...*os.File) (*process, error) {
+// StartServer starts argv, tied to plimsoll, on a connection, which is its standard input; what it prints is its log. It
+// inherits files as StartProcess has them.
+func StartServer(argv []string, connection *os.File, files ...*os.File) (*Process, error) {
 	p := newProcess(argv, files)
 	p.tied = true
 	p.stdin, p.stdout = noPipe{}, noPipe{}
-	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = connection, p.log, p.log
+	p.Cmd.Stdin, p.Cmd.Stdout, p.Cmd.Stderr = connection, p.log, p.log
 	if err := p.start(); err != nil {
 		return nil, err
 	}
@@ -121,17 +121,17 @@ func (noPipe) Write(b []byte) (int, error) { return 0, io.ErrClosedPipe }
 func (noPipe) Close() error                { return nil }
 
 // start starts the child, and waits for its end from then on.
-func (p *process) start() error {
-	p.cmd.Env = plainEnviron(os.Environ())
-	p.cmd.SysProcAttr = ownGroup()
+func (p *Process) start() error {
+	p.Cmd.Env = plainEnviron(os.Environ())
+	p.Cmd.SysProcAttr = ownGroup()
 	// A runtime may leave a grandchild holding standard error.
-	p.cmd.WaitDelay = time.Second
-	start := p.cmd.Start
+	p.Cmd.WaitDelay = time.Second
+	start := p.Cmd.Start
 	if p.tied {
 		start = p.startTied
 	}
 	if err := start(); err != nil {
-		return fmt.Errorf("start %s: %w", p.cmd.Args[0], err)
+		return fmt.Errorf("start %s: %w", p.Cmd.Args[0], err)
 	}
 	go p.wait()
 	return nil
@@ -143,71 +143,76 @@ func (p *process) start() error {
 func plainEnviron(env []string) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
-		return slices.Contains(goVariables, name+"=")
+		return slices.Contains(GoVariables, name+"=")
 	})
 }
 
 // wait waits for the child. One that was killed leaves its trial, which would go on
 // writing: what is left of its group is killed while the child still holds the group's number.
-func (p *process) wait() {
-	ended := awaitExit(p.cmd.Process.Pid)
+func (p *Process) wait() {
+	ended := awaitExit(p.Cmd.Process.Pid)
 	p.mu.Lock()
 	if ended {
-		killGroup(p.cmd.Process)
+		killGroup(p.Cmd.Process)
 	}
 	p.reaped = true
 	p.mu.Unlock()
-	p.waitErr = p.cmd.Wait()
-	close(p.waited)
+	p.WaitErr = p.Cmd.Wait()
+	close(p.Waited)
 }
 
-// kill kills the child and what it has started, if the child's end isn't known already. Where that
+// Kill kills the child and what it has started, if the child's end isn't known already. Where that
 // can't be looked at, it kills the child alone, of which package os knows whether it has ended.
-func (p *process) kill() {
+func (p *Process) Kill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.reaped {
-		p.cmd.Process.Kill()
+		p.Cmd.Process.Kill()
 		return
 	}
-	killGroup(p.cmd.Process)
+	killGroup(p.Cmd.Process)
 }
 
-func (p *process) Stdin() io.WriteCloser { return p.stdin }
-func (p *process) Stdout() io.Reader     { return p.stdout }
-func (p *process) Info() Info            { return p.info }
-func (p *process) Log() string           { return p.log.String() }
+func (p *Process) Stdin() io.WriteCloser { return p.stdin }
+func (p *Process) Stdout() io.Reader     { return p.stdout }
+func (p *Process) Log() string           { return p.log.String() }
 
 // State implements Session.
-func (p *process) State(ctx context.Context) string {
+func (p *Process) State(ctx context.Context) string {
 	select {
-	case <-p.waited:
-		return exitWords(p.waitErr)
+	case <-p.Waited:
+		return ExitWords(p.WaitErr)
 	case <-ctx.Done():
 		return "it closed its output and still runs"
 	}
 }
 
-// end closes the agent's input, waits for it to end, and kills it with its
+// CloseOnce runs what closes the session the first time, and returns what it returned then.
+func (p *Process) CloseOnce(end func() error) error {
+	p.closeOnce.Do(func() { p.closeErr = end() })
+	return p.closeErr
+}
+
+// End closes the agent's input, waits for it to end, and kills it with its
 // trial when it doesn't within grace or before ctx is over.
-func (p *process) end(ctx context.Context, grace time.Duration) {
+func (p *Process) End(ctx context.Context, grace time.Duration) {
 	p.stdin.Close()
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
 	select {
-	case <-p.waited:
+	case <-p.Waited:
 	case <-timer.C:
-		p.kill()
-		<-p.waited
+		p.Kill()
+		<-p.Waited
 	case <-ctx.Done():
-		p.kill()
-		<-p.waited
+		p.Kill()
+		<-p.Waited
 	}
 	p.stdout.Close()
 }
 
-// exitWords puts a child's end in words.
-func exitWords(err error) string {
+// ExitWords puts a child's end in words.
+func ExitWords(err error) string {
 	if err == nil || errors.Is(err, exec.ErrWaitDelay) {
 		return "exit status 0"
 	}
@@ -225,7 +230,7 @@ func exitWords(err error) string {
 	return err.Error()
 }
 
-// goVariables empty what an image may set of the Go runtime's own environment: with
+// GoVariables empty what an image may set of the Go runtime's own environment: with
 // GOMAXPROCS=1 the worker would measure itself (https://pkg.go.dev/runtime, "Environment
 // Variables").
-var goVariables = []string{"GOMAXPROCS=", "GOGC=", "GOMEMLIMIT=", "GODEBUG=", "GOTRACEBACK=", "GOCOVERDIR="}
+var GoVariables = []string{"GOMAXPROCS=", "GOGC=", "GOMEMLIMIT=", "GODEBUG=", "GOTRACEBACK=", "GOCOVERDIR="}

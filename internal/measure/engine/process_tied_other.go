@@ -3,4 +3,4 @@
 package engine
 
 // startTied starts the child. What is to be tied to plimsoll runs on Linux alone.
-func (p *process) startTied() error { return p.cmd.Start() }
+func (p *Process) startTied() error { return p.Cmd.Start() }

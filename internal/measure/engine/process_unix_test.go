@@ -11,11 +11,11 @@ import (
 // TestKillWithoutALook: where a child's end can't be looked at without giving its number
 // away, as on macOS, a worker that hangs is killed all the same, and Close comes to its end.
 func TestKillWithoutALook(t *testing.T) {
-	p, err := startProcess([]string{"sleep", "600"})
+	p, err := StartProcess([]string{"sleep", "600"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer p.cmd.Process.Kill()
+	defer p.Cmd.Process.Kill()
 	p.mu.Lock()
 	p.reaped = true // What wait says there from the start.
 	p.mu.Unlock()
@@ -24,14 +24,14 @@ func TestKillWithoutALook(t *testing.T) {
 		defer close(ended)
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
-		p.end(ctx, time.Minute)
+		p.End(ctx, time.Minute)
 	}()
 	select {
 	case <-ended:
 	case <-time.After(10 * time.Second):
 		t.Fatal("the child was not killed")
 	}
-	if got := exitWords(p.waitErr); got != "killed by signal killed" {
+	if got := ExitWords(p.WaitErr); got != "killed by signal killed" {
 		t.Errorf("it ended with %q", got)
 	}
 }

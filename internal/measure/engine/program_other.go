@@ -4,8 +4,8 @@ package engine
 
 import "os"
 
-// trustedProgram is for OCI runtimes, which run on Linux only.
-func trustedProgram(path string) (string, error) { return path, nil }
+// TrustedProgram is for OCI runtimes, which run on Linux only.
+func TrustedProgram(path string) (string, error) { return path, nil }
 
-// onlyOurs can't be told here, where no machine runs that it could matter to.
-func onlyOurs(string, os.FileInfo) error { return nil }
+// OnlyOurs can't be told here, where no machine runs that it could matter to.
+func OnlyOurs(string, os.FileInfo) error { return nil }

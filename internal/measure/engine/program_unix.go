@@ -13,10 +13,10 @@ import (
 // (Debian Policy 9.1.2).
 const staffGroup = 50
 
-// trustedProgram returns the path of a program with all links followed, and refuses one that
+// TrustedProgram returns the path of a program with all links followed, and refuses one that
 // somebody else than root and the caller could have written or could exchange: it
 // is run with the caller's rights, and its name may come from another person's plan.
-func trustedProgram(path string) (string, error) {
+func TrustedProgram(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return "", err
@@ -33,7 +33,7 @@ func trustedProgram(path string) (string, error) {
 	if !st.Mode().IsRegular() || st.Mode().Perm()&0o111 == 0 {
 		return "", fmt.Errorf("%s is not a program", real)
 	}
-	if err := onlyOurs(real, st); err != nil {
+	if err := OnlyOurs(real, st); err != nil {
 		return "", err
 	}
 	for dir := filepath.Dir(real); ; dir = filepath.Dir(dir) {
@@ -41,7 +41,7 @@ func trustedProgram(path string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if err := onlyOurs(dir, st); err != nil {
+		if err := OnlyOurs(dir, st); err != nil {
 			return "", fmt.Errorf("%s can be exchanged: %w", real, err)
 		}
 		if dir == filepath.Dir(dir) {
@@ -50,8 +50,8 @@ func trustedProgram(path string) (string, error) {
 	}
 }
 
-// onlyOurs says who else than root and the caller may write to a file or folder.
-func onlyOurs(path string, st os.FileInfo) error {
+// OnlyOurs says who else than root and the caller may write to a file or folder.
+func OnlyOurs(path string, st os.FileInfo) error {
 	sys, ok := st.Sys().(*syscall.Stat_t)
 	if !ok {
 		return fmt.Errorf("the owner of %s can't be told", path)

@@ -7,10 +7,10 @@ import (
 	"plimsoll/internal/measure/place"
 )
 
-// defaultTmpfs bounds a tmpfs whose Spec gives no size, in bytes; a run gives one
+// DefaultTmpfs bounds a tmpfs whose Spec gives no size, in bytes; a run gives one
 // that its workloads fit in. The kernel's own default is half of the machine's
 // memory, which a runaway job would take.
-const defaultTmpfs = 512 << 20
+const DefaultTmpfs = 512 << 20
 
-// tmpfsSize is the size of a tmpfs, for mount(8).
-func tmpfsSize(p place.Spec) string { return strconv.FormatInt(cmp.Or(p.Size, defaultTmpfs), 10) }
+// TmpfsSize is the size of a tmpfs, for mount(8).
+func TmpfsSize(p place.Spec) string { return strconv.FormatInt(cmp.Or(p.Size, DefaultTmpfs), 10) }

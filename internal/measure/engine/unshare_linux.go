@@ -2,7 +2,7 @@ package engine
 
 import "os"
 
-// canUnshare reports whether this process may make mounts in a namespace of its
+// CanUnshare reports whether this process may make mounts in a namespace of its
 // own. Being root is asked, not tried: CAP_SYS_ADMIN without it is rare, and
 // the mount itself tells.
-func canUnshare() bool { return os.Geteuid() == 0 }
+func CanUnshare() bool { return os.Geteuid() == 0 }

@@ -2,5 +2,5 @@
 
 package engine
 
-// canUnshare: only Linux has mount namespaces.
-func canUnshare() bool { return false }
+// CanUnshare: only Linux has mount namespaces.
+func CanUnshare() bool { return false }

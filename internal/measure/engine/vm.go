@@ -90,8 +90,8 @@ const (
 // that QEMU makes up.
 type vm struct {
 	VMOptions
-	worker  *installer
-	journal journal
+	worker  *Installer
+	journal Journal
 
 	mu sync.Mutex
 	// base is what machines boot from; nil before it was made.
@@ -108,7 +108,7 @@ func NewVM(o VMOptions) Engine {
 	if o.Root == "" {
 		o.Root = "/"
 	}
-	return &vm{VMOptions: o, worker: &installer{dir: filepath.Join(o.State, "cache"), source: o.Worker}, journal: journalIn(o.State, "vm")}
+	return &vm{VMOptions: o, worker: &Installer{Dir: filepath.Join(o.State, "cache"), Source: o.Worker}, journal: JournalIn(o.State, "vm")}
 }
 
 // Name implements Engine.
@@ -166,7 +166,7 @@ func (v *vm) no(what, reason, fix string) error { return &Unsupported{v.Name(), 
 
 // supports says what a virtual machine can't do of spec.
 func (v *vm) supports(spec Spec) error {
-	for _, p := range spec.places() {
+	for _, p := range spec.Places() {
 		switch p.Kind {
 		case place.Layer, place.Bind, place.Tmpfs:
 		case place.Dir:
@@ -183,7 +183,7 @@ func (v *vm) supports(spec Spec) error {
 		}
 		switch {
 		case k.IO() && spec.Place.Kind == place.Tmpfs:
-			return v.no("limit on I/O", memoryPlace, ioLimitsFix)
+			return v.no("limit on I/O", MemoryPlace, IOLimitsFix)
 		case v.outside():
 		case k == limit.Weight || k == limit.CPUShares || k == limit.Latency:
 			return v.no("limit "+string(k), "it is about neighbours, and a virtual machine has one worker alone", "use rates, memory or cpus")
@@ -198,7 +198,7 @@ func (v *vm) supports(spec Spec) error {
 	} else if spec.Limits.DeviceWide {
 		return v.no("limit device_wide", "the guest's control groups have version 2, where buffered writes are the writer's", "leave it out")
 	}
-	if err := onlyWindows(v.Name(), spec); err != nil {
+	if err := RefuseWindowsOnly(v.Name(), spec); err != nil {
 		return err
 	}
 	switch {
@@ -271,8 +271,8 @@ func (v *vm) memoryOf(spec Spec) int64 {
 	m := v.Memory
 	if m == 0 {
 		m = vmMemory
-		for _, p := range spec.places() {
-			if size := cmp.Or(p.Size, defaultTmpfs); p.Kind == place.Tmpfs && size > vmSpare {
+		for _, p := range spec.Places() {
+			if size := cmp.Or(p.Size, DefaultTmpfs); p.Kind == place.Tmpfs && size > vmSpare {
 				m += size
 			}
 		}

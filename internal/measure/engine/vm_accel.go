@@ -95,7 +95,7 @@ func (v *vm) askKVM(ctx context.Context, b *vmBase) (kvmAnswer, error) {
 		return a, err
 	}
 	if err := os.WriteFile(path, text, 0o600); err != nil {
-		return a, ownFault(v.State, fmt.Errorf("note whether KVM works: %w", err))
+		return a, StateFault(v.State, fmt.Errorf("note whether KVM works: %w", err))
 	}
 	return a, nil
 }

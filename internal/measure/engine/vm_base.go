@@ -67,7 +67,7 @@ func (v *vm) prepare(ctx context.Context) (*vmBase, error) {
 		return nil, err
 	}
 	if err := v.makeImages(b); err != nil {
-		return nil, ownFault(v.State, err)
+		return nil, StateFault(v.State, err)
 	}
 	v.touch(b.image, b.initrd)
 	v.dropImages()

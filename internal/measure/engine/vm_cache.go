@@ -26,7 +26,7 @@ func (v *vm) ownCache() error {
 	if err != nil {
 		return err
 	}
-	if err := onlyOurs(dir, st); err != nil {
+	if err := OnlyOurs(dir, st); err != nil {
 		return v.no("virtual machine", fmt.Sprintf("others could exchange the machines that are kept in the state folder: %v", err), "or name another state folder with --state")
 	}
 	return nil
@@ -36,7 +36,7 @@ func (v *vm) ownCache() error {
 // may have left others.
 func ours(path string) bool {
 	st, err := os.Lstat(path)
-	return err == nil && st.Mode().IsRegular() && onlyOurs(path, st) == nil
+	return err == nil && st.Mode().IsRegular() && OnlyOurs(path, st) == nil
 }
 
 // kernelPrefix and initrdPrefix begin the names of unpacked kernels, and of first root file systems.

@@ -14,7 +14,7 @@ import (
 // has ended is none.
 func TestAddFamily(t *testing.T) {
 	p := sleeping(t, "sh -c 'sleep 1000 & wait' & sleep 1000 & read -r go; sleep 1000 & echo done; wait")
-	root := p.cmd.Process.Pid
+	root := p.Cmd.Process.Pid
 	for deadline := time.Now().Add(20 * time.Second); len(procfs.Descendants("/proc", root)) != 3; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("it has started %v", procfs.Descendants("/proc", root))
@@ -24,10 +24,10 @@ func TestAddFamily(t *testing.T) {
 	if err := addFamily(root, func(pid int) error {
 		if added = append(added, pid); len(added) == 4 {
 			// All that there were: it starts another.
-			if _, err := p.stdin.Write([]byte("\n")); err != nil {
+			if _, err := p.Stdin().Write([]byte("\n")); err != nil {
 				return err
 			}
-			_, err := p.stdout.Read(make([]byte, 10))
+			_, err := p.Stdout().Read(make([]byte, 10))
 			return err
 		}
 		if len(added) == 2 {

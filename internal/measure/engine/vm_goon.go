@@ -31,29 +31,29 @@ func (s *vmSession) unsaved(ctx context.Context) bool {
 	if ctx.Err() != nil || s.orphan.Load() != nil {
 		return false
 	}
-	s.kill()
-	<-s.waited
+	s.Kill()
+	<-s.Waited
 	var ee *exec.ExitError
-	return !errors.As(s.waitErr, &ee) || ee.ExitCode() <= 2*wire.ExitBase
+	return !errors.As(s.WaitErr, &ee) || ee.ExitCode() <= 2*wire.ExitBase
 }
 
 // again makes the session's devices anew for another start. The daemons of its shares end with the machine: each serves one connection.
 func (s *vmSession) again(ctx context.Context, spec Spec) error {
 	s.stop(ctx)
-	s.process, s.monitor, s.places = nil, nil, nil
+	s.Process, s.monitor, s.places = nil, nil, nil
 	if s.limits != nil {
-		if err := removeCgroups(folderPrefix + s.id); err != nil {
+		if err := RemoveGroups(FolderPrefix + s.id); err != nil {
 			return err
 		}
 		s.limits = nil
 	}
 	for _, dir := range s.own {
-		if _, err := removeOwn(dir, s.id); err != nil {
+		if _, err := RemoveOwn(dir, s.id); err != nil {
 			return err
 		}
 	}
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return ownFault(s.vm.State, err)
+		return StateFault(s.vm.State, err)
 	}
 	return s.vm.equip(ctx, s, spec)
 }

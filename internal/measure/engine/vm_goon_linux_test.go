@@ -227,7 +227,7 @@ func TestSavedNotEnclosed(t *testing.T) {
 	spec.Limits = limit.Limits{Name: "l", CPUs: 1}
 	if groups, err := cgroup.Open(device.Host()); err != nil {
 		t.Logf("no group can be made: %v", err)
-	} else if own, err := groups.Make(folderPrefix+spec.ID, hierarchy.CPU); err != nil {
+	} else if own, err := groups.Make(FolderPrefix+spec.ID, hierarchy.CPU); err != nil {
 		t.Logf("no group can be made: %v", err)
 	} else {
 		// A second one of that name can't.
@@ -249,37 +249,37 @@ func TestSavedNotEnclosed(t *testing.T) {
 }
 
 // sleeping is a process that ends when the test does.
-func sleeping(t *testing.T, script string) *process {
+func sleeping(t *testing.T, script string) *Process {
 	t.Helper()
-	p, err := startMachine([]string{"sh", "-c", script})
+	p, err := StartTied([]string{"sh", "-c", script})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { p.kill(); p.end(t.Context(), 0) })
+	t.Cleanup(func() { p.Kill(); p.End(t.Context(), 0) })
 	return p
 }
 
 // TestWatchDaemon: a daemon that ends takes its machine along, and no other one; one that ends because its machine has is not to blame.
 func TestWatchDaemon(t *testing.T) {
 	daemon, machine, next := sleeping(t, "exit 3"), sleeping(t, "exec sleep 1000"), sleeping(t, "exec sleep 1000")
-	orphan := new(atomic.Pointer[process])
+	orphan := new(atomic.Pointer[Process])
 	watchDaemon(daemon, machine, orphan)
-	<-machine.waited
+	<-machine.Waited
 	if orphan.Load() != daemon {
 		t.Error("the daemon's end is not noted")
 	}
 	select {
-	case <-next.waited:
+	case <-next.Waited:
 		t.Error("another machine was killed")
 	case <-time.After(50 * time.Millisecond):
 	}
-	orphan = new(atomic.Pointer[process])
+	orphan = new(atomic.Pointer[Process])
 	// As if nobody had asked yet how the machine ended.
-	late := &process{cmd: machine.cmd, waited: make(chan struct{})}
+	late := &Process{Cmd: machine.Cmd, Waited: make(chan struct{})}
 	watched := make(chan struct{})
 	go func() { defer close(watched); watchDaemon(daemon, late, orphan) }()
 	time.Sleep(50 * time.Millisecond)
-	close(late.waited)
+	close(late.Waited)
 	<-watched
 	if orphan.Load() != nil {
 		t.Error("the daemon is told to have ended before its machine")
@@ -289,10 +289,10 @@ func TestWatchDaemon(t *testing.T) {
 // TestAgainEndsDaemons: before a machine is started again the daemons of its shares end, and what led to them is closed.
 func TestAgainEndsDaemons(t *testing.T) {
 	v, _ := fakeVM(t)
-	s := &vmSession{vm: v, base: v.base, id: "again", dir: ownFolder(filepath.Join(v.State, "vm"), "again"), data: []string{""}}
+	s := &vmSession{vm: v, base: v.base, id: "again", dir: OwnFolder(filepath.Join(v.State, "vm"), "again"), data: []string{""}}
 	s.own = []string{s.dir}
 	daemon := sleeping(t, "exec sleep 1000")
-	s.process = sleeping(t, "exec sleep 1000")
+	s.Process = sleeping(t, "exec sleep 1000")
 	socket, err := os.Open("/dev/null")
 	if err != nil {
 		t.Fatal(err)
@@ -302,14 +302,14 @@ func TestAgainEndsDaemons(t *testing.T) {
 		t.Fatal(err)
 	}
 	select {
-	case <-daemon.waited:
+	case <-daemon.Waited:
 	default:
 		t.Error("the daemon still runs")
 	}
 	if err := socket.Close(); !errors.Is(err, os.ErrClosed) {
 		t.Error("the socket was open")
 	}
-	if len(s.places) != 1 || s.daemons() != nil || s.process != nil {
+	if len(s.places) != 1 || s.daemons() != nil || s.Process != nil {
 		t.Errorf("the session has %d places, %d daemons, want what its next start needs", len(s.places), len(s.daemons()))
 	}
 }

@@ -192,13 +192,13 @@ func TestVMSaveBlocked(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer m.close()
-	machine, err := startMachine([]string{qemu, "-nodefaults", "-no-user-config", "-display", "none", "-accel", "tcg", "-m", "64M",
+	machine, err := StartTied([]string{qemu, "-nodefaults", "-no-user-config", "-display", "none", "-accel", "tcg", "-m", "64M",
 		"-chardev", "socket,id=monitor,fd=3", "-mon", "chardev=monitor,mode=control"}, end)
 	end.Close()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { machine.kill(); machine.end(t.Context(), 0) }()
+	defer func() { machine.Kill(); machine.End(t.Context(), 0) }()
 	// A pipe holds less than the empty machine's state, which nobody reads at first.
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -221,6 +221,6 @@ func TestVMSaveBlocked(t *testing.T) {
 	if err := m.during(t.Context(), func() error { return m.do("query-status", nil, &s) }); err != nil || s.Status != "running" {
 		t.Errorf("the machine is %q, %v, want it to run", s.Status, err)
 	}
-	machine.kill()
+	machine.Kill()
 	t.Logf("QEMU wrote %d bytes", <-read)
 }

@@ -30,7 +30,7 @@ func networks(t *testing.T) map[string]bool {
 
 // TestInOwnNetwork: a server that is started there is reached from there alone, and no thread of this process stays.
 func TestInOwnNetwork(t *testing.T) {
-	if !canUnshare() {
+	if !CanUnshare() {
 		t.Skip("root is needed for a network namespace")
 	}
 	here := networks(t)
@@ -85,7 +85,7 @@ func TestInOwnNetwork(t *testing.T) {
 
 // TestHandleFault: files of a real file system are found by their handles, those of /proc are not.
 func TestHandleFault(t *testing.T) {
-	if !canUnshare() {
+	if !CanUnshare() {
 		t.Skip("root is needed for handles")
 	}
 	if err := handleFault(t.TempDir()); err != nil {
@@ -99,10 +99,10 @@ func TestHandleFault(t *testing.T) {
 // TestBoundFolder: a command in mounts of its own sees a folder that they hide, is in the network of the thread that started it, and
 // is killed with that, whatever it did to outlive it.
 func TestBoundFolder(t *testing.T) {
-	if !canUnshare() {
+	if !CanUnshare() {
 		t.Skip("root is needed for mounts")
 	}
-	exe, err := installWorker(t.TempDir(), workertest.Source(t), runtime.GOOS, runtime.GOARCH)
+	exe, err := (&Installer{Dir: t.TempDir(), Source: workertest.Source(t)}).Install(runtime.GOOS, runtime.GOARCH)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,25 +115,25 @@ func TestBoundFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	here := networks(t)
-	run := func(script string, leave <-chan struct{}) *process {
-		var p *process
+	run := func(script string, leave <-chan struct{}) *Process {
+		var p *Process
 		err := inOwnNetwork(func() (keep <-chan struct{}, err error) {
-			p, err = startFenced([]string{exe, "nsexec", "--child", "--tmpfs", "1m:/tmp", "--bind", folder + ":/tmp/share", "--", "sh", "-c", script})
+			p, err = StartFenced([]string{exe, "nsexec", "--child", "--tmpfs", "1m:/tmp", "--bind", folder + ":/tmp/share", "--", "sh", "-c", script})
 			if leave != nil {
 				return leave, err
 			}
-			return p.waited, err
+			return p.Waited, err
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { p.kill(); p.end(t.Context(), 0) })
+		t.Cleanup(func() { p.Kill(); p.End(t.Context(), 0) })
 		return p
 	}
-	ended := func(p *process) {
+	ended := func(p *Process) {
 		t.Helper()
 		select {
-		case <-p.waited:
+		case <-p.Waited:
 		case <-time.After(20 * time.Second):
 			t.Fatalf("it still runs, and says %q", p.Log())
 		}
@@ -141,8 +141,8 @@ func TestBoundFolder(t *testing.T) {
 	p := run("cat /tmp/share/file >&2; ls /tmp >&2; readlink /proc/self/ns/net >&2; exit 7", nil)
 	ended(p)
 	said, network, _ := strings.Cut(p.Log(), "\nnet:")
-	if exitWords(p.waitErr) != "exit status 7" || said != "seen\nshare" || network == "" || here["net:"+network] {
-		t.Errorf("it ended with %s and says %q; here is %v", exitWords(p.waitErr), p.Log(), here)
+	if ExitWords(p.WaitErr) != "exit status 7" || said != "seen\nshare" || network == "" || here["net:"+network] {
+		t.Errorf("it ended with %s and says %q; here is %v", ExitWords(p.WaitErr), p.Log(), here)
 	}
 	leave := make(chan struct{})
 	// What it has started is in none of its groups.
@@ -151,8 +151,8 @@ func TestBoundFolder(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	close(leave)
-	if ended(p); exitWords(p.waitErr) != "killed by signal killed" {
-		t.Errorf("it ended with %s", exitWords(p.waitErr))
+	if ended(p); ExitWords(p.WaitErr) != "killed by signal killed" {
+		t.Errorf("it ended with %s", ExitWords(p.WaitErr))
 	}
 	paths, _ := filepath.Glob("/proc/[0-9]*/ns/net")
 	for _, path := range paths {

@@ -46,7 +46,7 @@ func (v *vm) nfsServer() (string, error) {
 	if !found {
 		return "", v.no(what, "ganesha.nfsd has no part for this machine's file systems (libfsalvfs.so)", "install nfs-ganesha-vfs"+instead)
 	}
-	if !canUnshare() {
+	if !CanUnshare() {
 		return "", v.no(what, "only root may run ganesha.nfsd, which opens files by their handles, in namespaces of its own", "run plimsoll as root"+instead)
 	}
 	return path, nil
@@ -78,23 +78,23 @@ func (v *vm) shareNFS(ctx context.Context, s *vmSession, p *vmPlace) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, nfsPatience, fmt.Errorf("the share's daemon doesn't serve within %v", nfsPatience))
 	defer cancel()
 	err = inOwnNetwork(func() (<-chan struct{}, error) {
-		if p.daemon, err = startFenced(argv); err != nil {
+		if p.daemon, err = StartFenced(argv); err != nil {
 			return nil, err
 		}
 		if err := s.noteProcesses(ctx); err != nil {
-			return p.daemon.waited, err
+			return p.daemon.Waited, err
 		}
 		p.socket, err = awaitServer(netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), nfsPort), func() error {
 			select {
-			case <-p.daemon.waited:
-				return errors.New("the share's daemon ended: " + exitWords(p.daemon.waitErr) + colon(tail.LastWords(p.daemon.Log())))
+			case <-p.daemon.Waited:
+				return errors.New("the share's daemon ended: " + ExitWords(p.daemon.WaitErr) + colon(tail.LastWords(p.daemon.Log())))
 			case <-ctx.Done():
 				return fmt.Errorf("%w%s", context.Cause(ctx), colon(tail.LastWords(p.daemon.Log())))
 			default:
 				return nil
 			}
 		})
-		return p.daemon.waited, err
+		return p.daemon.Waited, err
 	})
 	if err != nil {
 		return err
@@ -124,16 +124,16 @@ const nfsPatience = 20 * time.Second
 
 // ganesha writes the configuration of a Ganesha that has nothing in common with one of the system's, and returns how to run it.
 func (v *vm) ganesha(p *vmPlace, daemon string) ([]string, error) {
-	exe, err := v.worker.install("linux", runtime.GOARCH)
+	exe, err := v.worker.Install("linux", runtime.GOARCH)
 	if err != nil {
-		return nil, ownFault(v.State, err)
+		return nil, StateFault(v.State, err)
 	}
 	folder := filepath.Join(p.dir, "nfs")
 	if err := os.Mkdir(folder, 0o700); err != nil {
-		return nil, ownFault(v.State, err)
+		return nil, StateFault(v.State, err)
 	}
 	if err := os.WriteFile(filepath.Join(folder, "ganesha.conf"), []byte(ganeshaConfig), 0o600); err != nil {
-		return nil, ownFault(v.State, err)
+		return nil, StateFault(v.State, err)
 	}
 	argv := []string{exe, "nsexec", "--child"}
 	for _, dir := range []string{"/run", "/tmp"} {

@@ -48,7 +48,7 @@ type vmPlace struct {
 	storage, hostPath string
 	// socket is QEMU's end of the share daemon's, which daemon serves; nil without one.
 	socket *os.File
-	daemon *process
+	daemon *Process
 	// sharedMemory is set if the daemon reads the guest's memory, disk if the place is a disk of the machine's own.
 	sharedMemory, disk bool
 }
@@ -69,7 +69,7 @@ func (v *vm) Open(ctx context.Context, spec Spec) (Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range spec.places() {
+	for _, p := range spec.Places() {
 		if err := v.canHave(ctx, base, p.Kind); err != nil {
 			return nil, err
 		}
@@ -86,28 +86,28 @@ func (v *vm) start(ctx context.Context, base *vmBase, accel, id string, spec Spe
 	if err := v.room(v.memoryOf(spec)); err != nil {
 		return nil, err
 	}
-	s := &vmSession{vm: v, base: base, accel: accel, id: id, dir: ownFolder(filepath.Join(v.State, "vm"), id)}
+	s := &vmSession{vm: v, base: base, accel: accel, id: id, dir: OwnFolder(filepath.Join(v.State, "vm"), id)}
 	s.own = []string{s.dir}
-	for i, p := range spec.places() {
+	for i, p := range spec.Places() {
 		if p.Kind != place.Bind {
 			s.data = append(s.data, "")
 			continue
 		}
-		parent, err := dataParent(v.State, p.Path)
+		parent, err := DataParent(v.State, p.Path)
 		if err != nil {
 			return nil, err
 		}
-		folder := ownFolder(parent, id)
+		folder := OwnFolder(parent, id)
 		if i > 0 {
-			folder = ownSource(parent, id)
+			folder = OwnSource(parent, id)
 		}
 		if _, err := os.Lstat(folder); err == nil {
 			return nil, fmt.Errorf("make the trial's folder: %s is there already", folder)
 		}
 		s.data, s.own = append(s.data, folder), append(s.own, folder)
 	}
-	if err := v.journal.note(ctx, id, sessionRecord{Paths: s.own}); err != nil {
-		return nil, ownFault(v.State, err)
+	if err := v.journal.Note(ctx, id, SessionRecord{Paths: s.own}); err != nil {
+		return nil, StateFault(v.State, err)
 	}
 	if err := s.begin(ctx, spec); err != nil {
 		return nil, errors.Join(err, s.Close(context.WithoutCancel(ctx)))
@@ -118,7 +118,7 @@ func (v *vm) start(ctx context.Context, base *vmBase, accel, id string, spec Spe
 // begin makes what the machine needs, starts it, and waits for its answer.
 func (s *vmSession) begin(ctx context.Context, spec Spec) error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return ownFault(s.vm.State, err)
+		return StateFault(s.vm.State, err)
 	}
 	if err := s.vm.equip(ctx, s, spec); err != nil {
 		return err
@@ -156,7 +156,7 @@ func (s *vmSession) begin(ctx context.Context, spec Spec) error {
 
 // setUp tells the machine what it is for, and waits until its worker says hello, which is left to be read.
 func (s *vmSession) setUp(ctx context.Context) error {
-	if err := wire.NewWriter(s.process.stdin).Send(wire.Message{Setup: &s.setup}); err != nil {
+	if err := wire.NewWriter(s.Process.Stdin()).Send(wire.Message{Setup: &s.setup}); err != nil {
 		return fmt.Errorf("send the machine its task: %w", err)
 	}
 	return s.await(ctx, func() error {
@@ -179,7 +179,7 @@ func (s *vmSession) await(ctx context.Context, read func() error) error {
 		}
 		return fmt.Errorf("the machine ended as it started: %s", s.State(ctx))
 	case <-ctx.Done():
-		s.kill()
+		s.Kill()
 		<-got
 		return fmt.Errorf("%w%s", context.Cause(ctx), s.lastWords())
 	}
@@ -226,31 +226,31 @@ func (s *vmSession) launch(ctx context.Context, spec Spec, from *os.File) error 
 		files, args = append(files, from), append(args, "-incoming", fmt.Sprintf("fd:%d", consoleFD+len(files)))
 	}
 	s.vm.touch(s.base.image, s.base.initrd)
-	s.process, err = startMachine(append([]string{s.base.qemu}, args...), files...)
+	s.Process, err = StartTied(append([]string{s.base.qemu}, args...), files...)
 	// QEMU has them now, and so is the only one who keeps them open.
 	s.closeSockets()
 	if err != nil {
 		console.Close()
 		return err
 	}
-	said, end := &tail.Buffer{Max: logSize}, make(chan struct{})
+	said, end := &tail.Buffer{Max: LogSize}, make(chan struct{})
 	s.console, s.consoleEnd = said, end
 	go func() {
 		defer close(end)
 		defer console.Close()
 		_, _ = io.Copy(said, console)
 	}()
-	s.out = bufio.NewReaderSize(s.process.stdout, 64<<10)
+	s.out = bufio.NewReaderSize(s.Process.Stdout(), 64<<10)
 	s.info = Info{
-		Runtime: s.base.runtime(s.accel), Storage: s.places[0].storage, PID: s.cmd.Process.Pid, HostPath: s.places[0].hostPath, Guest: true,
+		Runtime: s.base.runtime(s.accel), Storage: s.places[0].storage, PID: s.Cmd.Process.Pid, HostPath: s.places[0].hostPath, Guest: true,
 	}
 	if len(s.places) > 1 {
 		s.info.Storage += "; sources: " + s.places[1].storage
 		s.info.SourcePath = s.places[1].hostPath
 	}
-	s.orphan = new(atomic.Pointer[process])
+	s.orphan = new(atomic.Pointer[Process])
 	for _, d := range s.daemons() {
-		go watchDaemon(d, s.process, s.orphan)
+		go watchDaemon(d, s.Process, s.orphan)
 	}
 	// From here on a sweep knows what to kill.
 	return errors.Join(s.noteProcesses(ctx), s.enclose(spec))

@@ -24,10 +24,10 @@ const (
 // outside reports whether limits hold around the machine.
 func (v *vm) outside() bool { return v.Limits == LimitsOutside }
 
-// ioLimits implements limited: those that hold inside are the guest's business.
-func (s *vmSession) ioLimits() *ioLimits {
+// IOLimits implements Limited: those that hold inside are the guest's business.
+func (s *vmSession) IOLimits() *IOLimits {
 	if s.limits == nil {
-		return &ioLimits{engine: s.vm.Name()}
+		return &IOLimits{Engine: s.vm.Name()}
 	}
 	return s.limits
 }
@@ -40,7 +40,7 @@ func (s *vmSession) enclose(spec Spec) error {
 	if !s.vm.outside() || l.IsZero() {
 		return nil
 	}
-	s.limits = &ioLimits{engine: s.vm.Name(), asked: l, journal: s.vm.journal, id: s.id}
+	s.limits = &IOLimits{Engine: s.vm.Name(), Asked: l, Journal: s.vm.journal, ID: s.id}
 	var needs []hierarchy.Controller
 	if l.IO() {
 		needs = append(needs, hierarchy.IO)
@@ -53,18 +53,18 @@ func (s *vmSession) enclose(spec Spec) error {
 	}
 	groups, err := cgroup.Open(device.Host())
 	if err == nil {
-		s.limits.own, err = groups.Make(folderPrefix+s.id, needs...)
+		s.limits.Own, err = groups.Make(FolderPrefix+s.id, needs...)
 	}
-	for _, p := range append(s.daemons(), s.process) {
+	for _, p := range append(s.daemons(), s.Process) {
 		if err == nil {
-			err = addFamily(p.cmd.Process.Pid, s.limits.own.Add)
+			err = addFamily(p.Cmd.Process.Pid, s.limits.Own.Add)
 		}
 	}
 	if rest := restOf(l); err == nil && !rest.IsZero() {
-		_, err = groups.Hold(s.limits.own.Target, cgroup.Want{Change: limit.Change{Set: rest}})
+		_, err = groups.Hold(s.limits.Own.Target, cgroup.Want{Change: limit.Change{Set: rest}})
 	}
 	if err != nil {
-		return s.limits.no(keysOf(l), "the machine gets no control group of its own here: "+err.Error(), "run as root, or leave 'limits: outside' out, so that the guest's hold")
+		return s.limits.No(keysOf(l), "the machine gets no control group of its own here: "+err.Error(), "run as root, or leave 'limits: outside' out, so that the guest's hold")
 	}
 	return nil
 }

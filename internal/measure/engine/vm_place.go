@@ -28,7 +28,7 @@ func (v *vm) equip(ctx context.Context, s *vmSession, spec Spec) error {
 		Now: time.Now(), Seed: seed, Memory: l.Memory, CPUs: l.CPUs,
 		ReadBPS: l.ReadBPS, WriteBPS: l.WriteBPS, ReadIOPS: l.ReadIOPS, WriteIOPS: l.WriteIOPS,
 	}
-	for i, where := range spec.places() {
+	for i, where := range spec.Places() {
 		p := &vmPlace{dir: s.dir, data: s.data[i], name: vmDirs[i][1:], server: serverAddresses[i], mount: wire.GuestMount{Dir: vmDirs[i]}}
 		// From here on what it starts ends with the session.
 		s.places = append(s.places, p)
@@ -58,12 +58,12 @@ func (v *vm) equipPlace(ctx context.Context, s *vmSession, p *vmPlace, where pla
 	if len(s.places) > 1 {
 		p.dir = filepath.Join(s.dir, p.name)
 		if err := os.Mkdir(p.dir, 0o700); err != nil {
-			return ownFault(v.State, err)
+			return StateFault(v.State, err)
 		}
 	}
 	switch where.Kind {
 	case place.Tmpfs:
-		p.mount.Source, p.mount.FSType, p.mount.Options = "tmpfs", "tmpfs", fmt.Sprintf("size=%s,mode=0755", tmpfsSize(where))
+		p.mount.Source, p.mount.FSType, p.mount.Options = "tmpfs", "tmpfs", fmt.Sprintf("size=%s,mode=0755", TmpfsSize(where))
 		p.storage = "memory of the guest"
 	case place.Layer:
 		return v.ownDisk(ctx, s, p)
@@ -83,7 +83,7 @@ func (v *vm) ownDisk(ctx context.Context, s *vmSession, p *vmPlace) error {
 	format, cache := cmp.Or(v.DiskFormat, DiskRaw), cmp.Or(v.DiskCache, "writeback")
 	disk := filepath.Join(p.dir, "disk")
 	if err := makeSparse(disk, size); err != nil {
-		return ownFault(v.State, fmt.Errorf("make the machine's disk: %w", err))
+		return StateFault(v.State, fmt.Errorf("make the machine's disk: %w", err))
 	}
 	// What is lazy is done by nobody, since the disk is mounted with noinit_itable: it would fall into the measurement.
 	if err := v.tool(ctx, "mkfs.ext4", "-q", "-F", "-m", "0", "-E", "lazy_itable_init=1,lazy_journal_init=1,nodiscard", disk); err != nil {

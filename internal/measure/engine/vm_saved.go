@@ -29,7 +29,7 @@ const maxSaved = 6
 // more of it than QEMU.
 func (v *vm) savedPath(b *vmBase, accel string, spec Spec) string {
 	devices := ""
-	for _, p := range spec.places() {
+	for _, p := range spec.Places() {
 		switch {
 		case p.Kind == place.Bind && v.Share == ShareVirtioFS:
 			return ""

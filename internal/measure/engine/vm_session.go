@@ -19,7 +19,7 @@ import (
 
 // vmSession is a worker in a virtual machine.
 type vmSession struct {
-	*process
+	*Process
 	vm    *vm
 	base  *vmBase
 	accel string
@@ -36,24 +36,28 @@ type vmSession struct {
 	console    *tail.Buffer
 	consoleEnd chan struct{}
 	// orphan is the share's daemon that ended before the machine did, which process is.
-	orphan *atomic.Pointer[process]
+	orphan *atomic.Pointer[Process]
 	// limits are those that hold around the machine; nil: none do.
-	limits *ioLimits
+	limits *IOLimits
+	info   Info
 }
+
+// Info implements Session.
+func (s *vmSession) Info() Info { return s.info }
 
 // noteProcesses notes the processes that there are so far, beside the folders.
 func (s *vmSession) noteProcesses(ctx context.Context) error {
-	made := sessionRecord{Paths: s.own}
-	for _, p := range append(s.daemons(), s.process) {
+	made := SessionRecord{Paths: s.own}
+	for _, p := range append(s.daemons(), s.Process) {
 		if p != nil {
-			made.Processes = append(made.Processes, procfs.Of("/proc", p.cmd.Process.Pid))
+			made.Processes = append(made.Processes, procfs.Of("/proc", p.Cmd.Process.Pid))
 		}
 	}
-	return s.vm.journal.note(ctx, s.id, made)
+	return s.vm.journal.Note(ctx, s.id, made)
 }
 
 // daemons are those of the machine's shares.
-func (s *vmSession) daemons() (list []*process) {
+func (s *vmSession) daemons() (list []*Process) {
 	for _, p := range s.places {
 		if p.daemon != nil {
 			list = append(list, p.daemon)
@@ -67,7 +71,7 @@ func (s *vmSession) Stdout() io.Reader { return s.out }
 
 // Log implements Session: what QEMU and the shares' daemons said, then the console, and last what no one in the machine can know.
 func (s *vmSession) Log() string {
-	said := s.process.Log() + "\n"
+	said := s.Process.Log() + "\n"
 	for _, d := range s.daemons() {
 		said += d.Log() + "\n"
 	}
@@ -98,7 +102,7 @@ const panicWords = "Kernel panic - not syncing: "
 // State implements Session. The guest's exit status comes as QEMU's.
 func (s *vmSession) State(ctx context.Context) string {
 	select {
-	case <-s.waited:
+	case <-s.Waited:
 	case <-ctx.Done():
 		return "the machine closed its output and still runs"
 	}
@@ -109,7 +113,7 @@ func (s *vmSession) State(ctx context.Context) string {
 	case <-time.After(time.Second):
 	}
 	if d := s.orphan.Load(); d != nil {
-		return "the share's daemon ended: " + exitWords(d.waitErr) + colon(tail.LastWords(d.Log()))
+		return "the share's daemon ended: " + ExitWords(d.WaitErr) + colon(tail.LastWords(d.Log()))
 	}
 	console := s.console.String()
 	if _, why, ok := strings.Cut(console, panicWords); ok {
@@ -117,13 +121,13 @@ func (s *vmSession) State(ctx context.Context) string {
 		return "the guest's kernel panicked: " + strings.TrimSpace(why)
 	}
 	var ee *exec.ExitError
-	if !errors.As(s.waitErr, &ee) {
+	if !errors.As(s.WaitErr, &ee) {
 		return "the machine turned itself off" + colon(tail.LastWords(console))
 	}
 	if code := ee.ExitCode(); code > 2*wire.ExitBase {
 		return fmt.Sprintf("the guest ended with status %d", (code-1)/2-wire.ExitBase) + colon(tail.LastWords(console))
 	}
-	return "qemu: " + exitWords(s.waitErr) + colon(tail.LastWords(s.process.Log()))
+	return "qemu: " + ExitWords(s.WaitErr) + colon(tail.LastWords(s.Process.Log()))
 }
 
 // colon sets words off, if there are any.
@@ -135,31 +139,30 @@ func colon(words string) string {
 }
 
 // watchDaemon ends a machine when its share's daemon is gone: the guest would wait for it for ever.
-func watchDaemon(d, machine *process, orphan *atomic.Pointer[process]) {
-	<-d.waited
+func watchDaemon(d, machine *Process, orphan *atomic.Pointer[Process]) {
+	<-d.Waited
 	// A machine that ended first took the daemon's connection along, though nobody may have been told of its end yet.
 	grace := time.Duration(0)
-	if _, err := procfs.Running("/proc", machine.cmd.Process.Pid); errors.Is(err, fs.ErrNotExist) {
+	if _, err := procfs.Running("/proc", machine.Cmd.Process.Pid); errors.Is(err, fs.ErrNotExist) {
 		grace = hostGrace
 	}
 	select {
-	case <-machine.waited:
+	case <-machine.Waited:
 		return
 	default:
 	}
 	select {
-	case <-machine.waited:
+	case <-machine.Waited:
 	case <-time.After(grace):
 		orphan.Store(d)
-		machine.kill()
+		machine.Kill()
 	}
 }
 
 // Close implements Session. The machine is not turned off but killed: what it has is thrown away.
 func (s *vmSession) Close(ctx context.Context) error {
-	if s.process != nil {
-		s.closeOnce.Do(func() { s.closeErr = s.end(ctx) })
-		return s.closeErr
+	if s.Process != nil {
+		return s.CloseOnce(func() error { return s.end(ctx) })
 	}
 	return s.end(ctx)
 }
@@ -168,19 +171,19 @@ func (s *vmSession) Close(ctx context.Context) error {
 func (s *vmSession) end(ctx context.Context) error {
 	s.stop(ctx)
 	if s.limits != nil {
-		if err := removeCgroups(folderPrefix + s.id); err != nil {
+		if err := RemoveGroups(FolderPrefix + s.id); err != nil {
 			return err
 		}
 	}
-	return s.vm.journal.clear(s.id, s.own...)
+	return s.vm.journal.Clear(s.id, s.own...)
 }
 
 // stop ends the processes, and closes what leads to them.
 func (s *vmSession) stop(ctx context.Context) {
-	for _, p := range append([]*process{s.process}, s.daemons()...) {
+	for _, p := range append([]*Process{s.Process}, s.daemons()...) {
 		if p != nil {
-			p.kill()
-			p.end(ctx, hostGrace)
+			p.Kill()
+			p.End(ctx, hostGrace)
 		}
 	}
 	s.closeSockets()

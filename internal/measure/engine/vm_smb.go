@@ -55,7 +55,7 @@ func (v *vm) shareSMB(ctx context.Context, s *vmSession, p *vmPlace) error {
 	}
 	defer served.Close()
 	p.socket = connected
-	if p.daemon, err = startServer([]string{daemon, "--interactive", "--no-process-group", "-s", config}, served, folder); err != nil {
+	if p.daemon, err = StartServer([]string{daemon, "--interactive", "--no-process-group", "-s", config}, served, folder); err != nil {
 		connected.Close()
 		p.socket = nil
 		return err
@@ -86,7 +86,7 @@ func (v *vm) smbConfig(p *vmPlace) (string, error) {
 	var own strings.Builder
 	for _, d := range []string{"private", "lock", "state", "cache", "pid", "ncalrpc"} {
 		if err := os.MkdirAll(filepath.Join(folder, d), 0o700); err != nil {
-			return "", ownFault(v.State, err)
+			return "", StateFault(v.State, err)
 		}
 	}
 	for key, d := range map[string]string{
@@ -98,7 +98,7 @@ func (v *vm) smbConfig(p *vmPlace) (string, error) {
 	config := filepath.Join(folder, "smb.conf")
 	text := "[global]\n" + own.String() + smbGlobal + "\n[" + shareTag + "]\npath = " + p.data + "\nread only = no\nguest ok = yes\nforce user = " + u.Username + "\n"
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-		return "", ownFault(v.State, err)
+		return "", StateFault(v.State, err)
 	}
 	return config, nil
 }

@@ -8,7 +8,7 @@ import (
 
 // Sweep implements Engine: machines and daemons of dead owners are killed, then their folders and disks removed.
 func (v *vm) Sweep(ctx context.Context) ([]string, error) {
-	done, err := v.journal.sweep(ctx, func(_ context.Context, id string, s sessionRecord) (did []string, err error) {
+	done, err := v.journal.SweepSessions(ctx, func(_ context.Context, id string, s SessionRecord) (did []string, err error) {
 		for _, p := range s.Processes {
 			killed, err := killOwn(p)
 			if err != nil {
@@ -20,7 +20,7 @@ func (v *vm) Sweep(ctx context.Context) ([]string, error) {
 			}
 		}
 		// One whose limits held around it had a group.
-		return did, removeCgroups(folderPrefix + id)
+		return did, RemoveGroups(FolderPrefix + id)
 	})
 	torn, cerr := v.sweepCache()
 	return append(done, torn...), errors.Join(err, cerr)

@@ -35,14 +35,14 @@ func TestVMSweep(t *testing.T) {
 	living, livingEnded := sleeper(t)
 	other.Start++ // Its number was another's before.
 	for id, process := range map[string]procfs.Process{"dead": machine, "reused": other, "living": living} {
-		dir := ownFolder(filepath.Join(state, "vm"), id)
+		dir := OwnFolder(filepath.Join(state, "vm"), id)
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		made := sessionRecord{Paths: []string{dir}, Processes: []procfs.Process{process}}
+		made := SessionRecord{Paths: []string{dir}, Processes: []procfs.Process{process}}
 		if id != "living" {
-			journaltest.Dead(t, state, v.journal.kind, id, made)
-		} else if err := v.journal.note(t.Context(), id, made); err != nil {
+			journaltest.Dead(t, state, v.journal.Kind, id, made)
+		} else if err := v.journal.Note(t.Context(), id, made); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -69,7 +69,7 @@ func TestVMSweep(t *testing.T) {
 	if len(left) != 1 || left[0].Name() != "plimsoll-living" {
 		t.Errorf("left are %v, want the living plimsoll's folder", left)
 	}
-	if err := v.journal.clear("living"); err != nil {
+	if err := v.journal.Clear("living"); err != nil {
 		t.Error(err)
 	}
 }

@@ -17,14 +17,14 @@ const toolPatience = 20 * time.Second
 func say(ctx context.Context, argv ...string) (string, error) {
 	limited, cancel := context.WithTimeoutCause(ctx, toolPatience, fmt.Errorf("it took longer than %v", toolPatience))
 	defer cancel()
-	said := &firstBytes{enough: true}
-	cmd := command(limited, argv...)
+	said := &FirstBytes{Enough: true}
+	cmd := Command(limited, argv...)
 	cmd.Stdout, cmd.Stderr = said, said
 	err := cmd.Run()
 	if err != nil && limited.Err() != nil {
 		err = context.Cause(limited)
 	}
-	return strings.TrimSpace(string(said.kept)), err
+	return strings.TrimSpace(string(said.Kept)), err
 }
 
 // tool runs a program whose work is not what it says.

@@ -60,7 +60,7 @@ func (v *vm) shareVirtioFS(ctx context.Context, s *vmSession, p *vmPlace) error 
 	}
 	defer listening.Close()
 	p.socket, p.sharedMemory = connected, true
-	if p.daemon, err = startMachine(append([]string{daemon.path}, args...), listening); err != nil {
+	if p.daemon, err = StartTied(append([]string{daemon.path}, args...), listening); err != nil {
 		connected.Close()
 		p.socket = nil
 		return err

@@ -17,30 +17,31 @@ import (
 // architecture, by Go's names (workerbin.Bytes).
 type WorkerSource func(goos, goarch string) ([]byte, error)
 
-// An installer installs workers, and remembers which: the hash of a program takes
+// An Installer installs workers, and remembers which: the hash of a program takes
 // longer than all else that opens a session on the host.
-type installer struct {
-	dir    string
-	source WorkerSource
+type Installer struct {
+	// Dir is the folder that they go into, Source is where they come from.
+	Dir    string
+	Source WorkerSource
 
 	mu    sync.Mutex
 	paths map[string]string
 }
 
-// install returns the path of the worker for a system, installing it unless it is there.
-func (i *installer) install(goos, goarch string) (string, error) {
+// Install returns the path of the worker for a system, installing it unless it is there.
+func (i *Installer) Install(goos, goarch string) (string, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	key := goos + "/" + goarch
 	path := i.paths[key]
 	if _, err := os.Stat(path); path == "" || err != nil || runnable(path) != nil {
-		if path, err = installWorker(i.dir, i.source, goos, goarch); err != nil {
+		if path, err = installWorker(i.Dir, i.Source, goos, goarch); err != nil {
 			return "", err
 		}
 	}
 	// Each time: a file system may be mounted with other flags meanwhile.
 	if err := runnable(path); goos == runtime.GOOS && err != nil {
-		return "", fmt.Errorf("programs can't be run from %s (%w): its file system is mounted noexec", i.dir, err)
+		return "", fmt.Errorf("programs can't be run from %s (%w): its file system is mounted noexec", i.Dir, err)
 	}
 	if i.paths == nil {
 		i.paths = map[string]string{}
@@ -99,16 +100,16 @@ func writeProgram(path string, b []byte) error {
 	return os.Rename(tmp.Name(), path)
 }
 
-// gone reports why the worker of this machine can't be run from the state folder any more, nil if it
+// Gone reports why the worker of this machine can't be run from the state folder any more, nil if it
 // can or if only room is missing.
-func (i *installer) gone(state string) error {
-	_, err := i.install(runtime.GOOS, runtime.GOARCH)
+func (i *Installer) Gone(state string) error {
+	_, err := i.Install(runtime.GOOS, runtime.GOARCH)
 	var full *StateFullError
-	if err == nil || errors.As(ownFault(state, err), &full) {
+	if err == nil || errors.As(StateFault(state, err), &full) {
 		return nil
 	}
-	return fmt.Errorf("the worker can't be run any more: %w; %s", err, installFix)
+	return fmt.Errorf("the worker can't be run any more: %w; %s", err, InstallFix)
 }
 
-// installFix says what to do where the worker can't be installed.
-const installFix = "give a --state folder that can be written to and programs run from, and a plimsoll made with 'make build'"
+// InstallFix says what to do where the worker can't be installed.
+const InstallFix = "give a --state folder that can be written to and programs run from, and a plimsoll made with 'make build'"
