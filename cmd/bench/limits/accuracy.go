@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"sync"
-	"text/tabwriter"
 	"time"
 
+	"plimsoll/cmd/bench/figure"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/measure/verify"
-	"plimsoll/internal/text/goal"
 )
 
 // How near to a limit direct I/O shall come over ten seconds, and how far above it the first second may be.
@@ -58,14 +56,12 @@ type bed interface {
 	io.Closer
 }
 
-// accuracy prints how near direct I/O comes to the limits.
-func accuracy(ctx context.Context, stdout io.Writer, quick bool, newBed func(i int) (bed, error)) error {
+// accuracy prints how near direct I/O comes to the limits, and returns how many goals were missed.
+func accuracy(ctx context.Context, stdout io.Writer, quick bool, newBed func(i int) (bed, error)) (missed int, err error) {
 	t := steady
 	if quick {
 		t = quickSteady
 	}
-	out := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(out, "direct I/O, %v after the first second\tasked\tseen\terror\ttarget\tresult\tfirst second\ttarget\tresult\n", t)
 	list := rungs(quick)
 	rows, errs := make([]verify.Row, len(list)), make([]error, len(list))
 	one := func(i int) {
@@ -77,41 +73,50 @@ func accuracy(ctx context.Context, stdout io.Writer, quick bool, newBed func(i i
 		}
 		errs[i] = err
 	}
-	var all sync.WaitGroup
+	var light sync.WaitGroup
 	for i, r := range list {
 		if r.light {
-			all.Go(func() { one(i) })
+			light.Go(func() { one(i) })
 		}
 	}
-	all.Wait()
+	light.Wait()
 	for i, r := range list {
 		if !r.light && ctx.Err() == nil {
 			one(i)
 		}
 	}
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return 0, context.Cause(ctx)
 	}
+	var all []figure.Figure
 	for i := range list {
 		var skip errSkip
 		switch {
 		case errors.As(errs[i], &skip):
-			fmt.Fprintf(out, "accuracy\tskipped: %s\n", skip)
-			return out.Flush()
+			all = append(all, figure.Figure{Name: "accuracy", Skipped: string(skip)})
 		case errs[i] != nil:
-			return fmt.Errorf("%s of %d: %w", list[i].key, list[i].asked, errs[i])
+			return 0, fmt.Errorf("%s of %d: %w", list[i].key, list[i].asked, errs[i])
+		default:
+			all = append(all, nearness(rows[i])...)
+			continue
 		}
-		accuracyRow(out, rows[i])
+		break // No other limit can be had either.
 	}
-	return out.Flush()
+	return figure.Table(stdout, fmt.Sprintf("direct I/O, %v after the first second", t), "asked", all)
 }
 
-// accuracyRow prints one limit beside its targets.
-func accuracyRow(out io.Writer, r verify.Row) {
+// nearness are the figures of one limit: the rate beside the one asked for, and that of the first second.
+func nearness(r verify.Row) []figure.Figure {
+	asked := float64(r.Asked)
+	f := figure.Figure{Name: fmt.Sprintf("%s of %s", r.Key, r.Rate(asked)), Unit: r.Rate, Goal: figure.Goal{Op: figure.Near, Value: 1, Off: offGoal, Ratio: true}}
 	if r.Elapsed == 0 {
-		fmt.Fprintf(out, "%s\t%s\t%s\t\t\t%s\n", r.Key, r.Rate(float64(r.Asked)), r.Words(), goal.Verdict(false))
-		return
+		f.Failed = r.Words()
+		return []figure.Figure{f}
 	}
-	fmt.Fprintf(out, "%s\t%s\t%s\t%+.2f %%\t<= %g %%\t%s\t+%.1f %%\t<= %g %%\t%s\n", r.Key, r.Rate(float64(r.Asked)), r.Rate(r.App), r.Off*100,
-		offGoal*100, goal.Verdict(math.Abs(r.Off) <= offGoal), r.Overshoot*100, overshootGoal*100, goal.Verdict(r.Overshoot <= overshootGoal))
+	first := f
+	first.Name += ", first second"
+	first.Goal = figure.Goal{Op: figure.AtMost, Value: 1 + overshootGoal, Ratio: true}
+	f.Ours, f.Peer = []float64{asked * (1 + r.Off)}, []float64{asked}
+	first.Ours, first.Peer = []float64{asked * (1 + r.Overshoot)}, []float64{asked}
+	return []figure.Figure{f, first}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"plimsoll/cmd/bench/figure"
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/hierarchy"
@@ -20,7 +20,6 @@ import (
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/keeper"
-	"plimsoll/internal/text/goal"
 )
 
 // idleTarget is how much of one processor a keeper with 1,000 groups may take while nothing happens.
@@ -31,36 +30,36 @@ const listWindow = 3 * time.Second
 
 // keep measures a keeper that holds containers to a policy: they are those of a runtime, each with a process, so that what tells of them and
 // of their end is measured, too.
-func keep(ctx context.Context, out io.Writer, p *place, rounds int, idle time.Duration, judged bool) (err error) {
+func keep(ctx context.Context, p *place, rounds int, idle time.Duration, small bool) (all []figure.Figure, err error) {
 	dir, err := os.MkdirTemp(memory(), "plimsoll-bench-limit-")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer os.RemoveAll(dir)
 	policy := filepath.Join(dir, "policy.yaml")
 	text := fmt.Sprintf("rules:\n- match: all\n  where: {device: %s}\n  limits: {read_bps: 100MiB, write_bps: 50MiB, read_iops: 5000, write_iops: 2000}\n", p.node)
 	if err := os.WriteFile(policy, []byte(text), 0o600); err != nil {
-		return err
+		return nil, err
 	}
 	look, err := explain.Look(device.Host())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	state := filepath.Join(dir, "crun")
 	if err := os.Mkdir(state, 0o700); err != nil {
-		return err
+		return nil, err
 	}
 	finder := target.New(target.Options{Crun: []string{state}})
 	defer finder.Close()
 	inside, end, err := p.inhabit()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, end()) }()
 	h := &hold.Holder{FS: device.Host(), Finder: finder, Groups: p.host, Explain: look}
 	k, err := keeper.New(keeper.Options{Holder: h, Policy: policy, Run: dir, ClearOnStop: true})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer k.Close()
 	runCtx, stop := context.WithCancel(ctx)
@@ -72,13 +71,13 @@ func keep(ctx context.Context, out io.Writer, p *place, rounds int, idle time.Du
 		select {
 		case <-time.After(time.Millisecond):
 		case err := <-ended:
-			return fmt.Errorf("the keeper ended: %w", err)
+			return nil, fmt.Errorf("the keeper ended: %w", err)
 		}
 	}
 	began := time.Now()
 	for i, pid := range inside {
 		if err := note(state, strconv.Itoa(i), pid); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	want := int64(len(p.paths) * map[int]int{1: 4, 2: 1}[h.Explain.IO])
@@ -87,14 +86,13 @@ func keep(ctx context.Context, out io.Writer, p *place, rounds int, idle time.Du
 		// A state of 1,000 containers takes a millisecond of the keeper's time.
 		case <-time.After(25 * time.Millisecond):
 		case err := <-ended:
-			return fmt.Errorf("the keeper ended: %w", err)
+			return nil, fmt.Errorf("the keeper ended: %w", err)
 		}
 		if time.Since(began) > time.Minute {
-			return fmt.Errorf("the keeper has written %d times in a minute, want %d", k.Status().Writes, want)
+			return nil, fmt.Errorf("the keeper has written %d times in a minute, want %d", k.Status().Writes, want)
 		}
 	}
 	first := sample{times: []time.Duration{time.Since(began)}, writes: int(k.Status().Writes)}
-	first.row(out, p.name+", keeper, all started at once", 1, applyTarget, judged)
 
 	// What its own writes told it of has been looked at by then.
 	time.Sleep(min(idle, 2*time.Second))
@@ -104,32 +102,35 @@ func keep(ctx context.Context, out io.Writer, p *place, rounds int, idle time.Du
 		same.times, same.writes = append(same.times, t.Took), same.writes+t.Writes
 	}
 	if same.writes != 0 {
-		return fmt.Errorf("the keeper wrote %d times where nothing differed", same.writes)
+		return nil, fmt.Errorf("the keeper wrote %d times where nothing differed", same.writes)
 	}
-	same.row(out, p.name+", keeper, nothing to do", rounds, reconcileTarget, judged)
 
 	used, err := cpu(ctx, idle)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	// What a keeper does whenever it asks for all containers, which comes too seldom to be waited for.
 	list, err := cpuOf(ctx, min(idle, listWindow), func() { k.Sync(ctx) })
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if s := k.Status(); len(s.Containers) != len(inside) || s.Unlisted != "" {
-		return fmt.Errorf("%d containers are held, want %d; %s", len(s.Containers), len(inside), s.Unlisted)
+		return nil, fmt.Errorf("%d containers are held, want %d; %s", len(s.Containers), len(inside), s.Unlisted)
 	}
 	lists := float64(list) / float64(keeper.DefaultSync)
-	result := "-"
-	if judged && idle >= 2*keeper.DefaultCheck {
-		result = goal.Verdict(used+lists <= idleTarget)
+	all = []figure.Figure{
+		first.figure(p.name+", keeper, all started at once", 1, applyTarget, small),
+		same.figure(p.name+", keeper, nothing to do", rounds, reconcileTarget, small),
+		{Name: fmt.Sprintf("%s, keeper, idle for %v", p.name, idle), Ours: []float64{used + lists}, Unit: ofACore,
+			Goal: figure.Goal{Op: figure.AtMost, Value: idleTarget}, Unjudged: small || idle < 2*keeper.DefaultCheck,
+			Note: fmt.Sprintf("%d writes; %s are lists of all", int(k.Status().Writes)-first.writes, ofACore(lists))},
 	}
-	fmt.Fprintf(out, "%s, keeper, idle for %v\t%.2f %% of a core\t%.2f %% are lists of all\t%d\t<= %g %%\t%s\n", p.name, idle, 100*(used+lists), 100*lists,
-		int(k.Status().Writes)-first.writes, 100*idleTarget, result)
 	stop()
-	return <-ended
+	return all, <-ended
 }
+
+// ofACore prints a share of one processor.
+func ofACore(share float64) string { return fmt.Sprintf("%.2f %% of a core", 100*share) }
 
 // told reports whether the runtime's folder is watched.
 func told(k *keeper.Keeper) bool {

@@ -16,15 +16,13 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
-	"text/tabwriter"
 	"time"
 
+	"plimsoll/cmd/bench/figure"
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
-	"plimsoll/internal/text/goal"
 	"plimsoll/internal/watch"
 )
 
@@ -55,26 +53,16 @@ func Run(ctx context.Context, stdout, stderr io.Writer, args []string) error {
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
-	out := &goal.Count{Writer: stdout}
-	if err := run(ctx, out, *groups, *rounds, *idle); err != nil {
+	missed, err := run(ctx, stdout, *groups, *rounds, *idle)
+	if err != nil {
 		return err
 	}
 	fmt.Fprintln(stdout)
-	if err := accuracy(ctx, out, *quick, newMemoryBed); err != nil {
-		return err
+	more, err := accuracy(ctx, stdout, *quick, newMemoryBed)
+	if missed += more; err == nil && *strict && missed > 0 {
+		return fmt.Errorf("%d of the goals above were missed", missed)
 	}
-	if *strict {
-		return missed(out)
-	}
-	return nil
-}
-
-// missed is the error of goals that were missed, nil if none was.
-func missed(c *goal.Count) error {
-	if c.Missed == 0 {
-		return nil
-	}
-	return fmt.Errorf("%d of the goals above were missed", c.Missed)
+	return err
 }
 
 // A place is groups to measure in.
@@ -95,12 +83,12 @@ type errSkip string
 
 func (e errSkip) Error() string { return string(e) }
 
-func run(ctx context.Context, stdout io.Writer, groups, rounds int, idle time.Duration) error {
+// run prints what holding so many groups takes, and returns how many goals were missed.
+func run(ctx context.Context, stdout io.Writer, groups, rounds int, idle time.Duration) (missed int, err error) {
 	if groups < 1 || rounds < 1 {
-		return errors.New("-groups and -rounds: there has to be 1 at least")
+		return 0, errors.New("-groups and -rounds: there has to be 1 at least")
 	}
-	out := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(out, "%d groups, 4 limits each\tmedian\tmin - max\twrites\ttarget\tresult\n", groups)
+	var all []figure.Figure
 	for _, p := range []struct {
 		name string
 		make func(int) (*place, func() error, error)
@@ -109,23 +97,24 @@ func run(ctx context.Context, stdout io.Writer, groups, rounds int, idle time.Du
 		{"plain files, version 2", func(n int) (*place, func() error, error) { return fixture(2, n) }},
 		{"this machine", machine},
 	} {
-		if err := measure(ctx, out, p.name, groups, rounds, idle, p.make); err != nil {
-			return fmt.Errorf("%s: %w", p.name, err)
+		figures, err := measure(ctx, p.name, groups, rounds, idle, p.make)
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", p.name, err)
 		}
+		all = append(all, figures...)
 	}
-	return out.Flush()
+	return figure.Table(stdout, fmt.Sprintf("%d groups, 4 limits each", groups), "", all)
 }
 
-// measure prints the rows of one place.
-func measure(ctx context.Context, out io.Writer, name string, groups, rounds int, idle time.Duration, makePlace func(int) (*place, func() error, error)) (err error) {
+// measure returns the figures of one place.
+func measure(ctx context.Context, name string, groups, rounds int, idle time.Duration, makePlace func(int) (*place, func() error, error)) (all []figure.Figure, err error) {
 	p, remove, err := makePlace(groups)
 	var skip errSkip
 	if errors.As(err, &skip) {
-		fmt.Fprintf(out, "%s\tskipped: %s\n", name, skip)
-		return nil
+		return []figure.Figure{{Name: name, Skipped: string(skip)}}, nil
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, remove()) }()
 	set := cgroup.Want{Change: limit.Change{Set: rates}, Devices: []cgroup.Device{p.device}}
@@ -134,17 +123,17 @@ func measure(ctx context.Context, out io.Writer, name string, groups, rounds int
 	var apply, same, change, gone, watched sample
 	sampler, subjects, err := p.watch()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for range rounds {
 		if err := apply.hold(ctx, p, set); err != nil {
-			return err
+			return nil, err
 		}
 		if err := same.hold(ctx, p, set); err != nil {
-			return err
+			return nil, err
 		}
 		if err := change.hold(ctx, p, other); err != nil {
-			return err
+			return nil, err
 		}
 		if !p.kernel {
 			continue // A plain file doesn't know what removes a line.
@@ -152,26 +141,30 @@ func measure(ctx context.Context, out io.Writer, name string, groups, rounds int
 		// The groups do nothing, as most do: their limits are read in one of ten samples.
 		for range 2 {
 			if err := watched.sample(ctx, sampler, subjects); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		if err := gone.hold(ctx, p, clear); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if same.writes != 0 || apply.writes == 0 || change.writes == 0 || (p.kernel && gone.writes == 0) {
-		return fmt.Errorf("%d writes to set, %d to set again, %d to change, %d to remove", apply.writes, same.writes, change.writes, gone.writes)
+		return nil, fmt.Errorf("%d writes to set, %d to set again, %d to change, %d to remove", apply.writes, same.writes, change.writes, gone.writes)
 	}
-	full := groups >= targetGroups
-	apply.row(out, p.name+", set", rounds, applyTarget, full)
-	same.row(out, p.name+", nothing to do", rounds, reconcileTarget, full)
-	change.row(out, p.name+", changed", rounds, applyTarget, full)
-	if p.kernel {
-		gone.row(out, p.name+", removed", rounds, applyTarget, full)
-		watched.row(out, p.name+", watched", rounds, watchTarget, full)
-		return keep(ctx, out, p, rounds, idle, full)
+	small := groups < targetGroups
+	all = []figure.Figure{
+		apply.figure(p.name+", set", rounds, applyTarget, small),
+		same.figure(p.name+", nothing to do", rounds, reconcileTarget, small),
+		change.figure(p.name+", changed", rounds, applyTarget, small),
 	}
-	return nil
+	if !p.kernel {
+		return all, nil
+	}
+	kept, err := keep(ctx, p, rounds, idle, small)
+	return append(append(all,
+		gone.figure(p.name+", removed", rounds, applyTarget, small),
+		watched.figure(p.name+", watched", rounds, watchTarget, small),
+	), kept...), err
 }
 
 // A sample is the times that all groups took, and the writes.
@@ -232,15 +225,8 @@ func (s *sample) sample(ctx context.Context, sampler *watch.Sampler, subjects []
 	return nil
 }
 
-// row prints a sample beside its target. Fewer groups than the target is for are not judged.
-func (s *sample) row(out io.Writer, what string, rounds int, target time.Duration, judged bool) {
-	slices.Sort(s.times)
-	n := len(s.times)
-	mid := (s.times[(n-1)/2] + s.times[n/2]) / 2
-	result := "-"
-	if judged {
-		result = goal.Verdict(mid <= target)
-	}
-	ms := func(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d)/1e6) }
-	fmt.Fprintf(out, "%s\t%s\t%s - %s\t%d\t<= %s\t%s\n", what, ms(mid), ms(s.times[0]), ms(s.times[n-1]), s.writes/rounds, ms(target), result)
+// figure is a sample beside its goal. Fewer groups than the goal is for are not judged.
+func (s *sample) figure(what string, rounds int, most time.Duration, small bool) figure.Figure {
+	return figure.Figure{Name: what, Ours: figure.Times(s.times), Unit: figure.Milliseconds, Note: fmt.Sprintf("%d writes", s.writes/rounds),
+		Goal: figure.Goal{Op: figure.AtMost, Value: float64(most)}, Unjudged: small}
 }

@@ -4,8 +4,9 @@ package limits
 
 import (
 	"context"
-	"io"
 	"time"
+
+	"plimsoll/cmd/bench/figure"
 )
 
 // machine has no control groups where there is no Linux.
@@ -14,7 +15,9 @@ func machine(int) (*place, func() error, error) {
 }
 
 // keep holds nothing there.
-func keep(context.Context, io.Writer, *place, int, time.Duration, bool) error { return nil }
+func keep(context.Context, *place, int, time.Duration, bool) ([]figure.Figure, error) {
+	return nil, nil
+}
 
 // newMemoryBed has no control groups where there is no Linux.
 func newMemoryBed(int) (bed, error) {

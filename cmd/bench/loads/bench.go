@@ -7,69 +7,90 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
-	"text/tabwriter"
 
-	"plimsoll/internal/text/goal"
+	"plimsoll/cmd/bench/figure"
 	"plimsoll/load"
 )
 
-// A contest is one job that package load and a rival do.
+// A contest is what package load and a peer do in every round.
 type contest struct {
 	name string
-	job  load.Job
-	// rival is what it is compared with: fio, with extra options; a bare ring; or
-	// package load itself with another job.
-	rival rival
-	extra []string
-	other load.Job
-	// iops is the ratio to the rival that is aimed at, cpu that of the CPU time per
-	// I/O. 0: none.
-	iops, cpu    float64
-	ours, theirs []reading
+	ours run
+	// peer is nil where there is none.
+	peer run
+	// iops and cpu are the goals: I/Os a second, and CPU time per I/O. Zero: none.
+	iops, cpu figure.Goal
+	// iopsOnly says that the CPU time is not compared.
+	iopsOnly bool
+
+	oursGot, peerGot []reading
 }
 
-// A rival is what does the same job.
-type rival string
+// A run does the job once.
+type run func(context.Context) (reading, error)
 
-const (
-	fioRival rival = "fio"
-	bareRing rival = "bare ring"
-	itself   rival = "itself"
-)
+// asLoad is a run of package load.
+func asLoad(job load.Job) run {
+	return func(ctx context.Context) (reading, error) { return measureOurs(ctx, job) }
+}
+
+// asBare is a run on a ring without accounting.
+func asBare(job load.Job) run {
+	return func(ctx context.Context) (reading, error) { return measureBare(ctx, job) }
+}
+
+// asFio is a run of fio, nil without one.
+func asFio(o options, job load.Job, extra ...string) run {
+	if o.fio == "" {
+		return nil
+	}
+	return func(ctx context.Context) (reading, error) { return measureFio(ctx, o.fio, job, extra...) }
+}
+
+// times is a goal of the ratio to the peer.
+func times(op string, ratio float64) figure.Goal {
+	return figure.Goal{Op: op, Value: ratio, Ratio: true}
+}
 
 // contests are those on the file in the page cache and on the null engine.
 func contests(file string, o options) []*contest {
 	job := func(engine string, depth int) load.Job {
 		return load.Job{RW: load.RandRead, BS: 4096, IODepth: depth, Filename: file, Size: o.size, Runtime: o.runtime, IOEngine: engine}
 	}
-	one := job(load.Null, 1)
-	one.Filename = ""
-	two := one
+	ring, sync, null := job(load.IOUring, 32), job(load.PSync, 1), job(load.Null, 1)
+	null.Filename = ""
+	two := null
 	two.NumJobs = 2
+	more, fewer := times(figure.AtLeast, 1.3), times(figure.AtMost, 0.75)
 	return []*contest{
-		{name: "io_uring depth 32", job: job(load.IOUring, 32), rival: fioRival, extra: []string{"--norandommap"}, iops: 1.3, cpu: 0.75},
-		{name: "io_uring depth 32, fio's default map", job: job(load.IOUring, 32), rival: fioRival, iops: 1.3, cpu: 0.75},
-		{name: "io_uring depth 32, a bare ring", job: job(load.IOUring, 32), rival: bareRing, iops: 0.97},
-		{name: "psync depth 1", job: job(load.PSync, 1), rival: fioRival, extra: []string{"--norandommap"}, iops: 1},
-		{name: "psync depth 1, fio's default map", job: job(load.PSync, 1), rival: fioRival, iops: 1},
-		{name: "null engine, 2 threads to 1", job: two, rival: itself, other: one, iops: 1.9},
+		{name: "io_uring depth 32", ours: asLoad(ring), peer: asFio(o, ring, "--norandommap"), iops: more, cpu: fewer},
+		{name: "io_uring depth 32, fio's default map", ours: asLoad(ring), peer: asFio(o, ring), iops: more, cpu: fewer},
+		{name: "io_uring depth 32, a bare ring", ours: asLoad(ring), peer: asBare(ring), iops: times(figure.AtLeast, 0.97), iopsOnly: true},
+		{name: "psync depth 1", ours: asLoad(sync), peer: asFio(o, sync, "--norandommap"), iops: times(figure.AtLeast, 1)},
+		{name: "psync depth 1, fio's default map", ours: asLoad(sync), peer: asFio(o, sync), iops: times(figure.AtLeast, 1)},
+		{name: "null engine, 2 threads to 1", ours: asLoad(two), peer: asLoad(null), iops: times(figure.AtLeast, 1.9), iopsOnly: true},
 	}
 }
 
 // directContests are those on a block device with direct I/O.
 func directContests(device string, o options) []*contest {
+	job := func(depth int) load.Job {
+		return load.Job{RW: load.RandRead, BS: 4096, IODepth: depth, Filename: device, Size: o.size, Runtime: o.runtime, IOEngine: load.IOUring, Direct: true}
+	}
 	var all []*contest
 	for _, depth := range []int{1, 32, 128} {
-		job := load.Job{RW: load.RandRead, BS: 4096, IODepth: depth, Filename: device, Size: o.size, Runtime: o.runtime, IOEngine: load.IOUring, Direct: true}
-		all = append(all, &contest{name: fmt.Sprintf("direct on a loop device, depth %d", depth), job: job, rival: fioRival, extra: []string{"--norandommap"}, iops: 1, cpu: 0.6})
+		all = append(all, &contest{name: fmt.Sprintf("direct on a loop device, depth %d", depth), ours: asLoad(job(depth)), peer: asFio(o, job(depth), "--norandommap"),
+			iops: times(figure.AtLeast, 1), cpu: times(figure.AtMost, 0.6)})
 	}
 	// One I/O at a time costs the kernel a switch to the device's thread and back. What that
 	// leaves to gain for a program is the difference to a ring without accounting.
-	one := all[0].job
-	return append(all, &contest{name: "direct on a loop device, depth 1, a bare ring", job: one, rival: bareRing, iops: 0.97, cpu: 1.1})
+	return append(all, &contest{name: "direct on a loop device, depth 1, a bare ring", ours: asLoad(job(1)), peer: asBare(job(1)),
+		iops: times(figure.AtLeast, 0.97), cpu: times(figure.AtMost, 1.1)})
 }
+
+// poissonRate is what Poisson arrivals are asked for, a second.
+const poissonRate = 600_000
 
 func bench(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	dir, err := os.MkdirTemp(o.dir, "plimsoll-bench-")
@@ -95,30 +116,21 @@ func bench(ctx context.Context, o options, stdout, stderr io.Writer) error {
 		defer detach()
 		cs = append(cs, directContests(device, o)...)
 	}
-	poisson := &contest{name: "poisson", rival: fioRival, job: load.Job{RW: load.RandRead, BS: 4096, IODepth: 32, Size: o.size, Runtime: o.runtime, IOEngine: load.Null, RateIOPS: 600_000, RateProcess: load.Poisson}}
-	null := &contest{name: "null", job: load.Job{RW: load.RandRead, BS: 4096, IODepth: 1, Size: o.size, Runtime: o.runtime, IOEngine: load.Null}}
-	web := &contest{name: "web"}
+	job := load.Job{RW: load.RandRead, BS: 4096, IODepth: 1, Size: o.size, Runtime: o.runtime, IOEngine: load.Null}
+	null := &contest{name: "null", ours: asLoad(job)}
+	job.IODepth, job.RateIOPS, job.RateProcess = 32, poissonRate, load.Poisson
+	poisson := &contest{name: "poisson", ours: asLoad(job), peer: asFio(o, job)}
 	address, closeWeb, err := serveWeb()
 	if err != nil {
 		return err
 	}
 	defer closeWeb()
-	for round := range o.rounds {
-		fmt.Fprintf(stderr, "round %d of %d\n", round+1, o.rounds)
-		for _, c := range cs {
-			if err := c.measure(ctx, o.fio, round%2 == 0); err != nil {
-				return fmt.Errorf("%s: %w", c.name, err)
-			}
-		}
-		if err := null.measure(ctx, "", true); err != nil {
-			return fmt.Errorf("%s: %w", null.name, err)
-		}
-		if err := poisson.measure(ctx, o.fio, true); err != nil {
-			return fmt.Errorf("%s: %w", poisson.name, err)
-		}
-		if err := web.measureWeb(ctx, "http://"+address+"/", round%2 == 0); err != nil {
-			return fmt.Errorf("%s: %w", web.name, err)
-		}
+	web, err := webContest("http://" + address + "/")
+	if err != nil {
+		return err
+	}
+	if err := interleave(ctx, append(cs[:len(cs):len(cs)], null, poisson, web), o.rounds, stderr); err != nil {
+		return err
 	}
 	rss, err := measureWorker(ctx, dir, o)
 	if err != nil {
@@ -134,7 +146,9 @@ func bench(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("output: %w", err)
 	}
-	return dutyTable(stdout, after)
+	fmt.Fprint(stdout, "\nAfter the I/O, with a value in every bucket of the histograms:\n\n")
+	_, err = figure.Table(stdout, "figure", "", after)
+	return err
 }
 
 // loop makes a loop device over the file, whose own I/O is direct too.
@@ -158,67 +172,79 @@ func cache(path string) error {
 	return err
 }
 
-// measure does one round of c: both programs, ours first or last.
-func (c *contest) measure(ctx context.Context, fio string, oursFirst bool) error {
-	ours := func() error {
-		r, err := measureOurs(ctx, c.job)
-		c.ours = append(c.ours, r)
-		return err
+// interleave does all contests in every round. Which program of a contest is first in one round is last in the next, so
+// that neither has the warmer machine.
+func interleave(ctx context.Context, all []*contest, rounds int, talk io.Writer) error {
+	for round := range rounds {
+		fmt.Fprintf(talk, "round %d of %d\n", round+1, rounds)
+		for _, c := range all {
+			if err := c.round(ctx, round%2 == 0); err != nil {
+				return fmt.Errorf("%s: %w", c.name, err)
+			}
+		}
 	}
-	theirs := func() (err error) {
-		var r reading
-		switch {
-		case c.rival == itself:
-			r, err = measureOurs(ctx, c.other)
-		case c.rival == bareRing:
-			r, err = measureBare(ctx, c.job)
-		case fio != "":
-			r, err = measureFio(ctx, fio, c.job, c.extra...)
-		default:
+	return nil
+}
+
+// round runs both programs once, ours first or last.
+func (c *contest) round(ctx context.Context, oursFirst bool) error {
+	one := func(do run, got *[]reading) error {
+		if do == nil {
 			return nil
 		}
-		c.theirs = append(c.theirs, r)
+		r, err := do(ctx)
+		*got = append(*got, r)
 		return err
 	}
-	return inTurn(ours, theirs, oursFirst)
-}
-
-// inTurn runs both, ours first or last: who is first in one round is last in the next, so that neither has the
-// warmer machine.
-func inTurn(ours, theirs func() error, oursFirst bool) error {
-	first, second := ours, theirs
-	if !oursFirst {
-		first, second = theirs, ours
+	if oursFirst {
+		if err := one(c.ours, &c.oursGot); err != nil {
+			return err
+		}
+		return one(c.peer, &c.peerGot)
 	}
-	if err := first(); err != nil {
+	if err := one(c.peer, &c.peerGot); err != nil {
 		return err
 	}
-	return second()
+	return one(c.ours, &c.oursGot)
 }
 
-// table prints the medians and ratios of all rounds, and the worker's memory in bytes.
+// figure is one of what a contest's programs reached.
+func (c *contest) figure(name string, get func(reading) float64, goal figure.Goal) figure.Figure {
+	return figure.Figure{Name: name, Ours: each(c.oursGot, get), Peer: each(c.peerGot, get), Goal: goal}
+}
+
+func each(rs []reading, get func(reading) float64) []float64 {
+	out := make([]float64, len(rs))
+	for i, r := range rs {
+		out[i] = get(r)
+	}
+	return out
+}
+
+func (r reading) perSecond() float64 { return r.iops }
+func (r reading) perIO() float64     { return r.cpu }
+
+// share is how much of the Poisson arrivals asked for there was.
+func (r reading) share() float64 { return r.iops / poissonRate }
+
+// table prints the figures of all contests, and the worker's memory in bytes.
 func table(stdout io.Writer, cs []*contest, null, poisson *contest, rss float64, o options) error {
 	fmt.Fprintf(stdout, "4 KiB random reads of %d MiB, in the page cache but where direct, one thread, %d rounds of %v:\n\n", o.size>>20, o.rounds, o.runtime)
-	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "figure\tplimsoll\tfio or other\tratio [min..max]\ttarget\t")
+	var all []figure.Figure
 	for _, c := range cs {
-		row(w, c.name+", IOPS", c, func(r reading) float64 { return r.iops }, "%.0f", ">=", c.iops)
-		if c.cpu != 0 || c.rival == fioRival {
-			row(w, c.name+", CPU ns per I/O", c, func(r reading) float64 { return r.cpu }, "%.0f", "<=", c.cpu)
+		all = append(all, c.figure(c.name+", IOPS", reading.perSecond, c.iops))
+		if !c.iopsOnly {
+			all = append(all, c.figure(c.name+", CPU ns per I/O", reading.perIO, c.cpu))
 		}
 	}
-	fmt.Fprintf(w, "worker's peak RSS at depth 32, MiB\t%.1f\t\t\t<= %d\t%s\n", rss/(1<<20), maxRSS>>20, goal.Verdict(rss <= maxRSS))
-	top := median(each(null.ours, func(r reading) float64 { return r.iops }))
-	fmt.Fprintf(w, "null engine depth 1, IOPS per core\t%.0f\t\t\t>= 5000000\t%s\n", top, goal.Verdict(top >= 5e6))
-	// Here the schedule is the other: 600,000 a second were asked for.
-	iops := func(r reading) float64 { return r.iops }
-	asked := float64(poisson.job.RateIOPS)
-	ours, theirs := median(each(poisson.ours, iops))/asked, ""
-	if len(poisson.theirs) > 0 {
-		theirs = fmt.Sprintf("%.3f", median(each(poisson.theirs, iops))/asked)
-	}
-	fmt.Fprintf(w, "null engine, Poisson arrivals, share of the 600,000/s asked for\t%.3f\t%s\t\t1 +- 0.01\t%s\n", ours, theirs, goal.Verdict(ours > 0.99 && ours < 1.01))
-	if err := w.Flush(); err != nil {
+	// Of Poisson arrivals the schedule is compared: that many were asked for.
+	shares := poisson.figure("null engine, Poisson arrivals, share of the 600,000/s asked for", reading.share, figure.Goal{Op: figure.Near, Value: 1, Off: 0.01})
+	shares.Unit = figure.Share
+	all = append(all,
+		figure.Figure{Name: "worker's peak RSS at depth 32", Ours: []float64{rss}, Unit: figure.MiB, Goal: figure.Goal{Op: figure.AtMost, Value: maxRSS}},
+		null.figure("null engine depth 1, IOPS per core", reading.perSecond, figure.Goal{Op: figure.AtLeast, Value: 5e6}),
+		shares)
+	if _, err := figure.Table(stdout, "figure", "fio or other", all); err != nil {
 		return err
 	}
 	_, err := io.WriteString(stdout, clockNote)
@@ -231,40 +257,3 @@ With io_uring and linux-aio load reads the clock twice a batch, not twice an I/O
 submitted together start with one reading, and those that complete together end with one. Up to 32 of them, at a depth
 of 32, then share one latency. It includes the time the batch takes, and is never less than the truth.
 `
-
-// row prints one figure with the ratio of each round.
-func row(w io.Writer, name string, c *contest, get func(reading) float64, format, cmp string, target float64) {
-	ours, theirs := each(c.ours, get), each(c.theirs, get)
-	cells := []string{name, fmt.Sprintf(format, median(ours)), "", "", "", ""}
-	if target != 0 {
-		cells[4] = fmt.Sprintf("%s %.2f", cmp, target)
-	}
-	if len(theirs) == len(ours) {
-		ratios := make([]float64, len(ours))
-		for i := range ours {
-			ratios[i] = ours[i] / theirs[i]
-		}
-		m := median(ratios)
-		cells[2] = fmt.Sprintf(format, median(theirs))
-		cells[3] = fmt.Sprintf("%.2f [%.2f..%.2f]", m, slices.Min(ratios), slices.Max(ratios))
-		if target != 0 {
-			cells[5] = goal.Verdict((cmp == ">=" && m >= target) || (cmp == "<=" && m <= target))
-		}
-	}
-	fmt.Fprintln(w, strings.Join(cells, "\t"))
-}
-
-func each(rs []reading, get func(reading) float64) []float64 {
-	out := make([]float64, len(rs))
-	for i, r := range rs {
-		out[i] = get(r)
-	}
-	return out
-}
-
-// median of a non-empty list.
-func median(v []float64) float64 {
-	s := slices.Sorted(slices.Values(v))
-	n := len(s)
-	return (s[(n-1)/2] + s[n/2]) / 2
-}

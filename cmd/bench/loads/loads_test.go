@@ -4,14 +4,16 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"plimsoll/cmd/bench/figure"
+	"plimsoll/internal/testkit/golden"
 	"plimsoll/internal/testkit/workertest"
 	"plimsoll/load"
 )
@@ -64,7 +66,7 @@ func TestOneRound(t *testing.T) {
 	if err := Run(context.Background(), nil, &out, &talk, args); err != nil {
 		t.Fatalf("%v\n%s", err, talk.String())
 	}
-	for _, want := range []string{"io_uring depth 32, IOPS", "psync depth 1, CPU ns per I/O", "worker's peak RSS at depth 32, MiB", "null engine", ">= 1.30", "a bare ring, IOPS", "2 threads to 1", "Poisson", "requests/s", "histograms of 1000 clients, merged", "JSON+ of a run of 8 jobs"} {
+	for _, want := range []string{"io_uring depth 32, IOPS", "psync depth 1, CPU ns per I/O", "worker's peak RSS at depth 32 ", "null engine", ">= 1.3 ", "a bare ring, IOPS", "2 threads to 1", "Poisson", "requests/s", "histograms of 1000 clients, merged", "JSON+ of a run of 8 jobs"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}
@@ -78,36 +80,44 @@ func TestWebRound(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer done()
-	c := &contest{}
-	for _, oursFirst := range []bool{true, false} {
-		if err := c.measureWeb(t.Context(), "http://"+address+"/", oursFirst); err != nil {
-			t.Fatal(err)
-		}
+	c, err := webContest("http://" + address + "/")
+	if err != nil {
+		t.Fatal(err)
 	}
-	if _, err := exec.LookPath("ab"); err == nil && len(c.theirs) != 2 {
-		t.Errorf("ab was measured %d times", len(c.theirs))
+	if err := interleave(t.Context(), []*contest{c}, 2, io.Discard); err != nil {
+		t.Fatal(err)
 	}
-	for _, r := range append(c.ours, c.theirs...) {
+	if c.peer != nil && len(c.peerGot) != 2 {
+		t.Errorf("ab was measured %d times", len(c.peerGot))
+	}
+	for _, r := range append(c.oursGot, c.peerGot...) {
 		if r.iops <= 0 || r.cpu <= 0 {
 			t.Errorf("%+v", r)
 		}
 	}
-	var out bytes.Buffer
-	if err := webTable(&out, c); err != nil || strings.Count(out.String(), "\n") != 6 || strings.Contains(out.String(), "met") || strings.Contains(out.String(), "MISSED") {
-		t.Errorf("%v\n%s", err, out.String())
-	}
 	// A server that is gone is an error of the round, not a row of zeros.
 	done()
-	if err := c.measureWeb(t.Context(), "http://127.0.0.1:1/", true); err == nil {
+	if c, err = webContest("http://127.0.0.1:1/"); err == nil {
+		err = c.round(t.Context(), true)
+	}
+	if err == nil {
 		t.Error("nothing was asked, and it is no error")
 	}
 }
 
-func TestMedian(t *testing.T) {
-	for want, in := range map[float64][]float64{3: {3}, 2: {3, 1, 2}, 2.5: {4, 1, 3, 2}} {
-		if got := median(in); got != want {
-			t.Errorf("median(%v) = %v, want %v", in, got, want)
-		}
+// TestInterleave: who is first in one round is last in the next.
+func TestInterleave(t *testing.T) {
+	var order strings.Builder
+	does := func(name string) run {
+		return func(context.Context) (reading, error) { order.WriteString(name); return reading{}, nil }
+	}
+	all := []*contest{{ours: does("a"), peer: does("A")}, {ours: does("b")}}
+	if err := interleave(t.Context(), all, 3, io.Discard); err != nil || order.String() != "aAbAabaAb" {
+		t.Errorf("order %s, %v", order.String(), err)
+	}
+	all[1].ours = func(context.Context) (reading, error) { return reading{}, io.ErrUnexpectedEOF }
+	if err := interleave(t.Context(), all, 1, io.Discard); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("a run that fails: %v", err)
 	}
 }
 
@@ -137,44 +147,17 @@ func TestWorkerMemory(t *testing.T) {
 	}
 }
 
-// TestTable: medians of the figures, and of the ratios within each round.
+// TestTable: the goals of each contest are those of its own figures.
 func TestTable(t *testing.T) {
-	// A slow round slows both programs. The median of the ratios 2, 4 and 1 is 2; the ratio of the
-	// medians would be 1.
-	c := &contest{name: "c", rival: fioRival, iops: 1.3, cpu: 0.75,
-		ours:   []reading{{200, 70}, {40, 80}, {100, 90}},
-		theirs: []reading{{100, 100}, {10, 100}, {100, 100}}}
-	null := &contest{ours: []reading{{iops: 4e6}, {iops: 6e6}}}
-	poisson := &contest{job: load.Job{RateIOPS: 600_000}, ours: []reading{{iops: 594_600}}, theirs: []reading{{iops: 1_200_000}}}
+	c := &contest{name: "c", iops: times(figure.AtLeast, 1.3), cpu: times(figure.AtMost, 0.75),
+		oursGot: []reading{{200, 70}, {40, 80}, {100, 90}},
+		peerGot: []reading{{100, 100}, {10, 100}, {100, 100}}}
+	only := &contest{name: "only", iopsOnly: true, oursGot: []reading{{2, 1}}}
+	null := &contest{oursGot: []reading{{iops: 4e6}, {iops: 6e6}}}
+	poisson := &contest{oursGot: []reading{{iops: 594_600}}, peerGot: []reading{{iops: 1_200_000}}}
 	var out bytes.Buffer
-	if err := table(&out, []*contest{c}, null, poisson, 33<<20, options{rounds: 3, runtime: time.Second, size: 1 << 20}); err != nil {
+	if err := table(&out, []*contest{c, only}, null, poisson, 33<<20, options{rounds: 3, runtime: time.Second, size: 1 << 20}); err != nil {
 		t.Fatal(err)
 	}
-	var got []string
-	for line := range strings.Lines(out.String()) {
-		got = append(got, strings.Join(strings.Fields(line), " "))
-	}
-	for _, want := range []string{
-		"c, IOPS 100 100 2.00 [1.00..4.00] >= 1.30 met",
-		"c, CPU ns per I/O 80 100 0.80 [0.70..0.90] <= 0.75 MISSED",
-		"worker's peak RSS at depth 32, MiB 33.0 <= 32 MISSED",
-		"null engine depth 1, IOPS per core 5000000 >= 5000000 met",
-		"null engine, Poisson arrivals, share of the 600,000/s asked for 0.991 2.000 1 +- 0.01 met",
-	} {
-		if !slices.Contains(got, want) {
-			t.Errorf("no row %q in\n%s", want, out.String())
-		}
-	}
-	if !strings.Contains(out.String(), "reads the clock twice a batch") {
-		t.Errorf("not a word on how often the clock is read:\n%s", out.String())
-	}
-	// Without fio there are no ratios and no verdicts on them.
-	c.theirs = nil
-	out.Reset()
-	if err := table(&out, []*contest{c}, null, poisson, 1<<20, options{}); err != nil {
-		t.Fatal(err)
-	}
-	if line, _, _ := strings.Cut(out.String()[strings.Index(out.String(), "c, IOPS"):], "\n"); strings.Contains(line, "met") || strings.Contains(line, "..") || !strings.Contains(line, "100") {
-		t.Errorf("without fio: %q", line)
-	}
+	golden.Check(t, "table.txt", out.String())
 }

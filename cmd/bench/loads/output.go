@@ -4,14 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
-	"text/tabwriter"
 	"time"
 
+	"plimsoll/cmd/bench/figure"
 	"plimsoll/hist"
 	"plimsoll/internal/measure/dialect/fio"
 	"plimsoll/internal/measure/workload"
-	"plimsoll/internal/text/goal"
 	"plimsoll/load"
 )
 
@@ -98,46 +96,24 @@ func (c *counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A duty is work on a run's figures that may take so long.
-type duty struct {
-	name string
-	most time.Duration
-	took []time.Duration
-}
-
-// duties measures each of them that often.
-func duties(ctx context.Context, rounds int, stderr io.Writer) ([]duty, error) {
-	merge := duty{name: fmt.Sprintf("histograms of %d clients, merged", mergedClients), most: mostMerge}
-	print := duty{most: mostJSONPlus}
+// duties are what each work on a run's figures takes.
+func duties(ctx context.Context, rounds int, stderr io.Writer) ([]figure.Figure, error) {
+	var merged, printed []time.Duration
+	var size int64
 	for range rounds {
 		took, err := measureMerge()
 		if err != nil {
 			return nil, err
 		}
-		merge.took = append(merge.took, took)
-		took, bytes, err := measureJSONPlus(ctx, stderr)
-		if err != nil {
+		merged = append(merged, took)
+		if took, size, err = measureJSONPlus(ctx, stderr); err != nil {
 			return nil, err
 		}
-		print.name = fmt.Sprintf("JSON+ of a run of %d jobs, %.1f MB", printedJobs, float64(bytes)/1e6)
-		print.took = append(print.took, took)
+		printed = append(printed, took)
 	}
-	return []duty{merge, print}, nil
-}
-
-// dutyTable prints the medians.
-func dutyTable(stdout io.Writer, all []duty) error {
-	fmt.Fprint(stdout, "\nAfter the I/O, with a value in every bucket of the histograms:\n\n")
-	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "figure\tms [min..max]\ttarget\t")
-	ms := func(d time.Duration) float64 { return d.Seconds() * 1000 }
-	for _, d := range all {
-		var v []float64
-		for _, t := range d.took {
-			v = append(v, ms(t))
-		}
-		mid := median(v)
-		fmt.Fprintf(w, "%s\t%.1f [%.1f..%.1f]\t<= %g\t%s\n", d.name, mid, slices.Min(v), slices.Max(v), ms(d.most), goal.Verdict(mid <= ms(d.most)))
-	}
-	return w.Flush()
+	most := func(d time.Duration) figure.Goal { return figure.Goal{Op: figure.AtMost, Value: float64(d)} }
+	return []figure.Figure{
+		{Name: fmt.Sprintf("histograms of %d clients, merged", mergedClients), Ours: figure.Times(merged), Unit: figure.Milliseconds, Goal: most(mostMerge)},
+		{Name: fmt.Sprintf("JSON+ of a run of %d jobs, %.1f MB", printedJobs, float64(size)/1e6), Ours: figure.Times(printed), Unit: figure.Milliseconds, Goal: most(mostJSONPlus)},
+	}, nil
 }

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -12,8 +11,8 @@ import (
 	"os/exec"
 	"regexp"
 	"strconv"
-	"text/tabwriter"
 
+	"plimsoll/cmd/bench/figure"
 	"plimsoll/internal/measure/dialect/ab"
 )
 
@@ -73,27 +72,20 @@ func asAB(ctx context.Context, stdout, stderr io.Writer, args []string) error {
 	return t.Run(ctx, nil, stdout, stderr)
 }
 
-// measureWeb does one round: ApacheBench and ours ask the same server. Without ab only ours does.
-func (c *contest) measureWeb(ctx context.Context, url string, oursFirst bool) error {
+// webContest is ours and ApacheBench, which ask the same server. Without ab only ours does.
+func webContest(url string) (*contest, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	line := []string{"-q", "-k", "-c", strconv.Itoa(webConnections), "-n", strconv.Itoa(webRequests), url}
-	ours := func() error {
-		r, err := measureAB(ctx, self, append([]string{subcommand, "-ab"}, line...))
-		c.ours = append(c.ours, r)
-		return err
+	c := &contest{name: "web", ours: func(ctx context.Context) (reading, error) {
+		return measureAB(ctx, self, append([]string{subcommand, "-ab"}, line...))
+	}}
+	if _, err := exec.LookPath("ab"); err == nil {
+		c.peer = func(ctx context.Context) (reading, error) { return measureAB(ctx, "ab", line) }
 	}
-	theirs := func() error {
-		r, err := measureAB(ctx, "ab", line)
-		if errors.Is(err, exec.ErrNotFound) {
-			return nil
-		}
-		c.theirs = append(c.theirs, r)
-		return err
-	}
-	return inTurn(ours, theirs, oursFirst)
+	return c, nil
 }
 
 // perSecond is the report's own figure; both have the same line.
@@ -122,9 +114,9 @@ func measureAB(ctx context.Context, program string, args []string) (r reading, e
 // webTable prints what the clients reached. No figure is aimed at.
 func webTable(stdout io.Writer, c *contest) error {
 	fmt.Fprintf(stdout, "\nA closed loop of %d requests over %d kept connections to a server in memory:\n\n", webRequests, webConnections)
-	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "figure\tplimsoll ab\tab\tratio [min..max]\t")
-	row(w, "requests/s", c, func(r reading) float64 { return r.iops }, "%.0f", ">=", 0)
-	row(w, "the client's CPU ns per request", c, func(r reading) float64 { return r.cpu }, "%.0f", "<=", 0)
-	return w.Flush()
+	_, err := figure.Table(stdout, "figure", "ab", []figure.Figure{
+		c.figure("requests/s", reading.perSecond, figure.Goal{}),
+		c.figure("the client's CPU ns per request", reading.perIO, figure.Goal{}),
+	})
+	return err
 }

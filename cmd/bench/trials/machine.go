@@ -9,15 +9,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 	"time"
 
+	"plimsoll/cmd/bench/figure"
 	"plimsoll/internal/host/procfs"
 	"plimsoll/internal/measure/agent"
 	"plimsoll/internal/measure/engine"
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/measure/workload"
-	"plimsoll/internal/text/goal"
 )
 
 // The goals of a machine: to its first I/O when it boots and when it goes on from where one was saved, and of this
@@ -33,8 +32,7 @@ var shares = []string{"", engine.Share9P, engine.ShareVirtioFS, engine.ShareSMB,
 
 // startMachines prints, for each way in, how long it takes from nothing to the first I/O that a machine has done there, and what memory it takes then.
 func startMachines(ctx context.Context, stdout io.Writer, o options, state string) error {
-	out := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(out, "start of a machine to its first I/O\tmedian\tmin - max\ttarget\tresult")
+	var all []figure.Figure
 	var most int64
 	for _, share := range shares {
 		name, spec := "its own disk", engine.Spec{Place: place.Spec{Name: "p", Kind: place.Layer}}
@@ -52,21 +50,25 @@ func startMachines(ctx context.Context, stdout io.Writer, o options, state strin
 			e := engine.NewVM(engine.VMOptions{State: state, Worker: o.worker, LookPath: exec.LookPath, Kernel: o.kernel, Share: share, Boot: boot})
 			times, bytes, err := starts(ctx, e, spec, o.machines)
 			if lacks := new(engine.Unsupported); errors.As(err, &lacks) {
-				fmt.Fprintf(out, "%s\tskipped: %v\n", name, err)
+				all = append(all, figure.Figure{Name: name, Skipped: err.Error()})
 				break
 			}
 			if err != nil {
 				return fmt.Errorf("machine with %s: %w", name, err)
 			}
-			row(out, what, times, target)
+			all = append(all, duration(what, times, target))
 			most = max(most, bytes)
 		}
 	}
 	if most > 0 {
-		fmt.Fprintf(out, "memory of a machine, the most of these\t%d MB\t\t<= %d MB\t%s\n", most/1e6, int64(mostMemory)/1e6, goal.Verdict(most <= mostMemory))
+		all = append(all, figure.Figure{Name: "memory of a machine, the most of these", Ours: []float64{float64(most)}, Unit: megabytes,
+			Goal: figure.Goal{Op: figure.AtMost, Value: mostMemory}})
 	}
-	return out.Flush()
+	_, err := figure.Table(stdout, "start of a machine to its first I/O", "", all)
+	return err
 }
+
+func megabytes(v float64) string { return fmt.Sprintf("%.0f MB", v/1e6) }
 
 // starts starts machines one after another, and returns how long each took to its first I/O, and the most memory that one had.
 // The first is left out: by it the engine finds its way, unpacks the kernel and saves what the others go on from.
@@ -122,22 +124,22 @@ var e1Plans = []string{"raw-write", "site-build"}
 // mostPlans is how long the quick forms of both may take on two cores.
 const mostPlans = 6 * time.Minute
 
-// timePlans does the quick forms of e1Plans and prints how long they took together beside the goal.
-func timePlans(ctx context.Context, stdout io.Writer, o options, state string) error {
-	var all time.Duration
+// timePlans times the quick forms of e1Plans; the last figure is their sum.
+func timePlans(ctx context.Context, o options, state string) (all []figure.Figure, err error) {
+	sum := figure.Figure{Name: strings.Join(e1Plans, " and ") + " --quick", Ours: []float64{0}, Unit: figure.Seconds, Goal: figure.Goal{Op: figure.AtMost, Value: float64(mostPlans)}}
 	for _, name := range e1Plans {
-		w := whole{"plimsoll run " + name + " --quick", []string{"run", name, "--quick"}, true, mostPlans}
+		w := whole{"plimsoll run " + name + " --quick", []string{"run", name, "--quick"}, true, 0}
 		if o.kernel != "" {
 			for _, e := range []string{"vm", "virtiofs"} {
 				w.args = append(w.args, "--set", "engines."+e+".kernel="+o.kernel)
 			}
 		}
-		took, err := timeWhole(ctx, stdout, w, o.quick, o.docker, filepath.Join(state, name))
+		f, err := timeWhole(ctx, w, o.quick, o.docker, filepath.Join(state, name))
 		if err != nil {
-			return err
+			return all, err
 		}
-		all += took
+		all = append(all, f)
+		sum.Ours[0] += f.Ours[0]
 	}
-	_, err := fmt.Fprintln(stdout, goal.Took(strings.Join(e1Plans, " and ")+" --quick", all, mostPlans))
-	return err
+	return append(all, sum), nil
 }

@@ -20,11 +20,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
-	"text/tabwriter"
 	"time"
 
+	"plimsoll/cmd/bench/figure"
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/measure/check"
 	"plimsoll/internal/measure/engine"
@@ -35,7 +34,6 @@ import (
 	"plimsoll/internal/measure/trial"
 	"plimsoll/internal/measure/witness"
 	"plimsoll/internal/measure/workerbin"
-	"plimsoll/internal/text/goal"
 )
 
 // window is the measured window of each trial; it is subtracted.
@@ -95,8 +93,7 @@ func run(ctx context.Context, stdout io.Writer, o options) error {
 		return err
 	}
 	defer os.RemoveAll(state)
-	out := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(out, "overhead of a trial\tmedian\tmin - max\ttarget\tresult")
+	var all []figure.Figure
 	for _, e := range []struct {
 		engine.Engine
 		place place.Kind
@@ -106,18 +103,19 @@ func run(ctx context.Context, stdout io.Writer, o options) error {
 		{engine.NewDocker(engine.DockerOptions{Host: o.docker, StateDir: state, Worker: o.worker}), place.Layer},
 	} {
 		if p := e.Probe(ctx); !p.OK {
-			fmt.Fprintf(out, "%s\tskipped: %s\n", e.Name(), p.Missing)
+			all = append(all, figure.Figure{Name: e.Name(), Skipped: p.Missing})
 			continue
 		}
 		m, err := measure(ctx, e, e.place, o.rounds, filepath.Join(state, "bench-"+e.Name()+".db"))
 		if err != nil {
 			return fmt.Errorf("engine %s: %w", e.Name(), err)
 		}
-		row(out, e.Name()+", its container included", m.cold, targets[e.Name()])
-		row(out, e.Name()+", in a running container", m.warm, targets[e.Name()])
-		row(out, e.Name()+", layout of 1 MiB, not in these", m.layout, 0)
+		all = append(all,
+			duration(e.Name()+", its container included", m.cold, targets[e.Name()]),
+			duration(e.Name()+", in a running container", m.warm, targets[e.Name()]),
+			duration(e.Name()+", layout of 1 MiB, not in these", m.layout, 0))
 	}
-	if err := out.Flush(); err != nil {
+	if _, err := figure.Table(stdout, "overhead of a trial", "", all); err != nil {
 		return err
 	}
 	if o.machines > 0 {
@@ -125,39 +123,21 @@ func run(ctx context.Context, stdout io.Writer, o options) error {
 			return err
 		}
 	}
-	for _, w := range []struct {
-		whole
-		program, folder string
-	}{{quickRun, o.quick, "quick"}, {fullRun, o.full, "full"}} {
-		if w.program == "" {
-			continue
-		}
-		if _, err := timeWhole(ctx, stdout, w.whole, w.program, o.docker, filepath.Join(state, w.folder)); err != nil {
-			return err
-		}
+	all, err = timeWholes(ctx, o, state)
+	if len(all) > 0 {
+		_, more := figure.Table(stdout, "whole runs", "", all)
+		err = errors.Join(err, more)
 	}
-	if o.quick != "" {
-		return timePlans(ctx, stdout, o, state)
-	}
-	return nil
+	return err
 }
 
-// row prints the median and range of times beside a target, if there is one.
-func row(out *tabwriter.Writer, what string, times []time.Duration, target time.Duration) {
-	slices.Sort(times)
-	mid := median(times)
-	ms := func(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d)/1e6) }
-	fmt.Fprintf(out, "%s\t%s\t%s - %s\t", what, ms(mid), ms(times[0]), ms(times[len(times)-1]))
-	if target > 0 {
-		fmt.Fprintf(out, "<= %s\t%s", ms(target), goal.Verdict(mid <= target))
+// duration is the figure of some times, in milliseconds, with the most that they may be; 0: no goal.
+func duration(what string, times []time.Duration, most time.Duration) figure.Figure {
+	f := figure.Figure{Name: what, Ours: figure.Times(times), Unit: figure.Milliseconds}
+	if most > 0 {
+		f.Goal = figure.Goal{Op: figure.AtMost, Value: float64(most)}
 	}
-	fmt.Fprintln(out)
-}
-
-// median of times that are sorted and not empty.
-func median(sorted []time.Duration) time.Duration {
-	n := len(sorted)
-	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+	return f
 }
 
 // times are what trials took beside their windows and layouts, from the end of the one before to their record

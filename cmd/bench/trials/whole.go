@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,8 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/cmd/bench/figure"
 	"plimsoll/internal/text/clean"
-	"plimsoll/internal/text/goal"
 	"plimsoll/internal/text/tail"
 )
 
@@ -37,9 +36,31 @@ var (
 // cellsFailed is plimsoll's exit status for a run that is done with failed cells.
 const cellsFailed = 3
 
-// timeWhole does a run with its state in a folder of its own and its report beside that, and prints how long
-// it took beside the goal. A run that didn't come to its end has no time.
-func timeWhole(ctx context.Context, stdout io.Writer, w whole, program, docker, state string) (time.Duration, error) {
+// timeWholes times the runs that are asked for. Those that came to their end have a figure, also where a later one fails.
+func timeWholes(ctx context.Context, o options, state string) (all []figure.Figure, err error) {
+	for _, w := range []struct {
+		whole
+		program, folder string
+	}{{quickRun, o.quick, "quick"}, {fullRun, o.full, "full"}} {
+		if w.program == "" {
+			continue
+		}
+		f, err := timeWhole(ctx, w.whole, w.program, o.docker, filepath.Join(state, w.folder))
+		if err != nil {
+			return all, err
+		}
+		all = append(all, f)
+	}
+	if o.quick == "" {
+		return all, nil
+	}
+	plans, err := timePlans(ctx, o, state)
+	return append(all, plans...), err
+}
+
+// timeWhole does a run with its state in a folder of its own and its report beside that. Its figure is how long
+// that took. A run that didn't come to its end has none.
+func timeWhole(ctx context.Context, w whole, program, docker, state string) (figure.Figure, error) {
 	args := append(slices.Clone(w.args), "--state", state)
 	if w.report {
 		args = append(args, "--out", filepath.Dir(state))
@@ -52,15 +73,14 @@ func timeWhole(ctx context.Context, stdout io.Writer, w whole, program, docker, 
 	cmd.Stderr = &talk
 	begin := time.Now()
 	err := cmd.Run()
-	took := time.Since(begin)
-	what := w.name
+	f := duration(w.name, []time.Duration{time.Since(begin)}, w.most)
+	f.Unit = figure.Seconds
 	var exit *exec.ExitError
 	switch {
 	case errors.As(err, &exit) && exit.ExitCode() == cellsFailed:
-		what += ", in which cells failed"
+		f.Note = "cells failed"
 	case err != nil:
-		return 0, fmt.Errorf("%s %s: %w: %s", program, strings.Join(w.args, " "), err, clean.Line(tail.LastWords(talk.String())))
+		return f, fmt.Errorf("%s %s: %w: %s", program, strings.Join(w.args, " "), err, clean.Line(tail.LastWords(talk.String())))
 	}
-	_, err = fmt.Fprintln(stdout, goal.Took(what, took, w.most))
-	return took, err
+	return f, nil
 }
