@@ -184,7 +184,7 @@ Classes:
   d: [{Weight: 0o144}]`},
 		{name: "anchors", text: "x: &w 50\nClasses: {}\n"},
 		{name: "aliases", text: "Classes:\n  a: &a [{Devices: &d [\"A:\"], ThrottleReadBps: &q 5M}]\n  b: *a\n  c: [{Devices: *d, ThrottleWriteBps: *q}]\n"},
-		{name: "a merge", text: "Classes:\n  a: [&p {Devices: [\"A:\"], ThrottleReadBps: 5M}]\n  b: [{<<: *p, ThrottleWriteBps: 6M}]\n", alone: "write out the keys of <<"},
+		{name: "a merge", text: "Classes:\n  a: [&p {Devices: [\"A:\"], ThrottleReadBps: 5M}]\n  b: [{<<: *p, ThrottleWriteBps: 6M}]\n"},
 		{name: "patterns", text: `Classes: {a: [{Devices: ["ID:/ata-[A-D]*-?", "ID:/ata-SSD-[^3]"], ThrottleReadBps: 5M}], b: [{Devices: ["ID:/ata-\\SSD-3"], ThrottleReadBps: 6M}]}`},
 		{name: "no such device", text: `Classes: {a: [{Devices: ["/dev/plimsoll-no-such*", "A:"], ThrottleReadBps: 5M}], b: [{Devices: ["/dev/plimsoll-no-such"], ThrottleReadBps: 5M}]}`},
 		{name: "no block device", text: `Classes: {a: [{Devices: ["/dev/null", "B:"], ThrottleReadBps: 5M}]}`},
@@ -222,7 +222,7 @@ Classes:
 		{name: "a truth", text: "Classes: {a: [{Weight: true}]}"},
 		{name: "lower case", text: "classes: {a: [{weight: 50}]}", alone: "did you mean Classes?"},
 		{name: "no YAML", text: "Classes: ["},
-		{name: "two documents", text: "Classes: {a: [{Weight: 50}]}\n---\nClasses: {a: [{Weight: 60}]}\n"},
+		{name: "two documents", text: "Classes: {a: [{Weight: 50}]}\n---\nClasses: {a: [{Weight: 60}]}\n", alone: "a second document starts here"},
 		{name: "Windows' line ends", text: "Classes:\r\n  a:\r\n  - Weight: 50\r\n"},
 		{name: "a mark at the start", text: "\ufeffClasses: {a: [{Weight: 50}]}"},
 	}
