@@ -39,6 +39,7 @@ func byKey(t *testing.T, trials []record.Trial) map[string]record.Trial {
 
 // TestSiteBuild is E1's site: jekyll where it is, a tree in every cell, sources and pages each in a place of its own, cold and warm.
 func TestSiteBuild(t *testing.T) {
+	t.Parallel()
 	needJekyll(t)
 	setVariable(t, "DOCKER_HOST", dockertest.Start(t).Host)
 	state := t.TempDir()

@@ -67,6 +67,7 @@ func (l toolLine) runsIn(t *testing.T, s station, place string) {
 
 // TestDialectsInPlaces: each tool's line runs in each place that a container has.
 func TestDialectsInPlaces(t *testing.T) {
+	t.Parallel()
 	needRun(t)
 	oci := station{engine: "oci"}
 	docker := station{"docker", dockertest.Start(t).Host}

@@ -57,6 +57,7 @@ func lesser(t *testing.T, text, folder string) string {
 // it, shorter and on smaller files. No cell may fail; those of a daemon are skipped here, and
 // TestManualToolLines and TestRunEngines have one.
 func TestManualPlansRun(t *testing.T) {
+	t.Parallel()
 	needRun(t)
 	setVariable(t, "DOCKER_HOST", "unix:///nowhere/docker.sock")
 	var plans []subtest

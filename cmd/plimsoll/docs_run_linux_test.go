@@ -89,6 +89,7 @@ var daemonLine = regexp.MustCompile(`^plimsoll daemon\b`)
 // TestManualRuns executes every example of plimsoll's own in the manual and the help in a shell, word by
 // word, on recorded runs. Those that measure are held to few cells and one block.
 func TestManualRuns(t *testing.T) {
+	t.Parallel()
 	needRun(t)
 	self, err := filepath.Abs(os.Args[0])
 	mustDo(t, err)

@@ -76,6 +76,7 @@ func (b *bench) before(line string) []string {
 // TestManualToolLines executes every line of other tools, of verify and of selfcheck that the manual
 // and the help show, in a shell, word by word, with less to do.
 func TestManualToolLines(t *testing.T) {
+	t.Parallel()
 	needRun(t)
 	fio, err := exec.LookPath("fio")
 	if err != nil {

@@ -43,6 +43,7 @@ func startDocker(t *testing.T) (*dockertest.Daemon, *client.Client) {
 // TestRunEngines runs whole plans with the engines host, oci and docker; the tests
 // share one daemon.
 func TestRunEngines(t *testing.T) {
+	t.Parallel()
 	needRun(t)
 	d, api := ownDocker(t)
 	abreast(t, 2, []subtest{
@@ -52,7 +53,6 @@ func TestRunEngines(t *testing.T) {
 		{"Image", func(t *testing.T) { testImage(t, api) }},
 		{"OutOfMemory", func(t *testing.T) { testOutOfMemory(t, "docker") }},
 	})
-	t.Run("NothingIsLeft", func(t *testing.T) { testNothingIsLeft(t, api, d) })
 	t.Run("Import", func(t *testing.T) { testImport(t, api, d) })
 	t.Run("WorkerKilled", func(t *testing.T) { testDockerWorkerKilled(t, api) })
 	t.Run("OneInterrupt", func(t *testing.T) { testOneInterrupt(t, api) })
@@ -257,9 +257,11 @@ func waitHeld(t *testing.T, api *client.Client, want held) {
 	}
 }
 
-// testNothingIsLeft: after a run over all engines there are as many containers,
-// volumes, mounts, loop devices, cgroups and temporary files as before.
-func testNothingIsLeft(t *testing.T, api *client.Client, d *dockertest.Daemon) {
+// TestNothingIsLeft: after a run over all engines there are as many containers,
+// volumes, mounts, loop devices, cgroups and temporary files as before. It runs alone: it looks at those of the whole machine.
+func TestNothingIsLeft(t *testing.T) {
+	needRun(t)
+	d, api := ownDocker(t)
 	dir, tmp := t.TempDir(), t.TempDir()
 	t.Setenv("TMPDIR", tmp)
 	group := strings.Trim(d.CgroupParent, "/")

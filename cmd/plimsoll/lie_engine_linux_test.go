@@ -42,6 +42,7 @@ blocks: 1
 
 // TestLieSilentDaemon: a daemon that is there and does not answer has failed cells. That of one which isn't there are skipped.
 func TestLieSilentDaemon(t *testing.T) {
+	t.Parallel()
 	needRun(t)
 	for _, x := range []struct {
 		name, host string
@@ -106,6 +107,7 @@ func wantFailedEngine(t *testing.T, dir string, r result, engine, words string) 
 
 // TestLieStoppedDaemon: a daemon that was stopped takes connections and answers nothing. Once it goes on, its cells are measured.
 func TestLieStoppedDaemon(t *testing.T) {
+	t.Parallel()
 	needRun(t)
 	d := dockertest.Start(t)
 	setVariable(t, "DOCKER_HOST", d.Host)

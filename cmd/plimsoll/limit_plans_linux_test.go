@@ -179,6 +179,7 @@ func bit(b bool) int {
 // TestCaps is E4: what is seen is what was asked for, nothing passes its limit, and an I/O takes longer under one. A busy machine
 // may not reach one or the other.
 func TestCaps(t *testing.T) {
+	t.Parallel() // It waits for limits, on disks of its own.
 	needThrottle(t)
 	setVariable(t, "DOCKER_HOST", dockertest.Start(t).Host)
 	r, _ := reportOf(t, "caps", "--quick", "--blocks", "1", "--set", "exclude=[{workload: cached, limits: [iops, bandwidth]}, {workload: [mixed, read, write], limits: cpu}, {workload: mixed, engine: docker}]")

@@ -15,6 +15,7 @@ import (
 
 // TestPlimsollExe runs plimsoll.exe itself, which starts its own worker there: E4's line as it stands, a recorded line, and what was recorded.
 func TestPlimsollExe(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("builds a program")
 	}
