@@ -3,13 +3,14 @@
 // any PID namespace, in which process ids can't.
 //
 // The lock is the open file's, not the process': two Opens of the same path in one process exclude each
-// other too. Children don't inherit it, as Go's files are closed in them. Some file
-// systems have no locks; that is an error other than ErrLocked.
+// other too. Children don't inherit it, as Go's files are closed in them, but for the moment before their
+// program begins: see Held. Some file systems have no locks; that is an error other than ErrLocked.
 package filelock
 
 import (
 	"errors"
 	"os"
+	"syscall"
 )
 
 // ErrLocked says that another open file has the lock.
@@ -22,6 +23,24 @@ func Alone(f *os.File) error { return try(f, true) }
 // Shared locks f together with others that ask for no more, without waiting. The error wraps ErrLocked
 // if another has it alone.
 func Shared(f *os.File) error { return try(f, false) }
+
+// Held reports whether somebody has the file at a path locked alone. Several may ask at once. The error wraps fs.ErrNotExist if there is
+// no such file.
+func Held(path string) (bool, error) {
+	// A child that is started meanwhile would have the file, and its lock, until its program begins.
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	f, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	err = Shared(f)
+	if errors.Is(err, ErrLocked) {
+		return true, nil
+	}
+	return false, err
+}
 
 // Remove removes a file that f has locked alone, or that no other process knows, and closes it, so that no file of the same name is
 // removed that another process has locked meanwhile. A caller that opens a file to lock it has to see afterwards

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"syscall"
 	"testing"
 )
 
@@ -146,4 +147,51 @@ func TestEndsWithTheProcess(t *testing.T) {
 	if err := Shared(f); err != nil {
 		t.Errorf("Shared after its end = %v", err)
 	}
+}
+
+// TestHeld: asking leaves no lock behind, not even in a child that is being started, and neither does what another asks hinder one.
+func TestHeld(t *testing.T) {
+	_, path := folder(t)
+	if _, err := Held(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no file: %v", err)
+	}
+	owner := open(t, path)
+	if err := Alone(owner); err != nil {
+		t.Fatal(err)
+	}
+	if held, err := Held(path); !held || err != nil {
+		t.Errorf("while it is held: %v, %v", held, err)
+	}
+	owner.Close()
+	over, ended := make(chan bool), make(chan bool)
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-over:
+				return
+			default:
+				exec.Command(os.Args[0], "-test.run=^$").Run()
+			}
+		}
+	}()
+	for range 20000 {
+		held, err := Held(path)
+		if held || err != nil {
+			t.Errorf("nobody has it: %v, %v", held, err)
+			break
+		}
+		syscall.ForkLock.RLock() // What is locked here is no child's either.
+		f, err := os.Open(path)
+		if err == nil {
+			err = errors.Join(Alone(f), f.Close())
+		}
+		syscall.ForkLock.RUnlock()
+		if err != nil {
+			t.Errorf("after it was asked for: %v", err)
+			break
+		}
+	}
+	close(over)
+	<-ended
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -50,7 +51,9 @@ func die(t *testing.T, j *Journal) {
 		}
 	}
 	if j.owner != nil {
+		syscall.ForkLock.RLock() // A child that another test starts would have the lock until its program begins.
 		j.owner.Close()
+		syscall.ForkLock.RUnlock()
 	}
 }
 

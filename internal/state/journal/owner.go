@@ -56,15 +56,11 @@ func (j *Journal) alive(e Entry) bool {
 	if !strings.HasSuffix(e.Lock, ownerSuffix) {
 		return e.Owner.Alive()
 	}
-	f, err := os.Open(filepath.Join(j.dir, e.Lock))
+	held, err := filelock.Held(filepath.Join(j.dir, e.Lock))
 	if errors.Is(err, fs.ErrNotExist) {
 		return e.Owner.Alive() // Somebody removed the lock file.
 	}
-	if err != nil {
-		return true
-	}
-	defer f.Close()
-	return filelock.Alone(f) != nil
+	return held || err != nil
 }
 
 // dropLocks removes the lock files of dead owners that no entry names any more.
