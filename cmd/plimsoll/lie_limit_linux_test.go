@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -99,14 +98,15 @@ func TestLieRaisedLimit(t *testing.T) {
 // TestLieLogTwice: a log's bytes were counted as writes and as commits.
 func TestLieLogTwice(t *testing.T) {
 	t.Parallel() // What is limited waits most of the time, and its disk is its own.
-	asked, within := "2MB", 0.05
+	// An emulated processor, or a busy one, may not get to more.
+	asked := "500kB"
 	if needRates(t) == 2 {
-		asked, within = "200kB", 0.2 // An emulated processor is slow, and may not get there.
+		asked = "200kB"
 	}
 	_, dir := disktest.Disk(t, disktest.Options{Size: 128 << 20, Memory: true})
 	row, status := limitRow(t, dir, "kind: wal, bs: 8192, runtime: 8s", "write_bps: "+asked)
-	if row.Verdict == judge.NotHeld || within == 0.05 && row.Verdict != judge.Held || math.Abs(float64(row.Error)) > within || status != exitDone {
-		t.Errorf("want it held within %.0f %%, with status %d: status %d, %+v", 100*within, exitDone, status, row)
+	if row.Verdict == judge.NotHeld || row.Error > 0.05 || row.Error < -0.2 || status != exitDone {
+		t.Errorf("want no more than 5 %% above it and 20 %% below, with status %d: status %d, %+v", exitDone, status, row)
 	}
 }
 
