@@ -123,7 +123,7 @@ func (a *app) keep(ctx context.Context, o daemonOptions) (err error) {
 		return err
 	}
 	defer l.Close()
-	k, err := keeper.New(keeper.Options{
+	k, err := keeper.NewDaemon(keeper.Options{
 		Holder: l.Holder, Policy: o.policy, Run: o.run, Check: o.checkEvery, Sync: o.syncEvery, ClearOnStop: o.clear,
 		Ceilings: a.ceilings, Notes: l.Wides(a.stateDir),
 		Log: func(line string) { fmt.Fprintln(a.stderr, clean.Line(line)) },

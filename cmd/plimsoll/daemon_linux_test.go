@@ -144,9 +144,9 @@ func TestDaemon(t *testing.T) {
 	d := startDaemon(t, args...)
 	d.says("docker:web: held to")
 	d.says("rule late can't be kept: latency")
-	status := func() keeper.Status {
+	status := func() keeper.State {
 		t.Helper()
-		var s keeper.Status
+		var s keeper.State
 		if err := json.Unmarshal([]byte(do(exitDone, nil, "--status", "--json").stdout), &s); err != nil {
 			t.Fatal(err)
 		}

@@ -230,7 +230,7 @@ func (a *app) daemonStatus(o daemonOptions) error {
 }
 
 // showUsage prints what the containers did, and what of their limits they used.
-func (a *app) showUsage(s *keeper.Status) error {
+func (a *app) showUsage(s *keeper.State) error {
 	if s.UsageError != "" {
 		fmt.Fprintf(a.stdout, "\ntheir I/O isn't known: %s\n", clean.Line(s.UsageError))
 		return nil

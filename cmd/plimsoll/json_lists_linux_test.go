@@ -22,7 +22,7 @@ func TestJSONLists(t *testing.T) {
 	for _, v := range []any{
 		limitShow{Scope: &hold.Scope{}, Shown: make([]limitShown, 1), DeviceWide: make([]limitWide, 1)}, limitResult{Scope: &hold.Scope{}, Done: make([]hold.Done, 1)},
 		explained{Paths: []*explain.Explanation{{}}}, []verified{{Rows: make([]verify.Row, 1)}}, costResult{}, checkResult{},
-		keeper.Status{Containers: make([]keeper.ContainerStatus, 1), RootGroup: &keeper.ContainerStatus{}}, &watch.Interval{Subjects: make([]watch.Usage, 1), Volumes: make([]watch.VolumeUse, 1)},
+		keeper.State{Status: keeper.Status{Containers: make([]keeper.ContainerStatus, 1), RootGroup: &keeper.ContainerStatus{}}}, &watch.Interval{Subjects: make([]watch.Usage, 1), Volumes: make([]watch.VolumeUse, 1)},
 	} {
 		b, err := json.Marshal(withLists(v))
 		if err != nil {
@@ -34,7 +34,7 @@ func TestJSONLists(t *testing.T) {
 		}
 		t.Run(reflect.TypeOf(v).String(), func(t *testing.T) { sameKeys(t, reflect.TypeOf(v), got) })
 	}
-	before := keeper.Status{}
+	before := keeper.State{}
 	_ = withLists(&before)
 	if before.Containers != nil {
 		t.Error("what it points to was changed")

@@ -25,7 +25,7 @@ func TestLimitDocs(t *testing.T) {
 		types          []reflect.Type
 	}{
 		{"limit.md", "\n### JSON\n", "\n## ", []reflect.Type{reflect.TypeFor[limitResult](), reflect.TypeFor[limitShow](), reflect.TypeFor[costResult]()}},
-		{"daemon.md", "\n## The state\n", "\n## ", []reflect.Type{reflect.TypeFor[keeper.Status]()}},
+		{"daemon.md", "\n## The state\n", "\n## ", []reflect.Type{reflect.TypeFor[keeper.State]()}},
 		{"daemon.md", "\n## Begin\n", "\n## ", []reflect.Type{reflect.TypeFor[checkResult]()}},
 	} {
 		b, err := os.ReadFile("../../docs/reference/" + tt.page)

@@ -202,7 +202,7 @@ func (a *app) keeperNotes(s *hold.Scope, c limit.Change, run string) (notes []st
 		return nil
 	}
 	type answer struct {
-		s   *keeper.Status
+		s   *keeper.State
 		err error
 	}
 	got := make(chan answer, 1)

@@ -47,7 +47,7 @@ type Options struct {
 	Holder *hold.Holder
 	// Policy is the path of the policy.
 	Policy string
-	// Run is the folder of the lock, the socket and what is held. It is made if need be; it should not outlive a
+	// Run is the folder of the lock and what is held. It is made if need be; it should not outlive a
 	// boot. A folder has one keeper; those of several know nothing of each other, and no container may be held by two.
 	Run string
 	// Check is how often all limits are looked at, Sync how often all engines are asked for their containers, and
@@ -117,7 +117,6 @@ type Keeper struct {
 	root    *entry
 	ceiling ceilingCache
 	disk    expiring.Answers[cgroup.Device, string]
-	meter   meter
 
 	events, checks, writes, drift atomic.Int64
 	// looks counts those at single entries of which something was told.
@@ -183,14 +182,10 @@ func (k *Keeper) Reload() {
 	}
 }
 
-// Run holds containers to the policy until ctx is over. It serves the state meanwhile. The error is why it can't go on.
+// Run holds containers to the policy until ctx is over. The error is why it can't go on.
 func (k *Keeper) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if err := k.listen(ctx); err != nil {
-		return err
-	}
-	defer k.hush()
 	k.logf("keeper %d: %s of %s", os.Getpid(), size.Plural(len(k.rules()), "rule"), k.opt.Policy)
 	events := k.holder.Finder.Events(ctx)
 	disks := diskEvents(ctx)
@@ -211,12 +206,12 @@ func (k *Keeper) Run(ctx context.Context) error {
 			}
 			k.event(e)
 		case <-k.reload:
-			if err := k.guard(ctx); err != nil {
+			if err := k.guard(); err != nil {
 				return err
 			}
 			k.reloadPolicy(true)
 		case <-poll.C:
-			if err := k.guard(ctx); err != nil {
+			if err := k.guard(); err != nil {
 				return err
 			}
 			k.reloadPolicy(false)

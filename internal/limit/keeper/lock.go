@@ -1,27 +1,25 @@
 package keeper
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 
 	"plimsoll/internal/conf/controlfile"
 	"plimsoll/internal/state/filelock"
 )
 
-// A claim is by what a keeper has its folder for itself and can be asked: the lock and the socket. Whoever tidies up may remove the
-// files of both while they are in use, and the next keeper would then take the folder for free.
+// A claim is the lock by which a keeper has its folder for itself. Whoever tidies up may remove its file while it is in use, and the next keeper
+// would then take the folder for free.
 type claim struct {
-	lock     *os.File
-	listener net.Listener
-	// socket is the file that listener has made.
-	socket fs.FileInfo
-	// unclaimed is why they can't be made anew, "" if they are there.
+	// mu guards lock.
+	mu   sync.Mutex
+	lock *os.File
+	// unclaimed is why the lock can't be made anew, "" if it is there.
 	unclaimed string
 }
 
@@ -62,14 +60,16 @@ func lock(path string) (*os.File, error) {
 
 // unlock gives the folder up. A file that is another keeper's by now is left alone.
 func (k *Keeper) unlock() error {
-	if !k.locked() {
+	if !k.Locked() {
 		return k.lock.Close()
 	}
 	return filelock.Remove(k.lock)
 }
 
-// locked reports whether the lock is that of the file at its path.
-func (k *Keeper) locked() bool {
+// Locked reports whether the folder is this keeper's: nobody has removed its lock.
+func (k *Keeper) Locked() bool {
+	k.claim.mu.Lock()
+	defer k.claim.mu.Unlock()
 	own, err := k.lock.Stat()
 	return err == nil && isFile(k.lockPath(), own)
 }
@@ -79,43 +79,27 @@ func isFile(path string, own fs.FileInfo) bool {
 	return err == nil && own != nil && os.SameFile(info, own)
 }
 
-// listen is serve, and notes by which file.
-func (k *Keeper) listen(ctx context.Context) (err error) {
-	if err = k.serve(ctx); err == nil {
-		k.socket, err = os.Stat(filepath.Join(k.opt.Run, Socket))
-	}
-	return err
-}
-
-// hush ends listening. The socket of another keeper stays.
-func (k *Keeper) hush() {
-	if l, ok := k.listener.(*net.UnixListener); ok && !isFile(filepath.Join(k.opt.Run, Socket), k.socket) {
-		l.SetUnlinkOnClose(false)
-	}
-	k.listener.Close()
-}
-
-// guard makes the lock and the socket anew if somebody has removed them, and notes again what may have gone with them: what is held, and the
+// guard makes the lock anew if somebody has removed it, and notes again what may have gone with it: what is held, and the
 // policy in force, without which a bad one would stop the hook's starts. The
 // error is that another keeper has the folder by now: this one has to end, and leaves it what there is.
-func (k *Keeper) guard(ctx context.Context) error {
-	if k.locked() && isFile(filepath.Join(k.opt.Run, Socket), k.socket) {
+func (k *Keeper) guard() error {
+	if k.Locked() {
 		return nil
 	}
-	err := k.reclaim(ctx)
+	err := k.reclaim()
 	switch {
 	case errors.Is(err, ErrRunning):
 		return fmt.Errorf("the lock of this keeper was removed, and it ends: %w", err)
 	case err != nil:
 		// It is tried again at the next look.
 		if k.unclaimed != err.Error() {
-			k.logf("the lock or the socket in %s was removed, and can't be made anew: %v", k.opt.Run, err)
+			k.logf("the lock in %s was removed, and can't be made anew: %v", k.opt.Run, err)
 		}
 		k.unclaimed = err.Error()
 		return nil
 	}
 	k.unclaimed = ""
-	k.logf("the lock or the socket in %s was removed; both are there again", k.opt.Run)
+	k.logf("the lock in %s was removed, and is there again", k.opt.Run)
 	k.mu.Lock()
 	text := k.loaded.text
 	k.mu.Unlock()
@@ -134,20 +118,19 @@ func (k *Keeper) guard(ctx context.Context) error {
 	return nil
 }
 
-// reclaim locks the folder and listens there again.
-func (k *Keeper) reclaim(ctx context.Context) error {
+// reclaim locks the folder again.
+func (k *Keeper) reclaim() error {
 	// It makes the folders.
 	if _, err := newStore(filepath.Join(k.opt.Run, "held"), k.holder.FS.Proc); err != nil {
 		return err
 	}
-	if !k.locked() {
-		f, err := lock(k.lockPath())
-		if err != nil {
-			return err
-		}
-		k.lock.Close()
-		k.lock = f
+	f, err := lock(k.lockPath())
+	if err != nil {
+		return err
 	}
-	k.hush()
-	return k.listen(ctx)
+	k.claim.mu.Lock()
+	defer k.claim.mu.Unlock()
+	k.lock.Close()
+	k.lock = f
+	return nil
 }

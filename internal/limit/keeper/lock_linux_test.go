@@ -51,7 +51,7 @@ func TestLockRemoved(t *testing.T) {
 	if done, err := Once(Options{Holder: b.opt.Holder, Policy: b.opt.Policy, Run: b.opt.Run}, targetOf(b.group)); err != nil || len(done.Held) != 1 {
 		t.Errorf("Once() with a bad policy = %+v, %v", done, err)
 	}
-	if !b.said("was removed; both are there again") {
+	if !b.said("was removed, and is there again") {
 		t.Error("the log says nothing of it")
 	}
 	b.stop()
@@ -68,9 +68,9 @@ func TestLockRemoved(t *testing.T) {
 func TestLockTaken(t *testing.T) {
 	b := newBench(t, Options{Poll: hour}, oneRule)
 	b.stop()
-	run := func(opt Options) (k *Keeper, ctx context.CancelFunc, done chan error) {
+	run := func(opt Options) (k *Daemon, ctx context.CancelFunc, done chan error) {
 		t.Helper()
-		k, err := New(opt)
+		k, err := NewDaemon(opt)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +80,7 @@ func TestLockTaken(t *testing.T) {
 		t.Cleanup(cancel)
 		return k, cancel, done
 	}
-	asked := func(k *Keeper) func() bool {
+	asked := func(k *Daemon) func() bool {
 		return func() bool {
 			s, err := Ask(b.opt.Run)
 			return err == nil && s.Since.Equal(k.began)

@@ -33,7 +33,7 @@ func TestStatusTogether(t *testing.T) {
 	}
 	all.Wait()
 	// One that takes too long is left out.
-	if u, err := b.k.Usage(t.Context(), time.Nanosecond); u != nil || !errors.Is(err, ErrLate) {
+	if u, err := b.k.meter.usage(t.Context(), time.Nanosecond); u != nil || !errors.Is(err, ErrLate) {
 		t.Errorf("Usage() in a nanosecond = %v, %v", u, err)
 	}
 }
@@ -46,7 +46,7 @@ func TestStatusBusy(t *testing.T) {
 	e := b.k.all()[0]
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	told := make(chan *Status, 1)
+	told := make(chan *State, 1)
 	go func() {
 		s, err := Ask(b.opt.Run)
 		if err != nil {

@@ -2,29 +2,16 @@ package keeper
 
 import (
 	"cmp"
-	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-	"io/fs"
 	"maps"
-	"net"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/hold"
-	"plimsoll/internal/watch"
 )
-
-// Socket is the name, in the folder Run, of the socket that tells the state.
-const Socket = "keeper.sock"
 
 // A Status is what a keeper does.
 type Status struct {
@@ -52,10 +39,6 @@ type Status struct {
 	Drift  int64 `json:"drift"`
 	// LastCheck is the last look at all limits.
 	LastCheck Tick `json:"last_check"`
-	// Usage is what the held containers did since the state was asked for last; nil where nothing is held, and for Status itself.
-	// UsageError reports why it isn't known.
-	Usage      *watch.Interval `json:"usage,omitempty"`
-	UsageError string          `json:"usage_error,omitempty"`
 }
 
 // A PolicyStatus is a policy in force.
@@ -171,6 +154,28 @@ type view struct {
 	wrote  time.Time
 }
 
+// A Kept is a target that a keeper knows.
+type Kept struct {
+	// Key names the target, and no other, for as long as the keeper runs.
+	Key    string
+	Target target.Target
+	// Groups are its control groups, nil while they aren't known.
+	Groups *cgroup.Target
+	// Held is set if it has limits by the policy, and Wrote is when these were changed last.
+	Held  bool
+	Wrote time.Time
+}
+
+// Kept lists the targets that the keeper knows, each as it is now, or as it was before what is being done to it.
+func (k *Keeper) Kept() (list []Kept) {
+	end := time.Now().Add(busyWait)
+	for _, e := range k.all() {
+		v := e.view(end)
+		list = append(list, Kept{e.key, v.target, v.groups, v.held, v.wrote})
+	}
+	return list
+}
+
 // unlock unlocks an entry that may have changed.
 func (e *entry) unlock() {
 	e.seen.Store(&view{e.statusNow(), e.target, e.groups, len(e.parts) > 0 && !e.gone, e.wrote})
@@ -209,80 +214,4 @@ func (e *entry) statusNow() ContainerStatus {
 		c.Held = append(c.Held, *h)
 	}
 	return c
-}
-
-// serve tells the state, as JSON, to whoever connects to the socket, which only this user may.
-func (k *Keeper) serve(ctx context.Context) error {
-	path := filepath.Join(k.opt.Run, Socket)
-	// The lock is ours, so that nobody listens there.
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	l, err := net.Listen("unix", path)
-	if err != nil {
-		return err
-	}
-	if err := os.Chmod(path, 0o600); err != nil {
-		return errors.Join(err, l.Close())
-	}
-	k.listener = l
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
-					return
-				}
-				time.Sleep(100 * time.Millisecond)
-				continue
-			}
-			go func() {
-				defer c.Close()
-				usage, err := k.Usage(ctx, statusTimeout/2)
-				_ = c.SetDeadline(time.Now().Add(statusTimeout))
-				s := k.Status()
-				s.Usage = usage
-				if err != nil {
-					s.UsageError = err.Error()
-				}
-				_ = json.NewEncoder(c).Encode(s)
-			}()
-		}
-	}()
-	return nil
-}
-
-// statusTimeout is how long a reader of the state may take.
-const statusTimeout = 10 * time.Second
-
-// maxStatus bounds what is read of a state, in bytes: 10,000 containers with 20 limits each have 60 MB.
-const maxStatus = 256 << 20
-
-// A noKeeperError names the folder of which no keeper runs.
-type noKeeperError string
-
-func (e noKeeperError) Error() string {
-	return fmt.Sprintf("no keeper runs with %s: start it with plimsoll daemon", string(e))
-}
-
-// Is makes it an fs.ErrNotExist.
-func (noKeeperError) Is(err error) bool { return err == fs.ErrNotExist }
-
-// Ask reads the state of the keeper of a folder. The error wraps fs.ErrNotExist if none runs.
-func Ask(run string) (*Status, error) {
-	path := filepath.Join(run, Socket)
-	c, err := net.Dial("unix", path)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
-		return nil, noKeeperError(run)
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer c.Close()
-	_ = c.SetDeadline(time.Now().Add(statusTimeout))
-	s := &Status{}
-	if err := json.NewDecoder(io.LimitReader(c, maxStatus)).Decode(s); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return s, nil
 }

@@ -11,29 +11,36 @@ import (
 
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit/explain"
+	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/watch"
 )
 
-// How long an interval is that the state tells of: from the last time that somebody asked, unless that is too short or too long ago.
+// An interval begins with the last question, unless that was less than leastUsage or more than mostUsage ago.
 const (
 	leastUsage = time.Second
 	mostUsage  = 10 * time.Minute
 )
 
-// A meter counts what the held containers do, from one question to the next: nothing is read while nobody asks.
+// A meter counts what held targets do from one question to the next. It reads nothing while nobody asks.
 type meter struct {
-	mu sync.Mutex
-	// now is the interval that is being measured, nil if none is: all who ask meanwhile are told of it.
-	now *measuring
+	holder *hold.Holder
+	// kept lists the targets.
+	kept func() []Kept
 
-	// What follows is for who measures.
+	mu sync.Mutex
+	// now is the interval that is being measured, nil if none is: everybody who asks meanwhile gets it.
+	now    *measuring
+	closed bool
+	wg     sync.WaitGroup
+
+	// The rest is for the goroutine that measures.
 	sampler *watch.Sampler
 	before  *watch.Sample
-	// subjects are the containers, with what they were when their data was looked at.
-	subjects map[*entry]metered
-	// volumes are those that containers use, and mounted how many mounts each of these had when they were looked at.
+	// subjects are the held targets, as they were when their data was looked at, by key.
+	subjects map[string]metered
+	// volumes are those that targets use, and mounted how many mounts each of these had when they were looked at.
 	volumes []watch.Volume
-	mounted map[*entry]int
+	mounted map[string]int
 }
 
 // A measuring is an interval that isn't over; done is closed when the rest is known.
@@ -43,37 +50,25 @@ type measuring struct {
 	err      error
 }
 
-// A metered is an entry's subject.
+// A metered is the subject of one target.
 type metered struct {
 	subject *watch.Subject
-	// mounts is how many mounts it had: an engine may tell of more than its files did.
+	// mounts is how many mounts it had: an engine may report more than its files did.
 	mounts int
+	// wrote is when its limits were changed last.
+	wrote time.Time
 }
 
-// ErrLate is the error where what containers do is not known in time.
+// ErrLate is the error if the counters could not be read in time.
 var ErrLate = errors.New("it took too long to measure; ask again")
 
-// Usage is what held containers did since it was asked last, but in no less than a second: that is waited for. It is nil if none is held.
-// Those who ask at the same time get the same. After most it ends with ErrLate. ctx is for all who ask.
-func (k *Keeper) Usage(ctx context.Context, most time.Duration) (*watch.Interval, error) {
-	k.meter.mu.Lock()
-	n := k.meter.now
-	if n == nil {
-		n = &measuring{done: make(chan struct{})}
-		goes := k.spawn(func() {
-			n.interval, n.err = k.measure(ctx)
-			k.meter.mu.Lock()
-			k.meter.now = nil
-			k.meter.mu.Unlock()
-			close(n.done)
-		})
-		if !goes {
-			k.meter.mu.Unlock()
-			return nil, errors.New("the keeper ends")
-		}
-		k.meter.now = n
+// usage is what held targets did since the last question, but in no less than leastUsage, for which it waits. It is nil if none is held.
+// Callers at the same time get the same interval. After most it ends with ErrLate. ctx is for all callers.
+func (m *meter) usage(ctx context.Context, most time.Duration) (*watch.Interval, error) {
+	n, err := m.join(ctx)
+	if err != nil {
+		return nil, err
 	}
-	k.meter.mu.Unlock()
 	late := time.NewTimer(most)
 	defer late.Stop()
 	select {
@@ -86,18 +81,47 @@ func (k *Keeper) Usage(ctx context.Context, most time.Duration) (*watch.Interval
 	}
 }
 
-// measure measures one interval; one at a time does.
-func (k *Keeper) measure(ctx context.Context) (*watch.Interval, error) {
-	m := &k.meter
+// join returns the interval that is being measured, and begins one if none is.
+func (m *meter) join(ctx context.Context) (*measuring, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.now != nil {
+		return m.now, nil
+	}
+	if m.closed {
+		return nil, errors.New("the daemon ends")
+	}
+	n := &measuring{done: make(chan struct{})}
+	m.now = n
+	m.wg.Go(func() {
+		n.interval, n.err = m.measure(ctx)
+		m.mu.Lock()
+		m.now = nil
+		m.mu.Unlock()
+		close(n.done)
+	})
+	return n, nil
+}
+
+// close waits until nothing is measured any more.
+func (m *meter) close() {
+	m.mu.Lock()
+	m.closed = true
+	m.mu.Unlock()
+	m.wg.Wait()
+}
+
+// measure measures one interval. No two run at a time.
+func (m *meter) measure(ctx context.Context) (*watch.Interval, error) {
 	if m.sampler == nil {
-		s, err := watch.NewSampler(k.holder.FS, k.holder.Groups)
+		s, err := watch.NewSampler(m.holder.FS, m.holder.Groups)
 		if err != nil {
 			return nil, err
 		}
 		m.sampler = s
 	}
 	if m.before == nil || time.Since(m.before.At) > mostUsage {
-		s, err := k.sample()
+		s, err := m.sample()
 		if s == nil {
 			return nil, err
 		}
@@ -110,39 +134,41 @@ func (k *Keeper) measure(ctx context.Context) (*watch.Interval, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	now, err := k.sample()
+	now, err := m.sample()
 	if now == nil {
 		m.before = nil
 		return nil, err
 	}
 	i, err := watch.Between(m.before, now, m.sampler.Beneath)
 	if i != nil {
-		k.noteChanged(i, m.before.At)
+		m.noteChanged(i, m.before.At)
 	}
 	m.before = now
 	return i, err
 }
 
-// noteChanged notes whose limits were changed since the interval began, also if they are now what they were then.
-func (k *Keeper) noteChanged(i *watch.Interval, since time.Time) {
-	end := time.Now().Add(busyWait)
-	for e, s := range k.meter.subjects {
-		if e.view(end).wrote.After(since) {
+// noteChanged notes whose limits were changed since the interval began, even if they now are what they were then.
+func (m *meter) noteChanged(i *watch.Interval, since time.Time) {
+	wrote := map[string]time.Time{}
+	for _, k := range m.kept() {
+		wrote[k.Key] = k.Wrote
+	}
+	for key, s := range m.subjects {
+		if s.wrote.After(since) || wrote[key].After(since) {
 			i.LimitsChanged(s.subject.Ref)
 		}
 	}
 }
 
 // sample reads the counters of all that is held, nil if nothing is.
-func (k *Keeper) sample() (*watch.Sample, error) {
-	m, end := &k.meter, time.Now().Add(busyWait)
-	known := map[*entry]metered{}
+func (m *meter) sample() (*watch.Sample, error) {
+	kept := m.kept()
+	known := map[string]metered{}
 	var subjects []*watch.Subject
-	views := map[*entry]*view{}
-	for _, e := range k.all() {
-		views[e] = e.view(end)
-		if s, ok := k.subject(e, views[e]); ok {
-			known[e] = s
+	for _, k := range kept {
+		if k.Held && k.Groups != nil {
+			s := m.subject(k)
+			known[k.Key] = s
 			subjects = append(subjects, s.subject)
 		}
 	}
@@ -153,24 +179,21 @@ func (k *Keeper) sample() (*watch.Sample, error) {
 	// Of several with one name, as one that was restarted just now, the first counts.
 	slices.SortFunc(subjects, func(a, b *watch.Subject) int { return strings.Compare(a.Ref, b.Ref) })
 	subjects = slices.CompactFunc(subjects, func(a, b *watch.Subject) bool { return a.Ref == b.Ref })
-	return m.sampler.Sample(subjects, k.volumes(views, subjects))
+	return m.sampler.Sample(subjects, m.volumesOf(kept, subjects))
 }
 
-// volumes are those that the subjects use. What other containers have on the same devices is looked at, too: the kernel counts by device.
-func (k *Keeper) volumes(views map[*entry]*view, subjects []*watch.Subject) (used []watch.Volume) {
-	mounted := map[*entry]int{}
-	for e, v := range views {
-		if v.target.Elsewhere == "" && slices.ContainsFunc(v.target.Mounts, func(m target.Mount) bool { return m.Volume != "" }) {
-			mounted[e] = len(v.target.Mounts)
+// volumesOf lists the volumes that the subjects use. The data of other containers on the same devices is looked at, too: the kernel counts by device.
+func (m *meter) volumesOf(kept []Kept, subjects []*watch.Subject) (used []watch.Volume) {
+	mounted := map[string]int{}
+	var all []target.Target
+	for _, k := range kept {
+		if k.Target.Elsewhere == "" && slices.ContainsFunc(k.Target.Mounts, func(m target.Mount) bool { return m.Volume != "" }) {
+			mounted[k.Key] = len(k.Target.Mounts)
+			all = append(all, k.Target)
 		}
 	}
-	m := &k.meter
 	if !maps.Equal(mounted, m.mounted) {
-		var all []target.Target
-		for e := range mounted {
-			all = append(all, views[e].target)
-		}
-		m.volumes, m.mounted = watch.Volumes(k.holder, all), mounted
+		m.volumes, m.mounted = watch.Volumes(m.holder, all), mounted
 	}
 	for _, v := range m.volumes {
 		if slices.ContainsFunc(subjects, func(s *watch.Subject) bool { return slices.Contains(v.Users, s.Ref) }) {
@@ -180,25 +203,23 @@ func (k *Keeper) volumes(views map[*entry]*view, subjects []*watch.Subject) (use
 	return used
 }
 
-// subject is what is measured of an entry; ok is false if nothing is held of it.
-func (k *Keeper) subject(e *entry, v *view) (_ metered, ok bool) {
-	t, groups, held := v.target, v.groups, v.held
-	if !held || groups == nil {
-		return metered{}, false
+// subject is what is measured of a held target.
+func (m *meter) subject(k Kept) metered {
+	t := k.Target
+	if s, ok := m.subjects[k.Key]; ok && s.mounts == len(t.Mounts) {
+		s.wrote = k.Wrote
+		return s
 	}
-	if s, ok := k.meter.subjects[e]; ok && s.mounts == len(t.Mounts) {
-		return s, true
+	s := &watch.Subject{Ref: t.Ref(), Target: t, Groups: k.Groups, Buffered: explain.Leaks}
+	if m.holder.Explain != nil {
+		s.Buffered = watch.Buffered(m.holder.Explain)
 	}
-	s := &watch.Subject{Ref: t.Ref(), Target: t, Groups: groups, Buffered: explain.Leaks}
-	if k.holder.Explain != nil {
-		s.Buffered = watch.Buffered(k.holder.Explain)
-	}
-	// One that ends meanwhile has no data that is known, and its counters say so.
-	if scope, err := k.holder.Look(t); err == nil {
+	// If it ends meanwhile its data isn't known, and its counters say so.
+	if scope, err := m.holder.Look(t); err == nil {
 		s.Notes = scope.Notes
 		for _, g := range scope.Grounds {
 			s.Places = append(s.Places, watch.PlaceOf(g))
 		}
 	}
-	return metered{s, len(t.Mounts)}, true
+	return metered{s, len(t.Mounts), k.Wrote}
 }
