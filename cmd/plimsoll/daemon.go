@@ -14,6 +14,7 @@ import (
 	"plimsoll/internal/conf/controlfile"
 	"plimsoll/internal/conf/strict"
 	"plimsoll/internal/container/target"
+	"plimsoll/internal/daemon"
 	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/limit/policy"
 	"plimsoll/internal/text/clean"
@@ -123,7 +124,7 @@ func (a *app) keep(ctx context.Context, o daemonOptions) (err error) {
 		return err
 	}
 	defer l.Close()
-	k, err := keeper.NewDaemon(keeper.Options{
+	k, err := daemon.New(keeper.Options{
 		Holder: l.Holder, Policy: o.policy, Run: o.run, Check: o.checkEvery, Sync: o.syncEvery, ClearOnStop: o.clear,
 		Ceilings: a.ceilings, Notes: l.Wides(a.stateDir),
 		Log: func(line string) { fmt.Fprintln(a.stderr, clean.Line(line)) },

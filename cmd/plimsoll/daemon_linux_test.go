@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/daemon"
 	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/text/clean"
 )
@@ -144,9 +145,9 @@ func TestDaemon(t *testing.T) {
 	d := startDaemon(t, args...)
 	d.says("docker:web: held to")
 	d.says("rule late can't be kept: latency")
-	status := func() keeper.State {
+	status := func() daemon.Status {
 		t.Helper()
-		var s keeper.State
+		var s daemon.Status
 		if err := json.Unmarshal([]byte(do(exitDone, nil, "--status", "--json").stdout), &s); err != nil {
 			t.Fatal(err)
 		}

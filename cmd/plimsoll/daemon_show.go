@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"plimsoll/internal/container/target"
+	"plimsoll/internal/daemon"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/limit/policy"
@@ -159,7 +160,7 @@ func deviceOf(g keeper.Grant) string {
 
 // daemonStatus shows what the running daemon holds.
 func (a *app) daemonStatus(o daemonOptions) error {
-	s, err := keeper.Ask(o.run)
+	s, err := daemon.Ask(o.run)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &exitError{exitFailure, err}
 	}
@@ -230,7 +231,7 @@ func (a *app) daemonStatus(o daemonOptions) error {
 }
 
 // showUsage prints what the containers did, and what of their limits they used.
-func (a *app) showUsage(s *keeper.State) error {
+func (a *app) showUsage(s *daemon.Status) error {
 	if s.UsageError != "" {
 		fmt.Fprintf(a.stdout, "\ntheir I/O isn't known: %s\n", clean.Line(s.UsageError))
 		return nil

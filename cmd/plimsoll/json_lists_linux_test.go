@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/daemon"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/hold"
@@ -22,7 +23,7 @@ func TestJSONLists(t *testing.T) {
 	for _, v := range []any{
 		limitShow{Scope: &hold.Scope{}, Shown: make([]limitShown, 1), DeviceWide: make([]limitWide, 1)}, limitResult{Scope: &hold.Scope{}, Done: make([]hold.Done, 1)},
 		explained{Paths: []*explain.Explanation{{}}}, []verified{{Rows: make([]verify.Row, 1)}}, costResult{}, checkResult{},
-		keeper.State{Status: keeper.Status{Containers: make([]keeper.ContainerStatus, 1), RootGroup: &keeper.ContainerStatus{}}}, &watch.Interval{Subjects: make([]watch.Usage, 1), Volumes: make([]watch.VolumeUse, 1)},
+		daemon.Status{Status: keeper.Status{Containers: make([]keeper.ContainerStatus, 1), RootGroup: &keeper.ContainerStatus{}}}, &watch.Interval{Subjects: make([]watch.Usage, 1), Volumes: make([]watch.VolumeUse, 1)},
 	} {
 		b, err := json.Marshal(withLists(v))
 		if err != nil {
@@ -34,7 +35,7 @@ func TestJSONLists(t *testing.T) {
 		}
 		t.Run(reflect.TypeOf(v).String(), func(t *testing.T) { sameKeys(t, reflect.TypeOf(v), got) })
 	}
-	before := keeper.State{}
+	before := daemon.Status{}
 	_ = withLists(&before)
 	if before.Containers != nil {
 		t.Error("what it points to was changed")

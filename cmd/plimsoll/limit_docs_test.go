@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"plimsoll/internal/container/target"
+	"plimsoll/internal/daemon"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/explain"
-	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/watch"
 )
 
@@ -25,7 +25,7 @@ func TestLimitDocs(t *testing.T) {
 		types          []reflect.Type
 	}{
 		{"limit.md", "\n### JSON\n", "\n## ", []reflect.Type{reflect.TypeFor[limitResult](), reflect.TypeFor[limitShow](), reflect.TypeFor[costResult]()}},
-		{"daemon.md", "\n## The state\n", "\n## ", []reflect.Type{reflect.TypeFor[keeper.State]()}},
+		{"daemon.md", "\n## The state\n", "\n## ", []reflect.Type{reflect.TypeFor[daemon.Status]()}},
 		{"daemon.md", "\n## Begin\n", "\n## ", []reflect.Type{reflect.TypeFor[checkResult]()}},
 	} {
 		b, err := os.ReadFile("../../docs/reference/" + tt.page)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"plimsoll/internal/container/target"
+	"plimsoll/internal/daemon"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/limit/hold"
@@ -143,7 +144,7 @@ func (l *limiter) owners(ctx context.Context, run string) (owners map[string]*li
 	if err != nil {
 		notes = append(notes, fmt.Sprintf("some containers are shown as groups: %v", err))
 	}
-	status, err := keeper.Ask(run)
+	status, err := daemon.Ask(run)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		notes = append(notes, fmt.Sprintf("plimsoll daemon's limits are not known: %v", err))
 	}

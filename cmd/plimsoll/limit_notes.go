@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"plimsoll/internal/container/target"
+	"plimsoll/internal/daemon"
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit"
@@ -202,12 +203,12 @@ func (a *app) keeperNotes(s *hold.Scope, c limit.Change, run string) (notes []st
 		return nil
 	}
 	type answer struct {
-		s   *keeper.State
+		s   *daemon.Status
 		err error
 	}
 	got := make(chan answer, 1)
 	go func() {
-		s, err := keeper.Ask(run)
+		s, err := daemon.Ask(run)
 		got <- answer{s, err}
 	}()
 	var is answer

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/container/target"
+	"plimsoll/internal/daemon"
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/testkit/disktest"
@@ -50,7 +51,7 @@ func boundContainer(t *testing.T, binds map[string]string) (l limitLab, name str
 }
 
 // keeperSaying is the folder of a daemon that tells a state.
-func keeperSaying(t *testing.T, s keeper.State) (run string) {
+func keeperSaying(t *testing.T, s daemon.Status) (run string) {
 	t.Helper()
 	run = t.TempDir()
 	l, err := net.Listen("unix", filepath.Join(run, keeper.Socket))
@@ -129,7 +130,7 @@ func TestLimitNotes(t *testing.T) {
 	says([]string{"holds all buffered writes to " + disk, dir}, "", "set", name, "--path", "/a", "--write-bps", "21MiB", "--device-wide")
 	says(nil, "prove it", "set", name, "--cpus", "1.5")
 	// A daemon that holds it will set its own again.
-	run := keeperSaying(t, keeper.State{Status: keeper.Status{PID: 42, Policy: keeper.PolicyStatus{Path: "/etc/plimsoll/policy.yaml"}, Containers: []keeper.ContainerStatus{
+	run := keeperSaying(t, daemon.Status{Status: keeper.Status{PID: 42, Policy: keeper.PolicyStatus{Path: "/etc/plimsoll/policy.yaml"}, Containers: []keeper.ContainerStatus{
 		{Target: "oci:other", Held: []keeper.Held{{Grant: keeper.Grant{Slot: keeper.Slot{Key: limit.WriteBPS}, Value: "1MiB", Rule: "other"}}}},
 		{Target: name, Held: []keeper.Held{
 			{Grant: keeper.Grant{Slot: keeper.Slot{Key: limit.WriteBPS, Device: disktest.Number(t, loop)}, Value: "10MiB", Rule: "shop"}},

@@ -42,11 +42,10 @@ func TestLostBudgets(t *testing.T) {
 		}
 		r.write("rules: []\n")
 		r.begin()
-		eventually(t, "it serves", func() bool { return Runs(r.opt.Run) })
 		r.k.oldBudgets()
-		s, err := Ask(r.opt.Run)
-		if err != nil || len(s.TogetherFaults) != 1 || !strings.Contains(s.TogetherFaults[0].Text, notes[0]) || !strings.Contains(s.TogetherFaults[0].Text, why) {
-			t.Errorf("%q: the state has %+v, %v", text, s.TogetherFaults, err)
+		s := r.k.Status()
+		if len(s.TogetherFaults) != 1 || !strings.Contains(s.TogetherFaults[0].Text, notes[0]) || !strings.Contains(s.TogetherFaults[0].Text, why) {
+			t.Errorf("%q: the state has %+v", text, s.TogetherFaults)
 		}
 		if !r.said("a budget that containers shared isn't known: " + notes[0]) {
 			t.Errorf("%q: the log doesn't tell", text)

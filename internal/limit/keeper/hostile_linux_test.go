@@ -87,9 +87,8 @@ func (l *lab) testHostile(t *testing.T) {
 			t.Errorf("%s was written: %s", file, text)
 		}
 	}
-	s, err := Ask(r.opt.Run)
-	if err != nil || len(s.Containers) != 2 {
-		t.Errorf("the state: %+v, %v", s, err)
+	if s := r.k.Status(); len(s.Containers) != 2 {
+		t.Errorf("the state: %+v", s)
 	}
 	looks := Look(r.opt.Holder, r.k.loaded.policy, nil, []target.Target{{Kind: target.Cgroup, Name: "/none", Labels: hostileLabels()}})
 	if len(looks.Containers) != 1 {
@@ -150,9 +149,8 @@ func TestHostileName(t *testing.T) {
 	if err != nil || len(files) != 1 || len(filepath.Base(files[0])) > 64 {
 		t.Errorf("noted in %q, %v", files, err)
 	}
-	s, err := Ask(b.opt.Run)
-	if err != nil || len(s.Containers) != 1 || s.Containers[0].Target != "oci:"+c.Name {
-		t.Errorf("the state: %+v, %v", s, err)
+	if s := b.k.Status(); len(s.Containers) != 1 || s.Containers[0].Target != "oci:"+c.Name {
+		t.Errorf("the state: %+v", s)
 	}
 	// One that says that it is another's group is not believed: its process is where the kernel says.
 	c.ID, c.Name, c.PID = "system.slice", "evil", os.Getpid()

@@ -270,9 +270,6 @@ func TestStop(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(b.opt.Run, "held", "*")); len(left) > 0 {
 		t.Errorf("left %q", left)
 	}
-	if _, err := Ask(b.opt.Run); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("Ask() without a keeper = %v", err)
-	}
 }
 
 // TestHotplug: a rule for a disk that isn't there yet is kept when it comes.

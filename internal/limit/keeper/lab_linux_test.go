@@ -33,7 +33,7 @@ func needV1(t *testing.T) {
 // A running is a keeper of a test's own.
 type running struct {
 	t    *testing.T
-	k    *Daemon
+	k    *Keeper
 	opt  Options
 	stop func()
 
@@ -83,7 +83,7 @@ func start(t *testing.T, opt Options, policy string) *running {
 // begin starts the keeper, also again after a stop.
 func (r *running) begin() {
 	r.t.Helper()
-	k, err := NewDaemon(r.opt)
+	k, err := New(r.opt)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -34,6 +34,9 @@ func rootOf(h *hold.Holder, run string) (*entry, *store, error) {
 	return e, s, err
 }
 
+// Socket is the name, in the folder Run, of the socket on which the daemon answers.
+const Socket = "keeper.sock"
+
 // Runs reports whether a keeper listens in a folder.
 func Runs(run string) bool {
 	c, err := net.Dial("unix", filepath.Join(run, Socket))

@@ -14,30 +14,6 @@ import (
 	"plimsoll/internal/container/target"
 )
 
-// TestStatusTogether: many who ask at the same time wait for one interval, and not one after the other.
-func TestStatusTogether(t *testing.T) {
-	b := newBench(t, Options{}, oneRule)
-	b.k.Started(targetOf(b.group))
-	b.has("1048576")
-	eventually(t, "it is held", func() bool { return len(b.k.Status().Containers) == 1 })
-	var all sync.WaitGroup
-	for range 16 {
-		all.Go(func() {
-			s, err := Ask(b.opt.Run)
-			if err != nil {
-				t.Error(err)
-			} else if s.Usage == nil || len(s.Containers) != 1 {
-				t.Errorf("the state: %+v", s)
-			}
-		})
-	}
-	all.Wait()
-	// One that takes too long is left out.
-	if u, err := b.k.meter.usage(t.Context(), time.Nanosecond); u != nil || !errors.Is(err, ErrLate) {
-		t.Errorf("Usage() in a nanosecond = %v, %v", u, err)
-	}
-}
-
 // TestStatusBusy: the state doesn't wait for a container that is being written.
 func TestStatusBusy(t *testing.T) {
 	b := newBench(t, Options{}, oneRule)
@@ -46,17 +22,11 @@ func TestStatusBusy(t *testing.T) {
 	e := b.k.all()[0]
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	told := make(chan *State, 1)
-	go func() {
-		s, err := Ask(b.opt.Run)
-		if err != nil {
-			t.Error(err)
-		}
-		told <- s
-	}()
+	told := make(chan Status, 1)
+	go func() { told <- b.k.Status() }()
 	select {
 	case s := <-told:
-		if s == nil || len(s.Containers) != 1 || len(s.Containers[0].Held) != 1 {
+		if len(s.Containers) != 1 || len(s.Containers[0].Held) != 1 {
 			t.Errorf("the state: %+v", s)
 		}
 	case <-time.After(time.Minute):

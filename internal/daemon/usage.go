@@ -1,4 +1,4 @@
-package keeper
+package daemon
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/limit/hold"
+	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/watch"
 )
 
@@ -25,7 +26,7 @@ const (
 type meter struct {
 	holder *hold.Holder
 	// kept lists the targets.
-	kept func() []Kept
+	kept func() []keeper.Kept
 
 	mu sync.Mutex
 	// now is the interval that is being measured, nil if none is: everybody who asks meanwhile gets it.
@@ -183,7 +184,7 @@ func (m *meter) sample() (*watch.Sample, error) {
 }
 
 // volumesOf lists the volumes that the subjects use. The data of other containers on the same devices is looked at, too: the kernel counts by device.
-func (m *meter) volumesOf(kept []Kept, subjects []*watch.Subject) (used []watch.Volume) {
+func (m *meter) volumesOf(kept []keeper.Kept, subjects []*watch.Subject) (used []watch.Volume) {
 	mounted := map[string]int{}
 	var all []target.Target
 	for _, k := range kept {
@@ -204,7 +205,7 @@ func (m *meter) volumesOf(kept []Kept, subjects []*watch.Subject) (used []watch.
 }
 
 // subject is what is measured of a held target.
-func (m *meter) subject(k Kept) metered {
+func (m *meter) subject(k keeper.Kept) metered {
 	t := k.Target
 	if s, ok := m.subjects[k.Key]; ok && s.mounts == len(t.Mounts) {
 		s.wrote = k.Wrote

@@ -1,4 +1,9 @@
-package keeper
+// Package daemon is plimsoll daemon: the one process that holds containers to the limits of a policy (keeper), counts what they do between
+// two questions (watch), and answers on a socket in its folder.
+//
+// Easily got wrong: whoever tidies up may remove the socket, or the keeper's lock, while the daemon runs, and another daemon may take the folder
+// then. The socket is made anew only while the folder is still the keeper's.
+package daemon
 
 import (
 	"context"
@@ -6,27 +11,29 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"plimsoll/internal/limit/keeper"
 )
 
-// A Daemon is a keeper that can be asked for its state. Make it with NewDaemon, and Close it.
+// A Daemon is a keeper that can be asked for its state. Make it with New, and Close it.
 type Daemon struct {
-	*Keeper
-	opt    Options
+	*keeper.Keeper
+	opt    keeper.Options
 	meter  meter
 	socket socket
 }
 
-// NewDaemon makes a daemon and loads its policy. The error wraps ErrRunning if the folder has a keeper already.
-func NewDaemon(opt Options) (*Daemon, error) {
+// New makes a daemon and loads its policy. The error wraps keeper.ErrRunning if the folder has a keeper already.
+func New(opt keeper.Options) (*Daemon, error) {
 	if opt.Poll <= 0 {
-		opt.Poll = DefaultPoll
+		opt.Poll = keeper.DefaultPoll
 	}
-	k, err := New(opt)
+	k, err := keeper.New(opt)
 	if err != nil {
 		return nil, err
 	}
 	d := &Daemon{Keeper: k, opt: opt, meter: meter{holder: opt.Holder, kept: k.Kept}}
-	d.socket = socket{path: filepath.Join(opt.Run, Socket), state: d.state}
+	d.socket = socket{path: filepath.Join(opt.Run, keeper.Socket), state: d.state}
 	return d, nil
 }
 
@@ -75,9 +82,9 @@ func (d *Daemon) keepSocket(ctx context.Context) {
 }
 
 // state is what the daemon does now.
-func (d *Daemon) state(ctx context.Context) State {
+func (d *Daemon) state(ctx context.Context) Status {
 	usage, err := d.meter.usage(ctx, statusTimeout/2)
-	s := State{Status: d.Status(), Usage: usage}
+	s := Status{Status: d.Status(), Usage: usage}
 	if err != nil {
 		s.UsageError = err.Error()
 	}

@@ -1,17 +1,18 @@
-package keeper
+package daemon
 
 import (
-	"fmt"
-	"os"
+	"errors"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/limit"
+	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/testkit/disktest"
 	"plimsoll/internal/watch"
 )
@@ -21,31 +22,29 @@ import (
 func TestUsage(t *testing.T) {
 	needV1(t)
 	disk, dir := disktest.Disk(t, disktest.Options{})
-	group := disktest.NewBlkioGroup(t)
-	r := start(t, Options{Holder: holderFor(t), Check: hour}, fmt.Sprintf("rules:\n- {name: one, match: all, where: {device: %s}, limits: {write_bps: 1MiB}}\n", disk))
-	number := disktest.Number(t, disk)
-	eventually(t, "nothing is used while nothing is held", func() bool {
-		s, err := Ask(r.opt.Run)
+	b := startOn(t, keeper.Options{}, disk, oneRule)
+	b.eventually("nothing is used while nothing is held", func() bool {
+		s, err := Ask(b.opt.Run)
 		return err == nil && s.Usage == nil && s.UsageError == ""
 	})
-	user := targetOf(group)
+	user := targetOf(b.group)
 	user.Mounts = []target.Mount{{Volume: "data", Source: dir, Destination: "/data"}, {Volume: "folder", Source: t.TempDir(), Destination: "/folder"}}
-	r.k.Started(user)
-	eventually(t, "the group is held", func() bool { return rate(base(group), number) == "1048576" })
-	dd := exec.Command("sh", "-c", "echo $$ > "+string(group)+"/cgroup.procs && exec dd if=/dev/zero of="+filepath.Join(dir, "file")+" bs=64k count=96 oflag=direct")
+	b.d.Started(user)
+	b.has(b.group, "1048576")
+	dd := exec.Command("sh", "-c", "echo $$ > "+string(b.group)+"/cgroup.procs && exec dd if=/dev/zero of="+filepath.Join(dir, "file")+" bs=64k count=96 oflag=direct")
 	if err := dd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = dd.Process.Kill(); _ = dd.Wait() }()
 	began := time.Now()
-	if _, err := Ask(r.opt.Run); err != nil {
+	if _, err := Ask(b.opt.Run); err != nil {
 		t.Fatal(err)
 	}
 	if took := time.Since(began); took < leastUsage {
 		t.Errorf("the first answer took %v, an interval is %v", took, leastUsage)
 	}
 	time.Sleep(leastUsage)
-	s, err := Ask(r.opt.Run)
+	s, err := Ask(b.opt.Run)
 	if err != nil || s.Usage == nil || len(s.Usage.Subjects) != 1 {
 		t.Fatalf("the state: %+v, %v", s, err)
 	}
@@ -73,9 +72,9 @@ func TestUsage(t *testing.T) {
 	second := disktest.NewBlkioGroup(t)
 	other := targetOf(second)
 	other.Mounts = []target.Mount{{Volume: "part", Source: filepath.Join(dir, "lost+found"), Destination: "/part"}}
-	r.k.Started(other)
-	eventually(t, "the other is held", func() bool { return rate(base(second), number) == "1048576" })
-	s, err = Ask(r.opt.Run)
+	b.d.Started(other)
+	b.has(second, "1048576")
+	s, err = Ask(b.opt.Run)
 	if err != nil || s.Usage == nil || len(s.Usage.Volumes) != 3 {
 		t.Fatalf("the state: %+v, %v", s, err)
 	}
@@ -89,39 +88,53 @@ func TestLieLimitRaisedAndBack(t *testing.T) {
 	t.Parallel() // What is limited waits most of the time, and its disk is its own.
 	needV1(t)
 	disk, dir := disktest.Disk(t, disktest.Options{Size: 64 << 20, Memory: true})
-	group := disktest.NewBlkioGroup(t)
-	policy := func(bps string) string {
-		return fmt.Sprintf("rules:\n- {name: one, match: all, where: {device: %s}, limits: {write_bps: %s}}\n", disk, bps)
-	}
-	r := start(t, Options{Holder: holderFor(t), Check: hour}, policy("4MiB"))
-	number := disktest.Number(t, disk)
-	has := func(value string) {
-		t.Helper()
-		eventually(t, "the group is held to "+value, func() bool { return rate(base(group), number) == value })
-	}
-	r.k.Started(targetOf(group))
-	has("4194304")
-	dd := exec.Command("sh", "-c", "echo $$ > "+string(group)+"/cgroup.procs && while :; do dd if=/dev/zero of="+filepath.Join(dir, "file")+" bs=64k count=256 oflag=direct; done")
+	policy := func(bps string) string { return strings.ReplaceAll(oneRule, "1MiB", bps) }
+	b := startOn(t, keeper.Options{}, disk, policy("4MiB"))
+	b.d.Started(targetOf(b.group))
+	b.has(b.group, "4194304")
+	dd := exec.Command("sh", "-c", "echo $$ > "+string(b.group)+"/cgroup.procs && while :; do dd if=/dev/zero of="+filepath.Join(dir, "file")+" bs=64k count=256 oflag=direct; done")
 	dd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := dd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = syscall.Kill(-dd.Process.Pid, syscall.SIGKILL); _ = dd.Wait() }()
-	if _, err := Ask(r.opt.Run); err != nil {
+	if _, err := Ask(b.opt.Run); err != nil {
 		t.Fatal(err)
 	}
 	for _, bps := range []struct{ text, value string }{{"40MiB", "41943040"}, {"4MiB", "4194304"}} {
-		if err := os.WriteFile(r.opt.Policy, []byte(policy(bps.text)), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		has(bps.value)
+		b.write(policy(bps.text))
+		b.has(b.group, bps.value)
 		time.Sleep(500 * time.Millisecond)
 	}
-	s, err := Ask(r.opt.Run)
+	s, err := Ask(b.opt.Run)
 	if err != nil || s.Usage == nil || len(s.Usage.Subjects) != 1 || len(s.Usage.Subjects[0].Rates) != 1 {
 		t.Fatalf("the state: %+v, %v", s, err)
 	}
 	if got := s.Usage.Subjects[0].Rates[0]; got.Standing != watch.Changed || *got.Seen < 5<<20 {
 		t.Errorf("%s, %.0f a second; want more than was asked, and that the limit changed", got.Standing, *got.Seen)
+	}
+}
+
+// TestStatusTogether: many who ask at the same time wait for one interval, and not one after the other.
+func TestStatusTogether(t *testing.T) {
+	b := newBench(t, keeper.Options{}, oneRule)
+	b.d.Started(targetOf(b.group))
+	b.has(b.group, "1048576")
+	b.eventually("it is held", func() bool { return len(b.d.Status().Containers) == 1 })
+	var all sync.WaitGroup
+	for range 16 {
+		all.Go(func() {
+			s, err := Ask(b.opt.Run)
+			if err != nil {
+				t.Error(err)
+			} else if s.Usage == nil || len(s.Containers) != 1 {
+				t.Errorf("the state: %+v", s)
+			}
+		})
+	}
+	all.Wait()
+	// One that takes too long is left out.
+	if u, err := b.d.meter.usage(t.Context(), time.Nanosecond); u != nil || !errors.Is(err, ErrLate) {
+		t.Errorf("usage() in a nanosecond = %v, %v", u, err)
 	}
 }

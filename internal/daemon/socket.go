@@ -1,4 +1,4 @@
-package keeper
+package daemon
 
 import (
 	"context"
@@ -13,15 +13,13 @@ import (
 	"syscall"
 	"time"
 
+	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/watch"
 )
 
-// Socket is the name, in the folder Run, of the socket that answers with the state.
-const Socket = "keeper.sock"
-
-// A State is a Status and what the held containers do.
-type State struct {
-	Status
+// A Status is what a keeper does, and what the held containers do.
+type Status struct {
+	keeper.Status
 	// Usage is what the held containers did since the state was asked for last, nil if none is held. UsageError reports why it isn't known.
 	Usage      *watch.Interval `json:"usage,omitempty"`
 	UsageError string          `json:"usage_error,omitempty"`
@@ -30,7 +28,7 @@ type State struct {
 // A socket answers everybody who connects with a state, as JSON. Only this user may connect.
 type socket struct {
 	path     string
-	state    func(context.Context) State
+	state    func(context.Context) Status
 	listener net.Listener
 	// made is the file that listener made.
 	made fs.FileInfo
@@ -78,7 +76,10 @@ func (s *socket) serve(ctx context.Context, l net.Listener) {
 }
 
 // there reports whether the socket is still the file that this daemon made.
-func (s *socket) there() bool { return isFile(s.path, s.made) }
+func (s *socket) there() bool {
+	info, err := os.Stat(s.path)
+	return err == nil && os.SameFile(info, s.made)
+}
 
 // close ends listening. The socket of another daemon stays.
 func (s *socket) close() {
@@ -105,8 +106,8 @@ func (e noKeeperError) Error() string {
 func (noKeeperError) Is(err error) bool { return err == fs.ErrNotExist }
 
 // Ask reads the state of the daemon of a folder. The error wraps fs.ErrNotExist if none runs.
-func Ask(run string) (*State, error) {
-	path := filepath.Join(run, Socket)
+func Ask(run string) (*Status, error) {
+	path := filepath.Join(run, keeper.Socket)
 	c, err := net.Dial("unix", path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
 		return nil, noKeeperError(run)
@@ -116,7 +117,7 @@ func Ask(run string) (*State, error) {
 	}
 	defer c.Close()
 	_ = c.SetDeadline(time.Now().Add(statusTimeout))
-	s := &State{}
+	s := &Status{}
 	if err := json.NewDecoder(io.LimitReader(c, maxStatus)).Decode(s); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
