@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"plimsoll/internal/testkit/golden"
 )
 
 // base is a plan for flags to change.
@@ -28,53 +30,47 @@ quick:
 
 func TestFlagsRefused(t *testing.T) {
 	set := func(s ...string) Options { return Options{Set: s} }
-	for _, tt := range []struct {
-		o    Options
-		want string
-	}{
-		{set("blocks"), "--set blocks: wants KEY=VALUE"},
-		{set("=1"), "--set =1: wants KEY=VALUE"},
-		{set("blocks="), "--set blocks=: wants KEY=VALUE"},
-		{set("blocks=[1"), "--set blocks=[1: not YAML"},
-		{set("blocks=many"), `--set blocks=many: blocks: wants a whole number from 1 to 1000, got the text "many"`},
-		{set("blocks=~"), "--set blocks=~: blocks: has no value"},
-		{set("blok=1"), `--set blok=1: a plan has no key "blok", did you mean blocks?`},
-		{set("workloads.apend.count=1"), "--set workloads.apend.count=1: there is no workloads.apend in the plan, did you mean append? (workloads has rand-a, rand-b, append)"},
-		{set("workloads.append.cuont=1"), `an append workload has no key "cuont", did you mean count?`},
-		{set("workloads.append.count.x=1", "workloads.append.count=1"), "there is no workloads.append.count in the plan"},
-		{set("limits.x.cpus=1"), "there is no limits in the plan"},
-		{set("clients.0=1"), "clients is no map of keys: set it as a whole"},
-		{set("engines.dockr.image=x"), "there is no engines.dockr in the plan, did you mean docker?"},
-		{set("engines.host.image=x"), `--set engines.host.image=x: engines.0: the host engine has no key "image"`},
-		{set("quick.blocks=1"), "there is no quick in the plan"},
-		{set("workloads.rand-a.bs=2MiB"), "is smaller than one I/O (bs is 2097152 bytes): make it 2097152 or more (with --set workloads.rand-a.bs=2MiB)"},
-		{set("name=&a [*a]"), "nested too deeply"},
-		{set("..=1"), "there is no "},
-		{Options{Blocks: "0"}, "--blocks 0: blocks: wants a whole number from 1 to 1000, got 0"},
-		{Options{Blocks: "-3"}, "--blocks -3: "},
-		{Options{Seed: "x"}, "--seed x: seed: wants a whole number"},
-		{Options{Only: "engine"}, `--only engine: "engine" is no term`},
-		{Options{Only: ""}, ""},
-		{Options{Only: ","}, "is no term"},
-		{Options{Only: "motor=host"}, "is no term"},
-		{Options{Only: "engine=hots"}, `no engine of the plan is called "hots", did you mean host? (there are host, oci, docker)`},
-		{Options{Only: "engine="}, "a name is empty"},
-		{Options{Only: "engine=host|"}, "a name is empty"},
-		{Options{Only: "place=[a"}, "no place of the plan"},
-		{Options{Only: "clients=3"}, `no clients of the plan is called "3"`},
-		{Options{Only: "engine=host,place=layer"}, "no cell is left: the plan has workload rand-a, rand-b, append; engine/place host/dir, oci/layer"},
+	var sheet golden.Sheet
+	for _, o := range []Options{
+		set("blocks"),
+		set("=1"),
+		set("blocks="),
+		set("blocks=[1"),
+		set("blocks=many"),
+		set("blocks=~"),
+		set("blok=1"),
+		set("workloads.apend.count=1"),
+		set("workloads.append.cuont=1"),
+		set("workloads.append.count.x=1", "workloads.append.count=1"),
+		set("limits.x.cpus=1"),
+		set("clients.0=1"),
+		set("engines.dockr.image=x"),
+		set("engines.host.image=x"),
+		set("quick.blocks=1"),
+		set("workloads.rand-a.bs=2MiB"),
+		set("name=&a [*a]"),
+		set("..=1"),
+		{Blocks: "0"},
+		{Blocks: "-3"},
+		{Seed: "x"},
+		{Only: "engine"},
+		{Only: ""},
+		{Only: ","},
+		{Only: "motor=host"},
+		{Only: "engine=hots"},
+		{Only: "engine="},
+		{Only: "engine=host|"},
+		{Only: "place=[a"},
+		{Only: "clients=3"},
+		{Only: "engine=host,place=layer"},
 	} {
-		p, err := ParseWith("f", []byte(base), tt.o)
-		if tt.want == "" {
-			if err != nil {
-				t.Errorf("%+v: %v", tt.o, err)
-			}
-			continue
-		}
-		if err == nil || p != nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%+v: %v\nwant an error with %q", tt.o, err, tt.want)
+		p, err := ParseWith("f", []byte(base), o)
+		sheet.Add(fmt.Sprintf("--set %v --blocks %q --seed %q --only %q", o.Set, o.Blocks, o.Seed, o.Only), err)
+		if (p == nil) != (err != nil) {
+			t.Errorf("%+v: %v, %v", o, p, err)
 		}
 	}
+	sheet.Check(t, "flags.txt")
 }
 
 func TestSet(t *testing.T) {

@@ -5,22 +5,16 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"errors"
-	"flag"
 	"io"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
-
 	"plimsoll/internal/measure/record"
+	"plimsoll/internal/testkit/golden"
 	"plimsoll/internal/text/clean"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 func render(t *testing.T, format string, term Terminal, s Set) string {
 	t.Helper()
@@ -58,22 +52,7 @@ func TestGolden(t *testing.T) {
 		{"everyday.md", "md", 0, s}, {"everyday.csv", "csv", 0, s}, {"everyday.json", "json", 0, NewSet(&short)},
 	} {
 		got := render(t, g.format, Terminal{Width: g.width}, g.set)
-		path := filepath.Join("testdata", g.file)
-		if *update {
-			if err := os.MkdirAll("testdata", 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d := cmp.Diff(string(want), got); d != "" {
-			t.Errorf("%s differs (go test -update writes it anew):\n%s", g.file, d)
-		}
+		golden.Check(t, g.file, got)
 	}
 }
 

@@ -18,6 +18,9 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
+// folder is that of the package, also in a test that goes to another.
+var folder, _ = os.Getwd()
+
 // Updating reports whether golden files are written and not compared.
 func Updating() bool { return *update }
 
@@ -47,6 +50,9 @@ func File(t testing.TB, path, got string, masks ...Mask) {
 	for _, m := range masks {
 		got = m(got)
 	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(folder, path)
+	}
 	if *update {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -68,8 +74,11 @@ func File(t testing.TB, path, got string, masks ...Mask) {
 // A Sheet collects short texts, such as the errors of a table of bad input, for one file.
 type Sheet struct{ text strings.Builder }
 
-// Add adds an input and what came of it, indented below.
+// Add adds an input and what came of it, indented below; nil is no error.
 func (s *Sheet) Add(input, came any) {
+	if came == nil {
+		came = "(no error)"
+	}
 	fmt.Fprintf(&s.text, "%v\n", input)
 	for line := range strings.Lines(fmt.Sprint(came)) {
 		fmt.Fprintf(&s.text, "\t%s\n", strings.TrimSuffix(line, "\n"))

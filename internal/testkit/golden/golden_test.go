@@ -45,7 +45,7 @@ func TestSheet(t *testing.T) {
 	var s Sheet
 	s.Add("a", errors.New("one\ntwo"))
 	s.Add("b", nil)
-	if got, want := s.text.String(), "a\n\tone\n\ttwo\nb\n\t<nil>\n"; got != want {
+	if got, want := s.text.String(), "a\n\tone\n\ttwo\nb\n\t(no error)\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

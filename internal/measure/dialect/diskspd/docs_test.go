@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"plimsoll/internal/testkit/golden"
 )
 
 const manual = "../../../../docs/reference/diskspd.md"
@@ -35,7 +37,7 @@ func TestManual(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := string(b)
-	if *update {
+	if golden.Updating() {
 		before, rest, _ := strings.Cut(text, "| option | supported | here |\n")
 		for strings.HasPrefix(rest, "|") {
 			_, rest, _ = strings.Cut(rest, "\n")

@@ -1,38 +1,14 @@
 package diskspd
 
 import (
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"plimsoll/hist"
 	"plimsoll/internal/measure/workload"
+	"plimsoll/internal/testkit/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
-
-// golden compares with a file of testdata.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), got); d != "" {
-		t.Errorf("%s (-want +got):\n%s", name, d)
-	}
-}
 
 // lats is a histogram of latencies in microseconds.
 func lats(us ...int64) *hist.Histogram {
@@ -115,8 +91,8 @@ func bigReport(t *testing.T, line string) (Profile, Results) {
 
 func TestGoldenReports(t *testing.T) {
 	p, r := bigReport(t, "-b4K -r -rdpct50/10:0/40 -w25 -L -D5000 -v -n -g300i a&b c")
-	golden(t, "report.txt", ResultsText(&p, &r))
-	golden(t, "report.xml", ResultsXML(&p, &r))
+	golden.Check(t, "report.txt", ResultsText(&p, &r))
+	golden.Check(t, "report.xml", ResultsXML(&p, &r))
 }
 
 func TestGoldenProfiles(t *testing.T) {
@@ -133,7 +109,7 @@ func TestGoldenProfiles(t *testing.T) {
 		}
 		all += "\n=== " + line + "\n" + test.Profile.printed()
 	}
-	golden(t, "profiles.txt", all)
+	golden.Check(t, "profiles.txt", all)
 }
 
 func TestSizeText(t *testing.T) {

@@ -1,7 +1,6 @@
 package fio
 
 import (
-	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -10,9 +9,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-)
 
-var update = flag.Bool("update", false, "write the tables of docs/reference/fio.md and the golden files anew")
+	"plimsoll/internal/testkit/golden"
+)
 
 const manual = "../../../../docs/reference/fio.md"
 
@@ -33,12 +32,12 @@ func TestManualHasTheTables(t *testing.T) {
 		if has == table {
 			continue
 		}
-		if !*update {
+		if !golden.Updating() {
 			t.Errorf("the table of %s in %s is not that of the code: go test ./internal/measure/dialect/fio -run Manual -update", name, manual)
 		}
 		text = before + begin + table + end + after
 	}
-	if *update {
+	if golden.Updating() {
 		if err := os.WriteFile(manual, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -2,14 +2,13 @@ package fio
 
 import (
 	"io"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"plimsoll/hist"
 	"plimsoll/internal/measure/steady"
 	"plimsoll/internal/measure/workload"
+	"plimsoll/internal/testkit/golden"
 	"plimsoll/load"
 )
 
@@ -83,26 +82,9 @@ func TestOutputGolden(t *testing.T) {
 			test, all := made(t, args...)
 			r := test.report(all, disks, 4*time.Second)
 			r.now, r.elapsed, r.pid = time.Date(2026, 11, 21, 7, 4, 46, 0, time.UTC), 2500*time.Millisecond, 4711
-			golden(t, name+".txt", append(r.head(), r.text()...))
-			golden(t, name+".json", r.json(true))
+			golden.Check(t, name+".txt", string(append(r.head(), r.text()...)))
+			golden.Check(t, name+".json", string(r.json(true)))
 		})
-	}
-}
-
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(got) != string(want) {
-		t.Errorf("%s is not what it was; go test ./internal/measure/dialect/fio -run Golden -update, then read the diff:\n%s", path, got)
 	}
 }
 
