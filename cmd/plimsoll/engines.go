@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/engine/vm"
 	"plimsoll/internal/measure/plan"
 	"plimsoll/internal/measure/workerbin"
 )
@@ -28,7 +29,7 @@ func (a *app) newEngine(kind string) (engine.Engine, error) {
 
 // newVM makes an engine of virtual machines.
 func (a *app) newVM(m plan.Machine) engine.Engine {
-	return engine.NewVM(engine.VMOptions{
+	return vm.NewVM(vm.VMOptions{
 		State: a.stateDir, Worker: workerbin.Bytes, LookPath: exec.LookPath,
 		Kernel: m.Kernel, Modules: m.Modules, Accel: m.Accel, Memory: m.Memory, CPUs: m.CPUs, Limits: m.Limits, Boot: m.Boot,
 		Share: m.Share, ShareCache: m.Cache, MSize: m.MSize,

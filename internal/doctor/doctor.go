@@ -18,6 +18,7 @@ import (
 	"plimsoll/internal/host/hierarchy"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/engine/vm"
 	"plimsoll/internal/measure/fingerprint"
 	"plimsoll/internal/measure/record"
 	"plimsoll/load"
@@ -121,13 +122,13 @@ func (e *examination) engines(ctx context.Context) {
 		}
 		e.add(i)
 		if p.OK {
-			e.shares(en.Name(), engine.Shares(ctx, en))
+			e.shares(en.Name(), vm.Shares(ctx, en))
 		}
 	}
 }
 
 // shares reports the ways in which an engine's machines get folders of this one.
-func (e *examination) shares(of string, list []engine.Share) {
+func (e *examination) shares(of string, list []vm.Share) {
 	for _, s := range list {
 		i := Item{ID: "share/" + s.Name, Group: Measure, Status: OK, What: "share " + s.Name + " of the engine " + of}
 		if s.Missing != "" {

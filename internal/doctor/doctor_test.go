@@ -10,6 +10,7 @@ import (
 
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/engine/vm"
 	"plimsoll/internal/testkit/treetest"
 	"plimsoll/load"
 )
@@ -179,7 +180,7 @@ func TestLookEngines(t *testing.T) {
 
 func TestLookShares(t *testing.T) {
 	e := &examination{}
-	e.shares("vm", []engine.Share{{Name: "9p"}, {Name: "smb", Missing: "no smbd", Fix: "install it"}})
+	e.shares("vm", []vm.Share{{Name: "9p"}, {Name: "smb", Missing: "no smbd", Fix: "install it"}})
 	want := []Item{
 		{ID: "share/9p", Group: Measure, Status: OK, What: "share 9p of the engine vm"},
 		{ID: "share/smb", Group: Measure, Status: No, What: "share smb of the engine vm", Why: "no smbd", Fix: "install it"},

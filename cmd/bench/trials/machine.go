@@ -15,6 +15,7 @@ import (
 	"plimsoll/internal/host/procfs"
 	"plimsoll/internal/measure/agent"
 	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/engine/vm"
 	"plimsoll/internal/measure/place"
 	"plimsoll/internal/measure/workload"
 )
@@ -28,7 +29,7 @@ const (
 )
 
 // shares are how machines get at what they measure, each by an engine with that share; nothing is the machine's own disk.
-var shares = []string{"", engine.Share9P, engine.ShareVirtioFS, engine.ShareSMB, engine.ShareNFS}
+var shares = []string{"", vm.Share9P, vm.ShareVirtioFS, vm.ShareSMB, vm.ShareNFS}
 
 // startMachines prints, for each way in, how long it takes from nothing to the first I/O that a machine has done there, and what memory it takes then.
 func startMachines(ctx context.Context, stdout io.Writer, o options, state string) error {
@@ -44,10 +45,10 @@ func startMachines(ctx context.Context, stdout io.Writer, o options, state strin
 			if !boot {
 				what, target = name+", goes on from a saved one", mostGoOn
 			}
-			if !boot && share == engine.ShareVirtioFS {
+			if !boot && share == vm.ShareVirtioFS {
 				continue // Its machines always boot: QEMU can't save one.
 			}
-			e := engine.NewVM(engine.VMOptions{State: state, Worker: o.worker, LookPath: exec.LookPath, Kernel: o.kernel, Share: share, Boot: boot})
+			e := vm.NewVM(vm.VMOptions{State: state, Worker: o.worker, LookPath: exec.LookPath, Kernel: o.kernel, Share: share, Boot: boot})
 			times, bytes, err := starts(ctx, e, spec, o.machines)
 			if lacks := new(engine.Unsupported); errors.As(err, &lacks) {
 				all = append(all, figure.Figure{Name: name, Skipped: err.Error()})

@@ -22,7 +22,6 @@ func TestManualKnowsTimes(t *testing.T) {
 		"a daemon answers a ping": dockerPingTimeout, "a daemon starts the container of its probe": dockerProbeTimeout,
 		"a daemon starts a session": dockerOpenTimeout, "a daemon ends a session": dockerCloseTimeout, "a daemon says how a container ended": dockerEndWait,
 		"a runtime runs the smallest container, as its probe": tryTimeout, "a runtime's container ends by itself": ociGrace,
-		"a virtual machine boots": vmPatience, "a virtual machine with KVM answers for the first time": kvmPatience, "a saved virtual machine goes on": goOnPatience,
 	} {
 		if row := fmt.Sprintf("| %s | %v |\n", what, d); !strings.Contains(string(text), row) {
 			t.Errorf("docs/reference/support.md has no row %q", row)

@@ -13,10 +13,7 @@ import (
 	"plimsoll/internal/testkit/workertest"
 )
 
-func TestMain(m *testing.M) {
-	paralleltest.AtOnce(4)
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { paralleltest.Main(m, 4) }
 
 // needRoot skips a test that needs root.
 func needRoot(t *testing.T) {

@@ -4,9 +4,17 @@ package paralleltest
 
 import (
 	"flag"
+	"os"
 	"runtime"
 	"strconv"
+	"testing"
 )
+
+// Main runs a package's tests, so many of the parallel ones at once. It is a package's TestMain.
+func Main(m *testing.M, tests int) {
+	AtOnce(tests)
+	os.Exit(m.Run())
+}
 
 // AtOnce has so many tests run at once. It is for TestMain; a -parallel of the command line stays.
 func AtOnce(tests int) {

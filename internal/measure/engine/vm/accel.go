@@ -1,0 +1,113 @@
+package vm
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"plimsoll/internal/host/procfs"
+	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/place"
+)
+
+// kvmPatience is how long the first machine with KVM may take to answer. One that works needs a second; on some
+// hosts that are virtual themselves it never does, although the device is there.
+const kvmPatience = 8 * time.Second
+
+// A kvmAnswer is what was found out about KVM, kept for as long as the machine runs, and QEMU and the kernel are the same: to wait in vain
+// costs seconds.
+type kvmAnswer struct {
+	kvmKey
+	Works bool   `json:"works"`
+	Why   string `json:"why,omitempty"`
+}
+
+// A kvmKey is what an answer is about.
+type kvmKey struct {
+	Boot string `json:"boot"`
+	// QEMU is its path and version, Kernel the image that was booted.
+	QEMU   string `json:"qemu"`
+	Kernel string `json:"kernel"`
+}
+
+// kvmDevice is where the kernel offers KVM.
+const kvmDevice = "/dev/kvm"
+
+// chooseAccel finds out whether KVM works, by a machine that has to answer, unless the caller chose.
+func (v *vm) chooseAccel(ctx context.Context, b *vmBase, device string) error {
+	if v.Accel != "" {
+		b.accel = v.Accel
+		return nil
+	}
+	b.accel = AccelTCG
+	why := ""
+	if f, err := os.OpenFile(device, os.O_RDWR, 0); err != nil {
+		why = err.Error()
+	} else {
+		f.Close()
+		a, err := v.askKVM(ctx, b)
+		if err != nil {
+			return err
+		}
+		why = a.Why
+		if a.Works {
+			b.accel = AccelKVM
+		}
+	}
+	if b.accel == AccelTCG {
+		b.notes = append(b.notes, "the processor is emulated (TCG), which is some ten times slower: KVM can't be used: "+why)
+	}
+	return nil
+}
+
+// askKVM returns what is known of KVM, and tries it if that is nothing. Noted is that it works, and that it is silent; whatever else goes
+// wrong may pass: another hypervisor that has the processor, a disk that is full.
+func (v *vm) askKVM(ctx context.Context, b *vmBase) (kvmAnswer, error) {
+	path := filepath.Join(v.vmCache(), "kvm.json")
+	a := kvmAnswer{kvmKey: kvmKey{Boot: procfs.Self().Boot, QEMU: b.qemu + " " + b.version, Kernel: b.image}}
+	var old kvmAnswer
+	if text, err := os.ReadFile(path); err == nil && json.Unmarshal(text, &old) == nil && old.kvmKey == a.kvmKey && a.Boot != "" {
+		return old, nil
+	}
+	tryCtx, cancel := context.WithTimeoutCause(ctx, kvmPatience, errKVMSilent)
+	defer cancel()
+	// Neither saved nor gone on with: that may take longer for other reasons.
+	fresh := &vm{VMOptions: v.VMOptions, worker: v.worker, journal: v.journal}
+	fresh.Boot = true
+	err := fresh.try(tryCtx, b, AccelKVM)
+	if ctx.Err() != nil {
+		return a, context.Cause(ctx)
+	}
+	if isUnsupported(err) {
+		return a, err // It was not KVM: there is no memory for a machine.
+	}
+	a.Works = err == nil
+	if err != nil {
+		if a.Why = err.Error(); !errors.Is(err, errKVMSilent) {
+			return a, nil
+		}
+	}
+	text, err := json.Marshal(a)
+	if err != nil {
+		return a, err
+	}
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		return a, engine.StateFault(v.State, fmt.Errorf("note whether KVM works: %w", err))
+	}
+	return a, nil
+}
+
+var errKVMSilent = errors.New("a machine with it gave no answer within " + kvmPatience.String())
+
+// try starts the smallest machine and turns it off once its worker answers.
+func (v *vm) try(ctx context.Context, b *vmBase, accel string) error {
+	s, err := v.start(ctx, b, accel, tryID(), engine.Spec{Place: place.Spec{Kind: place.Tmpfs, Size: 1 << 20}})
+	if err != nil {
+		return err
+	}
+	return s.Close(ctx)
+}

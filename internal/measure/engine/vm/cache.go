@@ -1,0 +1,106 @@
+package vm
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/state/filelock"
+)
+
+// vmCache is the folder in which machines' kernels, first root file systems and saved states are kept.
+func (v *vm) vmCache() string { return filepath.Join(v.State, "cache", "vm") }
+
+// ownCache makes the cache's folder, and refuses one that somebody else may write to. What is in there is run: a kernel, the guest's first
+// program, and a saved machine, which QEMU reads as this user, and whose root writes to this user's shared folders.
+func (v *vm) ownCache() error {
+	dir := v.vmCache()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	st, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	if err := engine.OnlyOurs(dir, st); err != nil {
+		return v.no("virtual machine", fmt.Sprintf("others could exchange the machines that are kept in the state folder: %v", err), "or name another state folder with --state")
+	}
+	return nil
+}
+
+// ours reports whether a file of the cache is one that only this user, or root, has written: whoever might once write to the folder
+// may have left others.
+func ours(path string) bool {
+	st, err := os.Lstat(path)
+	return err == nil && st.Mode().IsRegular() && engine.OnlyOurs(path, st) == nil
+}
+
+// kernelPrefix and initrdPrefix begin the names of unpacked kernels, and of first root file systems.
+const kernelPrefix, initrdPrefix = "kernel-", "initramfs-"
+
+// cachePrefixes begin the names of the files in the cache, behind a dot while they are written.
+var cachePrefixes = []string{savedPrefix, kernelPrefix, initrdPrefix}
+
+// maxImages is how many kernels, and first root file systems, are kept: those that were used last, and all that were within imageAge, which
+// another plimsoll may be about to boot.
+const (
+	maxImages = 3
+	imageAge  = 24 * time.Hour
+)
+
+// dropImages removes the kernels and first root file systems that were not used for long: each version of the kernel and of Plimsoll has others.
+func (v *vm) dropImages() {
+	for _, prefix := range []string{kernelPrefix, initrdPrefix} {
+		v.dropCached(prefix, func(_ string, rank int, used time.Time) bool { return rank < maxImages || time.Since(used) < imageAge })
+	}
+}
+
+// dropCached removes the files of the cache with a prefix that keep does not want: rank is how many are kept that were used later. That one stays is no
+// error.
+func (v *vm) dropCached(prefix string, keep func(name string, rank int, used time.Time) bool) {
+	entries, _ := os.ReadDir(v.vmCache())
+	var files []fs.FileInfo
+	for _, e := range entries {
+		if st, err := e.Info(); err == nil && strings.HasPrefix(e.Name(), prefix) && st.Mode().IsRegular() {
+			files = append(files, st)
+		}
+	}
+	slices.SortStableFunc(files, func(a, b fs.FileInfo) int { return b.ModTime().Compare(a.ModTime()) })
+	kept := 0
+	for _, f := range files {
+		if keep(f.Name(), kept, f.ModTime()) {
+			kept++
+			continue
+		}
+		_ = os.Remove(filepath.Join(v.vmCache(), f.Name()))
+	}
+}
+
+// touch notes that files of the cache are used; others are left alone.
+func (v *vm) touch(paths ...string) {
+	now := time.Now()
+	for _, p := range paths {
+		if filepath.Dir(p) == v.vmCache() {
+			_ = os.Chtimes(p, now, now)
+		}
+	}
+}
+
+// sweepCache removes what a plimsoll that was killed had not written to its end: 70 MB of a machine, as a rule.
+func (v *vm) sweepCache() (removed []string, err error) {
+	for _, prefix := range cachePrefixes {
+		files, err := filelock.Sweep(v.vmCache(), prefix)
+		for _, f := range files {
+			removed = append(removed, "file "+f)
+		}
+		if err != nil {
+			return removed, err
+		}
+	}
+	return removed, nil
+}

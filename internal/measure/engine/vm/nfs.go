@@ -1,0 +1,191 @@
+package vm
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"time"
+
+	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/text/tail"
+)
+
+// nfsModules are what a guest needs to mount a share of NFS 4.
+var nfsModules = []string{"virtio_net", "nfsv4"}
+
+// nfsVersion is the default of VMOptions.NFSVersion, nfsPort that of the protocol.
+const (
+	nfsVersion = "4.2"
+	nfsPort    = 2049
+)
+
+// nfsCaches are the mount's options (nfs(5)) for VMOptions.ShareCache.
+var nfsCaches = map[string]string{"none": ",actimeo=0,lookupcache=none", "auto": "", "loose": ",nocto"}
+
+// ganeshaPlugins are where distributions put Ganesha's parts for file systems, of which VFS is for those of this machine.
+var ganeshaPlugins = []string{"usr/lib/*/ganesha", "usr/lib64/ganesha", "usr/lib/ganesha", "usr/local/lib*/ganesha"}
+
+// nfsServer finds Ganesha, and says what is missing for it.
+func (v *vm) nfsServer() (string, error) {
+	const what, instead = "share nfs", ", or use another share: 9p, virtiofs or smb"
+	path, err := v.LookPath("ganesha.nfsd")
+	if err != nil {
+		return "", v.no(what, "ganesha.nfsd is not installed, which serves it", "install nfs-ganesha and nfs-ganesha-vfs (their own services need not run)"+instead)
+	}
+	found := false
+	for _, d := range ganeshaPlugins {
+		files, _ := filepath.Glob(filepath.Join(v.Root, d, "libfsalvfs.so"))
+		found = found || len(files) > 0
+	}
+	if !found {
+		return "", v.no(what, "ganesha.nfsd has no part for this machine's file systems (libfsalvfs.so)", "install nfs-ganesha-vfs"+instead)
+	}
+	if !engine.CanUnshare() {
+		return "", v.no(what, "only root may run ganesha.nfsd, which opens files by their handles, in namespaces of its own", "run plimsoll as root"+instead)
+	}
+	return path, nil
+}
+
+// nfsFolder is where Ganesha sees the trial's folder.
+const nfsFolder = "/run/share"
+
+// shareNFS starts Ganesha on the session's folder, fenced in: it knows no other way than to listen, to register with the
+// portmapper, and to write to /run, /tmp and, for NFS 3, /var/lib/nfs. So it has a network of its own, in which one
+// connection is made before QEMU inherits it, and a /run and /tmp of its own, where it keeps its state too. Nor
+// does the kernel remember whom it is tied to, for it changes whose its file accesses are: so it is fenced with its processes' numbers as well.
+func (v *vm) shareNFS(ctx context.Context, s *vmSession, p *vmPlace) error {
+	daemon, err := v.nfsServer()
+	if err != nil {
+		return err
+	}
+	if err := handleFault(p.data); err != nil {
+		return v.no("share nfs", "its server can't open files there by their handles: "+err.Error(), "give the place a path on another file system, or use another share: 9p, virtiofs or smb")
+	}
+	version, err := ganeshaVersion(ctx, daemon)
+	if err != nil {
+		return err
+	}
+	argv, err := v.ganesha(p, daemon)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, nfsPatience, fmt.Errorf("the share's daemon doesn't serve within %v", nfsPatience))
+	defer cancel()
+	err = inOwnNetwork(func() (<-chan struct{}, error) {
+		if p.daemon, err = engine.StartFenced(argv); err != nil {
+			return nil, err
+		}
+		if err := s.noteProcesses(ctx); err != nil {
+			return p.daemon.Waited, err
+		}
+		p.socket, err = awaitServer(netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), nfsPort), func() error {
+			select {
+			case <-p.daemon.Waited:
+				return errors.New("the share's daemon ended: " + engine.ExitWords(p.daemon.WaitErr) + colon(tail.LastWords(p.daemon.Log())))
+			case <-ctx.Done():
+				return fmt.Errorf("%w%s", context.Cause(ctx), colon(tail.LastWords(p.daemon.Log())))
+			default:
+				return nil
+			}
+		})
+		return p.daemon.Waited, err
+	})
+	if err != nil {
+		return err
+	}
+	vers, cache := cmp.Or(v.NFSVersion, nfsVersion), cmp.Or(v.ShareCache, "auto")
+	s.network(p, nfsPort)
+	p.storage = fmt.Sprintf("nfs %s, nfs-ganesha %s, cache=%s", vers, version, cache)
+	p.mount.Source, p.mount.FSType = p.server+":/"+shareTag, "nfs4"
+	p.mount.Options = "addr=" + p.server + ",clientaddr=" + guestAddress + ",proto=tcp,sec=sys,hard,vers=" + vers + nfsCaches[cache]
+	for _, size := range []struct {
+		option string
+		bytes  int64
+	}{{"rsize", v.NFSRead}, {"wsize", v.NFSWrite}} {
+		if size.bytes > 0 {
+			p.mount.Options += fmt.Sprintf(",%s=%d", size.option, size.bytes)
+		}
+	}
+	if v.NFSSync {
+		p.mount.Options += ",sync"
+		p.storage += ", sync"
+	}
+	return nil
+}
+
+// nfsPatience is how long Ganesha may take until it serves: a second, on a quiet computer.
+const nfsPatience = 20 * time.Second
+
+// ganesha writes the configuration of a Ganesha that has nothing in common with one of the system's, and returns how to run it.
+func (v *vm) ganesha(p *vmPlace, daemon string) ([]string, error) {
+	exe, err := v.worker.Install("linux", runtime.GOARCH)
+	if err != nil {
+		return nil, engine.StateFault(v.State, err)
+	}
+	folder := filepath.Join(p.dir, "nfs")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		return nil, engine.StateFault(v.State, err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "ganesha.conf"), []byte(ganeshaConfig), 0o600); err != nil {
+		return nil, engine.StateFault(v.State, err)
+	}
+	argv := []string{exe, "nsexec", "--child"}
+	for _, dir := range []string{"/run", "/tmp"} {
+		argv = append(argv, "--tmpfs", "16m:"+dir)
+	}
+	// Named so that a list of processes tells whose it is; --bind splits at the last colon.
+	own := filepath.Join("/run", strings.ReplaceAll(p.dir, ":", "-"))
+	argv = append(argv, "--bind", p.data+":"+nfsFolder, "--bind", folder+":"+own, "--")
+	return append(argv, daemon, "-F", "-L", "STDERR", "-p", "/run/ganesha.pid", "-f", own+"/ganesha.conf"), nil
+}
+
+// ganeshaConfig is Ganesha's configuration: ganesha-core-config(8), ganesha-export-config(8). There is nobody whose locks it had to
+// know from before, nor one who has a Kerberos, nor a D-Bus: that these are missing is no last word of it (ganesha-log-config(8)).
+const ganeshaConfig = `NFS_CORE_PARAM {
+	Protocols = 4;
+	NFS_Port = 2049;
+	Enable_NLM = false;
+	Enable_RQUOTA = false;
+	Enable_UDP = false;
+}
+NFS_KRB5 { Active_krb5 = false; }
+NFSv4 {
+	Graceless = true;
+	RecoveryRoot = /run/ganesha;
+	Only_Numeric_Owners = true;
+}
+LOG {
+	Default_Log_Level = CRIT;
+	COMPONENTS { DBUS = FATAL; NFS_CB = FATAL; }
+}
+EXPORT {
+	Export_Id = 1;
+	Path = ` + nfsFolder + `;
+	Pseudo = /` + shareTag + `;
+	Protocols = 4;
+	Transports = TCP;
+	Access_Type = RW;
+	Squash = No_Root_Squash;
+	SecType = sys;
+	FSAL { Name = VFS; }
+}
+`
+
+// ganeshaWords finds the version in what ganesha.nfsd -v prints.
+var ganeshaWords = regexp.MustCompile(`Release = V([0-9][0-9.]*)`)
+
+func ganeshaVersion(ctx context.Context, daemon string) (string, error) {
+	said, err := say(ctx, daemon, "-v")
+	m := ganeshaWords.FindStringSubmatch(said)
+	if err != nil || m == nil {
+		return "", notRunning(daemon, said, err)
+	}
+	return m[1], nil
+}

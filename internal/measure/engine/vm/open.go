@@ -1,0 +1,267 @@
+package vm
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/engine/guest"
+	"plimsoll/internal/measure/place"
+	"plimsoll/internal/measure/wire"
+	"plimsoll/internal/text/tail"
+)
+
+// vmPatience is how long a machine may take to answer: an emulated one on a quiet computer needs four seconds, each of ten that are
+// started at once on two processors half a minute, and several times that beside other work.
+const vmPatience = 3 * time.Minute
+
+// Patience is how long Open may take in all: a saved machine that does not go on is booted.
+func (v *vm) Patience() time.Duration { return goOnPatience + vmPatience + vmGrace }
+
+// vmGrace is what making disks and starting programs may take beside that.
+const vmGrace = 30 * time.Second
+
+// vmDirs are where a machine's places are mounted in it: that of the data, and that of the sources.
+var vmDirs = []string{"/place", "/sources"}
+
+// A vmPlace is the device that one of a machine's places is on.
+type vmPlace struct {
+	// dir holds what is made for it, data is its folder in the user's, for a share.
+	dir, data string
+	// name tells it from the machine's other place, in QEMU's words and the guest's; server is its server's address there.
+	name, server string
+	// args are QEMU's; forward, if set, is what its network leads to.
+	args    []string
+	forward string
+	// mount tells the guest.
+	mount wire.GuestMount
+	// storage and hostPath are Info's.
+	storage, hostPath string
+	// socket is QEMU's end of the share daemon's, which daemon serves; nil without one.
+	socket *os.File
+	daemon *engine.Process
+	// sharedMemory is set if the daemon reads the guest's memory, disk if the place is a disk of the machine's own.
+	sharedMemory, disk bool
+}
+
+// tryID names a machine that is only tried.
+func tryID() string {
+	var b [4]byte
+	rand.Read(b[:])
+	return "try-" + hex.EncodeToString(b[:])
+}
+
+// Open implements Engine.
+func (v *vm) Open(ctx context.Context, spec engine.Spec) (engine.Session, error) {
+	if err := v.supports(spec); err != nil {
+		return nil, err
+	}
+	base, err := v.prepare(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range spec.Places() {
+		if err := v.canHave(ctx, base, p.Kind); err != nil {
+			return nil, err
+		}
+	}
+	s, err := v.start(ctx, base, base.accel, spec.ID, spec)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// start starts a machine and returns it when its worker has done its setup and speaks.
+func (v *vm) start(ctx context.Context, base *vmBase, accel, id string, spec engine.Spec) (*vmSession, error) {
+	if err := v.room(v.memoryOf(spec)); err != nil {
+		return nil, err
+	}
+	s := &vmSession{vm: v, base: base, accel: accel, id: id, dir: engine.OwnFolder(filepath.Join(v.State, "vm"), id)}
+	s.own = []string{s.dir}
+	for i, p := range spec.Places() {
+		if p.Kind != place.Bind {
+			s.data = append(s.data, "")
+			continue
+		}
+		parent, err := engine.DataParent(v.State, p.Path)
+		if err != nil {
+			return nil, err
+		}
+		folder := engine.OwnFolder(parent, id)
+		if i > 0 {
+			folder = engine.OwnSource(parent, id)
+		}
+		if _, err := os.Lstat(folder); err == nil {
+			return nil, fmt.Errorf("make the trial's folder: %s is there already", folder)
+		}
+		s.data, s.own = append(s.data, folder), append(s.own, folder)
+	}
+	if err := v.journal.Note(ctx, id, engine.SessionRecord{Paths: s.own}); err != nil {
+		return nil, engine.StateFault(v.State, err)
+	}
+	if err := s.begin(ctx, spec); err != nil {
+		return nil, errors.Join(err, s.Close(context.WithoutCancel(ctx)))
+	}
+	return s, nil
+}
+
+// begin makes what the machine needs, starts it, and waits for its answer.
+func (s *vmSession) begin(ctx context.Context, spec engine.Spec) error {
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return engine.StateFault(s.vm.State, err)
+	}
+	if err := s.vm.equip(ctx, s, spec); err != nil {
+		return err
+	}
+	saved := s.vm.savedPath(s.base, s.accel, spec)
+	if from := s.vm.openSaved(saved); from != nil {
+		defer from.Close()
+		if err := s.launch(ctx, spec, from); err != nil {
+			return err
+		}
+		err := s.goOn(ctx)
+		if err == nil || !s.unsaved(ctx) {
+			return err
+		}
+		// It is of no use, whatever is wrong with it: the machine boots.
+		if err := errors.Join(dropFile(from), s.again(ctx, spec)); err != nil {
+			return err
+		}
+	}
+	if err := s.launch(ctx, spec, nil); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, vmPatience, fmt.Errorf("the machine gave no answer within %v", vmPatience))
+	defer cancel()
+	if err := s.awaitBoot(ctx); err != nil {
+		return err
+	}
+	if saved != "" {
+		if err := s.save(ctx, saved); err != nil {
+			return err
+		}
+	}
+	return s.setUp(ctx)
+}
+
+// setUp tells the machine what it is for, and waits until its worker says hello, which is left to be read.
+func (s *vmSession) setUp(ctx context.Context) error {
+	if err := wire.NewWriter(s.Process.Stdin()).Send(wire.Message{Setup: &s.setup}); err != nil {
+		return fmt.Errorf("send the machine its task: %w", err)
+	}
+	return s.await(ctx, func() error {
+		_, err := s.out.Peek(1)
+		return err
+	})
+}
+
+// await waits for what the machine says, and kills it if that takes too long.
+func (s *vmSession) await(ctx context.Context, read func() error) error {
+	got := make(chan error, 1)
+	go func() { got <- read() }()
+	select {
+	case err := <-got:
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, io.EOF) {
+			return fmt.Errorf("read the machine's answer: %w", err)
+		}
+		return fmt.Errorf("the machine ended as it started: %s", s.State(ctx))
+	case <-ctx.Done():
+		s.Kill()
+		<-got
+		return fmt.Errorf("%w%s", context.Cause(ctx), s.lastWords())
+	}
+}
+
+// awaitBoot waits for the machine's first line.
+func (s *vmSession) awaitBoot(ctx context.Context) error {
+	var line []byte
+	err := s.await(ctx, func() (err error) {
+		line, err = s.out.ReadSlice('\n')
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	m, _, err := wire.NewReader(bytes.NewReader(line)).Next()
+	if err != nil || m.Booted == nil {
+		return fmt.Errorf("the machine's first line is %.80q", line)
+	}
+	return nil
+}
+
+// launch starts QEMU; from is where it goes on, nil if it boots.
+func (s *vmSession) launch(ctx context.Context, spec engine.Spec, from *os.File) error {
+	console, consoleEnd, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer consoleEnd.Close()
+	monitor, monitorEnd, err := newMonitor()
+	if err != nil {
+		console.Close()
+		return err
+	}
+	defer monitorEnd.Close()
+	s.monitor = monitor
+	files, args := []*os.File{consoleEnd, monitorEnd}, s.arguments(spec)
+	for _, p := range s.places {
+		if p.socket != nil {
+			files = append(files, p.socket)
+		}
+	}
+	if from != nil {
+		files, args = append(files, from), append(args, "-incoming", fmt.Sprintf("fd:%d", consoleFD+len(files)))
+	}
+	s.vm.touch(s.base.image, s.base.initrd)
+	s.Process, err = engine.StartTied(append([]string{s.base.qemu}, args...), files...)
+	// QEMU has them now, and so is the only one who keeps them open.
+	s.closeSockets()
+	if err != nil {
+		console.Close()
+		return err
+	}
+	said, end := &tail.Buffer{Max: engine.LogSize}, make(chan struct{})
+	s.console, s.consoleEnd = said, end
+	go func() {
+		defer close(end)
+		defer console.Close()
+		_, _ = io.Copy(said, console)
+	}()
+	s.out = bufio.NewReaderSize(s.Process.Stdout(), 64<<10)
+	s.info = engine.Info{
+		Runtime: s.base.runtime(s.accel), Storage: s.places[0].storage, PID: s.Cmd.Process.Pid, HostPath: s.places[0].hostPath, Guest: true,
+	}
+	if len(s.places) > 1 {
+		s.info.Storage += "; sources: " + s.places[1].storage
+		s.info.SourcePath = s.places[1].hostPath
+	}
+	s.orphan = new(atomic.Pointer[engine.Process])
+	for _, d := range s.daemons() {
+		go watchDaemon(d, s.Process, s.orphan)
+	}
+	// From here on a sweep knows what to kill.
+	return errors.Join(s.noteProcesses(ctx), s.enclose(spec))
+}
+
+// modulePaths are where the guest has modules.
+func modulePaths(files []string) []string {
+	var out []string
+	for _, f := range files {
+		out = append(out, guest.ModulePath(f))
+	}
+	return out
+}

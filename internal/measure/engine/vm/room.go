@@ -1,0 +1,93 @@
+package vm
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/host/device"
+	"plimsoll/internal/host/hierarchy"
+	"plimsoll/internal/text/size"
+)
+
+// vmOverhead is what QEMU takes beside the guest's memory: an emulated processor's translated code for the most part.
+const vmOverhead = 160 << 20
+
+// room refuses a machine that this one has no memory for: the kernel would kill something else for it. Machines of other
+// programs that start at the same moment are not counted, nor what those that run have been promised and not yet touched.
+func (v *vm) room(need int64) error { return v.roomIn(device.Host(), need) }
+
+func (v *vm) roomIn(f device.FS, need int64) error {
+	b, err := os.ReadFile(filepath.Join(f.Proc, "meminfo"))
+	if err != nil {
+		return nil
+	}
+	what, takes := "machine of "+size.Bytes(need), fmt.Sprintf("it takes %s with QEMU's own memory, and ", size.Bytes(need+vmOverhead))
+	const smaller = "make memory: or the tmpfs smaller"
+	// MemAvailable of proc_meminfo(5).
+	if kib, ok := lookUp(string(b), "MemAvailable:"); ok && kib<<10 < need+vmOverhead {
+		return v.no(what, takes+size.Bytes(kib<<10)+" of memory are available here", "free some, or "+smaller)
+	}
+	tree, err := hierarchy.Read(f)
+	if err != nil {
+		return nil
+	}
+	g, err := tree.Of("self", hierarchy.Memory)
+	if err != nil {
+		return nil
+	}
+	// QEMU is in this process's group, and all the groups above hold it too.
+	for ; g != nil; g = g.Parent() {
+		if limit, free, ok := roomOfGroup(g); ok && free < need+vmOverhead {
+			return v.no(what, takes+fmt.Sprintf("%s of the %s are free that the control group %s has", size.Bytes(free), size.Bytes(limit), g.Path), "raise the group's limit, or "+smaller)
+		}
+	}
+	return nil
+}
+
+// roomOfGroup is the limit of a memory group, and what it has of that for somebody new: also the pages of files, which the kernel drops. It is not ok if
+// the group has no limit.
+func roomOfGroup(g *hierarchy.Group) (limit, free int64, ok bool) {
+	limitFile, usageFile, total := "memory.max", "memory.current", ""
+	if g.Version == 1 {
+		// There the plain ones leave out what is in groups below.
+		limitFile, usageFile, total = "memory.limit_in_bytes", "memory.usage_in_bytes", "total_"
+	}
+	limit, ok = numberIn(filepath.Join(g.Dir, limitFile))
+	used, known := numberIn(filepath.Join(g.Dir, usageFile))
+	if !ok || !known {
+		return 0, 0, false
+	}
+	stat, err := os.ReadFile(filepath.Join(g.Dir, "memory.stat"))
+	if err != nil {
+		return 0, 0, false
+	}
+	for _, key := range []string{"active_file", "inactive_file"} {
+		pages, _ := lookUp(string(stat), total+key)
+		used -= pages
+	}
+	return limit, max(limit-max(used, 0), 0), true
+}
+
+// numberIn reads a file of one number of bytes; "max", and version 1's greatest number of pages, are larger than any.
+func numberIn(path string) (n int64, ok bool) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return 0, false
+	}
+	n, err = strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64)
+	return n, err == nil && n >= 0 && n < 1<<62
+}
+
+// lookUp finds a key's number in a text of lines "KEY NUMBER", a unit behind it or not.
+func lookUp(text, key string) (n int64, ok bool) {
+	for line := range strings.Lines(text) {
+		if f := strings.Fields(line); len(f) >= 2 && f[0] == key {
+			n, err := strconv.ParseInt(f[1], 10, 64)
+			return n, err == nil
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,13 @@
+package vm
+
+import (
+	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/host/eintr"
+)
+
+// isFull reports whether there is hardly a block left on the file system of path, for anybody.
+func isFull(path string) bool {
+	var st unix.Statfs_t
+	return eintr.Retry(func() error { return unix.Statfs(path, &st) }) == nil && st.Blocks > 0 && int64(st.Bavail)*st.Bsize < diskBreath
+}

@@ -1,0 +1,116 @@
+package vm
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"plimsoll/internal/host/procfs"
+	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/place"
+	"plimsoll/internal/state/filelock"
+)
+
+// A machine that has booted is saved once, before it is told what it is for, and others of its kind go on from there:
+// they load the modules of their place, and mount it, themselves. So whatever a disk or share holds, it is none of the
+// saved machine's. A saved machine has 70 MB.
+
+// maxSaved is how many saved machines are kept: those that were used last.
+const maxSaved = 6
+
+// savedPath is where a machine of the same kind as that of spec is saved, empty if such a machine can't be: virtiofsd knows
+// more of it than QEMU.
+func (v *vm) savedPath(b *vmBase, accel string, spec engine.Spec) string {
+	devices := ""
+	for _, p := range spec.Places() {
+		switch {
+		case p.Kind == place.Bind && v.Share == ShareVirtioFS:
+			return ""
+		case p.Kind == place.Bind:
+			devices += " " + cmp.Or(v.Share, Share9P)
+		case p.Kind != place.Tmpfs: // As a machine that is only tried.
+			devices += " " + string(p.Kind)
+		}
+	}
+	if v.Boot {
+		return ""
+	}
+	st, err := os.Stat(b.qemu)
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(fmt.Append(nil, b.qemu, b.version, st.Size(), st.ModTime().UnixNano(), b.image, b.initrd, b.modules, kernelWords,
+		accel, v.cpusOf(), v.memoryOf(spec), devices))
+	return filepath.Join(v.vmCache(), savedNow()+hex.EncodeToString(sum[:8]))
+}
+
+// savedPrefix begins the names of saved machines.
+const savedPrefix = "saved-"
+
+// savedNow begins the names of those that were saved since this computer was booted: the processor's clock, and what it can, are others then.
+func savedNow() string {
+	sum := sha256.Sum256([]byte(procfs.Self().Boot))
+	return savedPrefix + hex.EncodeToString(sum[:4]) + "-"
+}
+
+// save saves a machine that waits for its setup, unless that can't be. What goes wrong with the file costs nothing but
+// the next start's time.
+func (s *vmSession) save(ctx context.Context, path string) error {
+	var stopped *stoppedError
+	err := filelock.Write(path, savedPrefix, func(f *os.File) error { return s.monitor.save(ctx, f) })
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if errors.As(err, &stopped) {
+		return err
+	}
+	if err == nil {
+		s.vm.dropSaved()
+	}
+	return nil
+}
+
+// openSaved opens a saved machine, nil if there is none, and notes that it was used.
+func (v *vm) openSaved(path string) *os.File {
+	if path == "" || !ours(path) {
+		return nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	v.touch(path)
+	return f
+}
+
+// dropFile removes a saved machine that was opened and is of no use. That another has removed it before, or has put a new one in its place, is
+// no error.
+func dropFile(f *os.File) error {
+	used, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if there, err := os.Lstat(f.Name()); err != nil || !os.SameFile(used, there) {
+		return nil
+	}
+	if err := os.Remove(f.Name()); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// dropSaved removes the saved machines of other boots, and of those of this one what was not used for the longest time.
+func (v *vm) dropSaved() {
+	now := savedNow()
+	v.dropCached(savedPrefix, func(name string, rank int, _ time.Time) bool {
+		return strings.HasPrefix(name, now) && rank < maxSaved
+	})
+}

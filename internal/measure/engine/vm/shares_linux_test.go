@@ -1,0 +1,48 @@
+package vm_test
+
+import (
+	"os/exec"
+	"testing"
+
+	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/engine/vm"
+)
+
+// TestVMShares: each way to share a folder is told with what it lacks, whichever of them the engine itself uses; nothing is started.
+func TestVMShares(t *testing.T) {
+	needVM(t)
+	o := vmOptions(t, t.TempDir())
+	for _, s := range vm.Shares(t.Context(), vm.NewVM(o)) {
+		if s.Missing != "" || s.Fix != "" {
+			t.Errorf("%s lacks %q (%s), and the tests have all", s.Name, s.Missing, s.Fix)
+		}
+	}
+	o.Share, o.Root = vm.ShareSMB, t.TempDir()
+	o.LookPath = func(name string) (string, error) {
+		if name == "qemu-system-x86_64" {
+			return exec.LookPath(name)
+		}
+		return "", exec.ErrNotFound
+	}
+	got := map[string]string{}
+	for _, s := range vm.Shares(t.Context(), vm.NewVM(o)) {
+		got[s.Name] = s.Missing + "; " + s.Fix
+	}
+	for name, want := range map[string]string{
+		vm.Share9P:       "; ",
+		vm.ShareVirtioFS: "virtiofsd is not installed, which serves it; install virtiofsd (Debian 12: qemu-system-common), or use share: 9p",
+		vm.ShareSMB:      "smbd is not installed, which serves it; install samba (its own services need not run), or use share: 9p",
+		vm.ShareNFS: "ganesha.nfsd is not installed, which serves it; install nfs-ganesha and nfs-ganesha-vfs (their own services need not run)" +
+			", or use another share: 9p, virtiofs or smb",
+	} {
+		if got[name] != want {
+			t.Errorf("%s: %q, want %q", name, got[name], want)
+		}
+	}
+	if len(got) != 4 {
+		t.Errorf("%d shares, want 4", len(got))
+	}
+	if list := vm.Shares(t.Context(), engine.NewHost(t.TempDir(), o.Worker)); list != nil {
+		t.Errorf("the host shares folders with itself: %v", list)
+	}
+}

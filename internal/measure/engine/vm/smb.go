@@ -1,0 +1,126 @@
+package vm
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strings"
+
+	"plimsoll/internal/measure/engine"
+)
+
+// smbModules are what a guest needs to mount a share of smb; smbCrypto is what cifs asks the kernel's crypto for by name, of
+// which modules.dep knows nothing, and kernels have more of it built in from version to version. Ciphers are asked for
+// although nothing is encrypted.
+var (
+	smbModules = []string{"virtio_net", "cifs"}
+	smbCrypto  = []string{"hmac", "md5", "sha256_generic", "sha512_generic", "cmac", "aes_generic", "ecb", "ctr", "ccm", "ghash_generic", "gcm"}
+)
+
+// smbd finds Samba's server, which is on root's PATH only.
+func (v *vm) smbd() (string, error) {
+	if path, err := v.LookPath("smbd"); err == nil {
+		return path, nil
+	}
+	if path := firstProgram(v.Root, "usr/sbin/smbd", "usr/local/sbin/smbd", "usr/local/samba/sbin/smbd"); path != "" {
+		return path, nil
+	}
+	return "", v.no("share smb", "smbd is not installed, which serves it", "install samba (its own services need not run), or use share: 9p")
+}
+
+// smbPort is where a guest looks for SMB.
+const smbPort = 445
+
+// shareSMB starts smbd on the session's folder, as inetd would: on one connection, of which QEMU inherits the other end and gives
+// it to the first in the guest that connects. Nothing listens, here or anywhere else, and so nobody else gets at the folder.
+func (v *vm) shareSMB(ctx context.Context, s *vmSession, p *vmPlace) error {
+	daemon, err := v.smbd()
+	if err != nil {
+		return err
+	}
+	config, err := v.smbConfig(p)
+	if err != nil {
+		return err
+	}
+	// Samba makes sockets in its folders, whose paths have 107 bytes at most: a state folder's may have more.
+	folder, err := os.Open(smbFolder(p.dir))
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	served, connected, err := connectionPair()
+	if err != nil {
+		return fmt.Errorf("make the connection to the share's daemon: %w", err)
+	}
+	defer served.Close()
+	p.socket = connected
+	if p.daemon, err = engine.StartServer([]string{daemon, "--interactive", "--no-process-group", "-s", config}, served, folder); err != nil {
+		connected.Close()
+		p.socket = nil
+		return err
+	}
+	cache := cmp.Or(v.ShareCache, "strict")
+	p.storage = "smb 3.1.1, cache=" + cache
+	s.network(p, smbPort)
+	p.mount.Source, p.mount.FSType = "//"+p.server+"/"+shareTag, "cifs"
+	p.mount.Options = "ip=" + p.server + ",vers=3.1.1,username=plimsoll,password=,cache=" + cache
+	return s.noteProcesses(ctx)
+}
+
+// smbFolder is where smbd keeps what is its own.
+func smbFolder(dir string) string { return filepath.Join(dir, "smb") }
+
+// smbConfig writes the configuration of an smbd that has nothing in common with one of the system's: smb.conf(5). Whoever
+// connects is a guest, who is made the user that runs plimsoll. That user must not be the guest's account: smbd takes its files for
+// another's then, and refuses to create any unless it is root.
+func (v *vm) smbConfig(p *vmPlace) (string, error) {
+	if strings.ContainsAny(p.data, "%\n\"") || strings.HasSuffix(p.data, `\`) {
+		return "", v.no("share smb", fmt.Sprintf("the folder %q has a character in its path that smbd takes for its own", p.data), "give the place another path")
+	}
+	u, err := user.Current()
+	if err != nil {
+		return "", fmt.Errorf("the share's user: %w", err)
+	}
+	folder := smbFolder(p.dir)
+	var own strings.Builder
+	for _, d := range []string{"private", "lock", "state", "cache", "pid", "ncalrpc"} {
+		if err := os.MkdirAll(filepath.Join(folder, d), 0o700); err != nil {
+			return "", engine.StateFault(v.State, err)
+		}
+	}
+	for key, d := range map[string]string{
+		"private dir": "private", "lock directory": "lock", "state directory": "state", "cache directory": "cache", "pid directory": "pid",
+		"ncalrpc dir": "ncalrpc", "log file": "log", "smb passwd file": "private/smbpasswd",
+	} {
+		fmt.Fprintf(&own, "%s = /proc/self/fd/%d/%s\n", key, daemonSocketFD, d)
+	}
+	config := filepath.Join(folder, "smb.conf")
+	text := "[global]\n" + own.String() + smbGlobal + "\n[" + shareTag + "]\npath = " + p.data + "\nread only = no\nguest ok = yes\nforce user = " + u.Username + "\n"
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		return "", engine.StateFault(v.State, err)
+	}
+	return config, nil
+}
+
+// smbGlobal are an smbd's settings for all. Names are told apart by case, as Linux does on both sides: else each that is
+// new is looked for among all that its folder has.
+const smbGlobal = `server role = standalone server
+security = user
+map to guest = Bad User
+server min protocol = SMB3_11
+server multi channel support = no
+host msdfs = no
+rpc start on demand helpers = no
+interfaces = 127.0.0.1
+bind interfaces only = yes
+disable netbios = yes
+disable spoolss = yes
+load printers = no
+printing = bsd
+usershare max shares = 0
+case sensitive = yes
+log level = 0
+`

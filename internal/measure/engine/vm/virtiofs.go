@@ -1,0 +1,126 @@
+package vm
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+
+	"plimsoll/internal/measure/engine"
+)
+
+// shareDaemons are where distributions put virtiofsd, those folders first that have the one written in Rust: it is the one that is kept up.
+var shareDaemons = []string{"usr/libexec/virtiofsd", "usr/lib/virtiofsd", "usr/lib/qemu/virtiofsd", "usr/libexec/qemu/virtiofsd", "usr/lib/qemu-kvm/virtiofsd"}
+
+// daemonPath finds virtiofsd, which is on nobody's PATH unless he put it there; empty if there is none.
+func (v *vm) daemonPath() string {
+	if path, err := v.LookPath("virtiofsd"); err == nil {
+		return path
+	}
+	return firstProgram(v.Root, shareDaemons...)
+}
+
+// shareDaemon finds virtiofsd and asks what it is.
+func (v *vm) shareDaemon(ctx context.Context) (virtiofsd, error) {
+	path := v.daemonPath()
+	const what, instead = "share virtiofs", ", or use share: 9p"
+	if path == "" {
+		return virtiofsd{}, v.no(what, "virtiofsd is not installed, which serves it", "install virtiofsd (Debian 12: qemu-system-common)"+instead)
+	}
+	d, err := askDaemon(ctx, path)
+	switch {
+	case ctx.Err() != nil:
+		return d, context.Cause(ctx)
+	case err != nil:
+		return d, v.no(what, err.Error(), "install another virtiofsd"+instead)
+	case !d.rust && os.Geteuid() != 0:
+		return d, v.no(what, fmt.Sprintf("%s serves root alone", d), "run plimsoll as root, install the virtiofsd in Rust"+instead)
+	}
+	return d, nil
+}
+
+// daemonSocketFD is the number of the socket that virtiofsd inherits.
+const daemonSocketFD = 3
+
+// shareVirtioFS starts virtiofsd on the session's folder. It listens on a socket that has no name any more when QEMU
+// is started, which inherits its end of the one connection: so nobody else gets at the folder.
+func (v *vm) shareVirtioFS(ctx context.Context, s *vmSession, p *vmPlace) error {
+	daemon, err := v.shareDaemon(ctx)
+	if err != nil {
+		return err
+	}
+	cache := cmp.Or(v.ShareCache, "auto")
+	args, err := daemon.arguments(p.data, cache)
+	if err != nil {
+		return err
+	}
+	listening, connected, err := socketPair(p.dir)
+	if err != nil {
+		return fmt.Errorf("make the socket of the share's daemon: %w", err)
+	}
+	defer listening.Close()
+	p.socket, p.sharedMemory = connected, true
+	if p.daemon, err = engine.StartTied(append([]string{daemon.path}, args...), listening); err != nil {
+		connected.Close()
+		p.socket = nil
+		return err
+	}
+	p.storage = fmt.Sprintf("virtiofs, %s, cache=%s", daemon, cache)
+	p.args = []string{
+		"-chardev", fmt.Sprintf("socket,id=%s,fd=%d", p.share(), s.socketFD(p)),
+		"-device", "vhost-user-fs-pci,chardev=" + p.share() + ",queue-size=1024,tag=" + p.tag(),
+	}
+	p.mount.Source, p.mount.FSType = p.tag(), "virtiofs"
+	return s.noteProcesses(ctx)
+}
+
+// A virtiofsd is one of the two daemons of that name. That in C was part of QEMU until 8.0, and takes options as mount does; that in
+// Rust has taken its place. Distributions put either into the same folders, so what it says of itself tells them apart.
+type virtiofsd struct {
+	path, version string
+	rust          bool
+}
+
+// String names the daemon in records.
+func (d virtiofsd) String() string {
+	language := "C"
+	if d.rust {
+		language = "Rust"
+	}
+	return fmt.Sprintf("virtiofsd %s (%s)", d.version, language)
+}
+
+// daemonWords find the version in what virtiofsd --version prints: "virtiofsd version 7.2.22 (Debian ...)" that in C, "virtiofsd backend
+// 1.6.1" or, since 1.7, "virtiofsd 1.14.0" that in Rust.
+var daemonWords = regexp.MustCompile(`^virtiofsd (version |backend |)([0-9][0-9.]*)`)
+
+func askDaemon(ctx context.Context, path string) (virtiofsd, error) {
+	said, err := say(ctx, path, "--version")
+	m := daemonWords.FindStringSubmatch(said)
+	if err != nil || m == nil {
+		return virtiofsd{}, notRunning(path, said, err)
+	}
+	return virtiofsd{path, m[2], m[1] != "version "}, nil
+}
+
+// arguments are those of a daemon that serves a folder: O_DIRECT in the guest is that here too. It speaks of errors alone, so that its last
+// words are none that it begins with, such as how many files it may open.
+func (d virtiofsd) arguments(folder, cache string) ([]string, error) {
+	socket := fmt.Sprintf("--fd=%d", daemonSocketFD)
+	if !d.rust {
+		if strings.ContainsAny(folder, ",\\") {
+			return nil, &engine.Unsupported{Engine: "vm", What: "share virtiofs", Reason: "the folder " + folder + " has a comma or backslash in its path, which virtiofsd takes for its own", Fix: "give the place another path"}
+		}
+		return []string{socket, "-o", "source=" + folder, "-o", "cache=" + cache, "-o", "sandbox=chroot", "-o", "allow_direct_io", "-o", "log_level=err"}, nil
+	}
+	if cache == "none" {
+		cache = "never"
+	}
+	sandbox := "chroot"
+	if os.Geteuid() != 0 {
+		sandbox = "none" // The others need root.
+	}
+	return []string{socket, "--shared-dir", folder, "--cache", cache, "--sandbox", sandbox, "--allow-direct-io", "--log-level", "error"}, nil
+}

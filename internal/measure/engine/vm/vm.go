@@ -1,0 +1,298 @@
+// Package vm is the engine vm: the worker is the first process of a small virtual machine that QEMU runs, with a kernel of its own.
+//
+// What a machine boots from (kernel, first root file system) is made once and kept in the state folder, and so are machines that have
+// booted: the next of their kind goes on from there. A place is memory of the guest, a disk of the machine's own, or a folder of this
+// machine that is shared by 9p, virtiofs, SMB or NFS, each with a server of the session's own that nobody else can reach.
+package vm
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+
+	"plimsoll/internal/limit"
+	"plimsoll/internal/measure/engine"
+	"plimsoll/internal/measure/engine/guest"
+	"plimsoll/internal/measure/engine/seccomp"
+	"plimsoll/internal/measure/place"
+)
+
+// Ways in which a folder of this machine is shared with a virtual machine.
+const (
+	Share9P       = "9p"
+	ShareVirtioFS = "virtiofs"
+	ShareSMB      = "smb"
+	ShareNFS      = "nfs"
+)
+
+// shareWays are all of them.
+var shareWays = []string{Share9P, ShareVirtioFS, ShareSMB, ShareNFS}
+
+// What runs a virtual machine's processor.
+const (
+	AccelKVM = "kvm"
+	AccelTCG = "tcg"
+)
+
+// Formats of a virtual machine's own disk.
+const (
+	DiskRaw   = "raw"
+	DiskQCOW2 = "qcow2"
+)
+
+// VMOptions say which virtual machines an engine makes.
+type VMOptions struct {
+	// State is Plimsoll's state directory; LookPath finds a program (exec.LookPath).
+	State    string
+	Worker   engine.WorkerSource
+	LookPath func(string) (string, error)
+	// Root is below what kernels are looked for. Empty: /.
+	Root string
+	// Kernel names the kernel's file, Modules the folder of its modules.dep. Empty: the running kernel's if it is
+	// installed, else the newest that is.
+	Kernel, Modules string
+	// Accel is AccelKVM or AccelTCG. Empty: KVM if a machine answers with it, else TCG.
+	Accel string
+	// Share is how a place of kind bind is shared. Empty: Share9P.
+	Share string
+	// ShareCache is what the guest keeps of a share: of 9p none, loose, fscache or mmap (default: none); of virtiofs none, auto or
+	// always (default: auto); of smb none, strict or loose (default: strict); of nfs none, auto or loose (default: auto). MSize is the largest message of 9p in bytes; 0: 500 KiB, the most that virtio carries.
+	ShareCache string
+	MSize      int64
+	// NFSVersion is 4.0, 4.1 or 4.2 (default), NFSRead and NFSWrite are the largest of its reads and writes in bytes (0: what
+	// both sides can, 1 MiB). NFSSync has each write wait until the server has synced it.
+	NFSVersion        string
+	NFSRead, NFSWrite int64
+	NFSSync           bool
+	// DiskFormat is DiskRaw (default) or DiskQCOW2; DiskCache is QEMU's word: none, writeback (default), writethrough,
+	// directsync or unsafe; DiskSize is in bytes, 0: 8 GiB, of which only what is written takes room.
+	DiskFormat, DiskCache string
+	DiskSize              int64
+	// Memory is the machine's in bytes, 0: 256 MiB and what a tmpfs needs. CPUs is how many it has, 0: as many as this
+	// machine, 4 at most.
+	Memory int64
+	CPUs   int
+	// Limits is where a cell's limits hold: LimitsInside (default) or LimitsOutside.
+	Limits string
+	// Boot has each machine boot, in place of going on from where one was saved that had booted.
+	Boot bool
+}
+
+// Defaults of VMOptions.
+const (
+	vmMemory   = 256 << 20
+	vmCPUs     = 4
+	vmDiskSize = 8 << 30
+	// vmSpare is how much of vmMemory a small tmpfs may have.
+	vmSpare = 16 << 20
+	vmMSize = 500 << 10
+)
+
+// A vm engine runs the worker as the first process of a small virtual machine: a kernel of its own, and devices
+// that QEMU makes up.
+type vm struct {
+	VMOptions
+	worker  *engine.Installer
+	journal engine.Journal
+
+	mu sync.Mutex
+	// base is what machines boot from; nil before it was made.
+	base *vmBase
+}
+
+var _ engine.Engine = (*vm)(nil)
+
+// NewVM returns the engine vm.
+func NewVM(o VMOptions) engine.Engine {
+	if abs, err := filepath.Abs(o.State); err == nil {
+		o.State = abs
+	}
+	if o.Root == "" {
+		o.Root = "/"
+	}
+	return &vm{VMOptions: o, worker: &engine.Installer{Dir: filepath.Join(o.State, "cache"), Source: o.Worker}, journal: engine.JournalIn(o.State, "vm")}
+}
+
+// Name implements Engine.
+func (v *vm) Name() string { return "vm" }
+
+// noKernelFix says what to do where no kernel can be used.
+const noKernelFix = "install a kernel (linux-image-amd64 of Debian), or name one in the plan: engines: [{name: vm, kernel: /path/vmlinuz}]"
+
+// Probe implements Engine: it starts a machine, and turns it off as soon as it answers.
+func (v *vm) Probe(ctx context.Context) engine.Probe {
+	p := engine.Probe{Engine: v.Name()}
+	base, err := v.prepare(ctx)
+	if err != nil {
+		p.Missing, p.Fix = parts(err)
+		return p
+	}
+	p.Notes = base.notes
+	p.Places = []place.Kind{place.Tmpfs}
+	for _, kind := range []place.Kind{place.Layer, place.Bind} {
+		if err := v.canHave(ctx, base, kind); err != nil {
+			p.Notes = append(p.Notes, err.Error())
+			continue
+		}
+		p.Places = append(p.Places, kind)
+	}
+	if err := v.try(ctx, base, base.accel); err != nil {
+		p.Missing, p.Fix = "no machine starts: "+err.Error(), "see what "+base.qemu+" says; 'accel: tcg' in the plan emulates the processor"
+		p.Failed = !isUnsupported(err)
+		if !p.Failed {
+			p.Missing, p.Fix = parts(err)
+		}
+		return p
+	}
+	p.OK, p.Version = true, base.words()
+	return p
+}
+
+// parts takes an Unsupported apart, for a Probe.
+func parts(err error) (missing, fix string) {
+	var u *engine.Unsupported
+	if errors.As(err, &u) {
+		return u.Reason, u.Fix
+	}
+	return err.Error(), ""
+}
+
+// isUnsupported reports whether an error is about what was asked for.
+func isUnsupported(err error) bool {
+	var u *engine.Unsupported
+	return errors.As(err, &u)
+}
+
+// no is what can't be had.
+func (v *vm) no(what, reason, fix string) error {
+	return &engine.Unsupported{Engine: v.Name(), What: what, Reason: reason, Fix: fix}
+}
+
+// supports says what a virtual machine can't do of spec.
+func (v *vm) supports(spec engine.Spec) error {
+	for _, p := range spec.Places() {
+		switch p.Kind {
+		case place.Layer, place.Bind, place.Tmpfs:
+		case place.Dir:
+			return v.no("place dir", "a virtual machine sees a host folder through a share", "use bind")
+		case place.Volume:
+			return v.no("place volume", "it has no daemon that knows named volumes", "use layer for a disk of its own, or bind")
+		default:
+			return v.no("place "+string(p.Kind), "it is not offered yet", "use bind")
+		}
+	}
+	for _, k := range limit.Keys {
+		if !spec.Limits.Has(k) {
+			continue
+		}
+		switch {
+		case k.IO() && spec.Place.Kind == place.Tmpfs:
+			return v.no("limit on I/O", engine.MemoryPlace, engine.IOLimitsFix)
+		case v.outside():
+		case k == limit.Weight || k == limit.CPUShares || k == limit.Latency:
+			return v.no("limit "+string(k), "it is about neighbours, and a virtual machine has one worker alone", "use rates, memory or cpus")
+		case k.IO() && spec.Place.Kind == place.Bind:
+			return v.no("limit on I/O", "a share is no block device in the guest, whose control groups limit those alone", "use layer, or 'limits: outside' of the engine")
+		}
+	}
+	if v.outside() {
+		if err := v.supportsOutside(spec); err != nil {
+			return err
+		}
+	} else if spec.Limits.DeviceWide {
+		return v.no("limit device_wide", "the guest's control groups have version 2, where buffered writes are the writer's", "leave it out")
+	}
+	if err := engine.RefuseWindowsOnly(v.Name(), spec); err != nil {
+		return err
+	}
+	switch {
+	case spec.Network != "":
+		return v.no("network "+spec.Network, "the machine has none", "use the docker engine")
+	case spec.Image != "":
+		return v.no("image", "the machine has nothing but the worker", "leave it out")
+	case spec.Runtime != "":
+		return v.no("runtime", "nothing runs in a container there", "use the oci or docker engine")
+	case spec.Seccomp != "" && spec.Seccomp != seccomp.Unconfined:
+		return v.no("seccomp profile", "it is for containers", "use the oci or docker engine")
+	}
+	return nil
+}
+
+// canHave says what is missing for a kind of place.
+func (v *vm) canHave(ctx context.Context, base *vmBase, kind place.Kind) error {
+	if kind == place.Bind {
+		return v.canShare(ctx, base, v.Share)
+	}
+	if _, err := v.modulesOf(base, kind, ""); err != nil || kind != place.Layer {
+		return err
+	}
+	if _, err := v.LookPath("mkfs.ext4"); err != nil {
+		return v.no("place layer", "mkfs.ext4 is not installed, which makes the machine's disk", "install e2fsprogs")
+	}
+	if v.DiskFormat == DiskQCOW2 {
+		if _, err := v.LookPath("qemu-img"); err != nil {
+			return v.no("disk of format qcow2", "qemu-img is not installed, which makes it", "install qemu-utils, or use raw")
+		}
+	}
+	return nil
+}
+
+// modulesOf lists the modules that a kind of place, shared in that way, needs beside those that every machine has.
+func (v *vm) modulesOf(base *vmBase, kind place.Kind, share string) ([]string, error) {
+	var names, wishes []string
+	what := "place " + string(kind)
+	switch {
+	case kind == place.Layer:
+		names = []string{"virtio_blk", "ext4"}
+	case kind == place.Bind && share == ShareVirtioFS:
+		names, what = []string{"virtiofs"}, "share virtiofs"
+	case kind == place.Bind && share == ShareSMB:
+		names, wishes, what = smbModules, smbCrypto, "share smb"
+	case kind == place.Bind && share == ShareNFS:
+		names, what = nfsModules, "share nfs"
+	case kind == place.Bind:
+		names, what = []string{"9pnet_virtio", "9p"}, "share 9p"
+	}
+	for _, w := range wishes {
+		if _, err := base.kernel.Resolve(w); err == nil {
+			names = append(slices.Clip(names), w)
+		}
+	}
+	files, err := base.kernel.Resolve(names...)
+	var m *guest.MissingModuleError
+	if errors.As(err, &m) {
+		fix := "name another kernel with kernel: PATH"
+		if kind == place.Bind {
+			fix = "use another of 9p, virtiofs, smb and nfs with share:, or " + fix
+		}
+		return nil, v.no(what, err.Error(), fix)
+	}
+	return files, err
+}
+
+// memoryOf is how much memory a machine for spec has, in bytes: whole steps of 64 MiB, so that few kinds are saved.
+func (v *vm) memoryOf(spec engine.Spec) int64 {
+	m := v.Memory
+	if m == 0 {
+		m = vmMemory
+		for _, p := range spec.Places() {
+			if size := cmp.Or(p.Size, engine.DefaultTmpfs); p.Kind == place.Tmpfs && size > vmSpare {
+				m += size
+			}
+		}
+	}
+	const step = 64 << 20
+	return (m + step - 1) / step * step
+}
+
+// cpusOf is how many processors a machine has.
+func (v *vm) cpusOf() int {
+	if v.CPUs > 0 {
+		return v.CPUs
+	}
+	return min(runtime.NumCPU(), vmCPUs)
+}
