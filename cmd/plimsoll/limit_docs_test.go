@@ -24,9 +24,9 @@ func TestLimitDocs(t *testing.T) {
 		page, from, to string
 		types          []reflect.Type
 	}{
-		{"limit.md", "\n### JSON\n", "\n## ", []reflect.Type{reflect.TypeFor[limitResult](), reflect.TypeFor[limitShow](), reflect.TypeFor[costResult]()}},
+		{"limit.md", "\n## JSON\n", "\n## ", []reflect.Type{reflect.TypeFor[limitResult](), reflect.TypeFor[limitShow](), reflect.TypeFor[costResult]()}},
 		{"daemon.md", "\n## The state\n", "\n## ", []reflect.Type{reflect.TypeFor[daemon.Status]()}},
-		{"daemon.md", "\n## Begin\n", "\n## ", []reflect.Type{reflect.TypeFor[checkResult]()}},
+		{"daemon.md", "\n## The JSON of --check\n", "\n## ", []reflect.Type{reflect.TypeFor[checkResult]()}},
 	} {
 		b, err := os.ReadFile("../../docs/reference/" + tt.page)
 		if err != nil {

@@ -75,7 +75,7 @@ func TestLimitExplainText(t *testing.T) {
 
 // TestLimitExplainDocs: the manual shows what is printed today, and names every key of the JSON.
 func TestLimitExplainDocs(t *testing.T) {
-	b, err := os.ReadFile("../../docs/reference/limit.md")
+	b, err := os.ReadFile("../../docs/reference/limit-explain.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestLimitExplainDocs(t *testing.T) {
 	}
 	for line := range strings.Lines(strings.ReplaceAll(string(golden), "/fixture/", "/srv/")) {
 		if !strings.Contains(page, "    "+line) {
-			t.Errorf("docs/reference/limit.md lacks the line %q", line)
+			t.Errorf("docs/reference/limit-explain.md lacks the line %q", line)
 		}
 	}
 	seen := map[reflect.Type]bool{}
@@ -104,7 +104,7 @@ func TestLimitExplainDocs(t *testing.T) {
 			key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 			// The names of a stack are for records: here is the tree.
 			if f.IsExported() && !f.Anonymous && key != "stack" && key != "-" && !strings.Contains(page, "`"+key+"`") {
-				t.Errorf("docs/reference/limit.md lacks the key %q of %s", key, typ)
+				t.Errorf("docs/reference/limit-explain.md lacks the key %q of %s", key, typ)
 			}
 			if f.IsExported() || f.Anonymous {
 				visit(f.Type)

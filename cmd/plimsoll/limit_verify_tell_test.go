@@ -59,7 +59,7 @@ func TestVerifySample(t *testing.T) {
 	if err := printRows(&out, nil); err != nil {
 		t.Fatal(err)
 	}
-	b, err := os.ReadFile("../../docs/reference/limit.md")
+	b, err := os.ReadFile("../../docs/reference/limit-verify.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,5 +69,5 @@ func TestVerifySample(t *testing.T) {
 			return
 		}
 	}
-	t.Errorf("docs/reference/limit.md has no table with the columns %q", want)
+	t.Errorf("docs/reference/limit-verify.md has no table with the columns %q", want)
 }

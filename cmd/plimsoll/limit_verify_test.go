@@ -139,19 +139,19 @@ func TestVerifyReason(t *testing.T) {
 
 // TestVerifyDocs: the manual names every key of the JSON.
 func TestVerifyDocs(t *testing.T) {
-	b, err := os.ReadFile("../../docs/reference/limit.md")
+	b, err := os.ReadFile("../../docs/reference/limit-verify.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, page, ok := strings.Cut(string(b), "### JSON of verify")
+	_, page, ok := strings.Cut(string(b), "## JSON")
 	if page, _, _ = strings.Cut(page, "\n## "); !ok {
-		t.Fatal("docs/reference/limit.md has no JSON of verify")
+		t.Fatal("docs/reference/limit-verify.md has no JSON")
 	}
 	for _, typ := range []reflect.Type{reflect.TypeFor[verified](), reflect.TypeFor[verify.Row]()} {
 		for i := range typ.NumField() {
 			f := typ.Field(i)
 			if key, _, _ := strings.Cut(f.Tag.Get("json"), ","); f.IsExported() && !strings.Contains(page, "`"+key+"`") {
-				t.Errorf("docs/reference/limit.md lacks the key %q of %s", key, typ)
+				t.Errorf("docs/reference/limit-verify.md lacks the key %q of %s", key, typ)
 			}
 		}
 	}
