@@ -9,18 +9,18 @@ import (
 	"testing"
 )
 
-// TestTableOfLies holds the table of planted lies in docs/reference/checks.md to the tests: each row is there once and names a
+// TestTableOfLies holds the table of planted lies in docs/reference/planted-lies.md to the tests: each row is there once and names a
 // test that exists, and each test that plants a lie (TestLie...) has a row. Those that may skip on this machine are marked
 // "(guest)", and a guest runs them.
 func TestTableOfLies(t *testing.T) {
 	top := filepath.Join("..", "..")
-	text, err := os.ReadFile(filepath.Join(top, "docs", "reference", "checks.md"))
+	text, err := os.ReadFile(filepath.Join(top, "docs", "reference", "planted-lies.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, found := strings.Cut(string(text), "\n## Planted lies\n")
+	_, section, found := strings.Cut(string(text), "# Planted lies\n")
 	if !found {
-		t.Fatal("docs/reference/checks.md has no section \"Planted lies\"")
+		t.Fatal("docs/reference/planted-lies.md has no section \"Planted lies\"")
 	}
 	section, _, _ = strings.Cut(section, "\n## ")
 	there, guest := declaredTests(t, top), guestRuns(t, top)
@@ -67,7 +67,7 @@ func TestTableOfLies(t *testing.T) {
 	}
 	for test := range there {
 		if strings.HasPrefix(test, "TestLie") && !inTable[test] {
-			t.Errorf("%s has no row in docs/reference/checks.md", test)
+			t.Errorf("%s has no row in docs/reference/planted-lies.md", test)
 		}
 	}
 	t.Logf("%d lies", rows)
