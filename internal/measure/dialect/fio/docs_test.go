@@ -44,30 +44,74 @@ func TestManualHasTheTables(t *testing.T) {
 	}
 }
 
+// optionTable lists the options that work, then those that are accepted without effect, by their reason, then those that are refused, by
+// what is nearest to them.
 func optionTable() string {
-	var w strings.Builder
-	w.WriteString("| option | support | here |\n| --- | --- | --- |\n")
+	yes := "| option | here |\n| --- | --- |\n"
+	var accepted, refused grouped
 	for _, o := range Options {
 		names := "`" + strings.Join(append([]string{o.Name}, o.Aliases...), "`, `") + "`"
-		text := o.Text
-		if o.Support == Refused {
-			text = why(o.Name, text)
+		switch o.Support {
+		case Yes:
+			yes += fmt.Sprintf("| %s | %s |\n", names, o.Text)
+		case Accepted:
+			accepted.add(o.Text, names)
+		default:
+			if len(o.Off) > 0 {
+				names += " (" + strings.Join(o.Off, ", ") + ")"
+			}
+			refused.add(nearOr(o.Name), names)
 		}
-		if len(o.Off) > 0 {
-			text += " (allowed: " + strings.Join(o.Off, ", ") + ")"
-		}
-		fmt.Fprintf(&w, "| %s | %s | %s |\n", names, o.Support, text)
 	}
-	return w.String()
+	return yes + "\nAccepted without effect:\n\n" + accepted.table("option", "because") + "\nRefused, except for the values in brackets:\n\n" + refused.table("option", "the nearest here")
 }
 
 func commandTable() string {
-	var w strings.Builder
-	w.WriteString("| option | here |\n| --- | --- |\n")
+	yes := "| option | here |\n| --- | --- |\n"
+	var accepted, refused grouped
 	for _, n := range slices.Sorted(maps.Keys(commands)) {
-		fmt.Fprintf(&w, "| `--%s` | %s |\n", n, commands[n].text)
+		text, name := commands[n].text, "`--"+n+"`"
+		if because, ok := strings.CutPrefix(text, "accepted: "); ok {
+			accepted.add(because, name)
+		} else if strings.HasPrefix(text, "refused: ") {
+			refused.add(nearOr(n), name)
+		} else {
+			yes += fmt.Sprintf("| %s | %s |\n", name, text)
+		}
 	}
-	return w.String()
+	return yes + "\nAccepted without effect:\n\n" + accepted.table("option", "because") + "\nRefused:\n\n" + refused.table("option", "the nearest here")
+}
+
+// nearOr is what the manual gives as the nearest to a refused option.
+func nearOr(name string) string {
+	if n := nearest[name]; n != "" {
+		return "`" + n + "`"
+	}
+	return "nothing"
+}
+
+// grouped is a table with one row for all names of the same text, in the order of the first of each.
+type grouped struct {
+	texts []string
+	names map[string][]string
+}
+
+func (g *grouped) add(text, name string) {
+	if g.names == nil {
+		g.names = map[string][]string{}
+	}
+	if g.names[text] == nil {
+		g.texts = append(g.texts, text)
+	}
+	g.names[text] = append(g.names[text], name)
+}
+
+func (g *grouped) table(left, right string) string {
+	out := fmt.Sprintf("| %s | %s |\n| --- | --- |\n", left, right)
+	for _, t := range g.texts {
+		out += fmt.Sprintf("| %s | %s |\n", strings.Join(g.names[t], ", "), t)
+	}
+	return out
 }
 
 // No option of the installed fio is unknown: each is supported, or refused with its reason.
