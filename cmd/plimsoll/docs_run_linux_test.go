@@ -93,12 +93,12 @@ func TestManualRuns(t *testing.T) {
 	needRun(t)
 	self, err := filepath.Abs(os.Args[0])
 	mustDo(t, err)
-	readme, err := os.ReadFile("../../README.md")
+	page, err := os.ReadFile("../../docs/reference/plan.md")
 	mustDo(t, err)
-	_, rest, _ := strings.Cut(string(readme), "```yaml\n")
+	_, rest, _ := strings.Cut(string(page), "```yaml\n")
 	own, _, ok := strings.Cut(rest, "```")
 	if !ok {
-		t.Fatal("the README has no plan")
+		t.Fatal("docs/reference/plan.md has no plan")
 	}
 	lines := examples(t)
 	if len(lines) < 25 {

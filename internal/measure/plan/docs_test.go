@@ -10,17 +10,25 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-const manual = "../../../docs/reference/plan.md"
+// manual returns the pages about plans, as one.
+func manual(t *testing.T) string {
+	t.Helper()
+	var all strings.Builder
+	for _, page := range []string{"plan", "plan-workloads", "plan-limits"} {
+		b, err := os.ReadFile("../../../docs/reference/" + page + ".md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(b)
+	}
+	return all.String()
+}
 
 // TestManualExamples parses every YAML example of the manual. One without a name
 // is a piece of a plan; it replaces its keys in a plan that has all others.
 func TestManualExamples(t *testing.T) {
-	text, err := os.ReadFile(manual)
-	if err != nil {
-		t.Fatal(err)
-	}
 	schema := compileSchema(t)
-	examples := regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$").FindAllSubmatch(text, -1)
+	examples := regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$").FindAllSubmatch([]byte(manual(t)), -1)
 	if len(examples) < 8 {
 		t.Fatalf("found %d examples, want at least 8", len(examples))
 	}
@@ -61,10 +69,7 @@ func complete(t *testing.T, piece []byte) []byte {
 // TestManualKeys checks that the manual's tables have every key of every
 // section, and no other.
 func TestManualKeys(t *testing.T) {
-	b, err := os.ReadFile(manual)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := manual(t)
 	known := map[string]map[string]bool{}
 	add := func(heading string, names []string) {
 		if known[heading] == nil {
@@ -87,7 +92,7 @@ func TestManualKeys(t *testing.T) {
 	add("limits", limits().Entry.Kinds[0].Section.Names())
 	add("baseline", baselineSection().Names())
 	for heading, names := range known {
-		got := tableKeys(string(b), heading)
+		got := tableKeys(text, heading)
 		for n := range names {
 			if !got[n] {
 				t.Errorf("the manual's section %q lacks %s", heading, n)
@@ -100,7 +105,7 @@ func TestManualKeys(t *testing.T) {
 		}
 	}
 	for _, n := range matchSection().Names() {
-		if !strings.Contains(under(string(b), "include and exclude"), "`"+n+"`") {
+		if !strings.Contains(under(text, "include and exclude"), "`"+n+"`") {
 			t.Errorf("the manual's section on matches lacks %s", n)
 		}
 	}
@@ -109,7 +114,7 @@ func TestManualKeys(t *testing.T) {
 // under returns the text under a heading.
 func under(text, heading string) string {
 	_, after, _ := strings.Cut(text, "# "+heading+"\n")
-	body, _, _ := strings.Cut(after, "\n#")
+	body, _, _ := strings.Cut(after, "\n## ") // Its own parts, too.
 	return body
 }
 
