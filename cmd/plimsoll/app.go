@@ -11,6 +11,7 @@ import (
 
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/text/clean"
+	"plimsoll/internal/text/layout"
 )
 
 // app is the outside world of the command, so that tests can replace it.
@@ -99,7 +100,7 @@ Do limits hold?
 
 Results go to standard output, messages to standard error; --json prints results
 for programs.
-` + wrap("Exit status: "+shortExits()+".", 80),
+` + layout.Wrap("Exit status: "+shortExits()+".", 80),
 		Example: `  plimsoll doctor
   plimsoll run --quick --out .
   plimsoll run my-plan.yaml

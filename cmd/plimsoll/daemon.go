@@ -18,6 +18,7 @@ import (
 	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/limit/policy"
 	"plimsoll/internal/text/clean"
+	"plimsoll/internal/text/jsonlist"
 )
 
 // defaultPolicy is where the policy is looked for.
@@ -183,7 +184,7 @@ func (a *app) daemonCheck(ctx context.Context, o daemonOptions) error {
 	}
 	looked := keeper.Look(l.Holder, p, a.ceilings, running)
 	if o.json {
-		return a.printJSON(withLists(checkResult{o.policy, len(p.Rules), looked, unmatched(p, running)}))
+		return a.printJSON(jsonlist.Of(checkResult{o.policy, len(p.Rules), looked, unmatched(p, running)}))
 	}
 	return a.showCheck(o.policy, p, looked, running)
 }

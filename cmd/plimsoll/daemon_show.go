@@ -16,6 +16,7 @@ import (
 	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/limit/policy"
 	"plimsoll/internal/text/clean"
+	"plimsoll/internal/text/jsonlist"
 	"plimsoll/internal/text/size"
 )
 
@@ -168,7 +169,7 @@ func (a *app) daemonStatus(o daemonOptions) error {
 		return err
 	}
 	if o.json {
-		return a.printJSON(withLists(s))
+		return a.printJSON(jsonlist.Of(s))
 	}
 	now := time.Now()
 	say := func(format string, args ...any) {
@@ -250,8 +251,8 @@ func (a *app) showUsage(s *daemon.Status) error {
 	rows := text.targets(s.Usage)
 	var b strings.Builder
 	fmt.Fprintf(&b, "\nin the last %.1f s, %d idle\n", s.Usage.Seconds, idle)
-	if len(rows.rows) > 0 {
-		rows.write(&b)
+	if rows.Len() > 0 {
+		rows.Write(&b)
 	}
 	text.volumes(&b, s.Usage.Volumes)
 	_, err := io.WriteString(a.stdout, b.String())

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"plimsoll/internal/text/layout"
 )
 
 // Exit statuses. exits says what they mean.
@@ -47,27 +49,7 @@ func exitTopic() *cobra.Command {
 	var b strings.Builder
 	b.WriteString("Exit status of every command:\n")
 	for _, e := range exits {
-		fmt.Fprintf(&b, "\n%3d  %s", e.status, strings.ReplaceAll(wrap(e.long, 74), "\n", "\n     "))
+		fmt.Fprintf(&b, "\n%3d  %s", e.status, strings.ReplaceAll(layout.Wrap(e.long, 74), "\n", "\n     "))
 	}
 	return &cobra.Command{Use: "exit-codes", Short: "What the exit statuses mean", Long: b.String()}
-}
-
-// wrap breaks text into lines of at most width letters.
-func wrap(text string, width int) string {
-	var b strings.Builder
-	n := 0
-	for i, w := range strings.Fields(text) {
-		switch {
-		case i == 0:
-		case n+1+len(w) > width:
-			b.WriteByte('\n')
-			n = 0
-		default:
-			b.WriteByte(' ')
-			n++
-		}
-		b.WriteString(w)
-		n += len(w)
-	}
-	return b.String()
 }

@@ -13,6 +13,7 @@ import (
 
 	"plimsoll/internal/limit/cgroup"
 	"plimsoll/internal/text/clean"
+	"plimsoll/internal/text/jsonlist"
 	"plimsoll/internal/text/size"
 )
 
@@ -82,7 +83,7 @@ type costResult struct {
 func (a *app) tellCost(r costResult, asJSON bool) error {
 	if asJSON {
 		r.Edits = append([]cgroup.Edit{}, r.Edits...) // None is a list, too.
-		return a.printJSON(withLists(r))
+		return a.printJSON(jsonlist.Of(r))
 	}
 	verb := "set"
 	if r.DryRun {

@@ -14,6 +14,7 @@ import (
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit/explain"
+	"plimsoll/internal/text/jsonlist"
 )
 
 // limitExplainCommand is "plimsoll limit explain".
@@ -97,7 +98,7 @@ func (a *app) limitExplain(ctx context.Context, host device.FS, paths []string, 
 	}
 	out.Shared = explain.Sharing(out.Paths)
 	if asJSON {
-		err = a.printJSON(withLists(out))
+		err = a.printJSON(jsonlist.Of(out))
 	} else {
 		_, err = io.WriteString(a.stdout, out.text())
 	}

@@ -7,11 +7,9 @@ import (
 	"plimsoll/internal/host/device"
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/text/clean"
+	"plimsoll/internal/text/layout"
 	"plimsoll/internal/text/size"
 )
-
-// textWidth is how wide sentences are written.
-const textWidth = 96
 
 // text writes what was found for people.
 func (x explained) text() string {
@@ -23,38 +21,32 @@ func (x explained) text() string {
 		fmt.Fprintf(&b, "%s\n", clean.Line(e.Path))
 		drawLayer(&b, e.Tree, nil, "  ", "  ")
 		if !e.Possible {
-			sentence(&b, "  can't be limited: ", e.Why)
-			sentence(&b, "  instead: ", e.Instead)
+			layout.Sentence(&b, "  can't be limited: ", e.Why)
+			layout.Sentence(&b, "  instead: ", e.Instead)
 			continue
 		}
 		for _, s := range e.Hard {
-			sentence(&b, "  limits ", spotWords(s))
+			layout.Sentence(&b, "  limits ", spotWords(s))
 		}
 		for _, w := range e.Weights {
-			sentence(&b, "  weights ", weightWords(w))
+			layout.Sentence(&b, "  weights ", weightWords(w))
 			if w.Fix != "" {
-				sentence(&b, "    fix: ", w.Fix)
+				layout.Sentence(&b, "    fix: ", w.Fix)
 			}
 		}
 		modeTable(&b, e.Modes, x.Host.IO == 1)
 		for _, n := range e.Notes {
-			sentence(&b, "  note: ", n)
+			layout.Sentence(&b, "  note: ", n)
 		}
 	}
 	for _, s := range x.Shared {
 		b.WriteByte('\n')
-		sentence(&b, "shared: ", s.What+".")
+		layout.Sentence(&b, "shared: ", s.What+".")
 		if s.Instead != "" {
-			sentence(&b, "instead: ", s.Instead)
+			layout.Sentence(&b, "instead: ", s.Instead)
 		}
 	}
 	return b.String()
-}
-
-// sentence writes a text after a label, and its further lines below its beginning.
-func sentence(b *strings.Builder, label, text string) {
-	lines := wrap(clean.Line(text), textWidth-len(label))
-	fmt.Fprintf(b, "%s%s\n", label, strings.ReplaceAll(lines, "\n", "\n"+strings.Repeat(" ", len(label))))
 }
 
 // drawLayer draws a layer, what is below it, and the marks of both. above is what it is below; head and body
@@ -275,7 +267,7 @@ func modeTable(b *strings.Builder, modes []explain.Mode, root bool) {
 	for _, m := range modes {
 		row("  "+heads[m.Name], words[m.Group], words[m.Device])
 		if m.Why != "" && m.Why != last {
-			sentence(b, "        ", m.Why)
+			layout.Sentence(b, "        ", m.Why)
 		}
 		last = m.Why
 	}

@@ -20,6 +20,7 @@ import (
 	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/limit/policy"
 	"plimsoll/internal/text/clean"
+	"plimsoll/internal/text/jsonlist"
 )
 
 // A limitListed is one limit of the machine, as show prints it without a target.
@@ -100,7 +101,7 @@ func (a *app) limitList(ctx context.Context, l *limiter, run string, asJSON bool
 		}
 	}
 	if asJSON {
-		return a.printJSON(withLists(struct {
+		return a.printJSON(jsonlist.Of(struct {
 			Limited []limitListed `json:"limited"`
 			Notes   []string      `json:"notes"`
 		}{list, notes}))

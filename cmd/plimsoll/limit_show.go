@@ -19,6 +19,7 @@ import (
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/limit/keeper"
 	"plimsoll/internal/text/clean"
+	"plimsoll/internal/text/jsonlist"
 )
 
 // isVolume reports whether a target's name is that of a volume.
@@ -157,7 +158,7 @@ func (a *app) limitShow(ctx context.Context, l *limiter, args []string, run stri
 		return err
 	}
 	if asJSON {
-		return a.printJSON(withLists(out))
+		return a.printJSON(jsonlist.Of(out))
 	}
 	return a.showLimits(l, out)
 }

@@ -9,6 +9,7 @@ import (
 	"plimsoll/internal/limit"
 	"plimsoll/internal/limit/hold"
 	"plimsoll/internal/text/clean"
+	"plimsoll/internal/text/jsonlist"
 	"plimsoll/internal/text/size"
 )
 
@@ -29,7 +30,7 @@ func (a *app) tellDone(l *limiter, s *hold.Scope, change limit.Change, done []ho
 		if !stored(done) {
 			result.Policy = restartPolicy(s, change, where)
 		}
-		return a.printJSON(withLists(result))
+		return a.printJSON(jsonlist.Of(result))
 	}
 	a.tellChange(s, change, done, dry)
 	if !dry {

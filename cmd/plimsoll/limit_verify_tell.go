@@ -11,6 +11,7 @@ import (
 	"plimsoll/internal/limit/judge"
 	"plimsoll/internal/measure/verify"
 	"plimsoll/internal/text/clean"
+	"plimsoll/internal/text/jsonlist"
 	"plimsoll/internal/text/size"
 )
 
@@ -68,7 +69,7 @@ func (v *verified) ended(err error) {
 // tellVerified ends a verification that broke off with err, or didn't.
 func (a *app) tellVerified(all []verified, asJSON bool, err error) error {
 	if asJSON && len(all) > 0 {
-		if jerr := a.printJSON(withLists(all)); jerr != nil {
+		if jerr := a.printJSON(jsonlist.Of(all)); jerr != nil {
 			return jerr
 		}
 	}

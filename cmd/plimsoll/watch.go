@@ -12,6 +12,7 @@ import (
 
 	"plimsoll/internal/container/target"
 	"plimsoll/internal/host/device"
+	"plimsoll/internal/text/jsonlist"
 	"plimsoll/internal/text/size"
 	"plimsoll/internal/watch"
 )
@@ -228,7 +229,7 @@ func (a *app) watchScreen(opt watchOptions) func(*watch.Interval) error {
 	if opt.json {
 		enc := json.NewEncoder(a.stdout)
 		enc.SetEscapeHTML(false)
-		return func(i *watch.Interval) error { return enc.Encode(withLists(i)) }
+		return func(i *watch.Interval) error { return enc.Encode(jsonlist.Of(i)) }
 	}
 	text := watchText{all: len(opt.named) > 0, devices: opt.devices, count: opt.count}
 	first := true

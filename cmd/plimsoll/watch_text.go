@@ -5,10 +5,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"plimsoll/internal/limit/explain"
 	"plimsoll/internal/text/clean"
+	"plimsoll/internal/text/layout"
 	"plimsoll/internal/text/size"
 	"plimsoll/internal/watch"
 )
@@ -44,10 +44,10 @@ func (t watchText) write(i *watch.Interval) string {
 	switch {
 	case len(i.Subjects) == 0 && !t.all:
 		b.WriteString("no container runs here\n")
-	case len(rows.rows) == 0:
+	case rows.Len() == 0:
 		b.WriteString("none of them does any I/O\n")
 	default:
-		rows.write(&b)
+		rows.Write(&b)
 	}
 	t.volumes(&b, i.Volumes)
 	b.WriteByte('\n')
@@ -56,14 +56,14 @@ func (t watchText) write(i *watch.Interval) string {
 		if n == 0 {
 			b.WriteByte('\n')
 		}
-		sentence(&b, "note: ", s)
+		layout.Sentence(&b, "note: ", s)
 	}
 	return b.String()
 }
 
 // targets is the table of the targets, and of the I/O that was charged to no group.
-func (t watchText) targets(i *watch.Interval) table {
-	rows := table{head: []string{"TARGET", "WHERE", "READ", "r/s", "WRITE", "w/s", "AWAIT", "QUEUE", "UTIL", "WAITS", "LIMITS"}, right: []int{2, 3, 4, 5, 6, 7, 8, 9}}
+func (t watchText) targets(i *watch.Interval) layout.Table {
+	rows := layout.Table{Head: []string{"TARGET", "WHERE", "READ", "r/s", "WRITE", "w/s", "AWAIT", "QUEUE", "UTIL", "WAITS", "LIMITS"}, Right: []int{2, 3, 4, 5, 6, 7, 8, 9}}
 	for _, u := range i.Subjects {
 		if u.Busy() || t.all {
 			t.target(&rows, u, i.Seconds)
@@ -74,11 +74,11 @@ func (t watchText) targets(i *watch.Interval) table {
 }
 
 // target adds the rows of one target.
-func (t watchText) target(rows *table, u watch.Usage, seconds float64) {
+func (t watchText) target(rows *layout.Table, u watch.Usage, seconds float64) {
 	name := u.Ref
 	// row adds a row; the name stands in the first.
 	row := func(cells ...string) {
-		rows.add(append([]string{name}, cells...)...)
+		rows.Add(append([]string{name}, cells...)...)
 		name = ""
 	}
 	switch {
@@ -186,32 +186,32 @@ func serviceWords(s *watch.Service) (await, queue, util string) {
 }
 
 // nobody adds the rows of the root group.
-func (t watchText) nobody(rows *table, n *watch.Nobody) {
+func (t watchText) nobody(rows *layout.Table, n *watch.Nobody) {
 	if n == nil {
 		return
 	}
 	name := "(root group)"
 	for _, c := range n.Devices {
-		rows.add(append([]string{name}, t.charge(watch.Charge{Name: c.Name, Number: c.Number, Read: c.Read, Write: c.Write, Service: c.Service, Why: c.Why}, n.Rates, false)...)...)
+		rows.Add(append([]string{name}, t.charge(watch.Charge{Name: c.Name, Number: c.Number, Read: c.Read, Write: c.Write, Service: c.Service, Why: c.Why}, n.Rates, false)...)...)
 		name = ""
 	}
 }
 
 // volumes writes the volumes that have a device of their own.
 func (t watchText) volumes(b *strings.Builder, list []watch.VolumeUse) {
-	rows := table{head: []string{"VOLUME", "DEVICE", "READ", "r/s", "WRITE", "w/s", "USED BY"}, right: []int{2, 3, 4, 5}}
+	rows := layout.Table{Head: []string{"VOLUME", "DEVICE", "READ", "r/s", "WRITE", "w/s", "USED BY"}, Right: []int{2, 3, 4, 5}}
 	for _, v := range list {
 		users := strings.Join(v.Users, ", ")
 		switch {
 		case v.Read != nil && (t.all || v.Read.IOs+v.Write.IOs > 0):
-			rows.add(v.Ref, strings.Join(v.Devices, ", "), size.Rate(v.Read.BytesS), size.Count(v.Read.IOsS), size.Rate(v.Write.BytesS), size.Count(v.Write.IOsS), users)
+			rows.Add(v.Ref, strings.Join(v.Devices, ", "), size.Rate(v.Read.BytesS), size.Count(v.Read.IOsS), size.Rate(v.Write.BytesS), size.Count(v.Write.IOsS), users)
 		case v.Read == nil && t.all:
-			rows.add(v.Ref, strings.Join(v.Devices, ", "), "?", "?", "?", "?", users+" ("+v.Why+")")
+			rows.Add(v.Ref, strings.Join(v.Devices, ", "), "?", "?", "?", "?", users+" ("+v.Why+")")
 		}
 	}
-	if len(rows.rows) > 0 {
+	if rows.Len() > 0 {
 		b.WriteByte('\n')
-		rows.write(b)
+		rows.Write(b)
 	}
 }
 
@@ -292,50 +292,6 @@ func (t watchText) disks(list []watch.DiskUse) string {
 		fmt.Fprintf(&b, " %7.2f %7.2f %7.2f %6.2f\n", d.FlushesS, d.FlushAw, d.Queue, d.Util)
 	}
 	return b.String()
-}
-
-// A table is rows of cells whose columns are as wide as their widest cell. Numbers stand to the right.
-type table struct {
-	head  []string
-	right []int
-	rows  [][]string
-}
-
-func (t *table) add(cells ...string) {
-	for i, c := range cells {
-		cells[i] = clean.Line(c)
-	}
-	t.rows = append(t.rows, cells)
-}
-
-// write writes the table with its head. The only cell behind a name may be a sentence: it widens no column.
-func (t *table) write(b *strings.Builder) {
-	width := make([]int, len(t.head))
-	all := append([][]string{t.head}, t.rows...)
-	for _, r := range all {
-		for i, c := range r {
-			if len(r) > 2 || i == 0 {
-				width[i] = max(width[i], utf8.RuneCountInString(c))
-			}
-		}
-	}
-	right := map[int]bool{}
-	for _, i := range t.right {
-		right[i] = true
-	}
-	for _, r := range all {
-		var line strings.Builder
-		for i, c := range r {
-			pad := strings.Repeat(" ", max(0, width[i]-utf8.RuneCountInString(c)))
-			if right[i] {
-				c = pad + c
-			} else {
-				c += pad
-			}
-			line.WriteString(c + "  ")
-		}
-		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
-	}
 }
 
 // onScreen makes a terminal show a text from its top, cut where it doesn't fit.

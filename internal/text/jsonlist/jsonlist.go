@@ -1,12 +1,13 @@
-package main
+// Package jsonlist has JSON print empty lists where Go has none: a script can't loop over null.
+package jsonlist
 
 import "reflect"
 
-// withLists is v with empty lists and maps in the place of those that are nil, so that JSON has [] and {} for them: a script can't loop over null.
+// Of is v with empty lists and maps in the place of those that are nil, so that JSON has [] and {} for them.
 // The value that v points to is not changed.
-func withLists(v any) any { return listsIn(reflect.ValueOf(v)).Interface() }
+func Of(v any) any { return listsIn(reflect.ValueOf(v)).Interface() }
 
-// listsIn is withLists of a value that may be part of another.
+// listsIn is Of of a value that may be part of another.
 func listsIn(v reflect.Value) reflect.Value {
 	t := v.Type()
 	switch t.Kind() {
